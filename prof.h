@@ -20741,10 +20741,10 @@ PROF_API PROF__QUIET prof_result prof_save_memory_timeline(const prof_trace *tra
 
 /* ---- @EXECUTION: what ran, in which order, on which inputs: PyTorch's execution trace ----
 
-   Writes the events as nodes, with their inputs and outputs: of one trace, or of all windows into
-   one file, for which @SESSION tells when a window opens and closes.
+   This room writes events as nodes, with their inputs and outputs: of one trace, or of all windows
+   into one file; @SESSION calls it when a window opens or closes.
    - A window's nodes are its process groups and threads, then its zones, a parent before its
-     children; ids rise so. The process, node 1, comes last: later windows write over it.
+     children, with rising ids. The process, node 1, comes last: later windows overwrite it.
    - The file is valid JSON after each window that closes. */
 
 #define PROF__SPANS 16
@@ -20801,13 +20801,13 @@ PROF__FN const char *prof__value_dtype(const prof__values *v, uint32_t i) {
     return v->dtypes ? prof__text(v->dtypes[i]) : "";
 }
 
-/* The text of value i, where it is no tensor; NULL: it is one, or a list of them. */
+/* The text of value i; NULL: it is a tensor, or a list of tensors. */
 PROF__FN const char *prof__value_scalar(const prof__values *v, uint32_t i) {
     const char *text = v->concrete ? prof__text(v->concrete[i]) : "";
     return *text && !(v->shapes && v->shapes[i].items) ? text : NULL;
 }
 
-/* What PyTorch calls the type of a JSON value, or of a word of Python's. Other text is a String. */
+/* PyTorch's name for the type of a JSON value, or of a word of Python's. Other text is a String. */
 PROF__FN const char *prof__scalar_type(const char *text, const char *dtype) {
     if (strcmp(text, "True") == 0 || strcmp(text, "False") == 0) return "Bool";
     if (strcmp(text, "None") == 0) return "None";
@@ -20893,7 +20893,7 @@ PROF__FN void prof__et_values(prof__out *o, const char *key, const prof__values 
 /* One `"key":value` of the members of an object. */
 typedef struct prof__member { const char *key, *value; size_t key_size, value_size; } prof__member;
 
-/* Reads the next member, behind *at; false: there is none, or it is no JSON. */
+/* Reads the next member, after *at; false: there is none, or it is not JSON. */
 PROF__FN bool prof__member_next(const char **at, prof__member *m) {
     prof__json j = { NULL, NULL };
     j.at = *at;
@@ -20919,7 +20919,7 @@ PROF__ALONE(bool) prof__member_is(const prof__member *m, const char *key) {
     return m->key_size == n + 2 && memcmp(m->key + 1, key, n) == 0;
 }
 
-/* The text that the zone's arguments have under this key, in its quotes; without one, "". */
+/* The text of this key in the zone's arguments, in quotes; without the key, "". */
 PROF__FN prof__member prof__member_text(const char *members, const char *key) {
     prof__member m = { NULL, NULL, 0, 0 };
     while (members && prof__member_next(&members, &m))
@@ -20933,7 +20933,7 @@ static const char *const prof__et_texts[] = { "op_schema", "kernel_backend", "ke
                                                 "tensor_range" };
 #define PROF__NODE_TEXTS (sizeof prof__et_texts / sizeof *prof__et_texts)
 
-/* Writes the zone's other arguments, but lists, objects and null. */
+/* Writes the zone's other arguments, but not lists, objects and null. */
 PROF__FN void prof__et_arguments(prof__out *o, const char *members) {
     prof__member m;
     while (members && prof__member_next(&members, &m)) {
@@ -20974,8 +20974,7 @@ PROF__FN void prof__et_put(prof__out *o, const prof__et_node *n) {
     prof__et_attributes(o, n);
 }
 
-/* A node of the user's scope without inputs, as a process or a thread is. Events add what they
-   have. */
+/* A node of the user's scope without inputs, as for a process or a thread. */
 PROF__ALONE(prof__et_node) prof__et_plain(const char *name, uint64_t id, uint64_t parent,
                                          uint64_t tid) {
     prof__et_node n;
@@ -20994,11 +20993,11 @@ PROF__ALONE(prof__et_node) prof__et_plain(const char *name, uint64_t id, uint64_
 typedef struct prof__nodes {
     const struct prof_trace *s;
     uint64_t first;                      /* id of the first node */
-    uint32_t done;                       /* events that were written before */
-    int64_t spans[PROF__SPANS][2];       /* from when to when the observer ran; */
+    uint32_t done;                       /* events that earlier windows wrote */
+    int64_t spans[PROF__SPANS][2];       /* ns from when to when the observer ran; */
     uint32_t span_count;                 /* 0: all the time */
-    /* Threads that had an event, found by their id: entry n + 1 in index. In the scratch memory,
-       16 bytes an event. */
+    /* Threads that had an event, found by their id: index has their number + 1. In the scratch
+       memory, 16 bytes an event. */
     uint32_t *index, *thread, *last;     /* last: the last event that began */
     uint32_t thread_count;
 } prof__nodes;
@@ -21016,7 +21015,7 @@ PROF__FN uint64_t prof__nodes_id(const prof__nodes *n, uint32_t i) {
     return n->first + 1 + n->s->thread_count + i;
 }
 
-/* The id of the node of event i, or of the next one around it that has a node, or of the thread. */
+/* The id of the node of event i, or of the innermost event around it with one, or of its thread. */
 PROF__FN uint64_t prof__nodes_around(const prof__nodes *n, uint32_t i, uint32_t thread) {
     while (i != PROF_NONE && !prof__nodes_has(n, i)) i = n->s->events[i].parent;
     return i == PROF_NONE ? n->first + 1 + thread : prof__nodes_id(n, i);
@@ -21032,7 +21031,7 @@ PROF__FN uint32_t *prof__nodes_thread(const prof__nodes *n, uint64_t id) {
     return prof__id_place(&ids, (int64_t)id);
 }
 
-/* The node of what was open on the thread of e's forward when e began; 0: that is not known. */
+/* The node of the zone that was open on the thread of e's forward when e began; 0: not known. */
 PROF__FN uint64_t prof__nodes_forward(prof__nodes *n, const prof_event *e) {
     uint32_t k;
     if (!prof__asks_forward(e)) return 0;
@@ -21087,8 +21086,8 @@ PROF__FN void prof__nodes_event(prof__nodes *n, prof__out *o, uint32_t i) {
     prof__out_text(o, ",");
 }
 
-/* Writes torch.distributed's list of process groups: the program's, or else the one group of all.
-   False: the program is not distributed. */
+/* Writes torch.distributed's list of process groups: the program's, or else one group of all
+   processes. False: the program is not distributed. */
 PROF__FN bool prof__process_groups(prof__out *o) {
     static const char key[] = "\"distributedInfo\":";
     const struct prof__metadata *m = &prof__metadata;
@@ -21239,7 +21238,7 @@ static struct prof__execution {
     uint32_t span_count;
 } prof__execution;
 
-/* Opens the file of this path, to write from offset at on; at 0 it is emptied. */
+/* Opens the file of this path to write from offset `at` on; at 0 it is emptied. */
 #if defined(_WIN32)
 PROF__ALONE(bool) prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
     LARGE_INTEGER to;
@@ -21265,8 +21264,8 @@ PROF__FN bool prof__execution_put(void *user, const void *data, size_t size) {
     return prof__file_put(&f->file, (const char *)data, size);
 }
 
-/* Writes n's nodes (NULL: none) behind those that the file has, then its end, then blanks up to
-   least, which a longer write that failed has reached. least: then the file's end. */
+/* Writes n's nodes (NULL: none) after those in the file, then the file's end, then blanks up to
+   *least, which a longer write that failed has reached. *least: the end that this write reached. */
 PROF__FN bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t end,
                                     uint64_t *least) {
     struct prof__execution *x = &prof__execution;
@@ -21410,11 +21409,11 @@ PROF__FN void prof__execution_close(struct prof_trace *s) {
 }
 /* ---- @FLOPS: how much an op computes, by its inputs' shapes ----
 
-   PyTorch's formulas for the ops that it knows.
-   - An op without inputs, or with others than its formula takes, has 0.
-   - A product that is too large stays at the largest number. */
+   This room has PyTorch's formulas for its ops.
+   - An op without inputs, or with inputs that its formula does not take, has 0.
+   - Sums and products saturate at the largest number. */
 
-/* Sums and products that stop at the largest number. */
+/* Sums and products that saturate. */
 PROF__FN uint64_t prof__mul(uint64_t a, uint64_t b) {
     return a && b > UINT64_MAX / a ? UINT64_MAX : a * b;
 }
@@ -21439,7 +21438,7 @@ PROF__ALONE(bool) prof__is_tensor(const prof_shape *s, uint32_t rank) {
     return true;
 }
 
-/* What a formula is called with: the inputs it looks at, and what the caller knows beside them. */
+/* The arguments of a formula: the inputs that it uses, and the caller's description. */
 typedef struct prof__op {
     const prof_shape *in;
     const prof_flops_desc *desc;
@@ -21450,7 +21449,7 @@ PROF__FN uint64_t prof__flops_elements(const prof__op *op) {
     return prof__is_tensor(op->in, op->in->count) ? prof__product(op->in->dims, op->in->count) : 0;
 }
 
-/* (m, k) x (k, n), behind a batch of `lead` dimensions. */
+/* (m, k) x (k, n), after `lead` dimensions of a batch. */
 PROF__FN uint64_t prof__flops_matmul(const prof__op *op, uint32_t lead) {
     const int64_t *a = op->in[0].dims, *b = op->in[1].dims;
     if (!prof__is_tensor(op->in, lead + 2) || !prof__is_tensor(op->in + 1, lead + 2) ||
@@ -21466,8 +21465,8 @@ PROF__FN int64_t prof__along(const prof_shape *list, uint32_t i, int64_t other) 
     return list->count && list->dims ? list->dims[list->count == 1 ? 0 : i] : other;
 }
 
-/* At how many places the kernel, w long, fits along dimension i of an input that is x long; 0: at
-   none, or there is no such convolution. */
+/* The number of places where the kernel, w long, fits along dimension i of an input that is x long;
+   0: none, or there is no such convolution. */
 PROF__FN uint64_t prof__conv_length(const prof_flops_desc *d, uint32_t i, int64_t x, int64_t w) {
     int64_t stride = prof__along(&d->stride, i, 1), padding = prof__along(&d->padding, i, 0),
             dilation = prof__along(&d->dilation, i, 1);
@@ -21493,8 +21492,7 @@ PROF__FN bool prof__conv_fits(const prof_shape *x, const prof_shape *w, const pr
     return x->dims[1] % channels == 0 && (!groups || x->dims[1] / channels == groups);
 }
 
-/* Every place of the smaller image meets the whole kernel: of the output, or where transposed, of
-   the input. */
+/* Each place of the output, or where transposed of the input, takes the whole kernel. */
 PROF__FN uint64_t prof__flops_conv_of(const prof_shape *x, const prof_shape *w,
                                       const prof_shape *output, const prof_flops_desc *d) {
     uint64_t n;
@@ -21530,8 +21528,8 @@ PROF__FN uint64_t prof__flops_conv_backward(const prof__op *op) {
 }
 
 /* Query, key and value are each (batch, heads, length, size); several heads of the query may share
-   one of the key. Each pair of a place in the query and one in the key takes of_query products over
-   the size of a query, and of_value over that of a value. */
+   one of the key. Each pair of a place in the query and a place in the key takes of_query products
+   over the size of a query, and of_value products over the size of a value. */
 PROF__FN uint64_t prof__flops_pairs(const prof__op *op, const prof_shape *in, uint64_t of_query,
                                     uint64_t of_value) {
     const int64_t *q = in[0].dims, *k = in[1].dims, *v = in[2].dims;
@@ -21557,11 +21555,12 @@ PROF__FN uint64_t prof__flops_attention_backward(const prof__op *op) {
     return prof__flops_pairs(op, q, 3, 2);
 }
 
-/* The formula is in the small set of with_flops, too; in that alone; attention's other layout. */
+/* SMALL: the formula is also in the small set of with_flops; SMALL_ONLY: only there; SWAPPED: see
+   prof__op. */
 enum { PROF__SMALL = 1, PROF__SMALL_ONLY = 2, PROF__SWAPPED = 4 };
 
-/* The formulas of an op, which look at the inputs from number first on. op is its name without
-   `_forward` or `_backward`; with a `*` at its end it stands for all names that begin so. */
+/* The formulas of an op, which use the inputs from number `first` on. op is its name without
+   `_forward` or `_backward`; with a `*` at its end it stands for all names that begin with it. */
 typedef struct prof__formula {
     const char *op;
     uint64_t (*forward)(const prof__op *op);
@@ -21613,7 +21612,7 @@ PROF__FN bool prof__name_ends(const char *name, size_t *length, const char *end)
     return ends;
 }
 
-/* The row of a name that is length bytes long; NULL: none. few: of the small set. */
+/* The formulas of a name of length bytes; NULL: none. few: of the small set. */
 PROF__FN const prof__formula *prof__formula_find(const char *name, size_t length, bool few) {
     for (size_t i = 0; i < sizeof prof__formulas / sizeof *prof__formulas; i++) {
         const prof__formula *f = prof__formulas + i;
@@ -21630,7 +21629,7 @@ PROF__FN const char *prof__op_name(const char *name) {
     return strncmp(name, "aten::", 6) == 0 ? name + 6 : name;
 }
 
-/* The slot of that name, or how many there are. */
+/* The slot of a name, or the number of slots if it has none. */
 PROF__FN uint32_t prof__own_formula(const char *name) {
     uint32_t count = PROF__ACQUIRE(prof__formulary.count), i = 0;
     while (i < count && strcmp(prof__formulary.names[i], name) != 0) i++;
@@ -21692,36 +21691,38 @@ PROF_API PROF__QUIET void prof__link_flops(void) {
 
 /* ---- @RAW: records as blocks that can be read alone: the stream, the dump, the reader ----
 
-   The stream writes records while the session goes on, the dump all that is there at one moment;
+   The stream writes records while the session goes on; the dump writes all records at one moment;
    the reader makes zones of either, on another machine or after a crash.
-   - A block tells its size, its type and a checksum, so that a reader finds the next one behind
-     damage. Sites and threads, which records name by number, have blocks of their own: they come
-     before the records, and again now and then.
-   - The dump takes no lock, and writes only what it has seen whole.
-   - The reader trusts nothing: what is damaged, missing or unknown is counted and passed by.
-   - The reader's memory is what its caller gave it. Where that ends zones are still handed on;
-     names, attributes and sums that are lost are counted. */
+   - A block has its size, its type and a checksum, so that a reader finds the next one after
+   damage.
+     Sites and threads, which records refer to by number, have blocks of their own: they come before
+     the records, and are repeated.
+   - The dump takes no lock, and writes only what was consistent when it was copied.
+   - The reader trusts nothing: what is damaged, missing or unknown is counted and skipped.
+   - The reader has only its caller's memory. Without room zones are still handed on; names,
+     attributes and sums that are lost are counted. */
 
 /* ---- blocks ---- */
 
-/* One block, made in place, and what the blocks before it have told. */
+/* A writer: one block, made in place, and what earlier blocks have told. */
 typedef struct prof__raw {
     prof_sink sink;
     bool failed, chrome, dump;
-    uint32_t number, used, sites, names, round, told;   /* round: from 1; told: blocks of records */
+    /* sites, names: told so far; told: blocks of records; round: of repeated blocks, from 1 */
+    uint32_t number, used, sites, names, round, told;
     PROF__RAW_PORT
     uint32_t words[PROF__RAW_WORDS];
 } prof__raw;
 
-/* A stretch of one thread's records, to be written. */
+/* Records of one thread that are to be written. */
 typedef struct prof__span {
     const prof__record *at, *end;
-    uint64_t base;                       /* as prof__cursor has it */
+    uint64_t base;                       /* of a prof__cursor at `at` */
     prof__amount position, zones;        /* slots of its thread before it; zones written of it */
 } prof__span;
 
-/* What each port does in its own way; it stands with the stream and the dump of each. The knots are
-   readings of both clocks, their number first. */
+/* What each port does in its own way; defined with the stream and the dump of each. The knots are
+   readings of both clocks, after their number. */
 PROF__FN uint64_t prof__raw_rate(const prof__raw *w);   /* ticks per second */
 PROF__FN void prof__raw_knots(prof__raw *w);
 PROF__FN void prof__raw_tell_session(prof__raw *w, bool again);   /* again, or if it changed */
@@ -21763,7 +21764,7 @@ PROF__FN bool prof__raw_site(prof__raw *w, uint32_t number) {
     texts[0] = site->name;
     texts[1] = site->file;
     texts[2] = site->function;
-    for (int i = 0; i < 3; i++) {        /* a block on a small machine may not hold it all */
+    for (int i = 0; i < 3; i++) {        /* cut to what a small machine's block can hold */
         size_t n = strlen(texts[i]);
         sizes[i] = PROF__MIN(n, room - all);
         all += sizes[i];
@@ -21817,7 +21818,7 @@ PROF__FN void prof__raw_counts(prof__raw *w, const prof_stats *s, bool last) {
     prof__raw_end(w);
 }
 
-/* Tells the session. A target's clock is told as one of the program's. */
+/* Writes the session. A target's clock is written as PROF_CLOCK_PLATFORM. */
 PROF__FN bool prof__raw_session(prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
     bool own = PROF__BARE || s->clock == PROF_CLOCK_PLATFORM;
@@ -21832,7 +21833,7 @@ PROF__FN bool prof__raw_session(prof__raw *w) {
     return prof__raw_end(w);
 }
 
-/* Tells the sites that were not told yet, a block at a time: those of marks, then names. */
+/* Writes the sites that were not written yet, a block at a time: those of marks, then names. */
 PROF__APART(void) prof__raw_sites(prof__raw *w) {
     uint32_t sites = PROF__ACQUIRE(prof__sites.count);
     uint32_t names = PROF__ACQUIRE(prof__sites.names.count);
@@ -21848,7 +21849,8 @@ PROF__APART(void) prof__raw_sites(prof__raw *w) {
     }
 }
 
-/* Tells what a reader must know before records: all of it now and then, else what is new. */
+/* Writes what a reader must know before records: everything after PROF__RAW_AGAIN blocks, else what
+   is new. */
 PROF__FN void prof__raw_tell(prof__raw *w, prof__row *row) {
     bool again = w->round <= w->told / PROF__RAW_AGAIN;
     if (again) {
@@ -21859,11 +21861,11 @@ PROF__FN void prof__raw_tell(prof__raw *w, prof__row *row) {
     prof__raw_sites(w);
     if (PROF__LOAD(row->announced) == w->round) return;
     prof__context_name(row);
-    PROF__STORE(row->announced, w->round);   /* first: a name that comes now is to be told, too */
+    PROF__STORE(row->announced, w->round);   /* first: a name set from now on comes again */
     if (!prof__raw_thread(w, row)) PROF__STORE(row->announced, 0u);
 }
 
-/* Makes a block of records, which prof__raw_end is to write, and moves span on. */
+/* Makes a block of records, for prof__raw_end to write, and moves span on. */
 PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *span) {
     prof__raw_begin(w, PROF__RAW_RECORDS);
     prof__raw_u32(w, PROF__LOAD(row->number));
@@ -21876,7 +21878,7 @@ PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *
     span->position += (w->used - PROF__RAW_HEAD - PROF__RAW_RECORDS_HEAD) / 3;
 }
 
-/* Writes the records of span; false: the sink failed, and what is left is still in span. */
+/* Writes the records of span; false: the sink failed, and the rest is still in span. */
 PROF__FN bool prof__raw_span(prof__raw *w, prof__row *row, prof__span *span) {
     while (span->at < span->end) {
         prof__span next = *span;
@@ -21895,7 +21897,7 @@ PROF__FN void prof__raw_open_zone(prof__raw *w, uint64_t start, uint32_t site_de
     prof__raw_u32(w, 0);
 }
 
-/* Tells so many zones of a row that are open, outermost first. */
+/* Writes a row's open zones, so many, outermost first. */
 PROF__FN void prof__raw_open(prof__raw *w, const prof__row *row, uint32_t count) {
     if (!count) return;
     prof__raw_open_head(w, row, prof__row_stop(row), count);
@@ -21906,7 +21908,7 @@ PROF__FN void prof__raw_open(prof__raw *w, const prof__row *row, uint32_t count)
     prof__raw_end(w);
 }
 
-/* Is it a zone, a moment or a step? These are what streams tell of. */
+/* Is it a zone, a moment or a step, which streams show? */
 PROF__FN bool prof__item_shows(const prof__item *i) {
     if (!PROF__BARE && i->kind == PROF__REAL) return i->slots == 2;
     return !i->kind || (i->kind > PROF__CLOCK && i->kind <= PROF__STEP);
@@ -21917,7 +21919,7 @@ PROF__FN uint64_t prof__item_start(const prof__item *i) {
     return i->end - PROF__MIN(i->duration, i->end);
 }
 
-/* The stream as a Chrome array: every event stands behind a comma, so that it may end anywhere. */
+/* The stream as a Chrome array: each event comes after a comma, so that it may end anywhere. */
 static struct prof__chrome_stream {
     prof__out out;
     prof__place place;
@@ -21939,14 +21941,14 @@ PROF__ALONE(void) prof__chrome_begin(const struct prof_trace *s) {
     prof__chrome_process(o, s);
 }
 
-/* Writes what comes before a row's events. Names of threads come again when the stream ends. */
+/* Writes a row's name before its events; again: also if it was written before. */
 PROF__FN void prof__chrome_tell(prof__row *row, bool again) {
     struct prof__chrome_stream *c = &prof__chrome_out;
     uint64_t tid = prof__chrome_row_tid(&prof__trace, row);
     bool tell = again || !PROF__LOAD(row->announced);
     char copy[sizeof row->name], *name = PROF__BARE ? row->name : copy;
     prof__chrome_begin(&prof__trace);
-    PROF__STORE(row->announced, 1u);     /* first: a name that comes now is to be told, too */
+    PROF__STORE(row->announced, 1u);     /* first: a name set from now on comes again */
     if (tell) {
         if (!PROF__BARE) prof__row_name_read(row, name);
         prof__chrome_thread(&c->out, prof__chrome_pid(&prof__trace), tid, name[0] ? name : NULL,
@@ -21973,7 +21975,7 @@ PROF__FN void prof__chrome_item(struct prof__chrome_stream *c, const prof__item 
     }
 }
 
-/* Writes the zones still open, and names that came late. Returns how many zones these are. */
+/* Writes the zones still open, and all names again. Returns the number of these zones. */
 PROF__FN uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struct prof_trace *s) {
     prof__item item;
     uint32_t n = 0;
@@ -21993,7 +21995,7 @@ PROF__FN uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struct 
 }
 
 #if !PROF__BARE
-/* The CPU's clock: as its readings say. */
+/* The rate of the CPU's clock is that of its readings so far. */
 PROF__FN uint64_t prof__raw_rate(const prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
     prof__knot first = prof__recorder.first_knot;
@@ -22003,7 +22005,7 @@ PROF__FN uint64_t prof__raw_rate(const prof__raw *w) {
     return ns ? ticks * 1000000000u / ns : 1;
 }
 
-/* A dump of an open session tells the first of them, and those of now. */
+/* A dump of an open session has the first knot, and one of now. */
 PROF__FN void prof__raw_knots(prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
     const prof__knot *first = s->knots.list;
@@ -22025,7 +22027,7 @@ PROF__FN void prof__raw_string(prof__raw *w, const char *text, size_t size) {
     prof__raw_text(w, &text, &size, 1);
 }
 
-/* Tells what the session asked for beside zones, if that is anything. */
+/* Writes what the session asked for beside zones, if anything. */
 PROF__FN void prof__raw_details(prof__raw *w) {
     if (!prof__trace.stream.asked && !prof__trace.counters) return;
     prof__raw_begin(w, PROF__RAW_DETAILS);
@@ -22036,8 +22038,8 @@ PROF__FN void prof__raw_details(prof__raw *w) {
     prof__raw_end(w);
 }
 
-/* Copies as many records as fit; a long one stays whole. They are copied before they are read, as
-   their thread may be writing them. */
+/* Copies as many whole records as fit. They are copied before they are read, as their thread may be
+   writing them. */
 PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
     prof__record *to = (prof__record *)(void *)(w->words + w->used);
     size_t room = (size_t)(PROF__RAW_WORDS - w->used) / 3, n = (size_t)(span->end - span->at);
@@ -22058,7 +22060,7 @@ PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
     w->used += 3 * (uint32_t)(k.at - to);
 }
 
-/* Reads the session's clock. A dump's time runs straight from the session's start to now. */
+/* Reads the session's clock. A dump's times are linear from the session's start to now. */
 PROF__FN void prof__raw_now(prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
     prof__scale scale;
@@ -22073,21 +22075,21 @@ PROF__FN void prof__raw_now(prof__raw *w) {
 /* ---- The stream ---- */
 
 PROF__FN void prof__dump_rest(prof__raw *w, const struct prof_trace *s);
-static uintptr_t prof__stream_owner;     /* who writes the stream */
+static uintptr_t prof__stream_owner;     /* the thread that writes the stream, by its slot */
 static prof__raw prof__raw_out;          /* the stream's, or a dump's */
-static uint32_t prof__raw_busy;          /* 1: there is a dump; some have no atomic bytes */
-static uint32_t prof__windows_settled;   /* 1: none opens or closes just now */
+static uint32_t prof__raw_busy;          /* 1: a dump is being written. 32 bits, to be atomic */
+static uint32_t prof__windows_settled;   /* 1: no window is opening or closing */
 
 PROF__FN bool prof__stream_mine(void) {
     return PROF__LOAD(prof__stream_owner) == (uintptr_t)prof__slot_get();
 }
 
-/* False: this is a call out of the sink, or out of a signal handler. */
+/* False: the call comes from the sink, or from a signal handler that interrupted the owner. */
 PROF__FN bool prof__stream_lock(void) { return prof__own(&prof__stream_owner); }
 PROF__FN void prof__stream_unlock(void) { prof__disown(&prof__stream_owner); }
 
-/* Finds the records that are not written yet, of the oldest segment of t that has any. done: they
-   are the segment's last. NULL: there are none. */
+/* Finds the oldest segment of t with records that are not written yet, and those. *done: they are
+   its last. NULL: there are none. */
 PROF__FN prof__segment *prof__stream_find(prof__state *t, prof__span *span, bool *done) {
     prof__segment *g;
     prof__lock();
@@ -22108,7 +22110,7 @@ PROF__FN prof__segment *prof__stream_find(prof__state *t, prof__span *span, bool
     return g;
 }
 
-/* Notes what was written of segment g, so that it does not come again. */
+/* Notes how much of segment g was written, so that it is not written again. */
 PROF__FN void prof__stream_left(prof__segment *g, const prof__span *span) {
     prof__lock();
     g->flushed = g->begin + (span->at - g->begin);
@@ -22124,21 +22126,20 @@ PROF__FN void prof__stream_done(prof__state *t, prof__segment *g) {
     prof__unlock();
 }
 
-/* Hands the sink whole events, but where one is longer than the buffer. */
+/* Flushes the buffer, which has whole events, unless one is longer than the buffer. */
 PROF__FN bool prof__chrome_flush(struct prof__chrome_stream *c, prof__raw *w) {
     prof__out_flush(&c->out);
     w->failed = c->out.failed;
     return !w->failed;
 }
 
-/* Zones that prof_order holds back until their order is known: as many as fit half of what the sink
-   is handed at once. */
+/* Zones that prof_order holds back until their order is known: as many as fit half the buffer. */
 enum { PROF__SHOWN = 32, PROF__SHOWN_BYTES = PROF__OUT_SIZE / 2 / PROF__SHOWN };
 static struct prof__shown {
     prof__item held[PROF__SHOWN];
     uint8_t depths[PROF__SHOWN];
     prof_order order;
-    uint64_t end;                        /* of the zone that came last */
+    uint64_t end;                        /* of the last zone */
 } prof__shown;
 
 PROF__FN void prof__shown_write(void *chrome, uint32_t place) {
@@ -22193,12 +22194,12 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
         *span = next;
         return true;
     }
-    c->told = told;                      /* what stood before the events is lost with them */
+    c->told = told;                      /* head and name are lost with the events after them */
     if (!announced) PROF__STORE(row->announced, 0u);
     return false;
 }
 
-/* Ends the array: open zones, the counts, what is in sums alone. */
+/* Ends the array: open zones, the counts, zones that are only in sums. */
 PROF__FN void prof__chrome_close(prof__raw *w, struct prof_trace *s) {
     struct prof__chrome_stream *c = &prof__chrome_out;
     prof__out_open(&c->out, w->sink);
@@ -22213,7 +22214,7 @@ PROF__FN void prof__chrome_close(prof__raw *w, struct prof_trace *s) {
     c->told = false;                     /* another window is another array */
 }
 
-/* A reader takes counts as those of the session told last. */
+/* Counts follow the session, as readers take them for those of the last session written. */
 PROF__FN void prof__raw_tell_session(prof__raw *w, bool again) {
     uint64_t knot = prof__knot_last(&prof__trace).tick;
     if (again) w->last_knot = UINT64_MAX;
@@ -22246,9 +22247,9 @@ PROF__FN bool prof__stream_state(prof__raw *w, prof__state *t) {
     return true;
 }
 
-/* Ticks are made times before the readings of both clocks that follow them are known. So these are
-   foretold: the last pair lies ahead, where the clock's rate so far leads, and the next pair mends
-   its error. */
+/* A stream turns ticks into times before the next readings of both clocks are known. So these are
+   predicted: the last pair lies ahead, by the clock's rate so far, and the next pair corrects its
+   error. */
 PROF__FN void prof__stream_clock(struct prof_trace *s) {
     prof__knot now, first = prof__recorder.first_knot, a = { 0, 0 }, b = { 0, 0 };
     prof__scale ticks;
@@ -22262,7 +22263,7 @@ PROF__FN void prof__stream_clock(struct prof_trace *s) {
     gap = PROF__MAX((now.ns - s->knots.list[0].ns) / 4, 1000000000u);
     now.ns += gap;
     now.tick += prof__scale_ns(&ticks, gap);
-    if (s->knots.count == PROF__KNOTS)    /* after 11 days: the start stays, what follows goes */
+    if (s->knots.count == PROF__KNOTS)    /* after 11 days: the oldest but the start is removed */
         memmove(s->knots.list + 1, s->knots.list + 2, (--s->knots.count - 1) * sizeof first);
     prof__knot_add(now);
 }
@@ -22316,7 +22317,7 @@ PROF__FN bool prof__streams_events(const struct prof_trace *s) {
     return s->open && s->mode == PROF_MODE_STREAM && !prof__raw_out.chrome;
 }
 
-/* The arguments of an event, as the members that they are in a Chrome trace; {}: too long. */
+/* The arguments of an event, as prof_write_args writes them; none, counted, if too long. */
 PROF__FN void prof__short_args(prof__entry *to, const prof_event *e) {
     prof_sink sink = { prof__entry_write, NULL };
     to->size = 0;
@@ -22363,8 +22364,8 @@ PROF__FN prof_result prof__stream_event(struct prof_trace *s, const prof_event *
     return w->failed ? PROF_ERROR_SINK : PROF_OK;
 }
 
-/* Events that the sink does not take are lost, and counted: nothing keeps them. So is a launch that
-   is told by its time alone. */
+/* Events that the sink does not take are lost and counted, since nothing keeps them. So are
+   launches that are given by time only. */
 PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t count) {
     struct prof_trace *s = &prof__trace;
     prof_result result = PROF_OK;
@@ -22391,7 +22392,7 @@ PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t coun
     return ours ? result : PROF_ERROR_STATE;
 }
 
-/* After prof_stop: writes what is left, and what is known only now. */
+/* After prof_stop: writes the remaining records, and what is known only now. */
 PROF__FN void prof__stream_close(struct prof_trace *s) {
     prof__raw *w = &prof__raw_out;
     prof_stats stats;
@@ -22414,8 +22415,8 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
     s->stream_failures += ok && w->failed;
 }
 
-/* Zones of the stream that is over: those that left, those left behind where the sink failed, and
-   those that were open. Counted where they are read: what signal handlers displace is in none. */
+/* The zones of a stream that has ended: those written, those that remain where the sink failed, and
+   those that were open. They are counted as read: zones that signal handlers displaced are not. */
 PROF__FN uint64_t prof__stream_recorded(const struct prof_trace *s) {
     uint64_t zones = s->stream.zones;
     for (const prof__state *t = prof__used(NULL); t; t = prof__used(t))
@@ -22429,14 +22430,14 @@ PROF__FN uint64_t prof__stream_recorded(const struct prof_trace *s) {
     return zones;
 }
 
-/* ---- The dump: no locks, nothing but what a signal handler may do ---- */
+/* ---- The dump: no locks, only calls that are safe in signal handlers ---- */
 
 PROF__FN bool prof__raw_told(const prof__raw *w, uint32_t number) {
     return number >= PROF__PUSHED ? number - PROF__PUSHED < w->names : number <= w->sites;
 }
 
-/* Tells row, unless it was the last one told. False: *use has changed meanwhile, so that the row
-   may be another thread's. */
+/* Writes row, unless it was the last one written. False: *use has changed meanwhile, so that the
+   row may be another thread's. */
 PROF__ALONE(bool) prof__dump_row(prof__raw *w, const prof__row *row, const uint32_t *use) {
     uint32_t used = use ? PROF__LOAD(*use) : 0, number = PROF__LOAD(row->number);
     if (w->row == number + 1) return true;
@@ -22455,8 +22456,8 @@ PROF__FN const prof__frame *prof__dump_frames(const prof__state *t, const prof__
     return *bottom < t->frames || top > PROF__LOAD(t->deepest) || top <= *bottom ? NULL : top;
 }
 
-/* Tells the zones that are open in t now. Of a thread in sums these are the ones below the cut,
-   which are of the timeline; in_sums: ticks in sums within the innermost of them. */
+/* Writes the zones that are open in t now. Of a thread in sums only those at depths below `cut` are
+   in the timeline; in_sums: ticks of zones in sums within the innermost of them. */
 PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__row *row,
                               uint32_t cut, uint64_t in_sums) {
     const prof__frame *bottom, *top = prof__dump_frames(t, &bottom);
@@ -22467,7 +22468,7 @@ PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__ro
     prof__raw_open_head(w, row, w->now.tick, (uint32_t)(top - bottom));
     for (const prof__frame *f = bottom; f < top; f++) {
         uint32_t start = PROF__ACQUIRE(f->start), site = PROF__LOAD(f->site);
-        if (!prof__raw_told(w, site >> 8)) return;   /* begun since, and its name is new */
+        if (!prof__raw_told(w, site >> 8)) return;   /* it began just now, with a new name */
         prof__raw_open_zone(w, (uint64_t)PROF__LOAD(f->epoch) << 32 | start,
                             site | (uint32_t)(f - bottom));
     }
@@ -22476,11 +22477,11 @@ PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__ro
         prof__raw_open_zone(w, w->now.tick - PROF__MIN(in_sums, w->now.tick),
                             prof__trace.sums.in_sums << 8 | (uint32_t)(top - bottom));
     }
-    PROF__FENCE();                       /* else another thread has the state since */
+    PROF__FENCE();                       /* dropped if another thread has the state since */
     if (PROF__LOAD(t->row) == row && PROF__LOAD(row->number) == number) prof__raw_end(w);
 }
 
-/* What a dump copies of a thread in sums. */
+/* A dump's copies of a thread in sums. */
 static struct prof__dumped {
     uint64_t inner[PROF__LEVELS + 2];
     prof__record block[2048];            /* prof__block_take: 16 KiB at most */
@@ -22505,7 +22506,7 @@ PROF__FN void prof__raw_sum(prof__raw *w, uint32_t thread, const prof__tally *r)
     if (!prof__raw_told(w, site) ||
         PROF__RAW_WORDS - w->used < (uint32_t)PROF__RAW_SUM + end - first) {
         prof__raw_end(w);
-        prof__raw_sites(w);              /* it may have come since the dump began */
+        prof__raw_sites(w);              /* the site may be newer than the dump's begin */
         prof__raw_sums_begin(w, thread);
     }
     prof__raw_u32(w, site);
@@ -22541,7 +22542,7 @@ PROF__FN void prof__dump_sums_open(prof__raw *w, const prof__state *t, uint32_t 
     }
 }
 
-/* Writes zones of the timeline that ended in sums: they come behind those of the last segment. */
+/* Writes zones that were open at the cut and have ended: they come after the last segment. */
 PROF__FN void prof__dump_ended(prof__raw *w, const prof__row *row, const prof__rest *rest) {
     const prof__segment *g = row ? PROF__ACQUIRE(row->first) : NULL, *next;
     prof__span span;
@@ -22559,7 +22560,7 @@ PROF__FN void prof__dump_ended(prof__raw *w, const prof__row *row, const prof__r
     }
 }
 
-/* Writes the sums of t: its rows, and what is in its block; if `open`, its open zones, too. */
+/* Writes the sums of t: its rows, the zones in its block, and if `open` its open zones. */
 PROF__FN void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *rest, bool open) {
     const prof__row *row = PROF__ACQUIRE(t->row);
     uint32_t thread = row ? PROF__LOAD(row->number) : 0;
@@ -22609,7 +22610,7 @@ PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const pro
     span.position = PROF__LOAD(g->position) + (uint64_t)(span.at - PROF__LOAD(g->begin));
     span.base = (uint64_t)PROF__LOAD(g->epoch) << 32;
     if (span.at < PROF__LOAD(g->begin) || span.end > PROF__LOAD(g->limit)) return;
-    prof__raw_sites(w);                  /* names may have come since the dump began */
+    prof__raw_sites(w);                  /* names may be newer than the dump's begin */
     while (span.at < span.end && !w->failed) {
         prof__raw_records(w, row, &span);
         PROF__FENCE();
@@ -22648,7 +22649,7 @@ PROF__FN PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace 
         sums = prof__any_sums(s) && PROF__ACQUIRE(t->tallies.others);
         if (sums) prof__dump_sums(w, t, &rest, open);
         if (!open) continue;
-        sums = sums && PROF__LOAD(t->summing);   /* else all that is open is of the timeline */
+        sums = sums && PROF__LOAD(t->summing);   /* else all open zones are in the timeline */
         prof__dump_open(w, t, PROF__LOAD(t->row), sums ? rest.cut : UINT32_MAX,
                         sums && rest.cut ? rest.inner[rest.cut - 1] : 0);
     }
@@ -22657,7 +22658,7 @@ PROF__FN PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace 
         prof__raw_open(w, row, row->open_count);
 }
 
-/* Writes what a stream or a ring has in sums, not in records. */
+/* Writes the zones of a stream or a ring that are only in sums. */
 PROF__FN PROF__RACES void prof__dump_rest(prof__raw *w, const struct prof_trace *s) {
     for (const prof__state *t = prof__any_sums(s) ? prof__used(NULL) : NULL; t; t = prof__used(t)) {
         prof__rest rest;
@@ -22696,7 +22697,7 @@ PROF__FN void prof__dump(prof__raw *w, const struct prof_trace *s) {
     prof__dump_counts(w, s);
 }
 
-/* False: another thread is dumping, or the code that this signal interrupted is. */
+/* False: another thread, or the code that this signal handler interrupted, is dumping. */
 PROF__FN bool prof__dump_claim(void) {
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
     return !__atomic_exchange_n(&prof__raw_busy, 1u, __ATOMIC_SEQ_CST);
@@ -22707,8 +22708,8 @@ PROF__FN bool prof__dump_claim(void) {
 #endif
 }
 
-/* A window is about to open or close: until that is done no dump begins, and one that is under
-   way is waited for, but no longer than a good part of a second. */
+/* A window is about to open or close: until that is done no dump begins. Waits for a dump that is
+   being written, but for no more than a good part of a second. */
 PROF__FN void prof__windows_unsettle(void) {
     PROF__STORE(prof__windows_settled, 0u);
     PROF__FENCE();
@@ -22721,7 +22722,7 @@ PROF__FN bool prof__dump_possible(const struct prof_trace *s) {
            (s->mode == PROF_MODE_TRACE || s->mode == PROF_MODE_RING);
 }
 
-/* own: the profiler itself dumps a session that asked for a stream and cannot have one. */
+/* own: the profiler itself dumps a session whose stream is written at the end. */
 PROF__FN prof_result prof__dump_to(prof_sink out, bool own) {
     const struct prof_trace *s = &prof__trace;
     prof__raw *w = &prof__raw_out;
@@ -22747,19 +22748,19 @@ PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
 
 typedef struct prof__raw_place {
     prof_site site;
-    struct prof__raw_place *next;        /* of the same place */
+    struct prof__raw_place *next;        /* in the same list */
     uint32_t number;
-    bool known;                          /* else it is called site#N */
+    bool known;                          /* else its name is site#N */
 } prof__raw_place;
 typedef struct prof__raw_row {
-    const char *name;                    /* NULL: none was told */
-    uint64_t position, oldest;           /* of the slot to come; end of the first one after a gap */
+    const char *name;                    /* NULL: not known */
+    uint64_t position, oldest;           /* of the next slot; end of the first one after a gap */
     struct prof__raw_page *page;         /* attributes of zones that are open; NULL: none */
-    struct prof__raw_row *next;          /* of the same place */
+    struct prof__raw_row *next;          /* in the same list */
     uint32_t number;
 } prof__raw_row;
 
-/* Records of attributes, as they came: the innermost zone's are the last. */
+/* Records of attributes, in their order: those of the innermost zone are the last. */
 enum { PROF__RAW_PAGE = 340, PROF__RAW_HEADS = 64, PROF__RAW_SCRATCH = 48 << 10 };
 typedef struct prof__raw_page {
     struct prof__raw_page *before;
@@ -22791,8 +22792,8 @@ struct prof_raw {
     prof__raw_named **names, *first_name, *last_name;   /* names: NULL: no sums so far */
     uint64_t full_tick, sums_tick;
     struct { uint64_t ended, missing, open, steps; } core;   /* zones; wraps that were none */
-    prof__details *details;              /* for one zone's attributes, with memory behind it */
-    prof__raw_page *pages;               /* that are free */
+    prof__details *details;              /* for one zone's attributes, followed by memory */
+    prof__raw_page *pages;               /* the free ones */
     uint32_t asked, counter_count;       /* PROF_RAW_HAS_... */
     const char *counter_names[PROF_COUNTERS];
     size_t have;                         /* bytes in block */
@@ -22854,7 +22855,7 @@ PROF__FN bool prof__raw_elf_site(prof_raw *r, prof__raw_place *place) {
     return place->known = true;
 }
 
-/* A site's name and place; one that was never told is called site#N. */
+/* A site's name and place; the name of one that the stream lacks is site#N. */
 PROF__FN const prof_site *prof__raw_site_of(prof_raw *r, uint32_t number) {
     static const prof_site none = { "site#?", "", "", 0 };
     prof__raw_place *place = prof__raw_place_of(r, number);
@@ -22919,7 +22920,7 @@ PROF__FN void prof__raw_forget(prof_raw *r) {
     r->asked = r->counter_count = 0;
 }
 
-/* ---- sums: rows of a name are added up, and handed on when no more can come ---- */
+/* ---- sums: rows of a name are added up, and handed on at the end of the session ---- */
 
 /* The thread's row; NULL: no memory. */
 PROF__FN prof__raw_row *prof__raw_row_of(prof_raw *r, uint32_t number) {
@@ -22953,7 +22954,7 @@ PROF__FN prof__raw_named *prof__raw_name_of(prof_raw *r, const char *name) {
     return r->last_name = n;
 }
 
-/* Another dump of the session begins: it tells again what the one before told. */
+/* Another dump of the session begins, which has all sums again. */
 PROF__FN void prof__raw_sums_again(prof_raw *r) {
     for (prof__raw_named *n = r->first_name; n; n = n->next) {
         memset(&n->tally, 0, sizeof n->tally);
@@ -22961,7 +22962,7 @@ PROF__FN void prof__raw_sums_again(prof_raw *r) {
     }
 }
 
-/* Can calls have these sums, and do they not overflow with those before? */
+/* Are these sums possible, and small enough to be added to those before? */
 PROF__FN bool prof__raw_sum_ok(const prof__tally *sums, const prof__tally *more) {
     const uint64_t most = (uint64_t)1 << 60, timed = more->count - more->untimed;
     uint64_t mean = timed ? more->total / timed : 0;
@@ -22977,7 +22978,7 @@ PROF__FN void prof__raw_read_sum(prof_raw *r, size_t at, uint32_t first, uint32_
     const char *name = number ? prof__raw_site_of(r, number)->name : "(others)";
     prof__raw_named *row = prof__raw_name_of(r, name);
     prof__tally more;
-    uint64_t timed;                      /* in the buckets, which 2^31 calls halve */
+    uint64_t timed;                      /* in the buckets, which are halved at 2^31 calls */
     memset(&more, 0, sizeof more);
     more.count = prof__raw_get64(r, at + 2);
     more.total = prof__raw_get64(r, at + 4);
@@ -23017,7 +23018,7 @@ PROF__FN int64_t prof__raw_ns(prof_raw *r, uint64_t tick) {
         return prof__knots_ns(&r->scale, r->knots, r->knot_count, tick);
     if (r->session && r->clock != PROF_CLOCK_CPU)
         return prof__rate_ns(tick < r->start_tick ? 0 : tick - r->start_tick, rate);
-    if (tick >= r->pair.tick)            /* what overflows is damage that has a right checksum */
+    if (tick >= r->pair.tick)            /* only forged blocks overflow here */
         return (int64_t)(r->pair.ns + (uint64_t)prof__rate_ns(tick - r->pair.tick, rate));
     return PROF__MINUS(r->pair.ns, prof__rate_ns(r->pair.tick - tick, rate));
 }
@@ -23058,13 +23059,12 @@ PROF__FN void prof__raw_hand_sums(prof_raw *r) {
     }
 }
 
-/* A session is told. If it is another than before, that one's sums are handed on, and it is
-   forgotten. */
+/* A session begins, or is repeated. If it is new, the one before ends: its sums are handed on. */
 PROF__FN void prof__raw_session_is(prof_raw *r, uint32_t process, uint64_t tick, uint64_t wall_ns,
                                    uint32_t generation) {
     prof_raw_item item;
     if (r->session && r->generation == generation && r->start_wall_ns == wall_ns &&
-        r->start_tick == tick) return;   /* a target tells no more */
+        r->start_tick == tick) return;   /* of a target only the tick differs */
     if (r->session) {
         prof__raw_hand_sums(r);
         prof__raw_forget(r);
@@ -23095,11 +23095,11 @@ PROF__FN void prof__raw_read_session(prof_raw *r, size_t at, size_t end) {
         r->knots[i].tick = prof__raw_get64(r, at + 10 + 4 * i);
         r->knots[i].ns = prof__raw_get64(r, at + 12 + 4 * i);
         if (i && !prof__raw_pair_ok(r->knots[i - 1], r->knots[i]))
-            r->knot_count = 0;           /* no clock: the pairs with the records must do */
+            r->knot_count = 0;           /* unusable: the pairs in blocks of records are used */
     }
 }
 
-/* size 0: its name is not told, or it has none. */
+/* size 0: the block has no name. */
 PROF__FN void prof__raw_put_thread(prof_raw *r, uint32_t number, uint64_t id, const char *name,
                                    size_t size) {
     prof__raw_row *row = prof__raw_row_of(r, number);
@@ -23144,8 +23144,8 @@ PROF__FN void prof__raw_push(prof_raw *r, prof__raw_row *row, const prof__item *
     page->used += i->slots;
 }
 
-/* Goes back from *used of *page to the attribute before, and returns it. NULL: there is none, or it
-   is of a zone further out than depth. */
+/* Moves back from *used of *page to the attribute before, and returns it. NULL: there is none, or
+   it is of a zone at a depth below this. */
 PROF__FN const prof__record *prof__raw_before(prof__raw_page **page, uint32_t *used,
                                               uint32_t depth) {
     uint32_t i;
@@ -23160,7 +23160,7 @@ PROF__FN const prof__record *prof__raw_before(prof__raw_page **page, uint32_t *u
     return (*page)->slots + i;
 }
 
-/* Forgets a thread's attributes from `used` of page on. They can still be read until another is
+/* Forgets a thread's attributes from `used` of page on. They stay readable until the next is
    kept. */
 PROF__FN void prof__raw_cut(prof_raw *r, prof__raw_row *row, prof__raw_page *page, uint32_t used) {
     while (row->page != page || (page && !used)) {
@@ -23184,7 +23184,7 @@ PROF__FN prof__pending *prof__raw_decode(prof_raw *r, const prof__record *const 
     return d->open + depth;
 }
 
-/* What a zone carries; NULL: nothing. */
+/* What a zone carries, of the attributes that wait for it; NULL: nothing. */
 PROF__FN const prof_extra *prof__raw_carried(prof_raw *r, prof__raw_row *row, const char *name,
                                              uint32_t depth, uint16_t *flags) {
     const prof__record *heads[PROF__RAW_HEADS], *head;
@@ -23244,7 +23244,7 @@ PROF__FN void prof__raw_read_details(prof_raw *r, size_t at, size_t end) {
     prof__raw_hand(r, &item);
 }
 
-/* Moves the next text of a block to *to, behind those read before; NULL: there is none. */
+/* Moves the next text of a block to *to, after those read before; NULL: there is none. */
 PROF__FN const char *prof__raw_read_text(prof_raw *r, size_t *at, size_t end, char **to) {
     size_t size = *at < end ? prof__raw_get(r, (*at)++) : SIZE_MAX;
     char *text = *to;
@@ -23256,7 +23256,7 @@ PROF__FN const char *prof__raw_read_text(prof_raw *r, size_t *at, size_t end, ch
     return text;
 }
 
-/* An event's texts are moved over what was read before them, so that each ends with a 0. */
+/* An event's texts are moved over words that were read before, so that each ends with a NUL. */
 PROF__FN void prof__raw_read_event(prof_raw *r, size_t at, size_t end) {
     prof_raw_item item;
     prof_extra x;
@@ -23314,7 +23314,7 @@ PROF__FN void prof__raw_hand_memory(prof_raw *r, uint32_t thread, const prof__it
     prof__raw_hand(r, &item);
 }
 
-/* Hands on what is no zone and no moment. */
+/* Hands on changes of memory, ranges and arrows. */
 PROF__FN void prof__raw_hand_detail(prof_raw *r, uint32_t thread, const prof__item *i) {
     prof_raw_item item;
     if (i->kind == PROF__MEMORY && i->slots == 4) {
@@ -23346,7 +23346,7 @@ PROF__FN void prof__raw_hand_detail(prof_raw *r, uint32_t thread, const prof__it
 
 PROF__FN void prof__raw_hand_item(prof_raw *r, prof__raw_row *row, uint32_t thread,
                                   const prof__item *i) {
-    prof_raw_item *item = &r->item;          /* to clear one takes longer than all else here */
+    prof_raw_item *item = &r->item;          /* kept, since clearing one would take most time */
     item->kind = i->kind == PROF__COUNTER ? PROF_RAW_COUNTER : i->kind == PROF__STEP ? PROF_RAW_STEP
               : i->kind == PROF__INSTANT ? PROF_RAW_INSTANT
               : i->kind == PROF__REAL ? PROF_RAW_COUNTER_F : PROF_RAW_ZONE;
@@ -23370,7 +23370,7 @@ PROF__FN void prof__raw_hand_item(prof_raw *r, prof__raw_row *row, uint32_t thre
     prof__raw_hand(r, item);
 }
 
-/* How many of these records were read before? Counts the ones that are missing before them. */
+/* The number of these records that were read before. Counts records missing before them. */
 PROF__FN size_t prof__raw_known(prof_raw *r, prof__raw_row *row, uint64_t position, size_t count) {
     uint64_t known = row->position > position ? row->position - position : 0;
     if (row->position < position) {
@@ -23411,7 +23411,7 @@ PROF__FN void prof__raw_read_records(prof_raw *r, size_t at, size_t end) {
     }
 }
 
-/* Open zones stand in a block from the outermost one on; they end the other way round. */
+/* Open zones are in a block from the outermost on; they are handed on from the innermost. */
 PROF__FN void prof__raw_read_open(prof_raw *r, size_t at, size_t end) {
     uint32_t thread;
     size_t count;
@@ -23429,14 +23429,14 @@ PROF__FN void prof__raw_read_open(prof_raw *r, size_t at, size_t end) {
     }
 }
 
-/* Hands on what the stream counted, by place in its block. */
+/* Hands on the counts, by their places in the block. */
 PROF__FN void prof__raw_put_counts(prof_raw *r, const uint64_t *counts, bool last) {
     prof_stats *s = &r->stats.counts;
     prof_raw_item item;
     PROF__STATS(PROF__RAW_TAKE, PROF__RAW_TAKE, PROF__RAW_TAKE)
     s->dropped = s->dropped_full + s->dropped_deep + s->dropped_threads + s->dropped_sites +
                  s->dropped_busy;
-    if (s->overwritten) {                /* a ring's dump tells slots; damage took the rest */
+    if (s->overwritten) {                /* a ring's dump counts slots: at most the zones missing */
         uint64_t gone = s->recorded - PROF__MIN(r->zones, s->recorded);
         s->overwritten = PROF__MIN(s->overwritten, gone);
     }
@@ -23467,7 +23467,7 @@ PROF__FN void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
 
 /* ---- a dump of @CORE: slots of all contexts, as they lie in its memory ---- */
 
-/* Slots are missing. Nobody knows whose they were: each context may have a gap. */
+/* Slots are missing. It is not known whose they were, so each context may have a gap. */
 PROF__FN void prof__raw_core_gap(prof_raw *r, uint64_t slots, uint32_t rows) {
     r->stats.missing_records += slots;
     r->core.missing += slots;
@@ -23477,7 +23477,7 @@ PROF__FN void prof__raw_core_gap(prof_raw *r, uint64_t slots, uint32_t rows) {
     }
 }
 
-/* Hands on the zone of a slot. time: when it ended, or, if it is open, when the dump was made. */
+/* Hands on the zone of a slot. time: when it ended, or if it is open when the dump was made. */
 PROF__FN void prof__raw_core_zone(prof_raw *r, size_t at, uint64_t time, bool open) {
     uint32_t site_depth = prof__raw_get(r, at), number = site_depth >> 24;
     prof__raw_row *row = prof__raw_row_of(r, number);
@@ -23492,7 +23492,7 @@ PROF__FN void prof__raw_core_zone(prof_raw *r, size_t at, uint64_t time, bool op
     prof__raw_hand_item(r, row, number, &item);
 }
 
-/* Reads slots. time: before the first of them. known: how many of them were read before. */
+/* Reads slots. time: the end before the first of them. known: how many were read before. */
 PROF__FN void prof__raw_core_zones(prof_raw *r, size_t at, size_t end, uint64_t time,
                                    uint64_t known, bool open) {
     for (; at + 3 <= end; at += 3) {
@@ -23507,7 +23507,7 @@ PROF__FN void prof__raw_core_zones(prof_raw *r, size_t at, size_t end, uint64_t 
     }
 }
 
-/* The last block: what the core counted, and what it leaves to its reader to count. */
+/* The last block: the core's counts, and those that the reader makes for it. */
 PROF__FN void prof__raw_core_counts(prof_raw *r, size_t at, uint32_t rows) {
     uint64_t counts[PROF__NO + 1];
     memset(counts, 0, sizeof counts);
@@ -23526,7 +23526,7 @@ PROF__FN void prof__raw_core_clock(prof_raw *r, uint64_t start, uint32_t rate, u
     r->knot_count = 0;
 }
 
-/* Reads slots of a part, from position on. Those before it that did not come are missing. */
+/* Reads slots of a part, from position on. Earlier ones that did not come are missing. */
 PROF__FN void prof__raw_core_part(prof_raw *r, uint32_t part, uint32_t position, uint32_t rows,
                                   uint64_t time, size_t at, size_t end) {
     bool open = part == PROF__CORE_OPEN;
@@ -23579,12 +23579,12 @@ PROF__FN void prof__raw_read_block(prof_raw *r, size_t words) {
         return;
     }
     if (!number) prof__raw_sums_again(r);
-    /* Types of a later library have nothing that an older one needs. */
+    /* Types that only later versions know are not needed here. */
     if (type < sizeof readers / sizeof *readers && readers[type])
         readers[type](r, PROF__RAW_HEAD, words);
 }
 
-/* Is the block at the buffer's start, of so many words, what was written? */
+/* Does the block at the buffer's start, of so many words, have a right checksum? */
 PROF__FN bool prof__raw_right(prof_raw *r, size_t words) {
     size_t a = 0, b = 0;
     for (size_t i = 1; i < words; i++) {
@@ -23595,8 +23595,8 @@ PROF__FN bool prof__raw_right(prof_raw *r, size_t words) {
            prof__raw_get(r, 5) == prof__raw_sum_end(b);
 }
 
-/* The words of the block that begins with these 12 bytes; 0: none does. swap: of the other byte
-   order. */
+/* The words of the block that begins with these 12 bytes; 0: none does. *swap: it has the other
+   byte order. */
 PROF__FN size_t prof__raw_length(const char *head, bool *swap) {
     uint32_t word[3];
     memcpy(word, head, sizeof word);
@@ -23611,7 +23611,7 @@ PROF__FN void prof__raw_skip(prof_raw *r, size_t bytes) {
     memmove(r->block, (char *)r->block + bytes, r->have);
 }
 
-/* Bytes up to where a block may begin, by its head as far as that is there. */
+/* The bytes to where the next block may begin, by as much of its head as is there. */
 PROF__FN size_t prof__raw_damage(const prof_raw *r) {
     const char *p = (const char *)r->block + 1, *end = (const char *)r->block + r->have;
     bool swap;
@@ -23670,7 +23670,7 @@ PROF_API PROF__QUIET void prof_raw_feed(prof_raw *raw, const void *data, size_t 
     raw->stats.bytes += size;
     while (size) {
         size_t part = PROF__MIN(size, sizeof raw->block - raw->have);
-        part = PROF__MIN(part, 2048u);       /* what is behind each block is moved */
+        part = PROF__MIN(part, 2048u);       /* little, as the bytes after each block are moved */
         memcpy((char *)raw->block + raw->have, from, part);
         raw->have += part;
         from += part;
@@ -23710,7 +23710,7 @@ PROF__FN void prof__raw_tell_session(prof__raw *w, bool again) {
 #  endif
 }
 
-/* Copies as many records as fit. The recorder lets ends wrap; a clock record says when they do. */
+/* Copies as many records as fit. The recorder lets ends wrap; here clock records tell when. */
 PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
     prof__cursor k = { span->at, span->end, span->base, 0 };
     prof__item i;
@@ -23730,7 +23730,7 @@ PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
     }
 }
 
-/* Writes what chunk g holds from flushed on. */
+/* Writes the records of chunk g from flushed on. */
 PROF__FN void prof__raw_chunk(prof__raw *w, prof__state *t, prof__segment *g) {
     prof__span span;
     span.at = g->flushed;
@@ -23746,8 +23746,8 @@ PROF__FN void prof__raw_chunk(prof__raw *w, prof__state *t, prof__segment *g) {
     g->base = span.base;
 }
 
-/* Tells open zones, then counts. Of a ring all zones that ended are recorded: the reader takes off
-   those it has, and the others are overwritten. */
+/* Writes open zones, then counts. For a ring `recorded` has all zones that ended: the reader
+   subtracts those that it has; the others are overwritten. */
 PROF__FN void prof__raw_rest(prof__raw *w) {
     prof_stats stats = prof__counts_now(&prof__trace);
     uint64_t ended = w->zones + stats.overwritten;
@@ -23781,9 +23781,9 @@ PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
 
 /* ---- The ring and the stream ---- */
 
-/* A new chunk, or the thread's oldest; NULL: none, or its only one, which begins anew. Where there
-   are tasks, room is kept for one that comes late: else it would drop all, as would those that have
-   its state when it is gone. */
+/* A new chunk, or the context's oldest; NULL: none, or its only one, which begins anew. Where there
+   are tasks, room is kept for a late one: without a chunk it would drop all its zones, and so would
+   the tasks that get its state later. */
 PROF__FN void *prof__chunk_ring(void *state) {
     prof__state *t = (prof__state *)state;
     const prof__plan *p = &prof__trace.plan;
@@ -23807,7 +23807,7 @@ PROF_API PROF__QUIET const prof__parts *prof__parts_ring(void) {
     return &parts;
 }
 
-/* A chunk that was streamed, or else a new one: what is left of the arena is for rows of tasks. */
+/* A chunk that was streamed, or else a new one: the rest of the arena is for rows of tasks. */
 PROF__FN void *prof__chunk_stream(void *state) {
     uintptr_t lock = prof__lock();
     prof__segment *g = prof__trace.free_chunks;
@@ -23873,7 +23873,7 @@ PROF__FN bool prof__chrome_sent(struct prof__chrome_stream *c) {
     return !c->out.failed;
 }
 
-/* Writes the array's head, then the thread's name. What the sink does not take comes again. */
+/* Writes the array's head, then the thread's name. Either is repeated if the sink fails. */
 PROF__FN bool prof__chrome_introduce(struct prof__chrome_stream *c, prof__row *row) {
     bool told = c->told;
     uint32_t announced = row->announced;
@@ -23888,7 +23888,7 @@ PROF__FN bool prof__chrome_introduce(struct prof__chrome_stream *c, prof__row *r
     return !c->out.failed;
 }
 
-/* An event at a time goes to the sink: one that it did not take comes again. */
+/* Events go to the sink one at a time: one that it did not take is repeated. */
 PROF__FN bool prof__chunk_to_chrome(void *state, void *chunk) {
     prof__state *t = (prof__state *)state;
     prof__segment *g = (prof__segment *)chunk;
@@ -23933,10 +23933,11 @@ PROF_API PROF__QUIET const prof__parts *prof__parts_chrome(prof_sink sink) {
 
 /* ---- @AGGREGATE: the sums of all threads, a row per name ----
 
-   This room reads what @SUMS keeps: of the rows of threads it makes one row per name.
+   This room merges the threads' rows that @SUMS keeps into one row per name.
    - A snapshot may come at any time; each row is as it was at one moment.
-   - Zones that find no row are in "(others)", so that the totals are those of all zones; a target
-     leaves them out, and counts them (not_kept). */
+   - Zones without a row are in "(others)", so that the totals are those of all zones; a target
+   leaves
+     them out, and counts them (not_kept). */
 
 PROF__FN int64_t prof__tally_ns(const prof__scale *k, uint64_t ticks) {
     bool cpu = prof__trace.clock == PROF_CLOCK_CPU;
@@ -23959,8 +23960,8 @@ PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const p
 }
 
 #if PROF__BARE
-/* The rows of sites, of all contexts. A context sums its chunk up when that is full; reports do so
-   with what they find in it. */
+/* The rows of sites, of all contexts. A context sums its chunk up when that is full; reports sum up
+   the records that are in it. */
 static prof__tally *prof__tally_rows[PROF_MAX_SITES];
 static volatile uint32_t prof__tally_changes;
 
@@ -23990,7 +23991,7 @@ PROF__FN void prof__tally_zone(prof__tally *r, uint64_t *inner, uint32_t bucket,
     r->most = PROF__MAX(r->most, ticks);
 }
 
-/* Sums up the next record of a context; false: there is none. Others may do so at the same time. */
+/* Sums up the next record of a context; false: there is none. Interrupts may do so meanwhile. */
 PROF__FN bool prof__tally_next(prof__state *t) {
     prof__segment *g = t->segment;
     prof__record *c = g ? g->flushed : t->hot.cursor;
@@ -24025,7 +24026,7 @@ PROF__FN void prof__tally_chunk(prof__state *t) {
     while (prof__tally_next(t)) {}
 }
 
-/* A context has one chunk. When it is full it is summed up, and used again. */
+/* A context has one chunk. When it is full it is summed up and used again. */
 PROF__FN void *prof__tally_chunk_again(void *state) {
     prof__state *t = (prof__state *)state;
     uintptr_t lock;
@@ -24094,7 +24095,7 @@ PROF__FN const prof_site *prof__merged_place(const prof__merged *y, uint32_t sit
     return y->by_site ? prof__site_placed(site >> 8) : NULL;
 }
 
-/* The merged row of a site's name, or place; all others' where none is free. */
+/* The merged row of a site's name, or place; that of all others where none is free. */
 PROF__FN prof__tally *prof__merged_of(prof__merged *y, uint32_t site) {
     const char *name = site ? prof__site(site >> 8)->name : "";
     const prof_site *place = prof__merged_place(y, site);
@@ -24132,7 +24133,7 @@ PROF__FN void prof__merge_state(prof__merged *to, const prof__state *t, prof__re
         prof__tally_put(prof__merged_of(to, i.site_depth & ~(uint32_t)0xff), i.duration, within);
 }
 
-/* Merges what the states hold. Under the lock. */
+/* Merges the rows and blocks of all states. Under the lock. */
 PROF__FN void prof__merge_all(struct prof_trace *s) {
     uint64_t *inner = (uint64_t *)(void *)(s->sums.merged.rows + s->sums.merged.places + 1);
     prof__record *to = (prof__record *)(void *)(inner + prof__align(s->max_depth + 2));
@@ -24149,7 +24150,7 @@ PROF__FN void prof__merge_all(struct prof_trace *s) {
     }
 }
 
-/* Makes ns of a span of ticks: at the session's rate, or what is known of it so far. */
+/* The scale from ticks to ns, at the session's rate, or what is known of it so far. */
 PROF__FN prof__scale prof__sums_scale(const struct prof_trace *s) {
     prof__knot zero = { 0, 0 }, rate = { 1, 1 };
     if (s->clock == PROF_CLOCK_CPU) {
@@ -24209,9 +24210,9 @@ PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
     return prof__average_tallies(rows, rows ? max : 0, false);
 }
 
-/* Makes room for the rows of all names, for the table made of them, and for a copy of one block: a
-   quarter of the arena, of a small one half, for 8,192 names at most. Threads take theirs as they
-   come. */
+/* Makes room for the merged rows, for the averages made of them, and for a copy of one block: a
+   quarter of the arena, half of a small one, for at most 8,192 names. Threads take their own
+   rows. */
 PROF__FN bool prof__merged_open(struct prof_trace *s) {
     size_t gap = (size_t)(prof__arena.high - prof__arena.low) - prof__arena.promised, rows;
     size_t block = prof__sums_block(s->max_depth), most = PROF__MIN(gap / 64, 16384u);
@@ -24241,9 +24242,9 @@ PROF_API PROF__QUIET void prof__link_sums(void) {
 
 /* ---- @STORE: what a device did, smaller than events, until the trace is read ----
 
-   Companions keep launches and activities here, in memory of their own, and make events of them
-   when the trace is read.
-   - A record is written once and judged once: what fits nothing is counted, and told.
+   Companions keep launches and activities here, in memory of their own, until events are made of
+   them when the trace is read.
+   - A record is written once and judged once; records that belong to nothing are counted.
    - Device times become the session's by pairs of clock readings. */
 
 enum {
@@ -24260,7 +24261,7 @@ struct prof_store {
     prof_store_desc desc;
     prof_store_stats stats;
     /* records from low up, details from high down */
-    char *base, *low, *high, *end, *taken;   /* taken: behind low, while events are made */
+    char *base, *low, *high, *end, *taken;   /* taken: after low, while events are made */
     uint32_t record_count, detail_count, index_places, last_detail, judged;
     uint32_t *index;                     /* details by content: number + 1 */
     struct prof__store_name *names;
@@ -24273,9 +24274,9 @@ struct prof_store {
     prof_clock_pair pairs[PROF__STORE_PAIRS];
     uint32_t pair_count;
     bool closed;                         /* events were made of it */
-    /* events that are made */
+    /* while events are made: */
     prof__store_table calls, ids, ends;
-    char *shared, *shared_end;           /* arguments that many have; NULL: no room */
+    char *shared, *shared_end;           /* room for shared arguments; NULL: none */
     const char **of_detail, *of_call[2][PROF__STORE_CALLS];
     uint32_t count;
     prof_event events[PROF__STORE_BATCH];
@@ -24283,7 +24284,7 @@ struct prof_store {
     char args[PROF__STORE_BATCH][PROF_STORE_ARGS + 32], called[PROF__STORE_BATCH][PROF_STORE_NAME];
 };
 
-/* A record also takes its places in the tables. */
+/* Bytes of a record with its places in the tables. */
 #define PROF__STORE_SHARE (sizeof(prof_store_record) + 2 * sizeof(uint32_t))
 #define PROF__STORE_FIXED                                                              \
     (prof__align(sizeof(prof_store)) + PROF__STORE_TEXT + 64 +                         \
@@ -24385,8 +24386,7 @@ PROF_API PROF__QUIET const char *prof_store_text(prof_store *s, uint32_t name) {
     return s->text + s->demangled[i].to;
 }
 
-/* The last number is for all threads that find none. Ids often follow one another: hence the
-   product. */
+/* The last number is for all threads without one. Ids are often consecutive, hence the hash. */
 PROF_API PROF__QUIET uint32_t prof_store_thread(prof_store *s, uint32_t id) {
     uint32_t i = (id * 2654435761u >> 16) % PROF__STORE_THREADS, tries = 0;
     for (; s->threads[i] != id; i = (i + 1) % PROF__STORE_THREADS) {
@@ -24423,7 +24423,7 @@ PROF_API PROF__QUIET const void *prof_store_detail_at(const prof_store *s, uint3
     return i < s->detail_count ? s->end - (i + 1) * sizeof(prof_store_detail_head) : NULL;
 }
 
-/* A sum of products, as these do not wait for one another. */
+/* A sum of products, which the CPU computes in parallel. */
 PROF__INLINE uint32_t prof__store_hash(const void *detail) {
     uint64_t word[sizeof(prof_store_detail_head) / 8], h = 0, odd = 0x9e3779b97f4a7c15u;
     memcpy(word, detail, sizeof word);
@@ -24452,7 +24452,7 @@ PROF_API PROF__QUIET uint32_t prof_store_detail(prof_store *s, const void *d) {
 /* ---- records ---- */
 
 /* Is a record of the session? Devices compute their times, so that work may seem to begin before
-   its call: prof_store_judge looks at that. */
+   its call, which prof_store_judge checks. */
 PROF__INLINE bool prof__store_inside(prof_store *s, uint64_t start, uint32_t flags) {
     bool begun = s->window_start != UINT64_MAX;
     bool early = flags & PROF_STORE_WORK || !start || start >= s->window_start;
@@ -24524,7 +24524,7 @@ PROF_API PROF__QUIET prof_clock_pair prof_pair_clocks(bool (*read)(void *user, u
     return best;
 }
 
-/* Keeps a pair. When there are too many every second one goes. */
+/* Keeps a pair. When there are too many, every second one is removed. */
 PROF_API PROF__QUIET void prof_store_pair(prof_store *s, prof_clock_pair pair) {
     uint64_t last = s->pair_count ? s->pairs[s->pair_count - 1].device_ns : 0;
     if (pair.device_ns <= last) return;
@@ -24539,8 +24539,8 @@ PROF_API PROF__QUIET int64_t prof_store_paired_ns(const prof_store *s) {
     return s->pair_count ? s->pairs[s->pair_count - 1].session_ns : INT64_MIN;
 }
 
-/* Between two pairs the difference of the clocks moves evenly, unless one of them jumped: by more
-   than the 500 ppm that systems slew their clocks by. */
+/* Between two pairs the difference of the clocks changes linearly, unless one of them jumped, which
+   is a change by more than the 500 ppm that systems slew their clocks by. */
 PROF_API PROF__QUIET int64_t prof_store_session_ns(const prof_store *s, uint64_t t) {
     uint32_t i = 0;
     int64_t offset;
@@ -24557,7 +24557,7 @@ PROF_API PROF__QUIET int64_t prof_store_session_ns(const prof_store *s, uint64_t
     return PROF__MAX((int64_t)t + offset, 0);
 }
 
-/* ---- what belongs together ---- */
+/* ---- calls, ids and ends by correlation ---- */
 
 PROF__INLINE uint32_t *prof__store_place(const prof_store *s, const prof__store_table *t,
                                          uint32_t correlation) {
@@ -24568,7 +24568,7 @@ PROF__INLINE uint32_t *prof__store_place(const prof_store *s, const prof__store_
     return t->index + i;
 }
 
-/* Makes the table of the records with this flag in the memory at *at, behind the records, and moves
+/* Makes the table of the records with this flag in the memory at *at, after the records, and moves
    *at on. prof__store_fits has kept room for all tables. An outer call stands for the one in it. */
 PROF__FN prof__store_table prof__store_table_of(prof_store *s, uint32_t flag, char **at) {
     const prof_store_record *r = (const prof_store_record *)(const void *)s->base;
@@ -24596,8 +24596,8 @@ PROF__FN const prof_store_record *prof__store_other(const prof_store *s, const p
     return place ? (const prof_store_record *)(const void *)s->base + place - 1 : NULL;
 }
 
-/* Leaves out a record that has no time, or one that is not the session's at all: some of the
-   records may follow another clock. */
+/* Leaves out a record without a time, or with one far outside the session: some records may be by
+   another clock. */
 PROF__FN void prof__store_judge_time(prof_store *s, prof_store_record *r) {
     const uint64_t second = 1000000000;
     uint64_t end = r->start + prof__store_duration(r);
@@ -24610,7 +24610,7 @@ PROF__FN void prof__store_judge_time(prof_store *s, prof_store_record *r) {
     prof__store_leave(s, r);
 }
 
-/* There is work without its call. If it began before the session it is not the session's. */
+/* Work without its call: if it began before the session it is not the session's. */
 PROF__FN void prof__store_judge_work(prof_store *s, prof_store_record *r) {
     if (!r->start || r->start >= s->window_start) {
         s->stats.no_launch++;
@@ -24661,7 +24661,7 @@ PROF__FN void prof__store_send(prof_store *s) {
     s->count = 0;
 }
 
-/* Where the arguments are that r shares with others; NULL: they are its own. */
+/* The place of the arguments that r shares with others; NULL: they are its own. */
 PROF__FN const char **prof__store_shared(prof_store *s, const prof_store_record *r, bool linked) {
     uint32_t number = r->detail & 0xffff;
     if (!s->shared || !(s->desc.shared >> r->kind & 1)) return NULL;
@@ -24671,8 +24671,7 @@ PROF__FN const char **prof__store_shared(prof_store *s, const prof_store_record 
 }
 
 /* Gives the last event of the batch its arguments: *text, which it shares with others, or args,
-   which are shared from now on if there is room. Else they are its own, and stand behind its
-   correlation. */
+   which are shared from now on if there is room. Else they are its own, after its correlation. */
 PROF__FN void prof__store_args(prof_store *s, const char *args, const char **text) {
     prof_extra *x = s->extras + s->count - 1;
     size_t size = strlen(args) + 1;
@@ -24686,7 +24685,7 @@ PROF__FN void prof__store_args(prof_store *s, const char *args, const char **tex
     else if (*args) x->metadata_json = s->args[s->count - 1];
 }
 
-/* Where linked records ran, and what launched them. */
+/* Fills in where a linked record ran, and the thread that launched it. */
 PROF__FN void prof__store_link(prof_store *s, const prof_store_record *r, prof_event *e,
                                prof_extra *x) {
     const prof_store_record *call = prof__store_other(s, &s->calls, r);
@@ -24703,7 +24702,7 @@ PROF__FN void prof__store_link(prof_store *s, const prof_store_record *r, prof_e
     x->has |= PROF_HAS_LINK;
 }
 
-/* The id of a correlation. Those of other types of devices do not meet those of CUDA. */
+/* The id of a correlation, different from CUDA's for other types of devices. */
 PROF__FN int64_t prof__store_id(const prof_store *s, uint32_t correlation) {
     uint64_t type = s->desc.device_type;
     return (int64_t)(correlation | (type > PROF_DEVICE_CUDA && correlation ? type << 32 : 0));
@@ -24753,7 +24752,7 @@ PROF__FN void prof__store_hand(prof_store *s, const prof_store_record *r) {
     if (s->count == PROF__STORE_BATCH) prof__store_send(s);
 }
 
-/* Opens the memory for arguments that many events share, behind the tables. */
+/* Opens the memory for shared arguments, after the tables. */
 PROF__FN void prof__store_share_open(prof_store *s, bool kept) {
     size_t size = s->detail_count * sizeof *s->of_detail;
     s->of_detail = kept ? (const char **)prof_store_take(s, size) : NULL;
