@@ -262,7 +262,7 @@ if [ -f $stb ]; then
     sed 's|<stb/stb_sprintf.h>|<no/stb_sprintf.h>|' prof.h >$out/beside/prof.h
     check 'a copy beside prof.h, gcc' gcc -std=c99 -fsyntax-only $all $in_c -Wno-bad-function-cast \
         -I$out/beside -iquote $out/beside $out/body.c
-    for cc in 'gcc -std=c99' 'clang -std=c99' 'g++ -x c++ -std=c++11'; do
+    for cc in ${ALL:+'gcc -std=c99'} 'clang -std=c99' ${ALL:+'g++ -x c++ -std=c++11'}; do
         has "$cc" || continue
         check "a copy beside prof.h, $cc" $cc -fsyntax-only -Wall -Wextra -Wpedantic -Wshadow \
             -Wconversion -Wsign-conversion -Wundef -Wcast-qual -Werror -I$out/beside $out/body.c
