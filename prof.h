@@ -5737,7 +5737,7 @@ typedef struct prof__state {
     uint32_t ring_count, ring_next, ring_flushed;   /* how many; to take next; not yet flushed */
     prof__row *row;
     uint32_t number;                     /* of that row: it is this thread's while it has it */
-    const prof__name *hints[PROF__HINTS + 1];   /* names that it looked up, by where they stood */
+    int32_t hints[PROF__HINTS + 1];      /* where names lie that it pushed: prof__hint_name */
     prof__counts counts;
     struct prof__state *next;            /* in the list of free or of owned states */
     struct prof__state *used;            /* in the list of those that the arena's readers see */
@@ -8287,8 +8287,13 @@ PROF__FN prof__frame *prof__begin_site(uint32_t site, bool token, prof__entry_fr
 
 /* Each thread remembers the names that it pushed last, by the address of their text (hints).
    Returns the first of two places for this address. */
-PROF__INLINE const prof__name **prof__hint_of(prof__state *t, const char *name) {
+PROF__INLINE int32_t *prof__hint_of(prof__state *t, const char *name) {
     return t->hints + (uint32_t)((uintptr_t)name * 0x9e3779b1u) / (UINT32_MAX / PROF__HINTS + 1);
+}
+
+/* The name of a hint, which says how many times 16 bytes behind the state it lies. */
+PROF__INLINE const prof__name *prof__hint_name(const prof__state *t, int32_t hint) {
+    return (const prof__name *)(const void *)((const char *)t + (intptr_t)hint * 16);
 }
 
 /* Does a name's text, of which PROF__HINTED bytes may be read, equal name? It may be another
@@ -8307,10 +8312,11 @@ PROF__FN PROF__RACES bool prof__hint_fits(const char *text, const char *name) {
    to is compared, as it may be of another name. It needs no prof__look: if the session has ended
    meanwhile, the number goes into a frame that nobody reads. */
 PROF__FN PROF__RACES uint32_t prof__name_hinted(prof__state *t, const char *name) {
-    const prof__name **place = prof__hint_of(t, name);
+    const int32_t *place = prof__hint_of(t, name);
     for (int way = 0; way < 2; way++) {
-        const prof__name *n = PROF__LOAD(place[way]);
-        if (!n) return 0;
+        int32_t hint = PROF__LOAD(place[way]);
+        const prof__name *n = prof__hint_name(t, hint);
+        if (!hint) return 0;
         if (prof__hint_fits((const char *)(n + 1), name)) return n->number;
     }
     return 0;
@@ -8319,12 +8325,15 @@ PROF__FN PROF__RACES uint32_t prof__name_hinted(prof__state *t, const char *name
 /* Makes a name the first hint of its address; the first becomes the second. A signal handler may
    interrupt this, as each place always holds some name of this session. */
 PROF__FN void prof__name_hint(prof__state *t, const char *name, uint32_t number) {
-    const prof__name **place = prof__hint_of(t, name), *n;
+    int32_t *place = prof__hint_of(t, name), hint;
+    const prof__name *n;
     if (!prof__look(t)) return;
     n = PROF__LOAD(prof__sites.names.list)[number - 1];
-    if ((uintptr_t)PROF__LOAD(prof__arena.end) - (uintptr_t)(n + 1) >= PROF__HINTED) {
+    hint = (int32_t)(((intptr_t)n - (intptr_t)t) / 16);
+    if ((uintptr_t)PROF__LOAD(prof__arena.end) - (uintptr_t)(n + 1) >= PROF__HINTED &&
+        prof__hint_name(t, hint) == n) {
         PROF__STORE(place[1], PROF__LOAD(place[0]));
-        PROF__STORE(place[0], n);
+        PROF__STORE(place[0], hint);
     }
     prof__looked(t);
 }
