@@ -5680,67 +5680,104 @@ typedef struct prof__zone_hooks {
     uint32_t slots;                      /* the most that one of them writes; 0: there is none */
 } prof__zone_hooks;
 
-/* What a thread records with: its chunk, its open zones, its counts. It is the thread's from one
-   session to the next, until it exits or calls prof_thread_end. */
-typedef struct prof__state {
-    prof__hot hot;                       /* must be first */
-    uint32_t generation, reserve;        /* reserve: slots kept for the zones that are open */
-    uint32_t promised; /* the generation in which room for open zones was promised */
-    uint32_t recording;                  /* the generation it records in; 0: none, or not yet */
-    uint32_t looking;                    /* calls of prof__look that prof__looked has not ended */
-    uint32_t wants;                      /* PROF__WANTS_..., of its session */
-    bool full, fast;                     /* fast: the hot path may work */
-    bool closed;                         /* prof_stop has read it */
-    bool observed;                       /* there are observers */
-    bool overlaid;                       /* zones of older generations were open in its frames */
-    bool wide, narrow;                   /* attributes have room, have none; neither: not asked */
-    bool streams;                        /* they leave as they are: nothing is made of them here */
-    prof_result (*flush)(void);          /* desc.stream_inline: makes room; else NULL */
-    prof__zone_hooks hooks;
-    prof_clock clock;
-    prof_platform platform;
-    uint32_t skipped; /* begins without a token that were dropped: their ends are to come */
-    prof__frame *deepest;                /* the last, which is never used */
-    prof__deeps *deeps;                  /* the innermost deep zone is in here; NULL: none yet */
-    uint32_t deep;                       /* how many are open: then top is deepest. prof__look */
-    prof__frame *crowd;                  /* zones from this frame on take the slow path, which */
-    prof__origin *origins;               /* keeps what began them: prof__origin_of */
-    prof__record *begin, *limit;         /* the memory this thread writes */
-    prof__record *clock_end;             /* one past its last clock record */
-    prof__record *detail_end;            /* one past its last attribute, */
-    prof__frame *detail_top;             /* and top then */
-    uint32_t counted_for;                /* the first generation in whose arena this lies: */
-    uint64_t *counted;                   /* by depth: the counters at the begin */
-    uintptr_t stack_low, stack_high;     /* the memory in which its call stack was last found */
-    bool parked;                         /* a context that no thread is in. Under the lock. */
-    uint32_t epoch;
-    uint64_t last, bias;                 /* slow clocks: last tick seen, and what was added to it */
-    prof__segment *segment;
-    size_t segment_extra, segment_unfinished;   /* these counts when it was opened */
-    struct prof__chunk *spare;
-    /* In sums its memory is a block that is emptied into rows when it is full. */
-    bool summing;                        /* all of AGGREGATE; a trace since the arena was full */
+/* ---- a thread's state in parts ----
+
+   The thread that owns the state writes all of it; others write only what says so, and read by the
+   rules above. */
+
+/* @SUMS: where its zones are added up, not recorded, its memory is a block that is emptied into
+   rows when it is full. */
+typedef struct prof__state_sums {
+    bool on;                             /* all of AGGREGATE; a trace since the arena was full */
     bool held;                           /* who adds the block to them has the lock */
     uint32_t loan;                       /* its thread wants the lock while sums change; or it
                                             was lent it, by one who waits for these */
-    prof__tallies tallies;               /* kept for the state's next thread */
-    prof__record *block, *block_end;     /* this, too; NULL: none yet */
-    uint64_t *inner;                     /* by depth: ticks of what ended within the zone that is
-                                            open there, and is in no timeline */
-    uint32_t sums;                       /* one more when a change of them begins, and when it has
+    uint32_t changes;                    /* one more when a change of them begins, and when it has
                                             ended: odd while they change */
     uint32_t cut;                        /* zones open below this depth that began before */
     uint64_t cut_tick;                   /* this are written to the timeline's last segment */
     uint64_t base;                       /* clock at the block's begin */
-    uint32_t slots;                      /* for which room in the analysis was promised */
-    prof__segment *ring;                 /* RING, STREAM: its chunks, used in turns; else NULL */
-    uint32_t ring_count, ring_next, ring_flushed;   /* how many; to take next; not yet flushed */
+    uint64_t *inner;                     /* by depth: ticks of what ended within the zone that is
+                                            open there, and is in no timeline */
+    prof__record *block, *block_end;     /* kept for the state's next thread; NULL: none yet */
+    prof__tallies tallies;               /* kept, too */
+} prof__state_sums;
+
+/* @RECORD, @RAW: chunks used in turns. Under the lock: who writes the stream frees them. */
+typedef struct prof__state_ring {
+    prof__segment *list;                 /* NULL: neither RING nor STREAM */
+    uint32_t count, next, flushed;       /* how many; to take next; not yet flushed */
+} prof__state_ring;
+
+/* @RECORD: zones deeper than max_depth. */
+typedef struct prof__state_deep {
+    prof__deeps *zones;                  /* the innermost one is in here; NULL: none yet */
+    uint32_t open;                       /* how many are: then top is deepest. prof__look */
+} prof__state_deep;
+
+/* @DETAILS */
+typedef struct prof__state_details {
+    prof__record *end;                   /* one past its last attribute, */
+    prof__frame *top;                    /* and top then */
+    bool wide, narrow;                   /* they have room, have none; neither: not asked */
+} prof__state_details;
+
+/* @COUNTERS */
+typedef struct prof__state_counters {
+    uint64_t *begun;                     /* by depth: the counters at the begin */
+    uint32_t generation;                 /* the first one in whose arena these lie */
+} prof__state_counters;
+
+/* What a thread records with: its chunk, its open zones, its counts. It is the thread's from one
+   session to the next, until it exits or calls prof_thread_end. What a zone's slow path reads comes
+   first. */
+typedef struct prof__state {
+    prof__hot hot;                       /* must be first */
+    /* Since prof__state_open, of the session: */
+    uint32_t generation;
+    uint32_t reserve;                    /* slots kept for the zones that are open */
+    uint32_t promised; /* the generation in which room for open zones was promised */
+    uint32_t recording;                  /* the generation it records in; 0: none, or not yet */
+    uint32_t looking;                    /* calls of prof__look that prof__looked has not ended */
+    uint32_t wants;                      /* PROF__WANTS_... */
+    bool full, fast;                     /* fast: the hot path may work */
+    bool closed;                         /* prof_stop has read it, and set this: locked */
+    bool observed;                       /* there are observers */
+    bool overlaid;                       /* zones of older generations were open in its frames */
+    bool parked;                         /* a context that no thread is in. Under the lock. */
+    bool streams;                        /* they leave as they are: nothing is made of them here */
+    prof_result (*flush)(void);          /* desc.stream_inline: makes room; else NULL */
+    prof__zone_hooks hooks;
+    /* Its clock: */
+    prof_clock clock;
+    uint32_t epoch;
+    uint64_t last, bias;                 /* slow clocks: last tick seen, and what was added to it */
+    prof_platform platform;
+    /* Its open zones: */
+    uint32_t skipped; /* begins without a token that were dropped: their ends are to come */
+    uint32_t number;                     /* of row: it is this thread's while it has it */
+    prof__frame *deepest;                /* the last, which is never used */
+    prof__frame *crowd;                  /* zones from this frame on take the slow path, which */
+    prof__origin *origins;               /* keeps what began them: prof__origin_of */
+    uintptr_t stack_low, stack_high;     /* the memory in which its call stack was last found */
+    prof__state_deep deep;
+    /* The memory that it writes: */
     prof__row *row;
-    uint32_t number;                     /* of that row: it is this thread's while it has it */
+    prof__record *begin, *limit;         /* limit: NULL sends it to the slow path. Under the lock */
+    prof__record *clock_end;             /* one past its last clock record */
+    prof__segment *segment;
+    size_t segment_extra, segment_unfinished;   /* these counts when it was opened */
+    struct prof__chunk *spare;
+    prof__state_ring ring;
+    prof__state_sums sums;
+    prof__state_details details;
+    prof__state_counters counters;
+    uint32_t slots;                      /* for which room in the analysis was promised */
     int32_t hints[PROF__HINTS + 1];      /* where names lie that it pushed: prof__hint_name */
     prof__counts counts;
-    struct prof__state *next;            /* in the list of free or of owned states */
-    struct prof__state *used;            /* in the list of those that the arena's readers see */
+    /* Lists, under the lock: */
+    struct prof__state *next;            /* of free or of owned states */
+    struct prof__state *used;            /* of those that the arena's readers see */
 #if defined(PROF_INSTRUMENT_FUNCTIONS)
     uint64_t untimed[PROF__UNTIMED];     /* calls of functions that are not timed; in this arena */
 #endif
@@ -6556,8 +6593,8 @@ PROF__FN bool prof__owned_block(const prof__state *t, int n, char *block[2]) {
         block[1] = (char *)t->spare->limit;
     }
     if (n == 3 && PROF__ACQUIRE(t->looking)) {   /* it was stopped while it added to its rows */
-        block[0] = t->tallies.low;
-        block[1] = t->tallies.high;
+        block[0] = t->sums.tallies.low;
+        block[1] = t->sums.tallies.high;
     }
     return block[0] != NULL;
 }
@@ -6647,15 +6684,15 @@ PROF__FN void prof__segment_free(prof__segment *g) {
 
 /* The next chunk of a state's ring; NULL: it is still to be flushed. Under the lock. */
 PROF__FN prof__chunk *prof__ring_take(prof__state *t) {
-    prof__segment *g = t->ring + t->ring_next;
+    prof__segment *g = t->ring.list + t->ring.next;
     prof__chunk *c = (prof__chunk *)(void *)g->begin;
     if (prof__trace.mode == PROF_MODE_STREAM && g->row) {
         prof__trace.stream.stalls += !t->full;
         return NULL;
     }
-    PROF__ASSERT(g != t->segment && t->ring_next < t->ring_count);
+    PROF__ASSERT(g != t->segment && t->ring.next < t->ring.count);
     prof__segment_free(g);
-    PROF__STORE(t->ring_next, (t->ring_next + 1) % t->ring_count);
+    PROF__STORE(t->ring.next, (t->ring.next + 1) % t->ring.count);
     c->begin = g->begin;
     c->limit = g->limit;
     c->segment = g;
@@ -6680,11 +6717,11 @@ PROF__FN void prof__state_use(prof__state *t) {
     PROF__STORE(t->row, NULL);
     PROF__STORE(t->closed, false);
     t->used = NULL;
-    memset(&t->tallies, 0, sizeof t->tallies);
+    memset(&t->sums.tallies, 0, sizeof t->sums.tallies);
     prof__untimed_clear(t);
-    t->block = NULL;
-    t->deeps = NULL;
-    PROF__STORE(t->deep, 0u);
+    t->sums.block = NULL;
+    t->deep.zones = NULL;
+    PROF__STORE(t->deep.open, 0u);
     while (*last) last = &(*last)->used;
     PROF__RELEASE(*last, t);
 }
@@ -6694,9 +6731,9 @@ PROF__FN void prof__state_use(prof__state *t) {
 PROF__FN void prof__chunk_give(prof__state *t, prof__record *begin, prof__record *limit) {
     uintptr_t at = ((uintptr_t)begin + 15u) & ~(uintptr_t)15u;
     prof__chunk *c = (prof__chunk *)at;
-    if (t->ring) {
-        uint32_t last = (t->ring_next + t->ring_count - 1) % t->ring_count;
-        if (t->ring[last].begin == begin) PROF__STORE(t->ring_next, last);
+    if (t->ring.list) {
+        uint32_t last = (t->ring.next + t->ring.count - 1) % t->ring.count;
+        if (t->ring.list[last].begin == begin) PROF__STORE(t->ring.next, last);
         return;
     }
     if ((uintptr_t)limit < at + (PROF__RESERVE(prof__trace.max_depth) + 16) * sizeof *begin) return;
@@ -6719,8 +6756,8 @@ PROF__FN bool prof__ring_open(prof__state *t) {
         if (t->spare) prof__chunk_give(t, t->spare->begin, t->spare->limit);
         return true;
     }
-    t->ring = g;
-    t->ring_count = t->ring_next = t->ring_flushed = 0;
+    t->ring.list = g;
+    t->ring.count = t->ring.next = t->ring.flushed = 0;
     if (!prof__not_owned(region, region + most * sizeof *g)) return false;
     while (most--) {
         chunk -= s->pool.chunk_size;
@@ -6728,9 +6765,9 @@ PROF__FN bool prof__ring_open(prof__state *t) {
         memset(g, 0, sizeof *g);
         g->begin = (prof__record *)(void *)chunk;
         g++->limit = (prof__record *)(void *)chunk + s->pool.chunk_size / sizeof(prof__record);
-        t->ring_count++;
+        t->ring.count++;
     }
-    if (t->ring_count < 2) return false;
+    if (t->ring.count < 2) return false;
     prof__state_use(t);
     return true;
 }
@@ -6740,10 +6777,10 @@ PROF__FN bool prof__ring_open(prof__state *t) {
    turns, and a displaced cursor stays within the ring. Under the lock. */
 PROF__FN prof__chunk *prof__chunk_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
-    prof__segment *g = t->ring ? NULL : (prof__segment *)prof__take(sizeof *g, 0);
+    prof__segment *g = t->ring.list ? NULL : (prof__segment *)prof__take(sizeof *g, 0);
     const prof__record *below = t->segment ? t->begin : NULL;
     prof__chunk **place = &s->pool.free_chunks, *c;
-    if (t->ring) return prof__ring_take(t);
+    if (t->ring.list) return prof__ring_take(t);
     if (g) memset(g, 0, sizeof *g);      /* prof_dump sees it before it has a row */
     while (*place && below && (*place)->begin > below) place = &(*place)->next;
     c = g ? *place : NULL;
@@ -6771,16 +6808,16 @@ PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t
     PROF__ASSERT(t->begin <= c && c + 1 < t->limit);
     prof__record_set(c, a, kind << 8 | 1);
     prof__record_set(c + 1, b, word);
-    if (!t->summing)
+    if (!t->sums.on)
         PROF__BUMP(t->counts.extra, kind == PROF__ZONE64 || kind == PROF__UNFINISHED ? 1u : 2u);
     PROF__RELEASE(t->hot.cursor, c + 2);
 }
 
 /* Writes the clock's upper half. Sums do without, but where zones still go to the timeline. */
 PROF__FN void prof__put_clock(prof__state *t) {
-    if (t->summing && !t->cut) return;
+    if (t->sums.on && !t->sums.cut) return;
     prof__put(t, t->epoch, 0, (uint32_t)PROF__CLOCK << 8);
-    if (!t->summing) PROF__BUMP(t->counts.extra, 1);
+    if (!t->sums.on) PROF__BUMP(t->counts.extra, 1);
     PROF__STORE(t->clock_end, t->hot.cursor);
 }
 
@@ -6926,7 +6963,7 @@ PROF__FN PROF__RACES prof__record *prof__block_end(const prof__state *t) {
 
 /* Where the records of t's chunk end when its cursor is outside of it: see prof__cursor_check. */
 PROF__FN prof__record *prof__cursor_lost(const prof__state *t) {
-    return PROF__LOAD(t->summing) ? prof__block_end(t) : PROF__LOAD(t->clock_end);
+    return PROF__LOAD(t->sums.on) ? prof__block_end(t) : PROF__LOAD(t->clock_end);
 }
 
 /* Mends a cursor that the hot path has displaced. An end there sets it one past where it found it,
@@ -6952,7 +6989,7 @@ PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
    block meanwhile: prof__rest. The cut is the moment at which a thread's timeline ends.
    - inner[d] is the ticks of zones that ended within the zone open at depth d and are in no
    timeline.
-   - t->cut is at most the number of open zones. Zones at lower depths began before the cut; when
+   - sums.cut is at most the number of open zones. Zones at lower depths began before the cut; when
      they end they are written to the timeline's last segment.
    - A row's inner is at most its total. Rows never move; an index always has a free place.
    - The block is written up to the cursor; slots that were added to rows have no site.
@@ -7048,36 +7085,36 @@ enum { PROF__LOAN_NONE, PROF__LOAN_WANTED, PROF__LOAN_GIVEN };
 /* Takes the lock while t's sums change. Its holder may be a snapshot that waits for just these
    sums: then it lends the lock, and does nothing until it has the lock back. */
 PROF__FN bool prof__sums_lock(prof__state *t) {
-    if (t->held) return true;
-    PROF__STORE(t->loan, (uint32_t)PROF__LOAN_WANTED);
+    if (t->sums.held) return true;
+    PROF__STORE(t->sums.loan, (uint32_t)PROF__LOAN_WANTED);
     for (int i = 0; i < 1000000 && !prof__lock_mine(); i++) {
-        if (PROF__ACQUIRE(t->loan) == PROF__LOAN_GIVEN) return true;
+        if (PROF__ACQUIRE(t->sums.loan) == PROF__LOAN_GIVEN) return true;
         if (prof__try_lock()) {
-            PROF__STORE(t->loan, (uint32_t)PROF__LOAN_NONE);
+            PROF__STORE(t->sums.loan, (uint32_t)PROF__LOAN_NONE);
             return true;
         }
         if (i >= 16) prof__yield();
     }
-    (void)prof__swap(&t->loan, PROF__LOAN_WANTED, PROF__LOAN_NONE);
-    return PROF__ACQUIRE(t->loan) == PROF__LOAN_GIVEN;
+    (void)prof__swap(&t->sums.loan, PROF__LOAN_WANTED, PROF__LOAN_NONE);
+    return PROF__ACQUIRE(t->sums.loan) == PROF__LOAN_GIVEN;
 }
 
 PROF__FN void prof__sums_unlock(prof__state *t) {
-    if (t->held) return;
-    if (PROF__LOAD(t->loan) == PROF__LOAN_GIVEN)
-        PROF__RELEASE(t->loan, (uint32_t)PROF__LOAN_NONE);
+    if (t->sums.held) return;
+    if (PROF__LOAD(t->sums.loan) == PROF__LOAN_GIVEN)
+        PROF__RELEASE(t->sums.loan, (uint32_t)PROF__LOAN_NONE);
     else prof__unlock();
 }
 
 /* Lends the lock to t's thread, if that asks for it. The caller holds it and waits for t's sums. */
 PROF__FN void prof__sums_lend(prof__state *t) {
-    if (!prof__swap(&t->loan, PROF__LOAN_WANTED, PROF__LOAN_GIVEN)) return;
-    while (PROF__ACQUIRE(t->loan) == PROF__LOAN_GIVEN) prof__yield();
+    if (!prof__swap(&t->sums.loan, PROF__LOAN_WANTED, PROF__LOAN_GIVEN)) return;
+    while (PROF__ACQUIRE(t->sums.loan) == PROF__LOAN_GIVEN) prof__yield();
 }
 
 /* A new row for a site; where there is no room for it, the row of all others. */
 PROF__RARE(prof__tally *) prof__tally_make(prof__state *t, uint32_t site) {
-    prof__tallies *y = &t->tallies;
+    prof__tallies *y = &t->sums.tallies;
     uint32_t places = y->index->mask + 1;
     prof__tally *r = NULL;
     if (prof__is_others(site) || y->full || !prof__sums_lock(t)) return y->others;
@@ -7091,7 +7128,7 @@ PROF__RARE(prof__tally *) prof__tally_make(prof__state *t, uint32_t site) {
 }
 
 PROF__INLINE prof__tally *prof__tally_of(prof__state *t, uint32_t site) {
-    prof__tally *r = prof__tally_find(&t->tallies, site);
+    prof__tally *r = prof__tally_find(&t->sums.tallies, site);
     return PROF__LIKELY(r != NULL) ? r : prof__tally_make(t, site);
 }
 
@@ -7146,7 +7183,8 @@ PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof
     const uint32_t site_depth = c->site_depth;
     const prof__record *begin = c;
     prof__tally *r = prof__tally_of(t, site_depth & ~(uint32_t)0xff);
-    uint64_t *inner = t->inner + (site_depth & 0xff), total = 0, least = r->least, most = r->most;
+    uint64_t *inner = t->sums.inner + (site_depth & 0xff);
+    uint64_t total = 0, least = r->least, most = r->most;
     r->inner += PROF__MIN(*inner, c->duration);
     do {
         uint64_t ticks = c->duration;
@@ -7167,14 +7205,14 @@ PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof
 
 PROF__FN void prof__sums_put(prof__state *t, const prof__item *i) {
     prof__tally *r = prof__tally_of(t, i->site_depth & ~(uint32_t)0xff);
-    uint64_t *inner = t->inner + (i->site_depth & 0xff);
+    uint64_t *inner = t->sums.inner + (i->site_depth & 0xff);
     prof__tally_put(r, i->duration, prof__tally_within(inner, i->duration));
     PROF__BUMP(t->counts.summed, 1);
     if (i->kind == PROF__UNFINISHED) PROF__BUMP(t->counts.summed_open, 1);
     if (!r->site) prof__count_rowless(t, i->site_depth, 1);
 }
 
-/* A zone at a depth below t->cut ends. *within: the ticks of zones that ended in it since the cut.
+/* A zone at a depth below sums.cut ends. *within: ticks of zones that ended in it since the cut.
    False: it began after the cut; a signal handler displaced the one that was open at this depth. */
 PROF__FN bool prof__cut_ends(uint32_t *cut, uint64_t *inner, uint64_t cut_tick,
                              const prof__item *i, uint64_t *within) {
@@ -7206,7 +7244,7 @@ PROF__FN void prof__sums_cut(prof__state *t, const prof__item *i) {
     prof__segment *g = t->segment;
     uint64_t within;
     size_t slots;
-    if (!prof__cut_ends(&t->cut, t->inner, t->cut_tick, i, &within)) {
+    if (!prof__cut_ends(&t->sums.cut, t->sums.inner, t->sums.cut_tick, i, &within)) {
         prof__sums_put(t, i);
         return;
     }
@@ -7218,17 +7256,17 @@ PROF__FN void prof__sums_cut(prof__state *t, const prof__item *i) {
 }
 
 PROF__FN void prof__sums_zone(prof__state *t, const prof__item *i) {
-    if ((i->site_depth & 0xff) < t->cut) prof__sums_cut(t, i);
+    if ((i->site_depth & 0xff) < t->sums.cut) prof__sums_cut(t, i);
     else prof__sums_put(t, i);
 }
 
 /* Adds the record at c, which is no plain zone above the cut, and empties it. Records other than
    zones are counted (not_kept). */
 PROF__FN prof__record *prof__sums_other(prof__state *t, prof__record *c, prof__record *end) {
-    prof__cursor k = { c, end, t->base, 0 };
+    prof__cursor k = { c, end, t->sums.base, 0 };
     prof__item i;
     (void)prof__next(&k, &i);
-    t->base = k.base;
+    t->sums.base = k.base;
     if (!prof__item_is_zone(&i)) {
         if (i.kind != PROF__CLOCK) PROF__BUMP(t->counts.not_kept, 1);
     } else if (i.site_depth >> 8) {
@@ -7245,17 +7283,20 @@ PROF__FN void prof__block_add(prof__state *t, prof__record *end) {
     PROF__ASSERT(end >= c && end <= t->limit);
     while (c < end) {
         uint32_t site_depth = c->site_depth;
-        c = PROF__LIKELY((site_depth >> 8) - 1 < PROF__KIND - 1 && (site_depth & 0xff) >= t->cut)
+        c = PROF__LIKELY((site_depth >> 8) - 1 < PROF__KIND - 1 &&
+                         (site_depth & 0xff) >= t->sums.cut)
                 ? prof__tally_run(t, c, end) : prof__sums_other(t, c, end);
     }
 }
 
 PROF__FN void prof__sums_open(prof__state *t) {
-    PROF__STORE(t->sums, t->sums + 1);
+    PROF__STORE(t->sums.changes, t->sums.changes + 1);
     PROF__FENCE();
 }
 
-PROF__FN void prof__sums_shut(prof__state *t) { PROF__RELEASE(t->sums, t->sums + 1); }
+PROF__FN void prof__sums_shut(prof__state *t) {
+    PROF__RELEASE(t->sums.changes, t->sums.changes + 1);
+}
 
 PROF__FN void prof__sums_add(prof__state *t, prof__record *end) {
     prof__sums_open(t);
@@ -7265,9 +7306,9 @@ PROF__FN void prof__sums_add(prof__state *t, prof__record *end) {
 
 /* The same under the lock. */
 PROF__FN void prof__sums_add_held(prof__state *t, prof__record *end) {
-    t->held = true;
+    t->sums.held = true;
     prof__sums_add(t, end);
-    t->held = false;
+    t->sums.held = false;
 }
 
 PROF__FN void prof__block_emptied(prof__state *t) {
@@ -7312,10 +7353,10 @@ PROF__FN bool prof__block_take(prof__state *t) {
     size_t kept = prof__arena.kept, size = PROF__MIN(prof__arena_spare() / 64, 16384u);
     size = PROF__MAX(prof__sums_block(s->max_depth), size & ~(size_t)15u);
     prof__arena.kept = 0;
-    t->block = (prof__record *)(void *)prof__take_high(size, 0);
+    t->sums.block = (prof__record *)(void *)prof__take_high(size, 0);
     prof__arena.kept = kept;
-    if (!t->block) return false;
-    t->block_end = t->block + size / sizeof *t->block;
+    if (!t->sums.block) return false;
+    t->sums.block_end = t->sums.block + size / sizeof *t->sums.block;
     prof__arena.seats -= PROF__MIN(prof__arena.seats, s->sums.each);
     PROF__STORE(prof__sites.names.refused, SIZE_MAX);
     return true;
@@ -7331,12 +7372,12 @@ PROF__FN void prof__sums_sites(struct prof_trace *s) {
 
 /* Makes what a state needs, and keeps, for zones in sums: ticks by depth, an index, a few rows. */
 PROF__FN bool prof__rows_prepare(prof__state *t) {
-    prof__tallies *y = &t->tallies;
+    prof__tallies *y = &t->sums.tallies;
     size_t depths = prof__trace.max_depth + 2;
     if (!y->low) {
-        t->inner = (uint64_t *)prof__tallies_take(y, depths * sizeof *t->inner);
+        t->sums.inner = (uint64_t *)prof__tallies_take(y, depths * sizeof *t->sums.inner);
         if (!y->low) return false;
-        t->inner++;                      /* [-1]: of no zone */
+        t->sums.inner++;                      /* [-1]: of no zone */
     }
     return (y->index || prof__tallies_index(y, 16)) && (y->others || prof__tallies_row(y, 0));
 }
@@ -7345,24 +7386,24 @@ PROF__FN bool prof__rows_prepare(prof__state *t) {
 PROF__FN bool prof__sums_prepare(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     if (s->mode == PROF_MODE_TRACE) prof__sums_sites(s);
-    return (t->block || prof__block_take(t)) && prof__rows_prepare(t);
+    return (t->sums.block || prof__block_take(t)) && prof__rows_prepare(t);
 }
 
 /* From here on t's zones go to its block, which prof__sums_prepare has made. */
 PROF__FN void prof__sums_begin(prof__state *t) {
     static const prof__zone_hooks none = { NULL, NULL, 0 };
     prof__sums_open(t);                  /* a dump may be reading what the last thread left */
-    memset(t->block, 0, (size_t)(t->block_end - t->block) * sizeof *t->block);
-    memset(t->inner - 1, 0, (prof__trace.max_depth + 2) * sizeof *t->inner);
-    PROF__STORE(t->cut, 0u);
-    t->base = (uint64_t)t->epoch << 32;
+    memset(t->sums.block, 0, (size_t)(t->sums.block_end - t->sums.block) * sizeof *t->sums.block);
+    memset(t->sums.inner - 1, 0, (prof__trace.max_depth + 2) * sizeof *t->sums.inner);
+    PROF__STORE(t->sums.cut, 0u);
+    t->sums.base = (uint64_t)t->epoch << 32;
     t->wants = 0;
     t->hooks = none;
-    PROF__STORE(t->summing, true);
-    PROF__STORE(t->begin, t->block);
-    PROF__STORE(t->limit, t->block_end);
-    PROF__STORE(t->clock_end, t->block);
-    PROF__RELEASE(t->hot.cursor, t->block);
+    PROF__STORE(t->sums.on, true);
+    PROF__STORE(t->begin, t->sums.block);
+    PROF__STORE(t->limit, t->sums.block_end);
+    PROF__STORE(t->clock_end, t->sums.block);
+    PROF__RELEASE(t->hot.cursor, t->sums.block);
     prof__sums_shut(t);
 }
 
@@ -7370,7 +7411,7 @@ PROF__FN void prof__sums_begin(prof__state *t) {
    promised with the rest of the chunk. NULL: no room. */
 PROF__FN prof__segment *prof__rest_open(prof__state *t, uint32_t open) {
     size_t head = prof__align(sizeof(prof__segment));
-    char *p = (char *)prof__tallies_take(&t->tallies, head + 4 * open * sizeof(prof__record));
+    char *p = (char *)prof__tallies_take(&t->sums.tallies, head + 4 * open * sizeof(prof__record));
     prof__segment *g = (prof__segment *)(void *)p;
     if (!p) return NULL;
     g->begin = g->end = g->flushed = (prof__record *)(void *)(p + head);
@@ -7386,7 +7427,7 @@ PROF__FN void prof__timeline_end(prof__state *t) {
     prof__record *c = t->hot.cursor;
     uint32_t n = t->limit - c >= 3 ? 3 : 0;
     if (n) prof__record_set(c, 0, (uint32_t)PROF__PART << 8);
-    if (n) prof__record_set(c + 1, t->cut_tick, (uint32_t)PROF__INSTANT << 8 | 1);
+    if (n) prof__record_set(c + 1, t->sums.cut_tick, (uint32_t)PROF__INSTANT << 8 | 1);
     if (n) prof__record_set(c + 2, 0, prof__trace.sums.timeline_ends << 8 | 255u);
     PROF__BUMP(t->counts.extra, n);
     PROF__BUMP(t->counts.slots, (size_t)(c + n - t->segment->begin));
@@ -7406,14 +7447,14 @@ PROF__FN bool prof__sum_from_here(prof__state *t) {
     if (!s->sums.on || !prof__sums_prepare(t)) return false;
     g = prof__rest_open(t, open);
     if (!g) return false;
-    t->cut_tick = s->clock == PROF_CLOCK_CPU ? prof__cpu_now() : t->last;
-    prof__timeline_full(s, t->cut_tick);
+    t->sums.cut_tick = s->clock == PROF_CLOCK_CPU ? prof__cpu_now() : t->last;
+    prof__timeline_full(s, t->sums.cut_tick);
     prof__timeline_end(t);
     g->position = t->counts.slots;
     PROF__RELEASE(t->segment->next, g);
     t->segment = g;
     prof__sums_begin(t);
-    PROF__STORE(t->cut, open);
+    PROF__STORE(t->sums.cut, open);
     prof__put_clock(t);
     t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU && !t->observed;
     return true;
@@ -7425,7 +7466,7 @@ PROF__FN bool prof__sum_from_here(prof__state *t) {
 PROF__FN void prof__sums_begin_read(const prof__state *t, uint32_t *sums, uint32_t *gone,
                                     prof__state *lend) {
     uint32_t i = 0;
-    while ((*sums = PROF__ACQUIRE(t->sums)) & 1 && *sums != *gone) {
+    while ((*sums = PROF__ACQUIRE(t->sums.changes)) & 1 && *sums != *gone) {
         if (lend) prof__sums_lend(lend);
         if (i++ == 200000) *gone = *sums;
         prof__yield();
@@ -7434,7 +7475,7 @@ PROF__FN void prof__sums_begin_read(const prof__state *t, uint32_t *sums, uint32
 
 PROF__FN bool prof__sums_same(const prof__state *t, uint32_t sums) {
     PROF__FENCE();
-    return PROF__LOAD(t->sums) == sums;
+    return PROF__LOAD(t->sums.changes) == sums;
 }
 
 /* A copy of the zones that a state has not added to its rows yet. The block is copied before the
@@ -7462,13 +7503,13 @@ PROF__FN PROF__RACES void prof__rest_copy(prof__rest *rest, const prof__state *t
         size_t n;
         prof__sums_begin_read(t, &rest->sums, &rest->gone, rest->lend);
         begin = PROF__LOAD(t->begin);
-        end = PROF__LOAD(t->summing) && !t->closed ? prof__cursor_of(t) : begin;
+        end = PROF__LOAD(t->sums.on) && !t->closed ? prof__cursor_of(t) : begin;
         n = end < begin ? 0 : PROF__MIN((size_t)(end - begin), room);
-        prof__copy_words(inner, t->inner - 1, (prof__trace.max_depth + 2) * sizeof *inner);
+        prof__copy_words(inner, t->sums.inner - 1, (prof__trace.max_depth + 2) * sizeof *inner);
         prof__copy_words(to, begin, n * sizeof *to);
-        rest->cut = PROF__LOAD(t->summing) ? PROF__LOAD(t->cut) : 0;
-        rest->cut_tick = t->cut_tick;
-        rest->base = t->base;
+        rest->cut = PROF__LOAD(t->sums.on) ? PROF__LOAD(t->sums.cut) : 0;
+        rest->cut_tick = t->sums.cut_tick;
+        rest->base = t->sums.base;
         rest->end = to + n;
     } while (!prof__sums_same(t, rest->sums) && i++ < 1000);
     rest->begin = to;
@@ -7514,8 +7555,8 @@ PROF__FN bool prof__rest_next(prof__rest *rest, const prof__state *t, prof__curs
         const prof__tally *r;
         if (!site || !prof__item_is_zone(i) || prof__rest_cut(rest, i)) continue;
         *within = prof__tally_within(rest->inner + (i->site_depth & 0xff), i->duration);
-        r = prof__tally_find(&t->tallies, site);
-        if ((r ? r : t->tallies.others)->number < rest->moved) return true;
+        r = prof__tally_find(&t->sums.tallies, site);
+        if ((r ? r : t->sums.tallies.others)->number < rest->moved) return true;
     }
     return false;
 }
@@ -7551,7 +7592,7 @@ PROF__FN bool prof__room(prof__state *t, uint32_t n) {
     prof__cursor_check(t);
     PROF__ASSERT(t->begin <= t->hot.cursor && t->hot.cursor <= t->limit);
     if ((size_t)(t->limit - t->hot.cursor) >= n + t->reserve) return true;
-    if (t->summing) return prof__sums_drain(t);
+    if (t->sums.on) return prof__sums_drain(t);
     if (prof__room_made(t, n)) return true;
     return t->flush && t->generation == PROF__LOAD(prof__on) && !prof__lock_mine() &&
            t->flush() == PROF_OK && prof__room_made(t, n);
@@ -7614,7 +7655,7 @@ PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
 /* Deep zones are only in sums; each is added to its row as it ends. While one is open all zones
    take the slow path. */
 PROF__INLINE prof__deep *prof__deep_top(const prof__state *t) {
-    return t->deeps->zones + (PROF__LOAD(t->deep) - 1) % PROF__DEEPS;
+    return t->deep.zones->zones + (PROF__LOAD(t->deep.open) - 1) % PROF__DEEPS;
 }
 
 /* More memory for deep zones, out of what is spare. Under the lock. */
@@ -7622,34 +7663,35 @@ PROF__FN prof__deeps *prof__deeps_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     prof__deeps *b = NULL;
     if (prof__arena_spare() >= sizeof *b && prof__rows_prepare(t))
-        b = (prof__deeps *)prof__tallies_take(&t->tallies, sizeof *b);
+        b = (prof__deeps *)prof__tallies_take(&t->sums.tallies, sizeof *b);
     if (!b) return NULL;
     if (s->mode != PROF_MODE_AGGREGATE) prof__sums_sites(s);
     PROF__STORE(s->sums.any_apart, true);
-    b->below = t->deeps;
-    if (t->deeps) t->deeps->above = b;
+    b->below = t->deep.zones;
+    if (t->deep.zones) t->deep.zones->above = b;
     return b;
 }
 
 /* Opens a deep zone; NULL: no room. */
 PROF__FN prof__deep *prof__deep_push(prof__state *t) {
-    prof__deeps *b = t->deeps;
-    if (PROF__LOAD(t->deep) % PROF__DEEPS == 0 && (PROF__LOAD(t->deep) || !b)) {
+    prof__deeps *b = t->deep.zones;
+    if (PROF__LOAD(t->deep.open) % PROF__DEEPS == 0 && (PROF__LOAD(t->deep.open) || !b)) {
         if (b) b = b->above;
         if (!b && prof__lock_briefly()) {
             b = prof__deeps_take(t);
             prof__unlock();
         }
         if (!b) return NULL;
-        t->deeps = b;
+        t->deep.zones = b;
     }
-    PROF__STORE(t->deep, t->deep + 1);
+    PROF__STORE(t->deep.open, t->deep.open + 1);
     return prof__deep_top(t);
 }
 
 PROF__FN void prof__deep_pop(prof__state *t) {
-    PROF__STORE(t->deep, t->deep - 1);
-    if (t->deep % PROF__DEEPS == 0 && t->deeps->below) t->deeps = t->deeps->below;
+    prof__state_deep *d = &t->deep;
+    PROF__STORE(d->open, d->open - 1);
+    if (d->open % PROF__DEEPS == 0 && d->zones->below) d->zones = d->zones->below;
 }
 
 /* Ends the innermost deep zone at now: adds it to its row, and returns its ticks. Called by its
@@ -7666,7 +7708,7 @@ PROF__FN uint64_t prof__deep_put(prof__state *t, uint64_t now, bool unfinished) 
     PROF__BUMP(t->counts.summed_open, unfinished);
     PROF__BUMP(t->counts.unfinished, unfinished);
     prof__deep_pop(t);
-    if (PROF__LOAD(t->deep)) prof__deep_top(t)->within += ticks;
+    if (PROF__LOAD(t->deep.open)) prof__deep_top(t)->within += ticks;
     return ticks;
 }
 
@@ -7674,12 +7716,12 @@ PROF__FN uint64_t prof__deep_put(prof__state *t, uint64_t now, bool unfinished) 
    record of "(in sums)" or in the sums. */
 PROF__FN void prof__deep_leave(prof__state *t, uint64_t now, uint64_t ticks) {
     uint32_t depth = (uint32_t)(t->deepest - t->hot.bottom);
-    bool room = t->summing || prof__room(t, 4);
-    if (t->summing) t->inner[(int32_t)depth - 1] += ticks;
+    bool room = t->sums.on || prof__room(t, 4);
+    if (t->sums.on) t->sums.inner[(int32_t)depth - 1] += ticks;
     else if (room)
         prof__put_long(t, PROF__ZONE64, ticks, now, prof__trace.sums.in_sums << 8 | depth);
     else PROF__BUMP(t->counts.full, 1);
-    if (t->summing || !room) return;
+    if (t->sums.on || !room) return;
     t->epoch = (uint32_t)(now >> 32);
     PROF__STORE(t->clock_end, t->hot.cursor);   /* as in prof__put_zone */
 }
@@ -7691,11 +7733,11 @@ PROF__FN bool prof__end_deep(prof__state *t, bool unfinished) {
     if (!prof__look(t)) return false;
     site = prof__deep_top(t)->frame.site;
     prof__sums_open(t);
-    if (t->summing) prof__block_add(t, t->hot.cursor);
+    if (t->sums.on) prof__block_add(t, t->hot.cursor);
     ticks = prof__deep_put(t, now, unfinished);
-    if (t->summing) prof__block_emptied(t);
+    if (t->sums.on) prof__block_emptied(t);
     prof__sums_shut(t);
-    if (!PROF__LOAD(t->deep)) prof__deep_leave(t, now, ticks);
+    if (!PROF__LOAD(t->deep.open)) prof__deep_leave(t, now, ticks);
     prof__looked(t);
     if (t->observed) prof__observe_end(t, site);
     return true;
@@ -7703,23 +7745,24 @@ PROF__FN bool prof__end_deep(prof__state *t, bool unfinished) {
 
 /* Ends all deep zones but the outer n. */
 PROF__FN bool prof__end_deeps(prof__state *t, uint32_t n) {
-    for (; PROF__LOAD(t->deep) > n; PROF__BUMP(t->counts.healed, 1))
+    for (; PROF__LOAD(t->deep.open) > n; PROF__BUMP(t->counts.healed, 1))
         if (!prof__end_deep(t, false)) return false;
     return true;
 }
 
 /* The number of the token's deep zone, 1 for the outermost; 0: it is none. */
 PROF__FN uint32_t prof__deep_of(const prof__state *t, const prof__frame *token) {
-    uint32_t n = PROF__LOAD(t->deep);
-    for (const prof__deeps *b = t->deeps; n; b = n % PROF__DEEPS ? b : b->below)
+    uint32_t n = PROF__LOAD(t->deep.open);
+    for (const prof__deeps *b = t->deep.zones; n; b = n % PROF__DEEPS ? b : b->below)
         if (&b->zones[--n % PROF__DEEPS].frame == token - 1) return n + 1;
     return 0;
 }
 
 /* Drops deep zones where a signal handler, in the slow path, ended a zone around them. */
 PROF__FN void prof__deep_check(prof__state *t) {
-    if (PROF__LIKELY(!PROF__LOAD(t->deep) || t->hot.top == t->deepest) || !prof__look(t)) return;
-    for (; PROF__LOAD(t->deep); PROF__BUMP(t->counts.deep, 1)) prof__deep_pop(t);
+    if (PROF__LIKELY(!PROF__LOAD(t->deep.open) || t->hot.top == t->deepest)) return;
+    if (!prof__look(t)) return;
+    for (; PROF__LOAD(t->deep.open); PROF__BUMP(t->counts.deep, 1)) prof__deep_pop(t);
     prof__looked(t);
 }
 
@@ -7896,8 +7939,8 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     prof__chunk *c;
     bool ok;
     PROF__STORE(t->recording, 0u);
-    PROF__STORE(t->summing, false);
-    if (!s->pool.regions) t->ring = NULL;
+    PROF__STORE(t->sums.on, false);
+    if (!s->pool.regions) t->ring.list = NULL;
     if (s->pool.regions && !prof__ring_open(t)) return false;
     if (!s->pool.regions && !prof__state_used(t)) prof__state_use(t);
     t->segment = NULL;
@@ -7910,8 +7953,8 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     t->epoch = 0;
     t->full = false;
     t->skipped = 0;
-    while (PROF__LOAD(t->deep)) prof__deep_pop(t);
-    t->detail_end = NULL;
+    while (PROF__LOAD(t->deep.open)) prof__deep_pop(t);
+    t->details.end = NULL;
     t->last = t->bias = 0;
     t->stack_low = t->stack_high = 0;
     t->generation = s->generation;
@@ -7922,8 +7965,8 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     t->hooks = prof__recorder.hooks;
     t->wants = PROF__LOAD(prof__recorder.wants);
     t->streams = s->mode == PROF_MODE_STREAM;
-    t->wide = t->streams || prof__wide(s);
-    t->narrow = false;
+    t->details.wide = t->streams || prof__wide(s);
+    t->details.narrow = false;
     t->observed = prof__recorder.observer_count != 0;
     PROF__STORE(t->closed, false);
     PROF__STORE(t->hot.last, 0u);
@@ -7956,8 +7999,8 @@ PROF__FN void prof__state_give(prof__slot *slot, prof__state *t) {
     while (*p && *p != t) p = &(*p)->next;
     if (*p) *p = t->next;
     if (!s->open || !prof__in_grid(t)) return;
-    if (t->generation >= s->first_generation && !t->summing) {
-        if (!t->ring) prof__chunk_give(t, t->hot.cursor, t->limit);
+    if (t->generation >= s->first_generation && !t->sums.on) {
+        if (!t->ring.list) prof__chunk_give(t, t->hot.cursor, t->limit);
         if (t->spare) prof__chunk_give(t, t->spare->begin, t->spare->limit);
     }
     t->next = s->pool.free_states;
@@ -7992,7 +8035,7 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
     }
     if (t->generation == PROF__LOAD(prof__on)) {
         uint64_t now;
-        while (PROF__LOAD(t->deep) && prof__end_deep(t, true)) {}
+        while (PROF__LOAD(t->deep.open) && prof__end_deep(t, true)) {}
         now = prof__state_now(t);
         while (t->hot.top > t->hot.bottom && prof__end_zone(t, now, true)) {}
     }
@@ -8000,7 +8043,7 @@ PROF_API PROF__QUIET void prof_thread_end(void) {
     prof__row_over(t);
     if (s->open && t->generation == s->generation && !t->closed) {
         prof__cursor_check(t);
-        if (t->summing) {
+        if (t->sums.on) {
             prof__sums_add_held(t, t->hot.cursor);
             PROF__RELEASE(t->hot.cursor, t->begin);
         } else {
@@ -8159,8 +8202,9 @@ PROF__FN bool prof__is_left(prof__state *t, const prof__frame *f, prof__entry_fr
 /* Ends the innermost deep zone if it was left. False: it was not, or the session is over. */
 PROF__FN bool prof__heal_deep(prof__state *t, prof__entry_frame here) {
     bool left;
-    if (!PROF__LOAD(t->deep) || !prof__look(t)) return false;
-    left = prof__is_left(t, &prof__deep_top(t)->frame, here) && prof__end_deeps(t, t->deep - 1);
+    if (!PROF__LOAD(t->deep.open) || !prof__look(t)) return false;
+    left = prof__is_left(t, &prof__deep_top(t)->frame, here) &&
+           prof__end_deeps(t, t->deep.open - 1);
     prof__looked(t);
     return left;
 }
@@ -8168,7 +8212,7 @@ PROF__FN bool prof__heal_deep(prof__state *t, prof__entry_frame here) {
 /* A thread with many open zones begins another: first ends the inner zones that longjmp left. */
 PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
     while (prof__heal_deep(t, here)) {}
-    while (!PROF__LOAD(t->deep) && t->hot.top > t->crowd &&
+    while (!PROF__LOAD(t->deep.open) && t->hot.top > t->crowd &&
            prof__is_left(t, t->hot.top - 1, here)) {
         if (!prof__end_zone(t, prof__state_now(t), false)) return;
         PROF__BUMP(t->counts.healed, 1);
@@ -8461,7 +8505,7 @@ PROF__FN void prof__end_busy(prof__slot *slot, prof__frame *token) {
    generation; where too many zones were open then (overlaid), it counts as cut. */
 PROF__FN void prof__end_here(prof__state *t, prof__frame *token) {
     uint32_t deep = 0;
-    if (PROF__LOAD(t->deep) && prof__look(t)) {
+    if (PROF__LOAD(t->deep.open) && prof__look(t)) {
         deep = prof__deep_of(t, token);
         prof__looked(t);
     }
@@ -8485,7 +8529,7 @@ PROF__FN void prof__end_here(prof__state *t, prof__frame *token) {
 /* An end without a token. */
 PROF__FN void prof__end_top_here(prof__slot *slot, prof__state *t) {
     if (t->skipped) t->skipped--;
-    else if (PROF__LOAD(t->deep)) (void)prof__end_deep(t, false);
+    else if (PROF__LOAD(t->deep.open)) (void)prof__end_deep(t, false);
     else if (t->hot.top > t->hot.bottom) (void)prof__end_zone(t, prof__state_now(t), false);
     else if (t->hot.bottom > t->frames) prof__end_stale(t, t->hot.bottom - 1);
     else if (*prof__skipped_here(slot)) slot->skipped--;
@@ -8526,7 +8570,7 @@ PROF_API PROF__QUIET prof_place prof_mark(void) {
     mark.generation = PROF__LOAD(prof__on);
     if (slot->generation == mark.generation) {
         mark.thread = t->number;
-        mark.zones = (uint32_t)(PROF__LOAD(t->hot.top) - t->frames) + PROF__LOAD(t->deep);
+        mark.zones = (uint32_t)(PROF__LOAD(t->hot.top) - t->frames) + PROF__LOAD(t->deep.open);
         mark.dropped = t->skipped;
     } else if (mark.generation) {
         mark.dropped = *prof__skipped_here(slot);
@@ -8547,7 +8591,7 @@ PROF__FN void prof__unwind_to(prof__state *t, size_t zones, uint32_t dropped) {
 
 PROF__FN void prof__unwind_here(prof__slot *slot, prof__state *t, const prof_place *mark) {
     bool here = mark->generation == t->generation && mark->thread == t->number;
-    size_t open = (size_t)(t->hot.top - t->frames) + PROF__LOAD(t->deep);
+    size_t open = (size_t)(t->hot.top - t->frames) + PROF__LOAD(t->deep.open);
     size_t old = (size_t)(t->hot.bottom - t->frames);
     if (mark->generation == t->generation && mark->thread == (uintptr_t)slot)
         prof__unwind_to(t, old, 0);
@@ -8597,7 +8641,7 @@ PROF__FN void prof__put_moment(uint32_t kind, prof__mark *mark, const char *name
         return;
     }
     t = prof__slot_state(slot);
-    if (t->summing) prof__count_not_kept(t);
+    if (t->sums.on) prof__count_not_kept(t);
     else if (site <= PROF__NO_LOCK) prof__count_siteless(t, site);
     else if (!prof__room(t, kind == PROF__INSTANT ? 2 : 3)) PROF__BUMP(t->counts.full, 1);
     else prof__put_long(t, kind, prof__state_now(t), value, site | 255u);
@@ -8644,8 +8688,8 @@ PROF__FN void prof__put_step(uint64_t start, uint64_t number) {
     prof__state *t = prof__state_here(slot);
     prof__record *c;
     if (!t || !prof__enter(slot)) return;
-    if (t->summing || !prof__room(t, 4) || t->summing || !prof__step_promise()) {
-        if (t->summing) prof__count_not_kept(t);
+    if (t->sums.on || !prof__room(t, 4) || t->sums.on || !prof__step_promise()) {
+        if (t->sums.on) prof__count_not_kept(t);
         else PROF__BUMP(t->counts.full, 1);
         prof__leave(slot);
         return;
@@ -10191,7 +10235,8 @@ typedef struct prof__long {
 
 PROF__RARE(bool) prof__long_slow(prof__long *l, uint32_t slots, uint32_t wants) {
     prof__state *t = wants & ~PROF__LOAD(prof__recorder.wants) ? NULL : prof__state_here(l->slot);
-    if (t && (t->summing || PROF__LOAD(t->deep)) && !(wants & ~PROF__LOAD(prof__recorder.wants))) {
+    if (t && (t->sums.on || PROF__LOAD(t->deep.open)) &&
+        !(wants & ~PROF__LOAD(prof__recorder.wants))) {
         prof__count_not_kept(t);
         return false;
     }
@@ -10248,7 +10293,7 @@ PROF__ALONE(void) prof__long_text(prof__long *l, const char *s, size_t bytes) {
 PROF__INLINE void prof__long_close(prof__long *l, uint32_t kind, uint64_t head) {
     uint32_t slots = (uint32_t)(l->at - l->begin);
     prof__record_set(l->begin, head, kind << 8 | (slots - 1));
-    if (!l->t->summing) PROF__BUMP(l->t->counts.extra, slots);
+    if (!l->t->sums.on) PROF__BUMP(l->t->counts.extra, slots);
     PROF__RELEASE(l->t->hot.cursor, l->at);
     if (PROF__UNLIKELY(l->entered)) prof__leave(l->slot);
 }
@@ -10278,15 +10323,15 @@ PROF__FN bool prof__widen(struct prof_trace *s) {
 }
 
 PROF__RARE(bool) prof__widen_now(prof__state *t) {
-    if (!t->narrow && prof__lock_briefly()) {
+    if (!t->details.narrow && prof__lock_briefly()) {
         if (PROF__LOAD(prof__on) == t->generation) {
-            t->wide = prof__widen(&prof__trace);
-            t->narrow = !t->wide;
+            t->details.wide = prof__widen(&prof__trace);
+            t->details.narrow = !t->details.wide;
         }
         prof__unlock();
     }
-    if (!t->wide) PROF__COUNT(prof__loose.details_cut);
-    return t->wide;
+    if (!t->details.wide) PROF__COUNT(prof__loose.details_cut);
+    return t->details.wide;
 }
 
 /* Does the session want such attributes? Whether the thread records in it is checked later. */
@@ -10303,7 +10348,7 @@ PROF__FN bool prof__attribute_open(prof__long *l, uint32_t slots, uint32_t wants
     prof__frame *top;
     wants |= PROF__WANTS_DETAILS;
     if (slot->generation != PROF__LOAD(prof__on) || wants & ~t->wants) return false;
-    if (!t->wide && !prof__widen_now(t)) return false;
+    if (!t->details.wide && !prof__widen_now(t)) return false;
     if (!prof__long_open(l, first, wants)) return false;
     top = PROF__LOAD(l->t->hot.top);     /* read once: a signal handler may end the zone */
     if (top > l->t->hot.bottom && top < l->t->deepest && !l->t->skipped) {
@@ -10319,10 +10364,10 @@ PROF__FN bool prof__attribute_open(prof__long *l, uint32_t slots, uint32_t wants
 PROF__FN void prof__attribute_close_of(prof__long *l, prof__frame *f, uint32_t type,
                                        uint32_t count, size_t bytes) {
     prof__state *t = l->t;
-    if (!t->streams && (t->detail_end != l->begin || t->detail_top != f + 1))
+    if (!t->streams && (t->details.end != l->begin || t->details.top != f + 1))
         while ((size_t)(l->at - l->begin) < PROF__EXTRA_SLOTS) prof__long_put(l, 0);
-    t->detail_end = l->at;
-    t->detail_top = f + 1;
+    t->details.end = l->at;
+    t->details.top = f + 1;
     prof__long_close(l, PROF__ATTRIBUTE,
                      (uint64_t)bytes << 32 | (uint64_t)(count << 16 | f->depth << 8 | type));
 }
@@ -10632,7 +10677,8 @@ PROF_API PROF__QUIET prof_async prof_async_begin(const char *name) {
     prof__state *t = prof__state_here(slot);
     uint32_t site;
     memset(&a, 0, sizeof a);
-    if (!t || !(t->wants & PROF__WANTS_DETAILS) || (!t->wide && !prof__widen_now(t))) return a;
+    if (!t || !(t->wants & PROF__WANTS_DETAILS)) return a;
+    if (!t->details.wide && !prof__widen_now(t)) return a;
     site = prof__intern(t, name);
     a.site = site >> 8;
     if (!prof__enter(slot)) {
@@ -11284,8 +11330,8 @@ PROF__INLINE bool prof__is_function(const prof__state *t, const prof__frame *f,
 /* How many zones are open up to the innermost one of this function; 0: it has none open. */
 PROF__FN size_t prof__function_zones(const prof__state *t, uintptr_t function) {
     const prof__frame *f = t->hot.top;
-    uint32_t deep = PROF__LOAD(t->deep);
-    const prof__deeps *b = t->deeps;
+    uint32_t deep = PROF__LOAD(t->deep.open);
+    const prof__deeps *b = t->deep.zones;
     while (deep && !prof__is_function(t, &b->zones[(deep - 1) % PROF__DEEPS].frame, function))
         if (--deep % PROF__DEEPS == 0) b = b->below;
     while (!deep && f > t->hot.bottom && !prof__is_function(t, f - 1, function)) f--;
@@ -11386,12 +11432,12 @@ PROF__FN void prof__tiny_look_own(prof__state *t) {
 PROF__FN bool prof__untimed_begin(prof__slot *slot, prof__state *t, uintptr_t function,
                                   uint32_t site) {
     const prof__tally *r = NULL;
-    if (t->skipped || t->tallies.full || !prof__enter(slot)) return false;
+    if (t->skipped || t->sums.tallies.full || !prof__enter(slot)) return false;
     if (prof__look(t)) {
         if (!prof__function_zones(t, function) && prof__try_lock()) {
-            t->held = true;
+            t->sums.held = true;
             if (prof__rows_prepare(t)) r = prof__tally_of(t, site);
-            t->held = false;
+            t->sums.held = false;
             if (r && r->site) PROF__STORE(prof__trace.sums.any_apart, true);
             prof__unlock();
         }
@@ -11433,7 +11479,7 @@ PROF__FN void prof__untimed_fold(void) {
         if (PROF__ACQUIRE(t->looking)) continue;
         prof__sums_open(t);
         for (uint32_t i = 0; i < y->count; i++) {
-            prof__tally *r = t->untimed[i] ? prof__tally_find(&t->tallies, y->sites[i]) : 0;
+            prof__tally *r = t->untimed[i] ? prof__tally_find(&t->sums.tallies, y->sites[i]) : 0;
             uint64_t more = r ? prof__untimed_more(t, r) : 0;
             if (more) r->count += more;
             if (more) r->untimed += more;
@@ -11492,7 +11538,7 @@ void __cyg_profile_func_enter(void *function, void *caller) {
 PROF__FN bool prof__function_ends_late(prof__slot *slot, prof__state *t, uintptr_t function) {
     if (PROF__LOAD(prof__functions.tiny.count) && prof__is_untimed(t, function)) return false;
     if (t->skipped || t->hot.top <= t->hot.bottom) return true;
-    return PROF__LOAD(t->deep) ? prof__function_ends_deep(slot, t, function)
+    return PROF__LOAD(t->deep.open) ? prof__function_ends_deep(slot, t, function)
                                : prof__function_heal(slot, t, function);
 }
 
@@ -11501,7 +11547,7 @@ PROF__INLINE bool prof__function_ends(prof__slot *slot, uintptr_t function) {
     prof__state *t;
     if (slot->generation != PROF__LOAD(prof__on)) return true;
     t = prof__slot_state(slot);
-    return PROF__LIKELY(!t->skipped && !PROF__LOAD(t->deep) && t->hot.top > t->hot.bottom &&
+    return PROF__LIKELY(!t->skipped && !PROF__LOAD(t->deep.open) && t->hot.top > t->hot.bottom &&
                         prof__is_function(t, t->hot.top - 1, function)) ||
            prof__function_ends_late(slot, t, function);
 }
@@ -11949,14 +11995,14 @@ PROF__FN bool prof__perf_read(uint64_t *values) {
 PROF__FN uint64_t *prof__counted_of(prof__state *t, const prof__frame *f) {
     const struct prof_trace *s = &prof__trace;
     size_t each = 1 + prof__counting.count;
-    if (t->counted_for != s->first_generation) {
+    if (t->counters.generation != s->first_generation) {
         if (!prof__lock_briefly()) return NULL;
-        t->counted = PROF__LOAD(prof__on) != t->generation ? NULL
-                   : (uint64_t *)prof__take(s->max_depth * each * sizeof *t->counted, 0);
-        t->counted_for = s->first_generation;
+        t->counters.begun = PROF__LOAD(prof__on) != t->generation ? NULL
+                   : (uint64_t *)prof__take(s->max_depth * each * sizeof *t->counters.begun, 0);
+        t->counters.generation = s->first_generation;
         prof__unlock();
     }
-    return t->counted ? t->counted + f->depth * each : NULL;
+    return t->counters.begun ? t->counters.begun + f->depth * each : NULL;
 }
 
 PROF__FN void prof__counters_begin(prof__state *t, prof__frame *f) {
@@ -16086,7 +16132,7 @@ PROF__FN uint32_t prof__group_of_sums(prof__groups *g, const prof__tally *r) {
 PROF__FN void prof__sums_into_rows(prof__groups *g) {
     const prof__state *t = prof__any_sums(g->s) ? prof__used(NULL) : NULL;
     for (; t; t = prof__used(t))
-        for (prof__tally *r = t->tallies.others; r; r = r->next) {
+        for (prof__tally *r = t->sums.tallies.others; r; r = r->next) {
             uint32_t row;
             if (!r->count) continue;
             row = prof__group_of_sums(g, r);
@@ -18889,7 +18935,7 @@ PROF__FN void prof__sources_used(const struct prof_trace *s) {
         prof__closes_of_records(&feed);
     }
     for (const prof__state *t = prof__used(NULL); t; t = prof__used(t))
-        for (const prof__tally *r = t->tallies.others; r; r = r->next)
+        for (const prof__tally *r = t->sums.tallies.others; r; r = r->next)
             if (r->count) prof__source_use(&n, r->site >> 8);
 }
 
@@ -22102,7 +22148,7 @@ PROF__FN void prof__stream_unlock(void) { prof__disown(&prof__stream_owner); }
 PROF__FN prof__segment *prof__stream_find(prof__state *t, prof__span *span, bool *done) {
     prof__segment *g;
     prof__lock();
-    g = t->ring + t->ring_flushed;
+    g = t->ring.list + t->ring.flushed;
     if (!g->row) g = NULL;
     if (g) {
         const prof__record *end = g->end ? g->end : PROF__ACQUIRE(t->hot.cursor);
@@ -22131,7 +22177,7 @@ PROF__FN void prof__stream_left(prof__segment *g, const prof__span *span) {
 PROF__FN void prof__stream_done(prof__state *t, prof__segment *g) {
     prof__lock();
     prof__segment_free(g);
-    t->ring_flushed = (t->ring_flushed + 1) % t->ring_count;
+    t->ring.flushed = (t->ring.flushed + 1) % t->ring.count;
     prof__unlock();
 }
 
@@ -22429,8 +22475,8 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
 PROF__FN uint64_t prof__stream_recorded(const struct prof_trace *s) {
     uint64_t zones = s->stream.zones;
     for (const prof__state *t = prof__used(NULL); t; t = prof__used(t))
-        for (uint32_t i = 0; i < t->ring_count; i++) {
-            const prof__segment *g = t->ring + i;
+        for (uint32_t i = 0; i < t->ring.count; i++) {
+            const prof__segment *g = t->ring.list + i;
             prof__cursor k = { g->flushed, PROF__MIN(g->end, g->limit), 0, 0 };
             for (prof__item item; g->row && prof__next(&k, &item);)
                 zones += prof__item_is_zone(&item);
@@ -22532,7 +22578,7 @@ PROF__FN PROF__RACES void prof__raw_sum_zone(prof__raw *w, const prof__state *t,
     uint32_t site = site_depth & ~(uint32_t)0xff;
     prof__tally row;
     memset(&row, 0, sizeof row);
-    row.site = t->tallies.full && !prof__tally_find(&t->tallies, site) ? 0 : site;
+    row.site = t->sums.tallies.full && !prof__tally_find(&t->sums.tallies, site) ? 0 : site;
     row.least = UINT64_MAX;
     prof__tally_put(&row, ticks, within);
     prof__raw_sum(w, thread, &row);
@@ -22584,14 +22630,14 @@ PROF__FN void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *re
     k.end = rest->end;
     prof__raw_sites(w);
     prof__raw_sums_begin(w, thread);
-    for (const prof__tally *r = t->tallies.others; r; r = PROF__ACQUIRE(r->next)) {
+    for (const prof__tally *r = t->sums.tallies.others; r; r = PROF__ACQUIRE(r->next)) {
         prof__tally whole;
         prof__rest_row(rest, t, r, &whole);
         if (whole.count) prof__raw_sum(w, thread, &whole);
     }
     while (prof__rest_next(rest, t, &k, &i, &within))
         prof__raw_sum_zone(w, t, thread, i.site_depth, i.duration, within);
-    if (open && PROF__LOAD(t->summing)) prof__dump_sums_open(w, t, thread, rest);
+    if (open && PROF__LOAD(t->sums.on)) prof__dump_sums_open(w, t, thread, rest);
     if (w->words[PROF__RAW_HEAD + 1]) prof__raw_end(w);
     prof__dump_ended(w, row, rest);
 }
@@ -22630,10 +22676,10 @@ PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const pro
 
 PROF__FN void prof__dump_state(prof__raw *w, const prof__state *t) {
     const prof__row *row = PROF__ACQUIRE(t->row);
-    uint32_t oldest = PROF__LOAD(t->ring_next);
+    uint32_t oldest = PROF__LOAD(t->ring.next);
     if (!row) return;
-    for (uint32_t i = 0; i < t->ring_count; i++)
-        prof__dump_segment(w, t->ring + (oldest + i) % t->ring_count, t, NULL);
+    for (uint32_t i = 0; i < t->ring.count; i++)
+        prof__dump_segment(w, t->ring.list + (oldest + i) % t->ring.count, t, NULL);
     if (PROF__ACQUIRE(t->recording) == prof__trace.generation) {
         if (prof__dump_row(w, row, NULL)) prof__dump_open(w, t, row, UINT32_MAX, 0);
     } else if (row->open_count && PROF__LOAD(row->number) == PROF__LOAD(t->number)) {
@@ -22655,10 +22701,10 @@ PROF__FN PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace 
         bool open = s->open && PROF__ACQUIRE(t->recording) == s->generation, sums;
         prof__rest rest;
         rest.lend = NULL;
-        sums = prof__any_sums(s) && PROF__ACQUIRE(t->tallies.others);
+        sums = prof__any_sums(s) && PROF__ACQUIRE(t->sums.tallies.others);
         if (sums) prof__dump_sums(w, t, &rest, open);
         if (!open) continue;
-        sums = sums && PROF__LOAD(t->summing);   /* else all open zones are in the timeline */
+        sums = sums && PROF__LOAD(t->sums.on);   /* else all open zones are in the timeline */
         prof__dump_open(w, t, PROF__LOAD(t->row), sums ? rest.cut : UINT32_MAX,
                         sums && rest.cut ? rest.inner[rest.cut - 1] : 0);
     }
@@ -22672,7 +22718,7 @@ PROF__FN PROF__RACES void prof__dump_rest(prof__raw *w, const struct prof_trace 
     for (const prof__state *t = prof__any_sums(s) ? prof__used(NULL) : NULL; t; t = prof__used(t)) {
         prof__rest rest;
         rest.lend = NULL;
-        if (PROF__ACQUIRE(t->tallies.others)) prof__dump_sums(w, t, &rest, false);
+        if (PROF__ACQUIRE(t->sums.tallies.others)) prof__dump_sums(w, t, &rest, false);
     }
 }
 
@@ -22688,7 +22734,7 @@ PROF__FN void prof__dump_counts(prof__raw *w, const struct prof_trace *s) {
         begin = PROF__ACQUIRE(t->begin);
         end = prof__cursor_of(t);
         if (end > begin && PROF__LOAD(t->begin) == begin)
-            *(PROF__LOAD(t->summing) ? &sum.summed : &sum.slots) += (size_t)(end - begin);
+            *(PROF__LOAD(t->sums.on) ? &sum.summed : &sum.slots) += (size_t)(end - begin);
     }
     prof__stats_add(&stats, &sum);
     prof__raw_counts(w, &stats, true);
@@ -24133,7 +24179,7 @@ PROF__FN void prof__merge_state(prof__merged *to, const prof__state *t, prof__re
     prof__cursor k = { rest->begin, rest->end, rest->base, 0 };
     prof__item i;
     uint64_t within;
-    for (const prof__tally *r = t->tallies.others; r; r = PROF__ACQUIRE(r->next)) {
+    for (const prof__tally *r = t->sums.tallies.others; r; r = PROF__ACQUIRE(r->next)) {
         prof__tally row;
         prof__rest_row(rest, t, r, &row);
         prof__merge(to, &row);
@@ -24153,7 +24199,7 @@ PROF__FN void prof__merge_all(struct prof_trace *s) {
     for (prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
         prof__rest rest;
         rest.lend = t;
-        if (!t->tallies.others) continue;
+        if (!t->sums.tallies.others) continue;
         prof__rest_copy(&rest, t, to, SIZE_MAX, inner);   /* there is room for any block */
         prof__merge_state(&s->sums.merged, t, &rest);
     }
@@ -25840,7 +25886,7 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
         prof__snapshot_open(row, bottom);
         PROF__FENCE();
     }
-    slots = t->summing ? 0 : row->open_count + 1;   /* for deep zones: prof__deeps_close */
+    slots = t->sums.on ? 0 : row->open_count + 1;   /* for deep zones: prof__deeps_close */
     kept = prof__take_kept((row->open_count + 1) * sizeof *row->open, slots * prof__slot_share());
     PROF__ASSERT(kept != NULL);          /* it was promised */
     (void)kept;
@@ -25869,9 +25915,9 @@ PROF__FN PROF__RACES int prof__ended_last(const prof__open *o, const prof__recor
 PROF__FN void prof__snapshot_check(const prof__state *t, prof__row *row) {
     const prof__open *o = row->open + row->open_count - 1;
     int ended = 0;
-    if (!row->open_count || PROF__LOAD(t->deep)) return;
-    if (t->summing) ended = prof__ended_last(o, t->begin, row->cursor);
-    for (const prof__segment *g = t->summing ? NULL : row->first; g; g = g->next) {
+    if (!row->open_count || PROF__LOAD(t->deep.open)) return;
+    if (t->sums.on) ended = prof__ended_last(o, t->begin, row->cursor);
+    for (const prof__segment *g = t->sums.on ? NULL : row->first; g; g = g->next) {
         const prof__record *end = g->end ? g->end : row->cursor;
         int last = end > g->begin && end <= g->limit ? prof__ended_last(o, g->begin, end) : -1;
         if (last >= 0) ended = last;
@@ -25888,7 +25934,7 @@ PROF__FN void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
     prof__cursor k = { t->begin, cursor, 0, 0 };
     prof__item i;
     prof__counts_add(sum, &t->counts);
-    if (!t->segment || t->summing) {     /* of sums all is added */
+    if (!t->segment || t->sums.on) {     /* of sums all is added */
         PROF__STORE(sum->extra, sum->extra);
         return;
     }
@@ -25903,18 +25949,18 @@ PROF__FN void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
 /* Ends deep zones that are open, into their rows of sums. Returns the ticks of the outermost. */
 PROF__FN uint64_t prof__deeps_close(prof__state *t, uint64_t stop) {
     uint64_t ticks = 0;
-    t->held = true;
+    t->sums.held = true;
     prof__sums_open(t);
-    while (PROF__LOAD(t->deep)) ticks = prof__deep_put(t, stop, true);
+    while (PROF__LOAD(t->deep.open)) ticks = prof__deep_put(t, stop, true);
     prof__sums_shut(t);
-    t->held = false;
+    t->sums.held = false;
     return ticks;
 }
 
 /* The same for a thread that has a timeline, where an open zone "(in sums)" stands for them. */
 PROF__FN void prof__deeps_stand(prof__state *t, prof__row *row, bool own) {
     prof__open *o = row->open + row->open_count;
-    if (!PROF__LOAD(t->deep) || (!own && PROF__ACQUIRE(t->looking))) return;
+    if (!PROF__LOAD(t->deep.open) || (!own && PROF__ACQUIRE(t->looking))) return;
     o->start = row->stop_tick - prof__deeps_close(t, row->stop_tick);
     o->site = prof__trace.sums.in_sums << 8;
     o->depth = row->open_count++;
@@ -25924,7 +25970,7 @@ PROF__FN void prof__deeps_stand(prof__state *t, prof__row *row, bool own) {
    timeline go there. If the thread was stopped in the middle of this itself its block is left
    alone, and counted as dropped. */
 PROF__FN void prof__sums_close(prof__state *t, prof__row *row, bool own) {
-    uint64_t stop = PROF__MAX(row->stop_tick, t->cut_tick);
+    uint64_t stop = PROF__MAX(row->stop_tick, t->sums.cut_tick);
     if (!own && PROF__ACQUIRE(t->looking)) {
         for (const prof__record *c = t->begin; c < row->cursor; c++)
             PROF__COUNT(prof__loose.dropped_busy);
@@ -25932,8 +25978,9 @@ PROF__FN void prof__sums_close(prof__state *t, prof__row *row, bool own) {
         return;
     }
     prof__sums_add_held(t, row->cursor);
-    if (PROF__LOAD(t->deep)) t->inner[(int32_t)row->open_count - 1] += prof__deeps_close(t, stop);
-    t->held = true;
+    if (PROF__LOAD(t->deep.open))
+        t->sums.inner[(int32_t)row->open_count - 1] += prof__deeps_close(t, stop);
+    t->sums.held = true;
     while (row->open_count) {
         const prof__open *o = row->open + --row->open_count;
         prof__item i = { PROF__UNFINISHED, 2, 0, 0, 0, 0, NULL };
@@ -25942,7 +25989,7 @@ PROF__FN void prof__sums_close(prof__state *t, prof__row *row, bool own) {
         i.duration = stop > o->start ? stop - o->start : 0;
         prof__sums_zone(t, &i);
     }
-    t->held = false;
+    t->sums.held = false;
 }
 
 PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof__state *own) {
@@ -25953,11 +26000,11 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
     PROF__ASSERT(t->begin <= row->cursor && row->cursor <= t->limit);
     PROF__ASSERT(row->open_count <= s->max_depth);
     s->counts.unfinished += row->open_count;
-    if (t->summing) prof__sums_close(t, row, t == own);
+    if (t->sums.on) prof__sums_close(t, row, t == own);
     else prof__deeps_stand(t, row, t == own);
-    if (!t->summing) s->counts.slots += (size_t)(row->cursor - t->begin) + row->open_count;
+    if (!t->sums.on) s->counts.slots += (size_t)(row->cursor - t->begin) + row->open_count;
     prof__snapshot_counts(&s->counts, t, row->cursor);
-    if (t->ring) t->segment->end = row->cursor;
+    if (t->ring.list) t->segment->end = row->cursor;
     row->left = true;
     PROF__STORE(t->recording, 0u);
     PROF__RELEASE(t->closed, true);
@@ -27191,7 +27238,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     for (const prof__state *t = s->open ? prof__recorder.owned : NULL; t; t = t->next) {
         if (t->generation != s->generation || t->closed) continue;   /* closed: prof_toggle has */
         prof__counts_add(&c, &t->counts);
-        *(t->summing ? &c.summed : &c.slots) += (size_t)(prof__cursor_of(t) - t->begin);
+        *(t->sums.on ? &c.summed : &c.slots) += (size_t)(prof__cursor_of(t) - t->begin);
     }
     if (s->stopped && !s->read) prof__count_rows(s, NULL);
     prof__stats_add(&out, &c);

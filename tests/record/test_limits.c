@@ -170,6 +170,18 @@ static void test_arena_size_grows(void) {
     CHECK(prof_arena_size(&desc) > four, "depth costs nothing");
 }
 
+/* In a small arena each byte of a thread's state is one less for records. */
+static void test_thread_takes(void) {
+    prof_desc desc = sized_desc(0, 0);
+    size_t few, more;
+    desc.max_depth = 16;
+    desc.max_threads = 8;
+    few = prof_arena_size(&desc);
+    desc.max_threads = 9;
+    more = prof_arena_size(&desc) - few;
+    CHECK(more <= 3000 || sizeof(void *) > 8, "a thread more takes %u bytes", (unsigned)more);
+}
+
 static void test_arena_bad_desc(void) {
     prof_desc desc = sized_desc(0, 4096);
     desc.memory = NULL;
@@ -536,6 +548,7 @@ int main(void) {
     RUN(test_arena_first_bytes);
     RUN(test_arena_size_told);
     RUN(test_arena_size_grows);
+    RUN(test_thread_takes);
     RUN(test_arena_bad_desc);
     RUN(test_strerror);
     RUN(test_full_arena);
