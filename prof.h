@@ -2400,6 +2400,7 @@ PROF_API void prof__link_stream(void) PROF__QUIET;
 PROF_API void prof__link_sums(void) PROF__QUIET;
 PROF_API void prof__link_flops(void) PROF__QUIET;
 PROF_API void prof__link_hooks(void) PROF__QUIET;
+PROF_API void prof__link_beside(void) PROF__QUIET;   /* what zones carry, steps */
 PROF_API prof_result prof__start(const prof_desc *desc) PROF__QUIET;   /* with the linked parts */
 
 /* All is read before the first call: what gets its address might change it. */
@@ -2407,10 +2408,13 @@ PROF__INLINE void prof__link_parts(const prof_desc *d) {
     bool stream = d && d->mode == PROF_MODE_STREAM, sums = d && d->mode == PROF_MODE_AGGREGATE;
     bool flops = d && d->with_flops;
     bool hooks = d && (d->native_stack != PROF_NATIVE_NONE || d->hw_counters);
+    bool beside = d && (d->record_shapes || d->with_modules || d->with_stack || d->profile_memory ||
+                        d->node || d->schedule_fn || d->schedule.active);   /* active: if valid */
     if (stream) prof__link_stream();
     if (sums) prof__link_sums();
     if (flops) prof__link_flops();
     if (hooks) prof__link_hooks();
+    if (beside || flops || hooks) prof__link_beside();
 }
 
 #ifndef PROF_STATIC
@@ -5872,6 +5876,7 @@ static struct prof__errors {
 } prof__errors;
 
 struct prof__symbols;
+struct prof__reader;
 /* Calls of rooms further on, which are linked where a program may ask for them (prof__link_parts).
    NULL: no session of this process has, so that there is nothing to do. */
 static struct prof__linked {
@@ -5885,6 +5890,9 @@ static struct prof__linked {
                       const prof_flops_desc *desc);
     const char *(*hooks_start)(const prof_desc *d, bool recorded);
     void (*symbols_name)(struct prof__symbols *n);
+    void (*read_detail)(struct prof__reader *r, const prof__item *i);
+    void (*read_details)(uint32_t depth, prof_event *e);
+    void (*analyse_outside)(struct prof_trace *s);
 } prof__linked;
 
 typedef uint64_t prof__amount;           /* as the fields of prof_stats */
@@ -9928,9 +9936,9 @@ PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *tr
 #define prof__details_row() ((void)0)
 #define prof__details_open(p) ((void)0)
 #define prof__details_close(s) ((void)0)
-#define prof__read_details(depth, e) ((void)(e))
+#define prof__wide_details(depth, e) ((void)(e))
 #define prof__read_step(r, i) ((void)0)
-#define prof__read_detail(r, i) ((void)0)
+#define prof__wide_detail(r, i) ((void)0)
 #define prof__ranges_open(s) ((void)0)
 #define prof__scratch_end(s) prof__arena.high
 
@@ -9946,7 +9954,7 @@ PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *tr
 #define prof__trails_name(s) ((void)0)
 #define prof__instants_note(s, tree) ((void)0)
 #define prof__made_close(s) ((void)0)
-#define prof__analyse_outside(s) ((void)0)
+#define prof__wide_analyse(s) ((void)0)
 #define prof__flows_match(s) ((void)0)
 #define prof__merge_all_duplicates(s) ((void)0)
 #define prof__needs_events(s) false
@@ -10316,6 +10324,7 @@ PROF__FN bool prof__widen(struct prof_trace *s) {
     more = s->slot_count * (PROF__WIDE_SHARE - s->beside);
     if (s->lean) more += s->slot_count * PROF__SLOT_SHARE;
     if (!prof__arena_fits(more)) return false;
+    prof__link_beside();
     prof__arena.promised += more;
     s->lean = false;
     s->beside = PROF__WIDE_SHARE;
@@ -12850,6 +12859,11 @@ PROF__FN void prof__details_row(void) {
     d->module_count = d->modules_skipped = 0;
 }
 
+/* The same where it is linked: zones carry nothing before prof__link_beside. */
+PROF__FN void prof__wide_details(uint32_t depth, prof_event *e) {
+    prof__linked.read_details(depth, e);
+}
+
 /* p: memory for all details; NULL: they are only counted. */
 PROF__FN void prof__details_open(char *p) {
     prof__details *d = &prof__details_now;
@@ -12891,7 +12905,7 @@ PROF__FN const char *prof__scratch_end(const struct prof_trace *s) {
 /* What is no zone: see @OUTSIDE. */
 struct prof__reader;
 PROF__FN void prof__read_step(struct prof__reader *r, const prof__item *i);
-PROF__FN void prof__read_detail(struct prof__reader *r, const prof__item *i);
+PROF__FN void prof__wide_detail(struct prof__reader *r, const prof__item *i);
 #endif
 
 /* ---- @COLLECT: records back to zones and moments, thread by thread ----
@@ -12989,7 +13003,7 @@ PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z, prof__taker *t
         take(r->feed->user, &c);
     }
     if (PROF__UNLIKELY(prof__wide(&prof__trace)))
-        prof__read_details(z->depth, take && r->feed->event ? *r->feed->event : NULL);
+        prof__wide_details(z->depth, take && r->feed->event ? *r->feed->event : NULL);
 }
 
 /* Where a signal handler's zone took the place of another's record, "(lost)" stands for the other
@@ -13065,7 +13079,7 @@ PROF__FN void prof__read_item(prof__reader *r, const prof__item *i) {
     else if (i->kind == PROF__INSTANT || i->kind == PROF__COUNTER) prof__read_moment(r, i);
     else if (!PROF__BARE && i->kind == PROF__REAL && i->slots == 2) prof__read_moment(r, i);
     else if (!PROF__BARE && i->kind >= PROF__ATTRIBUTE && i->kind <= PROF__FLOW)
-        prof__read_detail(r, i);
+        prof__wide_detail(r, i);
     else if (i->kind != PROF__CLOCK && i->kind != PROF__PART) r->lost++;
 }
 
@@ -13547,7 +13561,12 @@ PROF__FN void prof__read_detail(prof__reader *r, const prof__item *i) {
         prof__read_attribute(&prof__details_now, i->at, i->at + i->slots);
     else if (i->kind == PROF__MEMORY && i->slots == 4) prof__read_memory(r, i);
     else if (i->kind == PROF__ASYNC && i->slots == PROF__EXTRA_SLOTS + 1) prof__read_async(r, i);
-    else if (i->kind == PROF__FLOW && i->slots == 2) prof__read_flow(r, i);
+    else r->lost++;
+}
+
+PROF__FN void prof__wide_detail(prof__reader *r, const prof__item *i) {
+    if (i->kind == PROF__FLOW && i->slots == 2) prof__read_flow(r, i);
+    else if (prof__wide(&prof__trace)) prof__linked.read_detail(r, i);
     else r->lost++;
 }
 
@@ -15282,6 +15301,14 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     if (s->outside.any_backward) prof__backward_stacks(s);
 }
 
+PROF__FN void prof__wide_analyse(struct prof_trace *s) { prof__linked.analyse_outside(s); }
+
+PROF_API PROF__QUIET void prof__link_beside(void) {
+    PROF__STORE(prof__linked.read_detail, &prof__read_detail);
+    PROF__STORE(prof__linked.read_details, &prof__read_details);
+    PROF__STORE(prof__linked.analyse_outside, &prof__analyse_outside);
+}
+
 /* desc.merge_duplicates, where there are no events from outside. */
 PROF__FN void prof__merge_all_duplicates(struct prof_trace *s) {
     if (s->outside.merge && !s->outside_count) prof__merge_duplicates(s, s->scratch);
@@ -15676,7 +15703,7 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     }
     prof__instants_note(s, &tree);
     prof__made_close(s);
-    if (prof__others(s) || prof__wide(s)) prof__analyse_outside(s);
+    if (prof__others(s) || prof__wide(s)) prof__wide_analyse(s);
     else if ((s->row_count > 1 || tree.touching) &&
              !prof__events_in_order(s->events, s->event_count))
         prof__events_sort(s->events, s->event_count, s->scratch);

@@ -323,17 +323,20 @@ links() {   # PARTS ASKS START: the program has these of the parts that are aske
     check "links: $2, by $3" gcc -std=c99 -O2 -I. -ffunction-sections -Wl,--gc-sections "-DASKS=$2" \
         "-DSTART=$3" $out/asks.c $out/no_stb.o -lpthread -ldl -o $out/asks
     check "runs: $2" $out/asks
-    nm $out/asks | grep -oE ' (prof__(stream_open|merged_open|hooks_start|execution_append)|prof_flops)$' |
-        sort | tr -d '\n' >$out/parts
-    check "has: $2, by $3: $1" [ "$(cat $out/parts)" = "$1" ]
+    nm $out/asks | grep -E ' prof(_flops|__(stream|merged)_open|__hooks_start|__execution_append)$' |
+        sed 's/.* / /' >$out/parts
+    nm $out/asks | grep -o ' prof__analyse_outside$' >>$out/parts
+    sort -o $out/parts $out/parts
+    check "has: $2, by $3: $1" [ "$(tr -d '\n' <$out/parts)" = "$1" ]
 }
 links '' '(void)0' prof_start
+links ' prof__analyse_outside' d.schedule.active=1 prof_start
 links ' prof__merged_open' d.mode=PROF_MODE_AGGREGATE prof_start
 links ' prof__stream_open' d.mode=PROF_MODE_STREAM prof_start
-links ' prof_flops' d.with_flops=true prof_start
-links ' prof__hooks_start' d.native_stack=PROF_NATIVE_UNWIND prof_start
-links ' prof__hooks_start prof__merged_open prof__stream_open prof_flops' d.mode=PROF_MODE_STREAM \
-    '(prof_start)'
+links ' prof__analyse_outside prof_flops' d.with_flops=true prof_start
+links ' prof__analyse_outside prof__hooks_start' d.native_stack=PROF_NATIVE_UNWIND prof_start
+links ' prof__analyse_outside prof__hooks_start prof__merged_open prof__stream_open prof_flops' \
+    d.mode=PROF_MODE_STREAM '(prof_start)'
 
 # ---- One profiler for a program and two libraries ----
 
