@@ -22157,18 +22157,41 @@ PROF__FN void prof__raw_now(prof__raw *w) {
 /* ---- The stream ---- */
 
 PROF__FN void prof__dump_rest(prof__raw *w, const struct prof_trace *s);
-static uintptr_t prof__stream_owner;     /* the thread that writes the stream, by its slot */
-static prof__raw prof__raw_out;          /* the stream's, or a dump's */
-static uint32_t prof__raw_busy;          /* 1: a dump is being written. 32 bits, to be atomic */
-static uint32_t prof__windows_settled;   /* 1: no window is opening or closing */
+
+/* Zones that prof_order holds back until their order is known: as many as fit half the buffer. */
+enum { PROF__SHOWN = 32, PROF__SHOWN_BYTES = PROF__OUT_SIZE / 2 / PROF__SHOWN };
+typedef struct prof__shown {
+    prof__item held[PROF__SHOWN];
+    uint8_t depths[PROF__SHOWN];
+    prof_order order;
+    uint64_t end;                        /* of the last zone */
+} prof__shown;
+
+/* A dump's copies of a thread in sums. */
+typedef struct prof__dumped {
+    uint64_t inner[PROF__LEVELS + 2];
+    prof__record block[2048];            /* prof__block_take: 16 KiB at most */
+    prof__record ended[4 * PROF__LEVELS];
+} prof__dumped;
+
+/* What leaves while a session is open. raw and shown are the owner's; in a session that is not
+   streamed raw is the dump's, as dumped always is, which has set busy. */
+static struct prof__outgoing {
+    uintptr_t owner;                     /* the thread that writes the stream, by its slot */
+    uint32_t busy;                       /* 1: a dump is being written. 32 bits, to be atomic */
+    uint32_t settled;                    /* 1: no window is opening or closing */
+    prof__raw raw;                       /* the stream's, or a dump's */
+    prof__shown shown;
+    prof__dumped dumped;
+} prof__outgoing;
 
 PROF__FN bool prof__stream_mine(void) {
-    return PROF__LOAD(prof__stream_owner) == (uintptr_t)prof__slot_get();
+    return PROF__LOAD(prof__outgoing.owner) == (uintptr_t)prof__slot_get();
 }
 
 /* False: the call comes from the sink, or from a signal handler that interrupted the owner. */
-PROF__FN bool prof__stream_lock(void) { return prof__own(&prof__stream_owner); }
-PROF__FN void prof__stream_unlock(void) { prof__disown(&prof__stream_owner); }
+PROF__FN bool prof__stream_lock(void) { return prof__own(&prof__outgoing.owner); }
+PROF__FN void prof__stream_unlock(void) { prof__disown(&prof__outgoing.owner); }
 
 /* Finds the oldest segment of t with records that are not written yet, and those. *done: they are
    its last. NULL: there are none. */
@@ -22215,21 +22238,12 @@ PROF__FN bool prof__chrome_flush(struct prof__chrome_stream *c, prof__raw *w) {
     return !w->failed;
 }
 
-/* Zones that prof_order holds back until their order is known: as many as fit half the buffer. */
-enum { PROF__SHOWN = 32, PROF__SHOWN_BYTES = PROF__OUT_SIZE / 2 / PROF__SHOWN };
-static struct prof__shown {
-    prof__item held[PROF__SHOWN];
-    uint8_t depths[PROF__SHOWN];
-    prof_order order;
-    uint64_t end;                        /* of the last zone */
-} prof__shown;
-
 PROF__FN void prof__shown_write(void *chrome, uint32_t place) {
-    prof__chrome_item((struct prof__chrome_stream *)chrome, prof__shown.held + place);
+    prof__chrome_item((struct prof__chrome_stream *)chrome, prof__outgoing.shown.held + place);
 }
 
 PROF__FN void prof__shown_add(struct prof__chrome_stream *c, const prof__item *i) {
-    struct prof__shown *h = &prof__shown;
+    prof__shown *h = &prof__outgoing.shown;
     int64_t start = prof__to_ns(&c->scale, prof__item_start(i));
     h->held[prof_order_add(&h->order, i->site_depth & 0xff, start)] = *i;
     h->end = i->end;
@@ -22237,14 +22251,14 @@ PROF__FN void prof__shown_add(struct prof__chrome_stream *c, const prof__item *i
 
 PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span) {
     struct prof__chrome_stream *c = &prof__chrome_out;
-    prof_order *order = &prof__shown.order;
+    prof_order *order = &prof__outgoing.shown.order;
     prof__span next = *span;
     uint32_t announced = PROF__LOAD(row->announced);
     bool told = c->told;
     prof__out_open(&c->out, w->sink);
     prof__chrome_tell(row, false);
     order->room = PROF__SHOWN;
-    order->depths = prof__shown.depths;
+    order->depths = prof__outgoing.shown.depths;
     order->write = prof__shown_write;
     order->user = c;
     while (next.at < next.end) {
@@ -22253,7 +22267,7 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
         size_t used = (size_t)(c->out.p - c->out.buf);
         bool together;
         (void)prof__next(&k, &item);
-        together = item.end == prof__shown.end &&
+        together = item.end == prof__outgoing.shown.end &&
                    used + PROF__SHOWN_BYTES * (order->end - order->begin + 1) < PROF__OUT_SIZE;
         if (used > PROF__OUT_SIZE / 2 && !together) {
             prof_order_end(order);
@@ -22351,7 +22365,7 @@ PROF__FN void prof__stream_clock(struct prof_trace *s) {
 }
 
 PROF__FN prof_result prof__stream_flush_locked(struct prof_trace *s) {
-    prof__raw *w = &prof__raw_out;
+    prof__raw *w = &prof__outgoing.raw;
     bool ok = true;
     w->failed = false;
     prof__lock();
@@ -22382,7 +22396,7 @@ PROF_API PROF__QUIET prof_result prof_flush(void) {
 }
 
 PROF__FN void prof__stream_open(struct prof_trace *s, const prof_desc *d) {
-    prof__raw *w = &prof__raw_out;
+    prof__raw *w = &prof__outgoing.raw;
     memset(w, 0, offsetof(prof__raw, words));
     w->sink = d->stream;
     w->chrome = d->stream_format == PROF_STREAM_CHROME;
@@ -22396,7 +22410,7 @@ PROF__FN void prof__stream_open(struct prof_trace *s, const prof_desc *d) {
 /* ---- events of prof_submit leave as they come ---- */
 
 PROF__FN bool prof__streams_events(const struct prof_trace *s) {
-    return s->open && s->mode == PROF_MODE_STREAM && !prof__raw_out.chrome;
+    return s->open && s->mode == PROF_MODE_STREAM && !prof__outgoing.raw.chrome;
 }
 
 /* The arguments of an event, as prof_write_args writes them; none, counted, if too long. */
@@ -22434,7 +22448,7 @@ PROF__FN void prof__raw_event(prof__raw *w, const prof__row *row, const prof_eve
 }
 
 PROF__FN prof_result prof__stream_event(struct prof_trace *s, const prof_event *e) {
-    prof__raw *w = &prof__raw_out;
+    prof__raw *w = &prof__outgoing.raw;
     prof__row *row;
     prof__lock();
     for (row = s->rows; row && row->thread != e->thread;) row = row->next;
@@ -22459,8 +22473,8 @@ PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t coun
     ours = prof__streams_events(s);
     if (ours) prof__stream_clock(s);
     prof__unlock();
-    prof__raw_out.failed = false;
-    if (ours) prof__raw_now(&prof__raw_out);
+    prof__outgoing.raw.failed = false;
+    if (ours) prof__raw_now(&prof__outgoing.raw);
     for (size_t i = 0; ours && i < count; i++) {
         prof_result taken = rests ? PROF_ERROR_SINK : prof__stream_event(s, events + i);
         if (taken != PROF_OK) result = taken;
@@ -22476,7 +22490,7 @@ PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t coun
 
 /* After prof_stop: writes the remaining records, and what is known only now. */
 PROF__FN void prof__stream_close(struct prof_trace *s) {
-    prof__raw *w = &prof__raw_out;
+    prof__raw *w = &prof__outgoing.raw;
     prof_stats stats;
     bool ok = prof__stream_flush_locked(s) == PROF_OK;
     prof__lock();
@@ -22563,13 +22577,6 @@ PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__ro
     if (PROF__LOAD(t->row) == row && PROF__LOAD(row->number) == number) prof__raw_end(w);
 }
 
-/* A dump's copies of a thread in sums. */
-static struct prof__dumped {
-    uint64_t inner[PROF__LEVELS + 2];
-    prof__record block[2048];            /* prof__block_take: 16 KiB at most */
-    prof__record ended[4 * PROF__LEVELS];
-} prof__dumped;
-
 PROF__FN PROF__RACES void prof__raw_sums_begin(prof__raw *w, uint32_t thread) {
     const struct prof_trace *s = &prof__trace;
     prof__raw_begin(w, PROF__RAW_SUMS);
@@ -22649,9 +22656,9 @@ PROF__FN void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *re
     prof__cursor k = { NULL, NULL, 0, 0 };
     prof__item i;
     uint64_t within = 0;
-    prof__rest_copy(rest, t, prof__dumped.block,
-                    sizeof prof__dumped.block / sizeof *prof__dumped.block, prof__dumped.inner);
-    rest->ended = prof__dumped.ended;
+    prof__dumped *d = &prof__outgoing.dumped;
+    prof__rest_copy(rest, t, d->block, sizeof d->block / sizeof *d->block, d->inner);
+    rest->ended = d->ended;
     k.base = rest->base;
     k.at = rest->begin;
     k.end = rest->end;
@@ -22782,10 +22789,10 @@ PROF__FN void prof__dump(prof__raw *w, const struct prof_trace *s) {
 /* False: another thread, or the code that this signal handler interrupted, is dumping. */
 PROF__FN bool prof__dump_claim(void) {
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
-    return !__atomic_exchange_n(&prof__raw_busy, 1u, __ATOMIC_SEQ_CST);
+    return !__atomic_exchange_n(&prof__outgoing.busy, 1u, __ATOMIC_SEQ_CST);
 #else
-    uint32_t busy = prof__raw_busy;
-    prof__raw_busy = 1;
+    uint32_t busy = prof__outgoing.busy;
+    prof__outgoing.busy = 1;
     return !busy;
 #endif
 }
@@ -22793,21 +22800,21 @@ PROF__FN bool prof__dump_claim(void) {
 /* A window is about to open or close: until that is done no dump begins. Waits for a dump that is
    being written, but for no more than a good part of a second. */
 PROF__FN void prof__windows_unsettle(void) {
-    PROF__STORE(prof__windows_settled, 0u);
+    PROF__STORE(prof__outgoing.settled, 0u);
     PROF__FENCE();
-    for (int i = 0; i < 1000000 && PROF__ACQUIRE(prof__raw_busy); i++) prof__yield();
+    for (int i = 0; i < 1000000 && PROF__ACQUIRE(prof__outgoing.busy); i++) prof__yield();
 }
 
 PROF__FN bool prof__dump_possible(const struct prof_trace *s) {
     PROF__FENCE();
-    return PROF__ACQUIRE(prof__windows_settled) && (s->open || s->stopped) &&
+    return PROF__ACQUIRE(prof__outgoing.settled) && (s->open || s->stopped) &&
            (s->mode == PROF_MODE_TRACE || s->mode == PROF_MODE_RING);
 }
 
 /* own: the profiler itself dumps a session whose stream is written at the end. */
 PROF__FN prof_result prof__dump_to(prof_sink out, bool own) {
     const struct prof_trace *s = &prof__trace;
-    prof__raw *w = &prof__raw_out;
+    prof__raw *w = &prof__outgoing.raw;
     prof_result result = PROF_ERROR_STATE;
     if (!out.write) return PROF_ERROR_INVALID;
     if (!prof__dump_claim()) return PROF_ERROR_STATE;
@@ -22818,7 +22825,7 @@ PROF__FN prof_result prof__dump_to(prof_sink out, bool own) {
         prof__dump(w, s);
         result = w->failed ? PROF_ERROR_SINK : PROF_OK;
     }
-    PROF__RELEASE(prof__raw_busy, 0u);
+    PROF__RELEASE(prof__outgoing.busy, 0u);
     return result;
 }
 
@@ -25805,7 +25812,7 @@ PROF__FN void prof__child_after_fork(void) {
     prof__session.open = prof__session.busy = false;
     prof__stream_unlock();
     prof__disown(&prof__recorder.reading);
-    PROF__STORE(prof__raw_busy, 0u);
+    PROF__STORE(prof__outgoing.busy, 0u);
     prof__recorder.owned = NULL;
     slot->hot = &prof__nowhere;          /* its state is another's as soon as a session wants it */
     slot->generation = 1;
@@ -26216,7 +26223,7 @@ PROF__FN void prof__window_close(struct prof_trace *s) {
     }
     prof__arena.closed = true;
     prof__unlock();
-    PROF__RELEASE(prof__windows_settled, 1u);
+    PROF__RELEASE(prof__outgoing.settled, 1u);
     if (stream) prof__linked.stream_close(s);
     if (unstreamed)
         s->stream_failures += prof__linked.stream_whole(s, &prof__session.desc) != PROF_OK;
@@ -26368,7 +26375,7 @@ PROF__FN void prof__session_release(bool open) {
     prof__lock();
     prof__session.busy = false;
     prof__session.open = open;
-    PROF__RELEASE(prof__windows_settled, 1u);   /* before the next caller can lay the arena */
+    PROF__RELEASE(prof__outgoing.settled, 1u);   /* before the next caller can lay the arena */
     prof__unlock();
 }
 
@@ -26679,7 +26686,7 @@ PROF__FN bool prof__env_made(void) {
    meanwhile the program goes on. */
 PROF__FN bool prof__env_rests(void) {
     const struct prof__env *e = &prof__env;
-    return prof__raw_out.sink.user == e && e->failed_ns && !PROF__LOAD(e->saving) &&
+    return prof__outgoing.raw.sink.user == e && e->failed_ns && !PROF__LOAD(e->saving) &&
            prof__os_now() - e->failed_ns < PROF__ENV_AGAIN_NS;
 }
 
@@ -26702,7 +26709,7 @@ PROF__FN bool prof__env_write(void *user, const void *data, size_t size) {
 /* Is all written? Else writes counts that say what stayed behind: a full disk has room for them. */
 PROF__FN bool prof__env_counts(void) {
     const struct prof_trace *s = &prof__trace;
-    prof__raw *w = &prof__raw_out;
+    prof__raw *w = &prof__outgoing.raw;
     prof_stats stats = prof_get_stats();
     uint64_t left = stats.recorded - PROF__MIN(s->stream.zones, stats.recorded);
     if (!w->failed) return true;
@@ -26754,7 +26761,7 @@ static struct prof__keeper {
 /* Frees the locks that a program held when it went: it will never give them back. */
 PROF__FN void prof__keeper_free_locks(void) {
     const uintptr_t self = prof__keeper.self;
-    if (PROF__LOAD(prof__stream_owner) != self) prof__disown(&prof__stream_owner);
+    if (PROF__LOAD(prof__outgoing.owner) != self) prof__disown(&prof__outgoing.owner);
     if (PROF__LOAD(prof__recorder.reading) != self) prof__disown(&prof__recorder.reading);
     if (!prof__lock_mine()) prof__lock_reset();
 }
@@ -26775,7 +26782,7 @@ PROF__ALONE(bool) prof__keeper_alone(void) {
     prof__keeper_sleep(2);
     k->alone = 1;
     for (prof__state *t = prof__recorder.owned; t; t = t->next) PROF__STORE(t->looking, false);
-    PROF__STORE(prof__raw_busy, 0u);
+    PROF__STORE(prof__outgoing.busy, 0u);
     return true;
 }
 
@@ -26858,7 +26865,7 @@ PROF__FN void *prof__keeper_host(void *unused) {
     while (child > 0 && reaped < 0 && errno == EINTR);
     k->apart = 0;
     if (!PROF__ACQUIRE(k->ended)) {      /* there could be none, or it was killed */
-        if (PROF__LOAD(prof__stream_owner) == k->self) prof__stream_unlock();
+        if (PROF__LOAD(prof__outgoing.owner) == k->self) prof__stream_unlock();
         if (prof__lock_mine()) prof__unlock();
     }
 #endif

@@ -319,7 +319,7 @@ active proctype drain() {
 #endif
 
 #if MODEL == WINDOWS
-bool settled, busy;                      /* prof__windows_settled, prof__raw_busy */
+bool settled, busy;                      /* prof__outgoing.settled, prof__outgoing.busy */
 bool readable;                           /* s->open || s->stopped */
 bool changing;                           /* what follows is for the checks alone */
 byte dumps;
