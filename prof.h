@@ -24878,8 +24878,8 @@ PROF_API PROF__QUIET void prof_store_submit(prof_store *s, bool kept) {
 
 /* ---- @OBSERVE: observers, and those that hand zones on to NVTX and ITT ----
 
-   Observers see each zone begin and end, on its thread: the begin in the order in which they were
-   added, the end in reverse.
+   Observers see each zone begin and end, on its thread: begins in the order in which observers were
+   added, ends in reverse.
    - Observers are added and removed only while no session is open.
    - While there are any, all zones take the slow path; their records are the same. */
 
@@ -24928,7 +24928,7 @@ PROF__ALONE(char *) prof__append(char *p, const char *end, const char *text) {
     return p;
 }
 
-/* Sets what prof_strerror says of PROF_ERROR_UNSUPPORTED from now on. */
+/* Sets prof_strerror's text for PROF_ERROR_UNSUPPORTED from now on. */
 PROF__ALONE(void) prof__unsupported(const char *who, const char *a, const char *b, const char *c) {
     prof__errors.unsupported = prof__errors.library;
     (void)prof__text_f(prof__errors.library, sizeof prof__errors.library, "%s: %s%s%s", who, a, b,
@@ -24984,7 +24984,7 @@ PROF__FN bool prof__lazy_load(prof__lazy *lazy, bool (*load)(void)) {
     prof__unlock();
     if (mine) {
         lazy->good = load();
-        lazy->begun = lazy->good;        /* what failed may be tried again */
+        lazy->begun = lazy->good;        /* a failure may be tried again */
         PROF__RELEASE(lazy->done, lazy->good);
         return lazy->good;
     }
@@ -25023,7 +25023,7 @@ PROF__FN int PROF__STDCALL prof__nvtx_module(int module, prof__function ***table
 
 PROF__FN void PROF__STDCALL prof__nvtx_version(uint32_t version) { (void)version; }
 
-/* What the tool asks for: 1 is the tables of functions, 3 the version of NVTX. */
+/* The tables that a tool asks for, by id: 1: functions, 3: the version of NVTX. */
 PROF__FN const void *PROF__STDCALL prof__nvtx_export(uint32_t id) {
     static const struct {
         size_t size;
@@ -25061,7 +25061,7 @@ PROF__FN char *prof__append_number(char *p, const char *end, int64_t n) {
     return prof__append(p, end, number);
 }
 
-/* As "[[2, 3], []]", as much as fits. */
+/* Appends shapes as "[[2, 3], []]", as much as fits. */
 PROF__FN char *prof__append_shapes(char *p, const char *end, const prof_shape *s, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         p = prof__append(p, end, i ? ", [" : "[[");
@@ -25118,7 +25118,7 @@ PROF__FN void prof__nvtx_instant(void *user, const char *name) {
     if (mark) mark(name);
 }
 
-/* Adds the observer of a library that loaded, or takes it away. */
+/* Adds the observer of a library that was loaded, or removes it. */
 PROF__FN prof_result prof__emit(bool on, bool loaded, const prof_observer *observer) {
     if (!on) return prof_remove_observer(observer->user);
     return loaded ? prof_add_observer(observer) : PROF_ERROR_UNSUPPORTED;
@@ -25280,8 +25280,8 @@ PROF_API PROF__QUIET int prof_itt_range_pop(void) {
 
 /* ---- @SCHEDULE: which steps are recorded ----
 
-   This room tells by a step's number what is to be done in it, and what has to happen between two
-   steps. It keeps no state of its own: the state is in @SESSION. */
+   This room computes the action of a step from its number, and what must happen between two steps.
+   It has no state of its own: that is in @SESSION. */
 
 PROF_API PROF__QUIET prof_result prof_schedule_check(const prof_schedule *s) {
     const uint32_t most = INT32_MAX;
@@ -25305,9 +25305,9 @@ PROF_API PROF__QUIET prof_action prof_schedule_action(const prof_schedule *s, ui
     return step < length - 1 ? PROF_ACTION_RECORD : PROF_ACTION_RECORD_AND_SAVE;
 }
 
-/* What a change of action does: p prepares a window, s starts it, x stops it, r hands it out; `!`
-   counts a window that is lost. A row is the action before, a column the one after; the last column
-   is prof_stop. */
+/* What a change of action does: p prepares a window, s starts it, x stops it, r calls
+   on_trace_ready; `!` counts a window that is lost. A row is the action before, a column the one
+   after; the last column is prof_stop. */
 #define PROF__EXIT 4
 static const char *const prof__transitions[4][5] = {
     { "", "p", "ps", "ps", "" },         /* from PROF_ACTION_NONE */
@@ -25323,18 +25323,18 @@ PROF__FN const char *prof__transition_stopped(prof_action from) {
 
 /* ---- @SESSION: start, stop, statistics ----
 
-   This room opens and closes sessions and their windows: it lays out the arena, sets the clock
-   going, starts the devices, waits for threads, and adds up what was counted.
-   - A session is open from prof_start to prof_stop, a window while prof__on has its generation;
-     each window is a generation of its own.
-   - Who ends a window sets prof__on to 0, then the limits of all states to NULL, then waits for
-     threads that look at the session. After that a thread publishes at most the end it is in, which
-     nobody reads.
-   - The calls that open and close windows come one at a time: a busy session refuses the others. */
+   This room opens and closes sessions and their windows: it lays out the arena, starts the clock
+   and the devices, waits for threads, and adds up their counts.
+   - A session is open from prof_start to prof_stop, a window while prof__on is its generation; each
+     window has a generation of its own.
+   - The thread that ends a window sets prof__on to 0, then hot.last of all states to 0, then waits
+     for threads that look at the session. After that a thread publishes at most the end of the zone
+     that it is just ending, which is not read.
+   - Calls that open and close windows come one at a time: a busy session refuses the others. */
 
 #if PROF__BARE
-/* Plans what a state and a chunk take, and what the analysis needs for them. Returns what a context
-   takes in all. size: of the arena. */
+/* Plans the bytes of a state and a chunk, and of the analysis for them. Returns the bytes of a
+   context in all. size: of the arena. */
 PROF__INLINE size_t prof__plan_make(prof__plan *p, uint32_t shape, size_t size) {
     size_t depth = shape & 0xff, slots = PROF__RESERVE(depth) + PROF__WORK_SLOTS;
     size_t share = shape & PROF__SHAPE_RECORDS_ONLY ? 0 : PROF__SLOT_SHARE;
@@ -25347,7 +25347,7 @@ PROF__INLINE size_t prof__plan_make(prof__plan *p, uint32_t shape, size_t size) 
     return p->state + p->state_more + p->chunk + p->chunk_more + 30;   /* to align both */
 }
 
-/* The least arena that the description can do with. */
+/* The least arena for the description. */
 PROF_API PROF__QUIET size_t prof_arena_size(const prof_desc *desc) {
     prof__plan p;
     uint32_t shape = desc ? prof__shape_of(desc) : 16, threads = shape >> 16;
@@ -25414,11 +25414,11 @@ PROF_API PROF__QUIET prof_trace *prof_stop(void) {
     struct prof_trace *s = &prof__trace;
     uintptr_t lock = prof__lock();
     bool open = s->open;
-    s->open = false;                     /* from now on the session is nobody else's */
+    s->open = false;                     /* from now on only this call has the session */
     prof__unlock(lock);
     if (!open) return NULL;
     prof__on = 0;
-    s->stopped = s->slow = true;         /* slow: what we interrupted, too, gets no further */
+    s->stopped = s->slow = true;         /* slow: begins and ends that this interrupted stop, too */
     prof__disarm();
     for (prof__row *row = s->rows; row; row = row->next) prof__time_in(prof__row_state(row));
     if (s->parts && s->parts->close) s->parts->close();
@@ -25437,16 +25437,16 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     struct prof_trace *s = &prof__trace;
     prof_stats out;
     bool only = s->records_only && prof__mode() < PROF_MODE_STREAM;
-    if (only) s->records_only = false;   /* they are counted, too */
+    if (only) s->records_only = false;   /* so that its zones are counted, too */
     if (only || !s->analysed) prof__count_rows(s, NULL);
     out = prof__counts_now(s);
     out.recorded = only ? s->zone_count : prof__zones_now(s);
     if (only) {
         s->records_only = true;
-        prof__count_rows(s, NULL);       /* for analysis there are none */
+        prof__count_rows(s, NULL);       /* the analysis must find none */
     }
     if (s->parts && s->parts->average) (void)s->parts->average(NULL, 0);
-    if (prof__mode() >= PROF_MODE_STREAM) out.recorded = s->tallied;   /* that left, or in sums */
+    if (prof__mode() >= PROF_MODE_STREAM) out.recorded = s->tallied;   /* streamed, or in sums */
     return out;
 }
 
@@ -25455,29 +25455,29 @@ PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
     return prof_get_stats();
 }
 #else
-/* The session that the environment asks for (prof_start_env), and its file. A keeper writes a
-   stream: a process that shares this one's memory (Linux; elsewhere a thread). It is still there
-   when the program is gone, so that exit, a crash, exec and kill need no handler. */
+/* The session that the environment asks for (prof_start_env), and its file. A keeper writes the
+   stream: a process that shares this one's memory (Linux; elsewhere a thread). It outlives the
+   program, so that exit, a crash, exec and kill need no handler. */
 static struct prof__env {
     prof_desc desc;                      /* for a child of fork, which records again */
     bool started, streams, child;
-    bool arranged;                       /* the program's exit and fork are told */
-    bool last;                           /* what is written may take the reserve */
+    bool arranged;                       /* handlers of exit and fork are installed */
+    bool last;                           /* the last block, which may take the reserve */
     uint32_t open, saving, mute, blocks; /* open: the file; mute: write nothing; blocks: written */
-    char path[1024], wrong[256];         /* wrong: what prof_start_env did not like; "" */
+    char path[1024], wrong[256];         /* wrong: why prof_start_env failed, or "" */
     prof_file file;
-    uint64_t end;                        /* of what was written whole */
-    uint64_t room;                       /* up to there the disk has room for sure */
-    uint64_t failed_ns;                  /* when a write failed last; 0: it did not */
+    uint64_t end;                        /* the end of the whole blocks in the file */
+    uint64_t room;                       /* the disk certainly has room up to this offset */
+    uint64_t failed_ns;                  /* when a write failed last; 0: none did */
     int error;                           /* errno of that write */
-    void *memory;                        /* from the system, for all sessions: taken bytes */
+    void *memory;                        /* `taken` bytes from the system, for all sessions */
     uint64_t taken;
 #if !defined(_WIN32)
-    uint64_t device, inode;              /* of the file: a program may close what it did not open */
+    uint64_t device, inode;              /* of the file: the program may close it by mistake */
 #endif
 } prof__env;
 
-/* The text that the last error of this kind left; "": none. */
+/* The text that the last error of this kind set; "": none. */
 PROF__FN const char *prof__said(prof_result result) {
     return result == PROF_ERROR_MEMORY ? prof__errors.memory
          : result == PROF_ERROR_JSON ? prof__errors.json
@@ -25499,7 +25499,7 @@ PROF__FN void prof__say_events(size_t bytes) {
 
 PROF__FN uint32_t prof__depth_of(const prof_desc *d) { return d->max_depth ? d->max_depth : 64; }
 
-/* The smallest chunk: what is kept for open zones, and 32 slots to work with. */
+/* The smallest chunk: the slots kept for open zones, and 32 others. */
 PROF__FN size_t prof__chunk_least(uint32_t depth) {
     return prof__align((PROF__RESERVE((size_t)depth) + 2 * 16) * sizeof(prof__record));
 }
@@ -25512,7 +25512,7 @@ PROF__FN bool prof__records_only(const prof_desc *d) {
     return d->records_only || d->mode >= PROF_MODE_STREAM;
 }
 
-/* Are attributes and their kin recorded? A raw stream carries them. */
+/* Are attributes, memory, ranges and arrows recorded? A raw stream carries them, too. */
 PROF__FN bool prof__details_wanted(const prof_desc *d) {
     return !prof__records_only(d) ||
            (d->mode == PROF_MODE_STREAM && d->stream_format == PROF_STREAM_RAW);
@@ -25534,16 +25534,16 @@ PROF__ALONE(bool) prof__has_schedule(const prof_desc *d) {
                               c->skip_first_wait) != 0;
 }
 
-/* What the analysis keeps beside each zone. */
+/* Bytes that the analysis keeps beside each zone. */
 PROF__FN size_t prof__beside_of(const prof_desc *d) {
     if (d->record_shapes || d->with_flops || d->with_modules || d->with_stack ||
         d->native_stack || d->hw_counters || d->profile_memory || d->node) return PROF__WIDE_SHARE;
     return prof__has_schedule(d) ? PROF__FORK_SHARE : 0;
 }
 
-/* What is asked for and streams cannot carry; NULL: nothing. Such a session keeps all in its arena.
-   A stack is known when the zones around have ended, a duplicate when its parent has, the names of
-   call stacks at prof_stop. */
+/* What the description asks for that a stream cannot carry; NULL: nothing. Such a session is kept
+   in its arena, and streamed at the end: a stack is known only when the zones around have ended, a
+   duplicate when its parent has ended, names of call stacks at prof_stop. */
 PROF__FN const char *prof__unstreamable(const prof_desc *d) {
     return d->with_stack ? "stacks" : d->native_stack ? "native stacks"
          : d->with_modules ? "modules" : d->merge_duplicates ? "merged duplicates"
@@ -25553,13 +25553,13 @@ PROF__FN const char *prof__unstreamable(const prof_desc *d) {
          : prof__beside_of(d) == PROF__WIDE_SHARE ? "what zones carry" : NULL;
 }
 
-/* Do zones take no more than their records? Room for events is then found when they are made. */
+/* Is the session lean: do zones take only their records? Events then need other memory. */
 PROF__FN bool prof__is_lean(const prof_desc *d) {
     return !d->events && d->mode == PROF_MODE_TRACE && !d->records_only && !d->merge_duplicates &&
            !prof__beside_of(d) && !prof__devices.count && !prof__execution.registered;
 }
 
-/* What a zone takes when its event is made, unless none ever are. */
+/* Bytes of a zone with its event; of its record alone, where events are never made. */
 PROF__FN size_t prof__event_share(const prof_desc *d) {
     if (prof__records_only(d)) return sizeof(prof__record);
     return sizeof(prof__record) + PROF__SLOT_SHARE + prof__beside_of(d);
@@ -25569,7 +25569,7 @@ PROF__FN size_t prof__record_share(const prof_desc *d) {
     return prof__is_lean(d) ? sizeof(prof__record) : prof__event_share(d);
 }
 
-/* What one thread takes: state, row, segments, a chunk (a ring: two) with its analysis, its open
+/* Bytes of one thread: state, row, segments, a chunk (a ring: two) with its analysis, and its open
    zones at stop. */
 PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
     uint32_t depth = prof__depth_of(d);
@@ -25590,7 +25590,7 @@ PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
 PROF__FN size_t prof__need(const prof_desc *d, uint32_t threads) {
     size_t chunk = prof__chunk_least(prof__depth_of(d)), share = prof__thread_share(d, chunk);
     if (prof__has_schedule(d)) share += chunk + PROF__STEP_SHARE;
-    if (d->mode == PROF_MODE_AGGREGATE) threads++;   /* the sums of all */
+    if (d->mode == PROF_MODE_AGGREGATE) threads++;   /* for the merged sums */
     return PROF__FIXED_SHARE + prof__sites_marked() * prof__site_share() + threads * share;
 }
 
@@ -25601,7 +25601,7 @@ PROF_API PROF__QUIET size_t prof_arena_size(const prof_desc *desc) {
     return prof__need(desc, desc->max_threads ? desc->max_threads : 1);
 }
 
-/* As many threads as the description says, else as fit into a quarter of the arena, 256 at most. */
+/* The description's number of threads, else as many as fit a quarter of the arena, at most 256. */
 PROF__FN uint32_t prof__threads_of(const prof_desc *d, size_t size) {
     size_t n = size / 4 / prof__thread_share(d, prof__chunk_least(prof__depth_of(d)));
     if (d->max_threads) return d->max_threads;
@@ -25609,8 +25609,8 @@ PROF__FN uint32_t prof__threads_of(const prof_desc *d, size_t size) {
 }
 
 /* The size of a chunk: a power of two, so that each thread could have four chunks in the records'
-   share of the arena, or 16 in a ring, which loses one at a time, and where sums alone are kept.
-   The events' share is left out even where they get it only later. */
+   share of the arena; 16 in a ring, which loses one at a time, and in PROF_MODE_AGGREGATE. The
+   share of events is not counted, also where they get it only later. */
 PROF__FN size_t prof__chunk_bytes(size_t size, uint32_t threads, const prof_desc *d) {
     size_t want = size / (prof__event_share(d) / sizeof(prof__record)) / threads, n = 1024;
     want /= prof__ring_mode(d) || d->mode == PROF_MODE_AGGREGATE ? 16u : 4u;
@@ -25618,8 +25618,8 @@ PROF__FN size_t prof__chunk_bytes(size_t size, uint32_t threads, const prof_desc
     return PROF__MAX(n <= want ? n : 0, prof__chunk_least(prof__depth_of(d)));
 }
 
-/* Makes a region for each thread of what is left when an eighth is kept for names and for threads
-   that come and go. */
+/* Makes a region for each thread, of seven eighths of the arena; the rest is for names, and for
+   threads that come and go. */
 PROF__FN bool prof__regions_open(struct prof_trace *s, const prof_desc *d) {
     size_t gap = (size_t)(prof__arena.high - prof__arena.low) - prof__arena.promised, least, size;
     least = 2 * (s->pool.chunk_size + prof__align(sizeof(prof__segment)));
@@ -25637,8 +25637,8 @@ PROF__FN bool prof__regions_open(struct prof_trace *s, const prof_desc *d) {
     return (size_t)(prof__arena.high - prof__arena.low) >= prof__arena.promised;
 }
 
-/* Finds the first block that a thread still owns in the arena and that ends behind p. Where there
-   is none both ends are high. */
+/* Finds the first block in the arena that a thread still owns and that ends after p. Where there is
+   none both ends are high. */
 PROF__FN void prof__owned_next(const char *p, char *first[2]) {
     char *block[2];
     first[0] = first[1] = prof__arena.high;
@@ -25652,8 +25652,8 @@ PROF__FN void prof__owned_next(const char *p, char *first[2]) {
 }
 
 /* The arena's lower part is the widest gap between the blocks that threads still own from earlier
-   sessions. Blocks above it are stepped over when a chunk would take them, if records are all that
-   lies there or they lie among the chunks, else the arena ends below them. */
+   sessions. Chunks skip the blocks above it, if the session is lean or the blocks lie in the top
+   sixth; else the arena ends below them. */
 PROF__FN void prof__arena_avoid_owned(bool lean) {
     char *chunks = prof__arena.end - (prof__arena.end - prof__arena.base) / 6;
     char *p = prof__arena.low, *low = p, *block[2];
@@ -25673,8 +25673,8 @@ PROF__FN void prof__arena_avoid_owned(bool lean) {
     prof__arena.low = low;
 }
 
-/* Lists the states that no thread owns as free; what was promised for their open zones is not
-   needed. Memory that was never a state in this arena holds anything, and is cleared. */
+/* Lists the states that no thread owns as free, and takes back the promises for their open zones.
+   Memory that was never a state in this arena is cleared. */
 PROF__FN void prof__states_free(struct prof_trace *s) {
     s->pool.free_states = NULL;
     for (uint32_t i = s->max_threads; i--;) {
@@ -25700,7 +25700,7 @@ PROF__FN void prof__states_open(struct prof_trace *s) {
     prof__states_free(s);
 }
 
-/* Touches what the first records will take, an eighth of the gap (or one ring), 8 MiB at most: the
+/* Touches the pages of the first records, an eighth of the gap (or one ring), at most 8 MiB: the
    first touch of a page costs more than a zone. */
 PROF__FN void prof__prefault(const struct prof_trace *s) {
     size_t share = (size_t)(prof__arena.high - prof__arena.low) / 8;
@@ -25711,9 +25711,9 @@ PROF__FN void prof__prefault(const struct prof_trace *s) {
         if (prof__not_owned(p - 4096, p)) *(volatile char *)(p - 4096) = 0;
 }
 
-/* What is kept for sums, names and threads when records have filled the arena: a sixteenth of it,
-   up to an eighth for many threads, up to a quarter for what they must have, but no more than is
-   left beside what the threads need. */
+/* Sets the bytes kept for sums, names and threads when records have filled the arena: a sixteenth
+   of it, up to an eighth for many threads, up to a quarter for what they must have, but no more
+   than `left`, which the threads' least chunks leave. */
 PROF__FN void prof__sums_keep(struct prof_trace *s, const prof_desc *d, size_t size, size_t left) {
     size_t share = s->max_threads * prof__sums_share(s->max_depth), first;
     s->sums.each = prof__sums_first(s->max_depth);
@@ -25726,7 +25726,7 @@ PROF__FN void prof__sums_keep(struct prof_trace *s, const prof_desc *d, size_t s
     prof__arena.kept = s->sums.kept;
 }
 
-/* Lays the arena out; false: too small. */
+/* Lays the arena out; false: it is too small. */
 PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     char *memory = d->memory ? (char *)d->memory : prof__builtin_arena.bytes;
     size_t size = d->memory ? d->memory_size : sizeof prof__builtin_arena.bytes, skip, need;
@@ -25763,8 +25763,7 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     return true;
 }
 
-/* How many run-time names a session may use: by default one for each KiB of the arena, 4096 at
-   most. */
+/* The number of run-time names that a session may use: see prof_desc.max_sites. */
 PROF__FN uint32_t prof__names_of(const prof_desc *d) {
     size_t n = PROF__MIN((size_t)(prof__arena.end - prof__arena.base) / 1024, 4096u);
     if (d->max_sites) n = PROF__MIN(d->max_sites, (uint32_t)(PROF__KIND - PROF__PUSHED));
@@ -25788,8 +25787,8 @@ PROF__FN void prof__clock_start(struct prof_trace *s) {
                                                : prof__now_ticks(s->clock, &s->platform);
 }
 
-/* A short session borrows the rate of the whole process: two pairs of readings 5 ms apart are
-   exact to 1 in 100,000. */
+/* A session shorter than 100 ms takes the clock's rate from the whole process: two pairs of
+   readings 5 ms apart are exact to 1 in 100,000. */
 PROF__FN void prof__clock_stop(struct prof_trace *s) {
     prof__knot k, *start = s->knots.list;
     if (s->clock != PROF_CLOCK_CPU) return;
@@ -25814,9 +25813,9 @@ PROF__FN void prof__child_after_fork(void) {
     prof__disown(&prof__recorder.reading);
     PROF__STORE(prof__outgoing.busy, 0u);
     prof__recorder.owned = NULL;
-    slot->hot = &prof__nowhere;          /* its state is another's as soon as a session wants it */
+    slot->hot = &prof__nowhere;          /* the next session may use its state */
     slot->generation = 1;
-    prof__counting.serial++;             /* those that are open count the parent */
+    prof__counting.serial++;             /* open counters count the parent */
     prof__arena.closed = true;
     prof__execution.registered = prof__execution.running = false;
 }
@@ -25826,7 +25825,7 @@ PROF__FN void prof__generation_next(struct prof_trace *s) {
     s->generation = s->generation < 2 || s->generation == UINT32_MAX ? 2 : s->generation + 1;
 }
 
-/* Lays the arena out for a window; what it held is gone. Under the lock. */
+/* Lays the arena out for a window; its contents are lost. Under the lock. */
 PROF__FN bool prof__window_lay(struct prof_trace *s) {
     const prof_desc *desc = &prof__session.desc;
     const uint32_t generation = s->generation;
@@ -25861,7 +25860,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     s->view.profile_memory = desc->profile_memory;
     s->view.with_flops = desc->with_flops;
     if (!prof__arena_open(s, desc)) {
-        prof__arena.low = prof__arena.high;   /* for what is told of it: there is no room */
+        prof__arena.low = prof__arena.high;   /* bytes_used tells that there is no room */
         prof__arena.promised = 0;
         prof__arena.closed = true;
         s->counts.full++;
@@ -25875,7 +25874,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     return true;
 }
 
-/* Threads record from here on; again: they did before, in this arena. Under the lock. */
+/* Threads record from now on; again: they have recorded in this arena before. Under the lock. */
 PROF__FN void prof__recording_open(struct prof_trace *s, bool again) {
     if (again) {
         prof__generation_next(s);
@@ -25894,16 +25893,16 @@ PROF__FN void prof__snapshot_open(prof__row *row, const prof__frame *bottom) {
     }
 }
 
-/* Reads where a thread stands: its cursor and its open zones. As it may be running they are read
-   until two readings in a row are equal. Then at most the one begin or end is in doubt that was
-   under way when the limits were set. */
+/* Reads a thread's cursor and its open zones. As it may be running they are read until two readings
+   in a row are equal. Only the begin or end that was under way when hot.last became 0 is in
+   doubt. */
 PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     const prof__frame *top = NULL, *bottom = NULL;
     const void *kept;
     uint32_t slots;
     PROF__ASSERT(t->promised == t->generation &&
                  prof__arena.promised >= prof__state_share(t->slots));
-    prof__arena.promised -= prof__state_share(t->slots);   /* becomes what is taken */
+    prof__arena.promised -= prof__state_share(t->slots);   /* it is taken now */
     prof__trace.slot_count -= t->slots;
     t->promised = 0;
     row->open = (prof__open *)(void *)prof__arena.low;
@@ -25927,9 +25926,9 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     prof__trace.slot_count += slots;
 }
 
-/* Is the last zone of the records from begin to c the one that o says is open? -1: there is no
-   zone. Clock records and both slots of a moment are no zones. Where both began in one tick it may
-   be another zone of that depth. */
+/* Is the last zone of the records from begin to c the open zone o? -1: there is no zone. Clock
+   records and both slots of a moment are no zones. If both began in one tick it may be another zone
+   of that depth. */
 PROF__FN PROF__RACES int prof__ended_last(const prof__open *o, const prof__record *begin,
                               const prof__record *c) {
     while (c-- > begin) {
@@ -25943,9 +25942,9 @@ PROF__FN PROF__RACES int prof__ended_last(const prof__open *o, const prof__recor
     return -1;
 }
 
-/* Takes away the innermost open zone where it was just being begun, so that the frame still has
-   what its last zone had, or has just ended. Then it is the last zone recorded, unless one around
-   it ended since. */
+/* Removes the innermost open zone if it was just beginning, so that the frame still has the last
+   zone of its depth, or has just ended: it is then the last zone recorded, unless one around it has
+   ended since. */
 PROF__FN void prof__snapshot_check(const prof__state *t, prof__row *row) {
     const prof__open *o = row->open + row->open_count - 1;
     int ended = 0;
@@ -25959,8 +25958,8 @@ PROF__FN void prof__snapshot_check(const prof__state *t, prof__row *row) {
     if (!o->site || ended > 0 || (row->open_count > 1 && o->start < o[-1].start)) row->open_count--;
 }
 
-/* Adds the counts of a thread. It may just be counting a record behind its cursor: what the records
-   themselves tell is counted there. */
+/* Adds the counts of a thread. It may just be counting a record past its cursor: so counts that
+   follow from the records are taken from these. */
 PROF__FN void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
                                     const prof__record *cursor) {
     size_t extra = sum->extra + t->segment_extra;
@@ -25968,7 +25967,7 @@ PROF__FN void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
     prof__cursor k = { t->begin, cursor, 0, 0 };
     prof__item i;
     prof__counts_add(sum, &t->counts);
-    if (!t->segment || t->sums.on) {     /* of sums all is added */
+    if (!t->segment || t->sums.on) {     /* in sums the counts are exact */
         PROF__STORE(sum->extra, sum->extra);
         return;
     }
@@ -25980,7 +25979,7 @@ PROF__FN void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
     PROF__STORE(sum->unfinished, left);
 }
 
-/* Ends deep zones that are open, into their rows of sums. Returns the ticks of the outermost. */
+/* Ends the open deep zones, and adds them to their rows. Returns the ticks of the outermost. */
 PROF__FN uint64_t prof__deeps_close(prof__state *t, uint64_t stop) {
     uint64_t ticks = 0;
     t->sums.held = true;
@@ -26000,9 +25999,9 @@ PROF__FN void prof__deeps_stand(prof__state *t, prof__row *row, bool own) {
     o->depth = row->open_count++;
 }
 
-/* Adds what a thread's block still has, and the zones that are open: those that began in the
-   timeline go there. If the thread was stopped in the middle of this itself its block is left
-   alone, and counted as dropped. */
+/* Adds the zones in a thread's block, and its open zones: those that began in the timeline go
+   there. If the thread is stalled while it does so itself, its block is left alone, and counted as
+   dropped. */
 PROF__FN void prof__sums_close(prof__state *t, prof__row *row, bool own) {
     uint64_t stop = PROF__MAX(row->stop_tick, t->sums.cut_tick);
     if (!own && PROF__ACQUIRE(t->looking)) {
@@ -26044,8 +26043,8 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
     PROF__RELEASE(t->closed, true);
 }
 
-/* Waits for threads that look at the session, but no longer than a good part of a second, for one
-   may have been stopped. They may want the lock: it is open meanwhile. */
+/* Waits for threads that look at the session, but no longer than a good part of a second, as one
+   may be stalled. They may need the lock, so it is free meanwhile. */
 PROF__FN void prof__looks_end(const struct prof_trace *s, const prof__state *own) {
     for (int i = 0; i < 1000000; i++) {
         const prof__state *t = prof__recorder.owned;
@@ -26058,7 +26057,8 @@ PROF__FN void prof__looks_end(const struct prof_trace *s, const prof__state *own
     }
 }
 
-/* on = 0 ends begins, last = 0 sends ends to prof__end, which lets them go. Under the lock. */
+/* prof__on = 0 stops begins; hot.last = 0 sends ends to prof__end, to be ignored. Under the
+   lock. */
 PROF__FN void prof__recording_close(struct prof_trace *s) {
     prof__slot *slot = prof__slot_get();
     prof__hot *hot = slot->hot;
@@ -26073,7 +26073,7 @@ PROF__FN void prof__recording_close(struct prof_trace *s) {
     for (prof__state *t = prof__recorder.owned; t; t = t->next)
         if (t->generation == s->generation) prof__state_close(s, t, own);
     prof__untimed_fold();
-    if (own) prof__state_give(slot, own);   /* so a program of one thread may free the arena */
+    if (own) prof__state_give(slot, own);   /* a program with one thread may free the arena */
     prof__contexts_give();
 }
 
@@ -26188,7 +26188,7 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
     prof__devices_each(prof__session.enabled, prof__device_start);
 }
 
-/* What a stream could not carry goes to its sink at the end, as it lies in the arena. */
+/* Writes a session that could not be streamed to the stream's sink, at its end. */
 PROF__FN prof_result prof__write_unstreamed(struct prof_trace *s, const prof_desc *d) {
     prof_chrome_desc array;
     if (d->stream_format != PROF_STREAM_CHROME) return prof__dump_to(d->stream, true);
@@ -26204,7 +26204,7 @@ PROF_API PROF__QUIET void prof__link_stream(void) {
     PROF__STORE(prof__linked.stream_recorded, &prof__stream_recorded);
 }
 
-/* Ends recording, and the stream. The keeper calls this, too, when the program is gone. */
+/* Ends recording and the stream. The keeper calls this, too, when the program is gone. */
 PROF__FN void prof__window_close(struct prof_trace *s) {
     bool stream, unstreamed;
     (void)prof__stream_lock();
@@ -26234,7 +26234,7 @@ PROF__FN void prof__device_late(struct prof__device *d) {
     if (d->desc.late) d->desc.late(d->desc.user);
 }
 
-/* Devices stop first: they submit what they still have, all of it where it is to be streamed. */
+/* Devices stop first: they submit the rest of their events; for a stream also those for `late`. */
 PROF__FN void prof__window_stop(struct prof_trace *s) {
     prof__devices_each(UINT32_MAX, prof__device_stop);
     if (prof__streams_events(s)) prof__devices_each(UINT32_MAX, prof__device_late);
@@ -26246,8 +26246,8 @@ PROF__FN void prof__window_stop(struct prof_trace *s) {
     }
 }
 
-/* Adds what a step of a transition took to the profiler's own times. call: its letter, as in
-   prof__transitions; of `!` it counts the lost window. */
+/* Adds the time of a transition's letter, `call`, to the profiler's own times; for `!` it counts
+   the lost window. */
 PROF__FN void prof__took(char call, uint64_t begin) {
     uint64_t ns = prof__os_now() - begin;
     prof__lock();
@@ -26260,7 +26260,7 @@ PROF__FN void prof__took(char call, uint64_t begin) {
     prof__unlock();
 }
 
-/* Makes the steps of a transition: see prof__transitions. */
+/* Does the letters of a transition: see prof__transitions. */
 PROF__FN void prof__calls(struct prof_trace *s, const char *calls) {
     const prof_desc *d = &prof__session.desc;
     for (; *calls; calls++) {
@@ -26314,7 +26314,7 @@ PROF__FN prof_result prof__desc_check(const prof_desc *d) {
     return prof_schedule_check(&d->schedule);
 }
 
-/* Can this build and this machine do what is asked for? Else prof_strerror says why not. */
+/* Can this build and machine do what the description asks for? Else prof_strerror tells why. */
 PROF__FN prof_result prof__natively(const prof_desc *d) {
     const char *why = d->mode == PROF_MODE_AGGREGATE && d->merge_duplicates
         ? "sums alone (PROF_MODE_AGGREGATE) cannot merge duplicates"
@@ -26361,7 +26361,7 @@ PROF__FN void prof__step_end(void) {
     prof__session.step_open = false;
 }
 
-/* Takes hold of the session; false: there is none, or this is one of its callbacks, or its sink. */
+/* Claims the session; false: there is none, or this is one of its callbacks, or its sink. */
 PROF__FN bool prof__session_claim(void) {
     bool mine;
     prof__lock();
@@ -26379,7 +26379,7 @@ PROF__FN void prof__session_release(bool open) {
     prof__unlock();
 }
 
-/* Were only devices asked for, and is none of them well? */
+/* Were only devices asked for, and do all of them fail? */
 PROF__FN bool prof__devices_fail(uint32_t activities) {
     bool tried = false;
     if (activities & PROF_ACTIVITY_CPU) return false;
@@ -26404,7 +26404,7 @@ PROF__FN prof_action prof__step_set(uint64_t step, prof_action action) {
     return before;
 }
 
-/* ---- The environment: programs that are profiled when it asks for it ---- */
+/* ---- The environment: prof_start_env ---- */
 
 enum { PROF__ENV_RESERVE = 8192, PROF__ENV_AHEAD = 128 << 10, PROF__ENV_AGAIN_NS = 100000000 };
 
@@ -26429,7 +26429,7 @@ PROF__FN void prof__env_tell(const char *what, const char *text) {
 
 /* ---- Its variables ---- */
 
-/* Reads a number, as "0x1f" or "64M"; false: it is none from least to most. */
+/* Reads a number such as "0x1f" or "64M"; false: it is none from least to most. */
 PROF__FN bool prof__env_number(const char *text, uint64_t least, uint64_t most, uint64_t *value) {
     static const char units[] = "KMG";
     char *end;
@@ -26445,7 +26445,7 @@ PROF__FN bool prof__env_number(const char *text, uint64_t least, uint64_t most, 
     return !*end && n >= least && n <= most;
 }
 
-/* The number of the word in a list of them, as "trace, ring"; -1: it is none. */
+/* The number of a word in a list such as "trace, ring"; -1: it is not in it. */
 PROF__FN int prof__env_word(const char *text, const char *words) {
     size_t n = strlen(text);
     for (int i = 0; *words; i++) {
@@ -26457,7 +26457,8 @@ PROF__FN int prof__env_word(const char *text, const char *words) {
     return -1;
 }
 
-/* A variable, what it takes, and how that goes into the description: at its field, to most. */
+/* A variable, the values that it takes, and how they are put into the description: `at` is the
+   offset of the field, `most` the largest number. */
 typedef struct prof__variable {
     const char *name, *takes;
     bool (*take)(const struct prof__variable *v, prof_desc *d, const char *text);
@@ -26484,7 +26485,7 @@ PROF__FN bool prof__env_count(const prof__variable *v, prof_desc *d, const char 
     return true;
 }
 
-/* More than the built-in arena is taken from the system, once for all sessions. */
+/* Memory beyond the built-in arena is taken from the system, once for all sessions. */
 PROF__FN bool prof__env_memory(const prof__variable *v, prof_desc *d, const char *text) {
     struct prof__env *e = &prof__env;
     uint64_t n;
@@ -26512,7 +26513,7 @@ PROF__FN bool prof__env_categories(const prof__variable *v, prof_desc *d, const 
 
 PROF__FN bool prof__env_counters(const prof__variable *v, prof_desc *d, const char *text) {
     (void)v;
-    d->hw_counters = text;               /* prof_start says what is wrong with them */
+    d->hw_counters = text;               /* prof_start checks them */
     return true;
 }
 
@@ -26551,7 +26552,7 @@ PROF__FN bool prof__env_read(prof_desc *d) {
     return true;
 }
 
-/* What is asked for and a stream to a file cannot have; NULL: nothing. */
+/* What the description asks for that a stream to a file cannot carry; NULL: nothing. */
 PROF__FN const char *prof__env_unstreamed(const prof_desc *d) {
     bool array = d->stream_format == PROF_STREAM_CHROME;
     if (d->on_trace_ready) return "what on_trace_ready reads";
@@ -26561,8 +26562,8 @@ PROF__FN const char *prof__env_unstreamed(const prof_desc *d) {
 
 /* ---- Its file ---- */
 
-/* May the file be written? What is there must not be lost: of a name with %p (own) a free one is
-   taken, and a file that nobody may write is left alone. */
+/* May the file be written? Other files must not be lost: for a name with %p (own) a free one is
+   found, and a file without permission to write is left alone. */
 PROF__FN bool prof__env_name_free(bool own) {
     (void)own;
 #if !defined(_WIN32)
@@ -26588,7 +26589,7 @@ PROF__FN bool prof__env_open(void) {
     if (!prof__file_open_at(&e->file, e->path, 0)) return false;
 #if !defined(_WIN32)
     struct stat st;
-    int high = fcntl((int)e->file.handle, F_DUPFD, 100);   /* no low number of the program's */
+    int high = fcntl((int)e->file.handle, F_DUPFD, 100);   /* leave low numbers to the program */
     if (high >= 0) (void)prof__file_shut(&e->file);
     if (high >= 0) e->file.handle = high;
     (void)fcntl((int)e->file.handle, F_SETFD, FD_CLOEXEC);
@@ -26619,7 +26620,7 @@ PROF__FN bool prof__env_ask(size_t size) {
 }
 #  endif
 
-/* Gives back the room on the disk that was asked for and not needed. */
+/* Gives back the room on the disk that was reserved and not needed. */
 PROF__FN void prof__env_trim(void) {
     struct prof__env *e = &prof__env;
     int file = (int)e->file.handle;
@@ -26627,8 +26628,8 @@ PROF__FN void prof__env_trim(void) {
         e->room = 0;
 }
 
-/* Is there room for so much, and behind it for the last counts? Asked before, a write neither ends
-   in the middle of a block nor by SIGXFSZ. */
+/* Is there room for so many bytes, and after them for the last counts? With this check a write
+   neither stops within a block nor ends by SIGXFSZ. */
 PROF__FN bool prof__env_room(size_t size) {
     struct prof__env *e = &prof__env;
     struct rlimit most;
@@ -26656,7 +26657,7 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
     return prof__file_put(&prof__env.file, (const char *)data, size);
 }
 #else
-/* Writes a block behind what is whole. Where the program has closed the file it is opened again. */
+/* Writes a block after the whole ones. If the program has closed the file it is opened again. */
 PROF__FN bool prof__env_block(const void *data, size_t size) {
     struct prof__env *e = &prof__env;
     prof_file f;
@@ -26665,7 +26666,7 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
     same = prof__env_same((int)f.handle);
     if (!same) f.handle = open(e->path, O_WRONLY);
     ok = (same || prof__env_same((int)f.handle)) && prof__env_room(size);
-    if (ok) (void)lseek((int)f.handle, (off_t)e->end, SEEK_SET);   /* a pipe has no places */
+    if (ok) (void)lseek((int)f.handle, (off_t)e->end, SEEK_SET);   /* fails for a pipe */
     ok = ok && prof__file_put(&f, (const char *)data, size);
     if (!ok) e->room = 0;
     if (!ok && ftruncate((int)f.handle, (off_t)e->end) != 0) errno = EIO;
@@ -26682,8 +26683,8 @@ PROF__FN bool prof__env_made(void) {
     return true;
 }
 
-/* Is it too early to try again? What a full disk did not take is written again now and then, and
-   meanwhile the program goes on. */
+/* Is it too early to try again? When a disk is full the write is repeated every PROF__ENV_AGAIN_NS,
+   and meanwhile the program goes on. */
 PROF__FN bool prof__env_rests(void) {
     const struct prof__env *e = &prof__env;
     return prof__outgoing.raw.sink.user == e && e->failed_ns && !PROF__LOAD(e->saving) &&
@@ -26706,7 +26707,7 @@ PROF__FN bool prof__env_write(void *user, const void *data, size_t size) {
     return true;
 }
 
-/* Is all written? Else writes counts that say what stayed behind: a full disk has room for them. */
+/* Was everything written? Else writes counts of the rest, for which the reserve has room. */
 PROF__FN bool prof__env_counts(void) {
     const struct prof_trace *s = &prof__trace;
     prof__raw *w = &prof__outgoing.raw;
@@ -26722,7 +26723,7 @@ PROF__FN bool prof__env_counts(void) {
     return false;
 }
 
-/* The session is over: what it has goes to its file. A child of fork with nothing makes none. */
+/* The session is over: finishes its file. A child of fork that recorded nothing makes none. */
 PROF__FN prof_result prof__env_save(void) {
     struct prof__env *e = &prof__env;
     prof_result result = PROF_OK;
@@ -26739,7 +26740,7 @@ PROF__FN prof_result prof__env_save(void) {
     return result;
 }
 
-/* ---- Who writes a stream while the program runs ---- */
+/* ---- The keeper: writes a stream while the program runs ---- */
 
 #if defined(_WIN32)
 PROF__FN void prof__keeper_start(void) {}
@@ -26749,16 +26750,16 @@ PROF__ALONE(void) prof__keeper_end(void) {}
    Where there is no keeper, or no longer, the host does its work. */
 static struct prof__keeper {
     pthread_t thread;
-    long host;                           /* the thread's id */
-    uintptr_t self;                      /* of both: as prof__own knows them */
-    uint32_t ready, end, runs, ended;    /* end: it is to; runs: there is a host; ended: all done */
-    uint32_t apart, alone;               /* in a process of its own; the program is over */
+    long host;                           /* the host's thread id */
+    uintptr_t self;                      /* the owner's word of both: see prof__own */
+    uint32_t ready, end, runs, ended;    /* end: it must end; runs: there is a host; ended: done */
+    uint32_t apart, alone;               /* it is a process of its own; the program is gone */
 #if PROF__KEEPER
     union { char bytes[128 << 10]; uint64_t align[2]; } stack;
 #endif
 } prof__keeper;
 
-/* Frees the locks that a program held when it went: it will never give them back. */
+/* Frees the locks that the program held when it ended. */
 PROF__FN void prof__keeper_free_locks(void) {
     const uintptr_t self = prof__keeper.self;
     if (PROF__LOAD(prof__outgoing.owner) != self) prof__disown(&prof__outgoing.owner);
@@ -26772,8 +26773,8 @@ PROF__FN void prof__keeper_sleep(int ms) {
 }
 
 #if PROF__KEEPER
-/* Is the program gone? It is when the host is. Its other threads were stopped before, or will be
-   within an interrupt's time. */
+/* Is the program gone? It is if the host is. Other threads stop before, or at the next
+   interrupt. */
 PROF__ALONE(bool) prof__keeper_alone(void) {
     struct prof__keeper *k = &prof__keeper;
     if (!k->apart || k->alone) return k->alone != 0;
@@ -26786,7 +26787,7 @@ PROF__ALONE(bool) prof__keeper_alone(void) {
     return true;
 }
 
-/* Called while a lock is waited for: the program may have gone with it. */
+/* Called while a thread waits for a lock: the program may have ended while it held it. */
 PROF__FN void prof__keeper_waits(void) {
     if ((uintptr_t)prof__slot_get() != PROF__LOAD(prof__keeper.self)) return;
     if (prof__keeper_alone()) prof__keeper_free_locks();
@@ -26795,11 +26796,11 @@ PROF__FN void prof__keeper_waits(void) {
 PROF__ALONE(bool) prof__keeper_alone(void) { return false; }
 #endif
 
-/* Does what prof_stop_env would have done, when the program is gone. */
+/* The program is gone: does the work of prof_stop_env. */
 PROF__FN void prof__keeper_last(void) {
     struct prof_trace *s = &prof__trace;
     bool open = s->open;
-    if (!open && !prof__env.saving) return;      /* the program has taken its trace */
+    if (!open && !prof__env.saving) return;      /* the program has its trace already */
     prof__keeper_free_locks();
     PROF__STORE(prof__env.saving, 1u);
     if (prof__env.streams) (void)prof_flush();
@@ -26812,7 +26813,7 @@ PROF__FN void prof__keeper_last(void) {
     (void)prof__env_save();
 }
 
-/* Writes the stream: again at once while there is much to do, else within 20 ms. */
+/* Writes the stream: again at once while there is much to write, else within 20 ms. */
 PROF__FN void prof__keeper_work(void) {
     struct prof__keeper *k = &prof__keeper;
     PROF__RELEASE(k->ready, 1u);
@@ -26828,7 +26829,7 @@ PROF__FN void prof__keeper_work(void) {
 }
 
 #if PROF__KEEPER
-/* Closes the program's files in the keeper: who reads a pipe waits for its end. */
+/* Closes the program's files in the keeper: readers of a pipe wait until all have closed it. */
 PROF__FN void prof__keeper_close_files(void) {
     long file = PROF__ACQUIRE(prof__env.open) ? (long)prof__env.file.handle : -1;
     bool closed = false;
@@ -26842,7 +26843,7 @@ PROF__FN void prof__keeper_close_files(void) {
 
 PROF__FN int prof__keeper_process(void *unused) {
     (void)unused;
-    (void)setsid();                      /* what ends the program's group is not for it */
+    (void)setsid();                      /* signals to the program's group must not end it */
     prof__keeper_close_files();
     prof__keeper_work();
     return 0;
@@ -26864,7 +26865,7 @@ PROF__FN void *prof__keeper_host(void *unused) {
     do reaped = syscall(SYS_wait4, child, NULL, 0x80000000L /* __WCLONE */, NULL);
     while (child > 0 && reaped < 0 && errno == EINTR);
     k->apart = 0;
-    if (!PROF__ACQUIRE(k->ended)) {      /* there could be none, or it was killed */
+    if (!PROF__ACQUIRE(k->ended)) {      /* the keeper did not start, or was killed */
         if (PROF__LOAD(prof__outgoing.owner) == k->self) prof__stream_unlock();
         if (prof__lock_mine()) prof__unlock();
     }
@@ -26908,7 +26909,7 @@ PROF_API PROF__QUIET prof_result prof_prepare(const prof_desc *desc) {
     return PROF_OK;
 }
 
-/* Takes hold of the session that prof_prepare made; under the lock. */
+/* Claims the session that prof_prepare made. Under the lock. */
 PROF__FN bool prof__prepared_claim(void) {
     struct prof__session *v = &prof__session;
     bool mine = v->open && !v->busy && v->prepared && !prof__stream_mine();
@@ -26995,7 +26996,7 @@ PROF_API PROF__QUIET prof_trace *prof_stop(void) {
     prof__transit(s, prof__session.action, PROF__EXIT);
     prof__windows_unsettle();
     prof__lock();
-    s->stopped = s->laid;                /* also where no window was ever opened */
+    s->stopped = s->laid;                /* also if no window was opened */
     prof__unlock();
     prof__session_release(false);
     if (!prof__env.saving) prof__keeper_end();   /* the next session is not the keeper's */
@@ -27013,7 +27014,7 @@ PROF__FN bool prof__env_expand(const char *from) {
         } else *p++ = *from;
     }
     *p = 0;
-    return p < end - 8;                  /* another ending, and a number, have room */
+    return p < end - 8;                  /* with room for another ending and a number */
 }
 
 PROF__FN prof_result prof__env_refuse(const char *why) {
@@ -27042,13 +27043,13 @@ PROF__FN prof_result prof__env_settle(prof_desc *d) {
 #endif
     if (!e->streams) return PROF_OK;
     d->mode = PROF_MODE_STREAM;
-    d->stream_inline = true;             /* what the keeper cannot keep up with waits */
+    d->stream_inline = true;             /* threads wait if the keeper is too slow */
     d->stream.write = prof__env_write;
     d->stream.user = e;
     return PROF_OK;
 }
 
-/* The file of a stream is there from the start: what is wrong with it shows then. */
+/* Starts the session. The file of a stream is made first, so that its errors show now. */
 PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     struct prof__env *e = &prof__env;
     bool own = strstr(path, "%p") != NULL;
@@ -27078,7 +27079,7 @@ PROF__FN void prof__env_at_exit(void) { (void)prof_stop_env(); }
 PROF__FN void prof__env_go(void);
 
 #if !defined(_WIN32)
-/* A child of fork records into a file of its own, if its name says whose it is. */
+/* A child of fork records into a file of its own, if the name has %p. */
 PROF__FN void prof__env_after_fork(void) {
     struct prof__env *e = &prof__env;
     const char *path = getenv("PROF_TRACE");
@@ -27094,7 +27095,7 @@ PROF__FN void prof__env_after_fork(void) {
 }
 #endif
 
-/* The session that the environment asked for is open: sees to its end, and to a keeper. */
+/* The session is open: installs handlers for its end, and starts a keeper. */
 PROF__FN void prof__env_go(void) {
     struct prof__env *e = &prof__env;
     e->started = true;
@@ -27147,7 +27148,7 @@ PROF_API PROF__QUIET prof_result prof_stop_env(void) {
     return result;
 }
 
-/* Turns those of activities that the session has on or off. */
+/* Turns activities on or off, as far as the session has them. */
 PROF__FN void prof__toggle(struct prof_trace *s, uint32_t activities, bool enable) {
     uint32_t changed = activities & prof__session.activities &
                        (enable ? ~prof__session.enabled : prof__session.enabled);
@@ -27178,7 +27179,7 @@ PROF_API PROF__QUIET int64_t prof_now(void) {
     prof_platform platform;
     prof_clock clock;
     prof__scale scale = { 0, 0, 0, 0, 0 };
-    int64_t foretold = 0;                /* a stream's zones have times by what was foretold */
+    int64_t foretold = 0;                /* a stream: by the predicted knots, as its zones */
     uint64_t start, rate, now;
     if (!prof__lock_briefly()) return 0;
     clock = s->open ? s->clock : PROF_CLOCK_NONE;
@@ -27270,7 +27271,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     prof__lock();
     c = s->counts;
     for (const prof__state *t = s->open ? prof__recorder.owned : NULL; t; t = t->next) {
-        if (t->generation != s->generation || t->closed) continue;   /* closed: prof_toggle has */
+        if (t->generation != s->generation || t->closed) continue;   /* closed: by prof_toggle */
         prof__counts_add(&c, &t->counts);
         *(t->sums.on ? &c.summed : &c.slots) += (size_t)(prof__cursor_of(t) - t->begin);
     }
@@ -27296,10 +27297,10 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     return out;
 }
 
-#define prof_start(desc) prof__checked_start(desc)   /* for the program, where it is in this file */
+#define prof_start(desc) prof__checked_start(desc)   /* for the rest of this file */
 #endif /* !PROF__BARE */
 
-/* ---- in both ---- */
+/* ---- on both ports ---- */
 
 PROF_API PROF__QUIET uint32_t prof_set_categories(uint32_t on) {
     uint32_t before = ~PROF__LOAD(prof__categories_off);
@@ -27311,7 +27312,7 @@ PROF_API PROF__QUIET bool prof_category_on(uint32_t categories) {
     return (categories & ~PROF__LOAD(prof__categories_off)) != 0;
 }
 
-/* Not literals: programs that do not call prof_strerror are linked without them. */
+/* These are not literals, so that programs without prof_strerror are linked without them. */
 static const char prof__memory_usual[] =
     "the arena is too small: prof_arena_size(desc) says how much it takes";
 static const char prof__json_usual[] = "this is not JSON";
