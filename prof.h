@@ -4996,8 +4996,9 @@ static struct prof__sites {
     char text[PROF_SITE_TEXT];
 } prof__sites;
 
+/* Reads no further than a's end, after which there may be no memory of b_length bytes. */
 PROF__FN bool prof__same_text(const char *a, const char *b, size_t b_length) {
-    return memcmp(a, b, b_length) == 0 && a[b_length] == 0;
+    return strncmp(a, b, b_length) == 0 && a[b_length] == 0;
 }
 
 /* Copies s into the text that lives as long as the process. Returns `last`, a copy made before, if
@@ -17746,14 +17747,20 @@ PROF__FN void prof__table_whole(prof__table *t) {
 
 PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order);
 
-/* A quoted text, after a ' where a spreadsheet would take it for a formula. */
-PROF__FN void prof__csv_text(prof__out *o, const char *s) {
+/* Begins a field of text s: a quote, and a ' where a spreadsheet would take s for a formula. */
+PROF__FN void prof__csv_quote(prof__out *o, const char *s) {
     bool formula = *s == '=' || *s == '+' || *s == '-' || *s == '@' || *s == '\t' || *s == '\r';
     prof__out_text(o, formula ? "\"'" : "\"");
-    for (; *s; s++) {
-        if (*s == '"') prof__out_text(o, "\"");
-        prof__out_bytes(o, s, 1);
-    }
+}
+
+/* Text within quotes. */
+PROF__FN void prof__csv_quoted(prof__out *o, const char *s) {
+    for (; *s; s++) prof__out_bytes(o, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
+}
+
+PROF__FN void prof__csv_text(prof__out *o, const char *s) {
+    prof__csv_quote(o, s);
+    prof__csv_quoted(o, s);
     prof__out_text(o, "\"");
 }
 
@@ -17838,11 +17845,11 @@ PROF__FN void prof__csv_row(prof__table *t, const prof_average *r, int fields) {
     prof__csv_text(o, prof__text(r->overload_name));
     prof__out_text(o, ",\"");
     if (r->input_count != PROF_NONE) prof__put_shapes(o, r->input_shapes, r->input_count, ", ");
-    prof__out_text(o, "\",\"");
+    prof__out_text(o, "\",");
+    prof__csv_quote(o, prof__text(r->stack_count ? r->stack[0] : NULL));
     for (uint32_t i = 0; i < r->stack_count; i++) {
-        const char *s = prof__text(r->stack[i]);
         if (i) prof__out_text(o, "\n");
-        for (; *s; s++) prof__out_bytes(o, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
+        prof__csv_quoted(o, prof__text(r->stack[i]));
     }
     prof__out_text(o, "\"");
     prof__csv_site(t, r);

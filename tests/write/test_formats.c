@@ -66,11 +66,15 @@ static void test_names_that_act(void) {
     memset(&d, 0, sizeof d);
     d.format = PROF_FORMAT_CSV;
     for (int i = 0; i < 6; i++) {
-        char start[16];
+        char start[16], end[16];
         r = row(formulas[i], 1000, 0);
+        r.stack = formulas + i;
+        r.stack_count = 1;
         sprintf(start, "\n\"'%s\",2,", formulas[i]);
+        sprintf(end, ",\"'%s\"\r\n", formulas[i]);
         CHECK(strstr(written(prof_write_rows(&r, 1, NULL, &d, fresh())), start) != NULL,
               "row %d is %s", i, text.data);
+        CHECK(strstr(text.data, end) != NULL, "row %d's stack: %s", i, text.data);
     }
     memset(&d, 0, sizeof d);
     r = row("\x1b[31m \xc2\x9b" "31m \x7f \xc2\xa0 \xc2", 1000, 0);
