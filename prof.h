@@ -25625,8 +25625,7 @@ PROF__FN size_t prof__chunk_bytes(size_t size, uint32_t threads, const prof_desc
     return PROF__MAX(n <= want ? n : 0, prof__chunk_least(prof__depth_of(d)));
 }
 
-/* Makes a region for each thread, of seven eighths of the arena; the rest is for names, and for
-   threads that come and go. */
+/* Makes a region for each thread, of seven eighths of the arena; the rest is for names, threads. */
 PROF__FN bool prof__regions_open(struct prof_trace *s, const prof_desc *d) {
     size_t gap = (size_t)(prof__arena.high - prof__arena.low) - prof__arena.promised, least, size;
     least = 2 * (s->pool.chunk_size + prof__align(sizeof(prof__segment)));
@@ -25644,8 +25643,7 @@ PROF__FN bool prof__regions_open(struct prof_trace *s, const prof_desc *d) {
     return (size_t)(prof__arena.high - prof__arena.low) >= prof__arena.promised;
 }
 
-/* Finds the first block in the arena that a thread still owns and that ends after p. Where there is
-   none both ends are high. */
+/* Finds the first block in the arena that a thread still owns and that ends after p; else high. */
 PROF__FN void prof__owned_next(const char *p, char *first[2]) {
     char *block[2];
     first[0] = first[1] = prof__arena.high;
@@ -25901,8 +25899,7 @@ PROF__FN void prof__snapshot_open(prof__row *row, const prof__frame *bottom) {
 }
 
 /* Reads a thread's cursor and its open zones. As it may be running they are read until two readings
-   in a row are equal. Only the begin or end that was under way when hot.last became 0 is in
-   doubt. */
+   in a row are equal. In doubt is only the begin or end under way when hot.last became 0. */
 PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     const prof__frame *top = NULL, *bottom = NULL;
     const void *kept;
@@ -25933,9 +25930,8 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     prof__trace.slot_count += slots;
 }
 
-/* Is the last zone of the records from begin to c the open zone o? -1: there is no zone. Clock
-   records and both slots of a moment are no zones. If both began in one tick it may be another zone
-   of that depth. */
+/* Is the last zone of the records from begin to c the open zone o? -1: there is no zone. It may be
+   another zone of that depth, if both began in one tick. */
 PROF__FN PROF__RACES int prof__ended_last(const prof__open *o, const prof__record *begin,
                               const prof__record *c) {
     while (c-- > begin) {
@@ -25950,8 +25946,8 @@ PROF__FN PROF__RACES int prof__ended_last(const prof__open *o, const prof__recor
 }
 
 /* Removes the innermost open zone if it was just beginning, so that the frame still has the last
-   zone of its depth, or has just ended: it is then the last zone recorded, unless one around it has
-   ended since. */
+   zone of its depth, or has just ended: it is then the last zone recorded, but for one around
+   it. */
 PROF__FN void prof__snapshot_check(const prof__state *t, prof__row *row) {
     const prof__open *o = row->open + row->open_count - 1;
     int ended = 0;
@@ -26007,8 +26003,7 @@ PROF__FN void prof__deeps_stand(prof__state *t, prof__row *row, bool own) {
 }
 
 /* Adds the zones in a thread's block, and its open zones: those that began in the timeline go
-   there. If the thread is stalled while it does so itself, its block is left alone, and counted as
-   dropped. */
+   there. If the thread is stalled while it does so itself, its block counts as dropped. */
 PROF__FN void prof__sums_close(prof__state *t, prof__row *row, bool own) {
     uint64_t stop = PROF__MAX(row->stop_tick, t->sums.cut_tick);
     if (!own && PROF__ACQUIRE(t->looking)) {
@@ -26064,8 +26059,7 @@ PROF__FN void prof__looks_end(const struct prof_trace *s, const prof__state *own
     }
 }
 
-/* prof__on = 0 stops begins; hot.last = 0 sends ends to prof__end, to be ignored. Under the
-   lock. */
+/* prof__on = 0 stops begins; hot.last = 0 sends ends to prof__end, ignored. Under the lock. */
 PROF__FN void prof__recording_close(struct prof_trace *s) {
     prof__slot *slot = prof__slot_get();
     prof__hot *hot = slot->hot;
@@ -26253,8 +26247,7 @@ PROF__FN void prof__window_stop(struct prof_trace *s) {
     }
 }
 
-/* Adds the time of a transition's letter, `call`, to the profiler's own times; for `!` it counts
-   the lost window. */
+/* Adds the time of a transition's letter to the profiler's own times; `!` counts a lost window. */
 PROF__FN void prof__took(char call, uint64_t begin) {
     uint64_t ns = prof__os_now() - begin;
     prof__lock();
@@ -26780,8 +26773,7 @@ PROF__FN void prof__keeper_sleep(int ms) {
 }
 
 #if PROF__KEEPER
-/* Is the program gone? It is if the host is. Other threads stop before, or at the next
-   interrupt. */
+/* Is the program gone? It is if the host is. Other threads stop at the next interrupt at last. */
 PROF__ALONE(bool) prof__keeper_alone(void) {
     struct prof__keeper *k = &prof__keeper;
     if (!k->apart || k->alone) return k->alone != 0;
