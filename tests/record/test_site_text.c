@@ -5,8 +5,8 @@
 #include "../test.h"
 
 #define TEN "0123456789"
-#define LONG TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN \
-    TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+#define HUNDRED TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+#define LONG HUNDRED HUNDRED HUNDRED HUNDRED
 #define MARK(name) do { PROF_BEGIN(name); test_time.tick += 10; PROF_END(); } while (0)
 #define MARK_EIGHT(name) \
     do { \
@@ -21,8 +21,8 @@
     } while (0)
 #define MARK_ALL() do { MARK_EIGHT("s"); MARK_EIGHT(LONG); MARK_EIGHT("t" LONG); } while (0)
 
-/* All marks are on one line, so that names are compared wherever they meet in the index. A name that
-   is longer than the whole text must not be compared past its end: asan sees it. */
+/* All marks are on one line, so that names are compared wherever they meet in the index. A name
+   longer than the whole text must not be compared past its end: asan sees it. */
 static void test_names_longer_than_the_text(void) {
     prof_trace *trace;
     prof_desc desc = test_desc();
