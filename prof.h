@@ -5990,7 +5990,7 @@ struct prof__segment {
     prof__record *begin, *limit;
     prof__record *end; /* of its records, once the thread has gone on; else NULL */
     prof__segment *next;
-    prof__record *flushed;               /* below: has left through the stream */
+    prof__record *flushed;               /* below: streamed; on targets also: added to sums */
     PROF__SEGMENT_PORT
 };
 
