@@ -2277,6 +2277,8 @@ PROF_API prof__frame *prof__begin_f(const char *format, ...) PROF__QUIET PROF__P
 #  define PROF__ACQUIRE(p)       __atomic_load_n(&(p), __ATOMIC_ACQUIRE)
 #  define PROF__RELEASE(p, v)    __atomic_store_n(&(p), v, __ATOMIC_RELEASE)
 #endif
+/* What the inline code of every zone reads: variables of their own, by whose names the linker tells
+   when the files of a program do not fit together. */
 #if PROF__FAST
 PROF__SEEN(uint32_t, prof__on);          /* 0: off; else the generation, from 2 up */
 PROF__SEEN(prof__hot, prof__nowhere);    /* a thread that holds no state */
@@ -4245,6 +4247,7 @@ PROF_API PROF__QUIET prof_result prof__core_chrome(prof_sink out) {
    between low and high the analysis will need. Calls of this room are made under the lock.
    - low + promised <= high: whatever was recorded can be reported. */
 
+/* A session's arena where its description has none. It stands apart so that linkers can drop it. */
 static union { char bytes[PROF_ARENA_SIZE]; uint64_t align; void *pointer; } prof__builtin_arena;
 
 PROF__FN size_t prof__align(size_t n) { return (n + 15u) & ~(size_t)15u; }
@@ -6195,7 +6198,7 @@ struct prof_trace {
     size_t beside;                       /* bytes of analysis promised beside each slot's share */
     const struct prof_trace *self;       /* this, in a trace built without a session */
 };
-static struct prof_trace prof__trace;
+static struct prof_trace prof__trace;    /* the session's */
 
 /* A reader has found it. */
 PROF__FN void prof__clock_back(void) { prof__trace.steps++; }
@@ -6397,7 +6400,7 @@ PROF__FN size_t prof__state_share(uint32_t slots) {
     return (prof__trace.max_depth + 1) * sizeof(prof__open) + slots * prof__slot_share();
 }
 
-/* Counted by any thread, without a state or the lock. */
+/* Counted by any thread, atomically, without a state or the lock. */
 static struct prof__loose {
     size_t dropped_busy, cut, details_cut, memory_refused;
     size_t names_cut;                    /* those by a format */
@@ -6425,7 +6428,8 @@ static struct prof__loose {
 enum { PROF__WANTS_DETAILS = 1, PROF__WANTS_SHAPES = 2, PROF__WANTS_FLOPS = 4,
        PROF__WANTS_MODULES = 8, PROF__WANTS_MEMORY = 16 };   /* DETAILS: there is an analysis */
 
-/* What outlives a session. Under the lock, but what threads load. */
+/* What outlives a session. Written under the lock; threads load `wants`, `thread_leaves` and the
+   observers without it. prof__number counts flow_last and async_last; prof__own takes `reading`. */
 static struct prof__recorder {
     prof__zone_hooks hooks;              /* of the session; its states have them from it */
     uint32_t wants;                      /* PROF__WANTS_..., of the last session's description */
@@ -9398,6 +9402,7 @@ PROF_API PROF__QUIET void prof_tick(void) {
     prof__let_in(held);
 }
 
+/* Written by prof_start; `read` by who reads the clock, with interrupts masked. */
 static struct prof__own_platform {
     prof_platform is;
     uint64_t read;                       /* what its clock last said */
@@ -12513,7 +12518,7 @@ typedef struct prof__details {
     uint32_t memory_count, async_count, made_count;
     const prof_extra *unnamed;           /* extra of "[memory]" events */
 } prof__details;
-static prof__details prof__details_now;
+static prof__details prof__details_now;  /* of who reads: prof__reading_open */
 
 /* Zeroed memory for what is read; NULL: only counted. */
 PROF__FN void *prof__details_take(prof__details *d, size_t bytes) {
@@ -21315,6 +21320,7 @@ PROF_API PROF__QUIET prof_result prof_write_execution_trace(const prof_trace *tr
 
 /* ---- the observer: a file that gets the nodes of each window when it closes ---- */
 
+/* Written by the prof_execution_trace_ calls, and by those that open and close windows. */
 static struct prof__execution {
     char path[1024];
     bool registered, running;
@@ -22008,7 +22014,8 @@ PROF__FN uint64_t prof__item_start(const prof__item *i) {
     return i->end - PROF__MIN(i->duration, i->end);
 }
 
-/* The stream as a Chrome array: each event comes after a comma, so that it may end anywhere. */
+/* The stream as a Chrome array: each event comes after a comma, so that it may end anywhere. Who
+   writes the stream writes this: prof__stream_lock, on a target the one caller of prof_flush. */
 static struct prof__chrome_stream {
     prof__out out;
     prof__place place;
@@ -24058,8 +24065,8 @@ PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const p
 #if PROF__BARE
 /* The rows of sites, of all contexts. A context sums its chunk up when that is full; reports sum up
    the records that are in it. */
-static prof__tally *prof__tally_rows[PROF_MAX_SITES];
-static volatile uint32_t prof__tally_changes;
+static prof__tally *prof__tally_rows[PROF_MAX_SITES];   /* written with interrupts masked, */
+static volatile uint32_t prof__tally_changes;   /* as this; apart, as RV32 has shorter code so */
 
 /* The row of a site; NULL: no room. */
 PROF__FN prof__tally *prof__tally_of(uint32_t site) {
@@ -25009,6 +25016,7 @@ PROF__FN bool prof__lazy_load(prof__lazy *lazy, bool (*load)(void)) {
 
 enum { PROF__NVTX_MARK = 2, PROF__NVTX_PUSH = 9, PROF__NVTX_POP = 11, PROF__NVTX_CORE = 16 };
 
+/* Written by the thread that loads the tool: prof__lazy_load. */
 static struct prof__nvtx {
     prof__lazy lazy;
     prof__function core[PROF__NVTX_CORE], others[PROF__NVTX_CORE];   /* others: are never called */
@@ -25176,6 +25184,7 @@ typedef struct prof__itt_global {
 #endif
 enum { PROF__ITT_DOMAIN, PROF__ITT_STRING, PROF__ITT_BEGIN, PROF__ITT_END, PROF__ITT_APIS };
 
+/* Written by the thread that loads the collector, as prof__nvtx. */
 static struct prof__itt {
     prof__lazy lazy;
     prof__function functions[PROF__ITT_APIS];
