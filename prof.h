@@ -5897,7 +5897,11 @@ static struct prof__linked {
     void (*read_detail)(struct prof__reader *r, const prof__item *i);
     void (*read_details)(uint32_t depth, prof_event *e);
     void (*analyse_outside)(struct prof_trace *s);
+    void (*chrome_carried)(prof__out *o, const prof_extra *x, const char **before);
+    void (*chrome_members)(prof__out *o, const char **before, const prof_event *e);
 } prof__linked;
+
+PROF__FN void prof__link_extras(void);   /* what writes prof_event.extra: before any event has it */
 
 typedef uint64_t prof__amount;           /* as the fields of prof_stats */
 
@@ -14868,6 +14872,7 @@ PROF_API PROF__QUIET prof_result prof_trace_from_events(const prof_trace_desc *d
         if (events[i].thread >= desc->thread_count) return PROF_ERROR_INVALID;
     n = prof__sizes_of(desc, events, count);
     if (desc->memory_size < prof__built_size(&n)) return PROF_ERROR_MEMORY;
+    prof__link_extras();
     s = prof__built_open(desc, &n);
     prof__built_copy(s, events, count, desc->threads != NULL);
     if (desc->threads) {
@@ -15313,6 +15318,7 @@ PROF_API PROF__QUIET void prof__link_beside(void) {
     PROF__STORE(prof__linked.read_detail, &prof__read_detail);
     PROF__STORE(prof__linked.read_details, &prof__read_details);
     PROF__STORE(prof__linked.analyse_outside, &prof__analyse_outside);
+    prof__link_extras();
 }
 
 /* desc.merge_duplicates, where there are no events from outside. */
@@ -18919,6 +18925,11 @@ PROF__FN void prof__chrome_members(prof__out *o, const char **before, const prof
     *before = ",";
 }
 
+PROF__FN void prof__link_extras(void) {
+    PROF__STORE(prof__linked.chrome_carried, &prof__chrome_carried);
+    PROF__STORE(prof__linked.chrome_members, &prof__chrome_members);
+}
+
 /* Writes the parent's id where times do not show the parent, and an event's own id where some event
    names it as its parent: see "parents that times do not show" below. */
 PROF__FN void prof__chrome_told(prof__out *o, const char **before, uint32_t parent) {
@@ -19072,7 +19083,7 @@ PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
                                        const prof_event *e, const char **before) {
     const prof_extra *x = e->extra;
     if (x && x->external_id) prof__chrome_number(o, before, PROF_KEY_EXTERNAL_ID, x->external_id);
-    if (x) prof__chrome_carried(o, x, before);
+    if (x) prof__linked.chrome_carried(o, x, before);
     if (s->record_ids && prof__is_node(e)) {
         prof__chrome_key(o, before, PROF_KEY_RECORD_ID);
         prof__out_u64(o, prof__record_id(s, e));
@@ -19081,7 +19092,7 @@ PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
                                           x->has & (PROF_HAS_ID | PROF_HAS_LINK))))
         prof__chrome_number(o, before, PROF_KEY_CORRELATION,
                             x->has & PROF_HAS_ID ? x->id : x->linked_correlation_id);
-    if (x && x->metadata_json && *x->metadata_json) prof__chrome_members(o, before, e);
+    if (x && x->metadata_json && *x->metadata_json) prof__linked.chrome_members(o, before, e);
     prof__chrome_source(o, before, prof__source_told(s, e->site));
     if (e->flags & PROF_EVENT_UNFINISHED) {
         prof__chrome_key(o, before, "finished");
@@ -19109,6 +19120,7 @@ PROF_API PROF__QUIET prof_result prof_write_args(const prof_event *event, prof_s
     e = *event;
     e.site = 0;
     e.flags &= 0xff;                     /* the others have meaning only in a trace */
+    prof__link_extras();
     prof__out_open(&o, out);
     prof__chrome_arg_members(&o, &prof__trace, &e, &before);
     prof__out_text(&o, *before == '{' ? "{}" : "}");
