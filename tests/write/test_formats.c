@@ -115,6 +115,76 @@ static void test_json(void) {
 
 /* ---- Rows of the caller's own ---- */
 
+/* n in decimal, digit by digit, with a point before the last three where it is thousandths. */
+static void digits_of(char out[32], uint64_t n, bool thousandths) {
+    char back[32];
+    size_t used = 0, i;
+    do {
+        if (thousandths && used == 3) back[used++] = '.';
+        back[used++] = (char)('0' + (int)(n % 10));
+        n /= 10;
+    } while (n || (thousandths && used < 5));
+    for (i = 0; i < used; i++) out[i] = back[used - 1 - i];
+    out[used] = 0;
+}
+
+static void check_digits(uint64_t n) {
+    char count[32], us[32], wanted[128];
+    prof_average r = row("r", (int64_t)(n >> 1), 0);
+    prof_table_desc d;
+    memset(&d, 0, sizeof d);
+    d.format = PROF_FORMAT_JSON;
+    r.count = n;
+    digits_of(count, n, false);
+    digits_of(us, n >> 1, true);
+    strcpy(wanted, "[\n{\"key\": \"r\", \"count\": ");
+    strcat(wanted, count);
+    strcat(wanted, ", \"cpu_time_total\": ");
+    strcat(wanted, us);
+    strcat(wanted, ",");
+    written(prof_write_rows(&r, 1, NULL, &d, fresh()));
+    CHECK(strncmp(text.data, wanted, strlen(wanted)) == 0, "%.100s, not %s", text.data, wanted);
+}
+
+/* Whole numbers and times of every length, where one digit more begins. */
+static void test_digits(void) {
+    uint64_t power = 1;
+    int i;
+    for (i = 0; i < 19; i++, power *= 10) {
+        check_digits(power - 1);
+        check_digits(power);
+        check_digits(power + 1);
+        check_digits(2 * power - 1);
+        check_digits(2 * power);
+    }
+    check_digits(INT64_MAX);
+    for (i = 0; i < 2000; i++) check_digits((uint64_t)i * 10007u);
+}
+
+#if !PROF__BARE
+/* Numbers without a sign have a digit more. */
+static void test_twenty_digits(void) {
+    static const uint64_t numbers[] = { UINT64_C(9999999999999999999),
+                                        UINT64_C(10000000000000000000),
+                                        UINT64_C(18446744073709551600), UINT64_MAX };
+    char digits[32];
+    prof_extra extra;
+    prof_event e;
+    size_t i;
+    memset(&extra, 0, sizeof extra);
+    memset(&e, 0, sizeof e);
+    e.name = "forward";
+    e.extra = &extra;
+    extra.has = PROF_HAS_SEQUENCE_NR | PROF_HAS_FWD_THREAD;
+    for (i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        extra.fwd_thread = numbers[i];
+        digits_of(digits, numbers[i], false);
+        written(prof_write_args(&e, fresh()));
+        CHECK(strstr(text.data, digits) != NULL, "%s, without %s", text.data, digits);
+    }
+}
+#endif
+
 /* Sorted as a stable sort would, against the definition. */
 static void test_rows_sort(void) {
     enum { N = 200 };
@@ -529,6 +599,10 @@ int main(void) {
     RUN(test_csv);
     RUN(test_names_that_act);
     RUN(test_json);
+    RUN(test_digits);
+#if !PROF__BARE
+    RUN(test_twenty_digits);
+#endif
     RUN(test_rows_sort);
     RUN(test_rows_refused);
     RUN(test_rows_as_table);
