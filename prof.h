@@ -3603,8 +3603,8 @@ PROF__INLINE uint32_t prof__divide(uint64_t *n, uint32_t by) {
 
 /* ---- @BLOCKS: the raw format: which blocks there are, and what each begins with ----
 
-   Who writes raw blocks, and who reads them, has the words before the payload from here: the magic,
-   version and type, the payload's bytes, the block's number, two sums over all words. */
+   The writers and the reader of raw blocks share this room. The words before a payload are: the
+   magic, version and type, the payload's bytes, the block's number, two sums over all words. */
 
 enum {
     PROF__RAW_SESSION = 1, PROF__RAW_SITES, PROF__RAW_THREAD, PROF__RAW_RECORDS, PROF__RAW_OPEN,
@@ -3613,16 +3613,16 @@ enum {
 enum {
     PROF__RAW_MAGIC = 0x50524f46, PROF__RAW_VERSION = 2,
     PROF__RAW_HEAD = 6,                  /* words before the payload */
-    PROF__RAW_RECORDS_HEAD = 10,         /* ... and of it, before the records */
-    PROF__RAW_SUMS_HEAD = 6,             /* ... before the rows; */
-    PROF__RAW_SUM = 12,                  /* and of a row, before its buckets */
-    PROF__RAW_WORDS = PROF__BARE ? 144 : 4096,   /* that the writer puts into a block */
-    PROF__RAW_LIMIT = 65536,             /* bytes of payload that the reader takes */
+    PROF__RAW_RECORDS_HEAD = 10,         /* words of a payload before its records */
+    PROF__RAW_SUMS_HEAD = 6,             /* words of a payload before the rows of sums */
+    PROF__RAW_SUM = 12,                  /* words of such a row before its buckets */
+    PROF__RAW_WORDS = PROF__BARE ? 144 : 4096,   /* the most that the writer puts into a block */
+    PROF__RAW_LIMIT = 65536,             /* the most bytes of payload that the reader takes */
     PROF__RAW_AGAIN = 64                 /* blocks of records between two that tell all names */
 };
 
-/* A sum over a block's words, modulo 2^32 - 1. Words of 64 bits have room for all of it, so that it
-   is reduced at the end alone; those of 32 add each carry at once. */
+/* A sum over a block's words, modulo 2^32 - 1. Where size_t has 64 bits the whole sum fits, and is
+   reduced only at the end; where it has 32, each carry is added at once. */
 PROF__INLINE size_t prof__raw_sum_add(size_t sum, size_t n) {
     sum += n;
     return sizeof sum > 4 ? sum : sum + (sum < n);
@@ -6410,7 +6410,7 @@ PROF__EAGER void prof__nest_close(prof__level *l, prof__close *c) {
 
 PROF__FN bool prof__lean(const struct prof_trace *s) { return s->lean; }
 
-/* The numbers that sites of this trace have: 0, those of marks, those of names. */
+/* How many numbers the sites of this trace take: 0, those of marks, those of names. */
 PROF__FN uint32_t prof__sites_of(const struct prof_trace *s) {
     return s->built ? 0 : s->sites + 1 + prof__sites.names.count;
 }
@@ -6419,7 +6419,7 @@ PROF__FN uint32_t prof__site_dense(uint32_t number) {
     return number >= PROF__PUSHED ? prof__trace.sites + 1 + number - PROF__PUSHED : number;
 }
 
-/* slots: 0 in sums, where they become no events. */
+/* The bytes of a state with so many slots for records: 0 in sums, which make no events. */
 PROF__FN size_t prof__state_share(uint32_t slots) {
     return (prof__trace.max_depth + 1) * sizeof(prof__open) + slots * prof__slot_share();
 }
@@ -6427,7 +6427,7 @@ PROF__FN size_t prof__state_share(uint32_t slots) {
 /* Counted by any thread, atomically, without a state or the lock. */
 static struct prof__loose {
     size_t dropped_busy, cut, details_cut, memory_refused;
-    size_t names_cut;                    /* those by a format */
+    size_t names_cut;                    /* names made by a format */
     size_t async_dropped;                /* ends of ranges for which there was no room */
 } prof__loose;
 
