@@ -6419,7 +6419,7 @@ PROF__FN uint32_t prof__site_dense(uint32_t number) {
     return number >= PROF__PUSHED ? prof__trace.sites + 1 + number - PROF__PUSHED : number;
 }
 
-/* The bytes of a state with so many slots for records: 0 in sums, which make no events. */
+/* Bytes to promise for the zones that a state may have open. slots: 0 in sums (no events). */
 PROF__FN size_t prof__state_share(uint32_t slots) {
     return (prof__trace.max_depth + 1) * sizeof(prof__open) + slots * prof__slot_share();
 }
