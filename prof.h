@@ -5903,7 +5903,9 @@ static struct prof__errors {
 struct prof__symbols;
 struct prof__reader;
 /* Calls of rooms further on, which are linked where a program may ask for them (prof__link_parts).
-   NULL: no session of this process has, so that there is nothing to do. */
+   NULL: no session of this process has, so that there is nothing to do. prof_start sets them
+   without a lock, each time to the same. */
+#define PROF__LINKED(part) PROF__LOAD(prof__linked.part)
 static struct prof__linked {
     void (*stream_open)(struct prof_trace *s, const prof_desc *d);
     void (*stream_close)(struct prof_trace *s);
@@ -12845,7 +12847,7 @@ PROF__FN void prof__flops_of(const prof_event *e, prof_extra *x) {
     few.with_flops = true;
     few.concrete_inputs = x->concrete_inputs;
     few.kwinputs = x->kwinputs;
-    flops = PROF__LOAD(prof__linked.flops)(e->name, x->input_shapes, x->input_count, &few);
+    flops = PROF__LINKED(flops)(e->name, x->input_shapes, x->input_count, &few);
     x->flops = (int64_t)PROF__MIN(flops, (uint64_t)INT64_MAX);
 }
 
@@ -12892,7 +12894,7 @@ PROF__FN void prof__details_row(void) {
 
 /* The same where it is linked: zones carry nothing before prof__link_beside. */
 PROF__FN void prof__wide_details(uint32_t depth, prof_event *e) {
-    prof__linked.read_details(depth, e);
+    PROF__LINKED(read_details)(depth, e);
 }
 
 /* p: memory for all details; NULL: they are only counted. */
@@ -13597,7 +13599,7 @@ PROF__FN void prof__read_detail(prof__reader *r, const prof__item *i) {
 
 PROF__FN void prof__wide_detail(prof__reader *r, const prof__item *i) {
     if (i->kind == PROF__FLOW && i->slots == 2) prof__read_flow(r, i);
-    else if (prof__wide(&prof__trace)) prof__linked.read_detail(r, i);
+    else if (prof__wide(&prof__trace)) PROF__LINKED(read_detail)(r, i);
     else r->lost++;
 }
 
@@ -15180,7 +15182,7 @@ PROF__FN void prof__trails_name(struct prof_trace *s) {
     n.low = PROF__MAX((char *)(n.list + n.count), s->scratch + keep);
     n.high = prof__arena.high;
     if (n.low > n.high) return;
-    prof__linked.symbols_name(&n);
+    PROF__LINKED(symbols_name)(&n);
     prof__arena.high = (char *)((uintptr_t)n.high & ~(uintptr_t)15u);
     for (uint32_t i = 0; i < prof__trails.count; i++) {
         prof__trail *r = prof__trails.list[i];
@@ -15333,7 +15335,7 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     if (s->outside.any_backward) prof__backward_stacks(s);
 }
 
-PROF__FN void prof__wide_analyse(struct prof_trace *s) { prof__linked.analyse_outside(s); }
+PROF__FN void prof__wide_analyse(struct prof_trace *s) { PROF__LINKED(analyse_outside)(s); }
 
 PROF_API PROF__QUIET void prof__link_beside(void) {
     PROF__STORE(prof__linked.read_detail, &prof__read_detail);
@@ -19104,7 +19106,7 @@ PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
                                        const prof_event *e, const char **before) {
     const prof_extra *x = e->extra;
     if (x && x->external_id) prof__chrome_number(o, before, PROF_KEY_EXTERNAL_ID, x->external_id);
-    if (x) prof__linked.chrome_carried(o, x, before);
+    if (x) PROF__LINKED(chrome_carried)(o, x, before);
     if (s->record_ids && prof__is_node(e)) {
         prof__chrome_key(o, before, PROF_KEY_RECORD_ID);
         prof__out_u64(o, prof__record_id(s, e));
@@ -19113,7 +19115,7 @@ PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
                                           x->has & (PROF_HAS_ID | PROF_HAS_LINK))))
         prof__chrome_number(o, before, PROF_KEY_CORRELATION,
                             x->has & PROF_HAS_ID ? x->id : x->linked_correlation_id);
-    if (x && x->metadata_json && *x->metadata_json) prof__linked.chrome_members(o, before, e);
+    if (x && x->metadata_json && *x->metadata_json) PROF__LINKED(chrome_members)(o, before, e);
     prof__chrome_source(o, before, prof__source_told(s, e->site));
     if (e->flags & PROF_EVENT_UNFINISHED) {
         prof__chrome_key(o, before, "finished");
@@ -25798,7 +25800,7 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     if (!prof__arena_fits(0)) return false;
     if (d->mode == PROF_MODE_AGGREGATE) {
         prof__arena.high = PROF__MIN(prof__arena.high, prof__arena.bound);
-        return prof__linked.sums_open(s);
+        return PROF__LINKED(sums_open)(s);
     }
     if (prof__ring_mode(d))
         return prof__regions_open(s, d) &&
@@ -26217,7 +26219,7 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
     if (s->laid) {
         if (!s->began) prof__clock_start(s);
         if (!s->began && s->mode == PROF_MODE_STREAM)
-            prof__linked.stream_open(s, &prof__session.desc);
+            PROF__LINKED(stream_open)(s, &prof__session.desc);
         else if (s->clock == PROF_CLOCK_CPU) prof__knot_add(prof__knot_now());
         prof__arena.closed = false;
         prof__arena.kept = s->sums.kept;
@@ -26267,9 +26269,9 @@ PROF__FN void prof__window_close(struct prof_trace *s) {
     prof__arena.closed = true;
     prof__unlock();
     PROF__RELEASE(prof__outgoing.settled, 1u);
-    if (stream) prof__linked.stream_close(s);
+    if (stream) PROF__LINKED(stream_close)(s);
     if (unstreamed)
-        s->stream_failures += prof__linked.stream_whole(s, &prof__session.desc) != PROF_OK;
+        s->stream_failures += PROF__LINKED(stream_whole)(s, &prof__session.desc) != PROF_OK;
     prof__stream_unlock();
 }
 
@@ -26360,7 +26362,7 @@ PROF__FN prof_result prof__desc_check(const prof_desc *d) {
 PROF__FN prof_result prof__natively(const prof_desc *d) {
     const char *why = d->mode == PROF_MODE_AGGREGATE && d->merge_duplicates
         ? "sums alone (PROF_MODE_AGGREGATE) cannot merge duplicates"
-        : prof__linked.hooks_start ? prof__linked.hooks_start(d, prof__details_wanted(d)) : NULL;
+        : PROF__LINKED(hooks_start) ? PROF__LINKED(hooks_start)(d, prof__details_wanted(d)) : NULL;
     prof__errors.unsupported = why;
     return why ? PROF_ERROR_UNSUPPORTED : PROF_OK;
 }
@@ -27307,7 +27309,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     prof_stats out;
     prof__counts c;
     bool taken = prof__own(&prof__recorder.reading);
-    size_t (*average)(prof_average *, size_t, bool) = PROF__LOAD(prof__linked.sums_average);
+    size_t (*average)(prof_average *, size_t, bool) = PROF__LINKED(sums_average);
     if (average) (void)average(NULL, 0, false);
     prof__lock();
     c = s->counts;
@@ -27326,7 +27328,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
         out.unfinished = s->unfinished + c.summed_open;
     }
     out.timeline_ns = prof__ended_ns(s);
-    if (s->stream.over) out.recorded = prof__linked.stream_recorded(s);
+    if (s->stream.over) out.recorded = PROF__LINKED(stream_recorded)(s);
     prof__own_stats(s, &out);
     out.clock = s->clock;
     out.ticks_per_second = prof__rate(s);

@@ -24,7 +24,7 @@ cd "$(dirname "$0")/.." || exit 1
 out=$tests_out
 # Where a sanitizer sees what a plain run does not: odd input, small memory; threads.
 asan='cuda_errors files formats golden limits memory modes odd_calls odd_events ring session stream submit'
-tsan='aggregate live memory observe races ring session_threads stream stress threads'
+tsan='aggregate files live memory observe races ring session_threads stream stress threads'
 
 source_of() {   # NAME.c or NAME.sh, wherever in tests/ it is
     find tests -name "$1"
