@@ -1591,15 +1591,16 @@ PROF_API uint32_t prof_terminal_width(void);
 /* Adds events from outside to the open session: device activities, other clocks' or languages'
    spans. Their times are on prof_now()'s clock, thread is an index from prof_submit_thread or
    prof_threads. They are copied with all that they point to, and nest among the zones by time: see
-   prof_trace_from_events. A device event belongs to the event whose extra.id is its
-   linked_correlation_id (a call of activity_type *_runtime or *_driver passes it on to the zone
-   around it), or to the zone that was the innermost of launch_thread at launch_ns.
+   prof_trace_from_events, also for counts beside NULL lists. A device event belongs to the event
+   whose extra.id is its linked_correlation_id (a call of activity_type *_runtime or *_driver passes
+   it on to the zone around it), or to the zone that was innermost in launch_thread at launch_ns.
    Any thread, not from a signal handler. PROF_ERROR_STATE: no session is open. PROF_ERROR_INVALID:
-   some end before they start, or name no known thread: left out, counted (rejected).
-   PROF_ERROR_MEMORY: some did not fit: dropped, counted. PROF_ERROR_UNSUPPORTED: the session keeps
-   no events (a Chrome stream, sums, records_only): none is taken, all are counted (not_kept).
-   In a raw stream they go to the sink at once, on this thread, without launch_ns (counted:
-   not_kept). PROF_ERROR_SINK: lost, counted (not_kept). PROF_ERROR_STATE: also in the sink. */
+   events is NULL, or some end before they start or name no known thread: left out, counted
+   (rejected). PROF_ERROR_MEMORY: some did not fit: dropped, counted. PROF_ERROR_UNSUPPORTED: the
+   session keeps no events (a Chrome stream, sums, records_only): none is taken, all are counted
+   (not_kept). In a raw stream they go to the sink at once, on this thread, without launch_ns
+   (counted: not_kept). PROF_ERROR_SINK: lost, counted (not_kept). PROF_ERROR_STATE: also in the
+   sink. */
 PROF_API prof_result prof_submit(const prof_event *events, size_t count);
 
 /* The same for changes of memory, of any age and in any order; a free's bytes are those of the
@@ -1761,7 +1762,8 @@ PROF_API size_t prof_trace_memory_size(const prof_trace_desc *desc, const prof_e
    linked_correlation_id, end_thread makes events async. PyTorch: EventList(), _build_tree()
    PROF_ERROR_INVALID: NULL where something is needed, a thread out of range, more than 2^31 - 2
    events. PROF_ERROR_MEMORY: memory_size is too small. Events that end before they start are left
-   out and counted. */
+   out and counted. An extra's stack_count, kernel_count or tensor_count beside a NULL list is the
+   caller's error and not looked for; lists of input_count and output_count entries may be NULL. */
 PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const prof_event *events,
                                             size_t count, prof_trace **trace);
 
@@ -3356,7 +3358,7 @@ PROF__FN uint32_t prof__divide(uint64_t *n, uint32_t by) {
     return (uint32_t)rest;
 }
 #else
-#define PROF__CLOCK_SHIFT 0
+#define PROF__CLOCK_SHIFT 0              /* hosted clocks need no shift */
 #if PROF__STB                            /* it formats */
 #elif defined(__MINGW32__)               /* Windows' own may know no %zu */
 #  define prof__vsnprintf __mingw_vsnprintf
@@ -3656,11 +3658,11 @@ PROF__FN void prof__raw_seal(uint32_t *words, uint32_t n, uint32_t number) {
 /* ---- @CORE: the smallest recorder: with PROF_CORE it stands for all rooms that follow ----
 
    It records zones by context, counts those that are dropped, and writes a dump and a Chrome array.
-   - All contexts write their records into one buffer, in the order in which zones end. From one
-     record to the next the clock wraps at most once, which prof_tick sees to: the order tells how
-     often it wrapped.
+   - All contexts write their records into one buffer, in the order in which zones end. prof_tick
+     keeps the clock from wrapping more than once between two records, so that their order tells how
+     often it has wrapped.
    - The states of contexts come from the other end of the buffer. Each takes with it room for the
-     records of all zones that may be open in it: a zone that has begun is recorded.
+     records of all zones that may be open in it, so that every zone that has begun is recorded.
    - A site's number is its place in the program's section prof_marks, which holds 65,536 sites at
      most. There is no list of names.
    - prof__begin tests whether its context has a free frame, prof__end whether the zone is the
@@ -3705,7 +3707,7 @@ typedef char prof__PROF_ARENA_SIZE_is_too_small_for_one_context[
     PROF__CORE_STATES * sizeof(prof__state) / 12 >= PROF__CORE_SHARE ? 1 : -1];
 static struct prof__core {
     uint32_t counts[PROF__CORE_COUNTS];
-    uint32_t start, stop, rate, row;
+    uint32_t start, stop, rate, row;     /* row: that of the next context, << 24 */
     prof__record *cursor, *limit;        /* limit NULL: the buffer is full */
     prof__state *states;                 /* they lie from here to the arena's end */
     union { prof__state states[PROF__CORE_STATES]; prof__record records[1]; } arena;
@@ -3717,7 +3719,7 @@ extern const prof_site __stop_prof_marks[] __attribute__((weak));
 
 static prof__frame prof__no_frame;
 static prof__hot prof__nowhere = { &prof__no_frame };
-static prof__hot *volatile prof__contexts[PROF_MAX_CONTEXTS + 1];   /* the last: of those beyond */
+static prof__hot *volatile prof__contexts[PROF_MAX_CONTEXTS + 1];   /* last: of higher numbers */
 
 PROF__FN prof__frame *prof__frames(prof__state *t) {
     return (prof__frame *)(void *)t->frames;
@@ -3798,7 +3800,7 @@ PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *site) {
 }
 
 /* Takes the place of the next record and reads the time. NULL: only the room of open zones is left.
-   If an interrupt takes a record between the two, strex fails: records stand in order of time. */
+   If an interrupt takes a record in between, strex fails: both are done again, in order of time. */
 PROF__INLINE prof__record *prof__core_slot(uint32_t *now) {
     struct prof__core *core = &prof__core;
     prof__record *c;
@@ -3878,7 +3880,7 @@ PROF_API PROF__QUIET void prof__begin_dropped(void) {
 PROF_API PROF__QUIET void prof__end_top(void) {
     uintptr_t mask = prof__mask();
     prof__state *t = prof__state_here();
-    prof__frame *top = &prof__no_frame;  /* no zone's */
+    prof__frame *top = &prof__no_frame;  /* no zone's token: counted as unbalanced */
     bool skipped = t != PROF__CORE_END && t->context >> 16;
     if (skipped && !((t->context -= 1u << 16) >> 16) && prof__core.limit)
         prof__contexts[t->context] = &t->hot;
@@ -3911,7 +3913,7 @@ PROF_API PROF__QUIET prof_trace *prof_stop(void) {
     return (prof_trace *)(void *)&prof__core;
 }
 
-/* Records the time, if the last record is a quarter of a wrap of the clock old. */
+/* Records the time, if the last record is at least a quarter of a wrap of the clock old. */
 PROF_API PROF__QUIET void prof_tick(void) {
     struct prof__core *core = &prof__core;
     uintptr_t mask = prof__mask();
@@ -3934,8 +3936,8 @@ PROF_API PROF__QUIET uint32_t prof_set_categories(uint32_t on) {
 
 /* ---- what was recorded ---- */
 
-/* A walk over the records of zones, which counts them. It passes by those that tell time alone and
-   those that are not whole. time: when the record's zone ended; after the last one, the stop. */
+/* A walk over the records of zones, which counts them. It skips records that tell time alone, and
+   those that are not whole. time: the end of the record's zone; after the last one, the stop. */
 typedef struct prof__walk { const prof__record *at; uint64_t time; } prof__walk;
 
 PROF__APART(prof__walk) prof__core_first(void) {
@@ -4034,8 +4036,8 @@ PROF__FN void prof__core_raw_site(const prof_site *s) {
     prof__core_raw_end();
 }
 
-/* Begins a block of slots. It tells where the blocks before it led to, then what prof__core begins
-   with: the counts, start, stop, rate and row. */
+/* Begins a block of slots. It has the position and time that the blocks before it led to, then the
+   first members of prof__core: the counts, start, stop, rate and row. */
 PROF__APART(void) prof__core_raw_slots(uint32_t part) {
     struct prof__core_raw *d = &prof__core_raw;
     const uint32_t *p = (const uint32_t *)(const void *)&prof__core;
@@ -4112,7 +4114,7 @@ PROF__APART(void) prof__text_put(char c) {
     if (prof__core_text.used == sizeof prof__core_text.bytes) prof__text_flush();
 }
 
-/* n / d and the rest; d has 31 bits. The compiler's own 64-bit division would take more flash. */
+/* Returns n / d, and its rest in *left; d < 2^31. The compiler's own division takes more flash. */
 PROF__APART(uint64_t) prof__core_divide(uint64_t n, uint32_t d, uint32_t *left) {
     uint32_t r = 0;
     for (int i = 0; i < 64; i++) {
@@ -4164,7 +4166,7 @@ PROF__FN void prof__text_json(const char *s) {
     }
 }
 
-/* Writes form, with s as JSON has it in place of $s, and n in place of $u. */
+/* Writes form, with s, escaped for JSON, in place of $s, and n in place of $u. */
 PROF__APART(void) prof__text_say(const char *form, const char *s, uint32_t n) {
     for (; *form; form++) {
         if (*form != '$') prof__text_put(*form);
@@ -5453,19 +5455,20 @@ PROF__INLINE bool prof__item_is_zone(const prof__item *i) {
 
 /* ---- @STATES: what a thread has: its open zones, its chunks, its place in the trace ----
 
-   A thread may be anywhere in here while others stop the session, start the next one and lay the
+   This room declares what recording works on: the state of a thread, its row and segments, and the
+   trace. A thread may be recording while others stop the session, start the next one and lay the
    arena out anew. What it may touch then, and what keeps that valid:
      its slot, its state, the memory between the state's begin and limit
                       are its own until it gives the state back: no session lays anything over them,
-                      and what it writes there late nobody reads
-     words of the process, as prof__on and prof__recorder.wants
-                      atomically; they may be those of another session: what is written to a state
-                      goes by what the state has of the session since prof__state_open
+                      and nobody reads what it writes there too late
+     words of the process, such as prof__on and prof__recorder.wants
+                      are read atomically and may be of a later session; what a thread writes to its
+                      state goes by what prof__state_open copied there from its session
      all else: the trace, the arena, the description, names, observers
                       under the lock, where prof__on has the state's generation; or from
                       prof__look(t) to prof__looked(t), which the end of the session waits for
-   Who ends the session reads the states in prof__recorder.owned; prof_dump those in use, by rules
-   of its own. */
+   The thread that ends the session reads the states in prof__recorder.owned. prof_dump reads those
+   in pool.used, by rules of its own. */
 
 typedef struct prof__open { uint64_t start; uint32_t site, depth; } prof__open;
 
@@ -5478,13 +5481,13 @@ enum { PROF__ALLOCATED, PROF__FREED, PROF__FREE, PROF__NO_MEMORY, PROF__NOT_COUN
 typedef struct prof__memory {
     int64_t ns;
     uint64_t address;
-    int64_t bytes, total;                /* as it changes; of its device, after it */
-    uint32_t event, thread;              /* event: that has it; PROF_NONE: none */
-    uint32_t next;                       /* while reading: another of the same zone; then 1 +
-                                            the allocation that it ended, whose free was missed */
+    int64_t bytes, total;                /* the change; in use on its device after it */
+    uint32_t event, thread;              /* event: that it is charged to, or PROF_NONE */
+    uint32_t next;                       /* while reading: another of the same zone; then 1 + the
+                                            allocation at its address, whose free was missed */
     uint8_t device_type;
     int8_t device_index;
-    uint8_t category;                    /* and PROF__MEMORY_TOLD, for the Chrome trace */
+    uint8_t category;                    /* prof_memory_kind; in Chrome traces | MEMORY_TOLD */
     uint8_t what;
 } prof__memory;
 #define PROF__MEMORY_TOLD 0x80
@@ -5494,28 +5497,28 @@ typedef struct prof__memory {
 /* What traces with device work or memory keep beside each event. */
 typedef struct prof__side {
     int64_t device_ns, cpu_bytes, device_bytes;   /* children included */
-    uint32_t first_kernel, last_kernel;  /* of work on a device, which has none: PROF_NONE, and
-                                            the event that launched it */
+    uint32_t first_kernel, last_kernel;  /* its list of kernels. Work on a device has none: here
+                                            PROF_NONE, and the event that launched it */
 } prof__side;
 
 typedef struct prof__kernel {            /* an element of an event's list of kernels */
-    const char *name;                    /* NULL: that, and its device, are of an event */
+    const char *name;                    /* NULL: an event has the name and the device */
     int64_t duration_ns;
-    int32_t device;                      /* ... and this is the event's number */
+    int32_t device;                      /* if name is NULL, the number of that event */
     uint32_t next;
 } prof__kernel;
 
-/* A thread of a node: the innermost event that may hold the next one. */
+/* One thread of one node. top: the innermost event that may hold the next one. */
 typedef struct prof__lane { uint32_t thread, top; int32_t node; } prof__lane;
 
 #define PROF__LANE_SHARE (sizeof(prof__lane) + 2 * sizeof(uint32_t))
 
-/* Beside a zone when a trace has events that were not recorded zone by zone: steps, and more for
-   those from outside. */
+/* Bytes beside each zone where a trace has events that are no zones (FORK: steps alone), or where
+   zones carry more than their times (WIDE). */
 #define PROF__FORK_SHARE (3 * sizeof(uint32_t))
 #define PROF__WIDE_SHARE (sizeof(prof__side) + PROF__FORK_SHARE)
 
-/* What a step's event points to, and all that its analysis takes beside its slots'. */
+/* What a step's event points to. PROF__STEP_SHARE: bytes of a step's analysis beside its slots'. */
 typedef struct prof__step { prof_extra extra; char name[40]; } prof__step;
 #define PROF__EVENT_MEMORY 0x8000        /* in flags, until the order is made: "[memory]" */
 #define PROF__EVENT_STEP 0x4000          /* in flags: steps follow each other, also at one time */
@@ -5527,14 +5530,14 @@ typedef struct prof__segment prof__segment;
 typedef struct prof__row prof__row;
 typedef struct prof__tally prof__tally;
 
-/* Written by their thread alone, read by any; hosted threads have more. */
+/* Counts of both ports. Hosted: each thread writes its own, any reads. Bare: one set, locked. */
 #define PROF__COUNTS_BOTH \
     size_t full, deep, sites, unbalanced, healed, cut, unfinished, steps, not_kept;
 
-/* ---- the two ports: what structs below have in one alone (PROF__..._PORT), and its own ones ----
+/* ---- the two ports: members that structs below have in one alone (PROF__..._PORT), and types ----
 
-   PROF__STAT_HOST(each): of each, as PROF__STATS takes it, what is not counted on targets.
-   PROF__NO: the place of counts that are not in the raw stream; all below it are. */
+   PROF__STAT_HOST(each): each, or on targets a macro that drops what is counted on hosts alone.
+   PROF__NO: the place of counts that are not in the raw stream; places in it are lower. */
 
 #if PROF__BARE
 #define PROF__GROUP_PORT int64_t on_cpu_ns;
@@ -5549,7 +5552,7 @@ typedef struct prof__tally prof__tally;
 #define PROF__AWAY (UINT16_MAX - 1)      /* a task's that does not run, or main()'s before tasks */
 #define PROF__CPU (UINT16_MAX - 2)       /* the kernel's: which task ran when */
 #define PROF__RAW_PORT \
-    uint32_t zones;                      /* that were written */
+    uint32_t zones;                      /* how many were written */
 #define PROF__BUCKETS 16
 #define PROF__BUCKET_BITS 2
 enum { PROF__NO = 17 };
@@ -5565,7 +5568,7 @@ typedef uint8_t prof__at;                /* of a member of prof_average */
 typedef uint32_t prof__amount;
 typedef struct prof__scale { uint32_t none; } prof__scale;
 
-struct prof__parts {                     /* all but mode may be NULL */
+struct prof__parts {                     /* what a mode does: all but mode may be NULL */
     prof_mode mode;
     void *(*chunk)(void *state);         /* one more, or one that may be used again; NULL: none.
                                             AGGREGATE: empties the one that there is */
@@ -5583,7 +5586,7 @@ struct prof__hooks {
     void (*advance)(void);               /* the session's time */
 };
 
-/* Bytes that a state takes, and a chunk, with what both entail for the analysis. */
+/* Bytes of a state and of a chunk, and those (_more) that each adds to the analysis. */
 typedef struct prof__plan { size_t state, state_more, chunk, chunk_more; } prof__plan;
 #else
 #define PROF__GROUP_PORT \
@@ -5595,7 +5598,7 @@ typedef struct prof__plan { size_t state, state_more, chunk, chunk_more; } prof_
     uint32_t epoch;                      /* the clock's upper half at flushed */
 #define PROF__TALLY_PORT \
     uint32_t number;                     /* in the order in which its thread's rows were made */ \
-    uint64_t count, untimed;             /* untimed: of count, those that are in nothing else */ \
+    uint64_t count, untimed;             /* untimed: of count, those with no time */ \
     prof__tally *next;                   /* of its thread, NULL: the last one */ \
     const prof__tally *same;             /* while reading: another of the same name */
 #define PROF__LEVEL_PORT \
@@ -5604,19 +5607,19 @@ typedef struct prof__plan { size_t state, state_more, chunk, chunk_more; } prof_
     prof__open *open;                    /* zones that prof_stop ended, outermost first */ \
     uint32_t open_count; \
     prof__record *cursor;                /* where prof_stop found it; NULL: the thread had left */ \
-    uint64_t stop_tick;                  /* when */ \
+    uint64_t stop_tick;                  /* when prof_stop did */ \
     uint32_t generation; \
-    uint32_t renames;                    /* twice as many; odd: name is being written */ \
+    uint32_t renames;                    /* twice their number; odd: name is being written */ \
     size_t overwritten;                  /* slots */ \
-    bool left;                           /* the thread has */ \
-    bool over;                           /* it ended: who has its id from now on is another */ \
+    bool left;                           /* the thread has given its state back */ \
+    bool over;                           /* the thread ended: its id may be another's now */ \
     bool kept;                           /* someone knows the index: it stays this thread's */ \
     bool listed;                         /* it is in the list of rows */ \
     uint64_t os_id;                      /* where platform.thread_id tells another */ \
-    prof__row *again;                    /* while it is free: the next one that is */
+    prof__row *again;                    /* while it is free: the next free row */
 #define PROF__RAW_PORT \
-    uint32_t row;                        /* of a dump: 1 + number of the last one told */ \
-    uint64_t last_knot;                  /* that was told; UINT64_MAX: none of this round */ \
+    uint32_t row;                        /* of a dump: 1 + number of the last row told */ \
+    uint64_t last_knot;                  /* last one told; UINT64_MAX: none in this round */ \
     prof__knot now;                      /* both clocks, as read last; the session's time then */ \
     uint64_t now_ns;
 #define PROF__BUCKETS 59
@@ -5671,8 +5674,8 @@ typedef struct prof__entry_frame {
 } prof__entry_frame;
 
 /* What began an open zone. It is kept for the upper quarter of max_depth, whose zones take the slow
-   path, and for instrumented functions. It may be that of an older zone: it is the frame's if both
-   have the same start and site. */
+   path, and for instrumented functions. What is here may be of an older zone: it is of the zone in
+   the frame if both have the same start and site. */
 enum { PROF__BY_CALL, PROF__BY_SCOPE, PROF__BY_FUNCTION };   /* CALL: it may outlive its block */
 typedef struct prof__origin {
     uintptr_t stack, returns, function;
@@ -5685,8 +5688,7 @@ typedef struct prof__origin {
 #  define PROF__ORIGINS(depth) (((size_t)(depth) + 3) / 4)
 #endif
 
-/* Zones deeper than max_depth, which find no frame in the state: so many in a block. A state keeps
-   its blocks. */
+/* Zones deeper than max_depth: their frames are in blocks of so many, which the state keeps. */
 enum { PROF__DEEPS = 32 };
 enum { PROF__HINTS = 64, PROF__HINTED = 64 };   /* HINTED: bytes of a name for which there is one */
 typedef struct prof__deep {
@@ -5699,9 +5701,9 @@ typedef struct prof__deeps {
     prof__deep zones[PROF__DEEPS];
 } prof__deeps;
 
-/* What a session records beside each zone: counters, native stacks. begin runs before the time of
-   the zone's begin is taken, end after that of its end: the zone does not hold them. All zones take
-   the slow path then. */
+/* What a session records beside each zone: counters, native stacks. begin runs before the zone's
+   start is taken and end after its end is, so that its time includes neither. With hooks all zones
+   take the slow path. */
 struct prof__state;
 typedef struct prof__zone_hooks {
     void (*begin)(struct prof__state *t, prof__frame *f, prof__entry_frame entry);
@@ -5717,14 +5719,14 @@ typedef struct prof__zone_hooks {
 /* @SUMS: where its zones are added up, not recorded, its memory is a block that is emptied into
    rows when it is full. */
 typedef struct prof__state_sums {
-    bool on;                             /* all of AGGREGATE; a trace since the arena was full */
-    bool held;                           /* who adds the block to them has the lock */
-    uint32_t loan;                       /* its thread wants the lock while sums change; or it
-                                            was lent it, by one who waits for these */
+    bool on;                             /* with AGGREGATE always; in a trace, once it is full */
+    bool held;                           /* the lock is held by who adds the block */
+    uint32_t loan;                       /* PROF__LOAN_...: its thread wants the lock while sums
+                                            change, or was lent it by one who waits for them */
     uint32_t changes;                    /* one more when a change of them begins, and when it has
                                             ended: odd while they change */
-    uint32_t cut;                        /* zones open below this depth that began before */
-    uint64_t cut_tick;                   /* this are written to the timeline's last segment */
+    uint32_t cut;                        /* zones open at lower depths began before cut_tick: */
+    uint64_t cut_tick;                   /* they are written to the timeline's last segment */
     uint64_t base;                       /* clock at the block's begin */
     uint64_t *inner;                     /* by depth: ticks of what ended within the zone that is
                                             open there, and is in no timeline */
@@ -5732,23 +5734,23 @@ typedef struct prof__state_sums {
     prof__tallies tallies;               /* kept, too */
 } prof__state_sums;
 
-/* @RECORD, @RAW: chunks used in turns. Under the lock: who writes the stream frees them. */
+/* @RECORD, @RAW: chunks used in turns. Under the lock, as who writes the stream frees them. */
 typedef struct prof__state_ring {
     prof__segment *list;                 /* NULL: neither RING nor STREAM */
-    uint32_t count, next, flushed;       /* how many; to take next; not yet flushed */
+    uint32_t count, next, flushed;       /* how many; the next to take; the next to flush */
 } prof__state_ring;
 
 /* @RECORD: zones deeper than max_depth. */
 typedef struct prof__state_deep {
     prof__deeps *zones;                  /* the innermost one is in here; NULL: none yet */
-    uint32_t open;                       /* how many are: then top is deepest. prof__look */
+    uint32_t open;                       /* how many; not 0: top is deepest. Within prof__look */
 } prof__state_deep;
 
 /* @DETAILS */
 typedef struct prof__state_details {
     prof__record *end;                   /* one past its last attribute, */
     prof__frame *top;                    /* and top then */
-    bool wide, narrow;                   /* they have room, have none; neither: not asked */
+    bool wide, narrow;                   /* details have room, have none; neither: not asked yet */
 } prof__state_details;
 
 /* @COUNTERS */
@@ -5770,7 +5772,7 @@ typedef struct prof__state {
     uint32_t looking;                    /* calls of prof__look that prof__looked has not ended */
     uint32_t wants;                      /* PROF__WANTS_... */
     bool full, fast;                     /* fast: the hot path may work */
-    bool closed;                         /* prof_stop has read it, and set this: locked */
+    bool closed;                         /* prof_stop has read it. Under the lock */
     bool observed;                       /* there are observers */
     bool overlaid;                       /* zones of older generations were open in its frames */
     bool parked;                         /* a context that no thread is in. Under the lock. */
@@ -5795,7 +5797,7 @@ typedef struct prof__state {
     prof__record *begin, *limit;         /* limit: NULL sends it to the slow path. Under the lock */
     prof__record *clock_end;             /* one past its last clock record */
     prof__segment *segment;
-    size_t segment_extra, segment_unfinished;   /* these counts when it was opened */
+    size_t segment_extra, segment_unfinished;   /* these counts, when segment was opened */
     struct prof__chunk *spare;
     prof__state_ring ring;
     prof__state_sums sums;
@@ -5859,7 +5861,7 @@ typedef struct prof__chunk {             /* free memory for records, described i
     struct prof__chunk *next;
 } prof__chunk;
 
-typedef struct prof__knot { uint64_t tick, ns; } prof__knot;
+typedef struct prof__knot { uint64_t tick, ns; } prof__knot;   /* both clocks at one moment */
 #define PROF__KNOTS 64
 
 /* Words that their thread may be writing. The fence keeps the compiler from calling memcpy. */
@@ -5972,7 +5974,7 @@ typedef struct prof__streamed {
     prof_sink sink;
     prof_result (*flush)(void);          /* writes what is full */
     bool flush_inline;
-    bool refused;                        /* as the session's unstreamed: prof_dump has no lock */
+    bool refused;                        /* the session's unstreamed: prof_dump has no lock */
     bool over;                           /* the session is over, and so is its stream */
     uint32_t asked;                      /* PROF_RAW_HAS_... */
     uint64_t zones, stalls;              /* zones: that have left */
@@ -6104,8 +6106,7 @@ struct prof__row {
 #define PROF__STAT_NONE(name, value, place, note)
 PROF__FN void prof__stats_take(prof_stats *out, const struct prof_trace *s, const prof__counts *c);
 
-/* The list has each count of prof_stats once: together they are as large as what stands before
-   threads. */
+/* Checks that the list has as many counts as stand in prof_stats before threads. */
 #define PROF__STAT_MEMBER(name, value, place, note) uint64_t name;
 struct prof__stats_listed {
     PROF__STATS(PROF__STAT_MEMBER, PROF__STAT_MEMBER, PROF__STAT_MEMBER)
@@ -6148,8 +6149,8 @@ PROF__FN size_t prof__site_share(void) {
     return prof__align(PROF__GROUP_SHARE + (PROF__BARE ? 0 : 72));   /* 72: shares */
 }
 
-/* The window that is open or was last, and with it the trace: there is one. What no part has is set
-   by @SESSION when the window opens, and by @RECORD or @TARGET under the lock while it is open. */
+/* The window that is open or was last, and with it the trace: there is one. What is in no part is
+   set by @SESSION when it opens, and by @RECORD or @TARGET under the lock while it is open. */
 struct prof_trace {
     bool open, stopped;
 #if PROF__BARE                           /* first what the recorder needs: short offsets */
@@ -6171,11 +6172,11 @@ struct prof_trace {
     prof_mode mode;
     prof_clock clock;
     prof_platform platform;
-    bool lean;                           /* nothing is promised for events until details come, */
-    bool refused;                        /* and there is no room for them */
+    bool lean;                           /* nothing is promised for events until details come */
+    bool refused;                        /* details came, and there was no room for events */
     bool read;                           /* the records were: what they lack is counted */
-    char *first_scratch;                 /* where it begins without events; */
-    char *place;                         /* of these, in the caller's memory; NULL: there */
+    char *first_scratch;                 /* where scratch begins while there are no events */
+    char *place;                         /* of events, in the caller's memory; or NULL */
     const char *limit;                   /* NULL: the arena's high */
     bool laid, began;                    /* the arena is laid out; its first window has started */
     uint32_t generation, first_generation;   /* first: of those whose records are in the arena */
@@ -6217,7 +6218,7 @@ struct prof_trace {
     uint32_t sites;                      /* known when prepared: threads may add more meanwhile */
     prof__amount steps, lost, unfinished;   /* found while reading */
     uint32_t zone_count;                 /* of the events, before the others joined them */
-    uint32_t step_count;                 /* from here on nothing of a freestanding trace */
+    uint32_t step_count;                 /* what follows is not for freestanding traces */
     uint32_t made_count;                 /* events made of what is no zone: ranges, memory */
     bool built, raw;                     /* raw: of raw activities */
     prof__side *side;                    /* beside the events; NULL: no device work, no memory */
@@ -6227,18 +6228,18 @@ struct prof_trace {
 };
 static struct prof_trace prof__trace;    /* the session's */
 
-/* A reader has found it. */
+/* Counts a step back of the clock, which a reader of records has found. */
 PROF__FN void prof__clock_back(void) { prof__trace.steps++; }
 
 /* Bytes the analysis of n slots takes: an event each, and what queries need beside it. */
 #define PROF__SLOT_SHARE (sizeof(prof_event) + (sizeof(void *) > 4 ? 16 : 24))
 
-/* Ticks of a clock of so many in a second, to ns. */
+/* Converts ticks to ns. rate: ticks per second. */
 PROF__FN int64_t prof__rate_ns(uint64_t ticks, uint64_t rate);
-/* Of a clock that is not the CPU's. */
+/* Ticks per second of the trace's clock; on hosts only where that is not the CPU's. */
 PROF__FN uint64_t prof__clock_rate(const struct prof_trace *s);
 
-/* Ticks of a clock whose rate is told, to ns since the session's start. */
+/* Converts a tick of a clock whose rate is known to ns since the session's start. */
 PROF__FN int64_t prof__ticks_ns(uint64_t tick) {
     const struct prof_trace *s = &prof__trace;
     tick = tick < s->start_tick ? 0 : tick - s->start_tick;
@@ -6246,8 +6247,8 @@ PROF__FN int64_t prof__ticks_ns(uint64_t tick) {
     return prof__rate_ns(tick, prof__clock_rate(s));
 }
 
-/* Events that no zone was recorded for. Freestanding builds have none, and none of what the next
-   functions tell: where these are constants, the compiler leaves out the code behind them. */
+/* How many events are no recorded zones. Freestanding builds have none, nor what the next functions
+   tell of: these are constants there, so that the compiler leaves out the code behind them. */
 PROF__FN uint32_t prof__others(const struct prof_trace *s) {
     return PROF__BARE ? 0 : s->outside_count + s->step_count + s->made_count;
 }
@@ -6331,9 +6332,9 @@ PROF__FN void prof__tally_identity(prof_average *a, const char *name, uint64_t c
 
 /* ---- @NEST: what lies in what; the one place that knows ----
 
-   Zones come in the order of their ends, and their depths tell what lies in what; or spans come by
-   (thread, start, -end), and their times tell. prof__nest_close makes the same of both: what a zone
-   took without its children, and whether it is a duplicate, the only child of a parent of its name.
+   This room works out what a zone took without its children, and whether it is a duplicate: the
+   only child of a parent of its name. prof__nest_close serves zones, which come in the order of
+   their ends with their depths, and spans, which come by (thread, start, -end): see @SPANS.
    - Closes come in post-order: a zone after all that lie in it.
    - Self times within a zone at depth 0 add up to its own time, duplicates or not.
    - A level's sums are those of the closes at its depth since the last one further out. */
@@ -6355,9 +6356,9 @@ typedef struct prof__beside {
 typedef struct prof__close {
     int64_t start_ns, end_ns, cpu_ns, self_ns;
     const prof__beside *beside;          /* NULL: nothing */
-    uint32_t what, thread, depth;        /* what: whoever feeds knows: a site, a row, an event */
+    uint32_t what, thread, depth;        /* what: a site, row or event, as who closes it chose */
     uint32_t order;                      /* among closes of the same times */
-    uint32_t number, from;               /* as it came, from 0; the first of all that lie in it */
+    uint32_t number, from;               /* of this close, from 0; of the first one within it */
     uint16_t flags;
 } prof__close;
 typedef void prof__taker(void *user, const prof__close *c);
@@ -6378,10 +6379,10 @@ PROF__FN bool prof__rank_after(const prof__rank *a, const prof__rank *b) {
     return a->number > b->number;
 }
 
-/* Of what is told by records, not by events, which on targets is all. */
+/* Are rows made of records, which have ranks, and not of events? On targets they always are. */
 PROF__INLINE bool prof__ranked(const prof__rank *ranks) { return PROF__BARE || ranks; }
 
-/* Does c come before r, which becomes its? first: there was none. */
+/* If c comes before r, sets r to the rank of c and returns true. first: there is no r yet. */
 PROF__EAGER bool prof__rank_take(prof__rank *r, const prof__close *c, bool first) {
     const prof__rank own = { c->start_ns, c->end_ns, c->order, c->thread, c->depth, c->number };
     if (PROF__LIKELY(!PROF__BARE && !first && c->start_ns > r->start_ns)) return false;
@@ -6390,8 +6391,8 @@ PROF__EAGER bool prof__rank_take(prof__rank *r, const prof__close *c, bool first
     return true;
 }
 
-/* Of a depth: the sums of what has closed there since something further out closed. from: the
-   number of the first close. */
+/* One depth: the sums of what has closed there since the last close further out. from: the number
+   of the first such close. */
 typedef struct prof__level {
     int64_t ns;
     PROF__LEVEL_PORT
@@ -6413,7 +6414,7 @@ PROF__EAGER void prof__nest_close(prof__level *l, prof__close *c) {
 
 PROF__FN bool prof__lean(const struct prof_trace *s) { return s->lean; }
 
-/* How many numbers the sites of this trace take: 0, those of marks, those of names. */
+/* How many numbers the sites of this trace take: number 0, those of marks and those of names. */
 PROF__FN uint32_t prof__sites_of(const struct prof_trace *s) {
     return s->built ? 0 : s->sites + 1 + prof__sites.names.count;
 }
@@ -6434,7 +6435,7 @@ static struct prof__loose {
     size_t async_dropped;                /* ends of ranges for which there was no room */
 } prof__loose;
 
-/* Frames begin with the address of the next one outwards, and where they return to. */
+/* 1: a stack frame begins with the address of its caller's frame, then the return address. */
 #if defined(__GNUC__) && !defined(__TINYC__) && \
     (defined(__x86_64__) || defined(__i386__) || defined(__aarch64__)) && \
     (defined(__linux__) || defined(__APPLE__))
@@ -6472,13 +6473,13 @@ static struct prof__recorder {
 
 PROF__FN prof__slot *prof__slot_get(void);
 
-/* A handler's siglongjmp, or pthread_exit out of a clock or a sink, may have left the slow path. */
+/* busy may be set still: siglongjmp or pthread_exit may have left the slow path half way. */
 PROF__FN void prof__thread_exits(void) {
     prof__slot_get()->busy = 0;
     prof_thread_end();
 }
 
-/* Arranges that it runs at this thread's exit. */
+/* Arranges that prof__thread_exits runs at this thread's exit. */
 #if defined(_WIN32)
 PROF__FN void WINAPI prof__at_exit(void *used) {
     if (used) prof__thread_exits();
@@ -6560,7 +6561,7 @@ PROF__FN uint64_t prof__now_ticks(prof_clock clock, const prof_platform *platfor
     return clock == PROF_CLOCK_CPU ? prof__cpu_now() : prof__os_now();
 }
 
-/* The same for the recorder: never goes back within a thread. */
+/* The same by a state's clock. It never goes back within a thread: a step back is counted. */
 PROF__FN uint64_t prof__state_now(prof__state *t) {
     uint64_t now = prof__now_ticks(t->clock, &t->platform);
     if (t->clock == PROF_CLOCK_CPU) return now;
@@ -6574,7 +6575,7 @@ PROF__FN uint64_t prof__state_now(prof__state *t) {
     return t->last = now;
 }
 
-/* While the OS's clock cannot be read a tick counts as a nanosecond; counted as a step. */
+/* Reads both clocks. While the OS's cannot be read a tick is taken as 1 ns, and a step counted. */
 PROF__FN prof__knot prof__knot_now(void) {
     prof__knot best = { prof__cpu_now(), 0 };
     uint64_t width = UINT64_MAX;
@@ -6651,13 +6652,13 @@ PROF__FN bool prof__not_owned(const void *begin, const void *end) {
     return true;
 }
 
-/* Of that much memory below high, what lies in the lower part. */
+/* How much of `size` bytes below high comes out of prof__arena_room, which ends at bound. */
 PROF__FN size_t prof__below_bound(size_t size) {
     const char *high = prof__arena.high, *bound = prof__arena.bound;
     return high > bound && (size_t)(high - bound) >= size ? 0 : size;
 }
 
-/* Memory for records from the top, and that much for their analysis; NULL: full. */
+/* Takes memory for records from the top, and promises `analysis` bytes; NULL: full. */
 PROF__FN char *prof__take_high(size_t size, size_t analysis) {
     while (prof__arena_fits(prof__below_bound(size) + analysis)) {
         char *p = prof__arena.high -= size;
@@ -6668,7 +6669,7 @@ PROF__FN char *prof__take_high(size_t size, size_t analysis) {
     return NULL;
 }
 
-/* New memory for records and for their analysis; NULL: full. */
+/* Makes a chunk, and promises memory for the analysis of its records; NULL: full. */
 PROF__FN prof__chunk *prof__chunk_make(void) {
     size_t size = prof__trace.pool.chunk_size, slots = size / sizeof(prof__record);
     char *p = prof__take_high(size, slots * prof__slot_share());
@@ -6813,8 +6814,8 @@ PROF__FN bool prof__ring_open(prof__state *t) {
 }
 
 /* A chunk that others left, or a new one, with its segment; NULL: the arena is full. It lies below
-   the thread's last one: so prof__cursor_check knows a cursor of before. A ring takes its chunks in
-   turns, and a displaced cursor stays within the ring. Under the lock. */
+   the thread's last one, so that prof__cursor_check knows a cursor from before. A ring takes its
+   chunks in turns, and a displaced cursor stays within the ring. Under the lock. */
 PROF__FN prof__chunk *prof__chunk_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     prof__segment *g = t->ring.list ? NULL : (prof__segment *)prof__take(sizeof *g, 0);
@@ -6876,7 +6877,7 @@ PROF__FN void prof__set_limits(prof__state *t) {
     if (PROF__LOAD(prof__on) != t->generation) PROF__STORE(t->hot.last, 0u);
 }
 
-/* Read after the generation: a signal handler may give the thread its state in between. */
+/* Is called after the generation was read: a handler may give the thread its state in between. */
 PROF__FN prof__state *prof__slot_state(prof__slot *slot) {
     prof__hot *hot;
     PROF__SIGNAL_FENCE();
@@ -8793,7 +8794,6 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
 #define prof__window_number(s) ((s)->first_generation)
 #define prof__raw_now_tick(w) ((w)->now.tick)
 #define prof__raw_now_ns(w) ((w)->now_ns)
-#define PROF__CLOCK_SHIFT 0
 
 /* The thread's name; none while it is being written. */
 PROF__FN void prof__row_name_read(const prof__row *row, char *text) {
@@ -8866,7 +8866,7 @@ PROF__FN uint64_t *prof__state_inner(prof__state *t) {
 
 static prof__frame prof__no_frames[2];
 static prof__hot prof__nowhere = { &prof__no_frames[1], NULL, NULL };
-static prof__hot *volatile prof__contexts[PROF_MAX_CONTEXTS + 1];   /* the last: of those beyond */
+static prof__hot *volatile prof__contexts[PROF_MAX_CONTEXTS + 1];   /* last: of higher numbers */
 
 PROF__INLINE prof__hot *prof__here(void) { return prof__contexts[PROF__CONTEXT_INDEX()]; }
 
@@ -8962,8 +8962,8 @@ PROF__RARE(void) prof__put_clock(prof__state *t) {
     prof__put(t, t->hot.top, (uint32_t)(time >> 32), (uint32_t)time, (uint32_t)PROF__CLOCK << 8);
 }
 
-/* A call that begins no zone takes so many slots. The session's reserve is that of max_depth zones,
-   so that the hot path need not ask how many are open. */
+/* Most slots of a call that begins no zone. The session's reserve is that of max_depth zones, so
+   that the hot path need not ask how many are open. */
 #define PROF__CALL_SLOTS 3
 #define PROF__WORK_SLOTS 12              /* beside those kept for max_depth zones */
 PROF__FN size_t prof__open_zones(const prof__state *t) { return (size_t)(t->hot.top - t->frames); }
@@ -9399,8 +9399,8 @@ PROF__FN void prof__context_name(prof__row *row) {
 
 /* ---- longer zones, other clocks: linked where a program has them ---- */
 
-/* When an open zone began, in 64 bits: within a wrap from its half wrap on; without prof_tick, less
-   than a wrap ago. */
+/* When an open zone began, in 64 bits. With prof_tick its epoch tells the half wrap; without, it is
+   taken to have begun less than a wrap ago. */
 PROF__FN uint64_t prof__start_of(const prof__frame *f) {
     uint64_t now = prof__trace.time, half = now >> 31, start;
     if (!prof__trace.ticked) return now - ((uint32_t)now - f->start);
@@ -9793,7 +9793,7 @@ PROF_API PROF__QUIET void prof_task_gone(uint32_t number) {
     prof__let_in(held);
 }
 
-/* prof_start takes no rate of more bits. */
+/* As prof_start takes no rate of more than 32 bits, part does not overflow. */
 PROF__FN int64_t prof__rate_ns(uint64_t ticks, uint64_t rate) {
     uint64_t part;
     if (rate == 1000000000u) return (int64_t)ticks;
@@ -9890,7 +9890,7 @@ PROF__FN const prof__segment *prof__stretches_from(const prof__segment *g, int64
     return g;
 }
 
-/* Of what lasts from times[0] to times[1]: all but what others are known to have had. A place for
+/* How long a zone from times[0] to times[1] had the CPU: all but what other tasks had. A place for
    each depth is kept where the last one began: zones of one depth come in order, as do events. What
    is no task is always on the CPU. */
 PROF__FN int64_t prof__on_cpu(const int64_t *times, uint32_t thread, uint32_t depth) {
