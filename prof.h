@@ -5613,8 +5613,8 @@ typedef struct prof__plan { size_t state, state_more, chunk, chunk_more; } prof_
     size_t overwritten;                  /* slots */ \
     bool left;                           /* the thread has given its state back */ \
     bool over;                           /* the thread ended: its id may be another's now */ \
-    bool kept;                           /* someone knows the index: it stays this thread's */ \
-    bool listed;                         /* it is in the list of rows */ \
+    bool kept;                           /* the caller knows the index: it stays this thread's */ \
+    bool listed;                         /* the row is in the list of rows */ \
     uint64_t os_id;                      /* where platform.thread_id tells another */ \
     prof__row *again;                    /* while it is free: the next free row */
 #define PROF__RAW_PORT \
@@ -5794,7 +5794,7 @@ typedef struct prof__state {
     prof__state_deep deep;
     /* The memory that it writes: */
     prof__row *row;
-    prof__record *begin, *limit;         /* limit: NULL sends it to the slow path. Under the lock */
+    prof__record *begin, *limit;         /* of its chunk or block of sums. Under the lock */
     prof__record *clock_end;             /* one past its last clock record */
     prof__segment *segment;
     size_t segment_extra, segment_unfinished;   /* these counts, when segment was opened */
@@ -5872,7 +5872,7 @@ PROF__FN PROF__RACES void prof__copy_words(void *to, const void *from, size_t by
     }
 }
 
-/* ns by the OS's clock, of this session: see prof_stats. opened: when the window did. */
+/* ns by the OS's clock, of this session: see prof_stats. opened: when the window was opened. */
 typedef struct prof__own_times {
     uint64_t prepare, start, stop, analysis, opened, window;
 } prof__own_times;
@@ -5983,12 +5983,12 @@ typedef struct prof__streamed {
 /* @OUTSIDE: events that no zone was recorded for, and what they say of the others. */
 typedef struct prof__outside {
     struct prof__submitted *first, *last;
-    uint32_t late_memory;                /* of these: changes of memory */
+    uint32_t late_memory;                /* how many of these are changes of memory */
     bool late;                           /* devices may submit, though the session is over */
     bool unsorted;                       /* they came out of order */
     bool merge;                          /* desc.merge_duplicates */
-    bool any_launch, any_backward;       /* some event has a launch_ns, is backward, */
-    bool any_same, any_sequence;         /* has its parent's name, a sequence number */
+    bool any_launch, any_backward;       /* some event has a launch_ns; is backward; */
+    bool any_same, any_sequence;         /* has its parent's name; has a sequence number */
     prof__kernel *kernels;
     uint32_t kernel_count, kernel_max;
     prof_extra *own_extras;              /* copies that the trace may write */
@@ -6174,7 +6174,7 @@ struct prof_trace {
     prof_platform platform;
     bool lean;                           /* nothing is promised for events until details come */
     bool refused;                        /* details came, and there was no room for events */
-    bool read;                           /* the records were: what they lack is counted */
+    bool read;                           /* the records were read: what they lack is counted */
     char *first_scratch;                 /* where scratch begins while there are no events */
     char *place;                         /* of events, in the caller's memory; or NULL */
     const char *limit;                   /* NULL: the arena's high */
@@ -7029,7 +7029,7 @@ PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
    rows (tallies), one for each site, and begins the block again. Other threads may read rows and
    block meanwhile: prof__rest. The cut is the moment at which a thread's timeline ends.
    - inner[d] is the ticks of zones that ended within the zone open at depth d and are in no
-   timeline.
+     timeline.
    - sums.cut is at most the number of open zones. Zones at lower depths began before the cut; when
      they end they are written to the timeline's last segment.
    - A row's inner is at most its total. Rows never move; an index always has a free place.
