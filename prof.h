@@ -1590,17 +1590,17 @@ PROF_API uint32_t prof_terminal_width(void);
 
 /* Adds events from outside to the open session: device activities, other clocks' or languages'
    spans. Their times are on prof_now()'s clock, thread is an index from prof_submit_thread or
-   prof_threads. They are copied with all that they point to, and nest among the zones by time: see
-   prof_trace_from_events, also for counts beside NULL lists. A device event belongs to the event
-   whose extra.id is its linked_correlation_id (a call of activity_type *_runtime or *_driver passes
-   it on to the zone around it), or to the zone that was innermost in launch_thread at launch_ns.
-   Any thread, not from a signal handler. PROF_ERROR_STATE: no session is open. PROF_ERROR_INVALID:
-   events is NULL, or some end before they start or name no known thread: left out, counted
-   (rejected). PROF_ERROR_MEMORY: some did not fit: dropped, counted. PROF_ERROR_UNSUPPORTED: the
-   session keeps no events (a Chrome stream, sums, records_only): none is taken, all are counted
-   (not_kept). In a raw stream they go to the sink at once, on this thread, without launch_ns
-   (counted: not_kept). PROF_ERROR_SINK: lost, counted (not_kept). PROF_ERROR_STATE: also in the
-   sink. */
+   prof_threads. They are copied with all that they point to, and nest among the zones by time:
+   see prof_trace_from_events. A device event belongs to the event whose extra.id is its
+   linked_correlation_id (a call of activity_type *_runtime or *_driver passes it on to the zone
+   around it), or to the zone that was innermost in launch_thread at launch_ns. Any thread, not
+   from a signal handler. PROF_ERROR_STATE: no session is open. PROF_ERROR_INVALID: events is
+   NULL, or some are as those that prof_trace_from_events leaves out, or name no known thread:
+   left out, counted (rejected). PROF_ERROR_MEMORY: some did not fit: dropped, counted.
+   PROF_ERROR_UNSUPPORTED: the session keeps no events (a Chrome stream, sums, records_only):
+   none is taken, all are counted (not_kept). In a raw stream they go to the sink at once, on
+   this thread, without launch_ns (counted: not_kept). PROF_ERROR_SINK: lost, counted
+   (not_kept). PROF_ERROR_STATE: also in the sink. */
 PROF_API prof_result prof_submit(const prof_event *events, size_t count);
 
 /* The same for changes of memory, of any age and in any order; a free's bytes are those of the
@@ -1761,9 +1761,9 @@ PROF_API size_t prof_trace_memory_size(const prof_trace_desc *desc, const prof_e
    charged to the events of its thread around it, device events go to the event whose id is their
    linked_correlation_id, end_thread makes events async. PyTorch: EventList(), _build_tree()
    PROF_ERROR_INVALID: NULL where something is needed, a thread out of range, more than 2^31 - 2
-   events. PROF_ERROR_MEMORY: memory_size is too small. Events that end before they start are left
-   out and counted. An extra's stack_count, kernel_count or tensor_count beside a NULL list is the
-   caller's error and not looked for; lists of input_count and output_count entries may be NULL. */
+   events. PROF_ERROR_MEMORY: memory_size is too small. Events that end before they start, or whose
+   extra has a stack_count, kernel_count or tensor_count beside a NULL list, are left out and
+   counted (rejected). Lists of input_count and output_count entries may be NULL. */
 PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const prof_event *events,
                                             size_t count, prof_trace **trace);
 
@@ -13760,6 +13760,14 @@ PROF__FN void prof__submitted_add(struct prof_trace *s, struct prof__submitted *
     s->outside_count++;
 }
 
+/* It ends no earlier than it starts, and what it counts is there. */
+PROF__FN bool prof__event_right(const prof_event *e) {
+    const prof_extra *x = e->extra;
+    return e->end_ns >= e->start_ns &&
+           (!x || ((x->stack || !x->stack_count) && (x->kernels || !x->kernel_count) &&
+                   (x->tensors || !x->tensor_count)));
+}
+
 PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events, size_t at) {
     const prof_event *e = (const prof_event *)events + at;
     const char *name = e->name ? e->name : "(null)";
@@ -13767,7 +13775,7 @@ PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events
     uint32_t hash = prof__hash(name, &length), number;
     struct prof__submitted *to;
     prof__pack pack = { NULL, 0 };
-    if (e->thread >= s->thread_count || e->end_ns < e->start_ns) {
+    if (e->thread >= s->thread_count || !prof__event_right(e)) {
         s->outside.rejected++;
         return PROF_ERROR_INVALID;
     }
@@ -14838,7 +14846,7 @@ PROF__FN void prof__built_copy(struct prof_trace *s, const prof_event *from, siz
     if (!given) memset(index, 0, places * sizeof *index);
     for (size_t i = 0; i < count; i++) {
         prof_event *e = s->events + s->event_count;
-        if (from[i].end_ns < from[i].start_ns) {
+        if (!prof__event_right(from + i)) {
             s->outside.rejected++;
             continue;
         }
@@ -22499,11 +22507,13 @@ PROF__FN void prof__raw_event(prof__raw *w, const prof__row *row, const prof_eve
 PROF__FN prof_result prof__stream_event(struct prof_trace *s, const prof_event *e) {
     prof__raw *w = &prof__outgoing.raw;
     prof__row *row;
+    bool right;
     prof__lock();
     for (row = s->rows; row && row->thread != e->thread;) row = row->next;
-    s->outside.rejected += !row || e->end_ns < e->start_ns;
+    right = row && prof__event_right(e);
+    s->outside.rejected += !right;
     prof__unlock();
-    if (!row || e->end_ns < e->start_ns) return PROF_ERROR_INVALID;
+    if (!right) return PROF_ERROR_INVALID;
     prof__raw_tell(w, row);
     prof__raw_event(w, row, e);
     return w->failed ? PROF_ERROR_SINK : PROF_OK;

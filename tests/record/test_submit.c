@@ -182,6 +182,16 @@ static void test_recursion(void) {
     }
 }
 
+/* A count beside a list that is NULL. */
+static prof_extra counts_nothing(int which) {
+    prof_extra x;
+    memset(&x, 0, sizeof x);
+    if (which == 0) x.stack_count = 1;
+    if (which == 1) x.kernel_count = 2;
+    if (which == 2) x.tensor_count = 3;
+    return x;
+}
+
 static void test_submit_refused(void) {
     prof_event e[2];
     EQUAL(prof_submit(NULL, 1), PROF_ERROR_INVALID);
@@ -197,7 +207,13 @@ static void test_submit_refused(void) {
     EQUAL(prof_submit(e, 2), PROF_ERROR_INVALID);
     e[0] = event_at("nowhere", 1, 2, 9);
     EQUAL(prof_submit(e, 1), PROF_ERROR_INVALID);
-    EQUAL(prof_trace_stats(prof_stop()).rejected, 2);
+    for (int i = 0; i < 3; i++) {
+        prof_extra x = counts_nothing(i);
+        e[0] = event_at("counts", 1, 2, 1);
+        e[0].extra = &x;
+        EQUAL(prof_submit(e, 1), PROF_ERROR_INVALID);
+    }
+    EQUAL(prof_trace_stats(prof_stop()).rejected, 5);
 }
 
 /* Sessions that are not analysed say so, and count what they do not take. */
@@ -597,6 +613,14 @@ static void test_built_refused(void) {
     desc.memory_size = need;
     EQUAL(prof_trace_from_events(&desc, &e, 1, &built), PROF_OK);
     desc.memory_size = sizeof built_memory;
+    for (int i = 0; i < 3; i++) {
+        prof_extra x = counts_nothing(i);
+        e.extra = &x;
+        EQUAL(prof_trace_from_events(&desc, &e, 1, &built), PROF_OK);
+        EQUAL(prof_trace_stats(built).rejected, 1);
+        test_all_writers(built);
+    }
+    e.extra = NULL;
     desc.threads = &thread;
     desc.thread_count = 1;
     EQUAL(prof_trace_from_events(&desc, &e, 1, &built), PROF_ERROR_INVALID);
