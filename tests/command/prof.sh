@@ -38,7 +38,7 @@ says() {   # NAME TEXT STATUS COMMAND...
 real_traces() {   # those of the PyTorch profiler, where they are; large ones in make test-all alone
     for file in ../shared/traces/*.json ../shared/traces/*.json.gz; do
         [ -r "$file" ] || continue
-        [ -n "${ALL:-}" ] || [ "$(wc -c <"$file")" -lt 300000 ] && echo "$file"
+        [ -n "${ALL:-}" ] || [ "$(wc -c <"$file")" -lt 100000 ] && echo "$file"
     done
 }
 

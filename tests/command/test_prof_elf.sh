@@ -30,7 +30,7 @@ try elf_plain_decodes "$prof" decode -o "$out/plain.json" "$out/plain.raw"
 try elf_plain_stacks grep -q 'run;control;filter;tap' "$out/plain.stacks"
 for compiler in gcc clang; do
     command -v $compiler >/dev/null || { echo "skip elf_$compiler: it is not installed"; continue; }
-    try "elf_$compiler" build $compiler $compiler -std=gnu99 -O2 -Wpedantic -Wconversion -DPROF_NAMES_IN_ELF
+    try "elf_$compiler" build $compiler $compiler -std=gnu99 "-O${ALL:+2}" -Wpedantic -Wconversion -DPROF_NAMES_IN_ELF
     try "elf_${compiler}_no_names" no_names $compiler
     try "elf_${compiler}_silent" silent $compiler
     try "elf_${compiler}_stacks" stacks $compiler

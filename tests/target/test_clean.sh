@@ -331,10 +331,12 @@ links() {   # PARTS ASKS START: the program has these of the parts that are aske
 }
 links '' '(void)0' prof_start
 links ' prof__analyse_outside' d.schedule.active=1 prof_start
-links ' prof__merged_open' d.mode=PROF_MODE_AGGREGATE prof_start
-links ' prof__stream_open' d.mode=PROF_MODE_STREAM prof_start
-links ' prof__analyse_outside prof_flops' d.with_flops=true prof_start
-links ' prof__analyse_outside prof__hooks_start' d.native_stack=PROF_NATIVE_UNWIND prof_start
+if [ -n "${ALL:-}" ]; then
+    links ' prof__merged_open' d.mode=PROF_MODE_AGGREGATE prof_start
+    links ' prof__stream_open' d.mode=PROF_MODE_STREAM prof_start
+    links ' prof__analyse_outside prof_flops' d.with_flops=true prof_start
+    links ' prof__analyse_outside prof__hooks_start' d.native_stack=PROF_NATIVE_UNWIND prof_start
+fi
 links ' prof__analyse_outside prof__hooks_start prof__merged_open prof__stream_open prof_flops' \
     d.mode=PROF_MODE_STREAM '(prof_start)'
 
