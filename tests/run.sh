@@ -177,9 +177,10 @@ JOB_COUNT=$(echo "$list" | wc -l)
 export ALL TERMINAL JOB_COUNT
 # The command takes a core half a minute to build. Its tests wait for it (command/prof.sh), so both
 # cores build it while there is nothing else to run.
-case ${PROF:+given}$list in
-given*) ;;
-*test_prof_*) flock build/prof.lock make -s -j"$(nproc 2>/dev/null || echo 2)" build/prof >/dev/null 2>&1 9>&- & ;;
+case $list in
+*test_prof_*)
+    [ -n "${PROF:-}" ] ||
+        flock build/prof.lock make -s -j"$(nproc 2>/dev/null || echo 2)" build/prof >/dev/null 2>&1 9>&- & ;;
 esac
 echo "$list" | xargs -P "${JOBS:-$(($(nproc 2>/dev/null || echo 2) + 1))}" -n 1 sh "$0" --job 9>&-
 wait

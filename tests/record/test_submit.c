@@ -192,6 +192,29 @@ static prof_extra counts_nothing(int which) {
     return x;
 }
 
+/* A stream refuses, and counts, the same. */
+static void test_submit_refused_streamed(void) {
+    prof_desc desc = test_desc();
+    test_text text;
+    prof_event e;
+    memset(&text, 0, sizeof text);
+    desc.mode = PROF_MODE_STREAM;
+    desc.stream_format = PROF_STREAM_RAW;
+    desc.stream = test_text_sink(&text);
+    EQUAL(prof_start(&desc), PROF_OK);
+    EQUAL(prof_submit_thread(4711, "gpu"), 0);
+    for (int i = 0; i < 3; i++) {
+        prof_extra x = counts_nothing(i);
+        e = event_at("counts", 1, 2, 0);
+        e.extra = &x;
+        EQUAL(prof_submit(&e, 1), PROF_ERROR_INVALID);
+    }
+    e.extra = NULL;
+    EQUAL(prof_submit(&e, 1), PROF_OK);
+    EQUAL(prof_trace_stats(prof_stop()).rejected, 3);
+    test_text_clear(&text);
+}
+
 static void test_submit_refused(void) {
     prof_event e[2];
     EQUAL(prof_submit(NULL, 1), PROF_ERROR_INVALID);
@@ -778,6 +801,7 @@ int main(void) {
     RUN(test_among_zones);
     RUN(test_recursion);
     RUN(test_submit_refused);
+    RUN(test_submit_refused_streamed);
     RUN(test_submit_not_analysed);
     RUN(test_submit_memory);
     RUN(test_submit_memory_of_cpu);

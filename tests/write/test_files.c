@@ -186,11 +186,20 @@ static void test_save_read_only_folder(void) {
     EQUAL(empty_folder(), 0);
 }
 
+/* The file that was there before is as it was, and alone. */
+static void older_file_stays(void) {
+    test_text file;
+    memset(&file, 0, sizeof file);
+    PASS_ON(test_read_file(TRACE, &file));
+    SAME_TEXT(file.data, "an older file");
+    test_text_clear(&file);
+    EQUAL(empty_folder(), 1);
+}
+
 /* The disk is full half-way: the old file stays, nothing else does. */
 static void test_save_disk_full(void) {
     struct rlimit old, small;
     prof_result result;
-    test_text file;
     int error;
     PASS_ON(prepare());
     PASS_ON(write_text(TRACE, "an older file"));
@@ -205,11 +214,7 @@ static void test_save_disk_full(void) {
     setrlimit(RLIMIT_FSIZE, &old);
     EQUAL(result, PROF_ERROR_FILE);
     EQUAL(error, EFBIG);
-    memset(&file, 0, sizeof file);
-    PASS_ON(test_read_file(TRACE, &file));
-    SAME_TEXT(file.data, "an older file");
-    test_text_clear(&file);
-    EQUAL(empty_folder(), 1);
+    PASS_ON(older_file_stays());
     EQUAL(prof_save_chrome(trace, TRACE), PROF_OK);
     PASS_ON(same_as_sink(TRACE));
     EQUAL(empty_folder(), 1);
@@ -414,7 +419,6 @@ static void test_behind_disk_full(void) {
     struct rlimit old, small;
     prof_file file;
     prof_result result;
-    test_text text;
     PASS_ON(prepare());
     PASS_ON(write_text(TRACE, "an older file"));
     getrlimit(RLIMIT_FSIZE, &old);
@@ -430,11 +434,7 @@ static void test_behind_disk_full(void) {
     EQUAL(errno, EFBIG);
     setrlimit(RLIMIT_FSIZE, &old);
     EQUAL(result, PROF_ERROR_SINK);
-    memset(&text, 0, sizeof text);
-    PASS_ON(test_read_file(TRACE, &text));
-    SAME_TEXT(text.data, "an older file");
-    test_text_clear(&text);
-    EQUAL(empty_folder(), 1);
+    PASS_ON(older_file_stays());
 }
 
 static void test_behind_bad_arguments(void) {
