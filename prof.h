@@ -5545,7 +5545,6 @@ typedef struct prof__tally prof__tally;
     uint64_t base;                       /* the clock at flushed */
 #define PROF__TALLY_PORT
 #define PROF__LEVEL_PORT                 /* is_recursive is not told */
-#define prof__nest_from(l, c) ((void)(c))
 #define PROF__ROW_PORT \
     uint16_t context;                    /* whose it is, or: */
 #define PROF__OVER UINT16_MAX            /* nobody's: the task has ended */
@@ -5629,10 +5628,6 @@ enum { PROF__NO = 25 };
 #define PROF__STAT_HOST(each) each
 #define PROF__HOST_TEXT(text) text
 #define PROF__COLUMN_SITE(HOST) HOST(SITE, SITE, site, "Source", "source")
-
-struct prof__level;
-struct prof__close;
-PROF__EAGER void prof__nest_from(struct prof__level *l, struct prof__close *c);
 
 typedef struct prof__counts {
     PROF__COUNTS_BOTH
@@ -6359,6 +6354,7 @@ typedef struct prof__close {
     uint32_t what, thread, depth;        /* what: a site, row or event, as who closes it chose */
     uint32_t order;                      /* among closes of the same times */
     uint32_t number, from;               /* of this close, from 0; of the first one within it */
+    uint32_t up;                         /* from records: of the first one in the zone around it */
     uint16_t flags;
 } prof__close;
 typedef void prof__taker(void *user, const prof__close *c);
@@ -6400,7 +6396,6 @@ typedef struct prof__level {
 
 /* A zone closes. l: the level of its depth; the level behind it has the sums of its children. */
 PROF__EAGER void prof__nest_close(prof__level *l, prof__close *c) {
-    prof__nest_from(l, c);
     c->self_ns = PROF__MINUS(c->cpu_ns, l[1].ns);
     l[1].ns = 0;
     l->ns = PROF__PLUS(l->ns, c->cpu_ns);
@@ -12225,6 +12220,7 @@ PROF__FN void prof__nest_end(prof__nest *n, prof__close *c, prof__beside *b) {
         prof__nest_merge(n, c, b, kids);
     prof__nest_tell(n, kids);
     only_ns = level[1].ns;
+    prof__nest_from(level, c);
     prof__nest_close(level, c);
     b->within = kids->all;
     if (!(c->flags & PROF_EVENT_LEGACY)) {
@@ -12286,6 +12282,7 @@ PROF__FN void prof__nest_end_span(prof__nest *n, const prof_span *s, uint32_t de
         return;
     }
     c.number = n->number++;
+    prof__nest_from(n->levels + depth, &c);
     prof__nest_close(n->levels + depth, &c);
     n->take(n->user, &c);
 }
@@ -12980,20 +12977,22 @@ typedef struct prof__reader {
     const prof__feed *feed;
     bool counting;                       /* all but zones are only counted */
     prof__moment *moments;
-    uint32_t thread, zones, unfinished, moment_count;
+    uint32_t thread, unfinished, moment_count;
+    uint32_t number;                     /* of closes so far, over all threads */
     uint32_t pending;                    /* zones at depths below this are still to come */
+    uint32_t first[PROF__LEVELS + 1];    /* [depth + 1]: of such a zone: the number of the first one
+                                            in it; [0]: of the thread's first */
     uint64_t first_start[PROF__LEVELS];  /* of such a zone: when the first zone in it began */
     uint64_t after[PROF__LEVELS];        /* and when the zone before it ended: it begins later */
     prof__cursor k;
     uint64_t latest;                     /* ends are at most this */
     uint64_t lost;
     uint64_t oldest;                     /* end of the first record that a ring holds */
-    uint32_t number;                     /* of closes, over all threads */
     prof__scale scale;
     prof__level levels[PROF__LEVELS + 1];
 } prof__reader;
 
-PROF__EAGER prof__close prof__read_close(prof__reader *r, const prof__zone *z) {
+PROF__EAGER prof__close prof__read_close(prof__reader *r, const prof__zone *z, uint32_t from) {
     prof__close c;
     c.start_ns = prof__to_ns(&r->scale, z->start);
     c.end_ns = prof__to_ns(&r->scale, z->end);
@@ -13003,7 +13002,9 @@ PROF__EAGER prof__close prof__read_close(prof__reader *r, const prof__zone *z) {
     c.thread = r->thread;
     c.depth = z->depth;
     c.order = 0;
-    c.number = r->number++;
+    c.number = r->number;
+    c.from = from;
+    c.up = r->first[z->depth];
     c.flags = z->unfinished ? PROF_EVENT_UNFINISHED : 0;
     if (z->partial) c.flags |= PROF_EVENT_PARTIAL;
     prof__nest_close(r->levels + z->depth, &c);
@@ -13013,18 +13014,20 @@ PROF__EAGER prof__close prof__read_close(prof__reader *r, const prof__zone *z) {
 
 /* Hands on a whole zone; those within it have come before. */
 PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z, prof__taker *take) {
+    uint32_t from = r->number;
     PROF__ASSERT(z->depth + 1 >= r->pending && z->start <= z->end);
-    r->zones++;
     if (!PROF__BARE) r->unfinished += z->unfinished && z->site;   /* 0: lost */
     if (!PROF__BARE && r->oldest == UINT64_MAX) r->oldest = z->end;
     z->partial = !PROF__BARE && z->start < r->oldest;
     if (r->pending <= z->depth) {
         z->start = PROF__MAX(z->start, r->k.last);
-        for (uint32_t d = r->pending; d <= z->depth; d++) {
+        for (uint32_t d = r->pending; d < z->depth; d++) {
             r->first_start[d] = z->start;
             r->after[d] = r->k.last;
+            r->first[d + 1] = from;
         }
     } else {
+        from = r->first[z->depth + 1];
         z->start = PROF__MAX(z->start, r->after[z->depth]);
         if (z->depth && r->first_start[z->depth - 1] > z->start)
             r->first_start[z->depth - 1] = z->start;
@@ -13032,9 +13035,10 @@ PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z, prof__taker *t
     r->k.last = z->end;
     r->pending = z->depth;
     if (take) {
-        prof__close c = prof__read_close(r, z);
+        prof__close c = prof__read_close(r, z, from);
         take(r->feed->user, &c);
     }
+    r->number++;
     if (PROF__UNLIKELY(prof__wide(&prof__trace)))
         prof__wide_details(z->depth, take && r->feed->event ? *r->feed->event : NULL);
 }
@@ -13179,84 +13183,44 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
      order of the closes decide that, not times: clocks may stand still.
    - parent < child < count; first child and next sibling agree with parent. */
 
-/* A zone's place in pre-order is known when it closes: its place in post-order, less the number of
-   its descendants, plus its depth. For the zone still open at a depth: the place in post-order of
-   its first descendant, its first child, its last child. */
-typedef struct prof__branch { uint32_t first, child, last; } prof__branch;
-
 typedef struct prof__tree {
     struct prof_trace *s;
-    prof_event *events;                  /* of this thread, from 0 */
-    prof_event *made;                    /* the last; NULL: there was no room */
-    uint32_t count, offset, thread;      /* zones so far; index of events[0] in the trace */
-    size_t room;                         /* events from events[0] on; none once they ran out */
-    uint32_t pending;                    /* zones open at depths below this have descendants */
-    bool touching;                       /* events may be out of order: see prof__tree_touches */
+    prof_event *made;                    /* the last of this thread; NULL: there was no room */
+    size_t room;                         /* events in all; none once they ran out */
+    bool touching;                       /* events may be out of order */
     bool instants;                       /* a zone took no time; hosted */
-    int64_t root_end_ns;
-    prof__branch levels[PROF__LEVELS + 1];
 } prof__tree;
 
-/* The zones still open at depths from pending to depth get their first descendant now. */
-PROF__FN void prof__tree_begin(prof__tree *t, uint32_t depth) {
-    for (uint32_t d = t->pending; d <= depth; d++) {
-        prof__branch *l = t->levels + d;
-        l->first = t->count;
-        l->child = l->last = PROF_NONE;
-    }
-}
-
-/* May a zone belong before its previous sibling, which ended at ended_ns? If it begins at that very
-   time, only before siblings that took no time. */
-PROF__INLINE bool prof__tree_touches(const prof__tree *t, int64_t start_ns, int64_t ended_ns) {
-    return start_ns < ended_ns || (start_ns == ended_ns && (PROF__BARE || t->instants));
-}
-
+/* A zone's place in pre-order is known when it closes: its place in post-order, less the number of
+   its descendants, plus its depth; from is its place without them. Whether one follows it in the
+   zone around it, and where, is known at the next close: unless that is the zone around it. */
 PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
     prof__tree *t = (prof__tree *)tree;
-    prof__branch *own, *up;
-    prof_event *e;
-    uint32_t depth = c->depth, at;
-    if (depth >= t->pending) prof__tree_begin(t, depth);
-    own = t->levels + depth;
-    at = own->first + depth;             /* = post-order place - zones below + depth */
-    t->count++;
+    prof_event *e, *last = t->made;
+    uint32_t at = c->from + c->depth;
     t->made = NULL;
     if (PROF__UNLIKELY(at >= t->room)) {
         t->room = 0;
         return;
     }
-    t->made = e = t->events + at;
+    t->made = e = t->s->events + at;
     e->name = prof__site(c->what)->name;
+    e->extra = NULL;
     e->start_ns = c->start_ns;
     e->end_ns = c->end_ns;
     e->self_cpu_time_total_ns = c->self_ns;
-    e->first_child = own->child;
+    e->parent = c->depth ? c->up + c->depth - 1 : PROF_NONE;
+    e->first_child = c->from == c->number ? PROF_NONE : at + 1;
     e->next_sibling = PROF_NONE;
     e->thread = c->thread;
     e->site = c->what;
-    e->depth = (uint8_t)depth;
+    e->depth = (uint8_t)c->depth;
     e->device_type = PROF_DEVICE_CPU;
     e->flags = c->flags;
-    e->extra = NULL;
-    if (!PROF__BARE) t->instants |= e->start_ns == e->end_ns;
-    t->pending = depth;
-    if (!depth) {
-        e->parent = PROF_NONE;
-        if (prof__tree_touches(t, e->start_ns, t->root_end_ns)) t->touching = true;
-        t->root_end_ns = e->end_ns;
-        return;
-    }
-    up = own - 1;
-    e->parent = up->first + depth - 1 + t->offset;
-    if (up->last == PROF_NONE) {
-        up->child = at + t->offset;
-    } else {
-        prof_event *before = t->events + up->last;
-        before->next_sibling = at + t->offset;
-        if (prof__tree_touches(t, e->start_ns, before->end_ns)) t->touching = true;
-    }
-    up->last = at;
+    if (!PROF__BARE) t->instants |= c->start_ns == c->end_ns;
+    if (last && last->depth && c->depth >= last->depth)
+        last->next_sibling = c->number + last->depth;
+    if (c->from != c->up && e->start_ns <= e[-1].start_ns) t->touching = true;
 }
 
 /* The order of a trace's events: (start, -end, thread, depth), those from outside before zones.
@@ -13350,12 +13314,8 @@ PROF__FN void prof__tree_row(void *tree, const prof__row *row) {
     prof__tree *t = (prof__tree *)tree;
     const char *end = prof__scratch_end(t->s);
     (void)row;
-    t->offset += t->count;
-    t->events = t->s->events + t->offset;
-    t->room = (size_t)(end - (char *)(void *)t->s->events) / sizeof *t->events;
-    t->room -= PROF__MIN(t->room, t->offset);
-    t->count = t->pending = 0;
-    t->root_end_ns = -1;
+    t->made = NULL;
+    t->room = (size_t)(end - (char *)(void *)t->s->events) / sizeof *t->made;
 }
 
 PROF__FN void prof__tree_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
@@ -13389,12 +13349,12 @@ PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, bool
         r.feed = feed;
         r.counting = !build && (PROF__BARE || !feed->moment);
         r.moments = build ? s->moments + moments : NULL;
-        r.number = zones;
+        r.number = r.first[0] = zones;
         r.thread = row->thread;
         if (feed->row) feed->row(feed->user, row);
         else if (feed->take && prof__row_is_cpu(row)) continue;
         prof__read_row(&r, row);
-        zones += r.zones;
+        zones = r.number;
         moments += r.moment_count;
         s->lost += (prof__amount)r.lost;
         s->unfinished += r.unfinished;

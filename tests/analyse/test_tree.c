@@ -112,7 +112,7 @@ static void model_compare_event(const prof_event *events, int i) {
     EQUAL(event->flags, 0);
     EQUAL(event->parent, z->parent < 0 ? PROF_NONE : (uint32_t)m.place[z->parent]);
     EQUAL(event->first_child, model_child(number, -1));
-    if (z->parent >= 0) EQUAL(event->next_sibling, model_child(z->parent, number));
+    EQUAL(event->next_sibling, z->parent >= 0 ? model_child(z->parent, number) : PROF_NONE);
     EQUAL(event->self_cpu_time_total_ns, model_self(number));
 }
 
