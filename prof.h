@@ -1568,9 +1568,9 @@ PROF_API prof_result prof_file_close(prof_file *file);
 
 /* Between open and close: from now on a thread of the file's own zips and writes, while writers
    make what comes next: two cores are at work. close waits. The file is the same to the byte.
-   memory: the caller's, size bytes until close, at least 16 KB. Give 2 MB: the threads wake each
-   other for each half, and below 1 MB that may cost more than it brings. What is written stands in
-   it until a half is full: a program that ends without close leaves it out.
+   memory: the caller's, size bytes until close, at least 16 KB; 128 KB bring most of the gain, 1 MB
+   all of it. What is written stands in it until a piece of it, a third or less, is full: a program
+   that ends without close leaves it out.
    Where no thread can be had (Windows; the system has no more) the caller writes all, in
    larger pieces. A write that fails ends a later one, or close, which says why. Any thread, one at
    a time for a file; afterwards the sink is not for signal handlers, nor for a child of fork.
@@ -19969,20 +19969,26 @@ PROF__FN bool prof__file_write(void *file, const void *data, size_t size) {
 }
 
 /* ---- a file that a thread of its own writes ----
-   The caller fills one half of the memory, while the thread writes the other. */
+   The memory is pieces in turn: the caller fills one, while the thread writes those before it. The
+   side that has to wait looks a while whether it may go on, then sleeps, and is woken when half of
+   the pieces are its own: to wake a thread takes as long as to write 64 KB. */
+
+/* How often it looks; bytes of the largest piece: the memory stays in the CPU's cache. */
+enum { PROF__LOOKS = 100, PROF__PIECE = 1 << 17 };
 
 typedef struct prof__behind {
-    char *half[2];
-    size_t size;                         /* of a half */
-    size_t filled;                       /* bytes in half[filling]: the caller's alone */
-    uint32_t filling;
+    char *pieces;
+    size_t size;                         /* of a piece: a power of two, as the kernel's pages */
+    uint32_t count;                      /* of pieces: 3 or more */
+    uint32_t at;                         /* the piece that is filled: the caller's alone, */
+    size_t filled;                       /* and so are the bytes in it, until the end */
     bool (*hand)(prof_file *f);          /* hands on what is filled */
     bool (*finish)(prof_file *f);        /* no more comes: waits until all is written */
 #if !defined(_WIN32)
     pthread_t thread;
-    pthread_mutex_t mutex;               /* of the rest */
-    pthread_cond_t turn;                 /* ready or end has changed; one side waits at a time */
-    size_t ready;                        /* bytes to write in the other half; 0: none */
+    pthread_mutex_t mutex;               /* under it given, taken and end change */
+    pthread_cond_t turn;                 /* one side sleeps at a time */
+    uint32_t given, taken;               /* pieces that the caller filled, that were written */
     bool end;
     int error;                           /* of the first write that failed; 0: none has */
 #endif
@@ -19993,7 +19999,7 @@ PROF__FN bool prof__behind_put(prof_file *f) {
     prof__behind *b = f->behind;
     size_t n = b->filled;
     b->filled = 0;
-    return prof__file_write(f, b->half[0], n);
+    return prof__file_write(f, b->pieces, n);
 }
 
 PROF__FN bool prof__behind_write(void *file, const void *data, size_t size) {
@@ -20004,7 +20010,7 @@ PROF__FN bool prof__behind_write(void *file, const void *data, size_t size) {
     for (; size; p += n, size -= n) {
         if (b->filled == b->size && !b->hand(f)) return false;
         n = PROF__MIN(size, b->size - b->filled);
-        memcpy(b->half[b->filling] + b->filled, p, n);
+        memcpy(b->pieces + b->at * b->size + b->filled, p, n);
         b->filled += n;
     }
     return true;
@@ -20021,26 +20027,47 @@ PROF__FN bool prof__behind_check(prof_file *f, int error) {
     return prof__file_check(f, !error);
 }
 
-/* Waits for the half before, then gives this one to the thread. */
+/* Can the thread write, or the caller fill the next piece? */
+PROF__FN bool prof__behind_can(prof__behind *b, bool thread) {
+    uint32_t full = PROF__ACQUIRE(b->given) - PROF__ACQUIRE(b->taken);
+    return thread ? full || PROF__ACQUIRE(b->end) : full < b->count;
+}
+
+PROF__FN void prof__behind_wait(prof__behind *b, bool thread) {
+    for (int i = 0; i < PROF__LOOKS; i++) {
+        if (prof__behind_can(b, thread)) return;
+        prof__yield();
+    }
+    (void)pthread_mutex_lock(&b->mutex);
+    while (!prof__behind_can(b, thread)) (void)pthread_cond_wait(&b->turn, &b->mutex);
+    (void)pthread_mutex_unlock(&b->mutex);
+}
+
+/* Adds one to given or taken. */
+PROF__FN void prof__behind_add(prof__behind *b, uint32_t *count) {
+    (void)pthread_mutex_lock(&b->mutex);
+    PROF__RELEASE(*count, *count + 1);
+    if (b->given - b->taken == b->count / 2) (void)pthread_cond_signal(&b->turn);
+    (void)pthread_mutex_unlock(&b->mutex);
+}
+
+PROF__FN uint32_t prof__behind_after(const prof__behind *b, uint32_t at) {
+    return at + 1 == b->count ? 0 : at + 1;
+}
+
 PROF__FN bool prof__behind_hand(prof_file *f) {
     prof__behind *b = f->behind;
-    int error;
-    (void)pthread_mutex_lock(&b->mutex);
-    while (b->ready) (void)pthread_cond_wait(&b->turn, &b->mutex);
-    b->ready = b->filled;
-    error = b->error;
-    (void)pthread_cond_signal(&b->turn);
-    (void)pthread_mutex_unlock(&b->mutex);
+    prof__behind_add(b, &b->given);
+    prof__behind_wait(b, false);
+    b->at = prof__behind_after(b, b->at);
     b->filled = 0;
-    b->filling ^= 1;
-    return prof__behind_check(f, error);
+    return prof__behind_check(f, PROF__ACQUIRE(b->error));
 }
 
 PROF__FN bool prof__behind_finish(prof_file *f) {
     prof__behind *b = f->behind;
-    (void)prof__behind_hand(f);
     (void)pthread_mutex_lock(&b->mutex);
-    b->end = true;
+    PROF__RELEASE(b->end, true);
     (void)pthread_cond_signal(&b->turn);
     (void)pthread_mutex_unlock(&b->mutex);
     (void)pthread_join(b->thread, NULL);
@@ -20053,22 +20080,15 @@ PROF__FN bool prof__behind_finish(prof_file *f) {
 PROF__FN void *prof__behind_work(void *file) {
     prof_file *f = (prof_file *)file;
     prof__behind *b = f->behind;
-    (void)pthread_mutex_lock(&b->mutex);
-    for (uint32_t at = 0;; at ^= 1) {
-        size_t n;
-        bool ok;
-        while (!b->ready && !b->end) (void)pthread_cond_wait(&b->turn, &b->mutex);
-        n = b->ready;
-        if (!n) break;
-        ok = b->error != 0;
-        (void)pthread_mutex_unlock(&b->mutex);
-        ok = ok || prof__file_put_all(f, b->half[at], n);
-        (void)pthread_mutex_lock(&b->mutex);
-        if (!ok) b->error = errno ? errno : EIO;
-        b->ready = 0;
-        (void)pthread_cond_signal(&b->turn);
+    bool last = false;
+    for (uint32_t at = 0; !last; at = prof__behind_after(b, at)) {
+        prof__behind_wait(b, true);
+        last = PROF__ACQUIRE(b->given) == b->taken;
+        if (!b->error && !prof__file_put_all(f, b->pieces + at * b->size,
+                                             last ? b->filled : b->size))
+            PROF__RELEASE(b->error, errno ? errno : EIO);
+        prof__behind_add(b, &b->taken);
     }
-    (void)pthread_mutex_unlock(&b->mutex);
     return NULL;
 }
 
@@ -20093,14 +20113,15 @@ PROF_API PROF__QUIET prof_result prof_file_write_behind(prof_file *f, void *memo
     if (!f || !memory || size < 16384) return PROF_ERROR_INVALID;
     if (!f->sink.write || f->behind) return PROF_ERROR_STATE;
     memset(b, 0, sizeof *b);
-    b->half[0] = p + sizeof *b;
-    b->size = (size - 16 - sizeof *b) / 2;
-    b->half[1] = b->half[0] + b->size;
+    b->pieces = p + sizeof *b;
+    size -= 16 + sizeof *b;
+    for (b->size = 4096; size / b->size > 5 && b->size < PROF__PIECE; b->size *= 2) {}
+    b->count = (uint32_t)(size / b->size);
     f->behind = b;
     f->sink.write = prof__behind_write;
     if (prof__behind_start(f)) return PROF_OK;
     b->hand = b->finish = prof__behind_put;
-    b->size *= 2;
+    b->size *= b->count;
     return PROF_OK;
 }
 

@@ -3,6 +3,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -316,7 +318,7 @@ static void same_behind(const char *path, size_t size) {
 }
 
 static void test_behind_same(void) {
-    static const size_t sizes[] = { 16384, 16397, 20011, 599000 };
+    static const size_t sizes[] = { 16384, 16397, 20011, 131072, 599000 };
     prof_desc desc = test_desc();
     size_t i;
     PASS_ON(prepare());
@@ -354,6 +356,54 @@ static void test_behind_thread(void) {
     EQUAL(prof_write_chrome(trace, NULL, file.sink), PROF_OK);
     EQUAL(prof_file_close(&file), PROF_OK);
     PASS_ON(same_as_sink(TRACE));
+    EQUAL(empty_folder(), 1);
+}
+
+static void nap(void) {
+    struct timespec some = { 0, 20000000 };
+    nanosleep(&some, NULL);
+}
+
+/* Reads a pipe to its end, late and in two naps. */
+static void *read_late(void *into) {
+    test_text *text = (test_text *)into;
+    prof_sink sink = test_text_sink(text);
+    char part[4096];
+    ssize_t n;
+    int pipe = open(TRACE, O_RDONLY);
+    nap();
+    while ((n = read(pipe, part, sizeof part)) > 0) {
+        if (text->size < 100000 && text->size + (size_t)n >= 100000) nap();
+        sink.write(sink.user, part, (size_t)n);
+    }
+    close(pipe);
+    return NULL;
+}
+
+/* The caller has to sleep until the thread has written, and the thread until there is more. */
+static void test_behind_sleeps(void) {
+    test_text sunk, piped;
+    pthread_t reader;
+    prof_file file;
+    int i;
+    memset(&sunk, 0, sizeof sunk);
+    memset(&piped, 0, sizeof piped);
+    PASS_ON(prepare());
+    if (mkfifo(TRACE, 0666) != 0) SKIP("no pipes here");
+    EQUAL(pthread_create(&reader, NULL, read_late, &piped), 0);
+    EQUAL(prof_file_open(&file, TRACE), PROF_OK);
+    EQUAL(prof_file_write_behind(&file, behind_memory, 16384), PROF_OK);
+    for (i = 0; i < 2; i++) {
+        EQUAL(prof_write_chrome(trace, NULL, file.sink), PROF_OK);
+        EQUAL(test_write(trace, TEST_CHROME, &sunk), PROF_OK);
+        nap();
+    }
+    EQUAL(prof_file_close(&file), PROF_OK);
+    pthread_join(reader, NULL);
+    EQUAL(piped.size, sunk.size);
+    EQUAL(memcmp(piped.data, sunk.data, sunk.size), 0);
+    test_text_clear(&piped);
+    test_text_clear(&sunk);
     EQUAL(empty_folder(), 1);
 }
 
@@ -471,6 +521,7 @@ int main(void) {
     RUN(test_save_gz_unsupported);
     RUN(test_behind_same);
     RUN(test_behind_thread);
+    RUN(test_behind_sleeps);
     RUN(test_behind_device_full);
     RUN(test_behind_disk_full);
     RUN(test_behind_bad_arguments);

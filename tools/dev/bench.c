@@ -901,7 +901,7 @@ static double wall_ns(void)
 /* ns on the wall from open to close of a Chrome trace in a file of TMPDIR. */
 static double time_chrome_file(bool behind)
 {
-    static unsigned char memory[2 << 20];
+    static unsigned char memory[1 << 20];
     const char *folder = getenv("TMPDIR");
     char path[1000];
     prof_file file;
