@@ -2170,7 +2170,7 @@ PROF__INLINE prof_result prof__write_chrome_inline(const prof_trace *trace,
         return PROF_ERROR_UNSUPPORTED;
     return prof__core_chrome(out);
 }
-#    define prof_write_chrome(trace, desc, out) prof__write_chrome_inline(trace, desc, out)
+#    define prof_write_chrome(...) prof__write_chrome_inline(__VA_ARGS__)
 #  else
 /* Parts: what a mode adds to the recorder. Hooks: what a platform of the caller's adds. They are
    chosen inline: where the compiler sees the description, the linker leaves the others out. */
@@ -2240,7 +2240,7 @@ PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
                   : prof__start(shape, parts, hooks, rate);
 }
 #  endif
-#define prof_start(desc) prof__start_inline(desc)
+#define prof_start(...) prof__start_inline(__VA_ARGS__)   /* a compound literal has commas */
 #else
 typedef struct prof__frame { uint32_t start, site, depth, epoch; } prof__frame;   /* an open zone */
 
@@ -2444,11 +2444,10 @@ PROF__CHECKED(prof_result, trace_from_events, (const prof_trace_desc *desc,
               const prof_event *events, size_t count, prof_trace **trace),
               (desc, events, count, trace))
 PROF__CHECKED(prof_result, raw_open, (const prof_raw_desc *desc, prof_raw **raw), (desc, raw))
-#  define prof_start_env(desc) prof__checked_start_env(desc)
+#  define prof_start_env(...) prof__checked_start_env(__VA_ARGS__)
 #  define prof_get_stats() prof__checked_get_stats()
-#  define prof_trace_from_events(desc, events, count, trace) \
-    prof__checked_trace_from_events(desc, events, count, trace)
-#  define prof_raw_open(desc, raw) prof__checked_raw_open(desc, raw)
+#  define prof_trace_from_events(...) prof__checked_trace_from_events(__VA_ARGS__)
+#  define prof_raw_open(...) prof__checked_raw_open(__VA_ARGS__)
 #else
 PROF__INLINE void prof__same_version(void) {}
 #endif
@@ -2458,7 +2457,7 @@ PROF__INLINE prof_result prof__checked_start(const prof_desc *desc) {
     prof__same_version();
     return prof__start(desc);
 }
-#define prof_start(desc) prof__checked_start(desc)
+#define prof_start(...) prof__checked_start(__VA_ARGS__)   /* a compound literal has commas */
 #endif /* !PROF__BARE */
 
 PROF__INLINE void prof__instant_inline(prof__mark *mark) { PROF__IF_ON prof__instant(mark); }
@@ -27331,7 +27330,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     return out;
 }
 
-#define prof_start(desc) prof__checked_start(desc)   /* for the rest of this file */
+#define prof_start(...) prof__checked_start(__VA_ARGS__)   /* for the rest of this file */
 #endif /* !PROF__BARE */
 
 /* ---- on both ports ---- */

@@ -288,6 +288,27 @@ static void test_metadata_grammar(void) {
     EQUAL(prof_add_metadata_json("key", deep), PROF_ERROR_JSON);
 }
 
+#if !defined(__cplusplus)
+/* Some calls are macros, too. A description that is made in the call has commas. */
+static void test_descriptions_made_in_the_call(void) {
+    static char memory[1 << 20], room[1 << 20];
+    prof_trace *trace;
+    prof_raw *raw;
+    EQUAL(prof_start(&(prof_desc){ .memory = memory, .memory_size = sizeof memory }), PROF_OK);
+    prof_push("zone");
+    prof_pop();
+    trace = prof_stop();
+    EQUAL(prof_write_table(trace, &(prof_table_desc){ .row_limit = 1, .hide_notes = true },
+                           (prof_sink){ NULL, NULL }), PROF_ERROR_INVALID);
+    EQUAL(prof_start_env(&(prof_desc){ .max_depth = 8, .max_threads = 2 }), PROF_OK);
+    EQUAL(prof_raw_open(&(prof_raw_desc){ .memory = room, .memory_size = sizeof room }, &raw),
+          PROF_OK);
+    EQUAL(prof_raw_close(raw, NULL), PROF_ERROR_INVALID);   /* nothing was fed */
+    EQUAL(prof_trace_from_events(&(prof_trace_desc){ .memory = room, .memory_size = sizeof room },
+                                 &(prof_event){ .name = "a", .end_ns = 1 }, 1, &trace), PROF_OK);
+}
+#endif
+
 int main(void) {
     RUN(test_calls_without_session);
     RUN(test_calls_in_each_mode);
@@ -298,5 +319,8 @@ int main(void) {
     RUN(test_stacks_of_each_metric);
     RUN(test_metadata_grammar);
     RUN(test_moments_by_mark);
+#if !defined(__cplusplus)
+    RUN(test_descriptions_made_in_the_call);
+#endif
     return test_end();
 }
