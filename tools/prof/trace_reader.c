@@ -42,13 +42,17 @@ typedef enum place { AT_START, IN_OBJECT, IN_EVENTS, IN_NODES, AT_END } place;
 enum { ON_HOST = 1, ON_DEVICE, WHO_RAN /* of a kernel's tasks: CPU_ROW */, CPU_ROW = 999 };
 typedef enum outcome { MORE /* text is needed */, BAD } outcome;
 
-/* A key as it stood in the file, from its quote to its value: see skip_known_key. */
-enum { KEY_LISTS = 16, KEY_LIST = 24, KEY_TEXT = 32 };
-typedef struct known_key {
-    char text[KEY_TEXT];
-    uint32_t size, key_size;     /* of the text; 0: none */
+/* An argument as it stood in the file, from its key's quote to its value, and on to the next key's
+   quote or the closing bracket: see skip_known_key, skip_known_arg. */
+enum { KNOWN_LISTS = 16, KNOWN_LIST = 24, KNOWN_KEY = 32, KNOWN_TEXT = 112, UNLIKE = 32 };
+typedef struct known_arg {
+    char text[KNOWN_TEXT];
+    uint32_t size, key_size;     /* of the key in the text; 0: none */
+    uint32_t whole, value_size;  /* of all of the text; 0: only the key is known */
     uint64_t bit;
-} known_key;
+    uint8_t wait;                /* values to come that are not worth knowing */
+    bool hit, last;              /* one was as this one; it is the last of its event */
+} known_arg;
 
 /* How long one way of reading takes a byte: see next_way. */
 typedef struct pace {
@@ -88,7 +92,7 @@ struct trace_source {
     size_t arg_first, arg_capacity;
     trace_member *members;       /* the arguments of the event that was handed out */
     size_t member_capacity;
-    known_key (*known_keys)[KEY_LIST];   /* of args, as the last ones had them; NULL: none yet */
+    known_arg (*known_args)[KNOWN_LIST];         /* as the last ones were; NULL: none yet */
     map keys;                    /* of args, the first `mapped` of them: see argument_with */
     size_t mapped;
     map rows;                    /* process or thread -> ON_..., WHO_RAN: see note_row */
@@ -740,24 +744,32 @@ static bool is_first_argument(source *s, const scanned_event *event, const trace
            stands_twice(s, text_at(s->element, s->args[s->arg_first + other].value), member->value);
 }
 
-/* Is it this key's text at p? */
-static inline bool is_known_key(const char *p, const known_key *known) {
+/* Is it this text at p, of at most 32 bytes? So many can be read, whatever p is. */
+static inline bool is_same(const char *p, const char *text, uint32_t size) {
 #ifdef __SSE2__
-    const __m128i *a = (const __m128i *)(const void *)p, *b = (const void *)known->text;
+    const __m128i *a = (const __m128i *)(const void *)p, *b = (const void *)text;
     __m128i low = _mm_cmpeq_epi8(_mm_loadu_si128(a), _mm_loadu_si128(b));
     __m128i high = _mm_cmpeq_epi8(_mm_loadu_si128(a + 1), _mm_loadu_si128(b + 1));
     uint64_t same = (uint32_t)_mm_movemask_epi8(low) | (uint64_t)_mm_movemask_epi8(high) << 16;
-    return (~same & (((uint64_t)1 << known->size) - 1)) == 0 && known->size;
+    return (~same & (((uint64_t)1 << size) - 1)) == 0;
 #else
-    return known->size && memcmp(p, known->text, known->size) == 0;
+    return memcmp(p, text, size) == 0;
 #endif
+}
+
+/* The same of any size. A text has no zero bytes, the buffer has them behind its end: where 32 are
+   the same, as many can be read behind them. */
+static inline bool is_same_long(const char *p, const char *text, uint32_t size) {
+    for (; size > 32; size -= 32, p += 32, text += 32)
+        if (!is_same(p, text, 32)) return false;
+    return is_same(p, text, size);
 }
 
 /* As skip_key, of the arguments' keys, which are the same in most events of a category: so the
    processor goes on before it knows where the key ends. */
-static inline const char *skip_known_key(source *s, const char *p, known_key *known,
+static inline const char *skip_known_key(source *s, const char *p, known_arg *known,
                                          trace_text *key, uint64_t *bit) {
-    if (is_known_key(p, known)) {
+    if (known->size && is_same(p, known->text, known->size)) {
         *key = (trace_text){p + 1, known->key_size};
         *bit = known->bit;
         return skip_space(p + known->size);
@@ -766,8 +778,8 @@ static inline const char *skip_known_key(source *s, const char *p, known_key *kn
     if (!(p = skip_key(s, p, key))) return NULL;
     *bit = key_bit(*key);
     bool plain = text_stop(begin + 1) == key->data + key->size;
-    known->size = 0;
-    if (!plain || p - begin > KEY_TEXT) return p;
+    known->size = known->whole = 0;
+    if (!plain || p - begin > KNOWN_KEY) return p;
     known->size = (uint32_t)(p - begin);
     known->key_size = (uint32_t)key->size;
     known->bit = *bit;
@@ -775,30 +787,73 @@ static inline const char *skip_known_key(source *s, const char *p, known_key *kn
     return p;
 }
 
-/* The keys that the last event of its category had. */
-static known_key *known_keys(source *s, const scanned_event *event) {
+/* Many arguments, too, are as the last event of the category had them: what was scanned once is
+   only compared. To the next one, or (with *last) to the closing bracket; NULL: it is another. */
+static inline const char *skip_known_arg(const char *p, known_arg *known, trace_member *member,
+                                         uint64_t *bit, bool *last) {
+    if (!known->whole || !is_same_long(p, known->text, known->whole)) return NULL;
+    member->key = (trace_text){p + 1, known->key_size};
+    member->value = (trace_text){p + known->size, known->value_size};
+    *bit = known->bit;
+    *last = known->last;
+    known->hit = true;
+    return p + known->whole - 1;
+}
+
+/* The argument from its key's quote to p. Its key is known; what was not met again, as ids are, is
+   not worth it. */
+static void know_arg(const source *s, known_arg *known, const trace_member *member, const char *p,
+                     bool last) {
+    const char *begin = member->key.data - 1;
+    bool plain = !s->escapes && !s->defective && (last || *p == '"');
+    if (known->wait) {
+        known->wait--;
+        return;
+    }
+    known->wait = known->whole && !known->hit ? UNLIKE : 0;
+    known->hit = false;
+    known->whole = 0;
+    if (!plain || p + 1 - begin > KNOWN_TEXT || known->wait) return;
+    known->whole = (uint32_t)(p + 1 - begin);
+    known->value_size = (uint32_t)member->value.size;
+    known->last = last;
+    memcpy(known->text, begin, known->whole);
+}
+
+/* Those that the last event of its category had. */
+static known_arg *known_args(source *s, const scanned_event *event) {
     size_t size = event->cat.size;
     unsigned letter = size ? (unsigned char)s->element[event->cat.at + size / 2] : 0;
-    if (!s->known_keys) s->known_keys = allocate(KEY_LISTS * sizeof *s->known_keys);
-    return s->known_keys[(letter + size) % KEY_LISTS];
+    if (!s->known_args) s->known_args = allocate(KNOWN_LISTS * sizeof *s->known_args);
+    return s->known_args[(letter + size) % KNOWN_LISTS];
+}
+
+/* The argument at p, with its JSON text: to the next one. */
+static inline const char *scan_arg(source *s, const char *p, known_arg *known,
+                                   trace_member *member, uint64_t *bit, bool *last) {
+    const char *next = skip_known_arg(p, known, member, bit, last);
+    if (next) return next;
+    if (!(p = skip_known_key(s, p, known, &member->key, bit))) return NULL;
+    member->value.data = p;
+    if (!(p = skip_value(s, p))) return NULL;
+    member->value.size = (size_t)(p - member->value.data);
+    if (!(p = skip_comma(s, p, '}', last))) return NULL;
+    if (known->size) know_arg(s, known, member, p, *last);
+    return p;
 }
 
 /* args: every member with its JSON text. */
 static const char *scan_args(source *s, const char *p, scanned_event *event) {
     bool last = *(p = skip_space(p + 1)) == '}';
     uint64_t seen = 0, bit;
-    known_key *known = known_keys(s, event), *most = known + KEY_LIST - 1;
+    known_arg *known = known_args(s, event), *most = known + KNOWN_LIST - 1;
     event->arg_count = 0;
     if (s->mapped) map_free(&s->keys);
     s->mapped = 0;
     while (!last) {
         trace_member member;
-        if (!(p = skip_known_key(s, p, known, &member.key, &bit))) return NULL;
+        if (!(p = scan_arg(s, p, known, &member, &bit, &last))) return NULL;
         known += known < most;
-        member.value.data = p;
-        if (!(p = skip_value(s, p))) return NULL;
-        member.value.size = (size_t)(p - member.value.data);
-        if (!(p = skip_comma(s, p, '}', &last))) return NULL;
         if (seen & bit && !is_first_argument(s, event, &member)) return NULL;
         seen |= bit;
         GROW(s->args, s->arg_first + event->arg_count, s->arg_capacity);
@@ -1490,7 +1545,7 @@ static void stop_ahead(source *s) {
     ahead_stop(s->ahead);
     map_free(&s->scanner->keys);
     free(s->scanner->decoded);
-    free(s->scanner->known_keys);
+    free(s->scanner->known_args);
     free(s->scanner);
     s->scanner = NULL;
     s->ahead = NULL;
@@ -1862,7 +1917,7 @@ int trace_close(trace_reader *r) {
     free(s->read);
     free(s->args);
     free(s->members);
-    free(s->known_keys);
+    free(s->known_args);
     map_free(&s->keys);
     map_free(&s->rows);
     intern_free(&s->unknown);
