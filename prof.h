@@ -13234,19 +13234,19 @@ PROF__FN bool prof__event_after(const prof_event *a, const prof_event *b) {
 
 typedef bool (*prof__after)(const void *context, uint32_t a, uint32_t b);
 
-/* A stable merge sort of n indices; other: room for n. */
+/* A stable merge sort of n indices; other: room for n. What is in order already, as each thread's
+   events are, costs a comparison for each. */
 PROF__FN void prof__sort(uint32_t *list, uint32_t *other, uint32_t n, prof__after after,
                          const void *context) {
     for (uint32_t width = 1; width < n; width = width > n / 2 ? n : width * 2) {
-        for (uint32_t at = 0; at < n; at += PROF__MIN(2 * width, n - at)) {
-            uint32_t i = at, middle = at + PROF__MIN(width, n - at), j = middle;
-            uint32_t end = middle + PROF__MIN(width, n - middle);
-            for (uint32_t k = at; k < end; k++) {
-                bool right = i == middle || (j < end && after(context, list[i], list[j]));
-                other[k] = right ? list[j++] : list[i++];
-            }
+        for (uint32_t at = 0; n - at > width; at += PROF__MIN(2 * width, n - at)) {
+            uint32_t i = 0, j = at + width, end = j + PROF__MIN(width, n - j), k = at;
+            if (!after(context, list[j - 1], list[j])) continue;
+            memcpy(other, list + at, width * sizeof *list);
+            while (i < width && j < end)
+                list[k++] = after(context, other[i], list[j]) ? list[j++] : other[i++];
+            memcpy(list + k, other + i, (width - i) * sizeof *list);
         }
-        memcpy(list, other, n * sizeof *list);
     }
 }
 
@@ -13271,7 +13271,8 @@ PROF__FN bool prof__events_hold(const prof_event *events, uint32_t n) {
 }
 #endif
 
-/* Moves event order[i] to place i, for all i, and adjusts the links. place: room for n. */
+/* Moves event order[i] to place i, for all i, and adjusts the links. place: room for n. Each moves
+   to where one has just left, so that the events of threads that ran together stay together. */
 PROF__FN void prof__events_permute(prof_event *events, uint32_t *order, uint32_t *place,
                                    uint32_t n) {
     for (uint32_t i = 0; i < n; i++) place[order[i]] = i;
@@ -13281,17 +13282,13 @@ PROF__FN void prof__events_permute(prof_event *events, uint32_t *order, uint32_t
         if (e->first_child != PROF_NONE) e->first_child = place[e->first_child];
         if (e->next_sibling != PROF_NONE) e->next_sibling = place[e->next_sibling];
     }
-    for (uint32_t i = 0; i < n; i++) {   /* a cycle at a time */
+    for (uint32_t i = 0; i < n; i++) {   /* order[from] is now where the one at from went */
         prof_event moved = events[i];
-        uint32_t at = i;
-        while (order[at] != i) {
-            uint32_t from = order[at];
-            events[at] = events[from];
-            order[at] = at;
-            at = from;
-        }
-        events[at] = moved;
-        order[at] = at;
+        uint32_t from = order[i];
+        while (from < i) from = order[from];
+        events[i] = events[from];
+        events[from] = moved;
+        order[i] = from;
     }
 }
 
