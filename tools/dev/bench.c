@@ -775,6 +775,29 @@ static void record_tree(void)
     close_session();
 }
 
+static void *record_half(void *unused)
+{
+    (void)unused;
+    wait_for_all();
+    nested_zones(TREE_ZONES / 2);
+    return NULL;
+}
+
+/* The same by two threads at a time, whose events are to be merged. */
+static void record_threads(void)
+{
+    pthread_t thread[2];
+    gate.waiting = 0;
+    gate.expected = 2;
+    start_arena();
+    for (size_t i = 0; i < 2; i++)
+        if (pthread_create(&thread[i], NULL, record_half, NULL))
+            fail("pthread_create", "cannot start a thread");
+    for (size_t i = 0; i < 2; i++)
+        pthread_join(thread[i], NULL);
+    close_session();
+}
+
 TIMED void build_tree(size_t count)
 {
     size_t found;
@@ -852,10 +875,13 @@ static void figure_tree(void)
 {
     plain_events = touched(TREE_ZONES * sizeof *plain_events);
     side base = { NULL, write_events, NULL }, tested = { record_tree, build_tree, NULL };
+    side merged = { record_threads, build_tree, NULL };
+    comparison two = compare(base, merged, TREE_ZONES, TREE_ROUNDS);
     comparison c = compare(base, tested, TREE_ZONES, TREE_ROUNDS);
     munmap(plain_events, TREE_ZONES * sizeof *plain_events);
     report("tree.mevents_s", 1e3 / c.tested, NO_LIMIT, 0, "10 M records to events with parents");
     report("tree.floor_ratio", c.ratio, AT_MOST, 5, "its time / writing the event array once");
+    report("tree.two_mevents_s", 1e3 / two.tested, NO_LIMIT, 0, "the same, of two threads");
 }
 
 /* Before there are events of it. */
