@@ -2458,6 +2458,49 @@ PROF__INLINE prof_result prof__checked_start(const prof_desc *desc) {
     return prof__start(desc);
 }
 #define prof_start(...) prof__checked_start(__VA_ARGS__)   /* a compound literal has commas */
+
+/* What a table, a list of rows or a trace may ask for. */
+PROF_API void prof__link_lists(void) PROF__QUIET;    /* CSV, JSON */
+PROF_API void prof__link_legacy(void) PROF__QUIET;   /* PROF_CHROME_LEGACY */
+PROF_API prof_result prof__write_table(const prof_trace *trace, const prof_table_desc *desc,
+                                       prof_sink out) PROF__QUIET;
+PROF_API prof_result prof__print_table(const prof_trace *trace,
+                                       const prof_table_desc *desc) PROF__QUIET;
+PROF_API prof_result prof__write_rows(prof_average *rows, size_t count, const prof_view *view,
+                                      const prof_table_desc *desc, prof_sink out) PROF__QUIET;
+PROF_API prof_result prof__write_chrome(const prof_trace *trace, const prof_chrome_desc *desc,
+                                        prof_sink out) PROF__QUIET;
+
+PROF__INLINE const prof_table_desc *prof__link_table(const prof_table_desc *d) {
+    if (d && d->format != PROF_FORMAT_TEXT) prof__link_lists();
+    return d;
+}
+
+PROF__INLINE prof_result prof__write_table_inline(const prof_trace *trace,
+                                                  const prof_table_desc *desc, prof_sink out) {
+    return prof__write_table(trace, prof__link_table(desc), out);
+}
+
+PROF__INLINE prof_result prof__print_table_inline(const prof_trace *trace,
+                                                  const prof_table_desc *desc) {
+    return prof__print_table(trace, prof__link_table(desc));
+}
+
+PROF__INLINE prof_result prof__write_rows_inline(prof_average *rows, size_t count,
+                                                 const prof_view *view,
+                                                 const prof_table_desc *desc, prof_sink out) {
+    return prof__write_rows(rows, count, view, prof__link_table(desc), out);
+}
+
+PROF__INLINE prof_result prof__write_chrome_inline(const prof_trace *trace,
+                                                   const prof_chrome_desc *desc, prof_sink out) {
+    if (desc && desc->format == PROF_CHROME_LEGACY) prof__link_legacy();
+    return prof__write_chrome(trace, desc, out);
+}
+#define prof_write_table(...) prof__write_table_inline(__VA_ARGS__)
+#define prof_print_table(...) prof__print_table_inline(__VA_ARGS__)
+#define prof_write_rows(...) prof__write_rows_inline(__VA_ARGS__)
+#define prof_write_chrome(...) prof__write_chrome_inline(__VA_ARGS__)
 #endif /* !PROF__BARE */
 
 PROF__INLINE void prof__instant_inline(prof__mark *mark) { PROF__IF_ON prof__instant(mark); }
@@ -5898,6 +5941,7 @@ static struct prof__errors {
 
 struct prof__symbols;
 struct prof__reader;
+struct prof__table;
 /* Calls of rooms further on, which are linked where a program may ask for them (prof__link_parts).
    NULL: no session of this process has, so that there is nothing to do. prof_start sets them
    without a lock, each time to the same. */
@@ -5918,6 +5962,8 @@ static struct prof__linked {
     void (*analyse_outside)(struct prof_trace *s);
     void (*chrome_carried)(prof__out *o, const prof_extra *x, const char **before);
     void (*chrome_members)(prof__out *o, const char **before, const prof_event *e);
+    void (*chrome_legacy)(prof__out *o, const struct prof_trace *s);
+    void (*table_list)(struct prof__table *t, const uint32_t *order);
 } prof__linked;
 
 PROF__FN void prof__link_extras(void);   /* what writes prof_event.extra: before any event has it */
@@ -10043,8 +10089,9 @@ PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *m
 #define prof__table_widths_wide(t) ((void)0)
 #define prof__table_whole(t) ((void)0)
 #define prof__table_fit(t, order) ((void)0)
-#define prof__table_list(t, order) ((void)(order))
-#define prof__table_fields(t, r, first) ((void)(first))
+#define prof__write_table prof_write_table
+#define prof__write_rows prof_write_rows
+#define prof__table_put_list(t, order) ((void)(order))
 #define prof__table_timeline(t, stats) ((void)0)
 #define prof__table_devices(t) ((void)(t))
 #define prof__table_sums_wide(t) ((void)0)
@@ -10063,7 +10110,8 @@ PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *m
 #define prof__chrome_metadata(o, s) ((void)0)
 #define prof__chrome_unordered(o, s) ((void)0)
 #define prof__chrome_marks(o, s) ((void)0)
-#define prof__chrome_legacy(o, s) ((void)0)
+#define prof__write_chrome prof_write_chrome
+#define prof__chrome_put_legacy(o, s) ((void)0)
 #define prof__sources_find(s, source) ((void)0)
 
 PROF__INLINE void prof__event_on_cpu(prof__out *o, const struct prof_trace *s,
@@ -17113,6 +17161,8 @@ typedef struct prof__table {
     prof_average *rows;
     prof_average (*row_at)(const struct prof__table *t, uint32_t i);
     void (*notes)(struct prof__table *t);   /* writes the lines below; NULL: none */
+    void (*listed)(struct prof__table *t, const prof_average *r, bool first);   /* writes a row of
+                                            CSV or JSON; NULL: it is text */
     uint32_t count, row;                 /* row: the one being written */
     size_t width[PROF__COLUMNS];         /* 0: no such column */
     int64_t self_cpu_ns, self_device_ns; /* 100 % of the shares */
@@ -17891,11 +17941,37 @@ PROF__FN void prof__table_fields(prof__table *t, const prof_average *r, bool fir
 
 /* Writes a whole table as CSV or JSON. */
 PROF__FN void prof__table_list(prof__table *t, const uint32_t *order) {
+    t->listed = prof__table_fields;
     prof__table_find_sites(t);
     if (t->desc->format == PROF_FORMAT_CSV) prof__csv_head(t, prof__row_field_count(t));
     else prof__out_text(&t->out, "[");
     prof__table_rows(t, order);
     if (t->desc->format == PROF_FORMAT_JSON) prof__out_text(&t->out, t->count ? "\n]\n" : "]\n");
+}
+
+PROF_API PROF__QUIET void prof__link_lists(void) {
+    PROF__STORE(prof__linked.table_list, &prof__table_list);
+}
+
+PROF__FN void prof__table_put_list(prof__table *t, const uint32_t *order) {
+    PROF__LINKED(table_list)(t, order);
+}
+
+/* The macros of these names as functions: see prof_start. */
+PROF_API PROF__QUIET prof_result(prof_write_table)(const prof_trace *trace,
+                                                   const prof_table_desc *desc, prof_sink out) {
+    return prof_write_table(trace, desc, out);
+}
+
+PROF_API PROF__QUIET prof_result(prof_print_table)(const prof_trace *trace,
+                                                   const prof_table_desc *desc) {
+    return prof_print_table(trace, desc);
+}
+
+PROF_API PROF__QUIET prof_result(prof_write_rows)(prof_average *rows, size_t count,
+                                                  const prof_view *view,
+                                                  const prof_table_desc *desc, prof_sink out) {
+    return prof_write_rows(rows, count, view, desc, out);
 }
 
 /* ---- tables that fit a line ---- */
@@ -18185,15 +18261,15 @@ PROF_API PROF__QUIET uint32_t prof_terminal_width(void) {
     return !terminal ? 0 : given > 0 ? (uint32_t)given : width;
 }
 
-PROF_API PROF__QUIET prof_result prof_print_table(const prof_trace *trace,
-                                                  const prof_table_desc *desc) {
+PROF_API PROF__QUIET prof_result prof__print_table(const prof_trace *trace,
+                                                   const prof_table_desc *desc) {
     prof_sink out = { prof__stdio_write, NULL };
     prof_table_desc fitting, usual;
     prof_result r;
     fitting = desc ? *desc : *prof__table_usual(&usual);
     out.user = stdout;
     if (!fitting.width) fitting.width = prof_terminal_width();
-    r = prof_write_table(trace, &fitting, out);
+    r = prof__write_table(trace, &fitting, out);
     return r == PROF_OK && fflush(stdout) ? PROF_ERROR_SINK : r;
 }
 #endif
@@ -18337,15 +18413,15 @@ PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
         prof_average r = t->row_at(t, t->row = order ? order[i] : i);
         if (t->desc->top_level_events_only && r.parent != PROF_NONE) continue;
         if (left != UINT32_MAX) left--;
-        if (PROF__BARE || t->desc->format == PROF_FORMAT_TEXT) prof__table_line(t, &r);
-        else prof__table_fields(t, &r, first);
+        if (PROF__BARE || !t->listed) prof__table_line(t, &r);
+        else t->listed(t, &r, first);
         first = false;
     }
 }
 
 PROF__FN void prof__table_write(prof__table *t, const uint32_t *order) {
     if (!PROF__BARE && t->desc->format != PROF_FORMAT_TEXT) {
-        prof__table_list(t, order);
+        prof__table_put_list(t, order);
         return;
     }
     prof__table_measure(t);
@@ -18377,8 +18453,8 @@ PROF__FN bool prof__averages_kept(const prof_trace *trace, const prof_averages_d
     return true;
 }
 
-PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
-                                                  const prof_table_desc *desc, prof_sink out) {
+PROF_API PROF__QUIET prof_result prof__write_table(const prof_trace *trace,
+                                                   const prof_table_desc *desc, prof_sink out) {
     prof_table_desc usual;
     prof__table t;
     prof__groups g;
@@ -18410,9 +18486,9 @@ PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
     return prof__out_close(&t.out);
 }
 
-PROF_API PROF__QUIET prof_result prof_write_rows(prof_average *rows, size_t count,
-                                                 const prof_view *view, const prof_table_desc *desc,
-                                                 prof_sink out) {
+PROF_API PROF__QUIET prof_result prof__write_rows(prof_average *rows, size_t count,
+                                                  const prof_view *view,
+                                                  const prof_table_desc *desc, prof_sink out) {
     prof_table_desc usual;
     prof__table t;
     prof_result result = prof__table_check(desc, out);
@@ -19754,6 +19830,20 @@ PROF__FN void prof__chrome_legacy(prof__out *o, const struct prof_trace *s) {
     prof__out_text(o, "]\n");
 }
 
+PROF_API PROF__QUIET void prof__link_legacy(void) {
+    PROF__STORE(prof__linked.chrome_legacy, &prof__chrome_legacy);
+}
+
+PROF__FN void prof__chrome_put_legacy(prof__out *o, const struct prof_trace *s) {
+    PROF__LINKED(chrome_legacy)(o, s);
+}
+
+/* The macro of this name as a function: see prof_start. */
+PROF_API PROF__QUIET prof_result(prof_write_chrome)(const prof_trace *trace,
+                                                    const prof_chrome_desc *desc, prof_sink out) {
+    return prof_write_chrome(trace, desc, out);
+}
+
 /* ---- the window: Kineto's last four events, which PyTorch's tests count from the end ---- */
 
 PROF__FN int64_t prof__chrome_end(const struct prof_trace *s) {
@@ -20194,7 +20284,7 @@ PROF__FN prof_result prof__save(const prof_trace *trace, const char *path, prof_
 
 PROF__FN prof_result prof__chrome_writer(const prof_trace *trace, const void *desc,
                                          prof_sink out) {
-    return prof_write_chrome(trace, (const prof_chrome_desc *)desc, out);
+    return prof__write_chrome(trace, (const prof_chrome_desc *)desc, out);
 }
 
 PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const char *path) {
@@ -20348,8 +20438,8 @@ PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool a
     prof__out_text(o, array ? "\n]\n" : "\n],\n\"traceName\":\"prof\"}\n");
 }
 
-PROF_API PROF__QUIET prof_result prof_write_chrome(const prof_trace *trace,
-                                                   const prof_chrome_desc *desc, prof_sink out) {
+PROF_API PROF__QUIET prof_result prof__write_chrome(const prof_trace *trace,
+                                                    const prof_chrome_desc *desc, prof_sink out) {
     prof__out o;
     uint32_t format = desc ? (uint32_t)desc->format : 0;
     if (!prof__valid(trace) || !out.write || format > PROF_CHROME_LEGACY) return PROF_ERROR_INVALID;
@@ -20360,7 +20450,7 @@ PROF_API PROF__QUIET prof_result prof_write_chrome(const prof_trace *trace,
     if (!prof__analyse(trace) && format == PROF_CHROME_LEGACY) return PROF_ERROR_MEMORY;
     prof__sources_find(trace, desc ? desc->source : PROF_CHROME_SOURCE_AUTO);
     prof__out_open(&o, out);
-    if (format == PROF_CHROME_LEGACY) prof__chrome_legacy(&o, trace);
+    if (format == PROF_CHROME_LEGACY) prof__chrome_put_legacy(&o, trace);
     else prof__chrome_body(&o, trace, format == PROF_CHROME_ARRAY, desc && desc->window_marks);
     return prof__out_close(&o);
 }
@@ -26226,7 +26316,7 @@ PROF__FN prof_result prof__write_unstreamed(struct prof_trace *s, const prof_des
     if (d->stream_format != PROF_STREAM_CHROME) return prof__dump_to(d->stream, true);
     memset(&array, 0, sizeof array);
     array.format = PROF_CHROME_ARRAY;
-    return prof_write_chrome(s, &array, d->stream);
+    return prof__write_chrome(s, &array, d->stream);
 }
 
 PROF_API PROF__QUIET void prof__link_stream(void) {
