@@ -2414,7 +2414,8 @@ PROF__INLINE void prof__link_parts(const prof_desc *d) {
     bool flops = d && d->with_flops;
     bool hooks = d && (d->native_stack != PROF_NATIVE_NONE || d->hw_counters);
     bool beside = d && (d->record_shapes || d->with_modules || d->with_stack || d->profile_memory ||
-                        d->node || d->schedule_fn || d->schedule.active);   /* active: if valid */
+                        d->node || d->merge_duplicates || d->schedule_fn ||
+                        d->schedule.active);   /* active: if valid */
     if (stream) prof__link_stream();
     if (sums) prof__link_sums();
     if (flops) prof__link_flops();
@@ -2461,6 +2462,7 @@ PROF__INLINE prof_result prof__checked_start(const prof_desc *desc) {
 
 /* What a table, a list of rows or a trace may ask for. */
 PROF_API void prof__link_lists(void) PROF__QUIET;    /* CSV, JSON */
+PROF_API void prof__link_shares(void) PROF__QUIET;   /* percentiles */
 PROF_API void prof__link_legacy(void) PROF__QUIET;   /* PROF_CHROME_LEGACY */
 PROF_API prof_result prof__write_table(const prof_trace *trace, const prof_table_desc *desc,
                                        prof_sink out) PROF__QUIET;
@@ -2473,6 +2475,7 @@ PROF_API prof_result prof__write_chrome(const prof_trace *trace, const prof_chro
 
 PROF__INLINE const prof_table_desc *prof__link_table(const prof_table_desc *d) {
     if (d && d->format != PROF_FORMAT_TEXT) prof__link_lists();
+    if (d && d->averages && d->averages->percentiles) prof__link_shares();
     return d;
 }
 
@@ -5942,6 +5945,8 @@ static struct prof__errors {
 struct prof__symbols;
 struct prof__reader;
 struct prof__table;
+struct prof__groups;
+struct prof__gpu;
 /* Calls of rooms further on, which are linked where a program may ask for them (prof__link_parts).
    NULL: no session of this process has, so that there is nothing to do. prof_start sets them
    without a lock, each time to the same. */
@@ -5963,7 +5968,10 @@ static struct prof__linked {
     void (*chrome_carried)(prof__out *o, const prof_extra *x, const char **before);
     void (*chrome_members)(prof__out *o, const char **before, const prof_event *e);
     void (*chrome_legacy)(prof__out *o, const struct prof_trace *s);
+    void (*shares)(struct prof__groups *g);
     void (*table_list)(struct prof__table *t, const uint32_t *order);
+    void (*merge)(struct prof_trace *s, char *scratch);
+    void (*gpu_find)(struct prof__gpu *g, uint32_t count);
 } prof__linked;
 
 PROF__FN void prof__link_extras(void);   /* what writes prof_event.extra: before any event has it */
@@ -10045,7 +10053,8 @@ PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *tr
 #define prof__group_in_sums(g, row) false
 #define prof__plain_event(r) g->s->events[0]
 #define prof__sums_into_rows(g) ((void)0)
-#define prof__groups_percentiles(g) ((void)0)
+#define prof__groups_shares(g) ((void)0)
+#define prof__link_shares() ((void)0)
 #define prof__groups_count(g) ((void)0)
 #define prof__groups_add_us(g) ((void)0)
 #define prof__group_segment NULL
@@ -15353,12 +15362,13 @@ PROF_API PROF__QUIET void prof__link_beside(void) {
     PROF__STORE(prof__linked.read_detail, &prof__read_detail);
     PROF__STORE(prof__linked.read_details, &prof__read_details);
     PROF__STORE(prof__linked.analyse_outside, &prof__analyse_outside);
+    PROF__STORE(prof__linked.merge, &prof__merge_duplicates);
     prof__link_extras();
 }
 
 /* desc.merge_duplicates, where there are no events from outside. */
 PROF__FN void prof__merge_all_duplicates(struct prof_trace *s) {
-    if (s->outside.merge && !s->outside_count) prof__merge_duplicates(s, s->scratch);
+    if (s->outside.merge && !s->outside_count) PROF__LINKED(merge)(s, s->scratch);
 }
 
 /* Why a device could not record everything in this trace; NULL: it could, or was not asked. */
@@ -16283,7 +16293,7 @@ PROF__FN void prof__groups_percentiles(prof__groups *g) {
     uintptr_t at = (uintptr_t)prof__groups_end(g) + 2 * g->count * sizeof(uint32_t);
     prof__shares *p = (prof__shares *)prof__groups_more(g, at, g->count * sizeof *p);
     uint64_t range = 0;
-    if (!g->by.percentiles || !p) return;
+    if (!p) return;
     memset(p, 0, g->count * sizeof *p);
     for (uint32_t row = 0; row < g->count; row++) {
         const prof__group *r = g->rows + row;
@@ -16302,6 +16312,12 @@ PROF__FN void prof__groups_percentiles(prof__groups *g) {
             prof__share_narrow(p[i / 3].of + i % 3, g->shift);
     }
 }
+
+PROF_API PROF__QUIET void prof__link_shares(void) {
+    PROF__STORE(prof__linked.shares, &prof__groups_percentiles);
+}
+
+PROF__FN void prof__groups_shares(prof__groups *g) { PROF__LINKED(shares)(g); }
 
 /* Adds zones that are only in sums to a row, with percentiles only if they were asked for. */
 PROF__FN void prof__average_add_sums(prof_average *a, const prof__groups *g, const prof__group *r) {
@@ -16947,7 +16963,7 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
     prof__groups_feed(g, prof__group_segment, prof__group_record, prof__group_event_take);
     prof__groups_add_us(g);
     prof__sums_into_rows(g);
-    prof__groups_percentiles(g);
+    if (!PROF__BARE && g->by.percentiles) prof__groups_shares(g);
     prof__groups_count(g);
     g->order = g->index;                 /* the index is no longer needed */
     for (uint32_t i = 0; i < g->count; i++)
@@ -16978,6 +16994,7 @@ PROF_API PROF__QUIET size_t prof_key_averages(const prof_trace *trace,
     prof__groups g;
     if (!prof__valid(trace)) return 0;
     if (prof__sums_alone(trace)) return prof__sums_averages(trace, desc, rows, max);
+    prof__link_shares();
     prof__groups_make(&g, trace, desc);
     for (uint32_t i = 0; rows && i < g.count && i < max; i++) rows[i] = prof__group_average(&g, i);
     return g.count;
@@ -18449,7 +18466,7 @@ PROF__FN bool prof__averages_kept(const prof_trace *trace, const prof_averages_d
     size_t most;
     if (!prof__sums_alone(trace)) return false;
     *rows = prof__sums_room(trace, &most);
-    *count = (uint32_t)PROF__MIN(most, prof_key_averages(trace, by, *rows, most));
+    *count = (uint32_t)PROF__MIN(most, prof__sums_averages(trace, by, *rows, most));
     return true;
 }
 
@@ -18831,17 +18848,11 @@ PROF__FN void prof__gpu_work(prof__gpu *g, const prof_event *e) {
         if (prof__is_annotation(g->s->events + i)) prof__gpu_cover(g, i, stream, e);
 }
 
-/* Finds calls, streams and covers. places stays 0 where there are no device events. */
-PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
-    char *p = s->scratch;
-    uint32_t n = 0;
-    memset(g, 0, sizeof *g);
-    g->s = s;
-    g->pid = prof__chrome_pid(s);
-    for (uint32_t i = 0; s->side && i < s->event_count; i++) n += prof__is_gpu(s->events + i);
-    if (!n) return;
+/* Finds calls, streams and covers among n events of devices. */
+PROF__FN void prof__gpu_find(prof__gpu *g, uint32_t n) {
+    const struct prof_trace *s = g->s;
     g->places = 2 * n;
-    g->streams = (prof__stream *)(void *)p;
+    g->streams = (prof__stream *)(void *)s->scratch;
     g->covers = (prof__cover *)(void *)(g->streams + n);
     g->calls = (uint32_t *)(void *)(g->covers + n);
     g->stream_index = g->calls + g->places;
@@ -18856,6 +18867,16 @@ PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
     for (uint32_t i = 0; i < s->event_count; i++)
         if (s->events[i].extra && s->events[i].device_type != PROF_DEVICE_CPU)
             prof__gpu_work(g, s->events + i);
+}
+
+/* places stays 0 where there are no events of devices. */
+PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
+    uint32_t n = 0;
+    memset(g, 0, sizeof *g);
+    g->s = s;
+    g->pid = prof__chrome_pid(s);
+    for (uint32_t i = 0; s->side && i < s->event_count; i++) n += prof__is_gpu(s->events + i);
+    if (n) PROF__LINKED(gpu_find)(g, n);
 }
 
 /* `"pid":1,"tid":2,"ts":3.000` */
@@ -18991,6 +19012,7 @@ PROF__FN void prof__chrome_members(prof__out *o, const char **before, const prof
 PROF__FN void prof__link_extras(void) {
     PROF__STORE(prof__linked.chrome_carried, &prof__chrome_carried);
     PROF__STORE(prof__linked.chrome_members, &prof__chrome_members);
+    PROF__STORE(prof__linked.gpu_find, &prof__gpu_find);
 }
 
 /* Writes the parent's id where times do not show the parent, and an event's own id where some event
