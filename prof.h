@@ -5947,6 +5947,7 @@ struct prof__reader;
 struct prof__table;
 struct prof__groups;
 struct prof__gpu;
+struct prof__moment;
 /* Calls of rooms further on, which are linked where a program may ask for them (prof__link_parts).
    NULL: no session of this process has, so that there is nothing to do. prof_start sets them
    without a lock, each time to the same. */
@@ -5972,6 +5973,10 @@ static struct prof__linked {
     void (*table_list)(struct prof__table *t, const uint32_t *order);
     void (*merge)(struct prof_trace *s, char *scratch);
     void (*gpu_find)(struct prof__gpu *g, uint32_t count);
+    void (*chrome_streams)(prof__out *o, const struct prof__gpu *g);
+    void (*chrome_range)(prof__out *o, const struct prof__gpu *g, const prof_event *e);
+    void (*chrome_flow)(prof__out *o, const struct prof__gpu *g, const struct prof__moment *m);
+    void (*chrome_beside)(prof__out *o, const struct prof__gpu *g);
 } prof__linked;
 
 PROF__FN void prof__link_extras(void);   /* what writes prof_event.extra: before any event has it */
@@ -19009,12 +19014,6 @@ PROF__FN void prof__chrome_members(prof__out *o, const char **before, const prof
     *before = ",";
 }
 
-PROF__FN void prof__link_extras(void) {
-    PROF__STORE(prof__linked.chrome_carried, &prof__chrome_carried);
-    PROF__STORE(prof__linked.chrome_members, &prof__chrome_members);
-    PROF__STORE(prof__linked.gpu_find, &prof__gpu_find);
-}
-
 /* Writes the parent's id where times do not show the parent, and an event's own id where some event
    names it as its parent: see "parents that times do not show" below. */
 PROF__FN void prof__chrome_told(prof__out *o, const char **before, uint32_t parent) {
@@ -19532,20 +19531,38 @@ PROF__FN void prof__chrome_moment_flow(prof__out *o, const prof__gpu *g, const p
     prof__chrome_arrow(o, g, "flow", (uint64_t)m->value, &e, m->kind == PROF__MOMENT_FLOW_END);
 }
 
-/* One end of a range. */
-PROF__FN void prof__chrome_range(prof__out *o, const prof__gpu *g, const prof_event *e, bool end) {
+PROF__FN void prof__chrome_range_end(prof__out *o, const prof__gpu *g, const prof_event *e,
+                                     bool end) {
     prof__out_f(o, ",\n{\"ph\":\"%s\",\"id\":%i,\"cat\":\"async\",\"name\":\"%j\",",
                 end ? "e" : "b", e->extra->id, e->name);
     prof__chrome_at(o, prof__chrome_row(g, e), end ? e->end_ns : e->start_ns);
     prof__out_text(o, "}");
 }
 
-PROF__FN void prof__chrome_made(prof__out *o, const prof__gpu *g) {
+PROF__FN void prof__chrome_range(prof__out *o, const prof__gpu *g, const prof_event *e) {
+    prof__chrome_range_end(o, g, e, false);
+    prof__chrome_range_end(o, g, e, true);
+}
+
+/* What stands behind the events, and comes from them or beside them. */
+PROF__FN void prof__chrome_beside(prof__out *o, const prof__gpu *g) {
     const struct prof_trace *s = g->s;
+    prof__chrome_covers(o, g);
+    if (s->outside.any_sequence) prof__chrome_pairs(o, g);
     for (uint32_t i = 0; i < s->memory.count && !o->failed; i++)
         prof__chrome_memory(o, g, s->memory.list + i);
     for (uint32_t i = 0; s->moments && i < s->moment_count && !o->failed; i++)
         prof__chrome_moment_flow(o, g, s->moments + i);
+}
+
+PROF__FN void prof__link_extras(void) {
+    PROF__STORE(prof__linked.chrome_carried, &prof__chrome_carried);
+    PROF__STORE(prof__linked.chrome_members, &prof__chrome_members);
+    PROF__STORE(prof__linked.gpu_find, &prof__gpu_find);
+    PROF__STORE(prof__linked.chrome_streams, &prof__chrome_streams);
+    PROF__STORE(prof__linked.chrome_range, &prof__chrome_range);
+    PROF__STORE(prof__linked.chrome_flow, &prof__chrome_moment_flow);
+    PROF__STORE(prof__linked.chrome_beside, &prof__chrome_beside);
 }
 
 /* Is it a range of prof_async_begin, which has a lane of its own? */
@@ -19560,22 +19577,19 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
     prof__gpu gpu;
     prof__gpu_open(&gpu, s);
     prof__chrome_threads(o, s);
-    prof__chrome_streams(o, &gpu);
+    if (PROF__LINKED(chrome_streams)) PROF__LINKED(chrome_streams)(o, &gpu);
     for (uint32_t i = 0; i < s->event_count && !o->failed; i++) {
         const prof_event *e = s->events + i;
         if (e->extra && e->extra == prof__details_now.unnamed) continue;   /* memory: see below */
-        if (PROF__UNLIKELY(e->extra && prof__is_range(s, e))) {
-            prof__chrome_range(o, &gpu, e, false);
-            prof__chrome_range(o, &gpu, e, true);
-        } else if (PROF__UNLIKELY(e->extra || e->device_type || s->record_ids ||
-                                  e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD) ||
-                                  (told && prof__source_told(s, e->site))))
+        if (PROF__UNLIKELY(e->extra && prof__is_range(s, e)))
+            PROF__LINKED(chrome_range)(o, &gpu, e);
+        else if (PROF__UNLIKELY(e->extra || e->device_type || s->record_ids ||
+                                e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD) ||
+                                (told && prof__source_told(s, e->site))))
             prof__chrome_rich(o, &gpu, e);
         else prof__chrome_event(o, &place, s, e);
     }
-    prof__chrome_covers(o, &gpu);
-    if (s->outside.any_sequence) prof__chrome_pairs(o, &gpu);
-    prof__chrome_made(o, &gpu);
+    if (PROF__LINKED(chrome_beside)) PROF__LINKED(chrome_beside)(o, &gpu);
 }
 
 /* ---- metadata: `"key":value` of one entry after the other, each with a NUL ---- */
@@ -19935,7 +19949,7 @@ PROF__FN void prof__unordered_zone(void *user, const prof__close *c) {
 PROF__FN void prof__unordered_moment(void *user, const prof__moment *m) {
     prof__unordered *u = (prof__unordered *)user;
     if (m->kind < PROF__MOMENT_FLOW) prof__chrome_moment(u->o, &u->place, u->s, m);
-    else prof__chrome_moment_flow(u->o, &u->gpu, m);
+    else PROF__LINKED(chrome_flow)(u->o, &u->gpu, m);
 }
 
 PROF__FN void prof__chrome_unordered(prof__out *o, const struct prof_trace *s) {
