@@ -57,6 +57,8 @@ typedef struct known_arg {
 /* How long one way of reading takes a byte: see next_way. */
 typedef struct pace {
     uint64_t begin, until;       /* offsets of what is read in that way now */
+    uint64_t stretch;            /* bytes of the last one that was no trial, */
+    bool ahead;                  /* and its way */
     double begin_s, cost[2];     /* seconds a byte: alone, ahead; 0: not known */
 } pace;
 
@@ -1555,8 +1557,8 @@ static void stop_ahead(source *s) {
 
 /* Two threads are faster than one where their processors share a cache. Where they do not, handing
    events over may take longer than scanning them. So both ways are timed, again and again, and the
-   faster one goes on. */
-enum { TRIAL = 32 * AHEAD_BYTES, STRETCH = 32 * TRIAL };
+   faster one goes on, for twice as long where it was the faster one before. */
+enum { TRIAL = 32 * AHEAD_BYTES, STRETCH = 32 * TRIAL, LONGEST = 8 * STRETCH };
 
 static double seconds(void) {
     struct timespec t;
@@ -1576,8 +1578,13 @@ static bool next_way(pace *w, bool ahead, uint64_t at) {
     w->cost[ahead] = (seconds() - w->begin_s) / (double)(at - w->begin);
     if (w->until - w->begin > TRIAL) w->cost[!ahead] = 0;        /* it may have changed */
     bool trial = w->cost[!ahead] <= 0, change = trial || w->cost[!ahead] < w->cost[ahead];
-    begin_pace(w, at, trial ? TRIAL : STRETCH);
-    return ahead != change;
+    bool next = ahead != change, again = w->stretch && w->ahead == next;
+    if (!trial) {
+        w->stretch = !again ? STRETCH : w->stretch < LONGEST ? 2 * w->stretch : LONGEST;
+        w->ahead = next;
+    }
+    begin_pace(w, at, trial ? TRIAL : w->stretch);
+    return next;
 }
 
 /* Is the rest of the array to be read ahead? */
