@@ -4654,8 +4654,11 @@ PROF_API PROF__QUIET size_t prof_format_memory(char *buf, size_t size, int64_t b
     return prof__text_copy(buf, size, text, (size_t)(p - text));
 }
 
-/* Output: a buffer before a sink. */
+/* Output: a buffer before a sink. Hosted it is followed by room for what is asked for at once, so
+   that all pieces but the last have one size: in files those are whole pages. */
 #define PROF__OUT_SIZE (PROF__BARE ? 256 : 8192)
+#define PROF__OUT_REST 128
+#if PROF__BARE
 typedef struct prof__out {
     prof_sink sink;
     bool failed;
@@ -4676,21 +4679,73 @@ PROF__FN void prof__out_flush(prof__out *o) {
     o->p = o->buf;
 }
 
+PROF__INLINE size_t prof__out_left(const prof__out *o) {
+    return (size_t)(o->buf + PROF__OUT_SIZE - o->p);
+}
+
+PROF__INLINE void prof__out_more(prof__out *o) { prof__out_flush(o); }
+#else
+typedef struct prof__out {
+    prof_sink sink;
+    bool failed;
+    char *p;
+    char *begin, *end;                   /* the buffer with that room: buf, or memory elsewhere */
+    bool (*next)(struct prof__out *o, size_t n);   /* NULL, or: the buffer is the sink's own; takes
+                                            n bytes, and gives the next buffer */
+    char buf[PROF__OUT_SIZE + PROF__OUT_REST];
+} prof__out;
+
+PROF__FN void prof__out_buffer(prof__out *o, char *begin, size_t size) {
+    o->p = o->begin = begin;
+    o->end = begin + size + PROF__OUT_REST;
+}
+
+PROF__FN void prof__out_open(prof__out *o, prof_sink sink) {
+    o->sink = sink;
+    o->failed = sink.write == NULL;
+    o->next = NULL;
+    prof__out_buffer(o, o->buf, PROF__OUT_SIZE);
+}
+
+/* Hands on n bytes, and moves what is behind them to the buffer's begin. */
+PROF__FN void prof__out_hand(prof__out *o, size_t n) {
+    const char *from = o->begin + n;
+    size_t rest = (size_t)(o->p - from);
+    if (!o->failed)
+        o->failed = !(o->next ? o->next(o, n) : o->sink.write(o->sink.user, o->begin, n));
+    memmove(o->begin, from, rest);
+    o->p = o->begin + rest;
+}
+
+PROF__FN void prof__out_more(prof__out *o) {
+    prof__out_hand(o, (size_t)(o->end - o->begin) - PROF__OUT_REST);
+}
+
+PROF__FN void prof__out_flush(prof__out *o) {
+    if (o->p > o->end - PROF__OUT_REST) prof__out_more(o);
+    if (o->p > o->begin) prof__out_hand(o, (size_t)(o->p - o->begin));
+}
+
+PROF__INLINE size_t prof__out_left(const prof__out *o) {
+    return (size_t)(o->end - o->p);
+}
+#endif
+
 PROF__FN prof_result prof__out_close(prof__out *o) {
     prof__out_flush(o);
     return o->failed ? PROF_ERROR_SINK : PROF_OK;
 }
 
-/* Makes room for n bytes at o->p. */
+/* Makes room for n bytes at o->p: hosted for up to PROF__OUT_REST. */
 PROF__EAGER void prof__out_room(prof__out *o, size_t n) {
-    if (PROF__UNLIKELY((size_t)(o->buf + PROF__OUT_SIZE - o->p) < n)) prof__out_flush(o);
+    if (PROF__UNLIKELY(prof__out_left(o) < n)) prof__out_more(o);
 }
 
 PROF__ALONE(void) prof__out_bytes(prof__out *o, const char *s, size_t n) {
     while (n) {
         size_t room, part;
         prof__out_room(o, 1);
-        room = (size_t)(o->buf + PROF__OUT_SIZE - o->p);
+        room = prof__out_left(o);
         part = PROF__MIN(n, room);
         memcpy(o->p, s, part);
         o->p += part;
@@ -10114,6 +10169,8 @@ PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *m
 #define prof__table_untimed(t) ((void)0)
 
 /* @CHROME */
+#define prof__writer_open(o, sink) prof__out_open(o, sink)
+#define prof__writer_close(o) prof__out_close(o)
 #define prof__chrome_real(o, bits) ((void)0)
 #define prof__chrome_events(o, s) prof__chrome_zones(o, s)
 #define prof__chrome_promises(o, s) ((void)0)
@@ -20090,6 +20147,42 @@ PROF__FN bool prof__file_write(void *file, const void *data, size_t size) {
     return prof__file_check(f, prof__file_put_all(f, (const char *)data, size));
 }
 
+/* ---- a writer's buffer ---- */
+
+/* A larger one, for one writer at a time: the kernel takes 64 KB in half the time of eight times
+   8 KB. What is written behind needs none. */
+static struct prof__large {
+    bool taken;
+    char buf[65536 + PROF__OUT_REST];
+    bool (*behind)(void *user, const void *data, size_t size);   /* such files' sink, and what */
+    bool (*next)(prof__out *o, size_t n);                        /* lends their memory */
+} prof__large;
+
+PROF__FN bool prof__large_take(void) {
+    bool mine;
+    if (!prof__try_lock()) return false;
+    mine = !PROF__ACQUIRE(prof__large.taken);
+    PROF__STORE(prof__large.taken, true);
+    prof__unlock();
+    return mine;
+}
+
+PROF__FN void prof__writer_open(prof__out *o, prof_sink sink) {
+    prof__out_open(o, sink);
+    if (sink.write && sink.write == PROF__ACQUIRE(prof__large.behind)) {
+        o->next = PROF__LOAD(prof__large.next);
+        o->failed = !o->next(o, 0);
+    } else if (prof__large_take()) {
+        prof__out_buffer(o, prof__large.buf, sizeof prof__large.buf - PROF__OUT_REST);
+    }
+}
+
+PROF__FN prof_result prof__writer_close(prof__out *o) {
+    prof_result result = prof__out_close(o);
+    if (o->begin == prof__large.buf) PROF__RELEASE(prof__large.taken, false);
+    return result;
+}
+
 /* ---- a file that a thread of its own writes ----
    The memory is pieces in turn: the caller fills one, while the thread writes those before it. The
    side that has to wait looks a while whether it may go on, then sleeps, and is woken when half of
@@ -20116,6 +20209,14 @@ typedef struct prof__behind {
 #endif
 } prof__behind;
 
+PROF__FN char *prof__behind_piece(const prof__behind *b, uint32_t at) {
+    return b->pieces + at * (b->size + PROF__OUT_REST);
+}
+
+PROF__FN char *prof__behind_place(const prof__behind *b) {
+    return prof__behind_piece(b, b->at) + b->filled;
+}
+
 /* Without a thread. */
 PROF__FN bool prof__behind_put(prof_file *f) {
     prof__behind *b = f->behind;
@@ -20132,10 +20233,21 @@ PROF__FN bool prof__behind_write(void *file, const void *data, size_t size) {
     for (; size; p += n, size -= n) {
         if (b->filled == b->size && !b->hand(f)) return false;
         n = PROF__MIN(size, b->size - b->filled);
-        memcpy(b->pieces + b->at * b->size + b->filled, p, n);
+        memcpy(prof__behind_place(b), p, n);
         b->filled += n;
     }
     return true;
+}
+
+/* Has a writer write into the memory itself. */
+PROF__FN bool prof__behind_next(prof__out *o, size_t n) {
+    prof_file *f = (prof_file *)o->sink.user;
+    prof__behind *b = f->behind;
+    bool ok;
+    b->filled += n;
+    ok = b->filled < b->size || b->hand(f);
+    prof__out_buffer(o, prof__behind_place(b), b->size - b->filled);
+    return ok;
 }
 
 #if defined(_WIN32)
@@ -20206,7 +20318,7 @@ PROF__FN void *prof__behind_work(void *file) {
     for (uint32_t at = 0; !last; at = prof__behind_after(b, at)) {
         prof__behind_wait(b, true);
         last = PROF__ACQUIRE(b->given) == b->taken;
-        if (!b->error && !prof__file_put_all(f, b->pieces + at * b->size,
+        if (!b->error && !prof__file_put_all(f, prof__behind_piece(b, at),
                                              last ? b->filled : b->size))
             PROF__RELEASE(b->error, errno ? errno : EIO);
         prof__behind_add(b, &b->taken);
@@ -20237,9 +20349,12 @@ PROF_API PROF__QUIET prof_result prof_file_write_behind(prof_file *f, void *memo
     memset(b, 0, sizeof *b);
     b->pieces = p + sizeof *b;
     size -= 16 + sizeof *b;
-    for (b->size = 4096; size / b->size > 5 && b->size < PROF__PIECE; b->size *= 2) {}
-    b->count = (uint32_t)(size / b->size);
+    for (b->size = 4096; b->size < PROF__PIECE && 6 * (b->size + PROF__OUT_REST) <= size;)
+        b->size *= 2;
+    b->count = (uint32_t)(size / (b->size + PROF__OUT_REST));
     f->behind = b;
+    PROF__STORE(prof__large.next, &prof__behind_next);
+    PROF__RELEASE(prof__large.behind, &prof__behind_write);
     f->sink.write = prof__behind_write;
     if (prof__behind_start(f)) return PROF_OK;
     b->hand = b->finish = prof__behind_put;
@@ -20485,10 +20600,10 @@ PROF_API PROF__QUIET prof_result prof__write_chrome(const prof_trace *trace,
         return PROF_ERROR_INVALID;
     if (!prof__analyse(trace) && format == PROF_CHROME_LEGACY) return PROF_ERROR_MEMORY;
     prof__sources_find(trace, desc ? desc->source : PROF_CHROME_SOURCE_AUTO);
-    prof__out_open(&o, out);
+    prof__writer_open(&o, out);
     if (format == PROF_CHROME_LEGACY) prof__chrome_put_legacy(&o, trace);
     else prof__chrome_body(&o, trace, format == PROF_CHROME_ARRAY, desc && desc->window_marks);
-    return prof__out_close(&o);
+    return prof__writer_close(&o);
 }
 
 /* ---- @STACKS: folded stacks ----

@@ -283,6 +283,36 @@ static void test_save_gz_unsupported(void) {
 #endif
 }
 
+/* A sink that once writes the trace elsewhere before it takes what came. */
+typedef struct within {
+    test_text outer, inner;
+} within;
+
+static bool write_within(void *user, const void *data, size_t size) {
+    within *w = (within *)user;
+    bool ok = w->outer.size || prof_write_chrome(trace, NULL, test_text_sink(&w->inner)) == PROF_OK;
+    return ok && test_text_write(&w->outer, data, size);
+}
+
+/* Pieces are whole pages; the large buffer is one writer's, others have a small one. */
+static void test_pieces(void) {
+    within w;
+    prof_sink sink = { write_within, NULL };
+    memset(&w, 0, sizeof w);
+    sink.user = &w;
+    PASS_ON(prepare());
+    EQUAL(prof_write_chrome(trace, NULL, sink), PROF_OK);
+    EQUAL(w.outer.size, w.inner.size);
+    EQUAL(memcmp(w.outer.data, w.inner.data, w.inner.size), 0);
+    EQUAL(w.inner.calls, (w.inner.size + 8191) / 8192);
+    EQUAL(w.outer.calls, (w.outer.size + 65535) / 65536);
+    test_text_clear(&w.inner);
+    PASS_ON(test_write(trace, TEST_CHROME, &w.inner));
+    EQUAL(w.inner.calls, w.outer.calls);
+    test_text_clear(&w.inner);
+    test_text_clear(&w.outer);
+}
+
 /* ---- files that a thread of their own writes ---- */
 
 static char behind_memory[600000];
@@ -508,6 +538,7 @@ int main(void) {
     RUN(test_save_replaces);
     RUN(test_save_mode);
     RUN(test_file_by_hand);
+    RUN(test_pieces);
     RUN(test_file_full);
     RUN(test_save_no_folder);
     RUN(test_save_onto_folder);

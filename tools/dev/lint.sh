@@ -85,8 +85,8 @@ names() { grep -oE '\b(prof__[a-z0-9_]+|PROF__[A-Z0-9_]+)' "$1" | sort -u; }
 
 mkdir -p build/lint
 names prof.h >build/lint/names
-at_most 'lines of prof.h' "$(wc -l <prof.h)" 27550
-at_most '#if of prof.h on PROF__BARE' "$(grep -cE '^ *# *(el)?if.*PROF__BARE' prof.h)" 21
+at_most 'lines of prof.h' "$(wc -l <prof.h)" 27665
+at_most '#if of prof.h on PROF__BARE' "$(grep -cE '^ *# *(el)?if.*PROF__BARE' prof.h)" 22
 
 # What nm sees in an object of the implementation with all that is optional: variables, of threads and
 # of functions, too, and tables that are constant. A feature has one struct: what has to stand apart
@@ -103,7 +103,7 @@ variables() {   # NAME FLAGS...
 }
 variables hosted -D_GNU_SOURCE
 variables target -ffreestanding
-at_most 'variables of a hosted prof.h' "$(wc -l <build/lint/variables_hosted)" 31
+at_most 'variables of a hosted prof.h' "$(wc -l <build/lint/variables_hosted)" 32
 at_most 'variables of a target'\''s prof.h' "$(wc -l <build/lint/variables_target)" 17
 at_most 'constant tables of prof.h' "$(cat build/lint/constants_* | wc -l)" 90
 at_most 'names of its own that prof.h lends prof_cuda.h' \
