@@ -13180,7 +13180,8 @@ PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t 
     prof__zone z;
     z.depth = site_depth & 0xff;
     if (PROF__UNLIKELY(z.depth >= prof__depths(&prof__trace) ||
-                       !prof__site_known(site_depth >> 8))) {
+                       ((PROF__BARE || site_depth >> 8 > PROF__ACQUIRE(prof__sites.count)) &&
+                        !prof__site_known(site_depth >> 8)))) {   /* a call, for pushed names */
         r->lost++;                       /* no such depth or site */
         return;
     }
