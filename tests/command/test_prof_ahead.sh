@@ -66,6 +66,14 @@ try ahead_validate same "$files" small validate --format json
 try ahead_plain same "$files" plain report
 try ahead_plain_validate same "$files" plain validate --format json
 
+# The space behind a key may be in the next block; what follows it is the value all the same.
+awk 'BEGIN { printf "{\"traceEvents\":["
+    for (i = 0; i < 3000; i++)
+        printf "%s{\"ph\":\"X\",\"name\":\"op\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":5,%s}\n",
+            i ? "," : "", 10 * i, "\"args\": {\"External id\":  7, \"Input Dims\":   [[4, 7]], \"x\":   1}"
+    print "]}" }' >"$out/spaces.json"
+try ahead_spaces same "$out/spaces.json" small report --group-by-input-shape
+try ahead_spaces_plain same "$out/spaces.json" plain report --group-by-input-shape
 # The arguments of an event, odd in the last place: the same is told of it behind 300 that are as they
 # should be and behind one of another category, but for the byte, and counted.
 args='"a b":0,"Input Dims":[[4,7],[],"x"],"text":"one two three four five six seven","e":1.5'

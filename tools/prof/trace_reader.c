@@ -48,7 +48,8 @@ enum { KNOWN_LISTS = 16, KNOWN_LIST = 24, KNOWN_KEY = 32, KNOWN_TEXT = 112, UNLI
 typedef struct known_arg {
     char text[KNOWN_TEXT];
     uint32_t size, key_size;     /* of the key in the text; 0: none */
-    uint32_t whole, value_size;  /* of all of the text; 0: only the key is known */
+    uint32_t whole;              /* of all of the text; 0: only the key is known */
+    uint32_t value_at, value_size;
     uint64_t bit;
     uint8_t wait;                /* values to come that are not worth knowing */
     bool hit, last;              /* one was as this one; it is the last of its event */
@@ -795,7 +796,7 @@ static inline const char *skip_known_arg(const char *p, known_arg *known, trace_
                                          uint64_t *bit, bool *last) {
     if (!known->whole || !is_same_long(p, known->text, known->whole)) return NULL;
     member->key = (trace_text){p + 1, known->key_size};
-    member->value = (trace_text){p + known->size, known->value_size};
+    member->value = (trace_text){p + known->value_at, known->value_size};
     *bit = known->bit;
     *last = known->last;
     known->hit = true;
@@ -817,6 +818,7 @@ static void know_arg(const source *s, known_arg *known, const trace_member *memb
     known->whole = 0;
     if (!plain || p + 1 - begin > KNOWN_TEXT || known->wait) return;
     known->whole = (uint32_t)(p + 1 - begin);
+    known->value_at = (uint32_t)(member->value.data - begin);    /* a block's end may cut the key */
     known->value_size = (uint32_t)member->value.size;
     known->last = last;
     memcpy(known->text, begin, known->whole);
