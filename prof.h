@@ -10883,6 +10883,7 @@ PROF_API PROF__QUIET uint64_t prof_flow(uint64_t number) {
     if (!PROF__LOAD(prof__on)) return 0;
     if (!id) id = prof__number(&prof__recorder.flow_last);
     if (!id || !prof__long_open(&l, 2, 0)) return 0;
+    if (!PROF__LINKED(chrome_flow)) prof__link_extras();   /* arrows need no wide trace */
     l.at = l.begin + 1;
     prof__long_put(&l, id << 1 | (number != 0));
     prof__long_close(&l, PROF__FLOW, prof__state_now(l.t));

@@ -1,0 +1,231 @@
+/* What a session or a writer asks for is linked when it is asked for: a process that never asked
+   for more writes the same bytes as one in which everything is linked. */
+#include "../test.h"
+
+#if !defined(_WIN32)
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char memory[1 << 20], small[1 << 14];
+
+static uint32_t thread_one(void *user) {
+    (void)user;
+    return 1;
+}
+
+static prof_desc plain(void) {
+    prof_desc desc = test_desc();
+    desc.platform.thread_id = thread_one;   /* the system's are others in each process */
+    return desc;
+}
+
+static prof_desc shapes(void) {
+    prof_desc desc = plain();
+    desc.record_shapes = desc.with_modules = desc.with_stack = desc.with_flops = true;
+    return desc;
+}
+
+static prof_desc allocations(void) {
+    prof_desc desc = plain();
+    desc.profile_memory = true;
+    return desc;
+}
+
+static prof_desc merged(void) {
+    prof_desc desc = plain();
+    desc.merge_duplicates = true;
+    return desc;
+}
+
+static prof_desc sums(void) {
+    prof_desc desc = plain();
+    desc.mode = PROF_MODE_AGGREGATE;
+    return desc;
+}
+
+static prof_desc full(void) {
+    prof_desc desc = plain();
+    desc.memory = small;
+    desc.memory_size = sizeof small;
+    desc.max_threads = 1;
+    desc.max_depth = 8;
+    return desc;
+}
+
+static prof_desc steps(void) {
+    prof_desc desc = plain();
+    desc.schedule.active = 2;
+    return desc;
+}
+
+static void zones(void) {
+    for (int i = 0; i < 5; i++) {
+        PROF_BEGIN("outer");
+        prof_push("inner");
+        prof_pop();
+        PROF_END();
+    }
+    prof_push("open");
+}
+
+static void many(void) {
+    for (int i = 0; i < 3000; i++) zones();
+}
+
+static void moments(void) {
+    zones();
+    PROF_INSTANT("instant");
+    PROF_COUNTER("counter", 7);
+    prof_counter_f("real", 1.5);
+}
+
+static void ranges(void) {
+    prof_async_end(prof_async_begin("range"));
+    (void)prof_async_begin("endless");
+    zones();
+}
+
+static void flows(void) {
+    uint64_t number;
+    PROF_BEGIN("from");
+    number = prof_flow(0);
+    PROF_END();
+    PROF_BEGIN("to");
+    (void)prof_flow(number);
+    PROF_END();
+}
+
+static void carried(void) {
+    static const int64_t dims[] = { 2, 3 };
+    const prof_shape inputs[] = { { dims, NULL, 2 }, { dims, NULL, 2 } };
+    prof_module_push("module");
+    PROF_BEGIN("aten::mul");
+    prof_set_shapes(inputs, NULL, 2);
+    prof_set_arg("key", "value");
+    prof_set_sequence(3, 0, 0);
+    PROF_END();
+    prof_module_pop();
+    zones();
+}
+
+static void all_and_many(void) {
+    flows();
+    moments();
+    ranges();
+    carried();
+    many();
+}
+
+static void allocated(void) {
+    const prof_device cpu = { PROF_DEVICE_CPU, 0 }, gpu = { PROF_DEVICE_CUDA, 0 };
+    zones();
+    prof_memory_alloc(memory, 100, cpu);
+    prof_memory_alloc(small, 50, gpu);
+    prof_memory_free(memory, cpu);
+}
+
+static void submitted(void) {
+    prof_event e;
+    prof_extra x;
+    zones();
+    memset(&e, 0, sizeof e);
+    memset(&x, 0, sizeof x);
+    e.name = "cudaLaunchKernel";
+    e.start_ns = 1000;
+    e.end_ns = 2000;
+    e.extra = &x;
+    x.has = PROF_HAS_ID;
+    x.id = 7;
+    x.activity_type = "cuda_runtime";
+    EQUAL(prof_submit(&e, 1), PROF_OK);
+    e.name = "kernel";
+    e.end_ns = 5000;
+    e.device_type = PROF_DEVICE_CUDA;
+    x.has = PROF_HAS_LINK;
+    x.linked_correlation_id = 7;
+    x.activity_type = "kernel";
+    EQUAL(prof_submit(&e, 1), PROF_OK);
+}
+
+static void stepped(void) {
+    zones();
+    prof_step();
+    zones();
+}
+
+static const struct { const char *name; prof_desc (*desc)(void); void (*record)(void); } cases[] = {
+    { "zones", plain, zones }, { "moments", plain, moments }, { "ranges", plain, ranges },
+    { "flows", plain, flows }, { "carried", plain, carried }, { "shapes", shapes, carried },
+    { "memory", allocations, allocated }, { "submitted", plain, submitted },
+    { "merged", merged, zones }, { "merged, submitted", merged, submitted },
+    { "sums", sums, zones },
+    { "full", full, many },
+    { "full, all", full, all_and_many }, { "steps", steps, stepped }
+};
+enum { CASES = sizeof cases / sizeof *cases };
+
+static void run(int number, int writer, test_text *text) {
+    prof_desc desc = cases[number].desc();
+    prof_trace *trace;
+    test_time.tick = 1000;
+    EQUAL(prof_start(&desc), PROF_OK);
+    cases[number].record();
+    trace = prof_stop();
+    (void)test_write(trace, writer, text);   /* whatever it says, it says it both times */
+}
+
+static void link_all(void) {
+    prof__link_stream();
+    prof__link_sums();
+    prof__link_flops();
+    prof__link_hooks();
+    prof__link_beside();
+    prof__link_lists();
+    prof__link_shares();
+    prof__link_legacy();
+}
+
+/* What a process writes of this case, with what it asks for linked alone, or with everything. */
+static void in_child(int number, int writer, bool all, test_text *text) {
+    char part[4096];
+    ssize_t got;
+    int ends[2], status;
+    pid_t child;
+    CHECK(pipe(ends) == 0, "pipe");
+    child = fork();
+    if (!child) {
+        if (all) link_all();
+        run(number, writer, text);
+        for (size_t at = 0; at < text->size; at += (size_t)got)
+            if ((got = write(ends[1], text->data + at, text->size - at)) <= 0) _exit(2);
+        _exit(test_bad);
+    }
+    close(ends[1]);
+    test_text_write(text, "", 0);
+    while ((got = read(ends[0], part, sizeof part)) > 0) test_text_write(text, part, (size_t)got);
+    close(ends[0]);
+    CHECK(waitpid(child, &status, 0) == child && status == 0, "%s, writer %d, %s: status %x",
+          cases[number].name, writer, all ? "all linked" : "as asked", (unsigned)status);
+}
+
+static void test_linked_when_asked(void) {
+    for (int i = 0; i < CASES; i++)
+        for (int writer = 0; writer < TEST_WRITERS; writer++) {
+            test_text alone = { NULL, 0, 0, 0, 0 }, after = { NULL, 0, 0, 0, 0 };
+            in_child(i, writer, false, &alone);
+            in_child(i, writer, true, &after);
+            CHECK(alone.size == after.size && memcmp(alone.data, after.data, alone.size) == 0,
+                  "%s, writer %d: %zu bytes, %zu with all linked", cases[i].name, writer,
+                  alone.size, after.size);
+            test_text_clear(&alone);
+            test_text_clear(&after);
+        }
+}
+#endif
+
+int main(void) {
+#if !defined(_WIN32)
+    RUN(test_linked_when_asked);
+#endif
+    return test_end();
+}
