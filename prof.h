@@ -2841,8 +2841,11 @@ PROF__ONE
 #    define PROF__OWN_STRING_H 1         /* the functions of string.h in use are declared here */
 #  endif
 /* EAGER: inline, for speed. ALONE: one copy for all callers, off the hot paths: inlined, these were
-   a tenth of the code of a hosted program. On targets -Os decides on both by size. */
+   a tenth of the code of a hosted program. COLD: runs a few times in a session or a report, and is
+   compiled for size; to gcc a function is cold that always calls a cold one, and one that only cold
+   ones call: what loops over events must be neither. On targets -Os decides on all by size. */
 #  define PROF__EAGER PROF__FN
+#  define PROF__COLD PROF__FN
 #  define PROF__ALONE(type) PROF__FN type
 #else
 #  include <errno.h>
@@ -2873,6 +2876,7 @@ PROF__ONE
 #    endif
 #  endif
 #  define PROF__EAGER PROF__INLINE
+#  define PROF__COLD PROF__FN PROF__COMPACT
 #  define PROF__ALONE(type) PROF__APART(type)
 #  define PROF__FLOATS 1                 /* formats know floating point */
 #  undef prof_start                      /* the calls that PROF__CHECKED wraps */
@@ -3026,7 +3030,13 @@ extern "C" {
 #if defined(__GNUC__) && !defined(__TINYC__)
 #  define PROF__RARE(type) static __attribute__((noinline, cold)) PROF__QUIET type
 #  define PROF__APART(type) static __attribute__((noinline)) PROF__QUIET type
+#  ifdef __clang__
+#    define PROF__COMPACT __attribute__((cold, minsize))
+#  else
+#    define PROF__COMPACT __attribute__((cold))
+#  endif
 #else
+#  define PROF__COMPACT
 #  define PROF__RARE(type) static type
 #  define PROF__APART(type) static type
 #endif
@@ -3237,7 +3247,7 @@ PROF__INLINE uint32_t prof__clock(void) {
 }
 
 /* Starts the chip's clock; false: there is none, or the program uses it with a shorter period. */
-PROF__FN bool prof__clock_open(void) {
+PROF__COLD bool prof__clock_open(void) {
 #if defined(PROF_NOW) || defined(__riscv)
     return true;
 #elif PROF__CORTEX_M == 2
@@ -3258,7 +3268,7 @@ PROF__FN bool prof__clock_open(void) {
 }
 
 /* Does the chip's clock count? Not where there is none (NOCYCCNT, an emulator) or trace is off. */
-PROF__FN bool prof__clock_runs(uint32_t before) {
+PROF__COLD bool prof__clock_runs(uint32_t before) {
 #if !defined(PROF_NOW)
     for (int i = PROF__CORTEX_M == 1 ? 256 : 1; i; i--)   /* SysTick may be slower than we are */
         if (prof__clock() != before) return true;
@@ -3485,7 +3495,7 @@ PROF__ALONE(uint64_t) prof__os_now(void) {
 }
 
 /* ns since 1970. */
-PROF__FN uint64_t prof__wall_now(void) {
+PROF__COLD uint64_t prof__wall_now(void) {
 #if defined(_WIN32)
     FILETIME t;
     GetSystemTimeAsFileTime(&t);
@@ -3540,7 +3550,7 @@ PROF__FN uint32_t prof__process_id(void) {
 #if !defined(_WIN32)
 /* Starts a thread of the library's own. No signal is for it, but those of the C library (32 to 34),
    which wait for all threads. */
-PROF__FN bool prof__thread_start(pthread_t *thread, void *(*work)(void *), void *context) {
+PROF__COLD bool prof__thread_start(pthread_t *thread, void *(*work)(void *), void *context) {
     bool runs;
 #  if defined(__linux__)
     uint64_t all = ~((uint64_t)7 << 31), before = 0;
@@ -3565,7 +3575,7 @@ PROF__FN uint64_t prof__cpu_now(void) {
 #endif
 
 /* Does the CPU's counter run at one rate on all cores? */
-PROF__FN bool prof__cpu_clock_usable(void) {
+PROF__COLD bool prof__cpu_clock_usable(void) {
 #if !PROF__FAST
     return false;
 #elif defined(PROF_NOW) || defined(__aarch64__)
@@ -4458,7 +4468,7 @@ PROF__ALONE(prof__real) prof__real_from(int64_t n) {
     return r;
 }
 
-PROF__FN prof__real prof__real_from_double(double d) {
+PROF__COLD prof__real prof__real_from_double(double d) {
     prof__real r = { 0, 0, false };
     uint64_t bits;
     int e;
@@ -4470,7 +4480,7 @@ PROF__FN prof__real prof__real_from_double(double d) {
     return r;
 }
 
-PROF__FN prof__real prof__real_div(prof__real a, prof__real b) {
+PROF__COLD prof__real prof__real_div(prof__real a, prof__real b) {
     uint64_t q = 0, r = a.m;
     prof__real out = { 0, 0, a.negative != b.negative };   /* Python's -0.0, too */
     if (!a.m || !b.m) return out;
@@ -4487,14 +4497,14 @@ PROF__FN prof__real prof__real_div(prof__real a, prof__real b) {
     return out;
 }
 
-PROF__FN prof__real prof__real_mul100(prof__real a) {
+PROF__COLD prof__real prof__real_mul100(prof__real a) {
     bool negative = a.negative;
     a = prof__real_round(a.m * 100u, a.e, false);   /* 53 + 7 bits: exact before the rounding */
     a.negative = negative;
     return a;
 }
 
-PROF__FN prof__real prof__real_mul(prof__real a, prof__real b) {
+PROF__COLD prof__real prof__real_mul(prof__real a, prof__real b) {
     uint64_t al = a.m & 0xffffffffu, ah = a.m >> 32, bl = b.m & 0xffffffffu, bh = b.m >> 32;
     uint64_t low = al * bl, middle = ah * bl + (low >> 32);
     uint64_t cross = al * bh + (middle & 0xffffffffu);
@@ -4506,7 +4516,7 @@ PROF__FN prof__real prof__real_mul(prof__real a, prof__real b) {
     return out;
 }
 
-PROF__FN bool prof__real_below(prof__real a, prof__real b) {
+PROF__COLD bool prof__real_below(prof__real a, prof__real b) {
     bool negative = a.m && a.negative, other = b.m && b.negative;
     if (negative != other) return negative;
     if (negative) {
@@ -4568,7 +4578,7 @@ PROF__EAGER char *prof__text_us(char *p, uint64_t ns) {
 }
 
 /* printf's %.2f or %.3f, ties to even on the exact value. Past 2^64 it stops at 2^64 - 1. */
-PROF__FN char *prof__text_real(char *p, prof__real x, int decimals) {
+PROF__COLD char *prof__text_real(char *p, prof__real x, int decimals) {
     uint32_t scale = decimals == 2 ? 100 : 1000, part = 0;
     uint64_t n = x.m * scale;            /* 53 + 10 bits */
     if (x.negative) *p++ = '-';
@@ -4590,7 +4600,7 @@ PROF__FN char *prof__text_real(char *p, prof__real x, int decimals) {
 }
 
 /* us in a unit, with three decimals and the unit's name; unit 0: us, without a name. */
-PROF__FN char *prof__text_time(char *p, prof__real us, prof_time_unit unit) {
+PROF__COLD char *prof__text_time(char *p, prof__real us, prof_time_unit unit) {
     static const char names[][3] = { "", "s", "ms", "us" };
     const char *name = names[unit];
     if (unit == PROF_TIME_S) us = prof__real_div(us, prof__real_from(1000000));
@@ -4604,11 +4614,11 @@ PROF__ALONE(prof__real) prof__us(int64_t ns) {
     return prof__real_div(prof__real_from(ns), prof__real_from(1000));
 }
 
-PROF__FN prof_time_unit prof__time_unit(int64_t ns) {
+PROF__COLD prof_time_unit prof__time_unit(int64_t ns) {
     return ns >= 1000000000 ? PROF_TIME_S : ns >= 1000000 ? PROF_TIME_MS : PROF_TIME_US;
 }
 
-PROF__FN char *prof__text_share(char *p, prof__real part, prof__real total) {
+PROF__COLD char *prof__text_share(char *p, prof__real part, prof__real total) {
     if (!total.m) {
         memcpy(p, "NaN", 3);
         return p + 3;
@@ -4672,7 +4682,7 @@ PROF__FN void prof__out_open(prof__out *o, prof_sink sink) {
     o->p = o->buf;
 }
 
-PROF__FN void prof__out_flush(prof__out *o) {
+PROF__ALONE(void) prof__out_flush(prof__out *o) {
     if (o->p > o->buf && !o->failed &&
         !o->sink.write(o->sink.user, o->buf, (size_t)(o->p - o->buf)))
         o->failed = true;
@@ -4774,7 +4784,7 @@ PROF__ALONE(void) prof__out_i64(prof__out *o, int64_t n) {
 }
 
 /* Bytes of the UTF-8 sequence at s: 1 to 4; 0 when it is not one. */
-PROF__FN size_t prof__utf8_length(const char *s) {
+PROF__COLD size_t prof__utf8_length(const char *s) {
     const unsigned char *u = (const unsigned char *)s;
     uint32_t c = u[0], n = 0;
     if (c < 0x80) return 1;
@@ -4931,7 +4941,7 @@ PROF__ALONE(bool) prof__ends_with(const char *s, const char *end) {
 }
 
 /* PyTorch's unit for FLOPs: floor(log10(n) / 3); its logarithm rounds up from 10^15 - 2 on. */
-PROF__FN int prof__flops_power(int64_t n) {
+PROF__COLD int prof__flops_power(int64_t n) {
     static const int64_t steps[] = { 1000, 1000000, 1000000000, 1000000000000, 999999999999998 };
     int power = 0;
     while (power < 5 && n >= steps[power]) power++;
@@ -4950,7 +4960,7 @@ PROF__FN int prof__flops_power(int64_t n) {
 
 #define PROF__PUSHED (1u << 20)
 
-PROF__FN size_t prof__site_share(void);   /* bytes that each name takes in the analysis */
+PROF__COLD size_t prof__site_share(void);   /* bytes that each name takes in the analysis */
 
 /* The FNV-1a hash of s. *length: how many bytes of s a name keeps: at most PROF__MAX_NAME, cut
    before a character, not within it. */
@@ -4994,7 +5004,7 @@ static struct prof__sites {
 
 #define PROF__SITE_ID(place) (((uint32_t)(place) + PROF__FIRST_SITE - 1) << 8)   /* a mark's id */
 
-PROF__FN bool prof__sites_full(void) {
+PROF__COLD bool prof__sites_full(void) {
     return prof__sites.count + prof__sites.names.count == PROF_MAX_SITES;
 }
 
@@ -5011,7 +5021,7 @@ PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
 }
 
 /* Copies a name into the arena, and promises what the analysis needs for it; NULL: no room. */
-PROF__FN prof__name *prof__name_make(const char *name) {
+PROF__COLD prof__name *prof__name_make(const char *name) {
     size_t size = strlen(name) + 1;
     prof__name *n = (prof__name *)prof__take(sizeof *n + size, prof__sites.share);
     if (!n) return NULL;
@@ -5129,7 +5139,7 @@ PROF__FN bool prof__same_text(const char *a, const char *b, size_t b_length) {
 
 /* Copies s into the text that lives as long as the process. Returns `last`, a copy made before, if
    s equals it, as file names often do. NULL: no room. */
-PROF__FN const char *prof__site_copy(const char *s, const char *last) {
+PROF__COLD const char *prof__site_copy(const char *s, const char *last) {
     size_t n;
     char *p = prof__sites.text + prof__sites.text_used;
     (void)prof__hash(s, &n);
@@ -5158,7 +5168,7 @@ PROF__ALONE(uint32_t) prof__others_make(void) {
 }
 
 /* Notes why a site is refused, and makes "(others)" for it. Returns 0. Under the lock. */
-PROF__FN uint32_t prof__refuse_site(uint32_t why) {
+PROF__COLD uint32_t prof__refuse_site(uint32_t why) {
     (void)prof__others_make();
     prof__sites.why = why;
     return 0;
@@ -5172,10 +5182,10 @@ PROF__FN uint32_t prof__sites_marked(void) {
     return PROF__ACQUIRE(prof__sites.count) - PROF__LOAD(prof__sites.own);
 }
 
-PROF__FN bool prof__sites_full(void) { return prof__sites_marked() >= PROF_MAX_SITES; }
+PROF__COLD bool prof__sites_full(void) { return prof__sites_marked() >= PROF_MAX_SITES; }
 
 /* s after the bracket that closes the one at s. */
-PROF__FN const char *prof__closed(const char *s) {
+PROF__COLD const char *prof__closed(const char *s) {
     const char open = *s, close = open == '(' ? ')' : open == '<' ? '>' : '}';
     for (size_t depth = 0; *s; s++) {
         if (*s == open) depth++;
@@ -5228,7 +5238,7 @@ PROF__FN const char *prof__qualified_operator(prof__qualified *q, const char *s)
 
 /* Makes A<T>::f [T = char] of "static int A<T>::f(int) [with T = char]", the form of gcc and clang.
    Text before a space is no part of the name, nor is a star that clang puts before it. */
-PROF__FN void prof__qualified_make(prof__qualified *q, const char *s) {
+PROF__COLD void prof__qualified_make(prof__qualified *q, const char *s) {
     while (*s && !prof__begins(s, " [")) {
         char last = q->count ? q->text[q->count - 1] : ':';
         if (last == ':' && prof__begins(s, "operator")) s = prof__qualified_operator(q, s);
@@ -5266,7 +5276,7 @@ PROF__FN const char *prof__site_name(const prof_site *site, char *text, size_t s
 
 /* The number of a site, new or known; 0 when the table or the arena is full. own: it is one of the
    library's, for which room was kept. Under the lock. */
-PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
+PROF__COLD uint32_t prof__site_add(const prof_site *site, bool own) {
     char qualified[512];
     const uint32_t places = (PROF_MAX_SITES + PROF__OWN_SITES) * 2 + 1;
     const prof_site *last = prof__sites.count ? &prof__sites.list[prof__sites.count] : NULL;
@@ -5297,7 +5307,7 @@ PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
     return prof__sites.count;
 }
 
-PROF__FN bool prof__names_open(void) {
+PROF__COLD bool prof__names_open(void) {
     prof__names *names = &prof__sites.names;
     uint32_t n = names->capacity;
     size_t list = prof__align(n * sizeof(prof__name *));
@@ -5330,13 +5340,13 @@ PROF__FN uint32_t *prof__name_place(const char *name, size_t length, uint32_t ha
     return index + i;
 }
 
-PROF__FN uint32_t prof__refuse_name(size_t length) {
+PROF__COLD uint32_t prof__refuse_name(size_t length) {
     if (length < prof__sites.names.refused) PROF__STORE(prof__sites.names.refused, length);
     return prof__refuse_site(PROF__NO_ROOM);
 }
 
 /* Why a new name would find no room, if that is certain; PROF__NOS: there may be room. */
-PROF__FN uint32_t prof__name_refused(size_t length) {
+PROF__COLD uint32_t prof__name_refused(size_t length) {
     prof__names *names = &prof__sites.names;
     if (!PROF__LOAD(prof__sites.others)) return PROF__NOS;
     if (PROF__LOAD(names->count) == PROF__LOAD(names->capacity)) return PROF__NO_NAME;
@@ -6253,7 +6263,7 @@ typedef struct prof__group_wide {
     (sizeof(prof__group) + (PROF__BARE ? 48 : sizeof(prof__group_wide)) + \
      (PROF__BARE ? 5 : 6) * sizeof(uint32_t))
 
-PROF__FN size_t prof__site_share(void) {
+PROF__COLD size_t prof__site_share(void) {
     return prof__align(PROF__GROUP_SHARE + (PROF__BARE ? 0 : 72));   /* 72: shares */
 }
 
@@ -6582,36 +6592,36 @@ static struct prof__recorder {
 PROF__FN prof__slot *prof__slot_get(void);
 
 /* busy may be set still: siglongjmp or pthread_exit may have left the slow path half way. */
-PROF__FN void prof__thread_exits(void) {
+PROF__COLD void prof__thread_exits(void) {
     prof__slot_get()->busy = 0;
     prof_thread_end();
 }
 
 /* Arranges that prof__thread_exits runs at this thread's exit. */
 #if defined(_WIN32)
-PROF__FN void WINAPI prof__at_exit(void *used) {
+PROF__COLD void WINAPI prof__at_exit(void *used) {
     if (used) prof__thread_exits();
 }
-PROF__FN void prof__exit_key_make(void) {
+PROF__COLD void prof__exit_key_make(void) {
     if (prof__port.exit_key_made) return;
     prof__port.exit_key = FlsAlloc(prof__at_exit);
     prof__port.exit_key_made = prof__port.exit_key != FLS_OUT_OF_INDEXES;
 }
-PROF__FN void prof__at_thread_exit(void) {
+PROF__COLD void prof__at_thread_exit(void) {
     if (prof__port.exit_key_made) FlsSetValue(prof__port.exit_key, &prof__trace);
 }
 #else
-PROF__FN void prof__at_exit(void *used) {
+PROF__COLD void prof__at_exit(void *used) {
     (void)used;
     prof__thread_exits();
 }
 PROF__FN void prof__child_after_fork(void);
-PROF__FN void prof__exit_key_make(void) {
+PROF__COLD void prof__exit_key_make(void) {
     if (prof__port.exit_key_made) return;
     prof__port.exit_key_made = pthread_key_create(&prof__port.exit_key, prof__at_exit) == 0;
     pthread_atfork(NULL, NULL, prof__child_after_fork);
 }
-PROF__FN void prof__at_thread_exit(void) {
+PROF__COLD void prof__at_thread_exit(void) {
     if (prof__port.exit_key_made) pthread_setspecific(prof__port.exit_key, &prof__trace);
 }
 #endif
@@ -6790,7 +6800,7 @@ PROF__FN prof__chunk *prof__chunk_make(void) {
     return c;
 }
 
-PROF__FN void prof__row_unlist(prof__row *row) {
+PROF__COLD void prof__row_unlist(prof__row *row) {
     struct prof_trace *s = &prof__trace;
     prof__row *before = NULL;
     for (prof__row *r = s->rows; r != row; r = r->next) before = r;
@@ -6804,7 +6814,7 @@ PROF__FN void prof__row_unlist(prof__row *row) {
 /* The row of a thread that has left without records goes to the next thread. So does its index,
    unless the thread has another row, which keeps it: each index has a row, and no two threads have
    one index. In PROF_MODE_TRACE the row stays in the list, where prof_dump may be reading it. */
-PROF__FN void prof__row_free(prof__row *row) {
+PROF__COLD void prof__row_free(prof__row *row) {
     struct prof_trace *s = &prof__trace;
     bool stays = s->mode == PROF_MODE_TRACE, shared = false;
     if (row->kept) return;
@@ -6818,7 +6828,7 @@ PROF__FN void prof__row_free(prof__row *row) {
 }
 
 /* Lets go of the oldest records in a ring. */
-PROF__FN void prof__segment_free(prof__segment *g) {
+PROF__COLD void prof__segment_free(prof__segment *g) {
     prof__row *row = g->row;
     if (!row) return;
     PROF__ASSERT(row->first == g && g->begin <= g->end && g->end <= g->limit);   /* the oldest */
@@ -6894,7 +6904,7 @@ PROF__FN void prof__chunk_give(prof__state *t, prof__record *begin, prof__record
 
 /* Divides a state's region into its ring, once: segments from its start up, chunks from its end
    down. False: threads of earlier sessions still own too much of it. */
-PROF__FN bool prof__ring_open(prof__state *t) {
+PROF__COLD bool prof__ring_open(prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     size_t index = ((size_t)t - (size_t)s->pool.states) / s->pool.state_size;
     char *region = s->pool.regions + index * s->pool.region_size;
@@ -7808,7 +7818,7 @@ PROF__INLINE prof__deep *prof__deep_top(const prof__state *t) {
 }
 
 /* More memory for deep zones, out of what is spare. Under the lock. */
-PROF__FN prof__deeps *prof__deeps_take(prof__state *t) {
+PROF__COLD prof__deeps *prof__deeps_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     prof__deeps *b = NULL;
     if (prof__arena_spare() >= sizeof *b && prof__rows_prepare(t))
@@ -7933,13 +7943,13 @@ PROF__FN void prof__counts_add(prof__counts *sum, const prof__counts *c) {
     for (size_t i = 0; i < PROF__COUNTS; i++) PROF__BUMP(to[i], PROF__LOAD(from[i]));
 }
 
-PROF__FN void prof__counts_clear(prof__counts *c) {
+PROF__COLD void prof__counts_clear(prof__counts *c) {
     size_t *count = (size_t *)(void *)c;
     for (size_t i = 0; i < PROF__COUNTS; i++) PROF__STORE(count[i], (size_t)0);
 }
 
 /* The row that a thread had in an older generation, and continues; NULL: the thread is new. */
-PROF__FN const prof__row *prof__row_before(const struct prof_trace *s, uint64_t id) {
+PROF__COLD const prof__row *prof__row_before(const struct prof_trace *s, uint64_t id) {
     const prof__row *old = NULL;
     const prof__row *r = s->generation == s->first_generation ? NULL : s->rows;
     for (; r; r = r->next) {
@@ -7951,7 +7961,7 @@ PROF__FN const prof__row *prof__row_before(const struct prof_trace *s, uint64_t 
 }
 
 /* A free row, with or without an index of prof_threads(); NULL: there is none. */
-PROF__FN prof__row *prof__row_again(struct prof_trace *s, bool indexed) {
+PROF__COLD prof__row *prof__row_again(struct prof_trace *s, bool indexed) {
     prof__row **place = &s->pool.free_rows, *row;
     while (*place && ((*place)->thread != PROF_NONE) != indexed) place = &(*place)->again;
     row = *place;
@@ -7961,7 +7971,7 @@ PROF__FN prof__row *prof__row_again(struct prof_trace *s, bool indexed) {
 
 /* A row for the thread, with the index of old or a new one. Where only free rows with another index
    are left, a thread that has one already continues under a new index. */
-PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
+PROF__COLD prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
     prof__row *row = prof__row_again(s, !old);
     if (!row) {
         row = (prof__row *)prof__take_kept(sizeof *row, sizeof row->info + PROF__LANE_SHARE);
@@ -7979,7 +7989,7 @@ PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
     return row;
 }
 
-PROF__FN prof__row *prof__row_add(uint64_t id) {
+PROF__COLD prof__row *prof__row_add(uint64_t id) {
     struct prof_trace *s = &prof__trace;
     prof__row empty;
     prof__row *row = prof__row_take(s, prof__row_before(s, id));
@@ -8008,13 +8018,13 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
 
 /* The thread of this state ends, and its row with it, unless the row is of an earlier session or
    has gone to another thread. */
-PROF__FN void prof__row_over(const prof__state *t) {
+PROF__COLD void prof__row_over(const prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     if (!s->open || t->generation < s->first_generation || !prof__in_grid(t)) return;
     if (t->row->number == t->number) t->row->over = true;
 }
 
-PROF__FN void prof__row_name(prof__row *row, const char *name) {
+PROF__COLD void prof__row_name(prof__row *row, const char *name) {
     size_t n;
     (void)prof__hash(name, &n);
     n = PROF__MIN(n, sizeof row->name - 1);
@@ -8027,7 +8037,7 @@ PROF__FN void prof__row_name(prof__row *row, const char *name) {
     PROF__STORE(row->announced, 0u);
 }
 
-PROF__FN bool prof__row_for(prof__state *t, uint64_t id) {
+PROF__COLD bool prof__row_for(prof__state *t, uint64_t id) {
     const prof_platform *p = &prof__trace.platform;
     prof__row *row;
     if (!id) id = p->thread_id ? p->thread_id(p->user) : prof__os_thread_id();
@@ -8054,7 +8064,7 @@ PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
 
 /* A chunk for t; NULL: none is left, and where *ok is true t records in sums. Sets memory aside for
    the zones that it may have open. Under the lock. */
-PROF__FN prof__chunk *prof__state_place(prof__state *t, bool *ok) {
+PROF__COLD prof__chunk *prof__state_place(prof__state *t, bool *ok) {
     struct prof_trace *s = &prof__trace;
     bool promised = t->promised == s->generation;
     uint32_t slots = promised ? t->slots : s->mode == PROF_MODE_AGGREGATE ? 0 : s->max_depth + 1;
@@ -8083,7 +8093,7 @@ PROF__FN prof__chunk *prof__state_place(prof__state *t, bool *ok) {
 /* Makes t record in the session that is open: gives it a chunk, or sums where there is none left,
    and a row in the trace (of the thread id; 0: the calling thread's). stale: zones of older
    sessions that are still open in its frames. False: the arena is full. Under the lock. */
-PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
+PROF__COLD bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     const struct prof_trace *s = &prof__trace;
     prof__chunk *c;
     bool ok;
@@ -8139,7 +8149,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
 
 /* Takes a thread's state away; the rest of its memory goes to others, if it is in this session's
    arena. Under the lock. */
-PROF__FN void prof__state_give(prof__slot *slot, prof__state *t) {
+PROF__COLD void prof__state_give(prof__slot *slot, prof__state *t) {
     struct prof_trace *s = &prof__trace;
     prof__state **p = &prof__recorder.owned;
     slot->stale = (uint32_t)(t->hot.top - t->frames);
@@ -8878,7 +8888,7 @@ PROF_API PROF__QUIET void prof_tick(void) {}
 
 /* Adds the counts of threads, c, and those of no thread to *out. prof_dump has no lock: for it the
    latter may be a moment old. */
-PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c) {
+PROF__COLD PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c) {
     const struct prof_trace *s = &prof__trace;
     uint64_t ended;
     prof__stats_take(out, s, c);
@@ -8904,7 +8914,7 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
 #define prof__raw_now_ns(w) ((w)->now_ns)
 
 /* The thread's name; none while it is being written. */
-PROF__FN void prof__row_name_read(const prof__row *row, char *text) {
+PROF__COLD void prof__row_name_read(const prof__row *row, char *text) {
     uint32_t renames;
     PROF__FENCE();                       /* after it counts as announced */
     renames = PROF__ACQUIRE(row->renames);
@@ -10464,7 +10474,7 @@ PROF__FN size_t prof__text_bytes(const char *s, size_t most) {
 }
 
 /* Promises room for a prof__side beside every event. False: no room. Under the lock. */
-PROF__FN bool prof__widen(struct prof_trace *s) {
+PROF__COLD bool prof__widen(struct prof_trace *s) {
     size_t more;
     if (prof__wide(s)) return true;
     more = s->slot_count * (PROF__WIDE_SHARE - s->beside);
@@ -10516,8 +10526,8 @@ PROF__FN bool prof__attribute_open(prof__long *l, uint32_t slots, uint32_t wants
 }
 
 /* Publishes an attribute of the zone of frame f. A zone's first is padded to PROF__EXTRA_SLOTS. */
-PROF__FN void prof__attribute_close_of(prof__long *l, prof__frame *f, uint32_t type,
-                                       uint32_t count, size_t bytes) {
+PROF__ALONE(void) prof__attribute_close_of(prof__long *l, prof__frame *f, uint32_t type,
+                                           uint32_t count, size_t bytes) {
     prof__state *t = l->t;
     if (!t->streams && (t->details.end != l->begin || t->details.top != f + 1))
         while ((size_t)(l->at - l->begin) < PROF__EXTRA_SLOTS) prof__long_put(l, 0);
@@ -10595,8 +10605,8 @@ PROF__FN void prof__item_put(prof__long *l, uint32_t coding, const void *list,
 }
 
 /* Records an attribute by its coding: a text, or the items of a list that fit. */
-PROF__FN void prof__attribute_put(uint32_t type, const void *value, const char *const *dtypes,
-                                  uint32_t count) {
+PROF__ALONE(void) prof__attribute_put(uint32_t type, const void *value, const char *const *dtypes,
+                                      uint32_t count) {
     const prof__field *f = prof__fields + type;
     prof__long l;
     uint32_t slots = 0, fit = 0;
@@ -10901,7 +10911,7 @@ PROF__FN prof__state *prof__context_find(const void *context) {
 }
 
 /* Makes a state for a context; its row has an id that no thread has. Under the lock. */
-PROF__FN prof__state *prof__context_make(void) {
+PROF__COLD prof__state *prof__context_make(void) {
     prof__state *t = prof__state_take(0, 0x40000000u | (++prof__recorder.context_last & 0xfffffff));
     if (!t) return NULL;
     prof__row_name(t->row, "context");
@@ -10935,7 +10945,7 @@ PROF_API PROF__QUIET void *prof_context_switch(void *context) {
 }
 
 /* When recording ends: gives back the parked states, which no thread is in. Under the lock. */
-PROF__FN void prof__contexts_give(void) {
+PROF__COLD void prof__contexts_give(void) {
     prof__slot nobody;
     prof__state *t = prof__recorder.owned;
     while (t) {
@@ -11077,7 +11087,7 @@ PROF__FN bool prof__json_value(prof__json *j) {
 }
 
 /* NULL: s is JSON; else where it is not. */
-PROF__FN const char *prof__json_check_why(const char *s, const char **why) {
+PROF__ALONE(const char *) prof__json_check_why(const char *s, const char **why) {
     prof__json j = { NULL, NULL };
     j.at = s;
     if (prof__json_value(&j) && *j.at) (void)prof__json_bad(&j, "there is more after the value");
@@ -11119,7 +11129,7 @@ typedef struct prof__symbols {
     uint32_t first, end;                 /* and whose addresses lie in it */
 } prof__symbols;
 
-PROF__FN char *prof__text_hex(char *p, uint64_t n) {
+PROF__COLD char *prof__text_hex(char *p, uint64_t n) {
     static const char hex[] = "0123456789abcdef";
     int shift = 60;
     while (shift && !(n >> shift)) shift -= 4;
@@ -11131,7 +11141,7 @@ PROF__FN char *prof__text_hex(char *p, uint64_t n) {
 
 /* Sets a text: `file(0x1234): name`, with the address in the file, as addr2line and objdump take
    it, of the call, or of the function, which is at begin. */
-PROF__FN void prof__symbol_set(prof__symbols *n, uint32_t i, const char *name, uintptr_t begin) {
+PROF__COLD void prof__symbol_set(prof__symbols *n, uint32_t i, const char *name, uintptr_t begin) {
     const char *file = n->path;
     size_t length = strlen(name);
     char place[64], *p = place;
@@ -11155,7 +11165,7 @@ PROF__FN void prof__symbol_set(prof__symbols *n, uint32_t i, const char *name, u
 }
 
 /* The number of the first in the list that is at address or past it. */
-PROF__FN uint32_t prof__symbol_at(const prof__symbols *n, uintptr_t address) {
+PROF__COLD uint32_t prof__symbol_at(const prof__symbols *n, uintptr_t address) {
     uint32_t low = 0, high = n->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -11188,7 +11198,7 @@ typedef struct prof__map {
     char path[512], buf[512];
 } prof__map;
 
-PROF__FN bool prof__map_open(prof__map *m) {
+PROF__COLD bool prof__map_open(prof__map *m) {
     m->at = m->size = 0;
     m->file = open("/proc/self/maps", O_RDONLY);
     return m->file >= 0;
@@ -11205,7 +11215,7 @@ PROF__ALONE(int) prof__map_byte(prof__map *m) {
     return (unsigned char)m->buf[m->at++];
 }
 
-PROF__FN uint64_t prof__map_number(prof__map *m) {
+PROF__COLD uint64_t prof__map_number(prof__map *m) {
     uint64_t n = 0;
     int c;
     while ((c = prof__map_byte(m)) > ' ' && c != '-')
@@ -11214,14 +11224,14 @@ PROF__FN uint64_t prof__map_number(prof__map *m) {
 }
 
 /* Skips a field; returns the character that ended it. */
-PROF__FN int prof__map_field(prof__map *m) {
+PROF__COLD int prof__map_field(prof__map *m) {
     int c;
     do c = prof__map_byte(m); while (c > ' ');
     return c;
 }
 
 /* `low-high rights offset device inode path`; false: there are no more. */
-PROF__FN bool prof__map_next(prof__map *m) {
+PROF__COLD bool prof__map_next(prof__map *m) {
     size_t n = 0;
     int c;
     m->low = (uintptr_t)prof__map_number(m);
@@ -11250,7 +11260,7 @@ PROF__ALONE(bool) prof__elf_read(const prof__elf *f, uint64_t offset, void *to, 
            read(f->file, to, size) == (ssize_t)size;
 }
 
-PROF__FN bool prof__elf_open(prof__elf *f, const char *path) {
+PROF__COLD bool prof__elf_open(prof__elf *f, const char *path) {
     f->file = open(path, O_RDONLY);
     if (f->file < 0) return false;
     if (prof__elf_read(f, 0, &f->head, sizeof f->head) &&
@@ -11262,8 +11272,8 @@ PROF__FN bool prof__elf_open(prof__elf *f, const char *path) {
 }
 
 /* Calls visit for each function in a section of symbols. */
-PROF__FN void prof__elf_functions_in(prof__elf *f, const prof__elf_section *symbols,
-                                     prof__elf_visit visit, void *user) {
+PROF__COLD void prof__elf_functions_in(prof__elf *f, const prof__elf_section *symbols,
+                                       prof__elf_visit visit, void *user) {
     prof__elf_symbol list[64];
     uint64_t at = symbols->sh_offset, end = at + symbols->sh_size, n;
     memset(&f->source, 0, sizeof f->source);
@@ -11281,7 +11291,7 @@ PROF__FN void prof__elf_functions_in(prof__elf *f, const prof__elf_section *symb
 }
 
 /* Calls visit for all functions in the file's symbols; for those it exports, if it was stripped. */
-PROF__FN void prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *user) {
+PROF__COLD void prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *user) {
     static const uint32_t types[] = { SHT_SYMTAB, SHT_DYNSYM };
     bool found = false;
     for (int k = 0; k < 2 && !found; k++)
@@ -11296,14 +11306,14 @@ PROF__FN void prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *use
 }
 
 /* Reads a symbol's name, cut to size. False: it has none. */
-PROF__FN bool prof__elf_name(const prof__elf *f, const prof__elf_symbol *symbol, char *name,
-                             size_t size) {
+PROF__COLD bool prof__elf_name(const prof__elf *f, const prof__elf_symbol *symbol, char *name,
+                               size_t size) {
     off_t at = (off_t)(f->names.sh_offset + symbol->st_name);
     memset(name, 0, size);
     return lseek(f->file, at, SEEK_SET) == at && read(f->file, name, size - 1) > 0 && name[0];
 }
 
-PROF__FN void prof__symbol_visit(void *user, prof__elf *f, const prof__elf_symbol *symbol) {
+PROF__COLD void prof__symbol_visit(void *user, prof__elf *f, const prof__elf_symbol *symbol) {
     prof__symbols *n = (prof__symbols *)user;
     uintptr_t begin = (uintptr_t)symbol->st_value - n->shift, size = (uintptr_t)symbol->st_size;
     uint32_t i = prof__symbol_at(n, begin + 1);
@@ -11315,8 +11325,8 @@ PROF__FN void prof__symbol_visit(void *user, prof__elf *f, const prof__elf_symbo
 }
 
 /* *shift: what must be added to an address in memory to get the address in the file. */
-PROF__FN bool prof__elf_shift(const prof__elf *f, const prof__map *m, uintptr_t address,
-                              uintptr_t *shift) {
+PROF__COLD bool prof__elf_shift(const prof__elf *f, const prof__map *m, uintptr_t address,
+                                uintptr_t *shift) {
     uint64_t offset = m->offset + (address - m->low);
     for (uint32_t i = 0; i < f->head.e_phnum; i++) {
         prof__elf_segment g;
@@ -11329,7 +11339,7 @@ PROF__FN bool prof__elf_shift(const prof__elf *f, const prof__map *m, uintptr_t 
     return false;
 }
 
-PROF__FN void prof__symbols_of(prof__symbols *n, const prof__map *m) {
+PROF__COLD void prof__symbols_of(prof__symbols *n, const prof__map *m) {
     prof__elf f;
     n->path = m->path;
     n->shift = 0u - m->low;
@@ -11342,7 +11352,7 @@ PROF__FN void prof__symbols_of(prof__symbols *n, const prof__map *m) {
         if (!*n->list[i].text) prof__symbol_set(n, i, "??", n->list[i].address - 1);
 }
 
-PROF__FN void prof__symbols_name(prof__symbols *n) {
+PROF__COLD void prof__symbols_name(prof__symbols *n) {
     prof__map m;
     if (!prof__map_open(&m)) return;
     while (prof__map_next(&m)) {
@@ -11354,7 +11364,7 @@ PROF__FN void prof__symbols_name(prof__symbols *n) {
 }
 #elif defined(_WIN32)
 /* Texts have the module and the address in it; Windows tells no names. */
-PROF__FN void prof__symbols_name(prof__symbols *n) {
+PROF__COLD void prof__symbols_name(prof__symbols *n) {
     for (uint32_t i = 0; i < n->count; i++) {
         char path[MAX_PATH + 1] = "";
         HMODULE module = NULL;
@@ -11369,7 +11379,7 @@ PROF__FN void prof__symbols_name(prof__symbols *n) {
 }
 #elif defined(__APPLE__)
 #  include <dlfcn.h>
-PROF__FN void prof__symbols_name(prof__symbols *n) {
+PROF__COLD void prof__symbols_name(prof__symbols *n) {
     for (uint32_t i = 0; i < n->count; i++) {
         Dl_info d;
         bool known = dladdr((const void *)(n->list[i].address - 1), &d) != 0;
@@ -11380,7 +11390,7 @@ PROF__FN void prof__symbols_name(prof__symbols *n) {
     }
 }
 #else
-PROF__FN void prof__symbols_name(prof__symbols *n) {
+PROF__COLD void prof__symbols_name(prof__symbols *n) {
     n->path = "";
     for (uint32_t i = 0; i < n->count; i++) prof__symbol_set(n, i, "??", n->list[i].address - 1);
 }
@@ -11431,8 +11441,8 @@ PROF__FN struct prof__instrumented *prof__function_find(uintptr_t address) {
 }
 
 /* Fills the place of a function, unless too many have no site already. Under the lock. */
-PROF__FN uint32_t prof__function_add(struct prof__instrumented *f, uintptr_t address,
-                                     uint32_t asked) {
+PROF__COLD uint32_t prof__function_add(struct prof__instrumented *f, uintptr_t address,
+                                       uint32_t asked) {
     char name[24];
     prof_site site = { NULL, "", "", 0 };
     uint32_t id;
@@ -11496,7 +11506,7 @@ PROF__FN size_t prof__function_zones(const prof__state *t, uintptr_t function) {
 
 /* A function ends that is not the innermost zone. The zones in its zone, which longjmp left, end
    first. False: this session has no zone of it, so that its end must end nothing. */
-PROF__FN bool prof__function_heal(prof__slot *slot, prof__state *t, uintptr_t function) {
+PROF__COLD bool prof__function_heal(prof__slot *slot, prof__state *t, uintptr_t function) {
     size_t zones = prof__function_zones(t, function);
     if (!prof__enter(slot)) return true;
     if (zones) prof__unwind_to(t, zones, t->skipped);
@@ -11720,7 +11730,7 @@ void __cyg_profile_func_exit(void *function, void *caller) {
 #if defined(__linux__)
 /* Names a function that has no name yet. user: the shift of prof__elf_shift. A name that is cut
    ends with its address, to be unique. Symbols have the source file of static functions only. */
-PROF__FN void prof__function_visit(void *user, prof__elf *elf, const prof__elf_symbol *symbol) {
+PROF__COLD void prof__function_visit(void *user, prof__elf *elf, const prof__elf_symbol *symbol) {
     uintptr_t address = (uintptr_t)symbol->st_value - *(const uintptr_t *)user;
     struct prof__instrumented *f = prof__function_find(address);
     const char *known = f->address ? prof__sites.list[f->id >> 8].name : "", *copy;
@@ -11737,7 +11747,7 @@ PROF__FN void prof__function_visit(void *user, prof__elf *elf, const prof__elf_s
 }
 
 /* A function in this range that has no name yet; 0: there is none. */
-PROF__FN uintptr_t prof__function_within(uintptr_t low, uintptr_t high) {
+PROF__COLD uintptr_t prof__function_within(uintptr_t low, uintptr_t high) {
     for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1; i++) {
         const struct prof__instrumented *f = prof__functions.list + i;
         if (f->address >= low && f->address < high && f->id > PROF__NO_LOCK &&
@@ -11747,7 +11757,7 @@ PROF__FN uintptr_t prof__function_within(uintptr_t low, uintptr_t high) {
 }
 
 /* Opens the file of a mapping; if the program's own was replaced since it began, by /proc. */
-PROF__FN bool prof__map_elf(const prof__map *m, prof__elf *elf) {
+PROF__COLD bool prof__map_elf(const prof__map *m, prof__elf *elf) {
     if (prof__elf_open(elf, m->path)) return true;
     if (m->low - m->offset != (uintptr_t)__ehdr_start || !prof__elf_open(elf, "/proc/self/exe"))
         return false;
@@ -11758,7 +11768,7 @@ PROF__FN bool prof__map_elf(const prof__map *m, prof__elf *elf) {
 #endif
 
 /* Names functions from the symbols of the files that are mapped. Under the lock. */
-PROF__FN void prof__functions_name(void) {
+PROF__COLD void prof__functions_name(void) {
 #if defined(__linux__)
     prof__map m;
     if (prof__functions.unnamed == prof__functions.foreign || !prof__map_open(&m)) return;
@@ -11776,7 +11786,7 @@ PROF__FN void prof__functions_name(void) {
 }
 
 /* Names new functions before a stream writes their sites. */
-PROF__FN void prof__functions_name_new(void) {
+PROF__COLD void prof__functions_name_new(void) {
     if (PROF__LOAD(prof__functions.unnamed) == PROF__LOAD(prof__functions.foreign)) return;
     prof__lock();
     prof__functions_name();
@@ -11822,7 +11832,7 @@ PROF__FN bool prof__trail_same(const void *context, uint32_t number) {
            memcmp(r->addresses, k->addresses, k->count * sizeof *k->addresses) == 0;
 }
 
-PROF__FN bool prof__trails_open(void) {
+PROF__COLD bool prof__trails_open(void) {
     size_t n = PROF__MIN((size_t)(prof__arena.end - prof__arena.base) / 2048 + 16, 65536u);
     size_t list = n * sizeof(prof__trail *), index = 2 * n * sizeof(uint32_t);
     char *p = (char *)prof__take(list + index, 0);
@@ -11969,7 +11979,7 @@ PROF__FN void prof__native_begin(prof__state *t, prof__frame *f, prof__entry_fra
 
 /* NULL: call stacks can be read in this way; else why not. It reads one, because the unwinder may
    have to load a library the first time. */
-PROF__FN const char *prof__native_check(prof_native how) {
+PROF__COLD const char *prof__native_check(prof_native how) {
     void *some[4];
     if (how == PROF_NATIVE_FRAMES)
         return PROF__FRAMES ? NULL : "native_stack: no frame pointers on this system; try "
@@ -11987,7 +11997,7 @@ PROF__FN const prof_extra *prof__native_of(const prof_event *e) {
 
 /* How many native frames an event has beyond its parent's: the outer ones are the parent's, but for
    the place in its innermost function, which has gone on. */
-PROF__FN uint32_t prof__frames_of(const struct prof_trace *s, const prof_event *e) {
+PROF__ALONE(uint32_t) prof__frames_of(const struct prof_trace *s, const prof_event *e) {
     const prof_extra *x, *up;
     uint32_t n;
     x = prof__native_of(e);
@@ -12033,7 +12043,7 @@ static struct prof__counting {
     uint64_t config[PROF_COUNTERS];
 } prof__counting;
 
-PROF__FN const char *prof__counting_say(const char *name, const char *why) {
+PROF__COLD const char *prof__counting_say(const char *name, const char *why) {
     (void)prof__text_f(prof__counting.text, sizeof prof__counting.text, "counters: %s%s", name,
                        why);
     return prof__counting.text;
@@ -12057,7 +12067,7 @@ static __thread struct prof__perf_group {
 } prof__perf;
 
 /* A counter's type and config, as perf_event_open takes them, by its name; false: not known. */
-PROF__FN bool prof__counter_parse(const char *name, uint32_t *type, uint64_t *config) {
+PROF__COLD bool prof__counter_parse(const char *name, uint32_t *type, uint64_t *config) {
     static const struct { const char *name; uint32_t type; uint64_t config; } list[] = {
         { "cycles", 0, 0 }, { "cpu-cycles", 0, 0 }, { "instructions", 0, 1 },
         { "cache-references", 0, 2 }, { "cache-misses", 0, 3 }, { "branches", 0, 4 },
@@ -12088,7 +12098,7 @@ PROF__FN bool prof__counter_parse(const char *name, uint32_t *type, uint64_t *co
 
 /* Opens a counter; -1: errno says why. Events of the kernel alone count only where they may be
    seen. The counters form no perf group: for software ones kernels have returned old values. */
-PROF__FN int prof__perf_open_one(uint32_t i) {
+PROF__COLD int prof__perf_open_one(uint32_t i) {
     struct perf_event_attr a;
     bool software = prof__counting.type[i] == PERF_TYPE_SOFTWARE;
     bool kernel = software && (prof__counting.config[i] == PERF_COUNT_SW_CONTEXT_SWITCHES ||
@@ -12109,7 +12119,7 @@ PROF__FN int prof__perf_open_one(uint32_t i) {
     return (int)file;
 }
 
-PROF__FN void prof__perf_close(void) {
+PROF__COLD void prof__perf_close(void) {
     uint32_t count = prof__perf.count;
     prof__perf.count = 0;
     prof__perf.number = 0;
@@ -12119,7 +12129,7 @@ PROF__FN void prof__perf_close(void) {
 }
 
 /* Opens the calling thread's counters for this session. After a failure it does not try again. */
-PROF__FN bool prof__perf_open(void) {
+PROF__COLD bool prof__perf_open(void) {
     uint32_t serial = prof__counting.serial;
     if (prof__perf.serial == serial) return prof__perf.number != 0;
     prof__perf_close();
@@ -12148,7 +12158,7 @@ PROF__FN bool prof__perf_read(uint64_t *values) {
 }
 
 /* A state's counters at the begin of frame f's zone: prof__perf.number, and the values. */
-PROF__FN uint64_t *prof__counted_of(prof__state *t, const prof__frame *f) {
+PROF__ALONE(uint64_t *) prof__counted_of(prof__state *t, const prof__frame *f) {
     const struct prof_trace *s = &prof__trace;
     size_t each = 1 + prof__counting.count;
     if (t->counters.generation != s->first_generation) {
@@ -12182,7 +12192,7 @@ PROF__FN void prof__counters_end(prof__state *t, prof__frame *f) {
     prof__attribute_close_of(&l, f, PROF__COUNTED, prof__counting.count, 0);
 }
 
-PROF__FN const char *prof__perf_refusal(int error) {
+PROF__COLD const char *prof__perf_refusal(int error) {
     if (error == EACCES || error == EPERM)
         return ": not allowed (see /proc/sys/kernel/perf_event_paranoid)";
     if (error == EINVAL || error == ENOSPC) return ": does not fit beside the others";
@@ -12192,7 +12202,7 @@ PROF__FN const char *prof__perf_refusal(int error) {
 }
 
 /* Parses the names, and opens all counters on this thread, as a test. NULL: well; else why not. */
-PROF__FN const char *prof__counters_start(const char *names) {
+PROF__COLD const char *prof__counters_start(const char *names) {
     struct prof__counting *c = &prof__counting;
     c->count = 0;
     while (*names) {
@@ -12222,7 +12232,7 @@ PROF__FN void prof__counters_begin(prof__state *t, prof__frame *f) {
     (void)f;
 }
 #define prof__counters_end prof__counters_begin
-PROF__FN const char *prof__counters_start(const char *names) {
+PROF__COLD const char *prof__counters_start(const char *names) {
     (void)names;
     prof__counting.count = 0;
     return prof__counting_say("", "they need the perf events of Linux");
@@ -12236,7 +12246,7 @@ PROF__FN void prof__hook_begin(prof__state *t, prof__frame *f, prof__entry_frame
 }
 
 /* Prepares native stacks and counters, as described. NULL: the system has them; else why not. */
-PROF__FN const char *prof__hooks_start(const prof_desc *d, bool recorded) {
+PROF__COLD const char *prof__hooks_start(const prof_desc *d, bool recorded) {
     const char *why = d->native_stack ? prof__native_check(d->native_stack) : NULL;
     memset(&prof__recorder.hooks, 0, sizeof prof__recorder.hooks);
     prof__counting.count = 0;
@@ -12495,7 +12505,7 @@ PROF__FN void prof__nest_begin(prof__nest *n, const prof_span *s) {
 }
 
 /* No more spans of this thread come: those that are open end. */
-PROF__FN void prof__nest_thread(prof__nest *n, uint32_t thread) {
+PROF__ALONE(void) prof__nest_thread(prof__nest *n, uint32_t thread) {
     while (n->depth) prof__nest_pop(n);
     if (n->room) {
         prof__nest_tell(n, n->siblings);
@@ -12698,8 +12708,8 @@ PROF__FN size_t prof__payload_most(const prof__payload *p, size_t bytes) {
 
 /* The text `before` of so many bytes, a separator, and text of the payload; only the latter where
    length is 0. NULL when only counted. */
-PROF__FN char *prof__payload_joined(prof__payload *p, const char *before, size_t length,
-                                    char separator, size_t bytes) {
+PROF__ALONE(char *) prof__payload_joined(prof__payload *p, const char *before, size_t length,
+                                         char separator, size_t bytes) {
     char *text = (char *)prof__details_take(p->d, length + (length != 0) + bytes + 1);
     if (!text) p->at += (bytes + 7) / 8;
     if (text && length) {
@@ -12727,7 +12737,7 @@ PROF__FN const int64_t *prof__payload_dims(prof__payload *p, uint32_t *count) {
 }
 
 /* One shape. item: it is of a list, and so no list itself. */
-PROF__FN prof_shape prof__payload_shape(prof__payload *p, bool item, uint32_t *dtype) {
+PROF__ALONE(prof_shape) prof__payload_shape(prof__payload *p, bool item, uint32_t *dtype) {
     uint64_t head = prof__payload_number(p);
     prof_shape s = { NULL, NULL, 0 }, *items;
     uint32_t none;
@@ -12956,7 +12966,7 @@ static struct prof__formulary {
     prof_flops_formula formulas[PROF__OWN_FORMULAS];
 } prof__formulary;
 
-PROF__FN void prof__flops_of(const prof_event *e, prof_extra *x) {
+PROF__ALONE(void) prof__flops_of(const prof_event *e, prof_extra *x) {
     prof_flops_desc few;
     uint64_t flops;
     memset(&few, 0, sizeof few);
@@ -13810,14 +13820,14 @@ PROF__ALONE(const char *) prof__device_title(uint8_t type) {
 }
 
 /* The number of a device type in the view: 0: device_name, i: other_devices[i - 1]. */
-PROF__FN uint32_t prof__device_number(const struct prof_trace *s, uint8_t type) {
+PROF__COLD uint32_t prof__device_number(const struct prof_trace *s, uint8_t type) {
     uint32_t i = 0;
     while (i < PROF_OTHER_DEVICES && s->device_types[i] && s->device_types[i] != type) i++;
     return s->device_types[i] ? i : 0;
 }
 
 /* Notes that there is work on a device of this type. Memory may have named the first, too. */
-PROF__FN void prof__device_note(struct prof_trace *s, uint8_t type) {
+PROF__COLD void prof__device_note(struct prof_trace *s, uint8_t type) {
     uint32_t i = 0;
     while (i <= PROF_OTHER_DEVICES && s->device_types[i] && s->device_types[i] != type) i++;
     if (i > PROF_OTHER_DEVICES) {
@@ -13838,7 +13848,7 @@ PROF__FN void prof__submitted_add(struct prof_trace *s, struct prof__submitted *
 }
 
 /* It ends no earlier than it starts, and what it counts is there. */
-PROF__FN bool prof__event_right(const prof_event *e) {
+PROF__ALONE(bool) prof__event_right(const prof_event *e) {
     const prof_extra *x = e->extra;
     return e->end_ns >= e->start_ns &&
            (!x || ((x->stack || !x->stack_count) && (x->kernels || !x->kernel_count) &&
@@ -13971,7 +13981,7 @@ PROF_API PROF__QUIET prof_result prof_submit_memory(const prof_memory_change *ch
     return prof__submit_each(changes, count, prof__submit_change);
 }
 
-PROF__FN uint32_t prof__submit_thread(uint64_t id, const char *name, bool os) {
+PROF__COLD uint32_t prof__submit_thread(uint64_t id, const char *name, bool os) {
     struct prof_trace *s = &prof__trace;
     prof__row *row;
     uint32_t thread = PROF_NONE;
@@ -14304,7 +14314,7 @@ PROF__FN bool prof__pair_same(const void *context, uint32_t number) {
     return prof__sequence_of(e) == p->sequence_nr && e->extra->fwd_thread == p->thread;
 }
 
-PROF__FN uint32_t *prof__pair_place(prof__pairs *p, const prof_event *e, uint64_t thread) {
+PROF__ALONE(uint32_t *) prof__pair_place(prof__pairs *p, const prof_event *e, uint64_t thread) {
     p->sequence_nr = prof__sequence_of(e);
     p->thread = thread;
     return prof__place_of(p->index, p->places, (uint64_t)p->sequence_nr * 0x9e3779b1u ^ thread,
@@ -14323,7 +14333,7 @@ PROF__FN void prof__pairs_begin(prof__pairs *p, const struct prof_trace *s, char
     memset(p->index, 0, p->places * sizeof *p->index);
 }
 
-PROF__FN void prof__pair_ask(prof__pairs *p, uint32_t i) {
+PROF__ALONE(void) prof__pair_ask(prof__pairs *p, uint32_t i) {
     const prof_event *e = p->s->events + i;
     uint32_t *place = prof__pair_place(p, e, e->extra->fwd_thread);
     if (*place) return;
@@ -14342,7 +14352,7 @@ PROF__ALONE(bool) prof__extra_own(const struct prof_trace *s, const prof_event *
 }
 
 /* An event's extra, to be changed: its own, or a copy that is made now. NULL: no room. */
-PROF__FN prof_extra *prof__own_extra(struct prof_trace *s, prof_event *e) {
+PROF__ALONE(prof_extra *) prof__own_extra(struct prof_trace *s, prof_event *e) {
     prof_extra *x = s->outside.own_max ? s->outside.own_extras + s->outside.own_count : NULL;
     if (prof__extra_own(s, e))
         return (prof_extra *)(void *)(prof__arena.base +
@@ -14462,7 +14472,7 @@ PROF__FN void prof__charges_open(prof__charges *c, const struct prof_trace *s, c
 }
 
 /* The first record of thread at ns or later. */
-PROF__FN uint32_t prof__charge_find(const prof__charges *c, uint32_t thread, int64_t ns) {
+PROF__ALONE(uint32_t) prof__charge_find(const prof__charges *c, uint32_t thread, int64_t ns) {
     uint32_t low = 0, high = c->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -14584,7 +14594,7 @@ PROF__FN int64_t prof__link_of(const prof_event *e) {
     return prof__has(e) & PROF_HAS_LINK ? e->extra->linked_correlation_id : 0;
 }
 
-PROF__FN void prof__launched_by(struct prof_trace *s, const prof_event *e, uint32_t launcher) {
+PROF__ALONE(void) prof__launched_by(struct prof_trace *s, const prof_event *e, uint32_t launcher) {
     prof__side *own = s->side + (e - s->events);
     prof_kernel from = { NULL, prof__elapsed(e), 0 };
     prof__kernel *k;
@@ -14733,7 +14743,7 @@ PROF_API PROF__QUIET void prof_join_call(prof_join *j, uint32_t kind, int64_t id
     j->call_count += prof__id_put(&ids, call.id, j->call_count);
 }
 
-PROF__FN struct prof__joined *prof__join_find(const prof_join *j, uint32_t kind, int64_t id) {
+PROF__ALONE(struct prof__joined *) prof__join_find(const prof_join *j, uint32_t kind, int64_t id) {
     prof__ids ids = prof__join_ids(j);
     bool none = id == PROF_NO_ID || !j->index;
     uint32_t place = none ? 0 : *prof__id_place(&ids, prof__join_key(kind, id));
@@ -14826,8 +14836,8 @@ PROF__FN bool prof__outside_after(const void *events, uint32_t a, uint32_t b) {
 /* How many of each the memory of a built trace must hold. */
 typedef struct prof__sizes { size_t events, kernels, own, stacks, threads; bool wide; } prof__sizes;
 
-PROF__FN prof__sizes prof__sizes_of(const prof_trace_desc *d, const prof_event *events,
-                                    size_t count) {
+PROF__ALONE(prof__sizes) prof__sizes_of(const prof_trace_desc *d, const prof_event *events,
+                                        size_t count) {
     prof__sizes n;
     bool backward = false;
     memset(&n, 0, sizeof n);
@@ -15194,7 +15204,7 @@ PROF__FN void prof__paths_find(prof__paths *p, const struct prof_trace *s) {
 
 /* Writes "file(line): function", or the name where the site has no place; to NULL: only counts.
    Returns the bytes with the NUL. */
-PROF__FN size_t prof__site_text_of(const prof_site *site, char *to) {
+PROF__ALONE(size_t) prof__site_text_of(const prof_site *site, char *to) {
     char line[24];
     size_t file = strlen(site->file), function = strlen(site->function), digits;
     digits = (size_t)(prof__text_u64(line, site->line) - line);
@@ -15220,7 +15230,7 @@ PROF__FN size_t prof__query_share(const struct prof_trace *s) {
 }
 
 /* Takes memory from the end of the scratch memory; NULL: queries need it. */
-PROF__FN char *prof__stack_take(const struct prof_trace *s, size_t bytes) {
+PROF__ALONE(char *) prof__stack_take(const struct prof_trace *s, size_t bytes) {
     size_t keep = prof__query_share(s);
     bytes = prof__align(bytes);
     if ((size_t)(prof__arena.high - s->scratch) < keep + bytes) return NULL;
@@ -15234,7 +15244,7 @@ PROF__FN bool prof__address_after(const void *symbols, uint32_t a, uint32_t b) {
 
 /* Lists the addresses that have no text, sorted. The list, and as much again to sort it, is in the
    scratch memory; false: it does not fit. */
-PROF__FN bool prof__trails_list(const struct prof_trace *s, prof__symbols *n) {
+PROF__COLD bool prof__trails_list(const struct prof_trace *s, prof__symbols *n) {
     prof__symbol *from = (prof__symbol *)(void *)s->scratch;
     size_t room = (size_t)(prof__arena.high - s->scratch), total = 0, at = 0;
     uint32_t *order;
@@ -15436,14 +15446,14 @@ PROF__FN void prof__merge_all_duplicates(struct prof_trace *s) {
 }
 
 /* Why a device could not record everything in this trace; NULL: it could, or was not asked. */
-PROF__FN const char *prof__device_status(const prof_trace *trace, uint32_t i) {
+PROF__COLD const char *prof__device_status(const prof_trace *trace, uint32_t i) {
     const prof_device_desc *d = &prof__devices.list[i].desc;
     bool asked = !trace->built && (prof__session.activities & d->activity);
     return asked && d->status ? d->status(d->user) : NULL;
 }
 
 /* Calls prof_device_desc.late of all devices, and resets what the analysis counts. */
-PROF__FN void prof__devices_late(struct prof_trace *s) {
+PROF__COLD void prof__devices_late(struct prof_trace *s) {
     struct prof__device *list = prof__devices.list;
     s->outside.kernel_count = 0;
     s->outside.duplicates = s->outside.overlaps = s->outside.no_forward = s->outside.unlinked = 0;
@@ -15505,7 +15515,7 @@ PROF__FN void prof__instants_note(struct prof_trace *s, const prof__tree *t) {
 PROF__FN void prof__say_events(size_t bytes);
 
 /* Events do not fit: queries work from the records. */
-PROF__FN bool prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
+PROF__COLD bool prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
     prof__say_events(bytes);
     s->refused = true;
     s->analysed = s->instants = false;
@@ -15755,7 +15765,7 @@ PROF__FN prof_event prof__plain_event(const prof__tally *r) {
 
 /* ---- a session's events ---- */
 
-PROF__FN void prof__thread_fill(struct prof_trace *s, prof__row *row) {
+PROF__COLD void prof__thread_fill(struct prof_trace *s, prof__row *row) {
     prof__context_name(row);
     if (row->thread == PROF_NONE) return;
     s->threads[row->thread] = row->info;
@@ -15764,7 +15774,7 @@ PROF__FN void prof__thread_fill(struct prof_trace *s, prof__row *row) {
 
 /* Lays out the threads, then the events, whose number is not known yet. Each index has a row, also
    that of a thread without zones. */
-PROF__FN void prof__analysis_threads(struct prof_trace *s) {
+PROF__COLD void prof__analysis_threads(struct prof_trace *s) {
     s->threads = (prof_thread_info *)(void *)prof__arena.low;
     for (prof__row *row = prof__rows_unused(s); row; row = prof__row_again_of(row))
         prof__thread_fill(s, row);
@@ -16160,7 +16170,7 @@ PROF__EAGER void prof__groups_feed(prof__groups *g, prof__segmenter *segment, pr
 }
 
 /* An average without sums, with the fields that the first event of its row tells. */
-PROF__FN prof_average prof__average_of(const prof_event *e, uint32_t number) {
+PROF__COLD prof_average prof__average_of(const prof_event *e, uint32_t number) {
     const prof_extra *x = prof__extra_of(e);
     prof_average a;
     memset(&a, 0, sizeof a);
@@ -16201,7 +16211,7 @@ PROF__FN void prof__average_sums(prof_average *a, const prof__group *r, const pr
 }
 
 /* Clears the fields that rows are not grouped by. */
-PROF__FN void prof__average_by(prof_average *a, const prof_averages_desc *by) {
+PROF__COLD void prof__average_by(prof_average *a, const prof_averages_desc *by) {
     if (!PROF__BARE && !by->group_by_overload_name) a->overload_name = "";
     if (!by->group_by_input_shapes) {
         a->input_shapes = NULL;
@@ -16267,7 +16277,7 @@ PROF__EAGER void prof__group_event_take(void *groups, const prof__close *c) {
 }
 
 /* The row of zones that are only in sums. */
-PROF__FN uint32_t prof__group_of_sums(prof__groups *g, const prof__tally *r) {
+PROF__COLD uint32_t prof__group_of_sums(prof__groups *g, const prof__tally *r) {
     prof_event plain;
     if (prof__ranked(g->ranks))
         return prof__group_of_site(g, r->site ? r->site >> 8 : prof__sites.others);
@@ -16392,7 +16402,7 @@ PROF__FN void prof__average_add_sums(prof_average *a, const prof__groups *g, con
     if (!g->shares) a->p50_ns = a->p90_ns = a->p99_ns = 0;
 }
 
-PROF__FN void prof__average_extras(prof_average *a, const int64_t *all, const int64_t *self) {
+PROF__COLD void prof__average_extras(prof_average *a, const int64_t *all, const int64_t *self) {
     memcpy(a->counters, all, sizeof a->counters);
     memcpy(a->self_counters, self, sizeof a->self_counters);
     memcpy(a->other_device_ns, all + PROF_COUNTERS, sizeof a->other_device_ns);
@@ -16402,7 +16412,7 @@ PROF__FN void prof__average_extras(prof_average *a, const int64_t *all, const in
 /* ---- desc.hw_counters, and other devices' parts of device time, if there is room ---- */
 
 /* Adds a call's counters to its row: with its children's, and without. */
-PROF__FN void prof__extras_add(int64_t *all, int64_t *self, const prof__beside *b) {
+PROF__COLD void prof__extras_add(int64_t *all, int64_t *self, const prof__beside *b) {
     for (int i = 0; b && b->counted && i < PROF__EXTRAS; i++) {
         all[i] = PROF__PLUS(all[i], b->all.counters[i]);
         self[i] = PROF__PLUS(self[i], PROF__MINUS(b->all.counters[i], b->within.counters[i]));
@@ -16415,8 +16425,8 @@ PROF__FN void prof__counts_event(void *groups, const prof__close *c) {
     prof__extras_add(all, all + PROF__EXTRAS, c->beside);
 }
 
-PROF__FN void prof__groups_other(prof__groups *g, const prof_event *e, const int64_t *others,
-                                 bool self) {
+PROF__COLD void prof__groups_other(prof__groups *g, const prof_event *e, const int64_t *others,
+                                   bool self) {
     int64_t *all = g->counts[prof__group_of(g, (uint32_t)(e - g->s->events))] + PROF_COUNTERS;
     if (self) all += PROF__EXTRAS;
     for (int i = 0; i < PROF_OTHER_DEVICES; i++) all[i] = PROF__PLUS(all[i], others[i]);
@@ -16424,7 +16434,7 @@ PROF__FN void prof__groups_other(prof__groups *g, const prof_event *e, const int
 
 /* Adds work on other devices: to the self time of the event that launched it, and to the total time
    of that event and all around it. */
-PROF__FN void prof__groups_others(prof__groups *g) {
+PROF__COLD void prof__groups_others(prof__groups *g) {
     const struct prof_trace *s = g->s;
     for (uint32_t i = 0; i < s->event_count; i++) {
         int64_t others[PROF_OTHER_DEVICES] = { 0 };
@@ -16449,8 +16459,8 @@ PROF__FN void prof__groups_count(prof__groups *g) {
 }
 
 /* Fills in the rest of a row: its place, percentiles, counters, and zones that are only in sums. */
-PROF__FN void prof__average_more(prof_average *a, const prof__groups *g, uint32_t row,
-                                 const prof_event *first) {
+PROF__COLD void prof__average_more(prof_average *a, const prof__groups *g, uint32_t row,
+                                   const prof_event *first) {
     const prof__group *r = g->rows + row;
     a->site = prof__group_place(&g->by, first);
     if (g->shares && r->count) {
@@ -16462,7 +16472,7 @@ PROF__FN void prof__average_more(prof_average *a, const prof__groups *g, uint32_
     prof__average_add_sums(a, g, r);
 }
 
-PROF__FN void prof__total_add_sums(prof_average *total, const prof_trace *trace) {
+PROF__COLD void prof__total_add_sums(prof_average *total, const prof_trace *trace) {
     prof__groups g;
     if (!trace || !prof__any_sums(trace)) return;
     prof__groups_open(&g, trace, NULL, true);
@@ -16513,7 +16523,7 @@ struct prof_sums {
 };
 
 /* Memory for as long as the sums; NULL: there is none. */
-PROF__FN void *prof__span_sums_take(prof_sums *s, size_t bytes) {
+PROF__ALONE(void *) prof__span_sums_take(prof_sums *s, size_t bytes) {
     void *p;
     bytes = prof__align(bytes);
     if ((size_t)(s->high - s->low) < bytes) {
@@ -16529,7 +16539,7 @@ PROF__FN void *prof__span_sums_take(prof_sums *s, size_t bytes) {
 }
 
 /* A copy of an array, twice as long; NULL: no memory, and the old one stays. */
-PROF__FN void *prof__span_sums_grow(prof_sums *s, const void *old, size_t count, size_t size) {
+PROF__COLD void *prof__span_sums_grow(prof_sums *s, const void *old, size_t count, size_t size) {
     void *p = prof__span_sums_take(s, (count ? 2 * count : 16) * size);
     if (p && old) memcpy(p, old, count * size);
     return p;
@@ -16618,7 +16628,7 @@ PROF__FN const char *prof__span_sums_text(prof_sums *s, const char *text) {
     return copy ? (const char *)memcpy(copy, text, size) : NULL;
 }
 
-PROF__FN const prof_site *prof__span_sums_site(prof_sums *s, const prof_site *site) {
+PROF__COLD const prof_site *prof__span_sums_site(prof_sums *s, const prof_site *site) {
     prof_site *copy = (prof_site *)prof__span_sums_take(s, sizeof *copy);
     if (!copy) return NULL;
     *copy = *site;
@@ -16887,8 +16897,8 @@ PROF__FN bool prof__span_sums_after(const void *rows, uint32_t a, uint32_t b) {
     return prof__rank_after(&list[a]->first, &list[b]->first);
 }
 
-PROF__FN prof_average prof__span_sums_average(const prof_sums *s, const prof__span_sums_row *r,
-                                         uint32_t rank) {
+PROF__COLD prof_average prof__span_sums_average(const prof_sums *s, const prof__span_sums_row *r,
+                                           uint32_t rank) {
     prof_event first = r->key;
     const uint16_t own = PROF_EVENT_ASYNC | PROF_EVENT_REMOTE;
     prof_average a;
@@ -16932,7 +16942,7 @@ PROF_API PROF__QUIET prof_sums_stats prof_sums_get_stats(const prof_sums *s) {
 
 /* The share of a row's calls that took t or less. Calls are assumed to be spread evenly between the
    row's min, percentiles and max. */
-PROF__FN double prof__share_below(const prof_average *a, int64_t t) {
+PROF__COLD double prof__share_below(const prof_average *a, int64_t t) {
     static const double shares[] = { 0, 0.5, 0.9, 0.99, 1 };
     const int64_t at[] = { a->min_ns, a->p50_ns, a->p90_ns, a->p99_ns, a->max_ns };
     int i = 1;
@@ -16944,7 +16954,7 @@ PROF__FN double prof__share_below(const prof_average *a, int64_t t) {
 }
 
 /* The time that this share of both rows' calls did not exceed. */
-PROF__FN int64_t prof__both_share(const prof_average *a, const prof_average *b, double share) {
+PROF__COLD int64_t prof__both_share(const prof_average *a, const prof_average *b, double share) {
     int64_t least = PROF__MIN(a->min_ns, b->min_ns), most = PROF__MAX(a->max_ns, b->max_ns);
     double x = (double)prof__average_timed(a), y = (double)prof__average_timed(b);
     while (least < most) {
@@ -16957,7 +16967,7 @@ PROF__FN int64_t prof__both_share(const prof_average *a, const prof_average *b, 
 }
 
 /* Adds min, max and percentiles. The counts must not have been added yet. */
-PROF__FN void prof__extremes_add(prof_average *into, const prof_average *from) {
+PROF__COLD void prof__extremes_add(prof_average *into, const prof_average *from) {
     const prof_average a = *into, *b = from;
     bool known = a.p50_ns && b->p50_ns, any = prof__average_timed(&a) != 0;
     if (!prof__average_timed(b)) return;
@@ -16969,7 +16979,7 @@ PROF__FN void prof__extremes_add(prof_average *into, const prof_average *from) {
 }
 
 /* Copies the fields that tell rows apart, but no sums. */
-PROF__FN void prof__identity_take(prof_average *into, const prof_average *from) {
+PROF__COLD void prof__identity_take(prof_average *into, const prof_average *from) {
     const size_t begin = offsetof(prof_average, overload_name);
     into->key = from->key;
     into->site = from->site;
@@ -17011,7 +17021,7 @@ PROF_API PROF__QUIET prof_result prof_average_add(prof_average *into, const prof
 
 /* ---- the rows, and all calls as one ---- */
 
-PROF__FN bool prof__group_after(const void *groups, uint32_t a, uint32_t b) {
+PROF__COLD bool prof__group_after(const void *groups, uint32_t a, uint32_t b) {
     const prof__groups *g = (const prof__groups *)groups;
     if (prof__group_is_sums(g->rows + a) || prof__group_is_sums(g->rows + b))
         return prof__group_is_sums(g->rows + a) && !prof__group_is_sums(g->rows + b);
@@ -17038,7 +17048,7 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
 }
 
 /* The average of row i in first-seen order. */
-PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
+PROF__COLD prof_average prof__group_average(const prof__groups *g, uint32_t i) {
     uint32_t row = g->order[i];
     const prof__group *r = g->rows + row;
     prof_event first = prof__group_event(g, r);
@@ -17185,7 +17195,7 @@ static const prof__column prof__columns[] = {
 };
 
 /* The number of a column among those of other devices, four for each; -1: it is none. */
-PROF__FN int prof__column_other(int column) {
+PROF__COLD int prof__column_other(int column) {
     int other = column - PROF__COL_OTHERS, last = PROF__COL_OTHERS_END - PROF__COL_OTHERS;
     return other >= 0 && other <= last ? other : -1;
 }
@@ -17198,12 +17208,12 @@ PROF__ALONE(size_t) prof__column_place(int column) {
                     (column > PROF__COL_OTHERS ? PROF__OTHER_COLUMNS : 0));
 }
 
-PROF__FN uint8_t prof__column_shows(int column) {
+PROF__COLD uint8_t prof__column_shows(int column) {
     return prof__columns[prof__column_place(column)].shows;
 }
 
 /* A row's value in a column of numbers; times in ns. */
-PROF__FN int64_t prof__row_number(const prof_average *r, int column) {
+PROF__COLD int64_t prof__row_number(const prof_average *r, int column) {
     const char *at = (const char *)r + prof__columns[prof__column_place(column)].at;
     int64_t n;
     if (!PROF__BARE && column == PROF__COL_NODE) return r->node_id;
@@ -17213,7 +17223,7 @@ PROF__FN int64_t prof__row_number(const prof_average *r, int column) {
 }
 
 /* The name of a column's field; "": it has none. */
-PROF__FN const char *prof__column_field(int column) {
+PROF__COLD const char *prof__column_field(int column) {
 #define PROF__COLUMN_FIELD(name, shows, member, head, field) field "\0"
     static const char fields[] =
         PROF__COLUMNS_EACH(PROF__COLUMN_FIELD, PROF__COLUMN_FIELD)
@@ -17222,7 +17232,7 @@ PROF__FN const char *prof__column_field(int column) {
 }
 
 /* The column of a metric; that of PROF_METRIC_NONE is the name. */
-PROF__FN int prof__metric_column(prof_metric metric) {
+PROF__COLD int prof__metric_column(prof_metric metric) {
     static const uint8_t columns[] = {
         PROF__COL_NAME, PROF__COL_SELF_CPU, PROF__COL_CPU, PROF__COL_CPU_MEAN, PROF__COL_COUNT,
         PROF__COL_SELF_DEVICE, PROF__COL_DEVICE, PROF__COL_DEVICE_MEAN, PROF__COL_CPU_MEMORY,
@@ -17261,8 +17271,8 @@ typedef struct prof__table {
 
 #define PROF__COLUMN 12
 
-PROF__FN void prof__row_counters(const struct prof_trace *s, const prof_event *e,
-                                 prof_average *r) {
+PROF__COLD void prof__row_counters(const struct prof_trace *s, const prof_event *e,
+                                   prof_average *r) {
     const prof_extra *x = prof__extra_of(e);
     for (uint32_t i = 0; x && !s->built && i < x->counter_count && i < PROF_COUNTERS; i++) {
         r->counters[i] = r->self_counters[i] = x->counters[i];
@@ -17302,7 +17312,7 @@ PROF__FN prof_average prof__row_of_event(const prof__table *t, uint32_t i) {
 
 /* ---- order ---- */
 
-PROF__FN int64_t prof__metric_of(const prof_average *r, prof_metric metric) {
+PROF__COLD int64_t prof__metric_of(const prof_average *r, prof_metric metric) {
     int column = prof__metric_column(metric);
     return prof__row_number(r, column ? column : PROF__COL_SELF_CPU);
 }
@@ -17312,7 +17322,7 @@ PROF__ALONE(prof__real) prof__mean_us(int64_t ns, uint64_t count) {
 }
 
 /* A mean in whole ns, towards 0. */
-PROF__FN int64_t prof__mean_ns(int64_t ns, uint64_t count) {
+PROF__COLD int64_t prof__mean_ns(int64_t ns, uint64_t count) {
     uint64_t whole = ns < 0 ? 0 : (uint64_t)ns;
     if (!PROF__BARE) return count ? ns / (int64_t)count : 0;
     if (count) (void)prof__divide(&whole, (uint32_t)count);
@@ -17320,8 +17330,8 @@ PROF__FN int64_t prof__mean_ns(int64_t ns, uint64_t count) {
 }
 
 /* Is a's metric below b's? Means are compared as doubles, as in PyTorch. */
-PROF__FN bool prof__average_below(const prof_average *a, const prof_average *b,
-                                  prof_metric metric) {
+PROF__COLD bool prof__average_below(const prof_average *a, const prof_average *b,
+                                    prof_metric metric) {
     int64_t x = prof__metric_of(a, metric), y = prof__metric_of(b, metric);
     if (metric == PROF_METRIC_CPU_TIME || metric == PROF_METRIC_DEVICE_TIME)
         return prof__real_below(prof__mean_us(x, prof__average_means(a)),
@@ -17330,12 +17340,12 @@ PROF__FN bool prof__average_below(const prof_average *a, const prof_average *b,
 }
 
 /* The sums of row i whose cpu_us is its CPU time as Python adds it up; NULL: whole ns are exact. */
-PROF__FN const prof__group_wide *prof__table_raw(const prof__table *t, uint32_t i) {
+PROF__COLD const prof__group_wide *prof__table_raw(const prof__table *t, uint32_t i) {
     if (PROF__BARE || !t->groups || !t->trace->raw || !t->groups->wide) return NULL;
     return t->groups->wide + t->groups->order[i];
 }
 
-PROF__FN bool prof__table_after(const void *table, uint32_t a, uint32_t b) {
+PROF__COLD bool prof__table_after(const void *table, uint32_t a, uint32_t b) {
     const prof__table *t = (const prof__table *)table;
     prof_average x, y;
     if (t->desc->sort_by == PROF_METRIC_CPU_TIME_TOTAL && prof__table_raw(t, a))
@@ -17346,7 +17356,7 @@ PROF__FN bool prof__table_after(const void *table, uint32_t a, uint32_t b) {
 }
 
 /* The rows' order by the metric; NULL: as they are. scratch: 8 bytes a row. */
-PROF__FN const uint32_t *prof__table_sort(prof__table *t, char *scratch) {
+PROF__COLD const uint32_t *prof__table_sort(prof__table *t, char *scratch) {
     uint32_t *order = (uint32_t *)(void *)scratch;
     if (t->desc->sort_by == PROF_METRIC_NONE) return NULL;
     for (uint32_t i = 0; i < t->count; i++) order[i] = i;
@@ -17355,12 +17365,12 @@ PROF__FN const uint32_t *prof__table_sort(prof__table *t, char *scratch) {
 }
 
 /* Does row a come after row b? Equal ones keep their first-seen order. */
-PROF__FN bool prof__row_after(const prof_average *a, const prof_average *b, prof_metric metric) {
+PROF__COLD bool prof__row_after(const prof_average *a, const prof_average *b, prof_metric metric) {
     if (prof__average_below(a, b, metric)) return true;
     return !prof__average_below(b, a, metric) && a->first > b->first;
 }
 
-PROF__FN void prof__rows_sift(prof_average *rows, size_t i, size_t n, prof_metric metric) {
+PROF__COLD void prof__rows_sift(prof_average *rows, size_t i, size_t n, prof_metric metric) {
     prof_average moved = rows[i];
     for (size_t child; (child = 2 * i + 1) < n; i = child) {
         if (child + 1 < n && prof__row_after(rows + child + 1, rows + child, metric)) child++;
@@ -17371,7 +17381,7 @@ PROF__FN void prof__rows_sift(prof_average *rows, size_t i, size_t n, prof_metri
 }
 
 /* A heap sort, which needs no memory. Targets have few rows: there a shorter sort suffices. */
-PROF__FN void prof__rows_sort(prof_average *rows, size_t n, prof_metric metric) {
+PROF__COLD void prof__rows_sort(prof_average *rows, size_t n, prof_metric metric) {
     for (prof_average *r = rows; PROF__BARE && r < rows + n; r++) {
         for (prof_average *later = r + 1; later < rows + n; later++) {
             prof_average moved = *r;
@@ -17392,7 +17402,7 @@ PROF__FN void prof__rows_sort(prof_average *rows, size_t n, prof_metric metric) 
 
 /* ---- shapes, as Python prints a list ---- */
 
-PROF__FN void prof__put_dims(prof__out *o, const prof_shape *s, const char *comma) {
+PROF__COLD void prof__put_dims(prof__out *o, const prof_shape *s, const char *comma) {
     prof__out_text(o, "[");
     for (uint32_t i = 0; s->dims && i < s->count; i++) {
         if (i) prof__out_text(o, comma);
@@ -17401,8 +17411,8 @@ PROF__FN void prof__put_dims(prof__out *o, const prof_shape *s, const char *comm
     prof__out_text(o, "]");
 }
 
-PROF__FN void prof__put_shapes(prof__out *o, const prof_shape *shapes, uint32_t count,
-                               const char *comma) {
+PROF__COLD void prof__put_shapes(prof__out *o, const prof_shape *shapes, uint32_t count,
+                                 const char *comma) {
     prof__out_text(o, "[");
     for (uint32_t i = 0; i < count; i++) {
         const prof_shape *s = shapes + i;
@@ -17424,7 +17434,7 @@ PROF__FN void prof__put_shapes(prof__out *o, const prof_shape *shapes, uint32_t 
 /* A sink that counts all bytes in width, and writes only as many as are left. */
 typedef struct prof__window { prof__out *out; size_t left, width; } prof__window;
 
-PROF__FN bool prof__window_write(void *user, const void *data, size_t size) {
+PROF__COLD bool prof__window_write(void *user, const void *data, size_t size) {
     prof__window *c = (prof__window *)user;
     size_t n = PROF__MIN(size, c->left);
     c->width += size;
@@ -17434,7 +17444,7 @@ PROF__FN bool prof__window_write(void *user, const void *data, size_t size) {
 }
 
 /* The width of a row's shapes; writes the first max bytes of them to out. */
-PROF__FN size_t prof__shapes_text(const prof_average *r, prof__out *out, size_t max) {
+PROF__COLD size_t prof__shapes_text(const prof_average *r, prof__out *out, size_t max) {
     prof__window window;
     prof__out o;
     window.out = out;
@@ -17461,12 +17471,12 @@ PROF__ALONE(void) prof__table_need(prof__table *t, int column, size_t width, con
 }
 
 /* The most that a name may take: its cell in a fitted table; else the description limits it. */
-PROF__FN size_t prof__table_fits(const prof__table *t, size_t cell) {
+PROF__COLD size_t prof__table_fits(const prof__table *t, size_t cell) {
     return !PROF__BARE && t->fitted ? cell : SIZE_MAX;
 }
 
 /* A column's cell, padded: figures and names to the right, as Python's "{: >12}". */
-PROF__FN void prof__table_cell(prof__table *t, int column, const char *text) {
+PROF__COLD void prof__table_cell(prof__table *t, int column, const char *text) {
     size_t width = prof__text_width(text), cell = t->width[column];
     if (!cell) return;
     prof__table_need(t, column, width, text);
@@ -17476,14 +17486,14 @@ PROF__FN void prof__table_cell(prof__table *t, int column, const char *text) {
 }
 
 /* Bytes of the control character at s, U+0080 to U+009F among them; 0: it is none. */
-PROF__FN size_t prof__control(const char *s) {
+PROF__COLD size_t prof__control(const char *s) {
     const unsigned char *u = (const unsigned char *)s;
     if (!PROF__BARE && u[0] == 0xc2 && u[1] >= 0x80 && u[1] < 0xa0) return 2;
     return u[0] < 0x20 || u[0] == 0x7f;
 }
 
 /* Writes the first keep code points of a text on one line: control characters become spaces. */
-PROF__FN void prof__table_plain(prof__out *o, const char *text, size_t keep) {
+PROF__COLD void prof__table_plain(prof__out *o, const char *text, size_t keep) {
     for (; keep && *text; keep--) {
         size_t control = prof__control(text);
         if (control) prof__out_text(o, " ");
@@ -17493,12 +17503,12 @@ PROF__FN void prof__table_plain(prof__out *o, const char *text, size_t keep) {
 }
 
 /* A limit of the description: 0 is the default, UINT32_MAX unlimited. */
-PROF__FN size_t prof__table_limit(uint32_t given, uint32_t usual) {
+PROF__COLD size_t prof__table_limit(uint32_t given, uint32_t usual) {
     return given == UINT32_MAX ? SIZE_MAX : given ? given : usual;
 }
 
 /* A name, cut with "..." as PyTorch cuts. */
-PROF__FN void prof__table_name(prof__table *t, int column, const char *name) {
+PROF__COLD void prof__table_name(prof__table *t, int column, const char *name) {
     size_t max = prof__table_limit(t->desc->max_name_column_width, 55), cell = t->width[column];
     size_t width = prof__text_width(name), keep = width;
     bool cut = max != SIZE_MAX && width + 3 >= max;
@@ -17516,23 +17526,23 @@ PROF__FN void prof__table_name(prof__table *t, int column, const char *name) {
     prof__out_text(&t->out, cut ? "...  " : "  ");
 }
 
-PROF__FN prof_time_unit prof__table_unit(const prof__table *t, int64_t ns) {
+PROF__COLD prof_time_unit prof__table_unit(const prof__table *t, int64_t ns) {
     return t->desc->time_unit ? t->desc->time_unit : prof__time_unit(ns);
 }
 
 /* A time in us, in the unit that suits ns: for a mean that is the mean in whole ns. */
-PROF__FN void prof__table_us(prof__table *t, int column, const prof__real *us, int64_t ns) {
+PROF__COLD void prof__table_us(prof__table *t, int column, const prof__real *us, int64_t ns) {
     char text[48];
     *prof__text_time(text, *us, prof__table_unit(t, ns)) = 0;
     prof__table_cell(t, column, text);
 }
 
-PROF__FN void prof__table_time(prof__table *t, int column, int64_t ns) {
+PROF__COLD void prof__table_time(prof__table *t, int column, int64_t ns) {
     prof__real us = prof__us(ns);
     prof__table_us(t, column, &us, ns);
 }
 
-PROF__FN void prof__table_mean(prof__table *t, int column, int64_t ns, uint64_t count) {
+PROF__COLD void prof__table_mean(prof__table *t, int column, int64_t ns, uint64_t count) {
     prof__real us = prof__mean_us(ns, count);
     if (column == PROF__COL_CPU_MEAN && prof__table_raw(t, t->row))
         us = prof__real_div(prof__real_from_double(prof__table_raw(t, t->row)->cpu_us),
@@ -17540,40 +17550,40 @@ PROF__FN void prof__table_mean(prof__table *t, int column, int64_t ns, uint64_t 
     prof__table_us(t, column, &us, prof__mean_ns(ns, count));
 }
 
-PROF__FN void prof__table_share(prof__table *t, int column, int64_t ns, int64_t sum) {
+PROF__COLD void prof__table_share(prof__table *t, int column, int64_t ns, int64_t sum) {
     char text[48];
     *prof__text_share(text, prof__us(ns), prof__us(sum)) = 0;
     prof__table_cell(t, column, text);
 }
 
-PROF__FN void prof__table_integer(prof__table *t, int column, int64_t n) {
+PROF__COLD void prof__table_integer(prof__table *t, int column, int64_t n) {
     char text[24];
     *prof__text_i64(text, n) = 0;
     prof__table_cell(t, column, text);
 }
 
-PROF__FN char prof__upper(char c) { return (char)(c >= 'a' && c <= 'z' ? c - 32 : c); }
+PROF__COLD char prof__upper(char c) { return (char)(c >= 'a' && c <= 'z' ? c - 32 : c); }
 
-PROF__FN char prof__lower(char c) { return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c); }
+PROF__COLD char prof__lower(char c) { return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c); }
 
 /* Were min and percentiles asked for? */
-PROF__FN bool prof__table_percentiles(const prof__table *t) {
+PROF__COLD bool prof__table_percentiles(const prof__table *t) {
     return !PROF__BARE && t->desc->averages && t->desc->averages->percentiles;
 }
 
-PROF__FN void prof__table_widen(prof__table *t, int column, size_t width) {
+PROF__COLD void prof__table_widen(prof__table *t, int column, size_t width) {
     if (width > t->width[column]) t->width[column] = width;
 }
 
 /* A column's head in the list, with its @. */
-PROF__FN const char *prof__column_head(int column) {
+PROF__COLD const char *prof__column_head(int column) {
 #define PROF__COLUMN_HEAD(name, shows, member, head, field) head "\0"
 #define PROF__COLUMN_HOST_HEAD(name, shows, member, head, field) PROF__HOST_TEXT(head) "\0"
     static const char heads[] = PROF__COLUMNS_EACH(PROF__COLUMN_HEAD, PROF__COLUMN_HOST_HEAD);
     return prof__nth(heads, prof__column_place(column));
 }
 
-PROF__FN void prof__table_sum(prof__table *t, const char *device, bool rows, int64_t ns) {
+PROF__COLD void prof__table_sum(prof__table *t, const char *device, bool rows, int64_t ns) {
     char text[48];
     *prof__text_time(text, prof__us(ns), prof__table_unit(t, ns)) = 0;
     prof__out_text(&t->out, "Self ");
@@ -17588,7 +17598,7 @@ PROF__FN void prof__table_sum(prof__table *t, const char *device, bool rows, int
 }
 
 /* The description that NULL stands for. */
-PROF__FN const prof_table_desc *prof__table_usual(prof_table_desc *d) {
+PROF__COLD const prof_table_desc *prof__table_usual(prof_table_desc *d) {
     static const prof_averages_desc plain = { false, false, 0, false, false };
     memset(d, 0, sizeof *d);
     d->averages = &plain;
@@ -17599,13 +17609,13 @@ PROF__FN const prof_table_desc *prof__table_usual(prof_table_desc *d) {
 #if !PROF__BARE
 /* ---- cells that only hosts have: of memory, shapes, FLOPs, places, devices ---- */
 
-PROF__FN void prof__table_memory(prof__table *t, int column, int64_t bytes) {
+PROF__COLD void prof__table_memory(prof__table *t, int column, int64_t bytes) {
     char text[48];
     (void)prof_format_memory(text, sizeof text, bytes);
     prof__table_cell(t, column, text);
 }
 
-PROF__FN void prof__table_shapes(prof__table *t, const prof_average *r) {
+PROF__COLD void prof__table_shapes(prof__table *t, const prof_average *r) {
     size_t cell = t->width[PROF__COL_SHAPES], width;
     if (!cell) return;
     width = prof__shapes_text(r, &t->out, 0);
@@ -17615,7 +17625,7 @@ PROF__FN void prof__table_shapes(prof__table *t, const prof_average *r) {
     prof__out_text(&t->out, "  ");
 }
 
-PROF__FN void prof__table_flops(prof__table *t, int64_t flops) {
+PROF__COLD void prof__table_flops(prof__table *t, int64_t flops) {
     static const double scales[] = { 1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-15 };
     char text[48] = "--", *p = text;
     prof__real x = prof__real_mul(prof__real_from(flops),
@@ -17625,7 +17635,7 @@ PROF__FN void prof__table_flops(prof__table *t, int64_t flops) {
 }
 
 /* A path, which is cut at its beginning when it is too long. */
-PROF__FN void prof__table_path(prof__table *t, int column, const char *path) {
+PROF__COLD void prof__table_path(prof__table *t, int column, const char *path) {
     size_t cell = t->width[column], width = prof__text_width(path);
     size_t shown = PROF__MIN(width, cell), drop = width - shown;
     if (!cell) return;
@@ -17642,54 +17652,54 @@ PROF__FN void prof__table_path(prof__table *t, int column, const char *path) {
 
 /* ---- places ---- */
 
-PROF__FN void prof__table_site(prof__table *t, const prof_average *r) {
+PROF__COLD void prof__table_site(prof__table *t, const prof_average *r) {
     char source[PROF__SOURCE];
     prof__table_path(t, PROF__COL_SITE, prof__site_source(r->site, source));
 }
 
-PROF__FN void prof__table_measure_site(prof__table *t, const prof_average *r) {
+PROF__COLD void prof__table_measure_site(prof__table *t, const prof_average *r) {
     char source[PROF__SOURCE];
     if (r->site)
         prof__table_widen(t, PROF__COL_SITE,
                           PROF__MAX(prof__text_width(prof__site_source(r->site, source)), 6u));
 }
 
-PROF__FN void prof__table_width_site(prof__table *t) {
+PROF__COLD void prof__table_width_site(prof__table *t) {
     t->width[PROF__COL_SITE] = PROF__MIN(t->width[PROF__COL_SITE],
                                          prof__table_limit(t->desc->max_src_column_width, 75));
 }
 
 /* The name of counter i, where the rows have counters. */
-PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
+PROF__COLD const char *prof__table_counter(const prof__table *t, uint32_t i) {
     if (t->trace && !t->rows && (!t->groups || t->groups->counts))
         return prof_hw_counter_name(t->trace, i);
     return !t->trace && i < PROF_COUNTERS ? t->view.counters[i] : NULL;
 }
 
 /* The device's name in heads; "devices" in those of sums over several. */
-PROF__FN const char *prof__table_all_devices(const prof__table *t) {
+PROF__COLD const char *prof__table_all_devices(const prof__table *t) {
     return t->view.other_devices[0] ? "devices" : t->view.device_name;
 }
 
-PROF__FN void prof__table_measure_others(prof__table *t, const prof_average *r) {
+PROF__COLD void prof__table_measure_others(prof__table *t, const prof_average *r) {
     for (int i = 0; i < PROF_OTHER_DEVICES && t->view.other_devices[i]; i++)
         if (r->self_other_device_ns[i] > 0) t->width[PROF__COL_OTHERS + 4 * i] = PROF__COLUMN;
 }
 
-PROF__FN void prof__table_device_ns(prof__table *t, const prof_average *r) {
+PROF__COLD void prof__table_device_ns(prof__table *t, const prof_average *r) {
     t->self_device_ns = PROF__PLUS(t->self_device_ns, r->self_device_time_total_ns);
     for (int i = 0; i < PROF_OTHER_DEVICES; i++)
         t->self_other_ns[i] = PROF__PLUS(t->self_other_ns[i], r->self_other_device_ns[i]);
 }
 /* The part of a device time that is of the view's device i. Device 0 has what the others do not. */
-PROF__FN int64_t prof__device_part(int64_t all, const int64_t *others, uint32_t i) {
+PROF__COLD int64_t prof__device_part(int64_t all, const int64_t *others, uint32_t i) {
     if (i) return others[i - 1];
     for (uint32_t k = 0; k < PROF_OTHER_DEVICES; k++) all = PROF__MINUS(all, others[k]);
     return all;
 }
 
 /* A row's value in a column of numbers; of device times only the part of the column's device. */
-PROF__FN int64_t prof__table_number(const prof__table *t, const prof_average *r, int column) {
+PROF__COLD int64_t prof__table_number(const prof__table *t, const prof_average *r, int column) {
     int other = prof__column_other(column), place = (int)prof__column_place(column);
     uint32_t device = other < 0 ? 0 : (uint32_t)other / 4 + 1;
     if (!t->view.other_devices[0] || place < PROF__COL_SELF_DEVICE ||
@@ -17709,8 +17719,8 @@ PROF__ALONE(int64_t) prof__table_whole_ns(const prof__table *t, int column) {
 
 /* Writes the field "cuda_time_total" or "self_cuda_time_total" of a device type, where there are
    several: its name in CSV's head (r NULL), or a row's value. */
-PROF__FN void prof__put_part(prof__table *t, const prof_average *r, const char *name, uint32_t i,
-                             bool self) {
+PROF__COLD void prof__put_part(prof__table *t, const prof_average *r, const char *name, uint32_t i,
+                               bool self) {
     bool json = t->desc->format == PROF_FORMAT_JSON;
     prof__out_text(&t->out, json ? ", \"" : ",");
     if (json || !r) prof__out_text(&t->out, self ? "self_" : "");
@@ -17728,7 +17738,7 @@ PROF__FN void prof__put_part(prof__table *t, const prof_average *r, const char *
 }
 
 /* The fields of each type of device, and "on_cpu", which only rows of an RTOS's tasks have. */
-PROF__FN void prof__put_parts(prof__table *t, const prof_average *r) {
+PROF__COLD void prof__put_parts(prof__table *t, const prof_average *r) {
     bool json = t->desc->format == PROF_FORMAT_JSON;
     const char *name = t->view.other_devices[0] ? t->view.device_name : NULL;
     for (uint32_t i = 0; name; i++) {
@@ -17742,7 +17752,7 @@ PROF__FN void prof__put_parts(prof__table *t, const prof_average *r) {
 }
 
 /* Writes a cell of a column that only hosts have. n: the row's value. */
-PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int column, int64_t n) {
+PROF__COLD void prof__table_put_wide(prof__table *t, const prof_average *r, int column, int64_t n) {
     int i = column - PROF__COL_COUNTERS;
     uint8_t shows = prof__column_shows(column);
     if (i >= 0 && column <= PROF__COL_COUNTERS_END)
@@ -17757,7 +17767,7 @@ PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int co
 }
 
 /* Writes the further stack entries, a line for each, and an empty line. */
-PROF__FN void prof__table_stack(prof__table *t, const prof_average *r) {
+PROF__COLD void prof__table_stack(prof__table *t, const prof_average *r) {
     if (!t->width[PROF__COL_SOURCE]) return;
     for (uint32_t i = 1; i <= PROF__MAX(r->stack_count, 1u); i++) {
         for (int column = 0; column < PROF__COL_SOURCE; column++)
@@ -17769,7 +17779,7 @@ PROF__FN void prof__table_stack(prof__table *t, const prof_average *r) {
 }
 
 /* A column's head: the list's with the device's name, or a counter's, "Self cycles", "cycles". */
-PROF__FN void prof__table_head_text(const prof__table *t, int column, char *text) {
+PROF__COLD void prof__table_head_text(const prof__table *t, int column, char *text) {
     const char *device = t->view.device_name, *head = prof__column_head(column), *end = text + 96;
     int i = column - PROF__COL_COUNTERS, other = prof__column_other(column);
     bool memory = column == PROF__COL_DEVICE_MEMORY || column == PROF__COL_SELF_DEVICE_MEMORY;
@@ -17791,7 +17801,7 @@ PROF__FN void prof__table_head_text(const prof__table *t, int column, char *text
 }
 
 /* Writes a column's head, padded, and aligned to the left if the column is. */
-PROF__FN void prof__table_head_put(prof__table *t, int column) {
+PROF__COLD void prof__table_head_put(prof__table *t, int column) {
     char text[128];
     size_t width, cell = t->width[column];
     if (!cell) return;
@@ -17807,7 +17817,7 @@ PROF__FN void prof__table_head_put(prof__table *t, int column) {
 
 /* ---- widths and sums of these columns ---- */
 
-PROF__FN void prof__table_view(prof__table *t) {
+PROF__COLD void prof__table_view(prof__table *t) {
     t->view = t->trace->view;
     if (t->groups && !t->groups->counts && t->view.other_devices[0]) {
         memset(t->view.other_devices, 0, sizeof t->view.other_devices);   /* no room to tell */
@@ -17816,7 +17826,7 @@ PROF__FN void prof__table_view(prof__table *t) {
 }
 
 /* The columns that only some traces have. */
-PROF__FN void prof__table_measure_wide(prof__table *t, const prof_average *r) {
+PROF__COLD void prof__table_measure_wide(prof__table *t, const prof_average *r) {
     bool device = r->device_type != PROF_DEVICE_CPU;
     if (r->overload_name && *r->overload_name) t->width[PROF__COL_OVERLOAD] = 1;
     if (prof__table_number(t, r, PROF__COL_SELF_DEVICE) > 0 && t->view.device_name)
@@ -17838,7 +17848,7 @@ PROF__FN void prof__table_measure_wide(prof__table *t, const prof_average *r) {
 }
 
 /* The widths of those columns, once all rows are measured. */
-PROF__FN void prof__table_widths_wide(prof__table *t) {
+PROF__COLD void prof__table_widths_wide(prof__table *t) {
     const prof_table_desc *d = t->desc;
     bool shapes = t->width[PROF__COL_FLOPS] != 0;   /* set above: some row has inputs */
     if (t->width[PROF__COL_OVERLOAD]) t->width[PROF__COL_OVERLOAD] = t->width[PROF__COL_NAME];
@@ -17864,7 +17874,7 @@ PROF__FN void prof__table_widths_wide(prof__table *t) {
     }
 }
 
-PROF__FN void prof__table_whole(prof__table *t) {
+PROF__COLD void prof__table_whole(prof__table *t) {
     const prof_table_desc *d = t->desc;
     t->rows_cpu_ns = t->self_cpu_ns;
     if (t->self_device_ns) t->rows_device_ns = t->self_device_ns;
@@ -17877,24 +17887,24 @@ PROF__FN void prof__table_whole(prof__table *t) {
 PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order);
 
 /* Begins a field of text s: a quote, and a ' where a spreadsheet would take s for a formula. */
-PROF__FN void prof__csv_quote(prof__out *o, const char *s) {
+PROF__COLD void prof__csv_quote(prof__out *o, const char *s) {
     bool formula = *s == '=' || *s == '+' || *s == '-' || *s == '@' || *s == '\t' || *s == '\r';
     prof__out_text(o, formula ? "\"'" : "\"");
 }
 
 /* Text within quotes. */
-PROF__FN void prof__csv_quoted(prof__out *o, const char *s) {
+PROF__COLD void prof__csv_quoted(prof__out *o, const char *s) {
     for (; *s; s++) prof__out_bytes(o, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
 }
 
-PROF__FN void prof__csv_text(prof__out *o, const char *s) {
+PROF__COLD void prof__csv_text(prof__out *o, const char *s) {
     prof__csv_quote(o, s);
     prof__csv_quoted(o, s);
     prof__out_text(o, "\"");
 }
 
 /* Finds out whether CSV and JSON have the fields "source" and "on_cpu". */
-PROF__FN void prof__table_find_sites(prof__table *t) {
+PROF__COLD void prof__table_find_sites(prof__table *t) {
     t->sited = t->desc->averages && t->desc->averages->group_by_site;
     for (uint32_t i = 0; t->rows && !t->sited && i < t->count; i++)
         t->sited = t->rows[i].site != NULL;
@@ -17903,20 +17913,20 @@ PROF__FN void prof__table_find_sites(prof__table *t) {
 }
 
 /* Writes a row's place; r NULL: the head of its column. */
-PROF__FN void prof__csv_site(prof__table *t, const prof_average *r) {
+PROF__COLD void prof__csv_site(prof__table *t, const prof_average *r) {
     char source[PROF__SOURCE];
     if (!t->sited) return;
     prof__out_text(&t->out, r ? "," : ",source");
     if (r) prof__csv_text(&t->out, prof__site_source(r->site, source));
 }
 
-PROF__FN void prof__json_site(prof__table *t, const prof_average *r) {
+PROF__COLD void prof__json_site(prof__table *t, const prof_average *r) {
     char source[PROF__SOURCE];
     if (t->sited)
         prof__out_f(&t->out, ", \"source\": \"%j\"", prof__site_source(r->site, source));
 }
 
-PROF__FN void prof__put_mean(prof__out *o, int64_t ns, uint64_t count) {
+PROF__COLD void prof__put_mean(prof__out *o, int64_t ns, uint64_t count) {
     prof__out_room(o, 48);
     o->p = prof__text_real(o->p, prof__mean_us(ns, count), 3);
 }
@@ -17932,12 +17942,12 @@ static const uint8_t prof__row_fields[] = {
 #define PROF__ROW_FIELDS ((int)sizeof prof__row_fields)
 
 /* The number of fields: the last three, percentiles, only where they are known. */
-PROF__FN int prof__row_field_count(const prof__table *t) {
+PROF__COLD int prof__row_field_count(const prof__table *t) {
     bool rows = t->rows && t->count && t->rows[0].p99_ns;
     return rows || prof__table_percentiles(t) ? PROF__ROW_FIELDS : PROF__ROW_FIELDS - 3;
 }
 
-PROF__FN void prof__put_field(prof__out *o, const prof_average *r, int column, bool words) {
+PROF__COLD void prof__put_field(prof__out *o, const prof_average *r, int column, bool words) {
     int64_t n = prof__row_number(r, column);
     uint8_t shows = prof__column_shows(column);
     if (shows == PROF__SHOW_TIME) prof__out_us(o, n);
@@ -17946,7 +17956,7 @@ PROF__FN void prof__put_field(prof__out *o, const prof_average *r, int column, b
     else prof__out_i64(o, n);
 }
 
-PROF__FN void prof__csv_head(prof__table *t, int fields) {
+PROF__COLD void prof__csv_head(prof__table *t, int fields) {
     prof__out *o = &t->out;
     prof__out_text(o, "key");
     for (int i = 0; i < fields; i++)
@@ -17960,7 +17970,7 @@ PROF__FN void prof__csv_head(prof__table *t, int fields) {
 }
 
 /* The field of the stack has a line for each entry. */
-PROF__FN void prof__csv_row(prof__table *t, const prof_average *r, int fields) {
+PROF__COLD void prof__csv_row(prof__table *t, const prof_average *r, int fields) {
     prof__out *o = &t->out;
     prof__csv_text(o, r->key);
     for (int i = 0; i < fields; i++) {
@@ -17985,7 +17995,7 @@ PROF__FN void prof__csv_row(prof__table *t, const prof_average *r, int fields) {
     prof__out_text(o, "\r\n");
 }
 
-PROF__FN void prof__json_counters(prof__table *t, const prof_average *r) {
+PROF__COLD void prof__json_counters(prof__table *t, const prof_average *r) {
     for (uint32_t i = 0; prof__table_counter(t, i); i++)
         for (int self = 0; self < 2; self++) {
             prof__out_f(&t->out, self ? ", \"self_%s\": %i" : ", \"%s\": %i",
@@ -17993,7 +18003,7 @@ PROF__FN void prof__json_counters(prof__table *t, const prof_average *r) {
         }
 }
 
-PROF__FN void prof__json_row(prof__table *t, const prof_average *r, bool first, int fields) {
+PROF__COLD void prof__json_row(prof__table *t, const prof_average *r, bool first, int fields) {
     prof__out *o = &t->out;
     prof__out_f(o, first ? "\n{\"key\": \"%j\"" : ",\n{\"key\": \"%j\"", r->key);
     for (int i = 0; i < fields; i++) {
@@ -18014,14 +18024,14 @@ PROF__FN void prof__json_row(prof__table *t, const prof_average *r, bool first, 
 }
 
 /* A row's fields, as CSV or JSON. */
-PROF__FN void prof__table_fields(prof__table *t, const prof_average *r, bool first) {
+PROF__COLD void prof__table_fields(prof__table *t, const prof_average *r, bool first) {
     int fields = prof__row_field_count(t);
     if (t->desc->format == PROF_FORMAT_JSON) prof__json_row(t, r, first, fields);
     else prof__csv_row(t, r, fields);
 }
 
 /* Writes a whole table as CSV or JSON. */
-PROF__FN void prof__table_list(prof__table *t, const uint32_t *order) {
+PROF__COLD void prof__table_list(prof__table *t, const uint32_t *order) {
     t->listed = prof__table_fields;
     prof__table_find_sites(t);
     if (t->desc->format == PROF_FORMAT_CSV) prof__csv_head(t, prof__row_field_count(t));
@@ -18067,13 +18077,13 @@ static const uint8_t prof__table_useful[] = {
     PROF__COL_DEVICE_MEAN, PROF__COL_NODE };
 
 /* Is it a column of text, which may be narrower than its cells? */
-PROF__FN bool prof__table_is_text(int column) {
+PROF__COLD bool prof__table_is_text(int column) {
     return column == PROF__COL_NAME || column == PROF__COL_OVERLOAD || column == PROF__COL_SITE ||
            column == PROF__COL_SHAPES || column == PROF__COL_SOURCE;
 }
 
 /* The width of the table's lines. A head may be wider than its column, as "CUDA time avg" is. */
-PROF__FN size_t prof__table_line_width(const prof__table *t) {
+PROF__COLD size_t prof__table_line_width(const prof__table *t) {
     size_t sum = 0;
     for (int i = 0; i < PROF__COLUMNS; i++) {
         char text[128];
@@ -18085,7 +18095,7 @@ PROF__FN size_t prof__table_line_width(const prof__table *t) {
 }
 
 /* Keeps a column, if there is room for its least width. */
-PROF__FN void prof__table_keep(prof__table *t, int column, size_t *room) {
+PROF__COLD void prof__table_keep(prof__table *t, int column, size_t *room) {
     size_t least = PROF__MIN(t->need[column], prof__table_is_text(column) ? 24u : SIZE_MAX);
     if (!t->left_out[column] || least + 2 > *room) return;
     t->left_out[column] = false;
@@ -18094,14 +18104,14 @@ PROF__FN void prof__table_keep(prof__table *t, int column, size_t *room) {
 }
 
 /* The sink of a table that is only measured. */
-PROF__FN bool prof__discard(void *user, const void *data, size_t size) {
+PROF__COLD bool prof__discard(void *user, const void *data, size_t size) {
     (void)user;
     (void)data;
     (void)size;
     return true;
 }
 
-PROF__FN void prof__table_needs(prof__table *t, const uint32_t *order) {
+PROF__COLD void prof__table_needs(prof__table *t, const uint32_t *order) {
     prof_sink sink = t->out.sink;
     t->out.sink.write = prof__discard;
     t->measuring = true;
@@ -18121,7 +18131,7 @@ PROF__FN void prof__table_needs(prof__table *t, const uint32_t *order) {
 /* Makes the table fit a line. Columns get room one by one, figures as much as they need, texts at
    most 24; columns of zeroes come last. Columns without room are left out. The rest of the room
    widens columns of text. */
-PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
+PROF__COLD void prof__table_fit(prof__table *t, const uint32_t *order) {
     size_t room = t->desc->width;
     if (!t->count || !room || prof__table_line_width(t) <= room) return;
     prof__table_needs(t, order);
@@ -18150,7 +18160,7 @@ PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
 /* ---- below the table ---- */
 
 /* Tells where the timeline ended, if it ended before the session. */
-PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
+PROF__COLD void prof__table_timeline(prof__table *t, const prof_stats *stats) {
     char first[48], whole[48];
     prof__scale scale;
     int64_t end = (int64_t)stats->timeline_ns, all;
@@ -18167,18 +18177,18 @@ PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
     prof__out_text(&t->out, "\n");
 }
 
-PROF__FN void prof__table_devices(prof__table *t) {
+PROF__COLD void prof__table_devices(prof__table *t) {
     for (uint32_t i = 0; i < prof__devices.count; i++) {
         const char *status = prof__device_status(t->trace, i);
         if (status) prof__out_f(&t->out, "%s: %s\n", prof__devices.list[i].desc.name, status);
     }
 }
 
-PROF__FN bool prof__table_has(const prof__table *t, int column) {
+PROF__COLD bool prof__table_has(const prof__table *t, int column) {
     return t->width[column] || t->left_out[column];
 }
 
-PROF__FN void prof__table_device_sums(prof__table *t) {
+PROF__COLD void prof__table_device_sums(prof__table *t) {
     for (int i = 0; i <= PROF_OTHER_DEVICES; i++) {
         int column = i ? PROF__COL_OTHERS + 4 * (i - 1) : (int)PROF__COL_SELF_DEVICE;
         if (prof__table_has(t, column))
@@ -18189,7 +18199,7 @@ PROF__FN void prof__table_device_sums(prof__table *t) {
 
 /* Adds a text to a list below the table. *at: the width of its line so far; 0: the list begins with
    head. Where lines must fit a width the list is wrapped. */
-PROF__FN void prof__table_listed(prof__table *t, size_t *at, const char *head, const char *text) {
+PROF__COLD void prof__table_listed(prof__table *t, size_t *at, const char *head, const char *text) {
     size_t width = PROF__MIN(prof__text_width(text), 55u);
     const char *before = !*at ? head :
         t->desc->width && *at + width + 3 > t->desc->width ? ",\n  " : ", ";
@@ -18198,7 +18208,7 @@ PROF__FN void prof__table_listed(prof__table *t, size_t *at, const char *head, c
     *at = (*before == ',' && before[1] == '\n' ? 2 : *at + strlen(before)) + width;
 }
 
-PROF__FN void prof__table_left_out(prof__table *t) {
+PROF__COLD void prof__table_left_out(prof__table *t) {
     size_t at = 0;
     for (int i = 0; i < PROF__COLUMNS; i++) {
         char text[128];
@@ -18214,7 +18224,7 @@ PROF__FN void prof__table_left_out(prof__table *t) {
 typedef struct prof__names_told { const char *names[4]; size_t count; } prof__names_told;
 
 /* Notes a name, each once. False: there are enough names. */
-PROF__FN bool prof__tell_name(prof__names_told *told, const char *name) {
+PROF__COLD bool prof__tell_name(prof__names_told *told, const char *name) {
     for (size_t i = 0; i < told->count; i++)
         if (strcmp(told->names[i], name) == 0) return true;
     told->names[told->count++] = name;
@@ -18223,7 +18233,7 @@ PROF__FN bool prof__tell_name(prof__names_told *told, const char *name) {
 
 /* Finds the names whose calls lie in each other. Rows of PROF_MODE_AGGREGATE do not tell it: there
    it is certain if a total is more than all self time. */
-PROF__FN void prof__find_recursive(const prof__table *t, prof__names_told *told) {
+PROF__COLD void prof__find_recursive(const prof__table *t, prof__names_told *told) {
     for (uint32_t i = 0; (t->rows || t->groups) && i < t->count; i++) {
         prof_average r = t->row_at(t, i);
         bool sure = t->rows && t->trace && !r.is_async && r.device_type == PROF_DEVICE_CPU &&
@@ -18233,7 +18243,7 @@ PROF__FN void prof__find_recursive(const prof__table *t, prof__names_told *told)
 }
 
 /* Tells why a row's CPU total may be more than the time that passed. */
-PROF__FN void prof__table_recursion(prof__table *t) {
+PROF__COLD void prof__table_recursion(prof__table *t) {
     prof__names_told told = { { NULL, NULL, NULL, NULL }, 0 };
     size_t at = 0;
     prof__find_recursive(t, &told);
@@ -18244,7 +18254,7 @@ PROF__FN void prof__table_recursion(prof__table *t) {
 }
 
 /* Tells how many zones the caller's rows have under "(others)"; for a trace the notes tell it. */
-PROF__FN void prof__table_others(prof__table *t) {
+PROF__COLD void prof__table_others(prof__table *t) {
     for (uint32_t i = 0; t->rows && !t->trace && i < t->count; i++)
         if (strcmp(t->rows[i].key, "(others)") == 0)
             prof__out_f(&t->out, "Zones in (others), their names had no room: %u\n",
@@ -18252,7 +18262,7 @@ PROF__FN void prof__table_others(prof__table *t) {
 }
 
 /* Makes some::name of "_ZN4some4nameEv"; harder names stay mangled. */
-PROF__FN const char *prof__name_plain(const char *name, char *text, size_t size) {
+PROF__COLD const char *prof__name_plain(const char *name, char *text, size_t size) {
     const char *s = name + 2;
     size_t at = 0;
     if (!prof__begins(name, "_Z")) return name;
@@ -18271,7 +18281,7 @@ PROF__FN const char *prof__name_plain(const char *name, char *text, size_t size)
 }
 
 /* Tells the option by which gcc does not instrument the functions that are no longer timed. */
-PROF__FN void prof__table_untimed(prof__table *t) {
+PROF__COLD void prof__table_untimed(prof__table *t) {
     const char *before = "Left out of the build by gcc's "
                          "-finstrument-functions-exclude-function-list=";
     for (uint32_t i = 0; (t->rows || t->groups) && i < t->count; i++) {
@@ -18285,7 +18295,7 @@ PROF__FN void prof__table_untimed(prof__table *t) {
     if (*before == ',') prof__out_text(&t->out, "\n");
 }
 
-PROF__FN void prof__table_empty(prof__table *t) {
+PROF__COLD void prof__table_empty(prof__table *t) {
     const prof_desc *d = &prof__session.desc;
     prof_stats stats = prof_trace_stats(t->trace);
     if (t->trace->built) return;         /* PyTorch's table of nothing is "" */
@@ -18303,7 +18313,7 @@ PROF__FN void prof__table_empty(prof__table *t) {
 }
 
 /* Writes the sums of devices, and those of the rows where shares are of more than the rows. */
-PROF__FN void prof__table_sums_wide(prof__table *t) {
+PROF__COLD void prof__table_sums_wide(prof__table *t) {
     prof__table_device_sums(t);
     if (t->desc->whole_cpu_ns) prof__table_sum(t, "CPU", true, t->rows_cpu_ns);
     if (t->desc->whole_device_ns && prof__table_has(t, PROF__COL_SELF_DEVICE))
@@ -18311,7 +18321,7 @@ PROF__FN void prof__table_sums_wide(prof__table *t) {
 }
 
 /* Writes remarks on the rows, or on their absence. */
-PROF__FN void prof__table_remarks(prof__table *t) {
+PROF__COLD void prof__table_remarks(prof__table *t) {
     if (!t->count && t->trace) prof__table_empty(t);
     prof__table_recursion(t);
     prof__table_others(t);
@@ -18319,7 +18329,7 @@ PROF__FN void prof__table_remarks(prof__table *t) {
 
 /* ---- to the terminal ---- */
 
-PROF__FN bool prof__stdio_write(void *file, const void *data, size_t size) {
+PROF__COLD bool prof__stdio_write(void *file, const void *data, size_t size) {
     return fwrite(data, 1, size, (FILE *)file) == size;
 }
 
@@ -18357,7 +18367,7 @@ PROF_API PROF__QUIET prof_result prof__print_table(const prof_trace *trace,
 
 /* ---- lines ---- */
 
-PROF__FN void prof__table_put(prof__table *t, const prof_average *r, int column) {
+PROF__COLD void prof__table_put(prof__table *t, const prof_average *r, int column) {
     int i = column - PROF__COL_COUNTERS;
     bool counter = i >= 0 && column <= PROF__COL_COUNTERS_END;
     uint8_t shows = counter ? (uint8_t)PROF__SHOW_INTEGER : prof__column_shows(column);
@@ -18375,13 +18385,13 @@ PROF__FN void prof__table_put(prof__table *t, const prof_average *r, int column)
     else prof__table_put_wide(t, r, column, n);
 }
 
-PROF__FN void prof__table_line(prof__table *t, const prof_average *r) {
+PROF__COLD void prof__table_line(prof__table *t, const prof_average *r) {
     for (int i = 0; i < PROF__COLUMNS; i++) prof__table_put(t, r, i);
     prof__out_text(&t->out, "\n");
     prof__table_stack(t, r);
 }
 
-PROF__FN void prof__table_rule(prof__table *t) {
+PROF__COLD void prof__table_rule(prof__table *t) {
     for (int i = 0; i < PROF__COLUMNS; i++) {
         if (!t->width[i]) continue;
         prof__out_repeat(&t->out, '-', t->width[i]);
@@ -18390,7 +18400,7 @@ PROF__FN void prof__table_rule(prof__table *t) {
     prof__out_text(&t->out, "\n");
 }
 
-PROF__FN void prof__table_head(prof__table *t) {
+PROF__COLD void prof__table_head(prof__table *t) {
     prof__out *o = &t->out;
     size_t line = 0;
     for (int i = 0; i < PROF__COLUMNS; i++) line += t->width[i] ? t->width[i] + 2 : 0;
@@ -18418,7 +18428,7 @@ static const prof__note prof__notes[] = {
 };
 #define PROF__NOTES (sizeof prof__notes / sizeof *prof__notes)
 
-PROF__FN uint64_t prof__note_count(const prof_stats *s, size_t note) {
+PROF__COLD uint64_t prof__note_count(const prof_stats *s, size_t note) {
     uint64_t n;
     memcpy(&n, (const char *)s + prof__notes[note].at, sizeof n);
     return n;
@@ -18433,7 +18443,7 @@ PROF_API PROF__QUIET bool prof_stats_note(const prof_stats *stats, size_t i, pro
 }
 
 /* Tells below the table what was dropped or mended. */
-PROF__FN void prof__table_notes(prof__table *t) {
+PROF__COLD void prof__table_notes(prof__table *t) {
     prof_stats stats = prof_trace_stats(t->trace);
     prof__table_timeline(t, &stats);
     for (size_t i = 0; i < PROF__NOTES; i++) {
@@ -18449,7 +18459,7 @@ PROF__FN void prof__table_notes(prof__table *t) {
     prof__table_devices(t);
 }
 
-PROF__FN void prof__table_foot(prof__table *t) {
+PROF__COLD void prof__table_foot(prof__table *t) {
     if (t->count) {
         prof__table_rule(t);
         prof__table_sum(t, "CPU", false, t->self_cpu_ns);
@@ -18466,7 +18476,7 @@ PROF__FN void prof__table_foot(prof__table *t) {
 
 /* ---- widths and sums: over all rows, also those that row_limit hides ---- */
 
-PROF__FN void prof__table_measure(prof__table *t) {
+PROF__COLD void prof__table_measure(prof__table *t) {
     size_t most = prof__table_limit(t->desc->max_name_column_width, 55);
     for (uint32_t i = 0; i < t->count; i++) {
         prof_average r = t->row_at(t, i);
@@ -18487,7 +18497,7 @@ PROF__FN void prof__table_measure(prof__table *t) {
 
 /* ---- the whole ---- */
 
-PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
+PROF__COLD void prof__table_rows(prof__table *t, const uint32_t *order) {
     uint32_t left = t->desc->row_limit ? t->desc->row_limit : 100;
     bool first = true;
     for (uint32_t i = 0; i < t->count && left; i++) {
@@ -18500,7 +18510,7 @@ PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
     }
 }
 
-PROF__FN void prof__table_write(prof__table *t, const uint32_t *order) {
+PROF__COLD void prof__table_write(prof__table *t, const uint32_t *order) {
     if (!PROF__BARE && t->desc->format != PROF_FORMAT_TEXT) {
         prof__table_put_list(t, order);
         return;
@@ -18512,21 +18522,21 @@ PROF__FN void prof__table_write(prof__table *t, const uint32_t *order) {
     prof__table_foot(t);
 }
 
-PROF__FN void prof__table_open(prof__table *t, const prof_table_desc *desc, prof_sink out) {
+PROF__COLD void prof__table_open(prof__table *t, const prof_table_desc *desc, prof_sink out) {
     memset(t, 0, offsetof(prof__table, out));
     prof__out_open(&t->out, out);
     t->desc = desc;
 }
 
-PROF__FN prof_result prof__table_check(const prof_table_desc *desc, prof_sink out) {
+PROF__COLD prof_result prof__table_check(const prof_table_desc *desc, prof_sink out) {
     if (!out.write) return PROF_ERROR_INVALID;
     return PROF__BARE && desc && desc->format != PROF_FORMAT_TEXT ? PROF_ERROR_UNSUPPORTED
                                                                  : PROF_OK;
 }
 
 /* Makes the rows of PROF_MODE_AGGREGATE. False: the trace is of another mode. */
-PROF__FN bool prof__averages_kept(const prof_trace *trace, const prof_averages_desc *by,
-                                  prof_average **rows, uint32_t *count) {
+PROF__COLD bool prof__averages_kept(const prof_trace *trace, const prof_averages_desc *by,
+                                    prof_average **rows, uint32_t *count) {
     size_t most;
     if (!prof__sums_alone(trace)) return false;
     *rows = prof__sums_room(trace, &most);
@@ -18588,7 +18598,7 @@ PROF_API PROF__QUIET prof_result prof__write_rows(prof_average *rows, size_t cou
 }
 
 /* Can this be a device's name: an identifier that does not begin as fields of the CPU do? */
-PROF__FN bool prof__is_device_name(const char *name, size_t size) {
+PROF__COLD bool prof__is_device_name(const char *name, size_t size) {
     if (!size || (size >= 3 && memcmp(name, "cpu", 3) == 0) ||
         (size >= 4 && memcmp(name, "self", 4) == 0 && (size == 4 || name[4] == '_'))) return false;
     for (size_t i = 0; i < size; i++) {
@@ -18618,10 +18628,10 @@ PROF_API PROF__QUIET prof_result prof_metric_from_text(const char *text, prof_me
 
 /* ---- canonical text ---- */
 
-PROF__FN bool prof__is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+PROF__COLD bool prof__is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 /* Trims a stack entry, and returns its length; 0: it has only carets. */
-PROF__FN size_t prof__canonical_frame(const char **s) {
+PROF__COLD size_t prof__canonical_frame(const char **s) {
     const char *p = *s;
     size_t n;
     while (prof__is_space(*p)) p++;
@@ -18764,7 +18774,7 @@ PROF__FN void prof__chrome_thread(prof__out *o, uint32_t pid, uint64_t tid, cons
 }
 
 /* Is it the row for the overhead of profiling a device, which in the trace is a process? */
-PROF__FN bool prof__is_overhead_row(const prof_thread_info *t) {
+PROF__ALONE(bool) prof__is_overhead_row(const prof_thread_info *t) {
     size_t n = t->id || !t->name ? 0 : strlen(t->name);
     return n > 9 && memcmp(t->name + n - 9, " Overhead", 9) == 0;
 }
@@ -18785,7 +18795,7 @@ PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct
 
 /* A double as a JSON number, or null: with 15 to 17 digits, as many as it takes to read the same
    number back. The locale's decimal point becomes a point. */
-PROF__FN void prof__chrome_real(prof__out *o, uint64_t bits) {
+PROF__COLD void prof__chrome_real(prof__out *o, uint64_t bits) {
     double x = prof__real_value(bits);
     char text[40] = "null";
     bool same = !(x - x <= 0);           /* infinite, or no number: null */
@@ -18837,7 +18847,7 @@ PROF__FN uint32_t *prof__gpu_call(prof__gpu *g, int64_t id) {
     return prof__id_place(&ids, id);
 }
 
-PROF__FN bool prof__is_call(const prof_event *e) {
+PROF__ALONE(bool) prof__is_call(const prof_event *e) {
     return prof__has(e) & PROF_HAS_ID && prof__in_tree(e) && prof__is_launch(e);
 }
 
@@ -18858,7 +18868,7 @@ PROF__FN const char *prof__chrome_name(const prof_event *e) {
 /* Added to the numbers of devices of further types, to differ from all processes and GPUs. */
 #define PROF__OTHER_PIDS (1u << 24)
 
-PROF__FN prof__stream prof__stream_of(const struct prof_trace *s, const prof_event *e) {
+PROF__ALONE(prof__stream) prof__stream_of(const struct prof_trace *s, const prof_event *e) {
     prof__stream at = { prof__device_index(e), 0, 0 };
     if (!s->built) at.type = prof__device_number(s, e->device_type);
     at.device = (int32_t)((uint32_t)at.device + at.type * PROF__OTHER_PIDS);
@@ -19310,7 +19320,7 @@ PROF__FN void prof__chrome_covers(prof__out *o, const prof__gpu *g) {
 }
 
 /* The system's name of the program. */
-PROF__FN void prof__process_name(char *name, size_t size) {
+PROF__COLD void prof__process_name(char *name, size_t size) {
 #if defined(__linux__)
     FILE *file = prof__trace.clock == PROF_CLOCK_PLATFORM ? NULL : fopen("/proc/self/comm", "r");
     bool there = file && fgets(name, (int)size, file);
@@ -19322,8 +19332,8 @@ PROF__FN void prof__process_name(char *name, size_t size) {
     memcpy(name, "program", sizeof "program");
 }
 
-PROF__FN void prof__chrome_process_named(prof__out *o, int64_t pid, const char *name,
-                                         int64_t sort_index) {
+PROF__COLD void prof__chrome_process_named(prof__out *o, int64_t pid, const char *name,
+                                           int64_t sort_index) {
     prof__out_text(o, ",\n");
     prof__chrome_meta(o, "process_name", pid, 0, "name");
     prof__out_f(o, "\"%j\"}},\n", name);
@@ -19332,7 +19342,7 @@ PROF__FN void prof__chrome_process_named(prof__out *o, int64_t pid, const char *
 }
 
 /* The name of the view's device i in tables. */
-PROF__FN const char *prof__device_head(const struct prof_trace *s, uint32_t i, char text[64]) {
+PROF__COLD const char *prof__device_head(const struct prof_trace *s, uint32_t i, char text[64]) {
     const char *name = i ? s->view.other_devices[i - 1] : s->view.device_name;
     size_t n = 0;
     for (; name && name[n] && n < 63; n++) text[n] = prof__upper(name[n]);
@@ -19342,7 +19352,7 @@ PROF__FN const char *prof__device_head(const struct prof_trace *s, uint32_t i, c
 
 /* The label of such a device's rows: "GPU", as in PyTorch; where the program chose a name, or there
    are several types, the name in tables. */
-PROF__FN const char *prof__device_label(const struct prof_trace *s, uint32_t i, char text[64]) {
+PROF__COLD const char *prof__device_label(const struct prof_trace *s, uint32_t i, char text[64]) {
     const char *usual = prof_device_name(s->device_types[i]), *c = text;
     bool several = s->device_types[1];
     if (s->built || !*prof__device_head(s, i, text)) return "GPU";
@@ -19427,7 +19437,7 @@ PROF__FN bool prof__asks_forward(const prof_event *e) {
 }
 
 /* Pairs each backward event with its forward: the last of its sequence that began before it. */
-PROF__FN void prof__pairs_open(prof__pairs *p, const struct prof_trace *s) {
+PROF__COLD void prof__pairs_open(prof__pairs *p, const struct prof_trace *s) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->event_count; i++) n += prof__asks_forward(s->events + i);
     prof__pairs_begin(p, s, s->scratch, n);
@@ -19443,14 +19453,14 @@ PROF__FN void prof__pairs_open(prof__pairs *p, const struct prof_trace *s) {
     }
 }
 
-PROF__FN void prof__chrome_arrow(prof__out *o, const prof__gpu *g, const char *name,
-                                 uint64_t id, const prof_event *e, bool end) {
+PROF__COLD void prof__chrome_arrow(prof__out *o, const prof__gpu *g, const char *name,
+                                   uint64_t id, const prof_event *e, bool end) {
     prof__out_f(o, ",\n{\"ph\":\"%s\",\"id\":%u,", end ? "f" : "s", id);
     prof__chrome_at(o, prof__chrome_row(g, e), e->start_ns);
     prof__out_f(o, ",\"cat\":\"%s\",\"name\":\"%s\"%s}", name, name, end ? ",\"bp\":\"e\"" : "");
 }
 
-PROF__FN void prof__chrome_pairs(prof__out *o, const prof__gpu *g) {
+PROF__COLD void prof__chrome_pairs(prof__out *o, const prof__gpu *g) {
     const struct prof_trace *s = g->s;
     prof__pairs p;
     uint64_t id = 0;
@@ -19598,7 +19608,7 @@ PROF__FN void prof__chrome_range_end(prof__out *o, const prof__gpu *g, const pro
     prof__out_text(o, "}");
 }
 
-PROF__FN void prof__chrome_range(prof__out *o, const prof__gpu *g, const prof_event *e) {
+PROF__ALONE(void) prof__chrome_range(prof__out *o, const prof__gpu *g, const prof_event *e) {
     prof__chrome_range_end(o, g, e, false);
     prof__chrome_range_end(o, g, e, true);
 }
@@ -19677,7 +19687,7 @@ PROF__ALONE(char *) prof__metadata_find(const char *entry, size_t key, size_t fr
     return NULL;
 }
 
-PROF__FN void prof__metadata_remove(char *entry) {
+PROF__COLD void prof__metadata_remove(char *entry) {
     struct prof__metadata *m = &prof__metadata;
     size_t at = (size_t)(entry - m->text), size = strlen(entry) + 1;
     memmove(entry, entry + size, m->used - at - size);
@@ -19687,7 +19697,7 @@ PROF__FN void prof__metadata_remove(char *entry) {
 
 /* Adds an entry `"key":value`, whose first `key` bytes are the key and its colon, in place of an
    older one of that key. Under the lock. */
-PROF__FN prof_result prof__metadata_put(const char *entry, size_t key, size_t size) {
+PROF__COLD prof_result prof__metadata_put(const char *entry, size_t key, size_t size) {
     struct prof__metadata *m = &prof__metadata;
     bool preset = !prof__session.open;
     char *old = preset ? prof__metadata_find(entry, key, 0, m->preset)
@@ -19705,7 +19715,7 @@ PROF__FN prof_result prof__metadata_put(const char *entry, size_t key, size_t si
     return PROF_OK;
 }
 
-PROF__FN bool prof__entry_write(void *user, const void *data, size_t size) {
+PROF__COLD bool prof__entry_write(void *user, const void *data, size_t size) {
     prof__entry *e = (prof__entry *)user;
     if (size > sizeof e->text - e->size) return false;
     memcpy(e->text + e->size, data, size);
@@ -19713,7 +19723,7 @@ PROF__FN bool prof__entry_write(void *user, const void *data, size_t size) {
     return true;
 }
 
-PROF__FN prof_result prof__metadata_add(const char *key, const char *value, bool json) {
+PROF__COLD prof_result prof__metadata_add(const char *key, const char *value, bool json) {
     prof__entry *entry = &prof__metadata.entry;
     prof_sink sink = { prof__entry_write, entry };
     prof_result result;
@@ -19746,7 +19756,7 @@ PROF_API PROF__QUIET prof_result prof_add_metadata_f(const char *key, const char
 }
 
 /* "this is not JSON, at byte 17: a colon was expected" */
-PROF__FN void prof__json_say(size_t at, const char *why) {
+PROF__COLD void prof__json_say(size_t at, const char *why) {
     (void)prof__text_f(prof__errors.json, sizeof prof__errors.json,
                        "this is not JSON, at byte %u: %s", (uint64_t)at, why);
 }
@@ -19799,7 +19809,7 @@ PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
 
 /* ---- the trace's head ---- */
 
-PROF__FN void prof__chrome_sum(prof__out *o, const prof_average *a, const char *before) {
+PROF__COLD void prof__chrome_sum(prof__out *o, const prof_average *a, const char *before) {
     char source[PROF__SOURCE];
     prof__out_f(o, "%s\n{\"name\":\"%j\"", before, a->key);
 #define PROF__SUM_PUT(key, member) prof__out_f(o, ",\"%s\":%i", key, (int64_t)a->member);
@@ -19811,7 +19821,7 @@ PROF__FN void prof__chrome_sum(prof__out *o, const prof_average *a, const char *
 }
 
 /* Rows by name, or by name and place. */
-PROF__FN void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s, bool by_site) {
+PROF__COLD void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s, bool by_site) {
     const char *before = by_site ? ",\"" PROF_KEY_SUMS_BY_SITE "\":[" : ",\"" PROF_KEY_SUMS "\":[";
     prof_averages_desc by;
     prof_average *rows = NULL;           /* those of PROF_MODE_AGGREGATE */
@@ -19900,8 +19910,8 @@ PROF__FN void prof__legacy_end(prof__out *o, const struct prof_trace *s, const p
 
 /* Arrows to the kernels that are events of the trace. Their numbers are PyTorch's, which writes the
    begin of an arrow for each kernel, but no ends. */
-PROF__FN void prof__legacy_flows(prof__out *o, const struct prof_trace *s, const prof_event *e,
-                                 uint32_t *id) {
+PROF__COLD void prof__legacy_flows(prof__out *o, const struct prof_trace *s, const prof_event *e,
+                                   uint32_t *id) {
     uint32_t at = s->side ? s->side[e - s->events].first_kernel : PROF_NONE;
     for (; at != PROF_NONE; at = s->outside.kernels[at].next, ++*id) {
         const prof__kernel *k = s->outside.kernels + at;
@@ -20040,12 +20050,12 @@ enum { PROF__FILE_SIGNALS = 1 << 12 | 1 << 24 };   /* SIGPIPE, SIGXFSZ */
 
 /* Blocks the signals that would end the program for writing to a pipe that nobody reads, or beyond
    a file's largest size, until prof__file_unhush. Returns the signals that were blocked before. */
-PROF__FN uint64_t prof__file_hush(void) {
+PROF__COLD uint64_t prof__file_hush(void) {
     uint64_t signals = PROF__FILE_SIGNALS, before = 0;
     (void)syscall(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &signals, &before, sizeof before);
     return before;
 }
-PROF__FN void prof__file_unhush(uint64_t before, bool ok) {
+PROF__COLD void prof__file_unhush(uint64_t before, bool ok) {
     uint64_t ours = ~before & PROF__FILE_SIGNALS;
     PROF__TIMESPEC none = { 0, 0 };
     int error = errno;
@@ -20055,8 +20065,8 @@ PROF__FN void prof__file_unhush(uint64_t before, bool ok) {
     errno = error;
 }
 #else
-PROF__FN uint64_t prof__file_hush(void) { return 0; }
-PROF__FN void prof__file_unhush(uint64_t before, bool ok) {
+PROF__COLD uint64_t prof__file_hush(void) { return 0; }
+PROF__COLD void prof__file_unhush(uint64_t before, bool ok) {
     (void)before;
     (void)ok;
 }
@@ -20065,7 +20075,7 @@ PROF__FN void prof__file_unhush(uint64_t before, bool ok) {
 /* ---- the system's files ---- */
 #if defined(_WIN32)
 PROF__FN HANDLE prof__file_handle(const prof_file *f) { return (HANDLE)f->handle; }
-PROF__FN bool prof__file_create(prof_file *f, const char *path) {
+PROF__COLD bool prof__file_create(prof_file *f, const char *path) {
     f->handle = (intptr_t)CreateFileA(path, GENERIC_WRITE, 0, NULL, CREATE_ALWAYS,
                                       FILE_ATTRIBUTE_NORMAL, NULL);
     return prof__file_handle(f) != INVALID_HANDLE_VALUE;
@@ -20074,16 +20084,16 @@ PROF__FN bool prof__file_put(prof_file *f, const char *data, size_t size) {
     DWORD done = 0;
     return WriteFile(prof__file_handle(f), data, (DWORD)size, &done, NULL) && done == size;
 }
-PROF__FN bool prof__file_shut(prof_file *f) { return CloseHandle(prof__file_handle(f)) != 0; }
-PROF__FN bool prof__file_rename(const char *from, const char *to) {
+PROF__COLD bool prof__file_shut(prof_file *f) { return CloseHandle(prof__file_handle(f)) != 0; }
+PROF__COLD bool prof__file_rename(const char *from, const char *to) {
     return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING) != 0;
 }
-PROF__FN void prof__file_remove(const char *path) { DeleteFileA(path); }
-PROF__FN bool prof__file_special(const char *path) {
+PROF__COLD void prof__file_remove(const char *path) { DeleteFileA(path); }
+PROF__COLD bool prof__file_special(const char *path) {
     return strcmp(path, "NUL") == 0;
 }
 #else
-PROF__FN bool prof__file_create(prof_file *f, const char *path) {
+PROF__COLD bool prof__file_create(prof_file *f, const char *path) {
     int handle;
     if (!f->in_place) (void)unlink(path);               /* a link of that name is not followed */
     handle = open(path, O_WRONLY | O_CREAT | (f->in_place ? O_TRUNC : O_EXCL), 0666);
@@ -20103,10 +20113,10 @@ PROF__FN bool prof__file_put(prof_file *f, const char *data, size_t size) {
     prof__file_unhush(before, ok);
     return ok;
 }
-PROF__FN bool prof__file_shut(prof_file *f) { return close((int)f->handle) == 0; }
+PROF__COLD bool prof__file_shut(prof_file *f) { return close((int)f->handle) == 0; }
 PROF__FN bool prof__file_rename(const char *from, const char *to) { return rename(from, to) == 0; }
-PROF__FN void prof__file_remove(const char *path) { (void)unlink(path); }
-PROF__FN bool prof__file_special(const char *path) {
+PROF__COLD void prof__file_remove(const char *path) { (void)unlink(path); }
+PROF__COLD bool prof__file_special(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 ? !S_ISREG(st.st_mode) : errno != ENOENT;
 }
@@ -20124,7 +20134,7 @@ PROF__FN bool prof__file_zip_put(prof_file *f, const char *data, size_t size) {
 #endif
 
 /* Keeps errno of the first failure. */
-PROF__FN bool prof__file_check(prof_file *f, bool ok) {
+PROF__COLD bool prof__file_check(prof_file *f, bool ok) {
     if (!ok && !f->failed) f->error = errno;
     f->failed = f->failed || !ok;
     return ok;
@@ -20253,12 +20263,12 @@ PROF__FN bool prof__behind_next(prof__out *o, size_t n) {
 }
 
 #if defined(_WIN32)
-PROF__FN bool prof__behind_start(prof_file *f) {
+PROF__COLD bool prof__behind_start(prof_file *f) {
     (void)f;
     return false;
 }
 #else
-PROF__FN bool prof__behind_check(prof_file *f, int error) {
+PROF__COLD bool prof__behind_check(prof_file *f, int error) {
     if (error) errno = error;
     return prof__file_check(f, !error);
 }
@@ -20300,7 +20310,7 @@ PROF__FN bool prof__behind_hand(prof_file *f) {
     return prof__behind_check(f, PROF__ACQUIRE(b->error));
 }
 
-PROF__FN bool prof__behind_finish(prof_file *f) {
+PROF__COLD bool prof__behind_finish(prof_file *f) {
     prof__behind *b = f->behind;
     (void)pthread_mutex_lock(&b->mutex);
     PROF__RELEASE(b->end, true);
@@ -20329,7 +20339,7 @@ PROF__FN void *prof__behind_work(void *file) {
 }
 
 /* false: there is no thread to be had. */
-PROF__FN bool prof__behind_start(prof_file *f) {
+PROF__COLD bool prof__behind_start(prof_file *f) {
     prof__behind *b = f->behind;
     if (pthread_mutex_init(&b->mutex, NULL) != 0) return false;
     if (pthread_cond_init(&b->turn, NULL) == 0) {
@@ -20365,7 +20375,7 @@ PROF_API PROF__QUIET prof_result prof_file_write_behind(prof_file *f, void *memo
 }
 
 /* `path.<pid>.tmp`, beside path so that a rename stays on one disk. */
-PROF__FN bool prof__file_name(prof_file *f, const char *path) {
+PROF__COLD bool prof__file_name(prof_file *f, const char *path) {
     size_t n = strlen(path);
     if (!n || n + 32 > sizeof f->temporary) {
         errno = n ? ENAMETOOLONG : ENOENT;
@@ -20379,7 +20389,7 @@ PROF__FN bool prof__file_name(prof_file *f, const char *path) {
 }
 
 /* Opens zlib's file on the handle. False: no memory. */
-PROF__FN bool prof__file_zip(prof_file *f) {
+PROF__COLD bool prof__file_zip(prof_file *f) {
 #ifdef PROF_ZLIB
     f->zip = gzdopen((int)f->handle, "wb1");
 #endif
@@ -20446,7 +20456,7 @@ PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const
 
 /* ---- a file for each window ---- */
 
-PROF__FN void prof__make_directory(const char *path) {
+PROF__COLD void prof__make_directory(const char *path) {
 #if defined(_WIN32)
     (void)CreateDirectoryA(path, NULL);
 #else
@@ -20455,7 +20465,7 @@ PROF__FN void prof__make_directory(const char *path) {
 }
 
 /* Makes dir and the directories it is in; failures show when the file is opened. */
-PROF__FN void prof__make_directories(const char *dir) {
+PROF__COLD void prof__make_directories(const char *dir) {
     char path[1024];
     size_t n = strlen(dir);
     if (n >= sizeof path) return;
@@ -20469,7 +20479,7 @@ PROF__FN void prof__make_directories(const char *dir) {
 }
 
 /* HOSTNAME_PID */
-PROF__FN void prof__worker_name(char *buf, size_t size) {
+PROF__COLD void prof__worker_name(char *buf, size_t size) {
 #if defined(_WIN32)
     const char *host = "localhost";
 #else
@@ -20530,7 +20540,7 @@ PROF__FN void prof__chrome_zones(prof__out *o, const struct prof_trace *s) {
 }
 
 /* Writes the counts that are not 0. */
-PROF__FN void prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
+PROF__ALONE(void) prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
     prof_stats stats = prof_trace_stats(s);
     for (size_t i = 0; i < PROF__NOTES; i++) {
         uint64_t count = prof__note_count(&stats, i);
@@ -20567,7 +20577,8 @@ PROF__FN void prof__chrome_array_head(prof__out *o, const struct prof_trace *s, 
 }
 
 /* An array's counts, which are known only at its end. */
-PROF__FN void prof__chrome_array_recorded(prof__out *o, const struct prof_trace *s, uint64_t n) {
+PROF__ALONE(void) prof__chrome_array_recorded(prof__out *o, const struct prof_trace *s,
+                                              uint64_t n) {
     prof__out_text(o, ",\n");
     prof__chrome_meta(o, "prof counts", prof__chrome_pid(s), 0, "recorded");
     prof__out_u64(o, n);
@@ -20994,19 +21005,19 @@ typedef struct prof__timeline {
 } prof__timeline;
 
 /* PyTorch's number of a category: PARAMETER 0 to AUTOGRAD_DETAIL 6, unknown 7. */
-PROF__FN uint32_t prof__timeline_kind(const prof__memory *m) {
+PROF__COLD uint32_t prof__timeline_kind(const prof__memory *m) {
     return m->category & 7 ? (m->category & 7) - 1u : 7u;
 }
 
-PROF__FN bool prof__timeline_shows(const prof__timeline *t, const prof__memory *m) {
+PROF__COLD bool prof__timeline_shows(const prof__timeline *t, const prof__memory *m) {
     return m->what <= PROF__FREE && prof__same_device(m, &t->device);
 }
 
-PROF__FN int64_t prof__timeline_ns(const prof__timeline *t, const prof__memory *m) {
+PROF__COLD int64_t prof__timeline_ns(const prof__timeline *t, const prof__memory *m) {
     return (int64_t)t->s->start_wall_ns + m->ns;
 }
 
-PROF__FN void prof__timeline_raw(prof__timeline *t) {
+PROF__COLD void prof__timeline_raw(prof__timeline *t) {
     bool first = true;
     for (uint32_t i = 0; i < t->s->memory.count && !t->out.failed; i++) {
         const prof__memory *m = t->s->memory.list + i;
@@ -21018,7 +21029,7 @@ PROF__FN void prof__timeline_raw(prof__timeline *t) {
     }
 }
 
-PROF__FN void prof__timeline_row(prof__timeline *t, bool times, bool first) {
+PROF__COLD void prof__timeline_row(prof__timeline *t, bool times, bool first) {
     if (!first) prof__out_text(&t->out, ", ");
     if (times) {
         prof__out_i64(&t->out, t->us);
@@ -21029,7 +21040,7 @@ PROF__FN void prof__timeline_row(prof__timeline *t, bool times, bool first) {
 }
 
 /* Writes the times of all rows, or their amounts. */
-PROF__FN void prof__timeline_rows(prof__timeline *t, bool times) {
+PROF__COLD void prof__timeline_rows(prof__timeline *t, bool times) {
     bool first = true;
     memset(t->in_use, 0, sizeof t->in_use);
     t->us = -1;
@@ -21075,8 +21086,8 @@ PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *tr
     return prof__out_close(&t.out);
 }
 
-PROF__FN prof_result prof__timeline_writer(const prof_trace *trace, const void *desc,
-                                           prof_sink out) {
+PROF__COLD prof_result prof__timeline_writer(const prof_trace *trace, const void *desc,
+                                             prof_sink out) {
     return prof_write_memory_timeline(trace, (const prof_memory_desc *)desc, out);
 }
 
@@ -21122,7 +21133,7 @@ typedef struct prof__et_node {
     prof__values in, out;
 } prof__et_node;
 
-PROF__FN uint64_t prof__elements(const prof_shape *s) {
+PROF__COLD uint64_t prof__elements(const prof_shape *s) {
     uint64_t n = 1;
     for (uint32_t i = 0; s && s->dims && i < s->count; i++) {
         uint64_t dim = s->dims[i] > 0 ? (uint64_t)s->dims[i] : 0;
@@ -21132,7 +21143,7 @@ PROF__FN uint64_t prof__elements(const prof_shape *s) {
 }
 
 /* Bytes of an element of this type; 0: not known. */
-PROF__FN uint64_t prof__item_size(const char *dtype) {
+PROF__COLD uint64_t prof__item_size(const char *dtype) {
     static const char *const names[] = {
         "double", "long int", "long", "c10::complex<float>", "float", "int", "unsigned int",
         "c10::Half", "c10::BFloat16", "short int", "short", "bool", "signed char",
@@ -21144,8 +21155,8 @@ PROF__FN uint64_t prof__item_size(const char *dtype) {
 }
 
 /* [id, storage, offset, elements, bytes of one, "cuda:0"] */
-PROF__FN void prof__et_tensor(prof__out *o, const prof_shape *s, const char *dtype,
-                                const prof_tensor *t) {
+PROF__COLD void prof__et_tensor(prof__out *o, const prof_shape *s, const char *dtype,
+                                  const prof_tensor *t) {
     static const prof_tensor none = { 0, 0, 0, { PROF_DEVICE_CPU, 0 } };
     if (!t) t = &none;
     prof__out_f(o, "[%u,%u,%i,%u,%u,\"%s", t->id, t->storage, t->offset, prof__elements(s),
@@ -21154,18 +21165,18 @@ PROF__FN void prof__et_tensor(prof__out *o, const prof_shape *s, const char *dty
     prof__out_text(o, "\"]");
 }
 
-PROF__FN const char *prof__value_dtype(const prof__values *v, uint32_t i) {
+PROF__COLD const char *prof__value_dtype(const prof__values *v, uint32_t i) {
     return v->dtypes ? prof__text(v->dtypes[i]) : "";
 }
 
 /* The text of value i; NULL: it is a tensor, or a list of tensors. */
-PROF__FN const char *prof__value_scalar(const prof__values *v, uint32_t i) {
+PROF__COLD const char *prof__value_scalar(const prof__values *v, uint32_t i) {
     const char *text = v->concrete ? prof__text(v->concrete[i]) : "";
     return *text && !(v->shapes && v->shapes[i].items) ? text : NULL;
 }
 
 /* PyTorch's name for the type of a JSON value, or of a word of Python's. Other text is a String. */
-PROF__FN const char *prof__scalar_type(const char *text, const char *dtype) {
+PROF__COLD const char *prof__scalar_type(const char *text, const char *dtype) {
     if (strcmp(text, "True") == 0 || strcmp(text, "False") == 0) return "Bool";
     if (strcmp(text, "None") == 0) return "None";
     if (strcmp(dtype, "String") == 0 || prof__json_check(text)) return "String";
@@ -21178,7 +21189,7 @@ PROF__FN const char *prof__scalar_type(const char *text, const char *dtype) {
     return text[strcspn(text, ".eE")] ? "Double" : "Int";
 }
 
-PROF__FN void prof__et_scalar(prof__out *o, const char *text, const char *dtype) {
+PROF__COLD void prof__et_scalar(prof__out *o, const char *text, const char *dtype) {
     const char *type = prof__scalar_type(text, dtype);
     if (strcmp(type, "None") == 0) prof__out_text(o, "\"<None>\"");
     else if (*text == 'T' && *type == 'B') prof__out_text(o, "true");
@@ -21188,7 +21199,7 @@ PROF__FN void prof__et_scalar(prof__out *o, const char *text, const char *dtype)
     else prof__out_text(o, text);
 }
 
-PROF__FN void prof__et_value(prof__out *o, const prof__values *v, uint32_t i) {
+PROF__COLD void prof__et_value(prof__out *o, const prof__values *v, uint32_t i) {
     const prof_shape *s = v->shapes ? v->shapes + i : NULL;
     const char *scalar = prof__value_scalar(v, i), *dtype = prof__value_dtype(v, i);
     if (scalar) {
@@ -21204,7 +21215,7 @@ PROF__FN void prof__et_value(prof__out *o, const prof__values *v, uint32_t i) {
     }
 }
 
-PROF__FN void prof__et_type(prof__out *o, const prof__values *v, uint32_t i) {
+PROF__COLD void prof__et_type(prof__out *o, const prof__values *v, uint32_t i) {
     const prof_shape *s = v->shapes ? v->shapes + i : NULL;
     const char *scalar = prof__value_scalar(v, i), *dtype = prof__value_dtype(v, i);
     uint32_t count = s && s->items ? s->count : 1;
@@ -21218,8 +21229,8 @@ PROF__FN void prof__et_type(prof__out *o, const prof__values *v, uint32_t i) {
     prof__out_text(o, s && s->items ? "]\"" : "\"");
 }
 
-PROF__FN void prof__et_shapes(prof__out *o, const char *key, const prof_shape *shapes,
-                                uint32_t count) {
+PROF__COLD void prof__et_shapes(prof__out *o, const char *key, const prof_shape *shapes,
+                                  uint32_t count) {
     prof__out_text(o, key);
     if (shapes) {
         prof__put_shapes(o, shapes, count, ",");
@@ -21229,7 +21240,7 @@ PROF__FN void prof__et_shapes(prof__out *o, const char *key, const prof_shape *s
     prof__out_text(o, count ? "]" : "[]");
 }
 
-PROF__FN void prof__et_values(prof__out *o, const char *key, const prof__values *v) {
+PROF__COLD void prof__et_values(prof__out *o, const char *key, const prof__values *v) {
     prof__out_text(o, key);
     for (uint32_t i = 0; i < v->count; i++) {
         if (i) prof__out_text(o, ",");
@@ -21251,7 +21262,7 @@ PROF__FN void prof__et_values(prof__out *o, const char *key, const prof__values 
 typedef struct prof__member { const char *key, *value; size_t key_size, value_size; } prof__member;
 
 /* Reads the next member, after *at; false: there is none, or it is not JSON. */
-PROF__FN bool prof__member_next(const char **at, prof__member *m) {
+PROF__COLD bool prof__member_next(const char **at, prof__member *m) {
     prof__json j = { NULL, NULL };
     j.at = *at;
     prof__json_space(&j);
@@ -21277,7 +21288,7 @@ PROF__ALONE(bool) prof__member_is(const prof__member *m, const char *key) {
 }
 
 /* The text of this key in the zone's arguments, in quotes; without the key, "". */
-PROF__FN prof__member prof__member_text(const char *members, const char *key) {
+PROF__COLD prof__member prof__member_text(const char *members, const char *key) {
     prof__member m = { NULL, NULL, 0, 0 };
     while (members && prof__member_next(&members, &m))
         if (prof__member_is(&m, key) && *m.value == '"') return m;
@@ -21291,7 +21302,7 @@ static const char *const prof__et_texts[] = { "op_schema", "kernel_backend", "ke
 #define PROF__NODE_TEXTS (sizeof prof__et_texts / sizeof *prof__et_texts)
 
 /* Writes the zone's other arguments, but not lists, objects and null. */
-PROF__FN void prof__et_arguments(prof__out *o, const char *members) {
+PROF__COLD void prof__et_arguments(prof__out *o, const char *members) {
     prof__member m;
     while (members && prof__member_next(&members, &m)) {
         const char *type = "int64";
@@ -21307,7 +21318,7 @@ PROF__FN void prof__et_arguments(prof__out *o, const char *members) {
     }
 }
 
-PROF__FN void prof__et_attributes(prof__out *o, const prof__et_node *n) {
+PROF__COLD void prof__et_attributes(prof__out *o, const prof__et_node *n) {
     prof__out_f(o, ",\"attrs\":[{\"name\":\"rf_id\",\"type\":\"uint64\",\"value\":%u},"
                    "{\"name\":\"fw_parent\",\"type\":\"uint64\",\"value\":%u},"
                    "{\"name\":\"seq_id\",\"type\":\"int64\",\"value\":%i},"
@@ -21324,7 +21335,7 @@ PROF__FN void prof__et_attributes(prof__out *o, const prof__et_node *n) {
     prof__out_text(o, "]}");
 }
 
-PROF__FN void prof__et_put(prof__out *o, const prof__et_node *n) {
+PROF__COLD void prof__et_put(prof__out *o, const prof__et_node *n) {
     prof__out_f(o, "\n{\"id\":%u,\"name\":\"%j\",\"ctrl_deps\":%u", n->id, n->name, n->parent);
     prof__et_values(o, ",\"inputs\":{\"values\":[", &n->in);
     prof__et_values(o, ",\"outputs\":{\"values\":[", &n->out);
@@ -21359,7 +21370,7 @@ typedef struct prof__nodes {
     uint32_t thread_count;
 } prof__nodes;
 
-PROF__FN bool prof__nodes_has(const prof__nodes *n, uint32_t i) {
+PROF__COLD bool prof__nodes_has(const prof__nodes *n, uint32_t i) {
     const prof_event *e = n->s->events + i;
     bool within = !n->span_count;
     if (i < n->done || !prof__is_node(e)) return false;
@@ -21368,28 +21379,28 @@ PROF__FN bool prof__nodes_has(const prof__nodes *n, uint32_t i) {
     return within;
 }
 
-PROF__FN uint64_t prof__nodes_id(const prof__nodes *n, uint32_t i) {
+PROF__COLD uint64_t prof__nodes_id(const prof__nodes *n, uint32_t i) {
     return n->first + 1 + n->s->thread_count + i;
 }
 
 /* The id of the node of event i, or of the innermost event around it with one, or of its thread. */
-PROF__FN uint64_t prof__nodes_around(const prof__nodes *n, uint32_t i, uint32_t thread) {
+PROF__COLD uint64_t prof__nodes_around(const prof__nodes *n, uint32_t i, uint32_t thread) {
     while (i != PROF_NONE && !prof__nodes_has(n, i)) i = n->s->events[i].parent;
     return i == PROF_NONE ? n->first + 1 + thread : prof__nodes_id(n, i);
 }
 
-PROF__FN int64_t prof__nodes_thread_id(const void *nodes, uint32_t number) {
+PROF__COLD int64_t prof__nodes_thread_id(const void *nodes, uint32_t number) {
     const prof__nodes *n = (const prof__nodes *)nodes;
     return (int64_t)n->s->threads[n->thread[number]].id;
 }
 
-PROF__FN uint32_t *prof__nodes_thread(const prof__nodes *n, uint64_t id) {
+PROF__COLD uint32_t *prof__nodes_thread(const prof__nodes *n, uint64_t id) {
     prof__ids ids = { n->index, 2 * n->s->event_count, prof__nodes_thread_id, n };
     return prof__id_place(&ids, (int64_t)id);
 }
 
 /* The node of the zone that was open on the thread of e's forward when e began; 0: not known. */
-PROF__FN uint64_t prof__nodes_forward(prof__nodes *n, const prof_event *e) {
+PROF__COLD uint64_t prof__nodes_forward(prof__nodes *n, const prof_event *e) {
     uint32_t k;
     if (!prof__asks_forward(e)) return 0;
     k = *prof__nodes_thread(n, e->extra->fwd_thread);
@@ -21397,7 +21408,7 @@ PROF__FN uint64_t prof__nodes_forward(prof__nodes *n, const prof_event *e) {
     return prof__nodes_around(n, prof__innermost(n->s, n->last + k, e->start_ns), n->thread[k]);
 }
 
-PROF__FN void prof__nodes_began(prof__nodes *n, uint32_t i) {
+PROF__COLD void prof__nodes_began(prof__nodes *n, uint32_t i) {
     const prof_event *e = n->s->events + i;
     uint32_t *place;
     if (!prof__in_tree(e)) return;
@@ -21409,7 +21420,7 @@ PROF__FN void prof__nodes_began(prof__nodes *n, uint32_t i) {
     n->last[*place - 1] = i;
 }
 
-PROF__FN void prof__nodes_extra(prof__et_node *node, const prof_extra *x) {
+PROF__COLD void prof__nodes_extra(prof__et_node *node, const prof_extra *x) {
     node->arguments = x->metadata_json;
     if (node->scope != 7) node->scope = x->scope;
     if (x->has & PROF_HAS_SEQUENCE_NR) node->sequence_nr = x->sequence_nr;
@@ -21429,7 +21440,7 @@ PROF__FN void prof__nodes_extra(prof__et_node *node, const prof_extra *x) {
     node->out.tensor_count = x->tensor_count - x->input_count;
 }
 
-PROF__FN void prof__nodes_event(prof__nodes *n, prof__out *o, uint32_t i) {
+PROF__COLD void prof__nodes_event(prof__nodes *n, prof__out *o, uint32_t i) {
     const struct prof_trace *s = n->s;
     const prof_event *e = s->events + i;
     prof__et_node node = prof__et_plain(prof__chrome_name(e), prof__nodes_id(n, i),
@@ -21445,7 +21456,7 @@ PROF__FN void prof__nodes_event(prof__nodes *n, prof__out *o, uint32_t i) {
 
 /* Writes torch.distributed's list of process groups: the program's, or else one group of all
    processes. False: the program is not distributed. */
-PROF__FN bool prof__process_groups(prof__out *o) {
+PROF__COLD bool prof__process_groups(prof__out *o) {
     static const char key[] = "\"distributedInfo\":";
     const struct prof__metadata *m = &prof__metadata;
     const char *entry = prof__metadata_find(key, sizeof key - 1, m->preset, m->used), *at;
@@ -21469,7 +21480,7 @@ PROF__FN bool prof__process_groups(prof__out *o) {
     return true;
 }
 
-PROF__FN void prof__nodes_groups(const prof__nodes *n, prof__out *out) {
+PROF__COLD void prof__nodes_groups(const prof__nodes *n, prof__out *out) {
     static const char *const type = "String";
     prof__entry entry;
     prof_sink sink = { prof__entry_write, NULL };
@@ -21493,7 +21504,7 @@ PROF__FN void prof__nodes_groups(const prof__nodes *n, prof__out *out) {
     prof__out_text(out, ",");
 }
 
-PROF__FN void prof__nodes_write(prof__nodes *n, prof__out *o) {
+PROF__COLD void prof__nodes_write(prof__nodes *n, prof__out *o) {
     const struct prof_trace *s = n->s;
     prof__nodes_groups(n, o);
     for (uint32_t i = 0; i < s->thread_count && !o->failed; i++) {
@@ -21515,16 +21526,16 @@ PROF__FN void prof__nodes_write(prof__nodes *n, prof__out *o) {
 
 /* ---- the file's head and end ---- */
 
-PROF__FN void prof__put_padded(prof__out *o, const char *before, uint64_t n) {
+PROF__COLD void prof__put_padded(prof__out *o, const char *before, uint64_t n) {
     prof__out_f(o, n < 10 ? "%s0%u" : "%s%u", before, n);
 }
 
-PROF__FN bool prof__is_leap(uint64_t year) {
+PROF__COLD bool prof__is_leap(uint64_t year) {
     return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
 }
 
 /* 2026-01-31 23:59:59, UTC */
-PROF__FN void prof__put_date(prof__out *o, uint64_t ns) {
+PROF__COLD void prof__put_date(prof__out *o, uint64_t ns) {
     static const uint8_t lengths[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
     uint64_t s = ns / 1000000000u, days = s / 86400, year = 1970, month = 0;
     for (; ; year++) {
@@ -21545,20 +21556,20 @@ PROF__FN void prof__put_date(prof__out *o, uint64_t ns) {
     prof__put_padded(o, ":", s % 60);
 }
 
-PROF__FN void prof__execution_head(prof__out *o, uint32_t pid, uint64_t wall_ns) {
+PROF__COLD void prof__execution_head(prof__out *o, uint32_t pid, uint64_t wall_ns) {
     prof__out_f(o, "{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": %u, \"time\": \"",
                 (uint64_t)pid);
     prof__put_date(o, wall_ns);
     prof__out_f(o, "\", \"start_ts\": %u,\n\"nodes\": [", wall_ns / 1000000u);
 }
 
-PROF__FN void prof__execution_end(prof__out *o, uint64_t wall_ns) {
+PROF__COLD void prof__execution_end(prof__out *o, uint64_t wall_ns) {
     prof__et_node root = prof__et_plain("[pytorch|profiler|execution_trace|process]", 1, 1, 0);
     prof__et_put(o, &root);
     prof__out_f(o, "\n], \"finish_ts\": %u}\n", wall_ns / 1000000u);
 }
 
-PROF__FN uint64_t prof__trace_end(const struct prof_trace *s) {
+PROF__COLD uint64_t prof__trace_end(const struct prof_trace *s) {
     int64_t end = 0;
     for (uint32_t i = 0; i < s->event_count; i++) end = PROF__MAX(end, s->events[i].end_ns);
     return s->start_wall_ns + (uint64_t)end;
@@ -21616,7 +21627,7 @@ PROF__ALONE(bool) prof__file_open_at(prof_file *f, const char *path, uint64_t at
 
 typedef struct prof__execution_file { prof_file file; uint64_t at; } prof__execution_file;
 
-PROF__FN bool prof__execution_put(void *user, const void *data, size_t size) {
+PROF__COLD bool prof__execution_put(void *user, const void *data, size_t size) {
     prof__execution_file *f = (prof__execution_file *)user;
     f->at += size;
     return prof__file_put(&f->file, (const char *)data, size);
@@ -21624,8 +21635,8 @@ PROF__FN bool prof__execution_put(void *user, const void *data, size_t size) {
 
 /* Writes n's nodes (NULL: none) after those in the file, then the file's end, then blanks up to
    *least, which a longer write that failed has reached. *least: the end that this write reached. */
-PROF__FN bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t end,
-                                    uint64_t *least) {
+PROF__COLD bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t end,
+                                      uint64_t *least) {
     struct prof__execution *x = &prof__execution;
     prof__execution_file f;
     prof_sink sink = { prof__execution_put, NULL };
@@ -21715,14 +21726,14 @@ PROF_API PROF__QUIET const char *prof_execution_trace_path(void) {
 }
 
 /* Called when a window opens. */
-PROF__FN void prof__execution_open(void) {
+PROF__COLD void prof__execution_open(void) {
     struct prof__execution *x = &prof__execution;
     x->spans[0].from = 0;
     x->spans[0].to = UINT64_MAX;
     x->span_count = x->running;
 }
 
-PROF__FN prof_result prof__execution_append(struct prof_trace *s) {
+PROF__COLD prof_result prof__execution_append(struct prof_trace *s) {
     struct prof__execution *x = &prof__execution;
     prof__nodes n;
     prof__scale scale;
@@ -21758,7 +21769,7 @@ PROF__FN prof_result prof__execution_append(struct prof_trace *s) {
 }
 
 /* Called when the window has closed: adds its nodes to the file. */
-PROF__FN void prof__execution_close(struct prof_trace *s) {
+PROF__COLD void prof__execution_close(struct prof_trace *s) {
     struct prof__execution *x = &prof__execution;
     prof_result result = PROF_OK;
     if (x->span_count && s->stopped) result = prof__execution_append(s);
@@ -21772,15 +21783,15 @@ PROF__FN void prof__execution_close(struct prof_trace *s) {
    - Sums and products saturate at the largest number. */
 
 /* Sums and products that saturate. */
-PROF__FN uint64_t prof__mul(uint64_t a, uint64_t b) {
+PROF__COLD uint64_t prof__mul(uint64_t a, uint64_t b) {
     return a && b > UINT64_MAX / a ? UINT64_MAX : a * b;
 }
 
-PROF__FN uint64_t prof__add(uint64_t a, uint64_t b) {
+PROF__COLD uint64_t prof__add(uint64_t a, uint64_t b) {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-PROF__FN uint64_t prof__product(const int64_t *dims, uint32_t count) {
+PROF__COLD uint64_t prof__product(const int64_t *dims, uint32_t count) {
     uint64_t n = 1;
     for (uint32_t i = 0; i < count; i++)
         if (!dims[i]) return 0;
@@ -21803,29 +21814,29 @@ typedef struct prof__op {
     bool swapped;                        /* attention: (batch, length, heads, size) */
 } prof__op;
 
-PROF__FN uint64_t prof__flops_elements(const prof__op *op) {
+PROF__COLD uint64_t prof__flops_elements(const prof__op *op) {
     return prof__is_tensor(op->in, op->in->count) ? prof__product(op->in->dims, op->in->count) : 0;
 }
 
 /* (m, k) x (k, n), after `lead` dimensions of a batch. */
-PROF__FN uint64_t prof__flops_matmul(const prof__op *op, uint32_t lead) {
+PROF__COLD uint64_t prof__flops_matmul(const prof__op *op, uint32_t lead) {
     const int64_t *a = op->in[0].dims, *b = op->in[1].dims;
     if (!prof__is_tensor(op->in, lead + 2) || !prof__is_tensor(op->in + 1, lead + 2) ||
         a[lead + 1] != b[lead] || (lead && a[0] != b[0])) return 0;
     return prof__mul(prof__mul(prof__product(a, lead + 2), (uint64_t)b[lead + 1]), 2);
 }
 
-PROF__FN uint64_t prof__flops_mm(const prof__op *op) { return prof__flops_matmul(op, 0); }
-PROF__FN uint64_t prof__flops_bmm(const prof__op *op) { return prof__flops_matmul(op, 1); }
+PROF__COLD uint64_t prof__flops_mm(const prof__op *op) { return prof__flops_matmul(op, 0); }
+PROF__COLD uint64_t prof__flops_bmm(const prof__op *op) { return prof__flops_matmul(op, 1); }
 
 /* A convolution's parameter along dimension i; one alone is for all dimensions. */
-PROF__FN int64_t prof__along(const prof_shape *list, uint32_t i, int64_t other) {
+PROF__COLD int64_t prof__along(const prof_shape *list, uint32_t i, int64_t other) {
     return list->count && list->dims ? list->dims[list->count == 1 ? 0 : i] : other;
 }
 
 /* The number of places where the kernel, w long, fits along dimension i of an input that is x long;
    0: none, or there is no such convolution. */
-PROF__FN uint64_t prof__conv_length(const prof_flops_desc *d, uint32_t i, int64_t x, int64_t w) {
+PROF__COLD uint64_t prof__conv_length(const prof_flops_desc *d, uint32_t i, int64_t x, int64_t w) {
     int64_t stride = prof__along(&d->stride, i, 1), padding = prof__along(&d->padding, i, 0),
             dilation = prof__along(&d->dilation, i, 1);
     uint64_t room = prof__add((uint64_t)x, prof__mul(2, (uint64_t)padding)), reach;
@@ -21834,7 +21845,7 @@ PROF__FN uint64_t prof__conv_length(const prof_flops_desc *d, uint32_t i, int64_
     return room < reach || reach == UINT64_MAX ? 0 : (room - reach) / (uint64_t)stride + 1;
 }
 
-PROF__FN bool prof__conv_list_fits(const prof_shape *list, uint32_t spatial) {
+PROF__COLD bool prof__conv_list_fits(const prof_shape *list, uint32_t spatial) {
     return !list->items && (list->count <= 1 || list->count == spatial);
 }
 
@@ -21851,8 +21862,8 @@ PROF__FN bool prof__conv_fits(const prof_shape *x, const prof_shape *w, const pr
 }
 
 /* Each place of the output, or where transposed of the input, takes the whole kernel. */
-PROF__FN uint64_t prof__flops_conv_of(const prof_shape *x, const prof_shape *w,
-                                      const prof_shape *output, const prof_flops_desc *d) {
+PROF__COLD uint64_t prof__flops_conv_of(const prof_shape *x, const prof_shape *w,
+                                        const prof_shape *output, const prof_flops_desc *d) {
     uint64_t n;
     if (!prof__conv_fits(x, w, d)) return 0;
     n = prof__mul(prof__mul((uint64_t)x->dims[0], 2), prof__product(w->dims, w->count));
@@ -21865,21 +21876,21 @@ PROF__FN uint64_t prof__flops_conv_of(const prof_shape *x, const prof_shape *w,
     return n;
 }
 
-PROF__FN uint64_t prof__flops_conv(const prof__op *op) {
+PROF__COLD uint64_t prof__flops_conv(const prof__op *op) {
     return prof__flops_conv_of(op->in, op->in + 1, op->desc->output, op->desc);
 }
 
-PROF__FN uint64_t prof__flops_conv2d(const prof__op *op) {
+PROF__COLD uint64_t prof__flops_conv2d(const prof__op *op) {
     return op->in->count == 4 ? prof__flops_conv(op) : 0;
 }
 
-PROF__FN uint64_t prof__flops_conv_transpose(const prof__op *op) {
+PROF__COLD uint64_t prof__flops_conv_transpose(const prof__op *op) {
     prof_flops_desc d = *op->desc;
     d.transposed = true;
     return prof__flops_conv_of(op->in, op->in + 1, NULL, &d);
 }
 
-PROF__FN uint64_t prof__flops_conv_backward(const prof__op *op) {
+PROF__COLD uint64_t prof__flops_conv_backward(const prof__op *op) {
     const prof_flops_desc *d = op->desc;
     return prof__mul(prof__flops_conv_of(op->in + 1, op->in + 2, op->in, d),
                       (uint64_t)(!d->no_grad_input + !d->no_grad_weight));
@@ -21888,8 +21899,8 @@ PROF__FN uint64_t prof__flops_conv_backward(const prof__op *op) {
 /* Query, key and value are each (batch, heads, length, size); several heads of the query may share
    one of the key. Each pair of a place in the query and a place in the key takes of_query products
    over the size of a query, and of_value products over the size of a value. */
-PROF__FN uint64_t prof__flops_pairs(const prof__op *op, const prof_shape *in, uint64_t of_query,
-                                    uint64_t of_value) {
+PROF__COLD uint64_t prof__flops_pairs(const prof__op *op, const prof_shape *in, uint64_t of_query,
+                                      uint64_t of_value) {
     const int64_t *q = in[0].dims, *k = in[1].dims, *v = in[2].dims;
     int heads = op->swapped ? 2 : 1, length = 3 - heads;
     uint64_t n;
@@ -21901,11 +21912,11 @@ PROF__FN uint64_t prof__flops_pairs(const prof__op *op, const prof_shape *in, ui
                                                 prof__mul((uint64_t)v[3], of_value)));
 }
 
-PROF__FN uint64_t prof__flops_attention(const prof__op *op) {
+PROF__COLD uint64_t prof__flops_attention(const prof__op *op) {
     return prof__flops_pairs(op, op->in, 1, 1);
 }
 
-PROF__FN uint64_t prof__flops_attention_backward(const prof__op *op) {
+PROF__COLD uint64_t prof__flops_attention_backward(const prof__op *op) {
     const prof_shape *grad = op->in, *q = op->in + 1, *v = op->in + 3;
     if (!prof__is_tensor(grad, 4) || !prof__is_tensor(q, 4) || !prof__is_tensor(v, 4)) return 0;
     for (int i = 0; i < 4; i++)
@@ -21963,7 +21974,7 @@ static const prof__formula prof__formulas[] = {
       PROF__SWAPPED }
 };
 
-PROF__FN bool prof__name_ends(const char *name, size_t *length, const char *end) {
+PROF__COLD bool prof__name_ends(const char *name, size_t *length, const char *end) {
     size_t n = strlen(end);
     bool ends = *length > n && memcmp(name + *length - n, end, n) == 0;
     if (ends) *length -= n;
@@ -21971,7 +21982,7 @@ PROF__FN bool prof__name_ends(const char *name, size_t *length, const char *end)
 }
 
 /* The formulas of a name of length bytes; NULL: none. few: of the small set. */
-PROF__FN const prof__formula *prof__formula_find(const char *name, size_t length, bool few) {
+PROF__COLD const prof__formula *prof__formula_find(const char *name, size_t length, bool few) {
     for (size_t i = 0; i < sizeof prof__formulas / sizeof *prof__formulas; i++) {
         const prof__formula *f = prof__formulas + i;
         size_t n = strlen(f->op);
@@ -21983,12 +21994,12 @@ PROF__FN const prof__formula *prof__formula_find(const char *name, size_t length
     return NULL;
 }
 
-PROF__FN const char *prof__op_name(const char *name) {
+PROF__COLD const char *prof__op_name(const char *name) {
     return strncmp(name, "aten::", 6) == 0 ? name + 6 : name;
 }
 
 /* The slot of a name, or the number of slots if it has none. */
-PROF__FN uint32_t prof__own_formula(const char *name) {
+PROF__COLD uint32_t prof__own_formula(const char *name) {
     uint32_t count = PROF__ACQUIRE(prof__formulary.count), i = 0;
     while (i < count && strcmp(prof__formulary.names[i], name) != 0) i++;
     return i;
@@ -22011,7 +22022,7 @@ PROF_API PROF__QUIET prof_result prof_flops_register(const char *name,
 }
 
 /* The program's own formula for this name; NULL: it has none. */
-PROF__FN prof_flops_formula prof__own_formula_of(const char *name) {
+PROF__COLD prof_flops_formula prof__own_formula_of(const char *name) {
     uint32_t i = prof__own_formula(name);
     bool there = i < PROF__OWN_FORMULAS && i < PROF__ACQUIRE(prof__formulary.count);
     return there ? PROF__ACQUIRE(prof__formulary.formulas[i]) : NULL;
@@ -22091,7 +22102,7 @@ PROF__APART(void) prof__raw_begin(prof__raw *w, uint32_t type) {
     w->used = PROF__RAW_HEAD;
 }
 
-PROF__FN bool prof__raw_end(prof__raw *w) {
+PROF__ALONE(bool) prof__raw_end(prof__raw *w) {
     prof__raw_seal(w->words, w->used, w->number);
     if (!w->failed && !w->sink.write(w->sink.user, w->words, w->used * sizeof *w->words))
         w->failed = true;
@@ -22101,7 +22112,7 @@ PROF__FN bool prof__raw_end(prof__raw *w) {
 
 PROF__FN void prof__raw_u32(prof__raw *w, uint32_t n) { w->words[w->used++] = n; }
 
-PROF__FN void prof__raw_u64(prof__raw *w, uint64_t n) {
+PROF__ALONE(void) prof__raw_u64(prof__raw *w, uint64_t n) {
     prof__raw_u32(w, (uint32_t)n);
     prof__raw_u32(w, (uint32_t)(n >> 32));
 }
@@ -22301,7 +22312,7 @@ PROF__ALONE(void) prof__chrome_begin(const struct prof_trace *s) {
 }
 
 /* Writes a row's name before its events; again: also if it was written before. */
-PROF__FN void prof__chrome_tell(prof__row *row, bool again) {
+PROF__COLD void prof__chrome_tell(prof__row *row, bool again) {
     struct prof__chrome_stream *c = &prof__chrome_out;
     uint64_t tid = prof__chrome_row_tid(&prof__trace, row);
     bool tell = again || !PROF__LOAD(row->announced);
@@ -22335,7 +22346,7 @@ PROF__FN void prof__chrome_item(struct prof__chrome_stream *c, const prof__item 
 }
 
 /* Writes the zones still open, and all names again. Returns the number of these zones. */
-PROF__FN uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struct prof_trace *s) {
+PROF__COLD uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struct prof_trace *s) {
     prof__item item;
     uint32_t n = 0;
     item.kind = PROF__UNFINISHED;
@@ -22355,7 +22366,7 @@ PROF__FN uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struct 
 
 #if !PROF__BARE
 /* The rate of the CPU's clock is that of its readings so far. */
-PROF__FN uint64_t prof__raw_rate(const prof__raw *w) {
+PROF__ALONE(uint64_t) prof__raw_rate(const prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
     prof__knot first = prof__recorder.first_knot;
     uint64_t ticks = w->now.tick - first.tick, ns = w->now.ns - first.ns;
@@ -22381,7 +22392,7 @@ PROF__FN void prof__raw_knots(prof__raw *w) {
     }
 }
 
-PROF__FN void prof__raw_string(prof__raw *w, const char *text, size_t size) {
+PROF__ALONE(void) prof__raw_string(prof__raw *w, const char *text, size_t size) {
     prof__raw_u32(w, (uint32_t)size);
     prof__raw_text(w, &text, &size, 1);
 }
@@ -22420,7 +22431,7 @@ PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
 }
 
 /* Reads the session's clock. A dump's times are linear from the session's start to now. */
-PROF__FN void prof__raw_now(prof__raw *w) {
+PROF__ALONE(void) prof__raw_now(prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
     prof__scale scale;
     memset(&scale, 0, sizeof scale);
@@ -22856,7 +22867,7 @@ PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__ro
     if (PROF__LOAD(t->row) == row && PROF__LOAD(row->number) == number) prof__raw_end(w);
 }
 
-PROF__FN PROF__RACES void prof__raw_sums_begin(prof__raw *w, uint32_t thread) {
+PROF__ALONE(PROF__RACES void) prof__raw_sums_begin(prof__raw *w, uint32_t thread) {
     const struct prof_trace *s = &prof__trace;
     prof__raw_begin(w, PROF__RAW_SUMS);
     prof__raw_u32(w, thread);
@@ -23027,7 +23038,7 @@ PROF__FN PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace 
 }
 
 /* Writes the zones of a stream or a ring that are only in sums. */
-PROF__FN PROF__RACES void prof__dump_rest(prof__raw *w, const struct prof_trace *s) {
+PROF__ALONE(PROF__RACES void) prof__dump_rest(prof__raw *w, const struct prof_trace *s) {
     for (const prof__state *t = prof__any_sums(s) ? prof__used(NULL) : NULL; t; t = prof__used(t)) {
         prof__rest rest;
         rest.lend = NULL;
@@ -23177,7 +23188,7 @@ PROF__FN uint32_t prof__raw_get(const prof_raw *r, size_t i) {
     return r->swap ? prof__raw_swapped(r->block[i]) : r->block[i];
 }
 
-PROF__FN uint64_t prof__raw_get64(const prof_raw *r, size_t i) {
+PROF__ALONE(uint64_t) prof__raw_get64(const prof_raw *r, size_t i) {
     return prof__raw_get(r, i) | (uint64_t)prof__raw_get(r, i + 1) << 32;
 }
 
@@ -23200,7 +23211,7 @@ PROF__ALONE(void *) prof__raw_take(prof_raw *r, size_t size) {
 }
 
 /* The place of a site; made, if there is none. NULL: no memory. */
-PROF__FN prof__raw_place *prof__raw_place_of(prof_raw *r, uint32_t number) {
+PROF__ALONE(prof__raw_place *) prof__raw_place_of(prof_raw *r, uint32_t number) {
     prof__raw_place **first = r->sites + (number & (r->places - 1)), *place = *first;
     while (place && place->number != number) place = place->next;
     if (place) return place;
@@ -23323,7 +23334,7 @@ PROF__FN prof__raw_named *prof__raw_name_of(prof_raw *r, const char *name) {
 }
 
 /* Another dump of the session begins, which has all sums again. */
-PROF__FN void prof__raw_sums_again(prof_raw *r) {
+PROF__COLD void prof__raw_sums_again(prof_raw *r) {
     for (prof__raw_named *n = r->first_name; n; n = n->next) {
         memset(&n->tally, 0, sizeof n->tally);
         n->tally.least = UINT64_MAX;
@@ -23331,7 +23342,7 @@ PROF__FN void prof__raw_sums_again(prof_raw *r) {
 }
 
 /* Are these sums possible, and small enough to be added to those before? */
-PROF__FN bool prof__raw_sum_ok(const prof__tally *sums, const prof__tally *more) {
+PROF__COLD bool prof__raw_sum_ok(const prof__tally *sums, const prof__tally *more) {
     const uint64_t most = (uint64_t)1 << 60, timed = more->count - more->untimed;
     uint64_t mean = timed ? more->total / timed : 0;
     return more->count && more->count < most && more->total < most && more->most <= more->total &&
@@ -23341,7 +23352,7 @@ PROF__FN bool prof__raw_sum_ok(const prof__tally *sums, const prof__tally *more)
 }
 
 /* Reads a row at `at`, of n buckets from the first on. */
-PROF__FN void prof__raw_read_sum(prof_raw *r, size_t at, uint32_t first, uint32_t n) {
+PROF__COLD void prof__raw_read_sum(prof_raw *r, size_t at, uint32_t first, uint32_t n) {
     uint32_t number = prof__raw_get(r, at);
     const char *name = number ? prof__raw_site_of(r, number)->name : "(others)";
     prof__raw_named *row = prof__raw_name_of(r, name);
@@ -23361,7 +23372,7 @@ PROF__FN void prof__raw_read_sum(prof_raw *r, size_t at, uint32_t first, uint32_
     else r->stats.bad_sums++;
 }
 
-PROF__FN void prof__raw_read_sums(prof_raw *r, size_t at, size_t end) {
+PROF__COLD void prof__raw_read_sums(prof_raw *r, size_t at, size_t end) {
     uint32_t rows = end - at < PROF__RAW_SUMS_HEAD ? 0 : prof__raw_get(r, at + 1);
     if (rows) r->full_tick = prof__raw_get64(r, at + 2);
     if (rows) r->sums_tick = prof__raw_get64(r, at + 4);
@@ -23403,7 +23414,7 @@ PROF__FN int64_t prof__raw_span_ns(const prof_raw *r, uint64_t ticks) {
     return (int64_t)prof__scale_ns(&k, ticks);
 }
 
-PROF__FN void prof__raw_hand_sums(prof_raw *r) {
+PROF__COLD void prof__raw_hand_sums(prof_raw *r) {
     prof_raw_item item;
     memset(&item, 0, sizeof item);
     item.kind = PROF_RAW_SUMS;
@@ -23428,8 +23439,8 @@ PROF__FN void prof__raw_hand_sums(prof_raw *r) {
 }
 
 /* A session begins, or is repeated. If it is new, the one before ends: its sums are handed on. */
-PROF__FN void prof__raw_session_is(prof_raw *r, uint32_t process, uint64_t tick, uint64_t wall_ns,
-                                   uint32_t generation) {
+PROF__COLD void prof__raw_session_is(prof_raw *r, uint32_t process, uint64_t tick, uint64_t wall_ns,
+                                     uint32_t generation) {
     prof_raw_item item;
     if (r->session && r->generation == generation && r->start_wall_ns == wall_ns &&
         r->start_tick == tick) return;   /* of a target only the tick differs */
@@ -23448,7 +23459,7 @@ PROF__FN void prof__raw_session_is(prof_raw *r, uint32_t process, uint64_t tick,
     r->generation = generation;
 }
 
-PROF__FN void prof__raw_read_session(prof_raw *r, size_t at, size_t end) {
+PROF__COLD void prof__raw_read_session(prof_raw *r, size_t at, size_t end) {
     uint32_t count;
     if (end - at < 10) return;
     count = prof__raw_get(r, at + 9);
@@ -23468,8 +23479,8 @@ PROF__FN void prof__raw_read_session(prof_raw *r, size_t at, size_t end) {
 }
 
 /* size 0: the block has no name. */
-PROF__FN void prof__raw_put_thread(prof_raw *r, uint32_t number, uint64_t id, const char *name,
-                                   size_t size) {
+PROF__COLD void prof__raw_put_thread(prof_raw *r, uint32_t number, uint64_t id, const char *name,
+                                     size_t size) {
     prof__raw_row *row = prof__raw_row_of(r, number);
     prof_raw_item item;
     memset(&item, 0, sizeof item);
@@ -23483,7 +23494,7 @@ PROF__FN void prof__raw_put_thread(prof_raw *r, uint32_t number, uint64_t id, co
     prof__raw_hand(r, &item);
 }
 
-PROF__FN void prof__raw_read_thread(prof_raw *r, size_t at, size_t end) {
+PROF__COLD void prof__raw_read_thread(prof_raw *r, size_t at, size_t end) {
     size_t size;
     if (end - at < 4) return;
     size = prof__raw_get(r, at + 1);
@@ -23613,7 +23624,7 @@ PROF__FN void prof__raw_read_details(prof_raw *r, size_t at, size_t end) {
 }
 
 /* Moves the next text of a block to *to, after those read before; NULL: there is none. */
-PROF__FN const char *prof__raw_read_text(prof_raw *r, size_t *at, size_t end, char **to) {
+PROF__ALONE(const char *) prof__raw_read_text(prof_raw *r, size_t *at, size_t end, char **to) {
     size_t size = *at < end ? prof__raw_get(r, (*at)++) : SIZE_MAX;
     char *text = *to;
     if (size > (end - *at) * 4) return NULL;
@@ -23780,7 +23791,7 @@ PROF__FN void prof__raw_read_records(prof_raw *r, size_t at, size_t end) {
 }
 
 /* Open zones are in a block from the outermost on; they are handed on from the innermost. */
-PROF__FN void prof__raw_read_open(prof_raw *r, size_t at, size_t end) {
+PROF__COLD void prof__raw_read_open(prof_raw *r, size_t at, size_t end) {
     uint32_t thread;
     size_t count;
     prof__item item;
@@ -23798,7 +23809,7 @@ PROF__FN void prof__raw_read_open(prof_raw *r, size_t at, size_t end) {
 }
 
 /* Hands on the counts, by their places in the block. */
-PROF__FN void prof__raw_put_counts(prof_raw *r, const uint64_t *counts, bool last) {
+PROF__COLD void prof__raw_put_counts(prof_raw *r, const uint64_t *counts, bool last) {
     prof_stats *s = &r->stats.counts;
     prof_raw_item item;
     PROF__STATS(PROF__RAW_TAKE, PROF__RAW_TAKE, PROF__RAW_TAKE)
@@ -23825,7 +23836,7 @@ PROF__FN void prof__raw_put_counts(prof_raw *r, const uint64_t *counts, bool las
     prof__raw_hand(r, &item);
 }
 
-PROF__FN void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
+PROF__COLD void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
     uint64_t counts[PROF__NO + 1];
     size_t given = end - at < 2 ? 0 : PROF__MIN((end - at - 2) / 2, prof__raw_get(r, at + 1));
     for (size_t i = 0; i <= PROF__NO; i++)
@@ -23836,7 +23847,7 @@ PROF__FN void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
 /* ---- a dump of @CORE: slots of all contexts, as they lie in its memory ---- */
 
 /* Slots are missing. It is not known whose they were, so each context may have a gap. */
-PROF__FN void prof__raw_core_gap(prof_raw *r, uint64_t slots, uint32_t rows) {
+PROF__COLD void prof__raw_core_gap(prof_raw *r, uint64_t slots, uint32_t rows) {
     r->stats.missing_records += slots;
     r->core.missing += slots;
     for (uint32_t i = 0; i < rows; i++) {
@@ -23846,7 +23857,7 @@ PROF__FN void prof__raw_core_gap(prof_raw *r, uint64_t slots, uint32_t rows) {
 }
 
 /* Hands on the zone of a slot. time: when it ended, or if it is open when the dump was made. */
-PROF__FN void prof__raw_core_zone(prof_raw *r, size_t at, uint64_t time, bool open) {
+PROF__COLD void prof__raw_core_zone(prof_raw *r, size_t at, uint64_t time, bool open) {
     uint32_t site_depth = prof__raw_get(r, at), number = site_depth >> 24;
     prof__raw_row *row = prof__raw_row_of(r, number);
     prof__item item;
@@ -23861,8 +23872,8 @@ PROF__FN void prof__raw_core_zone(prof_raw *r, size_t at, uint64_t time, bool op
 }
 
 /* Reads slots. time: the end before the first of them. known: how many were read before. */
-PROF__FN void prof__raw_core_zones(prof_raw *r, size_t at, size_t end, uint64_t time,
-                                   uint64_t known, bool open) {
+PROF__COLD void prof__raw_core_zones(prof_raw *r, size_t at, size_t end, uint64_t time,
+                                     uint64_t known, bool open) {
     for (; at + 3 <= end; at += 3) {
         uint32_t step = prof__raw_get(r, at + 1) - (uint32_t)time;
         bool again = known != 0;
@@ -23876,7 +23887,7 @@ PROF__FN void prof__raw_core_zones(prof_raw *r, size_t at, size_t end, uint64_t 
 }
 
 /* The last block: the core's counts, and those that the reader makes for it. */
-PROF__FN void prof__raw_core_counts(prof_raw *r, size_t at, uint32_t rows) {
+PROF__COLD void prof__raw_core_counts(prof_raw *r, size_t at, uint32_t rows) {
     uint64_t counts[PROF__NO + 1];
     memset(counts, 0, sizeof counts);
     for (size_t i = 0; i < PROF__CORE_COUNTS; i++) counts[i] = prof__raw_get(r, at + i);
@@ -23887,7 +23898,7 @@ PROF__FN void prof__raw_core_counts(prof_raw *r, size_t at, uint32_t rows) {
     prof__raw_put_counts(r, counts, true);
 }
 
-PROF__FN void prof__raw_core_clock(prof_raw *r, uint64_t start, uint32_t rate, uint32_t shift) {
+PROF__COLD void prof__raw_core_clock(prof_raw *r, uint64_t start, uint32_t rate, uint32_t shift) {
     prof__raw_session_is(r, 1, start, 0, 1);
     r->clock = PROF_CLOCK_PLATFORM;
     r->rate = (uint64_t)(rate ? rate : 1000000000u) << (shift & 31);
@@ -23895,8 +23906,8 @@ PROF__FN void prof__raw_core_clock(prof_raw *r, uint64_t start, uint32_t rate, u
 }
 
 /* Reads slots of a part, from position on. Earlier ones that did not come are missing. */
-PROF__FN void prof__raw_core_part(prof_raw *r, uint32_t part, uint32_t position, uint32_t rows,
-                                  uint64_t time, size_t at, size_t end) {
+PROF__COLD void prof__raw_core_part(prof_raw *r, uint32_t part, uint32_t position, uint32_t rows,
+                                    uint64_t time, size_t at, size_t end) {
     bool open = part == PROF__CORE_OPEN;
     uint64_t seen, known = 0;
     if (!open && part != PROF__CORE_LAST) r->core.open = 0;   /* of the session's dump before */
@@ -23912,7 +23923,7 @@ PROF__FN void prof__raw_core_part(prof_raw *r, uint32_t part, uint32_t position,
     prof__raw_core_zones(r, at, end, time, known, open);
 }
 
-PROF__FN void prof__raw_read_core(prof_raw *r, size_t at, size_t end) {
+PROF__COLD void prof__raw_read_core(prof_raw *r, size_t at, size_t end) {
     size_t counts = at + 5, more = counts + PROF__CORE_COUNTS, slots = more + 4;
     uint32_t part, position, rows;
     if (end < slots) return;
@@ -23980,7 +23991,7 @@ PROF__FN void prof__raw_skip(prof_raw *r, size_t bytes) {
 }
 
 /* The bytes to where the next block may begin, by as much of its head as is there. */
-PROF__FN size_t prof__raw_damage(const prof_raw *r) {
+PROF__COLD size_t prof__raw_damage(const prof_raw *r) {
     const char *p = (const char *)r->block + 1, *end = (const char *)r->block + r->have;
     bool swap;
     for (; p < end; p++) {
@@ -24058,7 +24069,7 @@ PROF_API PROF__QUIET prof_result prof_raw_close(prof_raw *raw, prof_raw_stats *s
 #else
 static prof__raw prof__raw_out;
 
-PROF__FN uint64_t prof__raw_rate(const prof__raw *w) {
+PROF__ALONE(uint64_t) prof__raw_rate(const prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
     uint64_t rate = prof__clock_rate(s);
     (void)w;
@@ -24242,7 +24253,7 @@ PROF__FN bool prof__chrome_sent(struct prof__chrome_stream *c) {
 }
 
 /* Writes the array's head, then the thread's name. Either is repeated if the sink fails. */
-PROF__FN bool prof__chrome_introduce(struct prof__chrome_stream *c, prof__row *row) {
+PROF__COLD bool prof__chrome_introduce(struct prof__chrome_stream *c, prof__row *row) {
     bool told = c->told;
     uint32_t announced = row->announced;
     prof__chrome_begin(&prof__trace);
@@ -24459,12 +24470,12 @@ PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
     return parts && parts->average ? parts->average(rows, rows ? max : 0) : 0;
 }
 #else
-PROF__FN const prof_site *prof__merged_place(const prof__merged *y, uint32_t site) {
+PROF__COLD const prof_site *prof__merged_place(const prof__merged *y, uint32_t site) {
     return y->by_site ? prof__site_placed(site >> 8) : NULL;
 }
 
 /* The merged row of a site's name, or place; that of all others where none is free. */
-PROF__FN prof__tally *prof__merged_of(prof__merged *y, uint32_t site) {
+PROF__COLD prof__tally *prof__merged_of(prof__merged *y, uint32_t site) {
     const char *name = site ? prof__site(site >> 8)->name : "";
     const prof_site *place = prof__merged_place(y, site);
     size_t length;
@@ -24480,7 +24491,7 @@ PROF__FN prof__tally *prof__merged_of(prof__merged *y, uint32_t site) {
     return y->rows + i;
 }
 
-PROF__FN void prof__merge(prof__merged *to, const prof__tally *from) {
+PROF__COLD void prof__merge(prof__merged *to, const prof__tally *from) {
     prof__tally *r = prof__merged_of(to, from->site);
     if (from->site && !r->site) prof__trace.sums.not_merged += from->count;
     if (r->site && prof__site_order(from->site >> 8) < prof__site_order(r->site >> 8))
@@ -24488,7 +24499,7 @@ PROF__FN void prof__merge(prof__merged *to, const prof__tally *from) {
     prof__tally_add(r, from);
 }
 
-PROF__FN void prof__merge_state(prof__merged *to, const prof__state *t, prof__rest *rest) {
+PROF__COLD void prof__merge_state(prof__merged *to, const prof__state *t, prof__rest *rest) {
     prof__cursor k = { rest->begin, rest->end, rest->base, 0 };
     prof__item i;
     uint64_t within;
@@ -24502,7 +24513,7 @@ PROF__FN void prof__merge_state(prof__merged *to, const prof__state *t, prof__re
 }
 
 /* Merges the rows and blocks of all states. Under the lock. */
-PROF__FN void prof__merge_all(struct prof_trace *s) {
+PROF__COLD void prof__merge_all(struct prof_trace *s) {
     uint64_t *inner = (uint64_t *)(void *)(s->sums.merged.rows + s->sums.merged.places + 1);
     prof__record *to = (prof__record *)(void *)(inner + prof__align(s->max_depth + 2));
     memset(s->sums.merged.rows, 0, (s->sums.merged.places + 1) * sizeof *s->sums.merged.rows);
@@ -24519,7 +24530,7 @@ PROF__FN void prof__merge_all(struct prof_trace *s) {
 }
 
 /* The scale from ticks to ns, at the session's rate, or what is known of it so far. */
-PROF__FN prof__scale prof__sums_scale(const struct prof_trace *s) {
+PROF__COLD prof__scale prof__sums_scale(const struct prof_trace *s) {
     prof__knot zero = { 0, 0 }, rate = { 1, 1 };
     if (s->clock == PROF_CLOCK_CPU) {
         bool ended = s->stopped && s->knots.count;
@@ -24581,7 +24592,7 @@ PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
 /* Makes room for the merged rows, for the averages made of them, and for a copy of one block: a
    quarter of the arena, half of a small one, for at most 8,192 names. Threads take their own
    rows. */
-PROF__FN bool prof__merged_open(struct prof_trace *s) {
+PROF__COLD bool prof__merged_open(struct prof_trace *s) {
     size_t gap = (size_t)(prof__arena.high - prof__arena.low) - prof__arena.promised, rows;
     size_t block = prof__sums_block(s->max_depth), most = PROF__MIN(gap / 64, 16384u);
     size_t rest = prof__align(s->max_depth + 2) * sizeof(uint64_t) + PROF__MAX(block, most);
@@ -24707,7 +24718,7 @@ PROF_API PROF__QUIET void prof_store_begin(prof_store *s, uint64_t now) { s->win
 /* ---- names, threads, details ---- */
 
 /* Copies a text, cut as all names are, and returns its offset. 0: no room. */
-PROF__FN uint32_t prof__store_copy(prof_store *s, const char *text) {
+PROF__COLD uint32_t prof__store_copy(prof_store *s, const char *text) {
     uint32_t at = s->text_used;
     size_t n;
     (void)prof__hash(text, &n);
@@ -24858,17 +24869,17 @@ PROF_API PROF__QUIET bool prof_store_keep(prof_store *s, uint32_t kind, uint32_t
     return true;
 }
 
-PROF__FN uint64_t prof__store_duration(const prof_store_record *r) {
+PROF__COLD uint64_t prof__store_duration(const prof_store_record *r) {
     return (uint64_t)r->duration_high << 32 | r->duration;
 }
 
-PROF__FN void prof__store_leave(prof_store *s, prof_store_record *r) {
+PROF__COLD void prof__store_leave(prof_store *s, prof_store_record *r) {
     if (r->flags & PROF_STORE_LEFT_OUT) return;
     if (r->flags & PROF_STORE_WORK && r->flags & PROF_STORE_RUNNING) s->stats.unfinished--;
     r->flags |= PROF_STORE_LEFT_OUT;
 }
 
-PROF__FN void prof__store_uncount(prof_store *s, prof_store_record *r) {
+PROF__COLD void prof__store_uncount(prof_store *s, prof_store_record *r) {
     prof__store_leave(s, r);
     s->stats.kept[r->kind]--;
 }
@@ -24938,7 +24949,7 @@ PROF__INLINE uint32_t *prof__store_place(const prof_store *s, const prof__store_
 
 /* Makes the table of the records with this flag in the memory at *at, after the records, and moves
    *at on. prof__store_fits has kept room for all tables. An outer call stands for the one in it. */
-PROF__FN prof__store_table prof__store_table_of(prof_store *s, uint32_t flag, char **at) {
+PROF__COLD prof__store_table prof__store_table_of(prof_store *s, uint32_t flag, char **at) {
     const prof_store_record *r = (const prof_store_record *)(const void *)s->base;
     const uint32_t mask = flag | PROF_STORE_LEFT_OUT;
     prof__store_table t;
@@ -24966,7 +24977,7 @@ PROF__FN const prof_store_record *prof__store_other(const prof_store *s, const p
 
 /* Leaves out a record without a time, or with one far outside the session: some records may be by
    another clock. */
-PROF__FN void prof__store_judge_time(prof_store *s, prof_store_record *r) {
+PROF__COLD void prof__store_judge_time(prof_store *s, prof_store_record *r) {
     const uint64_t second = 1000000000;
     uint64_t end = r->start + prof__store_duration(r);
     if (r->flags & (PROF_STORE_ID | PROF_STORE_TIMELESS)) return;
@@ -24979,7 +24990,7 @@ PROF__FN void prof__store_judge_time(prof_store *s, prof_store_record *r) {
 }
 
 /* Work without its call: if it began before the session it is not the session's. */
-PROF__FN void prof__store_judge_work(prof_store *s, prof_store_record *r) {
+PROF__COLD void prof__store_judge_work(prof_store *s, prof_store_record *r) {
     if (!r->start || r->start >= s->window_start) {
         s->stats.no_launch++;
         return;
@@ -25024,13 +25035,13 @@ PROF_API PROF__QUIET void *prof_store_take(prof_store *s, size_t bytes) {
     return at;
 }
 
-PROF__FN void prof__store_send(prof_store *s) {
+PROF__COLD void prof__store_send(prof_store *s) {
     (void)prof_submit(s->events, s->count);   /* what does not fit is counted by the session */
     s->count = 0;
 }
 
 /* The place of the arguments that r shares with others; NULL: they are its own. */
-PROF__FN const char **prof__store_shared(prof_store *s, const prof_store_record *r, bool linked) {
+PROF__COLD const char **prof__store_shared(prof_store *s, const prof_store_record *r, bool linked) {
     uint32_t number = r->detail & 0xffff;
     if (!s->shared || !(s->desc.shared >> r->kind & 1)) return NULL;
     if (r->flags & PROF_STORE_WORK) return linked ? s->of_detail + r->detail : NULL;
@@ -25040,7 +25051,7 @@ PROF__FN const char **prof__store_shared(prof_store *s, const prof_store_record 
 
 /* Gives the last event of the batch its arguments: *text, which it shares with others, or args,
    which are shared from now on if there is room. Else they are its own, after its correlation. */
-PROF__FN void prof__store_args(prof_store *s, const char *args, const char **text) {
+PROF__COLD void prof__store_args(prof_store *s, const char *args, const char **text) {
     prof_extra *x = s->extras + s->count - 1;
     size_t size = strlen(args) + 1;
     if (text && !*text && (size_t)(s->shared_end - s->shared) >= size) {
@@ -25054,8 +25065,8 @@ PROF__FN void prof__store_args(prof_store *s, const char *args, const char **tex
 }
 
 /* Fills in where a linked record ran, and the thread that launched it. */
-PROF__FN void prof__store_link(prof_store *s, const prof_store_record *r, prof_event *e,
-                               prof_extra *x) {
+PROF__COLD void prof__store_link(prof_store *s, const prof_store_record *r, prof_event *e,
+                                 prof_extra *x) {
     const prof_store_record *call = prof__store_other(s, &s->calls, r);
     const void *at = prof_store_detail_at(s, r->detail);
     prof_store_detail_head d;
@@ -25071,12 +25082,12 @@ PROF__FN void prof__store_link(prof_store *s, const prof_store_record *r, prof_e
 }
 
 /* The id of a correlation, different from CUDA's for other types of devices. */
-PROF__FN int64_t prof__store_id(const prof_store *s, uint32_t correlation) {
+PROF__COLD int64_t prof__store_id(const prof_store *s, uint32_t correlation) {
     uint64_t type = s->desc.device_type;
     return (int64_t)(correlation | (type > PROF_DEVICE_CUDA && correlation ? type << 32 : 0));
 }
 
-PROF__FN void prof__store_end(const prof_store *s, const prof_store_record *r, prof_event *e) {
+PROF__COLD void prof__store_end(const prof_store *s, const prof_store_record *r, prof_event *e) {
     const prof_store_record *end = NULL;
     int64_t stop_ns = PROF__MAX(prof_store_paired_ns(s), 0);
     if (r->flags & PROF_STORE_WORK) e->flags = PROF_EVENT_UNFINISHED;
@@ -25087,7 +25098,7 @@ PROF__FN void prof__store_end(const prof_store *s, const prof_store_record *r, p
 }
 
 /* Makes the event of a record, if it has one, at the end of the batch. */
-PROF__FN void prof__store_hand(prof_store *s, const prof_store_record *r) {
+PROF__COLD void prof__store_hand(prof_store *s, const prof_store_record *r) {
     const prof_store_record *id = prof__store_other(s, &s->ids, r);
     prof_event *e = s->events + s->count;
     prof_extra *x = s->extras + s->count;
@@ -25121,7 +25132,7 @@ PROF__FN void prof__store_hand(prof_store *s, const prof_store_record *r) {
 }
 
 /* Opens the memory for shared arguments, after the tables. */
-PROF__FN void prof__store_share_open(prof_store *s, bool kept) {
+PROF__COLD void prof__store_share_open(prof_store *s, bool kept) {
     size_t size = s->detail_count * sizeof *s->of_detail;
     s->of_detail = kept ? (const char **)prof_store_take(s, size) : NULL;
     s->shared = s->of_detail ? s->taken : NULL;
@@ -25162,7 +25173,7 @@ PROF_API PROF__QUIET void prof_store_submit(prof_store *s, bool kept) {
    - Observers are added and removed only while no session is open.
    - While there are any, all zones take the slow path; their records are the same. */
 
-PROF__FN uint32_t prof__observer_find(const void *user) {
+PROF__COLD uint32_t prof__observer_find(const void *user) {
     uint32_t i = 0;
     while (i < prof__recorder.observer_count && prof__recorder.observers[i].user != user) i++;
     return i;
@@ -25217,7 +25228,7 @@ PROF__ALONE(void) prof__unsupported(const char *who, const char *a, const char *
 typedef void (*prof__function)(void);
 
 /* Opens the library that an environment variable names. NULL: prof_strerror then says why. */
-PROF__FN void *prof__library_open(const char *who, const char *variable) {
+PROF__COLD void *prof__library_open(const char *who, const char *variable) {
     const char *path = getenv(variable);
     void *library = NULL;
     if (!path || !*path) {
@@ -25240,7 +25251,7 @@ PROF__FN void *prof__library_open(const char *who, const char *variable) {
 }
 
 /* The library's function of this name; NULL: it has none. */
-PROF__FN prof__function prof__library_find(void *library, const char *name) {
+PROF__COLD prof__function prof__library_find(void *library, const char *name) {
     prof__function f = NULL;
 #if defined(_WIN32)
     FARPROC p = GetProcAddress((HMODULE)library, name);
@@ -25254,7 +25265,7 @@ PROF__FN prof__function prof__library_find(void *library, const char *name) {
 /* Something that is loaded at its first use: one thread loads it, others wait. */
 typedef struct prof__lazy { bool begun, done, good; } prof__lazy;
 
-PROF__FN bool prof__lazy_load(prof__lazy *lazy, bool (*load)(void)) {
+PROF__COLD bool prof__lazy_load(prof__lazy *lazy, bool (*load)(void)) {
     bool mine;
     if (PROF__ACQUIRE(lazy->done)) return lazy->good;
     prof__lock();
@@ -25292,8 +25303,8 @@ typedef void (PROF__STDCALL *prof__nvtx_mark)(const char *text);
 typedef int (PROF__STDCALL *prof__nvtx_push)(const char *text);
 typedef int (PROF__STDCALL *prof__nvtx_pop)(void);
 
-PROF__FN int PROF__STDCALL prof__nvtx_module(int module, prof__function ***table,
-                                             unsigned *count) {
+PROF__COLD int PROF__STDCALL prof__nvtx_module(int module, prof__function ***table,
+                                               unsigned *count) {
     static const uint8_t counts[] = { 0, PROF__NVTX_CORE, 9, 15, 7, 16, 7 };
     if (module < 1 || module >= (int)sizeof counts) return 0;
     if (table) *table = module == 1 ? prof__nvtx.core_table : prof__nvtx.other_table;
@@ -25301,10 +25312,10 @@ PROF__FN int PROF__STDCALL prof__nvtx_module(int module, prof__function ***table
     return 1;
 }
 
-PROF__FN void PROF__STDCALL prof__nvtx_version(uint32_t version) { (void)version; }
+PROF__COLD void PROF__STDCALL prof__nvtx_version(uint32_t version) { (void)version; }
 
 /* The tables that a tool asks for, by id: 1: functions, 3: the version of NVTX. */
-PROF__FN const void *PROF__STDCALL prof__nvtx_export(uint32_t id) {
+PROF__COLD const void *PROF__STDCALL prof__nvtx_export(uint32_t id) {
     static const struct {
         size_t size;
         int (PROF__STDCALL *module)(int, prof__function ***, unsigned *);
@@ -25317,7 +25328,7 @@ PROF__FN const void *PROF__STDCALL prof__nvtx_export(uint32_t id) {
     return id == 1 ? (const void *)&tables : id == 3 ? (const void *)&version : NULL;
 }
 
-PROF__FN bool prof__nvtx_load(void) {
+PROF__COLD bool prof__nvtx_load(void) {
     struct prof__nvtx *n = &prof__nvtx;
     const char *variable = sizeof(void *) == 4 ? "NVTX_INJECTION32_PATH" : "NVTX_INJECTION64_PATH";
     int (PROF__STDCALL *begin)(const void *(PROF__STDCALL *)(uint32_t)) = NULL;
@@ -25458,7 +25469,7 @@ static struct prof__itt {
     volatile int *domain;                /* its first field: 0 is off */
 } prof__itt;
 
-PROF__FN void prof__itt_global_open(prof__itt_global *g, void *library) {
+PROF__COLD void prof__itt_global_open(prof__itt_global *g, void *library) {
     static const unsigned char magic[] = { 0xed, 0xab, 0xab, 0xec, 0x0d, 0xee, 0xda, 0x30 };
     memcpy(g->magic, magic, sizeof magic);
     g->version_major = 3;
@@ -25475,7 +25486,7 @@ PROF__FN void prof__itt_global_open(prof__itt_global *g, void *library) {
     g->list = prof__itt.list;
 }
 
-PROF__FN bool prof__itt_load(void) {
+PROF__COLD bool prof__itt_load(void) {
     static const char *const names[] = { PROF__ITT_TEXT("__itt_domain_create"),
         PROF__ITT_TEXT("__itt_string_handle_create"), "__itt_task_begin", "__itt_task_end" };
     const char *variable = sizeof(void *) == 4 ? "INTEL_LIBITTNOTIFY32" : "INTEL_LIBITTNOTIFY64";
@@ -25598,7 +25609,7 @@ static const char *const prof__transitions[4][5] = {
 };
 
 /* The same where a device stopped by itself: the window ends early. */
-PROF__FN const char *prof__transition_stopped(prof_action from) {
+PROF__COLD const char *prof__transition_stopped(prof_action from) {
     return from == PROF_ACTION_WARMUP ? "sxr" : "xr";
 }
 
@@ -25638,8 +25649,8 @@ PROF_API PROF__QUIET size_t prof_arena_size(const prof_desc *desc) {
 }
 
 /* Opens a session in the arena from base to end. */
-PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts,
-                                        const prof__hooks *hooks, uint32_t rate) {
+PROF__COLD prof_result prof__open_session(uint32_t shape, const prof__parts *parts,
+                                          const prof__hooks *hooks, uint32_t rate) {
     struct prof_trace *s = &prof__trace;
     size_t need, threads = shape >> 16;
     bool going;
@@ -25759,47 +25770,47 @@ static struct prof__env {
 } prof__env;
 
 /* The text that the last error of this kind set; "": none. */
-PROF__FN const char *prof__said(prof_result result) {
+PROF__COLD const char *prof__said(prof_result result) {
     return result == PROF_ERROR_MEMORY ? prof__errors.memory
          : result == PROF_ERROR_JSON ? prof__errors.json
          : result == PROF_ERROR_UNSUPPORTED && prof__errors.unsupported ? prof__errors.unsupported
          : result == PROF_ERROR_INVALID ? prof__env.wrong : "";
 }
 
-PROF__FN void prof__say_needed(size_t need, size_t have) {
+PROF__COLD void prof__say_needed(size_t need, size_t have) {
     (void)prof__text_f(prof__errors.memory, sizeof prof__errors.memory,
                        "the arena is too small: %u bytes, and this description needs %u",
                        (uint64_t)have, (uint64_t)need);
 }
 
-PROF__FN void prof__say_events(size_t bytes) {
+PROF__COLD void prof__say_events(size_t bytes) {
     (void)prof__text_f(prof__errors.memory, sizeof prof__errors.memory,
                        "the events take %u bytes: see prof_make_events, prof_desc.events",
                        (uint64_t)bytes);
 }
 
-PROF__FN uint32_t prof__depth_of(const prof_desc *d) { return d->max_depth ? d->max_depth : 64; }
+PROF__COLD uint32_t prof__depth_of(const prof_desc *d) { return d->max_depth ? d->max_depth : 64; }
 
 /* The smallest chunk: the slots kept for open zones, and 32 others. */
-PROF__FN size_t prof__chunk_least(uint32_t depth) {
+PROF__COLD size_t prof__chunk_least(uint32_t depth) {
     return prof__align((PROF__RESERVE((size_t)depth) + 2 * 16) * sizeof(prof__record));
 }
 
-PROF__FN bool prof__ring_mode(const prof_desc *d) {
+PROF__COLD bool prof__ring_mode(const prof_desc *d) {
     return d->mode == PROF_MODE_RING || d->mode == PROF_MODE_STREAM;
 }
 
-PROF__FN bool prof__records_only(const prof_desc *d) {
+PROF__COLD bool prof__records_only(const prof_desc *d) {
     return d->records_only || d->mode >= PROF_MODE_STREAM;
 }
 
 /* Are attributes, memory, ranges and arrows recorded? A raw stream carries them, too. */
-PROF__FN bool prof__details_wanted(const prof_desc *d) {
+PROF__COLD bool prof__details_wanted(const prof_desc *d) {
     return !prof__records_only(d) ||
            (d->mode == PROF_MODE_STREAM && d->stream_format == PROF_STREAM_RAW);
 }
 
-PROF__FN uint32_t prof__wants_of(const prof_desc *d) {
+PROF__COLD uint32_t prof__wants_of(const prof_desc *d) {
     uint32_t wants = 0;
     if (prof__details_wanted(d)) wants |= PROF__WANTS_DETAILS;
     if (d->record_shapes || d->with_flops) wants |= PROF__WANTS_SHAPES;
@@ -25816,7 +25827,7 @@ PROF__ALONE(bool) prof__has_schedule(const prof_desc *d) {
 }
 
 /* Bytes that the analysis keeps beside each zone. */
-PROF__FN size_t prof__beside_of(const prof_desc *d) {
+PROF__COLD size_t prof__beside_of(const prof_desc *d) {
     if (d->record_shapes || d->with_flops || d->with_modules || d->with_stack ||
         d->native_stack || d->hw_counters || d->profile_memory || d->node) return PROF__WIDE_SHARE;
     return prof__has_schedule(d) ? PROF__FORK_SHARE : 0;
@@ -25825,7 +25836,7 @@ PROF__FN size_t prof__beside_of(const prof_desc *d) {
 /* What the description asks for that a stream cannot carry; NULL: nothing. Such a session is kept
    in its arena, and streamed at the end: a stack is known only when the zones around have ended, a
    duplicate when its parent has ended, names of call stacks at prof_stop. */
-PROF__FN const char *prof__unstreamable(const prof_desc *d) {
+PROF__COLD const char *prof__unstreamable(const prof_desc *d) {
     return d->with_stack ? "stacks" : d->native_stack ? "native stacks"
          : d->with_modules ? "modules" : d->merge_duplicates ? "merged duplicates"
          : d->node ? "a node" : prof__execution.registered ? "an execution trace"
@@ -25835,24 +25846,24 @@ PROF__FN const char *prof__unstreamable(const prof_desc *d) {
 }
 
 /* Is the session lean: do zones take only their records? Events then need other memory. */
-PROF__FN bool prof__is_lean(const prof_desc *d) {
+PROF__COLD bool prof__is_lean(const prof_desc *d) {
     return !d->events && d->mode == PROF_MODE_TRACE && !d->records_only && !d->merge_duplicates &&
            !prof__beside_of(d) && !prof__devices.count && !prof__execution.registered;
 }
 
 /* Bytes of a zone with its event; of its record alone, where events are never made. */
-PROF__FN size_t prof__event_share(const prof_desc *d) {
+PROF__COLD size_t prof__event_share(const prof_desc *d) {
     if (prof__records_only(d)) return sizeof(prof__record);
     return sizeof(prof__record) + PROF__SLOT_SHARE + prof__beside_of(d);
 }
 
-PROF__FN size_t prof__record_share(const prof_desc *d) {
+PROF__COLD size_t prof__record_share(const prof_desc *d) {
     return prof__is_lean(d) ? sizeof(prof__record) : prof__event_share(d);
 }
 
 /* Bytes of one thread: state, row, segments, a chunk (a ring: two) with its analysis, and its open
    zones at stop. */
-PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
+PROF__COLD size_t prof__thread_share(const prof_desc *d, size_t chunk) {
     uint32_t depth = prof__depth_of(d);
     size_t zones = depth + 1 + chunk / sizeof(prof__record) * (prof__ring_mode(d) ? 2 : 1);
     size_t state = prof__state_size(depth) + prof__align(sizeof(prof__row)) +
@@ -25868,7 +25879,7 @@ PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
 
 /* The least arena. With a schedule threads may still hold a chunk of the window before, and there
    are steps. */
-PROF__FN size_t prof__need(const prof_desc *d, uint32_t threads) {
+PROF__COLD size_t prof__need(const prof_desc *d, uint32_t threads) {
     size_t chunk = prof__chunk_least(prof__depth_of(d)), share = prof__thread_share(d, chunk);
     if (prof__has_schedule(d)) share += chunk + PROF__STEP_SHARE;
     if (d->mode == PROF_MODE_AGGREGATE) threads++;   /* for the merged sums */
@@ -25883,7 +25894,7 @@ PROF_API PROF__QUIET size_t prof_arena_size(const prof_desc *desc) {
 }
 
 /* The description's number of threads, else as many as fit a quarter of the arena, at most 256. */
-PROF__FN uint32_t prof__threads_of(const prof_desc *d, size_t size) {
+PROF__COLD uint32_t prof__threads_of(const prof_desc *d, size_t size) {
     size_t n = size / 4 / prof__thread_share(d, prof__chunk_least(prof__depth_of(d)));
     if (d->max_threads) return d->max_threads;
     return n < 1 ? 1 : n > 256 ? 256 : (uint32_t)n;
@@ -25892,7 +25903,7 @@ PROF__FN uint32_t prof__threads_of(const prof_desc *d, size_t size) {
 /* The size of a chunk: a power of two, so that each thread could have four chunks in the records'
    share of the arena; 16 in a ring, which loses one at a time, and in PROF_MODE_AGGREGATE. The
    share of events is not counted, also where they get it only later. */
-PROF__FN size_t prof__chunk_bytes(size_t size, uint32_t threads, const prof_desc *d) {
+PROF__COLD size_t prof__chunk_bytes(size_t size, uint32_t threads, const prof_desc *d) {
     size_t want = size / (prof__event_share(d) / sizeof(prof__record)) / threads, n = 1024;
     want /= prof__ring_mode(d) || d->mode == PROF_MODE_AGGREGATE ? 16u : 4u;
     while (n * 2 <= want && n < (64u << 10)) n *= 2;
@@ -25900,7 +25911,7 @@ PROF__FN size_t prof__chunk_bytes(size_t size, uint32_t threads, const prof_desc
 }
 
 /* Makes a region for each thread, of seven eighths of the arena; the rest is for names, threads. */
-PROF__FN bool prof__regions_open(struct prof_trace *s, const prof_desc *d) {
+PROF__COLD bool prof__regions_open(struct prof_trace *s, const prof_desc *d) {
     size_t gap = (size_t)(prof__arena.high - prof__arena.low) - prof__arena.promised, least, size;
     least = 2 * (s->pool.chunk_size + prof__align(sizeof(prof__segment)));
     size = (gap - gap / 8) / s->max_threads -
@@ -25918,7 +25929,7 @@ PROF__FN bool prof__regions_open(struct prof_trace *s, const prof_desc *d) {
 }
 
 /* Finds the first block in the arena that a thread still owns and that ends after p; else high. */
-PROF__FN void prof__owned_next(const char *p, char *first[2]) {
+PROF__COLD void prof__owned_next(const char *p, char *first[2]) {
     char *block[2];
     first[0] = first[1] = prof__arena.high;
     for (const prof__state *t = prof__recorder.owned; t; t = t->next)
@@ -25933,7 +25944,7 @@ PROF__FN void prof__owned_next(const char *p, char *first[2]) {
 /* The arena's lower part is the widest gap between the blocks that threads still own from earlier
    sessions. Chunks skip the blocks above it, if the session is lean or the blocks lie in the top
    sixth; else the arena ends below them. */
-PROF__FN void prof__arena_avoid_owned(bool lean) {
+PROF__COLD void prof__arena_avoid_owned(bool lean) {
     char *chunks = prof__arena.end - (prof__arena.end - prof__arena.base) / 6;
     char *p = prof__arena.low, *low = p, *block[2];
     prof__arena.bound = low;
@@ -25954,7 +25965,7 @@ PROF__FN void prof__arena_avoid_owned(bool lean) {
 
 /* Lists the states that no thread owns as free, and takes back the promises for their open zones.
    Memory that was never a state in this arena is cleared. */
-PROF__FN void prof__states_free(struct prof_trace *s) {
+PROF__COLD void prof__states_free(struct prof_trace *s) {
     s->pool.free_states = NULL;
     for (uint32_t i = s->max_threads; i--;) {
         char *p = (char *)s->pool.states + i * s->pool.state_size;
@@ -25972,7 +25983,7 @@ PROF__FN void prof__states_free(struct prof_trace *s) {
 }
 
 /* Lays the states out side by side at the arena's start. */
-PROF__FN void prof__states_open(struct prof_trace *s) {
+PROF__COLD void prof__states_open(struct prof_trace *s) {
     s->pool.state_size = prof__state_size(s->max_depth);
     s->pool.states = (prof__state *)(void *)prof__arena.low;
     prof__arena.low += s->max_threads * s->pool.state_size;
@@ -25981,7 +25992,7 @@ PROF__FN void prof__states_open(struct prof_trace *s) {
 
 /* Touches the pages of the first records, an eighth of the gap (or one ring), at most 8 MiB: the
    first touch of a page costs more than a zone. */
-PROF__FN void prof__prefault(const struct prof_trace *s) {
+PROF__COLD void prof__prefault(const struct prof_trace *s) {
     size_t share = (size_t)(prof__arena.high - prof__arena.low) / 8;
     char *p = s->pool.regions ? s->pool.regions + s->pool.region_size : prof__arena.high, *end;
     if (s->pool.regions) share = s->pool.region_size;
@@ -26006,7 +26017,7 @@ PROF__FN void prof__sums_keep(struct prof_trace *s, const prof_desc *d, size_t s
 }
 
 /* Lays the arena out; false: it is too small. */
-PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
+PROF__COLD bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     char *memory = d->memory ? (char *)d->memory : prof__builtin_arena.bytes;
     size_t size = d->memory ? d->memory_size : sizeof prof__builtin_arena.bytes, skip, need;
     s->max_depth = prof__depth_of(d);
@@ -26043,18 +26054,18 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
 }
 
 /* The number of run-time names that a session may use: see prof_desc.max_sites. */
-PROF__FN uint32_t prof__names_of(const prof_desc *d) {
+PROF__COLD uint32_t prof__names_of(const prof_desc *d) {
     size_t n = PROF__MIN((size_t)(prof__arena.end - prof__arena.base) / 1024, 4096u);
     if (d->max_sites) n = PROF__MIN(d->max_sites, (uint32_t)(PROF__KIND - PROF__PUSHED));
     return (uint32_t)PROF__MAX(n, 1u);
 }
 
-PROF__FN prof_clock prof__clock_of(const prof_desc *d) {
+PROF__COLD prof_clock prof__clock_of(const prof_desc *d) {
     if (d->platform.now) return PROF_CLOCK_PLATFORM;
     return prof__cpu_clock_usable() && !d->os_clock ? PROF_CLOCK_CPU : PROF_CLOCK_OS;
 }
 
-PROF__FN void prof__clock_start(struct prof_trace *s) {
+PROF__COLD void prof__clock_start(struct prof_trace *s) {
     s->knots.count = 0;
     s->knots.gap_ns = 1000000000u;
     s->start_wall_ns = s->clock == PROF_CLOCK_PLATFORM ? 0 : prof__wall_now();
@@ -26068,7 +26079,7 @@ PROF__FN void prof__clock_start(struct prof_trace *s) {
 
 /* A session shorter than 100 ms takes the clock's rate from the whole process: two pairs of
    readings 5 ms apart are exact to 1 in 100,000. */
-PROF__FN void prof__clock_stop(struct prof_trace *s) {
+PROF__COLD void prof__clock_stop(struct prof_trace *s) {
     prof__knot k, *start = s->knots.list;
     if (s->clock != PROF_CLOCK_CPU) return;
     do k = prof__knot_now(); while (k.ns - prof__recorder.first_knot.ns < 5000000u);
@@ -26081,7 +26092,7 @@ PROF__FN void prof__clock_stop(struct prof_trace *s) {
 }
 
 #if !defined(_WIN32)
-PROF__FN void prof__child_after_fork(void) {
+PROF__COLD void prof__child_after_fork(void) {
     prof__slot *slot = prof__slot_get();
     prof__port.process = 0;
     prof__lock_reset();
@@ -26100,12 +26111,12 @@ PROF__FN void prof__child_after_fork(void) {
 }
 #endif
 
-PROF__FN void prof__generation_next(struct prof_trace *s) {
+PROF__COLD void prof__generation_next(struct prof_trace *s) {
     s->generation = s->generation < 2 || s->generation == UINT32_MAX ? 2 : s->generation + 1;
 }
 
 /* Lays the arena out for a window; its contents are lost. Under the lock. */
-PROF__FN bool prof__window_lay(struct prof_trace *s) {
+PROF__COLD bool prof__window_lay(struct prof_trace *s) {
     const prof_desc *desc = &prof__session.desc;
     const uint32_t generation = s->generation;
     memset(s, 0, sizeof *s);
@@ -26154,7 +26165,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
 }
 
 /* Threads record from now on; again: they have recorded in this arena before. Under the lock. */
-PROF__FN void prof__recording_open(struct prof_trace *s, bool again) {
+PROF__COLD void prof__recording_open(struct prof_trace *s, bool again) {
     if (again) {
         prof__generation_next(s);
         prof__states_free(s);
@@ -26162,7 +26173,7 @@ PROF__FN void prof__recording_open(struct prof_trace *s, bool again) {
     PROF__RELEASE(prof__on, s->generation);
 }
 
-PROF__FN void prof__snapshot_open(prof__row *row, const prof__frame *bottom) {
+PROF__COLD void prof__snapshot_open(prof__row *row, const prof__frame *bottom) {
     for (uint32_t i = 0; i < row->open_count; i++) {
         const prof__frame *f = bottom + i;
         uint32_t start = PROF__ACQUIRE(f->start);
@@ -26174,7 +26185,7 @@ PROF__FN void prof__snapshot_open(prof__row *row, const prof__frame *bottom) {
 
 /* Reads a thread's cursor and its open zones. As it may be running they are read until two readings
    in a row are equal. In doubt is only the begin or end under way when hot.last became 0. */
-PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
+PROF__COLD void prof__snapshot(prof__state *t, prof__row *row) {
     const prof__frame *top = NULL, *bottom = NULL;
     const void *kept;
     uint32_t slots;
@@ -26206,8 +26217,8 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
 
 /* Is the last zone of the records from begin to c the open zone o? -1: there is no zone. It may be
    another zone of that depth, if both began in one tick. */
-PROF__FN PROF__RACES int prof__ended_last(const prof__open *o, const prof__record *begin,
-                              const prof__record *c) {
+PROF__COLD PROF__RACES int prof__ended_last(const prof__open *o, const prof__record *begin,
+                                const prof__record *c) {
     while (c-- > begin) {
         uint32_t kind = c > begin ? c[-1].site_depth >> 8 : 0;
         bool two = kind == PROF__ZONE64 || kind == PROF__UNFINISHED;
@@ -26222,7 +26233,7 @@ PROF__FN PROF__RACES int prof__ended_last(const prof__open *o, const prof__recor
 /* Removes the innermost open zone if it was just beginning, so that the frame still has the last
    zone of its depth, or has just ended: it is then the last zone recorded, but for one around
    it. */
-PROF__FN void prof__snapshot_check(const prof__state *t, prof__row *row) {
+PROF__COLD void prof__snapshot_check(const prof__state *t, prof__row *row) {
     const prof__open *o = row->open + row->open_count - 1;
     int ended = 0;
     if (!row->open_count || PROF__LOAD(t->deep.open)) return;
@@ -26237,8 +26248,8 @@ PROF__FN void prof__snapshot_check(const prof__state *t, prof__row *row) {
 
 /* Adds the counts of a thread. It may just be counting a record past its cursor: so counts that
    follow from the records are taken from these. */
-PROF__FN void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
-                                    const prof__record *cursor) {
+PROF__COLD void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
+                                      const prof__record *cursor) {
     size_t extra = sum->extra + t->segment_extra;
     size_t left = sum->unfinished + t->segment_unfinished + t->counts.summed_open;
     prof__cursor k = { t->begin, cursor, 0, 0 };
@@ -26257,7 +26268,7 @@ PROF__FN void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
 }
 
 /* Ends the open deep zones, and adds them to their rows. Returns the ticks of the outermost. */
-PROF__FN uint64_t prof__deeps_close(prof__state *t, uint64_t stop) {
+PROF__COLD uint64_t prof__deeps_close(prof__state *t, uint64_t stop) {
     uint64_t ticks = 0;
     t->sums.held = true;
     prof__sums_open(t);
@@ -26268,7 +26279,7 @@ PROF__FN uint64_t prof__deeps_close(prof__state *t, uint64_t stop) {
 }
 
 /* The same for a thread that has a timeline, where an open zone "(in sums)" stands for them. */
-PROF__FN void prof__deeps_stand(prof__state *t, prof__row *row, bool own) {
+PROF__COLD void prof__deeps_stand(prof__state *t, prof__row *row, bool own) {
     prof__open *o = row->open + row->open_count;
     if (!PROF__LOAD(t->deep.open) || (!own && PROF__ACQUIRE(t->looking))) return;
     o->start = row->stop_tick - prof__deeps_close(t, row->stop_tick);
@@ -26278,7 +26289,7 @@ PROF__FN void prof__deeps_stand(prof__state *t, prof__row *row, bool own) {
 
 /* Adds the zones in a thread's block, and its open zones: those that began in the timeline go
    there. If the thread is stalled while it does so itself, its block counts as dropped. */
-PROF__FN void prof__sums_close(prof__state *t, prof__row *row, bool own) {
+PROF__COLD void prof__sums_close(prof__state *t, prof__row *row, bool own) {
     uint64_t stop = PROF__MAX(row->stop_tick, t->sums.cut_tick);
     if (!own && PROF__ACQUIRE(t->looking)) {
         for (const prof__record *c = t->begin; c < row->cursor; c++)
@@ -26301,7 +26312,7 @@ PROF__FN void prof__sums_close(prof__state *t, prof__row *row, bool own) {
     t->sums.held = false;
 }
 
-PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof__state *own) {
+PROF__COLD void prof__state_close(struct prof_trace *s, prof__state *t, const prof__state *own) {
     prof__row *row = t->row;
     prof__snapshot(t, row);
     row->stop_tick = s->stop_tick;
@@ -26321,7 +26332,7 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
 
 /* Waits for threads that look at the session, but no longer than a good part of a second, as one
    may be stalled. They may need the lock, so it is free meanwhile. */
-PROF__FN void prof__looks_end(const struct prof_trace *s, const prof__state *own) {
+PROF__COLD void prof__looks_end(const struct prof_trace *s, const prof__state *own) {
     for (int i = 0; i < 1000000; i++) {
         const prof__state *t = prof__recorder.owned;
         while (t && (t == own || t->generation != s->generation || !PROF__ACQUIRE(t->looking)))
@@ -26334,7 +26345,7 @@ PROF__FN void prof__looks_end(const struct prof_trace *s, const prof__state *own
 }
 
 /* prof__on = 0 stops begins; hot.last = 0 sends ends to prof__end, ignored. Under the lock. */
-PROF__FN void prof__recording_close(struct prof_trace *s) {
+PROF__COLD void prof__recording_close(struct prof_trace *s) {
     prof__slot *slot = prof__slot_get();
     prof__hot *hot = slot->hot;
     prof__state *own = hot == &prof__nowhere ? NULL : (prof__state *)(void *)hot;
@@ -26360,7 +26371,7 @@ PROF_API PROF__QUIET uint32_t prof_supported_activities(void) {
     return all;
 }
 
-PROF__FN prof_result prof__device_add(const prof_device_desc *device) {
+PROF__COLD prof_result prof__device_add(const prof_device_desc *device) {
     struct prof__device *d = prof__devices.list + prof__devices.count;
     if (prof__session.open) return PROF_ERROR_STATE;
     for (uint32_t i = 0; i < prof__devices.count; i++)
@@ -26384,7 +26395,7 @@ PROF_API PROF__QUIET prof_result prof_add_device(const prof_device_desc *device)
 }
 
 /* Calls a device's function, if it has one, and keeps the result for prof_get_stats. */
-PROF__FN bool prof__device_call(struct prof__device *d, prof_result (*call)(void *user)) {
+PROF__COLD bool prof__device_call(struct prof__device *d, prof_result (*call)(void *user)) {
     prof_result result = call ? call(d->desc.user) : PROF_OK;
     prof__lock();
     d->result = result;
@@ -26393,30 +26404,30 @@ PROF__FN bool prof__device_call(struct prof__device *d, prof_result (*call)(void
 }
 
 /* A device that fails takes no further part in the window; the others go on. */
-PROF__FN void prof__device_prepare(struct prof__device *d) {
+PROF__COLD void prof__device_prepare(struct prof__device *d) {
     d->prepared = prof__device_call(d, d->desc.prepare);
 }
 
-PROF__FN void prof__device_start(struct prof__device *d) {
+PROF__COLD void prof__device_start(struct prof__device *d) {
     if (d->prepared && !d->started) d->started = prof__device_call(d, d->desc.start);
 }
 
-PROF__FN void prof__device_stop(struct prof__device *d) {
+PROF__COLD void prof__device_stop(struct prof__device *d) {
     if (!d->started) return;
     d->started = false;
     if (d->desc.stop) (void)prof__device_call(d, d->desc.stop);
 }
 
-PROF__FN void prof__device_flush(struct prof__device *d) {
+PROF__COLD void prof__device_flush(struct prof__device *d) {
     if (d->started && d->desc.flush) d->desc.flush(d->desc.user);
 }
 
-PROF__FN void prof__devices_each(uint32_t activities, void (*call)(struct prof__device *device)) {
+PROF__COLD void prof__devices_each(uint32_t activities, void (*call)(struct prof__device *device)) {
     for (uint32_t i = 0; i < prof__devices.count; i++)
         if (prof__devices.list[i].desc.activity & activities) call(prof__devices.list + i);
 }
 
-PROF__FN bool prof__devices_stopped(uint32_t activities) {
+PROF__COLD bool prof__devices_stopped(uint32_t activities) {
     bool any = false;
     for (uint32_t i = 0; i < prof__devices.count; i++) {
         const prof_device_desc *d = &prof__devices.list[i].desc;
@@ -26427,7 +26438,7 @@ PROF__FN bool prof__devices_stopped(uint32_t activities) {
 
 /* ---- Windows ---- */
 
-PROF__FN void prof__window_prepare(struct prof_trace *s) {
+PROF__COLD void prof__window_prepare(struct prof_trace *s) {
     bool ready = true;
     prof__windows_unsettle();
     prof__lock();
@@ -26439,7 +26450,7 @@ PROF__FN void prof__window_prepare(struct prof_trace *s) {
     prof__devices_each(prof__session.enabled, prof__device_prepare);
 }
 
-PROF__FN void prof__window_start(struct prof_trace *s) {
+PROF__COLD void prof__window_start(struct prof_trace *s) {
     prof__windows_unsettle();
     for (uint32_t i = 0; i < prof__recorder.observer_count; i++) {
         const prof_observer *o = prof__recorder.observers + i;
@@ -26464,7 +26475,7 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
 }
 
 /* Writes a session that could not be streamed to the stream's sink, at its end. */
-PROF__FN prof_result prof__write_unstreamed(struct prof_trace *s, const prof_desc *d) {
+PROF__COLD prof_result prof__write_unstreamed(struct prof_trace *s, const prof_desc *d) {
     prof_chrome_desc array;
     if (d->stream_format != PROF_STREAM_CHROME) return prof__dump_to(d->stream, true);
     memset(&array, 0, sizeof array);
@@ -26480,7 +26491,7 @@ PROF_API PROF__QUIET void prof__link_stream(void) {
 }
 
 /* Ends recording and the stream. The keeper calls this, too, when the program is gone. */
-PROF__FN void prof__window_close(struct prof_trace *s) {
+PROF__COLD void prof__window_close(struct prof_trace *s) {
     bool stream, unstreamed;
     (void)prof__stream_lock();
     prof__windows_unsettle();
@@ -26505,12 +26516,12 @@ PROF__FN void prof__window_close(struct prof_trace *s) {
     prof__stream_unlock();
 }
 
-PROF__FN void prof__device_late(struct prof__device *d) {
+PROF__COLD void prof__device_late(struct prof__device *d) {
     if (d->desc.late) d->desc.late(d->desc.user);
 }
 
 /* Devices stop first: they submit the rest of their events; for a stream also those for `late`. */
-PROF__FN void prof__window_stop(struct prof_trace *s) {
+PROF__COLD void prof__window_stop(struct prof_trace *s) {
     prof__devices_each(UINT32_MAX, prof__device_stop);
     if (prof__streams_events(s)) prof__devices_each(UINT32_MAX, prof__device_late);
     prof__window_close(s);
@@ -26535,7 +26546,7 @@ PROF__FN void prof__took(char call, uint64_t begin) {
 }
 
 /* Does the letters of a transition: see prof__transitions. */
-PROF__FN void prof__calls(struct prof_trace *s, const char *calls) {
+PROF__COLD void prof__calls(struct prof_trace *s, const char *calls) {
     const prof_desc *d = &prof__session.desc;
     for (; *calls; calls++) {
         uint64_t begin = prof__os_now();
@@ -26548,7 +26559,7 @@ PROF__FN void prof__calls(struct prof_trace *s, const char *calls) {
 }
 
 /* Goes from one action to the next; to may be PROF__EXIT. */
-PROF__FN void prof__transit(struct prof_trace *s, prof_action from, int to) {
+PROF__COLD void prof__transit(struct prof_trace *s, prof_action from, int to) {
     struct prof__session *v = &prof__session;
     if (v->silent) {                     /* to the end of the cycle */
         if (from != PROF_ACTION_RECORD_AND_SAVE && from != PROF_ACTION_NONE) return;
@@ -26577,7 +26588,7 @@ PROF__FN prof_action prof__action_at(struct prof__session *v, uint64_t step) {
     return PROF_ACTION_NONE;
 }
 
-PROF__FN prof_result prof__desc_check(const prof_desc *d) {
+PROF__COLD prof_result prof__desc_check(const prof_desc *d) {
     if (d->max_depth > 255 || (!d->memory && d->memory_size)) return PROF_ERROR_INVALID;
     if ((uint32_t)d->mode > PROF_MODE_AGGREGATE) return PROF_ERROR_INVALID;
     if ((uint32_t)d->when_full > PROF_FULL_DROP) return PROF_ERROR_INVALID;
@@ -26589,7 +26600,7 @@ PROF__FN prof_result prof__desc_check(const prof_desc *d) {
 }
 
 /* Can this build and machine do what the description asks for? Else prof_strerror tells why. */
-PROF__FN prof_result prof__natively(const prof_desc *d) {
+PROF__COLD prof_result prof__natively(const prof_desc *d) {
     const char *why = d->mode == PROF_MODE_AGGREGATE && d->merge_duplicates
         ? "sums alone (PROF_MODE_AGGREGATE) cannot merge duplicates"
         : PROF__LINKED(hooks_start) ? PROF__LINKED(hooks_start)(d, prof__details_wanted(d)) : NULL;
@@ -26597,7 +26608,7 @@ PROF__FN prof_result prof__natively(const prof_desc *d) {
     return why ? PROF_ERROR_UNSUPPORTED : PROF_OK;
 }
 
-PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *desc) {
+PROF__COLD prof_result prof__session_open(struct prof_trace *s, const prof_desc *desc) {
     struct prof__session *v = &prof__session;
     prof_result result = prof__desc_check(desc);
     if (v->open) return PROF_ERROR_STATE;
@@ -26624,19 +26635,19 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
 }
 
 /* A step's zone is one record, written when the step ends: zones may be open across its bounds. */
-PROF__FN void prof__step_begin(struct prof_trace *s) {
+PROF__COLD void prof__step_begin(struct prof_trace *s) {
     struct prof__session *v = &prof__session;
     v->step_open = v->has_steps && s->open;
     if (v->step_open) v->step_tick = prof__now_ticks(s->clock, &s->platform);
 }
 
-PROF__FN void prof__step_end(void) {
+PROF__COLD void prof__step_end(void) {
     if (prof__session.step_open) prof__put_step(prof__session.step_tick, prof__session.step);
     prof__session.step_open = false;
 }
 
 /* Claims the session; false: there is none, or this is one of its callbacks, or its sink. */
-PROF__FN bool prof__session_claim(void) {
+PROF__COLD bool prof__session_claim(void) {
     bool mine;
     prof__lock();
     mine = prof__session.open && !prof__session.busy && !prof__stream_mine();
@@ -26645,7 +26656,7 @@ PROF__FN bool prof__session_claim(void) {
     return mine;
 }
 
-PROF__FN void prof__session_release(bool open) {
+PROF__COLD void prof__session_release(bool open) {
     prof__lock();
     prof__session.busy = false;
     prof__session.open = open;
@@ -26654,7 +26665,7 @@ PROF__FN void prof__session_release(bool open) {
 }
 
 /* Were only devices asked for, and do all of them fail? */
-PROF__FN bool prof__devices_fail(uint32_t activities) {
+PROF__COLD bool prof__devices_fail(uint32_t activities) {
     bool tried = false;
     if (activities & PROF_ACTIVITY_CPU) return false;
     for (uint32_t i = 0; i < prof__devices.count; i++) {
@@ -26667,7 +26678,7 @@ PROF__FN bool prof__devices_fail(uint32_t activities) {
 }
 
 /* Sets the step and its action. Returns the action before. */
-PROF__FN prof_action prof__step_set(uint64_t step, prof_action action) {
+PROF__COLD prof_action prof__step_set(uint64_t step, prof_action action) {
     struct prof__session *v = &prof__session;
     prof_action before;
     prof__lock();
@@ -26683,7 +26694,7 @@ PROF__FN prof_action prof__step_set(uint64_t step, prof_action action) {
 enum { PROF__ENV_RESERVE = 8192, PROF__ENV_AHEAD = 128 << 10, PROF__ENV_AGAIN_NS = 100000000 };
 
 /* Writes a line for prof record, into the file that it names in PROF_STATUS. */
-PROF__FN void prof__env_tell(const char *what, const char *text) {
+PROF__COLD void prof__env_tell(const char *what, const char *text) {
 #if !defined(_WIN32)
     const char *path = getenv("PROF_STATUS");
     int kept = errno, file = path && *path ? open(path, O_WRONLY | O_APPEND) : -1;
@@ -26704,7 +26715,7 @@ PROF__FN void prof__env_tell(const char *what, const char *text) {
 /* ---- Its variables ---- */
 
 /* Reads a number such as "0x1f" or "64M"; false: it is none from least to most. */
-PROF__FN bool prof__env_number(const char *text, uint64_t least, uint64_t most, uint64_t *value) {
+PROF__COLD bool prof__env_number(const char *text, uint64_t least, uint64_t most, uint64_t *value) {
     static const char units[] = "KMG";
     char *end;
     const char *unit;
@@ -26720,7 +26731,7 @@ PROF__FN bool prof__env_number(const char *text, uint64_t least, uint64_t most, 
 }
 
 /* The number of a word in a list such as "trace, ring"; -1: it is not in it. */
-PROF__FN int prof__env_word(const char *text, const char *words) {
+PROF__COLD int prof__env_word(const char *text, const char *words) {
     size_t n = strlen(text);
     for (int i = 0; *words; i++) {
         size_t word = strcspn(words, ",");
@@ -26740,19 +26751,19 @@ typedef struct prof__variable {
     uint32_t most;
 } prof__variable;
 
-PROF__FN bool prof__env_mode(const prof__variable *v, prof_desc *d, const char *text) {
+PROF__COLD bool prof__env_mode(const prof__variable *v, prof_desc *d, const char *text) {
     int word = prof__env_word(text, v->takes);
     d->mode = word < 0 ? d->mode : (prof_mode)word;
     return word >= 0;
 }
 
-PROF__FN bool prof__env_flag(const prof__variable *v, prof_desc *d, const char *text) {
+PROF__COLD bool prof__env_flag(const prof__variable *v, prof_desc *d, const char *text) {
     int word = prof__env_word(text, v->takes);
     *(bool *)(void *)((char *)(void *)d + v->at) = word > 0;
     return word >= 0;
 }
 
-PROF__FN bool prof__env_count(const prof__variable *v, prof_desc *d, const char *text) {
+PROF__COLD bool prof__env_count(const prof__variable *v, prof_desc *d, const char *text) {
     uint64_t n;
     if (!prof__env_number(text, 1, v->most, &n)) return false;
     *(uint32_t *)(void *)((char *)(void *)d + v->at) = (uint32_t)n;
@@ -26760,7 +26771,7 @@ PROF__FN bool prof__env_count(const prof__variable *v, prof_desc *d, const char 
 }
 
 /* Memory beyond the built-in arena is taken from the system, once for all sessions. */
-PROF__FN bool prof__env_memory(const prof__variable *v, prof_desc *d, const char *text) {
+PROF__COLD bool prof__env_memory(const prof__variable *v, prof_desc *d, const char *text) {
     struct prof__env *e = &prof__env;
     uint64_t n;
     (void)v;
@@ -26777,7 +26788,7 @@ PROF__FN bool prof__env_memory(const prof__variable *v, prof_desc *d, const char
     return e->taken != 0;
 }
 
-PROF__FN bool prof__env_categories(const prof__variable *v, prof_desc *d, const char *text) {
+PROF__COLD bool prof__env_categories(const prof__variable *v, prof_desc *d, const char *text) {
     uint64_t n;
     bool ok = prof__env_number(text, 0, v->most, &n);
     (void)d;
@@ -26785,13 +26796,13 @@ PROF__FN bool prof__env_categories(const prof__variable *v, prof_desc *d, const 
     return ok;
 }
 
-PROF__FN bool prof__env_counters(const prof__variable *v, prof_desc *d, const char *text) {
+PROF__COLD bool prof__env_counters(const prof__variable *v, prof_desc *d, const char *text) {
     (void)v;
     d->hw_counters = text;               /* prof_start checks them */
     return true;
 }
 
-PROF__FN bool prof__env_stack(const prof__variable *v, prof_desc *d, const char *text) {
+PROF__COLD bool prof__env_stack(const prof__variable *v, prof_desc *d, const char *text) {
     int word = prof__env_word(text, v->takes);
     d->with_stack = word > 0;
     d->native_stack = word > 1 ? (prof_native)(word - 1) : PROF_NATIVE_NONE;
@@ -26814,7 +26825,7 @@ static const prof__variable prof__variables[] = {
 };
 
 /* Reads all variables into *d. False: one is wrong, as prof__env.wrong says. */
-PROF__FN bool prof__env_read(prof_desc *d) {
+PROF__COLD bool prof__env_read(prof_desc *d) {
     for (size_t i = 0; i < sizeof prof__variables / sizeof *prof__variables; i++) {
         const prof__variable *v = prof__variables + i;
         const char *text = getenv(v->name);
@@ -26827,7 +26838,7 @@ PROF__FN bool prof__env_read(prof_desc *d) {
 }
 
 /* What the description asks for that a stream to a file cannot carry; NULL: nothing. */
-PROF__FN const char *prof__env_unstreamed(const prof_desc *d) {
+PROF__COLD const char *prof__env_unstreamed(const prof_desc *d) {
     bool array = d->stream_format == PROF_STREAM_CHROME;
     if (d->on_trace_ready) return "what on_trace_ready reads";
     if (array && prof__has_schedule(d)) return "several windows in one array of JSON";
@@ -26838,7 +26849,7 @@ PROF__FN const char *prof__env_unstreamed(const prof_desc *d) {
 
 /* May the file be written? Other files must not be lost: for a name with %p (own) a free one is
    found, and a file without permission to write is left alone. */
-PROF__FN bool prof__env_name_free(bool own) {
+PROF__COLD bool prof__env_name_free(bool own) {
     (void)own;
 #if !defined(_WIN32)
     size_t n = strlen(prof__env.path), dot = n;
@@ -26857,7 +26868,7 @@ PROF__FN bool prof__env_name_free(bool own) {
     return true;
 }
 
-PROF__FN bool prof__env_open(void) {
+PROF__COLD bool prof__env_open(void) {
     struct prof__env *e = &prof__env;
     e->end = e->room = 0;
     if (!prof__file_open_at(&e->file, e->path, 0)) return false;
@@ -26885,7 +26896,7 @@ PROF__ALONE(bool) prof__env_same(int handle) {
 
 #if defined(__linux__)
 #  if defined(__LP64__) && defined(SYS_fallocate)
-PROF__FN bool prof__env_ask(size_t size) {
+PROF__COLD bool prof__env_ask(size_t size) {
     struct prof__env *e = &prof__env;
     bool ok = syscall(SYS_fallocate, (int)e->file.handle, 1 /* KEEP_SIZE */, (long)e->end,
                       (long)size) == 0;
@@ -26895,7 +26906,7 @@ PROF__FN bool prof__env_ask(size_t size) {
 #  endif
 
 /* Gives back the room on the disk that was reserved and not needed. */
-PROF__FN void prof__env_trim(void) {
+PROF__COLD void prof__env_trim(void) {
     struct prof__env *e = &prof__env;
     int file = (int)e->file.handle;
     if (e->room > e->end && prof__env_same(file) && ftruncate(file, (off_t)e->end) == 0)
@@ -26904,7 +26915,7 @@ PROF__FN void prof__env_trim(void) {
 
 /* Is there room for so many bytes, and after them for the last counts? With this check a write
    neither stops within a block nor ends by SIGXFSZ. */
-PROF__FN bool prof__env_room(size_t size) {
+PROF__COLD bool prof__env_room(size_t size) {
     struct prof__env *e = &prof__env;
     struct rlimit most;
     size_t reserve = e->last ? 0 : PROF__ENV_RESERVE;
@@ -26922,17 +26933,17 @@ PROF__FN bool prof__env_room(size_t size) {
 #endif
 }
 #else
-PROF__FN bool prof__env_room(size_t size) { return size != 0; }
-PROF__FN void prof__env_trim(void) {}
+PROF__COLD bool prof__env_room(size_t size) { return size != 0; }
+PROF__COLD void prof__env_trim(void) {}
 #endif
 
 #if defined(_WIN32)
-PROF__FN bool prof__env_block(const void *data, size_t size) {
+PROF__COLD bool prof__env_block(const void *data, size_t size) {
     return prof__file_put(&prof__env.file, (const char *)data, size);
 }
 #else
 /* Writes a block after the whole ones. If the program has closed the file it is opened again. */
-PROF__FN bool prof__env_block(const void *data, size_t size) {
+PROF__COLD bool prof__env_block(const void *data, size_t size) {
     struct prof__env *e = &prof__env;
     prof_file f;
     bool same, ok;
@@ -26950,7 +26961,7 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
 #endif
 
 /* The file of a child of fork is made when there is something to write. */
-PROF__FN bool prof__env_made(void) {
+PROF__COLD bool prof__env_made(void) {
     if (PROF__ACQUIRE(prof__env.open)) return true;
     if (!prof__env_name_free(true) || !prof__env_open()) return false;
     prof__env_tell("start", prof__env.path);
@@ -26959,14 +26970,14 @@ PROF__FN bool prof__env_made(void) {
 
 /* Is it too early to try again? When a disk is full the write is repeated every PROF__ENV_AGAIN_NS,
    and meanwhile the program goes on. */
-PROF__FN bool prof__env_rests(void) {
+PROF__COLD bool prof__env_rests(void) {
     const struct prof__env *e = &prof__env;
     return prof__outgoing.raw.sink.user == e && e->failed_ns && !PROF__LOAD(e->saving) &&
            prof__os_now() - e->failed_ns < PROF__ENV_AGAIN_NS;
 }
 
 /* The sink of the stream. */
-PROF__FN bool prof__env_write(void *user, const void *data, size_t size) {
+PROF__COLD bool prof__env_write(void *user, const void *data, size_t size) {
     struct prof__env *e = (struct prof__env *)user;
     if (PROF__LOAD(e->mute)) return true;
     if (prof__env_rests()) return false;
@@ -26982,7 +26993,7 @@ PROF__FN bool prof__env_write(void *user, const void *data, size_t size) {
 }
 
 /* Was everything written? Else writes counts of the rest, for which the reserve has room. */
-PROF__FN bool prof__env_counts(void) {
+PROF__COLD bool prof__env_counts(void) {
     const struct prof_trace *s = &prof__trace;
     prof__raw *w = &prof__outgoing.raw;
     prof_stats stats = prof_get_stats();
@@ -26998,7 +27009,7 @@ PROF__FN bool prof__env_counts(void) {
 }
 
 /* The session is over: finishes its file. A child of fork that recorded nothing makes none. */
-PROF__FN prof_result prof__env_save(void) {
+PROF__COLD prof_result prof__env_save(void) {
     struct prof__env *e = &prof__env;
     prof_result result = PROF_OK;
     if (e->streams) {
@@ -27017,7 +27028,7 @@ PROF__FN prof_result prof__env_save(void) {
 /* ---- The keeper: writes a stream while the program runs ---- */
 
 #if defined(_WIN32)
-PROF__FN void prof__keeper_start(void) {}
+PROF__COLD void prof__keeper_start(void) {}
 PROF__ALONE(void) prof__keeper_end(void) {}
 #else
 /* A thread, the host, starts a process that shares all memory, the keeper, and waits for its end.
@@ -27034,14 +27045,14 @@ static struct prof__keeper {
 } prof__keeper;
 
 /* Frees the locks that the program held when it ended. */
-PROF__FN void prof__keeper_free_locks(void) {
+PROF__COLD void prof__keeper_free_locks(void) {
     const uintptr_t self = prof__keeper.self;
     if (PROF__LOAD(prof__outgoing.owner) != self) prof__disown(&prof__outgoing.owner);
     if (PROF__LOAD(prof__recorder.reading) != self) prof__disown(&prof__recorder.reading);
     if (!prof__lock_mine()) prof__lock_reset();
 }
 
-PROF__FN void prof__keeper_sleep(int ms) {
+PROF__COLD void prof__keeper_sleep(int ms) {
     struct pollfd none;
     (void)poll(&none, 0, ms);
 }
@@ -27061,7 +27072,7 @@ PROF__ALONE(bool) prof__keeper_alone(void) {
 }
 
 /* Called while a thread waits for a lock: the program may have ended while it held it. */
-PROF__FN void prof__keeper_waits(void) {
+PROF__COLD void prof__keeper_waits(void) {
     if ((uintptr_t)prof__slot_get() != PROF__LOAD(prof__keeper.self)) return;
     if (prof__keeper_alone()) prof__keeper_free_locks();
 }
@@ -27070,7 +27081,7 @@ PROF__ALONE(bool) prof__keeper_alone(void) { return false; }
 #endif
 
 /* The program is gone: does the work of prof_stop_env. */
-PROF__FN void prof__keeper_last(void) {
+PROF__COLD void prof__keeper_last(void) {
     struct prof_trace *s = &prof__trace;
     bool open = s->open;
     if (!open && !prof__env.saving) return;      /* the program has its trace already */
@@ -27087,7 +27098,7 @@ PROF__FN void prof__keeper_last(void) {
 }
 
 /* Writes the stream: again at once while there is much to write, else within 20 ms. */
-PROF__FN void prof__keeper_work(void) {
+PROF__COLD void prof__keeper_work(void) {
     struct prof__keeper *k = &prof__keeper;
     PROF__RELEASE(k->ready, 1u);
     for (int idle = 0; !PROF__ACQUIRE(k->end) && !prof__keeper_alone();) {
@@ -27103,7 +27114,7 @@ PROF__FN void prof__keeper_work(void) {
 
 #if PROF__KEEPER
 /* Closes the program's files in the keeper: readers of a pipe wait until all have closed it. */
-PROF__FN void prof__keeper_close_files(void) {
+PROF__COLD void prof__keeper_close_files(void) {
     long file = PROF__ACQUIRE(prof__env.open) ? (long)prof__env.file.handle : -1;
     bool closed = false;
 #  if defined(SYS_close_range)
@@ -27114,7 +27125,7 @@ PROF__FN void prof__keeper_close_files(void) {
         if (i != file) (void)close(i);
 }
 
-PROF__FN int prof__keeper_process(void *unused) {
+PROF__COLD int prof__keeper_process(void *unused) {
     (void)unused;
     (void)setsid();                      /* signals to the program's group must not end it */
     prof__keeper_close_files();
@@ -27123,7 +27134,7 @@ PROF__FN int prof__keeper_process(void *unused) {
 }
 #endif
 
-PROF__FN void *prof__keeper_host(void *unused) {
+PROF__COLD void *prof__keeper_host(void *unused) {
     struct prof__keeper *k = &prof__keeper;
     (void)unused;
     PROF__STORE(k->self, (uintptr_t)prof__slot_get());
@@ -27147,7 +27158,7 @@ PROF__FN void *prof__keeper_host(void *unused) {
     return unused;
 }
 
-PROF__FN void prof__keeper_start(void) {
+PROF__COLD void prof__keeper_start(void) {
     struct prof__keeper *k = &prof__keeper;
     memset(k, 0, sizeof *k);
     k->runs = prof__thread_start(&k->thread, prof__keeper_host, NULL);
@@ -27183,7 +27194,7 @@ PROF_API PROF__QUIET prof_result prof_prepare(const prof_desc *desc) {
 }
 
 /* Claims the session that prof_prepare made. Under the lock. */
-PROF__FN bool prof__prepared_claim(void) {
+PROF__COLD bool prof__prepared_claim(void) {
     struct prof__session *v = &prof__session;
     bool mine = v->open && !v->busy && v->prepared && !prof__stream_mine();
     if (mine) v->busy = true;
@@ -27191,7 +27202,7 @@ PROF__FN bool prof__prepared_claim(void) {
     return mine;
 }
 
-PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
+PROF__COLD prof_result prof__session_begin(const prof_desc *desc) {
     struct prof_trace *s = &prof__trace;
     prof_action from = PROF_ACTION_WARMUP;
     prof_desc none;
@@ -27277,7 +27288,7 @@ PROF_API PROF__QUIET prof_trace *prof_stop(void) {
 }
 
 /* Makes the file's name: PROF_TRACE with the process id for each %p. False: it is too long. */
-PROF__FN bool prof__env_expand(const char *from) {
+PROF__COLD bool prof__env_expand(const char *from) {
     char number[24], *p = prof__env.path, *end = p + sizeof prof__env.path - 1;
     *prof__text_u64(number, prof__process_id()) = 0;
     for (; *from && p < end; from++) {
@@ -27290,13 +27301,13 @@ PROF__FN bool prof__env_expand(const char *from) {
     return p < end - 8;                  /* with room for another ending and a number */
 }
 
-PROF__FN prof_result prof__env_refuse(const char *why) {
+PROF__COLD prof_result prof__env_refuse(const char *why) {
     (void)prof__text_f(prof__env.wrong, sizeof prof__env.wrong, "%s", why);
     return PROF_ERROR_INVALID;
 }
 
 /* A file FILE.raw is a stream, unless another mode is asked for: then it is FILE.json. */
-PROF__FN prof_result prof__env_settle(prof_desc *d) {
+PROF__COLD prof_result prof__env_settle(prof_desc *d) {
     struct prof__env *e = &prof__env;
     const char *mode = getenv("PROF_MODE"), *why = NULL;
     bool raw = prof__ends_with(e->path, ".raw"), said = mode && *mode;
@@ -27323,7 +27334,7 @@ PROF__FN prof_result prof__env_settle(prof_desc *d) {
 }
 
 /* Starts the session. The file of a stream is made first, so that its errors show now. */
-PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
+PROF__COLD prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     struct prof__env *e = &prof__env;
     bool own = strstr(path, "%p") != NULL;
     prof_desc d = *desc;
@@ -27347,13 +27358,13 @@ PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     return result;
 }
 
-PROF__FN void prof__env_at_exit(void) { (void)prof_stop_env(); }
+PROF__COLD void prof__env_at_exit(void) { (void)prof_stop_env(); }
 
 PROF__FN void prof__env_go(void);
 
 #if !defined(_WIN32)
 /* A child of fork records into a file of its own, if the name has %p. */
-PROF__FN void prof__env_after_fork(void) {
+PROF__COLD void prof__env_after_fork(void) {
     struct prof__env *e = &prof__env;
     const char *path = getenv("PROF_TRACE");
     PROF__STORE(prof__port.while_waiting, NULL);
@@ -27369,7 +27380,7 @@ PROF__FN void prof__env_after_fork(void) {
 #endif
 
 /* The session is open: installs handlers for its end, and starts a keeper. */
-PROF__FN void prof__env_go(void) {
+PROF__COLD void prof__env_go(void) {
     struct prof__env *e = &prof__env;
     e->started = true;
     if (!e->child) prof__env_tell("start", e->path);
@@ -27422,7 +27433,7 @@ PROF_API PROF__QUIET prof_result prof_stop_env(void) {
 }
 
 /* Turns activities on or off, as far as the session has them. */
-PROF__FN void prof__toggle(struct prof_trace *s, uint32_t activities, bool enable) {
+PROF__COLD void prof__toggle(struct prof_trace *s, uint32_t activities, bool enable) {
     uint32_t changed = activities & prof__session.activities &
                        (enable ? ~prof__session.enabled : prof__session.enabled);
     PROF__STORE(prof__session.enabled, prof__session.enabled ^ changed);
@@ -27481,7 +27492,7 @@ PROF_API PROF__QUIET void prof_session_info(prof_session *session) {
     prof__unlock();
 }
 
-PROF__FN uint64_t prof__rate(const struct prof_trace *s) {
+PROF__COLD uint64_t prof__rate(const struct prof_trace *s) {
     prof__knot k = s->clock != PROF_CLOCK_CPU ? prof__recorder.first_knot
                  : s->stopped && s->knots.count ? prof__knot_last(s) : prof__knot_now();
     if (s->clock != PROF_CLOCK_CPU || k.ns <= prof__recorder.first_knot.ns)
@@ -27512,7 +27523,7 @@ PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
     return out;
 }
 
-PROF__FN void prof__own_stats(const struct prof_trace *s, prof_stats *out) {
+PROF__COLD void prof__own_stats(const struct prof_trace *s, prof_stats *out) {
     const prof_desc *d = &prof__session.desc;
     out->window_ns = prof__session.times.window;
     out->prepare_ns = prof__session.times.prepare;
@@ -27528,7 +27539,7 @@ PROF__FN void prof__own_stats(const struct prof_trace *s, prof_stats *out) {
             out->warnings |= PROF_WARN_DEVICE;
 }
 
-PROF__FN uint64_t prof__ended_ns(const struct prof_trace *s) {
+PROF__COLD uint64_t prof__ended_ns(const struct prof_trace *s) {
     prof__scale scale;
     memset(&scale, 0, sizeof scale);
     return s->stopped && s->sums.full_tick ? (uint64_t)prof__to_ns(&scale, s->sums.full_tick) : 0;
