@@ -1568,9 +1568,9 @@ PROF_API prof_result prof_file_close(prof_file *file);
 
 /* Between open and close: from now on a thread of the file's own zips and writes, while writers
    make what comes next: two cores are at work. close waits. The file is the same to the byte.
-   memory: the caller's, size bytes until close, at least 16 KB; 128 KB bring most of the gain, 1 MB
-   all of it. What is written stands in it until a piece of it, a third or less, is full: a program
-   that ends without close leaves it out.
+   memory: the caller's, size bytes until close, at least 16 KB. Give 1 MB: with 256 KB it may take
+   as long as without. What is written stands in it until a piece of it, a third or less, is full:
+   a program that ends without close leaves it out.
    Where no thread can be had (Windows; the system has no more) the caller writes all, in
    larger pieces. A write that fails ends a later one, or close, which says why. Any thread, one at
    a time for a file; afterwards the sink is not for signal handlers, nor for a child of fork.
