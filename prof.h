@@ -4408,7 +4408,7 @@ typedef struct prof__ids {
     const void *of;
 } prof__ids;
 
-PROF__FN uint32_t *prof__id_place(const prof__ids *ids, int64_t id) {
+PROF__ALONE(uint32_t *) prof__id_place(const prof__ids *ids, int64_t id) {
     uint64_t hash = (uint64_t)id >> 3;
     uint32_t i;
     hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
@@ -6744,7 +6744,7 @@ PROF__FN bool prof__overlaps(const void *begin, const void *end, const void *a, 
 
 /* A block that a thread still owns, the n-th of PROF__OWNED; false: there is none. */
 enum { PROF__OWNED = 4 };
-PROF__FN bool prof__owned_block(const prof__state *t, int n, char *block[2]) {
+PROF__ALONE(bool) prof__owned_block(const prof__state *t, int n, char *block[2]) {
     block[0] = n == 0 ? (char *)(uintptr_t)t : n == 1 ? (char *)t->begin : NULL;
     block[1] = n == 0 ? prof__state_end(t) : (char *)t->limit;
     if (n == 2 && t->spare) {
@@ -7386,7 +7386,7 @@ PROF__FN bool prof__cut_ends(uint32_t *cut, uint64_t *inner, uint64_t cut_tick,
 
 /* Writes such a zone from c on as the timeline shows it: with one child "(in sums)", which takes
    the ticks within. */
-PROF__FN prof__record *prof__cut_write(prof__record *c, const prof__item *i, uint64_t within) {
+PROF__ALONE(prof__record *) prof__cut_write(prof__record *c, const prof__item *i, uint64_t within) {
     uint32_t kind = i->kind == PROF__UNFINISHED ? PROF__UNFINISHED : PROF__ZONE64;
     if (within) {
         prof__record_set(c++, within, (uint32_t)PROF__ZONE64 << 8 | 1);
@@ -7549,7 +7549,7 @@ PROF__FN bool prof__sums_prepare(prof__state *t) {
 }
 
 /* From here on t's zones go to its block, which prof__sums_prepare has made. */
-PROF__FN void prof__sums_begin(prof__state *t) {
+PROF__ALONE(void) prof__sums_begin(prof__state *t) {
     static const prof__zone_hooks none = { NULL, NULL, 0 };
     prof__sums_open(t);                  /* a dump may be reading what the last thread left */
     memset(t->sums.block, 0, (size_t)(t->sums.block_end - t->sums.block) * sizeof *t->sums.block);
@@ -7622,8 +7622,8 @@ PROF__FN bool prof__sum_from_here(prof__state *t) {
 /* Waits until state t's sums are whole, and sets *sums to how often they changed. Their thread may
    be off its core for long; for one that never comes back it waits once: *gone is then *sums. lend:
    t, where the reader holds the lock; else NULL. */
-PROF__FN void prof__sums_begin_read(const prof__state *t, uint32_t *sums, uint32_t *gone,
-                                    prof__state *lend) {
+PROF__ALONE(void) prof__sums_begin_read(const prof__state *t, uint32_t *sums, uint32_t *gone,
+                                        prof__state *lend) {
     uint32_t i = 0;
     while ((*sums = PROF__ACQUIRE(t->sums.changes)) & 1 && *sums != *gone) {
         if (lend) prof__sums_lend(lend);
@@ -12725,7 +12725,7 @@ PROF__FN char *prof__payload_text(prof__payload *p, size_t bytes) {
     return prof__payload_joined(p, NULL, 0, 0, prof__payload_most(p, bytes));
 }
 
-PROF__FN const int64_t *prof__payload_dims(prof__payload *p, uint32_t *count) {
+PROF__ALONE(const int64_t *) prof__payload_dims(prof__payload *p, uint32_t *count) {
     int64_t *dims;
     *count = PROF__MIN(*count, (uint32_t)(p->end - p->at));
     dims = (int64_t *)prof__details_take(p->d, *count * sizeof *dims);
@@ -13024,7 +13024,7 @@ PROF__FN void prof__wide_details(uint32_t depth, prof_event *e) {
 }
 
 /* p: memory for all details; NULL: they are only counted. */
-PROF__FN void prof__details_open(char *p) {
+PROF__ALONE(void) prof__details_open(char *p) {
     prof__details *d = &prof__details_now;
     uint32_t node = prof__session.desc.node;
     prof_extra *unnamed;
@@ -13367,8 +13367,8 @@ typedef bool (*prof__after)(const void *context, uint32_t a, uint32_t b);
 
 /* A stable merge sort of n indices; other: room for n. What is in order already, as each thread's
    events are, costs a comparison for each. */
-PROF__FN void prof__sort(uint32_t *list, uint32_t *other, uint32_t n, prof__after after,
-                         const void *context) {
+PROF__ALONE(void) prof__sort(uint32_t *list, uint32_t *other, uint32_t n, prof__after after,
+                             const void *context) {
     for (uint32_t width = 1; width < n; width = width > n / 2 ? n : width * 2) {
         for (uint32_t at = 0; n - at > width; at += PROF__MIN(2 * width, n - at)) {
             uint32_t i = 0, j = at + width, end = j + PROF__MIN(width, n - j), k = at;
@@ -13404,8 +13404,8 @@ PROF__FN bool prof__events_hold(const prof_event *events, uint32_t n) {
 
 /* Moves event order[i] to place i, for all i, and adjusts the links. place: room for n. Each moves
    to where one has just left, so that the events of threads that ran together stay together. */
-PROF__FN void prof__events_permute(prof_event *events, uint32_t *order, uint32_t *place,
-                                   uint32_t n) {
+PROF__ALONE(void) prof__events_permute(prof_event *events, uint32_t *order, uint32_t *place,
+                                       uint32_t n) {
     for (uint32_t i = 0; i < n; i++) place[order[i]] = i;
     for (uint32_t i = 0; i < n; i++) {
         prof_event *e = events + i;
@@ -14025,7 +14025,7 @@ PROF__FN int32_t prof__device_index(const prof_event *e) {
     return prof__has(e) & PROF_HAS_DEVICE_INDEX ? e->extra->device_index : 0;
 }
 
-PROF__FN prof_kernel prof__kernel_of(const struct prof_trace *s, const prof__kernel *k) {
+PROF__ALONE(prof_kernel) prof__kernel_of(const struct prof_trace *s, const prof__kernel *k) {
     const prof_event *e = k->name ? NULL : s->events + k->device;
     prof_kernel kernel;
     kernel.name = e ? e->name : k->name;
@@ -18983,7 +18983,7 @@ PROF__FN const char *prof__chrome_category(const prof_event *e) {
 }
 
 /* Is it a node of an execution trace, and so a record function of PyTorch? */
-PROF__FN bool prof__is_node(const prof_event *e) {
+PROF__ALONE(bool) prof__is_node(const prof_event *e) {
     const char *type = e->extra ? e->extra->activity_type : NULL;
     if (e->device_type != PROF_DEVICE_CPU) return false;
     if (e->extra && e->extra == prof__details_now.unnamed) return false;   /* memory */
