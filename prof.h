@@ -1169,7 +1169,8 @@ PROF_API prof_result prof_add_metadata_json(const char *key, const char *json);
 PROF_API prof_result prof_add_metadata_f(const char *key, const char *format, ...)
     PROF__PRINTF(2, 3);
 
-/* Which of several processes this is: the key distributedInfo. pg_config: a JSON array, or NULL. */
+/* Which of several processes this is: the key distributedInfo, by the same rules. pg_config: a
+   JSON array, or NULL. */
 typedef struct prof_distributed {
     const char *backend;                 /* "nccl" */
     uint32_t rank, world_size, pg_count;
@@ -19672,23 +19673,33 @@ typedef struct prof__entry {
     char text[PROF_METADATA_SIZE > 8192 ? PROF_METADATA_SIZE : 8192];
 } prof__entry;
 
-static struct prof__metadata {           /* under the lock, but distributed */
+typedef struct prof__entries {
     char text[PROF_METADATA_SIZE];
     size_t used, preset;                 /* preset: bytes that stay for all sessions */
+} prof__entries;
+
+static struct prof__metadata {           /* under the lock */
+    prof__entries all;
     prof__entry entry;                   /* that is being added */
     prof__entry distributed;             /* prof_set_distributed's, before it is added */
 } prof__metadata;
 
+/* For a writer, whose sink must not be called under the lock: another thread may add an entry. */
+PROF__COLD void prof__metadata_copy(prof__entries *m) {
+    prof__lock();
+    *m = prof__metadata.all;
+    prof__unlock();
+}
+
 /* The entry of this key in [from, to); NULL: none. */
-PROF__ALONE(char *) prof__metadata_find(const char *entry, size_t key, size_t from, size_t to) {
-    struct prof__metadata *m = &prof__metadata;
+PROF__ALONE(char *) prof__metadata_find(prof__entries *m, const char *entry, size_t key,
+                                        size_t from, size_t to) {
     for (; from < to; from += strlen(m->text + from) + 1)
         if (strncmp(m->text + from, entry, key) == 0) return m->text + from;
     return NULL;
 }
 
-PROF__COLD void prof__metadata_remove(char *entry) {
-    struct prof__metadata *m = &prof__metadata;
+PROF__COLD void prof__metadata_remove(prof__entries *m, char *entry) {
     size_t at = (size_t)(entry - m->text), size = strlen(entry) + 1;
     memmove(entry, entry + size, m->used - at - size);
     if (at < m->preset) m->preset -= size;
@@ -19698,14 +19709,14 @@ PROF__COLD void prof__metadata_remove(char *entry) {
 /* Adds an entry `"key":value`, whose first `key` bytes are the key and its colon, in place of an
    older one of that key. Under the lock. */
 PROF__COLD prof_result prof__metadata_put(const char *entry, size_t key, size_t size) {
-    struct prof__metadata *m = &prof__metadata;
+    prof__entries *m = &prof__metadata.all;
     bool preset = !prof__session.open;
-    char *old = preset ? prof__metadata_find(entry, key, 0, m->preset)
-                       : prof__metadata_find(entry, key, m->preset, m->used);
+    char *old = preset ? prof__metadata_find(m, entry, key, 0, m->preset)
+                       : prof__metadata_find(m, entry, key, m->preset, m->used);
     size_t freed = old ? strlen(old) + 1 : 0;
     char *at;
     if (m->used - freed + size + 1 > sizeof m->text) return PROF_ERROR_MEMORY;
-    if (old) prof__metadata_remove(old);
+    if (old) prof__metadata_remove(m, old);
     at = m->text + (preset ? m->preset : m->used);
     memmove(at + size + 1, at, m->used - (size_t)(at - m->text));
     memcpy(at, entry, size);
@@ -19723,21 +19734,26 @@ PROF__COLD bool prof__entry_write(void *user, const void *data, size_t size) {
     return true;
 }
 
-PROF__COLD prof_result prof__metadata_add(const char *key, const char *value, bool json) {
+/* Under the lock. */
+PROF__COLD prof_result prof__metadata_set(const char *key, const char *value, bool json) {
     prof__entry *entry = &prof__metadata.entry;
     prof_sink sink = { prof__entry_write, entry };
-    prof_result result;
     size_t length;
     prof__out o;
-    prof__lock();
     entry->size = 0;
     prof__out_open(&o, sink);
     prof__out_f(&o, "\"%j\":", key);
     prof__out_flush(&o);
     length = entry->size;
     prof__out_f(&o, json ? "%s" : "\"%j\"", value);
-    result = prof__out_close(&o) == PROF_OK ? prof__metadata_put(entry->text, length, entry->size)
-                                            : PROF_ERROR_MEMORY;
+    return prof__out_close(&o) == PROF_OK ? prof__metadata_put(entry->text, length, entry->size)
+                                          : PROF_ERROR_MEMORY;
+}
+
+PROF__COLD prof_result prof__metadata_add(const char *key, const char *value, bool json) {
+    prof_result result;
+    prof__lock();
+    result = prof__metadata_set(key, value, json);
     prof__unlock();
     return result;
 }
@@ -19773,9 +19789,11 @@ PROF_API PROF__QUIET prof_result prof_add_metadata_json(const char *key, const c
 PROF_API PROF__QUIET prof_result prof_set_distributed(const prof_distributed *info) {
     prof__entry *entry = &prof__metadata.distributed;
     prof_sink sink = { prof__entry_write, entry };
+    prof_result result = PROF_ERROR_MEMORY;
     prof__out o;
     if (!info || !info->backend) return PROF_ERROR_INVALID;
     if (info->pg_config && prof__json_check(info->pg_config)) return PROF_ERROR_JSON;
+    prof__lock();
     entry->size = 0;
     prof__out_open(&o, sink);
     prof__out_f(&o, "{\"backend\": \"%j\", \"rank\": %u, \"world_size\": %u, \"pg_count\": %u",
@@ -19784,25 +19802,29 @@ PROF_API PROF__QUIET prof_result prof_set_distributed(const prof_distributed *in
     if (info->pg_config) prof__out_f(&o, ", \"pg_config\": %s", info->pg_config);
     if (info->nccl_version) prof__out_f(&o, ", \"nccl_version\": \"%j\"", info->nccl_version);
     prof__out_bytes(&o, "}", 2);         /* with its NUL */
-    if (prof__out_close(&o) != PROF_OK) return PROF_ERROR_MEMORY;
-    return prof__metadata_add("distributedInfo", entry->text, true);
+    if (prof__out_close(&o) == PROF_OK)
+        result = prof__metadata_set("distributedInfo", entry->text, true);
+    prof__unlock();
+    return result;
 }
 
 /* Writes what the session was asked for, and entries; a session's entry hides a preset one. */
 PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
     const prof_desc *d = &prof__session.desc;
-    const struct prof__metadata *m = &prof__metadata;
+    prof__entries m;
     const struct { const char *key; bool on; } flags[] = {
         { "profile_memory", d->profile_memory }, { "with_stack", d->with_stack },
         { "record_shapes", d->record_shapes }, { "with_modules", d->with_modules },
         { "with_flops", d->with_flops } };
-    for (size_t i = 0; !s->built && i < sizeof flags / sizeof *flags; i++)
+    if (s->built) return;
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         if (flags[i].on) prof__out_f(o, ",\n\"%s\":1", flags[i].key);
-    for (size_t at = 0; !s->built && at < m->used; at += strlen(m->text + at) + 1) {
-        const char *entry = m->text + at;
+    prof__metadata_copy(&m);
+    for (size_t at = 0; at < m.used; at += strlen(m.text + at) + 1) {
+        const char *entry = m.text + at;
         size_t key = 1;
         while (entry[key] != '"' || entry[key + 1] != ':') key += entry[key] == '\\' ? 2 : 1;
-        if (at < m->preset && prof__metadata_find(entry, key + 2, m->preset, m->used)) continue;
+        if (at < m.preset && prof__metadata_find(&m, entry, key + 2, m.preset, m.used)) continue;
         prof__out_f(o, ",\n%s", entry);
     }
 }
@@ -21458,10 +21480,12 @@ PROF__COLD void prof__nodes_event(prof__nodes *n, prof__out *o, uint32_t i) {
    processes. False: the program is not distributed. */
 PROF__COLD bool prof__process_groups(prof__out *o) {
     static const char key[] = "\"distributedInfo\":";
-    const struct prof__metadata *m = &prof__metadata;
-    const char *entry = prof__metadata_find(key, sizeof key - 1, m->preset, m->used), *at;
+    const char *entry, *at;
+    prof__entries m;
     prof__member member, size, count;
-    if (!entry) entry = prof__metadata_find(key, sizeof key - 1, 0, m->preset);
+    prof__metadata_copy(&m);
+    entry = prof__metadata_find(&m, key, sizeof key - 1, m.preset, m.used);
+    if (!entry) entry = prof__metadata_find(&m, key, sizeof key - 1, 0, m.preset);
     if (!entry || entry[sizeof key - 1] != '{') return false;
     size.value = count.value = "1";
     size.value_size = count.value_size = 1;
@@ -26623,7 +26647,7 @@ PROF__COLD prof_result prof__session_open(struct prof_trace *s, const prof_desc 
     PROF__STORE(prof__recorder.wants, prof__wants_of(&v->desc));
     v->desc.record_shapes = desc->record_shapes || desc->with_flops;
     v->desc.with_stack = desc->with_stack || desc->native_stack;
-    prof__metadata.used = prof__metadata.preset;
+    prof__metadata.all.used = prof__metadata.all.preset;
     memset(&prof__session.times, 0, sizeof prof__session.times);
     v->has_steps = prof__has_schedule(desc);
     v->activities = prof_supported_activities();

@@ -101,6 +101,12 @@ static bool nowhere(void *user, const void *data, size_t size) {
     return true;
 }
 
+static void metadata(worker *me) {
+    prof_distributed rank = { "nccl", me->number, THREADS, 1, "[]", NULL };
+    (void)prof_add_metadata("worker", me->number % 2 ? "odd" : "even");
+    (void)prof_set_distributed(&rank);
+}
+
 static void dump(void) {
     prof_sink sink = { nowhere, NULL };
     (void)prof_dump(sink);
@@ -169,7 +175,7 @@ static void something(worker *me) {
     case 17: submit(me); break;
     case 18: if (dice(me, 4) == 0) prof_thread_end(); break;
     case 19: me->context = prof_context_switch(me->context); break;
-    case 20: (void)prof_step_number(); break;
+    case 20: if (dice(me, 4)) (void)prof_step_number(); else metadata(me); break;
     case 21: case 22: case 23: session_turn(me); break;
     case 24: if (dice(me, 8) == 0) mark(me); break;
     default: zones(me, dice(me, 4)); break;
