@@ -86,7 +86,7 @@ demo: build/examples/train ## profile the training of a small network: a table, 
 
 examples: $(EXAMPLES:%=build/examples/%) ## build the examples
 
-test: setup-test ## run every suite in minutes; the last line counts tests (ONLY=word: in the name)
+test: setup-test ## run every suite in minutes; the last line counts tests (ONLY="words": one in the name)
 	@sh tests/run.sh $(ONLY)
 
 test-all: setup-test ## run every suite with every compiler, sanitizer and system

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs the tests, JOBS (one more than there are cores) at a time, and counts: N passed, M failed, K skipped.
-#   tests/run.sh [--all] [WORD]    only the jobs with WORD in their name, as asan/test_tree
+#   tests/run.sh [--all] [WORD...]    only the jobs with a WORD in their name, as asan/test_tree
 # Without --all: every suite once, with gcc, and again under AddressSanitizer and ThreadSanitizer
 # where those find things; of what takes long a sample. With it: everything, in every configuration.
 # With a WORD both choose among all jobs.
@@ -167,8 +167,8 @@ exec 9>$out/lock
 flock -n 9 || { echo 'waiting for another run of the tests to end'; flock 9; }
 find $out -name '*.log' -exec rm -f {} +
 : >$out/progress
-if [ -n "$ALL${1:-}" ]; then list=$(all_jobs | grep -F -e "${1:-}"); else list=$(quick_jobs); fi
-[ -n "$list" ] || { echo "no test has '$1' in its name" >&2; exit 1; }
+if [ -n "$ALL${1:-}" ]; then list=$(all_jobs | grep -F -e "$(printf '%s\n' "$@")"); else list=$(quick_jobs); fi
+[ -n "$list" ] || { echo "no test has '$*' in its name" >&2; exit 1; }
 case $list in
 *windows/*) wine_begin 9>&- ;;
 esac
