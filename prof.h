@@ -4629,6 +4629,13 @@ PROF__COLD char *prof__text_share(char *p, prof__real part, prof__real total) {
     return p;
 }
 
+/* Text i of a list in which each stands behind the NUL of the one before. An array of pointers
+   takes more room, and its texts stay in a program that is linked without it. */
+PROF__COLD const char *prof__text_of(const char *list, size_t i) {
+    while (i--) list += strlen(list) + 1;
+    return list;
+}
+
 PROF__ALONE(size_t) prof__text_copy(char *buf, size_t size, const char *text, size_t length) {
     if (size) {
         memcpy(buf, text, PROF__MIN(length, size - 1));
@@ -5201,7 +5208,7 @@ PROF__ALONE(bool) prof__begins(const char *s, const char *with) {
 
 /* Skips the qualifiers that may follow parameters or a closure. */
 PROF__FN const char *prof__qualifiers_past(const char *s) {
-    static const char *const more[] = { " const", " volatile", " mutable", " noexcept", " &" };
+    static const char more[][11] = { " const", " volatile", " mutable", " noexcept", " &" };
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         if (prof__begins(s, more[i])) s += strlen(more[i]);
     return s;
@@ -11028,7 +11035,7 @@ PROF__FN bool prof__json_number(prof__json *j) {
 }
 
 PROF__FN bool prof__json_word(prof__json *j) {
-    static const char *const words[] = { "true", "false", "null" };
+    static const char words[][6] = { "true", "false", "null" };
     for (int i = 0; i < 3; i++) {
         size_t n = strlen(words[i]);
         if (strncmp(j->at, words[i], n) != 0) continue;
@@ -12069,7 +12076,7 @@ static __thread struct prof__perf_group {
 
 /* A counter's type and config, as perf_event_open takes them, by its name; false: not known. */
 PROF__COLD bool prof__counter_parse(const char *name, uint32_t *type, uint64_t *config) {
-    static const struct { const char *name; uint32_t type; uint64_t config; } list[] = {
+    static const struct { char name[24]; uint32_t type, config; } list[] = {
         { "cycles", 0, 0 }, { "cpu-cycles", 0, 0 }, { "instructions", 0, 1 },
         { "cache-references", 0, 2 }, { "cache-misses", 0, 3 }, { "branches", 0, 4 },
         { "branch-instructions", 0, 4 }, { "branch-misses", 0, 5 }, { "bus-cycles", 0, 6 },
@@ -13806,7 +13813,7 @@ PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
      PROF__LANE_SHARE + sizeof(prof__kernel) + sizeof(uint32_t))
 
 PROF_API PROF__QUIET const char *prof_device_name(uint8_t type) {
-    static const char *const names[] = {
+    static const char names[][12] = {
         "cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
         "fpga", "maia", "xla", "vulkan", "metal", "xpu", "mps",
         "meta", "hpu", "ve", "lazy", "ipu", "mtia", "privateuse1" };
@@ -14414,7 +14421,7 @@ PROF__FN void prof__set_backward_stacks(struct prof_trace *s, char *scratch) {
 /* ---- raw activities to events. PyTorch: _parse_kineto_results() ---- */
 
 PROF__FN bool prof__is_utility(const char *name) {
-    static const char *const names[] = {
+    static const char names[][40] = {
         "profiler::_record_function_enter", "profiler::_record_function_enter_new",
         "profiler::_record_function_exit", "aten::is_leaf", "aten::output_nr", "aten::_version" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -14530,7 +14537,7 @@ PROF__FN void prof__raw_name(struct prof_trace *s, prof_event *e) {
 
 /* Is the stack entry PyTorch's own machinery? _filter_stack_entry() */
 PROF__FN bool prof__is_machinery(const char *entry) {
-    static const char *const pairs[][2] = {
+    static const char pairs[][2][24] = {
         { "autograd/__init__", "_make_grads" }, { "autograd/__init__", "backward" },
         { "torch/tensor", "backward" }, { "_internal/common_utils", "prof_callable" },
         { "_internal/common_utils", "prof_func_call" },
@@ -18421,24 +18428,30 @@ PROF__COLD void prof__table_head(prof__table *t) {
     prof__table_rule(t);
 }
 
-/* The counts of prof_stats that matter when they are not zero, each with what to do about it. */
-typedef struct prof__note { const char *key, *text; size_t at; } prof__note;
-#define PROF__NOTE(name, value, place, note) { #name, note, offsetof(prof_stats, name) },
-static const prof__note prof__notes[] = {
-    PROF__STATS(PROF__NOTE, PROF__STAT_HOST(PROF__NOTE), PROF__STAT_NONE)
+/* The counts of prof_stats that matter when they are not zero: the name of each, and behind it what
+   to do about it. */
+#define PROF__NOTE(name, value, place, note) #name "\0" note "\0"
+static const char prof__notes[] =
+    PROF__STATS(PROF__NOTE, PROF__STAT_HOST(PROF__NOTE), PROF__STAT_NONE);
+#define PROF__NOTE_PLACE(name, value, place, note) offsetof(prof_stats, name),
+static const uint16_t prof__note_places[] = {
+    PROF__STATS(PROF__NOTE_PLACE, PROF__STAT_HOST(PROF__NOTE_PLACE), PROF__STAT_NONE)
 };
-#define PROF__NOTES (sizeof prof__notes / sizeof *prof__notes)
+#define PROF__NOTES (sizeof prof__note_places / sizeof *prof__note_places)
+
+PROF__COLD const char *prof__note_key(size_t note) { return prof__text_of(prof__notes, 2 * note); }
+PROF__COLD const char *prof__note_text(const char *key) { return prof__text_of(key, 1); }
 
 PROF__COLD uint64_t prof__note_count(const prof_stats *s, size_t note) {
     uint64_t n;
-    memcpy(&n, (const char *)s + prof__notes[note].at, sizeof n);
+    memcpy(&n, (const char *)s + prof__note_places[note], sizeof n);
     return n;
 }
 
 PROF_API PROF__QUIET bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note) {
     if (!note || i >= PROF__NOTES) return false;
-    note->key = prof__notes[i].key;
-    note->text = prof__notes[i].text;
+    note->key = prof__note_key(i);
+    note->text = prof__note_text(note->key);
     note->count = stats ? prof__note_count(stats, i) : 0;
     return true;
 }
@@ -18450,7 +18463,7 @@ PROF__COLD void prof__table_notes(prof__table *t) {
     for (size_t i = 0; i < PROF__NOTES; i++) {
         uint64_t count = prof__note_count(&stats, i);
         if (!count) continue;
-        prof__out_text(&t->out, prof__notes[i].text);
+        prof__out_text(&t->out, prof__note_text(prof__note_key(i)));
         prof__out_text(&t->out, ": ");
         prof__out_u64(&t->out, count);
         prof__out_text(&t->out, "\n");
@@ -19561,7 +19574,7 @@ PROF__FN bool prof__marks_make(const struct prof_trace *s) {
 PROF__FN void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__memory *m,
                                   const prof__memory *block, int64_t bytes, int64_t total,
                                   bool missed) {
-    static const char *const kinds[] = { "", "PARAMETER", "OPTIMIZER_STATE", "INPUT", "TEMPORARY",
+    static const char kinds[][16] = { "", "PARAMETER", "OPTIMIZER_STATE", "INPUT", "TEMPORARY",
                                          "ACTIVATION", "GRADIENT", "AUTOGRAD_DETAIL" };
     bool out = m->what == PROF__NO_MEMORY;
     const char *before = ",";
@@ -20566,7 +20579,7 @@ PROF__ALONE(void) prof__chrome_counts(prof__out *o, const struct prof_trace *s) 
     prof_stats stats = prof_trace_stats(s);
     for (size_t i = 0; i < PROF__NOTES; i++) {
         uint64_t count = prof__note_count(&stats, i);
-        if (count) prof__out_f(o, ",\"%s\":%u", prof__notes[i].key, count);
+        if (count) prof__out_f(o, ",\"%s\":%u", prof__note_key(i), count);
     }
     if (PROF__BARE && !stats.ticks_per_second) prof__out_text(o, ",\"ns_are_ticks\":1");
     if (!PROF__BARE && stats.warnings)
@@ -21166,7 +21179,7 @@ PROF__COLD uint64_t prof__elements(const prof_shape *s) {
 
 /* Bytes of an element of this type; 0: not known. */
 PROF__COLD uint64_t prof__item_size(const char *dtype) {
-    static const char *const names[] = {
+    static const char names[][21] = {
         "double", "long int", "long", "c10::complex<float>", "float", "int", "unsigned int",
         "c10::Half", "c10::BFloat16", "short int", "short", "bool", "signed char",
         "unsigned char", "c10::complex<double>" };
@@ -21319,8 +21332,8 @@ PROF__COLD prof__member prof__member_text(const char *members, const char *key) 
     return m;
 }
 
-static const char *const prof__et_texts[] = { "op_schema", "kernel_backend", "kernel_file",
-                                                "tensor_range" };
+static const char prof__et_texts[][16] = { "op_schema", "kernel_backend", "kernel_file",
+                                            "tensor_range" };
 #define PROF__NODE_TEXTS (sizeof prof__et_texts / sizeof *prof__et_texts)
 
 /* Writes the zone's other arguments, but not lists, objects and null. */
@@ -21955,7 +21968,7 @@ enum { PROF__SMALL = 1, PROF__SMALL_ONLY = 2, PROF__SWAPPED = 4 };
 /* The formulas of an op, which use the inputs from number `first` on. op is its name without
    `_forward` or `_backward`; with a `*` at its end it stands for all names that begin with it. */
 typedef struct prof__formula {
-    const char *op;
+    char op[32];
     uint64_t (*forward)(const prof__op *op);
     uint64_t (*backward)(const prof__op *op);
     uint8_t first, inputs, flags;        /* inputs: of forward; backward takes one more */
@@ -25511,7 +25524,7 @@ PROF__COLD void prof__itt_global_open(prof__itt_global *g, void *library) {
 }
 
 PROF__COLD bool prof__itt_load(void) {
-    static const char *const names[] = { PROF__ITT_TEXT("__itt_domain_create"),
+    static const char names[][32] = { PROF__ITT_TEXT("__itt_domain_create"),
         PROF__ITT_TEXT("__itt_string_handle_create"), "__itt_task_begin", "__itt_task_end" };
     const char *variable = sizeof(void *) == 4 ? "INTEL_LIBITTNOTIFY32" : "INTEL_LIBITTNOTIFY64";
     struct prof__itt *t = &prof__itt;
@@ -25625,7 +25638,7 @@ PROF_API PROF__QUIET prof_action prof_schedule_action(const prof_schedule *s, ui
    on_trace_ready; `!` counts a window that is lost. A row is the action before, a column the one
    after; the last column is prof_stop. */
 #define PROF__EXIT 4
-static const char *const prof__transitions[4][5] = {
+static const char prof__transitions[4][5][5] = {
     { "", "p", "ps", "ps", "" },         /* from PROF_ACTION_NONE */
     { "!sx", "", "s", "s", "sx" },       /* WARMUP */
     { "!x", "!xp", "", "", "xr" },       /* RECORD */
@@ -26769,7 +26782,7 @@ PROF__COLD int prof__env_word(const char *text, const char *words) {
 /* A variable, the values that it takes, and how they are put into the description: `at` is the
    offset of the field, `most` the largest number. */
 typedef struct prof__variable {
-    const char *name, *takes;
+    char name[20], takes[36];
     bool (*take)(const struct prof__variable *v, prof_desc *d, const char *text);
     size_t at;
     uint32_t most;
@@ -27620,22 +27633,20 @@ PROF_API PROF__QUIET bool prof_category_on(uint32_t categories) {
     return (categories & ~PROF__LOAD(prof__categories_off)) != 0;
 }
 
-/* These are not literals, so that programs without prof_strerror are linked without them. */
-static const char prof__memory_usual[] =
-    "the arena is too small: prof_arena_size(desc) says how much it takes";
-static const char prof__json_usual[] = "this is not JSON";
-static const char prof__unsupported_usual[] =
-    "left out of this build (.gz needs PROF_ZLIB), or the device asked for cannot record";
-
 PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
-    static const char *const texts[] = {
-        "no error", "an argument is not one this call takes", prof__memory_usual,
-        "not now: a session is open already", "the sink's write() returned false",
-        "the file could not be written (errno says why)", prof__unsupported_usual,
-        "the session did not record that: set profile_memory in prof_desc", prof__json_usual };
+    static const char texts[] =
+        "no error\0"
+        "an argument is not one this call takes\0"
+        "the arena is too small: prof_arena_size(desc) says how much it takes\0"
+        "not now: a session is open already\0"
+        "the sink's write() returned false\0"
+        "the file could not be written (errno says why)\0"
+        "left out of this build (.gz needs PROF_ZLIB), or the device asked for cannot record\0"
+        "the session did not record that: set profile_memory in prof_desc\0"
+        "this is not JSON\0"
+        "unknown error";
     const char *said = prof__said(result);
-    if (said[0]) return said;
-    return (unsigned)result < sizeof texts / sizeof *texts ? texts[result] : "unknown error";
+    return said[0] ? said : prof__text_of(texts, PROF__MIN((unsigned)result, PROF_ERROR_JSON + 1u));
 }
 
 #endif /* !PROF_CORE */
