@@ -13180,16 +13180,16 @@ PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z, prof__taker *t
         prof__wide_details(z->depth, take && r->feed->event ? *r->feed->event : NULL);
 }
 
+PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, uint32_t site_depth,
+                              bool unfinished);
+
 /* Where a signal handler's zone took the place of another's record, "(lost)" stands for the other
    zone, so that the zones in it keep their places. */
 PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to) {
     while (r->pending > down_to) {
-        prof__zone z = { 0, 0, 0, 0, true, false };
-        z.depth = r->pending - 1;
-        z.start = r->first_start[z.depth];
-        z.end = r->k.last;
+        uint32_t depth = r->pending - 1; /* the site is 0 */
         r->lost++;
-        prof__read_place(r, &z, r->feed->take);
+        prof__read_zone(r, r->k.last, r->k.last - r->first_start[depth], depth, true);
     }
 }
 
@@ -13258,15 +13258,18 @@ PROF__FN void prof__read_item(prof__reader *r, const prof__item *i) {
     else if (i->kind != PROF__CLOCK && i->kind != PROF__PART) r->lost++;
 }
 
-/* Plain zones are read here, without an item: it would be stored in memory for each. */
+/* Plain zones are read here, without an item: it would be stored in memory for each. take: of the
+   feed, where there is a copy of the code for it alone; else NULL on hosts. */
 PROF__EAGER void prof__read_records(prof__reader *r, const prof__record *c,
                                     const prof__record *end, prof__taker *take) {
     prof__item i;
     r->k.end = end;
     while (c < end) {
         if (PROF__LIKELY(c->site_depth >> 8 < PROF__KIND)) {
-            prof__read_zone_inline(r, prof__cursor_end(&r->k, c->end), c->duration, c->site_depth,
-                                   false, take);
+            uint64_t at = prof__cursor_end(&r->k, c->end);
+            if (PROF__BARE || take)
+                prof__read_zone_inline(r, at, c->duration, c->site_depth, false, take);
+            else prof__read_zone(r, at, c->duration, c->site_depth, false);
             c++;
             continue;
         }
@@ -13291,17 +13294,29 @@ PROF__FN PROF__RACES void prof__stats_take(prof_stats *out, const struct prof_tr
 }
 
 PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
+    prof__read_records(r, c, end, PROF__BARE ? r->feed->take : NULL);
+}
+
+/* The same with a copy of the code for zones: for what needs no copy for its own take. */
+PROF__FN void prof__read_segment_fast(prof__reader *r, const prof__record *c,
+                                      const prof__record *end) {
     prof__read_records(r, c, end, r->feed->take);
 }
 
-/* Reads one thread: its segments, up to the cursor that prof_stop found, and the zones it ended. */
+/* Where a segment's records end: the last one's at the cursor that prof_stop found. */
+PROF__FN const prof__record *prof__row_end(const prof__row *row, const prof__segment *g) {
+    const prof__record *end = g->end ? g->end : prof__row_cursor(row);
+    return end > g->begin && end <= g->limit ? end : g->begin;
+}
+
+/* Reads one thread: its segments, and the zones that prof_stop ended. */
 PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     prof__details_row();
     r->latest = prof__row_latest();
     r->oldest = prof__row_overwritten(row) ? UINT64_MAX : 0;
     for (const prof__segment *g = row->first; g; g = g->next) {
-        const prof__record *end = g->end ? g->end : prof__row_cursor(row);
-        if (end > g->begin && end <= g->limit)
+        const prof__record *end = prof__row_end(row, g);
+        if (end > g->begin)
             (r->feed->segment ? r->feed->segment : prof__read_segment)(r, g->begin, end);
     }
     for (uint32_t i = prof__row_open_count(row); i--;) {
@@ -17108,6 +17123,7 @@ PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
     total.input_count = PROF_NONE;
     prof__group_open(&t.sum);
     feed.take = prof__total_take;
+    feed.segment = PROF__BARE ? NULL : prof__read_segment_fast;
     feed.user = &t;
     t.s = trace;
     taken = prof__reading_open();
@@ -19129,14 +19145,25 @@ static struct prof__sources {
 /* The number of sites with a place that are not known to be used yet. At 0 the search is over. */
 typedef struct prof__sources_left { uint32_t left; } prof__sources_left;
 
-PROF__EAGER void prof__source_use(prof__sources_left *n, uint32_t site) {
-    if (site >= sizeof prof__sources.flags || prof__sources.flags[site]) return;
+PROF__COLD void prof__source_add(prof__sources_left *n, uint32_t site) {
+    if (!prof__site_known(site)) return;
     prof__sources.flags[site] = PROF__SOURCE_USED;
     n->left -= prof__site_placed(site) != NULL;
 }
 
-PROF__FN void prof__source_take(void *user, const prof__close *c) {
-    prof__source_use((prof__sources_left *)user, c->what);
+PROF__EAGER void prof__source_use(prof__sources_left *n, uint32_t site) {
+    if (site < sizeof prof__sources.flags && !prof__sources.flags[site]) prof__source_add(n, site);
+}
+
+/* The sites of a thread's zones, without their times. */
+PROF__FN void prof__sources_row(prof__sources_left *n, const prof__row *row) {
+    for (const prof__segment *g = row->first; g && n->left; g = g->next) {
+        prof__cursor k = { g->begin, prof__row_end(row, g), 0, 0 };
+        prof__item i;
+        while (n->left && prof__next(&k, &i))
+            if (prof__item_is_zone(&i)) prof__source_use(n, i.site_depth >> 8);
+    }
+    for (uint32_t i = 0; i < row->open_count; i++) prof__source_use(n, row->open[i].site >> 8);
 }
 
 PROF__FN void prof__sources_used(const struct prof_trace *s) {
@@ -19144,13 +19171,8 @@ PROF__FN void prof__sources_used(const struct prof_trace *s) {
     for (uint32_t i = 1; i <= s->sites; i++) n.left += prof__site_placed(i) != NULL;
     for (uint32_t i = 0; s->analysed && n.left && i < s->event_count; i++)
         prof__source_use(&n, s->events[i].site);
-    if (!s->analysed && prof__lean(s)) {
-        prof__feed feed;
-        memset(&feed, 0, sizeof feed);
-        feed.take = prof__source_take;
-        feed.user = &n;
-        prof__closes_of_records(&feed);
-    }
+    for (const prof__row *row = !s->analysed && prof__lean(s) ? s->rows : NULL; row;
+         row = row->next) prof__sources_row(&n, row);
     for (const prof__state *t = prof__used(NULL); t; t = prof__used(t))
         for (const prof__tally *r = t->sums.tallies.others; r; r = r->next)
             if (r->count) prof__source_use(&n, r->site >> 8);
@@ -19161,7 +19183,7 @@ PROF__FN bool prof__source_same(const void *name, uint32_t number) {
 }
 
 /* The place in the index of the first site of this name that is used and has a place. */
-PROF__FN uint32_t *prof__source_first(uint32_t *index, uint32_t places, const char *name) {
+PROF__ALONE(uint32_t *) prof__source_first(uint32_t *index, uint32_t places, const char *name) {
     size_t length;
     return prof__place_of(index, places, prof__hash(name, &length), prof__source_same, name);
 }
@@ -19171,7 +19193,7 @@ PROF__FN bool prof__source_is(uint32_t site, uint8_t flag) {
 }
 
 /* Finds the names that have several places. */
-PROF__FN void prof__sources_join(const struct prof_trace *s) {
+PROF__COLD void prof__sources_join(const struct prof_trace *s) {
     uint32_t *index = (uint32_t *)(void *)s->scratch, places = 2 * s->sites + 1, *first;
     uint8_t *flags = prof__sources.flags;
     if ((size_t)(prof__scratch_end(s) - s->scratch) < places * sizeof *index) return;
@@ -20861,6 +20883,7 @@ PROF__FN void prof__forest_feed(prof__forest *f, prof__taker *take) {
     prof__feed feed;
     memset(&feed, 0, sizeof feed);
     feed.take = take;
+    feed.segment = PROF__BARE ? NULL : prof__read_segment_fast;
     feed.user = f;
     if (prof__ranked(f->ranks)) prof__closes_of_records(&feed);
     else prof__closes_of_events(f->s, &feed);
