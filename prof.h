@@ -6021,6 +6021,7 @@ struct prof__table;
 struct prof__groups;
 struct prof__gpu;
 struct prof__moment;
+struct prof__place;
 /* Calls of rooms further on, which are linked where a program may ask for them (prof__link_parts).
    NULL: no session of this process has, so that there is nothing to do. prof_start sets them
    without a lock, each time to the same. */
@@ -6036,9 +6037,13 @@ static struct prof__linked {
                       const prof_flops_desc *desc);
     const char *(*hooks_start)(const prof_desc *d, bool recorded);
     void (*symbols_name)(struct prof__symbols *n);
+    void (*read_any)(struct prof__reader *r, const prof__item *i);
     void (*read_detail)(struct prof__reader *r, const prof__item *i);
     void (*read_details)(uint32_t depth, prof_event *e);
     void (*analyse_outside)(struct prof_trace *s);
+    void (*flows_match)(struct prof_trace *s);
+    void (*chrome_moment)(prof__out *o, struct prof__place *place, const struct prof_trace *s,
+                          const struct prof__moment *m);
     void (*chrome_carried)(prof__out *o, const prof_extra *x, const char **before);
     void (*chrome_members)(prof__out *o, const char **before, const prof_event *e);
     void (*chrome_legacy)(prof__out *o, const struct prof_trace *s);
@@ -6053,6 +6058,7 @@ static struct prof__linked {
 } prof__linked;
 
 PROF__FN void prof__link_extras(void);   /* what writes prof_event.extra: before any event has it */
+PROF__FN void prof__link_moments(void);  /* what reads records that are no zones: before these */
 
 typedef uint64_t prof__amount;           /* as the fields of prof_stats */
 
@@ -8802,6 +8808,7 @@ PROF__FN void prof__put_moment(uint32_t kind, prof__mark *mark, const char *name
     prof__state *t = prof__state_here(slot);
     uint32_t site;
     if (!t) return;
+    if (PROF__UNLIKELY(!PROF__LINKED(read_any))) prof__link_moments();
     site = mark ? prof__mark_resolve(mark) : prof__intern(t, name);
     if (!prof__enter(slot)) {
         PROF__COUNT(prof__loose.dropped_busy);
@@ -10096,6 +10103,7 @@ PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *tr
 #define prof__details_open(p) ((void)0)
 #define prof__details_close(s) ((void)0)
 #define prof__wide_details(depth, e) ((void)(e))
+#define prof__read_beside(r, i) prof__read_any(r, i)
 #define prof__read_step(r, i) ((void)0)
 #define prof__wide_detail(r, i) ((void)0)
 #define prof__ranges_open(s) ((void)0)
@@ -10114,7 +10122,7 @@ PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *tr
 #define prof__instants_note(s, tree) ((void)0)
 #define prof__made_close(s) ((void)0)
 #define prof__wide_analyse(s) ((void)0)
-#define prof__flows_match(s) ((void)0)
+#define prof__match_flows(s) ((void)0)
 #define prof__merge_all_duplicates(s) ((void)0)
 #define prof__needs_events(s) false
 #define prof__reading_open() false
@@ -10191,6 +10199,7 @@ PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *m
 #define prof__writer_close(o) prof__out_close(o)
 #define prof__chrome_real(o, bits) ((void)0)
 #define prof__chrome_events(o, s) prof__chrome_zones(o, s)
+#define prof__chrome_a_moment prof__chrome_moment
 #define prof__chrome_promises(o, s) ((void)0)
 #define prof__chrome_sums(o, s) ((void)0)
 #define prof__chrome_status(o, s) ((void)(o), (void)(s))
@@ -10901,7 +10910,10 @@ PROF_API PROF__QUIET uint64_t prof_flow(uint64_t number) {
     if (!PROF__LOAD(prof__on)) return 0;
     if (!id) id = prof__number(&prof__recorder.flow_last);
     if (!id || !prof__long_open(&l, 2, 0)) return 0;
-    if (!PROF__LINKED(chrome_flow)) prof__link_extras();   /* arrows need no wide trace */
+    if (!PROF__LINKED(chrome_flow)) {    /* arrows need no wide trace */
+        prof__link_moments();
+        prof__link_extras();
+    }
     l.at = l.begin + 1;
     prof__long_put(&l, id << 1 | (number != 0));
     prof__long_close(&l, PROF__FLOW, prof__state_now(l.t));
@@ -13071,6 +13083,7 @@ PROF__FN const char *prof__scratch_end(const struct prof_trace *s) {
 
 /* What is no zone: see @OUTSIDE. */
 struct prof__reader;
+PROF__FN void prof__read_beside(struct prof__reader *r, const prof__item *i);
 PROF__FN void prof__read_step(struct prof__reader *r, const prof__item *i);
 PROF__FN void prof__wide_detail(struct prof__reader *r, const prof__item *i);
 #endif
@@ -13246,16 +13259,21 @@ PROF__FN void prof__read_moment(prof__reader *r, const prof__item *i) {
     if (fed) r->feed->moment(r->feed->user, m);
 }
 
-/* A record that is no plain zone. */
-PROF__FN void prof__read_item(prof__reader *r, const prof__item *i) {
-    if (i->kind == PROF__ZONE64 || i->kind == PROF__UNFINISHED)
-        prof__read_zone(r, i->end, i->duration, i->site_depth, i->kind == PROF__UNFINISHED);
-    else if (i->kind == PROF__STEP) prof__read_step(r, i);
+/* A record that is no zone. */
+PROF__FN void prof__read_any(prof__reader *r, const prof__item *i) {
+    if (i->kind == PROF__STEP) prof__read_step(r, i);
     else if (i->kind == PROF__INSTANT || i->kind == PROF__COUNTER) prof__read_moment(r, i);
     else if (!PROF__BARE && i->kind == PROF__REAL && i->slots == 2) prof__read_moment(r, i);
     else if (!PROF__BARE && i->kind >= PROF__ATTRIBUTE && i->kind <= PROF__FLOW)
         prof__wide_detail(r, i);
-    else if (i->kind != PROF__CLOCK && i->kind != PROF__PART) r->lost++;
+    else r->lost++;
+}
+
+/* A record that is no plain zone. */
+PROF__FN void prof__read_item(prof__reader *r, const prof__item *i) {
+    if (i->kind == PROF__ZONE64 || i->kind == PROF__UNFINISHED)
+        prof__read_zone(r, i->end, i->duration, i->site_depth, i->kind == PROF__UNFINISHED);
+    else if (i->kind != PROF__CLOCK && i->kind != PROF__PART) prof__read_beside(r, i);
 }
 
 /* Plain zones are read here, without an item: it would be stored in memory for each. take: of the
@@ -13696,6 +13714,12 @@ PROF__FN void prof__read_flow(prof__reader *r, const prof__item *i) {
     m->thread = r->thread;
     m->kind = i->value & 1 ? PROF__MOMENT_FLOW_END : PROF__MOMENT_FLOW;
     if (r->feed->moment) r->feed->moment(r->feed->user, m);
+}
+
+/* NULL: nothing has written such a record. */
+PROF__FN void prof__read_beside(prof__reader *r, const prof__item *i) {
+    if (PROF__LINKED(read_any)) PROF__LINKED(read_any)(r, i);
+    else r->lost++;
 }
 
 /* A record of many slots. */
@@ -15460,7 +15484,12 @@ PROF_API PROF__QUIET void prof__link_beside(void) {
     PROF__STORE(prof__linked.read_details, &prof__read_details);
     PROF__STORE(prof__linked.analyse_outside, &prof__analyse_outside);
     PROF__STORE(prof__linked.merge, &prof__merge_duplicates);
+    prof__link_moments();
     prof__link_extras();
+}
+
+PROF__FN void prof__match_flows(struct prof_trace *s) {
+    if (PROF__LINKED(flows_match)) PROF__LINKED(flows_match)(s);
 }
 
 /* desc.merge_duplicates, where there are no events from outside. */
@@ -15861,7 +15890,7 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     else if ((s->row_count > 1 || tree.touching) &&
              !prof__events_in_order(s->events, s->event_count))
         prof__events_sort(s->events, s->event_count, s->scratch);
-    prof__flows_match(s);
+    prof__match_flows(s);
     prof__merge_all_duplicates(s);
     PROF__ASSERT(prof__events_hold(s->events, (uint32_t)s->event_count));
 }
@@ -19667,7 +19696,13 @@ PROF__FN void prof__link_extras(void) {
     PROF__STORE(prof__linked.chrome_streams, &prof__chrome_streams);
     PROF__STORE(prof__linked.chrome_range, &prof__chrome_range);
     PROF__STORE(prof__linked.chrome_flow, &prof__chrome_moment_flow);
+    PROF__STORE(prof__linked.flows_match, &prof__flows_match);
     PROF__STORE(prof__linked.chrome_beside, &prof__chrome_beside);
+}
+
+PROF__FN void prof__link_moments(void) {
+    PROF__STORE(prof__linked.chrome_moment, &prof__chrome_moment);
+    PROF__STORE(prof__linked.read_any, &prof__read_any);
 }
 
 /* Is it a range of prof_async_begin, which has a lane of its own? */
@@ -20072,9 +20107,15 @@ PROF__FN void prof__unordered_zone(void *user, const prof__close *c) {
     else prof__unordered_write(u, c);
 }
 
+PROF__FN void prof__chrome_a_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
+                                    const prof__moment *m) {
+    PROF__LINKED(chrome_moment)(o, place, s, m);
+}
+
 PROF__FN void prof__unordered_moment(void *user, const prof__moment *m) {
     prof__unordered *u = (prof__unordered *)user;
-    if (m->kind < PROF__MOMENT_FLOW) prof__chrome_moment(u->o, &u->place, u->s, m);
+    if (m->kind < PROF__MOMENT_FLOW)
+        prof__chrome_a_moment(u->o, &u->place, u->s, m);
     else PROF__LINKED(chrome_flow)(u->o, &u->gpu, m);
 }
 
@@ -20648,7 +20689,7 @@ PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool a
     prof__chrome_events(o, s);
     if (prof__lean(s) && !s->analysed) prof__chrome_unordered(o, s);
     for (uint32_t i = 0; s->moments && i < s->moment_count && !o->failed; i++)
-        prof__chrome_moment(o, &place, s, s->moments + i);
+        prof__chrome_a_moment(o, &place, s, s->moments + i);
     if (array) {
         prof__chrome_array_recorded(o, s, prof__zones_now(s) + prof__others(s));
         prof__chrome_counts(o, s);
