@@ -75,6 +75,7 @@ prof_command() {
 
 rm -rf "$out"
 mkdir -p "$out"
+tests_out=build/coverage quick_python
 implementation && prof_command || exit 1
 for file in tests/test_* tests/*/test_*; do
     case $file in *_model.sh | *_analysis.sh | *_examples.sh) continue ;; esac

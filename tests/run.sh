@@ -59,9 +59,12 @@ run() {   # PROGRAM: TSan cannot map its shadow where some kernels place the pro
     return $status
 }
 
-unoptimized() {   # what has more to compile than to do
+unoptimized() {   # what has more to compile than to do; gcc's sanitizers see the tests of the library
     level=-O0
-    [ "$cc" != 'gcc -std=c99' ] || cc="$quick_cc -std=c99"
+    case $config in
+    gcc) cc="$quick_cc -std=c99" ;;
+    asan) cc="$fast_cc ${cc#* }" ;;
+    esac
 }
 
 # Builds and runs NAME.c in a configuration; a program newer than all sources is not rebuilt.
@@ -156,9 +159,6 @@ quick_jobs() {   # projects that use an installed prof.h only with --all: CMake,
 
 [ "${1:-}" = --job ] && { job "$2"; exit 0; }
 
-# python3 may be a script that looks for the real one (pyenv), which takes ten times as long.
-python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) && PATH=$(dirname "$python"):$PATH
-
 ALL='' TERMINAL=''
 [ "${1:-}" = --all ] && { ALL=1; shift; }
 [ -t 1 ] && TERMINAL=1
@@ -169,6 +169,7 @@ find $out -name '*.log' -exec rm -f {} +
 : >$out/progress
 if [ -n "$ALL${1:-}" ]; then list=$(all_jobs | grep -F -e "$(printf '%s\n' "$@")"); else list=$(quick_jobs); fi
 [ -n "$list" ] || { echo "no test has '$*' in its name" >&2; exit 1; }
+quick_python
 case $list in
 *windows/*) wine_begin 9>&- ;;
 esac

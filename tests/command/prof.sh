@@ -3,6 +3,7 @@
 #   prof          the command;  $out: a folder for this test's files;  $CC: a compiler
 #   try NAME COMMAND...              ok when the command succeeds
 #   $browser      Chromium, or empty: dom FILE
+#   is_json FILE
 #   says NAME TEXT STATUS COMMAND... ok when it exits with STATUS and TEXT is in what it prints
 name=$(basename "$0" .sh)
 out=${TESTS_OUT:-build/tests}/$name.dir
@@ -34,6 +35,8 @@ says() {   # NAME TEXT STATUS COMMAND...
     echo "not ok $label: exit status $got, not $status, or without '$text': $(tail -n 1 "$out/said")"
     return 1
 }
+
+is_json() { python3 -c 'import json, sys; json.load(open(sys.argv[1], "rb"))' "$1"; }
 
 real_traces() {   # those of the PyTorch profiler, where they are; large ones in make test-all alone
     for file in ../shared/traces/*.json ../shared/traces/*.json.gz; do

@@ -194,7 +194,7 @@ says augment_mends_zero '"kernel_flop": 12000000' 0 grep zero -v "$out/zero_augm
 try augment_twice cmp "$out/kineto_2026.json" "$out/twice.json"
 head -c 3000 "$now" >"$out/cut.json"
 says augment_cut 'the file ends early' 1 "$prof" augment "$out/cut.json" "$out/cut_augmented.json"
-try augment_cut_is_json python3 -m json.tool "$out/cut_augmented.json"
+try augment_cut_is_json is_json "$out/cut_augmented.json"
 "$prof" augment "$now" "$out/packed.json.gz"
 try augment_gzip python3 tests/command/augmented.py "$now" "$out/packed.json.gz"
 says augment_stdin 'it has to be a file' 2 "$prof" augment - "$out/none.json"

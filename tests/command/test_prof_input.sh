@@ -100,13 +100,13 @@ each cut_gzip_end 'ends early' 1 "$out/cut_end.json.gz" "$all_but_link"
 try input_cut_augments sh -c "'$prof' augment '$out/cut_end.json.gz' '$out/to.json' 2>/dev/null
     '$prof' augment '$trace' '$out/whole.json' && cmp '$out/to.json' '$out/whole.json'"
 reports_whole() { "$prof" report -f csv "$1" 2>/dev/null | grep -q '^"whole",1,2.000'; }
+closes() { "$prof" augment "$1" "$out/to.json" 2>/dev/null && is_json "$out/to.json"; }
 for end in '' ', ' ',
 '; do
     printf '[%s%s' "$one" "$end" >"$out/open.json"
     each "open_array_$(printf '%s' "$end" | wc -c)" 'the array has no ]' 0 "$out/open.json" "$all_but_link"
     try input_open_is_reported reports_whole "$out/open.json"
-    try input_open_is_closed sh -c "'$prof' augment '$out/open.json' '$out/to.json' 2>/dev/null &&
-        python3 -m json.tool '$out/to.json' >/dev/null"
+    try input_open_is_closed closes "$out/open.json"
 done
 # ---- Files that are damaged: what could be read is reported, the fault told, exit status 1; where that
 # is nothing, 2 ----
@@ -114,7 +114,7 @@ done
 rewrites() {   # FILE: what augment, cut and merge make of it is JSON, and holds `whole`
     for command in augment cut merge; do
         on "$command" "$1" >"$out/said" 2>&1
-        python3 -m json.tool "$out/to.json" >/dev/null && grep -q '"whole"' "$out/to.json" || return 1
+        is_json "$out/to.json" && grep -q '"whole"' "$out/to.json" || return 1
     done
 }
 damaged() {   # NAME WHY FILE [COMMANDS]

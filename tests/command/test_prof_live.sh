@@ -44,7 +44,7 @@ served() {   # HOW OPTION...: to HOW.json; what it prints is in HOW.txt
 alike() { cmp "$out/file.json" "$out/$1.json"; }
 zones() { grep -o '"ph": *"X"' "$1" | wc -l; }
 some() {   # HOW: a whole trace of a part
-    python3 -m json.tool "$out/$1.json" >/dev/null && n=$(zones "$out/$1.json") &&
+    is_json "$out/$1.json" && n=$(zones "$out/$1.json") &&
         [ "$n" -gt 1000 ] && [ "$n" -lt 8000 ]
 }
 plain() { ! grep -q "$(printf '\033')" "$1"; }

@@ -24,7 +24,7 @@ size() { wc -c <"$1" | tr -d ' '; }
 all() { [ "$(zones "$out/whole.json")" = 43 ]; }
 some() {   # NAME LEAST MOST: zones, in a trace that is JSON
     n=$(zones "$out/$1.json")
-    python3 -m json.tool "$out/$1.json" >/dev/null && [ "$n" -ge "$2" ] && [ "$n" -le "$3" ]
+    is_json "$out/$1.json" && [ "$n" -ge "$2" ] && [ "$n" -le "$3" ]
 }
 without() {   # NAME AT BYTES: the stream without so many
     { head -c "$2" "$whole"; tail -c "+$(($2 + $3 + 1))" "$whole"; } >"$out/$1.raw"
