@@ -2464,7 +2464,9 @@ PROF__INLINE prof_result prof__checked_start(const prof_desc *desc) {
 /* What a table, a list of rows or a trace may ask for. */
 PROF_API void prof__link_lists(void) PROF__QUIET;    /* CSV, JSON */
 PROF_API void prof__link_shares(void) PROF__QUIET;   /* percentiles */
+PROF_API void prof__link_events(void) PROF__QUIET;   /* a row for each event */
 PROF_API void prof__link_legacy(void) PROF__QUIET;   /* PROF_CHROME_LEGACY */
+PROF_API void prof__link_marks(void) PROF__QUIET;    /* window_marks */
 PROF_API prof_result prof__write_table(const prof_trace *trace, const prof_table_desc *desc,
                                        prof_sink out) PROF__QUIET;
 PROF_API prof_result prof__print_table(const prof_trace *trace,
@@ -2477,6 +2479,7 @@ PROF_API prof_result prof__write_chrome(const prof_trace *trace, const prof_chro
 PROF__INLINE const prof_table_desc *prof__link_table(const prof_table_desc *d) {
     if (d && d->format != PROF_FORMAT_TEXT) prof__link_lists();
     if (d && d->averages && d->averages->percentiles) prof__link_shares();
+    if (d && !d->averages) prof__link_events();
     return d;
 }
 
@@ -2499,6 +2502,7 @@ PROF__INLINE prof_result prof__write_rows_inline(prof_average *rows, size_t coun
 PROF__INLINE prof_result prof__write_chrome_inline(const prof_trace *trace,
                                                    const prof_chrome_desc *desc, prof_sink out) {
     if (desc && desc->format == PROF_CHROME_LEGACY) prof__link_legacy();
+    if (desc && desc->window_marks) prof__link_marks();
     return prof__write_chrome(trace, desc, out);
 }
 #define prof_write_table(...) prof__write_table_inline(__VA_ARGS__)
@@ -6047,6 +6051,13 @@ static struct prof__linked {
     void (*chrome_carried)(prof__out *o, const prof_extra *x, const char **before);
     void (*chrome_members)(prof__out *o, const char **before, const prof_event *e);
     void (*chrome_legacy)(prof__out *o, const struct prof_trace *s);
+    void (*chrome_marks)(prof__out *o, const struct prof_trace *s);
+    void (*chrome_metadata)(prof__out *o, const struct prof_trace *s);
+    prof_average (*row_of_event)(const struct prof__table *t, uint32_t i);
+    void (*table_kept)(struct prof__table *t);
+    void (*observe_begin)(prof__state *t, uint32_t site);
+    void (*observe_end)(prof__state *t, uint32_t site);
+    void (*put_step)(uint64_t start, uint64_t number);
     void (*shares)(struct prof__groups *g);
     void (*table_list)(struct prof__table *t, const uint32_t *order);
     void (*merge)(struct prof_trace *s, char *scratch);
@@ -6058,6 +6069,7 @@ static struct prof__linked {
 } prof__linked;
 
 PROF__FN void prof__link_extras(void);   /* what writes prof_event.extra: before any event has it */
+PROF__COLD void prof__link_metadata(void);
 PROF__FN void prof__link_moments(void);  /* what reads records that are no zones: before these */
 
 typedef uint64_t prof__amount;           /* as the fields of prof_stats */
@@ -7819,7 +7831,7 @@ PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
     else PROF__BUMP(t->counts.full, 1);
     PROF__RELEASE(t->hot.top, f);
     if (!t->fast) PROF__RELEASE(f->epoch, PROF__NEVER);
-    if (t->observed) prof__observe_end(t, f->site);
+    if (t->observed) PROF__LINKED(observe_end)(t, f->site);
     return true;
 }
 
@@ -7912,7 +7924,7 @@ PROF__FN bool prof__end_deep(prof__state *t, bool unfinished) {
     prof__sums_shut(t);
     if (!PROF__LOAD(t->deep.open)) prof__deep_leave(t, now, ticks);
     prof__looked(t);
-    if (t->observed) prof__observe_end(t, site);
+    if (t->observed) PROF__LINKED(observe_end)(t, site);
     return true;
 }
 
@@ -8421,7 +8433,7 @@ PROF__FN prof__frame *prof__open_deep(prof__state *t, uint32_t site, uint32_t wh
     }
     if (!d) return prof__skip(t, &t->counts.deep, token);
     if (why <= PROF__NO_LOCK) PROF__BUMP(t->counts.others[why], 1);
-    if (t->observed) prof__observe_begin(t, site);
+    if (t->observed) PROF__LINKED(observe_begin)(t, site);
     return &d->frame + 1;
 }
 
@@ -8458,7 +8470,7 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
     PROF__RELEASE(f->start, (uint32_t)now);
     if (f >= t->crowd)
         prof__origin_set(t, f, token ? PROF__BY_SCOPE : PROF__BY_CALL, entry, 0);
-    if (t->observed) prof__observe_begin(t, site);
+    if (t->observed) PROF__LINKED(observe_begin)(t, site);
     return f + 1;
 }
 
@@ -10187,6 +10199,8 @@ PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *m
 #define prof__write_table prof_write_table
 #define prof__write_rows prof_write_rows
 #define prof__table_put_list(t, order) ((void)(order))
+#define prof__table_put_kept prof__table_kept
+#define PROF__ROW_OF_EVENT prof__row_of_event
 #define prof__table_timeline(t, stats) ((void)0)
 #define prof__table_devices(t) ((void)(t))
 #define prof__table_sums_wide(t) ((void)0)
@@ -10205,9 +10219,9 @@ PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *m
 #define prof__chrome_status(o, s) ((void)(o), (void)(s))
 #define prof__chrome_sites(o, s) ((void)0)
 #define prof__chrome_devices(o, s) ((void)(o), (void)(s))
-#define prof__chrome_metadata(o, s) ((void)0)
+#define prof__chrome_put_metadata(o, s) ((void)0)
 #define prof__chrome_unordered(o, s) ((void)0)
-#define prof__chrome_marks(o, s) ((void)0)
+#define prof__chrome_put_marks(o, s) ((void)0)
 #define prof__write_chrome prof_write_chrome
 #define prof__chrome_put_legacy(o, s) ((void)0)
 #define prof__sources_find(s, source) ((void)0)
@@ -15484,6 +15498,8 @@ PROF_API PROF__QUIET void prof__link_beside(void) {
     PROF__STORE(prof__linked.read_details, &prof__read_details);
     PROF__STORE(prof__linked.analyse_outside, &prof__analyse_outside);
     PROF__STORE(prof__linked.merge, &prof__merge_duplicates);
+    PROF__STORE(prof__linked.put_step, &prof__put_step);
+    prof__link_metadata();
     prof__link_moments();
     prof__link_extras();
 }
@@ -15787,6 +15803,10 @@ PROF__FN PROF__RACES bool prof__any_sums(const struct prof_trace *s) {
 }
 
 PROF__FN bool prof__group_is_sums(const prof__group *r) { return r->sums && !r->count; }
+
+#define PROF__ROW_OF_EVENT PROF__LINKED(row_of_event)
+
+PROF__FN void prof__table_put_kept(struct prof__table *t) { PROF__LINKED(table_kept)(t); }
 
 /* PROF_MODE_AGGREGATE: no zone is kept, and there are rows of sums alone. */
 PROF__FN bool prof__sums_alone(const struct prof_trace *s) { return s->sums.average != NULL; }
@@ -18093,6 +18113,10 @@ PROF__COLD void prof__table_list(prof__table *t, const uint32_t *order) {
     if (t->desc->format == PROF_FORMAT_JSON) prof__out_text(&t->out, t->count ? "\n]\n" : "]\n");
 }
 
+PROF_API PROF__QUIET void prof__link_events(void) {
+    PROF__STORE(prof__linked.row_of_event, &prof__row_of_event);
+}
+
 PROF_API PROF__QUIET void prof__link_lists(void) {
     PROF__STORE(prof__linked.table_list, &prof__table_list);
 }
@@ -18603,6 +18627,15 @@ PROF__COLD bool prof__averages_kept(const prof_trace *trace, const prof_averages
     return true;
 }
 
+/* The table of PROF_MODE_AGGREGATE. */
+PROF__COLD void prof__table_kept(prof__table *t) {
+    (void)prof__averages_kept(t->trace, t->desc->averages, &t->rows, &t->count);
+    t->row_at = prof__row_of_caller;
+    prof__table_view(t);
+    prof__rows_sort(t->rows, t->count, t->desc->sort_by ? t->desc->sort_by : PROF_METRIC_FLOPS);
+    prof__table_write(t, NULL);
+}
+
 PROF_API PROF__QUIET prof_result prof__write_table(const prof_trace *trace,
                                                    const prof_table_desc *desc, prof_sink out) {
     prof_table_desc usual;
@@ -18614,12 +18647,8 @@ PROF_API PROF__QUIET prof_result prof__write_table(const prof_trace *trace,
     prof__table_open(&t, desc ? desc : prof__table_usual(&usual), out);
     t.trace = trace;
     t.notes = prof__table_notes;
-    t.row_at = prof__row_of_event;
-    if (prof__averages_kept(trace, t.desc->averages, &t.rows, &t.count)) {
-        t.row_at = prof__row_of_caller;
-        prof__table_view(&t);
-        prof__rows_sort(t.rows, t.count, t.desc->sort_by ? t.desc->sort_by : PROF_METRIC_FLOPS);
-        prof__table_write(&t, NULL);
+    if (prof__sums_alone(trace)) {
+        prof__table_put_kept(&t);
         return prof__out_close(&t.out);
     }
     if (t.desc->averages) {
@@ -18629,6 +18658,7 @@ PROF_API PROF__QUIET prof_result prof__write_table(const prof_trace *trace,
         t.count = g.count;
     } else {
         if (!prof__analyse(trace)) return PROF_ERROR_MEMORY;
+        t.row_at = PROF__ROW_OF_EVENT;
         t.count = trace->event_count;
     }
     prof__table_view(&t);
@@ -19810,6 +19840,7 @@ PROF__COLD prof_result prof__metadata_set(const char *key, const char *value, bo
     prof_sink sink = { prof__entry_write, entry };
     size_t length;
     prof__out o;
+    prof__link_metadata();
     entry->size = 0;
     prof__out_open(&o, sink);
     prof__out_f(&o, "\"%j\":", key);
@@ -19818,6 +19849,36 @@ PROF__COLD prof_result prof__metadata_set(const char *key, const char *value, bo
     prof__out_f(&o, json ? "%s" : "\"%j\"", value);
     return prof__out_close(&o) == PROF_OK ? prof__metadata_put(entry->text, length, entry->size)
                                           : PROF_ERROR_MEMORY;
+}
+
+/* Writes what the session was asked for, and entries; a session's entry hides a preset one. */
+PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
+    const prof_desc *d = &prof__session.desc;
+    prof__entries m;
+    const struct { const char *key; bool on; } flags[] = {
+        { "profile_memory", d->profile_memory }, { "with_stack", d->with_stack },
+        { "record_shapes", d->record_shapes }, { "with_modules", d->with_modules },
+        { "with_flops", d->with_flops } };
+    if (s->built) return;
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (flags[i].on) prof__out_f(o, ",\n\"%s\":1", flags[i].key);
+    prof__metadata_copy(&m);
+    for (size_t at = 0; at < m.used; at += strlen(m.text + at) + 1) {
+        const char *entry = m.text + at;
+        size_t key = 1;
+        while (entry[key] != '"' || entry[key + 1] != ':') key += entry[key] == '\\' ? 2 : 1;
+        if (at < m.preset && prof__metadata_find(&m, entry, key + 2, m.preset, m.used)) continue;
+        prof__out_f(o, ",\n%s", entry);
+    }
+}
+
+PROF__COLD void prof__link_metadata(void) {
+    PROF__STORE(prof__linked.chrome_metadata, &prof__chrome_metadata);
+}
+
+/* NULL: no session has been asked for anything that stands there, and there are no entries. */
+PROF__FN void prof__chrome_put_metadata(prof__out *o, const struct prof_trace *s) {
+    if (PROF__LINKED(chrome_metadata)) PROF__LINKED(chrome_metadata)(o, s);
 }
 
 PROF__COLD prof_result prof__metadata_add(const char *key, const char *value, bool json) {
@@ -19876,27 +19937,6 @@ PROF_API PROF__QUIET prof_result prof_set_distributed(const prof_distributed *in
         result = prof__metadata_set("distributedInfo", entry->text, true);
     prof__unlock();
     return result;
-}
-
-/* Writes what the session was asked for, and entries; a session's entry hides a preset one. */
-PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
-    const prof_desc *d = &prof__session.desc;
-    prof__entries m;
-    const struct { const char *key; bool on; } flags[] = {
-        { "profile_memory", d->profile_memory }, { "with_stack", d->with_stack },
-        { "record_shapes", d->record_shapes }, { "with_modules", d->with_modules },
-        { "with_flops", d->with_flops } };
-    if (s->built) return;
-    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
-        if (flags[i].on) prof__out_f(o, ",\n\"%s\":1", flags[i].key);
-    prof__metadata_copy(&m);
-    for (size_t at = 0; at < m.used; at += strlen(m.text + at) + 1) {
-        const char *entry = m.text + at;
-        size_t key = 1;
-        while (entry[key] != '"' || entry[key + 1] != ':') key += entry[key] == '\\' ? 2 : 1;
-        if (at < m.preset && prof__metadata_find(&m, entry, key + 2, m.preset, m.used)) continue;
-        prof__out_f(o, ",\n%s", entry);
-    }
 }
 
 /* ---- the trace's head ---- */
@@ -20065,6 +20105,14 @@ PROF__FN void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
                    "\"pid\":\"Traces\",\"tid\":\"Trace PyTorch Profiler\",\"ts\":0.000},"
                    "\n{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Record Window End\",\"pid\":\"\","
                    "\"tid\":\"\",\"ts\":%t}", end, end);
+}
+
+PROF_API PROF__QUIET void prof__link_marks(void) {
+    PROF__STORE(prof__linked.chrome_marks, &prof__chrome_marks);
+}
+
+PROF__FN void prof__chrome_put_marks(prof__out *o, const struct prof_trace *s) {
+    PROF__LINKED(chrome_marks)(o, s);
 }
 
 /* Writes zones where events have no room: thread by thread, as they end. prof_order holds back
@@ -20658,7 +20706,7 @@ PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
     prof__chrome_sites(o, s);
     prof__out_text(o, "}");
     prof__chrome_devices(o, s);
-    prof__chrome_metadata(o, s);
+    prof__chrome_put_metadata(o, s);
     prof__out_f(o, ",\n\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":%u,"
                    "\n\"traceEvents\":[\n", s->start_wall_ns);
 }
@@ -20696,7 +20744,7 @@ PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool a
         prof__chrome_sums(o, s);
         prof__out_text(o, "}}");
     }
-    if (marks) prof__chrome_marks(o, s);
+    if (marks) prof__chrome_put_marks(o, s);
     prof__out_text(o, array ? "\n]\n" : "\n],\n\"traceName\":\"prof\"}\n");
 }
 
@@ -24718,6 +24766,7 @@ PROF__COLD bool prof__merged_open(struct prof_trace *s) {
 PROF_API PROF__QUIET void prof__link_sums(void) {
     PROF__STORE(prof__linked.sums_average, &prof__average_tallies);
     PROF__STORE(prof__linked.sums_open, &prof__merged_open);
+    PROF__STORE(prof__linked.table_kept, &prof__table_kept);
 }
 
 /* ---- @STORE: what a device did, smaller than events, until the trace is read ----
@@ -25283,6 +25332,8 @@ PROF__COLD uint32_t prof__observer_find(const void *user) {
 PROF_API PROF__QUIET prof_result prof_add_observer(const prof_observer *observer) {
     prof_result result = PROF_OK;
     if (!observer) return PROF_ERROR_INVALID;
+    PROF__STORE(prof__linked.observe_begin, &prof__observe_begin);
+    PROF__STORE(prof__linked.observe_end, &prof__observe_end);
     prof__lock();
     if (prof__session.open || prof__observer_find(observer->user) < prof__recorder.observer_count)
         result = PROF_ERROR_STATE;
@@ -26743,7 +26794,8 @@ PROF__COLD void prof__step_begin(struct prof_trace *s) {
 }
 
 PROF__COLD void prof__step_end(void) {
-    if (prof__session.step_open) prof__put_step(prof__session.step_tick, prof__session.step);
+    if (prof__session.step_open)
+        PROF__LINKED(put_step)(prof__session.step_tick, prof__session.step);
     prof__session.step_open = false;
 }
 

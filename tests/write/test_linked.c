@@ -58,6 +58,18 @@ static prof_desc steps(void) {
     return desc;
 }
 
+static prof_action record_always(void *user, uint64_t step) {
+    (void)user;
+    (void)step;
+    return PROF_ACTION_RECORD;
+}
+
+static prof_desc own_steps(void) {
+    prof_desc desc = plain();
+    desc.schedule_fn = record_always;
+    return desc;
+}
+
 static void zones(void) {
     for (int i = 0; i < 5; i++) {
         PROF_BEGIN("outer");
@@ -77,6 +89,18 @@ static void moments(void) {
     PROF_INSTANT("instant");
     PROF_COUNTER("counter", 7);
     prof_counter_f("real", 1.5);
+}
+
+static void full_of_moments(void) {
+    moments();
+    many();
+    moments();
+}
+
+static void metadata(void) {
+    EQUAL(prof_add_metadata("key", "value"), PROF_OK);
+    EQUAL(prof_add_metadata_json("list", "[1]"), PROF_OK);
+    zones();
 }
 
 static void ranges(void) {
@@ -153,6 +177,33 @@ static void stepped(void) {
     zones();
 }
 
+static unsigned seen;
+
+static void see(void *user, const char *name) {
+    (void)user;
+    seen += (unsigned)name[0];
+}
+
+static void see_end(void *user, const char *name) {
+    (void)user;
+    seen = 31 * seen + (unsigned)name[0];
+}
+
+/* What an observer saw is a counter's value. */
+static prof_desc observed(void) {
+    prof_observer observer;
+    memset(&observer, 0, sizeof observer);
+    observer.begin = see;
+    observer.end = see_end;
+    if (prof_add_observer(&observer) != PROF_OK) test_bad = 1;
+    return plain();
+}
+
+static void seen_zones(void) {
+    zones();
+    prof_counter("seen", seen);
+}
+
 static const struct { const char *name; prof_desc (*desc)(void); void (*record)(void); } cases[] = {
     { "zones", plain, zones }, { "moments", plain, moments }, { "ranges", plain, ranges },
     { "flows", plain, flows }, { "carried", plain, carried }, { "shapes", shapes, carried },
@@ -160,7 +211,9 @@ static const struct { const char *name; prof_desc (*desc)(void); void (*record)(
     { "merged", merged, zones }, { "merged, submitted", merged, submitted },
     { "sums", sums, zones },
     { "full", full, many },
-    { "full, all", full, all_and_many }, { "steps", steps, stepped }
+    { "full, all", full, all_and_many }, { "steps", steps, stepped },
+    { "own steps", own_steps, stepped }, { "metadata", plain, metadata },
+    { "observed", observed, seen_zones }, { "full, moments", full, full_of_moments }
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -182,7 +235,9 @@ static void link_all(void) {
     prof__link_beside();
     prof__link_lists();
     prof__link_shares();
+    prof__link_events();
     prof__link_legacy();
+    prof__link_marks();
 }
 
 /* What a process writes of this case, with what it asks for linked alone, or with everything. */
