@@ -102,4 +102,28 @@ for number in $(seq 1 "${TEST_SAMPLE:-80}"); do
     [ -n "${TEST_SAMPLE-}" ] || try "work_without_$number" alike "$number" -f csv --no-device
     rm -f "$out/$number.raw" "$out/$number.json"
 done
+
+# A kernel's op is the same wherever in the file they and the launch between them stand; also where
+# its ids are of two steps.
+ordered() {   # ORDER APART: steps of an op, a launch and a kernel; APART: their ids are not the same
+    awk -v order="$1" -v apart="$2" 'BEGIN {
+        event = "{\"ph\":\"X\",\"pid\":%d,\"tid\":%d,\"ts\":%d,\"dur\":%d,\"cat\":\"%s\",\"name\":\"%s\",\"args\":{\"External id\":%d%s}},\n"
+        print "{\"traceEvents\":[\n{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":1,\"args\":{\"name\":\"p\"}},"
+        for (i = 1; i < 60; i++) {
+            id = ",\"correlation\":" (i + 1000 * apart)
+            step["o"] = sprintf(event, 1, 1, 20 * i, 10, "cpu_op", "op" i % 3, i, "")
+            step["l"] = sprintf(event, 1, 1, 20 * i + 1, 5, "cuda_runtime", "launch", i, id)
+            step["k"] = sprintf(event, 0, 7, 20 * i + 9, 3 + i % 3, "kernel", "k" i % 2, i - apart, id)
+            for (at = 1; at <= 3; at++) printf "%s", step[substr(order, at, 1)]
+        }
+        print "{\"ph\":\"X\",\"pid\":1,\"tid\":2,\"ts\":1,\"dur\":2,\"cat\":\"cpu_op\",\"name\":\"last\"}]}" }' >"$out/$1.json"
+}
+rows_of() { ordered "$@" && "$prof" report -f csv "$out/$1.json" 2>"$out/stderr" | sort; }
+in_any_order() {
+    rows_of olk "$1" >"$out/rows"
+    grep -q '^"op2",' "$out/rows" || return 1
+    for order in okl lok lko kol klo; do rows_of "$order" "$1" | cmp - "$out/rows" || return 1; done
+}
+try work_in_any_order in_any_order 0
+try work_of_ids_in_any_order in_any_order 1
 exit $failed

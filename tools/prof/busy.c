@@ -93,6 +93,14 @@ void busy_add(busy_time *b, work_kind kind, int64_t start, int64_t end) {
 
 enum { MOST_LINES = 16, LINE = 110 /* columns of one, about */ };
 
+typedef struct busy_work { int64_t start_ns, ns; uint32_t device, kind; } busy_work;
+
+static bool work_before(const void *one, const void *other) {
+    const busy_work *a = one, *b = other;
+    if (a->device != b->device) return a->device < b->device;
+    return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->ns > b->ns;
+}
+
 void busy_next_file(busy_table *t, const char *path) {
     t->path = path;
     t->files++;
@@ -107,10 +115,10 @@ void busy_take(busy_table *t, const trace_event *event) {
         t->devices[t->count] = (struct busy_device){t->path, event->pid, trace_device(event)};
         *number = t->count++;
     }
-    if (!t->works) t->works = sorter_new();
-    sorter_add(t->works, &(span){
-        .thread = (uint32_t)*number, .start_ns = event->ts_ns, .amount = event->dur_ns,
-        .what = work_kind_of(&t->names, event)
+    if (!t->works)
+        t->works = sorter_by_thread(sizeof(busy_work), work_before, offsetof(busy_work, device));
+    sorter_add(t->works, &(busy_work){
+        event->ts_ns, event->dur_ns, (uint32_t)*number, work_kind_of(&t->names, event)
     });
 }
 
@@ -134,18 +142,18 @@ static void write_device(const busy_table *t, size_t number, const busy_time *b,
 void busy_write(busy_table *t, size_t width, output *out) {
     busy_time time = {0};
     size_t number = 0;
-    span work;
+    busy_work work;
     if (!t->works) return;
     sorter_finish(t->works);
     for (bool more = true; more; ) {
         more = sorter_next(t->works, &work);
-        if (time.any && (!more || work.thread != number)) {
+        if (time.any && (!more || work.device != number)) {
             if (number < MOST_LINES) write_device(t, number, &time, width, out);
             time = (busy_time){0};
         }
         if (!more) break;
-        number = work.thread;
-        busy_add(&time, (work_kind)work.what, work.start_ns, work.start_ns + work.amount);
+        number = work.device;
+        busy_add(&time, (work_kind)work.kind, work.start_ns, work.start_ns + work.ns);
     }
     if (t->count > MOST_LINES)
         output_format(out, "%zu more devices: prof ranks has all.\n", t->count - MOST_LINES);

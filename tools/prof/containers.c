@@ -200,20 +200,34 @@ void map_free(map *m) {
 
 /* ---- Sorting ---- */
 
-static size_t run_end(const uint32_t *from, size_t begin, size_t count, before_fn *before,
+/* Moves the number behind a run to its place in it; false: that is not near. */
+static bool move_back(uint32_t *run, size_t end, before_fn *before, const void *context) {
+    enum { NEAR = 8 };
+    uint32_t moved = run[end];
+    size_t at = end;
+    for (; at && before(moved, run[at - 1], context); at--)
+        if (end - at == NEAR) return false;
+    memmove(run + at + 1, run + at, (end - at) * sizeof *run);
+    run[at] = moved;
+    return true;
+}
+
+/* What is nearly in order is one run. */
+static size_t run_end(uint32_t *from, size_t begin, size_t count, before_fn *before,
                       const void *context) {
     size_t end = begin + 1;
-    while (end < count && !before(from[end], from[end - 1], context)) end++;
+    while (end < count && (!before(from[end], from[end - 1], context) ||
+                           move_back(from + begin, end - begin, before, context))) end++;
     return end < count ? end : count;
 }
 
-typedef struct runs { uint32_t *ends; size_t count; } runs;
+typedef struct runs { uint32_t *ends; size_t count, capacity; } runs;
 
-static runs find_runs(const uint32_t *numbers, size_t count, before_fn *before,
-                      const void *context) {
-    runs r = {allocate(count * sizeof *r.ends), 0};
+static runs find_runs(uint32_t *numbers, size_t count, before_fn *before, const void *context) {
+    runs r = {0};
     for (size_t end = 0; end < count; ) {
         end = run_end(numbers, end, count, before, context);
+        GROW(r.ends, r.count, r.capacity);
         r.ends[r.count++] = (uint32_t)end;
     }
     return r;
@@ -236,10 +250,9 @@ static void merge_runs(const uint32_t *from, uint32_t *to, runs *r, before_fn *b
 }
 
 void sort_numbers(uint32_t *numbers, size_t count, before_fn *before, const void *context) {
-    if (count < 2) return;
-    if (run_end(numbers, 0, count, before, context) == count) return;
-    uint32_t *other = allocate(count * sizeof *other), *from = numbers, *to = other;
     runs r = find_runs(numbers, count, before, context);
+    uint32_t *other = r.count > 1 ? allocate(count * sizeof *other) : NULL;
+    uint32_t *from = numbers, *to = other;
     while (r.count > 1) {
         merge_runs(from, to, &r, before, context);
         uint32_t *swap = from;

@@ -854,8 +854,9 @@ static void add_work(row_table *t, const trace_event *event) {
     int64_t correlation, external = trace_work_ids(event, &correlation);
     if (!t->options->device) return;
     const int64_t ids[JOINS] = {external, correlation, PROF_NO_ID};
-    joined work = {.ns = event->dur_ns, .what = (uint32_t)type};
+    joined work = {.ns = event->dur_ns, .what = (uint32_t)type}, by;
     if (t->told) t->tree.kernels[t->tree.kernel_count - 1].type = work.what;
+    else if (work_join_now(t->join, ids, &by)) place_work(t, &work, &by, PROF_JOIN_OP);
     else work_join_work(t->join, ids, &work);
     t->works++;
 }

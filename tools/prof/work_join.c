@@ -137,19 +137,37 @@ static void know_work(work_join *j, const int64_t ids[JOINS], const joined *work
     };
 }
 
+static bool are_same(const int64_t ids[JOINS]) {
+    return ids[PROF_JOIN_OP] == ids[PROF_JOIN_LAUNCH];
+}
+
+/* Of the calls that are known. false: it is of none. */
+static bool find_call(const work_join *j, const int64_t ids[JOINS], joined *call, uint32_t *kind) {
+    bool found[JOINS] = {false};
+    uint32_t numbers[JOINS];
+    for (uint32_t i = 0; i < JOINS && j->call_count; i++) {
+        numbers[i] = ids[i] == PROF_NO_ID ? 0 : *slot_of(j, i, ids[i]);
+        found[i] = numbers[i] != 0;
+    }
+    *kind = kind_of(are_same(ids), found);
+    if (found[*kind]) *call = joined_call(&j->calls[numbers[*kind] - 1]);
+    return found[*kind];
+}
+
+bool work_join_now(const work_join *j, const int64_t ids[JOINS], joined *call) {
+    bool by_launch = are_same(ids) || ids[PROF_JOIN_OP] == PROF_NO_ID;
+    uint32_t kind, last_word = by_launch ? PROF_JOIN_LAUNCH : PROF_JOIN_OP;
+    if (j->ids || ids[JOIN_ZONE] != PROF_NO_ID) return false;
+    return find_call(j, ids, call, &kind) && kind == last_word;
+}
+
 static void take_known(const work_join *j, take_joined *take, void *user) {
     for (size_t i = 0; i < j->work_count; i++) {
         const known_work *w = &j->works[i];
         joined work = joined_work(w), call;
-        bool found[JOINS] = {false};
-        uint32_t numbers[JOINS];
-        for (uint32_t kind = 0; kind < JOINS && j->call_count; kind++) {
-            numbers[kind] = w->ids[kind] == PROF_NO_ID ? 0 : *slot_of(j, kind, w->ids[kind]);
-            found[kind] = numbers[kind] != 0;
-        }
-        uint32_t kind = kind_of(w->ids[PROF_JOIN_OP] == w->ids[PROF_JOIN_LAUNCH], found);
-        if (found[kind]) call = joined_call(&j->calls[numbers[kind] - 1]);
-        take(user, &work, found[kind] ? &call : NULL, kind);
+        uint32_t kind;
+        bool found = find_call(j, w->ids, &call, &kind);
+        take(user, &work, found ? &call : NULL, kind);
     }
 }
 
@@ -175,8 +193,7 @@ static void sort_call(work_join *j, uint32_t kind, int64_t id, const joined *cal
 }
 
 static void sort_work(work_join *j, const int64_t ids[JOINS], const joined *work) {
-    entry e = {.joined = *work, .work = j->count++,
-               .same_ids = ids[PROF_JOIN_OP] == ids[PROF_JOIN_LAUNCH]};
+    entry e = {.joined = *work, .work = j->count++, .same_ids = are_same(ids)};
     sorter_add(j->sorted, &e);
     for (uint32_t kind = 0; kind < JOINS; kind++) {
         e.kind = kind;
