@@ -6026,6 +6026,18 @@ struct prof__groups;
 struct prof__gpu;
 struct prof__moment;
 struct prof__place;
+/* What prof_add_device links: devices are called, and written of, by these alone. */
+enum { PROF__DEVICE_PREPARE, PROF__DEVICE_START, PROF__DEVICE_STOP, PROF__DEVICE_FLUSH,
+       PROF__DEVICE_LATE };
+struct prof__device_calls {
+    void (*each)(uint32_t activities, int what);
+    bool (*stopped)(uint32_t activities);
+    bool (*fail)(uint32_t activities);
+    bool (*warn)(const struct prof_trace *s);
+    void (*table)(struct prof__table *t);
+    void (*chrome_head)(prof__out *o, const struct prof_trace *s);
+    void (*chrome)(prof__out *o, const struct prof_trace *s);
+};
 /* Calls of rooms further on, which are linked where a program may ask for them (prof__link_parts).
    NULL: no session of this process has, so that there is nothing to do. prof_start sets them
    without a lock, each time to the same. */
@@ -6040,6 +6052,7 @@ static struct prof__linked {
     uint64_t (*flops)(const char *op, const prof_shape *inputs, uint32_t count,
                       const prof_flops_desc *desc);
     const char *(*hooks_start)(const prof_desc *d, bool recorded);
+    const struct prof__device_calls *devices;
     void (*symbols_name)(struct prof__symbols *n);
     void (*read_any)(struct prof__reader *r, const prof__item *i);
     void (*read_detail)(struct prof__reader *r, const prof__item *i);
@@ -10202,7 +10215,7 @@ PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *m
 #define prof__table_put_kept prof__table_kept
 #define PROF__ROW_OF_EVENT prof__row_of_event
 #define prof__table_timeline(t, stats) ((void)0)
-#define prof__table_devices(t) ((void)(t))
+#define prof__table_put_devices(t) ((void)(t))
 #define prof__table_sums_wide(t) ((void)0)
 #define prof__table_left_out(t) ((void)0)
 #define prof__table_remarks(t) ((void)0)
@@ -10216,9 +10229,8 @@ PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *m
 #define prof__chrome_a_moment prof__chrome_moment
 #define prof__chrome_promises(o, s) ((void)0)
 #define prof__chrome_sums(o, s) ((void)0)
-#define prof__chrome_status(o, s) ((void)(o), (void)(s))
+#define prof__chrome_put_devices(o, s, head) ((void)(o), (void)(s))
 #define prof__chrome_sites(o, s) ((void)0)
-#define prof__chrome_devices(o, s) ((void)(o), (void)(s))
 #define prof__chrome_put_metadata(o, s) ((void)0)
 #define prof__chrome_unordered(o, s) ((void)0)
 #define prof__chrome_put_marks(o, s) ((void)0)
@@ -15520,18 +15532,22 @@ PROF__COLD const char *prof__device_status(const prof_trace *trace, uint32_t i) 
     return asked && d->status ? d->status(d->user) : NULL;
 }
 
+/* Calls these devices, if there are any. */
+PROF__COLD void prof__devices_each(uint32_t activities, int what) {
+    if (PROF__LINKED(devices)) PROF__LINKED(devices)->each(activities, what);
+}
+
 /* Calls prof_device_desc.late of all devices, and resets what the analysis counts. */
 PROF__COLD void prof__devices_late(struct prof_trace *s) {
-    struct prof__device *list = prof__devices.list;
     s->outside.kernel_count = 0;
     s->outside.duplicates = s->outside.overlaps = s->outside.no_forward = s->outside.unlinked = 0;
     s->ranges.twice = 0;
+    if (!PROF__LINKED(devices)) return;
     prof__lock();
     prof__arena.closed = false;
     s->outside.late = true;
     prof__unlock();
-    for (uint32_t i = 0; i < prof__devices.count; i++)
-        if (list[i].desc.late) list[i].desc.late(list[i].desc.user);
+    prof__devices_each(UINT32_MAX, PROF__DEVICE_LATE);
     prof__lock();
     s->outside.late = false;
     prof__arena.closed = true;
@@ -18261,6 +18277,10 @@ PROF__COLD void prof__table_devices(prof__table *t) {
     }
 }
 
+PROF__COLD void prof__table_put_devices(prof__table *t) {
+    if (PROF__LINKED(devices)) PROF__LINKED(devices)->table(t);
+}
+
 PROF__COLD bool prof__table_has(const prof__table *t, int column) {
     return t->width[column] || t->left_out[column];
 }
@@ -18539,7 +18559,7 @@ PROF__COLD void prof__table_notes(prof__table *t) {
     }
     if (PROF__BARE && !stats.ticks_per_second)
         prof__out_text(&t->out, "1 ns is 1 tick: set desc.platform.ticks_per_second\n");
-    prof__table_devices(t);
+    prof__table_put_devices(t);
 }
 
 PROF__COLD void prof__table_foot(prof__table *t) {
@@ -19519,6 +19539,11 @@ PROF__FN void prof__chrome_status(prof__out *o, const struct prof_trace *s) {
         before = ",";
     }
     if (!before[1]) prof__out_text(o, "}");
+}
+
+PROF__FN void prof__chrome_put_devices(prof__out *o, const struct prof_trace *s, bool head) {
+    const struct prof__device_calls *calls = PROF__LINKED(devices);
+    if (calls) (head ? calls->chrome_head : calls->chrome)(o, s);
 }
 
 /* ---- arrows from forward to backward zones ---- */
@@ -20702,10 +20727,10 @@ PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
     prof__chrome_promises(o, s);
     prof__chrome_counts(o, s);
     prof__chrome_sums(o, s);
-    prof__chrome_status(o, s);
+    prof__chrome_put_devices(o, s, true);
     prof__chrome_sites(o, s);
     prof__out_text(o, "}");
-    prof__chrome_devices(o, s);
+    prof__chrome_put_devices(o, s, false);
     prof__chrome_put_metadata(o, s);
     prof__out_f(o, ",\n\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":%u,"
                    "\n\"traceEvents\":[\n", s->start_wall_ns);
@@ -26535,17 +26560,6 @@ PROF__COLD prof_result prof__device_add(const prof_device_desc *device) {
     return PROF_OK;
 }
 
-PROF_API PROF__QUIET prof_result prof_add_device(const prof_device_desc *device) {
-    prof_result result;
-    uint32_t bit = device ? device->activity : 0;
-    if (!device || !device->name || bit <= PROF_ACTIVITY_CPU || (bit & (bit - 1)))
-        return PROF_ERROR_INVALID;
-    prof__lock();
-    result = prof__device_add(device);
-    prof__unlock();
-    return result;
-}
-
 /* Calls a device's function, if it has one, and keeps the result for prof_get_stats. */
 PROF__COLD bool prof__device_call(struct prof__device *d, prof_result (*call)(void *user)) {
     prof_result result = call ? call(d->desc.user) : PROF_OK;
@@ -26574,9 +26588,16 @@ PROF__COLD void prof__device_flush(struct prof__device *d) {
     if (d->started && d->desc.flush) d->desc.flush(d->desc.user);
 }
 
-PROF__COLD void prof__devices_each(uint32_t activities, void (*call)(struct prof__device *device)) {
+PROF__COLD void prof__device_late(struct prof__device *d) {
+    if (d->desc.late) d->desc.late(d->desc.user);
+}
+
+PROF__COLD void prof__devices_do(uint32_t activities, int what) {
+    static void (*const calls[])(struct prof__device *d) = {
+        prof__device_prepare, prof__device_start, prof__device_stop, prof__device_flush,
+        prof__device_late };
     for (uint32_t i = 0; i < prof__devices.count; i++)
-        if (prof__devices.list[i].desc.activity & activities) call(prof__devices.list + i);
+        if (prof__devices.list[i].desc.activity & activities) calls[what](prof__devices.list + i);
 }
 
 PROF__COLD bool prof__devices_stopped(uint32_t activities) {
@@ -26586,6 +26607,42 @@ PROF__COLD bool prof__devices_stopped(uint32_t activities) {
         if ((d->activity & activities) && d->stopped && d->stopped(d->user)) any = true;
     }
     return any;
+}
+
+/* Were only devices asked for, and do all of them fail? */
+PROF__COLD bool prof__devices_fail(uint32_t activities) {
+    bool tried = false;
+    if (activities & PROF_ACTIVITY_CPU) return false;
+    for (uint32_t i = 0; i < prof__devices.count; i++) {
+        const struct prof__device *d = prof__devices.list + i;
+        if (!(d->desc.activity & activities)) continue;
+        tried = true;
+        if (d->result == PROF_OK && !(d->desc.status && d->desc.status(d->desc.user))) return false;
+    }
+    return tried;
+}
+
+/* Has a device failed, or recorded less than was asked? */
+PROF__COLD bool prof__devices_warn(const struct prof_trace *s) {
+    for (uint32_t i = 0; i < prof__devices.count; i++)
+        if ((prof__devices.list[i].desc.activity & prof__session.activities) &&
+            (prof__devices.list[i].result != PROF_OK || prof__device_status(s, i))) return true;
+    return false;
+}
+
+PROF_API PROF__QUIET prof_result prof_add_device(const prof_device_desc *device) {
+    prof_result result;
+    static const struct prof__device_calls calls = {
+        prof__devices_do, prof__devices_stopped, prof__devices_fail, prof__devices_warn,
+        prof__table_devices, prof__chrome_status, prof__chrome_devices };
+    uint32_t bit = device ? device->activity : 0;
+    if (!device || !device->name || bit <= PROF_ACTIVITY_CPU || (bit & (bit - 1)))
+        return PROF_ERROR_INVALID;
+    PROF__STORE(prof__linked.devices, &calls);
+    prof__lock();
+    result = prof__device_add(device);
+    prof__unlock();
+    return result;
 }
 
 /* ---- Windows ---- */
@@ -26599,7 +26656,7 @@ PROF__COLD void prof__window_prepare(struct prof_trace *s) {
     if (ready && !s->began) prof__prefault(s);
     prof__unlock();
     PROF__STORE(prof__session.enabled, prof__session.activities);
-    prof__devices_each(prof__session.enabled, prof__device_prepare);
+    prof__devices_each(prof__session.enabled, PROF__DEVICE_PREPARE);
 }
 
 PROF__COLD void prof__window_start(struct prof_trace *s) {
@@ -26623,7 +26680,7 @@ PROF__COLD void prof__window_start(struct prof_trace *s) {
         s->began = true;
     }
     prof__unlock();
-    prof__devices_each(prof__session.enabled, prof__device_start);
+    prof__devices_each(prof__session.enabled, PROF__DEVICE_START);
 }
 
 /* Writes a session that could not be streamed to the stream's sink, at its end. */
@@ -26668,14 +26725,10 @@ PROF__COLD void prof__window_close(struct prof_trace *s) {
     prof__stream_unlock();
 }
 
-PROF__COLD void prof__device_late(struct prof__device *d) {
-    if (d->desc.late) d->desc.late(d->desc.user);
-}
-
 /* Devices stop first: they submit the rest of their events; for a stream also those for `late`. */
 PROF__COLD void prof__window_stop(struct prof_trace *s) {
-    prof__devices_each(UINT32_MAX, prof__device_stop);
-    if (prof__streams_events(s)) prof__devices_each(UINT32_MAX, prof__device_late);
+    prof__devices_each(UINT32_MAX, PROF__DEVICE_STOP);
+    if (prof__streams_events(s)) prof__devices_each(UINT32_MAX, PROF__DEVICE_LATE);
     prof__window_close(s);
     if (prof__execution.close) prof__execution.close(s);
     for (uint32_t i = prof__recorder.observer_count; i--;) {
@@ -26719,7 +26772,7 @@ PROF__COLD void prof__transit(struct prof_trace *s, prof_action from, int to) {
         from = PROF_ACTION_NONE;
     }
     if ((from == PROF_ACTION_WARMUP || from == PROF_ACTION_RECORD) && to != PROF_ACTION_NONE &&
-        to != PROF__EXIT && prof__devices_stopped(v->enabled)) {
+        to != PROF__EXIT && PROF__LINKED(devices) && PROF__LINKED(devices)->stopped(v->enabled)) {
         v->silent = true;
         prof__calls(s, prof__transition_stopped(from));
         return;
@@ -26815,19 +26868,6 @@ PROF__COLD void prof__session_release(bool open) {
     prof__session.open = open;
     PROF__RELEASE(prof__outgoing.settled, 1u);   /* before the next caller can lay the arena */
     prof__unlock();
-}
-
-/* Were only devices asked for, and do all of them fail? */
-PROF__COLD bool prof__devices_fail(uint32_t activities) {
-    bool tried = false;
-    if (activities & PROF_ACTIVITY_CPU) return false;
-    for (uint32_t i = 0; i < prof__devices.count; i++) {
-        const struct prof__device *d = prof__devices.list + i;
-        if (!(d->desc.activity & activities)) continue;
-        tried = true;
-        if (d->result == PROF_OK && !(d->desc.status && d->desc.status(d->desc.user))) return false;
-    }
-    return tried;
 }
 
 /* Sets the step and its action. Returns the action before. */
@@ -27370,7 +27410,7 @@ PROF__COLD prof_result prof__session_begin(const prof_desc *desc) {
     if (result != PROF_OK) return result;
     (void)prof__step_set(0, prof__action_at(&prof__session, 0));
     prof__transit(s, from, (int)prof__session.action);
-    if (prof__devices_fail(prof__session.activities)) {
+    if (PROF__LINKED(devices) && PROF__LINKED(devices)->fail(prof__session.activities)) {
         prof__window_stop(s);
         prof__session_release(false);
         return PROF_ERROR_UNSUPPORTED;
@@ -27407,7 +27447,7 @@ PROF_API PROF__QUIET prof_action prof_step(void) {
         return PROF_ACTION_WARMUP;
     }
     prof__step_end();
-    prof__devices_each(v->enabled, prof__device_flush);
+    prof__devices_each(v->enabled, PROF__DEVICE_FLUSH);
     (void)prof__step_set(v->step + 1, v->action);
     to = prof__action_at(v, v->step);
     from = prof__step_set(v->step, to);
@@ -27590,7 +27630,7 @@ PROF__COLD void prof__toggle(struct prof_trace *s, uint32_t activities, bool ena
     uint32_t changed = activities & prof__session.activities &
                        (enable ? ~prof__session.enabled : prof__session.enabled);
     PROF__STORE(prof__session.enabled, prof__session.enabled ^ changed);
-    if (!enable) prof__devices_each(changed, prof__device_stop);
+    if (!enable) prof__devices_each(changed, PROF__DEVICE_STOP);
     prof__windows_unsettle();
     prof__lock();
     if (changed & PROF_ACTIVITY_CPU) {
@@ -27598,7 +27638,7 @@ PROF__COLD void prof__toggle(struct prof_trace *s, uint32_t activities, bool ena
         else prof__recording_close(s);
     }
     prof__unlock();
-    if (enable) prof__devices_each(changed, prof__device_start);
+    if (enable) prof__devices_each(changed, PROF__DEVICE_START);
 }
 
 PROF_API PROF__QUIET prof_result prof_toggle(uint32_t activities, bool enable) {
@@ -27686,10 +27726,7 @@ PROF__COLD void prof__own_stats(const struct prof_trace *s, prof_stats *out) {
     if (prof__has_schedule(d) && !d->schedule_fn && !d->schedule.warmup)
         out->warnings |= PROF_WARN_NO_WARMUP;
     if (prof__session.errors) out->warnings |= PROF_WARN_SCHEDULE;
-    for (uint32_t i = 0; i < prof__devices.count; i++)
-        if ((prof__devices.list[i].desc.activity & prof__session.activities) &&
-            (prof__devices.list[i].result != PROF_OK || prof__device_status(s, i)))
-            out->warnings |= PROF_WARN_DEVICE;
+    if (PROF__LINKED(devices) && PROF__LINKED(devices)->warn(s)) out->warnings |= PROF_WARN_DEVICE;
 }
 
 PROF__COLD uint64_t prof__ended_ns(const struct prof_trace *s) {

@@ -148,10 +148,9 @@ static void allocated(void) {
     prof_memory_free(memory, cpu);
 }
 
-static void submitted(void) {
+static void submit_call(void) {
     prof_event e;
     prof_extra x;
-    zones();
     memset(&e, 0, sizeof e);
     memset(&x, 0, sizeof x);
     e.name = "cudaLaunchKernel";
@@ -169,6 +168,11 @@ static void submitted(void) {
     x.linked_correlation_id = 7;
     x.activity_type = "kernel";
     EQUAL(prof_submit(&e, 1), PROF_OK);
+}
+
+static void submitted(void) {
+    zones();
+    submit_call();
 }
 
 static void stepped(void) {
@@ -199,6 +203,43 @@ static prof_desc observed(void) {
     return plain();
 }
 
+static const char *status(void *user) {
+    (void)user;
+    return "half of it was lost";
+}
+
+static size_t device_metadata(void *user, char *buf, size_t size) {
+    static const char text[] = "\"deviceProperties\": []";
+    (void)user;
+    if (size >= sizeof text) memcpy(buf, text, sizeof text);
+    return sizeof text - 1;
+}
+
+static prof_result start_device(void *user) {
+    (void)user;
+    seen++;
+    return PROF_OK;
+}
+
+static void submit_late(void *user) {
+    (void)user;
+    submit_call();
+}
+
+static prof_desc with_device(void) {
+    prof_device_desc device;
+    memset(&device, 0, sizeof device);
+    device.name = "Chip";
+    device.activity = PROF_ACTIVITY_CUDA;
+    device.type = PROF_DEVICE_CUDA;
+    device.start = start_device;
+    device.status = status;
+    device.metadata = device_metadata;
+    device.late = submit_late;
+    if (prof_add_device(&device) != PROF_OK) test_bad = 1;
+    return plain();
+}
+
 static void seen_zones(void) {
     zones();
     prof_counter("seen", seen);
@@ -213,7 +254,8 @@ static const struct { const char *name; prof_desc (*desc)(void); void (*record)(
     { "full", full, many },
     { "full, all", full, all_and_many }, { "steps", steps, stepped },
     { "own steps", own_steps, stepped }, { "metadata", plain, metadata },
-    { "observed", observed, seen_zones }, { "full, moments", full, full_of_moments }
+    { "observed", observed, seen_zones }, { "device", with_device, seen_zones },
+    { "full, moments", full, full_of_moments }
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
