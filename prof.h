@@ -7627,6 +7627,7 @@ PROF__FN void prof__timeline_end(prof__state *t) {
     if (n) prof__record_set(c, 0, (uint32_t)PROF__PART << 8);
     if (n) prof__record_set(c + 1, t->sums.cut_tick, (uint32_t)PROF__INSTANT << 8 | 1);
     if (n) prof__record_set(c + 2, 0, prof__trace.sums.timeline_ends << 8 | 255u);
+    if (n) prof__link_moments();
     PROF__BUMP(t->counts.extra, n);
     PROF__BUMP(t->counts.slots, (size_t)(c + n - t->segment->begin));
     PROF__RELEASE(t->segment->end, c + n);
