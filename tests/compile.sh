@@ -132,7 +132,7 @@ done
 has tcc && compile 'tcc c99' tcc -std=c99 -Wall -Werror
 
 # prof_cuda.h, which builds on the implementation.
-for cc in "gcc -std=c99 -O2 $warn" "clang -std=c99 -DPROF_STATIC $warn" "clang -std=c99 $warn" \
+for cc in "gcc -std=c99 $warn" "clang -std=c99 -DPROF_STATIC $warn" "clang -std=c99 $warn" \
     "g++ -x c++ -std=c++11 $warn_cpp" "clang++ -x c++ -std=c++20 $warn_cpp" \
     "gcc -std=c99 -DPROF_STATIC $warn" "x86_64-w64-mingw32-gcc -std=c99 $warn" 'tcc -std=c99 -Wall -Werror'; do
     has ${cc%% *} || continue

@@ -59,12 +59,9 @@ run() {   # PROGRAM: TSan cannot map its shadow where some kernels place the pro
     return $status
 }
 
-unoptimized() {   # what has more to compile than to do; gcc's sanitizers see the tests of the library
+unoptimized() {   # what has more to compile than to do
     level=-O0
-    case $config in
-    gcc) cc="$quick_cc -std=c99" ;;
-    asan) cc="$fast_cc ${cc#* }" ;;
-    esac
+    [ "$config" != gcc ] || cc="$quick_cc -std=c99"
 }
 
 # Builds and runs NAME.c in a configuration; a program newer than all sources is not rebuilt.
@@ -84,6 +81,7 @@ program() {   # CONFIG NAME
         object "$with" "$library" $cc $level || { echo "not ok $name: $with does not compile"; return 1; }
     elif looks_inside "$source"; then
         unoptimized
+        [ "$config" != asan ] || cc="$fast_cc ${cc#* }"   # gcc's sanitizers see the library
         library=
     else
         library "$config" || { echo "not ok $name: prof.h does not compile"; return 1; }

@@ -36,6 +36,24 @@
 #  define TEST_UNUSED
 #endif
 
+/* TEST_TSAN, TEST_SANITIZED: whether ThreadSanitizer, or any, sees all memory accesses. */
+#ifdef __has_feature
+#  define TEST_FEATURE(name) __has_feature(name)
+#else
+#  define TEST_FEATURE(name) 0
+#endif
+#if defined(__SANITIZE_THREAD__) || TEST_FEATURE(thread_sanitizer)
+#  define TEST_TSAN 1
+#else
+#  define TEST_TSAN 0
+#endif
+#if TEST_TSAN || defined(__SANITIZE_ADDRESS__) || TEST_FEATURE(address_sanitizer) || \
+    TEST_FEATURE(memory_sanitizer)
+#  define TEST_SANITIZED 1
+#else
+#  define TEST_SANITIZED 0
+#endif
+
 /* ---- Checks ---- */
 
 /* Ends the test (a void function) with a reason, told by a printf format and its arguments. */

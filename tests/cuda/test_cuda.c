@@ -10,16 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#  define SLOW 20
-#elif defined(__has_feature)
-#  if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#    define SLOW 20
-#  endif
-#endif
-#ifndef SLOW
-#  define SLOW 1
-#endif
+enum { SLOW = TEST_SANITIZED ? 20 : 1 };
 
 /* ---- sessions on the fake ---- */
 

@@ -5,14 +5,9 @@
 
 #include <signal.h>
 
-#if defined(__SANITIZE_THREAD__)
+#if TEST_TSAN
 #  define STEP_WHY "ThreadSanitizer delivers signals when it likes"
-#elif defined(__has_feature)
-#  if __has_feature(thread_sanitizer)
-#    define STEP_WHY "ThreadSanitizer delivers signals when it likes"
-#  endif
-#endif
-#if !defined(STEP_WHY) && !(defined(__linux__) && defined(__x86_64__) && defined(__GNUC__))
+#elif !(defined(__linux__) && defined(__x86_64__) && defined(__GNUC__))
 #  define STEP_WHY "only x86-64 Linux has the trap flag at hand"
 #endif
 

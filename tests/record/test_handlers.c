@@ -124,7 +124,7 @@ STEPPED(test_busy)
 
 /* Each run starts elsewhere; 1: all instructions. */
 #ifndef STEP_STRIDE
-#  if defined(__SANITIZE_ADDRESS__)      /* more instructions, the time is their square */
+#  if TEST_SANITIZED                     /* more instructions, the time is their square */
 #    define STEP_STRIDE 61
 #  elif !defined(__OPTIMIZE__)
 #    define STEP_STRIDE 5

@@ -436,12 +436,6 @@ static void test_dump_of_a_trace(void) {
 }
 
 /* A dump copies records that may be overwritten meanwhile, and then throws the copy away. */
-#if defined(__has_feature)
-#  if __has_feature(thread_sanitizer)
-#    define UNDER_TSAN 1
-#  endif
-#endif
-
 static bool racing;
 
 static void *mark_on(void *unused) {
@@ -456,9 +450,7 @@ static void test_dumps_race(void) {
     pthread_t threads[2];
     test_text text;
     int i;
-#ifdef UNDER_TSAN
-    SKIP("the race is meant");
-#endif
+    if (TEST_TSAN) SKIP("the race is meant");
     memset(&desc, 0, sizeof desc);
     memset(&text, 0, sizeof text);
     desc.mode = PROF_MODE_RING;

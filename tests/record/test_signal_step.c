@@ -18,7 +18,7 @@ int main(void) {
 
 /* Each run starts elsewhere; -DSTEP_STRIDE=1 takes all instructions, and some minutes. */
 #ifndef STEP_STRIDE
-#  if defined(__SANITIZE_ADDRESS__)      /* more instructions, the time is their square */
+#  if TEST_SANITIZED                     /* more instructions, the time is their square */
 #    define STEP_STRIDE 3001
 #  elif !defined(__OPTIMIZE__)
 #    define STEP_STRIDE 331

@@ -36,12 +36,7 @@ static void flag_set(int *flag, int value) { __atomic_store_n(flag, value, __ATO
 
 /* Of rounds that ThreadSanitizer makes long: all, or a sixth. */
 static int rounds_of(int n) {
-#if defined(__has_feature)
-#  if __has_feature(thread_sanitizer)
-    if (test_sample() > 1) return n / 6;
-#  endif
-#endif
-    return n;
+    return TEST_TSAN && test_sample() > 1 ? n / 6 : n;
 }
 
 static void run_threads(int n, void *(*body)(void *), void *user) {

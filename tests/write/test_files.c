@@ -18,15 +18,6 @@
 #  define ZIPPED TRACE
 #endif
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#  define SANITIZED 1
-#elif defined(__has_feature)
-#  if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer) || \
-      __has_feature(memory_sanitizer)
-#    define SANITIZED 1
-#  endif
-#endif
-
 static prof_trace *trace;
 
 static void record(void) {
@@ -445,9 +436,7 @@ static void test_behind_no_thread(void) {
     prof_file file;
     prof_result result;
     PASS_ON(prepare());
-#ifdef SANITIZED
-    SKIP("sanitizers need memory");
-#endif
+    if (TEST_SANITIZED) SKIP("sanitizers need memory");
     if (!before) SKIP("there is no /proc");
     EQUAL(prof_file_open(&file, TRACE), PROF_OK);
     getrlimit(RLIMIT_AS, &old);
