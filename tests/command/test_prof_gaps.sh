@@ -68,7 +68,7 @@ for file in tests/command/traces/kineto_*.json $(real_traces); do
 done
 [ -n "$(real_traces)" ] || echo 'skip gaps_real: ../shared/traces is not there'
 # Calls that work or memory may name are kept, others only while they are open: times tell the same.
-cat >"$out/random.py" <<'PYTHON'
+cat >"$out/traces.py" <<'PYTHON'
 import json, random, sys
 names = ["a", "Optimizer.step#x", "autograd::engine::evaluate_function: b", "aten::mm"]
 for seed in range(6):
@@ -107,7 +107,7 @@ alike() {   # COMMAND...: of calls with ids and without
     done
 }
 if command -v python3 >/dev/null; then
-    try gaps_random python3 "$out/random.py" "$out"
+    try gaps_random python3 "$out/traces.py" "$out"
     try gaps_without_ids alike gaps --by gap --limit all -f csv
     try analyze_without_ids alike analyze -f csv
     try memory_without_ids alike memory --by op --limit all -f csv
