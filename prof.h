@@ -6061,8 +6061,17 @@ static struct prof__linked {
     void (*flows_match)(struct prof_trace *s);
     void (*chrome_moment)(prof__out *o, struct prof__place *place, const struct prof_trace *s,
                           const struct prof__moment *m);
-    void (*chrome_carried)(prof__out *o, const prof_extra *x, const char **before);
-    void (*chrome_members)(prof__out *o, const char **before, const prof_event *e);
+    void (*chrome_extra)(prof__out *o, const struct prof_trace *s, const prof_event *e,
+                         const char **before);
+    void (*chrome_record)(prof__out *o, const struct prof_trace *s, const prof_event *e,
+                          const char **before);
+    void (*chrome_counters)(prof__out *o, const struct prof_trace *s);
+    void (*chrome_types)(prof__out *o, const struct prof_trace *s);
+    void (*chrome_launch)(prof__out *o, struct prof__gpu *g, const prof_event *e);
+    bool (*marks_work)(const struct prof_trace *s);
+    bool (*tell_memory)(const struct prof_trace *s, uint32_t *top, struct prof__memory *m);
+    void (*groups_us)(struct prof__groups *g);
+    void (*groups_count)(struct prof__groups *g);
     void (*chrome_legacy)(prof__out *o, const struct prof_trace *s);
     void (*chrome_marks)(prof__out *o, const struct prof_trace *s);
     void (*chrome_metadata)(prof__out *o, const struct prof_trace *s);
@@ -6074,7 +6083,7 @@ static struct prof__linked {
     void (*shares)(struct prof__groups *g);
     void (*table_list)(struct prof__table *t, const uint32_t *order);
     void (*merge)(struct prof_trace *s, char *scratch);
-    void (*gpu_find)(struct prof__gpu *g, uint32_t count);
+    void (*gpu_find)(struct prof__gpu *g);
     void (*chrome_streams)(prof__out *o, const struct prof__gpu *g);
     void (*chrome_range)(prof__out *o, const struct prof__gpu *g, const prof_event *e);
     void (*chrome_flow)(prof__out *o, const struct prof__gpu *g, const struct prof__moment *m);
@@ -10167,8 +10176,8 @@ PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *tr
 #define prof__sums_into_rows(g) ((void)0)
 #define prof__groups_shares(g) ((void)0)
 #define prof__link_shares() ((void)0)
-#define prof__groups_count(g) ((void)0)
-#define prof__groups_add_us(g) ((void)0)
+#define prof__groups_counts(g) ((void)0)
+#define prof__groups_us(g) ((void)0)
 #define prof__group_segment NULL
 #define prof__group_event_take NULL
 #define prof__average_timed(a) ((a)->count)
@@ -16397,7 +16406,7 @@ PROF__FN bool prof__group_in_sums(const prof__groups *g, uint32_t row) {
 /* Adds up CPU times in double microseconds, as PyTorch does for Kineto's times: where a mean is
    half way between two figures, the rounding errors of that sum decide. */
 PROF__FN void prof__groups_add_us(prof__groups *g) {
-    for (uint32_t i = 0; g->s->raw && g->wide && i < g->s->event_count; i++) {
+    for (uint32_t i = 0; i < g->s->event_count; i++) {
         const prof_event *e = g->s->events + i;
         if (e->device_type == PROF_DEVICE_CPU)
             g->wide[prof__group_of(g, i)].cpu_us +=
@@ -16537,7 +16546,7 @@ PROF__COLD void prof__groups_others(prof__groups *g) {
 PROF__FN void prof__groups_count(prof__groups *g) {
     uintptr_t at = (uintptr_t)prof__groups_end(g) + 2 * g->count * sizeof(uint32_t);
     bool others = g->s->side && g->s->device_types[1];
-    if (g->s->built || !(prof__counting.count || others) || g->ranks) return;
+    if (!(prof__counting.count || others)) return;
     if (g->shares) at = (uintptr_t)(g->shares + g->count);
     g->counts = (int64_t (*)[2 * PROF__EXTRAS])prof__groups_more(
         g, at, g->count * sizeof *g->counts);
@@ -16545,6 +16554,14 @@ PROF__FN void prof__groups_count(prof__groups *g) {
     memset(g->counts, 0, g->count * sizeof *g->counts);
     if (prof__counting.count) prof__groups_feed(g, NULL, NULL, prof__counts_event);
     if (others) prof__groups_others(g);
+}
+
+PROF__FN void prof__groups_us(prof__groups *g) {
+    if (g->s->raw && g->wide) PROF__LINKED(groups_us)(g);
+}
+
+PROF__FN void prof__groups_counts(prof__groups *g) {
+    if (PROF__LINKED(groups_count) && !g->s->built && !g->ranks) PROF__LINKED(groups_count)(g);
 }
 
 /* Fills in the rest of a row: its place, percentiles, counters, and zones that are only in sums. */
@@ -17124,10 +17141,10 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
     uint32_t n = 0;
     prof__groups_open(g, trace, by, prof__from_records(trace));
     prof__groups_feed(g, prof__group_segment, prof__group_record, prof__group_event_take);
-    prof__groups_add_us(g);
+    prof__groups_us(g);
     prof__sums_into_rows(g);
     if (!PROF__BARE && g->by.percentiles) prof__groups_shares(g);
-    prof__groups_count(g);
+    prof__groups_counts(g);
     g->order = g->index;                 /* the index is no longer needed */
     for (uint32_t i = 0; i < g->count; i++)
         if (!prof__group_in_sums(g, i)) g->order[n++] = i;
@@ -19032,9 +19049,12 @@ PROF__FN void prof__gpu_work(prof__gpu *g, const prof_event *e) {
         if (prof__is_annotation(g->s->events + i)) prof__gpu_cover(g, i, stream, e);
 }
 
-/* Finds calls, streams and covers among n events of devices. */
-PROF__FN void prof__gpu_find(prof__gpu *g, uint32_t n) {
+/* Finds calls, streams and covers among the events of devices, if there are any. */
+PROF__FN void prof__gpu_find(prof__gpu *g) {
     const struct prof_trace *s = g->s;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->event_count; i++) n += prof__is_gpu(s->events + i);
+    if (!n) return;
     g->places = 2 * n;
     g->streams = (prof__stream *)(void *)s->scratch;
     g->covers = (prof__cover *)(void *)(g->streams + n);
@@ -19055,12 +19075,10 @@ PROF__FN void prof__gpu_find(prof__gpu *g, uint32_t n) {
 
 /* places stays 0 where there are no events of devices. */
 PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
-    uint32_t n = 0;
     memset(g, 0, sizeof *g);
     g->s = s;
     g->pid = prof__chrome_pid(s);
-    for (uint32_t i = 0; s->side && i < s->event_count; i++) n += prof__is_gpu(s->events + i);
-    if (n) PROF__LINKED(gpu_find)(g, n);
+    if (s->side) PROF__LINKED(gpu_find)(g);
 }
 
 /* `"pid":1,"tid":2,"ts":3.000` */
@@ -19347,21 +19365,33 @@ PROF__FN void prof__chrome_sites(prof__out *o, const struct prof_trace *s) {
     if (!before[1]) prof__out_text(o, "]");
 }
 
+/* Its id in the execution trace. */
+PROF__FN void prof__chrome_record(prof__out *o, const struct prof_trace *s, const prof_event *e,
+                                  const char **before) {
+    if (!prof__is_node(e)) return;
+    prof__chrome_key(o, before, PROF_KEY_RECORD_ID);
+    prof__out_u64(o, prof__record_id(s, e));
+}
+
+/* Those that come from prof_event.extra, and that id among them. */
+PROF__FN void prof__chrome_extra(prof__out *o, const struct prof_trace *s, const prof_event *e,
+                                 const char **before) {
+    const prof_extra *x = e->extra;
+    if (x->external_id) prof__chrome_number(o, before, PROF_KEY_EXTERNAL_ID, x->external_id);
+    prof__chrome_carried(o, x, before);
+    if (s->record_ids) PROF__LINKED(chrome_record)(o, s, e, before);
+    if (x->has & PROF_HAS_KEPT_TEXT || (!x->metadata_json && prof__is_gpu(e) &&
+                                        x->has & (PROF_HAS_ID | PROF_HAS_LINK)))
+        prof__chrome_number(o, before, PROF_KEY_CORRELATION,
+                            x->has & PROF_HAS_ID ? x->id : x->linked_correlation_id);
+    if (x->metadata_json && *x->metadata_json) prof__chrome_members(o, before, e);
+}
+
 /* The members of an event's arguments. */
 PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
                                        const prof_event *e, const char **before) {
-    const prof_extra *x = e->extra;
-    if (x && x->external_id) prof__chrome_number(o, before, PROF_KEY_EXTERNAL_ID, x->external_id);
-    if (x) PROF__LINKED(chrome_carried)(o, x, before);
-    if (s->record_ids && prof__is_node(e)) {
-        prof__chrome_key(o, before, PROF_KEY_RECORD_ID);
-        prof__out_u64(o, prof__record_id(s, e));
-    }
-    if (x && (x->has & PROF_HAS_KEPT_TEXT || (!x->metadata_json && prof__is_gpu(e) &&
-                                          x->has & (PROF_HAS_ID | PROF_HAS_LINK))))
-        prof__chrome_number(o, before, PROF_KEY_CORRELATION,
-                            x->has & PROF_HAS_ID ? x->id : x->linked_correlation_id);
-    if (x && x->metadata_json && *x->metadata_json) PROF__LINKED(chrome_members)(o, before, e);
+    if (e->extra) PROF__LINKED(chrome_extra)(o, s, e, before);
+    else if (s->record_ids) PROF__LINKED(chrome_record)(o, s, e, before);
     prof__chrome_source(o, before, prof__source_told(s, e->site));
     if (e->flags & PROF_EVENT_UNFINISHED) {
         prof__chrome_key(o, before, "finished");
@@ -19398,11 +19428,11 @@ PROF_API PROF__QUIET prof_result prof_write_args(const prof_event *event, prof_s
 }
 
 /* One end of the arrow from a call to its work; only where the trace has both ends. */
-PROF__FN void prof__chrome_flow(prof__out *o, prof__gpu *g, const prof_event *e) {
+PROF__FN void prof__chrome_launch(prof__out *o, prof__gpu *g, const prof_event *e) {
     bool from = prof__is_call(e);
     int64_t id = from ? e->extra->id : prof__link_of(e);
     uint32_t *place;
-    if (!g->places || !id || (!from && e->device_type == PROF_DEVICE_CPU)) return;
+    if (!id || (!from && e->device_type == PROF_DEVICE_CPU)) return;
     place = prof__gpu_call(g, id);
     if (!*place || !g->launched[place - g->calls]) return;
     if (from && g->s->events + *place - 1 != e) return;
@@ -19420,7 +19450,7 @@ PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e)
     prof__chrome_at(o, prof__chrome_row(g, e), e->start_ns);
     if (!instant) prof__out_f(o, ",\"dur\":%t", prof__elapsed(e));
     prof__chrome_args(o, g->s, e);
-    prof__chrome_flow(o, g, e);
+    if (g->places) PROF__LINKED(chrome_launch)(o, g, e);
 }
 
 /* Writes annotations on the rows of the streams, 1 ns wider at each end than what they launched. */
@@ -19648,7 +19678,7 @@ PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
         prof_event *e = s->events + i;
         uint32_t *last;
         for (; at < s->memory.count && (i == n || s->memory.list[at].ns < e->start_ns); at++)
-            any |= prof__tell_memory(s, top, s->memory.list + at);
+            any |= PROF__LINKED(tell_memory)(s, top, s->memory.list + at);
         if (i == n) break;
         if (e->flags & (uint16_t)~none) e->flags &= none;    /* marks of an earlier writer */
         if (!prof__is_zone(e)) continue;
@@ -19662,17 +19692,23 @@ PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
     return any;
 }
 
-/* Marks all events that must tell their parent, work on devices, too. False: there are none. */
-PROF__FN bool prof__marks_make(const struct prof_trace *s) {
-    bool any;
-    if (!s->instants && !prof__others(s) && !prof__side_of(s)) return false;   /* by times alone */
-    any = prof__marks_zones(s);
-    for (uint32_t i = 0; s->side && i < s->event_count; i++) {
+/* The same of work on devices. */
+PROF__FN bool prof__marks_work(const struct prof_trace *s) {
+    bool any = false;
+    for (uint32_t i = 0; i < s->event_count; i++) {
         if (s->events[i].device_type == PROF_DEVICE_CPU || !prof__tell_work(s, i)) continue;
         s->events[i].flags |= PROF__EVENT_TOLD;
         any = true;
     }
     return any;
+}
+
+/* Marks all events that must tell their parent, work on devices, too. False: there are none. */
+PROF__FN bool prof__marks_make(const struct prof_trace *s) {
+    bool any;
+    if (!s->instants && !prof__others(s) && !prof__side_of(s)) return false;   /* by times alone */
+    any = prof__marks_zones(s);
+    return (s->side && PROF__LINKED(marks_work)(s)) || any;
 }
 
 /* ---- memory, arrows and ranges ---- */
@@ -19745,9 +19781,23 @@ PROF__FN void prof__chrome_beside(prof__out *o, const prof__gpu *g) {
         prof__chrome_moment_flow(o, g, s->moments + i);
 }
 
+PROF__FN void prof__chrome_counters(prof__out *o, const struct prof_trace *s) {
+    const char *name;
+    uint32_t i = 0;
+    for (; (name = prof_hw_counter_name(s, i)) != NULL; i++)
+        prof__out_f(o, i ? ",\"%j\"" : ",\"" PROF_KEY_COUNTERS "\":[\"%j\"", name);
+    if (i) prof__out_text(o, "]");
+}
+
 PROF__FN void prof__link_extras(void) {
-    PROF__STORE(prof__linked.chrome_carried, &prof__chrome_carried);
-    PROF__STORE(prof__linked.chrome_members, &prof__chrome_members);
+    PROF__STORE(prof__linked.groups_us, &prof__groups_add_us);
+    PROF__STORE(prof__linked.groups_count, &prof__groups_count);
+    PROF__STORE(prof__linked.marks_work, &prof__marks_work);
+    PROF__STORE(prof__linked.tell_memory, &prof__tell_memory);
+    PROF__STORE(prof__linked.chrome_extra, &prof__chrome_extra);
+    PROF__STORE(prof__linked.chrome_types, &prof__chrome_device_types);
+    PROF__STORE(prof__linked.chrome_counters, &prof__chrome_counters);
+    PROF__STORE(prof__linked.chrome_launch, &prof__chrome_launch);
     PROF__STORE(prof__linked.gpu_find, &prof__gpu_find);
     PROF__STORE(prof__linked.chrome_streams, &prof__chrome_streams);
     PROF__STORE(prof__linked.chrome_range, &prof__chrome_range);
@@ -20020,12 +20070,8 @@ PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
 /* What readers must know before the events: which arguments are counters, device types, and whether
    events tell their parents. */
 PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
-    for (uint32_t i = 0; prof_hw_counter_name(s, i); i++) {
-        prof__out_f(o, i ? ",\"%j\"" : ",\"" PROF_KEY_COUNTERS "\":[\"%j\"",
-                    prof_hw_counter_name(s, i));
-        if (!prof_hw_counter_name(s, i + 1)) prof__out_text(o, "]");
-    }
-    prof__chrome_device_types(o, s);
+    if (PROF__LINKED(chrome_counters)) PROF__LINKED(chrome_counters)(o, s);
+    if (PROF__LINKED(chrome_types)) PROF__LINKED(chrome_types)(o, s);
     if (prof__marks_make(s)) prof__out_text(o, ",\"" PROF_KEY_ZONE_IDS "\":true");
 }
 
@@ -21922,6 +21968,7 @@ PROF__COLD prof_result prof__execution_append(struct prof_trace *s) {
         x->done = 0;
     }
     x->generation = s->first_generation;
+    PROF__STORE(prof__linked.chrome_record, &prof__chrome_record);
     s->record_ids = true;
     end = prof__trace_end(s);
     n.s = s;

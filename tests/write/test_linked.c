@@ -175,6 +175,16 @@ static void submitted(void) {
     submit_call();
 }
 
+static void memory_submitted(void) {
+    prof_memory_change change;
+    memset(&change, 0, sizeof change);
+    zones();
+    change.ns = 3000;
+    change.address = 64;
+    change.bytes = 100;
+    EQUAL(prof_submit_memory(&change, 1), PROF_OK);
+}
+
 static void stepped(void) {
     zones();
     prof_step();
@@ -249,6 +259,7 @@ static const struct { const char *name; prof_desc (*desc)(void); void (*record)(
     { "zones", plain, zones }, { "moments", plain, moments }, { "ranges", plain, ranges },
     { "flows", plain, flows }, { "carried", plain, carried }, { "shapes", shapes, carried },
     { "memory", allocations, allocated }, { "submitted", plain, submitted },
+    { "submitted memory", allocations, memory_submitted },
     { "merged", merged, zones }, { "merged, submitted", merged, submitted },
     { "sums", sums, zones },
     { "full", full, many },
