@@ -4,6 +4,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
+#ifdef __SSE2__
+#  include <emmintrin.h>
+#endif
 
 #include "containers.h"
 
@@ -15,7 +18,7 @@ struct read_ahead {
     void *user;
     ahead_block blocks[BLOCKS];
     pthread_t thread;
-    /* under the mutex: */
+    /* under the mutex, but for who looks: */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     uint64_t read, taken, freed; /* blocks that are ready, were taken, were given back */
@@ -25,8 +28,24 @@ struct read_ahead {
 
 static bool in_use;             /* one thread: the processor has others' work, too */
 
-/* Who has to wait does so until there is work for a while: so the two do not wake each other for
-   each block. */
+/* Who has to wait looks whether the other one's count has moved on from here, so many times before
+   it sleeps: mostly it is soon, and to be woken takes longer. (To yield the processor meanwhile
+   would keep both threads on one.) */
+static void look(const uint64_t *count, uint64_t here) {
+    enum { LOOKS = 2000 };
+    for (int i = 0; i < LOOKS && __atomic_load_n(count, __ATOMIC_RELAXED) == here; i++) {
+#ifdef __SSE2__
+        _mm_pause();
+#endif
+    }
+}
+
+static void move_on(uint64_t *count, uint64_t to) {
+    __atomic_store_n(count, to, __ATOMIC_RELAXED);
+}
+
+/* Who sleeps does so until there is work for a while: so the two do not wake each other for each
+   block. */
 static bool much_is_free(const read_ahead *a) { return a->read - a->freed <= BLOCKS - BATCH; }
 static bool much_is_ready(const read_ahead *a) { return a->read - a->taken >= BATCH || a->ended; }
 
@@ -39,6 +58,7 @@ static bool is_ending(read_ahead *a) {
 
 /* A free block to fill; NULL: none is wanted. */
 static ahead_block *free_block(read_ahead *a) {
+    look(&a->freed, a->read - BLOCKS);
     pthread_mutex_lock(&a->mutex);
     if (a->read - a->freed == BLOCKS)
         while (!much_is_free(a) && !a->stopped) pthread_cond_wait(&a->changed, &a->mutex);
@@ -49,7 +69,7 @@ static ahead_block *free_block(read_ahead *a) {
 
 static void make_ready(read_ahead *a, bool last) {
     pthread_mutex_lock(&a->mutex);
-    a->read++;
+    move_on(&a->read, a->read + 1);
     a->ended = last;
     if (much_is_ready(a)) pthread_cond_signal(&a->changed);
     pthread_mutex_unlock(&a->mutex);
@@ -121,8 +141,11 @@ read_ahead *ahead_start(unpacker *file, trace_text begin, uint64_t base, ahead_s
 
 ahead_block *ahead_take(read_ahead *a) {
     pthread_mutex_lock(&a->mutex);
-    a->freed = a->taken;
+    move_on(&a->freed, a->taken);
     if (much_is_free(a)) pthread_cond_signal(&a->changed);
+    pthread_mutex_unlock(&a->mutex);
+    look(&a->read, a->taken);
+    pthread_mutex_lock(&a->mutex);
     if (a->read == a->taken)
         while (!much_is_ready(a)) pthread_cond_wait(&a->changed, &a->mutex);
     ahead_block *block = &a->blocks[a->taken++ % BLOCKS];

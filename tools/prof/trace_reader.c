@@ -57,7 +57,7 @@ typedef struct known_arg {
 
 /* How long one way of reading takes a byte: see next_way. */
 typedef struct pace {
-    uint64_t begin, until;       /* offsets of what is read in that way now */
+    uint64_t begin, until;       /* offsets of what is timed in that way now */
     uint64_t stretch;            /* bytes of the last one that was no trial, */
     bool ahead;                  /* and its way */
     double begin_s, cost[2];     /* seconds a byte: alone, ahead; 0: not known */
@@ -1559,8 +1559,10 @@ static void stop_ahead(source *s) {
 
 /* Two threads are faster than one where their processors share a cache. Where they do not, handing
    events over may take longer than scanning them. So both ways are timed, again and again, and the
-   faster one goes on, for twice as long where it was the faster one before. */
-enum { TRIAL = 32 * AHEAD_BYTES, STRETCH = 32 * TRIAL, LONGEST = 8 * STRETCH };
+   faster one goes on, for twice as long where it was the faster one before. What a new thread reads
+   first takes longer than the rest: that does not count. */
+enum { START = 8 * AHEAD_BYTES, TRIAL = 32 * AHEAD_BYTES, STRETCH = 32 * TRIAL,
+       LONGEST = 8 * STRETCH };
 
 static double seconds(void) {
     struct timespec t;
@@ -1568,14 +1570,22 @@ static double seconds(void) {
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void begin_pace(pace *w, uint64_t at, uint64_t bytes) {
+/* starts: a thread; its clock is begun by note_pace. */
+static void begin_pace(pace *w, uint64_t at, uint64_t bytes, bool starts) {
+    w->begin = at + (starts ? START : 0);
+    w->until = w->begin + bytes;
+    w->begin_s = starts ? 0 : seconds();
+}
+
+static void note_pace(pace *w, uint64_t at) {
+    if (w->begin_s > 0 || at < w->begin) return;
     w->begin = at;
-    w->until = at + bytes;
     w->begin_s = seconds();
 }
 
 /* Up to `at` the file was read in one way: is the next stretch to be read ahead? */
 static bool next_way(pace *w, bool ahead, uint64_t at) {
+    if (w->begin_s <= 0) return begin_pace(w, at, TRIAL, true), true;    /* it was stopped */
     if (at <= w->begin) return ahead;
     w->cost[ahead] = (seconds() - w->begin_s) / (double)(at - w->begin);
     if (w->until - w->begin > TRIAL) w->cost[!ahead] = 0;        /* it may have changed */
@@ -1585,7 +1595,7 @@ static bool next_way(pace *w, bool ahead, uint64_t at) {
         w->stretch = !again ? STRETCH : w->stretch < LONGEST ? 2 * w->stretch : LONGEST;
         w->ahead = next;
     }
-    begin_pace(w, at, trial ? TRIAL : w->stretch);
+    begin_pace(w, at, trial ? TRIAL : w->stretch, next && !ahead);
     return next;
 }
 
@@ -1599,7 +1609,7 @@ static bool start_ahead(source *s) {
         s->ahead_again = s->pace.until;
         return false;
     }
-    if (!s->pace.until) begin_pace(&s->pace, s->base + s->at, TRIAL);
+    if (!s->pace.until) begin_pace(&s->pace, s->base + s->at, TRIAL, true);
     s->leaving = false;
     s->ahead_again = s->base + s->at;
     s->scanner = allocate(sizeof *s->scanner);
@@ -1623,7 +1633,7 @@ static void take_block(trace_reader *r) {
         memcpy(s->read, b->text + b->scanned, s->used);
         memset(s->read + s->used, 0, PADDING);
         if (s->base < s->ahead_again + SOON) s->ahead_again = s->base + LATER;
-        if (s->leaving) begin_pace(&s->pace, s->base, s->pace.until - s->pace.begin);
+        if (s->leaving) begin_pace(&s->pace, s->base, s->pace.until - s->pace.begin, false);
         if (s->leaving) s->ahead_again = s->pace.until;
         stop_ahead(s);
     } else {
@@ -1632,6 +1642,7 @@ static void take_block(trace_reader *r) {
         s->buffer = b->text;
         s->base = b->base;
         s->used = b->used;
+        note_pace(&s->pace, s->base);
         bool through = !s->leaving && s->base >= s->pace.until;
         s->leaving |= through && !next_way(&s->pace, true, s->base);
         if (through && s->leaving) ahead_end(s->ahead);
