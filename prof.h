@@ -6092,7 +6092,7 @@ static struct prof__linked {
 
 PROF__FN void prof__link_extras(void);   /* what writes prof_event.extra: before any event has it */
 PROF__COLD void prof__link_metadata(void);
-PROF__FN void prof__link_moments(void);  /* what reads records that are no zones: before these */
+PROF__FN void prof__link_moments(void);  /* what reads all but zones, instants: before these */
 
 typedef uint64_t prof__amount;           /* as the fields of prof_stats */
 
@@ -7636,7 +7636,6 @@ PROF__FN void prof__timeline_end(prof__state *t) {
     if (n) prof__record_set(c, 0, (uint32_t)PROF__PART << 8);
     if (n) prof__record_set(c + 1, t->sums.cut_tick, (uint32_t)PROF__INSTANT << 8 | 1);
     if (n) prof__record_set(c + 2, 0, prof__trace.sums.timeline_ends << 8 | 255u);
-    if (n) prof__link_moments();
     PROF__BUMP(t->counts.extra, n);
     PROF__BUMP(t->counts.slots, (size_t)(c + n - t->segment->begin));
     PROF__RELEASE(t->segment->end, c + n);
@@ -13752,9 +13751,10 @@ PROF__FN void prof__read_flow(prof__reader *r, const prof__item *i) {
     if (r->feed->moment) r->feed->moment(r->feed->user, m);
 }
 
-/* NULL: nothing has written such a record. */
+/* An instant may be where the timeline ends. NULL: nothing has written another such record. */
 PROF__FN void prof__read_beside(prof__reader *r, const prof__item *i) {
-    if (PROF__LINKED(read_any)) PROF__LINKED(read_any)(r, i);
+    if (i->kind == PROF__INSTANT) prof__read_moment(r, i);
+    else if (PROF__LINKED(read_any)) PROF__LINKED(read_any)(r, i);
     else r->lost++;
 }
 
@@ -18847,6 +18847,14 @@ PROF__EAGER void prof__chrome_where(prof__out *o, const prof__place *place, int6
     o->p = prof__text_us(o->p + place->length, (uint64_t)ns);
 }
 
+PROF__FN void prof__chrome_put_instant(prof__out *o, const prof__place *place, const char *name,
+                                       int64_t ns) {
+    prof__out_f(o, ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"%j\",",
+                name);
+    prof__chrome_where(o, place, ns);
+    prof__out_text(o, "}");
+}
+
 PROF__EAGER void prof__chrome_zone(prof__out *o, const prof__place *place, const char *name,
                                     int64_t start_ns, int64_t end_ns, uint32_t flags) {
     if (PROF__BARE) {
@@ -20229,7 +20237,13 @@ PROF__FN void prof__unordered_zone(void *user, const prof__close *c) {
 
 PROF__FN void prof__chrome_a_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
                                     const prof__moment *m) {
-    PROF__LINKED(chrome_moment)(o, place, s, m);
+    if (m->kind != PROF__MOMENT) {
+        PROF__LINKED(chrome_moment)(o, place, s, m);
+        return;
+    }
+    if (place->thread != m->thread)
+        prof__chrome_place(place, s, m->thread, prof__chrome_tid(s, m->thread));
+    prof__chrome_put_instant(o, place, prof__site(m->site)->name, m->ns);
 }
 
 PROF__FN void prof__unordered_moment(void *user, const prof__moment *m) {
@@ -20730,12 +20744,13 @@ PROF_API PROF__QUIET void prof_trace_handler(void *user, prof_trace *trace) {
 /* An instant (value NULL) or a counter's value; real: the value is the bits of a double. */
 PROF__FN void prof__chrome_put_moment(prof__out *o, const prof__place *place, const char *name,
                                       int64_t ns, const int64_t *value, bool real) {
-    prof__out_f(o, value
-        ? ",\n{\"ph\":\"C\",\"name\":\"%j\","
-        : ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"%j\",", name);
+    if (!value) {
+        prof__chrome_put_instant(o, place, name, ns);
+        return;
+    }
+    prof__out_f(o, ",\n{\"ph\":\"C\",\"name\":\"%j\",", name);
     prof__chrome_where(o, place, ns);
-    if (!value) prof__out_text(o, "}");
-    else if (!PROF__BARE && real) prof__chrome_real(o, (uint64_t)*value);
+    if (!PROF__BARE && real) prof__chrome_real(o, (uint64_t)*value);
     else prof__out_f(o, ",\"args\":{\"value\":%i}}", *value);
 }
 
