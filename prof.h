@@ -13235,9 +13235,13 @@ PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, 
    zone, so that the zones in it keep their places. */
 PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to) {
     while (r->pending > down_to) {
-        uint32_t depth = r->pending - 1; /* the site is 0 */
+        prof__zone z = { 0, 0, 0, 0, true, false };
+        z.depth = r->pending - 1;
+        z.start = r->first_start[z.depth];
+        z.end = r->k.last;
         r->lost++;
-        prof__read_zone(r, r->k.last, r->k.last - r->first_start[depth], depth, true);
+        if (PROF__BARE) prof__read_place(r, &z, r->feed->take);   /* stacks have a bound there */
+        else prof__read_zone(r, z.end, z.end - z.start, z.depth, true);   /* no copy of that */
     }
 }
 
