@@ -53,7 +53,7 @@ TOOL_LIBS = -lyajl -lz $(if $(ISAL),-lisal)
 build/tools/unpack.o: TOOL_FLAGS += $(if $(ISAL),-DPROF_ISAL)
 TOOL_SOURCES = $(wildcard tools/prof/*.c)
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/prof/%.c=build/tools/%.o)
-READER = trace_reader head_sums json_mend unpack raw_json elf_names raw_memory raw_stacks pftrace_json protobuf \
+READER = trace_reader head_sums json_mend unpack raw_json elf_names raw_memory raw_ranges raw_stacks pftrace_json protobuf \
          trace_other trace_writer trace_pairs legacy_records losses read_ahead call_tree span_sorter tasks containers \
          errors files output progress text
 READER_OBJECTS = $(READER:%=build/tools/%.o)

@@ -10,6 +10,7 @@
 #include "head_sums.h"
 #include "losses.h"
 #include "raw_memory.h"
+#include "raw_ranges.h"
 #include "raw_stacks.h"
 #include "span_sorter.h"
 
@@ -47,6 +48,7 @@ struct raw_json {
     map lane_numbers;                    /* number of a thread -> its lane + 1 */
     output args;                         /* of one event */
     raw_memory *changes;
+    raw_ranges ranges;
     raw_stacks *stacks;
     const char *const *counters;
     uint32_t counter_count;
@@ -616,6 +618,7 @@ static void take(void *user, const prof_raw_item *item) {
     raw_json *r = user;
     char step[40];
     losses_take_raw(&r->lost, &r->raw_lost, item);
+    if (!raw_ranges_take(&r->ranges, item)) return;
     if (item->end_ns < INT64_MAX >> 2 && item->end_ns > r->last_ns - r->shift_ns)
         r->last_ns = item->end_ns + r->shift_ns;
     if (item->kind == PROF_RAW_SESSION) end_lanes(r);
@@ -733,6 +736,7 @@ bool raw_json_end_some(raw_json *r) {
 prof_raw_stats raw_json_end(raw_json *r) {
     while (raw_json_end_some(r)) {}
     raw_memory_lose(r->changes, &r->raw_lost.counts);
+    raw_ranges_lose(&r->ranges, &r->raw_lost.counts);
     losses_end_raw(&r->lost, &r->raw_lost);
     raw_stats_lose(&r->stats, &r->lost);
     head_lists lists = {0};
@@ -783,6 +787,7 @@ void raw_json_free(raw_json *r) {
     free_lanes(r);
     output_discard(&r->args);
     raw_memory_free(r->changes);
+    raw_ranges_free(&r->ranges);
     raw_stacks_free(r->stacks);
     map_free(&r->open);
     map_free(&r->rows);

@@ -11,6 +11,7 @@
 #include "losses.h"
 #include "raw_json.h"
 #include "raw_memory.h"
+#include "raw_ranges.h"
 #include "raw_stacks.h"
 #include "unpack.h"
 
@@ -24,6 +25,7 @@ typedef struct raw_rows {
     losses lost;
     raw_losses raw_lost;
     raw_memory *changes;
+    raw_ranges ranges;
     raw_stacks *stacks;
     raw_place places[PLACES];                /* rows of plain zones */
     prof_span zone;                          /* the last one */
@@ -196,6 +198,7 @@ static void take(void *user, const prof_raw_item *item) {
         return;
     }
     losses_take_raw(&r->lost, &r->raw_lost, item);
+    if (!raw_ranges_take(&r->ranges, item)) return;
     if (r->table->on_item) r->table->on_item(r->table->user, item);
     if (item->kind == PROF_RAW_SESSION) r->base_ns = item->start_ns;
     else if (item->kind == PROF_RAW_DETAILS) take_details(r, item);
@@ -208,6 +211,7 @@ static void take(void *user, const prof_raw_item *item) {
 
 static void tell(raw_rows *r, const char *path) {
     raw_memory_lose(r->changes, &r->raw_lost.counts);
+    raw_ranges_lose(&r->ranges, &r->raw_lost.counts);
     losses_end_raw(&r->lost, &r->raw_lost);
     raw_stats_lose(&r->stats, &r->lost);
     if (raw_stats_tell(&r->stats, path)) note_cut_input();
@@ -255,6 +259,7 @@ static int read_twice(raw_rows *r, const char *path,
 
 static void raw_end(raw_rows *r) {
     raw_memory_free(r->changes);
+    raw_ranges_free(&r->ranges);
     raw_stacks_free(r->stacks);
     free(r);
 }
@@ -276,6 +281,7 @@ static void take_losses(void *user, const prof_raw_item *item) {
     r->events += item->kind != PROF_RAW_SESSION && item->kind != PROF_RAW_THREAD &&
                  item->kind != PROF_RAW_COUNTS;
     losses_take_raw(&r->lost, &r->raw_lost, item);
+    raw_ranges_take(&r->ranges, item);
 }
 
 int raw_losses_read(const char *path) {
