@@ -76,10 +76,16 @@ raw() {   # NAME GROUPING OPTION...
     if [ "$of:$grouping" = open_at_the_end:name ]; then
         try round_open_top test -n "$("$prof" top --looks 1 "$out/$of.raw" | grep '^left open  *0.06%')"
     fi
+    if [ "$of:$grouping" = ranges:name ]; then
+        try round_ranges_raw_twice test "$(told "$out/ranges.raw")" = "$(told "$out/ranges.json")"
+        try round_ranges_twice test "$(told "$out/ranges.json")" = \
+            "$out/ranges.json: Ends of async ranges that had ended, ignored: 1"
+    fi
     case $of:$grouping in stream*:name) ;; *) return ;; esac
     try "round_${of}_raw_frees" test "$(frees "$out/$of.json")" = "$(frees "$out/$of.raw")"
 }
 stacks() { "$prof" stacks --threads "$1" 2>/dev/null | sort; }      # by depth, and by times
+told() { "$prof" report "$1" 2>&1 | sed '/^---/,$d; s/^prof: //; s/ranges[.]raw/ranges.json/'; }
 frees() { "$prof" report "$1" 2>/dev/null | head -n 1 | grep -o 'Frees[^;]*'; }   # that were odd
 
 passed=

@@ -1846,6 +1846,7 @@ static bool next_open(trace_reader *r) {
 
 static void classify(trace_reader *r) {
     trace_event *event = &r->event;
+    if (event->is_async && text_is(event->cat, "async")) return;   /* prof.h's: of no device */
     if (event->phase == 'M') note_row(r->source, event);
     else if (event->phase == 'X' && event->kind == TRACE_OTHER && event->cat.size)
         event->kind = guessed_kind(r->source, event);
