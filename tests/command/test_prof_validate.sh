@@ -30,11 +30,19 @@ gpu() {   # CATEGORY NAME TS DUR ARGS
 
 finds good '' "$(event 0 10),$(event 0 5),$(event 5 5),$(event 2 1 1 2)"
 finds no_dur '1 fields' '{"ph":"X","cat":"c","name":"n","pid":1,"tid":1,"ts":0}'
+finds no_cat '1 category' '{"ph":"X","name":"n","pid":1,"tid":1,"ts":0,"dur":1},{"ph":"X","name":"n","pid":1,"tid":1,"ts":1,"dur":1}'
 finds no_name '1 fields' '{"ph":"X","cat":"c","pid":1,"tid":1,"ts":0,"dur":1}'
 finds no_phase '1 fields' '{"cat":"c","name":"n","pid":1,"tid":1,"ts":0,"dur":1}'
 finds no_object '1 fields' "5,$(event 0 1)"
 finds negative_ts '1 time' "$(event -1 10)"
 finds negative_dur '1 time' "$(event 1 -10)"
+half() {   # PH NAME TS [MORE]
+    printf '{"ph":"%s","cat":"c","name":"%s","pid":1,"tid":1,"ts":%s%s}' "$@"
+}
+finds pairs '' "$(half B a 1 ''),$(half b r 1 ',"id":1'),$(half E a 2 ''),$(half e r 3 ',"id":1')"
+finds end_of_nothing '1 pairs' "$(half E a 1 ''),$(half B b 2 ''),$(half E b 3 '')"
+finds no_end '1 pairs,56 pairs' "$(half B a 1 ''),$(half B b 2 ''),$(half B c 3 ''),$(half E c 4 '')"
+finds other_range '1 pairs,63 pairs' "$(half b r 1 ',"id":1'),$(half e r 3 ',"id":2')"
 finds text_pid '1 ids' "$(event 0 1 '"Spans"' 1)"
 finds negative_tid '1 ids' "$(event 0 1 1 -3)"
 finds large_tid '1 ids' "$(event 0 1 1 4294967296)"

@@ -2,6 +2,7 @@
 #include "call_tree.h"
 #include "losses.h"
 #include "span_sorter.h"
+#include "trace_pairs.h"
 #include "unpack.h"
 
 #include <errno.h>
@@ -24,21 +25,23 @@ const command validate_command = {
 };
 
 typedef enum rule {
-    RULE_JSON, RULE_CUT, RULE_OPEN, RULE_FIELDS, RULE_TIME, RULE_NUMBER, RULE_TEXT, RULE_KEYS,
-    RULE_IDS, RULE_OVERLAP, RULE_ORDER, RULE_FLOW, RULE_LAUNCH, RULE_WAIT_ID, RULE_SYNC,
-    RULE_WAIT_PAST, RULE_COLLECTIVE, RULE_BACKWARD, RULE_LOSSES, RULES
+    RULE_JSON, RULE_CUT, RULE_OPEN, RULE_FIELDS, RULE_CATEGORY, RULE_TIME, RULE_NUMBER, RULE_TEXT,
+    RULE_KEYS, RULE_IDS, RULE_PAIRS, RULE_OVERLAP, RULE_ORDER, RULE_FLOW, RULE_LAUNCH, RULE_WAIT_ID,
+    RULE_SYNC, RULE_WAIT_PAST, RULE_COLLECTIVE, RULE_BACKWARD, RULE_LOSSES, RULES
 } rule;
 
 static const struct { const char *name; bool is_error; const char *text; } rules[RULES] = {
     {"json", true, "the file is strict JSON (as libyajl reads it)"},
     {"cut", true, "the file does not end early"},
     {"open", false, "an array of events ends with ]"},
-    {"fields", true, "a complete event has name, cat, ph, pid, tid, ts and dur"},
+    {"fields", true, "a complete event has name, ph, pid, tid, ts and dur"},
+    {"category", false, "a complete event has a cat: readers of PyTorch's traces go by it"},
     {"time", true, "no ts or dur is below 0"},
     {"number", true, "no NaN or Infinity; times, pids and tids are numbers"},
     {"text", true, "texts are UTF-8, without raw control characters and halves of characters"},
     {"keys", false, "an event has no key twice"},
     {"ids", false, "pid and tid of a complete event are numbers from 0 to 2147483647"},
+    {"pairs", false, "a begin (B, b) has an end (E, e), and an end stands behind its begin"},
     {"overlap", false, "events of one pid and tid lie in each other or apart"},
     {"order", false, "of events that begin together, the longer stands first"},
     {"flow", false, "a flow has one start, before its end, which has bp \"e\""},
@@ -87,7 +90,9 @@ typedef struct checker {
     span_sorter *events;         /* complete ones: id is the offset */
     span_sorter *by_correlation, *by_flow, *by_stream;   /* keyed */
     map streams, backward;
+    trace_pairs *pairs;
     bool waits;                  /* for streams */
+    uint64_t without_cat, first_without_cat;
 } checker;
 
 static void find(checker *c, rule broken, uint64_t offset, const char *format, ...)
@@ -178,14 +183,15 @@ static int check_json(checker *c, const char *path) {
 
 static void check_fields(checker *c, const trace_event *event) {
     static const struct { uint32_t bit; const char *name; } fields[] = {
-        {TRACE_HAS_NAME, "name"}, {TRACE_HAS_CAT, "cat"}, {TRACE_HAS_PID, "pid"},
-        {TRACE_HAS_TID, "tid"}, {TRACE_HAS_TS, "ts"}, {TRACE_HAS_DUR, "dur"}
+        {TRACE_HAS_NAME, "name"}, {TRACE_HAS_PID, "pid"}, {TRACE_HAS_TID, "tid"},
+        {TRACE_HAS_TS, "ts"}, {TRACE_HAS_DUR, "dur"}
     };
     if (!event->phase) find(c, RULE_FIELDS, event->offset, "%s has no ph", shown(event));
     if (event->phase != 'X') return;
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
         if (!(event->has & fields[i].bit))
             find(c, RULE_FIELDS, event->offset, "%s has no %s", shown(event), fields[i].name);
+    if (!(event->has & TRACE_HAS_CAT) && !c->without_cat++) c->first_without_cat = event->offset;
     if (event->ts_ns < 0)
         find(c, RULE_TIME, event->offset, "%s has a ts below 0", shown(event));
     const struct { int64_t id; bool is_text; const char *name; } ids[] = {
@@ -304,8 +310,21 @@ static void check_wait(checker *c, const trace_event *event) {
     c->waits |= on_stream;
 }
 
+static void check_pair(checker *c, const trace_event *event) {
+    trace_event pair = *event;
+    if (trace_is_half(event->phase) &&
+        pairs_take(c->pairs, &pair, trace_pair_key(event)) == PAIR_NO_BEGIN)
+        find(c, RULE_PAIRS, event->offset, "the end of nothing");
+}
+
+static void check_open(checker *c) {
+    for (trace_event event; pairs_left(c->pairs, &event); )
+        find(c, RULE_PAIRS, event.offset, "%s begins and has no end", shown(&event));
+}
+
 static void check_event(checker *c, const trace_event *event) {
     check_fields(c, event);
+    check_pair(c, event);
     check_flow(c, event);
     if (event->phase != 'X') return;
     if (event->has & TRACE_HAS_TS) add_timed(c, event);
@@ -466,6 +485,10 @@ static void check_defects(checker *c, const trace_reader *reader) {
             find(c, defects[i].broken, reader->first_defect[defects[i].defect],
                  "%llu %s in all, the first in the element here",
                  (unsigned long long)reader->defects[defects[i].defect], defects[i].text);
+    if (c->without_cat)
+        find(c, RULE_CATEGORY, c->first_without_cat,
+             "%llu events without a cat in all, the first here",
+             (unsigned long long)c->without_cat);
     if (reader->truncated)
         find(c, RULE_CUT, reader->broken ? reader->broken_offset : reader->bytes, "%s",
              reader->broken ? reader->broken : "the file ends early");
@@ -485,12 +508,14 @@ static int check_file(checker *c, const char *path) {
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
     reader->quiet = reader->as_written = reader->tolerant = true;
+    c->pairs = pairs_open();
     c->events = sorter_new();
     c->by_correlation = sorter_of(sizeof(keyed), correlation_before);
     c->by_flow = sorter_of(sizeof(keyed), flow_before);
     c->by_stream = sorter_of(sizeof(keyed), stream_before);
     while (trace_next(reader) != TRACE_END)
         if (reader->item == TRACE_EVENT) check_event(c, &reader->event);
+    check_open(c);
     check_nesting(c);
     check_flows(c);
     check_launches(c);
@@ -573,6 +598,7 @@ static void checker_free(checker *c) {
     tree_free(&c->threads);
     map_free(&c->streams);
     map_free(&c->backward);
+    if (c->pairs) pairs_close(c->pairs);
     sorter_free(c->events);
     sorter_free(c->by_correlation);
     sorter_free(c->by_flow);

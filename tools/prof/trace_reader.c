@@ -1011,14 +1011,14 @@ static bool times_fit(source *s, int64_t ts_ns, int64_t dur_ns) {
     return !__builtin_sub_overflow(s->last_ns, s->first_ns, &all);
 }
 
-static bool is_half(char phase) {
+bool trace_is_half(char phase) {
     return phase == 'B' || phase == 'b' || phase == 'E' || phase == 'e';
 }
 
 /* Has it those that its phase needs? */
 static bool has_times(const scanned_event *event) {
     uint32_t needs = event->phase == 'X' ? TRACE_HAS_TS | TRACE_HAS_DUR :
-                     is_half(event->phase) ? TRACE_HAS_TS : 0;
+                     trace_is_half(event->phase) ? TRACE_HAS_TS : 0;
     return (event->has & needs) == needs;
 }
 
@@ -1802,9 +1802,7 @@ static trace_item next_other(trace_reader *r) {
     return TRACE_EVENT;
 }
 
-/* What begin and end have in common: the thread; or category, id and, but for ids that processes
-   share, the process. */
-static uint64_t pair_key(const trace_event *event) {
+uint64_t trace_pair_key(const trace_event *event) {
     uint64_t key = hash_mix((uint64_t)event->pid + 1);
     trace_text id = event->id, rest = event->id2, name, value;
     if (event->phase == 'B' || event->phase == 'E')
@@ -1826,10 +1824,11 @@ static void count_half(trace_reader *r, trace_defect what) {
 static bool is_whole(trace_reader *r) {
     source *s = r->source;
     trace_event *event = &r->event;
-    if (r->as_written || (!s->pairs && !is_half(event->phase))) return true;
+    if (r->as_written || (!s->pairs && !trace_is_half(event->phase))) return true;
     if (!s->pairs) s->pairs = pairs_open();
     int64_t end_ns = event->ts_ns;
-    pair_result result = pairs_take(s->pairs, event, is_half(event->phase) ? pair_key(event) : 0);
+    pair_result result = pairs_take(s->pairs, event,
+                                    trace_is_half(event->phase) ? trace_pair_key(event) : 0);
     if (result == PAIR_NO_BEGIN) count_half(r, TRACE_NO_BEGIN);
     if (event->is_pair) event->kind = trace_kind_of(event->cat);
     if (event->is_pair && end_ns < event->ts_ns) count_half(r, TRACE_NEGATIVE);

@@ -88,6 +88,10 @@ int trace_close(trace_reader *reader);
 
 /* What an event of this category is. */
 uint8_t trace_kind_of(trace_text category);
+/* Is it a begin or an end, and what has it in common with its other half (see trace_pairs.h): the
+   thread; or category, id and, but for ids that processes share, the process. */
+bool trace_is_half(char phase);
+uint64_t trace_pair_key(const trace_event *event);
 
 /* ---- Arguments of the current event ---- */
 
