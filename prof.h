@@ -1263,7 +1263,8 @@ PROF_API prof_result prof_write_event_stacks(const prof_trace *trace, prof_metri
        "summed": how many, "timeline_end_ns": prof_stats.timeline_ns (PROF_MODE_AGGREGATE: 0),
        "session_ns": the session's length,
        "sums": [{"name", "count", "total", "self", "min", "max", "p50", "p90", "p99"}, ...]: a row
-       per name, of these zones alone; prof_average_add joins it with the row of the events;
+       per name, of these zones alone; prof_average_add joins it with the row of the events. With
+       desc.node each has its node_id, as "Node ID";
        "sums_by_site", where a name has several places: the same, a row per place, with "source".
    "sites" in it is [{"name", "source": "file:line"}, ...], each place of each name once; source ""
    stands for calls without a place of a name that has one. An event without args.source has the
@@ -20035,6 +20036,7 @@ PROF__COLD void prof__chrome_sum(prof__out *o, const prof_average *a, const char
 #define PROF__SUM_PUT(key, member) prof__out_f(o, ",\"%s\":%i", key, (int64_t)a->member);
     PROF_SUM_FIELDS(PROF__SUM_PUT)
     if (a->untimed) prof__out_f(o, ",\"untimed\":%u", a->untimed);
+    if (a->node_id >= 0) prof__out_f(o, ",\"" PROF_KEY_NODE "\":%i", (int64_t)a->node_id);
     if (a->site)
         prof__out_f(o, ",\"" PROF_KEY_SOURCE "\":\"%j\"", prof__site_source(a->site, source));
     prof__out_text(o, "}");
@@ -20057,6 +20059,7 @@ PROF__COLD void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s,
     for (uint32_t i = 0; i < n; i++) {
         prof_average a = rows ? rows[i] : prof__sums_average(s, g.rows[i].sums);
         if (!rows) a.site = by_site ? prof__site_placed(g.rows[i].first) : NULL;
+        if (!rows) a.node_id = (int32_t)(prof__session.desc.node - 1);     /* as its events have */
         prof__chrome_sum(o, &a, before);
         before = ",";
     }

@@ -149,6 +149,24 @@ static void steps(bool coarse, uint32_t node, const char *name) {
     end_as(name);
 }
 
+/* Zones of a node that are too deep for the timeline: the sums in the head are the node's, too. */
+static void steps_in_sums(void) {
+    prof_desc desc = test_desc();
+    int i;
+    desc.node = 3;
+    desc.max_depth = 2;
+    start(desc);
+    for (i = 0; i < 5; i++) {
+        prof_push("outer");
+        zone("inner", 2);
+        prof_push("inner");
+        zone("inner", 3);
+        prof_pop();
+        prof_pop();
+    }
+    end_as("steps_in_sums");
+}
+
 /* Many calls within one tick, with memory. */
 static void coarse_memory(void) {
     prof_desc desc = test_desc();
@@ -946,6 +964,7 @@ int main(int argc, char **argv) {
     steps(false, 0, "steps");
     steps(true, 0, "steps_coarse");
     steps(false, 3, "steps_node");
+    steps_in_sums();
     coarse_memory();
     coarse_zones();
     memory_below();

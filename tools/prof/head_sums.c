@@ -61,6 +61,13 @@ static bool read_text(trace_text value, char *text) {
     return json_is_text(value) && json_decode(value, text, HEAD_NAME) < HEAD_NAME;
 }
 
+static bool read_node(trace_text value, int32_t *node) {
+    int64_t n;
+    if (json_is_text(value) || !json_int(value, &n) || n < 0 || n >= INT32_MAX) return false;
+    *node = (int32_t)n;
+    return true;
+}
+
 static void read_row(head_sums *s, trace_text row) {
     prof_average read = {.input_count = PROF_NONE, .node_id = -1, .parent = PROF_NONE};
     trace_text key, value;
@@ -70,6 +77,8 @@ static void read_row(head_sums *s, trace_text row) {
         if (s->by_site && text_is(key, PROF_KEY_SOURCE)) {
             good = read_text(value, source);
             if (good) read.site = head_site(&s->memory, source);
+        } else if (text_is(key, PROF_KEY_NODE)) {
+            good = read_node(value, &read.node_id);
         } else if (!text_is(key, "name")) {
             good = read_field(&read, key, value);
         } else if ((good = json_is_text(value))) {

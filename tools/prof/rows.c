@@ -962,7 +962,10 @@ static bool takes_sums(row_table *t, uint32_t name) {
 
 /* A row of sums without a place has that of its name. */
 static group_key sums_key(row_table *t, const prof_average *row) {
-    group_key key = {.name = intern(&t->tree.names, row->key, strlen(row->key))};
+    group_key key = {
+        .name = intern(&t->tree.names, row->key, strlen(row->key)),
+        .node = (uint32_t)(row->node_id + 1)
+    };
     const uint64_t *place = map_get(&t->places, key.name);
     char source[HEAD_NAME + 16] = "";
     if (row->site) site_write(row->site, source, sizeof source);
