@@ -30,7 +30,7 @@ peak() { python3 tests/command/peak.py "$@" 2>"$out/stderr"; }
 grows_not() { few=$(peak "$@" "$out/few.json") && many=$(peak "$@" "$out/many.json") && [ "$many" -lt $((few + 10000)) ]; }
 takes_little() { few=$(peak "$@" "$out/few.json") && [ "$few" -lt 64000 ]; }
 if [ -z "${TEST_SAMPLE-}" ]; then
-    launches 200000 >"$out/few.json"
+    launches 300000 >"$out/few.json"
     launches 600000 >"$out/many.json"
     bounded=grows_not most=600000
 else
