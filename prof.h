@@ -15547,9 +15547,14 @@ PROF__COLD const char *prof__device_status(const prof_trace *trace, uint32_t i) 
     return asked && d->status ? d->status(d->user) : NULL;
 }
 
+/* cudafe++ of CUDA's nvcc crashes where a member is called right behind an atomic load. */
+PROF__FN const struct prof__device_calls *prof__linked_devices(void) {
+    return PROF__LINKED(devices);
+}
+
 /* Calls these devices, if there are any. */
 PROF__COLD void prof__devices_each(uint32_t activities, int what) {
-    if (PROF__LINKED(devices)) PROF__LINKED(devices)->each(activities, what);
+    if (PROF__LINKED(devices)) prof__linked_devices()->each(activities, what);
 }
 
 /* Calls prof_device_desc.late of all devices, and resets what the analysis counts. */
@@ -18301,7 +18306,7 @@ PROF__COLD void prof__table_devices(prof__table *t) {
 }
 
 PROF__COLD void prof__table_put_devices(prof__table *t) {
-    if (PROF__LINKED(devices)) PROF__LINKED(devices)->table(t);
+    if (PROF__LINKED(devices)) prof__linked_devices()->table(t);
 }
 
 PROF__COLD bool prof__table_has(const prof__table *t, int column) {
@@ -19587,7 +19592,8 @@ PROF__FN void prof__chrome_status(prof__out *o, const struct prof_trace *s) {
 
 PROF__FN void prof__chrome_put_devices(prof__out *o, const struct prof_trace *s, bool head) {
     const struct prof__device_calls *calls = PROF__LINKED(devices);
-    if (calls) (head ? calls->chrome_head : calls->chrome)(o, s);
+    if (calls && head) calls->chrome_head(o, s);
+    if (calls && !head) calls->chrome(o, s);
 }
 
 /* ---- arrows from forward to backward zones ---- */
@@ -26842,7 +26848,7 @@ PROF__COLD void prof__transit(struct prof_trace *s, prof_action from, int to) {
         from = PROF_ACTION_NONE;
     }
     if ((from == PROF_ACTION_WARMUP || from == PROF_ACTION_RECORD) && to != PROF_ACTION_NONE &&
-        to != PROF__EXIT && PROF__LINKED(devices) && PROF__LINKED(devices)->stopped(v->enabled)) {
+        to != PROF__EXIT && PROF__LINKED(devices) && prof__linked_devices()->stopped(v->enabled)) {
         v->silent = true;
         prof__calls(s, prof__transition_stopped(from));
         return;
@@ -27480,7 +27486,7 @@ PROF__COLD prof_result prof__session_begin(const prof_desc *desc) {
     if (result != PROF_OK) return result;
     (void)prof__step_set(0, prof__action_at(&prof__session, 0));
     prof__transit(s, from, (int)prof__session.action);
-    if (PROF__LINKED(devices) && PROF__LINKED(devices)->fail(prof__session.activities)) {
+    if (PROF__LINKED(devices) && prof__linked_devices()->fail(prof__session.activities)) {
         prof__window_stop(s);
         prof__session_release(false);
         return PROF_ERROR_UNSUPPORTED;
@@ -27796,7 +27802,7 @@ PROF__COLD void prof__own_stats(const struct prof_trace *s, prof_stats *out) {
     if (prof__has_schedule(d) && !d->schedule_fn && !d->schedule.warmup)
         out->warnings |= PROF_WARN_NO_WARMUP;
     if (prof__session.errors) out->warnings |= PROF_WARN_SCHEDULE;
-    if (PROF__LINKED(devices) && PROF__LINKED(devices)->warn(s)) out->warnings |= PROF_WARN_DEVICE;
+    if (PROF__LINKED(devices) && prof__linked_devices()->warn(s)) out->warnings |= PROF_WARN_DEVICE;
 }
 
 PROF__COLD uint64_t prof__ended_ns(const struct prof_trace *s) {
