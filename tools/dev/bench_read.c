@@ -2,11 +2,11 @@
 
    Makes a trace of 200 MB in FOLDER and runs the program PROF on it. Prints one line per figure and
    adds them to the JSON object in FILE. Times are CPU time, user and system, of the child process;
-   the median of three runs. read.wall_mb_s and read.gz_wall_mb_s are by the clock, of the shortest
-   run: prof reads with two threads, which counts where both have a processor. A figure that misses
-   its limit says MISS; with --check the exit status is then 1. python3 reads the first 50 MB of the
-   same trace, with json.load and a loop. Exports are of 30 MB of the smallest events: so many are
-   in no other file of that size. */
+   the median of three runs. read.mb_s and read.gz_mb_s are by the clock, of the shortest of nine
+   runs: prof reads with two threads, which counts where both have a processor, and who else needs
+   one stretches a run of 0.2 s by half. A figure that misses its limit says MISS; with --check the
+   exit status is then 1. python3 reads the first 50 MB of the same trace, with json.load and a
+   loop. Exports are of 30 MB of the smallest events: so many are in no other file of that size. */
 #define _GNU_SOURCE
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { RUNS = 3, MEGABYTES = 200, PYTHON_MEGABYTES = 50, EXPORT_MEGABYTES = 30 };
+enum { RUNS = 3, READ_RUNS = 9, MEGABYTES = 200, PYTHON_MEGABYTES = 50, EXPORT_MEGABYTES = 30 };
 
 typedef struct cost { double seconds, wall, peak_mb; } cost;
 
@@ -147,11 +147,11 @@ static cost run(char *const argv[]) {
     return c;
 }
 
-/* The run with the median time; its wall time is the shortest of all. */
-static cost median_run(char *const argv[]) {
-    cost runs[RUNS];
+/* The one of the runs with the median time; its wall time is the shortest of all. */
+static cost median_of(int count, char *const argv[]) {
+    cost runs[READ_RUNS];
     double wall = 1e9;
-    for (int i = 0; i < RUNS; i++) {
+    for (int i = 0; i < count; i++) {
         cost c = run(argv);
         int place = i;
         wall = c.wall < wall ? c.wall : wall;
@@ -159,9 +159,11 @@ static cost median_run(char *const argv[]) {
             runs[place] = runs[place - 1];
         runs[place] = c;
     }
-    runs[RUNS / 2].wall = wall;
-    return runs[RUNS / 2];
+    runs[count / 2].wall = wall;
+    return runs[count / 2];
 }
+
+static cost median_run(char *const argv[]) { return median_of(RUNS, argv); }
 
 static void report(const char *key, double value, bool at_most, double limit, const char *what) {
     bool ok = at_most ? value <= limit : value >= limit;
@@ -238,17 +240,18 @@ int main(int argc, char **argv) {
     char *const report_small[] = {prof, "report", small, NULL};
     char *const python[] = {"python3", "-c", script, small, NULL};
     double size = megabytes_of(plain);
-    cost whole = median_run(report_plain), gz = median_run(report_packed);
+    cost whole = median_of(READ_RUNS, report_plain), gz = median_of(READ_RUNS, report_packed);
     cost lean = run(no_device), rates = median_run(analyze), more = median_run(augment);
     write_calls(plain, MEGABYTES);
     cost calls = run(no_device);
     if (calls.peak_mb > lean.peak_mb) lean = calls;
-    report("read.mb_s", size / whole.seconds, false, 250, "prof report of a 200 MB trace");
-    report("read.gz_mb_s", size / gz.seconds, false, 180, "of the same as .gz, unpacked MB");
-    report("read.wall_mb_s", size / whole.wall, false, 250, "of the trace, by the clock");
-    report("read.gz_wall_mb_s", size / gz.wall, false, 180, "of the .gz, by the clock");
-    report("read.peak_mb", whole.peak_mb, true, size / 2, "its memory, with device times");
-    report("read.lean_peak_mb", lean.peak_mb, true, 64,
+    report("read.mb_s", size / whole.wall, false, 1000,
+           "prof report of a 200 MB trace, by the clock");
+    report("read.gz_mb_s", size / gz.wall, false, 600, "of the same as .gz, unpacked MB");
+    report("read.cpu_mb_s", size / whole.seconds, false, 250, "of the trace, by CPU time");
+    report("read.gz_cpu_mb_s", size / gz.seconds, false, 180, "of the .gz, by CPU time");
+    report("read.peak_mb", whole.peak_mb, true, 52, "its memory, with device times");
+    report("read.lean_peak_mb", lean.peak_mb, true, 12.5,
            "its memory, --no-device; also of 200 MB of calls alone");
     report("analyze.ratio", rates.seconds / whole.seconds, true, 1.5, "prof analyze / prof report");
     report("augment.mb_s", size / more.seconds, false, 100, "prof augment");
