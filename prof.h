@@ -4569,19 +4569,47 @@ PROF__FN char *prof__text_i64(char *p, int64_t n) {
 }
 
 /* ns as microseconds with three decimals. */
+#if PROF__BARE
 PROF__EAGER char *prof__text_us(char *p, uint64_t ns) {
+    char *end;
     uint32_t part = prof__divide(&ns, 1000);
     p = prof__text_u64(p, ns);
-    if (PROF__BARE) {                    /* writes 1000 + part, and the point over the 1 */
-        char *end = prof__text_u64(p, 1000u + part);
-        *p = '.';
-        return end;
-    }
-    p[0] = '.';
-    p[1] = (char)('0' + part / 100u);
-    memcpy(p + 2, prof__two_digits + 2 * (part % 100u), 2);
+    end = prof__text_u64(p, 1000u + part);   /* and the point over the 1 */
+    *p = '.';
+    return end;
+}
+#else
+/* The eight digits of n, a byte each, the first in the lowest: fours, twos and ones are divided at
+   once, by products that are exact for so few digits. */
+PROF__INLINE uint64_t prof__eight_digits(uint32_t n) {
+    uint64_t x = n / 10000u | (uint64_t)(n % 10000u) << 32;
+    uint64_t high = (x * 10486u >> 20) & 0x0000007f0000007fu;
+    x = high | (x - 100u * high) << 16;
+    high = (x * 103u >> 10) & 0x000f000f000f000fu;
+    return high | (x - 10u * high) << 8;
+}
+
+/* Writes the lowest n bytes of x, from the lowest up. */
+PROF__INLINE void prof__put_low(char *p, uint64_t x, size_t n) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    memcpy(p, &x, n);
+#else
+    for (size_t i = 0; i < n; i++) p[i] = (char)(x >> 8 * i & 0xff);
+#endif
+}
+
+/* Five digits before the point and three behind it come from one number; zeros of the five are
+   shifted out. More than the text is written, but no more than 8 bytes, and 21 in all. */
+PROF__INLINE char *prof__text_us(char *p, uint64_t ns) {
+    uint64_t digits = prof__eight_digits((uint32_t)(ns % 100000000u)) + 0x3030303030303030u;
+    uint32_t zeros = 4u - (ns >= 10000u) - (ns >= 100000u) - (ns >= 1000000u) - (ns >= 10000000u);
+    if (ns >= 100000000u) p = prof__text_u64(p, ns / 100000000u);
+    prof__put_low(p, digits >> 8 * zeros, 8);
+    p += 5 - zeros;
+    prof__put_low(p, digits >> 40 << 8 | '.', 4);
     return p + 4;
 }
+#endif
 
 /* printf's %.2f or %.3f, ties to even on the exact value. Past 2^64 it stops at 2^64 - 1. */
 PROF__COLD char *prof__text_real(char *p, prof__real x, int decimals) {
@@ -18846,15 +18874,21 @@ PROF__FN void prof__chrome_place(prof__place *place, const struct prof_trace *s,
     place->length = (size_t)(p - place->text);
 }
 
+/* Hosted, with room for 64 bytes behind it. */
+PROF__EAGER void prof__chrome_put_place(prof__out *o, const prof__place *place) {
+    prof__out_room(o, 128);
+    memcpy(o->p, place->text,
+           sizeof place->text); /* all of it: a copy of known size is the fastest */
+    o->p += place->length;
+}
+
 PROF__EAGER void prof__chrome_where(prof__out *o, const prof__place *place, int64_t ns) {
     if (PROF__BARE) {                    /* calls are smaller than copies */
         prof__out_f(o, "\"pid\":1,\"tid\":%u,\"ts\":%t", place->tid, ns);
         return;
     }
-    prof__out_room(o, 128);
-    memcpy(o->p, place->text,
-           sizeof place->text); /* all of it: a copy of known size is the fastest */
-    o->p = prof__text_us(o->p + place->length, (uint64_t)ns);
+    prof__chrome_put_place(o, place);
+    o->p = prof__text_us(o->p, (uint64_t)ns);
 }
 
 PROF__FN void prof__chrome_put_instant(prof__out *o, const prof__place *place, const char *name,
@@ -18863,6 +18897,28 @@ PROF__FN void prof__chrome_put_instant(prof__out *o, const prof__place *place, c
                 name);
     prof__chrome_where(o, place, ns);
     prof__out_text(o, "}");
+}
+
+/* Hosted: a zone's text up to its times, */
+PROF__EAGER void prof__chrome_zone_lead(prof__out *o, const prof__place *place, const char *name) {
+    prof__out_room(o, 64);
+    o->p = PROF__LITERAL(o->p, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"");
+    prof__out_json(o, name);
+    prof__out_room(o, 2);
+    o->p = PROF__LITERAL(o->p, "\",");
+    prof__chrome_put_place(o, place);
+}
+
+/* and from there on. There is room for 64 bytes. */
+PROF__EAGER void prof__chrome_zone_times(prof__out *o, int64_t start_ns, int64_t end_ns,
+                                         uint32_t flags) {
+    char *p = prof__text_us(o->p, (uint64_t)start_ns);
+    p = PROF__LITERAL(p, ",\"dur\":");
+    o->p = prof__text_us(p, (uint64_t)end_ns - (uint64_t)start_ns);
+    if (PROF__UNLIKELY(flags & (PROF_EVENT_UNFINISHED | PROF_EVENT_PARTIAL)))
+        prof__out_text(o, flags & PROF_EVENT_UNFINISHED ? ",\"args\":{\"finished\":false}}"
+                                                        : ",\"args\":{\"partial\":true}}");
+    else *o->p++ = '}';
 }
 
 PROF__EAGER void prof__chrome_zone(prof__out *o, const prof__place *place, const char *name,
@@ -18874,18 +18930,8 @@ PROF__EAGER void prof__chrome_zone(prof__out *o, const prof__place *place, const
                                                      : ",\"dur\":%t}", end_ns - start_ns);
         return;
     }
-    prof__out_room(o, 64);
-    o->p = PROF__LITERAL(o->p, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"");
-    prof__out_json(o, name);
-    prof__out_room(o, 2);
-    o->p = PROF__LITERAL(o->p, "\",");
-    prof__chrome_where(o, place, start_ns);
-    o->p = PROF__LITERAL(o->p, ",\"dur\":");
-    o->p = prof__text_us(o->p, (uint64_t)end_ns - (uint64_t)start_ns);
-    if (PROF__UNLIKELY(flags & (PROF_EVENT_UNFINISHED | PROF_EVENT_PARTIAL)))
-        prof__out_text(o, flags & PROF_EVENT_UNFINISHED ? ",\"args\":{\"finished\":false}}"
-                                                        : ",\"args\":{\"partial\":true}}");
-    else *o->p++ = '}';
+    prof__chrome_zone_lead(o, place, name);
+    prof__chrome_zone_times(o, start_ns, end_ns, flags);
 }
 
 PROF__FN void prof__chrome_event(prof__out *o, prof__place *place, const struct prof_trace *s,
@@ -18933,6 +18979,53 @@ PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
 }
 
 #if !PROF__BARE
+/* ---- plain zones ---- */
+
+/* A plain zone's text up to its times, which all zones of a name and a thread have. Some are kept
+   while a trace is written: to copy 128 bytes is faster than to make 80. */
+enum { PROF__LEADS = 64 };
+typedef struct prof__lead {
+    const char *name;                    /* its address; NULL: none is kept here */
+    uint32_t thread, length;
+    char text[PROF__OUT_REST];
+} prof__lead;
+
+PROF__FN void prof__leads_open(prof__lead leads[PROF__LEADS]) {
+    for (int i = 0; i < PROF__LEADS; i++) leads[i].name = NULL;
+}
+
+/* Writes it, and keeps it, if it is no longer than what is kept and came into one buffer. */
+PROF__APART(void) prof__lead_make(prof__lead *l, prof__out *o, prof__place *place,
+                                  const struct prof_trace *s, const prof_event *e) {
+    char *from, *begin;
+    if (place->thread != e->thread)
+        prof__chrome_place(place, s, e->thread, prof__chrome_tid(s, e->thread));
+    prof__out_room(o, PROF__OUT_REST);
+    from = o->p;
+    begin = o->begin;
+    prof__chrome_zone_lead(o, place, e->name);
+    if (o->begin != begin || o->p < from || o->p > from + sizeof l->text) return;
+    l->name = e->name;
+    l->thread = e->thread;
+    l->length = (uint32_t)(o->p - from);
+    memcpy(l->text, from, sizeof l->text);
+}
+
+PROF__INLINE void prof__chrome_plain(prof__out *o, prof__lead *leads, prof__place *place,
+                                     const struct prof_trace *s, const prof_event *e) {
+    uint32_t hash = ((uint32_t)(uintptr_t)e->name + e->thread) * 0x9e3779b1u;
+    prof__lead *l = leads + hash / (UINT32_MAX / PROF__LEADS + 1);
+    if (PROF__UNLIKELY(l->name != e->name || l->thread != e->thread)) {
+        prof__lead_make(l, o, place, s, e);
+    } else {
+        prof__out_room(o, PROF__OUT_REST);
+        memcpy(o->p, l->text, sizeof l->text);
+        o->p += l->length;
+    }
+    prof__out_room(o, 64);
+    prof__chrome_zone_times(o, e->start_ns, e->end_ns, e->flags);
+}
+
 /* ---- device work, its calls, and the arrows between them ---- */
 
 PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
@@ -19839,8 +19932,10 @@ PROF__FN bool prof__is_range(const struct prof_trace *s, const prof_event *e) {
 PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
     prof__place place = { PROF_NONE, 0, 0, "" };
     const bool told = !s->built && prof__sources.told;
+    prof__lead leads[PROF__LEADS];
     prof__gpu gpu;
     prof__gpu_open(&gpu, s);
+    prof__leads_open(leads);
     prof__chrome_threads(o, s);
     if (PROF__LINKED(chrome_streams)) PROF__LINKED(chrome_streams)(o, &gpu);
     for (uint32_t i = 0; i < s->event_count && !o->failed; i++) {
@@ -19852,7 +19947,7 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
                                 e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD) ||
                                 (told && prof__source_told(s, e->site))))
             prof__chrome_rich(o, &gpu, e);
-        else prof__chrome_event(o, &place, s, e);
+        else prof__chrome_plain(o, leads, &place, s, e);
     }
     if (PROF__LINKED(chrome_beside)) PROF__LINKED(chrome_beside)(o, &gpu);
 }
