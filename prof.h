@@ -4568,17 +4568,6 @@ PROF__FN char *prof__text_i64(char *p, int64_t n) {
     return prof__text_u64(p, n < 0 ? 0u - (uint64_t)n : (uint64_t)n);
 }
 
-/* ns as microseconds with three decimals. */
-#if PROF__BARE
-PROF__EAGER char *prof__text_us(char *p, uint64_t ns) {
-    char *end;
-    uint32_t part = prof__divide(&ns, 1000);
-    p = prof__text_u64(p, ns);
-    end = prof__text_u64(p, 1000u + part);   /* and the point over the 1 */
-    *p = '.';
-    return end;
-}
-#else
 /* The eight digits of n, a byte each, the first in the lowest: fours, twos and ones are divided at
    once, by products that are exact for so few digits. */
 PROF__INLINE uint64_t prof__eight_digits(uint32_t n) {
@@ -4598,18 +4587,26 @@ PROF__INLINE void prof__put_low(char *p, uint64_t x, size_t n) {
 #endif
 }
 
-/* Five digits before the point and three behind it come from one number; zeros of the five are
-   shifted out. More than the text is written, but no more than 8 bytes, and 21 in all. */
-PROF__INLINE char *prof__text_us(char *p, uint64_t ns) {
-    uint64_t digits = prof__eight_digits((uint32_t)(ns % 100000000u)) + 0x3030303030303030u;
+/* ns as microseconds with three decimals. Hosted, five digits before the point and three behind it
+   are of one number, and zeros of the five are shifted out: it writes 8 bytes or more, 21 at most,
+   also where the text is shorter. */
+PROF__EAGER char *prof__text_us(char *p, uint64_t ns) {
     uint32_t zeros = 4u - (ns >= 10000u) - (ns >= 100000u) - (ns >= 1000000u) - (ns >= 10000000u);
+    uint64_t digits;
+    if (PROF__BARE) {                    /* writes 1000 + part, and the point over the 1 */
+        uint32_t part = prof__divide(&ns, 1000);
+        char *point = prof__text_u64(p, ns);
+        p = prof__text_u64(point, 1000u + part);
+        *point = '.';
+        return p;
+    }
     if (ns >= 100000000u) p = prof__text_u64(p, ns / 100000000u);
+    digits = prof__eight_digits((uint32_t)(ns % 100000000u)) + 0x3030303030303030u;
     prof__put_low(p, digits >> 8 * zeros, 8);
     p += 5 - zeros;
     prof__put_low(p, digits >> 40 << 8 | '.', 4);
     return p + 4;
 }
-#endif
 
 /* printf's %.2f or %.3f, ties to even on the exact value. Past 2^64 it stops at 2^64 - 1. */
 PROF__COLD char *prof__text_real(char *p, prof__real x, int decimals) {
@@ -18860,14 +18857,14 @@ typedef struct prof__place {
     char text[PROF__BARE ? 1 : 64];
 } prof__place;
 
-PROF__FN void prof__chrome_place(prof__place *place, const struct prof_trace *s, uint32_t thread,
-                                 uint64_t tid) {
+/* pid: of the writer, who asks once: it is a call to the kernel. */
+PROF__FN void prof__chrome_place(prof__place *place, uint32_t pid, uint32_t thread, uint64_t tid) {
     char *p = place->text;
     place->thread = thread;
     place->tid = tid;
     if (PROF__BARE) return;
     p = PROF__LITERAL(p, "\"pid\":");
-    p = prof__text_u64(p, prof__chrome_pid(s));
+    p = prof__text_u64(p, pid);
     p = PROF__LITERAL(p, ",\"tid\":");
     p = prof__text_u64(p, tid);
     p = PROF__LITERAL(p, ",\"ts\":");
@@ -18937,7 +18934,7 @@ PROF__EAGER void prof__chrome_zone(prof__out *o, const prof__place *place, const
 PROF__FN void prof__chrome_event(prof__out *o, prof__place *place, const struct prof_trace *s,
                                  const prof_event *e) {
     if (PROF__UNLIKELY(place->thread != e->thread))
-        prof__chrome_place(place, s, e->thread, prof__chrome_tid(s, e->thread));
+        prof__chrome_place(place, prof__chrome_pid(s), e->thread, prof__chrome_tid(s, e->thread));
     prof__chrome_zone(o, place, e->name, e->start_ns, e->end_ns, e->flags);
     prof__event_on_cpu(o, s, e);
 }
@@ -18979,53 +18976,6 @@ PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
 }
 
 #if !PROF__BARE
-/* ---- plain zones ---- */
-
-/* A plain zone's text up to its times, which all zones of a name and a thread have. Some are kept
-   while a trace is written: to copy 128 bytes is faster than to make 80. */
-enum { PROF__LEADS = 64 };
-typedef struct prof__lead {
-    const char *name;                    /* its address; NULL: none is kept here */
-    uint32_t thread, length;
-    char text[PROF__OUT_REST];
-} prof__lead;
-
-PROF__FN void prof__leads_open(prof__lead leads[PROF__LEADS]) {
-    for (int i = 0; i < PROF__LEADS; i++) leads[i].name = NULL;
-}
-
-/* Writes it, and keeps it, if it is no longer than what is kept and came into one buffer. */
-PROF__APART(void) prof__lead_make(prof__lead *l, prof__out *o, prof__place *place,
-                                  const struct prof_trace *s, const prof_event *e) {
-    char *from, *begin;
-    if (place->thread != e->thread)
-        prof__chrome_place(place, s, e->thread, prof__chrome_tid(s, e->thread));
-    prof__out_room(o, PROF__OUT_REST);
-    from = o->p;
-    begin = o->begin;
-    prof__chrome_zone_lead(o, place, e->name);
-    if (o->begin != begin || o->p < from || o->p > from + sizeof l->text) return;
-    l->name = e->name;
-    l->thread = e->thread;
-    l->length = (uint32_t)(o->p - from);
-    memcpy(l->text, from, sizeof l->text);
-}
-
-PROF__INLINE void prof__chrome_plain(prof__out *o, prof__lead *leads, prof__place *place,
-                                     const struct prof_trace *s, const prof_event *e) {
-    uint32_t hash = ((uint32_t)(uintptr_t)e->name + e->thread) * 0x9e3779b1u;
-    prof__lead *l = leads + hash / (UINT32_MAX / PROF__LEADS + 1);
-    if (PROF__UNLIKELY(l->name != e->name || l->thread != e->thread)) {
-        prof__lead_make(l, o, place, s, e);
-    } else {
-        prof__out_room(o, PROF__OUT_REST);
-        memcpy(o->p, l->text, sizeof l->text);
-        o->p += l->length;
-    }
-    prof__out_room(o, 64);
-    prof__chrome_zone_times(o, e->start_ns, e->end_ns, e->flags);
-}
-
 /* ---- device work, its calls, and the arrows between them ---- */
 
 PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
@@ -19928,6 +19878,55 @@ PROF__FN bool prof__is_range(const struct prof_trace *s, const prof_event *e) {
     return !s->built && e->flags & PROF_EVENT_ASYNC && prof__has(e) & PROF_HAS_ID && e->site;
 }
 
+/* ---- plain zones ---- */
+
+/* A zone's text up to its times, which all plain zones of a name and a thread have. While a trace
+   is written those that come again are kept: to copy 128 bytes is faster than to make 80. */
+enum { PROF__LEADS = 128 };
+typedef struct prof__lead {
+    const char *name;                    /* its address; NULL: none has been here */
+    uint32_t thread, length;             /* length 0: there is no text yet */
+    char text[PROF__OUT_REST];
+} prof__lead;
+
+PROF__FN void prof__leads_open(prof__lead leads[PROF__LEADS]) {
+    for (int i = 0; i < PROF__LEADS; i++) leads[i].name = NULL;
+}
+
+/* Writes it, and keeps it when it comes a second time in a row here: where many names share a
+   place, none is kept, which would take time. One that is longer, or is cut by the buffer's end,
+   is not kept either. */
+PROF__APART(void) prof__lead_make(prof__lead *l, prof__out *o, prof__place *place,
+                                  const prof__gpu *g, const prof_event *e) {
+    bool again = l->name == e->name && l->thread == e->thread;
+    char *from, *begin;
+    if (place->thread != e->thread)
+        prof__chrome_place(place, g->pid, e->thread, prof__chrome_tid(g->s, e->thread));
+    prof__out_room(o, PROF__OUT_REST);
+    from = o->p;
+    begin = o->begin;
+    prof__chrome_zone_lead(o, place, e->name);
+    l->name = e->name;
+    l->thread = e->thread;
+    l->length = 0;
+    if (!again || o->begin != begin || o->p < from || o->p > from + sizeof l->text) return;
+    l->length = (uint32_t)(o->p - from);
+    memcpy(l->text, from, sizeof l->text);
+}
+
+PROF__INLINE void prof__chrome_plain(prof__out *o, prof__lead *leads, prof__place *place,
+                                     const prof__gpu *g, const prof_event *e) {
+    uint32_t hash = ((uint32_t)(uintptr_t)e->name ^ e->thread << 20) * 0x9e3779b1u;
+    prof__lead *l = leads + (hash ^ hash >> 15) * 0x85ebca6bu / (UINT32_MAX / PROF__LEADS + 1);
+    if (PROF__LIKELY(l->name == e->name && l->thread == e->thread && l->length)) {
+        prof__out_room(o, PROF__OUT_REST);
+        memcpy(o->p, l->text, sizeof l->text);
+        o->p += l->length;
+    } else prof__lead_make(l, o, place, g, e);
+    prof__out_room(o, 64);
+    prof__chrome_zone_times(o, e->start_ns, e->end_ns, e->flags);
+}
+
 /* Writes the rows, and all events in them. */
 PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
     prof__place place = { PROF_NONE, 0, 0, "" };
@@ -19947,7 +19946,7 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
                                 e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD) ||
                                 (told && prof__source_told(s, e->site))))
             prof__chrome_rich(o, &gpu, e);
-        else prof__chrome_plain(o, leads, &place, s, e);
+        else prof__chrome_plain(o, leads, &place, &gpu, e);
     }
     if (PROF__LINKED(chrome_beside)) PROF__LINKED(chrome_beside)(o, &gpu);
 }
@@ -20317,7 +20316,7 @@ typedef struct prof__unordered {
 
 PROF__FN void prof__unordered_write(prof__unordered *u, const prof__close *c) {
     if (PROF__UNLIKELY(u->place.thread != c->thread))
-        prof__chrome_place(&u->place, u->s, c->thread, prof__chrome_tid(u->s, c->thread));
+        prof__chrome_place(&u->place, u->gpu.pid, c->thread, prof__chrome_tid(u->s, c->thread));
     if (PROF__UNLIKELY(prof__source_told(u->s, c->what) != NULL)) {
         prof_event e = prof__site_event(c->what);
         e.start_ns = c->start_ns;
@@ -20350,7 +20349,7 @@ PROF__FN void prof__chrome_a_moment(prof__out *o, prof__place *place, const stru
         return;
     }
     if (place->thread != m->thread)
-        prof__chrome_place(place, s, m->thread, prof__chrome_tid(s, m->thread));
+        prof__chrome_place(place, prof__chrome_pid(s), m->thread, prof__chrome_tid(s, m->thread));
     prof__chrome_put_instant(o, place, prof__site(m->site)->name, m->ns);
 }
 
@@ -20866,7 +20865,7 @@ PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct
                                   const prof__moment *m) {
     if (m->kind >= PROF__MOMENT_FLOW) return;
     if (place->thread != m->thread)
-        prof__chrome_place(place, s, m->thread, prof__chrome_tid(s, m->thread));
+        prof__chrome_place(place, prof__chrome_pid(s), m->thread, prof__chrome_tid(s, m->thread));
     prof__chrome_put_moment(o, place, prof__site(m->site)->name, m->ns,
                             m->kind == PROF__MOMENT ? NULL : &m->value,
                             m->kind == PROF__MOMENT_REAL);
@@ -22669,7 +22668,7 @@ PROF__COLD void prof__chrome_tell(prof__row *row, bool again) {
         prof__chrome_thread(&c->out, prof__chrome_pid(&prof__trace), tid, name[0] ? name : NULL,
                             row->number);
     }
-    prof__chrome_place(&c->place, &prof__trace, row->number, tid);
+    prof__chrome_place(&c->place, prof__chrome_pid(&prof__trace), row->number, tid);
 }
 
 PROF__FN void prof__chrome_item(struct prof__chrome_stream *c, const prof__item *i) {
