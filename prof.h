@@ -1555,6 +1555,7 @@ typedef struct prof_file {
     int error;
     size_t path_size;
     intptr_t handle;
+    size_t end, room;                    /* bytes written; for how many the disk keeps room */
     void *zip;
     struct prof__behind *behind;
     char temporary[1024];
@@ -20461,6 +20462,29 @@ PROF__COLD bool prof__file_special(const char *path) {
 }
 #endif
 
+#if defined(__LP64__) && defined(SYS_fallocate)
+/* Where ext4 has kept room on the disk it takes what is written in three quarters of the time. So a
+   file of 1 MB or more asks for as much again as it has, 64 MB at most; once refused, no more. */
+PROF__FN void prof__file_reserve(prof_file *f, size_t size) {
+    size_t from = f->end, more = size + PROF__MIN(from, (size_t)64 << 20);
+    int error = errno;
+    f->end += size;
+    if (f->in_place || f->zip || from < (size_t)1 << 20 || f->end <= f->room) return;
+    f->room = syscall(SYS_fallocate, (int)f->handle, 1 /* KEEP_SIZE */, (long)from,
+                      (long)more) == 0 ? from + more : SIZE_MAX;
+    errno = error;
+}
+
+/* Gives back what a whole file did not need. */
+PROF__COLD void prof__file_trim(prof_file *f) {
+    bool more = !f->failed && f->room > f->end && f->room < SIZE_MAX;
+    if (more && ftruncate((int)f->handle, (off_t)f->end) != 0) f->room = 0;   /* it stays kept */
+}
+#else
+#define prof__file_reserve(f, size) ((void)0)
+#define prof__file_trim(f) ((void)0)
+#endif
+
 #ifdef PROF_ZLIB
 /* Writes to a zipped file; data NULL: closes it. */
 PROF__FN bool prof__file_zip_put(prof_file *f, const char *data, size_t size) {
@@ -20484,6 +20508,7 @@ PROF__FN bool prof__file_put_all(prof_file *f, const char *p, size_t size) {
     size_t n;
     for (; ok && size; p += n, size -= n) {
         n = PROF__MIN(size, (size_t)1 << 30);
+        prof__file_reserve(f, n);
 #ifdef PROF_ZLIB
         if (f->zip) ok = prof__file_zip_put(f, p, n);
         else
@@ -20758,6 +20783,7 @@ PROF_API PROF__QUIET prof_result prof_file_close(prof_file *f) {
     f->sink.write = NULL;
     errno = 0;
     if (f->behind) (void)f->behind->finish(f);
+    prof__file_trim(f);
 #ifdef PROF_ZLIB
     if (f->zip) (void)prof__file_check(f, prof__file_zip_put(f, NULL, 0));
     else

@@ -354,6 +354,128 @@ static void test_behind_same(void) {
     EQUAL(empty_folder(), 0);
 }
 
+/* More names than the writer keeps texts of, some longer than these, some escaped. */
+static char some_names[300][160];
+
+static void some_details(void) {
+    prof_shape shape;
+    memset(&shape, 0, sizeof shape);
+    prof_set_shapes(&shape, NULL, 1);
+    prof_set_arg("an argument", "\"quoted\"");
+    prof_set_flops(test_random(1000));
+}
+
+/* Zones, half of them of ten names, and whatever else has a time; some zones stay open. */
+static void *some_events(void *name) {
+    uint64_t arrow = 0, memory[2] = { 0, 0 };
+    const prof_device host = { 0, 0 };
+    int i;
+    prof_set_thread_name((const char *)name);
+    for (i = 0; i < 2000; i++) {
+        char *text = some_names[test_random(test_random(2) ? 10 : 300)];
+        test_time.tick += test_random(50) ? test_random(3000) : test_random(1u << 30);
+        switch (test_random(24)) {
+        case 0: prof_instant(text); break;
+        case 1: prof_counter(text, (int64_t)test_random(1000) - 500); break;
+        case 2: prof_counter_f(text, test_random(1000) / 7.0); break;
+        case 3: prof_async_end(prof_async_begin(text)); break;
+        case 4: arrow = prof_flow(arrow); break;
+        case 5: prof_memory_alloc(memory, test_random(1000), host); break;
+        case 6: prof_memory_free(memory, host); break;
+        case 7: some_details(); break;
+        case 8: case 9: case 10: case 11: case 12: case 13: prof_pop(); break;
+        default: prof_push(text);
+        }
+    }
+    return NULL;
+}
+
+static void record_some(void) {
+    prof_desc desc = test_desc();
+    pthread_t thread;
+    int i;
+    desc.record_shapes = desc.with_flops = desc.profile_memory = true;
+    for (i = 0; i < 300; i++)
+        snprintf(some_names[i], sizeof some_names[i], "%s %d%*s", i % 3 ? "name" : "\"\\\n\xff", i,
+                 i % 7 ? 1 : i / 2, "");
+    EQUAL(prof_start(&desc), PROF_OK);
+    some_events((void *)"main");
+    for (i = 0; i < 2; i++) {
+        EQUAL(pthread_create(&thread, NULL, some_events, (void *)"another"), 0);
+        pthread_join(thread, NULL);
+    }
+    trace = prof_stop();
+}
+
+/* The same for traces of all kinds of events, which piece ends cut anywhere. */
+static void test_behind_kinds(void) {
+    static const size_t sizes[] = { 16384, 20011, 599000 };
+    size_t i;
+    PASS_ON(prepare());
+    for (i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        PASS_ON(record_some());
+        PASS_ON(same_behind(TRACE, sizes[i]));
+        PASS_ON(same_behind(ZIPPED, sizes[i]));
+    }
+    EQUAL(empty_folder(), 0);
+}
+
+/* Writes the trace n times into the file of TRACE. */
+static prof_result write_often(int n, bool behind, prof_result *closed) {
+    prof_result result = PROF_OK;
+    prof_file file;
+    if (prof_file_open(&file, TRACE) != PROF_OK) return PROF_ERROR_FILE;
+    if (behind) prof_file_write_behind(&file, behind_memory, sizeof behind_memory);
+    while (n-- && result == PROF_OK) result = prof_write_chrome(trace, NULL, file.sink);
+    file.failed |= result != PROF_OK;
+    *closed = prof_file_close(&file);
+    return result;
+}
+
+/* A large file takes no more of the disk than it needs: room that was asked for goes back. */
+static void test_file_large(void) {
+    struct stat info;
+    test_text sunk;
+    prof_result closed;
+    int behind;
+    memset(&sunk, 0, sizeof sunk);
+    PASS_ON(prepare());
+    PASS_ON(test_write(trace, TEST_CHROME, &sunk));
+    for (behind = 0; behind < 2; behind++) {
+        EQUAL(write_often(20, behind, &closed), PROF_OK);
+        EQUAL(closed, PROF_OK);
+        EQUAL(stat(TRACE, &info), 0);
+        EQUAL(info.st_size, 20 * sunk.size);
+        CHECK((size_t)info.st_size > 4000000, "%lu bytes", (unsigned long)info.st_size);
+        CHECK(info.st_blocks * 512 < info.st_size + 300000, "%lu bytes on the disk",
+              (unsigned long)info.st_blocks * 512);
+    }
+    test_text_clear(&sunk);
+    EQUAL(empty_folder(), 1);
+}
+
+/* It may not become as large as the room that is asked for: told as for a small one. */
+static void test_file_large_limit(void) {
+    struct rlimit old, small;
+    prof_result result, closed;
+    int behind, error;
+    PASS_ON(prepare());
+    signal(SIGXFSZ, SIG_DFL);
+    getrlimit(RLIMIT_FSIZE, &old);
+    small = old;
+    small.rlim_cur = 2500000;
+    for (behind = 0; behind < 2; behind++) {
+        if (setrlimit(RLIMIT_FSIZE, &small) != 0) SKIP("no limit on the size of files");
+        result = write_often(20, behind, &closed);
+        error = errno;
+        setrlimit(RLIMIT_FSIZE, &old);
+        EQUAL(result, PROF_ERROR_SINK);
+        EQUAL(closed, PROF_ERROR_FILE);
+        EQUAL(error, EFBIG);
+        EQUAL(empty_folder(), 0);
+    }
+}
+
 /* How many threads this process has; 0: it cannot be told. */
 static int threads_now(void) {
     DIR *folder = opendir("/proc/self/task");
@@ -540,6 +662,9 @@ int main(void) {
     RUN(test_save_bad_arguments);
     RUN(test_save_gz_unsupported);
     RUN(test_behind_same);
+    RUN(test_behind_kinds);
+    RUN(test_file_large);
+    RUN(test_file_large_limit);
     RUN(test_behind_thread);
     RUN(test_behind_sleeps);
     RUN(test_behind_device_full);

@@ -595,6 +595,64 @@ static void test_empty(void) {
     test_text_clear(&text);
 }
 
+#if !PROF__BARE
+enum { PLAIN = 6000 };
+
+/* One after the other: lengths of time of all numbers of digits; names of which some come again and
+   again, some are rare, and some as long as, with what stands around them, texts that are kept. */
+static void plain_events(prof_event *events, char names[500][200]) {
+    int64_t now = 0, most = 1;
+    int i;
+    for (i = 0; i < 500; i++)
+        snprintf(names[i], sizeof names[i], "%s%d%*s", i % 2 ? "step " : "std::function", i,
+                 i % 5 ? 1 : 30 + i % 120, "");
+    memset(events, 0, PLAIN * sizeof *events);
+    for (i = 0; i < PLAIN; i++, events++) {
+        if (i % 300 == 0) most *= i < PLAIN / 2 ? 10 : 4;
+        events->name = names[test_random(test_random(2) ? 20 : 500)];
+        events->thread = test_random(i / 1000 % 2 ? 4 : 1) * 1000;
+        events->start_ns = now;
+        now += test_random(8) ? (int64_t)(test_random(1000) / 1000.0 * (double)most)
+                              : most - (int64_t)test_random(2);
+        events->end_ns = now;
+        events->flags = test_random(9) ? 0 : PROF_EVENT_UNFINISHED;
+        now += 1;
+    }
+}
+
+/* Zones in a Chrome trace, each as the C library prints it. */
+static void test_plain_zones(void) {
+    static prof_event events[PLAIN];
+    static char names[500][200];
+    prof_trace_desc desc;
+    prof_trace *trace = NULL;
+    char line[400];
+    const char *p;
+    int i;
+    memset(&desc, 0, sizeof desc);
+    plain_events(events, names);
+    desc.memory_size = prof_trace_memory_size(&desc, events, PLAIN);
+    desc.memory = malloc(desc.memory_size);
+    EQUAL(prof_trace_from_events(&desc, events, PLAIN, &trace), PROF_OK);
+    p = strstr(written(prof_write_chrome(trace, NULL, fresh())), ",\n{\"ph\":\"X\"");
+    for (i = 0; i < PLAIN; i++) {
+        long long ns = events[i].start_ns, took = events[i].end_ns - ns;
+        int n = snprintf(line, sizeof line, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"%s\","
+                         "\"pid\":", events[i].name);
+        CHECK(p && strncmp(p, line, (size_t)n) == 0, "%d: %.400s: %s", i, p, line);
+        p += n + (int)strspn(p + n, "0123456789");
+        n = snprintf(line, sizeof line, ",\"tid\":%u,\"ts\":%lld.%03d,\"dur\":%lld.%03d%s}",
+                     (unsigned)events[i].thread, ns / 1000, (int)(ns % 1000), took / 1000,
+                     (int)(took % 1000), events[i].flags ? ",\"args\":{\"finished\":false}" : "");
+        CHECK(strncmp(p, line, (size_t)n) == 0, "%d: %.400s: %s", i, p, line);
+        p += n;
+    }
+    CHECK(*p == '\n' || *p == ',', "%.400s", p);
+    free(desc.memory);
+    test_text_clear(&text);
+}
+#endif
+
 int main(void) {
     RUN(test_csv);
     RUN(test_names_that_act);
@@ -602,6 +660,7 @@ int main(void) {
     RUN(test_digits);
 #if !PROF__BARE
     RUN(test_twenty_digits);
+    RUN(test_plain_zones);
 #endif
     RUN(test_rows_sort);
     RUN(test_rows_refused);
