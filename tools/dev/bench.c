@@ -950,8 +950,8 @@ static double time_chrome_file(bool behind)
     return file_closed - start;
 }
 
-/* ns on the wall from prof_stop to the close of its Chrome file. The check comes later: before there
-   are events prof_get_stats reads all records to count the zones. */
+/* ns on the wall from prof_stop to the close of its Chrome file. The check comes later: before
+   there are events prof_get_stats reads all records to count the zones. */
 static double time_stop_to_file(void)
 {
     start_arena();
