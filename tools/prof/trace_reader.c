@@ -55,6 +55,41 @@ typedef struct known_arg {
     bool hit, last;              /* one was as this one; it is the last of its event */
 } known_arg;
 
+/* Most events of a category have the same keys in the same order, and the same ph and cat. Such an
+   event as it stood in the file: texts that are only compared, each up to a value that is scanned.
+   See scan_known. */
+enum { KNOWN_EVENTS = 16, KNOWN_STEPS = 12, STEP_TEXT = 64 };
+typedef struct known_step {
+    char text[STEP_TEXT];        /* behind the value before; of the first one, from the `{` */
+    uint32_t size;
+    uint8_t key;                 /* event_key of the value behind; KEY_END: the event ends here */
+    uint8_t has;                 /* TRACE_HAS_... of what is in the text itself: */
+    char phase;
+    uint8_t phase_at, phase_size, cat_at, cat_size;      /* of the JSON texts */
+} known_step;
+typedef struct known_event {
+    known_step steps[KNOWN_STEPS];
+    uint8_t count;
+    uint8_t kind;                /* where the texts have ph and cat */
+    uint8_t next;                /* what followed it last */
+    bool hit;                    /* since it was last to be replaced */
+} known_event;
+
+/* The last pid or tid as it stood in the file, with what ended it: mostly the next one is that. */
+typedef struct known_id {
+    char text[UNLIKE];           /* as many bytes can be compared */
+    uint32_t size;               /* 0: none yet */
+    int64_t id;
+} known_id;
+
+typedef struct known_texts {
+    known_arg args[KNOWN_LISTS][KNOWN_LIST];
+    known_event events[KNOWN_EVENTS];
+    uint8_t last_event, replaced;        /* of them: the last one met, the last one replaced */
+    uint8_t event_wait;          /* events to come that are not worth knowing */
+    known_id pid, tid;
+} known_texts;
+
 /* How long one way of reading takes a byte: see next_way. */
 typedef struct pace {
     uint64_t begin, until;       /* offsets of what is timed in that way now */
@@ -95,7 +130,7 @@ struct trace_source {
     size_t arg_first, arg_capacity;
     trace_member *members;       /* the arguments of the event that was handed out */
     size_t member_capacity;
-    known_arg (*known_args)[KNOWN_LIST];         /* as the last ones were; NULL: none yet */
+    known_texts *known;          /* of the events before; NULL: there was none */
     map keys;                    /* of args, the first `mapped` of them: see argument_with */
     size_t mapped;
     map rows;                    /* process or thread -> ON_..., WHO_RAN: see note_row */
@@ -741,10 +776,11 @@ static size_t argument_with(source *s, const scanned_event *event, trace_text ke
     return found && same_text(text_at(s->element, args[*found].key), key) ? (size_t)*found : count;
 }
 
-static bool is_first_argument(source *s, const scanned_event *event, const trace_member *member) {
-    size_t other = argument_with(s, event, member->key);
+static bool is_first_argument(source *s, const scanned_event *event, const scanned_arg *arg) {
+    size_t other = argument_with(s, event, text_at(s->element, arg->key));
     return other == event->arg_count ||
-           stands_twice(s, text_at(s->element, s->args[s->arg_first + other].value), member->value);
+           stands_twice(s, text_at(s->element, s->args[s->arg_first + other].value),
+                        text_at(s->element, arg->value));
 }
 
 /* Is it this text at p, of at most 32 bytes? So many can be read, whatever p is. */
@@ -792,11 +828,12 @@ static inline const char *skip_known_key(source *s, const char *p, known_arg *kn
 
 /* Many arguments, too, are as the last event of the category had them: what was scanned once is
    only compared. To the next one, or (with *last) to the closing bracket; NULL: it is another. */
-static inline const char *skip_known_arg(const char *p, known_arg *known, trace_member *member,
-                                         uint64_t *bit, bool *last) {
+static inline const char *skip_known_arg(const source *s, const char *p, known_arg *known,
+                                         scanned_arg *arg, uint64_t *bit, bool *last) {
+    uint32_t at = (uint32_t)(p - s->element);
     if (!known->whole || !is_same_long(p, known->text, known->whole)) return NULL;
-    member->key = (trace_text){p + 1, known->key_size};
-    member->value = (trace_text){p + known->value_at, known->value_size};
+    arg->key = (text_place){at + 1, known->key_size};
+    arg->value = (text_place){at + known->value_at, known->value_size};
     *bit = known->bit;
     *last = known->last;
     known->hit = true;
@@ -805,9 +842,9 @@ static inline const char *skip_known_arg(const char *p, known_arg *known, trace_
 
 /* The argument from its key's quote to p. Its key is known; what was not met again, as ids are, is
    not worth it. */
-static void know_arg(const source *s, known_arg *known, const trace_member *member, const char *p,
+static void know_arg(const source *s, known_arg *known, const scanned_arg *arg, const char *p,
                      bool last) {
-    const char *begin = member->key.data - 1;
+    const char *begin = s->element + arg->key.at - 1;
     bool plain = !s->escapes && !s->defective && (last || *p == '"');
     if (known->wait) {
         known->wait--;
@@ -818,8 +855,8 @@ static void know_arg(const source *s, known_arg *known, const trace_member *memb
     known->whole = 0;
     if (!plain || p + 1 - begin > KNOWN_TEXT || known->wait) return;
     known->whole = (uint32_t)(p + 1 - begin);
-    known->value_at = (uint32_t)(member->value.data - begin);    /* a block's end may cut the key */
-    known->value_size = (uint32_t)member->value.size;
+    known->value_at = arg->value.at - arg->key.at + 1;           /* a block's end may cut the key */
+    known->value_size = arg->value.size;
     known->last = last;
     memcpy(known->text, begin, known->whole);
 }
@@ -828,21 +865,23 @@ static void know_arg(const source *s, known_arg *known, const trace_member *memb
 static known_arg *known_args(source *s, const scanned_event *event) {
     size_t size = event->cat.size;
     unsigned letter = size ? (unsigned char)s->element[event->cat.at + size / 2] : 0;
-    if (!s->known_args) s->known_args = allocate(KNOWN_LISTS * sizeof *s->known_args);
-    return s->known_args[(letter + size) % KNOWN_LISTS];
+    return s->known->args[(letter + size) % KNOWN_LISTS];
 }
 
-/* The argument at p, with its JSON text: to the next one. */
-static inline const char *scan_arg(source *s, const char *p, known_arg *known,
-                                   trace_member *member, uint64_t *bit, bool *last) {
-    const char *next = skip_known_arg(p, known, member, bit, last);
+/* The argument at p: to the next one. */
+static inline const char *scan_arg(source *s, const char *p, known_arg *known, scanned_arg *arg,
+                                   uint64_t *bit, bool *last) {
+    const char *next = skip_known_arg(s, p, known, arg, bit, last);
+    trace_text key, value;
     if (next) return next;
-    if (!(p = skip_known_key(s, p, known, &member->key, bit))) return NULL;
-    member->value.data = p;
+    if (!(p = skip_known_key(s, p, known, &key, bit))) return NULL;
+    value.data = p;
     if (!(p = skip_value(s, p))) return NULL;
-    member->value.size = (size_t)(p - member->value.data);
+    value.size = (size_t)(p - value.data);
+    arg->key = place_of(s, key);
+    arg->value = place_of(s, value);
     if (!(p = skip_comma(s, p, '}', last))) return NULL;
-    if (known->size) know_arg(s, known, member, p, *last);
+    if (known->size) know_arg(s, known, arg, p, *last);
     return p;
 }
 
@@ -855,14 +894,13 @@ static const char *scan_args(source *s, const char *p, scanned_event *event) {
     if (s->mapped) map_free(&s->keys);
     s->mapped = 0;
     while (!last) {
-        trace_member member;
-        if (!(p = scan_arg(s, p, known, &member, &bit, &last))) return NULL;
-        known += known < most;
-        if (seen & bit && !is_first_argument(s, event, &member)) return NULL;
-        seen |= bit;
         GROW(s->args, s->arg_first + event->arg_count, s->arg_capacity);
-        s->args[s->arg_first + event->arg_count++] =
-            (scanned_arg){place_of(s, member.key), place_of(s, member.value)};
+        scanned_arg *arg = &s->args[s->arg_first + event->arg_count];
+        if (!(p = scan_arg(s, p, known, arg, &bit, &last))) return NULL;
+        known += known < most;
+        if (seen & bit && !is_first_argument(s, event, arg)) return NULL;
+        seen |= bit;
+        event->arg_count++;
     }
     event->arg_bits = seen;
     return p + 1;
@@ -888,7 +926,7 @@ static bool read_id(source *s, scanned_event *event, trace_text value, int64_t *
 
 typedef enum event_key {
     KEY_OTHER, KEY_PH, KEY_TS, KEY_ID, KEY_ID2, KEY_BP, KEY_CAT, KEY_PID, KEY_TID, KEY_DUR,
-    KEY_NAME, KEY_ARGS, KEY_SCOPE, EVENT_KEYS
+    KEY_NAME, KEY_ARGS, KEY_SCOPE, EVENT_KEYS, KEY_END = EVENT_KEYS /* none: the event's end */
 } event_key;
 
 static event_key key_of(trace_text text) {
@@ -1042,27 +1080,245 @@ static inline const char *read_plain(const char *p, int decimals, int64_t *numbe
     return p;
 }
 
+/* The same of a pid or tid. */
+static inline const char *read_plain_id(const char *p, known_id *known, int64_t *id) {
+    if (known->size && is_same(p, known->text, known->size)) {
+        *id = known->id;
+        return p + known->size - 1;
+    }
+    const char *end = read_plain(p, 0, id);
+    if (!end) return NULL;
+    memcpy(known->text, p, sizeof known->text);
+    known->size = (uint32_t)(end + 1 - p);
+    known->id = *id;
+    return end;
+}
+
 /* The number at p, if it is one of those. */
-static inline const char *scan_plain(const char *p, event_key key, scanned_event *event) {
+static inline const char *scan_plain(const source *s, const char *p, event_key key,
+                                     scanned_event *event) {
     const char *end = NULL;
     uint32_t has = 0;
     if (event->has_rare) return NULL;           /* it may have had this key, as a text */
     switch (key) {
     case KEY_TS: end = read_plain(p, 3, &event->ts_ns), has = TRACE_HAS_TS; break;
     case KEY_DUR: end = read_plain(p, 3, &event->dur_ns), has = TRACE_HAS_DUR; break;
-    case KEY_PID: end = read_plain(p, 0, &event->pid), has = TRACE_HAS_PID; break;
-    case KEY_TID: end = read_plain(p, 0, &event->tid), has = TRACE_HAS_TID; break;
+    case KEY_PID: end = read_plain_id(p, &s->known->pid, &event->pid), has = TRACE_HAS_PID; break;
+    case KEY_TID: end = read_plain_id(p, &s->known->tid, &event->tid), has = TRACE_HAS_TID; break;
     default: break;
     }
     if (end) event->has |= has;
     return end;
 }
 
+/* Behind the value at p, of this key. *read: it is in the event already. */
+static inline const char *skip_member(source *s, const char *p, event_key key,
+                                      scanned_event *event, bool *read) {
+    const char *plain = scan_plain(s, p, key, event);
+    *read = plain != NULL;
+    if (plain) return plain;
+    return key == KEY_ARGS && *p == '{' ? scan_args(s, p, event) : skip_value(s, p);
+}
+
+static inline bool take_member(source *s, scanned_event *event, event_key key, trace_text value) {
+    if (key == KEY_ARGS && *value.data == '{') {
+        event->args_text = place_of(s, value);
+        event->has |= TRACE_HAS_ARGS;
+    } else if (key != KEY_OTHER && !read_member(s, event, key, value)) {
+        stop(s, BAD, value.data, "this time does not fit 64 bits of nanoseconds");
+        return false;
+    }
+    return true;
+}
+
+static inline trace_text text_between(const char *p, const char *end) {
+    return (trace_text){p, (size_t)(end - p)};
+}
+
+/* ---- Events as those before: see known_event ---- */
+
+/* The one that begins as the event at p, or NULL. They take turns: so the one that followed the
+   last one before is asked first. */
+static inline known_event *known_begin(known_texts *all, const char *p) {
+    known_event *last = &all->events[all->last_event], *known = &all->events[last->next];
+    if (!known->count || !is_same_long(p, known->steps->text, known->steps->size)) {
+        uint8_t i = 0;
+        for (known = all->events; i < KNOWN_EVENTS; i++, known++)
+            if (known->count && is_same_long(p, known->steps->text, known->steps->size)) break;
+        if (i == KNOWN_EVENTS) return NULL;
+        last->next = i;
+    }
+    known->hit = true;
+    all->last_event = last->next;
+    return known;
+}
+
+/* What the text of a step, which begins at p, has of the event. */
+static inline void take_same(const source *s, const char *p, const known_step *step,
+                             scanned_event *event) {
+    event->has |= step->has;
+    if (step->has & TRACE_HAS_PHASE) event->phase = step->phase;
+    if (step->has & TRACE_HAS_CAT)
+        event->cat = (text_place){(uint32_t)(p + step->cat_at + 1 - s->element),
+                                  step->cat_size - 2u};
+}
+
+/* Where the texts of its steps stood, as far as they were the same. */
+typedef struct known_places { const char *at[KNOWN_STEPS + 1]; unsigned count; } known_places;
+
+/* The values of an event as far as it is as the known one, to behind the last of them. */
+static inline const char *scan_known(source *s, const char *p, const known_event *known,
+                                     scanned_event *event, known_places *places) {
+    for (unsigned i = 0; i < known->count; i++) {
+        const known_step *step = &known->steps[i];
+        bool read;
+        if (!is_same_long(p, step->text, step->size)) break;
+        places->at[i] = p;
+        places->count = i + 1;
+        if (step->has) take_same(s, p, step, event);
+        p += step->size;
+        if (step->key == KEY_END) return p;
+        const char *value = p = skip_space(p);
+        if (!(p = skip_member(s, p, (event_key)step->key, event, &read))) return NULL;
+        if (!read && !take_member(s, event, (event_key)step->key, text_between(value, p)))
+            return NULL;
+    }
+    places->at[places->count] = p;
+    return p;
+}
+
+/* ---- Other events ---- */
+
+/* What an event has had so far. */
+typedef struct event_values { trace_text of[EVENT_KEYS]; uint32_t seen; } event_values;
+
+static void note_value(event_values *had, unsigned key, const char *p, const char *end) {
+    had->seen |= 1u << key;
+    had->of[key] = text_between(p, end);
+}
+
+/* The values up to where it is another event. */
+static void note_known(event_values *had, const known_event *known, const known_places *places) {
+    for (unsigned i = 0; i < places->count; i++) {
+        const known_step *step = &known->steps[i];
+        const char *p = places->at[i], *phase = p + step->phase_at, *cat = p + step->cat_at;
+        if (step->has & TRACE_HAS_PHASE) note_value(had, KEY_PH, phase, phase + step->phase_size);
+        if (step->has & TRACE_HAS_CAT) note_value(had, KEY_CAT, cat, cat + step->cat_size);
+        note_value(had, step->key, skip_space(p + step->size), places->at[i + 1]);
+    }
+}
+
+/* From behind a value, or the event's `{`, to the next value, of *key, or with KEY_END behind the
+   event. */
+static inline const char *skip_to_value(source *s, const char *p, event_key *key) {
+    bool last;
+    if (p != s->element) p = skip_comma(s, p, '}', &last);
+    else last = *(p = skip_space(p + 1)) == '}';
+    if (!p) return NULL;
+    if (!last) return skip_event_key(s, p, key);
+    *key = KEY_END;
+    return p + 1;
+}
+
+/* The members from p on, to behind the event. */
+static const char *scan_members(source *s, const char *p, scanned_event *event,
+                                event_values *had) {
+    for (;;) {
+        event_key key = KEY_OTHER;
+        bool read;
+        if (!(p = skip_to_value(s, p, &key)) || key == KEY_END) return p;
+        const char *value = p;
+        if (!(p = skip_member(s, p, key, event, &read))) return NULL;
+        if (key != KEY_OTHER && had->seen >> key & 1 &&
+            !stands_twice(s, had->of[key], text_between(value, p))) return NULL;
+        note_value(had, key, value, p);
+        if (!read && !take_member(s, event, key, text_between(value, p))) return NULL;
+    }
+}
+
+/* Up to the value of `key`, or behind the event. false: the text is too long. */
+static bool add_step(known_event *known, const char *from, const char *to, event_key key) {
+    known_step *step = &known->steps[known->count];
+    if (to - from > STEP_TEXT) return false;
+    step->size = (uint32_t)(to - from);
+    step->key = (uint8_t)key;
+    memcpy(step->text, from, step->size);
+    return ++known->count < KNOWN_STEPS;
+}
+
+/* Is the value, `at` bytes behind where the step begins, part of its text? */
+static bool add_same(known_event *known, event_key key, size_t at, trace_text value) {
+    known_step *step = &known->steps[known->count];
+    if (!json_is_text(value) || at + value.size > STEP_TEXT) return false;
+    if (key == KEY_PH) {
+        step->has |= TRACE_HAS_PHASE;
+        step->phase = value.size > 2 ? value.data[1] : 0;
+        step->phase_at = (uint8_t)at;
+        step->phase_size = (uint8_t)value.size;
+    } else if (key == KEY_CAT) {
+        step->has |= TRACE_HAS_CAT;
+        step->cat_at = (uint8_t)at;
+        step->cat_size = (uint8_t)value.size;
+    }
+    return key == KEY_PH || key == KEY_CAT;
+}
+
+/* The event at p, which is as it should be, becomes a known one. */
+static void know_event(source *s, known_event *known, const char *p, uint8_t kind) {
+    const char *from = p;
+    bool last = *(p = skip_space(p + 1)) == '}', fits = true;
+    memset(known->steps, 0, sizeof known->steps);
+    known->count = 0;
+    known->kind = kind;
+    while (!last && fits) {
+        event_key key = KEY_OTHER;
+        const char *value = p = skip_event_key(s, p, &key);
+        p = skip_value(s, p);
+        if (!add_same(known, key, (size_t)(value - from), text_between(value, p))) {
+            fits = key != KEY_PH && key != KEY_CAT && add_step(known, from, value, key);
+            from = p;
+        }
+        p = skip_comma(s, p, '}', &last);
+    }
+    if (last && fits) add_step(known, from, p + 1, KEY_END);
+}
+
+/* The event was not all as a known one: NULL, or the one that it began as. Where few are alike it
+   is not worth it to know each. */
+static void note_odd_event(source *s, known_event *known, uint8_t kind) {
+    known_texts *all = s->known;
+    if (s->defective || s->escapes) return;
+    if (all->event_wait) {
+        all->event_wait--;
+        return;
+    }
+    all->event_wait = UNLIKE;
+    while (!known) {
+        all->replaced = (uint8_t)((all->replaced + 1) % KNOWN_EVENTS);
+        known_event *next = &all->events[all->replaced];
+        if (!next->hit) known = next;
+        next->hit = false;
+    }
+    know_event(s, known, s->element, kind);
+}
+
+/* ---- One event ---- */
+
+/* It, or what is left of it where it is not as a known one. */
+static const char *scan_odd(source *s, const char *p, scanned_event *event, known_event *known,
+                            const known_places *places) {
+    event_values had;
+    had.seen = 0;
+    if (known) note_known(&had, known, places);
+    if (!(p = scan_members(s, p, event, &had))) return NULL;
+    if (event->phase == 'X') event->kind = trace_kind_of(text_at(s->element, event->cat));
+    note_odd_event(s, known, event->kind);
+    return p;
+}
+
 /* Its texts are as they are written: see decode_texts. */
 static const char *scan_event(source *s, const char *p, scanned_event *event) {
     const char *begin = s->element = p;
-    trace_text values[EVENT_KEYS];
-    uint32_t seen = 0;
     s->escapes = false;
     event->name = event->cat = event->id = event->args_text = (text_place){0, 0};
     event->ts_ns = event->dur_ns = event->pid = event->tid = 0;
@@ -1071,30 +1327,14 @@ static const char *scan_event(source *s, const char *p, scanned_event *event) {
     event->kind = TRACE_OTHER;
     event->has_rare = false;
     event->at = (size_t)(p - s->buffer);
-    bool last = *(p = skip_space(p + 1)) == '}';
-    while (!last) {
-        trace_text value;
-        event_key key;
-        if (!(p = skip_event_key(s, p, &key))) return NULL;
-        value.data = p;
-        bool args = key == KEY_ARGS && *p == '{';
-        const char *plain = scan_plain(p, key, event);
-        if (plain) p = plain;
-        else if (!(p = args ? scan_args(s, p, event) : skip_value(s, p))) return NULL;
-        value.size = (size_t)(p - value.data);
-        if (key != KEY_OTHER && seen >> key & 1 && !stands_twice(s, values[key], value))
-            return NULL;
-        seen |= 1u << key;
-        values[key] = value;
-        if (args) {
-            event->args_text = place_of(s, value);
-            event->has |= TRACE_HAS_ARGS;
-        } else if (!plain && key != KEY_OTHER && !read_member(s, event, key, value)) {
-            return stop(s, BAD, value.data, "this time does not fit 64 bits of nanoseconds");
-        }
-        if (!(p = skip_comma(s, p, '}', &last))) return NULL;
-    }
-    event->size = (uint32_t)(p + 1 - begin);
+    if (!s->known) s->known = allocate(sizeof *s->known);
+    known_event *known = known_begin(s->known, p);
+    known_places places;
+    places.count = 0;
+    if (known && !(p = scan_known(s, p, known, event, &places))) return NULL;
+    if (known && known->steps[places.count - 1].key == KEY_END) event->kind = known->kind;
+    else if (!(p = scan_odd(s, p, event, known, &places))) return NULL;
+    event->size = (uint32_t)(p - begin);
     if (!times_fit(s, event->ts_ns, event->dur_ns)) return stop(s, BAD, begin, no_times);
     if (!has_times(event)) defect(s, TRACE_NO_TIME);
     if (event->dur_ns < 0) {
@@ -1102,8 +1342,7 @@ static const char *scan_event(source *s, const char *p, scanned_event *event) {
         defect(s, TRACE_NEGATIVE);
     }
     if (s->escapes) event->has |= TRACE_HAS_ESCAPES;
-    if (event->phase == 'X') event->kind = trace_kind_of(text_at(begin, event->cat));
-    return p + 1;
+    return p;
 }
 
 static trace_text text_or_none(const char *element, text_place of) {
@@ -1549,7 +1788,7 @@ static void stop_ahead(source *s) {
     ahead_stop(s->ahead);
     map_free(&s->scanner->keys);
     free(s->scanner->decoded);
-    free(s->scanner->known_args);
+    free(s->scanner->known);
     free(s->scanner);
     s->scanner = NULL;
     s->ahead = NULL;
@@ -1937,7 +2176,7 @@ int trace_close(trace_reader *r) {
     free(s->read);
     free(s->args);
     free(s->members);
-    free(s->known_args);
+    free(s->known);
     map_free(&s->keys);
     map_free(&s->rows);
     intern_free(&s->unknown);
