@@ -1,11 +1,13 @@
-/* Sorting in constant memory: see span_sorter.h. */
+/* Sorting in constant memory: see span_sorter.h. A full piece is sorted and written by a thread of
+   its own, while the next one is filled. */
 #include "span_sorter.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #ifndef PIECE_BYTES              /* tests have little ones */
-#  define PIECE_BYTES (9 << 19)  /* in memory */
+#  define PIECE_BYTES (9 << 18)  /* in memory, twice */
 #endif
 
 enum {
@@ -20,13 +22,22 @@ typedef struct piece {           /* of the file, sorted */
 
 enum { NONE = 1 << 20 };         /* no record is that large */
 
-struct span_sorter {
+typedef struct batch {           /* a piece in memory */
     record_before *before;
     size_t thread;               /* where a record has it, if it is sorted by that first; NONE */
-    size_t size, room, per_block;   /* of a record; how many records there is room for */
+    size_t size, count;          /* of a record; how many there are */
     char *records;
     uint32_t *order;
-    size_t count, next;
+} batch;
+
+struct span_sorter {
+    record_before *before;
+    size_t size, room, per_block;   /* of a record; how many records there is room for */
+    batch filled, written_out;   /* the latter is the writer's, */
+    piece *target;               /* as is this piece, and the file */
+    pthread_t writer;
+    bool writing;
+    size_t next;
     FILE *file;
     uint64_t written;            /* records */
     piece **heap;                /* the piece with the least record first */
@@ -42,13 +53,13 @@ static bool span_before(const void *one, const void *other) {
     return !(a->flags & SPAN_CHANGE) && a->amount > b->amount;
 }
 
-static const char *record(const span_sorter *s, size_t number) {
-    return s->records + number * s->size;
+static const char *record(const batch *b, size_t number) {
+    return b->records + number * b->size;
 }
 
-static bool number_before(uint32_t a, uint32_t b, const void *context) {
-    const span_sorter *s = context;
-    return s->before(record(s, a), record(s, b));
+static bool number_before(uint32_t one, uint32_t other, const void *context) {
+    const batch *b = context;
+    return b->before(record(b, one), record(b, other));
 }
 
 /* A thread's spans: how many, and where the next one's number goes. */
@@ -71,53 +82,87 @@ static lane *lane_of(lane *lanes, uint32_t *count, uint32_t *last, uint32_t thre
     return &lanes[at];
 }
 
-static uint32_t thread_at(const span_sorter *s, size_t number) {
+static uint32_t thread_at(const batch *b, size_t number) {
     uint32_t thread;
-    memcpy(&thread, record(s, number) + s->thread, sizeof thread);
+    memcpy(&thread, record(b, number) + b->thread, sizeof thread);
     return thread;
 }
 
 /* Threads take turns in a file, each mostly in the order of time: apart there is little to sort. */
-static bool sort_lanes(span_sorter *s) {
+static bool sort_lanes(batch *b) {
     lane lanes[LANES];
     uint32_t count = 0, last = 0, end = 0;
-    for (size_t i = 0; i < s->count; i++) {
-        lane *one = lane_of(lanes, &count, &last, thread_at(s, i));
+    for (size_t i = 0; i < b->count; i++) {
+        lane *one = lane_of(lanes, &count, &last, thread_at(b, i));
         if (!one) return false;
         one->count++;
     }
     for (uint32_t i = 0; i < count; end += lanes[i++].count) lanes[i].next = end;
-    for (uint32_t i = 0; i < s->count; i++)
-        s->order[lane_of(lanes, &count, &last, thread_at(s, i))->next++] = i;
+    for (uint32_t i = 0; i < b->count; i++)
+        b->order[lane_of(lanes, &count, &last, thread_at(b, i))->next++] = i;
     for (uint32_t i = 0; i < count; i++)
-        sort_numbers(s->order + (lanes[i].next - lanes[i].count), lanes[i].count, number_before,
-                     s);
+        sort_numbers(b->order + (lanes[i].next - lanes[i].count), lanes[i].count, number_before,
+                     b);
     return true;
 }
 
-static void sort_piece(span_sorter *s) {
-    if (s->thread != NONE && sort_lanes(s)) return;
-    for (size_t i = 0; i < s->count; i++) s->order[i] = (uint32_t)i;
-    sort_numbers(s->order, s->count, number_before, s);
+static void sort_batch(batch *b) {
+    if (b->thread != NONE && sort_lanes(b)) return;
+    for (size_t i = 0; i < b->count; i++) b->order[i] = (uint32_t)i;
+    sort_numbers(b->order, b->count, number_before, b);
+}
+
+static void make_room(span_sorter *s, batch *b) {
+    b->records = allocate(s->room * s->size);
+    b->order = allocate(s->room * sizeof *b->order);
+}
+
+static void free_batches(span_sorter *s) {
+    free(s->filled.records);
+    free(s->filled.order);
+    free(s->written_out.records);
+    free(s->written_out.order);
+    s->filled.records = s->written_out.records = NULL;
+    s->filled.order = s->written_out.order = NULL;
+}
+
+static void *write_out(void *user) {
+    span_sorter *s = user;
+    batch *b = &s->written_out;
+    piece *p = s->target;
+    sort_batch(b);
+    for (size_t i = 0, n = 0; i < b->count; i += n) {
+        for (n = 0; n < s->per_block && i + n < b->count; n++)
+            memcpy(p->block + n * b->size, record(b, b->order[i + n]), b->size);
+        if (fwrite(p->block, b->size, n, s->file) != n) temporary_failed();
+    }
+    return NULL;
+}
+
+static void wait_for_writer(span_sorter *s) {
+    if (s->writing) pthread_join(s->writer, NULL);
+    s->writing = false;
 }
 
 static void write_piece(span_sorter *s) {
-    sort_piece(s);
+    wait_for_writer(s);
     if (!s->file) {
         s->file = temporary_file();
         setvbuf(s->file, NULL, _IONBF, 0);       /* blocks are read and written whole */
+        s->written_out = s->filled;
+        make_room(s, &s->written_out);
     }
     GROW(s->heap, s->pieces, s->capacity);
-    piece *p = s->heap[s->pieces++] = allocate(sizeof *p);
+    piece *p = s->target = s->heap[s->pieces++] = allocate(sizeof *p);
     p->block = allocate(s->per_block * s->size);
-    for (size_t i = 0, n = 0; i < s->count; i += n) {
-        for (n = 0; n < s->per_block && i + n < s->count; n++)
-            memcpy(p->block + n * s->size, record(s, s->order[i + n]), s->size);
-        if (fwrite(p->block, s->size, n, s->file) != n) temporary_failed();
-    }
     p->begin = s->written;
-    p->end = s->written += s->count;
-    s->count = 0;
+    p->end = s->written += s->filled.count;
+    batch full = s->filled;
+    s->filled = s->written_out;
+    s->filled.count = 0;
+    s->written_out = full;
+    s->writing = pthread_create(&s->writer, NULL, write_out, s) == 0;
+    if (!s->writing) write_out(s);
 }
 
 /* Reads on in a piece; false: it is through. */
@@ -163,18 +208,17 @@ static bool first_stays(span_sorter *s) {
 span_sorter *sorter_of(size_t size, record_before *before) {
     span_sorter *s = allocate(sizeof *s);
     s->before = before;
-    s->thread = NONE;
     s->size = size;
     s->room = PIECE_BYTES / size;
     s->per_block = BLOCK_BYTES / size;
-    s->records = allocate(s->room * size);
-    s->order = allocate(s->room * sizeof *s->order);
+    s->filled = (batch){.before = before, .thread = NONE, .size = size};
+    make_room(s, &s->filled);
     return s;
 }
 
 span_sorter *sorter_by_thread(size_t size, record_before *before, size_t thread) {
     span_sorter *s = sorter_of(size, before);
-    s->thread = thread;
+    s->filled.thread = thread;
     return s;
 }
 
@@ -183,20 +227,18 @@ span_sorter *sorter_new(void) {
 }
 
 void sorter_add(span_sorter *s, const void *added) {
-    if (s->count == s->room) write_piece(s);
-    memcpy(s->records + s->count++ * s->size, added, s->size);
+    if (s->filled.count == s->room) write_piece(s);
+    memcpy(s->filled.records + s->filled.count++ * s->size, added, s->size);
 }
 
 void sorter_finish(span_sorter *s) {
     if (!s->file) {
-        sort_piece(s);
+        sort_batch(&s->filled);
         return;
     }
     write_piece(s);
-    free(s->records);
-    free(s->order);
-    s->records = NULL;
-    s->order = NULL;
+    wait_for_writer(s);
+    free_batches(s);
     sorter_rewind(s);
 }
 
@@ -212,8 +254,8 @@ void sorter_rewind(span_sorter *s) {
 
 bool sorter_next(span_sorter *s, void *next) {
     if (!s->file) {
-        if (s->next == s->count) return false;
-        memcpy(next, record(s, s->order[s->next++]), s->size);
+        if (s->next == s->filled.count) return false;
+        memcpy(next, record(&s->filled, s->filled.order[s->next++]), s->size);
         return true;
     }
     if (s->heap_size == 0) return false;
@@ -232,13 +274,13 @@ bool sorter_next(span_sorter *s, void *next) {
 
 void sorter_free(span_sorter *s) {
     if (!s) return;
+    wait_for_writer(s);
     for (size_t i = 0; i < s->pieces; i++) {
         free(s->heap[i]->block);
         free(s->heap[i]);
     }
     if (s->file) fclose(s->file);
     free(s->heap);
-    free(s->records);
-    free(s->order);
+    free_batches(s);
     free(s);
 }
