@@ -108,8 +108,8 @@ static void add_kernel(call_tree *tree, const trace_event *event) {
 
 bool tree_takes_change(const call_tree *tree, const trace_event *event, memory_change *change) {
     int64_t type = 0, index = -1;
-    bool refused = tree->with_refused && text_is(event->name, "[OutOfMemory]");
     if (event->phase != 'i' || !tree->with_memory) return false;
+    bool refused = tree->with_refused && text_is(event->name, "[OutOfMemory]");
     if (!refused && !text_is(event->name, "[memory]")) return false;
     *change = (memory_change){
         .ts_ns = event->ts_ns, .told = tree_told(event), .owner = NO_CALL,

@@ -85,6 +85,14 @@ static const group_key *key_of(const row_table *t, uint32_t group) {
     return (const void *)t->groups.entries[group].text;
 }
 
+/* (Field by field: what was just written so is read so faster.) */
+static bool same_key(const group_key *a, const group_key *b) {
+    return a->name == b->name && a->shapes == b->shapes && a->overload == b->overload &&
+           a->stack == b->stack && a->source == b->source && a->device_type == b->device_type &&
+           a->is_user_annotation == b->is_user_annotation && a->is_legacy == b->is_legacy &&
+           a->node == b->node;
+}
+
 /* Where the group that the name had last stands: mostly it has it again. */
 static uint32_t *last_group(row_table *t, uint32_t name) {
     while (t->last_capacity <= name) {
@@ -98,7 +106,7 @@ static uint32_t *last_group(row_table *t, uint32_t name) {
 static uint32_t group_of(row_table *t, const group_key *key) {
     size_t before = t->groups.count;
     uint32_t *last = last_group(t, key->name);
-    if (*last != NO_GROUP && memcmp(key_of(t, *last), key, sizeof *key) == 0) return *last;
+    if (*last != NO_GROUP && same_key(key_of(t, *last), key)) return *last;
     uint32_t number = *last = intern(&t->groups, (const char *)key, sizeof *key);
     if (t->groups.count == before) return number;
     GROW(t->group_rows, number, t->group_capacity);
@@ -306,9 +314,9 @@ static row_device *device_of(row_table *t, int64_t index) {
     return &t->devices[*number];
 }
 
-static void add_to_device(row_table *t, const trace_event *event) {
+static void add_to_device(row_table *t, const trace_event *event, size_t type) {
     int64_t index = event->pid;
-    if (!type_number(t, device_type_of(t, event))) trace_arg_int(event, "device", &index);
+    if (!type) trace_arg_int(event, "device", &index);
     row_device *device = device_of(t, index);
     device->count++;
     device->ns += event->dur_ns;
@@ -351,13 +359,14 @@ static void add_device_event(row_table *t, const trace_event *event) {
     if (event->kind != TRACE_GPU_ANNOTATION && (is_usual(event->kind) || is_listed(t, event)))
         t->whole_device_ns += event->dur_ns;
     if (!shown(t, event, name)) return;
-    if (kind_is_device(event->kind)) add_to_device(t, event);
+    uint8_t device_type = device_type_of(t, event);
+    size_t type = type_number(t, device_type);
+    if (kind_is_device(event->kind)) add_to_device(t, event, type);
     span s = {
         .start_ns = event->ts_ns, .amount = event->dur_ns, .order = t->order,
-        .what = event_group(t, event, name, device_type_of(t, event))
+        .what = event_group(t, event, name, device_type)
     };
     prof_span work = span_of(t, &s);
-    size_t type = type_number(t, device_type_of(t, event));
     if (type) work.other_device_ns[type - 1] = event->dur_ns;
     rows_push(t, &work);
 }

@@ -1362,13 +1362,21 @@ static const trace_member *hand_out_args(source *s, const char *element, const s
     return s->members;
 }
 
+static void hand_out_rare(const char *element, const struct rare_texts *rare,
+                          trace_event *event) {
+    event->pid_text = text_or_none(element, rare->pid_text);
+    event->tid_text = text_or_none(element, rare->tid_text);
+    event->id2 = text_or_none(element, rare->id2);
+    event->bp = text_or_none(element, rare->bp);
+    event->scope = text_or_none(element, rare->scope);
+}
+
 /* The event as callers have it; its arguments are `args`. (Field by field: gcc clears a whole
    struct of this size slowly.) */
 static void hand_out(source *s, const scanned_event *from, const scanned_arg *args,
                      trace_event *event) {
     const char *element = s->buffer + from->at;
     static const struct rare_texts none;
-    const struct rare_texts *rare = from->has_rare ? &from->rare : &none;
     event->offset = s->base + from->at;
     event->raw = (trace_text){element, from->size};
     event->name = text_or_empty(element, from->name);
@@ -1378,20 +1386,16 @@ static void hand_out(source *s, const scanned_event *from, const scanned_arg *ar
     event->kind = from->kind;
     event->pid = from->pid;
     event->tid = from->tid;
-    event->pid_text = text_or_none(element, rare->pid_text);
-    event->tid_text = text_or_none(element, rare->tid_text);
     event->ts_ns = from->ts_ns;
     event->dur_ns = from->dur_ns;
     event->is_pair = event->is_async = false;
     event->end_offset = 0;
     event->id = text_or_none(element, from->id);
-    event->id2 = text_or_none(element, rare->id2);
-    event->bp = text_or_none(element, rare->bp);
-    event->scope = text_or_none(element, rare->scope);
     event->arg_count = from->arg_count;
     event->arg_bits = from->arg_bits;
     event->args_text = text_or_none(element, from->args_text);
     event->args = hand_out_args(s, element, args, from->arg_count);
+    hand_out_rare(element, from->has_rare ? &from->rare : &none, event);
 }
 
 /* ---- Legacy record streams: an array of threads' records, or the member "threads" ---- */
@@ -1646,6 +1650,7 @@ static const char *scan_member(trace_reader *r, const char *p, trace_item *item)
 
 static void note_event(source *s, const trace_event *event) {
     static const char *const marks[] = {"Record Window", "Iteration Start", NULL};
+    if (s->any_event && s->any_work) return;
     bool instant = event->phase == 'i' || event->phase == 'I';
     bool own = event->kind == TRACE_SPAN || text_is(event->cat, "Trace") ||
                (instant && !event->cat.size && event->name.size > 15 &&
