@@ -23,7 +23,8 @@ enum {                          /* trace_event.has */
     TRACE_HAS_NAME = 1, TRACE_HAS_CAT = 2, TRACE_HAS_PHASE = 4, TRACE_HAS_PID = 8,
     TRACE_HAS_TID = 16, TRACE_HAS_TS = 32, TRACE_HAS_DUR = 64, TRACE_HAS_ID = 128,
     TRACE_HAS_ARGS = 256,
-    TRACE_HAS_ESCAPES = 512     /* inside: texts that the reader is still to decode */
+    TRACE_HAS_ESCAPES = 512,    /* inside: texts that the reader is still to decode */
+    TRACE_HAS_ONCE = 1024       /* each of its arguments: no two have the same key */
 };
 
 typedef struct trace_event {

@@ -776,10 +776,12 @@ static size_t argument_with(source *s, const scanned_event *event, trace_text ke
     return found && same_text(text_at(s->element, args[*found].key), key) ? (size_t)*found : count;
 }
 
-static bool is_first_argument(source *s, const scanned_event *event, const scanned_arg *arg) {
+/* false: it is not, and which of the two counts? */
+static bool is_first_argument(source *s, scanned_event *event, const scanned_arg *arg) {
     size_t other = argument_with(s, event, text_at(s->element, arg->key));
-    return other == event->arg_count ||
-           stands_twice(s, text_at(s->element, s->args[s->arg_first + other].value),
+    if (other == event->arg_count) return true;
+    event->has &= ~(uint32_t)TRACE_HAS_ONCE;
+    return stands_twice(s, text_at(s->element, s->args[s->arg_first + other].value),
                         text_at(s->element, arg->value));
 }
 
@@ -891,6 +893,7 @@ static const char *scan_args(source *s, const char *p, scanned_event *event) {
     uint64_t seen = 0, bit;
     known_arg *known = known_args(s, event), *most = known + KNOWN_LIST - 1;
     event->arg_count = 0;
+    event->has |= TRACE_HAS_ONCE;
     if (s->mapped) map_free(&s->keys);
     s->mapped = 0;
     while (!last) {
@@ -2196,12 +2199,20 @@ int trace_close(trace_reader *r) {
 
 /* ---- Arguments ---- */
 
+static inline bool has_key(const trace_member *arg, const char *name, size_t size) {
+    return arg->key.size == size && arg->key.data[0] == name[0] &&
+           memcmp(arg->key.data, name, size) == 0;
+}
+
+/* Ids stand first. Of equal keys the last one counts. */
 const trace_member *trace_arg_find(const trace_event *event, const char *name, size_t size) {
-    for (size_t i = event->arg_count; i-- > 0; ) {          /* of equal keys the last one counts */
-        const trace_text *key = &event->args[i].key;
-        if (key->size == size && key->data[0] == name[0] && memcmp(key->data, name, size) == 0)
-            return &event->args[i];
+    const trace_member *args = event->args, *end = args + event->arg_count;
+    if (event->has & TRACE_HAS_ONCE) {
+        while (args < end && !has_key(args, name, size)) args++;
+        return args < end ? args : NULL;
     }
+    while (end > args)
+        if (has_key(--end, name, size)) return end;
     return NULL;
 }
 
