@@ -10,18 +10,26 @@
 
 #include "containers.h"
 
-enum { BLOCKS = 6, BATCH = BLOCKS / 2 };
+/* Of a block that is given back, the rest may still be needed for the next one: so not all of them
+   are unpacked into. */
+enum { BLOCKS = AHEAD_BLOCKS - 1, BATCH = BLOCKS / 2, MOST_LEFT = AHEAD_BYTES / 2 };
 
 struct read_ahead {
     unpacker *file;
     ahead_scan *scan;
     void *user;
-    ahead_block blocks[BLOCKS];
+    char *begin;                /* what was read already */
+    size_t begin_size;
+    uint64_t begin_base;
+    ahead_block blocks[AHEAD_BLOCKS];
     pthread_t thread;
     /* under the mutex, but for who looks: */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    uint64_t read, taken, freed; /* blocks that are ready, were taken, were given back */
+    uint64_t unpacked;          /* blocks that were unpacked into, */
+    uint64_t read, taken, freed; /* are ready, were taken, were given back */
+    bool unpacking;             /* one of the two does, without the mutex */
+    bool at_end;                /* there is nothing to unpack */
     bool ended;                 /* the last block is ready */
     bool ending, stopped;       /* the caller wants no more than what was read; nor that */
 };
@@ -56,15 +64,59 @@ static bool is_ending(read_ahead *a) {
     return ending;
 }
 
-/* A free block to fill; NULL: none is wanted. */
-static ahead_block *free_block(read_ahead *a) {
-    look(&a->freed, a->read - BLOCKS);
+static ahead_block *block_at(read_ahead *a, uint64_t number) {
+    return &a->blocks[number % AHEAD_BLOCKS];
+}
+
+/* The end of the file, or what is wrong with it, is met again by the caller. */
+static void unpack_into(read_ahead *a, ahead_block *b) {
+    const char *why;
+    char *to = b->room + MOST_LEFT;
+    b->unpacked = 0;
+    b->at_end = false;
+    while (!b->at_end && b->unpacked < AHEAD_BYTES) {
+        long got = unpack_read(a->file, to + b->unpacked, AHEAD_BYTES - b->unpacked, &why);
+        b->at_end = got <= 0;
+        b->unpacked += got > 0 ? (size_t)got : 0;
+    }
+    memset(to + b->unpacked, 0, READABLE);
+    b->packed = unpack_offset(a->file);
+}
+
+/* The next one, if it is free and the other one is not at it already. With the mutex. */
+static bool unpack_next(read_ahead *a) {
+    bool free = a->unpacked - a->freed < BLOCKS;
+    if (!free || a->unpacking || a->at_end) return false;
+    ahead_block *b = block_at(a, a->unpacked);
+    a->unpacking = true;
+    pthread_mutex_unlock(&a->mutex);
+    unpack_into(a, b);
     pthread_mutex_lock(&a->mutex);
-    if (a->read - a->freed == BLOCKS)
-        while (!much_is_free(a) && !a->stopped) pthread_cond_wait(&a->changed, &a->mutex);
+    a->unpacking = false;
+    a->at_end = b->at_end;
+    move_on(&a->unpacked, a->unpacked + 1);
+    pthread_cond_signal(&a->changed);
+    return true;
+}
+
+/* Waits for the next block to be unpacked into; NULL: none is wanted. */
+static ahead_block *next_block(read_ahead *a) {
+    pthread_mutex_lock(&a->mutex);
+    while (a->unpacked == a->read && !a->stopped && !unpack_next(a)) {
+        bool full = a->read - a->freed == BLOCKS;
+        uint64_t freed = a->freed;
+        pthread_mutex_unlock(&a->mutex);
+        if (full) look(&a->freed, freed);
+        else look(&a->unpacked, a->read);
+        pthread_mutex_lock(&a->mutex);
+        if (full && a->freed == freed)
+            while (!much_is_free(a) && !a->stopped) pthread_cond_wait(&a->changed, &a->mutex);
+        else if (a->unpacking && a->unpacked == a->read)
+            pthread_cond_wait(&a->changed, &a->mutex);
+    }
     bool stopped = a->stopped;
     pthread_mutex_unlock(&a->mutex);
-    return stopped ? NULL : &a->blocks[a->read % BLOCKS];
+    return stopped ? NULL : block_at(a, a->read);
 }
 
 static void make_ready(read_ahead *a, bool last) {
@@ -75,45 +127,37 @@ static void make_ready(read_ahead *a, bool last) {
     pthread_mutex_unlock(&a->mutex);
 }
 
-/* Fills the block up. The end of the file, or what is wrong with it, is met again by the caller. */
-static void fill(read_ahead *a, ahead_block *b) {
-    const char *why;
-    while (!b->last && b->used < AHEAD_BYTES) {
-        long got = unpack_read(a->file, b->text + b->used, AHEAD_BYTES - b->used, &why);
-        b->last = got <= 0;
-        b->used += got > 0 ? (size_t)got : 0;
-    }
-    memset(b->text + b->used, 0, READABLE);
-    b->packed = unpack_offset(a->file);
-}
-
-/* What is left of a block begins the next one. */
-static void carry(const ahead_block *from, ahead_block *to) {
-    to->used = from->used - from->scanned;
-    to->base = from->base + from->scanned;
-    memcpy(to->text, from->text + from->scanned, to->used);
+/* What is left of other text, and behind it what was unpacked. */
+static void begin_text(ahead_block *b, const char *left, size_t size, uint64_t base) {
+    b->text = b->room + MOST_LEFT - size;
+    memcpy(b->text, left, size);
+    b->used = size + b->unpacked;
+    b->base = base;
+    b->last = b->at_end;
 }
 
 static void *run(void *user) {
     read_ahead *a = user;
-    ahead_block *b = &a->blocks[0];
-    for (;;) {
-        fill(a, b);
+    ahead_block *b = next_block(a);
+    if (b) begin_text(b, a->begin, a->begin_size, a->begin_base);
+    while (b) {
         a->scan(a->user, b);
+        size_t left = b->used - b->scanned;
         /* an element that takes half of a block is not scanned again and again */
-        b->last |= b->used - b->scanned > AHEAD_BYTES / 2 || is_ending(a);
+        b->last |= left > MOST_LEFT || is_ending(a);
         bool last = b->last;
         make_ready(a, last);
         const ahead_block *before = b;
-        if (last || (b = free_block(a)) == NULL) return NULL;
-        b->last = false;
-        carry(before, b);
+        if (last || (b = next_block(a)) == NULL) return NULL;
+        begin_text(b, before->text + before->scanned, left, before->base + before->scanned);
     }
+    return NULL;
 }
 
 static void free_blocks(read_ahead *a) {
-    for (int i = 0; i < BLOCKS; i++) {
-        free(a->blocks[i].text);
+    free(a->begin);
+    for (int i = 0; i < AHEAD_BLOCKS; i++) {
+        free(a->blocks[i].room);
         free(a->blocks[i].events);
         free(a->blocks[i].args);
     }
@@ -127,10 +171,12 @@ read_ahead *ahead_start(unpacker *file, trace_text begin, uint64_t base, ahead_s
     if (in_use || sysconf(_SC_NPROCESSORS_ONLN) < 2) return NULL;
     read_ahead *a = allocate(sizeof *a);
     *a = (read_ahead){.file = file, .scan = scan, .user = user};
-    for (int i = 0; i < BLOCKS; i++) a->blocks[i].text = allocate(AHEAD_BYTES + READABLE);
-    memcpy(a->blocks[0].text, begin.data, begin.size);
-    a->blocks[0].used = begin.size;
-    a->blocks[0].base = base;
+    for (int i = 0; i < AHEAD_BLOCKS; i++)
+        a->blocks[i].room = allocate(MOST_LEFT + AHEAD_BYTES + READABLE);
+    a->begin = allocate(begin.size);
+    memcpy(a->begin, begin.data, begin.size);
+    a->begin_size = begin.size;
+    a->begin_base = base;
     pthread_mutex_init(&a->mutex, NULL);
     pthread_cond_init(&a->changed, NULL);
     in_use = pthread_create(&a->thread, NULL, run, a) == 0;
@@ -143,14 +189,25 @@ ahead_block *ahead_take(read_ahead *a) {
     pthread_mutex_lock(&a->mutex);
     move_on(&a->freed, a->taken);
     if (much_is_free(a)) pthread_cond_signal(&a->changed);
+    while (a->read == a->taken && !a->ending && unpack_next(a)) {}
     pthread_mutex_unlock(&a->mutex);
     look(&a->read, a->taken);
     pthread_mutex_lock(&a->mutex);
     if (a->read == a->taken)
         while (!much_is_ready(a)) pthread_cond_wait(&a->changed, &a->mutex);
-    ahead_block *block = &a->blocks[a->taken++ % BLOCKS];
+    ahead_block *block = block_at(a, a->taken++);
     pthread_mutex_unlock(&a->mutex);
     return block;
+}
+
+size_t ahead_rest(const read_ahead *a, char *to) {
+    size_t size = 0;
+    for (uint64_t i = a->read; i < a->unpacked; i++) {
+        const ahead_block *b = &a->blocks[i % AHEAD_BLOCKS];
+        memcpy(to + size, b->room + MOST_LEFT, b->unpacked);
+        size += b->unpacked;
+    }
+    return size;
 }
 
 void ahead_end(read_ahead *a) {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #ifndef PIECE_BYTES              /* tests have little ones */
-#  define PIECE_BYTES (9 << 18)  /* in memory, twice */
+#  define PIECE_BYTES (1 << 21)  /* in memory, twice */
 #endif
 
 enum {

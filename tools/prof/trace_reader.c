@@ -34,6 +34,7 @@
 enum {
     CHUNK = TRACE_CHUNK,         /* read at a time */
     PADDING = 32,                /* zero bytes behind the buffer's end: every scan stops there */
+    ROOM = 2 * AHEAD_BYTES + AHEAD_REST,         /* for what is left of reading ahead */
     LARGEST = 1 << 26,           /* 64 MB, one element: what is longer is no trace */
     DEEPEST = 512                /* brackets inside one element */
 };
@@ -1878,6 +1879,7 @@ static void take_block(trace_reader *r) {
         s->base = b->base + b->scanned;
         s->used = b->used - b->scanned;
         memcpy(s->read, b->text + b->scanned, s->used);
+        s->used += ahead_rest(s->ahead, s->read + s->used);
         memset(s->read + s->used, 0, PADDING);
         if (s->base < s->ahead_again + SOON) s->ahead_again = s->base + LATER;
         if (s->leaving) begin_pace(&s->pace, s->base, s->pace.until - s->pace.begin, false);
@@ -2152,7 +2154,7 @@ trace_reader *trace_open(const char *path) {
     r->path = path;
     s->file = unpack_open(fd);
     s->file_size = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
-    s->capacity = 2 * (CHUNK > AHEAD_BYTES ? CHUNK : AHEAD_BYTES);   /* what is left of one, too */
+    s->capacity = 2 * CHUNK > ROOM ? 2 * CHUNK : ROOM;
     s->read = s->buffer = allocate(s->capacity + PADDING);
     return r;
 }
