@@ -210,16 +210,18 @@ static bool listed(const text_list *list, const char *text, size_t size) {
     return false;
 }
 
+static bool is_of_pids(const text_list *pids, const trace_event *event) {
+    char pid[32];
+    int size = snprintf(pid, sizeof pid, "%lld", (long long)event->pid);
+    bool text = event->pid_text.size > 0;
+    return listed(pids, text ? event->pid_text.data : pid,
+                  text ? event->pid_text.size : (size_t)size);
+}
+
 /* Does the filter leave this event in the trace? */
-static bool taken(const row_table *t, const trace_event *event) {
+static inline bool taken(const row_table *t, const trace_event *event) {
     const row_filter *filter = &t->options->filter;
-    if (filter->pids.count) {
-        char pid[32];
-        int size = snprintf(pid, sizeof pid, "%lld", (long long)event->pid);
-        bool text = event->pid_text.size > 0;
-        if (!listed(&filter->pids, text ? event->pid_text.data : pid,
-                    text ? event->pid_text.size : (size_t)size)) return false;
-    }
+    if (filter->pids.count && !is_of_pids(&filter->pids, event)) return false;
     return !filter->by_time ||
            (event->ts_ns >= filter->from_ns && event->ts_ns < filter->to_ns);
 }

@@ -59,7 +59,7 @@ typedef struct known_arg {
 /* Most events of a category have the same keys in the same order, and the same ph and cat. Such an
    event as it stood in the file: texts that are only compared, each up to a value that is scanned.
    See scan_known. */
-enum { KNOWN_EVENTS = 16, KNOWN_STEPS = 12, STEP_TEXT = 64 };
+enum { KNOWN_EVENTS = 16, KNOWN_STEPS = 12, STEP_TEXT = 128 };
 typedef struct known_step {
     char text[STEP_TEXT];        /* behind the value before; of the first one, from the `{` */
     uint32_t size;
@@ -1121,6 +1121,7 @@ static inline const char *skip_member(source *s, const char *p, event_key key,
     const char *plain = scan_plain(s, p, key, event);
     *read = plain != NULL;
     if (plain) return plain;
+    if (*p == '"') return skip_text(s, p + 1);
     return key == KEY_ARGS && *p == '{' ? scan_args(s, p, event) : skip_value(s, p);
 }
 
