@@ -2,7 +2,7 @@
 # Reading ahead: prof with blocks of a few events, which joins work in sorters, says of every trace to
 # the byte what it says without another thread and in memory, as it does of such small files, and so
 # does one without the processor's wide instructions; ThreadSanitizer finds nothing in its reader.
-# What is wrong with an event is seen also where its arguments are as many before it had them.
+# What is wrong with an event is seen also where the rest of it is as many before it had it.
 # shellcheck disable=SC2086,SC2317   # lists of flags and files are meant to split; try calls functions
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -74,15 +74,16 @@ awk 'BEGIN { printf "{\"traceEvents\":["
     print "]}" }' >"$out/spaces.json"
 try ahead_spaces same "$out/spaces.json" small report --group-by-input-shape
 try ahead_spaces_plain same "$out/spaces.json" plain report --group-by-input-shape
-# The arguments of an event, odd in the last place: the same is told of it behind 300 that are as they
-# should be and behind one of another category, but for the byte, and counted.
+# An event that is odd in the last place, or its arguments are: the same is told of it behind 300 that
+# are as they should be and behind one of another category, but for the byte, and counted.
 args='"a b":0,"Input Dims":[[4,7],[],"x"],"text":"one two three four five six seven","e":1.5'
-like() {   # EVENTS ARGUMENTS
+like() {   # EVENTS EVENT
     awk -v count="$1" -v args="$args" -v odd="$2" 'BEGIN {
         begin = "{\"ph\":\"X\",\"name\":\"op\",\"cat\":\"cpu_op\",\"pid\":1,\"tid\":1,\"ts\":%d,\"dur\":1,\"args\":{%s}}"
         printf "{\"traceEvents\":[{\"ph\":\"X\",\"name\":\"op\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1},\n"
         for (i = 0; i < count; i++) printf begin ",\n", 1000 + i, args
-        printf begin "]}\n", 2000, odd }'
+        gsub(/&/, args, odd)
+        printf "%s]}\n", odd }'
 }
 bytes_from() { sed -E 's/^prof: [^ ]*: //; s/byte [0-9]+/byte/' "$out/stderr" | tr '\n' ' '; }
 byte_of() { sed -nE '1s/.*byte ([0-9]+).*/\1/p' "$out/stderr"; }
@@ -92,6 +93,17 @@ told_alike() {
 "a b":0,"Input Dims":[[4,7],[],"x"],"text":"one two three four five six sev\\en"|"a b":0,"Input Dims":[[4,7],[],"x"],|\
 "a b":NaN,"Input Dims":[[4,7],[],"x"]|"a b":0,"Input Dims":[[4,7],[]"x"]|"a b":0,"Input Dims":[[4,7],[],"x"] x
 END
+    begin='"ph":"X","name":"op","cat":"cpu_op","pid":1,"tid":1'
+    sed "s/.*/$begin,\"ts\":2000,\"dur\":1,\"args\":{&}/" "$out/odd_args" >"$out/odd_events"
+    sed -E "s/\|/\\n/g; s/BEGIN/$begin/g" <<END >>"$out/odd_events"
+BEGIN,"ts":2000|BEGIN,"ts":2000,"dur":1,"ts":2001|BEGIN,"ts":2000,"dur":1,"args":{&},"ts":2000|BEGIN,"ts":2000,"dur":-1|\
+BEGIN,"ts":2000,"dur":1,"args":{&},"cat":"cpu_op"|BEGIN,"ts":2000,"dur":1,"args":{&},"cat":"kernel"|BEGIN,"ts":NaN,"dur":1|\
+BEGIN,"ts":2000,"dur":1,"args":{&},"ph":"i"|BEGIN,"ts":2000,"dur":1,"args":{&},"name":"op"|BEGIN,"ts":20000000000000000,"dur":1|\
+BEGIN,"ts":2000,"dur":1,"args":{&},"args":{}|BEGIN,"ts":2000,"dur":1,"args":{&},"ts":NaN|BEGIN,"ts":2000,"dur":1,"args":{&},|\
+BEGIN,"ts":2000,"dur":1,"args":{&} "x":1|BEGIN,"ts":2000,"dur":1,"args":{&},"pid":1|BEGIN,"ts":2000,"dur":1,"args":{&},"tid":2|\
+BEGIN 1,"ts":2000,"dur":1|BEGIN,"ts":02,"dur":1|BEGIN,"ts":[],"dur":1|BEGIN,"ts":2000,"dur":"1"|BEGIN,"ts":2000,"dur":1]
+END
+    sed 's/.*/{&}/' "$out/odd_events" >"$out/odd_whole"
     while IFS= read -r odd; do
         for who in $prof $out/small $out/plain; do
             like 300 "$odd" >"$out/like.json"
@@ -105,7 +117,7 @@ END
             further=$(($(wc -c <"$out/like.json") - $(wc -c <"$out/alone.json")))
             [ "$(byte_of)" = $((byte + further)) ] || { echo "$odd: at $(byte_of), not $byte + $further"; return 1; }
         done
-    done <"$out/odd_args"
+    done <"$out/odd_whole"
 }
 try ahead_like told_alike
 # Of a damaged .gz the same is read, and told, with isa-l and with zlib.
