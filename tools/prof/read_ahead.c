@@ -85,8 +85,8 @@ static void unpack_into(read_ahead *a, ahead_block *b) {
 
 /* The next one, if it is free and the other one is not at it already. With the mutex. */
 static bool unpack_next(read_ahead *a) {
-    bool free = a->unpacked - a->freed < BLOCKS;
-    if (!free || a->unpacking || a->at_end) return false;
+    bool room = a->unpacked - a->freed < BLOCKS;
+    if (!room || a->unpacking || a->at_end) return false;
     ahead_block *b = block_at(a, a->unpacked);
     a->unpacking = true;
     pthread_mutex_unlock(&a->mutex);
@@ -99,21 +99,22 @@ static bool unpack_next(read_ahead *a) {
     return true;
 }
 
-/* Waits for the next block to be unpacked into; NULL: none is wanted. */
+/* Until the caller has given blocks back, or is through with unpacking. With the mutex. */
+static void wait_for_caller(read_ahead *a) {
+    bool full = a->read - a->freed == BLOCKS;
+    const uint64_t *count = full ? &a->freed : &a->unpacked, here = *count;
+    pthread_mutex_unlock(&a->mutex);
+    look(count, here);
+    pthread_mutex_lock(&a->mutex);
+    if (*count != here) return;
+    while (full && !much_is_free(a) && !a->stopped) pthread_cond_wait(&a->changed, &a->mutex);
+    while (!full && a->unpacking) pthread_cond_wait(&a->changed, &a->mutex);
+}
+
+/* The next block with what was unpacked; NULL: none is wanted. */
 static ahead_block *next_block(read_ahead *a) {
     pthread_mutex_lock(&a->mutex);
-    while (a->unpacked == a->read && !a->stopped && !unpack_next(a)) {
-        bool full = a->read - a->freed == BLOCKS;
-        uint64_t freed = a->freed;
-        pthread_mutex_unlock(&a->mutex);
-        if (full) look(&a->freed, freed);
-        else look(&a->unpacked, a->read);
-        pthread_mutex_lock(&a->mutex);
-        if (full && a->freed == freed)
-            while (!much_is_free(a) && !a->stopped) pthread_cond_wait(&a->changed, &a->mutex);
-        else if (a->unpacking && a->unpacked == a->read)
-            pthread_cond_wait(&a->changed, &a->mutex);
-    }
+    while (a->unpacked == a->read && !a->stopped && !unpack_next(a)) wait_for_caller(a);
     bool stopped = a->stopped;
     pthread_mutex_unlock(&a->mutex);
     return stopped ? NULL : block_at(a, a->read);

@@ -2,6 +2,7 @@
    its own, while the next one is filled. */
 #include "span_sorter.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ struct span_sorter {
     piece *target;               /* as is this piece, and the file */
     pthread_t writer;
     bool writing;
+    int error;                   /* that it met: an errno */
     size_t next;
     FILE *file;
     uint64_t written;            /* records */
@@ -134,7 +136,9 @@ static void *write_out(void *user) {
     for (size_t i = 0, n = 0; i < b->count; i += n) {
         for (n = 0; n < s->per_block && i + n < b->count; n++)
             memcpy(p->block + n * b->size, record(b, b->order[i + n]), b->size);
-        if (fwrite(p->block, b->size, n, s->file) != n) temporary_failed();
+        if (fwrite(p->block, b->size, n, s->file) == n) continue;
+        s->error = errno;
+        break;
     }
     return NULL;
 }
@@ -142,6 +146,9 @@ static void *write_out(void *user) {
 static void wait_for_writer(span_sorter *s) {
     if (s->writing) pthread_join(s->writer, NULL);
     s->writing = false;
+    if (!s->error) return;
+    errno = s->error;
+    temporary_failed();
 }
 
 static void write_piece(span_sorter *s) {
