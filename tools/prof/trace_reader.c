@@ -78,7 +78,7 @@ typedef struct known_event {
 
 /* The last pid or tid as it stood in the file, with what ended it: mostly the next one is that. */
 typedef struct known_id {
-    char text[UNLIKE];           /* as many bytes can be compared */
+    char text[32];               /* what is_same compares */
     uint32_t size;               /* 0: none yet */
     int64_t id;
 } known_id;
@@ -1171,13 +1171,14 @@ static inline void take_same(const source *s, const char *p, const known_step *s
 /* Where the texts of its steps stood, as far as they were the same. */
 typedef struct known_places { const char *at[KNOWN_STEPS + 1]; unsigned count; } known_places;
 
-/* The values of an event as far as it is as the known one, to behind the last of them. */
+/* The values of an event as far as it is as the known one, to behind the last of them. It begins as
+   that. */
 static inline const char *scan_known(source *s, const char *p, const known_event *known,
                                      scanned_event *event, known_places *places) {
     for (unsigned i = 0; i < known->count; i++) {
         const known_step *step = &known->steps[i];
         bool read;
-        if (!is_same_long(p, step->text, step->size)) break;
+        if (i && !is_same_long(p, step->text, step->size)) break;
         places->at[i] = p;
         places->count = i + 1;
         if (step->has) take_same(s, p, step, event);
