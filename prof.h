@@ -2847,13 +2847,18 @@ PROF__ONE
 #  else
 #    define PROF__OWN_STRING_H 1         /* the functions of string.h in use are declared here */
 #  endif
-/* EAGER: inline, for speed. ALONE: one copy for all callers, off the hot paths: inlined, these were
-   a tenth of the code of a hosted program. COLD: runs a few times in a session or a report, and is
-   compiled for size; to gcc a function is cold that always calls a cold one, and one that only cold
-   ones call: what loops over events must be neither. On targets -Os decides on all by size. */
+/* FN: compiled as the program is: what runs for each zone, record or event that people wait for.
+   LIGHT: all else, to which gcc gives less time (PROF__LIGHTLY); LIGHTLY for public functions. A
+   LIGHT function is not inlined into an FN. EAGER: inline, for speed. ALONE: one copy for all
+   callers: inlined, these were a tenth of the code of a hosted program. ASIDE: ALONE and LIGHT.
+   COLD: LIGHT, runs a few times in a session or a report, and is compiled for size; to gcc a
+   function is cold that always calls a cold one, and one that only cold ones call: what loops over
+   events must be neither. On targets -Os decides on all by size. */
 #  define PROF__EAGER PROF__FN
 #  define PROF__COLD PROF__FN
 #  define PROF__ALONE(type) PROF__FN type
+#  define PROF__ASIDE(type) PROF__FN type
+#  define PROF__LIGHTLY PROF__QUIET
 #else
 #  include <errno.h>
 #  include <stdio.h>
@@ -2882,9 +2887,20 @@ PROF__ONE
 #      pragma weak dlsym
 #    endif
 #  endif
+/* What LIGHT is to gcc: -Og, which has few passes and takes a third of the time of -O2, with those
+   that make code small; alignment has to be said, as the program's level leaves its own. Before
+   gcc 12 this attribute took other options of the command line from a function. */
+#  if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(__clang__) && __GNUC__ >= 12
+#    define PROF__LIGHTLY PROF__QUIET __attribute__((optimize( \
+        "Og", "inline-functions-called-once", "crossjumping", "peephole2", "ipa-ra", \
+        "align-functions=1", "align-jumps=1", "align-loops=1")))
+#  else
+#    define PROF__LIGHTLY PROF__QUIET
+#  endif
 #  define PROF__EAGER PROF__INLINE
-#  define PROF__COLD PROF__FN PROF__COMPACT
+#  define PROF__COLD PROF__LIGHT PROF__COMPACT
 #  define PROF__ALONE(type) PROF__APART(type)
+#  define PROF__ASIDE(type) PROF__LIGHT PROF__LONE type
 #  define PROF__FLOATS 1                 /* formats know floating point */
 #  undef prof_start                      /* the calls that PROF__CHECKED wraps */
 #  undef prof_start_env
@@ -3034,9 +3050,11 @@ extern "C" {
 #undef slots
 
 #define PROF__FN static PROF__QUIET
+#define PROF__LIGHT static PROF__LIGHTLY
 #if defined(__GNUC__) && !defined(__TINYC__)
 #  define PROF__RARE(type) static __attribute__((noinline, cold)) PROF__QUIET type
-#  define PROF__APART(type) static __attribute__((noinline)) PROF__QUIET type
+#  define PROF__LONE __attribute__((noinline))
+#  define PROF__APART(type) PROF__FN PROF__LONE type
 #  ifdef __clang__
 #    define PROF__COMPACT __attribute__((cold, minsize))
 #  else
@@ -3044,6 +3062,7 @@ extern "C" {
 #  endif
 #else
 #  define PROF__COMPACT
+#  define PROF__LONE
 #  define PROF__RARE(type) static type
 #  define PROF__APART(type) static type
 #endif
@@ -3320,7 +3339,7 @@ PROF__INLINE uint32_t prof__ipsr(void) {
 
 #if PROF__BY_IPSR
 /* The name of exception n in ARM's manuals; "": it has none. */
-PROF__FN const char *prof__exception(uint32_t n) {
+PROF__LIGHT const char *prof__exception(uint32_t n) {
     static const char names[] = "\0\0NMI\0HardFault\0MemManage\0BusFault\0UsageFault\0SecureFault\0"
                                 "\0\0\0SVCall\0DebugMonitor\0\0PendSV\0SysTick\0IRQ ";
     const char *name = names;
@@ -3485,7 +3504,7 @@ extern int ftruncate(int file, off_t size);
 #endif
 
 /* The system's monotonic clock, in ns; 0: it cannot be read. */
-PROF__ALONE(uint64_t) prof__os_now(void) {
+PROF__ASIDE(uint64_t) prof__os_now(void) {
 #if defined(_WIN32)
     LARGE_INTEGER count, rate;
     uint64_t c, r;
@@ -3514,7 +3533,7 @@ PROF__COLD uint64_t prof__wall_now(void) {
 #endif
 }
 
-PROF__FN uint64_t prof__os_thread_id(void) {
+PROF__LIGHT uint64_t prof__os_thread_id(void) {
 #if defined(_WIN32)
     return GetCurrentThreadId();
 #elif defined(__linux__)
@@ -3546,7 +3565,7 @@ static struct prof__port {
     void (*while_waiting)(void);         /* NULL: nothing is done while a thread waits */
 } prof__port;
 
-PROF__FN uint32_t prof__process_id(void) {
+PROF__LIGHT uint32_t prof__process_id(void) {
 #if defined(_WIN32)
     return (uint32_t)GetCurrentProcessId();
 #else
@@ -3572,7 +3591,7 @@ PROF__COLD bool prof__thread_start(pthread_t *thread, void *(*work)(void *), voi
 #endif
 
 #if PROF__FAST
-PROF__FN uint64_t prof__cpu_now(void) {
+PROF__LIGHT uint64_t prof__cpu_now(void) {
     uint32_t lo, hi;
     prof__ticks(&lo, &hi);
     return (uint64_t)hi << 32 | lo;
@@ -3612,7 +3631,7 @@ PROF__FN bool prof__try_lock(void) {
 PROF__FN bool prof__lock_mine(void) { return PROF__LOAD(prof__port.lock) == prof__self(); }
 PROF__FN void prof__unlock(void) { PROF__RELEASE(prof__port.lock, 0u); }
 PROF__FN void prof__lock_reset(void) { prof__port.lock = 0; }
-PROF__FN bool prof__swap(uint32_t *word, uint32_t from, uint32_t to) {
+PROF__LIGHT bool prof__swap(uint32_t *word, uint32_t from, uint32_t to) {
     return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 #elif defined(_WIN32)
@@ -3627,13 +3646,13 @@ static pthread_mutex_t prof__mutex = PTHREAD_MUTEX_INITIALIZER;   /* which need 
 PROF__FN bool prof__lock_mine(void) { return false; }
 PROF__FN bool prof__try_lock(void) { return pthread_mutex_trylock(&prof__mutex) == 0; }
 PROF__FN void prof__unlock(void) { pthread_mutex_unlock(&prof__mutex); }
-PROF__FN void prof__lock_reset(void) {
+PROF__LIGHT void prof__lock_reset(void) {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     prof__mutex = fresh;
 }
 #endif
 
-PROF__ALONE(void) prof__yield(void) {
+PROF__ASIDE(void) prof__yield(void) {
     void (*look)(void) = PROF__ACQUIRE(prof__port.while_waiting);
     if (look) look();
 #if defined(_WIN32)
@@ -3643,7 +3662,7 @@ PROF__ALONE(void) prof__yield(void) {
 #endif
 }
 
-PROF__ALONE(void) prof__lock(void) {
+PROF__ASIDE(void) prof__lock(void) {
     while (!prof__try_lock()) prof__yield();
 }
 
@@ -4415,7 +4434,7 @@ typedef struct prof__ids {
     const void *of;
 } prof__ids;
 
-PROF__ALONE(uint32_t *) prof__id_place(const prof__ids *ids, int64_t id) {
+PROF__ASIDE(uint32_t *) prof__id_place(const prof__ids *ids, int64_t id) {
     uint64_t hash = (uint64_t)id >> 3;
     uint32_t i;
     hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
@@ -4450,7 +4469,7 @@ PROF__FN int64_t prof__event_id(const void *events, uint32_t i) {
 typedef struct prof__real { uint64_t m; int e; bool negative; } prof__real;
 
 /* m * 2^e, rounded to 53 bits; rest: there is something below its last bit. */
-PROF__ALONE(prof__real) prof__real_round(uint64_t m, int e, bool rest) {
+PROF__ASIDE(prof__real) prof__real_round(uint64_t m, int e, bool rest) {
     prof__real r = { 0, 0, false };
     uint64_t low, half = 1u << 10;
     if (!m) return r;
@@ -4469,7 +4488,7 @@ PROF__ALONE(prof__real) prof__real_round(uint64_t m, int e, bool rest) {
     return r;
 }
 
-PROF__ALONE(prof__real) prof__real_from(int64_t n) {
+PROF__ASIDE(prof__real) prof__real_from(int64_t n) {
     prof__real r = prof__real_round(n < 0 ? 0u - (uint64_t)n : (uint64_t)n, 0, false);
     r.negative = n < 0;
     return r;
@@ -4642,7 +4661,7 @@ PROF__COLD char *prof__text_time(char *p, prof__real us, prof_time_unit unit) {
     return p;
 }
 
-PROF__ALONE(prof__real) prof__us(int64_t ns) {
+PROF__ASIDE(prof__real) prof__us(int64_t ns) {
     return prof__real_div(prof__real_from(ns), prof__real_from(1000));
 }
 
@@ -4667,7 +4686,7 @@ PROF__COLD const char *prof__text_of(const char *list, size_t i) {
     return list;
 }
 
-PROF__ALONE(size_t) prof__text_copy(char *buf, size_t size, const char *text, size_t length) {
+PROF__ASIDE(size_t) prof__text_copy(char *buf, size_t size, const char *text, size_t length) {
     if (size) {
         memcpy(buf, text, PROF__MIN(length, size - 1));
         buf[PROF__MIN(length, size - 1)] = 0;
@@ -4805,14 +4824,14 @@ PROF__ALONE(void) prof__out_bytes(prof__out *o, const char *s, size_t n) {
 
 PROF__ALONE(void) prof__out_text(prof__out *o, const char *s) { prof__out_bytes(o, s, strlen(s)); }
 
-PROF__ALONE(void) prof__out_repeat(prof__out *o, char c, size_t n) {
+PROF__ASIDE(void) prof__out_repeat(prof__out *o, char c, size_t n) {
     while (n--) {
         prof__out_room(o, 1);
         *o->p++ = c;
     }
 }
 
-PROF__ALONE(void) prof__out_u64(prof__out *o, uint64_t n) {
+PROF__ASIDE(void) prof__out_u64(prof__out *o, uint64_t n) {
     prof__out_room(o, 20);
     o->p = prof__text_u64(o->p, n);
 }
@@ -4841,7 +4860,7 @@ PROF__COLD size_t prof__utf8_length(const char *s) {
 #define PROF__REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 /* Writes the code point at *s as valid UTF-8, and moves *s past it. */
-PROF__ALONE(void) prof__out_code_point(prof__out *o, const char **s) {
+PROF__ASIDE(void) prof__out_code_point(prof__out *o, const char **s) {
     size_t n = prof__utf8_length(*s);
     if (n) prof__out_bytes(o, *s, n);
     else prof__out_text(o, PROF__REPLACEMENT);
@@ -4934,7 +4953,7 @@ PROF__FN bool prof__text_write(void *user, const void *data, size_t size) {
 
 /* The same into buf, cut to size. Returns its length. What prof.h itself says is made here, so that
    stb_sprintf is linked only where the program gives a format. */
-PROF__ALONE(size_t) prof__text_f(char *buf, size_t size, const char *format, ...) {
+PROF__ASIDE(size_t) prof__text_f(char *buf, size_t size, const char *format, ...) {
     prof__text_end to;
     prof_sink sink = { prof__text_write, PROF__NULL };
     prof__out o;
@@ -4968,13 +4987,13 @@ PROF__FN const char *prof__nth(const char *texts, size_t n) {
 PROF__FN const char *prof__text(const char *s) { return s ? s : ""; }
 
 /* Code points: Python's len(). */
-PROF__ALONE(size_t) prof__text_width(const char *s) {
+PROF__ASIDE(size_t) prof__text_width(const char *s) {
     size_t width = 0;
     for (; *s; width++) s += prof__utf8_step(s);
     return width;
 }
 
-PROF__ALONE(bool) prof__ends_with(const char *s, const char *end) {
+PROF__ASIDE(bool) prof__ends_with(const char *s, const char *end) {
     size_t n = strlen(s), m = strlen(end);
     return n >= m && strcmp(s + n - m, end) == 0;
 }
@@ -5003,7 +5022,7 @@ PROF__COLD size_t prof__site_share(void);   /* bytes that each name takes in the
 
 /* The FNV-1a hash of s. *length: how many bytes of s a name keeps: at most PROF__MAX_NAME, cut
    before a character, not within it. */
-PROF__FN uint32_t prof__hash(const char *s, size_t *length) {
+PROF__LIGHT uint32_t prof__hash(const char *s, size_t *length) {
     uint32_t h = 2166136261u;
     size_t n = 0;
     for (; s[n] && n < PROF__MAX_NAME; n++) h = (h ^ (unsigned char)s[n]) * 16777619u;
@@ -5049,7 +5068,7 @@ PROF__COLD bool prof__sites_full(void) {
 
 /* Adds a mark's site to the list, unless it is there. Returns the mark's id; 0: the list or the
    arena is full. */
-PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
+PROF__LIGHT uint32_t prof__mark_resolve(prof__mark *mark) {
     uintptr_t lock = prof__lock();
     if (!mark->id && !prof__sites_full() && prof__promise(prof__sites.share)) {
         prof__sites.list[prof__sites.count] = mark->site;
@@ -5072,7 +5091,7 @@ PROF__COLD prof__name *prof__name_make(const char *name) {
 
 /* The id, as a mark's, of a name made at run time; 0: no room. Interrupts may add names while this
    one is looked up and copied: it enters the list once it was compared with all names there. */
-PROF__FN uint32_t prof__name_add(const char *name) {
+PROF__LIGHT uint32_t prof__name_add(const char *name) {
     prof__name *n = NULL;
     if (!name) name = "(null)";
     for (uint32_t i = 0;;) {
@@ -5101,7 +5120,7 @@ PROF__ALONE(bool) prof__site_known(uint32_t number) {
 /* The build id's note, if the linker script defines where: it tells one ELF file from others. */
 extern const uint32_t prof_build_id[] __attribute__((weak));
 
-PROF__FN const prof_site *prof__build(void) {
+PROF__LIGHT const prof_site *prof__build(void) {
     static char hex[41];
     static const prof_site site = { hex, "", "", 0 };
     const uint32_t *note = prof_build_id;
@@ -5112,7 +5131,7 @@ PROF__FN const prof_site *prof__build(void) {
     return &site;
 }
 
-PROF__FN const prof_site *prof__site_out(uint32_t number) {
+PROF__LIGHT const prof_site *prof__site_out(uint32_t number) {
     static const char name[] = "(in the ELF file)";
     static const prof_site out = { name, name + 17, name + 17, 0 };
     return number == PROF__BUILD ? prof__build() : prof__in_elf(number) ? &out : NULL;
@@ -5172,7 +5191,7 @@ static struct prof__sites {
 } prof__sites;
 
 /* Reads no further than a's end, after which there may be no memory of b_length bytes. */
-PROF__FN bool prof__same_text(const char *a, const char *b, size_t b_length) {
+PROF__LIGHT bool prof__same_text(const char *a, const char *b, size_t b_length) {
     return strncmp(a, b, b_length) == 0 && a[b_length] == 0;
 }
 
@@ -5200,7 +5219,7 @@ static const char prof__own_text[] = "(in sums)\0timeline ends\0(others)";
 #define PROF__OWN_SITE(at) { prof__own_text + (at), prof__own_text + 9, prof__own_text + 9, 0 }
 PROF__FN uint32_t prof__site_add(const prof_site *site, bool own);
 
-PROF__ALONE(uint32_t) prof__others_make(void) {
+PROF__ASIDE(uint32_t) prof__others_make(void) {
     static const prof_site others = PROF__OWN_SITE(24);
     if (!prof__sites.others) PROF__STORE(prof__sites.others, prof__site_add(&others, true));
     return prof__sites.others;
@@ -5217,7 +5236,7 @@ PROF__COLD uint32_t prof__refuse_site(uint32_t why) {
 PROF__FN uint32_t prof__site_id(uint32_t number) { return number ? number << 8 : prof__sites.why; }
 
 /* The number of sites, without the library's own. */
-PROF__FN uint32_t prof__sites_marked(void) {
+PROF__LIGHT uint32_t prof__sites_marked(void) {
     return PROF__ACQUIRE(prof__sites.count) - PROF__LOAD(prof__sites.own);
 }
 
@@ -5233,12 +5252,12 @@ PROF__COLD const char *prof__closed(const char *s) {
     return s;
 }
 
-PROF__ALONE(bool) prof__begins(const char *s, const char *with) {
+PROF__ASIDE(bool) prof__begins(const char *s, const char *with) {
     return strncmp(s, with, strlen(with)) == 0;
 }
 
 /* Skips the qualifiers that may follow parameters or a closure. */
-PROF__FN const char *prof__qualifiers_past(const char *s) {
+PROF__LIGHT const char *prof__qualifiers_past(const char *s) {
     static const char more[][11] = { " const", " volatile", " mutable", " noexcept", " &" };
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         if (prof__begins(s, more[i])) s += strlen(more[i]);
@@ -5247,14 +5266,14 @@ PROF__FN const char *prof__qualifiers_past(const char *s) {
 
 typedef struct prof__qualified { char *text; size_t count, size; } prof__qualified;
 
-PROF__ALONE(void) prof__qualified_add(prof__qualified *q, const char *s, const char *end) {
+PROF__ASIDE(void) prof__qualified_add(prof__qualified *q, const char *s, const char *end) {
     for (; s < end && q->count + 1 < q->size; s++) q->text[q->count++] = *s;
     q->text[q->count] = 0;
 }
 
 /* Adds the bracket at s, which is part of a name, and returns what follows it. An anonymous
    namespace is left out, a closure is <lambda>. */
-PROF__FN const char *prof__qualified_group(prof__qualified *q, const char *s) {
+PROF__LIGHT const char *prof__qualified_group(prof__qualified *q, const char *s) {
     static const char lambda[] = "<lambda>";
     const char *after = prof__closed(s);
     if (prof__begins(s, "(anonymous namespace)::") || prof__begins(s, "{anonymous}::"))
@@ -5268,7 +5287,7 @@ PROF__FN const char *prof__qualified_group(prof__qualified *q, const char *s) {
 }
 
 /* Adds an operator's name, from "operator" to its parameters. */
-PROF__FN const char *prof__qualified_operator(prof__qualified *q, const char *s) {
+PROF__LIGHT const char *prof__qualified_operator(prof__qualified *q, const char *s) {
     const char *end = s + 8;
     end += prof__begins(end, "()") ? 2 : strcspn(end, "(");
     prof__qualified_add(q, s, end);
@@ -5304,7 +5323,7 @@ PROF__COLD void prof__qualified_make(prof__qualified *q, const char *s) {
 }
 
 /* A site's name; where its function has parameters, as in C++, the qualified name. */
-PROF__FN const char *prof__site_name(const prof_site *site, char *text, size_t size) {
+PROF__LIGHT const char *prof__site_name(const prof_site *site, char *text, size_t size) {
     prof__qualified q = { text, 0, size };
     const char *name = site->name ? site->name : "(null)";
     if (!site->function || !strchr(site->function, '(')) return name;
@@ -5362,7 +5381,7 @@ PROF__COLD bool prof__names_open(void) {
 /* The place of a name in the index, which holds its number, or 0 if it is new. Needs no lock: the
    place is filled last, and prof_stop waits for threads that search. A thread that was stalled here
    for longer may read another session's bytes: it stays inside the arena and finds nothing. */
-PROF__FN uint32_t *prof__name_place(const char *name, size_t length, uint32_t hash) {
+PROF__LIGHT uint32_t *prof__name_place(const char *name, size_t length, uint32_t hash) {
     prof__names *names = &prof__sites.names;
     uint32_t *index = PROF__ACQUIRE(names->index), capacity = PROF__LOAD(names->capacity);
     prof__name **list = PROF__LOAD(names->list);
@@ -5392,7 +5411,7 @@ PROF__COLD uint32_t prof__name_refused(size_t length) {
     return length >= PROF__LOAD(names->refused) ? PROF__NO_ROOM : PROF__NOS;
 }
 
-PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash) {
+PROF__LIGHT uint32_t prof__name_add(const char *name, size_t length, uint32_t hash) {
     prof__names *names = &prof__sites.names;
     uint32_t *place;
     prof__name *n;
@@ -5434,7 +5453,7 @@ PROF__FN const prof_site *prof__site(uint32_t number) {
 #define prof__site_order(number) (number)
 
 /* The site, if it has a place in the source. */
-PROF__FN const prof_site *prof__site_placed(uint32_t number) {
+PROF__LIGHT const prof_site *prof__site_placed(uint32_t number) {
     const prof_site *site = number ? prof__site(number) : NULL;
     return site && *site->file ? site : NULL;
 }
@@ -5442,7 +5461,7 @@ PROF__FN const prof_site *prof__site_placed(uint32_t number) {
 #define PROF__SOURCE (PROF__MAX_NAME + 16)
 
 /* "file:line", or "file" where the line is not known; site NULL: "". source: PROF__SOURCE bytes. */
-PROF__ALONE(const char *) prof__site_source(const prof_site *site, char *source) {
+PROF__ASIDE(const char *) prof__site_source(const prof_site *site, char *source) {
     source[0] = 0;
     if (site) (void)prof__text_f(source, PROF__SOURCE, site->line ? "%s:%u" : "%s", site->file,
                                  (uint64_t)site->line);
@@ -5959,12 +5978,12 @@ typedef struct prof__state {
     prof__frame frames[1];               /* max_depth + 1: the last has an impossible epoch */
 } prof__state;
 
-PROF__FN size_t prof__state_size(uint32_t depth) {
+PROF__LIGHT size_t prof__state_size(uint32_t depth) {
     return prof__align(sizeof(prof__state) + depth * sizeof(prof__frame) +
                        PROF__ORIGINS(depth) * sizeof(prof__origin));
 }
 
-PROF__FN char *prof__state_end(const prof__state *t) {
+PROF__LIGHT char *prof__state_end(const prof__state *t) {
     return (char *)(uintptr_t)t + prof__state_size((uint32_t)(t->deepest - t->frames));
 }
 
@@ -5991,7 +6010,7 @@ PROF__FN bool prof__inside(bool now);
 
 /* The origin of the zone in frame f, which may be a deep zone's. The state has origins for its last
    frames: from crowd on, or all where functions are instrumented. NULL: none is kept. */
-PROF__ALONE(prof__origin *) prof__origin_of(const prof__state *t, const prof__frame *f) {
+PROF__ASIDE(prof__origin *) prof__origin_of(const prof__state *t, const prof__frame *f) {
     if (PROF__UNLIKELY((uintptr_t)f - (uintptr_t)t->frames > (uintptr_t)t->deepest -
                                                                  (uintptr_t)t->frames))
         return &((prof__deep *)(uintptr_t)f)->origin;
@@ -6119,7 +6138,7 @@ static struct prof__linked {
 
 PROF__FN void prof__link_extras(void);   /* what writes prof_event.extra: before any event has it */
 PROF__COLD void prof__link_metadata(void);
-PROF__FN void prof__link_moments(void);  /* what reads all but zones, instants: before these */
+PROF__LIGHT void prof__link_moments(void);  /* what reads all but zones, instants: before these */
 
 typedef uint64_t prof__amount;           /* as the fields of prof_stats */
 
@@ -6433,7 +6452,7 @@ PROF__FN int64_t prof__rate_ns(uint64_t ticks, uint64_t rate);
 PROF__FN uint64_t prof__clock_rate(const struct prof_trace *s);
 
 /* Converts a tick of a clock whose rate is known to ns since the session's start. */
-PROF__FN int64_t prof__ticks_ns(uint64_t tick) {
+PROF__LIGHT int64_t prof__ticks_ns(uint64_t tick) {
     const struct prof_trace *s = &prof__trace;
     tick = tick < s->start_tick ? 0 : tick - s->start_tick;
     if (s->clock == PROF_CLOCK_CPU) tick >>= PROF__CLOCK_SHIFT;
@@ -6442,7 +6461,7 @@ PROF__FN int64_t prof__ticks_ns(uint64_t tick) {
 
 /* How many events are no recorded zones. Freestanding builds have none, nor what the next functions
    tell of: these are constants there, so that the compiler leaves out the code behind them. */
-PROF__FN uint32_t prof__others(const struct prof_trace *s) {
+PROF__LIGHT uint32_t prof__others(const struct prof_trace *s) {
     return PROF__BARE ? 0 : s->outside_count + s->step_count + s->made_count;
 }
 
@@ -6469,7 +6488,7 @@ PROF__INLINE const prof_extra *prof__extra_of(const prof_event *e) {
    records. */
 PROF__FN bool prof__lean(const struct prof_trace *s);
 
-PROF__FN size_t prof__slot_share(void) {
+PROF__LIGHT size_t prof__slot_share(void) {
     if (prof__trace.records_only || prof__lean(&prof__trace)) return 0;
     return PROF__SLOT_SHARE + prof__trace.beside;
 }
@@ -6477,7 +6496,7 @@ PROF__FN size_t prof__slot_share(void) {
 /* ---- what a row of sums comes to ---- */
 
 /* How many calls the buckets hold. */
-PROF__FN uint64_t prof__tally_count(const prof__tally *r) {
+PROF__LIGHT uint64_t prof__tally_count(const prof__tally *r) {
     uint64_t n = 0;
     for (int i = 0; i < PROF__BUCKETS; i++) n += r->histogram[i];
     return n;
@@ -6485,7 +6504,7 @@ PROF__FN uint64_t prof__tally_count(const prof__tally *r) {
 
 /* The ticks that this share of the calls took at most. Within a bucket they are taken to be spread
    evenly. */
-PROF__FN uint64_t prof__tally_percentile(const prof__tally *r, uint32_t percent) {
+PROF__LIGHT uint64_t prof__tally_percentile(const prof__tally *r, uint32_t percent) {
     uint64_t before = 0, ticks = 0, rest, rank = prof__tally_count(r);
     uint32_t last = prof__divide(&rank, 100) * percent + 99;
     int i = 0;
@@ -6504,7 +6523,7 @@ PROF__FN uint64_t prof__tally_percentile(const prof__tally *r, uint32_t percent)
 
 /* The times of a row's average, in ticks, in the order of their fields: see prof_average. */
 enum { PROF__TALLY_TIMES = 7 };
-PROF__FN void prof__tally_times(const prof__tally *r, uint64_t *ticks) {
+PROF__LIGHT void prof__tally_times(const prof__tally *r, uint64_t *ticks) {
     static const uint8_t percents[] = { 50, 90, 99 };
     ticks[0] = r->total;
     ticks[1] = r->total - PROF__MIN(r->inner, r->total);
@@ -6514,7 +6533,7 @@ PROF__FN void prof__tally_times(const prof__tally *r, uint64_t *ticks) {
 }
 
 /* The fields of a row's average that are no times. */
-PROF__FN void prof__tally_identity(prof_average *a, const char *name, uint64_t count) {
+PROF__LIGHT void prof__tally_identity(prof_average *a, const char *name, uint64_t count) {
     memset(a, 0, sizeof *a);
     a->key = name;
     a->count = count;
@@ -6608,7 +6627,7 @@ PROF__EAGER void prof__nest_close(prof__level *l, prof__close *c) {
 PROF__FN bool prof__lean(const struct prof_trace *s) { return s->lean; }
 
 /* How many numbers the sites of this trace take: number 0, those of marks and those of names. */
-PROF__FN uint32_t prof__sites_of(const struct prof_trace *s) {
+PROF__LIGHT uint32_t prof__sites_of(const struct prof_trace *s) {
     return s->built ? 0 : s->sites + 1 + prof__sites.names.count;
 }
 
@@ -6617,7 +6636,7 @@ PROF__FN uint32_t prof__site_dense(uint32_t number) {
 }
 
 /* Bytes to promise for the zones that a state may have open. slots: 0 in sums (no events). */
-PROF__FN size_t prof__state_share(uint32_t slots) {
+PROF__LIGHT size_t prof__state_share(uint32_t slots) {
     return (prof__trace.max_depth + 1) * sizeof(prof__open) + slots * prof__slot_share();
 }
 
@@ -6734,7 +6753,7 @@ PROF__FN prof__slot *prof__slot_get(void) {
 
 /* Takes a lock that may be held for long: its word has the slot address of its owner. False: this
    thread holds it already. */
-PROF__FN bool prof__own(uintptr_t *owner) {
+PROF__LIGHT bool prof__own(uintptr_t *owner) {
     uintptr_t self = (uintptr_t)prof__slot_get();
     if (PROF__LOAD(*owner) == self) return false;
     for (;; prof__yield()) {
@@ -6749,13 +6768,13 @@ PROF__FN bool prof__own(uintptr_t *owner) {
 
 PROF__FN void prof__disown(uintptr_t *owner) { PROF__RELEASE(*owner, (uintptr_t)0); }
 
-PROF__FN uint64_t prof__now_ticks(prof_clock clock, const prof_platform *platform) {
+PROF__LIGHT uint64_t prof__now_ticks(prof_clock clock, const prof_platform *platform) {
     if (clock == PROF_CLOCK_PLATFORM) return platform->now(platform->user);
     return clock == PROF_CLOCK_CPU ? prof__cpu_now() : prof__os_now();
 }
 
 /* The same by a state's clock. It never goes back within a thread: a step back is counted. */
-PROF__FN uint64_t prof__state_now(prof__state *t) {
+PROF__LIGHT uint64_t prof__state_now(prof__state *t) {
     uint64_t now = prof__now_ticks(t->clock, &t->platform);
     if (t->clock == PROF_CLOCK_CPU) return now;
     if (!now && t->clock == PROF_CLOCK_OS) now = t->last - t->bias;
@@ -6769,7 +6788,7 @@ PROF__FN uint64_t prof__state_now(prof__state *t) {
 }
 
 /* Reads both clocks. While the OS's cannot be read a tick is taken as 1 ns, and a step counted. */
-PROF__FN prof__knot prof__knot_now(void) {
+PROF__LIGHT prof__knot prof__knot_now(void) {
     prof__knot best = { prof__cpu_now(), 0 };
     uint64_t width = UINT64_MAX;
     for (int i = 0; i < 4; i++) {
@@ -6787,13 +6806,13 @@ PROF__FN prof__knot prof__knot_now(void) {
 }
 
 /* The last pair of readings; 0 where there is none. */
-PROF__FN prof__knot prof__knot_last(const struct prof_trace *s) {
+PROF__LIGHT prof__knot prof__knot_last(const struct prof_trace *s) {
     static const prof__knot none = { 0, 0 };
     return s->knots.count ? s->knots.list[s->knots.count - 1] : none;
 }
 
 /* Adds a pair; when they are many, keeps every second one. Under the lock. */
-PROF__FN void prof__knot_add(prof__knot k) {
+PROF__LIGHT void prof__knot_add(prof__knot k) {
     prof__knots *knots = &prof__trace.knots;
     prof__knot last = prof__knot_last(&prof__trace);
     if (knots->count == PROF__KNOTS) {
@@ -6806,20 +6825,20 @@ PROF__FN void prof__knot_add(prof__knot k) {
     knots->list[knots->count++] = k;
 }
 
-PROF__FN void prof__knot_sometimes(void) {
+PROF__LIGHT void prof__knot_sometimes(void) {
     struct prof_trace *s = &prof__trace;
     if (s->clock == PROF_CLOCK_CPU && s->mode != PROF_MODE_STREAM &&
         prof__os_now() - prof__knot_last(s).ns >= s->knots.gap_ns)
         prof__knot_add(prof__knot_now());
 }
 
-PROF__FN bool prof__overlaps(const void *begin, const void *end, const void *a, const void *b) {
+PROF__LIGHT bool prof__overlaps(const void *begin, const void *end, const void *a, const void *b) {
     return (uintptr_t)a < (uintptr_t)end && (uintptr_t)begin < (uintptr_t)b;
 }
 
 /* A block that a thread still owns, the n-th of PROF__OWNED; false: there is none. */
 enum { PROF__OWNED = 4 };
-PROF__ALONE(bool) prof__owned_block(const prof__state *t, int n, char *block[2]) {
+PROF__ASIDE(bool) prof__owned_block(const prof__state *t, int n, char *block[2]) {
     block[0] = n == 0 ? (char *)(uintptr_t)t : n == 1 ? (char *)t->begin : NULL;
     block[1] = n == 0 ? prof__state_end(t) : (char *)t->limit;
     if (n == 2 && t->spare) {
@@ -6834,7 +6853,7 @@ PROF__ALONE(bool) prof__owned_block(const prof__state *t, int n, char *block[2])
 }
 
 /* Is [begin, end) free of what threads still own from earlier sessions? */
-PROF__FN bool prof__not_owned(const void *begin, const void *end) {
+PROF__LIGHT bool prof__not_owned(const void *begin, const void *end) {
     char *block[2];
     for (const prof__state *t = prof__recorder.owned; t; t = t->next) {
         if (t->generation == prof__trace.generation) continue;
@@ -6846,7 +6865,7 @@ PROF__FN bool prof__not_owned(const void *begin, const void *end) {
 }
 
 /* How much of `size` bytes below high comes out of prof__arena_room, which ends at bound. */
-PROF__FN size_t prof__below_bound(size_t size) {
+PROF__LIGHT size_t prof__below_bound(size_t size) {
     const char *high = prof__arena.high, *bound = prof__arena.bound;
     return high > bound && (size_t)(high - bound) >= size ? 0 : size;
 }
@@ -6917,7 +6936,7 @@ PROF__COLD void prof__segment_free(prof__segment *g) {
 }
 
 /* The next chunk of a state's ring; NULL: it is still to be flushed. Under the lock. */
-PROF__FN prof__chunk *prof__ring_take(prof__state *t) {
+PROF__LIGHT prof__chunk *prof__ring_take(prof__state *t) {
     prof__segment *g = t->ring.list + t->ring.next;
     prof__chunk *c = (prof__chunk *)(void *)g->begin;
     if (prof__trace.mode == PROF_MODE_STREAM && g->row) {
@@ -6935,18 +6954,18 @@ PROF__FN prof__chunk *prof__ring_take(prof__state *t) {
 
 /* The next of the states that have recorded in this arena; after NULL the first. The grid may also
    hold states of an older layout, which threads still own. Needs no lock. */
-PROF__FN prof__state *prof__used(const prof__state *after) {
+PROF__LIGHT prof__state *prof__used(const prof__state *after) {
     return after ? PROF__ACQUIRE(after->used) : PROF__ACQUIRE(prof__trace.pool.used);
 }
 
-PROF__FN bool prof__state_used(const prof__state *t) {
+PROF__LIGHT bool prof__state_used(const prof__state *t) {
     const prof__state *u = prof__used(NULL);
     while (u && u != t) u = prof__used(u);
     return u != NULL;
 }
 
 /* Lists t for those who read the arena. Under the lock. */
-PROF__FN void prof__state_use(prof__state *t) {
+PROF__LIGHT void prof__state_use(prof__state *t) {
     prof__state **last = &prof__trace.pool.used;
     PROF__STORE(t->row, NULL);
     PROF__STORE(t->closed, false);
@@ -6962,7 +6981,7 @@ PROF__FN void prof__state_use(prof__state *t) {
 
 /* What is left of a chunk goes to the next thread, if it is worth it. A ring's chunk that was not
    begun is the next again. Under the lock. */
-PROF__FN void prof__chunk_give(prof__state *t, prof__record *begin, prof__record *limit) {
+PROF__LIGHT void prof__chunk_give(prof__state *t, prof__record *begin, prof__record *limit) {
     uintptr_t at = ((uintptr_t)begin + 15u) & ~(uintptr_t)15u;
     prof__chunk *c = (prof__chunk *)at;
     if (t->ring.list) {
@@ -7026,7 +7045,7 @@ PROF__FN prof__chunk *prof__chunk_take(prof__state *t) {
     return c;
 }
 
-PROF__FN void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_depth) {
+PROF__LIGHT void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_depth) {
     prof__record *c = t->hot.cursor;
     PROF__ASSERT(t->begin <= c && c < t->limit);
     c->end = a;
@@ -7037,7 +7056,8 @@ PROF__FN void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_de
 
 /* A record of two slots, published when both are written. The first and third word of its second
    slot stand where a zone has its end and depth (255: none), which prof__snapshot_check reads. */
-PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t b, uint32_t word) {
+PROF__LIGHT void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t b,
+                                uint32_t word) {
     prof__record *c = t->hot.cursor;
     PROF__ASSERT(t->begin <= c && c + 1 < t->limit);
     prof__record_set(c, a, kind << 8 | 1);
@@ -7048,7 +7068,7 @@ PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t
 }
 
 /* Writes the clock's upper half. Sums do without, but where zones still go to the timeline. */
-PROF__FN void prof__put_clock(prof__state *t) {
+PROF__LIGHT void prof__put_clock(prof__state *t) {
     if (t->sums.on && !t->sums.cut) return;
     prof__put(t, t->epoch, 0, (uint32_t)PROF__CLOCK << 8);
     if (!t->sums.on) PROF__BUMP(t->counts.extra, 1);
@@ -7098,7 +7118,7 @@ PROF__FN void prof__leave(prof__slot *slot) {
 
 /* From here to prof__looked() the session stays open, and who would close it waits: the thread may
    read the trace, the description and the arena. False: it is over. */
-PROF__FN bool prof__look(prof__state *t) {
+PROF__LIGHT bool prof__look(prof__state *t) {
     PROF__STORE(t->looking, t->looking + 1);
     PROF__FENCE();
     if (PROF__LOAD(prof__on) == t->generation) return true;
@@ -7109,7 +7129,7 @@ PROF__FN bool prof__look(prof__state *t) {
 PROF__FN void prof__looked(prof__state *t) { PROF__RELEASE(t->looking, t->looking - 1); }
 
 /* site: shifted by 8 */
-PROF__FN void prof__observe_begin(prof__state *t, uint32_t site) {
+PROF__LIGHT void prof__observe_begin(prof__state *t, uint32_t site) {
     const prof_extra *with = prof__slot_get()->with;
     if (!prof__look(t)) return;
     for (uint32_t i = 0; i < prof__recorder.observer_count; i++) {
@@ -7121,7 +7141,7 @@ PROF__FN void prof__observe_begin(prof__state *t, uint32_t site) {
     prof__looked(t);
 }
 
-PROF__FN void prof__observe_end(prof__state *t, uint32_t site) {
+PROF__LIGHT void prof__observe_end(prof__state *t, uint32_t site) {
     if (!prof__look(t)) return;
     for (uint32_t i = prof__recorder.observer_count; i--;)
         if (prof__recorder.observers[i].end)
@@ -7131,18 +7151,19 @@ PROF__FN void prof__observe_end(prof__state *t, uint32_t site) {
 }
 
 /* A record's value as the double that it is. */
-PROF__FN double prof__real_value(uint64_t bits) {
+PROF__LIGHT double prof__real_value(uint64_t bits) {
     double x;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
 
-PROF__FN int64_t prof__real_whole(double x) {
+PROF__LIGHT int64_t prof__real_whole(double x) {
     if (!(x > -9e18)) return x < 0 ? INT64_MIN : 0;      /* 0: it is no number */
     return x < 9e18 ? (int64_t)x : INT64_MAX;
 }
 
-PROF__FN void prof__observe_moment(prof__state *t, uint32_t kind, uint32_t site, uint64_t value) {
+PROF__LIGHT void prof__observe_moment(prof__state *t, uint32_t kind, uint32_t site,
+                                      uint64_t value) {
     bool real = kind == PROF__REAL;
     if (!prof__look(t)) return;
     for (uint32_t i = 0; i < prof__recorder.observer_count; i++) {
@@ -7159,7 +7180,7 @@ PROF__FN void prof__observe_moment(prof__state *t, uint32_t kind, uint32_t site,
 
 /* Goes on writing in chunk c. The new segment is linked before the cursor moves, so that
    prof_stop finds the cursor in a segment it can reach at any moment. Under the lock. */
-PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
+PROF__LIGHT void prof__segment_open(prof__state *t, const prof__chunk *c) {
     prof__segment *g = c->segment;
     PROF__STORE(g->begin, c->begin);     /* prof_dump may be reading it */
     PROF__STORE(g->flushed, c->begin);
@@ -7188,7 +7209,7 @@ PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
 }
 
 /* Where the block's records end, when the cursor is lost: the slots behind them are empty. */
-PROF__FN PROF__RACES prof__record *prof__block_end(const prof__state *t) {
+PROF__LIGHT PROF__RACES prof__record *prof__block_end(const prof__state *t) {
     prof__record *c = PROF__LOAD(t->limit);
     const prof__record *begin = PROF__LOAD(t->begin);
     while (c > begin && !PROF__LOAD(c[-1].site_depth)) c--;
@@ -7196,7 +7217,7 @@ PROF__FN PROF__RACES prof__record *prof__block_end(const prof__state *t) {
 }
 
 /* Where the records of t's chunk end when its cursor is outside of it: see prof__cursor_check. */
-PROF__FN prof__record *prof__cursor_lost(const prof__state *t) {
+PROF__LIGHT prof__record *prof__cursor_lost(const prof__state *t) {
     return PROF__LOAD(t->sums.on) ? prof__block_end(t) : PROF__LOAD(t->clock_end);
 }
 
@@ -7210,7 +7231,7 @@ PROF__FN void prof__cursor_check(prof__state *t) {
 }
 
 /* Where the records of t's chunk end, read by others. */
-PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
+PROF__LIGHT prof__record *prof__cursor_of(const prof__state *t) {
     prof__record *c = PROF__ACQUIRE(t->hot.cursor);
     return c < PROF__LOAD(t->begin) || c > PROF__LOAD(t->limit) ? prof__cursor_lost(t) : c;
 }
@@ -7231,7 +7252,7 @@ PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
      prof__looked, or the thread that ends its recording. */
 
 /* Adds the sums of one row to another; a bucket does not overflow. */
-PROF__FN void prof__tally_add(prof__tally *r, const prof__tally *from) {
+PROF__LIGHT void prof__tally_add(prof__tally *r, const prof__tally *from) {
     r->count += from->count;
     r->untimed += from->untimed;
     r->total += from->total;
@@ -7245,7 +7266,7 @@ PROF__FN void prof__tally_add(prof__tally *r, const prof__tally *from) {
 }
 
 /* More memory for t's rows. Under the lock. */
-PROF__FN void *prof__tallies_take(prof__tallies *y, size_t bytes) {
+PROF__LIGHT void *prof__tallies_take(prof__tallies *y, size_t bytes) {
     char *p = (char *)prof__take_kept(bytes, 0);
     if (!p) return NULL;
     if (!y->low) y->low = p;
@@ -7262,7 +7283,7 @@ PROF__INLINE prof__tally *prof__tally_find(const prof__tallies *y, uint32_t site
     }
 }
 
-PROF__FN void prof__tally_place(prof__tally_index *x, prof__tally *r) {
+PROF__LIGHT void prof__tally_place(prof__tally_index *x, prof__tally *r) {
     uint32_t i = r->site >> 8;
     while (x->rows[i & x->mask]) i++;
     PROF__RELEASE(x->rows[i & x->mask], r);
@@ -7270,7 +7291,7 @@ PROF__FN void prof__tally_place(prof__tally_index *x, prof__tally *r) {
 
 /* An index of so many places for all rows; readers of the old one may go on. An index larger than
    the first may fail for lack of spare room. Under the lock. */
-PROF__FN bool prof__tallies_index(prof__tallies *y, uint32_t places) {
+PROF__LIGHT bool prof__tallies_index(prof__tallies *y, uint32_t places) {
     size_t bytes = sizeof(prof__tally_index) + (places - 1) * sizeof(prof__tally *);
     prof__tally_index *x;
     if (y->index && prof__arena_spare() < prof__align(bytes)) return false;
@@ -7285,7 +7306,7 @@ PROF__FN bool prof__tallies_index(prof__tallies *y, uint32_t places) {
 
 /* Memory for rows: 16 at a time, or 4 for a thread's first; fewer where less room is left. Only
    first rows may use the seats of threads to come. Under the lock. */
-PROF__FN bool prof__tallies_more(prof__tallies *y) {
+PROF__LIGHT bool prof__tallies_more(prof__tallies *y) {
     size_t room = y->last ? prof__arena_spare() : prof__arena_room();
     for (uint32_t n = y->last ? 16 : 4; n && !y->spares; n /= 4) {
         if (room < prof__align(n * sizeof *y->spare)) continue;
@@ -7296,7 +7317,7 @@ PROF__FN bool prof__tallies_more(prof__tallies *y) {
 }
 
 /* A new row, at the end of the list of all; NULL: no room. Under the lock. */
-PROF__FN prof__tally *prof__tallies_row(prof__tallies *y, uint32_t site) {
+PROF__LIGHT prof__tally *prof__tallies_row(prof__tallies *y, uint32_t site) {
     prof__tally *r;
     if (!y->spares && !prof__tallies_more(y)) return NULL;
     r = y->spare++;
@@ -7310,7 +7331,7 @@ PROF__FN prof__tally *prof__tallies_row(prof__tallies *y, uint32_t site) {
 }
 
 /* Has a site (shifted by 8) no row of its own? */
-PROF__FN bool prof__is_others(uint32_t site) {
+PROF__LIGHT bool prof__is_others(uint32_t site) {
     return !site || site == PROF__LOAD(prof__sites.others) << 8;
 }
 
@@ -7318,7 +7339,7 @@ enum { PROF__LOAN_NONE, PROF__LOAN_WANTED, PROF__LOAN_GIVEN };
 
 /* Takes the lock while t's sums change. Its holder may be a snapshot that waits for just these
    sums: then it lends the lock, and does nothing until it has the lock back. */
-PROF__FN bool prof__sums_lock(prof__state *t) {
+PROF__LIGHT bool prof__sums_lock(prof__state *t) {
     if (t->sums.held) return true;
     PROF__STORE(t->sums.loan, (uint32_t)PROF__LOAN_WANTED);
     for (int i = 0; i < 1000000 && !prof__lock_mine(); i++) {
@@ -7333,7 +7354,7 @@ PROF__FN bool prof__sums_lock(prof__state *t) {
     return PROF__ACQUIRE(t->sums.loan) == PROF__LOAN_GIVEN;
 }
 
-PROF__FN void prof__sums_unlock(prof__state *t) {
+PROF__LIGHT void prof__sums_unlock(prof__state *t) {
     if (t->sums.held) return;
     if (PROF__LOAD(t->sums.loan) == PROF__LOAN_GIVEN)
         PROF__RELEASE(t->sums.loan, (uint32_t)PROF__LOAN_NONE);
@@ -7341,7 +7362,7 @@ PROF__FN void prof__sums_unlock(prof__state *t) {
 }
 
 /* Lends the lock to t's thread, if that asks for it. The caller holds it and waits for t's sums. */
-PROF__FN void prof__sums_lend(prof__state *t) {
+PROF__LIGHT void prof__sums_lend(prof__state *t) {
     if (!prof__swap(&t->sums.loan, PROF__LOAN_WANTED, PROF__LOAN_GIVEN)) return;
     while (PROF__ACQUIRE(t->sums.loan) == PROF__LOAN_GIVEN) prof__yield();
 }
@@ -7406,7 +7427,7 @@ PROF__INLINE uint64_t prof__tally_within(uint64_t *inner, uint64_t ticks) {
 }
 
 /* Counts zones whose site has no row. Zones without a site were counted when they began. */
-PROF__FN void prof__count_rowless(prof__state *t, uint32_t site_depth, size_t zones) {
+PROF__LIGHT void prof__count_rowless(prof__state *t, uint32_t site_depth, size_t zones) {
     if (prof__is_others(site_depth & ~(uint32_t)0xff)) return;
     PROF__BUMP(t->counts.others[PROF__NO_ROOM], zones);
 }
@@ -7437,7 +7458,7 @@ PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof
     return c;
 }
 
-PROF__FN void prof__sums_put(prof__state *t, const prof__item *i) {
+PROF__LIGHT void prof__sums_put(prof__state *t, const prof__item *i) {
     prof__tally *r = prof__tally_of(t, i->site_depth & ~(uint32_t)0xff);
     uint64_t *inner = t->sums.inner + (i->site_depth & 0xff);
     prof__tally_put(r, i->duration, prof__tally_within(inner, i->duration));
@@ -7448,8 +7469,8 @@ PROF__FN void prof__sums_put(prof__state *t, const prof__item *i) {
 
 /* A zone at a depth below sums.cut ends. *within: ticks of zones that ended in it since the cut.
    False: it began after the cut; a signal handler displaced the one that was open at this depth. */
-PROF__FN bool prof__cut_ends(uint32_t *cut, uint64_t *inner, uint64_t cut_tick,
-                             const prof__item *i, uint64_t *within) {
+PROF__LIGHT bool prof__cut_ends(uint32_t *cut, uint64_t *inner, uint64_t cut_tick,
+                                const prof__item *i, uint64_t *within) {
     uint32_t depth = i->site_depth & 0xff, at = *cut;
     bool before = i->end - PROF__MIN(i->duration, i->end) <= cut_tick;
     *within = 0;
@@ -7461,7 +7482,7 @@ PROF__FN bool prof__cut_ends(uint32_t *cut, uint64_t *inner, uint64_t cut_tick,
 
 /* Writes such a zone from c on as the timeline shows it: with one child "(in sums)", which takes
    the ticks within. */
-PROF__ALONE(prof__record *) prof__cut_write(prof__record *c, const prof__item *i, uint64_t within) {
+PROF__ASIDE(prof__record *) prof__cut_write(prof__record *c, const prof__item *i, uint64_t within) {
     uint32_t kind = i->kind == PROF__UNFINISHED ? PROF__UNFINISHED : PROF__ZONE64;
     if (within) {
         prof__record_set(c++, within, (uint32_t)PROF__ZONE64 << 8 | 1);
@@ -7474,7 +7495,7 @@ PROF__ALONE(prof__record *) prof__cut_write(prof__record *c, const prof__item *i
 
 /* Writes a zone that was open at the cut to the timeline's last segment, which has room for all of
    them. */
-PROF__FN void prof__sums_cut(prof__state *t, const prof__item *i) {
+PROF__LIGHT void prof__sums_cut(prof__state *t, const prof__item *i) {
     prof__segment *g = t->segment;
     uint64_t within;
     size_t slots;
@@ -7489,7 +7510,7 @@ PROF__FN void prof__sums_cut(prof__state *t, const prof__item *i) {
     PROF__RELEASE(g->end, g->end + slots);
 }
 
-PROF__FN void prof__sums_zone(prof__state *t, const prof__item *i) {
+PROF__LIGHT void prof__sums_zone(prof__state *t, const prof__item *i) {
     if ((i->site_depth & 0xff) < t->sums.cut) prof__sums_cut(t, i);
     else prof__sums_put(t, i);
 }
@@ -7523,35 +7544,35 @@ PROF__FN void prof__block_add(prof__state *t, prof__record *end) {
     }
 }
 
-PROF__FN void prof__sums_open(prof__state *t) {
+PROF__LIGHT void prof__sums_open(prof__state *t) {
     PROF__STORE(t->sums.changes, t->sums.changes + 1);
     PROF__FENCE();
 }
 
-PROF__FN void prof__sums_shut(prof__state *t) {
+PROF__LIGHT void prof__sums_shut(prof__state *t) {
     PROF__RELEASE(t->sums.changes, t->sums.changes + 1);
 }
 
-PROF__FN void prof__sums_add(prof__state *t, prof__record *end) {
+PROF__LIGHT void prof__sums_add(prof__state *t, prof__record *end) {
     prof__sums_open(t);
     prof__block_add(t, end);
     prof__sums_shut(t);
 }
 
 /* The same under the lock. */
-PROF__FN void prof__sums_add_held(prof__state *t, prof__record *end) {
+PROF__LIGHT void prof__sums_add_held(prof__state *t, prof__record *end) {
     t->sums.held = true;
     prof__sums_add(t, end);
     t->sums.held = false;
 }
 
-PROF__FN void prof__block_emptied(prof__state *t) {
+PROF__LIGHT void prof__block_emptied(prof__state *t) {
     PROF__STORE(t->clock_end, t->begin);
     PROF__RELEASE(t->hot.cursor, t->begin);
 }
 
 /* The thread adds its block to its rows. False: the session is over, and its end adds the block. */
-PROF__FN bool prof__sums_drain(prof__state *t) {
+PROF__LIGHT bool prof__sums_drain(prof__state *t) {
     if (!prof__look(t)) return false;
     prof__tiny_look_own(t);
     prof__sums_open(t);
@@ -7563,18 +7584,18 @@ PROF__FN bool prof__sums_drain(prof__state *t) {
 }
 
 /* Bytes of the smallest block. */
-PROF__FN size_t prof__sums_block(uint32_t depth) {
+PROF__LIGHT size_t prof__sums_block(uint32_t depth) {
     return prof__align((PROF__RESERVE(depth) + 64) * sizeof(prof__record));
 }
 
 /* Bytes that the sums of a thread take with 16 names, with the rows of a report. */
-PROF__FN size_t prof__sums_share(uint32_t depth) {
+PROF__LIGHT size_t prof__sums_share(uint32_t depth) {
     return prof__align((depth + 2) * sizeof(uint64_t)) + prof__sums_block(depth) +
            32 * sizeof(void *) + 17 * (sizeof(prof__tally) + sizeof(prof_average)) + 64;
 }
 
 /* Bytes that a thread needs to begin in sums, or to go over to sums with so many open zones. */
-PROF__FN size_t prof__sums_first(uint32_t depth) {
+PROF__LIGHT size_t prof__sums_first(uint32_t depth) {
     return prof__align((depth + 2) * sizeof(uint64_t)) + prof__sums_block(depth) +
            prof__align(sizeof(prof__segment)) + 4 * depth * sizeof(prof__record) +
            prof__align(sizeof(prof__tally_index) + 15 * sizeof(prof__tally *)) +
@@ -7582,7 +7603,7 @@ PROF__FN size_t prof__sums_first(uint32_t depth) {
 }
 
 /* A block from the arena's top, smaller where little room is left. Under the lock. */
-PROF__FN bool prof__block_take(prof__state *t) {
+PROF__LIGHT bool prof__block_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     size_t kept = prof__arena.kept, size = PROF__MIN(prof__arena_spare() / 64, 16384u);
     size = PROF__MAX(prof__sums_block(s->max_depth), size & ~(size_t)15u);
@@ -7597,7 +7618,7 @@ PROF__FN bool prof__block_take(prof__state *t) {
 }
 
 /* Makes the sites "(in sums)", "timeline ends" and "(others)". */
-PROF__FN void prof__sums_sites(struct prof_trace *s) {
+PROF__LIGHT void prof__sums_sites(struct prof_trace *s) {
     static const prof_site in_sums = PROF__OWN_SITE(0), timeline_ends = PROF__OWN_SITE(10);
     if (!s->sums.in_sums) s->sums.in_sums = prof__site_add(&in_sums, true);
     if (!s->sums.timeline_ends) s->sums.timeline_ends = prof__site_add(&timeline_ends, true);
@@ -7605,7 +7626,7 @@ PROF__FN void prof__sums_sites(struct prof_trace *s) {
 }
 
 /* Makes what a state needs, and keeps, for zones in sums: ticks by depth, an index, a few rows. */
-PROF__FN bool prof__rows_prepare(prof__state *t) {
+PROF__LIGHT bool prof__rows_prepare(prof__state *t) {
     prof__tallies *y = &t->sums.tallies;
     size_t depths = prof__trace.max_depth + 2;
     if (!y->low) {
@@ -7617,14 +7638,14 @@ PROF__FN bool prof__rows_prepare(prof__state *t) {
 }
 
 /* ... and to go over to sums: a block. False: no room. Under the lock. */
-PROF__FN bool prof__sums_prepare(prof__state *t) {
+PROF__LIGHT bool prof__sums_prepare(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     if (s->mode == PROF_MODE_TRACE) prof__sums_sites(s);
     return (t->sums.block || prof__block_take(t)) && prof__rows_prepare(t);
 }
 
 /* From here on t's zones go to its block, which prof__sums_prepare has made. */
-PROF__ALONE(void) prof__sums_begin(prof__state *t) {
+PROF__ASIDE(void) prof__sums_begin(prof__state *t) {
     static const prof__zone_hooks none = { NULL, NULL, 0 };
     prof__sums_open(t);                  /* a dump may be reading what the last thread left */
     memset(t->sums.block, 0, (size_t)(t->sums.block_end - t->sums.block) * sizeof *t->sums.block);
@@ -7643,7 +7664,7 @@ PROF__ALONE(void) prof__sums_begin(prof__state *t) {
 
 /* The timeline's last segment, for zones that are open now. The room that their analysis needs was
    promised with the rest of the chunk. NULL: no room. */
-PROF__FN prof__segment *prof__rest_open(prof__state *t, uint32_t open) {
+PROF__LIGHT prof__segment *prof__rest_open(prof__state *t, uint32_t open) {
     size_t head = prof__align(sizeof(prof__segment));
     char *p = (char *)prof__tallies_take(&t->sums.tallies, head + 4 * open * sizeof(prof__record));
     prof__segment *g = (prof__segment *)(void *)p;
@@ -7657,7 +7678,7 @@ PROF__FN prof__segment *prof__rest_open(prof__state *t, uint32_t open) {
 
 /* The chunk's last records: an empty slot, which an end that a signal handler interrupted may still
    write, and the instant "timeline ends". */
-PROF__FN void prof__timeline_end(prof__state *t) {
+PROF__LIGHT void prof__timeline_end(prof__state *t) {
     prof__record *c = t->hot.cursor;
     uint32_t n = t->limit - c >= 3 ? 3 : 0;
     if (n) prof__record_set(c, 0, (uint32_t)PROF__PART << 8);
@@ -7669,7 +7690,7 @@ PROF__FN void prof__timeline_end(prof__state *t) {
 }
 
 /* A thread's timeline ended at tick; full_tick 0 is kept for none. Under the lock. */
-PROF__FN void prof__timeline_full(struct prof_trace *s, uint64_t tick) {
+PROF__LIGHT void prof__timeline_full(struct prof_trace *s, uint64_t tick) {
     if (!s->sums.full_tick || tick < s->sums.full_tick) s->sums.full_tick = PROF__MAX(tick, 1u);
 }
 
@@ -7697,7 +7718,7 @@ PROF__FN bool prof__sum_from_here(prof__state *t) {
 /* Waits until state t's sums are whole, and sets *sums to how often they changed. Their thread may
    be off its core for long; for one that never comes back it waits once: *gone is then *sums. lend:
    t, where the reader holds the lock; else NULL. */
-PROF__ALONE(void) prof__sums_begin_read(const prof__state *t, uint32_t *sums, uint32_t *gone,
+PROF__ASIDE(void) prof__sums_begin_read(const prof__state *t, uint32_t *sums, uint32_t *gone,
                                         prof__state *lend) {
     uint32_t i = 0;
     while ((*sums = PROF__ACQUIRE(t->sums.changes)) & 1 && *sums != *gone) {
@@ -7707,7 +7728,7 @@ PROF__ALONE(void) prof__sums_begin_read(const prof__state *t, uint32_t *sums, ui
     }
 }
 
-PROF__FN bool prof__sums_same(const prof__state *t, uint32_t sums) {
+PROF__LIGHT bool prof__sums_same(const prof__state *t, uint32_t sums) {
     PROF__FENCE();
     return PROF__LOAD(t->sums.changes) == sums;
 }
@@ -7728,8 +7749,8 @@ typedef struct prof__rest {
 } prof__rest;
 
 /* Copies the block to `to`, which has room for so many records, and the ticks by depth to inner. */
-PROF__FN PROF__RACES void prof__rest_copy(prof__rest *rest, const prof__state *t,
-                                          prof__record *to, size_t room, uint64_t *inner) {
+PROF__LIGHT PROF__RACES void prof__rest_copy(prof__rest *rest, const prof__state *t,
+                                             prof__record *to, size_t room, uint64_t *inner) {
     int i = 0;
     rest->gone = 0;
     do {
@@ -7755,8 +7776,8 @@ PROF__FN PROF__RACES void prof__rest_copy(prof__rest *rest, const prof__state *t
 
 /* Copies a row while it does not change; notes whether rows from it on have the copied zones
    now. */
-PROF__FN void prof__rest_row(prof__rest *rest, const prof__state *t, const prof__tally *from,
-                             prof__tally *row) {
+PROF__LIGHT void prof__rest_row(prof__rest *rest, const prof__state *t, const prof__tally *from,
+                                prof__tally *row) {
     uint64_t more;
     uint32_t sums;
     int i = 0;
@@ -7771,7 +7792,7 @@ PROF__FN void prof__rest_row(prof__rest *rest, const prof__state *t, const prof_
 }
 
 /* Takes a zone of the copy, as prof__sums_cut does. False: it was not open at the cut. */
-PROF__FN bool prof__rest_cut(prof__rest *rest, const prof__item *i) {
+PROF__LIGHT bool prof__rest_cut(prof__rest *rest, const prof__item *i) {
     prof__record *c = rest->ended;
     uint64_t within;
     if ((i->site_depth & 0xff) >= rest->cut ||
@@ -7782,8 +7803,8 @@ PROF__FN bool prof__rest_cut(prof__rest *rest, const prof__item *i) {
 }
 
 /* The next zone of the copy that no row has yet, and the ticks within it. False: no more. */
-PROF__FN bool prof__rest_next(prof__rest *rest, const prof__state *t, prof__cursor *k,
-                              prof__item *i, uint64_t *within) {
+PROF__LIGHT bool prof__rest_next(prof__rest *rest, const prof__state *t, prof__cursor *k,
+                                 prof__item *i, uint64_t *within) {
     while (prof__next(k, i)) {
         uint32_t site = i->site_depth & ~(uint32_t)0xff;
         const prof__tally *r;
@@ -8126,7 +8147,7 @@ PROF__COLD bool prof__row_for(prof__state *t, uint64_t id) {
 
 /* Empties the shadow stack for a new generation. Zones that are open from older generations keep
    their places below bottom, so that no token of theirs is taken for a new one. */
-PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
+PROF__LIGHT void prof__stack_reset(prof__state *t, prof__frame *bottom) {
     PROF__RELEASE(t->hot.bottom, bottom);
     PROF__RELEASE(t->hot.top, bottom);
     for (prof__frame *f = t->frames; f <= t->deepest; f++) {   /* stale ends are slow, too */
@@ -8254,7 +8275,7 @@ PROF__FN void prof__lock_to_leave(const prof__state *t) {
 }
 
 /* Gives back what this thread holds. Its open zones end now, if its generation is the open one. */
-PROF_API PROF__QUIET void prof_thread_end(void) {
+PROF_API PROF__LIGHTLY void prof_thread_end(void) {
     struct prof_trace *s = &prof__trace;
     prof__slot *slot = prof__slot_get();
     void (*leaves)(void);
@@ -8312,7 +8333,7 @@ PROF__FN prof__state *prof__state_find(uint32_t stale, uint64_t id) {
 
 /* The same; counts a failure. Where all chunks wait to be flushed it may flush them, with the lock
    open meanwhile. */
-PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
+PROF__LIGHT prof__state *prof__state_take(uint32_t stale, uint64_t id) {
     struct prof_trace *s = &prof__trace;
     uint32_t on = PROF__LOAD(prof__on);
     prof__state *t = prof__state_find(stale, id);
@@ -8331,7 +8352,7 @@ PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
 }
 
 /* Gives the calling thread a state in the open generation. refused: see prof__state_or. */
-PROF__FN prof__state *prof__attach(prof__slot *slot, uint32_t *refused) {
+PROF__LIGHT prof__state *prof__attach(prof__slot *slot, uint32_t *refused) {
     prof__state *t = NULL;
     prof__hot *hot = slot->hot;
     uint32_t on;
@@ -8372,7 +8393,7 @@ PROF__FN prof__state *prof__state_or(prof__slot *slot, uint32_t *refused) {
     return t;
 }
 
-PROF__FN prof__state *prof__state_here(prof__slot *slot) {
+PROF__LIGHT prof__state *prof__state_here(prof__slot *slot) {
     uint32_t refused;
     return prof__state_or(slot, &refused);
 }
@@ -8404,8 +8425,8 @@ static const prof__entry_frame prof__entry_none = { NULL, NULL, 0 };
 #  define PROF__ENTRY_FRAME() prof__entry_none
 #endif
 
-PROF__FN void prof__origin_set(prof__state *t, const prof__frame *f, uint32_t kind,
-                               prof__entry_frame entry, uintptr_t function) {
+PROF__LIGHT void prof__origin_set(prof__state *t, const prof__frame *f, uint32_t kind,
+                                  prof__entry_frame entry, uintptr_t function) {
     prof__origin *o = prof__origin_of(t, f);
     o->stack = entry.stack;
     o->returns = (uintptr_t)entry.returns;
@@ -8457,7 +8478,7 @@ PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
 #endif
 
 /* Counts an instant, a counter or such that is dropped because it has no site. */
-PROF__FN void prof__count_siteless(prof__state *t, uint32_t why) {
+PROF__LIGHT void prof__count_siteless(prof__state *t, uint32_t why) {
     if (why <= PROF__NO_NAME) PROF__BUMP(t->counts.sites, 1);
     else if (why == PROF__NO_ROOM) PROF__BUMP(t->counts.full, 1);
     else PROF__COUNT(prof__loose.dropped_busy);
@@ -8648,7 +8669,7 @@ PROF__FN uint32_t prof__intern(prof__state *t, const char *name) {
 }
 
 /* The mark's site, shifted by 8, registered if need be; or PROF__NO_...: why there is none. */
-PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
+PROF__LIGHT uint32_t prof__mark_resolve(prof__mark *mark) {
     uint32_t id = PROF__LOAD(mark->id);
     if (id) return id;
     if (!prof__lock_briefly()) return PROF__NO_LOCK;
@@ -8786,11 +8807,11 @@ PROF__FN void prof__end_any(prof__frame *token) {
     prof__leave(slot);
 }
 
-PROF_API PROF__QUIET void prof__end(prof__frame *token) {
+PROF_API PROF__LIGHTLY void prof__end(prof__frame *token) {
     if (token) prof__end_any(token);
 }
 
-PROF_API PROF__QUIET void prof__end_top(void) {
+PROF_API PROF__LIGHTLY void prof__end_top(void) {
     if (PROF__LOAD(prof__on)) prof__end_any(NULL);
 }
 
@@ -8907,7 +8928,7 @@ PROF_API PROF__QUIET void prof_counter_f(const char *name, double value) {
 }
 
 /* Promises room for the event that a step becomes. */
-PROF__FN bool prof__step_promise(void) {
+PROF__LIGHT bool prof__step_promise(void) {
     bool fits;
     if (prof__trace.records_only) return true;
     if (!prof__lock_briefly()) return false;
@@ -8918,7 +8939,7 @@ PROF__FN bool prof__step_promise(void) {
 }
 
 /* Three slots for a step that ends now: {start}{end}{number}. */
-PROF__FN void prof__put_step(uint64_t start, uint64_t number) {
+PROF__LIGHT void prof__put_step(uint64_t start, uint64_t number) {
     prof__slot *slot = prof__slot_get();
     prof__state *t = prof__state_here(slot);
     prof__record *c;
@@ -8938,7 +8959,7 @@ PROF__FN void prof__put_step(uint64_t start, uint64_t number) {
     prof__leave(slot);
 }
 
-PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
+PROF_API PROF__LIGHTLY void prof_set_thread_name(const char *name) {
     prof__state *t = prof__state_here(prof__slot_get());
     if (!t || !prof__lock_briefly()) return;
     if (t->generation == PROF__LOAD(prof__on)) prof__row_name(t->row, name ? name : "");
@@ -10317,8 +10338,8 @@ PROF__INLINE void prof__row_name_read(const prof__row *row, char *text) {
 #ifdef prof__vsnprintf                   /* else such calls do not compile: PROF__NEEDS_STB */
 
 /* Formats into buf; false: it is cut. */
-PROF__FN PROF__PRINTF(3, 0) bool prof__print(char *buf, size_t size, const char *format,
-                                             va_list list) {
+PROF__LIGHT PROF__PRINTF(3, 0) bool prof__print(char *buf, size_t size, const char *format,
+                         va_list list) {
     bool inside = prof__inside(true);    /* instrumented functions of stb are no zones */
     int length = prof__vsnprintf(buf, size, format, list);
     (void)prof__inside(inside);
@@ -10326,7 +10347,7 @@ PROF__FN PROF__PRINTF(3, 0) bool prof__print(char *buf, size_t size, const char 
     return length >= 0 && (size_t)length < size;
 }
 
-PROF_API PROF__QUIET size_t prof_format_text(char *buf, size_t size, const char *format, ...) {
+PROF_API PROF__LIGHTLY size_t prof_format_text(char *buf, size_t size, const char *format, ...) {
     va_list list;
     if (!size) return 0;
     va_start(list, format);
@@ -10359,14 +10380,14 @@ PROF_API PROF__ENTRY prof__frame *prof__begin_f(const char *format, ...) {
     return prof__push_token(text);
 }
 
-PROF_API PROF__QUIET void prof_instant_f(const char *format, ...) {
+PROF_API PROF__LIGHTLY void prof_instant_f(const char *format, ...) {
     char text[PROF__PRINTED];
     if (!PROF__LOAD(prof__on)) return;
     PROF__PRINT(text, format, prof__name_was_cut());
     prof_instant(text);
 }
 
-PROF_API PROF__QUIET void prof_set_thread_name_f(const char *format, ...) {
+PROF_API PROF__LIGHTLY void prof_set_thread_name_f(const char *format, ...) {
     char text[PROF__PRINTED];
     if (!PROF__LOAD(prof__on)) return;
     PROF__PRINT(text, format, prof__name_was_cut());
@@ -10777,7 +10798,7 @@ PROF_API PROF__QUIET void prof_set_arg(const char *key, const char *text) {
     prof__attribute_argument(key, text ? text : "(null)", 0);
 }
 
-PROF_API PROF__QUIET void prof_set_arg_f(const char *key, const char *format, ...) {
+PROF_API PROF__LIGHTLY void prof_set_arg_f(const char *key, const char *format, ...) {
     char text[PROF__PRINTED];
     if (!prof__wanted(0)) return;
     PROF__PRINT(text, format, PROF__COUNT(prof__loose.details_cut));
@@ -10985,7 +11006,7 @@ PROF_API PROF__QUIET uint64_t prof_flow(uint64_t number) {
 /* ---- contexts: states that a thread changes between ---- */
 
 /* The parked state of this handle; NULL: it is gone. Under the lock. */
-PROF__FN prof__state *prof__context_find(const void *context) {
+PROF__LIGHT prof__state *prof__context_find(const void *context) {
     prof__state *t = prof__recorder.owned;
     while (t && ((const void *)t != context || !t->parked ||
                  t->generation != prof__trace.generation)) t = t->next;
@@ -11000,7 +11021,7 @@ PROF__COLD prof__state *prof__context_make(void) {
     return t;
 }
 
-PROF_API PROF__QUIET void *prof_context_switch(void *context) {
+PROF_API PROF__LIGHTLY void *prof_context_switch(void *context) {
     prof__slot *slot = prof__slot_get();
     uint32_t on = PROF__LOAD(prof__on);
     prof__state *from = NULL, *to = NULL;
@@ -11054,17 +11075,17 @@ PROF_API PROF__QUIET uint64_t prof_thread_id(void) {
 
 typedef struct prof__json { const char *at, *why; } prof__json;
 
-PROF__FN bool prof__json_bad(prof__json *j, const char *why) {
+PROF__LIGHT bool prof__json_bad(prof__json *j, const char *why) {
     if (!j->why) j->why = why;
     return false;
 }
 
-PROF__ALONE(void) prof__json_space(prof__json *j) {
+PROF__ASIDE(void) prof__json_space(prof__json *j) {
     while (*j->at == ' ' || (*j->at >= '\t' && *j->at <= '\r' && *j->at != '\v' && *j->at != '\f'))
         j->at++;
 }
 
-PROF__FN bool prof__json_hex(const char *s) {
+PROF__LIGHT bool prof__json_hex(const char *s) {
     for (int i = 0; i < 4; i++) {
         char c = s[i];
         if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')))
@@ -11073,7 +11094,7 @@ PROF__FN bool prof__json_hex(const char *s) {
     return true;
 }
 
-PROF__FN bool prof__json_string(prof__json *j) {
+PROF__LIGHT bool prof__json_string(prof__json *j) {
     if (*j->at != '"') return prof__json_bad(j, "a string was expected");
     for (j->at++; *j->at != '"'; j->at++) {
         size_t n = prof__utf8_length(j->at);
@@ -11090,13 +11111,13 @@ PROF__FN bool prof__json_string(prof__json *j) {
     return true;
 }
 
-PROF__ALONE(bool) prof__json_digits(prof__json *j) {
+PROF__ASIDE(bool) prof__json_digits(prof__json *j) {
     if (*j->at < '0' || *j->at > '9') return prof__json_bad(j, "a digit was expected");
     while (*j->at >= '0' && *j->at <= '9') j->at++;
     return true;
 }
 
-PROF__FN bool prof__json_number(prof__json *j) {
+PROF__LIGHT bool prof__json_number(prof__json *j) {
     if (*j->at == '-') j->at++;
     if (*j->at == '0' && j->at[1] >= '0' && j->at[1] <= '9')
         return prof__json_bad(j, "a number begins with 0");
@@ -11108,7 +11129,7 @@ PROF__FN bool prof__json_number(prof__json *j) {
     return prof__json_digits(j);
 }
 
-PROF__FN bool prof__json_word(prof__json *j) {
+PROF__LIGHT bool prof__json_word(prof__json *j) {
     static const char words[][6] = { "true", "false", "null" };
     for (int i = 0; i < 3; i++) {
         size_t n = strlen(words[i]);
@@ -11120,7 +11141,7 @@ PROF__FN bool prof__json_word(prof__json *j) {
 }
 
 /* After `{` or a comma in an object: the key and its colon. */
-PROF__FN bool prof__json_member(prof__json *j) {
+PROF__LIGHT bool prof__json_member(prof__json *j) {
     prof__json_space(j);
     if (!prof__json_string(j)) return false;
     prof__json_space(j);
@@ -11130,7 +11151,7 @@ PROF__FN bool prof__json_member(prof__json *j) {
 }
 
 /* A value that is neither an object nor an array. */
-PROF__FN bool prof__json_plain_value(prof__json *j) {
+PROF__LIGHT bool prof__json_plain_value(prof__json *j) {
     if (*j->at == '"') return prof__json_string(j);
     if (*j->at == '-' || (*j->at >= '0' && *j->at <= '9')) return prof__json_number(j);
     return prof__json_word(j);
@@ -11138,7 +11159,7 @@ PROF__FN bool prof__json_plain_value(prof__json *j) {
 
 /* One value with all that is in it. nests is a stack of bits, below a leading 1: one for each
    object (1) or array (0) that is open. */
-PROF__FN bool prof__json_value(prof__json *j) {
+PROF__LIGHT bool prof__json_value(prof__json *j) {
     uint64_t nests = 1;
     do {
         prof__json_space(j);
@@ -11169,7 +11190,7 @@ PROF__FN bool prof__json_value(prof__json *j) {
 }
 
 /* NULL: s is JSON; else where it is not. */
-PROF__ALONE(const char *) prof__json_check_why(const char *s, const char **why) {
+PROF__ASIDE(const char *) prof__json_check_why(const char *s, const char **why) {
     prof__json j = { NULL, NULL };
     j.at = s;
     if (prof__json_value(&j) && *j.at) (void)prof__json_bad(&j, "there is more after the value");
@@ -11177,13 +11198,13 @@ PROF__ALONE(const char *) prof__json_check_why(const char *s, const char **why) 
     return j.why ? j.at : NULL;
 }
 
-PROF__FN const char *prof__json_check(const char *s) {
+PROF__LIGHT const char *prof__json_check(const char *s) {
     const char *why;
     return prof__json_check_why(s, &why);
 }
 
 /* Is s the members of an object, without its braces? */
-PROF__FN bool prof__json_members(const char *s) {
+PROF__LIGHT bool prof__json_members(const char *s) {
     prof__json j = { NULL, NULL };
     for (j.at = s;; j.at++) {
         if (!prof__json_member(&j) || !prof__json_value(&j)) return false;
@@ -11287,7 +11308,7 @@ PROF__COLD bool prof__map_open(prof__map *m) {
 }
 
 /* -1: the end */
-PROF__ALONE(int) prof__map_byte(prof__map *m) {
+PROF__ASIDE(int) prof__map_byte(prof__map *m) {
     if (m->at == m->size) {
         ssize_t n = read(m->file, m->buf, sizeof m->buf);
         if (n <= 0) return -1;
@@ -11337,7 +11358,7 @@ typedef struct prof__elf {
 } prof__elf;
 typedef void (*prof__elf_visit)(void *user, prof__elf *f, const prof__elf_symbol *symbol);
 
-PROF__ALONE(bool) prof__elf_read(const prof__elf *f, uint64_t offset, void *to, size_t size) {
+PROF__ASIDE(bool) prof__elf_read(const prof__elf *f, uint64_t offset, void *to, size_t size) {
     return lseek(f->file, (off_t)offset, SEEK_SET) == (off_t)offset &&
            read(f->file, to, size) == (ssize_t)size;
 }
@@ -12037,7 +12058,7 @@ PROF__FN uint32_t prof__native_read(prof__state *t, prof__entry_frame entry, uin
 }
 
 /* Records the call stack of the zone that frame f will hold. The caller has made room. */
-PROF__FN void prof__native_begin(prof__state *t, prof__frame *f, prof__entry_frame entry) {
+PROF__LIGHT void prof__native_begin(prof__state *t, prof__frame *f, prof__entry_frame entry) {
     uintptr_t addresses[PROF__NATIVE_MOST];
     prof__trail_key key = { 2166136261u, 0, NULL };
     prof__long l;
@@ -12094,7 +12115,7 @@ PROF__ALONE(uint32_t) prof__frames_of(const struct prof_trace *s, const prof_eve
 }
 
 /* The function of an entry `file(place): function`; the whole entry where that is not known. */
-PROF__ALONE(const char *) prof__frame_function(const char *entry) {
+PROF__ASIDE(const char *) prof__frame_function(const char *entry) {
     const char *name = strstr(entry, "): ");
     return name && strcmp(name, "): ??") != 0 ? name + 3 : entry;
 }
@@ -12240,7 +12261,7 @@ PROF__FN bool prof__perf_read(uint64_t *values) {
 }
 
 /* A state's counters at the begin of frame f's zone: prof__perf.number, and the values. */
-PROF__ALONE(uint64_t *) prof__counted_of(prof__state *t, const prof__frame *f) {
+PROF__ASIDE(uint64_t *) prof__counted_of(prof__state *t, const prof__frame *f) {
     const struct prof_trace *s = &prof__trace;
     size_t each = 1 + prof__counting.count;
     if (t->counters.generation != s->first_generation) {
@@ -12343,7 +12364,7 @@ PROF__COLD const char *prof__hooks_start(const prof_desc *d, bool recorded) {
     return NULL;
 }
 
-PROF_API PROF__QUIET void prof__link_hooks(void) {
+PROF_API PROF__LIGHTLY void prof__link_hooks(void) {
     PROF__STORE(prof__linked.hooks_start, &prof__hooks_start);
     PROF__STORE(prof__linked.symbols_name, &prof__symbols_name);
 }
@@ -12381,7 +12402,7 @@ typedef struct prof__nest {
     uint64_t overlaps, duplicates;
 } prof__nest;
 
-PROF__FN void prof__amounts_add(prof__amounts *to, const prof__amounts *from) {
+PROF__LIGHT void prof__amounts_add(prof__amounts *to, const prof__amounts *from) {
     to->device_ns = PROF__PLUS(to->device_ns, from->device_ns);
     to->cpu_bytes = PROF__PLUS(to->cpu_bytes, from->cpu_bytes);
     to->device_bytes = PROF__PLUS(to->device_bytes, from->device_bytes);
@@ -12390,8 +12411,8 @@ PROF__FN void prof__amounts_add(prof__amounts *to, const prof__amounts *from) {
 }
 
 /* Adds the device time of prof_view.other_devices, without that in `less`. */
-PROF__FN void prof__others_add(prof__beside *to, const prof__amounts *from,
-                               const prof__amounts *less) {
+PROF__LIGHT void prof__others_add(prof__beside *to, const prof__amounts *from,
+                                  const prof__amounts *less) {
     for (int i = PROF_COUNTERS; i < PROF__EXTRAS; i++) {
         int64_t ns = less ? PROF__MINUS(from->counters[i], less->counters[i]) : from->counters[i];
         to->all.counters[i] = PROF__PLUS(to->all.counters[i], ns);
@@ -12400,14 +12421,14 @@ PROF__FN void prof__others_add(prof__beside *to, const prof__amounts *from,
 }
 
 /* Hands on the span that is held, since it is no duplicate. */
-PROF__FN void prof__nest_tell(prof__nest *n, prof__siblings *l) {
+PROF__LIGHT void prof__nest_tell(prof__nest *n, prof__siblings *l) {
     if (l->held) n->take(n->user, &l->only);
     l->held = false;
 }
 
 /* Merges the only child of c, which has its name, into c: its children become c's. */
-PROF__FN void prof__nest_merge(prof__nest *n, const prof__close *c, prof__beside *b,
-                               prof__siblings *kids) {
+PROF__LIGHT void prof__nest_merge(prof__nest *n, const prof__close *c, prof__beside *b,
+                                  prof__siblings *kids) {
     const prof__beside *child = &kids->beside;
     int64_t own = PROF__PLUS(child->all.device_ns, child->lifted_ns);
     if (!(kids->only.flags & PROF_EVENT_LEGACY)) own = PROF__MINUS(own, child->within.device_ns);
@@ -12422,7 +12443,7 @@ PROF__FN void prof__nest_merge(prof__nest *n, const prof__close *c, prof__beside
 
 /* A span has ended: c has its times, b its amounts: the device time that it launched itself (with
    PROF_EVENT_LEGACY its children's, too); the others include its children's. */
-PROF__FN void prof__nest_end(prof__nest *n, prof__close *c, prof__beside *b) {
+PROF__LIGHT void prof__nest_end(prof__nest *n, prof__close *c, prof__beside *b) {
     prof__siblings *l = n->siblings + c->depth, *kids = l + 1;
     prof__level *level = n->levels + c->depth;
     int64_t only_ns;
@@ -12499,7 +12520,7 @@ PROF__FN void prof__nest_end_span(prof__nest *n, const prof_span *s, uint32_t de
 }
 
 /* Ends the innermost open span. */
-PROF__FN void prof__nest_pop(prof__nest *n) {
+PROF__LIGHT void prof__nest_pop(prof__nest *n) {
     n->depth--;
     prof__nest_end_span(n, n->open + n->depth, n->depth);
 }
@@ -12529,8 +12550,8 @@ PROF__EAGER uint32_t prof__spans_around(prof_nest *n, uint32_t top, int64_t star
     return top;
 }
 
-PROF_API PROF__QUIET uint32_t prof_nest_launcher(const prof_nest *n, uint32_t launch,
-                                                 bool (*is_launch)(const void *span)) {
+PROF_API PROF__LIGHTLY uint32_t prof_nest_launcher(const prof_nest *n, uint32_t launch,
+                                                   bool (*is_launch)(const void *span)) {
     uint32_t zone = launch;
     while (zone != PROF_NONE && is_launch((const char *)n->spans + zone * n->size))
         zone = prof__span_parent(n, zone);
@@ -12542,25 +12563,25 @@ PROF_API PROF__QUIET uint32_t prof_nest_around(prof_nest *nest, uint32_t top, in
     return nest ? prof__spans_around(nest, top, start_ns, end_ns) : PROF_NONE;
 }
 
-PROF__FN prof_nest prof__nest_of(const struct prof_trace *s) {
+PROF__LIGHT prof_nest prof__nest_of(const struct prof_trace *s) {
     const prof_nest n = { s->events, sizeof *s->events, offsetof(prof_event, end_ns),
                           offsetof(prof_event, parent), 0 };
     return n;
 }
 
 /* Does the innermost open span hold s? */
-PROF__FN bool prof__nest_holds(const prof__nest *n, const prof_span *s, bool *overlaps) {
+PROF__LIGHT bool prof__nest_holds(const prof__nest *n, const prof_span *s, bool *overlaps) {
     const prof_span *p = n->open + n->depth - 1;
     if (p->flags & s->flags & PROF_SPAN_STEP) return false;
     return prof__spans_hold(p->end_ns, s->start_ns, s->end_ns, overlaps);
 }
 
-PROF__FN bool prof__span_is_launch(const void *span) {
+PROF__LIGHT bool prof__span_is_launch(const void *span) {
     return (((const prof_span *)span)->flags & PROF_SPAN_LAUNCH) != 0;
 }
 
 /* The open span own is a call of a device's library: its work counts for the span around it. */
-PROF__FN void prof__nest_launched(const prof__nest *n, prof_span *own) {
+PROF__LIGHT void prof__nest_launched(const prof__nest *n, prof_span *own) {
     const prof_nest open = { n->open, sizeof *own, offsetof(prof_span, end_ns),
                              offsetof(prof_span, depth), 0 };
     prof_span *to = n->open + prof_nest_launcher(&open, n->depth, prof__span_is_launch);
@@ -12574,7 +12595,7 @@ PROF__FN void prof__nest_launched(const prof__nest *n, prof_span *own) {
 }
 
 /* A span begins: open spans that do not hold it end. The caller has made room. */
-PROF__FN void prof__nest_begin(prof__nest *n, const prof_span *s) {
+PROF__LIGHT void prof__nest_begin(prof__nest *n, const prof_span *s) {
     prof_span *own;
     bool overlaps = false;
     while (n->depth && !prof__nest_holds(n, s, &overlaps)) prof__nest_pop(n);
@@ -12587,7 +12608,7 @@ PROF__FN void prof__nest_begin(prof__nest *n, const prof_span *s) {
 }
 
 /* No more spans of this thread come: those that are open end. */
-PROF__ALONE(void) prof__nest_thread(prof__nest *n, uint32_t thread) {
+PROF__ASIDE(void) prof__nest_thread(prof__nest *n, uint32_t thread) {
     while (n->depth) prof__nest_pop(n);
     if (n->room) {
         prof__nest_tell(n, n->siblings);
@@ -12622,7 +12643,7 @@ PROF__FN void prof__order_flush(prof_order *o, uint32_t keep) {
 }
 
 /* No place is left: writes the outermost chain. */
-PROF__FN void prof__order_make_room(prof_order *o) {
+PROF__LIGHT void prof__order_make_room(prof_order *o) {
     prof__order_write(o, 0);
     o->begin = --o->chain_count ? o->chains[1].first : o->end;
     memmove(o->chains, o->chains + 1, o->chain_count * sizeof *o->chains);
@@ -12653,7 +12674,7 @@ PROF_API PROF__QUIET uint32_t prof_order_add(prof_order *o, uint32_t depth, int6
     return place;
 }
 
-PROF_API PROF__QUIET void prof_order_end(prof_order *o) {
+PROF_API PROF__LIGHTLY void prof_order_end(prof_order *o) {
     prof__order_flush(o, 0);
     o->begin = o->end = 0;
 }
@@ -12665,12 +12686,12 @@ PROF_API PROF__QUIET void prof_order_end(prof_order *o) {
    - Times never decrease where ticks do not, whatever the knots are.
    - Details of a zone that never comes are forgotten. */
 
-PROF__FN int64_t prof__rate_ns(uint64_t ticks, uint64_t rate) {
+PROF__LIGHT int64_t prof__rate_ns(uint64_t ticks, uint64_t rate) {
     if (rate == 1000000000u) return (int64_t)ticks;
     return (int64_t)(ticks / rate * 1000000000u + ticks % rate * 1000000000u / rate);
 }
 
-PROF__FN uint64_t prof__clock_rate(const struct prof_trace *s) {
+PROF__LIGHT uint64_t prof__clock_rate(const struct prof_trace *s) {
     return s->platform.ticks_per_second ? s->platform.ticks_per_second : 1000000000u;
 }
 
@@ -12680,7 +12701,7 @@ PROF__FN uint64_t prof__scale_ns(const prof__scale *k, uint64_t ticks) {
 }
 
 /* The scale between two knots; its times count from base. */
-PROF__FN prof__scale prof__scale_between(prof__knot a, prof__knot b, uint64_t base) {
+PROF__LIGHT prof__scale prof__scale_between(prof__knot a, prof__knot b, uint64_t base) {
     prof__scale k = { a.tick, 0, b.tick, 0, 0 };
     prof__real r = prof__real_div(prof__real_from((int64_t)(b.ns - a.ns)),
                                   prof__real_from((int64_t)(b.tick - a.tick)));
@@ -12706,7 +12727,7 @@ PROF__FN int64_t prof__knots_ns(prof__scale *k, const prof__knot *knots, uint32_
     return tick < k->tick ? (int64_t)k->ns : (int64_t)prof__scale_ns(k, tick - k->tick);
 }
 
-PROF__FN int64_t prof__clock_ns(prof__scale *k, uint64_t tick) {
+PROF__LIGHT int64_t prof__clock_ns(prof__scale *k, uint64_t tick) {
     const struct prof_trace *s = &prof__trace;
     if (s->clock == PROF_CLOCK_CPU) return prof__knots_ns(k, s->knots.list, s->knots.count, tick);
     return prof__ticks_ns(tick);
@@ -12855,7 +12876,7 @@ PROF__FN const prof_shape *prof__payload_shapes(prof__payload *p, uint32_t count
     return shapes;
 }
 
-PROF__FN const prof_tensor *prof__payload_tensors(prof__payload *p, uint32_t count) {
+PROF__LIGHT const prof_tensor *prof__payload_tensors(prof__payload *p, uint32_t count) {
     prof_tensor *tensors = (prof_tensor *)prof__details_take(p->d, count * sizeof *tensors);
     for (uint32_t i = 0; i < count; i++) {
         uint64_t word[4];
@@ -12870,7 +12891,7 @@ PROF__FN const prof_tensor *prof__payload_tensors(prof__payload *p, uint32_t cou
     return tensors;
 }
 
-PROF__FN const char *const *prof__payload_texts(prof__payload *p, uint32_t count) {
+PROF__LIGHT const char *const *prof__payload_texts(prof__payload *p, uint32_t count) {
     const char **texts = (const char **)prof__details_take(p->d, count * sizeof *texts);
     for (uint32_t i = 0; i < count; i++) {
         const char *text = prof__payload_text(p, (size_t)prof__payload_number(p));
@@ -12907,7 +12928,7 @@ PROF__FN prof__pending *prof__read_pending(prof__details *d, uint32_t depth) {
     return z;
 }
 
-PROF__FN void prof__read_sequence(prof__payload *p, prof_extra *x, uint32_t scope) {
+PROF__LIGHT void prof__read_sequence(prof__payload *p, prof_extra *x, uint32_t scope) {
     int64_t number = (int64_t)prof__payload_number(p);
     uint64_t thread = prof__payload_number(p);
     if (!x) return;
@@ -12942,7 +12963,7 @@ PROF__FN void prof__read_field(prof__payload *p, prof_extra *x, uint32_t type, u
 }
 
 /* Pushes a module: its hierarchy is the names of all, joined by dots; at most 1000 bytes. */
-PROF__FN void prof__read_module(prof__payload *p, uint32_t depth, size_t bytes) {
+PROF__LIGHT void prof__read_module(prof__payload *p, uint32_t depth, size_t bytes) {
     prof__details *d = p->d;
     const prof__module *up = d->module_count ? d->modules + d->module_count - 1 : NULL;
     uint32_t before = up ? up->bytes : 0;
@@ -12966,7 +12987,7 @@ PROF__FN void prof__read_module(prof__payload *p, uint32_t depth, size_t bytes) 
 }
 
 /* Pops a module. Open zones that began in it keep it. open: the number of open zones. */
-PROF__FN void prof__read_module_end(uint32_t open) {
+PROF__LIGHT void prof__read_module_end(uint32_t open) {
     prof__details *d = &prof__details_now;
     const prof__module *m;
     if (d->modules_skipped || !d->module_count) {
@@ -12992,13 +13013,13 @@ PROF__FN prof_extra *prof__read_module_of(uint32_t depth) {
     return n ? d->modules[n - 1].extra : NULL;
 }
 
-PROF__FN void prof__read_flops(prof__payload *p, prof_extra *x) {
+PROF__LIGHT void prof__read_flops(prof__payload *p, prof_extra *x) {
     uint64_t flops = prof__payload_number(p);
     if (x) x->flops = (int64_t)PROF__MIN(flops, (uint64_t)INT64_MAX);
 }
 
 /* A native call stack, once it has names. A stack by prof_set_stack is kept instead. */
-PROF__FN void prof__read_native(prof_extra *x, size_t number) {
+PROF__LIGHT void prof__read_native(prof_extra *x, size_t number) {
     const prof__trail *r = number && number <= prof__trails.count ? prof__trails.list[number - 1]
                                                                   : NULL;
     if (!x || !r || !r->named || x->stack_count) return;
@@ -13007,7 +13028,7 @@ PROF__FN void prof__read_native(prof_extra *x, size_t number) {
     x->has |= PROF__HAS_NATIVE;
 }
 
-PROF__FN void prof__read_counted(prof__payload *p, prof_extra *x, uint32_t count) {
+PROF__LIGHT void prof__read_counted(prof__payload *p, prof_extra *x, uint32_t count) {
     const int64_t *counters;
     count = PROF__MIN(count, (uint32_t)PROF_COUNTERS);
     counters = prof__payload_dims(p, &count);
@@ -13048,7 +13069,7 @@ static struct prof__formulary {
     prof_flops_formula formulas[PROF__OWN_FORMULAS];
 } prof__formulary;
 
-PROF__ALONE(void) prof__flops_of(const prof_event *e, prof_extra *x) {
+PROF__ASIDE(void) prof__flops_of(const prof_event *e, prof_extra *x) {
     prof_flops_desc few;
     uint64_t flops;
     memset(&few, 0, sizeof few);
@@ -13094,19 +13115,19 @@ PROF__FN void prof__read_details(uint32_t depth, prof_event *e) {
 }
 
 /* The records of a thread begin. */
-PROF__FN void prof__details_row(void) {
+PROF__LIGHT void prof__details_row(void) {
     prof__details *d = &prof__details_now;
     prof__details_drop(0);
     d->module_count = d->modules_skipped = 0;
 }
 
 /* The same where it is linked: zones carry nothing before prof__link_beside. */
-PROF__FN void prof__wide_details(uint32_t depth, prof_event *e) {
+PROF__LIGHT void prof__wide_details(uint32_t depth, prof_event *e) {
     PROF__LINKED(read_details)(depth, e);
 }
 
 /* p: memory for all details; NULL: they are only counted. */
-PROF__ALONE(void) prof__details_open(char *p) {
+PROF__ASIDE(void) prof__details_open(char *p) {
     prof__details *d = &prof__details_now;
     uint32_t node = prof__session.desc.node;
     prof_extra *unnamed;
@@ -13124,7 +13145,7 @@ PROF__ALONE(void) prof__details_open(char *p) {
     d->node->node_id = (int32_t)(node - 1);
 }
 
-PROF__FN void prof__details_close(struct prof_trace *s) {
+PROF__LIGHT void prof__details_close(struct prof_trace *s) {
     s->detail_bytes = prof__details_now.used;
     s->detail_rows = prof__details_now.extras + (prof__details_now.made_count ? 2 : 0);
     s->memory.count = prof__details_now.memory_count;
@@ -13134,12 +13155,12 @@ PROF__FN void prof__details_close(struct prof_trace *s) {
 }
 
 /* Empties the index of ranges before their records are read. */
-PROF__FN void prof__ranges_open(struct prof_trace *s) {
+PROF__LIGHT void prof__ranges_open(struct prof_trace *s) {
     memset(s->ranges.index, 0, s->ranges.count * 2 * sizeof *s->ranges.index);
 }
 
 /* The end of the scratch memory. */
-PROF__FN const char *prof__scratch_end(const struct prof_trace *s) {
+PROF__LIGHT const char *prof__scratch_end(const struct prof_trace *s) {
     return s->limit ? s->limit : prof__arena.high;
 }
 
@@ -13364,14 +13385,14 @@ PROF__EAGER void prof__read_records(prof__reader *r, const prof__record *c,
     }
 }
 
-PROF__FN PROF__RACES size_t prof__dropped(const struct prof_trace *s, const prof__counts *c) {
+PROF__LIGHT PROF__RACES size_t prof__dropped(const struct prof_trace *s, const prof__counts *c) {
     return c->full + c->deep + c->sites + s->dropped_threads;
 }
 
 #define PROF__STAT_TAKE(name, value, place, note) out->name = value;
 
-PROF__FN PROF__RACES void prof__stats_take(prof_stats *out, const struct prof_trace *s,
-                                           const prof__counts *c) {
+PROF__LIGHT PROF__RACES void prof__stats_take(prof_stats *out, const struct prof_trace *s,
+                                              const prof__counts *c) {
     memset(out, 0, sizeof *out);
     PROF__STATS(PROF__STAT_TAKE, PROF__STAT_HOST(PROF__STAT_TAKE), PROF__STAT_NONE)
     out->dropped = prof__dropped(s, c);
@@ -13388,13 +13409,13 @@ PROF__FN void prof__read_segment_fast(prof__reader *r, const prof__record *c,
 }
 
 /* Where a segment's records end: the last one's at the cursor that prof_stop found. */
-PROF__FN const prof__record *prof__row_end(const prof__row *row, const prof__segment *g) {
+PROF__LIGHT const prof__record *prof__row_end(const prof__row *row, const prof__segment *g) {
     const prof__record *end = g->end ? g->end : prof__row_cursor(row);
     return end > g->begin && end <= g->limit ? end : g->begin;
 }
 
 /* Reads one thread: its segments, and the zones that prof_stop ended. */
-PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
+PROF__LIGHT void prof__read_row(prof__reader *r, const prof__row *row) {
     prof__details_row();
     r->latest = prof__row_latest();
     r->oldest = prof__row_overwritten(row) ? UINT64_MAX : 0;
@@ -13495,7 +13516,7 @@ PROF__FN bool prof__events_after(const void *events, uint32_t a, uint32_t b) {
 #ifdef PROF_ASSERTS
 /* Do the links of events agree? A parent comes before its children, which are linked in the order
    in which they began; within one tick that need not be the order of the events. */
-PROF__FN bool prof__events_hold(const prof_event *events, uint32_t n) {
+PROF__LIGHT bool prof__events_hold(const prof_event *events, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         const prof_event *e = events + i;
         uint32_t child = e->first_child, next = e->next_sibling;
@@ -13544,7 +13565,7 @@ PROF__FN void prof__events_sort(prof_event *events, uint32_t n, char *scratch) {
 }
 
 /* Called before the zones of another row, which is a thread. */
-PROF__FN void prof__tree_row(void *tree, const prof__row *row) {
+PROF__LIGHT void prof__tree_row(void *tree, const prof__row *row) {
     prof__tree *t = (prof__tree *)tree;
     const char *end = prof__scratch_end(t->s);
     (void)row;
@@ -13556,7 +13577,7 @@ PROF__FN void prof__tree_segment(prof__reader *r, const prof__record *c, const p
     prof__read_records(r, c, end, prof__tree_add);
 }
 
-PROF__FN void prof__tree_open(prof__tree *t, struct prof_trace *s) {
+PROF__LIGHT void prof__tree_open(prof__tree *t, struct prof_trace *s) {
     memset(t, 0, sizeof *t);
     t->s = s;
 }
@@ -13573,7 +13594,7 @@ PROF__FN void prof__tree_feed(prof__feed *feed, struct prof_trace *s, prof__tree
 
 /* Hands the zones of all threads to feed, and counts zones, moments and losses. build: records
    other than zones go into the trace's lists; else they are only counted. */
-PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, bool build) {
+PROF__LIGHT void prof__read_rows(struct prof_trace *s, const prof__feed *feed, bool build) {
     uint32_t zones = 0, moments = 0;
     s->step_count = 0;
     s->steps = s->lost = s->unfinished = 0;
@@ -13598,7 +13619,7 @@ PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, bool
 }
 
 /* Counts all records, and feeds the zones at the same time: most traces need no second reading. */
-PROF__FN void prof__count_rows(struct prof_trace *s, const prof__feed *feed) {
+PROF__LIGHT void prof__count_rows(struct prof_trace *s, const prof__feed *feed) {
     static const prof__feed none = { NULL, NULL, NULL, NULL, NULL, NULL };
     prof__details_open(NULL);
     prof__read_rows(s, feed ? feed : &none, false);
@@ -13606,11 +13627,11 @@ PROF__FN void prof__count_rows(struct prof_trace *s, const prof__feed *feed) {
 }
 
 /* How many zones have events, or will have. */
-PROF__FN uint32_t prof__zones_now(const struct prof_trace *s) {
+PROF__LIGHT uint32_t prof__zones_now(const struct prof_trace *s) {
     return s->analysed ? s->event_count - prof__others(s) : s->zone_count;
 }
 
-PROF__FN void prof__build_rows(struct prof_trace *s, const prof__feed *feed) {
+PROF__LIGHT void prof__build_rows(struct prof_trace *s, const prof__feed *feed) {
     prof__details_open(s->details);
     prof__ranges_open(s);
     prof__read_rows(s, feed, true);
@@ -13653,7 +13674,7 @@ PROF__FN int64_t prof__cpu_ns(const prof_event *e) {
 /* ---- records that are no zones ---- */
 
 /* Steps are events from outside: at the end of the array, until events are put in order. */
-PROF__FN void prof__read_step(prof__reader *r, const prof__item *i) {
+PROF__LIGHT void prof__read_step(prof__reader *r, const prof__item *i) {
     struct prof_trace *s = &prof__trace;
     uint32_t n = s->step_count++;
     prof__step *step;
@@ -13694,7 +13715,7 @@ PROF__FN prof_event *prof__read_made(prof__reader *r, const char *name) {
     return e;
 }
 
-PROF__FN int64_t prof__read_ns(prof__reader *r, uint64_t tick) {
+PROF__LIGHT int64_t prof__read_ns(prof__reader *r, uint64_t tick) {
     return prof__to_ns(&r->scale, PROF__MIN(tick, r->latest));
 }
 
@@ -13724,8 +13745,8 @@ PROF__FN void prof__read_memory(prof__reader *r, const prof__item *i) {
 }
 
 /* The index of the thread whose row has this number; other, where that row is gone. */
-PROF__FN uint32_t prof__thread_numbered(const struct prof_trace *s, uint32_t number,
-                                        uint32_t other) {
+PROF__LIGHT uint32_t prof__thread_numbered(const struct prof_trace *s, uint32_t number,
+                                           uint32_t other) {
     const prof__row *row = s->rows;
     /* no toggle, and no row used again */
     if (s->pool.row_number == s->thread_count) return number;
@@ -13733,7 +13754,7 @@ PROF__FN uint32_t prof__thread_numbered(const struct prof_trace *s, uint32_t num
     return row && row->number == number ? row->thread : other;
 }
 
-PROF__FN void prof__read_async(prof__reader *r, const prof__item *i) {
+PROF__LIGHT void prof__read_async(prof__reader *r, const prof__item *i) {
     struct prof_trace *s = &prof__trace;
     prof__details *d = &prof__details_now;
     prof__range range = prof__range_get(i);
@@ -13770,7 +13791,7 @@ PROF__FN void prof__read_async(prof__reader *r, const prof__item *i) {
     x->end_thread = s->threads[r->thread].id;
 }
 
-PROF__FN void prof__read_flow(prof__reader *r, const prof__item *i) {
+PROF__LIGHT void prof__read_flow(prof__reader *r, const prof__item *i) {
     uint32_t n = r->moment_count++;
     prof__moment one, *m = &one;
     if (r->counting) return;
@@ -13827,7 +13848,7 @@ typedef struct prof__late { struct prof__submitted submitted; prof__memory memor
 /* Packs an extra and what it points to into one piece of memory; p NULL: only counts. */
 typedef struct prof__pack { char *p; size_t used; } prof__pack;
 
-PROF__ALONE(void *) prof__pack_bytes(prof__pack *k, const void *from, size_t size, size_t align) {
+PROF__ASIDE(void *) prof__pack_bytes(prof__pack *k, const void *from, size_t size, size_t align) {
     char *to;
     k->used = (k->used + align - 1) & ~(align - 1);
     to = k->p ? k->p + k->used : NULL;
@@ -13836,13 +13857,13 @@ PROF__ALONE(void *) prof__pack_bytes(prof__pack *k, const void *from, size_t siz
     return to;
 }
 
-PROF__FN const char *prof__pack_text(prof__pack *k, const char *s) {
+PROF__LIGHT const char *prof__pack_text(prof__pack *k, const char *s) {
     return s ? (const char *)prof__pack_bytes(k, s, strlen(s) + 1, 1) : NULL;
 }
 
 /* An array of count pointers to text. */
-PROF__FN const char *const *prof__pack_texts(prof__pack *k, const char *const *from,
-                                             uint32_t count) {
+PROF__LIGHT const char *const *prof__pack_texts(prof__pack *k, const char *const *from,
+                                                uint32_t count) {
     const char **to;
     if (!from || !count) return NULL;
     to = (const char **)prof__pack_bytes(k, from, count * sizeof *from, sizeof *from);
@@ -13853,8 +13874,8 @@ PROF__FN const char *const *prof__pack_texts(prof__pack *k, const char *const *f
     return to;
 }
 
-PROF__FN const prof_shape *prof__pack_shapes(prof__pack *k, const prof_shape *from, uint32_t count,
-                                             bool items) {
+PROF__LIGHT const prof_shape *prof__pack_shapes(prof__pack *k, const prof_shape *from,
+                                                uint32_t count, bool items) {
     prof_shape *to;
     if (!from || !count) return NULL;
     to = (prof_shape *)prof__pack_bytes(k, from, count * sizeof *from, sizeof(void *));
@@ -13872,7 +13893,7 @@ PROF__FN const prof_shape *prof__pack_shapes(prof__pack *k, const prof_shape *fr
     return to;
 }
 
-PROF__FN void prof__pack_kernels(prof__pack *k, prof_extra *x) {
+PROF__LIGHT void prof__pack_kernels(prof__pack *k, prof_extra *x) {
     prof_kernel *to = NULL;
     if (x->kernels)
         to = (prof_kernel *)prof__pack_bytes(k, x->kernels, x->kernel_count * sizeof *to,
@@ -13885,7 +13906,7 @@ PROF__FN void prof__pack_kernels(prof__pack *k, prof_extra *x) {
 }
 
 /* Packs what a field of an extra points to, by its coding. */
-PROF__FN const void *prof__pack_field(prof__pack *k, const prof_extra *from, uint32_t field) {
+PROF__LIGHT const void *prof__pack_field(prof__pack *k, const prof_extra *from, uint32_t field) {
     uint32_t coding = prof__fields[field].coding, count = prof__field_count(from, field);
     const void *value = prof__field_get(from, field);
     if (!value) return NULL;
@@ -13898,7 +13919,7 @@ PROF__FN const void *prof__pack_field(prof__pack *k, const prof_extra *from, uin
     return prof__pack_text(k, (const char *)value);
 }
 
-PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
+PROF__LIGHT prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
     prof_extra x = *from, *to = (prof_extra *)prof__pack_bytes(k, NULL, sizeof x, sizeof(int64_t));
     for (uint32_t i = PROF__SHAPES; i < PROF__FIELDS; i++)
         prof__field_set(&x, i, prof__pack_field(k, from, i));
@@ -13918,7 +13939,7 @@ PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
     (PROF__SLOT_SHARE + sizeof(prof__side) + 2 * sizeof(uint32_t) + PROF__GROUP_SHARE + \
      PROF__LANE_SHARE + sizeof(prof__kernel) + sizeof(uint32_t))
 
-PROF_API PROF__QUIET const char *prof_device_name(uint8_t type) {
+PROF_API PROF__LIGHTLY const char *prof_device_name(uint8_t type) {
     static const char names[][12] = {
         "cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
         "fpga", "maia", "xla", "vulkan", "metal", "xpu", "mps",
@@ -13927,7 +13948,7 @@ PROF_API PROF__QUIET const char *prof_device_name(uint8_t type) {
 }
 
 /* The name for work on a type of device: that of the device that was added for it, if any. */
-PROF__ALONE(const char *) prof__device_title(uint8_t type) {
+PROF__ASIDE(const char *) prof__device_title(uint8_t type) {
     for (uint32_t i = 0; i < prof__devices.count; i++)
         if (prof__devices.list[i].desc.type == type) return prof__devices.list[i].desc.name;
     return prof_device_name(type);
@@ -13953,7 +13974,7 @@ PROF__COLD void prof__device_note(struct prof_trace *s, uint8_t type) {
     }
 }
 
-PROF__FN void prof__submitted_add(struct prof_trace *s, struct prof__submitted *to) {
+PROF__LIGHT void prof__submitted_add(struct prof_trace *s, struct prof__submitted *to) {
     to->next = NULL;
     if (s->outside.last) s->outside.last->next = to;
     else s->outside.first = to;
@@ -14042,7 +14063,7 @@ PROF_API PROF__QUIET prof_result prof_submit(const prof_event *events, size_t co
 
 /* next = PROF_NONE: it is of the innermost zone of its thread. Else, and without such a zone, it is
    an event of its own. */
-PROF__FN prof__memory prof__memory_from(const prof_memory_change *c) {
+PROF__LIGHT prof__memory prof__memory_from(const prof_memory_change *c) {
     prof__memory m;
     memset(&m, 0, sizeof m);
     m.ns = c->ns;
@@ -14058,7 +14079,7 @@ PROF__FN prof__memory prof__memory_from(const prof_memory_change *c) {
     return m;
 }
 
-PROF__FN prof_result prof__submit_change(struct prof_trace *s, const void *changes, size_t i) {
+PROF__LIGHT prof_result prof__submit_change(struct prof_trace *s, const void *changes, size_t i) {
     const prof_memory_change *c = (const prof_memory_change *)changes + i;
     prof__memory m = prof__memory_from(c);
     prof__late *to;
@@ -14090,8 +14111,8 @@ PROF__FN prof_result prof__submit_change(struct prof_trace *s, const void *chang
     return PROF_OK;
 }
 
-PROF_API PROF__QUIET prof_result prof_submit_memory(const prof_memory_change *changes,
-                                                    size_t count) {
+PROF_API PROF__LIGHTLY prof_result prof_submit_memory(const prof_memory_change *changes,
+                                                      size_t count) {
     return prof__submit_each(changes, count, prof__submit_change);
 }
 
@@ -14113,11 +14134,11 @@ PROF__COLD uint32_t prof__submit_thread(uint64_t id, const char *name, bool os) 
     return thread;
 }
 
-PROF_API PROF__QUIET uint32_t prof_submit_thread(uint64_t id, const char *name) {
+PROF_API PROF__LIGHTLY uint32_t prof_submit_thread(uint64_t id, const char *name) {
     return prof__submit_thread(id, name, false);
 }
 
-PROF_API PROF__QUIET uint32_t prof_submit_os_thread(uint64_t os_id, const char *name) {
+PROF_API PROF__LIGHTLY uint32_t prof_submit_os_thread(uint64_t os_id, const char *name) {
     return prof__submit_thread(os_id, name, true);
 }
 /* ---- kernels ---- */
@@ -14135,11 +14156,11 @@ PROF__FN prof__kernel *prof__kernel_add(struct prof_trace *s, prof__side *to,
     return k;
 }
 
-PROF__FN int32_t prof__device_index(const prof_event *e) {
+PROF__LIGHT int32_t prof__device_index(const prof_event *e) {
     return prof__has(e) & PROF_HAS_DEVICE_INDEX ? e->extra->device_index : 0;
 }
 
-PROF__ALONE(prof_kernel) prof__kernel_of(const struct prof_trace *s, const prof__kernel *k) {
+PROF__ASIDE(prof_kernel) prof__kernel_of(const struct prof_trace *s, const prof__kernel *k) {
     const prof_event *e = k->name ? NULL : s->events + k->device;
     prof_kernel kernel;
     kernel.name = e ? e->name : k->name;
@@ -14148,7 +14169,7 @@ PROF__ALONE(prof_kernel) prof__kernel_of(const struct prof_trace *s, const prof_
     return kernel;
 }
 
-PROF__FN void prof__kernels_lift(struct prof_trace *s, prof__side *to, const prof__side *from) {
+PROF__LIGHT void prof__kernels_lift(struct prof_trace *s, prof__side *to, const prof__side *from) {
     if (from->first_kernel == PROF_NONE) return;
     if (to->first_kernel == PROF_NONE) to->first_kernel = from->first_kernel;
     else s->outside.kernels[to->last_kernel].next = from->first_kernel;
@@ -14279,7 +14300,7 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes, bo
 }
 
 /* Events have changed places: updates the changes of memory that belong to them. */
-PROF__FN void prof__memory_moved(struct prof_trace *s, const uint32_t *place) {
+PROF__LIGHT void prof__memory_moved(struct prof_trace *s, const uint32_t *place) {
     for (uint32_t i = 0; i < s->memory.count; i++)
         s->memory.list[i].event = s->memory.list[i].event == PROF_NONE ? PROF_NONE
                                                              : place[s->memory.list[i].event];
@@ -14287,7 +14308,7 @@ PROF__FN void prof__memory_moved(struct prof_trace *s, const uint32_t *place) {
 
 /* ---- duplicates: an only child of its parent's name. PyTorch: _remove_dup_nodes() ---- */
 
-PROF__FN bool prof__is_duplicate(const struct prof_trace *s, uint32_t i) {
+PROF__LIGHT bool prof__is_duplicate(const struct prof_trace *s, uint32_t i) {
     const prof_event *e = s->events + i, *p;
     if (e->parent == PROF_NONE) return false;
     p = s->events + e->parent;
@@ -14296,7 +14317,7 @@ PROF__FN bool prof__is_duplicate(const struct prof_trace *s, uint32_t i) {
            (p->name == e->name || strcmp(p->name, e->name) == 0);
 }
 
-PROF__FN void prof__merge_into_parent(struct prof_trace *s, prof_event *e) {
+PROF__LIGHT void prof__merge_into_parent(struct prof_trace *s, prof_event *e) {
     prof_event *p = s->events + e->parent;
     p->first_child = e->first_child;
     p->self_cpu_time_total_ns += e->self_cpu_time_total_ns;
@@ -14306,24 +14327,25 @@ PROF__FN void prof__merge_into_parent(struct prof_trace *s, prof_event *e) {
         prof__kernels_lift(s, s->side + e->parent, s->side + (e - s->events));
 }
 
-PROF__FN uint32_t prof__moved(const uint32_t *place, uint32_t i) {
+PROF__LIGHT uint32_t prof__moved(const uint32_t *place, uint32_t i) {
     return i == PROF_NONE ? PROF_NONE : place[i];
 }
 
 /* The event that launched i, which is work on a device; PROF_NONE: it is not known. */
-PROF__FN uint32_t prof__launcher_of(const struct prof_trace *s, uint32_t i) {
+PROF__LIGHT uint32_t prof__launcher_of(const struct prof_trace *s, uint32_t i) {
     bool work = s->side && s->events[i].device_type != PROF_DEVICE_CPU;
     return work && s->side[i].first_kernel == PROF_NONE ? s->side[i].last_kernel : PROF_NONE;
 }
 
 /* The new place of event i, or of the parent that it was merged into; PROF_NONE: it is gone. */
-PROF__FN uint32_t prof__moved_into(const struct prof_trace *s, const uint32_t *place, uint32_t i) {
+PROF__LIGHT uint32_t prof__moved_into(const struct prof_trace *s, const uint32_t *place,
+                                      uint32_t i) {
     while (i != PROF_NONE && place[i] == PROF_NONE) i = s->events[i].parent;
     return i == PROF_NONE ? PROF_NONE : place[i];
 }
 
 /* Events move: updates everything that refers to them by number. */
-PROF__FN void prof__owned_move(struct prof_trace *s, const uint32_t *place) {
+PROF__LIGHT void prof__owned_move(struct prof_trace *s, const uint32_t *place) {
     for (uint32_t i = 0; s->side && i < s->event_count; i++) {
         uint32_t from = prof__launcher_of(s, i);
         if (from != PROF_NONE) s->side[i].last_kernel = prof__moved_into(s, place, from);
@@ -14340,7 +14362,7 @@ PROF__FN void prof__owned_move(struct prof_trace *s, const uint32_t *place) {
 }
 
 /* Moves each event i to place[i]; removes those whose place is PROF_NONE. */
-PROF__FN void prof__move_up(struct prof_trace *s, const uint32_t *place, uint32_t kept) {
+PROF__LIGHT void prof__move_up(struct prof_trace *s, const uint32_t *place, uint32_t kept) {
     uint32_t n = s->event_count;
     if (kept == n) return;
     prof__owned_move(s, place);
@@ -14357,7 +14379,7 @@ PROF__FN void prof__move_up(struct prof_trace *s, const uint32_t *place, uint32_
     PROF__ASSERT(prof__events_hold(s->events, kept));
 }
 
-PROF__FN void prof__set_depths(struct prof_trace *s) {
+PROF__LIGHT void prof__set_depths(struct prof_trace *s) {
     for (uint32_t i = 0; i < s->event_count; i++) {
         prof_event *e = s->events + i;
         uint8_t up = e->parent == PROF_NONE ? 0 : s->events[e->parent].depth;
@@ -14366,7 +14388,7 @@ PROF__FN void prof__set_depths(struct prof_trace *s) {
 }
 
 /* scratch: 4 bytes an event. */
-PROF__FN void prof__merge_duplicates(struct prof_trace *s, char *scratch) {
+PROF__LIGHT void prof__merge_duplicates(struct prof_trace *s, char *scratch) {
     uint32_t *place = (uint32_t *)(void *)scratch, kept = 0, n = s->event_count;
     for (uint32_t i = 0; i < n; i++) {
         bool gone = prof__is_duplicate(s, i);
@@ -14418,17 +14440,17 @@ typedef struct prof__pairs {
 } prof__pairs;
 #define PROF__PAIR_SHARE (4 * sizeof(uint32_t))
 
-PROF__FN int64_t prof__sequence_of(const prof_event *e) {
+PROF__LIGHT int64_t prof__sequence_of(const prof_event *e) {
     return prof__has(e) & PROF_HAS_SEQUENCE_NR ? e->extra->sequence_nr : -1;
 }
 
-PROF__FN bool prof__pair_same(const void *context, uint32_t number) {
+PROF__LIGHT bool prof__pair_same(const void *context, uint32_t number) {
     const prof__pairs *p = (const prof__pairs *)context;
     const prof_event *e = p->s->events + p->backward[number];
     return prof__sequence_of(e) == p->sequence_nr && e->extra->fwd_thread == p->thread;
 }
 
-PROF__ALONE(uint32_t *) prof__pair_place(prof__pairs *p, const prof_event *e, uint64_t thread) {
+PROF__ASIDE(uint32_t *) prof__pair_place(prof__pairs *p, const prof_event *e, uint64_t thread) {
     p->sequence_nr = prof__sequence_of(e);
     p->thread = thread;
     return prof__place_of(p->index, p->places, (uint64_t)p->sequence_nr * 0x9e3779b1u ^ thread,
@@ -14436,8 +14458,8 @@ PROF__ALONE(uint32_t *) prof__pair_place(prof__pairs *p, const prof_event *e, ui
 }
 
 /* Makes room for n backward events. */
-PROF__FN void prof__pairs_begin(prof__pairs *p, const struct prof_trace *s, char *scratch,
-                                uint32_t n) {
+PROF__LIGHT void prof__pairs_begin(prof__pairs *p, const struct prof_trace *s, char *scratch,
+                                   uint32_t n) {
     memset(p, 0, sizeof *p);
     p->s = s;
     p->places = 2 * n;
@@ -14447,7 +14469,7 @@ PROF__FN void prof__pairs_begin(prof__pairs *p, const struct prof_trace *s, char
     memset(p->index, 0, p->places * sizeof *p->index);
 }
 
-PROF__ALONE(void) prof__pair_ask(prof__pairs *p, uint32_t i) {
+PROF__ASIDE(void) prof__pair_ask(prof__pairs *p, uint32_t i) {
     const prof_event *e = p->s->events + i;
     uint32_t *place = prof__pair_place(p, e, e->extra->fwd_thread);
     if (*place) return;
@@ -14459,14 +14481,14 @@ PROF__ALONE(void) prof__pair_ask(prof__pairs *p, uint32_t i) {
 PROF__FN bool prof__is_backward(const prof_event *e) { return e->extra && e->extra->scope == 1; }
 
 /* Is an event's extra its own, in the arena? Extras of modules, nodes, zone stacks are shared. */
-PROF__ALONE(bool) prof__extra_own(const struct prof_trace *s, const prof_event *e) {
+PROF__ASIDE(bool) prof__extra_own(const struct prof_trace *s, const prof_event *e) {
     const char *x = (const char *)e->extra;
     if (!x || s->built || e->extra->has & PROF__HAS_SHARED) return false;
     return e->flags & PROF_EVENT_SUBMITTED || (x >= s->details && x < s->details + s->detail_bytes);
 }
 
 /* An event's extra, to be changed: its own, or a copy that is made now. NULL: no room. */
-PROF__ALONE(prof_extra *) prof__own_extra(struct prof_trace *s, prof_event *e) {
+PROF__ASIDE(prof_extra *) prof__own_extra(struct prof_trace *s, prof_event *e) {
     prof_extra *x = s->outside.own_max ? s->outside.own_extras + s->outside.own_count : NULL;
     if (prof__extra_own(s, e))
         return (prof_extra *)(void *)(prof__arena.base +
@@ -14482,7 +14504,8 @@ PROF__ALONE(prof_extra *) prof__own_extra(struct prof_trace *s, prof_event *e) {
 }
 
 /* Gives event i the stack of the forward event of root: the backward event around i, or i. */
-PROF__FN void prof__backward_set(prof__pairs *p, struct prof_trace *s, uint32_t i, uint32_t root) {
+PROF__LIGHT void prof__backward_set(prof__pairs *p, struct prof_trace *s, uint32_t i,
+                                    uint32_t root) {
     const prof_event *asker = s->events + root;
     const prof_extra *from = NULL;
     prof_event *e = s->events + i;
@@ -14500,7 +14523,7 @@ PROF__FN void prof__backward_set(prof__pairs *p, struct prof_trace *s, uint32_t 
 }
 
 /* scratch: 4 bytes an event, PROF__PAIR_SHARE for each of scope 1. */
-PROF__FN void prof__set_backward_stacks(struct prof_trace *s, char *scratch) {
+PROF__LIGHT void prof__set_backward_stacks(struct prof_trace *s, char *scratch) {
     prof__pairs p;
     uint32_t n = s->event_count, asking = 0, *root;
     for (uint32_t i = 0; i < n; i++) asking += prof__is_backward(s->events + i);
@@ -14526,7 +14549,7 @@ PROF__FN void prof__set_backward_stacks(struct prof_trace *s, char *scratch) {
 
 /* ---- raw activities to events. PyTorch: _parse_kineto_results() ---- */
 
-PROF__FN bool prof__is_utility(const char *name) {
+PROF__LIGHT bool prof__is_utility(const char *name) {
     static const char names[][40] = {
         "profiler::_record_function_enter", "profiler::_record_function_enter_new",
         "profiler::_record_function_exit", "aten::is_leaf", "aten::output_nr", "aten::_version" };
@@ -14535,7 +14558,7 @@ PROF__FN bool prof__is_utility(const char *name) {
     return false;
 }
 
-PROF__FN bool prof__starts_with(const char *s, const char *start) {
+PROF__LIGHT bool prof__starts_with(const char *s, const char *start) {
     return strncmp(s, start, strlen(start)) == 0;
 }
 
@@ -14548,21 +14571,21 @@ typedef struct prof__charges {
     uint32_t *cover;                     /* +1 where an event's interval begins, -1 at its end */
 } prof__charges;
 
-PROF__FN bool prof__charge_after(const void *events, uint32_t a, uint32_t b) {
+PROF__LIGHT bool prof__charge_after(const void *events, uint32_t a, uint32_t b) {
     const prof_event *x = (const prof_event *)events + a, *y = (const prof_event *)events + b;
     return x->thread != y->thread ? x->thread > y->thread : x->start_ns > y->start_ns;
 }
 
-PROF__FN bool prof__is_host_memory(uint8_t device_type) {
+PROF__LIGHT bool prof__is_host_memory(uint8_t device_type) {
     return device_type == PROF_DEVICE_CPU || device_type == PROF_DEVICE_MKLDNN ||
            device_type == PROF_DEVICE_IDEEP;
 }
 
-PROF__FN int64_t prof__bytes_of(const prof_event *e) {
+PROF__LIGHT int64_t prof__bytes_of(const prof_event *e) {
     return e->extra ? PROF__PLUS(e->extra->cpu_memory_usage, e->extra->device_memory_usage) : 0;
 }
 
-PROF__FN void prof__charges_open(prof__charges *c, const struct prof_trace *s, char *scratch) {
+PROF__LIGHT void prof__charges_open(prof__charges *c, const struct prof_trace *s, char *scratch) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->event_count; i++) n += strcmp(s->events[i].name, "[memory]") == 0;
     c->events = s->events;
@@ -14586,7 +14609,7 @@ PROF__FN void prof__charges_open(prof__charges *c, const struct prof_trace *s, c
 }
 
 /* The first record of thread at ns or later. */
-PROF__ALONE(uint32_t) prof__charge_find(const prof__charges *c, uint32_t thread, int64_t ns) {
+PROF__ASIDE(uint32_t) prof__charge_find(const prof__charges *c, uint32_t thread, int64_t ns) {
     uint32_t low = 0, high = c->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -14598,7 +14621,7 @@ PROF__ALONE(uint32_t) prof__charge_find(const prof__charges *c, uint32_t thread,
 }
 
 /* Charges an event with the records of its thread in [start, end). */
-PROF__FN void prof__charge(struct prof_trace *s, prof__charges *c, prof_event *e) {
+PROF__LIGHT void prof__charge(struct prof_trace *s, prof__charges *c, prof_event *e) {
     uint32_t a = prof__charge_find(c, e->thread, e->start_ns);
     uint32_t b = prof__charge_find(c, e->thread, e->end_ns);
     prof_extra *x = a < b ? prof__own_extra(s, e) : NULL;
@@ -14611,7 +14634,7 @@ PROF__FN void prof__charge(struct prof_trace *s, prof__charges *c, prof_event *e
 }
 
 /* Makes a memory record that no event covers an event of its own, without length. */
-PROF__FN void prof__memory_event(struct prof_trace *s, prof_event *e, int64_t id) {
+PROF__LIGHT void prof__memory_event(struct prof_trace *s, prof_event *e, int64_t id) {
     int64_t bytes = prof__bytes_of(e);
     bool host = prof__is_host_memory(e->device_type);
     prof_extra *x = prof__own_extra(s, e);
@@ -14627,7 +14650,7 @@ PROF__FN void prof__memory_event(struct prof_trace *s, prof_event *e, int64_t id
     x->device_memory_usage = host ? 0 : bytes;
 }
 
-PROF__FN void prof__raw_name(struct prof_trace *s, prof_event *e) {
+PROF__LIGHT void prof__raw_name(struct prof_trace *s, prof_event *e) {
     const char *name = NULL;
     if (s->outside.demangle && prof__starts_with(e->name, "_Z"))
         name = s->outside.demangle(s->outside.demangle_user, e->name);
@@ -14642,7 +14665,7 @@ PROF__FN void prof__raw_name(struct prof_trace *s, prof_event *e) {
 }
 
 /* Is the stack entry PyTorch's own machinery? _filter_stack_entry() */
-PROF__FN bool prof__is_machinery(const char *entry) {
+PROF__LIGHT bool prof__is_machinery(const char *entry) {
     static const char pairs[][2][24] = {
         { "autograd/__init__", "_make_grads" }, { "autograd/__init__", "backward" },
         { "torch/tensor", "backward" }, { "_internal/common_utils", "prof_callable" },
@@ -14654,7 +14677,7 @@ PROF__FN bool prof__is_machinery(const char *entry) {
 }
 
 /* Replaces an event's stack by one without the machinery, in the trace's memory. */
-PROF__FN void prof__raw_stack(struct prof_trace *s, prof_event *e) {
+PROF__LIGHT void prof__raw_stack(struct prof_trace *s, prof_event *e) {
     uint32_t n = e->extra ? e->extra->stack_count : 0, kept = 0;
     const char **stack = s->outside.own_stacks;
     prof_extra *x;
@@ -14670,7 +14693,7 @@ PROF__FN void prof__raw_stack(struct prof_trace *s, prof_event *e) {
 }
 
 /* Charges memory to events, removes utility events, renames; the order of the rest stays. */
-PROF__FN void prof__raw_events(struct prof_trace *s, char *scratch) {
+PROF__LIGHT void prof__raw_events(struct prof_trace *s, char *scratch) {
     prof__charges c;
     uint32_t kept = 0, covered = 0;
     int64_t id = 0;
@@ -14704,11 +14727,11 @@ PROF__FN void prof__raw_events(struct prof_trace *s, char *scratch) {
 
 /* ---- device events to the events that launched them ---- */
 
-PROF__FN int64_t prof__link_of(const prof_event *e) {
+PROF__LIGHT int64_t prof__link_of(const prof_event *e) {
     return prof__has(e) & PROF_HAS_LINK ? e->extra->linked_correlation_id : 0;
 }
 
-PROF__ALONE(void) prof__launched_by(struct prof_trace *s, const prof_event *e, uint32_t launcher) {
+PROF__ASIDE(void) prof__launched_by(struct prof_trace *s, const prof_event *e, uint32_t launcher) {
     prof__side *own = s->side + (e - s->events);
     prof_kernel from = { NULL, prof__elapsed(e), 0 };
     prof__kernel *k;
@@ -14719,20 +14742,20 @@ PROF__ALONE(void) prof__launched_by(struct prof_trace *s, const prof_event *e, u
 }
 
 /* A call of a device's library. */
-PROF__FN bool prof__is_launch(const void *event) {
+PROF__LIGHT bool prof__is_launch(const void *event) {
     const prof_extra *x = ((const prof_event *)event)->extra;
     const char *type = x ? x->activity_type : NULL;
     return type && (prof__ends_with(type, "_runtime") || prof__ends_with(type, "_driver"));
 }
 
-PROF__FN uint32_t prof__launcher(const struct prof_trace *s, uint32_t i) {
+PROF__LIGHT uint32_t prof__launcher(const struct prof_trace *s, uint32_t i) {
     const prof_nest n = prof__nest_of(s);
     return s->built ? i : prof_nest_launcher(&n, i, prof__is_launch);
 }
 
 /* Joins by linked_correlation_id. Of events with the same id the first counts. order: events in the
    order in which kernels are to be listed. index: 2 places an event. */
-PROF__FN void prof__link_by_id(struct prof_trace *s, uint32_t *index, const uint32_t *order) {
+PROF__LIGHT void prof__link_by_id(struct prof_trace *s, uint32_t *index, const uint32_t *order) {
     uint32_t n = s->event_count;
     prof__ids ids = { index, 2 * n, prof__event_id, s->events };
     memset(index, 0, 2 * n * sizeof *index);
@@ -14754,28 +14777,28 @@ PROF__FN void prof__link_by_id(struct prof_trace *s, uint32_t *index, const uint
     }
 }
 
-PROF__FN bool prof__launch_after(const void *events, uint32_t a, uint32_t b) {
+PROF__LIGHT bool prof__launch_after(const void *events, uint32_t a, uint32_t b) {
     const prof_event *e = (const prof_event *)events;
     return e[a].extra->launch_ns > e[b].extra->launch_ns;
 }
 
 /* Can other events lie in it? */
-PROF__FN bool prof__is_zone(const prof_event *e) {
+PROF__LIGHT bool prof__is_zone(const prof_event *e) {
     return prof__in_tree(e) && !(e->flags & PROF__EVENT_MEMORY);
 }
 
 /* The innermost zone of a thread at ns, where *last is the last that began; *last becomes it. */
-PROF__FN uint32_t prof__innermost(const struct prof_trace *s, uint32_t *last, int64_t ns) {
+PROF__LIGHT uint32_t prof__innermost(const struct prof_trace *s, uint32_t *last, int64_t ns) {
     prof_nest n = prof__nest_of(s);
     return *last = prof__spans_around(&n, *last, ns, ns);
 }
 
-PROF__FN bool prof__by_time(const prof_event *e) {
+PROF__LIGHT bool prof__by_time(const prof_event *e) {
     return prof__has(e) & PROF_HAS_LAUNCH && e->device_type != PROF_DEVICE_CPU && !prof__link_of(e);
 }
 
 /* Joins by (thread, time of launch). scratch: 8 bytes an event, 4 a thread. */
-PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
+PROF__LIGHT void prof__link_by_time(struct prof_trace *s, char *scratch) {
     uint32_t *list = (uint32_t *)(void *)scratch, n = 0, at = 0, *last = list + 2 * s->event_count;
     for (uint32_t i = 0; i < s->event_count; i++)
         if (prof__by_time(s->events + i)) list[n++] = i;
@@ -14804,18 +14827,18 @@ PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
    the place of the next such work. */
 struct prof__joined { int64_t id, correlation, ns; uint32_t number, type; };
 
-PROF__FN int64_t prof__joined_id(const void *calls, uint32_t i) {
+PROF__LIGHT int64_t prof__joined_id(const void *calls, uint32_t i) {
     return ((const struct prof__joined *)calls)[i].id;
 }
 
-PROF__FN prof__ids prof__join_ids(const prof_join *j) {
+PROF__LIGHT prof__ids prof__join_ids(const prof_join *j) {
     const prof__ids ids = { j->index, j->places, prof__joined_id, j->calls };
     return ids;
 }
 
 /* Room for one more; false: no memory. */
-PROF__FN bool prof__join_room(prof_join *j, struct prof__joined **list, uint32_t count,
-                              uint32_t *room) {
+PROF__LIGHT bool prof__join_room(prof_join *j, struct prof__joined **list, uint32_t count,
+                                 uint32_t *room) {
     uint32_t more = *room ? 2 * *room : 256;
     void *p;
     if (count < *room) return true;
@@ -14828,7 +14851,7 @@ PROF__FN bool prof__join_room(prof_join *j, struct prof__joined **list, uint32_t
 }
 
 /* Makes the index fit the room of the list; false: no memory. */
-PROF__FN bool prof__join_index(prof_join *j) {
+PROF__LIGHT bool prof__join_index(prof_join *j) {
     size_t places = 2 * (size_t)j->call_room;
     prof__ids ids;
     void *p;
@@ -14843,11 +14866,12 @@ PROF__FN bool prof__join_index(prof_join *j) {
     return true;
 }
 
-PROF__FN int64_t prof__join_key(uint32_t kind, int64_t id) {
+PROF__LIGHT int64_t prof__join_key(uint32_t kind, int64_t id) {
     return (int64_t)((uint64_t)id << 1 | (kind & 1));
 }
 
-PROF_API PROF__QUIET void prof_join_call(prof_join *j, uint32_t kind, int64_t id, uint32_t number) {
+PROF_API PROF__LIGHTLY void prof_join_call(prof_join *j, uint32_t kind, int64_t id,
+                                           uint32_t number) {
     const struct prof__joined call = { prof__join_key(kind, id), 0, 0, number, 0 };
     prof__ids ids;
     if (id == PROF_NO_ID || !prof__join_room(j, &j->calls, j->call_count, &j->call_room) ||
@@ -14857,29 +14881,29 @@ PROF_API PROF__QUIET void prof_join_call(prof_join *j, uint32_t kind, int64_t id
     j->call_count += prof__id_put(&ids, call.id, j->call_count);
 }
 
-PROF__ALONE(struct prof__joined *) prof__join_find(const prof_join *j, uint32_t kind, int64_t id) {
+PROF__ASIDE(struct prof__joined *) prof__join_find(const prof_join *j, uint32_t kind, int64_t id) {
     prof__ids ids = prof__join_ids(j);
     bool none = id == PROF_NO_ID || !j->index;
     uint32_t place = none ? 0 : *prof__id_place(&ids, prof__join_key(kind, id));
     return place ? j->calls + place - 1 : NULL;
 }
 
-PROF__FN struct prof__joined *prof__join_owner(const prof_join *j, int64_t external,
-                                               int64_t correlation) {
+PROF__LIGHT struct prof__joined *prof__join_owner(const prof_join *j, int64_t external,
+                                                  int64_t correlation) {
     struct prof__joined *launch = prof__join_find(j, PROF_JOIN_LAUNCH, correlation);
     struct prof__joined *op = launch && external == correlation
         ? NULL : prof__join_find(j, PROF_JOIN_OP, external);
     return op ? op : launch;
 }
 
-PROF_API PROF__QUIET uint32_t prof_join_owner(const prof_join *j, int64_t external,
-                                              int64_t correlation) {
+PROF_API PROF__LIGHTLY uint32_t prof_join_owner(const prof_join *j, int64_t external,
+                                                int64_t correlation) {
     const struct prof__joined *call = prof__join_owner(j, external, correlation);
     return call ? call->number : PROF_NONE;
 }
 
-PROF_API PROF__QUIET void prof_join_work(prof_join *j, int64_t external, int64_t correlation,
-                                         int64_t ns, uint32_t type) {
+PROF_API PROF__LIGHTLY void prof_join_work(prof_join *j, int64_t external, int64_t correlation,
+                                           int64_t ns, uint32_t type) {
     const struct prof__joined work = {
         external, correlation, ns, 0, type <= PROF_OTHER_DEVICES ? type : 0
     };
@@ -14887,7 +14911,7 @@ PROF_API PROF__QUIET void prof_join_work(prof_join *j, int64_t external, int64_t
         j->works[j->work_count++] = work;
 }
 
-PROF_API PROF__QUIET void prof_join_finish(prof_join *j) {
+PROF_API PROF__LIGHTLY void prof_join_finish(prof_join *j) {
     for (uint32_t i = 0; i < j->work_count; i++) {
         struct prof__joined *work = j->works + i;
         struct prof__joined *call = prof__join_owner(j, work->id, work->correlation);
@@ -14900,8 +14924,8 @@ PROF_API PROF__QUIET void prof_join_finish(prof_join *j) {
     }
 }
 
-PROF_API PROF__QUIET void prof_join_take(prof_join *j, uint32_t kind, int64_t id, uint32_t number,
-                                         prof_span *span) {
+PROF_API PROF__LIGHTLY void prof_join_take(prof_join *j, uint32_t kind, int64_t id, uint32_t number,
+                                           prof_span *span) {
     bool none = kind == PROF_JOIN_LAUNCH && !j->launched;
     struct prof__joined *call = none ? NULL : prof__join_find(j, kind, id);
     if (!call || call->number != number) return;
@@ -14915,7 +14939,7 @@ PROF_API PROF__QUIET void prof_join_take(prof_join *j, uint32_t kind, int64_t id
     call->type = 0;
 }
 
-PROF_API PROF__QUIET void prof_join_close(prof_join *j) {
+PROF_API PROF__LIGHTLY void prof_join_close(prof_join *j) {
     void *const lists[] = { j->calls, j->works, j->index };
     for (int i = 0; i < 3; i++)
         if (lists[i]) (void)j->resize(j->user, lists[i], 0);
@@ -14927,7 +14951,7 @@ PROF_API PROF__QUIET void prof_join_close(prof_join *j) {
 /* ---- all of these steps, for events in order ---- */
 
 /* Makes the tree of events from outside, together with recorded ones. */
-PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes, bool correlated) {
+PROF__LIGHT void prof__outside_tree(struct prof_trace *s, uint32_t lanes, bool correlated) {
     char *scratch = s->scratch;
     prof__link(s, scratch, lanes, !correlated);
     if (s->side && !s->built) prof__link_by_id(s, (uint32_t *)(void *)scratch, NULL);
@@ -14971,11 +14995,11 @@ PROF__ALONE(prof__sizes) prof__sizes_of(const prof_trace_desc *d, const prof_eve
 }
 
 /* The most that the passes need, and averages with as many rows as events. */
-PROF__FN size_t prof__built_scratch(size_t events) {
+PROF__LIGHT size_t prof__built_scratch(size_t events) {
     return events * (PROF__GROUP_SHARE + 72) + 1024;   /* 72: percentiles */
 }
 
-PROF__FN size_t prof__built_size(const prof__sizes *n) {
+PROF__LIGHT size_t prof__built_size(const prof__sizes *n) {
     return 16 + prof__align(sizeof(struct prof_trace)) + n->events * sizeof(prof_event) +
            (n->wide ? prof__align(n->events * sizeof(prof__side)) : 0) +
            prof__align(n->kernels * sizeof(prof__kernel)) +
@@ -14984,22 +15008,22 @@ PROF__FN size_t prof__built_size(const prof__sizes *n) {
            prof__built_scratch(n->events);
 }
 
-PROF_API PROF__QUIET size_t prof_trace_memory_size(const prof_trace_desc *desc,
-                                                   const prof_event *events, size_t count) {
+PROF_API PROF__LIGHTLY size_t prof_trace_memory_size(const prof_trace_desc *desc,
+                                                     const prof_event *events, size_t count) {
     prof__sizes n;
     if (!desc || (count && !events) || count > SIZE_MAX / 2048) return SIZE_MAX;
     n = prof__sizes_of(desc, events, count);
     return prof__built_size(&n);
 }
 
-PROF__FN void *prof__built_take(char **low, size_t bytes) {
+PROF__LIGHT void *prof__built_take(char **low, size_t bytes) {
     char *p = *low;
     *low += prof__align(bytes);
     return p;
 }
 
 /* Lays a trace out in the caller's memory. */
-PROF__FN struct prof_trace *prof__built_open(const prof_trace_desc *d, const prof__sizes *n) {
+PROF__LIGHT struct prof_trace *prof__built_open(const prof_trace_desc *d, const prof__sizes *n) {
     char *low = (char *)(((uintptr_t)d->memory + 15u) & ~(uintptr_t)15u);
     struct prof_trace *s = (struct prof_trace *)prof__built_take(&low, sizeof *s);
     prof__outside *x = &s->outside;
@@ -15023,13 +15047,13 @@ PROF__FN struct prof_trace *prof__built_open(const prof_trace_desc *d, const pro
     return s;
 }
 
-PROF__FN int64_t prof__thread_id(const void *threads, uint32_t i) {
+PROF__LIGHT int64_t prof__thread_id(const void *threads, uint32_t i) {
     return (int64_t)((const prof_thread_info *)threads)[i].id;
 }
 
 /* The number of the thread with this id; threads are numbered in the order of their first event. */
-PROF__FN uint32_t prof__built_thread(struct prof_trace *s, uint32_t *index, uint32_t places,
-                                     uint64_t id) {
+PROF__LIGHT uint32_t prof__built_thread(struct prof_trace *s, uint32_t *index, uint32_t places,
+                                        uint64_t id) {
     prof__ids ids = { index, places, prof__thread_id, s->threads };
     uint32_t *place = prof__id_place(&ids, (int64_t)id);
     if (!*place) {
@@ -15065,7 +15089,7 @@ PROF__FN void prof__built_copy(struct prof_trace *s, const prof_event *from, siz
     }
 }
 
-PROF__FN void prof__built_sort(struct prof_trace *s) {
+PROF__LIGHT void prof__built_sort(struct prof_trace *s) {
     uint32_t *order = (uint32_t *)(void *)s->scratch, n = s->event_count;
     if (!s->outside.unsorted) return;
     for (uint32_t i = 0; i < n; i++) order[i] = i;
@@ -15074,7 +15098,7 @@ PROF__FN void prof__built_sort(struct prof_trace *s) {
 }
 
 /* Sorts raw activities, and joins them in the order in which they came. */
-PROF__FN void prof__built_correlate(struct prof_trace *s) {
+PROF__LIGHT void prof__built_correlate(struct prof_trace *s) {
     uint32_t *order = (uint32_t *)(void *)s->scratch, n;
     prof__raw_events(s, s->scratch);
     n = s->event_count;
@@ -15092,9 +15116,9 @@ PROF__FN void prof__built_correlate(struct prof_trace *s) {
     prof__link_by_id(s, order + n, order);
 }
 
-PROF_API PROF__QUIET prof_result prof_trace_from_events(const prof_trace_desc *desc,
-                                                        const prof_event *events, size_t count,
-                                                        prof_trace **trace) {
+PROF_API PROF__LIGHTLY prof_result prof_trace_from_events(const prof_trace_desc *desc,
+                                                          const prof_event *events, size_t count,
+                                                          prof_trace **trace) {
     struct prof_trace *s;
     prof__sizes n;
     if (!desc || !desc->memory || !trace || (count && !events)) return PROF_ERROR_INVALID;
@@ -15122,12 +15146,12 @@ PROF_API PROF__QUIET prof_result prof_trace_from_events(const prof_trace_desc *d
 
 /* ---- memory: each free finds its allocation, and zones are charged ---- */
 
-PROF__FN bool prof__memory_after(const void *memory, uint32_t a, uint32_t b) {
+PROF__LIGHT bool prof__memory_after(const void *memory, uint32_t a, uint32_t b) {
     return ((const prof__memory *)memory)[a].ns > ((const prof__memory *)memory)[b].ns;
 }
 
 /* Puts the records in the order of time. scratch: 8 bytes a record. */
-PROF__FN void prof__memory_sort(struct prof_trace *s, char *scratch) {
+PROF__LIGHT void prof__memory_sort(struct prof_trace *s, char *scratch) {
     uint32_t *order = (uint32_t *)(void *)scratch, n = s->memory.count;
     for (uint32_t i = 0; i < n; i++) order[i] = i;
     prof__sort(order, order + n, n, prof__memory_after, s->memory.list);
@@ -15145,12 +15169,12 @@ PROF__FN void prof__memory_sort(struct prof_trace *s, char *scratch) {
     }
 }
 
-PROF__FN bool prof__same_device(const prof__memory *a, const prof__memory *b) {
+PROF__LIGHT bool prof__same_device(const prof__memory *a, const prof__memory *b) {
     return a->device_type == b->device_type && a->device_index == b->device_index;
 }
 
 typedef struct prof__memory_key { const prof__memory *list, *want; } prof__memory_key;
-PROF__FN bool prof__memory_same(const void *context, uint32_t number) {
+PROF__LIGHT bool prof__memory_same(const void *context, uint32_t number) {
     const prof__memory_key *k = (const prof__memory_key *)context;
     const prof__memory *m = k->list + number;
     return m->address == k->want->address && prof__same_device(m, k->want);
@@ -15158,7 +15182,7 @@ PROF__FN bool prof__memory_same(const void *context, uint32_t number) {
 
 /* The bytes by which a record changes what is in use; 0 where it does not count. place: of the last
    allocation at its address. */
-PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint32_t *place) {
+PROF__LIGHT int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint32_t *place) {
     prof__memory *old = *place ? s->memory.list + *place - 1 : NULL;
     if (m->what == PROF__ALLOCATED) {
         *place = (uint32_t)(m - s->memory.list) + 1;
@@ -15183,7 +15207,7 @@ PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint
 /* The bytes in use on each device. Further devices share the last place. */
 typedef struct prof__in_use { const prof__memory *device[32]; int64_t bytes[32]; } prof__in_use;
 
-PROF__FN int64_t prof__memory_total(prof__in_use *u, const prof__memory *m, int64_t change) {
+PROF__LIGHT int64_t prof__memory_total(prof__in_use *u, const prof__memory *m, int64_t change) {
     uint32_t i = 0;
     while (i < 31 && u->device[i] && !prof__same_device(u->device[i], m)) i++;
     u->device[i] = m;
@@ -15191,7 +15215,8 @@ PROF__FN int64_t prof__memory_total(prof__in_use *u, const prof__memory *m, int6
 }
 
 /* Charges a change to its zone, and to the zones around that. */
-PROF__FN void prof__memory_to_zones(struct prof_trace *s, const prof__memory *m, int64_t change) {
+PROF__LIGHT void prof__memory_to_zones(struct prof_trace *s, const prof__memory *m,
+                                       int64_t change) {
     bool host = prof__is_host_memory(m->device_type);
     for (uint32_t i = s->side ? m->event : PROF_NONE; i != PROF_NONE; i = s->events[i].parent) {
         int64_t *bytes = host ? &s->side[i].cpu_bytes : &s->side[i].device_bytes;
@@ -15202,7 +15227,7 @@ PROF__FN void prof__memory_to_zones(struct prof_trace *s, const prof__memory *m,
 }
 
 /* scratch: 8 bytes a record. */
-PROF__FN void prof__memory_charge(struct prof_trace *s) {
+PROF__LIGHT void prof__memory_charge(struct prof_trace *s) {
     uint32_t n = s->memory.count, *index = (uint32_t *)(void *)s->scratch;
     prof__in_use in_use;
     prof__memory_key key;
@@ -15227,7 +15252,7 @@ PROF__FN void prof__memory_charge(struct prof_trace *s) {
 
 /* Gives changes by prof_submit_memory to the zone that was the innermost at their time, and removes
    their own events. scratch: 4 bytes an event and a thread. */
-PROF__FN void prof__memory_to_innermost(struct prof_trace *s, char *scratch) {
+PROF__LIGHT void prof__memory_to_innermost(struct prof_trace *s, char *scratch) {
     uint32_t *place = (uint32_t *)(void *)scratch, *last = place + s->event_count, at = 0, kept = 0;
     if (!s->outside.late_memory) return;
     prof__memory_sort(s, scratch);
@@ -15252,7 +15277,7 @@ PROF__FN void prof__memory_to_innermost(struct prof_trace *s, char *scratch) {
 }
 
 /* Removes the events of frees that do not count. scratch: 4 bytes an event. */
-PROF__FN void prof__memory_leave_out(struct prof_trace *s) {
+PROF__LIGHT void prof__memory_leave_out(struct prof_trace *s) {
     uint32_t *place = (uint32_t *)(void *)s->scratch, kept = 0;
     if (!s->memory.unknown && !s->memory.twice) return;
     memset(place, 0, s->event_count * sizeof *place);
@@ -15282,14 +15307,14 @@ typedef struct prof__paths {
     uint32_t parent, event;              /* the path that prof__path_same compares with */
 } prof__paths;
 
-PROF__FN bool prof__path_same(const void *context, uint32_t number) {
+PROF__LIGHT bool prof__path_same(const void *context, uint32_t number) {
     const prof__paths *p = (const prof__paths *)context;
     const prof_event *a = p->s->events + p->list[number].first, *b = p->s->events + p->event;
     return p->list[number].parent == p->parent && a->site == b->site && a->extra == b->extra;
 }
 
 /* Finds the path of each event. scratch: 24 bytes an event. */
-PROF__FN void prof__paths_find(prof__paths *p, const struct prof_trace *s) {
+PROF__LIGHT void prof__paths_find(prof__paths *p, const struct prof_trace *s) {
     uint32_t n = s->event_count;
     memset(p, 0, sizeof *p);
     p->s = s;
@@ -15318,7 +15343,7 @@ PROF__FN void prof__paths_find(prof__paths *p, const struct prof_trace *s) {
 
 /* Writes "file(line): function", or the name where the site has no place; to NULL: only counts.
    Returns the bytes with the NUL. */
-PROF__ALONE(size_t) prof__site_text_of(const prof_site *site, char *to) {
+PROF__ASIDE(size_t) prof__site_text_of(const prof_site *site, char *to) {
     char line[24];
     size_t file = strlen(site->file), function = strlen(site->function), digits;
     digits = (size_t)(prof__text_u64(line, site->line) - line);
@@ -15337,21 +15362,21 @@ PROF__ALONE(size_t) prof__site_text_of(const prof_site *site, char *to) {
 }
 
 /* The bytes of scratch memory that queries need. */
-PROF__FN size_t prof__query_share(const struct prof_trace *s) {
+PROF__LIGHT size_t prof__query_share(const struct prof_trace *s) {
     size_t rows = prof__sites_of(s) + prof__others(s) + s->detail_rows;
     return (size_t)s->event_count * (PROF__SLOT_SHARE + s->beside - sizeof(prof_event)) +
            rows * PROF__GROUP_SHARE + 4096;
 }
 
 /* Takes memory from the end of the scratch memory; NULL: queries need it. */
-PROF__ALONE(char *) prof__stack_take(const struct prof_trace *s, size_t bytes) {
+PROF__ASIDE(char *) prof__stack_take(const struct prof_trace *s, size_t bytes) {
     size_t keep = prof__query_share(s);
     bytes = prof__align(bytes);
     if ((size_t)(prof__arena.high - s->scratch) < keep + bytes) return NULL;
     return prof__arena.high -= bytes;
 }
 
-PROF__FN bool prof__address_after(const void *symbols, uint32_t a, uint32_t b) {
+PROF__LIGHT bool prof__address_after(const void *symbols, uint32_t a, uint32_t b) {
     const prof__symbol *list = (const prof__symbol *)symbols;
     return list[a].address > list[b].address;
 }
@@ -15383,7 +15408,7 @@ PROF__COLD bool prof__trails_list(const struct prof_trace *s, prof__symbols *n) 
 }
 
 /* Names the addresses of all call stacks, as far as there is room. */
-PROF__FN void prof__trails_name(struct prof_trace *s) {
+PROF__LIGHT void prof__trails_name(struct prof_trace *s) {
     size_t keep = prof__query_share(s);
     prof__symbols n;
     memset(&n, 0, sizeof n);
@@ -15402,7 +15427,8 @@ PROF__FN void prof__trails_name(struct prof_trace *s) {
 }
 
 /* The extra of a path, with its stack; NULL: no room. */
-PROF__FN prof_extra *prof__path_extra(struct prof_trace *s, const prof__paths *p, uint32_t number) {
+PROF__LIGHT prof_extra *prof__path_extra(struct prof_trace *s, const prof__paths *p,
+                                         uint32_t number) {
     const prof__path *path = p->list + number;
     const prof_extra *base = s->events[path->first].extra;
     prof_extra *x = (prof_extra *)(void *)prof__stack_take(
@@ -15433,7 +15459,7 @@ PROF__FN prof_extra *prof__path_extra(struct prof_trace *s, const prof__paths *p
     return x;
 }
 
-PROF__FN void prof__stacks_set(struct prof_trace *s) {
+PROF__LIGHT void prof__stacks_set(struct prof_trace *s) {
     prof__paths p;
     if (!s->event_count || !prof__session.desc.with_stack) return;
     prof__paths_find(&p, s);
@@ -15459,7 +15485,7 @@ PROF__FN void prof__stacks_set(struct prof_trace *s) {
 
 /* prof__set_backward_stacks for a session, once there are stacks: each event in a backward zone
    gets a copy of its extra, if it shares one. */
-PROF__FN void prof__backward_stacks(struct prof_trace *s) {
+PROF__LIGHT void prof__backward_stacks(struct prof_trace *s) {
     uint32_t *within = (uint32_t *)(void *)s->scratch, n = 0;
     for (uint32_t i = 0; i < s->event_count; i++) {
         const prof_event *e = s->events + i;
@@ -15477,12 +15503,12 @@ PROF__FN void prof__backward_stacks(struct prof_trace *s) {
 
 /* ---- arrows ---- */
 
-PROF__FN int64_t prof__flow_id(const void *moments, uint32_t i) {
+PROF__LIGHT int64_t prof__flow_id(const void *moments, uint32_t i) {
     return ((const prof__moment *)moments)[i].value;
 }
 
 /* Leaves out arrows with only one end, and second ends. scratch: 12 bytes a moment. */
-PROF__FN void prof__flows_match(struct prof_trace *s) {
+PROF__LIGHT void prof__flows_match(struct prof_trace *s) {
     uint32_t n = 0, *index = (uint32_t *)(void *)s->scratch, *ends;
     prof__ids ids = { index, 0, prof__flow_id, s->moments };
     for (uint32_t i = 0; i < s->moment_count; i++) n += s->moments[i].kind == PROF__MOMENT_FLOW;
@@ -15508,7 +15534,7 @@ PROF__FN void prof__flows_match(struct prof_trace *s) {
 }
 
 /* Fewer events were made than counted if ranges ended twice: moves the steps up. */
-PROF__FN void prof__made_close(struct prof_trace *s) {
+PROF__LIGHT void prof__made_close(struct prof_trace *s) {
     uint32_t made = prof__details_now.made_count, gap = s->made_count - made;
     prof_event *to = s->events + s->zone_count + made + s->outside_count;
     if (gap) memmove(to, to + gap, s->step_count * sizeof *to);
@@ -15518,7 +15544,7 @@ PROF__FN void prof__made_close(struct prof_trace *s) {
 
 /* Copies the events from outside between the recorded ones and the steps; then sorts all, and makes
    one tree of them. */
-PROF__FN void prof__analyse_outside(struct prof_trace *s) {
+PROF__LIGHT void prof__analyse_outside(struct prof_trace *s) {
     prof_event *to = s->events + s->zone_count + s->made_count;
     uint32_t memory = s->memory.count - s->outside.late_memory;
     for (const struct prof__submitted *from = s->outside.first; from; from = from->next) {
@@ -15546,7 +15572,7 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
 
 PROF__FN void prof__wide_analyse(struct prof_trace *s) { PROF__LINKED(analyse_outside)(s); }
 
-PROF_API PROF__QUIET void prof__link_beside(void) {
+PROF_API PROF__LIGHTLY void prof__link_beside(void) {
     PROF__STORE(prof__linked.read_detail, &prof__read_detail);
     PROF__STORE(prof__linked.read_details, &prof__read_details);
     PROF__STORE(prof__linked.analyse_outside, &prof__analyse_outside);
@@ -15557,12 +15583,12 @@ PROF_API PROF__QUIET void prof__link_beside(void) {
     prof__link_extras();
 }
 
-PROF__FN void prof__match_flows(struct prof_trace *s) {
+PROF__LIGHT void prof__match_flows(struct prof_trace *s) {
     if (PROF__LINKED(flows_match)) PROF__LINKED(flows_match)(s);
 }
 
 /* desc.merge_duplicates, where there are no events from outside. */
-PROF__FN void prof__merge_all_duplicates(struct prof_trace *s) {
+PROF__LIGHT void prof__merge_all_duplicates(struct prof_trace *s) {
     if (s->outside.merge && !s->outside_count) PROF__LINKED(merge)(s, s->scratch);
 }
 
@@ -15574,7 +15600,7 @@ PROF__COLD const char *prof__device_status(const prof_trace *trace, uint32_t i) 
 }
 
 /* cudafe++ of CUDA's nvcc crashes where a member is called right behind an atomic load. */
-PROF__FN const struct prof__device_calls *prof__linked_devices(void) {
+PROF__LIGHT const struct prof__device_calls *prof__linked_devices(void) {
     return PROF__LINKED(devices);
 }
 
@@ -15603,7 +15629,7 @@ PROF__COLD void prof__devices_late(struct prof_trace *s) {
 PROF__FN void prof__memory_late(struct prof_trace *s) { s->memory.count += s->outside.late_memory; }
 
 /* Lays out steps, details, memory, ranges and the sides of events from p on. Returns their end. */
-PROF__FN char *prof__beside_lay(struct prof_trace *s, char *p) {
+PROF__LIGHT char *prof__beside_lay(struct prof_trace *s, char *p) {
     s->step_list = (prof__step *)(void *)p;
     p += prof__align(s->step_count * sizeof *s->step_list);
     s->details = p;
@@ -15619,14 +15645,14 @@ PROF__FN char *prof__beside_lay(struct prof_trace *s, char *p) {
     return p + s->outside.kernel_max * sizeof *s->outside.kernels;
 }
 
-PROF__FN void prof__beside_none(struct prof_trace *s) {
+PROF__LIGHT void prof__beside_none(struct prof_trace *s) {
     s->memory.count = s->made_count = s->ranges.count = 0;
     s->side = NULL;
 }
 
 /* ---- where a session's events go, and what happens where they do not fit ---- */
 
-PROF__FN void prof__queries_open(struct prof_trace *s) {
+PROF__LIGHT void prof__queries_open(struct prof_trace *s) {
     s->sites = PROF__ACQUIRE(prof__sites.count);
     s->first_scratch = s->scratch;
     s->refused = false;
@@ -15634,11 +15660,11 @@ PROF__FN void prof__queries_open(struct prof_trace *s) {
 }
 
 /* Events go into the caller's memory, or else after the threads. */
-PROF__FN void prof__events_place(struct prof_trace *s) {
+PROF__LIGHT void prof__events_place(struct prof_trace *s) {
     s->events = (prof_event *)(void *)(s->place ? s->place : s->first_scratch);
 }
 
-PROF__FN void prof__instants_note(struct prof_trace *s, const prof__tree *t) {
+PROF__LIGHT void prof__instants_note(struct prof_trace *s, const prof__tree *t) {
     s->instants = t->instants;
 }
 
@@ -15657,12 +15683,12 @@ PROF__COLD bool prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
     return false;
 }
 
-PROF__FN bool prof__analysis_refused(const struct prof_trace *s) {
+PROF__LIGHT bool prof__analysis_refused(const struct prof_trace *s) {
     return s->prepared && s->refused;
 }
 
-PROF_API PROF__QUIET const prof_event *prof_make_events(const prof_trace *trace, void *memory,
-                                                        size_t size, size_t *count) {
+PROF_API PROF__LIGHTLY const prof_event *prof_make_events(const prof_trace *trace, void *memory,
+                                                          size_t size, size_t *count) {
     struct prof_trace *s = &prof__trace;
     const prof_event *events = prof_events(trace, count);
     char *base = (char *)(((uintptr_t)memory + 15u) & ~(uintptr_t)15u);
@@ -15674,8 +15700,8 @@ PROF_API PROF__QUIET const prof_event *prof_make_events(const prof_trace *trace,
     return prof_events(trace, count);
 }
 
-PROF_API PROF__QUIET size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
-                                               prof_kernel *kernels, size_t max) {
+PROF_API PROF__LIGHTLY size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
+                                                 prof_kernel *kernels, size_t max) {
     size_t n = 0;
     uint32_t at;
     if (!prof__valid(trace) || !event || !trace->side) return 0;
@@ -15686,7 +15712,7 @@ PROF_API PROF__QUIET size_t prof_event_kernels(const prof_trace *trace, const pr
     return n;
 }
 
-PROF_API PROF__QUIET const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i) {
+PROF_API PROF__LIGHTLY const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i) {
     bool counted = prof__valid(trace) && !trace->built && i < prof__counting.count;
     return counted ? prof__counting.names[i] : NULL;
 }
@@ -15695,29 +15721,30 @@ PROF_API PROF__QUIET const char *prof_hw_counter_name(const prof_trace *trace, u
 
 /* Only one thread may read records at a time: each reading counts anew. */
 PROF__FN bool prof__reading_open(void) { return prof__own(&prof__recorder.reading); }
-PROF__FN void prof__reading_close(bool taken) {
+PROF__LIGHT void prof__reading_close(bool taken) {
     if (taken) prof__disown(&prof__recorder.reading);
 }
 
 /* The same; its time counts as prof_stats.analysis_ns. */
-PROF__FN uint64_t prof__reading_begin(bool *taken) {
+PROF__LIGHT uint64_t prof__reading_begin(bool *taken) {
     uint64_t begin = prof__os_now();
     *taken = prof__reading_open();
     return begin;
 }
 
-PROF__FN void prof__reading_end(uint64_t begin, bool taken) {
+PROF__LIGHT void prof__reading_end(uint64_t begin, bool taken) {
     prof__session.times.analysis += prof__os_now() - begin;
     prof__reading_close(taken);
 }
 
 /* Does the trace have anything beside zones, which only events have? */
-PROF__FN bool prof__needs_events(const struct prof_trace *s) {
+PROF__LIGHT bool prof__needs_events(const struct prof_trace *s) {
     return s->beside || s->outside.merge || prof__others(s);
 }
 
 /* Adds the work of prof_view.other_devices for an event itself; false: there is none. */
-PROF__FN bool prof__others_own(const struct prof_trace *s, const prof_event *e, int64_t *others) {
+PROF__LIGHT bool prof__others_own(const struct prof_trace *s, const prof_event *e,
+                                  int64_t *others) {
     uint32_t k = s->side[e - s->events].first_kernel, kind = prof__device_number(s, e->device_type);
     bool any = false;
     if (e->device_type != PROF_DEVICE_CPU && kind)
@@ -15733,13 +15760,14 @@ PROF__FN bool prof__others_own(const struct prof_trace *s, const prof_event *e, 
 }
 
 /* The event around e whose device time includes e's; NULL: none. */
-PROF__FN const prof_event *prof__others_up(const struct prof_trace *s, const prof_event *e) {
+PROF__LIGHT const prof_event *prof__others_up(const struct prof_trace *s, const prof_event *e) {
     const prof_event *up = e->parent == PROF_NONE ? NULL : s->events + e->parent;
     return up && !(up->flags & PROF_EVENT_LEGACY) ? up : NULL;
 }
 
 /* Fills in the parts of other devices in an event's device times. */
-PROF__FN void prof__row_others(const struct prof_trace *s, const prof_event *e, prof_average *r) {
+PROF__LIGHT void prof__row_others(const struct prof_trace *s, const prof_event *e,
+                                  prof_average *r) {
     const prof_event *at = e;
     if (!s->side || !s->device_types[1]) return;
     (void)prof__others_own(s, e, r->self_other_device_ns);
@@ -15835,32 +15863,32 @@ PROF__FN void prof__closes_of_events(const prof_trace *trace, const prof__feed *
 /* ---- zones that are in no timeline: @SUMS has them ---- */
 
 /* The number of a row's calls that have a time. Means are of these, or of all if none has. */
-PROF__FN uint64_t prof__average_timed(const prof_average *a) {
+PROF__LIGHT uint64_t prof__average_timed(const prof_average *a) {
     return a->count - PROF__MIN(a->untimed, a->count);
 }
 
-PROF__FN uint64_t prof__average_means(const prof_average *a) {
+PROF__LIGHT uint64_t prof__average_means(const prof_average *a) {
     uint64_t timed = prof__average_timed(a);
     return timed ? timed : a->count;
 }
 
-PROF__FN const char *prof__tally_name(const prof__tally *r) {
+PROF__LIGHT const char *prof__tally_name(const prof__tally *r) {
     return r->site ? prof__site(r->site >> 8)->name : "(others)";
 }
 
-PROF__FN void prof__tally_take_untimed(prof_average *a, const prof__tally *r) {
+PROF__LIGHT void prof__tally_take_untimed(prof_average *a, const prof__tally *r) {
     a->untimed = r->untimed;
 }
 
 PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof__tally *r);
 
 /* Is this close an event "(in sums)"? Averages leave it out: they have rows of those zones. */
-PROF__FN bool prof__is_in_sums(const struct prof_trace *s, uint32_t what) {
+PROF__LIGHT bool prof__is_in_sums(const struct prof_trace *s, uint32_t what) {
     return s->sums.in_sums && (s->analysed ? s->events[what].site : what) == s->sums.in_sums;
 }
 
 /* Are there zones that are in no timeline? */
-PROF__FN PROF__RACES bool prof__any_sums(const struct prof_trace *s) {
+PROF__LIGHT PROF__RACES bool prof__any_sums(const struct prof_trace *s) {
     return !s->built && (s->sums.full_tick || PROF__LOAD(s->sums.any_apart));
 }
 
@@ -15873,19 +15901,19 @@ PROF__FN void prof__table_put_kept(struct prof__table *t) { PROF__LINKED(table_k
 /* PROF_MODE_AGGREGATE: no zone is kept, and there are rows of sums alone. */
 PROF__FN bool prof__sums_alone(const struct prof_trace *s) { return s->sums.average != NULL; }
 
-PROF__FN size_t prof__sums_averages(const struct prof_trace *s, const prof_averages_desc *by,
-                                    prof_average *rows, size_t max) {
+PROF__LIGHT size_t prof__sums_averages(const struct prof_trace *s, const prof_averages_desc *by,
+                                       prof_average *rows, size_t max) {
     return s->sums.average(rows, rows ? max : 0, by && by->group_by_site);
 }
 
 /* Memory for rows that are made of them. most: how many. */
-PROF__FN prof_average *prof__sums_room(const struct prof_trace *s, size_t *most) {
+PROF__LIGHT prof_average *prof__sums_room(const struct prof_trace *s, size_t *most) {
     *most = s->sums.merged.places;
     return s->sums.rows;
 }
 
 /* A zone that is only in sums, as an event of its name. */
-PROF__FN prof_event prof__plain_event(const prof__tally *r) {
+PROF__LIGHT prof_event prof__plain_event(const prof__tally *r) {
     prof_event e;
     memset(&e, 0, sizeof e);
     e.name = prof__tally_name(r);
@@ -15919,7 +15947,7 @@ PROF__COLD void prof__analysis_threads(struct prof_trace *s) {
 
 /* Lays out what the analysis makes of the records; false: it does not fit. Where room was promised
    that can only come from "(lost)" zones in a full arena. */
-PROF__FN bool prof__analysis_open(struct prof_trace *s) {
+PROF__LIGHT bool prof__analysis_open(struct prof_trace *s) {
     size_t n = s->event_count;
     char *p = (char *)(void *)(s->events + n);
     s->moments = (prof__moment *)(void *)p;
@@ -15938,7 +15966,7 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
 }
 
 /* Prepares a session for queries, once: takes what devices kept, lists threads, lays out memory. */
-PROF__ALONE(void) prof__prepare(struct prof_trace *s) {
+PROF__ASIDE(void) prof__prepare(struct prof_trace *s) {
     if (s->prepared) return;
     s->prepared = true;
     prof__devices_late(s);
@@ -15948,7 +15976,7 @@ PROF__ALONE(void) prof__prepare(struct prof_trace *s) {
 }
 
 /* Makes the events, in the memory that was promised for them, or in what is free. */
-PROF__FN void prof__analyse_now(struct prof_trace *s) {
+PROF__LIGHT void prof__analyse_now(struct prof_trace *s) {
     static prof__tree tree;
     prof__feed feed;
     bool plain;
@@ -15978,7 +16006,7 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
 }
 
 /* Makes the events unless they are made already. False: there is no room for them. */
-PROF__FN bool prof__analyse(const prof_trace *trace) {
+PROF__LIGHT bool prof__analyse(const prof_trace *trace) {
     struct prof_trace *s = &prof__trace;
     uint64_t begin;
     bool taken;
@@ -15990,21 +16018,22 @@ PROF__FN bool prof__analyse(const prof_trace *trace) {
     return PROF__BARE || s->analysed;
 }
 
-PROF_API PROF__QUIET const prof_event *prof_events(const prof_trace *trace, size_t *count) {
+PROF_API PROF__LIGHTLY const prof_event *prof_events(const prof_trace *trace, size_t *count) {
     bool ok = prof__valid(trace), made = ok && prof__analyse(trace);
     if (count) *count = made ? trace->event_count : ok ? trace->zone_count : 0;
     return made && trace->event_count ? trace->events : NULL;
 }
 
-PROF_API PROF__QUIET const prof_thread_info *prof_threads(const prof_trace *trace, size_t *count) {
+PROF_API PROF__LIGHTLY const prof_thread_info *prof_threads(const prof_trace *trace,
+                                                            size_t *count) {
     bool ok = prof__valid(trace);
     if (ok && trace == &prof__trace) prof__prepare(&prof__trace);
     if (count) *count = ok ? trace->thread_count : 0;
     return ok && trace->thread_count ? trace->threads : NULL;
 }
 
-PROF_API PROF__QUIET const prof_site *prof_event_site(const prof_trace *trace,
-                                                      const prof_event *event) {
+PROF_API PROF__LIGHTLY const prof_site *prof_event_site(const prof_trace *trace,
+                                                        const prof_event *event) {
     return prof__valid(trace) && event && event->site ? prof__site(event->site) : NULL;
 }
 
@@ -16040,7 +16069,7 @@ PROF_API PROF__QUIET prof_event_totals prof_event_total(const prof_trace *trace,
 /* ---- closes, from the records or from the events ---- */
 
 /* Are there only zones, and no events yet, so that records suffice? Else makes the events. */
-PROF__FN bool prof__from_records(const prof_trace *trace) {
+PROF__LIGHT bool prof__from_records(const prof_trace *trace) {
     struct prof_trace *s = &prof__trace;
     if (!PROF__BARE && trace != s) return false;
     prof__prepare(s);
@@ -16048,7 +16077,7 @@ PROF__FN bool prof__from_records(const prof_trace *trace) {
     return PROF__BARE || !s->analysed;
 }
 
-PROF__FN void prof__closes_of_records(const prof__feed *feed) {
+PROF__LIGHT void prof__closes_of_records(const prof__feed *feed) {
     bool taken;
     uint64_t begin = prof__reading_begin(&taken);
     prof__count_rows(&prof__trace, feed);
@@ -16083,15 +16112,15 @@ typedef struct prof__groups {
     int64_t (*counts)[2 * PROF__EXTRAS];   /* of a row: with its children, without; NULL: none */
 } prof__groups;
 
-PROF__FN uint32_t prof__groups_max(const struct prof_trace *s) {
+PROF__LIGHT uint32_t prof__groups_max(const struct prof_trace *s) {
     return prof__sites_of(s) + prof__others(s) + s->detail_rows;
 }
 
 /* The memory after the rows, where a table puts its own order of them. */
 PROF__FN char *prof__groups_end(const prof__groups *g) { return (char *)(g->index + g->places); }
 
-PROF__FN void prof__groups_open(prof__groups *g, const struct prof_trace *s,
-                                const prof_averages_desc *by, bool records) {
+PROF__LIGHT void prof__groups_open(prof__groups *g, const struct prof_trace *s,
+                                   const prof_averages_desc *by, bool records) {
     uint32_t sites = prof__sites_of(s);
     char *p;
     memset(g, 0, sizeof *g);
@@ -16125,7 +16154,7 @@ PROF__FN bool prof__same_kind(const prof_event *a, const prof_event *b) {
            ((a->flags ^ b->flags) & flags) == 0;
 }
 
-PROF__FN const char *prof__overload(const prof_event *e) {
+PROF__LIGHT const char *prof__overload(const prof_event *e) {
     const prof_extra *x = prof__extra_of(e);
     return x && x->overload_name ? x->overload_name : "";
 }
@@ -16135,7 +16164,7 @@ PROF__FN uint32_t prof__hash_more(uint32_t h, const char *s) {
     return (h ^ 255u) * 16777619u;
 }
 
-PROF__FN uint32_t prof__hash_dims(uint32_t h, const prof_shape *s) {
+PROF__LIGHT uint32_t prof__hash_dims(uint32_t h, const prof_shape *s) {
     h = (h ^ (s->count + (s->items ? 1u << 16 : 0u))) * 16777619u;
     for (uint32_t i = 0; s->dims && !s->items && i < s->count; i++)
         h = (h ^ (uint32_t)s->dims[i] ^ (uint32_t)((uint64_t)s->dims[i] >> 32)) * 16777619u;
@@ -16143,11 +16172,11 @@ PROF__FN uint32_t prof__hash_dims(uint32_t h, const prof_shape *s) {
 }
 
 /* How many shapes are known: an event may have inputs without their shapes. */
-PROF__FN uint32_t prof__shape_count(const prof_extra *x) {
+PROF__LIGHT uint32_t prof__shape_count(const prof_extra *x) {
     return x && x->input_shapes ? x->input_count : 0;
 }
 
-PROF__FN uint32_t prof__hash_shapes(uint32_t h, const prof_extra *x) {
+PROF__LIGHT uint32_t prof__hash_shapes(uint32_t h, const prof_extra *x) {
     for (uint32_t i = 0; i < prof__shape_count(x); i++) {
         const prof_shape *s = x->input_shapes + i;
         h = prof__hash_dims(h, s);
@@ -16172,13 +16201,13 @@ PROF__FN uint32_t prof__group_hash(const prof_averages_desc *by, const prof_even
     return h;
 }
 
-PROF__FN bool prof__same_dims(const prof_shape *a, const prof_shape *b) {
+PROF__LIGHT bool prof__same_dims(const prof_shape *a, const prof_shape *b) {
     if (a->count != b->count || (a->items == NULL) != (b->items == NULL)) return false;
     return a->items || !a->count || a->dims == b->dims ||
            (a->dims && b->dims && memcmp(a->dims, b->dims, a->count * sizeof *a->dims) == 0);
 }
 
-PROF__FN bool prof__same_shapes(const prof_extra *a, const prof_extra *b) {
+PROF__LIGHT bool prof__same_shapes(const prof_extra *a, const prof_extra *b) {
     uint32_t n = prof__shape_count(a);
     if (n != prof__shape_count(b)) return false;
     for (uint32_t i = 0; i < n; i++) {
@@ -16206,14 +16235,14 @@ PROF__FN bool prof__same_group(const prof_averages_desc *by, const prof_event *a
     return true;
 }
 
-PROF__FN void prof__group_open(prof__group *r) {
+PROF__LIGHT void prof__group_open(prof__group *r) {
     memset(r, 0, sizeof *r);
     r->min_ns = INT64_MAX;
     r->max_ns = INT64_MIN;
 }
 
 /* A zone that carries nothing, as an event of its site. */
-PROF__FN prof_event prof__site_event(uint32_t site) {
+PROF__LIGHT prof_event prof__site_event(uint32_t site) {
     prof_event e;
     memset(&e, 0, sizeof e);
     e.name = prof__site(site)->name;
@@ -16327,7 +16356,8 @@ PROF__COLD prof_average prof__average_of(const prof_event *e, uint32_t number) {
     return a;
 }
 
-PROF__FN void prof__average_sums(prof_average *a, const prof__group *r, const prof__group_wide *w) {
+PROF__LIGHT void prof__average_sums(prof_average *a, const prof__group *r,
+                                    const prof__group_wide *w) {
     a->count = r->count;
     a->cpu_time_total_ns = r->cpu_ns;
     a->self_cpu_time_total_ns = r->self_cpu_ns;
@@ -16387,7 +16417,7 @@ PROF__EAGER uint32_t prof__group_of(prof__groups *g, uint32_t i) {
 }
 
 /* Does event i lie in another one of its row? The search ends at the row's first event. */
-PROF__FN bool prof__lies_in_row(prof__groups *g, uint32_t i, uint32_t row) {
+PROF__LIGHT bool prof__lies_in_row(prof__groups *g, uint32_t i, uint32_t row) {
     const prof_event *events = g->s->events;
     for (uint32_t first = g->rows[row].first; (i = events[i].parent) != PROF_NONE && i >= first;)
         if (prof__group_of(g, i) == row) return true;
@@ -16421,7 +16451,7 @@ PROF__COLD uint32_t prof__group_of_sums(prof__groups *g, const prof__tally *r) {
 
 /* Adds the threads' sums to the rows of plain zones. Names without a row get one after those of the
    timeline, in the order of threads, and in each as they first came. */
-PROF__FN void prof__sums_into_rows(prof__groups *g) {
+PROF__LIGHT void prof__sums_into_rows(prof__groups *g) {
     const prof__state *t = prof__any_sums(g->s) ? prof__used(NULL) : NULL;
     for (; t; t = prof__used(t))
         for (prof__tally *r = t->sums.tallies.others; r; r = r->next) {
@@ -16434,14 +16464,14 @@ PROF__FN void prof__sums_into_rows(prof__groups *g) {
 }
 
 /* Is it the row of "(in sums)"? See prof__is_in_sums. */
-PROF__FN bool prof__group_in_sums(const prof__groups *g, uint32_t row) {
+PROF__LIGHT bool prof__group_in_sums(const prof__groups *g, uint32_t row) {
     const prof__group *r = g->rows + row;
     return r->count && prof__is_in_sums(g->s, r->first);
 }
 
 /* Adds up CPU times in double microseconds, as PyTorch does for Kineto's times: where a mean is
    half way between two figures, the rounding errors of that sum decide. */
-PROF__FN void prof__groups_add_us(prof__groups *g) {
+PROF__LIGHT void prof__groups_add_us(prof__groups *g) {
     for (uint32_t i = 0; i < g->s->event_count; i++) {
         const prof_event *e = g->s->events + i;
         if (e->device_type == PROF_DEVICE_CPU)
@@ -16482,7 +16512,7 @@ PROF__EAGER void prof__shares_event(void *groups, const prof__close *c) {
 }
 
 /* Narrows the range to the quarter that has the percentile. */
-PROF__FN void prof__share_narrow(prof__share *p, uint32_t shift) {
+PROF__LIGHT void prof__share_narrow(prof__share *p, uint32_t shift) {
     uint32_t part = 0;
     for (; part < 3 && p->rank > p->parts[part]; part++) p->rank -= p->parts[part];
     p->low = PROF__PLUS(p->low, (uint64_t)part << shift);
@@ -16490,13 +16520,13 @@ PROF__FN void prof__share_narrow(prof__share *p, uint32_t shift) {
 }
 
 /* Memory after the order that a table makes; NULL: there is none. */
-PROF__FN void *prof__groups_more(const prof__groups *g, uintptr_t at, size_t bytes) {
+PROF__LIGHT void *prof__groups_more(const prof__groups *g, uintptr_t at, size_t bytes) {
     uintptr_t end = (uintptr_t)prof__scratch_end(g->s);
     at = (at + 7) & ~(uintptr_t)7;
     return end < at || end - at < bytes ? NULL : (void *)at;
 }
 
-PROF__FN void prof__groups_percentiles(prof__groups *g) {
+PROF__LIGHT void prof__groups_percentiles(prof__groups *g) {
     static const uint32_t hundredths[] = { 50, 90, 99 };
     uintptr_t at = (uintptr_t)prof__groups_end(g) + 2 * g->count * sizeof(uint32_t);
     prof__shares *p = (prof__shares *)prof__groups_more(g, at, g->count * sizeof *p);
@@ -16521,14 +16551,15 @@ PROF__FN void prof__groups_percentiles(prof__groups *g) {
     }
 }
 
-PROF_API PROF__QUIET void prof__link_shares(void) {
+PROF_API PROF__LIGHTLY void prof__link_shares(void) {
     PROF__STORE(prof__linked.shares, &prof__groups_percentiles);
 }
 
 PROF__FN void prof__groups_shares(prof__groups *g) { PROF__LINKED(shares)(g); }
 
 /* Adds zones that are only in sums to a row, with percentiles only if they were asked for. */
-PROF__FN void prof__average_add_sums(prof_average *a, const prof__groups *g, const prof__group *r) {
+PROF__LIGHT void prof__average_add_sums(prof_average *a, const prof__groups *g,
+                                        const prof__group *r) {
     prof_average sums;
     if (!r->sums) return;
     sums = prof__sums_average(g->s, r->sums);
@@ -16553,7 +16584,7 @@ PROF__COLD void prof__extras_add(int64_t *all, int64_t *self, const prof__beside
     }
 }
 
-PROF__FN void prof__counts_event(void *groups, const prof__close *c) {
+PROF__LIGHT void prof__counts_event(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
     int64_t *all = g->counts[prof__group_of(g, c->what)];
     prof__extras_add(all, all + PROF__EXTRAS, c->beside);
@@ -16579,7 +16610,7 @@ PROF__COLD void prof__groups_others(prof__groups *g) {
     }
 }
 
-PROF__FN void prof__groups_count(prof__groups *g) {
+PROF__LIGHT void prof__groups_count(prof__groups *g) {
     uintptr_t at = (uintptr_t)prof__groups_end(g) + 2 * g->count * sizeof(uint32_t);
     bool others = g->s->side && g->s->device_types[1];
     if (!(prof__counting.count || others)) return;
@@ -16592,11 +16623,11 @@ PROF__FN void prof__groups_count(prof__groups *g) {
     if (others) prof__groups_others(g);
 }
 
-PROF__FN void prof__groups_us(prof__groups *g) {
+PROF__LIGHT void prof__groups_us(prof__groups *g) {
     if (g->s->raw && g->wide) PROF__LINKED(groups_us)(g);
 }
 
-PROF__FN void prof__groups_counts(prof__groups *g) {
+PROF__LIGHT void prof__groups_counts(prof__groups *g) {
     if (PROF__LINKED(groups_count) && !g->s->built && !g->ranks) PROF__LINKED(groups_count)(g);
 }
 
@@ -16665,7 +16696,7 @@ struct prof_sums {
 };
 
 /* Memory for as long as the sums; NULL: there is none. */
-PROF__ALONE(void *) prof__span_sums_take(prof_sums *s, size_t bytes) {
+PROF__ASIDE(void *) prof__span_sums_take(prof_sums *s, size_t bytes) {
     void *p;
     bytes = prof__align(bytes);
     if ((size_t)(s->high - s->low) < bytes) {
@@ -16687,7 +16718,7 @@ PROF__COLD void *prof__span_sums_grow(prof_sums *s, const void *old, size_t coun
     return p;
 }
 
-PROF__FN bool prof__span_sums_same(void *user, uint32_t a, uint32_t b) {
+PROF__LIGHT bool prof__span_sums_same(void *user, uint32_t a, uint32_t b) {
     const prof_sums *s = (const prof_sums *)user;
     if (a == PROF_NONE || b == PROF_NONE) return false;
     return a == b || strcmp(s->rows[a]->key.name, s->rows[b]->key.name) == 0;
@@ -16724,7 +16755,7 @@ PROF__FN void prof__span_sums_take_call(void *user, const prof__close *c) {
     prof__extras_add(r->counters, r->self_counters, c->beside);
 }
 
-PROF_API PROF__QUIET prof_result prof_sums_open(const prof_sums_desc *desc, prof_sums **sums) {
+PROF_API PROF__LIGHTLY prof_result prof_sums_open(const prof_sums_desc *desc, prof_sums **sums) {
     prof_sums first, *s;
     if (!desc || !desc->more || !sums) return PROF_ERROR_INVALID;
     if (desc->averages.percentiles) return PROF_ERROR_UNSUPPORTED;
@@ -16742,7 +16773,7 @@ PROF_API PROF__QUIET prof_result prof_sums_open(const prof_sums_desc *desc, prof
 }
 
 /* Makes room for another row: doubles the arrays, with a new index. False: no memory. */
-PROF__FN bool prof__span_sums_room(prof_sums *s) {
+PROF__LIGHT bool prof__span_sums_room(prof_sums *s) {
     uint32_t max = s->max ? 2 * s->max : 16, places = 2 * max + 1, *index, *order;
     prof__span_sums_row **rows;
     if (s->count < s->max) return true;
@@ -16764,7 +16795,7 @@ PROF__FN bool prof__span_sums_room(prof_sums *s) {
     return true;
 }
 
-PROF__FN const char *prof__span_sums_text(prof_sums *s, const char *text) {
+PROF__LIGHT const char *prof__span_sums_text(prof_sums *s, const char *text) {
     size_t size = strlen(text) + 1;
     char *copy = (char *)prof__span_sums_take(s, size);
     return copy ? (const char *)memcpy(copy, text, size) : NULL;
@@ -16780,8 +16811,8 @@ PROF__COLD const prof_site *prof__span_sums_site(prof_sums *s, const prof_site *
 }
 
 /* A new row, with a copy of what tells it apart; NULL: no memory. */
-PROF__FN prof__span_sums_row *prof__span_sums_make(prof_sums *s, const prof_event *key,
-                                                   const prof_site *site) {
+PROF__LIGHT prof__span_sums_row *prof__span_sums_make(prof_sums *s, const prof_event *key,
+                                                      const prof_site *site) {
     prof__span_sums_row *r = (prof__span_sums_row *)prof__span_sums_take(s, sizeof *r);
     const char *name = r ? prof__span_sums_text(s, key->name) : NULL;
     prof__pack pack = { NULL, 0 };
@@ -16804,8 +16835,8 @@ PROF__FN prof__span_sums_row *prof__span_sums_make(prof_sums *s, const prof_even
     return r;
 }
 
-PROF_API PROF__QUIET uint32_t prof_sums_row(prof_sums *s, const prof_event *event,
-                                            const prof_site *site) {
+PROF_API PROF__LIGHTLY uint32_t prof_sums_row(prof_sums *s, const prof_event *event,
+                                              const prof_site *site) {
     uint32_t hash, at;
     prof__span_sums_row *r;
     prof_event key;
@@ -16851,13 +16882,13 @@ PROF__FN bool prof__span_sums_depth(prof_sums *s, prof__nest *n, uint32_t depth)
     return true;
 }
 
-PROF__FN void prof__span_bytes_add(prof_span *to, const prof_span *from) {
+PROF__LIGHT void prof__span_bytes_add(prof_span *to, const prof_span *from) {
     to->cpu_bytes = PROF__PLUS(to->cpu_bytes, from->cpu_bytes);
     to->device_bytes = PROF__PLUS(to->device_bytes, from->device_bytes);
 }
 
 /* Charges a change of memory to all open spans; if none is open it is a call of its own row. */
-PROF__FN void prof__span_sums_memory(prof_sums *s, const prof_span *span) {
+PROF__LIGHT void prof__span_sums_memory(prof_sums *s, const prof_span *span) {
     prof__nest *n = &s->nest;
     prof_span moment = *span;
     bool none = false;
@@ -16878,7 +16909,7 @@ PROF__FN void prof__span_sums_memory(prof_sums *s, const prof_span *span) {
 }
 
 /* Adds a span that has no parent and no children: a range, work on a device. */
-PROF__FN void prof__span_sums_apart(prof_sums *s, const prof_span *span, bool device) {
+PROF__LIGHT void prof__span_sums_apart(prof_sums *s, const prof_span *span, bool device) {
     prof__beside b;
     prof__close c = prof__close_of(span, 0, &b);
     c.number = c.from = s->nest.number++;
@@ -16894,7 +16925,7 @@ PROF__FN void prof__span_sums_apart(prof_sums *s, const prof_span *span, bool de
 }
 
 /* Ends the spans of a turn, and gives it to this thread. */
-PROF__FN void prof__span_turn_give(prof_sums *s, prof__span_turn *t, uint32_t thread) {
+PROF__LIGHT void prof__span_turn_give(prof_sums *s, prof__span_turn *t, uint32_t thread) {
     prof__nest *n = &t->nest;
     s->turn = t;
     prof__nest_thread(n, thread);
@@ -16905,8 +16936,8 @@ PROF__FN void prof__span_turn_give(prof_sums *s, prof__span_turn *t, uint32_t th
 }
 
 /* Makes a turn, first in the list at *place; NULL: no memory. */
-PROF__FN prof__span_turn *prof__span_turn_new(prof_sums *s, prof__span_turn **place,
-                                              uint32_t thread) {
+PROF__LIGHT prof__span_turn *prof__span_turn_new(prof_sums *s, prof__span_turn **place,
+                                                 uint32_t thread) {
     prof__span_turn *t = (prof__span_turn *)prof__span_sums_take(s, sizeof *t);
     if (!t) return NULL;
     t->nest = s->nest;
@@ -16971,7 +17002,7 @@ PROF__FN bool prof__span_sums_end(prof_sums *s, const prof_span *span) {
 }
 
 /* Ends all open spans, of all threads. */
-PROF__FN void prof__span_sums_flush(prof_sums *s) {
+PROF__LIGHT void prof__span_sums_flush(prof_sums *s) {
     s->turn = NULL;
     prof__nest_thread(&s->nest, s->nest.thread);
     for (uint32_t i = 0; s->turns && i < PROF__TURNS; i++)
@@ -17009,13 +17040,13 @@ PROF_API PROF__QUIET void prof_sums_push(prof_sums *s, const prof_span *span) {
     }
 }
 
-PROF_API PROF__QUIET void prof_sums_next(prof_sums *s) {
+PROF_API PROF__LIGHTLY void prof_sums_next(prof_sums *s) {
     if (!s) return;
     prof__span_sums_flush(s);
     s->part++;
 }
 
-PROF_API PROF__QUIET void prof_sums_add(prof_sums *s, uint32_t row, const prof_average *more) {
+PROF_API PROF__LIGHTLY void prof_sums_add(prof_sums *s, uint32_t row, const prof_average *more) {
     prof__span_sums_row *r;
     prof_average named;
     if (!s || !more || (row != PROF_NONE && row >= s->count)) return;
@@ -17031,7 +17062,7 @@ PROF_API PROF__QUIET void prof_sums_add(prof_sums *s, uint32_t row, const prof_a
     (void)prof_average_add(r->more, &named);
 }
 
-PROF__FN bool prof__span_sums_after(const void *rows, uint32_t a, uint32_t b) {
+PROF__LIGHT bool prof__span_sums_after(const void *rows, uint32_t a, uint32_t b) {
     prof__span_sums_row *const *list = (prof__span_sums_row *const *)rows;
     if (!list[a]->sums.count || !list[b]->sums.count)
         return list[b]->sums.count || (!list[a]->sums.count && a > b);
@@ -17056,7 +17087,7 @@ PROF__COLD prof_average prof__span_sums_average(const prof_sums *s, const prof__
     return a;
 }
 
-PROF_API PROF__QUIET size_t prof_sums_look(prof_sums *s, prof_average *rows, size_t max) {
+PROF_API PROF__LIGHTLY size_t prof_sums_look(prof_sums *s, prof_average *rows, size_t max) {
     uint32_t n = 0;
     for (uint32_t i = 0; s && i < s->count; i++)
         if (s->rows[i]->sums.count || s->rows[i]->more) s->order[n++] = i;
@@ -17066,12 +17097,12 @@ PROF_API PROF__QUIET size_t prof_sums_look(prof_sums *s, prof_average *rows, siz
     return n;
 }
 
-PROF_API PROF__QUIET size_t prof_sums_close(prof_sums *s, prof_average *rows, size_t max) {
+PROF_API PROF__LIGHTLY size_t prof_sums_close(prof_sums *s, prof_average *rows, size_t max) {
     if (s) prof__span_sums_flush(s);
     return prof_sums_look(s, rows, max);
 }
 
-PROF_API PROF__QUIET prof_sums_stats prof_sums_get_stats(const prof_sums *s) {
+PROF_API PROF__LIGHTLY prof_sums_stats prof_sums_get_stats(const prof_sums *s) {
     prof_sums_stats stats;
     memset(&stats, 0, sizeof stats);
     if (s) stats = s->stats;
@@ -17129,7 +17160,7 @@ PROF__COLD void prof__identity_take(prof_average *into, const prof_average *from
            offsetof(prof_average, is_recursive) - begin);
 }
 
-PROF_API PROF__QUIET prof_result prof_average_add(prof_average *into, const prof_average *from) {
+PROF_API PROF__LIGHTLY prof_result prof_average_add(prof_average *into, const prof_average *from) {
 #define PROF__SUM(field) into->field = PROF__PLUS(into->field, from->field)
     if (!into || !from || !from->key) return PROF_ERROR_INVALID;
     if (into->key && strcmp(into->key, from->key) != 0) return PROF_ERROR_INVALID;
@@ -17204,9 +17235,9 @@ PROF__COLD prof_average prof__group_average(const prof__groups *g, uint32_t i) {
     return a;
 }
 
-PROF_API PROF__QUIET size_t prof_key_averages(const prof_trace *trace,
-                                              const prof_averages_desc *desc, prof_average *rows,
-                                              size_t max) {
+PROF_API PROF__LIGHTLY size_t prof_key_averages(const prof_trace *trace,
+                                                const prof_averages_desc *desc, prof_average *rows,
+                                                size_t max) {
     prof__groups g;
     if (!prof__valid(trace)) return 0;
     if (prof__sums_alone(trace)) return prof__sums_averages(trace, desc, rows, max);
@@ -17229,7 +17260,7 @@ PROF__EAGER void prof__total_take(void *total, const prof__close *c) {
     prof__call_add(&t->sum, &t->wide, c);
 }
 
-PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
+PROF_API PROF__LIGHTLY prof_average prof_total_average(const prof_trace *trace) {
     prof_average total;
     prof_event last;
     prof__total t;
@@ -17344,7 +17375,7 @@ PROF__COLD int prof__column_other(int column) {
 }
 
 /* A column's place in lists made of PROF__COLUMNS_EACH, which have no counters and one device. */
-PROF__ALONE(size_t) prof__column_place(int column) {
+PROF__ASIDE(size_t) prof__column_place(int column) {
     int other = prof__column_other(column);
     if (!PROF__BARE && other >= 0) return (size_t)(PROF__COL_SELF_DEVICE + other % 4);
     return (size_t)(column - (column > PROF__COL_COUNTERS ? PROF__COUNTER_COLUMNS : 0) -
@@ -17430,11 +17461,11 @@ PROF__COLD void prof__row_counters(const struct prof_trace *s, const prof_event 
 /* prof__table.row_at is one of these three. The pointer lets the linker leave the others out. */
 PROF__FN prof_average prof__row_of_caller(const prof__table *t, uint32_t i) { return t->rows[i]; }
 
-PROF__FN prof_average prof__row_of_group(const prof__table *t, uint32_t i) {
+PROF__LIGHT prof_average prof__row_of_group(const prof__table *t, uint32_t i) {
     return prof__group_average(t->groups, i);
 }
 
-PROF__FN prof_average prof__row_of_event(const prof__table *t, uint32_t i) {
+PROF__LIGHT prof_average prof__row_of_event(const prof__table *t, uint32_t i) {
     const prof_event *e = t->trace->events + i;
     prof_average r = prof__average_of(e, i);
     prof_event_totals n = prof_event_total(t->trace, e);
@@ -17460,7 +17491,7 @@ PROF__COLD int64_t prof__metric_of(const prof_average *r, prof_metric metric) {
     return prof__row_number(r, column ? column : PROF__COL_SELF_CPU);
 }
 
-PROF__ALONE(prof__real) prof__mean_us(int64_t ns, uint64_t count) {
+PROF__ASIDE(prof__real) prof__mean_us(int64_t ns, uint64_t count) {
     return prof__real_div(prof__us(ns), prof__real_from((int64_t)count));
 }
 
@@ -17606,7 +17637,7 @@ PROF__COLD size_t prof__shapes_text(const prof_average *r, prof__out *out, size_
 
 /* While a table that must fit a line is measured: notes how wide a cell of this column is, and
    whether it has a figure other than 0. */
-PROF__ALONE(void) prof__table_need(prof__table *t, int column, size_t width, const char *text) {
+PROF__ASIDE(void) prof__table_need(prof__table *t, int column, size_t width, const char *text) {
     if (PROF__BARE || !t->measuring) return;
     if (width > t->need[column]) t->need[column] = width;
     for (; *text; text++)
@@ -17853,7 +17884,7 @@ PROF__COLD int64_t prof__table_number(const prof__table *t, const prof_average *
 }
 
 /* 100 % of a column's shares, in ns. */
-PROF__ALONE(int64_t) prof__table_whole_ns(const prof__table *t, int column) {
+PROF__ASIDE(int64_t) prof__table_whole_ns(const prof__table *t, int column) {
     int other = prof__column_other(column);
     if (other >= 0) return t->self_other_ns[other / 4];
     return column == PROF__COL_SELF_DEVICE_SHARE
@@ -18183,32 +18214,32 @@ PROF__COLD void prof__table_list(prof__table *t, const uint32_t *order) {
     if (t->desc->format == PROF_FORMAT_JSON) prof__out_text(&t->out, t->count ? "\n]\n" : "]\n");
 }
 
-PROF_API PROF__QUIET void prof__link_events(void) {
+PROF_API PROF__LIGHTLY void prof__link_events(void) {
     PROF__STORE(prof__linked.row_of_event, &prof__row_of_event);
 }
 
-PROF_API PROF__QUIET void prof__link_lists(void) {
+PROF_API PROF__LIGHTLY void prof__link_lists(void) {
     PROF__STORE(prof__linked.table_list, &prof__table_list);
 }
 
-PROF__FN void prof__table_put_list(prof__table *t, const uint32_t *order) {
+PROF__LIGHT void prof__table_put_list(prof__table *t, const uint32_t *order) {
     PROF__LINKED(table_list)(t, order);
 }
 
 /* The macros of these names as functions: see prof_start. */
-PROF_API PROF__QUIET prof_result(prof_write_table)(const prof_trace *trace,
-                                                   const prof_table_desc *desc, prof_sink out) {
+PROF_API PROF__LIGHTLY prof_result(prof_write_table)(const prof_trace *trace,
+                                   const prof_table_desc *desc, prof_sink out) {
     return prof_write_table(trace, desc, out);
 }
 
-PROF_API PROF__QUIET prof_result(prof_print_table)(const prof_trace *trace,
-                                                   const prof_table_desc *desc) {
+PROF_API PROF__LIGHTLY prof_result(prof_print_table)(const prof_trace *trace,
+                                   const prof_table_desc *desc) {
     return prof_print_table(trace, desc);
 }
 
-PROF_API PROF__QUIET prof_result(prof_write_rows)(prof_average *rows, size_t count,
-                                                  const prof_view *view,
-                                                  const prof_table_desc *desc, prof_sink out) {
+PROF_API PROF__LIGHTLY prof_result(prof_write_rows)(prof_average *rows, size_t count,
+                                   const prof_view *view,
+                                   const prof_table_desc *desc, prof_sink out) {
     return prof_write_rows(rows, count, view, desc, out);
 }
 
@@ -18484,7 +18515,7 @@ PROF__COLD bool prof__stdio_write(void *file, const void *data, size_t size) {
     return fwrite(data, 1, size, (FILE *)file) == size;
 }
 
-PROF_API PROF__QUIET uint32_t prof_terminal_width(void) {
+PROF_API PROF__LIGHTLY uint32_t prof_terminal_width(void) {
     const char *columns = getenv("COLUMNS");
     int given = columns ? atoi(columns) : 0;
     bool terminal = false;
@@ -18503,8 +18534,8 @@ PROF_API PROF__QUIET uint32_t prof_terminal_width(void) {
     return !terminal ? 0 : given > 0 ? (uint32_t)given : width;
 }
 
-PROF_API PROF__QUIET prof_result prof__print_table(const prof_trace *trace,
-                                                   const prof_table_desc *desc) {
+PROF_API PROF__LIGHTLY prof_result prof__print_table(const prof_trace *trace,
+                                                     const prof_table_desc *desc) {
     prof_sink out = { prof__stdio_write, NULL };
     prof_table_desc fitting, usual;
     prof_result r;
@@ -18591,7 +18622,7 @@ PROF__COLD uint64_t prof__note_count(const prof_stats *s, size_t note) {
     return n;
 }
 
-PROF_API PROF__QUIET bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note) {
+PROF_API PROF__LIGHTLY bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note) {
     if (!note || i >= PROF__NOTES) return false;
     note->key = prof__note_key(i);
     note->text = prof__note_text(note->key);
@@ -18710,8 +18741,8 @@ PROF__COLD void prof__table_kept(prof__table *t) {
     prof__table_write(t, NULL);
 }
 
-PROF_API PROF__QUIET prof_result prof__write_table(const prof_trace *trace,
-                                                   const prof_table_desc *desc, prof_sink out) {
+PROF_API PROF__LIGHTLY prof_result prof__write_table(const prof_trace *trace,
+                                                     const prof_table_desc *desc, prof_sink out) {
     prof_table_desc usual;
     prof__table t;
     prof__groups g;
@@ -18740,9 +18771,9 @@ PROF_API PROF__QUIET prof_result prof__write_table(const prof_trace *trace,
     return prof__out_close(&t.out);
 }
 
-PROF_API PROF__QUIET prof_result prof__write_rows(prof_average *rows, size_t count,
-                                                  const prof_view *view,
-                                                  const prof_table_desc *desc, prof_sink out) {
+PROF_API PROF__LIGHTLY prof_result prof__write_rows(prof_average *rows, size_t count,
+                                                    const prof_view *view,
+                                                    const prof_table_desc *desc, prof_sink out) {
     prof_table_desc usual;
     prof__table t;
     prof_result result = prof__table_check(desc, out);
@@ -18773,7 +18804,7 @@ PROF__COLD bool prof__is_device_name(const char *name, size_t size) {
 }
 
 /* The name is that of a field, in which a device's name may replace "device". */
-PROF_API PROF__QUIET prof_result prof_metric_from_text(const char *text, prof_metric *metric) {
+PROF_API PROF__LIGHTLY prof_result prof_metric_from_text(const char *text, prof_metric *metric) {
     if (!text || !metric) return PROF_ERROR_INVALID;
     for (int i = 1; i < PROF_METRIC_LAST; i++) {
         const char *name = prof__column_field(prof__metric_column((prof_metric)i)), *after;
@@ -18806,7 +18837,7 @@ PROF__COLD size_t prof__canonical_frame(const char **s) {
     return 0;
 }
 
-PROF_API PROF__QUIET prof_result prof_write_canonical(const prof_trace *trace, prof_sink out) {
+PROF_API PROF__LIGHTLY prof_result prof_write_canonical(const prof_trace *trace, prof_sink out) {
     prof__out o;
     if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
     if (!prof__analyse(trace)) return PROF_ERROR_MEMORY;
@@ -18842,11 +18873,11 @@ PROF_API PROF__QUIET prof_result prof_write_canonical(const prof_trace *trace, p
 #define PROF__LITERAL(p, text) (memcpy(p, text, sizeof text - 1), (p) + sizeof text - 1)
 
 /* With a clock of the caller's output is reproducible: the process is 1, threads are indices. */
-PROF__FN uint32_t prof__chrome_pid(const struct prof_trace *s) {
+PROF__LIGHT uint32_t prof__chrome_pid(const struct prof_trace *s) {
     return s->clock == PROF_CLOCK_PLATFORM ? 1 : prof__process_id() & INT32_MAX;
 }
 
-PROF__FN uint64_t prof__chrome_tid(const struct prof_trace *s, uint32_t thread) {
+PROF__LIGHT uint64_t prof__chrome_tid(const struct prof_trace *s, uint32_t thread) {
     return s->clock == PROF_CLOCK_PLATFORM ? thread : s->threads[thread].id & INT32_MAX;
 }
 
@@ -18859,7 +18890,8 @@ typedef struct prof__place {
 } prof__place;
 
 /* pid: of the writer, who asks once: it is a call to the kernel. */
-PROF__FN void prof__chrome_place(prof__place *place, uint32_t pid, uint32_t thread, uint64_t tid) {
+PROF__LIGHT void prof__chrome_place(prof__place *place, uint32_t pid, uint32_t thread,
+                                    uint64_t tid) {
     char *p = place->text;
     place->thread = thread;
     place->tid = tid;
@@ -18948,13 +18980,13 @@ PROF__APART(void) prof__chrome_meta(prof__out *o, const char *name, int64_t pid,
                    "\"args\":{\"%s\":", name, pid, tid, key);
 }
 
-PROF__FN void prof__chrome_process(prof__out *o, const struct prof_trace *s) {
+PROF__LIGHT void prof__chrome_process(prof__out *o, const struct prof_trace *s) {
     prof__chrome_meta(o, "process_labels", prof__chrome_pid(s), 0, "labels");
     prof__out_text(o, "\"CPU\"}}");
 }
 
-PROF__FN void prof__chrome_thread(prof__out *o, uint32_t pid, uint64_t tid, const char *name,
-                                  uint32_t place) {
+PROF__LIGHT void prof__chrome_thread(prof__out *o, uint32_t pid, uint64_t tid, const char *name,
+                                     uint32_t place) {
     prof__out_text(o, ",\n");
     prof__chrome_meta(o, "thread_name", pid, tid, "name");
     prof__out_f(o, name ? "\"thread %u (%j)\"}},\n" : "\"thread %u\"}},\n", tid, name);
@@ -18963,12 +18995,12 @@ PROF__FN void prof__chrome_thread(prof__out *o, uint32_t pid, uint64_t tid, cons
 }
 
 /* Is it the row for the overhead of profiling a device, which in the trace is a process? */
-PROF__ALONE(bool) prof__is_overhead_row(const prof_thread_info *t) {
+PROF__ASIDE(bool) prof__is_overhead_row(const prof_thread_info *t) {
     size_t n = t->id || !t->name ? 0 : strlen(t->name);
     return n > 9 && memcmp(t->name + n - 9, " Overhead", 9) == 0;
 }
 
-PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
+PROF__LIGHT void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
     prof__chrome_process(o, s);
     for (uint32_t i = 0; i < s->thread_count; i++)
         if (PROF__BARE || !prof__is_overhead_row(s->threads + i))
@@ -18979,8 +19011,8 @@ PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
 #if !PROF__BARE
 /* ---- device work, its calls, and the arrows between them ---- */
 
-PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
-                                  const prof__moment *m);
+PROF__LIGHT void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
+                                     const prof__moment *m);
 
 /* A double as a JSON number, or null: with 15 to 17 digits, as many as it takes to read the same
    number back. The locale's decimal point becomes a point. */
@@ -19021,35 +19053,35 @@ typedef struct prof__gpu {
     uint32_t want_event, want_stream;
 } prof__gpu;
 
-PROF__FN bool prof__gpu_same_stream(const void *context, uint32_t number) {
+PROF__LIGHT bool prof__gpu_same_stream(const void *context, uint32_t number) {
     const prof__gpu *g = (const prof__gpu *)context;
     return g->streams[number].device == g->want.device && g->streams[number].id == g->want.id;
 }
-PROF__FN bool prof__gpu_same_cover(const void *context, uint32_t number) {
+PROF__LIGHT bool prof__gpu_same_cover(const void *context, uint32_t number) {
     const prof__gpu *g = (const prof__gpu *)context;
     return g->covers[number].event == g->want_event && g->covers[number].stream == g->want_stream;
 }
 
 /* The place in the index of the call with this id. */
-PROF__FN uint32_t *prof__gpu_call(prof__gpu *g, int64_t id) {
+PROF__LIGHT uint32_t *prof__gpu_call(prof__gpu *g, int64_t id) {
     prof__ids ids = { g->calls, g->places, prof__event_id, g->s->events };
     return prof__id_place(&ids, id);
 }
 
-PROF__ALONE(bool) prof__is_call(const prof_event *e) {
+PROF__ASIDE(bool) prof__is_call(const prof_event *e) {
     return prof__has(e) & PROF_HAS_ID && prof__in_tree(e) && prof__is_launch(e);
 }
 
-PROF__FN bool prof__is_gpu(const prof_event *e) {
+PROF__LIGHT bool prof__is_gpu(const prof_event *e) {
     return e->extra && (e->device_type != PROF_DEVICE_CPU || prof__is_call(e));
 }
 
-PROF__FN bool prof__is_annotation(const prof_event *e) {
+PROF__LIGHT bool prof__is_annotation(const prof_event *e) {
     return (e->flags & PROF_EVENT_USER_ANNOTATION) != 0;
 }
 
 /* The name in traces: ProfilerStep#1, which tables call ProfilerStep*. */
-PROF__FN const char *prof__chrome_name(const prof_event *e) {
+PROF__LIGHT const char *prof__chrome_name(const prof_event *e) {
     const char *name = e->extra ? e->extra->trace_name : NULL;
     return name && *name ? name : e->name;
 }
@@ -19057,7 +19089,7 @@ PROF__FN const char *prof__chrome_name(const prof_event *e) {
 /* Added to the numbers of devices of further types, to differ from all processes and GPUs. */
 #define PROF__OTHER_PIDS (1u << 24)
 
-PROF__ALONE(prof__stream) prof__stream_of(const struct prof_trace *s, const prof_event *e) {
+PROF__ASIDE(prof__stream) prof__stream_of(const struct prof_trace *s, const prof_event *e) {
     prof__stream at = { prof__device_index(e), 0, 0 };
     if (!s->built) at.type = prof__device_number(s, e->device_type);
     at.device = (int32_t)((uint32_t)at.device + at.type * PROF__OTHER_PIDS);
@@ -19066,7 +19098,7 @@ PROF__ALONE(prof__stream) prof__stream_of(const struct prof_trace *s, const prof
     return at;
 }
 
-PROF__FN uint32_t prof__gpu_stream(prof__gpu *g, const prof_event *e) {
+PROF__LIGHT uint32_t prof__gpu_stream(prof__gpu *g, const prof_event *e) {
     uint32_t *place;
     g->want = prof__stream_of(g->s, e);
     place = prof__place_of(g->stream_index, g->places,
@@ -19080,7 +19112,8 @@ PROF__FN uint32_t prof__gpu_stream(prof__gpu *g, const prof_event *e) {
 }
 
 /* Extends the time that annotation `event` covers on the stream by e. */
-PROF__FN void prof__gpu_cover(prof__gpu *g, uint32_t event, uint32_t stream, const prof_event *e) {
+PROF__LIGHT void prof__gpu_cover(prof__gpu *g, uint32_t event, uint32_t stream,
+                                 const prof_event *e) {
     uint32_t *place;
     prof__cover *c;
     g->want_event = event;
@@ -19101,7 +19134,7 @@ PROF__FN void prof__gpu_cover(prof__gpu *g, uint32_t event, uint32_t stream, con
     c->end_ns = PROF__MAX(c->end_ns, e->end_ns);
 }
 
-PROF__FN void prof__gpu_work(prof__gpu *g, const prof_event *e) {
+PROF__LIGHT void prof__gpu_work(prof__gpu *g, const prof_event *e) {
     uint32_t stream = prof__gpu_stream(g, e), *place, i;
     if (!prof__link_of(e)) return;
     place = prof__gpu_call(g, prof__link_of(e));
@@ -19112,7 +19145,7 @@ PROF__FN void prof__gpu_work(prof__gpu *g, const prof_event *e) {
 }
 
 /* Finds calls, streams and covers among the events of devices, if there are any. */
-PROF__FN void prof__gpu_find(prof__gpu *g) {
+PROF__LIGHT void prof__gpu_find(prof__gpu *g) {
     const struct prof_trace *s = g->s;
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->event_count; i++) n += prof__is_gpu(s->events + i);
@@ -19136,7 +19169,7 @@ PROF__FN void prof__gpu_find(prof__gpu *g) {
 }
 
 /* places stays 0 where there are no events of devices. */
-PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
+PROF__LIGHT void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
     memset(g, 0, sizeof *g);
     g->s = s;
     g->pid = prof__chrome_pid(s);
@@ -19144,17 +19177,17 @@ PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
 }
 
 /* `"pid":1,"tid":2,"ts":3.000` */
-PROF__FN void prof__chrome_at(prof__out *o, prof__stream at, int64_t ns) {
+PROF__LIGHT void prof__chrome_at(prof__out *o, prof__stream at, int64_t ns) {
     prof__out_f(o, "\"pid\":%i,\"tid\":%i,\"ts\":%t", (int64_t)at.device, at.id, ns);
 }
 
-PROF__FN bool prof__is_overhead(const prof_event *e) {
+PROF__LIGHT bool prof__is_overhead(const prof_event *e) {
     const char *type = e->extra ? e->extra->activity_type : NULL;
     return type && strcmp(type, "overhead") == 0;
 }
 
 /* The row of an event. */
-PROF__FN prof__stream prof__chrome_row(const prof__gpu *g, const prof_event *e) {
+PROF__LIGHT prof__stream prof__chrome_row(const prof__gpu *g, const prof_event *e) {
     prof__stream at = { 0, 0, 0 };
     if (e->device_type != PROF_DEVICE_CPU) return prof__stream_of(g->s, e);
     at.device = (int32_t)g->pid;
@@ -19166,31 +19199,32 @@ PROF__FN prof__stream prof__chrome_row(const prof__gpu *g, const prof_event *e) 
     return at;
 }
 
-PROF__FN const char *prof__chrome_category(const prof_event *e) {
+PROF__LIGHT const char *prof__chrome_category(const prof_event *e) {
     if (e->extra && e->extra->activity_type) return e->extra->activity_type;
     if (e->device_type != PROF_DEVICE_CPU) return "kernel";
     return prof__is_annotation(e) ? "user_annotation" : "cpu_op";
 }
 
 /* Is it a node of an execution trace, and so a record function of PyTorch? */
-PROF__ALONE(bool) prof__is_node(const prof_event *e) {
+PROF__ASIDE(bool) prof__is_node(const prof_event *e) {
     const char *type = e->extra ? e->extra->activity_type : NULL;
     if (e->device_type != PROF_DEVICE_CPU) return false;
     if (e->extra && e->extra == prof__details_now.unnamed) return false;   /* memory */
     return !type || strcmp(type, "cpu_op") == 0 || strcmp(type, "user_annotation") == 0;
 }
 
-PROF__FN uint64_t prof__record_id(const struct prof_trace *s, const prof_event *e) {
+PROF__LIGHT uint64_t prof__record_id(const struct prof_trace *s, const prof_event *e) {
     return s->first_record + (uint64_t)(e - s->events) + 1;
 }
 
 /* `"key":` after a comma, or after the brace that opens the arguments. */
-PROF__FN void prof__chrome_key(prof__out *o, const char **before, const char *key) {
+PROF__LIGHT void prof__chrome_key(prof__out *o, const char **before, const char *key) {
     prof__out_f(o, "%s\"%s\":", *before, key);
     *before = ",";
 }
 
-PROF__FN void prof__chrome_number(prof__out *o, const char **before, const char *key, int64_t n) {
+PROF__LIGHT void prof__chrome_number(prof__out *o, const char **before, const char *key,
+                                     int64_t n) {
     prof__chrome_key(o, before, key);
     prof__out_i64(o, n);
 }
@@ -19203,8 +19237,8 @@ PROF__ALONE(void) prof__chrome_string(prof__out *o, const char **before, const c
 }
 
 /* Writes JSON as it is; other text becomes a string. */
-PROF__FN void prof__chrome_json(prof__out *o, const char **before, const char *key,
-                                const char *json) {
+PROF__LIGHT void prof__chrome_json(prof__out *o, const char **before, const char *key,
+                                   const char *json) {
     if (!json || !*json) return;
     if (prof__json_check(json)) {
         prof__chrome_string(o, before, key, json);
@@ -19215,7 +19249,8 @@ PROF__FN void prof__chrome_json(prof__out *o, const char **before, const char *k
 }
 
 /* Writes a list of shapes or texts. A stack becomes one text, innermost first, as in PyTorch. */
-PROF__FN void prof__chrome_list(prof__out *o, uint32_t coding, const void *list, uint32_t count) {
+PROF__LIGHT void prof__chrome_list(prof__out *o, uint32_t coding, const void *list,
+                                   uint32_t count) {
     const char *const *texts = (const char *const *)list;
     bool stack = coding == PROF__AS_STACK;
     if (coding == PROF__AS_SHAPES) {
@@ -19263,7 +19298,7 @@ PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x, const char
 }
 
 /* Writes metadata_json as members of the arguments; as a string, where it is anything else. */
-PROF__FN void prof__chrome_members(prof__out *o, const char **before, const prof_event *e) {
+PROF__LIGHT void prof__chrome_members(prof__out *o, const char **before, const prof_event *e) {
     const char *json = e->extra->metadata_json;
     if (e->flags & PROF_EVENT_SUBMITTED && !prof__json_members(json)) {
         prof__chrome_string(o, before, "metadata_json", json);
@@ -19275,13 +19310,13 @@ PROF__FN void prof__chrome_members(prof__out *o, const char **before, const prof
 
 /* Writes the parent's id where times do not show the parent, and an event's own id where some event
    names it as its parent: see "parents that times do not show" below. */
-PROF__FN void prof__chrome_told(prof__out *o, const char **before, uint32_t parent) {
+PROF__LIGHT void prof__chrome_told(prof__out *o, const char **before, uint32_t parent) {
     prof__chrome_number(o, before, PROF_KEY_ZONE_PARENT,
                         parent == PROF_NONE ? 0 : (int64_t)parent + 1);
 }
 
-PROF__FN void prof__chrome_tree(prof__out *o, const struct prof_trace *s, const char **before,
-                                const prof_event *e) {
+PROF__LIGHT void prof__chrome_tree(prof__out *o, const struct prof_trace *s, const char **before,
+                                   const prof_event *e) {
     uint32_t i = e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD) ? (uint32_t)(e - s->events) : 0;
     if (e->flags & PROF__EVENT_NAMED)
         prof__chrome_number(o, before, PROF_KEY_ZONE, (int64_t)i + 1);
@@ -19316,7 +19351,7 @@ PROF__EAGER void prof__source_use(prof__sources_left *n, uint32_t site) {
 }
 
 /* The sites of a thread's zones, without their times. */
-PROF__FN void prof__sources_row(prof__sources_left *n, const prof__row *row) {
+PROF__LIGHT void prof__sources_row(prof__sources_left *n, const prof__row *row) {
     for (const prof__segment *g = row->first; g && n->left; g = g->next) {
         prof__cursor k = { g->begin, prof__row_end(row, g), 0, 0 };
         prof__item i;
@@ -19338,17 +19373,17 @@ PROF__FN void prof__sources_used(const struct prof_trace *s) {
             if (r->count) prof__source_use(&n, r->site >> 8);
 }
 
-PROF__FN bool prof__source_same(const void *name, uint32_t number) {
+PROF__LIGHT bool prof__source_same(const void *name, uint32_t number) {
     return strcmp(prof__sites.list[number + 1].name, (const char *)name) == 0;
 }
 
 /* The place in the index of the first site of this name that is used and has a place. */
-PROF__ALONE(uint32_t *) prof__source_first(uint32_t *index, uint32_t places, const char *name) {
+PROF__ASIDE(uint32_t *) prof__source_first(uint32_t *index, uint32_t places, const char *name) {
     size_t length;
     return prof__place_of(index, places, prof__hash(name, &length), prof__source_same, name);
 }
 
-PROF__FN bool prof__source_is(uint32_t site, uint8_t flag) {
+PROF__LIGHT bool prof__source_is(uint32_t site, uint8_t flag) {
     return site < sizeof prof__sources.flags && prof__sources.flags[site] & flag;
 }
 
@@ -19387,7 +19422,7 @@ PROF__COLD void prof__sources_join(const struct prof_trace *s) {
 }
 
 /* Finds the places that the events and the head of this trace tell. */
-PROF__ALONE(void) prof__sources_find(const struct prof_trace *s, prof_chrome_source source) {
+PROF__ASIDE(void) prof__sources_find(const struct prof_trace *s, prof_chrome_source source) {
     if (s->built) return;
     memset(&prof__sources, 0, sizeof prof__sources);
     if (source == PROF_CHROME_SOURCE_NONE) return;
@@ -19400,18 +19435,18 @@ PROF__ALONE(void) prof__sources_find(const struct prof_trace *s, prof_chrome_sou
 }
 
 /* The place that an event must tell; NULL: none. */
-PROF__FN const prof_site *prof__source_told(const struct prof_trace *s, uint32_t site) {
+PROF__LIGHT const prof_site *prof__source_told(const struct prof_trace *s, uint32_t site) {
     bool told = !s->built && prof__sources.told && prof__source_is(site, PROF__SOURCE_TOLD);
     return told ? prof__site_placed(site) : NULL;
 }
 
-PROF__FN void prof__chrome_source(prof__out *o, const char **before, const prof_site *site) {
+PROF__LIGHT void prof__chrome_source(prof__out *o, const char **before, const prof_site *site) {
     char source[PROF__SOURCE];
     if (site) prof__chrome_string(o, before, PROF_KEY_SOURCE, prof__site_source(site, source));
 }
 
 /* "sites": see prof_write_chrome. */
-PROF__FN void prof__chrome_sites(prof__out *o, const struct prof_trace *s) {
+PROF__LIGHT void prof__chrome_sites(prof__out *o, const struct prof_trace *s) {
     const char *before = ",\"" PROF_KEY_SITES "\":[";
     for (uint32_t i = 1; i <= s->sites; i++) {
         const prof_site *site = prof__site_placed(i);
@@ -19428,16 +19463,16 @@ PROF__FN void prof__chrome_sites(prof__out *o, const struct prof_trace *s) {
 }
 
 /* Its id in the execution trace. */
-PROF__FN void prof__chrome_record(prof__out *o, const struct prof_trace *s, const prof_event *e,
-                                  const char **before) {
+PROF__LIGHT void prof__chrome_record(prof__out *o, const struct prof_trace *s, const prof_event *e,
+                                     const char **before) {
     if (!prof__is_node(e)) return;
     prof__chrome_key(o, before, PROF_KEY_RECORD_ID);
     prof__out_u64(o, prof__record_id(s, e));
 }
 
 /* Those that come from prof_event.extra, and that id among them. */
-PROF__FN void prof__chrome_extra(prof__out *o, const struct prof_trace *s, const prof_event *e,
-                                 const char **before) {
+PROF__LIGHT void prof__chrome_extra(prof__out *o, const struct prof_trace *s, const prof_event *e,
+                                    const char **before) {
     const prof_extra *x = e->extra;
     if (x->external_id) prof__chrome_number(o, before, PROF_KEY_EXTERNAL_ID, x->external_id);
     prof__chrome_carried(o, x, before);
@@ -19450,8 +19485,8 @@ PROF__FN void prof__chrome_extra(prof__out *o, const struct prof_trace *s, const
 }
 
 /* The members of an event's arguments. */
-PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
-                                       const prof_event *e, const char **before) {
+PROF__LIGHT void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
+                                          const prof_event *e, const char **before) {
     if (e->extra) PROF__LINKED(chrome_extra)(o, s, e, before);
     else if (s->record_ids) PROF__LINKED(chrome_record)(o, s, e, before);
     prof__chrome_source(o, before, prof__source_told(s, e->site));
@@ -19467,13 +19502,13 @@ PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
     prof__chrome_tree(o, s, before, e);
 }
 
-PROF__FN void prof__chrome_args(prof__out *o, const struct prof_trace *s, const prof_event *e) {
+PROF__LIGHT void prof__chrome_args(prof__out *o, const struct prof_trace *s, const prof_event *e) {
     const char *before = ",\"args\":{";
     prof__chrome_arg_members(o, s, e, &before);
     prof__out_text(o, *before == ',' && !before[1] ? "}}" : "}");
 }
 
-PROF_API PROF__QUIET prof_result prof_write_args(const prof_event *event, prof_sink out) {
+PROF_API PROF__LIGHTLY prof_result prof_write_args(const prof_event *event, prof_sink out) {
     const char *before = "{";
     prof__out o;
     prof_event e;
@@ -19490,7 +19525,7 @@ PROF_API PROF__QUIET prof_result prof_write_args(const prof_event *event, prof_s
 }
 
 /* One end of the arrow from a call to its work; only where the trace has both ends. */
-PROF__FN void prof__chrome_launch(prof__out *o, prof__gpu *g, const prof_event *e) {
+PROF__LIGHT void prof__chrome_launch(prof__out *o, prof__gpu *g, const prof_event *e) {
     bool from = prof__is_call(e);
     int64_t id = from ? e->extra->id : prof__link_of(e);
     uint32_t *place;
@@ -19503,7 +19538,7 @@ PROF__FN void prof__chrome_launch(prof__out *o, prof__gpu *g, const prof_event *
     prof__out_f(o, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"%s}", from ? "" : ",\"bp\":\"e\"");
 }
 
-PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e) {
+PROF__LIGHT void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e) {
     const char *type = prof__chrome_category(e), *overload = prof__overload(e);
     bool instant = strcmp(type, "cpu_instant_event") == 0;
     prof__out_f(o, ",\n{\"ph\":\"%s,\"cat\":\"%j\",\"name\":\"%j%s%j\",",
@@ -19516,7 +19551,7 @@ PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e)
 }
 
 /* Writes annotations on the rows of the streams, 1 ns wider at each end than what they launched. */
-PROF__FN void prof__chrome_covers(prof__out *o, const prof__gpu *g) {
+PROF__LIGHT void prof__chrome_covers(prof__out *o, const prof__gpu *g) {
     for (uint32_t i = 0; i < g->cover_count && !o->failed; i++) {
         const prof__cover *c = g->covers + i;
         prof__out_f(o, ",\n{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"%j\",",
@@ -19569,7 +19604,7 @@ PROF__COLD const char *prof__device_label(const struct prof_trace *s, uint32_t i
 }
 
 /* Tells readers the names of the device types. */
-PROF__FN void prof__chrome_device_types(prof__out *o, const struct prof_trace *s) {
+PROF__LIGHT void prof__chrome_device_types(prof__out *o, const struct prof_trace *s) {
     const char *before = ",\"" PROF_KEY_DEVICE_TYPES "\":{";
     char text[64];
     for (uint32_t i = 0; i <= PROF_OTHER_DEVICES && s->device_types[i]; i++) {
@@ -19581,7 +19616,7 @@ PROF__FN void prof__chrome_device_types(prof__out *o, const struct prof_trace *s
 }
 
 /* A GPU is a process, its streams are threads. The overhead of profiling a device is a process. */
-PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
+PROF__LIGHT void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
     char program[64], text[64];
     if (g->stream_count) {
         prof__process_name(program, sizeof program);
@@ -19613,7 +19648,7 @@ PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
 }
 
 /* Writes the metadata of the devices. */
-PROF__FN void prof__chrome_devices(prof__out *o, const struct prof_trace *s) {
+PROF__LIGHT void prof__chrome_devices(prof__out *o, const struct prof_trace *s) {
     size_t room = s->built ? 0 : (size_t)(prof__scratch_end(s) - s->scratch);
     for (uint32_t i = 0; i < prof__devices.count && !s->built; i++) {
         const prof_device_desc *d = &prof__devices.list[i].desc;
@@ -19623,7 +19658,7 @@ PROF__FN void prof__chrome_devices(prof__out *o, const struct prof_trace *s) {
     }
 }
 
-PROF__FN void prof__chrome_status(prof__out *o, const struct prof_trace *s) {
+PROF__LIGHT void prof__chrome_status(prof__out *o, const struct prof_trace *s) {
     const char *before = ",\"" PROF_KEY_DEVICES "\":{";
     for (uint32_t i = 0; i < prof__devices.count; i++) {
         const char *status = prof__device_status(s, i);
@@ -19634,7 +19669,7 @@ PROF__FN void prof__chrome_status(prof__out *o, const struct prof_trace *s) {
     if (!before[1]) prof__out_text(o, "}");
 }
 
-PROF__FN void prof__chrome_put_devices(prof__out *o, const struct prof_trace *s, bool head) {
+PROF__LIGHT void prof__chrome_put_devices(prof__out *o, const struct prof_trace *s, bool head) {
     const struct prof__device_calls *calls = PROF__LINKED(devices);
     if (calls && head) calls->chrome_head(o, s);
     if (calls && !head) calls->chrome(o, s);
@@ -19642,11 +19677,11 @@ PROF__FN void prof__chrome_put_devices(prof__out *o, const struct prof_trace *s,
 
 /* ---- arrows from forward to backward zones ---- */
 
-PROF__FN bool prof__has_sequence(const prof_event *e) {
+PROF__LIGHT bool prof__has_sequence(const prof_event *e) {
     return prof__has(e) & PROF_HAS_SEQUENCE_NR && e->extra->sequence_nr >= 0 && prof__in_tree(e);
 }
 
-PROF__FN bool prof__asks_forward(const prof_event *e) {
+PROF__LIGHT bool prof__asks_forward(const prof_event *e) {
     return prof__has_sequence(e) && e->extra->has & PROF_HAS_FWD_THREAD && e->extra->fwd_thread;
 }
 
@@ -19693,32 +19728,32 @@ PROF__COLD void prof__chrome_pairs(prof__out *o, const prof__gpu *g) {
    such an event tells its parent by "Zone parent id" (0: none), which readers go on from. */
 
 /* If a reader would guess another parent, notes that this parent is named. */
-PROF__FN bool prof__tell(const struct prof_trace *s, uint32_t parent, uint32_t guess) {
+PROF__LIGHT bool prof__tell(const struct prof_trace *s, uint32_t parent, uint32_t guess) {
     if (parent == guess) return false;
     if (parent != PROF_NONE) s->events[parent].flags |= PROF__EVENT_NAMED;
     return true;
 }
 
 /* The zone in which memory changed; PROF_NONE: none, also where the change is an event itself. */
-PROF__FN uint32_t prof__memory_zone(const struct prof_trace *s, const prof__memory *m) {
+PROF__LIGHT uint32_t prof__memory_zone(const struct prof_trace *s, const prof__memory *m) {
     bool own = m->event != PROF_NONE && s->events[m->event].extra == prof__details_now.unnamed;
     return own ? PROF_NONE : m->event;
 }
 
-PROF__FN bool prof__tell_memory(const struct prof_trace *s, uint32_t *top, prof__memory *m) {
+PROF__LIGHT bool prof__tell_memory(const struct prof_trace *s, uint32_t *top, prof__memory *m) {
     bool told = prof__tell(s, prof__memory_zone(s, m), prof__innermost(s, top + m->thread, m->ns));
     m->category = (uint8_t)((m->category & 7) | (told ? PROF__MEMORY_TOLD : 0));
     return told;
 }
 
 /* Does it have a correlation id? By that readers find the call, and so the zone of the work. */
-PROF__FN bool prof__tells_launch(const prof_event *e) {
+PROF__LIGHT bool prof__tells_launch(const prof_event *e) {
     const char *json = e->extra ? e->extra->metadata_json : NULL;
     return e->extra && (e->extra->has & PROF_HAS_KEPT_TEXT ||
                         (json && strstr(json, "\"" PROF_KEY_CORRELATION "\"") != NULL));
 }
 
-PROF__FN bool prof__tell_work(const struct prof_trace *s, uint32_t i) {
+PROF__LIGHT bool prof__tell_work(const struct prof_trace *s, uint32_t i) {
     const prof_event *e = s->events + i;
     uint32_t from = prof__launcher_of(s, i);
     if (prof__tells_launch(e)) return false;
@@ -19732,7 +19767,7 @@ PROF__FN bool prof__tell_zone(const struct prof_trace *s, uint32_t top, const pr
 }
 
 /* Marks zones and changes of memory that must tell their parent, and these parents. False: none. */
-PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
+PROF__LIGHT bool prof__marks_zones(const struct prof_trace *s) {
     const uint16_t none = (uint16_t)~(PROF__EVENT_NAMED | PROF__EVENT_TOLD);
     uint32_t *top = (uint32_t *)(void *)s->scratch, at = 0, n = s->event_count;
     bool any = false;
@@ -19756,7 +19791,7 @@ PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
 }
 
 /* The same of work on devices. */
-PROF__FN bool prof__marks_work(const struct prof_trace *s) {
+PROF__LIGHT bool prof__marks_work(const struct prof_trace *s) {
     bool any = false;
     for (uint32_t i = 0; i < s->event_count; i++) {
         if (s->events[i].device_type == PROF_DEVICE_CPU || !prof__tell_work(s, i)) continue;
@@ -19767,7 +19802,7 @@ PROF__FN bool prof__marks_work(const struct prof_trace *s) {
 }
 
 /* Marks all events that must tell their parent, work on devices, too. False: there are none. */
-PROF__FN bool prof__marks_make(const struct prof_trace *s) {
+PROF__LIGHT bool prof__marks_make(const struct prof_trace *s) {
     bool any;
     if (!s->instants && !prof__others(s) && !prof__side_of(s)) return false;   /* by times alone */
     any = prof__marks_zones(s);
@@ -19777,9 +19812,9 @@ PROF__FN bool prof__marks_make(const struct prof_trace *s) {
 /* ---- memory, arrows and ranges ---- */
 
 /* Writes a change of memory of block at m's time, on its thread. missed: see below. */
-PROF__FN void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__memory *m,
-                                  const prof__memory *block, int64_t bytes, int64_t total,
-                                  bool missed) {
+PROF__LIGHT void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__memory *m,
+                                     const prof__memory *block, int64_t bytes, int64_t total,
+                                     bool missed) {
     static const char kinds[][16] = { "", "PARAMETER", "OPTIMIZER_STATE", "INPUT", "TEMPORARY",
                                          "ACTIVATION", "GRADIENT", "AUTOGRAD_DETAIL" };
     bool out = m->what == PROF__NO_MEMORY;
@@ -19802,7 +19837,7 @@ PROF__FN void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__
 
 /* Where an address is allocated that was still in use, its free was missed: an event for that free
    is written first, so that totals agree. */
-PROF__FN void prof__chrome_memory(prof__out *o, const prof__gpu *g, const prof__memory *m) {
+PROF__LIGHT void prof__chrome_memory(prof__out *o, const prof__gpu *g, const prof__memory *m) {
     const prof__memory *old = m->next ? g->s->memory.list + m->next - 1 : NULL;
     if (m->what == PROF__NOT_COUNTED) return;
     if (old)
@@ -19811,7 +19846,7 @@ PROF__FN void prof__chrome_memory(prof__out *o, const prof__gpu *g, const prof__
     prof__chrome_change(o, g, m, m, m->bytes, m->total, false);
 }
 
-PROF__FN void prof__chrome_moment_flow(prof__out *o, const prof__gpu *g, const prof__moment *m) {
+PROF__LIGHT void prof__chrome_moment_flow(prof__out *o, const prof__gpu *g, const prof__moment *m) {
     prof_event e;
     if (m->kind != PROF__MOMENT_FLOW && m->kind != PROF__MOMENT_FLOW_END) return;
     memset(&e, 0, sizeof e);
@@ -19820,21 +19855,21 @@ PROF__FN void prof__chrome_moment_flow(prof__out *o, const prof__gpu *g, const p
     prof__chrome_arrow(o, g, "flow", (uint64_t)m->value, &e, m->kind == PROF__MOMENT_FLOW_END);
 }
 
-PROF__FN void prof__chrome_range_end(prof__out *o, const prof__gpu *g, const prof_event *e,
-                                     bool end) {
+PROF__LIGHT void prof__chrome_range_end(prof__out *o, const prof__gpu *g, const prof_event *e,
+                                        bool end) {
     prof__out_f(o, ",\n{\"ph\":\"%s\",\"id\":%i,\"cat\":\"async\",\"name\":\"%j\",",
                 end ? "e" : "b", e->extra->id, e->name);
     prof__chrome_at(o, prof__chrome_row(g, e), end ? e->end_ns : e->start_ns);
     prof__out_text(o, "}");
 }
 
-PROF__ALONE(void) prof__chrome_range(prof__out *o, const prof__gpu *g, const prof_event *e) {
+PROF__ASIDE(void) prof__chrome_range(prof__out *o, const prof__gpu *g, const prof_event *e) {
     prof__chrome_range_end(o, g, e, false);
     prof__chrome_range_end(o, g, e, true);
 }
 
 /* What stands behind the events, and comes from them or beside them. */
-PROF__FN void prof__chrome_beside(prof__out *o, const prof__gpu *g) {
+PROF__LIGHT void prof__chrome_beside(prof__out *o, const prof__gpu *g) {
     const struct prof_trace *s = g->s;
     prof__chrome_covers(o, g);
     if (s->outside.any_sequence) prof__chrome_pairs(o, g);
@@ -19844,7 +19879,7 @@ PROF__FN void prof__chrome_beside(prof__out *o, const prof__gpu *g) {
         prof__chrome_moment_flow(o, g, s->moments + i);
 }
 
-PROF__FN void prof__chrome_counters(prof__out *o, const struct prof_trace *s) {
+PROF__LIGHT void prof__chrome_counters(prof__out *o, const struct prof_trace *s) {
     const char *name;
     uint32_t i = 0;
     for (; (name = prof_hw_counter_name(s, i)) != NULL; i++)
@@ -19869,13 +19904,13 @@ PROF__FN void prof__link_extras(void) {
     PROF__STORE(prof__linked.chrome_beside, &prof__chrome_beside);
 }
 
-PROF__FN void prof__link_moments(void) {
+PROF__LIGHT void prof__link_moments(void) {
     PROF__STORE(prof__linked.chrome_moment, &prof__chrome_moment);
     PROF__STORE(prof__linked.read_any, &prof__read_any);
 }
 
 /* Is it a range of prof_async_begin, which has a lane of its own? */
-PROF__FN bool prof__is_range(const struct prof_trace *s, const prof_event *e) {
+PROF__LIGHT bool prof__is_range(const struct prof_trace *s, const prof_event *e) {
     return !s->built && e->flags & PROF_EVENT_ASYNC && prof__has(e) & PROF_HAS_ID && e->site;
 }
 
@@ -19890,7 +19925,7 @@ typedef struct prof__lead {
     char text[PROF__OUT_REST];
 } prof__lead;
 
-PROF__FN void prof__leads_open(prof__lead leads[PROF__LEADS]) {
+PROF__LIGHT void prof__leads_open(prof__lead leads[PROF__LEADS]) {
     for (int i = 0; i < PROF__LEADS; i++) leads[i].name = NULL;
 }
 
@@ -19982,7 +20017,7 @@ PROF__COLD void prof__metadata_copy(prof__entries *m) {
 }
 
 /* The entry of this key in [from, to); NULL: none. */
-PROF__ALONE(char *) prof__metadata_find(prof__entries *m, const char *entry, size_t key,
+PROF__ASIDE(char *) prof__metadata_find(prof__entries *m, const char *entry, size_t key,
                                         size_t from, size_t to) {
     for (; from < to; from += strlen(m->text + from) + 1)
         if (strncmp(m->text + from, entry, key) == 0) return m->text + from;
@@ -20042,7 +20077,7 @@ PROF__COLD prof_result prof__metadata_set(const char *key, const char *value, bo
 }
 
 /* Writes what the session was asked for, and entries; a session's entry hides a preset one. */
-PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
+PROF__LIGHT void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
     const prof_desc *d = &prof__session.desc;
     prof__entries m;
     const struct { const char *key; bool on; } flags[] = {
@@ -20067,7 +20102,7 @@ PROF__COLD void prof__link_metadata(void) {
 }
 
 /* NULL: no session has been asked for anything that stands there, and there are no entries. */
-PROF__FN void prof__chrome_put_metadata(prof__out *o, const struct prof_trace *s) {
+PROF__LIGHT void prof__chrome_put_metadata(prof__out *o, const struct prof_trace *s) {
     if (PROF__LINKED(chrome_metadata)) PROF__LINKED(chrome_metadata)(o, s);
 }
 
@@ -20079,11 +20114,11 @@ PROF__COLD prof_result prof__metadata_add(const char *key, const char *value, bo
     return result;
 }
 
-PROF_API PROF__QUIET prof_result prof_add_metadata(const char *key, const char *text) {
+PROF_API PROF__LIGHTLY prof_result prof_add_metadata(const char *key, const char *text) {
     return key && text ? prof__metadata_add(key, text, false) : PROF_ERROR_INVALID;
 }
 
-PROF_API PROF__QUIET prof_result prof_add_metadata_f(const char *key, const char *format, ...) {
+PROF_API PROF__LIGHTLY prof_result prof_add_metadata_f(const char *key, const char *format, ...) {
     char text[PROF__PRINTED];
     prof_result cut = PROF_OK, result;
     PROF__PRINT(text, format, cut = PROF_ERROR_MEMORY);
@@ -20098,7 +20133,7 @@ PROF__COLD void prof__json_say(size_t at, const char *why) {
                        "this is not JSON, at byte %u: %s", (uint64_t)at, why);
 }
 
-PROF_API PROF__QUIET prof_result prof_add_metadata_json(const char *key, const char *json) {
+PROF_API PROF__LIGHTLY prof_result prof_add_metadata_json(const char *key, const char *json) {
     const char *why = NULL, *at;
     if (!key || !json) return PROF_ERROR_INVALID;
     at = prof__json_check_why(json, &why);
@@ -20107,7 +20142,7 @@ PROF_API PROF__QUIET prof_result prof_add_metadata_json(const char *key, const c
     return PROF_ERROR_JSON;
 }
 
-PROF_API PROF__QUIET prof_result prof_set_distributed(const prof_distributed *info) {
+PROF_API PROF__LIGHTLY prof_result prof_set_distributed(const prof_distributed *info) {
     prof__entry *entry = &prof__metadata.distributed;
     prof_sink sink = { prof__entry_write, entry };
     prof_result result = PROF_ERROR_MEMORY;
@@ -20168,7 +20203,7 @@ PROF__COLD void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s,
 }
 
 /* Zones that are in no timeline: see prof_write_chrome. */
-PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
+PROF__LIGHT void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
     prof_stats stats = prof_trace_stats(s);
     prof__scale scale;
     memset(&scale, 0, sizeof scale);
@@ -20185,7 +20220,7 @@ PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
 
 /* What readers must know before the events: which arguments are counters, device types, and whether
    events tell their parents. */
-PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
+PROF__LIGHT void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
     if (PROF__LINKED(chrome_counters)) PROF__LINKED(chrome_counters)(o, s);
     if (PROF__LINKED(chrome_types)) PROF__LINKED(chrome_types)(o, s);
     if (prof__marks_make(s)) prof__out_text(o, ",\"" PROF_KEY_ZONE_IDS "\":true");
@@ -20193,12 +20228,12 @@ PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
 
 /* ---- the legacy array. PyTorch: EventList.export_chrome_trace() ---- */
 
-PROF__FN const char *prof__legacy_name(const prof_event *e) {
+PROF__LIGHT const char *prof__legacy_name(const prof_event *e) {
     return e->extra && e->extra->trace_name ? e->extra->trace_name : e->name;
 }
 
-PROF__FN void prof__legacy_event(prof__out *o, const struct prof_trace *s, const prof_event *e,
-                                 bool first) {
+PROF__LIGHT void prof__legacy_event(prof__out *o, const struct prof_trace *s, const prof_event *e,
+                                    bool first) {
     prof__out_f(o, "%s{\"name\": \"%j\", \"ph\": \"X\", \"ts\": %t, \"dur\": %t, \"tid\": ",
                 first ? "" : ",\n", prof__legacy_name(e), e->start_ns, prof__elapsed(e));
     if (e->flags & PROF_EVENT_REMOTE)
@@ -20209,13 +20244,13 @@ PROF__FN void prof__legacy_event(prof__out *o, const struct prof_trace *s, const
 }
 
 /* An event whose trace_name is "", PyTorch's None, is left out. */
-PROF__FN bool prof__legacy_has(const prof_event *e) {
+PROF__LIGHT bool prof__legacy_has(const prof_event *e) {
     return !e->extra || !e->extra->trace_name || *e->extra->trace_name;
 }
 
 /* One end of the arrow from an event to its kernel. */
-PROF__FN void prof__legacy_end(prof__out *o, const struct prof_trace *s, const prof_event *e,
-                               uint32_t id, bool start) {
+PROF__LIGHT void prof__legacy_end(prof__out *o, const struct prof_trace *s, const prof_event *e,
+                                  uint32_t id, bool start) {
     const char *device = s->view.device_name ? s->view.device_name : "cuda";
     prof__out_f(o, ",\n{\"name\": \"%j\", \"ph\": \"%s, \"ts\": %t, \"tid\": %u, "
                    "\"pid\": \"CPU functions\", \"id\": %u, \"cat\": \"cpu_to_",
@@ -20241,7 +20276,7 @@ PROF__COLD void prof__legacy_flows(prof__out *o, const struct prof_trace *s, con
     }
 }
 
-PROF__FN void prof__chrome_legacy(prof__out *o, const struct prof_trace *s) {
+PROF__LIGHT void prof__chrome_legacy(prof__out *o, const struct prof_trace *s) {
     bool first = true;
     uint32_t id = 0;
     prof__out_text(o, "[");
@@ -20255,23 +20290,23 @@ PROF__FN void prof__chrome_legacy(prof__out *o, const struct prof_trace *s) {
     prof__out_text(o, "]\n");
 }
 
-PROF_API PROF__QUIET void prof__link_legacy(void) {
+PROF_API PROF__LIGHTLY void prof__link_legacy(void) {
     PROF__STORE(prof__linked.chrome_legacy, &prof__chrome_legacy);
 }
 
-PROF__FN void prof__chrome_put_legacy(prof__out *o, const struct prof_trace *s) {
+PROF__LIGHT void prof__chrome_put_legacy(prof__out *o, const struct prof_trace *s) {
     PROF__LINKED(chrome_legacy)(o, s);
 }
 
 /* The macro of this name as a function: see prof_start. */
-PROF_API PROF__QUIET prof_result(prof_write_chrome)(const prof_trace *trace,
-                                                    const prof_chrome_desc *desc, prof_sink out) {
+PROF_API PROF__LIGHTLY prof_result(prof_write_chrome)(const prof_trace *trace,
+                                   const prof_chrome_desc *desc, prof_sink out) {
     return prof_write_chrome(trace, desc, out);
 }
 
 /* ---- the window: Kineto's last four events, which PyTorch's tests count from the end ---- */
 
-PROF__FN int64_t prof__chrome_end(const struct prof_trace *s) {
+PROF__LIGHT int64_t prof__chrome_end(const struct prof_trace *s) {
     prof__scale scale;
     int64_t end = 0;
     memset(&scale, 0, sizeof scale);
@@ -20282,7 +20317,7 @@ PROF__FN int64_t prof__chrome_end(const struct prof_trace *s) {
     return end;
 }
 
-PROF__FN void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
+PROF__LIGHT void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
     int64_t end = prof__chrome_end(s);
     prof__out_f(o, ",\n{\"ph\":\"X\",\"cat\":\"Trace\",\"name\":\"PyTorch Profiler (0)\","
                    "\"pid\":\"Spans\",\"tid\":\"PyTorch Profiler\",\"ts\":0.000,\"dur\":%t,"
@@ -20295,11 +20330,11 @@ PROF__FN void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
                    "\"tid\":\"\",\"ts\":%t}", end, end);
 }
 
-PROF_API PROF__QUIET void prof__link_marks(void) {
+PROF_API PROF__LIGHTLY void prof__link_marks(void) {
     PROF__STORE(prof__linked.chrome_marks, &prof__chrome_marks);
 }
 
-PROF__FN void prof__chrome_put_marks(prof__out *o, const struct prof_trace *s) {
+PROF__LIGHT void prof__chrome_put_marks(prof__out *o, const struct prof_trace *s) {
     PROF__LINKED(chrome_marks)(o, s);
 }
 
@@ -20343,8 +20378,8 @@ PROF__FN void prof__unordered_zone(void *user, const prof__close *c) {
     else prof__unordered_write(u, c);
 }
 
-PROF__FN void prof__chrome_a_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
-                                    const prof__moment *m) {
+PROF__LIGHT void prof__chrome_a_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
+                                       const prof__moment *m) {
     if (m->kind != PROF__MOMENT) {
         PROF__LINKED(chrome_moment)(o, place, s, m);
         return;
@@ -20354,14 +20389,14 @@ PROF__FN void prof__chrome_a_moment(prof__out *o, prof__place *place, const stru
     prof__chrome_put_instant(o, place, prof__site(m->site)->name, m->ns);
 }
 
-PROF__FN void prof__unordered_moment(void *user, const prof__moment *m) {
+PROF__LIGHT void prof__unordered_moment(void *user, const prof__moment *m) {
     prof__unordered *u = (prof__unordered *)user;
     if (m->kind < PROF__MOMENT_FLOW)
         prof__chrome_a_moment(u->o, &u->place, u->s, m);
     else PROF__LINKED(chrome_flow)(u->o, &u->gpu, m);
 }
 
-PROF__FN void prof__chrome_unordered(prof__out *o, const struct prof_trace *s) {
+PROF__LIGHT void prof__chrome_unordered(prof__out *o, const struct prof_trace *s) {
     prof__unordered u;
     prof__feed feed;
     memset(&feed, 0, sizeof feed);
@@ -20420,7 +20455,7 @@ PROF__COLD bool prof__file_create(prof_file *f, const char *path) {
                                       FILE_ATTRIBUTE_NORMAL, NULL);
     return prof__file_handle(f) != INVALID_HANDLE_VALUE;
 }
-PROF__FN bool prof__file_put(prof_file *f, const char *data, size_t size) {
+PROF__LIGHT bool prof__file_put(prof_file *f, const char *data, size_t size) {
     DWORD done = 0;
     return WriteFile(prof__file_handle(f), data, (DWORD)size, &done, NULL) && done == size;
 }
@@ -20440,7 +20475,7 @@ PROF__COLD bool prof__file_create(prof_file *f, const char *path) {
     f->handle = handle;
     return handle >= 0;
 }
-PROF__FN bool prof__file_put(prof_file *f, const char *data, size_t size) {
+PROF__LIGHT bool prof__file_put(prof_file *f, const char *data, size_t size) {
     uint64_t before = prof__file_hush();
     bool ok = true;
     while (size && ok) {
@@ -20465,7 +20500,7 @@ PROF__COLD bool prof__file_special(const char *path) {
 #if defined(__LP64__) && defined(SYS_fallocate)
 /* Where ext4 has kept room on the disk it takes what is written in three quarters of the time. So a
    file of 1 MB or more asks for as much again as it has, 64 MB at most; once refused, no more. */
-PROF__FN void prof__file_reserve(prof_file *f, size_t size) {
+PROF__LIGHT void prof__file_reserve(prof_file *f, size_t size) {
     size_t from = f->end, more = size + PROF__MIN(from, (size_t)64 << 20);
     int error = errno;
     f->end += size;
@@ -20487,7 +20522,7 @@ PROF__COLD void prof__file_trim(prof_file *f) {
 
 #ifdef PROF_ZLIB
 /* Writes to a zipped file; data NULL: closes it. */
-PROF__FN bool prof__file_zip_put(prof_file *f, const char *data, size_t size) {
+PROF__LIGHT bool prof__file_zip_put(prof_file *f, const char *data, size_t size) {
     gzFile zip = (gzFile)f->zip;
     uint64_t before = prof__file_hush();
     bool ok = data ? gzwrite(zip, data, (unsigned)size) == (int)size : gzclose(zip) == Z_OK;
@@ -20503,7 +20538,7 @@ PROF__COLD bool prof__file_check(prof_file *f, bool ok) {
     return ok;
 }
 
-PROF__FN bool prof__file_put_all(prof_file *f, const char *p, size_t size) {
+PROF__LIGHT bool prof__file_put_all(prof_file *f, const char *p, size_t size) {
     bool ok = true;
     size_t n;
     for (; ok && size; p += n, size -= n) {
@@ -20518,7 +20553,7 @@ PROF__FN bool prof__file_put_all(prof_file *f, const char *p, size_t size) {
     return ok;
 }
 
-PROF__FN bool prof__file_write(void *file, const void *data, size_t size) {
+PROF__LIGHT bool prof__file_write(void *file, const void *data, size_t size) {
     prof_file *f = (prof_file *)file;
     return prof__file_check(f, prof__file_put_all(f, (const char *)data, size));
 }
@@ -20534,7 +20569,7 @@ static struct prof__large {
     bool (*next)(prof__out *o, size_t n);                        /* lends their memory */
 } prof__large;
 
-PROF__FN bool prof__large_take(void) {
+PROF__LIGHT bool prof__large_take(void) {
     bool mine;
     if (!prof__try_lock()) return false;
     mine = !PROF__ACQUIRE(prof__large.taken);
@@ -20543,7 +20578,7 @@ PROF__FN bool prof__large_take(void) {
     return mine;
 }
 
-PROF__FN void prof__writer_open(prof__out *o, prof_sink sink) {
+PROF__LIGHT void prof__writer_open(prof__out *o, prof_sink sink) {
     prof__out_open(o, sink);
     if (sink.write && sink.write == PROF__ACQUIRE(prof__large.behind)) {
         o->next = PROF__LOAD(prof__large.next);
@@ -20553,7 +20588,7 @@ PROF__FN void prof__writer_open(prof__out *o, prof_sink sink) {
     }
 }
 
-PROF__FN prof_result prof__writer_close(prof__out *o) {
+PROF__LIGHT prof_result prof__writer_close(prof__out *o) {
     prof_result result = prof__out_close(o);
     if (o->begin == prof__large.buf) PROF__RELEASE(prof__large.taken, false);
     return result;
@@ -20585,23 +20620,23 @@ typedef struct prof__behind {
 #endif
 } prof__behind;
 
-PROF__FN char *prof__behind_piece(const prof__behind *b, uint32_t at) {
+PROF__LIGHT char *prof__behind_piece(const prof__behind *b, uint32_t at) {
     return b->pieces + at * (b->size + PROF__OUT_REST);
 }
 
-PROF__FN char *prof__behind_place(const prof__behind *b) {
+PROF__LIGHT char *prof__behind_place(const prof__behind *b) {
     return prof__behind_piece(b, b->at) + b->filled;
 }
 
 /* Without a thread. */
-PROF__FN bool prof__behind_put(prof_file *f) {
+PROF__LIGHT bool prof__behind_put(prof_file *f) {
     prof__behind *b = f->behind;
     size_t n = b->filled;
     b->filled = 0;
     return prof__file_write(f, b->pieces, n);
 }
 
-PROF__FN bool prof__behind_write(void *file, const void *data, size_t size) {
+PROF__LIGHT bool prof__behind_write(void *file, const void *data, size_t size) {
     prof_file *f = (prof_file *)file;
     prof__behind *b = f->behind;
     const char *p = (const char *)data;
@@ -20616,7 +20651,7 @@ PROF__FN bool prof__behind_write(void *file, const void *data, size_t size) {
 }
 
 /* Has a writer write into the memory itself. */
-PROF__FN bool prof__behind_next(prof__out *o, size_t n) {
+PROF__LIGHT bool prof__behind_next(prof__out *o, size_t n) {
     prof_file *f = (prof_file *)o->sink.user;
     prof__behind *b = f->behind;
     bool ok;
@@ -20638,12 +20673,12 @@ PROF__COLD bool prof__behind_check(prof_file *f, int error) {
 }
 
 /* Can the thread write, or the caller fill the next piece? */
-PROF__FN bool prof__behind_can(prof__behind *b, bool thread) {
+PROF__LIGHT bool prof__behind_can(prof__behind *b, bool thread) {
     uint32_t full = PROF__ACQUIRE(b->given) - PROF__ACQUIRE(b->taken);
     return thread ? full || PROF__ACQUIRE(b->end) : full < b->count;
 }
 
-PROF__FN void prof__behind_wait(prof__behind *b, bool thread) {
+PROF__LIGHT void prof__behind_wait(prof__behind *b, bool thread) {
     for (int i = 0; i < PROF__LOOKS; i++) {
         if (prof__behind_can(b, thread)) return;
         prof__yield();
@@ -20654,18 +20689,18 @@ PROF__FN void prof__behind_wait(prof__behind *b, bool thread) {
 }
 
 /* Adds one to given or taken. */
-PROF__FN void prof__behind_add(prof__behind *b, uint32_t *count) {
+PROF__LIGHT void prof__behind_add(prof__behind *b, uint32_t *count) {
     (void)pthread_mutex_lock(&b->mutex);
     PROF__RELEASE(*count, *count + 1);
     if (b->given - b->taken == b->count / 2) (void)pthread_cond_signal(&b->turn);
     (void)pthread_mutex_unlock(&b->mutex);
 }
 
-PROF__FN uint32_t prof__behind_after(const prof__behind *b, uint32_t at) {
+PROF__LIGHT uint32_t prof__behind_after(const prof__behind *b, uint32_t at) {
     return at + 1 == b->count ? 0 : at + 1;
 }
 
-PROF__FN bool prof__behind_hand(prof_file *f) {
+PROF__LIGHT bool prof__behind_hand(prof_file *f) {
     prof__behind *b = f->behind;
     prof__behind_add(b, &b->given);
     prof__behind_wait(b, false);
@@ -20687,7 +20722,7 @@ PROF__COLD bool prof__behind_finish(prof_file *f) {
 }
 
 /* What the thread does. After an error it takes what comes, and writes no more. */
-PROF__FN void *prof__behind_work(void *file) {
+PROF__LIGHT void *prof__behind_work(void *file) {
     prof_file *f = (prof_file *)file;
     prof__behind *b = f->behind;
     bool last = false;
@@ -20717,7 +20752,7 @@ PROF__COLD bool prof__behind_start(prof_file *f) {
 }
 #endif
 
-PROF_API PROF__QUIET prof_result prof_file_write_behind(prof_file *f, void *memory, size_t size) {
+PROF_API PROF__LIGHTLY prof_result prof_file_write_behind(prof_file *f, void *memory, size_t size) {
     char *p = (char *)(((uintptr_t)memory + 15u) & ~(uintptr_t)15u);
     prof__behind *b = (prof__behind *)(void *)p;
     if (!f || !memory || size < 16384) return PROF_ERROR_INVALID;
@@ -20760,7 +20795,7 @@ PROF__COLD bool prof__file_zip(prof_file *f) {
     return f->zip != NULL;
 }
 
-PROF_API PROF__QUIET prof_result prof_file_open(prof_file *f, const char *path) {
+PROF_API PROF__LIGHTLY prof_result prof_file_open(prof_file *f, const char *path) {
     bool zip = path && prof__ends_with(path, ".gz");
     if (!f || !path) return PROF_ERROR_INVALID;
     memset(f, 0, sizeof *f);
@@ -20777,7 +20812,7 @@ PROF_API PROF__QUIET prof_result prof_file_open(prof_file *f, const char *path) 
     return prof_file_close(f);
 }
 
-PROF_API PROF__QUIET prof_result prof_file_close(prof_file *f) {
+PROF_API PROF__LIGHTLY prof_result prof_file_close(prof_file *f) {
     char path[sizeof f->temporary];
     if (!f || !f->sink.write) return f ? PROF_ERROR_STATE : PROF_ERROR_INVALID;
     f->sink.write = NULL;
@@ -20801,8 +20836,8 @@ PROF_API PROF__QUIET prof_result prof_file_close(prof_file *f) {
 /* Writes a trace into a file; desc: the writer's own. */
 typedef prof_result (*prof__writer)(const prof_trace *trace, const void *desc, prof_sink out);
 
-PROF__FN prof_result prof__save(const prof_trace *trace, const char *path, prof__writer writer,
-                                const void *desc) {
+PROF__LIGHT prof_result prof__save(const prof_trace *trace, const char *path, prof__writer writer,
+                                   const void *desc) {
     prof_file f;
     prof_result result = prof__valid(trace) ? prof_file_open(&f, path) : PROF_ERROR_INVALID;
     if (result != PROF_OK) return result;
@@ -20810,12 +20845,12 @@ PROF__FN prof_result prof__save(const prof_trace *trace, const char *path, prof_
     return prof_file_close(&f);
 }
 
-PROF__FN prof_result prof__chrome_writer(const prof_trace *trace, const void *desc,
-                                         prof_sink out) {
+PROF__LIGHT prof_result prof__chrome_writer(const prof_trace *trace, const void *desc,
+                                            prof_sink out) {
     return prof__write_chrome(trace, (const prof_chrome_desc *)desc, out);
 }
 
-PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const char *path) {
+PROF_API PROF__LIGHTLY prof_result prof_save_chrome(const prof_trace *trace, const char *path) {
     return prof__save(trace, path, prof__chrome_writer, NULL);
 }
 
@@ -20854,7 +20889,7 @@ PROF__COLD void prof__worker_name(char *buf, size_t size) {
     (void)prof__text_f(buf, size, "%s_%u", host, (uint64_t)prof__process_id());
 }
 
-PROF_API PROF__QUIET void prof_trace_handler(void *user, prof_trace *trace) {
+PROF_API PROF__LIGHTLY void prof_trace_handler(void *user, prof_trace *trace) {
     prof_handler *h = (prof_handler *)user;
     const char *dir = h && h->dir && *h->dir ? h->dir : ".";
     char path[992], worker[288];
@@ -20887,8 +20922,8 @@ PROF__FN void prof__chrome_put_moment(prof__out *o, const prof__place *place, co
     else prof__out_f(o, ",\"args\":{\"value\":%i}}", *value);
 }
 
-PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
-                                  const prof__moment *m) {
+PROF__LIGHT void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
+                                     const prof__moment *m) {
     if (m->kind >= PROF__MOMENT_FLOW) return;
     if (place->thread != m->thread)
         prof__chrome_place(place, prof__chrome_pid(s), m->thread, prof__chrome_tid(s, m->thread));
@@ -20898,7 +20933,7 @@ PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct
 }
 
 /* Writes the rows, and all zones in them: all that targets have. */
-PROF__FN void prof__chrome_zones(prof__out *o, const struct prof_trace *s) {
+PROF__LIGHT void prof__chrome_zones(prof__out *o, const struct prof_trace *s) {
     prof__place place = { PROF_NONE, 0, 0, "" };
     prof__chrome_threads(o, s);
     for (uint32_t i = 0; i < s->event_count && !o->failed; i++)
@@ -20906,7 +20941,7 @@ PROF__FN void prof__chrome_zones(prof__out *o, const struct prof_trace *s) {
 }
 
 /* Writes the counts that are not 0. */
-PROF__ALONE(void) prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
+PROF__ASIDE(void) prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
     prof_stats stats = prof_trace_stats(s);
     for (size_t i = 0; i < PROF__NOTES; i++) {
         uint64_t count = prof__note_count(&stats, i);
@@ -20917,7 +20952,7 @@ PROF__ALONE(void) prof__chrome_counts(prof__out *o, const struct prof_trace *s) 
         prof__out_f(o, ",\"warnings\":%u", (uint64_t)stats.warnings);
 }
 
-PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
+PROF__LIGHT void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
     prof__out_text(o, "{\"schemaVersion\":1,\n\"prof\":{\"version\":\"" PROF_VERSION "\"");
     prof__chrome_promises(o, s);
     prof__chrome_counts(o, s);
@@ -20933,7 +20968,7 @@ PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
 
 /* The head of an array: that of an object, as far as it is known at the start. whole: all events
    are known, it is no stream. */
-PROF__FN void prof__chrome_array_head(prof__out *o, const struct prof_trace *s, bool whole) {
+PROF__LIGHT void prof__chrome_array_head(prof__out *o, const struct prof_trace *s, bool whole) {
     prof__out_text(o, "[\n");
     prof__chrome_meta(o, "prof", prof__chrome_pid(s), 0, "version");
     prof__out_f(o, "\"" PROF_VERSION "\",\"baseTimeNanoseconds\":%u", s->start_wall_ns);
@@ -20943,14 +20978,15 @@ PROF__FN void prof__chrome_array_head(prof__out *o, const struct prof_trace *s, 
 }
 
 /* An array's counts, which are known only at its end. */
-PROF__ALONE(void) prof__chrome_array_recorded(prof__out *o, const struct prof_trace *s,
+PROF__ASIDE(void) prof__chrome_array_recorded(prof__out *o, const struct prof_trace *s,
                                               uint64_t n) {
     prof__out_text(o, ",\n");
     prof__chrome_meta(o, "prof counts", prof__chrome_pid(s), 0, "recorded");
     prof__out_u64(o, n);
 }
 
-PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool array, bool marks) {
+PROF__LIGHT void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool array,
+                                   bool marks) {
     prof__place place = { PROF_NONE, 0, 0, "" };
     if (array) prof__chrome_array_head(o, s, true);
     else prof__chrome_head(o, s);
@@ -20968,8 +21004,8 @@ PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool a
     prof__out_text(o, array ? "\n]\n" : "\n],\n\"traceName\":\"prof\"}\n");
 }
 
-PROF_API PROF__QUIET prof_result prof__write_chrome(const prof_trace *trace,
-                                                    const prof_chrome_desc *desc, prof_sink out) {
+PROF_API PROF__LIGHTLY prof_result prof__write_chrome(const prof_trace *trace,
+                                                      const prof_chrome_desc *desc, prof_sink out) {
     prof__out o;
     uint32_t format = desc ? (uint32_t)desc->format : 0;
     if (!prof__valid(trace) || !out.write || format > PROF_CHROME_LEGACY) return PROF_ERROR_INVALID;
@@ -21075,7 +21111,7 @@ PROF__FN uint32_t prof__forest_pop(prof__forest *f, uint32_t *from) {
 
 /* The divisor for the value of a line: 1000 for times, which are written in us, 1 for bytes; 0: the
    metric is no sum of such. */
-PROF__FN int64_t prof__metric_unit(prof_metric metric) {
+PROF__LIGHT int64_t prof__metric_unit(prof_metric metric) {
     if (metric == PROF_METRIC_NONE || metric == PROF_METRIC_SELF_CPU_TIME_TOTAL ||
         metric == PROF_METRIC_CPU_TIME_TOTAL || metric == PROF_METRIC_DEVICE_TIME_TOTAL ||
         metric == PROF_METRIC_SELF_DEVICE_TIME_TOTAL)
@@ -21199,8 +21235,8 @@ PROF__FN void prof__forest_feed(prof__forest *f, prof__taker *take) {
 }
 
 /* Makes the paths of all zones, cut after depth `limit`. False: they do not fit. */
-PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, prof_metric metric,
-                                uint32_t limit) {
+PROF__LIGHT bool prof__forest_open(prof__forest *f, const struct prof_trace *s, prof_metric metric,
+                                   uint32_t limit) {
     bool records = prof__from_records(s) || PROF__BARE;
     size_t size = sizeof *f->nodes + 2 * sizeof(uint32_t), room;
     uintptr_t at, end;
@@ -21232,7 +21268,7 @@ PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, pro
 
 /* Lists the numbers of all nodes in order, parents first, and makes each node's next its parent.
    Returns how many there are. */
-PROF__FN uint32_t prof__forest_list(prof__forest *f, uint32_t *order) {
+PROF__LIGHT uint32_t prof__forest_list(prof__forest *f, uint32_t *order) {
     uint32_t n = 0, parent = PROF_NONE, done = 0;
     for (uint32_t at = f->tops[0];; done++) {
         while (at != PROF_NONE) {
@@ -21252,7 +21288,7 @@ PROF__FN bool prof__forest_after(const void *forest, uint32_t a, uint32_t b) {
 }
 
 /* Writes a name as PyTorch does: characters that would break a folded line become `_`. */
-PROF__FN void prof__stack_entry(prof__out *o, const char *name) {
+PROF__LIGHT void prof__stack_entry(prof__out *o, const char *name) {
     while (*name) {
         size_t broken = *name == ' ' || *name == ';' ? 1 : prof__control(name);
         if (broken) prof__out_text(o, "_");
@@ -21262,7 +21298,7 @@ PROF__FN void prof__stack_entry(prof__out *o, const char *name) {
 }
 
 /* The native frames between an event and its parent, but for one that has the zone's name. */
-PROF__FN void prof__frames_put(prof__out *o, const prof_event *e, uint32_t count) {
+PROF__LIGHT void prof__frames_put(prof__out *o, const prof_event *e, uint32_t count) {
     while (count--) {
         const char *name = prof__frame_function(e->extra->stack[count]);
         if (!count && strcmp(name, e->name) == 0) break;
@@ -21272,7 +21308,8 @@ PROF__FN void prof__frames_put(prof__out *o, const prof_event *e, uint32_t count
 }
 
 /* Writes the line of a node: its path is collected from its end, and written from its begin. */
-PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t node, int64_t unit) {
+PROF__LIGHT void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t node,
+                                  int64_t unit) {
     uint64_t value = prof__node_value(f->nodes + node);
     uint32_t depth = 0;
     if (value >> 63) return;
@@ -21292,7 +21329,7 @@ PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t nod
 
 /* Makes all paths from the records; or from the events, where nodes are smaller; where neither
    fits, paths as deep as there is room. False: there is none at all. */
-PROF__FN bool prof__forest_make(prof__forest *f, const prof_trace *trace, prof_metric metric) {
+PROF__LIGHT bool prof__forest_make(prof__forest *f, const prof_trace *trace, prof_metric metric) {
     bool made = prof__forest_open(f, trace, metric, PROF_NONE - 3);
     if (!PROF__BARE && !made && f->ranks && prof__analyse(trace))
         made = prof__forest_open(f, trace, metric, PROF_NONE - 3);
@@ -21301,8 +21338,8 @@ PROF__FN bool prof__forest_make(prof__forest *f, const prof_trace *trace, prof_m
     return made;
 }
 
-PROF_API PROF__QUIET prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric,
-                                                   prof_sink out) {
+PROF_API PROF__LIGHTLY prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric,
+                                                     prof_sink out) {
     prof__out o;
     prof__forest f;
     uint32_t *order, n;
@@ -21330,7 +21367,7 @@ typedef struct prof__carried {
     prof__out *out;
 } prof__carried;
 
-PROF__FN void prof__carried_take(void *carried, const prof__close *c) {
+PROF__LIGHT void prof__carried_take(void *carried, const prof__close *c) {
     prof__carried *w = (prof__carried *)carried;
     const prof_event *e = w->s->events + c->what;
     uint32_t n = e->extra ? e->extra->stack_count : 0;
@@ -21344,8 +21381,8 @@ PROF__FN void prof__carried_take(void *carried, const prof__close *c) {
     prof__out_text(w->out, "\n");
 }
 
-PROF_API PROF__QUIET prof_result prof_write_event_stacks(const prof_trace *trace,
-                                                         prof_metric metric, prof_sink out) {
+PROF_API PROF__LIGHTLY prof_result prof_write_event_stacks(const prof_trace *trace,
+                                                           prof_metric metric, prof_sink out) {
     prof__out o;
     prof__carried w = { trace, metric, prof__metric_unit(metric), &o };
     if (!prof__valid(trace) || !out.write || !w.unit) return PROF_ERROR_INVALID;
@@ -21425,9 +21462,9 @@ PROF__COLD void prof__timeline_rows(prof__timeline *t, bool times) {
     if (t->us >= 0) prof__timeline_row(t, times, first);
 }
 
-PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *trace,
-                                                            const prof_memory_desc *desc,
-                                                            prof_sink out) {
+PROF_API PROF__LIGHTLY prof_result prof_write_memory_timeline(const prof_trace *trace,
+                                                              const prof_memory_desc *desc,
+                                                              prof_sink out) {
     prof__timeline t;
     if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
     if (trace->built || !trace->view.profile_memory) return PROF_ERROR_NONE_RECORDED;
@@ -21458,8 +21495,8 @@ PROF__COLD prof_result prof__timeline_writer(const prof_trace *trace, const void
     return prof_write_memory_timeline(trace, (const prof_memory_desc *)desc, out);
 }
 
-PROF_API PROF__QUIET prof_result prof_save_memory_timeline(const prof_trace *trace,
-                                                           const char *path, prof_device device) {
+PROF_API PROF__LIGHTLY prof_result prof_save_memory_timeline(const prof_trace *trace,
+                                                             const char *path, prof_device device) {
     prof_memory_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.device = device;
@@ -21649,7 +21686,7 @@ PROF__COLD bool prof__member_next(const char **at, prof__member *m) {
     return true;
 }
 
-PROF__ALONE(bool) prof__member_is(const prof__member *m, const char *key) {
+PROF__ASIDE(bool) prof__member_is(const prof__member *m, const char *key) {
     size_t n = strlen(key);
     return m->key_size == n + 2 && memcmp(m->key + 1, key, n) == 0;
 }
@@ -21710,7 +21747,7 @@ PROF__COLD void prof__et_put(prof__out *o, const prof__et_node *n) {
 }
 
 /* A node of the user's scope without inputs, as for a process or a thread. */
-PROF__ALONE(prof__et_node) prof__et_plain(const char *name, uint64_t id, uint64_t parent,
+PROF__ASIDE(prof__et_node) prof__et_plain(const char *name, uint64_t id, uint64_t parent,
                                          uint64_t tid) {
     prof__et_node n;
     memset(&n, 0, sizeof n);
@@ -21944,8 +21981,8 @@ PROF__COLD uint64_t prof__trace_end(const struct prof_trace *s) {
     return s->start_wall_ns + (uint64_t)end;
 }
 
-PROF_API PROF__QUIET prof_result prof_write_execution_trace(const prof_trace *trace,
-                                                            prof_sink out) {
+PROF_API PROF__LIGHTLY prof_result prof_write_execution_trace(const prof_trace *trace,
+                                                              prof_sink out) {
     prof__nodes n;
     prof__out o;
     if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
@@ -21978,7 +22015,7 @@ static struct prof__execution {
 
 /* Opens the file of this path to write from offset `at` on; at 0 it is emptied. */
 #if defined(_WIN32)
-PROF__ALONE(bool) prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
+PROF__ASIDE(bool) prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
     LARGE_INTEGER to;
     HANDLE h = CreateFileA(path, GENERIC_WRITE, FILE_SHARE_READ, NULL,
                            at ? OPEN_EXISTING : CREATE_ALWAYS, FILE_ATTRIBUTE_NORMAL, NULL);
@@ -21987,7 +22024,7 @@ PROF__ALONE(bool) prof__file_open_at(prof_file *f, const char *path, uint64_t at
     return h != INVALID_HANDLE_VALUE && SetFilePointerEx(h, to, NULL, FILE_BEGIN);
 }
 #else
-PROF__ALONE(bool) prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
+PROF__ASIDE(bool) prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
     int handle = open(path, at ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC, 0666);
     f->handle = handle;
     return handle >= 0 && (!at || lseek(handle, (off_t)at, SEEK_SET) == (off_t)at);
@@ -22032,7 +22069,7 @@ PROF__COLD bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t e
 
 PROF__FN void prof__execution_close(struct prof_trace *s);
 
-PROF_API PROF__QUIET prof_result prof_execution_trace_register(const char *path) {
+PROF_API PROF__LIGHTLY prof_result prof_execution_trace_register(const char *path) {
     struct prof__execution *x = &prof__execution;
     size_t size = path ? strlen(path) + 1 : 0;
     uint64_t now = prof__wall_now(), least = 0;
@@ -22047,7 +22084,7 @@ PROF_API PROF__QUIET prof_result prof_execution_trace_register(const char *path)
     return PROF_OK;
 }
 
-PROF_API PROF__QUIET prof_result prof_execution_trace_start(void) {
+PROF_API PROF__LIGHTLY prof_result prof_execution_trace_start(void) {
     struct prof__execution *x = &prof__execution;
     struct prof_trace *s = &prof__trace;
     prof_result result = PROF_OK;
@@ -22067,7 +22104,7 @@ PROF_API PROF__QUIET prof_result prof_execution_trace_start(void) {
     return result;
 }
 
-PROF_API PROF__QUIET void prof_execution_trace_stop(void) {
+PROF_API PROF__LIGHTLY void prof_execution_trace_stop(void) {
     struct prof__execution *x = &prof__execution;
     struct prof_trace *s = &prof__trace;
     prof__lock();
@@ -22077,20 +22114,20 @@ PROF_API PROF__QUIET void prof_execution_trace_stop(void) {
     prof__unlock();
 }
 
-PROF_API PROF__QUIET prof_result prof_execution_trace_unregister(void) {
+PROF_API PROF__LIGHTLY prof_result prof_execution_trace_unregister(void) {
     struct prof__execution *x = &prof__execution;
     if (prof__trace.open && x->span_count) return PROF_ERROR_STATE;
     x->running = x->registered = false;
     return x->result;
 }
 
-PROF_API PROF__QUIET bool prof_execution_trace_is_registered(void) {
+PROF_API PROF__LIGHTLY bool prof_execution_trace_is_registered(void) {
     return prof__execution.registered;
 }
 
 PROF_API PROF__QUIET bool prof_execution_trace_is_running(void) { return prof__execution.running; }
 
-PROF_API PROF__QUIET const char *prof_execution_trace_path(void) {
+PROF_API PROF__LIGHTLY const char *prof_execution_trace_path(void) {
     return prof__execution.registered ? prof__execution.path : NULL;
 }
 
@@ -22170,7 +22207,7 @@ PROF__COLD uint64_t prof__product(const int64_t *dims, uint32_t count) {
 }
 
 /* Is it a tensor with that many dimensions, none below 0? */
-PROF__ALONE(bool) prof__is_tensor(const prof_shape *s, uint32_t rank) {
+PROF__ASIDE(bool) prof__is_tensor(const prof_shape *s, uint32_t rank) {
     if (s->items || s->count != rank || (rank && !s->dims)) return false;
     for (uint32_t i = 0; i < rank; i++)
         if (s->dims[i] < 0) return false;
@@ -22219,7 +22256,8 @@ PROF__COLD bool prof__conv_list_fits(const prof_shape *list, uint32_t spatial) {
     return !list->items && (list->count <= 1 || list->count == spatial);
 }
 
-PROF__FN bool prof__conv_fits(const prof_shape *x, const prof_shape *w, const prof_flops_desc *d) {
+PROF__LIGHT bool prof__conv_fits(const prof_shape *x, const prof_shape *w,
+                                 const prof_flops_desc *d) {
     uint32_t spatial = x->count - 2;
     int64_t channels, groups = d->groups;
     if (x->count < 3 || !prof__is_tensor(x, x->count) || !prof__is_tensor(w, x->count) ||
@@ -22375,8 +22413,8 @@ PROF__COLD uint32_t prof__own_formula(const char *name) {
     return i;
 }
 
-PROF_API PROF__QUIET prof_result prof_flops_register(const char *name,
-                                                     prof_flops_formula formula) {
+PROF_API PROF__LIGHTLY prof_result prof_flops_register(const char *name,
+                                                       prof_flops_formula formula) {
     struct prof__formulary *own = &prof__formulary;
     uint32_t i;
     if (!name || !*prof__op_name(name)) return PROF_ERROR_INVALID;
@@ -22398,8 +22436,8 @@ PROF__COLD prof_flops_formula prof__own_formula_of(const char *name) {
     return there ? PROF__ACQUIRE(prof__formulary.formulas[i]) : NULL;
 }
 
-PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inputs, uint32_t count,
-                                         const prof_flops_desc *desc) {
+PROF_API PROF__LIGHTLY uint64_t prof_flops(const char *name, const prof_shape *inputs,
+                                           uint32_t count, const prof_flops_desc *desc) {
     prof_flops_formula own;
     prof_flops_desc none;
     prof__op op;
@@ -22423,7 +22461,7 @@ PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inp
     return backward ? f->backward(&op) : f->forward(&op);
 }
 
-PROF_API PROF__QUIET void prof__link_flops(void) {
+PROF_API PROF__LIGHTLY void prof__link_flops(void) {
     PROF__STORE(prof__linked.flops, &prof_flops);
 }
 #endif
@@ -22462,9 +22500,9 @@ typedef struct prof__span {
 
 /* What each port does in its own way; defined with the stream and the dump of each. The knots are
    readings of both clocks, after their number. */
-PROF__FN uint64_t prof__raw_rate(const prof__raw *w);   /* ticks per second */
+PROF__LIGHT uint64_t prof__raw_rate(const prof__raw *w);   /* ticks per second */
 PROF__FN void prof__raw_knots(prof__raw *w);
-PROF__FN void prof__raw_tell_session(prof__raw *w, bool again);   /* again, or if it changed */
+PROF__LIGHT void prof__raw_tell_session(prof__raw *w, bool again);   /* again, or if it changed */
 PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span);     /* as many records as fit */
 
 PROF__APART(void) prof__raw_begin(prof__raw *w, uint32_t type) {
@@ -22472,7 +22510,7 @@ PROF__APART(void) prof__raw_begin(prof__raw *w, uint32_t type) {
     w->used = PROF__RAW_HEAD;
 }
 
-PROF__ALONE(bool) prof__raw_end(prof__raw *w) {
+PROF__ASIDE(bool) prof__raw_end(prof__raw *w) {
     prof__raw_seal(w->words, w->used, w->number);
     if (!w->failed && !w->sink.write(w->sink.user, w->words, w->used * sizeof *w->words))
         w->failed = true;
@@ -22488,7 +22526,8 @@ PROF__ALONE(void) prof__raw_u64(prof__raw *w, uint64_t n) {
 }
 
 /* Writes the texts one after another, then zeroes up to a whole word. */
-PROF__FN void prof__raw_text(prof__raw *w, const char *const *texts, const size_t *sizes, int n) {
+PROF__LIGHT void prof__raw_text(prof__raw *w, const char *const *texts, const size_t *sizes,
+                                int n) {
     char *to = (char *)(w->words + w->used), *begin = to;
     for (int i = 0; i < n; to += sizes[i++]) memcpy(to, texts[i], sizes[i]);
     while ((to - begin) & 3) *to++ = 0;
@@ -22496,7 +22535,7 @@ PROF__FN void prof__raw_text(prof__raw *w, const char *const *texts, const size_
 }
 
 /* Adds a site to the block. False: the block is full. */
-PROF__FN bool prof__raw_site(prof__raw *w, uint32_t number) {
+PROF__LIGHT bool prof__raw_site(prof__raw *w, uint32_t number) {
     const prof_site *site = prof__site(number);
     const char *texts[3];
     size_t sizes[3], all = 0, room = sizeof w->words - (PROF__RAW_HEAD + 6) * sizeof *w->words;
@@ -22516,7 +22555,7 @@ PROF__FN bool prof__raw_site(prof__raw *w, uint32_t number) {
     return true;
 }
 
-PROF__FN void prof__raw_thread_begin(prof__raw *w, const prof__row *row) {
+PROF__LIGHT void prof__raw_thread_begin(prof__raw *w, const prof__row *row) {
     char text[sizeof row->name];
     const char *name = text;
     uint64_t id;
@@ -22531,12 +22570,12 @@ PROF__FN void prof__raw_thread_begin(prof__raw *w, const prof__row *row) {
     prof__raw_text(w, &name, &size, 1);
 }
 
-PROF__FN bool prof__raw_thread(prof__raw *w, const prof__row *row) {
+PROF__LIGHT bool prof__raw_thread(prof__raw *w, const prof__row *row) {
     prof__raw_thread_begin(w, row);
     return prof__raw_end(w);
 }
 
-PROF__FN void prof__raw_open_head(prof__raw *w, const prof__row *row, uint64_t end, uint32_t n) {
+PROF__LIGHT void prof__raw_open_head(prof__raw *w, const prof__row *row, uint64_t end, uint32_t n) {
     prof__raw_begin(w, PROF__RAW_OPEN);
     prof__raw_u32(w, PROF__LOAD(row->number));
     prof__raw_u32(w, n);
@@ -22546,7 +22585,7 @@ PROF__FN void prof__raw_open_head(prof__raw *w, const prof__row *row, uint64_t e
 #define PROF__RAW_PUT(name, value, place, note) counts[place] = s->name;
 #define PROF__RAW_TAKE(name, value, place, note) s->name = counts[place];
 
-PROF__FN void prof__raw_counts(prof__raw *w, const prof_stats *s, bool last) {
+PROF__LIGHT void prof__raw_counts(prof__raw *w, const prof_stats *s, bool last) {
     uint64_t counts[PROF__NO + 1];
     PROF__STATS(PROF__RAW_PUT, PROF__RAW_PUT, PROF__RAW_PUT)
     counts[14] = s->threads;
@@ -22558,7 +22597,7 @@ PROF__FN void prof__raw_counts(prof__raw *w, const prof_stats *s, bool last) {
 }
 
 /* Writes the session. A target's clock is written as PROF_CLOCK_PLATFORM. */
-PROF__FN bool prof__raw_session(prof__raw *w) {
+PROF__LIGHT bool prof__raw_session(prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
     bool own = PROF__BARE || s->clock == PROF_CLOCK_PLATFORM;
     prof__raw_begin(w, PROF__RAW_SESSION);
@@ -22590,7 +22629,7 @@ PROF__APART(void) prof__raw_sites(prof__raw *w) {
 
 /* Writes what a reader must know before records: everything after PROF__RAW_AGAIN blocks, else what
    is new. */
-PROF__FN void prof__raw_tell(prof__raw *w, prof__row *row) {
+PROF__LIGHT void prof__raw_tell(prof__raw *w, prof__row *row) {
     bool again = w->round <= w->told / PROF__RAW_AGAIN;
     if (again) {
         w->round++;
@@ -22605,7 +22644,7 @@ PROF__FN void prof__raw_tell(prof__raw *w, prof__row *row) {
 }
 
 /* Makes a block of records, for prof__raw_end to write, and moves span on. */
-PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *span) {
+PROF__LIGHT void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *span) {
     prof__raw_begin(w, PROF__RAW_RECORDS);
     prof__raw_u32(w, PROF__LOAD(row->number));
     prof__raw_u32(w, (uint32_t)(span->base >> 32));
@@ -22618,7 +22657,7 @@ PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *
 }
 
 /* Writes the records of span; false: the sink failed, and the rest is still in span. */
-PROF__FN bool prof__raw_span(prof__raw *w, prof__row *row, prof__span *span) {
+PROF__LIGHT bool prof__raw_span(prof__raw *w, prof__row *row, prof__span *span) {
     while (span->at < span->end) {
         prof__span next = *span;
         prof__raw_tell(w, row);
@@ -22630,14 +22669,14 @@ PROF__FN bool prof__raw_span(prof__raw *w, prof__row *row, prof__span *span) {
     return true;
 }
 
-PROF__FN void prof__raw_open_zone(prof__raw *w, uint64_t start, uint32_t site_depth) {
+PROF__LIGHT void prof__raw_open_zone(prof__raw *w, uint64_t start, uint32_t site_depth) {
     prof__raw_u64(w, start);
     prof__raw_u32(w, site_depth);
     prof__raw_u32(w, 0);
 }
 
 /* Writes a row's open zones, so many, outermost first. */
-PROF__FN void prof__raw_open(prof__raw *w, const prof__row *row, uint32_t count) {
+PROF__LIGHT void prof__raw_open(prof__raw *w, const prof__row *row, uint32_t count) {
     if (!count) return;
     prof__raw_open_head(w, row, prof__row_stop(row), count);
     for (uint32_t i = 0; i < count; i++) {
@@ -22668,12 +22707,12 @@ static struct prof__chrome_stream {
     bool told;                           /* the head is written */
 } prof__chrome_out;
 
-PROF__FN uint64_t prof__chrome_row_tid(const struct prof_trace *s, const prof__row *row) {
+PROF__LIGHT uint64_t prof__chrome_row_tid(const struct prof_trace *s, const prof__row *row) {
     return s->clock == PROF_CLOCK_PLATFORM ? row->number : row->info.id & INT32_MAX;
 }
 
 /* Writes the head of the array: the process, and when the session began. */
-PROF__ALONE(void) prof__chrome_begin(const struct prof_trace *s) {
+PROF__ASIDE(void) prof__chrome_begin(const struct prof_trace *s) {
     prof__out *o = &prof__chrome_out.out;
     if (prof__chrome_out.told) return;
     prof__chrome_out.told = true;
@@ -22736,7 +22775,7 @@ PROF__COLD uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struc
 
 #if !PROF__BARE
 /* The rate of the CPU's clock is that of its readings so far. */
-PROF__ALONE(uint64_t) prof__raw_rate(const prof__raw *w) {
+PROF__ASIDE(uint64_t) prof__raw_rate(const prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
     prof__knot first = prof__recorder.first_knot;
     uint64_t ticks = w->now.tick - first.tick, ns = w->now.ns - first.ns;
@@ -22746,7 +22785,7 @@ PROF__ALONE(uint64_t) prof__raw_rate(const prof__raw *w) {
 }
 
 /* A dump of an open session has the first knot, and one of now. */
-PROF__FN void prof__raw_knots(prof__raw *w) {
+PROF__LIGHT void prof__raw_knots(prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
     const prof__knot *first = s->knots.list;
     bool now = w->dump && s->open && s->clock == PROF_CLOCK_CPU;
@@ -22762,13 +22801,13 @@ PROF__FN void prof__raw_knots(prof__raw *w) {
     }
 }
 
-PROF__ALONE(void) prof__raw_string(prof__raw *w, const char *text, size_t size) {
+PROF__ASIDE(void) prof__raw_string(prof__raw *w, const char *text, size_t size) {
     prof__raw_u32(w, (uint32_t)size);
     prof__raw_text(w, &text, &size, 1);
 }
 
 /* Writes what the session asked for beside zones, if anything. */
-PROF__FN void prof__raw_details(prof__raw *w) {
+PROF__LIGHT void prof__raw_details(prof__raw *w) {
     if (!prof__trace.stream.asked && !prof__trace.counters) return;
     prof__raw_begin(w, PROF__RAW_DETAILS);
     prof__raw_u32(w, prof__trace.stream.asked);
@@ -22801,7 +22840,7 @@ PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
 }
 
 /* Reads the session's clock. A dump's times are linear from the session's start to now. */
-PROF__ALONE(void) prof__raw_now(prof__raw *w) {
+PROF__ASIDE(void) prof__raw_now(prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
     prof__scale scale;
     memset(&scale, 0, sizeof scale);
@@ -22843,7 +22882,7 @@ static struct prof__outgoing {
     prof__dumped dumped;
 } prof__outgoing;
 
-PROF__FN bool prof__stream_mine(void) {
+PROF__LIGHT bool prof__stream_mine(void) {
     return PROF__LOAD(prof__outgoing.owner) == (uintptr_t)prof__slot_get();
 }
 
@@ -22853,7 +22892,7 @@ PROF__FN void prof__stream_unlock(void) { prof__disown(&prof__outgoing.owner); }
 
 /* Finds the oldest segment of t with records that are not written yet, and those. *done: they are
    its last. NULL: there are none. */
-PROF__FN prof__segment *prof__stream_find(prof__state *t, prof__span *span, bool *done) {
+PROF__LIGHT prof__segment *prof__stream_find(prof__state *t, prof__span *span, bool *done) {
     prof__segment *g;
     prof__lock();
     g = t->ring.list + t->ring.flushed;
@@ -22874,7 +22913,7 @@ PROF__FN prof__segment *prof__stream_find(prof__state *t, prof__span *span, bool
 }
 
 /* Notes how much of segment g was written, so that it is not written again. */
-PROF__FN void prof__stream_left(prof__segment *g, const prof__span *span) {
+PROF__LIGHT void prof__stream_left(prof__segment *g, const prof__span *span) {
     prof__lock();
     g->flushed = g->begin + (span->at - g->begin);
     g->epoch = (uint32_t)(span->base >> 32);
@@ -22882,7 +22921,7 @@ PROF__FN void prof__stream_left(prof__segment *g, const prof__span *span) {
     prof__unlock();
 }
 
-PROF__FN void prof__stream_done(prof__state *t, prof__segment *g) {
+PROF__LIGHT void prof__stream_done(prof__state *t, prof__segment *g) {
     prof__lock();
     prof__segment_free(g);
     t->ring.flushed = (t->ring.flushed + 1) % t->ring.count;
@@ -22890,17 +22929,17 @@ PROF__FN void prof__stream_done(prof__state *t, prof__segment *g) {
 }
 
 /* Flushes the buffer, which has whole events, unless one is longer than the buffer. */
-PROF__FN bool prof__chrome_flush(struct prof__chrome_stream *c, prof__raw *w) {
+PROF__LIGHT bool prof__chrome_flush(struct prof__chrome_stream *c, prof__raw *w) {
     prof__out_flush(&c->out);
     w->failed = c->out.failed;
     return !w->failed;
 }
 
-PROF__FN void prof__shown_write(void *chrome, uint32_t place) {
+PROF__LIGHT void prof__shown_write(void *chrome, uint32_t place) {
     prof__chrome_item((struct prof__chrome_stream *)chrome, prof__outgoing.shown.held + place);
 }
 
-PROF__FN void prof__shown_add(struct prof__chrome_stream *c, const prof__item *i) {
+PROF__LIGHT void prof__shown_add(struct prof__chrome_stream *c, const prof__item *i) {
     prof__shown *h = &prof__outgoing.shown;
     int64_t start = prof__to_ns(&c->scale, prof__item_start(i));
     h->held[prof_order_add(&h->order, i->site_depth & 0xff, start)] = *i;
@@ -22954,7 +22993,7 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
 }
 
 /* Ends the array: open zones, the counts, zones that are only in sums. */
-PROF__FN void prof__chrome_close(prof__raw *w, struct prof_trace *s) {
+PROF__LIGHT void prof__chrome_close(prof__raw *w, struct prof_trace *s) {
     struct prof__chrome_stream *c = &prof__chrome_out;
     prof__out_open(&c->out, w->sink);
     (void)prof__chrome_rest(c, s);
@@ -22969,7 +23008,7 @@ PROF__FN void prof__chrome_close(prof__raw *w, struct prof_trace *s) {
 }
 
 /* Counts follow the session, as readers take them for those of the last session written. */
-PROF__FN void prof__raw_tell_session(prof__raw *w, bool again) {
+PROF__LIGHT void prof__raw_tell_session(prof__raw *w, bool again) {
     uint64_t knot = prof__knot_last(&prof__trace).tick;
     if (again) w->last_knot = UINT64_MAX;
     if (w->last_knot == knot || !prof__raw_session(w)) return;
@@ -22981,14 +23020,14 @@ PROF__FN void prof__raw_tell_session(prof__raw *w, bool again) {
     w->last_knot = knot;
 }
 
-PROF__FN bool prof__stream_write(prof__raw *w, prof__row *row, prof__span *span) {
+PROF__LIGHT bool prof__stream_write(prof__raw *w, prof__row *row, prof__span *span) {
     if (w->chrome) prof__functions_name_new();
     if (w->chrome) return prof__chrome_write(w, row, span);
     if (span->at == span->end) prof__raw_tell(w, row);   /* the row's last: it may have a name */
     return prof__raw_span(w, row, span) && !w->failed;
 }
 
-PROF__FN bool prof__stream_state(prof__raw *w, prof__state *t) {
+PROF__LIGHT bool prof__stream_state(prof__raw *w, prof__state *t) {
     prof__segment *g;
     prof__span span;
     bool done;
@@ -23004,7 +23043,7 @@ PROF__FN bool prof__stream_state(prof__raw *w, prof__state *t) {
 /* A stream turns ticks into times before the next readings of both clocks are known. So these are
    predicted: the last pair lies ahead, by the clock's rate so far, and the next pair corrects its
    error. */
-PROF__FN void prof__stream_clock(struct prof_trace *s) {
+PROF__LIGHT void prof__stream_clock(struct prof_trace *s) {
     prof__knot now, first = prof__recorder.first_knot, a = { 0, 0 }, b = { 0, 0 };
     prof__scale ticks;
     uint64_t gap;
@@ -23022,7 +23061,7 @@ PROF__FN void prof__stream_clock(struct prof_trace *s) {
     prof__knot_add(now);
 }
 
-PROF__FN prof_result prof__stream_flush_locked(struct prof_trace *s) {
+PROF__LIGHT prof_result prof__stream_flush_locked(struct prof_trace *s) {
     prof__raw *w = &prof__outgoing.raw;
     bool ok = true;
     w->failed = false;
@@ -23038,7 +23077,7 @@ PROF__FN prof_result prof__stream_flush_locked(struct prof_trace *s) {
 
 PROF__FN bool prof__env_rests(void);
 
-PROF_API PROF__QUIET prof_result prof_flush(void) {
+PROF_API PROF__LIGHTLY prof_result prof_flush(void) {
     struct prof_trace *s = &prof__trace;
     prof_result result = PROF_ERROR_STATE;
     bool ours, unstreamed;
@@ -23053,7 +23092,7 @@ PROF_API PROF__QUIET prof_result prof_flush(void) {
     return result;
 }
 
-PROF__FN void prof__stream_open(struct prof_trace *s, const prof_desc *d) {
+PROF__LIGHT void prof__stream_open(struct prof_trace *s, const prof_desc *d) {
     prof__raw *w = &prof__outgoing.raw;
     memset(w, 0, offsetof(prof__raw, words));
     w->sink = d->stream;
@@ -23067,12 +23106,12 @@ PROF__FN void prof__stream_open(struct prof_trace *s, const prof_desc *d) {
 
 /* ---- events of prof_submit leave as they come ---- */
 
-PROF__FN bool prof__streams_events(const struct prof_trace *s) {
+PROF__LIGHT bool prof__streams_events(const struct prof_trace *s) {
     return s->open && s->mode == PROF_MODE_STREAM && !prof__outgoing.raw.chrome;
 }
 
 /* The arguments of an event, as prof_write_args writes them; none, counted, if too long. */
-PROF__FN void prof__short_args(prof__entry *to, const prof_event *e) {
+PROF__LIGHT void prof__short_args(prof__entry *to, const prof_event *e) {
     prof_sink sink = { prof__entry_write, NULL };
     to->size = 0;
     sink.user = to;
@@ -23081,7 +23120,7 @@ PROF__FN void prof__short_args(prof__entry *to, const prof_event *e) {
     to->size = 0;
 }
 
-PROF__FN void prof__raw_event(prof__raw *w, const prof__row *row, const prof_event *e) {
+PROF__LIGHT void prof__raw_event(prof__raw *w, const prof__row *row, const prof_event *e) {
     const prof_extra *x = prof__extra_of(e);
     const char *name = prof__chrome_name(e), *type = x ? x->activity_type : NULL;
     const char *device = prof__device_title(e->device_type);
@@ -23105,7 +23144,7 @@ PROF__FN void prof__raw_event(prof__raw *w, const prof__row *row, const prof_eve
     prof__raw_end(w);
 }
 
-PROF__FN prof_result prof__stream_event(struct prof_trace *s, const prof_event *e) {
+PROF__LIGHT prof_result prof__stream_event(struct prof_trace *s, const prof_event *e) {
     prof__raw *w = &prof__outgoing.raw;
     prof__row *row;
     bool right;
@@ -23122,7 +23161,7 @@ PROF__FN prof_result prof__stream_event(struct prof_trace *s, const prof_event *
 
 /* Events that the sink does not take are lost and counted, since nothing keeps them. So are
    launches that are given by time only. */
-PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t count) {
+PROF__LIGHT prof_result prof__submit_streamed(const prof_event *events, size_t count) {
     struct prof_trace *s = &prof__trace;
     prof_result result = PROF_OK;
     size_t lost = 0;
@@ -23149,7 +23188,7 @@ PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t coun
 }
 
 /* After prof_stop: writes the remaining records, and what is known only now. */
-PROF__FN void prof__stream_close(struct prof_trace *s) {
+PROF__LIGHT void prof__stream_close(struct prof_trace *s) {
     prof__raw *w = &prof__outgoing.raw;
     prof_stats stats;
     bool ok = prof__stream_flush_locked(s) == PROF_OK;
@@ -23173,7 +23212,7 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
 
 /* The zones of a stream that has ended: those written, those that remain where the sink failed, and
    those that were open. They are counted as read: zones that signal handlers displaced are not. */
-PROF__FN uint64_t prof__stream_recorded(const struct prof_trace *s) {
+PROF__LIGHT uint64_t prof__stream_recorded(const struct prof_trace *s) {
     uint64_t zones = s->stream.zones;
     for (const prof__state *t = prof__used(NULL); t; t = prof__used(t))
         for (uint32_t i = 0; i < t->ring.count; i++) {
@@ -23188,13 +23227,13 @@ PROF__FN uint64_t prof__stream_recorded(const struct prof_trace *s) {
 
 /* ---- The dump: no locks, only calls that are safe in signal handlers ---- */
 
-PROF__FN bool prof__raw_told(const prof__raw *w, uint32_t number) {
+PROF__LIGHT bool prof__raw_told(const prof__raw *w, uint32_t number) {
     return number >= PROF__PUSHED ? number - PROF__PUSHED < w->names : number <= w->sites;
 }
 
 /* Writes row, unless it was the last one written. False: *use has changed meanwhile, so that the
    row may be another thread's. */
-PROF__ALONE(bool) prof__dump_row(prof__raw *w, const prof__row *row, const uint32_t *use) {
+PROF__ASIDE(bool) prof__dump_row(prof__raw *w, const prof__row *row, const uint32_t *use) {
     uint32_t used = use ? PROF__LOAD(*use) : 0, number = PROF__LOAD(row->number);
     if (w->row == number + 1) return true;
     prof__raw_thread_begin(w, row);
@@ -23205,7 +23244,7 @@ PROF__ALONE(bool) prof__dump_row(prof__raw *w, const prof__row *row, const uint3
 }
 
 /* The frames of zones that are open in t now, from *bottom; NULL: there are none. */
-PROF__FN const prof__frame *prof__dump_frames(const prof__state *t, const prof__frame **bottom) {
+PROF__LIGHT const prof__frame *prof__dump_frames(const prof__state *t, const prof__frame **bottom) {
     const prof__frame *top = PROF__ACQUIRE(t->hot.top);
     *bottom = PROF__ACQUIRE(t->hot.bottom);
     if (top > t->frames && !PROF__LOAD(top[-1].site)) top--;   /* just being begun */
@@ -23214,8 +23253,8 @@ PROF__FN const prof__frame *prof__dump_frames(const prof__state *t, const prof__
 
 /* Writes the zones that are open in t now. Of a thread in sums only those at depths below `cut` are
    in the timeline; in_sums: ticks of zones in sums within the innermost of them. */
-PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__row *row,
-                              uint32_t cut, uint64_t in_sums) {
+PROF__LIGHT void prof__dump_open(prof__raw *w, const prof__state *t, const prof__row *row,
+                                 uint32_t cut, uint64_t in_sums) {
     const prof__frame *bottom, *top = prof__dump_frames(t, &bottom);
     uint32_t number = PROF__LOAD(row->number);
     if (top && (uint32_t)(top - bottom) > cut) top = bottom + cut;
@@ -23237,7 +23276,7 @@ PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__ro
     if (PROF__LOAD(t->row) == row && PROF__LOAD(row->number) == number) prof__raw_end(w);
 }
 
-PROF__ALONE(PROF__RACES void) prof__raw_sums_begin(prof__raw *w, uint32_t thread) {
+PROF__ASIDE(PROF__RACES void) prof__raw_sums_begin(prof__raw *w, uint32_t thread) {
     const struct prof_trace *s = &prof__trace;
     prof__raw_begin(w, PROF__RAW_SUMS);
     prof__raw_u32(w, thread);
@@ -23247,7 +23286,7 @@ PROF__ALONE(PROF__RACES void) prof__raw_sums_begin(prof__raw *w, uint32_t thread
 }
 
 /* Adds a row to the block of sums, or to another one where it is full. */
-PROF__FN void prof__raw_sum(prof__raw *w, uint32_t thread, const prof__tally *r) {
+PROF__LIGHT void prof__raw_sum(prof__raw *w, uint32_t thread, const prof__tally *r) {
     uint32_t first = 0, end = PROF__BUCKETS, site = r->site >> 8;
     const uint64_t sums[] = { r->count, r->total, r->inner, r->least, r->most };
     while (end && !r->histogram[end - 1]) end--;
@@ -23266,9 +23305,9 @@ PROF__FN void prof__raw_sum(prof__raw *w, uint32_t thread, const prof__tally *r)
 }
 
 /* Adds a row of one zone: of its name, or of all others where t would have none for it. */
-PROF__FN PROF__RACES void prof__raw_sum_zone(prof__raw *w, const prof__state *t, uint32_t thread,
-                                             uint32_t site_depth, uint64_t ticks,
-                                             uint64_t within) {
+PROF__LIGHT PROF__RACES void prof__raw_sum_zone(prof__raw *w, const prof__state *t, uint32_t thread,
+                                                uint32_t site_depth, uint64_t ticks,
+                                                uint64_t within) {
     uint32_t site = site_depth & ~(uint32_t)0xff;
     prof__tally row;
     memset(&row, 0, sizeof row);
@@ -23279,8 +23318,8 @@ PROF__FN PROF__RACES void prof__raw_sum_zone(prof__raw *w, const prof__state *t,
 }
 
 /* Adds the zones that are open and began in sums. */
-PROF__FN void prof__dump_sums_open(prof__raw *w, const prof__state *t, uint32_t thread,
-                                   const prof__rest *rest) {
+PROF__LIGHT void prof__dump_sums_open(prof__raw *w, const prof__state *t, uint32_t thread,
+                                      const prof__rest *rest) {
     const prof__frame *bottom, *top = prof__dump_frames(t, &bottom);
     for (; top && (uint32_t)(top - bottom) > rest->cut; top--) {
         const prof__frame *f = top - 1;
@@ -23292,7 +23331,7 @@ PROF__FN void prof__dump_sums_open(prof__raw *w, const prof__state *t, uint32_t 
 }
 
 /* Writes zones that were open at the cut and have ended: they come after the last segment. */
-PROF__FN void prof__dump_ended(prof__raw *w, const prof__row *row, const prof__rest *rest) {
+PROF__LIGHT void prof__dump_ended(prof__raw *w, const prof__row *row, const prof__rest *rest) {
     const prof__segment *g = row ? PROF__ACQUIRE(row->first) : NULL, *next;
     prof__span span;
     if (!rest->ended_count || !g || !prof__dump_row(w, row, NULL)) return;
@@ -23310,7 +23349,7 @@ PROF__FN void prof__dump_ended(prof__raw *w, const prof__row *row, const prof__r
 }
 
 /* Writes the sums of t: its rows, the zones in its block, and if `open` its open zones. */
-PROF__FN void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *rest, bool open) {
+PROF__LIGHT void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *rest, bool open) {
     const prof__row *row = PROF__ACQUIRE(t->row);
     uint32_t thread = row ? PROF__LOAD(row->number) : 0;
     prof__cursor k = { NULL, NULL, 0, 0 };
@@ -23338,8 +23377,8 @@ PROF__FN void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *re
 
 /* The end of a segment's records. Its thread t (NULL: it has left, at cursor) is read first: a
    cursor from before the chunk was last emptied would reach past what is written. */
-PROF__FN const prof__record *prof__dump_end(const prof__segment *g, const prof__state *t,
-                                            const prof__record *cursor) {
+PROF__LIGHT const prof__record *prof__dump_end(const prof__segment *g, const prof__state *t,
+                                               const prof__record *cursor) {
     const prof__record *end;
     if (t) cursor = PROF__ACQUIRE(t->hot.cursor);
     end = PROF__ACQUIRE(g->end);
@@ -23348,8 +23387,8 @@ PROF__FN const prof__record *prof__dump_end(const prof__segment *g, const prof__
 
 /* Writes the records of a segment that its thread may be emptying at this moment: a block that was
    copied while it did so is not written. */
-PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const prof__state *t,
-                                 const prof__record *cursor) {
+PROF__LIGHT void prof__dump_segment(prof__raw *w, const prof__segment *g, const prof__state *t,
+                                    const prof__record *cursor) {
     uint32_t use = PROF__ACQUIRE(g->use);
     const prof__row *row = PROF__ACQUIRE(g->row);
     prof__span span;
@@ -23368,7 +23407,7 @@ PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const pro
     }
 }
 
-PROF__FN void prof__dump_state(prof__raw *w, const prof__state *t) {
+PROF__LIGHT void prof__dump_state(prof__raw *w, const prof__state *t) {
     const prof__row *row = PROF__ACQUIRE(t->row);
     uint32_t oldest = PROF__LOAD(t->ring.next);
     if (!row) return;
@@ -23382,7 +23421,7 @@ PROF__FN void prof__dump_state(prof__raw *w, const prof__state *t) {
 }
 
 /* With PROF_MODE_TRACE rows and segments are only ever added. */
-PROF__FN PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace *s) {
+PROF__LIGHT PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace *s) {
     for (const prof__row *row = PROF__ACQUIRE(s->rows); row; row = PROF__ACQUIRE(row->next)) {
         const prof__state *of = row->cursor ? NULL : prof__used(NULL);
         const prof__segment *g = PROF__ACQUIRE(row->first);
@@ -23408,7 +23447,7 @@ PROF__FN PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace 
 }
 
 /* Writes the zones of a stream or a ring that are only in sums. */
-PROF__ALONE(PROF__RACES void) prof__dump_rest(prof__raw *w, const struct prof_trace *s) {
+PROF__ASIDE(PROF__RACES void) prof__dump_rest(prof__raw *w, const struct prof_trace *s) {
     for (const prof__state *t = prof__any_sums(s) ? prof__used(NULL) : NULL; t; t = prof__used(t)) {
         prof__rest rest;
         rest.lend = NULL;
@@ -23416,7 +23455,7 @@ PROF__ALONE(PROF__RACES void) prof__dump_rest(prof__raw *w, const struct prof_tr
     }
 }
 
-PROF__FN void prof__dump_counts(prof__raw *w, const struct prof_trace *s) {
+PROF__LIGHT void prof__dump_counts(prof__raw *w, const struct prof_trace *s) {
     prof_stats stats;
     prof__counts sum;
     memset(&sum, 0, sizeof sum);
@@ -23434,7 +23473,7 @@ PROF__FN void prof__dump_counts(prof__raw *w, const struct prof_trace *s) {
     prof__raw_counts(w, &stats, true);
 }
 
-PROF__FN void prof__dump(prof__raw *w, const struct prof_trace *s) {
+PROF__LIGHT void prof__dump(prof__raw *w, const struct prof_trace *s) {
     prof__raw_now(w);
     prof__raw_session(w);
     prof__raw_details(w);
@@ -23447,7 +23486,7 @@ PROF__FN void prof__dump(prof__raw *w, const struct prof_trace *s) {
 }
 
 /* False: another thread, or the code that this signal handler interrupted, is dumping. */
-PROF__FN bool prof__dump_claim(void) {
+PROF__LIGHT bool prof__dump_claim(void) {
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
     return !__atomic_exchange_n(&prof__outgoing.busy, 1u, __ATOMIC_SEQ_CST);
 #else
@@ -23459,20 +23498,20 @@ PROF__FN bool prof__dump_claim(void) {
 
 /* A window is about to open or close: until that is done no dump begins. Waits for a dump that is
    being written, but for no more than a good part of a second. */
-PROF__FN void prof__windows_unsettle(void) {
+PROF__LIGHT void prof__windows_unsettle(void) {
     PROF__STORE(prof__outgoing.settled, 0u);
     PROF__FENCE();
     for (int i = 0; i < 1000000 && PROF__ACQUIRE(prof__outgoing.busy); i++) prof__yield();
 }
 
-PROF__FN bool prof__dump_possible(const struct prof_trace *s) {
+PROF__LIGHT bool prof__dump_possible(const struct prof_trace *s) {
     PROF__FENCE();
     return PROF__ACQUIRE(prof__outgoing.settled) && (s->open || s->stopped) &&
            (s->mode == PROF_MODE_TRACE || s->mode == PROF_MODE_RING);
 }
 
 /* own: the profiler itself dumps a session whose stream is written at the end. */
-PROF__FN prof_result prof__dump_to(prof_sink out, bool own) {
+PROF__LIGHT prof_result prof__dump_to(prof_sink out, bool own) {
     const struct prof_trace *s = &prof__trace;
     prof__raw *w = &prof__outgoing.raw;
     prof_result result = PROF_ERROR_STATE;
@@ -23489,7 +23528,7 @@ PROF__FN prof_result prof__dump_to(prof_sink out, bool own) {
     return result;
 }
 
-PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
+PROF_API PROF__LIGHTLY prof_result prof_dump(prof_sink out) {
     return prof__dump_to(out, false);
 }
 
@@ -23549,7 +23588,7 @@ struct prof_raw {
     uint32_t block[PROF__RAW_HEAD + PROF__RAW_LIMIT / 4];
 };
 
-PROF__FN uint32_t prof__raw_swapped(uint32_t n) {
+PROF__LIGHT uint32_t prof__raw_swapped(uint32_t n) {
     return n << 24 | (n & 0xff00) << 8 | (n >> 8 & 0xff00) | n >> 24;
 }
 
@@ -23563,7 +23602,7 @@ PROF__ALONE(uint64_t) prof__raw_get64(const prof_raw *r, size_t i) {
 }
 
 /* A copy of a text that lasts as long as the session; NULL: no memory. */
-PROF__ALONE(const char *) prof__raw_keep(prof_raw *r, const char *text, size_t size) {
+PROF__ASIDE(const char *) prof__raw_keep(prof_raw *r, const char *text, size_t size) {
     char *p = r->text;
     if ((size_t)(r->text_end - p) <= size) return NULL;
     memcpy(p, text, size);
@@ -23573,7 +23612,7 @@ PROF__ALONE(const char *) prof__raw_keep(prof_raw *r, const char *text, size_t s
 }
 
 /* Zeroed memory that lasts as long as the session; NULL: none. */
-PROF__ALONE(void *) prof__raw_take(prof_raw *r, size_t size) {
+PROF__ASIDE(void *) prof__raw_take(prof_raw *r, size_t size) {
     char *p = (char *)(((uintptr_t)r->text + 7u) & ~(uintptr_t)7u);
     if (p > r->text_end || (size_t)(r->text_end - p) <= size) return NULL;
     r->text = p + size;
@@ -23592,7 +23631,7 @@ PROF__ALONE(prof__raw_place *) prof__raw_place_of(prof_raw *r, uint32_t number) 
     return *first = place;
 }
 
-PROF__FN bool prof__raw_elf_site(prof_raw *r, prof__raw_place *place) {
+PROF__LIGHT bool prof__raw_elf_site(prof_raw *r, prof__raw_place *place) {
     prof_site site = { NULL, "", "", 0 };
     const prof__raw_place *build;
     if (!r->desc.elf_site || place->site.name || !prof__in_elf(place->number)) return false;
@@ -23622,8 +23661,8 @@ PROF__FN const prof_site *prof__raw_site_of(prof_raw *r, uint32_t number) {
     return &place->site;
 }
 
-PROF__FN void prof__raw_put_site(prof_raw *r, uint32_t number, uint32_t line, const char *text,
-                                 const uint32_t *sizes) {
+PROF__LIGHT void prof__raw_put_site(prof_raw *r, uint32_t number, uint32_t line, const char *text,
+                                    const uint32_t *sizes) {
     prof__raw_place *place = prof__raw_place_of(r, number);
     char *begin = r->text;
     prof_site site = { NULL, NULL, NULL, 0 };
@@ -23640,7 +23679,7 @@ PROF__FN void prof__raw_put_site(prof_raw *r, uint32_t number, uint32_t line, co
     place->known = true;
 }
 
-PROF__FN void prof__raw_read_sites(prof_raw *r, size_t at, size_t end) {
+PROF__LIGHT void prof__raw_read_sites(prof_raw *r, size_t at, size_t end) {
     while (at + 5 <= end) {
         uint32_t sizes[3];
         uint64_t words = 3;
@@ -23657,7 +23696,7 @@ PROF__FN void prof__raw_hand(prof_raw *r, const prof_raw_item *item) {
     if (r->desc.item) r->desc.item(r->desc.user, item);
 }
 
-PROF__FN void prof__raw_forget(prof_raw *r) {
+PROF__LIGHT void prof__raw_forget(prof_raw *r) {
     memset(r + 1, 0, r->places * (sizeof *r->rows + sizeof *r->sites));
     r->text = (char *)(void *)(r->sites + r->places);
     r->names = NULL;
@@ -23672,7 +23711,7 @@ PROF__FN void prof__raw_forget(prof_raw *r) {
 /* ---- sums: rows of a name are added up, and handed on at the end of the session ---- */
 
 /* The thread's row; NULL: no memory. */
-PROF__FN prof__raw_row *prof__raw_row_of(prof_raw *r, uint32_t number) {
+PROF__LIGHT prof__raw_row *prof__raw_row_of(prof_raw *r, uint32_t number) {
     prof__raw_row **place = r->rows + (number & (r->places - 1)), *row = *place;
     while (row && row->number != number) row = row->next;
     if (row) return row;
@@ -23684,7 +23723,7 @@ PROF__FN prof__raw_row *prof__raw_row_of(prof_raw *r, uint32_t number) {
 }
 
 /* The row of a name; NULL: no memory. */
-PROF__FN prof__raw_named *prof__raw_name_of(prof_raw *r, const char *name) {
+PROF__LIGHT prof__raw_named *prof__raw_name_of(prof_raw *r, const char *name) {
     size_t length;
     uint32_t place = prof__hash(name, &length) % PROF__RAW_NAMES;
     prof__raw_named *n;
@@ -23756,7 +23795,7 @@ PROF__COLD void prof__raw_read_sums(prof_raw *r, size_t at, size_t end) {
 }
 
 /* Do both clocks go on from a to b, at a rate that 64 bits can hold? */
-PROF__FN bool prof__raw_pair_ok(prof__knot a, prof__knot b) {
+PROF__LIGHT bool prof__raw_pair_ok(prof__knot a, prof__knot b) {
     return b.tick > a.tick && b.ns >= a.ns && (b.ns - a.ns) >> 20 <= b.tick - a.tick &&
            !(b.tick >> 62) && !(b.ns >> 62);
 }
@@ -23773,7 +23812,7 @@ PROF__FN int64_t prof__raw_ns(prof_raw *r, uint64_t tick) {
 }
 
 /* A span of ticks in ns, at the session's rate: see prof__sums_scale. */
-PROF__FN int64_t prof__raw_span_ns(const prof_raw *r, uint64_t ticks) {
+PROF__LIGHT int64_t prof__raw_span_ns(const prof_raw *r, uint64_t ticks) {
     prof__knot zero = { 0, 0 }, whole = { 0, 0 };
     prof__scale k;
     if (!r->session || r->knot_count < 2)
@@ -23970,7 +24009,7 @@ PROF__FN const prof_extra *prof__raw_carried(prof_raw *r, prof__raw_row *row, co
     return z->extra;
 }
 
-PROF__FN void prof__raw_read_details(prof_raw *r, size_t at, size_t end) {
+PROF__LIGHT void prof__raw_read_details(prof_raw *r, size_t at, size_t end) {
     prof_raw_item item;
     uint32_t count = end - at < 2 ? 0 : PROF__MIN(prof__raw_get(r, at + 1), PROF_COUNTERS), n = 0;
     if (end - at < 2) return;
@@ -23994,7 +24033,7 @@ PROF__FN void prof__raw_read_details(prof_raw *r, size_t at, size_t end) {
 }
 
 /* Moves the next text of a block to *to, after those read before; NULL: there is none. */
-PROF__ALONE(const char *) prof__raw_read_text(prof_raw *r, size_t *at, size_t end, char **to) {
+PROF__ASIDE(const char *) prof__raw_read_text(prof_raw *r, size_t *at, size_t end, char **to) {
     size_t size = *at < end ? prof__raw_get(r, (*at)++) : SIZE_MAX;
     char *text = *to;
     if (size > (end - *at) * 4) return NULL;
@@ -24006,7 +24045,7 @@ PROF__ALONE(const char *) prof__raw_read_text(prof_raw *r, size_t *at, size_t en
 }
 
 /* An event's texts are moved over words that were read before, so that each ends with a NUL. */
-PROF__FN void prof__raw_read_event(prof_raw *r, size_t at, size_t end) {
+PROF__LIGHT void prof__raw_read_event(prof_raw *r, size_t at, size_t end) {
     prof_raw_item item;
     prof_extra x;
     char *to = (char *)(r->block + at);
@@ -24039,7 +24078,7 @@ PROF__FN void prof__raw_read_event(prof_raw *r, size_t at, size_t end) {
     prof__raw_hand(r, &item);
 }
 
-PROF__FN void prof__raw_hand_memory(prof_raw *r, uint32_t thread, const prof__item *i) {
+PROF__LIGHT void prof__raw_hand_memory(prof_raw *r, uint32_t thread, const prof__item *i) {
     uint32_t depth;
     prof__memory m = prof__memory_get(i, &depth);
     prof_memory_change change;
@@ -24064,7 +24103,7 @@ PROF__FN void prof__raw_hand_memory(prof_raw *r, uint32_t thread, const prof__it
 }
 
 /* Hands on changes of memory, ranges and arrows. */
-PROF__FN void prof__raw_hand_detail(prof_raw *r, uint32_t thread, const prof__item *i) {
+PROF__LIGHT void prof__raw_hand_detail(prof_raw *r, uint32_t thread, const prof__item *i) {
     prof_raw_item item;
     if (i->kind == PROF__MEMORY && i->slots == 4) {
         prof__raw_hand_memory(r, thread, i);
@@ -24120,7 +24159,8 @@ PROF__FN void prof__raw_hand_item(prof_raw *r, prof__raw_row *row, uint32_t thre
 }
 
 /* The number of these records that were read before. Counts records missing before them. */
-PROF__FN size_t prof__raw_known(prof_raw *r, prof__raw_row *row, uint64_t position, size_t count) {
+PROF__LIGHT size_t prof__raw_known(prof_raw *r, prof__raw_row *row, uint64_t position,
+                                   size_t count) {
     uint64_t known = row->position > position ? row->position - position : 0;
     if (row->position < position) {
         r->stats.missing_records += position - row->position;
@@ -24311,7 +24351,7 @@ PROF__COLD void prof__raw_read_core(prof_raw *r, size_t at, size_t end) {
     }
 }
 
-PROF__FN void prof__raw_read_block(prof_raw *r, size_t words) {
+PROF__LIGHT void prof__raw_read_block(prof_raw *r, size_t words) {
     static void (*const readers[])(prof_raw *r, size_t at, size_t end) = {   /* by type */
         NULL, prof__raw_read_session, prof__raw_read_sites, prof__raw_read_thread,
         prof__raw_read_records, prof__raw_read_open, prof__raw_read_counts, prof__raw_read_sums,
@@ -24346,7 +24386,7 @@ PROF__FN bool prof__raw_right(prof_raw *r, size_t words) {
 
 /* The words of the block that begins with these 12 bytes; 0: none does. *swap: it has the other
    byte order. */
-PROF__FN size_t prof__raw_length(const char *head, bool *swap) {
+PROF__LIGHT size_t prof__raw_length(const char *head, bool *swap) {
     uint32_t word[3];
     memcpy(word, head, sizeof word);
     *swap = word[0] != PROF__RAW_MAGIC;
@@ -24355,7 +24395,7 @@ PROF__FN size_t prof__raw_length(const char *head, bool *swap) {
     return PROF__RAW_HEAD + word[2] / 4;
 }
 
-PROF__FN void prof__raw_skip(prof_raw *r, size_t bytes) {
+PROF__LIGHT void prof__raw_skip(prof_raw *r, size_t bytes) {
     r->have -= bytes;
     memmove(r->block, (char *)r->block + bytes, r->have);
 }
@@ -24372,7 +24412,7 @@ PROF__COLD size_t prof__raw_damage(const prof_raw *r) {
 }
 
 /* Reads whole blocks; last: nothing more will come. */
-PROF__FN void prof__raw_read(prof_raw *r, bool last) {
+PROF__LIGHT void prof__raw_read(prof_raw *r, bool last) {
     while (r->have >= 4 * PROF__RAW_HEAD || (last && r->have)) {
         size_t words = r->have < 4 * PROF__RAW_HEAD
             ? 0 : prof__raw_length((const char *)r->block, &r->swap), skip;
@@ -24394,7 +24434,7 @@ PROF__FN void prof__raw_read(prof_raw *r, bool last) {
     }
 }
 
-PROF_API PROF__QUIET prof_result prof_raw_open(const prof_raw_desc *desc, prof_raw **raw) {
+PROF_API PROF__LIGHTLY prof_result prof_raw_open(const prof_raw_desc *desc, prof_raw **raw) {
     char *memory = desc ? (char *)desc->memory : NULL;
     size_t skip = (16u - ((uintptr_t)memory & 15u)) & 15u, size;
     prof_raw *r;
@@ -24414,7 +24454,7 @@ PROF_API PROF__QUIET prof_result prof_raw_open(const prof_raw_desc *desc, prof_r
     return PROF_OK;
 }
 
-PROF_API PROF__QUIET void prof_raw_feed(prof_raw *raw, const void *data, size_t size) {
+PROF_API PROF__LIGHTLY void prof_raw_feed(prof_raw *raw, const void *data, size_t size) {
     const char *from = (const char *)data;
     raw->stats.bytes += size;
     while (size) {
@@ -24428,7 +24468,7 @@ PROF_API PROF__QUIET void prof_raw_feed(prof_raw *raw, const void *data, size_t 
     }
 }
 
-PROF_API PROF__QUIET prof_result prof_raw_close(prof_raw *raw, prof_raw_stats *stats) {
+PROF_API PROF__LIGHTLY prof_result prof_raw_close(prof_raw *raw, prof_raw_stats *stats) {
     prof__raw_read(raw, true);
     prof__raw_hand_sums(raw);
     if (stats) *stats = raw->stats;
@@ -24439,7 +24479,7 @@ PROF_API PROF__QUIET prof_result prof_raw_close(prof_raw *raw, prof_raw_stats *s
 #else
 static prof__raw prof__raw_out;
 
-PROF__ALONE(uint64_t) prof__raw_rate(const prof__raw *w) {
+PROF__ASIDE(uint64_t) prof__raw_rate(const prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
     uint64_t rate = prof__clock_rate(s);
     (void)w;
@@ -24448,7 +24488,7 @@ PROF__ALONE(uint64_t) prof__raw_rate(const prof__raw *w) {
 
 PROF__FN void prof__raw_knots(prof__raw *w) { prof__raw_u32(w, 0); }
 
-PROF__FN void prof__raw_tell_session(prof__raw *w, bool again) {
+PROF__LIGHT void prof__raw_tell_session(prof__raw *w, bool again) {
     if (!again) return;
     prof__raw_session(w);
 #  ifdef PROF_NAMES_IN_ELF
@@ -24480,7 +24520,7 @@ PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
 }
 
 /* Writes the records of chunk g from flushed on. */
-PROF__FN void prof__raw_chunk(prof__raw *w, prof__state *t, prof__segment *g) {
+PROF__LIGHT void prof__raw_chunk(prof__raw *w, prof__state *t, prof__segment *g) {
     prof__span span;
     span.at = g->flushed;
     span.end = g->end ? g->end : t->hot.cursor;
@@ -24497,7 +24537,7 @@ PROF__FN void prof__raw_chunk(prof__raw *w, prof__state *t, prof__segment *g) {
 
 /* Writes open zones, then counts. For a ring `recorded` has all zones that ended: the reader
    subtracts those that it has; the others are overwritten. */
-PROF__FN void prof__raw_rest(prof__raw *w) {
+PROF__LIGHT void prof__raw_rest(prof__raw *w) {
     prof_stats stats = prof__counts_now(&prof__trace);
     uint64_t ended = w->zones + stats.overwritten;
     for (prof__row *row = prof__trace.rows; row; row = row->next) {
@@ -24509,7 +24549,7 @@ PROF__FN void prof__raw_rest(prof__raw *w) {
     prof__raw_counts(w, &stats, true);
 }
 
-PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
+PROF_API PROF__LIGHTLY prof_result prof_dump(prof_sink out) {
     struct prof_trace *s = &prof__trace;
     prof__raw *w = &prof__raw_out;
     if (!(s->open || s->stopped) || prof__mode() >= PROF_MODE_STREAM) return PROF_ERROR_STATE;
@@ -24533,7 +24573,7 @@ PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
 /* A new chunk, or the context's oldest; NULL: none, or its only one, which begins anew. Where there
    are tasks, room is kept for a late one: without a chunk it would drop all its zones, and so would
    the tasks that get its state later. */
-PROF__FN void *prof__chunk_ring(void *state) {
+PROF__LIGHT void *prof__chunk_ring(void *state) {
     prof__state *t = (prof__state *)state;
     const prof__plan *p = &prof__trace.plan;
     prof__segment *g = NULL, *oldest = t->row.first;
@@ -24551,13 +24591,13 @@ PROF__FN void *prof__chunk_ring(void *state) {
     return only ? NULL : oldest;
 }
 
-PROF_API PROF__QUIET const prof__parts *prof__parts_ring(void) {
+PROF_API PROF__LIGHTLY const prof__parts *prof__parts_ring(void) {
     static const prof__parts parts = { PROF_MODE_RING, prof__chunk_ring, NULL, NULL, NULL };
     return &parts;
 }
 
 /* A chunk that was streamed, or else a new one: the rest of the arena is for rows of tasks. */
-PROF__FN void *prof__chunk_stream(void *state) {
+PROF__LIGHT void *prof__chunk_stream(void *state) {
     uintptr_t lock = prof__lock();
     prof__segment *g = prof__trace.free_chunks;
     if (g) prof__trace.free_chunks = g->next;
@@ -24567,7 +24607,7 @@ PROF__FN void *prof__chunk_stream(void *state) {
 }
 
 /* Gives back the oldest chunk of a row, which the stream has written. */
-PROF__FN void prof__chunk_streamed(prof__row *row) {
+PROF__LIGHT void prof__chunk_streamed(prof__row *row) {
     uintptr_t held = prof__keep_out(), lock = prof__lock();
     prof__segment *g = row->first;
     row->first = g->next;
@@ -24577,7 +24617,7 @@ PROF__FN void prof__chunk_streamed(prof__row *row) {
     prof__let_in(held);
 }
 
-PROF_API PROF__QUIET prof_result prof_flush(void) {
+PROF_API PROF__LIGHTLY prof_result prof_flush(void) {
     struct prof_trace *s = &prof__trace;
     bool ok = true;
     if (prof__mode() != PROF_MODE_STREAM || !(s->open || s->stopped)) return PROF_ERROR_STATE;
@@ -24592,7 +24632,7 @@ PROF_API PROF__QUIET prof_result prof_flush(void) {
     return ok ? PROF_OK : PROF_ERROR_SINK;
 }
 
-PROF__FN bool prof__chunk_to_raw(void *state, void *chunk) {
+PROF__LIGHT bool prof__chunk_to_raw(void *state, void *chunk) {
     prof__raw *w = &prof__raw_out;
     w->failed = false;
     prof__raw_chunk(w, (prof__state *)state, (prof__segment *)chunk);
@@ -24600,13 +24640,13 @@ PROF__FN bool prof__chunk_to_raw(void *state, void *chunk) {
     return !w->failed;
 }
 
-PROF__FN void prof__raw_finish(void) {
+PROF__LIGHT void prof__raw_finish(void) {
     (void)prof_flush();
     prof__raw_rest(&prof__raw_out);
     prof__trace.tallied = prof__raw_out.zones;
 }
 
-PROF_API PROF__QUIET const prof__parts *prof__parts_raw(prof_sink sink) {
+PROF_API PROF__LIGHTLY const prof__parts *prof__parts_raw(prof_sink sink) {
     static const prof__parts parts = { PROF_MODE_STREAM, prof__chunk_stream, prof__chunk_to_raw,
                                        prof__raw_finish, NULL };
     memset(&prof__raw_out, 0, sizeof prof__raw_out);
@@ -24617,7 +24657,7 @@ PROF_API PROF__QUIET const prof__parts *prof__parts_raw(prof_sink sink) {
 /* ---- The stream as a Chrome array ---- */
 
 /* False: the sink failed. */
-PROF__FN bool prof__chrome_sent(struct prof__chrome_stream *c) {
+PROF__LIGHT bool prof__chrome_sent(struct prof__chrome_stream *c) {
     prof__out_flush(&c->out);
     return !c->out.failed;
 }
@@ -24659,7 +24699,7 @@ PROF__FN bool prof__chunk_to_chrome(void *state, void *chunk) {
     return true;
 }
 
-PROF__FN void prof__chrome_finish(void) {
+PROF__LIGHT void prof__chrome_finish(void) {
     struct prof__chrome_stream *c = &prof__chrome_out;
     uint64_t dropped = prof__dropped(&prof__trace, &prof__trace.counts);
     (void)prof_flush();
@@ -24671,7 +24711,7 @@ PROF__FN void prof__chrome_finish(void) {
     prof__out_flush(&c->out);
 }
 
-PROF_API PROF__QUIET const prof__parts *prof__parts_chrome(prof_sink sink) {
+PROF_API PROF__LIGHTLY const prof__parts *prof__parts_chrome(prof_sink sink) {
     static const prof__parts parts = { PROF_MODE_STREAM, prof__chunk_stream, prof__chunk_to_chrome,
                                        prof__chrome_finish, NULL };
     prof__chrome_out.sink = sink;
@@ -24688,13 +24728,13 @@ PROF_API PROF__QUIET const prof__parts *prof__parts_chrome(prof_sink sink) {
    leaves
      them out, and counts them (not_kept). */
 
-PROF__FN int64_t prof__tally_ns(const prof__scale *k, uint64_t ticks) {
+PROF__LIGHT int64_t prof__tally_ns(const prof__scale *k, uint64_t ticks) {
     bool cpu = prof__trace.clock == PROF_CLOCK_CPU;
     if (!PROF__BARE && cpu) return (int64_t)prof__scale_ns(k, ticks);
     return prof__rate_ns(cpu ? ticks >> PROF__CLOCK_SHIFT : ticks, prof__clock_rate(&prof__trace));
 }
 
-PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const prof__scale *k) {
+PROF__LIGHT void prof__tally_average(prof_average *a, const prof__tally *r, const prof__scale *k) {
     uint64_t ticks[PROF__TALLY_TIMES];
     prof__tally_identity(a, prof__tally_name(r), prof__tally_calls(r));
     prof__tally_take_untimed(a, r);
@@ -24715,7 +24755,7 @@ static prof__tally *prof__tally_rows[PROF_MAX_SITES];   /* written with interrup
 static volatile uint32_t prof__tally_changes;   /* as this; apart, as RV32 has shorter code so */
 
 /* The row of a site; NULL: no room. */
-PROF__FN prof__tally *prof__tally_of(uint32_t site) {
+PROF__LIGHT prof__tally *prof__tally_of(uint32_t site) {
     prof__tally **place = prof__tally_rows + (site >> 8) - PROF__FIRST_SITE, *r;
     uintptr_t lock;
     if (*place) return *place;
@@ -24731,7 +24771,8 @@ PROF__FN prof__tally *prof__tally_of(uint32_t site) {
 }
 
 /* Adds a zone to a row. Under the lock. */
-PROF__FN void prof__tally_zone(prof__tally *r, uint64_t *inner, uint32_t bucket, uint64_t ticks) {
+PROF__LIGHT void prof__tally_zone(prof__tally *r, uint64_t *inner, uint32_t bucket,
+                                  uint64_t ticks) {
     prof__tally_changes++;
     r->histogram[bucket]++;
     r->total += ticks;
@@ -24771,12 +24812,12 @@ PROF__FN bool prof__tally_next(prof__state *t) {
     return true;
 }
 
-PROF__FN void prof__tally_chunk(prof__state *t) {
+PROF__LIGHT void prof__tally_chunk(prof__state *t) {
     while (prof__tally_next(t)) {}
 }
 
 /* A context has one chunk. When it is full it is summed up and used again. */
-PROF__FN void *prof__tally_chunk_again(void *state) {
+PROF__LIGHT void *prof__tally_chunk_again(void *state) {
     prof__state *t = (prof__state *)state;
     uintptr_t lock;
     if (!t->segment) return prof__chunk_new();
@@ -24788,7 +24829,7 @@ PROF__FN void *prof__tally_chunk_again(void *state) {
 }
 
 /* Ends the zones that are still open, and sums up all chunks. */
-PROF__FN void prof__tally_close(void) {
+PROF__LIGHT void prof__tally_close(void) {
     for (prof__row *row = prof__trace.rows; row; row = row->next) {
         prof__state *t = prof__row_state(row);
         for (; prof__open_zones(t); prof__trace.counts.unfinished++) prof__end_zone(t);
@@ -24797,7 +24838,7 @@ PROF__FN void prof__tally_close(void) {
 }
 
 /* A row as it was at one moment. */
-PROF__FN prof__tally prof__tally_copy(const prof__tally *r) {
+PROF__LIGHT prof__tally prof__tally_copy(const prof__tally *r) {
     prof__tally copy;
     uint32_t changes;
     do {
@@ -24809,7 +24850,7 @@ PROF__FN prof__tally prof__tally_copy(const prof__tally *r) {
     return copy;
 }
 
-PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
+PROF__LIGHT size_t prof__average_tallies(prof_average *rows, size_t max) {
     uintptr_t held = prof__keep_out();
     size_t n = 0;
     prof__scale k = { 0 };
@@ -24828,14 +24869,14 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
     return n;
 }
 
-PROF_API PROF__QUIET const prof__parts *prof__parts_aggregate(void) {
+PROF_API PROF__LIGHTLY const prof__parts *prof__parts_aggregate(void) {
     static const prof__parts parts = { PROF_MODE_AGGREGATE, prof__tally_chunk_again, NULL,
                                        prof__tally_close, prof__average_tallies };
     memset(prof__tally_rows, 0, sizeof prof__tally_rows);
     return &parts;
 }
 
-PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
+PROF_API PROF__LIGHTLY size_t prof_snapshot(prof_average *rows, size_t max) {
     const prof__parts *parts = prof__trace.parts;
     return parts && parts->average ? parts->average(rows, rows ? max : 0) : 0;
 }
@@ -24914,7 +24955,7 @@ PROF__COLD prof__scale prof__sums_scale(const struct prof_trace *s) {
 }
 
 /* The average of a name, from the rows that threads have for it. */
-PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof__tally *r) {
+PROF__LIGHT prof_average prof__sums_average(const struct prof_trace *s, const prof__tally *r) {
     prof__scale k = prof__sums_scale(s);
     prof_average a;
     prof__tally all;
@@ -24926,7 +24967,7 @@ PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof_
     return a;
 }
 
-PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max, bool by_site) {
+PROF__LIGHT size_t prof__average_tallies(prof_average *rows, size_t max, bool by_site) {
     struct prof_trace *s = &prof__trace;
     prof__scale k;
     size_t n = 0;
@@ -24955,7 +24996,7 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max, bool by_si
     return n;
 }
 
-PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
+PROF_API PROF__LIGHTLY size_t prof_snapshot(prof_average *rows, size_t max) {
     return prof__average_tallies(rows, rows ? max : 0, false);
 }
 
@@ -24984,7 +25025,7 @@ PROF__COLD bool prof__merged_open(struct prof_trace *s) {
     return true;
 }
 
-PROF_API PROF__QUIET void prof__link_sums(void) {
+PROF_API PROF__LIGHTLY void prof__link_sums(void) {
     PROF__STORE(prof__linked.sums_average, &prof__average_tallies);
     PROF__STORE(prof__linked.sums_open, &prof__merged_open);
     PROF__STORE(prof__linked.table_kept, &prof__table_kept);
@@ -25040,7 +25081,7 @@ struct prof_store {
     (prof__align(sizeof(prof_store)) + PROF__STORE_TEXT + 64 +                         \
      PROF__STORE_NAMES * sizeof(struct prof__store_name))
 
-PROF_API PROF__QUIET size_t prof_store_memory_size(size_t launches) {
+PROF_API PROF__LIGHTLY size_t prof_store_memory_size(size_t launches) {
     size_t fixed = PROF__STORE_FIXED + 4096;
     if (launches > (SIZE_MAX - fixed) / 256) return SIZE_MAX;
     /* every 16th launch unlike the ones before */
@@ -25048,7 +25089,7 @@ PROF_API PROF__QUIET size_t prof_store_memory_size(size_t launches) {
            launches * (3 * PROF__STORE_SHARE + sizeof(prof_store_detail_head) / 16 + 8);
 }
 
-PROF_API PROF__QUIET prof_store *prof_store_open(const prof_store_desc *desc) {
+PROF_API PROF__LIGHTLY prof_store *prof_store_open(const prof_store_desc *desc) {
     char *p = desc ? (char *)(((uintptr_t)desc->memory + 15) & ~(uintptr_t)15) : NULL;
     prof_store *s = (prof_store *)(void *)p;
     size_t room;
@@ -25072,7 +25113,7 @@ PROF_API PROF__QUIET prof_store *prof_store_open(const prof_store_desc *desc) {
     return s;
 }
 
-PROF_API PROF__QUIET void prof_store_clear(prof_store *s) {
+PROF_API PROF__LIGHTLY void prof_store_clear(prof_store *s) {
     memset(&s->stats, 0, sizeof s->stats);
     memset(s->threads, 0, sizeof s->threads);
     s->low = s->base;
@@ -25105,7 +25146,7 @@ PROF__COLD uint32_t prof__store_copy(prof_store *s, const char *text) {
 
 /* A name is found by its address, but its bytes must be the same: a library that is loaded again
    may have another name there. */
-PROF_API PROF__QUIET uint32_t prof_store_name(prof_store *s, const char *name) {
+PROF_API PROF__LIGHTLY uint32_t prof_store_name(prof_store *s, const char *name) {
     uint32_t i = (uint32_t)((uint64_t)(uintptr_t)name * 0x9e3779b97f4a7c15u >> 32);
     if (!name) return 0;
     for (i %= PROF__STORE_NAMES; s->names[i].source;
@@ -25122,7 +25163,7 @@ PROF_API PROF__QUIET uint32_t prof_store_name(prof_store *s, const char *name) {
     return s->names[i].text = prof__store_copy(s, name);
 }
 
-PROF_API PROF__QUIET const char *prof_store_text(prof_store *s, uint32_t name) {
+PROF_API PROF__LIGHTLY const char *prof_store_text(prof_store *s, uint32_t name) {
     const char *text = s->text + name;
     uint32_t i = name % 1024;
     if (!s->desc.demangle || text[0] != '_' || text[1] != 'Z') return text;
@@ -25137,7 +25178,7 @@ PROF_API PROF__QUIET const char *prof_store_text(prof_store *s, uint32_t name) {
 }
 
 /* The last number is for all threads without one. Ids are often consecutive, hence the hash. */
-PROF_API PROF__QUIET uint32_t prof_store_thread(prof_store *s, uint32_t id) {
+PROF_API PROF__LIGHTLY uint32_t prof_store_thread(prof_store *s, uint32_t id) {
     uint32_t i = (id * 2654435761u >> 16) % PROF__STORE_THREADS, tries = 0;
     for (; s->threads[i] != id; i = (i + 1) % PROF__STORE_THREADS) {
         if (s->threads[i]) {
@@ -25150,7 +25191,7 @@ PROF_API PROF__QUIET uint32_t prof_store_thread(prof_store *s, uint32_t id) {
     return i;
 }
 
-PROF_API PROF__QUIET uint32_t prof_store_thread_index(prof_store *s, uint32_t i) {
+PROF_API PROF__LIGHTLY uint32_t prof_store_thread_index(prof_store *s, uint32_t i) {
     uint32_t id = i < PROF__STORE_THREADS ? s->threads[i] : 0;
     i = PROF__MIN(i, (uint32_t)PROF__STORE_THREADS);
     if (!s->thread_index[i])
@@ -25164,12 +25205,12 @@ PROF__INLINE bool prof__store_fits(const prof_store *s, size_t bytes) {
     return !s->closed && (size_t)(s->high - s->low) >= bytes + tables;
 }
 
-PROF_API PROF__QUIET const prof_store_record *prof_store_record_at(const prof_store *s,
-                                                                   uint32_t i) {
+PROF_API PROF__LIGHTLY const prof_store_record *prof_store_record_at(const prof_store *s,
+                                                                     uint32_t i) {
     return i < s->record_count ? (const prof_store_record *)(const void *)s->base + i : NULL;
 }
 
-PROF_API PROF__QUIET const void *prof_store_detail_at(const prof_store *s, uint32_t i) {
+PROF_API PROF__LIGHTLY const void *prof_store_detail_at(const prof_store *s, uint32_t i) {
     return i < s->detail_count ? s->end - (i + 1) * sizeof(prof_store_detail_head) : NULL;
 }
 
@@ -25183,7 +25224,7 @@ PROF__INLINE uint32_t prof__store_hash(const void *detail) {
 }
 
 /* Once the index is half full the same detail may be kept twice. */
-PROF_API PROF__QUIET uint32_t prof_store_detail(prof_store *s, const void *d) {
+PROF_API PROF__LIGHTLY uint32_t prof_store_detail(prof_store *s, const void *d) {
     const size_t size = sizeof(prof_store_detail_head);
     uint32_t i;
     if (s->last_detail < s->detail_count &&
@@ -25257,8 +25298,8 @@ PROF__COLD void prof__store_uncount(prof_store *s, prof_store_record *r) {
 
 /* ---- the clock ---- */
 
-PROF_API PROF__QUIET prof_clock_pair prof_pair_clocks(bool (*read)(void *user, uint64_t *ns),
-                                                      void *user) {
+PROF_API PROF__LIGHTLY prof_clock_pair prof_pair_clocks(bool (*read)(void *user, uint64_t *ns),
+                                                        void *user) {
     prof_clock_pair best = { 0, 0 };
     int64_t width = INT64_MAX;
     for (int i = 0; i < 4 || (i < 32 && width > 2000); i++) {
@@ -25275,7 +25316,7 @@ PROF_API PROF__QUIET prof_clock_pair prof_pair_clocks(bool (*read)(void *user, u
 }
 
 /* Keeps a pair. When there are too many, every second one is removed. */
-PROF_API PROF__QUIET void prof_store_pair(prof_store *s, prof_clock_pair pair) {
+PROF_API PROF__LIGHTLY void prof_store_pair(prof_store *s, prof_clock_pair pair) {
     uint64_t last = s->pair_count ? s->pairs[s->pair_count - 1].device_ns : 0;
     if (pair.device_ns <= last) return;
     if (s->pair_count == PROF__STORE_PAIRS) {
@@ -25285,13 +25326,13 @@ PROF_API PROF__QUIET void prof_store_pair(prof_store *s, prof_clock_pair pair) {
     s->pairs[s->pair_count++] = pair;
 }
 
-PROF_API PROF__QUIET int64_t prof_store_paired_ns(const prof_store *s) {
+PROF_API PROF__LIGHTLY int64_t prof_store_paired_ns(const prof_store *s) {
     return s->pair_count ? s->pairs[s->pair_count - 1].session_ns : INT64_MIN;
 }
 
 /* Between two pairs the difference of the clocks changes linearly, unless one of them jumped, which
    is a change by more than the 500 ppm that systems slew their clocks by. */
-PROF_API PROF__QUIET int64_t prof_store_session_ns(const prof_store *s, uint64_t t) {
+PROF_API PROF__LIGHTLY int64_t prof_store_session_ns(const prof_store *s, uint64_t t) {
     uint32_t i = 0;
     int64_t offset;
     if (!s->pair_count) return 0;
@@ -25340,8 +25381,9 @@ PROF__COLD prof__store_table prof__store_table_of(prof_store *s, uint32_t flag, 
 }
 
 /* The record of a table that has r's id; NULL: none. */
-PROF__FN const prof_store_record *prof__store_other(const prof_store *s, const prof__store_table *t,
-                                                    const prof_store_record *r) {
+PROF__LIGHT const prof_store_record *prof__store_other(const prof_store *s,
+                                                       const prof__store_table *t,
+                                                       const prof_store_record *r) {
     uint32_t place = r->correlation && t->places > 1 ? *prof__store_place(s, t, r->correlation) : 0;
     return place ? (const prof_store_record *)(const void *)s->base + place - 1 : NULL;
 }
@@ -25388,7 +25430,7 @@ PROF_API PROF__QUIET void prof_store_judge(prof_store *s) {
     s->judged = s->record_count;
 }
 
-PROF_API PROF__QUIET prof_store_stats prof_store_get_stats(const prof_store *s) {
+PROF_API PROF__LIGHTLY prof_store_stats prof_store_get_stats(const prof_store *s) {
     prof_store_stats out = s->stats;
     out.bytes_total = (size_t)(s->end - s->base);
     out.bytes_used = (size_t)(s->low - s->base) + (size_t)(s->end - s->high) +
@@ -25398,7 +25440,7 @@ PROF_API PROF__QUIET prof_store_stats prof_store_get_stats(const prof_store *s) 
 
 /* ---- records to events ---- */
 
-PROF_API PROF__QUIET void *prof_store_take(prof_store *s, size_t bytes) {
+PROF_API PROF__LIGHTLY void *prof_store_take(prof_store *s, size_t bytes) {
     char *at = s->taken;
     bytes = prof__align(bytes);
     if (!at || at > s->high || (size_t)(s->high - at) < bytes) return NULL;
@@ -25513,7 +25555,7 @@ PROF__COLD void prof__store_share_open(prof_store *s, bool kept) {
     memset(s->of_call, 0, sizeof s->of_call);
 }
 
-PROF_API PROF__QUIET void prof_store_submit(prof_store *s, bool kept) {
+PROF_API PROF__LIGHTLY void prof_store_submit(prof_store *s, bool kept) {
     const prof_store_record *r = (const prof_store_record *)(const void *)s->base;
     char *at = s->low;
     if (!s->closed && s->record_count) {
@@ -25550,7 +25592,7 @@ PROF__COLD uint32_t prof__observer_find(const void *user) {
     return i;
 }
 
-PROF_API PROF__QUIET prof_result prof_add_observer(const prof_observer *observer) {
+PROF_API PROF__LIGHTLY prof_result prof_add_observer(const prof_observer *observer) {
     prof_result result = PROF_OK;
     if (!observer) return PROF_ERROR_INVALID;
     PROF__STORE(prof__linked.observe_begin, &prof__observe_begin);
@@ -25564,7 +25606,7 @@ PROF_API PROF__QUIET prof_result prof_add_observer(const prof_observer *observer
     return result;
 }
 
-PROF_API PROF__QUIET prof_result prof_remove_observer(const void *user) {
+PROF_API PROF__LIGHTLY prof_result prof_remove_observer(const void *user) {
     prof_observer gone;
     prof_result result = PROF_OK;
     uint32_t i;
@@ -25586,13 +25628,13 @@ PROF_API PROF__QUIET prof_result prof_remove_observer(const void *user) {
 
 /* ---- libraries that a tool names in the environment ---- */
 
-PROF__ALONE(char *) prof__append(char *p, const char *end, const char *text) {
+PROF__ASIDE(char *) prof__append(char *p, const char *end, const char *text) {
     while (*text && p < end) *p++ = *text++;
     return p;
 }
 
 /* Sets prof_strerror's text for PROF_ERROR_UNSUPPORTED from now on. */
-PROF__ALONE(void) prof__unsupported(const char *who, const char *a, const char *b, const char *c) {
+PROF__ASIDE(void) prof__unsupported(const char *who, const char *a, const char *b, const char *c) {
     prof__errors.unsupported = prof__errors.library;
     (void)prof__text_f(prof__errors.library, sizeof prof__errors.library, "%s: %s%s%s", who, a, b,
                        c);
@@ -25719,14 +25761,15 @@ PROF__COLD bool prof__nvtx_load(void) {
     return false;
 }
 
-PROF__FN char *prof__append_number(char *p, const char *end, int64_t n) {
+PROF__LIGHT char *prof__append_number(char *p, const char *end, int64_t n) {
     char number[24];
     *prof__text_i64(number, n) = 0;
     return prof__append(p, end, number);
 }
 
 /* Appends shapes as "[[2, 3], []]", as much as fits. */
-PROF__FN char *prof__append_shapes(char *p, const char *end, const prof_shape *s, uint32_t count) {
+PROF__LIGHT char *prof__append_shapes(char *p, const char *end, const prof_shape *s,
+                                      uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         p = prof__append(p, end, i ? ", [" : "[[");
         for (uint32_t k = 0; k < s[i].count && s[i].dims && !s[i].items; k++) {
@@ -25739,7 +25782,7 @@ PROF__FN char *prof__append_shapes(char *p, const char *end, const prof_shape *s
 }
 
 /* PyTorch's text of a range: what is known of "name, seq = 5, op_id = 7, sizes = [[2, 3], []]". */
-PROF__FN void prof__nvtx_text(char *p, size_t size, const char *name, const prof_extra *with) {
+PROF__LIGHT void prof__nvtx_text(char *p, size_t size, const char *name, const prof_extra *with) {
     const char *end = p + size - 1;
     p = prof__append(p, end, name);
     if (with->has & PROF_HAS_SEQUENCE_NR && with->sequence_nr >= 0) {
@@ -25775,7 +25818,7 @@ PROF__FN void prof__nvtx_end(void *user, const char *name) {
     if (pop) (void)pop();
 }
 
-PROF__FN void prof__nvtx_instant(void *user, const char *name) {
+PROF__LIGHT void prof__nvtx_instant(void *user, const char *name) {
     prof__nvtx_mark mark = NULL;
     (void)user;
     memcpy(&mark, prof__nvtx.core + PROF__NVTX_MARK, sizeof mark);
@@ -25783,12 +25826,12 @@ PROF__FN void prof__nvtx_instant(void *user, const char *name) {
 }
 
 /* Adds the observer of a library that was loaded, or removes it. */
-PROF__FN prof_result prof__emit(bool on, bool loaded, const prof_observer *observer) {
+PROF__LIGHT prof_result prof__emit(bool on, bool loaded, const prof_observer *observer) {
     if (!on) return prof_remove_observer(observer->user);
     return loaded ? prof_add_observer(observer) : PROF_ERROR_UNSUPPORTED;
 }
 
-PROF_API PROF__QUIET prof_result prof_emit_nvtx(bool on) {
+PROF_API PROF__LIGHTLY prof_result prof_emit_nvtx(bool on) {
     prof_observer o;
     memset(&o, 0, sizeof o);
     o.begin_with = prof__nvtx_begin;
@@ -25906,12 +25949,12 @@ PROF__FN void prof__itt_end(void *user, const char *text) {
     end(prof__itt.domain);
 }
 
-PROF__FN void prof__itt_instant(void *user, const char *text) {
+PROF__LIGHT void prof__itt_instant(void *user, const char *text) {
     prof__itt_begin(user, text);
     prof__itt_end(user, text);
 }
 
-PROF_API PROF__QUIET prof_result prof_emit_itt(bool on) {
+PROF_API PROF__LIGHTLY prof_result prof_emit_itt(bool on) {
     prof_observer o;
     memset(&o, 0, sizeof o);
     o.begin = prof__itt_begin;
@@ -25921,21 +25964,21 @@ PROF_API PROF__QUIET prof_result prof_emit_itt(bool on) {
     return prof__emit(on, on && prof_itt_is_available(), &o);
 }
 
-PROF_API PROF__QUIET bool prof_itt_is_available(void) {
+PROF_API PROF__LIGHTLY bool prof_itt_is_available(void) {
     return prof__lazy_load(&prof__itt.lazy, prof__itt_load);
 }
 
-PROF_API PROF__QUIET void prof_itt_mark(const char *text) {
+PROF_API PROF__LIGHTLY void prof_itt_mark(const char *text) {
     if (prof_itt_is_available()) prof__itt_instant(NULL, prof__text(text));
 }
 
-PROF_API PROF__QUIET int prof_itt_range_push(const char *text) {
+PROF_API PROF__LIGHTLY int prof_itt_range_push(const char *text) {
     if (!prof_itt_is_available()) return -1;
     prof__itt_begin(NULL, prof__text(text));
     return (int)prof__slot_get()->itt_ranges++;
 }
 
-PROF_API PROF__QUIET int prof_itt_range_pop(void) {
+PROF_API PROF__LIGHTLY int prof_itt_range_pop(void) {
     prof__slot *slot = prof__slot_get();
     if (!slot->itt_ranges || !prof_itt_is_available()) return -1;
     prof__itt_end(NULL, NULL);
@@ -25948,13 +25991,13 @@ PROF_API PROF__QUIET int prof_itt_range_pop(void) {
    This room computes the action of a step from its number, and what must happen between two steps.
    It has no state of its own: that is in @SESSION. */
 
-PROF_API PROF__QUIET prof_result prof_schedule_check(const prof_schedule *s) {
+PROF_API PROF__LIGHTLY prof_result prof_schedule_check(const prof_schedule *s) {
     const uint32_t most = INT32_MAX;
     return s && s->active && s->skip_first <= most && s->wait <= most && s->warmup <= most &&
                    s->active <= most && s->repeat <= most ? PROF_OK : PROF_ERROR_INVALID;
 }
 
-PROF_API PROF__QUIET prof_action prof_schedule_action(const prof_schedule *s, uint64_t step) {
+PROF_API PROF__LIGHTLY prof_action prof_schedule_action(const prof_schedule *s, uint64_t step) {
     uint64_t length, cycle;
     if (!s || !s->active || step < s->skip_first) return PROF_ACTION_NONE;
     length = (uint64_t)s->wait + s->warmup + s->active;
@@ -26013,7 +26056,7 @@ PROF__INLINE size_t prof__plan_make(prof__plan *p, uint32_t shape, size_t size) 
 }
 
 /* The least arena for the description. */
-PROF_API PROF__QUIET size_t prof_arena_size(const prof_desc *desc) {
+PROF_API PROF__LIGHTLY size_t prof_arena_size(const prof_desc *desc) {
     prof__plan p;
     uint32_t shape = desc ? prof__shape_of(desc) : 16, threads = shape >> 16;
     size_t one = prof__plan_make(&p, shape, 0);
@@ -26054,16 +26097,16 @@ PROF__COLD prof_result prof__open_session(uint32_t shape, const prof__parts *par
     return PROF_OK;
 }
 
-PROF_API PROF__QUIET prof_result prof__start(uint32_t shape, const prof__parts *parts,
-                                             const prof__hooks *hooks, uint32_t rate) {
+PROF_API PROF__LIGHTLY prof_result prof__start(uint32_t shape, const prof__parts *parts,
+                                               const prof__hooks *hooks, uint32_t rate) {
     prof__arena.base = prof__builtin_arena.bytes;
     prof__arena.end = prof__builtin_arena.bytes + sizeof prof__builtin_arena.bytes;
     return prof__open_session(shape, parts, hooks, rate);
 }
 
-PROF_API PROF__QUIET prof_result prof__start_in(uint32_t shape, const prof__parts *parts,
-                                                const prof__hooks *hooks, uint32_t rate,
-                                                void *memory, size_t size) {
+PROF_API PROF__LIGHTLY prof_result prof__start_in(uint32_t shape, const prof__parts *parts,
+                                                  const prof__hooks *hooks, uint32_t rate,
+                                                  void *memory, size_t size) {
     size_t skip = (0 - (uintptr_t)memory) & 15u;
     prof__arena.base = (char *)memory + PROF__MIN(skip, size);
     prof__arena.end = (char *)memory + size;
@@ -26071,11 +26114,11 @@ PROF_API PROF__QUIET prof_result prof__start_in(uint32_t shape, const prof__part
 }
 
 /* The macro of this name as a function, for pointers to it and for other languages. */
-PROF_API PROF__QUIET prof_result(prof_start)(const prof_desc *desc) {
+PROF_API PROF__LIGHTLY prof_result(prof_start)(const prof_desc *desc) {
     return prof__start_inline(desc);
 }
 
-PROF_API PROF__QUIET prof_trace *prof_stop(void) {
+PROF_API PROF__LIGHTLY prof_trace *prof_stop(void) {
     struct prof_trace *s = &prof__trace;
     uintptr_t lock = prof__lock();
     bool open = s->open;
@@ -26091,14 +26134,14 @@ PROF_API PROF__QUIET prof_trace *prof_stop(void) {
     return s;
 }
 
-PROF_API PROF__QUIET int64_t prof_now(void) {
+PROF_API PROF__LIGHTLY int64_t prof_now(void) {
     uintptr_t held = prof__keep_out();
     uint64_t now = prof__trace.open ? prof__time_now(0) : 0;
     prof__let_in(held);
     return now ? prof__ticks_ns(now) : 0;
 }
 
-PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
+PROF_API PROF__LIGHTLY prof_stats prof_get_stats(void) {
     struct prof_trace *s = &prof__trace;
     prof_stats out;
     bool only = s->records_only && prof__mode() < PROF_MODE_STREAM;
@@ -26115,7 +26158,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     return out;
 }
 
-PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
+PROF_API PROF__LIGHTLY prof_stats prof_trace_stats(const prof_trace *trace) {
     (void)trace;                         /* there is one */
     return prof_get_stats();
 }
@@ -26193,7 +26236,7 @@ PROF__COLD uint32_t prof__wants_of(const prof_desc *d) {
     return wants;
 }
 
-PROF__ALONE(bool) prof__has_schedule(const prof_desc *d) {
+PROF__ASIDE(bool) prof__has_schedule(const prof_desc *d) {
     const prof_schedule *c = &d->schedule;
     return d->schedule_fn || (c->skip_first | c->wait | c->warmup | c->active | c->repeat |
                               c->skip_first_wait) != 0;
@@ -26259,7 +26302,7 @@ PROF__COLD size_t prof__need(const prof_desc *d, uint32_t threads) {
     return PROF__FIXED_SHARE + prof__sites_marked() * prof__site_share() + threads * share;
 }
 
-PROF_API PROF__QUIET size_t prof_arena_size(const prof_desc *desc) {
+PROF_API PROF__LIGHTLY size_t prof_arena_size(const prof_desc *desc) {
     prof_desc none;
     memset(&none, 0, sizeof none);
     if (!desc) desc = &none;
@@ -26377,7 +26420,8 @@ PROF__COLD void prof__prefault(const struct prof_trace *s) {
 /* Sets the bytes kept for sums, names and threads when records have filled the arena: a sixteenth
    of it, up to an eighth for many threads, up to a quarter for what they must have, but no more
    than `left`, which the threads' least chunks leave. */
-PROF__FN void prof__sums_keep(struct prof_trace *s, const prof_desc *d, size_t size, size_t left) {
+PROF__LIGHT void prof__sums_keep(struct prof_trace *s, const prof_desc *d, size_t size,
+                                 size_t left) {
     size_t share = s->max_threads * prof__sums_share(s->max_depth), first;
     s->sums.each = prof__sums_first(s->max_depth);
     s->sums.on = d->when_full == PROF_FULL_SUMS;
@@ -26738,7 +26782,7 @@ PROF__COLD void prof__recording_close(struct prof_trace *s) {
 
 /* ---- Devices ---- */
 
-PROF_API PROF__QUIET uint32_t prof_supported_activities(void) {
+PROF_API PROF__LIGHTLY uint32_t prof_supported_activities(void) {
     uint32_t all = PROF_ACTIVITY_CPU;
     for (uint32_t i = 0; i < prof__devices.count; i++) all |= prof__devices.list[i].desc.activity;
     return all;
@@ -26826,7 +26870,7 @@ PROF__COLD bool prof__devices_warn(const struct prof_trace *s) {
     return false;
 }
 
-PROF_API PROF__QUIET prof_result prof_add_device(const prof_device_desc *device) {
+PROF_API PROF__LIGHTLY prof_result prof_add_device(const prof_device_desc *device) {
     prof_result result;
     static const struct prof__device_calls calls = {
         prof__devices_do, prof__devices_stopped, prof__devices_fail, prof__devices_warn,
@@ -26888,7 +26932,7 @@ PROF__COLD prof_result prof__write_unstreamed(struct prof_trace *s, const prof_d
     return prof__write_chrome(s, &array, d->stream);
 }
 
-PROF_API PROF__QUIET void prof__link_stream(void) {
+PROF_API PROF__LIGHTLY void prof__link_stream(void) {
     PROF__STORE(prof__linked.stream_open, &prof__stream_open);
     PROF__STORE(prof__linked.stream_close, &prof__stream_close);
     PROF__STORE(prof__linked.stream_whole, &prof__write_unstreamed);
@@ -26934,7 +26978,7 @@ PROF__COLD void prof__window_stop(struct prof_trace *s) {
 }
 
 /* Adds the time of a transition's letter to the profiler's own times; `!` counts a lost window. */
-PROF__FN void prof__took(char call, uint64_t begin) {
+PROF__LIGHT void prof__took(char call, uint64_t begin) {
     uint64_t ns = prof__os_now() - begin;
     prof__lock();
     if (call == 'p') prof__session.times.prepare += ns;
@@ -26978,7 +27022,7 @@ PROF__COLD void prof__transit(struct prof_trace *s, prof_action from, int to) {
 
 /* ---- The session ---- */
 
-PROF__FN prof_action prof__action_at(struct prof__session *v, uint64_t step) {
+PROF__LIGHT prof_action prof__action_at(struct prof__session *v, uint64_t step) {
     const prof_desc *d = &v->desc;
     prof_action action;
     if (!v->has_steps) return PROF_ACTION_RECORD;
@@ -27276,7 +27320,7 @@ PROF__COLD bool prof__env_open(void) {
 }
 
 #if !defined(_WIN32)
-PROF__ALONE(bool) prof__env_same(int handle) {
+PROF__ASIDE(bool) prof__env_same(int handle) {
     struct stat st;
     return fstat(handle, &st) == 0 && (uint64_t)st.st_dev == prof__env.device &&
            (uint64_t)st.st_ino == prof__env.inode;
@@ -27418,7 +27462,7 @@ PROF__COLD prof_result prof__env_save(void) {
 
 #if defined(_WIN32)
 PROF__COLD void prof__keeper_start(void) {}
-PROF__ALONE(void) prof__keeper_end(void) {}
+PROF__ASIDE(void) prof__keeper_end(void) {}
 #else
 /* A thread, the host, starts a process that shares all memory, the keeper, and waits for its end.
    Where there is no keeper, or no longer, the host does its work. */
@@ -27448,7 +27492,7 @@ PROF__COLD void prof__keeper_sleep(int ms) {
 
 #if PROF__KEEPER
 /* Is the program gone? It is if the host is. Other threads stop at the next interrupt at last. */
-PROF__ALONE(bool) prof__keeper_alone(void) {
+PROF__ASIDE(bool) prof__keeper_alone(void) {
     struct prof__keeper *k = &prof__keeper;
     if (!k->apart || k->alone) return k->alone != 0;
     if (syscall(SYS_tgkill, (long)prof__port.process, k->host, 0L) == 0 || errno != ESRCH)
@@ -27466,7 +27510,7 @@ PROF__COLD void prof__keeper_waits(void) {
     if (prof__keeper_alone()) prof__keeper_free_locks();
 }
 #else
-PROF__ALONE(bool) prof__keeper_alone(void) { return false; }
+PROF__ASIDE(bool) prof__keeper_alone(void) { return false; }
 #endif
 
 /* The program is gone: does the work of prof_stop_env. */
@@ -27554,7 +27598,7 @@ PROF__COLD void prof__keeper_start(void) {
     while (k->runs && !PROF__ACQUIRE(k->ready)) prof__yield();   /* the program may end at once */
 }
 
-PROF__ALONE(void) prof__keeper_end(void) {
+PROF__ASIDE(void) prof__keeper_end(void) {
     struct prof__keeper *k = &prof__keeper;
     if (!k->runs) return;
     PROF__RELEASE(k->end, 1u);
@@ -27564,7 +27608,7 @@ PROF__ALONE(void) prof__keeper_end(void) {
 }
 #endif
 
-PROF_API PROF__QUIET prof_result prof_prepare(const prof_desc *desc) {
+PROF_API PROF__LIGHTLY prof_result prof_prepare(const prof_desc *desc) {
     struct prof_trace *s = &prof__trace;
     prof_desc none;
     prof_result result;
@@ -27616,19 +27660,19 @@ PROF__COLD prof_result prof__session_begin(const prof_desc *desc) {
     return PROF_OK;
 }
 
-PROF_API PROF__QUIET prof_result prof__start(const prof_desc *desc) {
+PROF_API PROF__LIGHTLY prof_result prof__start(const prof_desc *desc) {
     prof__env.wrong[0] = 0;
     prof__env_tell("own", "");
     return prof__session_begin(desc);
 }
 
 /* The macro of this name as a function, for pointers to it and for other languages. */
-PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
+PROF_API PROF__LIGHTLY prof_result prof_start(const prof_desc *desc) {
     prof__link_parts(desc);
     return prof__start(desc);
 }
 
-PROF_API PROF__QUIET prof_action prof_step(void) {
+PROF_API PROF__LIGHTLY prof_action prof_step(void) {
     struct prof_trace *s = &prof__trace;
     struct prof__session *v = &prof__session;
     prof_action from, to;
@@ -27653,7 +27697,7 @@ PROF_API PROF__QUIET prof_action prof_step(void) {
     return to;
 }
 
-PROF_API PROF__QUIET uint64_t prof_step_number(void) {
+PROF_API PROF__LIGHTLY uint64_t prof_step_number(void) {
     uint64_t step;
     prof__lock();
     step = prof__session.step;
@@ -27661,7 +27705,7 @@ PROF_API PROF__QUIET uint64_t prof_step_number(void) {
     return step;
 }
 
-PROF_API PROF__QUIET prof_trace *prof_stop(void) {
+PROF_API PROF__LIGHTLY prof_trace *prof_stop(void) {
     struct prof_trace *s = &prof__trace;
     if (!prof__session_claim()) return NULL;
     prof__session.prepared = false;
@@ -27785,7 +27829,7 @@ PROF__COLD void prof__env_go(void) {
 #endif
 }
 
-PROF_API PROF__QUIET prof_result prof_start_env(const prof_desc *desc) {
+PROF_API PROF__LIGHTLY prof_result prof_start_env(const prof_desc *desc) {
     struct prof__env *e = &prof__env;
     const char *path = getenv("PROF_TRACE");
     prof_result result;
@@ -27803,7 +27847,7 @@ PROF_API PROF__QUIET prof_result prof_start_env(const prof_desc *desc) {
     return result;
 }
 
-PROF_API PROF__QUIET prof_result prof_stop_env(void) {
+PROF_API PROF__LIGHTLY prof_result prof_stop_env(void) {
     struct prof__env *e = &prof__env;
     prof_result result = PROF_OK;
     if (e->started && prof__session.open) {
@@ -27837,7 +27881,7 @@ PROF__COLD void prof__toggle(struct prof_trace *s, uint32_t activities, bool ena
     if (enable) prof__devices_each(changed, PROF__DEVICE_START);
 }
 
-PROF_API PROF__QUIET prof_result prof_toggle(uint32_t activities, bool enable) {
+PROF_API PROF__LIGHTLY prof_result prof_toggle(uint32_t activities, bool enable) {
     struct prof_trace *s = &prof__trace;
     bool open;
     if (!prof__session_claim()) return PROF_ERROR_STATE;
@@ -27847,7 +27891,7 @@ PROF_API PROF__QUIET prof_result prof_toggle(uint32_t activities, bool enable) {
     return open ? PROF_OK : PROF_ERROR_STATE;
 }
 
-PROF_API PROF__QUIET int64_t prof_now(void) {
+PROF_API PROF__LIGHTLY int64_t prof_now(void) {
     const struct prof_trace *s = &prof__trace;
     prof_platform platform;
     prof_clock clock;
@@ -27870,7 +27914,7 @@ PROF_API PROF__QUIET int64_t prof_now(void) {
 
 PROF_API PROF__QUIET int64_t prof_os_now(void) { return (int64_t)prof__os_now(); }
 
-PROF_API PROF__QUIET void prof_session_info(prof_session *session) {
+PROF_API PROF__LIGHTLY void prof_session_info(prof_session *session) {
     const struct prof_trace *s = &prof__trace;
     prof__lock();
     session->desc = prof__session.desc;
@@ -27891,7 +27935,7 @@ PROF__COLD uint64_t prof__rate(const struct prof_trace *s) {
                       (double)(k.ns - prof__recorder.first_knot.ns));
 }
 
-PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
+PROF_API PROF__LIGHTLY prof_stats prof_trace_stats(const prof_trace *trace) {
     prof_stats out;
     memset(&out, 0, sizeof out);
     if (!prof__valid(trace)) return out;
@@ -27931,7 +27975,7 @@ PROF__COLD uint64_t prof__ended_ns(const struct prof_trace *s) {
     return s->stopped && s->sums.full_tick ? (uint64_t)prof__to_ns(&scale, s->sums.full_tick) : 0;
 }
 
-PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
+PROF_API PROF__LIGHTLY prof_stats prof_get_stats(void) {
     struct prof_trace *s = &prof__trace;
     prof_stats out;
     prof__counts c;
@@ -27972,17 +28016,17 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
 
 /* ---- on both ports ---- */
 
-PROF_API PROF__QUIET uint32_t prof_set_categories(uint32_t on) {
+PROF_API PROF__LIGHTLY uint32_t prof_set_categories(uint32_t on) {
     uint32_t before = ~PROF__LOAD(prof__categories_off);
     PROF__STORE(prof__categories_off, ~on);
     return before;
 }
 
-PROF_API PROF__QUIET bool prof_category_on(uint32_t categories) {
+PROF_API PROF__LIGHTLY bool prof_category_on(uint32_t categories) {
     return (categories & ~PROF__LOAD(prof__categories_off)) != 0;
 }
 
-PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
+PROF_API PROF__LIGHTLY const char *prof_strerror(prof_result result) {
     static const char texts[] =
         "no error\0"
         "an argument is not one this call takes\0"
