@@ -425,7 +425,7 @@ try record_analyze_in_memory grep -q '^0,,gemm,200,' paths
 PROF_TRACE=launches.raw ./program . 0 ${ALL:+many_}launches >stdout 2>stderr
 within 180000 "$prof" report -f csv launches.raw >paths 2>/dev/null
 try record_launches_in_memory grep -q "^\"launcher\",$launches," paths
-within 150000 "$prof" validate launches.raw >paths 2>/dev/null
+within 170000 "$prof" validate launches.raw >paths 2>/dev/null
 try record_validate_launches_in_memory grep -q ': 0 errors' paths
 within 160000 "$prof" memory --by op -f csv works.raw >paths 2>/dev/null
 try record_memory_in_memory grep -q '^cpu,holder,unknown,1600,100.00,200$' paths
