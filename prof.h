@@ -10339,7 +10339,7 @@ PROF__INLINE void prof__row_name_read(const prof__row *row, char *text) {
 
 /* Formats into buf; false: it is cut. */
 PROF__LIGHT PROF__PRINTF(3, 0) bool prof__print(char *buf, size_t size, const char *format,
-                         va_list list) {
+                                                va_list list) {
     bool inside = prof__inside(true);    /* instrumented functions of stb are no zones */
     int length = prof__vsnprintf(buf, size, format, list);
     (void)prof__inside(inside);
