@@ -201,8 +201,8 @@ static void open_with(size_t memory_size, prof_full when_full, bool lean)
 }
 static void open_session(size_t memory_size) { open_with(memory_size, PROF_FULL_SUMS, false); }
 
-/* Ends the session, and leaves nothing of this thread in the arena. A figure over zones that were
-   dropped would be worth nothing. */
+/* Leaves nothing of this thread in the arena. A figure over zones that were dropped would be worth
+   nothing. */
 static void check_session(void)
 {
     prof_thread_end();
