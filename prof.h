@@ -2887,13 +2887,15 @@ PROF__ONE
 #      pragma weak dlsym
 #    endif
 #  endif
-/* What LIGHT is to gcc: -Og, which has few passes and takes a third of the time of -O2, with those
-   that make code small; alignment has to be said, as the program's level leaves its own. Before
-   gcc 12 this attribute took other options of the command line from a function. */
+/* What LIGHT is to gcc: -Og, which has few passes and takes a third of -O2's time, less two that
+   bring little, with those that make code small; alignment has to be said, as the program's level
+   leaves its own. Before gcc 12 this attribute took other options of the command line away. */
 #  if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(__clang__) && __GNUC__ >= 12
+#    define PROF__LIGHT_GCC
 #    define PROF__LIGHTLY PROF__QUIET __attribute__((optimize( \
-        "Og", "inline-functions-called-once", "crossjumping", "peephole2", "ipa-ra", \
-        "align-functions=1", "align-jumps=1", "align-loops=1")))
+        "Og", "no-forward-propagate", "no-cprop-registers", "inline-functions-called-once", \
+        "crossjumping", "peephole2", "ipa-ra", "align-functions=1", "align-jumps=1", \
+        "align-loops=1")))
 #  else
 #    define PROF__LIGHTLY PROF__QUIET
 #  endif
@@ -2978,7 +2980,14 @@ PROF__ONE
 #      pragma GCC diagnostic ignored "-Wdeclaration-after-statement"
 #    endif
 #  endif
+#  ifdef PROF__LIGHT_GCC                  /* at -O2 it takes a quarter of the time for all */
+#    pragma GCC push_options
+#    pragma GCC optimize("Og")
+#  endif
 #  include PROF__STB_HEADER
+#  ifdef PROF__LIGHT_GCC
+#    pragma GCC pop_options
+#  endif
 #  if defined(__clang__)
 #    pragma clang diagnostic pop
 #  elif defined(__GNUC__)
@@ -4709,7 +4718,7 @@ PROF_API PROF__QUIET size_t prof_format_share(char *buf, size_t size, double par
     return prof__text_copy(buf, size, text, (size_t)(end - text));
 }
 
-PROF_API PROF__QUIET size_t prof_format_memory(char *buf, size_t size, int64_t bytes) {
+PROF_API PROF__LIGHTLY size_t prof_format_memory(char *buf, size_t size, int64_t bytes) {
     char text[48], *p = text;
     uint64_t n = bytes < 0 ? 0u - (uint64_t)bytes : (uint64_t)bytes;
     int power = n >> 30 ? 3 : n >> 20 ? 2 : n >> 10 ? 1 : 0;
@@ -4913,7 +4922,7 @@ PROF__FN void prof__out_us(prof__out *o, int64_t ns) {
 /* Writes format, in which %s is a text, %j a text inside a JSON string, %u a uint64_t, %i an
    int64_t, %t an int64_t of ns as microseconds with three decimals, and, not on targets, %b bytes
    and their size_t. make lint checks the arguments. */
-PROF__FN void prof__out_list(prof__out *o, const char *format, va_list arguments) {
+PROF__LIGHT void prof__out_list(prof__out *o, const char *format, va_list arguments) {
     char what;
     for (const char *from = format; ; from = format += 2) {
         while (*format && *format != '%') format++;
@@ -6136,7 +6145,7 @@ static struct prof__linked {
     void (*chrome_beside)(prof__out *o, const struct prof__gpu *g);
 } prof__linked;
 
-PROF__FN void prof__link_extras(void);   /* what writes prof_event.extra: before any event has it */
+PROF__LIGHT void prof__link_extras(void);  /* what writes prof_event.extra: before any has it */
 PROF__COLD void prof__link_metadata(void);
 PROF__LIGHT void prof__link_moments(void);  /* what reads all but zones, instants: before these */
 
@@ -7951,7 +7960,7 @@ PROF__FN void prof__deep_pop(prof__state *t) {
 
 /* Ends the innermost deep zone at now: adds it to its row, and returns its ticks. Called by its
    thread, between prof__look and prof__looked, or by the thread that ends the session. */
-PROF__FN uint64_t prof__deep_put(prof__state *t, uint64_t now, bool unfinished) {
+PROF__LIGHT uint64_t prof__deep_put(prof__state *t, uint64_t now, bool unfinished) {
     const prof__deep *d = prof__deep_top(t);
     uint64_t start = (uint64_t)d->frame.epoch << 32 | d->frame.start;
     uint64_t ticks = now - PROF__MIN(start, now);
@@ -7982,7 +7991,7 @@ PROF__FN void prof__deep_leave(prof__state *t, uint64_t now, uint64_t ticks) {
 }
 
 /* Ends the innermost deep zone. False: the session is over, and prof_stop ends it. */
-PROF__FN bool prof__end_deep(prof__state *t, bool unfinished) {
+PROF__LIGHT bool prof__end_deep(prof__state *t, bool unfinished) {
     uint64_t now = prof__state_now(t), ticks;
     uint32_t site;
     if (!prof__look(t)) return false;
@@ -8835,7 +8844,7 @@ PROF_API PROF__QUIET prof_place prof_mark(void) {
 
 /* Ends all but the outer `zones`, which were open at the mark. Begins that were dropped since will
    have no end either: `dropped` is how many there were at the mark. */
-PROF__FN void prof__unwind_to(prof__state *t, size_t zones, uint32_t dropped) {
+PROF__LIGHT void prof__unwind_to(prof__state *t, size_t zones, uint32_t dropped) {
     size_t frames = (size_t)(t->deepest - t->frames);
     prof__frame *top = t->frames + PROF__MIN(zones, frames);
     t->skipped = PROF__MIN(t->skipped, dropped);
@@ -8856,7 +8865,7 @@ PROF__FN void prof__unwind_here(prof__slot *slot, prof__state *t, const prof_pla
         PROF__BUMP(t->counts.unbalanced, 1);
 }
 
-PROF_API PROF__QUIET void prof_unwind(prof_place mark) {
+PROF_API PROF__LIGHTLY void prof_unwind(prof_place mark) {
     prof__slot *slot = prof__slot_get();
     uint32_t on = PROF__LOAD(prof__on), *skipped;
     if (!on || !mark.generation) return;
@@ -10400,8 +10409,7 @@ PROF_API PROF__LIGHTLY void prof_set_thread_name_f(const char *format, ...) {
 
    Shapes, arguments, memory, ranges and arrows are records between those of zones.
    - A zone's attributes come before its record: they belong to the next zone of their depth that
-   the
-     thread records. Readers skip them if it never comes, because a signal handler displaced it.
+     the thread records. Readers skip them if it never comes: a signal handler displaced it.
    - A detail without room is counted, and its zone is recorded without it. */
 
 /* An attribute is a record of many slots: PROF__ATTRIBUTE {type | depth << 8 | count << 16, bytes},
@@ -10837,7 +10845,7 @@ PROF_API PROF__ENTRY void prof_push_with(const char *name, const prof_extra *wit
 }
 
 /* A module begins or ends. The record belongs to the thread, not to a zone; depth: open zones. */
-PROF__FN void prof__module_put(uint32_t type, const char *name) {
+PROF__LIGHT void prof__module_put(uint32_t type, const char *name) {
     prof__long l;
     size_t bytes = prof__text_bytes(name, 255);
     uint32_t slots = PROF__MAX(1 + prof__text_slots(bytes), (uint32_t)PROF__EXTRA_SLOTS + 8);
@@ -11058,7 +11066,7 @@ PROF__COLD void prof__contexts_give(void) {
     }
 }
 
-PROF_API PROF__QUIET uint64_t prof_thread_id(void) {
+PROF_API PROF__LIGHTLY uint64_t prof_thread_id(void) {
     prof__slot *slot = prof__slot_get();
     prof_platform p;
     memset(&p, 0, sizeof p);
@@ -12281,7 +12289,7 @@ PROF__FN void prof__counters_begin(prof__state *t, prof__frame *f) {
     if (!counted[0]) PROF__COUNT(prof__loose.details_cut);
 }
 
-PROF__FN void prof__counters_end(prof__state *t, prof__frame *f) {
+PROF__LIGHT void prof__counters_end(prof__state *t, prof__frame *f) {
     uint64_t now[PROF_COUNTERS], *counted = prof__counted_of(t, f);
     prof__long l;
     if (!counted || !counted[0] || counted[0] != prof__perf.number || !prof__perf_read(now) ||
@@ -13437,8 +13445,7 @@ PROF__LIGHT void prof__read_row(prof__reader *r, const prof__row *row) {
 
    This room makes the array of events from the nest's closes.
    - Events of a thread are in the order of their starts, a parent before its children. Depths and
-   the
-     order of the closes decide that, not times: clocks may stand still.
+     the order of the closes decide that, not times: clocks may stand still.
    - parent < child < count; first child and next sibling agree with parent. */
 
 typedef struct prof__tree {
@@ -13990,7 +13997,7 @@ PROF__ALONE(bool) prof__event_right(const prof_event *e) {
                    (x->tensors || !x->tensor_count)));
 }
 
-PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events, size_t at) {
+PROF__LIGHT prof_result prof__submit_event(struct prof_trace *s, const void *events, size_t at) {
     const prof_event *e = (const prof_event *)events + at;
     const char *name = e->name ? e->name : "(null)";
     size_t kernels = e->extra ? e->extra->kernel_count * sizeof(prof__kernel) : 0, length;
@@ -16496,17 +16503,12 @@ PROF__EAGER void prof__shares_count(const prof__groups *g, uint32_t row, int64_t
     }
 }
 
-PROF__EAGER void prof__shares_record(void *groups, const prof__close *c) {
+PROF__FN void prof__shares_record(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
     prof__shares_count(g, prof__group_of_site(g, c->what), c->cpu_ns);
 }
 
-PROF__FN void prof__shares_segment(prof__reader *r, const prof__record *c,
-                                   const prof__record *end) {
-    prof__read_records(r, c, end, prof__shares_record);
-}
-
-PROF__EAGER void prof__shares_event(void *groups, const prof__close *c) {
+PROF__FN void prof__shares_event(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
     prof__shares_count(g, prof__group_of(g, c->what), c->cpu_ns);
 }
@@ -16545,7 +16547,7 @@ PROF__LIGHT void prof__groups_percentiles(prof__groups *g) {
     for (g->shift = 64; g->shift;) {
         g->shift -= 2;
         if (!(range >> g->shift)) continue;
-        prof__groups_feed(g, prof__shares_segment, prof__shares_record, prof__shares_event);
+        prof__groups_feed(g, prof__read_segment_fast, prof__shares_record, prof__shares_event);
         for (uint32_t i = 0; i < 3 * g->count; i++)
             prof__share_narrow(p[i / 3].of + i % 3, g->shift);
     }
@@ -18921,7 +18923,7 @@ PROF__EAGER void prof__chrome_where(prof__out *o, const prof__place *place, int6
     o->p = prof__text_us(o->p, (uint64_t)ns);
 }
 
-PROF__FN void prof__chrome_put_instant(prof__out *o, const prof__place *place, const char *name,
+PROF__LIGHT void prof__chrome_put_instant(prof__out *o, const prof__place *place, const char *name,
                                        int64_t ns) {
     prof__out_f(o, ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"%j\",",
                 name);
@@ -19280,7 +19282,7 @@ PROF__FN void prof__chrome_field(prof__out *o, const char **before, const prof_e
 }
 
 /* Writes what a zone carries, in Kineto's order. */
-PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x, const char **before) {
+PROF__LIGHT void prof__chrome_carried(prof__out *o, const prof_extra *x, const char **before) {
     static const uint8_t order[] = {
         PROF__CONCRETE, PROF__KWINPUTS, PROF__DTYPES, PROF__STRIDES, PROF__SHAPES,
         PROF__OVERLOAD, PROF__STACKED, PROF__HIERARCHY, PROF__BACKEND
@@ -19887,7 +19889,7 @@ PROF__LIGHT void prof__chrome_counters(prof__out *o, const struct prof_trace *s)
     if (i) prof__out_text(o, "]");
 }
 
-PROF__FN void prof__link_extras(void) {
+PROF__LIGHT void prof__link_extras(void) {
     PROF__STORE(prof__linked.groups_us, &prof__groups_add_us);
     PROF__STORE(prof__linked.groups_count, &prof__groups_count);
     PROF__STORE(prof__linked.marks_work, &prof__marks_work);
@@ -20910,7 +20912,7 @@ PROF_API PROF__LIGHTLY void prof_trace_handler(void *user, prof_trace *trace) {
 /* ---- the whole ---- */
 
 /* An instant (value NULL) or a counter's value; real: the value is the bits of a double. */
-PROF__FN void prof__chrome_put_moment(prof__out *o, const prof__place *place, const char *name,
+PROF__LIGHT void prof__chrome_put_moment(prof__out *o, const prof__place *place, const char *name,
                                       int64_t ns, const int64_t *value, bool real) {
     if (!value) {
         prof__chrome_put_instant(o, place, name, ns);
@@ -22738,20 +22740,19 @@ PROF__COLD void prof__chrome_tell(prof__row *row, bool again) {
 
 PROF__FN void prof__chrome_item(struct prof__chrome_stream *c, const prof__item *i) {
     const char *name = prof__site(i->site_depth >> 8)->name;
-    int64_t start = prof__to_ns(&c->scale, prof__item_start(i)), value;
-    int64_t end = prof__to_ns(&c->scale, i->end);
+    int64_t start = prof__to_ns(&c->scale, prof__item_start(i)), value = (int64_t)i->value;
     char step[40] = "ProfilerStep#";
-    if (!PROF__BARE && i->kind == PROF__STEP) {
-        *prof__text_u64(step + 13, i->value) = 0;
-        prof__chrome_zone(&c->out, &c->place, step, start, end, 0);
-    } else if (i->kind == PROF__INSTANT || i->kind == PROF__COUNTER || i->kind == PROF__REAL) {
-        value = (int64_t)i->value;
+    if (i->kind == PROF__INSTANT || i->kind == PROF__COUNTER || i->kind == PROF__REAL) {
         prof__chrome_put_moment(&c->out, &c->place, name, start,
                                 i->kind == PROF__INSTANT ? NULL : &value, i->kind == PROF__REAL);
-    } else {
-        prof__chrome_zone(&c->out, &c->place, name, start, end,
-                          i->kind == PROF__UNFINISHED ? PROF_EVENT_UNFINISHED : 0);
+        return;
     }
+    if (!PROF__BARE && i->kind == PROF__STEP) {
+        *prof__text_u64(step + 13, i->value) = 0;
+        name = step;
+    }
+    prof__chrome_zone(&c->out, &c->place, name, start, prof__to_ns(&c->scale, i->end),
+                      i->kind == PROF__UNFINISHED ? PROF_EVENT_UNFINISHED : 0);
 }
 
 /* Writes the zones still open, and all names again. Returns the number of these zones. */
@@ -23973,7 +23974,7 @@ PROF__FN prof__pending *prof__raw_decode(prof_raw *r, const prof__record *const 
 }
 
 /* What a zone carries, of the attributes that wait for it; NULL: nothing. */
-PROF__FN const prof_extra *prof__raw_carried(prof_raw *r, prof__raw_row *row, const char *name,
+PROF__LIGHT const prof_extra *prof__raw_carried(prof_raw *r, prof__raw_row *row, const char *name,
                                              uint32_t depth, uint16_t *flags) {
     const prof__record *heads[PROF__RAW_HEADS], *head;
     prof__details *d = r->details;
@@ -24725,8 +24726,7 @@ PROF_API PROF__LIGHTLY const prof__parts *prof__parts_chrome(prof_sink sink) {
    This room merges the threads' rows that @SUMS keeps into one row per name.
    - A snapshot may come at any time; each row is as it was at one moment.
    - Zones without a row are in "(others)", so that the totals are those of all zones; a target
-   leaves
-     them out, and counts them (not_kept). */
+     leaves them out, and counts them (not_kept). */
 
 PROF__LIGHT int64_t prof__tally_ns(const prof__scale *k, uint64_t ticks) {
     bool cpu = prof__trace.clock == PROF_CLOCK_CPU;

@@ -51,7 +51,7 @@ static void survive_large_files(void) {
         sigaction(SIGXFSZ, &action, NULL);
 }
 
-/* Under glibc a thread that allocates first reserves 64 MB of addresses for a heap of its own: where
+/* Under glibc each thread that allocates reserves 64 MB of addresses for a heap of its own: where
    they are limited (ulimit -v), another thread that asks meanwhile is refused. */
 static void share_one_heap(void) {
 #ifdef __GLIBC__
