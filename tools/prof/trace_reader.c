@@ -53,8 +53,29 @@ typedef struct known_arg {
     uint32_t value_at, value_size;
     uint64_t bit;
     uint8_t wait;                /* values to come that are not worth knowing */
+    uint8_t run;                 /* 1 + number of the run that begins with it; 0: none */
     bool hit, last;              /* one was as this one; it is the last of its event */
 } known_arg;
+
+/* Known arguments that stood one behind another are mostly all as known once more: so they are
+   compared as one text, and handed on with the places that were found then. */
+enum { KNOWN_RUNS = 4, RUN_TEXT = 512 };
+typedef struct known_run {
+    char text[RUN_TEXT];         /* from the first key's quote, as in known_arg */
+    uint32_t size;
+    uint8_t count;
+    bool last;                   /* the last of them is the last of its event */
+    uint64_t bits;               /* of the keys, no two of which have the same */
+    scanned_arg args[KNOWN_LIST];        /* places behind the text's begin */
+} known_run;
+
+/* Those that the last event of a category had. */
+typedef struct known_list {
+    known_arg args[KNOWN_LIST];
+    known_run runs[KNOWN_RUNS];
+    uint8_t next_run;            /* to be replaced */
+    uint8_t run_wait;            /* events to come that are not worth knowing runs of */
+} known_list;
 
 /* Most events of a category have the same keys in the same order, and the same ph and cat. Such an
    event as it stood in the file: texts that are only compared, each up to a value that is scanned.
@@ -84,7 +105,7 @@ typedef struct known_id {
 } known_id;
 
 typedef struct known_texts {
-    known_arg args[KNOWN_LISTS][KNOWN_LIST];
+    known_list lists[KNOWN_LISTS];
     known_event events[KNOWN_EVENTS];
     uint8_t last_event, replaced;        /* of them: the last one met, the last one replaced */
     uint8_t event_wait;          /* events to come that are not worth knowing */
@@ -865,18 +886,25 @@ static void know_arg(const source *s, known_arg *known, const scanned_arg *arg, 
 }
 
 /* Those that the last event of its category had. */
-static known_arg *known_args(source *s, const scanned_event *event) {
+static known_list *known_list_of(source *s, const scanned_event *event) {
     size_t size = event->cat.size;
     unsigned letter = size ? (unsigned char)s->element[event->cat.at + size / 2] : 0;
-    return s->known->args[(letter + size) % KNOWN_LISTS];
+    return &s->known->lists[(letter + size) % KNOWN_LISTS];
 }
 
-/* The argument at p: to the next one. */
-static inline const char *scan_arg(source *s, const char *p, known_arg *known, scanned_arg *arg,
-                                   uint64_t *bit, bool *last) {
-    const char *next = skip_known_arg(s, p, known, arg, bit, last);
+/* The arguments of the event so far. */
+typedef struct arg_scan {
+    known_list *list;
+    known_arg *known;            /* for the next one */
+    uint64_t seen;               /* bits of their keys */
+    size_t same;                 /* the last so many were as known */
+    bool last;                   /* there are no more */
+} arg_scan;
+
+/* An argument that is not as the known one: to the next one. */
+static inline const char *scan_other_arg(source *s, const char *p, known_arg *known,
+                                         scanned_arg *arg, uint64_t *bit, bool *last) {
     trace_text key, value;
-    if (next) return next;
     if (!(p = skip_known_key(s, p, known, &key, bit))) return NULL;
     value.data = p;
     if (!(p = skip_value(s, p))) return NULL;
@@ -888,25 +916,105 @@ static inline const char *scan_arg(source *s, const char *p, known_arg *known, s
     return p;
 }
 
+/* The run's arguments, whose text begins so many bytes behind the event's `{`. (Both numbers of a
+   place at once: no sum is larger than 32 bits.) */
+static inline void place_args(scanned_arg *args, const known_run *run, uint32_t at) {
+    const text_place behind = {at, 0};
+    uint64_t places[2], add;
+    memcpy(&add, &behind, sizeof add);
+    for (const scanned_arg *from = run->args, *end = from + run->count; from < end; from++) {
+        memcpy(places, from, sizeof places);
+        places[0] += add;
+        places[1] += add;
+        memcpy(args++, places, sizeof places);
+    }
+}
+
+/* The run that the next arguments are, to behind it; NULL: they are not, and it is forgotten. */
+static inline const char *skip_known_run(source *s, const char *p, scanned_event *event,
+                                         arg_scan *a) {
+    const known_run *run = &a->list->runs[a->known->run - 1];
+    uint32_t at = (uint32_t)(p - s->element);
+    size_t first = s->arg_first + event->arg_count;
+    if (a->seen & run->bits || !is_same_long(p, run->text, run->size)) {
+        a->known->run = 0;
+        a->list->run_wait = UNLIKE;
+        return NULL;
+    }
+    GROW(s->args, first + run->count, s->arg_capacity);
+    place_args(s->args + first, run, at);
+    event->arg_count += run->count;
+    a->seen |= run->bits;
+    a->known += run->count;
+    a->same = 0;
+    a->last = run->last;
+    return p + run->size - 1;
+}
+
+/* The last arguments up to p, `same` of them, become a run, or as many of them as it has room
+   for. */
+static void know_run(const source *s, const char *p, const scanned_event *event,
+                     arg_scan a) {
+    const scanned_arg *args = s->args + s->arg_first + event->arg_count - a.same;
+    const char *begin = s->element + args->key.at - 1;
+    known_arg *known = a.known - a.same;
+    known_list *list = a.list;
+    size_t count = a.same;
+    while (p + 1 - begin > RUN_TEXT) p = s->element + args[--count].key.at - 1;
+    if (count < 2 || known->run) return;
+    for (size_t i = 0; i < KNOWN_LIST; i++)
+        if (list->args[i].run == list->next_run + 1) list->args[i].run = 0;
+    known_run *run = &list->runs[list->next_run];
+    known->run = ++list->next_run;
+    if (list->next_run == KNOWN_RUNS) list->next_run = 0;
+    run->size = (uint32_t)(p + 1 - begin);
+    run->count = (uint8_t)count;
+    run->last = count == a.same && a.last;
+    run->bits = 0;
+    for (size_t i = 0; i < count; i++) {
+        run->args[i] = args[i];
+        run->args[i].key.at -= args->key.at - 1;
+        run->args[i].value.at -= args->key.at - 1;
+        run->bits |= known[i].bit;
+    }
+    memcpy(run->text, begin, run->size);
+}
+
+/* The next argument, which may be as the known one: to the one behind it. */
+static inline const char *scan_arg(source *s, const char *p, scanned_event *event, arg_scan *a) {
+    known_arg *known = a->known, *most = a->list->args + KNOWN_LIST - 1;
+    uint64_t bit;
+    GROW(s->args, s->arg_first + event->arg_count, s->arg_capacity);
+    scanned_arg *arg = &s->args[s->arg_first + event->arg_count];
+    const char *next = skip_known_arg(s, p, known, arg, &bit, &a->last);
+    if (!next && a->same > 1 && !a->list->run_wait) know_run(s, p, event, *a);
+    a->same = next && known < most ? a->same + 1 : 0;
+    if (!next && !(next = scan_other_arg(s, p, known, arg, &bit, &a->last))) return NULL;
+    a->known += known < most;
+    if (a->seen & bit && !is_first_argument(s, event, arg)) return NULL;
+    if (a->seen & bit) a->same = 0;
+    a->seen |= bit;
+    event->arg_count++;
+    return next;
+}
+
 /* args: every member with its JSON text. */
 static const char *scan_args(source *s, const char *p, scanned_event *event) {
-    bool last = *(p = skip_space(p + 1)) == '}';
-    uint64_t seen = 0, bit;
-    known_arg *known = known_args(s, event), *most = known + KNOWN_LIST - 1;
+    arg_scan a = {.list = known_list_of(s, event)};
+    a.known = a.list->args;
+    a.last = *(p = skip_space(p + 1)) == '}';
     event->arg_count = 0;
     event->has |= TRACE_HAS_ONCE;
     if (s->mapped) map_free(&s->keys);
     s->mapped = 0;
-    while (!last) {
-        GROW(s->args, s->arg_first + event->arg_count, s->arg_capacity);
-        scanned_arg *arg = &s->args[s->arg_first + event->arg_count];
-        if (!(p = scan_arg(s, p, known, arg, &bit, &last))) return NULL;
-        known += known < most;
-        if (seen & bit && !is_first_argument(s, event, arg)) return NULL;
-        seen |= bit;
-        event->arg_count++;
+    while (!a.last) {
+        const char *next = a.known->run ? skip_known_run(s, p, event, &a) : NULL;
+        if (!next && !(next = scan_arg(s, p, event, &a))) return NULL;
+        p = next;
     }
-    event->arg_bits = seen;
+    if (a.same > 1 && !a.list->run_wait) know_run(s, p, event, a);
+    if (a.list->run_wait) a.list->run_wait--;
+    event->arg_bits = a.seen;
     return p + 1;
 }
 
