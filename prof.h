@@ -2887,10 +2887,10 @@ PROF__ONE
 #      pragma weak dlsym
 #    endif
 #  endif
-/* What LIGHT is to gcc: -Og, which has few passes and takes a third of -O2's time, less two that
-   bring little, with those that make code small; alignment has to be said, as the program's level
-   leaves its own. Before gcc 12 this attribute took other options of the command line away. */
-#  if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(__clang__) && __GNUC__ >= 12
+/* What LIGHT is to gcc: -Og, a third of -O2's time, less two passes, with what makes code small and
+   alignment, else the program's; not before 12, which drops options, nor in prof (PROF__WHOLLY). */
+#  if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(__clang__) && \
+      __GNUC__ >= 12 && !defined(PROF__WHOLLY)
 #    define PROF__LIGHT_GCC
 #    define PROF__LIGHTLY PROF__QUIET __attribute__((optimize( \
         "Og", "no-forward-propagate", "no-cprop-registers", "inline-functions-called-once", \
