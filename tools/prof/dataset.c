@@ -450,15 +450,16 @@ static void put_counter_name(dataset *d, const trace_event *event) {
 }
 
 static void counter_rows(dataset *d, const trace_event *event) {
+    const trace_member *args = trace_args(event);
     for (size_t i = 0; i < event->arg_count; i++) {
         double number;
-        if (!json_double(event->args[i].value, &number)) {
+        if (!json_double(args[i].value, &number)) {
             d->no_numbers++;
             continue;
         }
-        begin_row(d, 3 * event->args[i].key.size + event->name.size + 161);
+        begin_row(d, 3 * args[i].key.size + event->name.size + 161);
         put_counter_name(d, event);
-        put_key(d, C_SERIES, event->args[i].key);
+        put_key(d, C_SERIES, args[i].key);
         if (has_pid(event)) put(d, C_PID, event->pid);
         put(d, C_TS, event->ts_ns + d->base_ns);
         d->cells[C_VALUE] = (cell){.is = true, .number = number};

@@ -181,11 +181,12 @@ static trace_text key_text(pf_writer *w, trace_text key) {
 }
 
 static void put_args(pf_writer *w, pb *to, const trace_event *event) {
+    const trace_member *args = trace_args(event);
     for (size_t i = 0; i < event->arg_count; i++) {
-        trace_text key = key_text(w, event->args[i].key);
+        trace_text key = key_text(w, args[i].key);
         size_t annotation = pb_open(to, PF_ANNOTATION);
         put_text(w, to, PF_KEY_TEXTS, key, PF_KEY_IID, PF_KEY);
-        put_value(w, to, event->args[i].value);
+        put_value(w, to, args[i].value);
         pb_close(to, annotation);
     }
 }
@@ -314,8 +315,9 @@ static char *series_name(const trace_event *event, trace_text key) {
 
 /* A counter is a track for each of its series. */
 static void take_counter(pf_writer *w, const trace_event *event) {
+    const trace_member *args = trace_args(event);
     for (size_t i = 0; i < event->arg_count; i++) {
-        const trace_member *arg = &event->args[i];
+        const trace_member *arg = &args[i];
         double number;
         int64_t integer;
         if (!json_double(arg->value, &number)) {

@@ -408,15 +408,16 @@ static counter *counter_of(timeline *t, const trace_event *event, trace_text ser
 }
 
 static void add_counter(timeline *t, const trace_event *event) {
+    const trace_member *args = trace_args(event);
     bool timed = event->has & TRACE_HAS_TS;
     t->untimed += !timed;
     for (size_t i = 0; i < event->arg_count && timed; i++) {
         double value;
-        if (!json_double(event->args[i].value, &value)) {
+        if (!json_double(args[i].value, &value)) {
             t->no_numbers++;
             continue;
         }
-        counter *c = counter_of(t, event, event->args[i].key);
+        counter *c = counter_of(t, event, args[i].key);
         if (!c || c->skipped++ % c->every) continue;
         if (c->count == MOST_POINTS) thin_out(c);
         GROW(c->points, c->count, c->capacity);

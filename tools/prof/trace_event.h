@@ -41,8 +41,9 @@ typedef struct trace_event {
     uint64_t end_offset;        /* of that; 0: none */
     bool is_async;              /* made of b and e: beside what the thread does */
     trace_text id, id2, bp, scope;   /* JSON texts: flow's "id", "bp", instant's "s" */
-    const trace_member *args;
-    size_t arg_count;
+    size_t arg_count;           /* see trace_args, trace_arg */
+    trace_member *args;         /* with places those of them that were asked for, else all */
+    const struct scanned_arg *places;        /* where they stand in raw; NULL: made of no text */
     uint64_t arg_bits;          /* key_bit of each */
     trace_text args_text;       /* {...} */
 } trace_event;

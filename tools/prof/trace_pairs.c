@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace_reader.h"
+
 /* A begin that waits for its end; behind it in memory are its arguments and texts. */
 typedef struct open_event {
     trace_event event;
@@ -45,11 +47,13 @@ static open_event *copy_event(const trace_event *from) {
     *e = *from;
     memcpy(text, from->raw.data, from->raw.size);
     e->raw.data = text;
+    const trace_member *from_args = trace_args(from);
     for (size_t i = 0; i < from->arg_count; i++) {
-        copy->args[i].key = moved(from->args[i].key, from, text, &more);
-        copy->args[i].value = moved(from->args[i].value, from, text, &more);
+        copy->args[i].key = moved(from_args[i].key, from, text, &more);
+        copy->args[i].value = moved(from_args[i].value, from, text, &more);
     }
     e->args = copy->args;
+    e->places = NULL;
     e->args_text = moved(from->args_text, from, text, &more);
     e->name = moved(from->name, from, text, &more);
     e->cat = moved(from->cat, from, text, &more);
@@ -103,9 +107,10 @@ static void join_args(trace_pairs *p, trace_event *event, const trace_event *end
     size_t count = 0;
     for (int i = 0; i < 2; i++) {
         const trace_event *from = i ? end : event;
+        const trace_member *args = trace_args(from);
         for (size_t k = 0; k < from->arg_count; k++) {
             GROW(p->args, count, p->arg_capacity);
-            p->args[count++] = from->args[k];
+            p->args[count++] = args[k];
         }
     }
     event->args_text = event->arg_count ? join_texts(p, event->args_text, end->args_text)

@@ -1467,15 +1467,6 @@ static trace_text text_or_empty(const char *element, text_place of) {
     return of.at ? text_at(element, of) : (trace_text){"", 0};
 }
 
-static const trace_member *hand_out_args(source *s, const char *element, const scanned_arg *args,
-                                         size_t count) {
-    while (s->member_capacity < count) GROW(s->members, s->member_capacity, s->member_capacity);
-    for (size_t i = 0; i < count; i++)
-        s->members[i] = (trace_member){text_at(element, args[i].key),
-                                       text_at(element, args[i].value)};
-    return s->members;
-}
-
 static void hand_out_rare(const char *element, const struct rare_texts *rare,
                           trace_event *event) {
     event->pid_text = text_or_none(element, rare->pid_text);
@@ -1485,12 +1476,12 @@ static void hand_out_rare(const char *element, const struct rare_texts *rare,
     event->scope = text_or_none(element, rare->scope);
 }
 
-/* The event as callers have it; its arguments are `args`. (Field by field: gcc clears a whole
-   struct of this size slowly.) */
+/* The event as callers have it; its arguments are `args`, of which callers ask for few. (Field by
+   field: gcc clears a whole struct of this size slowly.) */
 static void hand_out(source *s, const scanned_event *from, const scanned_arg *args,
                      trace_event *event) {
     const char *element = s->buffer + from->at;
-    static const struct rare_texts none;
+    const trace_text none = {NULL, 0};
     event->offset = s->base + from->at;
     event->raw = (trace_text){element, from->size};
     event->name = text_or_empty(element, from->name);
@@ -1508,8 +1499,12 @@ static void hand_out(source *s, const scanned_event *from, const scanned_arg *ar
     event->arg_count = from->arg_count;
     event->arg_bits = from->arg_bits;
     event->args_text = text_or_none(element, from->args_text);
-    event->args = hand_out_args(s, element, args, from->arg_count);
-    hand_out_rare(element, from->has_rare ? &from->rare : &none, event);
+    while (s->member_capacity < from->arg_count)
+        GROW(s->members, s->member_capacity, s->member_capacity);
+    event->args = s->members;
+    event->places = args;
+    event->pid_text = event->tid_text = event->id2 = event->bp = event->scope = none;
+    if (from->has_rare) hand_out_rare(element, &from->rare, event);
 }
 
 /* ---- Legacy record streams: an array of threads' records, or the member "threads" ---- */
@@ -2311,20 +2306,34 @@ int trace_close(trace_reader *r) {
 
 /* ---- Arguments ---- */
 
-static inline bool has_key(const trace_member *arg, const char *name, size_t size) {
-    return arg->key.size == size && arg->key.data[0] == name[0] &&
-           memcmp(arg->key.data, name, size) == 0;
+static const trace_member *arg_at(const trace_event *event, size_t i) {
+    const char *element = event->raw.data;
+    if (event->places)
+        event->args[i] = (trace_member){text_at(element, event->places[i].key),
+                                        text_at(element, event->places[i].value)};
+    return &event->args[i];
+}
+
+const trace_member *trace_args(const trace_event *event) {
+    for (size_t i = 0; event->places && i < event->arg_count; i++) arg_at(event, i);
+    return event->args;
+}
+
+static inline bool has_key(const trace_event *event, size_t i, const char *name, size_t size) {
+    trace_text key = event->places ? text_at(event->raw.data, event->places[i].key)
+                                   : event->args[i].key;
+    return key.size == size && key.data[0] == name[0] && memcmp(key.data, name, size) == 0;
 }
 
 /* Ids stand first. Of equal keys the last one counts. */
 const trace_member *trace_arg_find(const trace_event *event, const char *name, size_t size) {
-    const trace_member *args = event->args, *end = args + event->arg_count;
+    size_t i = 0, end = event->arg_count;
     if (event->has & TRACE_HAS_ONCE) {
-        while (args < end && !has_key(args, name, size)) args++;
-        return args < end ? args : NULL;
+        while (i < end && !has_key(event, i, name, size)) i++;
+        return i < end ? arg_at(event, i) : NULL;
     }
-    while (end > args)
-        if (has_key(--end, name, size)) return end;
+    while (end-- > 0)
+        if (has_key(event, end, name, size)) return arg_at(event, end);
     return NULL;
 }
 

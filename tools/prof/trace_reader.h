@@ -95,6 +95,7 @@ uint64_t trace_pair_key(const trace_event *event);
 
 /* ---- Arguments of the current event ---- */
 
+const trace_member *trace_args(const trace_event *event);    /* all of them */
 const trace_member *trace_arg_find(const trace_event *event, const char *key, size_t size);
 /* NULL: not there, which is known at once. */
 static inline const trace_member *trace_arg(const trace_event *event, const char *key) {
