@@ -11,11 +11,7 @@
 
 /* ---- Reading ---- */
 
-uint32_t tree_thread(call_tree *tree, const trace_event *event) {
-    uint64_t key = hash_mix((uint64_t)event->pid) * 31 + (uint64_t)event->tid;
-    bool is_new;
-    uint64_t *number = map_put(&tree->thread_numbers, key, &is_new);
-    if (!is_new) return (uint32_t)*number;
+static uint32_t new_thread(call_tree *tree, const trace_event *event) {
     GROW(tree->threads, tree->thread_count, tree->thread_capacity);
     call_thread *thread = &tree->threads[tree->thread_count];
     thread->pid = event->pid;
@@ -24,7 +20,19 @@ uint32_t tree_thread(call_tree *tree, const trace_event *event) {
         ? intern(&tree->names, event->pid_text.data, event->pid_text.size) : NO_CALL;
     thread->tid_text = event->tid_text.size
         ? intern(&tree->names, event->tid_text.data, event->tid_text.size) : NO_CALL;
-    return (uint32_t)(*number = tree->thread_count++);
+    return (uint32_t)tree->thread_count++;
+}
+
+uint32_t tree_thread(call_tree *tree, const trace_event *event) {
+    uint64_t key = hash_mix((uint64_t)event->pid) * 31 + (uint64_t)event->tid;
+    bool is_new;
+    if (tree->last_thread.any && tree->last_thread.key == key) return tree->last_thread.number;
+    uint64_t *number = map_put(&tree->thread_numbers, key, &is_new);
+    if (is_new) *number = new_thread(tree, event);
+    tree->last_thread.key = key;
+    tree->last_thread.number = (uint32_t)*number;
+    tree->last_thread.any = true;
+    return (uint32_t)*number;
 }
 
 /* Without the overload behind it, where that stands for itself too. */
@@ -106,9 +114,8 @@ static void add_kernel(call_tree *tree, const trace_event *event) {
     kernel->type = 0;
 }
 
-bool tree_takes_change(const call_tree *tree, const trace_event *event, memory_change *change) {
+bool tree_takes_instant(const call_tree *tree, const trace_event *event, memory_change *change) {
     int64_t type = 0, index = -1;
-    if (event->phase != 'i' || !tree->with_memory) return false;
     bool refused = tree->with_refused && text_is(event->name, "[OutOfMemory]");
     if (!refused && !text_is(event->name, "[memory]")) return false;
     *change = (memory_change){

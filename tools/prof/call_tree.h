@@ -80,6 +80,7 @@ typedef struct call_tree {
     call_thread *threads;
     size_t thread_count, thread_capacity;
     map thread_numbers;
+    struct { uint64_t key; uint32_t number; bool any; } last_thread;     /* of them: asked for */
     kernel_link *kernels;       /* every kernel, copy and fill, as it was read */
     size_t kernel_count, kernel_capacity;
     memory_change *changes;
@@ -100,8 +101,12 @@ typedef struct call_tree {
    ProfilerStep#1, and aten::add of aten::add.Tensor where the overload is told apart. */
 uint32_t tree_name(call_tree *tree, const trace_event *event);
 uint32_t tree_name_at(call_tree *tree, uint32_t name, trace_text source);
-/* Is it a change of memory that the tree keeps? */
-bool tree_takes_change(const call_tree *tree, const trace_event *event, memory_change *change);
+/* Is it a change of memory that the tree keeps? (Few events are one.) */
+bool tree_takes_instant(const call_tree *tree, const trace_event *event, memory_change *change);
+static inline bool tree_takes_change(const call_tree *tree, const trace_event *event,
+                                     memory_change *change) {
+    return event->phase == 'i' && tree->with_memory && tree_takes_instant(tree, event, change);
+}
 /* Does tree_add make a call of it? */
 bool tree_takes(const call_tree *tree, const trace_event *event);
 /* Keeps what belongs in the tree; the new call, or NULL when the event is none. Of a call that

@@ -52,6 +52,20 @@ void arena_free(arena *a) {
     }
 }
 
+/* The last bytes of data, less than 8, which begin at p: as a number, the others of which are 0. */
+static inline uint64_t last_bytes(const unsigned char *data, const unsigned char *p, size_t size) {
+    uint64_t word = 0;
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (p > data) {                          /* with some before them, and those are shifted out */
+        memcpy(&word, p + size - 8, 8);
+        return word >> (64 - 8 * size);
+    }
+#endif
+    (void)data;
+    memcpy(&word, p, size);
+    return word;
+}
+
 uint64_t hash_bytes(const void *data, size_t size) {
     const unsigned char *p = data;
     uint64_t hash = size * 0x9E3779B97F4A7C15u, word;
@@ -60,9 +74,8 @@ uint64_t hash_bytes(const void *data, size_t size) {
         hash = (hash ^ word) * 0xD6E8FEB86659FD93u;
         hash ^= hash >> 32;
     }
-    word = 0;
-    if (size) memcpy(&word, p, size);
-    return hash_mix((hash ^ word) * 0xD6E8FEB86659FD93u);
+    if (size) hash ^= last_bytes(data, p, size);
+    return hash_mix(hash * 0xD6E8FEB86659FD93u);
 }
 
 static void intern_grow(interner *names) {

@@ -261,12 +261,17 @@ static uint8_t type_named(const char *device) {
            strcmp(device, "MTIA") == 0 ? PROF_DEVICE_MTIA : PROF_DEVICE_PRIVATEUSE1;
 }
 
-static uint8_t device_type_of(const row_table *t, const trace_event *event) {
+static uint8_t device_type_of(row_table *t, const trace_event *event) {
     int64_t type;
     if (trace_arg_int(event, PROF_KEY_DEVICE_TYPE, &type) && type > 0 &&
         type <= PROF_DEVICE_PRIVATEUSE1)
         return (uint8_t)type;
-    return t->own || t->type_count ? PROF_DEVICE_CUDA : type_named(t->view.device_name);
+    if (t->own || t->type_count) return PROF_DEVICE_CUDA;
+    if (!t->named_type || t->named != t->view.device_name) {
+        t->named = t->view.device_name;
+        t->named_type = type_named(t->named);
+    }
+    return t->named_type;
 }
 
 /* One more type of devices, behind those of files that list none. */

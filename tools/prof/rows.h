@@ -62,6 +62,8 @@ typedef struct row_table {
     struct span_sorter *sorter; /* else they are sorted here, in constant memory, */
     struct work_join *join;     /* and have their work from here */
     uint64_t works, without_call;
+    const char *named;          /* view.device_name, when its type was looked up last: */
+    uint8_t named_type;         /* 0: not yet */
     uint8_t types[1 + PROF_OTHER_DEVICES];       /* the types that the heads list */
     size_t type_count;
     uint8_t memory_type;        /* of the device that is not the host whose memory changed first:

@@ -2197,7 +2197,7 @@ static bool next_open(trace_reader *r) {
     return true;
 }
 
-static void classify(trace_reader *r) {
+static void classify_odd(trace_reader *r) {
     trace_event *event = &r->event;
     if (event->is_async && text_is(event->cat, "async")) return;   /* prof.h's: of no device */
     if (event->phase == 'M') note_row(r->source, event);
@@ -2205,6 +2205,13 @@ static void classify(trace_reader *r) {
         event->kind = guessed_kind(r->source, event);
     else if (event->phase == 'X' && is_stretch(r->source, event))
         event->kind = TRACE_TASK;
+}
+
+/* Of most complete events the category has told all. */
+static inline void classify(trace_reader *r) {
+    const trace_event *event = &r->event;
+    bool plain = event->phase == 'X' && event->kind != TRACE_OTHER && !r->source->own;
+    if (event->phase == 'M' || (event->phase == 'X' && !plain)) classify_odd(r);
 }
 
 trace_item trace_next(trace_reader *r) {
