@@ -664,8 +664,17 @@ static span call_span(row_table *t, const trace_event *event, uint32_t name) {
     return s;
 }
 
+/* Of the last so many events, calls are found again by their order. */
+enum { RECENT = 4096 };
+
+static uint64_t *recent_call(row_table *t, uint64_t order) {
+    if (!t->recent) t->recent = allocate(RECENT * sizeof *t->recent);
+    return &t->recent[order / 2 % RECENT];
+}
+
 static void keep_span(row_table *t, const span *s) {
     if (!t->told) {
+        if (t->options->device) *recent_call(t, s->order) = sorter_count(t->sorter);
         sorter_add(t->sorter, s);
         return;
     }
@@ -711,12 +720,22 @@ static bool call_before(const void *one, const void *other) {
     return (a->flags & held) && !(b->flags & held);
 }
 
+/* To a call that is in memory still, where mostly there is one work. false: it is not there. */
+static bool add_to_call(row_table *t, const joined *work, const joined *by) {
+    span *s = sorter_record(t->sorter, *recent_call(t, by->order));
+    const uint32_t no_call = SPAN_CHANGE | SPAN_HELD | SPAN_FRAME | SPAN_WORK;
+    if (work->what || !s || s->flags & no_call || s->order != by->order) return false;
+    s->id = work->ns + (s->flags & SPAN_WORKED ? s->id : 0);
+    s->flags |= SPAN_WORKED;
+    return true;
+}
+
 /* Work to its call. */
 static void place_work(void *user, const joined *work, const joined *by, uint32_t kind) {
     row_table *t = user;
     (void)kind;
     t->without_call += !by;
-    if (!by) return;
+    if (!by || add_to_call(t, work, by)) return;
     span s = {
         .start_ns = by->start_ns, .amount = by->amount, .thread = by->thread,
         .order = (uint32_t)by->order, .id = work->ns, .what = work->what, .flags = SPAN_WORK
@@ -750,6 +769,7 @@ static void add_away(row_table *t, const prof_span *s) {
 static void push_call(row_table *t, const span *s) {
     prof_span out = span_of(t, s);
     const prof_span *work = &t->held_work;
+    if (s->flags & SPAN_WORKED) out.device_ns += s->id;
     if (work->order == s->order) {
         out.device_ns += work->device_ns;
         memcpy(out.other_device_ns, work->other_device_ns, sizeof out.other_device_ns);
@@ -1202,6 +1222,7 @@ void rows_free(row_table *t) {
     free(t->away_ns);
     free(t->group_rows);
     free(t->last_groups);
+    free(t->recent);
     free(t->firsts);
     free(t->held);
     free(t->spans);

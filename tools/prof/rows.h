@@ -61,6 +61,7 @@ typedef struct row_table {
     size_t span_count, span_capacity;
     struct span_sorter *sorter; /* else they are sorted here, in constant memory, */
     struct work_join *join;     /* and have their work from here */
+    uint64_t *recent;           /* there: numbers of the last ones, by their order */
     uint64_t works, without_call;
     const char *named;          /* view.device_name, when its type was looked up last: */
     uint8_t named_type;         /* 0: not yet */
