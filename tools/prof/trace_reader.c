@@ -77,6 +77,14 @@ typedef struct known_list {
     uint8_t run_wait;            /* events to come that are not worth knowing runs of */
 } known_list;
 
+/* The last pid or tid as it stood in the file, with what ended it: mostly the next one is that. */
+typedef struct known_id {
+    char text[32];               /* what is_same compares */
+    uint32_t size;               /* 0: none yet */
+    int64_t id;
+} known_id;
+typedef struct known_ids { known_id pid, tid; } known_ids;
+
 /* Most events of a category have the same keys in the same order, and the same ph and cat. Such an
    event as it stood in the file: texts that are only compared, each up to a value that is scanned.
    See scan_known. */
@@ -94,22 +102,16 @@ typedef struct known_event {
     uint8_t count;
     uint8_t kind;                /* where the texts have ph and cat */
     uint8_t next;                /* what followed it last */
+    known_ids ids;               /* that it had last */
     bool hit;                    /* since it was last to be replaced */
 } known_event;
-
-/* The last pid or tid as it stood in the file, with what ended it: mostly the next one is that. */
-typedef struct known_id {
-    char text[32];               /* what is_same compares */
-    uint32_t size;               /* 0: none yet */
-    int64_t id;
-} known_id;
 
 typedef struct known_texts {
     known_list lists[KNOWN_LISTS];
     known_event events[KNOWN_EVENTS];
     uint8_t last_event, replaced;        /* of them: the last one met, the last one replaced */
     uint8_t event_wait;          /* events to come that are not worth knowing */
-    known_id pid, tid;
+    known_ids ids;               /* of events that are not as a known one */
 } known_texts;
 
 /* How long one way of reading takes a byte: see next_way. */
@@ -288,9 +290,28 @@ static const uint8_t characters[256] = {
 
 static inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
+/* Of the eight bytes at p so many come first that are digits. (All at once: where a number ends is
+   no guess of the processor's.) */
+static inline unsigned leading_digits(const char *p) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    uint64_t bytes, others;
+    memcpy(&bytes, p, sizeof bytes);
+    bytes ^= 0x3030303030303030u;                /* digits are 0 to 9 now; others, and what is */
+    others = (bytes | (bytes + 0x7676767676767676u)) & 0x8080808080808080u;  /* behind them, not */
+    return others ? (unsigned)__builtin_ctzll(others) / 8 : 8;
+#else
+    unsigned count = 0;
+    while (count < 8 && is_digit(p[count])) count++;
+    return count;
+#endif
+}
+
 static inline const char *skip_digits(const char *p) {
-    while (is_digit(*p)) p++;
-    return p;
+    for (;;) {
+        unsigned count = leading_digits(p);
+        p += count;
+        if (count < 8) return p;
+    }
 }
 
 enum { FITS = 300 };                         /* digits, in a double */
@@ -868,12 +889,12 @@ static inline const char *skip_known_arg(const source *s, const char *p, known_a
    not worth it. */
 static void know_arg(const source *s, known_arg *known, const scanned_arg *arg, const char *p,
                      bool last) {
-    const char *begin = s->element + arg->key.at - 1;
-    bool plain = !s->escapes && !s->defective && (last || *p == '"');
     if (known->wait) {
         known->wait--;
         return;
     }
+    const char *begin = s->element + arg->key.at - 1;
+    bool plain = !s->escapes && !s->defective && (last || *p == '"');
     known->wait = known->whole && !known->hit ? UNLIKE : 0;
     known->hit = false;
     known->whole = 0;
@@ -1207,16 +1228,16 @@ static inline const char *read_plain_id(const char *p, known_id *known, int64_t 
 }
 
 /* The number at p, if it is one of those. */
-static inline const char *scan_plain(const source *s, const char *p, event_key key,
-                                     scanned_event *event) {
+static inline const char *scan_plain(const char *p, event_key key, scanned_event *event,
+                                     known_ids *ids) {
     const char *end = NULL;
     uint32_t has = 0;
     if (event->has_rare) return NULL;           /* it may have had this key, as a text */
     switch (key) {
     case KEY_TS: end = read_plain(p, 3, &event->ts_ns), has = TRACE_HAS_TS; break;
     case KEY_DUR: end = read_plain(p, 3, &event->dur_ns), has = TRACE_HAS_DUR; break;
-    case KEY_PID: end = read_plain_id(p, &s->known->pid, &event->pid), has = TRACE_HAS_PID; break;
-    case KEY_TID: end = read_plain_id(p, &s->known->tid, &event->tid), has = TRACE_HAS_TID; break;
+    case KEY_PID: end = read_plain_id(p, &ids->pid, &event->pid), has = TRACE_HAS_PID; break;
+    case KEY_TID: end = read_plain_id(p, &ids->tid, &event->tid), has = TRACE_HAS_TID; break;
     default: break;
     }
     if (end) event->has |= has;
@@ -1225,8 +1246,8 @@ static inline const char *scan_plain(const source *s, const char *p, event_key k
 
 /* Behind the value at p, of this key. *read: it is in the event already. */
 static inline const char *skip_member(source *s, const char *p, event_key key,
-                                      scanned_event *event, bool *read) {
-    const char *plain = scan_plain(s, p, key, event);
+                                      scanned_event *event, known_ids *ids, bool *read) {
+    const char *plain = scan_plain(p, key, event, ids);
     *read = plain != NULL;
     if (plain) return plain;
     if (*p == '"') return skip_text(s, p + 1);
@@ -1281,7 +1302,7 @@ typedef struct known_places { const char *at[KNOWN_STEPS + 1]; unsigned count; }
 
 /* The values of an event as far as it is as the known one, to behind the last of them. It begins as
    that. */
-static inline const char *scan_known(source *s, const char *p, const known_event *known,
+static inline const char *scan_known(source *s, const char *p, known_event *known,
                                      scanned_event *event, known_places *places) {
     for (unsigned i = 0; i < known->count; i++) {
         const known_step *step = &known->steps[i];
@@ -1293,7 +1314,7 @@ static inline const char *scan_known(source *s, const char *p, const known_event
         p += step->size;
         if (step->key == KEY_END) return p;
         const char *value = p = skip_space(p);
-        if (!(p = skip_member(s, p, (event_key)step->key, event, &read))) return NULL;
+        if (!(p = skip_member(s, p, (event_key)step->key, event, &known->ids, &read))) return NULL;
         if (!read && !take_member(s, event, (event_key)step->key, text_between(value, p)))
             return NULL;
     }
@@ -1342,7 +1363,7 @@ static const char *scan_members(source *s, const char *p, scanned_event *event,
         bool read;
         if (!(p = skip_to_value(s, p, &key)) || key == KEY_END) return p;
         const char *value = p;
-        if (!(p = skip_member(s, p, key, event, &read))) return NULL;
+        if (!(p = skip_member(s, p, key, event, &s->known->ids, &read))) return NULL;
         if (key != KEY_OTHER && had->seen >> key & 1 &&
             !stands_twice(s, had->of[key], text_between(value, p))) return NULL;
         note_value(had, key, value, p);
@@ -2326,21 +2347,26 @@ const trace_member *trace_args(const trace_event *event) {
     return event->args;
 }
 
-static inline bool has_key(const trace_event *event, size_t i, const char *name, size_t size) {
-    trace_text key = event->places ? text_at(event->raw.data, event->places[i].key)
-                                   : event->args[i].key;
+static inline bool has_key(trace_text key, const char *name, size_t size) {
     return key.size == size && key.data[0] == name[0] && memcmp(key.data, name, size) == 0;
+}
+
+static trace_text key_at(const trace_event *event, size_t i) {
+    return event->places ? text_at(event->raw.data, event->places[i].key) : event->args[i].key;
+}
+
+/* The first argument with this key, of those that stand in a text. */
+static const trace_member *find_place(const trace_event *event, const char *name, size_t size) {
+    const scanned_arg *arg = event->places, *end = arg + event->arg_count;
+    while (arg < end && !has_key(text_at(event->raw.data, arg->key), name, size)) arg++;
+    return arg < end ? arg_at(event, (size_t)(arg - event->places)) : NULL;
 }
 
 /* Ids stand first. Of equal keys the last one counts. */
 const trace_member *trace_arg_find(const trace_event *event, const char *name, size_t size) {
-    size_t i = 0, end = event->arg_count;
-    if (event->has & TRACE_HAS_ONCE) {
-        while (i < end && !has_key(event, i, name, size)) i++;
-        return i < end ? arg_at(event, i) : NULL;
-    }
-    while (end-- > 0)
-        if (has_key(event, end, name, size)) return arg_at(event, end);
+    if (event->places && event->has & TRACE_HAS_ONCE) return find_place(event, name, size);
+    for (size_t i = event->arg_count; i-- > 0; )
+        if (has_key(key_at(event, i), name, size)) return arg_at(event, i);
     return NULL;
 }
 
