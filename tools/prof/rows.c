@@ -915,6 +915,7 @@ static void add_event(row_table *t, const trace_event *event) {
     if (!inside && event->phase != 'X') return;
     if (event->phase == 'X') note_time(t, event);
     t->order += 2;
+    if (event->phase != 'X' && event->phase != 'i' && !t->told) return;    /* flows, mostly */
     note_device(t, event);
     if (t->told) {
         call *c = tree_add(&t->tree, event);

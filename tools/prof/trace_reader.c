@@ -1239,7 +1239,11 @@ static inline const char *read_plain(const char *p, int decimals, int64_t *numbe
     uint64_t sum = 0;
     while (is_digit(*p)) sum = sum * 10 + (uint64_t)(*p++ - '0');
     bool odd = p == begin || p - begin > 15 || (*begin == '0' && p - begin > 1);
-    if (*p == '.') {
+    if (decimals == 3 && *p == '.' && is_digit(p[1]) && is_digit(p[2]) && is_digit(p[3])) {
+        sum = sum * 1000 + (uint64_t)((p[1] - '0') * 100 + (p[2] - '0') * 10 + (p[3] - '0'));
+        decimals = 0;
+        p += 4;
+    } else if (*p == '.') {
         const char *point = p++;
         for (; decimals > 0 && is_digit(*p); decimals--) sum = sum * 10 + (uint64_t)(*p++ - '0');
         odd |= p == point + 1;
@@ -2374,7 +2378,7 @@ int trace_close(trace_reader *r) {
 
 /* ---- Arguments ---- */
 
-static const trace_member *arg_at(const trace_event *event, size_t i) {
+static inline const trace_member *arg_at(const trace_event *event, size_t i) {
     const char *element = event->raw.data;
     if (event->places)
         event->args[i] = (trace_member){text_at(element, event->places[i].key),
