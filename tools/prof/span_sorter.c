@@ -68,12 +68,9 @@ static bool number_before(uint32_t one, uint32_t other, const void *context) {
 typedef struct lane { uint32_t thread, count, next; } lane;
 enum { LANES = 64 };
 
-/* In the order of threads; *last: where the one before was, mostly it is that again. NULL: there
-   are too many. */
-static lane *lane_of(lane *lanes, uint32_t *count, uint32_t *last, uint32_t thread) {
-    uint32_t at = *last;
-    if (at < *count && lanes[at].thread == thread) return &lanes[at];
-    at = 0;
+/* In the order of threads. NULL: there are too many. */
+static lane *find_lane(lane *lanes, uint32_t *count, uint32_t *last, uint32_t thread) {
+    uint32_t at = 0;
     while (at < *count && lanes[at].thread < thread) at++;
     *last = at;
     if (at < *count && lanes[at].thread == thread) return &lanes[at];
@@ -82,6 +79,12 @@ static lane *lane_of(lane *lanes, uint32_t *count, uint32_t *last, uint32_t thre
     lanes[at] = (lane){.thread = thread};
     ++*count;
     return &lanes[at];
+}
+
+/* *last: where the one before was, mostly it is that again. */
+static inline lane *lane_of(lane *lanes, uint32_t *count, uint32_t *last, uint32_t thread) {
+    bool again = *last < *count && lanes[*last].thread == thread;
+    return again ? &lanes[*last] : find_lane(lanes, count, last, thread);
 }
 
 static uint32_t thread_at(const batch *b, size_t number) {

@@ -865,14 +865,17 @@ static bool is_first_argument(source *s, scanned_event *event, const scanned_arg
                         text_at(s->element, arg->value));
 }
 
-/* Is it this text at p, of at most 32 bytes? So many can be read, whatever p is. */
+/* Is it this text at p, of 1 to 32 bytes? So many can be read, whatever p is. */
 static inline bool is_same(const char *p, const char *text, uint32_t size) {
 #ifdef __SSE2__
     const __m128i *a = (const __m128i *)(const void *)p, *b = (const void *)text;
     __m128i low = _mm_cmpeq_epi8(_mm_loadu_si128(a), _mm_loadu_si128(b));
-    __m128i high = _mm_cmpeq_epi8(_mm_loadu_si128(a + 1), _mm_loadu_si128(b + 1));
-    uint64_t same = (uint32_t)_mm_movemask_epi8(low) | (uint64_t)_mm_movemask_epi8(high) << 16;
-    return (~same & (((uint64_t)1 << size) - 1)) == 0;
+    uint64_t same = (uint32_t)_mm_movemask_epi8(low);
+    if (size > 16) {
+        __m128i high = _mm_cmpeq_epi8(_mm_loadu_si128(a + 1), _mm_loadu_si128(b + 1));
+        same |= (uint64_t)_mm_movemask_epi8(high) << 16;
+    }
+    return ~same << (64 - size) == 0;
 #else
     return memcmp(p, text, size) == 0;
 #endif
