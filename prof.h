@@ -4616,12 +4616,21 @@ PROF__INLINE void prof__put_low(char *p, uint64_t x, size_t n) {
 #endif
 }
 
+/* Eight digits with a point before the last three, without the first `zeros`: writes 12 bytes less
+   zeros, or 8. */
+PROF__INLINE char *prof__text_eight(char *p, uint32_t n, uint32_t zeros) {
+    uint64_t digits = prof__eight_digits(n) + 0x3030303030303030u;
+    prof__put_low(p, digits >> 8 * zeros, 8);
+    p += 5 - zeros;
+    prof__put_low(p, digits >> 40 << 8 | '.', 4);
+    return p + 4;
+}
+
 /* ns as microseconds with three decimals. Hosted, five digits before the point and three behind it
    are of one number, and zeros of the five are shifted out: it writes 8 bytes or more, 21 at most,
    also where the text is shorter. */
 PROF__EAGER char *prof__text_us(char *p, uint64_t ns) {
     uint32_t zeros = 4u - (ns >= 10000u) - (ns >= 100000u) - (ns >= 1000000u) - (ns >= 10000000u);
-    uint64_t digits;
     if (PROF__BARE) {                    /* writes 1000 + part, and the point over the 1 */
         uint32_t part = prof__divide(&ns, 1000);
         char *point = prof__text_u64(p, ns);
@@ -4630,11 +4639,7 @@ PROF__EAGER char *prof__text_us(char *p, uint64_t ns) {
         return p;
     }
     if (ns >= 100000000u) p = prof__text_u64(p, ns / 100000000u);
-    digits = prof__eight_digits((uint32_t)(ns % 100000000u)) + 0x3030303030303030u;
-    prof__put_low(p, digits >> 8 * zeros, 8);
-    p += 5 - zeros;
-    prof__put_low(p, digits >> 40 << 8 | '.', 4);
-    return p + 4;
+    return prof__text_eight(p, (uint32_t)(ns % 100000000u), zeros);
 }
 
 /* printf's %.2f or %.3f, ties to even on the exact value. Past 2^64 it stops at 2^64 - 1. */
@@ -4734,7 +4739,7 @@ PROF_API PROF__LIGHTLY size_t prof_format_memory(char *buf, size_t size, int64_t
 /* Output: a buffer before a sink. Hosted it is followed by room for what is asked for at once, so
    that all pieces but the last have one size: in files those are whole pages. */
 #define PROF__OUT_SIZE (PROF__BARE ? 256 : 8192)
-#define PROF__OUT_REST 128
+#define PROF__OUT_REST 208
 #if PROF__BARE
 typedef struct prof__out {
     prof_sink sink;
@@ -6414,6 +6419,8 @@ struct prof_trace {
     size_t detail_bytes, slot_count;     /* slots: zones there is room to analyse */
     prof_extra **paths;                  /* with_stack: of each distinct path; NULL: none */
     bool instants;                       /* some zone took no time: see prof__marks_make */
+    struct prof__brief *briefs;          /* while plain zones are written; else NULL */
+    uint32_t *brief_order;               /* NULL: they are in order */
     bool record_ids;                     /* an execution trace has its events, */
     uint64_t first_record;               /* and so many before them */
     prof__outside outside;
@@ -10292,6 +10299,8 @@ PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *m
 #define prof__writer_close(o) prof__out_close(o)
 #define prof__chrome_real(o, bits) ((void)0)
 #define prof__chrome_events(o, s) prof__chrome_zones(o, s)
+#define prof__briefs_open(trace, opened) ((void)(opened), false)
+#define prof__briefs_close(opened) ((void)0)
 #define prof__chrome_a_moment prof__chrome_moment
 #define prof__chrome_promises(o, s) ((void)0)
 #define prof__chrome_sums(o, s) ((void)0)
@@ -15666,8 +15675,10 @@ PROF__LIGHT void prof__queries_open(struct prof_trace *s) {
     s->limit = s->place = NULL;
 }
 
-/* Events go into the caller's memory, or else after the threads. */
+/* Events go into the caller's memory, or else after the threads: where briefs are, if a writer's
+   sink asks for events. */
 PROF__LIGHT void prof__events_place(struct prof_trace *s) {
+    s->briefs = NULL;
     s->events = (prof_event *)(void *)(s->place ? s->place : s->first_scratch);
 }
 
@@ -15952,9 +15963,9 @@ PROF__COLD void prof__analysis_threads(struct prof_trace *s) {
                                        prof__align(s->thread_count * sizeof *s->threads));
 }
 
-/* Lays out what the analysis makes of the records; false: it does not fit. Where room was promised
-   that can only come from "(lost)" zones in a full arena. */
-PROF__LIGHT bool prof__analysis_open(struct prof_trace *s) {
+/* Lays out what the analysis makes of the records. *need: bytes, from the events on. False: it does
+   not fit. */
+PROF__LIGHT bool prof__analysis_fits(struct prof_trace *s, size_t *need) {
     size_t n = s->event_count;
     char *p = (char *)(void *)(s->events + n);
     s->moments = (prof__moment *)(void *)p;
@@ -15963,8 +15974,15 @@ PROF__LIGHT bool prof__analysis_open(struct prof_trace *s) {
     n *= PROF__SLOT_SHARE + s->beside - sizeof(prof_event) - (prof__wide(s) ? sizeof *s->side : 0);
     if (prof__lean(s) && n)
         n += prof__sites_of(s) * prof__site_share() + 4096;
-    if (p <= prof__scratch_end(s) && (size_t)(prof__scratch_end(s) - p) >= n) return true;
-    if (prof__lean(s)) return prof__analysis_refuse(s, (size_t)(p - (char *)s->events) + n);
+    *need = (size_t)(p - (char *)s->events) + n;
+    return p <= prof__scratch_end(s) && (size_t)(prof__scratch_end(s) - p) >= n;
+}
+
+/* The same; where room was promised it can only lack for "(lost)" zones in a full arena. */
+PROF__LIGHT bool prof__analysis_open(struct prof_trace *s) {
+    size_t need;
+    if (prof__analysis_fits(s, &need)) return true;
+    if (prof__lean(s)) return prof__analysis_refuse(s, need);
     PROF__BUMP(s->counts.full, s->event_count);   /* prof_dump may be reading it */
     s->event_count = s->moment_count = s->outside_count = s->step_count = s->detail_rows = 0;
     prof__beside_none(s);
@@ -18931,6 +18949,9 @@ PROF__LIGHT void prof__chrome_put_instant(prof__out *o, const prof__place *place
     prof__out_text(o, "}");
 }
 
+/* Bytes of a zone's text from its start on, at most. */
+enum { PROF__TIMES = 80 };
+
 /* Hosted: a zone's text up to its times, */
 PROF__EAGER void prof__chrome_zone_lead(prof__out *o, const prof__place *place, const char *name) {
     prof__out_room(o, 64);
@@ -18941,16 +18962,18 @@ PROF__EAGER void prof__chrome_zone_lead(prof__out *o, const prof__place *place, 
     prof__chrome_put_place(o, place);
 }
 
-/* and from there on. There is room for 64 bytes. */
-PROF__EAGER void prof__chrome_zone_times(prof__out *o, int64_t start_ns, int64_t end_ns,
-                                         uint32_t flags) {
-    char *p = prof__text_us(o->p, (uint64_t)start_ns);
+/* then its start, and this: 55 bytes at most. A pointer of one's own is faster than o->p, which any
+   byte that is written may change for all that the compiler knows. */
+PROF__EAGER char *prof__chrome_zone_end(char *p, int64_t start_ns, int64_t end_ns,
+                                        uint32_t flags) {
     p = PROF__LITERAL(p, ",\"dur\":");
-    o->p = prof__text_us(p, (uint64_t)end_ns - (uint64_t)start_ns);
-    if (PROF__UNLIKELY(flags & (PROF_EVENT_UNFINISHED | PROF_EVENT_PARTIAL)))
-        prof__out_text(o, flags & PROF_EVENT_UNFINISHED ? ",\"args\":{\"finished\":false}}"
-                                                        : ",\"args\":{\"partial\":true}}");
-    else *o->p++ = '}';
+    p = prof__text_us(p, (uint64_t)end_ns - (uint64_t)start_ns);
+    if (PROF__UNLIKELY(flags & PROF_EVENT_UNFINISHED))
+        return PROF__LITERAL(p, ",\"args\":{\"finished\":false}}");
+    if (PROF__UNLIKELY(flags & PROF_EVENT_PARTIAL))
+        return PROF__LITERAL(p, ",\"args\":{\"partial\":true}}");
+    *p = '}';
+    return p + 1;
 }
 
 PROF__EAGER void prof__chrome_zone(prof__out *o, const prof__place *place, const char *name,
@@ -18963,7 +18986,8 @@ PROF__EAGER void prof__chrome_zone(prof__out *o, const prof__place *place, const
         return;
     }
     prof__chrome_zone_lead(o, place, name);
-    prof__chrome_zone_times(o, start_ns, end_ns, flags);
+    prof__out_room(o, PROF__TIMES);
+    o->p = prof__chrome_zone_end(prof__text_us(o->p, (uint64_t)start_ns), start_ns, end_ns, flags);
 }
 
 PROF__FN void prof__chrome_event(prof__out *o, prof__place *place, const struct prof_trace *s,
@@ -19011,6 +19035,131 @@ PROF__LIGHT void prof__chrome_threads(prof__out *o, const struct prof_trace *s) 
 }
 
 #if !PROF__BARE
+/* ---- plain zones for a writer ----
+   Where zones carry nothing, a writer of the whole trace needs no events, but these: they take a
+   third of the memory, and of the time that is. They lie where events would, and only where those
+   fit, so that what is written does not depend on who asks first. */
+
+typedef struct prof__brief {
+    int64_t start_ns, end_ns;
+    uint32_t site_depth, thread_flags;   /* of both: the lower 8 bits are the latter */
+} prof__brief;
+
+typedef struct prof__briefly {
+    prof__brief *list;
+    size_t room;
+    bool instants;                       /* then events are needed: see prof__marks_make */
+} prof__briefly;
+
+/* See prof__tree_add. */
+PROF__EAGER void prof__brief_add(void *user, const prof__close *c) {
+    prof__briefly *t = (prof__briefly *)user;
+    uint32_t at = c->from + c->depth;
+    prof__brief *b;
+    if (PROF__UNLIKELY(at >= t->room)) return;
+    b = t->list + at;
+    b->start_ns = c->start_ns;
+    b->end_ns = c->end_ns;
+    b->site_depth = c->what << 8 | c->depth;
+    b->thread_flags = c->thread << 8 | c->flags;
+    t->instants |= c->start_ns == c->end_ns;
+}
+
+PROF__FN void prof__brief_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
+    prof__read_records(r, c, end, prof__brief_add);
+}
+
+/* As prof__event_after. */
+PROF__FN bool prof__briefs_after(const void *briefs, uint32_t i, uint32_t j) {
+    const prof__brief *a = (const prof__brief *)briefs + i, *b = (const prof__brief *)briefs + j;
+    if (a->start_ns != b->start_ns) return a->start_ns > b->start_ns;
+    if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns;
+    if (a->thread_flags >> 8 != b->thread_flags >> 8) return a->thread_flags > b->thread_flags;
+    return (a->site_depth & 0xff) > (b->site_depth & 0xff);
+}
+
+/* Those of one thread are in order: none takes no time. */
+PROF__LIGHT void prof__briefs_sort(struct prof_trace *s) {
+    uint32_t n = s->zone_count, *order = (uint32_t *)(void *)(s->briefs + n);
+    s->brief_order = NULL;
+    if (s->row_count < 2) return;
+    for (uint32_t i = 0; i < n; i++) order[i] = i;
+    prof__sort(order, order + n, n, prof__briefs_after, s->briefs);
+    s->brief_order = order;
+}
+
+/* Lists moments, too. False: there is more, or no room. */
+PROF__LIGHT bool prof__briefs_done(struct prof_trace *s, const prof__briefly *t) {
+    static const prof__feed none = { NULL, NULL, NULL, NULL, NULL, NULL };
+    size_t need;
+    bool fits;
+    if (t->instants || prof__needs_events(s)) return false;
+    s->event_count = s->zone_count;
+    fits = prof__analysis_fits(s, &need);
+    s->event_count = 0;
+    if (!fits && prof__lean(s)) (void)prof__analysis_refuse(s, need);
+    if (!fits) return false;
+    s->briefs = t->list;
+    prof__briefs_sort(s);
+    if (s->moment_count) prof__build_rows(s, &none);
+    prof__match_flows(s);
+    return true;
+}
+
+/* Does a zone seem to take no time, among the first ones of a thread? Where the clock is so coarse
+   briefs would be made for nothing. */
+PROF__LIGHT bool prof__briefs_coarse(const prof__row *row) {
+    prof__cursor k = { NULL, NULL, 0, 0 };
+    prof__item i;
+    if (!row->first) return false;
+    k.at = row->first->begin;
+    k.end = prof__row_end(row, row->first);
+    while (prof__next(&k, &i))
+        if (prof__item_is_zone(&i) && !i.duration) return true;
+    return false;
+}
+
+PROF__LIGHT bool prof__briefs_read(struct prof_trace *s) {
+    prof__briefly t = { NULL, 0, false };
+    prof__feed feed;
+    prof__prepare(s);
+    if (prof__needs_events(s) || s->record_ids || s->thread_count >> 24) return false;
+    for (const prof__row *row = s->rows; row; row = row->next)
+        if (prof__briefs_coarse(row)) return false;
+    prof__events_place(s);
+    t.list = (prof__brief *)(void *)s->events;
+    t.room = (size_t)(prof__scratch_end(s) - (char *)s->events) / PROF__SLOT_SHARE;
+    memset(&feed, 0, sizeof feed);
+    feed.take = prof__brief_add;
+    feed.segment = prof__brief_segment;
+    feed.user = &t;
+    prof__count_rows(s, &feed);
+    return prof__briefs_done(s, &t);
+}
+
+/* False: a writer needs events. It may have been called by the sink of one that has briefs. */
+PROF__LIGHT bool prof__briefs_open(const prof_trace *trace, bool *opened) {
+    struct prof_trace *s = &prof__trace;
+    uint64_t begin;
+    bool taken, made;
+    *opened = false;
+    if (trace != s || s->analysed || prof__analysis_refused(s)) return false;
+    if (s->briefs) return true;
+    begin = prof__reading_begin(&taken);
+    *opened = made = prof__briefs_read(s);
+    prof__reading_end(begin, taken);
+    return made;
+}
+
+/* Their memory is free again. */
+PROF__LIGHT void prof__briefs_close(bool opened) {
+    struct prof_trace *s = &prof__trace;
+    if (!opened || !s->briefs) return;
+    s->briefs = NULL;
+    s->moments = NULL;
+    s->scratch = s->first_scratch;
+}
+
 /* ---- device work, its calls, and the arrows between them ---- */
 
 PROF__LIGHT void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
@@ -19368,7 +19517,9 @@ PROF__FN void prof__sources_used(const struct prof_trace *s) {
     for (uint32_t i = 1; i <= s->sites; i++) n.left += prof__site_placed(i) != NULL;
     for (uint32_t i = 0; s->analysed && n.left && i < s->event_count; i++)
         prof__source_use(&n, s->events[i].site);
-    for (const prof__row *row = !s->analysed && prof__lean(s) ? s->rows : NULL; row;
+    for (uint32_t i = 0; s->briefs && n.left && i < s->zone_count; i++)
+        prof__source_use(&n, s->briefs[i].site_depth >> 8);
+    for (const prof__row *row = !s->analysed && !s->briefs && prof__lean(s) ? s->rows : NULL; row;
          row = row->next) prof__sources_row(&n, row);
     for (const prof__state *t = prof__used(NULL); t; t = prof__used(t))
         for (const prof__tally *r = t->sums.tallies.others; r; r = r->next)
@@ -19922,60 +20073,138 @@ PROF__LIGHT bool prof__is_range(const struct prof_trace *s, const prof_event *e)
    is written those that come again are kept: to copy 128 bytes is faster than to make 80. */
 enum { PROF__LEADS = 128 };
 typedef struct prof__lead {
-    const char *name;                    /* its address; NULL: none has been here */
+    const void *what;                    /* the name's address, or a brief's site; NULL: none has
+                                            been here */
     uint32_t thread, length;             /* length 0: there is no text yet */
-    char text[PROF__OUT_REST];
+    char text[PROF__OUT_REST - PROF__TIMES];
 } prof__lead;
 
-PROF__LIGHT void prof__leads_open(prof__lead leads[PROF__LEADS]) {
-    for (int i = 0; i < PROF__LEADS; i++) leads[i].name = NULL;
+/* Of one writer. high: digits of a start before the eight that prof__text_us makes at once: many
+   starts in a row have the same. */
+typedef struct prof__leads {
+    prof__place place;                   /* of the last that was made */
+    uint64_t high_ns;                    /* their value; 2^63: none yet */
+    uint32_t high_length;
+    char high[16];
+    prof__lead list[PROF__LEADS];
+} prof__leads;
+
+PROF__LIGHT void prof__leads_open(prof__leads *l) {
+    l->place.thread = PROF_NONE;
+    l->high_ns = (uint64_t)1 << 63;
+    memset(l->high, 0, sizeof l->high);
+    for (int i = 0; i < PROF__LEADS; i++) l->list[i].what = NULL;
 }
 
 /* Writes it, and keeps it when it comes a second time in a row here: where many names share a
    place, none is kept, which would take time. One that is longer, or is cut by the buffer's end,
    is not kept either. */
-PROF__APART(void) prof__lead_make(prof__lead *l, prof__out *o, prof__place *place,
-                                  const prof__gpu *g, const prof_event *e) {
-    bool again = l->name == e->name && l->thread == e->thread;
-    char *from, *begin;
-    if (place->thread != e->thread)
-        prof__chrome_place(place, g->pid, e->thread, prof__chrome_tid(g->s, e->thread));
-    prof__out_room(o, PROF__OUT_REST);
+PROF__APART(void) prof__lead_make(prof__leads *leads, prof__lead *l, prof__out *o,
+                                  const prof__gpu *g, const char *name) {
+    const char *from, *begin;
+    bool keep;
+    if (leads->place.thread != l->thread)
+        prof__chrome_place(&leads->place, g->pid, l->thread, prof__chrome_tid(g->s, l->thread));
     from = o->p;
     begin = o->begin;
-    prof__chrome_zone_lead(o, place, e->name);
-    l->name = e->name;
-    l->thread = e->thread;
-    l->length = 0;
-    if (!again || o->begin != begin || o->p < from || o->p > from + sizeof l->text) return;
-    l->length = (uint32_t)(o->p - from);
-    memcpy(l->text, from, sizeof l->text);
+    prof__chrome_zone_lead(o, &leads->place, name);
+    keep = l->length && o->begin == begin && o->p >= from && o->p <= from + sizeof l->text;
+    l->length = keep ? (uint32_t)(o->p - from) : 0;
+    if (keep) memcpy(l->text, from, sizeof l->text);
+    prof__out_room(o, PROF__TIMES);
 }
 
-PROF__INLINE void prof__chrome_plain(prof__out *o, prof__lead *leads, prof__place *place,
-                                     const prof__gpu *g, const prof_event *e) {
+/* The text of this name, or site, and thread. NULL: it has to be made; then length tells whether
+   it was here before. */
+PROF__INLINE const prof__lead *prof__lead_find(prof__lead *l, const void *what, uint32_t thread) {
+    if (PROF__LIKELY(l->what == what && l->thread == thread && l->length)) return l;
+    l->length = l->what == what && l->thread == thread;   /* it comes a second time */
+    l->what = what;
+    l->thread = thread;
+    return NULL;
+}
+
+/* A start with other digits before its eight than the one before. */
+PROF__APART(char *) prof__leads_start(prof__leads *l, char *p, uint64_t ns) {
+    uint64_t high = ns / 100000000u;
+    if (high) {
+        l->high_ns = high * 100000000u;
+        l->high_length = (uint32_t)(prof__text_u64(l->high, high) - l->high);
+    }
+    return prof__text_us(p, ns);
+}
+
+/* Writes a zone whose lead is l, or has to be made. There is all room that an output has. */
+PROF__INLINE void prof__leads_zone(prof__leads *leads, prof__out *o, const prof__lead *l,
+                                   int64_t start_ns, int64_t end_ns, uint32_t flags) {
+    uint64_t rest = (uint64_t)start_ns - leads->high_ns;
+    char *p = o->p;
+    if (PROF__LIKELY(l != NULL)) {
+        memcpy(p, l->text, sizeof l->text);
+        p += l->length;
+    }
+    if (PROF__LIKELY(rest < 100000000u)) {
+        memcpy(p, leads->high, sizeof leads->high);
+        p = prof__text_eight(p + leads->high_length, (uint32_t)rest, 0);
+    } else p = prof__leads_start(leads, p, (uint64_t)start_ns);
+    o->p = prof__chrome_zone_end(p, start_ns, end_ns, flags);
+}
+
+PROF__INLINE void prof__chrome_plain(prof__out *o, prof__leads *leads, const prof__gpu *g,
+                                     const prof_event *e) {
     uint32_t hash = ((uint32_t)(uintptr_t)e->name ^ e->thread << 20) * 0x9e3779b1u;
-    prof__lead *l = leads + (hash ^ hash >> 15) * 0x85ebca6bu / (UINT32_MAX / PROF__LEADS + 1);
-    if (PROF__LIKELY(l->name == e->name && l->thread == e->thread && l->length)) {
+    uint32_t at = (hash ^ hash >> 15) * 0x85ebca6bu / (UINT32_MAX / PROF__LEADS + 1);
+    prof__lead *l = leads->list + at;
+    const prof__lead *kept = prof__lead_find(l, e->name, e->thread);
+    prof__out_room(o, PROF__OUT_REST);
+    if (!kept) prof__lead_make(leads, l, o, g, e->name);
+    prof__leads_zone(leads, o, kept, e->start_ns, e->end_ns, e->flags);
+}
+
+/* A brief that tells its place. */
+PROF__LIGHT void prof__chrome_brief_told(prof__out *o, prof__gpu *g, const prof__brief *b) {
+    prof_event e = prof__site_event(b->site_depth >> 8);
+    e.start_ns = b->start_ns;
+    e.end_ns = b->end_ns;
+    e.thread = b->thread_flags >> 8;
+    e.flags = b->thread_flags & 0xff;
+    prof__chrome_rich(o, g, &e);
+}
+
+/* Returns how many zones it wrote: fewer than all where a sink asks for events, which are in the
+   same order. */
+PROF__FN uint32_t prof__chrome_briefs(prof__out *o, prof__leads *leads, prof__gpu *g) {
+    const struct prof_trace *s = g->s;
+    const bool told = prof__sources.told;
+    uint32_t i = 0;
+    for (; s->briefs && i < s->zone_count && !o->failed; i++) {
+        const prof__brief b = s->briefs[s->brief_order ? s->brief_order[i] : i];   /* its own copy:
+                                            room may be made by a sink that asks for events */
+        uint32_t site = b.site_depth >> 8, thread = b.thread_flags >> 8;
+        prof__lead *l = leads->list + (site + thread * 29) % PROF__LEADS;
+        const prof__lead *kept;
+        if (PROF__UNLIKELY(told && prof__source_told(s, site))) {
+            prof__chrome_brief_told(o, g, &b);
+            continue;
+        }
+        kept = prof__lead_find(l, (const void *)(uintptr_t)(site + 1), thread);
         prof__out_room(o, PROF__OUT_REST);
-        memcpy(o->p, l->text, sizeof l->text);
-        o->p += l->length;
-    } else prof__lead_make(l, o, place, g, e);
-    prof__out_room(o, 64);
-    prof__chrome_zone_times(o, e->start_ns, e->end_ns, e->flags);
+        if (!kept) prof__lead_make(leads, l, o, g, prof__site(site)->name);
+        prof__leads_zone(leads, o, kept, b.start_ns, b.end_ns, b.thread_flags & 0xff);
+    }
+    return i;
 }
 
 /* Writes the rows, and all events in them. */
 PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
-    prof__place place = { PROF_NONE, 0, 0, "" };
     const bool told = !s->built && prof__sources.told;
-    prof__lead leads[PROF__LEADS];
+    prof__leads leads;
     prof__gpu gpu;
     prof__gpu_open(&gpu, s);
-    prof__leads_open(leads);
+    prof__leads_open(&leads);
     prof__chrome_threads(o, s);
     if (PROF__LINKED(chrome_streams)) PROF__LINKED(chrome_streams)(o, &gpu);
-    for (uint32_t i = 0; i < s->event_count && !o->failed; i++) {
+    for (uint32_t i = prof__chrome_briefs(o, &leads, &gpu); i < s->event_count && !o->failed; i++) {
         const prof_event *e = s->events + i;
         if (e->extra && e->extra == prof__details_now.unnamed) continue;   /* memory: see below */
         if (PROF__UNLIKELY(e->extra && prof__is_range(s, e)))
@@ -19984,7 +20213,7 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
                                 e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD) ||
                                 (told && prof__source_told(s, e->site))))
             prof__chrome_rich(o, &gpu, e);
-        else prof__chrome_plain(o, leads, &place, &gpu, e);
+        else prof__chrome_plain(o, &leads, &gpu, e);
     }
     if (PROF__LINKED(chrome_beside)) PROF__LINKED(chrome_beside)(o, &gpu);
 }
@@ -20401,6 +20630,7 @@ PROF__LIGHT void prof__unordered_moment(void *user, const prof__moment *m) {
 PROF__LIGHT void prof__chrome_unordered(prof__out *o, const struct prof_trace *s) {
     prof__unordered u;
     prof__feed feed;
+    if (s->briefs) return;               /* they have been written */
     memset(&feed, 0, sizeof feed);
     memset(&u, 0, sizeof u);
     u.o = o;
@@ -21010,16 +21240,20 @@ PROF_API PROF__LIGHTLY prof_result prof__write_chrome(const prof_trace *trace,
                                                       const prof_chrome_desc *desc, prof_sink out) {
     prof__out o;
     uint32_t format = desc ? (uint32_t)desc->format : 0;
+    bool brief, opened = false;
     if (!prof__valid(trace) || !out.write || format > PROF_CHROME_LEGACY) return PROF_ERROR_INVALID;
     if (PROF__BARE && (format == PROF_CHROME_LEGACY || (desc && desc->window_marks)))
         return PROF_ERROR_UNSUPPORTED;
     if (!PROF__BARE && desc && (uint32_t)desc->source > PROF_CHROME_SOURCE_ALL)
         return PROF_ERROR_INVALID;
-    if (!prof__analyse(trace) && format == PROF_CHROME_LEGACY) return PROF_ERROR_MEMORY;
+    brief = format != PROF_CHROME_LEGACY && !(desc && desc->window_marks) &&
+            prof__briefs_open(trace, &opened);
+    if (!brief && !prof__analyse(trace) && format == PROF_CHROME_LEGACY) return PROF_ERROR_MEMORY;
     prof__sources_find(trace, desc ? desc->source : PROF_CHROME_SOURCE_AUTO);
     prof__writer_open(&o, out);
     if (format == PROF_CHROME_LEGACY) prof__chrome_put_legacy(&o, trace);
     else prof__chrome_body(&o, trace, format == PROF_CHROME_ARRAY, desc && desc->window_marks);
+    prof__briefs_close(opened);
     return prof__writer_close(&o);
 }
 
