@@ -2887,15 +2887,19 @@ PROF__ONE
 #      pragma weak dlsym
 #    endif
 #  endif
-/* What LIGHT is to gcc: -Og, a third of -O2's time, less two passes, with what makes code small and
-   alignment, else the program's; not before 12, which drops options, nor in prof (PROF__WHOLLY). */
-#  if defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__) && !defined(__clang__) && \
-      __GNUC__ >= 12 && !defined(PROF__WHOLLY)
+/* What LIGHT is. To gcc: -Og, a third of -O2's time, less passes that bring little, with those that
+   make code small; alignment would else be the program's. Before 12 the attribute dropped options.
+   To clang: small, and not inlined. The prof command has none of it (PROF__WHOLLY). */
+#  if defined(PROF__WHOLLY) || !defined(__OPTIMIZE__) || defined(__OPTIMIZE_SIZE__)
+#    define PROF__LIGHTLY PROF__QUIET
+#  elif defined(__clang__)
+#    define PROF__LIGHTLY PROF__QUIET __attribute__((noinline, minsize))
+#  elif defined(__GNUC__) && __GNUC__ >= 12
 #    define PROF__LIGHT_GCC
 #    define PROF__LIGHTLY PROF__QUIET __attribute__((optimize( \
-        "Og", "no-forward-propagate", "no-cprop-registers", "inline-functions-called-once", \
-        "crossjumping", "peephole2", "ipa-ra", "align-functions=1", "align-jumps=1", \
-        "align-loops=1")))
+        "Og", "no-forward-propagate", "no-cprop-registers", "no-compare-elim", "ira-region=one", \
+        "inline-functions-called-once", "crossjumping", "peephole2", "ipa-ra", \
+        "align-functions=1", "align-jumps=1", "align-loops=1")))
 #  else
 #    define PROF__LIGHTLY PROF__QUIET
 #  endif
@@ -3061,7 +3065,7 @@ extern "C" {
 #define PROF__FN static PROF__QUIET
 #define PROF__LIGHT static PROF__LIGHTLY
 #if defined(__GNUC__) && !defined(__TINYC__)
-#  define PROF__RARE(type) static __attribute__((noinline, cold)) PROF__QUIET type
+#  define PROF__RARE(type) static __attribute__((noinline, cold)) PROF__LIGHTLY type
 #  define PROF__LONE __attribute__((noinline))
 #  define PROF__APART(type) PROF__FN PROF__LONE type
 #  ifdef __clang__
@@ -10953,7 +10957,7 @@ PROF__FN uint64_t prof__number(uint64_t *last) {
     return n;
 }
 
-PROF_API PROF__QUIET prof_async prof_async_begin(const char *name) {
+PROF_API PROF__LIGHTLY prof_async prof_async_begin(const char *name) {
     prof_async a;
     prof__slot *slot = prof__slot_get();
     prof__state *t = prof__state_here(slot);
@@ -10981,7 +10985,7 @@ PROF_API PROF__QUIET prof_async prof_async_begin(const char *name) {
     return a;
 }
 
-PROF_API PROF__QUIET void prof_async_end(prof_async a) {
+PROF_API PROF__LIGHTLY void prof_async_end(prof_async a) {
     prof__long l;
     uint64_t now;
     if (!a.id || !PROF__LOAD(prof__on)) return;
@@ -11004,7 +11008,7 @@ PROF_API PROF__QUIET void prof_async_end(prof_async a) {
     prof__long_close(&l, PROF__ASYNC, a.start);
 }
 
-PROF_API PROF__QUIET uint64_t prof_flow(uint64_t number) {
+PROF_API PROF__LIGHTLY uint64_t prof_flow(uint64_t number) {
     prof__long l;
     uint64_t id = number;
     if (!PROF__LOAD(prof__on)) return 0;
@@ -13055,7 +13059,7 @@ PROF__LIGHT void prof__read_counted(prof__payload *p, prof_extra *x, uint32_t co
 }
 
 /* Reads an attribute. Its bytes may be anything. */
-PROF__FN void prof__read_attribute(prof__details *d, const prof__record *c,
+PROF__LIGHT void prof__read_attribute(prof__details *d, const prof__record *c,
                                    const prof__record *end) {
     uint32_t type = c->end & 0xff, depth = c->end >> 8 & 0xff, count = c->end >> 16;
     size_t bytes = c->duration;
@@ -20125,7 +20129,7 @@ PROF__INLINE const prof__lead *prof__lead_find(prof__lead *l, const void *what, 
 }
 
 /* A start with other digits before its eight than the one before. */
-PROF__APART(char *) prof__leads_start(prof__leads *l, char *p, uint64_t ns) {
+PROF__ASIDE(char *) prof__leads_start(prof__leads *l, char *p, uint64_t ns) {
     uint64_t high = ns / 100000000u;
     if (high) {
         l->high_ns = high * 100000000u;
@@ -22848,7 +22852,7 @@ PROF__LIGHT bool prof__raw_session(prof__raw *w) {
 }
 
 /* Writes the sites that were not written yet, a block at a time: those of marks, then names. */
-PROF__APART(void) prof__raw_sites(prof__raw *w) {
+PROF__ASIDE(void) prof__raw_sites(prof__raw *w) {
     uint32_t sites = PROF__ACQUIRE(prof__sites.count);
     uint32_t names = PROF__ACQUIRE(prof__sites.names.count);
     if (w->sites < sites && prof__mode() == PROF_MODE_STREAM) prof__functions_name_new();
