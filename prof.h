@@ -3065,7 +3065,7 @@ extern "C" {
 #define PROF__FN static PROF__QUIET
 #define PROF__LIGHT static PROF__LIGHTLY
 #if defined(__GNUC__) && !defined(__TINYC__)
-#  define PROF__RARE(type) static __attribute__((noinline, cold)) PROF__LIGHTLY type
+#  define PROF__RARE(type) static __attribute__((noinline, cold)) PROF__QUIET type
 #  define PROF__LONE __attribute__((noinline))
 #  define PROF__APART(type) PROF__FN PROF__LONE type
 #  ifdef __clang__
@@ -4646,6 +4646,8 @@ PROF__EAGER char *prof__text_us(char *p, uint64_t ns) {
     return prof__text_eight(p, (uint32_t)(ns % 100000000u), zeros);
 }
 
+PROF__ALONE(char *) prof__text_us_by_call(char *p, uint64_t ns) { return prof__text_us(p, ns); }
+
 /* printf's %.2f or %.3f, ties to even on the exact value. Past 2^64 it stops at 2^64 - 1. */
 PROF__COLD char *prof__text_real(char *p, prof__real x, int decimals) {
     uint32_t scale = decimals == 2 ? 100 : 1000, part = 0;
@@ -4925,7 +4927,7 @@ PROF__FN void prof__out_json(prof__out *o, const char *s) {
 PROF__FN void prof__out_us(prof__out *o, int64_t ns) {
     prof__out_room(o, 32);
     if (ns < 0) *o->p++ = '-';
-    o->p = prof__text_us(o->p, ns < 0 ? 0u - (uint64_t)ns : (uint64_t)ns);
+    o->p = prof__text_us_by_call(o->p, ns < 0 ? 0u - (uint64_t)ns : (uint64_t)ns);
 }
 
 /* Writes format, in which %s is a text, %j a text inside a JSON string, %u a uint64_t, %i an
@@ -13461,8 +13463,22 @@ PROF__LIGHT void prof__read_row(prof__reader *r, const prof__row *row) {
      the order of the closes decide that, not times: clocks may stand still.
    - parent < child < count; first child and next sibling agree with parent. */
 
+/* A plain zone, of a hosted writer that needs no events: see prof__briefs_read. */
+typedef struct prof__brief {
+    int64_t start_ns, end_ns;
+    uint32_t site_depth, thread_flags;   /* of both: the lower 8 bits are the latter */
+} prof__brief;
+
+PROF__EAGER void prof__brief_put(prof__brief *b, const prof__close *c) {
+    b->start_ns = c->start_ns;
+    b->end_ns = c->end_ns;
+    b->site_depth = c->what << 8 | c->depth;
+    b->thread_flags = c->thread << 8 | c->flags;
+}
+
 typedef struct prof__tree {
     struct prof_trace *s;
+    struct prof__brief *briefs;          /* these are made, where events would be; NULL: events */
     prof_event *made;                    /* the last of this thread; NULL: there was no room */
     size_t room;                         /* events in all; none once they ran out */
     bool touching;                       /* events may be out of order */
@@ -13481,6 +13497,11 @@ PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
         t->room = 0;
         return;
     }
+    if (!PROF__BARE) t->instants |= c->start_ns == c->end_ns;
+    if (!PROF__BARE && t->briefs) {
+        prof__brief_put(t->briefs + at, c);
+        return;
+    }
     t->made = e = t->s->events + at;
     e->name = prof__site(c->what)->name;
     e->extra = NULL;
@@ -13495,7 +13516,6 @@ PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
     e->depth = (uint8_t)c->depth;
     e->device_type = PROF_DEVICE_CPU;
     e->flags = c->flags;
-    if (!PROF__BARE) t->instants |= c->start_ns == c->end_ns;
     if (last && last->depth && c->depth >= last->depth)
         last->next_sibling = c->number + last->depth;
     if (c->from != c->up && e->start_ns <= e[-1].start_ns) t->touching = true;
@@ -18942,7 +18962,7 @@ PROF__EAGER void prof__chrome_where(prof__out *o, const prof__place *place, int6
         return;
     }
     prof__chrome_put_place(o, place);
-    o->p = prof__text_us(o->p, (uint64_t)ns);
+    o->p = prof__text_us_by_call(o->p, (uint64_t)ns);
 }
 
 PROF__LIGHT void prof__chrome_put_instant(prof__out *o, const prof__place *place, const char *name,
@@ -18957,7 +18977,8 @@ PROF__LIGHT void prof__chrome_put_instant(prof__out *o, const prof__place *place
 enum { PROF__TIMES = 80 };
 
 /* Hosted: a zone's text up to its times, */
-PROF__EAGER void prof__chrome_zone_lead(prof__out *o, const prof__place *place, const char *name) {
+PROF__ALONE(void) prof__chrome_zone_lead(prof__out *o, const prof__place *place,
+                                         const char *name) {
     prof__out_room(o, 64);
     o->p = PROF__LITERAL(o->p, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"");
     prof__out_json(o, name);
@@ -18966,21 +18987,24 @@ PROF__EAGER void prof__chrome_zone_lead(prof__out *o, const prof__place *place, 
     prof__chrome_put_place(o, place);
 }
 
+PROF__ASIDE(char *) prof__chrome_zone_cut(char *p, uint32_t flags) {
+    return flags & PROF_EVENT_UNFINISHED ? PROF__LITERAL(p, ",\"args\":{\"finished\":false}}")
+                                         : PROF__LITERAL(p, ",\"args\":{\"partial\":true}}");
+}
+
 /* then its start, and this: 55 bytes at most. A pointer of one's own is faster than o->p, which any
    byte that is written may change for all that the compiler knows. */
 PROF__EAGER char *prof__chrome_zone_end(char *p, int64_t start_ns, int64_t end_ns,
                                         uint32_t flags) {
     p = PROF__LITERAL(p, ",\"dur\":");
     p = prof__text_us(p, (uint64_t)end_ns - (uint64_t)start_ns);
-    if (PROF__UNLIKELY(flags & PROF_EVENT_UNFINISHED))
-        return PROF__LITERAL(p, ",\"args\":{\"finished\":false}}");
-    if (PROF__UNLIKELY(flags & PROF_EVENT_PARTIAL))
-        return PROF__LITERAL(p, ",\"args\":{\"partial\":true}}");
+    if (PROF__UNLIKELY(flags & (PROF_EVENT_UNFINISHED | PROF_EVENT_PARTIAL)))
+        return prof__chrome_zone_cut(p, flags);
     *p = '}';
     return p + 1;
 }
 
-PROF__EAGER void prof__chrome_zone(prof__out *o, const prof__place *place, const char *name,
+PROF__ALONE(void) prof__chrome_zone(prof__out *o, const prof__place *place, const char *name,
                                     int64_t start_ns, int64_t end_ns, uint32_t flags) {
     if (PROF__BARE) {
         prof__out_f(o, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"%j\",", name);
@@ -19044,35 +19068,6 @@ PROF__LIGHT void prof__chrome_threads(prof__out *o, const struct prof_trace *s) 
    third of the memory, and of the time that is. They lie where events would, and only where those
    fit, so that what is written does not depend on who asks first. */
 
-typedef struct prof__brief {
-    int64_t start_ns, end_ns;
-    uint32_t site_depth, thread_flags;   /* of both: the lower 8 bits are the latter */
-} prof__brief;
-
-typedef struct prof__briefly {
-    prof__brief *list;
-    size_t room;
-    bool instants;                       /* then events are needed: see prof__marks_make */
-} prof__briefly;
-
-/* See prof__tree_add. */
-PROF__EAGER void prof__brief_add(void *user, const prof__close *c) {
-    prof__briefly *t = (prof__briefly *)user;
-    uint32_t at = c->from + c->depth;
-    prof__brief *b;
-    if (PROF__UNLIKELY(at >= t->room)) return;
-    b = t->list + at;
-    b->start_ns = c->start_ns;
-    b->end_ns = c->end_ns;
-    b->site_depth = c->what << 8 | c->depth;
-    b->thread_flags = c->thread << 8 | c->flags;
-    t->instants |= c->start_ns == c->end_ns;
-}
-
-PROF__FN void prof__brief_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
-    prof__read_records(r, c, end, prof__brief_add);
-}
-
 /* As prof__event_after. */
 PROF__FN bool prof__briefs_after(const void *briefs, uint32_t i, uint32_t j) {
     const prof__brief *a = (const prof__brief *)briefs + i, *b = (const prof__brief *)briefs + j;
@@ -19093,7 +19088,7 @@ PROF__LIGHT void prof__briefs_sort(struct prof_trace *s) {
 }
 
 /* Lists moments, too. False: there is more, or no room. */
-PROF__LIGHT bool prof__briefs_done(struct prof_trace *s, const prof__briefly *t) {
+PROF__LIGHT bool prof__briefs_done(struct prof_trace *s, const prof__tree *t) {
     static const prof__feed none = { NULL, NULL, NULL, NULL, NULL, NULL };
     size_t need;
     bool fits;
@@ -19103,7 +19098,7 @@ PROF__LIGHT bool prof__briefs_done(struct prof_trace *s, const prof__briefly *t)
     s->event_count = 0;
     if (!fits && prof__lean(s)) (void)prof__analysis_refuse(s, need);
     if (!fits) return false;
-    s->briefs = t->list;
+    s->briefs = t->briefs;
     prof__briefs_sort(s);
     if (s->moment_count) prof__build_rows(s, &none);
     prof__match_flows(s);
@@ -19124,18 +19119,19 @@ PROF__LIGHT bool prof__briefs_coarse(const prof__row *row) {
 }
 
 PROF__LIGHT bool prof__briefs_read(struct prof_trace *s) {
-    prof__briefly t = { NULL, 0, false };
+    prof__tree t;
     prof__feed feed;
     prof__prepare(s);
     if (prof__needs_events(s) || s->record_ids || s->thread_count >> 24) return false;
     for (const prof__row *row = s->rows; row; row = row->next)
         if (prof__briefs_coarse(row)) return false;
     prof__events_place(s);
-    t.list = (prof__brief *)(void *)s->events;
+    prof__tree_open(&t, s);
+    t.briefs = (prof__brief *)(void *)s->events;
     t.room = (size_t)(prof__scratch_end(s) - (char *)s->events) / PROF__SLOT_SHARE;
     memset(&feed, 0, sizeof feed);
-    feed.take = prof__brief_add;
-    feed.segment = prof__brief_segment;
+    feed.take = prof__tree_add;
+    feed.segment = prof__tree_segment;
     feed.user = &t;
     prof__count_rows(s, &feed);
     return prof__briefs_done(s, &t);
@@ -20135,7 +20131,7 @@ PROF__ASIDE(char *) prof__leads_start(prof__leads *l, char *p, uint64_t ns) {
         l->high_ns = high * 100000000u;
         l->high_length = (uint32_t)(prof__text_u64(l->high, high) - l->high);
     }
-    return prof__text_us(p, ns);
+    return prof__text_us_by_call(p, ns);
 }
 
 /* Writes a zone whose lead is l, or has to be made. There is all room that an output has. */
