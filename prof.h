@@ -20083,7 +20083,7 @@ typedef struct prof__lead {
    starts in a row have the same. */
 typedef struct prof__leads {
     prof__place place;                   /* of the last that was made */
-    uint64_t high_ns;                    /* their value; 2^63: none yet */
+    uint64_t high_ns;                    /* their value */
     uint32_t high_length;
     char high[16];
     prof__lead list[PROF__LEADS];
@@ -20091,8 +20091,9 @@ typedef struct prof__leads {
 
 PROF__LIGHT void prof__leads_open(prof__leads *l) {
     l->place.thread = PROF_NONE;
-    l->high_ns = (uint64_t)1 << 63;
-    memset(l->high, 0, sizeof l->high);
+    l->high_ns = 100000000u;             /* any that is true: there is no start that is none */
+    l->high_length = 1;
+    memset(l->high, '1', sizeof l->high);
     for (int i = 0; i < PROF__LEADS; i++) l->list[i].what = NULL;
 }
 

@@ -128,7 +128,34 @@ static void test_coarse_clock(void) {
     PASS_ON(try_all(desc));
 }
 
+/* Of an event from outside: no start may be taken for one whose first digits are kept. */
+static void test_any_start(void) {
+    static const struct { int64_t ns; const char *ts; } starts[] = {
+        { INT64_MIN, "\"ts\":9223372036854775.808," }, { INT64_MIN + 999, "\"ts\":9223372036854776.807," },
+        { INT64_MAX - 999, "\"ts\":9223372036854774.808," }, { 0, "\"ts\":0.000," },
+        { 99999999, "\"ts\":99999.999," }, { 100000001, "\"ts\":100000.001," },
+        { 199999999, "\"ts\":199999.999," }, { 200000000, "\"ts\":200000.000," }
+    };
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        test_text got;
+        prof_event e;
+        prof_desc desc = test_desc();
+        memset(&e, 0, sizeof e);
+        memset(&got, 0, sizeof got);
+        e.name = "outside";
+        e.start_ns = starts[i].ns;
+        e.end_ns = starts[i].ns + 140;
+        EQUAL(prof_start(&desc), PROF_OK);
+        e.thread = prof_submit_thread(1, "thread");
+        EQUAL(prof_submit(&e, 1), PROF_OK);
+        EQUAL(prof_write_chrome(prof_stop(), NULL, test_text_sink(&got)), PROF_OK);
+        CHECK(strstr(got.data, starts[i].ts) != NULL, starts[i].ts);
+        test_text_clear(&got);
+    }
+}
+
 int main(void) {
+    RUN(test_any_start);
     RUN(test_usual_clock);
     RUN(test_coarse_clock);
     return test_end();

@@ -103,7 +103,7 @@ emulate() {   # TARGET PROGRAM FLAGS...: its UART goes to count.txt
     *) system=arm machine=mps2-an385 ;;
     esac
     shift 2
-    timeout 60 qemu-system-$system -M $machine -nographic -monitor none -icount shift=0 \
+    timeout 300 qemu-system-$system -M $machine -nographic -monitor none -icount shift=0 \
         -semihosting-config enable=on,target=native -serial file:$out/count.txt -kernel "$program" "$@"
 }
 
