@@ -131,7 +131,8 @@ static void test_coarse_clock(void) {
 /* Of an event from outside: no start may be taken for one whose first digits are kept. */
 static void test_any_start(void) {
     static const struct { int64_t ns; const char *ts; } starts[] = {
-        { INT64_MIN, "\"ts\":9223372036854775.808," }, { INT64_MIN + 999, "\"ts\":9223372036854776.807," },
+        { INT64_MIN, "\"ts\":9223372036854775.808," },
+        { INT64_MIN + 999, "\"ts\":9223372036854776.807," },
         { INT64_MAX - 999, "\"ts\":9223372036854774.808," }, { 0, "\"ts\":0.000," },
         { 99999999, "\"ts\":99999.999," }, { 100000001, "\"ts\":100000.001," },
         { 199999999, "\"ts\":199999.999," }, { 200000000, "\"ts\":200000.000," }
@@ -149,7 +150,7 @@ static void test_any_start(void) {
         e.thread = prof_submit_thread(1, "thread");
         EQUAL(prof_submit(&e, 1), PROF_OK);
         EQUAL(prof_write_chrome(prof_stop(), NULL, test_text_sink(&got)), PROF_OK);
-        CHECK(strstr(got.data, starts[i].ts) != NULL, starts[i].ts);
+        CHECK(strstr(got.data, starts[i].ts) != NULL, "%s", starts[i].ts);
         test_text_clear(&got);
     }
 }
