@@ -808,7 +808,8 @@ typedef struct prof_chrome_desc {
    call what; "Freestanding" tells what differs there. */
 
 /* Opens a session; NULL or zeroed: every default. Any thread.
-   PROF_ERROR_STATE: one is open. PROF_ERROR_MEMORY: the arena is too small.
+   PROF_ERROR_STATE: one is open. PROF_ERROR_MEMORY: the arena is too small, or its widest part
+   between what running threads still hold of sessions before: a chunk each, until they record.
    PROF_ERROR_INVALID: max_depth over its limit, memory NULL with a size, a bad schedule (see
    prof_schedule_check), or activities of which none is available. PROF_ERROR_UNSUPPORTED:
    activities without PROF_ACTIVITY_CPU, and none of the devices can record; the OS's clock cannot
@@ -4646,6 +4647,7 @@ PROF__EAGER char *prof__text_us(char *p, uint64_t ns) {
     return prof__text_eight(p, (uint32_t)(ns % 100000000u), zeros);
 }
 
+/* The same where code costs more than time. */
 PROF__ALONE(char *) prof__text_us_by_call(char *p, uint64_t ns) { return prof__text_us(p, ns); }
 
 /* printf's %.2f or %.3f, ties to even on the exact value. Past 2^64 it stops at 2^64 - 1. */
