@@ -34,7 +34,8 @@
 enum {
     CHUNK = TRACE_CHUNK,         /* read at a time */
     PADDING = 32,                /* zero bytes behind the buffer's end: every scan stops there */
-    ROOM = 2 * AHEAD_BYTES + AHEAD_REST,         /* for what is left of reading ahead */
+    AHEAD = 2 * AHEAD_BYTES + AHEAD_REST,        /* what is left of reading ahead, at most */
+    ROOM = 2 * CHUNK > AHEAD ? 2 * CHUNK : AHEAD, /* of the buffer at first */
     LARGEST = 1 << 26,           /* 64 MB, one element: what is longer is no trace */
     DEEPEST = 512                /* brackets inside one element */
 };
@@ -2334,7 +2335,7 @@ trace_reader *trace_open(const char *path) {
     r->path = path;
     s->file = unpack_open(fd);
     s->file_size = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
-    s->capacity = 2 * CHUNK > ROOM ? 2 * CHUNK : ROOM;
+    s->capacity = ROOM;
     s->read = s->buffer = allocate(s->capacity + PADDING);
     return r;
 }
