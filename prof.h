@@ -13481,11 +13481,22 @@ PROF__EAGER void prof__brief_put(prof__brief *b, const prof__close *c) {
 typedef struct prof__tree {
     struct prof_trace *s;
     struct prof__brief *briefs;          /* these are made, where events would be; NULL: events */
+    const uint32_t *places;              /* of events in the array, by their number; NULL: that */
     prof_event *made;                    /* the last of this thread; NULL: there was no room */
     size_t room;                         /* events in all; none once they ran out */
-    bool touching;                       /* events may be out of order */
-    bool instants;                       /* a zone took no time; hosted */
+    bool instants;                       /* a zone took no time: one thread's may be out of order */
 } prof__tree;
+
+PROF__EAGER uint32_t prof__tree_place(const prof__tree *t, uint32_t number) {
+    return !PROF__BARE && t->places ? t->places[number] : number;
+}
+
+/* The links of an event, which are numbers, become places. */
+PROF__ALONE(void) prof__event_moved(prof_event *e, const uint32_t *places) {
+    if (e->parent != PROF_NONE) e->parent = places[e->parent];
+    if (e->first_child != PROF_NONE) e->first_child = places[e->first_child];
+    if (e->next_sibling != PROF_NONE) e->next_sibling = places[e->next_sibling];
+}
 
 /* A zone's place in pre-order is known when it closes: its place in post-order, less the number of
    its descendants, plus its depth; from is its place without them. Whether one follows it in the
@@ -13499,12 +13510,12 @@ PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
         t->room = 0;
         return;
     }
-    if (!PROF__BARE) t->instants |= c->start_ns == c->end_ns;
+    t->instants |= c->start_ns == c->end_ns;
     if (!PROF__BARE && t->briefs) {
         prof__brief_put(t->briefs + at, c);
         return;
     }
-    t->made = e = t->s->events + at;
+    t->made = e = t->s->events + prof__tree_place(t, at);
     e->name = prof__site(c->what)->name;
     e->extra = NULL;
     e->start_ns = c->start_ns;
@@ -13519,13 +13530,14 @@ PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
     e->device_type = PROF_DEVICE_CPU;
     e->flags = c->flags;
     if (last && last->depth && c->depth >= last->depth)
-        last->next_sibling = c->number + last->depth;
-    if (c->from != c->up && e->start_ns <= e[-1].start_ns) t->touching = true;
+        last->next_sibling = prof__tree_place(t, c->number + last->depth);
+    if (!PROF__BARE && t->places) prof__event_moved(e, t->places);
 }
 
 /* The order of a trace's events: (start, -end, thread, depth), those from outside before zones.
    Sorts are stable, so that equal events stay in the order of their ends. */
-PROF__FN bool prof__event_after(const prof_event *a, const prof_event *b) {
+PROF__FN bool prof__events_after(const void *events, uint32_t i, uint32_t j) {
+    const prof_event *a = (const prof_event *)events + i, *b = (const prof_event *)events + j;
     if (a->start_ns != b->start_ns) return a->start_ns > b->start_ns;
     if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns;
     if (a->thread != b->thread) return a->thread > b->thread;
@@ -13535,24 +13547,34 @@ PROF__FN bool prof__event_after(const prof_event *a, const prof_event *b) {
 
 typedef bool (*prof__after)(const void *context, uint32_t a, uint32_t b);
 
-/* A stable merge sort of n indices; other: room for n. What is in order already, as each thread's
-   events are, costs a comparison for each. */
-PROF__ALONE(void) prof__sort(uint32_t *list, uint32_t *other, uint32_t n, prof__after after,
-                             const void *context) {
-    for (uint32_t width = 1; width < n; width = width > n / 2 ? n : width * 2) {
-        for (uint32_t at = 0; n - at > width; at += PROF__MIN(2 * width, n - at)) {
-            uint32_t i = 0, j = at + width, end = j + PROF__MIN(width, n - j), k = at;
-            if (!after(context, list[j - 1], list[j])) continue;
-            memcpy(other, list + at, width * sizeof *list);
-            while (i < width && j < end)
-                list[k++] = after(context, other[i], list[j]) ? list[j++] : other[i++];
-            memcpy(list + k, other + i, (width - i) * sizeof *list);
-        }
-    }
+/* Merges list[0, n) and list[n, end), each in order; other: room for the first. */
+PROF__ALONE(void) prof__sort_merge(uint32_t *list, uint32_t n, uint32_t end, uint32_t *other,
+                                   prof__after after, const void *context) {
+    const uint32_t *first = other, *last = other + n, *second = list + n, *limit = list + end;
+    if (!after(context, list[n - 1], list[n])) return;
+    memcpy(other, list, n * sizeof *list);
+    while (first < last)
+        *list++ = second < limit && after(context, *first, *second) ? *second++ : *first++;
 }
 
-PROF__FN bool prof__events_after(const void *events, uint32_t a, uint32_t b) {
-    return prof__event_after((const prof_event *)events + a, (const prof_event *)events + b);
+/* A stable merge sort of n indices; other: room for n. It merges the runs that are in order, as the
+   events of each thread are. A run waits while it is shorter than half of the one before it,
+   so that at most 33 wait. False: all was in order. */
+PROF__ASIDE(bool) prof__sort(uint32_t *list, uint32_t *other, uint32_t n, prof__after after,
+                             const void *context) {
+    uint32_t begin[34], top = 0, at = 0;
+    bool moved = false;
+    while (at < n) {
+        begin[top++] = at;
+        for (at++; at < n && !after(context, list[at - 1], list[at]);) at++;
+        for (; top > 1; top--) {
+            uint32_t before = begin[top - 2], last = begin[top - 1];
+            if (at < n && at - last < (last - before) / 2) break;
+            prof__sort_merge(list + before, last - before, at - before, other, after, context);
+            moved = true;
+        }
+    }
+    return moved;
 }
 
 #ifdef PROF_ASSERTS
@@ -13577,12 +13599,7 @@ PROF__LIGHT bool prof__events_hold(const prof_event *events, uint32_t n) {
 PROF__ALONE(void) prof__events_permute(prof_event *events, uint32_t *order, uint32_t *place,
                                        uint32_t n) {
     for (uint32_t i = 0; i < n; i++) place[order[i]] = i;
-    for (uint32_t i = 0; i < n; i++) {
-        prof_event *e = events + i;
-        if (e->parent != PROF_NONE) e->parent = place[e->parent];
-        if (e->first_child != PROF_NONE) e->first_child = place[e->first_child];
-        if (e->next_sibling != PROF_NONE) e->next_sibling = place[e->next_sibling];
-    }
+    for (uint32_t i = 0; i < n; i++) prof__event_moved(events + i, place);
     for (uint32_t i = 0; i < n; i++) {   /* order[from] is now where the one at from went */
         prof_event moved = events[i];
         uint32_t from = order[i];
@@ -13593,17 +13610,13 @@ PROF__ALONE(void) prof__events_permute(prof_event *events, uint32_t *order, uint
     }
 }
 
-PROF__FN bool prof__events_in_order(const prof_event *events, uint32_t n) {
-    for (uint32_t i = 1; i < n; i++)
-        if (prof__event_after(events + i - 1, events + i)) return false;
-    return true;
-}
-
-PROF__FN void prof__events_sort(prof_event *events, uint32_t n, char *scratch) {
+/* False: they were in order. */
+PROF__ASIDE(bool) prof__events_sort(prof_event *events, uint32_t n, char *scratch) {
     uint32_t *order = (uint32_t *)(void *)scratch, *place = order + n;
     for (uint32_t i = 0; i < n; i++) order[i] = i;
-    prof__sort(order, place, n, prof__events_after, events);
+    if (!prof__sort(order, place, n, prof__events_after, events)) return false;
     prof__events_permute(events, order, place, n);
+    return true;
 }
 
 /* Called before the zones of another row, which is a thread. */
@@ -13617,6 +13630,33 @@ PROF__LIGHT void prof__tree_row(void *tree, const prof__row *row) {
 
 PROF__FN void prof__tree_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
     prof__read_records(r, c, end, prof__tree_add);
+}
+
+/* As prof__events_after. */
+PROF__FN bool prof__briefs_after(const void *briefs, uint32_t i, uint32_t j) {
+    const prof__brief *a = (const prof__brief *)briefs + i, *b = (const prof__brief *)briefs + j;
+    if (a->start_ns != b->start_ns) return a->start_ns > b->start_ns;
+    if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns;
+    if (a->thread_flags >> 8 != b->thread_flags >> 8) return a->thread_flags > b->thread_flags;
+    return (a->site_depth & 0xff) > (b->site_depth & 0xff);
+}
+
+/* The order of n briefs; scratch: for two numbers each. */
+PROF__LIGHT uint32_t *prof__briefs_order(const prof__brief *briefs, uint32_t n, char *scratch) {
+    uint32_t *order = (uint32_t *)(void *)scratch;
+    for (uint32_t i = 0; i < n; i++) order[i] = i;
+    prof__sort(order, order + n, n, prof__briefs_after, briefs);
+    return order;
+}
+
+/* Where the events of several threads go, so that none is moved once it is made: from briefs, which
+   lie where the events will. */
+PROF__LIGHT const uint32_t *prof__tree_places(const struct prof_trace *s) {
+    const prof__brief *briefs = (const prof__brief *)(const void *)s->events;
+    uint32_t *order = prof__briefs_order(briefs, s->zone_count, s->scratch);
+    uint32_t *places = order + s->zone_count;
+    for (uint32_t i = 0; i < s->zone_count; i++) places[order[i]] = i;
+    return places;
 }
 
 PROF__LIGHT void prof__tree_open(prof__tree *t, struct prof_trace *s) {
@@ -15600,10 +15640,8 @@ PROF__LIGHT void prof__analyse_outside(struct prof_trace *s) {
         }
         to++;
     }
-    if (!prof__events_in_order(s->events, s->event_count)) {
-        prof__events_sort(s->events, s->event_count, s->scratch);
+    if (prof__events_sort(s->events, s->event_count, s->scratch))
         prof__memory_moved(s, (uint32_t *)(void *)s->scratch + s->event_count);
-    }
     prof__outside_tree(s, s->thread_count + s->outside_count, false);
     prof__memory_to_innermost(s, s->scratch);
     prof__memory_charge(s);
@@ -16030,27 +16068,30 @@ PROF__ASIDE(void) prof__prepare(struct prof_trace *s) {
 PROF__LIGHT void prof__analyse_now(struct prof_trace *s) {
     static prof__tree tree;
     prof__feed feed;
-    bool plain;
+    bool threads, twice;
     prof__prepare(s);
     prof__events_place(s);
+    threads = !PROF__BARE && s->row_count > 1;
+    twice = threads || prof__wide(s);
     s->analysed = true;
-    plain = !prof__wide(s);
     prof__tree_feed(&feed, s, &tree);
-    prof__count_rows(s, plain ? &feed : NULL);
+    if (twice) tree.briefs = (prof__brief *)(void *)s->events;
+    prof__count_rows(s, &feed);
     s->event_count = s->zone_count + prof__others(s);
     prof__memory_late(s);
     if (!prof__analysis_open(s)) return;
     prof__trails_name(s);
-    if (!plain || s->moment_count || s->step_count) {
+    if (twice || s->moment_count || s->step_count) {
+        const uint32_t *places = threads && !prof__others(s) ? prof__tree_places(s) : NULL;
         prof__tree_open(&tree, s);
+        tree.places = places;
         prof__build_rows(s, &feed);
     }
     prof__instants_note(s, &tree);
     prof__made_close(s);
     if (prof__others(s) || prof__wide(s)) prof__wide_analyse(s);
-    else if ((s->row_count > 1 || tree.touching) &&
-             !prof__events_in_order(s->events, s->event_count))
-        prof__events_sort(s->events, s->event_count, s->scratch);
+    else if ((PROF__BARE && s->row_count > 1) || tree.instants)
+        (void)prof__events_sort(s->events, s->event_count, s->scratch);
     prof__match_flows(s);
     prof__merge_all_duplicates(s);
     PROF__ASSERT(prof__events_hold(s->events, (uint32_t)s->event_count));
@@ -19070,23 +19111,11 @@ PROF__LIGHT void prof__chrome_threads(prof__out *o, const struct prof_trace *s) 
    third of the memory, and of the time that is. They lie where events would, and only where those
    fit, so that what is written does not depend on who asks first. */
 
-/* As prof__event_after. */
-PROF__FN bool prof__briefs_after(const void *briefs, uint32_t i, uint32_t j) {
-    const prof__brief *a = (const prof__brief *)briefs + i, *b = (const prof__brief *)briefs + j;
-    if (a->start_ns != b->start_ns) return a->start_ns > b->start_ns;
-    if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns;
-    if (a->thread_flags >> 8 != b->thread_flags >> 8) return a->thread_flags > b->thread_flags;
-    return (a->site_depth & 0xff) > (b->site_depth & 0xff);
-}
-
 /* Those of one thread are in order: none takes no time. */
 PROF__LIGHT void prof__briefs_sort(struct prof_trace *s) {
-    uint32_t n = s->zone_count, *order = (uint32_t *)(void *)(s->briefs + n);
-    s->brief_order = NULL;
-    if (s->row_count < 2) return;
-    for (uint32_t i = 0; i < n; i++) order[i] = i;
-    prof__sort(order, order + n, n, prof__briefs_after, s->briefs);
-    s->brief_order = order;
+    char *scratch = (char *)(s->briefs + s->zone_count);
+    s->brief_order = s->row_count < 2 ? NULL :
+                     prof__briefs_order(s->briefs, s->zone_count, scratch);
 }
 
 /* Lists moments, too. False: there is more, or no room. */

@@ -195,7 +195,92 @@ static void test_contexts_deep(void) {
     }
 }
 
+/* Contexts that open and close zones by chance, each zone with a name of its own: in the array of
+   all, each has its own times, parent and context, and test_tree holds. Among them, by what:
+   nothing; instants; zones that carry shapes; steps, which are events, too. */
+enum { MIXED = 5, MIXED_ZONES = 600, MIXED_DEPTH = 6, INSTANTS = 1, SHAPES = 2, STEPS = 4 };
+
+typedef struct mixed_zone { int context, parent; uint64_t start, end; } mixed_zone;
+
+static mixed_zone mixed_zones[MIXED_ZONES];
+static int mixed_open[MIXED][MIXED_DEPTH], mixed_depth[MIXED], mixed_count;
+
+static void mixed_act(int context, int what) {
+    int *open = mixed_open[context], *depth = &mixed_depth[context];
+    char name[12];
+    if (*depth && (*depth == MIXED_DEPTH || mixed_count == MIXED_ZONES || test_random(2))) {
+        mixed_zones[open[--*depth]].end = test_time.tick;
+        prof_pop();
+    } else if (mixed_count < MIXED_ZONES) {
+        mixed_zone *z = mixed_zones + mixed_count;
+        z->context = context;
+        z->parent = *depth ? open[*depth - 1] : -1;
+        z->start = test_time.tick;
+        snprintf(name, sizeof name, "%d", mixed_count);
+        prof_push(name);
+        if (what & SHAPES && test_random(2)) {
+            int64_t sizes[] = { mixed_count };
+            prof_shape shape = { sizes, NULL, 1 };
+            prof_set_shapes(&shape, NULL, 1);
+        }
+        open[(*depth)++] = mixed_count++;
+    }
+    if (what & INSTANTS && test_random(9) == 0) prof_instant("instant");
+    if (what & STEPS && context == 0 && test_random(30) == 0) prof_step();
+}
+
+static void mixed_record(int what, bool coarse) {
+    void *contexts[MIXED] = { NULL };
+    int now = 0, left = 1;
+    memset(mixed_depth, 0, sizeof mixed_depth);
+    mixed_count = 0;
+    for (int i = 0; mixed_count < MIXED_ZONES || left; i++) {
+        int next = (int)test_random(MIXED), run = 1 + (int)test_random(coarse ? 20 : 3);
+        if (next != now) contexts[now] = prof_context_switch(contexts[next]);
+        for (now = next; run; run--) {
+            test_time.tick += coarse ? 1000 * (test_random(4) == 0) : 1 + test_random(50);
+            mixed_act(now, what);
+        }
+        for (int k = left = 0; k < MIXED; k++) left += mixed_depth[k];
+    }
+    if (now) contexts[now] = prof_context_switch(contexts[0]);
+}
+
+static void mixed_check(const prof_trace *trace, uint64_t begin) {
+    size_t count, zones = 0;
+    const prof_event *events = prof_events(trace, &count);
+    uint32_t thread[MIXED] = { 0, 0, 0, 0, 0 };
+    PASS_ON(test_tree(trace));
+    for (size_t i = 0; i < count; i++) {
+        const prof_event *e = events + i;
+        const mixed_zone *z = mixed_zones + atoi(e->name);
+        if (strncmp(e->name, "ProfilerStep#", 13) == 0) continue;
+        zones++;
+        EQUAL(e->start_ns, z->start - begin);
+        EQUAL(e->end_ns, z->end - begin);
+        EQUAL(e->parent == PROF_NONE, z->parent < 0);
+        if (z->parent >= 0) EQUAL(atoi(events[e->parent].name), z->parent);
+        if (thread[z->context]) EQUAL(e->thread + 1, thread[z->context]);
+        thread[z->context] = e->thread + 1;
+    }
+    EQUAL(zones, MIXED_ZONES);
+}
+
+static void test_contexts_mixed(void) {
+    for (int trial = 0; trial < 64; trial++) {
+        prof_desc desc = test_desc();
+        uint64_t begin = test_time.tick;
+        int what = trial & 7;
+        desc.record_shapes = what & SHAPES;
+        test_seed = (uint32_t)trial + 1;
+        EQUAL(prof_start(&desc), PROF_OK);
+        mixed_record(what, trial & 8);
+        PASS_ON(mixed_check(prof_stop(), begin));
+    }
+}
+
 int main(void) {
+    RUN(test_contexts_mixed);
     RUN(test_contexts_deep);
     RUN(test_contexts_in_turns);
     RUN(test_contexts_over_sessions);
