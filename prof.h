@@ -16082,7 +16082,7 @@ PROF__LIGHT void prof__analyse_now(struct prof_trace *s) {
     if (!prof__analysis_open(s)) return;
     prof__trails_name(s);
     if (twice || s->moment_count || s->step_count) {
-        const uint32_t *places = threads && !prof__others(s) ? prof__tree_places(s) : NULL;
+        const uint32_t *places = threads ? prof__tree_places(s) : NULL;
         prof__tree_open(&tree, s);
         tree.places = places;
         prof__build_rows(s, &feed);
