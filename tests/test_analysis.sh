@@ -71,7 +71,7 @@ run() {   # TESTS COMPILER... ; $runner: what they run under
     for test in $tests; do
         "$@" -I. -DTEST_LIBRARY -DTEST_OUT="\"$dir\"" "$(find tests -name "$test.c")" "$dir/prof.o" \
             -o "$dir/$test.exe" -lpthread -ldl -lm || return 1
-        timeout 300 $runner "$dir/$test.exe" || { echo "not ok: $test, $runner"; return 1; }
+        timeout 1200 $runner "$dir/$test.exe" || { echo "not ok: $test, $runner"; return 1; }
     done
 }
 runner='' linked=''

@@ -54,7 +54,7 @@ riscv() {   # PROGRAM STACK FLAGS FILE...
 emulate() {   # PROGRAM SYSTEM MACHINE
     bios=''
     [ "$3" = virt ] && bios='-bios none'
-    (cd "$(dirname "$1")" && timeout 20 "qemu-system-$2" -M "$3" $bios $emulator \
+    (cd "$(dirname "$1")" && timeout 200 "qemu-system-$2" -M "$3" $bios $emulator \
         -serial file:table.txt -kernel "$1")
 }
 
@@ -137,7 +137,7 @@ of_pc() {   # NAME VARIANT RUNNER COMPILER...
     rm -rf "$folder"
     mkdir -p "$folder"
     "$@" $flags -I. $board/$app.c $board/prof.c $board/host.c -o "$folder/program.exe" -lpthread \
-        >"$out/said" 2>&1 && (cd "$folder" && timeout 20 $runner ./program.exe >table.txt 2>>"$out/said")
+        >"$out/said" 2>&1 && (cd "$folder" && timeout 200 $runner ./program.exe >table.txt 2>>"$out/said")
 }
 
 # The first ones: a Chrome array of the recorder for PCs; tasks are the bare one's, and its sums
@@ -184,7 +184,7 @@ hosted() {   # NAME RUNNER COMPILER...
         not_ok "$name" "does not compile: $(head -n 3 "$out/said")"
         return
     fi
-    (cd "$out/$name" && timeout 20 $runner ./program.exe >table.raw 2>said) ||
+    (cd "$out/$name" && timeout 200 $runner ./program.exe >table.raw 2>said) ||
         { not_ok "$name" "exit status $?"; return; }
     tr -d '\r' <"$out/$name/table.raw" >"$out/$name/table.txt"
     without_places "$out/$name/trace.json"
@@ -477,7 +477,7 @@ live() {
     arm "$folder/program" 0x200000 -mcpu=cortex-m3 -DFAKE_CLOCK -DSTREAM $board/control.c $board/prof.c \
         >"$out/said" 2>&1 || { not_ok "$name" "does not compile: $(head -n 5 "$out/said")"; return; }
     port=$(free_port)
-    (cd "$folder" && exec timeout 60 qemu-system-arm -M mps2-an385 $emulator \
+    (cd "$folder" && exec timeout 300 qemu-system-arm -M mps2-an385 $emulator \
         -serial "tcp:127.0.0.1:$port,server=on,wait=on" -kernel program 2>qemu.txt) &
     if ! connects "$port"; then not_ok "$name" "$(tail -n 3 "$out/said")"
     elif ! build/prof decode -o "$folder/first.json" "$reference/trace.raw" ||
@@ -505,7 +505,7 @@ readme() {
         has "$name" $(grep -oE '(arm-none-eabi-gcc|riscv64-unknown-elf-gcc|clang|lld|qemu-system-[a-z0-9]*)' \
             "$script" | sort -u) || continue
         rm -f "$folder/trace.json"
-        (cd "$folder" && timeout 20 sh -e "$script") >"$out/said" 2>&1 </dev/null
+        (cd "$folder" && timeout 200 sh -e "$script") >"$out/said" 2>&1 </dev/null
         if grep -q 'tap .* 18 *$' "$out/said" && [ -s "$folder/trace.json" ]; then ok "$name"
         else not_ok "$name" "$(tail -n 5 "$out/said")"; fi
     done
