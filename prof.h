@@ -13562,9 +13562,10 @@ PROF__ALONE(void) prof__sort_merge(uint32_t *list, uint32_t n, uint32_t end, uin
    so that at most 33 wait. False: all was in order. */
 PROF__ASIDE(bool) prof__sort(uint32_t *list, uint32_t *other, uint32_t n, prof__after after,
                              const void *context) {
-    uint32_t begin[34], top = 0, at = 0;
+    uint32_t begin[33], top = 0, at = 0;
     bool moved = false;
     while (at < n) {
+        PROF__ASSERT(top < 33);
         begin[top++] = at;
         for (at++; at < n && !after(context, list[at - 1], list[at]);) at++;
         for (; top > 1; top--) {
@@ -16068,20 +16069,20 @@ PROF__ASIDE(void) prof__prepare(struct prof_trace *s) {
 PROF__LIGHT void prof__analyse_now(struct prof_trace *s) {
     static prof__tree tree;
     prof__feed feed;
-    bool threads, twice;
+    bool threads, wide;
     prof__prepare(s);
     prof__events_place(s);
     threads = !PROF__BARE && s->row_count > 1;
-    twice = threads || prof__wide(s);
+    wide = prof__wide(s);
     s->analysed = true;
     prof__tree_feed(&feed, s, &tree);
-    if (twice) tree.briefs = (prof__brief *)(void *)s->events;
-    prof__count_rows(s, &feed);
+    if (threads) tree.briefs = (prof__brief *)(void *)s->events;
+    prof__count_rows(s, threads || !wide ? &feed : NULL);
     s->event_count = s->zone_count + prof__others(s);
     prof__memory_late(s);
     if (!prof__analysis_open(s)) return;
     prof__trails_name(s);
-    if (twice || s->moment_count || s->step_count) {
+    if (threads || wide || s->moment_count || s->step_count) {
         const uint32_t *places = threads ? prof__tree_places(s) : NULL;
         prof__tree_open(&tree, s);
         tree.places = places;
@@ -16089,7 +16090,7 @@ PROF__LIGHT void prof__analyse_now(struct prof_trace *s) {
     }
     prof__instants_note(s, &tree);
     prof__made_close(s);
-    if (prof__others(s) || prof__wide(s)) prof__wide_analyse(s);
+    if (prof__others(s) || wide) prof__wide_analyse(s);
     else if ((PROF__BARE && s->row_count > 1) || tree.instants)
         (void)prof__events_sort(s->events, s->event_count, s->scratch);
     prof__match_flows(s);
@@ -19157,13 +19158,10 @@ PROF__LIGHT bool prof__briefs_read(struct prof_trace *s) {
     for (const prof__row *row = s->rows; row; row = row->next)
         if (prof__briefs_coarse(row)) return false;
     prof__events_place(s);
-    prof__tree_open(&t, s);
+    prof__tree_feed(&feed, s, &t);
+    feed.row = NULL;
     t.briefs = (prof__brief *)(void *)s->events;
     t.room = (size_t)(prof__scratch_end(s) - (char *)s->events) / PROF__SLOT_SHARE;
-    memset(&feed, 0, sizeof feed);
-    feed.take = prof__tree_add;
-    feed.segment = prof__tree_segment;
-    feed.user = &t;
     prof__count_rows(s, &feed);
     return prof__briefs_done(s, &t);
 }

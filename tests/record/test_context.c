@@ -197,13 +197,14 @@ static void test_contexts_deep(void) {
 
 /* Contexts that open and close zones by chance, each zone with a name of its own: in the array of
    all, each has its own times, parent and context, and test_tree holds. Among them, by what:
-   nothing; instants; zones that carry shapes; steps, which are events, too. */
-enum { MIXED = 5, MIXED_ZONES = 600, MIXED_DEPTH = 6, INSTANTS = 1, SHAPES = 2, STEPS = 4 };
+   nothing; instants; zones that carry shapes; ranges, which are events, too. */
+enum { MIXED = 5, MIXED_ZONES = 600, MIXED_DEPTH = 6, INSTANTS = 1, SHAPES = 2, RANGES = 4 };
 
 typedef struct mixed_zone { int context, parent; uint64_t start, end; } mixed_zone;
 
 static mixed_zone mixed_zones[MIXED_ZONES];
-static int mixed_open[MIXED][MIXED_DEPTH], mixed_depth[MIXED], mixed_count;
+static int mixed_open[MIXED][MIXED_DEPTH], mixed_depth[MIXED], mixed_count, mixed_ranges;
+static prof_async mixed_range;           /* the last that began, in whatever context */
 
 static void mixed_act(int context, int what) {
     int *open = mixed_open[context], *depth = &mixed_depth[context];
@@ -226,14 +227,17 @@ static void mixed_act(int context, int what) {
         open[(*depth)++] = mixed_count++;
     }
     if (what & INSTANTS && test_random(9) == 0) prof_instant("instant");
-    if (what & STEPS && context == 0 && test_random(30) == 0) prof_step();
+    if (what & RANGES && test_random(20) == 0) {
+        if (mixed_ranges++) prof_async_end(mixed_range);
+        mixed_range = prof_async_begin("range");
+    }
 }
 
 static void mixed_record(int what, bool coarse) {
     void *contexts[MIXED] = { NULL };
     int now = 0, left = 1;
     memset(mixed_depth, 0, sizeof mixed_depth);
-    mixed_count = 0;
+    mixed_count = mixed_ranges = 0;
     for (int i = 0; mixed_count < MIXED_ZONES || left; i++) {
         int next = (int)test_random(MIXED), run = 1 + (int)test_random(coarse ? 20 : 3);
         if (next != now) contexts[now] = prof_context_switch(contexts[next]);
@@ -243,19 +247,20 @@ static void mixed_record(int what, bool coarse) {
         }
         for (int k = left = 0; k < MIXED; k++) left += mixed_depth[k];
     }
+    if (mixed_ranges) prof_async_end(mixed_range);
     if (now) contexts[now] = prof_context_switch(contexts[0]);
 }
 
 static void mixed_check(const prof_trace *trace, uint64_t begin) {
-    size_t count, zones = 0;
+    size_t count, ranges = 0;
     const prof_event *events = prof_events(trace, &count);
     uint32_t thread[MIXED] = { 0, 0, 0, 0, 0 };
     PASS_ON(test_tree(trace));
     for (size_t i = 0; i < count; i++) {
         const prof_event *e = events + i;
         const mixed_zone *z = mixed_zones + atoi(e->name);
-        if (strncmp(e->name, "ProfilerStep#", 13) == 0) continue;
-        zones++;
+        ranges += e->flags & PROF_EVENT_ASYNC ? 1 : 0;
+        if (e->flags & PROF_EVENT_ASYNC) continue;
         EQUAL(e->start_ns, z->start - begin);
         EQUAL(e->end_ns, z->end - begin);
         EQUAL(e->parent == PROF_NONE, z->parent < 0);
@@ -263,7 +268,8 @@ static void mixed_check(const prof_trace *trace, uint64_t begin) {
         if (thread[z->context]) EQUAL(e->thread + 1, thread[z->context]);
         thread[z->context] = e->thread + 1;
     }
-    EQUAL(zones, MIXED_ZONES);
+    EQUAL(ranges, mixed_ranges);
+    EQUAL(count - ranges, MIXED_ZONES);
 }
 
 static void test_contexts_mixed(void) {
