@@ -2848,18 +2848,7 @@ PROF__ONE
 #  else
 #    define PROF__OWN_STRING_H 1         /* the functions of string.h in use are declared here */
 #  endif
-/* FN: compiled as the program is: what runs for each zone, record or event that people wait for.
-   LIGHT: all else, to which gcc gives less time (PROF__LIGHTLY); LIGHTLY for public functions. A
-   LIGHT function is not inlined into an FN. EAGER: inline, for speed. ALONE: one copy for all
-   callers: inlined, these were a tenth of the code of a hosted program. ASIDE: ALONE and LIGHT.
-   COLD: LIGHT, runs a few times in a session or a report, and is compiled for size; to gcc a
-   function is cold that always calls a cold one, and one that only cold ones call: what loops over
-   events must be neither. On targets -Os decides on all by size. */
 #  define PROF__EAGER PROF__FN
-#  define PROF__COLD PROF__FN
-#  define PROF__ALONE(type) PROF__FN type
-#  define PROF__ASIDE(type) PROF__FN type
-#  define PROF__LIGHTLY PROF__QUIET
 #else
 #  include <errno.h>
 #  include <stdio.h>
@@ -2888,26 +2877,14 @@ PROF__ONE
 #      pragma weak dlsym
 #    endif
 #  endif
-/* What LIGHT is. To gcc: -Og, a third of -O2's time, less passes that bring little, with those that
-   make code small; alignment would else be the program's. Before 12 the attribute dropped options.
-   To clang: small, and not inlined. The prof command has none of it (PROF__WHOLLY). */
-#  if defined(PROF__WHOLLY) || !defined(__OPTIMIZE__) || defined(__OPTIMIZE_SIZE__)
-#    define PROF__LIGHTLY PROF__QUIET
-#  elif defined(__clang__)
-#    define PROF__LIGHTLY PROF__QUIET __attribute__((noinline, minsize))
-#  elif defined(__GNUC__) && __GNUC__ >= 12
-#    define PROF__LIGHT_GCC
-#    define PROF__LIGHTLY PROF__QUIET __attribute__((optimize( \
-        "Og", "no-forward-propagate", "no-cprop-registers", "no-compare-elim", "ira-region=one", \
-        "inline-functions-called-once", "crossjumping", "peephole2", "ipa-ra", \
-        "align-functions=1", "align-jumps=1", "align-loops=1")))
-#  else
-#    define PROF__LIGHTLY PROF__QUIET
+/* Most of what is not on a hot path gcc compiles at -Og: half of the work that -O2 is. The choice
+   is made here, as inside such a region __OPTIMIZE__ is set whatever the user said; before 12 the
+   pragma dropped options, and nvcc warns of it. */
+#  if defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__) && !defined(__CUDACC__) && \
+      defined(__OPTIMIZE__) && !defined(__OPTIMIZE_SIZE__)
+#    define PROF__OG 1
 #  endif
 #  define PROF__EAGER PROF__INLINE
-#  define PROF__COLD PROF__LIGHT PROF__COMPACT
-#  define PROF__ALONE(type) PROF__APART(type)
-#  define PROF__ASIDE(type) PROF__LIGHT PROF__LONE type
 #  define PROF__FLOATS 1                 /* formats know floating point */
 #  undef prof_start                      /* the calls that PROF__CHECKED wraps */
 #  undef prof_start_env
@@ -2985,12 +2962,12 @@ PROF__ONE
 #      pragma GCC diagnostic ignored "-Wdeclaration-after-statement"
 #    endif
 #  endif
-#  ifdef PROF__LIGHT_GCC                  /* at -O2 it takes a quarter of the time for all */
+#  ifdef PROF__OG                  /* at -O2 it takes a quarter of the time for all */
 #    pragma GCC push_options
 #    pragma GCC optimize("Og")
 #  endif
 #  include PROF__STB_HEADER
-#  ifdef PROF__LIGHT_GCC
+#  ifdef PROF__OG
 #    pragma GCC pop_options
 #  endif
 #  if defined(__clang__)
@@ -3063,22 +3040,13 @@ extern "C" {
 #pragma push_macro("slots")              /* a macro of Qt */
 #undef slots
 
+/* FN: a function of the library's own. EAGER: inline, what runs for each record. RARE: the slow way
+   of what is inline. */
 #define PROF__FN static PROF__QUIET
-#define PROF__LIGHT static PROF__LIGHTLY
 #if defined(__GNUC__) && !defined(__TINYC__)
-#  define PROF__RARE(type) static __attribute__((noinline, cold)) PROF__QUIET type
-#  define PROF__LONE __attribute__((noinline))
-#  define PROF__APART(type) PROF__FN PROF__LONE type
-#  ifdef __clang__
-#    define PROF__COMPACT __attribute__((cold, minsize))
-#  else
-#    define PROF__COMPACT __attribute__((cold))
-#  endif
+#  define PROF__RARE static __attribute__((noinline, cold)) PROF__QUIET
 #else
-#  define PROF__COMPACT
-#  define PROF__LONE
-#  define PROF__RARE(type) static type
-#  define PROF__APART(type) static type
+#  define PROF__RARE static
 #endif
 #define PROF__MAX_NAME 4095
 #define PROF__LEVELS (PROF__BARE ? 33 : 256)   /* one more than the largest max_depth */
@@ -3098,7 +3066,7 @@ extern "C" {
 #if !defined(PROF_ASSERTS) || defined(PROF__COVERAGE)
 #  define PROF__ASSERT(x) ((void)0)
 #elif __STDC_HOSTED__
-PROF__RARE(void) prof__assert_failed(const char *file, int line, const char *condition) {
+PROF__RARE void prof__assert_failed(const char *file, int line, const char *condition) {
     fprintf(stderr, "%s:%d: PROF__ASSERT(%s)\n", file, line, condition);
     fflush(stderr);
     abort();
@@ -3287,7 +3255,7 @@ PROF__INLINE uint32_t prof__clock(void) {
 }
 
 /* Starts the chip's clock; false: there is none, or the program uses it with a shorter period. */
-PROF__COLD bool prof__clock_open(void) {
+PROF__FN bool prof__clock_open(void) {
 #if defined(PROF_NOW) || defined(__riscv)
     return true;
 #elif PROF__CORTEX_M == 2
@@ -3308,7 +3276,7 @@ PROF__COLD bool prof__clock_open(void) {
 }
 
 /* Does the chip's clock count? Not where there is none (NOCYCCNT, an emulator) or trace is off. */
-PROF__COLD bool prof__clock_runs(uint32_t before) {
+PROF__FN bool prof__clock_runs(uint32_t before) {
 #if !defined(PROF_NOW)
     for (int i = PROF__CORTEX_M == 1 ? 256 : 1; i; i--)   /* SysTick may be slower than we are */
         if (prof__clock() != before) return true;
@@ -3353,7 +3321,7 @@ PROF__INLINE uint32_t prof__ipsr(void) {
 
 #if PROF__BY_IPSR
 /* The name of exception n in ARM's manuals; "": it has none. */
-PROF__LIGHT const char *prof__exception(uint32_t n) {
+PROF__FN const char *prof__exception(uint32_t n) {
     static const char names[] = "\0\0NMI\0HardFault\0MemManage\0BusFault\0UsageFault\0SecureFault\0"
                                 "\0\0\0SVCall\0DebugMonitor\0\0PendSV\0SysTick\0IRQ ";
     const char *name = names;
@@ -3518,7 +3486,7 @@ extern int ftruncate(int file, off_t size);
 #endif
 
 /* The system's monotonic clock, in ns; 0: it cannot be read. */
-PROF__ASIDE(uint64_t) prof__os_now(void) {
+PROF__FN uint64_t prof__os_now(void) {
 #if defined(_WIN32)
     LARGE_INTEGER count, rate;
     uint64_t c, r;
@@ -3535,7 +3503,7 @@ PROF__ASIDE(uint64_t) prof__os_now(void) {
 }
 
 /* ns since 1970. */
-PROF__COLD uint64_t prof__wall_now(void) {
+PROF__FN uint64_t prof__wall_now(void) {
 #if defined(_WIN32)
     FILETIME t;
     GetSystemTimeAsFileTime(&t);
@@ -3547,7 +3515,7 @@ PROF__COLD uint64_t prof__wall_now(void) {
 #endif
 }
 
-PROF__LIGHT uint64_t prof__os_thread_id(void) {
+PROF__FN uint64_t prof__os_thread_id(void) {
 #if defined(_WIN32)
     return GetCurrentThreadId();
 #elif defined(__linux__)
@@ -3579,7 +3547,7 @@ static struct prof__port {
     void (*while_waiting)(void);         /* NULL: nothing is done while a thread waits */
 } prof__port;
 
-PROF__LIGHT uint32_t prof__process_id(void) {
+PROF__FN uint32_t prof__process_id(void) {
 #if defined(_WIN32)
     return (uint32_t)GetCurrentProcessId();
 #else
@@ -3590,7 +3558,7 @@ PROF__LIGHT uint32_t prof__process_id(void) {
 #if !defined(_WIN32)
 /* Starts a thread of the library's own. No signal is for it, but those of the C library (32 to 34),
    which wait for all threads. */
-PROF__COLD bool prof__thread_start(pthread_t *thread, void *(*work)(void *), void *context) {
+PROF__FN bool prof__thread_start(pthread_t *thread, void *(*work)(void *), void *context) {
     bool runs;
 #  if defined(__linux__)
     uint64_t all = ~((uint64_t)7 << 31), before = 0;
@@ -3605,7 +3573,7 @@ PROF__COLD bool prof__thread_start(pthread_t *thread, void *(*work)(void *), voi
 #endif
 
 #if PROF__FAST
-PROF__LIGHT uint64_t prof__cpu_now(void) {
+PROF__FN uint64_t prof__cpu_now(void) {
     uint32_t lo, hi;
     prof__ticks(&lo, &hi);
     return (uint64_t)hi << 32 | lo;
@@ -3615,7 +3583,7 @@ PROF__LIGHT uint64_t prof__cpu_now(void) {
 #endif
 
 /* Does the CPU's counter run at one rate on all cores? */
-PROF__COLD bool prof__cpu_clock_usable(void) {
+PROF__FN bool prof__cpu_clock_usable(void) {
 #if !PROF__FAST
     return false;
 #elif defined(PROF_NOW) || defined(__aarch64__)
@@ -3645,7 +3613,7 @@ PROF__FN bool prof__try_lock(void) {
 PROF__FN bool prof__lock_mine(void) { return PROF__LOAD(prof__port.lock) == prof__self(); }
 PROF__FN void prof__unlock(void) { PROF__RELEASE(prof__port.lock, 0u); }
 PROF__FN void prof__lock_reset(void) { prof__port.lock = 0; }
-PROF__LIGHT bool prof__swap(uint32_t *word, uint32_t from, uint32_t to) {
+PROF__FN bool prof__swap(uint32_t *word, uint32_t from, uint32_t to) {
     return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 #elif defined(_WIN32)
@@ -3660,13 +3628,13 @@ static pthread_mutex_t prof__mutex = PTHREAD_MUTEX_INITIALIZER;   /* which need 
 PROF__FN bool prof__lock_mine(void) { return false; }
 PROF__FN bool prof__try_lock(void) { return pthread_mutex_trylock(&prof__mutex) == 0; }
 PROF__FN void prof__unlock(void) { pthread_mutex_unlock(&prof__mutex); }
-PROF__LIGHT void prof__lock_reset(void) {
+PROF__FN void prof__lock_reset(void) {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     prof__mutex = fresh;
 }
 #endif
 
-PROF__ASIDE(void) prof__yield(void) {
+PROF__FN void prof__yield(void) {
     void (*look)(void) = PROF__ACQUIRE(prof__port.while_waiting);
     if (look) look();
 #if defined(_WIN32)
@@ -3676,13 +3644,13 @@ PROF__ASIDE(void) prof__yield(void) {
 #endif
 }
 
-PROF__ASIDE(void) prof__lock(void) {
+PROF__FN void prof__lock(void) {
     while (!prof__try_lock()) prof__yield();
 }
 
 /* For the recorder, which never waits for ever: a signal handler that interrupted the owner gives
    up at once, others when the owner has not let go for a good part of a second. */
-PROF__ALONE(bool) prof__lock_briefly(void) {
+PROF__FN bool prof__lock_briefly(void) {
     for (int i = 0; i < 1000000; i++) {
         if (prof__try_lock()) return true;
         if (prof__lock_mine()) return false;
@@ -3828,7 +3796,7 @@ PROF__FN void prof__disarm(void) {
 PROF__INLINE uint32_t prof__context(void) { return PROF_CONTEXT(); }
 
 /* The state of this context, or the arena's end. */
-PROF__APART(prof__state *) prof__state_here(void) {
+PROF__RARE prof__state *prof__state_here(void) {
     prof__state *t = prof__core.states;
     uint32_t context = prof__context();
     while (t < PROF__CORE_END && (uint16_t)t->context != context) t++;
@@ -3849,7 +3817,7 @@ PROF__FN void prof__state_make(uint32_t context, prof__record *limit) {
     prof__contexts[context] = &t->hot;
 }
 
-PROF__RARE(prof__frame *) prof__begin_slow(prof__mark *site) {
+PROF__RARE prof__frame *prof__begin_slow(prof__mark *site) {
     struct prof__core *core = &prof__core;
     uintptr_t mask = prof__mask();
     uint32_t context = prof__context(), why = PROF__CORE_FULL;
@@ -3927,7 +3895,7 @@ PROF__INLINE void prof__core_put(prof__record *c, const prof__frame *f, uint32_t
 }
 
 /* Ends a zone that is not the innermost one, or whose record goes where room was kept for it. */
-PROF__RARE(void) prof__end_slow(const prof__frame *token) {
+PROF__RARE void prof__end_slow(const prof__frame *token) {
     struct prof__core *core = &prof__core;
     uintptr_t mask = prof__mask();
     prof__state *t = prof__state_here();
@@ -4035,7 +4003,7 @@ PROF_API PROF__QUIET uint32_t prof_set_categories(uint32_t on) {
    those that are not whole. time: the end of the record's zone; after the last one, the stop. */
 typedef struct prof__walk { const prof__record *at; uint64_t time; } prof__walk;
 
-PROF__APART(prof__walk) prof__core_first(void) {
+PROF__RARE prof__walk prof__core_first(void) {
     prof__walk w = { prof__core.arena.records - 1, prof__core.start };
     prof__core.counts[PROF__CORE_RECORDED] = prof__core.counts[PROF__CORE_STEPS] = 0;
     prof__core.counts[PROF__CORE_UNFINISHED] = 0;
@@ -4043,7 +4011,7 @@ PROF__APART(prof__walk) prof__core_first(void) {
     return w;
 }
 
-PROF__APART(bool) prof__core_next(prof__walk *w) {
+PROF__RARE bool prof__core_next(prof__walk *w) {
     struct prof__core *core = &prof__core;
     uint32_t row = PROF__CORE_TICK, step;
     while (row == PROF__CORE_TICK && ++w->at < core->cursor) {
@@ -4098,17 +4066,17 @@ static struct prof__core_raw {
     uint32_t words[PROF__RAW_WORDS];
 } prof__core_raw;
 
-PROF__APART(void) prof__core_raw_u32(uint32_t n) {
+PROF__RARE void prof__core_raw_u32(uint32_t n) {
     prof__core_raw.words[prof__core_raw.used++] = n;
 }
 
-PROF__APART(void) prof__core_raw_begin(uint32_t type, uint32_t first) {
+PROF__RARE void prof__core_raw_begin(uint32_t type, uint32_t first) {
     prof__raw_head(prof__core_raw.words, type);
     prof__core_raw.used = PROF__RAW_HEAD;
     prof__core_raw_u32(first);
 }
 
-PROF__APART(void) prof__core_raw_end(void) {
+PROF__RARE void prof__core_raw_end(void) {
     struct prof__core_raw *d = &prof__core_raw;
     prof__raw_seal(d->words, d->used, d->number++);
     if (!d->failed) d->failed = !d->sink.write(d->sink.user, d->words, d->used * 4);
@@ -4133,7 +4101,7 @@ PROF__FN void prof__core_raw_site(const prof_site *s) {
 
 /* Begins a block of slots. It has the position and time that the blocks before it led to, then the
    first members of prof__core: the counts, start, stop, rate and row. */
-PROF__APART(void) prof__core_raw_slots(uint32_t part) {
+PROF__RARE void prof__core_raw_slots(uint32_t part) {
     struct prof__core_raw *d = &prof__core_raw;
     const uint32_t *p = (const uint32_t *)(const void *)&prof__core;
     d->part = part;
@@ -4146,7 +4114,7 @@ PROF__APART(void) prof__core_raw_slots(uint32_t part) {
 }
 
 /* site_depth 0: the slot is a context's, or a record that is not whole. */
-PROF__APART(void) prof__core_raw_slot(uint32_t site_depth, uint32_t end, uint32_t duration) {
+PROF__RARE void prof__core_raw_slot(uint32_t site_depth, uint32_t end, uint32_t duration) {
     struct prof__core_raw *d = &prof__core_raw;
     if (d->used > PROF__RAW_WORDS - 3) {
         prof__core_raw_end();
@@ -4198,19 +4166,19 @@ static struct prof__core_text {
     char bytes[128];
 } prof__core_text;
 
-PROF__APART(void) prof__text_flush(void) {
+PROF__RARE void prof__text_flush(void) {
     struct prof__core_text *o = &prof__core_text;
     if (!o->failed) o->failed = !o->sink.write(o->sink.user, o->bytes, o->used);
     o->used = 0;
 }
 
-PROF__APART(void) prof__text_put(char c) {
+PROF__RARE void prof__text_put(char c) {
     prof__core_text.bytes[prof__core_text.used++] = c;
     if (prof__core_text.used == sizeof prof__core_text.bytes) prof__text_flush();
 }
 
 /* Returns n / d, and its rest in *left; d < 2^31. The compiler's own division takes more flash. */
-PROF__APART(uint64_t) prof__core_divide(uint64_t n, uint32_t d, uint32_t *left) {
+PROF__RARE uint64_t prof__core_divide(uint64_t n, uint32_t d, uint32_t *left) {
     uint32_t r = 0;
     for (int i = 0; i < 64; i++) {
         r = r << 1 | (uint32_t)(n >> 63);
@@ -4224,7 +4192,7 @@ PROF__APART(uint64_t) prof__core_divide(uint64_t n, uint32_t d, uint32_t *left) 
     return n;
 }
 
-PROF__APART(void) prof__text_number(uint32_t n) {
+PROF__RARE void prof__text_number(uint32_t n) {
     char text[12], *p = text;
     do {
         uint32_t digit;
@@ -4235,7 +4203,7 @@ PROF__APART(void) prof__text_number(uint32_t n) {
 }
 
 /* Writes ticks as microseconds with three decimals: whole seconds, then the nine digits below. */
-PROF__APART(void) prof__text_ticks(uint64_t ticks) {
+PROF__RARE void prof__text_ticks(uint64_t ticks) {
     uint32_t rate = prof__core.rate ? prof__core.rate : 1000000000u, left;
     uint32_t any = (uint32_t)prof__core_divide(ticks >> PROF__CLOCK_SHIFT, rate, &left);
     if (any) prof__text_number(any);
@@ -4262,7 +4230,7 @@ PROF__FN void prof__text_json(const char *s) {
 }
 
 /* Writes form, with s, escaped for JSON, in place of $s, and n in place of $u. */
-PROF__APART(void) prof__text_say(const char *form, const char *s, uint32_t n) {
+PROF__RARE void prof__text_say(const char *form, const char *s, uint32_t n) {
     for (; *form; form++) {
         if (*form != '$') prof__text_put(*form);
         else if (*++form == 's') prof__text_json(s);
@@ -4270,7 +4238,7 @@ PROF__APART(void) prof__text_say(const char *form, const char *s, uint32_t n) {
     }
 }
 
-PROF__APART(void) prof__text_meta(const char *name, uint32_t tid) {
+PROF__RARE void prof__text_meta(const char *name, uint32_t tid) {
     prof__text_say(",\n{\"ph\":\"M\",\"name\":\"$s\",\"ts\":0.000,\"pid\":1,\"tid\":$u,"
                    "\"args\":{\"",
                    name, tid);
@@ -4290,7 +4258,7 @@ PROF__FN void prof__text_thread(const prof__state *t, uint32_t row) {
     prof__text_say("sort_index\":$u}}", NULL, row);
 }
 
-PROF__APART(void) prof__text_zone(uint32_t site_depth, uint64_t start, uint32_t duration) {
+PROF__RARE void prof__text_zone(uint32_t site_depth, uint64_t start, uint32_t duration) {
     prof__text_say(",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"$s\",\"pid\":1,\"tid\":$u,"
                    "\"ts\":",
                    __start_prof_marks[site_depth >> 8 & 0xffff].name, site_depth >> 24);
@@ -4399,7 +4367,7 @@ static struct prof__arena {
 } prof__arena;
 
 /* Bytes of the gap that are not promised. */
-PROF__ALONE(size_t) prof__arena_room(void) {
+PROF__FN size_t prof__arena_room(void) {
     char *top = PROF__MIN(prof__arena.high, prof__arena.bound);
     size_t gap = top > prof__arena.low ? (size_t)(top - prof__arena.low) : 0;
     if (prof__arena.closed || gap < prof__arena.promised) return 0;
@@ -4448,7 +4416,7 @@ typedef struct prof__ids {
     const void *of;
 } prof__ids;
 
-PROF__ASIDE(uint32_t *) prof__id_place(const prof__ids *ids, int64_t id) {
+PROF__FN uint32_t *prof__id_place(const prof__ids *ids, int64_t id) {
     uint64_t hash = (uint64_t)id >> 3;
     uint32_t i;
     hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
@@ -4483,7 +4451,7 @@ PROF__FN int64_t prof__event_id(const void *events, uint32_t i) {
 typedef struct prof__real { uint64_t m; int e; bool negative; } prof__real;
 
 /* m * 2^e, rounded to 53 bits; rest: there is something below its last bit. */
-PROF__ASIDE(prof__real) prof__real_round(uint64_t m, int e, bool rest) {
+PROF__FN prof__real prof__real_round(uint64_t m, int e, bool rest) {
     prof__real r = { 0, 0, false };
     uint64_t low, half = 1u << 10;
     if (!m) return r;
@@ -4502,13 +4470,13 @@ PROF__ASIDE(prof__real) prof__real_round(uint64_t m, int e, bool rest) {
     return r;
 }
 
-PROF__ASIDE(prof__real) prof__real_from(int64_t n) {
+PROF__FN prof__real prof__real_from(int64_t n) {
     prof__real r = prof__real_round(n < 0 ? 0u - (uint64_t)n : (uint64_t)n, 0, false);
     r.negative = n < 0;
     return r;
 }
 
-PROF__COLD prof__real prof__real_from_double(double d) {
+PROF__FN prof__real prof__real_from_double(double d) {
     prof__real r = { 0, 0, false };
     uint64_t bits;
     int e;
@@ -4520,7 +4488,7 @@ PROF__COLD prof__real prof__real_from_double(double d) {
     return r;
 }
 
-PROF__COLD prof__real prof__real_div(prof__real a, prof__real b) {
+PROF__FN prof__real prof__real_div(prof__real a, prof__real b) {
     uint64_t q = 0, r = a.m;
     prof__real out = { 0, 0, a.negative != b.negative };   /* Python's -0.0, too */
     if (!a.m || !b.m) return out;
@@ -4537,14 +4505,14 @@ PROF__COLD prof__real prof__real_div(prof__real a, prof__real b) {
     return out;
 }
 
-PROF__COLD prof__real prof__real_mul100(prof__real a) {
+PROF__FN prof__real prof__real_mul100(prof__real a) {
     bool negative = a.negative;
     a = prof__real_round(a.m * 100u, a.e, false);   /* 53 + 7 bits: exact before the rounding */
     a.negative = negative;
     return a;
 }
 
-PROF__COLD prof__real prof__real_mul(prof__real a, prof__real b) {
+PROF__FN prof__real prof__real_mul(prof__real a, prof__real b) {
     uint64_t al = a.m & 0xffffffffu, ah = a.m >> 32, bl = b.m & 0xffffffffu, bh = b.m >> 32;
     uint64_t low = al * bl, middle = ah * bl + (low >> 32);
     uint64_t cross = al * bh + (middle & 0xffffffffu);
@@ -4556,7 +4524,7 @@ PROF__COLD prof__real prof__real_mul(prof__real a, prof__real b) {
     return out;
 }
 
-PROF__COLD bool prof__real_below(prof__real a, prof__real b) {
+PROF__FN bool prof__real_below(prof__real a, prof__real b) {
     bool negative = a.m && a.negative, other = b.m && b.negative;
     if (negative != other) return negative;
     if (negative) {
@@ -4588,7 +4556,7 @@ PROF__FN char *prof__text_by_two(char *p, uint64_t n) {
     return end;
 }
 
-PROF__ALONE(char *) prof__text_u64(char *p, uint64_t n) {
+PROF__FN char *prof__text_u64(char *p, uint64_t n) {
     char digits[20];
     int i = 20;
     if (!PROF__BARE) return prof__text_by_two(p, n);
@@ -4648,10 +4616,10 @@ PROF__EAGER char *prof__text_us(char *p, uint64_t ns) {
 }
 
 /* The same where code costs more than time. */
-PROF__ALONE(char *) prof__text_us_by_call(char *p, uint64_t ns) { return prof__text_us(p, ns); }
+PROF__FN char *prof__text_us_by_call(char *p, uint64_t ns) { return prof__text_us(p, ns); }
 
 /* printf's %.2f or %.3f, ties to even on the exact value. Past 2^64 it stops at 2^64 - 1. */
-PROF__COLD char *prof__text_real(char *p, prof__real x, int decimals) {
+PROF__FN char *prof__text_real(char *p, prof__real x, int decimals) {
     uint32_t scale = decimals == 2 ? 100 : 1000, part = 0;
     uint64_t n = x.m * scale;            /* 53 + 10 bits */
     if (x.negative) *p++ = '-';
@@ -4673,7 +4641,7 @@ PROF__COLD char *prof__text_real(char *p, prof__real x, int decimals) {
 }
 
 /* us in a unit, with three decimals and the unit's name; unit 0: us, without a name. */
-PROF__COLD char *prof__text_time(char *p, prof__real us, prof_time_unit unit) {
+PROF__FN char *prof__text_time(char *p, prof__real us, prof_time_unit unit) {
     static const char names[][3] = { "", "s", "ms", "us" };
     const char *name = names[unit];
     if (unit == PROF_TIME_S) us = prof__real_div(us, prof__real_from(1000000));
@@ -4683,15 +4651,15 @@ PROF__COLD char *prof__text_time(char *p, prof__real us, prof_time_unit unit) {
     return p;
 }
 
-PROF__ASIDE(prof__real) prof__us(int64_t ns) {
+PROF__FN prof__real prof__us(int64_t ns) {
     return prof__real_div(prof__real_from(ns), prof__real_from(1000));
 }
 
-PROF__COLD prof_time_unit prof__time_unit(int64_t ns) {
+PROF__FN prof_time_unit prof__time_unit(int64_t ns) {
     return ns >= 1000000000 ? PROF_TIME_S : ns >= 1000000 ? PROF_TIME_MS : PROF_TIME_US;
 }
 
-PROF__COLD char *prof__text_share(char *p, prof__real part, prof__real total) {
+PROF__FN char *prof__text_share(char *p, prof__real part, prof__real total) {
     if (!total.m) {
         memcpy(p, "NaN", 3);
         return p + 3;
@@ -4703,12 +4671,12 @@ PROF__COLD char *prof__text_share(char *p, prof__real part, prof__real total) {
 
 /* Text i of a list in which each stands behind the NUL of the one before. An array of pointers
    takes more room, and its texts stay in a program that is linked without it. */
-PROF__COLD const char *prof__text_of(const char *list, size_t i) {
+PROF__FN const char *prof__text_of(const char *list, size_t i) {
     while (i--) list += strlen(list) + 1;
     return list;
 }
 
-PROF__ASIDE(size_t) prof__text_copy(char *buf, size_t size, const char *text, size_t length) {
+PROF__FN size_t prof__text_copy(char *buf, size_t size, const char *text, size_t length) {
     if (size) {
         memcpy(buf, text, PROF__MIN(length, size - 1));
         buf[PROF__MIN(length, size - 1)] = 0;
@@ -4731,7 +4699,7 @@ PROF_API PROF__QUIET size_t prof_format_share(char *buf, size_t size, double par
     return prof__text_copy(buf, size, text, (size_t)(end - text));
 }
 
-PROF_API PROF__LIGHTLY size_t prof_format_memory(char *buf, size_t size, int64_t bytes) {
+PROF_API PROF__QUIET size_t prof_format_memory(char *buf, size_t size, int64_t bytes) {
     char text[48], *p = text;
     uint64_t n = bytes < 0 ? 0u - (uint64_t)bytes : (uint64_t)bytes;
     int power = n >> 30 ? 3 : n >> 20 ? 2 : n >> 10 ? 1 : 0;
@@ -4762,7 +4730,7 @@ PROF__FN void prof__out_open(prof__out *o, prof_sink sink) {
     o->p = o->buf;
 }
 
-PROF__ALONE(void) prof__out_flush(prof__out *o) {
+PROF__FN void prof__out_flush(prof__out *o) {
     if (o->p > o->buf && !o->failed &&
         !o->sink.write(o->sink.user, o->buf, (size_t)(o->p - o->buf)))
         o->failed = true;
@@ -4831,7 +4799,7 @@ PROF__EAGER void prof__out_room(prof__out *o, size_t n) {
     if (PROF__UNLIKELY(prof__out_left(o) < n)) prof__out_more(o);
 }
 
-PROF__ALONE(void) prof__out_bytes(prof__out *o, const char *s, size_t n) {
+PROF__FN void prof__out_bytes(prof__out *o, const char *s, size_t n) {
     while (n) {
         size_t room, part;
         prof__out_room(o, 1);
@@ -4844,27 +4812,27 @@ PROF__ALONE(void) prof__out_bytes(prof__out *o, const char *s, size_t n) {
     }
 }
 
-PROF__ALONE(void) prof__out_text(prof__out *o, const char *s) { prof__out_bytes(o, s, strlen(s)); }
+PROF__FN void prof__out_text(prof__out *o, const char *s) { prof__out_bytes(o, s, strlen(s)); }
 
-PROF__ASIDE(void) prof__out_repeat(prof__out *o, char c, size_t n) {
+PROF__FN void prof__out_repeat(prof__out *o, char c, size_t n) {
     while (n--) {
         prof__out_room(o, 1);
         *o->p++ = c;
     }
 }
 
-PROF__ASIDE(void) prof__out_u64(prof__out *o, uint64_t n) {
+PROF__FN void prof__out_u64(prof__out *o, uint64_t n) {
     prof__out_room(o, 20);
     o->p = prof__text_u64(o->p, n);
 }
 
-PROF__ALONE(void) prof__out_i64(prof__out *o, int64_t n) {
+PROF__FN void prof__out_i64(prof__out *o, int64_t n) {
     prof__out_room(o, 21);
     o->p = prof__text_i64(o->p, n);
 }
 
 /* Bytes of the UTF-8 sequence at s: 1 to 4; 0 when it is not one. */
-PROF__COLD size_t prof__utf8_length(const char *s) {
+PROF__FN size_t prof__utf8_length(const char *s) {
     const unsigned char *u = (const unsigned char *)s;
     uint32_t c = u[0], n = 0;
     if (c < 0x80) return 1;
@@ -4882,7 +4850,7 @@ PROF__COLD size_t prof__utf8_length(const char *s) {
 #define PROF__REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 /* Writes the code point at *s as valid UTF-8, and moves *s past it. */
-PROF__ASIDE(void) prof__out_code_point(prof__out *o, const char **s) {
+PROF__FN void prof__out_code_point(prof__out *o, const char **s) {
     size_t n = prof__utf8_length(*s);
     if (n) prof__out_bytes(o, *s, n);
     else prof__out_text(o, PROF__REPLACEMENT);
@@ -4935,7 +4903,7 @@ PROF__FN void prof__out_us(prof__out *o, int64_t ns) {
 /* Writes format, in which %s is a text, %j a text inside a JSON string, %u a uint64_t, %i an
    int64_t, %t an int64_t of ns as microseconds with three decimals, and, not on targets, %b bytes
    and their size_t. make lint checks the arguments. */
-PROF__LIGHT void prof__out_list(prof__out *o, const char *format, va_list arguments) {
+PROF__FN void prof__out_list(prof__out *o, const char *format, va_list arguments) {
     char what;
     for (const char *from = format; ; from = format += 2) {
         while (*format && *format != '%') format++;
@@ -4975,7 +4943,7 @@ PROF__FN bool prof__text_write(void *user, const void *data, size_t size) {
 
 /* The same into buf, cut to size. Returns its length. What prof.h itself says is made here, so that
    stb_sprintf is linked only where the program gives a format. */
-PROF__ASIDE(size_t) prof__text_f(char *buf, size_t size, const char *format, ...) {
+PROF__FN size_t prof__text_f(char *buf, size_t size, const char *format, ...) {
     prof__text_end to;
     prof_sink sink = { prof__text_write, PROF__NULL };
     prof__out o;
@@ -5009,19 +4977,19 @@ PROF__FN const char *prof__nth(const char *texts, size_t n) {
 PROF__FN const char *prof__text(const char *s) { return s ? s : ""; }
 
 /* Code points: Python's len(). */
-PROF__ASIDE(size_t) prof__text_width(const char *s) {
+PROF__FN size_t prof__text_width(const char *s) {
     size_t width = 0;
     for (; *s; width++) s += prof__utf8_step(s);
     return width;
 }
 
-PROF__ASIDE(bool) prof__ends_with(const char *s, const char *end) {
+PROF__FN bool prof__ends_with(const char *s, const char *end) {
     size_t n = strlen(s), m = strlen(end);
     return n >= m && strcmp(s + n - m, end) == 0;
 }
 
 /* PyTorch's unit for FLOPs: floor(log10(n) / 3); its logarithm rounds up from 10^15 - 2 on. */
-PROF__COLD int prof__flops_power(int64_t n) {
+PROF__FN int prof__flops_power(int64_t n) {
     static const int64_t steps[] = { 1000, 1000000, 1000000000, 1000000000000, 999999999999998 };
     int power = 0;
     while (power < 5 && n >= steps[power]) power++;
@@ -5040,11 +5008,11 @@ PROF__COLD int prof__flops_power(int64_t n) {
 
 #define PROF__PUSHED (1u << 20)
 
-PROF__COLD size_t prof__site_share(void);   /* bytes that each name takes in the analysis */
+PROF__FN size_t prof__site_share(void);   /* bytes that each name takes in the analysis */
 
 /* The FNV-1a hash of s. *length: how many bytes of s a name keeps: at most PROF__MAX_NAME, cut
    before a character, not within it. */
-PROF__LIGHT uint32_t prof__hash(const char *s, size_t *length) {
+PROF__FN uint32_t prof__hash(const char *s, size_t *length) {
     uint32_t h = 2166136261u;
     size_t n = 0;
     for (; s[n] && n < PROF__MAX_NAME; n++) h = (h ^ (unsigned char)s[n]) * 16777619u;
@@ -5084,13 +5052,13 @@ static struct prof__sites {
 
 #define PROF__SITE_ID(place) (((uint32_t)(place) + PROF__FIRST_SITE - 1) << 8)   /* a mark's id */
 
-PROF__COLD bool prof__sites_full(void) {
+PROF__FN bool prof__sites_full(void) {
     return prof__sites.count + prof__sites.names.count == PROF_MAX_SITES;
 }
 
 /* Adds a mark's site to the list, unless it is there. Returns the mark's id; 0: the list or the
    arena is full. */
-PROF__LIGHT uint32_t prof__mark_resolve(prof__mark *mark) {
+PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
     uintptr_t lock = prof__lock();
     if (!mark->id && !prof__sites_full() && prof__promise(prof__sites.share)) {
         prof__sites.list[prof__sites.count] = mark->site;
@@ -5101,7 +5069,7 @@ PROF__LIGHT uint32_t prof__mark_resolve(prof__mark *mark) {
 }
 
 /* Copies a name into the arena, and promises what the analysis needs for it; NULL: no room. */
-PROF__COLD prof__name *prof__name_make(const char *name) {
+PROF__FN prof__name *prof__name_make(const char *name) {
     size_t size = strlen(name) + 1;
     prof__name *n = (prof__name *)prof__take(sizeof *n + size, prof__sites.share);
     if (!n) return NULL;
@@ -5113,7 +5081,7 @@ PROF__COLD prof__name *prof__name_make(const char *name) {
 
 /* The id, as a mark's, of a name made at run time; 0: no room. Interrupts may add names while this
    one is looked up and copied: it enters the list once it was compared with all names there. */
-PROF__LIGHT uint32_t prof__name_add(const char *name) {
+PROF__FN uint32_t prof__name_add(const char *name) {
     prof__name *n = NULL;
     if (!name) name = "(null)";
     for (uint32_t i = 0;;) {
@@ -5132,7 +5100,7 @@ PROF__LIGHT uint32_t prof__name_add(const char *name) {
 }
 
 /* Is there a site of this number? 0 is that of "(lost)". */
-PROF__ALONE(bool) prof__site_known(uint32_t number) {
+PROF__FN bool prof__site_known(uint32_t number) {
     uint32_t i = number - PROF__FIRST_SITE;
     return !number || i < prof__sites.count || PROF__NAMES_OUT(number) ||
            (i < PROF_MAX_SITES && i >= PROF_MAX_SITES - prof__sites.names.count);
@@ -5142,7 +5110,7 @@ PROF__ALONE(bool) prof__site_known(uint32_t number) {
 /* The build id's note, if the linker script defines where: it tells one ELF file from others. */
 extern const uint32_t prof_build_id[] __attribute__((weak));
 
-PROF__LIGHT const prof_site *prof__build(void) {
+PROF__FN const prof_site *prof__build(void) {
     static char hex[41];
     static const prof_site site = { hex, "", "", 0 };
     const uint32_t *note = prof_build_id;
@@ -5153,7 +5121,7 @@ PROF__LIGHT const prof_site *prof__build(void) {
     return &site;
 }
 
-PROF__LIGHT const prof_site *prof__site_out(uint32_t number) {
+PROF__FN const prof_site *prof__site_out(uint32_t number) {
     static const char name[] = "(in the ELF file)";
     static const prof_site out = { name, name + 17, name + 17, 0 };
     return number == PROF__BUILD ? prof__build() : prof__in_elf(number) ? &out : NULL;
@@ -5213,13 +5181,13 @@ static struct prof__sites {
 } prof__sites;
 
 /* Reads no further than a's end, after which there may be no memory of b_length bytes. */
-PROF__LIGHT bool prof__same_text(const char *a, const char *b, size_t b_length) {
+PROF__FN bool prof__same_text(const char *a, const char *b, size_t b_length) {
     return strncmp(a, b, b_length) == 0 && a[b_length] == 0;
 }
 
 /* Copies s into the text that lives as long as the process. Returns `last`, a copy made before, if
    s equals it, as file names often do. NULL: no room. */
-PROF__COLD const char *prof__site_copy(const char *s, const char *last) {
+PROF__FN const char *prof__site_copy(const char *s, const char *last) {
     size_t n;
     char *p = prof__sites.text + prof__sites.text_used;
     (void)prof__hash(s, &n);
@@ -5241,14 +5209,14 @@ static const char prof__own_text[] = "(in sums)\0timeline ends\0(others)";
 #define PROF__OWN_SITE(at) { prof__own_text + (at), prof__own_text + 9, prof__own_text + 9, 0 }
 PROF__FN uint32_t prof__site_add(const prof_site *site, bool own);
 
-PROF__ASIDE(uint32_t) prof__others_make(void) {
+PROF__FN uint32_t prof__others_make(void) {
     static const prof_site others = PROF__OWN_SITE(24);
     if (!prof__sites.others) PROF__STORE(prof__sites.others, prof__site_add(&others, true));
     return prof__sites.others;
 }
 
 /* Notes why a site is refused, and makes "(others)" for it. Returns 0. Under the lock. */
-PROF__COLD uint32_t prof__refuse_site(uint32_t why) {
+PROF__FN uint32_t prof__refuse_site(uint32_t why) {
     (void)prof__others_make();
     prof__sites.why = why;
     return 0;
@@ -5258,14 +5226,14 @@ PROF__COLD uint32_t prof__refuse_site(uint32_t why) {
 PROF__FN uint32_t prof__site_id(uint32_t number) { return number ? number << 8 : prof__sites.why; }
 
 /* The number of sites, without the library's own. */
-PROF__LIGHT uint32_t prof__sites_marked(void) {
+PROF__FN uint32_t prof__sites_marked(void) {
     return PROF__ACQUIRE(prof__sites.count) - PROF__LOAD(prof__sites.own);
 }
 
-PROF__COLD bool prof__sites_full(void) { return prof__sites_marked() >= PROF_MAX_SITES; }
+PROF__FN bool prof__sites_full(void) { return prof__sites_marked() >= PROF_MAX_SITES; }
 
 /* s after the bracket that closes the one at s. */
-PROF__COLD const char *prof__closed(const char *s) {
+PROF__FN const char *prof__closed(const char *s) {
     const char open = *s, close = open == '(' ? ')' : open == '<' ? '>' : '}';
     for (size_t depth = 0; *s; s++) {
         if (*s == open) depth++;
@@ -5274,12 +5242,12 @@ PROF__COLD const char *prof__closed(const char *s) {
     return s;
 }
 
-PROF__ASIDE(bool) prof__begins(const char *s, const char *with) {
+PROF__FN bool prof__begins(const char *s, const char *with) {
     return strncmp(s, with, strlen(with)) == 0;
 }
 
 /* Skips the qualifiers that may follow parameters or a closure. */
-PROF__LIGHT const char *prof__qualifiers_past(const char *s) {
+PROF__FN const char *prof__qualifiers_past(const char *s) {
     static const char more[][11] = { " const", " volatile", " mutable", " noexcept", " &" };
     for (size_t i = 0; i < sizeof more / sizeof *more; i++)
         if (prof__begins(s, more[i])) s += strlen(more[i]);
@@ -5288,14 +5256,14 @@ PROF__LIGHT const char *prof__qualifiers_past(const char *s) {
 
 typedef struct prof__qualified { char *text; size_t count, size; } prof__qualified;
 
-PROF__ASIDE(void) prof__qualified_add(prof__qualified *q, const char *s, const char *end) {
+PROF__FN void prof__qualified_add(prof__qualified *q, const char *s, const char *end) {
     for (; s < end && q->count + 1 < q->size; s++) q->text[q->count++] = *s;
     q->text[q->count] = 0;
 }
 
 /* Adds the bracket at s, which is part of a name, and returns what follows it. An anonymous
    namespace is left out, a closure is <lambda>. */
-PROF__LIGHT const char *prof__qualified_group(prof__qualified *q, const char *s) {
+PROF__FN const char *prof__qualified_group(prof__qualified *q, const char *s) {
     static const char lambda[] = "<lambda>";
     const char *after = prof__closed(s);
     if (prof__begins(s, "(anonymous namespace)::") || prof__begins(s, "{anonymous}::"))
@@ -5309,7 +5277,7 @@ PROF__LIGHT const char *prof__qualified_group(prof__qualified *q, const char *s)
 }
 
 /* Adds an operator's name, from "operator" to its parameters. */
-PROF__LIGHT const char *prof__qualified_operator(prof__qualified *q, const char *s) {
+PROF__FN const char *prof__qualified_operator(prof__qualified *q, const char *s) {
     const char *end = s + 8;
     end += prof__begins(end, "()") ? 2 : strcspn(end, "(");
     prof__qualified_add(q, s, end);
@@ -5318,7 +5286,7 @@ PROF__LIGHT const char *prof__qualified_operator(prof__qualified *q, const char 
 
 /* Makes A<T>::f [T = char] of "static int A<T>::f(int) [with T = char]", the form of gcc and clang.
    Text before a space is no part of the name, nor is a star that clang puts before it. */
-PROF__COLD void prof__qualified_make(prof__qualified *q, const char *s) {
+PROF__FN void prof__qualified_make(prof__qualified *q, const char *s) {
     while (*s && !prof__begins(s, " [")) {
         char last = q->count ? q->text[q->count - 1] : ':';
         if (last == ':' && prof__begins(s, "operator")) s = prof__qualified_operator(q, s);
@@ -5345,7 +5313,7 @@ PROF__COLD void prof__qualified_make(prof__qualified *q, const char *s) {
 }
 
 /* A site's name; where its function has parameters, as in C++, the qualified name. */
-PROF__LIGHT const char *prof__site_name(const prof_site *site, char *text, size_t size) {
+PROF__FN const char *prof__site_name(const prof_site *site, char *text, size_t size) {
     prof__qualified q = { text, 0, size };
     const char *name = site->name ? site->name : "(null)";
     if (!site->function || !strchr(site->function, '(')) return name;
@@ -5356,7 +5324,7 @@ PROF__LIGHT const char *prof__site_name(const prof_site *site, char *text, size_
 
 /* The number of a site, new or known; 0 when the table or the arena is full. own: it is one of the
    library's, for which room was kept. Under the lock. */
-PROF__COLD uint32_t prof__site_add(const prof_site *site, bool own) {
+PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
     char qualified[512];
     const uint32_t places = (PROF_MAX_SITES + PROF__OWN_SITES) * 2 + 1;
     const prof_site *last = prof__sites.count ? &prof__sites.list[prof__sites.count] : NULL;
@@ -5387,7 +5355,7 @@ PROF__COLD uint32_t prof__site_add(const prof_site *site, bool own) {
     return prof__sites.count;
 }
 
-PROF__COLD bool prof__names_open(void) {
+PROF__FN bool prof__names_open(void) {
     prof__names *names = &prof__sites.names;
     uint32_t n = names->capacity;
     size_t list = prof__align(n * sizeof(prof__name *));
@@ -5403,7 +5371,7 @@ PROF__COLD bool prof__names_open(void) {
 /* The place of a name in the index, which holds its number, or 0 if it is new. Needs no lock: the
    place is filled last, and prof_stop waits for threads that search. A thread that was stalled here
    for longer may read another session's bytes: it stays inside the arena and finds nothing. */
-PROF__LIGHT uint32_t *prof__name_place(const char *name, size_t length, uint32_t hash) {
+PROF__FN uint32_t *prof__name_place(const char *name, size_t length, uint32_t hash) {
     prof__names *names = &prof__sites.names;
     uint32_t *index = PROF__ACQUIRE(names->index), capacity = PROF__LOAD(names->capacity);
     prof__name **list = PROF__LOAD(names->list);
@@ -5420,20 +5388,20 @@ PROF__LIGHT uint32_t *prof__name_place(const char *name, size_t length, uint32_t
     return index + i;
 }
 
-PROF__COLD uint32_t prof__refuse_name(size_t length) {
+PROF__FN uint32_t prof__refuse_name(size_t length) {
     if (length < prof__sites.names.refused) PROF__STORE(prof__sites.names.refused, length);
     return prof__refuse_site(PROF__NO_ROOM);
 }
 
 /* Why a new name would find no room, if that is certain; PROF__NOS: there may be room. */
-PROF__COLD uint32_t prof__name_refused(size_t length) {
+PROF__FN uint32_t prof__name_refused(size_t length) {
     prof__names *names = &prof__sites.names;
     if (!PROF__LOAD(prof__sites.others)) return PROF__NOS;
     if (PROF__LOAD(names->count) == PROF__LOAD(names->capacity)) return PROF__NO_NAME;
     return length >= PROF__LOAD(names->refused) ? PROF__NO_ROOM : PROF__NOS;
 }
 
-PROF__LIGHT uint32_t prof__name_add(const char *name, size_t length, uint32_t hash) {
+PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash) {
     prof__names *names = &prof__sites.names;
     uint32_t *place;
     prof__name *n;
@@ -5461,7 +5429,7 @@ PROF__LIGHT uint32_t prof__name_add(const char *name, size_t length, uint32_t ha
 }
 
 /* Is there a site of this number? 0 is that of "(lost)". */
-PROF__ALONE(bool) prof__site_known(uint32_t number) {
+PROF__FN bool prof__site_known(uint32_t number) {
     return number >= PROF__PUSHED ? number - PROF__PUSHED < PROF__ACQUIRE(prof__sites.names.count)
                                   : number <= PROF__ACQUIRE(prof__sites.count);
 }
@@ -5475,7 +5443,7 @@ PROF__FN const prof_site *prof__site(uint32_t number) {
 #define prof__site_order(number) (number)
 
 /* The site, if it has a place in the source. */
-PROF__LIGHT const prof_site *prof__site_placed(uint32_t number) {
+PROF__FN const prof_site *prof__site_placed(uint32_t number) {
     const prof_site *site = number ? prof__site(number) : NULL;
     return site && *site->file ? site : NULL;
 }
@@ -5483,7 +5451,7 @@ PROF__LIGHT const prof_site *prof__site_placed(uint32_t number) {
 #define PROF__SOURCE (PROF__MAX_NAME + 16)
 
 /* "file:line", or "file" where the line is not known; site NULL: "". source: PROF__SOURCE bytes. */
-PROF__ASIDE(const char *) prof__site_source(const prof_site *site, char *source) {
+PROF__FN const char *prof__site_source(const prof_site *site, char *source) {
     source[0] = 0;
     if (site) (void)prof__text_f(source, PROF__SOURCE, site->line ? "%s:%u" : "%s", site->file,
                                  (uint64_t)site->line);
@@ -5491,12 +5459,12 @@ PROF__ASIDE(const char *) prof__site_source(const prof_site *site, char *source)
 }
 
 /* Are these the same place in the source? NULL: no place. */
-PROF__ALONE(bool) prof__same_place(const prof_site *a, const prof_site *b) {
+PROF__FN bool prof__same_place(const prof_site *a, const prof_site *b) {
     if (a == b || !a || !b) return a == b;
     return a->line == b->line && strcmp(a->file, b->file) == 0;
 }
 
-PROF__ALONE(uint32_t) prof__hash_place(uint32_t h, const prof_site *place) {
+PROF__FN uint32_t prof__hash_place(uint32_t h, const prof_site *place) {
     size_t length;
     return place ? (h ^ prof__hash(place->file, &length)) * 31 + place->line : h;
 }
@@ -6000,12 +5968,12 @@ typedef struct prof__state {
     prof__frame frames[1];               /* max_depth + 1: the last has an impossible epoch */
 } prof__state;
 
-PROF__LIGHT size_t prof__state_size(uint32_t depth) {
+PROF__FN size_t prof__state_size(uint32_t depth) {
     return prof__align(sizeof(prof__state) + depth * sizeof(prof__frame) +
                        PROF__ORIGINS(depth) * sizeof(prof__origin));
 }
 
-PROF__LIGHT char *prof__state_end(const prof__state *t) {
+PROF__FN char *prof__state_end(const prof__state *t) {
     return (char *)(uintptr_t)t + prof__state_size((uint32_t)(t->deepest - t->frames));
 }
 
@@ -6032,7 +6000,7 @@ PROF__FN bool prof__inside(bool now);
 
 /* The origin of the zone in frame f, which may be a deep zone's. The state has origins for its last
    frames: from crowd on, or all where functions are instrumented. NULL: none is kept. */
-PROF__ASIDE(prof__origin *) prof__origin_of(const prof__state *t, const prof__frame *f) {
+PROF__FN prof__origin *prof__origin_of(const prof__state *t, const prof__frame *f) {
     if (PROF__UNLIKELY((uintptr_t)f - (uintptr_t)t->frames > (uintptr_t)t->deepest -
                                                                  (uintptr_t)t->frames))
         return &((prof__deep *)(uintptr_t)f)->origin;
@@ -6158,9 +6126,9 @@ static struct prof__linked {
     void (*chrome_beside)(prof__out *o, const struct prof__gpu *g);
 } prof__linked;
 
-PROF__LIGHT void prof__link_extras(void);  /* what writes prof_event.extra: before any has it */
-PROF__COLD void prof__link_metadata(void);
-PROF__LIGHT void prof__link_moments(void);  /* what reads all but zones, instants: before these */
+PROF__FN void prof__link_extras(void);  /* what writes prof_event.extra: before any has it */
+PROF__FN void prof__link_metadata(void);
+PROF__FN void prof__link_moments(void);  /* what reads all but zones, instants: before these */
 
 typedef uint64_t prof__amount;           /* as the fields of prof_stats */
 
@@ -6379,7 +6347,7 @@ typedef struct prof__group_wide {
     (sizeof(prof__group) + (PROF__BARE ? 48 : sizeof(prof__group_wide)) + \
      (PROF__BARE ? 5 : 6) * sizeof(uint32_t))
 
-PROF__COLD size_t prof__site_share(void) {
+PROF__FN size_t prof__site_share(void) {
     return prof__align(PROF__GROUP_SHARE + (PROF__BARE ? 0 : 72));   /* 72: shares */
 }
 
@@ -6476,7 +6444,7 @@ PROF__FN int64_t prof__rate_ns(uint64_t ticks, uint64_t rate);
 PROF__FN uint64_t prof__clock_rate(const struct prof_trace *s);
 
 /* Converts a tick of a clock whose rate is known to ns since the session's start. */
-PROF__LIGHT int64_t prof__ticks_ns(uint64_t tick) {
+PROF__FN int64_t prof__ticks_ns(uint64_t tick) {
     const struct prof_trace *s = &prof__trace;
     tick = tick < s->start_tick ? 0 : tick - s->start_tick;
     if (s->clock == PROF_CLOCK_CPU) tick >>= PROF__CLOCK_SHIFT;
@@ -6485,7 +6453,7 @@ PROF__LIGHT int64_t prof__ticks_ns(uint64_t tick) {
 
 /* How many events are no recorded zones. Freestanding builds have none, nor what the next functions
    tell of: these are constants there, so that the compiler leaves out the code behind them. */
-PROF__LIGHT uint32_t prof__others(const struct prof_trace *s) {
+PROF__FN uint32_t prof__others(const struct prof_trace *s) {
     return PROF__BARE ? 0 : s->outside_count + s->step_count + s->made_count;
 }
 
@@ -6512,7 +6480,7 @@ PROF__INLINE const prof_extra *prof__extra_of(const prof_event *e) {
    records. */
 PROF__FN bool prof__lean(const struct prof_trace *s);
 
-PROF__LIGHT size_t prof__slot_share(void) {
+PROF__FN size_t prof__slot_share(void) {
     if (prof__trace.records_only || prof__lean(&prof__trace)) return 0;
     return PROF__SLOT_SHARE + prof__trace.beside;
 }
@@ -6520,7 +6488,7 @@ PROF__LIGHT size_t prof__slot_share(void) {
 /* ---- what a row of sums comes to ---- */
 
 /* How many calls the buckets hold. */
-PROF__LIGHT uint64_t prof__tally_count(const prof__tally *r) {
+PROF__FN uint64_t prof__tally_count(const prof__tally *r) {
     uint64_t n = 0;
     for (int i = 0; i < PROF__BUCKETS; i++) n += r->histogram[i];
     return n;
@@ -6528,7 +6496,7 @@ PROF__LIGHT uint64_t prof__tally_count(const prof__tally *r) {
 
 /* The ticks that this share of the calls took at most. Within a bucket they are taken to be spread
    evenly. */
-PROF__LIGHT uint64_t prof__tally_percentile(const prof__tally *r, uint32_t percent) {
+PROF__FN uint64_t prof__tally_percentile(const prof__tally *r, uint32_t percent) {
     uint64_t before = 0, ticks = 0, rest, rank = prof__tally_count(r);
     uint32_t last = prof__divide(&rank, 100) * percent + 99;
     int i = 0;
@@ -6547,7 +6515,7 @@ PROF__LIGHT uint64_t prof__tally_percentile(const prof__tally *r, uint32_t perce
 
 /* The times of a row's average, in ticks, in the order of their fields: see prof_average. */
 enum { PROF__TALLY_TIMES = 7 };
-PROF__LIGHT void prof__tally_times(const prof__tally *r, uint64_t *ticks) {
+PROF__FN void prof__tally_times(const prof__tally *r, uint64_t *ticks) {
     static const uint8_t percents[] = { 50, 90, 99 };
     ticks[0] = r->total;
     ticks[1] = r->total - PROF__MIN(r->inner, r->total);
@@ -6557,7 +6525,7 @@ PROF__LIGHT void prof__tally_times(const prof__tally *r, uint64_t *ticks) {
 }
 
 /* The fields of a row's average that are no times. */
-PROF__LIGHT void prof__tally_identity(prof_average *a, const char *name, uint64_t count) {
+PROF__FN void prof__tally_identity(prof_average *a, const char *name, uint64_t count) {
     memset(a, 0, sizeof *a);
     a->key = name;
     a->count = count;
@@ -6651,7 +6619,7 @@ PROF__EAGER void prof__nest_close(prof__level *l, prof__close *c) {
 PROF__FN bool prof__lean(const struct prof_trace *s) { return s->lean; }
 
 /* How many numbers the sites of this trace take: number 0, those of marks and those of names. */
-PROF__LIGHT uint32_t prof__sites_of(const struct prof_trace *s) {
+PROF__FN uint32_t prof__sites_of(const struct prof_trace *s) {
     return s->built ? 0 : s->sites + 1 + prof__sites.names.count;
 }
 
@@ -6660,7 +6628,7 @@ PROF__FN uint32_t prof__site_dense(uint32_t number) {
 }
 
 /* Bytes to promise for the zones that a state may have open. slots: 0 in sums (no events). */
-PROF__LIGHT size_t prof__state_share(uint32_t slots) {
+PROF__FN size_t prof__state_share(uint32_t slots) {
     return (prof__trace.max_depth + 1) * sizeof(prof__open) + slots * prof__slot_share();
 }
 
@@ -6710,36 +6678,36 @@ static struct prof__recorder {
 PROF__FN prof__slot *prof__slot_get(void);
 
 /* busy may be set still: siglongjmp or pthread_exit may have left the slow path half way. */
-PROF__COLD void prof__thread_exits(void) {
+PROF__FN void prof__thread_exits(void) {
     prof__slot_get()->busy = 0;
     prof_thread_end();
 }
 
 /* Arranges that prof__thread_exits runs at this thread's exit. */
 #if defined(_WIN32)
-PROF__COLD void WINAPI prof__at_exit(void *used) {
+PROF__FN void WINAPI prof__at_exit(void *used) {
     if (used) prof__thread_exits();
 }
-PROF__COLD void prof__exit_key_make(void) {
+PROF__FN void prof__exit_key_make(void) {
     if (prof__port.exit_key_made) return;
     prof__port.exit_key = FlsAlloc(prof__at_exit);
     prof__port.exit_key_made = prof__port.exit_key != FLS_OUT_OF_INDEXES;
 }
-PROF__COLD void prof__at_thread_exit(void) {
+PROF__FN void prof__at_thread_exit(void) {
     if (prof__port.exit_key_made) FlsSetValue(prof__port.exit_key, &prof__trace);
 }
 #else
-PROF__COLD void prof__at_exit(void *used) {
+PROF__FN void prof__at_exit(void *used) {
     (void)used;
     prof__thread_exits();
 }
 PROF__FN void prof__child_after_fork(void);
-PROF__COLD void prof__exit_key_make(void) {
+PROF__FN void prof__exit_key_make(void) {
     if (prof__port.exit_key_made) return;
     prof__port.exit_key_made = pthread_key_create(&prof__port.exit_key, prof__at_exit) == 0;
     pthread_atfork(NULL, NULL, prof__child_after_fork);
 }
-PROF__COLD void prof__at_thread_exit(void) {
+PROF__FN void prof__at_thread_exit(void) {
     if (prof__port.exit_key_made) pthread_setspecific(prof__port.exit_key, &prof__trace);
 }
 #endif
@@ -6777,7 +6745,7 @@ PROF__FN prof__slot *prof__slot_get(void) {
 
 /* Takes a lock that may be held for long: its word has the slot address of its owner. False: this
    thread holds it already. */
-PROF__LIGHT bool prof__own(uintptr_t *owner) {
+PROF__FN bool prof__own(uintptr_t *owner) {
     uintptr_t self = (uintptr_t)prof__slot_get();
     if (PROF__LOAD(*owner) == self) return false;
     for (;; prof__yield()) {
@@ -6792,13 +6760,13 @@ PROF__LIGHT bool prof__own(uintptr_t *owner) {
 
 PROF__FN void prof__disown(uintptr_t *owner) { PROF__RELEASE(*owner, (uintptr_t)0); }
 
-PROF__LIGHT uint64_t prof__now_ticks(prof_clock clock, const prof_platform *platform) {
+PROF__FN uint64_t prof__now_ticks(prof_clock clock, const prof_platform *platform) {
     if (clock == PROF_CLOCK_PLATFORM) return platform->now(platform->user);
     return clock == PROF_CLOCK_CPU ? prof__cpu_now() : prof__os_now();
 }
 
 /* The same by a state's clock. It never goes back within a thread: a step back is counted. */
-PROF__LIGHT uint64_t prof__state_now(prof__state *t) {
+PROF__FN uint64_t prof__state_now(prof__state *t) {
     uint64_t now = prof__now_ticks(t->clock, &t->platform);
     if (t->clock == PROF_CLOCK_CPU) return now;
     if (!now && t->clock == PROF_CLOCK_OS) now = t->last - t->bias;
@@ -6812,7 +6780,7 @@ PROF__LIGHT uint64_t prof__state_now(prof__state *t) {
 }
 
 /* Reads both clocks. While the OS's cannot be read a tick is taken as 1 ns, and a step counted. */
-PROF__LIGHT prof__knot prof__knot_now(void) {
+PROF__FN prof__knot prof__knot_now(void) {
     prof__knot best = { prof__cpu_now(), 0 };
     uint64_t width = UINT64_MAX;
     for (int i = 0; i < 4; i++) {
@@ -6830,13 +6798,13 @@ PROF__LIGHT prof__knot prof__knot_now(void) {
 }
 
 /* The last pair of readings; 0 where there is none. */
-PROF__LIGHT prof__knot prof__knot_last(const struct prof_trace *s) {
+PROF__FN prof__knot prof__knot_last(const struct prof_trace *s) {
     static const prof__knot none = { 0, 0 };
     return s->knots.count ? s->knots.list[s->knots.count - 1] : none;
 }
 
 /* Adds a pair; when they are many, keeps every second one. Under the lock. */
-PROF__LIGHT void prof__knot_add(prof__knot k) {
+PROF__FN void prof__knot_add(prof__knot k) {
     prof__knots *knots = &prof__trace.knots;
     prof__knot last = prof__knot_last(&prof__trace);
     if (knots->count == PROF__KNOTS) {
@@ -6849,20 +6817,20 @@ PROF__LIGHT void prof__knot_add(prof__knot k) {
     knots->list[knots->count++] = k;
 }
 
-PROF__LIGHT void prof__knot_sometimes(void) {
+PROF__FN void prof__knot_sometimes(void) {
     struct prof_trace *s = &prof__trace;
     if (s->clock == PROF_CLOCK_CPU && s->mode != PROF_MODE_STREAM &&
         prof__os_now() - prof__knot_last(s).ns >= s->knots.gap_ns)
         prof__knot_add(prof__knot_now());
 }
 
-PROF__LIGHT bool prof__overlaps(const void *begin, const void *end, const void *a, const void *b) {
+PROF__FN bool prof__overlaps(const void *begin, const void *end, const void *a, const void *b) {
     return (uintptr_t)a < (uintptr_t)end && (uintptr_t)begin < (uintptr_t)b;
 }
 
 /* A block that a thread still owns, the n-th of PROF__OWNED; false: there is none. */
 enum { PROF__OWNED = 4 };
-PROF__ASIDE(bool) prof__owned_block(const prof__state *t, int n, char *block[2]) {
+PROF__FN bool prof__owned_block(const prof__state *t, int n, char *block[2]) {
     block[0] = n == 0 ? (char *)(uintptr_t)t : n == 1 ? (char *)t->begin : NULL;
     block[1] = n == 0 ? prof__state_end(t) : (char *)t->limit;
     if (n == 2 && t->spare) {
@@ -6877,7 +6845,7 @@ PROF__ASIDE(bool) prof__owned_block(const prof__state *t, int n, char *block[2])
 }
 
 /* Is [begin, end) free of what threads still own from earlier sessions? */
-PROF__LIGHT bool prof__not_owned(const void *begin, const void *end) {
+PROF__FN bool prof__not_owned(const void *begin, const void *end) {
     char *block[2];
     for (const prof__state *t = prof__recorder.owned; t; t = t->next) {
         if (t->generation == prof__trace.generation) continue;
@@ -6889,7 +6857,7 @@ PROF__LIGHT bool prof__not_owned(const void *begin, const void *end) {
 }
 
 /* How much of `size` bytes below high comes out of prof__arena_room, which ends at bound. */
-PROF__LIGHT size_t prof__below_bound(size_t size) {
+PROF__FN size_t prof__below_bound(size_t size) {
     const char *high = prof__arena.high, *bound = prof__arena.bound;
     return high > bound && (size_t)(high - bound) >= size ? 0 : size;
 }
@@ -6918,7 +6886,7 @@ PROF__FN prof__chunk *prof__chunk_make(void) {
     return c;
 }
 
-PROF__COLD void prof__row_unlist(prof__row *row) {
+PROF__FN void prof__row_unlist(prof__row *row) {
     struct prof_trace *s = &prof__trace;
     prof__row *before = NULL;
     for (prof__row *r = s->rows; r != row; r = r->next) before = r;
@@ -6932,7 +6900,7 @@ PROF__COLD void prof__row_unlist(prof__row *row) {
 /* The row of a thread that has left without records goes to the next thread. So does its index,
    unless the thread has another row, which keeps it: each index has a row, and no two threads have
    one index. In PROF_MODE_TRACE the row stays in the list, where prof_dump may be reading it. */
-PROF__COLD void prof__row_free(prof__row *row) {
+PROF__FN void prof__row_free(prof__row *row) {
     struct prof_trace *s = &prof__trace;
     bool stays = s->mode == PROF_MODE_TRACE, shared = false;
     if (row->kept) return;
@@ -6946,7 +6914,7 @@ PROF__COLD void prof__row_free(prof__row *row) {
 }
 
 /* Lets go of the oldest records in a ring. */
-PROF__COLD void prof__segment_free(prof__segment *g) {
+PROF__FN void prof__segment_free(prof__segment *g) {
     prof__row *row = g->row;
     if (!row) return;
     PROF__ASSERT(row->first == g && g->begin <= g->end && g->end <= g->limit);   /* the oldest */
@@ -6960,7 +6928,7 @@ PROF__COLD void prof__segment_free(prof__segment *g) {
 }
 
 /* The next chunk of a state's ring; NULL: it is still to be flushed. Under the lock. */
-PROF__LIGHT prof__chunk *prof__ring_take(prof__state *t) {
+PROF__FN prof__chunk *prof__ring_take(prof__state *t) {
     prof__segment *g = t->ring.list + t->ring.next;
     prof__chunk *c = (prof__chunk *)(void *)g->begin;
     if (prof__trace.mode == PROF_MODE_STREAM && g->row) {
@@ -6978,18 +6946,18 @@ PROF__LIGHT prof__chunk *prof__ring_take(prof__state *t) {
 
 /* The next of the states that have recorded in this arena; after NULL the first. The grid may also
    hold states of an older layout, which threads still own. Needs no lock. */
-PROF__LIGHT prof__state *prof__used(const prof__state *after) {
+PROF__FN prof__state *prof__used(const prof__state *after) {
     return after ? PROF__ACQUIRE(after->used) : PROF__ACQUIRE(prof__trace.pool.used);
 }
 
-PROF__LIGHT bool prof__state_used(const prof__state *t) {
+PROF__FN bool prof__state_used(const prof__state *t) {
     const prof__state *u = prof__used(NULL);
     while (u && u != t) u = prof__used(u);
     return u != NULL;
 }
 
 /* Lists t for those who read the arena. Under the lock. */
-PROF__LIGHT void prof__state_use(prof__state *t) {
+PROF__FN void prof__state_use(prof__state *t) {
     prof__state **last = &prof__trace.pool.used;
     PROF__STORE(t->row, NULL);
     PROF__STORE(t->closed, false);
@@ -7005,7 +6973,7 @@ PROF__LIGHT void prof__state_use(prof__state *t) {
 
 /* What is left of a chunk goes to the next thread, if it is worth it. A ring's chunk that was not
    begun is the next again. Under the lock. */
-PROF__LIGHT void prof__chunk_give(prof__state *t, prof__record *begin, prof__record *limit) {
+PROF__FN void prof__chunk_give(prof__state *t, prof__record *begin, prof__record *limit) {
     uintptr_t at = ((uintptr_t)begin + 15u) & ~(uintptr_t)15u;
     prof__chunk *c = (prof__chunk *)at;
     if (t->ring.list) {
@@ -7022,7 +6990,7 @@ PROF__LIGHT void prof__chunk_give(prof__state *t, prof__record *begin, prof__rec
 
 /* Divides a state's region into its ring, once: segments from its start up, chunks from its end
    down. False: threads of earlier sessions still own too much of it. */
-PROF__COLD bool prof__ring_open(prof__state *t) {
+PROF__FN bool prof__ring_open(prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     size_t index = ((size_t)t - (size_t)s->pool.states) / s->pool.state_size;
     char *region = s->pool.regions + index * s->pool.region_size;
@@ -7069,7 +7037,7 @@ PROF__FN prof__chunk *prof__chunk_take(prof__state *t) {
     return c;
 }
 
-PROF__LIGHT void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_depth) {
+PROF__FN void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_depth) {
     prof__record *c = t->hot.cursor;
     PROF__ASSERT(t->begin <= c && c < t->limit);
     c->end = a;
@@ -7080,8 +7048,8 @@ PROF__LIGHT void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site
 
 /* A record of two slots, published when both are written. The first and third word of its second
    slot stand where a zone has its end and depth (255: none), which prof__snapshot_check reads. */
-PROF__LIGHT void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t b,
-                                uint32_t word) {
+PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t b,
+                             uint32_t word) {
     prof__record *c = t->hot.cursor;
     PROF__ASSERT(t->begin <= c && c + 1 < t->limit);
     prof__record_set(c, a, kind << 8 | 1);
@@ -7092,7 +7060,7 @@ PROF__LIGHT void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint6
 }
 
 /* Writes the clock's upper half. Sums do without, but where zones still go to the timeline. */
-PROF__LIGHT void prof__put_clock(prof__state *t) {
+PROF__FN void prof__put_clock(prof__state *t) {
     if (t->sums.on && !t->sums.cut) return;
     prof__put(t, t->epoch, 0, (uint32_t)PROF__CLOCK << 8);
     if (!t->sums.on) PROF__BUMP(t->counts.extra, 1);
@@ -7142,7 +7110,7 @@ PROF__FN void prof__leave(prof__slot *slot) {
 
 /* From here to prof__looked() the session stays open, and who would close it waits: the thread may
    read the trace, the description and the arena. False: it is over. */
-PROF__LIGHT bool prof__look(prof__state *t) {
+PROF__FN bool prof__look(prof__state *t) {
     PROF__STORE(t->looking, t->looking + 1);
     PROF__FENCE();
     if (PROF__LOAD(prof__on) == t->generation) return true;
@@ -7153,7 +7121,7 @@ PROF__LIGHT bool prof__look(prof__state *t) {
 PROF__FN void prof__looked(prof__state *t) { PROF__RELEASE(t->looking, t->looking - 1); }
 
 /* site: shifted by 8 */
-PROF__LIGHT void prof__observe_begin(prof__state *t, uint32_t site) {
+PROF__FN void prof__observe_begin(prof__state *t, uint32_t site) {
     const prof_extra *with = prof__slot_get()->with;
     if (!prof__look(t)) return;
     for (uint32_t i = 0; i < prof__recorder.observer_count; i++) {
@@ -7165,7 +7133,7 @@ PROF__LIGHT void prof__observe_begin(prof__state *t, uint32_t site) {
     prof__looked(t);
 }
 
-PROF__LIGHT void prof__observe_end(prof__state *t, uint32_t site) {
+PROF__FN void prof__observe_end(prof__state *t, uint32_t site) {
     if (!prof__look(t)) return;
     for (uint32_t i = prof__recorder.observer_count; i--;)
         if (prof__recorder.observers[i].end)
@@ -7175,19 +7143,19 @@ PROF__LIGHT void prof__observe_end(prof__state *t, uint32_t site) {
 }
 
 /* A record's value as the double that it is. */
-PROF__LIGHT double prof__real_value(uint64_t bits) {
+PROF__FN double prof__real_value(uint64_t bits) {
     double x;
     memcpy(&x, &bits, sizeof x);
     return x;
 }
 
-PROF__LIGHT int64_t prof__real_whole(double x) {
+PROF__FN int64_t prof__real_whole(double x) {
     if (!(x > -9e18)) return x < 0 ? INT64_MIN : 0;      /* 0: it is no number */
     return x < 9e18 ? (int64_t)x : INT64_MAX;
 }
 
-PROF__LIGHT void prof__observe_moment(prof__state *t, uint32_t kind, uint32_t site,
-                                      uint64_t value) {
+PROF__FN void prof__observe_moment(prof__state *t, uint32_t kind, uint32_t site,
+                                   uint64_t value) {
     bool real = kind == PROF__REAL;
     if (!prof__look(t)) return;
     for (uint32_t i = 0; i < prof__recorder.observer_count; i++) {
@@ -7204,7 +7172,7 @@ PROF__LIGHT void prof__observe_moment(prof__state *t, uint32_t kind, uint32_t si
 
 /* Goes on writing in chunk c. The new segment is linked before the cursor moves, so that
    prof_stop finds the cursor in a segment it can reach at any moment. Under the lock. */
-PROF__LIGHT void prof__segment_open(prof__state *t, const prof__chunk *c) {
+PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
     prof__segment *g = c->segment;
     PROF__STORE(g->begin, c->begin);     /* prof_dump may be reading it */
     PROF__STORE(g->flushed, c->begin);
@@ -7233,7 +7201,7 @@ PROF__LIGHT void prof__segment_open(prof__state *t, const prof__chunk *c) {
 }
 
 /* Where the block's records end, when the cursor is lost: the slots behind them are empty. */
-PROF__LIGHT PROF__RACES prof__record *prof__block_end(const prof__state *t) {
+PROF__FN PROF__RACES prof__record *prof__block_end(const prof__state *t) {
     prof__record *c = PROF__LOAD(t->limit);
     const prof__record *begin = PROF__LOAD(t->begin);
     while (c > begin && !PROF__LOAD(c[-1].site_depth)) c--;
@@ -7241,7 +7209,7 @@ PROF__LIGHT PROF__RACES prof__record *prof__block_end(const prof__state *t) {
 }
 
 /* Where the records of t's chunk end when its cursor is outside of it: see prof__cursor_check. */
-PROF__LIGHT prof__record *prof__cursor_lost(const prof__state *t) {
+PROF__FN prof__record *prof__cursor_lost(const prof__state *t) {
     return PROF__LOAD(t->sums.on) ? prof__block_end(t) : PROF__LOAD(t->clock_end);
 }
 
@@ -7255,7 +7223,7 @@ PROF__FN void prof__cursor_check(prof__state *t) {
 }
 
 /* Where the records of t's chunk end, read by others. */
-PROF__LIGHT prof__record *prof__cursor_of(const prof__state *t) {
+PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
     prof__record *c = PROF__ACQUIRE(t->hot.cursor);
     return c < PROF__LOAD(t->begin) || c > PROF__LOAD(t->limit) ? prof__cursor_lost(t) : c;
 }
@@ -7276,7 +7244,7 @@ PROF__LIGHT prof__record *prof__cursor_of(const prof__state *t) {
      prof__looked, or the thread that ends its recording. */
 
 /* Adds the sums of one row to another; a bucket does not overflow. */
-PROF__LIGHT void prof__tally_add(prof__tally *r, const prof__tally *from) {
+PROF__FN void prof__tally_add(prof__tally *r, const prof__tally *from) {
     r->count += from->count;
     r->untimed += from->untimed;
     r->total += from->total;
@@ -7290,7 +7258,7 @@ PROF__LIGHT void prof__tally_add(prof__tally *r, const prof__tally *from) {
 }
 
 /* More memory for t's rows. Under the lock. */
-PROF__LIGHT void *prof__tallies_take(prof__tallies *y, size_t bytes) {
+PROF__FN void *prof__tallies_take(prof__tallies *y, size_t bytes) {
     char *p = (char *)prof__take_kept(bytes, 0);
     if (!p) return NULL;
     if (!y->low) y->low = p;
@@ -7307,7 +7275,7 @@ PROF__INLINE prof__tally *prof__tally_find(const prof__tallies *y, uint32_t site
     }
 }
 
-PROF__LIGHT void prof__tally_place(prof__tally_index *x, prof__tally *r) {
+PROF__FN void prof__tally_place(prof__tally_index *x, prof__tally *r) {
     uint32_t i = r->site >> 8;
     while (x->rows[i & x->mask]) i++;
     PROF__RELEASE(x->rows[i & x->mask], r);
@@ -7315,7 +7283,7 @@ PROF__LIGHT void prof__tally_place(prof__tally_index *x, prof__tally *r) {
 
 /* An index of so many places for all rows; readers of the old one may go on. An index larger than
    the first may fail for lack of spare room. Under the lock. */
-PROF__LIGHT bool prof__tallies_index(prof__tallies *y, uint32_t places) {
+PROF__FN bool prof__tallies_index(prof__tallies *y, uint32_t places) {
     size_t bytes = sizeof(prof__tally_index) + (places - 1) * sizeof(prof__tally *);
     prof__tally_index *x;
     if (y->index && prof__arena_spare() < prof__align(bytes)) return false;
@@ -7330,7 +7298,7 @@ PROF__LIGHT bool prof__tallies_index(prof__tallies *y, uint32_t places) {
 
 /* Memory for rows: 16 at a time, or 4 for a thread's first; fewer where less room is left. Only
    first rows may use the seats of threads to come. Under the lock. */
-PROF__LIGHT bool prof__tallies_more(prof__tallies *y) {
+PROF__FN bool prof__tallies_more(prof__tallies *y) {
     size_t room = y->last ? prof__arena_spare() : prof__arena_room();
     for (uint32_t n = y->last ? 16 : 4; n && !y->spares; n /= 4) {
         if (room < prof__align(n * sizeof *y->spare)) continue;
@@ -7341,7 +7309,7 @@ PROF__LIGHT bool prof__tallies_more(prof__tallies *y) {
 }
 
 /* A new row, at the end of the list of all; NULL: no room. Under the lock. */
-PROF__LIGHT prof__tally *prof__tallies_row(prof__tallies *y, uint32_t site) {
+PROF__FN prof__tally *prof__tallies_row(prof__tallies *y, uint32_t site) {
     prof__tally *r;
     if (!y->spares && !prof__tallies_more(y)) return NULL;
     r = y->spare++;
@@ -7355,7 +7323,7 @@ PROF__LIGHT prof__tally *prof__tallies_row(prof__tallies *y, uint32_t site) {
 }
 
 /* Has a site (shifted by 8) no row of its own? */
-PROF__LIGHT bool prof__is_others(uint32_t site) {
+PROF__FN bool prof__is_others(uint32_t site) {
     return !site || site == PROF__LOAD(prof__sites.others) << 8;
 }
 
@@ -7363,7 +7331,7 @@ enum { PROF__LOAN_NONE, PROF__LOAN_WANTED, PROF__LOAN_GIVEN };
 
 /* Takes the lock while t's sums change. Its holder may be a snapshot that waits for just these
    sums: then it lends the lock, and does nothing until it has the lock back. */
-PROF__LIGHT bool prof__sums_lock(prof__state *t) {
+PROF__FN bool prof__sums_lock(prof__state *t) {
     if (t->sums.held) return true;
     PROF__STORE(t->sums.loan, (uint32_t)PROF__LOAN_WANTED);
     for (int i = 0; i < 1000000 && !prof__lock_mine(); i++) {
@@ -7378,7 +7346,7 @@ PROF__LIGHT bool prof__sums_lock(prof__state *t) {
     return PROF__ACQUIRE(t->sums.loan) == PROF__LOAN_GIVEN;
 }
 
-PROF__LIGHT void prof__sums_unlock(prof__state *t) {
+PROF__FN void prof__sums_unlock(prof__state *t) {
     if (t->sums.held) return;
     if (PROF__LOAD(t->sums.loan) == PROF__LOAN_GIVEN)
         PROF__RELEASE(t->sums.loan, (uint32_t)PROF__LOAN_NONE);
@@ -7386,13 +7354,13 @@ PROF__LIGHT void prof__sums_unlock(prof__state *t) {
 }
 
 /* Lends the lock to t's thread, if that asks for it. The caller holds it and waits for t's sums. */
-PROF__LIGHT void prof__sums_lend(prof__state *t) {
+PROF__FN void prof__sums_lend(prof__state *t) {
     if (!prof__swap(&t->sums.loan, PROF__LOAN_WANTED, PROF__LOAN_GIVEN)) return;
     while (PROF__ACQUIRE(t->sums.loan) == PROF__LOAN_GIVEN) prof__yield();
 }
 
 /* A new row for a site; where there is no room for it, the row of all others. */
-PROF__RARE(prof__tally *) prof__tally_make(prof__state *t, uint32_t site) {
+PROF__RARE prof__tally *prof__tally_make(prof__state *t, uint32_t site) {
     prof__tallies *y = &t->sums.tallies;
     uint32_t places = y->index->mask + 1;
     prof__tally *r = NULL;
@@ -7451,7 +7419,7 @@ PROF__INLINE uint64_t prof__tally_within(uint64_t *inner, uint64_t ticks) {
 }
 
 /* Counts zones whose site has no row. Zones without a site were counted when they began. */
-PROF__LIGHT void prof__count_rowless(prof__state *t, uint32_t site_depth, size_t zones) {
+PROF__FN void prof__count_rowless(prof__state *t, uint32_t site_depth, size_t zones) {
     if (prof__is_others(site_depth & ~(uint32_t)0xff)) return;
     PROF__BUMP(t->counts.others[PROF__NO_ROOM], zones);
 }
@@ -7482,7 +7450,7 @@ PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof
     return c;
 }
 
-PROF__LIGHT void prof__sums_put(prof__state *t, const prof__item *i) {
+PROF__FN void prof__sums_put(prof__state *t, const prof__item *i) {
     prof__tally *r = prof__tally_of(t, i->site_depth & ~(uint32_t)0xff);
     uint64_t *inner = t->sums.inner + (i->site_depth & 0xff);
     prof__tally_put(r, i->duration, prof__tally_within(inner, i->duration));
@@ -7493,8 +7461,8 @@ PROF__LIGHT void prof__sums_put(prof__state *t, const prof__item *i) {
 
 /* A zone at a depth below sums.cut ends. *within: ticks of zones that ended in it since the cut.
    False: it began after the cut; a signal handler displaced the one that was open at this depth. */
-PROF__LIGHT bool prof__cut_ends(uint32_t *cut, uint64_t *inner, uint64_t cut_tick,
-                                const prof__item *i, uint64_t *within) {
+PROF__FN bool prof__cut_ends(uint32_t *cut, uint64_t *inner, uint64_t cut_tick,
+                             const prof__item *i, uint64_t *within) {
     uint32_t depth = i->site_depth & 0xff, at = *cut;
     bool before = i->end - PROF__MIN(i->duration, i->end) <= cut_tick;
     *within = 0;
@@ -7506,7 +7474,7 @@ PROF__LIGHT bool prof__cut_ends(uint32_t *cut, uint64_t *inner, uint64_t cut_tic
 
 /* Writes such a zone from c on as the timeline shows it: with one child "(in sums)", which takes
    the ticks within. */
-PROF__ASIDE(prof__record *) prof__cut_write(prof__record *c, const prof__item *i, uint64_t within) {
+PROF__FN prof__record *prof__cut_write(prof__record *c, const prof__item *i, uint64_t within) {
     uint32_t kind = i->kind == PROF__UNFINISHED ? PROF__UNFINISHED : PROF__ZONE64;
     if (within) {
         prof__record_set(c++, within, (uint32_t)PROF__ZONE64 << 8 | 1);
@@ -7519,7 +7487,7 @@ PROF__ASIDE(prof__record *) prof__cut_write(prof__record *c, const prof__item *i
 
 /* Writes a zone that was open at the cut to the timeline's last segment, which has room for all of
    them. */
-PROF__LIGHT void prof__sums_cut(prof__state *t, const prof__item *i) {
+PROF__FN void prof__sums_cut(prof__state *t, const prof__item *i) {
     prof__segment *g = t->segment;
     uint64_t within;
     size_t slots;
@@ -7534,7 +7502,7 @@ PROF__LIGHT void prof__sums_cut(prof__state *t, const prof__item *i) {
     PROF__RELEASE(g->end, g->end + slots);
 }
 
-PROF__LIGHT void prof__sums_zone(prof__state *t, const prof__item *i) {
+PROF__FN void prof__sums_zone(prof__state *t, const prof__item *i) {
     if ((i->site_depth & 0xff) < t->sums.cut) prof__sums_cut(t, i);
     else prof__sums_put(t, i);
 }
@@ -7568,35 +7536,35 @@ PROF__FN void prof__block_add(prof__state *t, prof__record *end) {
     }
 }
 
-PROF__LIGHT void prof__sums_open(prof__state *t) {
+PROF__FN void prof__sums_open(prof__state *t) {
     PROF__STORE(t->sums.changes, t->sums.changes + 1);
     PROF__FENCE();
 }
 
-PROF__LIGHT void prof__sums_shut(prof__state *t) {
+PROF__FN void prof__sums_shut(prof__state *t) {
     PROF__RELEASE(t->sums.changes, t->sums.changes + 1);
 }
 
-PROF__LIGHT void prof__sums_add(prof__state *t, prof__record *end) {
+PROF__FN void prof__sums_add(prof__state *t, prof__record *end) {
     prof__sums_open(t);
     prof__block_add(t, end);
     prof__sums_shut(t);
 }
 
 /* The same under the lock. */
-PROF__LIGHT void prof__sums_add_held(prof__state *t, prof__record *end) {
+PROF__FN void prof__sums_add_held(prof__state *t, prof__record *end) {
     t->sums.held = true;
     prof__sums_add(t, end);
     t->sums.held = false;
 }
 
-PROF__LIGHT void prof__block_emptied(prof__state *t) {
+PROF__FN void prof__block_emptied(prof__state *t) {
     PROF__STORE(t->clock_end, t->begin);
     PROF__RELEASE(t->hot.cursor, t->begin);
 }
 
 /* The thread adds its block to its rows. False: the session is over, and its end adds the block. */
-PROF__LIGHT bool prof__sums_drain(prof__state *t) {
+PROF__FN bool prof__sums_drain(prof__state *t) {
     if (!prof__look(t)) return false;
     prof__tiny_look_own(t);
     prof__sums_open(t);
@@ -7608,18 +7576,18 @@ PROF__LIGHT bool prof__sums_drain(prof__state *t) {
 }
 
 /* Bytes of the smallest block. */
-PROF__LIGHT size_t prof__sums_block(uint32_t depth) {
+PROF__FN size_t prof__sums_block(uint32_t depth) {
     return prof__align((PROF__RESERVE(depth) + 64) * sizeof(prof__record));
 }
 
 /* Bytes that the sums of a thread take with 16 names, with the rows of a report. */
-PROF__LIGHT size_t prof__sums_share(uint32_t depth) {
+PROF__FN size_t prof__sums_share(uint32_t depth) {
     return prof__align((depth + 2) * sizeof(uint64_t)) + prof__sums_block(depth) +
            32 * sizeof(void *) + 17 * (sizeof(prof__tally) + sizeof(prof_average)) + 64;
 }
 
 /* Bytes that a thread needs to begin in sums, or to go over to sums with so many open zones. */
-PROF__LIGHT size_t prof__sums_first(uint32_t depth) {
+PROF__FN size_t prof__sums_first(uint32_t depth) {
     return prof__align((depth + 2) * sizeof(uint64_t)) + prof__sums_block(depth) +
            prof__align(sizeof(prof__segment)) + 4 * depth * sizeof(prof__record) +
            prof__align(sizeof(prof__tally_index) + 15 * sizeof(prof__tally *)) +
@@ -7627,7 +7595,7 @@ PROF__LIGHT size_t prof__sums_first(uint32_t depth) {
 }
 
 /* A block from the arena's top, smaller where little room is left. Under the lock. */
-PROF__LIGHT bool prof__block_take(prof__state *t) {
+PROF__FN bool prof__block_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     size_t kept = prof__arena.kept, size = PROF__MIN(prof__arena_spare() / 64, 16384u);
     size = PROF__MAX(prof__sums_block(s->max_depth), size & ~(size_t)15u);
@@ -7642,7 +7610,7 @@ PROF__LIGHT bool prof__block_take(prof__state *t) {
 }
 
 /* Makes the sites "(in sums)", "timeline ends" and "(others)". */
-PROF__LIGHT void prof__sums_sites(struct prof_trace *s) {
+PROF__FN void prof__sums_sites(struct prof_trace *s) {
     static const prof_site in_sums = PROF__OWN_SITE(0), timeline_ends = PROF__OWN_SITE(10);
     if (!s->sums.in_sums) s->sums.in_sums = prof__site_add(&in_sums, true);
     if (!s->sums.timeline_ends) s->sums.timeline_ends = prof__site_add(&timeline_ends, true);
@@ -7650,7 +7618,7 @@ PROF__LIGHT void prof__sums_sites(struct prof_trace *s) {
 }
 
 /* Makes what a state needs, and keeps, for zones in sums: ticks by depth, an index, a few rows. */
-PROF__LIGHT bool prof__rows_prepare(prof__state *t) {
+PROF__FN bool prof__rows_prepare(prof__state *t) {
     prof__tallies *y = &t->sums.tallies;
     size_t depths = prof__trace.max_depth + 2;
     if (!y->low) {
@@ -7662,14 +7630,14 @@ PROF__LIGHT bool prof__rows_prepare(prof__state *t) {
 }
 
 /* ... and to go over to sums: a block. False: no room. Under the lock. */
-PROF__LIGHT bool prof__sums_prepare(prof__state *t) {
+PROF__FN bool prof__sums_prepare(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     if (s->mode == PROF_MODE_TRACE) prof__sums_sites(s);
     return (t->sums.block || prof__block_take(t)) && prof__rows_prepare(t);
 }
 
 /* From here on t's zones go to its block, which prof__sums_prepare has made. */
-PROF__ASIDE(void) prof__sums_begin(prof__state *t) {
+PROF__FN void prof__sums_begin(prof__state *t) {
     static const prof__zone_hooks none = { NULL, NULL, 0 };
     prof__sums_open(t);                  /* a dump may be reading what the last thread left */
     memset(t->sums.block, 0, (size_t)(t->sums.block_end - t->sums.block) * sizeof *t->sums.block);
@@ -7688,7 +7656,7 @@ PROF__ASIDE(void) prof__sums_begin(prof__state *t) {
 
 /* The timeline's last segment, for zones that are open now. The room that their analysis needs was
    promised with the rest of the chunk. NULL: no room. */
-PROF__LIGHT prof__segment *prof__rest_open(prof__state *t, uint32_t open) {
+PROF__FN prof__segment *prof__rest_open(prof__state *t, uint32_t open) {
     size_t head = prof__align(sizeof(prof__segment));
     char *p = (char *)prof__tallies_take(&t->sums.tallies, head + 4 * open * sizeof(prof__record));
     prof__segment *g = (prof__segment *)(void *)p;
@@ -7702,7 +7670,7 @@ PROF__LIGHT prof__segment *prof__rest_open(prof__state *t, uint32_t open) {
 
 /* The chunk's last records: an empty slot, which an end that a signal handler interrupted may still
    write, and the instant "timeline ends". */
-PROF__LIGHT void prof__timeline_end(prof__state *t) {
+PROF__FN void prof__timeline_end(prof__state *t) {
     prof__record *c = t->hot.cursor;
     uint32_t n = t->limit - c >= 3 ? 3 : 0;
     if (n) prof__record_set(c, 0, (uint32_t)PROF__PART << 8);
@@ -7714,7 +7682,7 @@ PROF__LIGHT void prof__timeline_end(prof__state *t) {
 }
 
 /* A thread's timeline ended at tick; full_tick 0 is kept for none. Under the lock. */
-PROF__LIGHT void prof__timeline_full(struct prof_trace *s, uint64_t tick) {
+PROF__FN void prof__timeline_full(struct prof_trace *s, uint64_t tick) {
     if (!s->sums.full_tick || tick < s->sums.full_tick) s->sums.full_tick = PROF__MAX(tick, 1u);
 }
 
@@ -7742,8 +7710,8 @@ PROF__FN bool prof__sum_from_here(prof__state *t) {
 /* Waits until state t's sums are whole, and sets *sums to how often they changed. Their thread may
    be off its core for long; for one that never comes back it waits once: *gone is then *sums. lend:
    t, where the reader holds the lock; else NULL. */
-PROF__ASIDE(void) prof__sums_begin_read(const prof__state *t, uint32_t *sums, uint32_t *gone,
-                                        prof__state *lend) {
+PROF__FN void prof__sums_begin_read(const prof__state *t, uint32_t *sums, uint32_t *gone,
+                                    prof__state *lend) {
     uint32_t i = 0;
     while ((*sums = PROF__ACQUIRE(t->sums.changes)) & 1 && *sums != *gone) {
         if (lend) prof__sums_lend(lend);
@@ -7752,7 +7720,7 @@ PROF__ASIDE(void) prof__sums_begin_read(const prof__state *t, uint32_t *sums, ui
     }
 }
 
-PROF__LIGHT bool prof__sums_same(const prof__state *t, uint32_t sums) {
+PROF__FN bool prof__sums_same(const prof__state *t, uint32_t sums) {
     PROF__FENCE();
     return PROF__LOAD(t->sums.changes) == sums;
 }
@@ -7773,8 +7741,8 @@ typedef struct prof__rest {
 } prof__rest;
 
 /* Copies the block to `to`, which has room for so many records, and the ticks by depth to inner. */
-PROF__LIGHT PROF__RACES void prof__rest_copy(prof__rest *rest, const prof__state *t,
-                                             prof__record *to, size_t room, uint64_t *inner) {
+PROF__FN PROF__RACES void prof__rest_copy(prof__rest *rest, const prof__state *t,
+                                          prof__record *to, size_t room, uint64_t *inner) {
     int i = 0;
     rest->gone = 0;
     do {
@@ -7800,8 +7768,8 @@ PROF__LIGHT PROF__RACES void prof__rest_copy(prof__rest *rest, const prof__state
 
 /* Copies a row while it does not change; notes whether rows from it on have the copied zones
    now. */
-PROF__LIGHT void prof__rest_row(prof__rest *rest, const prof__state *t, const prof__tally *from,
-                                prof__tally *row) {
+PROF__FN void prof__rest_row(prof__rest *rest, const prof__state *t, const prof__tally *from,
+                             prof__tally *row) {
     uint64_t more;
     uint32_t sums;
     int i = 0;
@@ -7816,7 +7784,7 @@ PROF__LIGHT void prof__rest_row(prof__rest *rest, const prof__state *t, const pr
 }
 
 /* Takes a zone of the copy, as prof__sums_cut does. False: it was not open at the cut. */
-PROF__LIGHT bool prof__rest_cut(prof__rest *rest, const prof__item *i) {
+PROF__FN bool prof__rest_cut(prof__rest *rest, const prof__item *i) {
     prof__record *c = rest->ended;
     uint64_t within;
     if ((i->site_depth & 0xff) >= rest->cut ||
@@ -7827,8 +7795,8 @@ PROF__LIGHT bool prof__rest_cut(prof__rest *rest, const prof__item *i) {
 }
 
 /* The next zone of the copy that no row has yet, and the ticks within it. False: no more. */
-PROF__LIGHT bool prof__rest_next(prof__rest *rest, const prof__state *t, prof__cursor *k,
-                                 prof__item *i, uint64_t *within) {
+PROF__FN bool prof__rest_next(prof__rest *rest, const prof__state *t, prof__cursor *k,
+                              prof__item *i, uint64_t *within) {
     while (prof__next(k, i)) {
         uint32_t site = i->site_depth & ~(uint32_t)0xff;
         const prof__tally *r;
@@ -7852,7 +7820,7 @@ PROF__LIGHT bool prof__rest_next(prof__rest *rest, const prof__state *t, prof__c
 
 /* Makes room for n more slots, beside those kept for open zones; takes the next chunk before this
    one ends. */
-PROF__ALONE(bool) prof__room_made(prof__state *t, uint32_t n) {
+PROF__FN bool prof__room_made(prof__state *t, uint32_t n) {
     bool ok, full = false;
     if (!prof__lock_briefly()) return false;
     ok = t->generation == PROF__LOAD(prof__on);
@@ -7938,7 +7906,7 @@ PROF__INLINE prof__deep *prof__deep_top(const prof__state *t) {
 }
 
 /* More memory for deep zones, out of what is spare. Under the lock. */
-PROF__COLD prof__deeps *prof__deeps_take(prof__state *t) {
+PROF__FN prof__deeps *prof__deeps_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     prof__deeps *b = NULL;
     if (prof__arena_spare() >= sizeof *b && prof__rows_prepare(t))
@@ -7975,7 +7943,7 @@ PROF__FN void prof__deep_pop(prof__state *t) {
 
 /* Ends the innermost deep zone at now: adds it to its row, and returns its ticks. Called by its
    thread, between prof__look and prof__looked, or by the thread that ends the session. */
-PROF__LIGHT uint64_t prof__deep_put(prof__state *t, uint64_t now, bool unfinished) {
+PROF__FN uint64_t prof__deep_put(prof__state *t, uint64_t now, bool unfinished) {
     const prof__deep *d = prof__deep_top(t);
     uint64_t start = (uint64_t)d->frame.epoch << 32 | d->frame.start;
     uint64_t ticks = now - PROF__MIN(start, now);
@@ -8006,7 +7974,7 @@ PROF__FN void prof__deep_leave(prof__state *t, uint64_t now, uint64_t ticks) {
 }
 
 /* Ends the innermost deep zone. False: the session is over, and prof_stop ends it. */
-PROF__LIGHT bool prof__end_deep(prof__state *t, bool unfinished) {
+PROF__FN bool prof__end_deep(prof__state *t, bool unfinished) {
     uint64_t now = prof__state_now(t), ticks;
     uint32_t site;
     if (!prof__look(t)) return false;
@@ -8063,13 +8031,13 @@ PROF__FN void prof__counts_add(prof__counts *sum, const prof__counts *c) {
     for (size_t i = 0; i < PROF__COUNTS; i++) PROF__BUMP(to[i], PROF__LOAD(from[i]));
 }
 
-PROF__COLD void prof__counts_clear(prof__counts *c) {
+PROF__FN void prof__counts_clear(prof__counts *c) {
     size_t *count = (size_t *)(void *)c;
     for (size_t i = 0; i < PROF__COUNTS; i++) PROF__STORE(count[i], (size_t)0);
 }
 
 /* The row that a thread had in an older generation, and continues; NULL: the thread is new. */
-PROF__COLD const prof__row *prof__row_before(const struct prof_trace *s, uint64_t id) {
+PROF__FN const prof__row *prof__row_before(const struct prof_trace *s, uint64_t id) {
     const prof__row *old = NULL;
     const prof__row *r = s->generation == s->first_generation ? NULL : s->rows;
     for (; r; r = r->next) {
@@ -8081,7 +8049,7 @@ PROF__COLD const prof__row *prof__row_before(const struct prof_trace *s, uint64_
 }
 
 /* A free row, with or without an index of prof_threads(); NULL: there is none. */
-PROF__COLD prof__row *prof__row_again(struct prof_trace *s, bool indexed) {
+PROF__FN prof__row *prof__row_again(struct prof_trace *s, bool indexed) {
     prof__row **place = &s->pool.free_rows, *row;
     while (*place && ((*place)->thread != PROF_NONE) != indexed) place = &(*place)->again;
     row = *place;
@@ -8091,7 +8059,7 @@ PROF__COLD prof__row *prof__row_again(struct prof_trace *s, bool indexed) {
 
 /* A row for the thread, with the index of old or a new one. Where only free rows with another index
    are left, a thread that has one already continues under a new index. */
-PROF__COLD prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
+PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
     prof__row *row = prof__row_again(s, !old);
     if (!row) {
         row = (prof__row *)prof__take_kept(sizeof *row, sizeof row->info + PROF__LANE_SHARE);
@@ -8109,7 +8077,7 @@ PROF__COLD prof__row *prof__row_take(struct prof_trace *s, const prof__row *old)
     return row;
 }
 
-PROF__COLD prof__row *prof__row_add(uint64_t id) {
+PROF__FN prof__row *prof__row_add(uint64_t id) {
     struct prof_trace *s = &prof__trace;
     prof__row empty;
     prof__row *row = prof__row_take(s, prof__row_before(s, id));
@@ -8138,13 +8106,13 @@ PROF__COLD prof__row *prof__row_add(uint64_t id) {
 
 /* The thread of this state ends, and its row with it, unless the row is of an earlier session or
    has gone to another thread. */
-PROF__COLD void prof__row_over(const prof__state *t) {
+PROF__FN void prof__row_over(const prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     if (!s->open || t->generation < s->first_generation || !prof__in_grid(t)) return;
     if (t->row->number == t->number) t->row->over = true;
 }
 
-PROF__COLD void prof__row_name(prof__row *row, const char *name) {
+PROF__FN void prof__row_name(prof__row *row, const char *name) {
     size_t n;
     (void)prof__hash(name, &n);
     n = PROF__MIN(n, sizeof row->name - 1);
@@ -8157,7 +8125,7 @@ PROF__COLD void prof__row_name(prof__row *row, const char *name) {
     PROF__STORE(row->announced, 0u);
 }
 
-PROF__COLD bool prof__row_for(prof__state *t, uint64_t id) {
+PROF__FN bool prof__row_for(prof__state *t, uint64_t id) {
     const prof_platform *p = &prof__trace.platform;
     prof__row *row;
     if (!id) id = p->thread_id ? p->thread_id(p->user) : prof__os_thread_id();
@@ -8171,7 +8139,7 @@ PROF__COLD bool prof__row_for(prof__state *t, uint64_t id) {
 
 /* Empties the shadow stack for a new generation. Zones that are open from older generations keep
    their places below bottom, so that no token of theirs is taken for a new one. */
-PROF__LIGHT void prof__stack_reset(prof__state *t, prof__frame *bottom) {
+PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
     PROF__RELEASE(t->hot.bottom, bottom);
     PROF__RELEASE(t->hot.top, bottom);
     for (prof__frame *f = t->frames; f <= t->deepest; f++) {   /* stale ends are slow, too */
@@ -8184,7 +8152,7 @@ PROF__LIGHT void prof__stack_reset(prof__state *t, prof__frame *bottom) {
 
 /* A chunk for t; NULL: none is left, and where *ok is true t records in sums. Sets memory aside for
    the zones that it may have open. Under the lock. */
-PROF__COLD prof__chunk *prof__state_place(prof__state *t, bool *ok) {
+PROF__FN prof__chunk *prof__state_place(prof__state *t, bool *ok) {
     struct prof_trace *s = &prof__trace;
     bool promised = t->promised == s->generation;
     uint32_t slots = promised ? t->slots : s->mode == PROF_MODE_AGGREGATE ? 0 : s->max_depth + 1;
@@ -8213,7 +8181,7 @@ PROF__COLD prof__chunk *prof__state_place(prof__state *t, bool *ok) {
 /* Makes t record in the session that is open: gives it a chunk, or sums where there is none left,
    and a row in the trace (of the thread id; 0: the calling thread's). stale: zones of older
    sessions that are still open in its frames. False: the arena is full. Under the lock. */
-PROF__COLD bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
+PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     const struct prof_trace *s = &prof__trace;
     prof__chunk *c;
     bool ok;
@@ -8269,7 +8237,7 @@ PROF__COLD bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
 
 /* Takes a thread's state away; the rest of its memory goes to others, if it is in this session's
    arena. Under the lock. */
-PROF__COLD void prof__state_give(prof__slot *slot, prof__state *t) {
+PROF__FN void prof__state_give(prof__slot *slot, prof__state *t) {
     struct prof_trace *s = &prof__trace;
     prof__state **p = &prof__recorder.owned;
     slot->stale = (uint32_t)(t->hot.top - t->frames);
@@ -8299,7 +8267,7 @@ PROF__FN void prof__lock_to_leave(const prof__state *t) {
 }
 
 /* Gives back what this thread holds. Its open zones end now, if its generation is the open one. */
-PROF_API PROF__LIGHTLY void prof_thread_end(void) {
+PROF_API PROF__QUIET void prof_thread_end(void) {
     struct prof_trace *s = &prof__trace;
     prof__slot *slot = prof__slot_get();
     void (*leaves)(void);
@@ -8357,7 +8325,7 @@ PROF__FN prof__state *prof__state_find(uint32_t stale, uint64_t id) {
 
 /* The same; counts a failure. Where all chunks wait to be flushed it may flush them, with the lock
    open meanwhile. */
-PROF__LIGHT prof__state *prof__state_take(uint32_t stale, uint64_t id) {
+PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
     struct prof_trace *s = &prof__trace;
     uint32_t on = PROF__LOAD(prof__on);
     prof__state *t = prof__state_find(stale, id);
@@ -8376,7 +8344,7 @@ PROF__LIGHT prof__state *prof__state_take(uint32_t stale, uint64_t id) {
 }
 
 /* Gives the calling thread a state in the open generation. refused: see prof__state_or. */
-PROF__LIGHT prof__state *prof__attach(prof__slot *slot, uint32_t *refused) {
+PROF__FN prof__state *prof__attach(prof__slot *slot, uint32_t *refused) {
     prof__state *t = NULL;
     prof__hot *hot = slot->hot;
     uint32_t on;
@@ -8417,7 +8385,7 @@ PROF__FN prof__state *prof__state_or(prof__slot *slot, uint32_t *refused) {
     return t;
 }
 
-PROF__LIGHT prof__state *prof__state_here(prof__slot *slot) {
+PROF__FN prof__state *prof__state_here(prof__slot *slot) {
     uint32_t refused;
     return prof__state_or(slot, &refused);
 }
@@ -8449,8 +8417,8 @@ static const prof__entry_frame prof__entry_none = { NULL, NULL, 0 };
 #  define PROF__ENTRY_FRAME() prof__entry_none
 #endif
 
-PROF__LIGHT void prof__origin_set(prof__state *t, const prof__frame *f, uint32_t kind,
-                                  prof__entry_frame entry, uintptr_t function) {
+PROF__FN void prof__origin_set(prof__state *t, const prof__frame *f, uint32_t kind,
+                               prof__entry_frame entry, uintptr_t function) {
     prof__origin *o = prof__origin_of(t, f);
     o->stack = entry.stack;
     o->returns = (uintptr_t)entry.returns;
@@ -8502,7 +8470,7 @@ PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
 #endif
 
 /* Counts an instant, a counter or such that is dropped because it has no site. */
-PROF__LIGHT void prof__count_siteless(prof__state *t, uint32_t why) {
+PROF__FN void prof__count_siteless(prof__state *t, uint32_t why) {
     if (why <= PROF__NO_NAME) PROF__BUMP(t->counts.sites, 1);
     else if (why == PROF__NO_ROOM) PROF__BUMP(t->counts.full, 1);
     else PROF__COUNT(prof__loose.dropped_busy);
@@ -8693,7 +8661,7 @@ PROF__FN uint32_t prof__intern(prof__state *t, const char *name) {
 }
 
 /* The mark's site, shifted by 8, registered if need be; or PROF__NO_...: why there is none. */
-PROF__LIGHT uint32_t prof__mark_resolve(prof__mark *mark) {
+PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
     uint32_t id = PROF__LOAD(mark->id);
     if (id) return id;
     if (!prof__lock_briefly()) return PROF__NO_LOCK;
@@ -8831,11 +8799,11 @@ PROF__FN void prof__end_any(prof__frame *token) {
     prof__leave(slot);
 }
 
-PROF_API PROF__LIGHTLY void prof__end(prof__frame *token) {
+PROF_API PROF__QUIET void prof__end(prof__frame *token) {
     if (token) prof__end_any(token);
 }
 
-PROF_API PROF__LIGHTLY void prof__end_top(void) {
+PROF_API PROF__QUIET void prof__end_top(void) {
     if (PROF__LOAD(prof__on)) prof__end_any(NULL);
 }
 
@@ -8859,7 +8827,7 @@ PROF_API PROF__QUIET prof_place prof_mark(void) {
 
 /* Ends all but the outer `zones`, which were open at the mark. Begins that were dropped since will
    have no end either: `dropped` is how many there were at the mark. */
-PROF__LIGHT void prof__unwind_to(prof__state *t, size_t zones, uint32_t dropped) {
+PROF__FN void prof__unwind_to(prof__state *t, size_t zones, uint32_t dropped) {
     size_t frames = (size_t)(t->deepest - t->frames);
     prof__frame *top = t->frames + PROF__MIN(zones, frames);
     t->skipped = PROF__MIN(t->skipped, dropped);
@@ -8880,7 +8848,7 @@ PROF__FN void prof__unwind_here(prof__slot *slot, prof__state *t, const prof_pla
         PROF__BUMP(t->counts.unbalanced, 1);
 }
 
-PROF_API PROF__LIGHTLY void prof_unwind(prof_place mark) {
+PROF_API PROF__QUIET void prof_unwind(prof_place mark) {
     prof__slot *slot = prof__slot_get();
     uint32_t on = PROF__LOAD(prof__on), *skipped;
     if (!on || !mark.generation) return;
@@ -8952,7 +8920,7 @@ PROF_API PROF__QUIET void prof_counter_f(const char *name, double value) {
 }
 
 /* Promises room for the event that a step becomes. */
-PROF__LIGHT bool prof__step_promise(void) {
+PROF__FN bool prof__step_promise(void) {
     bool fits;
     if (prof__trace.records_only) return true;
     if (!prof__lock_briefly()) return false;
@@ -8963,7 +8931,7 @@ PROF__LIGHT bool prof__step_promise(void) {
 }
 
 /* Three slots for a step that ends now: {start}{end}{number}. */
-PROF__LIGHT void prof__put_step(uint64_t start, uint64_t number) {
+PROF__FN void prof__put_step(uint64_t start, uint64_t number) {
     prof__slot *slot = prof__slot_get();
     prof__state *t = prof__state_here(slot);
     prof__record *c;
@@ -8983,7 +8951,7 @@ PROF__LIGHT void prof__put_step(uint64_t start, uint64_t number) {
     prof__leave(slot);
 }
 
-PROF_API PROF__LIGHTLY void prof_set_thread_name(const char *name) {
+PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
     prof__state *t = prof__state_here(prof__slot_get());
     if (!t || !prof__lock_briefly()) return;
     if (t->generation == PROF__LOAD(prof__on)) prof__row_name(t->row, name ? name : "");
@@ -9009,7 +8977,7 @@ PROF_API PROF__QUIET void prof_tick(void) {}
 
 /* Adds the counts of threads, c, and those of no thread to *out. prof_dump has no lock: for it the
    latter may be a moment old. */
-PROF__COLD PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c) {
+PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c) {
     const struct prof_trace *s = &prof__trace;
     uint64_t ended;
     prof__stats_take(out, s, c);
@@ -9035,7 +9003,7 @@ PROF__COLD PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts 
 #define prof__raw_now_ns(w) ((w)->now_ns)
 
 /* The thread's name; none while it is being written. */
-PROF__COLD void prof__row_name_read(const prof__row *row, char *text) {
+PROF__FN void prof__row_name_read(const prof__row *row, char *text) {
     uint32_t renames;
     PROF__FENCE();                       /* after it counts as announced */
     renames = PROF__ACQUIRE(row->renames);
@@ -9196,7 +9164,7 @@ PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t
 }
 
 /* Writes the whole time, from which the ends after it are counted. */
-PROF__RARE(void) prof__put_clock(prof__state *t) {
+PROF__RARE void prof__put_clock(prof__state *t) {
     uint64_t time = t->known_time;
     prof__put(t, t->hot.top, (uint32_t)(time >> 32), (uint32_t)time, (uint32_t)PROF__CLOCK << 8);
 }
@@ -9354,7 +9322,7 @@ PROF__FN prof__frame *prof__begun(prof__state *t, uint32_t site) {
     return f;
 }
 
-PROF__RARE(prof__frame *) prof__begin_slow(prof__mark *mark) {
+PROF__RARE prof__frame *prof__begin_slow(prof__mark *mark) {
     prof__state *t = prof__state_enter(true);
     return prof__begun(t, t ? prof__mark_resolve(mark) : 0);
 }
@@ -9406,7 +9374,7 @@ PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *mark) {
 #ifdef PROF_NAMES_IN_ELF
 extern const char __start_prof_sites[] __attribute__((weak));
 
-PROF__RARE(prof__frame *) prof__begin_in_elf_slow(uint32_t site) {
+PROF__RARE prof__frame *prof__begin_in_elf_slow(uint32_t site) {
     return prof__begun(prof__state_enter(true), site);
 }
 
@@ -9451,7 +9419,7 @@ PROF__FN void prof__end_zone(prof__state *t) {
 }
 
 /* token NULL: the innermost zone. */
-PROF__RARE(void) prof__end_slow(prof__frame *token) {
+PROF__RARE void prof__end_slow(prof__frame *token) {
     prof__state *t = prof__state_enter(false);
     if (!t) {
         if (prof__trace.open) prof__count(PROF__COUNTED(cut));
@@ -10364,8 +10332,8 @@ PROF__INLINE void prof__row_name_read(const prof__row *row, char *text) {
 #ifdef prof__vsnprintf                   /* else such calls do not compile: PROF__NEEDS_STB */
 
 /* Formats into buf; false: it is cut. */
-PROF__LIGHT PROF__PRINTF(3, 0) bool prof__print(char *buf, size_t size, const char *format,
-                                                va_list list) {
+PROF__FN PROF__PRINTF(3, 0) bool prof__print(char *buf, size_t size, const char *format,
+                                             va_list list) {
     bool inside = prof__inside(true);    /* instrumented functions of stb are no zones */
     int length = prof__vsnprintf(buf, size, format, list);
     (void)prof__inside(inside);
@@ -10373,7 +10341,7 @@ PROF__LIGHT PROF__PRINTF(3, 0) bool prof__print(char *buf, size_t size, const ch
     return length >= 0 && (size_t)length < size;
 }
 
-PROF_API PROF__LIGHTLY size_t prof_format_text(char *buf, size_t size, const char *format, ...) {
+PROF_API PROF__QUIET size_t prof_format_text(char *buf, size_t size, const char *format, ...) {
     va_list list;
     if (!size) return 0;
     va_start(list, format);
@@ -10406,14 +10374,14 @@ PROF_API PROF__ENTRY prof__frame *prof__begin_f(const char *format, ...) {
     return prof__push_token(text);
 }
 
-PROF_API PROF__LIGHTLY void prof_instant_f(const char *format, ...) {
+PROF_API PROF__QUIET void prof_instant_f(const char *format, ...) {
     char text[PROF__PRINTED];
     if (!PROF__LOAD(prof__on)) return;
     PROF__PRINT(text, format, prof__name_was_cut());
     prof_instant(text);
 }
 
-PROF_API PROF__LIGHTLY void prof_set_thread_name_f(const char *format, ...) {
+PROF_API PROF__QUIET void prof_set_thread_name_f(const char *format, ...) {
     char text[PROF__PRINTED];
     if (!PROF__LOAD(prof__on)) return;
     PROF__PRINT(text, format, prof__name_was_cut());
@@ -10522,7 +10490,7 @@ typedef struct prof__long {
     bool entered;
 } prof__long;
 
-PROF__RARE(bool) prof__long_slow(prof__long *l, uint32_t slots, uint32_t wants) {
+PROF__RARE bool prof__long_slow(prof__long *l, uint32_t slots, uint32_t wants) {
     prof__state *t = wants & ~PROF__LOAD(prof__recorder.wants) ? NULL : prof__state_here(l->slot);
     if (t && (t->sums.on || PROF__LOAD(t->deep.open)) &&
         !(wants & ~PROF__LOAD(prof__recorder.wants))) {
@@ -10569,7 +10537,7 @@ PROF__INLINE void prof__long_put(prof__long *l, uint64_t n) {
     prof__record_set(l->at++, n, PROF__PART_WORD);
 }
 
-PROF__ALONE(void) prof__long_text(prof__long *l, const char *s, size_t bytes) {
+PROF__FN void prof__long_text(prof__long *l, const char *s, size_t bytes) {
     for (; bytes; s += PROF__MIN(bytes, 8), bytes -= PROF__MIN(bytes, 8)) {
         uint64_t n = 0;
         memcpy(&n, s, PROF__MIN(bytes, 8));
@@ -10599,7 +10567,7 @@ PROF__FN size_t prof__text_bytes(const char *s, size_t most) {
 }
 
 /* Promises room for a prof__side beside every event. False: no room. Under the lock. */
-PROF__COLD bool prof__widen(struct prof_trace *s) {
+PROF__FN bool prof__widen(struct prof_trace *s) {
     size_t more;
     if (prof__wide(s)) return true;
     more = s->slot_count * (PROF__WIDE_SHARE - s->beside);
@@ -10612,7 +10580,7 @@ PROF__COLD bool prof__widen(struct prof_trace *s) {
     return true;
 }
 
-PROF__RARE(bool) prof__widen_now(prof__state *t) {
+PROF__RARE bool prof__widen_now(prof__state *t) {
     if (!t->details.narrow && prof__lock_briefly()) {
         if (PROF__LOAD(prof__on) == t->generation) {
             t->details.wide = prof__widen(&prof__trace);
@@ -10651,8 +10619,8 @@ PROF__FN bool prof__attribute_open(prof__long *l, uint32_t slots, uint32_t wants
 }
 
 /* Publishes an attribute of the zone of frame f. A zone's first is padded to PROF__EXTRA_SLOTS. */
-PROF__ALONE(void) prof__attribute_close_of(prof__long *l, prof__frame *f, uint32_t type,
-                                           uint32_t count, size_t bytes) {
+PROF__FN void prof__attribute_close_of(prof__long *l, prof__frame *f, uint32_t type,
+                                       uint32_t count, size_t bytes) {
     prof__state *t = l->t;
     if (!t->streams && (t->details.end != l->begin || t->details.top != f + 1))
         while ((size_t)(l->at - l->begin) < PROF__EXTRA_SLOTS) prof__long_put(l, 0);
@@ -10730,8 +10698,8 @@ PROF__FN void prof__item_put(prof__long *l, uint32_t coding, const void *list,
 }
 
 /* Records an attribute by its coding: a text, or the items of a list that fit. */
-PROF__ALONE(void) prof__attribute_put(uint32_t type, const void *value, const char *const *dtypes,
-                                      uint32_t count) {
+PROF__FN void prof__attribute_put(uint32_t type, const void *value, const char *const *dtypes,
+                                  uint32_t count) {
     const prof__field *f = prof__fields + type;
     prof__long l;
     uint32_t slots = 0, fit = 0;
@@ -10823,7 +10791,7 @@ PROF_API PROF__QUIET void prof_set_arg(const char *key, const char *text) {
     prof__attribute_argument(key, text ? text : "(null)", 0);
 }
 
-PROF_API PROF__LIGHTLY void prof_set_arg_f(const char *key, const char *format, ...) {
+PROF_API PROF__QUIET void prof_set_arg_f(const char *key, const char *format, ...) {
     char text[PROF__PRINTED];
     if (!prof__wanted(0)) return;
     PROF__PRINT(text, format, PROF__COUNT(prof__loose.details_cut));
@@ -10862,7 +10830,7 @@ PROF_API PROF__ENTRY void prof_push_with(const char *name, const prof_extra *wit
 }
 
 /* A module begins or ends. The record belongs to the thread, not to a zone; depth: open zones. */
-PROF__LIGHT void prof__module_put(uint32_t type, const char *name) {
+PROF__FN void prof__module_put(uint32_t type, const char *name) {
     prof__long l;
     size_t bytes = prof__text_bytes(name, 255);
     uint32_t slots = PROF__MAX(1 + prof__text_slots(bytes), (uint32_t)PROF__EXTRA_SLOTS + 8);
@@ -10961,7 +10929,7 @@ PROF__FN uint64_t prof__number(uint64_t *last) {
     return n;
 }
 
-PROF_API PROF__LIGHTLY prof_async prof_async_begin(const char *name) {
+PROF_API PROF__QUIET prof_async prof_async_begin(const char *name) {
     prof_async a;
     prof__slot *slot = prof__slot_get();
     prof__state *t = prof__state_here(slot);
@@ -10989,7 +10957,7 @@ PROF_API PROF__LIGHTLY prof_async prof_async_begin(const char *name) {
     return a;
 }
 
-PROF_API PROF__LIGHTLY void prof_async_end(prof_async a) {
+PROF_API PROF__QUIET void prof_async_end(prof_async a) {
     prof__long l;
     uint64_t now;
     if (!a.id || !PROF__LOAD(prof__on)) return;
@@ -11012,7 +10980,7 @@ PROF_API PROF__LIGHTLY void prof_async_end(prof_async a) {
     prof__long_close(&l, PROF__ASYNC, a.start);
 }
 
-PROF_API PROF__LIGHTLY uint64_t prof_flow(uint64_t number) {
+PROF_API PROF__QUIET uint64_t prof_flow(uint64_t number) {
     prof__long l;
     uint64_t id = number;
     if (!PROF__LOAD(prof__on)) return 0;
@@ -11031,7 +10999,7 @@ PROF_API PROF__LIGHTLY uint64_t prof_flow(uint64_t number) {
 /* ---- contexts: states that a thread changes between ---- */
 
 /* The parked state of this handle; NULL: it is gone. Under the lock. */
-PROF__LIGHT prof__state *prof__context_find(const void *context) {
+PROF__FN prof__state *prof__context_find(const void *context) {
     prof__state *t = prof__recorder.owned;
     while (t && ((const void *)t != context || !t->parked ||
                  t->generation != prof__trace.generation)) t = t->next;
@@ -11039,14 +11007,14 @@ PROF__LIGHT prof__state *prof__context_find(const void *context) {
 }
 
 /* Makes a state for a context; its row has an id that no thread has. Under the lock. */
-PROF__COLD prof__state *prof__context_make(void) {
+PROF__FN prof__state *prof__context_make(void) {
     prof__state *t = prof__state_take(0, 0x40000000u | (++prof__recorder.context_last & 0xfffffff));
     if (!t) return NULL;
     prof__row_name(t->row, "context");
     return t;
 }
 
-PROF_API PROF__LIGHTLY void *prof_context_switch(void *context) {
+PROF_API PROF__QUIET void *prof_context_switch(void *context) {
     prof__slot *slot = prof__slot_get();
     uint32_t on = PROF__LOAD(prof__on);
     prof__state *from = NULL, *to = NULL;
@@ -11073,7 +11041,7 @@ PROF_API PROF__LIGHTLY void *prof_context_switch(void *context) {
 }
 
 /* When recording ends: gives back the parked states, which no thread is in. Under the lock. */
-PROF__COLD void prof__contexts_give(void) {
+PROF__FN void prof__contexts_give(void) {
     prof__slot nobody;
     prof__state *t = prof__recorder.owned;
     while (t) {
@@ -11083,7 +11051,7 @@ PROF__COLD void prof__contexts_give(void) {
     }
 }
 
-PROF_API PROF__LIGHTLY uint64_t prof_thread_id(void) {
+PROF_API PROF__QUIET uint64_t prof_thread_id(void) {
     prof__slot *slot = prof__slot_get();
     prof_platform p;
     memset(&p, 0, sizeof p);
@@ -11100,17 +11068,17 @@ PROF_API PROF__LIGHTLY uint64_t prof_thread_id(void) {
 
 typedef struct prof__json { const char *at, *why; } prof__json;
 
-PROF__LIGHT bool prof__json_bad(prof__json *j, const char *why) {
+PROF__FN bool prof__json_bad(prof__json *j, const char *why) {
     if (!j->why) j->why = why;
     return false;
 }
 
-PROF__ASIDE(void) prof__json_space(prof__json *j) {
+PROF__FN void prof__json_space(prof__json *j) {
     while (*j->at == ' ' || (*j->at >= '\t' && *j->at <= '\r' && *j->at != '\v' && *j->at != '\f'))
         j->at++;
 }
 
-PROF__LIGHT bool prof__json_hex(const char *s) {
+PROF__FN bool prof__json_hex(const char *s) {
     for (int i = 0; i < 4; i++) {
         char c = s[i];
         if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')))
@@ -11119,7 +11087,7 @@ PROF__LIGHT bool prof__json_hex(const char *s) {
     return true;
 }
 
-PROF__LIGHT bool prof__json_string(prof__json *j) {
+PROF__FN bool prof__json_string(prof__json *j) {
     if (*j->at != '"') return prof__json_bad(j, "a string was expected");
     for (j->at++; *j->at != '"'; j->at++) {
         size_t n = prof__utf8_length(j->at);
@@ -11136,13 +11104,13 @@ PROF__LIGHT bool prof__json_string(prof__json *j) {
     return true;
 }
 
-PROF__ASIDE(bool) prof__json_digits(prof__json *j) {
+PROF__FN bool prof__json_digits(prof__json *j) {
     if (*j->at < '0' || *j->at > '9') return prof__json_bad(j, "a digit was expected");
     while (*j->at >= '0' && *j->at <= '9') j->at++;
     return true;
 }
 
-PROF__LIGHT bool prof__json_number(prof__json *j) {
+PROF__FN bool prof__json_number(prof__json *j) {
     if (*j->at == '-') j->at++;
     if (*j->at == '0' && j->at[1] >= '0' && j->at[1] <= '9')
         return prof__json_bad(j, "a number begins with 0");
@@ -11154,7 +11122,7 @@ PROF__LIGHT bool prof__json_number(prof__json *j) {
     return prof__json_digits(j);
 }
 
-PROF__LIGHT bool prof__json_word(prof__json *j) {
+PROF__FN bool prof__json_word(prof__json *j) {
     static const char words[][6] = { "true", "false", "null" };
     for (int i = 0; i < 3; i++) {
         size_t n = strlen(words[i]);
@@ -11166,7 +11134,7 @@ PROF__LIGHT bool prof__json_word(prof__json *j) {
 }
 
 /* After `{` or a comma in an object: the key and its colon. */
-PROF__LIGHT bool prof__json_member(prof__json *j) {
+PROF__FN bool prof__json_member(prof__json *j) {
     prof__json_space(j);
     if (!prof__json_string(j)) return false;
     prof__json_space(j);
@@ -11176,7 +11144,7 @@ PROF__LIGHT bool prof__json_member(prof__json *j) {
 }
 
 /* A value that is neither an object nor an array. */
-PROF__LIGHT bool prof__json_plain_value(prof__json *j) {
+PROF__FN bool prof__json_plain_value(prof__json *j) {
     if (*j->at == '"') return prof__json_string(j);
     if (*j->at == '-' || (*j->at >= '0' && *j->at <= '9')) return prof__json_number(j);
     return prof__json_word(j);
@@ -11184,7 +11152,7 @@ PROF__LIGHT bool prof__json_plain_value(prof__json *j) {
 
 /* One value with all that is in it. nests is a stack of bits, below a leading 1: one for each
    object (1) or array (0) that is open. */
-PROF__LIGHT bool prof__json_value(prof__json *j) {
+PROF__FN bool prof__json_value(prof__json *j) {
     uint64_t nests = 1;
     do {
         prof__json_space(j);
@@ -11215,7 +11183,7 @@ PROF__LIGHT bool prof__json_value(prof__json *j) {
 }
 
 /* NULL: s is JSON; else where it is not. */
-PROF__ASIDE(const char *) prof__json_check_why(const char *s, const char **why) {
+PROF__FN const char *prof__json_check_why(const char *s, const char **why) {
     prof__json j = { NULL, NULL };
     j.at = s;
     if (prof__json_value(&j) && *j.at) (void)prof__json_bad(&j, "there is more after the value");
@@ -11223,13 +11191,13 @@ PROF__ASIDE(const char *) prof__json_check_why(const char *s, const char **why) 
     return j.why ? j.at : NULL;
 }
 
-PROF__LIGHT const char *prof__json_check(const char *s) {
+PROF__FN const char *prof__json_check(const char *s) {
     const char *why;
     return prof__json_check_why(s, &why);
 }
 
 /* Is s the members of an object, without its braces? */
-PROF__LIGHT bool prof__json_members(const char *s) {
+PROF__FN bool prof__json_members(const char *s) {
     prof__json j = { NULL, NULL };
     for (j.at = s;; j.at++) {
         if (!prof__json_member(&j) || !prof__json_value(&j)) return false;
@@ -11257,7 +11225,7 @@ typedef struct prof__symbols {
     uint32_t first, end;                 /* and whose addresses lie in it */
 } prof__symbols;
 
-PROF__COLD char *prof__text_hex(char *p, uint64_t n) {
+PROF__FN char *prof__text_hex(char *p, uint64_t n) {
     static const char hex[] = "0123456789abcdef";
     int shift = 60;
     while (shift && !(n >> shift)) shift -= 4;
@@ -11269,7 +11237,7 @@ PROF__COLD char *prof__text_hex(char *p, uint64_t n) {
 
 /* Sets a text: `file(0x1234): name`, with the address in the file, as addr2line and objdump take
    it, of the call, or of the function, which is at begin. */
-PROF__COLD void prof__symbol_set(prof__symbols *n, uint32_t i, const char *name, uintptr_t begin) {
+PROF__FN void prof__symbol_set(prof__symbols *n, uint32_t i, const char *name, uintptr_t begin) {
     const char *file = n->path;
     size_t length = strlen(name);
     char place[64], *p = place;
@@ -11293,7 +11261,7 @@ PROF__COLD void prof__symbol_set(prof__symbols *n, uint32_t i, const char *name,
 }
 
 /* The number of the first in the list that is at address or past it. */
-PROF__COLD uint32_t prof__symbol_at(const prof__symbols *n, uintptr_t address) {
+PROF__FN uint32_t prof__symbol_at(const prof__symbols *n, uintptr_t address) {
     uint32_t low = 0, high = n->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -11326,14 +11294,14 @@ typedef struct prof__map {
     char path[512], buf[512];
 } prof__map;
 
-PROF__COLD bool prof__map_open(prof__map *m) {
+PROF__FN bool prof__map_open(prof__map *m) {
     m->at = m->size = 0;
     m->file = open("/proc/self/maps", O_RDONLY);
     return m->file >= 0;
 }
 
 /* -1: the end */
-PROF__ASIDE(int) prof__map_byte(prof__map *m) {
+PROF__FN int prof__map_byte(prof__map *m) {
     if (m->at == m->size) {
         ssize_t n = read(m->file, m->buf, sizeof m->buf);
         if (n <= 0) return -1;
@@ -11343,7 +11311,7 @@ PROF__ASIDE(int) prof__map_byte(prof__map *m) {
     return (unsigned char)m->buf[m->at++];
 }
 
-PROF__COLD uint64_t prof__map_number(prof__map *m) {
+PROF__FN uint64_t prof__map_number(prof__map *m) {
     uint64_t n = 0;
     int c;
     while ((c = prof__map_byte(m)) > ' ' && c != '-')
@@ -11352,14 +11320,14 @@ PROF__COLD uint64_t prof__map_number(prof__map *m) {
 }
 
 /* Skips a field; returns the character that ended it. */
-PROF__COLD int prof__map_field(prof__map *m) {
+PROF__FN int prof__map_field(prof__map *m) {
     int c;
     do c = prof__map_byte(m); while (c > ' ');
     return c;
 }
 
 /* `low-high rights offset device inode path`; false: there are no more. */
-PROF__COLD bool prof__map_next(prof__map *m) {
+PROF__FN bool prof__map_next(prof__map *m) {
     size_t n = 0;
     int c;
     m->low = (uintptr_t)prof__map_number(m);
@@ -11383,12 +11351,12 @@ typedef struct prof__elf {
 } prof__elf;
 typedef void (*prof__elf_visit)(void *user, prof__elf *f, const prof__elf_symbol *symbol);
 
-PROF__ASIDE(bool) prof__elf_read(const prof__elf *f, uint64_t offset, void *to, size_t size) {
+PROF__FN bool prof__elf_read(const prof__elf *f, uint64_t offset, void *to, size_t size) {
     return lseek(f->file, (off_t)offset, SEEK_SET) == (off_t)offset &&
            read(f->file, to, size) == (ssize_t)size;
 }
 
-PROF__COLD bool prof__elf_open(prof__elf *f, const char *path) {
+PROF__FN bool prof__elf_open(prof__elf *f, const char *path) {
     f->file = open(path, O_RDONLY);
     if (f->file < 0) return false;
     if (prof__elf_read(f, 0, &f->head, sizeof f->head) &&
@@ -11400,8 +11368,8 @@ PROF__COLD bool prof__elf_open(prof__elf *f, const char *path) {
 }
 
 /* Calls visit for each function in a section of symbols. */
-PROF__COLD void prof__elf_functions_in(prof__elf *f, const prof__elf_section *symbols,
-                                       prof__elf_visit visit, void *user) {
+PROF__FN void prof__elf_functions_in(prof__elf *f, const prof__elf_section *symbols,
+                                     prof__elf_visit visit, void *user) {
     prof__elf_symbol list[64];
     uint64_t at = symbols->sh_offset, end = at + symbols->sh_size, n;
     memset(&f->source, 0, sizeof f->source);
@@ -11419,7 +11387,7 @@ PROF__COLD void prof__elf_functions_in(prof__elf *f, const prof__elf_section *sy
 }
 
 /* Calls visit for all functions in the file's symbols; for those it exports, if it was stripped. */
-PROF__COLD void prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *user) {
+PROF__FN void prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *user) {
     static const uint32_t types[] = { SHT_SYMTAB, SHT_DYNSYM };
     bool found = false;
     for (int k = 0; k < 2 && !found; k++)
@@ -11434,14 +11402,14 @@ PROF__COLD void prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *u
 }
 
 /* Reads a symbol's name, cut to size. False: it has none. */
-PROF__COLD bool prof__elf_name(const prof__elf *f, const prof__elf_symbol *symbol, char *name,
-                               size_t size) {
+PROF__FN bool prof__elf_name(const prof__elf *f, const prof__elf_symbol *symbol, char *name,
+                             size_t size) {
     off_t at = (off_t)(f->names.sh_offset + symbol->st_name);
     memset(name, 0, size);
     return lseek(f->file, at, SEEK_SET) == at && read(f->file, name, size - 1) > 0 && name[0];
 }
 
-PROF__COLD void prof__symbol_visit(void *user, prof__elf *f, const prof__elf_symbol *symbol) {
+PROF__FN void prof__symbol_visit(void *user, prof__elf *f, const prof__elf_symbol *symbol) {
     prof__symbols *n = (prof__symbols *)user;
     uintptr_t begin = (uintptr_t)symbol->st_value - n->shift, size = (uintptr_t)symbol->st_size;
     uint32_t i = prof__symbol_at(n, begin + 1);
@@ -11453,8 +11421,8 @@ PROF__COLD void prof__symbol_visit(void *user, prof__elf *f, const prof__elf_sym
 }
 
 /* *shift: what must be added to an address in memory to get the address in the file. */
-PROF__COLD bool prof__elf_shift(const prof__elf *f, const prof__map *m, uintptr_t address,
-                                uintptr_t *shift) {
+PROF__FN bool prof__elf_shift(const prof__elf *f, const prof__map *m, uintptr_t address,
+                              uintptr_t *shift) {
     uint64_t offset = m->offset + (address - m->low);
     for (uint32_t i = 0; i < f->head.e_phnum; i++) {
         prof__elf_segment g;
@@ -11467,7 +11435,7 @@ PROF__COLD bool prof__elf_shift(const prof__elf *f, const prof__map *m, uintptr_
     return false;
 }
 
-PROF__COLD void prof__symbols_of(prof__symbols *n, const prof__map *m) {
+PROF__FN void prof__symbols_of(prof__symbols *n, const prof__map *m) {
     prof__elf f;
     n->path = m->path;
     n->shift = 0u - m->low;
@@ -11480,7 +11448,7 @@ PROF__COLD void prof__symbols_of(prof__symbols *n, const prof__map *m) {
         if (!*n->list[i].text) prof__symbol_set(n, i, "??", n->list[i].address - 1);
 }
 
-PROF__COLD void prof__symbols_name(prof__symbols *n) {
+PROF__FN void prof__symbols_name(prof__symbols *n) {
     prof__map m;
     if (!prof__map_open(&m)) return;
     while (prof__map_next(&m)) {
@@ -11492,7 +11460,7 @@ PROF__COLD void prof__symbols_name(prof__symbols *n) {
 }
 #elif defined(_WIN32)
 /* Texts have the module and the address in it; Windows tells no names. */
-PROF__COLD void prof__symbols_name(prof__symbols *n) {
+PROF__FN void prof__symbols_name(prof__symbols *n) {
     for (uint32_t i = 0; i < n->count; i++) {
         char path[MAX_PATH + 1] = "";
         HMODULE module = NULL;
@@ -11507,7 +11475,7 @@ PROF__COLD void prof__symbols_name(prof__symbols *n) {
 }
 #elif defined(__APPLE__)
 #  include <dlfcn.h>
-PROF__COLD void prof__symbols_name(prof__symbols *n) {
+PROF__FN void prof__symbols_name(prof__symbols *n) {
     for (uint32_t i = 0; i < n->count; i++) {
         Dl_info d;
         bool known = dladdr((const void *)(n->list[i].address - 1), &d) != 0;
@@ -11518,7 +11486,7 @@ PROF__COLD void prof__symbols_name(prof__symbols *n) {
     }
 }
 #else
-PROF__COLD void prof__symbols_name(prof__symbols *n) {
+PROF__FN void prof__symbols_name(prof__symbols *n) {
     n->path = "";
     for (uint32_t i = 0; i < n->count; i++) prof__symbol_set(n, i, "??", n->list[i].address - 1);
 }
@@ -11569,8 +11537,8 @@ PROF__FN struct prof__instrumented *prof__function_find(uintptr_t address) {
 }
 
 /* Fills the place of a function, unless too many have no site already. Under the lock. */
-PROF__COLD uint32_t prof__function_add(struct prof__instrumented *f, uintptr_t address,
-                                       uint32_t asked) {
+PROF__FN uint32_t prof__function_add(struct prof__instrumented *f, uintptr_t address,
+                                     uint32_t asked) {
     char name[24];
     prof_site site = { NULL, "", "", 0 };
     uint32_t id;
@@ -11634,7 +11602,7 @@ PROF__FN size_t prof__function_zones(const prof__state *t, uintptr_t function) {
 
 /* A function ends that is not the innermost zone. The zones in its zone, which longjmp left, end
    first. False: this session has no zone of it, so that its end must end nothing. */
-PROF__COLD bool prof__function_heal(prof__slot *slot, prof__state *t, uintptr_t function) {
+PROF__FN bool prof__function_heal(prof__slot *slot, prof__state *t, uintptr_t function) {
     size_t zones = prof__function_zones(t, function);
     if (!prof__enter(slot)) return true;
     if (zones) prof__unwind_to(t, zones, t->skipped);
@@ -11858,7 +11826,7 @@ void __cyg_profile_func_exit(void *function, void *caller) {
 #if defined(__linux__)
 /* Names a function that has no name yet. user: the shift of prof__elf_shift. A name that is cut
    ends with its address, to be unique. Symbols have the source file of static functions only. */
-PROF__COLD void prof__function_visit(void *user, prof__elf *elf, const prof__elf_symbol *symbol) {
+PROF__FN void prof__function_visit(void *user, prof__elf *elf, const prof__elf_symbol *symbol) {
     uintptr_t address = (uintptr_t)symbol->st_value - *(const uintptr_t *)user;
     struct prof__instrumented *f = prof__function_find(address);
     const char *known = f->address ? prof__sites.list[f->id >> 8].name : "", *copy;
@@ -11875,7 +11843,7 @@ PROF__COLD void prof__function_visit(void *user, prof__elf *elf, const prof__elf
 }
 
 /* A function in this range that has no name yet; 0: there is none. */
-PROF__COLD uintptr_t prof__function_within(uintptr_t low, uintptr_t high) {
+PROF__FN uintptr_t prof__function_within(uintptr_t low, uintptr_t high) {
     for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1; i++) {
         const struct prof__instrumented *f = prof__functions.list + i;
         if (f->address >= low && f->address < high && f->id > PROF__NO_LOCK &&
@@ -11885,7 +11853,7 @@ PROF__COLD uintptr_t prof__function_within(uintptr_t low, uintptr_t high) {
 }
 
 /* Opens the file of a mapping; if the program's own was replaced since it began, by /proc. */
-PROF__COLD bool prof__map_elf(const prof__map *m, prof__elf *elf) {
+PROF__FN bool prof__map_elf(const prof__map *m, prof__elf *elf) {
     if (prof__elf_open(elf, m->path)) return true;
     if (m->low - m->offset != (uintptr_t)__ehdr_start || !prof__elf_open(elf, "/proc/self/exe"))
         return false;
@@ -11896,7 +11864,7 @@ PROF__COLD bool prof__map_elf(const prof__map *m, prof__elf *elf) {
 #endif
 
 /* Names functions from the symbols of the files that are mapped. Under the lock. */
-PROF__COLD void prof__functions_name(void) {
+PROF__FN void prof__functions_name(void) {
 #if defined(__linux__)
     prof__map m;
     if (prof__functions.unnamed == prof__functions.foreign || !prof__map_open(&m)) return;
@@ -11914,7 +11882,7 @@ PROF__COLD void prof__functions_name(void) {
 }
 
 /* Names new functions before a stream writes their sites. */
-PROF__COLD void prof__functions_name_new(void) {
+PROF__FN void prof__functions_name_new(void) {
     if (PROF__LOAD(prof__functions.unnamed) == PROF__LOAD(prof__functions.foreign)) return;
     prof__lock();
     prof__functions_name();
@@ -11960,7 +11928,7 @@ PROF__FN bool prof__trail_same(const void *context, uint32_t number) {
            memcmp(r->addresses, k->addresses, k->count * sizeof *k->addresses) == 0;
 }
 
-PROF__COLD bool prof__trails_open(void) {
+PROF__FN bool prof__trails_open(void) {
     size_t n = PROF__MIN((size_t)(prof__arena.end - prof__arena.base) / 2048 + 16, 65536u);
     size_t list = n * sizeof(prof__trail *), index = 2 * n * sizeof(uint32_t);
     char *p = (char *)prof__take(list + index, 0);
@@ -12083,7 +12051,7 @@ PROF__FN uint32_t prof__native_read(prof__state *t, prof__entry_frame entry, uin
 }
 
 /* Records the call stack of the zone that frame f will hold. The caller has made room. */
-PROF__LIGHT void prof__native_begin(prof__state *t, prof__frame *f, prof__entry_frame entry) {
+PROF__FN void prof__native_begin(prof__state *t, prof__frame *f, prof__entry_frame entry) {
     uintptr_t addresses[PROF__NATIVE_MOST];
     prof__trail_key key = { 2166136261u, 0, NULL };
     prof__long l;
@@ -12107,7 +12075,7 @@ PROF__LIGHT void prof__native_begin(prof__state *t, prof__frame *f, prof__entry_
 
 /* NULL: call stacks can be read in this way; else why not. It reads one, because the unwinder may
    have to load a library the first time. */
-PROF__COLD const char *prof__native_check(prof_native how) {
+PROF__FN const char *prof__native_check(prof_native how) {
     void *some[4];
     if (how == PROF_NATIVE_FRAMES)
         return PROF__FRAMES ? NULL : "native_stack: no frame pointers on this system; try "
@@ -12125,7 +12093,7 @@ PROF__FN const prof_extra *prof__native_of(const prof_event *e) {
 
 /* How many native frames an event has beyond its parent's: the outer ones are the parent's, but for
    the place in its innermost function, which has gone on. */
-PROF__ALONE(uint32_t) prof__frames_of(const struct prof_trace *s, const prof_event *e) {
+PROF__FN uint32_t prof__frames_of(const struct prof_trace *s, const prof_event *e) {
     const prof_extra *x, *up;
     uint32_t n;
     x = prof__native_of(e);
@@ -12140,7 +12108,7 @@ PROF__ALONE(uint32_t) prof__frames_of(const struct prof_trace *s, const prof_eve
 }
 
 /* The function of an entry `file(place): function`; the whole entry where that is not known. */
-PROF__ASIDE(const char *) prof__frame_function(const char *entry) {
+PROF__FN const char *prof__frame_function(const char *entry) {
     const char *name = strstr(entry, "): ");
     return name && strcmp(name, "): ??") != 0 ? name + 3 : entry;
 }
@@ -12171,7 +12139,7 @@ static struct prof__counting {
     uint64_t config[PROF_COUNTERS];
 } prof__counting;
 
-PROF__COLD const char *prof__counting_say(const char *name, const char *why) {
+PROF__FN const char *prof__counting_say(const char *name, const char *why) {
     (void)prof__text_f(prof__counting.text, sizeof prof__counting.text, "counters: %s%s", name,
                        why);
     return prof__counting.text;
@@ -12195,7 +12163,7 @@ static __thread struct prof__perf_group {
 } prof__perf;
 
 /* A counter's type and config, as perf_event_open takes them, by its name; false: not known. */
-PROF__COLD bool prof__counter_parse(const char *name, uint32_t *type, uint64_t *config) {
+PROF__FN bool prof__counter_parse(const char *name, uint32_t *type, uint64_t *config) {
     static const struct { char name[24]; uint32_t type, config; } list[] = {
         { "cycles", 0, 0 }, { "cpu-cycles", 0, 0 }, { "instructions", 0, 1 },
         { "cache-references", 0, 2 }, { "cache-misses", 0, 3 }, { "branches", 0, 4 },
@@ -12226,7 +12194,7 @@ PROF__COLD bool prof__counter_parse(const char *name, uint32_t *type, uint64_t *
 
 /* Opens a counter; -1: errno says why. Events of the kernel alone count only where they may be
    seen. The counters form no perf group: for software ones kernels have returned old values. */
-PROF__COLD int prof__perf_open_one(uint32_t i) {
+PROF__FN int prof__perf_open_one(uint32_t i) {
     struct perf_event_attr a;
     bool software = prof__counting.type[i] == PERF_TYPE_SOFTWARE;
     bool kernel = software && (prof__counting.config[i] == PERF_COUNT_SW_CONTEXT_SWITCHES ||
@@ -12247,7 +12215,7 @@ PROF__COLD int prof__perf_open_one(uint32_t i) {
     return (int)file;
 }
 
-PROF__COLD void prof__perf_close(void) {
+PROF__FN void prof__perf_close(void) {
     uint32_t count = prof__perf.count;
     prof__perf.count = 0;
     prof__perf.number = 0;
@@ -12257,7 +12225,7 @@ PROF__COLD void prof__perf_close(void) {
 }
 
 /* Opens the calling thread's counters for this session. After a failure it does not try again. */
-PROF__COLD bool prof__perf_open(void) {
+PROF__FN bool prof__perf_open(void) {
     uint32_t serial = prof__counting.serial;
     if (prof__perf.serial == serial) return prof__perf.number != 0;
     prof__perf_close();
@@ -12286,7 +12254,7 @@ PROF__FN bool prof__perf_read(uint64_t *values) {
 }
 
 /* A state's counters at the begin of frame f's zone: prof__perf.number, and the values. */
-PROF__ASIDE(uint64_t *) prof__counted_of(prof__state *t, const prof__frame *f) {
+PROF__FN uint64_t *prof__counted_of(prof__state *t, const prof__frame *f) {
     const struct prof_trace *s = &prof__trace;
     size_t each = 1 + prof__counting.count;
     if (t->counters.generation != s->first_generation) {
@@ -12306,7 +12274,7 @@ PROF__FN void prof__counters_begin(prof__state *t, prof__frame *f) {
     if (!counted[0]) PROF__COUNT(prof__loose.details_cut);
 }
 
-PROF__LIGHT void prof__counters_end(prof__state *t, prof__frame *f) {
+PROF__FN void prof__counters_end(prof__state *t, prof__frame *f) {
     uint64_t now[PROF_COUNTERS], *counted = prof__counted_of(t, f);
     prof__long l;
     if (!counted || !counted[0] || counted[0] != prof__perf.number || !prof__perf_read(now) ||
@@ -12320,7 +12288,7 @@ PROF__LIGHT void prof__counters_end(prof__state *t, prof__frame *f) {
     prof__attribute_close_of(&l, f, PROF__COUNTED, prof__counting.count, 0);
 }
 
-PROF__COLD const char *prof__perf_refusal(int error) {
+PROF__FN const char *prof__perf_refusal(int error) {
     if (error == EACCES || error == EPERM)
         return ": not allowed (see /proc/sys/kernel/perf_event_paranoid)";
     if (error == EINVAL || error == ENOSPC) return ": does not fit beside the others";
@@ -12330,7 +12298,7 @@ PROF__COLD const char *prof__perf_refusal(int error) {
 }
 
 /* Parses the names, and opens all counters on this thread, as a test. NULL: well; else why not. */
-PROF__COLD const char *prof__counters_start(const char *names) {
+PROF__FN const char *prof__counters_start(const char *names) {
     struct prof__counting *c = &prof__counting;
     c->count = 0;
     while (*names) {
@@ -12360,7 +12328,7 @@ PROF__FN void prof__counters_begin(prof__state *t, prof__frame *f) {
     (void)f;
 }
 #define prof__counters_end prof__counters_begin
-PROF__COLD const char *prof__counters_start(const char *names) {
+PROF__FN const char *prof__counters_start(const char *names) {
     (void)names;
     prof__counting.count = 0;
     return prof__counting_say("", "they need the perf events of Linux");
@@ -12374,7 +12342,7 @@ PROF__FN void prof__hook_begin(prof__state *t, prof__frame *f, prof__entry_frame
 }
 
 /* Prepares native stacks and counters, as described. NULL: the system has them; else why not. */
-PROF__COLD const char *prof__hooks_start(const prof_desc *d, bool recorded) {
+PROF__FN const char *prof__hooks_start(const prof_desc *d, bool recorded) {
     const char *why = d->native_stack ? prof__native_check(d->native_stack) : NULL;
     memset(&prof__recorder.hooks, 0, sizeof prof__recorder.hooks);
     prof__counting.count = 0;
@@ -12389,7 +12357,7 @@ PROF__COLD const char *prof__hooks_start(const prof_desc *d, bool recorded) {
     return NULL;
 }
 
-PROF_API PROF__LIGHTLY void prof__link_hooks(void) {
+PROF_API PROF__QUIET void prof__link_hooks(void) {
     PROF__STORE(prof__linked.hooks_start, &prof__hooks_start);
     PROF__STORE(prof__linked.symbols_name, &prof__symbols_name);
 }
@@ -12427,7 +12395,7 @@ typedef struct prof__nest {
     uint64_t overlaps, duplicates;
 } prof__nest;
 
-PROF__LIGHT void prof__amounts_add(prof__amounts *to, const prof__amounts *from) {
+PROF__FN void prof__amounts_add(prof__amounts *to, const prof__amounts *from) {
     to->device_ns = PROF__PLUS(to->device_ns, from->device_ns);
     to->cpu_bytes = PROF__PLUS(to->cpu_bytes, from->cpu_bytes);
     to->device_bytes = PROF__PLUS(to->device_bytes, from->device_bytes);
@@ -12436,8 +12404,8 @@ PROF__LIGHT void prof__amounts_add(prof__amounts *to, const prof__amounts *from)
 }
 
 /* Adds the device time of prof_view.other_devices, without that in `less`. */
-PROF__LIGHT void prof__others_add(prof__beside *to, const prof__amounts *from,
-                                  const prof__amounts *less) {
+PROF__FN void prof__others_add(prof__beside *to, const prof__amounts *from,
+                               const prof__amounts *less) {
     for (int i = PROF_COUNTERS; i < PROF__EXTRAS; i++) {
         int64_t ns = less ? PROF__MINUS(from->counters[i], less->counters[i]) : from->counters[i];
         to->all.counters[i] = PROF__PLUS(to->all.counters[i], ns);
@@ -12446,14 +12414,14 @@ PROF__LIGHT void prof__others_add(prof__beside *to, const prof__amounts *from,
 }
 
 /* Hands on the span that is held, since it is no duplicate. */
-PROF__LIGHT void prof__nest_tell(prof__nest *n, prof__siblings *l) {
+PROF__FN void prof__nest_tell(prof__nest *n, prof__siblings *l) {
     if (l->held) n->take(n->user, &l->only);
     l->held = false;
 }
 
 /* Merges the only child of c, which has its name, into c: its children become c's. */
-PROF__LIGHT void prof__nest_merge(prof__nest *n, const prof__close *c, prof__beside *b,
-                                  prof__siblings *kids) {
+PROF__FN void prof__nest_merge(prof__nest *n, const prof__close *c, prof__beside *b,
+                               prof__siblings *kids) {
     const prof__beside *child = &kids->beside;
     int64_t own = PROF__PLUS(child->all.device_ns, child->lifted_ns);
     if (!(kids->only.flags & PROF_EVENT_LEGACY)) own = PROF__MINUS(own, child->within.device_ns);
@@ -12468,7 +12436,7 @@ PROF__LIGHT void prof__nest_merge(prof__nest *n, const prof__close *c, prof__bes
 
 /* A span has ended: c has its times, b its amounts: the device time that it launched itself (with
    PROF_EVENT_LEGACY its children's, too); the others include its children's. */
-PROF__LIGHT void prof__nest_end(prof__nest *n, prof__close *c, prof__beside *b) {
+PROF__FN void prof__nest_end(prof__nest *n, prof__close *c, prof__beside *b) {
     prof__siblings *l = n->siblings + c->depth, *kids = l + 1;
     prof__level *level = n->levels + c->depth;
     int64_t only_ns;
@@ -12545,7 +12513,7 @@ PROF__FN void prof__nest_end_span(prof__nest *n, const prof_span *s, uint32_t de
 }
 
 /* Ends the innermost open span. */
-PROF__LIGHT void prof__nest_pop(prof__nest *n) {
+PROF__FN void prof__nest_pop(prof__nest *n) {
     n->depth--;
     prof__nest_end_span(n, n->open + n->depth, n->depth);
 }
@@ -12575,8 +12543,8 @@ PROF__EAGER uint32_t prof__spans_around(prof_nest *n, uint32_t top, int64_t star
     return top;
 }
 
-PROF_API PROF__LIGHTLY uint32_t prof_nest_launcher(const prof_nest *n, uint32_t launch,
-                                                   bool (*is_launch)(const void *span)) {
+PROF_API PROF__QUIET uint32_t prof_nest_launcher(const prof_nest *n, uint32_t launch,
+                                                 bool (*is_launch)(const void *span)) {
     uint32_t zone = launch;
     while (zone != PROF_NONE && is_launch((const char *)n->spans + zone * n->size))
         zone = prof__span_parent(n, zone);
@@ -12588,25 +12556,25 @@ PROF_API PROF__QUIET uint32_t prof_nest_around(prof_nest *nest, uint32_t top, in
     return nest ? prof__spans_around(nest, top, start_ns, end_ns) : PROF_NONE;
 }
 
-PROF__LIGHT prof_nest prof__nest_of(const struct prof_trace *s) {
+PROF__FN prof_nest prof__nest_of(const struct prof_trace *s) {
     const prof_nest n = { s->events, sizeof *s->events, offsetof(prof_event, end_ns),
                           offsetof(prof_event, parent), 0 };
     return n;
 }
 
 /* Does the innermost open span hold s? */
-PROF__LIGHT bool prof__nest_holds(const prof__nest *n, const prof_span *s, bool *overlaps) {
+PROF__FN bool prof__nest_holds(const prof__nest *n, const prof_span *s, bool *overlaps) {
     const prof_span *p = n->open + n->depth - 1;
     if (p->flags & s->flags & PROF_SPAN_STEP) return false;
     return prof__spans_hold(p->end_ns, s->start_ns, s->end_ns, overlaps);
 }
 
-PROF__LIGHT bool prof__span_is_launch(const void *span) {
+PROF__FN bool prof__span_is_launch(const void *span) {
     return (((const prof_span *)span)->flags & PROF_SPAN_LAUNCH) != 0;
 }
 
 /* The open span own is a call of a device's library: its work counts for the span around it. */
-PROF__LIGHT void prof__nest_launched(const prof__nest *n, prof_span *own) {
+PROF__FN void prof__nest_launched(const prof__nest *n, prof_span *own) {
     const prof_nest open = { n->open, sizeof *own, offsetof(prof_span, end_ns),
                              offsetof(prof_span, depth), 0 };
     prof_span *to = n->open + prof_nest_launcher(&open, n->depth, prof__span_is_launch);
@@ -12620,7 +12588,7 @@ PROF__LIGHT void prof__nest_launched(const prof__nest *n, prof_span *own) {
 }
 
 /* A span begins: open spans that do not hold it end. The caller has made room. */
-PROF__LIGHT void prof__nest_begin(prof__nest *n, const prof_span *s) {
+PROF__FN void prof__nest_begin(prof__nest *n, const prof_span *s) {
     prof_span *own;
     bool overlaps = false;
     while (n->depth && !prof__nest_holds(n, s, &overlaps)) prof__nest_pop(n);
@@ -12633,7 +12601,7 @@ PROF__LIGHT void prof__nest_begin(prof__nest *n, const prof_span *s) {
 }
 
 /* No more spans of this thread come: those that are open end. */
-PROF__ASIDE(void) prof__nest_thread(prof__nest *n, uint32_t thread) {
+PROF__FN void prof__nest_thread(prof__nest *n, uint32_t thread) {
     while (n->depth) prof__nest_pop(n);
     if (n->room) {
         prof__nest_tell(n, n->siblings);
@@ -12668,7 +12636,7 @@ PROF__FN void prof__order_flush(prof_order *o, uint32_t keep) {
 }
 
 /* No place is left: writes the outermost chain. */
-PROF__LIGHT void prof__order_make_room(prof_order *o) {
+PROF__FN void prof__order_make_room(prof_order *o) {
     prof__order_write(o, 0);
     o->begin = --o->chain_count ? o->chains[1].first : o->end;
     memmove(o->chains, o->chains + 1, o->chain_count * sizeof *o->chains);
@@ -12699,7 +12667,7 @@ PROF_API PROF__QUIET uint32_t prof_order_add(prof_order *o, uint32_t depth, int6
     return place;
 }
 
-PROF_API PROF__LIGHTLY void prof_order_end(prof_order *o) {
+PROF_API PROF__QUIET void prof_order_end(prof_order *o) {
     prof__order_flush(o, 0);
     o->begin = o->end = 0;
 }
@@ -12711,12 +12679,12 @@ PROF_API PROF__LIGHTLY void prof_order_end(prof_order *o) {
    - Times never decrease where ticks do not, whatever the knots are.
    - Details of a zone that never comes are forgotten. */
 
-PROF__LIGHT int64_t prof__rate_ns(uint64_t ticks, uint64_t rate) {
+PROF__FN int64_t prof__rate_ns(uint64_t ticks, uint64_t rate) {
     if (rate == 1000000000u) return (int64_t)ticks;
     return (int64_t)(ticks / rate * 1000000000u + ticks % rate * 1000000000u / rate);
 }
 
-PROF__LIGHT uint64_t prof__clock_rate(const struct prof_trace *s) {
+PROF__FN uint64_t prof__clock_rate(const struct prof_trace *s) {
     return s->platform.ticks_per_second ? s->platform.ticks_per_second : 1000000000u;
 }
 
@@ -12726,7 +12694,7 @@ PROF__FN uint64_t prof__scale_ns(const prof__scale *k, uint64_t ticks) {
 }
 
 /* The scale between two knots; its times count from base. */
-PROF__LIGHT prof__scale prof__scale_between(prof__knot a, prof__knot b, uint64_t base) {
+PROF__FN prof__scale prof__scale_between(prof__knot a, prof__knot b, uint64_t base) {
     prof__scale k = { a.tick, 0, b.tick, 0, 0 };
     prof__real r = prof__real_div(prof__real_from((int64_t)(b.ns - a.ns)),
                                   prof__real_from((int64_t)(b.tick - a.tick)));
@@ -12752,7 +12720,7 @@ PROF__FN int64_t prof__knots_ns(prof__scale *k, const prof__knot *knots, uint32_
     return tick < k->tick ? (int64_t)k->ns : (int64_t)prof__scale_ns(k, tick - k->tick);
 }
 
-PROF__LIGHT int64_t prof__clock_ns(prof__scale *k, uint64_t tick) {
+PROF__FN int64_t prof__clock_ns(prof__scale *k, uint64_t tick) {
     const struct prof_trace *s = &prof__trace;
     if (s->clock == PROF_CLOCK_CPU) return prof__knots_ns(k, s->knots.list, s->knots.count, tick);
     return prof__ticks_ns(tick);
@@ -12836,8 +12804,8 @@ PROF__FN size_t prof__payload_most(const prof__payload *p, size_t bytes) {
 
 /* The text `before` of so many bytes, a separator, and text of the payload; only the latter where
    length is 0. NULL when only counted. */
-PROF__ALONE(char *) prof__payload_joined(prof__payload *p, const char *before, size_t length,
-                                         char separator, size_t bytes) {
+PROF__FN char *prof__payload_joined(prof__payload *p, const char *before, size_t length,
+                                    char separator, size_t bytes) {
     char *text = (char *)prof__details_take(p->d, length + (length != 0) + bytes + 1);
     if (!text) p->at += (bytes + 7) / 8;
     if (text && length) {
@@ -12853,7 +12821,7 @@ PROF__FN char *prof__payload_text(prof__payload *p, size_t bytes) {
     return prof__payload_joined(p, NULL, 0, 0, prof__payload_most(p, bytes));
 }
 
-PROF__ALONE(const int64_t *) prof__payload_dims(prof__payload *p, uint32_t *count) {
+PROF__FN const int64_t *prof__payload_dims(prof__payload *p, uint32_t *count) {
     int64_t *dims;
     *count = PROF__MIN(*count, (uint32_t)(p->end - p->at));
     dims = (int64_t *)prof__details_take(p->d, *count * sizeof *dims);
@@ -12865,7 +12833,7 @@ PROF__ALONE(const int64_t *) prof__payload_dims(prof__payload *p, uint32_t *coun
 }
 
 /* One shape. item: it is of a list, and so no list itself. */
-PROF__ALONE(prof_shape) prof__payload_shape(prof__payload *p, bool item, uint32_t *dtype) {
+PROF__FN prof_shape prof__payload_shape(prof__payload *p, bool item, uint32_t *dtype) {
     uint64_t head = prof__payload_number(p);
     prof_shape s = { NULL, NULL, 0 }, *items;
     uint32_t none;
@@ -12901,7 +12869,7 @@ PROF__FN const prof_shape *prof__payload_shapes(prof__payload *p, uint32_t count
     return shapes;
 }
 
-PROF__LIGHT const prof_tensor *prof__payload_tensors(prof__payload *p, uint32_t count) {
+PROF__FN const prof_tensor *prof__payload_tensors(prof__payload *p, uint32_t count) {
     prof_tensor *tensors = (prof_tensor *)prof__details_take(p->d, count * sizeof *tensors);
     for (uint32_t i = 0; i < count; i++) {
         uint64_t word[4];
@@ -12916,7 +12884,7 @@ PROF__LIGHT const prof_tensor *prof__payload_tensors(prof__payload *p, uint32_t 
     return tensors;
 }
 
-PROF__LIGHT const char *const *prof__payload_texts(prof__payload *p, uint32_t count) {
+PROF__FN const char *const *prof__payload_texts(prof__payload *p, uint32_t count) {
     const char **texts = (const char **)prof__details_take(p->d, count * sizeof *texts);
     for (uint32_t i = 0; i < count; i++) {
         const char *text = prof__payload_text(p, (size_t)prof__payload_number(p));
@@ -12953,7 +12921,7 @@ PROF__FN prof__pending *prof__read_pending(prof__details *d, uint32_t depth) {
     return z;
 }
 
-PROF__LIGHT void prof__read_sequence(prof__payload *p, prof_extra *x, uint32_t scope) {
+PROF__FN void prof__read_sequence(prof__payload *p, prof_extra *x, uint32_t scope) {
     int64_t number = (int64_t)prof__payload_number(p);
     uint64_t thread = prof__payload_number(p);
     if (!x) return;
@@ -12988,7 +12956,7 @@ PROF__FN void prof__read_field(prof__payload *p, prof_extra *x, uint32_t type, u
 }
 
 /* Pushes a module: its hierarchy is the names of all, joined by dots; at most 1000 bytes. */
-PROF__LIGHT void prof__read_module(prof__payload *p, uint32_t depth, size_t bytes) {
+PROF__FN void prof__read_module(prof__payload *p, uint32_t depth, size_t bytes) {
     prof__details *d = p->d;
     const prof__module *up = d->module_count ? d->modules + d->module_count - 1 : NULL;
     uint32_t before = up ? up->bytes : 0;
@@ -13012,7 +12980,7 @@ PROF__LIGHT void prof__read_module(prof__payload *p, uint32_t depth, size_t byte
 }
 
 /* Pops a module. Open zones that began in it keep it. open: the number of open zones. */
-PROF__LIGHT void prof__read_module_end(uint32_t open) {
+PROF__FN void prof__read_module_end(uint32_t open) {
     prof__details *d = &prof__details_now;
     const prof__module *m;
     if (d->modules_skipped || !d->module_count) {
@@ -13038,13 +13006,13 @@ PROF__FN prof_extra *prof__read_module_of(uint32_t depth) {
     return n ? d->modules[n - 1].extra : NULL;
 }
 
-PROF__LIGHT void prof__read_flops(prof__payload *p, prof_extra *x) {
+PROF__FN void prof__read_flops(prof__payload *p, prof_extra *x) {
     uint64_t flops = prof__payload_number(p);
     if (x) x->flops = (int64_t)PROF__MIN(flops, (uint64_t)INT64_MAX);
 }
 
 /* A native call stack, once it has names. A stack by prof_set_stack is kept instead. */
-PROF__LIGHT void prof__read_native(prof_extra *x, size_t number) {
+PROF__FN void prof__read_native(prof_extra *x, size_t number) {
     const prof__trail *r = number && number <= prof__trails.count ? prof__trails.list[number - 1]
                                                                   : NULL;
     if (!x || !r || !r->named || x->stack_count) return;
@@ -13053,7 +13021,7 @@ PROF__LIGHT void prof__read_native(prof_extra *x, size_t number) {
     x->has |= PROF__HAS_NATIVE;
 }
 
-PROF__LIGHT void prof__read_counted(prof__payload *p, prof_extra *x, uint32_t count) {
+PROF__FN void prof__read_counted(prof__payload *p, prof_extra *x, uint32_t count) {
     const int64_t *counters;
     count = PROF__MIN(count, (uint32_t)PROF_COUNTERS);
     counters = prof__payload_dims(p, &count);
@@ -13063,7 +13031,7 @@ PROF__LIGHT void prof__read_counted(prof__payload *p, prof_extra *x, uint32_t co
 }
 
 /* Reads an attribute. Its bytes may be anything. */
-PROF__LIGHT void prof__read_attribute(prof__details *d, const prof__record *c,
+PROF__FN void prof__read_attribute(prof__details *d, const prof__record *c,
                                    const prof__record *end) {
     uint32_t type = c->end & 0xff, depth = c->end >> 8 & 0xff, count = c->end >> 16;
     size_t bytes = c->duration;
@@ -13094,7 +13062,7 @@ static struct prof__formulary {
     prof_flops_formula formulas[PROF__OWN_FORMULAS];
 } prof__formulary;
 
-PROF__ASIDE(void) prof__flops_of(const prof_event *e, prof_extra *x) {
+PROF__FN void prof__flops_of(const prof_event *e, prof_extra *x) {
     prof_flops_desc few;
     uint64_t flops;
     memset(&few, 0, sizeof few);
@@ -13140,19 +13108,19 @@ PROF__FN void prof__read_details(uint32_t depth, prof_event *e) {
 }
 
 /* The records of a thread begin. */
-PROF__LIGHT void prof__details_row(void) {
+PROF__FN void prof__details_row(void) {
     prof__details *d = &prof__details_now;
     prof__details_drop(0);
     d->module_count = d->modules_skipped = 0;
 }
 
 /* The same where it is linked: zones carry nothing before prof__link_beside. */
-PROF__LIGHT void prof__wide_details(uint32_t depth, prof_event *e) {
+PROF__FN void prof__wide_details(uint32_t depth, prof_event *e) {
     PROF__LINKED(read_details)(depth, e);
 }
 
 /* p: memory for all details; NULL: they are only counted. */
-PROF__ASIDE(void) prof__details_open(char *p) {
+PROF__FN void prof__details_open(char *p) {
     prof__details *d = &prof__details_now;
     uint32_t node = prof__session.desc.node;
     prof_extra *unnamed;
@@ -13170,7 +13138,7 @@ PROF__ASIDE(void) prof__details_open(char *p) {
     d->node->node_id = (int32_t)(node - 1);
 }
 
-PROF__LIGHT void prof__details_close(struct prof_trace *s) {
+PROF__FN void prof__details_close(struct prof_trace *s) {
     s->detail_bytes = prof__details_now.used;
     s->detail_rows = prof__details_now.extras + (prof__details_now.made_count ? 2 : 0);
     s->memory.count = prof__details_now.memory_count;
@@ -13180,12 +13148,12 @@ PROF__LIGHT void prof__details_close(struct prof_trace *s) {
 }
 
 /* Empties the index of ranges before their records are read. */
-PROF__LIGHT void prof__ranges_open(struct prof_trace *s) {
+PROF__FN void prof__ranges_open(struct prof_trace *s) {
     memset(s->ranges.index, 0, s->ranges.count * 2 * sizeof *s->ranges.index);
 }
 
 /* The end of the scratch memory. */
-PROF__LIGHT const char *prof__scratch_end(const struct prof_trace *s) {
+PROF__FN const char *prof__scratch_end(const struct prof_trace *s) {
     return s->limit ? s->limit : prof__arena.high;
 }
 
@@ -13410,14 +13378,14 @@ PROF__EAGER void prof__read_records(prof__reader *r, const prof__record *c,
     }
 }
 
-PROF__LIGHT PROF__RACES size_t prof__dropped(const struct prof_trace *s, const prof__counts *c) {
+PROF__FN PROF__RACES size_t prof__dropped(const struct prof_trace *s, const prof__counts *c) {
     return c->full + c->deep + c->sites + s->dropped_threads;
 }
 
 #define PROF__STAT_TAKE(name, value, place, note) out->name = value;
 
-PROF__LIGHT PROF__RACES void prof__stats_take(prof_stats *out, const struct prof_trace *s,
-                                              const prof__counts *c) {
+PROF__FN PROF__RACES void prof__stats_take(prof_stats *out, const struct prof_trace *s,
+                                           const prof__counts *c) {
     memset(out, 0, sizeof *out);
     PROF__STATS(PROF__STAT_TAKE, PROF__STAT_HOST(PROF__STAT_TAKE), PROF__STAT_NONE)
     out->dropped = prof__dropped(s, c);
@@ -13434,13 +13402,13 @@ PROF__FN void prof__read_segment_fast(prof__reader *r, const prof__record *c,
 }
 
 /* Where a segment's records end: the last one's at the cursor that prof_stop found. */
-PROF__LIGHT const prof__record *prof__row_end(const prof__row *row, const prof__segment *g) {
+PROF__FN const prof__record *prof__row_end(const prof__row *row, const prof__segment *g) {
     const prof__record *end = g->end ? g->end : prof__row_cursor(row);
     return end > g->begin && end <= g->limit ? end : g->begin;
 }
 
 /* Reads one thread: its segments, and the zones that prof_stop ended. */
-PROF__LIGHT void prof__read_row(prof__reader *r, const prof__row *row) {
+PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     prof__details_row();
     r->latest = prof__row_latest();
     r->oldest = prof__row_overwritten(row) ? UINT64_MAX : 0;
@@ -13492,7 +13460,7 @@ PROF__EAGER uint32_t prof__tree_place(const prof__tree *t, uint32_t number) {
 }
 
 /* The links of an event, which are numbers, become places. */
-PROF__ALONE(void) prof__event_moved(prof_event *e, const uint32_t *places) {
+PROF__FN void prof__event_moved(prof_event *e, const uint32_t *places) {
     if (e->parent != PROF_NONE) e->parent = places[e->parent];
     if (e->first_child != PROF_NONE) e->first_child = places[e->first_child];
     if (e->next_sibling != PROF_NONE) e->next_sibling = places[e->next_sibling];
@@ -13548,8 +13516,8 @@ PROF__FN bool prof__events_after(const void *events, uint32_t i, uint32_t j) {
 typedef bool (*prof__after)(const void *context, uint32_t a, uint32_t b);
 
 /* Merges list[0, n) and list[n, end), each in order; other: room for the first. */
-PROF__ALONE(void) prof__sort_merge(uint32_t *list, uint32_t n, uint32_t end, uint32_t *other,
-                                   prof__after after, const void *context) {
+PROF__FN void prof__sort_merge(uint32_t *list, uint32_t n, uint32_t end, uint32_t *other,
+                               prof__after after, const void *context) {
     const uint32_t *first = other, *last = other + n, *second = list + n, *limit = list + end;
     if (!after(context, list[n - 1], list[n])) return;
     memcpy(other, list, n * sizeof *list);
@@ -13560,8 +13528,8 @@ PROF__ALONE(void) prof__sort_merge(uint32_t *list, uint32_t n, uint32_t end, uin
 /* A stable merge sort of n indices; other: room for n. It merges the runs that are in order, as the
    events of each thread are. A run waits while it is shorter than half of the one before it,
    so that at most 33 wait. False: all was in order. */
-PROF__ASIDE(bool) prof__sort(uint32_t *list, uint32_t *other, uint32_t n, prof__after after,
-                             const void *context) {
+PROF__FN bool prof__sort(uint32_t *list, uint32_t *other, uint32_t n, prof__after after,
+                         const void *context) {
     uint32_t begin[33], top = 0, at = 0;
     bool moved = false;
     while (at < n) {
@@ -13581,7 +13549,7 @@ PROF__ASIDE(bool) prof__sort(uint32_t *list, uint32_t *other, uint32_t n, prof__
 #ifdef PROF_ASSERTS
 /* Do the links of events agree? A parent comes before its children, which are linked in the order
    in which they began; within one tick that need not be the order of the events. */
-PROF__LIGHT bool prof__events_hold(const prof_event *events, uint32_t n) {
+PROF__FN bool prof__events_hold(const prof_event *events, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         const prof_event *e = events + i;
         uint32_t child = e->first_child, next = e->next_sibling;
@@ -13597,8 +13565,8 @@ PROF__LIGHT bool prof__events_hold(const prof_event *events, uint32_t n) {
 
 /* Moves event order[i] to place i, for all i, and adjusts the links. place: room for n. Each moves
    to where one has just left, so that the events of threads that ran together stay together. */
-PROF__ALONE(void) prof__events_permute(prof_event *events, uint32_t *order, uint32_t *place,
-                                       uint32_t n) {
+PROF__FN void prof__events_permute(prof_event *events, uint32_t *order, uint32_t *place,
+                                   uint32_t n) {
     for (uint32_t i = 0; i < n; i++) place[order[i]] = i;
     for (uint32_t i = 0; i < n; i++) prof__event_moved(events + i, place);
     for (uint32_t i = 0; i < n; i++) {   /* order[from] is now where the one at from went */
@@ -13612,7 +13580,7 @@ PROF__ALONE(void) prof__events_permute(prof_event *events, uint32_t *order, uint
 }
 
 /* False: they were in order. */
-PROF__ASIDE(bool) prof__events_sort(prof_event *events, uint32_t n, char *scratch) {
+PROF__FN bool prof__events_sort(prof_event *events, uint32_t n, char *scratch) {
     uint32_t *order = (uint32_t *)(void *)scratch, *place = order + n;
     for (uint32_t i = 0; i < n; i++) order[i] = i;
     if (!prof__sort(order, place, n, prof__events_after, events)) return false;
@@ -13621,7 +13589,7 @@ PROF__ASIDE(bool) prof__events_sort(prof_event *events, uint32_t n, char *scratc
 }
 
 /* Called before the zones of another row, which is a thread. */
-PROF__LIGHT void prof__tree_row(void *tree, const prof__row *row) {
+PROF__FN void prof__tree_row(void *tree, const prof__row *row) {
     prof__tree *t = (prof__tree *)tree;
     const char *end = prof__scratch_end(t->s);
     (void)row;
@@ -13643,7 +13611,7 @@ PROF__FN bool prof__briefs_after(const void *briefs, uint32_t i, uint32_t j) {
 }
 
 /* The order of n briefs; scratch: for two numbers each. */
-PROF__LIGHT uint32_t *prof__briefs_order(const prof__brief *briefs, uint32_t n, char *scratch) {
+PROF__FN uint32_t *prof__briefs_order(const prof__brief *briefs, uint32_t n, char *scratch) {
     uint32_t *order = (uint32_t *)(void *)scratch;
     for (uint32_t i = 0; i < n; i++) order[i] = i;
     prof__sort(order, order + n, n, prof__briefs_after, briefs);
@@ -13652,7 +13620,7 @@ PROF__LIGHT uint32_t *prof__briefs_order(const prof__brief *briefs, uint32_t n, 
 
 /* Where the events of several threads go, so that none is moved once it is made: from briefs, which
    lie where the events will. */
-PROF__LIGHT const uint32_t *prof__tree_places(const struct prof_trace *s) {
+PROF__FN const uint32_t *prof__tree_places(const struct prof_trace *s) {
     const prof__brief *briefs = (const prof__brief *)(const void *)s->events;
     uint32_t *order = prof__briefs_order(briefs, s->zone_count, s->scratch);
     uint32_t *places = order + s->zone_count;
@@ -13660,7 +13628,7 @@ PROF__LIGHT const uint32_t *prof__tree_places(const struct prof_trace *s) {
     return places;
 }
 
-PROF__LIGHT void prof__tree_open(prof__tree *t, struct prof_trace *s) {
+PROF__FN void prof__tree_open(prof__tree *t, struct prof_trace *s) {
     memset(t, 0, sizeof *t);
     t->s = s;
 }
@@ -13677,7 +13645,7 @@ PROF__FN void prof__tree_feed(prof__feed *feed, struct prof_trace *s, prof__tree
 
 /* Hands the zones of all threads to feed, and counts zones, moments and losses. build: records
    other than zones go into the trace's lists; else they are only counted. */
-PROF__LIGHT void prof__read_rows(struct prof_trace *s, const prof__feed *feed, bool build) {
+PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, bool build) {
     uint32_t zones = 0, moments = 0;
     s->step_count = 0;
     s->steps = s->lost = s->unfinished = 0;
@@ -13702,7 +13670,7 @@ PROF__LIGHT void prof__read_rows(struct prof_trace *s, const prof__feed *feed, b
 }
 
 /* Counts all records, and feeds the zones at the same time: most traces need no second reading. */
-PROF__LIGHT void prof__count_rows(struct prof_trace *s, const prof__feed *feed) {
+PROF__FN void prof__count_rows(struct prof_trace *s, const prof__feed *feed) {
     static const prof__feed none = { NULL, NULL, NULL, NULL, NULL, NULL };
     prof__details_open(NULL);
     prof__read_rows(s, feed ? feed : &none, false);
@@ -13710,11 +13678,11 @@ PROF__LIGHT void prof__count_rows(struct prof_trace *s, const prof__feed *feed) 
 }
 
 /* How many zones have events, or will have. */
-PROF__LIGHT uint32_t prof__zones_now(const struct prof_trace *s) {
+PROF__FN uint32_t prof__zones_now(const struct prof_trace *s) {
     return s->analysed ? s->event_count - prof__others(s) : s->zone_count;
 }
 
-PROF__LIGHT void prof__build_rows(struct prof_trace *s, const prof__feed *feed) {
+PROF__FN void prof__build_rows(struct prof_trace *s, const prof__feed *feed) {
     prof__details_open(s->details);
     prof__ranges_open(s);
     prof__read_rows(s, feed, true);
@@ -13757,7 +13725,7 @@ PROF__FN int64_t prof__cpu_ns(const prof_event *e) {
 /* ---- records that are no zones ---- */
 
 /* Steps are events from outside: at the end of the array, until events are put in order. */
-PROF__LIGHT void prof__read_step(prof__reader *r, const prof__item *i) {
+PROF__FN void prof__read_step(prof__reader *r, const prof__item *i) {
     struct prof_trace *s = &prof__trace;
     uint32_t n = s->step_count++;
     prof__step *step;
@@ -13798,7 +13766,7 @@ PROF__FN prof_event *prof__read_made(prof__reader *r, const char *name) {
     return e;
 }
 
-PROF__LIGHT int64_t prof__read_ns(prof__reader *r, uint64_t tick) {
+PROF__FN int64_t prof__read_ns(prof__reader *r, uint64_t tick) {
     return prof__to_ns(&r->scale, PROF__MIN(tick, r->latest));
 }
 
@@ -13828,8 +13796,8 @@ PROF__FN void prof__read_memory(prof__reader *r, const prof__item *i) {
 }
 
 /* The index of the thread whose row has this number; other, where that row is gone. */
-PROF__LIGHT uint32_t prof__thread_numbered(const struct prof_trace *s, uint32_t number,
-                                           uint32_t other) {
+PROF__FN uint32_t prof__thread_numbered(const struct prof_trace *s, uint32_t number,
+                                        uint32_t other) {
     const prof__row *row = s->rows;
     /* no toggle, and no row used again */
     if (s->pool.row_number == s->thread_count) return number;
@@ -13837,7 +13805,7 @@ PROF__LIGHT uint32_t prof__thread_numbered(const struct prof_trace *s, uint32_t 
     return row && row->number == number ? row->thread : other;
 }
 
-PROF__LIGHT void prof__read_async(prof__reader *r, const prof__item *i) {
+PROF__FN void prof__read_async(prof__reader *r, const prof__item *i) {
     struct prof_trace *s = &prof__trace;
     prof__details *d = &prof__details_now;
     prof__range range = prof__range_get(i);
@@ -13874,7 +13842,7 @@ PROF__LIGHT void prof__read_async(prof__reader *r, const prof__item *i) {
     x->end_thread = s->threads[r->thread].id;
 }
 
-PROF__LIGHT void prof__read_flow(prof__reader *r, const prof__item *i) {
+PROF__FN void prof__read_flow(prof__reader *r, const prof__item *i) {
     uint32_t n = r->moment_count++;
     prof__moment one, *m = &one;
     if (r->counting) return;
@@ -13931,7 +13899,7 @@ typedef struct prof__late { struct prof__submitted submitted; prof__memory memor
 /* Packs an extra and what it points to into one piece of memory; p NULL: only counts. */
 typedef struct prof__pack { char *p; size_t used; } prof__pack;
 
-PROF__ASIDE(void *) prof__pack_bytes(prof__pack *k, const void *from, size_t size, size_t align) {
+PROF__FN void *prof__pack_bytes(prof__pack *k, const void *from, size_t size, size_t align) {
     char *to;
     k->used = (k->used + align - 1) & ~(align - 1);
     to = k->p ? k->p + k->used : NULL;
@@ -13940,13 +13908,13 @@ PROF__ASIDE(void *) prof__pack_bytes(prof__pack *k, const void *from, size_t siz
     return to;
 }
 
-PROF__LIGHT const char *prof__pack_text(prof__pack *k, const char *s) {
+PROF__FN const char *prof__pack_text(prof__pack *k, const char *s) {
     return s ? (const char *)prof__pack_bytes(k, s, strlen(s) + 1, 1) : NULL;
 }
 
 /* An array of count pointers to text. */
-PROF__LIGHT const char *const *prof__pack_texts(prof__pack *k, const char *const *from,
-                                                uint32_t count) {
+PROF__FN const char *const *prof__pack_texts(prof__pack *k, const char *const *from,
+                                             uint32_t count) {
     const char **to;
     if (!from || !count) return NULL;
     to = (const char **)prof__pack_bytes(k, from, count * sizeof *from, sizeof *from);
@@ -13957,8 +13925,8 @@ PROF__LIGHT const char *const *prof__pack_texts(prof__pack *k, const char *const
     return to;
 }
 
-PROF__LIGHT const prof_shape *prof__pack_shapes(prof__pack *k, const prof_shape *from,
-                                                uint32_t count, bool items) {
+PROF__FN const prof_shape *prof__pack_shapes(prof__pack *k, const prof_shape *from,
+                                             uint32_t count, bool items) {
     prof_shape *to;
     if (!from || !count) return NULL;
     to = (prof_shape *)prof__pack_bytes(k, from, count * sizeof *from, sizeof(void *));
@@ -13976,7 +13944,7 @@ PROF__LIGHT const prof_shape *prof__pack_shapes(prof__pack *k, const prof_shape 
     return to;
 }
 
-PROF__LIGHT void prof__pack_kernels(prof__pack *k, prof_extra *x) {
+PROF__FN void prof__pack_kernels(prof__pack *k, prof_extra *x) {
     prof_kernel *to = NULL;
     if (x->kernels)
         to = (prof_kernel *)prof__pack_bytes(k, x->kernels, x->kernel_count * sizeof *to,
@@ -13989,7 +13957,7 @@ PROF__LIGHT void prof__pack_kernels(prof__pack *k, prof_extra *x) {
 }
 
 /* Packs what a field of an extra points to, by its coding. */
-PROF__LIGHT const void *prof__pack_field(prof__pack *k, const prof_extra *from, uint32_t field) {
+PROF__FN const void *prof__pack_field(prof__pack *k, const prof_extra *from, uint32_t field) {
     uint32_t coding = prof__fields[field].coding, count = prof__field_count(from, field);
     const void *value = prof__field_get(from, field);
     if (!value) return NULL;
@@ -14002,7 +13970,7 @@ PROF__LIGHT const void *prof__pack_field(prof__pack *k, const prof_extra *from, 
     return prof__pack_text(k, (const char *)value);
 }
 
-PROF__LIGHT prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
+PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
     prof_extra x = *from, *to = (prof_extra *)prof__pack_bytes(k, NULL, sizeof x, sizeof(int64_t));
     for (uint32_t i = PROF__SHAPES; i < PROF__FIELDS; i++)
         prof__field_set(&x, i, prof__pack_field(k, from, i));
@@ -14022,7 +13990,7 @@ PROF__LIGHT prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) 
     (PROF__SLOT_SHARE + sizeof(prof__side) + 2 * sizeof(uint32_t) + PROF__GROUP_SHARE + \
      PROF__LANE_SHARE + sizeof(prof__kernel) + sizeof(uint32_t))
 
-PROF_API PROF__LIGHTLY const char *prof_device_name(uint8_t type) {
+PROF_API PROF__QUIET const char *prof_device_name(uint8_t type) {
     static const char names[][12] = {
         "cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
         "fpga", "maia", "xla", "vulkan", "metal", "xpu", "mps",
@@ -14031,21 +13999,21 @@ PROF_API PROF__LIGHTLY const char *prof_device_name(uint8_t type) {
 }
 
 /* The name for work on a type of device: that of the device that was added for it, if any. */
-PROF__ASIDE(const char *) prof__device_title(uint8_t type) {
+PROF__FN const char *prof__device_title(uint8_t type) {
     for (uint32_t i = 0; i < prof__devices.count; i++)
         if (prof__devices.list[i].desc.type == type) return prof__devices.list[i].desc.name;
     return prof_device_name(type);
 }
 
 /* The number of a device type in the view: 0: device_name, i: other_devices[i - 1]. */
-PROF__COLD uint32_t prof__device_number(const struct prof_trace *s, uint8_t type) {
+PROF__FN uint32_t prof__device_number(const struct prof_trace *s, uint8_t type) {
     uint32_t i = 0;
     while (i < PROF_OTHER_DEVICES && s->device_types[i] && s->device_types[i] != type) i++;
     return s->device_types[i] ? i : 0;
 }
 
 /* Notes that there is work on a device of this type. Memory may have named the first, too. */
-PROF__COLD void prof__device_note(struct prof_trace *s, uint8_t type) {
+PROF__FN void prof__device_note(struct prof_trace *s, uint8_t type) {
     uint32_t i = 0;
     while (i <= PROF_OTHER_DEVICES && s->device_types[i] && s->device_types[i] != type) i++;
     if (i > PROF_OTHER_DEVICES) {
@@ -14057,7 +14025,7 @@ PROF__COLD void prof__device_note(struct prof_trace *s, uint8_t type) {
     }
 }
 
-PROF__LIGHT void prof__submitted_add(struct prof_trace *s, struct prof__submitted *to) {
+PROF__FN void prof__submitted_add(struct prof_trace *s, struct prof__submitted *to) {
     to->next = NULL;
     if (s->outside.last) s->outside.last->next = to;
     else s->outside.first = to;
@@ -14066,14 +14034,14 @@ PROF__LIGHT void prof__submitted_add(struct prof_trace *s, struct prof__submitte
 }
 
 /* It ends no earlier than it starts, and what it counts is there. */
-PROF__ALONE(bool) prof__event_right(const prof_event *e) {
+PROF__FN bool prof__event_right(const prof_event *e) {
     const prof_extra *x = e->extra;
     return e->end_ns >= e->start_ns &&
            (!x || ((x->stack || !x->stack_count) && (x->kernels || !x->kernel_count) &&
                    (x->tensors || !x->tensor_count)));
 }
 
-PROF__LIGHT prof_result prof__submit_event(struct prof_trace *s, const void *events, size_t at) {
+PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events, size_t at) {
     const prof_event *e = (const prof_event *)events + at;
     const char *name = e->name ? e->name : "(null)";
     size_t kernels = e->extra ? e->extra->kernel_count * sizeof(prof__kernel) : 0, length;
@@ -14146,7 +14114,7 @@ PROF_API PROF__QUIET prof_result prof_submit(const prof_event *events, size_t co
 
 /* next = PROF_NONE: it is of the innermost zone of its thread. Else, and without such a zone, it is
    an event of its own. */
-PROF__LIGHT prof__memory prof__memory_from(const prof_memory_change *c) {
+PROF__FN prof__memory prof__memory_from(const prof_memory_change *c) {
     prof__memory m;
     memset(&m, 0, sizeof m);
     m.ns = c->ns;
@@ -14162,7 +14130,7 @@ PROF__LIGHT prof__memory prof__memory_from(const prof_memory_change *c) {
     return m;
 }
 
-PROF__LIGHT prof_result prof__submit_change(struct prof_trace *s, const void *changes, size_t i) {
+PROF__FN prof_result prof__submit_change(struct prof_trace *s, const void *changes, size_t i) {
     const prof_memory_change *c = (const prof_memory_change *)changes + i;
     prof__memory m = prof__memory_from(c);
     prof__late *to;
@@ -14194,12 +14162,12 @@ PROF__LIGHT prof_result prof__submit_change(struct prof_trace *s, const void *ch
     return PROF_OK;
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_submit_memory(const prof_memory_change *changes,
-                                                      size_t count) {
+PROF_API PROF__QUIET prof_result prof_submit_memory(const prof_memory_change *changes,
+                                                    size_t count) {
     return prof__submit_each(changes, count, prof__submit_change);
 }
 
-PROF__COLD uint32_t prof__submit_thread(uint64_t id, const char *name, bool os) {
+PROF__FN uint32_t prof__submit_thread(uint64_t id, const char *name, bool os) {
     struct prof_trace *s = &prof__trace;
     prof__row *row;
     uint32_t thread = PROF_NONE;
@@ -14217,11 +14185,11 @@ PROF__COLD uint32_t prof__submit_thread(uint64_t id, const char *name, bool os) 
     return thread;
 }
 
-PROF_API PROF__LIGHTLY uint32_t prof_submit_thread(uint64_t id, const char *name) {
+PROF_API PROF__QUIET uint32_t prof_submit_thread(uint64_t id, const char *name) {
     return prof__submit_thread(id, name, false);
 }
 
-PROF_API PROF__LIGHTLY uint32_t prof_submit_os_thread(uint64_t os_id, const char *name) {
+PROF_API PROF__QUIET uint32_t prof_submit_os_thread(uint64_t os_id, const char *name) {
     return prof__submit_thread(os_id, name, true);
 }
 /* ---- kernels ---- */
@@ -14239,11 +14207,11 @@ PROF__FN prof__kernel *prof__kernel_add(struct prof_trace *s, prof__side *to,
     return k;
 }
 
-PROF__LIGHT int32_t prof__device_index(const prof_event *e) {
+PROF__FN int32_t prof__device_index(const prof_event *e) {
     return prof__has(e) & PROF_HAS_DEVICE_INDEX ? e->extra->device_index : 0;
 }
 
-PROF__ASIDE(prof_kernel) prof__kernel_of(const struct prof_trace *s, const prof__kernel *k) {
+PROF__FN prof_kernel prof__kernel_of(const struct prof_trace *s, const prof__kernel *k) {
     const prof_event *e = k->name ? NULL : s->events + k->device;
     prof_kernel kernel;
     kernel.name = e ? e->name : k->name;
@@ -14252,7 +14220,7 @@ PROF__ASIDE(prof_kernel) prof__kernel_of(const struct prof_trace *s, const prof_
     return kernel;
 }
 
-PROF__LIGHT void prof__kernels_lift(struct prof_trace *s, prof__side *to, const prof__side *from) {
+PROF__FN void prof__kernels_lift(struct prof_trace *s, prof__side *to, const prof__side *from) {
     if (from->first_kernel == PROF_NONE) return;
     if (to->first_kernel == PROF_NONE) to->first_kernel = from->first_kernel;
     else s->outside.kernels[to->last_kernel].next = from->first_kernel;
@@ -14383,7 +14351,7 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes, bo
 }
 
 /* Events have changed places: updates the changes of memory that belong to them. */
-PROF__LIGHT void prof__memory_moved(struct prof_trace *s, const uint32_t *place) {
+PROF__FN void prof__memory_moved(struct prof_trace *s, const uint32_t *place) {
     for (uint32_t i = 0; i < s->memory.count; i++)
         s->memory.list[i].event = s->memory.list[i].event == PROF_NONE ? PROF_NONE
                                                              : place[s->memory.list[i].event];
@@ -14391,7 +14359,7 @@ PROF__LIGHT void prof__memory_moved(struct prof_trace *s, const uint32_t *place)
 
 /* ---- duplicates: an only child of its parent's name. PyTorch: _remove_dup_nodes() ---- */
 
-PROF__LIGHT bool prof__is_duplicate(const struct prof_trace *s, uint32_t i) {
+PROF__FN bool prof__is_duplicate(const struct prof_trace *s, uint32_t i) {
     const prof_event *e = s->events + i, *p;
     if (e->parent == PROF_NONE) return false;
     p = s->events + e->parent;
@@ -14400,7 +14368,7 @@ PROF__LIGHT bool prof__is_duplicate(const struct prof_trace *s, uint32_t i) {
            (p->name == e->name || strcmp(p->name, e->name) == 0);
 }
 
-PROF__LIGHT void prof__merge_into_parent(struct prof_trace *s, prof_event *e) {
+PROF__FN void prof__merge_into_parent(struct prof_trace *s, prof_event *e) {
     prof_event *p = s->events + e->parent;
     p->first_child = e->first_child;
     p->self_cpu_time_total_ns += e->self_cpu_time_total_ns;
@@ -14410,25 +14378,25 @@ PROF__LIGHT void prof__merge_into_parent(struct prof_trace *s, prof_event *e) {
         prof__kernels_lift(s, s->side + e->parent, s->side + (e - s->events));
 }
 
-PROF__LIGHT uint32_t prof__moved(const uint32_t *place, uint32_t i) {
+PROF__FN uint32_t prof__moved(const uint32_t *place, uint32_t i) {
     return i == PROF_NONE ? PROF_NONE : place[i];
 }
 
 /* The event that launched i, which is work on a device; PROF_NONE: it is not known. */
-PROF__LIGHT uint32_t prof__launcher_of(const struct prof_trace *s, uint32_t i) {
+PROF__FN uint32_t prof__launcher_of(const struct prof_trace *s, uint32_t i) {
     bool work = s->side && s->events[i].device_type != PROF_DEVICE_CPU;
     return work && s->side[i].first_kernel == PROF_NONE ? s->side[i].last_kernel : PROF_NONE;
 }
 
 /* The new place of event i, or of the parent that it was merged into; PROF_NONE: it is gone. */
-PROF__LIGHT uint32_t prof__moved_into(const struct prof_trace *s, const uint32_t *place,
-                                      uint32_t i) {
+PROF__FN uint32_t prof__moved_into(const struct prof_trace *s, const uint32_t *place,
+                                   uint32_t i) {
     while (i != PROF_NONE && place[i] == PROF_NONE) i = s->events[i].parent;
     return i == PROF_NONE ? PROF_NONE : place[i];
 }
 
 /* Events move: updates everything that refers to them by number. */
-PROF__LIGHT void prof__owned_move(struct prof_trace *s, const uint32_t *place) {
+PROF__FN void prof__owned_move(struct prof_trace *s, const uint32_t *place) {
     for (uint32_t i = 0; s->side && i < s->event_count; i++) {
         uint32_t from = prof__launcher_of(s, i);
         if (from != PROF_NONE) s->side[i].last_kernel = prof__moved_into(s, place, from);
@@ -14445,7 +14413,7 @@ PROF__LIGHT void prof__owned_move(struct prof_trace *s, const uint32_t *place) {
 }
 
 /* Moves each event i to place[i]; removes those whose place is PROF_NONE. */
-PROF__LIGHT void prof__move_up(struct prof_trace *s, const uint32_t *place, uint32_t kept) {
+PROF__FN void prof__move_up(struct prof_trace *s, const uint32_t *place, uint32_t kept) {
     uint32_t n = s->event_count;
     if (kept == n) return;
     prof__owned_move(s, place);
@@ -14462,7 +14430,7 @@ PROF__LIGHT void prof__move_up(struct prof_trace *s, const uint32_t *place, uint
     PROF__ASSERT(prof__events_hold(s->events, kept));
 }
 
-PROF__LIGHT void prof__set_depths(struct prof_trace *s) {
+PROF__FN void prof__set_depths(struct prof_trace *s) {
     for (uint32_t i = 0; i < s->event_count; i++) {
         prof_event *e = s->events + i;
         uint8_t up = e->parent == PROF_NONE ? 0 : s->events[e->parent].depth;
@@ -14471,7 +14439,7 @@ PROF__LIGHT void prof__set_depths(struct prof_trace *s) {
 }
 
 /* scratch: 4 bytes an event. */
-PROF__LIGHT void prof__merge_duplicates(struct prof_trace *s, char *scratch) {
+PROF__FN void prof__merge_duplicates(struct prof_trace *s, char *scratch) {
     uint32_t *place = (uint32_t *)(void *)scratch, kept = 0, n = s->event_count;
     for (uint32_t i = 0; i < n; i++) {
         bool gone = prof__is_duplicate(s, i);
@@ -14523,17 +14491,17 @@ typedef struct prof__pairs {
 } prof__pairs;
 #define PROF__PAIR_SHARE (4 * sizeof(uint32_t))
 
-PROF__LIGHT int64_t prof__sequence_of(const prof_event *e) {
+PROF__FN int64_t prof__sequence_of(const prof_event *e) {
     return prof__has(e) & PROF_HAS_SEQUENCE_NR ? e->extra->sequence_nr : -1;
 }
 
-PROF__LIGHT bool prof__pair_same(const void *context, uint32_t number) {
+PROF__FN bool prof__pair_same(const void *context, uint32_t number) {
     const prof__pairs *p = (const prof__pairs *)context;
     const prof_event *e = p->s->events + p->backward[number];
     return prof__sequence_of(e) == p->sequence_nr && e->extra->fwd_thread == p->thread;
 }
 
-PROF__ASIDE(uint32_t *) prof__pair_place(prof__pairs *p, const prof_event *e, uint64_t thread) {
+PROF__FN uint32_t *prof__pair_place(prof__pairs *p, const prof_event *e, uint64_t thread) {
     p->sequence_nr = prof__sequence_of(e);
     p->thread = thread;
     return prof__place_of(p->index, p->places, (uint64_t)p->sequence_nr * 0x9e3779b1u ^ thread,
@@ -14541,8 +14509,8 @@ PROF__ASIDE(uint32_t *) prof__pair_place(prof__pairs *p, const prof_event *e, ui
 }
 
 /* Makes room for n backward events. */
-PROF__LIGHT void prof__pairs_begin(prof__pairs *p, const struct prof_trace *s, char *scratch,
-                                   uint32_t n) {
+PROF__FN void prof__pairs_begin(prof__pairs *p, const struct prof_trace *s, char *scratch,
+                                uint32_t n) {
     memset(p, 0, sizeof *p);
     p->s = s;
     p->places = 2 * n;
@@ -14552,7 +14520,7 @@ PROF__LIGHT void prof__pairs_begin(prof__pairs *p, const struct prof_trace *s, c
     memset(p->index, 0, p->places * sizeof *p->index);
 }
 
-PROF__ASIDE(void) prof__pair_ask(prof__pairs *p, uint32_t i) {
+PROF__FN void prof__pair_ask(prof__pairs *p, uint32_t i) {
     const prof_event *e = p->s->events + i;
     uint32_t *place = prof__pair_place(p, e, e->extra->fwd_thread);
     if (*place) return;
@@ -14564,14 +14532,14 @@ PROF__ASIDE(void) prof__pair_ask(prof__pairs *p, uint32_t i) {
 PROF__FN bool prof__is_backward(const prof_event *e) { return e->extra && e->extra->scope == 1; }
 
 /* Is an event's extra its own, in the arena? Extras of modules, nodes, zone stacks are shared. */
-PROF__ASIDE(bool) prof__extra_own(const struct prof_trace *s, const prof_event *e) {
+PROF__FN bool prof__extra_own(const struct prof_trace *s, const prof_event *e) {
     const char *x = (const char *)e->extra;
     if (!x || s->built || e->extra->has & PROF__HAS_SHARED) return false;
     return e->flags & PROF_EVENT_SUBMITTED || (x >= s->details && x < s->details + s->detail_bytes);
 }
 
 /* An event's extra, to be changed: its own, or a copy that is made now. NULL: no room. */
-PROF__ASIDE(prof_extra *) prof__own_extra(struct prof_trace *s, prof_event *e) {
+PROF__FN prof_extra *prof__own_extra(struct prof_trace *s, prof_event *e) {
     prof_extra *x = s->outside.own_max ? s->outside.own_extras + s->outside.own_count : NULL;
     if (prof__extra_own(s, e))
         return (prof_extra *)(void *)(prof__arena.base +
@@ -14587,8 +14555,8 @@ PROF__ASIDE(prof_extra *) prof__own_extra(struct prof_trace *s, prof_event *e) {
 }
 
 /* Gives event i the stack of the forward event of root: the backward event around i, or i. */
-PROF__LIGHT void prof__backward_set(prof__pairs *p, struct prof_trace *s, uint32_t i,
-                                    uint32_t root) {
+PROF__FN void prof__backward_set(prof__pairs *p, struct prof_trace *s, uint32_t i,
+                                 uint32_t root) {
     const prof_event *asker = s->events + root;
     const prof_extra *from = NULL;
     prof_event *e = s->events + i;
@@ -14606,7 +14574,7 @@ PROF__LIGHT void prof__backward_set(prof__pairs *p, struct prof_trace *s, uint32
 }
 
 /* scratch: 4 bytes an event, PROF__PAIR_SHARE for each of scope 1. */
-PROF__LIGHT void prof__set_backward_stacks(struct prof_trace *s, char *scratch) {
+PROF__FN void prof__set_backward_stacks(struct prof_trace *s, char *scratch) {
     prof__pairs p;
     uint32_t n = s->event_count, asking = 0, *root;
     for (uint32_t i = 0; i < n; i++) asking += prof__is_backward(s->events + i);
@@ -14632,7 +14600,7 @@ PROF__LIGHT void prof__set_backward_stacks(struct prof_trace *s, char *scratch) 
 
 /* ---- raw activities to events. PyTorch: _parse_kineto_results() ---- */
 
-PROF__LIGHT bool prof__is_utility(const char *name) {
+PROF__FN bool prof__is_utility(const char *name) {
     static const char names[][40] = {
         "profiler::_record_function_enter", "profiler::_record_function_enter_new",
         "profiler::_record_function_exit", "aten::is_leaf", "aten::output_nr", "aten::_version" };
@@ -14641,7 +14609,7 @@ PROF__LIGHT bool prof__is_utility(const char *name) {
     return false;
 }
 
-PROF__LIGHT bool prof__starts_with(const char *s, const char *start) {
+PROF__FN bool prof__starts_with(const char *s, const char *start) {
     return strncmp(s, start, strlen(start)) == 0;
 }
 
@@ -14654,21 +14622,21 @@ typedef struct prof__charges {
     uint32_t *cover;                     /* +1 where an event's interval begins, -1 at its end */
 } prof__charges;
 
-PROF__LIGHT bool prof__charge_after(const void *events, uint32_t a, uint32_t b) {
+PROF__FN bool prof__charge_after(const void *events, uint32_t a, uint32_t b) {
     const prof_event *x = (const prof_event *)events + a, *y = (const prof_event *)events + b;
     return x->thread != y->thread ? x->thread > y->thread : x->start_ns > y->start_ns;
 }
 
-PROF__LIGHT bool prof__is_host_memory(uint8_t device_type) {
+PROF__FN bool prof__is_host_memory(uint8_t device_type) {
     return device_type == PROF_DEVICE_CPU || device_type == PROF_DEVICE_MKLDNN ||
            device_type == PROF_DEVICE_IDEEP;
 }
 
-PROF__LIGHT int64_t prof__bytes_of(const prof_event *e) {
+PROF__FN int64_t prof__bytes_of(const prof_event *e) {
     return e->extra ? PROF__PLUS(e->extra->cpu_memory_usage, e->extra->device_memory_usage) : 0;
 }
 
-PROF__LIGHT void prof__charges_open(prof__charges *c, const struct prof_trace *s, char *scratch) {
+PROF__FN void prof__charges_open(prof__charges *c, const struct prof_trace *s, char *scratch) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->event_count; i++) n += strcmp(s->events[i].name, "[memory]") == 0;
     c->events = s->events;
@@ -14692,7 +14660,7 @@ PROF__LIGHT void prof__charges_open(prof__charges *c, const struct prof_trace *s
 }
 
 /* The first record of thread at ns or later. */
-PROF__ASIDE(uint32_t) prof__charge_find(const prof__charges *c, uint32_t thread, int64_t ns) {
+PROF__FN uint32_t prof__charge_find(const prof__charges *c, uint32_t thread, int64_t ns) {
     uint32_t low = 0, high = c->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -14704,7 +14672,7 @@ PROF__ASIDE(uint32_t) prof__charge_find(const prof__charges *c, uint32_t thread,
 }
 
 /* Charges an event with the records of its thread in [start, end). */
-PROF__LIGHT void prof__charge(struct prof_trace *s, prof__charges *c, prof_event *e) {
+PROF__FN void prof__charge(struct prof_trace *s, prof__charges *c, prof_event *e) {
     uint32_t a = prof__charge_find(c, e->thread, e->start_ns);
     uint32_t b = prof__charge_find(c, e->thread, e->end_ns);
     prof_extra *x = a < b ? prof__own_extra(s, e) : NULL;
@@ -14717,7 +14685,7 @@ PROF__LIGHT void prof__charge(struct prof_trace *s, prof__charges *c, prof_event
 }
 
 /* Makes a memory record that no event covers an event of its own, without length. */
-PROF__LIGHT void prof__memory_event(struct prof_trace *s, prof_event *e, int64_t id) {
+PROF__FN void prof__memory_event(struct prof_trace *s, prof_event *e, int64_t id) {
     int64_t bytes = prof__bytes_of(e);
     bool host = prof__is_host_memory(e->device_type);
     prof_extra *x = prof__own_extra(s, e);
@@ -14733,7 +14701,7 @@ PROF__LIGHT void prof__memory_event(struct prof_trace *s, prof_event *e, int64_t
     x->device_memory_usage = host ? 0 : bytes;
 }
 
-PROF__LIGHT void prof__raw_name(struct prof_trace *s, prof_event *e) {
+PROF__FN void prof__raw_name(struct prof_trace *s, prof_event *e) {
     const char *name = NULL;
     if (s->outside.demangle && prof__starts_with(e->name, "_Z"))
         name = s->outside.demangle(s->outside.demangle_user, e->name);
@@ -14748,7 +14716,7 @@ PROF__LIGHT void prof__raw_name(struct prof_trace *s, prof_event *e) {
 }
 
 /* Is the stack entry PyTorch's own machinery? _filter_stack_entry() */
-PROF__LIGHT bool prof__is_machinery(const char *entry) {
+PROF__FN bool prof__is_machinery(const char *entry) {
     static const char pairs[][2][24] = {
         { "autograd/__init__", "_make_grads" }, { "autograd/__init__", "backward" },
         { "torch/tensor", "backward" }, { "_internal/common_utils", "prof_callable" },
@@ -14760,7 +14728,7 @@ PROF__LIGHT bool prof__is_machinery(const char *entry) {
 }
 
 /* Replaces an event's stack by one without the machinery, in the trace's memory. */
-PROF__LIGHT void prof__raw_stack(struct prof_trace *s, prof_event *e) {
+PROF__FN void prof__raw_stack(struct prof_trace *s, prof_event *e) {
     uint32_t n = e->extra ? e->extra->stack_count : 0, kept = 0;
     const char **stack = s->outside.own_stacks;
     prof_extra *x;
@@ -14776,7 +14744,7 @@ PROF__LIGHT void prof__raw_stack(struct prof_trace *s, prof_event *e) {
 }
 
 /* Charges memory to events, removes utility events, renames; the order of the rest stays. */
-PROF__LIGHT void prof__raw_events(struct prof_trace *s, char *scratch) {
+PROF__FN void prof__raw_events(struct prof_trace *s, char *scratch) {
     prof__charges c;
     uint32_t kept = 0, covered = 0;
     int64_t id = 0;
@@ -14810,11 +14778,11 @@ PROF__LIGHT void prof__raw_events(struct prof_trace *s, char *scratch) {
 
 /* ---- device events to the events that launched them ---- */
 
-PROF__LIGHT int64_t prof__link_of(const prof_event *e) {
+PROF__FN int64_t prof__link_of(const prof_event *e) {
     return prof__has(e) & PROF_HAS_LINK ? e->extra->linked_correlation_id : 0;
 }
 
-PROF__ASIDE(void) prof__launched_by(struct prof_trace *s, const prof_event *e, uint32_t launcher) {
+PROF__FN void prof__launched_by(struct prof_trace *s, const prof_event *e, uint32_t launcher) {
     prof__side *own = s->side + (e - s->events);
     prof_kernel from = { NULL, prof__elapsed(e), 0 };
     prof__kernel *k;
@@ -14825,20 +14793,20 @@ PROF__ASIDE(void) prof__launched_by(struct prof_trace *s, const prof_event *e, u
 }
 
 /* A call of a device's library. */
-PROF__LIGHT bool prof__is_launch(const void *event) {
+PROF__FN bool prof__is_launch(const void *event) {
     const prof_extra *x = ((const prof_event *)event)->extra;
     const char *type = x ? x->activity_type : NULL;
     return type && (prof__ends_with(type, "_runtime") || prof__ends_with(type, "_driver"));
 }
 
-PROF__LIGHT uint32_t prof__launcher(const struct prof_trace *s, uint32_t i) {
+PROF__FN uint32_t prof__launcher(const struct prof_trace *s, uint32_t i) {
     const prof_nest n = prof__nest_of(s);
     return s->built ? i : prof_nest_launcher(&n, i, prof__is_launch);
 }
 
 /* Joins by linked_correlation_id. Of events with the same id the first counts. order: events in the
    order in which kernels are to be listed. index: 2 places an event. */
-PROF__LIGHT void prof__link_by_id(struct prof_trace *s, uint32_t *index, const uint32_t *order) {
+PROF__FN void prof__link_by_id(struct prof_trace *s, uint32_t *index, const uint32_t *order) {
     uint32_t n = s->event_count;
     prof__ids ids = { index, 2 * n, prof__event_id, s->events };
     memset(index, 0, 2 * n * sizeof *index);
@@ -14860,28 +14828,28 @@ PROF__LIGHT void prof__link_by_id(struct prof_trace *s, uint32_t *index, const u
     }
 }
 
-PROF__LIGHT bool prof__launch_after(const void *events, uint32_t a, uint32_t b) {
+PROF__FN bool prof__launch_after(const void *events, uint32_t a, uint32_t b) {
     const prof_event *e = (const prof_event *)events;
     return e[a].extra->launch_ns > e[b].extra->launch_ns;
 }
 
 /* Can other events lie in it? */
-PROF__LIGHT bool prof__is_zone(const prof_event *e) {
+PROF__FN bool prof__is_zone(const prof_event *e) {
     return prof__in_tree(e) && !(e->flags & PROF__EVENT_MEMORY);
 }
 
 /* The innermost zone of a thread at ns, where *last is the last that began; *last becomes it. */
-PROF__LIGHT uint32_t prof__innermost(const struct prof_trace *s, uint32_t *last, int64_t ns) {
+PROF__FN uint32_t prof__innermost(const struct prof_trace *s, uint32_t *last, int64_t ns) {
     prof_nest n = prof__nest_of(s);
     return *last = prof__spans_around(&n, *last, ns, ns);
 }
 
-PROF__LIGHT bool prof__by_time(const prof_event *e) {
+PROF__FN bool prof__by_time(const prof_event *e) {
     return prof__has(e) & PROF_HAS_LAUNCH && e->device_type != PROF_DEVICE_CPU && !prof__link_of(e);
 }
 
 /* Joins by (thread, time of launch). scratch: 8 bytes an event, 4 a thread. */
-PROF__LIGHT void prof__link_by_time(struct prof_trace *s, char *scratch) {
+PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
     uint32_t *list = (uint32_t *)(void *)scratch, n = 0, at = 0, *last = list + 2 * s->event_count;
     for (uint32_t i = 0; i < s->event_count; i++)
         if (prof__by_time(s->events + i)) list[n++] = i;
@@ -14910,18 +14878,18 @@ PROF__LIGHT void prof__link_by_time(struct prof_trace *s, char *scratch) {
    the place of the next such work. */
 struct prof__joined { int64_t id, correlation, ns; uint32_t number, type; };
 
-PROF__LIGHT int64_t prof__joined_id(const void *calls, uint32_t i) {
+PROF__FN int64_t prof__joined_id(const void *calls, uint32_t i) {
     return ((const struct prof__joined *)calls)[i].id;
 }
 
-PROF__LIGHT prof__ids prof__join_ids(const prof_join *j) {
+PROF__FN prof__ids prof__join_ids(const prof_join *j) {
     const prof__ids ids = { j->index, j->places, prof__joined_id, j->calls };
     return ids;
 }
 
 /* Room for one more; false: no memory. */
-PROF__LIGHT bool prof__join_room(prof_join *j, struct prof__joined **list, uint32_t count,
-                                 uint32_t *room) {
+PROF__FN bool prof__join_room(prof_join *j, struct prof__joined **list, uint32_t count,
+                              uint32_t *room) {
     uint32_t more = *room ? 2 * *room : 256;
     void *p;
     if (count < *room) return true;
@@ -14934,7 +14902,7 @@ PROF__LIGHT bool prof__join_room(prof_join *j, struct prof__joined **list, uint3
 }
 
 /* Makes the index fit the room of the list; false: no memory. */
-PROF__LIGHT bool prof__join_index(prof_join *j) {
+PROF__FN bool prof__join_index(prof_join *j) {
     size_t places = 2 * (size_t)j->call_room;
     prof__ids ids;
     void *p;
@@ -14949,12 +14917,12 @@ PROF__LIGHT bool prof__join_index(prof_join *j) {
     return true;
 }
 
-PROF__LIGHT int64_t prof__join_key(uint32_t kind, int64_t id) {
+PROF__FN int64_t prof__join_key(uint32_t kind, int64_t id) {
     return (int64_t)((uint64_t)id << 1 | (kind & 1));
 }
 
-PROF_API PROF__LIGHTLY void prof_join_call(prof_join *j, uint32_t kind, int64_t id,
-                                           uint32_t number) {
+PROF_API PROF__QUIET void prof_join_call(prof_join *j, uint32_t kind, int64_t id,
+                                         uint32_t number) {
     const struct prof__joined call = { prof__join_key(kind, id), 0, 0, number, 0 };
     prof__ids ids;
     if (id == PROF_NO_ID || !prof__join_room(j, &j->calls, j->call_count, &j->call_room) ||
@@ -14964,29 +14932,29 @@ PROF_API PROF__LIGHTLY void prof_join_call(prof_join *j, uint32_t kind, int64_t 
     j->call_count += prof__id_put(&ids, call.id, j->call_count);
 }
 
-PROF__ASIDE(struct prof__joined *) prof__join_find(const prof_join *j, uint32_t kind, int64_t id) {
+PROF__FN struct prof__joined *prof__join_find(const prof_join *j, uint32_t kind, int64_t id) {
     prof__ids ids = prof__join_ids(j);
     bool none = id == PROF_NO_ID || !j->index;
     uint32_t place = none ? 0 : *prof__id_place(&ids, prof__join_key(kind, id));
     return place ? j->calls + place - 1 : NULL;
 }
 
-PROF__LIGHT struct prof__joined *prof__join_owner(const prof_join *j, int64_t external,
-                                                  int64_t correlation) {
+PROF__FN struct prof__joined *prof__join_owner(const prof_join *j, int64_t external,
+                                               int64_t correlation) {
     struct prof__joined *launch = prof__join_find(j, PROF_JOIN_LAUNCH, correlation);
     struct prof__joined *op = launch && external == correlation
         ? NULL : prof__join_find(j, PROF_JOIN_OP, external);
     return op ? op : launch;
 }
 
-PROF_API PROF__LIGHTLY uint32_t prof_join_owner(const prof_join *j, int64_t external,
-                                                int64_t correlation) {
+PROF_API PROF__QUIET uint32_t prof_join_owner(const prof_join *j, int64_t external,
+                                              int64_t correlation) {
     const struct prof__joined *call = prof__join_owner(j, external, correlation);
     return call ? call->number : PROF_NONE;
 }
 
-PROF_API PROF__LIGHTLY void prof_join_work(prof_join *j, int64_t external, int64_t correlation,
-                                           int64_t ns, uint32_t type) {
+PROF_API PROF__QUIET void prof_join_work(prof_join *j, int64_t external, int64_t correlation,
+                                         int64_t ns, uint32_t type) {
     const struct prof__joined work = {
         external, correlation, ns, 0, type <= PROF_OTHER_DEVICES ? type : 0
     };
@@ -14994,7 +14962,7 @@ PROF_API PROF__LIGHTLY void prof_join_work(prof_join *j, int64_t external, int64
         j->works[j->work_count++] = work;
 }
 
-PROF_API PROF__LIGHTLY void prof_join_finish(prof_join *j) {
+PROF_API PROF__QUIET void prof_join_finish(prof_join *j) {
     for (uint32_t i = 0; i < j->work_count; i++) {
         struct prof__joined *work = j->works + i;
         struct prof__joined *call = prof__join_owner(j, work->id, work->correlation);
@@ -15007,8 +14975,8 @@ PROF_API PROF__LIGHTLY void prof_join_finish(prof_join *j) {
     }
 }
 
-PROF_API PROF__LIGHTLY void prof_join_take(prof_join *j, uint32_t kind, int64_t id, uint32_t number,
-                                           prof_span *span) {
+PROF_API PROF__QUIET void prof_join_take(prof_join *j, uint32_t kind, int64_t id, uint32_t number,
+                                         prof_span *span) {
     bool none = kind == PROF_JOIN_LAUNCH && !j->launched;
     struct prof__joined *call = none ? NULL : prof__join_find(j, kind, id);
     if (!call || call->number != number) return;
@@ -15022,7 +14990,7 @@ PROF_API PROF__LIGHTLY void prof_join_take(prof_join *j, uint32_t kind, int64_t 
     call->type = 0;
 }
 
-PROF_API PROF__LIGHTLY void prof_join_close(prof_join *j) {
+PROF_API PROF__QUIET void prof_join_close(prof_join *j) {
     void *const lists[] = { j->calls, j->works, j->index };
     for (int i = 0; i < 3; i++)
         if (lists[i]) (void)j->resize(j->user, lists[i], 0);
@@ -15034,7 +15002,7 @@ PROF_API PROF__LIGHTLY void prof_join_close(prof_join *j) {
 /* ---- all of these steps, for events in order ---- */
 
 /* Makes the tree of events from outside, together with recorded ones. */
-PROF__LIGHT void prof__outside_tree(struct prof_trace *s, uint32_t lanes, bool correlated) {
+PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes, bool correlated) {
     char *scratch = s->scratch;
     prof__link(s, scratch, lanes, !correlated);
     if (s->side && !s->built) prof__link_by_id(s, (uint32_t *)(void *)scratch, NULL);
@@ -15057,8 +15025,8 @@ PROF__FN bool prof__outside_after(const void *events, uint32_t a, uint32_t b) {
 /* How many of each the memory of a built trace must hold. */
 typedef struct prof__sizes { size_t events, kernels, own, stacks, threads; bool wide; } prof__sizes;
 
-PROF__ALONE(prof__sizes) prof__sizes_of(const prof_trace_desc *d, const prof_event *events,
-                                        size_t count) {
+PROF__FN prof__sizes prof__sizes_of(const prof_trace_desc *d, const prof_event *events,
+                                    size_t count) {
     prof__sizes n;
     bool backward = false;
     memset(&n, 0, sizeof n);
@@ -15078,11 +15046,11 @@ PROF__ALONE(prof__sizes) prof__sizes_of(const prof_trace_desc *d, const prof_eve
 }
 
 /* The most that the passes need, and averages with as many rows as events. */
-PROF__LIGHT size_t prof__built_scratch(size_t events) {
+PROF__FN size_t prof__built_scratch(size_t events) {
     return events * (PROF__GROUP_SHARE + 72) + 1024;   /* 72: percentiles */
 }
 
-PROF__LIGHT size_t prof__built_size(const prof__sizes *n) {
+PROF__FN size_t prof__built_size(const prof__sizes *n) {
     return 16 + prof__align(sizeof(struct prof_trace)) + n->events * sizeof(prof_event) +
            (n->wide ? prof__align(n->events * sizeof(prof__side)) : 0) +
            prof__align(n->kernels * sizeof(prof__kernel)) +
@@ -15091,22 +15059,22 @@ PROF__LIGHT size_t prof__built_size(const prof__sizes *n) {
            prof__built_scratch(n->events);
 }
 
-PROF_API PROF__LIGHTLY size_t prof_trace_memory_size(const prof_trace_desc *desc,
-                                                     const prof_event *events, size_t count) {
+PROF_API PROF__QUIET size_t prof_trace_memory_size(const prof_trace_desc *desc,
+                                                   const prof_event *events, size_t count) {
     prof__sizes n;
     if (!desc || (count && !events) || count > SIZE_MAX / 2048) return SIZE_MAX;
     n = prof__sizes_of(desc, events, count);
     return prof__built_size(&n);
 }
 
-PROF__LIGHT void *prof__built_take(char **low, size_t bytes) {
+PROF__FN void *prof__built_take(char **low, size_t bytes) {
     char *p = *low;
     *low += prof__align(bytes);
     return p;
 }
 
 /* Lays a trace out in the caller's memory. */
-PROF__LIGHT struct prof_trace *prof__built_open(const prof_trace_desc *d, const prof__sizes *n) {
+PROF__FN struct prof_trace *prof__built_open(const prof_trace_desc *d, const prof__sizes *n) {
     char *low = (char *)(((uintptr_t)d->memory + 15u) & ~(uintptr_t)15u);
     struct prof_trace *s = (struct prof_trace *)prof__built_take(&low, sizeof *s);
     prof__outside *x = &s->outside;
@@ -15130,13 +15098,13 @@ PROF__LIGHT struct prof_trace *prof__built_open(const prof_trace_desc *d, const 
     return s;
 }
 
-PROF__LIGHT int64_t prof__thread_id(const void *threads, uint32_t i) {
+PROF__FN int64_t prof__thread_id(const void *threads, uint32_t i) {
     return (int64_t)((const prof_thread_info *)threads)[i].id;
 }
 
 /* The number of the thread with this id; threads are numbered in the order of their first event. */
-PROF__LIGHT uint32_t prof__built_thread(struct prof_trace *s, uint32_t *index, uint32_t places,
-                                        uint64_t id) {
+PROF__FN uint32_t prof__built_thread(struct prof_trace *s, uint32_t *index, uint32_t places,
+                                     uint64_t id) {
     prof__ids ids = { index, places, prof__thread_id, s->threads };
     uint32_t *place = prof__id_place(&ids, (int64_t)id);
     if (!*place) {
@@ -15172,7 +15140,7 @@ PROF__FN void prof__built_copy(struct prof_trace *s, const prof_event *from, siz
     }
 }
 
-PROF__LIGHT void prof__built_sort(struct prof_trace *s) {
+PROF__FN void prof__built_sort(struct prof_trace *s) {
     uint32_t *order = (uint32_t *)(void *)s->scratch, n = s->event_count;
     if (!s->outside.unsorted) return;
     for (uint32_t i = 0; i < n; i++) order[i] = i;
@@ -15181,7 +15149,7 @@ PROF__LIGHT void prof__built_sort(struct prof_trace *s) {
 }
 
 /* Sorts raw activities, and joins them in the order in which they came. */
-PROF__LIGHT void prof__built_correlate(struct prof_trace *s) {
+PROF__FN void prof__built_correlate(struct prof_trace *s) {
     uint32_t *order = (uint32_t *)(void *)s->scratch, n;
     prof__raw_events(s, s->scratch);
     n = s->event_count;
@@ -15199,9 +15167,9 @@ PROF__LIGHT void prof__built_correlate(struct prof_trace *s) {
     prof__link_by_id(s, order + n, order);
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_trace_from_events(const prof_trace_desc *desc,
-                                                          const prof_event *events, size_t count,
-                                                          prof_trace **trace) {
+PROF_API PROF__QUIET prof_result prof_trace_from_events(const prof_trace_desc *desc,
+                                                        const prof_event *events, size_t count,
+                                                        prof_trace **trace) {
     struct prof_trace *s;
     prof__sizes n;
     if (!desc || !desc->memory || !trace || (count && !events)) return PROF_ERROR_INVALID;
@@ -15229,12 +15197,12 @@ PROF_API PROF__LIGHTLY prof_result prof_trace_from_events(const prof_trace_desc 
 
 /* ---- memory: each free finds its allocation, and zones are charged ---- */
 
-PROF__LIGHT bool prof__memory_after(const void *memory, uint32_t a, uint32_t b) {
+PROF__FN bool prof__memory_after(const void *memory, uint32_t a, uint32_t b) {
     return ((const prof__memory *)memory)[a].ns > ((const prof__memory *)memory)[b].ns;
 }
 
 /* Puts the records in the order of time. scratch: 8 bytes a record. */
-PROF__LIGHT void prof__memory_sort(struct prof_trace *s, char *scratch) {
+PROF__FN void prof__memory_sort(struct prof_trace *s, char *scratch) {
     uint32_t *order = (uint32_t *)(void *)scratch, n = s->memory.count;
     for (uint32_t i = 0; i < n; i++) order[i] = i;
     prof__sort(order, order + n, n, prof__memory_after, s->memory.list);
@@ -15252,12 +15220,12 @@ PROF__LIGHT void prof__memory_sort(struct prof_trace *s, char *scratch) {
     }
 }
 
-PROF__LIGHT bool prof__same_device(const prof__memory *a, const prof__memory *b) {
+PROF__FN bool prof__same_device(const prof__memory *a, const prof__memory *b) {
     return a->device_type == b->device_type && a->device_index == b->device_index;
 }
 
 typedef struct prof__memory_key { const prof__memory *list, *want; } prof__memory_key;
-PROF__LIGHT bool prof__memory_same(const void *context, uint32_t number) {
+PROF__FN bool prof__memory_same(const void *context, uint32_t number) {
     const prof__memory_key *k = (const prof__memory_key *)context;
     const prof__memory *m = k->list + number;
     return m->address == k->want->address && prof__same_device(m, k->want);
@@ -15265,7 +15233,7 @@ PROF__LIGHT bool prof__memory_same(const void *context, uint32_t number) {
 
 /* The bytes by which a record changes what is in use; 0 where it does not count. place: of the last
    allocation at its address. */
-PROF__LIGHT int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint32_t *place) {
+PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint32_t *place) {
     prof__memory *old = *place ? s->memory.list + *place - 1 : NULL;
     if (m->what == PROF__ALLOCATED) {
         *place = (uint32_t)(m - s->memory.list) + 1;
@@ -15290,7 +15258,7 @@ PROF__LIGHT int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, u
 /* The bytes in use on each device. Further devices share the last place. */
 typedef struct prof__in_use { const prof__memory *device[32]; int64_t bytes[32]; } prof__in_use;
 
-PROF__LIGHT int64_t prof__memory_total(prof__in_use *u, const prof__memory *m, int64_t change) {
+PROF__FN int64_t prof__memory_total(prof__in_use *u, const prof__memory *m, int64_t change) {
     uint32_t i = 0;
     while (i < 31 && u->device[i] && !prof__same_device(u->device[i], m)) i++;
     u->device[i] = m;
@@ -15298,8 +15266,8 @@ PROF__LIGHT int64_t prof__memory_total(prof__in_use *u, const prof__memory *m, i
 }
 
 /* Charges a change to its zone, and to the zones around that. */
-PROF__LIGHT void prof__memory_to_zones(struct prof_trace *s, const prof__memory *m,
-                                       int64_t change) {
+PROF__FN void prof__memory_to_zones(struct prof_trace *s, const prof__memory *m,
+                                    int64_t change) {
     bool host = prof__is_host_memory(m->device_type);
     for (uint32_t i = s->side ? m->event : PROF_NONE; i != PROF_NONE; i = s->events[i].parent) {
         int64_t *bytes = host ? &s->side[i].cpu_bytes : &s->side[i].device_bytes;
@@ -15310,7 +15278,7 @@ PROF__LIGHT void prof__memory_to_zones(struct prof_trace *s, const prof__memory 
 }
 
 /* scratch: 8 bytes a record. */
-PROF__LIGHT void prof__memory_charge(struct prof_trace *s) {
+PROF__FN void prof__memory_charge(struct prof_trace *s) {
     uint32_t n = s->memory.count, *index = (uint32_t *)(void *)s->scratch;
     prof__in_use in_use;
     prof__memory_key key;
@@ -15335,7 +15303,7 @@ PROF__LIGHT void prof__memory_charge(struct prof_trace *s) {
 
 /* Gives changes by prof_submit_memory to the zone that was the innermost at their time, and removes
    their own events. scratch: 4 bytes an event and a thread. */
-PROF__LIGHT void prof__memory_to_innermost(struct prof_trace *s, char *scratch) {
+PROF__FN void prof__memory_to_innermost(struct prof_trace *s, char *scratch) {
     uint32_t *place = (uint32_t *)(void *)scratch, *last = place + s->event_count, at = 0, kept = 0;
     if (!s->outside.late_memory) return;
     prof__memory_sort(s, scratch);
@@ -15360,7 +15328,7 @@ PROF__LIGHT void prof__memory_to_innermost(struct prof_trace *s, char *scratch) 
 }
 
 /* Removes the events of frees that do not count. scratch: 4 bytes an event. */
-PROF__LIGHT void prof__memory_leave_out(struct prof_trace *s) {
+PROF__FN void prof__memory_leave_out(struct prof_trace *s) {
     uint32_t *place = (uint32_t *)(void *)s->scratch, kept = 0;
     if (!s->memory.unknown && !s->memory.twice) return;
     memset(place, 0, s->event_count * sizeof *place);
@@ -15390,14 +15358,14 @@ typedef struct prof__paths {
     uint32_t parent, event;              /* the path that prof__path_same compares with */
 } prof__paths;
 
-PROF__LIGHT bool prof__path_same(const void *context, uint32_t number) {
+PROF__FN bool prof__path_same(const void *context, uint32_t number) {
     const prof__paths *p = (const prof__paths *)context;
     const prof_event *a = p->s->events + p->list[number].first, *b = p->s->events + p->event;
     return p->list[number].parent == p->parent && a->site == b->site && a->extra == b->extra;
 }
 
 /* Finds the path of each event. scratch: 24 bytes an event. */
-PROF__LIGHT void prof__paths_find(prof__paths *p, const struct prof_trace *s) {
+PROF__FN void prof__paths_find(prof__paths *p, const struct prof_trace *s) {
     uint32_t n = s->event_count;
     memset(p, 0, sizeof *p);
     p->s = s;
@@ -15426,7 +15394,7 @@ PROF__LIGHT void prof__paths_find(prof__paths *p, const struct prof_trace *s) {
 
 /* Writes "file(line): function", or the name where the site has no place; to NULL: only counts.
    Returns the bytes with the NUL. */
-PROF__ASIDE(size_t) prof__site_text_of(const prof_site *site, char *to) {
+PROF__FN size_t prof__site_text_of(const prof_site *site, char *to) {
     char line[24];
     size_t file = strlen(site->file), function = strlen(site->function), digits;
     digits = (size_t)(prof__text_u64(line, site->line) - line);
@@ -15445,28 +15413,28 @@ PROF__ASIDE(size_t) prof__site_text_of(const prof_site *site, char *to) {
 }
 
 /* The bytes of scratch memory that queries need. */
-PROF__LIGHT size_t prof__query_share(const struct prof_trace *s) {
+PROF__FN size_t prof__query_share(const struct prof_trace *s) {
     size_t rows = prof__sites_of(s) + prof__others(s) + s->detail_rows;
     return (size_t)s->event_count * (PROF__SLOT_SHARE + s->beside - sizeof(prof_event)) +
            rows * PROF__GROUP_SHARE + 4096;
 }
 
 /* Takes memory from the end of the scratch memory; NULL: queries need it. */
-PROF__ASIDE(char *) prof__stack_take(const struct prof_trace *s, size_t bytes) {
+PROF__FN char *prof__stack_take(const struct prof_trace *s, size_t bytes) {
     size_t keep = prof__query_share(s);
     bytes = prof__align(bytes);
     if ((size_t)(prof__arena.high - s->scratch) < keep + bytes) return NULL;
     return prof__arena.high -= bytes;
 }
 
-PROF__LIGHT bool prof__address_after(const void *symbols, uint32_t a, uint32_t b) {
+PROF__FN bool prof__address_after(const void *symbols, uint32_t a, uint32_t b) {
     const prof__symbol *list = (const prof__symbol *)symbols;
     return list[a].address > list[b].address;
 }
 
 /* Lists the addresses that have no text, sorted. The list, and as much again to sort it, is in the
    scratch memory; false: it does not fit. */
-PROF__COLD bool prof__trails_list(const struct prof_trace *s, prof__symbols *n) {
+PROF__FN bool prof__trails_list(const struct prof_trace *s, prof__symbols *n) {
     prof__symbol *from = (prof__symbol *)(void *)s->scratch;
     size_t room = (size_t)(prof__arena.high - s->scratch), total = 0, at = 0;
     uint32_t *order;
@@ -15491,7 +15459,7 @@ PROF__COLD bool prof__trails_list(const struct prof_trace *s, prof__symbols *n) 
 }
 
 /* Names the addresses of all call stacks, as far as there is room. */
-PROF__LIGHT void prof__trails_name(struct prof_trace *s) {
+PROF__FN void prof__trails_name(struct prof_trace *s) {
     size_t keep = prof__query_share(s);
     prof__symbols n;
     memset(&n, 0, sizeof n);
@@ -15510,8 +15478,8 @@ PROF__LIGHT void prof__trails_name(struct prof_trace *s) {
 }
 
 /* The extra of a path, with its stack; NULL: no room. */
-PROF__LIGHT prof_extra *prof__path_extra(struct prof_trace *s, const prof__paths *p,
-                                         uint32_t number) {
+PROF__FN prof_extra *prof__path_extra(struct prof_trace *s, const prof__paths *p,
+                                      uint32_t number) {
     const prof__path *path = p->list + number;
     const prof_extra *base = s->events[path->first].extra;
     prof_extra *x = (prof_extra *)(void *)prof__stack_take(
@@ -15542,7 +15510,7 @@ PROF__LIGHT prof_extra *prof__path_extra(struct prof_trace *s, const prof__paths
     return x;
 }
 
-PROF__LIGHT void prof__stacks_set(struct prof_trace *s) {
+PROF__FN void prof__stacks_set(struct prof_trace *s) {
     prof__paths p;
     if (!s->event_count || !prof__session.desc.with_stack) return;
     prof__paths_find(&p, s);
@@ -15568,7 +15536,7 @@ PROF__LIGHT void prof__stacks_set(struct prof_trace *s) {
 
 /* prof__set_backward_stacks for a session, once there are stacks: each event in a backward zone
    gets a copy of its extra, if it shares one. */
-PROF__LIGHT void prof__backward_stacks(struct prof_trace *s) {
+PROF__FN void prof__backward_stacks(struct prof_trace *s) {
     uint32_t *within = (uint32_t *)(void *)s->scratch, n = 0;
     for (uint32_t i = 0; i < s->event_count; i++) {
         const prof_event *e = s->events + i;
@@ -15586,12 +15554,12 @@ PROF__LIGHT void prof__backward_stacks(struct prof_trace *s) {
 
 /* ---- arrows ---- */
 
-PROF__LIGHT int64_t prof__flow_id(const void *moments, uint32_t i) {
+PROF__FN int64_t prof__flow_id(const void *moments, uint32_t i) {
     return ((const prof__moment *)moments)[i].value;
 }
 
 /* Leaves out arrows with only one end, and second ends. scratch: 12 bytes a moment. */
-PROF__LIGHT void prof__flows_match(struct prof_trace *s) {
+PROF__FN void prof__flows_match(struct prof_trace *s) {
     uint32_t n = 0, *index = (uint32_t *)(void *)s->scratch, *ends;
     prof__ids ids = { index, 0, prof__flow_id, s->moments };
     for (uint32_t i = 0; i < s->moment_count; i++) n += s->moments[i].kind == PROF__MOMENT_FLOW;
@@ -15617,7 +15585,7 @@ PROF__LIGHT void prof__flows_match(struct prof_trace *s) {
 }
 
 /* Fewer events were made than counted if ranges ended twice: moves the steps up. */
-PROF__LIGHT void prof__made_close(struct prof_trace *s) {
+PROF__FN void prof__made_close(struct prof_trace *s) {
     uint32_t made = prof__details_now.made_count, gap = s->made_count - made;
     prof_event *to = s->events + s->zone_count + made + s->outside_count;
     if (gap) memmove(to, to + gap, s->step_count * sizeof *to);
@@ -15627,7 +15595,7 @@ PROF__LIGHT void prof__made_close(struct prof_trace *s) {
 
 /* Copies the events from outside between the recorded ones and the steps; then sorts all, and makes
    one tree of them. */
-PROF__LIGHT void prof__analyse_outside(struct prof_trace *s) {
+PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     prof_event *to = s->events + s->zone_count + s->made_count;
     uint32_t memory = s->memory.count - s->outside.late_memory;
     for (const struct prof__submitted *from = s->outside.first; from; from = from->next) {
@@ -15653,7 +15621,7 @@ PROF__LIGHT void prof__analyse_outside(struct prof_trace *s) {
 
 PROF__FN void prof__wide_analyse(struct prof_trace *s) { PROF__LINKED(analyse_outside)(s); }
 
-PROF_API PROF__LIGHTLY void prof__link_beside(void) {
+PROF_API PROF__QUIET void prof__link_beside(void) {
     PROF__STORE(prof__linked.read_detail, &prof__read_detail);
     PROF__STORE(prof__linked.read_details, &prof__read_details);
     PROF__STORE(prof__linked.analyse_outside, &prof__analyse_outside);
@@ -15664,34 +15632,34 @@ PROF_API PROF__LIGHTLY void prof__link_beside(void) {
     prof__link_extras();
 }
 
-PROF__LIGHT void prof__match_flows(struct prof_trace *s) {
+PROF__FN void prof__match_flows(struct prof_trace *s) {
     if (PROF__LINKED(flows_match)) PROF__LINKED(flows_match)(s);
 }
 
 /* desc.merge_duplicates, where there are no events from outside. */
-PROF__LIGHT void prof__merge_all_duplicates(struct prof_trace *s) {
+PROF__FN void prof__merge_all_duplicates(struct prof_trace *s) {
     if (s->outside.merge && !s->outside_count) PROF__LINKED(merge)(s, s->scratch);
 }
 
 /* Why a device could not record everything in this trace; NULL: it could, or was not asked. */
-PROF__COLD const char *prof__device_status(const prof_trace *trace, uint32_t i) {
+PROF__FN const char *prof__device_status(const prof_trace *trace, uint32_t i) {
     const prof_device_desc *d = &prof__devices.list[i].desc;
     bool asked = !trace->built && (prof__session.activities & d->activity);
     return asked && d->status ? d->status(d->user) : NULL;
 }
 
 /* cudafe++ of CUDA's nvcc crashes where a member is called right behind an atomic load. */
-PROF__LIGHT const struct prof__device_calls *prof__linked_devices(void) {
+PROF__FN const struct prof__device_calls *prof__linked_devices(void) {
     return PROF__LINKED(devices);
 }
 
 /* Calls these devices, if there are any. */
-PROF__COLD void prof__devices_each(uint32_t activities, int what) {
+PROF__FN void prof__devices_each(uint32_t activities, int what) {
     if (PROF__LINKED(devices)) prof__linked_devices()->each(activities, what);
 }
 
 /* Calls prof_device_desc.late of all devices, and resets what the analysis counts. */
-PROF__COLD void prof__devices_late(struct prof_trace *s) {
+PROF__FN void prof__devices_late(struct prof_trace *s) {
     s->outside.kernel_count = 0;
     s->outside.duplicates = s->outside.overlaps = s->outside.no_forward = s->outside.unlinked = 0;
     s->ranges.twice = 0;
@@ -15710,7 +15678,7 @@ PROF__COLD void prof__devices_late(struct prof_trace *s) {
 PROF__FN void prof__memory_late(struct prof_trace *s) { s->memory.count += s->outside.late_memory; }
 
 /* Lays out steps, details, memory, ranges and the sides of events from p on. Returns their end. */
-PROF__LIGHT char *prof__beside_lay(struct prof_trace *s, char *p) {
+PROF__FN char *prof__beside_lay(struct prof_trace *s, char *p) {
     s->step_list = (prof__step *)(void *)p;
     p += prof__align(s->step_count * sizeof *s->step_list);
     s->details = p;
@@ -15726,14 +15694,14 @@ PROF__LIGHT char *prof__beside_lay(struct prof_trace *s, char *p) {
     return p + s->outside.kernel_max * sizeof *s->outside.kernels;
 }
 
-PROF__LIGHT void prof__beside_none(struct prof_trace *s) {
+PROF__FN void prof__beside_none(struct prof_trace *s) {
     s->memory.count = s->made_count = s->ranges.count = 0;
     s->side = NULL;
 }
 
 /* ---- where a session's events go, and what happens where they do not fit ---- */
 
-PROF__LIGHT void prof__queries_open(struct prof_trace *s) {
+PROF__FN void prof__queries_open(struct prof_trace *s) {
     s->sites = PROF__ACQUIRE(prof__sites.count);
     s->first_scratch = s->scratch;
     s->refused = false;
@@ -15742,19 +15710,19 @@ PROF__LIGHT void prof__queries_open(struct prof_trace *s) {
 
 /* Events go into the caller's memory, or else after the threads: where briefs are, if a writer's
    sink asks for events. */
-PROF__LIGHT void prof__events_place(struct prof_trace *s) {
+PROF__FN void prof__events_place(struct prof_trace *s) {
     s->briefs = NULL;
     s->events = (prof_event *)(void *)(s->place ? s->place : s->first_scratch);
 }
 
-PROF__LIGHT void prof__instants_note(struct prof_trace *s, const prof__tree *t) {
+PROF__FN void prof__instants_note(struct prof_trace *s, const prof__tree *t) {
     s->instants = t->instants;
 }
 
 PROF__FN void prof__say_events(size_t bytes);
 
 /* Events do not fit: queries work from the records. */
-PROF__COLD bool prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
+PROF__FN bool prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
     prof__say_events(bytes);
     s->refused = true;
     s->analysed = s->instants = false;
@@ -15766,12 +15734,12 @@ PROF__COLD bool prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
     return false;
 }
 
-PROF__LIGHT bool prof__analysis_refused(const struct prof_trace *s) {
+PROF__FN bool prof__analysis_refused(const struct prof_trace *s) {
     return s->prepared && s->refused;
 }
 
-PROF_API PROF__LIGHTLY const prof_event *prof_make_events(const prof_trace *trace, void *memory,
-                                                          size_t size, size_t *count) {
+PROF_API PROF__QUIET const prof_event *prof_make_events(const prof_trace *trace, void *memory,
+                                                        size_t size, size_t *count) {
     struct prof_trace *s = &prof__trace;
     const prof_event *events = prof_events(trace, count);
     char *base = (char *)(((uintptr_t)memory + 15u) & ~(uintptr_t)15u);
@@ -15783,8 +15751,8 @@ PROF_API PROF__LIGHTLY const prof_event *prof_make_events(const prof_trace *trac
     return prof_events(trace, count);
 }
 
-PROF_API PROF__LIGHTLY size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
-                                                 prof_kernel *kernels, size_t max) {
+PROF_API PROF__QUIET size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
+                                               prof_kernel *kernels, size_t max) {
     size_t n = 0;
     uint32_t at;
     if (!prof__valid(trace) || !event || !trace->side) return 0;
@@ -15795,7 +15763,7 @@ PROF_API PROF__LIGHTLY size_t prof_event_kernels(const prof_trace *trace, const 
     return n;
 }
 
-PROF_API PROF__LIGHTLY const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i) {
+PROF_API PROF__QUIET const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i) {
     bool counted = prof__valid(trace) && !trace->built && i < prof__counting.count;
     return counted ? prof__counting.names[i] : NULL;
 }
@@ -15804,30 +15772,30 @@ PROF_API PROF__LIGHTLY const char *prof_hw_counter_name(const prof_trace *trace,
 
 /* Only one thread may read records at a time: each reading counts anew. */
 PROF__FN bool prof__reading_open(void) { return prof__own(&prof__recorder.reading); }
-PROF__LIGHT void prof__reading_close(bool taken) {
+PROF__FN void prof__reading_close(bool taken) {
     if (taken) prof__disown(&prof__recorder.reading);
 }
 
 /* The same; its time counts as prof_stats.analysis_ns. */
-PROF__LIGHT uint64_t prof__reading_begin(bool *taken) {
+PROF__FN uint64_t prof__reading_begin(bool *taken) {
     uint64_t begin = prof__os_now();
     *taken = prof__reading_open();
     return begin;
 }
 
-PROF__LIGHT void prof__reading_end(uint64_t begin, bool taken) {
+PROF__FN void prof__reading_end(uint64_t begin, bool taken) {
     prof__session.times.analysis += prof__os_now() - begin;
     prof__reading_close(taken);
 }
 
 /* Does the trace have anything beside zones, which only events have? */
-PROF__LIGHT bool prof__needs_events(const struct prof_trace *s) {
+PROF__FN bool prof__needs_events(const struct prof_trace *s) {
     return s->beside || s->outside.merge || prof__others(s);
 }
 
 /* Adds the work of prof_view.other_devices for an event itself; false: there is none. */
-PROF__LIGHT bool prof__others_own(const struct prof_trace *s, const prof_event *e,
-                                  int64_t *others) {
+PROF__FN bool prof__others_own(const struct prof_trace *s, const prof_event *e,
+                               int64_t *others) {
     uint32_t k = s->side[e - s->events].first_kernel, kind = prof__device_number(s, e->device_type);
     bool any = false;
     if (e->device_type != PROF_DEVICE_CPU && kind)
@@ -15843,14 +15811,14 @@ PROF__LIGHT bool prof__others_own(const struct prof_trace *s, const prof_event *
 }
 
 /* The event around e whose device time includes e's; NULL: none. */
-PROF__LIGHT const prof_event *prof__others_up(const struct prof_trace *s, const prof_event *e) {
+PROF__FN const prof_event *prof__others_up(const struct prof_trace *s, const prof_event *e) {
     const prof_event *up = e->parent == PROF_NONE ? NULL : s->events + e->parent;
     return up && !(up->flags & PROF_EVENT_LEGACY) ? up : NULL;
 }
 
 /* Fills in the parts of other devices in an event's device times. */
-PROF__LIGHT void prof__row_others(const struct prof_trace *s, const prof_event *e,
-                                  prof_average *r) {
+PROF__FN void prof__row_others(const struct prof_trace *s, const prof_event *e,
+                               prof_average *r) {
     const prof_event *at = e;
     if (!s->side || !s->device_types[1]) return;
     (void)prof__others_own(s, e, r->self_other_device_ns);
@@ -15946,32 +15914,32 @@ PROF__FN void prof__closes_of_events(const prof_trace *trace, const prof__feed *
 /* ---- zones that are in no timeline: @SUMS has them ---- */
 
 /* The number of a row's calls that have a time. Means are of these, or of all if none has. */
-PROF__LIGHT uint64_t prof__average_timed(const prof_average *a) {
+PROF__FN uint64_t prof__average_timed(const prof_average *a) {
     return a->count - PROF__MIN(a->untimed, a->count);
 }
 
-PROF__LIGHT uint64_t prof__average_means(const prof_average *a) {
+PROF__FN uint64_t prof__average_means(const prof_average *a) {
     uint64_t timed = prof__average_timed(a);
     return timed ? timed : a->count;
 }
 
-PROF__LIGHT const char *prof__tally_name(const prof__tally *r) {
+PROF__FN const char *prof__tally_name(const prof__tally *r) {
     return r->site ? prof__site(r->site >> 8)->name : "(others)";
 }
 
-PROF__LIGHT void prof__tally_take_untimed(prof_average *a, const prof__tally *r) {
+PROF__FN void prof__tally_take_untimed(prof_average *a, const prof__tally *r) {
     a->untimed = r->untimed;
 }
 
 PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof__tally *r);
 
 /* Is this close an event "(in sums)"? Averages leave it out: they have rows of those zones. */
-PROF__LIGHT bool prof__is_in_sums(const struct prof_trace *s, uint32_t what) {
+PROF__FN bool prof__is_in_sums(const struct prof_trace *s, uint32_t what) {
     return s->sums.in_sums && (s->analysed ? s->events[what].site : what) == s->sums.in_sums;
 }
 
 /* Are there zones that are in no timeline? */
-PROF__LIGHT PROF__RACES bool prof__any_sums(const struct prof_trace *s) {
+PROF__FN PROF__RACES bool prof__any_sums(const struct prof_trace *s) {
     return !s->built && (s->sums.full_tick || PROF__LOAD(s->sums.any_apart));
 }
 
@@ -15984,19 +15952,19 @@ PROF__FN void prof__table_put_kept(struct prof__table *t) { PROF__LINKED(table_k
 /* PROF_MODE_AGGREGATE: no zone is kept, and there are rows of sums alone. */
 PROF__FN bool prof__sums_alone(const struct prof_trace *s) { return s->sums.average != NULL; }
 
-PROF__LIGHT size_t prof__sums_averages(const struct prof_trace *s, const prof_averages_desc *by,
-                                       prof_average *rows, size_t max) {
+PROF__FN size_t prof__sums_averages(const struct prof_trace *s, const prof_averages_desc *by,
+                                    prof_average *rows, size_t max) {
     return s->sums.average(rows, rows ? max : 0, by && by->group_by_site);
 }
 
 /* Memory for rows that are made of them. most: how many. */
-PROF__LIGHT prof_average *prof__sums_room(const struct prof_trace *s, size_t *most) {
+PROF__FN prof_average *prof__sums_room(const struct prof_trace *s, size_t *most) {
     *most = s->sums.merged.places;
     return s->sums.rows;
 }
 
 /* A zone that is only in sums, as an event of its name. */
-PROF__LIGHT prof_event prof__plain_event(const prof__tally *r) {
+PROF__FN prof_event prof__plain_event(const prof__tally *r) {
     prof_event e;
     memset(&e, 0, sizeof e);
     e.name = prof__tally_name(r);
@@ -16010,7 +15978,7 @@ PROF__LIGHT prof_event prof__plain_event(const prof__tally *r) {
 
 /* ---- a session's events ---- */
 
-PROF__COLD void prof__thread_fill(struct prof_trace *s, prof__row *row) {
+PROF__FN void prof__thread_fill(struct prof_trace *s, prof__row *row) {
     prof__context_name(row);
     if (row->thread == PROF_NONE) return;
     s->threads[row->thread] = row->info;
@@ -16019,7 +15987,7 @@ PROF__COLD void prof__thread_fill(struct prof_trace *s, prof__row *row) {
 
 /* Lays out the threads, then the events, whose number is not known yet. Each index has a row, also
    that of a thread without zones. */
-PROF__COLD void prof__analysis_threads(struct prof_trace *s) {
+PROF__FN void prof__analysis_threads(struct prof_trace *s) {
     s->threads = (prof_thread_info *)(void *)prof__arena.low;
     for (prof__row *row = prof__rows_unused(s); row; row = prof__row_again_of(row))
         prof__thread_fill(s, row);
@@ -16030,7 +15998,7 @@ PROF__COLD void prof__analysis_threads(struct prof_trace *s) {
 
 /* Lays out what the analysis makes of the records. *need: bytes, from the events on. False: it does
    not fit. */
-PROF__LIGHT bool prof__analysis_fits(struct prof_trace *s, size_t *need) {
+PROF__FN bool prof__analysis_fits(struct prof_trace *s, size_t *need) {
     size_t n = s->event_count;
     char *p = (char *)(void *)(s->events + n);
     s->moments = (prof__moment *)(void *)p;
@@ -16044,7 +16012,7 @@ PROF__LIGHT bool prof__analysis_fits(struct prof_trace *s, size_t *need) {
 }
 
 /* The same; where room was promised it can only lack for "(lost)" zones in a full arena. */
-PROF__LIGHT bool prof__analysis_open(struct prof_trace *s) {
+PROF__FN bool prof__analysis_open(struct prof_trace *s) {
     size_t need;
     if (prof__analysis_fits(s, &need)) return true;
     if (prof__lean(s)) return prof__analysis_refuse(s, need);
@@ -16056,7 +16024,7 @@ PROF__LIGHT bool prof__analysis_open(struct prof_trace *s) {
 }
 
 /* Prepares a session for queries, once: takes what devices kept, lists threads, lays out memory. */
-PROF__ASIDE(void) prof__prepare(struct prof_trace *s) {
+PROF__FN void prof__prepare(struct prof_trace *s) {
     if (s->prepared) return;
     s->prepared = true;
     prof__devices_late(s);
@@ -16066,7 +16034,7 @@ PROF__ASIDE(void) prof__prepare(struct prof_trace *s) {
 }
 
 /* Makes the events, in the memory that was promised for them, or in what is free. */
-PROF__LIGHT void prof__analyse_now(struct prof_trace *s) {
+PROF__FN void prof__analyse_now(struct prof_trace *s) {
     static prof__tree tree;
     prof__feed feed;
     bool threads, wide;
@@ -16099,7 +16067,7 @@ PROF__LIGHT void prof__analyse_now(struct prof_trace *s) {
 }
 
 /* Makes the events unless they are made already. False: there is no room for them. */
-PROF__LIGHT bool prof__analyse(const prof_trace *trace) {
+PROF__FN bool prof__analyse(const prof_trace *trace) {
     struct prof_trace *s = &prof__trace;
     uint64_t begin;
     bool taken;
@@ -16111,22 +16079,22 @@ PROF__LIGHT bool prof__analyse(const prof_trace *trace) {
     return PROF__BARE || s->analysed;
 }
 
-PROF_API PROF__LIGHTLY const prof_event *prof_events(const prof_trace *trace, size_t *count) {
+PROF_API PROF__QUIET const prof_event *prof_events(const prof_trace *trace, size_t *count) {
     bool ok = prof__valid(trace), made = ok && prof__analyse(trace);
     if (count) *count = made ? trace->event_count : ok ? trace->zone_count : 0;
     return made && trace->event_count ? trace->events : NULL;
 }
 
-PROF_API PROF__LIGHTLY const prof_thread_info *prof_threads(const prof_trace *trace,
-                                                            size_t *count) {
+PROF_API PROF__QUIET const prof_thread_info *prof_threads(const prof_trace *trace,
+                                                          size_t *count) {
     bool ok = prof__valid(trace);
     if (ok && trace == &prof__trace) prof__prepare(&prof__trace);
     if (count) *count = ok ? trace->thread_count : 0;
     return ok && trace->thread_count ? trace->threads : NULL;
 }
 
-PROF_API PROF__LIGHTLY const prof_site *prof_event_site(const prof_trace *trace,
-                                                        const prof_event *event) {
+PROF_API PROF__QUIET const prof_site *prof_event_site(const prof_trace *trace,
+                                                      const prof_event *event) {
     return prof__valid(trace) && event && event->site ? prof__site(event->site) : NULL;
 }
 
@@ -16162,7 +16130,7 @@ PROF_API PROF__QUIET prof_event_totals prof_event_total(const prof_trace *trace,
 /* ---- closes, from the records or from the events ---- */
 
 /* Are there only zones, and no events yet, so that records suffice? Else makes the events. */
-PROF__LIGHT bool prof__from_records(const prof_trace *trace) {
+PROF__FN bool prof__from_records(const prof_trace *trace) {
     struct prof_trace *s = &prof__trace;
     if (!PROF__BARE && trace != s) return false;
     prof__prepare(s);
@@ -16170,7 +16138,7 @@ PROF__LIGHT bool prof__from_records(const prof_trace *trace) {
     return PROF__BARE || !s->analysed;
 }
 
-PROF__LIGHT void prof__closes_of_records(const prof__feed *feed) {
+PROF__FN void prof__closes_of_records(const prof__feed *feed) {
     bool taken;
     uint64_t begin = prof__reading_begin(&taken);
     prof__count_rows(&prof__trace, feed);
@@ -16205,15 +16173,15 @@ typedef struct prof__groups {
     int64_t (*counts)[2 * PROF__EXTRAS];   /* of a row: with its children, without; NULL: none */
 } prof__groups;
 
-PROF__LIGHT uint32_t prof__groups_max(const struct prof_trace *s) {
+PROF__FN uint32_t prof__groups_max(const struct prof_trace *s) {
     return prof__sites_of(s) + prof__others(s) + s->detail_rows;
 }
 
 /* The memory after the rows, where a table puts its own order of them. */
 PROF__FN char *prof__groups_end(const prof__groups *g) { return (char *)(g->index + g->places); }
 
-PROF__LIGHT void prof__groups_open(prof__groups *g, const struct prof_trace *s,
-                                   const prof_averages_desc *by, bool records) {
+PROF__FN void prof__groups_open(prof__groups *g, const struct prof_trace *s,
+                                const prof_averages_desc *by, bool records) {
     uint32_t sites = prof__sites_of(s);
     char *p;
     memset(g, 0, sizeof *g);
@@ -16247,7 +16215,7 @@ PROF__FN bool prof__same_kind(const prof_event *a, const prof_event *b) {
            ((a->flags ^ b->flags) & flags) == 0;
 }
 
-PROF__LIGHT const char *prof__overload(const prof_event *e) {
+PROF__FN const char *prof__overload(const prof_event *e) {
     const prof_extra *x = prof__extra_of(e);
     return x && x->overload_name ? x->overload_name : "";
 }
@@ -16257,7 +16225,7 @@ PROF__FN uint32_t prof__hash_more(uint32_t h, const char *s) {
     return (h ^ 255u) * 16777619u;
 }
 
-PROF__LIGHT uint32_t prof__hash_dims(uint32_t h, const prof_shape *s) {
+PROF__FN uint32_t prof__hash_dims(uint32_t h, const prof_shape *s) {
     h = (h ^ (s->count + (s->items ? 1u << 16 : 0u))) * 16777619u;
     for (uint32_t i = 0; s->dims && !s->items && i < s->count; i++)
         h = (h ^ (uint32_t)s->dims[i] ^ (uint32_t)((uint64_t)s->dims[i] >> 32)) * 16777619u;
@@ -16265,11 +16233,11 @@ PROF__LIGHT uint32_t prof__hash_dims(uint32_t h, const prof_shape *s) {
 }
 
 /* How many shapes are known: an event may have inputs without their shapes. */
-PROF__LIGHT uint32_t prof__shape_count(const prof_extra *x) {
+PROF__FN uint32_t prof__shape_count(const prof_extra *x) {
     return x && x->input_shapes ? x->input_count : 0;
 }
 
-PROF__LIGHT uint32_t prof__hash_shapes(uint32_t h, const prof_extra *x) {
+PROF__FN uint32_t prof__hash_shapes(uint32_t h, const prof_extra *x) {
     for (uint32_t i = 0; i < prof__shape_count(x); i++) {
         const prof_shape *s = x->input_shapes + i;
         h = prof__hash_dims(h, s);
@@ -16294,13 +16262,13 @@ PROF__FN uint32_t prof__group_hash(const prof_averages_desc *by, const prof_even
     return h;
 }
 
-PROF__LIGHT bool prof__same_dims(const prof_shape *a, const prof_shape *b) {
+PROF__FN bool prof__same_dims(const prof_shape *a, const prof_shape *b) {
     if (a->count != b->count || (a->items == NULL) != (b->items == NULL)) return false;
     return a->items || !a->count || a->dims == b->dims ||
            (a->dims && b->dims && memcmp(a->dims, b->dims, a->count * sizeof *a->dims) == 0);
 }
 
-PROF__LIGHT bool prof__same_shapes(const prof_extra *a, const prof_extra *b) {
+PROF__FN bool prof__same_shapes(const prof_extra *a, const prof_extra *b) {
     uint32_t n = prof__shape_count(a);
     if (n != prof__shape_count(b)) return false;
     for (uint32_t i = 0; i < n; i++) {
@@ -16328,14 +16296,14 @@ PROF__FN bool prof__same_group(const prof_averages_desc *by, const prof_event *a
     return true;
 }
 
-PROF__LIGHT void prof__group_open(prof__group *r) {
+PROF__FN void prof__group_open(prof__group *r) {
     memset(r, 0, sizeof *r);
     r->min_ns = INT64_MAX;
     r->max_ns = INT64_MIN;
 }
 
 /* A zone that carries nothing, as an event of its site. */
-PROF__LIGHT prof_event prof__site_event(uint32_t site) {
+PROF__FN prof_event prof__site_event(uint32_t site) {
     prof_event e;
     memset(&e, 0, sizeof e);
     e.name = prof__site(site)->name;
@@ -16371,7 +16339,7 @@ PROF__FN uint32_t prof__group_find(prof__groups *g, const prof_event *e, uint32_
     return g->count - 1;
 }
 
-PROF__RARE(uint32_t) prof__group_new(prof__groups *g, uint32_t site) {
+PROF__RARE uint32_t prof__group_new(prof__groups *g, uint32_t site) {
     prof_event e = prof__site_event(site);
     return prof__group_find(g, &e, site);
 }
@@ -16426,7 +16394,7 @@ PROF__EAGER void prof__groups_feed(prof__groups *g, prof__segmenter *segment, pr
 }
 
 /* An average without sums, with the fields that the first event of its row tells. */
-PROF__COLD prof_average prof__average_of(const prof_event *e, uint32_t number) {
+PROF__FN prof_average prof__average_of(const prof_event *e, uint32_t number) {
     const prof_extra *x = prof__extra_of(e);
     prof_average a;
     memset(&a, 0, sizeof a);
@@ -16449,8 +16417,8 @@ PROF__COLD prof_average prof__average_of(const prof_event *e, uint32_t number) {
     return a;
 }
 
-PROF__LIGHT void prof__average_sums(prof_average *a, const prof__group *r,
-                                    const prof__group_wide *w) {
+PROF__FN void prof__average_sums(prof_average *a, const prof__group *r,
+                                 const prof__group_wide *w) {
     a->count = r->count;
     a->cpu_time_total_ns = r->cpu_ns;
     a->self_cpu_time_total_ns = r->self_cpu_ns;
@@ -16468,7 +16436,7 @@ PROF__LIGHT void prof__average_sums(prof_average *a, const prof__group *r,
 }
 
 /* Clears the fields that rows are not grouped by. */
-PROF__COLD void prof__average_by(prof_average *a, const prof_averages_desc *by) {
+PROF__FN void prof__average_by(prof_average *a, const prof_averages_desc *by) {
     if (!PROF__BARE && !by->group_by_overload_name) a->overload_name = "";
     if (!by->group_by_input_shapes) {
         a->input_shapes = NULL;
@@ -16510,7 +16478,7 @@ PROF__EAGER uint32_t prof__group_of(prof__groups *g, uint32_t i) {
 }
 
 /* Does event i lie in another one of its row? The search ends at the row's first event. */
-PROF__LIGHT bool prof__lies_in_row(prof__groups *g, uint32_t i, uint32_t row) {
+PROF__FN bool prof__lies_in_row(prof__groups *g, uint32_t i, uint32_t row) {
     const prof_event *events = g->s->events;
     for (uint32_t first = g->rows[row].first; (i = events[i].parent) != PROF_NONE && i >= first;)
         if (prof__group_of(g, i) == row) return true;
@@ -16534,7 +16502,7 @@ PROF__EAGER void prof__group_event_take(void *groups, const prof__close *c) {
 }
 
 /* The row of zones that are only in sums. */
-PROF__COLD uint32_t prof__group_of_sums(prof__groups *g, const prof__tally *r) {
+PROF__FN uint32_t prof__group_of_sums(prof__groups *g, const prof__tally *r) {
     prof_event plain;
     if (prof__ranked(g->ranks))
         return prof__group_of_site(g, r->site ? r->site >> 8 : prof__sites.others);
@@ -16544,7 +16512,7 @@ PROF__COLD uint32_t prof__group_of_sums(prof__groups *g, const prof__tally *r) {
 
 /* Adds the threads' sums to the rows of plain zones. Names without a row get one after those of the
    timeline, in the order of threads, and in each as they first came. */
-PROF__LIGHT void prof__sums_into_rows(prof__groups *g) {
+PROF__FN void prof__sums_into_rows(prof__groups *g) {
     const prof__state *t = prof__any_sums(g->s) ? prof__used(NULL) : NULL;
     for (; t; t = prof__used(t))
         for (prof__tally *r = t->sums.tallies.others; r; r = r->next) {
@@ -16557,14 +16525,14 @@ PROF__LIGHT void prof__sums_into_rows(prof__groups *g) {
 }
 
 /* Is it the row of "(in sums)"? See prof__is_in_sums. */
-PROF__LIGHT bool prof__group_in_sums(const prof__groups *g, uint32_t row) {
+PROF__FN bool prof__group_in_sums(const prof__groups *g, uint32_t row) {
     const prof__group *r = g->rows + row;
     return r->count && prof__is_in_sums(g->s, r->first);
 }
 
 /* Adds up CPU times in double microseconds, as PyTorch does for Kineto's times: where a mean is
    half way between two figures, the rounding errors of that sum decide. */
-PROF__LIGHT void prof__groups_add_us(prof__groups *g) {
+PROF__FN void prof__groups_add_us(prof__groups *g) {
     for (uint32_t i = 0; i < g->s->event_count; i++) {
         const prof_event *e = g->s->events + i;
         if (e->device_type == PROF_DEVICE_CPU)
@@ -16600,7 +16568,7 @@ PROF__FN void prof__shares_event(void *groups, const prof__close *c) {
 }
 
 /* Narrows the range to the quarter that has the percentile. */
-PROF__LIGHT void prof__share_narrow(prof__share *p, uint32_t shift) {
+PROF__FN void prof__share_narrow(prof__share *p, uint32_t shift) {
     uint32_t part = 0;
     for (; part < 3 && p->rank > p->parts[part]; part++) p->rank -= p->parts[part];
     p->low = PROF__PLUS(p->low, (uint64_t)part << shift);
@@ -16608,13 +16576,13 @@ PROF__LIGHT void prof__share_narrow(prof__share *p, uint32_t shift) {
 }
 
 /* Memory after the order that a table makes; NULL: there is none. */
-PROF__LIGHT void *prof__groups_more(const prof__groups *g, uintptr_t at, size_t bytes) {
+PROF__FN void *prof__groups_more(const prof__groups *g, uintptr_t at, size_t bytes) {
     uintptr_t end = (uintptr_t)prof__scratch_end(g->s);
     at = (at + 7) & ~(uintptr_t)7;
     return end < at || end - at < bytes ? NULL : (void *)at;
 }
 
-PROF__LIGHT void prof__groups_percentiles(prof__groups *g) {
+PROF__FN void prof__groups_percentiles(prof__groups *g) {
     static const uint32_t hundredths[] = { 50, 90, 99 };
     uintptr_t at = (uintptr_t)prof__groups_end(g) + 2 * g->count * sizeof(uint32_t);
     prof__shares *p = (prof__shares *)prof__groups_more(g, at, g->count * sizeof *p);
@@ -16639,15 +16607,15 @@ PROF__LIGHT void prof__groups_percentiles(prof__groups *g) {
     }
 }
 
-PROF_API PROF__LIGHTLY void prof__link_shares(void) {
+PROF_API PROF__QUIET void prof__link_shares(void) {
     PROF__STORE(prof__linked.shares, &prof__groups_percentiles);
 }
 
 PROF__FN void prof__groups_shares(prof__groups *g) { PROF__LINKED(shares)(g); }
 
 /* Adds zones that are only in sums to a row, with percentiles only if they were asked for. */
-PROF__LIGHT void prof__average_add_sums(prof_average *a, const prof__groups *g,
-                                        const prof__group *r) {
+PROF__FN void prof__average_add_sums(prof_average *a, const prof__groups *g,
+                                     const prof__group *r) {
     prof_average sums;
     if (!r->sums) return;
     sums = prof__sums_average(g->s, r->sums);
@@ -16655,7 +16623,7 @@ PROF__LIGHT void prof__average_add_sums(prof_average *a, const prof__groups *g,
     if (!g->shares) a->p50_ns = a->p90_ns = a->p99_ns = 0;
 }
 
-PROF__COLD void prof__average_extras(prof_average *a, const int64_t *all, const int64_t *self) {
+PROF__FN void prof__average_extras(prof_average *a, const int64_t *all, const int64_t *self) {
     memcpy(a->counters, all, sizeof a->counters);
     memcpy(a->self_counters, self, sizeof a->self_counters);
     memcpy(a->other_device_ns, all + PROF_COUNTERS, sizeof a->other_device_ns);
@@ -16665,21 +16633,21 @@ PROF__COLD void prof__average_extras(prof_average *a, const int64_t *all, const 
 /* ---- desc.hw_counters, and other devices' parts of device time, if there is room ---- */
 
 /* Adds a call's counters to its row: with its children's, and without. */
-PROF__COLD void prof__extras_add(int64_t *all, int64_t *self, const prof__beside *b) {
+PROF__FN void prof__extras_add(int64_t *all, int64_t *self, const prof__beside *b) {
     for (int i = 0; b && b->counted && i < PROF__EXTRAS; i++) {
         all[i] = PROF__PLUS(all[i], b->all.counters[i]);
         self[i] = PROF__PLUS(self[i], PROF__MINUS(b->all.counters[i], b->within.counters[i]));
     }
 }
 
-PROF__LIGHT void prof__counts_event(void *groups, const prof__close *c) {
+PROF__FN void prof__counts_event(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
     int64_t *all = g->counts[prof__group_of(g, c->what)];
     prof__extras_add(all, all + PROF__EXTRAS, c->beside);
 }
 
-PROF__COLD void prof__groups_other(prof__groups *g, const prof_event *e, const int64_t *others,
-                                   bool self) {
+PROF__FN void prof__groups_other(prof__groups *g, const prof_event *e, const int64_t *others,
+                                 bool self) {
     int64_t *all = g->counts[prof__group_of(g, (uint32_t)(e - g->s->events))] + PROF_COUNTERS;
     if (self) all += PROF__EXTRAS;
     for (int i = 0; i < PROF_OTHER_DEVICES; i++) all[i] = PROF__PLUS(all[i], others[i]);
@@ -16687,7 +16655,7 @@ PROF__COLD void prof__groups_other(prof__groups *g, const prof_event *e, const i
 
 /* Adds work on other devices: to the self time of the event that launched it, and to the total time
    of that event and all around it. */
-PROF__COLD void prof__groups_others(prof__groups *g) {
+PROF__FN void prof__groups_others(prof__groups *g) {
     const struct prof_trace *s = g->s;
     for (uint32_t i = 0; i < s->event_count; i++) {
         int64_t others[PROF_OTHER_DEVICES] = { 0 };
@@ -16698,7 +16666,7 @@ PROF__COLD void prof__groups_others(prof__groups *g) {
     }
 }
 
-PROF__LIGHT void prof__groups_count(prof__groups *g) {
+PROF__FN void prof__groups_count(prof__groups *g) {
     uintptr_t at = (uintptr_t)prof__groups_end(g) + 2 * g->count * sizeof(uint32_t);
     bool others = g->s->side && g->s->device_types[1];
     if (!(prof__counting.count || others)) return;
@@ -16711,17 +16679,17 @@ PROF__LIGHT void prof__groups_count(prof__groups *g) {
     if (others) prof__groups_others(g);
 }
 
-PROF__LIGHT void prof__groups_us(prof__groups *g) {
+PROF__FN void prof__groups_us(prof__groups *g) {
     if (g->s->raw && g->wide) PROF__LINKED(groups_us)(g);
 }
 
-PROF__LIGHT void prof__groups_counts(prof__groups *g) {
+PROF__FN void prof__groups_counts(prof__groups *g) {
     if (PROF__LINKED(groups_count) && !g->s->built && !g->ranks) PROF__LINKED(groups_count)(g);
 }
 
 /* Fills in the rest of a row: its place, percentiles, counters, and zones that are only in sums. */
-PROF__COLD void prof__average_more(prof_average *a, const prof__groups *g, uint32_t row,
-                                   const prof_event *first) {
+PROF__FN void prof__average_more(prof_average *a, const prof__groups *g, uint32_t row,
+                                 const prof_event *first) {
     const prof__group *r = g->rows + row;
     a->site = prof__group_place(&g->by, first);
     if (g->shares && r->count) {
@@ -16733,7 +16701,7 @@ PROF__COLD void prof__average_more(prof_average *a, const prof__groups *g, uint3
     prof__average_add_sums(a, g, r);
 }
 
-PROF__COLD void prof__total_add_sums(prof_average *total, const prof_trace *trace) {
+PROF__FN void prof__total_add_sums(prof_average *total, const prof_trace *trace) {
     prof__groups g;
     if (!trace || !prof__any_sums(trace)) return;
     prof__groups_open(&g, trace, NULL, true);
@@ -16784,7 +16752,7 @@ struct prof_sums {
 };
 
 /* Memory for as long as the sums; NULL: there is none. */
-PROF__ASIDE(void *) prof__span_sums_take(prof_sums *s, size_t bytes) {
+PROF__FN void *prof__span_sums_take(prof_sums *s, size_t bytes) {
     void *p;
     bytes = prof__align(bytes);
     if ((size_t)(s->high - s->low) < bytes) {
@@ -16800,13 +16768,13 @@ PROF__ASIDE(void *) prof__span_sums_take(prof_sums *s, size_t bytes) {
 }
 
 /* A copy of an array, twice as long; NULL: no memory, and the old one stays. */
-PROF__COLD void *prof__span_sums_grow(prof_sums *s, const void *old, size_t count, size_t size) {
+PROF__FN void *prof__span_sums_grow(prof_sums *s, const void *old, size_t count, size_t size) {
     void *p = prof__span_sums_take(s, (count ? 2 * count : 16) * size);
     if (p && old) memcpy(p, old, count * size);
     return p;
 }
 
-PROF__LIGHT bool prof__span_sums_same(void *user, uint32_t a, uint32_t b) {
+PROF__FN bool prof__span_sums_same(void *user, uint32_t a, uint32_t b) {
     const prof_sums *s = (const prof_sums *)user;
     if (a == PROF_NONE || b == PROF_NONE) return false;
     return a == b || strcmp(s->rows[a]->key.name, s->rows[b]->key.name) == 0;
@@ -16843,7 +16811,7 @@ PROF__FN void prof__span_sums_take_call(void *user, const prof__close *c) {
     prof__extras_add(r->counters, r->self_counters, c->beside);
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_sums_open(const prof_sums_desc *desc, prof_sums **sums) {
+PROF_API PROF__QUIET prof_result prof_sums_open(const prof_sums_desc *desc, prof_sums **sums) {
     prof_sums first, *s;
     if (!desc || !desc->more || !sums) return PROF_ERROR_INVALID;
     if (desc->averages.percentiles) return PROF_ERROR_UNSUPPORTED;
@@ -16861,7 +16829,7 @@ PROF_API PROF__LIGHTLY prof_result prof_sums_open(const prof_sums_desc *desc, pr
 }
 
 /* Makes room for another row: doubles the arrays, with a new index. False: no memory. */
-PROF__LIGHT bool prof__span_sums_room(prof_sums *s) {
+PROF__FN bool prof__span_sums_room(prof_sums *s) {
     uint32_t max = s->max ? 2 * s->max : 16, places = 2 * max + 1, *index, *order;
     prof__span_sums_row **rows;
     if (s->count < s->max) return true;
@@ -16883,13 +16851,13 @@ PROF__LIGHT bool prof__span_sums_room(prof_sums *s) {
     return true;
 }
 
-PROF__LIGHT const char *prof__span_sums_text(prof_sums *s, const char *text) {
+PROF__FN const char *prof__span_sums_text(prof_sums *s, const char *text) {
     size_t size = strlen(text) + 1;
     char *copy = (char *)prof__span_sums_take(s, size);
     return copy ? (const char *)memcpy(copy, text, size) : NULL;
 }
 
-PROF__COLD const prof_site *prof__span_sums_site(prof_sums *s, const prof_site *site) {
+PROF__FN const prof_site *prof__span_sums_site(prof_sums *s, const prof_site *site) {
     prof_site *copy = (prof_site *)prof__span_sums_take(s, sizeof *copy);
     if (!copy) return NULL;
     *copy = *site;
@@ -16899,8 +16867,8 @@ PROF__COLD const prof_site *prof__span_sums_site(prof_sums *s, const prof_site *
 }
 
 /* A new row, with a copy of what tells it apart; NULL: no memory. */
-PROF__LIGHT prof__span_sums_row *prof__span_sums_make(prof_sums *s, const prof_event *key,
-                                                      const prof_site *site) {
+PROF__FN prof__span_sums_row *prof__span_sums_make(prof_sums *s, const prof_event *key,
+                                                   const prof_site *site) {
     prof__span_sums_row *r = (prof__span_sums_row *)prof__span_sums_take(s, sizeof *r);
     const char *name = r ? prof__span_sums_text(s, key->name) : NULL;
     prof__pack pack = { NULL, 0 };
@@ -16923,8 +16891,8 @@ PROF__LIGHT prof__span_sums_row *prof__span_sums_make(prof_sums *s, const prof_e
     return r;
 }
 
-PROF_API PROF__LIGHTLY uint32_t prof_sums_row(prof_sums *s, const prof_event *event,
-                                              const prof_site *site) {
+PROF_API PROF__QUIET uint32_t prof_sums_row(prof_sums *s, const prof_event *event,
+                                            const prof_site *site) {
     uint32_t hash, at;
     prof__span_sums_row *r;
     prof_event key;
@@ -16970,13 +16938,13 @@ PROF__FN bool prof__span_sums_depth(prof_sums *s, prof__nest *n, uint32_t depth)
     return true;
 }
 
-PROF__LIGHT void prof__span_bytes_add(prof_span *to, const prof_span *from) {
+PROF__FN void prof__span_bytes_add(prof_span *to, const prof_span *from) {
     to->cpu_bytes = PROF__PLUS(to->cpu_bytes, from->cpu_bytes);
     to->device_bytes = PROF__PLUS(to->device_bytes, from->device_bytes);
 }
 
 /* Charges a change of memory to all open spans; if none is open it is a call of its own row. */
-PROF__LIGHT void prof__span_sums_memory(prof_sums *s, const prof_span *span) {
+PROF__FN void prof__span_sums_memory(prof_sums *s, const prof_span *span) {
     prof__nest *n = &s->nest;
     prof_span moment = *span;
     bool none = false;
@@ -16997,7 +16965,7 @@ PROF__LIGHT void prof__span_sums_memory(prof_sums *s, const prof_span *span) {
 }
 
 /* Adds a span that has no parent and no children: a range, work on a device. */
-PROF__LIGHT void prof__span_sums_apart(prof_sums *s, const prof_span *span, bool device) {
+PROF__FN void prof__span_sums_apart(prof_sums *s, const prof_span *span, bool device) {
     prof__beside b;
     prof__close c = prof__close_of(span, 0, &b);
     c.number = c.from = s->nest.number++;
@@ -17013,7 +16981,7 @@ PROF__LIGHT void prof__span_sums_apart(prof_sums *s, const prof_span *span, bool
 }
 
 /* Ends the spans of a turn, and gives it to this thread. */
-PROF__LIGHT void prof__span_turn_give(prof_sums *s, prof__span_turn *t, uint32_t thread) {
+PROF__FN void prof__span_turn_give(prof_sums *s, prof__span_turn *t, uint32_t thread) {
     prof__nest *n = &t->nest;
     s->turn = t;
     prof__nest_thread(n, thread);
@@ -17024,8 +16992,8 @@ PROF__LIGHT void prof__span_turn_give(prof_sums *s, prof__span_turn *t, uint32_t
 }
 
 /* Makes a turn, first in the list at *place; NULL: no memory. */
-PROF__LIGHT prof__span_turn *prof__span_turn_new(prof_sums *s, prof__span_turn **place,
-                                                 uint32_t thread) {
+PROF__FN prof__span_turn *prof__span_turn_new(prof_sums *s, prof__span_turn **place,
+                                              uint32_t thread) {
     prof__span_turn *t = (prof__span_turn *)prof__span_sums_take(s, sizeof *t);
     if (!t) return NULL;
     t->nest = s->nest;
@@ -17090,7 +17058,7 @@ PROF__FN bool prof__span_sums_end(prof_sums *s, const prof_span *span) {
 }
 
 /* Ends all open spans, of all threads. */
-PROF__LIGHT void prof__span_sums_flush(prof_sums *s) {
+PROF__FN void prof__span_sums_flush(prof_sums *s) {
     s->turn = NULL;
     prof__nest_thread(&s->nest, s->nest.thread);
     for (uint32_t i = 0; s->turns && i < PROF__TURNS; i++)
@@ -17128,13 +17096,13 @@ PROF_API PROF__QUIET void prof_sums_push(prof_sums *s, const prof_span *span) {
     }
 }
 
-PROF_API PROF__LIGHTLY void prof_sums_next(prof_sums *s) {
+PROF_API PROF__QUIET void prof_sums_next(prof_sums *s) {
     if (!s) return;
     prof__span_sums_flush(s);
     s->part++;
 }
 
-PROF_API PROF__LIGHTLY void prof_sums_add(prof_sums *s, uint32_t row, const prof_average *more) {
+PROF_API PROF__QUIET void prof_sums_add(prof_sums *s, uint32_t row, const prof_average *more) {
     prof__span_sums_row *r;
     prof_average named;
     if (!s || !more || (row != PROF_NONE && row >= s->count)) return;
@@ -17150,7 +17118,7 @@ PROF_API PROF__LIGHTLY void prof_sums_add(prof_sums *s, uint32_t row, const prof
     (void)prof_average_add(r->more, &named);
 }
 
-PROF__LIGHT bool prof__span_sums_after(const void *rows, uint32_t a, uint32_t b) {
+PROF__FN bool prof__span_sums_after(const void *rows, uint32_t a, uint32_t b) {
     prof__span_sums_row *const *list = (prof__span_sums_row *const *)rows;
     if (!list[a]->sums.count || !list[b]->sums.count)
         return list[b]->sums.count || (!list[a]->sums.count && a > b);
@@ -17158,7 +17126,7 @@ PROF__LIGHT bool prof__span_sums_after(const void *rows, uint32_t a, uint32_t b)
     return prof__rank_after(&list[a]->first, &list[b]->first);
 }
 
-PROF__COLD prof_average prof__span_sums_average(const prof_sums *s, const prof__span_sums_row *r,
+PROF__FN prof_average prof__span_sums_average(const prof_sums *s, const prof__span_sums_row *r,
                                            uint32_t rank) {
     prof_event first = r->key;
     const uint16_t own = PROF_EVENT_ASYNC | PROF_EVENT_REMOTE;
@@ -17175,7 +17143,7 @@ PROF__COLD prof_average prof__span_sums_average(const prof_sums *s, const prof__
     return a;
 }
 
-PROF_API PROF__LIGHTLY size_t prof_sums_look(prof_sums *s, prof_average *rows, size_t max) {
+PROF_API PROF__QUIET size_t prof_sums_look(prof_sums *s, prof_average *rows, size_t max) {
     uint32_t n = 0;
     for (uint32_t i = 0; s && i < s->count; i++)
         if (s->rows[i]->sums.count || s->rows[i]->more) s->order[n++] = i;
@@ -17185,12 +17153,12 @@ PROF_API PROF__LIGHTLY size_t prof_sums_look(prof_sums *s, prof_average *rows, s
     return n;
 }
 
-PROF_API PROF__LIGHTLY size_t prof_sums_close(prof_sums *s, prof_average *rows, size_t max) {
+PROF_API PROF__QUIET size_t prof_sums_close(prof_sums *s, prof_average *rows, size_t max) {
     if (s) prof__span_sums_flush(s);
     return prof_sums_look(s, rows, max);
 }
 
-PROF_API PROF__LIGHTLY prof_sums_stats prof_sums_get_stats(const prof_sums *s) {
+PROF_API PROF__QUIET prof_sums_stats prof_sums_get_stats(const prof_sums *s) {
     prof_sums_stats stats;
     memset(&stats, 0, sizeof stats);
     if (s) stats = s->stats;
@@ -17203,7 +17171,7 @@ PROF_API PROF__LIGHTLY prof_sums_stats prof_sums_get_stats(const prof_sums *s) {
 
 /* The share of a row's calls that took t or less. Calls are assumed to be spread evenly between the
    row's min, percentiles and max. */
-PROF__COLD double prof__share_below(const prof_average *a, int64_t t) {
+PROF__FN double prof__share_below(const prof_average *a, int64_t t) {
     static const double shares[] = { 0, 0.5, 0.9, 0.99, 1 };
     const int64_t at[] = { a->min_ns, a->p50_ns, a->p90_ns, a->p99_ns, a->max_ns };
     int i = 1;
@@ -17215,7 +17183,7 @@ PROF__COLD double prof__share_below(const prof_average *a, int64_t t) {
 }
 
 /* The time that this share of both rows' calls did not exceed. */
-PROF__COLD int64_t prof__both_share(const prof_average *a, const prof_average *b, double share) {
+PROF__FN int64_t prof__both_share(const prof_average *a, const prof_average *b, double share) {
     int64_t least = PROF__MIN(a->min_ns, b->min_ns), most = PROF__MAX(a->max_ns, b->max_ns);
     double x = (double)prof__average_timed(a), y = (double)prof__average_timed(b);
     while (least < most) {
@@ -17228,7 +17196,7 @@ PROF__COLD int64_t prof__both_share(const prof_average *a, const prof_average *b
 }
 
 /* Adds min, max and percentiles. The counts must not have been added yet. */
-PROF__COLD void prof__extremes_add(prof_average *into, const prof_average *from) {
+PROF__FN void prof__extremes_add(prof_average *into, const prof_average *from) {
     const prof_average a = *into, *b = from;
     bool known = a.p50_ns && b->p50_ns, any = prof__average_timed(&a) != 0;
     if (!prof__average_timed(b)) return;
@@ -17240,7 +17208,7 @@ PROF__COLD void prof__extremes_add(prof_average *into, const prof_average *from)
 }
 
 /* Copies the fields that tell rows apart, but no sums. */
-PROF__COLD void prof__identity_take(prof_average *into, const prof_average *from) {
+PROF__FN void prof__identity_take(prof_average *into, const prof_average *from) {
     const size_t begin = offsetof(prof_average, overload_name);
     into->key = from->key;
     into->site = from->site;
@@ -17248,7 +17216,7 @@ PROF__COLD void prof__identity_take(prof_average *into, const prof_average *from
            offsetof(prof_average, is_recursive) - begin);
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_average_add(prof_average *into, const prof_average *from) {
+PROF_API PROF__QUIET prof_result prof_average_add(prof_average *into, const prof_average *from) {
 #define PROF__SUM(field) into->field = PROF__PLUS(into->field, from->field)
     if (!into || !from || !from->key) return PROF_ERROR_INVALID;
     if (into->key && strcmp(into->key, from->key) != 0) return PROF_ERROR_INVALID;
@@ -17282,7 +17250,7 @@ PROF_API PROF__LIGHTLY prof_result prof_average_add(prof_average *into, const pr
 
 /* ---- the rows, and all calls as one ---- */
 
-PROF__COLD bool prof__group_after(const void *groups, uint32_t a, uint32_t b) {
+PROF__FN bool prof__group_after(const void *groups, uint32_t a, uint32_t b) {
     const prof__groups *g = (const prof__groups *)groups;
     if (prof__group_is_sums(g->rows + a) || prof__group_is_sums(g->rows + b))
         return prof__group_is_sums(g->rows + a) && !prof__group_is_sums(g->rows + b);
@@ -17309,7 +17277,7 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
 }
 
 /* The average of row i in first-seen order. */
-PROF__COLD prof_average prof__group_average(const prof__groups *g, uint32_t i) {
+PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
     uint32_t row = g->order[i];
     const prof__group *r = g->rows + row;
     prof_event first = prof__group_event(g, r);
@@ -17323,9 +17291,9 @@ PROF__COLD prof_average prof__group_average(const prof__groups *g, uint32_t i) {
     return a;
 }
 
-PROF_API PROF__LIGHTLY size_t prof_key_averages(const prof_trace *trace,
-                                                const prof_averages_desc *desc, prof_average *rows,
-                                                size_t max) {
+PROF_API PROF__QUIET size_t prof_key_averages(const prof_trace *trace,
+                                              const prof_averages_desc *desc, prof_average *rows,
+                                              size_t max) {
     prof__groups g;
     if (!prof__valid(trace)) return 0;
     if (prof__sums_alone(trace)) return prof__sums_averages(trace, desc, rows, max);
@@ -17348,7 +17316,7 @@ PROF__EAGER void prof__total_take(void *total, const prof__close *c) {
     prof__call_add(&t->sum, &t->wide, c);
 }
 
-PROF_API PROF__LIGHTLY prof_average prof_total_average(const prof_trace *trace) {
+PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
     prof_average total;
     prof_event last;
     prof__total t;
@@ -17457,25 +17425,25 @@ static const prof__column prof__columns[] = {
 };
 
 /* The number of a column among those of other devices, four for each; -1: it is none. */
-PROF__COLD int prof__column_other(int column) {
+PROF__FN int prof__column_other(int column) {
     int other = column - PROF__COL_OTHERS, last = PROF__COL_OTHERS_END - PROF__COL_OTHERS;
     return other >= 0 && other <= last ? other : -1;
 }
 
 /* A column's place in lists made of PROF__COLUMNS_EACH, which have no counters and one device. */
-PROF__ASIDE(size_t) prof__column_place(int column) {
+PROF__FN size_t prof__column_place(int column) {
     int other = prof__column_other(column);
     if (!PROF__BARE && other >= 0) return (size_t)(PROF__COL_SELF_DEVICE + other % 4);
     return (size_t)(column - (column > PROF__COL_COUNTERS ? PROF__COUNTER_COLUMNS : 0) -
                     (column > PROF__COL_OTHERS ? PROF__OTHER_COLUMNS : 0));
 }
 
-PROF__COLD uint8_t prof__column_shows(int column) {
+PROF__FN uint8_t prof__column_shows(int column) {
     return prof__columns[prof__column_place(column)].shows;
 }
 
 /* A row's value in a column of numbers; times in ns. */
-PROF__COLD int64_t prof__row_number(const prof_average *r, int column) {
+PROF__FN int64_t prof__row_number(const prof_average *r, int column) {
     const char *at = (const char *)r + prof__columns[prof__column_place(column)].at;
     int64_t n;
     if (!PROF__BARE && column == PROF__COL_NODE) return r->node_id;
@@ -17485,7 +17453,7 @@ PROF__COLD int64_t prof__row_number(const prof_average *r, int column) {
 }
 
 /* The name of a column's field; "": it has none. */
-PROF__COLD const char *prof__column_field(int column) {
+PROF__FN const char *prof__column_field(int column) {
 #define PROF__COLUMN_FIELD(name, shows, member, head, field) field "\0"
     static const char fields[] =
         PROF__COLUMNS_EACH(PROF__COLUMN_FIELD, PROF__COLUMN_FIELD)
@@ -17494,7 +17462,7 @@ PROF__COLD const char *prof__column_field(int column) {
 }
 
 /* The column of a metric; that of PROF_METRIC_NONE is the name. */
-PROF__COLD int prof__metric_column(prof_metric metric) {
+PROF__FN int prof__metric_column(prof_metric metric) {
     static const uint8_t columns[] = {
         PROF__COL_NAME, PROF__COL_SELF_CPU, PROF__COL_CPU, PROF__COL_CPU_MEAN, PROF__COL_COUNT,
         PROF__COL_SELF_DEVICE, PROF__COL_DEVICE, PROF__COL_DEVICE_MEAN, PROF__COL_CPU_MEMORY,
@@ -17533,8 +17501,8 @@ typedef struct prof__table {
 
 #define PROF__COLUMN 12
 
-PROF__COLD void prof__row_counters(const struct prof_trace *s, const prof_event *e,
-                                   prof_average *r) {
+PROF__FN void prof__row_counters(const struct prof_trace *s, const prof_event *e,
+                                 prof_average *r) {
     const prof_extra *x = prof__extra_of(e);
     for (uint32_t i = 0; x && !s->built && i < x->counter_count && i < PROF_COUNTERS; i++) {
         r->counters[i] = r->self_counters[i] = x->counters[i];
@@ -17549,11 +17517,11 @@ PROF__COLD void prof__row_counters(const struct prof_trace *s, const prof_event 
 /* prof__table.row_at is one of these three. The pointer lets the linker leave the others out. */
 PROF__FN prof_average prof__row_of_caller(const prof__table *t, uint32_t i) { return t->rows[i]; }
 
-PROF__LIGHT prof_average prof__row_of_group(const prof__table *t, uint32_t i) {
+PROF__FN prof_average prof__row_of_group(const prof__table *t, uint32_t i) {
     return prof__group_average(t->groups, i);
 }
 
-PROF__LIGHT prof_average prof__row_of_event(const prof__table *t, uint32_t i) {
+PROF__FN prof_average prof__row_of_event(const prof__table *t, uint32_t i) {
     const prof_event *e = t->trace->events + i;
     prof_average r = prof__average_of(e, i);
     prof_event_totals n = prof_event_total(t->trace, e);
@@ -17574,17 +17542,17 @@ PROF__LIGHT prof_average prof__row_of_event(const prof__table *t, uint32_t i) {
 
 /* ---- order ---- */
 
-PROF__COLD int64_t prof__metric_of(const prof_average *r, prof_metric metric) {
+PROF__FN int64_t prof__metric_of(const prof_average *r, prof_metric metric) {
     int column = prof__metric_column(metric);
     return prof__row_number(r, column ? column : PROF__COL_SELF_CPU);
 }
 
-PROF__ASIDE(prof__real) prof__mean_us(int64_t ns, uint64_t count) {
+PROF__FN prof__real prof__mean_us(int64_t ns, uint64_t count) {
     return prof__real_div(prof__us(ns), prof__real_from((int64_t)count));
 }
 
 /* A mean in whole ns, towards 0. */
-PROF__COLD int64_t prof__mean_ns(int64_t ns, uint64_t count) {
+PROF__FN int64_t prof__mean_ns(int64_t ns, uint64_t count) {
     uint64_t whole = ns < 0 ? 0 : (uint64_t)ns;
     if (!PROF__BARE) return count ? ns / (int64_t)count : 0;
     if (count) (void)prof__divide(&whole, (uint32_t)count);
@@ -17592,8 +17560,8 @@ PROF__COLD int64_t prof__mean_ns(int64_t ns, uint64_t count) {
 }
 
 /* Is a's metric below b's? Means are compared as doubles, as in PyTorch. */
-PROF__COLD bool prof__average_below(const prof_average *a, const prof_average *b,
-                                    prof_metric metric) {
+PROF__FN bool prof__average_below(const prof_average *a, const prof_average *b,
+                                  prof_metric metric) {
     int64_t x = prof__metric_of(a, metric), y = prof__metric_of(b, metric);
     if (metric == PROF_METRIC_CPU_TIME || metric == PROF_METRIC_DEVICE_TIME)
         return prof__real_below(prof__mean_us(x, prof__average_means(a)),
@@ -17602,12 +17570,12 @@ PROF__COLD bool prof__average_below(const prof_average *a, const prof_average *b
 }
 
 /* The sums of row i whose cpu_us is its CPU time as Python adds it up; NULL: whole ns are exact. */
-PROF__COLD const prof__group_wide *prof__table_raw(const prof__table *t, uint32_t i) {
+PROF__FN const prof__group_wide *prof__table_raw(const prof__table *t, uint32_t i) {
     if (PROF__BARE || !t->groups || !t->trace->raw || !t->groups->wide) return NULL;
     return t->groups->wide + t->groups->order[i];
 }
 
-PROF__COLD bool prof__table_after(const void *table, uint32_t a, uint32_t b) {
+PROF__FN bool prof__table_after(const void *table, uint32_t a, uint32_t b) {
     const prof__table *t = (const prof__table *)table;
     prof_average x, y;
     if (t->desc->sort_by == PROF_METRIC_CPU_TIME_TOTAL && prof__table_raw(t, a))
@@ -17618,7 +17586,7 @@ PROF__COLD bool prof__table_after(const void *table, uint32_t a, uint32_t b) {
 }
 
 /* The rows' order by the metric; NULL: as they are. scratch: 8 bytes a row. */
-PROF__COLD const uint32_t *prof__table_sort(prof__table *t, char *scratch) {
+PROF__FN const uint32_t *prof__table_sort(prof__table *t, char *scratch) {
     uint32_t *order = (uint32_t *)(void *)scratch;
     if (t->desc->sort_by == PROF_METRIC_NONE) return NULL;
     for (uint32_t i = 0; i < t->count; i++) order[i] = i;
@@ -17627,12 +17595,12 @@ PROF__COLD const uint32_t *prof__table_sort(prof__table *t, char *scratch) {
 }
 
 /* Does row a come after row b? Equal ones keep their first-seen order. */
-PROF__COLD bool prof__row_after(const prof_average *a, const prof_average *b, prof_metric metric) {
+PROF__FN bool prof__row_after(const prof_average *a, const prof_average *b, prof_metric metric) {
     if (prof__average_below(a, b, metric)) return true;
     return !prof__average_below(b, a, metric) && a->first > b->first;
 }
 
-PROF__COLD void prof__rows_sift(prof_average *rows, size_t i, size_t n, prof_metric metric) {
+PROF__FN void prof__rows_sift(prof_average *rows, size_t i, size_t n, prof_metric metric) {
     prof_average moved = rows[i];
     for (size_t child; (child = 2 * i + 1) < n; i = child) {
         if (child + 1 < n && prof__row_after(rows + child + 1, rows + child, metric)) child++;
@@ -17643,7 +17611,7 @@ PROF__COLD void prof__rows_sift(prof_average *rows, size_t i, size_t n, prof_met
 }
 
 /* A heap sort, which needs no memory. Targets have few rows: there a shorter sort suffices. */
-PROF__COLD void prof__rows_sort(prof_average *rows, size_t n, prof_metric metric) {
+PROF__FN void prof__rows_sort(prof_average *rows, size_t n, prof_metric metric) {
     for (prof_average *r = rows; PROF__BARE && r < rows + n; r++) {
         for (prof_average *later = r + 1; later < rows + n; later++) {
             prof_average moved = *r;
@@ -17664,7 +17632,7 @@ PROF__COLD void prof__rows_sort(prof_average *rows, size_t n, prof_metric metric
 
 /* ---- shapes, as Python prints a list ---- */
 
-PROF__COLD void prof__put_dims(prof__out *o, const prof_shape *s, const char *comma) {
+PROF__FN void prof__put_dims(prof__out *o, const prof_shape *s, const char *comma) {
     prof__out_text(o, "[");
     for (uint32_t i = 0; s->dims && i < s->count; i++) {
         if (i) prof__out_text(o, comma);
@@ -17673,8 +17641,8 @@ PROF__COLD void prof__put_dims(prof__out *o, const prof_shape *s, const char *co
     prof__out_text(o, "]");
 }
 
-PROF__COLD void prof__put_shapes(prof__out *o, const prof_shape *shapes, uint32_t count,
-                                 const char *comma) {
+PROF__FN void prof__put_shapes(prof__out *o, const prof_shape *shapes, uint32_t count,
+                               const char *comma) {
     prof__out_text(o, "[");
     for (uint32_t i = 0; i < count; i++) {
         const prof_shape *s = shapes + i;
@@ -17696,7 +17664,7 @@ PROF__COLD void prof__put_shapes(prof__out *o, const prof_shape *shapes, uint32_
 /* A sink that counts all bytes in width, and writes only as many as are left. */
 typedef struct prof__window { prof__out *out; size_t left, width; } prof__window;
 
-PROF__COLD bool prof__window_write(void *user, const void *data, size_t size) {
+PROF__FN bool prof__window_write(void *user, const void *data, size_t size) {
     prof__window *c = (prof__window *)user;
     size_t n = PROF__MIN(size, c->left);
     c->width += size;
@@ -17706,7 +17674,7 @@ PROF__COLD bool prof__window_write(void *user, const void *data, size_t size) {
 }
 
 /* The width of a row's shapes; writes the first max bytes of them to out. */
-PROF__COLD size_t prof__shapes_text(const prof_average *r, prof__out *out, size_t max) {
+PROF__FN size_t prof__shapes_text(const prof_average *r, prof__out *out, size_t max) {
     prof__window window;
     prof__out o;
     window.out = out;
@@ -17725,7 +17693,7 @@ PROF__COLD size_t prof__shapes_text(const prof_average *r, prof__out *out, size_
 
 /* While a table that must fit a line is measured: notes how wide a cell of this column is, and
    whether it has a figure other than 0. */
-PROF__ASIDE(void) prof__table_need(prof__table *t, int column, size_t width, const char *text) {
+PROF__FN void prof__table_need(prof__table *t, int column, size_t width, const char *text) {
     if (PROF__BARE || !t->measuring) return;
     if (width > t->need[column]) t->need[column] = width;
     for (; *text; text++)
@@ -17733,12 +17701,12 @@ PROF__ASIDE(void) prof__table_need(prof__table *t, int column, size_t width, con
 }
 
 /* The most that a name may take: its cell in a fitted table; else the description limits it. */
-PROF__COLD size_t prof__table_fits(const prof__table *t, size_t cell) {
+PROF__FN size_t prof__table_fits(const prof__table *t, size_t cell) {
     return !PROF__BARE && t->fitted ? cell : SIZE_MAX;
 }
 
 /* A column's cell, padded: figures and names to the right, as Python's "{: >12}". */
-PROF__COLD void prof__table_cell(prof__table *t, int column, const char *text) {
+PROF__FN void prof__table_cell(prof__table *t, int column, const char *text) {
     size_t width = prof__text_width(text), cell = t->width[column];
     if (!cell) return;
     prof__table_need(t, column, width, text);
@@ -17748,14 +17716,14 @@ PROF__COLD void prof__table_cell(prof__table *t, int column, const char *text) {
 }
 
 /* Bytes of the control character at s, U+0080 to U+009F among them; 0: it is none. */
-PROF__COLD size_t prof__control(const char *s) {
+PROF__FN size_t prof__control(const char *s) {
     const unsigned char *u = (const unsigned char *)s;
     if (!PROF__BARE && u[0] == 0xc2 && u[1] >= 0x80 && u[1] < 0xa0) return 2;
     return u[0] < 0x20 || u[0] == 0x7f;
 }
 
 /* Writes the first keep code points of a text on one line: control characters become spaces. */
-PROF__COLD void prof__table_plain(prof__out *o, const char *text, size_t keep) {
+PROF__FN void prof__table_plain(prof__out *o, const char *text, size_t keep) {
     for (; keep && *text; keep--) {
         size_t control = prof__control(text);
         if (control) prof__out_text(o, " ");
@@ -17765,12 +17733,12 @@ PROF__COLD void prof__table_plain(prof__out *o, const char *text, size_t keep) {
 }
 
 /* A limit of the description: 0 is the default, UINT32_MAX unlimited. */
-PROF__COLD size_t prof__table_limit(uint32_t given, uint32_t usual) {
+PROF__FN size_t prof__table_limit(uint32_t given, uint32_t usual) {
     return given == UINT32_MAX ? SIZE_MAX : given ? given : usual;
 }
 
 /* A name, cut with "..." as PyTorch cuts. */
-PROF__COLD void prof__table_name(prof__table *t, int column, const char *name) {
+PROF__FN void prof__table_name(prof__table *t, int column, const char *name) {
     size_t max = prof__table_limit(t->desc->max_name_column_width, 55), cell = t->width[column];
     size_t width = prof__text_width(name), keep = width;
     bool cut = max != SIZE_MAX && width + 3 >= max;
@@ -17788,23 +17756,23 @@ PROF__COLD void prof__table_name(prof__table *t, int column, const char *name) {
     prof__out_text(&t->out, cut ? "...  " : "  ");
 }
 
-PROF__COLD prof_time_unit prof__table_unit(const prof__table *t, int64_t ns) {
+PROF__FN prof_time_unit prof__table_unit(const prof__table *t, int64_t ns) {
     return t->desc->time_unit ? t->desc->time_unit : prof__time_unit(ns);
 }
 
 /* A time in us, in the unit that suits ns: for a mean that is the mean in whole ns. */
-PROF__COLD void prof__table_us(prof__table *t, int column, const prof__real *us, int64_t ns) {
+PROF__FN void prof__table_us(prof__table *t, int column, const prof__real *us, int64_t ns) {
     char text[48];
     *prof__text_time(text, *us, prof__table_unit(t, ns)) = 0;
     prof__table_cell(t, column, text);
 }
 
-PROF__COLD void prof__table_time(prof__table *t, int column, int64_t ns) {
+PROF__FN void prof__table_time(prof__table *t, int column, int64_t ns) {
     prof__real us = prof__us(ns);
     prof__table_us(t, column, &us, ns);
 }
 
-PROF__COLD void prof__table_mean(prof__table *t, int column, int64_t ns, uint64_t count) {
+PROF__FN void prof__table_mean(prof__table *t, int column, int64_t ns, uint64_t count) {
     prof__real us = prof__mean_us(ns, count);
     if (column == PROF__COL_CPU_MEAN && prof__table_raw(t, t->row))
         us = prof__real_div(prof__real_from_double(prof__table_raw(t, t->row)->cpu_us),
@@ -17812,40 +17780,40 @@ PROF__COLD void prof__table_mean(prof__table *t, int column, int64_t ns, uint64_
     prof__table_us(t, column, &us, prof__mean_ns(ns, count));
 }
 
-PROF__COLD void prof__table_share(prof__table *t, int column, int64_t ns, int64_t sum) {
+PROF__FN void prof__table_share(prof__table *t, int column, int64_t ns, int64_t sum) {
     char text[48];
     *prof__text_share(text, prof__us(ns), prof__us(sum)) = 0;
     prof__table_cell(t, column, text);
 }
 
-PROF__COLD void prof__table_integer(prof__table *t, int column, int64_t n) {
+PROF__FN void prof__table_integer(prof__table *t, int column, int64_t n) {
     char text[24];
     *prof__text_i64(text, n) = 0;
     prof__table_cell(t, column, text);
 }
 
-PROF__COLD char prof__upper(char c) { return (char)(c >= 'a' && c <= 'z' ? c - 32 : c); }
+PROF__FN char prof__upper(char c) { return (char)(c >= 'a' && c <= 'z' ? c - 32 : c); }
 
-PROF__COLD char prof__lower(char c) { return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c); }
+PROF__FN char prof__lower(char c) { return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c); }
 
 /* Were min and percentiles asked for? */
-PROF__COLD bool prof__table_percentiles(const prof__table *t) {
+PROF__FN bool prof__table_percentiles(const prof__table *t) {
     return !PROF__BARE && t->desc->averages && t->desc->averages->percentiles;
 }
 
-PROF__COLD void prof__table_widen(prof__table *t, int column, size_t width) {
+PROF__FN void prof__table_widen(prof__table *t, int column, size_t width) {
     if (width > t->width[column]) t->width[column] = width;
 }
 
 /* A column's head in the list, with its @. */
-PROF__COLD const char *prof__column_head(int column) {
+PROF__FN const char *prof__column_head(int column) {
 #define PROF__COLUMN_HEAD(name, shows, member, head, field) head "\0"
 #define PROF__COLUMN_HOST_HEAD(name, shows, member, head, field) PROF__HOST_TEXT(head) "\0"
     static const char heads[] = PROF__COLUMNS_EACH(PROF__COLUMN_HEAD, PROF__COLUMN_HOST_HEAD);
     return prof__nth(heads, prof__column_place(column));
 }
 
-PROF__COLD void prof__table_sum(prof__table *t, const char *device, bool rows, int64_t ns) {
+PROF__FN void prof__table_sum(prof__table *t, const char *device, bool rows, int64_t ns) {
     char text[48];
     *prof__text_time(text, prof__us(ns), prof__table_unit(t, ns)) = 0;
     prof__out_text(&t->out, "Self ");
@@ -17860,7 +17828,7 @@ PROF__COLD void prof__table_sum(prof__table *t, const char *device, bool rows, i
 }
 
 /* The description that NULL stands for. */
-PROF__COLD const prof_table_desc *prof__table_usual(prof_table_desc *d) {
+PROF__FN const prof_table_desc *prof__table_usual(prof_table_desc *d) {
     static const prof_averages_desc plain = { false, false, 0, false, false };
     memset(d, 0, sizeof *d);
     d->averages = &plain;
@@ -17871,13 +17839,13 @@ PROF__COLD const prof_table_desc *prof__table_usual(prof_table_desc *d) {
 #if !PROF__BARE
 /* ---- cells that only hosts have: of memory, shapes, FLOPs, places, devices ---- */
 
-PROF__COLD void prof__table_memory(prof__table *t, int column, int64_t bytes) {
+PROF__FN void prof__table_memory(prof__table *t, int column, int64_t bytes) {
     char text[48];
     (void)prof_format_memory(text, sizeof text, bytes);
     prof__table_cell(t, column, text);
 }
 
-PROF__COLD void prof__table_shapes(prof__table *t, const prof_average *r) {
+PROF__FN void prof__table_shapes(prof__table *t, const prof_average *r) {
     size_t cell = t->width[PROF__COL_SHAPES], width;
     if (!cell) return;
     width = prof__shapes_text(r, &t->out, 0);
@@ -17887,7 +17855,7 @@ PROF__COLD void prof__table_shapes(prof__table *t, const prof_average *r) {
     prof__out_text(&t->out, "  ");
 }
 
-PROF__COLD void prof__table_flops(prof__table *t, int64_t flops) {
+PROF__FN void prof__table_flops(prof__table *t, int64_t flops) {
     static const double scales[] = { 1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-15 };
     char text[48] = "--", *p = text;
     prof__real x = prof__real_mul(prof__real_from(flops),
@@ -17897,7 +17865,7 @@ PROF__COLD void prof__table_flops(prof__table *t, int64_t flops) {
 }
 
 /* A path, which is cut at its beginning when it is too long. */
-PROF__COLD void prof__table_path(prof__table *t, int column, const char *path) {
+PROF__FN void prof__table_path(prof__table *t, int column, const char *path) {
     size_t cell = t->width[column], width = prof__text_width(path);
     size_t shown = PROF__MIN(width, cell), drop = width - shown;
     if (!cell) return;
@@ -17914,54 +17882,54 @@ PROF__COLD void prof__table_path(prof__table *t, int column, const char *path) {
 
 /* ---- places ---- */
 
-PROF__COLD void prof__table_site(prof__table *t, const prof_average *r) {
+PROF__FN void prof__table_site(prof__table *t, const prof_average *r) {
     char source[PROF__SOURCE];
     prof__table_path(t, PROF__COL_SITE, prof__site_source(r->site, source));
 }
 
-PROF__COLD void prof__table_measure_site(prof__table *t, const prof_average *r) {
+PROF__FN void prof__table_measure_site(prof__table *t, const prof_average *r) {
     char source[PROF__SOURCE];
     if (r->site)
         prof__table_widen(t, PROF__COL_SITE,
                           PROF__MAX(prof__text_width(prof__site_source(r->site, source)), 6u));
 }
 
-PROF__COLD void prof__table_width_site(prof__table *t) {
+PROF__FN void prof__table_width_site(prof__table *t) {
     t->width[PROF__COL_SITE] = PROF__MIN(t->width[PROF__COL_SITE],
                                          prof__table_limit(t->desc->max_src_column_width, 75));
 }
 
 /* The name of counter i, where the rows have counters. */
-PROF__COLD const char *prof__table_counter(const prof__table *t, uint32_t i) {
+PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
     if (t->trace && !t->rows && (!t->groups || t->groups->counts))
         return prof_hw_counter_name(t->trace, i);
     return !t->trace && i < PROF_COUNTERS ? t->view.counters[i] : NULL;
 }
 
 /* The device's name in heads; "devices" in those of sums over several. */
-PROF__COLD const char *prof__table_all_devices(const prof__table *t) {
+PROF__FN const char *prof__table_all_devices(const prof__table *t) {
     return t->view.other_devices[0] ? "devices" : t->view.device_name;
 }
 
-PROF__COLD void prof__table_measure_others(prof__table *t, const prof_average *r) {
+PROF__FN void prof__table_measure_others(prof__table *t, const prof_average *r) {
     for (int i = 0; i < PROF_OTHER_DEVICES && t->view.other_devices[i]; i++)
         if (r->self_other_device_ns[i] > 0) t->width[PROF__COL_OTHERS + 4 * i] = PROF__COLUMN;
 }
 
-PROF__COLD void prof__table_device_ns(prof__table *t, const prof_average *r) {
+PROF__FN void prof__table_device_ns(prof__table *t, const prof_average *r) {
     t->self_device_ns = PROF__PLUS(t->self_device_ns, r->self_device_time_total_ns);
     for (int i = 0; i < PROF_OTHER_DEVICES; i++)
         t->self_other_ns[i] = PROF__PLUS(t->self_other_ns[i], r->self_other_device_ns[i]);
 }
 /* The part of a device time that is of the view's device i. Device 0 has what the others do not. */
-PROF__COLD int64_t prof__device_part(int64_t all, const int64_t *others, uint32_t i) {
+PROF__FN int64_t prof__device_part(int64_t all, const int64_t *others, uint32_t i) {
     if (i) return others[i - 1];
     for (uint32_t k = 0; k < PROF_OTHER_DEVICES; k++) all = PROF__MINUS(all, others[k]);
     return all;
 }
 
 /* A row's value in a column of numbers; of device times only the part of the column's device. */
-PROF__COLD int64_t prof__table_number(const prof__table *t, const prof_average *r, int column) {
+PROF__FN int64_t prof__table_number(const prof__table *t, const prof_average *r, int column) {
     int other = prof__column_other(column), place = (int)prof__column_place(column);
     uint32_t device = other < 0 ? 0 : (uint32_t)other / 4 + 1;
     if (!t->view.other_devices[0] || place < PROF__COL_SELF_DEVICE ||
@@ -17972,7 +17940,7 @@ PROF__COLD int64_t prof__table_number(const prof__table *t, const prof_average *
 }
 
 /* 100 % of a column's shares, in ns. */
-PROF__ASIDE(int64_t) prof__table_whole_ns(const prof__table *t, int column) {
+PROF__FN int64_t prof__table_whole_ns(const prof__table *t, int column) {
     int other = prof__column_other(column);
     if (other >= 0) return t->self_other_ns[other / 4];
     return column == PROF__COL_SELF_DEVICE_SHARE
@@ -17981,8 +17949,8 @@ PROF__ASIDE(int64_t) prof__table_whole_ns(const prof__table *t, int column) {
 
 /* Writes the field "cuda_time_total" or "self_cuda_time_total" of a device type, where there are
    several: its name in CSV's head (r NULL), or a row's value. */
-PROF__COLD void prof__put_part(prof__table *t, const prof_average *r, const char *name, uint32_t i,
-                               bool self) {
+PROF__FN void prof__put_part(prof__table *t, const prof_average *r, const char *name, uint32_t i,
+                             bool self) {
     bool json = t->desc->format == PROF_FORMAT_JSON;
     prof__out_text(&t->out, json ? ", \"" : ",");
     if (json || !r) prof__out_text(&t->out, self ? "self_" : "");
@@ -18000,7 +17968,7 @@ PROF__COLD void prof__put_part(prof__table *t, const prof_average *r, const char
 }
 
 /* The fields of each type of device, and "on_cpu", which only rows of an RTOS's tasks have. */
-PROF__COLD void prof__put_parts(prof__table *t, const prof_average *r) {
+PROF__FN void prof__put_parts(prof__table *t, const prof_average *r) {
     bool json = t->desc->format == PROF_FORMAT_JSON;
     const char *name = t->view.other_devices[0] ? t->view.device_name : NULL;
     for (uint32_t i = 0; name; i++) {
@@ -18014,7 +17982,7 @@ PROF__COLD void prof__put_parts(prof__table *t, const prof_average *r) {
 }
 
 /* Writes a cell of a column that only hosts have. n: the row's value. */
-PROF__COLD void prof__table_put_wide(prof__table *t, const prof_average *r, int column, int64_t n) {
+PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int column, int64_t n) {
     int i = column - PROF__COL_COUNTERS;
     uint8_t shows = prof__column_shows(column);
     if (i >= 0 && column <= PROF__COL_COUNTERS_END)
@@ -18029,7 +17997,7 @@ PROF__COLD void prof__table_put_wide(prof__table *t, const prof_average *r, int 
 }
 
 /* Writes the further stack entries, a line for each, and an empty line. */
-PROF__COLD void prof__table_stack(prof__table *t, const prof_average *r) {
+PROF__FN void prof__table_stack(prof__table *t, const prof_average *r) {
     if (!t->width[PROF__COL_SOURCE]) return;
     for (uint32_t i = 1; i <= PROF__MAX(r->stack_count, 1u); i++) {
         for (int column = 0; column < PROF__COL_SOURCE; column++)
@@ -18041,7 +18009,7 @@ PROF__COLD void prof__table_stack(prof__table *t, const prof_average *r) {
 }
 
 /* A column's head: the list's with the device's name, or a counter's, "Self cycles", "cycles". */
-PROF__COLD void prof__table_head_text(const prof__table *t, int column, char *text) {
+PROF__FN void prof__table_head_text(const prof__table *t, int column, char *text) {
     const char *device = t->view.device_name, *head = prof__column_head(column), *end = text + 96;
     int i = column - PROF__COL_COUNTERS, other = prof__column_other(column);
     bool memory = column == PROF__COL_DEVICE_MEMORY || column == PROF__COL_SELF_DEVICE_MEMORY;
@@ -18063,7 +18031,7 @@ PROF__COLD void prof__table_head_text(const prof__table *t, int column, char *te
 }
 
 /* Writes a column's head, padded, and aligned to the left if the column is. */
-PROF__COLD void prof__table_head_put(prof__table *t, int column) {
+PROF__FN void prof__table_head_put(prof__table *t, int column) {
     char text[128];
     size_t width, cell = t->width[column];
     if (!cell) return;
@@ -18079,7 +18047,7 @@ PROF__COLD void prof__table_head_put(prof__table *t, int column) {
 
 /* ---- widths and sums of these columns ---- */
 
-PROF__COLD void prof__table_view(prof__table *t) {
+PROF__FN void prof__table_view(prof__table *t) {
     t->view = t->trace->view;
     if (t->groups && !t->groups->counts && t->view.other_devices[0]) {
         memset(t->view.other_devices, 0, sizeof t->view.other_devices);   /* no room to tell */
@@ -18088,7 +18056,7 @@ PROF__COLD void prof__table_view(prof__table *t) {
 }
 
 /* The columns that only some traces have. */
-PROF__COLD void prof__table_measure_wide(prof__table *t, const prof_average *r) {
+PROF__FN void prof__table_measure_wide(prof__table *t, const prof_average *r) {
     bool device = r->device_type != PROF_DEVICE_CPU;
     if (r->overload_name && *r->overload_name) t->width[PROF__COL_OVERLOAD] = 1;
     if (prof__table_number(t, r, PROF__COL_SELF_DEVICE) > 0 && t->view.device_name)
@@ -18110,7 +18078,7 @@ PROF__COLD void prof__table_measure_wide(prof__table *t, const prof_average *r) 
 }
 
 /* The widths of those columns, once all rows are measured. */
-PROF__COLD void prof__table_widths_wide(prof__table *t) {
+PROF__FN void prof__table_widths_wide(prof__table *t) {
     const prof_table_desc *d = t->desc;
     bool shapes = t->width[PROF__COL_FLOPS] != 0;   /* set above: some row has inputs */
     if (t->width[PROF__COL_OVERLOAD]) t->width[PROF__COL_OVERLOAD] = t->width[PROF__COL_NAME];
@@ -18136,7 +18104,7 @@ PROF__COLD void prof__table_widths_wide(prof__table *t) {
     }
 }
 
-PROF__COLD void prof__table_whole(prof__table *t) {
+PROF__FN void prof__table_whole(prof__table *t) {
     const prof_table_desc *d = t->desc;
     t->rows_cpu_ns = t->self_cpu_ns;
     if (t->self_device_ns) t->rows_device_ns = t->self_device_ns;
@@ -18149,24 +18117,24 @@ PROF__COLD void prof__table_whole(prof__table *t) {
 PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order);
 
 /* Begins a field of text s: a quote, and a ' where a spreadsheet would take s for a formula. */
-PROF__COLD void prof__csv_quote(prof__out *o, const char *s) {
+PROF__FN void prof__csv_quote(prof__out *o, const char *s) {
     bool formula = *s == '=' || *s == '+' || *s == '-' || *s == '@' || *s == '\t' || *s == '\r';
     prof__out_text(o, formula ? "\"'" : "\"");
 }
 
 /* Text within quotes. */
-PROF__COLD void prof__csv_quoted(prof__out *o, const char *s) {
+PROF__FN void prof__csv_quoted(prof__out *o, const char *s) {
     for (; *s; s++) prof__out_bytes(o, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
 }
 
-PROF__COLD void prof__csv_text(prof__out *o, const char *s) {
+PROF__FN void prof__csv_text(prof__out *o, const char *s) {
     prof__csv_quote(o, s);
     prof__csv_quoted(o, s);
     prof__out_text(o, "\"");
 }
 
 /* Finds out whether CSV and JSON have the fields "source" and "on_cpu". */
-PROF__COLD void prof__table_find_sites(prof__table *t) {
+PROF__FN void prof__table_find_sites(prof__table *t) {
     t->sited = t->desc->averages && t->desc->averages->group_by_site;
     for (uint32_t i = 0; t->rows && !t->sited && i < t->count; i++)
         t->sited = t->rows[i].site != NULL;
@@ -18175,20 +18143,20 @@ PROF__COLD void prof__table_find_sites(prof__table *t) {
 }
 
 /* Writes a row's place; r NULL: the head of its column. */
-PROF__COLD void prof__csv_site(prof__table *t, const prof_average *r) {
+PROF__FN void prof__csv_site(prof__table *t, const prof_average *r) {
     char source[PROF__SOURCE];
     if (!t->sited) return;
     prof__out_text(&t->out, r ? "," : ",source");
     if (r) prof__csv_text(&t->out, prof__site_source(r->site, source));
 }
 
-PROF__COLD void prof__json_site(prof__table *t, const prof_average *r) {
+PROF__FN void prof__json_site(prof__table *t, const prof_average *r) {
     char source[PROF__SOURCE];
     if (t->sited)
         prof__out_f(&t->out, ", \"source\": \"%j\"", prof__site_source(r->site, source));
 }
 
-PROF__COLD void prof__put_mean(prof__out *o, int64_t ns, uint64_t count) {
+PROF__FN void prof__put_mean(prof__out *o, int64_t ns, uint64_t count) {
     prof__out_room(o, 48);
     o->p = prof__text_real(o->p, prof__mean_us(ns, count), 3);
 }
@@ -18204,12 +18172,12 @@ static const uint8_t prof__row_fields[] = {
 #define PROF__ROW_FIELDS ((int)sizeof prof__row_fields)
 
 /* The number of fields: the last three, percentiles, only where they are known. */
-PROF__COLD int prof__row_field_count(const prof__table *t) {
+PROF__FN int prof__row_field_count(const prof__table *t) {
     bool rows = t->rows && t->count && t->rows[0].p99_ns;
     return rows || prof__table_percentiles(t) ? PROF__ROW_FIELDS : PROF__ROW_FIELDS - 3;
 }
 
-PROF__COLD void prof__put_field(prof__out *o, const prof_average *r, int column, bool words) {
+PROF__FN void prof__put_field(prof__out *o, const prof_average *r, int column, bool words) {
     int64_t n = prof__row_number(r, column);
     uint8_t shows = prof__column_shows(column);
     if (shows == PROF__SHOW_TIME) prof__out_us(o, n);
@@ -18218,7 +18186,7 @@ PROF__COLD void prof__put_field(prof__out *o, const prof_average *r, int column,
     else prof__out_i64(o, n);
 }
 
-PROF__COLD void prof__csv_head(prof__table *t, int fields) {
+PROF__FN void prof__csv_head(prof__table *t, int fields) {
     prof__out *o = &t->out;
     prof__out_text(o, "key");
     for (int i = 0; i < fields; i++)
@@ -18232,7 +18200,7 @@ PROF__COLD void prof__csv_head(prof__table *t, int fields) {
 }
 
 /* The field of the stack has a line for each entry. */
-PROF__COLD void prof__csv_row(prof__table *t, const prof_average *r, int fields) {
+PROF__FN void prof__csv_row(prof__table *t, const prof_average *r, int fields) {
     prof__out *o = &t->out;
     prof__csv_text(o, r->key);
     for (int i = 0; i < fields; i++) {
@@ -18257,7 +18225,7 @@ PROF__COLD void prof__csv_row(prof__table *t, const prof_average *r, int fields)
     prof__out_text(o, "\r\n");
 }
 
-PROF__COLD void prof__json_counters(prof__table *t, const prof_average *r) {
+PROF__FN void prof__json_counters(prof__table *t, const prof_average *r) {
     for (uint32_t i = 0; prof__table_counter(t, i); i++)
         for (int self = 0; self < 2; self++) {
             prof__out_f(&t->out, self ? ", \"self_%s\": %i" : ", \"%s\": %i",
@@ -18265,7 +18233,7 @@ PROF__COLD void prof__json_counters(prof__table *t, const prof_average *r) {
         }
 }
 
-PROF__COLD void prof__json_row(prof__table *t, const prof_average *r, bool first, int fields) {
+PROF__FN void prof__json_row(prof__table *t, const prof_average *r, bool first, int fields) {
     prof__out *o = &t->out;
     prof__out_f(o, first ? "\n{\"key\": \"%j\"" : ",\n{\"key\": \"%j\"", r->key);
     for (int i = 0; i < fields; i++) {
@@ -18286,14 +18254,14 @@ PROF__COLD void prof__json_row(prof__table *t, const prof_average *r, bool first
 }
 
 /* A row's fields, as CSV or JSON. */
-PROF__COLD void prof__table_fields(prof__table *t, const prof_average *r, bool first) {
+PROF__FN void prof__table_fields(prof__table *t, const prof_average *r, bool first) {
     int fields = prof__row_field_count(t);
     if (t->desc->format == PROF_FORMAT_JSON) prof__json_row(t, r, first, fields);
     else prof__csv_row(t, r, fields);
 }
 
 /* Writes a whole table as CSV or JSON. */
-PROF__COLD void prof__table_list(prof__table *t, const uint32_t *order) {
+PROF__FN void prof__table_list(prof__table *t, const uint32_t *order) {
     t->listed = prof__table_fields;
     prof__table_find_sites(t);
     if (t->desc->format == PROF_FORMAT_CSV) prof__csv_head(t, prof__row_field_count(t));
@@ -18302,30 +18270,30 @@ PROF__COLD void prof__table_list(prof__table *t, const uint32_t *order) {
     if (t->desc->format == PROF_FORMAT_JSON) prof__out_text(&t->out, t->count ? "\n]\n" : "]\n");
 }
 
-PROF_API PROF__LIGHTLY void prof__link_events(void) {
+PROF_API PROF__QUIET void prof__link_events(void) {
     PROF__STORE(prof__linked.row_of_event, &prof__row_of_event);
 }
 
-PROF_API PROF__LIGHTLY void prof__link_lists(void) {
+PROF_API PROF__QUIET void prof__link_lists(void) {
     PROF__STORE(prof__linked.table_list, &prof__table_list);
 }
 
-PROF__LIGHT void prof__table_put_list(prof__table *t, const uint32_t *order) {
+PROF__FN void prof__table_put_list(prof__table *t, const uint32_t *order) {
     PROF__LINKED(table_list)(t, order);
 }
 
 /* The macros of these names as functions: see prof_start. */
-PROF_API PROF__LIGHTLY prof_result(prof_write_table)(const prof_trace *trace,
+PROF_API PROF__QUIET prof_result(prof_write_table)(const prof_trace *trace,
                                    const prof_table_desc *desc, prof_sink out) {
     return prof_write_table(trace, desc, out);
 }
 
-PROF_API PROF__LIGHTLY prof_result(prof_print_table)(const prof_trace *trace,
+PROF_API PROF__QUIET prof_result(prof_print_table)(const prof_trace *trace,
                                    const prof_table_desc *desc) {
     return prof_print_table(trace, desc);
 }
 
-PROF_API PROF__LIGHTLY prof_result(prof_write_rows)(prof_average *rows, size_t count,
+PROF_API PROF__QUIET prof_result(prof_write_rows)(prof_average *rows, size_t count,
                                    const prof_view *view,
                                    const prof_table_desc *desc, prof_sink out) {
     return prof_write_rows(rows, count, view, desc, out);
@@ -18343,13 +18311,13 @@ static const uint8_t prof__table_useful[] = {
     PROF__COL_DEVICE_MEAN, PROF__COL_NODE };
 
 /* Is it a column of text, which may be narrower than its cells? */
-PROF__COLD bool prof__table_is_text(int column) {
+PROF__FN bool prof__table_is_text(int column) {
     return column == PROF__COL_NAME || column == PROF__COL_OVERLOAD || column == PROF__COL_SITE ||
            column == PROF__COL_SHAPES || column == PROF__COL_SOURCE;
 }
 
 /* The width of the table's lines. A head may be wider than its column, as "CUDA time avg" is. */
-PROF__COLD size_t prof__table_line_width(const prof__table *t) {
+PROF__FN size_t prof__table_line_width(const prof__table *t) {
     size_t sum = 0;
     for (int i = 0; i < PROF__COLUMNS; i++) {
         char text[128];
@@ -18361,7 +18329,7 @@ PROF__COLD size_t prof__table_line_width(const prof__table *t) {
 }
 
 /* Keeps a column, if there is room for its least width. */
-PROF__COLD void prof__table_keep(prof__table *t, int column, size_t *room) {
+PROF__FN void prof__table_keep(prof__table *t, int column, size_t *room) {
     size_t least = PROF__MIN(t->need[column], prof__table_is_text(column) ? 24u : SIZE_MAX);
     if (!t->left_out[column] || least + 2 > *room) return;
     t->left_out[column] = false;
@@ -18370,14 +18338,14 @@ PROF__COLD void prof__table_keep(prof__table *t, int column, size_t *room) {
 }
 
 /* The sink of a table that is only measured. */
-PROF__COLD bool prof__discard(void *user, const void *data, size_t size) {
+PROF__FN bool prof__discard(void *user, const void *data, size_t size) {
     (void)user;
     (void)data;
     (void)size;
     return true;
 }
 
-PROF__COLD void prof__table_needs(prof__table *t, const uint32_t *order) {
+PROF__FN void prof__table_needs(prof__table *t, const uint32_t *order) {
     prof_sink sink = t->out.sink;
     t->out.sink.write = prof__discard;
     t->measuring = true;
@@ -18397,7 +18365,7 @@ PROF__COLD void prof__table_needs(prof__table *t, const uint32_t *order) {
 /* Makes the table fit a line. Columns get room one by one, figures as much as they need, texts at
    most 24; columns of zeroes come last. Columns without room are left out. The rest of the room
    widens columns of text. */
-PROF__COLD void prof__table_fit(prof__table *t, const uint32_t *order) {
+PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
     size_t room = t->desc->width;
     if (!t->count || !room || prof__table_line_width(t) <= room) return;
     prof__table_needs(t, order);
@@ -18426,7 +18394,7 @@ PROF__COLD void prof__table_fit(prof__table *t, const uint32_t *order) {
 /* ---- below the table ---- */
 
 /* Tells where the timeline ended, if it ended before the session. */
-PROF__COLD void prof__table_timeline(prof__table *t, const prof_stats *stats) {
+PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
     char first[48], whole[48];
     prof__scale scale;
     int64_t end = (int64_t)stats->timeline_ns, all;
@@ -18443,22 +18411,22 @@ PROF__COLD void prof__table_timeline(prof__table *t, const prof_stats *stats) {
     prof__out_text(&t->out, "\n");
 }
 
-PROF__COLD void prof__table_devices(prof__table *t) {
+PROF__FN void prof__table_devices(prof__table *t) {
     for (uint32_t i = 0; i < prof__devices.count; i++) {
         const char *status = prof__device_status(t->trace, i);
         if (status) prof__out_f(&t->out, "%s: %s\n", prof__devices.list[i].desc.name, status);
     }
 }
 
-PROF__COLD void prof__table_put_devices(prof__table *t) {
+PROF__FN void prof__table_put_devices(prof__table *t) {
     if (PROF__LINKED(devices)) prof__linked_devices()->table(t);
 }
 
-PROF__COLD bool prof__table_has(const prof__table *t, int column) {
+PROF__FN bool prof__table_has(const prof__table *t, int column) {
     return t->width[column] || t->left_out[column];
 }
 
-PROF__COLD void prof__table_device_sums(prof__table *t) {
+PROF__FN void prof__table_device_sums(prof__table *t) {
     for (int i = 0; i <= PROF_OTHER_DEVICES; i++) {
         int column = i ? PROF__COL_OTHERS + 4 * (i - 1) : (int)PROF__COL_SELF_DEVICE;
         if (prof__table_has(t, column))
@@ -18469,7 +18437,7 @@ PROF__COLD void prof__table_device_sums(prof__table *t) {
 
 /* Adds a text to a list below the table. *at: the width of its line so far; 0: the list begins with
    head. Where lines must fit a width the list is wrapped. */
-PROF__COLD void prof__table_listed(prof__table *t, size_t *at, const char *head, const char *text) {
+PROF__FN void prof__table_listed(prof__table *t, size_t *at, const char *head, const char *text) {
     size_t width = PROF__MIN(prof__text_width(text), 55u);
     const char *before = !*at ? head :
         t->desc->width && *at + width + 3 > t->desc->width ? ",\n  " : ", ";
@@ -18478,7 +18446,7 @@ PROF__COLD void prof__table_listed(prof__table *t, size_t *at, const char *head,
     *at = (*before == ',' && before[1] == '\n' ? 2 : *at + strlen(before)) + width;
 }
 
-PROF__COLD void prof__table_left_out(prof__table *t) {
+PROF__FN void prof__table_left_out(prof__table *t) {
     size_t at = 0;
     for (int i = 0; i < PROF__COLUMNS; i++) {
         char text[128];
@@ -18494,7 +18462,7 @@ PROF__COLD void prof__table_left_out(prof__table *t) {
 typedef struct prof__names_told { const char *names[4]; size_t count; } prof__names_told;
 
 /* Notes a name, each once. False: there are enough names. */
-PROF__COLD bool prof__tell_name(prof__names_told *told, const char *name) {
+PROF__FN bool prof__tell_name(prof__names_told *told, const char *name) {
     for (size_t i = 0; i < told->count; i++)
         if (strcmp(told->names[i], name) == 0) return true;
     told->names[told->count++] = name;
@@ -18503,7 +18471,7 @@ PROF__COLD bool prof__tell_name(prof__names_told *told, const char *name) {
 
 /* Finds the names whose calls lie in each other. Rows of PROF_MODE_AGGREGATE do not tell it: there
    it is certain if a total is more than all self time. */
-PROF__COLD void prof__find_recursive(const prof__table *t, prof__names_told *told) {
+PROF__FN void prof__find_recursive(const prof__table *t, prof__names_told *told) {
     for (uint32_t i = 0; (t->rows || t->groups) && i < t->count; i++) {
         prof_average r = t->row_at(t, i);
         bool sure = t->rows && t->trace && !r.is_async && r.device_type == PROF_DEVICE_CPU &&
@@ -18513,7 +18481,7 @@ PROF__COLD void prof__find_recursive(const prof__table *t, prof__names_told *tol
 }
 
 /* Tells why a row's CPU total may be more than the time that passed. */
-PROF__COLD void prof__table_recursion(prof__table *t) {
+PROF__FN void prof__table_recursion(prof__table *t) {
     prof__names_told told = { { NULL, NULL, NULL, NULL }, 0 };
     size_t at = 0;
     prof__find_recursive(t, &told);
@@ -18524,7 +18492,7 @@ PROF__COLD void prof__table_recursion(prof__table *t) {
 }
 
 /* Tells how many zones the caller's rows have under "(others)"; for a trace the notes tell it. */
-PROF__COLD void prof__table_others(prof__table *t) {
+PROF__FN void prof__table_others(prof__table *t) {
     for (uint32_t i = 0; t->rows && !t->trace && i < t->count; i++)
         if (strcmp(t->rows[i].key, "(others)") == 0)
             prof__out_f(&t->out, "Zones in (others), their names had no room: %u\n",
@@ -18532,7 +18500,7 @@ PROF__COLD void prof__table_others(prof__table *t) {
 }
 
 /* Makes some::name of "_ZN4some4nameEv"; harder names stay mangled. */
-PROF__COLD const char *prof__name_plain(const char *name, char *text, size_t size) {
+PROF__FN const char *prof__name_plain(const char *name, char *text, size_t size) {
     const char *s = name + 2;
     size_t at = 0;
     if (!prof__begins(name, "_Z")) return name;
@@ -18551,7 +18519,7 @@ PROF__COLD const char *prof__name_plain(const char *name, char *text, size_t siz
 }
 
 /* Tells the option by which gcc does not instrument the functions that are no longer timed. */
-PROF__COLD void prof__table_untimed(prof__table *t) {
+PROF__FN void prof__table_untimed(prof__table *t) {
     const char *before = "Left out of the build by gcc's "
                          "-finstrument-functions-exclude-function-list=";
     for (uint32_t i = 0; (t->rows || t->groups) && i < t->count; i++) {
@@ -18565,7 +18533,7 @@ PROF__COLD void prof__table_untimed(prof__table *t) {
     if (*before == ',') prof__out_text(&t->out, "\n");
 }
 
-PROF__COLD void prof__table_empty(prof__table *t) {
+PROF__FN void prof__table_empty(prof__table *t) {
     const prof_desc *d = &prof__session.desc;
     prof_stats stats = prof_trace_stats(t->trace);
     if (t->trace->built) return;         /* PyTorch's table of nothing is "" */
@@ -18583,7 +18551,7 @@ PROF__COLD void prof__table_empty(prof__table *t) {
 }
 
 /* Writes the sums of devices, and those of the rows where shares are of more than the rows. */
-PROF__COLD void prof__table_sums_wide(prof__table *t) {
+PROF__FN void prof__table_sums_wide(prof__table *t) {
     prof__table_device_sums(t);
     if (t->desc->whole_cpu_ns) prof__table_sum(t, "CPU", true, t->rows_cpu_ns);
     if (t->desc->whole_device_ns && prof__table_has(t, PROF__COL_SELF_DEVICE))
@@ -18591,7 +18559,7 @@ PROF__COLD void prof__table_sums_wide(prof__table *t) {
 }
 
 /* Writes remarks on the rows, or on their absence. */
-PROF__COLD void prof__table_remarks(prof__table *t) {
+PROF__FN void prof__table_remarks(prof__table *t) {
     if (!t->count && t->trace) prof__table_empty(t);
     prof__table_recursion(t);
     prof__table_others(t);
@@ -18599,11 +18567,11 @@ PROF__COLD void prof__table_remarks(prof__table *t) {
 
 /* ---- to the terminal ---- */
 
-PROF__COLD bool prof__stdio_write(void *file, const void *data, size_t size) {
+PROF__FN bool prof__stdio_write(void *file, const void *data, size_t size) {
     return fwrite(data, 1, size, (FILE *)file) == size;
 }
 
-PROF_API PROF__LIGHTLY uint32_t prof_terminal_width(void) {
+PROF_API PROF__QUIET uint32_t prof_terminal_width(void) {
     const char *columns = getenv("COLUMNS");
     int given = columns ? atoi(columns) : 0;
     bool terminal = false;
@@ -18622,8 +18590,8 @@ PROF_API PROF__LIGHTLY uint32_t prof_terminal_width(void) {
     return !terminal ? 0 : given > 0 ? (uint32_t)given : width;
 }
 
-PROF_API PROF__LIGHTLY prof_result prof__print_table(const prof_trace *trace,
-                                                     const prof_table_desc *desc) {
+PROF_API PROF__QUIET prof_result prof__print_table(const prof_trace *trace,
+                                                   const prof_table_desc *desc) {
     prof_sink out = { prof__stdio_write, NULL };
     prof_table_desc fitting, usual;
     prof_result r;
@@ -18637,7 +18605,7 @@ PROF_API PROF__LIGHTLY prof_result prof__print_table(const prof_trace *trace,
 
 /* ---- lines ---- */
 
-PROF__COLD void prof__table_put(prof__table *t, const prof_average *r, int column) {
+PROF__FN void prof__table_put(prof__table *t, const prof_average *r, int column) {
     int i = column - PROF__COL_COUNTERS;
     bool counter = i >= 0 && column <= PROF__COL_COUNTERS_END;
     uint8_t shows = counter ? (uint8_t)PROF__SHOW_INTEGER : prof__column_shows(column);
@@ -18655,13 +18623,13 @@ PROF__COLD void prof__table_put(prof__table *t, const prof_average *r, int colum
     else prof__table_put_wide(t, r, column, n);
 }
 
-PROF__COLD void prof__table_line(prof__table *t, const prof_average *r) {
+PROF__FN void prof__table_line(prof__table *t, const prof_average *r) {
     for (int i = 0; i < PROF__COLUMNS; i++) prof__table_put(t, r, i);
     prof__out_text(&t->out, "\n");
     prof__table_stack(t, r);
 }
 
-PROF__COLD void prof__table_rule(prof__table *t) {
+PROF__FN void prof__table_rule(prof__table *t) {
     for (int i = 0; i < PROF__COLUMNS; i++) {
         if (!t->width[i]) continue;
         prof__out_repeat(&t->out, '-', t->width[i]);
@@ -18670,7 +18638,7 @@ PROF__COLD void prof__table_rule(prof__table *t) {
     prof__out_text(&t->out, "\n");
 }
 
-PROF__COLD void prof__table_head(prof__table *t) {
+PROF__FN void prof__table_head(prof__table *t) {
     prof__out *o = &t->out;
     size_t line = 0;
     for (int i = 0; i < PROF__COLUMNS; i++) line += t->width[i] ? t->width[i] + 2 : 0;
@@ -18701,16 +18669,16 @@ static const uint16_t prof__note_places[] = {
 };
 #define PROF__NOTES (sizeof prof__note_places / sizeof *prof__note_places)
 
-PROF__COLD const char *prof__note_key(size_t note) { return prof__text_of(prof__notes, 2 * note); }
-PROF__COLD const char *prof__note_text(const char *key) { return prof__text_of(key, 1); }
+PROF__FN const char *prof__note_key(size_t note) { return prof__text_of(prof__notes, 2 * note); }
+PROF__FN const char *prof__note_text(const char *key) { return prof__text_of(key, 1); }
 
-PROF__COLD uint64_t prof__note_count(const prof_stats *s, size_t note) {
+PROF__FN uint64_t prof__note_count(const prof_stats *s, size_t note) {
     uint64_t n;
     memcpy(&n, (const char *)s + prof__note_places[note], sizeof n);
     return n;
 }
 
-PROF_API PROF__LIGHTLY bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note) {
+PROF_API PROF__QUIET bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note) {
     if (!note || i >= PROF__NOTES) return false;
     note->key = prof__note_key(i);
     note->text = prof__note_text(note->key);
@@ -18719,7 +18687,7 @@ PROF_API PROF__LIGHTLY bool prof_stats_note(const prof_stats *stats, size_t i, p
 }
 
 /* Tells below the table what was dropped or mended. */
-PROF__COLD void prof__table_notes(prof__table *t) {
+PROF__FN void prof__table_notes(prof__table *t) {
     prof_stats stats = prof_trace_stats(t->trace);
     prof__table_timeline(t, &stats);
     for (size_t i = 0; i < PROF__NOTES; i++) {
@@ -18735,7 +18703,7 @@ PROF__COLD void prof__table_notes(prof__table *t) {
     prof__table_put_devices(t);
 }
 
-PROF__COLD void prof__table_foot(prof__table *t) {
+PROF__FN void prof__table_foot(prof__table *t) {
     if (t->count) {
         prof__table_rule(t);
         prof__table_sum(t, "CPU", false, t->self_cpu_ns);
@@ -18752,7 +18720,7 @@ PROF__COLD void prof__table_foot(prof__table *t) {
 
 /* ---- widths and sums: over all rows, also those that row_limit hides ---- */
 
-PROF__COLD void prof__table_measure(prof__table *t) {
+PROF__FN void prof__table_measure(prof__table *t) {
     size_t most = prof__table_limit(t->desc->max_name_column_width, 55);
     for (uint32_t i = 0; i < t->count; i++) {
         prof_average r = t->row_at(t, i);
@@ -18773,7 +18741,7 @@ PROF__COLD void prof__table_measure(prof__table *t) {
 
 /* ---- the whole ---- */
 
-PROF__COLD void prof__table_rows(prof__table *t, const uint32_t *order) {
+PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
     uint32_t left = t->desc->row_limit ? t->desc->row_limit : 100;
     bool first = true;
     for (uint32_t i = 0; i < t->count && left; i++) {
@@ -18786,7 +18754,7 @@ PROF__COLD void prof__table_rows(prof__table *t, const uint32_t *order) {
     }
 }
 
-PROF__COLD void prof__table_write(prof__table *t, const uint32_t *order) {
+PROF__FN void prof__table_write(prof__table *t, const uint32_t *order) {
     if (!PROF__BARE && t->desc->format != PROF_FORMAT_TEXT) {
         prof__table_put_list(t, order);
         return;
@@ -18798,21 +18766,21 @@ PROF__COLD void prof__table_write(prof__table *t, const uint32_t *order) {
     prof__table_foot(t);
 }
 
-PROF__COLD void prof__table_open(prof__table *t, const prof_table_desc *desc, prof_sink out) {
+PROF__FN void prof__table_open(prof__table *t, const prof_table_desc *desc, prof_sink out) {
     memset(t, 0, offsetof(prof__table, out));
     prof__out_open(&t->out, out);
     t->desc = desc;
 }
 
-PROF__COLD prof_result prof__table_check(const prof_table_desc *desc, prof_sink out) {
+PROF__FN prof_result prof__table_check(const prof_table_desc *desc, prof_sink out) {
     if (!out.write) return PROF_ERROR_INVALID;
     return PROF__BARE && desc && desc->format != PROF_FORMAT_TEXT ? PROF_ERROR_UNSUPPORTED
                                                                  : PROF_OK;
 }
 
 /* Makes the rows of PROF_MODE_AGGREGATE. False: the trace is of another mode. */
-PROF__COLD bool prof__averages_kept(const prof_trace *trace, const prof_averages_desc *by,
-                                    prof_average **rows, uint32_t *count) {
+PROF__FN bool prof__averages_kept(const prof_trace *trace, const prof_averages_desc *by,
+                                  prof_average **rows, uint32_t *count) {
     size_t most;
     if (!prof__sums_alone(trace)) return false;
     *rows = prof__sums_room(trace, &most);
@@ -18821,7 +18789,7 @@ PROF__COLD bool prof__averages_kept(const prof_trace *trace, const prof_averages
 }
 
 /* The table of PROF_MODE_AGGREGATE. */
-PROF__COLD void prof__table_kept(prof__table *t) {
+PROF__FN void prof__table_kept(prof__table *t) {
     (void)prof__averages_kept(t->trace, t->desc->averages, &t->rows, &t->count);
     t->row_at = prof__row_of_caller;
     prof__table_view(t);
@@ -18829,8 +18797,8 @@ PROF__COLD void prof__table_kept(prof__table *t) {
     prof__table_write(t, NULL);
 }
 
-PROF_API PROF__LIGHTLY prof_result prof__write_table(const prof_trace *trace,
-                                                     const prof_table_desc *desc, prof_sink out) {
+PROF_API PROF__QUIET prof_result prof__write_table(const prof_trace *trace,
+                                                   const prof_table_desc *desc, prof_sink out) {
     prof_table_desc usual;
     prof__table t;
     prof__groups g;
@@ -18859,9 +18827,9 @@ PROF_API PROF__LIGHTLY prof_result prof__write_table(const prof_trace *trace,
     return prof__out_close(&t.out);
 }
 
-PROF_API PROF__LIGHTLY prof_result prof__write_rows(prof_average *rows, size_t count,
-                                                    const prof_view *view,
-                                                    const prof_table_desc *desc, prof_sink out) {
+PROF_API PROF__QUIET prof_result prof__write_rows(prof_average *rows, size_t count,
+                                                  const prof_view *view,
+                                                  const prof_table_desc *desc, prof_sink out) {
     prof_table_desc usual;
     prof__table t;
     prof_result result = prof__table_check(desc, out);
@@ -18880,7 +18848,7 @@ PROF_API PROF__LIGHTLY prof_result prof__write_rows(prof_average *rows, size_t c
 }
 
 /* Can this be a device's name: an identifier that does not begin as fields of the CPU do? */
-PROF__COLD bool prof__is_device_name(const char *name, size_t size) {
+PROF__FN bool prof__is_device_name(const char *name, size_t size) {
     if (!size || (size >= 3 && memcmp(name, "cpu", 3) == 0) ||
         (size >= 4 && memcmp(name, "self", 4) == 0 && (size == 4 || name[4] == '_'))) return false;
     for (size_t i = 0; i < size; i++) {
@@ -18892,7 +18860,7 @@ PROF__COLD bool prof__is_device_name(const char *name, size_t size) {
 }
 
 /* The name is that of a field, in which a device's name may replace "device". */
-PROF_API PROF__LIGHTLY prof_result prof_metric_from_text(const char *text, prof_metric *metric) {
+PROF_API PROF__QUIET prof_result prof_metric_from_text(const char *text, prof_metric *metric) {
     if (!text || !metric) return PROF_ERROR_INVALID;
     for (int i = 1; i < PROF_METRIC_LAST; i++) {
         const char *name = prof__column_field(prof__metric_column((prof_metric)i)), *after;
@@ -18910,10 +18878,10 @@ PROF_API PROF__LIGHTLY prof_result prof_metric_from_text(const char *text, prof_
 
 /* ---- canonical text ---- */
 
-PROF__COLD bool prof__is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+PROF__FN bool prof__is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 /* Trims a stack entry, and returns its length; 0: it has only carets. */
-PROF__COLD size_t prof__canonical_frame(const char **s) {
+PROF__FN size_t prof__canonical_frame(const char **s) {
     const char *p = *s;
     size_t n;
     while (prof__is_space(*p)) p++;
@@ -18925,7 +18893,7 @@ PROF__COLD size_t prof__canonical_frame(const char **s) {
     return 0;
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_write_canonical(const prof_trace *trace, prof_sink out) {
+PROF_API PROF__QUIET prof_result prof_write_canonical(const prof_trace *trace, prof_sink out) {
     prof__out o;
     if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
     if (!prof__analyse(trace)) return PROF_ERROR_MEMORY;
@@ -18961,11 +18929,11 @@ PROF_API PROF__LIGHTLY prof_result prof_write_canonical(const prof_trace *trace,
 #define PROF__LITERAL(p, text) (memcpy(p, text, sizeof text - 1), (p) + sizeof text - 1)
 
 /* With a clock of the caller's output is reproducible: the process is 1, threads are indices. */
-PROF__LIGHT uint32_t prof__chrome_pid(const struct prof_trace *s) {
+PROF__FN uint32_t prof__chrome_pid(const struct prof_trace *s) {
     return s->clock == PROF_CLOCK_PLATFORM ? 1 : prof__process_id() & INT32_MAX;
 }
 
-PROF__LIGHT uint64_t prof__chrome_tid(const struct prof_trace *s, uint32_t thread) {
+PROF__FN uint64_t prof__chrome_tid(const struct prof_trace *s, uint32_t thread) {
     return s->clock == PROF_CLOCK_PLATFORM ? thread : s->threads[thread].id & INT32_MAX;
 }
 
@@ -18978,8 +18946,8 @@ typedef struct prof__place {
 } prof__place;
 
 /* pid: of the writer, who asks once: it is a call to the kernel. */
-PROF__LIGHT void prof__chrome_place(prof__place *place, uint32_t pid, uint32_t thread,
-                                    uint64_t tid) {
+PROF__FN void prof__chrome_place(prof__place *place, uint32_t pid, uint32_t thread,
+                                 uint64_t tid) {
     char *p = place->text;
     place->thread = thread;
     place->tid = tid;
@@ -19009,7 +18977,7 @@ PROF__EAGER void prof__chrome_where(prof__out *o, const prof__place *place, int6
     o->p = prof__text_us_by_call(o->p, (uint64_t)ns);
 }
 
-PROF__LIGHT void prof__chrome_put_instant(prof__out *o, const prof__place *place, const char *name,
+PROF__FN void prof__chrome_put_instant(prof__out *o, const prof__place *place, const char *name,
                                        int64_t ns) {
     prof__out_f(o, ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"%j\",",
                 name);
@@ -19021,8 +18989,8 @@ PROF__LIGHT void prof__chrome_put_instant(prof__out *o, const prof__place *place
 enum { PROF__TIMES = 80 };
 
 /* Hosted: a zone's text up to its times, */
-PROF__ALONE(void) prof__chrome_zone_lead(prof__out *o, const prof__place *place,
-                                         const char *name) {
+PROF__FN void prof__chrome_zone_lead(prof__out *o, const prof__place *place,
+                                     const char *name) {
     prof__out_room(o, 64);
     o->p = PROF__LITERAL(o->p, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"");
     prof__out_json(o, name);
@@ -19031,7 +18999,7 @@ PROF__ALONE(void) prof__chrome_zone_lead(prof__out *o, const prof__place *place,
     prof__chrome_put_place(o, place);
 }
 
-PROF__ASIDE(char *) prof__chrome_zone_cut(char *p, uint32_t flags) {
+PROF__FN char *prof__chrome_zone_cut(char *p, uint32_t flags) {
     return flags & PROF_EVENT_UNFINISHED ? PROF__LITERAL(p, ",\"args\":{\"finished\":false}}")
                                          : PROF__LITERAL(p, ",\"args\":{\"partial\":true}}");
 }
@@ -19048,8 +19016,8 @@ PROF__EAGER char *prof__chrome_zone_end(char *p, int64_t start_ns, int64_t end_n
     return p + 1;
 }
 
-PROF__ALONE(void) prof__chrome_zone(prof__out *o, const prof__place *place, const char *name,
-                                    int64_t start_ns, int64_t end_ns, uint32_t flags) {
+PROF__FN void prof__chrome_zone(prof__out *o, const prof__place *place, const char *name,
+                                int64_t start_ns, int64_t end_ns, uint32_t flags) {
     if (PROF__BARE) {
         prof__out_f(o, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"%j\",", name);
         prof__chrome_where(o, place, start_ns);
@@ -19070,21 +19038,19 @@ PROF__FN void prof__chrome_event(prof__out *o, prof__place *place, const struct 
     prof__event_on_cpu(o, s, e);
 }
 
-/* Not PROF__RARE: gcc treats functions that always call a cold one as cold, too, and would not
-   optimise the loop over all events. */
-PROF__APART(void) prof__chrome_meta(prof__out *o, const char *name, int64_t pid, uint64_t tid,
+PROF__FN void prof__chrome_meta(prof__out *o, const char *name, int64_t pid, uint64_t tid,
                                 const char *key) {
     prof__out_f(o, "{\"ph\":\"M\",\"name\":\"%s\",\"ts\":0.000,\"pid\":%i,\"tid\":%u,"
                    "\"args\":{\"%s\":", name, pid, tid, key);
 }
 
-PROF__LIGHT void prof__chrome_process(prof__out *o, const struct prof_trace *s) {
+PROF__FN void prof__chrome_process(prof__out *o, const struct prof_trace *s) {
     prof__chrome_meta(o, "process_labels", prof__chrome_pid(s), 0, "labels");
     prof__out_text(o, "\"CPU\"}}");
 }
 
-PROF__LIGHT void prof__chrome_thread(prof__out *o, uint32_t pid, uint64_t tid, const char *name,
-                                     uint32_t place) {
+PROF__FN void prof__chrome_thread(prof__out *o, uint32_t pid, uint64_t tid, const char *name,
+                                  uint32_t place) {
     prof__out_text(o, ",\n");
     prof__chrome_meta(o, "thread_name", pid, tid, "name");
     prof__out_f(o, name ? "\"thread %u (%j)\"}},\n" : "\"thread %u\"}},\n", tid, name);
@@ -19093,12 +19059,12 @@ PROF__LIGHT void prof__chrome_thread(prof__out *o, uint32_t pid, uint64_t tid, c
 }
 
 /* Is it the row for the overhead of profiling a device, which in the trace is a process? */
-PROF__ASIDE(bool) prof__is_overhead_row(const prof_thread_info *t) {
+PROF__FN bool prof__is_overhead_row(const prof_thread_info *t) {
     size_t n = t->id || !t->name ? 0 : strlen(t->name);
     return n > 9 && memcmp(t->name + n - 9, " Overhead", 9) == 0;
 }
 
-PROF__LIGHT void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
+PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
     prof__chrome_process(o, s);
     for (uint32_t i = 0; i < s->thread_count; i++)
         if (PROF__BARE || !prof__is_overhead_row(s->threads + i))
@@ -19113,14 +19079,14 @@ PROF__LIGHT void prof__chrome_threads(prof__out *o, const struct prof_trace *s) 
    fit, so that what is written does not depend on who asks first. */
 
 /* Those of one thread are in order: none takes no time. */
-PROF__LIGHT void prof__briefs_sort(struct prof_trace *s) {
+PROF__FN void prof__briefs_sort(struct prof_trace *s) {
     char *scratch = (char *)(s->briefs + s->zone_count);
     s->brief_order = s->row_count < 2 ? NULL :
                      prof__briefs_order(s->briefs, s->zone_count, scratch);
 }
 
 /* Lists moments, too. False: there is more, or no room. */
-PROF__LIGHT bool prof__briefs_done(struct prof_trace *s, const prof__tree *t) {
+PROF__FN bool prof__briefs_done(struct prof_trace *s, const prof__tree *t) {
     static const prof__feed none = { NULL, NULL, NULL, NULL, NULL, NULL };
     size_t need;
     bool fits;
@@ -19139,7 +19105,7 @@ PROF__LIGHT bool prof__briefs_done(struct prof_trace *s, const prof__tree *t) {
 
 /* Does a zone seem to take no time, among the first ones of a thread? Where the clock is so coarse
    briefs would be made for nothing. */
-PROF__LIGHT bool prof__briefs_coarse(const prof__row *row) {
+PROF__FN bool prof__briefs_coarse(const prof__row *row) {
     prof__cursor k = { NULL, NULL, 0, 0 };
     prof__item i;
     if (!row->first) return false;
@@ -19150,7 +19116,7 @@ PROF__LIGHT bool prof__briefs_coarse(const prof__row *row) {
     return false;
 }
 
-PROF__LIGHT bool prof__briefs_read(struct prof_trace *s) {
+PROF__FN bool prof__briefs_read(struct prof_trace *s) {
     prof__tree t;
     prof__feed feed;
     prof__prepare(s);
@@ -19167,7 +19133,7 @@ PROF__LIGHT bool prof__briefs_read(struct prof_trace *s) {
 }
 
 /* False: a writer needs events. It may have been called by the sink of one that has briefs. */
-PROF__LIGHT bool prof__briefs_open(const prof_trace *trace, bool *opened) {
+PROF__FN bool prof__briefs_open(const prof_trace *trace, bool *opened) {
     struct prof_trace *s = &prof__trace;
     uint64_t begin;
     bool taken, made;
@@ -19181,7 +19147,7 @@ PROF__LIGHT bool prof__briefs_open(const prof_trace *trace, bool *opened) {
 }
 
 /* Their memory is free again. */
-PROF__LIGHT void prof__briefs_close(bool opened) {
+PROF__FN void prof__briefs_close(bool opened) {
     struct prof_trace *s = &prof__trace;
     if (!opened || !s->briefs) return;
     s->briefs = NULL;
@@ -19191,12 +19157,12 @@ PROF__LIGHT void prof__briefs_close(bool opened) {
 
 /* ---- device work, its calls, and the arrows between them ---- */
 
-PROF__LIGHT void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
-                                     const prof__moment *m);
+PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
+                                  const prof__moment *m);
 
 /* A double as a JSON number, or null: with 15 to 17 digits, as many as it takes to read the same
    number back. The locale's decimal point becomes a point. */
-PROF__COLD void prof__chrome_real(prof__out *o, uint64_t bits) {
+PROF__FN void prof__chrome_real(prof__out *o, uint64_t bits) {
     double x = prof__real_value(bits);
     char text[40] = "null";
     bool same = !(x - x <= 0);           /* infinite, or no number: null */
@@ -19233,35 +19199,35 @@ typedef struct prof__gpu {
     uint32_t want_event, want_stream;
 } prof__gpu;
 
-PROF__LIGHT bool prof__gpu_same_stream(const void *context, uint32_t number) {
+PROF__FN bool prof__gpu_same_stream(const void *context, uint32_t number) {
     const prof__gpu *g = (const prof__gpu *)context;
     return g->streams[number].device == g->want.device && g->streams[number].id == g->want.id;
 }
-PROF__LIGHT bool prof__gpu_same_cover(const void *context, uint32_t number) {
+PROF__FN bool prof__gpu_same_cover(const void *context, uint32_t number) {
     const prof__gpu *g = (const prof__gpu *)context;
     return g->covers[number].event == g->want_event && g->covers[number].stream == g->want_stream;
 }
 
 /* The place in the index of the call with this id. */
-PROF__LIGHT uint32_t *prof__gpu_call(prof__gpu *g, int64_t id) {
+PROF__FN uint32_t *prof__gpu_call(prof__gpu *g, int64_t id) {
     prof__ids ids = { g->calls, g->places, prof__event_id, g->s->events };
     return prof__id_place(&ids, id);
 }
 
-PROF__ASIDE(bool) prof__is_call(const prof_event *e) {
+PROF__FN bool prof__is_call(const prof_event *e) {
     return prof__has(e) & PROF_HAS_ID && prof__in_tree(e) && prof__is_launch(e);
 }
 
-PROF__LIGHT bool prof__is_gpu(const prof_event *e) {
+PROF__FN bool prof__is_gpu(const prof_event *e) {
     return e->extra && (e->device_type != PROF_DEVICE_CPU || prof__is_call(e));
 }
 
-PROF__LIGHT bool prof__is_annotation(const prof_event *e) {
+PROF__FN bool prof__is_annotation(const prof_event *e) {
     return (e->flags & PROF_EVENT_USER_ANNOTATION) != 0;
 }
 
 /* The name in traces: ProfilerStep#1, which tables call ProfilerStep*. */
-PROF__LIGHT const char *prof__chrome_name(const prof_event *e) {
+PROF__FN const char *prof__chrome_name(const prof_event *e) {
     const char *name = e->extra ? e->extra->trace_name : NULL;
     return name && *name ? name : e->name;
 }
@@ -19269,7 +19235,7 @@ PROF__LIGHT const char *prof__chrome_name(const prof_event *e) {
 /* Added to the numbers of devices of further types, to differ from all processes and GPUs. */
 #define PROF__OTHER_PIDS (1u << 24)
 
-PROF__ASIDE(prof__stream) prof__stream_of(const struct prof_trace *s, const prof_event *e) {
+PROF__FN prof__stream prof__stream_of(const struct prof_trace *s, const prof_event *e) {
     prof__stream at = { prof__device_index(e), 0, 0 };
     if (!s->built) at.type = prof__device_number(s, e->device_type);
     at.device = (int32_t)((uint32_t)at.device + at.type * PROF__OTHER_PIDS);
@@ -19278,7 +19244,7 @@ PROF__ASIDE(prof__stream) prof__stream_of(const struct prof_trace *s, const prof
     return at;
 }
 
-PROF__LIGHT uint32_t prof__gpu_stream(prof__gpu *g, const prof_event *e) {
+PROF__FN uint32_t prof__gpu_stream(prof__gpu *g, const prof_event *e) {
     uint32_t *place;
     g->want = prof__stream_of(g->s, e);
     place = prof__place_of(g->stream_index, g->places,
@@ -19292,8 +19258,8 @@ PROF__LIGHT uint32_t prof__gpu_stream(prof__gpu *g, const prof_event *e) {
 }
 
 /* Extends the time that annotation `event` covers on the stream by e. */
-PROF__LIGHT void prof__gpu_cover(prof__gpu *g, uint32_t event, uint32_t stream,
-                                 const prof_event *e) {
+PROF__FN void prof__gpu_cover(prof__gpu *g, uint32_t event, uint32_t stream,
+                              const prof_event *e) {
     uint32_t *place;
     prof__cover *c;
     g->want_event = event;
@@ -19314,7 +19280,7 @@ PROF__LIGHT void prof__gpu_cover(prof__gpu *g, uint32_t event, uint32_t stream,
     c->end_ns = PROF__MAX(c->end_ns, e->end_ns);
 }
 
-PROF__LIGHT void prof__gpu_work(prof__gpu *g, const prof_event *e) {
+PROF__FN void prof__gpu_work(prof__gpu *g, const prof_event *e) {
     uint32_t stream = prof__gpu_stream(g, e), *place, i;
     if (!prof__link_of(e)) return;
     place = prof__gpu_call(g, prof__link_of(e));
@@ -19325,7 +19291,7 @@ PROF__LIGHT void prof__gpu_work(prof__gpu *g, const prof_event *e) {
 }
 
 /* Finds calls, streams and covers among the events of devices, if there are any. */
-PROF__LIGHT void prof__gpu_find(prof__gpu *g) {
+PROF__FN void prof__gpu_find(prof__gpu *g) {
     const struct prof_trace *s = g->s;
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->event_count; i++) n += prof__is_gpu(s->events + i);
@@ -19349,7 +19315,7 @@ PROF__LIGHT void prof__gpu_find(prof__gpu *g) {
 }
 
 /* places stays 0 where there are no events of devices. */
-PROF__LIGHT void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
+PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
     memset(g, 0, sizeof *g);
     g->s = s;
     g->pid = prof__chrome_pid(s);
@@ -19357,17 +19323,17 @@ PROF__LIGHT void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
 }
 
 /* `"pid":1,"tid":2,"ts":3.000` */
-PROF__LIGHT void prof__chrome_at(prof__out *o, prof__stream at, int64_t ns) {
+PROF__FN void prof__chrome_at(prof__out *o, prof__stream at, int64_t ns) {
     prof__out_f(o, "\"pid\":%i,\"tid\":%i,\"ts\":%t", (int64_t)at.device, at.id, ns);
 }
 
-PROF__LIGHT bool prof__is_overhead(const prof_event *e) {
+PROF__FN bool prof__is_overhead(const prof_event *e) {
     const char *type = e->extra ? e->extra->activity_type : NULL;
     return type && strcmp(type, "overhead") == 0;
 }
 
 /* The row of an event. */
-PROF__LIGHT prof__stream prof__chrome_row(const prof__gpu *g, const prof_event *e) {
+PROF__FN prof__stream prof__chrome_row(const prof__gpu *g, const prof_event *e) {
     prof__stream at = { 0, 0, 0 };
     if (e->device_type != PROF_DEVICE_CPU) return prof__stream_of(g->s, e);
     at.device = (int32_t)g->pid;
@@ -19379,46 +19345,46 @@ PROF__LIGHT prof__stream prof__chrome_row(const prof__gpu *g, const prof_event *
     return at;
 }
 
-PROF__LIGHT const char *prof__chrome_category(const prof_event *e) {
+PROF__FN const char *prof__chrome_category(const prof_event *e) {
     if (e->extra && e->extra->activity_type) return e->extra->activity_type;
     if (e->device_type != PROF_DEVICE_CPU) return "kernel";
     return prof__is_annotation(e) ? "user_annotation" : "cpu_op";
 }
 
 /* Is it a node of an execution trace, and so a record function of PyTorch? */
-PROF__ASIDE(bool) prof__is_node(const prof_event *e) {
+PROF__FN bool prof__is_node(const prof_event *e) {
     const char *type = e->extra ? e->extra->activity_type : NULL;
     if (e->device_type != PROF_DEVICE_CPU) return false;
     if (e->extra && e->extra == prof__details_now.unnamed) return false;   /* memory */
     return !type || strcmp(type, "cpu_op") == 0 || strcmp(type, "user_annotation") == 0;
 }
 
-PROF__LIGHT uint64_t prof__record_id(const struct prof_trace *s, const prof_event *e) {
+PROF__FN uint64_t prof__record_id(const struct prof_trace *s, const prof_event *e) {
     return s->first_record + (uint64_t)(e - s->events) + 1;
 }
 
 /* `"key":` after a comma, or after the brace that opens the arguments. */
-PROF__LIGHT void prof__chrome_key(prof__out *o, const char **before, const char *key) {
+PROF__FN void prof__chrome_key(prof__out *o, const char **before, const char *key) {
     prof__out_f(o, "%s\"%s\":", *before, key);
     *before = ",";
 }
 
-PROF__LIGHT void prof__chrome_number(prof__out *o, const char **before, const char *key,
-                                     int64_t n) {
+PROF__FN void prof__chrome_number(prof__out *o, const char **before, const char *key,
+                                  int64_t n) {
     prof__chrome_key(o, before, key);
     prof__out_i64(o, n);
 }
 
-PROF__ALONE(void) prof__chrome_string(prof__out *o, const char **before, const char *key,
-                                      const char *text) {
+PROF__FN void prof__chrome_string(prof__out *o, const char **before, const char *key,
+                                  const char *text) {
     if (!text || !*text) return;
     prof__chrome_key(o, before, key);
     prof__out_f(o, "\"%j\"", text);
 }
 
 /* Writes JSON as it is; other text becomes a string. */
-PROF__LIGHT void prof__chrome_json(prof__out *o, const char **before, const char *key,
-                                   const char *json) {
+PROF__FN void prof__chrome_json(prof__out *o, const char **before, const char *key,
+                                const char *json) {
     if (!json || !*json) return;
     if (prof__json_check(json)) {
         prof__chrome_string(o, before, key, json);
@@ -19429,8 +19395,8 @@ PROF__LIGHT void prof__chrome_json(prof__out *o, const char **before, const char
 }
 
 /* Writes a list of shapes or texts. A stack becomes one text, innermost first, as in PyTorch. */
-PROF__LIGHT void prof__chrome_list(prof__out *o, uint32_t coding, const void *list,
-                                   uint32_t count) {
+PROF__FN void prof__chrome_list(prof__out *o, uint32_t coding, const void *list,
+                                uint32_t count) {
     const char *const *texts = (const char *const *)list;
     bool stack = coding == PROF__AS_STACK;
     if (coding == PROF__AS_SHAPES) {
@@ -19460,7 +19426,7 @@ PROF__FN void prof__chrome_field(prof__out *o, const char **before, const prof_e
 }
 
 /* Writes what a zone carries, in Kineto's order. */
-PROF__LIGHT void prof__chrome_carried(prof__out *o, const prof_extra *x, const char **before) {
+PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x, const char **before) {
     static const uint8_t order[] = {
         PROF__CONCRETE, PROF__KWINPUTS, PROF__DTYPES, PROF__STRIDES, PROF__SHAPES,
         PROF__OVERLOAD, PROF__STACKED, PROF__HIERARCHY, PROF__BACKEND
@@ -19478,7 +19444,7 @@ PROF__LIGHT void prof__chrome_carried(prof__out *o, const prof_extra *x, const c
 }
 
 /* Writes metadata_json as members of the arguments; as a string, where it is anything else. */
-PROF__LIGHT void prof__chrome_members(prof__out *o, const char **before, const prof_event *e) {
+PROF__FN void prof__chrome_members(prof__out *o, const char **before, const prof_event *e) {
     const char *json = e->extra->metadata_json;
     if (e->flags & PROF_EVENT_SUBMITTED && !prof__json_members(json)) {
         prof__chrome_string(o, before, "metadata_json", json);
@@ -19490,13 +19456,13 @@ PROF__LIGHT void prof__chrome_members(prof__out *o, const char **before, const p
 
 /* Writes the parent's id where times do not show the parent, and an event's own id where some event
    names it as its parent: see "parents that times do not show" below. */
-PROF__LIGHT void prof__chrome_told(prof__out *o, const char **before, uint32_t parent) {
+PROF__FN void prof__chrome_told(prof__out *o, const char **before, uint32_t parent) {
     prof__chrome_number(o, before, PROF_KEY_ZONE_PARENT,
                         parent == PROF_NONE ? 0 : (int64_t)parent + 1);
 }
 
-PROF__LIGHT void prof__chrome_tree(prof__out *o, const struct prof_trace *s, const char **before,
-                                   const prof_event *e) {
+PROF__FN void prof__chrome_tree(prof__out *o, const struct prof_trace *s, const char **before,
+                                const prof_event *e) {
     uint32_t i = e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD) ? (uint32_t)(e - s->events) : 0;
     if (e->flags & PROF__EVENT_NAMED)
         prof__chrome_number(o, before, PROF_KEY_ZONE, (int64_t)i + 1);
@@ -19520,7 +19486,7 @@ static struct prof__sources {
 /* The number of sites with a place that are not known to be used yet. At 0 the search is over. */
 typedef struct prof__sources_left { uint32_t left; } prof__sources_left;
 
-PROF__COLD void prof__source_add(prof__sources_left *n, uint32_t site) {
+PROF__FN void prof__source_add(prof__sources_left *n, uint32_t site) {
     if (!prof__site_known(site)) return;
     prof__sources.flags[site] = PROF__SOURCE_USED;
     n->left -= prof__site_placed(site) != NULL;
@@ -19531,7 +19497,7 @@ PROF__EAGER void prof__source_use(prof__sources_left *n, uint32_t site) {
 }
 
 /* The sites of a thread's zones, without their times. */
-PROF__LIGHT void prof__sources_row(prof__sources_left *n, const prof__row *row) {
+PROF__FN void prof__sources_row(prof__sources_left *n, const prof__row *row) {
     for (const prof__segment *g = row->first; g && n->left; g = g->next) {
         prof__cursor k = { g->begin, prof__row_end(row, g), 0, 0 };
         prof__item i;
@@ -19555,22 +19521,22 @@ PROF__FN void prof__sources_used(const struct prof_trace *s) {
             if (r->count) prof__source_use(&n, r->site >> 8);
 }
 
-PROF__LIGHT bool prof__source_same(const void *name, uint32_t number) {
+PROF__FN bool prof__source_same(const void *name, uint32_t number) {
     return strcmp(prof__sites.list[number + 1].name, (const char *)name) == 0;
 }
 
 /* The place in the index of the first site of this name that is used and has a place. */
-PROF__ASIDE(uint32_t *) prof__source_first(uint32_t *index, uint32_t places, const char *name) {
+PROF__FN uint32_t *prof__source_first(uint32_t *index, uint32_t places, const char *name) {
     size_t length;
     return prof__place_of(index, places, prof__hash(name, &length), prof__source_same, name);
 }
 
-PROF__LIGHT bool prof__source_is(uint32_t site, uint8_t flag) {
+PROF__FN bool prof__source_is(uint32_t site, uint8_t flag) {
     return site < sizeof prof__sources.flags && prof__sources.flags[site] & flag;
 }
 
 /* Finds the names that have several places. */
-PROF__COLD void prof__sources_join(const struct prof_trace *s) {
+PROF__FN void prof__sources_join(const struct prof_trace *s) {
     uint32_t *index = (uint32_t *)(void *)s->scratch, places = 2 * s->sites + 1, *first;
     uint8_t *flags = prof__sources.flags;
     if ((size_t)(prof__scratch_end(s) - s->scratch) < places * sizeof *index) return;
@@ -19604,7 +19570,7 @@ PROF__COLD void prof__sources_join(const struct prof_trace *s) {
 }
 
 /* Finds the places that the events and the head of this trace tell. */
-PROF__ASIDE(void) prof__sources_find(const struct prof_trace *s, prof_chrome_source source) {
+PROF__FN void prof__sources_find(const struct prof_trace *s, prof_chrome_source source) {
     if (s->built) return;
     memset(&prof__sources, 0, sizeof prof__sources);
     if (source == PROF_CHROME_SOURCE_NONE) return;
@@ -19617,18 +19583,18 @@ PROF__ASIDE(void) prof__sources_find(const struct prof_trace *s, prof_chrome_sou
 }
 
 /* The place that an event must tell; NULL: none. */
-PROF__LIGHT const prof_site *prof__source_told(const struct prof_trace *s, uint32_t site) {
+PROF__FN const prof_site *prof__source_told(const struct prof_trace *s, uint32_t site) {
     bool told = !s->built && prof__sources.told && prof__source_is(site, PROF__SOURCE_TOLD);
     return told ? prof__site_placed(site) : NULL;
 }
 
-PROF__LIGHT void prof__chrome_source(prof__out *o, const char **before, const prof_site *site) {
+PROF__FN void prof__chrome_source(prof__out *o, const char **before, const prof_site *site) {
     char source[PROF__SOURCE];
     if (site) prof__chrome_string(o, before, PROF_KEY_SOURCE, prof__site_source(site, source));
 }
 
 /* "sites": see prof_write_chrome. */
-PROF__LIGHT void prof__chrome_sites(prof__out *o, const struct prof_trace *s) {
+PROF__FN void prof__chrome_sites(prof__out *o, const struct prof_trace *s) {
     const char *before = ",\"" PROF_KEY_SITES "\":[";
     for (uint32_t i = 1; i <= s->sites; i++) {
         const prof_site *site = prof__site_placed(i);
@@ -19645,16 +19611,16 @@ PROF__LIGHT void prof__chrome_sites(prof__out *o, const struct prof_trace *s) {
 }
 
 /* Its id in the execution trace. */
-PROF__LIGHT void prof__chrome_record(prof__out *o, const struct prof_trace *s, const prof_event *e,
-                                     const char **before) {
+PROF__FN void prof__chrome_record(prof__out *o, const struct prof_trace *s, const prof_event *e,
+                                  const char **before) {
     if (!prof__is_node(e)) return;
     prof__chrome_key(o, before, PROF_KEY_RECORD_ID);
     prof__out_u64(o, prof__record_id(s, e));
 }
 
 /* Those that come from prof_event.extra, and that id among them. */
-PROF__LIGHT void prof__chrome_extra(prof__out *o, const struct prof_trace *s, const prof_event *e,
-                                    const char **before) {
+PROF__FN void prof__chrome_extra(prof__out *o, const struct prof_trace *s, const prof_event *e,
+                                 const char **before) {
     const prof_extra *x = e->extra;
     if (x->external_id) prof__chrome_number(o, before, PROF_KEY_EXTERNAL_ID, x->external_id);
     prof__chrome_carried(o, x, before);
@@ -19667,8 +19633,8 @@ PROF__LIGHT void prof__chrome_extra(prof__out *o, const struct prof_trace *s, co
 }
 
 /* The members of an event's arguments. */
-PROF__LIGHT void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
-                                          const prof_event *e, const char **before) {
+PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
+                                       const prof_event *e, const char **before) {
     if (e->extra) PROF__LINKED(chrome_extra)(o, s, e, before);
     else if (s->record_ids) PROF__LINKED(chrome_record)(o, s, e, before);
     prof__chrome_source(o, before, prof__source_told(s, e->site));
@@ -19684,13 +19650,13 @@ PROF__LIGHT void prof__chrome_arg_members(prof__out *o, const struct prof_trace 
     prof__chrome_tree(o, s, before, e);
 }
 
-PROF__LIGHT void prof__chrome_args(prof__out *o, const struct prof_trace *s, const prof_event *e) {
+PROF__FN void prof__chrome_args(prof__out *o, const struct prof_trace *s, const prof_event *e) {
     const char *before = ",\"args\":{";
     prof__chrome_arg_members(o, s, e, &before);
     prof__out_text(o, *before == ',' && !before[1] ? "}}" : "}");
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_write_args(const prof_event *event, prof_sink out) {
+PROF_API PROF__QUIET prof_result prof_write_args(const prof_event *event, prof_sink out) {
     const char *before = "{";
     prof__out o;
     prof_event e;
@@ -19707,7 +19673,7 @@ PROF_API PROF__LIGHTLY prof_result prof_write_args(const prof_event *event, prof
 }
 
 /* One end of the arrow from a call to its work; only where the trace has both ends. */
-PROF__LIGHT void prof__chrome_launch(prof__out *o, prof__gpu *g, const prof_event *e) {
+PROF__FN void prof__chrome_launch(prof__out *o, prof__gpu *g, const prof_event *e) {
     bool from = prof__is_call(e);
     int64_t id = from ? e->extra->id : prof__link_of(e);
     uint32_t *place;
@@ -19720,7 +19686,7 @@ PROF__LIGHT void prof__chrome_launch(prof__out *o, prof__gpu *g, const prof_even
     prof__out_f(o, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"%s}", from ? "" : ",\"bp\":\"e\"");
 }
 
-PROF__LIGHT void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e) {
+PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e) {
     const char *type = prof__chrome_category(e), *overload = prof__overload(e);
     bool instant = strcmp(type, "cpu_instant_event") == 0;
     prof__out_f(o, ",\n{\"ph\":\"%s,\"cat\":\"%j\",\"name\":\"%j%s%j\",",
@@ -19733,7 +19699,7 @@ PROF__LIGHT void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event 
 }
 
 /* Writes annotations on the rows of the streams, 1 ns wider at each end than what they launched. */
-PROF__LIGHT void prof__chrome_covers(prof__out *o, const prof__gpu *g) {
+PROF__FN void prof__chrome_covers(prof__out *o, const prof__gpu *g) {
     for (uint32_t i = 0; i < g->cover_count && !o->failed; i++) {
         const prof__cover *c = g->covers + i;
         prof__out_f(o, ",\n{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"%j\",",
@@ -19745,7 +19711,7 @@ PROF__LIGHT void prof__chrome_covers(prof__out *o, const prof__gpu *g) {
 }
 
 /* The system's name of the program. */
-PROF__COLD void prof__process_name(char *name, size_t size) {
+PROF__FN void prof__process_name(char *name, size_t size) {
 #if defined(__linux__)
     FILE *file = prof__trace.clock == PROF_CLOCK_PLATFORM ? NULL : fopen("/proc/self/comm", "r");
     bool there = file && fgets(name, (int)size, file);
@@ -19757,8 +19723,8 @@ PROF__COLD void prof__process_name(char *name, size_t size) {
     memcpy(name, "program", sizeof "program");
 }
 
-PROF__COLD void prof__chrome_process_named(prof__out *o, int64_t pid, const char *name,
-                                           int64_t sort_index) {
+PROF__FN void prof__chrome_process_named(prof__out *o, int64_t pid, const char *name,
+                                         int64_t sort_index) {
     prof__out_text(o, ",\n");
     prof__chrome_meta(o, "process_name", pid, 0, "name");
     prof__out_f(o, "\"%j\"}},\n", name);
@@ -19767,7 +19733,7 @@ PROF__COLD void prof__chrome_process_named(prof__out *o, int64_t pid, const char
 }
 
 /* The name of the view's device i in tables. */
-PROF__COLD const char *prof__device_head(const struct prof_trace *s, uint32_t i, char text[64]) {
+PROF__FN const char *prof__device_head(const struct prof_trace *s, uint32_t i, char text[64]) {
     const char *name = i ? s->view.other_devices[i - 1] : s->view.device_name;
     size_t n = 0;
     for (; name && name[n] && n < 63; n++) text[n] = prof__upper(name[n]);
@@ -19777,7 +19743,7 @@ PROF__COLD const char *prof__device_head(const struct prof_trace *s, uint32_t i,
 
 /* The label of such a device's rows: "GPU", as in PyTorch; where the program chose a name, or there
    are several types, the name in tables. */
-PROF__COLD const char *prof__device_label(const struct prof_trace *s, uint32_t i, char text[64]) {
+PROF__FN const char *prof__device_label(const struct prof_trace *s, uint32_t i, char text[64]) {
     const char *usual = prof_device_name(s->device_types[i]), *c = text;
     bool several = s->device_types[1];
     if (s->built || !*prof__device_head(s, i, text)) return "GPU";
@@ -19786,7 +19752,7 @@ PROF__COLD const char *prof__device_label(const struct prof_trace *s, uint32_t i
 }
 
 /* Tells readers the names of the device types. */
-PROF__LIGHT void prof__chrome_device_types(prof__out *o, const struct prof_trace *s) {
+PROF__FN void prof__chrome_device_types(prof__out *o, const struct prof_trace *s) {
     const char *before = ",\"" PROF_KEY_DEVICE_TYPES "\":{";
     char text[64];
     for (uint32_t i = 0; i <= PROF_OTHER_DEVICES && s->device_types[i]; i++) {
@@ -19798,7 +19764,7 @@ PROF__LIGHT void prof__chrome_device_types(prof__out *o, const struct prof_trace
 }
 
 /* A GPU is a process, its streams are threads. The overhead of profiling a device is a process. */
-PROF__LIGHT void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
+PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
     char program[64], text[64];
     if (g->stream_count) {
         prof__process_name(program, sizeof program);
@@ -19830,7 +19796,7 @@ PROF__LIGHT void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
 }
 
 /* Writes the metadata of the devices. */
-PROF__LIGHT void prof__chrome_devices(prof__out *o, const struct prof_trace *s) {
+PROF__FN void prof__chrome_devices(prof__out *o, const struct prof_trace *s) {
     size_t room = s->built ? 0 : (size_t)(prof__scratch_end(s) - s->scratch);
     for (uint32_t i = 0; i < prof__devices.count && !s->built; i++) {
         const prof_device_desc *d = &prof__devices.list[i].desc;
@@ -19840,7 +19806,7 @@ PROF__LIGHT void prof__chrome_devices(prof__out *o, const struct prof_trace *s) 
     }
 }
 
-PROF__LIGHT void prof__chrome_status(prof__out *o, const struct prof_trace *s) {
+PROF__FN void prof__chrome_status(prof__out *o, const struct prof_trace *s) {
     const char *before = ",\"" PROF_KEY_DEVICES "\":{";
     for (uint32_t i = 0; i < prof__devices.count; i++) {
         const char *status = prof__device_status(s, i);
@@ -19851,7 +19817,7 @@ PROF__LIGHT void prof__chrome_status(prof__out *o, const struct prof_trace *s) {
     if (!before[1]) prof__out_text(o, "}");
 }
 
-PROF__LIGHT void prof__chrome_put_devices(prof__out *o, const struct prof_trace *s, bool head) {
+PROF__FN void prof__chrome_put_devices(prof__out *o, const struct prof_trace *s, bool head) {
     const struct prof__device_calls *calls = PROF__LINKED(devices);
     if (calls && head) calls->chrome_head(o, s);
     if (calls && !head) calls->chrome(o, s);
@@ -19859,16 +19825,16 @@ PROF__LIGHT void prof__chrome_put_devices(prof__out *o, const struct prof_trace 
 
 /* ---- arrows from forward to backward zones ---- */
 
-PROF__LIGHT bool prof__has_sequence(const prof_event *e) {
+PROF__FN bool prof__has_sequence(const prof_event *e) {
     return prof__has(e) & PROF_HAS_SEQUENCE_NR && e->extra->sequence_nr >= 0 && prof__in_tree(e);
 }
 
-PROF__LIGHT bool prof__asks_forward(const prof_event *e) {
+PROF__FN bool prof__asks_forward(const prof_event *e) {
     return prof__has_sequence(e) && e->extra->has & PROF_HAS_FWD_THREAD && e->extra->fwd_thread;
 }
 
 /* Pairs each backward event with its forward: the last of its sequence that began before it. */
-PROF__COLD void prof__pairs_open(prof__pairs *p, const struct prof_trace *s) {
+PROF__FN void prof__pairs_open(prof__pairs *p, const struct prof_trace *s) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->event_count; i++) n += prof__asks_forward(s->events + i);
     prof__pairs_begin(p, s, s->scratch, n);
@@ -19884,14 +19850,14 @@ PROF__COLD void prof__pairs_open(prof__pairs *p, const struct prof_trace *s) {
     }
 }
 
-PROF__COLD void prof__chrome_arrow(prof__out *o, const prof__gpu *g, const char *name,
-                                   uint64_t id, const prof_event *e, bool end) {
+PROF__FN void prof__chrome_arrow(prof__out *o, const prof__gpu *g, const char *name,
+                                 uint64_t id, const prof_event *e, bool end) {
     prof__out_f(o, ",\n{\"ph\":\"%s\",\"id\":%u,", end ? "f" : "s", id);
     prof__chrome_at(o, prof__chrome_row(g, e), e->start_ns);
     prof__out_f(o, ",\"cat\":\"%s\",\"name\":\"%s\"%s}", name, name, end ? ",\"bp\":\"e\"" : "");
 }
 
-PROF__COLD void prof__chrome_pairs(prof__out *o, const prof__gpu *g) {
+PROF__FN void prof__chrome_pairs(prof__out *o, const prof__gpu *g) {
     const struct prof_trace *s = g->s;
     prof__pairs p;
     uint64_t id = 0;
@@ -19910,32 +19876,32 @@ PROF__COLD void prof__chrome_pairs(prof__out *o, const prof__gpu *g) {
    such an event tells its parent by "Zone parent id" (0: none), which readers go on from. */
 
 /* If a reader would guess another parent, notes that this parent is named. */
-PROF__LIGHT bool prof__tell(const struct prof_trace *s, uint32_t parent, uint32_t guess) {
+PROF__FN bool prof__tell(const struct prof_trace *s, uint32_t parent, uint32_t guess) {
     if (parent == guess) return false;
     if (parent != PROF_NONE) s->events[parent].flags |= PROF__EVENT_NAMED;
     return true;
 }
 
 /* The zone in which memory changed; PROF_NONE: none, also where the change is an event itself. */
-PROF__LIGHT uint32_t prof__memory_zone(const struct prof_trace *s, const prof__memory *m) {
+PROF__FN uint32_t prof__memory_zone(const struct prof_trace *s, const prof__memory *m) {
     bool own = m->event != PROF_NONE && s->events[m->event].extra == prof__details_now.unnamed;
     return own ? PROF_NONE : m->event;
 }
 
-PROF__LIGHT bool prof__tell_memory(const struct prof_trace *s, uint32_t *top, prof__memory *m) {
+PROF__FN bool prof__tell_memory(const struct prof_trace *s, uint32_t *top, prof__memory *m) {
     bool told = prof__tell(s, prof__memory_zone(s, m), prof__innermost(s, top + m->thread, m->ns));
     m->category = (uint8_t)((m->category & 7) | (told ? PROF__MEMORY_TOLD : 0));
     return told;
 }
 
 /* Does it have a correlation id? By that readers find the call, and so the zone of the work. */
-PROF__LIGHT bool prof__tells_launch(const prof_event *e) {
+PROF__FN bool prof__tells_launch(const prof_event *e) {
     const char *json = e->extra ? e->extra->metadata_json : NULL;
     return e->extra && (e->extra->has & PROF_HAS_KEPT_TEXT ||
                         (json && strstr(json, "\"" PROF_KEY_CORRELATION "\"") != NULL));
 }
 
-PROF__LIGHT bool prof__tell_work(const struct prof_trace *s, uint32_t i) {
+PROF__FN bool prof__tell_work(const struct prof_trace *s, uint32_t i) {
     const prof_event *e = s->events + i;
     uint32_t from = prof__launcher_of(s, i);
     if (prof__tells_launch(e)) return false;
@@ -19949,7 +19915,7 @@ PROF__FN bool prof__tell_zone(const struct prof_trace *s, uint32_t top, const pr
 }
 
 /* Marks zones and changes of memory that must tell their parent, and these parents. False: none. */
-PROF__LIGHT bool prof__marks_zones(const struct prof_trace *s) {
+PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
     const uint16_t none = (uint16_t)~(PROF__EVENT_NAMED | PROF__EVENT_TOLD);
     uint32_t *top = (uint32_t *)(void *)s->scratch, at = 0, n = s->event_count;
     bool any = false;
@@ -19973,7 +19939,7 @@ PROF__LIGHT bool prof__marks_zones(const struct prof_trace *s) {
 }
 
 /* The same of work on devices. */
-PROF__LIGHT bool prof__marks_work(const struct prof_trace *s) {
+PROF__FN bool prof__marks_work(const struct prof_trace *s) {
     bool any = false;
     for (uint32_t i = 0; i < s->event_count; i++) {
         if (s->events[i].device_type == PROF_DEVICE_CPU || !prof__tell_work(s, i)) continue;
@@ -19984,7 +19950,7 @@ PROF__LIGHT bool prof__marks_work(const struct prof_trace *s) {
 }
 
 /* Marks all events that must tell their parent, work on devices, too. False: there are none. */
-PROF__LIGHT bool prof__marks_make(const struct prof_trace *s) {
+PROF__FN bool prof__marks_make(const struct prof_trace *s) {
     bool any;
     if (!s->instants && !prof__others(s) && !prof__side_of(s)) return false;   /* by times alone */
     any = prof__marks_zones(s);
@@ -19994,9 +19960,9 @@ PROF__LIGHT bool prof__marks_make(const struct prof_trace *s) {
 /* ---- memory, arrows and ranges ---- */
 
 /* Writes a change of memory of block at m's time, on its thread. missed: see below. */
-PROF__LIGHT void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__memory *m,
-                                     const prof__memory *block, int64_t bytes, int64_t total,
-                                     bool missed) {
+PROF__FN void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__memory *m,
+                                  const prof__memory *block, int64_t bytes, int64_t total,
+                                  bool missed) {
     static const char kinds[][16] = { "", "PARAMETER", "OPTIMIZER_STATE", "INPUT", "TEMPORARY",
                                          "ACTIVATION", "GRADIENT", "AUTOGRAD_DETAIL" };
     bool out = m->what == PROF__NO_MEMORY;
@@ -20019,7 +19985,7 @@ PROF__LIGHT void prof__chrome_change(prof__out *o, const prof__gpu *g, const pro
 
 /* Where an address is allocated that was still in use, its free was missed: an event for that free
    is written first, so that totals agree. */
-PROF__LIGHT void prof__chrome_memory(prof__out *o, const prof__gpu *g, const prof__memory *m) {
+PROF__FN void prof__chrome_memory(prof__out *o, const prof__gpu *g, const prof__memory *m) {
     const prof__memory *old = m->next ? g->s->memory.list + m->next - 1 : NULL;
     if (m->what == PROF__NOT_COUNTED) return;
     if (old)
@@ -20028,7 +19994,7 @@ PROF__LIGHT void prof__chrome_memory(prof__out *o, const prof__gpu *g, const pro
     prof__chrome_change(o, g, m, m, m->bytes, m->total, false);
 }
 
-PROF__LIGHT void prof__chrome_moment_flow(prof__out *o, const prof__gpu *g, const prof__moment *m) {
+PROF__FN void prof__chrome_moment_flow(prof__out *o, const prof__gpu *g, const prof__moment *m) {
     prof_event e;
     if (m->kind != PROF__MOMENT_FLOW && m->kind != PROF__MOMENT_FLOW_END) return;
     memset(&e, 0, sizeof e);
@@ -20037,21 +20003,21 @@ PROF__LIGHT void prof__chrome_moment_flow(prof__out *o, const prof__gpu *g, cons
     prof__chrome_arrow(o, g, "flow", (uint64_t)m->value, &e, m->kind == PROF__MOMENT_FLOW_END);
 }
 
-PROF__LIGHT void prof__chrome_range_end(prof__out *o, const prof__gpu *g, const prof_event *e,
-                                        bool end) {
+PROF__FN void prof__chrome_range_end(prof__out *o, const prof__gpu *g, const prof_event *e,
+                                     bool end) {
     prof__out_f(o, ",\n{\"ph\":\"%s\",\"id\":%i,\"cat\":\"async\",\"name\":\"%j\",",
                 end ? "e" : "b", e->extra->id, e->name);
     prof__chrome_at(o, prof__chrome_row(g, e), end ? e->end_ns : e->start_ns);
     prof__out_text(o, "}");
 }
 
-PROF__ASIDE(void) prof__chrome_range(prof__out *o, const prof__gpu *g, const prof_event *e) {
+PROF__FN void prof__chrome_range(prof__out *o, const prof__gpu *g, const prof_event *e) {
     prof__chrome_range_end(o, g, e, false);
     prof__chrome_range_end(o, g, e, true);
 }
 
 /* What stands behind the events, and comes from them or beside them. */
-PROF__LIGHT void prof__chrome_beside(prof__out *o, const prof__gpu *g) {
+PROF__FN void prof__chrome_beside(prof__out *o, const prof__gpu *g) {
     const struct prof_trace *s = g->s;
     prof__chrome_covers(o, g);
     if (s->outside.any_sequence) prof__chrome_pairs(o, g);
@@ -20061,7 +20027,7 @@ PROF__LIGHT void prof__chrome_beside(prof__out *o, const prof__gpu *g) {
         prof__chrome_moment_flow(o, g, s->moments + i);
 }
 
-PROF__LIGHT void prof__chrome_counters(prof__out *o, const struct prof_trace *s) {
+PROF__FN void prof__chrome_counters(prof__out *o, const struct prof_trace *s) {
     const char *name;
     uint32_t i = 0;
     for (; (name = prof_hw_counter_name(s, i)) != NULL; i++)
@@ -20069,7 +20035,7 @@ PROF__LIGHT void prof__chrome_counters(prof__out *o, const struct prof_trace *s)
     if (i) prof__out_text(o, "]");
 }
 
-PROF__LIGHT void prof__link_extras(void) {
+PROF__FN void prof__link_extras(void) {
     PROF__STORE(prof__linked.groups_us, &prof__groups_add_us);
     PROF__STORE(prof__linked.groups_count, &prof__groups_count);
     PROF__STORE(prof__linked.marks_work, &prof__marks_work);
@@ -20086,13 +20052,13 @@ PROF__LIGHT void prof__link_extras(void) {
     PROF__STORE(prof__linked.chrome_beside, &prof__chrome_beside);
 }
 
-PROF__LIGHT void prof__link_moments(void) {
+PROF__FN void prof__link_moments(void) {
     PROF__STORE(prof__linked.chrome_moment, &prof__chrome_moment);
     PROF__STORE(prof__linked.read_any, &prof__read_any);
 }
 
 /* Is it a range of prof_async_begin, which has a lane of its own? */
-PROF__LIGHT bool prof__is_range(const struct prof_trace *s, const prof_event *e) {
+PROF__FN bool prof__is_range(const struct prof_trace *s, const prof_event *e) {
     return !s->built && e->flags & PROF_EVENT_ASYNC && prof__has(e) & PROF_HAS_ID && e->site;
 }
 
@@ -20118,7 +20084,7 @@ typedef struct prof__leads {
     prof__lead list[PROF__LEADS];
 } prof__leads;
 
-PROF__LIGHT void prof__leads_open(prof__leads *l) {
+PROF__FN void prof__leads_open(prof__leads *l) {
     l->place.thread = PROF_NONE;
     l->high_ns = 100000000u;             /* any that is true: there is no start that is none */
     l->high_length = 1;
@@ -20129,8 +20095,8 @@ PROF__LIGHT void prof__leads_open(prof__leads *l) {
 /* Writes it, and keeps it when it comes a second time in a row here: where many names share a
    place, none is kept, which would take time. One that is longer, or is cut by the buffer's end,
    is not kept either. */
-PROF__APART(void) prof__lead_make(prof__leads *leads, prof__lead *l, prof__out *o,
-                                  const prof__gpu *g, const char *name) {
+PROF__FN void prof__lead_make(prof__leads *leads, prof__lead *l, prof__out *o,
+                                const prof__gpu *g, const char *name) {
     const char *from, *begin;
     bool keep;
     if (leads->place.thread != l->thread)
@@ -20155,7 +20121,7 @@ PROF__INLINE const prof__lead *prof__lead_find(prof__lead *l, const void *what, 
 }
 
 /* A start with other digits before its eight than the one before. */
-PROF__ASIDE(char *) prof__leads_start(prof__leads *l, char *p, uint64_t ns) {
+PROF__FN char *prof__leads_start(prof__leads *l, char *p, uint64_t ns) {
     uint64_t high = ns / 100000000u;
     if (high) {
         l->high_ns = high * 100000000u;
@@ -20192,7 +20158,7 @@ PROF__INLINE void prof__chrome_plain(prof__out *o, prof__leads *leads, const pro
 }
 
 /* A brief that tells its place. */
-PROF__LIGHT void prof__chrome_brief_told(prof__out *o, prof__gpu *g, const prof__brief *b) {
+PROF__FN void prof__chrome_brief_told(prof__out *o, prof__gpu *g, const prof__brief *b) {
     prof_event e = prof__site_event(b->site_depth >> 8);
     e.start_ns = b->start_ns;
     e.end_ns = b->end_ns;
@@ -20271,21 +20237,21 @@ static struct prof__metadata {           /* under the lock */
 } prof__metadata;
 
 /* For a writer, whose sink must not be called under the lock: another thread may add an entry. */
-PROF__COLD void prof__metadata_copy(prof__entries *m) {
+PROF__FN void prof__metadata_copy(prof__entries *m) {
     prof__lock();
     *m = prof__metadata.all;
     prof__unlock();
 }
 
 /* The entry of this key in [from, to); NULL: none. */
-PROF__ASIDE(char *) prof__metadata_find(prof__entries *m, const char *entry, size_t key,
-                                        size_t from, size_t to) {
+PROF__FN char *prof__metadata_find(prof__entries *m, const char *entry, size_t key,
+                                   size_t from, size_t to) {
     for (; from < to; from += strlen(m->text + from) + 1)
         if (strncmp(m->text + from, entry, key) == 0) return m->text + from;
     return NULL;
 }
 
-PROF__COLD void prof__metadata_remove(prof__entries *m, char *entry) {
+PROF__FN void prof__metadata_remove(prof__entries *m, char *entry) {
     size_t at = (size_t)(entry - m->text), size = strlen(entry) + 1;
     memmove(entry, entry + size, m->used - at - size);
     if (at < m->preset) m->preset -= size;
@@ -20294,7 +20260,7 @@ PROF__COLD void prof__metadata_remove(prof__entries *m, char *entry) {
 
 /* Adds an entry `"key":value`, whose first `key` bytes are the key and its colon, in place of an
    older one of that key. Under the lock. */
-PROF__COLD prof_result prof__metadata_put(const char *entry, size_t key, size_t size) {
+PROF__FN prof_result prof__metadata_put(const char *entry, size_t key, size_t size) {
     prof__entries *m = &prof__metadata.all;
     bool preset = !prof__session.open;
     char *old = preset ? prof__metadata_find(m, entry, key, 0, m->preset)
@@ -20312,7 +20278,7 @@ PROF__COLD prof_result prof__metadata_put(const char *entry, size_t key, size_t 
     return PROF_OK;
 }
 
-PROF__COLD bool prof__entry_write(void *user, const void *data, size_t size) {
+PROF__FN bool prof__entry_write(void *user, const void *data, size_t size) {
     prof__entry *e = (prof__entry *)user;
     if (size > sizeof e->text - e->size) return false;
     memcpy(e->text + e->size, data, size);
@@ -20321,7 +20287,7 @@ PROF__COLD bool prof__entry_write(void *user, const void *data, size_t size) {
 }
 
 /* Under the lock. */
-PROF__COLD prof_result prof__metadata_set(const char *key, const char *value, bool json) {
+PROF__FN prof_result prof__metadata_set(const char *key, const char *value, bool json) {
     prof__entry *entry = &prof__metadata.entry;
     prof_sink sink = { prof__entry_write, entry };
     size_t length;
@@ -20338,7 +20304,7 @@ PROF__COLD prof_result prof__metadata_set(const char *key, const char *value, bo
 }
 
 /* Writes what the session was asked for, and entries; a session's entry hides a preset one. */
-PROF__LIGHT void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
+PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
     const prof_desc *d = &prof__session.desc;
     prof__entries m;
     const struct { const char *key; bool on; } flags[] = {
@@ -20358,16 +20324,16 @@ PROF__LIGHT void prof__chrome_metadata(prof__out *o, const struct prof_trace *s)
     }
 }
 
-PROF__COLD void prof__link_metadata(void) {
+PROF__FN void prof__link_metadata(void) {
     PROF__STORE(prof__linked.chrome_metadata, &prof__chrome_metadata);
 }
 
 /* NULL: no session has been asked for anything that stands there, and there are no entries. */
-PROF__LIGHT void prof__chrome_put_metadata(prof__out *o, const struct prof_trace *s) {
+PROF__FN void prof__chrome_put_metadata(prof__out *o, const struct prof_trace *s) {
     if (PROF__LINKED(chrome_metadata)) PROF__LINKED(chrome_metadata)(o, s);
 }
 
-PROF__COLD prof_result prof__metadata_add(const char *key, const char *value, bool json) {
+PROF__FN prof_result prof__metadata_add(const char *key, const char *value, bool json) {
     prof_result result;
     prof__lock();
     result = prof__metadata_set(key, value, json);
@@ -20375,11 +20341,11 @@ PROF__COLD prof_result prof__metadata_add(const char *key, const char *value, bo
     return result;
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_add_metadata(const char *key, const char *text) {
+PROF_API PROF__QUIET prof_result prof_add_metadata(const char *key, const char *text) {
     return key && text ? prof__metadata_add(key, text, false) : PROF_ERROR_INVALID;
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_add_metadata_f(const char *key, const char *format, ...) {
+PROF_API PROF__QUIET prof_result prof_add_metadata_f(const char *key, const char *format, ...) {
     char text[PROF__PRINTED];
     prof_result cut = PROF_OK, result;
     PROF__PRINT(text, format, cut = PROF_ERROR_MEMORY);
@@ -20389,12 +20355,12 @@ PROF_API PROF__LIGHTLY prof_result prof_add_metadata_f(const char *key, const ch
 }
 
 /* "this is not JSON, at byte 17: a colon was expected" */
-PROF__COLD void prof__json_say(size_t at, const char *why) {
+PROF__FN void prof__json_say(size_t at, const char *why) {
     (void)prof__text_f(prof__errors.json, sizeof prof__errors.json,
                        "this is not JSON, at byte %u: %s", (uint64_t)at, why);
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_add_metadata_json(const char *key, const char *json) {
+PROF_API PROF__QUIET prof_result prof_add_metadata_json(const char *key, const char *json) {
     const char *why = NULL, *at;
     if (!key || !json) return PROF_ERROR_INVALID;
     at = prof__json_check_why(json, &why);
@@ -20403,7 +20369,7 @@ PROF_API PROF__LIGHTLY prof_result prof_add_metadata_json(const char *key, const
     return PROF_ERROR_JSON;
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_set_distributed(const prof_distributed *info) {
+PROF_API PROF__QUIET prof_result prof_set_distributed(const prof_distributed *info) {
     prof__entry *entry = &prof__metadata.distributed;
     prof_sink sink = { prof__entry_write, entry };
     prof_result result = PROF_ERROR_MEMORY;
@@ -20427,7 +20393,7 @@ PROF_API PROF__LIGHTLY prof_result prof_set_distributed(const prof_distributed *
 
 /* ---- the trace's head ---- */
 
-PROF__COLD void prof__chrome_sum(prof__out *o, const prof_average *a, const char *before) {
+PROF__FN void prof__chrome_sum(prof__out *o, const prof_average *a, const char *before) {
     char source[PROF__SOURCE];
     prof__out_f(o, "%s\n{\"name\":\"%j\"", before, a->key);
 #define PROF__SUM_PUT(key, member) prof__out_f(o, ",\"%s\":%i", key, (int64_t)a->member);
@@ -20440,7 +20406,7 @@ PROF__COLD void prof__chrome_sum(prof__out *o, const prof_average *a, const char
 }
 
 /* Rows by name, or by name and place. */
-PROF__COLD void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s, bool by_site) {
+PROF__FN void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s, bool by_site) {
     const char *before = by_site ? ",\"" PROF_KEY_SUMS_BY_SITE "\":[" : ",\"" PROF_KEY_SUMS "\":[";
     prof_averages_desc by;
     prof_average *rows = NULL;           /* those of PROF_MODE_AGGREGATE */
@@ -20464,7 +20430,7 @@ PROF__COLD void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s,
 }
 
 /* Zones that are in no timeline: see prof_write_chrome. */
-PROF__LIGHT void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
+PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
     prof_stats stats = prof_trace_stats(s);
     prof__scale scale;
     memset(&scale, 0, sizeof scale);
@@ -20481,7 +20447,7 @@ PROF__LIGHT void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
 
 /* What readers must know before the events: which arguments are counters, device types, and whether
    events tell their parents. */
-PROF__LIGHT void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
+PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
     if (PROF__LINKED(chrome_counters)) PROF__LINKED(chrome_counters)(o, s);
     if (PROF__LINKED(chrome_types)) PROF__LINKED(chrome_types)(o, s);
     if (prof__marks_make(s)) prof__out_text(o, ",\"" PROF_KEY_ZONE_IDS "\":true");
@@ -20489,12 +20455,12 @@ PROF__LIGHT void prof__chrome_promises(prof__out *o, const struct prof_trace *s)
 
 /* ---- the legacy array. PyTorch: EventList.export_chrome_trace() ---- */
 
-PROF__LIGHT const char *prof__legacy_name(const prof_event *e) {
+PROF__FN const char *prof__legacy_name(const prof_event *e) {
     return e->extra && e->extra->trace_name ? e->extra->trace_name : e->name;
 }
 
-PROF__LIGHT void prof__legacy_event(prof__out *o, const struct prof_trace *s, const prof_event *e,
-                                    bool first) {
+PROF__FN void prof__legacy_event(prof__out *o, const struct prof_trace *s, const prof_event *e,
+                                 bool first) {
     prof__out_f(o, "%s{\"name\": \"%j\", \"ph\": \"X\", \"ts\": %t, \"dur\": %t, \"tid\": ",
                 first ? "" : ",\n", prof__legacy_name(e), e->start_ns, prof__elapsed(e));
     if (e->flags & PROF_EVENT_REMOTE)
@@ -20505,13 +20471,13 @@ PROF__LIGHT void prof__legacy_event(prof__out *o, const struct prof_trace *s, co
 }
 
 /* An event whose trace_name is "", PyTorch's None, is left out. */
-PROF__LIGHT bool prof__legacy_has(const prof_event *e) {
+PROF__FN bool prof__legacy_has(const prof_event *e) {
     return !e->extra || !e->extra->trace_name || *e->extra->trace_name;
 }
 
 /* One end of the arrow from an event to its kernel. */
-PROF__LIGHT void prof__legacy_end(prof__out *o, const struct prof_trace *s, const prof_event *e,
-                                  uint32_t id, bool start) {
+PROF__FN void prof__legacy_end(prof__out *o, const struct prof_trace *s, const prof_event *e,
+                               uint32_t id, bool start) {
     const char *device = s->view.device_name ? s->view.device_name : "cuda";
     prof__out_f(o, ",\n{\"name\": \"%j\", \"ph\": \"%s, \"ts\": %t, \"tid\": %u, "
                    "\"pid\": \"CPU functions\", \"id\": %u, \"cat\": \"cpu_to_",
@@ -20526,8 +20492,8 @@ PROF__LIGHT void prof__legacy_end(prof__out *o, const struct prof_trace *s, cons
 
 /* Arrows to the kernels that are events of the trace. Their numbers are PyTorch's, which writes the
    begin of an arrow for each kernel, but no ends. */
-PROF__COLD void prof__legacy_flows(prof__out *o, const struct prof_trace *s, const prof_event *e,
-                                   uint32_t *id) {
+PROF__FN void prof__legacy_flows(prof__out *o, const struct prof_trace *s, const prof_event *e,
+                                 uint32_t *id) {
     uint32_t at = s->side ? s->side[e - s->events].first_kernel : PROF_NONE;
     for (; at != PROF_NONE; at = s->outside.kernels[at].next, ++*id) {
         const prof__kernel *k = s->outside.kernels + at;
@@ -20537,7 +20503,7 @@ PROF__COLD void prof__legacy_flows(prof__out *o, const struct prof_trace *s, con
     }
 }
 
-PROF__LIGHT void prof__chrome_legacy(prof__out *o, const struct prof_trace *s) {
+PROF__FN void prof__chrome_legacy(prof__out *o, const struct prof_trace *s) {
     bool first = true;
     uint32_t id = 0;
     prof__out_text(o, "[");
@@ -20551,23 +20517,23 @@ PROF__LIGHT void prof__chrome_legacy(prof__out *o, const struct prof_trace *s) {
     prof__out_text(o, "]\n");
 }
 
-PROF_API PROF__LIGHTLY void prof__link_legacy(void) {
+PROF_API PROF__QUIET void prof__link_legacy(void) {
     PROF__STORE(prof__linked.chrome_legacy, &prof__chrome_legacy);
 }
 
-PROF__LIGHT void prof__chrome_put_legacy(prof__out *o, const struct prof_trace *s) {
+PROF__FN void prof__chrome_put_legacy(prof__out *o, const struct prof_trace *s) {
     PROF__LINKED(chrome_legacy)(o, s);
 }
 
 /* The macro of this name as a function: see prof_start. */
-PROF_API PROF__LIGHTLY prof_result(prof_write_chrome)(const prof_trace *trace,
+PROF_API PROF__QUIET prof_result(prof_write_chrome)(const prof_trace *trace,
                                    const prof_chrome_desc *desc, prof_sink out) {
     return prof_write_chrome(trace, desc, out);
 }
 
 /* ---- the window: Kineto's last four events, which PyTorch's tests count from the end ---- */
 
-PROF__LIGHT int64_t prof__chrome_end(const struct prof_trace *s) {
+PROF__FN int64_t prof__chrome_end(const struct prof_trace *s) {
     prof__scale scale;
     int64_t end = 0;
     memset(&scale, 0, sizeof scale);
@@ -20578,7 +20544,7 @@ PROF__LIGHT int64_t prof__chrome_end(const struct prof_trace *s) {
     return end;
 }
 
-PROF__LIGHT void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
+PROF__FN void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
     int64_t end = prof__chrome_end(s);
     prof__out_f(o, ",\n{\"ph\":\"X\",\"cat\":\"Trace\",\"name\":\"PyTorch Profiler (0)\","
                    "\"pid\":\"Spans\",\"tid\":\"PyTorch Profiler\",\"ts\":0.000,\"dur\":%t,"
@@ -20591,11 +20557,11 @@ PROF__LIGHT void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
                    "\"tid\":\"\",\"ts\":%t}", end, end);
 }
 
-PROF_API PROF__LIGHTLY void prof__link_marks(void) {
+PROF_API PROF__QUIET void prof__link_marks(void) {
     PROF__STORE(prof__linked.chrome_marks, &prof__chrome_marks);
 }
 
-PROF__LIGHT void prof__chrome_put_marks(prof__out *o, const struct prof_trace *s) {
+PROF__FN void prof__chrome_put_marks(prof__out *o, const struct prof_trace *s) {
     PROF__LINKED(chrome_marks)(o, s);
 }
 
@@ -20639,8 +20605,8 @@ PROF__FN void prof__unordered_zone(void *user, const prof__close *c) {
     else prof__unordered_write(u, c);
 }
 
-PROF__LIGHT void prof__chrome_a_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
-                                       const prof__moment *m) {
+PROF__FN void prof__chrome_a_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
+                                    const prof__moment *m) {
     if (m->kind != PROF__MOMENT) {
         PROF__LINKED(chrome_moment)(o, place, s, m);
         return;
@@ -20650,14 +20616,14 @@ PROF__LIGHT void prof__chrome_a_moment(prof__out *o, prof__place *place, const s
     prof__chrome_put_instant(o, place, prof__site(m->site)->name, m->ns);
 }
 
-PROF__LIGHT void prof__unordered_moment(void *user, const prof__moment *m) {
+PROF__FN void prof__unordered_moment(void *user, const prof__moment *m) {
     prof__unordered *u = (prof__unordered *)user;
     if (m->kind < PROF__MOMENT_FLOW)
         prof__chrome_a_moment(u->o, &u->place, u->s, m);
     else PROF__LINKED(chrome_flow)(u->o, &u->gpu, m);
 }
 
-PROF__LIGHT void prof__chrome_unordered(prof__out *o, const struct prof_trace *s) {
+PROF__FN void prof__chrome_unordered(prof__out *o, const struct prof_trace *s) {
     prof__unordered u;
     prof__feed feed;
     if (s->briefs) return;               /* they have been written */
@@ -20687,12 +20653,12 @@ enum { PROF__FILE_SIGNALS = 1 << 12 | 1 << 24 };   /* SIGPIPE, SIGXFSZ */
 
 /* Blocks the signals that would end the program for writing to a pipe that nobody reads, or beyond
    a file's largest size, until prof__file_unhush. Returns the signals that were blocked before. */
-PROF__COLD uint64_t prof__file_hush(void) {
+PROF__FN uint64_t prof__file_hush(void) {
     uint64_t signals = PROF__FILE_SIGNALS, before = 0;
     (void)syscall(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, &signals, &before, sizeof before);
     return before;
 }
-PROF__COLD void prof__file_unhush(uint64_t before, bool ok) {
+PROF__FN void prof__file_unhush(uint64_t before, bool ok) {
     uint64_t ours = ~before & PROF__FILE_SIGNALS;
     PROF__TIMESPEC none = { 0, 0 };
     int error = errno;
@@ -20702,8 +20668,8 @@ PROF__COLD void prof__file_unhush(uint64_t before, bool ok) {
     errno = error;
 }
 #else
-PROF__COLD uint64_t prof__file_hush(void) { return 0; }
-PROF__COLD void prof__file_unhush(uint64_t before, bool ok) {
+PROF__FN uint64_t prof__file_hush(void) { return 0; }
+PROF__FN void prof__file_unhush(uint64_t before, bool ok) {
     (void)before;
     (void)ok;
 }
@@ -20712,32 +20678,32 @@ PROF__COLD void prof__file_unhush(uint64_t before, bool ok) {
 /* ---- the system's files ---- */
 #if defined(_WIN32)
 PROF__FN HANDLE prof__file_handle(const prof_file *f) { return (HANDLE)f->handle; }
-PROF__COLD bool prof__file_create(prof_file *f, const char *path) {
+PROF__FN bool prof__file_create(prof_file *f, const char *path) {
     f->handle = (intptr_t)CreateFileA(path, GENERIC_WRITE, 0, NULL, CREATE_ALWAYS,
                                       FILE_ATTRIBUTE_NORMAL, NULL);
     return prof__file_handle(f) != INVALID_HANDLE_VALUE;
 }
-PROF__LIGHT bool prof__file_put(prof_file *f, const char *data, size_t size) {
+PROF__FN bool prof__file_put(prof_file *f, const char *data, size_t size) {
     DWORD done = 0;
     return WriteFile(prof__file_handle(f), data, (DWORD)size, &done, NULL) && done == size;
 }
-PROF__COLD bool prof__file_shut(prof_file *f) { return CloseHandle(prof__file_handle(f)) != 0; }
-PROF__COLD bool prof__file_rename(const char *from, const char *to) {
+PROF__FN bool prof__file_shut(prof_file *f) { return CloseHandle(prof__file_handle(f)) != 0; }
+PROF__FN bool prof__file_rename(const char *from, const char *to) {
     return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING) != 0;
 }
-PROF__COLD void prof__file_remove(const char *path) { DeleteFileA(path); }
-PROF__COLD bool prof__file_special(const char *path) {
+PROF__FN void prof__file_remove(const char *path) { DeleteFileA(path); }
+PROF__FN bool prof__file_special(const char *path) {
     return strcmp(path, "NUL") == 0;
 }
 #else
-PROF__COLD bool prof__file_create(prof_file *f, const char *path) {
+PROF__FN bool prof__file_create(prof_file *f, const char *path) {
     int handle;
     if (!f->in_place) (void)unlink(path);               /* a link of that name is not followed */
     handle = open(path, O_WRONLY | O_CREAT | (f->in_place ? O_TRUNC : O_EXCL), 0666);
     f->handle = handle;
     return handle >= 0;
 }
-PROF__LIGHT bool prof__file_put(prof_file *f, const char *data, size_t size) {
+PROF__FN bool prof__file_put(prof_file *f, const char *data, size_t size) {
     uint64_t before = prof__file_hush();
     bool ok = true;
     while (size && ok) {
@@ -20750,10 +20716,10 @@ PROF__LIGHT bool prof__file_put(prof_file *f, const char *data, size_t size) {
     prof__file_unhush(before, ok);
     return ok;
 }
-PROF__COLD bool prof__file_shut(prof_file *f) { return close((int)f->handle) == 0; }
+PROF__FN bool prof__file_shut(prof_file *f) { return close((int)f->handle) == 0; }
 PROF__FN bool prof__file_rename(const char *from, const char *to) { return rename(from, to) == 0; }
-PROF__COLD void prof__file_remove(const char *path) { (void)unlink(path); }
-PROF__COLD bool prof__file_special(const char *path) {
+PROF__FN void prof__file_remove(const char *path) { (void)unlink(path); }
+PROF__FN bool prof__file_special(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 ? !S_ISREG(st.st_mode) : errno != ENOENT;
 }
@@ -20762,7 +20728,7 @@ PROF__COLD bool prof__file_special(const char *path) {
 #if defined(__LP64__) && defined(SYS_fallocate)
 /* Where ext4 has kept room on the disk it takes what is written in three quarters of the time. So a
    file of 1 MB or more asks for as much again as it has, 64 MB at most; once refused, no more. */
-PROF__LIGHT void prof__file_reserve(prof_file *f, size_t size) {
+PROF__FN void prof__file_reserve(prof_file *f, size_t size) {
     size_t from = f->end, more = size + PROF__MIN(from, (size_t)64 << 20);
     int error = errno;
     f->end += size;
@@ -20773,7 +20739,7 @@ PROF__LIGHT void prof__file_reserve(prof_file *f, size_t size) {
 }
 
 /* Gives back what a whole file did not need. */
-PROF__COLD void prof__file_trim(prof_file *f) {
+PROF__FN void prof__file_trim(prof_file *f) {
     bool more = !f->failed && f->room > f->end && f->room < SIZE_MAX;
     if (more && ftruncate((int)f->handle, (off_t)f->end) != 0) f->room = 0;   /* it stays kept */
 }
@@ -20784,7 +20750,7 @@ PROF__COLD void prof__file_trim(prof_file *f) {
 
 #ifdef PROF_ZLIB
 /* Writes to a zipped file; data NULL: closes it. */
-PROF__LIGHT bool prof__file_zip_put(prof_file *f, const char *data, size_t size) {
+PROF__FN bool prof__file_zip_put(prof_file *f, const char *data, size_t size) {
     gzFile zip = (gzFile)f->zip;
     uint64_t before = prof__file_hush();
     bool ok = data ? gzwrite(zip, data, (unsigned)size) == (int)size : gzclose(zip) == Z_OK;
@@ -20794,13 +20760,13 @@ PROF__LIGHT bool prof__file_zip_put(prof_file *f, const char *data, size_t size)
 #endif
 
 /* Keeps errno of the first failure. */
-PROF__COLD bool prof__file_check(prof_file *f, bool ok) {
+PROF__FN bool prof__file_check(prof_file *f, bool ok) {
     if (!ok && !f->failed) f->error = errno;
     f->failed = f->failed || !ok;
     return ok;
 }
 
-PROF__LIGHT bool prof__file_put_all(prof_file *f, const char *p, size_t size) {
+PROF__FN bool prof__file_put_all(prof_file *f, const char *p, size_t size) {
     bool ok = true;
     size_t n;
     for (; ok && size; p += n, size -= n) {
@@ -20815,7 +20781,7 @@ PROF__LIGHT bool prof__file_put_all(prof_file *f, const char *p, size_t size) {
     return ok;
 }
 
-PROF__LIGHT bool prof__file_write(void *file, const void *data, size_t size) {
+PROF__FN bool prof__file_write(void *file, const void *data, size_t size) {
     prof_file *f = (prof_file *)file;
     return prof__file_check(f, prof__file_put_all(f, (const char *)data, size));
 }
@@ -20831,7 +20797,7 @@ static struct prof__large {
     bool (*next)(prof__out *o, size_t n);                        /* lends their memory */
 } prof__large;
 
-PROF__LIGHT bool prof__large_take(void) {
+PROF__FN bool prof__large_take(void) {
     bool mine;
     if (!prof__try_lock()) return false;
     mine = !PROF__ACQUIRE(prof__large.taken);
@@ -20840,7 +20806,7 @@ PROF__LIGHT bool prof__large_take(void) {
     return mine;
 }
 
-PROF__LIGHT void prof__writer_open(prof__out *o, prof_sink sink) {
+PROF__FN void prof__writer_open(prof__out *o, prof_sink sink) {
     prof__out_open(o, sink);
     if (sink.write && sink.write == PROF__ACQUIRE(prof__large.behind)) {
         o->next = PROF__LOAD(prof__large.next);
@@ -20850,7 +20816,7 @@ PROF__LIGHT void prof__writer_open(prof__out *o, prof_sink sink) {
     }
 }
 
-PROF__LIGHT prof_result prof__writer_close(prof__out *o) {
+PROF__FN prof_result prof__writer_close(prof__out *o) {
     prof_result result = prof__out_close(o);
     if (o->begin == prof__large.buf) PROF__RELEASE(prof__large.taken, false);
     return result;
@@ -20882,23 +20848,23 @@ typedef struct prof__behind {
 #endif
 } prof__behind;
 
-PROF__LIGHT char *prof__behind_piece(const prof__behind *b, uint32_t at) {
+PROF__FN char *prof__behind_piece(const prof__behind *b, uint32_t at) {
     return b->pieces + at * (b->size + PROF__OUT_REST);
 }
 
-PROF__LIGHT char *prof__behind_place(const prof__behind *b) {
+PROF__FN char *prof__behind_place(const prof__behind *b) {
     return prof__behind_piece(b, b->at) + b->filled;
 }
 
 /* Without a thread. */
-PROF__LIGHT bool prof__behind_put(prof_file *f) {
+PROF__FN bool prof__behind_put(prof_file *f) {
     prof__behind *b = f->behind;
     size_t n = b->filled;
     b->filled = 0;
     return prof__file_write(f, b->pieces, n);
 }
 
-PROF__LIGHT bool prof__behind_write(void *file, const void *data, size_t size) {
+PROF__FN bool prof__behind_write(void *file, const void *data, size_t size) {
     prof_file *f = (prof_file *)file;
     prof__behind *b = f->behind;
     const char *p = (const char *)data;
@@ -20913,7 +20879,7 @@ PROF__LIGHT bool prof__behind_write(void *file, const void *data, size_t size) {
 }
 
 /* Has a writer write into the memory itself. */
-PROF__LIGHT bool prof__behind_next(prof__out *o, size_t n) {
+PROF__FN bool prof__behind_next(prof__out *o, size_t n) {
     prof_file *f = (prof_file *)o->sink.user;
     prof__behind *b = f->behind;
     bool ok;
@@ -20924,23 +20890,23 @@ PROF__LIGHT bool prof__behind_next(prof__out *o, size_t n) {
 }
 
 #if defined(_WIN32)
-PROF__COLD bool prof__behind_start(prof_file *f) {
+PROF__FN bool prof__behind_start(prof_file *f) {
     (void)f;
     return false;
 }
 #else
-PROF__COLD bool prof__behind_check(prof_file *f, int error) {
+PROF__FN bool prof__behind_check(prof_file *f, int error) {
     if (error) errno = error;
     return prof__file_check(f, !error);
 }
 
 /* Can the thread write, or the caller fill the next piece? */
-PROF__LIGHT bool prof__behind_can(prof__behind *b, bool thread) {
+PROF__FN bool prof__behind_can(prof__behind *b, bool thread) {
     uint32_t full = PROF__ACQUIRE(b->given) - PROF__ACQUIRE(b->taken);
     return thread ? full || PROF__ACQUIRE(b->end) : full < b->count;
 }
 
-PROF__LIGHT void prof__behind_wait(prof__behind *b, bool thread) {
+PROF__FN void prof__behind_wait(prof__behind *b, bool thread) {
     for (int i = 0; i < PROF__LOOKS; i++) {
         if (prof__behind_can(b, thread)) return;
         prof__yield();
@@ -20951,18 +20917,18 @@ PROF__LIGHT void prof__behind_wait(prof__behind *b, bool thread) {
 }
 
 /* Adds one to given or taken. */
-PROF__LIGHT void prof__behind_add(prof__behind *b, uint32_t *count) {
+PROF__FN void prof__behind_add(prof__behind *b, uint32_t *count) {
     (void)pthread_mutex_lock(&b->mutex);
     PROF__RELEASE(*count, *count + 1);
     if (b->given - b->taken == b->count / 2) (void)pthread_cond_signal(&b->turn);
     (void)pthread_mutex_unlock(&b->mutex);
 }
 
-PROF__LIGHT uint32_t prof__behind_after(const prof__behind *b, uint32_t at) {
+PROF__FN uint32_t prof__behind_after(const prof__behind *b, uint32_t at) {
     return at + 1 == b->count ? 0 : at + 1;
 }
 
-PROF__LIGHT bool prof__behind_hand(prof_file *f) {
+PROF__FN bool prof__behind_hand(prof_file *f) {
     prof__behind *b = f->behind;
     prof__behind_add(b, &b->given);
     prof__behind_wait(b, false);
@@ -20971,7 +20937,7 @@ PROF__LIGHT bool prof__behind_hand(prof_file *f) {
     return prof__behind_check(f, PROF__ACQUIRE(b->error));
 }
 
-PROF__COLD bool prof__behind_finish(prof_file *f) {
+PROF__FN bool prof__behind_finish(prof_file *f) {
     prof__behind *b = f->behind;
     (void)pthread_mutex_lock(&b->mutex);
     PROF__RELEASE(b->end, true);
@@ -20984,7 +20950,7 @@ PROF__COLD bool prof__behind_finish(prof_file *f) {
 }
 
 /* What the thread does. After an error it takes what comes, and writes no more. */
-PROF__LIGHT void *prof__behind_work(void *file) {
+PROF__FN void *prof__behind_work(void *file) {
     prof_file *f = (prof_file *)file;
     prof__behind *b = f->behind;
     bool last = false;
@@ -21000,7 +20966,7 @@ PROF__LIGHT void *prof__behind_work(void *file) {
 }
 
 /* false: there is no thread to be had. */
-PROF__COLD bool prof__behind_start(prof_file *f) {
+PROF__FN bool prof__behind_start(prof_file *f) {
     prof__behind *b = f->behind;
     if (pthread_mutex_init(&b->mutex, NULL) != 0) return false;
     if (pthread_cond_init(&b->turn, NULL) == 0) {
@@ -21014,7 +20980,7 @@ PROF__COLD bool prof__behind_start(prof_file *f) {
 }
 #endif
 
-PROF_API PROF__LIGHTLY prof_result prof_file_write_behind(prof_file *f, void *memory, size_t size) {
+PROF_API PROF__QUIET prof_result prof_file_write_behind(prof_file *f, void *memory, size_t size) {
     char *p = (char *)(((uintptr_t)memory + 15u) & ~(uintptr_t)15u);
     prof__behind *b = (prof__behind *)(void *)p;
     if (!f || !memory || size < 16384) return PROF_ERROR_INVALID;
@@ -21036,7 +21002,7 @@ PROF_API PROF__LIGHTLY prof_result prof_file_write_behind(prof_file *f, void *me
 }
 
 /* `path.<pid>.tmp`, beside path so that a rename stays on one disk. */
-PROF__COLD bool prof__file_name(prof_file *f, const char *path) {
+PROF__FN bool prof__file_name(prof_file *f, const char *path) {
     size_t n = strlen(path);
     if (!n || n + 32 > sizeof f->temporary) {
         errno = n ? ENAMETOOLONG : ENOENT;
@@ -21050,14 +21016,14 @@ PROF__COLD bool prof__file_name(prof_file *f, const char *path) {
 }
 
 /* Opens zlib's file on the handle. False: no memory. */
-PROF__COLD bool prof__file_zip(prof_file *f) {
+PROF__FN bool prof__file_zip(prof_file *f) {
 #ifdef PROF_ZLIB
     f->zip = gzdopen((int)f->handle, "wb1");
 #endif
     return f->zip != NULL;
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_file_open(prof_file *f, const char *path) {
+PROF_API PROF__QUIET prof_result prof_file_open(prof_file *f, const char *path) {
     bool zip = path && prof__ends_with(path, ".gz");
     if (!f || !path) return PROF_ERROR_INVALID;
     memset(f, 0, sizeof *f);
@@ -21074,7 +21040,7 @@ PROF_API PROF__LIGHTLY prof_result prof_file_open(prof_file *f, const char *path
     return prof_file_close(f);
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_file_close(prof_file *f) {
+PROF_API PROF__QUIET prof_result prof_file_close(prof_file *f) {
     char path[sizeof f->temporary];
     if (!f || !f->sink.write) return f ? PROF_ERROR_STATE : PROF_ERROR_INVALID;
     f->sink.write = NULL;
@@ -21098,8 +21064,8 @@ PROF_API PROF__LIGHTLY prof_result prof_file_close(prof_file *f) {
 /* Writes a trace into a file; desc: the writer's own. */
 typedef prof_result (*prof__writer)(const prof_trace *trace, const void *desc, prof_sink out);
 
-PROF__LIGHT prof_result prof__save(const prof_trace *trace, const char *path, prof__writer writer,
-                                   const void *desc) {
+PROF__FN prof_result prof__save(const prof_trace *trace, const char *path, prof__writer writer,
+                                const void *desc) {
     prof_file f;
     prof_result result = prof__valid(trace) ? prof_file_open(&f, path) : PROF_ERROR_INVALID;
     if (result != PROF_OK) return result;
@@ -21107,18 +21073,18 @@ PROF__LIGHT prof_result prof__save(const prof_trace *trace, const char *path, pr
     return prof_file_close(&f);
 }
 
-PROF__LIGHT prof_result prof__chrome_writer(const prof_trace *trace, const void *desc,
-                                            prof_sink out) {
+PROF__FN prof_result prof__chrome_writer(const prof_trace *trace, const void *desc,
+                                         prof_sink out) {
     return prof__write_chrome(trace, (const prof_chrome_desc *)desc, out);
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_save_chrome(const prof_trace *trace, const char *path) {
+PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const char *path) {
     return prof__save(trace, path, prof__chrome_writer, NULL);
 }
 
 /* ---- a file for each window ---- */
 
-PROF__COLD void prof__make_directory(const char *path) {
+PROF__FN void prof__make_directory(const char *path) {
 #if defined(_WIN32)
     (void)CreateDirectoryA(path, NULL);
 #else
@@ -21127,7 +21093,7 @@ PROF__COLD void prof__make_directory(const char *path) {
 }
 
 /* Makes dir and the directories it is in; failures show when the file is opened. */
-PROF__COLD void prof__make_directories(const char *dir) {
+PROF__FN void prof__make_directories(const char *dir) {
     char path[1024];
     size_t n = strlen(dir);
     if (n >= sizeof path) return;
@@ -21141,7 +21107,7 @@ PROF__COLD void prof__make_directories(const char *dir) {
 }
 
 /* HOSTNAME_PID */
-PROF__COLD void prof__worker_name(char *buf, size_t size) {
+PROF__FN void prof__worker_name(char *buf, size_t size) {
 #if defined(_WIN32)
     const char *host = "localhost";
 #else
@@ -21151,7 +21117,7 @@ PROF__COLD void prof__worker_name(char *buf, size_t size) {
     (void)prof__text_f(buf, size, "%s_%u", host, (uint64_t)prof__process_id());
 }
 
-PROF_API PROF__LIGHTLY void prof_trace_handler(void *user, prof_trace *trace) {
+PROF_API PROF__QUIET void prof_trace_handler(void *user, prof_trace *trace) {
     prof_handler *h = (prof_handler *)user;
     const char *dir = h && h->dir && *h->dir ? h->dir : ".";
     char path[992], worker[288];
@@ -21172,7 +21138,7 @@ PROF_API PROF__LIGHTLY void prof_trace_handler(void *user, prof_trace *trace) {
 /* ---- the whole ---- */
 
 /* An instant (value NULL) or a counter's value; real: the value is the bits of a double. */
-PROF__LIGHT void prof__chrome_put_moment(prof__out *o, const prof__place *place, const char *name,
+PROF__FN void prof__chrome_put_moment(prof__out *o, const prof__place *place, const char *name,
                                       int64_t ns, const int64_t *value, bool real) {
     if (!value) {
         prof__chrome_put_instant(o, place, name, ns);
@@ -21184,8 +21150,8 @@ PROF__LIGHT void prof__chrome_put_moment(prof__out *o, const prof__place *place,
     else prof__out_f(o, ",\"args\":{\"value\":%i}}", *value);
 }
 
-PROF__LIGHT void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
-                                     const prof__moment *m) {
+PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
+                                  const prof__moment *m) {
     if (m->kind >= PROF__MOMENT_FLOW) return;
     if (place->thread != m->thread)
         prof__chrome_place(place, prof__chrome_pid(s), m->thread, prof__chrome_tid(s, m->thread));
@@ -21195,7 +21161,7 @@ PROF__LIGHT void prof__chrome_moment(prof__out *o, prof__place *place, const str
 }
 
 /* Writes the rows, and all zones in them: all that targets have. */
-PROF__LIGHT void prof__chrome_zones(prof__out *o, const struct prof_trace *s) {
+PROF__FN void prof__chrome_zones(prof__out *o, const struct prof_trace *s) {
     prof__place place = { PROF_NONE, 0, 0, "" };
     prof__chrome_threads(o, s);
     for (uint32_t i = 0; i < s->event_count && !o->failed; i++)
@@ -21203,7 +21169,7 @@ PROF__LIGHT void prof__chrome_zones(prof__out *o, const struct prof_trace *s) {
 }
 
 /* Writes the counts that are not 0. */
-PROF__ASIDE(void) prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
+PROF__FN void prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
     prof_stats stats = prof_trace_stats(s);
     for (size_t i = 0; i < PROF__NOTES; i++) {
         uint64_t count = prof__note_count(&stats, i);
@@ -21214,7 +21180,7 @@ PROF__ASIDE(void) prof__chrome_counts(prof__out *o, const struct prof_trace *s) 
         prof__out_f(o, ",\"warnings\":%u", (uint64_t)stats.warnings);
 }
 
-PROF__LIGHT void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
+PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
     prof__out_text(o, "{\"schemaVersion\":1,\n\"prof\":{\"version\":\"" PROF_VERSION "\"");
     prof__chrome_promises(o, s);
     prof__chrome_counts(o, s);
@@ -21230,7 +21196,7 @@ PROF__LIGHT void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
 
 /* The head of an array: that of an object, as far as it is known at the start. whole: all events
    are known, it is no stream. */
-PROF__LIGHT void prof__chrome_array_head(prof__out *o, const struct prof_trace *s, bool whole) {
+PROF__FN void prof__chrome_array_head(prof__out *o, const struct prof_trace *s, bool whole) {
     prof__out_text(o, "[\n");
     prof__chrome_meta(o, "prof", prof__chrome_pid(s), 0, "version");
     prof__out_f(o, "\"" PROF_VERSION "\",\"baseTimeNanoseconds\":%u", s->start_wall_ns);
@@ -21240,15 +21206,15 @@ PROF__LIGHT void prof__chrome_array_head(prof__out *o, const struct prof_trace *
 }
 
 /* An array's counts, which are known only at its end. */
-PROF__ASIDE(void) prof__chrome_array_recorded(prof__out *o, const struct prof_trace *s,
-                                              uint64_t n) {
+PROF__FN void prof__chrome_array_recorded(prof__out *o, const struct prof_trace *s,
+                                          uint64_t n) {
     prof__out_text(o, ",\n");
     prof__chrome_meta(o, "prof counts", prof__chrome_pid(s), 0, "recorded");
     prof__out_u64(o, n);
 }
 
-PROF__LIGHT void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool array,
-                                   bool marks) {
+PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool array,
+                                bool marks) {
     prof__place place = { PROF_NONE, 0, 0, "" };
     if (array) prof__chrome_array_head(o, s, true);
     else prof__chrome_head(o, s);
@@ -21266,8 +21232,8 @@ PROF__LIGHT void prof__chrome_body(prof__out *o, const struct prof_trace *s, boo
     prof__out_text(o, array ? "\n]\n" : "\n],\n\"traceName\":\"prof\"}\n");
 }
 
-PROF_API PROF__LIGHTLY prof_result prof__write_chrome(const prof_trace *trace,
-                                                      const prof_chrome_desc *desc, prof_sink out) {
+PROF_API PROF__QUIET prof_result prof__write_chrome(const prof_trace *trace,
+                                                    const prof_chrome_desc *desc, prof_sink out) {
     prof__out o;
     uint32_t format = desc ? (uint32_t)desc->format : 0;
     bool brief, opened = false;
@@ -21320,7 +21286,7 @@ typedef struct prof__forest {
     bool full;
 } prof__forest;
 
-PROF__ALONE(const char *) prof__forest_name(const prof__forest *f, uint32_t what) {
+PROF__FN const char *prof__forest_name(const prof__forest *f, uint32_t what) {
     if (!PROF__BARE && what == PROF_NONE) return "(deeper)";
     return prof__ranked(f->ranks) ? prof__site(what)->name : f->s->events[what].name;
 }
@@ -21377,7 +21343,7 @@ PROF__FN uint32_t prof__forest_pop(prof__forest *f, uint32_t *from) {
 
 /* The divisor for the value of a line: 1000 for times, which are written in us, 1 for bytes; 0: the
    metric is no sum of such. */
-PROF__LIGHT int64_t prof__metric_unit(prof_metric metric) {
+PROF__FN int64_t prof__metric_unit(prof_metric metric) {
     if (metric == PROF_METRIC_NONE || metric == PROF_METRIC_SELF_CPU_TIME_TOTAL ||
         metric == PROF_METRIC_CPU_TIME_TOTAL || metric == PROF_METRIC_DEVICE_TIME_TOTAL ||
         metric == PROF_METRIC_SELF_DEVICE_TIME_TOTAL)
@@ -21501,8 +21467,8 @@ PROF__FN void prof__forest_feed(prof__forest *f, prof__taker *take) {
 }
 
 /* Makes the paths of all zones, cut after depth `limit`. False: they do not fit. */
-PROF__LIGHT bool prof__forest_open(prof__forest *f, const struct prof_trace *s, prof_metric metric,
-                                   uint32_t limit) {
+PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, prof_metric metric,
+                                uint32_t limit) {
     bool records = prof__from_records(s) || PROF__BARE;
     size_t size = sizeof *f->nodes + 2 * sizeof(uint32_t), room;
     uintptr_t at, end;
@@ -21534,7 +21500,7 @@ PROF__LIGHT bool prof__forest_open(prof__forest *f, const struct prof_trace *s, 
 
 /* Lists the numbers of all nodes in order, parents first, and makes each node's next its parent.
    Returns how many there are. */
-PROF__LIGHT uint32_t prof__forest_list(prof__forest *f, uint32_t *order) {
+PROF__FN uint32_t prof__forest_list(prof__forest *f, uint32_t *order) {
     uint32_t n = 0, parent = PROF_NONE, done = 0;
     for (uint32_t at = f->tops[0];; done++) {
         while (at != PROF_NONE) {
@@ -21554,7 +21520,7 @@ PROF__FN bool prof__forest_after(const void *forest, uint32_t a, uint32_t b) {
 }
 
 /* Writes a name as PyTorch does: characters that would break a folded line become `_`. */
-PROF__LIGHT void prof__stack_entry(prof__out *o, const char *name) {
+PROF__FN void prof__stack_entry(prof__out *o, const char *name) {
     while (*name) {
         size_t broken = *name == ' ' || *name == ';' ? 1 : prof__control(name);
         if (broken) prof__out_text(o, "_");
@@ -21564,7 +21530,7 @@ PROF__LIGHT void prof__stack_entry(prof__out *o, const char *name) {
 }
 
 /* The native frames between an event and its parent, but for one that has the zone's name. */
-PROF__LIGHT void prof__frames_put(prof__out *o, const prof_event *e, uint32_t count) {
+PROF__FN void prof__frames_put(prof__out *o, const prof_event *e, uint32_t count) {
     while (count--) {
         const char *name = prof__frame_function(e->extra->stack[count]);
         if (!count && strcmp(name, e->name) == 0) break;
@@ -21574,8 +21540,8 @@ PROF__LIGHT void prof__frames_put(prof__out *o, const prof_event *e, uint32_t co
 }
 
 /* Writes the line of a node: its path is collected from its end, and written from its begin. */
-PROF__LIGHT void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t node,
-                                  int64_t unit) {
+PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t node,
+                               int64_t unit) {
     uint64_t value = prof__node_value(f->nodes + node);
     uint32_t depth = 0;
     if (value >> 63) return;
@@ -21595,7 +21561,7 @@ PROF__LIGHT void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t 
 
 /* Makes all paths from the records; or from the events, where nodes are smaller; where neither
    fits, paths as deep as there is room. False: there is none at all. */
-PROF__LIGHT bool prof__forest_make(prof__forest *f, const prof_trace *trace, prof_metric metric) {
+PROF__FN bool prof__forest_make(prof__forest *f, const prof_trace *trace, prof_metric metric) {
     bool made = prof__forest_open(f, trace, metric, PROF_NONE - 3);
     if (!PROF__BARE && !made && f->ranks && prof__analyse(trace))
         made = prof__forest_open(f, trace, metric, PROF_NONE - 3);
@@ -21604,8 +21570,8 @@ PROF__LIGHT bool prof__forest_make(prof__forest *f, const prof_trace *trace, pro
     return made;
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric,
-                                                     prof_sink out) {
+PROF_API PROF__QUIET prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric,
+                                                   prof_sink out) {
     prof__out o;
     prof__forest f;
     uint32_t *order, n;
@@ -21633,7 +21599,7 @@ typedef struct prof__carried {
     prof__out *out;
 } prof__carried;
 
-PROF__LIGHT void prof__carried_take(void *carried, const prof__close *c) {
+PROF__FN void prof__carried_take(void *carried, const prof__close *c) {
     prof__carried *w = (prof__carried *)carried;
     const prof_event *e = w->s->events + c->what;
     uint32_t n = e->extra ? e->extra->stack_count : 0;
@@ -21647,8 +21613,8 @@ PROF__LIGHT void prof__carried_take(void *carried, const prof__close *c) {
     prof__out_text(w->out, "\n");
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_write_event_stacks(const prof_trace *trace,
-                                                           prof_metric metric, prof_sink out) {
+PROF_API PROF__QUIET prof_result prof_write_event_stacks(const prof_trace *trace,
+                                                         prof_metric metric, prof_sink out) {
     prof__out o;
     prof__carried w = { trace, metric, prof__metric_unit(metric), &o };
     if (!prof__valid(trace) || !out.write || !w.unit) return PROF_ERROR_INVALID;
@@ -21675,19 +21641,19 @@ typedef struct prof__timeline {
 } prof__timeline;
 
 /* PyTorch's number of a category: PARAMETER 0 to AUTOGRAD_DETAIL 6, unknown 7. */
-PROF__COLD uint32_t prof__timeline_kind(const prof__memory *m) {
+PROF__FN uint32_t prof__timeline_kind(const prof__memory *m) {
     return m->category & 7 ? (m->category & 7) - 1u : 7u;
 }
 
-PROF__COLD bool prof__timeline_shows(const prof__timeline *t, const prof__memory *m) {
+PROF__FN bool prof__timeline_shows(const prof__timeline *t, const prof__memory *m) {
     return m->what <= PROF__FREE && prof__same_device(m, &t->device);
 }
 
-PROF__COLD int64_t prof__timeline_ns(const prof__timeline *t, const prof__memory *m) {
+PROF__FN int64_t prof__timeline_ns(const prof__timeline *t, const prof__memory *m) {
     return (int64_t)t->s->start_wall_ns + m->ns;
 }
 
-PROF__COLD void prof__timeline_raw(prof__timeline *t) {
+PROF__FN void prof__timeline_raw(prof__timeline *t) {
     bool first = true;
     for (uint32_t i = 0; i < t->s->memory.count && !t->out.failed; i++) {
         const prof__memory *m = t->s->memory.list + i;
@@ -21699,7 +21665,7 @@ PROF__COLD void prof__timeline_raw(prof__timeline *t) {
     }
 }
 
-PROF__COLD void prof__timeline_row(prof__timeline *t, bool times, bool first) {
+PROF__FN void prof__timeline_row(prof__timeline *t, bool times, bool first) {
     if (!first) prof__out_text(&t->out, ", ");
     if (times) {
         prof__out_i64(&t->out, t->us);
@@ -21710,7 +21676,7 @@ PROF__COLD void prof__timeline_row(prof__timeline *t, bool times, bool first) {
 }
 
 /* Writes the times of all rows, or their amounts. */
-PROF__COLD void prof__timeline_rows(prof__timeline *t, bool times) {
+PROF__FN void prof__timeline_rows(prof__timeline *t, bool times) {
     bool first = true;
     memset(t->in_use, 0, sizeof t->in_use);
     t->us = -1;
@@ -21728,9 +21694,9 @@ PROF__COLD void prof__timeline_rows(prof__timeline *t, bool times) {
     if (t->us >= 0) prof__timeline_row(t, times, first);
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_write_memory_timeline(const prof_trace *trace,
-                                                              const prof_memory_desc *desc,
-                                                              prof_sink out) {
+PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *trace,
+                                                            const prof_memory_desc *desc,
+                                                            prof_sink out) {
     prof__timeline t;
     if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
     if (trace->built || !trace->view.profile_memory) return PROF_ERROR_NONE_RECORDED;
@@ -21756,13 +21722,13 @@ PROF_API PROF__LIGHTLY prof_result prof_write_memory_timeline(const prof_trace *
     return prof__out_close(&t.out);
 }
 
-PROF__COLD prof_result prof__timeline_writer(const prof_trace *trace, const void *desc,
-                                             prof_sink out) {
+PROF__FN prof_result prof__timeline_writer(const prof_trace *trace, const void *desc,
+                                           prof_sink out) {
     return prof_write_memory_timeline(trace, (const prof_memory_desc *)desc, out);
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_save_memory_timeline(const prof_trace *trace,
-                                                             const char *path, prof_device device) {
+PROF_API PROF__QUIET prof_result prof_save_memory_timeline(const prof_trace *trace,
+                                                           const char *path, prof_device device) {
     prof_memory_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.device = device;
@@ -21803,7 +21769,7 @@ typedef struct prof__et_node {
     prof__values in, out;
 } prof__et_node;
 
-PROF__COLD uint64_t prof__elements(const prof_shape *s) {
+PROF__FN uint64_t prof__elements(const prof_shape *s) {
     uint64_t n = 1;
     for (uint32_t i = 0; s && s->dims && i < s->count; i++) {
         uint64_t dim = s->dims[i] > 0 ? (uint64_t)s->dims[i] : 0;
@@ -21813,7 +21779,7 @@ PROF__COLD uint64_t prof__elements(const prof_shape *s) {
 }
 
 /* Bytes of an element of this type; 0: not known. */
-PROF__COLD uint64_t prof__item_size(const char *dtype) {
+PROF__FN uint64_t prof__item_size(const char *dtype) {
     static const char names[][21] = {
         "double", "long int", "long", "c10::complex<float>", "float", "int", "unsigned int",
         "c10::Half", "c10::BFloat16", "short int", "short", "bool", "signed char",
@@ -21825,7 +21791,7 @@ PROF__COLD uint64_t prof__item_size(const char *dtype) {
 }
 
 /* [id, storage, offset, elements, bytes of one, "cuda:0"] */
-PROF__COLD void prof__et_tensor(prof__out *o, const prof_shape *s, const char *dtype,
+PROF__FN void prof__et_tensor(prof__out *o, const prof_shape *s, const char *dtype,
                                   const prof_tensor *t) {
     static const prof_tensor none = { 0, 0, 0, { PROF_DEVICE_CPU, 0 } };
     if (!t) t = &none;
@@ -21835,18 +21801,18 @@ PROF__COLD void prof__et_tensor(prof__out *o, const prof_shape *s, const char *d
     prof__out_text(o, "\"]");
 }
 
-PROF__COLD const char *prof__value_dtype(const prof__values *v, uint32_t i) {
+PROF__FN const char *prof__value_dtype(const prof__values *v, uint32_t i) {
     return v->dtypes ? prof__text(v->dtypes[i]) : "";
 }
 
 /* The text of value i; NULL: it is a tensor, or a list of tensors. */
-PROF__COLD const char *prof__value_scalar(const prof__values *v, uint32_t i) {
+PROF__FN const char *prof__value_scalar(const prof__values *v, uint32_t i) {
     const char *text = v->concrete ? prof__text(v->concrete[i]) : "";
     return *text && !(v->shapes && v->shapes[i].items) ? text : NULL;
 }
 
 /* PyTorch's name for the type of a JSON value, or of a word of Python's. Other text is a String. */
-PROF__COLD const char *prof__scalar_type(const char *text, const char *dtype) {
+PROF__FN const char *prof__scalar_type(const char *text, const char *dtype) {
     if (strcmp(text, "True") == 0 || strcmp(text, "False") == 0) return "Bool";
     if (strcmp(text, "None") == 0) return "None";
     if (strcmp(dtype, "String") == 0 || prof__json_check(text)) return "String";
@@ -21859,7 +21825,7 @@ PROF__COLD const char *prof__scalar_type(const char *text, const char *dtype) {
     return text[strcspn(text, ".eE")] ? "Double" : "Int";
 }
 
-PROF__COLD void prof__et_scalar(prof__out *o, const char *text, const char *dtype) {
+PROF__FN void prof__et_scalar(prof__out *o, const char *text, const char *dtype) {
     const char *type = prof__scalar_type(text, dtype);
     if (strcmp(type, "None") == 0) prof__out_text(o, "\"<None>\"");
     else if (*text == 'T' && *type == 'B') prof__out_text(o, "true");
@@ -21869,7 +21835,7 @@ PROF__COLD void prof__et_scalar(prof__out *o, const char *text, const char *dtyp
     else prof__out_text(o, text);
 }
 
-PROF__COLD void prof__et_value(prof__out *o, const prof__values *v, uint32_t i) {
+PROF__FN void prof__et_value(prof__out *o, const prof__values *v, uint32_t i) {
     const prof_shape *s = v->shapes ? v->shapes + i : NULL;
     const char *scalar = prof__value_scalar(v, i), *dtype = prof__value_dtype(v, i);
     if (scalar) {
@@ -21885,7 +21851,7 @@ PROF__COLD void prof__et_value(prof__out *o, const prof__values *v, uint32_t i) 
     }
 }
 
-PROF__COLD void prof__et_type(prof__out *o, const prof__values *v, uint32_t i) {
+PROF__FN void prof__et_type(prof__out *o, const prof__values *v, uint32_t i) {
     const prof_shape *s = v->shapes ? v->shapes + i : NULL;
     const char *scalar = prof__value_scalar(v, i), *dtype = prof__value_dtype(v, i);
     uint32_t count = s && s->items ? s->count : 1;
@@ -21899,7 +21865,7 @@ PROF__COLD void prof__et_type(prof__out *o, const prof__values *v, uint32_t i) {
     prof__out_text(o, s && s->items ? "]\"" : "\"");
 }
 
-PROF__COLD void prof__et_shapes(prof__out *o, const char *key, const prof_shape *shapes,
+PROF__FN void prof__et_shapes(prof__out *o, const char *key, const prof_shape *shapes,
                                   uint32_t count) {
     prof__out_text(o, key);
     if (shapes) {
@@ -21910,7 +21876,7 @@ PROF__COLD void prof__et_shapes(prof__out *o, const char *key, const prof_shape 
     prof__out_text(o, count ? "]" : "[]");
 }
 
-PROF__COLD void prof__et_values(prof__out *o, const char *key, const prof__values *v) {
+PROF__FN void prof__et_values(prof__out *o, const char *key, const prof__values *v) {
     prof__out_text(o, key);
     for (uint32_t i = 0; i < v->count; i++) {
         if (i) prof__out_text(o, ",");
@@ -21932,7 +21898,7 @@ PROF__COLD void prof__et_values(prof__out *o, const char *key, const prof__value
 typedef struct prof__member { const char *key, *value; size_t key_size, value_size; } prof__member;
 
 /* Reads the next member, after *at; false: there is none, or it is not JSON. */
-PROF__COLD bool prof__member_next(const char **at, prof__member *m) {
+PROF__FN bool prof__member_next(const char **at, prof__member *m) {
     prof__json j = { NULL, NULL };
     j.at = *at;
     prof__json_space(&j);
@@ -21952,13 +21918,13 @@ PROF__COLD bool prof__member_next(const char **at, prof__member *m) {
     return true;
 }
 
-PROF__ASIDE(bool) prof__member_is(const prof__member *m, const char *key) {
+PROF__FN bool prof__member_is(const prof__member *m, const char *key) {
     size_t n = strlen(key);
     return m->key_size == n + 2 && memcmp(m->key + 1, key, n) == 0;
 }
 
 /* The text of this key in the zone's arguments, in quotes; without the key, "". */
-PROF__COLD prof__member prof__member_text(const char *members, const char *key) {
+PROF__FN prof__member prof__member_text(const char *members, const char *key) {
     prof__member m = { NULL, NULL, 0, 0 };
     while (members && prof__member_next(&members, &m))
         if (prof__member_is(&m, key) && *m.value == '"') return m;
@@ -21972,7 +21938,7 @@ static const char prof__et_texts[][16] = { "op_schema", "kernel_backend", "kerne
 #define PROF__NODE_TEXTS (sizeof prof__et_texts / sizeof *prof__et_texts)
 
 /* Writes the zone's other arguments, but not lists, objects and null. */
-PROF__COLD void prof__et_arguments(prof__out *o, const char *members) {
+PROF__FN void prof__et_arguments(prof__out *o, const char *members) {
     prof__member m;
     while (members && prof__member_next(&members, &m)) {
         const char *type = "int64";
@@ -21988,7 +21954,7 @@ PROF__COLD void prof__et_arguments(prof__out *o, const char *members) {
     }
 }
 
-PROF__COLD void prof__et_attributes(prof__out *o, const prof__et_node *n) {
+PROF__FN void prof__et_attributes(prof__out *o, const prof__et_node *n) {
     prof__out_f(o, ",\"attrs\":[{\"name\":\"rf_id\",\"type\":\"uint64\",\"value\":%u},"
                    "{\"name\":\"fw_parent\",\"type\":\"uint64\",\"value\":%u},"
                    "{\"name\":\"seq_id\",\"type\":\"int64\",\"value\":%i},"
@@ -22005,7 +21971,7 @@ PROF__COLD void prof__et_attributes(prof__out *o, const prof__et_node *n) {
     prof__out_text(o, "]}");
 }
 
-PROF__COLD void prof__et_put(prof__out *o, const prof__et_node *n) {
+PROF__FN void prof__et_put(prof__out *o, const prof__et_node *n) {
     prof__out_f(o, "\n{\"id\":%u,\"name\":\"%j\",\"ctrl_deps\":%u", n->id, n->name, n->parent);
     prof__et_values(o, ",\"inputs\":{\"values\":[", &n->in);
     prof__et_values(o, ",\"outputs\":{\"values\":[", &n->out);
@@ -22013,7 +21979,7 @@ PROF__COLD void prof__et_put(prof__out *o, const prof__et_node *n) {
 }
 
 /* A node of the user's scope without inputs, as for a process or a thread. */
-PROF__ASIDE(prof__et_node) prof__et_plain(const char *name, uint64_t id, uint64_t parent,
+PROF__FN prof__et_node prof__et_plain(const char *name, uint64_t id, uint64_t parent,
                                          uint64_t tid) {
     prof__et_node n;
     memset(&n, 0, sizeof n);
@@ -22040,7 +22006,7 @@ typedef struct prof__nodes {
     uint32_t thread_count;
 } prof__nodes;
 
-PROF__COLD bool prof__nodes_has(const prof__nodes *n, uint32_t i) {
+PROF__FN bool prof__nodes_has(const prof__nodes *n, uint32_t i) {
     const prof_event *e = n->s->events + i;
     bool within = !n->span_count;
     if (i < n->done || !prof__is_node(e)) return false;
@@ -22049,28 +22015,28 @@ PROF__COLD bool prof__nodes_has(const prof__nodes *n, uint32_t i) {
     return within;
 }
 
-PROF__COLD uint64_t prof__nodes_id(const prof__nodes *n, uint32_t i) {
+PROF__FN uint64_t prof__nodes_id(const prof__nodes *n, uint32_t i) {
     return n->first + 1 + n->s->thread_count + i;
 }
 
 /* The id of the node of event i, or of the innermost event around it with one, or of its thread. */
-PROF__COLD uint64_t prof__nodes_around(const prof__nodes *n, uint32_t i, uint32_t thread) {
+PROF__FN uint64_t prof__nodes_around(const prof__nodes *n, uint32_t i, uint32_t thread) {
     while (i != PROF_NONE && !prof__nodes_has(n, i)) i = n->s->events[i].parent;
     return i == PROF_NONE ? n->first + 1 + thread : prof__nodes_id(n, i);
 }
 
-PROF__COLD int64_t prof__nodes_thread_id(const void *nodes, uint32_t number) {
+PROF__FN int64_t prof__nodes_thread_id(const void *nodes, uint32_t number) {
     const prof__nodes *n = (const prof__nodes *)nodes;
     return (int64_t)n->s->threads[n->thread[number]].id;
 }
 
-PROF__COLD uint32_t *prof__nodes_thread(const prof__nodes *n, uint64_t id) {
+PROF__FN uint32_t *prof__nodes_thread(const prof__nodes *n, uint64_t id) {
     prof__ids ids = { n->index, 2 * n->s->event_count, prof__nodes_thread_id, n };
     return prof__id_place(&ids, (int64_t)id);
 }
 
 /* The node of the zone that was open on the thread of e's forward when e began; 0: not known. */
-PROF__COLD uint64_t prof__nodes_forward(prof__nodes *n, const prof_event *e) {
+PROF__FN uint64_t prof__nodes_forward(prof__nodes *n, const prof_event *e) {
     uint32_t k;
     if (!prof__asks_forward(e)) return 0;
     k = *prof__nodes_thread(n, e->extra->fwd_thread);
@@ -22078,7 +22044,7 @@ PROF__COLD uint64_t prof__nodes_forward(prof__nodes *n, const prof_event *e) {
     return prof__nodes_around(n, prof__innermost(n->s, n->last + k, e->start_ns), n->thread[k]);
 }
 
-PROF__COLD void prof__nodes_began(prof__nodes *n, uint32_t i) {
+PROF__FN void prof__nodes_began(prof__nodes *n, uint32_t i) {
     const prof_event *e = n->s->events + i;
     uint32_t *place;
     if (!prof__in_tree(e)) return;
@@ -22090,7 +22056,7 @@ PROF__COLD void prof__nodes_began(prof__nodes *n, uint32_t i) {
     n->last[*place - 1] = i;
 }
 
-PROF__COLD void prof__nodes_extra(prof__et_node *node, const prof_extra *x) {
+PROF__FN void prof__nodes_extra(prof__et_node *node, const prof_extra *x) {
     node->arguments = x->metadata_json;
     if (node->scope != 7) node->scope = x->scope;
     if (x->has & PROF_HAS_SEQUENCE_NR) node->sequence_nr = x->sequence_nr;
@@ -22110,7 +22076,7 @@ PROF__COLD void prof__nodes_extra(prof__et_node *node, const prof_extra *x) {
     node->out.tensor_count = x->tensor_count - x->input_count;
 }
 
-PROF__COLD void prof__nodes_event(prof__nodes *n, prof__out *o, uint32_t i) {
+PROF__FN void prof__nodes_event(prof__nodes *n, prof__out *o, uint32_t i) {
     const struct prof_trace *s = n->s;
     const prof_event *e = s->events + i;
     prof__et_node node = prof__et_plain(prof__chrome_name(e), prof__nodes_id(n, i),
@@ -22126,7 +22092,7 @@ PROF__COLD void prof__nodes_event(prof__nodes *n, prof__out *o, uint32_t i) {
 
 /* Writes torch.distributed's list of process groups: the program's, or else one group of all
    processes. False: the program is not distributed. */
-PROF__COLD bool prof__process_groups(prof__out *o) {
+PROF__FN bool prof__process_groups(prof__out *o) {
     static const char key[] = "\"distributedInfo\":";
     const char *entry, *at;
     prof__entries m;
@@ -22152,7 +22118,7 @@ PROF__COLD bool prof__process_groups(prof__out *o) {
     return true;
 }
 
-PROF__COLD void prof__nodes_groups(const prof__nodes *n, prof__out *out) {
+PROF__FN void prof__nodes_groups(const prof__nodes *n, prof__out *out) {
     static const char *const type = "String";
     prof__entry entry;
     prof_sink sink = { prof__entry_write, NULL };
@@ -22176,7 +22142,7 @@ PROF__COLD void prof__nodes_groups(const prof__nodes *n, prof__out *out) {
     prof__out_text(out, ",");
 }
 
-PROF__COLD void prof__nodes_write(prof__nodes *n, prof__out *o) {
+PROF__FN void prof__nodes_write(prof__nodes *n, prof__out *o) {
     const struct prof_trace *s = n->s;
     prof__nodes_groups(n, o);
     for (uint32_t i = 0; i < s->thread_count && !o->failed; i++) {
@@ -22198,16 +22164,16 @@ PROF__COLD void prof__nodes_write(prof__nodes *n, prof__out *o) {
 
 /* ---- the file's head and end ---- */
 
-PROF__COLD void prof__put_padded(prof__out *o, const char *before, uint64_t n) {
+PROF__FN void prof__put_padded(prof__out *o, const char *before, uint64_t n) {
     prof__out_f(o, n < 10 ? "%s0%u" : "%s%u", before, n);
 }
 
-PROF__COLD bool prof__is_leap(uint64_t year) {
+PROF__FN bool prof__is_leap(uint64_t year) {
     return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
 }
 
 /* 2026-01-31 23:59:59, UTC */
-PROF__COLD void prof__put_date(prof__out *o, uint64_t ns) {
+PROF__FN void prof__put_date(prof__out *o, uint64_t ns) {
     static const uint8_t lengths[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
     uint64_t s = ns / 1000000000u, days = s / 86400, year = 1970, month = 0;
     for (; ; year++) {
@@ -22228,27 +22194,27 @@ PROF__COLD void prof__put_date(prof__out *o, uint64_t ns) {
     prof__put_padded(o, ":", s % 60);
 }
 
-PROF__COLD void prof__execution_head(prof__out *o, uint32_t pid, uint64_t wall_ns) {
+PROF__FN void prof__execution_head(prof__out *o, uint32_t pid, uint64_t wall_ns) {
     prof__out_f(o, "{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": %u, \"time\": \"",
                 (uint64_t)pid);
     prof__put_date(o, wall_ns);
     prof__out_f(o, "\", \"start_ts\": %u,\n\"nodes\": [", wall_ns / 1000000u);
 }
 
-PROF__COLD void prof__execution_end(prof__out *o, uint64_t wall_ns) {
+PROF__FN void prof__execution_end(prof__out *o, uint64_t wall_ns) {
     prof__et_node root = prof__et_plain("[pytorch|profiler|execution_trace|process]", 1, 1, 0);
     prof__et_put(o, &root);
     prof__out_f(o, "\n], \"finish_ts\": %u}\n", wall_ns / 1000000u);
 }
 
-PROF__COLD uint64_t prof__trace_end(const struct prof_trace *s) {
+PROF__FN uint64_t prof__trace_end(const struct prof_trace *s) {
     int64_t end = 0;
     for (uint32_t i = 0; i < s->event_count; i++) end = PROF__MAX(end, s->events[i].end_ns);
     return s->start_wall_ns + (uint64_t)end;
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_write_execution_trace(const prof_trace *trace,
-                                                              prof_sink out) {
+PROF_API PROF__QUIET prof_result prof_write_execution_trace(const prof_trace *trace,
+                                                            prof_sink out) {
     prof__nodes n;
     prof__out o;
     if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
@@ -22281,7 +22247,7 @@ static struct prof__execution {
 
 /* Opens the file of this path to write from offset `at` on; at 0 it is emptied. */
 #if defined(_WIN32)
-PROF__ASIDE(bool) prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
+PROF__FN bool prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
     LARGE_INTEGER to;
     HANDLE h = CreateFileA(path, GENERIC_WRITE, FILE_SHARE_READ, NULL,
                            at ? OPEN_EXISTING : CREATE_ALWAYS, FILE_ATTRIBUTE_NORMAL, NULL);
@@ -22290,7 +22256,7 @@ PROF__ASIDE(bool) prof__file_open_at(prof_file *f, const char *path, uint64_t at
     return h != INVALID_HANDLE_VALUE && SetFilePointerEx(h, to, NULL, FILE_BEGIN);
 }
 #else
-PROF__ASIDE(bool) prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
+PROF__FN bool prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
     int handle = open(path, at ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC, 0666);
     f->handle = handle;
     return handle >= 0 && (!at || lseek(handle, (off_t)at, SEEK_SET) == (off_t)at);
@@ -22299,7 +22265,7 @@ PROF__ASIDE(bool) prof__file_open_at(prof_file *f, const char *path, uint64_t at
 
 typedef struct prof__execution_file { prof_file file; uint64_t at; } prof__execution_file;
 
-PROF__COLD bool prof__execution_put(void *user, const void *data, size_t size) {
+PROF__FN bool prof__execution_put(void *user, const void *data, size_t size) {
     prof__execution_file *f = (prof__execution_file *)user;
     f->at += size;
     return prof__file_put(&f->file, (const char *)data, size);
@@ -22307,8 +22273,8 @@ PROF__COLD bool prof__execution_put(void *user, const void *data, size_t size) {
 
 /* Writes n's nodes (NULL: none) after those in the file, then the file's end, then blanks up to
    *least, which a longer write that failed has reached. *least: the end that this write reached. */
-PROF__COLD bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t end,
-                                      uint64_t *least) {
+PROF__FN bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t end,
+                                    uint64_t *least) {
     struct prof__execution *x = &prof__execution;
     prof__execution_file f;
     prof_sink sink = { prof__execution_put, NULL };
@@ -22335,7 +22301,7 @@ PROF__COLD bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t e
 
 PROF__FN void prof__execution_close(struct prof_trace *s);
 
-PROF_API PROF__LIGHTLY prof_result prof_execution_trace_register(const char *path) {
+PROF_API PROF__QUIET prof_result prof_execution_trace_register(const char *path) {
     struct prof__execution *x = &prof__execution;
     size_t size = path ? strlen(path) + 1 : 0;
     uint64_t now = prof__wall_now(), least = 0;
@@ -22350,7 +22316,7 @@ PROF_API PROF__LIGHTLY prof_result prof_execution_trace_register(const char *pat
     return PROF_OK;
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_execution_trace_start(void) {
+PROF_API PROF__QUIET prof_result prof_execution_trace_start(void) {
     struct prof__execution *x = &prof__execution;
     struct prof_trace *s = &prof__trace;
     prof_result result = PROF_OK;
@@ -22370,7 +22336,7 @@ PROF_API PROF__LIGHTLY prof_result prof_execution_trace_start(void) {
     return result;
 }
 
-PROF_API PROF__LIGHTLY void prof_execution_trace_stop(void) {
+PROF_API PROF__QUIET void prof_execution_trace_stop(void) {
     struct prof__execution *x = &prof__execution;
     struct prof_trace *s = &prof__trace;
     prof__lock();
@@ -22380,32 +22346,32 @@ PROF_API PROF__LIGHTLY void prof_execution_trace_stop(void) {
     prof__unlock();
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_execution_trace_unregister(void) {
+PROF_API PROF__QUIET prof_result prof_execution_trace_unregister(void) {
     struct prof__execution *x = &prof__execution;
     if (prof__trace.open && x->span_count) return PROF_ERROR_STATE;
     x->running = x->registered = false;
     return x->result;
 }
 
-PROF_API PROF__LIGHTLY bool prof_execution_trace_is_registered(void) {
+PROF_API PROF__QUIET bool prof_execution_trace_is_registered(void) {
     return prof__execution.registered;
 }
 
 PROF_API PROF__QUIET bool prof_execution_trace_is_running(void) { return prof__execution.running; }
 
-PROF_API PROF__LIGHTLY const char *prof_execution_trace_path(void) {
+PROF_API PROF__QUIET const char *prof_execution_trace_path(void) {
     return prof__execution.registered ? prof__execution.path : NULL;
 }
 
 /* Called when a window opens. */
-PROF__COLD void prof__execution_open(void) {
+PROF__FN void prof__execution_open(void) {
     struct prof__execution *x = &prof__execution;
     x->spans[0].from = 0;
     x->spans[0].to = UINT64_MAX;
     x->span_count = x->running;
 }
 
-PROF__COLD prof_result prof__execution_append(struct prof_trace *s) {
+PROF__FN prof_result prof__execution_append(struct prof_trace *s) {
     struct prof__execution *x = &prof__execution;
     prof__nodes n;
     prof__scale scale;
@@ -22442,7 +22408,7 @@ PROF__COLD prof_result prof__execution_append(struct prof_trace *s) {
 }
 
 /* Called when the window has closed: adds its nodes to the file. */
-PROF__COLD void prof__execution_close(struct prof_trace *s) {
+PROF__FN void prof__execution_close(struct prof_trace *s) {
     struct prof__execution *x = &prof__execution;
     prof_result result = PROF_OK;
     if (x->span_count && s->stopped) result = prof__execution_append(s);
@@ -22456,15 +22422,15 @@ PROF__COLD void prof__execution_close(struct prof_trace *s) {
    - Sums and products saturate at the largest number. */
 
 /* Sums and products that saturate. */
-PROF__COLD uint64_t prof__mul(uint64_t a, uint64_t b) {
+PROF__FN uint64_t prof__mul(uint64_t a, uint64_t b) {
     return a && b > UINT64_MAX / a ? UINT64_MAX : a * b;
 }
 
-PROF__COLD uint64_t prof__add(uint64_t a, uint64_t b) {
+PROF__FN uint64_t prof__add(uint64_t a, uint64_t b) {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-PROF__COLD uint64_t prof__product(const int64_t *dims, uint32_t count) {
+PROF__FN uint64_t prof__product(const int64_t *dims, uint32_t count) {
     uint64_t n = 1;
     for (uint32_t i = 0; i < count; i++)
         if (!dims[i]) return 0;
@@ -22473,7 +22439,7 @@ PROF__COLD uint64_t prof__product(const int64_t *dims, uint32_t count) {
 }
 
 /* Is it a tensor with that many dimensions, none below 0? */
-PROF__ASIDE(bool) prof__is_tensor(const prof_shape *s, uint32_t rank) {
+PROF__FN bool prof__is_tensor(const prof_shape *s, uint32_t rank) {
     if (s->items || s->count != rank || (rank && !s->dims)) return false;
     for (uint32_t i = 0; i < rank; i++)
         if (s->dims[i] < 0) return false;
@@ -22487,29 +22453,29 @@ typedef struct prof__op {
     bool swapped;                        /* attention: (batch, length, heads, size) */
 } prof__op;
 
-PROF__COLD uint64_t prof__flops_elements(const prof__op *op) {
+PROF__FN uint64_t prof__flops_elements(const prof__op *op) {
     return prof__is_tensor(op->in, op->in->count) ? prof__product(op->in->dims, op->in->count) : 0;
 }
 
 /* (m, k) x (k, n), after `lead` dimensions of a batch. */
-PROF__COLD uint64_t prof__flops_matmul(const prof__op *op, uint32_t lead) {
+PROF__FN uint64_t prof__flops_matmul(const prof__op *op, uint32_t lead) {
     const int64_t *a = op->in[0].dims, *b = op->in[1].dims;
     if (!prof__is_tensor(op->in, lead + 2) || !prof__is_tensor(op->in + 1, lead + 2) ||
         a[lead + 1] != b[lead] || (lead && a[0] != b[0])) return 0;
     return prof__mul(prof__mul(prof__product(a, lead + 2), (uint64_t)b[lead + 1]), 2);
 }
 
-PROF__COLD uint64_t prof__flops_mm(const prof__op *op) { return prof__flops_matmul(op, 0); }
-PROF__COLD uint64_t prof__flops_bmm(const prof__op *op) { return prof__flops_matmul(op, 1); }
+PROF__FN uint64_t prof__flops_mm(const prof__op *op) { return prof__flops_matmul(op, 0); }
+PROF__FN uint64_t prof__flops_bmm(const prof__op *op) { return prof__flops_matmul(op, 1); }
 
 /* A convolution's parameter along dimension i; one alone is for all dimensions. */
-PROF__COLD int64_t prof__along(const prof_shape *list, uint32_t i, int64_t other) {
+PROF__FN int64_t prof__along(const prof_shape *list, uint32_t i, int64_t other) {
     return list->count && list->dims ? list->dims[list->count == 1 ? 0 : i] : other;
 }
 
 /* The number of places where the kernel, w long, fits along dimension i of an input that is x long;
    0: none, or there is no such convolution. */
-PROF__COLD uint64_t prof__conv_length(const prof_flops_desc *d, uint32_t i, int64_t x, int64_t w) {
+PROF__FN uint64_t prof__conv_length(const prof_flops_desc *d, uint32_t i, int64_t x, int64_t w) {
     int64_t stride = prof__along(&d->stride, i, 1), padding = prof__along(&d->padding, i, 0),
             dilation = prof__along(&d->dilation, i, 1);
     uint64_t room = prof__add((uint64_t)x, prof__mul(2, (uint64_t)padding)), reach;
@@ -22518,12 +22484,12 @@ PROF__COLD uint64_t prof__conv_length(const prof_flops_desc *d, uint32_t i, int6
     return room < reach || reach == UINT64_MAX ? 0 : (room - reach) / (uint64_t)stride + 1;
 }
 
-PROF__COLD bool prof__conv_list_fits(const prof_shape *list, uint32_t spatial) {
+PROF__FN bool prof__conv_list_fits(const prof_shape *list, uint32_t spatial) {
     return !list->items && (list->count <= 1 || list->count == spatial);
 }
 
-PROF__LIGHT bool prof__conv_fits(const prof_shape *x, const prof_shape *w,
-                                 const prof_flops_desc *d) {
+PROF__FN bool prof__conv_fits(const prof_shape *x, const prof_shape *w,
+                              const prof_flops_desc *d) {
     uint32_t spatial = x->count - 2;
     int64_t channels, groups = d->groups;
     if (x->count < 3 || !prof__is_tensor(x, x->count) || !prof__is_tensor(w, x->count) ||
@@ -22536,8 +22502,8 @@ PROF__LIGHT bool prof__conv_fits(const prof_shape *x, const prof_shape *w,
 }
 
 /* Each place of the output, or where transposed of the input, takes the whole kernel. */
-PROF__COLD uint64_t prof__flops_conv_of(const prof_shape *x, const prof_shape *w,
-                                        const prof_shape *output, const prof_flops_desc *d) {
+PROF__FN uint64_t prof__flops_conv_of(const prof_shape *x, const prof_shape *w,
+                                      const prof_shape *output, const prof_flops_desc *d) {
     uint64_t n;
     if (!prof__conv_fits(x, w, d)) return 0;
     n = prof__mul(prof__mul((uint64_t)x->dims[0], 2), prof__product(w->dims, w->count));
@@ -22550,21 +22516,21 @@ PROF__COLD uint64_t prof__flops_conv_of(const prof_shape *x, const prof_shape *w
     return n;
 }
 
-PROF__COLD uint64_t prof__flops_conv(const prof__op *op) {
+PROF__FN uint64_t prof__flops_conv(const prof__op *op) {
     return prof__flops_conv_of(op->in, op->in + 1, op->desc->output, op->desc);
 }
 
-PROF__COLD uint64_t prof__flops_conv2d(const prof__op *op) {
+PROF__FN uint64_t prof__flops_conv2d(const prof__op *op) {
     return op->in->count == 4 ? prof__flops_conv(op) : 0;
 }
 
-PROF__COLD uint64_t prof__flops_conv_transpose(const prof__op *op) {
+PROF__FN uint64_t prof__flops_conv_transpose(const prof__op *op) {
     prof_flops_desc d = *op->desc;
     d.transposed = true;
     return prof__flops_conv_of(op->in, op->in + 1, NULL, &d);
 }
 
-PROF__COLD uint64_t prof__flops_conv_backward(const prof__op *op) {
+PROF__FN uint64_t prof__flops_conv_backward(const prof__op *op) {
     const prof_flops_desc *d = op->desc;
     return prof__mul(prof__flops_conv_of(op->in + 1, op->in + 2, op->in, d),
                       (uint64_t)(!d->no_grad_input + !d->no_grad_weight));
@@ -22573,8 +22539,8 @@ PROF__COLD uint64_t prof__flops_conv_backward(const prof__op *op) {
 /* Query, key and value are each (batch, heads, length, size); several heads of the query may share
    one of the key. Each pair of a place in the query and a place in the key takes of_query products
    over the size of a query, and of_value products over the size of a value. */
-PROF__COLD uint64_t prof__flops_pairs(const prof__op *op, const prof_shape *in, uint64_t of_query,
-                                      uint64_t of_value) {
+PROF__FN uint64_t prof__flops_pairs(const prof__op *op, const prof_shape *in, uint64_t of_query,
+                                    uint64_t of_value) {
     const int64_t *q = in[0].dims, *k = in[1].dims, *v = in[2].dims;
     int heads = op->swapped ? 2 : 1, length = 3 - heads;
     uint64_t n;
@@ -22586,11 +22552,11 @@ PROF__COLD uint64_t prof__flops_pairs(const prof__op *op, const prof_shape *in, 
                                                 prof__mul((uint64_t)v[3], of_value)));
 }
 
-PROF__COLD uint64_t prof__flops_attention(const prof__op *op) {
+PROF__FN uint64_t prof__flops_attention(const prof__op *op) {
     return prof__flops_pairs(op, op->in, 1, 1);
 }
 
-PROF__COLD uint64_t prof__flops_attention_backward(const prof__op *op) {
+PROF__FN uint64_t prof__flops_attention_backward(const prof__op *op) {
     const prof_shape *grad = op->in, *q = op->in + 1, *v = op->in + 3;
     if (!prof__is_tensor(grad, 4) || !prof__is_tensor(q, 4) || !prof__is_tensor(v, 4)) return 0;
     for (int i = 0; i < 4; i++)
@@ -22648,7 +22614,7 @@ static const prof__formula prof__formulas[] = {
       PROF__SWAPPED }
 };
 
-PROF__COLD bool prof__name_ends(const char *name, size_t *length, const char *end) {
+PROF__FN bool prof__name_ends(const char *name, size_t *length, const char *end) {
     size_t n = strlen(end);
     bool ends = *length > n && memcmp(name + *length - n, end, n) == 0;
     if (ends) *length -= n;
@@ -22656,7 +22622,7 @@ PROF__COLD bool prof__name_ends(const char *name, size_t *length, const char *en
 }
 
 /* The formulas of a name of length bytes; NULL: none. few: of the small set. */
-PROF__COLD const prof__formula *prof__formula_find(const char *name, size_t length, bool few) {
+PROF__FN const prof__formula *prof__formula_find(const char *name, size_t length, bool few) {
     for (size_t i = 0; i < sizeof prof__formulas / sizeof *prof__formulas; i++) {
         const prof__formula *f = prof__formulas + i;
         size_t n = strlen(f->op);
@@ -22668,19 +22634,19 @@ PROF__COLD const prof__formula *prof__formula_find(const char *name, size_t leng
     return NULL;
 }
 
-PROF__COLD const char *prof__op_name(const char *name) {
+PROF__FN const char *prof__op_name(const char *name) {
     return strncmp(name, "aten::", 6) == 0 ? name + 6 : name;
 }
 
 /* The slot of a name, or the number of slots if it has none. */
-PROF__COLD uint32_t prof__own_formula(const char *name) {
+PROF__FN uint32_t prof__own_formula(const char *name) {
     uint32_t count = PROF__ACQUIRE(prof__formulary.count), i = 0;
     while (i < count && strcmp(prof__formulary.names[i], name) != 0) i++;
     return i;
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_flops_register(const char *name,
-                                                       prof_flops_formula formula) {
+PROF_API PROF__QUIET prof_result prof_flops_register(const char *name,
+                                                     prof_flops_formula formula) {
     struct prof__formulary *own = &prof__formulary;
     uint32_t i;
     if (!name || !*prof__op_name(name)) return PROF_ERROR_INVALID;
@@ -22696,14 +22662,14 @@ PROF_API PROF__LIGHTLY prof_result prof_flops_register(const char *name,
 }
 
 /* The program's own formula for this name; NULL: it has none. */
-PROF__COLD prof_flops_formula prof__own_formula_of(const char *name) {
+PROF__FN prof_flops_formula prof__own_formula_of(const char *name) {
     uint32_t i = prof__own_formula(name);
     bool there = i < PROF__OWN_FORMULAS && i < PROF__ACQUIRE(prof__formulary.count);
     return there ? PROF__ACQUIRE(prof__formulary.formulas[i]) : NULL;
 }
 
-PROF_API PROF__LIGHTLY uint64_t prof_flops(const char *name, const prof_shape *inputs,
-                                           uint32_t count, const prof_flops_desc *desc) {
+PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inputs,
+                                         uint32_t count, const prof_flops_desc *desc) {
     prof_flops_formula own;
     prof_flops_desc none;
     prof__op op;
@@ -22727,7 +22693,7 @@ PROF_API PROF__LIGHTLY uint64_t prof_flops(const char *name, const prof_shape *i
     return backward ? f->backward(&op) : f->forward(&op);
 }
 
-PROF_API PROF__LIGHTLY void prof__link_flops(void) {
+PROF_API PROF__QUIET void prof__link_flops(void) {
     PROF__STORE(prof__linked.flops, &prof_flops);
 }
 #endif
@@ -22766,17 +22732,17 @@ typedef struct prof__span {
 
 /* What each port does in its own way; defined with the stream and the dump of each. The knots are
    readings of both clocks, after their number. */
-PROF__LIGHT uint64_t prof__raw_rate(const prof__raw *w);   /* ticks per second */
+PROF__FN uint64_t prof__raw_rate(const prof__raw *w);   /* ticks per second */
 PROF__FN void prof__raw_knots(prof__raw *w);
-PROF__LIGHT void prof__raw_tell_session(prof__raw *w, bool again);   /* again, or if it changed */
+PROF__FN void prof__raw_tell_session(prof__raw *w, bool again);   /* again, or if it changed */
 PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span);     /* as many records as fit */
 
-PROF__APART(void) prof__raw_begin(prof__raw *w, uint32_t type) {
+PROF__FN void prof__raw_begin(prof__raw *w, uint32_t type) {
     prof__raw_head(w->words, type);
     w->used = PROF__RAW_HEAD;
 }
 
-PROF__ASIDE(bool) prof__raw_end(prof__raw *w) {
+PROF__FN bool prof__raw_end(prof__raw *w) {
     prof__raw_seal(w->words, w->used, w->number);
     if (!w->failed && !w->sink.write(w->sink.user, w->words, w->used * sizeof *w->words))
         w->failed = true;
@@ -22786,14 +22752,14 @@ PROF__ASIDE(bool) prof__raw_end(prof__raw *w) {
 
 PROF__FN void prof__raw_u32(prof__raw *w, uint32_t n) { w->words[w->used++] = n; }
 
-PROF__ALONE(void) prof__raw_u64(prof__raw *w, uint64_t n) {
+PROF__FN void prof__raw_u64(prof__raw *w, uint64_t n) {
     prof__raw_u32(w, (uint32_t)n);
     prof__raw_u32(w, (uint32_t)(n >> 32));
 }
 
 /* Writes the texts one after another, then zeroes up to a whole word. */
-PROF__LIGHT void prof__raw_text(prof__raw *w, const char *const *texts, const size_t *sizes,
-                                int n) {
+PROF__FN void prof__raw_text(prof__raw *w, const char *const *texts, const size_t *sizes,
+                             int n) {
     char *to = (char *)(w->words + w->used), *begin = to;
     for (int i = 0; i < n; to += sizes[i++]) memcpy(to, texts[i], sizes[i]);
     while ((to - begin) & 3) *to++ = 0;
@@ -22801,7 +22767,7 @@ PROF__LIGHT void prof__raw_text(prof__raw *w, const char *const *texts, const si
 }
 
 /* Adds a site to the block. False: the block is full. */
-PROF__LIGHT bool prof__raw_site(prof__raw *w, uint32_t number) {
+PROF__FN bool prof__raw_site(prof__raw *w, uint32_t number) {
     const prof_site *site = prof__site(number);
     const char *texts[3];
     size_t sizes[3], all = 0, room = sizeof w->words - (PROF__RAW_HEAD + 6) * sizeof *w->words;
@@ -22821,7 +22787,7 @@ PROF__LIGHT bool prof__raw_site(prof__raw *w, uint32_t number) {
     return true;
 }
 
-PROF__LIGHT void prof__raw_thread_begin(prof__raw *w, const prof__row *row) {
+PROF__FN void prof__raw_thread_begin(prof__raw *w, const prof__row *row) {
     char text[sizeof row->name];
     const char *name = text;
     uint64_t id;
@@ -22836,12 +22802,12 @@ PROF__LIGHT void prof__raw_thread_begin(prof__raw *w, const prof__row *row) {
     prof__raw_text(w, &name, &size, 1);
 }
 
-PROF__LIGHT bool prof__raw_thread(prof__raw *w, const prof__row *row) {
+PROF__FN bool prof__raw_thread(prof__raw *w, const prof__row *row) {
     prof__raw_thread_begin(w, row);
     return prof__raw_end(w);
 }
 
-PROF__LIGHT void prof__raw_open_head(prof__raw *w, const prof__row *row, uint64_t end, uint32_t n) {
+PROF__FN void prof__raw_open_head(prof__raw *w, const prof__row *row, uint64_t end, uint32_t n) {
     prof__raw_begin(w, PROF__RAW_OPEN);
     prof__raw_u32(w, PROF__LOAD(row->number));
     prof__raw_u32(w, n);
@@ -22851,7 +22817,7 @@ PROF__LIGHT void prof__raw_open_head(prof__raw *w, const prof__row *row, uint64_
 #define PROF__RAW_PUT(name, value, place, note) counts[place] = s->name;
 #define PROF__RAW_TAKE(name, value, place, note) s->name = counts[place];
 
-PROF__LIGHT void prof__raw_counts(prof__raw *w, const prof_stats *s, bool last) {
+PROF__FN void prof__raw_counts(prof__raw *w, const prof_stats *s, bool last) {
     uint64_t counts[PROF__NO + 1];
     PROF__STATS(PROF__RAW_PUT, PROF__RAW_PUT, PROF__RAW_PUT)
     counts[14] = s->threads;
@@ -22863,7 +22829,7 @@ PROF__LIGHT void prof__raw_counts(prof__raw *w, const prof_stats *s, bool last) 
 }
 
 /* Writes the session. A target's clock is written as PROF_CLOCK_PLATFORM. */
-PROF__LIGHT bool prof__raw_session(prof__raw *w) {
+PROF__FN bool prof__raw_session(prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
     bool own = PROF__BARE || s->clock == PROF_CLOCK_PLATFORM;
     prof__raw_begin(w, PROF__RAW_SESSION);
@@ -22878,7 +22844,7 @@ PROF__LIGHT bool prof__raw_session(prof__raw *w) {
 }
 
 /* Writes the sites that were not written yet, a block at a time: those of marks, then names. */
-PROF__ASIDE(void) prof__raw_sites(prof__raw *w) {
+PROF__FN void prof__raw_sites(prof__raw *w) {
     uint32_t sites = PROF__ACQUIRE(prof__sites.count);
     uint32_t names = PROF__ACQUIRE(prof__sites.names.count);
     if (w->sites < sites && prof__mode() == PROF_MODE_STREAM) prof__functions_name_new();
@@ -22895,7 +22861,7 @@ PROF__ASIDE(void) prof__raw_sites(prof__raw *w) {
 
 /* Writes what a reader must know before records: everything after PROF__RAW_AGAIN blocks, else what
    is new. */
-PROF__LIGHT void prof__raw_tell(prof__raw *w, prof__row *row) {
+PROF__FN void prof__raw_tell(prof__raw *w, prof__row *row) {
     bool again = w->round <= w->told / PROF__RAW_AGAIN;
     if (again) {
         w->round++;
@@ -22910,7 +22876,7 @@ PROF__LIGHT void prof__raw_tell(prof__raw *w, prof__row *row) {
 }
 
 /* Makes a block of records, for prof__raw_end to write, and moves span on. */
-PROF__LIGHT void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *span) {
+PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *span) {
     prof__raw_begin(w, PROF__RAW_RECORDS);
     prof__raw_u32(w, PROF__LOAD(row->number));
     prof__raw_u32(w, (uint32_t)(span->base >> 32));
@@ -22923,7 +22889,7 @@ PROF__LIGHT void prof__raw_records(prof__raw *w, const prof__row *row, prof__spa
 }
 
 /* Writes the records of span; false: the sink failed, and the rest is still in span. */
-PROF__LIGHT bool prof__raw_span(prof__raw *w, prof__row *row, prof__span *span) {
+PROF__FN bool prof__raw_span(prof__raw *w, prof__row *row, prof__span *span) {
     while (span->at < span->end) {
         prof__span next = *span;
         prof__raw_tell(w, row);
@@ -22935,14 +22901,14 @@ PROF__LIGHT bool prof__raw_span(prof__raw *w, prof__row *row, prof__span *span) 
     return true;
 }
 
-PROF__LIGHT void prof__raw_open_zone(prof__raw *w, uint64_t start, uint32_t site_depth) {
+PROF__FN void prof__raw_open_zone(prof__raw *w, uint64_t start, uint32_t site_depth) {
     prof__raw_u64(w, start);
     prof__raw_u32(w, site_depth);
     prof__raw_u32(w, 0);
 }
 
 /* Writes a row's open zones, so many, outermost first. */
-PROF__LIGHT void prof__raw_open(prof__raw *w, const prof__row *row, uint32_t count) {
+PROF__FN void prof__raw_open(prof__raw *w, const prof__row *row, uint32_t count) {
     if (!count) return;
     prof__raw_open_head(w, row, prof__row_stop(row), count);
     for (uint32_t i = 0; i < count; i++) {
@@ -22973,12 +22939,12 @@ static struct prof__chrome_stream {
     bool told;                           /* the head is written */
 } prof__chrome_out;
 
-PROF__LIGHT uint64_t prof__chrome_row_tid(const struct prof_trace *s, const prof__row *row) {
+PROF__FN uint64_t prof__chrome_row_tid(const struct prof_trace *s, const prof__row *row) {
     return s->clock == PROF_CLOCK_PLATFORM ? row->number : row->info.id & INT32_MAX;
 }
 
 /* Writes the head of the array: the process, and when the session began. */
-PROF__ASIDE(void) prof__chrome_begin(const struct prof_trace *s) {
+PROF__FN void prof__chrome_begin(const struct prof_trace *s) {
     prof__out *o = &prof__chrome_out.out;
     if (prof__chrome_out.told) return;
     prof__chrome_out.told = true;
@@ -22987,7 +22953,7 @@ PROF__ASIDE(void) prof__chrome_begin(const struct prof_trace *s) {
 }
 
 /* Writes a row's name before its events; again: also if it was written before. */
-PROF__COLD void prof__chrome_tell(prof__row *row, bool again) {
+PROF__FN void prof__chrome_tell(prof__row *row, bool again) {
     struct prof__chrome_stream *c = &prof__chrome_out;
     uint64_t tid = prof__chrome_row_tid(&prof__trace, row);
     bool tell = again || !PROF__LOAD(row->announced);
@@ -23020,7 +22986,7 @@ PROF__FN void prof__chrome_item(struct prof__chrome_stream *c, const prof__item 
 }
 
 /* Writes the zones still open, and all names again. Returns the number of these zones. */
-PROF__COLD uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struct prof_trace *s) {
+PROF__FN uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struct prof_trace *s) {
     prof__item item;
     uint32_t n = 0;
     item.kind = PROF__UNFINISHED;
@@ -23040,7 +23006,7 @@ PROF__COLD uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struc
 
 #if !PROF__BARE
 /* The rate of the CPU's clock is that of its readings so far. */
-PROF__ASIDE(uint64_t) prof__raw_rate(const prof__raw *w) {
+PROF__FN uint64_t prof__raw_rate(const prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
     prof__knot first = prof__recorder.first_knot;
     uint64_t ticks = w->now.tick - first.tick, ns = w->now.ns - first.ns;
@@ -23050,7 +23016,7 @@ PROF__ASIDE(uint64_t) prof__raw_rate(const prof__raw *w) {
 }
 
 /* A dump of an open session has the first knot, and one of now. */
-PROF__LIGHT void prof__raw_knots(prof__raw *w) {
+PROF__FN void prof__raw_knots(prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
     const prof__knot *first = s->knots.list;
     bool now = w->dump && s->open && s->clock == PROF_CLOCK_CPU;
@@ -23066,13 +23032,13 @@ PROF__LIGHT void prof__raw_knots(prof__raw *w) {
     }
 }
 
-PROF__ASIDE(void) prof__raw_string(prof__raw *w, const char *text, size_t size) {
+PROF__FN void prof__raw_string(prof__raw *w, const char *text, size_t size) {
     prof__raw_u32(w, (uint32_t)size);
     prof__raw_text(w, &text, &size, 1);
 }
 
 /* Writes what the session asked for beside zones, if anything. */
-PROF__LIGHT void prof__raw_details(prof__raw *w) {
+PROF__FN void prof__raw_details(prof__raw *w) {
     if (!prof__trace.stream.asked && !prof__trace.counters) return;
     prof__raw_begin(w, PROF__RAW_DETAILS);
     prof__raw_u32(w, prof__trace.stream.asked);
@@ -23105,7 +23071,7 @@ PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
 }
 
 /* Reads the session's clock. A dump's times are linear from the session's start to now. */
-PROF__ASIDE(void) prof__raw_now(prof__raw *w) {
+PROF__FN void prof__raw_now(prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
     prof__scale scale;
     memset(&scale, 0, sizeof scale);
@@ -23147,7 +23113,7 @@ static struct prof__outgoing {
     prof__dumped dumped;
 } prof__outgoing;
 
-PROF__LIGHT bool prof__stream_mine(void) {
+PROF__FN bool prof__stream_mine(void) {
     return PROF__LOAD(prof__outgoing.owner) == (uintptr_t)prof__slot_get();
 }
 
@@ -23157,7 +23123,7 @@ PROF__FN void prof__stream_unlock(void) { prof__disown(&prof__outgoing.owner); }
 
 /* Finds the oldest segment of t with records that are not written yet, and those. *done: they are
    its last. NULL: there are none. */
-PROF__LIGHT prof__segment *prof__stream_find(prof__state *t, prof__span *span, bool *done) {
+PROF__FN prof__segment *prof__stream_find(prof__state *t, prof__span *span, bool *done) {
     prof__segment *g;
     prof__lock();
     g = t->ring.list + t->ring.flushed;
@@ -23178,7 +23144,7 @@ PROF__LIGHT prof__segment *prof__stream_find(prof__state *t, prof__span *span, b
 }
 
 /* Notes how much of segment g was written, so that it is not written again. */
-PROF__LIGHT void prof__stream_left(prof__segment *g, const prof__span *span) {
+PROF__FN void prof__stream_left(prof__segment *g, const prof__span *span) {
     prof__lock();
     g->flushed = g->begin + (span->at - g->begin);
     g->epoch = (uint32_t)(span->base >> 32);
@@ -23186,7 +23152,7 @@ PROF__LIGHT void prof__stream_left(prof__segment *g, const prof__span *span) {
     prof__unlock();
 }
 
-PROF__LIGHT void prof__stream_done(prof__state *t, prof__segment *g) {
+PROF__FN void prof__stream_done(prof__state *t, prof__segment *g) {
     prof__lock();
     prof__segment_free(g);
     t->ring.flushed = (t->ring.flushed + 1) % t->ring.count;
@@ -23194,17 +23160,17 @@ PROF__LIGHT void prof__stream_done(prof__state *t, prof__segment *g) {
 }
 
 /* Flushes the buffer, which has whole events, unless one is longer than the buffer. */
-PROF__LIGHT bool prof__chrome_flush(struct prof__chrome_stream *c, prof__raw *w) {
+PROF__FN bool prof__chrome_flush(struct prof__chrome_stream *c, prof__raw *w) {
     prof__out_flush(&c->out);
     w->failed = c->out.failed;
     return !w->failed;
 }
 
-PROF__LIGHT void prof__shown_write(void *chrome, uint32_t place) {
+PROF__FN void prof__shown_write(void *chrome, uint32_t place) {
     prof__chrome_item((struct prof__chrome_stream *)chrome, prof__outgoing.shown.held + place);
 }
 
-PROF__LIGHT void prof__shown_add(struct prof__chrome_stream *c, const prof__item *i) {
+PROF__FN void prof__shown_add(struct prof__chrome_stream *c, const prof__item *i) {
     prof__shown *h = &prof__outgoing.shown;
     int64_t start = prof__to_ns(&c->scale, prof__item_start(i));
     h->held[prof_order_add(&h->order, i->site_depth & 0xff, start)] = *i;
@@ -23258,7 +23224,7 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
 }
 
 /* Ends the array: open zones, the counts, zones that are only in sums. */
-PROF__LIGHT void prof__chrome_close(prof__raw *w, struct prof_trace *s) {
+PROF__FN void prof__chrome_close(prof__raw *w, struct prof_trace *s) {
     struct prof__chrome_stream *c = &prof__chrome_out;
     prof__out_open(&c->out, w->sink);
     (void)prof__chrome_rest(c, s);
@@ -23273,7 +23239,7 @@ PROF__LIGHT void prof__chrome_close(prof__raw *w, struct prof_trace *s) {
 }
 
 /* Counts follow the session, as readers take them for those of the last session written. */
-PROF__LIGHT void prof__raw_tell_session(prof__raw *w, bool again) {
+PROF__FN void prof__raw_tell_session(prof__raw *w, bool again) {
     uint64_t knot = prof__knot_last(&prof__trace).tick;
     if (again) w->last_knot = UINT64_MAX;
     if (w->last_knot == knot || !prof__raw_session(w)) return;
@@ -23285,14 +23251,14 @@ PROF__LIGHT void prof__raw_tell_session(prof__raw *w, bool again) {
     w->last_knot = knot;
 }
 
-PROF__LIGHT bool prof__stream_write(prof__raw *w, prof__row *row, prof__span *span) {
+PROF__FN bool prof__stream_write(prof__raw *w, prof__row *row, prof__span *span) {
     if (w->chrome) prof__functions_name_new();
     if (w->chrome) return prof__chrome_write(w, row, span);
     if (span->at == span->end) prof__raw_tell(w, row);   /* the row's last: it may have a name */
     return prof__raw_span(w, row, span) && !w->failed;
 }
 
-PROF__LIGHT bool prof__stream_state(prof__raw *w, prof__state *t) {
+PROF__FN bool prof__stream_state(prof__raw *w, prof__state *t) {
     prof__segment *g;
     prof__span span;
     bool done;
@@ -23308,7 +23274,7 @@ PROF__LIGHT bool prof__stream_state(prof__raw *w, prof__state *t) {
 /* A stream turns ticks into times before the next readings of both clocks are known. So these are
    predicted: the last pair lies ahead, by the clock's rate so far, and the next pair corrects its
    error. */
-PROF__LIGHT void prof__stream_clock(struct prof_trace *s) {
+PROF__FN void prof__stream_clock(struct prof_trace *s) {
     prof__knot now, first = prof__recorder.first_knot, a = { 0, 0 }, b = { 0, 0 };
     prof__scale ticks;
     uint64_t gap;
@@ -23326,7 +23292,7 @@ PROF__LIGHT void prof__stream_clock(struct prof_trace *s) {
     prof__knot_add(now);
 }
 
-PROF__LIGHT prof_result prof__stream_flush_locked(struct prof_trace *s) {
+PROF__FN prof_result prof__stream_flush_locked(struct prof_trace *s) {
     prof__raw *w = &prof__outgoing.raw;
     bool ok = true;
     w->failed = false;
@@ -23342,7 +23308,7 @@ PROF__LIGHT prof_result prof__stream_flush_locked(struct prof_trace *s) {
 
 PROF__FN bool prof__env_rests(void);
 
-PROF_API PROF__LIGHTLY prof_result prof_flush(void) {
+PROF_API PROF__QUIET prof_result prof_flush(void) {
     struct prof_trace *s = &prof__trace;
     prof_result result = PROF_ERROR_STATE;
     bool ours, unstreamed;
@@ -23357,7 +23323,7 @@ PROF_API PROF__LIGHTLY prof_result prof_flush(void) {
     return result;
 }
 
-PROF__LIGHT void prof__stream_open(struct prof_trace *s, const prof_desc *d) {
+PROF__FN void prof__stream_open(struct prof_trace *s, const prof_desc *d) {
     prof__raw *w = &prof__outgoing.raw;
     memset(w, 0, offsetof(prof__raw, words));
     w->sink = d->stream;
@@ -23371,12 +23337,12 @@ PROF__LIGHT void prof__stream_open(struct prof_trace *s, const prof_desc *d) {
 
 /* ---- events of prof_submit leave as they come ---- */
 
-PROF__LIGHT bool prof__streams_events(const struct prof_trace *s) {
+PROF__FN bool prof__streams_events(const struct prof_trace *s) {
     return s->open && s->mode == PROF_MODE_STREAM && !prof__outgoing.raw.chrome;
 }
 
 /* The arguments of an event, as prof_write_args writes them; none, counted, if too long. */
-PROF__LIGHT void prof__short_args(prof__entry *to, const prof_event *e) {
+PROF__FN void prof__short_args(prof__entry *to, const prof_event *e) {
     prof_sink sink = { prof__entry_write, NULL };
     to->size = 0;
     sink.user = to;
@@ -23385,7 +23351,7 @@ PROF__LIGHT void prof__short_args(prof__entry *to, const prof_event *e) {
     to->size = 0;
 }
 
-PROF__LIGHT void prof__raw_event(prof__raw *w, const prof__row *row, const prof_event *e) {
+PROF__FN void prof__raw_event(prof__raw *w, const prof__row *row, const prof_event *e) {
     const prof_extra *x = prof__extra_of(e);
     const char *name = prof__chrome_name(e), *type = x ? x->activity_type : NULL;
     const char *device = prof__device_title(e->device_type);
@@ -23409,7 +23375,7 @@ PROF__LIGHT void prof__raw_event(prof__raw *w, const prof__row *row, const prof_
     prof__raw_end(w);
 }
 
-PROF__LIGHT prof_result prof__stream_event(struct prof_trace *s, const prof_event *e) {
+PROF__FN prof_result prof__stream_event(struct prof_trace *s, const prof_event *e) {
     prof__raw *w = &prof__outgoing.raw;
     prof__row *row;
     bool right;
@@ -23426,7 +23392,7 @@ PROF__LIGHT prof_result prof__stream_event(struct prof_trace *s, const prof_even
 
 /* Events that the sink does not take are lost and counted, since nothing keeps them. So are
    launches that are given by time only. */
-PROF__LIGHT prof_result prof__submit_streamed(const prof_event *events, size_t count) {
+PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t count) {
     struct prof_trace *s = &prof__trace;
     prof_result result = PROF_OK;
     size_t lost = 0;
@@ -23453,7 +23419,7 @@ PROF__LIGHT prof_result prof__submit_streamed(const prof_event *events, size_t c
 }
 
 /* After prof_stop: writes the remaining records, and what is known only now. */
-PROF__LIGHT void prof__stream_close(struct prof_trace *s) {
+PROF__FN void prof__stream_close(struct prof_trace *s) {
     prof__raw *w = &prof__outgoing.raw;
     prof_stats stats;
     bool ok = prof__stream_flush_locked(s) == PROF_OK;
@@ -23477,7 +23443,7 @@ PROF__LIGHT void prof__stream_close(struct prof_trace *s) {
 
 /* The zones of a stream that has ended: those written, those that remain where the sink failed, and
    those that were open. They are counted as read: zones that signal handlers displaced are not. */
-PROF__LIGHT uint64_t prof__stream_recorded(const struct prof_trace *s) {
+PROF__FN uint64_t prof__stream_recorded(const struct prof_trace *s) {
     uint64_t zones = s->stream.zones;
     for (const prof__state *t = prof__used(NULL); t; t = prof__used(t))
         for (uint32_t i = 0; i < t->ring.count; i++) {
@@ -23492,13 +23458,13 @@ PROF__LIGHT uint64_t prof__stream_recorded(const struct prof_trace *s) {
 
 /* ---- The dump: no locks, only calls that are safe in signal handlers ---- */
 
-PROF__LIGHT bool prof__raw_told(const prof__raw *w, uint32_t number) {
+PROF__FN bool prof__raw_told(const prof__raw *w, uint32_t number) {
     return number >= PROF__PUSHED ? number - PROF__PUSHED < w->names : number <= w->sites;
 }
 
 /* Writes row, unless it was the last one written. False: *use has changed meanwhile, so that the
    row may be another thread's. */
-PROF__ASIDE(bool) prof__dump_row(prof__raw *w, const prof__row *row, const uint32_t *use) {
+PROF__FN bool prof__dump_row(prof__raw *w, const prof__row *row, const uint32_t *use) {
     uint32_t used = use ? PROF__LOAD(*use) : 0, number = PROF__LOAD(row->number);
     if (w->row == number + 1) return true;
     prof__raw_thread_begin(w, row);
@@ -23509,7 +23475,7 @@ PROF__ASIDE(bool) prof__dump_row(prof__raw *w, const prof__row *row, const uint3
 }
 
 /* The frames of zones that are open in t now, from *bottom; NULL: there are none. */
-PROF__LIGHT const prof__frame *prof__dump_frames(const prof__state *t, const prof__frame **bottom) {
+PROF__FN const prof__frame *prof__dump_frames(const prof__state *t, const prof__frame **bottom) {
     const prof__frame *top = PROF__ACQUIRE(t->hot.top);
     *bottom = PROF__ACQUIRE(t->hot.bottom);
     if (top > t->frames && !PROF__LOAD(top[-1].site)) top--;   /* just being begun */
@@ -23518,8 +23484,8 @@ PROF__LIGHT const prof__frame *prof__dump_frames(const prof__state *t, const pro
 
 /* Writes the zones that are open in t now. Of a thread in sums only those at depths below `cut` are
    in the timeline; in_sums: ticks of zones in sums within the innermost of them. */
-PROF__LIGHT void prof__dump_open(prof__raw *w, const prof__state *t, const prof__row *row,
-                                 uint32_t cut, uint64_t in_sums) {
+PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__row *row,
+                              uint32_t cut, uint64_t in_sums) {
     const prof__frame *bottom, *top = prof__dump_frames(t, &bottom);
     uint32_t number = PROF__LOAD(row->number);
     if (top && (uint32_t)(top - bottom) > cut) top = bottom + cut;
@@ -23541,7 +23507,7 @@ PROF__LIGHT void prof__dump_open(prof__raw *w, const prof__state *t, const prof_
     if (PROF__LOAD(t->row) == row && PROF__LOAD(row->number) == number) prof__raw_end(w);
 }
 
-PROF__ASIDE(PROF__RACES void) prof__raw_sums_begin(prof__raw *w, uint32_t thread) {
+PROF__FN PROF__RACES void prof__raw_sums_begin(prof__raw *w, uint32_t thread) {
     const struct prof_trace *s = &prof__trace;
     prof__raw_begin(w, PROF__RAW_SUMS);
     prof__raw_u32(w, thread);
@@ -23551,7 +23517,7 @@ PROF__ASIDE(PROF__RACES void) prof__raw_sums_begin(prof__raw *w, uint32_t thread
 }
 
 /* Adds a row to the block of sums, or to another one where it is full. */
-PROF__LIGHT void prof__raw_sum(prof__raw *w, uint32_t thread, const prof__tally *r) {
+PROF__FN void prof__raw_sum(prof__raw *w, uint32_t thread, const prof__tally *r) {
     uint32_t first = 0, end = PROF__BUCKETS, site = r->site >> 8;
     const uint64_t sums[] = { r->count, r->total, r->inner, r->least, r->most };
     while (end && !r->histogram[end - 1]) end--;
@@ -23570,9 +23536,9 @@ PROF__LIGHT void prof__raw_sum(prof__raw *w, uint32_t thread, const prof__tally 
 }
 
 /* Adds a row of one zone: of its name, or of all others where t would have none for it. */
-PROF__LIGHT PROF__RACES void prof__raw_sum_zone(prof__raw *w, const prof__state *t, uint32_t thread,
-                                                uint32_t site_depth, uint64_t ticks,
-                                                uint64_t within) {
+PROF__FN PROF__RACES void prof__raw_sum_zone(prof__raw *w, const prof__state *t, uint32_t thread,
+                                             uint32_t site_depth, uint64_t ticks,
+                                             uint64_t within) {
     uint32_t site = site_depth & ~(uint32_t)0xff;
     prof__tally row;
     memset(&row, 0, sizeof row);
@@ -23583,8 +23549,8 @@ PROF__LIGHT PROF__RACES void prof__raw_sum_zone(prof__raw *w, const prof__state 
 }
 
 /* Adds the zones that are open and began in sums. */
-PROF__LIGHT void prof__dump_sums_open(prof__raw *w, const prof__state *t, uint32_t thread,
-                                      const prof__rest *rest) {
+PROF__FN void prof__dump_sums_open(prof__raw *w, const prof__state *t, uint32_t thread,
+                                   const prof__rest *rest) {
     const prof__frame *bottom, *top = prof__dump_frames(t, &bottom);
     for (; top && (uint32_t)(top - bottom) > rest->cut; top--) {
         const prof__frame *f = top - 1;
@@ -23596,7 +23562,7 @@ PROF__LIGHT void prof__dump_sums_open(prof__raw *w, const prof__state *t, uint32
 }
 
 /* Writes zones that were open at the cut and have ended: they come after the last segment. */
-PROF__LIGHT void prof__dump_ended(prof__raw *w, const prof__row *row, const prof__rest *rest) {
+PROF__FN void prof__dump_ended(prof__raw *w, const prof__row *row, const prof__rest *rest) {
     const prof__segment *g = row ? PROF__ACQUIRE(row->first) : NULL, *next;
     prof__span span;
     if (!rest->ended_count || !g || !prof__dump_row(w, row, NULL)) return;
@@ -23614,7 +23580,7 @@ PROF__LIGHT void prof__dump_ended(prof__raw *w, const prof__row *row, const prof
 }
 
 /* Writes the sums of t: its rows, the zones in its block, and if `open` its open zones. */
-PROF__LIGHT void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *rest, bool open) {
+PROF__FN void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *rest, bool open) {
     const prof__row *row = PROF__ACQUIRE(t->row);
     uint32_t thread = row ? PROF__LOAD(row->number) : 0;
     prof__cursor k = { NULL, NULL, 0, 0 };
@@ -23642,8 +23608,8 @@ PROF__LIGHT void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest 
 
 /* The end of a segment's records. Its thread t (NULL: it has left, at cursor) is read first: a
    cursor from before the chunk was last emptied would reach past what is written. */
-PROF__LIGHT const prof__record *prof__dump_end(const prof__segment *g, const prof__state *t,
-                                               const prof__record *cursor) {
+PROF__FN const prof__record *prof__dump_end(const prof__segment *g, const prof__state *t,
+                                            const prof__record *cursor) {
     const prof__record *end;
     if (t) cursor = PROF__ACQUIRE(t->hot.cursor);
     end = PROF__ACQUIRE(g->end);
@@ -23652,8 +23618,8 @@ PROF__LIGHT const prof__record *prof__dump_end(const prof__segment *g, const pro
 
 /* Writes the records of a segment that its thread may be emptying at this moment: a block that was
    copied while it did so is not written. */
-PROF__LIGHT void prof__dump_segment(prof__raw *w, const prof__segment *g, const prof__state *t,
-                                    const prof__record *cursor) {
+PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const prof__state *t,
+                                 const prof__record *cursor) {
     uint32_t use = PROF__ACQUIRE(g->use);
     const prof__row *row = PROF__ACQUIRE(g->row);
     prof__span span;
@@ -23672,7 +23638,7 @@ PROF__LIGHT void prof__dump_segment(prof__raw *w, const prof__segment *g, const 
     }
 }
 
-PROF__LIGHT void prof__dump_state(prof__raw *w, const prof__state *t) {
+PROF__FN void prof__dump_state(prof__raw *w, const prof__state *t) {
     const prof__row *row = PROF__ACQUIRE(t->row);
     uint32_t oldest = PROF__LOAD(t->ring.next);
     if (!row) return;
@@ -23686,7 +23652,7 @@ PROF__LIGHT void prof__dump_state(prof__raw *w, const prof__state *t) {
 }
 
 /* With PROF_MODE_TRACE rows and segments are only ever added. */
-PROF__LIGHT PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace *s) {
+PROF__FN PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace *s) {
     for (const prof__row *row = PROF__ACQUIRE(s->rows); row; row = PROF__ACQUIRE(row->next)) {
         const prof__state *of = row->cursor ? NULL : prof__used(NULL);
         const prof__segment *g = PROF__ACQUIRE(row->first);
@@ -23712,7 +23678,7 @@ PROF__LIGHT PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_tra
 }
 
 /* Writes the zones of a stream or a ring that are only in sums. */
-PROF__ASIDE(PROF__RACES void) prof__dump_rest(prof__raw *w, const struct prof_trace *s) {
+PROF__FN PROF__RACES void prof__dump_rest(prof__raw *w, const struct prof_trace *s) {
     for (const prof__state *t = prof__any_sums(s) ? prof__used(NULL) : NULL; t; t = prof__used(t)) {
         prof__rest rest;
         rest.lend = NULL;
@@ -23720,7 +23686,7 @@ PROF__ASIDE(PROF__RACES void) prof__dump_rest(prof__raw *w, const struct prof_tr
     }
 }
 
-PROF__LIGHT void prof__dump_counts(prof__raw *w, const struct prof_trace *s) {
+PROF__FN void prof__dump_counts(prof__raw *w, const struct prof_trace *s) {
     prof_stats stats;
     prof__counts sum;
     memset(&sum, 0, sizeof sum);
@@ -23738,7 +23704,7 @@ PROF__LIGHT void prof__dump_counts(prof__raw *w, const struct prof_trace *s) {
     prof__raw_counts(w, &stats, true);
 }
 
-PROF__LIGHT void prof__dump(prof__raw *w, const struct prof_trace *s) {
+PROF__FN void prof__dump(prof__raw *w, const struct prof_trace *s) {
     prof__raw_now(w);
     prof__raw_session(w);
     prof__raw_details(w);
@@ -23751,7 +23717,7 @@ PROF__LIGHT void prof__dump(prof__raw *w, const struct prof_trace *s) {
 }
 
 /* False: another thread, or the code that this signal handler interrupted, is dumping. */
-PROF__LIGHT bool prof__dump_claim(void) {
+PROF__FN bool prof__dump_claim(void) {
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
     return !__atomic_exchange_n(&prof__outgoing.busy, 1u, __ATOMIC_SEQ_CST);
 #else
@@ -23763,20 +23729,20 @@ PROF__LIGHT bool prof__dump_claim(void) {
 
 /* A window is about to open or close: until that is done no dump begins. Waits for a dump that is
    being written, but for no more than a good part of a second. */
-PROF__LIGHT void prof__windows_unsettle(void) {
+PROF__FN void prof__windows_unsettle(void) {
     PROF__STORE(prof__outgoing.settled, 0u);
     PROF__FENCE();
     for (int i = 0; i < 1000000 && PROF__ACQUIRE(prof__outgoing.busy); i++) prof__yield();
 }
 
-PROF__LIGHT bool prof__dump_possible(const struct prof_trace *s) {
+PROF__FN bool prof__dump_possible(const struct prof_trace *s) {
     PROF__FENCE();
     return PROF__ACQUIRE(prof__outgoing.settled) && (s->open || s->stopped) &&
            (s->mode == PROF_MODE_TRACE || s->mode == PROF_MODE_RING);
 }
 
 /* own: the profiler itself dumps a session whose stream is written at the end. */
-PROF__LIGHT prof_result prof__dump_to(prof_sink out, bool own) {
+PROF__FN prof_result prof__dump_to(prof_sink out, bool own) {
     const struct prof_trace *s = &prof__trace;
     prof__raw *w = &prof__outgoing.raw;
     prof_result result = PROF_ERROR_STATE;
@@ -23793,7 +23759,7 @@ PROF__LIGHT prof_result prof__dump_to(prof_sink out, bool own) {
     return result;
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_dump(prof_sink out) {
+PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
     return prof__dump_to(out, false);
 }
 
@@ -23853,7 +23819,7 @@ struct prof_raw {
     uint32_t block[PROF__RAW_HEAD + PROF__RAW_LIMIT / 4];
 };
 
-PROF__LIGHT uint32_t prof__raw_swapped(uint32_t n) {
+PROF__FN uint32_t prof__raw_swapped(uint32_t n) {
     return n << 24 | (n & 0xff00) << 8 | (n >> 8 & 0xff00) | n >> 24;
 }
 
@@ -23862,12 +23828,12 @@ PROF__FN uint32_t prof__raw_get(const prof_raw *r, size_t i) {
     return r->swap ? prof__raw_swapped(r->block[i]) : r->block[i];
 }
 
-PROF__ALONE(uint64_t) prof__raw_get64(const prof_raw *r, size_t i) {
+PROF__FN uint64_t prof__raw_get64(const prof_raw *r, size_t i) {
     return prof__raw_get(r, i) | (uint64_t)prof__raw_get(r, i + 1) << 32;
 }
 
 /* A copy of a text that lasts as long as the session; NULL: no memory. */
-PROF__ASIDE(const char *) prof__raw_keep(prof_raw *r, const char *text, size_t size) {
+PROF__FN const char *prof__raw_keep(prof_raw *r, const char *text, size_t size) {
     char *p = r->text;
     if ((size_t)(r->text_end - p) <= size) return NULL;
     memcpy(p, text, size);
@@ -23877,7 +23843,7 @@ PROF__ASIDE(const char *) prof__raw_keep(prof_raw *r, const char *text, size_t s
 }
 
 /* Zeroed memory that lasts as long as the session; NULL: none. */
-PROF__ASIDE(void *) prof__raw_take(prof_raw *r, size_t size) {
+PROF__FN void *prof__raw_take(prof_raw *r, size_t size) {
     char *p = (char *)(((uintptr_t)r->text + 7u) & ~(uintptr_t)7u);
     if (p > r->text_end || (size_t)(r->text_end - p) <= size) return NULL;
     r->text = p + size;
@@ -23885,7 +23851,7 @@ PROF__ASIDE(void *) prof__raw_take(prof_raw *r, size_t size) {
 }
 
 /* The place of a site; made, if there is none. NULL: no memory. */
-PROF__ALONE(prof__raw_place *) prof__raw_place_of(prof_raw *r, uint32_t number) {
+PROF__FN prof__raw_place *prof__raw_place_of(prof_raw *r, uint32_t number) {
     prof__raw_place **first = r->sites + (number & (r->places - 1)), *place = *first;
     while (place && place->number != number) place = place->next;
     if (place) return place;
@@ -23896,7 +23862,7 @@ PROF__ALONE(prof__raw_place *) prof__raw_place_of(prof_raw *r, uint32_t number) 
     return *first = place;
 }
 
-PROF__LIGHT bool prof__raw_elf_site(prof_raw *r, prof__raw_place *place) {
+PROF__FN bool prof__raw_elf_site(prof_raw *r, prof__raw_place *place) {
     prof_site site = { NULL, "", "", 0 };
     const prof__raw_place *build;
     if (!r->desc.elf_site || place->site.name || !prof__in_elf(place->number)) return false;
@@ -23926,8 +23892,8 @@ PROF__FN const prof_site *prof__raw_site_of(prof_raw *r, uint32_t number) {
     return &place->site;
 }
 
-PROF__LIGHT void prof__raw_put_site(prof_raw *r, uint32_t number, uint32_t line, const char *text,
-                                    const uint32_t *sizes) {
+PROF__FN void prof__raw_put_site(prof_raw *r, uint32_t number, uint32_t line, const char *text,
+                                 const uint32_t *sizes) {
     prof__raw_place *place = prof__raw_place_of(r, number);
     char *begin = r->text;
     prof_site site = { NULL, NULL, NULL, 0 };
@@ -23944,7 +23910,7 @@ PROF__LIGHT void prof__raw_put_site(prof_raw *r, uint32_t number, uint32_t line,
     place->known = true;
 }
 
-PROF__LIGHT void prof__raw_read_sites(prof_raw *r, size_t at, size_t end) {
+PROF__FN void prof__raw_read_sites(prof_raw *r, size_t at, size_t end) {
     while (at + 5 <= end) {
         uint32_t sizes[3];
         uint64_t words = 3;
@@ -23961,7 +23927,7 @@ PROF__FN void prof__raw_hand(prof_raw *r, const prof_raw_item *item) {
     if (r->desc.item) r->desc.item(r->desc.user, item);
 }
 
-PROF__LIGHT void prof__raw_forget(prof_raw *r) {
+PROF__FN void prof__raw_forget(prof_raw *r) {
     memset(r + 1, 0, r->places * (sizeof *r->rows + sizeof *r->sites));
     r->text = (char *)(void *)(r->sites + r->places);
     r->names = NULL;
@@ -23976,7 +23942,7 @@ PROF__LIGHT void prof__raw_forget(prof_raw *r) {
 /* ---- sums: rows of a name are added up, and handed on at the end of the session ---- */
 
 /* The thread's row; NULL: no memory. */
-PROF__LIGHT prof__raw_row *prof__raw_row_of(prof_raw *r, uint32_t number) {
+PROF__FN prof__raw_row *prof__raw_row_of(prof_raw *r, uint32_t number) {
     prof__raw_row **place = r->rows + (number & (r->places - 1)), *row = *place;
     while (row && row->number != number) row = row->next;
     if (row) return row;
@@ -23988,7 +23954,7 @@ PROF__LIGHT prof__raw_row *prof__raw_row_of(prof_raw *r, uint32_t number) {
 }
 
 /* The row of a name; NULL: no memory. */
-PROF__LIGHT prof__raw_named *prof__raw_name_of(prof_raw *r, const char *name) {
+PROF__FN prof__raw_named *prof__raw_name_of(prof_raw *r, const char *name) {
     size_t length;
     uint32_t place = prof__hash(name, &length) % PROF__RAW_NAMES;
     prof__raw_named *n;
@@ -24008,7 +23974,7 @@ PROF__LIGHT prof__raw_named *prof__raw_name_of(prof_raw *r, const char *name) {
 }
 
 /* Another dump of the session begins, which has all sums again. */
-PROF__COLD void prof__raw_sums_again(prof_raw *r) {
+PROF__FN void prof__raw_sums_again(prof_raw *r) {
     for (prof__raw_named *n = r->first_name; n; n = n->next) {
         memset(&n->tally, 0, sizeof n->tally);
         n->tally.least = UINT64_MAX;
@@ -24016,7 +23982,7 @@ PROF__COLD void prof__raw_sums_again(prof_raw *r) {
 }
 
 /* Are these sums possible, and small enough to be added to those before? */
-PROF__COLD bool prof__raw_sum_ok(const prof__tally *sums, const prof__tally *more) {
+PROF__FN bool prof__raw_sum_ok(const prof__tally *sums, const prof__tally *more) {
     const uint64_t most = (uint64_t)1 << 60, timed = more->count - more->untimed;
     uint64_t mean = timed ? more->total / timed : 0;
     return more->count && more->count < most && more->total < most && more->most <= more->total &&
@@ -24026,7 +23992,7 @@ PROF__COLD bool prof__raw_sum_ok(const prof__tally *sums, const prof__tally *mor
 }
 
 /* Reads a row at `at`, of n buckets from the first on. */
-PROF__COLD void prof__raw_read_sum(prof_raw *r, size_t at, uint32_t first, uint32_t n) {
+PROF__FN void prof__raw_read_sum(prof_raw *r, size_t at, uint32_t first, uint32_t n) {
     uint32_t number = prof__raw_get(r, at);
     const char *name = number ? prof__raw_site_of(r, number)->name : "(others)";
     prof__raw_named *row = prof__raw_name_of(r, name);
@@ -24046,7 +24012,7 @@ PROF__COLD void prof__raw_read_sum(prof_raw *r, size_t at, uint32_t first, uint3
     else r->stats.bad_sums++;
 }
 
-PROF__COLD void prof__raw_read_sums(prof_raw *r, size_t at, size_t end) {
+PROF__FN void prof__raw_read_sums(prof_raw *r, size_t at, size_t end) {
     uint32_t rows = end - at < PROF__RAW_SUMS_HEAD ? 0 : prof__raw_get(r, at + 1);
     if (rows) r->full_tick = prof__raw_get64(r, at + 2);
     if (rows) r->sums_tick = prof__raw_get64(r, at + 4);
@@ -24060,7 +24026,7 @@ PROF__COLD void prof__raw_read_sums(prof_raw *r, size_t at, size_t end) {
 }
 
 /* Do both clocks go on from a to b, at a rate that 64 bits can hold? */
-PROF__LIGHT bool prof__raw_pair_ok(prof__knot a, prof__knot b) {
+PROF__FN bool prof__raw_pair_ok(prof__knot a, prof__knot b) {
     return b.tick > a.tick && b.ns >= a.ns && (b.ns - a.ns) >> 20 <= b.tick - a.tick &&
            !(b.tick >> 62) && !(b.ns >> 62);
 }
@@ -24077,7 +24043,7 @@ PROF__FN int64_t prof__raw_ns(prof_raw *r, uint64_t tick) {
 }
 
 /* A span of ticks in ns, at the session's rate: see prof__sums_scale. */
-PROF__LIGHT int64_t prof__raw_span_ns(const prof_raw *r, uint64_t ticks) {
+PROF__FN int64_t prof__raw_span_ns(const prof_raw *r, uint64_t ticks) {
     prof__knot zero = { 0, 0 }, whole = { 0, 0 };
     prof__scale k;
     if (!r->session || r->knot_count < 2)
@@ -24088,7 +24054,7 @@ PROF__LIGHT int64_t prof__raw_span_ns(const prof_raw *r, uint64_t ticks) {
     return (int64_t)prof__scale_ns(&k, ticks);
 }
 
-PROF__COLD void prof__raw_hand_sums(prof_raw *r) {
+PROF__FN void prof__raw_hand_sums(prof_raw *r) {
     prof_raw_item item;
     memset(&item, 0, sizeof item);
     item.kind = PROF_RAW_SUMS;
@@ -24113,8 +24079,8 @@ PROF__COLD void prof__raw_hand_sums(prof_raw *r) {
 }
 
 /* A session begins, or is repeated. If it is new, the one before ends: its sums are handed on. */
-PROF__COLD void prof__raw_session_is(prof_raw *r, uint32_t process, uint64_t tick, uint64_t wall_ns,
-                                     uint32_t generation) {
+PROF__FN void prof__raw_session_is(prof_raw *r, uint32_t process, uint64_t tick, uint64_t wall_ns,
+                                   uint32_t generation) {
     prof_raw_item item;
     if (r->session && r->generation == generation && r->start_wall_ns == wall_ns &&
         r->start_tick == tick) return;   /* of a target only the tick differs */
@@ -24133,7 +24099,7 @@ PROF__COLD void prof__raw_session_is(prof_raw *r, uint32_t process, uint64_t tic
     r->generation = generation;
 }
 
-PROF__COLD void prof__raw_read_session(prof_raw *r, size_t at, size_t end) {
+PROF__FN void prof__raw_read_session(prof_raw *r, size_t at, size_t end) {
     uint32_t count;
     if (end - at < 10) return;
     count = prof__raw_get(r, at + 9);
@@ -24153,8 +24119,8 @@ PROF__COLD void prof__raw_read_session(prof_raw *r, size_t at, size_t end) {
 }
 
 /* size 0: the block has no name. */
-PROF__COLD void prof__raw_put_thread(prof_raw *r, uint32_t number, uint64_t id, const char *name,
-                                     size_t size) {
+PROF__FN void prof__raw_put_thread(prof_raw *r, uint32_t number, uint64_t id, const char *name,
+                                   size_t size) {
     prof__raw_row *row = prof__raw_row_of(r, number);
     prof_raw_item item;
     memset(&item, 0, sizeof item);
@@ -24168,7 +24134,7 @@ PROF__COLD void prof__raw_put_thread(prof_raw *r, uint32_t number, uint64_t id, 
     prof__raw_hand(r, &item);
 }
 
-PROF__COLD void prof__raw_read_thread(prof_raw *r, size_t at, size_t end) {
+PROF__FN void prof__raw_read_thread(prof_raw *r, size_t at, size_t end) {
     size_t size;
     if (end - at < 4) return;
     size = prof__raw_get(r, at + 1);
@@ -24238,7 +24204,7 @@ PROF__FN prof__pending *prof__raw_decode(prof_raw *r, const prof__record *const 
 }
 
 /* What a zone carries, of the attributes that wait for it; NULL: nothing. */
-PROF__LIGHT const prof_extra *prof__raw_carried(prof_raw *r, prof__raw_row *row, const char *name,
+PROF__FN const prof_extra *prof__raw_carried(prof_raw *r, prof__raw_row *row, const char *name,
                                              uint32_t depth, uint16_t *flags) {
     const prof__record *heads[PROF__RAW_HEADS], *head;
     prof__details *d = r->details;
@@ -24274,7 +24240,7 @@ PROF__LIGHT const prof_extra *prof__raw_carried(prof_raw *r, prof__raw_row *row,
     return z->extra;
 }
 
-PROF__LIGHT void prof__raw_read_details(prof_raw *r, size_t at, size_t end) {
+PROF__FN void prof__raw_read_details(prof_raw *r, size_t at, size_t end) {
     prof_raw_item item;
     uint32_t count = end - at < 2 ? 0 : PROF__MIN(prof__raw_get(r, at + 1), PROF_COUNTERS), n = 0;
     if (end - at < 2) return;
@@ -24298,7 +24264,7 @@ PROF__LIGHT void prof__raw_read_details(prof_raw *r, size_t at, size_t end) {
 }
 
 /* Moves the next text of a block to *to, after those read before; NULL: there is none. */
-PROF__ASIDE(const char *) prof__raw_read_text(prof_raw *r, size_t *at, size_t end, char **to) {
+PROF__FN const char *prof__raw_read_text(prof_raw *r, size_t *at, size_t end, char **to) {
     size_t size = *at < end ? prof__raw_get(r, (*at)++) : SIZE_MAX;
     char *text = *to;
     if (size > (end - *at) * 4) return NULL;
@@ -24310,7 +24276,7 @@ PROF__ASIDE(const char *) prof__raw_read_text(prof_raw *r, size_t *at, size_t en
 }
 
 /* An event's texts are moved over words that were read before, so that each ends with a NUL. */
-PROF__LIGHT void prof__raw_read_event(prof_raw *r, size_t at, size_t end) {
+PROF__FN void prof__raw_read_event(prof_raw *r, size_t at, size_t end) {
     prof_raw_item item;
     prof_extra x;
     char *to = (char *)(r->block + at);
@@ -24343,7 +24309,7 @@ PROF__LIGHT void prof__raw_read_event(prof_raw *r, size_t at, size_t end) {
     prof__raw_hand(r, &item);
 }
 
-PROF__LIGHT void prof__raw_hand_memory(prof_raw *r, uint32_t thread, const prof__item *i) {
+PROF__FN void prof__raw_hand_memory(prof_raw *r, uint32_t thread, const prof__item *i) {
     uint32_t depth;
     prof__memory m = prof__memory_get(i, &depth);
     prof_memory_change change;
@@ -24368,7 +24334,7 @@ PROF__LIGHT void prof__raw_hand_memory(prof_raw *r, uint32_t thread, const prof_
 }
 
 /* Hands on changes of memory, ranges and arrows. */
-PROF__LIGHT void prof__raw_hand_detail(prof_raw *r, uint32_t thread, const prof__item *i) {
+PROF__FN void prof__raw_hand_detail(prof_raw *r, uint32_t thread, const prof__item *i) {
     prof_raw_item item;
     if (i->kind == PROF__MEMORY && i->slots == 4) {
         prof__raw_hand_memory(r, thread, i);
@@ -24424,8 +24390,8 @@ PROF__FN void prof__raw_hand_item(prof_raw *r, prof__raw_row *row, uint32_t thre
 }
 
 /* The number of these records that were read before. Counts records missing before them. */
-PROF__LIGHT size_t prof__raw_known(prof_raw *r, prof__raw_row *row, uint64_t position,
-                                   size_t count) {
+PROF__FN size_t prof__raw_known(prof_raw *r, prof__raw_row *row, uint64_t position,
+                                size_t count) {
     uint64_t known = row->position > position ? row->position - position : 0;
     if (row->position < position) {
         r->stats.missing_records += position - row->position;
@@ -24466,7 +24432,7 @@ PROF__FN void prof__raw_read_records(prof_raw *r, size_t at, size_t end) {
 }
 
 /* Open zones are in a block from the outermost on; they are handed on from the innermost. */
-PROF__COLD void prof__raw_read_open(prof_raw *r, size_t at, size_t end) {
+PROF__FN void prof__raw_read_open(prof_raw *r, size_t at, size_t end) {
     uint32_t thread;
     size_t count;
     prof__item item;
@@ -24484,7 +24450,7 @@ PROF__COLD void prof__raw_read_open(prof_raw *r, size_t at, size_t end) {
 }
 
 /* Hands on the counts, by their places in the block. */
-PROF__COLD void prof__raw_put_counts(prof_raw *r, const uint64_t *counts, bool last) {
+PROF__FN void prof__raw_put_counts(prof_raw *r, const uint64_t *counts, bool last) {
     prof_stats *s = &r->stats.counts;
     prof_raw_item item;
     PROF__STATS(PROF__RAW_TAKE, PROF__RAW_TAKE, PROF__RAW_TAKE)
@@ -24511,7 +24477,7 @@ PROF__COLD void prof__raw_put_counts(prof_raw *r, const uint64_t *counts, bool l
     prof__raw_hand(r, &item);
 }
 
-PROF__COLD void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
+PROF__FN void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
     uint64_t counts[PROF__NO + 1];
     size_t given = end - at < 2 ? 0 : PROF__MIN((end - at - 2) / 2, prof__raw_get(r, at + 1));
     for (size_t i = 0; i <= PROF__NO; i++)
@@ -24522,7 +24488,7 @@ PROF__COLD void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
 /* ---- a dump of @CORE: slots of all contexts, as they lie in its memory ---- */
 
 /* Slots are missing. It is not known whose they were, so each context may have a gap. */
-PROF__COLD void prof__raw_core_gap(prof_raw *r, uint64_t slots, uint32_t rows) {
+PROF__FN void prof__raw_core_gap(prof_raw *r, uint64_t slots, uint32_t rows) {
     r->stats.missing_records += slots;
     r->core.missing += slots;
     for (uint32_t i = 0; i < rows; i++) {
@@ -24532,7 +24498,7 @@ PROF__COLD void prof__raw_core_gap(prof_raw *r, uint64_t slots, uint32_t rows) {
 }
 
 /* Hands on the zone of a slot. time: when it ended, or if it is open when the dump was made. */
-PROF__COLD void prof__raw_core_zone(prof_raw *r, size_t at, uint64_t time, bool open) {
+PROF__FN void prof__raw_core_zone(prof_raw *r, size_t at, uint64_t time, bool open) {
     uint32_t site_depth = prof__raw_get(r, at), number = site_depth >> 24;
     prof__raw_row *row = prof__raw_row_of(r, number);
     prof__item item;
@@ -24547,8 +24513,8 @@ PROF__COLD void prof__raw_core_zone(prof_raw *r, size_t at, uint64_t time, bool 
 }
 
 /* Reads slots. time: the end before the first of them. known: how many were read before. */
-PROF__COLD void prof__raw_core_zones(prof_raw *r, size_t at, size_t end, uint64_t time,
-                                     uint64_t known, bool open) {
+PROF__FN void prof__raw_core_zones(prof_raw *r, size_t at, size_t end, uint64_t time,
+                                   uint64_t known, bool open) {
     for (; at + 3 <= end; at += 3) {
         uint32_t step = prof__raw_get(r, at + 1) - (uint32_t)time;
         bool again = known != 0;
@@ -24562,7 +24528,7 @@ PROF__COLD void prof__raw_core_zones(prof_raw *r, size_t at, size_t end, uint64_
 }
 
 /* The last block: the core's counts, and those that the reader makes for it. */
-PROF__COLD void prof__raw_core_counts(prof_raw *r, size_t at, uint32_t rows) {
+PROF__FN void prof__raw_core_counts(prof_raw *r, size_t at, uint32_t rows) {
     uint64_t counts[PROF__NO + 1];
     memset(counts, 0, sizeof counts);
     for (size_t i = 0; i < PROF__CORE_COUNTS; i++) counts[i] = prof__raw_get(r, at + i);
@@ -24573,7 +24539,7 @@ PROF__COLD void prof__raw_core_counts(prof_raw *r, size_t at, uint32_t rows) {
     prof__raw_put_counts(r, counts, true);
 }
 
-PROF__COLD void prof__raw_core_clock(prof_raw *r, uint64_t start, uint32_t rate, uint32_t shift) {
+PROF__FN void prof__raw_core_clock(prof_raw *r, uint64_t start, uint32_t rate, uint32_t shift) {
     prof__raw_session_is(r, 1, start, 0, 1);
     r->clock = PROF_CLOCK_PLATFORM;
     r->rate = (uint64_t)(rate ? rate : 1000000000u) << (shift & 31);
@@ -24581,8 +24547,8 @@ PROF__COLD void prof__raw_core_clock(prof_raw *r, uint64_t start, uint32_t rate,
 }
 
 /* Reads slots of a part, from position on. Earlier ones that did not come are missing. */
-PROF__COLD void prof__raw_core_part(prof_raw *r, uint32_t part, uint32_t position, uint32_t rows,
-                                    uint64_t time, size_t at, size_t end) {
+PROF__FN void prof__raw_core_part(prof_raw *r, uint32_t part, uint32_t position, uint32_t rows,
+                                  uint64_t time, size_t at, size_t end) {
     bool open = part == PROF__CORE_OPEN;
     uint64_t seen, known = 0;
     if (!open && part != PROF__CORE_LAST) r->core.open = 0;   /* of the session's dump before */
@@ -24598,7 +24564,7 @@ PROF__COLD void prof__raw_core_part(prof_raw *r, uint32_t part, uint32_t positio
     prof__raw_core_zones(r, at, end, time, known, open);
 }
 
-PROF__COLD void prof__raw_read_core(prof_raw *r, size_t at, size_t end) {
+PROF__FN void prof__raw_read_core(prof_raw *r, size_t at, size_t end) {
     size_t counts = at + 5, more = counts + PROF__CORE_COUNTS, slots = more + 4;
     uint32_t part, position, rows;
     if (end < slots) return;
@@ -24616,7 +24582,7 @@ PROF__COLD void prof__raw_read_core(prof_raw *r, size_t at, size_t end) {
     }
 }
 
-PROF__LIGHT void prof__raw_read_block(prof_raw *r, size_t words) {
+PROF__FN void prof__raw_read_block(prof_raw *r, size_t words) {
     static void (*const readers[])(prof_raw *r, size_t at, size_t end) = {   /* by type */
         NULL, prof__raw_read_session, prof__raw_read_sites, prof__raw_read_thread,
         prof__raw_read_records, prof__raw_read_open, prof__raw_read_counts, prof__raw_read_sums,
@@ -24651,7 +24617,7 @@ PROF__FN bool prof__raw_right(prof_raw *r, size_t words) {
 
 /* The words of the block that begins with these 12 bytes; 0: none does. *swap: it has the other
    byte order. */
-PROF__LIGHT size_t prof__raw_length(const char *head, bool *swap) {
+PROF__FN size_t prof__raw_length(const char *head, bool *swap) {
     uint32_t word[3];
     memcpy(word, head, sizeof word);
     *swap = word[0] != PROF__RAW_MAGIC;
@@ -24660,13 +24626,13 @@ PROF__LIGHT size_t prof__raw_length(const char *head, bool *swap) {
     return PROF__RAW_HEAD + word[2] / 4;
 }
 
-PROF__LIGHT void prof__raw_skip(prof_raw *r, size_t bytes) {
+PROF__FN void prof__raw_skip(prof_raw *r, size_t bytes) {
     r->have -= bytes;
     memmove(r->block, (char *)r->block + bytes, r->have);
 }
 
 /* The bytes to where the next block may begin, by as much of its head as is there. */
-PROF__COLD size_t prof__raw_damage(const prof_raw *r) {
+PROF__FN size_t prof__raw_damage(const prof_raw *r) {
     const char *p = (const char *)r->block + 1, *end = (const char *)r->block + r->have;
     bool swap;
     for (; p < end; p++) {
@@ -24677,7 +24643,7 @@ PROF__COLD size_t prof__raw_damage(const prof_raw *r) {
 }
 
 /* Reads whole blocks; last: nothing more will come. */
-PROF__LIGHT void prof__raw_read(prof_raw *r, bool last) {
+PROF__FN void prof__raw_read(prof_raw *r, bool last) {
     while (r->have >= 4 * PROF__RAW_HEAD || (last && r->have)) {
         size_t words = r->have < 4 * PROF__RAW_HEAD
             ? 0 : prof__raw_length((const char *)r->block, &r->swap), skip;
@@ -24699,7 +24665,7 @@ PROF__LIGHT void prof__raw_read(prof_raw *r, bool last) {
     }
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_raw_open(const prof_raw_desc *desc, prof_raw **raw) {
+PROF_API PROF__QUIET prof_result prof_raw_open(const prof_raw_desc *desc, prof_raw **raw) {
     char *memory = desc ? (char *)desc->memory : NULL;
     size_t skip = (16u - ((uintptr_t)memory & 15u)) & 15u, size;
     prof_raw *r;
@@ -24719,7 +24685,7 @@ PROF_API PROF__LIGHTLY prof_result prof_raw_open(const prof_raw_desc *desc, prof
     return PROF_OK;
 }
 
-PROF_API PROF__LIGHTLY void prof_raw_feed(prof_raw *raw, const void *data, size_t size) {
+PROF_API PROF__QUIET void prof_raw_feed(prof_raw *raw, const void *data, size_t size) {
     const char *from = (const char *)data;
     raw->stats.bytes += size;
     while (size) {
@@ -24733,7 +24699,7 @@ PROF_API PROF__LIGHTLY void prof_raw_feed(prof_raw *raw, const void *data, size_
     }
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_raw_close(prof_raw *raw, prof_raw_stats *stats) {
+PROF_API PROF__QUIET prof_result prof_raw_close(prof_raw *raw, prof_raw_stats *stats) {
     prof__raw_read(raw, true);
     prof__raw_hand_sums(raw);
     if (stats) *stats = raw->stats;
@@ -24744,7 +24710,7 @@ PROF_API PROF__LIGHTLY prof_result prof_raw_close(prof_raw *raw, prof_raw_stats 
 #else
 static prof__raw prof__raw_out;
 
-PROF__ASIDE(uint64_t) prof__raw_rate(const prof__raw *w) {
+PROF__FN uint64_t prof__raw_rate(const prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
     uint64_t rate = prof__clock_rate(s);
     (void)w;
@@ -24753,7 +24719,7 @@ PROF__ASIDE(uint64_t) prof__raw_rate(const prof__raw *w) {
 
 PROF__FN void prof__raw_knots(prof__raw *w) { prof__raw_u32(w, 0); }
 
-PROF__LIGHT void prof__raw_tell_session(prof__raw *w, bool again) {
+PROF__FN void prof__raw_tell_session(prof__raw *w, bool again) {
     if (!again) return;
     prof__raw_session(w);
 #  ifdef PROF_NAMES_IN_ELF
@@ -24785,7 +24751,7 @@ PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
 }
 
 /* Writes the records of chunk g from flushed on. */
-PROF__LIGHT void prof__raw_chunk(prof__raw *w, prof__state *t, prof__segment *g) {
+PROF__FN void prof__raw_chunk(prof__raw *w, prof__state *t, prof__segment *g) {
     prof__span span;
     span.at = g->flushed;
     span.end = g->end ? g->end : t->hot.cursor;
@@ -24802,7 +24768,7 @@ PROF__LIGHT void prof__raw_chunk(prof__raw *w, prof__state *t, prof__segment *g)
 
 /* Writes open zones, then counts. For a ring `recorded` has all zones that ended: the reader
    subtracts those that it has; the others are overwritten. */
-PROF__LIGHT void prof__raw_rest(prof__raw *w) {
+PROF__FN void prof__raw_rest(prof__raw *w) {
     prof_stats stats = prof__counts_now(&prof__trace);
     uint64_t ended = w->zones + stats.overwritten;
     for (prof__row *row = prof__trace.rows; row; row = row->next) {
@@ -24814,7 +24780,7 @@ PROF__LIGHT void prof__raw_rest(prof__raw *w) {
     prof__raw_counts(w, &stats, true);
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_dump(prof_sink out) {
+PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
     struct prof_trace *s = &prof__trace;
     prof__raw *w = &prof__raw_out;
     if (!(s->open || s->stopped) || prof__mode() >= PROF_MODE_STREAM) return PROF_ERROR_STATE;
@@ -24838,7 +24804,7 @@ PROF_API PROF__LIGHTLY prof_result prof_dump(prof_sink out) {
 /* A new chunk, or the context's oldest; NULL: none, or its only one, which begins anew. Where there
    are tasks, room is kept for a late one: without a chunk it would drop all its zones, and so would
    the tasks that get its state later. */
-PROF__LIGHT void *prof__chunk_ring(void *state) {
+PROF__FN void *prof__chunk_ring(void *state) {
     prof__state *t = (prof__state *)state;
     const prof__plan *p = &prof__trace.plan;
     prof__segment *g = NULL, *oldest = t->row.first;
@@ -24856,13 +24822,13 @@ PROF__LIGHT void *prof__chunk_ring(void *state) {
     return only ? NULL : oldest;
 }
 
-PROF_API PROF__LIGHTLY const prof__parts *prof__parts_ring(void) {
+PROF_API PROF__QUIET const prof__parts *prof__parts_ring(void) {
     static const prof__parts parts = { PROF_MODE_RING, prof__chunk_ring, NULL, NULL, NULL };
     return &parts;
 }
 
 /* A chunk that was streamed, or else a new one: the rest of the arena is for rows of tasks. */
-PROF__LIGHT void *prof__chunk_stream(void *state) {
+PROF__FN void *prof__chunk_stream(void *state) {
     uintptr_t lock = prof__lock();
     prof__segment *g = prof__trace.free_chunks;
     if (g) prof__trace.free_chunks = g->next;
@@ -24872,7 +24838,7 @@ PROF__LIGHT void *prof__chunk_stream(void *state) {
 }
 
 /* Gives back the oldest chunk of a row, which the stream has written. */
-PROF__LIGHT void prof__chunk_streamed(prof__row *row) {
+PROF__FN void prof__chunk_streamed(prof__row *row) {
     uintptr_t held = prof__keep_out(), lock = prof__lock();
     prof__segment *g = row->first;
     row->first = g->next;
@@ -24882,7 +24848,7 @@ PROF__LIGHT void prof__chunk_streamed(prof__row *row) {
     prof__let_in(held);
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_flush(void) {
+PROF_API PROF__QUIET prof_result prof_flush(void) {
     struct prof_trace *s = &prof__trace;
     bool ok = true;
     if (prof__mode() != PROF_MODE_STREAM || !(s->open || s->stopped)) return PROF_ERROR_STATE;
@@ -24897,7 +24863,7 @@ PROF_API PROF__LIGHTLY prof_result prof_flush(void) {
     return ok ? PROF_OK : PROF_ERROR_SINK;
 }
 
-PROF__LIGHT bool prof__chunk_to_raw(void *state, void *chunk) {
+PROF__FN bool prof__chunk_to_raw(void *state, void *chunk) {
     prof__raw *w = &prof__raw_out;
     w->failed = false;
     prof__raw_chunk(w, (prof__state *)state, (prof__segment *)chunk);
@@ -24905,13 +24871,13 @@ PROF__LIGHT bool prof__chunk_to_raw(void *state, void *chunk) {
     return !w->failed;
 }
 
-PROF__LIGHT void prof__raw_finish(void) {
+PROF__FN void prof__raw_finish(void) {
     (void)prof_flush();
     prof__raw_rest(&prof__raw_out);
     prof__trace.tallied = prof__raw_out.zones;
 }
 
-PROF_API PROF__LIGHTLY const prof__parts *prof__parts_raw(prof_sink sink) {
+PROF_API PROF__QUIET const prof__parts *prof__parts_raw(prof_sink sink) {
     static const prof__parts parts = { PROF_MODE_STREAM, prof__chunk_stream, prof__chunk_to_raw,
                                        prof__raw_finish, NULL };
     memset(&prof__raw_out, 0, sizeof prof__raw_out);
@@ -24922,13 +24888,13 @@ PROF_API PROF__LIGHTLY const prof__parts *prof__parts_raw(prof_sink sink) {
 /* ---- The stream as a Chrome array ---- */
 
 /* False: the sink failed. */
-PROF__LIGHT bool prof__chrome_sent(struct prof__chrome_stream *c) {
+PROF__FN bool prof__chrome_sent(struct prof__chrome_stream *c) {
     prof__out_flush(&c->out);
     return !c->out.failed;
 }
 
 /* Writes the array's head, then the thread's name. Either is repeated if the sink fails. */
-PROF__COLD bool prof__chrome_introduce(struct prof__chrome_stream *c, prof__row *row) {
+PROF__FN bool prof__chrome_introduce(struct prof__chrome_stream *c, prof__row *row) {
     bool told = c->told;
     uint32_t announced = row->announced;
     prof__chrome_begin(&prof__trace);
@@ -24964,7 +24930,7 @@ PROF__FN bool prof__chunk_to_chrome(void *state, void *chunk) {
     return true;
 }
 
-PROF__LIGHT void prof__chrome_finish(void) {
+PROF__FN void prof__chrome_finish(void) {
     struct prof__chrome_stream *c = &prof__chrome_out;
     uint64_t dropped = prof__dropped(&prof__trace, &prof__trace.counts);
     (void)prof_flush();
@@ -24976,7 +24942,7 @@ PROF__LIGHT void prof__chrome_finish(void) {
     prof__out_flush(&c->out);
 }
 
-PROF_API PROF__LIGHTLY const prof__parts *prof__parts_chrome(prof_sink sink) {
+PROF_API PROF__QUIET const prof__parts *prof__parts_chrome(prof_sink sink) {
     static const prof__parts parts = { PROF_MODE_STREAM, prof__chunk_stream, prof__chunk_to_chrome,
                                        prof__chrome_finish, NULL };
     prof__chrome_out.sink = sink;
@@ -24992,13 +24958,13 @@ PROF_API PROF__LIGHTLY const prof__parts *prof__parts_chrome(prof_sink sink) {
    - Zones without a row are in "(others)", so that the totals are those of all zones; a target
      leaves them out, and counts them (not_kept). */
 
-PROF__LIGHT int64_t prof__tally_ns(const prof__scale *k, uint64_t ticks) {
+PROF__FN int64_t prof__tally_ns(const prof__scale *k, uint64_t ticks) {
     bool cpu = prof__trace.clock == PROF_CLOCK_CPU;
     if (!PROF__BARE && cpu) return (int64_t)prof__scale_ns(k, ticks);
     return prof__rate_ns(cpu ? ticks >> PROF__CLOCK_SHIFT : ticks, prof__clock_rate(&prof__trace));
 }
 
-PROF__LIGHT void prof__tally_average(prof_average *a, const prof__tally *r, const prof__scale *k) {
+PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const prof__scale *k) {
     uint64_t ticks[PROF__TALLY_TIMES];
     prof__tally_identity(a, prof__tally_name(r), prof__tally_calls(r));
     prof__tally_take_untimed(a, r);
@@ -25019,7 +24985,7 @@ static prof__tally *prof__tally_rows[PROF_MAX_SITES];   /* written with interrup
 static volatile uint32_t prof__tally_changes;   /* as this; apart, as RV32 has shorter code so */
 
 /* The row of a site; NULL: no room. */
-PROF__LIGHT prof__tally *prof__tally_of(uint32_t site) {
+PROF__FN prof__tally *prof__tally_of(uint32_t site) {
     prof__tally **place = prof__tally_rows + (site >> 8) - PROF__FIRST_SITE, *r;
     uintptr_t lock;
     if (*place) return *place;
@@ -25035,8 +25001,8 @@ PROF__LIGHT prof__tally *prof__tally_of(uint32_t site) {
 }
 
 /* Adds a zone to a row. Under the lock. */
-PROF__LIGHT void prof__tally_zone(prof__tally *r, uint64_t *inner, uint32_t bucket,
-                                  uint64_t ticks) {
+PROF__FN void prof__tally_zone(prof__tally *r, uint64_t *inner, uint32_t bucket,
+                               uint64_t ticks) {
     prof__tally_changes++;
     r->histogram[bucket]++;
     r->total += ticks;
@@ -25076,12 +25042,12 @@ PROF__FN bool prof__tally_next(prof__state *t) {
     return true;
 }
 
-PROF__LIGHT void prof__tally_chunk(prof__state *t) {
+PROF__FN void prof__tally_chunk(prof__state *t) {
     while (prof__tally_next(t)) {}
 }
 
 /* A context has one chunk. When it is full it is summed up and used again. */
-PROF__LIGHT void *prof__tally_chunk_again(void *state) {
+PROF__FN void *prof__tally_chunk_again(void *state) {
     prof__state *t = (prof__state *)state;
     uintptr_t lock;
     if (!t->segment) return prof__chunk_new();
@@ -25093,7 +25059,7 @@ PROF__LIGHT void *prof__tally_chunk_again(void *state) {
 }
 
 /* Ends the zones that are still open, and sums up all chunks. */
-PROF__LIGHT void prof__tally_close(void) {
+PROF__FN void prof__tally_close(void) {
     for (prof__row *row = prof__trace.rows; row; row = row->next) {
         prof__state *t = prof__row_state(row);
         for (; prof__open_zones(t); prof__trace.counts.unfinished++) prof__end_zone(t);
@@ -25102,7 +25068,7 @@ PROF__LIGHT void prof__tally_close(void) {
 }
 
 /* A row as it was at one moment. */
-PROF__LIGHT prof__tally prof__tally_copy(const prof__tally *r) {
+PROF__FN prof__tally prof__tally_copy(const prof__tally *r) {
     prof__tally copy;
     uint32_t changes;
     do {
@@ -25114,7 +25080,7 @@ PROF__LIGHT prof__tally prof__tally_copy(const prof__tally *r) {
     return copy;
 }
 
-PROF__LIGHT size_t prof__average_tallies(prof_average *rows, size_t max) {
+PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
     uintptr_t held = prof__keep_out();
     size_t n = 0;
     prof__scale k = { 0 };
@@ -25133,24 +25099,24 @@ PROF__LIGHT size_t prof__average_tallies(prof_average *rows, size_t max) {
     return n;
 }
 
-PROF_API PROF__LIGHTLY const prof__parts *prof__parts_aggregate(void) {
+PROF_API PROF__QUIET const prof__parts *prof__parts_aggregate(void) {
     static const prof__parts parts = { PROF_MODE_AGGREGATE, prof__tally_chunk_again, NULL,
                                        prof__tally_close, prof__average_tallies };
     memset(prof__tally_rows, 0, sizeof prof__tally_rows);
     return &parts;
 }
 
-PROF_API PROF__LIGHTLY size_t prof_snapshot(prof_average *rows, size_t max) {
+PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
     const prof__parts *parts = prof__trace.parts;
     return parts && parts->average ? parts->average(rows, rows ? max : 0) : 0;
 }
 #else
-PROF__COLD const prof_site *prof__merged_place(const prof__merged *y, uint32_t site) {
+PROF__FN const prof_site *prof__merged_place(const prof__merged *y, uint32_t site) {
     return y->by_site ? prof__site_placed(site >> 8) : NULL;
 }
 
 /* The merged row of a site's name, or place; that of all others where none is free. */
-PROF__COLD prof__tally *prof__merged_of(prof__merged *y, uint32_t site) {
+PROF__FN prof__tally *prof__merged_of(prof__merged *y, uint32_t site) {
     const char *name = site ? prof__site(site >> 8)->name : "";
     const prof_site *place = prof__merged_place(y, site);
     size_t length;
@@ -25166,7 +25132,7 @@ PROF__COLD prof__tally *prof__merged_of(prof__merged *y, uint32_t site) {
     return y->rows + i;
 }
 
-PROF__COLD void prof__merge(prof__merged *to, const prof__tally *from) {
+PROF__FN void prof__merge(prof__merged *to, const prof__tally *from) {
     prof__tally *r = prof__merged_of(to, from->site);
     if (from->site && !r->site) prof__trace.sums.not_merged += from->count;
     if (r->site && prof__site_order(from->site >> 8) < prof__site_order(r->site >> 8))
@@ -25174,7 +25140,7 @@ PROF__COLD void prof__merge(prof__merged *to, const prof__tally *from) {
     prof__tally_add(r, from);
 }
 
-PROF__COLD void prof__merge_state(prof__merged *to, const prof__state *t, prof__rest *rest) {
+PROF__FN void prof__merge_state(prof__merged *to, const prof__state *t, prof__rest *rest) {
     prof__cursor k = { rest->begin, rest->end, rest->base, 0 };
     prof__item i;
     uint64_t within;
@@ -25188,7 +25154,7 @@ PROF__COLD void prof__merge_state(prof__merged *to, const prof__state *t, prof__
 }
 
 /* Merges the rows and blocks of all states. Under the lock. */
-PROF__COLD void prof__merge_all(struct prof_trace *s) {
+PROF__FN void prof__merge_all(struct prof_trace *s) {
     uint64_t *inner = (uint64_t *)(void *)(s->sums.merged.rows + s->sums.merged.places + 1);
     prof__record *to = (prof__record *)(void *)(inner + prof__align(s->max_depth + 2));
     memset(s->sums.merged.rows, 0, (s->sums.merged.places + 1) * sizeof *s->sums.merged.rows);
@@ -25205,7 +25171,7 @@ PROF__COLD void prof__merge_all(struct prof_trace *s) {
 }
 
 /* The scale from ticks to ns, at the session's rate, or what is known of it so far. */
-PROF__COLD prof__scale prof__sums_scale(const struct prof_trace *s) {
+PROF__FN prof__scale prof__sums_scale(const struct prof_trace *s) {
     prof__knot zero = { 0, 0 }, rate = { 1, 1 };
     if (s->clock == PROF_CLOCK_CPU) {
         bool ended = s->stopped && s->knots.count;
@@ -25219,7 +25185,7 @@ PROF__COLD prof__scale prof__sums_scale(const struct prof_trace *s) {
 }
 
 /* The average of a name, from the rows that threads have for it. */
-PROF__LIGHT prof_average prof__sums_average(const struct prof_trace *s, const prof__tally *r) {
+PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof__tally *r) {
     prof__scale k = prof__sums_scale(s);
     prof_average a;
     prof__tally all;
@@ -25231,7 +25197,7 @@ PROF__LIGHT prof_average prof__sums_average(const struct prof_trace *s, const pr
     return a;
 }
 
-PROF__LIGHT size_t prof__average_tallies(prof_average *rows, size_t max, bool by_site) {
+PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max, bool by_site) {
     struct prof_trace *s = &prof__trace;
     prof__scale k;
     size_t n = 0;
@@ -25260,14 +25226,14 @@ PROF__LIGHT size_t prof__average_tallies(prof_average *rows, size_t max, bool by
     return n;
 }
 
-PROF_API PROF__LIGHTLY size_t prof_snapshot(prof_average *rows, size_t max) {
+PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
     return prof__average_tallies(rows, rows ? max : 0, false);
 }
 
 /* Makes room for the merged rows, for the averages made of them, and for a copy of one block: a
    quarter of the arena, half of a small one, for at most 8,192 names. Threads take their own
    rows. */
-PROF__COLD bool prof__merged_open(struct prof_trace *s) {
+PROF__FN bool prof__merged_open(struct prof_trace *s) {
     size_t gap = (size_t)(prof__arena.high - prof__arena.low) - prof__arena.promised, rows;
     size_t block = prof__sums_block(s->max_depth), most = PROF__MIN(gap / 64, 16384u);
     size_t rest = prof__align(s->max_depth + 2) * sizeof(uint64_t) + PROF__MAX(block, most);
@@ -25289,7 +25255,7 @@ PROF__COLD bool prof__merged_open(struct prof_trace *s) {
     return true;
 }
 
-PROF_API PROF__LIGHTLY void prof__link_sums(void) {
+PROF_API PROF__QUIET void prof__link_sums(void) {
     PROF__STORE(prof__linked.sums_average, &prof__average_tallies);
     PROF__STORE(prof__linked.sums_open, &prof__merged_open);
     PROF__STORE(prof__linked.table_kept, &prof__table_kept);
@@ -25345,7 +25311,7 @@ struct prof_store {
     (prof__align(sizeof(prof_store)) + PROF__STORE_TEXT + 64 +                         \
      PROF__STORE_NAMES * sizeof(struct prof__store_name))
 
-PROF_API PROF__LIGHTLY size_t prof_store_memory_size(size_t launches) {
+PROF_API PROF__QUIET size_t prof_store_memory_size(size_t launches) {
     size_t fixed = PROF__STORE_FIXED + 4096;
     if (launches > (SIZE_MAX - fixed) / 256) return SIZE_MAX;
     /* every 16th launch unlike the ones before */
@@ -25353,7 +25319,7 @@ PROF_API PROF__LIGHTLY size_t prof_store_memory_size(size_t launches) {
            launches * (3 * PROF__STORE_SHARE + sizeof(prof_store_detail_head) / 16 + 8);
 }
 
-PROF_API PROF__LIGHTLY prof_store *prof_store_open(const prof_store_desc *desc) {
+PROF_API PROF__QUIET prof_store *prof_store_open(const prof_store_desc *desc) {
     char *p = desc ? (char *)(((uintptr_t)desc->memory + 15) & ~(uintptr_t)15) : NULL;
     prof_store *s = (prof_store *)(void *)p;
     size_t room;
@@ -25377,7 +25343,7 @@ PROF_API PROF__LIGHTLY prof_store *prof_store_open(const prof_store_desc *desc) 
     return s;
 }
 
-PROF_API PROF__LIGHTLY void prof_store_clear(prof_store *s) {
+PROF_API PROF__QUIET void prof_store_clear(prof_store *s) {
     memset(&s->stats, 0, sizeof s->stats);
     memset(s->threads, 0, sizeof s->threads);
     s->low = s->base;
@@ -25394,7 +25360,7 @@ PROF_API PROF__QUIET void prof_store_begin(prof_store *s, uint64_t now) { s->win
 /* ---- names, threads, details ---- */
 
 /* Copies a text, cut as all names are, and returns its offset. 0: no room. */
-PROF__COLD uint32_t prof__store_copy(prof_store *s, const char *text) {
+PROF__FN uint32_t prof__store_copy(prof_store *s, const char *text) {
     uint32_t at = s->text_used;
     size_t n;
     (void)prof__hash(text, &n);
@@ -25410,7 +25376,7 @@ PROF__COLD uint32_t prof__store_copy(prof_store *s, const char *text) {
 
 /* A name is found by its address, but its bytes must be the same: a library that is loaded again
    may have another name there. */
-PROF_API PROF__LIGHTLY uint32_t prof_store_name(prof_store *s, const char *name) {
+PROF_API PROF__QUIET uint32_t prof_store_name(prof_store *s, const char *name) {
     uint32_t i = (uint32_t)((uint64_t)(uintptr_t)name * 0x9e3779b97f4a7c15u >> 32);
     if (!name) return 0;
     for (i %= PROF__STORE_NAMES; s->names[i].source;
@@ -25427,7 +25393,7 @@ PROF_API PROF__LIGHTLY uint32_t prof_store_name(prof_store *s, const char *name)
     return s->names[i].text = prof__store_copy(s, name);
 }
 
-PROF_API PROF__LIGHTLY const char *prof_store_text(prof_store *s, uint32_t name) {
+PROF_API PROF__QUIET const char *prof_store_text(prof_store *s, uint32_t name) {
     const char *text = s->text + name;
     uint32_t i = name % 1024;
     if (!s->desc.demangle || text[0] != '_' || text[1] != 'Z') return text;
@@ -25442,7 +25408,7 @@ PROF_API PROF__LIGHTLY const char *prof_store_text(prof_store *s, uint32_t name)
 }
 
 /* The last number is for all threads without one. Ids are often consecutive, hence the hash. */
-PROF_API PROF__LIGHTLY uint32_t prof_store_thread(prof_store *s, uint32_t id) {
+PROF_API PROF__QUIET uint32_t prof_store_thread(prof_store *s, uint32_t id) {
     uint32_t i = (id * 2654435761u >> 16) % PROF__STORE_THREADS, tries = 0;
     for (; s->threads[i] != id; i = (i + 1) % PROF__STORE_THREADS) {
         if (s->threads[i]) {
@@ -25455,7 +25421,7 @@ PROF_API PROF__LIGHTLY uint32_t prof_store_thread(prof_store *s, uint32_t id) {
     return i;
 }
 
-PROF_API PROF__LIGHTLY uint32_t prof_store_thread_index(prof_store *s, uint32_t i) {
+PROF_API PROF__QUIET uint32_t prof_store_thread_index(prof_store *s, uint32_t i) {
     uint32_t id = i < PROF__STORE_THREADS ? s->threads[i] : 0;
     i = PROF__MIN(i, (uint32_t)PROF__STORE_THREADS);
     if (!s->thread_index[i])
@@ -25469,12 +25435,12 @@ PROF__INLINE bool prof__store_fits(const prof_store *s, size_t bytes) {
     return !s->closed && (size_t)(s->high - s->low) >= bytes + tables;
 }
 
-PROF_API PROF__LIGHTLY const prof_store_record *prof_store_record_at(const prof_store *s,
-                                                                     uint32_t i) {
+PROF_API PROF__QUIET const prof_store_record *prof_store_record_at(const prof_store *s,
+                                                                   uint32_t i) {
     return i < s->record_count ? (const prof_store_record *)(const void *)s->base + i : NULL;
 }
 
-PROF_API PROF__LIGHTLY const void *prof_store_detail_at(const prof_store *s, uint32_t i) {
+PROF_API PROF__QUIET const void *prof_store_detail_at(const prof_store *s, uint32_t i) {
     return i < s->detail_count ? s->end - (i + 1) * sizeof(prof_store_detail_head) : NULL;
 }
 
@@ -25488,7 +25454,7 @@ PROF__INLINE uint32_t prof__store_hash(const void *detail) {
 }
 
 /* Once the index is half full the same detail may be kept twice. */
-PROF_API PROF__LIGHTLY uint32_t prof_store_detail(prof_store *s, const void *d) {
+PROF_API PROF__QUIET uint32_t prof_store_detail(prof_store *s, const void *d) {
     const size_t size = sizeof(prof_store_detail_head);
     uint32_t i;
     if (s->last_detail < s->detail_count &&
@@ -25545,25 +25511,25 @@ PROF_API PROF__QUIET bool prof_store_keep(prof_store *s, uint32_t kind, uint32_t
     return true;
 }
 
-PROF__COLD uint64_t prof__store_duration(const prof_store_record *r) {
+PROF__FN uint64_t prof__store_duration(const prof_store_record *r) {
     return (uint64_t)r->duration_high << 32 | r->duration;
 }
 
-PROF__COLD void prof__store_leave(prof_store *s, prof_store_record *r) {
+PROF__FN void prof__store_leave(prof_store *s, prof_store_record *r) {
     if (r->flags & PROF_STORE_LEFT_OUT) return;
     if (r->flags & PROF_STORE_WORK && r->flags & PROF_STORE_RUNNING) s->stats.unfinished--;
     r->flags |= PROF_STORE_LEFT_OUT;
 }
 
-PROF__COLD void prof__store_uncount(prof_store *s, prof_store_record *r) {
+PROF__FN void prof__store_uncount(prof_store *s, prof_store_record *r) {
     prof__store_leave(s, r);
     s->stats.kept[r->kind]--;
 }
 
 /* ---- the clock ---- */
 
-PROF_API PROF__LIGHTLY prof_clock_pair prof_pair_clocks(bool (*read)(void *user, uint64_t *ns),
-                                                        void *user) {
+PROF_API PROF__QUIET prof_clock_pair prof_pair_clocks(bool (*read)(void *user, uint64_t *ns),
+                                                      void *user) {
     prof_clock_pair best = { 0, 0 };
     int64_t width = INT64_MAX;
     for (int i = 0; i < 4 || (i < 32 && width > 2000); i++) {
@@ -25580,7 +25546,7 @@ PROF_API PROF__LIGHTLY prof_clock_pair prof_pair_clocks(bool (*read)(void *user,
 }
 
 /* Keeps a pair. When there are too many, every second one is removed. */
-PROF_API PROF__LIGHTLY void prof_store_pair(prof_store *s, prof_clock_pair pair) {
+PROF_API PROF__QUIET void prof_store_pair(prof_store *s, prof_clock_pair pair) {
     uint64_t last = s->pair_count ? s->pairs[s->pair_count - 1].device_ns : 0;
     if (pair.device_ns <= last) return;
     if (s->pair_count == PROF__STORE_PAIRS) {
@@ -25590,13 +25556,13 @@ PROF_API PROF__LIGHTLY void prof_store_pair(prof_store *s, prof_clock_pair pair)
     s->pairs[s->pair_count++] = pair;
 }
 
-PROF_API PROF__LIGHTLY int64_t prof_store_paired_ns(const prof_store *s) {
+PROF_API PROF__QUIET int64_t prof_store_paired_ns(const prof_store *s) {
     return s->pair_count ? s->pairs[s->pair_count - 1].session_ns : INT64_MIN;
 }
 
 /* Between two pairs the difference of the clocks changes linearly, unless one of them jumped, which
    is a change by more than the 500 ppm that systems slew their clocks by. */
-PROF_API PROF__LIGHTLY int64_t prof_store_session_ns(const prof_store *s, uint64_t t) {
+PROF_API PROF__QUIET int64_t prof_store_session_ns(const prof_store *s, uint64_t t) {
     uint32_t i = 0;
     int64_t offset;
     if (!s->pair_count) return 0;
@@ -25625,7 +25591,7 @@ PROF__INLINE uint32_t *prof__store_place(const prof_store *s, const prof__store_
 
 /* Makes the table of the records with this flag in the memory at *at, after the records, and moves
    *at on. prof__store_fits has kept room for all tables. An outer call stands for the one in it. */
-PROF__COLD prof__store_table prof__store_table_of(prof_store *s, uint32_t flag, char **at) {
+PROF__FN prof__store_table prof__store_table_of(prof_store *s, uint32_t flag, char **at) {
     const prof_store_record *r = (const prof_store_record *)(const void *)s->base;
     const uint32_t mask = flag | PROF_STORE_LEFT_OUT;
     prof__store_table t;
@@ -25645,16 +25611,16 @@ PROF__COLD prof__store_table prof__store_table_of(prof_store *s, uint32_t flag, 
 }
 
 /* The record of a table that has r's id; NULL: none. */
-PROF__LIGHT const prof_store_record *prof__store_other(const prof_store *s,
-                                                       const prof__store_table *t,
-                                                       const prof_store_record *r) {
+PROF__FN const prof_store_record *prof__store_other(const prof_store *s,
+                                                    const prof__store_table *t,
+                                                    const prof_store_record *r) {
     uint32_t place = r->correlation && t->places > 1 ? *prof__store_place(s, t, r->correlation) : 0;
     return place ? (const prof_store_record *)(const void *)s->base + place - 1 : NULL;
 }
 
 /* Leaves out a record without a time, or with one far outside the session: some records may be by
    another clock. */
-PROF__COLD void prof__store_judge_time(prof_store *s, prof_store_record *r) {
+PROF__FN void prof__store_judge_time(prof_store *s, prof_store_record *r) {
     const uint64_t second = 1000000000;
     uint64_t end = r->start + prof__store_duration(r);
     if (r->flags & (PROF_STORE_ID | PROF_STORE_TIMELESS)) return;
@@ -25667,7 +25633,7 @@ PROF__COLD void prof__store_judge_time(prof_store *s, prof_store_record *r) {
 }
 
 /* Work without its call: if it began before the session it is not the session's. */
-PROF__COLD void prof__store_judge_work(prof_store *s, prof_store_record *r) {
+PROF__FN void prof__store_judge_work(prof_store *s, prof_store_record *r) {
     if (!r->start || r->start >= s->window_start) {
         s->stats.no_launch++;
         return;
@@ -25694,7 +25660,7 @@ PROF_API PROF__QUIET void prof_store_judge(prof_store *s) {
     s->judged = s->record_count;
 }
 
-PROF_API PROF__LIGHTLY prof_store_stats prof_store_get_stats(const prof_store *s) {
+PROF_API PROF__QUIET prof_store_stats prof_store_get_stats(const prof_store *s) {
     prof_store_stats out = s->stats;
     out.bytes_total = (size_t)(s->end - s->base);
     out.bytes_used = (size_t)(s->low - s->base) + (size_t)(s->end - s->high) +
@@ -25704,7 +25670,7 @@ PROF_API PROF__LIGHTLY prof_store_stats prof_store_get_stats(const prof_store *s
 
 /* ---- records to events ---- */
 
-PROF_API PROF__LIGHTLY void *prof_store_take(prof_store *s, size_t bytes) {
+PROF_API PROF__QUIET void *prof_store_take(prof_store *s, size_t bytes) {
     char *at = s->taken;
     bytes = prof__align(bytes);
     if (!at || at > s->high || (size_t)(s->high - at) < bytes) return NULL;
@@ -25712,13 +25678,13 @@ PROF_API PROF__LIGHTLY void *prof_store_take(prof_store *s, size_t bytes) {
     return at;
 }
 
-PROF__COLD void prof__store_send(prof_store *s) {
+PROF__FN void prof__store_send(prof_store *s) {
     (void)prof_submit(s->events, s->count);   /* what does not fit is counted by the session */
     s->count = 0;
 }
 
 /* The place of the arguments that r shares with others; NULL: they are its own. */
-PROF__COLD const char **prof__store_shared(prof_store *s, const prof_store_record *r, bool linked) {
+PROF__FN const char **prof__store_shared(prof_store *s, const prof_store_record *r, bool linked) {
     uint32_t number = r->detail & 0xffff;
     if (!s->shared || !(s->desc.shared >> r->kind & 1)) return NULL;
     if (r->flags & PROF_STORE_WORK) return linked ? s->of_detail + r->detail : NULL;
@@ -25728,7 +25694,7 @@ PROF__COLD const char **prof__store_shared(prof_store *s, const prof_store_recor
 
 /* Gives the last event of the batch its arguments: *text, which it shares with others, or args,
    which are shared from now on if there is room. Else they are its own, after its correlation. */
-PROF__COLD void prof__store_args(prof_store *s, const char *args, const char **text) {
+PROF__FN void prof__store_args(prof_store *s, const char *args, const char **text) {
     prof_extra *x = s->extras + s->count - 1;
     size_t size = strlen(args) + 1;
     if (text && !*text && (size_t)(s->shared_end - s->shared) >= size) {
@@ -25742,8 +25708,8 @@ PROF__COLD void prof__store_args(prof_store *s, const char *args, const char **t
 }
 
 /* Fills in where a linked record ran, and the thread that launched it. */
-PROF__COLD void prof__store_link(prof_store *s, const prof_store_record *r, prof_event *e,
-                                 prof_extra *x) {
+PROF__FN void prof__store_link(prof_store *s, const prof_store_record *r, prof_event *e,
+                               prof_extra *x) {
     const prof_store_record *call = prof__store_other(s, &s->calls, r);
     const void *at = prof_store_detail_at(s, r->detail);
     prof_store_detail_head d;
@@ -25759,12 +25725,12 @@ PROF__COLD void prof__store_link(prof_store *s, const prof_store_record *r, prof
 }
 
 /* The id of a correlation, different from CUDA's for other types of devices. */
-PROF__COLD int64_t prof__store_id(const prof_store *s, uint32_t correlation) {
+PROF__FN int64_t prof__store_id(const prof_store *s, uint32_t correlation) {
     uint64_t type = s->desc.device_type;
     return (int64_t)(correlation | (type > PROF_DEVICE_CUDA && correlation ? type << 32 : 0));
 }
 
-PROF__COLD void prof__store_end(const prof_store *s, const prof_store_record *r, prof_event *e) {
+PROF__FN void prof__store_end(const prof_store *s, const prof_store_record *r, prof_event *e) {
     const prof_store_record *end = NULL;
     int64_t stop_ns = PROF__MAX(prof_store_paired_ns(s), 0);
     if (r->flags & PROF_STORE_WORK) e->flags = PROF_EVENT_UNFINISHED;
@@ -25775,7 +25741,7 @@ PROF__COLD void prof__store_end(const prof_store *s, const prof_store_record *r,
 }
 
 /* Makes the event of a record, if it has one, at the end of the batch. */
-PROF__COLD void prof__store_hand(prof_store *s, const prof_store_record *r) {
+PROF__FN void prof__store_hand(prof_store *s, const prof_store_record *r) {
     const prof_store_record *id = prof__store_other(s, &s->ids, r);
     prof_event *e = s->events + s->count;
     prof_extra *x = s->extras + s->count;
@@ -25809,7 +25775,7 @@ PROF__COLD void prof__store_hand(prof_store *s, const prof_store_record *r) {
 }
 
 /* Opens the memory for shared arguments, after the tables. */
-PROF__COLD void prof__store_share_open(prof_store *s, bool kept) {
+PROF__FN void prof__store_share_open(prof_store *s, bool kept) {
     size_t size = s->detail_count * sizeof *s->of_detail;
     s->of_detail = kept ? (const char **)prof_store_take(s, size) : NULL;
     s->shared = s->of_detail ? s->taken : NULL;
@@ -25819,7 +25785,7 @@ PROF__COLD void prof__store_share_open(prof_store *s, bool kept) {
     memset(s->of_call, 0, sizeof s->of_call);
 }
 
-PROF_API PROF__LIGHTLY void prof_store_submit(prof_store *s, bool kept) {
+PROF_API PROF__QUIET void prof_store_submit(prof_store *s, bool kept) {
     const prof_store_record *r = (const prof_store_record *)(const void *)s->base;
     char *at = s->low;
     if (!s->closed && s->record_count) {
@@ -25850,13 +25816,13 @@ PROF_API PROF__LIGHTLY void prof_store_submit(prof_store *s, bool kept) {
    - Observers are added and removed only while no session is open.
    - While there are any, all zones take the slow path; their records are the same. */
 
-PROF__COLD uint32_t prof__observer_find(const void *user) {
+PROF__FN uint32_t prof__observer_find(const void *user) {
     uint32_t i = 0;
     while (i < prof__recorder.observer_count && prof__recorder.observers[i].user != user) i++;
     return i;
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_add_observer(const prof_observer *observer) {
+PROF_API PROF__QUIET prof_result prof_add_observer(const prof_observer *observer) {
     prof_result result = PROF_OK;
     if (!observer) return PROF_ERROR_INVALID;
     PROF__STORE(prof__linked.observe_begin, &prof__observe_begin);
@@ -25870,7 +25836,7 @@ PROF_API PROF__LIGHTLY prof_result prof_add_observer(const prof_observer *observ
     return result;
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_remove_observer(const void *user) {
+PROF_API PROF__QUIET prof_result prof_remove_observer(const void *user) {
     prof_observer gone;
     prof_result result = PROF_OK;
     uint32_t i;
@@ -25892,13 +25858,13 @@ PROF_API PROF__LIGHTLY prof_result prof_remove_observer(const void *user) {
 
 /* ---- libraries that a tool names in the environment ---- */
 
-PROF__ASIDE(char *) prof__append(char *p, const char *end, const char *text) {
+PROF__FN char *prof__append(char *p, const char *end, const char *text) {
     while (*text && p < end) *p++ = *text++;
     return p;
 }
 
 /* Sets prof_strerror's text for PROF_ERROR_UNSUPPORTED from now on. */
-PROF__ASIDE(void) prof__unsupported(const char *who, const char *a, const char *b, const char *c) {
+PROF__FN void prof__unsupported(const char *who, const char *a, const char *b, const char *c) {
     prof__errors.unsupported = prof__errors.library;
     (void)prof__text_f(prof__errors.library, sizeof prof__errors.library, "%s: %s%s%s", who, a, b,
                        c);
@@ -25907,7 +25873,7 @@ PROF__ASIDE(void) prof__unsupported(const char *who, const char *a, const char *
 typedef void (*prof__function)(void);
 
 /* Opens the library that an environment variable names. NULL: prof_strerror then says why. */
-PROF__COLD void *prof__library_open(const char *who, const char *variable) {
+PROF__FN void *prof__library_open(const char *who, const char *variable) {
     const char *path = getenv(variable);
     void *library = NULL;
     if (!path || !*path) {
@@ -25930,7 +25896,7 @@ PROF__COLD void *prof__library_open(const char *who, const char *variable) {
 }
 
 /* The library's function of this name; NULL: it has none. */
-PROF__COLD prof__function prof__library_find(void *library, const char *name) {
+PROF__FN prof__function prof__library_find(void *library, const char *name) {
     prof__function f = NULL;
 #if defined(_WIN32)
     FARPROC p = GetProcAddress((HMODULE)library, name);
@@ -25944,7 +25910,7 @@ PROF__COLD prof__function prof__library_find(void *library, const char *name) {
 /* Something that is loaded at its first use: one thread loads it, others wait. */
 typedef struct prof__lazy { bool begun, done, good; } prof__lazy;
 
-PROF__COLD bool prof__lazy_load(prof__lazy *lazy, bool (*load)(void)) {
+PROF__FN bool prof__lazy_load(prof__lazy *lazy, bool (*load)(void)) {
     bool mine;
     if (PROF__ACQUIRE(lazy->done)) return lazy->good;
     prof__lock();
@@ -25982,8 +25948,8 @@ typedef void (PROF__STDCALL *prof__nvtx_mark)(const char *text);
 typedef int (PROF__STDCALL *prof__nvtx_push)(const char *text);
 typedef int (PROF__STDCALL *prof__nvtx_pop)(void);
 
-PROF__COLD int PROF__STDCALL prof__nvtx_module(int module, prof__function ***table,
-                                               unsigned *count) {
+PROF__FN int PROF__STDCALL prof__nvtx_module(int module, prof__function ***table,
+                                             unsigned *count) {
     static const uint8_t counts[] = { 0, PROF__NVTX_CORE, 9, 15, 7, 16, 7 };
     if (module < 1 || module >= (int)sizeof counts) return 0;
     if (table) *table = module == 1 ? prof__nvtx.core_table : prof__nvtx.other_table;
@@ -25991,10 +25957,10 @@ PROF__COLD int PROF__STDCALL prof__nvtx_module(int module, prof__function ***tab
     return 1;
 }
 
-PROF__COLD void PROF__STDCALL prof__nvtx_version(uint32_t version) { (void)version; }
+PROF__FN void PROF__STDCALL prof__nvtx_version(uint32_t version) { (void)version; }
 
 /* The tables that a tool asks for, by id: 1: functions, 3: the version of NVTX. */
-PROF__COLD const void *PROF__STDCALL prof__nvtx_export(uint32_t id) {
+PROF__FN const void *PROF__STDCALL prof__nvtx_export(uint32_t id) {
     static const struct {
         size_t size;
         int (PROF__STDCALL *module)(int, prof__function ***, unsigned *);
@@ -26007,7 +25973,7 @@ PROF__COLD const void *PROF__STDCALL prof__nvtx_export(uint32_t id) {
     return id == 1 ? (const void *)&tables : id == 3 ? (const void *)&version : NULL;
 }
 
-PROF__COLD bool prof__nvtx_load(void) {
+PROF__FN bool prof__nvtx_load(void) {
     struct prof__nvtx *n = &prof__nvtx;
     const char *variable = sizeof(void *) == 4 ? "NVTX_INJECTION32_PATH" : "NVTX_INJECTION64_PATH";
     int (PROF__STDCALL *begin)(const void *(PROF__STDCALL *)(uint32_t)) = NULL;
@@ -26025,15 +25991,15 @@ PROF__COLD bool prof__nvtx_load(void) {
     return false;
 }
 
-PROF__LIGHT char *prof__append_number(char *p, const char *end, int64_t n) {
+PROF__FN char *prof__append_number(char *p, const char *end, int64_t n) {
     char number[24];
     *prof__text_i64(number, n) = 0;
     return prof__append(p, end, number);
 }
 
 /* Appends shapes as "[[2, 3], []]", as much as fits. */
-PROF__LIGHT char *prof__append_shapes(char *p, const char *end, const prof_shape *s,
-                                      uint32_t count) {
+PROF__FN char *prof__append_shapes(char *p, const char *end, const prof_shape *s,
+                                   uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         p = prof__append(p, end, i ? ", [" : "[[");
         for (uint32_t k = 0; k < s[i].count && s[i].dims && !s[i].items; k++) {
@@ -26046,7 +26012,7 @@ PROF__LIGHT char *prof__append_shapes(char *p, const char *end, const prof_shape
 }
 
 /* PyTorch's text of a range: what is known of "name, seq = 5, op_id = 7, sizes = [[2, 3], []]". */
-PROF__LIGHT void prof__nvtx_text(char *p, size_t size, const char *name, const prof_extra *with) {
+PROF__FN void prof__nvtx_text(char *p, size_t size, const char *name, const prof_extra *with) {
     const char *end = p + size - 1;
     p = prof__append(p, end, name);
     if (with->has & PROF_HAS_SEQUENCE_NR && with->sequence_nr >= 0) {
@@ -26082,7 +26048,7 @@ PROF__FN void prof__nvtx_end(void *user, const char *name) {
     if (pop) (void)pop();
 }
 
-PROF__LIGHT void prof__nvtx_instant(void *user, const char *name) {
+PROF__FN void prof__nvtx_instant(void *user, const char *name) {
     prof__nvtx_mark mark = NULL;
     (void)user;
     memcpy(&mark, prof__nvtx.core + PROF__NVTX_MARK, sizeof mark);
@@ -26090,12 +26056,12 @@ PROF__LIGHT void prof__nvtx_instant(void *user, const char *name) {
 }
 
 /* Adds the observer of a library that was loaded, or removes it. */
-PROF__LIGHT prof_result prof__emit(bool on, bool loaded, const prof_observer *observer) {
+PROF__FN prof_result prof__emit(bool on, bool loaded, const prof_observer *observer) {
     if (!on) return prof_remove_observer(observer->user);
     return loaded ? prof_add_observer(observer) : PROF_ERROR_UNSUPPORTED;
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_emit_nvtx(bool on) {
+PROF_API PROF__QUIET prof_result prof_emit_nvtx(bool on) {
     prof_observer o;
     memset(&o, 0, sizeof o);
     o.begin_with = prof__nvtx_begin;
@@ -26149,7 +26115,7 @@ static struct prof__itt {
     volatile int *domain;                /* its first field: 0 is off */
 } prof__itt;
 
-PROF__COLD void prof__itt_global_open(prof__itt_global *g, void *library) {
+PROF__FN void prof__itt_global_open(prof__itt_global *g, void *library) {
     static const unsigned char magic[] = { 0xed, 0xab, 0xab, 0xec, 0x0d, 0xee, 0xda, 0x30 };
     memcpy(g->magic, magic, sizeof magic);
     g->version_major = 3;
@@ -26166,7 +26132,7 @@ PROF__COLD void prof__itt_global_open(prof__itt_global *g, void *library) {
     g->list = prof__itt.list;
 }
 
-PROF__COLD bool prof__itt_load(void) {
+PROF__FN bool prof__itt_load(void) {
     static const char names[][32] = { PROF__ITT_TEXT("__itt_domain_create"),
         PROF__ITT_TEXT("__itt_string_handle_create"), "__itt_task_begin", "__itt_task_end" };
     const char *variable = sizeof(void *) == 4 ? "INTEL_LIBITTNOTIFY32" : "INTEL_LIBITTNOTIFY64";
@@ -26213,12 +26179,12 @@ PROF__FN void prof__itt_end(void *user, const char *text) {
     end(prof__itt.domain);
 }
 
-PROF__LIGHT void prof__itt_instant(void *user, const char *text) {
+PROF__FN void prof__itt_instant(void *user, const char *text) {
     prof__itt_begin(user, text);
     prof__itt_end(user, text);
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_emit_itt(bool on) {
+PROF_API PROF__QUIET prof_result prof_emit_itt(bool on) {
     prof_observer o;
     memset(&o, 0, sizeof o);
     o.begin = prof__itt_begin;
@@ -26228,21 +26194,21 @@ PROF_API PROF__LIGHTLY prof_result prof_emit_itt(bool on) {
     return prof__emit(on, on && prof_itt_is_available(), &o);
 }
 
-PROF_API PROF__LIGHTLY bool prof_itt_is_available(void) {
+PROF_API PROF__QUIET bool prof_itt_is_available(void) {
     return prof__lazy_load(&prof__itt.lazy, prof__itt_load);
 }
 
-PROF_API PROF__LIGHTLY void prof_itt_mark(const char *text) {
+PROF_API PROF__QUIET void prof_itt_mark(const char *text) {
     if (prof_itt_is_available()) prof__itt_instant(NULL, prof__text(text));
 }
 
-PROF_API PROF__LIGHTLY int prof_itt_range_push(const char *text) {
+PROF_API PROF__QUIET int prof_itt_range_push(const char *text) {
     if (!prof_itt_is_available()) return -1;
     prof__itt_begin(NULL, prof__text(text));
     return (int)prof__slot_get()->itt_ranges++;
 }
 
-PROF_API PROF__LIGHTLY int prof_itt_range_pop(void) {
+PROF_API PROF__QUIET int prof_itt_range_pop(void) {
     prof__slot *slot = prof__slot_get();
     if (!slot->itt_ranges || !prof_itt_is_available()) return -1;
     prof__itt_end(NULL, NULL);
@@ -26255,13 +26221,13 @@ PROF_API PROF__LIGHTLY int prof_itt_range_pop(void) {
    This room computes the action of a step from its number, and what must happen between two steps.
    It has no state of its own: that is in @SESSION. */
 
-PROF_API PROF__LIGHTLY prof_result prof_schedule_check(const prof_schedule *s) {
+PROF_API PROF__QUIET prof_result prof_schedule_check(const prof_schedule *s) {
     const uint32_t most = INT32_MAX;
     return s && s->active && s->skip_first <= most && s->wait <= most && s->warmup <= most &&
                    s->active <= most && s->repeat <= most ? PROF_OK : PROF_ERROR_INVALID;
 }
 
-PROF_API PROF__LIGHTLY prof_action prof_schedule_action(const prof_schedule *s, uint64_t step) {
+PROF_API PROF__QUIET prof_action prof_schedule_action(const prof_schedule *s, uint64_t step) {
     uint64_t length, cycle;
     if (!s || !s->active || step < s->skip_first) return PROF_ACTION_NONE;
     length = (uint64_t)s->wait + s->warmup + s->active;
@@ -26289,7 +26255,7 @@ static const char prof__transitions[4][5][5] = {
 };
 
 /* The same where a device stopped by itself: the window ends early. */
-PROF__COLD const char *prof__transition_stopped(prof_action from) {
+PROF__FN const char *prof__transition_stopped(prof_action from) {
     return from == PROF_ACTION_WARMUP ? "sxr" : "xr";
 }
 
@@ -26320,7 +26286,7 @@ PROF__INLINE size_t prof__plan_make(prof__plan *p, uint32_t shape, size_t size) 
 }
 
 /* The least arena for the description. */
-PROF_API PROF__LIGHTLY size_t prof_arena_size(const prof_desc *desc) {
+PROF_API PROF__QUIET size_t prof_arena_size(const prof_desc *desc) {
     prof__plan p;
     uint32_t shape = desc ? prof__shape_of(desc) : 16, threads = shape >> 16;
     size_t one = prof__plan_make(&p, shape, 0);
@@ -26329,8 +26295,8 @@ PROF_API PROF__LIGHTLY size_t prof_arena_size(const prof_desc *desc) {
 }
 
 /* Opens a session in the arena from base to end. */
-PROF__COLD prof_result prof__open_session(uint32_t shape, const prof__parts *parts,
-                                          const prof__hooks *hooks, uint32_t rate) {
+PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts,
+                                        const prof__hooks *hooks, uint32_t rate) {
     struct prof_trace *s = &prof__trace;
     size_t need, threads = shape >> 16;
     bool going;
@@ -26361,16 +26327,16 @@ PROF__COLD prof_result prof__open_session(uint32_t shape, const prof__parts *par
     return PROF_OK;
 }
 
-PROF_API PROF__LIGHTLY prof_result prof__start(uint32_t shape, const prof__parts *parts,
-                                               const prof__hooks *hooks, uint32_t rate) {
+PROF_API PROF__QUIET prof_result prof__start(uint32_t shape, const prof__parts *parts,
+                                             const prof__hooks *hooks, uint32_t rate) {
     prof__arena.base = prof__builtin_arena.bytes;
     prof__arena.end = prof__builtin_arena.bytes + sizeof prof__builtin_arena.bytes;
     return prof__open_session(shape, parts, hooks, rate);
 }
 
-PROF_API PROF__LIGHTLY prof_result prof__start_in(uint32_t shape, const prof__parts *parts,
-                                                  const prof__hooks *hooks, uint32_t rate,
-                                                  void *memory, size_t size) {
+PROF_API PROF__QUIET prof_result prof__start_in(uint32_t shape, const prof__parts *parts,
+                                                const prof__hooks *hooks, uint32_t rate,
+                                                void *memory, size_t size) {
     size_t skip = (0 - (uintptr_t)memory) & 15u;
     prof__arena.base = (char *)memory + PROF__MIN(skip, size);
     prof__arena.end = (char *)memory + size;
@@ -26378,11 +26344,11 @@ PROF_API PROF__LIGHTLY prof_result prof__start_in(uint32_t shape, const prof__pa
 }
 
 /* The macro of this name as a function, for pointers to it and for other languages. */
-PROF_API PROF__LIGHTLY prof_result(prof_start)(const prof_desc *desc) {
+PROF_API PROF__QUIET prof_result(prof_start)(const prof_desc *desc) {
     return prof__start_inline(desc);
 }
 
-PROF_API PROF__LIGHTLY prof_trace *prof_stop(void) {
+PROF_API PROF__QUIET prof_trace *prof_stop(void) {
     struct prof_trace *s = &prof__trace;
     uintptr_t lock = prof__lock();
     bool open = s->open;
@@ -26398,14 +26364,14 @@ PROF_API PROF__LIGHTLY prof_trace *prof_stop(void) {
     return s;
 }
 
-PROF_API PROF__LIGHTLY int64_t prof_now(void) {
+PROF_API PROF__QUIET int64_t prof_now(void) {
     uintptr_t held = prof__keep_out();
     uint64_t now = prof__trace.open ? prof__time_now(0) : 0;
     prof__let_in(held);
     return now ? prof__ticks_ns(now) : 0;
 }
 
-PROF_API PROF__LIGHTLY prof_stats prof_get_stats(void) {
+PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     struct prof_trace *s = &prof__trace;
     prof_stats out;
     bool only = s->records_only && prof__mode() < PROF_MODE_STREAM;
@@ -26422,7 +26388,7 @@ PROF_API PROF__LIGHTLY prof_stats prof_get_stats(void) {
     return out;
 }
 
-PROF_API PROF__LIGHTLY prof_stats prof_trace_stats(const prof_trace *trace) {
+PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
     (void)trace;                         /* there is one */
     return prof_get_stats();
 }
@@ -26450,47 +26416,47 @@ static struct prof__env {
 } prof__env;
 
 /* The text that the last error of this kind set; "": none. */
-PROF__COLD const char *prof__said(prof_result result) {
+PROF__FN const char *prof__said(prof_result result) {
     return result == PROF_ERROR_MEMORY ? prof__errors.memory
          : result == PROF_ERROR_JSON ? prof__errors.json
          : result == PROF_ERROR_UNSUPPORTED && prof__errors.unsupported ? prof__errors.unsupported
          : result == PROF_ERROR_INVALID ? prof__env.wrong : "";
 }
 
-PROF__COLD void prof__say_needed(size_t need, size_t have) {
+PROF__FN void prof__say_needed(size_t need, size_t have) {
     (void)prof__text_f(prof__errors.memory, sizeof prof__errors.memory,
                        "the arena is too small: %u bytes, and this description needs %u",
                        (uint64_t)have, (uint64_t)need);
 }
 
-PROF__COLD void prof__say_events(size_t bytes) {
+PROF__FN void prof__say_events(size_t bytes) {
     (void)prof__text_f(prof__errors.memory, sizeof prof__errors.memory,
                        "the events take %u bytes: see prof_make_events, prof_desc.events",
                        (uint64_t)bytes);
 }
 
-PROF__COLD uint32_t prof__depth_of(const prof_desc *d) { return d->max_depth ? d->max_depth : 64; }
+PROF__FN uint32_t prof__depth_of(const prof_desc *d) { return d->max_depth ? d->max_depth : 64; }
 
 /* The smallest chunk: the slots kept for open zones, and 32 others. */
-PROF__COLD size_t prof__chunk_least(uint32_t depth) {
+PROF__FN size_t prof__chunk_least(uint32_t depth) {
     return prof__align((PROF__RESERVE((size_t)depth) + 2 * 16) * sizeof(prof__record));
 }
 
-PROF__COLD bool prof__ring_mode(const prof_desc *d) {
+PROF__FN bool prof__ring_mode(const prof_desc *d) {
     return d->mode == PROF_MODE_RING || d->mode == PROF_MODE_STREAM;
 }
 
-PROF__COLD bool prof__records_only(const prof_desc *d) {
+PROF__FN bool prof__records_only(const prof_desc *d) {
     return d->records_only || d->mode >= PROF_MODE_STREAM;
 }
 
 /* Are attributes, memory, ranges and arrows recorded? A raw stream carries them, too. */
-PROF__COLD bool prof__details_wanted(const prof_desc *d) {
+PROF__FN bool prof__details_wanted(const prof_desc *d) {
     return !prof__records_only(d) ||
            (d->mode == PROF_MODE_STREAM && d->stream_format == PROF_STREAM_RAW);
 }
 
-PROF__COLD uint32_t prof__wants_of(const prof_desc *d) {
+PROF__FN uint32_t prof__wants_of(const prof_desc *d) {
     uint32_t wants = 0;
     if (prof__details_wanted(d)) wants |= PROF__WANTS_DETAILS;
     if (d->record_shapes || d->with_flops) wants |= PROF__WANTS_SHAPES;
@@ -26500,14 +26466,14 @@ PROF__COLD uint32_t prof__wants_of(const prof_desc *d) {
     return wants;
 }
 
-PROF__ASIDE(bool) prof__has_schedule(const prof_desc *d) {
+PROF__FN bool prof__has_schedule(const prof_desc *d) {
     const prof_schedule *c = &d->schedule;
     return d->schedule_fn || (c->skip_first | c->wait | c->warmup | c->active | c->repeat |
                               c->skip_first_wait) != 0;
 }
 
 /* Bytes that the analysis keeps beside each zone. */
-PROF__COLD size_t prof__beside_of(const prof_desc *d) {
+PROF__FN size_t prof__beside_of(const prof_desc *d) {
     if (d->record_shapes || d->with_flops || d->with_modules || d->with_stack ||
         d->native_stack || d->hw_counters || d->profile_memory || d->node) return PROF__WIDE_SHARE;
     return prof__has_schedule(d) ? PROF__FORK_SHARE : 0;
@@ -26516,7 +26482,7 @@ PROF__COLD size_t prof__beside_of(const prof_desc *d) {
 /* What the description asks for that a stream cannot carry; NULL: nothing. Such a session is kept
    in its arena, and streamed at the end: a stack is known only when the zones around have ended, a
    duplicate when its parent has ended, names of call stacks at prof_stop. */
-PROF__COLD const char *prof__unstreamable(const prof_desc *d) {
+PROF__FN const char *prof__unstreamable(const prof_desc *d) {
     return d->with_stack ? "stacks" : d->native_stack ? "native stacks"
          : d->with_modules ? "modules" : d->merge_duplicates ? "merged duplicates"
          : d->node ? "a node" : prof__execution.registered ? "an execution trace"
@@ -26526,24 +26492,24 @@ PROF__COLD const char *prof__unstreamable(const prof_desc *d) {
 }
 
 /* Is the session lean: do zones take only their records? Events then need other memory. */
-PROF__COLD bool prof__is_lean(const prof_desc *d) {
+PROF__FN bool prof__is_lean(const prof_desc *d) {
     return !d->events && d->mode == PROF_MODE_TRACE && !d->records_only && !d->merge_duplicates &&
            !prof__beside_of(d) && !prof__devices.count && !prof__execution.registered;
 }
 
 /* Bytes of a zone with its event; of its record alone, where events are never made. */
-PROF__COLD size_t prof__event_share(const prof_desc *d) {
+PROF__FN size_t prof__event_share(const prof_desc *d) {
     if (prof__records_only(d)) return sizeof(prof__record);
     return sizeof(prof__record) + PROF__SLOT_SHARE + prof__beside_of(d);
 }
 
-PROF__COLD size_t prof__record_share(const prof_desc *d) {
+PROF__FN size_t prof__record_share(const prof_desc *d) {
     return prof__is_lean(d) ? sizeof(prof__record) : prof__event_share(d);
 }
 
 /* Bytes of one thread: state, row, segments, a chunk (a ring: two) with its analysis, and its open
    zones at stop. */
-PROF__COLD size_t prof__thread_share(const prof_desc *d, size_t chunk) {
+PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
     uint32_t depth = prof__depth_of(d);
     size_t zones = depth + 1 + chunk / sizeof(prof__record) * (prof__ring_mode(d) ? 2 : 1);
     size_t state = prof__state_size(depth) + prof__align(sizeof(prof__row)) +
@@ -26559,14 +26525,14 @@ PROF__COLD size_t prof__thread_share(const prof_desc *d, size_t chunk) {
 
 /* The least arena. With a schedule threads may still hold a chunk of the window before, and there
    are steps. */
-PROF__COLD size_t prof__need(const prof_desc *d, uint32_t threads) {
+PROF__FN size_t prof__need(const prof_desc *d, uint32_t threads) {
     size_t chunk = prof__chunk_least(prof__depth_of(d)), share = prof__thread_share(d, chunk);
     if (prof__has_schedule(d)) share += chunk + PROF__STEP_SHARE;
     if (d->mode == PROF_MODE_AGGREGATE) threads++;   /* for the merged sums */
     return PROF__FIXED_SHARE + prof__sites_marked() * prof__site_share() + threads * share;
 }
 
-PROF_API PROF__LIGHTLY size_t prof_arena_size(const prof_desc *desc) {
+PROF_API PROF__QUIET size_t prof_arena_size(const prof_desc *desc) {
     prof_desc none;
     memset(&none, 0, sizeof none);
     if (!desc) desc = &none;
@@ -26574,7 +26540,7 @@ PROF_API PROF__LIGHTLY size_t prof_arena_size(const prof_desc *desc) {
 }
 
 /* The description's number of threads, else as many as fit a quarter of the arena, at most 256. */
-PROF__COLD uint32_t prof__threads_of(const prof_desc *d, size_t size) {
+PROF__FN uint32_t prof__threads_of(const prof_desc *d, size_t size) {
     size_t n = size / 4 / prof__thread_share(d, prof__chunk_least(prof__depth_of(d)));
     if (d->max_threads) return d->max_threads;
     return n < 1 ? 1 : n > 256 ? 256 : (uint32_t)n;
@@ -26583,7 +26549,7 @@ PROF__COLD uint32_t prof__threads_of(const prof_desc *d, size_t size) {
 /* The size of a chunk: a power of two, so that each thread could have four chunks in the records'
    share of the arena; 16 in a ring, which loses one at a time, and in PROF_MODE_AGGREGATE. The
    share of events is not counted, also where they get it only later. */
-PROF__COLD size_t prof__chunk_bytes(size_t size, uint32_t threads, const prof_desc *d) {
+PROF__FN size_t prof__chunk_bytes(size_t size, uint32_t threads, const prof_desc *d) {
     size_t want = size / (prof__event_share(d) / sizeof(prof__record)) / threads, n = 1024;
     want /= prof__ring_mode(d) || d->mode == PROF_MODE_AGGREGATE ? 16u : 4u;
     while (n * 2 <= want && n < (64u << 10)) n *= 2;
@@ -26591,7 +26557,7 @@ PROF__COLD size_t prof__chunk_bytes(size_t size, uint32_t threads, const prof_de
 }
 
 /* Makes a region for each thread, of seven eighths of the arena; the rest is for names, threads. */
-PROF__COLD bool prof__regions_open(struct prof_trace *s, const prof_desc *d) {
+PROF__FN bool prof__regions_open(struct prof_trace *s, const prof_desc *d) {
     size_t gap = (size_t)(prof__arena.high - prof__arena.low) - prof__arena.promised, least, size;
     least = 2 * (s->pool.chunk_size + prof__align(sizeof(prof__segment)));
     size = (gap - gap / 8) / s->max_threads -
@@ -26609,7 +26575,7 @@ PROF__COLD bool prof__regions_open(struct prof_trace *s, const prof_desc *d) {
 }
 
 /* Finds the first block in the arena that a thread still owns and that ends after p; else high. */
-PROF__COLD void prof__owned_next(const char *p, char *first[2]) {
+PROF__FN void prof__owned_next(const char *p, char *first[2]) {
     char *block[2];
     first[0] = first[1] = prof__arena.high;
     for (const prof__state *t = prof__recorder.owned; t; t = t->next)
@@ -26624,7 +26590,7 @@ PROF__COLD void prof__owned_next(const char *p, char *first[2]) {
 /* The arena's lower part is the widest gap between the blocks that threads still own from earlier
    sessions. Chunks skip the blocks above it, if the session is lean or the blocks lie in the top
    sixth; else the arena ends below them. */
-PROF__COLD void prof__arena_avoid_owned(bool lean) {
+PROF__FN void prof__arena_avoid_owned(bool lean) {
     char *chunks = prof__arena.end - (prof__arena.end - prof__arena.base) / 6;
     char *p = prof__arena.low, *low = p, *block[2];
     prof__arena.bound = low;
@@ -26645,7 +26611,7 @@ PROF__COLD void prof__arena_avoid_owned(bool lean) {
 
 /* Lists the states that no thread owns as free, and takes back the promises for their open zones.
    Memory that was never a state in this arena is cleared. */
-PROF__COLD void prof__states_free(struct prof_trace *s) {
+PROF__FN void prof__states_free(struct prof_trace *s) {
     s->pool.free_states = NULL;
     for (uint32_t i = s->max_threads; i--;) {
         char *p = (char *)s->pool.states + i * s->pool.state_size;
@@ -26663,7 +26629,7 @@ PROF__COLD void prof__states_free(struct prof_trace *s) {
 }
 
 /* Lays the states out side by side at the arena's start. */
-PROF__COLD void prof__states_open(struct prof_trace *s) {
+PROF__FN void prof__states_open(struct prof_trace *s) {
     s->pool.state_size = prof__state_size(s->max_depth);
     s->pool.states = (prof__state *)(void *)prof__arena.low;
     prof__arena.low += s->max_threads * s->pool.state_size;
@@ -26672,7 +26638,7 @@ PROF__COLD void prof__states_open(struct prof_trace *s) {
 
 /* Touches the pages of the first records, an eighth of the gap (or one ring), at most 8 MiB: the
    first touch of a page costs more than a zone. */
-PROF__COLD void prof__prefault(const struct prof_trace *s) {
+PROF__FN void prof__prefault(const struct prof_trace *s) {
     size_t share = (size_t)(prof__arena.high - prof__arena.low) / 8;
     char *p = s->pool.regions ? s->pool.regions + s->pool.region_size : prof__arena.high, *end;
     if (s->pool.regions) share = s->pool.region_size;
@@ -26684,8 +26650,8 @@ PROF__COLD void prof__prefault(const struct prof_trace *s) {
 /* Sets the bytes kept for sums, names and threads when records have filled the arena: a sixteenth
    of it, up to an eighth for many threads, up to a quarter for what they must have, but no more
    than `left`, which the threads' least chunks leave. */
-PROF__LIGHT void prof__sums_keep(struct prof_trace *s, const prof_desc *d, size_t size,
-                                 size_t left) {
+PROF__FN void prof__sums_keep(struct prof_trace *s, const prof_desc *d, size_t size,
+                              size_t left) {
     size_t share = s->max_threads * prof__sums_share(s->max_depth), first;
     s->sums.each = prof__sums_first(s->max_depth);
     s->sums.on = d->when_full == PROF_FULL_SUMS;
@@ -26698,7 +26664,7 @@ PROF__LIGHT void prof__sums_keep(struct prof_trace *s, const prof_desc *d, size_
 }
 
 /* Lays the arena out; false: it is too small. */
-PROF__COLD bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
+PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     char *memory = d->memory ? (char *)d->memory : prof__builtin_arena.bytes;
     size_t size = d->memory ? d->memory_size : sizeof prof__builtin_arena.bytes, skip, need;
     s->max_depth = prof__depth_of(d);
@@ -26735,18 +26701,18 @@ PROF__COLD bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
 }
 
 /* The number of run-time names that a session may use: see prof_desc.max_sites. */
-PROF__COLD uint32_t prof__names_of(const prof_desc *d) {
+PROF__FN uint32_t prof__names_of(const prof_desc *d) {
     size_t n = PROF__MIN((size_t)(prof__arena.end - prof__arena.base) / 1024, 4096u);
     if (d->max_sites) n = PROF__MIN(d->max_sites, (uint32_t)(PROF__KIND - PROF__PUSHED));
     return (uint32_t)PROF__MAX(n, 1u);
 }
 
-PROF__COLD prof_clock prof__clock_of(const prof_desc *d) {
+PROF__FN prof_clock prof__clock_of(const prof_desc *d) {
     if (d->platform.now) return PROF_CLOCK_PLATFORM;
     return prof__cpu_clock_usable() && !d->os_clock ? PROF_CLOCK_CPU : PROF_CLOCK_OS;
 }
 
-PROF__COLD void prof__clock_start(struct prof_trace *s) {
+PROF__FN void prof__clock_start(struct prof_trace *s) {
     s->knots.count = 0;
     s->knots.gap_ns = 1000000000u;
     s->start_wall_ns = s->clock == PROF_CLOCK_PLATFORM ? 0 : prof__wall_now();
@@ -26760,7 +26726,7 @@ PROF__COLD void prof__clock_start(struct prof_trace *s) {
 
 /* A session shorter than 100 ms takes the clock's rate from the whole process: two pairs of
    readings 5 ms apart are exact to 1 in 100,000. */
-PROF__COLD void prof__clock_stop(struct prof_trace *s) {
+PROF__FN void prof__clock_stop(struct prof_trace *s) {
     prof__knot k, *start = s->knots.list;
     if (s->clock != PROF_CLOCK_CPU) return;
     do k = prof__knot_now(); while (k.ns - prof__recorder.first_knot.ns < 5000000u);
@@ -26773,7 +26739,7 @@ PROF__COLD void prof__clock_stop(struct prof_trace *s) {
 }
 
 #if !defined(_WIN32)
-PROF__COLD void prof__child_after_fork(void) {
+PROF__FN void prof__child_after_fork(void) {
     prof__slot *slot = prof__slot_get();
     prof__port.process = 0;
     prof__lock_reset();
@@ -26792,12 +26758,12 @@ PROF__COLD void prof__child_after_fork(void) {
 }
 #endif
 
-PROF__COLD void prof__generation_next(struct prof_trace *s) {
+PROF__FN void prof__generation_next(struct prof_trace *s) {
     s->generation = s->generation < 2 || s->generation == UINT32_MAX ? 2 : s->generation + 1;
 }
 
 /* Lays the arena out for a window; its contents are lost. Under the lock. */
-PROF__COLD bool prof__window_lay(struct prof_trace *s) {
+PROF__FN bool prof__window_lay(struct prof_trace *s) {
     const prof_desc *desc = &prof__session.desc;
     const uint32_t generation = s->generation;
     memset(s, 0, sizeof *s);
@@ -26846,7 +26812,7 @@ PROF__COLD bool prof__window_lay(struct prof_trace *s) {
 }
 
 /* Threads record from now on; again: they have recorded in this arena before. Under the lock. */
-PROF__COLD void prof__recording_open(struct prof_trace *s, bool again) {
+PROF__FN void prof__recording_open(struct prof_trace *s, bool again) {
     if (again) {
         prof__generation_next(s);
         prof__states_free(s);
@@ -26854,7 +26820,7 @@ PROF__COLD void prof__recording_open(struct prof_trace *s, bool again) {
     PROF__RELEASE(prof__on, s->generation);
 }
 
-PROF__COLD void prof__snapshot_open(prof__row *row, const prof__frame *bottom) {
+PROF__FN void prof__snapshot_open(prof__row *row, const prof__frame *bottom) {
     for (uint32_t i = 0; i < row->open_count; i++) {
         const prof__frame *f = bottom + i;
         uint32_t start = PROF__ACQUIRE(f->start);
@@ -26866,7 +26832,7 @@ PROF__COLD void prof__snapshot_open(prof__row *row, const prof__frame *bottom) {
 
 /* Reads a thread's cursor and its open zones. As it may be running they are read until two readings
    in a row are equal. In doubt is only the begin or end under way when hot.last became 0. */
-PROF__COLD void prof__snapshot(prof__state *t, prof__row *row) {
+PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     const prof__frame *top = NULL, *bottom = NULL;
     const void *kept;
     uint32_t slots;
@@ -26898,7 +26864,7 @@ PROF__COLD void prof__snapshot(prof__state *t, prof__row *row) {
 
 /* Is the last zone of the records from begin to c the open zone o? -1: there is no zone. It may be
    another zone of that depth, if both began in one tick. */
-PROF__COLD PROF__RACES int prof__ended_last(const prof__open *o, const prof__record *begin,
+PROF__FN PROF__RACES int prof__ended_last(const prof__open *o, const prof__record *begin,
                                 const prof__record *c) {
     while (c-- > begin) {
         uint32_t kind = c > begin ? c[-1].site_depth >> 8 : 0;
@@ -26914,7 +26880,7 @@ PROF__COLD PROF__RACES int prof__ended_last(const prof__open *o, const prof__rec
 /* Removes the innermost open zone if it was just beginning, so that the frame still has the last
    zone of its depth, or has just ended: it is then the last zone recorded, but for one around
    it. */
-PROF__COLD void prof__snapshot_check(const prof__state *t, prof__row *row) {
+PROF__FN void prof__snapshot_check(const prof__state *t, prof__row *row) {
     const prof__open *o = row->open + row->open_count - 1;
     int ended = 0;
     if (!row->open_count || PROF__LOAD(t->deep.open)) return;
@@ -26929,8 +26895,8 @@ PROF__COLD void prof__snapshot_check(const prof__state *t, prof__row *row) {
 
 /* Adds the counts of a thread. It may just be counting a record past its cursor: so counts that
    follow from the records are taken from these. */
-PROF__COLD void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
-                                      const prof__record *cursor) {
+PROF__FN void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
+                                    const prof__record *cursor) {
     size_t extra = sum->extra + t->segment_extra;
     size_t left = sum->unfinished + t->segment_unfinished + t->counts.summed_open;
     prof__cursor k = { t->begin, cursor, 0, 0 };
@@ -26949,7 +26915,7 @@ PROF__COLD void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
 }
 
 /* Ends the open deep zones, and adds them to their rows. Returns the ticks of the outermost. */
-PROF__COLD uint64_t prof__deeps_close(prof__state *t, uint64_t stop) {
+PROF__FN uint64_t prof__deeps_close(prof__state *t, uint64_t stop) {
     uint64_t ticks = 0;
     t->sums.held = true;
     prof__sums_open(t);
@@ -26960,7 +26926,7 @@ PROF__COLD uint64_t prof__deeps_close(prof__state *t, uint64_t stop) {
 }
 
 /* The same for a thread that has a timeline, where an open zone "(in sums)" stands for them. */
-PROF__COLD void prof__deeps_stand(prof__state *t, prof__row *row, bool own) {
+PROF__FN void prof__deeps_stand(prof__state *t, prof__row *row, bool own) {
     prof__open *o = row->open + row->open_count;
     if (!PROF__LOAD(t->deep.open) || (!own && PROF__ACQUIRE(t->looking))) return;
     o->start = row->stop_tick - prof__deeps_close(t, row->stop_tick);
@@ -26970,7 +26936,7 @@ PROF__COLD void prof__deeps_stand(prof__state *t, prof__row *row, bool own) {
 
 /* Adds the zones in a thread's block, and its open zones: those that began in the timeline go
    there. If the thread is stalled while it does so itself, its block counts as dropped. */
-PROF__COLD void prof__sums_close(prof__state *t, prof__row *row, bool own) {
+PROF__FN void prof__sums_close(prof__state *t, prof__row *row, bool own) {
     uint64_t stop = PROF__MAX(row->stop_tick, t->sums.cut_tick);
     if (!own && PROF__ACQUIRE(t->looking)) {
         for (const prof__record *c = t->begin; c < row->cursor; c++)
@@ -26993,7 +26959,7 @@ PROF__COLD void prof__sums_close(prof__state *t, prof__row *row, bool own) {
     t->sums.held = false;
 }
 
-PROF__COLD void prof__state_close(struct prof_trace *s, prof__state *t, const prof__state *own) {
+PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof__state *own) {
     prof__row *row = t->row;
     prof__snapshot(t, row);
     row->stop_tick = s->stop_tick;
@@ -27013,7 +26979,7 @@ PROF__COLD void prof__state_close(struct prof_trace *s, prof__state *t, const pr
 
 /* Waits for threads that look at the session, but no longer than a good part of a second, as one
    may be stalled. They may need the lock, so it is free meanwhile. */
-PROF__COLD void prof__looks_end(const struct prof_trace *s, const prof__state *own) {
+PROF__FN void prof__looks_end(const struct prof_trace *s, const prof__state *own) {
     for (int i = 0; i < 1000000; i++) {
         const prof__state *t = prof__recorder.owned;
         while (t && (t == own || t->generation != s->generation || !PROF__ACQUIRE(t->looking)))
@@ -27026,7 +26992,7 @@ PROF__COLD void prof__looks_end(const struct prof_trace *s, const prof__state *o
 }
 
 /* prof__on = 0 stops begins; hot.last = 0 sends ends to prof__end, ignored. Under the lock. */
-PROF__COLD void prof__recording_close(struct prof_trace *s) {
+PROF__FN void prof__recording_close(struct prof_trace *s) {
     prof__slot *slot = prof__slot_get();
     prof__hot *hot = slot->hot;
     prof__state *own = hot == &prof__nowhere ? NULL : (prof__state *)(void *)hot;
@@ -27046,13 +27012,13 @@ PROF__COLD void prof__recording_close(struct prof_trace *s) {
 
 /* ---- Devices ---- */
 
-PROF_API PROF__LIGHTLY uint32_t prof_supported_activities(void) {
+PROF_API PROF__QUIET uint32_t prof_supported_activities(void) {
     uint32_t all = PROF_ACTIVITY_CPU;
     for (uint32_t i = 0; i < prof__devices.count; i++) all |= prof__devices.list[i].desc.activity;
     return all;
 }
 
-PROF__COLD prof_result prof__device_add(const prof_device_desc *device) {
+PROF__FN prof_result prof__device_add(const prof_device_desc *device) {
     struct prof__device *d = prof__devices.list + prof__devices.count;
     if (prof__session.open) return PROF_ERROR_STATE;
     for (uint32_t i = 0; i < prof__devices.count; i++)
@@ -27065,7 +27031,7 @@ PROF__COLD prof_result prof__device_add(const prof_device_desc *device) {
 }
 
 /* Calls a device's function, if it has one, and keeps the result for prof_get_stats. */
-PROF__COLD bool prof__device_call(struct prof__device *d, prof_result (*call)(void *user)) {
+PROF__FN bool prof__device_call(struct prof__device *d, prof_result (*call)(void *user)) {
     prof_result result = call ? call(d->desc.user) : PROF_OK;
     prof__lock();
     d->result = result;
@@ -27074,29 +27040,29 @@ PROF__COLD bool prof__device_call(struct prof__device *d, prof_result (*call)(vo
 }
 
 /* A device that fails takes no further part in the window; the others go on. */
-PROF__COLD void prof__device_prepare(struct prof__device *d) {
+PROF__FN void prof__device_prepare(struct prof__device *d) {
     d->prepared = prof__device_call(d, d->desc.prepare);
 }
 
-PROF__COLD void prof__device_start(struct prof__device *d) {
+PROF__FN void prof__device_start(struct prof__device *d) {
     if (d->prepared && !d->started) d->started = prof__device_call(d, d->desc.start);
 }
 
-PROF__COLD void prof__device_stop(struct prof__device *d) {
+PROF__FN void prof__device_stop(struct prof__device *d) {
     if (!d->started) return;
     d->started = false;
     if (d->desc.stop) (void)prof__device_call(d, d->desc.stop);
 }
 
-PROF__COLD void prof__device_flush(struct prof__device *d) {
+PROF__FN void prof__device_flush(struct prof__device *d) {
     if (d->started && d->desc.flush) d->desc.flush(d->desc.user);
 }
 
-PROF__COLD void prof__device_late(struct prof__device *d) {
+PROF__FN void prof__device_late(struct prof__device *d) {
     if (d->desc.late) d->desc.late(d->desc.user);
 }
 
-PROF__COLD void prof__devices_do(uint32_t activities, int what) {
+PROF__FN void prof__devices_do(uint32_t activities, int what) {
     static void (*const calls[])(struct prof__device *d) = {
         prof__device_prepare, prof__device_start, prof__device_stop, prof__device_flush,
         prof__device_late };
@@ -27104,7 +27070,7 @@ PROF__COLD void prof__devices_do(uint32_t activities, int what) {
         if (prof__devices.list[i].desc.activity & activities) calls[what](prof__devices.list + i);
 }
 
-PROF__COLD bool prof__devices_stopped(uint32_t activities) {
+PROF__FN bool prof__devices_stopped(uint32_t activities) {
     bool any = false;
     for (uint32_t i = 0; i < prof__devices.count; i++) {
         const prof_device_desc *d = &prof__devices.list[i].desc;
@@ -27114,7 +27080,7 @@ PROF__COLD bool prof__devices_stopped(uint32_t activities) {
 }
 
 /* Were only devices asked for, and do all of them fail? */
-PROF__COLD bool prof__devices_fail(uint32_t activities) {
+PROF__FN bool prof__devices_fail(uint32_t activities) {
     bool tried = false;
     if (activities & PROF_ACTIVITY_CPU) return false;
     for (uint32_t i = 0; i < prof__devices.count; i++) {
@@ -27127,14 +27093,14 @@ PROF__COLD bool prof__devices_fail(uint32_t activities) {
 }
 
 /* Has a device failed, or recorded less than was asked? */
-PROF__COLD bool prof__devices_warn(const struct prof_trace *s) {
+PROF__FN bool prof__devices_warn(const struct prof_trace *s) {
     for (uint32_t i = 0; i < prof__devices.count; i++)
         if ((prof__devices.list[i].desc.activity & prof__session.activities) &&
             (prof__devices.list[i].result != PROF_OK || prof__device_status(s, i))) return true;
     return false;
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_add_device(const prof_device_desc *device) {
+PROF_API PROF__QUIET prof_result prof_add_device(const prof_device_desc *device) {
     prof_result result;
     static const struct prof__device_calls calls = {
         prof__devices_do, prof__devices_stopped, prof__devices_fail, prof__devices_warn,
@@ -27151,7 +27117,7 @@ PROF_API PROF__LIGHTLY prof_result prof_add_device(const prof_device_desc *devic
 
 /* ---- Windows ---- */
 
-PROF__COLD void prof__window_prepare(struct prof_trace *s) {
+PROF__FN void prof__window_prepare(struct prof_trace *s) {
     bool ready = true;
     prof__windows_unsettle();
     prof__lock();
@@ -27163,7 +27129,7 @@ PROF__COLD void prof__window_prepare(struct prof_trace *s) {
     prof__devices_each(prof__session.enabled, PROF__DEVICE_PREPARE);
 }
 
-PROF__COLD void prof__window_start(struct prof_trace *s) {
+PROF__FN void prof__window_start(struct prof_trace *s) {
     prof__windows_unsettle();
     for (uint32_t i = 0; i < prof__recorder.observer_count; i++) {
         const prof_observer *o = prof__recorder.observers + i;
@@ -27188,7 +27154,7 @@ PROF__COLD void prof__window_start(struct prof_trace *s) {
 }
 
 /* Writes a session that could not be streamed to the stream's sink, at its end. */
-PROF__COLD prof_result prof__write_unstreamed(struct prof_trace *s, const prof_desc *d) {
+PROF__FN prof_result prof__write_unstreamed(struct prof_trace *s, const prof_desc *d) {
     prof_chrome_desc array;
     if (d->stream_format != PROF_STREAM_CHROME) return prof__dump_to(d->stream, true);
     memset(&array, 0, sizeof array);
@@ -27196,7 +27162,7 @@ PROF__COLD prof_result prof__write_unstreamed(struct prof_trace *s, const prof_d
     return prof__write_chrome(s, &array, d->stream);
 }
 
-PROF_API PROF__LIGHTLY void prof__link_stream(void) {
+PROF_API PROF__QUIET void prof__link_stream(void) {
     PROF__STORE(prof__linked.stream_open, &prof__stream_open);
     PROF__STORE(prof__linked.stream_close, &prof__stream_close);
     PROF__STORE(prof__linked.stream_whole, &prof__write_unstreamed);
@@ -27204,7 +27170,7 @@ PROF_API PROF__LIGHTLY void prof__link_stream(void) {
 }
 
 /* Ends recording and the stream. The keeper calls this, too, when the program is gone. */
-PROF__COLD void prof__window_close(struct prof_trace *s) {
+PROF__FN void prof__window_close(struct prof_trace *s) {
     bool stream, unstreamed;
     (void)prof__stream_lock();
     prof__windows_unsettle();
@@ -27230,7 +27196,7 @@ PROF__COLD void prof__window_close(struct prof_trace *s) {
 }
 
 /* Devices stop first: they submit the rest of their events; for a stream also those for `late`. */
-PROF__COLD void prof__window_stop(struct prof_trace *s) {
+PROF__FN void prof__window_stop(struct prof_trace *s) {
     prof__devices_each(UINT32_MAX, PROF__DEVICE_STOP);
     if (prof__streams_events(s)) prof__devices_each(UINT32_MAX, PROF__DEVICE_LATE);
     prof__window_close(s);
@@ -27242,7 +27208,7 @@ PROF__COLD void prof__window_stop(struct prof_trace *s) {
 }
 
 /* Adds the time of a transition's letter to the profiler's own times; `!` counts a lost window. */
-PROF__LIGHT void prof__took(char call, uint64_t begin) {
+PROF__FN void prof__took(char call, uint64_t begin) {
     uint64_t ns = prof__os_now() - begin;
     prof__lock();
     if (call == 'p') prof__session.times.prepare += ns;
@@ -27255,7 +27221,7 @@ PROF__LIGHT void prof__took(char call, uint64_t begin) {
 }
 
 /* Does the letters of a transition: see prof__transitions. */
-PROF__COLD void prof__calls(struct prof_trace *s, const char *calls) {
+PROF__FN void prof__calls(struct prof_trace *s, const char *calls) {
     const prof_desc *d = &prof__session.desc;
     for (; *calls; calls++) {
         uint64_t begin = prof__os_now();
@@ -27268,7 +27234,7 @@ PROF__COLD void prof__calls(struct prof_trace *s, const char *calls) {
 }
 
 /* Goes from one action to the next; to may be PROF__EXIT. */
-PROF__COLD void prof__transit(struct prof_trace *s, prof_action from, int to) {
+PROF__FN void prof__transit(struct prof_trace *s, prof_action from, int to) {
     struct prof__session *v = &prof__session;
     if (v->silent) {                     /* to the end of the cycle */
         if (from != PROF_ACTION_RECORD_AND_SAVE && from != PROF_ACTION_NONE) return;
@@ -27286,7 +27252,7 @@ PROF__COLD void prof__transit(struct prof_trace *s, prof_action from, int to) {
 
 /* ---- The session ---- */
 
-PROF__LIGHT prof_action prof__action_at(struct prof__session *v, uint64_t step) {
+PROF__FN prof_action prof__action_at(struct prof__session *v, uint64_t step) {
     const prof_desc *d = &v->desc;
     prof_action action;
     if (!v->has_steps) return PROF_ACTION_RECORD;
@@ -27297,7 +27263,7 @@ PROF__LIGHT prof_action prof__action_at(struct prof__session *v, uint64_t step) 
     return PROF_ACTION_NONE;
 }
 
-PROF__COLD prof_result prof__desc_check(const prof_desc *d) {
+PROF__FN prof_result prof__desc_check(const prof_desc *d) {
     if (d->max_depth > 255 || (!d->memory && d->memory_size)) return PROF_ERROR_INVALID;
     if ((uint32_t)d->mode > PROF_MODE_AGGREGATE) return PROF_ERROR_INVALID;
     if ((uint32_t)d->when_full > PROF_FULL_DROP) return PROF_ERROR_INVALID;
@@ -27309,7 +27275,7 @@ PROF__COLD prof_result prof__desc_check(const prof_desc *d) {
 }
 
 /* Can this build and machine do what the description asks for? Else prof_strerror tells why. */
-PROF__COLD prof_result prof__natively(const prof_desc *d) {
+PROF__FN prof_result prof__natively(const prof_desc *d) {
     const char *why = d->mode == PROF_MODE_AGGREGATE && d->merge_duplicates
         ? "sums alone (PROF_MODE_AGGREGATE) cannot merge duplicates"
         : PROF__LINKED(hooks_start) ? PROF__LINKED(hooks_start)(d, prof__details_wanted(d)) : NULL;
@@ -27317,7 +27283,7 @@ PROF__COLD prof_result prof__natively(const prof_desc *d) {
     return why ? PROF_ERROR_UNSUPPORTED : PROF_OK;
 }
 
-PROF__COLD prof_result prof__session_open(struct prof_trace *s, const prof_desc *desc) {
+PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *desc) {
     struct prof__session *v = &prof__session;
     prof_result result = prof__desc_check(desc);
     if (v->open) return PROF_ERROR_STATE;
@@ -27344,20 +27310,20 @@ PROF__COLD prof_result prof__session_open(struct prof_trace *s, const prof_desc 
 }
 
 /* A step's zone is one record, written when the step ends: zones may be open across its bounds. */
-PROF__COLD void prof__step_begin(struct prof_trace *s) {
+PROF__FN void prof__step_begin(struct prof_trace *s) {
     struct prof__session *v = &prof__session;
     v->step_open = v->has_steps && s->open;
     if (v->step_open) v->step_tick = prof__now_ticks(s->clock, &s->platform);
 }
 
-PROF__COLD void prof__step_end(void) {
+PROF__FN void prof__step_end(void) {
     if (prof__session.step_open)
         PROF__LINKED(put_step)(prof__session.step_tick, prof__session.step);
     prof__session.step_open = false;
 }
 
 /* Claims the session; false: there is none, or this is one of its callbacks, or its sink. */
-PROF__COLD bool prof__session_claim(void) {
+PROF__FN bool prof__session_claim(void) {
     bool mine;
     prof__lock();
     mine = prof__session.open && !prof__session.busy && !prof__stream_mine();
@@ -27366,7 +27332,7 @@ PROF__COLD bool prof__session_claim(void) {
     return mine;
 }
 
-PROF__COLD void prof__session_release(bool open) {
+PROF__FN void prof__session_release(bool open) {
     prof__lock();
     prof__session.busy = false;
     prof__session.open = open;
@@ -27375,7 +27341,7 @@ PROF__COLD void prof__session_release(bool open) {
 }
 
 /* Sets the step and its action. Returns the action before. */
-PROF__COLD prof_action prof__step_set(uint64_t step, prof_action action) {
+PROF__FN prof_action prof__step_set(uint64_t step, prof_action action) {
     struct prof__session *v = &prof__session;
     prof_action before;
     prof__lock();
@@ -27391,7 +27357,7 @@ PROF__COLD prof_action prof__step_set(uint64_t step, prof_action action) {
 enum { PROF__ENV_RESERVE = 8192, PROF__ENV_AHEAD = 128 << 10, PROF__ENV_AGAIN_NS = 100000000 };
 
 /* Writes a line for prof record, into the file that it names in PROF_STATUS. */
-PROF__COLD void prof__env_tell(const char *what, const char *text) {
+PROF__FN void prof__env_tell(const char *what, const char *text) {
 #if !defined(_WIN32)
     const char *path = getenv("PROF_STATUS");
     int kept = errno, file = path && *path ? open(path, O_WRONLY | O_APPEND) : -1;
@@ -27412,7 +27378,7 @@ PROF__COLD void prof__env_tell(const char *what, const char *text) {
 /* ---- Its variables ---- */
 
 /* Reads a number such as "0x1f" or "64M"; false: it is none from least to most. */
-PROF__COLD bool prof__env_number(const char *text, uint64_t least, uint64_t most, uint64_t *value) {
+PROF__FN bool prof__env_number(const char *text, uint64_t least, uint64_t most, uint64_t *value) {
     static const char units[] = "KMG";
     char *end;
     const char *unit;
@@ -27428,7 +27394,7 @@ PROF__COLD bool prof__env_number(const char *text, uint64_t least, uint64_t most
 }
 
 /* The number of a word in a list such as "trace, ring"; -1: it is not in it. */
-PROF__COLD int prof__env_word(const char *text, const char *words) {
+PROF__FN int prof__env_word(const char *text, const char *words) {
     size_t n = strlen(text);
     for (int i = 0; *words; i++) {
         size_t word = strcspn(words, ",");
@@ -27448,19 +27414,19 @@ typedef struct prof__variable {
     uint32_t most;
 } prof__variable;
 
-PROF__COLD bool prof__env_mode(const prof__variable *v, prof_desc *d, const char *text) {
+PROF__FN bool prof__env_mode(const prof__variable *v, prof_desc *d, const char *text) {
     int word = prof__env_word(text, v->takes);
     d->mode = word < 0 ? d->mode : (prof_mode)word;
     return word >= 0;
 }
 
-PROF__COLD bool prof__env_flag(const prof__variable *v, prof_desc *d, const char *text) {
+PROF__FN bool prof__env_flag(const prof__variable *v, prof_desc *d, const char *text) {
     int word = prof__env_word(text, v->takes);
     *(bool *)(void *)((char *)(void *)d + v->at) = word > 0;
     return word >= 0;
 }
 
-PROF__COLD bool prof__env_count(const prof__variable *v, prof_desc *d, const char *text) {
+PROF__FN bool prof__env_count(const prof__variable *v, prof_desc *d, const char *text) {
     uint64_t n;
     if (!prof__env_number(text, 1, v->most, &n)) return false;
     *(uint32_t *)(void *)((char *)(void *)d + v->at) = (uint32_t)n;
@@ -27468,7 +27434,7 @@ PROF__COLD bool prof__env_count(const prof__variable *v, prof_desc *d, const cha
 }
 
 /* Memory beyond the built-in arena is taken from the system, once for all sessions. */
-PROF__COLD bool prof__env_memory(const prof__variable *v, prof_desc *d, const char *text) {
+PROF__FN bool prof__env_memory(const prof__variable *v, prof_desc *d, const char *text) {
     struct prof__env *e = &prof__env;
     uint64_t n;
     (void)v;
@@ -27485,7 +27451,7 @@ PROF__COLD bool prof__env_memory(const prof__variable *v, prof_desc *d, const ch
     return e->taken != 0;
 }
 
-PROF__COLD bool prof__env_categories(const prof__variable *v, prof_desc *d, const char *text) {
+PROF__FN bool prof__env_categories(const prof__variable *v, prof_desc *d, const char *text) {
     uint64_t n;
     bool ok = prof__env_number(text, 0, v->most, &n);
     (void)d;
@@ -27493,13 +27459,13 @@ PROF__COLD bool prof__env_categories(const prof__variable *v, prof_desc *d, cons
     return ok;
 }
 
-PROF__COLD bool prof__env_counters(const prof__variable *v, prof_desc *d, const char *text) {
+PROF__FN bool prof__env_counters(const prof__variable *v, prof_desc *d, const char *text) {
     (void)v;
     d->hw_counters = text;               /* prof_start checks them */
     return true;
 }
 
-PROF__COLD bool prof__env_stack(const prof__variable *v, prof_desc *d, const char *text) {
+PROF__FN bool prof__env_stack(const prof__variable *v, prof_desc *d, const char *text) {
     int word = prof__env_word(text, v->takes);
     d->with_stack = word > 0;
     d->native_stack = word > 1 ? (prof_native)(word - 1) : PROF_NATIVE_NONE;
@@ -27522,7 +27488,7 @@ static const prof__variable prof__variables[] = {
 };
 
 /* Reads all variables into *d. False: one is wrong, as prof__env.wrong says. */
-PROF__COLD bool prof__env_read(prof_desc *d) {
+PROF__FN bool prof__env_read(prof_desc *d) {
     for (size_t i = 0; i < sizeof prof__variables / sizeof *prof__variables; i++) {
         const prof__variable *v = prof__variables + i;
         const char *text = getenv(v->name);
@@ -27535,7 +27501,7 @@ PROF__COLD bool prof__env_read(prof_desc *d) {
 }
 
 /* What the description asks for that a stream to a file cannot carry; NULL: nothing. */
-PROF__COLD const char *prof__env_unstreamed(const prof_desc *d) {
+PROF__FN const char *prof__env_unstreamed(const prof_desc *d) {
     bool array = d->stream_format == PROF_STREAM_CHROME;
     if (d->on_trace_ready) return "what on_trace_ready reads";
     if (array && prof__has_schedule(d)) return "several windows in one array of JSON";
@@ -27546,7 +27512,7 @@ PROF__COLD const char *prof__env_unstreamed(const prof_desc *d) {
 
 /* May the file be written? Other files must not be lost: for a name with %p (own) a free one is
    found, and a file without permission to write is left alone. */
-PROF__COLD bool prof__env_name_free(bool own) {
+PROF__FN bool prof__env_name_free(bool own) {
     (void)own;
 #if !defined(_WIN32)
     size_t n = strlen(prof__env.path), dot = n;
@@ -27565,7 +27531,7 @@ PROF__COLD bool prof__env_name_free(bool own) {
     return true;
 }
 
-PROF__COLD bool prof__env_open(void) {
+PROF__FN bool prof__env_open(void) {
     struct prof__env *e = &prof__env;
     e->end = e->room = 0;
     if (!prof__file_open_at(&e->file, e->path, 0)) return false;
@@ -27584,7 +27550,7 @@ PROF__COLD bool prof__env_open(void) {
 }
 
 #if !defined(_WIN32)
-PROF__ASIDE(bool) prof__env_same(int handle) {
+PROF__FN bool prof__env_same(int handle) {
     struct stat st;
     return fstat(handle, &st) == 0 && (uint64_t)st.st_dev == prof__env.device &&
            (uint64_t)st.st_ino == prof__env.inode;
@@ -27593,7 +27559,7 @@ PROF__ASIDE(bool) prof__env_same(int handle) {
 
 #if defined(__linux__)
 #  if defined(__LP64__) && defined(SYS_fallocate)
-PROF__COLD bool prof__env_ask(size_t size) {
+PROF__FN bool prof__env_ask(size_t size) {
     struct prof__env *e = &prof__env;
     bool ok = syscall(SYS_fallocate, (int)e->file.handle, 1 /* KEEP_SIZE */, (long)e->end,
                       (long)size) == 0;
@@ -27603,7 +27569,7 @@ PROF__COLD bool prof__env_ask(size_t size) {
 #  endif
 
 /* Gives back the room on the disk that was reserved and not needed. */
-PROF__COLD void prof__env_trim(void) {
+PROF__FN void prof__env_trim(void) {
     struct prof__env *e = &prof__env;
     int file = (int)e->file.handle;
     if (e->room > e->end && prof__env_same(file) && ftruncate(file, (off_t)e->end) == 0)
@@ -27612,7 +27578,7 @@ PROF__COLD void prof__env_trim(void) {
 
 /* Is there room for so many bytes, and after them for the last counts? With this check a write
    neither stops within a block nor ends by SIGXFSZ. */
-PROF__COLD bool prof__env_room(size_t size) {
+PROF__FN bool prof__env_room(size_t size) {
     struct prof__env *e = &prof__env;
     struct rlimit most;
     size_t reserve = e->last ? 0 : PROF__ENV_RESERVE;
@@ -27630,17 +27596,17 @@ PROF__COLD bool prof__env_room(size_t size) {
 #endif
 }
 #else
-PROF__COLD bool prof__env_room(size_t size) { return size != 0; }
-PROF__COLD void prof__env_trim(void) {}
+PROF__FN bool prof__env_room(size_t size) { return size != 0; }
+PROF__FN void prof__env_trim(void) {}
 #endif
 
 #if defined(_WIN32)
-PROF__COLD bool prof__env_block(const void *data, size_t size) {
+PROF__FN bool prof__env_block(const void *data, size_t size) {
     return prof__file_put(&prof__env.file, (const char *)data, size);
 }
 #else
 /* Writes a block after the whole ones. If the program has closed the file it is opened again. */
-PROF__COLD bool prof__env_block(const void *data, size_t size) {
+PROF__FN bool prof__env_block(const void *data, size_t size) {
     struct prof__env *e = &prof__env;
     prof_file f;
     bool same, ok;
@@ -27658,7 +27624,7 @@ PROF__COLD bool prof__env_block(const void *data, size_t size) {
 #endif
 
 /* The file of a child of fork is made when there is something to write. */
-PROF__COLD bool prof__env_made(void) {
+PROF__FN bool prof__env_made(void) {
     if (PROF__ACQUIRE(prof__env.open)) return true;
     if (!prof__env_name_free(true) || !prof__env_open()) return false;
     prof__env_tell("start", prof__env.path);
@@ -27667,14 +27633,14 @@ PROF__COLD bool prof__env_made(void) {
 
 /* Is it too early to try again? When a disk is full the write is repeated every PROF__ENV_AGAIN_NS,
    and meanwhile the program goes on. */
-PROF__COLD bool prof__env_rests(void) {
+PROF__FN bool prof__env_rests(void) {
     const struct prof__env *e = &prof__env;
     return prof__outgoing.raw.sink.user == e && e->failed_ns && !PROF__LOAD(e->saving) &&
            prof__os_now() - e->failed_ns < PROF__ENV_AGAIN_NS;
 }
 
 /* The sink of the stream. */
-PROF__COLD bool prof__env_write(void *user, const void *data, size_t size) {
+PROF__FN bool prof__env_write(void *user, const void *data, size_t size) {
     struct prof__env *e = (struct prof__env *)user;
     if (PROF__LOAD(e->mute)) return true;
     if (prof__env_rests()) return false;
@@ -27690,7 +27656,7 @@ PROF__COLD bool prof__env_write(void *user, const void *data, size_t size) {
 }
 
 /* Was everything written? Else writes counts of the rest, for which the reserve has room. */
-PROF__COLD bool prof__env_counts(void) {
+PROF__FN bool prof__env_counts(void) {
     const struct prof_trace *s = &prof__trace;
     prof__raw *w = &prof__outgoing.raw;
     prof_stats stats = prof_get_stats();
@@ -27706,7 +27672,7 @@ PROF__COLD bool prof__env_counts(void) {
 }
 
 /* The session is over: finishes its file. A child of fork that recorded nothing makes none. */
-PROF__COLD prof_result prof__env_save(void) {
+PROF__FN prof_result prof__env_save(void) {
     struct prof__env *e = &prof__env;
     prof_result result = PROF_OK;
     if (e->streams) {
@@ -27725,8 +27691,8 @@ PROF__COLD prof_result prof__env_save(void) {
 /* ---- The keeper: writes a stream while the program runs ---- */
 
 #if defined(_WIN32)
-PROF__COLD void prof__keeper_start(void) {}
-PROF__ASIDE(void) prof__keeper_end(void) {}
+PROF__FN void prof__keeper_start(void) {}
+PROF__FN void prof__keeper_end(void) {}
 #else
 /* A thread, the host, starts a process that shares all memory, the keeper, and waits for its end.
    Where there is no keeper, or no longer, the host does its work. */
@@ -27742,21 +27708,21 @@ static struct prof__keeper {
 } prof__keeper;
 
 /* Frees the locks that the program held when it ended. */
-PROF__COLD void prof__keeper_free_locks(void) {
+PROF__FN void prof__keeper_free_locks(void) {
     const uintptr_t self = prof__keeper.self;
     if (PROF__LOAD(prof__outgoing.owner) != self) prof__disown(&prof__outgoing.owner);
     if (PROF__LOAD(prof__recorder.reading) != self) prof__disown(&prof__recorder.reading);
     if (!prof__lock_mine()) prof__lock_reset();
 }
 
-PROF__COLD void prof__keeper_sleep(int ms) {
+PROF__FN void prof__keeper_sleep(int ms) {
     struct pollfd none;
     (void)poll(&none, 0, ms);
 }
 
 #if PROF__KEEPER
 /* Is the program gone? It is if the host is. Other threads stop at the next interrupt at last. */
-PROF__ASIDE(bool) prof__keeper_alone(void) {
+PROF__FN bool prof__keeper_alone(void) {
     struct prof__keeper *k = &prof__keeper;
     if (!k->apart || k->alone) return k->alone != 0;
     if (syscall(SYS_tgkill, (long)prof__port.process, k->host, 0L) == 0 || errno != ESRCH)
@@ -27769,16 +27735,16 @@ PROF__ASIDE(bool) prof__keeper_alone(void) {
 }
 
 /* Called while a thread waits for a lock: the program may have ended while it held it. */
-PROF__COLD void prof__keeper_waits(void) {
+PROF__FN void prof__keeper_waits(void) {
     if ((uintptr_t)prof__slot_get() != PROF__LOAD(prof__keeper.self)) return;
     if (prof__keeper_alone()) prof__keeper_free_locks();
 }
 #else
-PROF__ASIDE(bool) prof__keeper_alone(void) { return false; }
+PROF__FN bool prof__keeper_alone(void) { return false; }
 #endif
 
 /* The program is gone: does the work of prof_stop_env. */
-PROF__COLD void prof__keeper_last(void) {
+PROF__FN void prof__keeper_last(void) {
     struct prof_trace *s = &prof__trace;
     bool open = s->open;
     if (!open && !prof__env.saving) return;      /* the program has its trace already */
@@ -27795,7 +27761,7 @@ PROF__COLD void prof__keeper_last(void) {
 }
 
 /* Writes the stream: again at once while there is much to write, else within 20 ms. */
-PROF__COLD void prof__keeper_work(void) {
+PROF__FN void prof__keeper_work(void) {
     struct prof__keeper *k = &prof__keeper;
     PROF__RELEASE(k->ready, 1u);
     for (int idle = 0; !PROF__ACQUIRE(k->end) && !prof__keeper_alone();) {
@@ -27811,7 +27777,7 @@ PROF__COLD void prof__keeper_work(void) {
 
 #if PROF__KEEPER
 /* Closes the program's files in the keeper: readers of a pipe wait until all have closed it. */
-PROF__COLD void prof__keeper_close_files(void) {
+PROF__FN void prof__keeper_close_files(void) {
     long file = PROF__ACQUIRE(prof__env.open) ? (long)prof__env.file.handle : -1;
     bool closed = false;
 #  if defined(SYS_close_range)
@@ -27822,7 +27788,7 @@ PROF__COLD void prof__keeper_close_files(void) {
         if (i != file) (void)close(i);
 }
 
-PROF__COLD int prof__keeper_process(void *unused) {
+PROF__FN int prof__keeper_process(void *unused) {
     (void)unused;
     (void)setsid();                      /* signals to the program's group must not end it */
     prof__keeper_close_files();
@@ -27831,7 +27797,7 @@ PROF__COLD int prof__keeper_process(void *unused) {
 }
 #endif
 
-PROF__COLD void *prof__keeper_host(void *unused) {
+PROF__FN void *prof__keeper_host(void *unused) {
     struct prof__keeper *k = &prof__keeper;
     (void)unused;
     PROF__STORE(k->self, (uintptr_t)prof__slot_get());
@@ -27855,14 +27821,14 @@ PROF__COLD void *prof__keeper_host(void *unused) {
     return unused;
 }
 
-PROF__COLD void prof__keeper_start(void) {
+PROF__FN void prof__keeper_start(void) {
     struct prof__keeper *k = &prof__keeper;
     memset(k, 0, sizeof *k);
     k->runs = prof__thread_start(&k->thread, prof__keeper_host, NULL);
     while (k->runs && !PROF__ACQUIRE(k->ready)) prof__yield();   /* the program may end at once */
 }
 
-PROF__ASIDE(void) prof__keeper_end(void) {
+PROF__FN void prof__keeper_end(void) {
     struct prof__keeper *k = &prof__keeper;
     if (!k->runs) return;
     PROF__RELEASE(k->end, 1u);
@@ -27872,7 +27838,7 @@ PROF__ASIDE(void) prof__keeper_end(void) {
 }
 #endif
 
-PROF_API PROF__LIGHTLY prof_result prof_prepare(const prof_desc *desc) {
+PROF_API PROF__QUIET prof_result prof_prepare(const prof_desc *desc) {
     struct prof_trace *s = &prof__trace;
     prof_desc none;
     prof_result result;
@@ -27891,7 +27857,7 @@ PROF_API PROF__LIGHTLY prof_result prof_prepare(const prof_desc *desc) {
 }
 
 /* Claims the session that prof_prepare made. Under the lock. */
-PROF__COLD bool prof__prepared_claim(void) {
+PROF__FN bool prof__prepared_claim(void) {
     struct prof__session *v = &prof__session;
     bool mine = v->open && !v->busy && v->prepared && !prof__stream_mine();
     if (mine) v->busy = true;
@@ -27899,7 +27865,7 @@ PROF__COLD bool prof__prepared_claim(void) {
     return mine;
 }
 
-PROF__COLD prof_result prof__session_begin(const prof_desc *desc) {
+PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
     struct prof_trace *s = &prof__trace;
     prof_action from = PROF_ACTION_WARMUP;
     prof_desc none;
@@ -27924,19 +27890,19 @@ PROF__COLD prof_result prof__session_begin(const prof_desc *desc) {
     return PROF_OK;
 }
 
-PROF_API PROF__LIGHTLY prof_result prof__start(const prof_desc *desc) {
+PROF_API PROF__QUIET prof_result prof__start(const prof_desc *desc) {
     prof__env.wrong[0] = 0;
     prof__env_tell("own", "");
     return prof__session_begin(desc);
 }
 
 /* The macro of this name as a function, for pointers to it and for other languages. */
-PROF_API PROF__LIGHTLY prof_result prof_start(const prof_desc *desc) {
+PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
     prof__link_parts(desc);
     return prof__start(desc);
 }
 
-PROF_API PROF__LIGHTLY prof_action prof_step(void) {
+PROF_API PROF__QUIET prof_action prof_step(void) {
     struct prof_trace *s = &prof__trace;
     struct prof__session *v = &prof__session;
     prof_action from, to;
@@ -27961,7 +27927,7 @@ PROF_API PROF__LIGHTLY prof_action prof_step(void) {
     return to;
 }
 
-PROF_API PROF__LIGHTLY uint64_t prof_step_number(void) {
+PROF_API PROF__QUIET uint64_t prof_step_number(void) {
     uint64_t step;
     prof__lock();
     step = prof__session.step;
@@ -27969,7 +27935,7 @@ PROF_API PROF__LIGHTLY uint64_t prof_step_number(void) {
     return step;
 }
 
-PROF_API PROF__LIGHTLY prof_trace *prof_stop(void) {
+PROF_API PROF__QUIET prof_trace *prof_stop(void) {
     struct prof_trace *s = &prof__trace;
     if (!prof__session_claim()) return NULL;
     prof__session.prepared = false;
@@ -27985,7 +27951,7 @@ PROF_API PROF__LIGHTLY prof_trace *prof_stop(void) {
 }
 
 /* Makes the file's name: PROF_TRACE with the process id for each %p. False: it is too long. */
-PROF__COLD bool prof__env_expand(const char *from) {
+PROF__FN bool prof__env_expand(const char *from) {
     char number[24], *p = prof__env.path, *end = p + sizeof prof__env.path - 1;
     *prof__text_u64(number, prof__process_id()) = 0;
     for (; *from && p < end; from++) {
@@ -27998,13 +27964,13 @@ PROF__COLD bool prof__env_expand(const char *from) {
     return p < end - 8;                  /* with room for another ending and a number */
 }
 
-PROF__COLD prof_result prof__env_refuse(const char *why) {
+PROF__FN prof_result prof__env_refuse(const char *why) {
     (void)prof__text_f(prof__env.wrong, sizeof prof__env.wrong, "%s", why);
     return PROF_ERROR_INVALID;
 }
 
 /* A file FILE.raw is a stream, unless another mode is asked for: then it is FILE.json. */
-PROF__COLD prof_result prof__env_settle(prof_desc *d) {
+PROF__FN prof_result prof__env_settle(prof_desc *d) {
     struct prof__env *e = &prof__env;
     const char *mode = getenv("PROF_MODE"), *why = NULL;
     bool raw = prof__ends_with(e->path, ".raw"), said = mode && *mode;
@@ -28031,7 +27997,7 @@ PROF__COLD prof_result prof__env_settle(prof_desc *d) {
 }
 
 /* Starts the session. The file of a stream is made first, so that its errors show now. */
-PROF__COLD prof_result prof__env_begin(const prof_desc *desc, const char *path) {
+PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     struct prof__env *e = &prof__env;
     bool own = strstr(path, "%p") != NULL;
     prof_desc d = *desc;
@@ -28055,13 +28021,13 @@ PROF__COLD prof_result prof__env_begin(const prof_desc *desc, const char *path) 
     return result;
 }
 
-PROF__COLD void prof__env_at_exit(void) { (void)prof_stop_env(); }
+PROF__FN void prof__env_at_exit(void) { (void)prof_stop_env(); }
 
 PROF__FN void prof__env_go(void);
 
 #if !defined(_WIN32)
 /* A child of fork records into a file of its own, if the name has %p. */
-PROF__COLD void prof__env_after_fork(void) {
+PROF__FN void prof__env_after_fork(void) {
     struct prof__env *e = &prof__env;
     const char *path = getenv("PROF_TRACE");
     PROF__STORE(prof__port.while_waiting, NULL);
@@ -28077,7 +28043,7 @@ PROF__COLD void prof__env_after_fork(void) {
 #endif
 
 /* The session is open: installs handlers for its end, and starts a keeper. */
-PROF__COLD void prof__env_go(void) {
+PROF__FN void prof__env_go(void) {
     struct prof__env *e = &prof__env;
     e->started = true;
     if (!e->child) prof__env_tell("start", e->path);
@@ -28093,7 +28059,7 @@ PROF__COLD void prof__env_go(void) {
 #endif
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_start_env(const prof_desc *desc) {
+PROF_API PROF__QUIET prof_result prof_start_env(const prof_desc *desc) {
     struct prof__env *e = &prof__env;
     const char *path = getenv("PROF_TRACE");
     prof_result result;
@@ -28111,7 +28077,7 @@ PROF_API PROF__LIGHTLY prof_result prof_start_env(const prof_desc *desc) {
     return result;
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_stop_env(void) {
+PROF_API PROF__QUIET prof_result prof_stop_env(void) {
     struct prof__env *e = &prof__env;
     prof_result result = PROF_OK;
     if (e->started && prof__session.open) {
@@ -28130,7 +28096,7 @@ PROF_API PROF__LIGHTLY prof_result prof_stop_env(void) {
 }
 
 /* Turns activities on or off, as far as the session has them. */
-PROF__COLD void prof__toggle(struct prof_trace *s, uint32_t activities, bool enable) {
+PROF__FN void prof__toggle(struct prof_trace *s, uint32_t activities, bool enable) {
     uint32_t changed = activities & prof__session.activities &
                        (enable ? ~prof__session.enabled : prof__session.enabled);
     PROF__STORE(prof__session.enabled, prof__session.enabled ^ changed);
@@ -28145,7 +28111,7 @@ PROF__COLD void prof__toggle(struct prof_trace *s, uint32_t activities, bool ena
     if (enable) prof__devices_each(changed, PROF__DEVICE_START);
 }
 
-PROF_API PROF__LIGHTLY prof_result prof_toggle(uint32_t activities, bool enable) {
+PROF_API PROF__QUIET prof_result prof_toggle(uint32_t activities, bool enable) {
     struct prof_trace *s = &prof__trace;
     bool open;
     if (!prof__session_claim()) return PROF_ERROR_STATE;
@@ -28155,7 +28121,7 @@ PROF_API PROF__LIGHTLY prof_result prof_toggle(uint32_t activities, bool enable)
     return open ? PROF_OK : PROF_ERROR_STATE;
 }
 
-PROF_API PROF__LIGHTLY int64_t prof_now(void) {
+PROF_API PROF__QUIET int64_t prof_now(void) {
     const struct prof_trace *s = &prof__trace;
     prof_platform platform;
     prof_clock clock;
@@ -28178,7 +28144,7 @@ PROF_API PROF__LIGHTLY int64_t prof_now(void) {
 
 PROF_API PROF__QUIET int64_t prof_os_now(void) { return (int64_t)prof__os_now(); }
 
-PROF_API PROF__LIGHTLY void prof_session_info(prof_session *session) {
+PROF_API PROF__QUIET void prof_session_info(prof_session *session) {
     const struct prof_trace *s = &prof__trace;
     prof__lock();
     session->desc = prof__session.desc;
@@ -28189,7 +28155,7 @@ PROF_API PROF__LIGHTLY void prof_session_info(prof_session *session) {
     prof__unlock();
 }
 
-PROF__COLD uint64_t prof__rate(const struct prof_trace *s) {
+PROF__FN uint64_t prof__rate(const struct prof_trace *s) {
     prof__knot k = s->clock != PROF_CLOCK_CPU ? prof__recorder.first_knot
                  : s->stopped && s->knots.count ? prof__knot_last(s) : prof__knot_now();
     if (s->clock != PROF_CLOCK_CPU || k.ns <= prof__recorder.first_knot.ns)
@@ -28199,7 +28165,7 @@ PROF__COLD uint64_t prof__rate(const struct prof_trace *s) {
                       (double)(k.ns - prof__recorder.first_knot.ns));
 }
 
-PROF_API PROF__LIGHTLY prof_stats prof_trace_stats(const prof_trace *trace) {
+PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
     prof_stats out;
     memset(&out, 0, sizeof out);
     if (!prof__valid(trace)) return out;
@@ -28220,7 +28186,7 @@ PROF_API PROF__LIGHTLY prof_stats prof_trace_stats(const prof_trace *trace) {
     return out;
 }
 
-PROF__COLD void prof__own_stats(const struct prof_trace *s, prof_stats *out) {
+PROF__FN void prof__own_stats(const struct prof_trace *s, prof_stats *out) {
     const prof_desc *d = &prof__session.desc;
     out->window_ns = prof__session.times.window;
     out->prepare_ns = prof__session.times.prepare;
@@ -28233,13 +28199,13 @@ PROF__COLD void prof__own_stats(const struct prof_trace *s, prof_stats *out) {
     if (PROF__LINKED(devices) && prof__linked_devices()->warn(s)) out->warnings |= PROF_WARN_DEVICE;
 }
 
-PROF__COLD uint64_t prof__ended_ns(const struct prof_trace *s) {
+PROF__FN uint64_t prof__ended_ns(const struct prof_trace *s) {
     prof__scale scale;
     memset(&scale, 0, sizeof scale);
     return s->stopped && s->sums.full_tick ? (uint64_t)prof__to_ns(&scale, s->sums.full_tick) : 0;
 }
 
-PROF_API PROF__LIGHTLY prof_stats prof_get_stats(void) {
+PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     struct prof_trace *s = &prof__trace;
     prof_stats out;
     prof__counts c;
@@ -28280,17 +28246,17 @@ PROF_API PROF__LIGHTLY prof_stats prof_get_stats(void) {
 
 /* ---- on both ports ---- */
 
-PROF_API PROF__LIGHTLY uint32_t prof_set_categories(uint32_t on) {
+PROF_API PROF__QUIET uint32_t prof_set_categories(uint32_t on) {
     uint32_t before = ~PROF__LOAD(prof__categories_off);
     PROF__STORE(prof__categories_off, ~on);
     return before;
 }
 
-PROF_API PROF__LIGHTLY bool prof_category_on(uint32_t categories) {
+PROF_API PROF__QUIET bool prof_category_on(uint32_t categories) {
     return (categories & ~PROF__LOAD(prof__categories_off)) != 0;
 }
 
-PROF_API PROF__LIGHTLY const char *prof_strerror(prof_result result) {
+PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
     static const char texts[] =
         "no error\0"
         "an argument is not one this call takes\0"

@@ -112,7 +112,7 @@ at_most 'names of its own that prof.h lends prof_cuda.h' \
 # ---- The formats of prof__out_f and prof__text_f: as those of printf, which the compiler checks ----
 
 out_f='^PROF__FN void prof__out_f(prof__out \*o, const char \*format, \.\.\.) {'
-text_f='^PROF__ASIDE(size_t) prof__text_f(char \*buf, size_t size, const char \*format, \.\.\.) {'
+text_f='^PROF__FN size_t prof__text_f(char \*buf, size_t size, const char \*format, \.\.\.) {'
 sed -e '/prof__\(out\|text\)_f(/,/;/{s/%j/%s/g; s/%u/%lu/g; s/%[it]/%ld/g; s/%b/%s%zu/g}' \
     -e "s/$out_f/__attribute__((format(printf, 2, 3))) &/" \
     -e "s/$text_f/__attribute__((format(printf, 3, 4))) &/" prof.h >build/lint/prof.h

@@ -1,6 +1,5 @@
 /* The prof command: reads, analyses, compares, merges and shows PyTorch's and prof.h's traces. */
 #define PROF_IMPLEMENTATION
-#define PROF__WHOLLY             /* compiled as well as what records: its sums take every call */
 #include "legacy_records.h"
 #include "losses.h"
 
