@@ -67,7 +67,7 @@ prof_command() {
             -c "$file" -o "$out/$file.o" || exit 1
     done
     $cc "$out"/tools/prof/*.o -o "$out/prof" -lyajl -lsqlite3 -lz $libs || return
-    reader=$(find "$out/tools/prof" -name '*.o' ! -name prof.c.o)
+    reader=$(find "$out/tools/prof" -name '*.o' ! -name prof.c.o ! -name library.c.o)
     $cc -I. tests/analyse/replay.c "$out/prof.o" $reader -o "$out/replay" -lyajl -lsqlite3 -lstdc++ $libs -lz
 }
 

@@ -1,19 +1,12 @@
 /* The implementation that tests link, compiled once in each configuration (tests/run.sh): prof.h,
-   prof_cuda.h, and what of their insides inside.h lets tests see. */
+   prof_cuda.h, what prof asks of prof.h, and what of their insides inside.h lets tests see. */
 #define _DEFAULT_SOURCE 1
-#define PROF_IMPLEMENTATION
-#include "../prof.h"
+#include "../tools/prof/library.c"
 #include "cuda/prof_cuda.c"
 
 bool inside_try_lock(void) { return prof__try_lock(); }
 void inside_unlock(void) { prof__unlock(); }
 uint32_t *inside_renames(void) { return &prof__trace.rows->renames; }
-
-/* What prof asks prof.h, for its parts that tests link (tools/prof/legacy_records.h). */
-bool is_utility_name(const char *name);
-bool is_machinery_entry(const char *entry);
-bool is_utility_name(const char *name) { return prof__is_utility(name); }
-bool is_machinery_entry(const char *entry) { return prof__is_machinery(entry); }
 
 inside_real inside_real_round(uint64_t m, int e, bool rest) {
     prof__real r = prof__real_round(m, e, rest);

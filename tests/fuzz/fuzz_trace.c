@@ -11,18 +11,9 @@
 #include <unistd.h>
 #include <yajl/yajl_parse.h>
 
-#ifndef TEST_LIBRARY
-#  define PROF_IMPLEMENTATION
-#endif
 #include "../../tools/prof/files.h"
-#include "../../tools/prof/legacy_records.h"
 #include "../../tools/prof/losses.h"
 #include "mend.h"
-
-#ifndef TEST_LIBRARY
-bool is_utility_name(const char *name) { return prof__is_utility(name); }
-bool is_machinery_entry(const char *entry) { return prof__is_machinery(entry); }
-#endif
 
 extern const command report_command, analyze_command, diff_command, augment_command,
     validate_command, stacks_command, flamegraph_command, gaps_command, ranks_command,

@@ -24,7 +24,7 @@ libraries="-lyajl -lsqlite3 $libs"
 # Files whose object is older than they are, or than any header.
 stale() {
     for file in tools/prof/*.c tests/fuzz/fuzz_trace.c tests/fuzz/corpus.c; do
-        case $file in tools/prof/prof.c) continue ;; esac
+        case $file in */prof.c | */library.c) continue ;; esac
         object=$objects/$(basename "$file" .c).o
         [ -n "$(find "$file" prof.h tools/prof tests/fuzz tests/test.h tests/record/sequence.h -name '*.[ch]' \
             \( -name '*.h' -o -path "$file" \) -newer "$object" 2>/dev/null | head -n 1)" ] ||

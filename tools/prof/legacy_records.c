@@ -10,6 +10,7 @@
        is_async, is_remote
    Only what is open and what is to be written are held, as places in the text. */
 #include "legacy_records.h"
+#include "library.h"
 
 #include <stdlib.h>
 #include <string.h>

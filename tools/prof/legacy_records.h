@@ -12,8 +12,4 @@
 char *legacy_trace(const char *path, trace_text lists, trace_text device, size_t padding,
                    size_t *size);
 
-/* prof.h's own: names that are no events, entries of a stack that are PyTorch's machinery. */
-bool is_utility_name(const char *name);
-bool is_machinery_entry(const char *entry);
-
 #endif

@@ -1,6 +1,5 @@
 /* The prof command: reads, analyses, compares, merges and shows PyTorch's and prof.h's traces. */
-#define PROF_IMPLEMENTATION
-#include "legacy_records.h"
+#include "common.h"
 #include "losses.h"
 
 #include <signal.h>
@@ -21,10 +20,6 @@ static const command *const commands[] = {
     &memory_command, &cut_command, &merge_command, &import_command, &et_command,
     &decode_command, &export_command, &record_command, &top_command, NULL
 };
-
-/* What prof.h itself leaves out of raw events. */
-bool is_utility_name(const char *name) { return prof__is_utility(name); }
-bool is_machinery_entry(const char *entry) { return prof__is_machinery(entry); }
 
 static void print_commands(void) {
     puts("usage: prof COMMAND [OPTION]... [FILE]...\n\n"
