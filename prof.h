@@ -1556,9 +1556,7 @@ typedef struct prof_file {
     int error;
     size_t path_size;
     intptr_t handle;
-    size_t end, room;                    /* bytes written; for how many the disk keeps room */
     void *zip;
-    struct prof__behind *behind;
     char temporary[1024];
 } prof_file;
 
@@ -1569,17 +1567,6 @@ typedef struct prof_file {
    was set: the file is removed. PROF_ERROR_STATE: it is not open. */
 PROF_API prof_result prof_file_open(prof_file *file, const char *path);
 PROF_API prof_result prof_file_close(prof_file *file);
-
-/* Between open and close: from now on a thread of the file's own zips and writes, while writers
-   make what comes next: two cores are at work. close waits. The file is the same to the byte.
-   memory: the caller's, size bytes until close, at least 16 KB. Give 1 MB: with 256 KB it may take
-   as long as without. What is written stands in it until a piece of it, a third or less, is full:
-   a program that ends without close leaves it out.
-   Where no thread can be had (Windows; the system has no more) the caller writes all, in
-   larger pieces. A write that fails ends a later one, or close, which says why. Any thread, one at
-   a time for a file; afterwards the sink is not for signal handlers, nor for a child of fork.
-   PROF_ERROR_INVALID: NULL, or too little memory. PROF_ERROR_STATE: not open, or it has memory. */
-PROF_API prof_result prof_file_write_behind(prof_file *file, void *memory, size_t size);
 
 /* prof_write_memory_timeline to a file, as prof_save_chrome, by path's ending: .raw.json raw,
    anything else rows; with .gz behind it zipped. .html: PROF_ERROR_UNSUPPORTED, and prof_strerror
@@ -2820,6 +2807,11 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #define prof_counter_name \
     _Pragma("GCC error \"prof_counter_name is called prof_hw_counter_name now\"") \
     prof_hw_counter_name
+
+/* What is gone in version 0.3: each is an error that tells what to use instead. */
+#define prof_file_write_behind \
+    _Pragma("GCC error \"prof_file_write_behind is gone: leave it out, the sink writes itself\"") \
+    prof_file_write_behind
 
 #ifdef __cplusplus
 }
@@ -4712,11 +4704,9 @@ PROF_API PROF__QUIET size_t prof_format_memory(char *buf, size_t size, int64_t b
     return prof__text_copy(buf, size, text, (size_t)(p - text));
 }
 
-/* Output: a buffer before a sink. Hosted it is followed by room for what is asked for at once, so
-   that all pieces but the last have one size: in files those are whole pages. */
+/* Output: a buffer before a sink, and the most room that is asked for at once. */
 #define PROF__OUT_SIZE (PROF__BARE ? 256 : 8192)
-#define PROF__OUT_REST 208
-#if PROF__BARE
+#define PROF__OUT_MOST 208
 typedef struct prof__out {
     prof_sink sink;
     bool failed;
@@ -4731,9 +4721,8 @@ PROF__FN void prof__out_open(prof__out *o, prof_sink sink) {
 }
 
 PROF__FN void prof__out_flush(prof__out *o) {
-    if (o->p > o->buf && !o->failed &&
-        !o->sink.write(o->sink.user, o->buf, (size_t)(o->p - o->buf)))
-        o->failed = true;
+    if (o->p > o->buf && !o->failed)
+        o->failed = !o->sink.write(o->sink.user, o->buf, (size_t)(o->p - o->buf));
     o->p = o->buf;
 }
 
@@ -4741,62 +4730,14 @@ PROF__INLINE size_t prof__out_left(const prof__out *o) {
     return (size_t)(o->buf + PROF__OUT_SIZE - o->p);
 }
 
-PROF__INLINE void prof__out_more(prof__out *o) { prof__out_flush(o); }
-#else
-typedef struct prof__out {
-    prof_sink sink;
-    bool failed;
-    char *p;
-    char *begin, *end;                   /* the buffer with that room: buf, or memory elsewhere */
-    bool (*next)(struct prof__out *o, size_t n);   /* NULL, or: the buffer is the sink's own; takes
-                                            n bytes, and gives the next buffer */
-    char buf[PROF__OUT_SIZE + PROF__OUT_REST];
-} prof__out;
-
-PROF__FN void prof__out_buffer(prof__out *o, char *begin, size_t size) {
-    o->p = o->begin = begin;
-    o->end = begin + size + PROF__OUT_REST;
-}
-
-PROF__FN void prof__out_open(prof__out *o, prof_sink sink) {
-    o->sink = sink;
-    o->failed = sink.write == NULL;
-    o->next = NULL;
-    prof__out_buffer(o, o->buf, PROF__OUT_SIZE);
-}
-
-/* Hands on n bytes, and moves what is behind them to the buffer's begin. */
-PROF__FN void prof__out_hand(prof__out *o, size_t n) {
-    const char *from = o->begin + n;
-    size_t rest = (size_t)(o->p - from);
-    if (!o->failed)
-        o->failed = !(o->next ? o->next(o, n) : o->sink.write(o->sink.user, o->begin, n));
-    memmove(o->begin, from, rest);
-    o->p = o->begin + rest;
-}
-
-PROF__FN void prof__out_more(prof__out *o) {
-    prof__out_hand(o, (size_t)(o->end - o->begin) - PROF__OUT_REST);
-}
-
-PROF__FN void prof__out_flush(prof__out *o) {
-    if (o->p > o->end - PROF__OUT_REST) prof__out_more(o);
-    if (o->p > o->begin) prof__out_hand(o, (size_t)(o->p - o->begin));
-}
-
-PROF__INLINE size_t prof__out_left(const prof__out *o) {
-    return (size_t)(o->end - o->p);
-}
-#endif
-
 PROF__FN prof_result prof__out_close(prof__out *o) {
     prof__out_flush(o);
     return o->failed ? PROF_ERROR_SINK : PROF_OK;
 }
 
-/* Makes room for n bytes at o->p: hosted for up to PROF__OUT_REST. */
+/* Makes room for n bytes at o->p, PROF__OUT_MOST at most. */
 PROF__EAGER void prof__out_room(prof__out *o, size_t n) {
-    if (PROF__UNLIKELY(prof__out_left(o) < n)) prof__out_more(o);
+    if (PROF__UNLIKELY(prof__out_left(o) < n)) prof__out_flush(o);
 }
 
 PROF__FN void prof__out_bytes(prof__out *o, const char *s, size_t n) {
@@ -10271,8 +10212,6 @@ PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *m
 #define prof__table_untimed(t) ((void)0)
 
 /* @CHROME */
-#define prof__writer_open(o, sink) prof__out_open(o, sink)
-#define prof__writer_close(o) prof__out_close(o)
 #define prof__chrome_real(o, bits) ((void)0)
 #define prof__chrome_events(o, s) prof__chrome_zones(o, s)
 #define prof__briefs_open(trace, opened) ((void)(opened), false)
@@ -20071,7 +20010,7 @@ typedef struct prof__lead {
     const void *what;                    /* the name's address, or a brief's site; NULL: none has
                                             been here */
     uint32_t thread, length;             /* length 0: there is no text yet */
-    char text[PROF__OUT_REST - PROF__TIMES];
+    char text[PROF__OUT_MOST - PROF__TIMES];
 } prof__lead;
 
 /* Of one writer. high: digits of a start before the eight that prof__text_us makes at once: many
@@ -20093,18 +20032,18 @@ PROF__FN void prof__leads_open(prof__leads *l) {
 }
 
 /* Writes it, and keeps it when it comes a second time in a row here: where many names share a
-   place, none is kept, which would take time. One that is longer, or is cut by the buffer's end,
-   is not kept either. */
+   place, none is kept, which would take time. One that is longer, or went to the next buffer, is
+   not kept either. */
 PROF__FN void prof__lead_make(prof__leads *leads, prof__lead *l, prof__out *o,
                                 const prof__gpu *g, const char *name) {
-    const char *from, *begin;
+    const char *from;
     bool keep;
     if (leads->place.thread != l->thread)
         prof__chrome_place(&leads->place, g->pid, l->thread, prof__chrome_tid(g->s, l->thread));
     from = o->p;
-    begin = o->begin;
     prof__chrome_zone_lead(o, &leads->place, name);
-    keep = l->length && o->begin == begin && o->p >= from && o->p <= from + sizeof l->text;
+    keep = l->length && strlen(name) <= sizeof l->text && o->p >= from &&
+           o->p <= from + sizeof l->text;
     l->length = keep ? (uint32_t)(o->p - from) : 0;
     if (keep) memcpy(l->text, from, sizeof l->text);
     prof__out_room(o, PROF__TIMES);
@@ -20152,7 +20091,7 @@ PROF__INLINE void prof__chrome_plain(prof__out *o, prof__leads *leads, const pro
     uint32_t at = (hash ^ hash >> 15) * 0x85ebca6bu / (UINT32_MAX / PROF__LEADS + 1);
     prof__lead *l = leads->list + at;
     const prof__lead *kept = prof__lead_find(l, e->name, e->thread);
-    prof__out_room(o, PROF__OUT_REST);
+    prof__out_room(o, PROF__OUT_MOST);
     if (!kept) prof__lead_make(leads, l, o, g, e->name);
     prof__leads_zone(leads, o, kept, e->start_ns, e->end_ns, e->flags);
 }
@@ -20184,7 +20123,7 @@ PROF__FN uint32_t prof__chrome_briefs(prof__out *o, prof__leads *leads, prof__gp
             continue;
         }
         kept = prof__lead_find(l, (const void *)(uintptr_t)(site + 1), thread);
-        prof__out_room(o, PROF__OUT_REST);
+        prof__out_room(o, PROF__OUT_MOST);
         if (!kept) prof__lead_make(leads, l, o, g, prof__site(site)->name);
         prof__leads_zone(leads, o, kept, b.start_ns, b.end_ns, b.thread_flags & 0xff);
     }
@@ -20725,29 +20664,6 @@ PROF__FN bool prof__file_special(const char *path) {
 }
 #endif
 
-#if defined(__LP64__) && defined(SYS_fallocate)
-/* Where ext4 has kept room on the disk it takes what is written in three quarters of the time. So a
-   file of 1 MB or more asks for as much again as it has, 64 MB at most; once refused, no more. */
-PROF__FN void prof__file_reserve(prof_file *f, size_t size) {
-    size_t from = f->end, more = size + PROF__MIN(from, (size_t)64 << 20);
-    int error = errno;
-    f->end += size;
-    if (f->in_place || f->zip || from < (size_t)1 << 20 || f->end <= f->room) return;
-    f->room = syscall(SYS_fallocate, (int)f->handle, 1 /* KEEP_SIZE */, (long)from,
-                      (long)more) == 0 ? from + more : SIZE_MAX;
-    errno = error;
-}
-
-/* Gives back what a whole file did not need. */
-PROF__FN void prof__file_trim(prof_file *f) {
-    bool more = !f->failed && f->room > f->end && f->room < SIZE_MAX;
-    if (more && ftruncate((int)f->handle, (off_t)f->end) != 0) f->room = 0;   /* it stays kept */
-}
-#else
-#define prof__file_reserve(f, size) ((void)0)
-#define prof__file_trim(f) ((void)0)
-#endif
-
 #ifdef PROF_ZLIB
 /* Writes to a zipped file; data NULL: closes it. */
 PROF__FN bool prof__file_zip_put(prof_file *f, const char *data, size_t size) {
@@ -20766,239 +20682,20 @@ PROF__FN bool prof__file_check(prof_file *f, bool ok) {
     return ok;
 }
 
-PROF__FN bool prof__file_put_all(prof_file *f, const char *p, size_t size) {
+PROF__FN bool prof__file_write(void *file, const void *data, size_t size) {
+    prof_file *f = (prof_file *)file;
+    const char *p = (const char *)data;
     bool ok = true;
     size_t n;
     for (; ok && size; p += n, size -= n) {
         n = PROF__MIN(size, (size_t)1 << 30);
-        prof__file_reserve(f, n);
 #ifdef PROF_ZLIB
         if (f->zip) ok = prof__file_zip_put(f, p, n);
         else
 #endif
         ok = prof__file_put(f, p, n);
     }
-    return ok;
-}
-
-PROF__FN bool prof__file_write(void *file, const void *data, size_t size) {
-    prof_file *f = (prof_file *)file;
-    return prof__file_check(f, prof__file_put_all(f, (const char *)data, size));
-}
-
-/* ---- a writer's buffer ---- */
-
-/* A larger one, for one writer at a time: the kernel takes 64 KB in half the time of eight times
-   8 KB. What is written behind needs none. */
-static struct prof__large {
-    bool taken;
-    char buf[65536 + PROF__OUT_REST];
-    bool (*behind)(void *user, const void *data, size_t size);   /* such files' sink, and what */
-    bool (*next)(prof__out *o, size_t n);                        /* lends their memory */
-} prof__large;
-
-PROF__FN bool prof__large_take(void) {
-    bool mine;
-    if (!prof__try_lock()) return false;
-    mine = !PROF__ACQUIRE(prof__large.taken);
-    PROF__STORE(prof__large.taken, true);
-    prof__unlock();
-    return mine;
-}
-
-PROF__FN void prof__writer_open(prof__out *o, prof_sink sink) {
-    prof__out_open(o, sink);
-    if (sink.write && sink.write == PROF__ACQUIRE(prof__large.behind)) {
-        o->next = PROF__LOAD(prof__large.next);
-        o->failed = !o->next(o, 0);
-    } else if (prof__large_take()) {
-        prof__out_buffer(o, prof__large.buf, sizeof prof__large.buf - PROF__OUT_REST);
-    }
-}
-
-PROF__FN prof_result prof__writer_close(prof__out *o) {
-    prof_result result = prof__out_close(o);
-    if (o->begin == prof__large.buf) PROF__RELEASE(prof__large.taken, false);
-    return result;
-}
-
-/* ---- a file that a thread of its own writes ----
-   The memory is pieces in turn: the caller fills one, while the thread writes those before it. The
-   side that has to wait looks a while whether it may go on, then sleeps, and is woken when half of
-   the pieces are its own: to wake a thread takes as long as to write 64 KB. */
-
-/* How often it looks; bytes of the largest piece: the memory stays in the CPU's cache. */
-enum { PROF__LOOKS = 100, PROF__PIECE = 1 << 17 };
-
-typedef struct prof__behind {
-    char *pieces;
-    size_t size;                         /* of a piece: a power of two, as the kernel's pages */
-    uint32_t count;                      /* of pieces: 3 or more */
-    uint32_t at;                         /* the piece that is filled: the caller's alone, */
-    size_t filled;                       /* and so are the bytes in it, until the end */
-    bool (*hand)(prof_file *f);          /* hands on what is filled */
-    bool (*finish)(prof_file *f);        /* no more comes: waits until all is written */
-#if !defined(_WIN32)
-    pthread_t thread;
-    pthread_mutex_t mutex;               /* under it given, taken and end change */
-    pthread_cond_t turn;                 /* one side sleeps at a time */
-    uint32_t given, taken;               /* pieces that the caller filled, that were written */
-    bool end;
-    int error;                           /* of the first write that failed; 0: none has */
-#endif
-} prof__behind;
-
-PROF__FN char *prof__behind_piece(const prof__behind *b, uint32_t at) {
-    return b->pieces + at * (b->size + PROF__OUT_REST);
-}
-
-PROF__FN char *prof__behind_place(const prof__behind *b) {
-    return prof__behind_piece(b, b->at) + b->filled;
-}
-
-/* Without a thread. */
-PROF__FN bool prof__behind_put(prof_file *f) {
-    prof__behind *b = f->behind;
-    size_t n = b->filled;
-    b->filled = 0;
-    return prof__file_write(f, b->pieces, n);
-}
-
-PROF__FN bool prof__behind_write(void *file, const void *data, size_t size) {
-    prof_file *f = (prof_file *)file;
-    prof__behind *b = f->behind;
-    const char *p = (const char *)data;
-    size_t n;
-    for (; size; p += n, size -= n) {
-        if (b->filled == b->size && !b->hand(f)) return false;
-        n = PROF__MIN(size, b->size - b->filled);
-        memcpy(prof__behind_place(b), p, n);
-        b->filled += n;
-    }
-    return true;
-}
-
-/* Has a writer write into the memory itself. */
-PROF__FN bool prof__behind_next(prof__out *o, size_t n) {
-    prof_file *f = (prof_file *)o->sink.user;
-    prof__behind *b = f->behind;
-    bool ok;
-    b->filled += n;
-    ok = b->filled < b->size || b->hand(f);
-    prof__out_buffer(o, prof__behind_place(b), b->size - b->filled);
-    return ok;
-}
-
-#if defined(_WIN32)
-PROF__FN bool prof__behind_start(prof_file *f) {
-    (void)f;
-    return false;
-}
-#else
-PROF__FN bool prof__behind_check(prof_file *f, int error) {
-    if (error) errno = error;
-    return prof__file_check(f, !error);
-}
-
-/* Can the thread write, or the caller fill the next piece? */
-PROF__FN bool prof__behind_can(prof__behind *b, bool thread) {
-    uint32_t full = PROF__ACQUIRE(b->given) - PROF__ACQUIRE(b->taken);
-    return thread ? full || PROF__ACQUIRE(b->end) : full < b->count;
-}
-
-PROF__FN void prof__behind_wait(prof__behind *b, bool thread) {
-    for (int i = 0; i < PROF__LOOKS; i++) {
-        if (prof__behind_can(b, thread)) return;
-        prof__yield();
-    }
-    (void)pthread_mutex_lock(&b->mutex);
-    while (!prof__behind_can(b, thread)) (void)pthread_cond_wait(&b->turn, &b->mutex);
-    (void)pthread_mutex_unlock(&b->mutex);
-}
-
-/* Adds one to given or taken. */
-PROF__FN void prof__behind_add(prof__behind *b, uint32_t *count) {
-    (void)pthread_mutex_lock(&b->mutex);
-    PROF__RELEASE(*count, *count + 1);
-    if (b->given - b->taken == b->count / 2) (void)pthread_cond_signal(&b->turn);
-    (void)pthread_mutex_unlock(&b->mutex);
-}
-
-PROF__FN uint32_t prof__behind_after(const prof__behind *b, uint32_t at) {
-    return at + 1 == b->count ? 0 : at + 1;
-}
-
-PROF__FN bool prof__behind_hand(prof_file *f) {
-    prof__behind *b = f->behind;
-    prof__behind_add(b, &b->given);
-    prof__behind_wait(b, false);
-    b->at = prof__behind_after(b, b->at);
-    b->filled = 0;
-    return prof__behind_check(f, PROF__ACQUIRE(b->error));
-}
-
-PROF__FN bool prof__behind_finish(prof_file *f) {
-    prof__behind *b = f->behind;
-    (void)pthread_mutex_lock(&b->mutex);
-    PROF__RELEASE(b->end, true);
-    (void)pthread_cond_signal(&b->turn);
-    (void)pthread_mutex_unlock(&b->mutex);
-    (void)pthread_join(b->thread, NULL);
-    (void)pthread_cond_destroy(&b->turn);
-    (void)pthread_mutex_destroy(&b->mutex);
-    return prof__behind_check(f, b->error);
-}
-
-/* What the thread does. After an error it takes what comes, and writes no more. */
-PROF__FN void *prof__behind_work(void *file) {
-    prof_file *f = (prof_file *)file;
-    prof__behind *b = f->behind;
-    bool last = false;
-    for (uint32_t at = 0; !last; at = prof__behind_after(b, at)) {
-        prof__behind_wait(b, true);
-        last = PROF__ACQUIRE(b->given) == b->taken;
-        if (!b->error && !prof__file_put_all(f, prof__behind_piece(b, at),
-                                             last ? b->filled : b->size))
-            PROF__RELEASE(b->error, errno ? errno : EIO);
-        prof__behind_add(b, &b->taken);
-    }
-    return NULL;
-}
-
-/* false: there is no thread to be had. */
-PROF__FN bool prof__behind_start(prof_file *f) {
-    prof__behind *b = f->behind;
-    if (pthread_mutex_init(&b->mutex, NULL) != 0) return false;
-    if (pthread_cond_init(&b->turn, NULL) == 0) {
-        b->hand = prof__behind_hand;
-        b->finish = prof__behind_finish;
-        if (prof__thread_start(&b->thread, prof__behind_work, f)) return true;
-        (void)pthread_cond_destroy(&b->turn);
-    }
-    (void)pthread_mutex_destroy(&b->mutex);
-    return false;
-}
-#endif
-
-PROF_API PROF__QUIET prof_result prof_file_write_behind(prof_file *f, void *memory, size_t size) {
-    char *p = (char *)(((uintptr_t)memory + 15u) & ~(uintptr_t)15u);
-    prof__behind *b = (prof__behind *)(void *)p;
-    if (!f || !memory || size < 16384) return PROF_ERROR_INVALID;
-    if (!f->sink.write || f->behind) return PROF_ERROR_STATE;
-    memset(b, 0, sizeof *b);
-    b->pieces = p + sizeof *b;
-    size -= 16 + sizeof *b;
-    for (b->size = 4096; b->size < PROF__PIECE && 6 * (b->size + PROF__OUT_REST) <= size;)
-        b->size *= 2;
-    b->count = (uint32_t)(size / (b->size + PROF__OUT_REST));
-    f->behind = b;
-    PROF__STORE(prof__large.next, &prof__behind_next);
-    PROF__RELEASE(prof__large.behind, &prof__behind_write);
-    f->sink.write = prof__behind_write;
-    if (prof__behind_start(f)) return PROF_OK;
-    b->hand = b->finish = prof__behind_put;
-    b->size *= b->count;
-    return PROF_OK;
+    return prof__file_check(f, ok);
 }
 
 /* `path.<pid>.tmp`, beside path so that a rename stays on one disk. */
@@ -21045,8 +20742,6 @@ PROF_API PROF__QUIET prof_result prof_file_close(prof_file *f) {
     if (!f || !f->sink.write) return f ? PROF_ERROR_STATE : PROF_ERROR_INVALID;
     f->sink.write = NULL;
     errno = 0;
-    if (f->behind) (void)f->behind->finish(f);
-    prof__file_trim(f);
 #ifdef PROF_ZLIB
     if (f->zip) (void)prof__file_check(f, prof__file_zip_put(f, NULL, 0));
     else
@@ -21246,11 +20941,11 @@ PROF_API PROF__QUIET prof_result prof__write_chrome(const prof_trace *trace,
             prof__briefs_open(trace, &opened);
     if (!brief && !prof__analyse(trace) && format == PROF_CHROME_LEGACY) return PROF_ERROR_MEMORY;
     prof__sources_find(trace, desc ? desc->source : PROF_CHROME_SOURCE_AUTO);
-    prof__writer_open(&o, out);
+    prof__out_open(&o, out);
     if (format == PROF_CHROME_LEGACY) prof__chrome_put_legacy(&o, trace);
     else prof__chrome_body(&o, trace, format == PROF_CHROME_ARRAY, desc && desc->window_marks);
     prof__briefs_close(opened);
-    return prof__writer_close(&o);
+    return prof__out_close(&o);
 }
 
 /* ---- @STACKS: folded stacks ----
@@ -28293,7 +27988,7 @@ PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
        Called otherwise: prof_raw_push: prof_raw_feed; prof_memory_size: prof_arena_size;
        prof_thread_name: prof_set_thread_name; prof_counter_name: prof_hw_counter_name;
        desc.counters: desc.hw_counters.
-       New: prof_file_open, prof_file_close, prof_file_write_behind; prof_save_memory_timeline;
+       New: prof_file_open, prof_file_close; prof_save_memory_timeline;
        prof_average_add; prof_mark,
        prof_unwind; prof_nest, prof_join, prof_sums; prof_make_events, desc.events (without it a
        zone takes 12 bytes); group_by_site; prof_flops_register; prof_prepare; prof_counter_f;

@@ -201,6 +201,13 @@ for old in raw_push:raw_feed memory_size:arena_size thread_name:set_thread_name 
             $cc -fsyntax-only -I. $out/old.c
     done
 done
+for gone in prof_file_write_behind; do
+    printf '#include "prof.h"\nvoid *f(void);\nvoid *f(void) { return (void *)%s; }\n' \
+        $gone >$out/old.c
+    for cc in 'gcc -std=c99' 'clang -std=c99' 'g++ -x c++'; do
+        says "$cc, $gone" "$gone is gone: " $cc -fsyntax-only -I. $out/old.c
+    done
+done
 printf '#include "prof.h"\nprof_desc d;\nvoid f(void);\nvoid f(void) { d.counters = "cycles"; }\n' \
     >$out/old.c
 says 'the old name desc.counters' 'hw_counters' gcc -fsyntax-only -I. $out/old.c
