@@ -1161,7 +1161,7 @@ PROF_API const char *prof_execution_trace_path(void);   /* NULL: not registered 
 /* Adds a key with text, or with JSON (which is checked), to the trace's head. The last value of a
    key counts. A key added while no session is open stays for all later sessions, else it is this
    session's alone. Any thread. PROF_ERROR_MEMORY: more than PROF_METADATA_SIZE bytes (8 KiB) in
-   all. PROF_ERROR_JSON: json is not JSON; prof_strerror says where and why. PyTorch:
+   all. PROF_ERROR_JSON: json is not JSON; prof_strerror says at which byte. PyTorch:
    add_metadata(), add_metadata_json(), preset_metadata_json() */
 PROF_API prof_result prof_add_metadata(const char *key, const char *text);
 PROF_API prof_result prof_add_metadata_json(const char *key, const char *json);
@@ -11003,145 +11003,91 @@ PROF_API PROF__QUIET uint64_t prof_thread_id(void) {
     return p.thread_id ? p.thread_id(p.user) : prof__os_thread_id();
 }
 
-/* ---- is it JSON? ---- */
+/* ---- is it JSON? Each moves *at behind what it reads, or to where that is none ---- */
 
-typedef struct prof__json { const char *at, *why; } prof__json;
+PROF__FN void prof__json_space(const char **at) { *at += strspn(*at, " \t\r\n"); }
 
-PROF__FN bool prof__json_bad(prof__json *j, const char *why) {
-    if (!j->why) j->why = why;
-    return false;
+/* Passes spaces, and then c. False: another character stands there. */
+PROF__FN bool prof__json_sign(const char **at, char c) {
+    prof__json_space(at);
+    if (**at != c) return false;
+    ++*at;
+    return true;
 }
 
-PROF__FN void prof__json_space(prof__json *j) {
-    while (*j->at == ' ' || (*j->at >= '\t' && *j->at <= '\r' && *j->at != '\v' && *j->at != '\f'))
-        j->at++;
-}
-
-PROF__FN bool prof__json_hex(const char *s) {
-    for (int i = 0; i < 4; i++) {
-        char c = s[i];
-        if (!((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')))
-            return false;
+PROF__FN bool prof__json_string(const char **at) {
+    if (!prof__json_sign(at, '"')) return false;
+    while (**at != '"') {
+        size_t n = prof__utf8_length(*at);
+        char escape = **at == '\\' ? (*at)[1] : 'n';
+        if (!n || (unsigned char)**at < 0x20 || !escape) return false;
+        if (escape == 'u' ? strspn(*at + 2, "0123456789abcdefABCDEF") < 4
+                          : !strchr("\"\\/bfnrt", escape)) return false;
+        *at += **at != '\\' ? n : escape == 'u' ? 6 : 2;
     }
+    ++*at;
     return true;
 }
 
-PROF__FN bool prof__json_string(prof__json *j) {
-    if (*j->at != '"') return prof__json_bad(j, "a string was expected");
-    for (j->at++; *j->at != '"'; j->at++) {
-        size_t n = prof__utf8_length(j->at);
-        if ((unsigned char)*j->at < 0x20) return prof__json_bad(j, "a string has no end");
-        if (!n) return prof__json_bad(j, "a byte is not UTF-8");
-        j->at += n - 1;
-        if (*j->at != '\\') continue;
-        j->at++;
-        if (*j->at == 'u' && prof__json_hex(j->at + 1)) j->at += 4;
-        else if (!*j->at || *j->at == 'u' || !strchr("\"\\/bfnrt", *j->at))
-            return prof__json_bad(j, "no such escape");
+PROF__FN bool prof__json_digits(const char **at) {
+    size_t n = strspn(*at, "0123456789");
+    *at += n;
+    return n != 0;
+}
+
+PROF__FN bool prof__json_number(const char **at) {
+    if (**at == '-') ++*at;
+    if (**at == '0') ++*at;              /* no digit may follow */
+    else if (!prof__json_digits(at)) return false;
+    if (**at == '.') {
+        ++*at;
+        if (!prof__json_digits(at)) return false;
     }
-    j->at++;
-    return true;
+    if (**at != 'e' && **at != 'E') return true;
+    ++*at;
+    if (**at == '+' || **at == '-') ++*at;
+    return prof__json_digits(at);
 }
 
-PROF__FN bool prof__json_digits(prof__json *j) {
-    if (*j->at < '0' || *j->at > '9') return prof__json_bad(j, "a digit was expected");
-    while (*j->at >= '0' && *j->at <= '9') j->at++;
-    return true;
-}
-
-PROF__FN bool prof__json_number(prof__json *j) {
-    if (*j->at == '-') j->at++;
-    if (*j->at == '0' && j->at[1] >= '0' && j->at[1] <= '9')
-        return prof__json_bad(j, "a number begins with 0");
-    if (!prof__json_digits(j)) return false;
-    if (*j->at == '.' && (j->at++, !prof__json_digits(j))) return false;
-    if (*j->at != 'e' && *j->at != 'E') return true;
-    j->at++;
-    if (*j->at == '+' || *j->at == '-') j->at++;
-    return prof__json_digits(j);
-}
-
-PROF__FN bool prof__json_word(prof__json *j) {
+PROF__FN bool prof__json_word(const char **at) {
     static const char words[][6] = { "true", "false", "null" };
     for (int i = 0; i < 3; i++) {
         size_t n = strlen(words[i]);
-        if (strncmp(j->at, words[i], n) != 0) continue;
-        j->at += n;
+        if (strncmp(*at, words[i], n) != 0) continue;
+        *at += n;
         return true;
     }
-    return prof__json_bad(j, "a value was expected");
+    return false;
 }
 
-/* After `{` or a comma in an object: the key and its colon. */
-PROF__FN bool prof__json_member(prof__json *j) {
-    prof__json_space(j);
-    if (!prof__json_string(j)) return false;
-    prof__json_space(j);
-    if (*j->at != ':') return prof__json_bad(j, "a colon was expected");
-    j->at++;
-    return true;
-}
-
-/* A value that is neither an object nor an array. */
-PROF__FN bool prof__json_plain_value(prof__json *j) {
-    if (*j->at == '"') return prof__json_string(j);
-    if (*j->at == '-' || (*j->at >= '0' && *j->at <= '9')) return prof__json_number(j);
-    return prof__json_word(j);
-}
-
-/* One value with all that is in it. nests is a stack of bits, below a leading 1: one for each
-   object (1) or array (0) that is open. */
-PROF__FN bool prof__json_value(prof__json *j) {
-    uint64_t nests = 1;
+/* One value with all that is in it, which may be nested 61 deep. */
+PROF__FN bool prof__json_value(const char **at, int depth) {
+    bool object = prof__json_sign(at, '{');
+    char end = object ? '}' : ']';
+    if (!object && !prof__json_sign(at, '['))
+        return **at == '"' ? prof__json_string(at)
+             : strchr("-0123456789", **at) ? prof__json_number(at) : prof__json_word(at);
+    if (depth == 61) return false;
+    if (prof__json_sign(at, end)) return true;
     do {
-        prof__json_space(j);
-        if (*j->at == '{' || *j->at == '[') {
-            bool object = *j->at++ == '{';
-            if (nests >> 62) return prof__json_bad(j, "it is nested more than 61 deep");
-            nests = nests << 1 | object;
-            prof__json_space(j);
-            if (*j->at != (object ? '}' : ']')) {
-                if (object && !prof__json_member(j)) return false;
-                continue;
-            }
-        } else if (!prof__json_plain_value(j)) {
-            return false;
-        }
-        for (;;) {                       /* a value has ended: so may the lists around it */
-            prof__json_space(j);
-            if (nests == 1 || *j->at != (nests & 1 ? '}' : ']')) break;
-            j->at++;
-            nests >>= 1;
-        }
-        if (nests == 1) break;
-        if (*j->at != ',') return prof__json_bad(j, "a comma was expected");
-        j->at++;
-        if (nests & 1 && !prof__json_member(j)) return false;
-    } while (true);
-    return true;
+        if (object && !(prof__json_string(at) && prof__json_sign(at, ':'))) return false;
+        if (!prof__json_value(at, depth + 1)) return false;
+    } while (prof__json_sign(at, ','));
+    return prof__json_sign(at, end);
 }
 
 /* NULL: s is JSON; else where it is not. */
-PROF__FN const char *prof__json_check_why(const char *s, const char **why) {
-    prof__json j = { NULL, NULL };
-    j.at = s;
-    if (prof__json_value(&j) && *j.at) (void)prof__json_bad(&j, "there is more after the value");
-    *why = j.why;
-    return j.why ? j.at : NULL;
-}
-
 PROF__FN const char *prof__json_check(const char *s) {
-    const char *why;
-    return prof__json_check_why(s, &why);
+    return prof__json_value(&s, 0) && prof__json_sign(&s, 0) ? NULL : s;
 }
 
 /* Is s the members of an object, without its braces? */
 PROF__FN bool prof__json_members(const char *s) {
-    prof__json j = { NULL, NULL };
-    for (j.at = s;; j.at++) {
-        if (!prof__json_member(&j) || !prof__json_value(&j)) return false;
-        if (*j.at != ',') return !*j.at;
-    }
+    do {
+        if (!prof__json_string(&s) || !prof__json_sign(&s, ':') || !prof__json_value(&s, 0))
+            return false;
+    } while (prof__json_sign(&s, ','));
+    return !*s;
 }
 
 /* ---- @SYMBOLS: addresses to names: what is mapped where, and the symbols of ELF files ----
@@ -20293,28 +20239,29 @@ PROF_API PROF__QUIET prof_result prof_add_metadata_f(const char *key, const char
     return result == PROF_OK ? cut : result;
 }
 
-/* "this is not JSON, at byte 17: a colon was expected" */
-PROF__FN void prof__json_say(size_t at, const char *why) {
+/* Checks it; prof_strerror then says "this is not JSON, at byte 17". */
+PROF__FN prof_result prof__json_result(const char *json) {
+    const char *at = prof__json_check(json);
+    if (!at) return PROF_OK;
     (void)prof__text_f(prof__errors.json, sizeof prof__errors.json,
-                       "this is not JSON, at byte %u: %s", (uint64_t)at, why);
+                       "this is not JSON, at byte %u", (uint64_t)(at - json));
+    return PROF_ERROR_JSON;
 }
 
 PROF_API PROF__QUIET prof_result prof_add_metadata_json(const char *key, const char *json) {
-    const char *why = NULL, *at;
-    if (!key || !json) return PROF_ERROR_INVALID;
-    at = prof__json_check_why(json, &why);
-    if (!at) return prof__metadata_add(key, json, true);
-    prof__json_say((size_t)(at - json), why);
-    return PROF_ERROR_JSON;
+    prof_result result = key && json ? prof__json_result(json) : PROF_ERROR_INVALID;
+    return result == PROF_OK ? prof__metadata_add(key, json, true) : result;
 }
 
 PROF_API PROF__QUIET prof_result prof_set_distributed(const prof_distributed *info) {
     prof__entry *entry = &prof__metadata.distributed;
     prof_sink sink = { prof__entry_write, entry };
-    prof_result result = PROF_ERROR_MEMORY;
+    prof_result result = PROF_OK;
     prof__out o;
     if (!info || !info->backend) return PROF_ERROR_INVALID;
-    if (info->pg_config && prof__json_check(info->pg_config)) return PROF_ERROR_JSON;
+    if (info->pg_config) result = prof__json_result(info->pg_config);
+    if (result != PROF_OK) return result;
+    result = PROF_ERROR_MEMORY;
     prof__lock();
     entry->size = 0;
     prof__out_open(&o, sink);
@@ -21594,22 +21541,18 @@ typedef struct prof__member { const char *key, *value; size_t key_size, value_si
 
 /* Reads the next member, after *at; false: there is none, or it is not JSON. */
 PROF__FN bool prof__member_next(const char **at, prof__member *m) {
-    prof__json j = { NULL, NULL };
-    j.at = *at;
-    prof__json_space(&j);
-    if (*j.at == ',') j.at++;
-    prof__json_space(&j);
-    m->key = j.at;
-    if (!prof__json_string(&j)) return false;
-    m->key_size = (size_t)(j.at - m->key);
-    prof__json_space(&j);
-    if (*j.at != ':') return false;
-    j.at++;
-    prof__json_space(&j);
-    m->value = j.at;
-    if (!prof__json_value(&j)) return false;
-    m->value_size = (size_t)(j.at - m->value);
-    *at = j.at;
+    const char *p = *at;
+    (void)prof__json_sign(&p, ',');
+    prof__json_space(&p);
+    m->key = p;
+    if (!prof__json_string(&p)) return false;
+    m->key_size = (size_t)(p - m->key);
+    if (!prof__json_sign(&p, ':')) return false;
+    prof__json_space(&p);
+    m->value = p;
+    if (!prof__json_value(&p, 0)) return false;
+    m->value_size = (size_t)(p - m->value);
+    *at = p;
     return true;
 }
 
