@@ -1933,40 +1933,6 @@ PROF_API size_t prof_sums_close(prof_sums *sums, prof_average *rows, size_t max)
 /* The same of the spans that have ended so far; open ones stay open, and more may come. */
 PROF_API size_t prof_sums_look(prof_sums *sums, prof_average *rows, size_t max);
 PROF_API prof_sums_stats prof_sums_get_stats(const prof_sums *sums);
-
-/* ---- Joining device work with the calls that launched it, by the ids in a file ---- */
-
-#define PROF_NO_ID INT64_MIN
-enum { PROF_JOIN_OP, PROF_JOIN_LAUNCH }; /* a call's id: its External id, its correlation id */
-
-/* Zero but for resize and user. Memory: 32 to 80 bytes for each call with an id, and each work. */
-typedef struct prof_join {
-    void *(*resize)(void *user, void *old, size_t size);   /* as realloc; size 0: free */
-    void *user;
-    uint64_t unowned;                    /* works of no call, once prof_join_finish was called */
-    uint64_t dropped;                    /* there was no memory for them: times are not complete */
-    struct prof__joined *calls, *works;  /* the rest is the library's */
-    uint32_t *index, places, call_count, call_room, work_count, work_room;
-    bool launched;
-} prof_join;
-
-/* Adds a call that may launch work (number: the caller's own; the first call of an id counts), or
-   work of ns. Calls may come before or after their work. type: of the device of the work: 0:
-   prof_view.device_name's, else 1 + the place of its name in prof_view.other_devices. */
-PROF_API void prof_join_call(prof_join *join, uint32_t kind, int64_t id, uint32_t number);
-PROF_API void prof_join_work(prof_join *join, int64_t external, int64_t correlation, int64_t ns,
-                             uint32_t type);
-
-/* The number of the call that launched work with these ids: the op's; where the external id only
-   repeats the correlation id (2022, 2023) the launch's, if it is there. PROF_NONE: none. */
-PROF_API uint32_t prof_join_owner(const prof_join *join, int64_t external, int64_t correlation);
-
-/* finish: all calls and works were added. Then take adds the time of a call's work to its span's
-   device_ns and other_device_ns, once. */
-PROF_API void prof_join_finish(prof_join *join);
-PROF_API void prof_join_take(prof_join *join, uint32_t kind, int64_t id, uint32_t number,
-                             prof_span *span);
-PROF_API void prof_join_close(prof_join *join);      /* gives its memory back */
 #endif
 
 /* ---- @API-INLINE: what the macros compile to; not for direct use ----
@@ -2812,6 +2778,8 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #define prof_file_write_behind \
     _Pragma("GCC error \"prof_file_write_behind is gone: leave it out, the sink writes itself\"") \
     prof_file_write_behind
+#define prof_join \
+    _Pragma("GCC error \"prof_join is gone: prof_trace_from_events joins work by ids\"") prof_join
 
 #ifdef __cplusplus
 }
@@ -14754,134 +14722,6 @@ PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
         }
         if (i < s->event_count && prof__is_zone(e)) last[e->thread] = i;
     }
-}
-
-/* ---- prof_join: the same for tools, by the ids in a file ---- */
-
-/* A call: id is prof__join_key's; type: 1 + the place of the first of its works of another type, 0:
-   none. Or a work, which may come before its call: id is the external id; number: once joined, 1 +
-   the place of the next such work. */
-struct prof__joined { int64_t id, correlation, ns; uint32_t number, type; };
-
-PROF__FN int64_t prof__joined_id(const void *calls, uint32_t i) {
-    return ((const struct prof__joined *)calls)[i].id;
-}
-
-PROF__FN prof__ids prof__join_ids(const prof_join *j) {
-    const prof__ids ids = { j->index, j->places, prof__joined_id, j->calls };
-    return ids;
-}
-
-/* Room for one more; false: no memory. */
-PROF__FN bool prof__join_room(prof_join *j, struct prof__joined **list, uint32_t count,
-                              uint32_t *room) {
-    uint32_t more = *room ? 2 * *room : 256;
-    void *p;
-    if (count < *room) return true;
-    p = more < INT32_MAX ? j->resize(j->user, *list, more * sizeof **list) : NULL;
-    j->dropped += !p;
-    if (!p) return false;
-    *list = (struct prof__joined *)p;
-    *room = more;
-    return true;
-}
-
-/* Makes the index fit the room of the list; false: no memory. */
-PROF__FN bool prof__join_index(prof_join *j) {
-    size_t places = 2 * (size_t)j->call_room;
-    prof__ids ids;
-    void *p;
-    if (j->places == places) return true;
-    p = j->resize(j->user, j->index, places * sizeof *j->index);
-    j->dropped += !p;
-    if (!p) return false;
-    j->index = (uint32_t *)memset(p, 0, places * sizeof *j->index);
-    j->places = (uint32_t)places;
-    ids = prof__join_ids(j);
-    for (uint32_t i = 0; i < j->call_count; i++) (void)prof__id_put(&ids, j->calls[i].id, i);
-    return true;
-}
-
-PROF__FN int64_t prof__join_key(uint32_t kind, int64_t id) {
-    return (int64_t)((uint64_t)id << 1 | (kind & 1));
-}
-
-PROF_API PROF__QUIET void prof_join_call(prof_join *j, uint32_t kind, int64_t id,
-                                         uint32_t number) {
-    const struct prof__joined call = { prof__join_key(kind, id), 0, 0, number, 0 };
-    prof__ids ids;
-    if (id == PROF_NO_ID || !prof__join_room(j, &j->calls, j->call_count, &j->call_room) ||
-        !prof__join_index(j)) return;
-    ids = prof__join_ids(j);
-    j->calls[j->call_count] = call;
-    j->call_count += prof__id_put(&ids, call.id, j->call_count);
-}
-
-PROF__FN struct prof__joined *prof__join_find(const prof_join *j, uint32_t kind, int64_t id) {
-    prof__ids ids = prof__join_ids(j);
-    bool none = id == PROF_NO_ID || !j->index;
-    uint32_t place = none ? 0 : *prof__id_place(&ids, prof__join_key(kind, id));
-    return place ? j->calls + place - 1 : NULL;
-}
-
-PROF__FN struct prof__joined *prof__join_owner(const prof_join *j, int64_t external,
-                                               int64_t correlation) {
-    struct prof__joined *launch = prof__join_find(j, PROF_JOIN_LAUNCH, correlation);
-    struct prof__joined *op = launch && external == correlation
-        ? NULL : prof__join_find(j, PROF_JOIN_OP, external);
-    return op ? op : launch;
-}
-
-PROF_API PROF__QUIET uint32_t prof_join_owner(const prof_join *j, int64_t external,
-                                              int64_t correlation) {
-    const struct prof__joined *call = prof__join_owner(j, external, correlation);
-    return call ? call->number : PROF_NONE;
-}
-
-PROF_API PROF__QUIET void prof_join_work(prof_join *j, int64_t external, int64_t correlation,
-                                         int64_t ns, uint32_t type) {
-    const struct prof__joined work = {
-        external, correlation, ns, 0, type <= PROF_OTHER_DEVICES ? type : 0
-    };
-    if (prof__join_room(j, &j->works, j->work_count, &j->work_room))
-        j->works[j->work_count++] = work;
-}
-
-PROF_API PROF__QUIET void prof_join_finish(prof_join *j) {
-    for (uint32_t i = 0; i < j->work_count; i++) {
-        struct prof__joined *work = j->works + i;
-        struct prof__joined *call = prof__join_owner(j, work->id, work->correlation);
-        j->unowned += !call;
-        if (!call) continue;
-        call->ns = PROF__PLUS(call->ns, work->ns);
-        j->launched = j->launched || call->id & PROF_JOIN_LAUNCH;
-        work->number = call->type;
-        if (work->type) call->type = i + 1;
-    }
-}
-
-PROF_API PROF__QUIET void prof_join_take(prof_join *j, uint32_t kind, int64_t id, uint32_t number,
-                                         prof_span *span) {
-    bool none = kind == PROF_JOIN_LAUNCH && !j->launched;
-    struct prof__joined *call = none ? NULL : prof__join_find(j, kind, id);
-    if (!call || call->number != number) return;
-    span->device_ns = PROF__PLUS(span->device_ns, call->ns);
-    for (uint32_t next = call->type; next; next = j->works[next - 1].number) {
-        const struct prof__joined *work = j->works + next - 1;
-        int64_t *ns = span->other_device_ns + work->type - 1;
-        *ns = PROF__PLUS(*ns, work->ns);
-    }
-    call->ns = 0;
-    call->type = 0;
-}
-
-PROF_API PROF__QUIET void prof_join_close(prof_join *j) {
-    void *const lists[] = { j->calls, j->works, j->index };
-    for (int i = 0; i < 3; i++)
-        if (lists[i]) (void)j->resize(j->user, lists[i], 0);
-    j->calls = j->works = NULL;
-    j->index = NULL;
-    j->places = j->call_count = j->call_room = j->work_count = j->work_room = 0;
 }
 
 /* ---- all of these steps, for events in order ---- */
@@ -27933,7 +27773,7 @@ PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
        desc.counters: desc.hw_counters.
        New: prof_file_open, prof_file_close; prof_save_memory_timeline;
        prof_average_add; prof_mark,
-       prof_unwind; prof_nest, prof_join, prof_sums; prof_make_events, desc.events (without it a
+       prof_unwind; prof_nest, prof_sums; prof_make_events, desc.events (without it a
        zone takes 12 bytes); group_by_site; prof_flops_register; prof_prepare; prof_counter_f;
        prof_submit_os_thread; by format: prof_push_f, PROF_SCOPE_F, prof_instant_f, prof_set_arg_f,
        prof_set_thread_name_f, prof_add_metadata_f, prof_format_text (stb_sprintf's, where it is

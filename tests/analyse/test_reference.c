@@ -583,67 +583,6 @@ static void test_order_of_anything(void) {
     }
 }
 
-static size_t join_most;                 /* bytes that there are */
-
-static void *join_resize(void *user, void *old, size_t size) {
-    *(int *)user += (size != 0) - (old != NULL);
-    if (size <= join_most) return size ? realloc(old, size) : (free(old), (void *)NULL);
-    *(int *)user -= !old;
-    return NULL;
-}
-
-/* All of it, and a hundred, ten thousand and a million times that of the other types. */
-static int64_t join_taken(prof_join *join, uint32_t kind, int64_t id, uint32_t number) {
-    prof_span span;
-    memset(&span, 0, sizeof span);
-    prof_join_take(join, kind, id, number, &span);
-    return span.device_ns + 100 * span.other_device_ns[0] + 10000 * span.other_device_ns[1] +
-           1000000 * span.other_device_ns[2];
-}
-
-/* Device work by ids, before its calls or behind them; of calls with one id the first counts. */
-static void test_join(void) {
-    int lists = 0, order, i;
-    prof_join join;
-    memset(&join, 0, sizeof join);
-    join.resize = join_resize;
-    join.user = &lists;
-    for (order = 0; order < 2; order++) {
-        join_most = (size_t)1 << 20;
-        join.unowned = join.dropped = 0;
-        for (i = 0; i < 2000; i++) {
-            bool calls = (i < 1000) == (order == 0);
-            int64_t id = i % 1000;
-            if (calls) prof_join_call(&join, PROF_JOIN_OP, id, (uint32_t)i % 1000);
-            if (calls) prof_join_call(&join, PROF_JOIN_OP, id, 77777);
-            if (calls && i % 2) prof_join_call(&join, PROF_JOIN_LAUNCH, id, 5000);
-            if (!calls) prof_join_work(&join, id, id + id % 3, 10, (uint32_t)(id % 5));
-            if (!calls) prof_join_work(&join, PROF_NO_ID, id, 1, 3);
-        }
-        prof_join_finish(&join);
-        EQUAL(join.unowned, 500);        /* launches without a call */
-        EQUAL(prof_join_owner(&join, 3, 4), 3);
-        EQUAL(prof_join_owner(&join, 3, 3), 5000);
-        EQUAL(prof_join_owner(&join, 4, 4), 4);
-        EQUAL(prof_join_owner(&join, PROF_NO_ID, 4), PROF_NONE);
-        EQUAL(prof_join_owner(&join, 1000, 5), 5000);
-        EQUAL(join_taken(&join, PROF_JOIN_LAUNCH, 3, 5000), 11000011);  /* type 3 */
-        EQUAL(join_taken(&join, PROF_JOIN_LAUNCH, 3, 5000), 0);
-        EQUAL(join_taken(&join, PROF_JOIN_LAUNCH, 27, 5000), 1100011);  /* types 2 and 3 */
-        EQUAL(join_taken(&join, PROF_JOIN_OP, 4, 77777), 0);
-        EQUAL(join_taken(&join, PROF_JOIN_OP, 4, 4), 10);    /* there is no type 4: of the first */
-        EQUAL(join_taken(&join, PROF_JOIN_OP, 1, 1), 1010);
-        EQUAL(join_taken(&join, PROF_JOIN_OP, PROF_NO_ID, 4), 0);
-        EQUAL(join.dropped, 0);
-        join_most = 20000;               /* what there is stays, what comes is counted */
-        for (i = 2000; i < 5000; i++) prof_join_call(&join, PROF_JOIN_OP, i, (uint32_t)i);
-        CHECK(join.dropped > 0, "nothing dropped");
-        EQUAL(prof_join_owner(&join, 3, 4), 3);
-        prof_join_close(&join);
-        EQUAL(lists, 0);
-    }
-}
-
 /* Memory, steps, hidden spans, recursion; and all that is wrong. */
 static void test_spans(void) {
     static const char *const texts[] = { "step", "f", "g", "[memory]" };
@@ -911,7 +850,6 @@ int main(void) {
     RUN(test_spans_add);
     RUN(test_spans_launch);
     RUN(test_random_events);
-    RUN(test_join);
     RUN(test_order_of_ends);
     RUN(test_order_of_anything);
     RUN(test_spans);

@@ -81,28 +81,39 @@ int64_t tree_told(const trace_event *event) {
 
 /* Only where a thread waits for it, a call launches what it has an id for. */
 call_id trace_call_id(const trace_event *event) {
-    call_id own = {event->kind == TRACE_RUNTIME ? PROF_JOIN_LAUNCH : PROF_JOIN_OP, PROF_NO_ID};
+    call_id own = {event->kind == TRACE_RUNTIME ? JOIN_LAUNCH : JOIN_OP, NO_ID};
     if (event->kind == TRACE_PYTHON || event->is_async) return own;
-    if (own.kind == PROF_JOIN_LAUNCH) trace_correlation(event, &own.id);
+    if (own.kind == JOIN_LAUNCH) trace_correlation(event, &own.id);
     else trace_external_id(event, &own.id);
     return own;
 }
 
 int64_t trace_work_ids(const trace_event *event, int64_t *correlation) {
-    int64_t external = *correlation = PROF_NO_ID;
+    int64_t external = *correlation = NO_ID;
     trace_correlation(event, correlation);
     trace_external_id(event, &external);
     return external;
 }
 
-static void *resize(void *user, void *old, size_t size) {
-    (void)user;
-    if (size) return reallocate(old, size);
-    free(old);
-    return NULL;
+static uint64_t join_key(uint32_t kind, int64_t id) { return (uint64_t)id << 1 | kind; }
+
+void join_call(map *join, call_id own, uint32_t number) {
+    bool is_new;
+    if (own.id == NO_ID) return;
+    uint64_t *place = map_put(join, join_key(own.kind, own.id), &is_new);
+    if (is_new) *place = number;
 }
 
-prof_join join_new(void) { return (prof_join){.resize = resize}; }
+static uint64_t *join_find(const map *join, uint32_t kind, int64_t id) {
+    return id == NO_ID ? NULL : map_get(join, join_key(kind, id));
+}
+
+uint32_t join_owner(const map *join, int64_t external, int64_t correlation) {
+    const uint64_t *launch = join_find(join, JOIN_LAUNCH, correlation), *op = NULL;
+    if (!launch || external != correlation) op = join_find(join, JOIN_OP, external);
+    const uint64_t *owner = op ? op : launch;
+    return owner ? (uint32_t)*owner : NO_CALL;
+}
 
 static void add_kernel(call_tree *tree, const trace_event *event) {
     GROW(tree->kernels, tree->kernel_count, tree->kernel_capacity);
@@ -180,7 +191,7 @@ static bool is_named(const call_tree *tree, const trace_event *event) {
         return true;
     if (tree->without_kernels) return false;
     return event->kind == TRACE_RUNTIME || trace_arg(event, "is_legacy") ||
-           trace_call_id(event).id != PROF_NO_ID;
+           trace_call_id(event).id != NO_ID;
 }
 
 /* The last call, if nothing names it. Nothing lies in one that is async. */
@@ -202,8 +213,7 @@ static void note_launch(call_tree *tree, const trace_event *event, call *made) {
         made->device_self_ns = trace_kernels_ns(event);
     }
     call_id own = trace_call_id(event);
-    if (!tree->join.resize) tree->join = join_new();
-    prof_join_call(&tree->join, own.kind, own.id, (uint32_t)tree->count - 1);
+    join_call(&tree->join, own, (uint32_t)tree->count - 1);
 }
 
 call *tree_add(call_tree *tree, const trace_event *event) {
@@ -433,7 +443,7 @@ static void add_work(call_tree *tree, const kernel_link *kernel) {
 static void attribute_kernels(call_tree *tree) {
     for (size_t i = 0; i < tree->kernel_count; i++) {
         kernel_link *kernel = &tree->kernels[i];
-        kernel->owner = prof_join_owner(&tree->join, kernel->external, kernel->correlation);
+        kernel->owner = join_owner(&tree->join, kernel->external, kernel->correlation);
         kernel->owner = prof_nest_launcher(&tree->nest, kernel->owner, is_launch);
         if (kernel->told != NOT_TOLD) kernel->owner = zone_of(tree, kernel->told, kernel->owner);
         if (kernel->owner == NO_CALL) tree->unowned++;
@@ -536,7 +546,7 @@ void tree_clear(call_tree *tree) {
     free(tree->others);
     if (tree->asides) sorter_free(tree->asides);
     map_free(&tree->thread_numbers);
-    prof_join_close(&tree->join);
+    map_free(&tree->join);
     map_free(&tree->by_zone);
     map_free(&tree->told);
     *tree = kept;

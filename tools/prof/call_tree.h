@@ -1,6 +1,6 @@
 /* The calls of a trace, kept: for those who ask of each what it lies in, and what it launched, not
-   only of all with one name. Which lies in which by their times, who launched what, and all times
-   are prof.h's to say (prof_nest, prof_join, prof_sums).
+   only of all with one name. Which lies in which by their times, and all times, are prof.h's to
+   say (prof_nest, prof_sums).
 
        call_tree tree = {0};
        while (trace_next(reader) != TRACE_END)
@@ -12,6 +12,7 @@
 #define PROF_CALL_TREE_H
 
 #include "trace_reader.h"
+#include "work_join.h"
 
 #define NO_CALL UINT32_MAX
 #define NOT_TOLD INT64_MIN      /* the times tell */
@@ -89,7 +90,7 @@ typedef struct call_tree {
     uint64_t unowned;           /* kernels of no known call */
     int64_t (*others)[PROF_OTHER_DEVICES];   /* by tree_build where kernels have a type: of each
                                    call, what of its device_self_ns those took */
-    prof_join join;
+    map join;                   /* see join_call */
     map by_zone;                /* "Zone id" -> call + 1: see prof.h, "what times do not tell" */
     map told;                   /* call -> "Zone parent id", 0: none */
     struct span_sorter *asides; /* calls that nothing names; NULL: none. While the tree is made: */
@@ -121,11 +122,15 @@ void tree_walk(const call_tree *tree, tree_take *take, void *user);
 void tree_clear(call_tree *tree);                /* for the next file: keeps names and options */
 void tree_free(call_tree *tree);
 
-/* The ids that join calls and device work; PROF_NO_ID: none. */
-typedef struct call_id { uint32_t kind; int64_t id; } call_id;       /* PROF_JOIN_... */
+/* The ids that join calls and device work; NO_ID: none. */
+typedef struct call_id { uint32_t kind; int64_t id; } call_id;       /* JOIN_OP, JOIN_LAUNCH */
 call_id trace_call_id(const trace_event *event);
 int64_t trace_work_ids(const trace_event *event, int64_t *correlation);  /* the external one */
-prof_join join_new(void);
+/* Adds a call that may launch work, by its number; the first one of an id counts. */
+void join_call(map *join, call_id own, uint32_t number);
+/* The number of the call that launched work with these ids: the op's; where the external id only
+   repeats the correlation id (2022, 2023) the launch's, if it is there. NO_CALL: none. */
+uint32_t join_owner(const map *join, int64_t external, int64_t correlation);
 
 /* The parent that the event names: NOT_TOLD, or 0: it has none. */
 int64_t tree_told(const trace_event *event);

@@ -59,7 +59,7 @@ static bool is_asked_for(const call_walk *w, const memory_change *change) {
 
 static void add_change(call_walk *w, const trace_event *event, const memory_change *change,
                        int64_t id) {
-    const int64_t ids[JOINS] = {PROF_NO_ID, PROF_NO_ID, change->told};
+    const int64_t ids[JOINS] = {NO_ID, NO_ID, change->told};
     item i = {.at = {
         .start_ns = event->ts_ns, .id = id, .ns = change->bytes, .what = ITEM_CHANGE,
         .thread = 2 * tree_thread(&w->tree, event)
@@ -72,7 +72,7 @@ static void add_change(call_walk *w, const trace_event *event, const memory_chan
 
 static void add_work(call_walk *w, const trace_event *event, int64_t id) {
     int64_t told = tree_told(event), correlation, external = trace_work_ids(event, &correlation);
-    const int64_t ids[JOINS] = {external, correlation, told == NOT_TOLD ? PROF_NO_ID : told};
+    const int64_t ids[JOINS] = {external, correlation, told == NOT_TOLD ? NO_ID : told};
     joined work = {.id = id, .ns = event->dur_ns, .what = ITEM_WORK};
     if (told == 0) tell_work(w, NO_CALL, id, event->dur_ns);
     else work_join_work(w->join, ids, &work);
@@ -81,7 +81,7 @@ static void add_work(call_walk *w, const trace_event *event, int64_t id) {
 static void add_call(call_walk *w, const trace_event *event, int64_t id) {
     call_id own = trace_call_id(event);
     bool with_work = !w->tree.without_kernels;
-    int64_t zone = PROF_NO_ID;
+    int64_t zone = NO_ID;
     item i = {
         .at = {.start_ns = event->ts_ns, .amount = event->dur_ns, .order = w->call_count++,
                .id = id, .thread = thread_of(w, event)},

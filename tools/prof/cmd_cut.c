@@ -171,7 +171,7 @@ static void find_window(cutter *c, const trace_event *event) {
 /* Pairs come as one event here, and as two where they are written. */
 static void take_work(cutter *c, const trace_event *event) {
     uint64_t at = place_of(event);
-    int64_t ids[JOINS] = {PROF_NO_ID, PROF_NO_ID, PROF_NO_ID};
+    int64_t ids[JOINS] = {NO_ID, NO_ID, NO_ID};
     const joined work = {
         .start_ns = event->ts_ns, .ns = event->dur_ns,
         .id = event->is_pair ? -1 : (int64_t)event->offset,

@@ -161,8 +161,8 @@ static uint32_t row_of(gap_finder *g, const trace_event *event) {
 }
 
 static void take_work(gap_finder *g, const trace_event *event) {
-    int64_t ids[JOINS] = {PROF_NO_ID, PROF_NO_ID, PROF_NO_ID};
-    trace_work_ids(event, &ids[PROF_JOIN_LAUNCH]);
+    int64_t ids[JOINS] = {NO_ID, NO_ID, NO_ID};
+    trace_work_ids(event, &ids[JOIN_LAUNCH]);
     const joined made = {
         .start_ns = event->ts_ns, .ns = event->dur_ns, .thread = row_of(g, event),
         .id = intern(&g->walk.tree.names, event->name.data, event->name.size),

@@ -158,7 +158,8 @@ static bool kernel_before(uint32_t a, uint32_t b, const void *context) {
 
 static uint64_t mix(uint64_t a, uint64_t b) { return hash_mix(a) * 31 + b; }
 
-static collective *joined(collectives *c, const collective_kernel *k, uint64_t key, bool *is_new) {
+static collective *collective_of(collectives *c, const collective_kernel *k, uint64_t key,
+                                 bool *is_new) {
     uint64_t *number = map_put(&c->numbers, key, is_new);
     if (!*is_new) return &c->list[*number];
     GROW(c->list, c->count, c->capacity);
@@ -188,7 +189,7 @@ void collectives_end_file(collectives *c, int64_t base_ns) {
         uint64_t key = mix(mix(k->group, k->has_seq), (uint64_t)k->seq);
         uint32_t index = (uint32_t)(*map_put(&indices, k->group, &is_new))++;
         uint64_t occurrence = (*map_put(&counts, key, &is_new))++;
-        collective *to = joined(c, k, mix(key, occurrence), &is_new);
+        collective *to = collective_of(c, k, mix(key, occurrence), &is_new);
         if (!is_new) join_bytes(c, to, k->bytes);
         if (to->group_size < 0) to->group_size = k->group_size;
         GROW(c->parts, c->part_count, c->part_capacity);

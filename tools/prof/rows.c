@@ -640,10 +640,10 @@ static void take_frames(row_table *t, open_frames *f, span *s) {
 
 static void note_ids(row_table *t, const trace_event *event, span *s) {
     call_id own = trace_call_id(event);
-    s->id = PROF_NO_ID;
+    s->id = NO_ID;
     if (!t->options->device) return;
     s->id = own.id;
-    if (own.kind == PROF_JOIN_LAUNCH) s->flags |= SPAN_LAUNCH;
+    if (own.kind == JOIN_LAUNCH) s->flags |= SPAN_LAUNCH;
     joined at = {
         .start_ns = s->start_ns, .amount = s->amount, .thread = s->thread, .order = s->order
     };
@@ -889,10 +889,10 @@ static void add_work(row_table *t, const trace_event *event) {
     size_t type = type_number(t, device_type_of(t, event));
     int64_t correlation, external = trace_work_ids(event, &correlation);
     if (!t->options->device) return;
-    const int64_t ids[JOINS] = {external, correlation, PROF_NO_ID};
+    const int64_t ids[JOINS] = {external, correlation, NO_ID};
     joined work = {.ns = event->dur_ns, .what = (uint32_t)type}, by;
     if (t->told) t->tree.kernels[t->tree.kernel_count - 1].type = work.what;
-    else if (work_join_now(t->join, ids, &by)) place_work(t, &work, &by, PROF_JOIN_OP);
+    else if (work_join_now(t->join, ids, &by)) place_work(t, &work, &by, JOIN_OP);
     else work_join_work(t->join, ids, &work);
     t->works++;
 }

@@ -251,7 +251,7 @@ static void walk_work(walk *w) {
     uint32_t work = w->work;
     int64_t before_ns = w->at_ns;
     go_back(w, PART_DEVICE, f->works[work].name, f->works[work].start_ns);
-    uint32_t number = prof_join_owner(&f->tree.join, PROF_NO_ID,
+    uint32_t number = join_owner(&f->tree.join, NO_ID,
                                       f->tree.kernels[work].correlation);
     const call *launch = number == PROF_NONE ? NULL : &f->tree.calls[number];
     if (launch && launch->start_ns >= w->at_ns) launch = NULL;

@@ -37,7 +37,7 @@ typedef struct slice {
     uint32_t name, track;        /* its external id */
     uint32_t args;               /* its place in the arguments' text + 1; 0: none */
     uint8_t class_of;
-    uint8_t join;                /* PROF_JOIN_... of id */
+    uint8_t join;                /* JOIN_... of id */
 } slice;
 
 typedef struct track {
@@ -304,7 +304,7 @@ static slice new_slice(timeline *t, const trace_event *event, trace_text name) {
         .dur_ns = within(event->dur_ns, 0, MOST_DUR),
         .name = intern(&t->names, name.data, name.size),
         .track = track_of(t, event), .class_of = class_of(t, event),
-        .id = PROF_NO_ID, .external = PROF_NO_ID
+        .id = NO_ID, .external = NO_ID
     };
     if (kind_is_device(event->kind)) {
         s.external = trace_work_ids(event, &s.id);
@@ -652,17 +652,16 @@ static void write_names(const page_order *order, output *out) {
 /* ---- Arrows ---- */
 
 /* The calls of a file that may launch something, by their places in the page. */
-static prof_join join_calls(const page_order *order, uint32_t number) {
+static map join_calls(const page_order *order, uint32_t number) {
     const timeline *t = order->t;
-    prof_join join = join_new();
+    map join = {0};
     for (size_t i = 0; i < t->count; i++) {
         const slice *s = &t->slices[i];
         const track *k = &t->tracks[s->track];
         bool is_work = s->class_of >= CLASS_COMPUTE;
         if (is_work || t->processes[k->process].file != number) continue;
-        prof_join_call(&join, s->join, s->id, order->places[i]);
+        join_call(&join, (call_id){s->join, s->id}, order->places[i]);
     }
-    prof_join_finish(&join);
     return join;
 }
 
@@ -673,7 +672,7 @@ static void write_arrows(const page_order *order, output *out) {
     packed p;
     int64_t last = 0, last_launch = 0, last_owner = 0;
     uint32_t number = UINT32_MAX;
-    prof_join join = join_new();
+    map join = {0};
     output_text(out, ",\n\"arrows\":");
     packed_begin(&p, out);
     for (size_t i = 0; i < t->count; i++) {
@@ -681,13 +680,13 @@ static void write_arrows(const page_order *order, output *out) {
         uint32_t of_file = t->processes[t->tracks[s->track].process].file;
         if (s->class_of < CLASS_COMPUTE || s->class_of > CLASS_COPY) continue;
         if (of_file != number) {
-            prof_join_close(&join);
+            map_free(&join);
             join = join_calls(order, number = of_file);
         }
-        uint32_t owner = prof_join_owner(&join, s->external, s->id);
-        uint32_t launch = prof_join_owner(&join, PROF_NO_ID, s->id);
-        if (owner == PROF_NONE) continue;
-        if (launch == PROF_NONE) launch = owner;
+        uint32_t owner = join_owner(&join, s->external, s->id);
+        uint32_t launch = join_owner(&join, NO_ID, s->id);
+        if (owner == NO_CALL) continue;
+        if (launch == NO_CALL) launch = owner;
         packed_number(&p, (uint64_t)((int64_t)i - last));
         packed_signed(&p, (int64_t)launch - last_launch);
         packed_signed(&p, (int64_t)owner - last_owner);
@@ -696,7 +695,7 @@ static void write_arrows(const page_order *order, output *out) {
         last_owner = owner;
     }
     packed_end(&p);
-    prof_join_close(&join);
+    map_free(&join);
 }
 
 /* Of each slice that has arguments: how far behind the last such slice it stands, their bytes. */

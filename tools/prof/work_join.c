@@ -17,7 +17,7 @@ typedef struct entry {
     joined joined;
     int64_t id;
     uint64_t work;               /* its number */
-    uint32_t kind;               /* of the id: PROF_JOIN_..., JOIN_ZONE */
+    uint32_t kind;               /* of the id: JOIN_..., JOIN_ZONE */
     bool is_call, same_ids;      /* same_ids: the external id only repeats the correlation id */
 } entry;
 
@@ -73,8 +73,8 @@ static bool counts_before(uint32_t kind, uint64_t order, uint64_t other) {
 
 /* The one of its calls that counts. same_ids: the external id only repeats the correlation id. */
 static uint32_t kind_of(bool same_ids, const bool found[JOINS]) {
-    bool by_op = found[PROF_JOIN_OP] && !(found[PROF_JOIN_LAUNCH] && same_ids);
-    return found[JOIN_ZONE] ? JOIN_ZONE : by_op ? PROF_JOIN_OP : PROF_JOIN_LAUNCH;
+    bool by_op = found[JOIN_OP] && !(found[JOIN_LAUNCH] && same_ids);
+    return found[JOIN_ZONE] ? JOIN_ZONE : by_op ? JOIN_OP : JOIN_LAUNCH;
 }
 
 /* ---- In memory ---- */
@@ -138,7 +138,7 @@ static void know_work(work_join *j, const int64_t ids[JOINS], const joined *work
 }
 
 static bool are_same(const int64_t ids[JOINS]) {
-    return ids[PROF_JOIN_OP] == ids[PROF_JOIN_LAUNCH];
+    return ids[JOIN_OP] == ids[JOIN_LAUNCH];
 }
 
 /* Of the calls that are known. false: it is of none. */
@@ -146,7 +146,7 @@ static bool find_call(const work_join *j, const int64_t ids[JOINS], joined *call
     bool found[JOINS] = {false};
     uint32_t numbers[JOINS];
     for (uint32_t i = 0; i < JOINS && j->call_count; i++) {
-        numbers[i] = ids[i] == PROF_NO_ID ? 0 : *slot_of(j, i, ids[i]);
+        numbers[i] = ids[i] == NO_ID ? 0 : *slot_of(j, i, ids[i]);
         found[i] = numbers[i] != 0;
     }
     *kind = kind_of(are_same(ids), found);
@@ -155,9 +155,9 @@ static bool find_call(const work_join *j, const int64_t ids[JOINS], joined *call
 }
 
 bool work_join_now(const work_join *j, const int64_t ids[JOINS], joined *call) {
-    bool by_launch = are_same(ids) || ids[PROF_JOIN_OP] == PROF_NO_ID;
-    uint32_t kind, last_word = by_launch ? PROF_JOIN_LAUNCH : PROF_JOIN_OP;
-    if (j->ids || ids[JOIN_ZONE] != PROF_NO_ID) return false;
+    bool by_launch = are_same(ids) || ids[JOIN_OP] == NO_ID;
+    uint32_t kind, last_word = by_launch ? JOIN_LAUNCH : JOIN_OP;
+    if (j->ids || ids[JOIN_ZONE] != NO_ID) return false;
     return find_call(j, ids, call, &kind) && kind == last_word;
 }
 
@@ -198,7 +198,7 @@ static void sort_work(work_join *j, const int64_t ids[JOINS], const joined *work
     for (uint32_t kind = 0; kind < JOINS; kind++) {
         e.kind = kind;
         e.id = ids[kind];
-        if (e.id != PROF_NO_ID) sorter_add(j->ids, &e);
+        if (e.id != NO_ID) sorter_add(j->ids, &e);
     }
 }
 
@@ -224,7 +224,7 @@ static void spill(work_join *j) {
 
 /* Of each work, the calls that have its ids. */
 static void find_calls(work_join *j) {
-    entry e, known = {.id = PROF_NO_ID};
+    entry e, known = {.id = NO_ID};
     sorter_finish(j->ids);
     while (sorter_next(j->ids, &e)) {
         bool same = e.id == known.id && e.kind == known.kind;
@@ -260,7 +260,7 @@ static void take_sorted(work_join *j, take_joined *take, void *user) {
 /* ---- Both ---- */
 
 void work_join_call(work_join *j, uint32_t kind, int64_t id, const joined *call) {
-    if (id == PROF_NO_ID) return;
+    if (id == NO_ID) return;
     if (!j->ids && (call->order > MOST_ORDER || !fits(j))) spill(j);
     if (j->ids) sort_call(j, kind, id, call);
     else know_call(j, kind, id, call);
