@@ -352,9 +352,9 @@ typedef struct prof_desc {
     const char *hw_counters;             /* counted in each zone, as "cycles,instructions"; at most
                                             4: prof_hw_counter_name; not in STREAM and AGGREGATE */
     bool profile_memory;                 /* records prof_memory_alloc and prof_memory_free */
-    bool skip_tiny;                      /* functions that the compiler instrumented and that take
-                                            some ns are only counted after 65,536 calls, no longer
-                                            timed: see prof_stats.untimed. At most 128 functions */
+    const char *exclude;                 /* functions that the compiler instrumented and that are to
+                                            be no zones, as "step,draw": their names as tables have
+                                            them. Linux; of what is loaded at prof_start */
     uint32_t node;                       /* 1 + the node_id of all zones; 0: none */
     prof_full when_full;                 /* see prof_stats.summed; at least a sixteenth of the arena
                                             is kept for sums, new names and new threads. Instants,
@@ -437,9 +437,6 @@ typedef struct prof_stats {
     uint64_t deep;                       /* zones inside max_depth others; they are also counted in
                                             summed. In the timeline "(in sums)" stands for the
                                             outermost of them */
-    uint64_t untimed;                    /* calls that were only counted (desc.skip_tiny); they are
-                                            also counted in summed. Their time, and the zones that
-                                            they called, count as their caller's */
     uint64_t unstreamed;                 /* 1: the stream is written at the end: see desc.stream */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
@@ -452,7 +449,7 @@ typedef struct prof_stats {
     uint64_t prepare_ns, start_ns, stop_ns, analysis_ns;
     uint64_t summed;                     /* zones that are in averages and tables, but in no
                                             timeline: they came when the arena was full, or were
-                                            deep or untimed */
+                                            deep */
     uint64_t timeline_ns;                /* ns from the start to where the first thread's timeline
                                             ended; known after prof_stop. 0: none ended */
 } prof_stats;
@@ -681,8 +678,6 @@ typedef struct prof_average {
     const prof_site *site;               /* group_by_site: file and line; NULL: it has no place */
     int64_t other_device_ns[PROF_OTHER_DEVICES];        /* the parts of device_time_total_ns and */
     int64_t self_other_device_ns[PROF_OTHER_DEVICES];   /* self_... for prof_view.other_devices */
-    uint64_t untimed;                    /* calls among count that have no time (desc.skip_tiny);
-                                            means, min, max, percentiles are of the others */
 #endif
 } prof_average;
 
@@ -5664,7 +5659,7 @@ typedef struct prof__plan { size_t state, state_more, chunk, chunk_more; } prof_
     uint32_t epoch;                      /* the clock's upper half at flushed */
 #define PROF__TALLY_PORT \
     uint32_t number;                     /* in the order in which its thread's rows were made */ \
-    uint64_t count, untimed;             /* untimed: of count, those with no time */ \
+    uint64_t count; \
     prof__tally *next;                   /* of its thread, NULL: the last one */ \
     const prof__tally *same;             /* while reading: another of the same name */
 #define PROF__LEVEL_PORT \
@@ -5745,7 +5740,6 @@ typedef struct prof__origin {
 } prof__origin;
 #if defined(PROF_INSTRUMENT_FUNCTIONS)
 #  define PROF__ORIGINS(depth) ((size_t)(depth))
-#  define PROF__UNTIMED 128              /* so many functions may be no longer timed, at most 255 */
 #else
 #  define PROF__ORIGINS(depth) (((size_t)(depth) + 3) / 4)
 #endif
@@ -5871,9 +5865,6 @@ typedef struct prof__state {
     /* Lists, under the lock: */
     struct prof__state *next;            /* of free or of owned states */
     struct prof__state *used;            /* of those that the arena's readers see */
-#if defined(PROF_INSTRUMENT_FUNCTIONS)
-    uint64_t untimed[PROF__UNTIMED];     /* calls of functions that are not timed; in this arena */
-#endif
     prof__frame frames[1];               /* max_depth + 1: the last has an impossible epoch */
 } prof__state;
 
@@ -5886,25 +5877,11 @@ PROF__FN char *prof__state_end(const prof__state *t) {
     return (char *)(uintptr_t)t + prof__state_size((uint32_t)(t->deepest - t->frames));
 }
 
-/* Calls that are not timed: see @FUNCTIONS. */
+/* See @FUNCTIONS. */
 #if defined(PROF_INSTRUMENT_FUNCTIONS)
-PROF__FN void prof__tiny_look(const prof__record *c, const prof__record *end);
-PROF__FN void prof__tiny_look_own(prof__state *t);
-PROF__FN void prof__tiny_open(void);
-PROF__FN void prof__untimed_fold(void);
-PROF__FN uint64_t prof__untimed_more(const prof__state *t, const prof__tally *r);
-PROF__FN uint64_t prof__untimed_calls(void);
-#  define prof__untimed_clear(t) memset((t)->untimed, 0, sizeof (t)->untimed)
 PROF__FN bool prof__inside(bool now);
 #else
 #  define prof__inside(now) (now)
-#  define prof__tiny_look(c, end) ((void)0)
-#  define prof__tiny_look_own(t) ((void)0)
-#  define prof__tiny_open() ((void)0)
-#  define prof__untimed_fold() ((void)0)
-#  define prof__untimed_more(t, r) ((void)(t), (uint64_t)0)
-#  define prof__untimed_calls() ((uint64_t)0)
-#  define prof__untimed_clear(t) ((void)0)
 #endif
 
 /* The origin of the zone in frame f, which may be a deep zone's. The state has origins for its last
@@ -6067,8 +6044,7 @@ typedef struct prof__pool {
 /* @SUMS: zones that have no record. What is merged is @AGGREGATE's, when it is asked for. */
 typedef struct prof__summed {
     bool on;                             /* when the arena is full threads go on in sums */
-    bool any_apart;                      /* there are deep zones, or untimed calls */
-    bool skip_tiny;                      /* desc.skip_tiny */
+    bool any_apart;                      /* there are deep zones */
     uint32_t in_sums, timeline_ends;     /* sites of what the timeline has instead; 0: not yet */
     uint64_t full_tick;                  /* when the first timeline ended; 0: none did */
     size_t kept;                         /* prof__arena.kept, while the session is open */
@@ -6198,8 +6174,6 @@ struct prof__row {
         "Zones in (others), in signal handlers that interrupted the profiler") \
     HOST(deep, s->sums.average ? 0 : c->summed_deep, PROF__NO, \
         "Zones deeper than prof_desc.max_depth, in averages and tables, not in the trace") \
-    HOST(untimed, prof__untimed_calls(), PROF__NO, \
-        "Calls that were counted and not timed (prof_desc.skip_tiny), their time is the caller's") \
     HOST(unstreamed, prof__session.unstreamed, PROF__NO, \
         "Streams that cannot carry what was asked for: kept in the arena, written at the end") \
     HOST(memory_unknown, s->memory.unknown, PROF__NO, \
@@ -6872,7 +6846,6 @@ PROF__FN void prof__state_use(prof__state *t) {
     PROF__STORE(t->closed, false);
     t->used = NULL;
     memset(&t->sums.tallies, 0, sizeof t->sums.tallies);
-    prof__untimed_clear(t);
     t->sums.block = NULL;
     t->deep.zones = NULL;
     PROF__STORE(t->deep.open, 0u);
@@ -7091,7 +7064,6 @@ PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
     PROF__STORE(g->epoch, t->epoch);
     if (t->segment) {
         PROF__ASSERT(t->segment->begin <= t->hot.cursor && t->hot.cursor <= t->segment->limit);
-        prof__tiny_look(t->segment->begin, t->hot.cursor);
         PROF__RELEASE(t->segment->end, t->hot.cursor);
         PROF__BUMP(t->counts.slots, (size_t)(t->hot.cursor - t->segment->begin));
         PROF__RELEASE(t->segment->next, g);
@@ -7155,7 +7127,6 @@ PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
 /* Adds the sums of one row to another; a bucket does not overflow. */
 PROF__FN void prof__tally_add(prof__tally *r, const prof__tally *from) {
     r->count += from->count;
-    r->untimed += from->untimed;
     r->total += from->total;
     r->inner += from->inner;
     r->least = PROF__MIN(r->least, from->least);
@@ -7475,7 +7446,6 @@ PROF__FN void prof__block_emptied(prof__state *t) {
 /* The thread adds its block to its rows. False: the session is over, and its end adds the block. */
 PROF__FN bool prof__sums_drain(prof__state *t) {
     if (!prof__look(t)) return false;
-    prof__tiny_look_own(t);
     prof__sums_open(t);
     prof__block_add(t, t->hot.cursor);
     prof__block_emptied(t);   /* while sums is odd, so that a copy sees no half written record */
@@ -7679,7 +7649,6 @@ PROF__FN PROF__RACES void prof__rest_copy(prof__rest *rest, const prof__state *t
    now. */
 PROF__FN void prof__rest_row(prof__rest *rest, const prof__state *t, const prof__tally *from,
                              prof__tally *row) {
-    uint64_t more;
     uint32_t sums;
     int i = 0;
     do {
@@ -7687,9 +7656,6 @@ PROF__FN void prof__rest_row(prof__rest *rest, const prof__state *t, const prof_
         prof__copy_words(row, from, sizeof *row);
     } while (!prof__sums_same(t, sums) && i++ < 1000);
     if (sums != rest->sums) rest->moved = PROF__MIN(rest->moved, row->number);
-    more = prof__untimed_more(t, row);
-    row->count += more;
-    row->untimed += more;
 }
 
 /* Takes a zone of the copy, as prof__sums_cut does. False: it was not open at the cut. */
@@ -8896,7 +8862,7 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
     ended = c->async_ends - PROF__MIN(s->ranges.twice, c->async_ends);
     ended += PROF__LOAD(prof__loose.async_dropped);
     if (s->stopped && c->async > ended) out->async_open = c->async - ended;
-    if (!s->sums.average) out->summed = c->summed + out->untimed;
+    if (!s->sums.average) out->summed = c->summed;
     out->threads = s->pool.came;
 }
 
@@ -10128,8 +10094,6 @@ PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *tr
 #define prof__groups_us(g) ((void)0)
 #define prof__group_segment NULL
 #define prof__group_event_take NULL
-#define prof__average_timed(a) ((a)->count)
-#define prof__average_means(a) ((a)->count)
 #define prof__average_more(a, g, row, first) ((void)0)
 #define prof__total_add_sums(total, trace) ((void)0)
 #define prof__average_on_cpu(a, r) ((a)->on_cpu_ns = (r)->on_cpu_ns)
@@ -10177,7 +10141,7 @@ PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *m
 #define prof__table_sums_wide(t) ((void)0)
 #define prof__table_left_out(t) ((void)0)
 #define prof__table_remarks(t) ((void)0)
-#define prof__table_untimed(t) ((void)0)
+#define prof__table_tiny(t) ((void)0)
 
 /* @CHROME */
 #define prof__chrome_real(o, bits) ((void)0)
@@ -10222,7 +10186,6 @@ PROF__INLINE void prof__row_name_read(const prof__row *row, char *text) {
 }
 
 #define prof__tally_calls(r) prof__tally_count(r)
-#define prof__tally_take_untimed(a, r) ((void)0)
 #define prof__tally_name(r) (prof__site((r)->site >> 8)->name)
 #define prof__scale_ns(k, ticks) ((void)(k), (ticks))
 
@@ -11350,33 +11313,38 @@ PROF__FN void prof__symbols_name(prof__symbols *n) {
    The compiler calls a hook at each function's begin and end; they push and pop by address.
    - A function's site is made once; its name is 0x... until symbols are read.
    - Functions that prof.h itself calls are no zones.
-   - With skip_tiny, tiny functions are counted, but no longer timed; their counts stay right. */
+   - prof_start looks desc.exclude up once; begins and ends of these functions return at once. */
+
+/* The number of a word in a list such as "trace, ring"; -1: it is not in it. */
+PROF__FN int prof__word_in(const char *text, const char *words) {
+    size_t n = strlen(text);
+    for (int i = 0; *words; i++) {
+        size_t word = strcspn(words, ",");
+        if (word == n && strncmp(words, text, n) == 0) return i;
+        words += word;
+        words += strspn(words, ", ");
+    }
+    return -1;
+}
 
 #ifdef PROF_INSTRUMENT_FUNCTIONS
 #if defined(__linux__)
 extern const char __ehdr_start[];        /* by the linker: where this program's image begins */
 #endif
 
-/* A function. asked: the generation in which its site was asked for last. */
+/* A function. asked: the generation in which its site was asked for last; or PROF__EXCLUDED: it is
+   no zone. */
 struct prof__instrumented {
     uintptr_t address;                   /* 0: free */
     uint32_t id, asked;                  /* its site, shifted by 8; or PROF__NO_... in `asked` */
 };
-/* Functions that are counted and not timed: see prof__tiny_judge. */
-struct prof__tiny {
-    uint32_t count;                      /* numbers given */
-    uint32_t sites[PROF__UNTIMED];       /* of number n: sites[n - 1], shifted by 8 */
-    bool looked;                         /* `of` is not all 0 */
-    uint64_t least;                      /* ticks of the shortest zone: the cost of measuring */
-    struct { uint64_t ticks; uint32_t calls; } of[PROF_MAX_SITES + PROF__OWN_SITES + 1];
-};
-
+enum { PROF__EXCLUDED = 1 };             /* generations begin at 2 */
 /* Written under the lock; threads look functions up without it: an address is written last. */
 static struct prof__functions {
     uint32_t unnamed, refused;
     uint32_t foreign;                    /* how many stayed unnamed when symbols were read last */
     const char *file;                    /* the last source file that was copied */
-    struct prof__tiny tiny;
+    bool excludes;                       /* some functions are no zones */
     struct prof__instrumented list[PROF_MAX_SITES * 2 + 1];
 } prof__functions;
 
@@ -11474,144 +11442,6 @@ PROF__FN bool prof__function_ends_deep(prof__slot *slot, prof__state *t, uintptr
     return ends;
 }
 
-/* ---- functions that are no longer timed: desc.skip_tiny ---- */
-
-/* When a chunk or a block is full its zones are inspected. A function whose mean over
-   PROF__TINY_CALLS calls is below about PROF__TINY_NS gets a number, from 1, in the low byte of its
-   id. A thread then only counts its calls, in its state, from a moment on at which it has no call
-   of it open: so no end of a timed call is taken for the end of an untimed one. The counts are
-   added to rows when the session ends, or is read. */
-enum { PROF__TINY_CALLS = 1 << 16, PROF__TINY_NS = 40 };
-
-/* The function of a site; NULL: it is a mark's. */
-PROF__FN struct prof__instrumented *prof__function_of(uint32_t site) {
-    for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1; i++)
-        if (prof__functions.list[i].address && prof__functions.list[i].id == site << 8)
-            return prof__functions.list + i;
-    return NULL;
-}
-
-/* A session begins without untimed functions. Under the lock. */
-PROF__FN void prof__tiny_open(void) {
-    struct prof__tiny *y = &prof__functions.tiny;
-    for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1 && y->count; i++)
-        if (prof__functions.list[i].id > PROF__NO_LOCK)
-            PROF__STORE(prof__functions.list[i].id, prof__functions.list[i].id & ~(uint32_t)0xff);
-    PROF__STORE(y->count, 0u);
-    if (y->looked) memset(y->of, 0, sizeof y->of);
-    y->looked = false;
-    y->least = UINT64_MAX;
-}
-
-PROF__FN uint64_t prof__rate(const struct prof_trace *s);
-
-/* After PROF__TINY_CALLS calls of a function: shall its calls go on being timed? Under the lock. */
-PROF__FN void prof__tiny_judge(uint32_t site) {
-    struct prof__tiny *y = &prof__functions.tiny;
-    double ns = (double)PROF__TINY_NS * (double)prof__rate(&prof__trace) / 1e9;
-    bool tiny = (double)y->of[site].ticks <=
-                (double)PROF__TINY_CALLS * (2 * (double)y->least + ns);
-    struct prof__instrumented *f = tiny ? prof__function_of(site) : NULL;
-    y->of[site].ticks = y->of[site].calls = 0;
-    if (!f || y->count == PROF__UNTIMED) return;
-    y->sites[y->count] = site << 8;
-    PROF__RELEASE(y->count, y->count + 1);
-    PROF__RELEASE(f->id, site << 8 | y->count);
-}
-
-/* Adds up the zones of a chunk or block, by function. Interrupted zones count with at most 64 times
-   the shortest. Under the lock. */
-PROF__FN void prof__tiny_look(const prof__record *c, const prof__record *end) {
-    struct prof__tiny *y = &prof__functions.tiny;
-    prof__cursor k = { c, end, 0, 0 };
-    prof__item i;
-    if (!prof__trace.sums.skip_tiny) return;
-    y->looked = true;
-    while (prof__next(&k, &i)) {
-        uint32_t site = i.site_depth >> 8;
-        if (!prof__item_is_zone(&i) || !site || site > PROF_MAX_SITES + PROF__OWN_SITES) continue;
-        y->least = PROF__MIN(y->least, i.duration);
-        y->of[site].ticks += PROF__MIN(i.duration, 64 * (y->least + 1));
-        if (++y->of[site].calls == PROF__TINY_CALLS) prof__tiny_judge(site);
-    }
-}
-
-/* The same of t's block, unless another thread has the lock. */
-PROF__FN void prof__tiny_look_own(prof__state *t) {
-    if (!prof__trace.sums.skip_tiny || !prof__try_lock()) return;
-    prof__tiny_look(t->begin, t->hot.cursor);
-    prof__unlock();
-}
-
-/* May t only count the calls of a function from now on? Not while one is open; it needs a row. */
-PROF__FN bool prof__untimed_begin(prof__slot *slot, prof__state *t, uintptr_t function,
-                                  uint32_t site) {
-    const prof__tally *r = NULL;
-    if (t->skipped || t->sums.tallies.full || !prof__enter(slot)) return false;
-    if (prof__look(t)) {
-        if (!prof__function_zones(t, function) && prof__try_lock()) {
-            t->sums.held = true;
-            if (prof__rows_prepare(t)) r = prof__tally_of(t, site);
-            t->sums.held = false;
-            if (r && r->site) PROF__STORE(prof__trace.sums.any_apart, true);
-            prof__unlock();
-        }
-        prof__looked(t);
-    }
-    prof__leave(slot);
-    return r && r->site;
-}
-
-/* Counts a call of a function that has a number; false: it must be timed all the same. */
-PROF__FN bool prof__untimed_call(prof__slot *slot, prof__state *t, uintptr_t function,
-                                 uint32_t id) {
-    uint64_t *calls = t->untimed + (id & 0xff) - 1;
-    if (!*calls && !prof__untimed_begin(slot, t, function, id & ~(uint32_t)0xff)) return false;
-    PROF__STORE(*calls, *calls + 1);
-    return true;
-}
-
-/* Are t's calls of this function only counted? */
-PROF__FN bool prof__is_untimed(const prof__state *t, uintptr_t function) {
-    const struct prof__instrumented *f = prof__function_find(function);
-    uint32_t id = PROF__ACQUIRE(f->address) == function ? PROF__ACQUIRE(f->id) : 0;
-    return id > PROF__NO_LOCK && (id & 0xff) && t->untimed[(id & 0xff) - 1];
-}
-
-/* Untimed calls of t that its row does not have yet. */
-PROF__FN uint64_t prof__untimed_more(const prof__state *t, const prof__tally *r) {
-    struct prof__tiny *y = &prof__functions.tiny;
-    uint32_t count = PROF__ACQUIRE(y->count), i = 0;
-    while (i < count && y->sites[i] != r->site) i++;
-    return i < count && r->site ? PROF__LOAD(t->untimed[i]) - r->untimed : 0;
-}
-
-/* Recording has ended: adds the untimed calls of all threads to their rows, but for threads that
-   were stalled while they changed their rows. Under the lock. */
-PROF__FN void prof__untimed_fold(void) {
-    struct prof__tiny *y = &prof__functions.tiny;
-    for (prof__state *t = y->count ? prof__used(NULL) : NULL; t; t = prof__used(t)) {
-        if (PROF__ACQUIRE(t->looking)) continue;
-        prof__sums_open(t);
-        for (uint32_t i = 0; i < y->count; i++) {
-            prof__tally *r = t->untimed[i] ? prof__tally_find(&t->sums.tallies, y->sites[i]) : 0;
-            uint64_t more = r ? prof__untimed_more(t, r) : 0;
-            if (more) r->count += more;
-            if (more) r->untimed += more;
-        }
-        prof__sums_shut(t);
-    }
-}
-
-/* The untimed calls of all threads. */
-PROF__FN uint64_t prof__untimed_calls(void) {
-    uint32_t count = PROF__ACQUIRE(prof__functions.tiny.count);
-    uint64_t calls = 0;
-    for (const prof__state *t = count ? prof__used(NULL) : NULL; t; t = prof__used(t))
-        for (uint32_t i = 0; i < count; i++) calls += PROF__LOAD(t->untimed[i]);
-    return calls;
-}
-
 /* ---- what the compiler calls ---- */
 
 /* While true, functions that this thread enters are no zones. Returns the value before. */
@@ -11622,6 +11452,11 @@ PROF__FN bool prof__inside(bool now) {
     return before;
 }
 
+PROF__INLINE bool prof__is_excluded(uintptr_t function) {
+    return PROF__UNLIKELY(PROF__LOAD(prof__functions.excludes)) &&
+           PROF__LOAD(prof__function_find(function)->asked) == PROF__EXCLUDED;
+}
+
 void __cyg_profile_func_enter(void *function, void *caller) {
     prof__slot *slot = prof__slot_get();
     prof__frame *opened = NULL;
@@ -11629,16 +11464,10 @@ void __cyg_profile_func_enter(void *function, void *caller) {
     uint32_t site;
     (void)caller;
     if (slot->inside || slot->busy || !PROF__LOAD(prof__on)) return;
+    if (prof__is_excluded((uintptr_t)function)) return;
     slot->inside = true;
     t = prof__state_to_begin(false);
     site = t ? prof__function_site(t, (uintptr_t)function) : 0;
-    if (PROF__UNLIKELY(site > PROF__NO_LOCK && (site & 0xff))) {
-        if (prof__untimed_call(slot, t, (uintptr_t)function, site)) {
-            slot->inside = false;
-            return;
-        }
-        site &= ~(uint32_t)0xff;
-    }
 #if PROF__FAST
     if (site > PROF__NO_LOCK) opened = prof__frame_open(&t->hot, site);
 #endif
@@ -11651,7 +11480,6 @@ void __cyg_profile_func_enter(void *function, void *caller) {
 
 /* The same where it is not simply the innermost zone. Dropped begins end first, in any case. */
 PROF__FN bool prof__function_ends_late(prof__slot *slot, prof__state *t, uintptr_t function) {
-    if (PROF__LOAD(prof__functions.tiny.count) && prof__is_untimed(t, function)) return false;
     if (t->skipped || t->hot.top <= t->hot.bottom) return true;
     return PROF__LOAD(t->deep.open) ? prof__function_ends_deep(slot, t, function)
                                : prof__function_heal(slot, t, function);
@@ -11670,7 +11498,7 @@ PROF__INLINE bool prof__function_ends(prof__slot *slot, uintptr_t function) {
 void __cyg_profile_func_exit(void *function, void *caller) {
     prof__slot *slot = prof__slot_get();
     (void)caller;
-    if (slot->inside || slot->busy) return;
+    if (slot->inside || slot->busy || prof__is_excluded((uintptr_t)function)) return;
     slot->inside = true;
     if (prof__function_ends(slot, (uintptr_t)function)) prof__end_top_inline();
     slot->inside = false;
@@ -11734,6 +11562,65 @@ PROF__FN void prof__functions_name(void) {
 #endif
 }
 
+#if defined(__linux__)
+typedef struct prof__excluding {
+    const char *names;                   /* desc.exclude */
+    uintptr_t shift;                     /* see prof__elf_shift */
+} prof__excluding;
+
+/* Excludes a function that is named. It needs no site, only a place in the list. */
+PROF__FN void prof__exclude_visit(void *user, prof__elf *elf, const prof__elf_symbol *symbol) {
+    const prof__excluding *x = (const prof__excluding *)user;
+    uintptr_t address = (uintptr_t)symbol->st_value - x->shift;
+    struct prof__instrumented *f;
+    char name[1024];
+    if (!prof__elf_name(elf, symbol, name, sizeof name) || prof__word_in(name, x->names) < 0)
+        return;
+    f = prof__function_find(address);
+    if (!f->address && prof__functions.refused == PROF_MAX_SITES / 2) return;
+    if (!f->address) prof__functions.refused++;
+    PROF__STORE(f->asked, (uint32_t)PROF__EXCLUDED);
+    PROF__RELEASE(f->address, address);
+    PROF__STORE(prof__functions.excludes, true);
+}
+#endif
+
+/* A session begins: excludes the functions of desc.exclude, and no others. False: names cannot be
+   read here. Under the lock. */
+PROF__FN bool prof__functions_exclude(const char *names) {
+    for (uint32_t i = 0; prof__functions.excludes && i < PROF_MAX_SITES * 2 + 1; i++)
+        if (prof__functions.list[i].asked == PROF__EXCLUDED)
+            PROF__STORE(prof__functions.list[i].asked, 0u);
+    PROF__STORE(prof__functions.excludes, false);
+#if defined(__linux__)
+    prof__excluding x = { names, 0 };
+    prof__map m;
+    if (!names) return true;
+    if (!prof__map_open(&m)) return false;
+    while (prof__map_next(&m)) {
+        prof__elf elf;
+        if (m.offset || m.path[0] != '/' || !prof__map_elf(&m, &elf)) continue;
+        if (prof__elf_shift(&elf, &m, m.low, &x.shift))
+            prof__elf_functions(&elf, prof__exclude_visit, &x);
+        close(elf.file);
+    }
+    close(m.file);
+    return true;
+#else
+    return !names;
+#endif
+}
+
+/* Is a zone of this name a function that the compiler instrumented? */
+PROF__FN bool prof__is_function_name(const char *name) {
+    for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1; i++) {
+        const struct prof__instrumented *f = prof__functions.list + i;
+        if (PROF__ACQUIRE(f->address) && PROF__LOAD(f->id) > PROF__NO_LOCK &&
+            strcmp(prof__site(f->id >> 8)->name, name) == 0) return true;
+    }
+    return false;
+}
+
 /* Names new functions before a stream writes their sites. */
 PROF__FN void prof__functions_name_new(void) {
     if (PROF__LOAD(prof__functions.unnamed) == PROF__LOAD(prof__functions.foreign)) return;
@@ -11744,6 +11631,8 @@ PROF__FN void prof__functions_name_new(void) {
 #else
 #  define prof__functions_name() ((void)0)
 #  define prof__functions_name_new() ((void)0)
+#  define prof__functions_exclude(names) (!(names))
+#  define prof__is_function_name(name) ((void)(name), false)
 #endif
 
 /* ---- @NATIVE: the native call stack of each zone, each distinct one kept once ----
@@ -15638,22 +15527,8 @@ PROF__FN void prof__closes_of_events(const prof_trace *trace, const prof__feed *
 }
 /* ---- zones that are in no timeline: @SUMS has them ---- */
 
-/* The number of a row's calls that have a time. Means are of these, or of all if none has. */
-PROF__FN uint64_t prof__average_timed(const prof_average *a) {
-    return a->count - PROF__MIN(a->untimed, a->count);
-}
-
-PROF__FN uint64_t prof__average_means(const prof_average *a) {
-    uint64_t timed = prof__average_timed(a);
-    return timed ? timed : a->count;
-}
-
 PROF__FN const char *prof__tally_name(const prof__tally *r) {
     return r->site ? prof__site(r->site >> 8)->name : "(others)";
-}
-
-PROF__FN void prof__tally_take_untimed(prof_average *a, const prof__tally *r) {
-    a->untimed = r->untimed;
 }
 
 PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof__tally *r);
@@ -16910,7 +16785,7 @@ PROF__FN double prof__share_below(const prof_average *a, int64_t t) {
 /* The time that this share of both rows' calls did not exceed. */
 PROF__FN int64_t prof__both_share(const prof_average *a, const prof_average *b, double share) {
     int64_t least = PROF__MIN(a->min_ns, b->min_ns), most = PROF__MAX(a->max_ns, b->max_ns);
-    double x = (double)prof__average_timed(a), y = (double)prof__average_timed(b);
+    double x = (double)a->count, y = (double)b->count;
     while (least < most) {
         int64_t half = least + (most - least) / 2;
         double below = x * prof__share_below(a, half) + y * prof__share_below(b, half);
@@ -16923,8 +16798,8 @@ PROF__FN int64_t prof__both_share(const prof_average *a, const prof_average *b, 
 /* Adds min, max and percentiles. The counts must not have been added yet. */
 PROF__FN void prof__extremes_add(prof_average *into, const prof_average *from) {
     const prof_average a = *into, *b = from;
-    bool known = a.p50_ns && b->p50_ns, any = prof__average_timed(&a) != 0;
-    if (!prof__average_timed(b)) return;
+    bool known = a.p50_ns && b->p50_ns, any = a.count != 0;
+    if (!b->count) return;
     into->min_ns = any ? PROF__MIN(a.min_ns, b->min_ns) : b->min_ns;
     into->max_ns = any ? PROF__MAX(a.max_ns, b->max_ns) : b->max_ns;
     into->p50_ns = !any ? b->p50_ns : known ? prof__both_share(&a, b, 0.5) : 0;
@@ -16948,7 +16823,6 @@ PROF_API PROF__QUIET prof_result prof_average_add(prof_average *into, const prof
     if (!into->key) prof__identity_take(into, from);
     prof__extremes_add(into, from);
     into->count += from->count;
-    into->untimed += from->untimed;
     PROF__SUM(cpu_time_total_ns);
     PROF__SUM(self_cpu_time_total_ns);
     PROF__SUM(on_cpu_ns);
@@ -17289,8 +17163,7 @@ PROF__FN bool prof__average_below(const prof_average *a, const prof_average *b,
                                   prof_metric metric) {
     int64_t x = prof__metric_of(a, metric), y = prof__metric_of(b, metric);
     if (metric == PROF_METRIC_CPU_TIME || metric == PROF_METRIC_DEVICE_TIME)
-        return prof__real_below(prof__mean_us(x, prof__average_means(a)),
-                                prof__mean_us(y, prof__average_means(b)));
+        return prof__real_below(prof__mean_us(x, a->count), prof__mean_us(y, b->count));
     return x < y;
 }
 
@@ -17906,7 +17779,7 @@ PROF__FN void prof__put_field(prof__out *o, const prof_average *r, int column, b
     int64_t n = prof__row_number(r, column);
     uint8_t shows = prof__column_shows(column);
     if (shows == PROF__SHOW_TIME) prof__out_us(o, n);
-    else if (shows == PROF__SHOW_MEAN) prof__put_mean(o, n, prof__average_means(r));
+    else if (shows == PROF__SHOW_MEAN) prof__put_mean(o, n, r->count);
     else if (shows == PROF__SHOW_FLAG && words) prof__out_text(o, n ? "true" : "false");
     else prof__out_i64(o, n);
 }
@@ -18123,7 +17996,7 @@ PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
     char first[48], whole[48];
     prof__scale scale;
     int64_t end = (int64_t)stats->timeline_ns, all;
-    uint64_t later = stats->summed - PROF__MIN(stats->summed, stats->deep + stats->untimed);
+    uint64_t later = stats->summed - PROF__MIN(stats->summed, stats->deep);
     memset(&scale, 0, sizeof scale);
     if (later == 0) return;
     all = prof__to_ns(&scale, t->trace->stop_tick);
@@ -18224,38 +18097,18 @@ PROF__FN void prof__table_others(prof__table *t) {
                         t->rows[i].count);
 }
 
-/* Makes some::name of "_ZN4some4nameEv"; harder names stay mangled. */
-PROF__FN const char *prof__name_plain(const char *name, char *text, size_t size) {
-    const char *s = name + 2;
-    size_t at = 0;
-    if (!prof__begins(name, "_Z")) return name;
-    while (*s == 'N' || *s == 'K' || *s == 'L') s++;
-    while (*s >= '1' && *s <= '9') {
-        char *end;
-        size_t n = strtoul(s, &end, 10);
-        if (n > strlen(end) || at + n + 3 > size) return name;
-        if (at) text[at++] = ':', text[at++] = ':';
-        memcpy(text + at, end, n);
-        text[at += n] = 0;
-        s = end + n;
-        if (*s == 'L') s++;
-    }
-    return at && *s != 'I' && *s != 'B' ? text : name;
-}
-
-/* Tells the option by which gcc does not instrument the functions that are no longer timed. */
-PROF__FN void prof__table_untimed(prof__table *t) {
-    const char *before = "Left out of the build by gcc's "
-                         "-finstrument-functions-exclude-function-list=";
+/* Names functions whose calls take less than timing them. */
+PROF__FN void prof__table_tiny(prof__table *t) {
+    const uint64_t calls = 1000000, ns = 50;
     for (uint32_t i = 0; (t->rows || t->groups) && i < t->count; i++) {
         prof_average r = t->row_at(t, i);
-        char text[PROF__MAX_NAME];
-        if (!r.untimed) continue;
-        prof__out_text(&t->out, before);
-        prof__table_plain(&t->out, prof__name_plain(r.key, text, sizeof text), SIZE_MAX);
-        before = ",";
+        uint64_t mean = r.count < calls ? ns : (uint64_t)r.cpu_time_total_ns / r.count;
+        if (mean >= ns || !prof__is_function_name(r.key)) continue;
+        prof__table_plain(&t->out, r.key, SIZE_MAX);
+        prof__out_f(&t->out, ": %u calls of %u ns; leave it out with "
+                             "__attribute__((no_instrument_function)) or prof_desc.exclude\n",
+                    r.count, mean);
     }
-    if (*before == ',') prof__out_text(&t->out, "\n");
 }
 
 PROF__FN void prof__table_empty(prof__table *t) {
@@ -18344,7 +18197,7 @@ PROF__FN void prof__table_put(prof__table *t, const prof_average *r, int column)
     else if (shows == PROF__SHOW_SHARE)
         prof__table_share(t, column, n, prof__table_whole_ns(t, column));
     else if (shows == PROF__SHOW_TIME) prof__table_time(t, column, n);
-    else if (shows == PROF__SHOW_MEAN) prof__table_mean(t, column, n, prof__average_means(r));
+    else if (shows == PROF__SHOW_MEAN) prof__table_mean(t, column, n, r->count);
     else prof__table_put_wide(t, r, column, n);
 }
 
@@ -18440,7 +18293,7 @@ PROF__FN void prof__table_foot(prof__table *t) {
     if (t->desc->hide_notes) return;
     prof__table_remarks(t);
     if (t->notes) t->notes(t);
-    prof__table_untimed(t);
+    prof__table_tiny(t);
 }
 
 /* ---- widths and sums: over all rows, also those that row_limit hides ---- */
@@ -20124,7 +19977,6 @@ PROF__FN void prof__chrome_sum(prof__out *o, const prof_average *a, const char *
     prof__out_f(o, "%s\n{\"name\":\"%j\"", before, a->key);
 #define PROF__SUM_PUT(key, member) prof__out_f(o, ",\"%s\":%i", key, (int64_t)a->member);
     PROF_SUM_FIELDS(PROF__SUM_PUT)
-    if (a->untimed) prof__out_f(o, ",\"untimed\":%u", a->untimed);
     if (a->node_id >= 0) prof__out_f(o, ",\"" PROF_KEY_NODE "\":%i", (int64_t)a->node_id);
     if (a->site)
         prof__out_f(o, ",\"" PROF_KEY_SOURCE "\":\"%j\"", prof__site_source(a->site, source));
@@ -23459,9 +23311,11 @@ PROF__FN void prof__raw_sums_again(prof_raw *r) {
     }
 }
 
-/* Are these sums possible, and small enough to be added to those before? */
+/* Are these sums possible, and small enough to be added to those before? Streams of versions up to
+   0.2.0 may count calls without a time. */
 PROF__FN bool prof__raw_sum_ok(const prof__tally *sums, const prof__tally *more) {
-    const uint64_t most = (uint64_t)1 << 60, timed = more->count - more->untimed;
+    const uint64_t most = (uint64_t)1 << 60, in_buckets = prof__tally_count(more);
+    uint64_t timed = in_buckets >> 30 ? more->count : PROF__MIN(in_buckets, more->count);
     uint64_t mean = timed ? more->total / timed : 0;
     return more->count && more->count < most && more->total < most && more->most <= more->total &&
            more->inner <= more->total &&
@@ -23475,7 +23329,6 @@ PROF__FN void prof__raw_read_sum(prof_raw *r, size_t at, uint32_t first, uint32_
     const char *name = number ? prof__raw_site_of(r, number)->name : "(others)";
     prof__raw_named *row = prof__raw_name_of(r, name);
     prof__tally more;
-    uint64_t timed;                      /* in the buckets, which are halved at 2^31 calls */
     memset(&more, 0, sizeof more);
     more.count = prof__raw_get64(r, at + 2);
     more.total = prof__raw_get64(r, at + 4);
@@ -23484,8 +23337,6 @@ PROF__FN void prof__raw_read_sum(prof_raw *r, size_t at, uint32_t first, uint32_
     more.most = prof__raw_get64(r, at + 10);
     for (uint32_t i = 0; i < n; i++)
         more.histogram[first + i] = prof__raw_get(r, at + PROF__RAW_SUM + i);
-    timed = prof__tally_count(&more);
-    if (timed < more.count && timed < 1u << 30) more.untimed = more.count - timed;
     if (row && prof__raw_sum_ok(&row->tally, &more)) prof__tally_add(&row->tally, &more);
     else r->stats.bad_sums++;
 }
@@ -23545,9 +23396,8 @@ PROF__FN void prof__raw_hand_sums(prof_raw *r) {
         if (!n->tally.count) continue;
         prof__tally_times(&n->tally, ticks);
         prof__tally_identity(&a, n->name, n->tally.count);
-        a.untimed = n->tally.untimed;
         for (int i = 0; i < PROF__TALLY_TIMES; i++)
-            ns[i] = prof__average_timed(&a) ? prof__raw_span_ns(r, ticks[i]) : 0;
+            ns[i] = n->tally.total ? prof__raw_span_ns(r, ticks[i]) : 0;
         memcpy((char *)&a + offsetof(prof_average, cpu_time_total_ns), ns, sizeof ns);
         a.first = PROF_NONE;
         item.name = n->name;
@@ -23942,11 +23792,8 @@ PROF__FN void prof__raw_put_counts(prof_raw *r, const uint64_t *counts, bool las
     s->clock = (prof_clock)(r->clock <= PROF_CLOCK_PLATFORM ? r->clock : 0);
     s->ticks_per_second = r->rate;
     s->timeline_ns = r->full_tick ? (uint64_t)prof__raw_ns(r, r->full_tick) : 0;
-    s->summed = s->untimed = 0;
-    for (const prof__raw_named *n = r->first_name; n; n = n->next) {
-        s->summed += n->tally.count;
-        s->untimed += n->tally.untimed;
-    }
+    s->summed = 0;
+    for (const prof__raw_named *n = r->first_name; n; n = n->next) s->summed += n->tally.count;
     r->stats.ended = last;
     memset(&item, 0, sizeof item);
     item.kind = PROF_RAW_COUNTS;
@@ -24445,9 +24292,8 @@ PROF__FN int64_t prof__tally_ns(const prof__scale *k, uint64_t ticks) {
 PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const prof__scale *k) {
     uint64_t ticks[PROF__TALLY_TIMES];
     prof__tally_identity(a, prof__tally_name(r), prof__tally_calls(r));
-    prof__tally_take_untimed(a, r);
     prof__tally_times(r, ticks);
-    for (int i = 0; i < (PROF__BARE || prof__average_timed(a) ? PROF__TALLY_TIMES : 0); i++) {
+    for (int i = 0; i < PROF__TALLY_TIMES; i++) {
         int64_t ns = prof__tally_ns(k, ticks[i]);
         memcpy((char *)a + offsetof(prof_average, cpu_time_total_ns) + sizeof ns * (size_t)i, &ns,
                sizeof ns);
@@ -26264,8 +26110,6 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     PROF__STORE(prof__loose.cut, 0u);
     s->mode = desc->mode;
     s->records_only = prof__records_only(desc);
-    s->sums.skip_tiny = desc->skip_tiny;
-    prof__tiny_open();
     s->stream.refused = prof__session.unstreamed;
     s->counters = prof__counting.count;
     s->stream.asked = (desc->profile_memory ? (uint32_t)PROF_RAW_HAS_MEMORY : 0u) |
@@ -26483,7 +26327,6 @@ PROF__FN void prof__recording_close(struct prof_trace *s) {
     prof__looks_end(s, own);
     for (prof__state *t = prof__recorder.owned; t; t = t->next)
         if (t->generation == s->generation) prof__state_close(s, t, own);
-    prof__untimed_fold();
     if (own) prof__state_give(slot, own);   /* a program with one thread may free the arena */
     prof__contexts_give();
 }
@@ -26756,6 +26599,8 @@ PROF__FN prof_result prof__desc_check(const prof_desc *d) {
 PROF__FN prof_result prof__natively(const prof_desc *d) {
     const char *why = d->mode == PROF_MODE_AGGREGATE && d->merge_duplicates
         ? "sums alone (PROF_MODE_AGGREGATE) cannot merge duplicates"
+        : !prof__functions_exclude(d->exclude)
+        ? "exclude: this is for PROF_INSTRUMENT_FUNCTIONS on Linux"
         : PROF__LINKED(hooks_start) ? PROF__LINKED(hooks_start)(d, prof__details_wanted(d)) : NULL;
     prof__errors.unsupported = why;
     return why ? PROF_ERROR_UNSUPPORTED : PROF_OK;
@@ -26871,18 +26716,6 @@ PROF__FN bool prof__env_number(const char *text, uint64_t least, uint64_t most, 
     return !*end && n >= least && n <= most;
 }
 
-/* The number of a word in a list such as "trace, ring"; -1: it is not in it. */
-PROF__FN int prof__env_word(const char *text, const char *words) {
-    size_t n = strlen(text);
-    for (int i = 0; *words; i++) {
-        size_t word = strcspn(words, ",");
-        if (word == n && strncmp(words, text, n) == 0) return i;
-        words += word;
-        words += strspn(words, ", ");
-    }
-    return -1;
-}
-
 /* A variable, the values that it takes, and how they are put into the description: `at` is the
    offset of the field, `most` the largest number. */
 typedef struct prof__variable {
@@ -26893,13 +26726,13 @@ typedef struct prof__variable {
 } prof__variable;
 
 PROF__FN bool prof__env_mode(const prof__variable *v, prof_desc *d, const char *text) {
-    int word = prof__env_word(text, v->takes);
+    int word = prof__word_in(text, v->takes);
     d->mode = word < 0 ? d->mode : (prof_mode)word;
     return word >= 0;
 }
 
 PROF__FN bool prof__env_flag(const prof__variable *v, prof_desc *d, const char *text) {
-    int word = prof__env_word(text, v->takes);
+    int word = prof__word_in(text, v->takes);
     *(bool *)(void *)((char *)(void *)d + v->at) = word > 0;
     return word >= 0;
 }
@@ -26937,14 +26770,14 @@ PROF__FN bool prof__env_categories(const prof__variable *v, prof_desc *d, const 
     return ok;
 }
 
-PROF__FN bool prof__env_counters(const prof__variable *v, prof_desc *d, const char *text) {
-    (void)v;
-    d->hw_counters = text;               /* prof_start checks them */
+/* prof_start checks it. */
+PROF__FN bool prof__env_text(const prof__variable *v, prof_desc *d, const char *text) {
+    *(const char **)(void *)((char *)(void *)d + v->at) = text;
     return true;
 }
 
 PROF__FN bool prof__env_stack(const prof__variable *v, prof_desc *d, const char *text) {
-    int word = prof__env_word(text, v->takes);
+    int word = prof__word_in(text, v->takes);
     d->with_stack = word > 0;
     d->native_stack = word > 1 ? (prof_native)(word - 1) : PROF_NATIVE_NONE;
     return word >= 0;
@@ -26958,11 +26791,12 @@ static const prof__variable prof__variables[] = {
     { "PROF_MAX_THREADS", "1 to 65536", prof__env_count, PROF__AT(max_threads), 65536 },
     { "PROF_CATEGORIES", "a number, a bit for each that is on", prof__env_categories, 0,
       UINT32_MAX },
-    { "PROF_COUNTERS", "", prof__env_counters, 0, 0 },
+    { "PROF_COUNTERS", "", prof__env_text, PROF__AT(hw_counters), 0 },
+    { "PROF_EXCLUDE", "", prof__env_text, PROF__AT(exclude), 0 },
     { "PROF_SHAPES", "0, 1", prof__env_flag, PROF__AT(record_shapes), 0 },
     { "PROF_STACKS", "none, zones, frames, unwind", prof__env_stack, 0, 0 },
     { "PROF_PROFILE_MEMORY", "0, 1", prof__env_flag, PROF__AT(profile_memory), 0 },
-    { "PROF_SKIP_TINY", "0, 1", prof__env_flag, PROF__AT(skip_tiny), 0 },
+    { "PROF_SKIP_TINY", "nothing any more, see PROF_EXCLUDE", prof__env_count, 0, 0 },
 };
 
 /* Reads all variables into *d. False: one is wrong, as prof__env.wrong says. */
@@ -27782,8 +27616,7 @@ PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
        For companions: prof_session_info, prof_os_now, prof_submit_memory, PROF_HAS_KEPT_TEXT;
        prof_store, prof_pair_clocks; types of devices have columns of their own;
        prof_cuda.h uses public names alone, so its body may stand in a file of its own.
-       A full arena ends the timeline, not the table (desc.when_full, prof_stats.summed). Tiny
-       functions of the compiler's instrumentation may go untimed (desc.skip_tiny).
+       A full arena ends the timeline, not the table (desc.when_full, prof_stats.summed).
        Other results: "Call stack" is innermost first, as PyTorch writes it; the overload's name
        has PyTorch's key; a module's hierarchy is that of its zone's begin; the table on a terminal
        is as wide as that, tells recursion, and says why it is empty; what was cut, unfinished or

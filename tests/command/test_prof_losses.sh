@@ -191,6 +191,9 @@ for command in report analyze gaps flamegraph diff; do
 done
 sed 's/"summed"/"deep":3,"untimed":4,"summed"/' "$out/sums.json" >"$out/apart.json"   # told by themselves
 says sums_told_apart "${line%12*}5 later" 0 "$prof" report "$out/apart.json"
+old='{"name":"old","count":10,"total":1000,"self":900,"min":400,"max":600,"untimed":8}'
+sums untimed.json "[$old,$only]"         # 8 calls have no time
+is sums_untimed 'old 10 1.0 0.9 0.4 0.6; ' cells "$prof" report -f json --name old "$out/untimed.json"
 says sums_page "$line" 0 "$prof" report -f html "$out/sums.json"
 "$prof" merge -o "$out/merged.json" "$out/sums.json" "$out/sums.json" >"$out/told" 2>&1
 is sums_merged 'f 22 10.0 7.8 0.01 4.0; only 4 0.2 -0.2 0.04 0.06; ' \

@@ -298,9 +298,12 @@ ends exits 6
 ends leaves 7
 try record_handler_ran_first calls handler 1
 rm -f trace.json
-says record_skip_tiny 'exclude-function-list=step' 0 "$prof" record --skip-tiny ./program . 0 tiny
-try record_skip_tiny_counts calls step 300000
-try record_skip_tiny_in_head grep -q '"name": "step", "count": [0-9]*,.*"untimed": ' trace.json
+says record_skip_tiny 'this option is gone: use --exclude NAME' 2 "$prof" record --skip-tiny ./program
+says record_all_functions step 0 "$prof" record -n all ./program . 0 tiny
+try record_functions calls step 300000
+says record_exclude zones 0 "$prof" record -n all --exclude step,is ./program . 0 tiny
+try record_excluded grep -q '"zones"' trace.json
+try record_excluded_none sh -c "! grep -q '\"step\"\|\"is\"' trace.json"
 ends exec 0
 try record_exec_ran grep -q 'another program' told
 ends missing 0

@@ -171,13 +171,13 @@ static void test_variables(void) {
         {"PROF_MEMORY", "99999999999999999999G"}, {"PROF_MAX_DEPTH", "0"},
         {"PROF_MAX_DEPTH", "256"}, {"PROF_MAX_THREADS", "x"}, {"PROF_CATEGORIES", "0x1ffffffff"},
         {"PROF_SHAPES", "yes"}, {"PROF_STACKS", "some"}, {"PROF_PROFILE_MEMORY", "2"},
-        {"PROF_SKIP_TINY", "yes"}};
+        {"PROF_SKIP_TINY", "1"}};
     static const char *const right[][2] = {
         {"PROF_MODE", "trace"}, {"PROF_MODE", "ring"}, {"PROF_MODE", "aggregate"},
         {"PROF_MODE", "stream"}, {"PROF_MODE", ""}, {"PROF_MEMORY", "512K"},
         {"PROF_MEMORY", "0x400000"}, {"PROF_MAX_DEPTH", "255"}, {"PROF_MAX_THREADS", "2"},
         {"PROF_CATEGORIES", "0xffffffff"}, {"PROF_SHAPES", "1"}, {"PROF_STACKS", "zones"},
-        {"PROF_PROFILE_MEMORY", "1"}, {"PROF_SKIP_TINY", "1"}};
+        {"PROF_PROFILE_MEMORY", "1"}};
     set_trace(TEST_OUT "/variables.json");
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         EQUAL(says(wrong[i][0], wrong[i][1]), PROF_ERROR_INVALID);

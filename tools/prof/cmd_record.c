@@ -422,15 +422,16 @@ static const struct { const char *option, *variable, *takes, *help; } settings[]
     {"shapes", "PROF_SHAPES", "0|1", "record shapes"},
     {"stacks", "PROF_STACKS", "KIND", "none, zones, frames, unwind (none)"},
     {"profile-memory", "PROF_PROFILE_MEMORY", "0|1", "record what is allocated"},
+    {"exclude", "PROF_EXCLUDE", "NAME,...", "no zones of these instrumented functions"},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
 static int run(int argc, char **argv) {
     recording r = {.output = "trace.json", .sort = "self_cpu_time_total", .limit = 20,
                    .most = 10000000, .with_report = true};
-    bool top = false, skip_tiny = false;
+    bool top = false;
     const char *values[SETTINGS] = {NULL};
-    option_spec options[8 + SETTINGS] = {
+    option_spec options[7 + SETTINGS] = {
         {"output", 'o', OPTION_TEXT, &r.output, "FILE", "the trace: FILE.json, FILE.json.gz, or\n"
          "                               FILE.raw; %p in it is the process (trace.json)"},
         {"limit", 'n', OPTION_COUNT, &r.limit, "N", "rows of the table, or all (20)"},
@@ -438,19 +439,16 @@ static int run(int argc, char **argv) {
         {"zones", 0, OPTION_COUNT, &r.most, "N", "more than these stay a raw stream (10000000)"},
         {"report", 0, OPTION_FLAG, &r.with_report, NULL, "no table"},
         {"top", 0, OPTION_FLAG, &top, NULL, "the table once a second while it runs"},
-        {"skip-tiny", 0, OPTION_FLAG, &skip_tiny, NULL,
-         "do not time functions of some ns that the compiler instrumented"},
     };
     for (int i = 0; i < SETTINGS; i++)
-        options[7 + i] = (option_spec){settings[i].option, 0, OPTION_TEXT, values + i,
+        options[6 + i] = (option_spec){settings[i].option, 0, OPTION_TEXT, values + i,
                                        settings[i].takes, settings[i].help};
-    options[7 + SETTINGS] = (option_spec){NULL, 0, OPTION_COMMAND, NULL, NULL, NULL};
+    options[6 + SETTINGS] = (option_spec){NULL, 0, OPTION_COMMAND, NULL, NULL, NULL};
     int status, count = options_parse(&record_command, options, argc, argv, &status);
     if (count < 0) return status;
     if (count == 0) return fail(NULL, "record needs a command to run; see prof record --help");
     for (int i = 0; i < SETTINGS; i++)
         if (values[i]) setenv(settings[i].variable, values[i], 1);
-    if (skip_tiny) setenv("PROF_SKIP_TINY", "1", 1);
     char status_path[STATUS_PATH];
     r.program = argv[1];
     r.status_file = open_status(status_path);

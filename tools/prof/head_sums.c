@@ -6,14 +6,17 @@
 
 enum { MOST_ROWS = 1 << 16 };            /* prof.h has 16384 names; its user may want more */
 
-#define FIELD(key, member) {key, offsetof(prof_average, member)},
+/* A row as it is read. untimed: of its calls, those without a time; in traces up to 0.2.0. */
+typedef struct sums_row { prof_average average; uint64_t untimed; } sums_row;
+
+#define FIELD(key, member) {key, offsetof(sums_row, average.member)},
 static const struct { const char *key; size_t at; } fields[] = {
-    PROF_SUM_FIELDS(FIELD) FIELD("untimed", untimed)
+    PROF_SUM_FIELDS(FIELD) {"untimed", offsetof(sums_row, untimed)}
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 /* false: the member is known, but no integer. */
-static bool read_field(prof_average *row, trace_text key, trace_text value) {
+static bool read_field(sums_row *row, trace_text key, trace_text value) {
     int64_t n;
     for (size_t i = 0; i < FIELDS; i++) {
         if (!text_is(key, fields[i].key)) continue;
@@ -24,11 +27,11 @@ static bool read_field(prof_average *row, trace_text key, trace_text value) {
 }
 
 /* No call takes less than the least or more than the most, and what is read fits 2^62 ns in all. */
-static bool makes_sense(const head_sums *s, const prof_average *r) {
+static bool makes_sense(const head_sums *s, const prof_average *r, uint64_t untimed) {
     const int64_t most = (int64_t)1 << 60, ns = r->cpu_time_total_ns;
-    double count = (double)(r->count - r->untimed);
+    double count = (double)(r->count - untimed);
     return r->key && r->count && r->count <= (uint64_t)most && s->total_ns <= 3 * most &&
-           r->untimed <= r->count && (count > 0 || !ns) &&
+           untimed <= r->count && (count > 0 || !ns) &&
            r->min_ns >= 0 && r->min_ns <= r->max_ns && r->max_ns <= ns && ns <= most &&
            (double)ns >= count * (double)r->min_ns &&
            (double)ns <= count * ((double)r->max_ns + 1) &&   /* each is cut to whole ns */
@@ -69,32 +72,32 @@ static bool read_node(trace_text value, int32_t *node) {
 }
 
 static void read_row(head_sums *s, trace_text row) {
-    prof_average read = {.input_count = PROF_NONE, .node_id = -1, .parent = PROF_NONE};
+    sums_row read = {{.input_count = PROF_NONE, .node_id = -1, .parent = PROF_NONE}, 0};
     trace_text key, value;
     char source[HEAD_NAME];
     bool good = *row.data == '{' && s->count < MOST_ROWS;
     while (good && json_next(&row, &key, &value)) {
         if (s->by_site && text_is(key, PROF_KEY_SOURCE)) {
             good = read_text(value, source);
-            if (good) read.site = head_site(&s->memory, source);
+            if (good) read.average.site = head_site(&s->memory, source);
         } else if (text_is(key, PROF_KEY_NODE)) {
-            good = read_node(value, &read.node_id);
+            good = read_node(value, &read.average.node_id);
         } else if (!text_is(key, "name")) {
             good = read_field(&read, key, value);
         } else if ((good = json_is_text(value))) {
             size_t size = json_decode(value, NULL, 0) + 1;
             char *name = arena_allocate(&s->memory, size);
             json_decode(value, name, size);
-            read.key = name;
+            read.average.key = name;
         }
     }
-    if (!good || !makes_sense(s, &read)) {
+    if (!good || !makes_sense(s, &read.average, read.untimed)) {
         s->odd++;
         return;
     }
     GROW(s->rows, s->count, s->capacity);
-    s->rows[s->count++] = read;
-    s->total_ns += read.cpu_time_total_ns;
+    s->rows[s->count++] = read.average;
+    s->total_ns += read.average.cpu_time_total_ns;
 }
 
 /* A member of the head; empty: it is not there. */

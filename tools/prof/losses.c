@@ -23,12 +23,13 @@ static const struct { const char *key, *text; } cuda_counts[] = {
 enum { CUDA_COUNTS = sizeof cuda_counts / sizeof *cuda_counts };
 
 /* What the library's list has not: the sum that a target's stream has alone, what a raw stream that
-   was read did not bring. */
+   was read did not bring, what traces up to 0.2.0 have. */
 static const struct { const char *key, *text; } other_counts[] = {
     {"dropped", "Dropped"},
     {"stream_blocks_missing", "Blocks of the raw stream that are missing"},
     {"stream_records_missing", "Records of the raw stream that are missing"},
-    {"stream_bytes_damaged", "Bytes of the raw stream in damaged places, skipped"}
+    {"stream_bytes_damaged", "Bytes of the raw stream in damaged places, skipped"},
+    {"untimed", "Calls that were counted and not timed, their time is the caller's"}
 };
 enum { OTHER_COUNTS = sizeof other_counts / sizeof *other_counts };
 

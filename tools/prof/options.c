@@ -126,10 +126,20 @@ const char *nearest_word(const char *word, const char *const *words, size_t coun
     return best;
 }
 
+/* Options that are gone, and the new way. */
+static const struct { const char *name, *instead; } gone[] = {
+    {"--skip-tiny", "--exclude NAME,..."},
+};
+
 static void no_such_option(const command *self, const option_spec *options, const char *word) {
     const char *words[64], *near = NULL;
     char name[MOST_LETTERS + 1];
     size_t count = 0;
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+        if (strcmp(word, gone[i].name) == 0) {
+            fail(word, "this option is gone: use %s", gone[i].instead);
+            return;
+        }
     for (; options->name && count < 64; options++) words[count++] = options->name;
     if (word[1] == '-') {
         snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);

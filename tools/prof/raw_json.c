@@ -610,7 +610,6 @@ static void take_sums(raw_json *r, const prof_average *a) {
     output_json_text(out, a->key, strlen(a->key));
 #define FIELD(key, member) output_format(out, ", \"" key "\": %lld", (long long)a->member);
     PROF_SUM_FIELDS(FIELD)
-    if (a->untimed) output_format(out, ", \"untimed\": %llu", (unsigned long long)a->untimed);
     output_text(out, "}");
 }
 

@@ -1171,7 +1171,7 @@ static uint32_t number_of(row_table *t, const prof_average *row) {
 bool rows_percentiles(row_table *t, const prof_average *row, const unsigned *percents,
                       size_t count, int64_t *ns) {
     uint32_t number = number_of(t, row);
-    if (durations_count(&t->durations, number) != row->count - row->untimed) return false;
+    if (durations_count(&t->durations, number) != row->count) return false;
     durations_percentiles(&t->durations, number, percents, count, ns);
     return true;
 }
