@@ -783,8 +783,8 @@ typedef enum prof_chrome_format {
 
 /* Which events tell where they are marked; none in freestanding builds and the legacy array. */
 typedef enum prof_chrome_source {
-    PROF_CHROME_SOURCE_AUTO = 0,         /* the head lists the places of names; events whose name
-                                            has several say theirs: "args":{"source":"file:line"} */
+    PROF_CHROME_SOURCE_AUTO = 0,         /* the head lists names that have one place; events of
+                                            others say theirs: "args":{"source":"file:line"} */
     PROF_CHROME_SOURCE_NONE,             /* no file names at all */
     PROF_CHROME_SOURCE_ALL               /* all events say theirs */
 } prof_chrome_source;
@@ -1262,9 +1262,8 @@ PROF_API prof_result prof_write_event_stacks(const prof_trace *trace, prof_metri
        per name, of these zones alone; prof_average_add joins it with the row of the events. With
        desc.node each has its node_id, as "Node ID";
        "sums_by_site", where a name has several places: the same, a row per place, with "source".
-   "sites" in it is [{"name", "source": "file:line"}, ...], each place of each name once; source ""
-   stands for calls without a place of a name that has one. An event without args.source has the
-   only place of its name. A streamed array tells no places.
+   "sites" in it is [{"name", "source": "file:line"}, ...]: the program's names that have one place
+   alone, so that their events need not tell it. A streamed array tells no places.
    In the timeline an instant "timeline ends" tells where a thread's timeline ends; a zone that was
    open then has one child "(in sums)" for its later children; it counts in no row. */
 PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrome_desc *desc,
@@ -19051,119 +19050,71 @@ PROF__FN void prof__chrome_tree(prof__out *o, const struct prof_trace *s, const 
 
 /* ---- places: see prof_chrome_source ---- */
 
-/* Of each static site: USED: the trace that is being written has it; TOLD: its events tell their
-   place; BESIDE: there are calls of its name without a place; AGAIN: an earlier site has its name
-   and place. Only sessions' traces use it, one writer at a time. */
-enum { PROF__SOURCE_USED = 1, PROF__SOURCE_TOLD = 2, PROF__SOURCE_BESIDE = 4,
-       PROF__SOURCE_AGAIN = 8 };
+/* shared: of static sites: other places have its name, too, or calls without a place do. Only
+   sessions' traces use it, one writer at a time. */
 static struct prof__sources {
-    bool told;                           /* some site is TOLD */
-    uint8_t flags[PROF_MAX_SITES + PROF__OWN_SITES + 1];
+    bool told, all, listed;              /* some events tell their places; each; the head does */
+    bool shared[PROF_MAX_SITES + PROF__OWN_SITES + 1];
 } prof__sources;
-
-/* The number of sites with a place that are not known to be used yet. At 0 the search is over. */
-typedef struct prof__sources_left { uint32_t left; } prof__sources_left;
-
-PROF__FN void prof__source_add(prof__sources_left *n, uint32_t site) {
-    if (!prof__site_known(site)) return;
-    prof__sources.flags[site] = PROF__SOURCE_USED;
-    n->left -= prof__site_placed(site) != NULL;
-}
-
-PROF__EAGER void prof__source_use(prof__sources_left *n, uint32_t site) {
-    if (site < sizeof prof__sources.flags && !prof__sources.flags[site]) prof__source_add(n, site);
-}
-
-/* The sites of a thread's zones, without their times. */
-PROF__FN void prof__sources_row(prof__sources_left *n, const prof__row *row) {
-    for (const prof__segment *g = row->first; g && n->left; g = g->next) {
-        prof__cursor k = { g->begin, prof__row_end(row, g), 0, 0 };
-        prof__item i;
-        while (n->left && prof__next(&k, &i))
-            if (prof__item_is_zone(&i)) prof__source_use(n, i.site_depth >> 8);
-    }
-    for (uint32_t i = 0; i < row->open_count; i++) prof__source_use(n, row->open[i].site >> 8);
-}
-
-PROF__FN void prof__sources_used(const struct prof_trace *s) {
-    prof__sources_left n = { 0 };
-    for (uint32_t i = 1; i <= s->sites; i++) n.left += prof__site_placed(i) != NULL;
-    for (uint32_t i = 0; s->analysed && n.left && i < s->event_count; i++)
-        prof__source_use(&n, s->events[i].site);
-    for (uint32_t i = 0; s->briefs && n.left && i < s->zone_count; i++)
-        prof__source_use(&n, s->briefs[i].site_depth >> 8);
-    for (const prof__row *row = !s->analysed && !s->briefs && prof__lean(s) ? s->rows : NULL; row;
-         row = row->next) prof__sources_row(&n, row);
-    for (const prof__state *t = prof__used(NULL); t; t = prof__used(t))
-        for (const prof__tally *r = t->sums.tallies.others; r; r = r->next)
-            if (r->count) prof__source_use(&n, r->site >> 8);
-}
 
 PROF__FN bool prof__source_same(const void *name, uint32_t number) {
     return strcmp(prof__sites.list[number + 1].name, (const char *)name) == 0;
 }
 
-/* The place in the index of the first site of this name that is used and has a place. */
-PROF__FN uint32_t *prof__source_first(uint32_t *index, uint32_t places, const char *name) {
+/* An index in the scratch: the first site of each name that has a place; 0: free. */
+typedef struct prof__source_index { uint32_t *list, places; } prof__source_index;
+
+PROF__FN uint32_t *prof__source_first(const prof__source_index *x, const char *name) {
     size_t length;
-    return prof__place_of(index, places, prof__hash(name, &length), prof__source_same, name);
+    return prof__place_of(x->list, x->places, prof__hash(name, &length), prof__source_same, name);
 }
 
-PROF__FN bool prof__source_is(uint32_t site, uint8_t flag) {
-    return site < sizeof prof__sources.flags && prof__sources.flags[site] & flag;
+/* Calls of this name have another place, or none: so the first site of it is marked. */
+PROF__FN void prof__source_share(const prof__source_index *x, const char *name) {
+    uint32_t first = *prof__source_first(x, name);
+    if (first) prof__sources.shared[first] = prof__sources.told = true;
 }
 
-/* Finds the names that have several places. */
-PROF__FN void prof__sources_join(const struct prof_trace *s) {
-    uint32_t *index = (uint32_t *)(void *)s->scratch, places = 2 * s->sites + 1, *first;
-    uint8_t *flags = prof__sources.flags;
-    if ((size_t)(prof__scratch_end(s) - s->scratch) < places * sizeof *index) return;
-    memset(index, 0, places * sizeof *index);
+PROF__FN void prof__sources_join(const struct prof_trace *s, const prof__source_index *x) {
+    const prof__names *names = &prof__sites.names;
     for (uint32_t i = 1; i <= s->sites; i++) {
-        const prof_site *site = flags[i] ? prof__site_placed(i) : NULL;
-        if (!site) continue;
-        first = prof__source_first(index, places, site->name);
-        if (!*first) *first = i;
-        else if (!prof__same_place(site, prof__site(*first))) flags[*first] |= PROF__SOURCE_TOLD;
-        else flags[i] |= PROF__SOURCE_AGAIN;
+        const prof_site *site = prof__site_placed(i);
+        uint32_t *first = site ? prof__source_first(x, site->name) : NULL;
+        if (first && !*first) *first = i;
+        if (first && !prof__same_place(site, prof__site(*first))) prof__source_share(x, site->name);
     }
-    for (uint32_t i = 1; i <= s->sites + prof__sites.names.count; i++) {
-        bool made = i > s->sites;
-        if (!made && (!flags[i] || prof__site_placed(i))) continue;
-        first = prof__source_first(index, places, made
-            ? prof__sites.names.list[i - s->sites - 1]->site.name : prof__sites.list[i].name);
-        if (*first) flags[*first] |= PROF__SOURCE_TOLD | PROF__SOURCE_BESIDE;
-    }
+    for (uint32_t i = 1; i <= s->sites; i++)
+        if (!prof__site_placed(i)) prof__source_share(x, prof__site(i)->name);
+    for (uint32_t i = 0; i < names->count; i++) prof__source_share(x, names->list[i]->site.name);
     for (uint32_t i = 0; prof__others(s) && i < s->event_count; i++) {
-        if (s->events[i].site || s->events[i].device_type != PROF_DEVICE_CPU) continue;
-        first = prof__source_first(index, places, s->events[i].name);
-        if (*first) flags[*first] |= PROF__SOURCE_TOLD | PROF__SOURCE_BESIDE;
+        const prof_event *e = s->events + i;
+        if (!e->site && e->device_type == PROF_DEVICE_CPU) prof__source_share(x, e->name);
     }
-    for (uint32_t i = 1; i <= s->sites; i++) {
-        if (!flags[i]) continue;
-        first = prof__source_first(index, places, prof__sites.list[i].name);
-        if (*first) flags[i] |= flags[*first] & PROF__SOURCE_TOLD;
-        prof__sources.told |= (flags[i] & PROF__SOURCE_TOLD) != 0;
-    }
+    for (uint32_t i = 1; i <= s->sites; i++)
+        prof__sources.shared[i] =
+            prof__sources.shared[*prof__source_first(x, prof__site(i)->name)];
 }
 
-/* Finds the places that the events and the head of this trace tell. */
+/* Finds the places that the events and the head of this trace tell. Without room to find out each
+   event tells its own. */
 PROF__FN void prof__sources_find(const struct prof_trace *s, prof_chrome_source source) {
+    const prof__source_index x = { (uint32_t *)(void *)s->scratch, 2 * s->sites + 1 };
+    size_t size = x.places * sizeof *x.list;
+    bool room = (size_t)(prof__scratch_end(s) - s->scratch) >= size;
     if (s->built) return;
     memset(&prof__sources, 0, sizeof prof__sources);
     if (source == PROF_CHROME_SOURCE_NONE) return;
-    prof__sources_used(s);
-    prof__sources_join(s);
-    if (source == PROF_CHROME_SOURCE_AUTO) return;
-    prof__sources.told = true;
-    for (uint32_t i = 1; i <= s->sites; i++)
-        if (prof__sources.flags[i]) prof__sources.flags[i] |= PROF__SOURCE_TOLD;
+    prof__sources.told = prof__sources.all = source == PROF_CHROME_SOURCE_ALL || !room;
+    prof__sources.listed = room;
+    if (!room) return;
+    memset(x.list, 0, size);
+    prof__sources_join(s, &x);
 }
 
 /* The place that an event must tell; NULL: none. */
 PROF__FN const prof_site *prof__source_told(const struct prof_trace *s, uint32_t site) {
-    bool told = !s->built && prof__sources.told && prof__source_is(site, PROF__SOURCE_TOLD);
-    return told ? prof__site_placed(site) : NULL;
+    if (!prof__sources.told || s->built || site > s->sites) return NULL;
+    return prof__sources.all || prof__sources.shared[site] ? prof__site_placed(site) : NULL;
 }
 
 PROF__FN void prof__chrome_source(prof__out *o, const char **before, const prof_site *site) {
@@ -19174,16 +19125,13 @@ PROF__FN void prof__chrome_source(prof__out *o, const char **before, const prof_
 /* "sites": see prof_write_chrome. */
 PROF__FN void prof__chrome_sites(prof__out *o, const struct prof_trace *s) {
     const char *before = ",\"" PROF_KEY_SITES "\":[";
-    for (uint32_t i = 1; i <= s->sites; i++) {
+    for (uint32_t i = 1; prof__sources.listed && i <= s->sites; i++) {
         const prof_site *site = prof__site_placed(i);
         char source[PROF__SOURCE];
-        if (!site || !prof__source_is(i, PROF__SOURCE_USED) ||
-            prof__source_is(i, PROF__SOURCE_AGAIN)) continue;
+        if (!site || prof__sources.shared[i]) continue;
         prof__out_f(o, "%s\n{\"name\":\"%j\",\"" PROF_KEY_SOURCE "\":\"%j\"}", before, site->name,
                     prof__site_source(site, source));
         before = ",";
-        if (prof__source_is(i, PROF__SOURCE_BESIDE))
-            prof__out_f(o, ",\n{\"name\":\"%j\",\"" PROF_KEY_SOURCE "\":\"\"}", site->name);
     }
     if (!before[1]) prof__out_text(o, "]");
 }
