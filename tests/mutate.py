@@ -237,14 +237,14 @@ def compile_all(source, numbered):
         text = chosen_at_run_time(source, {n: p for n, p in numbered.items() if n not in invalid})
         with open(OUT + '/prof.h', 'w', encoding='utf-8') as file:
             file.write(text)
-        done = subprocess.run(CC + ['-O0', '-fPIC', '-DPROF_IMPLEMENTATION', '-x', 'c', '-c', 'prof.h', '-o',
-                                    'prof.o', '-ferror-limit=0'], cwd=OUT, stderr=subprocess.PIPE,
+        done = subprocess.run(CC + ['-O0', '-fPIC', '-c', 'tools/prof/library.c', '-o', 'prof.o',
+                                    '-ferror-limit=0'], cwd=OUT, stderr=subprocess.PIPE,
                               check=False, text=True)
         if not done.returncode:
             break
         rows = text.split('\n')
         wrong = [rows[int(row) - 1][:int(column)] for row, column
-                 in re.findall(r'^prof\.h:(\d+):(\d+): error', done.stderr, re.M)]
+                 in re.findall(r'^\S*\bprof\.h:(\d+):(\d+): error', done.stderr, re.M)]
         bad = {int(n) for row in wrong for n in re.findall(r'PROF__MUTANT\((\d+)\)', row)[-1:]}
         if not bad - invalid:
             sys.exit('not ok mutants: they do not compile\n' + done.stderr)
@@ -367,7 +367,7 @@ def main():
     count = int(sys.argv[1]) if len(sys.argv) > 1 and sys.argv[1] else 150
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     shutil.rmtree(OUT, ignore_errors=True)
-    os.makedirs(OUT)
+    shutil.copytree('tools/prof', OUT + '/tools/prof')
     source, found = places()
     numbered = dict(enumerate(random.Random(seed).sample(found, min(count or len(found), len(found))), 1))
     for number in compile_all(source, numbered):
