@@ -205,7 +205,7 @@ build/examples/images: examples/images.c prof.h Makefile | setup-examples
 	    $(CC) $(CFLAGS) $(INSTRUMENT) -I. $< -o $@ $(LIBS); \
 	else echo 'images: skipped, it needs stb/stb_image.h (Debian: libstb-dev)'; fi
 
-build/tests/prof.o: tests/prof.c tests/cuda/prof_cuda.c $(wildcard tools/prof/library.*) prof.h prof_cuda.h Makefile | setup-test
+build/tests/prof.o: tests/prof.c tests/cuda/prof_cuda.c $(wildcard tools/prof/library.*) tools/prof/raw_read.h prof.h prof_cuda.h Makefile | setup-test
 	$(call say,compiling prof.h for tests)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -I. -c $< -o $@

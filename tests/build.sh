@@ -66,7 +66,7 @@ quick_python() {
 object() {   # SOURCE OBJECT COMPILER-AND-FLAGS...
     (
         flock 8
-        [ -e "$2" ] && [ -z "$(find prof*.h tools/prof/library.* "$1" "${1%/*}" -maxdepth 1 -name '*.[ch]' -newer "$2")" ] &&
+        [ -e "$2" ] && [ -z "$(find prof*.h tools/prof/library.* tools/prof/raw_read.h "$1" "${1%/*}" -maxdepth 1 -name '*.[ch]' -newer "$2")" ] &&
             exit 0
         source=$1 made=$2
         shift 2

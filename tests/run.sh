@@ -88,7 +88,7 @@ program() {   # CONFIG NAME
     fi
     exe=$out/$config/$name${level%% *}.exe
     [ -z "$library" ] || flags="-DTEST_LIBRARY $flags -x none $library"
-    if [ ! -x "$exe" ] || [ -n "$(find prof*.h tests -type f -newer "$exe")" ]; then
+    if [ ! -x "$exe" ] || [ -n "$(find prof*.h tools/prof/library.* tools/prof/raw_read.h tests -type f -newer "$exe")" ]; then
         $cc $level $warn $asserts -I. -DTEST_OUT="\"$dir\"" "$source" -o "$exe" $flags $libs ||
             { echo "not ok $name: does not compile"; return 1; }
     fi

@@ -50,5 +50,13 @@ runs device/npu npu.json
 for example in schedule train; do runs "$example" .; done
 runs stream stream.json
 runs crash crash.prof
+[ -n "${PROF:-}" ] || flock build/prof.lock make -s build/prof >$out/said 2>&1
+if "${PROF:-build/prof}" decode $out/crash.prof 2>$out/said | grep finished >$out/open &&
+    grep -q '"parse"' $out/open && grep -q '"handle_request"' $out/open; then
+    echo 'ok example_crash_dump'
+else
+    failed=1
+    echo "not ok example_crash_dump: the zones that were open are not in it: $(tail -n 1 $out/said)"
+fi
 [ -z "${ALL:-}" ] || runs images images
 exit $failed

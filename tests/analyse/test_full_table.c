@@ -3,6 +3,7 @@
    of many names), zstd (millions of tiny zones under an outer one). Beside the library each thread
    adds up its own zones; its clock ticks as it says. */
 #include "../test.h"
+#include "../../tools/prof/raw_read.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -3,6 +3,7 @@
    a slow, obviously right model of what they mean: events, what they carry, the reports; zones in
    rings, streams and sums too. */
 #include "reference.h"
+#include "../../tools/prof/raw_read.h"
 
 enum { CONTEXTS = 3, MOST = 80, DEEP = 7, ROUNDS = 120, BLOCKS = 5 };
 

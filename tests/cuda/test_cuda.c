@@ -4,6 +4,7 @@
 #include "../inside.h"
 #include "../../prof_cuda.h"
 #include "../../examples/device/npu.h"
+#include "../../tools/prof/raw_read.h"
 #include "fake_cupti.h"
 
 #include <pthread.h>

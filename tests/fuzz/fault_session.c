@@ -7,6 +7,7 @@
    Prints what went wrong as "not ok", and the number of faults as "N faults". */
 #include "../test.h"
 #include "../../prof_cuda.h"
+#include "../../tools/prof/raw_read.h"
 
 #include <dirent.h>
 #include <dlfcn.h>

@@ -4,6 +4,7 @@
 #define SEQUENCE_H
 
 #include "../test.h"
+#include "../../tools/prof/raw_read.h"
 
 typedef struct bytes { const uint8_t *at, *end; } bytes;
 

@@ -1,5 +1,6 @@
 /* prof_context_switch: fibers that open zones in turns. */
 #include "../test.h"
+#include "../../tools/prof/raw_read.h"
 
 #include <pthread.h>
 

@@ -1,5 +1,6 @@
 /* A process killed at any moment (SIGKILL) leaves a stream that loads up to its last flush. */
 #include "../test.h"
+#include "../../tools/prof/raw_read.h"
 
 #include <signal.h>
 #include <sys/stat.h>

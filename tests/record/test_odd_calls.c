@@ -1,5 +1,6 @@
 /* Calls with nothing in them, without a session, after it: an answer, never a crash. */
 #include "../test.h"
+#include "../../tools/prof/raw_read.h"
 
 static const prof_sink no_sink = { NULL, NULL };
 

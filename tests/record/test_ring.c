@@ -1,6 +1,7 @@
 /* PROF_MODE_RING and prof_dump: the last zones of every thread, also out of a signal handler. */
 #include "../test.h"
 #include "../inside.h"
+#include "../../tools/prof/raw_read.h"
 
 #include <pthread.h>
 #include <signal.h>

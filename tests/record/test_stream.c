@@ -1,6 +1,7 @@
 /* PROF_MODE_STREAM and the raw stream: what leaves through the sink is what was marked, however it
    is cut, damaged or turned round. */
 #include "../test.h"
+#include "../../tools/prof/raw_read.h"
 
 #include <math.h>
 #include <pthread.h>

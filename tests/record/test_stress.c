@@ -4,6 +4,7 @@
    REPEATS=n in the environment: so often (1; make stress: 100); SEED=n: the n-th alone. Each is a
    process of its own: what is in memory resembles the numbers of a process' first sessions most. */
 #include "../test.h"
+#include "../../tools/prof/raw_read.h"
 
 #include <pthread.h>
 #include <sched.h>

@@ -1,5 +1,6 @@
 /* Zones that longjmp leaves: ended by prof_unwind, or by the recorder where it can know. */
 #include "../test.h"
+#include "../../tools/prof/raw_read.h"
 
 #include <pthread.h>
 #include <setjmp.h>

@@ -1,8 +1,9 @@
 /* A raw stream from stdin as text, one line for each zone, instant and counter. Exit status 1 when
    some of it was damaged. */
-#include <stdio.h>
+#define PROF_IMPLEMENTATION
+#include "../../tools/prof/raw_read.h"
 
-#include "prof.h"
+#include <stdio.h>
 
 static void print(void *user, const prof_raw_item *item) {
     (void)user;

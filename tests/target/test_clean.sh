@@ -192,7 +192,7 @@ cat >$out/start.c <<'END'
 #include "prof.h"
 int main(void) { return prof_start(NULL) != PROF_OK; }
 END
-for old in raw_push:raw_feed memory_size:arena_size thread_name:set_thread_name \
+for old in memory_size:arena_size thread_name:set_thread_name \
     counter_name:hw_counter_name; do
     printf '#include "prof.h"\nvoid *f(void);\nvoid *f(void) { return (void *)prof_%s; }\n' \
         "${old%:*}" >$out/old.c
@@ -201,12 +201,16 @@ for old in raw_push:raw_feed memory_size:arena_size thread_name:set_thread_name 
             $cc -fsyntax-only -I. $out/old.c
     done
 done
-for gone in prof_file_write_behind; do
+for gone in prof_file_write_behind prof_join; do
     printf '#include "prof.h"\nvoid *f(void);\nvoid *f(void) { return (void *)%s; }\n' \
         $gone >$out/old.c
     for cc in 'gcc -std=c99' 'clang -std=c99' 'g++ -x c++'; do
         says "$cc, $gone" "$gone is gone: " $cc -fsyntax-only -I. $out/old.c
     done
+done
+for gone in prof_raw prof_raw_desc prof_raw_item prof_raw_stats prof_raw_open prof_raw_feed prof_raw_close; do
+    printf '#include "prof.h"\nextern %s what;\n' $gone >$out/old.c
+    says "$gone" 'or copy tools/prof/raw_read.h' gcc -fsyntax-only -I. $out/old.c
 done
 printf '#include "prof.h"\nprof_desc d;\nvoid f(void);\nvoid f(void) { d.counters = "cycles"; }\n' \
     >$out/old.c

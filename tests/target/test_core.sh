@@ -39,7 +39,7 @@ decodes() {   # the dump has these lines, and 22 zones
 
 check 'core, gcc' runs gcc gcc $warn -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 if command -v clang >/dev/null; then check 'core, clang' runs clang clang $warn -O2; fi
-check 'core, the reader' $quick_cc -std=c99 -O0 -w -I. tests/target/decode.c $board/prof.c \
+check 'core, the reader' $quick_cc -std=c99 -O0 -w -I. tests/target/decode.c \
     -o "$out/decode" -lpthread
 check 'core, the dump' decodes
 

@@ -67,7 +67,7 @@ same() {   # NAME: what the folder of that name holds
         reference=$out/$1
         if ! grep -q 'run;control;filter;tap' "$reference/stacks.txt"; then
             not_ok "$1" 'no stacks'
-        elif ! gcc -std=c99 -O1 -I. tests/target/decode.c $board/prof.c -o "$out/decode" -lpthread ||
+        elif ! gcc -std=c99 -O1 -I. tests/target/decode.c -o "$out/decode" -lpthread ||
             ! "$out/decode" <"$reference/trace.raw" >"$out/decoded" 2>"$out/said"; then
             not_ok "$1" "the raw stream cannot be read: $(cat "$out/said")"
         else

@@ -63,7 +63,7 @@ functions() {
             if (/}$/) print 1, FILENAME ":" name
             else { in_body = 1; begin = FNR }
             head = ""
-        }' prof.h prof_cuda.h tools/*/*.c
+        }' prof.h prof_cuda.h tools/prof/raw_read.h tools/*/*.c
 }
 
 lengths=$(functions | sort -n)

@@ -4,6 +4,7 @@
 #ifndef PROF_LOSSES_H
 #define PROF_LOSSES_H
 
+#include "raw_read.h"
 #include "trace_writer.h"
 
 enum { LOSS_COUNTS = 64, LOSS_DEVICES = 8 };

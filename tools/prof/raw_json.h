@@ -11,6 +11,7 @@
 
 #include <sys/types.h>
 
+#include "raw_read.h"
 #include "trace_event.h"
 
 typedef struct raw_json raw_json;

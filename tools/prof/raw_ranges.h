@@ -4,6 +4,7 @@
 #define PROF_RAW_RANGES_H
 
 #include "common.h"
+#include "raw_read.h"
 
 typedef struct raw_ranges {
     map ended;                   /* 64 of a session's ids in a value */

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "common.h"
+#include "raw_read.h"
 
 typedef struct raw_stacks raw_stacks;
 

@@ -8,6 +8,7 @@
 #include "call_tree.h"
 #include "durations.h"
 #include "head_sums.h"
+#include "raw_read.h"
 #include "tasks.h"
 
 typedef struct row_filter {

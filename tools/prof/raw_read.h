@@ -1,0 +1,1091 @@
+/* Reads the raw stream of prof.h: what PROF_MODE_STREAM and prof_dump write, and what `prof decode`
+   makes a trace of. What its blocks hold stands in prof.h, in the room @BLOCKS.
+
+   To read it in a program of your own, copy this file beside prof.h and include it after that. The
+   file that defines PROF_IMPLEMENTATION has the functions, too. They see prof.h from inside: its
+   records and attributes, its sums, how ticks become ns. */
+#ifndef PROF_RAW_READ_H
+#define PROF_RAW_READ_H
+
+#ifndef PROF_H
+#  include "../../prof.h"
+#endif
+#undef prof_raw                          /* where prof.h says that they are gone */
+#undef prof_raw_item
+#undef prof_raw_desc
+#undef prof_raw_stats
+#undef prof_raw_open
+#undef prof_raw_feed
+#undef prof_raw_close
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum prof_raw_kind {
+    PROF_RAW_SESSION,                    /* start_ns: its start, since 1970; value: process id */
+    PROF_RAW_THREAD,                     /* value: its id; name: its name or NULL; may come again */
+    PROF_RAW_ZONE,                       /* at its end: inner zones come before outer ones; zones
+                                            still open at the end of the stream: outer ones first */
+    PROF_RAW_INSTANT,                    /* at start_ns */
+    PROF_RAW_COUNTER,                    /* value at start_ns */
+    PROF_RAW_STEP,                       /* ProfilerStep#value */
+    PROF_RAW_COUNTS,                     /* counts so far */
+    PROF_RAW_COUNTER_F,                  /* number at start_ns */
+    PROF_RAW_SUMS,                       /* average: a name's zones that are in no timeline, of all
+                                            threads, at the session's end. start_ns: when the
+                                            timeline ended; end_ns: when the session ended */
+    PROF_RAW_DETAILS,                    /* value: PROF_RAW_HAS_...; counter_names may come again */
+    PROF_RAW_MEMORY,                     /* memory changes, within the zone that is open at depth;
+                                            255: in none */
+    PROF_RAW_ASYNC,                      /* a range: value is its id, thread where it began,
+                                            end_thread where it ended */
+    PROF_RAW_FLOW,                       /* an arrow: value is its number; flags 1: its end */
+    PROF_RAW_EVENT                       /* of prof_submit: extra has where it ran and its ids, and
+                                            all its arguments as metadata_json */
+} prof_raw_kind;
+
+enum {                                   /* what the session asked for: desc.profile_memory, ... */
+    PROF_RAW_HAS_MEMORY = 1, PROF_RAW_HAS_FLOPS = 2, PROF_RAW_HAS_SHAPES = 4,
+    PROF_RAW_HAS_STEPS = 8               /* desc.schedule */
+};
+
+typedef struct prof_raw_item {
+    prof_raw_kind kind;
+    uint32_t thread;                     /* its number in the stream, from 0 */
+    const char *name;                    /* site->name, or "site#N" where the stream lacks it */
+    const prof_site *site;               /* NULL: has none; lives as long as the reader */
+    int64_t start_ns, end_ns;            /* since the session's start */
+    int64_t value;
+    double number;                       /* PROF_RAW_COUNTER_F */
+    uint8_t depth;                       /* open zones around it */
+    uint16_t flags;                      /* PROF_EVENT_UNFINISHED (innermost first), _PARTIAL */
+    const prof_stats *counts;            /* PROF_RAW_COUNTS (value 1: the last) */
+    const prof_average *average;         /* PROF_RAW_SUMS. All these are valid until item returns */
+    const prof_extra *extra;             /* what a zone carries; NULL: nothing */
+    const prof_memory_change *memory;    /* PROF_RAW_MEMORY; bytes of a free are 0 */
+    uint32_t end_thread;
+    const char *const *counter_names;    /* PROF_RAW_DETAILS: of extra's counters; until another */
+    uint32_t counter_count;
+    bool failed;                         /* PROF_RAW_MEMORY: the allocation failed */
+    uint8_t device_type;                 /* PROF_RAW_EVENT; what tables call that device: */
+    const char *device;
+} prof_raw_item;
+
+typedef struct prof_raw_desc {
+    void *memory;                        /* the reader's, for names, a block, what zones carry: */
+    size_t memory_size;                  /* 1 MiB suffices for some 5000 names */
+    void (*item)(void *user, const prof_raw_item *item);   /* called for each item */
+    void *user;
+    /* Names of PROF_NAMES_IN_ELF; NULL: none. Fills the site whose texts begin at offset `at` of
+       the ELF file's section prof_sites; they must live as long as the reader. build: the file's
+       build id in hex; NULL: the stream did not tell. false: there is no such site. */
+    bool (*elf_site)(void *user, uint32_t at, const char *build, prof_site *site);
+} prof_raw_desc;
+
+typedef struct prof_raw_stats {          /* of what was read */
+    uint64_t bytes, blocks;
+    uint64_t damaged, damaged_bytes;     /* places where bytes are in no whole block; their bytes */
+    uint64_t tail_bytes;                 /* ... those after the last whole block */
+    uint64_t missing_blocks;             /* gaps in the numbers of blocks */
+    uint64_t missing_records;            /* that threads wrote and that the stream lacks */
+    uint64_t newer;                      /* blocks of a version that this prof.h cannot read */
+    uint64_t unknown_sites;              /* items called site#N */
+    bool other_endian;                   /* written by a machine of the other byte order */
+    bool ended;                          /* the last block says that it is the last */
+    prof_stats counts;                   /* the last that were told */
+    uint64_t bad_sums;                   /* rows of sums that make no sense, or had no room: left
+                                            out */
+    uint64_t lost_details;               /* attributes without room in the reader's memory */
+} prof_raw_stats;
+
+typedef struct prof_raw prof_raw;
+
+/* A reader, in desc->memory. It needs no session. PROF_ERROR_MEMORY: under 72 KiB. */
+PROF_API prof_result prof_raw_open(const prof_raw_desc *desc, prof_raw **raw);
+
+/* The next bytes of a stream, cut anywhere; calls desc.item for what they hold. What is damaged is
+   skipped and counted; records that come twice (a sink that failed) are handed on once. */
+PROF_API void prof_raw_feed(prof_raw *raw, const void *data, size_t size);
+
+/* The end of the stream. PROF_OK: it was whole. PROF_ERROR_INVALID: parts were damaged or missing,
+   or it is no raw stream (blocks is 0). PROF_ERROR_UNSUPPORTED: parts are of a newer version. */
+PROF_API prof_result prof_raw_close(prof_raw *raw, prof_raw_stats *stats);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* ---- The reader ----
+
+   - It trusts nothing: what is damaged, missing or unknown is counted and skipped.
+   - It has only its caller's memory. Without room zones are still handed on; names, attributes and
+     sums that are lost are counted. */
+
+#ifdef PROF__IMPLEMENTED
+
+typedef struct prof__raw_place {
+    prof_site site;
+    struct prof__raw_place *next;        /* in the same list */
+    uint32_t number;
+    bool known;                          /* else its name is site#N */
+} prof__raw_place;
+typedef struct prof__raw_row {
+    const char *name;                    /* NULL: not known */
+    uint64_t position, oldest;           /* of the next slot; end of the first one after a gap */
+    struct prof__raw_page *page;         /* attributes of zones that are open; NULL: none */
+    struct prof__raw_row *next;          /* in the same list */
+    uint32_t number;
+} prof__raw_row;
+
+/* Records of attributes, in their order: those of the innermost zone are the last. */
+enum { PROF__RAW_PAGE = 340, PROF__RAW_HEADS = 64, PROF__RAW_SCRATCH = 48 << 10 };
+typedef struct prof__raw_page {
+    struct prof__raw_page *before;
+    uint32_t used;
+    prof__record slots[PROF__RAW_PAGE];
+} prof__raw_page;
+
+/* The sums of a name. */
+typedef struct prof__raw_named {
+    prof__tally tally;
+    const char *name;
+    struct prof__raw_named *next, *same;  /* same: another of its place in the index */
+} prof__raw_named;
+enum { PROF__RAW_NAMES = 1024 };         /* places in it */
+enum { PROF__RAW_PAYLOAD = 65536 };      /* the most bytes of a block behind its head */
+
+struct prof_raw {
+    prof_raw_desc desc;
+    prof_raw_stats stats;
+    prof_raw_item item;                  /* of records */
+    prof__raw_place **sites;             /* by number % places, as rows are */
+    prof__raw_row **rows;
+    uint32_t places, next_block;         /* places: of each, a power of two */
+    char *text, *text_end;
+    bool session, in_damage, swap;
+    uint32_t generation, clock, knot_count;
+    uint64_t rate, start_tick, start_wall_ns, zones;     /* zones: of the session, that ended */
+    prof__knot knots[PROF__KNOTS + 1], pair;
+    prof__scale scale;
+    prof__raw_named **names, *first_name, *last_name;   /* names: NULL: no sums so far */
+    uint64_t full_tick, sums_tick;
+    struct { uint64_t ended, missing, open, steps; } core;   /* zones; wraps that were none */
+    prof__details *details;              /* for one zone's attributes, followed by memory */
+    prof__raw_page *pages;               /* the free ones */
+    uint32_t asked, counter_count;       /* PROF_RAW_HAS_... */
+    const char *counter_names[PROF_COUNTERS];
+    size_t have;                         /* bytes in block */
+    uint32_t block[PROF__RAW_HEAD + PROF__RAW_PAYLOAD / 4];
+};
+
+static uint32_t prof__raw_swapped(uint32_t n) {
+    return n << 24 | (n & 0xff00) << 8 | (n >> 8 & 0xff00) | n >> 24;
+}
+
+/* Word i of the block, in this machine's order. */
+static uint32_t prof__raw_get(const prof_raw *r, size_t i) {
+    return r->swap ? prof__raw_swapped(r->block[i]) : r->block[i];
+}
+
+static uint64_t prof__raw_get64(const prof_raw *r, size_t i) {
+    return prof__raw_get(r, i) | (uint64_t)prof__raw_get(r, i + 1) << 32;
+}
+
+/* A copy of a text that lasts as long as the session; NULL: no memory. */
+static const char *prof__raw_keep(prof_raw *r, const char *text, size_t size) {
+    char *p = r->text;
+    if ((size_t)(r->text_end - p) <= size) return NULL;
+    memcpy(p, text, size);
+    p[size] = 0;
+    r->text += size + 1;
+    return p;
+}
+
+/* Zeroed memory that lasts as long as the session; NULL: none. */
+static void *prof__raw_take(prof_raw *r, size_t size) {
+    char *p = (char *)(((uintptr_t)r->text + 7u) & ~(uintptr_t)7u);
+    if (p > r->text_end || (size_t)(r->text_end - p) <= size) return NULL;
+    r->text = p + size;
+    return memset(p, 0, size);
+}
+
+/* The place of a site; made, if there is none. NULL: no memory. */
+static prof__raw_place *prof__raw_place_of(prof_raw *r, uint32_t number) {
+    prof__raw_place **first = r->sites + (number & (r->places - 1)), *place = *first;
+    while (place && place->number != number) place = place->next;
+    if (place) return place;
+    place = (prof__raw_place *)prof__raw_take(r, sizeof *place);
+    if (!place) return NULL;
+    place->number = number;
+    place->next = *first;
+    return *first = place;
+}
+
+static bool prof__raw_elf_site(prof_raw *r, prof__raw_place *place) {
+    prof_site site = { NULL, "", "", 0 };
+    const prof__raw_place *build;
+    if (!r->desc.elf_site || place->site.name || !prof__in_elf(place->number)) return false;
+    build = prof__raw_place_of(r, PROF__BUILD);
+    if (!r->desc.elf_site(r->desc.user, place->number - PROF__IN_ELF,
+                          build && build->known ? build->site.name : NULL, &site))
+        return false;
+    place->site = site;
+    return place->known = true;
+}
+
+/* A site's name and place; the name of one that the stream lacks is site#N. */
+static const prof_site *prof__raw_site_of(prof_raw *r, uint32_t number) {
+    static const prof_site none = { "site#?", "", "", 0 };
+    prof__raw_place *place = prof__raw_place_of(r, number);
+    char name[24] = "site#";
+    const char *kept;
+    if (place && place->known) return &place->site;
+    if (place && prof__raw_elf_site(r, place)) return &place->site;
+    r->stats.unknown_sites++;
+    if (place && place->site.name) return &place->site;
+    kept = place ? prof__raw_keep(r, name, (size_t)(prof__text_u64(name + 5, number) - name))
+                 : NULL;
+    if (!kept) return &none;
+    place->site = none;
+    place->site.name = kept;
+    return &place->site;
+}
+
+static void prof__raw_put_site(prof_raw *r, uint32_t number, uint32_t line, const char *text,
+                               const uint32_t *sizes) {
+    prof__raw_place *place = prof__raw_place_of(r, number);
+    char *begin = r->text;
+    prof_site site = { NULL, NULL, NULL, 0 };
+    if (!place || place->known) return;
+    site.name = prof__raw_keep(r, text, sizes[0]);
+    site.file = prof__raw_keep(r, text + sizes[0], sizes[1]);
+    site.function = prof__raw_keep(r, text + sizes[0] + sizes[1], sizes[2]);
+    site.line = line;
+    if (!site.name || !site.file || !site.function) {
+        r->text = begin;
+        return;
+    }
+    place->site = site;
+    place->known = true;
+}
+
+static void prof__raw_read_sites(prof_raw *r, size_t at, size_t end) {
+    while (at + 5 <= end) {
+        uint32_t sizes[3];
+        uint64_t words = 3;
+        for (size_t i = 0; i < 3; i++) words += sizes[i] = prof__raw_get(r, at + 2 + i);
+        words /= 4;
+        if (words > end - at - 5) return;
+        prof__raw_put_site(r, prof__raw_get(r, at), prof__raw_get(r, at + 1),
+                           (const char *)(r->block + at + 5), sizes);
+        at += 5 + (size_t)words;
+    }
+}
+
+static void prof__raw_hand(prof_raw *r, const prof_raw_item *item) {
+    if (r->desc.item) r->desc.item(r->desc.user, item);
+}
+
+static void prof__raw_forget(prof_raw *r) {
+    memset(r + 1, 0, r->places * (sizeof *r->rows + sizeof *r->sites));
+    r->text = (char *)(void *)(r->sites + r->places);
+    r->names = NULL;
+    r->first_name = r->last_name = NULL;
+    r->full_tick = r->sums_tick = r->zones = 0;
+    memset(&r->core, 0, sizeof r->core);
+    r->details = NULL;
+    r->pages = NULL;
+    r->asked = r->counter_count = 0;
+}
+
+/* ---- sums: rows of a name are added up, and handed on at the end of the session ---- */
+
+/* The thread's row; NULL: no memory. */
+static prof__raw_row *prof__raw_row_of(prof_raw *r, uint32_t number) {
+    prof__raw_row **place = r->rows + (number & (r->places - 1)), *row = *place;
+    while (row && row->number != number) row = row->next;
+    if (row) return row;
+    row = (prof__raw_row *)prof__raw_take(r, sizeof *row);
+    if (!row) return NULL;
+    row->number = number;
+    row->next = *place;
+    return *place = row;
+}
+
+/* The row of a name; NULL: no memory. */
+static prof__raw_named *prof__raw_name_of(prof_raw *r, const char *name) {
+    size_t length;
+    uint32_t place = prof__hash(name, &length) % PROF__RAW_NAMES;
+    prof__raw_named *n;
+    if (!r->names)
+        r->names = (prof__raw_named **)prof__raw_take(r, PROF__RAW_NAMES * sizeof *r->names);
+    for (n = r->names ? r->names[place] : NULL; n && strcmp(n->name, name) != 0;) n = n->same;
+    if (n || !r->names) return n;
+    n = (prof__raw_named *)prof__raw_take(r, sizeof *n);
+    if (!n) return NULL;
+    n->tally.least = UINT64_MAX;
+    n->name = name;
+    n->same = r->names[place];
+    r->names[place] = n;
+    if (r->last_name) r->last_name->next = n;
+    else r->first_name = n;
+    return r->last_name = n;
+}
+
+/* Another dump of the session begins, which has all sums again. */
+static void prof__raw_sums_again(prof_raw *r) {
+    for (prof__raw_named *n = r->first_name; n; n = n->next) {
+        memset(&n->tally, 0, sizeof n->tally);
+        n->tally.least = UINT64_MAX;
+    }
+}
+
+/* Are these sums possible, and small enough to be added to those before? Streams of versions up to
+   0.2.0 may count calls without a time. */
+static bool prof__raw_sum_ok(const prof__tally *sums, const prof__tally *more) {
+    const uint64_t most = (uint64_t)1 << 60, in_buckets = prof__tally_count(more);
+    uint64_t timed = in_buckets >> 30 ? more->count : PROF__MIN(in_buckets, more->count);
+    uint64_t mean = timed ? more->total / timed : 0;
+    return more->count && more->count < most && more->total < most && more->most <= more->total &&
+           more->inner <= more->total &&
+           (timed ? more->least <= mean && mean <= more->most : !more->total) &&
+           sums->count + more->count < most && sums->total + more->total < most;
+}
+
+/* Reads a row at `at`, of n buckets from the first on. */
+static void prof__raw_read_sum(prof_raw *r, size_t at, uint32_t first, uint32_t n) {
+    uint32_t number = prof__raw_get(r, at);
+    const char *name = number ? prof__raw_site_of(r, number)->name : "(others)";
+    prof__raw_named *row = prof__raw_name_of(r, name);
+    prof__tally more;
+    memset(&more, 0, sizeof more);
+    more.count = prof__raw_get64(r, at + 2);
+    more.total = prof__raw_get64(r, at + 4);
+    more.inner = prof__raw_get64(r, at + 6);
+    more.least = prof__raw_get64(r, at + 8);
+    more.most = prof__raw_get64(r, at + 10);
+    for (uint32_t i = 0; i < n; i++)
+        more.histogram[first + i] = prof__raw_get(r, at + PROF__RAW_SUM + i);
+    if (row && prof__raw_sum_ok(&row->tally, &more)) prof__tally_add(&row->tally, &more);
+    else r->stats.bad_sums++;
+}
+
+static void prof__raw_read_sums(prof_raw *r, size_t at, size_t end) {
+    uint32_t rows = end - at < PROF__RAW_SUMS_HEAD ? 0 : prof__raw_get(r, at + 1);
+    if (rows) r->full_tick = prof__raw_get64(r, at + 2);
+    if (rows) r->sums_tick = prof__raw_get64(r, at + 4);
+    for (at += PROF__RAW_SUMS_HEAD; rows && at + PROF__RAW_SUM <= end; rows--) {
+        uint32_t buckets = prof__raw_get(r, at + 1), first = buckets >> 16, n = buckets & 0xffff;
+        if (first + n > PROF__BUCKETS || at + PROF__RAW_SUM + n > end) break;
+        prof__raw_read_sum(r, at, first, n);
+        at += PROF__RAW_SUM + n;
+    }
+    r->stats.bad_sums += rows;
+}
+
+/* Do both clocks go on from a to b, at a rate that 64 bits can hold? */
+static bool prof__raw_pair_ok(prof__knot a, prof__knot b) {
+    return b.tick > a.tick && b.ns >= a.ns && (b.ns - a.ns) >> 20 <= b.tick - a.tick &&
+           !(b.tick >> 62) && !(b.ns >> 62);
+}
+
+static int64_t prof__raw_ns(prof_raw *r, uint64_t tick) {
+    uint64_t rate = r->rate ? r->rate : 1000000000u;
+    if (r->session && r->knot_count > 1)
+        return prof__knots_ns(&r->scale, r->knots, r->knot_count, tick);
+    if (r->session && r->clock != PROF_CLOCK_CPU)
+        return prof__rate_ns(tick < r->start_tick ? 0 : tick - r->start_tick, rate);
+    if (tick >= r->pair.tick)            /* only forged blocks overflow here */
+        return (int64_t)(r->pair.ns + (uint64_t)prof__rate_ns(tick - r->pair.tick, rate));
+    return PROF__MINUS(r->pair.ns, prof__rate_ns(r->pair.tick - tick, rate));
+}
+
+/* A span of ticks in ns, at the session's rate: see prof__sums_scale. */
+static int64_t prof__raw_span_ns(const prof_raw *r, uint64_t ticks) {
+    prof__knot zero = { 0, 0 }, whole = { 0, 0 };
+    prof__scale k;
+    if (!r->session || r->knot_count < 2)
+        return prof__rate_ns(ticks, r->rate ? r->rate : 1000000000u);
+    whole.tick = r->knots[r->knot_count - 1].tick - r->knots[0].tick;
+    whole.ns = r->knots[r->knot_count - 1].ns - r->knots[0].ns;
+    k = prof__scale_between(zero, whole, 0);
+    return (int64_t)prof__scale_ns(&k, ticks);
+}
+
+static void prof__raw_hand_sums(prof_raw *r) {
+    prof_raw_item item;
+    memset(&item, 0, sizeof item);
+    item.kind = PROF_RAW_SUMS;
+    item.start_ns = r->full_tick ? prof__raw_ns(r, r->full_tick) : 0;
+    item.end_ns = prof__raw_ns(r, r->sums_tick);
+    for (const prof__raw_named *n = r->first_name; n; n = n->next) {
+        uint64_t ticks[PROF__TALLY_TIMES];
+        int64_t ns[PROF__TALLY_TIMES];
+        prof_average a;
+        if (!n->tally.count) continue;
+        prof__tally_times(&n->tally, ticks);
+        prof__tally_identity(&a, n->name, n->tally.count);
+        for (int i = 0; i < PROF__TALLY_TIMES; i++)
+            ns[i] = n->tally.total ? prof__raw_span_ns(r, ticks[i]) : 0;
+        memcpy((char *)&a + offsetof(prof_average, cpu_time_total_ns), ns, sizeof ns);
+        a.first = PROF_NONE;
+        item.name = n->name;
+        item.average = &a;
+        prof__raw_hand(r, &item);
+    }
+}
+
+/* A session begins, or is repeated. If it is new, the one before ends: its sums are handed on. */
+static void prof__raw_session_is(prof_raw *r, uint32_t process, uint64_t tick, uint64_t wall_ns,
+                                 uint32_t generation) {
+    prof_raw_item item;
+    if (r->session && r->generation == generation && r->start_wall_ns == wall_ns &&
+        r->start_tick == tick) return;   /* of a target only the tick differs */
+    if (r->session) {
+        prof__raw_hand_sums(r);
+        prof__raw_forget(r);
+    }
+    memset(&item, 0, sizeof item);
+    item.kind = PROF_RAW_SESSION;
+    item.start_ns = (int64_t)wall_ns;
+    item.value = process;
+    prof__raw_hand(r, &item);
+    r->session = true;
+    r->start_tick = tick;
+    r->start_wall_ns = wall_ns;
+    r->generation = generation;
+}
+
+static void prof__raw_read_session(prof_raw *r, size_t at, size_t end) {
+    uint32_t count;
+    if (end - at < 10) return;
+    count = prof__raw_get(r, at + 9);
+    if (count > PROF__KNOTS || end - at < 10 + 4 * count || (count == 1)) return;
+    prof__raw_session_is(r, prof__raw_get(r, at + 1), prof__raw_get64(r, at + 4),
+                         prof__raw_get64(r, at + 6), prof__raw_get(r, at + 8));
+    r->clock = prof__raw_get(r, at);
+    r->rate = prof__raw_get64(r, at + 2);
+    r->knot_count = count;
+    memset(&r->scale, 0, sizeof r->scale);
+    for (uint32_t i = 0; i < count; i++) {
+        r->knots[i].tick = prof__raw_get64(r, at + 10 + 4 * i);
+        r->knots[i].ns = prof__raw_get64(r, at + 12 + 4 * i);
+        if (i && !prof__raw_pair_ok(r->knots[i - 1], r->knots[i]))
+            r->knot_count = 0;           /* unusable: the pairs in blocks of records are used */
+    }
+}
+
+/* size 0: the block has no name. */
+static void prof__raw_put_thread(prof_raw *r, uint32_t number, uint64_t id, const char *name,
+                                 size_t size) {
+    prof__raw_row *row = prof__raw_row_of(r, number);
+    prof_raw_item item;
+    memset(&item, 0, sizeof item);
+    item.kind = PROF_RAW_THREAD;
+    item.thread = number;
+    item.value = (int64_t)id;
+    if (size && row && (!row->name || strlen(row->name) != size ||
+                        memcmp(row->name, name, size) != 0))
+        row->name = prof__raw_keep(r, name, size);
+    item.name = row ? row->name : NULL;
+    prof__raw_hand(r, &item);
+}
+
+static void prof__raw_read_thread(prof_raw *r, size_t at, size_t end) {
+    size_t size;
+    if (end - at < 4) return;
+    size = prof__raw_get(r, at + 1);
+    if (size > (end - at - 4) * 4) return;
+    prof__raw_put_thread(r, prof__raw_get(r, at), prof__raw_get64(r, at + 2),
+                         (const char *)(r->block + at + 4), size);
+}
+
+/* ---- what zones carry ---- */
+
+/* Keeps an attribute until its zone ends. row NULL: there is no room for one. */
+static void prof__raw_push(prof_raw *r, prof__raw_row *row, const prof__item *i) {
+    prof__raw_page *page = row ? row->page : NULL;
+    r->stats.lost_details += !row;
+    if (!row) return;
+    if (!page || page->used + i->slots > PROF__RAW_PAGE) {
+        page = r->pages ? r->pages : (prof__raw_page *)prof__raw_take(r, sizeof *page);
+        r->stats.lost_details += !page;
+        if (!page) return;
+        if (page == r->pages) r->pages = page->before;
+        page->before = row->page;
+        page->used = 0;
+        row->page = page;
+    }
+    memcpy(page->slots + page->used, i->at, i->slots * sizeof *page->slots);
+    page->used += i->slots;
+}
+
+/* Moves back from *used of *page to the attribute before, and returns it. NULL: there is none, or
+   it is of a zone at a depth below this. */
+static const prof__record *prof__raw_before(prof__raw_page **page, uint32_t *used,
+                                            uint32_t depth) {
+    uint32_t i;
+    while (*page && !*used) {
+        *page = (*page)->before;
+        *used = *page ? (*page)->used : 0;
+    }
+    if (!*page) return NULL;
+    for (i = *used - 1; i && (*page)->slots[i].site_depth == PROF__PART_WORD;) i--;
+    if (((*page)->slots[i].end >> 8 & 0xff) < depth) return NULL;
+    *used = i;
+    return (*page)->slots + i;
+}
+
+/* Forgets a thread's attributes from `used` of page on. They stay readable until the next is
+   kept. */
+static void prof__raw_cut(prof_raw *r, prof__raw_row *row, prof__raw_page *page, uint32_t used) {
+    while (row->page != page || (page && !used)) {
+        prof__raw_page *free = row->page;
+        if (free == page) page = page->before, used = page ? page->used : 0;
+        row->page = free->before;
+        free->before = r->pages;
+        r->pages = free;
+    }
+    if (page) page->used = used;
+}
+
+/* Reads attributes of a zone; heads has the last one first. p: where to; NULL: counts bytes. Native
+   call stacks and modules are numbers and texts of the program that wrote them: left out. */
+static prof__pending *prof__raw_decode(prof_raw *r, const prof__record *const *heads, uint32_t n,
+                                       uint32_t depth, char *p) {
+    prof__details *d = r->details;
+    memset(d->open + depth, 0, sizeof d->open[depth]);
+    d->used = 0;
+    d->p = p;
+    for (const prof__record *head; n--;) {
+        head = heads[n];
+        if ((head->end & 0xff) < PROF__NATIVE)
+            prof__read_attribute(d, head, head + 1 + (head->site_depth & 0xff));
+    }
+    return d->open + depth;
+}
+
+/* What a zone carries, of the attributes that wait for it; NULL: nothing. */
+static const prof_extra *prof__raw_carried(prof_raw *r, prof__raw_row *row, const char *name,
+                                           uint32_t depth, uint16_t *flags) {
+    const prof__record *heads[PROF__RAW_HEADS], *head;
+    prof__details *d = r->details;
+    prof__pending *z;
+    prof__raw_page *page = row->page;
+    uint32_t n = 0, used = page->used;
+    while ((head = prof__raw_before(&page, &used, depth)) != NULL) {
+        if ((head->end >> 8 & 0xff) != depth) continue;   /* of a zone that never came */
+        if (n == PROF__RAW_HEADS) r->stats.lost_details++;
+        else heads[n++] = head;
+    }
+    prof__raw_cut(r, row, page, used);
+    if (!n) return NULL;
+    if (!d) d = r->details = (prof__details *)prof__raw_take(r, sizeof *d + PROF__RAW_SCRATCH);
+    if (d) {
+        d->swap = r->swap;
+        d->max_depth = PROF__LEVELS;
+        (void)prof__raw_decode(r, heads, n, depth, NULL);
+    }
+    if (!d || d->used > PROF__RAW_SCRATCH - 8) {
+        r->stats.lost_details += n;
+        return NULL;
+    }
+    z = prof__raw_decode(r, heads, n, depth, (char *)(d + 1));
+    if (!z->extra) return NULL;          /* of a type that this version does not know */
+    if (r->asked & PROF_RAW_HAS_FLOPS && !z->extra->flops && z->extra->input_shapes) {
+        prof_event e;
+        e.name = name;
+        prof__flops_of(&e, z->extra);
+    }
+    if (z->annotation) *flags |= PROF_EVENT_USER_ANNOTATION;
+    return z->extra;
+}
+
+static void prof__raw_read_details(prof_raw *r, size_t at, size_t end) {
+    prof_raw_item item;
+    uint32_t count = end - at < 2 ? 0 : PROF__MIN(prof__raw_get(r, at + 1), PROF_COUNTERS), n = 0;
+    if (end - at < 2) return;
+    r->asked = prof__raw_get(r, at);
+    for (at += 2; n < count && at < end; n++) {
+        size_t size = prof__raw_get(r, at++);
+        const char *text = (const char *)(r->block + at), *old = r->counter_names[n];
+        if (size > (end - at) * 4) break;
+        if (n >= r->counter_count || strlen(old) != size || memcmp(old, text, size) != 0)
+            r->counter_names[n] = prof__raw_keep(r, text, size);
+        if (!r->counter_names[n]) break;
+        at += (size + 3) / 4;
+    }
+    r->counter_count = n;
+    memset(&item, 0, sizeof item);
+    item.kind = PROF_RAW_DETAILS;
+    item.value = r->asked;
+    item.counter_names = r->counter_names;
+    item.counter_count = n;
+    prof__raw_hand(r, &item);
+}
+
+/* Moves the next text of a block to *to, after those read before; NULL: there is none. */
+static const char *prof__raw_read_text(prof_raw *r, size_t *at, size_t end, char **to) {
+    size_t size = *at < end ? prof__raw_get(r, (*at)++) : SIZE_MAX;
+    char *text = *to;
+    if (size > (end - *at) * 4) return NULL;
+    memmove(text, r->block + *at, size);
+    text[size] = 0;
+    *to = text + size + 1;
+    *at += (size + 3) / 4;
+    return text;
+}
+
+/* An event's texts are moved over words that were read before, so that each ends with a NUL. */
+static void prof__raw_read_event(prof_raw *r, size_t at, size_t end) {
+    prof_raw_item item;
+    prof_extra x;
+    char *to = (char *)(r->block + at);
+    uint32_t flags;
+    if (end - at < 20) return;
+    memset(&item, 0, sizeof item);
+    memset(&x, 0, sizeof x);
+    item.kind = PROF_RAW_EVENT;
+    item.start_ns = (int64_t)prof__raw_get64(r, at);
+    item.end_ns = (int64_t)prof__raw_get64(r, at + 2);
+    item.thread = prof__raw_get(r, at + 4);
+    flags = prof__raw_get(r, at + 5);
+    item.flags = (uint16_t)flags;
+    item.device_type = (uint8_t)(flags >> 16);
+    x.has = prof__raw_get(r, at + 6) & (PROF_HAS_ID | PROF_HAS_LINK | PROF_HAS_DEVICE_INDEX);
+    x.device_index = (int32_t)prof__raw_get(r, at + 7);
+    x.device_resource_id = (int64_t)prof__raw_get64(r, at + 8);
+    x.id = (int64_t)prof__raw_get64(r, at + 10);
+    x.linked_correlation_id = (int64_t)prof__raw_get64(r, at + 12);
+    x.external_id = (int64_t)prof__raw_get64(r, at + 14);
+    at += 16;
+    item.name = prof__raw_read_text(r, &at, end, &to);
+    x.activity_type = prof__raw_read_text(r, &at, end, &to);
+    x.metadata_json = prof__raw_read_text(r, &at, end, &to);
+    item.device = prof__raw_read_text(r, &at, end, &to);
+    if (!item.name || !x.activity_type || !x.metadata_json || !item.device) return;
+    if (item.end_ns < item.start_ns || item.start_ns < -(INT64_MAX >> 2) ||
+        item.end_ns > INT64_MAX >> 2) return;
+    item.extra = &x;
+    prof__raw_hand(r, &item);
+}
+
+static void prof__raw_hand_memory(prof_raw *r, uint32_t thread, const prof__item *i) {
+    uint32_t depth;
+    prof__memory m = prof__memory_get(i, &depth);
+    prof_memory_change change;
+    prof_raw_item item;
+    memset(&change, 0, sizeof change);
+    memset(&item, 0, sizeof item);
+    item.thread = thread;
+    item.kind = PROF_RAW_MEMORY;
+    item.depth = (uint8_t)depth;
+    item.failed = m.what == PROF__NO_MEMORY;
+    item.name = item.failed ? "[OutOfMemory]" : "[memory]";
+    change.ns = item.start_ns = item.end_ns = prof__raw_ns(r, i->end);
+    change.address = m.address;
+    change.bytes = (uint64_t)m.bytes;
+    change.thread = item.thread;
+    change.device.type = m.device_type;
+    change.device.index = m.device_index;
+    change.kind = (prof_memory_kind)m.category;
+    change.is_free = m.what == PROF__FREE;
+    item.memory = &change;
+    prof__raw_hand(r, &item);
+}
+
+/* Hands on changes of memory, ranges and arrows. */
+static void prof__raw_hand_detail(prof_raw *r, uint32_t thread, const prof__item *i) {
+    prof_raw_item item;
+    if (i->kind == PROF__MEMORY && i->slots == 4) {
+        prof__raw_hand_memory(r, thread, i);
+        return;
+    }
+    memset(&item, 0, sizeof item);
+    item.thread = thread;
+    item.start_ns = item.end_ns = prof__raw_ns(r, i->end);
+    if (i->kind == PROF__ASYNC && i->slots >= 4) {
+        prof__range range = prof__range_get(i);
+        item.kind = PROF_RAW_ASYNC;
+        item.site = prof__raw_site_of(r, range.site);
+        item.name = item.site->name;
+        item.thread = range.thread;
+        item.end_thread = thread;
+        item.end_ns = prof__raw_ns(r, range.end);
+        item.value = (int64_t)range.id;
+        if (item.end_ns < item.start_ns) item.end_ns = item.start_ns;
+        prof__raw_hand(r, &item);
+    } else if (i->kind == PROF__FLOW && i->slots == 2) {
+        item.kind = PROF_RAW_FLOW;
+        item.name = "flow";
+        item.value = (int64_t)(i->value >> 1);
+        item.flags = i->value & 1;
+        prof__raw_hand(r, &item);
+    }
+}
+
+static void prof__raw_hand_item(prof_raw *r, prof__raw_row *row, uint32_t thread,
+                                const prof__item *i) {
+    prof_raw_item *item = &r->item;          /* kept, since clearing one would take most time */
+    item->kind = i->kind == PROF__COUNTER ? PROF_RAW_COUNTER : i->kind == PROF__STEP ? PROF_RAW_STEP
+              : i->kind == PROF__INSTANT ? PROF_RAW_INSTANT
+              : i->kind == PROF__REAL ? PROF_RAW_COUNTER_F : PROF_RAW_ZONE;
+    item->number = 0;
+    if (i->kind == PROF__REAL) memcpy(&item->number, &i->value, sizeof item->number);
+    item->thread = thread;
+    item->site = item->kind == PROF_RAW_STEP ? NULL : prof__raw_site_of(r, i->site_depth >> 8);
+    item->name = item->site ? item->site->name : "ProfilerStep";
+    item->start_ns = prof__raw_ns(r, prof__item_start(i));
+    item->end_ns = prof__raw_ns(r, i->end);
+    if (item->end_ns < item->start_ns) item->end_ns = item->start_ns;
+    item->value = i->kind >= PROF__INSTANT ? (int64_t)i->value : 0;
+    item->depth = (uint8_t)i->site_depth;
+    item->flags = i->kind == PROF__UNFINISHED ? PROF_EVENT_UNFINISHED : 0;
+    item->extra = NULL;
+    r->zones += item->kind == PROF_RAW_ZONE && !item->flags;
+    if (item->kind == PROF_RAW_ZONE && row && prof__item_start(i) < row->oldest)
+        item->flags |= PROF_EVENT_PARTIAL;
+    if (item->kind == PROF_RAW_ZONE && row && row->page)
+        item->extra = prof__raw_carried(r, row, item->name, item->depth, &item->flags);
+    prof__raw_hand(r, item);
+}
+
+/* The number of these records that were read before. Counts records missing before them. */
+static size_t prof__raw_known(prof_raw *r, prof__raw_row *row, uint64_t position,
+                              size_t count) {
+    uint64_t known = row->position > position ? row->position - position : 0;
+    if (row->position < position) {
+        r->stats.missing_records += position - row->position;
+        row->oldest = UINT64_MAX;
+    }
+    row->position = PROF__MAX(row->position, position + count);
+    return (size_t)PROF__MIN(known, count);
+}
+
+static void prof__raw_read_records(prof_raw *r, size_t at, size_t end) {
+    const prof__record *begin;
+    prof__cursor k = { NULL, NULL, 0, 0 };
+    prof__raw_row *row;
+    prof__item item;
+    uint32_t thread;
+    size_t known = 0;
+    if (end - at < PROF__RAW_RECORDS_HEAD) return;
+    thread = prof__raw_get(r, at);
+    k.base = (uint64_t)prof__raw_get(r, at + 1) << 32;
+    row = prof__raw_row_of(r, thread);
+    r->pair.tick = prof__raw_get64(r, at + 4);
+    r->pair.ns = prof__raw_get64(r, at + 6);
+    r->rate = prof__raw_get64(r, at + 8);
+    k.at = begin = (const prof__record *)(const void *)(r->block + at + PROF__RAW_RECORDS_HEAD);
+    k.end = k.at + (end - at - PROF__RAW_RECORDS_HEAD) / 3;
+    if (row) known = prof__raw_known(r, row, prof__raw_get64(r, at + 2), (size_t)(k.end - k.at));
+    for (size_t i = at; r->swap && i < end; i++) r->block[i] = prof__raw_swapped(r->block[i]);
+    while (prof__next(&k, &item)) {
+        bool again = (size_t)(item.at - begin) < known;
+        if (again || item.kind == PROF__KIND) continue;
+        if (item.kind == PROF__ATTRIBUTE) prof__raw_push(r, row, &item);
+        if (item.kind >= PROF__MEMORY && item.kind <= PROF__FLOW)
+            prof__raw_hand_detail(r, thread, &item);
+        if (!prof__item_shows(&item)) continue;
+        if (row && row->oldest == UINT64_MAX) row->oldest = item.end;
+        prof__raw_hand_item(r, row, thread, &item);
+    }
+}
+
+/* Open zones are in a block from the outermost on; they are handed on from the innermost. */
+static void prof__raw_read_open(prof_raw *r, size_t at, size_t end) {
+    uint32_t thread;
+    size_t count;
+    prof__item item;
+    if (end - at < 4) return;
+    thread = prof__raw_get(r, at);
+    count = PROF__MIN((end - at - 4) / 4, (size_t)prof__raw_get(r, at + 1));
+    item.kind = PROF__UNFINISHED;
+    item.value = 0;
+    item.end = prof__raw_get64(r, at + 2);
+    for (at += 4 * count; count--; at -= 4) {
+        item.duration = item.end - PROF__MIN(prof__raw_get64(r, at), item.end);
+        item.site_depth = prof__raw_get(r, at + 2);
+        prof__raw_hand_item(r, prof__raw_row_of(r, thread), thread, &item);
+    }
+}
+
+#define PROF__RAW_TAKE(name, value, place, note) s->name = counts[place];
+
+/* Hands on the counts, by their places in the block. */
+static void prof__raw_put_counts(prof_raw *r, const uint64_t *counts, bool last) {
+    prof_stats *s = &r->stats.counts;
+    prof_raw_item item;
+    PROF__STATS(PROF__RAW_TAKE, PROF__RAW_TAKE, PROF__RAW_TAKE)
+    s->dropped = s->dropped_full + s->dropped_deep + s->dropped_threads + s->dropped_sites +
+                 s->dropped_busy;
+    if (s->overwritten) {                /* a ring's dump counts slots: at most the zones missing */
+        uint64_t gone = s->recorded - PROF__MIN(r->zones, s->recorded);
+        s->overwritten = PROF__MIN(s->overwritten, gone);
+    }
+    s->threads = (uint32_t)counts[14];
+    s->clock = (prof_clock)(r->clock <= PROF_CLOCK_PLATFORM ? r->clock : 0);
+    s->ticks_per_second = r->rate;
+    s->timeline_ns = r->full_tick ? (uint64_t)prof__raw_ns(r, r->full_tick) : 0;
+    s->summed = 0;
+    for (const prof__raw_named *n = r->first_name; n; n = n->next) s->summed += n->tally.count;
+    r->stats.ended = last;
+    memset(&item, 0, sizeof item);
+    item.kind = PROF_RAW_COUNTS;
+    item.counts = s;
+    item.value = last;
+    prof__raw_hand(r, &item);
+}
+
+static void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
+    uint64_t counts[PROF__NO + 1];
+    size_t given = end - at < 2 ? 0 : PROF__MIN((end - at - 2) / 2, prof__raw_get(r, at + 1));
+    for (size_t i = 0; i <= PROF__NO; i++)
+        counts[i] = i < PROF__MIN(given, (size_t)PROF__NO) ? prof__raw_get64(r, at + 2 + 2 * i) : 0;
+    prof__raw_put_counts(r, counts, end > at && prof__raw_get(r, at) == 1);
+}
+
+/* ---- a dump of PROF_CORE: slots of all contexts, as they lie in its memory ----
+
+   Block 10 is of PROF_CORE, and has what session, thread and counts have: part; count of
+   records before; u64 tick at which the last of them ended; what a tick counts up
+   by, as a power of two; the first 10 counts, the tick of the session's start, of
+   its stop, ticks per second (0: unknown), threads << 24; then three words each:
+   part 0 {0, id of a thread, 0}; 1 records as they lie in memory {row << 24 | site
+   << 8 | depth from 1, end, duration}, row 255: time alone, all 0: none; 2 open
+   zones, as if they ended now, innermost first; 3 nothing: the last block. Of the
+   counts those that follow from the records are not told. A record ends less than
+   a wrap of 32 bits behind the one before */
+
+enum {                                   /* counts, by their places in the stream */
+    PROF__RAW_CORE_RECORDED = 0, PROF__RAW_CORE_UNFINISHED = 8, PROF__RAW_CORE_STEPS,
+    PROF__RAW_CORE_COUNTS,
+    PROF__RAW_CORE_TICK = 0xff           /* the row of records that tell time alone */
+};
+enum {                                   /* the parts of a dump */
+    PROF__RAW_CORE_CONTEXTS = 0, PROF__RAW_CORE_ENDED, PROF__RAW_CORE_OPEN, PROF__RAW_CORE_LAST
+};
+
+/* Slots are missing. It is not known whose they were, so each context may have a gap. */
+static void prof__raw_core_gap(prof_raw *r, uint64_t slots, uint32_t rows) {
+    r->stats.missing_records += slots;
+    r->core.missing += slots;
+    for (uint32_t i = 0; i < rows; i++) {
+        prof__raw_row *row = prof__raw_row_of(r, i);
+        if (row) row->oldest = UINT64_MAX;
+    }
+}
+
+/* Hands on the zone of a slot. time: when it ended, or if it is open when the dump was made. */
+static void prof__raw_core_zone(prof_raw *r, size_t at, uint64_t time, bool open) {
+    uint32_t site_depth = prof__raw_get(r, at), number = site_depth >> 24;
+    prof__raw_row *row = prof__raw_row_of(r, number);
+    prof__item item;
+    item.kind = open ? PROF__UNFINISHED : 0;
+    item.value = 0;
+    item.end = time;
+    item.duration = prof__raw_get(r, at + 2);
+    item.site_depth = (site_depth & 0xffffff) - 1;   /* depths count from 1 there */
+    r->core.open += open;
+    if (row && row->oldest == UINT64_MAX) row->oldest = time;
+    prof__raw_hand_item(r, row, number, &item);
+}
+
+/* Reads slots. time: the end before the first of them. known: how many were read before. */
+static void prof__raw_core_zones(prof_raw *r, size_t at, size_t end, uint64_t time,
+                                 uint64_t known, bool open) {
+    for (; at + 3 <= end; at += 3) {
+        uint32_t step = prof__raw_get(r, at + 1) - (uint32_t)time;
+        bool again = known != 0;
+        known -= again;
+        if (!prof__raw_get(r, at)) continue;
+        time += step;
+        if (again) continue;
+        r->core.steps += step >> 31;
+        if (prof__raw_get(r, at) >> 24 != PROF__RAW_CORE_TICK)
+            prof__raw_core_zone(r, at, time, open);
+    }
+}
+
+/* The last block: the core's counts, and those that the reader makes for it. */
+static void prof__raw_core_counts(prof_raw *r, size_t at, uint32_t rows) {
+    uint64_t counts[PROF__NO + 1];
+    memset(counts, 0, sizeof counts);
+    for (size_t i = 0; i < PROF__RAW_CORE_COUNTS; i++) counts[i] = prof__raw_get(r, at + i);
+    counts[PROF__RAW_CORE_RECORDED] = r->zones + r->core.open + r->core.missing;
+    counts[PROF__RAW_CORE_UNFINISHED] = r->core.open;
+    counts[PROF__RAW_CORE_STEPS] = r->core.steps;
+    counts[14] = rows;
+    prof__raw_put_counts(r, counts, true);
+}
+
+static void prof__raw_core_clock(prof_raw *r, uint64_t start, uint32_t rate, uint32_t shift) {
+    prof__raw_session_is(r, 1, start, 0, 1);
+    r->clock = PROF_CLOCK_PLATFORM;
+    r->rate = (uint64_t)(rate ? rate : 1000000000u) << (shift & 31);
+    r->knot_count = 0;
+}
+
+/* Reads slots of a part, from position on. Earlier ones that did not come are missing. */
+static void prof__raw_core_part(prof_raw *r, uint32_t part, uint32_t position, uint32_t rows,
+                                uint64_t time, size_t at, size_t end) {
+    bool open = part == PROF__RAW_CORE_OPEN;
+    uint64_t seen, known = 0;
+    if (!open && part != PROF__RAW_CORE_LAST) r->core.open = 0;   /* of the session's dump before */
+    seen = r->core.ended + r->core.open;
+    if (position > seen) {
+        prof__raw_core_gap(r, position - seen, rows);
+        r->core.ended += position - seen;
+    } else if (part == PROF__RAW_CORE_ENDED) {
+        known = seen - position;
+    }
+    if (part == PROF__RAW_CORE_ENDED)
+        r->core.ended = PROF__MAX(r->core.ended, (uint64_t)position + (end - at) / 3);
+    prof__raw_core_zones(r, at, end, time, known, open);
+}
+
+static void prof__raw_read_core(prof_raw *r, size_t at, size_t end) {
+    size_t counts = at + 5, more = counts + PROF__RAW_CORE_COUNTS, slots = more + 4;
+    uint32_t part, position, rows;
+    if (end < slots) return;
+    part = prof__raw_get(r, at);
+    position = prof__raw_get(r, at + 1);
+    rows = prof__raw_get(r, more + 3) >> 24;
+    prof__raw_core_clock(r, prof__raw_get(r, more), prof__raw_get(r, more + 2),
+                         prof__raw_get(r, at + 4));
+    if (part == PROF__RAW_CORE_CONTEXTS) {
+        for (; slots + 3 <= end; slots += 3)
+            prof__raw_put_thread(r, position++, prof__raw_get(r, slots + 1), "", 0);
+    } else if (part <= PROF__RAW_CORE_LAST) {
+        prof__raw_core_part(r, part, position, rows, prof__raw_get64(r, at + 2), slots, end);
+        if (part == PROF__RAW_CORE_LAST) prof__raw_core_counts(r, counts, rows);
+    }
+}
+
+static void prof__raw_read_block(prof_raw *r, size_t words) {
+    static void (*const readers[])(prof_raw *r, size_t at, size_t end) = {   /* by type */
+        NULL, prof__raw_read_session, prof__raw_read_sites, prof__raw_read_thread,
+        prof__raw_read_records, prof__raw_read_open, prof__raw_read_counts, prof__raw_read_sums,
+        prof__raw_read_details, prof__raw_read_event, prof__raw_read_core };
+    uint32_t type = prof__raw_get(r, 1) & 0xffff, number = prof__raw_get(r, 3);
+    if (number > r->next_block) r->stats.missing_blocks += number - r->next_block;
+    r->next_block = number + 1;
+    r->stats.blocks++;
+    r->in_damage = false;
+    r->stats.tail_bytes = 0;
+    if (r->swap) r->stats.other_endian = true;
+    if (prof__raw_get(r, 1) >> 16 > PROF__RAW_VERSION) {
+        r->stats.newer++;
+        return;
+    }
+    if (!number) prof__raw_sums_again(r);
+    /* Types that only later versions know are not needed here. */
+    if (type < sizeof readers / sizeof *readers && readers[type])
+        readers[type](r, PROF__RAW_HEAD, words);
+}
+
+/* Does the block at the buffer's start, of so many words, have a right checksum? */
+static bool prof__raw_right(prof_raw *r, size_t words) {
+    size_t a = 0, b = 0;
+    for (size_t i = 1; i < words; i++) {
+        a = prof__raw_sum_add(a, i == 4 || i == 5 ? 0 : prof__raw_get(r, i));
+        b = prof__raw_sum_add(b, a);
+    }
+    return prof__raw_get(r, 4) == prof__raw_sum_end(a) &&
+           prof__raw_get(r, 5) == prof__raw_sum_end(b);
+}
+
+/* The words of the block that begins with these 12 bytes; 0: none does. *swap: it has the other
+   byte order. */
+static size_t prof__raw_length(const char *head, bool *swap) {
+    uint32_t word[3];
+    memcpy(word, head, sizeof word);
+    *swap = word[0] != PROF__RAW_MAGIC;
+    for (int i = 0; *swap && i < 3; i += 2) word[i] = prof__raw_swapped(word[i]);
+    if (word[0] != PROF__RAW_MAGIC || word[2] & 3 || word[2] > PROF__RAW_PAYLOAD) return 0;
+    return PROF__RAW_HEAD + word[2] / 4;
+}
+
+static void prof__raw_skip(prof_raw *r, size_t bytes) {
+    r->have -= bytes;
+    memmove(r->block, (char *)r->block + bytes, r->have);
+}
+
+/* The bytes to where the next block may begin, by as much of its head as is there. */
+static size_t prof__raw_damage(const prof_raw *r) {
+    const char *p = (const char *)r->block + 1, *end = (const char *)r->block + r->have;
+    bool swap;
+    for (; p < end; p++) {
+        size_t left = (size_t)(end - p);
+        if (left < 12 ? *p == 'P' || *p == 'F' : prof__raw_length(p, &swap) != 0) break;
+    }
+    return (size_t)(p - (const char *)r->block);
+}
+
+/* Reads whole blocks; last: nothing more will come. */
+static void prof__raw_read(prof_raw *r, bool last) {
+    while (r->have >= 4 * PROF__RAW_HEAD || (last && r->have)) {
+        size_t words = r->have < 4 * PROF__RAW_HEAD
+            ? 0 : prof__raw_length((const char *)r->block, &r->swap), skip;
+        if (words * 4 > r->have) {
+            if (!last) return;
+            words = 0;
+        }
+        if (words && prof__raw_right(r, words)) {
+            prof__raw_read_block(r, words);
+            prof__raw_skip(r, words * 4);
+            continue;
+        }
+        skip = prof__raw_damage(r);
+        r->stats.damaged_bytes += skip;
+        r->stats.tail_bytes += skip;
+        r->stats.damaged += !r->in_damage;
+        r->in_damage = true;
+        prof__raw_skip(r, skip);
+    }
+}
+
+PROF_API PROF__QUIET prof_result prof_raw_open(const prof_raw_desc *desc, prof_raw **raw) {
+    char *memory = desc ? (char *)desc->memory : NULL;
+    size_t skip = (16u - ((uintptr_t)memory & 15u)) & 15u, size;
+    prof_raw *r;
+    if (!memory || !raw) return PROF_ERROR_INVALID;
+    r = (prof_raw *)(void *)(memory + skip);
+    if (desc->memory_size < sizeof *r + skip + 4096) return PROF_ERROR_MEMORY;
+    memset(r, 0, sizeof *r);
+    r->desc = *desc;
+    size = (desc->memory_size - skip - sizeof *r) & ~(size_t)15u;
+    r->text_end = (char *)(void *)(r + 1) + size;
+    for (r->places = 1u << 16; r->places > size / 64 / sizeof *r->rows;) r->places /= 2;
+    r->rows = (prof__raw_row **)(void *)(r + 1);
+    r->sites = (prof__raw_place **)(void *)(r->rows + r->places);
+    prof__raw_forget(r);
+    *raw = r;
+    return PROF_OK;
+}
+
+PROF_API PROF__QUIET void prof_raw_feed(prof_raw *raw, const void *data, size_t size) {
+    const char *from = (const char *)data;
+    raw->stats.bytes += size;
+    while (size) {
+        size_t part = PROF__MIN(size, sizeof raw->block - raw->have);
+        part = PROF__MIN(part, 2048u);       /* little, as the bytes after each block are moved */
+        memcpy((char *)raw->block + raw->have, from, part);
+        raw->have += part;
+        from += part;
+        size -= part;
+        prof__raw_read(raw, false);
+    }
+}
+
+PROF_API PROF__QUIET prof_result prof_raw_close(prof_raw *raw, prof_raw_stats *stats) {
+    prof__raw_read(raw, true);
+    prof__raw_hand_sums(raw);
+    if (stats) *stats = raw->stats;
+    if (raw->stats.newer) return PROF_ERROR_UNSUPPORTED;
+    return raw->stats.damaged || raw->stats.missing_blocks || !raw->stats.blocks
+               ? PROF_ERROR_INVALID : PROF_OK;
+}
+#endif /* PROF__IMPLEMENTED */
+#endif
