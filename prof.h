@@ -2664,12 +2664,12 @@ PROF__ONE
 #    include <pthread.h>
 #    include <sched.h>
 #    include <sys/ioctl.h>
+#    include <sys/resource.h>
 #    include <sys/stat.h>
 #    include <sys/utsname.h>
 #    include <unistd.h>
 #    if defined(__linux__)
 #      include <sys/mman.h>
-#      include <sys/resource.h>
 #      include <sys/syscall.h>
 #    endif
 #    ifdef __ELF__                       /* so that no program has to link with -ldl */
@@ -5827,7 +5827,6 @@ static struct prof__session {
     prof_desc desc;
     bool open;                           /* prof_start came, prof_stop not yet */
     bool busy;                           /* one of the calls that open and close windows runs */
-    bool prepared;                       /* by prof_prepare: prof_start(NULL) comes next */
     bool has_steps;                      /* there is a schedule */
     bool unstreamed;                     /* desc asked for a stream, which cannot carry all of it */
     bool silent;                         /* a device stopped by itself: no more in this cycle */
@@ -22485,7 +22484,7 @@ PROF__FN prof_result prof__stream_flush_locked(struct prof_trace *s) {
     return ok ? PROF_OK : PROF_ERROR_SINK;
 }
 
-PROF__FN bool prof__env_rests(void);
+PROF__FN bool prof__env_failed(void);
 
 PROF_API PROF__QUIET prof_result prof_flush(void) {
     struct prof_trace *s = &prof__trace;
@@ -22496,7 +22495,7 @@ PROF_API PROF__QUIET prof_result prof_flush(void) {
     ours = s->open && s->mode == PROF_MODE_STREAM;
     unstreamed = s->open && s->stream.refused;
     prof__unlock();
-    if (ours) result = prof__env_rests() ? PROF_ERROR_SINK : prof__stream_flush_locked(s);
+    if (ours) result = prof__env_failed() ? PROF_ERROR_SINK : prof__stream_flush_locked(s);
     else if (unstreamed) result = PROF_OK;   /* it is written at the end */
     prof__stream_unlock();
     return result;
@@ -22575,9 +22574,9 @@ PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t coun
     struct prof_trace *s = &prof__trace;
     prof_result result = PROF_OK;
     size_t lost = 0;
-    bool ours, rests;
+    bool ours, failed;
     if (!prof__stream_lock()) return PROF_ERROR_STATE;
-    rests = prof__env_rests();
+    failed = prof__env_failed();
     prof__lock();
     ours = prof__streams_events(s);
     if (ours) prof__stream_clock(s);
@@ -22585,11 +22584,11 @@ PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t coun
     prof__outgoing.raw.failed = false;
     if (ours) prof__raw_now(&prof__outgoing.raw);
     for (size_t i = 0; ours && i < count; i++) {
-        prof_result taken = rests ? PROF_ERROR_SINK : prof__stream_event(s, events + i);
+        prof_result taken = failed ? PROF_ERROR_SINK : prof__stream_event(s, events + i);
         if (taken != PROF_OK) result = taken;
         lost += taken == PROF_ERROR_SINK || prof__has(events + i) & PROF_HAS_LAUNCH;
     }
-    s->stream_failures += lost && !rests;
+    s->stream_failures += lost && !failed;
     prof__lock();
     PROF__BUMP(s->counts.not_kept, lost);
     prof__unlock();
@@ -24633,13 +24632,11 @@ static struct prof__env {
     prof_desc desc;                      /* for a child of fork, which records again */
     bool started, streams, child;
     bool arranged;                       /* handlers of exit and fork are installed */
-    bool last;                           /* the last block, which may take the reserve */
     uint32_t open, saving, mute, blocks; /* open: the file; mute: write nothing; blocks: written */
     char path[1024], wrong[256];         /* wrong: why prof_start_env failed, or "" */
     prof_file file;
     uint64_t end;                        /* the end of the whole blocks in the file */
-    uint64_t room;                       /* the disk certainly has room up to this offset */
-    uint64_t failed_ns;                  /* when a write failed last; 0: none did */
+    bool failed;                         /* a write has: no more is written but at the end */
     int error;                           /* errno of that write */
     void *memory;                        /* `taken` bytes from the system, for all sessions */
     uint64_t taken;
@@ -25586,8 +25583,6 @@ PROF__FN prof_action prof__step_set(uint64_t step, prof_action action) {
 
 /* ---- The environment: prof_start_env ---- */
 
-enum { PROF__ENV_RESERVE = 8192, PROF__ENV_AHEAD = 128 << 10, PROF__ENV_AGAIN_NS = 100000000 };
-
 /* Writes a line for prof record, into the file that it names in PROF_STATUS. */
 PROF__FN void prof__env_tell(const char *what, const char *text) {
 #if !defined(_WIN32)
@@ -25731,30 +25726,23 @@ PROF__FN const char *prof__env_unstreamed(const prof_desc *d) {
 
 /* ---- Its file ---- */
 
-/* May the file be written? Other files must not be lost: for a name with %p (own) a free one is
-   found, and a file without permission to write is left alone. */
-PROF__FN bool prof__env_name_free(bool own) {
-    (void)own;
+/* Finds a free name for a stream whose name has %p: a program may exec another one. */
+PROF__FN void prof__env_name_free(void) {
 #if !defined(_WIN32)
     size_t n = strlen(prof__env.path), dot = n;
     struct stat st;
     char end[16];
     while (dot && prof__env.path[dot] != '.') dot--;
     (void)prof__text_f(end, sizeof end, "%s", prof__env.path + dot);
-    for (int i = 2; own && i < 1000 && stat(prof__env.path, &st) == 0; i++)
+    for (int i = 2; i < 1000 && stat(prof__env.path, &st) == 0; i++)
         (void)prof__text_f(prof__env.path + dot, sizeof prof__env.path - dot, "-%i%s", (int64_t)i,
                            end);
-    if (stat(prof__env.path, &st) == 0 && !(st.st_mode & 0222)) {
-        errno = EACCES;
-        return false;
-    }
 #endif
-    return true;
 }
 
 PROF__FN bool prof__env_open(void) {
     struct prof__env *e = &prof__env;
-    e->end = e->room = 0;
+    e->end = 0;
     if (!prof__file_open_at(&e->file, e->path, 0)) return false;
 #if !defined(_WIN32)
     struct stat st;
@@ -25778,66 +25766,28 @@ PROF__FN bool prof__env_same(int handle) {
 }
 #endif
 
-#if defined(__linux__)
-#  if defined(__LP64__) && defined(SYS_fallocate)
-PROF__FN bool prof__env_ask(size_t size) {
-    struct prof__env *e = &prof__env;
-    bool ok = syscall(SYS_fallocate, (int)e->file.handle, 1 /* KEEP_SIZE */, (long)e->end,
-                      (long)size) == 0;
-    if (ok) e->room = e->end + size;
-    return ok;
-}
-#  endif
-
-/* Gives back the room on the disk that was reserved and not needed. */
-PROF__FN void prof__env_trim(void) {
-    struct prof__env *e = &prof__env;
-    int file = (int)e->file.handle;
-    if (e->room > e->end && prof__env_same(file) && ftruncate(file, (off_t)e->end) == 0)
-        e->room = 0;
-}
-
-/* Is there room for so many bytes, and after them for the last counts? With this check a write
-   neither stops within a block nor ends by SIGXFSZ. */
-PROF__FN bool prof__env_room(size_t size) {
-    struct prof__env *e = &prof__env;
-    struct rlimit most;
-    size_t reserve = e->last ? 0 : PROF__ENV_RESERVE;
-    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
-        e->end + size + reserve > most.rlim_cur) {
-        errno = EFBIG;
-        return false;
-    }
-#if defined(__LP64__) && defined(SYS_fallocate)
-    return !reserve || e->end + size + reserve <= e->room ||
-           prof__env_ask(size + reserve + PROF__ENV_AHEAD) || prof__env_ask(size + reserve) ||
-           (errno != ENOSPC && errno != EDQUOT);
-#else
-    return true;
-#endif
-}
-#else
-PROF__FN bool prof__env_room(size_t size) { return size != 0; }
-PROF__FN void prof__env_trim(void) {}
-#endif
-
 #if defined(_WIN32)
 PROF__FN bool prof__env_block(const void *data, size_t size) {
     return prof__file_put(&prof__env.file, (const char *)data, size);
 }
 #else
-/* Writes a block after the whole ones. If the program has closed the file it is opened again. */
+/* Writes a block after the whole ones. If the program has closed the file it is opened again. A
+   write past the limit of a file's size would end the program. */
 PROF__FN bool prof__env_block(const void *data, size_t size) {
     struct prof__env *e = &prof__env;
+    struct rlimit most;
     prof_file f;
     bool same, ok;
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && e->end + size > most.rlim_cur) {
+        errno = EFBIG;
+        return false;
+    }
     f.handle = e->file.handle;
     same = prof__env_same((int)f.handle);
     if (!same) f.handle = open(e->path, O_WRONLY);
-    ok = (same || prof__env_same((int)f.handle)) && prof__env_room(size);
+    ok = same || prof__env_same((int)f.handle);
     if (ok) (void)lseek((int)f.handle, (off_t)e->end, SEEK_SET);   /* fails for a pipe */
     ok = ok && prof__file_put(&f, (const char *)data, size);
-    if (!ok) e->room = 0;
     if (!ok && ftruncate((int)f.handle, (off_t)e->end) != 0) errno = EIO;
     if (!same && f.handle >= 0) (void)prof__file_shut(&f);
     return ok;
@@ -25847,36 +25797,33 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
 /* The file of a child of fork is made when there is something to write. */
 PROF__FN bool prof__env_made(void) {
     if (PROF__ACQUIRE(prof__env.open)) return true;
-    if (!prof__env_name_free(true) || !prof__env_open()) return false;
+    prof__env_name_free();
+    if (!prof__env_open()) return false;
     prof__env_tell("start", prof__env.path);
     return true;
 }
 
-/* Is it too early to try again? When a disk is full the write is repeated every PROF__ENV_AGAIN_NS,
-   and meanwhile the program goes on. */
-PROF__FN bool prof__env_rests(void) {
+/* Has the stream's file failed? Then the program goes on without it; its end tries once more. */
+PROF__FN bool prof__env_failed(void) {
     const struct prof__env *e = &prof__env;
-    return prof__outgoing.raw.sink.user == e && e->failed_ns && !PROF__LOAD(e->saving) &&
-           prof__os_now() - e->failed_ns < PROF__ENV_AGAIN_NS;
+    return prof__outgoing.raw.sink.user == e && PROF__LOAD(e->failed) && !PROF__LOAD(e->saving);
 }
 
 /* The sink of the stream. */
 PROF__FN bool prof__env_write(void *user, const void *data, size_t size) {
     struct prof__env *e = (struct prof__env *)user;
     if (PROF__LOAD(e->mute)) return true;
-    if (prof__env_rests()) return false;
     if (!prof__env_made() || !prof__env_block(data, size)) {
         e->error = errno;
-        e->failed_ns = prof__os_now();
+        PROF__STORE(e->failed, true);
         return false;
     }
-    e->failed_ns = 0;
     e->end += size;
     PROF__BUMP(e->blocks, 1);
     return true;
 }
 
-/* Was everything written? Else writes counts of the rest, for which the reserve has room. */
+/* Was everything written? Else writes counts of the rest, where there is room. */
 PROF__FN bool prof__env_counts(void) {
     const struct prof_trace *s = &prof__trace;
     prof__raw *w = &prof__outgoing.raw;
@@ -25887,7 +25834,6 @@ PROF__FN bool prof__env_counts(void) {
     stats.recorded -= left;
     stats.dropped += left;
     stats.dropped_full += left;
-    prof__env.last = true;
     if (!w->failed) prof__raw_counts(w, &stats, true);
     return false;
 }
@@ -25898,7 +25844,6 @@ PROF__FN prof_result prof__env_save(void) {
     prof_result result = PROF_OK;
     if (e->streams) {
         if (!prof__env_counts()) result = PROF_ERROR_FILE;
-        if (e->open) prof__env_trim();
     } else if (!e->child || prof_get_stats().recorded) {
         if (e->child) prof__env_tell("start", e->path);
         result = prof_save_chrome(&prof__trace, e->path);
@@ -26072,18 +26017,14 @@ PROF_API PROF__QUIET prof_result prof_prepare(const prof_desc *desc) {
     if (result != PROF_OK) return result;
     (void)prof__step_set(0, PROF_ACTION_WARMUP);
     prof__transit(s, PROF_ACTION_NONE, PROF_ACTION_WARMUP);
-    prof__session.prepared = true;
     prof__session_release(true);
     return PROF_OK;
 }
 
-/* Claims the session that prof_prepare made. Under the lock. */
-PROF__FN bool prof__prepared_claim(void) {
-    struct prof__session *v = &prof__session;
-    bool mine = v->open && !v->busy && v->prepared && !prof__stream_mine();
-    if (mine) v->busy = true;
-    if (mine) v->prepared = false;
-    return mine;
+/* Is the session prof_prepare's? Others without steps do not warm up. */
+PROF__FN bool prof__is_prepared(void) {
+    const struct prof__session *v = &prof__session;
+    return v->open && !v->has_steps && v->action == PROF_ACTION_WARMUP;
 }
 
 PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
@@ -26093,9 +26034,11 @@ PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
     prof_result result = PROF_OK;
     memset(&none, 0, sizeof none);
     prof__lock();
-    if (desc || !prof__prepared_claim()) {
+    if (desc || prof__session.busy || !prof__is_prepared()) {
         from = PROF_ACTION_NONE;
         result = prof__session_open(s, desc ? desc : &none);
+    } else {
+        prof__session.busy = true;
     }
     prof__unlock();
     if (result != PROF_OK) return result;
@@ -26133,7 +26076,7 @@ PROF_API PROF__QUIET prof_action prof_step(void) {
         prof__unlock();
         return from;
     }
-    if (v->prepared) {
+    if (prof__is_prepared()) {
         prof__session_release(true);
         return PROF_ACTION_WARMUP;
     }
@@ -26159,7 +26102,6 @@ PROF_API PROF__QUIET uint64_t prof_step_number(void) {
 PROF_API PROF__QUIET prof_trace *prof_stop(void) {
     struct prof_trace *s = &prof__trace;
     if (!prof__session_claim()) return NULL;
-    prof__session.prepared = false;
     prof__step_end();
     prof__transit(s, prof__session.action, PROF__EXIT);
     prof__windows_unsettle();
@@ -26223,16 +26165,15 @@ PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     bool own = strstr(path, "%p") != NULL;
     prof_desc d = *desc;
     prof_result result;
-    e->started = e->last = false;
+    e->started = e->failed = false;
     e->open = e->saving = e->mute = 0;
-    e->failed_ns = 0;
     e->error = 0;
     if (!prof__env_expand(path)) return prof__env_refuse("PROF_TRACE: the name is too long");
     if (!prof__env_read(&d)) return PROF_ERROR_INVALID;
     result = prof__env_settle(&d);
     if (result != PROF_OK) return result;
-    if (!e->child && (!prof__env_name_free(own && e->streams) || (e->streams && !prof__env_open())))
-        return PROF_ERROR_FILE;
+    if (own && e->streams && !e->child) prof__env_name_free();
+    if (e->streams && !e->child && !prof__env_open()) return PROF_ERROR_FILE;
     prof__link_parts(&d);
     result = prof__session_begin(&d);
     if (result != PROF_OK && e->open) {

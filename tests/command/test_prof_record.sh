@@ -463,10 +463,7 @@ chmod a-w fixed.json
 says record_read_only 'fixed.json: is read-only' 2 "$prof" record -o fixed.json ./program
 try record_read_only_stays cmp fixed.json old.json
 try record_read_only_has_the_stream test -s fixed.raw
-chmod a-w fixed.raw
-says record_read_only_stream 'start: the file could not be written' 0 \
-    env PROF_TRACE=fixed.raw ./program
-chmod u+w fixed.json fixed.raw
+chmod u+w fixed.json
 says record_full 'start: the file' 0 env PROF_TRACE=none/x.raw ./program
 rm -f trace.json
 says record_limit 'not all of its trace was written' 2 "$prof" record ./program . 0 limit
