@@ -311,9 +311,9 @@ typedef struct prof_desc {
     size_t memory_size;                  /* its bytes; 0 where memory is NULL */
     prof_mode mode;
     prof_sink stream;                    /* PROF_MODE_STREAM: where prof_flush writes; needed. With
-                                            with_stack, with_modules, native_stack, node,
-                                            merge_duplicates or an execution trace it is written at
-                                            the end, from the arena; zones without room there are in
+                                            with_stack, with_modules, native_stack, node or an
+                                            execution trace it is written at the end, from the
+                                            arena; zones without room there are in
                                             its sums only: prof_stats.unstreamed. So is a Chrome
                                             array with devices or with anything that zones carry;
                                             streamed it has no attributes, ranges, arrows, events */
@@ -324,7 +324,7 @@ typedef struct prof_desc {
                                             prof_events needs no more: 96 bytes a zone instead of
                                             12. Always so in modes other than PROF_MODE_TRACE, and
                                             with details (from the first one on), devices, a
-                                            schedule, node, merge_duplicates, an execution trace */
+                                            schedule, node, an execution trace */
     prof_platform platform;
     uint32_t max_threads;                /* recording at the same time; 0: up to 256, as fit */
     uint32_t max_depth;                  /* open zones per thread in the timeline, up to 255; 0: 64
@@ -338,10 +338,6 @@ typedef struct prof_desc {
     void *user;                          /* passed to the two above */
     uint32_t activities;                 /* PROF_ACTIVITY_...; 0: all that are available */
     bool acc_events;                     /* a new window adds to the same trace */
-    bool merge_duplicates;               /* a zone that is the only child of one of its name is
-                                            merged into it, as PyTorch does. Without, and for zones
-                                            in sums (prof_stats.summed), they count as 2 calls, and
-                                            the table says so. Not in PROF_MODE_AGGREGATE */
     bool record_shapes;                  /* records prof_set_shapes, _strides, _inputs, _outputs */
     bool with_flops;                     /* records prof_set_flops, and computes prof_flops for
                                             zones with shapes; turns record_shapes on */
@@ -808,9 +804,8 @@ typedef struct prof_chrome_desc {
    PROF_ERROR_INVALID: max_depth over its limit, memory NULL with a size, a bad schedule (see
    prof_schedule_check), or activities of which none is available. PROF_ERROR_UNSUPPORTED:
    activities without PROF_ACTIVITY_CPU, and none of the devices can record; the OS's clock cannot
-   be read; this system lacks native_stack or hw_counters; merge_duplicates of sums alone:
-   prof_strerror says which. Freestanding: may not be called in an interrupt, prof_stop may;
-   UNSUPPORTED: the chip's clock does not count. */
+   be read; this system lacks native_stack or hw_counters: prof_strerror says which. Freestanding:
+   may not be called in an interrupt, prof_stop may; UNSUPPORTED: its clock does not count. */
 PROF_API prof_result prof_start(const prof_desc *desc);
 
 /* Closes the session; zones still open end now. NULL only when no session was open (or in one of
@@ -2206,8 +2201,7 @@ PROF__INLINE void prof__link_parts(const prof_desc *d) {
     bool flops = d && d->with_flops;
     bool hooks = d && (d->native_stack != PROF_NATIVE_NONE || d->hw_counters);
     bool beside = d && (d->record_shapes || d->with_modules || d->with_stack || d->profile_memory ||
-                        d->node || d->merge_duplicates || d->schedule_fn ||
-                        d->schedule.active);   /* active: if valid */
+                        d->node || d->schedule_fn || d->schedule.active);   /* active: if valid */
     if (stream) prof__link_stream();
     if (sums) prof__link_sums();
     if (flops) prof__link_flops();
@@ -5908,7 +5902,6 @@ static struct prof__linked {
     void (*put_step)(uint64_t start, uint64_t number);
     void (*shares)(struct prof__groups *g);
     void (*table_list)(struct prof__table *t, const uint32_t *order);
-    void (*merge)(struct prof_trace *s, char *scratch);
     void (*gpu_find)(struct prof__gpu *g);
     void (*chrome_streams)(prof__out *o, const struct prof__gpu *g);
     void (*chrome_range)(prof__out *o, const struct prof__gpu *g, const prof_event *e);
@@ -5977,7 +5970,6 @@ typedef struct prof__outside {
     uint32_t late_memory;                /* how many of these are changes of memory */
     bool late;                           /* devices may submit, though the session is over */
     bool unsorted;                       /* they came out of order */
-    bool merge;                          /* desc.merge_duplicates */
     bool any_launch, any_backward;       /* some event has a launch_ns; is backward; */
     bool any_same, any_sequence;         /* has its parent's name; has a sequence number */
     prof__kernel *kernels;
@@ -9976,7 +9968,6 @@ PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *tr
 #define prof__made_close(s) ((void)0)
 #define prof__wide_analyse(s) ((void)0)
 #define prof__match_flows(s) ((void)0)
-#define prof__merge_all_duplicates(s) ((void)0)
 #define prof__needs_events(s) false
 #define prof__reading_open() false
 #define prof__reading_close(taken) ((void)(taken))
@@ -14010,7 +14001,7 @@ PROF__FN bool prof__is_duplicate(const struct prof_trace *s, uint32_t i) {
     if (e->parent == PROF_NONE) return false;
     p = s->events + e->parent;
     return p->first_child == i && e->next_sibling == PROF_NONE &&
-           (s->outside.merge || e->flags & p->flags & PROF_EVENT_SUBMITTED) &&
+           e->flags & p->flags & PROF_EVENT_SUBMITTED &&
            (p->name == e->name || strcmp(p->name, e->name) == 0);
 }
 
@@ -15143,7 +15134,6 @@ PROF_API PROF__QUIET void prof__link_beside(void) {
     PROF__STORE(prof__linked.read_detail, &prof__read_detail);
     PROF__STORE(prof__linked.read_details, &prof__read_details);
     PROF__STORE(prof__linked.analyse_outside, &prof__analyse_outside);
-    PROF__STORE(prof__linked.merge, &prof__merge_duplicates);
     PROF__STORE(prof__linked.put_step, &prof__put_step);
     prof__link_metadata();
     prof__link_moments();
@@ -15152,11 +15142,6 @@ PROF_API PROF__QUIET void prof__link_beside(void) {
 
 PROF__FN void prof__match_flows(struct prof_trace *s) {
     if (PROF__LINKED(flows_match)) PROF__LINKED(flows_match)(s);
-}
-
-/* desc.merge_duplicates, where there are no events from outside. */
-PROF__FN void prof__merge_all_duplicates(struct prof_trace *s) {
-    if (s->outside.merge && !s->outside_count) PROF__LINKED(merge)(s, s->scratch);
 }
 
 /* Why a device could not record everything in this trace; NULL: it could, or was not asked. */
@@ -15308,7 +15293,7 @@ PROF__FN void prof__reading_end(uint64_t begin, bool taken) {
 
 /* Does the trace have anything beside zones, which only events have? */
 PROF__FN bool prof__needs_events(const struct prof_trace *s) {
-    return s->beside || s->outside.merge || prof__others(s);
+    return s->beside || prof__others(s);
 }
 
 /* Adds the work of prof_view.other_devices for an event itself; false: there is none. */
@@ -15566,7 +15551,6 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     else if ((PROF__BARE && s->row_count > 1) || tree.instants)
         (void)prof__events_sort(s->events, s->event_count, s->scratch);
     prof__match_flows(s);
-    prof__merge_all_duplicates(s);
     PROF__ASSERT(prof__events_hold(s->events, (uint32_t)s->event_count));
 }
 
@@ -17908,7 +17892,6 @@ PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
     *prof__text_time(whole, prof__us(all), prof__table_unit(t, all)) = 0;
     prof__out_f(&t->out, "Timeline: the first %s of %s. %u later zones are in averages and tables, "
                          "not in the trace (give prof_desc.memory more)", first, whole, later);
-    if (t->trace->outside.merge) prof__out_text(&t->out, ". Duplicates among them are not merged");
     if (prof__wide(t->trace)) prof__out_text(&t->out, ". What zones carry ends with it");
     prof__out_text(&t->out, "\n");
 }
@@ -24710,12 +24693,12 @@ PROF__FN size_t prof__beside_of(const prof_desc *d) {
 }
 
 /* What the description asks for that a stream cannot carry; NULL: nothing. Such a session is kept
-   in its arena, and streamed at the end: a stack is known only when the zones around have ended, a
-   duplicate when its parent has ended, names of call stacks at prof_stop. */
+   in its arena, and streamed at the end: a stack is known only when the zones around have ended,
+   names of call stacks at prof_stop. */
 PROF__FN const char *prof__unstreamable(const prof_desc *d) {
     return d->with_stack ? "stacks" : d->native_stack ? "native stacks"
-         : d->with_modules ? "modules" : d->merge_duplicates ? "merged duplicates"
-         : d->node ? "a node" : prof__execution.registered ? "an execution trace"
+         : d->with_modules ? "modules" : d->node ? "a node"
+         : prof__execution.registered ? "an execution trace"
          : d->stream_format != PROF_STREAM_CHROME ? NULL
          : prof__devices.count ? "device work"
          : prof__beside_of(d) == PROF__WIDE_SHARE ? "what zones carry" : NULL;
@@ -24723,7 +24706,7 @@ PROF__FN const char *prof__unstreamable(const prof_desc *d) {
 
 /* Is the session lean: do zones take only their records? Events then need other memory. */
 PROF__FN bool prof__is_lean(const prof_desc *d) {
-    return !d->events && d->mode == PROF_MODE_TRACE && !d->records_only && !d->merge_duplicates &&
+    return !d->events && d->mode == PROF_MODE_TRACE && !d->records_only &&
            !prof__beside_of(d) && !prof__devices.count && !prof__execution.registered;
 }
 
@@ -25033,7 +25016,6 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     }
     PROF__STORE(prof__sites.names.capacity, prof__names_of(desc));
     s->platform = desc->platform;
-    s->outside.merge = desc->merge_duplicates;
     s->clock = prof__clock_of(desc);
     s->laid = true;
     return true;
@@ -25503,9 +25485,7 @@ PROF__FN prof_result prof__desc_check(const prof_desc *d) {
 
 /* Can this build and machine do what the description asks for? Else prof_strerror tells why. */
 PROF__FN prof_result prof__natively(const prof_desc *d) {
-    const char *why = d->mode == PROF_MODE_AGGREGATE && d->merge_duplicates
-        ? "sums alone (PROF_MODE_AGGREGATE) cannot merge duplicates"
-        : !prof__functions_exclude(d->exclude)
+    const char *why = !prof__functions_exclude(d->exclude)
         ? "exclude: this is for PROF_INSTRUMENT_FUNCTIONS on Linux"
         : PROF__LINKED(hooks_start) ? PROF__LINKED(hooks_start)(d, prof__details_wanted(d)) : NULL;
     prof__errors.unsupported = why;

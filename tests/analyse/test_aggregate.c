@@ -292,18 +292,6 @@ static void test_longest_zones(void) {
     }
 }
 
-/* What is added up at once cannot be taken back when its parent turns out to be its like. */
-static void test_merging_is_refused(void) {
-    prof_desc desc = sums_desc();
-    desc.merge_duplicates = true;
-    EQUAL(prof_start(&desc), PROF_ERROR_UNSUPPORTED);
-    CHECK(strstr(prof_strerror(PROF_ERROR_UNSUPPORTED), "merge duplicates"), "%s",
-          prof_strerror(PROF_ERROR_UNSUPPORTED));
-    desc.merge_duplicates = false;
-    EQUAL(prof_start(&desc), PROF_OK);
-    prof_stop();
-}
-
 static void test_off_and_on(void) {
     prof_desc desc = sums_desc();
     int i;
@@ -418,7 +406,6 @@ int main(void) {
     RUN(test_long_zones);
     RUN(test_longest_zones);
     RUN(test_off_and_on);
-    RUN(test_merging_is_refused);
     RUN(test_off_with_open_zones);
     RUN(test_memory_size);
     RUN(test_written);

@@ -65,7 +65,7 @@ raw() {   # NAME GROUPING OPTION...
     fi
     case $of:$grouping in
     stream*:name | stream*:shape) ;;
-    stream* | *:stack* | *:site | *:all | seed* | cuda* | steps* | modules* | *_merged:*) return ;;
+    stream* | *:stack* | *:site | *:all | seed* | cuda* | steps* | modules*) return ;;
     esac
     [ -f "$out/$of.raw" ] || return
     cp "$out/$of.$grouping.live" "$out/$of.raw_$grouping.live"

@@ -156,30 +156,25 @@ static void test_among_zones(void) {
     EQUAL(prof_trace_stats(trace).overlaps, 2);
 }
 
-/* Zones of the program's own count as they are, unless it asks for PyTorch's merging. */
+/* Zones of the program's own count as they are. */
 static void test_recursion(void) {
-    int merge;
-    for (merge = 0; merge < 2; merge++) {
-        prof_desc desc = test_desc();
-        prof_trace *trace;
-        size_t count;
-        desc.merge_duplicates = merge != 0;
-        EQUAL(prof_start(&desc), PROF_OK);
+    prof_desc desc = test_desc();
+    prof_trace *trace;
+    size_t count;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("f") {
+        test_time.tick += 1;
         PROF_BLOCK("f") {
-            test_time.tick += 1;
-            PROF_BLOCK("f") {
-                test_time.tick += 2;
-                PROF_BLOCK("g") test_time.tick += 4;
-                PROF_BLOCK("f") test_time.tick += 8;
-            }
+            test_time.tick += 2;
+            PROF_BLOCK("g") test_time.tick += 4;
         }
-        trace = prof_stop();
-        prof_events(trace, &count);
-        EQUAL(count, merge ? 3 : 4);
-        EQUAL(prof_trace_stats(trace).duplicates, merge);
-        EQUAL(test_find(trace, "f", 0)->self_cpu_time_total_ns, merge ? 3 : 1);
-        PASS_ON(test_tree(trace));
     }
+    trace = prof_stop();
+    prof_events(trace, &count);
+    EQUAL(count, 3);
+    EQUAL(prof_trace_stats(trace).duplicates, 0);
+    EQUAL(test_find(trace, "f", 0)->self_cpu_time_total_ns, 1);
+    PASS_ON(test_tree(trace));
 }
 
 /* A count beside a list that is NULL. */

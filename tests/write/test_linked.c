@@ -31,12 +31,6 @@ static prof_desc allocations(void) {
     return desc;
 }
 
-static prof_desc merged(void) {
-    prof_desc desc = plain();
-    desc.merge_duplicates = true;
-    return desc;
-}
-
 static prof_desc sums(void) {
     prof_desc desc = plain();
     desc.mode = PROF_MODE_AGGREGATE;
@@ -260,9 +254,7 @@ static const struct { const char *name; prof_desc (*desc)(void); void (*record)(
     { "flows", plain, flows }, { "carried", plain, carried }, { "shapes", shapes, carried },
     { "memory", allocations, allocated }, { "submitted", plain, submitted },
     { "submitted memory", allocations, memory_submitted },
-    { "merged", merged, zones }, { "merged, submitted", merged, submitted },
-    { "sums", sums, zones },
-    { "full", full, many },
+    { "sums", sums, zones }, { "full", full, many },
     { "full, all", full, all_and_many }, { "steps", steps, stepped },
     { "own steps", own_steps, stepped }, { "metadata", plain, metadata },
     { "observed", observed, seen_zones }, { "device", with_device, seen_zones },
