@@ -46,6 +46,8 @@ CUPTI_INCLUDE = $(CUDA_HOME)/extras/CUPTI/include
 NVCC = $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc))
 CUDA_PROGRAMS = build/examples/cuda/vector_add build/examples/cuda/gemm_chain build/cuda_acceptance
 
+CPU = $(or $(shell sed -n 's/^model name[^:]*: //p;T;q' /proc/cpuinfo),$(shell uname -m))
+
 # The prof command
 TOOL_FLAGS = -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB
 ISAL = $(shell echo '\#include <isa-l/igzip_lib.h>' | $(CC) -E - >/dev/null 2>&1 && echo 1)
@@ -61,7 +63,7 @@ PAGE_PARTS = $(wildcard tools/prof/page/*)
 TOOL_PAGES = $(addprefix build/tools/, report_html.h memory_page_html.h flamegraph_css.h flamegraph_js.h report_sql.h)
 
 .PHONY: help prof demo examples cuda check_layout test test-all test-viewers real coverage fuzz mutants proof soak trust analysis \
-        bench embedded size lint install clean setup-build setup-examples setup-test setup-tool setup-embedded setup-proof \
+        bench bench-compile embedded size lint install clean setup-build setup-examples setup-test setup-tool setup-embedded setup-proof \
         setup-analysis setup-viewers
 
 help: ## list the targets
@@ -95,12 +97,12 @@ test-all: setup-test ## run every suite with every compiler, sanitizer and syste
 test-viewers: setup-viewers ## traces in Perfetto, speedscope, pprof, SQL engines, pages in Chromium; skipped without
 	@sh tests/write/viewers.sh
 
-bench: build/bench build/bench_cuda build/bench_read build/prof ## measure what it all costs, into build/bench.json (PEERS=folder: other profilers beside)
-	build/bench build/bench.json
-	build/bench_cuda build/bench.json
-	build/bench_read build/prof build/bench_traces build/bench.json
-	@if command -v python3 >/dev/null; then python3 tools/dev/bench_header.py build/bench.json; fi
+bench: build/bench build/bench_old/bench build/prof ## measure what it all costs, into build/bench.json (PEERS=folder: other profilers beside)
+	build/bench build/bench.json "$(CPU)"
 	@if [ -n "$(PEERS)" ]; then sh tools/dev/peers.sh "$(PEERS)"; fi
+
+bench-compile: build/bench build/bench_old/bench ## measure what compiling costs, into build/bench_compile.json
+	build/bench --compile build/bench_compile.json "$(CPU)"
 
 real: setup-test ## Lua, zstd, SQLite from Debian's sources, profiled: are all calls in the table? (ONLY=lua)
 	@sh tests/real/real.sh $(ONLY)
@@ -231,22 +233,20 @@ build/cuda_acceptance: tools/dev/cuda_acceptance.cu prof.h prof_cuda.h Makefile
 	$(Q)mkdir -p $(@D)
 	$(Q)$(NVCC) -O2 -std=c++17 -I. $< -o $@
 
-BENCH_WORK = tools/dev/bench_work.c
-build/bench: tools/dev/bench.c $(BENCH_WORK) $(BENCH_WORK:.c=.h) prof.h Makefile | setup-build
-	$(call say,compiling $< and prof.h)
-	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -I. $< $(BENCH_WORK) -o $@ $(LIBS)
-
 FAKE_CUPTI = tests/cuda/fake_cupti.c
-build/bench_cuda: tools/dev/bench_cuda.c $(FAKE_CUPTI) $(FAKE_CUPTI:.c=.h) prof.h prof_cuda.h Makefile | setup-build
+build/bench: tools/dev/bench.c $(FAKE_CUPTI) $(FAKE_CUPTI:.c=.h) prof.h prof_cuda.h Makefile | setup-build
 	$(call say,compiling $< and prof.h)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) -I. $< $(FAKE_CUPTI) -o $@ $(LIBS)
 
-build/bench_read: tools/dev/bench_read.c Makefile | setup-tool
-	$(call say,compiling $<)
+# The same with the prof.h that "x old" means; without git's history there is none.
+BENCH_OLD = 29a0f05
+build/bench_old/bench: tools/dev/bench.c Makefile | setup-build
+	$(call say,compiling $< and prof.h of $(BENCH_OLD))
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $< -o $@ -lz
+	$(Q)if git show $(BENCH_OLD):prof.h >$(@D)/prof.h 2>/dev/null; then \
+	    $(CC) $(CFLAGS) -DBENCH_OLD -I$(@D) $< -o $@ $(LIBS); \
+	else rm -r $(@D); fi
 
 .SECONDARY: $(TOOL_PAGES)
 
