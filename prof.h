@@ -425,11 +425,9 @@ typedef struct prof_stats {
     uint64_t details_cut;                /* inputs, texts, arguments and stacks that did not fit */
     uint64_t not_kept;                   /* counters, instants, steps, attributes where only sums
                                             are kept; events submitted to sessions without events */
-    uint64_t others_names;               /* zones under the name "(others)", because their own could
-                                            not be stored: more names than max_sites */
-    uint64_t others_sites;               /* ... more marks and functions than PROF_MAX_SITES */
-    uint64_t others_full;                /* ... no room in the arena for the name or its sums */
-    uint64_t others_busy;                /* ... a signal handler's, or the lock was held too long */
+    uint64_t others;                     /* zones under the name "(others)", since there was no room
+                                            for their own or its sums (memory, max_sites,
+                                            PROF_MAX_SITES), or a signal handler began them */
     uint64_t deep;                       /* zones inside max_depth others; they are also counted in
                                             summed. In the timeline "(in sums)" stands for the
                                             outermost of them */
@@ -440,9 +438,6 @@ typedef struct prof_stats {
                                             desc.platform did not tell it: then ns are ticks */
     size_t bytes_used, bytes_total;      /* of the arena: records, states, and the analysis share */
     uint32_t warnings;                   /* PROF_WARN_... */
-    uint64_t window_ns;                  /* how long the last window was open, by the OS's clock; */
-                                         /* what the profiler itself took, in all windows: */
-    uint64_t prepare_ns, start_ns, stop_ns, analysis_ns;
     uint64_t summed;                     /* zones that are in averages and tables, but in no
                                             timeline: they came when the arena was full, or were
                                             deep */
@@ -3488,14 +3483,14 @@ PROF__INLINE uint32_t prof__divide(uint64_t *n, uint32_t by) {
        6 counts   1: the last, count of fields, u64 each: recorded, dropped_full, dropped_deep,
                   dropped_threads, dropped_sites, unbalanced, healed, cut, unfinished, clock_steps,
                   names_cut, overwritten, stalls, stream_failures, threads, dropped_busy, lost,
-                  others_names, others_sites, others_full, others_busy, async_open, not_kept,
+                  others, 3 that are 0 (up to 0.2.0 parts of others), async_open, not_kept,
                   details_cut, memory_refused
        7 sums     of zones in no timeline: thread, count, u64 tick at which the first timeline
                   ended, u64 tick of the session's end, or of now; then rows: site (0: all that
                   had no row, "(others)"), its first bucket << 16 | count of buckets, u64 each:
                   count, and in ticks total, total of its children, least, most; buckets: bucket n
                   counts zones of less than 2^n ticks that are in none before. Rows of a name add
-                  up. Calls in no bucket were not timed, where less than 2^30 are in one
+                  up. Up to 0.2.0 calls in no bucket were not timed, where less than 2^30 are in one
        8 details  1 memory | 2 flops | 4 shapes | 8 steps: asked for; count of desc.hw_counters;
                   {bytes of a name, name} of each
        9 event    of prof_submit: u64 start and u64 end in ns of the session, thread, flags |
@@ -4975,7 +4970,6 @@ static struct prof__sites {
     prof__names names;
     uint32_t count, own;                 /* sites of the process, of them the library's own */
     uint32_t others;                     /* the site of "(others)"; 0: none needed it yet */
-    uint32_t why;                        /* PROF__NO_SITE..: why the last one was refused */
     uint64_t cut;                        /* names that were too long, in this session */
     prof_site list[PROF_MAX_SITES + PROF__OWN_SITES + 1];   /* 0: "(lost)" */
     uint32_t index[(PROF_MAX_SITES + PROF__OWN_SITES) * 2 + 1];
@@ -5002,9 +4996,9 @@ PROF__FN const char *prof__site_copy(const char *s, const char *last) {
     return p;
 }
 
-/* Why there is no site, in place of its shifted number: the table of sites is full, the table of
-   names, the arena; or the lock was held too long. PROF__NOS: how many reasons there are. */
-enum { PROF__NO_SITE, PROF__NO_NAME, PROF__NO_ROOM, PROF__NO_LOCK, PROF__NOS };
+/* Why there is no site, in place of its shifted number: a table or the arena is full; or the lock
+   was held too long. */
+enum { PROF__NO_ROOM, PROF__NO_LOCK };
 
 /* The library's own sites. "(others)" is the site of zones whose own has no room; it is made when
    the first of them comes, and then stays, as all sites outlive sessions. */
@@ -5018,15 +5012,11 @@ PROF__FN uint32_t prof__others_make(void) {
     return prof__sites.others;
 }
 
-/* Notes why a site is refused, and makes "(others)" for it. Returns 0. Under the lock. */
-PROF__FN uint32_t prof__refuse_site(uint32_t why) {
+/* A site is refused: makes "(others)" for it. Under the lock. */
+PROF__FN uint32_t prof__refuse_site(void) {
     (void)prof__others_make();
-    prof__sites.why = why;
-    return 0;
+    return PROF__NO_ROOM;
 }
-
-/* A site's number shifted; where it is 0, PROF__NO_...: why. Under the lock. */
-PROF__FN uint32_t prof__site_id(uint32_t number) { return number ? number << 8 : prof__sites.why; }
 
 /* The number of sites, without the library's own. */
 PROF__FN uint32_t prof__sites_marked(void) {
@@ -5143,13 +5133,13 @@ PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
             strcmp(s->file, file) == 0)
             return prof__sites.index[i];
     }
-    if (!own && prof__sites_full()) return prof__refuse_site(PROF__NO_SITE);
-    if (!own && prof__arena_spare() < prof__site_share()) return prof__refuse_site(PROF__NO_ROOM);
+    if (!own && (prof__sites_full() || prof__arena_spare() < prof__site_share()))
+        return prof__refuse_site();
     to->name = own ? name : prof__site_copy(name, last ? last->name : NULL);
     to->file = own ? file : prof__site_copy(file, last ? last->file : NULL);
     to->function = own ? function : prof__site_copy(function, last ? last->function : NULL);
     to->line = site->line;
-    if (!to->name || !to->file || !to->function) return prof__refuse_site(PROF__NO_SITE);
+    if (!to->name || !to->file || !to->function) return prof__refuse_site();
     if (name[length]) prof__sites.cut++;
     PROF__STORE(prof__sites.own, prof__sites.own + own);
     if (!own) prof__arena.promised += prof__site_share();
@@ -5193,15 +5183,15 @@ PROF__FN uint32_t *prof__name_place(const char *name, size_t length, uint32_t ha
 
 PROF__FN uint32_t prof__refuse_name(size_t length) {
     if (length < prof__sites.names.refused) PROF__STORE(prof__sites.names.refused, length);
-    return prof__refuse_site(PROF__NO_ROOM);
+    return prof__refuse_site();
 }
 
-/* Why a new name would find no room, if that is certain; PROF__NOS: there may be room. */
-PROF__FN uint32_t prof__name_refused(size_t length) {
-    prof__names *names = &prof__sites.names;
-    if (!PROF__LOAD(prof__sites.others)) return PROF__NOS;
-    if (PROF__LOAD(names->count) == PROF__LOAD(names->capacity)) return PROF__NO_NAME;
-    return length >= PROF__LOAD(names->refused) ? PROF__NO_ROOM : PROF__NOS;
+/* Is it certain that a new name finds no room? */
+PROF__FN bool prof__name_refused(size_t length) {
+    const prof__names *names = &prof__sites.names;
+    return PROF__LOAD(prof__sites.others) &&
+           (PROF__LOAD(names->count) == PROF__LOAD(names->capacity) ||
+            length >= PROF__LOAD(names->refused));
 }
 
 PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash) {
@@ -5212,7 +5202,7 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     if (!names->index && !prof__names_open()) return prof__refuse_name(length);
     place = prof__name_place(name, length, hash);
     if (*place) return *place;
-    if (names->count == names->capacity) return prof__refuse_site(PROF__NO_NAME);
+    if (names->count == names->capacity) return prof__refuse_site();
     if (prof__arena_spare() < prof__align(sizeof *n + length + 1) + prof__site_share())
         return prof__refuse_name(length);
     n = (prof__name *)prof__take_kept(sizeof *n + length + 1, prof__site_share());
@@ -5592,7 +5582,7 @@ enum { PROF__NO = 25 };
 
 typedef struct prof__counts {
     PROF__COUNTS_BOTH
-    size_t others[PROF__NOS];            /* zones in "(others)", by why */
+    size_t others;                       /* zones in "(others)" */
     size_t async, async_ends;            /* ranges begun, and ends of ranges */
     size_t summed, summed_open, summed_deep;   /* zones that are only in sums; of them, unfinished,
                                             deeper than max_depth */
@@ -5810,11 +5800,6 @@ PROF__FN PROF__RACES void prof__copy_words(void *to, const void *from, size_t by
     }
 }
 
-/* ns by the OS's clock, of this session: see prof_stats. opened: when the window was opened. */
-typedef struct prof__own_times {
-    uint64_t prepare, start, stop, analysis, opened, window;
-} prof__own_times;
-
 /* What lives from prof_start to prof_stop, over all windows. Written by the calls that open and
    close windows, of which one runs at a time: see busy, which is under the lock. */
 static struct prof__session {
@@ -5829,7 +5814,6 @@ static struct prof__session {
     uint32_t enabled;                    /* those being recorded */
     prof_action action;
     uint64_t step, step_tick, errors;
-    prof__own_times times;
 } prof__session;
 
 /* What prof_strerror says of the last error of a kind, where that is more than usual: "", and
@@ -6033,7 +6017,7 @@ struct prof__row {
     ALL(dropped_threads, s->dropped_threads, 3, \
         "Dropped, more threads at once than prof_desc.max_threads") \
     ALL(dropped_sites, c->sites, 4, \
-        "Dropped, more names than PROF_MAX_SITES or prof_desc.max_sites") \
+        "Dropped, no room for their names (PROF_MAX_SITES, prof_desc.max_sites)") \
     HOST(dropped_busy, PROF__LOAD(prof__loose.dropped_busy), 15, \
         "Dropped, in signal handlers that interrupted the profiler") \
     ALL(unbalanced, c->unbalanced, 5, "Ends of zones that had been ended, ignored") \
@@ -6060,14 +6044,9 @@ struct prof__row {
         "Inputs, texts and arguments of zones that were too many or too long") \
     ALL(not_kept, c->not_kept, PROF__HOSTED(22), \
         "Zones, instants, counters, details, events not kept") \
-    HOST(others_names, c->others[PROF__NO_NAME], PROF__HOSTED(17), \
-        "Zones in (others), more names than prof_desc.max_sites") \
-    HOST(others_sites, c->others[PROF__NO_SITE], PROF__HOSTED(18), \
-        "Zones in (others), more marks and functions than PROF_MAX_SITES") \
-    HOST(others_full, c->others[PROF__NO_ROOM] + s->sums.not_merged, PROF__HOSTED(19), \
-        "Zones in (others), no room for their names or sums (give prof_desc.memory more)") \
-    HOST(others_busy, c->others[PROF__NO_LOCK], PROF__HOSTED(20), \
-        "Zones in (others), in signal handlers that interrupted the profiler") \
+    HOST(others, c->others + s->sums.not_merged, PROF__HOSTED(17), \
+        "Zones in (others), no room for their names or sums (give prof_desc.memory more; see " \
+        "max_sites, PROF_MAX_SITES)") \
     HOST(deep, s->sums.average ? 0 : c->summed_deep, PROF__NO, \
         "Zones deeper than prof_desc.max_depth, in averages and tables, not in the trace") \
     HOST(unstreamed, prof__session.unstreamed, PROF__NO, \
@@ -7197,7 +7176,7 @@ PROF__INLINE uint64_t prof__tally_within(uint64_t *inner, uint64_t ticks) {
 /* Counts zones whose site has no row. Zones without a site were counted when they began. */
 PROF__FN void prof__count_rowless(prof__state *t, uint32_t site_depth, size_t zones) {
     if (prof__is_others(site_depth & ~(uint32_t)0xff)) return;
-    PROF__BUMP(t->counts.others[PROF__NO_ROOM], zones);
+    PROF__BUMP(t->counts.others, zones);
 }
 
 /* Adds the zones of one site and depth that follow each other from c on, empties their records, and
@@ -8242,8 +8221,7 @@ PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
 
 /* Counts an instant, a counter or such that is dropped because it has no site. */
 PROF__FN void prof__count_siteless(prof__state *t, uint32_t why) {
-    if (why <= PROF__NO_NAME) PROF__BUMP(t->counts.sites, 1);
-    else if (why == PROF__NO_ROOM) PROF__BUMP(t->counts.full, 1);
+    if (why == PROF__NO_ROOM) PROF__BUMP(t->counts.sites, 1);
     else PROF__COUNT(prof__loose.dropped_busy);
 }
 
@@ -8265,7 +8243,7 @@ PROF__FN prof__frame *prof__open_deep(prof__state *t, uint32_t site, uint32_t wh
         prof__looked(t);
     }
     if (!d) return prof__skip(t, &t->counts.deep, token);
-    if (why <= PROF__NO_LOCK) PROF__BUMP(t->counts.others[why], 1);
+    if (why <= PROF__NO_LOCK) PROF__BUMP(t->counts.others, 1);
     if (t->observed) PROF__LINKED(observe_begin)(t, site);
     return &d->frame + 1;
 }
@@ -8284,7 +8262,7 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
         t->full = true;
         return prof__skip(t, &t->counts.full, token);
     }
-    if (why <= PROF__NO_LOCK) PROF__BUMP(t->counts.others[why], 1);
+    if (why <= PROF__NO_LOCK) PROF__BUMP(t->counts.others, 1);
     if (t->hooks.begin && prof__look(t)) {
         t->hooks.begin(t, f, entry);
         prof__looked(t);
@@ -8413,17 +8391,16 @@ PROF__FN uint32_t prof__name_find(prof__state *t, const char *name, size_t lengt
 /* The site of a run-time name, shifted by 8; or PROF__NO_...: why there is none. */
 PROF__FN uint32_t prof__intern(prof__state *t, const char *name) {
     size_t length;
-    uint32_t hash, number, why;
+    uint32_t hash, number, why = PROF__NO_LOCK;
     if (!name) name = "(null)";
     if ((number = prof__name_hinted(t, name)) != 0) return (PROF__PUSHED + number - 1) << 8;
     hash = prof__hash(name, &length);
     number = prof__name_find(t, name, length, hash);
-    if (!number && (why = prof__name_refused(length)) != PROF__NOS) return why;
-    why = PROF__NO_LOCK;
+    if (!number && prof__name_refused(length)) return PROF__NO_ROOM;
     if (!number && prof__lock_briefly()) {
         if (PROF__LOAD(prof__on) == t->generation) number = prof__name_add(name, length, hash);
         if (number && name[length]) prof__sites.cut++;
-        why = prof__sites.why;
+        why = PROF__NO_ROOM;
         prof__unlock();
     }
     if (!number) return why;
@@ -8436,7 +8413,7 @@ PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
     uint32_t id = PROF__LOAD(mark->id);
     if (id) return id;
     if (!prof__lock_briefly()) return PROF__NO_LOCK;
-    id = prof__site_id(prof__site_add(mark->site, false));
+    id = prof__site_add(mark->site, false) << 8;
     prof__unlock();
     if (id > PROF__NO_LOCK) PROF__STORE(mark->id, id);
     return id;
@@ -9971,8 +9948,6 @@ PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *tr
 #define prof__needs_events(s) false
 #define prof__reading_open() false
 #define prof__reading_close(taken) ((void)(taken))
-#define prof__reading_begin(taken) (*(taken) = false, 0)
-#define prof__reading_end(begin, taken) ((void)(begin), (void)(taken))
 #define prof__row_others(s, e, r) ((void)0)
 #define prof__closes_in_memory(trace, take, user) ((void)(take))
 #define prof__closes_of_events(trace, feed) ((void)0)
@@ -11260,7 +11235,7 @@ PROF__FN uint32_t prof__function_add(struct prof__instrumented *f, uintptr_t add
     uint32_t id;
     *prof__text_hex(name, address) = 0;
     site.name = name;
-    id = prof__site_id(prof__site_add(&site, false));
+    id = prof__site_add(&site, false) << 8;
     if (id > PROF__NO_LOCK) PROF__BUMP(prof__functions.unnamed, 1);
     else if (!f->address && prof__functions.refused == PROF_MAX_SITES / 2) return id;
     else if (!f->address) prof__functions.refused++;
@@ -11274,13 +11249,13 @@ PROF__FN uint32_t prof__function_add(struct prof__instrumented *f, uintptr_t add
    asks once in a generation. */
 PROF__FN uint32_t prof__function_site(const prof__state *t, uintptr_t address) {
     struct prof__instrumented *f = prof__function_find(address);
-    uint32_t id = PROF__NO_SITE;
+    uint32_t id = PROF__NO_ROOM;
     if (PROF__ACQUIRE(f->address) == address) {
         uint32_t asked = PROF__ACQUIRE(f->asked);
         id = PROF__LOAD(f->id);
         if (id > PROF__NO_LOCK || asked == t->generation) return id;
     }
-    if (prof__sites_full() && PROF__LOAD(prof__sites.others)) return PROF__NO_SITE;
+    if (prof__sites_full() && PROF__LOAD(prof__sites.others)) return PROF__NO_ROOM;
     if (!prof__lock_briefly()) return PROF__NO_LOCK;
     f = prof__function_find(address);
     id = f->id;
@@ -15279,18 +15254,6 @@ PROF__FN void prof__reading_close(bool taken) {
     if (taken) prof__disown(&prof__recorder.reading);
 }
 
-/* The same; its time counts as prof_stats.analysis_ns. */
-PROF__FN uint64_t prof__reading_begin(bool *taken) {
-    uint64_t begin = prof__os_now();
-    *taken = prof__reading_open();
-    return begin;
-}
-
-PROF__FN void prof__reading_end(uint64_t begin, bool taken) {
-    prof__session.times.analysis += prof__os_now() - begin;
-    prof__reading_close(taken);
-}
-
 /* Does the trace have anything beside zones, which only events have? */
 PROF__FN bool prof__needs_events(const struct prof_trace *s) {
     return s->beside || prof__others(s);
@@ -15557,13 +15520,12 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
 /* Makes the events unless they are made already. False: there is no room for them. */
 PROF__FN bool prof__analyse(const prof_trace *trace) {
     struct prof_trace *s = &prof__trace;
-    uint64_t begin;
     bool taken;
     if (trace != s || s->analysed) return true;
     if (prof__analysis_refused(s)) return false;
-    begin = prof__reading_begin(&taken);
+    taken = prof__reading_open();
     prof__analyse_now(s);
-    prof__reading_end(begin, taken);
+    prof__reading_close(taken);
     return PROF__BARE || s->analysed;
 }
 
@@ -15627,10 +15589,9 @@ PROF__FN bool prof__from_records(const prof_trace *trace) {
 }
 
 PROF__FN void prof__closes_of_records(const prof__feed *feed) {
-    bool taken;
-    uint64_t begin = prof__reading_begin(&taken);
+    bool taken = prof__reading_open();
     prof__count_rows(&prof__trace, feed);
-    prof__reading_end(begin, taken);
+    prof__reading_close(taken);
 }
 
 /* ---- @AVERAGES: events to one row per name, shape, stack ----
@@ -18600,14 +18561,13 @@ PROF__FN bool prof__briefs_read(struct prof_trace *s) {
 /* False: a writer needs events. It may have been called by the sink of one that has briefs. */
 PROF__FN bool prof__briefs_open(const prof_trace *trace, bool *opened) {
     struct prof_trace *s = &prof__trace;
-    uint64_t begin;
     bool taken, made;
     *opened = false;
     if (trace != s || s->analysed || prof__analysis_refused(s)) return false;
     if (s->briefs) return true;
-    begin = prof__reading_begin(&taken);
+    taken = prof__reading_open();
     *opened = made = prof__briefs_read(s);
-    prof__reading_end(begin, taken);
+    prof__reading_close(taken);
     return made;
 }
 
@@ -21980,6 +21940,7 @@ PROF__FN void prof__raw_open_head(prof__raw *w, const prof__row *row, uint64_t e
 
 PROF__FN void prof__raw_counts(prof__raw *w, const prof_stats *s, bool last) {
     uint64_t counts[PROF__NO + 1];
+    memset(counts, 0, sizeof counts);
     PROF__STATS(PROF__RAW_PUT, PROF__RAW_PUT, PROF__RAW_PUT)
     counts[14] = s->threads;
     prof__raw_begin(w, PROF__RAW_COUNTS);
@@ -25416,16 +25377,10 @@ PROF__FN void prof__window_stop(struct prof_trace *s) {
     }
 }
 
-/* Adds the time of a transition's letter to the profiler's own times; `!` counts a lost window. */
-PROF__FN void prof__took(char call, uint64_t begin) {
-    uint64_t ns = prof__os_now() - begin;
+/* A step loses a window, or its action is none. */
+PROF__FN void prof__schedule_error(void) {
     prof__lock();
-    if (call == 'p') prof__session.times.prepare += ns;
-    if (call == 's') prof__session.times.start += ns;
-    if (call == 's') prof__session.times.opened = begin + ns;
-    if (call == 'x') prof__session.times.stop += ns;
-    if (call == 'x') prof__session.times.window = begin - prof__session.times.opened;
-    if (call == '!') prof__session.errors++;
+    prof__session.errors++;
     prof__unlock();
 }
 
@@ -25433,12 +25388,11 @@ PROF__FN void prof__took(char call, uint64_t begin) {
 PROF__FN void prof__calls(struct prof_trace *s, const char *calls) {
     const prof_desc *d = &prof__session.desc;
     for (; *calls; calls++) {
-        uint64_t begin = prof__os_now();
         if (*calls == 'p') prof__window_prepare(s);
         else if (*calls == 's') prof__window_start(s);
         else if (*calls == 'x') prof__window_stop(s);
-        else if (*calls != '!' && s->stopped && d->on_trace_ready) d->on_trace_ready(d->user, s);
-        prof__took(*calls, begin);
+        else if (*calls == '!') prof__schedule_error();
+        else if (s->stopped && d->on_trace_ready) d->on_trace_ready(d->user, s);
     }
 }
 
@@ -25468,7 +25422,7 @@ PROF__FN prof_action prof__action_at(struct prof__session *v, uint64_t step) {
     if (!d->schedule_fn) return prof_schedule_action(&d->schedule, step);
     action = d->schedule_fn(d->user, step);
     if ((unsigned)action <= PROF_ACTION_RECORD_AND_SAVE) return action;
-    prof__took('!', 0);
+    prof__schedule_error();
     return PROF_ACTION_NONE;
 }
 
@@ -25508,7 +25462,6 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     v->desc.record_shapes = desc->record_shapes || desc->with_flops;
     v->desc.with_stack = desc->with_stack || desc->native_stack;
     prof__metadata.all.used = prof__metadata.all.preset;
-    memset(&prof__session.times, 0, sizeof prof__session.times);
     v->has_steps = prof__has_schedule(desc);
     v->activities = prof_supported_activities();
     if (desc->activities) v->activities &= desc->activities;
@@ -26330,11 +26283,6 @@ PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
 
 PROF__FN void prof__own_stats(const struct prof_trace *s, prof_stats *out) {
     const prof_desc *d = &prof__session.desc;
-    out->window_ns = prof__session.times.window;
-    out->prepare_ns = prof__session.times.prepare;
-    out->start_ns = prof__session.times.start;
-    out->stop_ns = prof__session.times.stop;
-    out->analysis_ns = prof__session.times.analysis;
     if (prof__has_schedule(d) && !d->schedule_fn && !d->schedule.warmup)
         out->warnings |= PROF_WARN_NO_WARMUP;
     if (prof__session.errors) out->warnings |= PROF_WARN_SCHEDULE;

@@ -77,9 +77,6 @@
         const char *test_a_ = (a), *test_b_ = (b);                              \
         CHECK(strcmp(test_a_, test_b_) == 0, "'%.200s' is not '%.200s'", test_a_, test_b_); \
     } while (0)
-/* Zones in "(others)": their own names had no room. */
-#define TEST_OTHERS(s) \
-    ((s).others_names + (s).others_sites + (s).others_full + (s).others_busy)
 #define SKIP(...) do { test_skipped = 1; test_say(__VA_ARGS__); return; } while (0)
 #define RUN(function) test_run(#function, function)
 

@@ -189,6 +189,8 @@ for command in report analyze gaps flamegraph diff; do
     # shellcheck disable=SC2086   # none, or one
     says sums_told_$command "$line" 0 "$prof" $command "$out/sums.json" $second
 done
+trace others.json '{"others_names":1,"others_sites":2,"others_full":3,"others_busy":4}'
+says losses_others 'see max_sites, PROF_MAX_SITES): 10' 0 "$prof" report "$out/others.json"
 sed 's/"summed"/"deep":3,"untimed":4,"summed"/' "$out/sums.json" >"$out/apart.json"   # told by themselves
 says sums_told_apart "${line%12*}5 later" 0 "$prof" report "$out/apart.json"
 old='{"name":"old","count":10,"total":1000,"self":900,"min":400,"max":600,"untimed":8}'

@@ -331,7 +331,7 @@ static void test_names_beyond_max_sites(void) {
         }
     PASS_ON(check_sum(prof_stop(), 40));
     EQUAL(prof_get_stats().recorded, 40);
-    EQUAL(prof_get_stats().others_names, 24);
+    EQUAL(prof_get_stats().others, 24);
 }
 
 /* A name that found no place takes no zone but its own with it. */
@@ -355,7 +355,7 @@ static void test_names_dropped_inside(void) {
     test_time.tick += 1;
     prof_pop();
     trace = prof_stop();
-    EQUAL(prof_get_stats().others_names, 1);
+    EQUAL(prof_get_stats().others, 1);
     EQUAL(prof_get_stats().dropped, 0);
     EQUAL(prof_get_stats().recorded, 4);
     EQUAL(test_find(trace, "(others)", 0)->start_ns, 2);

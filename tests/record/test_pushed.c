@@ -39,7 +39,7 @@ static void check_names(const prof_trace *trace) {
     int all = 0, sum = 0;
     prof_stats stats = prof_get_stats();
     CHECK(count <= NAMES, "%u names", (unsigned)count);
-    EQUAL(stats.dropped + stats.others_names + stats.others_full, 0);
+    EQUAL(stats.dropped + stats.others, 0);
     for (i = 0; i < NAMES; i++) all += pushed[i];
     for (i = 0; i < count; i++) {
         const char *name = averages[i].key;

@@ -75,10 +75,9 @@ static void test_schedule_check(void) {
     EQUAL(prof_schedule_action(NULL, 2), PROF_ACTION_NONE);
 }
 
-/* What the profiler itself took, and what it warns of. */
-static void test_schedule_own_times(void) {
+/* A schedule without a warm-up is warned of. */
+static void test_schedule_warns(void) {
     prof_desc desc;
-    prof_stats stats;
     int i;
     memset(&desc, 0, sizeof desc);
     desc.schedule.active = 2;
@@ -89,11 +88,7 @@ static void test_schedule_own_times(void) {
         prof_step();
     }
     (void)prof_events(prof_stop(), NULL);
-    stats = prof_get_stats();
-    CHECK(stats.window_ns && stats.prepare_ns && stats.start_ns && stats.stop_ns &&
-              stats.analysis_ns, "%llu %llu", (unsigned long long)stats.window_ns,
-          (unsigned long long)stats.analysis_ns);
-    EQUAL(stats.warnings, PROF_WARN_NO_WARMUP);
+    EQUAL(prof_get_stats().warnings, PROF_WARN_NO_WARMUP);
     desc.schedule.warmup = 1;
     EQUAL(prof_start(&desc), PROF_OK);
     prof_step();
@@ -138,6 +133,6 @@ int main(void) {
     RUN(test_schedule_known);
     RUN(test_schedule_large);
     RUN(test_schedule_check);
-    RUN(test_schedule_own_times);
+    RUN(test_schedule_warns);
     return test_end();
 }

@@ -33,7 +33,7 @@ static void test_names_longer_than_the_text(void) {
         trace = prof_stop();
         PASS_ON(test_tree(trace));
         EQUAL(prof_get_stats().recorded, 24);
-        EQUAL(prof_get_stats().others_sites, 16);
+        EQUAL(prof_get_stats().others, 16);
         CHECK(test_find(trace, "sa", 0) && test_find(trace, "sh", 0), "a short name is missing");
         CHECK(test_find(trace, "(others)", 15) != NULL, "a long one is missing");
     }

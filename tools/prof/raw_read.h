@@ -818,6 +818,7 @@ static void prof__raw_put_counts(prof_raw *r, const uint64_t *counts, bool last)
     prof_stats *s = &r->stats.counts;
     prof_raw_item item;
     PROF__STATS(PROF__RAW_TAKE, PROF__RAW_TAKE, PROF__RAW_TAKE)
+    s->others += counts[18] + counts[19] + counts[20];   /* of versions up to 0.2.0 */
     s->dropped = s->dropped_full + s->dropped_deep + s->dropped_threads + s->dropped_sites +
                  s->dropped_busy;
     if (s->overwritten) {                /* a ring's dump counts slots: at most the zones missing */
