@@ -1625,20 +1625,6 @@ PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const p
     X("count", count) X("total", cpu_time_total_ns) X("self", self_cpu_time_total_ns) \
     X("min", min_ns) X("max", max_ns) X("p50", p50_ns) X("p90", p90_ns) X("p99", p99_ns)
 
-/* ---- Spans: for tools that nest and sum the events of a file as a session does ---- */
-
-/* The caller's array of spans. Each has its end and the number of the span around it. */
-typedef struct prof_nest {
-    const void *spans;
-    size_t size, end_ns, parent;         /* of a span; offsets of its int64_t and its uint32_t */
-    uint64_t overlaps;                   /* spans that began in another and ended after it */
-} prof_nest;
-
-/* The innermost, of the span `top` and those around it, that holds [start_ns, end_ns), which begins
-   no earlier than they do; PROF_NONE: none. A span that has ended holds nothing, and one that ends
-   first does not hold one that ends later: they are siblings. All of this library nests so. */
-PROF_API uint32_t prof_nest_around(prof_nest *nest, uint32_t top, int64_t start_ns, int64_t end_ns);
-
 /* Orders zones that come in the order of their ends, each with its depth, for a file: readers take
    the first of two events that begin together for the outer one. So a zone that begins together
    with the zone around it waits until that one comes, and is written after it: a chain. Chains lie
@@ -1659,105 +1645,6 @@ typedef struct prof_order {
    at the end of a thread's zones or of the file. */
 PROF_API uint32_t prof_order_add(prof_order *order, uint32_t depth, int64_t start_ns);
 PROF_API void prof_order_end(prof_order *order);
-
-/* The span that device work launched by the span `launch` belongs to: the innermost, of launch and
-   those around it, that is no call of a device's library; where all are, launch itself. */
-PROF_API uint32_t prof_nest_launcher(const prof_nest *nest, uint32_t launch,
-                                     bool (*is_launch)(const void *span));
-
-enum {                                   /* prof_span.flags, beside PROF_EVENT_... */
-    PROF_SPAN_MEMORY = 0x8000,           /* a change of memory at start_ns, of the innermost span
-                                            and all around it; without one, of its own row. With
-                                            PROF_SPAN_DEPTH: in what ends next at this depth */
-    PROF_SPAN_STEP = 0x4000,             /* steps follow each other; none lies in another */
-    PROF_SPAN_DEPTH = 0x2000,            /* it comes after all spans in it, which depth tells */
-    PROF_SPAN_HIDDEN = 0x1000,           /* counts in no row, but lies in others; of memory: no
-                                            call, but its row has the bytes */
-    PROF_SPAN_LAUNCH = 0x0800            /* a call of a device's library: what it launched belongs
-                                            to the innermost span around it that is none */
-};
-
-/* One call, of whatever a row counts. */
-typedef struct prof_span {
-    int64_t start_ns, end_ns;
-    uint32_t thread;                     /* a number for each thread, and for each node on it */
-    uint32_t row;                        /* from prof_sums_row; a device's row: lies in no span.
-                                            PROF_NONE: hidden, with a name unlike all others */
-    int64_t device_ns;                   /* the work that it launched itself; with
-                                            PROF_EVENT_LEGACY also its children's */
-    int64_t other_device_ns[PROF_OTHER_DEVICES];   /* parts of device_ns: prof_view.other_devices */
-    int64_t cpu_bytes, device_bytes;     /* with its children's, without PROF_SPAN_MEMORY's */
-    int64_t flops;                       /* its own */
-    const int64_t *counters;             /* PROF_COUNTERS of them, with its children's, valid until
-                                            the span around it has ended; NULL: none */
-    uint32_t order;                      /* of two with the same times the lesser is a row's first.
-                                            All 0: by thread, then as they come */
-    uint32_t depth;                      /* PROF_SPAN_DEPTH: spans around it */
-    uint16_t flags;
-} prof_span;
-
-/* What is known of a call once it has ended; order is its span's. */
-typedef struct prof_span_end {
-    int64_t self_ns, device_ns, self_device_ns;
-    uint32_t order;
-} prof_span_end;
-
-typedef struct prof_sums_desc {
-    prof_averages_desc averages;         /* without percentiles */
-    bool merge_duplicates;               /* merge an only child into its parent of the same name */
-    void *(*more)(void *user, size_t size);   /* returns memory aligned as malloc's, which may be
-                                            freed when the rows are not needed; NULL: none left */
-    void (*ended)(void *user, const prof_span_end *end);   /* called as each span ends, but for
-                                            merged ones; NULL: not called */
-    void *user;
-} prof_sums_desc;
-
-typedef struct prof_sums_stats {
-    uint64_t spans, calls;               /* pushed; counted in rows */
-    uint64_t overlaps;                   /* spans that began in another and ended after it */
-    uint64_t duplicates;                 /* merged */
-    uint64_t dropped;                    /* no memory was left for them: rows are not complete */
-    int64_t self_cpu_time_total_ns;      /* of all spans, also of those in no row */
-} prof_sums_stats;
-
-typedef struct prof_sums prof_sums;
-
-/* The nest and the sums of prof_key_averages for spans from elsewhere. One thread at a time; needs
-   no session. Memory: a row 300 bytes, its texts and shapes, 250 bytes for each level of depth.
-       prof_sums_open(&desc, &sums);
-       span.row = prof_sums_row(sums, &event, NULL); ... prof_sums_push(sums, &span); ...
-       n = prof_sums_close(sums, NULL, 0); prof_sums_close(sums, rows, n);
-   open: PROF_ERROR_INVALID: NULL, or no `more`. PROF_ERROR_UNSUPPORTED: percentiles.
-   PROF_ERROR_MEMORY. */
-PROF_API prof_result prof_sums_open(const prof_sums_desc *desc, prof_sums **sums);
-
-/* The row of events like key: of its name, device_type and flags, its node, and what desc.averages
-   groups by; with group_by_site also of site's file and line (NULL: no place). A new row copies
-   what it needs. PROF_NONE: no memory. */
-PROF_API uint32_t prof_sums_row(prof_sums *sums, const prof_event *key, const prof_site *site);
-
-/* Adds a span. Spans come by (thread, start, -end), memory after spans that start with it; they
-   nest by their times, as in prof_trace_from_events. With PROF_SPAN_DEPTH, on all spans of a
-   thread, they come in the order of their ends, children first, and nest by depth; threads may take
-   turns. */
-PROF_API void prof_sums_push(prof_sums *sums, const prof_span *span);
-
-/* Ends the spans that are open. Spans of another file may follow; they count as later. */
-PROF_API void prof_sums_next(prof_sums *sums);
-
-/* Adds sums of calls without spans to a row; PROF_NONE: to prof_sums_stats alone. Only rows without
-   any span keep percentiles; such rows come last, in the order in which they were made. */
-PROF_API void prof_sums_add(prof_sums *sums, uint32_t row, const prof_average *more);
-
-/* Ends the spans that are open, fills at most max rows and returns how many there are, as
-   prof_key_averages does: in first-seen order, without those that have no call. Their texts lie in
-   the memory that `more` gave. first is the row's rank; parent is PROF_NONE where its first span
-   lay in no other, else 0; scope is that of the key that made it. */
-PROF_API size_t prof_sums_close(prof_sums *sums, prof_average *rows, size_t max);
-
-/* The same of the spans that have ended so far; open ones stay open, and more may come. */
-PROF_API size_t prof_sums_look(prof_sums *sums, prof_average *rows, size_t max);
-PROF_API prof_sums_stats prof_sums_get_stats(const prof_sums *sums);
 #endif
 
 /* ---- @API-INLINE: what the macros compile to; not for direct use ----
@@ -2597,6 +2484,12 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
     prof_file_write_behind
 #define prof_join \
     _Pragma("GCC error \"prof_join is gone: prof_trace_from_events joins work by ids\"") prof_join
+#define prof_nest \
+    _Pragma("GCC error \"prof_nest is gone: prof_trace_from_events tells what lies in what\"") \
+    prof_nest
+#define prof_sums \
+    _Pragma("GCC error \"prof_sums is gone: prof_trace_from_events, then prof_key_averages\"") \
+    prof_sums
 
 /* tools/prof/raw_read.h has these again. */
 #define PROF__GONE_RAW \
@@ -5495,7 +5388,6 @@ typedef struct prof__tally prof__tally;
 #define PROF__SEGMENT_PORT \
     uint64_t base;                       /* the clock at flushed */
 #define PROF__TALLY_PORT
-#define PROF__LEVEL_PORT                 /* is_recursive is not told */
 #define PROF__ROW_PORT \
     uint16_t context;                    /* whose it is, or: */
 #define PROF__OVER UINT16_MAX            /* nobody's: the task has ended */
@@ -5551,8 +5443,6 @@ typedef struct prof__plan { size_t state, state_more, chunk, chunk_more; } prof_
     uint64_t count; \
     prof__tally *next;                   /* of its thread, NULL: the last one */ \
     const prof__tally *same;             /* while reading: another of the same name */
-#define PROF__LEVEL_PORT \
-    uint32_t count, from;
 #define PROF__ROW_PORT \
     prof__open *open;                    /* zones that prof_stop ended, outermost first */ \
     uint32_t open_count; \
@@ -6294,9 +6184,7 @@ PROF__FN void prof__tally_identity(prof_average *a, const char *name, uint64_t c
 
 /* ---- @NEST: what lies in what; the one place that knows ----
 
-   This room works out what a zone took without its children, and whether it is a duplicate: the
-   only child of a parent of its name. prof__nest_close serves zones, which come in the order of
-   their ends with their depths, and spans, which come by (thread, start, -end): see @SPANS.
+   This room works out what a zone took without its children. Zones come with their depths.
    - Closes come in post-order: a zone after all that lie in it.
    - Self times within a zone at depth 0 add up to its own time, duplicates or not.
    - A level's sums are those of the closes at its depth since the last one further out. */
@@ -6310,7 +6198,6 @@ typedef struct prof__amounts {           /* its children's too */
 typedef struct prof__beside {
     prof__amounts all, within;           /* within: of its direct children */
     int64_t flops;
-    int64_t lifted_ns;                   /* of duplicates, which it has if it is one itself */
     bool counted;                        /* it has counters, or other devices' time */
 } prof__beside;
 
@@ -6354,18 +6241,12 @@ PROF__EAGER bool prof__rank_take(prof__rank *r, const prof__close *c, bool first
     return true;
 }
 
-/* One depth: the sums of what has closed there since the last close further out. from: the number
-   of the first such close. */
-typedef struct prof__level {
-    int64_t ns;
-    PROF__LEVEL_PORT
-} prof__level;
-
-/* A zone closes. l: the level of its depth; the level behind it has the sums of its children. */
-PROF__EAGER void prof__nest_close(prof__level *l, prof__close *c) {
-    c->self_ns = PROF__MINUS(c->cpu_ns, l[1].ns);
-    l[1].ns = 0;
-    l->ns = PROF__PLUS(l->ns, c->cpu_ns);
+/* A zone closes. level: of its depth: the time of what has closed there since the last close
+   further out; the level behind it has that of its children. */
+PROF__EAGER void prof__nest_close(int64_t *level, prof__close *c) {
+    c->self_ns = PROF__MINUS(c->cpu_ns, level[1]);
+    level[1] = 0;
+    *level = PROF__PLUS(*level, c->cpu_ns);
 }
 
 #if !PROF__BARE
@@ -11974,161 +11855,10 @@ PROF_API PROF__QUIET void prof__link_hooks(void) {
     PROF__STORE(prof__linked.symbols_name, &prof__symbols_name);
 }
 
-/* ---- @SPANS: nests what has times, but no depth ----
+/* ---- @SPANS: what has times, but no depth ----
 
    Spans come by (thread, start, -end), so that the open ones are a stack.
    - A span that only partly overlaps the open one ends it, and becomes its sibling. */
-
-PROF__EAGER void prof__nest_from(prof__level *l, prof__close *c) {
-    c->from = l[1].count ? l[1].from : c->number;
-    l[1].count = 0;
-    if (!l->count++) l->from = c->from;
-}
-
-/* The spans that have ended at a depth, in the span open around them: as prof__level, but for what
-   spans have beside their times. */
-typedef struct prof__siblings {
-    prof__amounts all;
-    bool held;                           /* `only` is the only one, and not handed on yet: */
-    prof__close only;                    /* it may be merged into its parent */
-    prof__beside beside;
-    int64_t only_ns;                     /* the time of its children */
-} prof__siblings;
-
-typedef struct prof__nest {
-    prof__level *levels;                 /* room + 1 of each */
-    prof__siblings *siblings;
-    prof_span *open;
-    uint32_t depth, room, thread, number;
-    bool merge, wide;                    /* wide: a span had more than times */
-    bool (*same)(void *user, uint32_t a, uint32_t b);   /* do two rows have one name? */
-    prof__taker *take;
-    void *user;
-    uint64_t overlaps, duplicates;
-} prof__nest;
-
-PROF__FN void prof__amounts_add(prof__amounts *to, const prof__amounts *from) {
-    to->device_ns = PROF__PLUS(to->device_ns, from->device_ns);
-    to->cpu_bytes = PROF__PLUS(to->cpu_bytes, from->cpu_bytes);
-    to->device_bytes = PROF__PLUS(to->device_bytes, from->device_bytes);
-    for (int i = 0; i < PROF__EXTRAS; i++)
-        to->counters[i] = PROF__PLUS(to->counters[i], from->counters[i]);
-}
-
-/* Adds the device time of prof_view.other_devices, without that in `less`. */
-PROF__FN void prof__others_add(prof__beside *to, const prof__amounts *from,
-                               const prof__amounts *less) {
-    for (int i = PROF_COUNTERS; i < PROF__EXTRAS; i++) {
-        int64_t ns = less ? PROF__MINUS(from->counters[i], less->counters[i]) : from->counters[i];
-        to->all.counters[i] = PROF__PLUS(to->all.counters[i], ns);
-        to->counted = to->counted || ns;
-    }
-}
-
-/* Hands on the span that is held, since it is no duplicate. */
-PROF__FN void prof__nest_tell(prof__nest *n, prof__siblings *l) {
-    if (l->held) n->take(n->user, &l->only);
-    l->held = false;
-}
-
-/* Merges the only child of c, which has its name, into c: its children become c's. */
-PROF__FN void prof__nest_merge(prof__nest *n, const prof__close *c, prof__beside *b,
-                               prof__siblings *kids) {
-    const prof__beside *child = &kids->beside;
-    int64_t own = PROF__PLUS(child->all.device_ns, child->lifted_ns);
-    if (!(kids->only.flags & PROF_EVENT_LEGACY)) own = PROF__MINUS(own, child->within.device_ns);
-    if (c->flags & PROF_EVENT_LEGACY) b->lifted_ns = own;
-    else b->all.device_ns = PROF__PLUS(b->all.device_ns, own);
-    prof__others_add(b, &child->all, &child->within);
-    n->levels[c->depth + 1].ns = kids->only_ns;
-    kids->all = child->within;
-    kids->held = false;
-    n->duplicates++;
-}
-
-/* A span has ended: c has its times, b its amounts: the device time that it launched itself (with
-   PROF_EVENT_LEGACY its children's, too); the others include its children's. */
-PROF__FN void prof__nest_end(prof__nest *n, prof__close *c, prof__beside *b) {
-    prof__siblings *l = n->siblings + c->depth, *kids = l + 1;
-    prof__level *level = n->levels + c->depth;
-    int64_t only_ns;
-    c->number = n->number++;
-    if (kids->held && level[1].count == 1 && n->same(n->user, c->what, kids->only.what))
-        prof__nest_merge(n, c, b, kids);
-    prof__nest_tell(n, kids);
-    only_ns = level[1].ns;
-    prof__nest_from(level, c);
-    prof__nest_close(level, c);
-    b->within = kids->all;
-    if (!(c->flags & PROF_EVENT_LEGACY)) {
-        b->all.device_ns = PROF__PLUS(b->all.device_ns, kids->all.device_ns);
-        prof__others_add(b, &kids->all, NULL);
-    }
-    memset(&kids->all, 0, sizeof kids->all);
-    prof__nest_tell(n, l);
-    prof__amounts_add(&l->all, &b->all);
-    l->held = level->count == 1 && n->merge && c->depth;
-    if (!l->held) {
-        n->take(n->user, c);
-        return;
-    }
-    l->only = *c;
-    l->beside = *b;
-    l->only.beside = &l->beside;
-    l->only_ns = only_ns;
-}
-
-/* Makes the close of a span. b: takes its amounts; NULL: it has none. */
-PROF__EAGER prof__close prof__close_of(const prof_span *span, uint32_t depth, prof__beside *b) {
-    prof__close c;
-    memset(&c, 0, sizeof c);
-    c.start_ns = span->start_ns;
-    c.end_ns = span->end_ns;
-    c.cpu_ns = PROF__MINUS(span->end_ns, span->start_ns);
-    c.beside = b;
-    c.what = span->row;
-    c.thread = span->thread;
-    c.depth = depth;
-    c.order = span->order;
-    c.flags = span->flags;
-    if (!b) return c;
-    memset(b, 0, sizeof *b);
-    b->all.device_ns = span->device_ns;
-    b->all.cpu_bytes = span->cpu_bytes;
-    b->all.device_bytes = span->device_bytes;
-    b->counted = span->counters != NULL;
-    if (b->counted)
-        memcpy(b->all.counters, span->counters, PROF_COUNTERS * sizeof *b->all.counters);
-    for (int i = 0; i < PROF_OTHER_DEVICES; i++) {
-        b->all.counters[PROF_COUNTERS + i] = span->other_device_ns[i];
-        b->counted = b->counted || span->other_device_ns[i];
-    }
-    b->flops = span->flops;
-    return c;
-}
-
-/* A span in `depth` others has ended. Amounts are added up from the first span on that has any. */
-PROF__FN void prof__nest_end_span(prof__nest *n, const prof_span *s, uint32_t depth) {
-    prof__beside b;
-    prof__close c;
-    n->wide = n->wide || n->merge ||
-              (s->device_ns | s->cpu_bytes | s->device_bytes | s->flops) != 0 || s->counters;
-    c = prof__close_of(s, depth, n->wide ? &b : NULL);
-    if (n->wide) {
-        prof__nest_end(n, &c, &b);
-        return;
-    }
-    c.number = n->number++;
-    prof__nest_from(n->levels + depth, &c);
-    prof__nest_close(n->levels + depth, &c);
-    n->take(n->user, &c);
-}
-
-/* Ends the innermost open span. */
-PROF__FN void prof__nest_pop(prof__nest *n) {
-    n->depth--;
-    prof__nest_end_span(n, n->open + n->depth, n->depth);
-}
 
 /* Does a span with this end hold one that began no earlier? PyTorch: _populate_cpu_children() */
 PROF__INLINE bool prof__spans_hold(int64_t outer_ns, int64_t start_ns, int64_t end_ns,
@@ -12138,89 +11868,15 @@ PROF__INLINE bool prof__spans_hold(int64_t outer_ns, int64_t start_ns, int64_t e
     return end_ns <= outer_ns;
 }
 
-PROF__INLINE uint32_t prof__span_parent(const prof_nest *n, uint32_t i) {
-    const char *span = (const char *)n->spans + i * n->size;
-    return *(const uint32_t *)(const void *)(span + n->parent);
-}
-
-PROF__EAGER uint32_t prof__spans_around(prof_nest *n, uint32_t top, int64_t start_ns,
-                                        int64_t end_ns) {
+/* The innermost, of the event `top` and those around it, that holds [start_ns, end_ns), which
+   begins no earlier than they do; PROF_NONE: none. */
+PROF__FN uint32_t prof__events_around(const struct prof_trace *s, uint32_t top, int64_t start_ns,
+                                      int64_t end_ns) {
     bool overlaps = false;
-    for (; top != PROF_NONE; top = prof__span_parent(n, top)) {
-        const char *span = (const char *)n->spans + top * n->size;
-        if (prof__spans_hold(*(const int64_t *)(const void *)(span + n->end_ns), start_ns, end_ns,
-                             &overlaps)) break;
-    }
-    n->overlaps += overlaps;
+    while (top != PROF_NONE &&
+           !prof__spans_hold(s->events[top].end_ns, start_ns, end_ns, &overlaps))
+        top = s->events[top].parent;
     return top;
-}
-
-PROF_API PROF__QUIET uint32_t prof_nest_launcher(const prof_nest *n, uint32_t launch,
-                                                 bool (*is_launch)(const void *span)) {
-    uint32_t zone = launch;
-    while (zone != PROF_NONE && is_launch((const char *)n->spans + zone * n->size))
-        zone = prof__span_parent(n, zone);
-    return zone == PROF_NONE ? launch : zone;
-}
-
-PROF_API PROF__QUIET uint32_t prof_nest_around(prof_nest *nest, uint32_t top, int64_t start_ns,
-                                               int64_t end_ns) {
-    return nest ? prof__spans_around(nest, top, start_ns, end_ns) : PROF_NONE;
-}
-
-PROF__FN prof_nest prof__nest_of(const struct prof_trace *s) {
-    const prof_nest n = { s->events, sizeof *s->events, offsetof(prof_event, end_ns),
-                          offsetof(prof_event, parent), 0 };
-    return n;
-}
-
-/* Does the innermost open span hold s? */
-PROF__FN bool prof__nest_holds(const prof__nest *n, const prof_span *s, bool *overlaps) {
-    const prof_span *p = n->open + n->depth - 1;
-    if (p->flags & s->flags & PROF_SPAN_STEP) return false;
-    return prof__spans_hold(p->end_ns, s->start_ns, s->end_ns, overlaps);
-}
-
-PROF__FN bool prof__span_is_launch(const void *span) {
-    return (((const prof_span *)span)->flags & PROF_SPAN_LAUNCH) != 0;
-}
-
-/* The open span own is a call of a device's library: its work counts for the span around it. */
-PROF__FN void prof__nest_launched(const prof__nest *n, prof_span *own) {
-    const prof_nest open = { n->open, sizeof *own, offsetof(prof_span, end_ns),
-                             offsetof(prof_span, depth), 0 };
-    prof_span *to = n->open + prof_nest_launcher(&open, n->depth, prof__span_is_launch);
-    if (to == own) return;
-    to->device_ns = PROF__PLUS(to->device_ns, own->device_ns);
-    own->device_ns = 0;
-    for (int k = 0; k < PROF_OTHER_DEVICES; k++) {
-        to->other_device_ns[k] = PROF__PLUS(to->other_device_ns[k], own->other_device_ns[k]);
-        own->other_device_ns[k] = 0;
-    }
-}
-
-/* A span begins: open spans that do not hold it end. The caller has made room. */
-PROF__FN void prof__nest_begin(prof__nest *n, const prof_span *s) {
-    prof_span *own;
-    bool overlaps = false;
-    while (n->depth && !prof__nest_holds(n, s, &overlaps)) prof__nest_pop(n);
-    n->overlaps += overlaps;
-    own = n->open + n->depth;
-    *own = *s;
-    own->depth = n->depth - 1;           /* the span around it; PROF_NONE for the outermost */
-    if (s->flags & PROF_SPAN_LAUNCH) prof__nest_launched(n, own);
-    n->depth++;
-}
-
-/* No more spans of this thread come: those that are open end. */
-PROF__FN void prof__nest_thread(prof__nest *n, uint32_t thread) {
-    while (n->depth) prof__nest_pop(n);
-    if (n->room) {
-        prof__nest_tell(n, n->siblings);
-        memset(n->siblings, 0, sizeof *n->siblings);
-        memset(n->levels, 0, sizeof *n->levels);
-    }
-    n->thread = thread;
 }
 
 /* ---- prof_order: zones in the order of their ends, in an order that readers nest right ---- */
@@ -12827,7 +12483,7 @@ typedef struct prof__reader {
     uint64_t lost;
     uint64_t oldest;                     /* end of the first record that a ring holds */
     prof__scale scale;
-    prof__level levels[PROF__LEVELS + 1];
+    int64_t levels[PROF__LEVELS + 1];
 } prof__reader;
 
 PROF__EAGER prof__close prof__read_close(prof__reader *r, const prof__zone *z, uint32_t from) {
@@ -14405,15 +14061,17 @@ PROF__FN void prof__launched_by(struct prof_trace *s, const prof_event *e, uint3
 }
 
 /* A call of a device's library. */
-PROF__FN bool prof__is_launch(const void *event) {
-    const prof_extra *x = ((const prof_event *)event)->extra;
-    const char *type = x ? x->activity_type : NULL;
+PROF__FN bool prof__is_launch(const prof_event *e) {
+    const char *type = e->extra ? e->extra->activity_type : NULL;
     return type && (prof__ends_with(type, "_runtime") || prof__ends_with(type, "_driver"));
 }
 
+/* The event that work launched by event i belongs to: the innermost, of i and those around it, that
+   is no call of a device's library; where all are, i itself. */
 PROF__FN uint32_t prof__launcher(const struct prof_trace *s, uint32_t i) {
-    const prof_nest n = prof__nest_of(s);
-    return s->built ? i : prof_nest_launcher(&n, i, prof__is_launch);
+    uint32_t zone = s->built ? PROF_NONE : i;
+    while (zone != PROF_NONE && prof__is_launch(s->events + zone)) zone = s->events[zone].parent;
+    return zone == PROF_NONE ? i : zone;
 }
 
 /* Joins by linked_correlation_id. Of events with the same id the first counts. order: events in the
@@ -14452,8 +14110,7 @@ PROF__FN bool prof__is_zone(const prof_event *e) {
 
 /* The innermost zone of a thread at ns, where *last is the last that began; *last becomes it. */
 PROF__FN uint32_t prof__innermost(const struct prof_trace *s, uint32_t *last, int64_t ns) {
-    prof_nest n = prof__nest_of(s);
-    return *last = prof__spans_around(&n, *last, ns, ns);
+    return *last = prof__events_around(s, *last, ns, ns);
 }
 
 PROF__FN bool prof__by_time(const prof_event *e) {
@@ -15600,7 +15257,7 @@ PROF__FN void prof__closes_of_records(const prof__feed *feed) {
    in the scratch memory until the next query.
    - Until a table sorts them, rows are in the order of their first events: by (start, -end), order,
      thread, depth.
-   - Rows are the same whether closes come from records, from events or from spans (prof_sums).
+   - Rows are the same whether closes come from records or from events.
    - Zones that are only in sums join their row at the end, or make a row after the others. */
 
 /* The rows in the scratch memory. A zone that carries nothing finds its row by its site, others by
@@ -16160,460 +15817,6 @@ PROF__FN void prof__total_add_sums(prof_average *total, const prof_trace *trace)
         total->key = sums.key = "Total";
         (void)prof_average_add(total, &sums);
     }
-}
-
-/* ---- prof_sums: averages of spans that are in no trace ---- */
-
-typedef struct prof__span_sums_row {
-    prof_event key;                      /* with an extra of its own */
-    prof__group sums;
-    prof__group_wide wide;
-    prof__rank first;
-    int64_t counters[PROF__EXTRAS], self_counters[PROF__EXTRAS];
-    uint32_t last;                       /* 1 + number of its last call */
-    uint32_t part;                       /* prof_sums.part when its first call came */
-    prof_average *more;                  /* prof_sums_add's; NULL: none */
-    const prof_site *site;               /* NULL: it has no place */
-    uint16_t flags;                      /* of its first call */
-    bool nested, recursive;              /* nested: its first call lay in another span */
-} prof__span_sums_row;
-
-/* The nest of a thread whose spans have depths (PROF_SPAN_DEPTH), which may come in turns with
-   those of other threads. idle: its last span lay in no other: another thread may take the nest. */
-enum { PROF__TURNS = 256 };              /* lists of turns, by thread */
-typedef struct prof__span_turn {
-    prof__nest nest;
-    uint32_t *last, lasts;               /* each row's `last` in this thread; how many there are */
-    bool idle;
-    struct prof__span_turn *next;
-} prof__span_turn;
-
-struct prof_sums {
-    prof_sums_desc desc;
-    prof__nest nest;
-    prof__span_turn **turns, *turn;      /* turn: that of the current span; NULL: it is in nest */
-    prof__span_sums_row **rows;          /* rows never move */
-    uint32_t *index, count, max, places;
-    uint32_t *order;                     /* two for each row */
-    uint32_t part;                       /* how often prof_sums_next was called */
-    prof_sums_stats stats;
-    char *low, *high;                    /* the rest of the memory that `more` gave last */
-};
-
-/* Memory for as long as the sums; NULL: there is none. */
-PROF__FN void *prof__span_sums_take(prof_sums *s, size_t bytes) {
-    void *p;
-    bytes = prof__align(bytes);
-    if ((size_t)(s->high - s->low) < bytes) {
-        size_t size = PROF__MAX(bytes, (size_t)16384);
-        char *more = (char *)s->desc.more(s->desc.user, size);
-        if (!more) return NULL;
-        s->low = more;
-        s->high = more + size;
-    }
-    p = s->low;
-    s->low += bytes;
-    return memset(p, 0, bytes);
-}
-
-/* A copy of an array, twice as long; NULL: no memory, and the old one stays. */
-PROF__FN void *prof__span_sums_grow(prof_sums *s, const void *old, size_t count, size_t size) {
-    void *p = prof__span_sums_take(s, (count ? 2 * count : 16) * size);
-    if (p && old) memcpy(p, old, count * size);
-    return p;
-}
-
-PROF__FN bool prof__span_sums_same(void *user, uint32_t a, uint32_t b) {
-    const prof_sums *s = (const prof_sums *)user;
-    if (a == PROF_NONE || b == PROF_NONE) return false;
-    return a == b || strcmp(s->rows[a]->key.name, s->rows[b]->key.name) == 0;
-}
-
-PROF__FN void prof__span_sums_tell(const prof_sums *s, const prof__close *c) {
-    const prof__beside *b = c->beside;
-    prof_span_end end = { c->self_ns, 0, 0, c->order };
-    if (b) end.device_ns = b->all.device_ns;
-    if (b) end.self_device_ns = PROF__MINUS(b->all.device_ns, b->within.device_ns);
-    s->desc.ended(s->desc.user, &end);
-}
-
-/* Adds a span that has ended, and is no duplicate, to its row. */
-PROF__FN void prof__span_sums_take_call(void *user, const prof__close *c) {
-    prof_sums *s = (prof_sums *)user;
-    prof__span_sums_row *r;
-    uint32_t *last;
-    s->stats.self_cpu_time_total_ns = PROF__PLUS(s->stats.self_cpu_time_total_ns, c->self_ns);
-    if (s->desc.ended) prof__span_sums_tell(s, c);
-    if (c->what == PROF_NONE || c->flags & PROF_SPAN_HIDDEN) return;
-    r = s->rows[c->what];
-    if ((!r->sums.count || r->part == s->part) &&
-        prof__rank_take(&r->first, c, !r->sums.count)) {
-        r->part = s->part;
-        r->flags = c->flags;
-        r->nested = c->depth != 0;
-    }
-    last = s->turn && c->what < s->turn->lasts ? s->turn->last + c->what : &r->last;
-    r->recursive = r->recursive || *last > c->from;
-    *last = PROF__MAX(*last, c->number + 1);
-    s->stats.calls++;
-    prof__call_add(&r->sums, &r->wide, c);
-    prof__extras_add(r->counters, r->self_counters, c->beside);
-}
-
-PROF_API PROF__QUIET prof_result prof_sums_open(const prof_sums_desc *desc, prof_sums **sums) {
-    prof_sums first, *s;
-    if (!desc || !desc->more || !sums) return PROF_ERROR_INVALID;
-    if (desc->averages.percentiles) return PROF_ERROR_UNSUPPORTED;
-    memset(&first, 0, sizeof first);
-    first.desc = *desc;
-    s = (prof_sums *)prof__span_sums_take(&first, sizeof *s);
-    if (!s) return PROF_ERROR_MEMORY;
-    first.nest.merge = desc->merge_duplicates;
-    first.nest.same = prof__span_sums_same;
-    first.nest.take = prof__span_sums_take_call;
-    first.nest.user = s;
-    *s = first;
-    *sums = s;
-    return PROF_OK;
-}
-
-/* Makes room for another row: doubles the arrays, with a new index. False: no memory. */
-PROF__FN bool prof__span_sums_room(prof_sums *s) {
-    uint32_t max = s->max ? 2 * s->max : 16, places = 2 * max + 1, *index, *order;
-    prof__span_sums_row **rows;
-    if (s->count < s->max) return true;
-    if (s->count >= INT32_MAX / 16) return false;
-    rows = (prof__span_sums_row **)prof__span_sums_grow(s, s->rows, s->max, sizeof *rows);
-    order = rows ? (uint32_t *)prof__span_sums_take(s, max * 2 * sizeof *order) : NULL;
-    index = order ? (uint32_t *)prof__span_sums_take(s, places * sizeof *index) : NULL;
-    if (!index) return false;
-    for (uint32_t i = 0; i < s->count; i++) {
-        uint32_t at = rows[i]->sums.hash % places;
-        while (index[at]) at = at + 1 == places ? 0 : at + 1;
-        index[at] = i + 1;
-    }
-    s->rows = rows;
-    s->order = order;
-    s->index = index;
-    s->places = places;
-    s->max = max;
-    return true;
-}
-
-PROF__FN const char *prof__span_sums_text(prof_sums *s, const char *text) {
-    size_t size = strlen(text) + 1;
-    char *copy = (char *)prof__span_sums_take(s, size);
-    return copy ? (const char *)memcpy(copy, text, size) : NULL;
-}
-
-PROF__FN const prof_site *prof__span_sums_site(prof_sums *s, const prof_site *site) {
-    prof_site *copy = (prof_site *)prof__span_sums_take(s, sizeof *copy);
-    if (!copy) return NULL;
-    *copy = *site;
-    copy->name = copy->function = "";
-    copy->file = prof__span_sums_text(s, site->file);
-    return copy->file ? copy : NULL;
-}
-
-/* A new row, with a copy of what tells it apart; NULL: no memory. */
-PROF__FN prof__span_sums_row *prof__span_sums_make(prof_sums *s, const prof_event *key,
-                                                   const prof_site *site) {
-    prof__span_sums_row *r = (prof__span_sums_row *)prof__span_sums_take(s, sizeof *r);
-    const char *name = r ? prof__span_sums_text(s, key->name) : NULL;
-    prof__pack pack = { NULL, 0 };
-    if (!name) return NULL;
-    r->site = site ? prof__span_sums_site(s, site) : NULL;
-    if (site && !r->site) return NULL;
-    r->key = *key;
-    r->key.name = name;
-    if (key->extra) {
-        prof_extra x = *key->extra;
-        x.kernels = NULL;
-        x.kernel_count = 0;
-        (void)prof__pack_extra(&pack, &x);
-        pack.p = (char *)prof__span_sums_take(s, pack.used);
-        pack.used = 0;
-        if (!pack.p) return NULL;
-        r->key.extra = prof__pack_extra(&pack, &x);
-    }
-    prof__group_open(&r->sums);
-    return r;
-}
-
-PROF_API PROF__QUIET uint32_t prof_sums_row(prof_sums *s, const prof_event *event,
-                                            const prof_site *site) {
-    uint32_t hash, at;
-    prof__span_sums_row *r;
-    prof_event key;
-    if (!s || !event || !event->name) return PROF_NONE;
-    if (!s->desc.averages.group_by_site || (site && !(site->file && *site->file))) site = NULL;
-    key = *event;
-    key.site = 0;                        /* there is no session that it could refer to */
-    hash = prof__hash_place(prof__group_hash(&s->desc.averages, &key), site);
-    at = s->places ? hash % s->places : 0;
-    for (; s->places && s->index[at]; at = at + 1 == s->places ? 0 : at + 1) {
-        r = s->rows[s->index[at] - 1];
-        if (r->sums.hash == hash && prof__same_place(site, r->site) &&
-            prof__same_group(&s->desc.averages, &key, &r->key)) return s->index[at] - 1;
-    }
-    r = prof__span_sums_room(s) ? prof__span_sums_make(s, &key, site) : NULL;
-    if (!r) return PROF_NONE;
-    r->sums.hash = hash;
-    for (at = hash % s->places; s->index[at];) at = at + 1 == s->places ? 0 : at + 1;
-    s->rows[s->count] = r;
-    s->index[at] = ++s->count;
-    return s->count - 1;
-}
-
-/* Makes room for spans in `depth` others. False: no memory. */
-PROF__FN bool prof__span_sums_depth(prof_sums *s, prof__nest *n, uint32_t depth) {
-    while (n->room <= depth) {
-        uint32_t twice = n->room ? 2 * n->room : 16;
-        prof__level *levels = (prof__level *)prof__span_sums_take(s, (twice + 1) * sizeof *levels);
-        prof__siblings *siblings = levels ? (prof__siblings *)prof__span_sums_take(
-            s, (twice + 1) * sizeof *siblings) : NULL;
-        prof_span *open =
-            siblings ? (prof_span *)prof__span_sums_grow(s, n->open, n->room, sizeof *open) : NULL;
-        if (!open) return false;
-        if (n->room) {
-            memcpy(levels, n->levels, (n->room + 1) * sizeof *levels);
-            memcpy(siblings, n->siblings, (n->room + 1) * sizeof *siblings);
-        }
-        n->levels = levels;
-        n->siblings = siblings;
-        n->open = open;
-        n->room = twice;
-    }
-    return true;
-}
-
-PROF__FN void prof__span_bytes_add(prof_span *to, const prof_span *from) {
-    to->cpu_bytes = PROF__PLUS(to->cpu_bytes, from->cpu_bytes);
-    to->device_bytes = PROF__PLUS(to->device_bytes, from->device_bytes);
-}
-
-/* Charges a change of memory to all open spans; if none is open it is a call of its own row. */
-PROF__FN void prof__span_sums_memory(prof_sums *s, const prof_span *span) {
-    prof__nest *n = &s->nest;
-    prof_span moment = *span;
-    bool none = false;
-    moment.end_ns = span->start_ns;
-    while (n->depth && !prof__nest_holds(n, &moment, &none)) prof__nest_pop(n);
-    for (uint32_t i = 0; i < n->depth; i++) prof__span_bytes_add(n->open + i, span);
-    if (!n->depth && span->row != PROF_NONE) {
-        prof__beside b;
-        prof__close c = prof__close_of(span, 0, &b);
-        bool call = !(c.flags & PROF_SPAN_HIDDEN);
-        c.cpu_ns = 0;
-        c.number = c.from = n->number++;
-        c.flags &= (uint16_t)~PROF_SPAN_HIDDEN;
-        prof__span_sums_take_call(s, &c);
-        s->rows[c.what]->sums.count -= !call;
-        s->stats.calls -= !call;
-    }
-}
-
-/* Adds a span that has no parent and no children: a range, work on a device. */
-PROF__FN void prof__span_sums_apart(prof_sums *s, const prof_span *span, bool device) {
-    prof__beside b;
-    prof__close c = prof__close_of(span, 0, &b);
-    c.number = c.from = s->nest.number++;
-    b.all.device_ns = !device || c.flags & PROF_EVENT_ASYNC ? 0 : c.cpu_ns;
-    if (device) c.cpu_ns = 0;
-    b.within = b.all;                    /* no amount counts as its own, */
-    b.within.device_ns = 0;              /* but device time does */
-    for (int i = PROF_COUNTERS; i < PROF__EXTRAS; i++) {
-        b.within.counters[i] = 0;
-        if (!device) b.all.counters[i] = 0;
-    }
-    prof__span_sums_take_call(s, &c);
-}
-
-/* Ends the spans of a turn, and gives it to this thread. */
-PROF__FN void prof__span_turn_give(prof_sums *s, prof__span_turn *t, uint32_t thread) {
-    prof__nest *n = &t->nest;
-    s->turn = t;
-    prof__nest_thread(n, thread);
-    if (!n->room) return;
-    memset(n->levels, 0, (n->room + 1) * sizeof *n->levels);
-    memset(n->siblings, 0, (n->room + 1) * sizeof *n->siblings);
-    memset(n->open, 0, n->room * sizeof *n->open);
-}
-
-/* Makes a turn, first in the list at *place; NULL: no memory. */
-PROF__FN prof__span_turn *prof__span_turn_new(prof_sums *s, prof__span_turn **place,
-                                              uint32_t thread) {
-    prof__span_turn *t = (prof__span_turn *)prof__span_sums_take(s, sizeof *t);
-    if (!t) return NULL;
-    t->nest = s->nest;
-    t->nest.levels = NULL;
-    t->nest.siblings = NULL;
-    t->nest.open = NULL;
-    t->nest.overlaps = t->nest.duplicates = 0;
-    t->nest.depth = t->nest.room = t->nest.number = 0;
-    t->nest.thread = thread;
-    t->next = *place;
-    return *place = t;
-}
-
-/* The turn of a thread, for a span with a depth; NULL: no memory. */
-PROF__FN prof__span_turn *prof__span_sums_turn(prof_sums *s, uint32_t thread) {
-    prof__span_turn *t = s->turn, *idle = NULL, **place;
-    if (t && t->nest.thread == thread) return t;
-    if (!s->turns)
-        s->turns = (prof__span_turn **)prof__span_sums_take(s, PROF__TURNS * sizeof *s->turns);
-    if (!s->turns) return NULL;
-    place = s->turns + thread % PROF__TURNS;
-    for (t = *place; t && t->nest.thread != thread; t = t->next)
-        if (t->idle) idle = t;
-    if (t) return t;
-    if (!idle) return prof__span_turn_new(s, place, thread);
-    prof__span_turn_give(s, idle, thread);
-    return idle;
-}
-
-/* A span with a depth, which comes after all in it. n->open[d] collects the memory that changed in
-   the span that will end next at depth d. */
-PROF__FN void prof__span_sums_ended(prof__nest *n, const prof_span *span) {
-    prof_span *within = n->open + span->depth, own;
-    if (span->flags & PROF_SPAN_MEMORY) {
-        prof__span_bytes_add(within, span);
-        return;
-    }
-    if (within->cpu_bytes || within->device_bytes) {
-        own = *span;
-        prof__span_bytes_add(&own, within);
-        if (span->depth) prof__span_bytes_add(within - 1, within);
-        within->cpu_bytes = within->device_bytes = 0;
-        span = &own;
-    }
-    prof__nest_end_span(n, span, span->depth);
-}
-
-/* Adds a span with a depth to its thread's turn. False: no memory. */
-PROF__FN bool prof__span_sums_end(prof_sums *s, const prof_span *span) {
-    prof__span_turn *t = s->turn = prof__span_sums_turn(s, span->thread);
-    if (!t || !prof__span_sums_depth(s, &t->nest, span->depth)) return false;
-    if (t->lasts < s->count) {
-        uint32_t *last = (uint32_t *)prof__span_sums_take(s, s->max * sizeof *last);
-        if (!last) return false;
-        if (t->lasts) memcpy(last, t->last, t->lasts * sizeof *last);
-        t->last = last;
-        t->lasts = s->max;
-    }
-    prof__span_sums_ended(&t->nest, span);
-    t->idle = !span->depth && !(span->flags & PROF_SPAN_MEMORY);
-    return true;
-}
-
-/* Ends all open spans, of all threads. */
-PROF__FN void prof__span_sums_flush(prof_sums *s) {
-    s->turn = NULL;
-    prof__nest_thread(&s->nest, s->nest.thread);
-    for (uint32_t i = 0; s->turns && i < PROF__TURNS; i++)
-        for (prof__span_turn *t = s->turns[i]; t; t = t->next) {
-            prof__span_turn_give(s, t, t->nest.thread);
-            s->nest.duplicates += t->nest.duplicates;
-            t->nest.duplicates = t->nest.number = 0;
-            if (t->lasts) memset(t->last, 0, t->lasts * sizeof *t->last);
-        }
-    s->turn = NULL;
-}
-
-PROF_API PROF__QUIET void prof_sums_push(prof_sums *s, const prof_span *span) {
-    prof__nest *n = s ? &s->nest : NULL;
-    prof__span_sums_row *r;
-    bool device;
-    if (!s || !span || (span->row != PROF_NONE && span->row >= s->count)) return;
-    r = span->row == PROF_NONE ? NULL : s->rows[span->row];
-    device = r && r->key.device_type != PROF_DEVICE_CPU;
-    s->stats.spans++;
-    if (span->flags & PROF_SPAN_DEPTH && !device && !(span->flags & PROF_EVENT_ASYNC)) {
-        s->stats.dropped += !prof__span_sums_end(s, span);
-        return;
-    }
-    s->turn = NULL;
-    if (span->thread != n->thread) prof__nest_thread(n, span->thread);
-    if (span->flags & PROF_SPAN_MEMORY) {
-        prof__span_sums_memory(s, span);
-    } else if (device || span->flags & PROF_EVENT_ASYNC) {
-        prof__span_sums_apart(s, span, device);
-    } else if (!prof__span_sums_depth(s, n, n->depth)) {
-        s->stats.dropped++;
-    } else {
-        prof__nest_begin(n, span);
-    }
-}
-
-PROF_API PROF__QUIET void prof_sums_next(prof_sums *s) {
-    if (!s) return;
-    prof__span_sums_flush(s);
-    s->part++;
-}
-
-PROF_API PROF__QUIET void prof_sums_add(prof_sums *s, uint32_t row, const prof_average *more) {
-    prof__span_sums_row *r;
-    prof_average named;
-    if (!s || !more || (row != PROF_NONE && row >= s->count)) return;
-    s->stats.self_cpu_time_total_ns =
-        PROF__PLUS(s->stats.self_cpu_time_total_ns, more->self_cpu_time_total_ns);
-    if (row == PROF_NONE) return;
-    r = s->rows[row];
-    if (!r->more) r->more = (prof_average *)prof__span_sums_take(s, sizeof *r->more);
-    if (!r->more) s->stats.dropped++;
-    if (!r->more) return;
-    named = *more;
-    named.key = r->key.name;
-    (void)prof_average_add(r->more, &named);
-}
-
-PROF__FN bool prof__span_sums_after(const void *rows, uint32_t a, uint32_t b) {
-    prof__span_sums_row *const *list = (prof__span_sums_row *const *)rows;
-    if (!list[a]->sums.count || !list[b]->sums.count)
-        return list[b]->sums.count || (!list[a]->sums.count && a > b);
-    if (list[a]->part != list[b]->part) return list[a]->part > list[b]->part;
-    return prof__rank_after(&list[a]->first, &list[b]->first);
-}
-
-PROF__FN prof_average prof__span_sums_average(const prof_sums *s, const prof__span_sums_row *r,
-                                           uint32_t rank) {
-    prof_event first = r->key;
-    const uint16_t own = PROF_EVENT_ASYNC | PROF_EVENT_REMOTE;
-    prof_average a;
-    first.flags = (uint16_t)((first.flags & ~own) | (r->flags & own));
-    first.parent = r->nested ? 0 : PROF_NONE;
-    a = prof__average_of(&first, rank);
-    prof__average_sums(&a, &r->sums, &r->wide);
-    prof__average_by(&a, &s->desc.averages);
-    a.site = r->site;
-    prof__average_extras(&a, r->counters, r->self_counters);
-    a.is_recursive = r->recursive;
-    if (r->more) (void)prof_average_add(&a, r->more);
-    return a;
-}
-
-PROF_API PROF__QUIET size_t prof_sums_look(prof_sums *s, prof_average *rows, size_t max) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; s && i < s->count; i++)
-        if (s->rows[i]->sums.count || s->rows[i]->more) s->order[n++] = i;
-    if (n) prof__sort(s->order, s->order + n, n, prof__span_sums_after, s->rows);
-    for (uint32_t i = 0; rows && i < n && i < max; i++)
-        rows[i] = prof__span_sums_average(s, s->rows[s->order[i]], i);
-    return n;
-}
-
-PROF_API PROF__QUIET size_t prof_sums_close(prof_sums *s, prof_average *rows, size_t max) {
-    if (s) prof__span_sums_flush(s);
-    return prof_sums_look(s, rows, max);
-}
-
-PROF_API PROF__QUIET prof_sums_stats prof_sums_get_stats(const prof_sums *s) {
-    prof_sums_stats stats;
-    memset(&stats, 0, sizeof stats);
-    if (s) stats = s->stats;
-    if (s) stats.overlaps = s->nest.overlaps;
-    if (s) stats.duplicates = s->nest.duplicates;
-    return stats;
 }
 
 /* ---- rows of several traces ---- */
@@ -19284,8 +18487,7 @@ PROF__FN bool prof__tell_work(const struct prof_trace *s, uint32_t i) {
 }
 
 PROF__FN bool prof__tell_zone(const struct prof_trace *s, uint32_t top, const prof_event *e) {
-    prof_nest n = prof__nest_of(s);
-    return prof__tell(s, e->parent, prof__spans_around(&n, top, e->start_ns, e->end_ns));
+    return prof__tell(s, e->parent, prof__events_around(s, top, e->start_ns, e->end_ns));
 }
 
 /* Marks zones and changes of memory that must tell their parent, and these parents. False: none. */
@@ -26385,7 +25587,7 @@ PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
        desc.counters: desc.hw_counters.
        New: prof_file_open, prof_file_close; prof_save_memory_timeline;
        prof_average_add; prof_mark,
-       prof_unwind; prof_nest, prof_sums; prof_make_events, desc.events (without it a
+       prof_unwind; prof_make_events, desc.events (without it a
        zone takes 12 bytes); group_by_site; prof_flops_register; prof_prepare; prof_counter_f;
        prof_submit_os_thread; by format: prof_push_f, PROF_SCOPE_F, prof_instant_f, prof_set_arg_f,
        prof_set_thread_name_f, prof_add_metadata_f, prof_format_text (stb_sprintf's, where it is

@@ -1,7 +1,7 @@
 /* The calls of a trace: see call_tree.h. What times do not tell ("Zone parent id") is its own work:
    a call may be told to lie in one that ended before others began, so that no order by time is the
-   tree's. prof.h's nest holds only what is open, so it is given calls in the order that the links
-   make (tree_walk). */
+   tree's. The library's nest holds only what is open, so it is given calls in the order that the
+   links make (tree_walk). */
 #include "call_tree.h"
 
 #include <stdlib.h>
@@ -346,7 +346,7 @@ static void leave(call_tree *tree, uint32_t from, uint32_t to) {
 /* ---- The nest ---- */
 
 static void rise(call_tree *tree, uint32_t *top, int64_t start_ns, int64_t end_ns) {
-    uint32_t around = prof_nest_around(&tree->nest, *top, start_ns, end_ns);
+    uint32_t around = span_nest_around(&tree->nest, *top, start_ns, end_ns);
     leave(tree, *top, around);
     *top = around;
 }
@@ -408,7 +408,7 @@ static void nest(call_tree *tree) {
     uint32_t *changes = sorted_numbers(tree->change_count, change_before, tree->changes);
     uint32_t *named = sorted_numbers(tree->count, call_before, tree->calls);
     aside_walk w = {.tree = tree, .named = named, .count = tree->count};
-    tree->nest = (prof_nest){
+    tree->nest = (span_nest){
         tree->calls, sizeof *tree->calls, offsetof(call, end_ns), offsetof(call, parent), 0
     };
     if (tree->asides) {
@@ -444,7 +444,7 @@ static void attribute_kernels(call_tree *tree) {
     for (size_t i = 0; i < tree->kernel_count; i++) {
         kernel_link *kernel = &tree->kernels[i];
         kernel->owner = join_owner(&tree->join, kernel->external, kernel->correlation);
-        kernel->owner = prof_nest_launcher(&tree->nest, kernel->owner, is_launch);
+        kernel->owner = span_nest_launcher(&tree->nest, kernel->owner, is_launch);
         if (kernel->told != NOT_TOLD) kernel->owner = zone_of(tree, kernel->told, kernel->owner);
         if (kernel->owner == NO_CALL) tree->unowned++;
         else if (!tree->calls[kernel->owner].is_legacy) add_work(tree, kernel);
@@ -464,12 +464,12 @@ static void link_children(const call_tree *tree, uint32_t *first, uint32_t *next
     }
 }
 
-static prof_span span_of(const call_tree *tree, uint32_t number, uint32_t depth) {
+static call_span span_of(const call_tree *tree, uint32_t number, uint32_t depth) {
     const call *c = &tree->calls[number];
-    prof_span made = {
+    call_span made = {
         .start_ns = c->start_ns, .end_ns = c->end_ns, .row = PROF_NONE,
         .device_ns = c->device_self_ns, .order = number, .depth = depth,
-        .flags = PROF_SPAN_DEPTH | (c->is_legacy ? PROF_EVENT_LEGACY : 0)
+        .flags = CALL_DEPTH | (c->is_legacy ? PROF_EVENT_LEGACY : 0)
     };
     if (tree->others) memcpy(made.other_device_ns, tree->others[number], sizeof *tree->others);
     return made;
@@ -489,7 +489,7 @@ void tree_walk(const call_tree *tree, tree_take *take, void *user) {
             continue;
         }
         if (!c->apart && !c->is_async) {
-            prof_span made = span_of(tree, at, depth);
+            call_span made = span_of(tree, at, depth);
             take(user, at, &made);
         }
         if (next[at] != NO_CALL) {
@@ -502,18 +502,18 @@ void tree_walk(const call_tree *tree, tree_take *take, void *user) {
     free(next);
 }
 
-typedef struct timed { call_tree *tree; prof_sums *sums; arena memory; } timed;
+typedef struct timed { call_tree *tree; call_sums *sums; arena memory; } timed;
 
 static void *more_memory(void *user, size_t size) {
     return arena_allocate(&((timed *)user)->memory, size);
 }
 
-static void push_timed(void *user, uint32_t number, const prof_span *made) {
+static void push_timed(void *user, uint32_t number, const call_span *made) {
     (void)number;
-    prof_sums_push(((timed *)user)->sums, made);
+    call_sums_push(((timed *)user)->sums, made);
 }
 
-static void note_times(void *user, const prof_span_end *end) {
+static void note_times(void *user, const call_end *end) {
     call *c = &((timed *)user)->tree->calls[end->order];
     c->self_ns = end->self_ns;
     c->device_ns = end->device_ns;
@@ -522,10 +522,10 @@ static void note_times(void *user, const prof_span_end *end) {
 
 void tree_time(call_tree *tree) {
     timed t = {.tree = tree};
-    prof_sums_desc desc = {.more = more_memory, .ended = note_times, .user = &t};
-    if (prof_sums_open(&desc, &t.sums) != PROF_OK) exit(fail(NULL, "out of memory"));
+    call_sums_desc desc = {.more = more_memory, .ended = note_times, .user = &t};
+    t.sums = call_sums_open(&desc);
     tree_walk(tree, push_timed, &t);
-    prof_sums_close(t.sums, NULL, 0);
+    call_sums_close(t.sums, NULL, 0);
     arena_free(&t.memory);
 }
 

@@ -1,6 +1,6 @@
 /* The calls of a trace, kept: for those who ask of each what it lies in, and what it launched, not
-   only of all with one name. Which lies in which by their times, and all times, are prof.h's to
-   say (prof_nest, prof_sums).
+   only of all with one name. Which lies in which by their times, and all times, are the library's
+   to say (span_nest, call_sums).
 
        call_tree tree = {0};
        while (trace_next(reader) != TRACE_END)
@@ -11,6 +11,7 @@
 #ifndef PROF_CALL_TREE_H
 #define PROF_CALL_TREE_H
 
+#include "library.h"
 #include "trace_reader.h"
 #include "work_join.h"
 
@@ -86,7 +87,7 @@ typedef struct call_tree {
     size_t kernel_count, kernel_capacity;
     memory_change *changes;
     size_t change_count, change_capacity;
-    prof_nest nest;             /* of calls */
+    span_nest nest;             /* of calls */
     uint64_t unowned;           /* kernels of no known call */
     int64_t (*others)[PROF_OTHER_DEVICES];   /* by tree_build where kernels have a type: of each
                                    call, what of its device_self_ns those took */
@@ -115,9 +116,9 @@ bool tree_takes(const call_tree *tree, const trace_event *event);
 call *tree_add(call_tree *tree, const trace_event *event);
 void tree_build(call_tree *tree);
 void tree_time(call_tree *tree);                 /* then: what each call took */
-/* The calls that are not apart as spans for prof_sums_push, each after all that lie in it. They are
+/* The calls that are not apart as spans for call_sums_push, each after all that lie in it. They are
    in no row yet. */
-typedef void tree_take(void *user, uint32_t number, const prof_span *made);
+typedef void tree_take(void *user, uint32_t number, const call_span *made);
 void tree_walk(const call_tree *tree, tree_take *take, void *user);
 void tree_clear(call_tree *tree);                /* for the next file: keeps names and options */
 void tree_free(call_tree *tree);

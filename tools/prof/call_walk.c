@@ -1,6 +1,6 @@
 /* Calls in the order in which they lie in each other: see call_walk.h. They are sorted by thread
    and time; work, and changes of memory that name their zone, go to behind their call
-   (work_join.h). prof.h's nest tells what lies in what, its sums the times. */
+   (work_join.h). The library's nest tells what lies in what, its sums the times. */
 #include "call_walk.h"
 
 #include <stdlib.h>
@@ -151,28 +151,28 @@ static void place(void *user, const joined *work, const joined *by, uint32_t kin
 
 /* ---- The walk ---- */
 
-static void note_times(void *user, const prof_span_end *end) {
+static void note_times(void *user, const call_end *end) {
     call_walk *w = user;
     if (w->take->leave) w->take->leave(w->user, end->order, end);
 }
 
 static void leave(call_walk *w) {
     const walk_call *c = &w->calls[w->top];
-    prof_span made = {
+    call_span made = {
         .start_ns = c->start_ns, .end_ns = c->end_ns, .row = PROF_NONE, .order = w->top,
         .device_ns = c->device_ns, .depth = c->depth,
-        .flags = PROF_SPAN_DEPTH | (c->is_legacy ? PROF_EVENT_LEGACY : 0)
+        .flags = CALL_DEPTH | (c->is_legacy ? PROF_EVENT_LEGACY : 0)
     };
-    const prof_span_end none = {.order = w->top};
+    const call_end none = {.order = w->top};
     if (c->apart) note_times(w, &none);
-    else prof_sums_push(w->sums, &made);
+    else call_sums_push(w->sums, &made);
     w->top = c->around;
 }
 
 /* What has ended by then, all that holds this. */
 static void leave_until(call_walk *w, int64_t start_ns, int64_t end_ns) {
     w->nest.spans = w->calls;
-    uint32_t around = prof_nest_around(&w->nest, w->top, start_ns, end_ns);
+    uint32_t around = span_nest_around(&w->nest, w->top, start_ns, end_ns);
     while (w->top != around) leave(w);
 }
 
@@ -202,7 +202,7 @@ static bool is_launch(const void *one) {
 static void take_work(call_walk *w, const item *i) {
     uint32_t owner = w->top;
     w->nest.spans = w->calls;
-    if (i->at.what == ITEM_WORK) owner = prof_nest_launcher(&w->nest, owner, is_launch);
+    if (i->at.what == ITEM_WORK) owner = span_nest_launcher(&w->nest, owner, is_launch);
     if (!w->calls[owner].is_legacy) w->calls[owner].device_ns += i->at.ns;
     tell_work(w, owner, i->at.id, i->at.ns);
 }
@@ -234,15 +234,15 @@ static void *more_memory(void *user, size_t size) {
 }
 
 static void walk_sorted(call_walk *w) {
-    prof_sums_desc desc = {.more = more_memory, .ended = note_times, .user = w};
-    if (prof_sums_open(&desc, &w->sums) != PROF_OK) exit(fail(NULL, "out of memory"));
-    w->nest = (prof_nest){
+    call_sums_desc desc = {.more = more_memory, .ended = note_times, .user = w};
+    w->sums = call_sums_open(&desc);
+    w->nest = (span_nest){
         NULL, sizeof *w->calls, offsetof(walk_call, end_ns), offsetof(walk_call, around), 0
     };
     work_join_each(w->join, place, w);
     w->join = NULL;
     walk_items(w);
-    prof_sums_close(w->sums, NULL, 0);
+    call_sums_close(w->sums, NULL, 0);
 }
 
 /* ---- Where calls tell what they lie in ---- */
@@ -281,7 +281,7 @@ static void walk_told(call_walk *w) {
     tell_told(w);
     for (size_t i = tree->count; i-- > 0; ) {
         const call *c = &tree->calls[tree->order[i]];
-        prof_span_end times = {c->self_ns, c->device_ns, c->device_self_ns, tree->order[i]};
+        call_end times = {c->self_ns, c->device_ns, c->device_self_ns, tree->order[i]};
         if (!c->is_async) note_times(w, &times);
     }
 }

@@ -29,7 +29,7 @@ typedef struct walk_call {
    are, and has its work and changes in between; work of no call may come at any time. */
 typedef struct walk_take {
     void (*enter)(void *user, uint32_t number);
-    void (*leave)(void *user, uint32_t number, const prof_span_end *times);
+    void (*leave)(void *user, uint32_t number, const call_end *times);
     void (*work)(void *user, uint32_t owner, int64_t id, int64_t ns);
     void (*change)(void *user, uint32_t owner, int64_t id, int64_t bytes);
 } walk_take;                     /* NULL: nobody asks */
@@ -45,8 +45,8 @@ typedef struct call_walk {
     walk_call *calls;            /* the open ones, each behind the one around it */
     size_t capacity;
     uint32_t top;
-    prof_nest nest;
-    prof_sums *sums;
+    span_nest nest;
+    call_sums *sums;
     arena memory;
     bool told, begun;            /* told: by the tree */
     struct span_sorter *items;

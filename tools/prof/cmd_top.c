@@ -4,6 +4,7 @@
 #include "containers.h"
 #include "elf_names.h"
 #include "interrupts.h"
+#include "library.h"
 #include "losses.h"
 #include "raw_json.h"
 #include "raw_memory.h"
@@ -53,7 +54,7 @@ struct top_view {
     struct termios before;
     prof_raw *raw;
     void *memory;
-    prof_sums *sums;
+    call_sums *sums;
     arena sums_memory;
     prof_average *averages;
     top_row *rows;                       /* of the averages */
@@ -78,15 +79,15 @@ static void *more_memory(void *user, size_t size) {
 }
 
 static uint32_t row_of(const top_view *t, const char *name) {
-    return prof_sums_row(t->sums, &(prof_event){.name = name}, NULL);
+    return call_sums_row(t->sums, &(prof_event){.name = name}, NULL);
 }
 
 static void take_zone(top_view *t, const prof_raw_item *item) {
-    prof_span zone = {
+    call_span zone = {
         .start_ns = item->start_ns, .end_ns = item->end_ns, .thread = item->thread,
-        .row = row_of(t, item->name), .depth = item->depth, .flags = PROF_SPAN_DEPTH
+        .row = row_of(t, item->name), .depth = item->depth, .flags = CALL_DEPTH
     };
-    prof_sums_push(t->sums, &zone);
+    call_sums_push(t->sums, &zone);
 }
 
 static void take(void *user, const prof_raw_item *item) {
@@ -118,10 +119,10 @@ static void make_row(top_view *t, const prof_average *a, top_row *row) {
 }
 
 static void make_rows(top_view *t) {
-    t->row_count = prof_sums_look(t->sums, NULL, 0);
+    t->row_count = call_sums_look(t->sums, NULL, 0);
     t->averages = reallocate(t->averages, t->row_count * sizeof *t->averages);
     t->rows = reallocate(t->rows, t->row_count * sizeof *t->rows);
-    prof_sums_look(t->sums, t->averages, t->row_count);
+    call_sums_look(t->sums, t->averages, t->row_count);
     for (size_t i = 0; i < t->row_count; i++) make_row(t, &t->averages[i], &t->rows[i]);
 }
 
@@ -273,9 +274,9 @@ static bool top_open(top_view *t, FILE *out) {
         .memory = t->memory, .memory_size = RAW_READER, .item = take, .user = t,
         .elf_site = name_site
     };
-    prof_sums_desc sums = {.more = more_memory, .user = t};
+    call_sums_desc sums = {.more = more_memory, .user = t};
     if (prof_raw_open(&desc, &t->raw) != PROF_OK) return false;
-    if (prof_sums_open(&sums, &t->sums) != PROF_OK) return false;
+    t->sums = call_sums_open(&sums);
     keys_open(t);
     return true;
 }

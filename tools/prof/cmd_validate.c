@@ -353,16 +353,16 @@ static void check_nesting(checker *c) {
     open_event *open = NULL;
     size_t capacity = 0;
     uint32_t top = NO_CALL, thread = 0;
-    prof_nest nest = {
+    span_nest nest = {
         NULL, sizeof *open, offsetof(open_event, end_ns), offsetof(open_event, around), 0
     };
     sorter_finish(c->events);
     for (span s; sorter_next(c->events, &s); thread = s.thread) {
         open_event e = {s.start_ns, s.start_ns + s.amount, (uint64_t)s.id, NO_CALL};
         if (s.thread != thread) top = NO_CALL;
-        top = prof_nest_around(&nest, top, e.start_ns, e.start_ns);
+        top = span_nest_around(&nest, top, e.start_ns, e.start_ns);
         check_order(c, top == NO_CALL ? NULL : &open[top], &e);
-        e.around = prof_nest_around(&nest, top, e.start_ns, e.end_ns);
+        e.around = span_nest_around(&nest, top, e.start_ns, e.end_ns);
         top = e.around + 1;                      /* 0 in none */
         GROW(open, top, capacity);
         open[top] = e;

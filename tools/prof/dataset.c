@@ -289,7 +289,7 @@ static bool fact_before(const void *a, const void *b) {
     return ((const fact *)a)->event < ((const fact *)b)->event;
 }
 
-static void take_call(void *user, uint32_t number, const prof_span_end *times) {
+static void take_call(void *user, uint32_t number, const call_end *times) {
     dataset *d = user;
     const walk_call *c = &d->walk.calls[number];
     const fact f = {

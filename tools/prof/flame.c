@@ -166,7 +166,7 @@ static void enter(void *user, uint32_t number) {
     if (c->stack == stack && !is_hidden(w, c)) c->node = named_below(w, c->node, c);
 }
 
-static void leave(void *user, uint32_t number, const prof_span_end *times) {
+static void leave(void *user, uint32_t number, const call_end *times) {
     walk *w = user;
     const walk_call *c = &w->calls.calls[number];
     bool device = w->options->device;
@@ -232,7 +232,7 @@ static uint32_t take_key(void *user, const prof_raw_item *item) {
     return intern(&s->keys, (const char *)&key, sizeof key);
 }
 
-static void take_zone(void *user, const prof_span *zone) {
+static void take_zone(void *user, const call_span *zone) {
     stream *s = user;
     paths_add(s->paths, zone->thread, zone->depth, zone->row, zone->end_ns - zone->start_ns);
 }

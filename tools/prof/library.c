@@ -1,11 +1,634 @@
 /* prof.h's implementation for the prof command and for tests that ask it the same: the only file of
-   tools/prof that sees inside the library. It calls of it:
-   - prof__is_utility, prof__is_machinery
-   - what raw_read.h asks: records and attributes, sums, ns of ticks
-   Nothing of the library is copied here. C99 that is C++, too. */
+   tools/prof that sees inside the library. Nothing of that is copied here. It calls
+   - prof__is_utility, prof__is_machinery;
+   - what raw_read.h asks: records and attributes, sums, ns of ticks;
+   - prof__spans_hold, prof__nest_close: what lies in what;
+   - prof__group_hash, prof__group_open, prof__same_group, prof__hash_place, prof__same_place,
+     prof__pack_extra: which calls are of one row;
+   - prof__call_add, prof__extras_add, prof__rank_take, prof__rank_after: their sums;
+   - prof__average_of, prof__average_sums, prof__average_by, prof__average_extras: what a row tells;
+   - prof__sort, prof__align.
+   C99 that is C++, too. */
 #define PROF_IMPLEMENTATION
 #include "library.h"
 #include "raw_read.h"
 
 bool is_utility_name(const char *name) { return prof__is_utility(name); }
 bool is_machinery_entry(const char *entry) { return prof__is_machinery(entry); }
+
+/* ---- The caller's array of spans ---- */
+
+static const char *span_at(const span_nest *n, uint32_t i) {
+    return (const char *)n->spans + i * n->size;
+}
+
+static uint32_t span_parent(const span_nest *n, uint32_t i) {
+    return *(const uint32_t *)(const void *)(span_at(n, i) + n->parent);
+}
+
+uint32_t span_nest_around(span_nest *n, uint32_t top, int64_t start_ns, int64_t end_ns) {
+    bool overlaps = false;
+    for (; top != PROF_NONE; top = span_parent(n, top)) {
+        const void *end = span_at(n, top) + n->end_ns;
+        if (prof__spans_hold(*(const int64_t *)end, start_ns, end_ns, &overlaps)) break;
+    }
+    n->overlaps += overlaps;
+    return top;
+}
+
+uint32_t span_nest_launcher(const span_nest *n, uint32_t launch,
+                            bool (*is_launch)(const void *span)) {
+    uint32_t zone = launch;
+    while (zone != PROF_NONE && is_launch(span_at(n, zone))) zone = span_parent(n, zone);
+    return zone == PROF_NONE ? launch : zone;
+}
+
+/* ---- Sums of spans ---- */
+
+/* The spans that have ended at a depth, in the span open around them. */
+typedef struct span_siblings {
+    uint32_t count, from;                /* from: the number of the first close within them */
+    prof__amounts all;
+    bool held;                           /* `only` is the only one, and not handed on yet: */
+    prof__close only;                    /* it may be merged into its parent */
+    prof__beside beside;
+    int64_t only_ns;                     /* the time of its children */
+    int64_t lifted_ns;                   /* device time of duplicates, if it is one itself */
+} span_siblings;
+
+/* Spans come by (thread, start, -end), so that the open ones are a stack. One that only partly
+   overlaps the open one ends it, and becomes its sibling. */
+typedef struct spans_open {
+    int64_t *levels;                     /* room + 1 of each; levels are prof__nest_close's */
+    span_siblings *siblings;
+    call_span *open;
+    uint32_t depth, room, thread, number;
+    bool wide;                           /* a span had more than times */
+    uint64_t overlaps, duplicates;
+} spans_open;
+
+typedef struct sums_row {
+    prof_event key;                      /* with an extra of its own */
+    prof__group sums;
+    prof__group_wide wide;
+    prof__rank first;
+    int64_t counters[PROF__EXTRAS], self_counters[PROF__EXTRAS];
+    uint32_t last;                       /* 1 + number of its last call */
+    uint32_t part;                       /* call_sums.part when its first call came */
+    prof_average *more;                  /* call_sums_add's; NULL: none */
+    const prof_site *site;               /* NULL: it has no place */
+    uint16_t flags;                      /* of its first call */
+    bool nested, recursive;              /* nested: its first call lay in another span */
+} sums_row;
+
+/* The nest of a thread whose spans have depths (CALL_DEPTH), which may come in turns with those of
+   other threads. idle: its last span lay in no other: another thread may take the nest. */
+enum { SPAN_TURNS = 256 };               /* lists of turns, by thread */
+typedef struct span_turn {
+    spans_open nest;
+    uint32_t *last, lasts;               /* each row's `last` in this thread; how many there are */
+    bool idle;
+    struct span_turn *next;
+} span_turn;
+
+struct call_sums {
+    call_sums_desc desc;
+    spans_open nest;
+    span_turn **turns, *turn;            /* turn: that of the current span; NULL: it is in nest */
+    sums_row **rows;                     /* rows never move */
+    uint32_t *index, count, max, places;
+    uint32_t *order;                     /* two for each row */
+    uint32_t part;                       /* how often call_sums_next was called */
+    call_sums_stats stats;
+    char *low, *high;                    /* the rest of the memory that `more` gave last */
+};
+
+/* Memory for as long as the sums. */
+static void *sums_take(call_sums *s, size_t bytes) {
+    void *p;
+    bytes = prof__align(bytes);
+    if ((size_t)(s->high - s->low) < bytes) {
+        size_t size = PROF__MAX(bytes, (size_t)16384);
+        s->low = (char *)s->desc.more(s->desc.user, size);
+        s->high = s->low + size;
+    }
+    p = s->low;
+    s->low += bytes;
+    return memset(p, 0, bytes);
+}
+
+/* A copy of an array of `count` in room for `more`. */
+static void *sums_grow(call_sums *s, const void *old, size_t count, size_t more, size_t size) {
+    void *p = sums_take(s, more * size);
+    if (count) memcpy(p, old, count * size);
+    return p;
+}
+
+static void sums_tell(const call_sums *s, const prof__close *c) {
+    const prof__beside *b = c->beside;
+    call_end end = { c->self_ns, 0, 0, c->order };
+    if (b) end.device_ns = b->all.device_ns;
+    if (b) end.self_device_ns = PROF__MINUS(b->all.device_ns, b->within.device_ns);
+    s->desc.ended(s->desc.user, &end);
+}
+
+/* Adds a span that has ended, and is no duplicate, to its row. */
+static void sums_call(call_sums *s, const prof__close *c) {
+    sums_row *r;
+    uint32_t *last;
+    s->stats.self_cpu_time_total_ns = PROF__PLUS(s->stats.self_cpu_time_total_ns, c->self_ns);
+    if (s->desc.ended) sums_tell(s, c);
+    if (c->what == PROF_NONE || c->flags & CALL_HIDDEN) return;
+    r = s->rows[c->what];
+    if ((!r->sums.count || r->part == s->part) &&
+        prof__rank_take(&r->first, c, !r->sums.count)) {
+        r->part = s->part;
+        r->flags = c->flags;
+        r->nested = c->depth != 0;
+    }
+    last = s->turn && c->what < s->turn->lasts ? s->turn->last + c->what : &r->last;
+    r->recursive = r->recursive || *last > c->from;
+    *last = PROF__MAX(*last, c->number + 1);
+    s->stats.calls++;
+    prof__call_add(&r->sums, &r->wide, c);
+    prof__extras_add(r->counters, r->self_counters, c->beside);
+}
+
+/* ---- Their rows ---- */
+
+call_sums *call_sums_open(const call_sums_desc *desc) {
+    call_sums first, *s;
+    memset(&first, 0, sizeof first);
+    first.desc = *desc;
+    s = (call_sums *)sums_take(&first, sizeof *s);
+    *s = first;
+    return s;
+}
+
+/* Makes room for another row: doubles the arrays, with a new index. */
+static void sums_room(call_sums *s) {
+    uint32_t max = s->max ? 2 * s->max : 16, places = 2 * max + 1;
+    if (s->count < s->max) return;
+    s->rows = (sums_row **)sums_grow(s, s->rows, s->max, max, sizeof *s->rows);
+    s->order = (uint32_t *)sums_take(s, max * 2 * sizeof *s->order);
+    s->index = (uint32_t *)sums_take(s, places * sizeof *s->index);
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t at = s->rows[i]->sums.hash % places;
+        while (s->index[at]) at = at + 1 == places ? 0 : at + 1;
+        s->index[at] = i + 1;
+    }
+    s->places = places;
+    s->max = max;
+}
+
+static const char *sums_text(call_sums *s, const char *text) {
+    size_t size = strlen(text) + 1;
+    return (const char *)memcpy(sums_take(s, size), text, size);
+}
+
+static const prof_site *sums_site(call_sums *s, const prof_site *site) {
+    prof_site *copy = (prof_site *)sums_take(s, sizeof *copy);
+    *copy = *site;
+    copy->name = copy->function = "";
+    copy->file = sums_text(s, site->file);
+    return copy;
+}
+
+/* A new row, with a copy of what tells it apart. */
+static sums_row *sums_row_new(call_sums *s, const prof_event *key, const prof_site *site) {
+    sums_row *r = (sums_row *)sums_take(s, sizeof *r);
+    prof__pack pack = { NULL, 0 };
+    r->site = site ? sums_site(s, site) : NULL;
+    r->key = *key;
+    r->key.name = sums_text(s, key->name);
+    if (key->extra) {
+        prof_extra x = *key->extra;
+        x.kernels = NULL;
+        x.kernel_count = 0;
+        (void)prof__pack_extra(&pack, &x);
+        pack.p = (char *)sums_take(s, pack.used);
+        pack.used = 0;
+        r->key.extra = prof__pack_extra(&pack, &x);
+    }
+    prof__group_open(&r->sums);
+    return r;
+}
+
+uint32_t call_sums_row(call_sums *s, const prof_event *event, const prof_site *site) {
+    uint32_t hash, at;
+    sums_row *r;
+    prof_event key = *event;
+    if (!s->desc.averages.group_by_site || (site && !(site->file && *site->file))) site = NULL;
+    key.site = 0;                        /* there is no session that it could refer to */
+    hash = prof__hash_place(prof__group_hash(&s->desc.averages, &key), site);
+    at = s->places ? hash % s->places : 0;
+    for (; s->places && s->index[at]; at = at + 1 == s->places ? 0 : at + 1) {
+        r = s->rows[s->index[at] - 1];
+        if (r->sums.hash == hash && prof__same_place(site, r->site) &&
+            prof__same_group(&s->desc.averages, &key, &r->key)) return s->index[at] - 1;
+    }
+    sums_room(s);
+    r = sums_row_new(s, &key, site);
+    r->sums.hash = hash;
+    for (at = hash % s->places; s->index[at];) at = at + 1 == s->places ? 0 : at + 1;
+    s->rows[s->count] = r;
+    s->index[at] = ++s->count;
+    return s->count - 1;
+}
+
+/* ---- Their nest ---- */
+
+static void amounts_add(prof__amounts *to, const prof__amounts *from) {
+    to->device_ns = PROF__PLUS(to->device_ns, from->device_ns);
+    to->cpu_bytes = PROF__PLUS(to->cpu_bytes, from->cpu_bytes);
+    to->device_bytes = PROF__PLUS(to->device_bytes, from->device_bytes);
+    for (int i = 0; i < PROF__EXTRAS; i++)
+        to->counters[i] = PROF__PLUS(to->counters[i], from->counters[i]);
+}
+
+/* Adds the device time of prof_view.other_devices, without that in `less`. */
+static void others_add(prof__beside *to, const prof__amounts *from, const prof__amounts *less) {
+    for (int i = PROF_COUNTERS; i < PROF__EXTRAS; i++) {
+        int64_t ns = less ? PROF__MINUS(from->counters[i], less->counters[i]) : from->counters[i];
+        to->all.counters[i] = PROF__PLUS(to->all.counters[i], ns);
+        to->counted = to->counted || ns;
+    }
+}
+
+static void siblings_from(span_siblings *l, prof__close *c) {
+    c->from = l[1].count ? l[1].from : c->number;
+    l[1].count = 0;
+    if (!l->count++) l->from = c->from;
+}
+
+/* Hands on the span that is held, since it is no duplicate. */
+static void siblings_tell(call_sums *s, span_siblings *l) {
+    if (l->held) sums_call(s, &l->only);
+    l->held = false;
+}
+
+static bool is_duplicate(const call_sums *s, const span_siblings *kids, uint32_t what) {
+    uint32_t only = kids->only.what;
+    if (!kids->held || kids->count != 1 || what == PROF_NONE || only == PROF_NONE) return false;
+    return what == only || strcmp(s->rows[what]->key.name, s->rows[only]->key.name) == 0;
+}
+
+/* Merges the only child of c, which has its name, into c: its children become c's. Returns the
+   device time that c has of duplicates if it is one itself. */
+static int64_t nest_merge(spans_open *n, const prof__close *c, prof__beside *b,
+                          span_siblings *kids) {
+    const prof__beside *child = &kids->beside;
+    int64_t own = PROF__PLUS(child->all.device_ns, kids->lifted_ns);
+    bool legacy = c->flags & PROF_EVENT_LEGACY;
+    if (!(kids->only.flags & PROF_EVENT_LEGACY)) own = PROF__MINUS(own, child->within.device_ns);
+    if (!legacy) b->all.device_ns = PROF__PLUS(b->all.device_ns, own);
+    others_add(b, &child->all, &child->within);
+    n->levels[c->depth + 1] = kids->only_ns;
+    kids->all = child->within;
+    kids->held = false;
+    n->duplicates++;
+    return legacy ? own : 0;
+}
+
+/* A span has ended: c has its times, b its amounts: the device time that it launched itself (with
+   PROF_EVENT_LEGACY its children's, too); the others include its children's. */
+static void nest_end_wide(call_sums *s, spans_open *n, prof__close *c, prof__beside *b) {
+    span_siblings *l = n->siblings + c->depth, *kids = l + 1;
+    int64_t *level = n->levels + c->depth, only_ns, lifted_ns = 0;
+    if (is_duplicate(s, kids, c->what)) lifted_ns = nest_merge(n, c, b, kids);
+    siblings_tell(s, kids);
+    only_ns = level[1];
+    siblings_from(l, c);
+    prof__nest_close(level, c);
+    b->within = kids->all;
+    if (!(c->flags & PROF_EVENT_LEGACY)) {
+        b->all.device_ns = PROF__PLUS(b->all.device_ns, kids->all.device_ns);
+        others_add(b, &kids->all, NULL);
+    }
+    memset(&kids->all, 0, sizeof kids->all);
+    siblings_tell(s, l);
+    amounts_add(&l->all, &b->all);
+    l->held = l->count == 1 && s->desc.merge_duplicates && c->depth;
+    if (!l->held) {
+        sums_call(s, c);
+        return;
+    }
+    l->only = *c;
+    l->beside = *b;
+    l->only.beside = &l->beside;
+    l->only_ns = only_ns;
+    l->lifted_ns = lifted_ns;
+}
+
+/* Makes the close of a span. b: takes its amounts; NULL: it has none. */
+static prof__close close_of(const call_span *span, uint32_t depth, prof__beside *b) {
+    prof__close c;
+    memset(&c, 0, sizeof c);
+    c.start_ns = span->start_ns;
+    c.end_ns = span->end_ns;
+    c.cpu_ns = PROF__MINUS(span->end_ns, span->start_ns);
+    c.beside = b;
+    c.what = span->row;
+    c.thread = span->thread;
+    c.depth = depth;
+    c.order = span->order;
+    c.flags = span->flags;
+    if (!b) return c;
+    memset(b, 0, sizeof *b);
+    b->all.device_ns = span->device_ns;
+    b->all.cpu_bytes = span->cpu_bytes;
+    b->all.device_bytes = span->device_bytes;
+    b->counted = span->counters != NULL;
+    if (b->counted)
+        memcpy(b->all.counters, span->counters, PROF_COUNTERS * sizeof *b->all.counters);
+    for (int i = 0; i < PROF_OTHER_DEVICES; i++) {
+        b->all.counters[PROF_COUNTERS + i] = span->other_device_ns[i];
+        b->counted = b->counted || span->other_device_ns[i];
+    }
+    b->flops = span->flops;
+    return c;
+}
+
+/* A span in `depth` others has ended. Amounts are added up from the first span on that has any. */
+static void nest_end(call_sums *s, spans_open *n, const call_span *span, uint32_t depth) {
+    prof__beside b;
+    prof__close c;
+    n->wide = n->wide || s->desc.merge_duplicates || span->counters ||
+              (span->device_ns | span->cpu_bytes | span->device_bytes | span->flops) != 0;
+    c = close_of(span, depth, n->wide ? &b : NULL);
+    c.number = n->number++;
+    if (n->wide) {
+        nest_end_wide(s, n, &c, &b);
+        return;
+    }
+    siblings_from(n->siblings + depth, &c);
+    prof__nest_close(n->levels + depth, &c);
+    sums_call(s, &c);
+}
+
+/* Ends the innermost open span. */
+static void nest_pop(call_sums *s, spans_open *n) {
+    n->depth--;
+    nest_end(s, n, n->open + n->depth, n->depth);
+}
+
+/* Ends the open spans that do not hold what begins and ends then. */
+static void nest_pop_until(call_sums *s, spans_open *n, int64_t start_ns, int64_t end_ns,
+                           bool *overlaps) {
+    while (n->depth &&
+           !prof__spans_hold(n->open[n->depth - 1].end_ns, start_ns, end_ns, overlaps))
+        nest_pop(s, n);
+}
+
+static bool span_is_launch(const void *span) {
+    return (((const call_span *)span)->flags & CALL_LAUNCH) != 0;
+}
+
+/* The open span own is a call of a device's library: its work counts for the span around it. */
+static void nest_launched(const spans_open *n, call_span *own) {
+    const span_nest open = { n->open, sizeof *own, offsetof(call_span, end_ns),
+                             offsetof(call_span, depth), 0 };
+    call_span *to = n->open + span_nest_launcher(&open, n->depth, span_is_launch);
+    if (to == own) return;
+    to->device_ns = PROF__PLUS(to->device_ns, own->device_ns);
+    own->device_ns = 0;
+    for (int k = 0; k < PROF_OTHER_DEVICES; k++) {
+        to->other_device_ns[k] = PROF__PLUS(to->other_device_ns[k], own->other_device_ns[k]);
+        own->other_device_ns[k] = 0;
+    }
+}
+
+/* Makes room for spans in `depth` others. */
+static void nest_room(call_sums *s, spans_open *n, uint32_t depth) {
+    while (n->room <= depth) {
+        uint32_t old = n->room ? n->room + 1 : 0, twice = n->room ? 2 * n->room : 16;
+        n->levels = (int64_t *)sums_grow(s, n->levels, old, twice + 1, sizeof *n->levels);
+        n->siblings = (span_siblings *)sums_grow(s, n->siblings, old, twice + 1,
+                                                 sizeof *n->siblings);
+        n->open = (call_span *)sums_grow(s, n->open, n->room, twice, sizeof *n->open);
+        n->room = twice;
+    }
+}
+
+/* A span begins: open spans that do not hold it end. */
+static void nest_begin(call_sums *s, spans_open *n, const call_span *span) {
+    call_span *own;
+    bool overlaps = false;
+    nest_pop_until(s, n, span->start_ns, span->end_ns, &overlaps);
+    n->overlaps += overlaps;
+    nest_room(s, n, n->depth);
+    own = n->open + n->depth;
+    *own = *span;
+    own->depth = n->depth - 1;           /* the span around it; PROF_NONE for the outermost */
+    if (span->flags & CALL_LAUNCH) nest_launched(n, own);
+    n->depth++;
+}
+
+/* No more spans of this thread come: those that are open end. */
+static void nest_thread(call_sums *s, spans_open *n, uint32_t thread) {
+    while (n->depth) nest_pop(s, n);
+    if (n->room) {
+        siblings_tell(s, n->siblings);
+        memset(n->siblings, 0, sizeof *n->siblings);
+        n->levels[0] = 0;
+    }
+    n->thread = thread;
+}
+
+/* ---- Spans that nest by their times, and those beside ---- */
+
+static void span_bytes_add(call_span *to, const call_span *from) {
+    to->cpu_bytes = PROF__PLUS(to->cpu_bytes, from->cpu_bytes);
+    to->device_bytes = PROF__PLUS(to->device_bytes, from->device_bytes);
+}
+
+/* Charges a change of memory to all open spans; if none is open it is a call of its own row. */
+static void sums_memory(call_sums *s, const call_span *span) {
+    spans_open *n = &s->nest;
+    bool none = false;
+    nest_pop_until(s, n, span->start_ns, span->start_ns, &none);
+    for (uint32_t i = 0; i < n->depth; i++) span_bytes_add(n->open + i, span);
+    if (!n->depth && span->row != PROF_NONE) {
+        prof__beside b;
+        prof__close c = close_of(span, 0, &b);
+        bool call = !(c.flags & CALL_HIDDEN);
+        c.cpu_ns = 0;
+        c.number = c.from = n->number++;
+        c.flags &= (uint16_t)~CALL_HIDDEN;
+        sums_call(s, &c);
+        s->rows[c.what]->sums.count -= !call;
+        s->stats.calls -= !call;
+    }
+}
+
+/* Adds a span that has no parent and no children: a range, work on a device. */
+static void sums_apart(call_sums *s, const call_span *span, bool device) {
+    prof__beside b;
+    prof__close c = close_of(span, 0, &b);
+    c.number = c.from = s->nest.number++;
+    b.all.device_ns = !device || c.flags & PROF_EVENT_ASYNC ? 0 : c.cpu_ns;
+    if (device) c.cpu_ns = 0;
+    b.within = b.all;                    /* no amount counts as its own, */
+    b.within.device_ns = 0;              /* but device time does */
+    for (int i = PROF_COUNTERS; i < PROF__EXTRAS; i++) {
+        b.within.counters[i] = 0;
+        if (!device) b.all.counters[i] = 0;
+    }
+    sums_call(s, &c);
+}
+
+/* ---- Spans with depths ---- */
+
+/* Ends the spans of a turn, and gives it to this thread. */
+static void turn_give(call_sums *s, span_turn *t, uint32_t thread) {
+    spans_open *n = &t->nest;
+    s->turn = t;
+    nest_thread(s, n, thread);
+    if (!n->room) return;
+    memset(n->levels, 0, (n->room + 1) * sizeof *n->levels);
+    memset(n->siblings, 0, (n->room + 1) * sizeof *n->siblings);
+    memset(n->open, 0, n->room * sizeof *n->open);
+}
+
+/* The turn of a thread. */
+static span_turn *sums_turn(call_sums *s, uint32_t thread) {
+    span_turn *t = s->turn, *idle = NULL, **place;
+    if (t && t->nest.thread == thread) return t;
+    if (!s->turns) s->turns = (span_turn **)sums_take(s, SPAN_TURNS * sizeof *s->turns);
+    place = s->turns + thread % SPAN_TURNS;
+    for (t = *place; t && t->nest.thread != thread; t = t->next)
+        if (t->idle) idle = t;
+    if (t) return t;
+    if (idle) {
+        turn_give(s, idle, thread);
+        return idle;
+    }
+    t = (span_turn *)sums_take(s, sizeof *t);
+    t->nest.thread = thread;
+    t->next = *place;
+    return *place = t;
+}
+
+/* A span with a depth, which comes after all in it. n->open[d] collects the memory that changed in
+   the span that will end next at depth d. */
+static void turn_end(call_sums *s, spans_open *n, const call_span *span) {
+    call_span *within = n->open + span->depth, own;
+    if (span->flags & CALL_MEMORY) {
+        span_bytes_add(within, span);
+        return;
+    }
+    if (within->cpu_bytes || within->device_bytes) {
+        own = *span;
+        span_bytes_add(&own, within);
+        if (span->depth) span_bytes_add(within - 1, within);
+        within->cpu_bytes = within->device_bytes = 0;
+        span = &own;
+    }
+    nest_end(s, n, span, span->depth);
+}
+
+/* Adds a span with a depth to its thread's turn. */
+static void sums_end(call_sums *s, const call_span *span) {
+    span_turn *t = s->turn = sums_turn(s, span->thread);
+    nest_room(s, &t->nest, span->depth);
+    if (t->lasts < s->count) {
+        t->last = (uint32_t *)sums_grow(s, t->last, t->lasts, s->max, sizeof *t->last);
+        t->lasts = s->max;
+    }
+    turn_end(s, &t->nest, span);
+    t->idle = !span->depth && !(span->flags & CALL_MEMORY);
+}
+
+/* ---- What is asked of them ---- */
+
+/* Ends all open spans, of all threads. */
+static void sums_flush(call_sums *s) {
+    s->turn = NULL;
+    nest_thread(s, &s->nest, s->nest.thread);
+    for (uint32_t i = 0; s->turns && i < SPAN_TURNS; i++)
+        for (span_turn *t = s->turns[i]; t; t = t->next) {
+            turn_give(s, t, t->nest.thread);
+            s->nest.duplicates += t->nest.duplicates;
+            t->nest.duplicates = t->nest.number = 0;
+            if (t->lasts) memset(t->last, 0, t->lasts * sizeof *t->last);
+        }
+    s->turn = NULL;
+}
+
+void call_sums_push(call_sums *s, const call_span *span) {
+    const sums_row *r = span->row == PROF_NONE ? NULL : s->rows[span->row];
+    bool device = r && r->key.device_type != PROF_DEVICE_CPU;
+    bool apart = device || span->flags & PROF_EVENT_ASYNC;
+    if (span->flags & CALL_DEPTH && !apart) {
+        sums_end(s, span);
+        return;
+    }
+    s->turn = NULL;
+    if (span->thread != s->nest.thread) nest_thread(s, &s->nest, span->thread);
+    if (span->flags & CALL_MEMORY) sums_memory(s, span);
+    else if (apart) sums_apart(s, span, device);
+    else nest_begin(s, &s->nest, span);
+}
+
+void call_sums_next(call_sums *s) {
+    sums_flush(s);
+    s->part++;
+}
+
+void call_sums_add(call_sums *s, uint32_t row, const prof_average *more) {
+    sums_row *r;
+    prof_average named = *more;
+    s->stats.self_cpu_time_total_ns =
+        PROF__PLUS(s->stats.self_cpu_time_total_ns, more->self_cpu_time_total_ns);
+    if (row == PROF_NONE) return;
+    r = s->rows[row];
+    if (!r->more) r->more = (prof_average *)sums_take(s, sizeof *r->more);
+    named.key = r->key.name;
+    (void)prof_average_add(r->more, &named);
+}
+
+static bool sums_after(const void *rows, uint32_t a, uint32_t b) {
+    sums_row *const *list = (sums_row *const *)rows;
+    if (!list[a]->sums.count || !list[b]->sums.count)
+        return list[b]->sums.count || (!list[a]->sums.count && a > b);
+    if (list[a]->part != list[b]->part) return list[a]->part > list[b]->part;
+    return prof__rank_after(&list[a]->first, &list[b]->first);
+}
+
+static prof_average sums_average(const call_sums *s, const sums_row *r, uint32_t rank) {
+    prof_event first = r->key;
+    const uint16_t own = PROF_EVENT_ASYNC | PROF_EVENT_REMOTE;
+    prof_average a;
+    first.flags = (uint16_t)((first.flags & ~own) | (r->flags & own));
+    first.parent = r->nested ? 0 : PROF_NONE;
+    a = prof__average_of(&first, rank);
+    prof__average_sums(&a, &r->sums, &r->wide);
+    prof__average_by(&a, &s->desc.averages);
+    a.site = r->site;
+    prof__average_extras(&a, r->counters, r->self_counters);
+    a.is_recursive = r->recursive;
+    if (r->more) (void)prof_average_add(&a, r->more);
+    return a;
+}
+
+size_t call_sums_look(call_sums *s, prof_average *rows, size_t max) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->rows[i]->sums.count || s->rows[i]->more) s->order[n++] = i;
+    if (n) prof__sort(s->order, s->order + n, n, sums_after, s->rows);
+    for (uint32_t i = 0; rows && i < n && i < max; i++)
+        rows[i] = sums_average(s, s->rows[s->order[i]], i);
+    return n;
+}
+
+size_t call_sums_close(call_sums *s, prof_average *rows, size_t max) {
+    sums_flush(s);
+    return call_sums_look(s, rows, max);
+}
+
+call_sums_stats call_sums_get_stats(const call_sums *s) {
+    call_sums_stats stats = s->stats;
+    stats.overlaps = s->nest.overlaps;
+    stats.duplicates = s->nest.duplicates;
+    return stats;
+}

@@ -12,6 +12,114 @@ extern "C" {
 bool is_utility_name(const char *name);
 bool is_machinery_entry(const char *entry);
 
+/* ---- Spans: nested and summed as a session nests and sums its zones ---- */
+
+/* The caller's array of spans. Each has its end and the number of the span around it. */
+typedef struct span_nest {
+    const void *spans;
+    size_t size, end_ns, parent;         /* of a span; offsets of its int64_t and its uint32_t */
+    uint64_t overlaps;                   /* spans that began in another and ended after it */
+} span_nest;
+
+/* The innermost, of the span `top` and those around it, that holds [start_ns, end_ns), which begins
+   no earlier than they do; PROF_NONE: none. A span that has ended holds nothing, and one that ends
+   first does not hold one that ends later: they are siblings. */
+uint32_t span_nest_around(span_nest *nest, uint32_t top, int64_t start_ns, int64_t end_ns);
+
+/* The span that device work launched by the span `launch` belongs to: the innermost, of launch and
+   those around it, that is no call of a device's library; where all are, launch itself. */
+uint32_t span_nest_launcher(const span_nest *nest, uint32_t launch,
+                            bool (*is_launch)(const void *span));
+
+enum {                                   /* call_span.flags, beside PROF_EVENT_... */
+    CALL_MEMORY = 0x8000,                /* a change of memory at start_ns, of the innermost span
+                                            and all around it; without one, of its own row. With
+                                            CALL_DEPTH: in what ends next at this depth */
+    CALL_DEPTH = 0x2000,                 /* it comes after all spans in it, which depth tells */
+    CALL_HIDDEN = 0x1000,                /* counts in no row, but lies in others; of memory: no
+                                            call, but its row has the bytes */
+    CALL_LAUNCH = 0x0800                 /* a call of a device's library: what it launched belongs
+                                            to the innermost span around it that is none */
+};
+
+/* One call, of whatever a row counts. */
+typedef struct call_span {
+    int64_t start_ns, end_ns;
+    uint32_t thread;                     /* a number for each thread, and for each node on it */
+    uint32_t row;                        /* from call_sums_row; a device's row: lies in no span.
+                                            PROF_NONE: hidden, with a name unlike all others */
+    int64_t device_ns;                   /* the work that it launched itself; with
+                                            PROF_EVENT_LEGACY also its children's */
+    int64_t other_device_ns[PROF_OTHER_DEVICES];   /* parts of device_ns: prof_view.other_devices */
+    int64_t cpu_bytes, device_bytes;     /* with its children's, without CALL_MEMORY's */
+    int64_t flops;                       /* its own */
+    const int64_t *counters;             /* PROF_COUNTERS of them, with its children's, valid until
+                                            the span around it has ended; NULL: none */
+    uint32_t order;                      /* of two with the same times the lesser is a row's first.
+                                            All 0: by thread, then as they come */
+    uint32_t depth;                      /* CALL_DEPTH: spans around it */
+    uint16_t flags;
+} call_span;
+
+/* What is known of a call once it has ended; order is its span's. */
+typedef struct call_end {
+    int64_t self_ns, device_ns, self_device_ns;
+    uint32_t order;
+} call_end;
+
+typedef struct call_sums_desc {
+    prof_averages_desc averages;         /* without percentiles */
+    bool merge_duplicates;               /* merge an only child into its parent of the same name */
+    void *(*more)(void *user, size_t size);   /* returns memory aligned as malloc's, which may be
+                                            freed when the rows are not needed; never NULL */
+    void (*ended)(void *user, const call_end *end);   /* called as each span ends, but for
+                                            merged ones; NULL: not called */
+    void *user;
+} call_sums_desc;
+
+typedef struct call_sums_stats {
+    uint64_t calls;                      /* counted in rows */
+    uint64_t overlaps;                   /* spans that began in another and ended after it */
+    uint64_t duplicates;                 /* merged */
+    int64_t self_cpu_time_total_ns;      /* of all spans, also of those in no row */
+} call_sums_stats;
+
+/* The nest and the sums of prof_key_averages for spans from elsewhere. Memory: a row 300 bytes, its
+   texts and shapes, 250 bytes for each level of depth.
+       sums = call_sums_open(&desc);
+       span.row = call_sums_row(sums, &event, NULL); ... call_sums_push(sums, &span); ...
+       n = call_sums_close(sums, NULL, 0); call_sums_close(sums, rows, n); */
+typedef struct call_sums call_sums;
+call_sums *call_sums_open(const call_sums_desc *desc);
+
+/* The row of events like key: of its name, device_type and flags, its node, and what desc.averages
+   groups by; with group_by_site also of site's file and line (NULL: no place). A new row copies
+   what it needs. */
+uint32_t call_sums_row(call_sums *sums, const prof_event *key, const prof_site *site);
+
+/* Adds a span. Spans come by (thread, start, -end), memory after spans that start with it; they
+   nest by their times, as in prof_trace_from_events. With CALL_DEPTH, on all spans of a thread,
+   they come in the order of their ends, children first, and nest by depth; threads may take
+   turns. */
+void call_sums_push(call_sums *sums, const call_span *span);
+
+/* Ends the spans that are open. Spans of another file may follow; they count as later. */
+void call_sums_next(call_sums *sums);
+
+/* Adds sums of calls without spans to a row; PROF_NONE: to call_sums_stats alone. Only rows without
+   any span keep percentiles; such rows come last, in the order in which they were made. */
+void call_sums_add(call_sums *sums, uint32_t row, const prof_average *more);
+
+/* Ends the spans that are open, fills at most max rows and returns how many there are, as
+   prof_key_averages does: in first-seen order, without those that have no call. Their texts lie in
+   the memory that `more` gave. first is the row's rank; parent is PROF_NONE where its first span
+   lay in no other, else 0; scope is that of the key that made it. */
+size_t call_sums_close(call_sums *sums, prof_average *rows, size_t max);
+
+/* The same of the spans that have ended so far; open ones stay open, and more may come. */
+size_t call_sums_look(call_sums *sums, prof_average *rows, size_t max);
+call_sums_stats call_sums_get_stats(const call_sums *sums);
+
 #ifdef __cplusplus
 }
 #endif

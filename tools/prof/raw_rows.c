@@ -28,7 +28,7 @@ typedef struct raw_rows {
     raw_ranges ranges;
     raw_stacks *stacks;
     raw_place places[PLACES];                /* rows of plain zones */
-    prof_span zone;                          /* the last one */
+    call_span zone;                          /* the last one */
     int64_t base_ns, first_ns, last_ns;
     uint64_t events, sums;
 } raw_rows;
@@ -88,7 +88,7 @@ static uint32_t row_of(raw_rows *r, const prof_raw_item *item) {
         .name = item->name, .extra = item->extra,
         .flags = item->flags & PROF_EVENT_USER_ANNOTATION
     };
-    uint32_t row = prof_sums_row(r->table->sums, &key, NULL);
+    uint32_t row = call_sums_row(r->table->sums, &key, NULL);
     if (row == PROF_NONE) exit(fail(NULL, "out of memory"));
     return row;
 }
@@ -116,18 +116,18 @@ static void note_times(raw_rows *r, const prof_raw_item *item) {
 }
 
 /* Until the next one. What it lacks stays zero: to clear it takes longer than to fill it. */
-static const prof_span *span_of(raw_rows *r, const prof_raw_item *item) {
+static const call_span *span_of(raw_rows *r, const prof_raw_item *item) {
     const prof_extra *extra = item->extra;
-    prof_span *zone = &r->zone;
+    call_span *zone = &r->zone;
     zone->start_ns = item->start_ns;
     zone->end_ns = item->end_ns;
     zone->thread = item->thread;
     zone->depth = item->depth;
-    zone->flags = PROF_SPAN_DEPTH;
+    zone->flags = CALL_DEPTH;
     bool plain = !extra && !(item->flags & PROF_EVENT_USER_ANNOTATION);
     zone->row = plain ? plain_row_of(r, item) : zone_row(r, item);
     if (r->table->has_name || item->site->name[0] == '(')
-        if (is_hidden(r, item->name)) zone->flags |= PROF_SPAN_HIDDEN;
+        if (is_hidden(r, item->name)) zone->flags |= CALL_HIDDEN;
     if (!plain) zone->flags |= item->flags & PROF_EVENT_USER_ANNOTATION;
     zone->flops = extra ? extra->flops : 0;
     zone->counters = extra && extra->counter_count ? extra->counters : NULL;
@@ -137,7 +137,7 @@ static const prof_span *span_of(raw_rows *r, const prof_raw_item *item) {
 }
 
 static void take_zone(raw_rows *r, const prof_raw_item *item) {
-    const prof_span *zone = span_of(r, raw_stacks_next(r->stacks, item));
+    const call_span *zone = span_of(r, raw_stacks_next(r->stacks, item));
     row_table *t = r->table;
     if (t->on_zone) t->on_zone(t->user, zone);
     else rows_push(t, zone);
@@ -146,11 +146,11 @@ static void take_zone(raw_rows *r, const prof_raw_item *item) {
 /* ---- What is no zone ---- */
 
 static void take_range(raw_rows *r, const prof_raw_item *item) {
-    prof_span zone = {
+    call_span zone = {
         .start_ns = item->start_ns, .end_ns = item->end_ns, .thread = item->thread,
         .row = row_of(r, item), .flags = PROF_EVENT_ASYNC
     };
-    if (is_hidden(r, item->name)) zone.flags |= PROF_SPAN_HIDDEN;
+    if (is_hidden(r, item->name)) zone.flags |= CALL_HIDDEN;
     note_times(r, item);
     rows_push(r->table, &zone);
 }
@@ -158,9 +158,9 @@ static void take_range(raw_rows *r, const prof_raw_item *item) {
 /* In no zone it is an event of its own. */
 static void take_memory(raw_rows *r, const prof_raw_item *item) {
     bool lies_in_none = item->depth == UINT8_MAX;
-    prof_span zone = {
+    call_span zone = {
         .start_ns = item->start_ns, .end_ns = item->start_ns, .thread = item->thread,
-        .row = PROF_NONE, .depth = item->depth, .flags = PROF_SPAN_DEPTH
+        .row = PROF_NONE, .depth = item->depth, .flags = CALL_DEPTH
     };
     int64_t sums[2] = {0, 0};
     raw_change change = raw_memory_next(r->changes, item);
@@ -168,7 +168,7 @@ static void take_memory(raw_rows *r, const prof_raw_item *item) {
     rows_add_bytes(r->table, sums, item->memory->device.type, change.bytes - change.missed);
     if (lies_in_none) {
         zone.row = row_of(r, item);
-        zone.flags = is_hidden(r, item->name) ? PROF_SPAN_HIDDEN : 0;
+        zone.flags = is_hidden(r, item->name) ? CALL_HIDDEN : 0;
         note_times(r, item);
     }
     rows_push_memory(r->table, zone, sums);
@@ -187,7 +187,7 @@ static void take_sums(raw_rows *r, const prof_raw_item *item) {
     prof_average average = *item->average;
     bool hidden = is_hidden(r, item->name);
     if (item->start_ns) average.p50_ns = average.p90_ns = average.p99_ns = 0;
-    prof_sums_add(r->table->sums, hidden ? PROF_NONE : row_of(r, item), &average);
+    call_sums_add(r->table->sums, hidden ? PROF_NONE : row_of(r, item), &average);
     r->sums++;
 }
 
@@ -267,7 +267,7 @@ static void raw_end(raw_rows *r) {
 int raw_rows_read(row_table *t, const char *path) {
     raw_rows *r = raw_begin(t);
     t->own = true;
-    prof_sums_next(t->sums);
+    call_sums_next(t->sums);
     int status = read_twice(r, path, take);
     t->summed += r->sums;
     note_span(r);

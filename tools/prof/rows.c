@@ -1,6 +1,6 @@
 /* The rows of PyTorch's table, made from traces: see rows.h. Calls and changes of memory go through
-   the sorter, where only those that are open are held; the nest and the sums are prof.h's own
-   (prof_sums_push), which make the live table. Where times do not tell the tree ("Zone parent id"),
+   the sorter, where only those that are open are held; the nest and the sums are those that
+   make the live table (call_sums_push). Where times do not tell the tree ("Zone parent id"),
    and so the calls themselves are needed, they come in the order of their ends instead. */
 #include "rows.h"
 
@@ -76,7 +76,7 @@ static uint32_t sums_row(row_table *t, const group_key *key) {
     if (key->shapes) read_shapes(t, &extra, key->shapes);
     if (key->stack) read_stack(t, &extra, key->stack);
     const prof_site *site = head_site(&t->memory, interned_text(&t->texts, key->source));
-    uint32_t row = prof_sums_row(t->sums, &event, site);
+    uint32_t row = call_sums_row(t->sums, &event, site);
     if (row == PROF_NONE) exit(fail(NULL, "out of memory"));
     return row;
 }
@@ -344,14 +344,14 @@ static void name_devices(row_table *t, trace_text properties) {
 
 /* ---- Into the sums ---- */
 
-static prof_span span_of(const row_table *t, const span *s) {
+static call_span span_of(const row_table *t, const span *s) {
     const call_more *more = (const void *)t->mores.entries[s->more].text;
-    prof_span out = {
+    call_span out = {
         .start_ns = s->start_ns, .end_ns = s->start_ns + s->amount, .thread = s->thread,
         .row = PROF_NONE, .order = s->order, .flops = more->flops, .device_ns = more->device_ns,
         .cpu_bytes = more->cpu_bytes, .device_bytes = more->device_bytes,
         .counters = more->has_counters ? more->counters : NULL,
-        .flags = s->flags & SPAN_HIDDEN ? PROF_SPAN_HIDDEN : 0
+        .flags = s->flags & SPAN_HIDDEN ? CALL_HIDDEN : 0
     };
     if (s->what == NO_GROUP) return out;
     out.row = t->group_rows[s->what];
@@ -373,7 +373,7 @@ static void add_device_event(row_table *t, const trace_event *event) {
         .start_ns = event->ts_ns, .amount = event->dur_ns, .order = t->order,
         .what = event_group(t, event, name, device_type)
     };
-    prof_span work = span_of(t, &s);
+    call_span work = span_of(t, &s);
     if (type) work.other_device_ns[type - 1] = event->dur_ns;
     rows_push(t, &work);
 }
@@ -440,8 +440,8 @@ void rows_add_bytes(row_table *t, int64_t sums[2], int32_t type, int64_t bytes) 
     if (side >= 0) sums[side] += bytes;
 }
 
-void rows_push_memory(row_table *t, prof_span change, const int64_t sums[2]) {
-    change.flags |= PROF_SPAN_MEMORY;
+void rows_push_memory(row_table *t, call_span change, const int64_t sums[2]) {
+    change.flags |= CALL_MEMORY;
     change.cpu_bytes = sums[0];
     change.device_bytes = sums[1];
     rows_push(t, &change);
@@ -477,9 +477,9 @@ static span change_span(row_table *t, const memory_change *change) {
 }
 
 static void push_change(row_table *t, const span *s) {
-    prof_span change = {
+    call_span change = {
         .start_ns = s->start_ns, .end_ns = s->start_ns, .thread = s->thread, .row = PROF_NONE,
-        .flags = s->flags & SPAN_HIDDEN ? PROF_SPAN_HIDDEN : 0
+        .flags = s->flags & SPAN_HIDDEN ? CALL_HIDDEN : 0
     };
     int64_t sums[2] = {0, 0};
     t->view.profile_memory = true;
@@ -566,8 +566,8 @@ static void take_held(row_table *t, const span *s) {
 }
 
 /* A call of some length has what changes at its begin; one of none has told it itself. */
-static void push_holding(row_table *t, prof_span *made) {
-    prof_span change = {
+static void push_holding(row_table *t, call_span *made) {
+    call_span change = {
         .start_ns = made->start_ns, .end_ns = made->start_ns, .thread = made->thread,
         .row = PROF_NONE
     };
@@ -589,7 +589,7 @@ typedef struct open_frame { int64_t end_ns; uint32_t name, around; } open_frame;
 typedef struct open_frames {
     open_frame *list;            /* each behind the one around it */
     uint32_t top, capacity, thread;
-    prof_nest nest;
+    span_nest nest;
 } open_frames;
 
 static open_frames no_frames(void) {
@@ -626,7 +626,7 @@ static void take_frames(row_table *t, open_frames *f, span *s) {
     bool frame = s->flags & SPAN_FRAME;
     if (s->thread != f->thread) f->top = PROF_NONE;
     f->thread = s->thread;
-    f->top = prof_nest_around(&f->nest, f->top, s->start_ns,
+    f->top = span_nest_around(&f->nest, f->top, s->start_ns,
                               s->start_ns + (frame ? s->amount : 0));
     if (frame) enter_frame(f, s);
     if (s->flags & (SPAN_FRAME | SPAN_CHANGE | SPAN_HELD | SPAN_WORK)) return;
@@ -650,7 +650,7 @@ static void note_ids(row_table *t, const trace_event *event, span *s) {
     if (!t->told) work_join_call(t->join, own.kind, own.id, &at);
 }
 
-static span call_span(row_table *t, const trace_event *event, uint32_t name) {
+static span made_call(row_table *t, const trace_event *event, uint32_t name) {
     bool row = shown(t, event, name);
     span s = {
         .start_ns = event->ts_ns, .amount = event->dur_ns, .order = t->order,
@@ -696,9 +696,9 @@ static void add_call(row_table *t, const trace_event *event) {
     bool python = event->kind == TRACE_PYTHON;
     if (python && t->options->by_stack && !t->told) add_frame(t, event, name);
     if (python && !t->python_rows && !t->told) return;
-    span s = call_span(t, event, name);
+    span s = made_call(t, event, name);
     if (event->is_async) {
-        prof_span range = span_of(t, &s);
+        call_span range = span_of(t, &s);
         range.flags |= PROF_EVENT_ASYNC;
         rows_push(t, &range);
     }
@@ -745,15 +745,15 @@ static void place_work(void *user, const joined *work, const joined *by, uint32_
 
 /* A range that runs beside its thread is not in the walk; its work is dropped. */
 static void take_work(row_table *t, const span *s) {
-    prof_span *work = &t->held_work;
-    if (work->order != s->order) *work = (prof_span){.order = s->order};
+    call_span *work = &t->held_work;
+    if (work->order != s->order) *work = (call_span){.order = s->order};
     work->device_ns += s->id;
     if (s->what) work->other_device_ns[s->what - 1] += s->id;
 }
 
 /* Of a call's time, what its task did not run. */
-static void add_away(row_table *t, const prof_span *s) {
-    const unsigned without = PROF_SPAN_HIDDEN | PROF_EVENT_ASYNC;    /* a range has no task */
+static void add_away(row_table *t, const call_span *s) {
+    const unsigned without = CALL_HIDDEN | PROF_EVENT_ASYNC;    /* a range has no task */
     if (!t->tasks.count || s->row == PROF_NONE || s->flags & without) return;
     const call_thread *thread = &t->tree.threads[s->thread / 2];
     while (t->away_capacity <= s->row) {
@@ -767,14 +767,14 @@ static void add_away(row_table *t, const prof_span *s) {
 }
 
 static void push_call(row_table *t, const span *s) {
-    prof_span out = span_of(t, s);
-    const prof_span *work = &t->held_work;
+    call_span out = span_of(t, s);
+    const call_span *work = &t->held_work;
     if (s->flags & SPAN_WORKED) out.device_ns += s->id;
     if (work->order == s->order) {
         out.device_ns += work->device_ns;
         memcpy(out.other_device_ns, work->other_device_ns, sizeof out.other_device_ns);
     }
-    if (s->flags & SPAN_LAUNCH) out.flags |= PROF_SPAN_LAUNCH;
+    if (s->flags & SPAN_LAUNCH) out.flags |= CALL_LAUNCH;
     add_away(t, &out);
     push_holding(t, &out);
 }
@@ -782,7 +782,7 @@ static void push_call(row_table *t, const span *s) {
 static void walk_sorted(row_table *t) {
     open_frames frames = no_frames();
     span s;
-    t->held_work = (prof_span){.order = UINT32_MAX};
+    t->held_work = (call_span){.order = UINT32_MAX};
     work_join_each(t->join, place_work, t);
     t->join = NULL;
     sorter_finish(t->sorter);
@@ -836,15 +836,15 @@ static void told_frames(row_table *t) {
 
 typedef struct told_walk { row_table *table; int64_t (*bytes)[2]; } told_walk;
 
-static void push_told(void *user, uint32_t number, const prof_span *made) {
+static void push_told(void *user, uint32_t number, const call_span *made) {
     const told_walk *w = user;
-    prof_span out = span_of(w->table, &w->table->spans[number]);
+    call_span out = span_of(w->table, &w->table->spans[number]);
     out.flags |= made->flags;
     out.depth = made->depth;
     out.device_ns = made->device_ns;
     memcpy(out.other_device_ns, made->other_device_ns, sizeof out.other_device_ns);
-    prof_span changes = {
-        .thread = out.thread, .row = PROF_NONE, .depth = out.depth, .flags = PROF_SPAN_DEPTH
+    call_span changes = {
+        .thread = out.thread, .row = PROF_NONE, .depth = out.depth, .flags = CALL_DEPTH
     };
     rows_push_memory(w->table, changes, w->bytes[number]);
     add_away(w->table, &out);
@@ -937,13 +937,13 @@ static void *more_memory(void *user, size_t size) {
 static void begin_sums(row_table *t) {
     const row_options *o = t->options;
     static const call_more none;
-    prof_sums_desc desc = {
+    call_sums_desc desc = {
         .averages = {o->by_shapes, o->by_overload,
                      o->by_stack > UINT32_MAX ? UINT32_MAX : (uint32_t)o->by_stack, false,
                      o->by_site},
         .merge_duplicates = o->merge_duplicates, .more = more_memory, .user = t
     };
-    if (prof_sums_open(&desc, &t->sums) != PROF_OK) exit(fail(NULL, "out of memory"));
+    t->sums = call_sums_open(&desc);
     intern(&t->texts, "", 0);                                        /* number 0: none */
     intern(&t->mores, (const char *)&none, sizeof none);
 }
@@ -1022,7 +1022,7 @@ void rows_take_sums(row_table *t, const char *path, trace_text head) {
         group_key key = sums_key(t, row);
         uint32_t group = takes_sums(t, key.name) ? group_of(t, &key) : NO_GROUP;
         if (sums.timeline) row->p50_ns = row->p90_ns = row->p99_ns = 0;      /* the rest is there */
-        prof_sums_add(t->sums, group == NO_GROUP ? PROF_NONE : t->group_rows[group], row);
+        call_sums_add(t->sums, group == NO_GROUP ? PROF_NONE : t->group_rows[group], row);
     }
     t->summed += sums.count;
     if (sums.odd)
@@ -1062,7 +1062,7 @@ static void begin_file(row_table *t) {
     t->span_count = t->first_count = 0;
     t->own = t->told = t->ahead = false;
     map_free(&t->places);
-    prof_sums_next(t->sums);
+    call_sums_next(t->sums);
 }
 
 /* All events of the file are there. */
@@ -1096,7 +1096,7 @@ void rows_take_type(row_table *t, uint8_t type, const char *name) {
 }
 
 struct span rows_plain_call(row_table *t, const trace_event *event) {
-    return call_span(t, event, tree_name(&t->tree, event));
+    return made_call(t, event, tree_name(&t->tree, event));
 }
 
 uint32_t rows_thread(row_table *t, const trace_event *event) { return thread_of(t, event, false); }
@@ -1145,10 +1145,10 @@ int rows_read(row_table *t, const char *path) {
     return trace_close(reader);
 }
 
-void rows_push(row_table *t, const prof_span *s) {
-    prof_sums_push(t->sums, s);
+void rows_push(row_table *t, const call_span *s) {
+    call_sums_push(t->sums, s);
     if (t->options->percentiles && s->row != PROF_NONE &&
-        !(s->flags & (PROF_SPAN_HIDDEN | PROF_SPAN_MEMORY)))
+        !(s->flags & (CALL_HIDDEN | CALL_MEMORY)))
         durations_add(&t->durations, s->row, s->end_ns - s->start_ns);
 }
 
@@ -1165,7 +1165,7 @@ static uint32_t number_of(row_table *t, const prof_average *row) {
         .flags = (uint16_t)((row->is_user_annotation ? PROF_EVENT_USER_ANNOTATION : 0) |
                             (row->is_legacy ? PROF_EVENT_LEGACY : 0))
     };
-    return prof_sums_row(t->sums, &event, row->site);
+    return call_sums_row(t->sums, &event, row->site);
 }
 
 bool rows_percentiles(row_table *t, const prof_average *row, const unsigned *percents,
@@ -1198,10 +1198,10 @@ static void set_on_cpu(row_table *t) {
 }
 
 void rows_finish(row_table *t) {
-    t->count = prof_sums_close(t->sums, NULL, 0);
+    t->count = call_sums_close(t->sums, NULL, 0);
     t->rows = allocate((t->count + 1) * sizeof *t->rows);
-    prof_sums_close(t->sums, t->rows, t->count);
-    prof_sums_stats stats = prof_sums_get_stats(t->sums);
+    call_sums_close(t->sums, t->rows, t->count);
+    call_sums_stats stats = call_sums_get_stats(t->sums);
     t->overlaps += stats.overlaps;
     t->whole_cpu_ns = stats.self_cpu_time_total_ns;
     if (t->options->percentiles) set_percentiles(t);

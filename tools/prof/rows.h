@@ -70,7 +70,7 @@ typedef struct row_table {
     size_t type_count;
     uint8_t memory_type;        /* of the device that is not the host whose memory changed first:
                                    names the columns of the device */
-    prof_sums *sums;            /* of all files */
+    call_sums *sums;            /* of all files */
     durations durations;        /* by row of them: percentiles */
     arena sums_memory;
     interner groups, texts, mores;
@@ -92,7 +92,7 @@ typedef struct row_table {
     uint32_t held_free;         /* 1 + the first that is free; 0: none */
     map held_by_zone;           /* zone id -> 1 + its first */
     int64_t held_bytes[2];      /* in the walk: of the call to come, host and device; */
-    prof_span held_work;        /* its work: times and order */
+    call_span held_work;        /* its work: times and order */
     uint32_t order;             /* of the event in all files */
     bool python_rows;           /* Python functions are rows */
     bool own;                   /* the file is prof.h's: its head says so */
@@ -111,7 +111,7 @@ typedef struct row_table {
     /* of each zone of a raw stream, not into the sums: its row is what zone_key makes of it, and
        it comes behind all that lie in it; and of all else there */
     uint32_t (*zone_key)(void *user, const prof_raw_item *item);
-    void (*on_zone)(void *user, const prof_span *zone);
+    void (*on_zone)(void *user, const call_span *zone);
     void (*on_item)(void *user, const prof_raw_item *item);
     void *user;
     struct busy_table *busy;    /* gets what ran on devices; NULL */
@@ -139,8 +139,8 @@ void rows_note_memory(row_table *table, int32_t device_type);
 void rows_add_bytes(row_table *table, int64_t sums[2], int32_t device_type, int64_t bytes);
 /* What it counts for: 0 the host, 1 devices, -1 neither. */
 int rows_memory_side(const row_table *table, int32_t device_type);
-void rows_push_memory(row_table *table, prof_span change, const int64_t sums[2]);
-void rows_push(row_table *table, const prof_span *span);     /* into the sums */
+void rows_push_memory(row_table *table, call_span change, const int64_t sums[2]);
+void rows_push(row_table *table, const call_span *span);     /* into the sums */
 /* After rows_finish: of the durations of the row's calls. false: some are in sums alone. */
 bool rows_percentiles(row_table *table, const prof_average *row, const unsigned *percents,
                       size_t count, int64_t *ns);
