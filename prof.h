@@ -3421,7 +3421,6 @@ enum {
     PROF__RAW_MAGIC = 0x50524f46, PROF__RAW_VERSION = 2,
     PROF__RAW_HEAD = 6,                  /* words before the payload */
     PROF__RAW_RECORDS_HEAD = 10,         /* words of a payload before its records */
-    PROF__RAW_SUMS_HEAD = 6,             /* words of a payload before the rows of sums */
     PROF__RAW_SUM = 12,                  /* words of such a row before its buckets */
     PROF__RAW_WORDS = PROF__BARE ? 144 : 4096,   /* the most that the writer puts into a block */
     PROF__RAW_HAS_MEMORY = 1, PROF__RAW_HAS_FLOPS = 2, PROF__RAW_HAS_SHAPES = 4,

@@ -153,7 +153,10 @@ typedef struct prof__raw_named {
     struct prof__raw_named *next, *same;  /* same: another of its place in the index */
 } prof__raw_named;
 enum { PROF__RAW_NAMES = 1024 };         /* places in it */
-enum { PROF__RAW_PAYLOAD = 65536 };      /* the most bytes of a block behind its head */
+enum {
+    PROF__RAW_SUMS_HEAD = 6,             /* words of a payload before its rows of sums */
+    PROF__RAW_PAYLOAD = 65536            /* the most bytes of it */
+};
 
 struct prof_raw {
     prof_raw_desc desc;
