@@ -12742,7 +12742,7 @@ PROF__FN void prof__event_moved(prof_event *e, const uint32_t *places) {
 /* A zone's place in pre-order is known when it closes: its place in post-order, less the number of
    its descendants, plus its depth; from is its place without them. Whether one follows it in the
    zone around it, and where, is known at the next close: unless that is the zone around it. */
-PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
+PROF__FN void prof__tree_add(void *tree, const prof__close *c) {
     prof__tree *t = (prof__tree *)tree;
     prof_event *e, *last = t->made;
     uint32_t at = c->from + c->depth;
@@ -15600,7 +15600,7 @@ PROF__FN bool prof__lies_in_row(prof__groups *g, uint32_t i, uint32_t row) {
 /* Parents come before their children here. A call can only lie in one of its row that has children
    and has not ended; the one of these that ends last is remembered, so that few calls need a search
    of their parents. */
-PROF__EAGER void prof__group_event_take(void *groups, const prof__close *c) {
+PROF__FN void prof__group_event_take(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
     const prof_event *e = g->s->events + c->what;
     uint32_t row = prof__group_of(g, c->what), *last = g->last + row;
@@ -15968,7 +15968,7 @@ typedef struct prof__total {
     const struct prof_trace *s;
 } prof__total;
 
-PROF__EAGER void prof__total_take(void *total, const prof__close *c) {
+PROF__FN void prof__total_take(void *total, const prof__close *c) {
     prof__total *t = (prof__total *)total;
     if (prof__is_in_sums(t->s, c->what)) return;
     prof__call_add(&t->sum, &t->wide, c);
