@@ -128,6 +128,7 @@
                          : defined(__STDC__) && !defined(_MSC_VER) && \
                                (!defined(__STDC_VERSION__) || __STDC_VERSION__ + 0 < 199901L)
 #  error "prof.h needs C99 or C++11: compile with -std=c99 or -std=c++11, or a later one"
+#  include "prof.h needs C99 or C++11"      /* a file that is not there: the compiler stops here */
 #endif
 
 #include <stdbool.h>
@@ -2555,7 +2556,6 @@ PROF__ONE
 #      include <sys/syscall.h>
 #    endif
 #    ifdef __ELF__                       /* so that no program has to link with -ldl */
-#      pragma weak dlopen
 #      pragma weak dlsym
 #    endif
 #  endif
@@ -2721,6 +2721,9 @@ extern "C" {
 #elif defined(__GNUC__) && !defined(__TINYC__)
 #  pragma GCC diagnostic push
 #  pragma GCC diagnostic ignored "-Wdeclaration-after-statement"   /* this is C99 */
+#endif
+#if defined(__SANITIZE_THREAD__) && !defined(__clang__) && __GNUC__ >= 11
+#  pragma GCC diagnostic ignored "-Wtsan" /* fences: TSan does not know them, and says so */
 #endif
 #pragma push_macro("slots")              /* a macro of Qt */
 #undef slots
@@ -10971,12 +10974,19 @@ PROF__FN void prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *use
         }
 }
 
-/* Reads a symbol's name, cut to size. False: it has none. */
+/* Reads a symbol's name, cut to size; a copy that gcc made (f.lto_priv.0) has the function's name.
+   False: it has none. */
 PROF__FN bool prof__elf_name(const prof__elf *f, const prof__elf_symbol *symbol, char *name,
                              size_t size) {
+    static const char *const clones[] = { ".constprop.", ".isra.", ".lto_priv.", ".part." };
     off_t at = (off_t)(f->names.sh_offset + symbol->st_name);
     memset(name, 0, size);
-    return lseek(f->file, at, SEEK_SET) == at && read(f->file, name, size - 1) > 0 && name[0];
+    if (lseek(f->file, at, SEEK_SET) != at || read(f->file, name, size - 1) <= 0) return false;
+    for (size_t i = 0; i < sizeof clones / sizeof *clones; i++) {
+        char *clone = strstr(name, clones[i]);
+        if (clone) *clone = '\0';
+    }
+    return name[0] != '\0';
 }
 
 PROF__FN void prof__symbol_visit(void *user, prof__elf *f, const prof__elf_symbol *symbol) {
@@ -23269,12 +23279,17 @@ PROF__FN void *prof__library_open(const char *who, const char *variable) {
     library = (void *)LoadLibraryA(path);
 #else
 #  if defined(__ELF__)
-    if (!dlopen || !dlsym) {
+    void *(*open)(const char *, int) = NULL;   /* not called by name: of that a static link warns */
+    void *found = dlsym ? dlsym(NULL, "dlopen") : NULL;
+    memcpy(&open, &found, sizeof found);
+    if (!open) {
         prof__unsupported(who, "link with -ldl, and not -static", "", "");
         return NULL;
     }
-#  endif
+    library = (*open)(path, RTLD_NOW | RTLD_LOCAL);
+#  else
     library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+#  endif
 #endif
     if (!library) prof__unsupported(who, "the library that ", variable, " names cannot be loaded");
     return library;

@@ -200,4 +200,17 @@ else
     failed=1
     echo "not ok functions: $(tr '\n' ' ' <$out/functions.diff)"
 fi
+
+# With -flto gcc gives static functions of one name names of their own, as helper.lto_priv.0.
+if [ ! -e $out/three.so ] || ! gcc -O0 -flto -finstrument-functions "-DLONG(n)=$long##n" -I. $out/one.c \
+    $out/two.c $out/prof.o $out/three.so -o $out/clones "-Wl,-rpath,$PWD/$out" -lpthread -ldl -lm 2>$out/lto.log ||
+    ! nm $out/clones | grep -q 'helper\.lto_priv'; then
+    echo 'skip clones: this gcc makes no helper.lto_priv'
+elif (cd $out && ./clones) >$out/clones.out && ! grep -q lto_priv $out/clones.out &&
+    [ "$(grep -c '^helper [0-9]*$\|^"helper",' $out/clones.out)" -ge 3 ]; then
+    echo 'ok clones'
+else
+    failed=1
+    echo "not ok clones: $(grep helper $out/clones.out | tr '\n' ' ')"
+fi
 exit $failed

@@ -217,6 +217,8 @@ printf '#include "prof.h"\nprof_desc d;\nvoid f(void);\nvoid f(void) { d.counter
 says 'the old name desc.counters' 'hw_counters' gcc -fsyntax-only -I. $out/old.c
 
 says 'C89' 'prof.h needs C99' gcc -std=c89 -fsyntax-only -I. $out/main.c
+if [ "$(grep -c 'error:' $out/said)" -le 2 ]; then echo 'ok C89 without noise'
+else echo 'not ok C89 without noise'; failed=1; fi
 has clang && says 'a microcontroller without -ffreestanding' PROF_FREESTANDING \
     clang --target=thumbv7m-none-eabi -fsyntax-only -I. $out/main.c
 says 'C++98' 'prof.h needs C99 or C++11' g++ -x c++ -std=c++98 -fsyntax-only -I. $out/main.c
@@ -245,6 +247,7 @@ $quick_cc -O0 -w -ffreestanding '-DPROF_NOW()=42u' -I. -c $out/body.c -o $out/ba
 check 'freestanding, PROF_NOW beside the implementation alone' \
     gcc -O2 -ffreestanding -I. $out/zones.c $out/bare.o -o $out/program
 check 'all files alike' gcc -O2 -I. $out/zones.c $out/body.o -o $out/program
+check 'a static program' gcc -static -I. $out/zones.c $out/body.o -o $out/program -lpthread
 if has tcc; then
     says 'tcc, PROF_NOW in one file only' PROF_IMPLEMENTATION_.*_with_PROF_NOW \
         tcc '-DPROF_NOW()=42u' -I. $out/zones.c $out/body.o -o $out/program
