@@ -62,7 +62,7 @@ READER_OBJECTS = $(READER:%=build/tools/%.o)
 PAGE_PARTS = $(wildcard tools/prof/page/*)
 TOOL_PAGES = $(addprefix build/tools/, report_html.h memory_page_html.h flamegraph_css.h flamegraph_js.h report_sql.h)
 
-.PHONY: help prof demo examples cuda check_layout test test-all test-viewers real coverage fuzz mutants proof soak trust analysis \
+.PHONY: help prof demo examples cuda check_layout test test-all test-viewers real coverage fuzz mutants compare proof soak trust analysis \
         bench bench-compile embedded size lint install clean setup-build setup-examples setup-test setup-tool setup-embedded setup-proof \
         setup-analysis setup-viewers
 
@@ -130,6 +130,9 @@ fuzz: setup-test ## every fuzz target for SECONDS=20 each, into build/trust.json
 
 mutants: setup-test ## do tests notice COUNT=150 changes of prof.h (SEED=1)? into build/trust.json
 	@python3 tests/mutate.py "$(COUNT)" $(SEED)
+
+compare: build/prof ## do answers differ from those of OLD=29a0f05? 200 scripts (SEEDS=200 FIRST=1), real traces
+	@python3 tools/dev/compare/compare.py $(or $(OLD),29a0f05) $(or $(SEEDS),200) $(or $(FIRST),1) $(CASE)
 
 trust: coverage fuzz mutants soak ## what build/trust.json tells, all of it
 

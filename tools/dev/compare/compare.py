@@ -1,0 +1,371 @@
+#!/usr/bin/env python3
+"""Plays the same scripts with the prof.h of another commit and with this one, and compares all that
+they answer; then the prof commands of both on real traces.
+    compare.py OLD [SEEDS [FIRST [CASE]]]
+A difference that is wanted has a line in wanted.txt. Exit status: 0: all are equal or wanted."""
+import concurrent.futures
+import difflib
+import fnmatch
+import json
+import os
+import re
+import subprocess
+import sys
+
+import scripts
+
+HERE = os.path.relpath(os.path.dirname(os.path.abspath(__file__)))
+OUT = 'build/compare'
+FLAGS = ['-std=c99', '-O1', '-w', '-DPROF_NO_STB']
+INTEGERS = 'u?int(8|16|32|64)_t|size_t|bool|prof_clock'
+
+# What tells of the profiler itself, and where the arena's bytes are: free to change.
+OWN = ('window_ns', 'prepare_ns', 'start_ns', 'stop_ns', 'analysis_ns', 'bytes_used', 'bytes_total')
+
+
+def answer(words, seconds, **more):
+    """(what a command wrote, what it said of errors, how it ended)"""
+    try:
+        done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              close_fds=False, timeout=seconds, **more)
+        return done.stdout, done.stderr, done.returncode
+    except subprocess.TimeoutExpired:
+        return b'', b'hangs', -1
+
+
+def run(words, **more):
+    out, errors, status = answer(words, 600, **more)
+    if status:
+        sys.exit('compare: %s: %s' % (' '.join(words), errors.decode(errors='replace')[-2000:]))
+    return out
+
+
+# ---- Both sides: a player for hosts, one for targets, and the command ----
+
+class Side:
+    def __init__(self, name, tree, folder, command):
+        self.name, self.tree, self.folder, self.command = name, tree, folder, command
+
+    def player(self, bare):
+        return '%s/player%s' % (self.folder, '_bare' if bare else '')
+
+
+def integers(header, struct):
+    """The names of a struct's fields that are numbers."""
+    body = re.search(r'typedef struct %s \{(.*?)\n\} %s;' % (struct, struct), header, re.S).group(1)
+    body = re.sub(r'/\*.*?\*/', '', body, flags=re.S)
+    lists = re.findall(r'\b(?:%s) ([a-z_0-9, \n]+);' % INTEGERS.replace('(', '(?:'), body)
+    return [name.strip() for names in lists for name in names.split(',')]
+
+
+def fields_of(sides):
+    """fields.h for each side: numbers that both headers have. Those that one lacks are told."""
+    lines = []
+    for struct, macro in (('stats', 'STATS'), ('average', 'AVERAGE'), ('event', 'EVENT'),
+                          ('event_totals', 'TOTALS')):
+        old, new = (integers(open(side.tree + '/prof.h').read(), 'prof_' + struct)
+                    for side in sides)
+        both = [name for name in old if name in new and name not in OWN + ('site', 'untimed')]
+        each = ' '.join('X(%s)' % name for name in both)
+        lines.append('#define COMPARE_%s(X) %s' % (macro, each))
+        apart = ' '.join(sorted(set(old) ^ set(new)))
+        if apart:
+            print('compare: not compared, as one prof_%s lacks them: %s' % (struct, apart))
+    return '\n'.join(lines) + '\n'
+
+
+def build_player(side, bare, fields):
+    path, made = side.player(bare), side.folder + '/fields.h'
+    if not os.path.exists(made) or open(made).read() != fields:
+        open(made, 'w').write(fields)
+    sources = [HERE + '/' + name for name in ('player.c', 'report.h', 'compare_api.h')]
+    newest = max(os.path.getmtime(name) for name in sources + [made, side.tree + '/prof.h'])
+    if os.path.exists(path) and os.path.getmtime(path) > newest:
+        return
+    print('compare: compiling the %s %s' % (side.name, os.path.basename(path)), flush=True)
+    define = ['-DCOMPARE_BARE=%d' % bare] + (['-DCOMPARE_OLD'] if side.name == 'old'
+                                             else ['-DPROF_ASSERTS'])
+    run(['gcc'] + FLAGS + define + ['-I' + side.tree, '-I' + side.folder, sources[0], '-o', path,
+                                    '-lpthread', '-ldl', '-lm'])
+
+
+def build(commit):
+    try:
+        commit = run(['git', 'rev-parse', '--verify', commit + '^{commit}']).decode().strip()[:12]
+    except SystemExit:
+        sys.exit('compare: there is no commit %s here: it needs the git history' % commit)
+    folder = OUT + '/' + commit
+    old = Side('old', folder + '/tree', folder, folder + '/tree/build/prof')
+    new = Side('new', '.', OUT + '/new', 'build/prof')
+    for path in (old.tree, new.folder):
+        os.makedirs(path, exist_ok=True)
+    if not os.path.exists(old.command):
+        print('compare: building the command of %s' % commit, flush=True)
+        archive = run(['git', 'archive', commit, 'prof.h', 'prof_cuda.h', 'Makefile', 'tools'])
+        run(['tar', 'x', '-C', old.tree], input=archive)
+        run(['make', '-s', '-j2', '-C', old.tree, 'build/prof', 'CFLAGS=-std=c99 -O1 -w'],
+            env=dict(os.environ, SETUP='check', MAKEFLAGS='', MAKELEVEL=''))
+    fields = fields_of((old, new))
+    for side in (old, new):
+        for bare in (0, 1):
+            build_player(side, bare, fields)
+    return old, new
+
+
+# ---- One script on one side ----
+
+def read_fields(data):
+    """[(name, bytes)]: what a player wrote."""
+    fields, at = [], 0
+    while at < len(data):
+        name, size, _ = data[at:at + 200].split(b'\n', 2)
+        at += len(name) + len(size) + 2
+        fields.append((name.decode()[6:], data[at:at + int(size)]))
+        at += int(size)
+    return fields
+
+
+def command(side, words, data=None):
+    """What a command wrote, and how it ended."""
+    out, errors, status = answer([side.command] + words, 100, input=data)
+    return out + b'\n-- status %d\n' % status + errors
+
+
+def play(side, case, path):
+    """{name: bytes}; a raw stream is what the side's own command makes of it."""
+    out, errors, status = answer([side.player('bare' in case), path], 20)
+    fields, count = {}, {}
+    for name, data in read_fields(out):
+        count[name] = count.get(name, 0) + 1
+        if count[name] > 1:
+            name += ' (%d)' % count[name]
+        if re.match(r'\d+ (stream|dump)', name) and not data.startswith((b'[', b'result')):
+            for words in (['decode', '-'], ['report', '-f', 'json', '-']):
+                fields['%s %s' % (name, words[0])] = command(side, words, data)
+        else:
+            fields[name] = data
+    if status or errors:
+        fields['crash'] = b'%s: status %d %s' % (side.name.encode(), status, errors)
+    return fields
+
+
+# ---- Comparing ----
+
+def is_set(value):
+    """Events of Chrome's format and places of names: lists whose order is free."""
+    return isinstance(value, list) and all(isinstance(e, dict) and ('ph' in e or 'source' in e)
+                                           for e in value)
+
+
+def set_pieces(where, old, new):
+    """What is in one only stands beside the other's of its name and time."""
+    text = lambda e: json.dumps(e, sort_keys=True)
+    left, right = {}, {}
+    for side, events in ((left, old), (right, new)):
+        for e in events:
+            side.setdefault(text(e), []).append(e)
+    gone = [e for key, list in left.items() for e in list[len(right.get(key, [])):]]
+    come = [e for key, list in right.items() for e in list[len(left.get(key, [])):]]
+    same = lambda a, b: all(a.get(key) == b.get(key) for key in ('ph', 'name', 'ts', 'tid'))
+    for e in gone:
+        place = '%s[%s]' % (where, e.get('name'))
+        partner = next((other for other in come if same(e, other)), None)
+        if partner:
+            come.remove(partner)
+            yield from json_pieces(place, e, partner)
+        else:
+            yield place, text(e), ''
+    for e in come:
+        yield '%s[%s]' % (where, e.get('name')), '', text(e)
+
+
+def json_pieces(where, old, new):
+    if old == new:
+        return
+    if is_set(old or []) and is_set(new or []) and (old or new):
+        yield from set_pieces(where, old or [], new or [])
+    elif isinstance(old, dict) and isinstance(new, dict):
+        for key in list(old) + [key for key in new if key not in old]:
+            if key not in OWN:
+                yield from json_pieces('%s.%s' % (where, key), old.get(key), new.get(key))
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for i, (a, b) in enumerate(zip(old, new)):
+            yield from json_pieces('%s[%d]' % (where, i), a, b)
+    else:
+        yield where, json.dumps(old), json.dumps(new)
+
+
+def text_pieces(where, old, new):
+    """Lines that differ; of two lines with as many words only the words."""
+    old, new = (text.decode(errors='backslashreplace').split('\n') for text in (old, new))
+    for tag, a, b, c, d in difflib.SequenceMatcher(None, old, new, False).get_opcodes():
+        if tag == 'equal':
+            continue
+        gone, come = old[a:b], new[c:d]
+        for i in range(max(len(gone), len(come))):
+            left, right = (''.join(lines[i:i + 1]) for lines in (gone, come))
+            words = list(zip(left.split(), right.split()))
+            if len(words) == len(left.split()) == len(right.split()):
+                for x, y in words:
+                    if x != y:
+                        yield where + ': ' + words[0][0], x, y
+            else:
+                yield where, left, right
+
+
+def pieces(name, old, new):
+    """(field, old, new) of each difference."""
+    if old == new:
+        return []
+    if old is None or new is None:
+        return [(name, 'none' if old is None else 'there', 'none' if new is None else 'there')]
+    try:
+        found = list(json_pieces(name, *(json.loads(text.partition(b'\n-- status')[0])
+                                         for text in (old, new))))
+        ends = [text.partition(b'\n-- status')[2] for text in (old, new)]
+        return found + (list(text_pieces(name + ' status', *ends)) if ends[0] != ends[1] else [])
+    except ValueError:
+        return list(text_pieces(name, old, new))
+
+
+# ---- A small arena: calls and totals by name, and recorded + counted = begun ----
+
+def by_name(rows):
+    """{name: [calls, ns]}: of rows that a player wrote."""
+    found = {}
+    for row in rows.decode(errors='backslashreplace').splitlines():
+        name = found.setdefault(re.match(r'key=(.*?) overload=', row).group(1), [0, 0])
+        for i, field in enumerate(('count', 'cpu_time_total_ns')):
+            name[i] += int(re.search(r' %s=(-?\d+)' % field, row).group(1))
+    return found
+
+
+def streamed_by_name(decoded):
+    found = {}
+    for e in json.loads(decoded.partition(b'\n-- status')[0])['traceEvents']:
+        if e.get('ph') == 'X' and e.get('cat') != 'Trace':
+            row = found.setdefault(e['name'], [0, 0])
+            row[0] += 1
+            row[1] += round(e['dur'] * 1000)
+    return found
+
+
+def sums(case, fields):
+    """{field: what is compared of a session in a small arena}. Which zones a ring or a full arena
+    keeps is free: of these only the count."""
+    kept = {'crash': fields['crash']} if 'crash' in fields else {}
+    for name in [name for name in fields if name.endswith(' stats')]:
+        window = name.split()[0]
+        if fields[window + ' start']:    # an error
+            continue
+        stats = dict(line.split('=') for line in fields[name].decode().split())
+        number = lambda key: int(stats.get(key, 0))
+        if 'stream' in case:
+            rows = streamed_by_name(fields.get(window + ' stream decode', b'{"traceEvents": []}'))
+        else:
+            rows = by_name(fields.get(window + ' rows name', b''))
+        calls = sum(row[0] for row in rows.values())
+        if 'ring' in case:
+            calls = number('recorded') + number('overwritten')
+        uncounted = calls + number('dropped') - number('begun')
+        if case == 'few_bare_ring':      # 29a0f05 counts clock records as zones
+            uncounted = min(uncounted, 0)
+        kept[window + ' uncounted'] = b'%d' % uncounted
+        if not number('dropped') and 'ring' not in case:
+            kept[window + ' sums'] = json.dumps(rows, sort_keys=True).encode()
+    return kept
+
+
+def compare_script(old, new, seed, case):
+    """[(seed, case, field, old, new)]"""
+    path = '%s/scripts/%d_%s' % (OUT, seed, case)
+    with open(path, 'w') as file:
+        file.write(scripts.script(seed, case))
+    answers = [play(side, case, path) for side in (old, new)]
+    found = []
+    if case.startswith('few') or case == 'deep':
+        answers = [sums(case, fields) for fields in answers]
+        for side, fields in zip((old, new), answers):
+            found += [(seed, case, '%s of the %s side' % (name, side.name), '0', data.decode())
+                      for name, data in fields.items()
+                      if name.endswith('uncounted') and data != b'0']
+        both = [name for name in answers[0] if name in answers[1]]   # no sums: a side dropped some
+        answers = [{name: data for name, data in fields.items() if name in both + ['crash']}
+                   for fields in answers]
+    left, right = answers
+    for name in list(left) + [name for name in right if name not in left]:
+        found += [(seed, case) + piece for piece in pieces(name, left.get(name), right.get(name))]
+    if not found:
+        os.remove(path)
+    return found
+
+
+# ---- Wanted differences ----
+
+class Wanted:
+    """A line: case ; field ; old ; new ; why. The first two are patterns of a shell, the next two
+    regular expressions of the whole."""
+    def __init__(self, line):
+        self.line = line
+        self.case, self.field, self.old, self.new, _ = (word.strip() for word in line.split(' ; '))
+        self.needed = 0
+
+    def covers(self, difference):
+        _, case, field, old, new = difference
+        if not (fnmatch.fnmatchcase(case, self.case) and fnmatch.fnmatchcase(field, self.field) and
+                re.fullmatch(self.old, old, re.S) and re.fullmatch(self.new, new, re.S)):
+            return False
+        self.needed += 1
+        return True
+
+
+def read_wanted():
+    with open(HERE + '/wanted.txt') as file:
+        return [Wanted(line.rstrip('\n')) for line in file if line.strip() and line[0] != '#']
+
+
+def cases_of(seed):
+    """Eight a seed, in turn, so that each number of seeds takes from all."""
+    cases = list(scripts.CASES)
+    return [cases[(8 * seed + i) % len(cases)] for i in range(8)]
+
+
+def tell(difference, commit):
+    seed, case, field, old, new = difference
+    print('seed %s, case %s, %s:' % (seed, case, field))
+    print('    old: %s\n    new: %s' % (old[:300], new[:300]))
+    print('    alone: make compare OLD=%s FIRST=%s SEEDS=1 CASE=%s' % (commit, seed, case))
+
+
+def report(found, commit):
+    """Shows the first differences of each field, and how many more there are."""
+    fields = {}
+    for difference in found:
+        fields.setdefault(re.sub(r'^\d+ |[\[(].*', '', difference[2]), []).append(difference)
+    for _, differences in sorted(fields.items())[:20]:
+        tell(differences[0], commit)
+    for field, differences in sorted(fields.items()):
+        print('%6d in %s of %s' % (len(differences), field, ', '.join(sorted({d[1] for d in
+                                                                            differences}))))
+
+
+def main():
+    commit, count, first = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    old, new = build(commit)
+    os.makedirs(OUT + '/scripts', exist_ok=True)
+    wanted, left = read_wanted(), []
+    jobs = [(seed, case) for seed in range(first, first + count)
+            for case in sys.argv[4:] or cases_of(seed)]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for found in pool.map(lambda job: compare_script(old, new, *job), jobs):
+            left += [d for d in found if not any([w.covers(d) for w in wanted])]
+    report(left, commit)
+    unneeded = [w.line for w in wanted if not w.needed and count >= 200 and not sys.argv[4:]]
+    for line in unneeded:
+        print('compare: wanted.txt: nothing needs this line: ' + line)
+    print('compare: %d scripts, %d differences that are not wanted' % (len(jobs), len(left)))
+    return bool(left or unneeded)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
