@@ -153,8 +153,8 @@ def play(side, case, path):
 
 def is_set(value):
     """Events of Chrome's format and places of names: lists whose order is free."""
-    return isinstance(value, list) and all(isinstance(e, dict) and ('ph' in e or 'source' in e)
-                                           for e in value)
+    return isinstance(value, list) and all(isinstance(e, dict) for e in value) and (
+        not value or any('ph' in e or 'source' in e for e in value))
 
 
 def set_pieces(where, old, new):
