@@ -25605,9 +25605,8 @@ PROF__COLD_END
    Changes
 
    0.2.0
-       Called otherwise: prof_raw_push: prof_raw_feed; prof_memory_size: prof_arena_size;
-       prof_thread_name: prof_set_thread_name; prof_counter_name: prof_hw_counter_name;
-       desc.counters: desc.hw_counters.
+       Called otherwise: prof_memory_size: prof_arena_size; prof_thread_name: prof_set_thread_name;
+       prof_counter_name: prof_hw_counter_name; desc.counters: desc.hw_counters.
        New: prof_file_open, prof_file_close; prof_save_memory_timeline;
        prof_average_add; prof_mark,
        prof_unwind; prof_make_events, desc.events (without it a
