@@ -198,6 +198,7 @@ static void end(const char *way) {
     if (is(way, "leaves") && signal(SIGTERM, leaves) != SIG_ERR) raise(SIGTERM);
     if (is(way, "exits") && signal(SIGINT, exits) != SIG_ERR) raise(SIGINT);
     if (is(way, "exec")) execlp("echo", "echo", "another program", (char *)NULL);
+    if (is(way, "itself")) execl("./program", "program", ".", (char *)NULL);
     if (is(way, "missing")) exit(0);
     if (is(way, "keeper")) kill_keeper();
     if (is(way, "fork")) forks();
@@ -306,6 +307,10 @@ try record_excluded grep -q '"zones"' trace.json
 try record_excluded_none sh -c "! grep -q '\"step\"\|\"is\"' trace.json"
 ends exec 0
 try record_exec_ran grep -q 'another program' told
+ends itself 0                            # both have the same process id
+try record_exec_of_itself grep -q '\-2\.raw: process' told
+try record_exec_both sh -c "'$prof' report trace.*-2.raw 2>/dev/null | grep -q '^ *after '"
+rm -f trace.[0-9]*.raw
 ends missing 0
 ends keeper 0
 try record_functions_have_names calls zones 2
