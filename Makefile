@@ -67,7 +67,7 @@ TOOL_PAGES = $(addprefix build/tools/, report_html.h memory_page_html.h flamegra
         setup-analysis setup-viewers
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z_-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z_-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
 prof: build/prof ## build the prof command, build/prof
 
