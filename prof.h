@@ -58,12 +58,7 @@
        PROF_CONTEXT()         which interrupt or task runs: 0.. (IPSR on Cortex-M)
        PROF_MAX_CONTEXTS n    how many there are, 4 bytes each (127 from Cortex-M3 up, 48 on M0,
                                 else 1, or 8 with PROF_CONTEXT)
-       PROF_CORE              * the smallest recorder: zones, prof_tick, prof_dump, a Chrome array,
-                                prof_get_stats; calls of anything else do not compile. See @CORE
-       PROF_MAX_DEPTH n       * PROF_CORE: zones open at once in a context, 12 bytes each (16)
        PROF_CLOCK_BITS n      bits of PROF_NOW() or PROF_CLOCK_AT, where it has fewer than 32
-       PROF_STRING            with PROF_IMPLEMENTATION: memcpy, memset and their kin are defined
-                                here, for images without a C library
 
    How it works
        Each thread owns a shadow stack of its open zones and writes ONE 12-byte record when a zone
@@ -116,7 +111,7 @@
 
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
-       @PLATFORM @BLOCKS @CORE @ARENA @TEXT @SITES @FORMAT @STATES @NEST @THREADS @SUMS @RECORD
+       @PLATFORM @BLOCKS @ARENA @TEXT @SITES @FORMAT @STATES @NEST @THREADS @SUMS @RECORD
        @TARGET @PRINTF @DETAILS @SYMBOLS @FUNCTIONS @NATIVE @COUNTERS @SPANS @READ @COLLECT @TREE
        @OUTSIDE @AVERAGES @TABLE @CHROME @STACKS @MEMORY @EXECUTION @FLOPS @RAW @AGGREGATE @STORE
        @OBSERVE @SCHEDULE @SESSION
@@ -129,6 +124,12 @@
                                (!defined(__STDC_VERSION__) || __STDC_VERSION__ + 0 < 199901L)
 #  error "prof.h needs C99 or C++11: compile with -std=c99 or -std=c++11, or a later one"
 #  include "prof.h needs C99 or C++11"      /* a file that is not there: the compiler stops here */
+#endif
+#ifdef PROF_CORE
+#  error "PROF_CORE is a file of its own: include examples/baremetal/core.h in the place of prof.h"
+#endif
+#ifdef PROF_STRING
+#  error "PROF_STRING is gone: link the C library, or compile examples/baremetal/string.c with it"
 #endif
 
 #include <stdbool.h>
@@ -154,11 +155,7 @@
 #if defined(PROF_FREESTANDING) || (defined(__STDC_HOSTED__) && __STDC_HOSTED__ == 0)
 #  define PROF__BARE 1
 #  define PROF__FAST 0
-#  ifdef PROF_CORE                       /* the implementation alone reads PROF_NOW */
-#    define PROF__PORT_LABEL "_without_PROF_NOW_freestanding_core"
-#  else
-#    define PROF__PORT_LABEL "_without_PROF_NOW_freestanding"
-#  endif
+#  define PROF__PORT_LABEL "_without_PROF_NOW_freestanding"   /* see PROF_NOW above */
 #else
 #  define PROF__BARE 0
 #  if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__) && \
@@ -176,8 +173,6 @@
 #  undef PROF_NAMES_IN_ELF               /* hosted programs have the names in memory anyway */
 #  if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M' && !defined(__linux__)
 #    error "prof.h on a microcontroller: -ffreestanding, or PROF_FREESTANDING in every file"
-#  elif defined(PROF_CORE)
-#    error "prof.h: PROF_CORE is freestanding: -ffreestanding, or PROF_FREESTANDING in every file"
 #  endif
 #endif
 
@@ -1742,18 +1737,13 @@ PROF__ONE
 typedef struct prof__record { uint32_t end, duration, site_depth; } prof__record;
 /* Not with g++, which refuses sections for statics of inline functions and templates. */
 #if defined(PROF_NAMES_IN_ELF) && defined(__ELF__) && !defined(__TINYC__) && \
-    !defined(PROF_CORE) && \
     (defined(__clang__) || (defined(__GNUC__) && !defined(__cplusplus)))
 #  define PROF__ZONES_IN_ELF 1
 #else
 #  define PROF__ZONES_IN_ELF 0
 #endif
 
-#ifdef PROF_CORE
-typedef const prof_site prof__mark;
-#else
 typedef struct prof__mark { uint32_t id; const prof_site *site; } prof__mark;   /* id: site << 8 */
-#endif
 PROF_API void prof__instant(prof__mark *mark) PROF__QUIET;
 PROF_API void prof__counter(prof__mark *mark, int64_t value) PROF__QUIET;
 
@@ -1814,34 +1804,6 @@ PROF__INLINE bool prof__category_on(uint32_t categories) {
 #    define prof_format_text(...) sizeof(PROF__NEEDS_STB(prof_format_text))
 #  endif
 
-#  ifdef PROF_CORE
-#    ifndef PROF_MAX_DEPTH
-#      define PROF_MAX_DEPTH 16
-#    endif
-PROF_API prof_result prof__start_core(uint32_t rate) PROF__QUIET;
-PROF_API prof_result prof__core_chrome(prof_sink out) PROF__QUIET;
-
-/* The core uses only the clock's rate of a description; it refuses what it cannot do. */
-PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
-    if (prof__on) return PROF_ERROR_STATE;
-    if (!d) return prof__start_core(0);
-    if (d->platform.ticks_per_second >> 31) return PROF_ERROR_INVALID;
-    if (d->mode != PROF_MODE_TRACE || d->memory || d->memory_size || d->platform.now ||
-        d->platform.lock || d->platform.thread_id || d->max_depth > PROF_MAX_DEPTH)
-        return PROF_ERROR_UNSUPPORTED;
-    return prof__start_core(PROF__CAST(uint32_t, d->platform.ticks_per_second));
-}
-
-PROF__INLINE prof_result prof__write_chrome_inline(const prof_trace *trace,
-                                                   const prof_chrome_desc *desc, prof_sink out) {
-    if (prof__on) return PROF_ERROR_STATE;
-    if (!trace || !out.write) return PROF_ERROR_INVALID;
-    if (desc && (desc->format != PROF_CHROME_ARRAY || desc->window_marks))
-        return PROF_ERROR_UNSUPPORTED;
-    return prof__core_chrome(out);
-}
-#    define prof_write_chrome(...) prof__write_chrome_inline(__VA_ARGS__)
-#  else
 /* Parts: what a mode adds to the recorder. Hooks: what a platform of the caller's adds. They are
    chosen inline: where the compiler sees the description, the linker leaves the others out. */
 typedef struct prof__parts prof__parts;
@@ -1909,7 +1871,6 @@ PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
     return memory ? prof__start_in(shape, parts, hooks, rate, memory, size)
                   : prof__start(shape, parts, hooks, rate);
 }
-#  endif
 #define prof_start(...) prof__start_inline(__VA_ARGS__)   /* a compound literal has commas */
 #else
 typedef struct prof__frame { uint32_t start, site, depth, epoch; } prof__frame;   /* an open zone */
@@ -2247,20 +2208,11 @@ extern "C" {
 #  define PROF__NAMED(name)
 #endif
 #define PROF__MARK(id, name) PROF__MARK_OF(id, name, __func__)
-#ifdef PROF_CORE                         /* a site's number is its place in this section */
-#  define PROF__MARK_OF(id, name, function) \
-    PROF__NAMED(name) \
-    static const prof_site PROF__JOIN(prof__site_, id) \
-        __attribute__((section("prof_marks"), aligned(sizeof(void *)), used)) = \
-            { name, __FILE__, function, __LINE__ }
-#  define PROF__MARK_REF(id) &PROF__JOIN(prof__site_, id)
-#else
-#  define PROF__MARK_OF(id, name, function) \
+#define PROF__MARK_OF(id, name, function) \
     PROF__NAMED(name) \
     static const prof_site PROF__JOIN(prof__site_, id) = { name, __FILE__, function, __LINE__ }; \
     static prof__mark PROF__JOIN(prof__mark_, id) = { 0, &PROF__JOIN(prof__site_, id) }
-#  define PROF__MARK_REF(id) &PROF__JOIN(prof__mark_, id)
-#endif
+#define PROF__MARK_REF(id) &PROF__JOIN(prof__mark_, id)
 
 /* A zone's place: a mark, or its texts (name, file and line) in a section of the ELF file. */
 #if PROF__ZONES_IN_ELF
@@ -2410,61 +2362,6 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
          prof__block_##id.once; \
          prof__block_##id.once = false, prof__end_inline(prof__block_##id.token))
 #    endif
-#  endif
-#endif
-
-/* Calls that PROF_CORE lacks: each is a compile error that says so. */
-#ifdef PROF_CORE
-#  define PROF__NOT_IN_CORE(name) ((void)sizeof(struct name##_is_not_in_PROF_CORE))
-#  undef prof_push_f
-#  undef prof_instant_f
-#  undef prof_set_thread_name_f
-#  undef prof_format_text
-#  define prof_push(...) PROF__NOT_IN_CORE(prof_push)
-#  define prof_pop(...) PROF__NOT_IN_CORE(prof_pop)
-#  define prof_push_f(...) PROF__NOT_IN_CORE(prof_push_f)
-#  define prof_instant(...) PROF__NOT_IN_CORE(prof_instant)
-#  define prof_instant_f(...) PROF__NOT_IN_CORE(prof_instant_f)
-#  define prof_counter(...) PROF__NOT_IN_CORE(prof_counter)
-#  define prof_set_thread_name(...) PROF__NOT_IN_CORE(prof_set_thread_name)
-#  define prof_set_thread_name_f(...) PROF__NOT_IN_CORE(prof_set_thread_name_f)
-#  define prof_thread_end(...) PROF__NOT_IN_CORE(prof_thread_end)
-#  define prof_task_in(...) PROF__NOT_IN_CORE(prof_task_in)
-#  define prof_task_gone(...) PROF__NOT_IN_CORE(prof_task_gone)
-#  define prof_now(...) PROF__NOT_IN_CORE(prof_now)
-#  define prof_flush(...) PROF__NOT_IN_CORE(prof_flush)
-#  define prof_snapshot(...) PROF__NOT_IN_CORE(prof_snapshot)
-#  define prof_write_rows(...) PROF__NOT_IN_CORE(prof_write_rows)
-#  define prof_write_table(...) PROF__NOT_IN_CORE(prof_write_table)
-#  define prof_print_table(...) PROF__NOT_IN_CORE(prof_print_table)
-#  define prof_write_stacks(...) PROF__NOT_IN_CORE(prof_write_stacks)
-#  define prof_write_event_stacks(...) PROF__NOT_IN_CORE(prof_write_event_stacks)
-#  define prof_write_canonical(...) PROF__NOT_IN_CORE(prof_write_canonical)
-#  define prof_write_execution_trace(...) PROF__NOT_IN_CORE(prof_write_execution_trace)
-#  define prof_write_memory_timeline(...) PROF__NOT_IN_CORE(prof_write_memory_timeline)
-#  define prof_save_chrome(...) PROF__NOT_IN_CORE(prof_save_chrome)
-#  define prof_events(...) PROF__NOT_IN_CORE(prof_events)
-#  define prof_event_site(...) PROF__NOT_IN_CORE(prof_event_site)
-#  define prof_event_total(...) PROF__NOT_IN_CORE(prof_event_total)
-#  define prof_key_averages(...) PROF__NOT_IN_CORE(prof_key_averages)
-#  define prof_total_average(...) PROF__NOT_IN_CORE(prof_total_average)
-#  define prof_threads(...) PROF__NOT_IN_CORE(prof_threads)
-#  define prof_trace_stats(...) PROF__NOT_IN_CORE(prof_trace_stats)
-#  define prof_stats_note(...) PROF__NOT_IN_CORE(prof_stats_note)
-#  define prof_step(...) PROF__NOT_IN_CORE(prof_step)
-#  define prof_step_number(...) PROF__NOT_IN_CORE(prof_step_number)
-#  define prof_toggle(...) PROF__NOT_IN_CORE(prof_toggle)
-#  define prof_add_device(...) PROF__NOT_IN_CORE(prof_add_device)
-#  define prof_arena_size(...) PROF__NOT_IN_CORE(prof_arena_size)
-#  define prof_strerror(...) PROF__NOT_IN_CORE(prof_strerror)
-#  define prof_format_text(...) PROF__NOT_IN_CORE(prof_format_text)
-#  ifndef PROF_DISABLE
-#    undef PROF_INSTANT
-#    undef PROF_COUNTER
-#    undef PROF_SCOPE_F
-#    define PROF_INSTANT(...) PROF__NOT_IN_CORE(PROF_INSTANT)
-#    define PROF_COUNTER(...) PROF__NOT_IN_CORE(PROF_COUNTER)
-#    define PROF_SCOPE_F(...) PROF__NOT_IN_CORE(PROF_SCOPE_F)
 #  endif
 #endif
 
@@ -2802,106 +2699,13 @@ uint32_t prof__categories_off;
 #endif
 #define prof__process_id() 1u
 #if defined(PROF__OWN_STRING_H)
-#  ifdef PROF_STRING
-#    define PROF__WEAK __attribute__((weak))
-#  else
-#    define PROF__WEAK
-#  endif
-PROF__WEAK void *memcpy(void *to, const void *from, size_t n);
-PROF__WEAK void *memmove(void *to, const void *from, size_t n);
-PROF__WEAK void *memset(void *to, int c, size_t n);
-PROF__WEAK int memcmp(const void *a, const void *b, size_t n);
-PROF__WEAK int strcmp(const char *a, const char *b);
-PROF__WEAK int strncmp(const char *a, const char *b, size_t n);
-PROF__WEAK size_t strlen(const char *s);
-#endif
-
-#ifdef PROF_STRING                       /* the barrier keeps them from being calls to themselves */
-#  define PROF__OPAQUE __asm__ volatile("")
-void *memcpy(void *to, const void *from, size_t n) {
-    char *a = (char *)to;
-    const char *b = (const char *)from;
-    for (; n; n--) {
-        PROF__OPAQUE;
-        *a++ = *b++;
-    }
-    return to;
-}
-
-void *memmove(void *to, const void *from, size_t n) {
-    char *a = (char *)to;
-    const char *b = (const char *)from;
-    if ((uintptr_t)a <= (uintptr_t)b) return memcpy(to, from, n);
-    while (n--) {
-        PROF__OPAQUE;
-        a[n] = b[n];
-    }
-    return to;
-}
-
-void *memset(void *to, int c, size_t n) {
-    for (char *a = (char *)to; n; n--) {
-        PROF__OPAQUE;
-        *a++ = (char)c;
-    }
-    return to;
-}
-
-int memcmp(const void *a, const void *b, size_t n) {
-    const unsigned char *x = (const unsigned char *)a, *y = (const unsigned char *)b;
-    for (size_t i = 0; i < n; i++)
-        if (x[i] != y[i]) return x[i] - y[i];
-    return 0;
-}
-
-int strncmp(const char *a, const char *b, size_t n) {
-    const unsigned char *x = (const unsigned char *)a, *y = (const unsigned char *)b;
-    for (size_t i = 0; i < n; i++)
-        if (x[i] != y[i] || !x[i]) return x[i] - y[i];
-    return 0;
-}
-
-int strcmp(const char *a, const char *b) { return strncmp(a, b, SIZE_MAX); }
-
-#  if defined(__clang__) && defined(__ARM_EABI__)   /* the names by which clang calls them there */
-static void prof__aeabi_move(void *to, const void *from, size_t n) {
-    char *a = (char *)to;
-    const char *b = (const char *)from;
-    bool up = (uintptr_t)a <= (uintptr_t)b;
-    for (size_t i = 0; i < n; i++) {
-        PROF__OPAQUE;
-        a[up ? i : n - 1 - i] = b[up ? i : n - 1 - i];
-    }
-}
-static void prof__aeabi_set(void *to, size_t n, int c) {
-    for (char *a = (char *)to; n; n--) {
-        PROF__OPAQUE;
-        *a++ = (char)c;
-    }
-}
-#    define PROF__AEABI(name, parameters, call) \
-    PROF__WEAK void __aeabi_##name parameters; \
-    void __aeabi_##name parameters { call; }
-#    define PROF__AEABI_ALL(aligned) \
-    PROF__AEABI(memcpy##aligned, (void *a, const void *b, size_t n), prof__aeabi_move(a, b, n)) \
-    PROF__AEABI(memmove##aligned, (void *a, const void *b, size_t n), prof__aeabi_move(a, b, n)) \
-    PROF__AEABI(memset##aligned, (void *a, size_t n, int c), prof__aeabi_set(a, n, c)) \
-    PROF__AEABI(memclr##aligned, (void *a, size_t n), prof__aeabi_set(a, n, 0))
-PROF__AEABI_ALL()
-PROF__AEABI_ALL(4)
-PROF__AEABI_ALL(8)
-#    undef PROF__AEABI_ALL
-#    undef PROF__AEABI
-#  endif
-
-size_t strlen(const char *s) {
-    size_t n = 0;
-    while (s[n]) {
-        PROF__OPAQUE;
-        n++;
-    }
-    return n;
-}
+void *memcpy(void *to, const void *from, size_t n);
+void *memmove(void *to, const void *from, size_t n);
+void *memset(void *to, int c, size_t n);
+int memcmp(const void *a, const void *b, size_t n);
+int strcmp(const char *a, const char *b);
+int strncmp(const char *a, const char *b, size_t n);
+size_t strlen(const char *s);
 #endif
 
 #define PROF__REGISTER(address) (*(volatile uint32_t *)(uintptr_t)(address))
@@ -3398,7 +3202,7 @@ PROF__INLINE uint32_t prof__divide(uint64_t *n, uint32_t by) {
                   linked_correlation_id, u64 external_id, {bytes of a text, text} of its name, of
                   activity_type, of its members of args in a Chrome trace, of what its device is
                   called
-       10 core    of PROF_CORE: see its reader
+       10 was PROF_CORE's, up to 0.2.0
    A record is a zone: lower half of the tick of its end, duration in ticks, site << 8 | depth. From
    site 0xffff00 on it is something else, and the depth is how many records more belong to it:
        ffff01 {upper half of the ticks from here on, 0}
@@ -3422,7 +3226,7 @@ PROF__INLINE uint32_t prof__divide(uint64_t *n, uint32_t by) {
 
 enum {
     PROF__RAW_SESSION = 1, PROF__RAW_SITES, PROF__RAW_THREAD, PROF__RAW_RECORDS, PROF__RAW_OPEN,
-    PROF__RAW_COUNTS, PROF__RAW_SUMS, PROF__RAW_DETAILS, PROF__RAW_EVENT, PROF__RAW_CORE
+    PROF__RAW_COUNTS, PROF__RAW_SUMS, PROF__RAW_DETAILS, PROF__RAW_EVENT
 };
 enum {
     PROF__RAW_MAGIC = 0x50524f46, PROF__RAW_VERSION = 2,
@@ -3466,594 +3270,6 @@ PROF__FN void prof__raw_seal(uint32_t *words, uint32_t n, uint32_t number) {
     words[5] = prof__raw_sum_end(b);
 }
 
-/* ---- @CORE: the smallest recorder: with PROF_CORE it stands for all rooms that follow ----
-
-   It records zones by context, counts those that are dropped, and writes a dump and a Chrome array.
-   - All contexts write their records into one buffer, in the order in which zones end. prof_tick
-     keeps the clock from wrapping more than once between two records, so that their order tells how
-     often it has wrapped.
-   - The states of contexts come from the other end of the buffer. Each takes with it room for the
-     records of all zones that may be open in it, so that every zone that has begun is recorded.
-   - A site's number is its place in the program's section prof_marks, which holds 65,536 sites at
-     most. There is no list of names.
-   - prof__begin tests whether its context has a free frame, prof__end whether the zone is the
-     innermost one and a record is free. Where something rare is to be done prof__contexts holds
-     &prof__nowhere, which fails both tests and so leads to the slow path. */
-
-enum {                                   /* what is counted, by its place in the raw stream */
-    PROF__CORE_RECORDED = 0, PROF__CORE_FULL, PROF__CORE_DEEP, PROF__CORE_THREADS,
-    PROF__CORE_UNBALANCED = 5, PROF__CORE_HEALED, PROF__CORE_UNFINISHED = 8, PROF__CORE_STEPS,
-    PROF__CORE_COUNTS,
-    PROF__CORE_TICK = 0xff               /* the row of records that tell time alone */
-};
-enum {                                   /* the parts of a dump */
-    PROF__CORE_CONTEXTS = 0, PROF__CORE_ENDED, PROF__CORE_OPEN, PROF__CORE_LAST
-};
-
-#ifdef PROF_CORE
-#if PROF_MAX_CONTEXTS > 255
-#  error "prof.h: PROF_CORE has 255 contexts at most: define a smaller PROF_MAX_CONTEXTS"
-#endif
-#if PROF_MAX_DEPTH < 1 || PROF_MAX_DEPTH > 255
-#  error "prof.h: PROF_CORE has 255 open zones in a context at most: define another PROF_MAX_DEPTH"
-#endif
-struct prof__frame {                     /* an open zone */
-    uint32_t above;                      /* row << 24 | depth, from 1; 0: no frame */
-    uint32_t start, site_depth;          /* row << 24 | site << 8 | depth, as in a record */
-};
-
-typedef struct prof__hot { prof__frame *top; } prof__hot;   /* one past the innermost open zone */
-
-typedef struct prof__state {
-    prof__hot hot;                       /* must be first */
-    uint32_t context;                    /* its number | how many ends to ignore << 16 */
-    uint32_t frames[3 * PROF_MAX_DEPTH + 1];   /* of 3 words each; a last word 0 ends them */
-} prof__state;
-
-/* What a new state takes from the buffer, in records: itself, those of all zones that may be open
-   in it, and one more, as a state may begin in the middle of a record. */
-#define PROF__CORE_SHARE (PROF_MAX_DEPTH + 1 + (sizeof(prof__state) + 11) / 12)
-#define PROF__CORE_STATES (PROF_ARENA_SIZE / sizeof(prof__state))
-typedef char prof__PROF_ARENA_SIZE_is_too_small_for_one_context[
-    PROF__CORE_STATES * sizeof(prof__state) / 12 >= PROF__CORE_SHARE ? 1 : -1];
-static struct prof__core {
-    uint32_t counts[PROF__CORE_COUNTS];
-    uint32_t start, stop, rate, row;     /* row: that of the next context, << 24 */
-    prof__record *cursor, *limit;        /* limit NULL: the buffer is full */
-    prof__state *states;                 /* they lie from here to the arena's end */
-    union { prof__state states[PROF__CORE_STATES]; prof__record records[1]; } arena;
-} prof__core;
-#define PROF__CORE_END (prof__core.arena.states + PROF__CORE_STATES)
-
-extern const prof_site __start_prof_marks[] __attribute__((weak));
-extern const prof_site __stop_prof_marks[] __attribute__((weak));
-
-static prof__frame prof__no_frame;
-static prof__hot prof__nowhere = { &prof__no_frame };
-static prof__hot *volatile prof__contexts[PROF_MAX_CONTEXTS + 1];   /* last: of higher numbers */
-
-PROF__FN prof__frame *prof__frames(prof__state *t) {
-    return (prof__frame *)(void *)t->frames;
-}
-
-/* Sends all contexts to the slow path. */
-PROF__FN void prof__disarm(void) {
-    for (uint32_t i = PROF_MAX_CONTEXTS + 1; i--;) prof__contexts[i] = &prof__nowhere;
-}
-
-PROF__INLINE uint32_t prof__context(void) { return PROF_CONTEXT(); }
-
-/* The state of this context, or the arena's end. */
-PROF__RARE prof__state *prof__state_here(void) {
-    prof__state *t = prof__core.states;
-    uint32_t context = prof__context();
-    while (t < PROF__CORE_END && (uint16_t)t->context != context) t++;
-    return t;
-}
-
-/* Makes the state of a context; limit is the new one, below the room for its records. */
-PROF__FN void prof__state_make(uint32_t context, prof__record *limit) {
-    prof__state *t = --prof__core.states;
-    prof__frame *f = prof__frames(t);
-    uint32_t above = prof__core.row;
-    prof__core.limit = limit;
-    prof__core.row += 1u << 24;
-    t->hot.top = f;
-    t->context = context;
-    for (int i = 0; i < PROF_MAX_DEPTH; i++) (f++)->above = ++above;
-    f->above = 0;
-    prof__contexts[context] = &t->hot;
-}
-
-PROF__RARE prof__frame *prof__begin_slow(prof__mark *site) {
-    struct prof__core *core = &prof__core;
-    uintptr_t mask = prof__mask();
-    uint32_t context = prof__context(), why = PROF__CORE_FULL;
-    prof__record *limit = core->limit;
-    prof__state *t;
-    if (limit && (t = prof__state_here()) != PROF__CORE_END) {
-        why = PROF__CORE_DEEP;
-#if !PROF__BY_IPSR                       /* an interrupt may have made the state meanwhile */
-        if (!(t->context >> 16) && t->hot.top->above) {
-            prof__unmask(mask);
-            return prof__begin(site);
-        }
-#endif
-    } else if (context >= PROF_MAX_CONTEXTS) {
-        why = PROF__CORE_THREADS;
-    } else if (limit) {
-        limit -= PROF__CORE_SHARE;
-        if (core->cursor <= limit) {
-            prof__state_make(context, limit);
-            prof__unmask(mask);
-            return prof__begin(site);
-        }
-    }
-    core->counts[why]++;
-    prof__unmask(mask);
-    return NULL;
-}
-
-PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *site) {
-    uintptr_t mask = PROF__HOT_MASK();
-    prof__hot *t = prof__contexts[PROF__CONTEXT_INDEX()];
-    prof__frame *f = t->top;
-    uint32_t above = f->above;
-    if (above) {
-        t->top = f + 1;
-        f->start = prof__clock();
-        f->site_depth = ((uint32_t)(site - __start_prof_marks) << 8) + above;
-        PROF__HOT_UNMASK(mask);
-        return f + 1;
-    }
-    PROF__HOT_UNMASK(mask);
-    return prof__begin_slow(site);
-}
-
-/* Takes the place of the next record and reads the time. NULL: only the room of open zones is left.
-   If an interrupt takes a record in between, strex fails: both are done again, in order of time. */
-PROF__INLINE prof__record *prof__core_slot(uint32_t *now) {
-    struct prof__core *core = &prof__core;
-    prof__record *c;
-#if PROF__CORTEX_M == 2
-    uint32_t busy;
-    do {
-        __asm__ volatile("ldrex %0, [%1]" : "=r"(c) : "r"(&core->cursor) : "memory");
-        *now = prof__clock();
-        if (c >= core->limit) return NULL;
-        __asm__ volatile("strex %0, %1, [%2]"
-                         : "=&r"(busy) : "r"(c + 1), "r"(&core->cursor) : "memory");
-    } while (busy);
-#else
-    uintptr_t mask = PROF__CORTEX_M ? prof__mask() : 0;
-    c = core->cursor;
-    *now = prof__clock();
-    if (c < core->limit) core->cursor = c + 1;
-    else c = NULL;
-    if (PROF__CORTEX_M) prof__unmask(mask);
-#endif
-    return c;
-}
-
-PROF__INLINE void prof__core_put(prof__record *c, const prof__frame *f, uint32_t now) {
-    c->end = now;
-    c->duration = now - f->start;
-    PROF__BARRIER();
-    c->site_depth = f->site_depth;       /* last: where it is 0 the record is not whole */
-}
-
-/* Ends a zone that is not the innermost one, or whose record goes where room was kept for it. */
-PROF__RARE void prof__end_slow(const prof__frame *token) {
-    struct prof__core *core = &prof__core;
-    uintptr_t mask = prof__mask();
-    prof__state *t = prof__state_here();
-    if (!prof__on) {
-    } else if (t == PROF__CORE_END || token <= prof__frames(t) || token > t->hot.top) {
-        core->counts[PROF__CORE_UNBALANCED]++;
-    } else {
-        while (t->hot.top >= token) {
-            core->counts[PROF__CORE_HEALED] += t->hot.top > token;
-            prof__core_put(core->cursor++, --t->hot.top, prof__clock());
-        }
-        if (core->limit && core->cursor >= core->limit) {
-            core->limit = NULL;
-            prof__disarm();
-        }
-    }
-    prof__unmask(mask);
-}
-
-PROF_API PROF__QUIET void prof__end(prof__frame *token) {
-    uintptr_t mask = PROF__HOT_MASK();
-    prof__hot *t = prof__contexts[PROF__CONTEXT_INDEX()];
-    uint32_t now;
-    prof__record *c = t->top == token ? prof__core_slot(&now) : NULL;
-    if (c) {
-        prof__core_put(c, --token, now);
-        t->top = token;
-    }
-    PROF__HOT_UNMASK(mask);
-    if (!c) prof__end_slow(token);
-}
-
-/* A zone was not begun, and its end will come without a token. Until then the context begins no
-   other: that end must not take another zone's frame. */
-PROF_API PROF__QUIET void prof__begin_dropped(void) {
-    uintptr_t mask = prof__mask();
-    prof__state *t = prof__state_here();
-    if (t != PROF__CORE_END) {
-        prof__contexts[t->context & 0xffff] = &prof__nowhere;
-        t->context += 1u << 16;
-    }
-    prof__unmask(mask);
-}
-
-PROF_API PROF__QUIET void prof__end_top(void) {
-    uintptr_t mask = prof__mask();
-    prof__state *t = prof__state_here();
-    prof__frame *top = &prof__no_frame;  /* no zone's token: counted as unbalanced */
-    bool skipped = t != PROF__CORE_END && t->context >> 16;
-    if (skipped && !((t->context -= 1u << 16) >> 16) && prof__core.limit)
-        prof__contexts[t->context] = &t->hot;
-    if (t != PROF__CORE_END && t->hot.top != prof__frames(t)) top = t->hot.top;
-    prof__unmask(mask);
-    if (!skipped) prof__end_slow(top);
-}
-
-PROF_API PROF__QUIET prof_result prof__start_core(uint32_t rate) {
-    struct prof__core *core = &prof__core;
-    for (uint32_t *p = core->counts; p < (uint32_t *)(void *)PROF__CORE_END; *p++ = 0)
-        PROF__BARRIER();                 /* else gcc makes it a call of memset */
-    prof__disarm();
-    core->cursor = core->arena.records;
-    core->states = PROF__CORE_END;
-    core->limit = (prof__record *)(void *)core->states;
-    core->rate = rate;
-    if (!prof__clock_open()) return PROF_ERROR_UNSUPPORTED;
-    core->start = prof__clock();
-    if (!prof__clock_runs(core->start)) return PROF_ERROR_UNSUPPORTED;
-    prof__on = 1;
-    return PROF_OK;
-}
-
-PROF_API PROF__QUIET prof_trace *prof_stop(void) {
-    if (!prof__on) return NULL;
-    prof__on = 0;
-    prof__disarm();
-    prof__core.stop = prof__clock();
-    return (prof_trace *)(void *)&prof__core;
-}
-
-/* Records the time, if the last record is at least a quarter of a wrap of the clock old. */
-PROF_API PROF__QUIET void prof_tick(void) {
-    struct prof__core *core = &prof__core;
-    uintptr_t mask = prof__mask();
-    prof__record *c = core->cursor;
-    uint32_t now = prof__clock();
-    if (prof__on && c < core->limit &&
-        (now - (c > core->arena.records ? c[-1].end : core->start)) >> 30) {
-        core->cursor = c + 1;
-        c->end = now;
-        c->site_depth = (uint32_t)PROF__CORE_TICK << 24;
-    }
-    prof__unmask(mask);
-}
-
-PROF_API PROF__QUIET uint32_t prof_set_categories(uint32_t on) {
-    uint32_t before = ~prof__categories_off;
-    prof__categories_off = ~on;
-    return before;
-}
-
-/* ---- what was recorded ---- */
-
-/* A walk over the records of zones, which counts them. It skips records that tell time alone, and
-   those that are not whole. time: the end of the record's zone; after the last one, the stop. */
-typedef struct prof__walk { const prof__record *at; uint64_t time; } prof__walk;
-
-PROF__RARE prof__walk prof__core_first(void) {
-    prof__walk w = { prof__core.arena.records - 1, prof__core.start };
-    prof__core.counts[PROF__CORE_RECORDED] = prof__core.counts[PROF__CORE_STEPS] = 0;
-    prof__core.counts[PROF__CORE_UNFINISHED] = 0;
-    if (prof__on) prof__core.stop = prof__clock();
-    return w;
-}
-
-PROF__RARE bool prof__core_next(prof__walk *w) {
-    struct prof__core *core = &prof__core;
-    uint32_t row = PROF__CORE_TICK, step;
-    while (row == PROF__CORE_TICK && ++w->at < core->cursor) {
-        if (!w->at->site_depth) continue;
-        row = w->at->site_depth >> 24;
-        step = w->at->end - (uint32_t)w->time;
-        core->counts[PROF__CORE_STEPS] += step >> 31;
-        w->time += step;
-    }
-    if (row != PROF__CORE_TICK) return ++core->counts[PROF__CORE_RECORDED];
-    w->time += core->stop - (uint32_t)w->time;
-    return false;
-}
-
-/* How many zones are open. */
-PROF__FN uint32_t prof__core_open(void) {
-    uint32_t n = 0;
-    for (prof__state *t = prof__core.states; t < PROF__CORE_END; t++)
-        for (const prof__frame *f = prof__frames(t); f < t->hot.top; f++) n++;
-    return n;
-}
-
-PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
-    const uint32_t *counts = prof__core.counts;
-    prof_stats s;
-    memset(&s, 0, sizeof s);
-    for (prof__walk w = prof__core_first(); prof__core_next(&w);) {}
-    s.unfinished = prof__core_open();
-    s.recorded = counts[PROF__CORE_RECORDED] + s.unfinished;
-    s.dropped_full = counts[PROF__CORE_FULL];
-    s.dropped_deep = counts[PROF__CORE_DEEP];
-    s.dropped_threads = counts[PROF__CORE_THREADS];
-    s.dropped = s.dropped_full + s.dropped_deep + s.dropped_threads;
-    s.unbalanced = counts[PROF__CORE_UNBALANCED];
-    s.healed = counts[PROF__CORE_HEALED];
-    s.clock_steps = counts[PROF__CORE_STEPS];
-    s.threads = prof__core.row >> 24;
-    s.clock = PROF_CLOCK_CPU;
-    s.ticks_per_second = prof__core.rate;
-    s.bytes_total = sizeof prof__core.arena;
-    return s;
-}
-
-/* ---- the raw dump: its reader, tools/prof/raw_read.h, works out what is not told here ---- */
-
-static struct prof__core_raw {
-    prof_sink sink;
-    uint32_t number, used;
-    bool failed;
-    uint32_t part, position;             /* position: of the next slot */
-    uint64_t time;                       /* the end of the last zone */
-    uint32_t words[PROF__RAW_WORDS];
-} prof__core_raw;
-
-PROF__RARE void prof__core_raw_u32(uint32_t n) {
-    prof__core_raw.words[prof__core_raw.used++] = n;
-}
-
-PROF__RARE void prof__core_raw_begin(uint32_t type, uint32_t first) {
-    prof__raw_head(prof__core_raw.words, type);
-    prof__core_raw.used = PROF__RAW_HEAD;
-    prof__core_raw_u32(first);
-}
-
-PROF__RARE void prof__core_raw_end(void) {
-    struct prof__core_raw *d = &prof__core_raw;
-    prof__raw_seal(d->words, d->used, d->number++);
-    if (!d->failed) d->failed = !d->sink.write(d->sink.user, d->words, d->used * 4);
-}
-
-/* Writes a site: name, file and function are cut where the block ends. */
-PROF__FN void prof__core_raw_site(const prof_site *s) {
-    struct prof__core_raw *d = &prof__core_raw;
-    const char *const *text = &s->name;
-    char *to = (char *)(d->words + PROF__RAW_HEAD + 5), *from;
-    prof__core_raw_begin(PROF__RAW_SITES, (uint32_t)(s - __start_prof_marks));
-    prof__core_raw_u32(s->line);
-    for (int i = 0; i < 3; i++) {
-        const char *p = *text++;
-        from = to;
-        while (*p && to < (char *)(d->words + PROF__RAW_WORDS)) *to++ = *p++;
-        prof__core_raw_u32((uint32_t)(to - from));
-    }
-    d->used = (uint32_t)(to + 3 - (char *)d->words) / 4;
-    prof__core_raw_end();
-}
-
-/* Begins a block of slots. It has the position and time that the blocks before it led to, then the
-   first members of prof__core: the counts, start, stop, rate and row. */
-PROF__RARE void prof__core_raw_slots(uint32_t part) {
-    struct prof__core_raw *d = &prof__core_raw;
-    const uint32_t *p = (const uint32_t *)(const void *)&prof__core;
-    d->part = part;
-    prof__core_raw_begin(PROF__RAW_CORE, part);
-    prof__core_raw_u32(d->position);
-    prof__core_raw_u32((uint32_t)d->time);
-    prof__core_raw_u32((uint32_t)(d->time >> 32));
-    prof__core_raw_u32(PROF__CLOCK_SHIFT);
-    for (int i = 0; i < PROF__CORE_COUNTS + 4; i++) prof__core_raw_u32(*p++);
-}
-
-/* site_depth 0: the slot is a context's, or a record that is not whole. */
-PROF__RARE void prof__core_raw_slot(uint32_t site_depth, uint32_t end, uint32_t duration) {
-    struct prof__core_raw *d = &prof__core_raw;
-    if (d->used > PROF__RAW_WORDS - 3) {
-        prof__core_raw_end();
-        prof__core_raw_slots(d->part);
-    }
-    prof__core_raw_u32(site_depth);
-    prof__core_raw_u32(end);
-    prof__core_raw_u32(duration);
-    d->position++;
-    if (site_depth) d->time += end - (uint32_t)d->time;
-}
-
-PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
-    struct prof__core *core = &prof__core;
-    struct prof__core_raw *d = &prof__core_raw;
-    if (!core->cursor) return PROF_ERROR_STATE;
-    if (!out.write) return PROF_ERROR_INVALID;
-    if (prof__on) core->stop = prof__clock();
-    d->sink = out;
-    d->number = d->position = 0;
-    d->failed = false;
-    d->time = core->start;
-    prof__core_raw_slots(PROF__CORE_CONTEXTS);
-    for (prof__state *t = PROF__CORE_END; t-- > core->states;)
-        prof__core_raw_slot(0, t->context & 0xffff, 0);
-    prof__core_raw_end();
-    for (const prof_site *s = __start_prof_marks; s < __stop_prof_marks;) prof__core_raw_site(s++);
-    d->position = 0;
-    prof__core_raw_slots(PROF__CORE_ENDED);
-    for (const prof__record *c = core->arena.records; c < core->cursor; c++)
-        prof__core_raw_slot(c->site_depth, c->end, c->duration);
-    prof__core_raw_end();
-    prof__core_raw_slots(PROF__CORE_OPEN);
-    for (prof__state *t = PROF__CORE_END; t-- > core->states;)
-        for (const prof__frame *f = t->hot.top; f-- > prof__frames(t);)
-            prof__core_raw_slot(f->site_depth, core->stop, core->stop - f->start);
-    prof__core_raw_end();
-    prof__core_raw_slots(PROF__CORE_LAST);
-    prof__core_raw_end();
-    return d->failed ? PROF_ERROR_SINK : PROF_OK;
-}
-
-/* ---- a Chrome array: the events of @CHROME, in the order in which zones ended ---- */
-
-static struct prof__core_text {
-    prof_sink sink;
-    uint32_t used;
-    bool failed;
-    char bytes[128];
-} prof__core_text;
-
-PROF__RARE void prof__text_flush(void) {
-    struct prof__core_text *o = &prof__core_text;
-    if (!o->failed) o->failed = !o->sink.write(o->sink.user, o->bytes, o->used);
-    o->used = 0;
-}
-
-PROF__RARE void prof__text_put(char c) {
-    prof__core_text.bytes[prof__core_text.used++] = c;
-    if (prof__core_text.used == sizeof prof__core_text.bytes) prof__text_flush();
-}
-
-/* Returns n / d, and its rest in *left; d < 2^31. The compiler's own division takes more flash. */
-PROF__RARE uint64_t prof__core_divide(uint64_t n, uint32_t d, uint32_t *left) {
-    uint32_t r = 0;
-    for (int i = 0; i < 64; i++) {
-        r = r << 1 | (uint32_t)(n >> 63);
-        n <<= 1;
-        if (r >= d) {
-            r -= d;
-            n |= 1;
-        }
-    }
-    *left = r;
-    return n;
-}
-
-PROF__RARE void prof__text_number(uint32_t n) {
-    char text[12], *p = text;
-    do {
-        uint32_t digit;
-        n = (uint32_t)prof__core_divide(n, 10, &digit);
-        *p++ = (char)('0' + digit);
-    } while (n);
-    while (p > text) prof__text_put(*--p);
-}
-
-/* Writes ticks as microseconds with three decimals: whole seconds, then the nine digits below. */
-PROF__RARE void prof__text_ticks(uint64_t ticks) {
-    uint32_t rate = prof__core.rate ? prof__core.rate : 1000000000u, left;
-    uint32_t any = (uint32_t)prof__core_divide(ticks >> PROF__CLOCK_SHIFT, rate, &left);
-    if (any) prof__text_number(any);
-    for (int i = 9; i--;) {
-        uint64_t tens = ((uint64_t)left << 3) + ((uint64_t)left << 1);
-        uint32_t digit = (uint32_t)prof__core_divide(tens, rate, &left);
-        any |= digit;
-        if (any || i <= 3) prof__text_put((char)('0' + digit));
-        if (i == 3) prof__text_put('.');
-    }
-}
-
-PROF__FN void prof__text_json(const char *s) {
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\' || c < 32) prof__text_put('\\');
-        if (c < 32) {
-            for (int i = 0; i < 3; i++) prof__text_put("u00"[i]);
-            prof__text_put((char)('0' + (c >> 4)));
-            c = (unsigned char)"0123456789abcdef"[c & 15];
-        }
-        prof__text_put((char)c);
-    }
-}
-
-/* Writes form, with s, escaped for JSON, in place of $s, and n in place of $u. */
-PROF__RARE void prof__text_say(const char *form, const char *s, uint32_t n) {
-    for (; *form; form++) {
-        if (*form != '$') prof__text_put(*form);
-        else if (*++form == 's') prof__text_json(s);
-        else prof__text_number(n);
-    }
-}
-
-PROF__RARE void prof__text_meta(const char *name, uint32_t tid) {
-    prof__text_say(",\n{\"ph\":\"M\",\"name\":\"$s\",\"ts\":0.000,\"pid\":1,\"tid\":$u,"
-                   "\"args\":{\"",
-                   name, tid);
-}
-
-PROF__FN void prof__text_thread(const prof__state *t, uint32_t row) {
-    uint32_t context = t->context & 0xffff;
-    prof__text_meta("thread_name", row);
-    prof__text_say("name\":\"thread $u", NULL, context);
-#if PROF__BY_IPSR
-    if (*prof__exception(context))
-        prof__text_say(context < 16 ? " ($s)" : " ($s$u)", prof__exception(context),
-                       context - 16u);
-#endif
-    prof__text_say("\"}}", NULL, 0);
-    prof__text_meta("thread_sort_index", row);
-    prof__text_say("sort_index\":$u}}", NULL, row);
-}
-
-PROF__RARE void prof__text_zone(uint32_t site_depth, uint64_t start, uint32_t duration) {
-    prof__text_say(",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"$s\",\"pid\":1,\"tid\":$u,"
-                   "\"ts\":",
-                   __start_prof_marks[site_depth >> 8 & 0xffff].name, site_depth >> 24);
-    prof__text_ticks(start - prof__core.start);
-    prof__text_say(",\"dur\":", NULL, 0);
-    prof__text_ticks(duration);
-}
-
-PROF__FN void prof__text_counts(void) {
-    const char *form = "recorded\":$u\0,\"dropped_full\":$u\0,\"dropped_deep\":$u\0"
-                       ",\"dropped_threads\":$u\0\0,\"unbalanced\":$u\0,\"healed\":$u\0\0"
-                       ",\"unfinished\":$u\0,\"clock_steps\":$u";
-    prof__text_meta("prof counts", 0);
-    for (int i = 0; i < PROF__CORE_COUNTS; i++) {
-        uint32_t n = prof__core.counts[i];
-        if (n || !i) prof__text_say(form, NULL, n);
-        while (*form++) {}
-    }
-    prof__text_say(prof__core.rate ? "}}\n]\n" : ",\"ns_are_ticks\":1}}\n]\n", NULL, 0);
-}
-
-PROF_API PROF__QUIET prof_result prof__core_chrome(prof_sink out) {
-    uint32_t row = 0, *counts = prof__core.counts;
-    prof__walk w = prof__core_first();
-    prof__core_text.sink = out;
-    prof__core_text.used = 0;
-    prof__core_text.failed = false;
-    prof__text_say("[\n{\"ph\":\"M\",\"name\":\"prof\",\"ts\":0.000,\"pid\":1,\"tid\":0,\"args\":"
-                   "{\"version\":\"" PROF_VERSION "\",\"baseTimeNanoseconds\":0}}", NULL, 0);
-    for (prof__state *t = PROF__CORE_END; t-- > prof__core.states;) prof__text_thread(t, row++);
-    while (prof__core_next(&w)) {
-        prof__text_zone(w.at->site_depth, w.time - w.at->duration, w.at->duration);
-        prof__text_say("}", NULL, 0);
-    }
-    for (prof__state *t = PROF__CORE_END; t-- > prof__core.states;)
-        for (const prof__frame *f = prof__frames(t); f < t->hot.top; f++) {
-            uint32_t open = (uint32_t)w.time - f->start;
-            prof__text_zone(f->site_depth, w.time - open, open);
-            prof__text_say(",\"args\":{\"unfinished\":true}}", NULL, 0);
-            counts[PROF__CORE_UNFINISHED]++;
-        }
-    counts[PROF__CORE_RECORDED] += counts[PROF__CORE_UNFINISHED];
-    prof__text_counts();
-    prof__text_flush();
-    return prof__core_text.failed ? PROF_ERROR_SINK : PROF_OK;
-}
-#else
 /* ---- @ARENA: one range; records from the top down, the rest from the bottom up ----
 
    The arena is all the memory there is. Chunks of records are taken from high downwards, all else
@@ -25586,7 +24802,6 @@ PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
     return said[0] ? said : prof__text_of(texts, PROF__MIN((unsigned)result, PROF_ERROR_JSON + 1u));
 }
 
-#endif /* !PROF_CORE */
 
 PROF__COLD_END
 #pragma pop_macro("slots")
@@ -25623,8 +24838,7 @@ PROF__COLD_END
        has PyTorch's key; a module's hierarchy is that of its zone's begin; the table on a terminal
        is as wide as that, tells recursion, and says why it is empty; what was cut, unfinished or
        left open is counted where it is true by construction.
-       Targets: PROF_CORE, the smallest recorder; begin and end in assembly from Cortex-M3 up;
-       PROF_CLOCK_AT, PROF_CLOCK_BITS.
+       Targets: begin and end in assembly from Cortex-M3 up; PROF_CLOCK_AT, PROF_CLOCK_BITS.
        Files of different versions of prof.h, or of another PROF_NOW, no longer link.
    0.1.0
        The first.

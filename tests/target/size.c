@@ -16,7 +16,11 @@
 #define RECORD 12
 #define ZONES 13
 
-#include "prof.h"
+#ifdef CORE
+#  include "examples/baremetal/core.h"
+#else
+#  include "prof.h"
+#endif
 #include "examples/baremetal/board.h"
 
 void board_on_timer(void) {}
@@ -49,7 +53,20 @@ NOINLINE static void pair(void) {
     PROF_END();
 }
 
-#  ifndef PROF_CORE
+#  ifdef CORE
+static bool recorded_of(void *user, const void *data, size_t size) {
+    const uint32_t *words = (const uint32_t *)data;
+    if ((words[1] & 0xffff) == 6) *(uint32_t *)user = words[8];
+    return size > 0;
+}
+static uint32_t recorded(void) {
+    uint32_t zones = 0;
+    const prof_sink sink = { recorded_of, &zones };
+    return prof_dump(sink) == PROF_OK ? zones : 0;
+}
+#  else
+static uint64_t recorded(void) { return prof_get_stats().recorded; }
+
 NOINLINE static void switch_twice(void) {
     prof_task_in(1, "one");
     prof_task_in(2, "two");
@@ -77,7 +94,9 @@ static void say(const char *name, int32_t instructions) {
 int main(void) {
     prof_desc desc = { 0 };
     int32_t nothing;
+#  ifndef CORE
     desc.max_depth = 4;
+#  endif
 #  ifndef __riscv
     *(volatile uint32_t *)0xE000E014 = 0xFFFFFF;
     *(volatile uint32_t *)0xE000E018 = 0;
@@ -97,8 +116,8 @@ int main(void) {
     say("pair", measure(pair) - nothing);
     prof_stop();
     say("off_pair", measure(pair) - nothing);
-    if (prof_get_stats().recorded != 2 + 2 * ROUNDS) return 2;
-#  ifndef PROF_CORE
+    if (recorded() != 2 + 2 * ROUNDS) return 2;
+#  ifndef CORE
     if (prof_start(&desc) != PROF_OK) return 1;
     prof_tick();
     switch_twice();
@@ -106,7 +125,7 @@ int main(void) {
     say("task_zone", measure(zone) - nothing);
     say("switch", (measure(switch_twice) - nothing) / 2);
     prof_stop();
-    if (prof_get_stats().recorded != 3 + 3 * ROUNDS) return 2;   /* and the stretches */
+    if (recorded() != 3 + 3 * ROUNDS) return 2;   /* and the stretches */
 #  endif
     return 0;
 }
@@ -161,16 +180,23 @@ int main(void) {
     work();
     return 0;
 }
+#  elif PART != EMPTY && defined(CORE)
+int main(void) {
+    const prof_sink uart = { board_uart, NULL };
+    prof_desc desc = { 0 };
+    if (prof_start(&desc) != PROF_OK) return 1;
+    work();
+    prof_stop();
+    return PART == DUMP && prof_dump(uart) != PROF_OK;
+}
 #  elif PART != EMPTY
 static const prof_sink uart = { board_uart, NULL };
 
 static void moments(void) {
-#    ifndef PROF_CORE
     prof_instant("here");
     prof_counter("count", 1);
     prof_push("name");
     prof_pop();
-#    endif
 }
 
 /* What the program does with the trace; 0: well. */

@@ -33,21 +33,21 @@ has() {   # NAME TOOL...
 # ---- How to build and to run ----
 
 bare="-Os -ffreestanding -nostdlib -nostartfiles -ffunction-sections -fdata-sections
-    -Wl,--gc-sections -Wl,--no-warn-rwx-segments -DPROF_STRING -fstack-usage -I."
+    -Wl,--gc-sections -Wl,--no-warn-rwx-segments -fstack-usage -I."
 emulator='-nographic -monitor none -semihosting-config enable=on,target=native -icount shift=0'
 
 arm() {   # PROGRAM RAM FLAGS FILE...
     program=$1 ram=$2
     shift 2
     arm-none-eabi-gcc -mthumb $warn $bare -T $board/cortexm.ld -Wl,--defsym=ram_size="$ram" \
-        "$@" $board/cortexm.c -lgcc -o "$program"
+        "$@" $board/cortexm.c $board/string.c -lgcc -o "$program"
 }
 
 riscv() {   # PROGRAM STACK FLAGS FILE...
     program=$1 ram=$2
     shift 2
     riscv64-unknown-elf-gcc -misa-spec=2.2 -mcmodel=medany $warn $bare -T $board/riscv.ld \
-        -Wl,--defsym=ram_size="$ram" "$@" $board/riscv_start.S $board/riscv.c -lgcc -o "$program"
+        -Wl,--defsym=ram_size="$ram" "$@" $board/riscv_start.S $board/riscv.c $board/string.c -lgcc -o "$program"
 }
 
 # QEMU in the program's folder, where semihosting puts its files; the UART becomes table.txt.
@@ -339,7 +339,7 @@ for cpu in cortex-m0 cortex-m3; do
 done
 race 'race cortex-m3, begin and end in C' 0 cortex-m3 -DPROF_NO_ASM
 
-# ---- PROF_CORE: the same program everywhere, with the same result; then interrupts ----
+# ---- core.h: the same program everywhere, with the same result; then interrupts ----
 
 first_core=''
 
@@ -362,7 +362,7 @@ core() {   # NAME SYSTEM MACHINE BUILDER RAM FLAGS
     folder=$out/$name
     mkdir -p "$folder"
     if [ "$2" = host ]; then
-        gcc $warn -O1 -DPROF_FREESTANDING -I. tests/target/core.c $board/host.c \
+        gcc $warn -O1 -I. tests/target/core.c $board/host.c \
             -o "$folder/program" >"$out/said" 2>&1 && (cd "$folder" && ./program >table.txt)
     else
         compiler=arm-none-eabi-gcc
@@ -390,11 +390,19 @@ core rv32imac riscv32 virt riscv 0x2000 '-march=rv32imac -mabi=ilp32'
 for cpu in cortex-m0 cortex-m3; do
     core_race $cpu 0 $cpu
     core_race "$cpu, PROF_LOCK" 0 $cpu '-DPROF_LOCK()=board_mask()' '-DPROF_UNLOCK(s)=board_unmask(s)'
-    core_race "$cpu, one context" 0 $cpu '-DPROF_CONTEXT()=0u'
+    core_race "$cpu, one row" 0 $cpu -DONE_ROW
 done
-mkdir -p "$out/unmasked"
-sed 's/= PROF__CORTEX_M ? prof__mask() : 0;/= 0;/' prof.h >"$out/unmasked/prof.h"
-core_race 'cortex-m0 without protection fails' '3 5 98' cortex-m0 -iquote "$out/unmasked"
+
+without() {   # NAME SED-SCRIPT: a core.h that lacks something, which must be found out
+    lacking=$out/lacking/$board
+    mkdir -p "$lacking"
+    sed "$2" $board/core.h >"$lacking/core.h"
+    core_race "cortex-m0 without $1 fails" '3 5 98' cortex-m0 -iquote "$out/lacking"
+}
+
+without 'protection' '/prof__end_top(/,/^}/s/= prof__mask()/= 0/'
+without 'the row before top' '/^    f->site = word;$/d'
+without 'the row after top' '/f->site = word;  /d'
 
 # ---- Tasks of a kernel of the test's own, and its account of them ----
 

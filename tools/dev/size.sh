@@ -13,7 +13,7 @@
 # elf_zone_flash and elf_zone_ram with PROF_NAMES_IN_ELF. min_ram: 32 open zones and 32 more, recorded, in 16 contexts' table; prof_dump's
 # block of 616 bytes is not in it. Instructions are counted by QEMU, a zone around nothing less the
 # same without the zone; in plain_instructions nobody calls prof_tick; task_zone is a zone in a
-# kernel's task, switch what prof_task_in takes. masked_max is how many
+# kernel's task, switch what prof_task_in takes. core_ are those of examples/baremetal/core.h. masked_max is how many
 # instructions of prof.h interrupts are masked for at most, in any public call, with as many names as
 # there can be (tests/target/masked.c). Code for Cortex-M0 runs on an M3.
 # shellcheck disable=SC2086   # lists of flags are meant to split
@@ -25,9 +25,10 @@ out=build/size
 board=examples/baremetal
 main=tests/target/size.c
 bare="-std=c99 -Os -ffreestanding -nostdlib -nostartfiles -ffunction-sections -fdata-sections
-    -Wl,--gc-sections -Wl,--no-warn-rwx-segments -Wl,--defsym=ram_size=0x200000 -DPROF_STRING -I."
+    -Wl,--gc-sections -Wl,--no-warn-rwx-segments -Wl,--defsym=ram_size=0x200000 -I."
 mkdir -p $out "$(dirname "$json")"
 printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >$out/prof.c
+printf '#define PROF_IMPLEMENTATION\n#include "%s/core.h"\n' $board >$out/core.c
 
 compile() {   # TARGET FLAGS...
     case $1 in
@@ -40,8 +41,8 @@ compile() {   # TARGET FLAGS...
 
 link() {   # TARGET PROGRAM LIBRARY FLAGS...: $main and the library
     case $1 in
-    rv32) files="-T $board/riscv.ld $board/riscv_start.S $board/riscv.c" ;;
-    *) files="-T $board/cortexm.ld $board/cortexm.c" ;;
+    rv32) files="-T $board/riscv.ld $board/riscv_start.S $board/riscv.c $board/string.c" ;;
+    *) files="-T $board/cortexm.ld $board/cortexm.c $board/string.c" ;;
     esac
     target=$1 program=$2 library=$3
     shift 3
@@ -55,25 +56,21 @@ bytes() {   # PROGRAM SECTION...: their sizes, added
 }
 
 # What the library leaves to others, and what its functions take of the stack.
-needs() {   # TARGET FLAGS...: of prof.h alone
+needs() {   # TARGET FILE: one with the implementation
     case $1 in
     rv32) compiler='riscv64-unknown-elf-gcc -march=rv32imac -mabi=ilp32 -misa-spec=2.2' ;;
     *) compiler="arm-none-eabi-gcc -mcpu=$1 -mthumb" ;;
     esac
-    target=$1
-    shift
-    $compiler -std=c99 -Os -ffreestanding -ffunction-sections -fstack-usage -fcallgraph-info -I. "$@" \
-        -c $out/prof.c -o $out/prof.o || exit 1
-    others=$(${compiler%%gcc*}nm -u $out/prof.o | awk '{print $2}' |
+    $compiler -std=c99 -Os -ffreestanding -ffunction-sections -fstack-usage -fcallgraph-info -I. \
+        -c "$2" -o $out/needs.o || exit 1
+    others=$(${compiler%%gcc*}nm -u $out/needs.o | awk '{print $2}' |
         grep -vE '^(__(start|stop)_prof_marks|mem(cpy|set|move|cmp)|str(len|cmp|ncmp)|__aeabi_(u?idiv|u?ldivmod|u?idivmod|lmul|l[als]s[lr]|mem[a-z0-9]*)|__(u?div|u?mod|mul|ash[lr]|lshr|gnu_thumb1_case_)[a-z0-9_]*)$')
-    [ -z "$others" ] || fail "$target: prof.h needs" $others
-    unbounded=$(awk -F'\t' '$3 != "static"' $out/prof.su)
-    [ -z "$unbounded" ] || fail "$target: stack without bound:" "$unbounded"
-    # PROF_CORE begins again, once, when its context has a place to record in.
-    sed -n 's/^edge: { sourcename: "\([^"]*\)" targetname: "\([^"]*\)".*/\1 \2/p' $out/prof.ci |
-        sed '/:prof__begin_slow \*prof__begin_of.*_core$/d' |
-        tsort >/dev/null 2>$out/loops || fail "$target: recursion:" "$(cat $out/loops)"
-    largest=$(awk -F'\t' '{sub(/.*:/, "", $1); print $2, $1}' $out/prof.su | sort -rn | head -n 1)
+    [ -z "$others" ] || fail "$1: $2 needs" $others
+    unbounded=$(awk -F'\t' '$3 != "static"' $out/needs.su)
+    [ -z "$unbounded" ] || fail "$1, $2: stack without bound:" "$unbounded"
+    sed -n 's/^edge: { sourcename: "\([^"]*\)" targetname: "\([^"]*\)".*/\1 \2/p' $out/needs.ci |
+        tsort >/dev/null 2>$out/loops || fail "$1, $2: recursion:" "$(cat $out/loops)"
+    largest=$(awk -F'\t' '{sub(/.*:/, "", $1); print $2, $1}' $out/needs.su | sort -rn | head -n 1)
 }
 
 fail() {
@@ -84,15 +81,17 @@ fail() {
 flash() { bytes "$1" .text .rodata .data prof_marks; }
 ram() { bytes "$1" .data .bss; }
 
-count() {   # TARGET FLAGS...: the lines that the program prints, "NAME HUNDREDTHS"
+count() {   # TARGET: the lines that the program prints, "NAME HUNDREDTHS"
     clock=-DPROF_CLOCK_AT=0x40028018     # a timer; CYCCNT, which is read alike, stands in QEMU
     [ "$1" = rv32 ] && clock=-DDEFAULT_CLOCK
-    counted=$1
-    shift
-    link "$counted" $out/count $out/prof.c -DCOUNT -DPROF_ARENA_SIZE=1048576 "$clock" "$@"
+    link "$1" $out/count $out/prof.c -DCOUNT -DPROF_ARENA_SIZE=1048576 "$clock"
+    counts "$1"
+}
+
+counts() {   # TARGET
     rm -f $out/count.txt
-    emulate "$counted" $out/count ||
-        { echo "size: $counted: the program that counts ended with status $?" >&2; exit 1; }
+    emulate "$1" $out/count ||
+        { echo "size: $1: the program that counts ended with status $?" >&2; exit 1; }
 }
 
 emulate() {   # TARGET PROGRAM FLAGS...: its UART goes to count.txt
@@ -175,22 +174,27 @@ masked() {   # TARGET: the longest stretch with interrupts masked
     [ "${most% *}" -le 150 ] || fail "$1: interrupts are masked for ${most% *} instructions in ${most#* }"
 }
 
-# PROF_CORE, against the same program without a recorder.
+# core.h, against the same program without a recorder.
 core() {   # TARGET
-    count "$1" -DPROF_CORE
-    instructions core_zone_instructions zone 0
-    compile "$1" -DPROF_CORE -c $out/prof.c -o $out/library.o
-    part core_text RECORDER 900 -DPROF_CORE
-    part core_dump_text DUMP 1800 -DPROF_CORE
-    part core_chrome_text CHROME 2900 -DPROF_CORE
-    needs "$1" -DPROF_CORE
+    case $1 in                           # it reads no timer by its address: CYCCNT stands in QEMU
+    rv32) clock=-DDEFAULT_CLOCK ;;
+    *) clock='-DPROF_NOW()=(*(volatile uint32_t *)0x40028018)' ;;
+    esac
+    link "$1" $out/count $out/core.c -DCOUNT -DCORE -DPROF_ARENA_SIZE=1048576 "$clock"
+    counts "$1"
+    instructions core_zone_instructions zone "$2"
+    instructions core_pair_instructions pair 0
+    compile "$1" -c $out/core.c -o $out/library.o
+    part core_text RECORDER 900 -DCORE
+    part core_dump_text DUMP "$3" -DCORE
+    needs "$1" $out/core.c
 }
 
 instructions() {   # KEY NAME LIMIT: what the program counted
     put "$1" "$(awk -v name="$2" '$1 == name {printf "%.1f", $2 / 100}' $out/count.txt)" "$3"
 }
 
-measure() {   # TARGET ZONE-LIMIT FULL-LIMIT
+measure() {   # TARGET ZONE-LIMIT FULL-LIMIT, of core.h: ZONE-LIMIT DUMP-LIMIT
     target=$1 comma=''
     case $target in rv32) tool=riscv64-unknown-elf-gcc ;; *) tool=arm-none-eabi-gcc ;; esac
     command -v $tool >/dev/null || { echo "$target: skipped, $tool is not installed"; return; }
@@ -223,18 +227,18 @@ measure() {   # TARGET ZONE-LIMIT FULL-LIMIT
     zones elf_zone 40 -DPROF_NAMES_IN_ELF
     [ "$zone_ram" = 0 ] || fail "$target: a zone with its names in the ELF file takes $zone_ram bytes of RAM"
     least_ram "$target"
-    needs "$target"
+    needs "$target" $out/prof.c
     put stack_largest "${largest% *}" 0 "${largest#* }"
-    core "$target"
+    core "$target" "$4" "$5"
     printf '\n  }' >>"$json.part"
 }
 
 between='' failed=0
 printf '{' >"$json.part"
-measure cortex-m0 62 0
-measure cortex-m3 45 20480
-measure cortex-m4 45 0
-measure rv32 52 0
+measure cortex-m0 62 0 66 0
+measure cortex-m3 45 20480 61 1800
+measure cortex-m4 45 0 61 1800
+measure rv32 52 0 66 0
 printf '\n}\n' >>"$json.part"
 mv "$json.part" "$json"
 exit $failed

@@ -756,7 +756,7 @@ static bool is_cut(const prof_raw_stats *stats) { return !stats->ended && stats-
 bool raw_stats_tell(const prof_raw_stats *stats, const char *path) {
     bool cut = is_cut(stats);
     if (stats->newer)
-        warn(path, "%llu blocks are of a newer version than %s",
+        warn(path, "%llu blocks are of a newer version than %s, or of the old PROF_CORE",
              (unsigned long long)stats->newer, PROF_VERSION);
     if (stats->lost_details)
         warn(path, "%llu attributes of zones had no room, left out",

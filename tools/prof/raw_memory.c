@@ -31,7 +31,7 @@ bool raw_block_at(int fd, off_t at, unsigned char block[RAW_HEAD]) {
     if (pread(fd, block, RAW_HEAD, at) != RAW_HEAD) return false;
     uint32_t type = raw_word(block, 1) & 0xffff, size = raw_word(block, 2);
     return raw_word(block, 0) == 0x50524f46 && raw_word(block, 1) >> 16 == 2 &&
-           type <= RAW_CORE && size % 4 == 0 && size <= 1 << 16;
+           type <= RAW_EVENT && size % 4 == 0 && size <= 1 << 16;
 }
 
 off_t raw_block_end(const unsigned char *block, off_t at) { return at + 24 + raw_word(block, 2); }

@@ -25,7 +25,7 @@ typedef struct raw_change {
 } raw_change;
 
 /* Blocks of a stream, as far as their heads tell; see @BLOCKS in prof.h. */
-enum { RAW_SESSION = 1, RAW_THREAD = 3, RAW_DETAILS = 8, RAW_EVENT = 9, RAW_CORE = 10 };
+enum { RAW_SESSION = 1, RAW_THREAD = 3, RAW_DETAILS = 8, RAW_EVENT = 9 };
 enum { RAW_HEAD = 64 };
 
 /* Memory of each reader of a stream (prof_raw_desc), so that what one takes the others take: it has

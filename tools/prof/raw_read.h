@@ -89,7 +89,7 @@ typedef struct prof_raw_stats {          /* of what was read */
     uint64_t tail_bytes;                 /* ... those after the last whole block */
     uint64_t missing_blocks;             /* gaps in the numbers of blocks */
     uint64_t missing_records;            /* that threads wrote and that the stream lacks */
-    uint64_t newer;                      /* blocks of a version that this prof.h cannot read */
+    uint64_t newer;                      /* blocks of a version that this one cannot read */
     uint64_t unknown_sites;              /* items called site#N */
     bool other_endian;                   /* written by a machine of the other byte order */
     bool ended;                          /* the last block says that it is the last */
@@ -155,7 +155,8 @@ typedef struct prof__raw_named {
 enum { PROF__RAW_NAMES = 1024 };         /* places in it */
 enum {
     PROF__RAW_SUMS_HEAD = 6,             /* words of a payload before its rows of sums */
-    PROF__RAW_PAYLOAD = 65536            /* the most bytes of it */
+    PROF__RAW_PAYLOAD = 65536,           /* the most bytes of it */
+    PROF__RAW_OLD_CORE = 10              /* of PROF_CORE in 0.2.0, whose blocks nobody reads now */
 };
 
 struct prof_raw {
@@ -173,7 +174,6 @@ struct prof_raw {
     prof__scale scale;
     prof__raw_named **names, *first_name, *last_name;   /* names: NULL: no sums so far */
     uint64_t full_tick, sums_tick;
-    struct { uint64_t ended, missing, open, steps; } core;   /* zones; wraps that were none */
     prof__details *details;              /* for one zone's attributes, followed by memory */
     prof__raw_page *pages;               /* the free ones */
     uint32_t asked, counter_count;       /* PROF_RAW_HAS_... */
@@ -296,7 +296,6 @@ static void prof__raw_forget(prof_raw *r) {
     r->names = NULL;
     r->first_name = r->last_name = NULL;
     r->full_tick = r->sums_tick = r->zones = 0;
-    memset(&r->core, 0, sizeof r->core);
     r->details = NULL;
     r->pages = NULL;
     r->asked = r->counter_count = 0;
@@ -850,128 +849,11 @@ static void prof__raw_read_counts(prof_raw *r, size_t at, size_t end) {
     prof__raw_put_counts(r, counts, end > at && prof__raw_get(r, at) == 1);
 }
 
-/* ---- a dump of PROF_CORE: slots of all contexts, as they lie in its memory ----
-
-   Block 10 is of PROF_CORE, and has what session, thread and counts have: part; count of
-   records before; u64 tick at which the last of them ended; what a tick counts up
-   by, as a power of two; the first 10 counts, the tick of the session's start, of
-   its stop, ticks per second (0: unknown), threads << 24; then three words each:
-   part 0 {0, id of a thread, 0}; 1 records as they lie in memory {row << 24 | site
-   << 8 | depth from 1, end, duration}, row 255: time alone, all 0: none; 2 open
-   zones, as if they ended now, innermost first; 3 nothing: the last block. Of the
-   counts those that follow from the records are not told. A record ends less than
-   a wrap of 32 bits behind the one before */
-
-enum {                                   /* counts, by their places in the stream */
-    PROF__RAW_CORE_RECORDED = 0, PROF__RAW_CORE_UNFINISHED = 8, PROF__RAW_CORE_STEPS,
-    PROF__RAW_CORE_COUNTS,
-    PROF__RAW_CORE_TICK = 0xff           /* the row of records that tell time alone */
-};
-enum {                                   /* the parts of a dump */
-    PROF__RAW_CORE_CONTEXTS = 0, PROF__RAW_CORE_ENDED, PROF__RAW_CORE_OPEN, PROF__RAW_CORE_LAST
-};
-
-/* Slots are missing. It is not known whose they were, so each context may have a gap. */
-static void prof__raw_core_gap(prof_raw *r, uint64_t slots, uint32_t rows) {
-    r->stats.missing_records += slots;
-    r->core.missing += slots;
-    for (uint32_t i = 0; i < rows; i++) {
-        prof__raw_row *row = prof__raw_row_of(r, i);
-        if (row) row->oldest = UINT64_MAX;
-    }
-}
-
-/* Hands on the zone of a slot. time: when it ended, or if it is open when the dump was made. */
-static void prof__raw_core_zone(prof_raw *r, size_t at, uint64_t time, bool open) {
-    uint32_t site_depth = prof__raw_get(r, at), number = site_depth >> 24;
-    prof__raw_row *row = prof__raw_row_of(r, number);
-    prof__item item;
-    item.kind = open ? PROF__UNFINISHED : 0;
-    item.value = 0;
-    item.end = time;
-    item.duration = prof__raw_get(r, at + 2);
-    item.site_depth = (site_depth & 0xffffff) - 1;   /* depths count from 1 there */
-    r->core.open += open;
-    if (row && row->oldest == UINT64_MAX) row->oldest = time;
-    prof__raw_hand_item(r, row, number, &item);
-}
-
-/* Reads slots. time: the end before the first of them. known: how many were read before. */
-static void prof__raw_core_zones(prof_raw *r, size_t at, size_t end, uint64_t time,
-                                 uint64_t known, bool open) {
-    for (; at + 3 <= end; at += 3) {
-        uint32_t step = prof__raw_get(r, at + 1) - (uint32_t)time;
-        bool again = known != 0;
-        known -= again;
-        if (!prof__raw_get(r, at)) continue;
-        time += step;
-        if (again) continue;
-        r->core.steps += step >> 31;
-        if (prof__raw_get(r, at) >> 24 != PROF__RAW_CORE_TICK)
-            prof__raw_core_zone(r, at, time, open);
-    }
-}
-
-/* The last block: the core's counts, and those that the reader makes for it. */
-static void prof__raw_core_counts(prof_raw *r, size_t at, uint32_t rows) {
-    uint64_t counts[PROF__NO + 1];
-    memset(counts, 0, sizeof counts);
-    for (size_t i = 0; i < PROF__RAW_CORE_COUNTS; i++) counts[i] = prof__raw_get(r, at + i);
-    counts[PROF__RAW_CORE_RECORDED] = r->zones + r->core.open + r->core.missing;
-    counts[PROF__RAW_CORE_UNFINISHED] = r->core.open;
-    counts[PROF__RAW_CORE_STEPS] = r->core.steps;
-    counts[14] = rows;
-    prof__raw_put_counts(r, counts, true);
-}
-
-static void prof__raw_core_clock(prof_raw *r, uint64_t start, uint32_t rate, uint32_t shift) {
-    prof__raw_session_is(r, 1, start, 0, 1);
-    r->clock = PROF_CLOCK_PLATFORM;
-    r->rate = (uint64_t)(rate ? rate : 1000000000u) << (shift & 31);
-    r->knot_count = 0;
-}
-
-/* Reads slots of a part, from position on. Earlier ones that did not come are missing. */
-static void prof__raw_core_part(prof_raw *r, uint32_t part, uint32_t position, uint32_t rows,
-                                uint64_t time, size_t at, size_t end) {
-    bool open = part == PROF__RAW_CORE_OPEN;
-    uint64_t seen, known = 0;
-    if (!open && part != PROF__RAW_CORE_LAST) r->core.open = 0;   /* of the session's dump before */
-    seen = r->core.ended + r->core.open;
-    if (position > seen) {
-        prof__raw_core_gap(r, position - seen, rows);
-        r->core.ended += position - seen;
-    } else if (part == PROF__RAW_CORE_ENDED) {
-        known = seen - position;
-    }
-    if (part == PROF__RAW_CORE_ENDED)
-        r->core.ended = PROF__MAX(r->core.ended, (uint64_t)position + (end - at) / 3);
-    prof__raw_core_zones(r, at, end, time, known, open);
-}
-
-static void prof__raw_read_core(prof_raw *r, size_t at, size_t end) {
-    size_t counts = at + 5, more = counts + PROF__RAW_CORE_COUNTS, slots = more + 4;
-    uint32_t part, position, rows;
-    if (end < slots) return;
-    part = prof__raw_get(r, at);
-    position = prof__raw_get(r, at + 1);
-    rows = prof__raw_get(r, more + 3) >> 24;
-    prof__raw_core_clock(r, prof__raw_get(r, more), prof__raw_get(r, more + 2),
-                         prof__raw_get(r, at + 4));
-    if (part == PROF__RAW_CORE_CONTEXTS) {
-        for (; slots + 3 <= end; slots += 3)
-            prof__raw_put_thread(r, position++, prof__raw_get(r, slots + 1), "", 0);
-    } else if (part <= PROF__RAW_CORE_LAST) {
-        prof__raw_core_part(r, part, position, rows, prof__raw_get64(r, at + 2), slots, end);
-        if (part == PROF__RAW_CORE_LAST) prof__raw_core_counts(r, counts, rows);
-    }
-}
-
 static void prof__raw_read_block(prof_raw *r, size_t words) {
     static void (*const readers[])(prof_raw *r, size_t at, size_t end) = {   /* by type */
         NULL, prof__raw_read_session, prof__raw_read_sites, prof__raw_read_thread,
         prof__raw_read_records, prof__raw_read_open, prof__raw_read_counts, prof__raw_read_sums,
-        prof__raw_read_details, prof__raw_read_event, prof__raw_read_core };
+        prof__raw_read_details, prof__raw_read_event };
     uint32_t type = prof__raw_get(r, 1) & 0xffff, number = prof__raw_get(r, 3);
     if (number > r->next_block) r->stats.missing_blocks += number - r->next_block;
     r->next_block = number + 1;
@@ -979,7 +861,7 @@ static void prof__raw_read_block(prof_raw *r, size_t words) {
     r->in_damage = false;
     r->stats.tail_bytes = 0;
     if (r->swap) r->stats.other_endian = true;
-    if (prof__raw_get(r, 1) >> 16 > PROF__RAW_VERSION) {
+    if (prof__raw_get(r, 1) >> 16 > PROF__RAW_VERSION || type == PROF__RAW_OLD_CORE) {
         r->stats.newer++;
         return;
     }

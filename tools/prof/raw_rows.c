@@ -53,10 +53,9 @@ static bool blocks_fit(int fd, off_t size) {
         if (type == RAW_EVENT) return false;
         if (type == RAW_DETAILS && raw_word(block, 6) & PROF_RAW_HAS_STEPS) return false;
         if (type == RAW_THREAD && is_cpu_row(block)) return false;   /* rows.c knows tasks */
-        bool core = type == RAW_CORE && !raw_word(block, 6);    /* its first part: see prof.h */
-        if (type != RAW_SESSION && !core) continue;
+        if (type != RAW_SESSION) continue;
         char now[20] = {0};                      /* when it began, and generation */
-        memcpy(now, block + (core ? 32 : 40), core ? 8 : sizeof now);
+        memcpy(now, block + 40, sizeof now);
         if (begun && memcmp(session, now, sizeof now) != 0) return false;
         memcpy(session, now, sizeof now);
         begun = true;
