@@ -79,6 +79,8 @@
        Zones, prof_push/prof_pop, prof_instant, prof_counter: any thread, no lock. A zone begins and
        ends on one thread. Session calls (start, stop) may come from any thread, one at a time.
        Queries and writers of a trace: one thread at a time.
+       A compiler without TLS and atomics (tcc) records from one thread, the first that is here:
+       zones of others are dropped and counted (dropped_busy). Call all else from that thread.
        desc.memory must stay valid until every thread that recorded has exited or has called
        prof_thread_end().
 
@@ -2667,8 +2669,7 @@ PROF__RARE void prof__assert_failed(const char *file, int line, const char *cond
 #define PROF__MINUS(a, b) ((int64_t)((uint64_t)(a) - (uint64_t)(b)))
 
 /* Atomic accesses, where @API-INLINE does not define them. Targets, and compilers without atomics
-   (tcc), use plain accesses, which x86 keeps in order; changes that must not be lost are then made
-   under the lock, which is the OS's. */
+   (tcc: one thread; MSVC, whose lock is the OS's), use plain ones, which x86 keeps in order. */
 #ifndef PROF__LOAD
 #  define PROF__LOAD(p)       (p)
 #  define PROF__STORE(p, v)   ((p) = (v))
@@ -2930,11 +2931,15 @@ __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, NU
 #else
 static uint32_t prof__on, prof__categories_off;
 static prof__hot prof__nowhere;
-#  if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
-static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, NULL };
+#  if defined(_MSC_VER)
+#    define PROF__THREAD static __declspec(thread)
+#  elif defined(__TINYC__) || !defined(__GNUC__)
+#    define PROF__THREAD static
+#    define PROF__ONE_THREAD             /* see prof__slot_get */
 #  else
-#    define PROF__SLOTS 256              /* threads that record, where the compiler has no TLS */
+#    define PROF__THREAD static __thread
 #  endif
+PROF__THREAD prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, NULL };
 #endif
 
 /* Strict C (-std=c99) hides these declarations of the system's headers; the functions are there. */
@@ -3021,8 +3026,8 @@ PROF__FN uint64_t prof__os_thread_id(void) {
 #endif
 }
 
-/* What the port keeps for the process. lock, which has a place here where it is a word, is written
-   by whoever takes it, while_waiting by the keeper's host; all else under the lock. */
+/* What the port keeps for the process. lock is written by whoever takes it, while_waiting by the
+   keeper's host; all else under the lock. */
 static struct prof__port {
 #if defined(_WIN32)
     DWORD exit_key;                      /* its value is set in threads whose exit is to be told */
@@ -3033,8 +3038,8 @@ static struct prof__port {
     bool exit_key_made;
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
     uintptr_t lock;
-#elif defined(_WIN32)
-    volatile LONG lock;
+#else
+    uint32_t lock;
 #endif
     void (*while_waiting)(void);         /* NULL: nothing is done while a thread waits */
 } prof__port;
@@ -3108,22 +3113,21 @@ PROF__FN void prof__lock_reset(void) { prof__port.lock = 0; }
 PROF__FN bool prof__swap(uint32_t *word, uint32_t from, uint32_t to) {
     return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
-#elif defined(_WIN32)
-#define prof__swap(word, from, to) ((void)(word), false)   /* no atomics: see prof__sums_lock */
-PROF__FN bool prof__lock_mine(void) { return false; }
-PROF__FN bool prof__try_lock(void) { return !InterlockedExchange(&prof__port.lock, 1); }
-PROF__FN void prof__unlock(void) { InterlockedExchange(&prof__port.lock, 0); }
-PROF__FN void prof__lock_reset(void) { prof__port.lock = 0; }
 #else
-#define prof__swap(word, from, to) ((void)(word), false)
-static pthread_mutex_t prof__mutex = PTHREAD_MUTEX_INITIALIZER;   /* which need not be zeroes */
-PROF__FN bool prof__lock_mine(void) { return false; }
-PROF__FN bool prof__try_lock(void) { return pthread_mutex_trylock(&prof__mutex) == 0; }
-PROF__FN void prof__unlock(void) { pthread_mutex_unlock(&prof__mutex); }
-PROF__FN void prof__lock_reset(void) {
-    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    prof__mutex = fresh;
+PROF__FN bool prof__swap(uint32_t *word, uint32_t from, uint32_t to) {
+#  if defined(_WIN32)
+    return InterlockedCompareExchange((volatile LONG *)(volatile void *)word, (LONG)to,
+                                      (LONG)from) == (LONG)from;
+#  else                                  /* one thread */
+    bool is = *word == from;
+    if (is) *word = to;
+    return is;
+#  endif
 }
+PROF__FN bool prof__lock_mine(void) { return false; }
+PROF__FN bool prof__try_lock(void) { return prof__swap(&prof__port.lock, 0, 1); }
+PROF__FN void prof__unlock(void) { (void)prof__swap(&prof__port.lock, 1, 0); }
+PROF__FN void prof__lock_reset(void) { prof__port.lock = 0; }
 #endif
 
 PROF__FN void prof__yield(void) {
@@ -5573,36 +5577,19 @@ PROF__FN void prof__at_thread_exit(void) {
 }
 #endif
 
-/* The calling thread's slot. Without TLS in the compiler it is the thread library's. */
-#if PROF__FAST
-PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
-#elif (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
-PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
-#elif defined(_MSC_VER)
-static __declspec(thread) prof__slot prof__tls =
-    { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, NULL };
-PROF__FN prof__slot *prof__slot_get(void) { return &prof__tls; }
-#else
-static prof__slot prof__slots[PROF__SLOTS],
-    prof__slot_none = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, NULL };
-static pthread_key_t prof__slot_key;
-static pthread_once_t prof__slot_once = PTHREAD_ONCE_INIT;
-PROF__FN void prof__slot_release(void *slot) { ((prof__slot *)slot)->hot = NULL; }
-PROF__FN void prof__slot_key_make(void) { pthread_key_create(&prof__slot_key, prof__slot_release); }
+/* The calling thread's slot. Without TLS only the first thread that is here has one: others have
+   one that is in the slow path for ever, so that what they begin is dropped and counted. */
 PROF__FN prof__slot *prof__slot_get(void) {
-    prof__slot *slot;
-    pthread_once(&prof__slot_once, prof__slot_key_make);
-    slot = (prof__slot *)pthread_getspecific(prof__slot_key);
-    if (slot) return slot;
-    prof__lock();
-    for (slot = prof__slots; slot < prof__slots + PROF__SLOTS && slot->hot; slot++) {}
-    if (slot < prof__slots + PROF__SLOTS) *slot = prof__slot_none;
-    prof__unlock();
-    if (slot == prof__slots + PROF__SLOTS) return &prof__slot_none;
-    pthread_setspecific(prof__slot_key, slot);
-    return slot;
-}
+#ifdef PROF__ONE_THREAD
+    static prof__slot others = { 1, 0, 0, 1, &prof__nowhere, false, 0, 0, 0, NULL };
+    static pthread_t first;
+    static bool known;
+    if (!known) first = pthread_self();
+    known = true;
+    if (!pthread_equal(first, pthread_self())) return &others;
 #endif
+    return &prof__tls;
+}
 
 /* Takes a lock that may be held for long: its word has the slot address of its owner. False: this
    thread holds it already. */
@@ -21275,13 +21262,9 @@ PROF__FN void prof__dump(prof__raw *w, const struct prof_trace *s) {
 
 /* False: another thread, or the code that this signal handler interrupted, is dumping. */
 PROF__FN bool prof__dump_claim(void) {
-#if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
-    return !__atomic_exchange_n(&prof__outgoing.busy, 1u, __ATOMIC_SEQ_CST);
-#else
-    uint32_t busy = prof__outgoing.busy;
-    prof__outgoing.busy = 1;
-    return !busy;
-#endif
+    bool mine = prof__swap(&prof__outgoing.busy, 0, 1);
+    PROF__FENCE();
+    return mine;
 }
 
 /* A window is about to open or close: until that is done no dump begins. Waits for a dump that is

@@ -80,6 +80,38 @@ int main(void) {
     return 0;
 }
 END
+# A second thread, which a compiler without TLS does not record.
+cat >$out/one_thread.c <<'END'
+#define PROF_IMPLEMENTATION
+#include "prof.h"
+#include <string.h>
+static void *second(void *unused) {
+    PROF_BLOCK("other") { PROF_INSTANT("here"); }
+    prof_push("a");
+    prof_push("b");
+    prof_pop();
+    prof_pop();
+    return unused;
+}
+int main(void) {
+    pthread_t thread;
+    const prof_event *events;
+    size_t count;
+    if (prof_start(NULL) != PROF_OK) return 1;
+    PROF_BLOCK("outer") {
+        if (pthread_create(&thread, NULL, second, NULL) != 0) return 2;
+        pthread_join(thread, NULL);
+        PROF_BLOCK("inner") { }
+    }
+    events = prof_events(prof_stop(), &count);
+    if (count != 2 || strcmp(events[1].name, "inner") != 0 || events[1].parent != 0) return 3;
+    if (prof_get_stats().dropped_busy != 4) return 4;
+    if (prof_start(NULL) != PROF_OK) return 5;
+    PROF_BLOCK("again") { }
+    events = prof_events(prof_stop(), &count);
+    return count == 1 ? 0 : 6;
+}
+END
 # The same two in one file, and each as a profiler of its own.
 printf '#define PROF_IMPLEMENTATION\n#include "a.c"\n#include "b.c"\n' >$out/unity.c
 cat >$out/own.h <<'END'
@@ -174,6 +206,7 @@ done
 if [ -n "$all" ] && has clang; then spread 'gcc and clang' b "$c" "clang -std=c11 $warn" gcc; fi
 if has tcc; then
     spread 'tcc and tcc' b tcc tcc tcc
+    build_and_run 'tcc: one thread' 'tcc -std=c99 -Wall -Werror' $out/one_thread.c
     spread "tcc and $quick_cc" b tcc "$c" 'gcc -no-pie -z execstack'
 fi
 if [ -n "$all" ]; then
