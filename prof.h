@@ -2032,29 +2032,6 @@ PROF__INLINE bool prof__category_on(uint32_t categories) {
 #  define PROF__QUALIFIED __PRETTY_FUNCTION__   /* targets have no room for that text */
 #endif
 
-/* What a description may ask for that other sessions do without. Where the compiler sees that it is
-   not asked for the call goes, and the linker leaves out what nothing refers to. */
-PROF_API void prof__link_stream(void) PROF__QUIET;
-PROF_API void prof__link_sums(void) PROF__QUIET;
-PROF_API void prof__link_flops(void) PROF__QUIET;
-PROF_API void prof__link_hooks(void) PROF__QUIET;
-PROF_API void prof__link_beside(void) PROF__QUIET;   /* what zones carry, steps */
-PROF_API prof_result prof__start(const prof_desc *desc) PROF__QUIET;   /* with the linked parts */
-
-/* All is read before the first call: what gets its address might change it. */
-PROF__INLINE void prof__link_parts(const prof_desc *d) {
-    bool stream = d && d->mode == PROF_MODE_STREAM, sums = d && d->mode == PROF_MODE_AGGREGATE;
-    bool flops = d && d->with_flops;
-    bool hooks = d && (d->native_stack != PROF_NATIVE_NONE || d->hw_counters);
-    bool beside = d && (d->record_shapes || d->with_modules || d->with_stack || d->profile_memory ||
-                        d->node || d->schedule_fn || d->schedule.active);   /* active: if valid */
-    if (stream) prof__link_stream();
-    if (sums) prof__link_sums();
-    if (flops) prof__link_flops();
-    if (hooks) prof__link_hooks();
-    if (beside || flops || hooks) prof__link_beside();
-}
-
 #ifndef PROF_STATIC
 /* Calls that open something, and the one that returns a struct, also refer to a symbol with the
    version (PROF__LABEL), so that they do not link with another one. */
@@ -2071,73 +2048,17 @@ PROF__INLINE void prof__same_version(void) {
         prof__same_version(); \
         return prof_##name arguments; \
     }
+PROF__CHECKED(prof_result, start, (const prof_desc *desc), (desc))
 PROF__CHECKED(prof_result, start_env, (const prof_desc *desc), (desc))
 PROF__CHECKED(prof_stats, get_stats, (void), ())
 PROF__CHECKED(prof_result, trace_from_events, (const prof_trace_desc *desc,
               const prof_event *events, size_t count, prof_trace **trace),
               (desc, events, count, trace))
+#  define prof_start(...) prof__checked_start(__VA_ARGS__)   /* a compound literal has commas */
 #  define prof_start_env(...) prof__checked_start_env(__VA_ARGS__)
 #  define prof_get_stats() prof__checked_get_stats()
 #  define prof_trace_from_events(...) prof__checked_trace_from_events(__VA_ARGS__)
-#else
-PROF__INLINE void prof__same_version(void) {}
 #endif
-
-PROF__INLINE prof_result prof__checked_start(const prof_desc *desc) {
-    prof__link_parts(desc);
-    prof__same_version();
-    return prof__start(desc);
-}
-#define prof_start(...) prof__checked_start(__VA_ARGS__)   /* a compound literal has commas */
-
-/* What a table, a list of rows or a trace may ask for. */
-PROF_API void prof__link_lists(void) PROF__QUIET;    /* CSV, JSON */
-PROF_API void prof__link_shares(void) PROF__QUIET;   /* percentiles */
-PROF_API void prof__link_events(void) PROF__QUIET;   /* a row for each event */
-PROF_API void prof__link_legacy(void) PROF__QUIET;   /* PROF_CHROME_LEGACY */
-PROF_API void prof__link_marks(void) PROF__QUIET;    /* window_marks */
-PROF_API prof_result prof__write_table(const prof_trace *trace, const prof_table_desc *desc,
-                                       prof_sink out) PROF__QUIET;
-PROF_API prof_result prof__print_table(const prof_trace *trace,
-                                       const prof_table_desc *desc) PROF__QUIET;
-PROF_API prof_result prof__write_rows(prof_average *rows, size_t count, const prof_view *view,
-                                      const prof_table_desc *desc, prof_sink out) PROF__QUIET;
-PROF_API prof_result prof__write_chrome(const prof_trace *trace, const prof_chrome_desc *desc,
-                                        prof_sink out) PROF__QUIET;
-
-PROF__INLINE const prof_table_desc *prof__link_table(const prof_table_desc *d) {
-    if (d && d->format != PROF_FORMAT_TEXT) prof__link_lists();
-    if (d && d->averages && d->averages->percentiles) prof__link_shares();
-    if (d && !d->averages) prof__link_events();
-    return d;
-}
-
-PROF__INLINE prof_result prof__write_table_inline(const prof_trace *trace,
-                                                  const prof_table_desc *desc, prof_sink out) {
-    return prof__write_table(trace, prof__link_table(desc), out);
-}
-
-PROF__INLINE prof_result prof__print_table_inline(const prof_trace *trace,
-                                                  const prof_table_desc *desc) {
-    return prof__print_table(trace, prof__link_table(desc));
-}
-
-PROF__INLINE prof_result prof__write_rows_inline(prof_average *rows, size_t count,
-                                                 const prof_view *view,
-                                                 const prof_table_desc *desc, prof_sink out) {
-    return prof__write_rows(rows, count, view, prof__link_table(desc), out);
-}
-
-PROF__INLINE prof_result prof__write_chrome_inline(const prof_trace *trace,
-                                                   const prof_chrome_desc *desc, prof_sink out) {
-    if (desc && desc->format == PROF_CHROME_LEGACY) prof__link_legacy();
-    if (desc && desc->window_marks) prof__link_marks();
-    return prof__write_chrome(trace, desc, out);
-}
-#define prof_write_table(...) prof__write_table_inline(__VA_ARGS__)
-#define prof_print_table(...) prof__print_table_inline(__VA_ARGS__)
-#define prof_write_rows(...) prof__write_rows_inline(__VA_ARGS__)
-#define prof_write_chrome(...) prof__write_chrome_inline(__VA_ARGS__)
 #endif /* !PROF__BARE */
 
 PROF__INLINE void prof__instant_inline(prof__mark *mark) { PROF__IF_ON prof__instant(mark); }
@@ -4946,72 +4867,14 @@ struct prof__groups;
 struct prof__gpu;
 struct prof__moment;
 struct prof__place;
-/* What prof_add_device links: devices are called, and written of, by these alone. */
 enum { PROF__DEVICE_PREPARE, PROF__DEVICE_START, PROF__DEVICE_STOP, PROF__DEVICE_FLUSH,
        PROF__DEVICE_LATE };
-struct prof__device_calls {
-    void (*each)(uint32_t activities, int what);
-    bool (*stopped)(uint32_t activities);
-    bool (*fail)(uint32_t activities);
-    bool (*warn)(const struct prof_trace *s);
-    void (*table)(struct prof__table *t);
-    void (*chrome_head)(prof__out *o, const struct prof_trace *s);
-    void (*chrome)(prof__out *o, const struct prof_trace *s);
-};
-/* Calls of rooms further on, which are linked where a program may ask for them (prof__link_parts).
-   NULL: no session of this process has, so that there is nothing to do. prof_start sets them
-   without a lock, each time to the same. */
-#define PROF__LINKED(part) PROF__LOAD(prof__linked.part)
-static struct prof__linked {
-    void (*stream_open)(struct prof_trace *s, const prof_desc *d);
-    void (*stream_close)(struct prof_trace *s);
-    prof_result (*stream_whole)(struct prof_trace *s, const prof_desc *d);
-    uint64_t (*stream_recorded)(const struct prof_trace *s);
-    bool (*sums_open)(struct prof_trace *s);
-    size_t (*sums_average)(prof_average *rows, size_t max, bool by_site);
-    uint64_t (*flops)(const char *op, const prof_shape *inputs, uint32_t count,
-                      const prof_flops_desc *desc);
-    const char *(*hooks_start)(const prof_desc *d, bool recorded);
-    const struct prof__device_calls *devices;
-    void (*symbols_name)(struct prof__symbols *n);
-    void (*read_any)(struct prof__reader *r, const prof__item *i);
-    void (*read_detail)(struct prof__reader *r, const prof__item *i);
-    void (*read_details)(uint32_t depth, prof_event *e);
-    void (*analyse_outside)(struct prof_trace *s);
-    void (*flows_match)(struct prof_trace *s);
-    void (*chrome_moment)(prof__out *o, struct prof__place *place, const struct prof_trace *s,
-                          const struct prof__moment *m);
-    void (*chrome_extra)(prof__out *o, const struct prof_trace *s, const prof_event *e,
-                         const char **before);
-    void (*chrome_record)(prof__out *o, const struct prof_trace *s, const prof_event *e,
-                          const char **before);
-    void (*chrome_counters)(prof__out *o, const struct prof_trace *s);
-    void (*chrome_types)(prof__out *o, const struct prof_trace *s);
-    void (*chrome_launch)(prof__out *o, struct prof__gpu *g, const prof_event *e);
-    bool (*marks_work)(const struct prof_trace *s);
-    bool (*tell_memory)(const struct prof_trace *s, uint32_t *top, struct prof__memory *m);
-    void (*groups_us)(struct prof__groups *g);
-    void (*groups_count)(struct prof__groups *g);
-    void (*chrome_legacy)(prof__out *o, const struct prof_trace *s);
-    void (*chrome_marks)(prof__out *o, const struct prof_trace *s);
-    void (*chrome_metadata)(prof__out *o, const struct prof_trace *s);
-    prof_average (*row_of_event)(const struct prof__table *t, uint32_t i);
-    void (*table_kept)(struct prof__table *t);
-    void (*observe_begin)(prof__state *t, uint32_t site);
-    void (*observe_end)(prof__state *t, uint32_t site);
-    void (*put_step)(uint64_t start, uint64_t number);
-    void (*shares)(struct prof__groups *g);
-    void (*table_list)(struct prof__table *t, const uint32_t *order);
-    void (*gpu_find)(struct prof__gpu *g);
-    void (*chrome_streams)(prof__out *o, const struct prof__gpu *g);
-    void (*chrome_range)(prof__out *o, const struct prof__gpu *g, const prof_event *e);
-    void (*chrome_flow)(prof__out *o, const struct prof__gpu *g, const struct prof__moment *m);
-    void (*chrome_beside)(prof__out *o, const struct prof__gpu *g);
-} prof__linked;
-
-PROF__FN void prof__link_extras(void);  /* what writes prof_event.extra: before any has it */
-PROF__FN void prof__link_metadata(void);
-PROF__FN void prof__link_moments(void);  /* what reads all but zones, instants: before these */
+/* Functions of rooms further on. */
+PROF__FN void prof__devices_each(uint32_t activities, int what);
+PROF__FN void prof__read_any(struct prof__reader *r, const prof__item *i);
+PROF__FN void prof__chrome_moment(prof__out *o, struct prof__place *place,
+                                  const struct prof_trace *s, const struct prof__moment *m);
+PROF__FN void prof__table_kept(struct prof__table *t);
 
 typedef uint64_t prof__amount;           /* as the fields of prof_stats */
 
@@ -6733,7 +6596,7 @@ PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
     else PROF__BUMP(t->counts.full, 1);
     PROF__RELEASE(t->hot.top, f);
     if (!t->fast) PROF__RELEASE(f->epoch, PROF__NEVER);
-    if (t->observed) PROF__LINKED(observe_end)(t, f->site);
+    if (t->observed) prof__observe_end(t, f->site);
     return true;
 }
 
@@ -6826,7 +6689,7 @@ PROF__FN bool prof__end_deep(prof__state *t, bool unfinished) {
     prof__sums_shut(t);
     if (!PROF__LOAD(t->deep.open)) prof__deep_leave(t, now, ticks);
     prof__looked(t);
-    if (t->observed) PROF__LINKED(observe_end)(t, site);
+    if (t->observed) prof__observe_end(t, site);
     return true;
 }
 
@@ -7334,7 +7197,7 @@ PROF__FN prof__frame *prof__open_deep(prof__state *t, uint32_t site, uint32_t wh
     }
     if (!d) return prof__skip(t, &t->counts.deep, token);
     if (why <= PROF__NO_LOCK) PROF__BUMP(t->counts.others, 1);
-    if (t->observed) PROF__LINKED(observe_begin)(t, site);
+    if (t->observed) prof__observe_begin(t, site);
     return &d->frame + 1;
 }
 
@@ -7371,7 +7234,7 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
     PROF__RELEASE(f->start, (uint32_t)now);
     if (f >= t->crowd)
         prof__origin_set(t, f, token ? PROF__BY_SCOPE : PROF__BY_CALL, entry, 0);
-    if (t->observed) PROF__LINKED(observe_begin)(t, site);
+    if (t->observed) prof__observe_begin(t, site);
     return f + 1;
 }
 
@@ -7720,7 +7583,6 @@ PROF__FN void prof__put_moment(uint32_t kind, prof__mark *mark, const char *name
     prof__state *t = prof__state_here(slot);
     uint32_t site;
     if (!t) return;
-    if (PROF__UNLIKELY(!PROF__LINKED(read_any))) prof__link_moments();
     site = mark ? prof__mark_resolve(mark) : prof__intern(t, name);
     if (!prof__enter(slot)) {
         PROF__COUNT(prof__loose.dropped_busy);
@@ -9014,7 +8876,7 @@ PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *tr
 #define prof__details_row() ((void)0)
 #define prof__details_open(p) ((void)0)
 #define prof__details_close(s) ((void)0)
-#define prof__wide_details(depth, e) ((void)(e))
+#define prof__read_details(depth, e) ((void)(e))
 #define prof__read_beside(r, i) prof__read_any(r, i)
 #define prof__read_step(r, i) ((void)0)
 #define prof__wide_detail(r, i) ((void)0)
@@ -9033,8 +8895,8 @@ PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *tr
 #define prof__trails_name(s) ((void)0)
 #define prof__instants_note(s, tree) ((void)0)
 #define prof__made_close(s) ((void)0)
-#define prof__wide_analyse(s) ((void)0)
-#define prof__match_flows(s) ((void)0)
+#define prof__analyse_outside(s) ((void)0)
+#define prof__flows_match(s) ((void)0)
 #define prof__needs_events(s) false
 #define prof__reading_open() false
 #define prof__reading_close(taken) ((void)(taken))
@@ -9048,8 +8910,7 @@ PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *tr
 #define prof__group_in_sums(g, row) false
 #define prof__plain_event(r) g->s->events[0]
 #define prof__sums_into_rows(g) ((void)0)
-#define prof__groups_shares(g) ((void)0)
-#define prof__link_shares() ((void)0)
+#define prof__groups_percentiles(g) ((void)0)
 #define prof__groups_counts(g) ((void)0)
 #define prof__groups_us(g) ((void)0)
 #define prof__group_segment NULL
@@ -9091,13 +8952,9 @@ PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *m
 #define prof__table_widths_wide(t) ((void)0)
 #define prof__table_whole(t) ((void)0)
 #define prof__table_fit(t, order) ((void)0)
-#define prof__write_table prof_write_table
-#define prof__write_rows prof_write_rows
-#define prof__table_put_list(t, order) ((void)(order))
-#define prof__table_put_kept prof__table_kept
-#define PROF__ROW_OF_EVENT prof__row_of_event
+#define prof__table_list(t, order) ((void)(order))
 #define prof__table_timeline(t, stats) ((void)0)
-#define prof__table_put_devices(t) ((void)(t))
+#define prof__table_devices(t) ((void)(t))
 #define prof__table_sums_wide(t) ((void)0)
 #define prof__table_left_out(t) ((void)0)
 #define prof__table_remarks(t) ((void)0)
@@ -9113,11 +8970,10 @@ PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *m
 #define prof__chrome_sums(o, s) ((void)0)
 #define prof__chrome_put_devices(o, s, head) ((void)(o), (void)(s))
 #define prof__chrome_sites(o, s) ((void)0)
-#define prof__chrome_put_metadata(o, s) ((void)0)
+#define prof__chrome_metadata(o, s) ((void)0)
 #define prof__chrome_unordered(o, s) ((void)0)
-#define prof__chrome_put_marks(o, s) ((void)0)
-#define prof__write_chrome prof_write_chrome
-#define prof__chrome_put_legacy(o, s) ((void)0)
+#define prof__chrome_marks(o, s) ((void)0)
+#define prof__chrome_legacy(o, s) ((void)0)
 #define prof__sources_find(s, source) ((void)0)
 
 PROF__INLINE void prof__event_on_cpu(prof__out *o, const struct prof_trace *s,
@@ -9403,7 +9259,6 @@ PROF__FN bool prof__widen(struct prof_trace *s) {
     more = s->slot_count * (PROF__WIDE_SHARE - s->beside);
     if (s->lean) more += s->slot_count * PROF__SLOT_SHARE;
     if (!prof__arena_fits(more)) return false;
-    prof__link_beside();
     prof__arena.promised += more;
     s->lean = false;
     s->beside = PROF__WIDE_SHARE;
@@ -9816,10 +9671,6 @@ PROF_API PROF__QUIET uint64_t prof_flow(uint64_t number) {
     if (!PROF__LOAD(prof__on)) return 0;
     if (!id) id = prof__number(&prof__recorder.flow_last);
     if (!id || !prof__long_open(&l, 2, 0)) return 0;
-    if (!PROF__LINKED(chrome_flow)) {    /* arrows need no wide trace */
-        prof__link_moments();
-        prof__link_extras();
-    }
     l.at = l.begin + 1;
     prof__long_put(&l, id << 1 | (number != 0));
     prof__long_close(&l, PROF__FLOW, prof__state_now(l.t));
@@ -11066,11 +10917,6 @@ PROF__FN const char *prof__hooks_start(const prof_desc *d, bool recorded) {
     return NULL;
 }
 
-PROF_API PROF__QUIET void prof__link_hooks(void) {
-    PROF__STORE(prof__linked.hooks_start, &prof__hooks_start);
-    PROF__STORE(prof__linked.symbols_name, &prof__symbols_name);
-}
-
 /* ---- @SPANS: what has times, but no depth ----
 
    Spans come by (thread, start, -end), so that the open ones are a stack.
@@ -11553,7 +11399,7 @@ PROF__FN void prof__flops_of(const prof_event *e, prof_extra *x) {
     few.with_flops = true;
     few.concrete_inputs = x->concrete_inputs;
     few.kwinputs = x->kwinputs;
-    flops = PROF__LINKED(flops)(e->name, x->input_shapes, x->input_count, &few);
+    flops = prof_flops(e->name, x->input_shapes, x->input_count, &few);
     x->flops = (int64_t)PROF__MIN(flops, (uint64_t)INT64_MAX);
 }
 
@@ -11596,11 +11442,6 @@ PROF__FN void prof__details_row(void) {
     prof__details *d = &prof__details_now;
     prof__details_drop(0);
     d->module_count = d->modules_skipped = 0;
-}
-
-/* The same where it is linked: zones carry nothing before prof__link_beside. */
-PROF__FN void prof__wide_details(uint32_t depth, prof_event *e) {
-    PROF__LINKED(read_details)(depth, e);
 }
 
 /* p: memory for all details; NULL: they are only counted. */
@@ -11751,7 +11592,7 @@ PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z, prof__taker *t
     }
     r->number++;
     if (PROF__UNLIKELY(prof__wide(&prof__trace)))
-        prof__wide_details(z->depth, take && r->feed->event ? *r->feed->event : NULL);
+        prof__read_details(z->depth, take && r->feed->event ? *r->feed->event : NULL);
 }
 
 PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, uint32_t site_depth,
@@ -12340,11 +12181,10 @@ PROF__FN void prof__read_flow(prof__reader *r, const prof__item *i) {
     if (r->feed->moment) r->feed->moment(r->feed->user, m);
 }
 
-/* An instant may be where the timeline ends. NULL: nothing has written another such record. */
+/* An instant may be where the timeline ends. */
 PROF__FN void prof__read_beside(prof__reader *r, const prof__item *i) {
     if (i->kind == PROF__INSTANT) prof__read_moment(r, i);
-    else if (PROF__LINKED(read_any)) PROF__LINKED(read_any)(r, i);
-    else r->lost++;
+    else prof__read_any(r, i);
 }
 
 /* A record of many slots. */
@@ -12358,7 +12198,7 @@ PROF__FN void prof__read_detail(prof__reader *r, const prof__item *i) {
 
 PROF__FN void prof__wide_detail(prof__reader *r, const prof__item *i) {
     if (i->kind == PROF__FLOW && i->slots == 2) prof__read_flow(r, i);
-    else if (prof__wide(&prof__trace)) PROF__LINKED(read_detail)(r, i);
+    else if (prof__wide(&prof__trace)) prof__read_detail(r, i);
     else r->lost++;
 }
 
@@ -13538,7 +13378,6 @@ PROF_API PROF__QUIET prof_result prof_trace_from_events(const prof_trace_desc *d
         if (events[i].thread >= desc->thread_count) return PROF_ERROR_INVALID;
     n = prof__sizes_of(desc, events, count);
     if (desc->memory_size < prof__built_size(&n)) return PROF_ERROR_MEMORY;
-    prof__link_extras();
     s = prof__built_open(desc, &n);
     prof__built_copy(s, events, count, desc->threads != NULL);
     if (desc->threads) {
@@ -13826,7 +13665,7 @@ PROF__FN void prof__trails_name(struct prof_trace *s) {
     n.low = PROF__MAX((char *)(n.list + n.count), s->scratch + keep);
     n.high = prof__arena.high;
     if (n.low > n.high) return;
-    PROF__LINKED(symbols_name)(&n);
+    prof__symbols_name(&n);
     prof__arena.high = (char *)((uintptr_t)n.high & ~(uintptr_t)15u);
     for (uint32_t i = 0; i < prof__trails.count; i++) {
         prof__trail *r = prof__trails.list[i];
@@ -13978,22 +13817,6 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     if (s->outside.any_backward) prof__backward_stacks(s);
 }
 
-PROF__FN void prof__wide_analyse(struct prof_trace *s) { PROF__LINKED(analyse_outside)(s); }
-
-PROF_API PROF__QUIET void prof__link_beside(void) {
-    PROF__STORE(prof__linked.read_detail, &prof__read_detail);
-    PROF__STORE(prof__linked.read_details, &prof__read_details);
-    PROF__STORE(prof__linked.analyse_outside, &prof__analyse_outside);
-    PROF__STORE(prof__linked.put_step, &prof__put_step);
-    prof__link_metadata();
-    prof__link_moments();
-    prof__link_extras();
-}
-
-PROF__FN void prof__match_flows(struct prof_trace *s) {
-    if (PROF__LINKED(flows_match)) PROF__LINKED(flows_match)(s);
-}
-
 /* Why a device could not record everything in this trace; NULL: it could, or was not asked. */
 PROF__FN const char *prof__device_status(const prof_trace *trace, uint32_t i) {
     const prof_device_desc *d = &prof__devices.list[i].desc;
@@ -14001,22 +13824,12 @@ PROF__FN const char *prof__device_status(const prof_trace *trace, uint32_t i) {
     return asked && d->status ? d->status(d->user) : NULL;
 }
 
-/* cudafe++ of CUDA's nvcc crashes where a member is called right behind an atomic load. */
-PROF__FN const struct prof__device_calls *prof__linked_devices(void) {
-    return PROF__LINKED(devices);
-}
-
-/* Calls these devices, if there are any. */
-PROF__FN void prof__devices_each(uint32_t activities, int what) {
-    if (PROF__LINKED(devices)) prof__linked_devices()->each(activities, what);
-}
-
 /* Calls prof_device_desc.late of all devices, and resets what the analysis counts. */
 PROF__FN void prof__devices_late(struct prof_trace *s) {
     s->outside.kernel_count = 0;
     s->outside.duplicates = s->outside.overlaps = s->outside.no_forward = s->outside.unlinked = 0;
     s->ranges.twice = 0;
-    if (!PROF__LINKED(devices)) return;
+    if (!prof__devices.count) return;
     prof__lock();
     prof__arena.closed = false;
     s->outside.late = true;
@@ -14272,10 +14085,6 @@ PROF__FN PROF__RACES bool prof__any_sums(const struct prof_trace *s) {
 
 PROF__FN bool prof__group_is_sums(const prof__group *r) { return r->sums && !r->count; }
 
-#define PROF__ROW_OF_EVENT PROF__LINKED(row_of_event)
-
-PROF__FN void prof__table_put_kept(struct prof__table *t) { PROF__LINKED(table_kept)(t); }
-
 /* PROF_MODE_AGGREGATE: no zone is kept, and there are rows of sums alone. */
 PROF__FN bool prof__sums_alone(const struct prof_trace *s) { return s->sums.average != NULL; }
 
@@ -14385,10 +14194,10 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     }
     prof__instants_note(s, &tree);
     prof__made_close(s);
-    if (prof__others(s) || wide) prof__wide_analyse(s);
+    if (prof__others(s) || wide) prof__analyse_outside(s);
     else if ((PROF__BARE && s->row_count > 1) || tree.instants)
         (void)prof__events_sort(s->events, s->event_count, s->scratch);
-    prof__match_flows(s);
+    prof__flows_match(s);
     PROF__ASSERT(prof__events_hold(s->events, (uint32_t)s->event_count));
 }
 
@@ -14933,12 +14742,6 @@ PROF__FN void prof__groups_percentiles(prof__groups *g) {
     }
 }
 
-PROF_API PROF__QUIET void prof__link_shares(void) {
-    PROF__STORE(prof__linked.shares, &prof__groups_percentiles);
-}
-
-PROF__FN void prof__groups_shares(prof__groups *g) { PROF__LINKED(shares)(g); }
-
 /* Adds zones that are only in sums to a row, with percentiles only if they were asked for. */
 PROF__FN void prof__average_add_sums(prof_average *a, const prof__groups *g,
                                      const prof__group *r) {
@@ -15006,11 +14809,11 @@ PROF__FN void prof__groups_count(prof__groups *g) {
 }
 
 PROF__FN void prof__groups_us(prof__groups *g) {
-    if (g->s->raw && g->wide) PROF__LINKED(groups_us)(g);
+    if (g->s->raw && g->wide) prof__groups_add_us(g);
 }
 
 PROF__FN void prof__groups_counts(prof__groups *g) {
-    if (PROF__LINKED(groups_count) && !g->s->built && !g->ranks) PROF__LINKED(groups_count)(g);
+    if (!g->s->built && !g->ranks) prof__groups_count(g);
 }
 
 /* Fills in the rest of a row: its place, percentiles, counters, and zones that are only in sums. */
@@ -15137,7 +14940,7 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
     prof__groups_feed(g, prof__group_segment, prof__group_record, prof__group_event_take);
     prof__groups_us(g);
     prof__sums_into_rows(g);
-    if (!PROF__BARE && g->by.percentiles) prof__groups_shares(g);
+    if (!PROF__BARE && g->by.percentiles) prof__groups_percentiles(g);
     prof__groups_counts(g);
     g->order = g->index;                 /* the index is no longer needed */
     for (uint32_t i = 0; i < g->count; i++)
@@ -15168,7 +14971,6 @@ PROF_API PROF__QUIET size_t prof_key_averages(const prof_trace *trace,
     prof__groups g;
     if (!prof__valid(trace)) return 0;
     if (prof__sums_alone(trace)) return prof__sums_averages(trace, desc, rows, max);
-    prof__link_shares();
     prof__groups_make(&g, trace, desc);
     for (uint32_t i = 0; rows && i < g.count && i < max; i++) rows[i] = prof__group_average(&g, i);
     return g.count;
@@ -16140,35 +15942,6 @@ PROF__FN void prof__table_list(prof__table *t, const uint32_t *order) {
     if (t->desc->format == PROF_FORMAT_JSON) prof__out_text(&t->out, t->count ? "\n]\n" : "]\n");
 }
 
-PROF_API PROF__QUIET void prof__link_events(void) {
-    PROF__STORE(prof__linked.row_of_event, &prof__row_of_event);
-}
-
-PROF_API PROF__QUIET void prof__link_lists(void) {
-    PROF__STORE(prof__linked.table_list, &prof__table_list);
-}
-
-PROF__FN void prof__table_put_list(prof__table *t, const uint32_t *order) {
-    PROF__LINKED(table_list)(t, order);
-}
-
-/* The macros of these names as functions: see prof_start. */
-PROF_API PROF__QUIET prof_result(prof_write_table)(const prof_trace *trace,
-                                   const prof_table_desc *desc, prof_sink out) {
-    return prof_write_table(trace, desc, out);
-}
-
-PROF_API PROF__QUIET prof_result(prof_print_table)(const prof_trace *trace,
-                                   const prof_table_desc *desc) {
-    return prof_print_table(trace, desc);
-}
-
-PROF_API PROF__QUIET prof_result(prof_write_rows)(prof_average *rows, size_t count,
-                                   const prof_view *view,
-                                   const prof_table_desc *desc, prof_sink out) {
-    return prof_write_rows(rows, count, view, desc, out);
-}
-
 /* ---- tables that fit a line ---- */
 
 /* The order in which columns get room, after the name and the column by which rows are sorted. */
@@ -16285,10 +16058,6 @@ PROF__FN void prof__table_devices(prof__table *t) {
         const char *status = prof__device_status(t->trace, i);
         if (status) prof__out_f(&t->out, "%s: %s\n", prof__devices.list[i].desc.name, status);
     }
-}
-
-PROF__FN void prof__table_put_devices(prof__table *t) {
-    if (PROF__LINKED(devices)) prof__linked_devices()->table(t);
 }
 
 PROF__FN bool prof__table_has(const prof__table *t, int column) {
@@ -16439,7 +16208,7 @@ PROF_API PROF__QUIET uint32_t prof_terminal_width(void) {
     return !terminal ? 0 : given > 0 ? (uint32_t)given : width;
 }
 
-PROF_API PROF__QUIET prof_result prof__print_table(const prof_trace *trace,
+PROF_API PROF__QUIET prof_result prof_print_table(const prof_trace *trace,
                                                    const prof_table_desc *desc) {
     prof_sink out = { prof__stdio_write, NULL };
     prof_table_desc fitting, usual;
@@ -16447,7 +16216,7 @@ PROF_API PROF__QUIET prof_result prof__print_table(const prof_trace *trace,
     fitting = desc ? *desc : *prof__table_usual(&usual);
     out.user = stdout;
     if (!fitting.width) fitting.width = prof_terminal_width();
-    r = prof__write_table(trace, &fitting, out);
+    r = prof_write_table(trace, &fitting, out);
     return r == PROF_OK && fflush(stdout) ? PROF_ERROR_SINK : r;
 }
 #endif
@@ -16549,7 +16318,7 @@ PROF__FN void prof__table_notes(prof__table *t) {
     }
     if (PROF__BARE && !stats.ticks_per_second)
         prof__out_text(&t->out, "1 ns is 1 tick: set desc.platform.ticks_per_second\n");
-    prof__table_put_devices(t);
+    prof__table_devices(t);
 }
 
 PROF__FN void prof__table_foot(prof__table *t) {
@@ -16605,7 +16374,7 @@ PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
 
 PROF__FN void prof__table_write(prof__table *t, const uint32_t *order) {
     if (!PROF__BARE && t->desc->format != PROF_FORMAT_TEXT) {
-        prof__table_put_list(t, order);
+        prof__table_list(t, order);
         return;
     }
     prof__table_measure(t);
@@ -16646,7 +16415,7 @@ PROF__FN void prof__table_kept(prof__table *t) {
     prof__table_write(t, NULL);
 }
 
-PROF_API PROF__QUIET prof_result prof__write_table(const prof_trace *trace,
+PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
                                                    const prof_table_desc *desc, prof_sink out) {
     prof_table_desc usual;
     prof__table t;
@@ -16658,7 +16427,7 @@ PROF_API PROF__QUIET prof_result prof__write_table(const prof_trace *trace,
     t.trace = trace;
     t.notes = prof__table_notes;
     if (prof__sums_alone(trace)) {
-        prof__table_put_kept(&t);
+        prof__table_kept(&t);
         return prof__out_close(&t.out);
     }
     if (t.desc->averages) {
@@ -16668,7 +16437,7 @@ PROF_API PROF__QUIET prof_result prof__write_table(const prof_trace *trace,
         t.count = g.count;
     } else {
         if (!prof__analyse(trace)) return PROF_ERROR_MEMORY;
-        t.row_at = PROF__ROW_OF_EVENT;
+        t.row_at = prof__row_of_event;
         t.count = trace->event_count;
     }
     prof__table_view(&t);
@@ -16676,7 +16445,7 @@ PROF_API PROF__QUIET prof_result prof__write_table(const prof_trace *trace,
     return prof__out_close(&t.out);
 }
 
-PROF_API PROF__QUIET prof_result prof__write_rows(prof_average *rows, size_t count,
+PROF_API PROF__QUIET prof_result prof_write_rows(prof_average *rows, size_t count,
                                                   const prof_view *view,
                                                   const prof_table_desc *desc, prof_sink out) {
     prof_table_desc usual;
@@ -16948,7 +16717,7 @@ PROF__FN bool prof__briefs_done(struct prof_trace *s, const prof__tree *t) {
     s->briefs = t->briefs;
     prof__briefs_sort(s);
     if (s->moment_count) prof__build_rows(s, &none);
-    prof__match_flows(s);
+    prof__flows_match(s);
     return true;
 }
 
@@ -17167,7 +16936,7 @@ PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
     memset(g, 0, sizeof *g);
     g->s = s;
     g->pid = prof__chrome_pid(s);
-    if (s->side) PROF__LINKED(gpu_find)(g);
+    if (s->side) prof__gpu_find(g);
 }
 
 /* `"pid":1,"tid":2,"ts":3.000` */
@@ -17421,7 +17190,7 @@ PROF__FN void prof__chrome_extra(prof__out *o, const struct prof_trace *s, const
     const prof_extra *x = e->extra;
     if (x->external_id) prof__chrome_number(o, before, PROF_KEY_EXTERNAL_ID, x->external_id);
     prof__chrome_carried(o, x, before);
-    if (s->record_ids) PROF__LINKED(chrome_record)(o, s, e, before);
+    if (s->record_ids) prof__chrome_record(o, s, e, before);
     if (x->has & PROF_HAS_KEPT_TEXT || (!x->metadata_json && prof__is_gpu(e) &&
                                         x->has & (PROF_HAS_ID | PROF_HAS_LINK)))
         prof__chrome_number(o, before, PROF_KEY_CORRELATION,
@@ -17432,8 +17201,8 @@ PROF__FN void prof__chrome_extra(prof__out *o, const struct prof_trace *s, const
 /* The members of an event's arguments. */
 PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
                                        const prof_event *e, const char **before) {
-    if (e->extra) PROF__LINKED(chrome_extra)(o, s, e, before);
-    else if (s->record_ids) PROF__LINKED(chrome_record)(o, s, e, before);
+    if (e->extra) prof__chrome_extra(o, s, e, before);
+    else if (s->record_ids) prof__chrome_record(o, s, e, before);
     prof__chrome_source(o, before, prof__source_told(s, e->site));
     if (e->flags & PROF_EVENT_UNFINISHED) {
         prof__chrome_key(o, before, "finished");
@@ -17461,7 +17230,6 @@ PROF_API PROF__QUIET prof_result prof_write_args(const prof_event *event, prof_s
     e = *event;
     e.site = 0;
     e.flags &= 0xff;                     /* the others have meaning only in a trace */
-    prof__link_extras();
     prof__out_open(&o, out);
     prof__chrome_arg_members(&o, &prof__trace, &e, &before);
     prof__out_text(&o, *before == '{' ? "{}" : "}");
@@ -17492,7 +17260,7 @@ PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e)
     prof__chrome_at(o, prof__chrome_row(g, e), e->start_ns);
     if (!instant) prof__out_f(o, ",\"dur\":%t", prof__elapsed(e));
     prof__chrome_args(o, g->s, e);
-    if (g->places) PROF__LINKED(chrome_launch)(o, g, e);
+    if (g->places) prof__chrome_launch(o, g, e);
 }
 
 /* Writes annotations on the rows of the streams, 1 ns wider at each end than what they launched. */
@@ -17615,9 +17383,8 @@ PROF__FN void prof__chrome_status(prof__out *o, const struct prof_trace *s) {
 }
 
 PROF__FN void prof__chrome_put_devices(prof__out *o, const struct prof_trace *s, bool head) {
-    const struct prof__device_calls *calls = PROF__LINKED(devices);
-    if (calls && head) calls->chrome_head(o, s);
-    if (calls && !head) calls->chrome(o, s);
+    if (head) prof__chrome_status(o, s);
+    else prof__chrome_devices(o, s);
 }
 
 /* ---- arrows from forward to backward zones ---- */
@@ -17720,7 +17487,7 @@ PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
         prof_event *e = s->events + i;
         uint32_t *last;
         for (; at < s->memory.count && (i == n || s->memory.list[at].ns < e->start_ns); at++)
-            any |= PROF__LINKED(tell_memory)(s, top, s->memory.list + at);
+            any |= prof__tell_memory(s, top, s->memory.list + at);
         if (i == n) break;
         if (e->flags & (uint16_t)~none) e->flags &= none;    /* marks of an earlier writer */
         if (!prof__is_zone(e)) continue;
@@ -17750,7 +17517,7 @@ PROF__FN bool prof__marks_make(const struct prof_trace *s) {
     bool any;
     if (!s->instants && !prof__others(s) && !prof__side_of(s)) return false;   /* by times alone */
     any = prof__marks_zones(s);
-    return (s->side && PROF__LINKED(marks_work)(s)) || any;
+    return (s->side && prof__marks_work(s)) || any;
 }
 
 /* ---- memory, arrows and ranges ---- */
@@ -17829,28 +17596,6 @@ PROF__FN void prof__chrome_counters(prof__out *o, const struct prof_trace *s) {
     for (; (name = prof_hw_counter_name(s, i)) != NULL; i++)
         prof__out_f(o, i ? ",\"%j\"" : ",\"" PROF_KEY_COUNTERS "\":[\"%j\"", name);
     if (i) prof__out_text(o, "]");
-}
-
-PROF__FN void prof__link_extras(void) {
-    PROF__STORE(prof__linked.groups_us, &prof__groups_add_us);
-    PROF__STORE(prof__linked.groups_count, &prof__groups_count);
-    PROF__STORE(prof__linked.marks_work, &prof__marks_work);
-    PROF__STORE(prof__linked.tell_memory, &prof__tell_memory);
-    PROF__STORE(prof__linked.chrome_extra, &prof__chrome_extra);
-    PROF__STORE(prof__linked.chrome_types, &prof__chrome_device_types);
-    PROF__STORE(prof__linked.chrome_counters, &prof__chrome_counters);
-    PROF__STORE(prof__linked.chrome_launch, &prof__chrome_launch);
-    PROF__STORE(prof__linked.gpu_find, &prof__gpu_find);
-    PROF__STORE(prof__linked.chrome_streams, &prof__chrome_streams);
-    PROF__STORE(prof__linked.chrome_range, &prof__chrome_range);
-    PROF__STORE(prof__linked.chrome_flow, &prof__chrome_moment_flow);
-    PROF__STORE(prof__linked.flows_match, &prof__flows_match);
-    PROF__STORE(prof__linked.chrome_beside, &prof__chrome_beside);
-}
-
-PROF__FN void prof__link_moments(void) {
-    PROF__STORE(prof__linked.chrome_moment, &prof__chrome_moment);
-    PROF__STORE(prof__linked.read_any, &prof__read_any);
 }
 
 /* Is it a range of prof_async_begin, which has a lane of its own? */
@@ -17995,19 +17740,19 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
     prof__gpu_open(&gpu, s);
     prof__leads_open(&leads);
     prof__chrome_threads(o, s);
-    if (PROF__LINKED(chrome_streams)) PROF__LINKED(chrome_streams)(o, &gpu);
+    prof__chrome_streams(o, &gpu);
     for (uint32_t i = prof__chrome_briefs(o, &leads, &gpu); i < s->event_count && !o->failed; i++) {
         const prof_event *e = s->events + i;
         if (e->extra && e->extra == prof__details_now.unnamed) continue;   /* memory: see below */
         if (PROF__UNLIKELY(e->extra && prof__is_range(s, e)))
-            PROF__LINKED(chrome_range)(o, &gpu, e);
+            prof__chrome_range(o, &gpu, e);
         else if (PROF__UNLIKELY(e->extra || e->device_type || s->record_ids ||
                                 e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD) ||
                                 (told && prof__source_told(s, e->site))))
             prof__chrome_rich(o, &gpu, e);
         else prof__chrome_plain(o, &leads, &gpu, e);
     }
-    if (PROF__LINKED(chrome_beside)) PROF__LINKED(chrome_beside)(o, &gpu);
+    prof__chrome_beside(o, &gpu);
 }
 
 /* ---- metadata: `"key":value` of one entry after the other, each with a NUL ---- */
@@ -18088,7 +17833,6 @@ PROF__FN prof_result prof__metadata_set(const char *key, const char *value, bool
     prof_sink sink = { prof__entry_write, entry };
     size_t length;
     prof__out o;
-    prof__link_metadata();
     entry->size = 0;
     prof__out_open(&o, sink);
     prof__out_f(&o, "\"%j\":", key);
@@ -18118,15 +17862,6 @@ PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
         if (at < m.preset && prof__metadata_find(&m, entry, key + 2, m.preset, m.used)) continue;
         prof__out_f(o, ",\n%s", entry);
     }
-}
-
-PROF__FN void prof__link_metadata(void) {
-    PROF__STORE(prof__linked.chrome_metadata, &prof__chrome_metadata);
-}
-
-/* NULL: no session has been asked for anything that stands there, and there are no entries. */
-PROF__FN void prof__chrome_put_metadata(prof__out *o, const struct prof_trace *s) {
-    if (PROF__LINKED(chrome_metadata)) PROF__LINKED(chrome_metadata)(o, s);
 }
 
 PROF__FN prof_result prof__metadata_add(const char *key, const char *value, bool json) {
@@ -18244,8 +17979,8 @@ PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
 /* What readers must know before the events: which arguments are counters, device types, and whether
    events tell their parents. */
 PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
-    if (PROF__LINKED(chrome_counters)) PROF__LINKED(chrome_counters)(o, s);
-    if (PROF__LINKED(chrome_types)) PROF__LINKED(chrome_types)(o, s);
+    prof__chrome_counters(o, s);
+    prof__chrome_device_types(o, s);
     if (prof__marks_make(s)) prof__out_text(o, ",\"" PROF_KEY_ZONE_IDS "\":true");
 }
 
@@ -18313,20 +18048,6 @@ PROF__FN void prof__chrome_legacy(prof__out *o, const struct prof_trace *s) {
     prof__out_text(o, "]\n");
 }
 
-PROF_API PROF__QUIET void prof__link_legacy(void) {
-    PROF__STORE(prof__linked.chrome_legacy, &prof__chrome_legacy);
-}
-
-PROF__FN void prof__chrome_put_legacy(prof__out *o, const struct prof_trace *s) {
-    PROF__LINKED(chrome_legacy)(o, s);
-}
-
-/* The macro of this name as a function: see prof_start. */
-PROF_API PROF__QUIET prof_result(prof_write_chrome)(const prof_trace *trace,
-                                   const prof_chrome_desc *desc, prof_sink out) {
-    return prof_write_chrome(trace, desc, out);
-}
-
 /* ---- the window: Kineto's last four events, which PyTorch's tests count from the end ---- */
 
 PROF__FN int64_t prof__chrome_end(const struct prof_trace *s) {
@@ -18351,14 +18072,6 @@ PROF__FN void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
                    "\"pid\":\"Traces\",\"tid\":\"Trace PyTorch Profiler\",\"ts\":0.000},"
                    "\n{\"ph\":\"i\",\"s\":\"g\",\"name\":\"Record Window End\",\"pid\":\"\","
                    "\"tid\":\"\",\"ts\":%t}", end, end);
-}
-
-PROF_API PROF__QUIET void prof__link_marks(void) {
-    PROF__STORE(prof__linked.chrome_marks, &prof__chrome_marks);
-}
-
-PROF__FN void prof__chrome_put_marks(prof__out *o, const struct prof_trace *s) {
-    PROF__LINKED(chrome_marks)(o, s);
 }
 
 /* Writes zones where events have no room: thread by thread, as they end. prof_order holds back
@@ -18404,7 +18117,7 @@ PROF__FN void prof__unordered_zone(void *user, const prof__close *c) {
 PROF__FN void prof__chrome_a_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
                                     const prof__moment *m) {
     if (m->kind != PROF__MOMENT) {
-        PROF__LINKED(chrome_moment)(o, place, s, m);
+        prof__chrome_moment(o, place, s, m);
         return;
     }
     if (place->thread != m->thread)
@@ -18416,7 +18129,7 @@ PROF__FN void prof__unordered_moment(void *user, const prof__moment *m) {
     prof__unordered *u = (prof__unordered *)user;
     if (m->kind < PROF__MOMENT_FLOW)
         prof__chrome_a_moment(u->o, &u->place, u->s, m);
-    else PROF__LINKED(chrome_flow)(u->o, &u->gpu, m);
+    else prof__chrome_moment_flow(u->o, &u->gpu, m);
 }
 
 PROF__FN void prof__chrome_unordered(prof__out *o, const struct prof_trace *s) {
@@ -18627,7 +18340,7 @@ PROF__FN prof_result prof__save(const prof_trace *trace, const char *path, prof_
 
 PROF__FN prof_result prof__chrome_writer(const prof_trace *trace, const void *desc,
                                          prof_sink out) {
-    return prof__write_chrome(trace, (const prof_chrome_desc *)desc, out);
+    return prof_write_chrome(trace, (const prof_chrome_desc *)desc, out);
 }
 
 PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const char *path) {
@@ -18741,7 +18454,7 @@ PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
     prof__chrome_sites(o, s);
     prof__out_text(o, "}");
     prof__chrome_put_devices(o, s, false);
-    prof__chrome_put_metadata(o, s);
+    prof__chrome_metadata(o, s);
     prof__out_f(o, ",\n\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":%u,"
                    "\n\"traceEvents\":[\n", s->start_wall_ns);
 }
@@ -18780,11 +18493,11 @@ PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool a
         prof__chrome_sums(o, s);
         prof__out_text(o, "}}");
     }
-    if (marks) prof__chrome_put_marks(o, s);
+    if (marks) prof__chrome_marks(o, s);
     prof__out_text(o, array ? "\n]\n" : "\n],\n\"traceName\":\"prof\"}\n");
 }
 
-PROF_API PROF__QUIET prof_result prof__write_chrome(const prof_trace *trace,
+PROF_API PROF__QUIET prof_result prof_write_chrome(const prof_trace *trace,
                                                     const prof_chrome_desc *desc, prof_sink out) {
     prof__out o;
     uint32_t format = desc ? (uint32_t)desc->format : 0;
@@ -18799,7 +18512,7 @@ PROF_API PROF__QUIET prof_result prof__write_chrome(const prof_trace *trace,
     if (!brief && !prof__analyse(trace) && format == PROF_CHROME_LEGACY) return PROF_ERROR_MEMORY;
     prof__sources_find(trace, desc ? desc->source : PROF_CHROME_SOURCE_AUTO);
     prof__out_open(&o, out);
-    if (format == PROF_CHROME_LEGACY) prof__chrome_put_legacy(&o, trace);
+    if (format == PROF_CHROME_LEGACY) prof__chrome_legacy(&o, trace);
     else prof__chrome_body(&o, trace, format == PROF_CHROME_ARRAY, desc && desc->window_marks);
     prof__briefs_close(opened);
     return prof__out_close(&o);
@@ -19933,7 +19646,6 @@ PROF__FN prof_result prof__execution_append(struct prof_trace *s) {
         x->done = 0;
     }
     x->generation = s->first_generation;
-    PROF__STORE(prof__linked.chrome_record, &prof__chrome_record);
     s->record_ids = true;
     end = prof__trace_end(s);
     n.s = s;
@@ -20241,9 +19953,6 @@ PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inp
     return backward ? f->backward(&op) : f->forward(&op);
 }
 
-PROF_API PROF__QUIET void prof__link_flops(void) {
-    PROF__STORE(prof__linked.flops, &prof_flops);
-}
 #endif
 
 /* ---- @RAW: records as blocks that can be read alone: the stream, the dump ----
@@ -21849,12 +21558,6 @@ PROF__FN bool prof__merged_open(struct prof_trace *s) {
     return true;
 }
 
-PROF_API PROF__QUIET void prof__link_sums(void) {
-    PROF__STORE(prof__linked.sums_average, &prof__average_tallies);
-    PROF__STORE(prof__linked.sums_open, &prof__merged_open);
-    PROF__STORE(prof__linked.table_kept, &prof__table_kept);
-}
-
 /* ---- @STORE: what a device did, smaller than events, until the trace is read ----
 
    Companions keep launches and activities here, in memory of their own, until events are made of
@@ -22419,8 +22122,6 @@ PROF__FN uint32_t prof__observer_find(const void *user) {
 PROF_API PROF__QUIET prof_result prof_add_observer(const prof_observer *observer) {
     prof_result result = PROF_OK;
     if (!observer) return PROF_ERROR_INVALID;
-    PROF__STORE(prof__linked.observe_begin, &prof__observe_begin);
-    PROF__STORE(prof__linked.observe_end, &prof__observe_end);
     prof__lock();
     if (prof__session.open || prof__observer_find(observer->user) < prof__recorder.observer_count)
         result = PROF_ERROR_STATE;
@@ -23285,7 +22986,7 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     if (!prof__arena_fits(0)) return false;
     if (d->mode == PROF_MODE_AGGREGATE) {
         prof__arena.high = PROF__MIN(prof__arena.high, prof__arena.bound);
-        return PROF__LINKED(sums_open)(s);
+        return prof__merged_open(s);
     }
     if (prof__ring_mode(d))
         return prof__regions_open(s, d) &&
@@ -23655,7 +23356,7 @@ PROF__FN void prof__device_late(struct prof__device *d) {
     if (d->desc.late) d->desc.late(d->desc.user);
 }
 
-PROF__FN void prof__devices_do(uint32_t activities, int what) {
+PROF__FN void prof__devices_each(uint32_t activities, int what) {
     static void (*const calls[])(struct prof__device *d) = {
         prof__device_prepare, prof__device_start, prof__device_stop, prof__device_flush,
         prof__device_late };
@@ -23695,13 +23396,9 @@ PROF__FN bool prof__devices_warn(const struct prof_trace *s) {
 
 PROF_API PROF__QUIET prof_result prof_add_device(const prof_device_desc *device) {
     prof_result result;
-    static const struct prof__device_calls calls = {
-        prof__devices_do, prof__devices_stopped, prof__devices_fail, prof__devices_warn,
-        prof__table_devices, prof__chrome_status, prof__chrome_devices };
     uint32_t bit = device ? device->activity : 0;
     if (!device || !device->name || bit <= PROF_ACTIVITY_CPU || (bit & (bit - 1)))
         return PROF_ERROR_INVALID;
-    PROF__STORE(prof__linked.devices, &calls);
     prof__lock();
     result = prof__device_add(device);
     prof__unlock();
@@ -23732,7 +23429,7 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
     if (s->laid) {
         if (!s->began) prof__clock_start(s);
         if (!s->began && s->mode == PROF_MODE_STREAM)
-            PROF__LINKED(stream_open)(s, &prof__session.desc);
+            prof__stream_open(s, &prof__session.desc);
         else if (s->clock == PROF_CLOCK_CPU) prof__knot_add(prof__knot_now());
         prof__arena.closed = false;
         prof__arena.kept = s->sums.kept;
@@ -23752,14 +23449,7 @@ PROF__FN prof_result prof__write_unstreamed(struct prof_trace *s, const prof_des
     if (d->stream_format != PROF_STREAM_CHROME) return prof__dump_to(d->stream, true);
     memset(&array, 0, sizeof array);
     array.format = PROF_CHROME_ARRAY;
-    return prof__write_chrome(s, &array, d->stream);
-}
-
-PROF_API PROF__QUIET void prof__link_stream(void) {
-    PROF__STORE(prof__linked.stream_open, &prof__stream_open);
-    PROF__STORE(prof__linked.stream_close, &prof__stream_close);
-    PROF__STORE(prof__linked.stream_whole, &prof__write_unstreamed);
-    PROF__STORE(prof__linked.stream_recorded, &prof__stream_recorded);
+    return prof_write_chrome(s, &array, d->stream);
 }
 
 /* Ends recording and the stream. The keeper calls this, too, when the program is gone. */
@@ -23782,9 +23472,9 @@ PROF__FN void prof__window_close(struct prof_trace *s) {
     prof__arena.closed = true;
     prof__unlock();
     PROF__RELEASE(prof__outgoing.settled, 1u);
-    if (stream) PROF__LINKED(stream_close)(s);
+    if (stream) prof__stream_close(s);
     if (unstreamed)
-        s->stream_failures += PROF__LINKED(stream_whole)(s, &prof__session.desc) != PROF_OK;
+        s->stream_failures += prof__write_unstreamed(s, &prof__session.desc) != PROF_OK;
     prof__stream_unlock();
 }
 
@@ -23828,7 +23518,7 @@ PROF__FN void prof__transit(struct prof_trace *s, prof_action from, int to) {
         from = PROF_ACTION_NONE;
     }
     if ((from == PROF_ACTION_WARMUP || from == PROF_ACTION_RECORD) && to != PROF_ACTION_NONE &&
-        to != PROF__EXIT && PROF__LINKED(devices) && prof__linked_devices()->stopped(v->enabled)) {
+        to != PROF__EXIT && prof__devices_stopped(v->enabled)) {
         v->silent = true;
         prof__calls(s, prof__transition_stopped(from));
         return;
@@ -23864,7 +23554,7 @@ PROF__FN prof_result prof__desc_check(const prof_desc *d) {
 PROF__FN prof_result prof__natively(const prof_desc *d) {
     const char *why = !prof__functions_exclude(d->exclude)
         ? "exclude: this is for PROF_INSTRUMENT_FUNCTIONS on Linux"
-        : PROF__LINKED(hooks_start) ? PROF__LINKED(hooks_start)(d, prof__details_wanted(d)) : NULL;
+        : prof__hooks_start(d, prof__details_wanted(d));
     prof__errors.unsupported = why;
     return why ? PROF_ERROR_UNSUPPORTED : PROF_OK;
 }
@@ -23903,7 +23593,7 @@ PROF__FN void prof__step_begin(struct prof_trace *s) {
 
 PROF__FN void prof__step_end(void) {
     if (prof__session.step_open)
-        PROF__LINKED(put_step)(prof__session.step_tick, prof__session.step);
+        prof__put_step(prof__session.step_tick, prof__session.step);
     prof__session.step_open = false;
 }
 
@@ -24366,7 +24056,6 @@ PROF_API PROF__QUIET prof_result prof_prepare(const prof_desc *desc) {
     prof_result result;
     memset(&none, 0, sizeof none);
     if (desc && (desc->schedule_fn || prof__has_schedule(desc))) return PROF_ERROR_INVALID;
-    prof__link_parts(desc);
     prof__lock();
     result = prof__session_open(s, desc ? desc : &none);
     prof__unlock();
@@ -24400,7 +24089,7 @@ PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
     if (result != PROF_OK) return result;
     (void)prof__step_set(0, prof__action_at(&prof__session, 0));
     prof__transit(s, from, (int)prof__session.action);
-    if (PROF__LINKED(devices) && prof__linked_devices()->fail(prof__session.activities)) {
+    if (prof__devices_fail(prof__session.activities)) {
         prof__window_stop(s);
         prof__session_release(false);
         return PROF_ERROR_UNSUPPORTED;
@@ -24410,16 +24099,10 @@ PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
     return PROF_OK;
 }
 
-PROF_API PROF__QUIET prof_result prof__start(const prof_desc *desc) {
+PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
     prof__env.wrong[0] = 0;
     prof__env_tell("own", "");
     return prof__session_begin(desc);
-}
-
-/* The macro of this name as a function, for pointers to it and for other languages. */
-PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
-    prof__link_parts(desc);
-    return prof__start(desc);
 }
 
 PROF_API PROF__QUIET prof_action prof_step(void) {
@@ -24530,7 +24213,6 @@ PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     if (result != PROF_OK) return result;
     if (own && e->streams && !e->child) prof__env_name_free();
     if (e->streams && !e->child && !prof__env_open()) return PROF_ERROR_FILE;
-    prof__link_parts(&d);
     result = prof__session_begin(&d);
     if (result != PROF_OK && e->open) {
         (void)prof__file_shut(&e->file);
@@ -24709,7 +24391,7 @@ PROF__FN void prof__own_stats(const struct prof_trace *s, prof_stats *out) {
     if (prof__has_schedule(d) && !d->schedule_fn && !d->schedule.warmup)
         out->warnings |= PROF_WARN_NO_WARMUP;
     if (prof__session.errors) out->warnings |= PROF_WARN_SCHEDULE;
-    if (PROF__LINKED(devices) && prof__linked_devices()->warn(s)) out->warnings |= PROF_WARN_DEVICE;
+    if (prof__devices_warn(s)) out->warnings |= PROF_WARN_DEVICE;
 }
 
 PROF__FN uint64_t prof__ended_ns(const struct prof_trace *s) {
@@ -24723,8 +24405,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     prof_stats out;
     prof__counts c;
     bool taken = prof__own(&prof__recorder.reading);
-    size_t (*average)(prof_average *, size_t, bool) = PROF__LINKED(sums_average);
-    if (average) (void)average(NULL, 0, false);
+    if (prof__sums_alone(s)) (void)prof__average_tallies(NULL, 0, false);
     prof__lock();
     c = s->counts;
     for (const prof__state *t = s->open ? prof__recorder.owned : NULL; t; t = t->next) {
@@ -24742,7 +24423,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
         out.unfinished = s->unfinished + c.summed_open;
     }
     out.timeline_ns = prof__ended_ns(s);
-    if (s->stream.over) out.recorded = PROF__LINKED(stream_recorded)(s);
+    if (s->stream.over) out.recorded = prof__stream_recorded(s);
     prof__own_stats(s, &out);
     out.clock = s->clock;
     out.ticks_per_second = prof__rate(s);
