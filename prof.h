@@ -8304,7 +8304,7 @@ PROF__FN void prof__context_name(prof__row *row) {
 #endif
 }
 
-/* ---- longer zones, other clocks: linked where a program has them ---- */
+/* ---- longer zones, other clocks ---- */
 
 /* When an open zone began, in 64 bits. With prof_tick its epoch tells the half wrap; without, it is
    taken to have begun less than a wrap ago. */
@@ -8396,7 +8396,7 @@ PROF_API PROF__QUIET const prof__hooks *prof__hooks_of(const prof_platform *plat
     return &hooks;
 }
 
-/* ---- the tasks of a kernel: linked where a program tells of them ---- */
+/* ---- the tasks of a kernel ---- */
 
 /* prof__begin and prof__end know no tasks. The state of the task that runs is that of context 0, as
    main()'s is; the states of the others are PROF__AWAY. A switch changes that, and ends and begins

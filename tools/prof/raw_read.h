@@ -941,7 +941,6 @@ PROF_API PROF__QUIET prof_result prof_raw_open(const prof_raw_desc *desc, prof_r
     if (desc->memory_size < sizeof *r + skip + 4096) return PROF_ERROR_MEMORY;
     memset(r, 0, sizeof *r);
     r->desc = *desc;
-    prof__link_flops();
     size = (desc->memory_size - skip - sizeof *r) & ~(size_t)15u;
     r->text_end = (char *)(void *)(r + 1) + size;
     for (r->places = 1u << 16; r->places > size / 64 / sizeof *r->rows;) r->places /= 2;
