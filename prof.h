@@ -4872,8 +4872,6 @@ enum { PROF__DEVICE_PREPARE, PROF__DEVICE_START, PROF__DEVICE_STOP, PROF__DEVICE
 /* Functions of rooms further on. */
 PROF__FN void prof__devices_each(uint32_t activities, int what);
 PROF__FN void prof__read_any(struct prof__reader *r, const prof__item *i);
-PROF__FN void prof__chrome_moment(prof__out *o, struct prof__place *place,
-                                  const struct prof_trace *s, const struct prof__moment *m);
 PROF__FN void prof__table_kept(struct prof__table *t);
 
 typedef uint64_t prof__amount;           /* as the fields of prof_stats */

@@ -310,52 +310,6 @@ done
 says 'arguments that do not fit, disabled' Werror=format gcc -Wall -Werror -fsyntax-only -I. \
     -DPROF_DISABLE '-DPROF_KIND=PROF_SCOPE_F("%s",x)' $out/bare.c
 
-# ---- What no session of a program can ask for is not linked, with --gc-sections ----
-
-cat >$out/asks.c <<'END'
-#include "prof.h"
-static bool counts(void *user, const void *data, size_t size) {
-    *(size_t *)user += size;
-    return data != NULL;
-}
-static void zone(void) { PROF_FUNCTION(); }
-int main(void) {
-    static size_t written;
-    prof_sink sink = { counts, &written };
-    prof_desc d = { 0 };
-    prof_trace *trace;
-    d.max_depth = 7;
-    d.stream = sink;
-    ASKS;
-    if (START(&d) != PROF_OK) return 1;
-    zone();
-    trace = prof_stop();
-    if (d.mode != PROF_MODE_STREAM && prof_write_table(trace, NULL, sink) != PROF_OK) return 2;
-    if (d.mode == PROF_MODE_TRACE && prof_write_chrome(trace, NULL, sink) != PROF_OK) return 3;
-    return written > 100 ? 0 : 4;
-}
-END
-links() {   # PARTS ASKS START: the program has these of the parts that are asked for; it runs
-    check "links: $2, by $3" gcc -std=c99 -O2 -I. -ffunction-sections -Wl,--gc-sections "-DASKS=$2" \
-        "-DSTART=$3" $out/asks.c $out/no_stb.o -lpthread -ldl -o $out/asks
-    check "runs: $2" $out/asks
-    nm $out/asks | grep -E ' prof(_flops|__(stream|merged)_open|__hooks_start|__execution_append)$' |
-        sed 's/.* / /' >$out/parts
-    nm $out/asks | grep -o ' prof__analyse_outside$' >>$out/parts
-    sort -o $out/parts $out/parts
-    check "has: $2, by $3: $1" [ "$(tr -d '\n' <$out/parts)" = "$1" ]
-}
-links '' '(void)0' prof_start
-links ' prof__analyse_outside' d.schedule.active=1 prof_start
-if [ -n "${ALL:-}" ]; then
-    links ' prof__merged_open' d.mode=PROF_MODE_AGGREGATE prof_start
-    links ' prof__stream_open' d.mode=PROF_MODE_STREAM prof_start
-    links ' prof__analyse_outside prof_flops' d.with_flops=true prof_start
-    links ' prof__analyse_outside prof__hooks_start' d.native_stack=PROF_NATIVE_UNWIND prof_start
-fi
-links ' prof__analyse_outside prof__hooks_start prof__merged_open prof__stream_open prof_flops' \
-    d.mode=PROF_MODE_STREAM '(prof_start)'
-
 # ---- One profiler for a program and two libraries ----
 
 cat >$out/shared.h <<'END'
