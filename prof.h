@@ -3459,53 +3459,16 @@ PROF__FN char *prof__text_i64(char *p, int64_t n) {
     return prof__text_u64(p, n < 0 ? 0u - (uint64_t)n : (uint64_t)n);
 }
 
-/* The eight digits of n, a byte each, the first in the lowest: fours, twos and ones are divided at
-   once, by products that are exact for so few digits. */
-PROF__INLINE uint64_t prof__eight_digits(uint32_t n) {
-    uint64_t x = n / 10000u | (uint64_t)(n % 10000u) << 32;
-    uint64_t high = (x * 10486u >> 20) & 0x0000007f0000007fu;
-    x = high | (x - 100u * high) << 16;
-    high = (x * 103u >> 10) & 0x000f000f000f000fu;
-    return high | (x - 10u * high) << 8;
+/* ns as microseconds with three decimals. */
+PROF__FN char *prof__text_us(char *p, uint64_t ns) {
+    uint32_t part = prof__divide(&ns, 1000);
+    p = prof__text_u64(p, ns);
+    *p++ = '.';
+    *p++ = (char)('0' + part / 100);
+    *p++ = (char)('0' + part / 10 % 10);
+    *p++ = (char)('0' + part % 10);
+    return p;
 }
-
-/* Writes the lowest n bytes of x, from the lowest up. */
-PROF__INLINE void prof__put_low(char *p, uint64_t x, size_t n) {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    memcpy(p, &x, n);
-#else
-    for (size_t i = 0; i < n; i++) p[i] = (char)(x >> 8 * i & 0xff);
-#endif
-}
-
-/* Eight digits with a point before the last three, without the first `zeros`: writes 12 bytes less
-   zeros, or 8. */
-PROF__INLINE char *prof__text_eight(char *p, uint32_t n, uint32_t zeros) {
-    uint64_t digits = prof__eight_digits(n) + 0x3030303030303030u;
-    prof__put_low(p, digits >> 8 * zeros, 8);
-    p += 5 - zeros;
-    prof__put_low(p, digits >> 40 << 8 | '.', 4);
-    return p + 4;
-}
-
-/* ns as microseconds with three decimals. Hosted, five digits before the point and three behind it
-   are of one number, and zeros of the five are shifted out: it writes 8 bytes or more, 21 at most,
-   also where the text is shorter. */
-PROF__EAGER char *prof__text_us(char *p, uint64_t ns) {
-    uint32_t zeros = 4u - (ns >= 10000u) - (ns >= 100000u) - (ns >= 1000000u) - (ns >= 10000000u);
-    if (PROF__BARE) {                    /* writes 1000 + part, and the point over the 1 */
-        uint32_t part = prof__divide(&ns, 1000);
-        char *point = prof__text_u64(p, ns);
-        p = prof__text_u64(point, 1000u + part);
-        *point = '.';
-        return p;
-    }
-    if (ns >= 100000000u) p = prof__text_u64(p, ns / 100000000u);
-    return prof__text_eight(p, (uint32_t)(ns % 100000000u), zeros);
-}
-
-/* The same where code costs more than time. */
-PROF__FN char *prof__text_us_by_call(char *p, uint64_t ns) { return prof__text_us(p, ns); }
 
 /* printf's %.2f or %.3f, ties to even on the exact value. Past 2^64 it stops at 2^64 - 1. */
 PROF__FN char *prof__text_real(char *p, prof__real x, int decimals) {
@@ -3735,7 +3698,7 @@ PROF__FN void prof__out_json(prof__out *o, const char *s) {
 PROF__FN void prof__out_us(prof__out *o, int64_t ns) {
     prof__out_room(o, 32);
     if (ns < 0) *o->p++ = '-';
-    o->p = prof__text_us_by_call(o->p, ns < 0 ? 0u - (uint64_t)ns : (uint64_t)ns);
+    o->p = prof__text_us(o->p, ns < 0 ? 0u - (uint64_t)ns : (uint64_t)ns);
 }
 
 /* Writes format, in which %s is a text, %j a text inside a JSON string, %u a uint64_t, %i an
@@ -16590,7 +16553,7 @@ PROF__EAGER void prof__chrome_where(prof__out *o, const prof__place *place, int6
         return;
     }
     prof__chrome_put_place(o, place);
-    o->p = prof__text_us_by_call(o->p, (uint64_t)ns);
+    o->p = prof__text_us(o->p, (uint64_t)ns);
 }
 
 PROF__FN void prof__chrome_put_instant(prof__out *o, const prof__place *place, const char *name,
@@ -17613,21 +17576,14 @@ typedef struct prof__lead {
     char text[PROF__OUT_MOST - PROF__TIMES];
 } prof__lead;
 
-/* Of one writer. high: digits of a start before the eight that prof__text_us makes at once: many
-   starts in a row have the same. */
+/* Of one writer. */
 typedef struct prof__leads {
     prof__place place;                   /* of the last that was made */
-    uint64_t high_ns;                    /* their value */
-    uint32_t high_length;
-    char high[16];
     prof__lead list[PROF__LEADS];
 } prof__leads;
 
 PROF__FN void prof__leads_open(prof__leads *l) {
     l->place.thread = PROF_NONE;
-    l->high_ns = 100000000u;             /* any that is true: there is no start that is none */
-    l->high_length = 1;
-    memset(l->high, '1', sizeof l->high);
     for (int i = 0; i < PROF__LEADS; i++) l->list[i].what = NULL;
 }
 
@@ -17659,29 +17615,15 @@ PROF__INLINE const prof__lead *prof__lead_find(prof__lead *l, const void *what, 
     return NULL;
 }
 
-/* A start with other digits before its eight than the one before. */
-PROF__FN char *prof__leads_start(prof__leads *l, char *p, uint64_t ns) {
-    uint64_t high = ns / 100000000u;
-    if (high) {
-        l->high_ns = high * 100000000u;
-        l->high_length = (uint32_t)(prof__text_u64(l->high, high) - l->high);
-    }
-    return prof__text_us_by_call(p, ns);
-}
-
 /* Writes a zone whose lead is l, or has to be made. There is all room that an output has. */
-PROF__INLINE void prof__leads_zone(prof__leads *leads, prof__out *o, const prof__lead *l,
-                                   int64_t start_ns, int64_t end_ns, uint32_t flags) {
-    uint64_t rest = (uint64_t)start_ns - leads->high_ns;
+PROF__INLINE void prof__leads_zone(prof__out *o, const prof__lead *l, int64_t start_ns,
+                                   int64_t end_ns, uint32_t flags) {
     char *p = o->p;
     if (PROF__LIKELY(l != NULL)) {
         memcpy(p, l->text, sizeof l->text);
         p += l->length;
     }
-    if (PROF__LIKELY(rest < 100000000u)) {
-        memcpy(p, leads->high, sizeof leads->high);
-        p = prof__text_eight(p + leads->high_length, (uint32_t)rest, 0);
-    } else p = prof__leads_start(leads, p, (uint64_t)start_ns);
+    p = prof__text_us(p, (uint64_t)start_ns);
     o->p = prof__chrome_zone_end(p, start_ns, end_ns, flags);
 }
 
@@ -17693,7 +17635,7 @@ PROF__INLINE void prof__chrome_plain(prof__out *o, prof__leads *leads, const pro
     const prof__lead *kept = prof__lead_find(l, e->name, e->thread);
     prof__out_room(o, PROF__OUT_MOST);
     if (!kept) prof__lead_make(leads, l, o, g, e->name);
-    prof__leads_zone(leads, o, kept, e->start_ns, e->end_ns, e->flags);
+    prof__leads_zone(o, kept, e->start_ns, e->end_ns, e->flags);
 }
 
 /* A brief that tells its place. */
@@ -17725,7 +17667,7 @@ PROF__FN uint32_t prof__chrome_briefs(prof__out *o, prof__leads *leads, prof__gp
         kept = prof__lead_find(l, (const void *)(uintptr_t)(site + 1), thread);
         prof__out_room(o, PROF__OUT_MOST);
         if (!kept) prof__lead_make(leads, l, o, g, prof__site(site)->name);
-        prof__leads_zone(leads, o, kept, b.start_ns, b.end_ns, b.thread_flags & 0xff);
+        prof__leads_zone(o, kept, b.start_ns, b.end_ns, b.thread_flags & 0xff);
     }
     return i;
 }
