@@ -3394,13 +3394,6 @@ PROF__FN prof__real prof__real_div(prof__real a, prof__real b) {
     return out;
 }
 
-PROF__FN prof__real prof__real_mul100(prof__real a) {
-    bool negative = a.negative;
-    a = prof__real_round(a.m * 100u, a.e, false);   /* 53 + 7 bits: exact before the rounding */
-    a.negative = negative;
-    return a;
-}
-
 PROF__FN prof__real prof__real_mul(prof__real a, prof__real b) {
     uint64_t al = a.m & 0xffffffffu, ah = a.m >> 32, bl = b.m & 0xffffffffu, bh = b.m >> 32;
     uint64_t low = al * bl, middle = ah * bl + (low >> 32);
@@ -3516,7 +3509,7 @@ PROF__FN char *prof__text_share(char *p, prof__real part, prof__real total) {
         memcpy(p, "NaN", 3);
         return p + 3;
     }
-    p = prof__text_real(p, prof__real_div(prof__real_mul100(part), total), 2);
+    p = prof__text_real(p, prof__real_div(prof__real_mul(part, prof__real_from(100)), total), 2);
     *p++ = '%';
     return p;
 }
@@ -3682,16 +3675,10 @@ PROF__INLINE bool prof__json_plain(char c) {
 
 /* Writes s escaped for the inside of a JSON string. */
 PROF__FN void prof__out_json(prof__out *o, const char *s) {
-    const char *from = s;
-    for (; PROF__BARE && *from; from = s) {
+    for (const char *from = s; *s; from = s) {
         while (prof__json_plain(*s)) s++;
         prof__out_bytes(o, from, (size_t)(s - from));
         if (*s) prof__out_json_rare(o, &s);
-    }
-    while (*s) {
-        prof__out_room(o, 32);
-        for (int i = 0; i < 32 && prof__json_plain(*s); i++) *o->p++ = *s++;
-        if (*s && !prof__json_plain(*s)) prof__out_json_rare(o, &s);
     }
 }
 
@@ -3765,13 +3752,6 @@ PROF__FN size_t prof__text_f(char *buf, size_t size, const char *format, ...) {
 PROF__FN size_t prof__utf8_step(const char *s) {
     size_t n = prof__utf8_length(s);
     return n ? n : 1;
-}
-
-/* Text n, from 0, of several texts that each end with a NUL. With a list of pointers the linker
-   would keep the texts of all such lists in a freestanding program. */
-PROF__FN const char *prof__nth(const char *texts, size_t n) {
-    while (n--) texts += strlen(texts) + 1;
-    return texts;
 }
 
 /* Text from outside, where NULL stands for "". */
@@ -15092,7 +15072,7 @@ PROF__FN const char *prof__column_field(int column) {
     static const char fields[] =
         PROF__COLUMNS_EACH(PROF__COLUMN_FIELD, PROF__COLUMN_FIELD)
         PROF__FIELDS_LAST(PROF__COLUMN_FIELD);
-    return prof__nth(fields, prof__column_place(column));
+    return prof__text_of(fields, prof__column_place(column));
 }
 
 /* The column of a metric; that of PROF_METRIC_NONE is the name. */
@@ -15443,7 +15423,7 @@ PROF__FN const char *prof__column_head(int column) {
 #define PROF__COLUMN_HEAD(name, shows, member, head, field) head "\0"
 #define PROF__COLUMN_HOST_HEAD(name, shows, member, head, field) PROF__HOST_TEXT(head) "\0"
     static const char heads[] = PROF__COLUMNS_EACH(PROF__COLUMN_HEAD, PROF__COLUMN_HOST_HEAD);
-    return prof__nth(heads, prof__column_place(column));
+    return prof__text_of(heads, prof__column_place(column));
 }
 
 PROF__FN void prof__table_sum(prof__table *t, const char *device, bool rows, int64_t ns) {
