@@ -114,7 +114,7 @@
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
        @PLATFORM @BLOCKS @ARENA @TEXT @SITES @FORMAT @STATES @NEST @THREADS @SUMS @RECORD
-       @TARGET @PRINTF @DETAILS @SYMBOLS @FUNCTIONS @NATIVE @COUNTERS @SPANS @READ @COLLECT @TREE
+       @TARGET @PRINTF @DETAILS @SYMBOLS @FUNCTIONS @NATIVE @COUNTERS @READ @COLLECT @TREE
        @OUTSIDE @AVERAGES @TABLE @CHROME @STACKS @MEMORY @EXECUTION @FLOPS @RAW @AGGREGATE @STORE
        @OBSERVE @SCHEDULE @SESSION
 */
@@ -1622,27 +1622,6 @@ PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const p
 #define PROF_SUM_FIELDS(X) \
     X("count", count) X("total", cpu_time_total_ns) X("self", self_cpu_time_total_ns) \
     X("min", min_ns) X("max", max_ns) X("p50", p50_ns) X("p90", p90_ns) X("p99", p99_ns)
-
-/* Orders zones that come in the order of their ends, each with its depth, for a file: readers take
-   the first of two events that begin together for the outer one. So a zone that begins together
-   with the zone around it waits until that one comes, and is written after it: a chain. Chains lie
-   on a stack, each deeper than the one below. Zero all but the first four fields. */
-enum { PROF__CHAINS = 300 };
-typedef struct prof__chain { int64_t start_ns; uint32_t depth, first; } prof__chain;
-typedef struct prof_order {
-    uint8_t *depths;                     /* the caller's: a byte for each place of */
-    uint32_t room;                       /* so many, where zones wait */
-    void (*write)(void *user, uint32_t place);   /* writes the zone that waits at this place */
-    void *user;
-    uint32_t begin, end, chain_count;    /* the library's: the ring of places in use; chains */
-    prof__chain chains[PROF__CHAINS + 1];
-} prof_order;
-
-/* The place for the next zone of a thread, at most 255 deep. Writes the zones that are certain to
-   come before it, and where no place is left the one that has waited longest. end: writes the rest,
-   at the end of a thread's zones or of the file. */
-PROF_API uint32_t prof_order_add(prof_order *order, uint32_t depth, int64_t start_ns);
-PROF_API void prof_order_end(prof_order *order);
 #endif
 
 /* ---- @API-INLINE: what the macros compile to; not for direct use ----
@@ -2305,6 +2284,8 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
     prof_file_write_behind
 #define prof_join \
     _Pragma("GCC error \"prof_join is gone: prof_trace_from_events joins work by ids\"") prof_join
+#define prof_order \
+    _Pragma("GCC error \"prof_order is gone: prof_write_chrome writes zones in order\"") prof_order
 #define prof_nest \
     _Pragma("GCC error \"prof_nest is gone: prof_trace_from_events tells what lies in what\"") \
     prof_nest
@@ -10858,91 +10839,6 @@ PROF__FN const char *prof__hooks_start(const prof_desc *d, bool recorded) {
     return NULL;
 }
 
-/* ---- @SPANS: what has times, but no depth ----
-
-   Spans come by (thread, start, -end), so that the open ones are a stack.
-   - A span that only partly overlaps the open one ends it, and becomes its sibling. */
-
-/* Does a span with this end hold one that began no earlier? PyTorch: _populate_cpu_children() */
-PROF__INLINE bool prof__spans_hold(int64_t outer_ns, int64_t start_ns, int64_t end_ns,
-                                   bool *overlaps) {
-    if (start_ns >= outer_ns) return false;
-    *overlaps = *overlaps || end_ns > outer_ns;
-    return end_ns <= outer_ns;
-}
-
-/* The innermost, of the event `top` and those around it, that holds [start_ns, end_ns), which
-   begins no earlier than they do; PROF_NONE: none. */
-PROF__FN uint32_t prof__events_around(const struct prof_trace *s, uint32_t top, int64_t start_ns,
-                                      int64_t end_ns) {
-    bool overlaps = false;
-    while (top != PROF_NONE &&
-           !prof__spans_hold(s->events[top].end_ns, start_ns, end_ns, &overlaps))
-        top = s->events[top].parent;
-    return top;
-}
-
-/* ---- prof_order: zones in the order of their ends, in an order that readers nest right ---- */
-
-/* Writes a chain: by depth, zones of equal depth as they came. */
-PROF__FN void prof__order_write(const prof_order *o, uint32_t chain) {
-    const prof__chain *c = o->chains + chain;
-    uint32_t end = chain + 1 < o->chain_count ? c[1].first : o->end, left = end - c->first;
-    for (uint32_t depth = c->depth; left; depth++) {
-        for (uint32_t i = c->first; i != end; i++) {
-            uint32_t place = i % o->room;
-            if (o->depths[place] != depth) continue;
-            o->write(o->user, place);
-            left--;
-        }
-    }
-}
-
-/* Writes all chains but the outer `keep`. */
-PROF__FN void prof__order_flush(prof_order *o, uint32_t keep) {
-    if (o->chain_count <= keep) return;
-    for (uint32_t i = keep; i < o->chain_count; i++) prof__order_write(o, i);
-    o->end = o->chains[keep].first;
-    o->chain_count = keep;
-}
-
-/* No place is left: writes the outermost chain. */
-PROF__FN void prof__order_make_room(prof_order *o) {
-    prof__order_write(o, 0);
-    o->begin = --o->chain_count ? o->chains[1].first : o->end;
-    memmove(o->chains, o->chains + 1, o->chain_count * sizeof *o->chains);
-}
-
-/* The innermost chain, if it is of this depth or deeper. */
-PROF__FN prof__chain *prof__order_top(prof_order *o, uint32_t depth) {
-    prof__chain *top = o->chains + o->chain_count - 1;
-    return o->chain_count && top->depth >= depth ? top : NULL;
-}
-
-PROF_API PROF__QUIET uint32_t prof_order_add(prof_order *o, uint32_t depth, int64_t start_ns) {
-    prof__chain own = { start_ns, PROF__MIN(depth, 255u), 0 }, *top = prof__order_top(o, 0);
-    uint32_t place;
-    if (top && top->start_ns != start_ns &&
-        (!top->depth || (o->chain_count > 1 && top[-1].depth == top->depth)))
-        prof__order_flush(o, o->chain_count - 1);      /* nothing around it can begin with it */
-    if (o->end - o->begin == o->room || o->chain_count == PROF__CHAINS) prof__order_make_room(o);
-    while ((top = prof__order_top(o, depth + 1)) != NULL &&
-           (top->depth > depth + 1 || top->start_ns != start_ns))
-        prof__order_flush(o, o->chain_count - 1);
-    own.first = top ? top->first : o->end;
-    if (top) o->chain_count--;           /* it begins with this zone */
-    place = o->end++ % o->room;
-    o->depths[place] = (uint8_t)own.depth;
-    top = prof__order_top(o, depth);
-    if (!top || top->start_ns != start_ns) o->chains[o->chain_count++] = own;
-    return place;
-}
-
-PROF_API PROF__QUIET void prof_order_end(prof_order *o) {
-    prof__order_flush(o, 0);
-    o->begin = o->end = 0;
-}
-
 /* ---- @READ: turns ticks into times, and records beside zones into what zones carry ----
 
    @COLLECT calls this room for each record that it reads. A knot is a pair of readings: ticks and
@@ -12547,6 +12443,26 @@ PROF__FN prof__lane *prof__lane_of(prof__linker *k, const prof_event *e) {
     }
     k->last = *place - 1;
     return k->lanes + k->last;
+}
+
+/* Does a span with this end hold one that began no earlier? One that only partly overlaps another
+   is its sibling. PyTorch: _populate_cpu_children() */
+PROF__INLINE bool prof__spans_hold(int64_t outer_ns, int64_t start_ns, int64_t end_ns,
+                                   bool *overlaps) {
+    if (start_ns >= outer_ns) return false;
+    *overlaps = *overlaps || end_ns > outer_ns;
+    return end_ns <= outer_ns;
+}
+
+/* The innermost, of the event `top` and those around it, that holds [start_ns, end_ns), which
+   begins no earlier than they do; PROF_NONE: none. */
+PROF__FN uint32_t prof__events_around(const struct prof_trace *s, uint32_t top, int64_t start_ns,
+                                      int64_t end_ns) {
+    bool overlaps = false;
+    while (top != PROF_NONE &&
+           !prof__spans_hold(s->events[top].end_ns, start_ns, end_ns, &overlaps))
+        top = s->events[top].parent;
+    return top;
 }
 
 /* Does event p, which may still be open, hold e? For two recorded zones the depths decide. */
@@ -17994,15 +17910,93 @@ PROF__FN void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
                    "\"tid\":\"\",\"ts\":%t}", end, end);
 }
 
-/* Writes zones where events have no room: thread by thread, as they end. prof_order holds back
-   those that a reader would nest wrongly. */
+/* ---- zones in the order of their ends, in an order that readers nest right ---- */
+
+/* Readers take the first of two events that begin together for the outer one. So a zone that begins
+   together with the zone around it waits until that one comes, and is written after it: a chain.
+   Chains lie on a stack, each deeper than the one below. Zero all but the first four fields. */
+enum { PROF__CHAINS = 300 };
+typedef struct prof__chain { int64_t start_ns; uint32_t depth, first; } prof__chain;
+typedef struct prof__order {
+    uint8_t *depths;                     /* the caller's: a byte for each place of */
+    uint32_t room;                       /* so many, where zones wait */
+    void (*write)(void *user, uint32_t place);   /* writes the zone that waits at this place */
+    void *user;
+    uint32_t begin, end, chain_count;    /* the ring of places in use; chains */
+    prof__chain chains[PROF__CHAINS + 1];
+} prof__order;
+
+/* Writes a chain: by depth, zones of equal depth as they came. */
+PROF__FN void prof__order_write(const prof__order *o, uint32_t chain) {
+    const prof__chain *c = o->chains + chain;
+    uint32_t end = chain + 1 < o->chain_count ? c[1].first : o->end, left = end - c->first;
+    for (uint32_t depth = c->depth; left; depth++) {
+        for (uint32_t i = c->first; i != end; i++) {
+            uint32_t place = i % o->room;
+            if (o->depths[place] != depth) continue;
+            o->write(o->user, place);
+            left--;
+        }
+    }
+}
+
+/* Writes all chains but the outer `keep`. */
+PROF__FN void prof__order_flush(prof__order *o, uint32_t keep) {
+    if (o->chain_count <= keep) return;
+    for (uint32_t i = keep; i < o->chain_count; i++) prof__order_write(o, i);
+    o->end = o->chains[keep].first;
+    o->chain_count = keep;
+}
+
+/* No place is left: writes the outermost chain. */
+PROF__FN void prof__order_make_room(prof__order *o) {
+    prof__order_write(o, 0);
+    o->begin = --o->chain_count ? o->chains[1].first : o->end;
+    memmove(o->chains, o->chains + 1, o->chain_count * sizeof *o->chains);
+}
+
+/* The innermost chain, if it is of this depth or deeper. */
+PROF__FN prof__chain *prof__order_top(prof__order *o, uint32_t depth) {
+    prof__chain *top = o->chains + o->chain_count - 1;
+    return o->chain_count && top->depth >= depth ? top : NULL;
+}
+
+/* The place for the next zone of a thread, at most 255 deep. Writes the zones that are certain to
+   come before it, and where no place is left the one that has waited longest. */
+PROF__FN uint32_t prof__order_add(prof__order *o, uint32_t depth, int64_t start_ns) {
+    prof__chain own = { start_ns, PROF__MIN(depth, 255u), 0 }, *top = prof__order_top(o, 0);
+    uint32_t place;
+    if (top && top->start_ns != start_ns &&
+        (!top->depth || (o->chain_count > 1 && top[-1].depth == top->depth)))
+        prof__order_flush(o, o->chain_count - 1);      /* nothing around it can begin with it */
+    if (o->end - o->begin == o->room || o->chain_count == PROF__CHAINS) prof__order_make_room(o);
+    while ((top = prof__order_top(o, depth + 1)) != NULL &&
+           (top->depth > depth + 1 || top->start_ns != start_ns))
+        prof__order_flush(o, o->chain_count - 1);
+    own.first = top ? top->first : o->end;
+    if (top) o->chain_count--;           /* it begins with this zone */
+    place = o->end++ % o->room;
+    o->depths[place] = (uint8_t)own.depth;
+    top = prof__order_top(o, depth);
+    if (!top || top->start_ns != start_ns) o->chains[o->chain_count++] = own;
+    return place;
+}
+
+/* Writes the rest, at the end of a thread's zones or of the file. */
+PROF__FN void prof__order_end(prof__order *o) {
+    prof__order_flush(o, 0);
+    o->begin = o->end = 0;
+}
+
+/* Writes zones where events have no room: thread by thread, as they end. prof__order holds
+   back those that a reader would nest wrongly. */
 typedef struct prof__unordered {
     prof__out *o;
     const struct prof_trace *s;
     prof__place place;
     prof__gpu gpu;
     prof__close *held;
-    prof_order order;
+    prof__order order;
     uint32_t thread;
 } prof__unordered;
 
@@ -18028,9 +18022,9 @@ PROF__FN void prof__unordered_held(void *user, uint32_t place) {
 
 PROF__FN void prof__unordered_zone(void *user, const prof__close *c) {
     prof__unordered *u = (prof__unordered *)user;
-    if (u->order.chain_count && u->thread != c->thread) prof_order_end(&u->order);
+    if (u->order.chain_count && u->thread != c->thread) prof__order_end(&u->order);
     u->thread = c->thread;
-    if (u->order.room) u->held[prof_order_add(&u->order, c->depth, c->start_ns)] = *c;
+    if (u->order.room) u->held[prof__order_add(&u->order, c->depth, c->start_ns)] = *c;
     else prof__unordered_write(u, c);
 }
 
@@ -18072,7 +18066,7 @@ PROF__FN void prof__chrome_unordered(prof__out *o, const struct prof_trace *s) {
     u.order.write = prof__unordered_held;
     u.order.user = &u;
     prof__closes_of_records(&feed);
-    prof_order_end(&u.order);
+    prof__order_end(&u.order);
 }
 
 /* ---- files ---- */
@@ -20259,12 +20253,12 @@ PROF__FN void prof__raw_now(prof__raw *w) {
 
 PROF__FN void prof__dump_rest(prof__raw *w, const struct prof_trace *s);
 
-/* Zones that prof_order holds back until their order is known: as many as fit half the buffer. */
+/* Zones that prof__order holds back until their order is known: as many as fit half the buffer. */
 enum { PROF__SHOWN = 32, PROF__SHOWN_BYTES = PROF__OUT_SIZE / 2 / PROF__SHOWN };
 typedef struct prof__shown {
     prof__item held[PROF__SHOWN];
     uint8_t depths[PROF__SHOWN];
-    prof_order order;
+    prof__order order;
     uint64_t end;                        /* of the last zone */
 } prof__shown;
 
@@ -20346,13 +20340,13 @@ PROF__FN void prof__shown_write(void *chrome, uint32_t place) {
 PROF__FN void prof__shown_add(struct prof__chrome_stream *c, const prof__item *i) {
     prof__shown *h = &prof__outgoing.shown;
     int64_t start = prof__to_ns(&c->scale, prof__item_start(i));
-    h->held[prof_order_add(&h->order, i->site_depth & 0xff, start)] = *i;
+    h->held[prof__order_add(&h->order, i->site_depth & 0xff, start)] = *i;
     h->end = i->end;
 }
 
 PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span) {
     struct prof__chrome_stream *c = &prof__chrome_out;
-    prof_order *order = &prof__outgoing.shown.order;
+    prof__order *order = &prof__outgoing.shown.order;
     prof__span next = *span;
     uint32_t announced = PROF__LOAD(row->announced);
     bool told = c->told;
@@ -20371,7 +20365,7 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
         together = item.end == prof__outgoing.shown.end &&
                    used + PROF__SHOWN_BYTES * (order->end - order->begin + 1) < PROF__OUT_SIZE;
         if (used > PROF__OUT_SIZE / 2 && !together) {
-            prof_order_end(order);
+            prof__order_end(order);
             if (!prof__chrome_flush(c, w)) break;
             span->at = next.at;
             span->base = next.base;
@@ -20386,7 +20380,7 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
         else prof__chrome_item(c, &item);
         next.zones += prof__item_is_zone(&item);
     }
-    prof_order_end(order);
+    prof__order_end(order);
     if (!w->failed && prof__chrome_flush(c, w)) {
         *span = next;
         return true;

@@ -525,13 +525,11 @@ static void write_zone(void *user, uint32_t place) {
     zones[zones_at[place].number].written = ++zones_written;
 }
 
-static prof_order order_of(uint32_t room) {
+static end_order *order_of(uint32_t room) {
     static uint8_t depths[ZONES];
-    prof_order order;
-    memset(&order, 0, sizeof order);
-    order.depths = depths;
-    order.room = room;
-    order.write = write_zone;
+    end_order *order = end_order_new(write_zone, NULL);
+    if (!order) abort();
+    end_order_places(order, depths, room);
     zones_written = 0;
     return order;
 }
@@ -540,14 +538,15 @@ static prof_order order_of(uint32_t room) {
 static void test_order_of_ends(void) {
     uint32_t round, i;
     for (round = 0; round < 200 && !test_bad; round++) {
-        prof_order order = order_of(ZONES);
+        end_order *order = order_of(ZONES);
         test_seed = round * 2654435761u + 3;
         zone_count = 0;
         zone_clock = 0;
         while (zone_count < ZONES - 60 && test_random(40)) (void)make_zones(0);
         for (i = 0; i < zone_count; i++)
-            zones_at[prof_order_add(&order, zones[i].depth, zones[i].start)] = zones[i];
-        prof_order_end(&order);
+            zones_at[end_order_add(order, zones[i].depth, zones[i].start)] = zones[i];
+        end_order_end(order);
+        free(order);
         EQUAL(zones_written, zone_count);
         for (i = 0; i < zone_count; i++) {
             const struct ended_zone *z = zones + i;
@@ -563,17 +562,19 @@ static void test_order_of_ends(void) {
 static void test_order_of_anything(void) {
     uint32_t round, i, n;
     for (round = 0; round < 200 && !test_bad; round++) {
-        prof_order order = order_of(1 + round % 40 * (1 + round / 100));
+        uint32_t room = 1 + round % 40 * (1 + round / 100);
+        end_order *order = order_of(room);
         uint32_t most = round % 3 ? 1 + test_random(300) : 6;
         test_seed = round * 2654435761u + 9;
         memset(zones, 0, sizeof zones);
         for (i = n = 0; i < ZONES; i++) {
             uint32_t depth = test_random(most);
-            uint32_t place = prof_order_add(&order, depth, (int64_t)test_random(3));
-            CHECK(place < order.room, "place %u of %u", (unsigned)place, (unsigned)order.room);
+            uint32_t place = end_order_add(order, depth, (int64_t)test_random(3));
+            CHECK(place < room, "place %u of %u", (unsigned)place, (unsigned)room);
             zones_at[place].number = i;
         }
-        prof_order_end(&order);
+        end_order_end(order);
+        free(order);
         EQUAL(zones_written, ZONES);
         for (i = 0; i < ZONES; i++) CHECK(zones[i].written, "zone %u, round %u", (unsigned)i,
                                           (unsigned)round);

@@ -7,11 +7,14 @@
      prof__pack_extra: which calls are of one row;
    - prof__call_add, prof__extras_add, prof__rank_take, prof__rank_after: their sums;
    - prof__average_of, prof__average_sums, prof__average_by, prof__average_extras: what a row tells;
+   - prof__order_add, prof__order_end: what a file has first;
    - prof__sort, prof__align.
    C99 that is C++, too. */
 #define PROF_IMPLEMENTATION
 #include "library.h"
 #include "raw_read.h"
+
+#include <stdlib.h>
 
 bool is_utility_name(const char *name) { return prof__is_utility(name); }
 bool is_machinery_entry(const char *entry) { return prof__is_machinery(entry); }
@@ -632,3 +635,30 @@ call_sums_stats call_sums_get_stats(const call_sums *s) {
     stats.duplicates = s->nest.duplicates;
     return stats;
 }
+
+/* ---- Zones in the order of their ends ---- */
+
+struct end_order { prof__order order; };
+
+end_order *end_order_new(void (*write)(void *user, uint32_t place), void *user) {
+    end_order *o = (end_order *)calloc(1, sizeof *o);
+    if (!o) return NULL;
+    o->order.write = write;
+    o->order.user = user;
+    return o;
+}
+
+void end_order_places(end_order *o, uint8_t *depths, uint32_t room) {
+    o->order.depths = depths;
+    o->order.room = room;
+}
+
+bool end_order_grows(const end_order *o) {
+    return o->order.end == o->order.room && !o->order.begin;
+}
+
+uint32_t end_order_add(end_order *o, uint32_t depth, int64_t start_ns) {
+    return prof__order_add(&o->order, depth, start_ns);
+}
+
+void end_order_end(end_order *o) { prof__order_end(&o->order); }

@@ -120,6 +120,24 @@ size_t call_sums_close(call_sums *sums, prof_average *rows, size_t max);
 size_t call_sums_look(call_sums *sums, prof_average *rows, size_t max);
 call_sums_stats call_sums_get_stats(const call_sums *sums);
 
+/* ---- Zones that come in the order of their ends, each with its depth, for a file ---- */
+
+/* Readers take the first of two events that begin together for the outer one. So a zone that begins
+   together with the zone around it waits until that one comes, and is written after it. */
+typedef struct end_order end_order;
+
+/* write: writes the zone that waits at this place. free() it; NULL: no memory. */
+end_order *end_order_new(void (*write)(void *user, uint32_t place), void *user);
+/* Where zones wait: a byte for each place, the caller's. There may be more places, with the same
+   bytes in front, while grows() is true: all are in use, and the first one is where it was. */
+void end_order_places(end_order *order, uint8_t *depths, uint32_t room);
+bool end_order_grows(const end_order *order);
+/* The place for the next zone of a thread, at most 255 deep. Writes the zones that are certain to
+   come before it, and where no place is left the one that has waited longest. end: writes the rest,
+   at the end of a thread's zones or of the file. */
+uint32_t end_order_add(end_order *order, uint32_t depth, int64_t start_ns);
+void end_order_end(end_order *order);
+
 #ifdef __cplusplus
 }
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "head_sums.h"
+#include "library.h"
 #include "losses.h"
 #include "raw_memory.h"
 #include "raw_ranges.h"
@@ -21,12 +22,14 @@ enum {
 
 typedef struct event_place { int64_t pid, tid; } event_place;
 
-/* Zones of a thread that may still belong behind one to come: see prof_order. */
+/* Zones of a thread that may still belong behind one to come: see end_order. */
 typedef struct lane {
     raw_json *json;
-    prof_order order;
-    struct held { prof_raw_item item; char *args, *name; } *held;   /* order.room of them; args,
-                                            name: NULL: none, its own */
+    end_order *order;
+    uint8_t *depths;
+    uint32_t room;
+    struct held { prof_raw_item item; char *args, *name; } *held;   /* room of them; args, name:
+                                            NULL: none, its own */
 } lane;
 
 struct raw_json {
@@ -199,6 +202,7 @@ static void write_zone(raw_json *r, const char *category, const char *name,
 static void free_held(struct held *zone) {
     free(zone->args);
     free(zone->name);
+    zone->args = zone->name = NULL;
 }
 
 /* Its members, from text that may be anything as long as it is JSON; READABLE bytes behind it. */
@@ -274,9 +278,9 @@ static char *overloaded(const prof_raw_item *item) {
 static void free_lanes(raw_json *r) {
     for (size_t i = 0; i < r->lane_count; i++) {
         lane *l = r->lanes[i];
-        for (uint32_t at = l->order.begin; at != l->order.end; at++)
-            free_held(&l->held[at % l->order.room]);
-        free(l->order.depths);
+        for (uint32_t at = 0; at < l->room; at++) free_held(&l->held[at]);
+        free(l->order);
+        free(l->depths);
         free(l->held);
         free(l);
     }
@@ -285,7 +289,7 @@ static void free_lanes(raw_json *r) {
 }
 
 static void end_lanes(raw_json *r) {
-    for (size_t i = 0; i < r->lane_count; i++) prof_order_end(&r->lanes[i]->order);
+    for (size_t i = 0; i < r->lane_count; i++) end_order_end(r->lanes[i]->order);
 }
 
 /* A stream has its threads in turns. Of very many, all begin anew. */
@@ -298,33 +302,34 @@ static lane *lane_of(raw_json *r, uint32_t thread) {
     }
     lane *l = r->lanes[r->lane_count++] = allocate(sizeof *l);
     l->json = r;
-    l->order = (prof_order){.write = write_held, .user = l};
+    l->order = end_order_new(write_held, l);
+    if (!l->order) exit(fail(NULL, "out of memory"));
     *map_put(&r->lane_numbers, thread, NULL) = r->lane_count;
     return l;
 }
 
 /* Most threads need few places. They are doubled while the first one is still where it was. */
 static void make_places(lane *l) {
-    prof_order *o = &l->order;
-    uint32_t room = o->room ? 2 * o->room : 16;
-    if (o->end < o->room || o->begin || room > HELD) return;
-    o->depths = reallocate(o->depths, room);
+    uint32_t room = l->room ? 2 * l->room : 16;
+    if (!end_order_grows(l->order) || room > HELD) return;
+    l->depths = reallocate(l->depths, room);
     l->held = reallocate(l->held, room * sizeof *l->held);
-    o->room = room;
+    memset(l->held + l->room, 0, (room - l->room) * sizeof *l->held);
+    end_order_places(l->order, l->depths, l->room = room);
 }
 
 static void hold(raw_json *r, const prof_raw_item *item) {
     char *args = args_of(r, item);
     lane *l = lane_of(r, item->thread);
     make_places(l);
-    uint32_t place = prof_order_add(&l->order, item->depth, item->start_ns);
+    uint32_t place = end_order_add(l->order, item->depth, item->start_ns);
     l->held[place] = (struct held){*item, args, overloaded(item)};
 }
 
 /* Nothing more comes that zones held of a thread may belong behind. */
 static void end_thread(raw_json *r, uint32_t thread) {
     const uint64_t *known = map_get(&r->lane_numbers, thread);
-    if (known) prof_order_end(&r->lanes[*known - 1]->order);
+    if (known) end_order_end(r->lanes[*known - 1]->order);
 }
 
 /* The first one is the trace's; one that begins later is placed behind it by its clock, or, as
