@@ -8887,10 +8887,10 @@ PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *m
 #define prof__chrome_events(o, s) prof__chrome_zones(o, s)
 #define prof__briefs_open(trace, opened) ((void)(opened), false)
 #define prof__briefs_close(opened) ((void)0)
-#define prof__chrome_a_moment prof__chrome_moment
 #define prof__chrome_promises(o, s) ((void)0)
 #define prof__chrome_sums(o, s) ((void)0)
-#define prof__chrome_put_devices(o, s, head) ((void)(o), (void)(s))
+#define prof__chrome_status(o, s) ((void)(o), (void)(s))
+#define prof__chrome_devices(o, s) ((void)(o), (void)(s))
 #define prof__chrome_sites(o, s) ((void)0)
 #define prof__chrome_metadata(o, s) ((void)0)
 #define prof__chrome_unordered(o, s) ((void)0)
@@ -15139,17 +15139,8 @@ PROF__FN void prof__rows_sift(prof_average *rows, size_t i, size_t n, prof_metri
     rows[i] = moved;
 }
 
-/* A heap sort, which needs no memory. Targets have few rows: there a shorter sort suffices. */
+/* A heap sort, which needs no memory. */
 PROF__FN void prof__rows_sort(prof_average *rows, size_t n, prof_metric metric) {
-    for (prof_average *r = rows; PROF__BARE && r < rows + n; r++) {
-        for (prof_average *later = r + 1; later < rows + n; later++) {
-            prof_average moved = *r;
-            if (!prof__row_after(r, later, metric)) continue;
-            *r = *later;
-            *later = moved;
-        }
-    }
-    if (PROF__BARE) return;
     for (size_t i = n / 2; i--;) prof__rows_sift(rows, i, n, metric);
     while (n > 1) {
         prof_average last = rows[--n];
@@ -16452,14 +16443,6 @@ PROF__EAGER void prof__chrome_where(prof__out *o, const prof__place *place, int6
     o->p = prof__text_us(o->p, (uint64_t)ns);
 }
 
-PROF__FN void prof__chrome_put_instant(prof__out *o, const prof__place *place, const char *name,
-                                       int64_t ns) {
-    prof__out_f(o, ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"%j\",",
-                name);
-    prof__chrome_where(o, place, ns);
-    prof__out_text(o, "}");
-}
-
 /* Bytes of a zone's text from its start on, at most. */
 enum { PROF__TIMES = 80 };
 
@@ -17094,6 +17077,13 @@ PROF_API PROF__QUIET prof_result prof_write_args(const prof_event *event, prof_s
     return o.failed ? PROF_ERROR_SINK : PROF_OK;
 }
 
+PROF__FN void prof__chrome_arrow(prof__out *o, const prof__gpu *g, const char *name,
+                                 int64_t id, const prof_event *e, bool end) {
+    prof__out_f(o, ",\n{\"ph\":\"%s\",\"id\":%i,", end ? "f" : "s", id);
+    prof__chrome_at(o, prof__chrome_row(g, e), e->start_ns);
+    prof__out_f(o, ",\"cat\":\"%s\",\"name\":\"%s\"%s}", name, name, end ? ",\"bp\":\"e\"" : "");
+}
+
 /* One end of the arrow from a call to its work; only where the trace has both ends. */
 PROF__FN void prof__chrome_launch(prof__out *o, prof__gpu *g, const prof_event *e) {
     bool from = prof__is_call(e);
@@ -17103,9 +17093,7 @@ PROF__FN void prof__chrome_launch(prof__out *o, prof__gpu *g, const prof_event *
     place = prof__gpu_call(g, id);
     if (!*place || !g->launched[place - g->calls]) return;
     if (from && g->s->events + *place - 1 != e) return;
-    prof__out_f(o, ",\n{\"ph\":\"%s\",\"id\":%i,", from ? "s" : "f", id);
-    prof__chrome_at(o, prof__chrome_row(g, e), e->start_ns);
-    prof__out_f(o, ",\"cat\":\"ac2g\",\"name\":\"ac2g\"%s}", from ? "" : ",\"bp\":\"e\"");
+    prof__chrome_arrow(o, g, "ac2g", id, e, !from);
 }
 
 PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e) {
@@ -17239,11 +17227,6 @@ PROF__FN void prof__chrome_status(prof__out *o, const struct prof_trace *s) {
     if (!before[1]) prof__out_text(o, "}");
 }
 
-PROF__FN void prof__chrome_put_devices(prof__out *o, const struct prof_trace *s, bool head) {
-    if (head) prof__chrome_status(o, s);
-    else prof__chrome_devices(o, s);
-}
-
 /* ---- arrows from forward to backward zones ---- */
 
 PROF__FN bool prof__has_sequence(const prof_event *e) {
@@ -17271,17 +17254,10 @@ PROF__FN void prof__pairs_open(prof__pairs *p, const struct prof_trace *s) {
     }
 }
 
-PROF__FN void prof__chrome_arrow(prof__out *o, const prof__gpu *g, const char *name,
-                                 uint64_t id, const prof_event *e, bool end) {
-    prof__out_f(o, ",\n{\"ph\":\"%s\",\"id\":%u,", end ? "f" : "s", id);
-    prof__chrome_at(o, prof__chrome_row(g, e), e->start_ns);
-    prof__out_f(o, ",\"cat\":\"%s\",\"name\":\"%s\"%s}", name, name, end ? ",\"bp\":\"e\"" : "");
-}
-
 PROF__FN void prof__chrome_pairs(prof__out *o, const prof__gpu *g) {
     const struct prof_trace *s = g->s;
     prof__pairs p;
-    uint64_t id = 0;
+    int64_t id = 0;
     prof__pairs_open(&p, s);
     for (uint32_t i = 0; i < p.count && !o->failed; i++) {
         if (p.forward[i] == PROF_NONE) continue;
@@ -17420,7 +17396,7 @@ PROF__FN void prof__chrome_moment_flow(prof__out *o, const prof__gpu *g, const p
     memset(&e, 0, sizeof e);
     e.thread = m->thread;
     e.start_ns = m->ns;
-    prof__chrome_arrow(o, g, "flow", (uint64_t)m->value, &e, m->kind == PROF__MOMENT_FLOW_END);
+    prof__chrome_arrow(o, g, "flow", m->value, &e, m->kind == PROF__MOMENT_FLOW_END);
 }
 
 PROF__FN void prof__chrome_range_end(prof__out *o, const prof__gpu *g, const prof_event *e,
@@ -18028,21 +18004,10 @@ PROF__FN void prof__unordered_zone(void *user, const prof__close *c) {
     else prof__unordered_write(u, c);
 }
 
-PROF__FN void prof__chrome_a_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
-                                    const prof__moment *m) {
-    if (m->kind != PROF__MOMENT) {
-        prof__chrome_moment(o, place, s, m);
-        return;
-    }
-    if (place->thread != m->thread)
-        prof__chrome_place(place, prof__chrome_pid(s), m->thread, prof__chrome_tid(s, m->thread));
-    prof__chrome_put_instant(o, place, prof__site(m->site)->name, m->ns);
-}
-
 PROF__FN void prof__unordered_moment(void *user, const prof__moment *m) {
     prof__unordered *u = (prof__unordered *)user;
     if (m->kind < PROF__MOMENT_FLOW)
-        prof__chrome_a_moment(u->o, &u->place, u->s, m);
+        prof__chrome_moment(u->o, &u->place, u->s, m);
     else prof__chrome_moment_flow(u->o, &u->gpu, m);
 }
 
@@ -18319,13 +18284,12 @@ PROF_API PROF__QUIET void prof_trace_handler(void *user, prof_trace *trace) {
 /* An instant (value NULL) or a counter's value; real: the value is the bits of a double. */
 PROF__FN void prof__chrome_put_moment(prof__out *o, const prof__place *place, const char *name,
                                       int64_t ns, const int64_t *value, bool real) {
-    if (!value) {
-        prof__chrome_put_instant(o, place, name, ns);
-        return;
-    }
-    prof__out_f(o, ",\n{\"ph\":\"C\",\"name\":\"%j\",", name);
+    prof__out_f(o, value ? ",\n{\"ph\":\"C\",\"name\":\"%j\","
+                         : ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\","
+                           "\"name\":\"%j\",", name);
     prof__chrome_where(o, place, ns);
-    if (!PROF__BARE && real) prof__chrome_real(o, (uint64_t)*value);
+    if (!value) prof__out_text(o, "}");
+    else if (!PROF__BARE && real) prof__chrome_real(o, (uint64_t)*value);
     else prof__out_f(o, ",\"args\":{\"value\":%i}}", *value);
 }
 
@@ -18364,10 +18328,10 @@ PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
     prof__chrome_promises(o, s);
     prof__chrome_counts(o, s);
     prof__chrome_sums(o, s);
-    prof__chrome_put_devices(o, s, true);
+    prof__chrome_status(o, s);
     prof__chrome_sites(o, s);
     prof__out_text(o, "}");
-    prof__chrome_put_devices(o, s, false);
+    prof__chrome_devices(o, s);
     prof__chrome_metadata(o, s);
     prof__out_f(o, ",\n\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":%u,"
                    "\n\"traceEvents\":[\n", s->start_wall_ns);
@@ -18400,7 +18364,7 @@ PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool a
     prof__chrome_events(o, s);
     if (prof__lean(s) && !s->analysed) prof__chrome_unordered(o, s);
     for (uint32_t i = 0; s->moments && i < s->moment_count && !o->failed; i++)
-        prof__chrome_a_moment(o, &place, s, s->moments + i);
+        prof__chrome_moment(o, &place, s, s->moments + i);
     if (array) {
         prof__chrome_array_recorded(o, s, prof__zones_now(s) + prof__others(s));
         prof__chrome_counts(o, s);
