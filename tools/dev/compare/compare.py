@@ -278,6 +278,33 @@ def sums(case, fields):
     return kept
 
 
+def ends_by_thread(events):
+    found = {}
+    for end, thread in re.findall(rb' end_ns=(\d+).*? thread=(\d+)', events):
+        found.setdefault(int(thread), []).append(int(end))
+    return found
+
+
+def ring_faults(side, case, path, fields):
+    """A ring keeps the last zones of each thread: of the same script in a roomy arena those that
+    end last. Not where threads share a row, one after another."""
+    with open(path) as file:
+        text = re.sub(r'set memory \d+', 'set memory %d' % scripts.ROOMY, file.read())
+    if 'join' in text:
+        return
+    with open(path + '.roomy', 'w') as file:
+        file.write(text)
+    roomy = play(side, case, path + '.roomy')
+    os.remove(path + '.roomy')
+    for name in [name for name in fields if name.endswith(' events')]:
+        kept, whole = (ends_by_thread(answers.get(name, b'')) for answers in (fields, roomy))
+        for thread, ends in kept.items():
+            last = sorted(whole.get(thread, []))[-len(ends):]
+            if sorted(ends) != last:
+                where = '%s: last ends of thread %d, %s side' % (name, thread, side.name)
+                yield where, str(last), str(sorted(ends))
+
+
 def compare_script(old, new, seed, case):
     """[(seed, case, field, old, new)]"""
     path = '%s/scripts/%d_%s' % (OUT, seed, case)
@@ -286,6 +313,9 @@ def compare_script(old, new, seed, case):
     answers = [play(side, case, path) for side in (old, new)]
     found = []
     if case.startswith('few') or case == 'deep':
+        if case == 'few_ring':           # targets' rings are of all contexts together
+            for side, fields in zip((old, new), answers):
+                found += [(seed, case) + fault for fault in ring_faults(side, case, path, fields)]
         answers = [sums(case, fields) for fields in answers]
         for side, fields in zip((old, new), answers):
             found += [(seed, case, '%s of the %s side' % (name, side.name), '0', data.decode())
@@ -324,7 +354,8 @@ COMMANDS = [words.split() for words in (
     'export -o OUT.pb.gz', 'export -o OUT.csv', 'export -o OUT.sqlite', 'et')]
 COMMANDS_OF_TWO = [words.split() for words in (
     'report', 'ranks', 'ranks -f json --align collectives', 'diff',
-    'diff -f json --kernels --rates', 'steps', 'gaps', 'merge -o OUT.json', 'export -o OUT.pftrace')]
+    'diff -f json --kernels --rates', 'steps', 'gaps', 'merge -o OUT.json',
+    'export -o OUT.pftrace')]
 
 
 def command_pieces(old, new, words, traces):

@@ -101,7 +101,7 @@ static void op_set(char **w) {
 
 static void on_trace_ready(void *user, prof_trace *ready) {
     (void)user;
-    report(ready, begun, false);
+    report(ready, begun, 0);
     window++;
 }
 
@@ -135,7 +135,7 @@ static void op_report(char **w) {
         end_field("stream", PROF_OK);
         stream.size = 0;
     }
-    report(trace, begun, number(w[0]) != 0);
+    report(trace, begun, (int)number(w[0]));
     window++;
 }
 

@@ -168,15 +168,16 @@ static void report_files(const prof_trace *trace) {
 
 /* The order of these is that in which their errors are easiest to read; so rows come first, made of
    records where no events were asked for. A second time, rows are made of the events.
-   sums_alone: stats and rows by name. */
-static void report(const prof_trace *trace, unsigned long long begun, bool sums_alone) {
+   few 1: stats and rows by name alone; 2: and events. */
+static void report(const prof_trace *trace, unsigned long long begun, int few) {
     prof_stats stats = api_stats();
     say_stats(&stats);
     SAY("begun=%llu\n", begun);
     end_field("stats", PROF_OK);
     if (!trace) return;
-    report_rows(trace, sums_alone ? 1 : GROUPINGS);
-    if (sums_alone) return;
+    report_rows(trace, few ? 1 : GROUPINGS);
+    if (few == 2) report_events(trace);
+    if (few) return;
     report_chrome(trace);
     report_files(trace);
     report_events(trace);

@@ -43,7 +43,7 @@ class Script:
         self.used = set()                # slots that hold a range, an arrow, a mark
         self.parts = {part for part in ('odd', 'moments', 'threads', 'details', 'memory', 'ranges',
                                         'submit', 'toggle', 'marks', 'contexts')
-                      if self.random.random() < 0.4}
+                      if self.random.random() < 0.4 or part == case}
 
     def say(self, *words):
         self.lines.append(' '.join(str(word) for word in words))
@@ -141,7 +141,8 @@ class Script:
         r = self.random
         n = r.randrange(9)
         self.say(*r.choice([
-            ('arg', 'key%d' % (n % 3), 'text%d' % n), ('arg_int', 'n', n * 1000003 - 7),
+            ('arg', 'key%d' % (n % 3), 'text%d' % n), ('arg', 'other', '{"a": %d}' % n),
+            ('arg_int', 'n', n * 1000003 - 7), ('arg_int', 'key%d' % n, -n),
             ('flops', n * 100), ('overload', 'Tensor%d' % (n % 2)), ('module', 'net.layer%d' % n),
             ('module_push', 'm%d' % n), ('module_pop',), ('annotation',),
             ('sequence', n, n % 2, 5000),
@@ -214,8 +215,9 @@ class Script:
             self.hosted_only()
 
     def hosted_only(self):
-        if self.chance('details', 0.3):
-            self.detail()
+        if self.chance('details', 0.3):  # one, or several of the same zone
+            for _ in range(self.random.choice([1, 1, 2, 6])):
+                self.detail()
         if self.chance('memory', 0.2):
             self.memory()
         if self.chance('ranges'):
@@ -280,7 +282,7 @@ class Script:
             self.say('thread', 0)
             self.thread = 0
         self.say('stop')
-        self.say('report', int(self.few))
+        self.say('report', 2 if self.case == 'few_ring' else int(self.few))
 
     def make(self):
         rate = 1000 if self.few else self.random.choice([1000, 1000, 1000, 3000, 24, 2801])
