@@ -1232,11 +1232,6 @@ PROF_API prof_result prof_write_rows(prof_average *rows, size_t count, const pro
    as cuda: device, xpu, privateuseone, any backend's name. PROF_ERROR_INVALID: no such metric. */
 PROF_API prof_result prof_metric_from_text(const char *text, prof_metric *metric);
 
-/* One line for each event, by start: `event=NAME node=MODULE stack_trace=FRAME`: the name cut to 30
-   code points, the module hierarchy, the innermost stack entry that is not only carets. Equal runs
-   give equal lines, for tests. PyTorch: _canonicalize_profiler_events() */
-PROF_API prof_result prof_write_canonical(const prof_trace *trace, prof_sink out);
-
 /* One line for each event that has a stack and 1 us or more, as EventList.export_stacks writes. */
 PROF_API prof_result prof_write_event_stacks(const prof_trace *trace, prof_metric metric,
                                              prof_sink out);
@@ -2282,6 +2277,9 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #define prof_file_write_behind \
     _Pragma("GCC error \"prof_file_write_behind is gone: leave it out, the sink writes itself\"") \
     prof_file_write_behind
+#define prof_write_canonical \
+    _Pragma("GCC error \"prof_write_canonical is gone: prof export --canonical\"") \
+    prof_write_canonical
 #define prof_join \
     _Pragma("GCC error \"prof_join is gone: prof_trace_from_events joins work by ids\"") prof_join
 #define prof_order \
@@ -16340,46 +16338,6 @@ PROF_API PROF__QUIET prof_result prof_metric_from_text(const char *text, prof_me
     }
     *metric = PROF_METRIC_NONE;
     return PROF_ERROR_INVALID;
-}
-
-/* ---- canonical text ---- */
-
-PROF__FN bool prof__is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-/* Trims a stack entry, and returns its length; 0: it has only carets. */
-PROF__FN size_t prof__canonical_frame(const char **s) {
-    const char *p = *s;
-    size_t n;
-    while (prof__is_space(*p)) p++;
-    n = strlen(p);
-    while (n && prof__is_space(p[n - 1])) n--;
-    *s = p;
-    for (size_t i = 0; i < n; i++)
-        if (p[i] != '^') return n;
-    return 0;
-}
-
-PROF_API PROF__QUIET prof_result prof_write_canonical(const prof_trace *trace, prof_sink out) {
-    prof__out o;
-    if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
-    if (!prof__analyse(trace)) return PROF_ERROR_MEMORY;
-    prof__out_open(&o, out);
-    for (uint32_t i = 0; i < trace->event_count && !o.failed; i++) {
-        const prof_event *e = trace->events + i;
-        const prof_extra *x = e->extra;
-        prof__out_text(&o, i ? "\nevent=" : "event=");
-        prof__table_plain(&o, e->name, 30);
-        prof__out_text(&o, " node=");
-        prof__table_plain(&o, prof__text(x ? x->module_hierarchy : NULL), SIZE_MAX);
-        prof__out_text(&o, " stack_trace=");
-        for (uint32_t k = 0; x && k < x->stack_count; k++) {
-            const char *s = prof__text(x->stack[k]);
-            size_t n = prof__canonical_frame(&s);
-            prof__out_bytes(&o, s, n);
-            if (n) break;
-        }
-    }
-    return prof__out_close(&o);
 }
 
 /* ---- @CHROME: Chrome trace JSON as Kineto writes it ----

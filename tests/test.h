@@ -202,7 +202,7 @@ TEST_UNUSED static void test_text_clear(test_text *text) {
 
 /* The writers by number, to loop over. */
 enum { TEST_TABLE, TEST_EVENT_TABLE, TEST_CSV, TEST_JSON, TEST_CHROME, TEST_STACKS, TEST_LEGACY,
-       TEST_ARRAY, TEST_EVENT_STACKS, TEST_CANONICAL, TEST_EXECUTION, TEST_WRITERS };
+       TEST_ARRAY, TEST_EVENT_STACKS, TEST_EXECUTION, TEST_WRITERS };
 
 TEST_UNUSED static prof_result test_write_to(const prof_trace *trace, int writer, prof_sink out) {
     static const prof_chrome_desc legacy = { PROF_CHROME_LEGACY, false, PROF_CHROME_SOURCE_AUTO };
@@ -219,7 +219,6 @@ TEST_UNUSED static prof_result test_write_to(const prof_trace *trace, int writer
     case TEST_LEGACY: return prof_write_chrome(trace, &legacy, out);
     case TEST_ARRAY: return prof_write_chrome(trace, &array, out);
     case TEST_EVENT_STACKS: return prof_write_event_stacks(trace, PROF_METRIC_NONE, out);
-    case TEST_CANONICAL: return prof_write_canonical(trace, out);
 #if !PROF__BARE
     case TEST_EXECUTION: return prof_write_execution_trace(trace, out);
 #endif

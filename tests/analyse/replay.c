@@ -1251,47 +1251,6 @@ static void check_legacy_records(value c) {
 
 /* ---- Canonical text ---- */
 
-/* The lines of a stack trace, the last first: PyTorch's text has the innermost frame there. */
-static void set_stack(prof_extra *x, const char *lines) {
-    size_t n = strlen(lines);
-    const char **stack = (const char **)for_case((n + 1) * sizeof *stack);
-    char *copy = (char *)for_case(n + 1), *end;
-    memcpy(copy, lines, n);
-    x->stack = stack;
-    while ((end = strrchr(copy, '\n')) != NULL) {
-        stack[x->stack_count++] = end + 1;
-        *end = 0;
-    }
-    stack[x->stack_count++] = copy;
-}
-
-static void check_canonical(value c) {
-    value list = get(c, "events");
-    size_t count = length(list);
-    prof_event *events = (prof_event *)for_case((count + 1) * sizeof *events);
-    prof_thread_info thread = {1, NULL};
-    threads t;
-    prof_trace_desc desc;
-    prof_trace *trace;
-    text got;
-    prof_sink sink;
-    memset(&desc, 0, sizeof desc);
-    t.list = &thread;
-    t.count = 1;
-    for (size_t i = 0; i < count; i++) {
-        value e = item(list, i), args = get(e, "args");
-        prof_extra *x = extra_of(e, events + i);
-        x->module_hierarchy = text_of(get(args, "node_name"));
-        set_stack(x, text_of(get(args, "stack_trace")));
-        events[i].flags = PROF_EVENT_ASYNC;   /* nothing is merged */
-        events[i].start_ns = events[i].end_ns = ns_of(get(e, "ts"));
-    }
-    trace = trace_of(&desc, &t, events, count);
-    if (!trace) return;
-    sink = text_sink(&got);
-    same_output("text", prof_write_canonical(trace, sink), &got, get(c, "ok"));
-}
-
 /* ---- Files ---- */
 
 static char *read_file(const char *name) {
@@ -1338,7 +1297,7 @@ static const struct { const char *name; void (*check)(value c); } kinds[] = {
     {"schedules", check_schedule}, {"machine_pairs", check_machine_pair},
     {"machine", check_machine}, {"with_flops", check_with_flops}, {"flops", check_flops},
     {"format", NULL}, {"event_lists", check_event_list}, {"kineto_events", check_kineto_events},
-    {"legacy_records", check_legacy_records}, {"canonical", check_canonical}
+    {"legacy_records", check_legacy_records}
 };
 
 static void fail_file(const char *why) {

@@ -25,6 +25,7 @@ build() {   # with what tests have compiled already
 
 for file in tests/analyse/vectors/*.json tests/analyse/vectors/*.json.gz; do
     name=$(basename "${file%%.*}")
+    [ "$name" != canonical ] || continue     # tests/command/canonical.py
     if "$replay" "$file" >"$out/$name.log" 2>&1; then
         echo "ok replay_$name: $(tail -n 1 "$out/$name.log")"
     else
@@ -89,8 +90,6 @@ says kineto_events_odd '[{"events": [{}, null, 5, {"name": "[memory]", "nbytes":
     '0 passed, 1 failed' 1
 says legacy_records_odd '[{"threads": [[{"kind": "pop"}, {"kind": "push"}, null, 3]], "ok":
     {"events": []}}]' '1 passed, 0 failed' 0
-says canonical_odd '[{"events": [{"args": null}], "ok": "event= node= stack_trace="}]' \
-    '1 passed, 0 failed' 0
 says machine_odd '[{"log": [[], ["start"], ["step1"], ["stop"]]}]' '0 passed, 1 failed' 1
 says format_empty '' '0 passed, 1 failed' 1
 says format_broken '{"time": [[1, "1.0' '0 passed, 1 failed' 1

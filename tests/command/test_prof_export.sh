@@ -374,6 +374,20 @@ python3 tests/command/raw_threads.py 3 ${ALL:+1}50000 >"$out/works.raw"
 works_within() ( ulimit -v $((150 * 1024)) && exec "$prof" "$@" "$out/works.raw" )
 says constant_memory_arrows "launch" 0 works_within steps --name launch -f csv
 rm "$out/works.raw"
+# What PyTorch answered, and the same of prof.h's own arguments.
+says canonical_as_pytorch '30 of 30 cases are as in PyTorch' 0 python3 tests/command/canonical.py "$prof" "$out"
+cat >"$out/own.json" <<'END'
+[{"ph": "X", "cat": "cpu_op", "name": "later", "pid": 1, "tid": 1, "ts": 2, "dur": 1, "args": {"Call stack": "^^"}},
+{"ph": "X", "cat": "cpu_op", "name": "a n\u00e4me\nof more than thirty code points", "pid": 1, "tid": 1, "ts": 0, "dur": 9,
+ "args": {"Module Hierarchy": "net.layer", "Call stack": "  ^^^  ; inner line ;outer"}},
+{"ph": "i", "name": "[memory]", "pid": 1, "tid": 1, "ts": 1, "s": "t"}, {"ph": "i", "name": "mark", "pid": 1, "tid": 1, "ts": 1, "s": "t"},
+{"ph": "X", "cat": "Trace", "name": "PyTorch Profiler (0)", "pid": "Spans", "tid": "PyTorch Profiler", "ts": 0, "dur": 9}]
+END
+printf 'event=a n\303\244me of more than thirty cod node=net.layer stack_trace=inner line
+event=[memory] node= stack_trace=
+event=later node= stack_trace=' >"$out/own.txt"
+try canonical_own sh -c "'$prof' export --canonical '$out/own.json' | cmp - '$out/own.txt'"
+says canonical_alone "it takes one trace" 2 "$prof" export --canonical "$out/own.json" "$out/own.json"
 says no_format "this ending says no format" 2 "$prof" export -o "$out/run.xyz" "$out/odd.json"
 says no_output "export needs -o" 2 "$prof" export "$out/odd.json"
 says no_trace "export needs a trace" 2 "$prof" export -o "$out/run.pftrace"

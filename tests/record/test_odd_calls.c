@@ -143,7 +143,6 @@ static void test_no_trace(void) {
     EQUAL(prof_write_table(NULL, NULL, out), PROF_ERROR_INVALID);
     EQUAL(prof_write_chrome(NULL, NULL, out), PROF_ERROR_INVALID);
     EQUAL(prof_write_stacks(NULL, PROF_METRIC_NONE, out), PROF_ERROR_INVALID);
-    EQUAL(prof_write_canonical(NULL, out), PROF_ERROR_INVALID);
     EQUAL(prof_write_memory_timeline(NULL, NULL, out), PROF_ERROR_INVALID);
     EQUAL(prof_write_execution_trace(NULL, out), PROF_ERROR_INVALID);
     EQUAL(prof_metric_from_text(NULL, &metric), PROF_ERROR_INVALID);
@@ -231,7 +230,6 @@ static void test_writers_without_sink(void) {
     EQUAL(prof_write_chrome(trace, NULL, no_sink), PROF_ERROR_INVALID);
     EQUAL(prof_write_stacks(trace, PROF_METRIC_NONE, no_sink), PROF_ERROR_INVALID);
     EQUAL(prof_write_event_stacks(trace, PROF_METRIC_NONE, no_sink), PROF_ERROR_INVALID);
-    EQUAL(prof_write_canonical(trace, no_sink), PROF_ERROR_INVALID);
     EQUAL(prof_write_memory_timeline(trace, NULL, no_sink), PROF_ERROR_INVALID);
     EQUAL(prof_write_rows(NULL, 1, NULL, NULL, no_sink), PROF_ERROR_INVALID);
     EQUAL(prof_dump(no_sink), PROF_ERROR_INVALID);

@@ -1,4 +1,5 @@
 /* prof export: traces in the formats of other tools. */
+#include "canonical.h"
 #include "flame.h"
 #include "json_lanes.h"
 #include "merge.h"
@@ -28,7 +29,10 @@ const command export_command = {
     "  prof export -o run.parquet/ rank*.json.gz\n"
     "      a folder for DuckDB, Spark and the like: all tables of each rank\n"
     "  prof export -o back.json.gz run.pftrace\n"
-    "      JSON of a .pftrace, of a raw stream or of JSON\n\n"
+    "      JSON of a .pftrace, of a raw stream or of JSON\n"
+    "  prof export --canonical trace.json\n"
+    "      a line for each event, by start: event=NAME node=MODULE stack_trace=FRAME, as\n"
+    "      PyTorch's _canonicalize_profiler_events has them; to stdout without -o\n\n"
     "OUT ends with   and is\n"
     "  .pftrace      Perfetto's protobuf: times in ns from 1970 where the trace tells\n"
     "  .pb.gz        pprof: cpu, device, calls and bytes by path, with the labels\n"
@@ -54,6 +58,7 @@ typedef struct exporter {
     char **traces;
     int count;
     bool lanes;                  /* of JSON */
+    bool canonical;
     const char *table;           /* of CSV and Parquet */
 } exporter;
 
@@ -119,6 +124,14 @@ static int export_folded(const exporter *e) {
     return stacks_export(&o, e->traces, e->count, e->path);
 }
 
+static int export_canonical(const exporter *e) {
+    output out;
+    if (e->lanes || e->table || e->count > 1)
+        return fail("--canonical", "it takes one trace, and neither --lanes nor --table");
+    if (!output_open(&out, e->path)) return EXIT_BAD;
+    return output_finish(&out, canonical_write(e->traces[0], &out));
+}
+
 static int export_pprof(const exporter *e) {
     output out;
     if (!output_open(&out, e->path)) return EXIT_BAD;
@@ -176,6 +189,7 @@ static int run(int argc, char **argv) {
     exporter e = {.traces = argv + 1};
     const option_spec options[] = {
         LANES_OPTION(e.lanes),
+        {"canonical", 0, OPTION_FLAG, &e.canonical, NULL, "lines that equal runs have equal"},
         {"table", 't', OPTION_TEXT, &e.table, "NAME", "of .csv and .parquet: which table (events)"},
         {"output", 'o', OPTION_TEXT, &e.path, "OUT", "the file, whose ending says what it is"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
@@ -183,8 +197,10 @@ static int run(int argc, char **argv) {
     int status;
     e.count = options_parse(&export_command, options, argc, argv, &status);
     if (e.count < 0) return status;
-    if (!e.path) return fail(NULL, "export needs -o OUT; see prof export --help");
+    if (!e.path && !e.canonical)
+        return fail(NULL, "export needs -o OUT; see prof export --help");
     if (e.count == 0) return fail(NULL, "export needs a trace; see prof export --help");
+    if (e.canonical) return export_canonical(&e);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (ends_with(e.path, formats[i].suffix)) return export_as(&e, formats[i].write);
     return fail(e.path, "this ending says no format; prof export --help lists them");
