@@ -9786,24 +9786,20 @@ PROF__FN char *prof__text_hex(char *p, uint64_t n) {
    it, of the call, or of the function, which is at begin. */
 PROF__FN void prof__symbol_set(prof__symbols *n, uint32_t i, const char *name, uintptr_t begin) {
     const char *file = n->path;
-    size_t length = strlen(name);
-    char place[64], *p = place;
+    size_t length, size;
+    char hex[20];
     for (const char *s = file; *s; s++)
         if (*s == '/' || *s == '\\') file = s + 1;
     if (i && n->list[i - 1].address == n->list[i].address) {
         *n->list[i].text = *n->list[i - 1].text;
         return;
     }
-    for (; *file && p < place + 32; file++) *p++ = *file;
-    *p++ = '(';
-    p = prof__text_hex(p, (n->list[i].entry ? begin : n->list[i].address - 1) + n->shift);
-    *p++ = ')';
-    *p++ = ':';
-    *p++ = ' ';
-    if ((size_t)(n->high - n->low) < (size_t)(p - place) + length + 1) return;
-    n->high -= (size_t)(p - place) + length + 1;
-    memcpy(n->high, place, (size_t)(p - place));
-    memcpy(n->high + (p - place), name, length + 1);
+    *prof__text_hex(hex, (n->list[i].entry ? begin : n->list[i].address - 1) + n->shift) = 0;
+    length = PROF__MIN(strlen(file), (size_t)32);
+    size = length + strlen(hex) + strlen(name) + 5;
+    if ((size_t)(n->high - n->low) < size) return;
+    n->high -= size;
+    (void)prof__text_f(n->high, size, "%b(%s): %s", file, length, hex, name);
     *n->list[i].text = n->high;
 }
 
@@ -9819,18 +9815,7 @@ PROF__FN uint32_t prof__symbol_at(const prof__symbols *n, uintptr_t address) {
 }
 
 #if defined(__linux__)
-#  include <elf.h>
-#  if UINTPTR_MAX > UINT32_MAX
-typedef Elf64_Ehdr prof__elf_head;
-typedef Elf64_Phdr prof__elf_segment;
-typedef Elf64_Shdr prof__elf_section;
-typedef Elf64_Sym prof__elf_symbol;
-#  else
-typedef Elf32_Ehdr prof__elf_head;
-typedef Elf32_Phdr prof__elf_segment;
-typedef Elf32_Shdr prof__elf_section;
-typedef Elf32_Sym prof__elf_symbol;
-#  endif
+#  include <link.h>                      /* ElfW(x): Elf64_x or Elf32_x */
 
 /* A line of /proc/self/maps. It is read only by calls that are safe in signal handlers. */
 typedef struct prof__map {
@@ -9892,11 +9877,11 @@ PROF__FN bool prof__map_next(prof__map *m) {
 
 typedef struct prof__elf {
     int file;
-    prof__elf_head head;
-    prof__elf_section names;             /* of the symbols being read */
-    prof__elf_symbol source;             /* the source file of local symbols; no name: unknown */
+    ElfW(Ehdr) head;
+    ElfW(Shdr) names;             /* of the symbols being read */
+    ElfW(Sym) source;             /* the source file of local symbols; no name: unknown */
 } prof__elf;
-typedef void (*prof__elf_visit)(void *user, prof__elf *f, const prof__elf_symbol *symbol);
+typedef void (*prof__elf_visit)(void *user, prof__elf *f, const ElfW(Sym) *symbol);
 
 PROF__FN bool prof__elf_read(const prof__elf *f, uint64_t offset, void *to, size_t size) {
     return lseek(f->file, (off_t)offset, SEEK_SET) == (off_t)offset &&
@@ -9908,16 +9893,16 @@ PROF__FN bool prof__elf_open(prof__elf *f, const char *path) {
     if (f->file < 0) return false;
     if (prof__elf_read(f, 0, &f->head, sizeof f->head) &&
         memcmp(f->head.e_ident, ELFMAG, SELFMAG) == 0 &&
-        f->head.e_shentsize == sizeof(prof__elf_section) &&
-        f->head.e_phentsize == sizeof(prof__elf_segment)) return true;
+        f->head.e_shentsize == sizeof(ElfW(Shdr)) &&
+        f->head.e_phentsize == sizeof(ElfW(Phdr))) return true;
     close(f->file);
     return false;
 }
 
 /* Calls visit for each function in a section of symbols. */
-PROF__FN void prof__elf_functions_in(prof__elf *f, const prof__elf_section *symbols,
+PROF__FN void prof__elf_functions_in(prof__elf *f, const ElfW(Shdr) *symbols,
                                      prof__elf_visit visit, void *user) {
-    prof__elf_symbol list[64];
+    ElfW(Sym) list[64];
     uint64_t at = symbols->sh_offset, end = at + symbols->sh_size, n;
     memset(&f->source, 0, sizeof f->source);
     if (!prof__elf_read(f, f->head.e_shoff + symbols->sh_link * sizeof f->names, &f->names,
@@ -9939,7 +9924,7 @@ PROF__FN void prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *use
     bool found = false;
     for (int k = 0; k < 2 && !found; k++)
         for (uint32_t i = 0; i < f->head.e_shnum; i++) {
-            prof__elf_section section;
+            ElfW(Shdr) section;
             if (!prof__elf_read(f, f->head.e_shoff + i * sizeof section, &section,
                                 sizeof section)) return;
             if (section.sh_type != types[k]) continue;
@@ -9950,7 +9935,7 @@ PROF__FN void prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *use
 
 /* Reads a symbol's name, cut to size; a copy that gcc made (f.lto_priv.0) has the function's name.
    False: it has none. */
-PROF__FN bool prof__elf_name(const prof__elf *f, const prof__elf_symbol *symbol, char *name,
+PROF__FN bool prof__elf_name(const prof__elf *f, const ElfW(Sym) *symbol, char *name,
                              size_t size) {
     static const char *const clones[] = { ".constprop.", ".isra.", ".lto_priv.", ".part." };
     off_t at = (off_t)(f->names.sh_offset + symbol->st_name);
@@ -9963,7 +9948,7 @@ PROF__FN bool prof__elf_name(const prof__elf *f, const prof__elf_symbol *symbol,
     return name[0] != '\0';
 }
 
-PROF__FN void prof__symbol_visit(void *user, prof__elf *f, const prof__elf_symbol *symbol) {
+PROF__FN void prof__symbol_visit(void *user, prof__elf *f, const ElfW(Sym) *symbol) {
     prof__symbols *n = (prof__symbols *)user;
     uintptr_t begin = (uintptr_t)symbol->st_value - n->shift, size = (uintptr_t)symbol->st_size;
     uint32_t i = prof__symbol_at(n, begin + 1);
@@ -9979,7 +9964,7 @@ PROF__FN bool prof__elf_shift(const prof__elf *f, const prof__map *m, uintptr_t 
                               uintptr_t *shift) {
     uint64_t offset = m->offset + (address - m->low);
     for (uint32_t i = 0; i < f->head.e_phnum; i++) {
-        prof__elf_segment g;
+        ElfW(Phdr) g;
         if (!prof__elf_read(f, f->head.e_phoff + i * sizeof g, &g, sizeof g)) return false;
         if (g.p_type != PT_LOAD || offset < g.p_offset || offset - g.p_offset >= g.p_filesz)
             continue;
@@ -10066,10 +10051,6 @@ PROF__FN int prof__word_in(const char *text, const char *words) {
 }
 
 #ifdef PROF_INSTRUMENT_FUNCTIONS
-#if defined(__linux__)
-extern const char __ehdr_start[];        /* by the linker: where this program's image begins */
-#endif
-
 /* A function. asked: the generation in which its site was asked for last; or PROF__EXCLUDED: it is
    no zone. */
 struct prof__instrumented {
@@ -10132,14 +10113,8 @@ PROF__FN uint32_t prof__function_site(const prof__state *t, uintptr_t address) {
     return id;
 }
 
-#ifdef __cplusplus
-extern "C" {
-#endif
 void __cyg_profile_func_enter(void *function, void *caller) PROF__QUIET;
 void __cyg_profile_func_exit(void *function, void *caller) PROF__QUIET;
-#ifdef __cplusplus
-}
-#endif
 
 PROF__INLINE bool prof__is_function(const prof__state *t, const prof__frame *f,
                                     uintptr_t function) {
@@ -10168,16 +10143,6 @@ PROF__FN bool prof__function_heal(prof__slot *slot, prof__state *t, uintptr_t fu
     else PROF__BUMP(t->counts.cut, 1);
     prof__leave(slot);
     return zones != 0;
-}
-
-/* The same where the innermost zone is a deep one. */
-PROF__FN bool prof__function_ends_deep(prof__slot *slot, prof__state *t, uintptr_t function) {
-    bool ends;
-    if (!prof__look(t)) return true;
-    ends = prof__is_function(t, &prof__deep_top(t)->frame, function) ||
-           prof__function_heal(slot, t, function);
-    prof__looked(t);
-    return ends;
 }
 
 /* ---- what the compiler calls ---- */
@@ -10218,9 +10183,14 @@ void __cyg_profile_func_enter(void *function, void *caller) {
 
 /* The same where it is not simply the innermost zone. Dropped begins end first, in any case. */
 PROF__FN bool prof__function_ends_late(prof__slot *slot, prof__state *t, uintptr_t function) {
+    bool ends;
     if (t->skipped || t->hot.top <= t->hot.bottom) return true;
-    return PROF__LOAD(t->deep.open) ? prof__function_ends_deep(slot, t, function)
-                               : prof__function_heal(slot, t, function);
+    if (!PROF__LOAD(t->deep.open)) return prof__function_heal(slot, t, function);
+    if (!prof__look(t)) return true;
+    ends = prof__is_function(t, &prof__deep_top(t)->frame, function) ||
+           prof__function_heal(slot, t, function);
+    prof__looked(t);
+    return ends;
 }
 
 /* Is the zone that is to end now this function's? */
@@ -10243,9 +10213,11 @@ void __cyg_profile_func_exit(void *function, void *caller) {
 }
 
 #if defined(__linux__)
+extern const char __ehdr_start[];        /* by the linker: where this program's image begins */
+
 /* Names a function that has no name yet. user: the shift of prof__elf_shift. A name that is cut
    ends with its address, to be unique. Symbols have the source file of static functions only. */
-PROF__FN void prof__function_visit(void *user, prof__elf *elf, const prof__elf_symbol *symbol) {
+PROF__FN void prof__function_visit(void *user, prof__elf *elf, const ElfW(Sym) *symbol) {
     uintptr_t address = (uintptr_t)symbol->st_value - *(const uintptr_t *)user;
     struct prof__instrumented *f = prof__function_find(address);
     const char *known = f->address ? prof__sites.list[f->id >> 8].name : "", *copy;
@@ -10307,7 +10279,7 @@ typedef struct prof__excluding {
 } prof__excluding;
 
 /* Excludes a function that is named. It needs no site, only a place in the list. */
-PROF__FN void prof__exclude_visit(void *user, prof__elf *elf, const prof__elf_symbol *symbol) {
+PROF__FN void prof__exclude_visit(void *user, prof__elf *elf, const ElfW(Sym) *symbol) {
     const prof__excluding *x = (const prof__excluding *)user;
     uintptr_t address = (uintptr_t)symbol->st_value - x->shift;
     struct prof__instrumented *f;
@@ -10397,15 +10369,10 @@ static struct prof__trails {
     uint32_t count, capacity;
 } prof__trails;
 
-typedef struct prof__trail_key {
-    uint32_t hash, count;
-    const uintptr_t *addresses;
-} prof__trail_key;
-PROF__FN bool prof__trail_same(const void *context, uint32_t number) {
-    const prof__trail_key *k = (const prof__trail_key *)context;
-    const prof__trail *r = prof__trails.list[number];
-    return r->hash == k->hash && r->count == k->count &&
-           memcmp(r->addresses, k->addresses, k->count * sizeof *k->addresses) == 0;
+PROF__FN bool prof__trail_same(const void *trail, uint32_t number) {
+    const prof__trail *a = (const prof__trail *)trail, *b = prof__trails.list[number];
+    return a->hash == b->hash && a->count == b->count &&
+           memcmp(a->addresses, b->addresses, a->count * sizeof *a->addresses) == 0;
 }
 
 PROF__FN bool prof__trails_open(void) {
@@ -10421,7 +10388,7 @@ PROF__FN bool prof__trails_open(void) {
 }
 
 /* The number of a stack, from 1; 0: there is no room for it. Under the lock. */
-PROF__FN uint32_t prof__trail_add(const prof__trail_key *k) {
+PROF__FN uint32_t prof__trail_add(const prof__trail *k) {
     uint32_t *place;
     prof__trail *r;
     if (!prof__trails.list && !prof__trails_open()) return 0;
@@ -10431,9 +10398,7 @@ PROF__FN uint32_t prof__trail_add(const prof__trail_key *k) {
     r = (prof__trail *)prof__take(sizeof *r + k->count * (sizeof *r->texts + sizeof *r->addresses),
                                   0);
     if (!r) return 0;
-    memset(r, 0, sizeof *r);
-    r->hash = k->hash;
-    r->count = k->count;
+    *r = *k;
     r->texts = (const char **)(void *)(r + 1);
     r->addresses = (uintptr_t *)(void *)(r->texts + k->count);
     memset(r->texts, 0, k->count * sizeof *r->texts);
@@ -10448,7 +10413,6 @@ PROF__FN uint32_t prof__trail_add(const prof__trail_key *k) {
 #  define PROF__CODE(address) ((uintptr_t)(address))
 #endif
 #if PROF__FRAMES
-#  define PROF__UNCHECKED __attribute__((no_sanitize("address", "thread")))
 /* Finds the memory that holds this part of the stack, so that nothing past it is read. */
 PROF__FN bool prof__stack_find(prof__state *t, uintptr_t at) {
 #  if defined(__APPLE__)
@@ -10470,8 +10434,8 @@ PROF__FN bool prof__stack_find(prof__state *t, uintptr_t at) {
 
 /* Reads frame after frame, outwards. Code without frame pointers may leave anything in the
    register, so each is checked. */
-PROF__UNCHECKED PROF__FN uint32_t prof__native_frames(prof__state *t, prof__entry_frame entry,
-                                                      uintptr_t *to) {
+__attribute__((no_sanitize("address", "thread")))
+PROF__FN uint32_t prof__native_frames(prof__state *t, prof__entry_frame entry, uintptr_t *to) {
     uintptr_t last = (uintptr_t)__builtin_frame_address(0), at = (uintptr_t)entry.frame;
     uint32_t n = 0;
     to[n++] = PROF__CODE(entry.returns);
@@ -10486,6 +10450,8 @@ PROF__UNCHECKED PROF__FN uint32_t prof__native_frames(prof__state *t, prof__entr
     }
     return n;
 }
+#else
+#  define prof__native_frames(t, entry, to) 0u
 #endif
 
 #if defined(_WIN32)
@@ -10521,23 +10487,15 @@ PROF__FN uint32_t prof__native_unwind(prof__entry_frame entry, uintptr_t *to) {
     return count;
 }
 
-PROF__FN uint32_t prof__native_read(prof__state *t, prof__entry_frame entry, uintptr_t *to) {
-#if PROF__FRAMES
-    if (prof__session.desc.native_stack == PROF_NATIVE_FRAMES)
-        return prof__native_frames(t, entry, to);
-#endif
-    (void)t;
-    return prof__native_unwind(entry, to);
-}
-
 /* Records the call stack of the zone that frame f will hold. The caller has made room. */
 PROF__FN void prof__native_begin(prof__state *t, prof__frame *f, prof__entry_frame entry) {
     uintptr_t addresses[PROF__NATIVE_MOST];
-    prof__trail_key key = { 2166136261u, 0, NULL };
+    prof__trail key = { 2166136261u, 0, false, NULL, addresses };
     prof__long l;
     uint32_t number = 0;
-    key.addresses = addresses;
-    key.count = prof__native_read(t, entry, addresses);
+    key.count = prof__session.desc.native_stack == PROF_NATIVE_FRAMES
+                    ? prof__native_frames(t, entry, addresses)
+                    : prof__native_unwind(entry, addresses);
     for (uint32_t i = 0; i < key.count; i++)
         key.hash = (key.hash ^ (uint32_t)addresses[i] ^ (uint32_t)((uint64_t)addresses[i] >> 32)) *
                    16777619u;
@@ -10574,9 +10532,8 @@ PROF__FN const prof_extra *prof__native_of(const prof_event *e) {
 /* How many native frames an event has beyond its parent's: the outer ones are the parent's, but for
    the place in its innermost function, which has gone on. */
 PROF__FN uint32_t prof__frames_of(const struct prof_trace *s, const prof_event *e) {
-    const prof_extra *x, *up;
+    const prof_extra *x = prof__native_of(e), *up;
     uint32_t n;
-    x = prof__native_of(e);
     if (!x) return 0;
     up = e->parent == PROF_NONE ? NULL : prof__native_of(s->events + e->parent);
     if (!up) return x->stack_count;
@@ -10633,8 +10590,6 @@ PROF__FN const char *prof__counting_say(const char *name, const char *why) {
 #ifdef PROF__PERF
 #  include <linux/perf_event.h>
 
-#define PROF__CACHE_MISS(cache) ((uint64_t)(cache) | (uint64_t)1 << 16)
-
 /* A thread's open counters, a file each. */
 static __thread struct prof__perf_group {
     uint32_t serial, count;              /* serial: of the session for which they were opened */
@@ -10642,7 +10597,8 @@ static __thread struct prof__perf_group {
     int file[PROF_COUNTERS];
 } prof__perf;
 
-/* A counter's type and config, as perf_event_open takes them, by its name; false: not known. */
+/* A counter's type and config, as perf_event_open takes them, by its name; false: not known.
+   Misses of a cache are config 0x10000 and the cache's number. */
 PROF__FN bool prof__counter_parse(const char *name, uint32_t *type, uint64_t *config) {
     static const struct { char name[24]; uint32_t type, config; } list[] = {
         { "cycles", 0, 0 }, { "cpu-cycles", 0, 0 }, { "instructions", 0, 1 },
@@ -10652,10 +10608,9 @@ PROF__FN bool prof__counter_parse(const char *name, uint32_t *type, uint64_t *co
         { "ref-cycles", 0, 9 }, { "cpu-clock", 1, 0 }, { "task-clock", 1, 1 },
         { "page-faults", 1, 2 }, { "context-switches", 1, 3 }, { "cpu-migrations", 1, 4 },
         { "minor-faults", 1, 5 }, { "major-faults", 1, 6 }, { "L1-dcache-loads", 3, 0 },
-        { "L1-dcache-load-misses", 3, PROF__CACHE_MISS(0) }, { "LLC-loads", 3, 2 },
-        { "LLC-load-misses", 3, PROF__CACHE_MISS(2) },
-        { "dTLB-load-misses", 3, PROF__CACHE_MISS(3) },
-        { "iTLB-load-misses", 3, PROF__CACHE_MISS(4) } };
+        { "L1-dcache-load-misses", 3, 0x10000 }, { "LLC-loads", 3, 2 },
+        { "LLC-load-misses", 3, 0x10002 }, { "dTLB-load-misses", 3, 0x10003 },
+        { "iTLB-load-misses", 3, 0x10004 } };
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         *type = list[i].type;
         *config = list[i].config;
@@ -10715,7 +10670,6 @@ PROF__FN bool prof__perf_open(void) {
             int error = errno;
             prof__perf_close();
             prof__perf.serial = serial;
-            prof__perf.count = 0;
             errno = error;
             return false;
         }
@@ -10803,16 +10757,9 @@ PROF__FN const char *prof__counters_start(const char *names) {
     return c->count ? NULL : prof__counting_say("", "none is named");
 }
 #else
-PROF__FN void prof__counters_begin(prof__state *t, prof__frame *f) {
-    (void)t;
-    (void)f;
-}
-#define prof__counters_end prof__counters_begin
-PROF__FN const char *prof__counters_start(const char *names) {
-    (void)names;
-    prof__counting.count = 0;
-    return prof__counting_say("", "they need the perf events of Linux");
-}
+#define prof__counters_begin(t, f) ((void)0)
+#define prof__counters_end NULL
+#define prof__counters_start(names) prof__counting_say("", "they need the perf events of Linux")
 #endif
 
 /* The hooks of a zone's begin; the counters come last, since they count from here. */
@@ -10828,13 +10775,12 @@ PROF__FN const char *prof__hooks_start(const prof_desc *d, bool recorded) {
     prof__counting.count = 0;
     if (!why && d->hw_counters) why = prof__counters_start(d->hw_counters);
     if (why) prof__counting.count = 0;
-    if (why || !recorded) return why;
-    if (d->native_stack || d->hw_counters) {
+    if (!why && recorded && (d->native_stack || d->hw_counters)) {
         prof__recorder.hooks.begin = prof__hook_begin;
         prof__recorder.hooks.slots = PROF__EXTRA_SLOTS + 1 + PROF_COUNTERS;
+        if (d->hw_counters) prof__recorder.hooks.end = prof__counters_end;
     }
-    if (d->hw_counters) prof__recorder.hooks.end = prof__counters_end;
-    return NULL;
+    return why;
 }
 
 /* ---- @READ: turns ticks into times, and records beside zones into what zones carry ----
