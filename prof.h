@@ -15351,18 +15351,6 @@ PROF__FN void prof__table_site(prof__table *t, const prof_average *r) {
     prof__table_path(t, PROF__COL_SITE, prof__site_source(r->site, source));
 }
 
-PROF__FN void prof__table_measure_site(prof__table *t, const prof_average *r) {
-    char source[PROF__SOURCE];
-    if (r->site)
-        prof__table_widen(t, PROF__COL_SITE,
-                          PROF__MAX(prof__text_width(prof__site_source(r->site, source)), 6u));
-}
-
-PROF__FN void prof__table_width_site(prof__table *t) {
-    t->width[PROF__COL_SITE] = PROF__MIN(t->width[PROF__COL_SITE],
-                                         prof__table_limit(t->desc->max_src_column_width, 75));
-}
-
 /* The name of counter i, where the rows have counters. */
 PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
     if (t->trace && !t->rows && (!t->groups || t->groups->counts))
@@ -15375,16 +15363,6 @@ PROF__FN const char *prof__table_all_devices(const prof__table *t) {
     return t->view.other_devices[0] ? "devices" : t->view.device_name;
 }
 
-PROF__FN void prof__table_measure_others(prof__table *t, const prof_average *r) {
-    for (int i = 0; i < PROF_OTHER_DEVICES && t->view.other_devices[i]; i++)
-        if (r->self_other_device_ns[i] > 0) t->width[PROF__COL_OTHERS + 4 * i] = PROF__COLUMN;
-}
-
-PROF__FN void prof__table_device_ns(prof__table *t, const prof_average *r) {
-    t->self_device_ns = PROF__PLUS(t->self_device_ns, r->self_device_time_total_ns);
-    for (int i = 0; i < PROF_OTHER_DEVICES; i++)
-        t->self_other_ns[i] = PROF__PLUS(t->self_other_ns[i], r->self_other_device_ns[i]);
-}
 /* The part of a device time that is of the view's device i. Device 0 has what the others do not. */
 PROF__FN int64_t prof__device_part(int64_t all, const int64_t *others, uint32_t i) {
     if (i) return others[i - 1];
@@ -15522,22 +15500,28 @@ PROF__FN void prof__table_view(prof__table *t) {
 /* The columns that only some traces have. */
 PROF__FN void prof__table_measure_wide(prof__table *t, const prof_average *r) {
     bool device = r->device_type != PROF_DEVICE_CPU;
+    char source[PROF__SOURCE];
     if (r->overload_name && *r->overload_name) t->width[PROF__COL_OVERLOAD] = 1;
     if (prof__table_number(t, r, PROF__COL_SELF_DEVICE) > 0 && t->view.device_name)
         t->width[PROF__COL_SELF_DEVICE] = PROF__COLUMN;
-    prof__table_measure_others(t, r);
+    for (int i = 0; i < PROF_OTHER_DEVICES && t->view.other_devices[i]; i++)
+        if (r->self_other_device_ns[i] > 0) t->width[PROF__COL_OTHERS + 4 * i] = PROF__COLUMN;
     if (r->self_device_memory_usage > 0 && t->view.device_name && t->view.profile_memory)
         t->width[PROF__COL_DEVICE_MEMORY] = PROF__COLUMN;
     if (r->node_id != -1) t->width[PROF__COL_NODE] = PROF__COLUMN;
     prof__table_widen(t, PROF__COL_SHAPES, prof__shapes_text(r, &t->out, 0));
     if (r->input_count && r->input_count != PROF_NONE) t->width[PROF__COL_FLOPS] = 1;
-    prof__table_measure_site(t, r);
+    if (r->site)
+        prof__table_widen(t, PROF__COL_SITE,
+                          PROF__MAX(prof__text_width(prof__site_source(r->site, source)), 6u));
     for (uint32_t i = 0; i < r->stack_count; i++)
         prof__table_widen(t, PROF__COL_SOURCE, prof__text_width(prof__text(r->stack[i])) + 4);
     if (r->flops > 0 && (!t->least_flops || r->flops < t->least_flops)) t->least_flops = r->flops;
-    if (device ? !r->is_user_annotation : r->is_legacy)
-        prof__table_device_ns(t, r);
-    else if (!device)                    /* the same work, counted at the calls that launched it */
+    if (device ? !r->is_user_annotation : r->is_legacy) {
+        t->self_device_ns = PROF__PLUS(t->self_device_ns, r->self_device_time_total_ns);
+        for (int i = 0; i < PROF_OTHER_DEVICES; i++)
+            t->self_other_ns[i] = PROF__PLUS(t->self_other_ns[i], r->self_other_device_ns[i]);
+    } else if (!device)                  /* the same work, counted at the calls that launched it */
         t->rows_device_ns = PROF__PLUS(t->rows_device_ns, r->self_device_time_total_ns);
 }
 
@@ -15558,7 +15542,8 @@ PROF__FN void prof__table_widths_wide(prof__table *t) {
                            prof__table_limit(d->max_shapes_column_width, 80)) : 0;
     t->width[PROF__COL_SOURCE] = PROF__MIN(t->width[PROF__COL_SOURCE],
                                            prof__table_limit(d->max_src_column_width, 75));
-    prof__table_width_site(t);
+    t->width[PROF__COL_SITE] = PROF__MIN(t->width[PROF__COL_SITE],
+                                         prof__table_limit(d->max_src_column_width, 75));
     t->width[PROF__COL_FLOPS] = t->view.with_flops && t->least_flops ? PROF__COLUMN : 0;
     t->flops_power = prof__flops_power(t->least_flops);
     for (int i = 0; i < PROF__COUNTER_COLUMNS; i++) {
@@ -15614,17 +15599,6 @@ PROF__FN void prof__csv_site(prof__table *t, const prof_average *r) {
     if (r) prof__csv_text(&t->out, prof__site_source(r->site, source));
 }
 
-PROF__FN void prof__json_site(prof__table *t, const prof_average *r) {
-    char source[PROF__SOURCE];
-    if (t->sited)
-        prof__out_f(&t->out, ", \"source\": \"%j\"", prof__site_source(r->site, source));
-}
-
-PROF__FN void prof__put_mean(prof__out *o, int64_t ns, uint64_t count) {
-    prof__out_room(o, 48);
-    o->p = prof__text_real(o->p, prof__mean_us(ns, count), 3);
-}
-
 /* The fields that are numbers, in their order. */
 static const uint8_t prof__row_fields[] = {
     PROF__COL_COUNT, PROF__COL_CPU, PROF__COL_SELF_CPU, PROF__COL_CPU_MEAN, PROF__COL_MIN,
@@ -15645,8 +15619,10 @@ PROF__FN void prof__put_field(prof__out *o, const prof_average *r, int column, b
     int64_t n = prof__row_number(r, column);
     uint8_t shows = prof__column_shows(column);
     if (shows == PROF__SHOW_TIME) prof__out_us(o, n);
-    else if (shows == PROF__SHOW_MEAN) prof__put_mean(o, n, r->count);
-    else if (shows == PROF__SHOW_FLAG && words) prof__out_text(o, n ? "true" : "false");
+    else if (shows == PROF__SHOW_MEAN) {
+        prof__out_room(o, 48);
+        o->p = prof__text_real(o->p, prof__mean_us(n, r->count), 3);
+    } else if (shows == PROF__SHOW_FLAG && words) prof__out_text(o, n ? "true" : "false");
     else prof__out_i64(o, n);
 }
 
@@ -15689,23 +15665,18 @@ PROF__FN void prof__csv_row(prof__table *t, const prof_average *r, int fields) {
     prof__out_text(o, "\r\n");
 }
 
-PROF__FN void prof__json_counters(prof__table *t, const prof_average *r) {
-    for (uint32_t i = 0; prof__table_counter(t, i); i++)
-        for (int self = 0; self < 2; self++) {
-            prof__out_f(&t->out, self ? ", \"self_%s\": %i" : ", \"%s\": %i",
-                        prof__table_counter(t, i), self ? r->self_counters[i] : r->counters[i]);
-        }
-}
-
 PROF__FN void prof__json_row(prof__table *t, const prof_average *r, bool first, int fields) {
     prof__out *o = &t->out;
+    char source[PROF__SOURCE];
     prof__out_f(o, first ? "\n{\"key\": \"%j\"" : ",\n{\"key\": \"%j\"", r->key);
     for (int i = 0; i < fields; i++) {
         prof__out_f(o, ", \"%s\": ", prof__column_field(prof__row_fields[i]));
         prof__put_field(o, r, prof__row_fields[i], true);
     }
     prof__put_parts(t, r);
-    prof__json_counters(t, r);
+    for (uint32_t i = 0; prof__table_counter(t, i); i++)
+        prof__out_f(o, ", \"%s\": %i, \"self_%s\": %i", prof__table_counter(t, i), r->counters[i],
+                    prof__table_counter(t, i), r->self_counters[i]);
     prof__out_f(o, ", \"overload_name\": \"%j\", \"input_shapes\": ",
                 prof__text(r->overload_name));
     prof__put_shapes(o, r->input_shapes, r->input_count == PROF_NONE ? 0 : r->input_count, ", ");
@@ -15713,7 +15684,7 @@ PROF__FN void prof__json_row(prof__table *t, const prof_average *r, bool first, 
     for (uint32_t i = 0; i < r->stack_count; i++)
         prof__out_f(o, i ? ", \"%j\"" : "\"%j\"", prof__text(r->stack[i]));
     prof__out_text(o, "]");
-    prof__json_site(t, r);
+    if (t->sited) prof__out_f(o, ", \"source\": \"%j\"", prof__site_source(r->site, source));
     prof__out_text(o, "}");
 }
 
@@ -16901,11 +16872,6 @@ PROF__FN const prof_site *prof__source_told(const struct prof_trace *s, uint32_t
     return prof__sources.all || prof__sources.shared[site] ? prof__site_placed(site) : NULL;
 }
 
-PROF__FN void prof__chrome_source(prof__out *o, const char **before, const prof_site *site) {
-    char source[PROF__SOURCE];
-    if (site) prof__chrome_string(o, before, PROF_KEY_SOURCE, prof__site_source(site, source));
-}
-
 /* "sites": see prof_write_chrome. */
 PROF__FN void prof__chrome_sites(prof__out *o, const struct prof_trace *s) {
     const char *before = ",\"" PROF_KEY_SITES "\":[";
@@ -16945,9 +16911,11 @@ PROF__FN void prof__chrome_extra(prof__out *o, const struct prof_trace *s, const
 /* The members of an event's arguments. */
 PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
                                        const prof_event *e, const char **before) {
+    const prof_site *site = prof__source_told(s, e->site);
+    char source[PROF__SOURCE];
     if (e->extra) prof__chrome_extra(o, s, e, before);
     else if (s->record_ids) prof__chrome_record(o, s, e, before);
-    prof__chrome_source(o, before, prof__source_told(s, e->site));
+    if (site) prof__chrome_string(o, before, PROF_KEY_SOURCE, prof__site_source(site, source));
     if (e->flags & PROF_EVENT_UNFINISHED) {
         prof__chrome_key(o, before, "finished");
         prof__out_text(o, "false");
@@ -17210,10 +17178,6 @@ PROF__FN bool prof__tell_work(const struct prof_trace *s, uint32_t i) {
     return prof__tell(s, from, PROF_NONE);
 }
 
-PROF__FN bool prof__tell_zone(const struct prof_trace *s, uint32_t top, const prof_event *e) {
-    return prof__tell(s, e->parent, prof__events_around(s, top, e->start_ns, e->end_ns));
-}
-
 /* Marks zones and changes of memory that must tell their parent, and these parents. False: none. */
 PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
     const uint16_t none = (uint16_t)~(PROF__EVENT_NAMED | PROF__EVENT_TOLD);
@@ -17229,7 +17193,7 @@ PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
         if (e->flags & (uint16_t)~none) e->flags &= none;    /* marks of an earlier writer */
         if (!prof__is_zone(e)) continue;
         last = top + (prof__is_overhead(e) ? s->thread_count : e->thread);
-        if (prof__tell_zone(s, *last, e)) {
+        if (prof__tell(s, e->parent, prof__events_around(s, *last, e->start_ns, e->end_ns))) {
             e->flags |= PROF__EVENT_TOLD;
             any = true;
         }
@@ -17508,13 +17472,6 @@ PROF__FN char *prof__metadata_find(prof__entries *m, const char *entry, size_t k
     return NULL;
 }
 
-PROF__FN void prof__metadata_remove(prof__entries *m, char *entry) {
-    size_t at = (size_t)(entry - m->text), size = strlen(entry) + 1;
-    memmove(entry, entry + size, m->used - at - size);
-    if (at < m->preset) m->preset -= size;
-    m->used -= size;
-}
-
 /* Adds an entry `"key":value`, whose first `key` bytes are the key and its colon, in place of an
    older one of that key. Under the lock. */
 PROF__FN prof_result prof__metadata_put(const char *entry, size_t key, size_t size) {
@@ -17525,7 +17482,11 @@ PROF__FN prof_result prof__metadata_put(const char *entry, size_t key, size_t si
     size_t freed = old ? strlen(old) + 1 : 0;
     char *at;
     if (m->used - freed + size + 1 > sizeof m->text) return PROF_ERROR_MEMORY;
-    if (old) prof__metadata_remove(m, old);
+    if (old) {
+        memmove(old, old + freed, m->used - (size_t)(old - m->text) - freed);
+        if ((size_t)(old - m->text) < m->preset) m->preset -= freed;
+        m->used -= freed;
+    }
     at = m->text + (preset ? m->preset : m->used);
     memmove(at + size + 1, at, m->used - (size_t)(at - m->text));
     memcpy(at, entry, size);
