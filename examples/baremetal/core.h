@@ -417,7 +417,8 @@ prof_result prof_start(const prof_desc *desc) {
     core->limit = PROF__END - PROF__KEPT;
     core->on = 1;
     core->top = core->frames;
-    core->last = PROF__LAST;
+    PROF__BARRIER();
+    core->last = PROF__LAST;             /* from here on interrupts record, too */
     return PROF_OK;
 }
 
