@@ -48,9 +48,9 @@ decodes() {   # the dump has these lines, and 23 zones
 }
 
 reports() {   # the command, too
-    build/prof report "$out/trace.raw" >"$out/report" 2>"$out/told" &&
+    build/prof report "$out/trace.raw" >"$out/report" 2>&1 &&
         grep -q ' long .* 2147.484s .* 1 *$' "$out/report" && grep -q ' leaf .* 21 *$' "$out/report" &&
-        grep -q 'still open .*: 1$' "$out/told"
+        grep -q 'still open .*: 1$' "$out/report"
 }
 
 check 'core, gcc' runs gcc gcc -std=c99 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
