@@ -2262,17 +2262,6 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #  endif
 #endif
 
-/* Names of version 0.1: each is an error that tells the new name. desc.counters, which no macro
-   can catch, is desc.hw_counters. */
-#define prof_memory_size \
-    _Pragma("GCC error \"prof_memory_size is called prof_arena_size now\"") prof_arena_size
-#define prof_thread_name \
-    _Pragma("GCC error \"prof_thread_name is called prof_set_thread_name now\"") \
-    prof_set_thread_name
-#define prof_counter_name \
-    _Pragma("GCC error \"prof_counter_name is called prof_hw_counter_name now\"") \
-    prof_hw_counter_name
-
 /* What is gone in version 0.3: each is an error that tells what to use instead. */
 #define prof_file_write_behind \
     _Pragma("GCC error \"prof_file_write_behind is gone: leave it out, the sink writes itself\"") \
@@ -18833,21 +18822,17 @@ PROF__FN const char *prof__scalar_type(const char *text, const char *dtype) {
     return text[strcspn(text, ".eE")] ? "Double" : "Int";
 }
 
-PROF__FN void prof__et_scalar(prof__out *o, const char *text, const char *dtype) {
-    const char *type = prof__scalar_type(text, dtype);
-    if (strcmp(type, "None") == 0) prof__out_text(o, "\"<None>\"");
-    else if (*text == 'T' && *type == 'B') prof__out_text(o, "true");
-    else if (*text == 'F' && *type == 'B') prof__out_text(o, "false");
-    else if (*type == 'S' && (strcmp(dtype, "String") == 0 || prof__json_check(text)))
-        prof__out_f(o, "\"%j\"", text);
-    else prof__out_text(o, text);
-}
-
 PROF__FN void prof__et_value(prof__out *o, const prof__values *v, uint32_t i) {
     const prof_shape *s = v->shapes ? v->shapes + i : NULL;
     const char *scalar = prof__value_scalar(v, i), *dtype = prof__value_dtype(v, i);
     if (scalar) {
-        prof__et_scalar(o, scalar, dtype);
+        const char *type = prof__scalar_type(scalar, dtype);
+        if (strcmp(type, "None") == 0) prof__out_text(o, "\"<None>\"");
+        else if (*scalar == 'T' && *type == 'B') prof__out_text(o, "true");
+        else if (*scalar == 'F' && *type == 'B') prof__out_text(o, "false");
+        else if (*type == 'S' && (strcmp(dtype, "String") == 0 || prof__json_check(scalar)))
+            prof__out_f(o, "\"%j\"", scalar);
+        else prof__out_text(o, scalar);
     } else if (!s || !s->items) {
         prof__et_tensor(o, s, dtype, i < v->tensor_count ? v->tensors + i : NULL);
     } else {
@@ -19172,23 +19157,17 @@ PROF__FN void prof__put_padded(prof__out *o, const char *before, uint64_t n) {
     prof__out_f(o, n < 10 ? "%s0%u" : "%s%u", before, n);
 }
 
-PROF__FN bool prof__is_leap(uint64_t year) {
-    return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-}
-
 /* 2026-01-31 23:59:59, UTC */
 PROF__FN void prof__put_date(prof__out *o, uint64_t ns) {
     static const uint8_t lengths[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
     uint64_t s = ns / 1000000000u, days = s / 86400, year = 1970, month = 0;
-    for (; ; year++) {
-        uint64_t n = prof__is_leap(year) ? 366 : 365;
+    for (;;) {
+        bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        uint64_t n = month == 1 && leap ? 29 : lengths[month];
         if (days < n) break;
         days -= n;
-    }
-    for (; ; month++) {
-        uint64_t n = month == 1 && prof__is_leap(year) ? 29 : lengths[month];
-        if (days < n) break;
-        days -= n;
+        year += month == 11;
+        month = (month + 1) % 12;
     }
     prof__out_u64(o, year);
     prof__put_padded(o, "-", month + 1);
@@ -19240,7 +19219,6 @@ PROF_API PROF__QUIET prof_result prof_write_execution_trace(const prof_trace *tr
 static struct prof__execution {
     char path[1024];
     bool registered, running;
-    void (*close)(struct prof_trace *s); /* NULL: none was ever registered */
     prof_result result;                  /* what went wrong first */
     uint64_t end;                        /* of the nodes in the file; 0: there are none yet */
     uint64_t next_id, next_record;       /* for the next window */
@@ -19303,8 +19281,6 @@ PROF__FN bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t end
     return ok;
 }
 
-PROF__FN void prof__execution_close(struct prof_trace *s);
-
 PROF_API PROF__QUIET prof_result prof_execution_trace_register(const char *path) {
     struct prof__execution *x = &prof__execution;
     size_t size = path ? strlen(path) + 1 : 0;
@@ -19314,7 +19290,6 @@ PROF_API PROF__QUIET prof_result prof_execution_trace_register(const char *path)
     memset(x, 0, sizeof *x);
     memcpy(x->path, path, size);
     x->next_id = 2;
-    x->close = prof__execution_close;    /* by a pointer: linked where a program registers one */
     if (!prof__execution_write(NULL, now, now, &least)) return PROF_ERROR_FILE;
     x->registered = true;
     return PROF_OK;
@@ -19935,10 +19910,6 @@ static struct prof__chrome_stream {
     bool told;                           /* the head is written */
 } prof__chrome_out;
 
-PROF__FN uint64_t prof__chrome_row_tid(const struct prof_trace *s, const prof__row *row) {
-    return s->clock == PROF_CLOCK_PLATFORM ? row->number : row->info.id & INT32_MAX;
-}
-
 /* Writes the head of the array: the process, and when the session began. */
 PROF__FN void prof__chrome_begin(const struct prof_trace *s) {
     prof__out *o = &prof__chrome_out.out;
@@ -19951,7 +19922,8 @@ PROF__FN void prof__chrome_begin(const struct prof_trace *s) {
 /* Writes a row's name before its events; again: also if it was written before. */
 PROF__FN void prof__chrome_tell(prof__row *row, bool again) {
     struct prof__chrome_stream *c = &prof__chrome_out;
-    uint64_t tid = prof__chrome_row_tid(&prof__trace, row);
+    uint64_t tid = prof__trace.clock == PROF_CLOCK_PLATFORM ? row->number
+                                                            : row->info.id & INT32_MAX;
     bool tell = again || !PROF__LOAD(row->announced);
     char copy[sizeof row->name], *name = PROF__BARE ? row->name : copy;
     prof__chrome_begin(&prof__trace);
@@ -20109,10 +20081,6 @@ static struct prof__outgoing {
     prof__dumped dumped;
 } prof__outgoing;
 
-PROF__FN bool prof__stream_mine(void) {
-    return PROF__LOAD(prof__outgoing.owner) == (uintptr_t)prof__slot_get();
-}
-
 /* False: the call comes from the sink, or from a signal handler that interrupted the owner. */
 PROF__FN bool prof__stream_lock(void) { return prof__own(&prof__outgoing.owner); }
 PROF__FN void prof__stream_unlock(void) { prof__disown(&prof__outgoing.owner); }
@@ -20137,22 +20105,6 @@ PROF__FN prof__segment *prof__stream_find(prof__state *t, prof__span *span, bool
     }
     prof__unlock();
     return g;
-}
-
-/* Notes how much of segment g was written, so that it is not written again. */
-PROF__FN void prof__stream_left(prof__segment *g, const prof__span *span) {
-    prof__lock();
-    g->flushed = g->begin + (span->at - g->begin);
-    g->epoch = (uint32_t)(span->base >> 32);
-    prof__trace.stream.zones += span->zones;
-    prof__unlock();
-}
-
-PROF__FN void prof__stream_done(prof__state *t, prof__segment *g) {
-    prof__lock();
-    prof__segment_free(g);
-    t->ring.flushed = (t->ring.flushed + 1) % t->ring.count;
-    prof__unlock();
 }
 
 /* Flushes the buffer, which has whole events, unless one is longer than the buffer. */
@@ -20247,22 +20199,28 @@ PROF__FN void prof__raw_tell_session(prof__raw *w, bool again) {
     w->last_knot = knot;
 }
 
-PROF__FN bool prof__stream_write(prof__raw *w, prof__row *row, prof__span *span) {
-    if (w->chrome) prof__functions_name_new();
-    if (w->chrome) return prof__chrome_write(w, row, span);
-    if (span->at == span->end) prof__raw_tell(w, row);   /* the row's last: it may have a name */
-    return prof__raw_span(w, row, span) && !w->failed;
-}
-
+/* Writes what is new of t, and notes how much that was, so that it is not written again. */
 PROF__FN bool prof__stream_state(prof__raw *w, prof__state *t) {
     prof__segment *g;
     prof__span span;
-    bool done;
+    bool done, ok;
     while ((g = prof__stream_find(t, &span, &done)) != NULL) {
-        bool ok = prof__stream_write(w, g->row, &span);
-        prof__stream_left(g, &span);
-        if (!ok || !done) return ok;
-        prof__stream_done(t, g);
+        if (w->chrome) {
+            prof__functions_name_new();
+            ok = prof__chrome_write(w, g->row, &span);
+        } else {
+            if (span.at == span.end) prof__raw_tell(w, g->row);   /* its last: it may have a name */
+            ok = prof__raw_span(w, g->row, &span) && !w->failed;
+        }
+        prof__lock();
+        g->flushed = g->begin + (span.at - g->begin);
+        g->epoch = (uint32_t)(span.base >> 32);
+        prof__trace.stream.zones += span.zones;
+        done = done && ok;
+        if (done) prof__segment_free(g);
+        if (done) t->ring.flushed = (t->ring.flushed + 1) % t->ring.count;
+        prof__unlock();
+        if (!done) return ok;
     }
     return true;
 }
@@ -20337,22 +20295,18 @@ PROF__FN bool prof__streams_events(const struct prof_trace *s) {
     return s->open && s->mode == PROF_MODE_STREAM && !prof__outgoing.raw.chrome;
 }
 
-/* The arguments of an event, as prof_write_args writes them; none, counted, if too long. */
-PROF__FN void prof__short_args(prof__entry *to, const prof_event *e) {
-    prof_sink sink = { prof__entry_write, NULL };
-    to->size = 0;
-    sink.user = to;
-    if (prof_write_args(e, sink) == PROF_OK) return;
-    PROF__COUNT(prof__loose.details_cut);
-    to->size = 0;
-}
-
 PROF__FN void prof__raw_event(prof__raw *w, const prof__row *row, const prof_event *e) {
     const prof_extra *x = prof__extra_of(e);
     const char *name = prof__chrome_name(e), *type = x ? x->activity_type : NULL;
     const char *device = prof__device_title(e->device_type);
     prof__entry args;
-    prof__short_args(&args, e);
+    prof_sink sink = { prof__entry_write, NULL };
+    sink.user = &args;
+    args.size = 0;
+    if (prof_write_args(e, sink) != PROF_OK) {   /* too long */
+        PROF__COUNT(prof__loose.details_cut);
+        args.size = 0;
+    }
     prof__raw_begin(w, PROF__RAW_EVENT);
     prof__raw_u64(w, (uint64_t)e->start_ns);
     prof__raw_u64(w, (uint64_t)e->end_ns);
@@ -20602,25 +20556,19 @@ PROF__FN void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *re
     prof__dump_ended(w, row, rest);
 }
 
-/* The end of a segment's records. Its thread t (NULL: it has left, at cursor) is read first: a
-   cursor from before the chunk was last emptied would reach past what is written. */
-PROF__FN const prof__record *prof__dump_end(const prof__segment *g, const prof__state *t,
-                                            const prof__record *cursor) {
-    const prof__record *end;
-    if (t) cursor = PROF__ACQUIRE(t->hot.cursor);
-    end = PROF__ACQUIRE(g->end);
-    return end ? end : cursor;
-}
-
 /* Writes the records of a segment that its thread may be emptying at this moment: a block that was
-   copied while it did so is not written. */
+   copied while it did so is not written. The cursor of its thread t (NULL: it has left, at cursor)
+   is read before g->end: one from before the chunk was last emptied would reach past what is
+   written. */
 PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const prof__state *t,
                                  const prof__record *cursor) {
     uint32_t use = PROF__ACQUIRE(g->use);
     const prof__row *row = PROF__ACQUIRE(g->row);
     prof__span span;
     if (!row || !prof__dump_row(w, row, &g->use) || PROF__LOAD(g->use) != use) return;
-    span.end = prof__dump_end(g, t, cursor);
+    if (t) cursor = PROF__ACQUIRE(t->hot.cursor);
+    span.end = PROF__ACQUIRE(g->end);
+    if (!span.end) span.end = cursor;
     span.at = PROF__LOAD(g->flushed);
     span.position = PROF__LOAD(g->position) + (uint64_t)(span.at - PROF__LOAD(g->begin));
     span.base = (uint64_t)PROF__LOAD(g->epoch) << 32;
@@ -20700,25 +20648,6 @@ PROF__FN void prof__dump_counts(prof__raw *w, const struct prof_trace *s) {
     prof__raw_counts(w, &stats, true);
 }
 
-PROF__FN void prof__dump(prof__raw *w, const struct prof_trace *s) {
-    prof__raw_now(w);
-    prof__raw_session(w);
-    prof__raw_details(w);
-    prof__raw_sites(w);
-    for (const prof__state *t = s->pool.regions ? prof__used(NULL) : NULL; t; t = prof__used(t))
-        prof__dump_state(w, t);
-    if (s->pool.regions) prof__dump_rest(w, s);
-    else prof__dump_rows(w, s);
-    prof__dump_counts(w, s);
-}
-
-/* False: another thread, or the code that this signal handler interrupted, is dumping. */
-PROF__FN bool prof__dump_claim(void) {
-    bool mine = prof__swap(&prof__outgoing.busy, 0, 1);
-    PROF__FENCE();
-    return mine;
-}
-
 /* A window is about to open or close: until that is done no dump begins. Waits for a dump that is
    being written, but for no more than a good part of a second. */
 PROF__FN void prof__windows_unsettle(void) {
@@ -20727,24 +20656,29 @@ PROF__FN void prof__windows_unsettle(void) {
     for (int i = 0; i < 1000000 && PROF__ACQUIRE(prof__outgoing.busy); i++) prof__yield();
 }
 
-PROF__FN bool prof__dump_possible(const struct prof_trace *s) {
-    PROF__FENCE();
-    return PROF__ACQUIRE(prof__outgoing.settled) && (s->open || s->stopped) &&
-           (s->mode == PROF_MODE_TRACE || s->mode == PROF_MODE_RING);
-}
-
-/* own: the profiler itself dumps a session whose stream is written at the end. */
+/* own: the profiler itself dumps a session whose stream is written at the end. STATE also while
+   another thread, or the code that this signal handler interrupted, is dumping. */
 PROF__FN prof_result prof__dump_to(prof_sink out, bool own) {
     const struct prof_trace *s = &prof__trace;
     prof__raw *w = &prof__outgoing.raw;
     prof_result result = PROF_ERROR_STATE;
     if (!out.write) return PROF_ERROR_INVALID;
-    if (!prof__dump_claim()) return PROF_ERROR_STATE;
-    if (prof__dump_possible(s) && (own || !s->stream.refused)) {
+    if (!prof__swap(&prof__outgoing.busy, 0, 1)) return PROF_ERROR_STATE;
+    PROF__FENCE();
+    if (PROF__ACQUIRE(prof__outgoing.settled) && (s->open || s->stopped) &&
+        s->mode <= PROF_MODE_RING && (own || !s->stream.refused)) {
         memset(w, 0, offsetof(prof__raw, words));
         w->sink = out;
         w->dump = true;
-        prof__dump(w, s);
+        prof__raw_now(w);
+        prof__raw_session(w);
+        prof__raw_details(w);
+        prof__raw_sites(w);
+        for (const prof__state *t = s->pool.regions ? prof__used(NULL) : NULL; t; t = prof__used(t))
+            prof__dump_state(w, t);
+        if (s->pool.regions) prof__dump_rest(w, s);
+        else prof__dump_rows(w, s);
+        prof__dump_counts(w, s);
         result = w->failed ? PROF_ERROR_SINK : PROF_OK;
     }
     PROF__RELEASE(prof__outgoing.busy, 0u);
@@ -22297,11 +22231,6 @@ static const char prof__transitions[4][5][5] = {
     { "xr", "xrp", "xrps", "xrps", "xr" }   /* RECORD_AND_SAVE */
 };
 
-/* The same where a device stopped by itself: the window ends early. */
-PROF__FN const char *prof__transition_stopped(prof_action from) {
-    return from == PROF_ACTION_WARMUP ? "sxr" : "xr";
-}
-
 /* ---- @SESSION: start, stop, statistics ----
 
    This room opens and closes sessions and their windows: it lays out the arena, starts the clock
@@ -22462,12 +22391,6 @@ PROF__FN const char *prof__said(prof_result result) {
          : result == PROF_ERROR_JSON ? prof__errors.json
          : result == PROF_ERROR_UNSUPPORTED && prof__errors.unsupported ? prof__errors.unsupported
          : result == PROF_ERROR_INVALID ? prof__env.wrong : "";
-}
-
-PROF__FN void prof__say_needed(size_t need, size_t have) {
-    (void)prof__text_f(prof__errors.memory, sizeof prof__errors.memory,
-                       "the arena is too small: %u bytes, and this description needs %u",
-                       (uint64_t)have, (uint64_t)need);
 }
 
 PROF__FN void prof__say_events(size_t bytes) {
@@ -22711,7 +22634,9 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     s->max_depth = prof__depth_of(d);
     s->max_threads = prof__threads_of(d, size);
     need = prof__need(d, s->max_threads);
-    prof__say_needed(need, size);
+    (void)prof__text_f(prof__errors.memory, sizeof prof__errors.memory,
+                       "the arena is too small: %u bytes, and this description needs %u",
+                       (uint64_t)size, (uint64_t)need);
     if (size < need) return false;
     skip = (16u - ((uintptr_t)memory & 15u)) & 15u;
     prof__arena.low = memory + skip;
@@ -22858,16 +22783,6 @@ PROF__FN void prof__recording_open(struct prof_trace *s, bool again) {
     PROF__RELEASE(prof__on, s->generation);
 }
 
-PROF__FN void prof__snapshot_open(prof__row *row, const prof__frame *bottom) {
-    for (uint32_t i = 0; i < row->open_count; i++) {
-        const prof__frame *f = bottom + i;
-        uint32_t start = PROF__ACQUIRE(f->start);
-        row->open[i].start = (uint64_t)PROF__ACQUIRE(f->epoch) << 32 | start;
-        row->open[i].site = PROF__LOAD(f->site);
-        row->open[i].depth = i;
-    }
-}
-
 /* Reads a thread's cursor and its open zones. As it may be running they are read until two readings
    in a row are equal. In doubt is only the begin or end under way when hot.last became 0. */
 PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
@@ -22890,7 +22805,12 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
         bottom = now_bottom;
         row->cursor = now_cursor;
         row->open_count = top > bottom ? (uint32_t)(top - bottom) : 0;
-        prof__snapshot_open(row, bottom);
+        for (uint32_t k = 0; k < row->open_count; k++) {
+            uint32_t start = PROF__ACQUIRE(bottom[k].start);
+            row->open[k].start = (uint64_t)PROF__ACQUIRE(bottom[k].epoch) << 32 | start;
+            row->open[k].site = PROF__LOAD(bottom[k].site);
+            row->open[k].depth = k;
+        }
         PROF__FENCE();
     }
     slots = t->sums.on ? 0 : row->open_count + 1;   /* for deep zones: prof__deeps_close */
@@ -23055,18 +22975,6 @@ PROF_API PROF__QUIET uint32_t prof_supported_activities(void) {
     return all;
 }
 
-PROF__FN prof_result prof__device_add(const prof_device_desc *device) {
-    struct prof__device *d = prof__devices.list + prof__devices.count;
-    if (prof__session.open) return PROF_ERROR_STATE;
-    for (uint32_t i = 0; i < prof__devices.count; i++)
-        if (prof__devices.list[i].desc.user == device->user) return PROF_ERROR_STATE;
-    if (prof__devices.count == PROF__DEVICES) return PROF_ERROR_MEMORY;
-    memset(d, 0, sizeof *d);
-    d->desc = *device;
-    prof__devices.count++;
-    return PROF_OK;
-}
-
 /* Calls a device's function, if it has one, and keeps the result for prof_get_stats. */
 PROF__FN bool prof__device_call(struct prof__device *d, prof_result (*call)(void *user)) {
     prof_result result = call ? call(d->desc.user) : PROF_OK;
@@ -23076,35 +22984,25 @@ PROF__FN bool prof__device_call(struct prof__device *d, prof_result (*call)(void
     return result == PROF_OK;
 }
 
-/* A device that fails takes no further part in the window; the others go on. */
-PROF__FN void prof__device_prepare(struct prof__device *d) {
-    d->prepared = prof__device_call(d, d->desc.prepare);
-}
-
-PROF__FN void prof__device_start(struct prof__device *d) {
-    if (d->prepared && !d->started) d->started = prof__device_call(d, d->desc.start);
-}
-
-PROF__FN void prof__device_stop(struct prof__device *d) {
-    if (!d->started) return;
-    d->started = false;
-    if (d->desc.stop) (void)prof__device_call(d, d->desc.stop);
-}
-
-PROF__FN void prof__device_flush(struct prof__device *d) {
-    if (d->started && d->desc.flush) d->desc.flush(d->desc.user);
-}
-
-PROF__FN void prof__device_late(struct prof__device *d) {
-    if (d->desc.late) d->desc.late(d->desc.user);
-}
-
+/* Calls the devices of these activities. One that fails to prepare or start takes no further part
+   in the window; the others go on. */
 PROF__FN void prof__devices_each(uint32_t activities, int what) {
-    static void (*const calls[])(struct prof__device *d) = {
-        prof__device_prepare, prof__device_start, prof__device_stop, prof__device_flush,
-        prof__device_late };
-    for (uint32_t i = 0; i < prof__devices.count; i++)
-        if (prof__devices.list[i].desc.activity & activities) calls[what](prof__devices.list + i);
+    for (uint32_t i = 0; i < prof__devices.count; i++) {
+        struct prof__device *d = prof__devices.list + i;
+        if (!(d->desc.activity & activities)) continue;
+        if (what == PROF__DEVICE_PREPARE) {
+            d->prepared = prof__device_call(d, d->desc.prepare);
+        } else if (what == PROF__DEVICE_START && d->prepared && !d->started) {
+            d->started = prof__device_call(d, d->desc.start);
+        } else if (what == PROF__DEVICE_STOP && d->started) {
+            d->started = false;
+            if (d->desc.stop) (void)prof__device_call(d, d->desc.stop);
+        } else if (what == PROF__DEVICE_FLUSH && d->started && d->desc.flush) {
+            d->desc.flush(d->desc.user);
+        } else if (what == PROF__DEVICE_LATE && d->desc.late) {
+            d->desc.late(d->desc.user);
+        }
+    }
 }
 
 PROF__FN bool prof__devices_stopped(uint32_t activities) {
@@ -23138,12 +23036,20 @@ PROF__FN bool prof__devices_warn(const struct prof_trace *s) {
 }
 
 PROF_API PROF__QUIET prof_result prof_add_device(const prof_device_desc *device) {
-    prof_result result;
-    uint32_t bit = device ? device->activity : 0;
+    prof_result result = PROF_OK;
+    uint32_t bit = device ? device->activity : 0, i = 0;
     if (!device || !device->name || bit <= PROF_ACTIVITY_CPU || (bit & (bit - 1)))
         return PROF_ERROR_INVALID;
     prof__lock();
-    result = prof__device_add(device);
+    while (i < prof__devices.count && prof__devices.list[i].desc.user != device->user) i++;
+    if (prof__session.open || i < prof__devices.count) {
+        result = PROF_ERROR_STATE;
+    } else if (i == PROF__DEVICES) {
+        result = PROF_ERROR_MEMORY;
+    } else {
+        memset(prof__devices.list + i, 0, sizeof *prof__devices.list);
+        prof__devices.list[prof__devices.count++].desc = *device;
+    }
     prof__unlock();
     return result;
 }
@@ -23226,7 +23132,7 @@ PROF__FN void prof__window_stop(struct prof_trace *s) {
     prof__devices_each(UINT32_MAX, PROF__DEVICE_STOP);
     if (prof__streams_events(s)) prof__devices_each(UINT32_MAX, PROF__DEVICE_LATE);
     prof__window_close(s);
-    if (prof__execution.close) prof__execution.close(s);
+    prof__execution_close(s);
     for (uint32_t i = prof__recorder.observer_count; i--;) {
         const prof_observer *o = prof__recorder.observers + i;
         if (o->stop) o->stop(o->user);
@@ -23262,8 +23168,8 @@ PROF__FN void prof__transit(struct prof_trace *s, prof_action from, int to) {
     }
     if ((from == PROF_ACTION_WARMUP || from == PROF_ACTION_RECORD) && to != PROF_ACTION_NONE &&
         to != PROF__EXIT && prof__devices_stopped(v->enabled)) {
-        v->silent = true;
-        prof__calls(s, prof__transition_stopped(from));
+        v->silent = true;                /* the window ends early */
+        prof__calls(s, from == PROF_ACTION_WARMUP ? "sxr" : "xr");
         return;
     }
     prof__calls(s, prof__transitions[from][to]);
@@ -23293,22 +23199,16 @@ PROF__FN prof_result prof__desc_check(const prof_desc *d) {
     return prof_schedule_check(&d->schedule);
 }
 
-/* Can this build and machine do what the description asks for? Else prof_strerror tells why. */
-PROF__FN prof_result prof__natively(const prof_desc *d) {
-    const char *why = !prof__functions_exclude(d->exclude)
-        ? "exclude: this is for PROF_INSTRUMENT_FUNCTIONS on Linux"
-        : prof__hooks_start(d, prof__details_wanted(d));
-    prof__errors.unsupported = why;
-    return why ? PROF_ERROR_UNSUPPORTED : PROF_OK;
-}
-
 PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *desc) {
     struct prof__session *v = &prof__session;
     prof_result result = prof__desc_check(desc);
     if (v->open) return PROF_ERROR_STATE;
-    if (result == PROF_OK) result = prof__natively(desc);
     if (result != PROF_OK) return result;
-    if (!desc->platform.now && !prof__os_now()) return PROF_ERROR_UNSUPPORTED;
+    prof__errors.unsupported = !prof__functions_exclude(desc->exclude)
+        ? "exclude: this is for PROF_INSTRUMENT_FUNCTIONS on Linux"
+        : prof__hooks_start(desc, prof__details_wanted(desc));
+    if (prof__errors.unsupported || (!desc->platform.now && !prof__os_now()))
+        return PROF_ERROR_UNSUPPORTED;
     prof__exit_key_make();
     memset(v, 0, sizeof *v);
     v->desc = *desc;
@@ -23344,7 +23244,8 @@ PROF__FN void prof__step_end(void) {
 PROF__FN bool prof__session_claim(void) {
     bool mine;
     prof__lock();
-    mine = prof__session.open && !prof__session.busy && !prof__stream_mine();
+    mine = prof__session.open && !prof__session.busy &&
+           PROF__LOAD(prof__outgoing.owner) != (uintptr_t)prof__slot_get();
     if (mine) prof__session.busy = true;
     prof__unlock();
     return mine;
@@ -24038,28 +23939,24 @@ PROF_API PROF__QUIET prof_result prof_stop_env(void) {
     return result;
 }
 
-/* Turns activities on or off, as far as the session has them. */
-PROF__FN void prof__toggle(struct prof_trace *s, uint32_t activities, bool enable) {
-    uint32_t changed = activities & prof__session.activities &
-                       (enable ? ~prof__session.enabled : prof__session.enabled);
-    PROF__STORE(prof__session.enabled, prof__session.enabled ^ changed);
-    if (!enable) prof__devices_each(changed, PROF__DEVICE_STOP);
-    prof__windows_unsettle();
-    prof__lock();
-    if (changed & PROF_ACTIVITY_CPU) {
-        if (enable) prof__recording_open(s, true);
-        else prof__recording_close(s);
-    }
-    prof__unlock();
-    if (enable) prof__devices_each(changed, PROF__DEVICE_START);
-}
-
 PROF_API PROF__QUIET prof_result prof_toggle(uint32_t activities, bool enable) {
     struct prof_trace *s = &prof__trace;
+    uint32_t changed;
     bool open;
     if (!prof__session_claim()) return PROF_ERROR_STATE;
     open = s->open;
-    if (open) prof__toggle(s, activities, enable);
+    if (open) {
+        changed = activities & prof__session.activities &
+                  (enable ? ~prof__session.enabled : prof__session.enabled);
+        PROF__STORE(prof__session.enabled, prof__session.enabled ^ changed);
+        if (!enable) prof__devices_each(changed, PROF__DEVICE_STOP);
+        prof__windows_unsettle();
+        prof__lock();
+        if (changed & PROF_ACTIVITY_CPU && enable) prof__recording_open(s, true);
+        else if (changed & PROF_ACTIVITY_CPU) prof__recording_close(s);
+        prof__unlock();
+        if (enable) prof__devices_each(changed, PROF__DEVICE_START);
+    }
     prof__session_release(true);
     return open ? PROF_OK : PROF_ERROR_STATE;
 }
@@ -24223,33 +24120,6 @@ PROF__COLD_END
 #endif
 #endif
 
-/*
-   Changes
-
-   0.2.0
-       Called otherwise: prof_memory_size: prof_arena_size; prof_thread_name: prof_set_thread_name;
-       prof_counter_name: prof_hw_counter_name; desc.counters: desc.hw_counters.
-       New: prof_file_open, prof_file_close; prof_save_memory_timeline;
-       prof_average_add; prof_mark,
-       prof_unwind; prof_make_events, desc.events (without it a
-       zone takes 12 bytes); group_by_site; prof_flops_register; prof_prepare; prof_counter_f;
-       prof_submit_os_thread; by format: prof_push_f, PROF_SCOPE_F, prof_instant_f, prof_set_arg_f,
-       prof_set_thread_name_f, prof_add_metadata_f, prof_format_text (stb_sprintf's, where it is
-       there); prof_stats_note, prof_terminal_width;
-       PROF_API and PROF_TLS_MODEL may be given.
-       For companions: prof_session_info, prof_os_now, prof_submit_memory, PROF_HAS_KEPT_TEXT;
-       prof_store, prof_pair_clocks; types of devices have columns of their own;
-       prof_cuda.h uses public names alone, so its body may stand in a file of its own.
-       A full arena ends the timeline, not the table (desc.when_full, prof_stats.summed).
-       Other results: "Call stack" is innermost first, as PyTorch writes it; the overload's name
-       has PyTorch's key; a module's hierarchy is that of its zone's begin; the table on a terminal
-       is as wide as that, tells recursion, and says why it is empty; what was cut, unfinished or
-       left open is counted where it is true by construction.
-       Targets: begin and end in assembly from Cortex-M3 up; PROF_CLOCK_AT, PROF_CLOCK_BITS.
-       Files of different versions of prof.h, or of another PROF_NOW, no longer link.
-   0.1.0
-       The first.
-*/
 /*
    MIT No Attribution
 
