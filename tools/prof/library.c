@@ -323,8 +323,7 @@ static void nest_end_wide(call_sums *s, spans_open *n, prof__close *c, prof__bes
     l->lifted_ns = lifted_ns;
 }
 
-/* Makes the close of a span. b: takes its amounts; NULL: it has none. */
-static prof__close close_of(const call_span *span, uint32_t depth, prof__beside *b) {
+static inline prof__close close_of(const call_span *span, uint32_t depth, const prof__beside *b) {
     prof__close c;
     memset(&c, 0, sizeof c);
     c.start_ns = span->start_ns;
@@ -336,20 +335,24 @@ static prof__close close_of(const call_span *span, uint32_t depth, prof__beside 
     c.depth = depth;
     c.order = span->order;
     c.flags = span->flags;
-    if (!b) return c;
-    memset(b, 0, sizeof *b);
-    b->all.device_ns = span->device_ns;
-    b->all.cpu_bytes = span->cpu_bytes;
-    b->all.device_bytes = span->device_bytes;
-    b->counted = span->counters != NULL;
-    if (b->counted)
-        memcpy(b->all.counters, span->counters, PROF_COUNTERS * sizeof *b->all.counters);
-    for (int i = 0; i < PROF_OTHER_DEVICES; i++) {
-        b->all.counters[PROF_COUNTERS + i] = span->other_device_ns[i];
-        b->counted = b->counted || span->other_device_ns[i];
-    }
-    b->flops = span->flops;
     return c;
+}
+
+static prof__beside amounts_of(const call_span *span) {
+    prof__beside b;
+    memset(&b, 0, sizeof b);
+    b.all.device_ns = span->device_ns;
+    b.all.cpu_bytes = span->cpu_bytes;
+    b.all.device_bytes = span->device_bytes;
+    b.counted = span->counters != NULL;
+    if (b.counted)
+        memcpy(b.all.counters, span->counters, PROF_COUNTERS * sizeof *b.all.counters);
+    for (int i = 0; i < PROF_OTHER_DEVICES; i++) {
+        b.all.counters[PROF_COUNTERS + i] = span->other_device_ns[i];
+        b.counted = b.counted || span->other_device_ns[i];
+    }
+    b.flops = span->flops;
+    return b;
 }
 
 /* A span in `depth` others has ended. Amounts are added up from the first span on that has any. */
@@ -361,6 +364,7 @@ static void nest_end(call_sums *s, spans_open *n, const call_span *span, uint32_
     c = close_of(span, depth, n->wide ? &b : NULL);
     c.number = n->number++;
     if (n->wide) {
+        b = amounts_of(span);
         nest_end_wide(s, n, &c, &b);
         return;
     }
@@ -452,7 +456,7 @@ static void sums_memory(call_sums *s, const call_span *span) {
     nest_pop_until(s, n, span->start_ns, span->start_ns, &none);
     for (uint32_t i = 0; i < n->depth; i++) span_bytes_add(n->open + i, span);
     if (!n->depth && span->row != PROF_NONE) {
-        prof__beside b;
+        prof__beside b = amounts_of(span);
         prof__close c = close_of(span, 0, &b);
         bool call = !(c.flags & CALL_HIDDEN);
         c.cpu_ns = 0;
@@ -466,7 +470,7 @@ static void sums_memory(call_sums *s, const call_span *span) {
 
 /* Adds a span that has no parent and no children: a range, work on a device. */
 static void sums_apart(call_sums *s, const call_span *span, bool device) {
-    prof__beside b;
+    prof__beside b = amounts_of(span);
     prof__close c = close_of(span, 0, &b);
     c.number = c.from = s->nest.number++;
     b.all.device_ns = !device || c.flags & PROF_EVENT_ASYNC ? 0 : c.cpu_ns;
