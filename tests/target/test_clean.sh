@@ -201,7 +201,7 @@ for old in memory_size:arena_size thread_name:set_thread_name \
             $cc -fsyntax-only -I. $out/old.c
     done
 done
-for gone in prof_file_write_behind prof_join; do
+for gone in prof_file_write_behind prof_write_canonical prof_join prof_order prof_nest prof_sums; do
     printf '#include "prof.h"\nvoid *f(void);\nvoid *f(void) { return (void *)%s; }\n' \
         $gone >$out/old.c
     for cc in 'gcc -std=c99' 'clang -std=c99' 'g++ -x c++'; do
