@@ -58,7 +58,7 @@ static void test_moments_by_mark(void) {
         test_text_clear(&text);
         EQUAL(prof_write_chrome(prof_stop(), NULL, test_text_sink(&text)), PROF_OK);
         EQUAL(test_times(text.data, "\"name\":\"by mark\""), 3);
-        EQUAL(test_times(text.data, "\"name\":\"level by mark\""), 2);
+        EQUAL(test_times(text.data, "\"ph\":\"C\",\"name\":\"level by mark\""), 2);
         PROF_INSTANT("by mark");         /* nothing: no session */
     }
     EQUAL(evaluated, 6);
