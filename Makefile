@@ -48,21 +48,23 @@ CUDA_PROGRAMS = build/examples/cuda/vector_add build/examples/cuda/gemm_chain bu
 
 CPU = $(or $(shell sed -n 's/^model name[^:]*: //p;T;q' /proc/cpuinfo),$(shell uname -m))
 
-# The prof command
+# The prof command. Tests build another, with less effort, into a folder of their own (tests/build.sh).
+TOOLS = build/tools
+COMMAND = build/prof
 TOOL_FLAGS = -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB
 ISAL = $(shell echo '\#include <isa-l/igzip_lib.h>' | $(CC) -E - >/dev/null 2>&1 && echo 1)
 TOOL_LIBS = -lyajl -lz $(if $(ISAL),-lisal)
-build/tools/unpack.o: TOOL_FLAGS += $(if $(ISAL),-DPROF_ISAL)
+$(TOOLS)/unpack.o: TOOL_FLAGS += $(if $(ISAL),-DPROF_ISAL)
 TOOL_SOURCES = $(wildcard tools/prof/*.c)
-TOOL_OBJECTS = $(TOOL_SOURCES:tools/prof/%.c=build/tools/%.o)
+TOOL_OBJECTS = $(TOOL_SOURCES:tools/prof/%.c=$(TOOLS)/%.o)
 READER = trace_reader head_sums json_mend unpack raw_json elf_names raw_memory raw_ranges raw_stacks pftrace_json protobuf \
          trace_other trace_writer trace_pairs legacy_records losses read_ahead call_tree span_sorter tasks containers \
          errors files output progress text
-READER_OBJECTS = $(READER:%=build/tools/%.o)
+READER_OBJECTS = $(READER:%=$(TOOLS)/%.o)
 PAGE_PARTS = $(wildcard tools/prof/page/*)
-TOOL_PAGES = $(addprefix build/tools/, report_html.h memory_page_html.h flamegraph_css.h flamegraph_js.h report_sql.h)
+TOOL_PAGES = $(addprefix $(TOOLS)/, report_html.h memory_page_html.h flamegraph_css.h flamegraph_js.h report_sql.h)
 
-.PHONY: help prof demo examples cuda check_layout test test-all test-viewers real coverage fuzz mutants compare proof soak trust analysis \
+.PHONY: help prof demo examples cuda check_layout test test-all nightly test-viewers real coverage fuzz mutants compare proof soak trust analysis \
         bench bench-compile embedded size lint install clean setup-build setup-examples setup-test setup-tool setup-embedded setup-proof \
         setup-analysis setup-viewers
 
@@ -88,11 +90,14 @@ demo: build/examples/train ## profile the training of a small network: a table, 
 
 examples: $(EXAMPLES:%=build/examples/%) ## build the examples
 
-test: setup-test ## run every suite in minutes; the last line counts tests (ONLY="words": one in the name)
+test: setup-test ## run every suite in minutes; the last line counts tests (ONLY="words": one in the name; COSTS=1)
 	@sh tests/run.sh $(ONLY)
 
 test-all: setup-test ## run every suite with every compiler, sanitizer and system
-	@sh tests/run.sh --all $(ONLY)
+	@sh tests/run.sh $(if $(REST),--rest,--all) $(ONLY)
+
+nightly: setup-proof setup-analysis ## what takes hours: soak, long stress and fuzz, valgrind and all analyses, mutants, proof.c
+	@sh tests/nightly.sh
 
 test-viewers: setup-viewers ## traces in Perfetto, speedscope, pprof, SQL engines, pages in Chromium; skipped without
 	@sh tests/write/viewers.sh
@@ -146,14 +151,14 @@ lint: ## check line and function lengths, the room index, the scripts, that user
 	@sh tools/dev/lint.sh
 	@sh tests/target/test_clean.sh
 
-install: build/prof ## install prof.h, its pkg-config and CMake files, prof, its manual: PREFIX (/usr/local), DESTDIR
+install: $(COMMAND) ## install prof.h, its pkg-config and CMake files, prof, its manual: PREFIX (/usr/local), DESTDIR
 	install -d "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/lib/pkgconfig" \
 	    "$(DESTDIR)$(PREFIX)/lib/cmake/prof" \
 	    "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1" \
 	    "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" "$(DESTDIR)$(PREFIX)/share/prof/sql"
 	install -m 644 tools/prof/sql/* "$(DESTDIR)$(PREFIX)/share/prof/sql"
-	install -m 755 build/prof "$(DESTDIR)$(PREFIX)/bin/prof"
-	sh tools/prof/man.sh build/prof > "$(DESTDIR)$(PREFIX)/share/man/man1/prof.1"
+	install -m 755 $(COMMAND) "$(DESTDIR)$(PREFIX)/bin/prof"
+	sh tools/prof/man.sh $(COMMAND) > "$(DESTDIR)$(PREFIX)/share/man/man1/prof.1"
 	install -m 644 tools/prof/completion.bash \
 	    "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/prof"
 	install -m 644 prof.h prof_cuda.h "$(DESTDIR)$(PREFIX)/include"
@@ -260,18 +265,18 @@ define embed
 	    while ((getline line < file) > 0) print line; next } { print }' $< | \
 	    sed 's/[\\"]/\\&/g; s/.*/"&\\n",/' > $@
 endef
-build/tools/%_html.h: tools/prof/page/%.html $(PAGE_PARTS) Makefile ; $(embed)
-build/tools/%_css.h: tools/prof/page/%.css $(PAGE_PARTS) Makefile ; $(embed)
-build/tools/%_js.h: tools/prof/page/%.js $(PAGE_PARTS) Makefile ; $(embed)
-build/tools/%_sql.h: tools/prof/sql/%.sql Makefile ; $(embed)
-build/tools/report_html.h: | $(filter-out build/tools/report_html.h, $(TOOL_PAGES))
+$(TOOLS)/%_html.h: tools/prof/page/%.html $(PAGE_PARTS) Makefile ; $(embed)
+$(TOOLS)/%_css.h: tools/prof/page/%.css $(PAGE_PARTS) Makefile ; $(embed)
+$(TOOLS)/%_js.h: tools/prof/page/%.js $(PAGE_PARTS) Makefile ; $(embed)
+$(TOOLS)/%_sql.h: tools/prof/sql/%.sql Makefile ; $(embed)
+$(TOOLS)/report_html.h: | $(filter-out $(TOOLS)/report_html.h, $(TOOL_PAGES))
 
-build/tools/report_page.o build/tools/memory_page.o build/tools/cmd_flamegraph.o build/tools/table_sqlite.o: $(TOOL_PAGES)
-build/tools/%.o: tools/prof/%.c $(wildcard tools/prof/*.h) prof.h Makefile | setup-tool
+$(TOOLS)/report_page.o $(TOOLS)/memory_page.o $(TOOLS)/cmd_flamegraph.o $(TOOLS)/table_sqlite.o: $(TOOL_PAGES)
+$(TOOLS)/%.o: tools/prof/%.c $(wildcard tools/prof/*.h) prof.h Makefile | setup-tool
 	$(call say,compiling $<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(TOOL_FLAGS) -Ibuild/tools -c $< -o $@
+	$(Q)$(CC) $(CFLAGS) $(TOOL_FLAGS) -I$(TOOLS) -c $< -o $@
 
-build/prof: $(TOOL_OBJECTS)
+$(COMMAND): $(TOOL_OBJECTS)
 	$(call say,linking $@)
 	$(Q)$(CC) $(TOOL_OBJECTS) -o $@ -lsqlite3 $(TOOL_LIBS) $(LIBS)

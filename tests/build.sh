@@ -2,6 +2,7 @@
 # How tests are built, sourced by run.sh and by tests that compile, in the repository's root:
 #   configure CONFIG   sets cc, libs, runner (what a program runs under) and level, the optimization
 #   library CONFIG     sets library, tests/prof.c as an object, compiled once in that configuration
+#   make_command WORDS make, with $tests_prof as the command
 #   wine_begin         makes what $wine needs, once; false: it is not installed
 #   quick_python       puts a python3 first in PATH that begins in a tenth of the time
 # Under coverage (TESTS_OUT, CC: tests/coverage.sh) CC compiles in every configuration.
@@ -18,7 +19,17 @@ fast_cc=gcc quick_cc=gcc
 command -v clang >/dev/null && fast_cc=clang
 [ -n "${ALL:-}" ] || quick_cc=$fast_cc
 
-# Without --all gcc's code is optimized less, and that of the sanitizers not at all.
+# The command, too, of which tests_tools has the objects: as users build it with --all, else in a
+# quarter of that time.
+tests_prof=build/prof tests_tools=build/tools
+[ -n "${ALL:-}" ] || tests_prof=build/tests/prof tests_tools=build/tests/tools
+make_command() {   # WORD...: of make
+    [ -n "${ALL:-}" ] || set -- CC=$quick_cc CFLAGS='-std=c99 -O0' "$@"
+    flock build/prof.lock make -s TOOLS=$tests_tools COMMAND=$tests_prof "$@"
+}
+
+# Without --all gcc's code is optimized less, that of the sanitizers not at all, and UBSan, which takes
+# as long to compile as all else, is left to --all.
 configure() {   # CONFIG
     runner='' libs='-lpthread -ldl -lm' level=-O2
     case $1 in
@@ -27,7 +38,7 @@ configure() {   # CONFIG
     clang) cc='clang -std=c99' ;;
     c++) cc='g++ -x c++ -std=c++11' ;;
     asan) cc="$quick_cc -std=c99" libs="$libs -lz" level=${ALL:+-O1}
-        cc="$cc -g -fsanitize=address,undefined -fno-sanitize-recover=all -DPROF_ZLIB" ;;
+        cc="$cc -g1 -fsanitize=address${ALL:+,undefined} -fno-sanitize-recover=all -DPROF_ZLIB" ;;
     zlib) cc="$quick_cc -std=c99 -DPROF_ZLIB" libs="$libs -lz" level=${ALL:+-O2} ;;
     tsan) cc='clang -std=c99 -g -fsanitize=thread' level=${ALL:+-O1} ;;
     aarch64) cc='aarch64-linux-gnu-gcc -std=c99 -static' runner=qemu-aarch64-static ;;

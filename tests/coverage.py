@@ -1,7 +1,8 @@
 """Adds up what gcov says of all objects under a folder: coverage.py FOLDER [partial]
 Prints percent of lines and branches per file, and writes FOLDER/report.txt: every line that was not
 run, and every one with branches that were not taken, by function, with its text. Unless partial, the
-figures go to tests/trust.sh, and the exit status is 1 when one is below its goal.
+figures go to tests/trust.sh, and the exit status is 1 when more functions of the headers than NEVER
+never ran.
 What counts: lines and branches that this machine compiles in any program of the tests, freestanding
 builds included; not code for other systems and processors. A line counts as run, and a branch as taken,
 when it was in any program. A branch is one way that a jump goes: a condition has two of them, each
@@ -12,8 +13,8 @@ import os
 import subprocess
 import sys
 
-# What holds today: the aim for the header is 98 and 92, as before its 1,800 lines of 2026-11-22.
-GOALS = {('header', 'lines'): 98, ('header', 'branches'): 90, ('tools', 'lines'): 90}
+NEVER = 25                           # who adds a function adds a test that calls it
+TOLD = ('header', 'lines'), ('header', 'branches'), ('tools', 'lines')
 
 
 class Counts:
@@ -79,6 +80,14 @@ def missed(name, counts):
         yield from lines
 
 
+def never_ran(counts):
+    """The functions of a file of which no line was run."""
+    lines = collections.Counter()
+    for line, function in counts.functions.items():
+        lines[function] += counts.lines[line]
+    return sorted(function for function, count in lines.items() if not count)
+
+
 def main():
     folder = sys.argv[1]
     files = read(folder)
@@ -90,17 +99,20 @@ def main():
             report.writelines(line + '\n' for line in missed(name, counts))
     groups = {'header': [c for name, c in files.items() if '/' not in name],
               'tools': [c for name, c in files.items() if '/' in name]}
-    failed = False
+    unused = {name: never_ran(counts) for name, counts in files.items()}
+    for name, functions in sorted(unused.items()):
+        for function in functions:
+            print(f'{name}: {function} never ran')
+    never = sum(len(functions) for name, functions in unused.items() if '/' not in name)
+    print(f'{"ok" if never <= NEVER else "not ok"} functions of the headers that never ran: {never}, at most {NEVER}')
     for group, counts in groups.items():
         for what in 'lines', 'branches':
             figure = percent([n for c in counts for n in getattr(c, what).values()])
-            goal = GOALS.get((group, what), 0)
-            failed = failed or figure < goal
-            print(f'{group} {what}: {figure:.2f} %' + (f' (goal: {goal})' if goal else ''))
-            if goal and len(sys.argv) == 2:
+            print(f'{group} {what}: {figure:.2f} %')
+            if (group, what) in TOLD and len(sys.argv) == 2:
                 subprocess.run(['sh', 'tests/trust.sh', f'{group}_{what}', f'{figure:.2f}'], check=True)
     print(f'what was not run: {os.path.relpath(report.name)}')
-    sys.exit(failed and len(sys.argv) == 2)
+    sys.exit(never > NEVER and len(sys.argv) == 2)
 
 
 main()

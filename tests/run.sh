@@ -1,21 +1,22 @@
 #!/bin/sh
 # Runs the tests, JOBS (one more than there are cores) at a time, and counts: N passed, M failed, K skipped.
-#   tests/run.sh [--all] [WORD...]    only the jobs with a WORD in their name, as asan/test_tree
+#   tests/run.sh [--all | --rest] [WORD...]   only the jobs with a WORD in their name, as asan/test_tree
 # Without --all: every suite once, with gcc, and again under AddressSanitizer and ThreadSanitizer
 # where those find things; of what takes long a sample. With it: everything, in every configuration.
-# With a WORD both choose among all jobs.
+# --rest: of that what .ci/run's other stages leave out. With a WORD all choose among all jobs.
+# COSTS=1: at the end the jobs by their seconds of CPU.
 #
 # A job prints one line per test: "ok NAME", "not ok NAME: why" or "skip NAME: why", and exits
 # non-zero when one failed. Its whole output is kept in build/tests/JOB.log.
 #
 # Every test_*.c of a folder here is a job in each configuration below; those that begin with the line
-# /* portable */ also on aarch64 and on Windows, those that name PROF_ZLIB also with it. Every
+# /* portable */ also with clang, as C++, on aarch64 and on Windows, those that name PROF_ZLIB also with it. Every
 # test_*.sh is a job too. A test is linked with prof.h's implementation (tests/prof.c), which is
 # compiled once in a configuration, or, where it says so near its top, to
 #   /* object: FILE.c */   what FILE.c makes of it, compiled once as well;
 #   /* build: FLAGS */     adds flags.
 # A test that looks further inside prof.h compiles it again with -O0, which takes a tenth of the time.
-# shellcheck disable=SC2086   # lists of flags and files are meant to split
+# shellcheck disable=SC2086,SC2317   # lists of flags and files are meant to split; functions have names in variables
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
@@ -23,8 +24,12 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/build.sh
 out=$tests_out
 # Where a sanitizer sees what a plain run does not: odd input, small memory; threads.
-asan='cuda_errors files formats golden limits memory modes odd_calls odd_events ring session stream submit'
-tsan='aggregate files live memory observe races ring session_threads stream stress threads'
+asan='formats limits odd_events ring'
+tsan='races stream stress threads'
+# What takes longest, and so begins first: the library in four kinds and the command, for the others, too.
+long='tsan/test_threads asan/test_ring tsan/test_stress test_faults test_prof_fuzz compile test_clean
+    test_prof_record test_examples test_prof_round test_prof_input asan/test_limits test_prof_trust
+    test_prof_export gcc/test_threads gcc/test_signal_step asan/test_odd_events test_prof_report'
 
 source_of() {   # NAME.c or NAME.sh, wherever in tests/ it is
     find tests -name "$1"
@@ -111,7 +116,8 @@ job() {   # NAME
     elif ! grep -Eq '^(ok|not ok|skip) ' "$log"; then
         echo "not ok ${1##*/}: said nothing" >>"$log"
     fi
-    cpu_seconds "$log.times"
+    times >"$log.times"
+    cpu_seconds_of "$log.times"
     tell_job "$1" "$log"
 }
 
@@ -127,8 +133,7 @@ tell_job() {   # NAME LOG
     return 0
 }
 
-cpu_seconds() {   # FILE: sets seconds, of all that this shell has run; another shell's are others
-    times >"$1"
+cpu_seconds_of() {   # FILE: sets seconds, those of what a shell has run that wrote its times there
     seconds=$(awk -F '[ms ]+' 'NR == 2 {printf "%.1f", 60 * $1 + $2 + 60 * $3 + $4}' "$1")
 }
 
@@ -144,7 +149,7 @@ all_jobs() {
         for file in tests/*/test_*.c; do
             case $config in
             zlib) grep -q PROF_ZLIB "$file" || continue ;;
-            aarch64 | windows) head -n 1 "$file" | grep -q '/\* portable \*/' || continue ;;
+            c++ | clang | aarch64 | windows) head -n 1 "$file" | grep -q '/\* portable \*/' || continue ;;
             esac
             echo "$config/$(basename "$file" .c)"
         done
@@ -152,20 +157,54 @@ all_jobs() {
 }
 
 quick_jobs() {   # projects that use an installed prof.h only with --all: CMake, Meson; shellcheck
-    all_jobs | grep -v 'consumers\|lint_scripts' | grep -E "^([^/]*|gcc/.*|zlib/.*$(printf '|asan/test_%s' $asan; printf '|tsan/test_%s' $tsan))\$"
+    all_jobs | grep -v 'consumers\|lint_scripts\|cuda_acceptance' | grep -E "^([^/]*|gcc/.*|zlib/.*$(printf '|asan/test_%s' $asan; printf '|tsan/test_%s' $tsan))\$"
+}
+
+# .ci/run runs make test and coverage, too: without those scripts of the former that have no more with
+# --all, and without gcc's run of portable programs, which other compilers have here with -O2.
+rest_jobs() {
+    quick=$(quick_jobs)
+    for job in $(all_jobs); do
+        file=$(source_of "${job#*/}.[ch]*")
+        case $job in
+        gcc/*) head -n 1 "$file" | grep -q '/\* portable \*/' && continue ;;
+        lint) continue ;;
+        test_*) grep -Eq 'ALL|SAMPLE|real_traces' "$(source_of "$job.sh")" ||
+            ! echo "$quick" | grep -qx "$job" || continue ;;
+        esac
+        echo "$job"
+    done
+}
+
+longest_first() {   # LIST
+    printf '%s\n' $long | grep -xF -e "$1"
+    echo "$1" | grep -vxF -e "$(printf '%s\n' $long)"
+}
+
+costs() {   # JOB...
+    for job in command "$@"; do
+        [ -s "$out/$job.log.times" ] && cpu_seconds_of "$out/$job.log.times" && echo "$seconds $job"
+    done | sort -rn | awk '{n += $1; printf "%6.1f s of CPU %s\n", $1, $2} END {printf "%6.1f s in all\n", n}'
 }
 
 [ "${1:-}" = --job ] && { job "$2"; exit 0; }
 
 ALL='' TERMINAL=''
-[ "${1:-}" = --all ] && { ALL=1; shift; }
+chosen=quick_jobs
+case ${1:-} in
+--all) chosen=all_jobs ALL=1 ;;
+--rest) chosen=rest_jobs ALL=1 ;;
+esac
+[ -z "$ALL" ] || shift
 [ -t 1 ] && TERMINAL=1
 mkdir -p $out
 exec 9>$out/lock
 flock -n 9 || { echo 'waiting for another run of the tests to end'; flock 9; }
-find $out -name '*.log' -exec rm -f {} +
+find $out -name '*.log' -exec rm -f {} + -o -name '*.log.times' -exec rm -f {} +
 : >$out/progress
-if [ -n "$ALL${1:-}" ]; then list=$(all_jobs | grep -F -e "$(printf '%s\n' "$@")"); else list=$(quick_jobs); fi
+[ $# = 0 ] || [ $chosen = rest_jobs ] || chosen=all_jobs
+list=$($chosen | grep -F -e "$(printf '%s\n' "$@")")
+[ -z "$list" ] || list=$(longest_first "$list")
 [ -n "$list" ] || { echo "no test has '$*' in its name" >&2; exit 1; }
 quick_python
 case $list in
@@ -174,12 +213,15 @@ esac
 [ -n "$ALL" ] || export TEST_SAMPLE="${TEST_SAMPLE:-8}"   # of what takes long: test.h
 JOB_COUNT=$(echo "$list" | wc -l)
 export ALL TERMINAL JOB_COUNT
-# The command takes a core half a minute to build. Its tests wait for it (command/prof.sh), so both
-# cores build it while there is nothing else to run.
+# The command's tests wait for it (command/prof.sh): both cores build it.
+build_command() {
+    # shellcheck source=tests/build.sh
+    . tests/build.sh   # again: with ALL
+    make_command -j"$(nproc 2>/dev/null || echo 2)" $tests_prof >/dev/null 2>&1
+    times >$out/command.log.times
+}
 case $list in
-*test_prof_*)
-    [ -n "${PROF:-}" ] ||
-        flock build/prof.lock make -s -j"$(nproc 2>/dev/null || echo 2)" build/prof >/dev/null 2>&1 9>&- & ;;
+*test_prof_*) [ -n "${PROF:-}" ] || build_command 9>&- & ;;
 esac
 echo "$list" | xargs -P "${JOBS:-$(($(nproc 2>/dev/null || echo 2) + 1))}" -n 1 sh "$0" --job 9>&-
 wait
@@ -187,6 +229,7 @@ wait
 
 logs=$(echo "$list" | sed "s|.*|$out/&.log|")
 grep -H '^skip ' $logs | sed "s|^$out/\(.*\)\.log:|\1: |"
+[ -z "${COSTS:-}" ] || costs $list
 total=$(count $logs)
 echo "$total"
 case $total in *' 0 failed'*) exit 0 ;; *) exit 1 ;; esac

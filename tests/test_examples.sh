@@ -50,8 +50,8 @@ runs device/npu npu.json
 for example in schedule train; do runs "$example" .; done
 runs stream stream.json
 runs crash crash.prof
-[ -n "${PROF:-}" ] || flock build/prof.lock make -s build/prof >$out/said 2>&1
-if "${PROF:-build/prof}" decode $out/crash.prof 2>$out/said | grep finished >$out/open &&
+[ -n "${PROF:-}" ] || make_command $tests_prof >$out/said 2>&1
+if "${PROF:-$tests_prof}" decode $out/crash.prof 2>$out/said | grep finished >$out/open &&
     grep -q '"parse"' $out/open && grep -q '"handle_request"' $out/open; then
     echo 'ok example_crash_dump'
 else

@@ -16,7 +16,7 @@ for header in yajl/yajl_tree.h zlib.h; do
     exit 0
 done
 build() {   # with what tests have compiled already
-    library gcc && flock build/prof.lock make -s "$replay" LIBRARY="$library"
+    library gcc && make_command "$replay" LIBRARY="$library"
 }
 [ -n "${REPLAY:-}" ] || build >"$out/make.log" 2>&1 || {
     echo "not ok replay: does not compile: $(tail -n 1 $out/make.log)"
@@ -38,7 +38,7 @@ done
 # ---- Random ones, answered by a slow reference ----
 
 if command -v python3 >/dev/null; then
-    for seed in 1 ${ALL:+2}; do
+    for seed in ${ALL:+1 2}; do
         mkdir -p "$out/seed$seed"
         if python3 tests/analyse/make_vectors.py $seed "$out/seed$seed" >"$out/seed$seed.log" 2>&1 &&
             python3 tests/analyse/make_event_vectors.py $seed "$out/seed$seed/event_lists.json" &&

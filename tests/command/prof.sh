@@ -5,9 +5,11 @@
 #   $browser      Chromium, or empty: dom FILE
 #   is_json FILE
 #   says NAME TEXT STATUS COMMAND... ok when it exits with STATUS and TEXT is in what it prints
+# shellcheck source=tests/build.sh
+. tests/build.sh
 name=$(basename "$0" .sh)
 out=${TESTS_OUT:-build/tests}/$name.dir
-prof=${PROF:-$PWD/build/prof}
+prof=${PROF:-$PWD/$tests_prof}
 failed=0
 [ -n "${CC:-}${ALL:-}" ] || ! command -v clang >/dev/null || CC=clang     # half of gcc's time
 CC=${CC:-cc}
@@ -53,5 +55,5 @@ dom() {   # FILE: the page as it is after its scripts have run
 }
 
 mkdir -p build
-[ -n "${PROF:-}" ] || flock build/prof.lock make -s build/prof >"$out/make.log" 2>&1 ||
+[ -n "${PROF:-}" ] || make_command "$tests_prof" >"$out/make.log" 2>&1 ||
     { cat "$out/make.log"; echo "not ok ${name}_builds: see the lines above"; exit 1; }

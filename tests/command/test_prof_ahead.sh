@@ -8,8 +8,6 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/command/prof.sh
 . tests/command/prof.sh
-# shellcheck source=tests/build.sh
-. tests/build.sh
 
 builds() {   # NAME MODULES COMPILER...: $out/NAME, prof with these modules in small blocks
     made=$1 modules=$2 objects=
@@ -22,7 +20,7 @@ builds() {   # NAME MODULES COMPILER...: $out/NAME, prof with these modules in s
                 -DAHEAD_BYTES=1024 -DTRACE_CHUNK=256 -DJOIN_BYTES=1024 -c "$file" -o "$out/$made.$module.o" || return 1
             objects="$objects $out/$made.$module.o"
             ;;
-        *) objects="$objects build/tools/$module.o" ;;
+        *) objects="$objects $tests_tools/$module.o" ;;
         esac
     done
     "$@" $objects -o "$out/$made" -lyajl -lsqlite3 -lz $libs
@@ -60,7 +58,8 @@ configure gcc
 modules='read_ahead trace_reader work_join unpack'          # unpack has zlib alone here
 try ahead_builds builds small "$modules" $cc $level || exit 1
 try ahead_plain_builds builds plain "$modules" $cc $level -U__SSE2__ || exit 1
-files="$made $(find tests/command/traces tests/fuzz/corpus/trace -type f) $(real_traces)"
+files="$made $(find tests/command/traces tests/fuzz/corpus/trace -type f |
+    awk -v of="${TEST_SAMPLE:-1}" 'NR % of == 0') $(real_traces)"
 try ahead_report same "$files" small report
 try ahead_validate same "$files" small validate --format json
 try ahead_plain same "$files" plain report
@@ -103,7 +102,7 @@ BEGIN,"ts":2000,"dur":1,"args":{&},"args":{}|BEGIN,"ts":2000,"dur":1,"args":{&},
 BEGIN,"ts":2000,"dur":1,"args":{&} "x":1|BEGIN,"ts":2000,"dur":1,"args":{&},"pid":1|BEGIN,"ts":2000,"dur":1,"args":{&},"tid":2|\
 BEGIN 1,"ts":2000,"dur":1|BEGIN,"ts":02,"dur":1|BEGIN,"ts":[],"dur":1|BEGIN,"ts":2000,"dur":"1"|BEGIN,"ts":2000,"dur":1]
 END
-    sed 's/.*/{&}/' "$out/odd_events" >"$out/odd_whole"
+    sed 's/.*/{&}/' "$out/odd_events" | awk -v of="${TEST_SAMPLE:-1}" 'NR % of == 1 || of == 1' >"$out/odd_sample"
     while IFS= read -r odd; do
         for who in $prof $out/small $out/plain; do
             like 300 "$odd" >"$out/like.json"
@@ -117,7 +116,7 @@ END
             further=$(($(wc -c <"$out/like.json") - $(wc -c <"$out/alone.json")))
             [ "$(byte_of)" = $((byte + further)) ] || { echo "$odd: at $(byte_of), not $byte + $further"; return 1; }
         done
-    done <"$out/odd_whole"
+    done <"$out/odd_sample"
 }
 try ahead_like told_alike
 # Of a damaged .gz the same is read, and told, with isa-l and with zlib.
@@ -129,7 +128,7 @@ for at in 12 100 300 1000 2000 3000 5000; do
         spoilt="$spoilt $file"
     done
 done
-for at in $(seq 2000 173 14000); do
+for at in $(seq 2000 $((173 * ${TEST_SAMPLE:-1})) 14000); do
     head -c "$at" "$out/odd.json.gz" >"$out/cut$at.json.gz"
     spoilt="$spoilt $out/cut$at.json.gz"
 done

@@ -34,8 +34,8 @@ if [ -z "${TEST_SAMPLE-}" ]; then
     launches 600000 >"$out/many.json"
     bounded=grows_not most=600000
 else
-    launches 10000 >"$out/few.json"
-    bounded=takes_little most=10000
+    launches 5000 >"$out/few.json"
+    bounded=takes_little most=5000
 fi
 constant() {     # NAME COMMAND...
     name=$1

@@ -5,8 +5,6 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/command/prof.sh
 . tests/command/prof.sh
-# shellcheck source=tests/build.sh
-. tests/build.sh
 
 cat >"$out/good.json" <<'JSON'
 {"schema": "1.1.1-chakra.0.0.4", "pid": 9, "time": "2026-01-01 00:00:00", "start_ts": 1, "nodes": [

@@ -32,7 +32,7 @@ done
 # ---- Installed ----
 
 rm -rf "$out/root"
-try install flock build/prof.lock make -s install DESTDIR="$PWD/$out/root" PREFIX=/usr
+try install make_command install DESTDIR="$PWD/$out/root" PREFIX=/usr
 for file in bin/prof include/prof.h lib/pkgconfig/prof.pc lib/cmake/prof/prof-config.cmake \
     lib/cmake/prof/prof-config-version.cmake share/man/man1/prof.1 \
     share/bash-completion/completions/prof share/prof/sql/report.sql; do
@@ -50,9 +50,9 @@ if command -v groff >/dev/null; then
 fi
 if command -v bash >/dev/null; then
     says completion_commands "$(echo "$commands" | grep -x 'report')" 0 env \
-        PATH="$PWD/build:$PATH" bash -c '. tools/prof/completion.bash
+        PATH="${prof%/*}:$PATH" bash -c '. tools/prof/completion.bash
             COMP_WORDS=(prof re) COMP_CWORD=1; _prof; echo "${COMPREPLY[@]}"'
-    says completion_options '--threshold' 0 env PATH="$PWD/build:$PATH" bash -c \
+    says completion_options '--threshold' 0 env PATH="${prof%/*}:$PATH" bash -c \
         '. tools/prof/completion.bash
             COMP_WORDS=(prof diff --th) COMP_CWORD=2; _prof; echo "${COMPREPLY[@]}"'
 fi

@@ -167,11 +167,13 @@ fi
 # ---- prof_cuda.h uses prof.h's public names alone: its tests run where all others have other names ----
 
 public=$out/public
-mkdir -p $public/tests/cuda $public/examples/device
-sed 's/\<prof__/internal_prof__/g; s/\<PROF__/INTERNAL_PROF__/g' prof.h >$public/prof.h
+mkdir -p $public/tests/cuda $public/examples/device $public/tools/prof
+for file in prof.h tools/prof/raw_read.h; do
+    sed 's/\<prof__/internal_prof__/g; s/\<PROF__/INTERNAL_PROF__/g' $file >$public/$file
+done
 cp prof_cuda.h $public
 cp tests/test.h tests/inside.h $public/tests
-printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >$public/prof.c
+printf '#define PROF_IMPLEMENTATION\n#include "tools/prof/raw_read.h"\n' >$public/prof.c
 cp tests/cuda/*.[ch] $public/tests/cuda
 cp examples/device/npu.h $public/examples/device
 ok 'prof_cuda.h without the internals of prof.h' ${CC:-$quick_cc} -std=c99 -O0 -Wall -Werror -DPROF_ASSERTS \

@@ -1,16 +1,14 @@
 #!/bin/sh
 # Everything that can fail, fails in turn: writes of sinks, and the calls to the system that the
-# header and the prof command make. POSITIONS=n (2; 14 with ALL=1, tests/run.sh --all): of each call
+# header and the prof command make. POSITIONS=n (1; 14 with ALL=1, tests/run.sh --all): of each call
 # at most so many are tried.
 # shellcheck disable=SC2086   # lists of flags are meant to split
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/command/prof.sh
 . tests/command/prof.sh
-# shellcheck source=tests/build.sh
-. tests/build.sh
 
-[ -n "${ALL:-}" ] || export POSITIONS="${POSITIONS:-2}"
+[ -n "${ALL:-}" ] || export POSITIONS="${POSITIONS:-1}"
 
 build() {   # PROGRAM CONFIG
     program=$out/$1

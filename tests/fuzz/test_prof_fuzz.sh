@@ -1,14 +1,12 @@
 #!/bin/sh
 # Every command of prof, built with AddressSanitizer and UBSan, on every file that fuzzing found or
 # began with (tests/fuzz/corpus) and on changed copies of them; prof.h's fuzz targets on theirs.
-# ROUNDS=n: copies of a file (4 with ALL=1, tests/run.sh --all; else 1, of half of the files).
+# ROUNDS=n: copies of a file (4 with ALL=1, tests/run.sh --all; else 1, of a quarter of the files).
 # shellcheck disable=SC2086   # lists of flags and files are meant to split
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/command/prof.sh
 . tests/command/prof.sh
-# shellcheck source=tests/build.sh
-. tests/build.sh
 
 if [ -n "${ALL:-}" ]; then sample=1 lines=; else sample=4 lines=-g0; fi   # lines: in a report's calls
 make -s build/tools/report_html.h
@@ -48,11 +46,11 @@ for kind in raw:$((sample == 1 ? 4000 : 1000)) record:200 submit:200 elf:2000; d
     count=$((${kind#*:} / sample)) kind=${kind%:*}
     try "corpus_$kind" sh -c "cd '$out' && ./corpus $kind $count '$PWD'/tests/fuzz/corpus/$kind/*"
 done
-number=$(date +%s)       # without ALL every other file, the rest another time
+number=$(date +%s)       # without ALL every fourth file, the rest another time
 for file in tests/command/traces/*.json tests/fuzz/corpus/trace/* tests/fuzz/corpus/stream/* \
     tests/fuzz/corpus/folded/* tests/fuzz/corpus/import/* "$0"; do
     number=$((number + 1))
-    [ $sample = 1 ] || [ $((number % 2)) = 0 ] || continue
+    [ $sample = 1 ] || [ $((number % 4)) = 0 ] || continue
     label=$(basename "$file")
     cp "$file" "$out/seed"
     if (cd "$out" && timeout 250 ./fuzz "${ROUNDS:-$((4 / sample))}" seed >said 2>&1); then

@@ -27,6 +27,7 @@ check() {   # NAME MODEL MUTANT WANTED
 
 for n in 1 2 3 4 5; do check "model_$n" "$n" 0 0; done
 check model_fails_early 1 1 1
+[ -n "${ALL:-}" ] || exit 0     # the other rules that are taken out
 check model_fails_owned 1 2 1
 check model_fails_untold 2 3 1
 check model_fails_stale 2 4 1

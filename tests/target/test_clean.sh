@@ -147,8 +147,8 @@ printf '#define PROF_IMPLEMENTATION\n#include "prof.h"\n' >$out/body.c
 for file in user body; do
     printf '#include "hostile.h"\n' | cat - $out/$file.c >$out/$file.hostile.c
 done
-check 'gcc c99, the implementation' gcc -std=c99 -fsyntax-only $all $in_c -Wno-bad-function-cast \
-    $out/body.c
+[ -n "${ALL:-}" ] && check 'gcc c99, the implementation' gcc -std=c99 -fsyntax-only $all $in_c \
+    -Wno-bad-function-cast $out/body.c
 check 'g++ c++11, the implementation' g++ -x c++ -std=c++11 -fsyntax-only $all $in_cpp \
     -Wuseless-cast $out/body.c
 for cc in 'gcc -std=c99' 'clang -std=c2x' 'g++ -x c++ -std=c++11' 'clang++ -x c++ -std=c++20'; do
@@ -157,7 +157,7 @@ for cc in 'gcc -std=c99' 'clang -std=c2x' 'g++ -x c++ -std=c++11' 'clang++ -x c+
 done
 check 'macros of others, the implementation' gcc -std=c99 -fsyntax-only -I. -I$here \
     $out/body.hostile.c
-if has x86_64-w64-mingw32-gcc; then
+if [ -n "${ALL:-}" ] && has x86_64-w64-mingw32-gcc; then
     printf '#include <windows.h>\n#include <ole2.h>\n' | cat - $out/body.c >$out/windows.c
     check 'after windows.h and ole2.h' x86_64-w64-mingw32-gcc -fsyntax-only -I. $out/windows.c
 fi
@@ -165,7 +165,7 @@ msvc='clang --target=x86_64-pc-windows-msvc -fsyntax-only -Wall -Wextra -Werror 
 printf '#include <windows.h>\n' | cat - $out/body.c >$out/msvc.c
 grep -v 'setjmp\|^static jmp_buf' $out/user.c >$out/user.msvc.c   # no header of that
 if has clang; then
-    for kind in '-std=c99' '-x c++ -std=c++14'; do
+    for kind in '-std=c99' ${ALL:+'-x c++ -std=c++14'}; do
         check "MSVC's target, $kind, the implementation" $msvc $kind $out/msvc.c
         check "MSVC's target, $kind, dllexport" $msvc $kind '-DPROF_API=__declspec(dllexport)' \
             $out/msvc.c
@@ -276,7 +276,7 @@ if [ -f $stb ]; then
     mkdir -p $out/beside
     cp $stb $out/beside/stb_sprintf.h
     sed 's|<stb/stb_sprintf.h>|<no/stb_sprintf.h>|' prof.h >$out/beside/prof.h
-    check 'a copy beside prof.h, gcc' gcc -std=c99 -fsyntax-only $all $in_c -Wno-bad-function-cast \
+    [ -n "${ALL:-}" ] && check 'a copy beside prof.h, gcc' gcc -std=c99 -fsyntax-only $all $in_c -Wno-bad-function-cast \
         -I$out/beside -iquote $out/beside $out/body.c
     for cc in ${ALL:+'gcc -std=c99'} 'clang -std=c99' ${ALL:+'g++ -x c++ -std=c++11'}; do
         has "$cc" || continue
@@ -405,10 +405,10 @@ int main(int argc, char **argv) {
     return library ? ((int (*)(void))dlsym(library, "plug"))() : 9;
 }
 END
-if has musl-gcc; then
+if [ -n "${ALL:-}" ] && has musl-gcc; then
     check 'musl: program' musl-gcc $out/host.c -o $out/host
-    for model in ${ALL:+''} '-DPROF_TLS_MODEL="global-dynamic"'; do
-        check "musl: library $model" musl-gcc -std=gnu99 -w -O${ALL:-0} -fPIC -shared -I. $model \
+    for model in '' '-DPROF_TLS_MODEL="global-dynamic"'; do
+        check "musl: library $model" musl-gcc -std=gnu99 -w -O1 -fPIC -shared -I. $model \
             $out/plug.c $out/more.c -o $out/plug.so
         check "musl opens it $model" $out/host $out/plug.so
     done

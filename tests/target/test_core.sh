@@ -48,7 +48,7 @@ decodes() {   # the dump has these lines, and 23 zones
 }
 
 reports() {   # the command, too
-    build/prof report "$out/trace.raw" >"$out/report" 2>&1 &&
+    $tests_prof report "$out/trace.raw" >"$out/report" 2>&1 &&
         grep -q ' long .* 2147.484s .* 1 *$' "$out/report" && grep -q ' leaf .* 21 *$' "$out/report" &&
         grep -q 'still open .*: 1$' "$out/report"
 }
@@ -57,7 +57,7 @@ check 'core, gcc' runs gcc gcc -std=c99 -O1 -g -fsanitize=address,undefined -fno
 command -v clang >/dev/null && check 'core, clang' runs clang clang -std=c99 -O2
 check 'core, the reader' $quick_cc -std=c99 -O0 -w -I. tests/target/decode.c -o "$out/decode" -lpthread
 check 'core, the dump' decodes
-[ -x build/prof ] && check 'core, the report' reports
+[ -x $tests_prof ] && check 'core, the report' reports
 
 # ---- As many open zones as a record can tell ----
 
