@@ -2329,6 +2329,22 @@ PROF__ONE
 #  if defined(_WIN32)
 #    include <windows.h>
 #  else
+/* lwIP's sockets.h has macros of these names. */
+#    define PROF__POSIX_NAMES
+#    pragma push_macro("close")
+#    pragma push_macro("fcntl")
+#    pragma push_macro("ioctl")
+#    pragma push_macro("open")
+#    pragma push_macro("poll")
+#    pragma push_macro("read")
+#    pragma push_macro("write")
+#    undef close
+#    undef fcntl
+#    undef ioctl
+#    undef open
+#    undef poll
+#    undef read
+#    undef write
 #    include <dlfcn.h>
 #    include <fcntl.h>
 #    include <poll.h>
@@ -3278,7 +3294,7 @@ PROF__FN uint32_t *prof__id_place(const prof__ids *ids, int64_t id) {
     uint32_t i;
     hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u;
     i = (uint32_t)(((hash >> 32) + ((uint64_t)id & 7)) % ids->places);
-    while (ids->index[i] && ids->id_of(ids->of, ids->index[i] - 1) != id)
+    while (ids->index[i] && (ids->id_of)(ids->of, ids->index[i] - 1) != id)
         i = i + 1 == ids->places ? 0 : i + 1;
     return ids->index + i;
 }
@@ -3543,7 +3559,7 @@ PROF__FN void prof__out_open(prof__out *o, prof_sink sink) {
 
 PROF__FN void prof__out_flush(prof__out *o) {
     if (o->p > o->buf && !o->failed)
-        o->failed = !o->sink.write(o->sink.user, o->buf, (size_t)(o->p - o->buf));
+        o->failed = !(o->sink.write)(o->sink.user, o->buf, (size_t)(o->p - o->buf));
     o->p = o->buf;
 }
 
@@ -5381,7 +5397,7 @@ PROF__FN bool prof__own(uintptr_t *owner) {
 PROF__FN void prof__disown(uintptr_t *owner) { PROF__RELEASE(*owner, (uintptr_t)0); }
 
 PROF__FN uint64_t prof__now_ticks(prof_clock clock, const prof_platform *platform) {
-    if (clock == PROF_CLOCK_PLATFORM) return platform->now(platform->user);
+    if (clock == PROF_CLOCK_PLATFORM) return (platform->now)(platform->user);
     return clock == PROF_CLOCK_CPU ? prof__cpu_now() : prof__os_now();
 }
 
@@ -5746,8 +5762,8 @@ PROF__FN void prof__observe_begin(prof__state *t, uint32_t site) {
     for (uint32_t i = 0; i < prof__recorder.observer_count; i++) {
         const prof_observer *o = prof__recorder.observers + i;
         const char *name = PROF__ACQUIRE(prof__site(site >> 8)->name);   /* see @FUNCTIONS */
-        if (o->begin_with) o->begin_with(o->user, name, with);
-        else if (o->begin) o->begin(o->user, name);
+        if (o->begin_with) (o->begin_with)(o->user, name, with);
+        else if (o->begin) (o->begin)(o->user, name);
     }
     prof__looked(t);
 }
@@ -5756,7 +5772,7 @@ PROF__FN void prof__observe_end(prof__state *t, uint32_t site) {
     if (!prof__look(t)) return;
     for (uint32_t i = prof__recorder.observer_count; i--;)
         if (prof__recorder.observers[i].end)
-            prof__recorder.observers[i].end(prof__recorder.observers[i].user,
+            (prof__recorder.observers[i].end)(prof__recorder.observers[i].user,
                                    PROF__ACQUIRE(prof__site(site >> 8)->name));
     prof__looked(t);
 }
@@ -5780,10 +5796,10 @@ PROF__FN void prof__observe_moment(prof__state *t, uint32_t kind, uint32_t site,
     for (uint32_t i = 0; i < prof__recorder.observer_count; i++) {
         const prof_observer *o = prof__recorder.observers + i;
         const char *name = prof__site(site)->name;
-        if (kind == PROF__INSTANT && o->instant) o->instant(o->user, name);
-        else if (real && o->counter_f) o->counter_f(o->user, name, prof__real_value(value));
+        if (kind == PROF__INSTANT && o->instant) (o->instant)(o->user, name);
+        else if (real && o->counter_f) (o->counter_f)(o->user, name, prof__real_value(value));
         else if (kind != PROF__INSTANT && o->counter)
-            o->counter(o->user, name,
+            (o->counter)(o->user, name,
                        real ? prof__real_whole(prof__real_value(value)) : (int64_t)value);
     }
     prof__looked(t);
@@ -6454,7 +6470,7 @@ PROF__FN bool prof__room(prof__state *t, uint32_t n) {
     if (t->sums.on) return prof__sums_drain(t);
     if (prof__room_made(t, n)) return true;
     return t->flush && t->generation == PROF__LOAD(prof__on) && !prof__lock_mine() &&
-           t->flush() == PROF_OK && prof__room_made(t, n);
+           (t->flush)() == PROF_OK && prof__room_made(t, n);
 }
 
 /* A begin that is not recorded. Without a token its end must be skipped when it comes. */
@@ -6494,7 +6510,7 @@ PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
     prof__frame *f = t->hot.top - 1;
     if (f < t->hot.bottom) return false;
     if (t->hooks.end && prof__look(t)) {
-        t->hooks.end(t, f);
+        (t->hooks.end)(t, f);
         prof__looked(t);
     }
     if (!prof__room(t, 4)) {
@@ -6740,7 +6756,7 @@ PROF__FN void prof__row_name(prof__row *row, const char *name) {
 PROF__FN bool prof__row_for(prof__state *t, uint64_t id) {
     const prof_platform *p = &prof__trace.platform;
     prof__row *row;
-    if (!id) id = p->thread_id ? p->thread_id(p->user) : prof__os_thread_id();
+    if (!id) id = p->thread_id ? (p->thread_id)(p->user) : prof__os_thread_id();
     row = prof__row_add(id);
     if (!row) return false;
     if (p->thread_id) row->os_id = prof__os_thread_id();
@@ -6944,7 +6960,7 @@ PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
     if (!t && s->pool.free_states && s->stream.flush_inline) {
         prof_result (*flush)(void) = s->stream.flush;
         prof__unlock();
-        (void)flush();
+        (void)(flush)();
         prof__lock();
         if (PROF__LOAD(prof__on) != on) return NULL;
         t = prof__state_find(stale, id);
@@ -7126,7 +7142,7 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
     }
     if (why <= PROF__NO_LOCK) PROF__BUMP(t->counts.others, 1);
     if (t->hooks.begin && prof__look(t)) {
-        t->hooks.begin(t, f, entry);
+        (t->hooks.begin)(t, f, entry);
         prof__looked(t);
     }
     now = prof__state_now(t);
@@ -7690,12 +7706,12 @@ PROF__INLINE prof__hot *prof__here(void) { return prof__contexts[PROF__CONTEXT_I
    interrupts; with a platform of the caller's, its lock does. */
 PROF__INLINE uintptr_t prof__keep_out(void) {
     const prof__hooks *h = prof__trace.hooks;
-    return h ? h->lock() : PROF__BY_IPSR ? 0 : prof__mask();
+    return h ? (h->lock)() : PROF__BY_IPSR ? 0 : prof__mask();
 }
 
 PROF__INLINE void prof__let_in(uintptr_t state) {
     const prof__hooks *h = prof__trace.hooks;
-    if (h) h->unlock(state);
+    if (h) (h->unlock)(state);
     else if (!PROF__BY_IPSR) prof__unmask(state);
 }
 
@@ -7732,7 +7748,7 @@ PROF__FN uint64_t prof__time_now(uint64_t least) {
     uintptr_t lock = prof__lock();
     uint64_t before = s->time, now;
     if (least > before) s->time = least;
-    if (s->hooks) s->hooks->advance();
+    if (s->hooks) (s->hooks->advance)();
     else prof__advance();
     now = s->time;
     prof__unlock(lock);
@@ -7832,7 +7848,7 @@ PROF__FN bool prof__room(prof__state *t) {
     const prof__parts *parts = prof__trace.parts;
     size_t room;
     if (!t->spare && t->hot.cursor >= t->hot.limit) {
-        t->spare = (prof__segment *)(parts && parts->chunk ? parts->chunk(t) : prof__chunk_new());
+        t->spare = (prof__segment *)(parts && parts->chunk ? (parts->chunk)(t) : prof__chunk_new());
         t->hot.limit = t->spare ? t->end : t->hot.limit;
     }
     room = (uintptr_t)t->end - (uintptr_t)t->hot.cursor;   /* without a chunk both are NULL */
@@ -7880,9 +7896,9 @@ PROF__FN prof__state *prof__state_enter(bool make) {
     prof__state *t;
     uint32_t context;
     if (s->hooks) {
-        uintptr_t held = s->hooks->lock();
+        uintptr_t held = (s->hooks->lock)();
         s->held = held;
-        context = s->hooks->context();
+        context = (s->hooks->context)();
     } else {
         if (!PROF__BY_IPSR) s->held = prof__mask();
         context = PROF_CONTEXT();
@@ -7900,7 +7916,7 @@ PROF__INLINE prof__hot *prof__way(prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     prof__hot *hot = &t->hot;
     if (s->slow || t->skipped || t->hot.cursor >= t->hot.limit ||
-        (s->ticked && s->ticked(t, NULL)))
+        (s->ticked && (s->ticked)(t, NULL)))
         hot = &prof__nowhere;
     return hot;
 }
@@ -8022,7 +8038,7 @@ PROF__FN void prof__end_zone(prof__state *t) {
     prof__frame *f = t->hot.top - 1;
     uint32_t now = (uint32_t)t->known_time;
     if (!prof__room(t)) prof__new_epoch(t);
-    if (s->ticked && s->ticked(t, f)) t->hot.top = f;
+    if (s->ticked && (s->ticked)(t, f)) t->hot.top = f;
     else prof__put(t, f, now, now - f->start, f->site_depth);
     f->epoch = t->epoch;
 }
@@ -8253,18 +8269,18 @@ static struct prof__own_platform {
 
 PROF__FN uintptr_t prof__platform_lock(void) {
     const prof_platform *p = &prof__platform.is;
-    return p->lock ? p->lock(p->user) : prof__mask();
+    return p->lock ? (p->lock)(p->user) : prof__mask();
 }
 
 PROF__FN void prof__platform_unlock(uintptr_t state) {
     const prof_platform *p = &prof__platform.is;
-    if (p->lock) p->unlock(p->user, state);
+    if (p->lock) (p->unlock)(p->user, state);
     else prof__unmask(state);
 }
 
 PROF__FN uint32_t prof__platform_context(void) {
     const prof_platform *p = &prof__platform.is;
-    return p->thread_id ? p->thread_id(p->user) : PROF_CONTEXT();
+    return p->thread_id ? (p->thread_id)(p->user) : PROF_CONTEXT();
 }
 
 /* As prof__advance, by the caller's clock. Where it goes back time stands still; it is counted. */
@@ -8275,7 +8291,7 @@ PROF__FN void prof__platform_advance(void) {
         prof__advance();
         return;
     }
-    now = p->now(p->user);
+    now = (p->now)(p->user);
     step = now - prof__platform.read;
     prof__platform.read = now;
     if (p->clock_bits && p->clock_bits < 64) step &= ((uint64_t)1 << p->clock_bits) - 1;
@@ -8293,7 +8309,7 @@ PROF__FN bool prof__platform_open(void) {
     if (!p->now) return prof__chip_open();
     s->clock = PROF_CLOCK_PLATFORM;
     s->ticked = prof__ticked;
-    s->time = prof__platform.read = p->now(p->user);
+    s->time = prof__platform.read = (p->now)(p->user);
     return true;
 }
 
@@ -8829,7 +8845,7 @@ PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *tr
 #define prof__average_on_cpu(a, r) ((a)->on_cpu_ns = (r)->on_cpu_ns)
 
 PROF__INLINE void prof__group_on_cpu(prof__group *r, const struct prof__close *c) {
-    if (prof__trace.cpu_results) prof__trace.cpu_results->group(r, c);
+    if (prof__trace.cpu_results) (prof__trace.cpu_results->group)(r, c);
 }
 
 /* PROF_MODE_AGGREGATE: no zone is kept, and there are rows of sums alone. */
@@ -8840,7 +8856,7 @@ PROF__INLINE bool prof__sums_alone(const struct prof_trace *s) {
 PROF__INLINE size_t prof__sums_averages(const struct prof_trace *s, const prof_averages_desc *by,
                                         prof_average *rows, size_t max) {
     (void)by;
-    return s->parts->average(rows, rows ? max : 0);
+    return (s->parts->average)(rows, rows ? max : 0);
 }
 
 /* Memory for rows that are made of them. most: how many. */
@@ -8887,7 +8903,7 @@ PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *m
 
 PROF__INLINE void prof__event_on_cpu(prof__out *o, const struct prof_trace *s,
                                      const prof_event *e) {
-    if (s->cpu_results) s->cpu_results->chrome(o, e);
+    if (s->cpu_results) (s->cpu_results->chrome)(o, e);
 }
 
 /* @STACKS */
@@ -9651,7 +9667,7 @@ PROF_API PROF__QUIET uint64_t prof_thread_id(void) {
         p = prof__session.desc.platform;
         prof__unlock();
     }
-    return p.thread_id ? p.thread_id(p.user) : prof__os_thread_id();
+    return p.thread_id ? (p.thread_id)(p.user) : prof__os_thread_id();
 }
 
 /* ---- is it JSON? Each moves *at behind what it reads, or to where that is none ---- */
@@ -11432,7 +11448,7 @@ PROF__FN void prof__read_moment(prof__reader *r, const prof__item *i) {
     m->site = site;
     m->kind = kind == PROF__REAL ? PROF__MOMENT_REAL :
               kind == PROF__COUNTER ? PROF__MOMENT_COUNTER : PROF__MOMENT;
-    if (fed) r->feed->moment(r->feed->user, m);
+    if (fed) (r->feed->moment)(r->feed->user, m);
 }
 
 /* A record that is no zone. */
@@ -11754,7 +11770,7 @@ PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, bool
         r.moments = build ? s->moments + moments : NULL;
         r.number = r.first[0] = zones;
         r.thread = row->thread;
-        if (feed->row) feed->row(feed->user, row);
+        if (feed->row) (feed->row)(feed->user, row);
         else if (feed->take && prof__row_is_cpu(row)) continue;
         prof__read_row(&r, row);
         zones = r.number;
@@ -11948,7 +11964,7 @@ PROF__FN void prof__read_flow(prof__reader *r, const prof__item *i) {
     m->value = (int64_t)(i->value >> 1);
     m->thread = r->thread;
     m->kind = i->value & 1 ? PROF__MOMENT_FLOW_END : PROF__MOMENT_FLOW;
-    if (r->feed->moment) r->feed->moment(r->feed->user, m);
+    if (r->feed->moment) (r->feed->moment)(r->feed->user, m);
 }
 
 /* An instant may be where the timeline ends. */
@@ -12820,7 +12836,7 @@ PROF__FN void prof__memory_event(struct prof_trace *s, prof_event *e, int64_t id
 PROF__FN void prof__raw_name(struct prof_trace *s, prof_event *e) {
     const char *name = NULL;
     if (s->outside.demangle && prof__starts_with(e->name, "_Z"))
-        name = s->outside.demangle(s->outside.demangle_user, e->name);
+        name = (s->outside.demangle)(s->outside.demangle_user, e->name);
     if (name) e->name = name;
     if (prof__starts_with(e->name, "ProfilerStep#")) {
         prof_extra *x = prof__own_extra(s, e);
@@ -13611,7 +13627,7 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
 PROF__FN const char *prof__device_status(const prof_trace *trace, uint32_t i) {
     const prof_device_desc *d = &prof__devices.list[i].desc;
     bool asked = !trace->built && (prof__session.activities & d->activity);
-    return asked && d->status ? d->status(d->user) : NULL;
+    return asked && d->status ? (d->status)(d->user) : NULL;
 }
 
 /* Calls prof_device_desc.late of all devices, and resets what the analysis counts. */
@@ -13880,7 +13896,7 @@ PROF__FN bool prof__sums_alone(const struct prof_trace *s) { return s->sums.aver
 
 PROF__FN size_t prof__sums_averages(const struct prof_trace *s, const prof_averages_desc *by,
                                     prof_average *rows, size_t max) {
-    return s->sums.average(rows, rows ? max : 0, by && by->group_by_site);
+    return (s->sums.average)(rows, rows ? max : 0, by && by->group_by_site);
 }
 
 /* Memory for rows that are made of them. most: how many. */
@@ -15042,8 +15058,8 @@ PROF__FN bool prof__table_after(const void *table, uint32_t a, uint32_t b) {
     prof_average x, y;
     if (t->desc->sort_by == PROF_METRIC_CPU_TIME_TOTAL && prof__table_raw(t, a))
         return prof__table_raw(t, a)->cpu_us < prof__table_raw(t, b)->cpu_us;
-    x = t->row_at(t, a);
-    y = t->row_at(t, b);
+    x = (t->row_at)(t, a);
+    y = (t->row_at)(t, b);
     return prof__average_below(&x, &y, t->desc->sort_by);
 }
 
@@ -15863,7 +15879,7 @@ PROF__FN bool prof__tell_name(prof__names_told *told, const char *name) {
    it is certain if a total is more than all self time. */
 PROF__FN void prof__find_recursive(const prof__table *t, prof__names_told *told) {
     for (uint32_t i = 0; (t->rows || t->groups) && i < t->count; i++) {
-        prof_average r = t->row_at(t, i);
+        prof_average r = (t->row_at)(t, i);
         bool sure = t->rows && t->trace && !r.is_async && r.device_type == PROF_DEVICE_CPU &&
                     r.cpu_time_total_ns > t->self_cpu_ns + t->count;   /* rows are cut to ns */
         if ((r.is_recursive || sure) && !prof__tell_name(told, r.key)) return;
@@ -15893,7 +15909,7 @@ PROF__FN void prof__table_others(prof__table *t) {
 PROF__FN void prof__table_tiny(prof__table *t) {
     const uint64_t calls = 1000000, ns = 50;
     for (uint32_t i = 0; (t->rows || t->groups) && i < t->count; i++) {
-        prof_average r = t->row_at(t, i);
+        prof_average r = (t->row_at)(t, i);
         uint64_t mean = r.count < calls ? ns : (uint64_t)r.cpu_time_total_ns / r.count;
         if (mean >= ns || !prof__is_function_name(r.key)) continue;
         prof__table_plain(&t->out, r.key, SIZE_MAX);
@@ -16084,7 +16100,7 @@ PROF__FN void prof__table_foot(prof__table *t) {
     prof__table_left_out(t);
     if (t->desc->hide_notes) return;
     prof__table_remarks(t);
-    if (t->notes) t->notes(t);
+    if (t->notes) (t->notes)(t);
     prof__table_tiny(t);
 }
 
@@ -16093,7 +16109,7 @@ PROF__FN void prof__table_foot(prof__table *t) {
 PROF__FN void prof__table_measure(prof__table *t) {
     size_t most = prof__table_limit(t->desc->max_name_column_width, 55);
     for (uint32_t i = 0; i < t->count; i++) {
-        prof_average r = t->row_at(t, i);
+        prof_average r = (t->row_at)(t, i);
         prof__table_widen(t, PROF__COL_NAME, prof__text_width(r.key) + 4);
         for (int j = prof__table_percentiles(t) ? PROF__COL_MIN : PROF__COL_P50;
              j <= PROF__COL_MAX; j++)
@@ -16115,11 +16131,11 @@ PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
     uint32_t left = t->desc->row_limit ? t->desc->row_limit : 100;
     bool first = true;
     for (uint32_t i = 0; i < t->count && left; i++) {
-        prof_average r = t->row_at(t, t->row = order ? order[i] : i);
+        prof_average r = (t->row_at)(t, t->row = order ? order[i] : i);
         if (t->desc->top_level_events_only && r.parent != PROF_NONE) continue;
         if (left != UINT32_MAX) left--;
         if (PROF__BARE || !t->listed) prof__table_line(t, &r);
-        else t->listed(t, &r, first);
+        else (t->listed)(t, &r, first);
         first = false;
     }
 }
@@ -17072,7 +17088,7 @@ PROF__FN void prof__chrome_devices(prof__out *o, const struct prof_trace *s) {
     for (uint32_t i = 0; i < prof__devices.count && !s->built; i++) {
         const prof_device_desc *d = &prof__devices.list[i].desc;
         size_t n = prof__session.activities & d->activity && d->metadata
-            ? d->metadata(d->user, s->scratch, room) : 0;
+            ? (d->metadata)(d->user, s->scratch, room) : 0;
         if (n && n < room) prof__out_f(o, ",\n%b", s->scratch, n);
     }
 }
@@ -17764,7 +17780,7 @@ PROF__FN void prof__order_write(const prof__order *o, uint32_t chain) {
         for (uint32_t i = c->first; i != end; i++) {
             uint32_t place = i % o->room;
             if (o->depths[place] != depth) continue;
-            o->write(o->user, place);
+            (o->write)(o->user, place);
             left--;
         }
     }
@@ -19668,7 +19684,7 @@ PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inp
     op.in = inputs + f->first;
     op.desc = desc ? desc : &none;
     op.swapped = (f->flags & PROF__SWAPPED) != 0;
-    return backward ? f->backward(&op) : f->forward(&op);
+    return backward ? (f->backward)(&op) : (f->forward)(&op);
 }
 
 #endif
@@ -19715,7 +19731,7 @@ PROF__FN void prof__raw_begin(prof__raw *w, uint32_t type) {
 
 PROF__FN bool prof__raw_end(prof__raw *w) {
     prof__raw_seal(w->words, w->used, w->number);
-    if (!w->failed && !w->sink.write(w->sink.user, w->words, w->used * sizeof *w->words))
+    if (!w->failed && !(w->sink.write)(w->sink.user, w->words, w->used * sizeof *w->words))
         w->failed = true;
     w->number += !w->failed;
     return !w->failed;
@@ -20836,7 +20852,7 @@ PROF_API PROF__QUIET prof_result prof_flush(void) {
     for (prof__row *row = s->rows; row; row = row->next) {
         for (bool whole = true; whole && ok && row->first;) {
             whole = row->first->end != NULL;
-            ok = s->parts->write(prof__row_state(row), row->first);
+            ok = (s->parts->write)(prof__row_state(row), row->first);
             if (whole && ok) prof__chunk_streamed(row);
         }
     }
@@ -21088,7 +21104,7 @@ PROF_API PROF__QUIET const prof__parts *prof__parts_aggregate(void) {
 
 PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
     const prof__parts *parts = prof__trace.parts;
-    return parts && parts->average ? parts->average(rows, rows ? max : 0) : 0;
+    return parts && parts->average ? (parts->average)(rows, rows ? max : 0) : 0;
 }
 #else
 PROF__FN const prof_site *prof__merged_place(const prof__merged *y, uint32_t site) {
@@ -21373,7 +21389,7 @@ PROF_API PROF__QUIET const char *prof_store_text(prof_store *s, uint32_t name) {
     if (!s->desc.demangle || text[0] != '_' || text[1] != 'Z') return text;
     if (s->demangled[i].from != name) {
         char plain[PROF__MAX_NAME + 1];
-        uint32_t to = s->desc.demangle(s->desc.user, text, plain, sizeof plain)
+        uint32_t to = (s->desc.demangle)(s->desc.user, text, plain, sizeof plain)
             ? prof__store_copy(s, plain) : 0;
         s->demangled[i].from = name;
         s->demangled[i].to = to ? to : name;
@@ -21628,7 +21644,7 @@ PROF_API PROF__QUIET void prof_store_judge(prof_store *s) {
         bool other = !(r[i].flags & (PROF_STORE_CALL | PROF_STORE_WORK | PROF_STORE_LEFT_OUT));
         if (r[i].flags & PROF_STORE_WORK && !*prof__store_place(s, &calls, r[i].correlation))
             prof__store_judge_work(s, r + i);
-        if (other && s->desc.leave && s->desc.leave(s->desc.user, r + i))
+        if (other && s->desc.leave && (s->desc.leave)(s->desc.user, r + i))
             prof__store_uncount(s, r + i);
     }
     s->judged = s->record_count;
@@ -21741,7 +21757,7 @@ PROF__FN void prof__store_hand(prof_store *s, const prof_store_record *r) {
         args += prof__text_f(args, 32, "\"" PROF_KEY_CORRELATION "\":%u,",
                              (uint64_t)r->correlation);
     *args = 0;
-    if (!s->desc.event(s->desc.user, r, e, x, text && *text ? NULL : args, s->called[s->count]))
+    if (!(s->desc.event)(s->desc.user, r, e, x, text && *text ? NULL : args, s->called[s->count]))
         return;
     s->count++;
     prof__store_args(s, args, text);
@@ -21770,7 +21786,7 @@ PROF_API PROF__QUIET void prof_store_submit(prof_store *s, bool kept) {
         s->taken = (char *)(((uintptr_t)at + 15) & ~(uintptr_t)15);
         memset(s->thread_index, 0, sizeof s->thread_index);
         s->count = 0;
-        if (s->desc.begin) s->desc.begin(s->desc.user);
+        if (s->desc.begin) (s->desc.begin)(s->desc.user);
         prof__store_share_open(s, kept);
         for (uint32_t i = 0; i < s->record_count; i++) {
             bool inner = r[i].flags & PROF_STORE_CALL && r[i].flags & PROF_STORE_INNER;
@@ -21824,7 +21840,7 @@ PROF_API PROF__QUIET prof_result prof_remove_observer(const void *user) {
                 (prof__recorder.observer_count - i) * sizeof gone);
     }
     prof__unlock();
-    if (gone.cleanup) gone.cleanup(gone.user);
+    if (gone.cleanup) (gone.cleanup)(gone.user);
     return result;
 }
 
@@ -21963,7 +21979,7 @@ PROF__FN bool prof__nvtx_load(void) {
     }
     f = prof__library_find(library, "InitializeInjectionNvtx2");
     memcpy(&begin, &f, sizeof begin);
-    if (begin && begin(prof__nvtx_export)) return true;
+    if (begin && (begin)(prof__nvtx_export)) return true;
     prof__unsupported("NVTX", "the library that ", variable, " names is no tool that works");
     return false;
 }
@@ -22127,7 +22143,7 @@ PROF__FN bool prof__itt_load(void) {
     prof__itt_global_open(&t->global, library);
     f = prof__library_find(library, "__itt_api_init");
     memcpy(&begin, &f, sizeof begin);
-    if (begin) begin(&t->global, -1);    /* all groups */
+    if (begin) (begin)(&t->global, -1);    /* all groups */
     memcpy(&create, t->functions + PROF__ITT_DOMAIN, sizeof create);
     t->domain = create ? create("prof") : NULL;
     if (t->domain && t->functions[PROF__ITT_STRING] && t->functions[PROF__ITT_BEGIN] &&
@@ -22144,7 +22160,7 @@ PROF__FN void prof__itt_begin(void *user, const char *text) {
     if (!*prof__itt.domain) return;
     memcpy(&string, prof__itt.functions + PROF__ITT_STRING, sizeof string);
     memcpy(&begin, prof__itt.functions + PROF__ITT_BEGIN, sizeof begin);
-    begin(prof__itt.domain, none, none, string(text));
+    (begin)(prof__itt.domain, none, none, (string)(text));
 }
 
 PROF__FN void prof__itt_end(void *user, const char *text) {
@@ -22153,7 +22169,7 @@ PROF__FN void prof__itt_end(void *user, const char *text) {
     (void)text;
     if (!*prof__itt.domain) return;
     memcpy(&end, prof__itt.functions + PROF__ITT_END, sizeof end);
-    end(prof__itt.domain);
+    (end)(prof__itt.domain);
 }
 
 PROF__FN void prof__itt_instant(void *user, const char *text) {
@@ -22276,7 +22292,7 @@ PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts
     s->parts = parts;
     s->hooks = hooks;
     s->rate = rate;
-    going = hooks ? hooks->open() : prof__chip_open();
+    going = hooks ? (hooks->open)() : prof__chip_open();
     if (!going) return PROF_ERROR_UNSUPPORTED;
     s->start_tick = s->time;
     s->max_depth = shape & 0xff;
@@ -22331,7 +22347,7 @@ PROF_API PROF__QUIET prof_trace *prof_stop(void) {
     s->stopped = s->slow = true;         /* slow: begins and ends that this interrupted stop, too */
     prof__disarm();
     for (prof__row *row = s->rows; row; row = row->next) prof__time_in(prof__row_state(row));
-    if (s->parts && s->parts->close) s->parts->close();
+    if (s->parts && s->parts->close) (s->parts->close)();
     prof__arena.room = 0;                /* nothing more is taken */
     return s;
 }
@@ -22998,9 +23014,9 @@ PROF__FN void prof__devices_each(uint32_t activities, int what) {
             d->started = false;
             if (d->desc.stop) (void)prof__device_call(d, d->desc.stop);
         } else if (what == PROF__DEVICE_FLUSH && d->started && d->desc.flush) {
-            d->desc.flush(d->desc.user);
+            (d->desc.flush)(d->desc.user);
         } else if (what == PROF__DEVICE_LATE && d->desc.late) {
-            d->desc.late(d->desc.user);
+            (d->desc.late)(d->desc.user);
         }
     }
 }
@@ -23009,7 +23025,7 @@ PROF__FN bool prof__devices_stopped(uint32_t activities) {
     bool any = false;
     for (uint32_t i = 0; i < prof__devices.count; i++) {
         const prof_device_desc *d = &prof__devices.list[i].desc;
-        if ((d->activity & activities) && d->stopped && d->stopped(d->user)) any = true;
+        if ((d->activity & activities) && d->stopped && (d->stopped)(d->user)) any = true;
     }
     return any;
 }
@@ -23022,7 +23038,8 @@ PROF__FN bool prof__devices_fail(uint32_t activities) {
         const struct prof__device *d = prof__devices.list + i;
         if (!(d->desc.activity & activities)) continue;
         tried = true;
-        if (d->result == PROF_OK && !(d->desc.status && d->desc.status(d->desc.user))) return false;
+        if (d->result != PROF_OK) continue;
+        if (!d->desc.status || !(d->desc.status)(d->desc.user)) return false;
     }
     return tried;
 }
@@ -23072,7 +23089,7 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
     prof__windows_unsettle();
     for (uint32_t i = 0; i < prof__recorder.observer_count; i++) {
         const prof_observer *o = prof__recorder.observers + i;
-        if (o->start) o->start(o->user);
+        if (o->start) (o->start)(o->user);
     }
     prof__lock();
     if (s->laid) {
@@ -23135,7 +23152,7 @@ PROF__FN void prof__window_stop(struct prof_trace *s) {
     prof__execution_close(s);
     for (uint32_t i = prof__recorder.observer_count; i--;) {
         const prof_observer *o = prof__recorder.observers + i;
-        if (o->stop) o->stop(o->user);
+        if (o->stop) (o->stop)(o->user);
     }
 }
 
@@ -23154,7 +23171,7 @@ PROF__FN void prof__calls(struct prof_trace *s, const char *calls) {
         else if (*calls == 's') prof__window_start(s);
         else if (*calls == 'x') prof__window_stop(s);
         else if (*calls == '!') prof__schedule_error();
-        else if (s->stopped && d->on_trace_ready) d->on_trace_ready(d->user, s);
+        else if (s->stopped && d->on_trace_ready) (d->on_trace_ready)(d->user, s);
     }
 }
 
@@ -23182,7 +23199,7 @@ PROF__FN prof_action prof__action_at(struct prof__session *v, uint64_t step) {
     prof_action action;
     if (!v->has_steps) return PROF_ACTION_RECORD;
     if (!d->schedule_fn) return prof_schedule_action(&d->schedule, step);
-    action = d->schedule_fn(d->user, step);
+    action = (d->schedule_fn)(d->user, step);
     if ((unsigned)action <= PROF_ACTION_RECORD_AND_SAVE) return action;
     prof__schedule_error();
     return PROF_ACTION_NONE;
@@ -23398,7 +23415,7 @@ PROF__FN bool prof__env_read(prof_desc *d) {
     for (size_t i = 0; i < sizeof prof__variables / sizeof *prof__variables; i++) {
         const prof__variable *v = prof__variables + i;
         const char *text = getenv(v->name);
-        if (!text || !*text || v->take(v, d, text)) continue;
+        if (!text || !*text || (v->take)(v, d, text)) continue;
         (void)prof__text_f(prof__env.wrong, sizeof prof__env.wrong, "%s=%b: it takes %s", v->name,
                            text, PROF__MIN(strlen(text), (size_t)64), v->takes);
         return false;
@@ -23977,7 +23994,7 @@ PROF_API PROF__QUIET int64_t prof_now(void) {
         foretold = prof__knots_ns(&scale, s->knots.list, s->knots.count, prof__cpu_now());
     prof__unlock();
     if (clock == PROF_CLOCK_NONE || foretold) return foretold;
-    now = clock == PROF_CLOCK_PLATFORM ? platform.now(platform.user) : prof__os_now();
+    now = clock == PROF_CLOCK_PLATFORM ? (platform.now)(platform.user) : prof__os_now();
     if (now < start) return 0;
     return clock == PROF_CLOCK_CPU ? (int64_t)(now - start) : prof__rate_ns(now - start, rate);
 }
@@ -24108,6 +24125,15 @@ PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
 
 
 PROF__COLD_END
+#ifdef PROF__POSIX_NAMES
+#  pragma pop_macro("close")
+#  pragma pop_macro("fcntl")
+#  pragma pop_macro("ioctl")
+#  pragma pop_macro("open")
+#  pragma pop_macro("poll")
+#  pragma pop_macro("read")
+#  pragma pop_macro("write")
+#endif
 #pragma pop_macro("slots")
 #ifdef __cplusplus
 } /* extern "C" */

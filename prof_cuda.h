@@ -546,7 +546,7 @@ PROF_CUDA__FN const char *prof_cuda__resolve(const char *library, void *handle, 
                                              const prof_cuda__entry *names, size_t size) {
     const prof_cuda_desc *d = &prof_cuda__.desc;
     for (size_t i = 0; i < size / sizeof *names; i++) {
-        void *f = d->symbol ? d->symbol(d->user, library, names[i].name)
+        void *f = d->symbol ? (d->symbol)(d->user, library, names[i].name)
                             : prof_cuda__find(handle, names[i].name);
         if (!f && names[i].needed) return names[i].name;
         memcpy(table + i * sizeof f, &f, sizeof f);
@@ -568,8 +568,8 @@ PROF_CUDA__FN bool prof_cuda__load_driver(void) {
     missing = prof_cuda__resolve("cuda", g->driver_handle, (char *)&g->driver,
                                  prof_cuda__driver_names, sizeof prof_cuda__driver_names);
     if (missing) return PROF_CUDA__GIVE_UP("the NVIDIA driver is too old, it lacks %s", missing);
-    result = g->driver.init(0);
-    if (!result) result = g->driver.device_count(&g->device_count);
+    result = (g->driver.init)(0);
+    if (!result) result = (g->driver.device_count)(&g->device_count);
     if (result == 100 || (!result && g->device_count < 1))
         return PROF_CUDA__GIVE_UP("the NVIDIA driver finds no GPU (is it visible? see "
                                   "CUDA_VISIBLE_DEVICES)");
@@ -587,7 +587,7 @@ PROF_CUDA__FN bool prof_cuda__cupti_failed(const char *what, int result) {
         return PROF_CUDA__FALL_BACK(": the driver lets only root profile; load the nvidia module "
                                     "with NVreg_RestrictProfilingToAdminUsers=0, or run as root "
                                     "(CUPTI error %u)", (unsigned)result);
-    if (prof_cuda__.cupti.result_text && prof_cuda__.cupti.result_text(result, &text) != 0)
+    if (prof_cuda__.cupti.result_text && (prof_cuda__.cupti.result_text)(result, &text) != 0)
         text = NULL;
     return PROF_CUDA__FALL_BACK(": %s (CUPTI error %u)%s%s", what, (unsigned)result,
                                 text ? ": " : "", text ? text : "");
@@ -611,7 +611,7 @@ PROF_CUDA__FN void prof_cuda__name_calls(void) {
     for (int runtime = 0; runtime < 2; runtime++)
         for (uint32_t cbid = 1; cbid < PROF_CUDA__CBIDS; cbid++) {
             const char *name = NULL;
-            bool named = g->cupti.callback_name(runtime ? 2 : 1, cbid, &name) == 0 && name;
+            bool named = (g->cupti.callback_name)(runtime ? 2 : 1, cbid, &name) == 0 && name;
             g->named[runtime][cbid] = named;
             g->dull[runtime][cbid] = named && prof_cuda__is_dull(runtime, name);
         }
@@ -627,7 +627,7 @@ PROF_CUDA__FN bool prof_cuda__take_cupti(void *handle) {
     if (missing)
         return PROF_CUDA__FALL_BACK(": the libcupti found is none of CUDA 11 to 13, it lacks %s",
                                     missing);
-    result = g->cupti.version(&g->stats.cupti_version);
+    result = (g->cupti.version)(&g->stats.cupti_version);
     if (result) return prof_cuda__cupti_failed("cuptiGetVersion", result);
     if (g->stats.cupti_version < 13)
         return PROF_CUDA__FALL_BACK(": the libcupti found is too old; take that of CUDA 11.0 or "
@@ -644,7 +644,7 @@ PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, 
    the next start, and CUDA may be there: then it is tried again. */
 PROF_CUDA__FN bool prof_cuda__subscribe(void) {
     struct prof_cuda__all *g = &prof_cuda__;
-    int result = g->cupti.subscribe(&g->subscriber, prof_cuda__subscriber, NULL);
+    int result = (g->cupti.subscribe)(&g->subscriber, prof_cuda__subscriber, NULL);
     g->taken = result == PROF_CUDA__OTHER_SUBSCRIBER;
     if (g->taken || result == PROF_CUDA__NOT_INITIALIZED) g->retry = true;
     if (result) return prof_cuda__cupti_failed("cuptiSubscribe", result);
@@ -726,7 +726,7 @@ PROF_CUDA__FN void prof_cuda__try_version(int major, bool loaded) {
 PROF_CUDA__FN void prof_cuda__try_cuptis(void) {
     const char *path = getenv("PROF_CUDA_CUPTI");
     int version = 0, own;
-    if (prof_cuda__.driver.driver_version(&version) != 0) version = 0;
+    if ((prof_cuda__.driver.driver_version)(&version) != 0) version = 0;
     own = version >= 11000 && version < 13000 ? version / 1000 : 13;
     if (path && *path) {
         prof_cuda__try_cupti(path, false);
@@ -914,7 +914,7 @@ PROF_CUDA__FN void prof_cuda__take(const void *r, uint32_t kind, size_t room) {
 PROF_CUDA__FN const void *prof_cuda__next(uint8_t *buffer, const uint8_t *at, const uint8_t *end,
                                           prof_cuda__any **cursor, size_t *size) {
     struct prof_cuda__all *g = &prof_cuda__;
-    int result = g->cupti.next(buffer, (size_t)(end - buffer), cursor);
+    int result = (g->cupti.next)(buffer, (size_t)(end - buffer), cursor);
     const uint8_t *p = (const uint8_t *)*cursor;
     if (result == PROF_CUDA__END_OF_BUFFER) return NULL;
     *size = 8;
@@ -991,7 +991,7 @@ PROF_CUDA__FN void prof_cuda__completed(void *context, uint32_t stream, uint8_t 
 
 PROF_CUDA__FN bool prof_cuda__time(void *user, uint64_t *ns) {
     (void)user;
-    return prof_cuda__.cupti.time(ns) == 0;
+    return (prof_cuda__.cupti.time)(ns) == 0;
 }
 
 PROF_CUDA__FN void prof_cuda__pair_now(void) {
@@ -1023,7 +1023,7 @@ PROF_CUDA__FN void prof_cuda__driver_calls(bool on) {
     bool any = false;
     for (uint32_t cbid = 1; g->cupti.driver_call && cbid < PROF_CUDA__CBIDS; cbid++)
         if (g->named[0][cbid] && !g->dull[0][cbid])
-            any = g->cupti.driver_call(cbid, on) == 0 || any;
+            any = (g->cupti.driver_call)(cbid, on) == 0 || any;
     if (!on) (void)g->cupti.disable(PROF_CUDA__DRIVER_CALL);
     else if (!any) (void)g->cupti.enable(PROF_CUDA__DRIVER_CALL);
 }
@@ -1048,7 +1048,7 @@ PROF_CUDA__FN bool prof_cuda__enable_kinds(void) {
     bool runtime = g->cupti.runtime_call && g->desc.records & PROF_CUDA_RUNTIME;
     for (int i = 0; i < PROF_CUDA__KIND_COUNT; i++) {
         const struct prof_cuda__kind *k = prof_cuda__kinds + i;
-        int result = g->desc.records & k->records ? g->cupti.enable(k->kind) : 0;
+        int result = g->desc.records & k->records ? (g->cupti.enable)(k->kind) : 0;
         if (result && k->needed) return prof_cuda__cupti_failed("cuptiActivityEnable", result);
     }
     if (g->desc.records & PROF_CUDA_DRIVER) prof_cuda__driver_calls(true);
@@ -1070,7 +1070,7 @@ PROF_CUDA__FN bool prof_cuda__enable(void) {
     prof_cuda__watch_threads(true);
     (void)g->cupti.thread_ids(1);        /* the OS's thread ids */
     (void)g->cupti.attribute(9, &size, &per_thread);
-    result = g->cupti.callbacks(prof_cuda__requested, prof_cuda__completed);
+    result = (g->cupti.callbacks)(prof_cuda__requested, prof_cuda__completed);
     if (result) prof_cuda__cupti_failed("cuptiActivityRegisterCallbacks", result);
     if (!result && prof_cuda__enable_kinds()) return true;
     if (!result) prof_cuda__disable();
@@ -1105,7 +1105,7 @@ PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
         PROF_CUDA__STORE(g->state, PROF_CUDA_ACTIVE_EVENTS);
         return PROF_OK;
     }
-    if (g->free_count < g->buffer_count / 2) (void)g->cupti.flush(0);   /* the warm-up's */
+    if (g->free_count < g->buffer_count / 2) (void)(g->cupti.flush)(0);   /* the warm-up's */
     (void)g->cupti.dropped(NULL, 0, &before);   /* those are not ours */
     prof_cuda__pair_now();
     (void)g->cupti.time(&now);
@@ -1119,7 +1119,7 @@ PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
 PROF_API PROF_CUDA__QUIET void prof_cuda_flush(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     if (PROF_CUDA__LOAD(g->state) != PROF_CUDA_ACTIVE_CUPTI) return;
-    (void)g->cupti.flush(0);
+    (void)(g->cupti.flush)(0);
     prof_cuda__pair_now();
 }
 
@@ -1152,13 +1152,14 @@ PROF_CUDA__FN void prof_cuda__synchronize(void) {
     void *before = NULL, *context;
     unsigned flags;
     int active;
-    if (g->driver.context_now(&before) != 0) return;
+    if ((g->driver.context_now)(&before) != 0) return;
     if (before) (void)g->driver.synchronize();
     for (int i = 0; i < g->device_count; i++) {
         active = 0;
-        if (g->driver.primary_state(i, &flags, &active) != 0 || !active) continue;
-        if (g->driver.primary_retain(&context, i) != 0) continue;
-        if (context != before && g->driver.context_set(context) == 0) (void)g->driver.synchronize();
+        if ((g->driver.primary_state)(i, &flags, &active) != 0 || !active) continue;
+        if ((g->driver.primary_retain)(&context, i) != 0) continue;
+        if (context != before && (g->driver.context_set)(context) == 0)
+            (void)(g->driver.synchronize)();
         (void)g->driver.primary_release(i);
     }
     (void)g->driver.context_set(before);
@@ -1207,10 +1208,10 @@ PROF_CUDA__FN prof_result prof_cuda__stop(void *user) {
     }
     prof_cuda__pair_now();
     prof_cuda__disable();
-    (void)g->cupti.flush(0);
-    (void)g->cupti.flush(1);
+    (void)(g->cupti.flush)(0);
+    (void)(g->cupti.flush)(1);
     prof_cuda__await_buffers();
-    if (g->cupti.dropped(NULL, 0, &dropped) != 0) dropped = 0;
+    if ((g->cupti.dropped)(NULL, 0, &dropped) != 0) dropped = 0;
     prof_cuda__unsubscribe();
     prof_cuda__lock();
     g->stats.lost_dropped += dropped;
@@ -1282,10 +1283,10 @@ PROF_CUDA__FN bool prof_cuda__base(int32_t device) {
     void *event = NULL;
     int64_t before;
     if (g->base_event[device]) return true;
-    if (g->driver.event_create(&event, 0) != 0) return false;
+    if ((g->driver.event_create)(&event, 0) != 0) return false;
     (void)g->driver.synchronize();       /* an idle GPU records the event at once */
     before = prof_now();
-    if (g->driver.event_record(event, NULL) != 0 || g->driver.event_wait(event) != 0) {
+    if ((g->driver.event_record)(event, NULL) != 0 || (g->driver.event_wait)(event) != 0) {
         (void)g->driver.event_destroy(event);
         return false;
     }
@@ -1298,17 +1299,17 @@ PROF_CUDA__FN bool prof_cuda__base(int32_t device) {
 PROF_CUDA__FN bool prof_cuda__range_open(prof_cuda__range *r, const char *name, void *stream) {
     struct prof_cuda__all *g = &prof_cuda__;
     int device = 0;
-    if (g->driver.context_device(&device) != 0 || device < 0 || device >= PROF_CUDA__DEVICES ||
+    if ((g->driver.context_device)(&device) != 0 || device < 0 || device >= PROF_CUDA__DEVICES ||
         !prof_cuda__base(device)) return false;
-    if (g->driver.event_create(&r->begin, 0) != 0) return false;
+    if ((g->driver.event_create)(&r->begin, 0) != 0) return false;
     r->device = device;
     r->stream = stream;
     r->name = prof_store_name(g->store, name ? name : "(null)");
     r->thread = prof_thread_id();
     r->launch_ns = prof_now();
     r->ended = false;
-    if (g->driver.event_create(&r->end, 0) == 0) {
-        if (g->driver.event_record(r->begin, stream) == 0) return true;
+    if ((g->driver.event_create)(&r->end, 0) == 0) {
+        if ((g->driver.event_record)(r->begin, stream) == 0) return true;
         (void)g->driver.event_destroy(r->end);
     }
     (void)g->driver.event_destroy(r->begin);
@@ -1333,7 +1334,7 @@ PROF_API PROF_CUDA__QUIET void prof_cuda_range_end(uint32_t range) {
     prof_cuda__lock();
     if (range < g->range_count && !g->ranges[range].ended) {
         prof_cuda__range *r = g->ranges + range;
-        r->ended = g->driver.event_record(r->end, r->stream) == 0;
+        r->ended = (g->driver.event_record)(r->end, r->stream) == 0;
     }
     prof_cuda__unlock();
 }
@@ -1341,7 +1342,7 @@ PROF_API PROF_CUDA__QUIET void prof_cuda_range_end(uint32_t range) {
 /* ms as the driver tells them, to ns. */
 PROF_CUDA__FN bool prof_cuda__elapsed_ns(void *from, void *to, int64_t *ns) {
     float ms = 0;
-    if (prof_cuda__.driver.event_elapsed(&ms, from, to) != 0 || !(ms >= 0 && ms < 1e12f))
+    if ((prof_cuda__.driver.event_elapsed)(&ms, from, to) != 0 || !(ms >= 0 && ms < 1e12f))
         return false;
     *ns = (int64_t)((double)ms * 1e6);
     return true;
@@ -1357,7 +1358,7 @@ PROF_CUDA__FN void prof_cuda__ranges_read(void) {
         prof_extra x;
         memset(&e, 0, sizeof e);
         memset(&x, 0, sizeof x);
-        if (r->ended && g->driver.event_wait(r->end) == 0 &&
+        if (r->ended && (g->driver.event_wait)(r->end) == 0 &&
             prof_cuda__elapsed_ns(g->base_event[r->device], r->begin, &start) &&
             prof_cuda__elapsed_ns(r->begin, r->end, &duration) && duration > 0) {
             e.name = prof_store_text(g->store, r->name);
@@ -1563,7 +1564,7 @@ PROF_CUDA__FN const char *prof_cuda__call_name(bool runtime, uint32_t cbid, char
     const char *name = NULL;
     char *end, *tail;
     if (cbid >= PROF_CUDA__CBIDS ||
-        prof_cuda__.cupti.callback_name(runtime ? 2 : 1, cbid, &name) != 0 || !name)
+        (prof_cuda__.cupti.callback_name)(runtime ? 2 : 1, cbid, &name) != 0 || !name)
         return runtime ? "cuda call" : "driver call";
     end = text + prof_format_text(text, PROF_STORE_NAME, "%s", name);
     for (tail = end; tail > text && tail[-1] >= '0' && tail[-1] <= '9';) tail--;
@@ -1755,11 +1756,11 @@ PROF_API PROF_CUDA__QUIET bool prof_cuda_get_device(int32_t id, prof_cuda_device
     if (g->state == PROF_CUDA_OFF || g->state == PROF_CUDA_UNAVAILABLE) return false;
     if (!prof_cuda__load_driver() || id < 0 || id >= g->device_count) return false;
     out->id = id;
-    if (g->driver.device_name(out->name, (int)sizeof out->name, id) != 0) out->name[0] = 0;
-    if (g->driver.device_memory(&memory, id) == 0) out->total_memory = memory;
+    if ((g->driver.device_name)(out->name, (int)sizeof out->name, id) != 0) out->name[0] = 0;
+    if ((g->driver.device_memory)(&memory, id) == 0) out->total_memory = memory;
     for (size_t i = 0; i < sizeof prof_cuda__attributes / sizeof *prof_cuda__attributes; i++) {
         int32_t value = 0;
-        if (g->driver.device_attribute(&value, prof_cuda__attributes[i].attribute, id) == 0)
+        if ((g->driver.device_attribute)(&value, prof_cuda__attributes[i].attribute, id) == 0)
             memcpy((char *)out + prof_cuda__attributes[i].at, &value, sizeof value);
     }
     return true;
@@ -1841,7 +1842,7 @@ PROF_CUDA__FN size_t prof_cuda__metadata(void *user, char *buf, size_t size) {
     if (g->stats.cupti_version) prof_cuda__member(&l, "cupti_version", g->stats.cupti_version);
     if (prof_cuda__runtime_version())
         prof_cuda__member(&l, "cuda_runtime_version", prof_cuda__runtime_version());
-    if (g->has_driver && g->driver.driver_version(&version) == 0)
+    if (g->has_driver && (g->driver.driver_version)(&version) == 0)
         prof_cuda__member(&l, "cuda_driver_version", (uint64_t)version);
     prof_cuda__counts_json(&l);
     length = (size_t)(l.p - text);

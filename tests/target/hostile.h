@@ -83,3 +83,19 @@
 #define move(a, b) 1
 #define erase() 1
 #define refresh() 1
+/* lwip/sockets.h, and a project's own short names: what prof.h calls through a pointer */
+#define close(s) lwip_close(s)
+#define read(s, mem, len) lwip_read(s, mem, len)
+#define write(s, mem, len) lwip_write(s, mem, len)
+#define fcntl(s, cmd, val) lwip_fcntl(s, cmd, val)
+#define ioctl(s, cmd, arg) lwip_ioctl(s, cmd, arg)
+#define poll(a, b, c) lwip_poll(a, b, c)
+#define now() my_now()
+#define start(x) my_start(x)
+#define stop() my_stop()
+#define flush(x) my_flush(x)
+#define status(x) my_status(x)
+#define item(x) my_item(x)
+#define next(x) my_next(x)
+#define begin(x) my_begin(x)
+#define end(x) my_end(x)

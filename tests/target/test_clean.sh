@@ -192,15 +192,6 @@ cat >$out/start.c <<'END'
 #include "prof.h"
 int main(void) { return prof_start(NULL) != PROF_OK; }
 END
-for old in memory_size:arena_size thread_name:set_thread_name \
-    counter_name:hw_counter_name; do
-    printf '#include "prof.h"\nvoid *f(void);\nvoid *f(void) { return (void *)prof_%s; }\n' \
-        "${old%:*}" >$out/old.c
-    for cc in 'gcc -std=c99' 'clang -std=c99' 'g++ -x c++'; do
-        says "$cc, the old name prof_${old%:*}" "prof_${old%:*} is called prof_${old#*:} now" \
-            $cc -fsyntax-only -I. $out/old.c
-    done
-done
 for gone in prof_file_write_behind prof_write_canonical prof_join prof_order prof_nest prof_sums; do
     printf '#include "prof.h"\nvoid *f(void);\nvoid *f(void) { return (void *)%s; }\n' \
         $gone >$out/old.c
