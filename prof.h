@@ -9228,10 +9228,10 @@ PROF__FN bool prof__attribute_open(prof__long *l, uint32_t slots, uint32_t wants
     return false;
 }
 
-/* Publishes an attribute of the zone of frame f. A zone's first is padded to PROF__EXTRA_SLOTS. */
-PROF__FN void prof__attribute_close_of(prof__long *l, prof__frame *f, uint32_t type,
-                                       uint32_t count, size_t bytes) {
+/* Publishes an attribute. A zone's first is padded to PROF__EXTRA_SLOTS. */
+PROF__FN void prof__attribute_close(prof__long *l, uint32_t type, uint32_t count, size_t bytes) {
     prof__state *t = l->t;
+    prof__frame *f = l->frame;
     if (!t->streams && (t->details.end != l->begin || t->details.top != f + 1))
         while ((size_t)(l->at - l->begin) < PROF__EXTRA_SLOTS) prof__long_put(l, 0);
     t->details.end = l->at;
@@ -9240,16 +9240,13 @@ PROF__FN void prof__attribute_close_of(prof__long *l, prof__frame *f, uint32_t t
                      (uint64_t)bytes << 32 | (uint64_t)(count << 16 | f->depth << 8 | type));
 }
 
-/* Begins an attribute within the slow path, where room for it was made. */
-PROF__FN void prof__attribute_in(prof__long *l, prof__state *t) {
+/* Begins an attribute of frame f within the slow path, where room for it was made. */
+PROF__FN void prof__attribute_in(prof__long *l, prof__state *t, prof__frame *f) {
     memset(l, 0, sizeof *l);
     l->t = t;
+    l->frame = f;
     l->begin = t->hot.cursor;
     l->at = l->begin + 1;
-}
-
-PROF__FN void prof__attribute_close(prof__long *l, uint32_t type, uint32_t count, size_t bytes) {
-    prof__attribute_close_of(l, l->frame, type, count, bytes);
 }
 
 PROF__FN void prof__attribute_text(uint32_t type, const char *s, uint32_t wants) {
@@ -9604,19 +9601,15 @@ PROF_API PROF__QUIET uint64_t prof_flow(uint64_t number) {
 
 /* ---- contexts: states that a thread changes between ---- */
 
-/* The parked state of this handle; NULL: it is gone. Under the lock. */
-PROF__FN prof__state *prof__context_find(const void *context) {
-    prof__state *t = prof__recorder.owned;
+/* The parked state of this handle; if it is gone, or NULL, a new one, whose row has an id that no
+   thread has. Under the lock. */
+PROF__FN prof__state *prof__context_take(const void *context) {
+    prof__state *t = context ? prof__recorder.owned : NULL;
     while (t && ((const void *)t != context || !t->parked ||
                  t->generation != prof__trace.generation)) t = t->next;
-    return t;
-}
-
-/* Makes a state for a context; its row has an id that no thread has. Under the lock. */
-PROF__FN prof__state *prof__context_make(void) {
-    prof__state *t = prof__state_take(0, 0x40000000u | (++prof__recorder.context_last & 0xfffffff));
-    if (!t) return NULL;
-    prof__row_name(t->row, "context");
+    if (t) return t;
+    t = prof__state_take(0, 0x40000000u | (++prof__recorder.context_last & 0xfffffff));
+    if (t) prof__row_name(t->row, "context");
     return t;
 }
 
@@ -9629,8 +9622,7 @@ PROF_API PROF__QUIET void *prof_context_switch(void *context) {
         if (PROF__LOAD(prof__on) == on) {
             if (slot->generation == on) from = prof__slot_state(slot);
             else if (slot->hot != &prof__nowhere) prof__state_give(slot, prof__slot_state(slot));
-            to = context ? prof__context_find(context) : NULL;
-            if (!to) to = prof__context_make();
+            to = prof__context_take(context);
         }
         if (to && from) from->parked = true;
         if (to) to->parked = false;
@@ -10512,8 +10504,8 @@ PROF__FN void prof__native_begin(prof__state *t, prof__frame *f, prof__entry_fra
         PROF__COUNT(prof__loose.details_cut);
         return;
     }
-    prof__attribute_in(&l, t);
-    prof__attribute_close_of(&l, f, PROF__NATIVE, 0, number);
+    prof__attribute_in(&l, t, f);
+    prof__attribute_close(&l, PROF__NATIVE, 0, number);
 }
 
 /* NULL: call stacks can be read in this way; else why not. It reads one, because the unwinder may
@@ -10721,10 +10713,10 @@ PROF__FN void prof__counters_end(prof__state *t, prof__frame *f) {
         PROF__COUNT(prof__loose.details_cut);
         return;
     }
-    prof__attribute_in(&l, t);
+    prof__attribute_in(&l, t, f);
     for (uint32_t i = 0; i < prof__counting.count; i++)
         prof__long_put(&l, now[i] - counted[1 + i]);
-    prof__attribute_close_of(&l, f, PROF__COUNTED, prof__counting.count, 0);
+    prof__attribute_close(&l, PROF__COUNTED, prof__counting.count, 0);
 }
 
 PROF__FN const char *prof__perf_refusal(int error) {
@@ -18942,9 +18934,23 @@ static const char prof__et_texts[][16] = { "op_schema", "kernel_backend", "kerne
                                             "tensor_range" };
 #define PROF__NODE_TEXTS (sizeof prof__et_texts / sizeof *prof__et_texts)
 
-/* Writes the zone's other arguments, but not lists, objects and null. */
-PROF__FN void prof__et_arguments(prof__out *o, const char *members) {
+/* Writes what PyTorch tells of a node, then the zone's own arguments, but not lists, objects and
+   null. */
+PROF__FN void prof__et_attributes(prof__out *o, const prof__et_node *n) {
+    const char *members = n->arguments;
     prof__member m;
+    prof__out_f(o, ",\"attrs\":[{\"name\":\"rf_id\",\"type\":\"uint64\",\"value\":%u},"
+                   "{\"name\":\"fw_parent\",\"type\":\"uint64\",\"value\":%u},"
+                   "{\"name\":\"seq_id\",\"type\":\"int64\",\"value\":%i},"
+                   "{\"name\":\"scope\",\"type\":\"uint64\",\"value\":%u},"
+                   "{\"name\":\"tid\",\"type\":\"uint64\",\"value\":%u},"
+                   "{\"name\":\"fw_tid\",\"type\":\"uint64\",\"value\":%u}",
+                n->record, n->fw_parent, n->sequence_nr, (uint64_t)n->scope, n->tid, n->fw_tid);
+    for (size_t i = 0; i < PROF__NODE_TEXTS; i++) {
+        m = prof__member_text(n->arguments, prof__et_texts[i]);
+        prof__out_f(o, ",{\"name\":\"%s\",\"type\":\"string\",\"value\":%b}", prof__et_texts[i],
+                    m.value, m.value_size);
+    }
     while (members && prof__member_next(&members, &m)) {
         const char *type = "int64";
         bool known = *m.value == '[' || *m.value == '{' || *m.value == 'n';
@@ -18957,22 +18963,6 @@ PROF__FN void prof__et_arguments(prof__out *o, const char *members) {
         prof__out_f(o, ",{\"name\":%b,\"type\":\"%j\",\"value\":%b}", m.key, m.key_size, type,
                     m.value, m.value_size);
     }
-}
-
-PROF__FN void prof__et_attributes(prof__out *o, const prof__et_node *n) {
-    prof__out_f(o, ",\"attrs\":[{\"name\":\"rf_id\",\"type\":\"uint64\",\"value\":%u},"
-                   "{\"name\":\"fw_parent\",\"type\":\"uint64\",\"value\":%u},"
-                   "{\"name\":\"seq_id\",\"type\":\"int64\",\"value\":%i},"
-                   "{\"name\":\"scope\",\"type\":\"uint64\",\"value\":%u},"
-                   "{\"name\":\"tid\",\"type\":\"uint64\",\"value\":%u},"
-                   "{\"name\":\"fw_tid\",\"type\":\"uint64\",\"value\":%u}",
-                n->record, n->fw_parent, n->sequence_nr, (uint64_t)n->scope, n->tid, n->fw_tid);
-    for (size_t i = 0; i < PROF__NODE_TEXTS; i++) {
-        prof__member m = prof__member_text(n->arguments, prof__et_texts[i]);
-        prof__out_f(o, ",{\"name\":\"%s\",\"type\":\"string\",\"value\":%b}", prof__et_texts[i],
-                    m.value, m.value_size);
-    }
-    prof__et_arguments(o, n->arguments);
     prof__out_text(o, "]}");
 }
 
@@ -19988,6 +19978,12 @@ PROF__FN uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struct 
     return n;
 }
 
+/* False: the sink failed. The buffer has whole events, unless one is longer than the buffer. */
+PROF__FN bool prof__chrome_sent(struct prof__chrome_stream *c) {
+    prof__out_flush(&c->out);
+    return !c->out.failed;
+}
+
 #if !PROF__BARE
 /* The rate of the CPU's clock is that of its readings so far. */
 PROF__FN uint64_t prof__raw_rate(const prof__raw *w) {
@@ -20123,13 +20119,6 @@ PROF__FN prof__segment *prof__stream_find(prof__state *t, prof__span *span, bool
     return g;
 }
 
-/* Flushes the buffer, which has whole events, unless one is longer than the buffer. */
-PROF__FN bool prof__chrome_flush(struct prof__chrome_stream *c, prof__raw *w) {
-    prof__out_flush(&c->out);
-    w->failed = c->out.failed;
-    return !w->failed;
-}
-
 PROF__FN void prof__shown_write(void *chrome, uint32_t place) {
     prof__chrome_item((struct prof__chrome_stream *)chrome, prof__outgoing.shown.held + place);
 }
@@ -20163,7 +20152,8 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
                    used + PROF__SHOWN_BYTES * (order->end - order->begin + 1) < PROF__OUT_SIZE;
         if (used > PROF__OUT_SIZE / 2 && !together) {
             prof__order_end(order);
-            if (!prof__chrome_flush(c, w)) break;
+            w->failed = !prof__chrome_sent(c);
+            if (w->failed) break;
             span->at = next.at;
             span->base = next.base;
             span->zones = next.zones;
@@ -20178,7 +20168,8 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
         next.zones += prof__item_is_zone(&item);
     }
     prof__order_end(order);
-    if (!w->failed && prof__chrome_flush(c, w)) {
+    if (!w->failed) w->failed = !prof__chrome_sent(c);
+    if (!w->failed) {
         *span = next;
         return true;
     }
@@ -20198,7 +20189,7 @@ PROF__FN void prof__chrome_close(prof__raw *w, struct prof_trace *s) {
     prof__sources_find(s, PROF_CHROME_SOURCE_NONE);
     prof__chrome_sums(&c->out, s);
     prof__out_text(&c->out, "}}\n]\n");
-    prof__chrome_flush(c, w);
+    w->failed = !prof__chrome_sent(c);
     c->told = false;                     /* another window is another array */
 }
 
@@ -20514,19 +20505,6 @@ PROF__FN PROF__RACES void prof__raw_sum_zone(prof__raw *w, const prof__state *t,
     prof__raw_sum(w, thread, &row);
 }
 
-/* Adds the zones that are open and began in sums. */
-PROF__FN void prof__dump_sums_open(prof__raw *w, const prof__state *t, uint32_t thread,
-                                   const prof__rest *rest) {
-    const prof__frame *bottom, *top = prof__dump_frames(t, &bottom);
-    for (; top && (uint32_t)(top - bottom) > rest->cut; top--) {
-        const prof__frame *f = top - 1;
-        uint64_t start = (uint64_t)PROF__LOAD(f->epoch) << 32 | PROF__ACQUIRE(f->start);
-        uint64_t ticks = w->now.tick - PROF__MIN(start, w->now.tick);
-        uint64_t within = prof__tally_within(rest->inner + (f - bottom), ticks);
-        prof__raw_sum_zone(w, t, thread, PROF__LOAD(f->site), ticks, within);
-    }
-}
-
 /* Writes zones that were open at the cut and have ended: they come after the last segment. */
 PROF__FN void prof__dump_ended(prof__raw *w, const prof__row *row, const prof__rest *rest) {
     const prof__segment *g = row ? PROF__ACQUIRE(row->first) : NULL, *next;
@@ -20545,9 +20523,11 @@ PROF__FN void prof__dump_ended(prof__raw *w, const prof__row *row, const prof__r
     }
 }
 
-/* Writes the sums of t: its rows, the zones in its block, and if `open` its open zones. */
+/* Writes the sums of t: its rows, the zones in its block, and if `open` its open zones that began
+   in sums. */
 PROF__FN void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *rest, bool open) {
     const prof__row *row = PROF__ACQUIRE(t->row);
+    const prof__frame *bottom, *top = prof__dump_frames(t, &bottom);
     uint32_t thread = row ? PROF__LOAD(row->number) : 0;
     prof__cursor k = { NULL, NULL, 0, 0 };
     prof__item i;
@@ -20567,7 +20547,14 @@ PROF__FN void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *re
     }
     while (prof__rest_next(rest, t, &k, &i, &within))
         prof__raw_sum_zone(w, t, thread, i.site_depth, i.duration, within);
-    if (open && PROF__LOAD(t->sums.on)) prof__dump_sums_open(w, t, thread, rest);
+    if (!open || !PROF__LOAD(t->sums.on)) top = NULL;
+    for (; top && (uint32_t)(top - bottom) > rest->cut; top--) {
+        const prof__frame *f = top - 1;
+        uint64_t start = (uint64_t)PROF__LOAD(f->epoch) << 32 | PROF__ACQUIRE(f->start);
+        uint64_t ticks = w->now.tick - PROF__MIN(start, w->now.tick);
+        within = prof__tally_within(rest->inner + (f - bottom), ticks);
+        prof__raw_sum_zone(w, t, thread, PROF__LOAD(f->site), ticks, within);
+    }
     if (w->words[PROF__RAW_HEAD + 1]) prof__raw_end(w);
     prof__dump_ended(w, row, rest);
 }
@@ -20884,36 +20871,28 @@ PROF_API PROF__QUIET const prof__parts *prof__parts_raw(prof_sink sink) {
 
 /* ---- The stream as a Chrome array ---- */
 
-/* False: the sink failed. */
-PROF__FN bool prof__chrome_sent(struct prof__chrome_stream *c) {
-    prof__out_flush(&c->out);
-    return !c->out.failed;
-}
-
-/* Writes the array's head, then the thread's name. Either is repeated if the sink fails. */
-PROF__FN bool prof__chrome_introduce(struct prof__chrome_stream *c, prof__row *row) {
-    bool told = c->told;
-    uint32_t announced = row->announced;
-    prof__chrome_begin(&prof__trace);
-    if (!prof__chrome_sent(c)) {
-        c->told = told;
-        return false;
-    }
-    prof__context_name(row);
-    prof__chrome_tell(row, false);
-    if (!prof__chrome_sent(c)) row->announced = announced;
-    return !c->out.failed;
-}
-
-/* Events go to the sink one at a time: one that it did not take is repeated. */
+/* The array's head, the thread's name and events go to the sink one at a time: one that it did not
+   take is repeated. */
 PROF__FN bool prof__chunk_to_chrome(void *state, void *chunk) {
     prof__state *t = (prof__state *)state;
     prof__segment *g = (prof__segment *)chunk;
     struct prof__chrome_stream *c = &prof__chrome_out;
     const prof__record *end = g->end ? g->end : t->hot.cursor;
+    uint32_t announced = t->row.announced;
+    bool told = c->told;
     prof__out_open(&c->out, c->sink);
     if (g->flushed == end) return true;
-    if (!prof__chrome_introduce(c, &t->row)) return false;
+    prof__chrome_begin(&prof__trace);
+    if (!prof__chrome_sent(c)) {
+        c->told = told;
+        return false;
+    }
+    prof__context_name(&t->row);
+    prof__chrome_tell(&t->row, false);
+    if (!prof__chrome_sent(c)) {
+        t->row.announced = announced;
+        return false;
+    }
     while (g->flushed < end) {
         prof__cursor k = { g->flushed, end, g->base, 0 };
         prof__item item;
@@ -20996,17 +20975,6 @@ PROF__FN prof__tally *prof__tally_of(uint32_t site) {
     return *place;
 }
 
-/* Adds a zone to a row. Under the lock. */
-PROF__FN void prof__tally_zone(prof__tally *r, uint64_t *inner, uint32_t bucket,
-                               uint64_t ticks) {
-    prof__tally_changes++;
-    r->histogram[bucket]++;
-    r->total += ticks;
-    r->inner += inner[1];
-    r->least = PROF__MIN(r->least, ticks);
-    r->most = PROF__MAX(r->most, ticks);
-}
-
 /* Sums up the next record of a context; false: there is none. Interrupts may do so meanwhile. */
 PROF__FN bool prof__tally_next(prof__state *t) {
     prof__segment *g = t->segment;
@@ -21027,8 +20995,16 @@ PROF__FN bool prof__tally_next(prof__state *t) {
     if (c == g->flushed && c[kind == PROF__ZONE64].site_depth == site_depth) {
         uint64_t *inner = prof__state_inner(t) + (site_depth & 0xff);
         g->flushed += kind <= PROF__CLOCK ? 1 : 2;
-        if (r) prof__tally_zone(r, inner, i, ticks);
-        else if (kind != PROF__CLOCK) prof__trace.counts.not_kept++;
+        if (r) {
+            prof__tally_changes++;
+            r->histogram[i]++;
+            r->total += ticks;
+            r->inner += inner[1];
+            r->least = PROF__MIN(r->least, ticks);
+            r->most = PROF__MAX(r->most, ticks);
+        } else if (kind != PROF__CLOCK) {
+            prof__trace.counts.not_kept++;
+        }
         if (zone) {
             inner[1] = 0;
             inner[0] += ticks;
@@ -21063,19 +21039,6 @@ PROF__FN void prof__tally_close(void) {
     }
 }
 
-/* A row as it was at one moment. */
-PROF__FN prof__tally prof__tally_copy(const prof__tally *r) {
-    prof__tally copy;
-    uint32_t changes;
-    do {
-        changes = prof__tally_changes;
-        PROF__BARRIER();
-        copy = *r;
-        PROF__BARRIER();
-    } while (changes != prof__tally_changes);
-    return copy;
-}
-
 PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
     uintptr_t held = prof__keep_out();
     size_t n = 0;
@@ -21085,8 +21048,14 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
     prof__trace.tallied = 0;
     for (uint32_t i = 0; i < PROF_MAX_SITES; i++) {
         prof__tally r;
+        uint32_t changes;
         if (!prof__tally_rows[i]) continue;
-        r = prof__tally_copy(prof__tally_rows[i]);
+        do {                             /* as it was at one moment */
+            changes = prof__tally_changes;
+            PROF__BARRIER();
+            r = *prof__tally_rows[i];
+            PROF__BARRIER();
+        } while (changes != prof__tally_changes);
         prof__trace.tallied += (prof__amount)prof__tally_count(&r);
         if (n < max) prof__tally_average(rows + n, &r, &k);
         n++;
@@ -21136,33 +21105,33 @@ PROF__FN void prof__merge(prof__merged *to, const prof__tally *from) {
     prof__tally_add(r, from);
 }
 
-PROF__FN void prof__merge_state(prof__merged *to, const prof__state *t, prof__rest *rest) {
-    prof__cursor k = { rest->begin, rest->end, rest->base, 0 };
-    prof__item i;
-    uint64_t within;
-    for (const prof__tally *r = t->sums.tallies.others; r; r = PROF__ACQUIRE(r->next)) {
-        prof__tally row;
-        prof__rest_row(rest, t, r, &row);
-        prof__merge(to, &row);
-    }
-    while (prof__rest_next(rest, t, &k, &i, &within))
-        prof__tally_put(prof__merged_of(to, i.site_depth & ~(uint32_t)0xff), i.duration, within);
-}
-
 /* Merges the rows and blocks of all states. Under the lock. */
 PROF__FN void prof__merge_all(struct prof_trace *s) {
-    uint64_t *inner = (uint64_t *)(void *)(s->sums.merged.rows + s->sums.merged.places + 1);
-    prof__record *to = (prof__record *)(void *)(inner + prof__align(s->max_depth + 2));
-    memset(s->sums.merged.rows, 0, (s->sums.merged.places + 1) * sizeof *s->sums.merged.rows);
-    s->sums.merged.rows[s->sums.merged.places].least = UINT64_MAX;
-    s->sums.merged.used = 0;
+    prof__merged *to = &s->sums.merged;
+    uint64_t *inner = (uint64_t *)(void *)(to->rows + to->places + 1), within;
+    prof__record *block = (prof__record *)(void *)(inner + prof__align(s->max_depth + 2));
+    memset(to->rows, 0, (to->places + 1) * sizeof *to->rows);
+    to->rows[to->places].least = UINT64_MAX;
+    to->used = 0;
     s->sums.not_merged = 0;
     for (prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
         prof__rest rest;
+        prof__cursor k = { NULL, NULL, 0, 0 };
+        prof__item i;
         rest.lend = t;
         if (!t->sums.tallies.others) continue;
-        prof__rest_copy(&rest, t, to, SIZE_MAX, inner);   /* there is room for any block */
-        prof__merge_state(&s->sums.merged, t, &rest);
+        prof__rest_copy(&rest, t, block, SIZE_MAX, inner);   /* there is room for any block */
+        for (const prof__tally *r = t->sums.tallies.others; r; r = PROF__ACQUIRE(r->next)) {
+            prof__tally row;
+            prof__rest_row(&rest, t, r, &row);
+            prof__merge(to, &row);
+        }
+        k.at = rest.begin;
+        k.end = rest.end;
+        k.base = rest.base;
+        while (prof__rest_next(&rest, t, &k, &i, &within))
+            prof__tally_put(prof__merged_of(to, i.site_depth & ~(uint32_t)0xff), i.duration,
+                            within);
     }
 }
 
@@ -21846,11 +21815,6 @@ PROF_API PROF__QUIET prof_result prof_remove_observer(const void *user) {
 
 /* ---- libraries that a tool names in the environment ---- */
 
-PROF__FN char *prof__append(char *p, const char *end, const char *text) {
-    while (*text && p < end) *p++ = *text++;
-    return p;
-}
-
 /* Sets prof_strerror's text for PROF_ERROR_UNSUPPORTED from now on. */
 PROF__FN void prof__unsupported(const char *who, const char *a, const char *b, const char *c) {
     prof__errors.unsupported = prof__errors.library;
@@ -21937,10 +21901,6 @@ static struct prof__nvtx {
     prof__function *core_table[PROF__NVTX_CORE + 1], *other_table[PROF__NVTX_CORE + 1];
 } prof__nvtx;
 
-typedef void (PROF__STDCALL *prof__nvtx_mark)(const char *text);
-typedef int (PROF__STDCALL *prof__nvtx_push)(const char *text);
-typedef int (PROF__STDCALL *prof__nvtx_pop)(void);
-
 PROF__FN int PROF__STDCALL prof__nvtx_module(int module, prof__function ***table,
                                              unsigned *count) {
     static const uint8_t counts[] = { 0, PROF__NVTX_CORE, 9, 15, 7, 16, 7 };
@@ -21984,47 +21944,32 @@ PROF__FN bool prof__nvtx_load(void) {
     return false;
 }
 
-PROF__FN char *prof__append_number(char *p, const char *end, int64_t n) {
-    char number[24];
-    *prof__text_i64(number, n) = 0;
-    return prof__append(p, end, number);
-}
-
-/* Appends shapes as "[[2, 3], []]", as much as fits. */
-PROF__FN char *prof__append_shapes(char *p, const char *end, const prof_shape *s,
-                                   uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        p = prof__append(p, end, i ? ", [" : "[[");
-        for (uint32_t k = 0; k < s[i].count && s[i].dims && !s[i].items; k++) {
-            if (k) p = prof__append(p, end, ", ");
-            p = prof__append_number(p, end, s[i].dims[k]);
-        }
-        p = prof__append(p, end, "]");
+/* PyTorch's text of a range: what is known of "name, seq = 5, op_id = 7, sizes = [[2, 3], []]", as
+   much as fits. */
+PROF__FN void prof__nvtx_text(char *text, size_t size, const char *name, const prof_extra *with) {
+    prof__text_end to;
+    prof_sink sink = { prof__text_write, NULL };
+    prof__out o;
+    to.p = text;
+    to.end = text + size - 1;
+    sink.user = &to;
+    prof__out_open(&o, sink);
+    prof__out_text(&o, name);
+    if (with->has & PROF_HAS_SEQUENCE_NR && with->sequence_nr >= 0)
+        prof__out_f(&o, ", seq = %i", with->sequence_nr);
+    if (with->has & PROF_HAS_ID && with->id > 0) prof__out_f(&o, ", op_id = %i", with->id);
+    for (uint32_t i = 0; with->input_shapes && i < with->input_count; i++) {
+        prof__out_text(&o, i ? ", " : ", sizes = [");
+        if (with->input_shapes[i].items) prof__out_text(&o, "[]");
+        else prof__put_dims(&o, with->input_shapes + i, ", ");
     }
-    return prof__append(p, end, "]");
-}
-
-/* PyTorch's text of a range: what is known of "name, seq = 5, op_id = 7, sizes = [[2, 3], []]". */
-PROF__FN void prof__nvtx_text(char *p, size_t size, const char *name, const prof_extra *with) {
-    const char *end = p + size - 1;
-    p = prof__append(p, end, name);
-    if (with->has & PROF_HAS_SEQUENCE_NR && with->sequence_nr >= 0) {
-        p = prof__append(p, end, ", seq = ");
-        p = prof__append_number(p, end, with->sequence_nr);
-    }
-    if (with->has & PROF_HAS_ID && with->id > 0) {
-        p = prof__append(p, end, ", op_id = ");
-        p = prof__append_number(p, end, with->id);
-    }
-    if (with->input_shapes && with->input_count) {
-        p = prof__append(p, end, ", sizes = ");
-        p = prof__append_shapes(p, end, with->input_shapes, with->input_count);
-    }
-    *p = 0;
+    if (with->input_shapes && with->input_count) prof__out_text(&o, "]");
+    (void)prof__out_close(&o);
+    *to.p = 0;
 }
 
 PROF__FN void prof__nvtx_begin(void *user, const char *name, const prof_extra *with) {
-    prof__nvtx_push push = NULL;
+    int (PROF__STDCALL *push)(const char *text) = NULL;
     char text[1024];
     (void)user;
     memcpy(&push, prof__nvtx.core + PROF__NVTX_PUSH, sizeof push);
@@ -22034,7 +21979,7 @@ PROF__FN void prof__nvtx_begin(void *user, const char *name, const prof_extra *w
 }
 
 PROF__FN void prof__nvtx_end(void *user, const char *name) {
-    prof__nvtx_pop pop = NULL;
+    int (PROF__STDCALL *pop)(void) = NULL;
     (void)user;
     (void)name;
     memcpy(&pop, prof__nvtx.core + PROF__NVTX_POP, sizeof pop);
@@ -22042,7 +21987,7 @@ PROF__FN void prof__nvtx_end(void *user, const char *name) {
 }
 
 PROF__FN void prof__nvtx_instant(void *user, const char *name) {
-    prof__nvtx_mark mark = NULL;
+    void (PROF__STDCALL *mark)(const char *text) = NULL;
     (void)user;
     memcpy(&mark, prof__nvtx.core + PROF__NVTX_MARK, sizeof mark);
     if (mark) mark(name);
@@ -22899,15 +22844,6 @@ PROF__FN uint64_t prof__deeps_close(prof__state *t, uint64_t stop) {
     return ticks;
 }
 
-/* The same for a thread that has a timeline, where an open zone "(in sums)" stands for them. */
-PROF__FN void prof__deeps_stand(prof__state *t, prof__row *row, bool own) {
-    prof__open *o = row->open + row->open_count;
-    if (!PROF__LOAD(t->deep.open) || (!own && PROF__ACQUIRE(t->looking))) return;
-    o->start = row->stop_tick - prof__deeps_close(t, row->stop_tick);
-    o->site = prof__trace.sums.in_sums << 8;
-    o->depth = row->open_count++;
-}
-
 /* Adds the zones in a thread's block, and its open zones: those that began in the timeline go
    there. If the thread is stalled while it does so itself, its block counts as dropped. */
 PROF__FN void prof__sums_close(prof__state *t, prof__row *row, bool own) {
@@ -22941,8 +22877,14 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
     PROF__ASSERT(t->begin <= row->cursor && row->cursor <= t->limit);
     PROF__ASSERT(row->open_count <= s->max_depth);
     s->counts.unfinished += row->open_count;
-    if (t->sums.on) prof__sums_close(t, row, t == own);
-    else prof__deeps_stand(t, row, t == own);
+    if (t->sums.on) {
+        prof__sums_close(t, row, t == own);
+    } else if (PROF__LOAD(t->deep.open) && (t == own || !PROF__ACQUIRE(t->looking))) {
+        prof__open *o = row->open + row->open_count;   /* "(in sums)" stands for the deep zones */
+        o->start = row->stop_tick - prof__deeps_close(t, row->stop_tick);
+        o->site = s->sums.in_sums << 8;
+        o->depth = row->open_count++;
+    }
     if (!t->sums.on) s->counts.slots += (size_t)(row->cursor - t->begin) + row->open_count;
     prof__snapshot_counts(&s->counts, t, row->cursor);
     if (t->ring.list) t->segment->end = row->cursor;
@@ -23042,14 +22984,6 @@ PROF__FN bool prof__devices_fail(uint32_t activities) {
         if (!d->desc.status || !(d->desc.status)(d->desc.user)) return false;
     }
     return tried;
-}
-
-/* Has a device failed, or recorded less than was asked? */
-PROF__FN bool prof__devices_warn(const struct prof_trace *s) {
-    for (uint32_t i = 0; i < prof__devices.count; i++)
-        if ((prof__devices.list[i].desc.activity & prof__session.activities) &&
-            (prof__devices.list[i].result != PROF_OK || prof__device_status(s, i))) return true;
-    return false;
 }
 
 PROF_API PROF__QUIET prof_result prof_add_device(const prof_device_desc *device) {
@@ -23815,11 +23749,10 @@ PROF_API PROF__QUIET prof_trace *prof_stop(void) {
 
 /* Makes the file's name: PROF_TRACE with the process id for each %p. False: it is too long. */
 PROF__FN bool prof__env_expand(const char *from) {
-    char number[24], *p = prof__env.path, *end = p + sizeof prof__env.path - 1;
-    *prof__text_u64(number, prof__process_id()) = 0;
+    char *p = prof__env.path, *end = p + sizeof prof__env.path - 1;
     for (; *from && p < end; from++) {
         if (*from == '%' && from[1] == 'p') {
-            p = prof__append(p, end, number);
+            p += prof__text_f(p, (size_t)(end - p) + 1, "%u", (uint64_t)prof__process_id());
             from++;
         } else *p++ = *from;
     }
@@ -24043,12 +23976,16 @@ PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
     return out;
 }
 
-PROF__FN void prof__own_stats(const struct prof_trace *s, prof_stats *out) {
+PROF__FN uint32_t prof__warnings(const struct prof_trace *s) {
     const prof_desc *d = &prof__session.desc;
+    uint32_t warnings = prof__session.errors ? PROF_WARN_SCHEDULE : 0;
     if (prof__has_schedule(d) && !d->schedule_fn && !d->schedule.warmup)
-        out->warnings |= PROF_WARN_NO_WARMUP;
-    if (prof__session.errors) out->warnings |= PROF_WARN_SCHEDULE;
-    if (prof__devices_warn(s)) out->warnings |= PROF_WARN_DEVICE;
+        warnings |= PROF_WARN_NO_WARMUP;
+    for (uint32_t i = 0; i < prof__devices.count; i++)
+        if ((prof__devices.list[i].desc.activity & prof__session.activities) &&
+            (prof__devices.list[i].result != PROF_OK || prof__device_status(s, i)))
+            warnings |= PROF_WARN_DEVICE;
+    return warnings;
 }
 
 PROF__FN uint64_t prof__ended_ns(const struct prof_trace *s) {
@@ -24081,7 +24018,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     }
     out.timeline_ns = prof__ended_ns(s);
     if (s->stream.over) out.recorded = prof__stream_recorded(s);
-    prof__own_stats(s, &out);
+    out.warnings = prof__warnings(s);
     out.clock = s->clock;
     out.ticks_per_second = prof__rate(s);
     out.bytes_total = (size_t)(prof__arena.end - prof__arena.base);
