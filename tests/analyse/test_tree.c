@@ -409,8 +409,7 @@ static void test_lean(void) {
     EQUAL(count, stats.recorded);
     CHECK(strstr(prof_strerror(PROF_ERROR_MEMORY), "prof_make_events"), "%s",
           prof_strerror(PROF_ERROR_MEMORY));
-    EQUAL(prof_write_event_stacks(trace, PROF_METRIC_NONE, test_text_sink(&text)),
-          PROF_ERROR_MEMORY);
+    EQUAL(prof_write_execution_trace(trace, test_text_sink(&text)), PROF_ERROR_MEMORY);
     EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
     EQUAL(test_times(text.data, "\"ph\":\"X\""), count);
     chrome = text.size;
