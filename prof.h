@@ -44,7 +44,8 @@
                                 symbols (Linux; elsewhere by address)
        PROF_METADATA_SIZE n   bytes for prof_add_metadata (8 KiB)
        PROF_NO_STB            formats (prof_push_f and its kin) are the C library's, even where
-                              stb_sprintf.h is there
+                              stb_sprintf.h is there. (A file that has stb_sprintf's
+                              implementation, too, includes it before prof.h.)
      Freestanding builds (room @TARGET; implied by -ffreestanding)
        PROF_FREESTANDING      * no C library, no OS, no threads, no files
        PROF_CLOCK_AT a        instead of PROF_NOW(): the address of a 32-bit counter that counts up
@@ -2316,8 +2317,6 @@ PROF__ONE
 #if PROF__BARE
 #  if __STDC_HOSTED__
 #    include <string.h>
-#  else
-#    define PROF__OWN_STRING_H 1         /* the functions of string.h in use are declared here */
 #  endif
 #  define PROF__EAGER PROF__FN
 #else
@@ -2396,112 +2395,6 @@ PROF__ONE
 #  define PROF__COLD_END
 #endif
 PROF__COLD_BEGIN
-#if PROF__STB == 1
-/* A copy of stb_sprintf under other names: the program may include stb_sprintf.h later, too. */
-#  pragma push_macro("STB_SPRINTF_IMPLEMENTATION")
-#  pragma push_macro("STB_SPRINTF_STATIC")
-#  pragma push_macro("STB_SPRINTF_NOFLOAT")
-#  pragma push_macro("STB_SPRINTF_NOUNALIGNED")
-#  pragma push_macro("STB_SPRINTF_DECORATE")
-#  undef STB_SPRINTF_IMPLEMENTATION
-#  undef STB_SPRINTF_STATIC
-#  undef STB_SPRINTF_NOFLOAT
-#  undef STB_SPRINTF_NOUNALIGNED
-#  undef STB_SPRINTF_DECORATE
-#  define STB_SPRINTF_IMPLEMENTATION
-#  define STB_SPRINTF_STATIC
-#  ifndef PROF__FLOATS
-#    define STB_SPRINTF_NOFLOAT
-#  endif
-#  define STB_SPRINTF_NOUNALIGNED
-#  define STB_SPRINTF_DECORATE(name) prof__stb_##name
-#  define stbsp__period prof__stb_period
-#  define stbsp__comma prof__stb_comma
-#  define stbsp__digitpair prof__stb_digitpair
-#  define stbsp__lead_sign prof__stb_lead_sign
-#  define stbsp__strlen_limited prof__stb_strlen_limited
-#  define stbsp__context prof__stb_context
-#  define stbsp__clamp_callback prof__stb_clamp_callback
-#  define stbsp__count_clamp_callback prof__stb_count_clamp_callback
-#  define stbsp__real_to_parts prof__stb_real_to_parts
-#  define stbsp__real_to_str prof__stb_real_to_str
-#  define stbsp__raise_to_power10 prof__stb_raise_to_power10
-#  define stbsp__powten prof__stb_powten
-#  define stbsp__bot prof__stb_bot
-#  define stbsp__negbot prof__stb_negbot
-#  define stbsp__negboterr prof__stb_negboterr
-#  define stbsp__top prof__stb_top
-#  define stbsp__negtop prof__stb_negtop
-#  define stbsp__toperr prof__stb_toperr
-#  define stbsp__negtoperr prof__stb_negtoperr
-#  if defined(__clang__)
-#    pragma clang diagnostic push
-#    pragma clang diagnostic ignored "-Weverything"
-#  elif defined(__GNUC__)
-#    pragma GCC diagnostic push
-#    pragma GCC diagnostic ignored "-Wpedantic"
-#    pragma GCC diagnostic ignored "-Wextra"
-#    pragma GCC diagnostic ignored "-Wconversion"
-#    pragma GCC diagnostic ignored "-Wsign-conversion"
-#    pragma GCC diagnostic ignored "-Wshadow"
-#    pragma GCC diagnostic ignored "-Wundef"
-#    pragma GCC diagnostic ignored "-Wcast-qual"
-#    pragma GCC diagnostic ignored "-Wfloat-equal"
-#    pragma GCC diagnostic ignored "-Wsign-compare"
-#    pragma GCC diagnostic ignored "-Wimplicit-fallthrough"
-#    pragma GCC diagnostic ignored "-Wunused-function"
-#    ifdef __cplusplus
-#      pragma GCC diagnostic ignored "-Wold-style-cast"
-#      pragma GCC diagnostic ignored "-Wuseless-cast"
-#      pragma GCC diagnostic ignored "-Wzero-as-null-pointer-constant"
-#    else
-#      pragma GCC diagnostic ignored "-Wdeclaration-after-statement"
-#    endif
-#  endif
-#  include PROF__STB_HEADER
-#  if defined(__clang__)
-#    pragma clang diagnostic pop
-#  elif defined(__GNUC__)
-#    pragma GCC diagnostic pop
-#  endif
-#  undef stbsp__period
-#  undef stbsp__comma
-#  undef stbsp__digitpair
-#  undef stbsp__lead_sign
-#  undef stbsp__strlen_limited
-#  undef stbsp__context
-#  undef stbsp__clamp_callback
-#  undef stbsp__count_clamp_callback
-#  undef stbsp__real_to_parts
-#  undef stbsp__real_to_str
-#  undef stbsp__raise_to_power10
-#  undef stbsp__powten
-#  undef stbsp__bot
-#  undef stbsp__negbot
-#  undef stbsp__negboterr
-#  undef stbsp__top
-#  undef stbsp__negtop
-#  undef stbsp__toperr
-#  undef stbsp__negtoperr
-#  undef STB_SPRINTF_H_INCLUDE
-#  undef STB_SPRINTF_MIN
-#  undef STB_SPRINTF_IMPLEMENTATION
-#  undef STB_SPRINTF_STATIC
-#  undef STB_SPRINTF_NOFLOAT
-#  undef STB_SPRINTF_NOUNALIGNED
-#  undef STB_SPRINTF_DECORATE
-#  pragma pop_macro("STB_SPRINTF_IMPLEMENTATION")
-#  pragma pop_macro("STB_SPRINTF_STATIC")
-#  pragma pop_macro("STB_SPRINTF_NOFLOAT")
-#  pragma pop_macro("STB_SPRINTF_NOUNALIGNED")
-#  pragma pop_macro("STB_SPRINTF_DECORATE")
-#  define prof__vsnprintf(buf, size, format, list) \
-    prof__stb_vsnprintf(buf, (int)(size), format, list)
-#elif PROF__STB
-#  define prof__vsnprintf(buf, size, format, list) \
-    STB_SPRINTF_DECORATE(vsnprintf)(buf, (int)(size), format, list)
-#endif
-
 #ifndef PROF_ARENA_SIZE
 #  define PROF_ARENA_SIZE (PROF__BARE ? 8192u : 64u << 20)
 #endif
@@ -2532,26 +2425,61 @@ extern "C" {
 #pragma push_macro("slots")              /* a macro of Qt */
 #undef slots
 
+#if PROF__STB == 1
+#  define STB_SPRINTF_IMPLEMENTATION
+#  define STB_SPRINTF_STATIC
+#  ifndef PROF__FLOATS
+#    define STB_SPRINTF_NOFLOAT
+#  endif
+#  define STB_SPRINTF_NOUNALIGNED
+#  if defined(__clang__)
+#    pragma clang diagnostic push
+#    pragma clang diagnostic ignored "-Weverything"
+#  elif defined(__GNUC__)
+#    pragma GCC diagnostic push
+#    pragma GCC diagnostic ignored "-Wpedantic"
+#    pragma GCC diagnostic ignored "-Wsign-compare"
+#    pragma GCC diagnostic ignored "-Wconversion"
+#    pragma GCC diagnostic ignored "-Wsign-conversion"
+#    pragma GCC diagnostic ignored "-Wcast-qual"
+#    pragma GCC diagnostic ignored "-Wunused-function"
+#  endif
+#  include PROF__STB_HEADER
+#  if defined(__clang__)
+#    pragma clang diagnostic pop
+#  elif defined(__GNUC__)
+#    pragma GCC diagnostic pop
+#  endif
+#  undef STB_SPRINTF_IMPLEMENTATION
+#  undef STB_SPRINTF_STATIC
+/* The program's own copy, after this one, meets this macro first. */
+#  define stbsp__period \
+    _Pragma("GCC error \"stb_sprintf.h with its implementation: include it before prof.h\"")
+#endif
+#if PROF__STB
+#  define prof__vsnprintf(buf, size, format, list) \
+    STB_SPRINTF_DECORATE(vsnprintf)(buf, (int)(size), format, list)
+#endif
+
 /* FN: a function of the library's own. EAGER: inline, what runs for each record. RARE: the slow way
    of what is inline. */
 #define PROF__FN static PROF__QUIET
-#if defined(__GNUC__) && !defined(__TINYC__)
+#if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
 #  define PROF__RARE static __attribute__((noinline, cold)) PROF__QUIET
+#  define PROF__RACES __attribute__((no_sanitize_thread))   /* it may read old values */
+#  define PROF__FENCE() __atomic_thread_fence(__ATOMIC_SEQ_CST)
+#  define PROF__SIGNAL_FENCE() __atomic_signal_fence(__ATOMIC_SEQ_CST)
+#  define PROF__COUNT(n) ((void)__atomic_fetch_add(&(n), 1, __ATOMIC_RELAXED))
 #else
 #  define PROF__RARE static
+#  define PROF__RACES
+#  define PROF__FENCE() ((void)0)
+#  define PROF__SIGNAL_FENCE() ((void)0)
+#  define PROF__COUNT(n) ((void)++(n))
 #endif
 #define PROF__MAX_NAME 4095
 #define PROF__LEVELS (PROF__BARE ? 33 : 256)   /* one more than the largest max_depth */
 #define PROF__NEVER UINT32_MAX           /* an epoch no clock reaches: forces the slow path */
-/* Conditions that always hold, or never: one of their branches is never taken, so that make
-   coverage must not count it. */
-#ifdef PROF__COVERAGE
-#  define PROF__ALWAYS(x) true
-#  define PROF__CANNOT(x) false
-#else
-#  define PROF__ALWAYS(x) (x)
-#  define PROF__CANNOT(x) (x)
-#endif
 /* A room's invariant. It is compiled only with PROF_ASSERTS, as tests, fuzzing and stress are; when
    it fails it prints where, and ends the program. Inline code has none: that is compiled with the
    user's code. */
@@ -2581,22 +2509,7 @@ PROF__RARE void prof__assert_failed(const char *file, int line, const char *cond
 #  define PROF__ACQUIRE(p)    (p)
 #  define PROF__RELEASE(p, v) ((p) = (v))
 #endif
-#if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
-#  define PROF__FENCE() __atomic_thread_fence(__ATOMIC_SEQ_CST)
-#  define PROF__SIGNAL_FENCE() __atomic_signal_fence(__ATOMIC_SEQ_CST)
-#  define PROF__COUNT(n) ((void)__atomic_fetch_add(&(n), 1, __ATOMIC_RELAXED))
-#else
-#  define PROF__FENCE() ((void)0)
-#  define PROF__SIGNAL_FENCE() ((void)0)
-#  define PROF__COUNT(n) ((void)++(n))
-#endif
 #define PROF__BUMP(n, by) PROF__STORE(n, (n) + (by))   /* a count that one thread writes */
-
-#if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
-#  define PROF__RACES __attribute__((no_sanitize_thread))   /* it may read old values */
-#else
-#  define PROF__RACES
-#endif
 
 #if PROF__BARE
 #ifndef PROF_STATIC
@@ -2604,7 +2517,7 @@ volatile unsigned char prof__on;
 uint32_t prof__categories_off;
 #endif
 #define prof__process_id() 1u
-#if defined(PROF__OWN_STRING_H)
+#if !__STDC_HOSTED__                     /* what is in use of string.h */
 void *memcpy(void *to, const void *from, size_t n);
 void *memmove(void *to, const void *from, size_t n);
 void *memset(void *to, int c, size_t n);
@@ -2991,14 +2904,8 @@ PROF__FN bool prof__cpu_clock_usable(void) {
 #elif defined(PROF_NOW) || defined(__aarch64__)
     return true;
 #else
-    uint32_t a = 0x80000007u, b = 0, c = 0, d = 0;
-#  if defined(__x86_64__)
+    uint32_t a = 0x80000007u, b, c = 0, d;
     __asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
-#  else
-    __asm__ volatile("xchgl %%ebx, %1\n\tcpuid\n\txchgl %%ebx, %1"
-                     : "+a"(a), "=&r"(b), "+c"(c), "=d"(d));
-#  endif
-    (void)b;
     return (d & 1u << 8) != 0;           /* invariant TSC */
 #endif
 }
@@ -3014,7 +2921,6 @@ PROF__FN bool prof__try_lock(void) {
 }
 PROF__FN bool prof__lock_mine(void) { return PROF__LOAD(prof__port.lock) == prof__self(); }
 PROF__FN void prof__unlock(void) { PROF__RELEASE(prof__port.lock, 0u); }
-PROF__FN void prof__lock_reset(void) { prof__port.lock = 0; }
 PROF__FN bool prof__swap(uint32_t *word, uint32_t from, uint32_t to) {
     return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
@@ -3032,8 +2938,8 @@ PROF__FN bool prof__swap(uint32_t *word, uint32_t from, uint32_t to) {
 PROF__FN bool prof__lock_mine(void) { return false; }
 PROF__FN bool prof__try_lock(void) { return prof__swap(&prof__port.lock, 0, 1); }
 PROF__FN void prof__unlock(void) { (void)prof__swap(&prof__port.lock, 1, 0); }
-PROF__FN void prof__lock_reset(void) { prof__port.lock = 0; }
 #endif
+PROF__FN void prof__lock_reset(void) { prof__port.lock = 0; }
 
 PROF__FN void prof__yield(void) {
     void (*look)(void) = PROF__ACQUIRE(prof__port.while_waiting);
@@ -3625,44 +3531,35 @@ PROF__FN size_t prof__utf8_length(const char *s) {
     return c >> 11 == 0x1b || c > 0x10ffff || !(c >> (5 * n - 4 + (n == 2))) ? 0 : n;
 }
 
-#define PROF__REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
-
-/* Writes the code point at *s as valid UTF-8, and moves *s past it. */
+/* Writes the code point at *s as valid UTF-8, else U+FFFD, and moves *s past it. */
 PROF__FN void prof__out_code_point(prof__out *o, const char **s) {
     size_t n = prof__utf8_length(*s);
     if (n) prof__out_bytes(o, *s, n);
-    else prof__out_text(o, PROF__REPLACEMENT);
+    else prof__out_text(o, "\xef\xbf\xbd");
     *s += n ? n : 1;
-}
-
-PROF__FN void prof__out_json_rare(prof__out *o, const char **s) {
-    static const char hex[] = "0123456789abcdef";
-    unsigned char c = (unsigned char)**s;
-    prof__out_room(o, 6);
-    if (c == '"' || c == '\\') {
-        *o->p++ = '\\';
-        *o->p++ = (char)c;
-    } else if (c < 0x20 || c == 0x7f) {
-        prof__out_text(o, "\\u00");
-        *o->p++ = hex[c >> 4];
-        *o->p++ = hex[c & 15];
-    } else {
-        prof__out_code_point(o, s);
-        return;
-    }
-    ++*s;
-}
-
-PROF__INLINE bool prof__json_plain(char c) {
-    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
 /* Writes s escaped for the inside of a JSON string. */
 PROF__FN void prof__out_json(prof__out *o, const char *s) {
+    static const char hex[] = "0123456789abcdef";
     for (const char *from = s; *s; from = s) {
-        while (prof__json_plain(*s)) s++;
+        unsigned char c;
+        while (*s >= 0x20 && *s < 0x7f && *s != '"' && *s != '\\') s++;
         prof__out_bytes(o, from, (size_t)(s - from));
-        if (*s) prof__out_json_rare(o, &s);
+        c = (unsigned char)*s;
+        if (!c) break;
+        prof__out_room(o, 6);
+        if (c > 0x7f) {
+            prof__out_code_point(o, &s);
+            continue;
+        }
+        if (c < 0x20 || c == 0x7f) {
+            prof__out_text(o, "\\u00");
+            *o->p++ = hex[c >> 4];
+            c = (unsigned char)hex[c & 15];
+        } else *o->p++ = '\\';
+        *o->p++ = (char)c;
+        s++;
     }
 }
 
@@ -4036,21 +3933,17 @@ PROF__FN const char *prof__qualified_group(prof__qualified *q, const char *s) {
     return after;
 }
 
-/* Adds an operator's name, from "operator" to its parameters. */
-PROF__FN const char *prof__qualified_operator(prof__qualified *q, const char *s) {
-    const char *end = s + 8;
-    end += prof__begins(end, "()") ? 2 : strcspn(end, "(");
-    prof__qualified_add(q, s, end);
-    return end;
-}
-
 /* Makes A<T>::f [T = char] of "static int A<T>::f(int) [with T = char]", the form of gcc and clang.
    Text before a space is no part of the name, nor is a star that clang puts before it. */
 PROF__FN void prof__qualified_make(prof__qualified *q, const char *s) {
     while (*s && !prof__begins(s, " [")) {
         char last = q->count ? q->text[q->count - 1] : ':';
-        if (last == ':' && prof__begins(s, "operator")) s = prof__qualified_operator(q, s);
-        else if (*s == '(' && last != ':') {
+        if (last == ':' && prof__begins(s, "operator")) {
+            const char *name = s;
+            s += 8;
+            s += prof__begins(s, "()") ? 2 : strcspn(s, "(");
+            prof__qualified_add(q, name, s);
+        } else if (*s == '(' && last != ':') {
             s = prof__qualifiers_past(prof__closed(s));
             if (*s != ':') break;
         } else if (*s == '(' && (s[1] == '*' || s[1] == '&')) s += 2;   /* of what it returns */
@@ -18376,8 +18269,7 @@ PROF__FN uint64_t prof__node_value(const prof__node *n) {
     return (uint64_t)n->value[1] << 32 | n->value[0];
 }
 
-PROF__FN void prof__node_add(prof__node *n, uint64_t value) {
-    value += prof__node_value(n);
+PROF__FN void prof__node_set(prof__node *n, uint64_t value) {
     n->value[0] = (uint32_t)value;
     n->value[1] = (uint32_t)(value >> 32);
 }
@@ -18386,7 +18278,6 @@ PROF__FN void prof__node_add(prof__node *n, uint64_t value) {
 PROF__FN uint32_t prof__forest_add(prof__forest *f, const prof__close *c, uint32_t what,
                                    uint32_t kids) {
     uint32_t at = f->unused;
-    uint64_t value = (uint64_t)prof__close_metric(c, f->metric);
     prof__node *n;
     if (at != PROF_NONE) f->unused = f->nodes[at].next[0];
     else if (f->count < f->max) at = f->count++;
@@ -18394,8 +18285,7 @@ PROF__FN uint32_t prof__forest_add(prof__forest *f, const prof__close *c, uint32
     n = f->nodes + at;
     n->what = what;
     if (!PROF__BARE) n->next[PROF__HASH] = prof__forest_hash(f, what);
-    n->value[0] = (uint32_t)value;
-    n->value[1] = (uint32_t)(value >> 32);
+    prof__node_set(n, (uint64_t)prof__close_metric(c, f->metric));
     n->child = kids;
     n->next[0] = PROF_NONE;
     n->next[PROF__NEXT] = PROF_NONE;
@@ -18403,15 +18293,8 @@ PROF__FN uint32_t prof__forest_add(prof__forest *f, const prof__close *c, uint32
     return at;
 }
 
-/* Adds node `moved` to `at`, which is like it; the earlier of their first zones is kept. */
-PROF__FN void prof__forest_join(prof__forest *f, uint32_t at, uint32_t moved) {
-    prof__node *to = f->nodes + at, *n = f->nodes + moved;
-    prof__node_add(to, prof__node_value(n));
-    if (!prof__ranked(f->ranks)) to->what = PROF__MIN(to->what, n->what);
-    else if (prof__rank_after(f->ranks + at, f->ranks + moved)) f->ranks[at] = f->ranks[moved];
-}
-
-/* Merges the siblings `from` into those of the list, with all nodes below them. */
+/* Merges the siblings `from` into those of the list, with all nodes below them. Of two that are
+   alike the earlier one's first zone is kept. */
 PROF__FN void prof__forest_merge(prof__forest *f, uint32_t *list, uint32_t from) {
     uint32_t waiting = PROF_NONE, done;  /* waiting: nodes whose children are still to be merged */
     for (;;) {
@@ -18421,13 +18304,17 @@ PROF__FN void prof__forest_merge(prof__forest *f, uint32_t *list, uint32_t from)
         }
         while (from != PROF_NONE) {
             uint32_t moved = prof__forest_pop(f, &from), *place;
-            prof__node *n = f->nodes + moved;
+            prof__node *n = f->nodes + moved, *to;
             place = prof__forest_place(f, list, n);
             if (*place == PROF_NONE) {
                 *place = moved;
                 continue;
             }
-            prof__forest_join(f, *place, moved);
+            to = f->nodes + *place;
+            prof__node_set(to, prof__node_value(to) + prof__node_value(n));
+            if (!prof__ranked(f->ranks)) to->what = PROF__MIN(to->what, n->what);
+            else if (prof__rank_after(f->ranks + *place, f->ranks + moved))
+                f->ranks[*place] = f->ranks[moved];
             n->what = *place;
             n->next[0] = waiting;
             waiting = moved;
@@ -18534,17 +18421,8 @@ PROF__FN void prof__stack_entry(prof__out *o, const char *name) {
     }
 }
 
-/* The native frames between an event and its parent, but for one that has the zone's name. */
-PROF__FN void prof__frames_put(prof__out *o, const prof_event *e, uint32_t count) {
-    while (count--) {
-        const char *name = prof__frame_function(e->extra->stack[count]);
-        if (!count && strcmp(name, e->name) == 0) break;
-        prof__stack_entry(o, name);
-        prof__out_text(o, ";");
-    }
-}
-
-/* Writes the line of a node: its path is collected from its end, and written from its begin. */
+/* Writes the line of a node: its path is collected from its end, and written from its begin. Native
+   frames between an event and its parent come before its name, which may be one of theirs. */
 PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t node,
                                int64_t unit) {
     uint64_t value = prof__node_value(f->nodes + node);
@@ -18555,24 +18433,19 @@ PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t nod
     for (; node != PROF_NONE; node = f->nodes[node].next[0]) f->tops[depth++] = f->nodes[node].what;
     while (depth--) {
         uint32_t what = f->tops[depth];
-        if (!prof__ranked(f->ranks) && what != PROF_NONE)
-            prof__frames_put(o, f->s->events + what, prof__frames_of(f->s, f->s->events + what));
+        const prof_event *e = prof__ranked(f->ranks) || what == PROF_NONE ? NULL
+                                                                          : f->s->events + what;
+        for (uint32_t n = e ? prof__frames_of(f->s, e) : 0; n; n--) {
+            const char *name = prof__frame_function(e->extra->stack[n - 1]);
+            if (n == 1 && strcmp(name, e->name) == 0) break;
+            prof__stack_entry(o, name);
+            prof__out_text(o, ";");
+        }
         prof__stack_entry(o, prof__forest_name(f, what));
         prof__out_text(o, depth ? ";" : " ");
     }
     prof__out_u64(o, value);
     prof__out_text(o, "\n");
-}
-
-/* Makes all paths from the records; or from the events, where nodes are smaller; where neither
-   fits, paths as deep as there is room. False: there is none at all. */
-PROF__FN bool prof__forest_make(prof__forest *f, const prof_trace *trace, prof_metric metric) {
-    bool made = prof__forest_open(f, trace, metric, PROF_NONE - 3);
-    if (!PROF__BARE && !made && f->ranks && prof__analyse(trace))
-        made = prof__forest_open(f, trace, metric, PROF_NONE - 3);
-    for (uint32_t limit = f->depth; !PROF__BARE && !made && limit--; limit -= limit / 4)
-        made = prof__forest_open(f, trace, metric, limit);
-    return made;
 }
 
 PROF_API PROF__QUIET prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric,
@@ -18584,7 +18457,12 @@ PROF_API PROF__QUIET prof_result prof_write_stacks(const prof_trace *trace, prof
     bool made, taken;
     if (!prof__valid(trace) || !out.write || !unit) return PROF_ERROR_INVALID;
     taken = prof__reading_open();
-    made = prof__forest_make(&f, trace, metric);
+    made = prof__forest_open(&f, trace, metric, PROF_NONE - 3);
+    /* Where records do not fit, events may: their nodes are smaller. Then what is deep goes. */
+    if (!PROF__BARE && !made && f.ranks && prof__analyse(trace))
+        made = prof__forest_open(&f, trace, metric, PROF_NONE - 3);
+    for (uint32_t limit = f.depth; !PROF__BARE && !made && limit--; limit -= limit / 4)
+        made = prof__forest_open(&f, trace, metric, limit);
     prof__reading_close(taken);
     if (!made) return PROF_ERROR_MEMORY;
     order = (uint32_t *)(void *)(f.nodes + f.max);
@@ -18645,31 +18523,6 @@ typedef struct prof__timeline {
     prof__out out;
 } prof__timeline;
 
-/* PyTorch's number of a category: PARAMETER 0 to AUTOGRAD_DETAIL 6, unknown 7. */
-PROF__FN uint32_t prof__timeline_kind(const prof__memory *m) {
-    return m->category & 7 ? (m->category & 7) - 1u : 7u;
-}
-
-PROF__FN bool prof__timeline_shows(const prof__timeline *t, const prof__memory *m) {
-    return m->what <= PROF__FREE && prof__same_device(m, &t->device);
-}
-
-PROF__FN int64_t prof__timeline_ns(const prof__timeline *t, const prof__memory *m) {
-    return (int64_t)t->s->start_wall_ns + m->ns;
-}
-
-PROF__FN void prof__timeline_raw(prof__timeline *t) {
-    bool first = true;
-    for (uint32_t i = 0; i < t->s->memory.count && !t->out.failed; i++) {
-        const prof__memory *m = t->s->memory.list + i;
-        if (!prof__timeline_shows(t, m)) continue;
-        prof__out_f(&t->out, "%s[%i, %s, %i, %u]", first ? "" : ", ", prof__timeline_ns(t, m),
-                    m->what == PROF__FREE ? "4" : "2", m->bytes,
-                    (uint64_t)prof__timeline_kind(m));
-        first = false;
-    }
-}
-
 PROF__FN void prof__timeline_row(prof__timeline *t, bool times, bool first) {
     if (!first) prof__out_text(&t->out, ", ");
     if (times) {
@@ -18680,21 +18533,29 @@ PROF__FN void prof__timeline_row(prof__timeline *t, bool times, bool first) {
     prof__out_text(&t->out, "]");
 }
 
-/* Writes the times of all rows, or their amounts. */
-PROF__FN void prof__timeline_rows(prof__timeline *t, bool times) {
+/* Writes the times of all rows, or their amounts; raw: the changes. kind: PyTorch's number of a
+   category: PARAMETER 0 to AUTOGRAD_DETAIL 6, unknown 7. */
+PROF__FN void prof__timeline_rows(prof__timeline *t, bool times, bool raw) {
     bool first = true;
     memset(t->in_use, 0, sizeof t->in_use);
     t->us = -1;
     for (uint32_t i = 0; i < t->s->memory.count && !t->out.failed; i++) {
         const prof__memory *m = t->s->memory.list + i;
-        int64_t us = prof__timeline_ns(t, m) / 1000;
-        if (!prof__timeline_shows(t, m)) continue;
+        int64_t ns = (int64_t)t->s->start_wall_ns + m->ns, us = ns / 1000;
+        uint32_t kind = m->category & 7 ? (m->category & 7) - 1u : 7u;
+        if (m->what > PROF__FREE || !prof__same_device(m, &t->device)) continue;
+        if (raw) {
+            prof__out_f(&t->out, "%s[%i, %s, %i, %u]", first ? "" : ", ", ns,
+                        m->what == PROF__FREE ? "4" : "2", m->bytes, (uint64_t)kind);
+            first = false;
+            continue;
+        }
         if (t->us >= 0 && us != t->us) {
             prof__timeline_row(t, times, first);
             first = false;
         }
         t->us = us;
-        t->in_use[prof__timeline_kind(m) + 1] += m->bytes;
+        t->in_use[kind + 1] += m->bytes;
     }
     if (t->us >= 0) prof__timeline_row(t, times, first);
 }
@@ -18714,13 +18575,12 @@ PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *tr
         t.device.device_index = desc->device.index;
     }
     prof__out_text(&t.out, "[");
-    if (desc && desc->raw) {
-        prof__timeline_raw(&t);
-    } else {
+    if (desc && desc->raw) prof__timeline_rows(&t, false, true);
+    else {
         prof__out_text(&t.out, "[");
-        prof__timeline_rows(&t, true);
+        prof__timeline_rows(&t, true, false);
         prof__out_text(&t.out, "], [");
-        prof__timeline_rows(&t, false);
+        prof__timeline_rows(&t, false, false);
         prof__out_text(&t.out, "]");
     }
     prof__out_text(&t.out, "]\n");
@@ -19430,27 +19290,38 @@ PROF__FN bool prof__is_tensor(const prof_shape *s, uint32_t rank) {
     return true;
 }
 
-/* The arguments of a formula: the inputs that it uses, and the caller's description. */
+/* What a formula is for. SMALL: it is also in the small set of with_flops; SMALL_ONLY: only there.
+   BATCH: matrices come after a dimension of the batch. PLANE: only inputs of four dimensions.
+   TRANSPOSED: a convolution, whatever desc says. SWAPPED: attention has (batch, length, heads,
+   size). */
+enum {
+    PROF__SMALL = 1,
+    PROF__SMALL_ONLY = 2,
+    PROF__BATCH = 4,
+    PROF__PLANE = 8,
+    PROF__TRANSPOSED = 16,
+    PROF__SWAPPED = 32
+};
+
+/* The arguments of a formula: the inputs that it uses, the caller's description, what it is for. */
 typedef struct prof__op {
     const prof_shape *in;
     const prof_flops_desc *desc;
-    bool swapped;                        /* attention: (batch, length, heads, size) */
+    uint32_t flags;
 } prof__op;
 
 PROF__FN uint64_t prof__flops_elements(const prof__op *op) {
     return prof__is_tensor(op->in, op->in->count) ? prof__product(op->in->dims, op->in->count) : 0;
 }
 
-/* (m, k) x (k, n), after `lead` dimensions of a batch. */
-PROF__FN uint64_t prof__flops_matmul(const prof__op *op, uint32_t lead) {
+/* (m, k) x (k, n) */
+PROF__FN uint64_t prof__flops_matmul(const prof__op *op) {
     const int64_t *a = op->in[0].dims, *b = op->in[1].dims;
+    uint32_t lead = op->flags & PROF__BATCH ? 1 : 0;
     if (!prof__is_tensor(op->in, lead + 2) || !prof__is_tensor(op->in + 1, lead + 2) ||
         a[lead + 1] != b[lead] || (lead && a[0] != b[0])) return 0;
     return prof__mul(prof__mul(prof__product(a, lead + 2), (uint64_t)b[lead + 1]), 2);
 }
-
-PROF__FN uint64_t prof__flops_mm(const prof__op *op) { return prof__flops_matmul(op, 0); }
-PROF__FN uint64_t prof__flops_bmm(const prof__op *op) { return prof__flops_matmul(op, 1); }
 
 /* A convolution's parameter along dimension i; one alone is for all dimensions. */
 PROF__FN int64_t prof__along(const prof_shape *list, uint32_t i, int64_t other) {
@@ -19472,26 +19343,28 @@ PROF__FN bool prof__conv_list_fits(const prof_shape *list, uint32_t spatial) {
     return !list->items && (list->count <= 1 || list->count == spatial);
 }
 
-PROF__FN bool prof__conv_fits(const prof_shape *x, const prof_shape *w,
-                              const prof_flops_desc *d) {
+PROF__FN bool prof__conv_fits(const prof_shape *x, const prof_shape *w, const prof_flops_desc *d,
+                              bool transposed) {
     uint32_t spatial = x->count - 2;
     int64_t channels, groups = d->groups;
     if (x->count < 3 || !prof__is_tensor(x, x->count) || !prof__is_tensor(w, x->count) ||
         !prof__conv_list_fits(&d->stride, spatial) || !prof__conv_list_fits(&d->padding, spatial) ||
         !prof__conv_list_fits(&d->dilation, spatial) || groups < 0) return false;
-    if (d->transposed) return x->dims[1] == w->dims[0];
+    if (transposed) return x->dims[1] == w->dims[0];
     channels = w->dims[1];
     if (!channels) return !x->dims[1];
     return x->dims[1] % channels == 0 && (!groups || x->dims[1] / channels == groups);
 }
 
 /* Each place of the output, or where transposed of the input, takes the whole kernel. */
-PROF__FN uint64_t prof__flops_conv_of(const prof_shape *x, const prof_shape *w,
-                                      const prof_shape *output, const prof_flops_desc *d) {
+PROF__FN uint64_t prof__flops_conv_of(const prof__op *op, const prof_shape *x,
+                                      const prof_shape *w, const prof_shape *output) {
+    const prof_flops_desc *d = op->desc;
+    bool transposed = d->transposed || op->flags & PROF__TRANSPOSED;
     uint64_t n;
-    if (!prof__conv_fits(x, w, d)) return 0;
+    if (!prof__conv_fits(x, w, d, transposed)) return 0;
     n = prof__mul(prof__mul((uint64_t)x->dims[0], 2), prof__product(w->dims, w->count));
-    if (d->transposed) return prof__mul(n, prof__product(x->dims + 2, x->count - 2));
+    if (transposed) output = x;
     if (output)
         return prof__is_tensor(output, x->count)
                    ? prof__mul(n, prof__product(output->dims + 2, x->count - 2)) : 0;
@@ -19501,23 +19374,13 @@ PROF__FN uint64_t prof__flops_conv_of(const prof_shape *x, const prof_shape *w,
 }
 
 PROF__FN uint64_t prof__flops_conv(const prof__op *op) {
-    return prof__flops_conv_of(op->in, op->in + 1, op->desc->output, op->desc);
-}
-
-PROF__FN uint64_t prof__flops_conv2d(const prof__op *op) {
-    return op->in->count == 4 ? prof__flops_conv(op) : 0;
-}
-
-PROF__FN uint64_t prof__flops_conv_transpose(const prof__op *op) {
-    prof_flops_desc d = *op->desc;
-    d.transposed = true;
-    return prof__flops_conv_of(op->in, op->in + 1, NULL, &d);
+    if (op->flags & PROF__PLANE && op->in->count != 4) return 0;
+    return prof__flops_conv_of(op, op->in, op->in + 1, op->desc->output);
 }
 
 PROF__FN uint64_t prof__flops_conv_backward(const prof__op *op) {
-    const prof_flops_desc *d = op->desc;
-    return prof__mul(prof__flops_conv_of(op->in + 1, op->in + 2, op->in, d),
-                      (uint64_t)(!d->no_grad_input + !d->no_grad_weight));
+    return prof__mul(prof__flops_conv_of(op, op->in + 1, op->in + 2, op->in),
+                     (uint64_t)(!op->desc->no_grad_input + !op->desc->no_grad_weight));
 }
 
 /* Query, key and value are each (batch, heads, length, size); several heads of the query may share
@@ -19526,7 +19389,7 @@ PROF__FN uint64_t prof__flops_conv_backward(const prof__op *op) {
 PROF__FN uint64_t prof__flops_pairs(const prof__op *op, const prof_shape *in, uint64_t of_query,
                                     uint64_t of_value) {
     const int64_t *q = in[0].dims, *k = in[1].dims, *v = in[2].dims;
-    int heads = op->swapped ? 2 : 1, length = 3 - heads;
+    int heads = op->flags & PROF__SWAPPED ? 2 : 1, length = 3 - heads;
     uint64_t n;
     if (!prof__is_tensor(in, 4) || !prof__is_tensor(in + 1, 4) || !prof__is_tensor(in + 2, 4) ||
         q[0] != k[0] || q[0] != v[0] || k[heads] != v[heads] || k[length] != v[length] ||
@@ -19548,10 +19411,6 @@ PROF__FN uint64_t prof__flops_attention_backward(const prof__op *op) {
     return prof__flops_pairs(op, q, 3, 2);
 }
 
-/* SMALL: the formula is also in the small set of with_flops; SMALL_ONLY: only there; SWAPPED: see
-   prof__op. */
-enum { PROF__SMALL = 1, PROF__SMALL_ONLY = 2, PROF__SWAPPED = 4 };
-
 /* The formulas of an op, which use the inputs from number `first` on. op is its name without
    `_forward` or `_backward`; with a `*` at its end it stands for all names that begin with it. */
 typedef struct prof__formula {
@@ -19562,14 +19421,14 @@ typedef struct prof__formula {
 } prof__formula;
 
 static const prof__formula prof__formulas[] = {
-    { "mm", prof__flops_mm, NULL, 0, 2, PROF__SMALL },
-    { "addmm", prof__flops_mm, NULL, 1, 2, PROF__SMALL },
-    { "bmm", prof__flops_bmm, NULL, 0, 2, PROF__SMALL },
-    { "baddbmm", prof__flops_bmm, NULL, 1, 2, PROF__SMALL },
+    { "mm", prof__flops_matmul, NULL, 0, 2, PROF__SMALL },
+    { "addmm", prof__flops_matmul, NULL, 1, 2, PROF__SMALL },
+    { "bmm", prof__flops_matmul, NULL, 0, 2, PROF__SMALL | PROF__BATCH },
+    { "baddbmm", prof__flops_matmul, NULL, 1, 2, PROF__SMALL | PROF__BATCH },
     { "add", prof__flops_elements, NULL, 0, 1, PROF__SMALL | PROF__SMALL_ONLY },
     { "mul", prof__flops_elements, NULL, 0, 1, PROF__SMALL | PROF__SMALL_ONLY },
-    { "conv2d", prof__flops_conv2d, NULL, 0, 2, PROF__SMALL },
-    { "_scaled_mm", prof__flops_mm, NULL, 0, 2, 0 },
+    { "conv2d", prof__flops_conv, NULL, 0, 2, PROF__SMALL | PROF__PLANE },
+    { "_scaled_mm", prof__flops_matmul, NULL, 0, 2, 0 },
     { "conv1d", prof__flops_conv, NULL, 0, 2, 0 },
     { "conv3d", prof__flops_conv, NULL, 0, 2, 0 },
     { "convolution", prof__flops_conv, prof__flops_conv_backward, 0, 2, 0 },
@@ -19586,9 +19445,9 @@ static const prof__formula prof__formulas[] = {
     { "slow_conv3d", prof__flops_conv, NULL, 0, 2, 0 },
     { "_conv_depthwise2d", prof__flops_conv, NULL, 0, 2, 0 },
     { "conv_depthwise3d", prof__flops_conv, NULL, 0, 2, 0 },
-    { "conv_transpose*", prof__flops_conv_transpose, NULL, 0, 2, 0 },
-    { "cudnn_convolution_transpose", prof__flops_conv_transpose, NULL, 0, 2, 0 },
-    { "miopen_convolution_transpose", prof__flops_conv_transpose, NULL, 0, 2, 0 },
+    { "conv_transpose*", prof__flops_conv, NULL, 0, 2, PROF__TRANSPOSED },
+    { "cudnn_convolution_transpose", prof__flops_conv, NULL, 0, 2, PROF__TRANSPOSED },
+    { "miopen_convolution_transpose", prof__flops_conv, NULL, 0, 2, PROF__TRANSPOSED },
     { "scaled_dot_product_*", prof__flops_attention, prof__flops_attention_backward, 0, 3, 0 },
     { "_scaled_dot_product_*", prof__flops_attention, prof__flops_attention_backward, 0, 3, 0 },
     { "_cudnn_attention", prof__flops_attention, prof__flops_attention_backward, 0, 3, 0 },
@@ -19645,25 +19504,21 @@ PROF_API PROF__QUIET prof_result prof_flops_register(const char *name,
     return i < PROF__OWN_FORMULAS ? PROF_OK : PROF_ERROR_MEMORY;
 }
 
-/* The program's own formula for this name; NULL: it has none. */
-PROF__FN prof_flops_formula prof__own_formula_of(const char *name) {
-    uint32_t i = prof__own_formula(name);
-    bool there = i < PROF__OWN_FORMULAS && i < PROF__ACQUIRE(prof__formulary.count);
-    return there ? PROF__ACQUIRE(prof__formulary.formulas[i]) : NULL;
-}
-
 PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inputs,
                                          uint32_t count, const prof_flops_desc *desc) {
-    prof_flops_formula own;
+    prof_flops_formula own = NULL;
     prof_flops_desc none;
     prof__op op;
     const prof__formula *f;
+    uint32_t i;
     size_t length;
     bool backward;
     memset(&none, 0, sizeof none);
     if (!name || !inputs) return 0;
     name = prof__op_name(name);
-    own = prof__own_formula_of(name);
+    i = prof__own_formula(name);
+    if (i < PROF__OWN_FORMULAS && i < PROF__ACQUIRE(prof__formulary.count))
+        own = PROF__ACQUIRE(prof__formulary.formulas[i]);
     if (own) return own(inputs, count, desc ? desc : &none);
     length = strlen(name);
     backward = prof__name_ends(name, &length, "_backward");
@@ -19673,7 +19528,7 @@ PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inp
     if (count < (uint32_t)f->first + f->inputs + backward) return 0;
     op.in = inputs + f->first;
     op.desc = desc ? desc : &none;
-    op.swapped = (f->flags & PROF__SWAPPED) != 0;
+    op.flags = f->flags;
     return backward ? (f->backward)(&op) : (f->forward)(&op);
 }
 

@@ -3,8 +3,7 @@
 #   tests/coverage.sh [WORD]   only the tests with WORD in their name
 # Programs and the prof command are built with gcc --coverage; what shell tests compile, too, by way
 # of CC (without sanitizers: their checks are branches). tests/coverage.py adds up what gcov says of
-# them all, and fails where too many functions never ran. JOBS (2) at a time. PROF__COVERAGE makes PROF__ALWAYS and
-# PROF__CANNOT constants.
+# them all, and fails where too many functions never ran. JOBS (2) at a time.
 # shellcheck disable=SC2086   # lists of flags and files are meant to split
 set -u
 cd "$(dirname "$0")/.." || exit 1
