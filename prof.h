@@ -292,7 +292,7 @@ typedef enum prof_full {                 /* PROF_MODE_TRACE: what it does when t
 } prof_full;
 
 typedef enum prof_stream_format {
-    PROF_STREAM_RAW = 0,                 /* blocks (see @BLOCKS); `prof decode` reads it */
+    PROF_STREAM_RAW = 0,                 /* blocks of records; `prof decode` reads it */
     PROF_STREAM_CHROME                   /* a Chrome JSON array; loads when it is cut off too */
 } prof_stream_format;
 
@@ -2974,70 +2974,10 @@ PROF__INLINE uint32_t prof__divide(uint64_t *n, uint32_t by) {
 }
 #endif
 
-/* ---- @BLOCKS: the raw stream: which blocks there are, and what each holds ----
+/* ---- @BLOCKS: the raw stream: which blocks there are ----
 
-   PROF_MODE_STREAM and prof_dump write it; tools/prof/raw_read.h reads it. A
-   sequence of blocks, each of 32-bit words in the writer's byte order; a 64-bit field is two words,
-   the low one first; text is bytes, filled up with zeroes to a whole word. A block:
-       0     0x50524f46: tells the byte order
-       1     version << 16 | type; this is version 2. Version 1 had no types from 7 on
-       2     bytes of what follows word 5, a multiple of 4, at most 65536
-       3     number of the block, from 0
-       4, 5  Fletcher-64 of words 1 to the last, 4 and 5 taken as 0: two sums a and b, from 0;
-             for each word a += word, b += a, both modulo 2^32 - 1
-   Types, with their words from 6 on (u64 takes two):
-       1 session  clock (prof_clock), process id, u64 ticks per second, u64 tick and u64 ns since
-                  1970 of its start, generation, count of pairs, pairs {u64 tick, u64 ns}: time is
-                  ns since the start; ticks between two pairs are linear, past the last they go on
-                  as before. Without pairs (no CPU clock): ns = (tick - start) / rate
-       2 sites    one or more {number, line, bytes of name, of file, of function; their text}.
-                  400000 to 7fffff are places in an ELF file (PROF_NAMES_IN_ELF), 3fffff has its
-                  build id, in hex, as name
-       3 thread   number, bytes of its name, u64 id, name
-       4 records  thread, upper half of the ticks at which its zones end, u64 records that the
-                  thread wrote before, u64 tick and u64 ns of when this was written, u64 ticks per
-                  second; then records of three words
-       5 open     thread, count, u64 tick at which they are held to end; {u64 tick of the begin,
-                  site << 8 | depth, 0} of each zone still open, outermost first
-       6 counts   1: the last, count of fields, u64 each: recorded, dropped_full, dropped_deep,
-                  dropped_threads, dropped_sites, unbalanced, healed, cut, unfinished, clock_steps,
-                  names_cut, overwritten, stalls, stream_failures, threads, dropped_busy, lost,
-                  others, 3 that are 0 (up to 0.2.0 parts of others), async_open, not_kept,
-                  details_cut, memory_refused
-       7 sums     of zones in no timeline: thread, count, u64 tick at which the first timeline
-                  ended, u64 tick of the session's end, or of now; then rows: site (0: all that
-                  had no row, "(others)"), its first bucket << 16 | count of buckets, u64 each:
-                  count, and in ticks total, total of its children, least, most; buckets: bucket n
-                  counts zones of less than 2^n ticks that are in none before. Rows of a name add
-                  up. Up to 0.2.0 calls in no bucket were not timed, where less than 2^30 are in one
-       8 details  1 memory | 2 flops | 4 shapes | 8 steps: asked for; count of desc.hw_counters;
-                  {bytes of a name, name} of each
-       9 event    of prof_submit: u64 start and u64 end in ns of the session, thread, flags |
-                  device type << 16, PROF_HAS_..., device index, u64 resource id, u64 id, u64
-                  linked_correlation_id, u64 external_id, {bytes of a text, text} of its name, of
-                  activity_type, of its members of args in a Chrome trace, of what its device is
-                  called
-       10 was PROF_CORE's, up to 0.2.0
-   A record is a zone: lower half of the tick of its end, duration in ticks, site << 8 | depth. From
-   site 0xffff00 on it is something else, and the depth is how many records more belong to it:
-       ffff01 {upper half of the ticks from here on, 0}
-       ffff02 {u64 duration} {u64 end, site << 8 | depth}: a long zone; upper half: that of end
-       ffff03 the same, but it never ended: its thread or the session did
-       ffff04 {u64 tick} {0, 0, site << 8 | 255}: an instant
-       ffff05 {u64 tick} {u64 value, site << 8 | 255}: a counter
-       ffff06 {u64 tick of its start} {u64 of its end, 255} {u64 number, 255}: ProfilerStep#number
-       ffff0c as ffff05, the value an IEEE 754 double
-     and from version 2 on, each followed by records {u64, 7 << 8 | 0xff0000}, its payload:
-       ffff08 {type | depth << 8 | count << 16, bytes}: an attribute of the next zone of that depth
-              that its thread ends: see @DETAILS for types; text is 8 bytes a record
-       ffff09 {u64 tick} {address} {bytes} {0 allocated, 2 freed, 3 failed | depth << 8 | device
-              type << 16 | index << 24 | category << 32}: memory, of the zone open at depth; 255:
-              of none
-       ffff0a {u64 tick of its start} {its end} {id} {number of the thread that began it | site
-              << 32}: an async range
-       ffff0b {u64 tick} {number << 1 | 1 where it ends}: an arrow
-   Readers skip others, of later versions. Zones come in the order in which their thread ends them.
-   Session, threads, all sites come again every 64 blocks of records: reading may begin anywhere. */
+   PROF_MODE_STREAM and prof_dump write it; what each block holds stands in tools/prof/raw_read.h,
+   which reads it. */
 
 enum {
     PROF__RAW_SESSION = 1, PROF__RAW_SITES, PROF__RAW_THREAD, PROF__RAW_RECORDS, PROF__RAW_OPEN,
@@ -3308,33 +3248,18 @@ PROF__FN bool prof__real_below(prof__real a, prof__real b) {
     return a.e != b.e ? a.e < b.e : a.m < b.m;   /* both m have 53 bits */
 }
 
-/* 00 to 99: two digits a division. */
-static const char prof__two_digits[] =
-    "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
-    "40414243444546474849505152535455565758596061626364656667686970717273747576777879"
-    "8081828384858687888990919293949596979899";
-
-/* Hosted: how many digits there are is counted first, so that each is written once, where it
-   belongs: bytes just written that are copied in larger pieces make the CPU wait. */
-PROF__FN char *prof__text_by_two(char *p, uint64_t n) {
-    uint64_t limit = 10;
-    char *end;
-    int digits = 1;
-    for (; digits < 20 && n >= limit; limit *= 10) digits++;
-    p = end = p + digits;
-    while (n >= 100) memcpy(p -= 2, prof__two_digits + 2 * prof__divide(&n, 100), 2);
-    if (n >= 10) memcpy(p - 2, prof__two_digits + 2 * n, 2);
-    else p[-1] = (char)('0' + n);
-    return end;
-}
-
+/* How many digits there are is counted first, so that each is written once, where it belongs. */
 PROF__FN char *prof__text_u64(char *p, uint64_t n) {
-    char digits[20];
-    int i = 20;
-    if (!PROF__BARE) return prof__text_by_two(p, n);
-    do digits[--i] = (char)('0' + prof__divide(&n, 10)); while (n);
-    memcpy(p, digits + i, (size_t)(20 - i));
-    return p + 20 - i;
+    uint64_t limit = 10;
+    char *end = p + 1;
+    for (; end < p + 20 && n >= limit; limit *= 10) end++;
+    for (p = end; n >= 10;) {
+        uint32_t two = prof__divide(&n, 100);
+        *--p = (char)('0' + two % 10);
+        *--p = (char)('0' + two / 10);
+    }
+    if (n || p == end) p[-1] = (char)('0' + n);
+    return end;
 }
 
 PROF__FN char *prof__text_i64(char *p, int64_t n) {
@@ -18179,7 +18104,7 @@ typedef struct prof__forest {
     uint32_t *tops;                      /* by depth: nodes of zones that have ended there, in a
                                             zone that is open; later the path of a line */
     uint32_t count, max, unused, depth;  /* unused: a list of free nodes */
-    uint32_t limit, *hashes;             /* limit: deeper zones are one node; hashes: by site */
+    uint32_t limit;                      /* deeper zones are one node */
     prof_metric metric;
     bool full;
 } prof__forest;
@@ -18189,23 +18114,14 @@ PROF__FN const char *prof__forest_name(const prof__forest *f, uint32_t what) {
     return prof__ranked(f->ranks) ? prof__site(what)->name : f->s->events[what].name;
 }
 
-/* The hash of a node's name, and of the native frames between it and its parent. Names of sites are
-   hashed once. */
+/* The hash of a node's name, and of the native frames between it and its parent. */
 PROF__FN uint32_t prof__forest_hash(const prof__forest *f, uint32_t what) {
     const prof_event *e = f->ranks || what == PROF_NONE ? NULL : f->s->events + what;
-    const char *name = prof__forest_name(f, what);
-    uint32_t site = what == PROF_NONE ? 0 : e ? e->site : what, own = 0, h, n;
-    uint32_t *kept = f->s->built ? &own : f->hashes + prof__site_dense(site);
-    if (e && (!site || name != prof__site(site)->name)) kept = &own;
-    if (!*kept) {
-        h = prof__hash_more(2166136261u, name);
-        *kept = (h ^ h >> 15) | 1u;
-    }
-    h = *kept;
-    n = e ? prof__frames_of(f->s, e) : 0;
+    uint32_t h = prof__hash_more(2166136261u, prof__forest_name(f, what));
+    uint32_t n = e ? prof__frames_of(f->s, e) : 0;
     for (uint32_t i = 0; i < n; i++)
         h = prof__hash_more(h, prof__frame_function(e->extra->stack[i]));
-    return h;
+    return h ^ h >> 15;
 }
 
 PROF__FN bool prof__forest_same(const prof__forest *f, uint32_t a, uint32_t b) {
@@ -18374,9 +18290,6 @@ PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, pro
     if (!PROF__BARE) {
         f->limit = limit;
         f->depth = PROF__MIN(f->depth, limit);
-        f->hashes = f->tops;
-        f->tops += prof__sites_of(s);
-        memset(f->hashes, 0, (size_t)((char *)f->tops - s->scratch));
     }
     at = ((uintptr_t)(f->tops + f->depth + 3) + 7) & ~(uintptr_t)7;
     end = (uintptr_t)prof__scratch_end(s);

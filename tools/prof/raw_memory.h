@@ -24,7 +24,7 @@ typedef struct raw_change {
     int64_t total;               /* which makes so much on its device */
 } raw_change;
 
-/* Blocks of a stream, as far as their heads tell; see @BLOCKS in prof.h. */
+/* Blocks of a stream, as far as their heads tell; see raw_read.h. */
 enum { RAW_SESSION = 1, RAW_THREAD = 3, RAW_DETAILS = 8, RAW_EVENT = 9 };
 enum { RAW_HEAD = 64 };
 

@@ -1,9 +1,71 @@
 /* Reads the raw stream of prof.h: what PROF_MODE_STREAM and prof_dump write, and what `prof decode`
-   makes a trace of. What its blocks hold stands in prof.h, in the room @BLOCKS.
+   makes a trace of. What its blocks hold stands below.
 
    To read it in a program of your own, copy this file beside prof.h and include it after that. The
    file that defines PROF_IMPLEMENTATION has the functions, too. They see prof.h from inside: its
-   records and attributes, its sums, how ticks become ns. */
+   records and attributes, its sums, how ticks become ns.
+
+   A sequence of blocks, each of 32-bit words in the writer's byte order; a 64-bit field is two
+   words, the low one first; text is bytes, filled up with zeroes to a whole word. A block:
+       0     0x50524f46: tells the byte order
+       1     version << 16 | type; this is version 2. Version 1 had no types from 7 on
+       2     bytes of what follows word 5, a multiple of 4, at most 65536
+       3     number of the block, from 0
+       4, 5  Fletcher-64 of words 1 to the last, 4 and 5 taken as 0: two sums a and b, from 0;
+             for each word a += word, b += a, both modulo 2^32 - 1
+   Types, with their words from 6 on (u64 takes two):
+       1 session  clock (prof_clock), process id, u64 ticks per second, u64 tick and u64 ns since
+                  1970 of its start, generation, count of pairs, pairs {u64 tick, u64 ns}: time is
+                  ns since the start; ticks between two pairs are linear, past the last they go on
+                  as before. Without pairs (no CPU clock): ns = (tick - start) / rate
+       2 sites    one or more {number, line, bytes of name, of file, of function; their text}.
+                  400000 to 7fffff are places in an ELF file (PROF_NAMES_IN_ELF), 3fffff has its
+                  build id, in hex, as name
+       3 thread   number, bytes of its name, u64 id, name
+       4 records  thread, upper half of the ticks at which its zones end, u64 records that the
+                  thread wrote before, u64 tick and u64 ns of when this was written, u64 ticks per
+                  second; then records of three words
+       5 open     thread, count, u64 tick at which they are held to end; {u64 tick of the begin,
+                  site << 8 | depth, 0} of each zone still open, outermost first
+       6 counts   1: the last, count of fields, u64 each: recorded, dropped_full, dropped_deep,
+                  dropped_threads, dropped_sites, unbalanced, healed, cut, unfinished, clock_steps,
+                  names_cut, overwritten, stalls, stream_failures, threads, dropped_busy, lost,
+                  others, 3 that are 0 (up to 0.2.0 parts of others), async_open, not_kept,
+                  details_cut, memory_refused
+       7 sums     of zones in no timeline: thread, count, u64 tick at which the first timeline
+                  ended, u64 tick of the session's end, or of now; then rows: site (0: all that
+                  had no row, "(others)"), its first bucket << 16 | count of buckets, u64 each:
+                  count, and in ticks total, total of its children, least, most; buckets: bucket n
+                  counts zones of less than 2^n ticks that are in none before. Rows of a name add
+                  up. Up to 0.2.0 calls in no bucket were not timed, where less than 2^30 are in one
+       8 details  1 memory | 2 flops | 4 shapes | 8 steps: asked for; count of desc.hw_counters;
+                  {bytes of a name, name} of each
+       9 event    of prof_submit: u64 start and u64 end in ns of the session, thread, flags |
+                  device type << 16, PROF_HAS_..., device index, u64 resource id, u64 id, u64
+                  linked_correlation_id, u64 external_id, {bytes of a text, text} of its name, of
+                  activity_type, of its members of args in a Chrome trace, of what its device is
+                  called
+       10 was PROF_CORE's, up to 0.2.0
+   A record is a zone: lower half of the tick of its end, duration in ticks, site << 8 | depth. From
+   site 0xffff00 on it is something else, and the depth is how many records more belong to it:
+       ffff01 {upper half of the ticks from here on, 0}
+       ffff02 {u64 duration} {u64 end, site << 8 | depth}: a long zone; upper half: that of end
+       ffff03 the same, but it never ended: its thread or the session did
+       ffff04 {u64 tick} {0, 0, site << 8 | 255}: an instant
+       ffff05 {u64 tick} {u64 value, site << 8 | 255}: a counter
+       ffff06 {u64 tick of its start} {u64 of its end, 255} {u64 number, 255}: ProfilerStep#number
+       ffff0c as ffff05, the value an IEEE 754 double
+     and from version 2 on, each followed by records {u64, 7 << 8 | 0xff0000}, its payload:
+       ffff08 {type | depth << 8 | count << 16, bytes}: an attribute of the next zone of that depth
+              that its thread ends: see @DETAILS in prof.h for types; text is 8 bytes a record
+       ffff09 {u64 tick} {address} {bytes} {0 allocated, 2 freed, 3 failed | depth << 8 | device
+              type << 16 | index << 24 | category << 32}: memory, of the zone open at depth; 255:
+              of none
+       ffff0a {u64 tick of its start} {its end} {id} {number of the thread that began it | site
+              << 32}: an async range
+       ffff0b {u64 tick} {number << 1 | 1 where it ends}: an arrow
+   Readers skip others, of later versions. Zones come in the order in which their thread ends them.
+   Session, threads, all sites come again every 64 blocks of records: reading may begin anywhere. */
 #ifndef PROF_RAW_READ_H
 #define PROF_RAW_READ_H
 
