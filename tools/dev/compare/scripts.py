@@ -17,7 +17,7 @@ CASES = {
     'outside': dict(mode=0),
     'deep': dict(mode=0),
     'few_sums': dict(mode=0, memory=256 << 10, threads=8),
-    'few_drop': dict(mode=0, when_full=1, memory=256 << 10, threads=8),
+    'few_drop': dict(mode=0, when_full=1, memory=64 << 10, threads=4),
     'few_ring': dict(mode=1, memory=512 << 10, threads=8),
     'few_stream': dict(mode=2, inline=1, memory=256 << 10, threads=8),
     'few_aggregate': dict(mode=3, memory=256 << 10, threads=8),
