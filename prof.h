@@ -2373,10 +2373,6 @@ PROF__ONE
 #  include <zlib.h>
 #endif
 #include <stdarg.h>
-#if defined(PROF_ASSERTS) && __STDC_HOSTED__
-#  include <stdio.h>
-#  include <stdlib.h>
-#endif
 /* Cold code: all but the loops over records. gcc compiles it at -Og, clang makes it small: that is
    a third of their work less. The choice is made here, as inside such a region __OPTIMIZE__ is set
    whatever the user said. gcc before 12 dropped options there, and nvcc warns of it. */
@@ -2485,7 +2481,7 @@ extern "C" {
    user's code. */
 #if !defined(PROF_ASSERTS) || defined(PROF__COVERAGE)
 #  define PROF__ASSERT(x) ((void)0)
-#elif __STDC_HOSTED__
+#elif !PROF__BARE
 PROF__RARE void prof__assert_failed(const char *file, int line, const char *condition) {
     fprintf(stderr, "%s:%d: PROF__ASSERT(%s)\n", file, line, condition);
     fflush(stderr);
@@ -3143,14 +3139,6 @@ PROF__FN uint32_t *prof__id_place(const prof__ids *ids, int64_t id) {
     while (ids->index[i] && (ids->id_of)(ids->of, ids->index[i] - 1) != id)
         i = i + 1 == ids->places ? 0 : i + 1;
     return ids->index + i;
-}
-
-/* Enters a number by its id; false: another number has the id, and keeps it. */
-PROF__FN bool prof__id_put(const prof__ids *ids, int64_t id, uint32_t number) {
-    uint32_t *place = prof__id_place(ids, id);
-    if (*place) return false;
-    *place = number + 1;
-    return true;
 }
 
 PROF__FN int64_t prof__event_id(const void *events, uint32_t i) {
@@ -9789,60 +9777,56 @@ PROF__FN bool prof__elf_shift(const prof__elf *f, const prof__map *m, uintptr_t 
     return false;
 }
 
-PROF__FN void prof__symbols_of(prof__symbols *n, const prof__map *m) {
-    prof__elf f;
-    n->path = m->path;
-    n->shift = 0u - m->low;
-    if (m->path[0] == '/' && prof__elf_open(&f, m->path)) {
-        if (prof__elf_shift(&f, m, n->list[n->first].address - 1, &n->shift))
-            prof__elf_functions(&f, prof__symbol_visit, n);
-        close(f.file);
-    }
-    for (uint32_t i = n->first; i < n->end; i++)
-        if (!*n->list[i].text) prof__symbol_set(n, i, "??", n->list[i].address - 1);
-}
-
 PROF__FN void prof__symbols_name(prof__symbols *n) {
     prof__map m;
     if (!prof__map_open(&m)) return;
     while (prof__map_next(&m)) {
+        prof__elf f;
         n->first = prof__symbol_at(n, m.low + 1);
         n->end = prof__symbol_at(n, m.high + 1);
-        if (n->first < n->end) prof__symbols_of(n, &m);
+        if (n->first == n->end) continue;
+        n->path = m.path;
+        n->shift = 0u - m.low;
+        if (m.path[0] == '/' && prof__elf_open(&f, m.path)) {
+            if (prof__elf_shift(&f, &m, n->list[n->first].address - 1, &n->shift))
+                prof__elf_functions(&f, prof__symbol_visit, n);
+            close(f.file);
+        }
+        for (uint32_t i = n->first; i < n->end; i++)
+            if (!*n->list[i].text) prof__symbol_set(n, i, "??", n->list[i].address - 1);
     }
     close(m.file);
 }
-#elif defined(_WIN32)
-/* Texts have the module and the address in it; Windows tells no names. */
+#else
+/* Windows tells modules, but no names. */
 PROF__FN void prof__symbols_name(prof__symbols *n) {
     for (uint32_t i = 0; i < n->count; i++) {
+        uintptr_t at = n->list[i].address - 1, begin = at;
+        const char *name = "??";
+#  if defined(_WIN32)
         char path[MAX_PATH + 1] = "";
         HMODULE module = NULL;
         DWORD how = GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
                     GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT;
-        if (GetModuleHandleExA(how, (LPCSTR)(n->list[i].address - 1), &module))
+        if (GetModuleHandleExA(how, (LPCSTR)at, &module))
             (void)GetModuleFileNameA(module, path, MAX_PATH);
-        n->path = path;
         n->shift = 0u - (uintptr_t)module;
-        prof__symbol_set(n, i, "??", n->list[i].address - 1);
-    }
-}
-#elif defined(__APPLE__)
-#  include <dlfcn.h>
-PROF__FN void prof__symbols_name(prof__symbols *n) {
-    for (uint32_t i = 0; i < n->count; i++) {
+        n->path = path;
+#  else
+        n->shift = 0;
+        n->path = "";
+#  endif
+#  if defined(__APPLE__)
         Dl_info d;
-        bool known = dladdr((const void *)(n->list[i].address - 1), &d) != 0;
-        n->path = known && d.dli_fname ? d.dli_fname : "";
-        n->shift = known ? 0u - (uintptr_t)d.dli_fbase : 0;
-        prof__symbol_set(n, i, known && d.dli_sname ? d.dli_sname : "??",
-                         known ? (uintptr_t)d.dli_saddr : n->list[i].address - 1);
+        if (dladdr((const void *)at, &d)) {
+            n->shift = 0u - (uintptr_t)d.dli_fbase;
+            if (d.dli_fname) n->path = d.dli_fname;
+            if (d.dli_sname) name = d.dli_sname;
+            begin = (uintptr_t)d.dli_saddr;
+        }
+#  endif
+        prof__symbol_set(n, i, name, begin);
     }
-}
-#else
-PROF__FN void prof__symbols_name(prof__symbols *n) {
-    n->path = "";
-    for (uint32_t i = 0; i < n->count; i++) prof__symbol_set(n, i, "??", n->list[i].address - 1);
 }
 #endif
 
@@ -10190,23 +10174,20 @@ PROF__FN bool prof__trail_same(const void *trail, uint32_t number) {
            memcmp(a->addresses, b->addresses, a->count * sizeof *a->addresses) == 0;
 }
 
-PROF__FN bool prof__trails_open(void) {
-    size_t n = PROF__MIN((size_t)(prof__arena.end - prof__arena.base) / 2048 + 16, 65536u);
-    size_t list = n * sizeof(prof__trail *), index = 2 * n * sizeof(uint32_t);
-    char *p = (char *)prof__take(list + index, 0);
-    if (!p) return false;
-    memset(p, 0, list + index);
-    prof__trails.list = (prof__trail **)(void *)p;
-    prof__trails.index = (uint32_t *)(void *)(p + list);
-    prof__trails.capacity = (uint32_t)n;
-    return true;
-}
-
 /* The number of a stack, from 1; 0: there is no room for it. Under the lock. */
 PROF__FN uint32_t prof__trail_add(const prof__trail *k) {
+    size_t most = PROF__MIN((size_t)(prof__arena.end - prof__arena.base) / 2048 + 16, 65536u);
+    size_t bytes = most * (sizeof(prof__trail *) + 2 * sizeof(uint32_t));
     uint32_t *place;
     prof__trail *r;
-    if (!prof__trails.list && !prof__trails_open()) return 0;
+    if (!prof__trails.list) {
+        prof__trail **list = (prof__trail **)prof__take(bytes, 0);
+        if (!list) return 0;
+        memset(list, 0, bytes);
+        prof__trails.list = list;
+        prof__trails.index = (uint32_t *)(void *)(list + most);
+        prof__trails.capacity = (uint32_t)most;
+    }
     place = prof__place_of(prof__trails.index, 2 * prof__trails.capacity, k->hash,
                            prof__trail_same, k);
     if (*place || prof__trails.count == prof__trails.capacity) return *place;
@@ -10276,10 +10257,8 @@ PROF__FN uint32_t prof__unwind(void **to, uint32_t most) {
 #  define PROF__UNWINDS true
 #elif defined(__GNUC__) && !defined(__TINYC__) && (defined(__linux__) || defined(__APPLE__))
 /* The C library's backtrace(), if it has one, under a name that cannot clash with a program's. */
-#  define PROF__TEXT_OF2(x) #x
-#  define PROF__TEXT_OF(x) PROF__TEXT_OF2(x)
 extern int prof__backtrace(void **to, int most)
-    __asm__(PROF__TEXT_OF(__USER_LABEL_PREFIX__) "backtrace") __attribute__((weak));
+    __asm__(PROF__TEXT(__USER_LABEL_PREFIX__) "backtrace") __attribute__((weak));
 PROF__FN uint32_t prof__unwind(void **to, uint32_t most) {
     int n = prof__backtrace(to, (int)most);
     return n < 0 ? 0 : (uint32_t)n;
@@ -12756,8 +12735,10 @@ PROF__FN void prof__link_by_id(struct prof_trace *s, uint32_t *index, const uint
     memset(index, 0, 2 * n * sizeof *index);
     for (uint32_t i = 0; i < n; i++) {
         const prof_event *e = s->events + i;
+        uint32_t *place;
         if (!(prof__has(e) & PROF_HAS_ID) || prof__link_of(e) || !prof__in_tree(e)) continue;
-        (void)prof__id_put(&ids, e->extra->id, i);
+        place = prof__id_place(&ids, e->extra->id);
+        if (!*place) *place = i + 1;     /* of several the first */
     }
     for (uint32_t i = 0; i < n; i++) {
         prof_event *e = s->events + (order ? order[i] : i);
