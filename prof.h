@@ -1038,8 +1038,7 @@ PROF_API void prof_set_inputs(const char *const *concrete, uint32_t count, const
 
 /* For execution traces: its outputs, in the form of the inputs; and which tensors the inputs, then
    the outputs are (62 at most). With desc.record_shapes. */
-PROF_API void prof_set_outputs(const prof_shape *shapes, const char *const *dtypes,
-                               uint32_t count);
+PROF_API void prof_set_outputs(const prof_shape *shapes, const char *const *dtypes, uint32_t count);
 PROF_API void prof_set_tensors(const prof_tensor *tensors, uint32_t count);
 
 /* Its floating point operations, instead of what prof_flops computes. With desc.with_flops. */
@@ -1895,8 +1894,7 @@ PROF__SEEN(uint32_t, prof__on);          /* 0: off; else the generation, from 2 
 PROF__SEEN(prof__hot, prof__nowhere);    /* a thread that holds no state */
 PROF__SEEN(uint32_t, prof__categories_off);
 #  if defined(PROF_STATIC)
-static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0,
-                                         PROF__NULL };
+static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, PROF__NULL };
 #  else
 #    if defined(PROF_TLS_MODEL)
 #      define PROF__TLS_MODEL __attribute__((tls_model(PROF_TLS_MODEL)))
@@ -2316,6 +2314,8 @@ PROF__ONE
 
 #if PROF__BARE
 #  if __STDC_HOSTED__
+#    include <stdio.h>                   /* for PROF_ASSERTS */
+#    include <stdlib.h>
 #    include <string.h>
 #  endif
 #  define PROF__EAGER PROF__FN
@@ -2481,7 +2481,7 @@ extern "C" {
    user's code. */
 #if !defined(PROF_ASSERTS) || defined(PROF__COVERAGE)
 #  define PROF__ASSERT(x) ((void)0)
-#elif !PROF__BARE
+#elif __STDC_HOSTED__
 PROF__RARE void prof__assert_failed(const char *file, int line, const char *condition) {
     fprintf(stderr, "%s:%d: PROF__ASSERT(%s)\n", file, line, condition);
     fflush(stderr);
@@ -8920,8 +8920,7 @@ PROF__RARE bool prof__long_slow(prof__long *l, uint32_t slots, uint32_t wants) {
         return false;
     }
     l->entered = true;
-    if (!t->skipped && prof__room(t, slots) &&
-        (size_t)(t->limit - t->hot.cursor) >= slots) {
+    if (!t->skipped && prof__room(t, slots) && (size_t)(t->limit - t->hot.cursor) >= slots) {
         l->t = t;
         l->begin = l->at = t->hot.cursor;
         return true;
@@ -9252,8 +9251,7 @@ PROF__FN void prof__module_put(uint32_t type, const char *name) {
     l.at = l.begin + 1;
     prof__long_text(&l, name, bytes);
     while (type == PROF__MODULE_PUSH && (uint32_t)(l.at - l.begin) < slots) prof__long_put(&l, 0);
-    prof__long_close(&l, PROF__ATTRIBUTE,
-                     (uint64_t)bytes << 32 |
+    prof__long_close(&l, PROF__ATTRIBUTE, (uint64_t)bytes << 32 |
                          ((uint64_t)(l.t->hot.top - l.t->hot.bottom) << 8 | type));
 }
 
@@ -9299,8 +9297,7 @@ PROF__FN prof__memory prof__memory_get(const prof__item *i, uint32_t *depth) {
     return m;
 }
 
-PROF_API PROF__QUIET void prof_memory_alloc(const void *pointer, size_t bytes,
-                                            prof_device device) {
+PROF_API PROF__QUIET void prof_memory_alloc(const void *pointer, size_t bytes, prof_device device) {
     if (!pointer && !bytes) return;
     if ((uint64_t)bytes >> 63) {   /* no comparison: size_t may have 32 bits */
         if (PROF__LOAD(prof__on)) PROF__COUNT(prof__loose.memory_refused);
@@ -9618,7 +9615,12 @@ PROF__FN uint32_t prof__symbol_at(const prof__symbols *n, uintptr_t address) {
 }
 
 #if defined(__linux__)
-#  include <link.h>                      /* ElfW(x): Elf64_x or Elf32_x */
+#  include <elf.h>
+#  if UINTPTR_MAX > UINT32_MAX
+#    define PROF__ELF(type) Elf64_##type
+#  else
+#    define PROF__ELF(type) Elf32_##type
+#  endif
 
 /* A line of /proc/self/maps. It is read only by calls that are safe in signal handlers. */
 typedef struct prof__map {
@@ -9680,11 +9682,11 @@ PROF__FN bool prof__map_next(prof__map *m) {
 
 typedef struct prof__elf {
     int file;
-    ElfW(Ehdr) head;
-    ElfW(Shdr) names;             /* of the symbols being read */
-    ElfW(Sym) source;             /* the source file of local symbols; no name: unknown */
+    PROF__ELF(Ehdr) head;
+    PROF__ELF(Shdr) names;             /* of the symbols being read */
+    PROF__ELF(Sym) source;             /* the source file of local symbols; no name: unknown */
 } prof__elf;
-typedef void (*prof__elf_visit)(void *user, prof__elf *f, const ElfW(Sym) *symbol);
+typedef void (*prof__elf_visit)(void *user, prof__elf *f, const PROF__ELF(Sym) *symbol);
 
 PROF__FN bool prof__elf_read(const prof__elf *f, uint64_t offset, void *to, size_t size) {
     return lseek(f->file, (off_t)offset, SEEK_SET) == (off_t)offset &&
@@ -9696,16 +9698,16 @@ PROF__FN bool prof__elf_open(prof__elf *f, const char *path) {
     if (f->file < 0) return false;
     if (prof__elf_read(f, 0, &f->head, sizeof f->head) &&
         memcmp(f->head.e_ident, ELFMAG, SELFMAG) == 0 &&
-        f->head.e_shentsize == sizeof(ElfW(Shdr)) &&
-        f->head.e_phentsize == sizeof(ElfW(Phdr))) return true;
+        f->head.e_shentsize == sizeof(PROF__ELF(Shdr)) &&
+        f->head.e_phentsize == sizeof(PROF__ELF(Phdr))) return true;
     close(f->file);
     return false;
 }
 
 /* Calls visit for each function in a section of symbols. */
-PROF__FN void prof__elf_functions_in(prof__elf *f, const ElfW(Shdr) *symbols,
+PROF__FN void prof__elf_functions_in(prof__elf *f, const PROF__ELF(Shdr) *symbols,
                                      prof__elf_visit visit, void *user) {
-    ElfW(Sym) list[64];
+    PROF__ELF(Sym) list[64];
     uint64_t at = symbols->sh_offset, end = at + symbols->sh_size, n;
     memset(&f->source, 0, sizeof f->source);
     if (!prof__elf_read(f, f->head.e_shoff + symbols->sh_link * sizeof f->names, &f->names,
@@ -9727,7 +9729,7 @@ PROF__FN void prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *use
     bool found = false;
     for (int k = 0; k < 2 && !found; k++)
         for (uint32_t i = 0; i < f->head.e_shnum; i++) {
-            ElfW(Shdr) section;
+            PROF__ELF(Shdr) section;
             if (!prof__elf_read(f, f->head.e_shoff + i * sizeof section, &section,
                                 sizeof section)) return;
             if (section.sh_type != types[k]) continue;
@@ -9738,7 +9740,7 @@ PROF__FN void prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *use
 
 /* Reads a symbol's name, cut to size; a copy that gcc made (f.lto_priv.0) has the function's name.
    False: it has none. */
-PROF__FN bool prof__elf_name(const prof__elf *f, const ElfW(Sym) *symbol, char *name,
+PROF__FN bool prof__elf_name(const prof__elf *f, const PROF__ELF(Sym) *symbol, char *name,
                              size_t size) {
     static const char *const clones[] = { ".constprop.", ".isra.", ".lto_priv.", ".part." };
     off_t at = (off_t)(f->names.sh_offset + symbol->st_name);
@@ -9751,7 +9753,7 @@ PROF__FN bool prof__elf_name(const prof__elf *f, const ElfW(Sym) *symbol, char *
     return name[0] != '\0';
 }
 
-PROF__FN void prof__symbol_visit(void *user, prof__elf *f, const ElfW(Sym) *symbol) {
+PROF__FN void prof__symbol_visit(void *user, prof__elf *f, const PROF__ELF(Sym) *symbol) {
     prof__symbols *n = (prof__symbols *)user;
     uintptr_t begin = (uintptr_t)symbol->st_value - n->shift, size = (uintptr_t)symbol->st_size;
     uint32_t i = prof__symbol_at(n, begin + 1);
@@ -9767,7 +9769,7 @@ PROF__FN bool prof__elf_shift(const prof__elf *f, const prof__map *m, uintptr_t 
                               uintptr_t *shift) {
     uint64_t offset = m->offset + (address - m->low);
     for (uint32_t i = 0; i < f->head.e_phnum; i++) {
-        ElfW(Phdr) g;
+        PROF__ELF(Phdr) g;
         if (!prof__elf_read(f, f->head.e_phoff + i * sizeof g, &g, sizeof g)) return false;
         if (g.p_type != PT_LOAD || offset < g.p_offset || offset - g.p_offset >= g.p_filesz)
             continue;
@@ -10016,7 +10018,7 @@ extern const char __ehdr_start[];        /* by the linker: where this program's 
 
 /* Names a function that has no name yet. user: the shift of prof__elf_shift. A name that is cut
    ends with its address, to be unique. Symbols have the source file of static functions only. */
-PROF__FN void prof__function_visit(void *user, prof__elf *elf, const ElfW(Sym) *symbol) {
+PROF__FN void prof__function_visit(void *user, prof__elf *elf, const PROF__ELF(Sym) *symbol) {
     uintptr_t address = (uintptr_t)symbol->st_value - *(const uintptr_t *)user;
     struct prof__instrumented *f = prof__function_find(address);
     const char *known = f->address ? prof__sites.list[f->id >> 8].name : "", *copy;
@@ -10078,7 +10080,7 @@ typedef struct prof__excluding {
 } prof__excluding;
 
 /* Excludes a function that is named. It needs no site, only a place in the list. */
-PROF__FN void prof__exclude_visit(void *user, prof__elf *elf, const ElfW(Sym) *symbol) {
+PROF__FN void prof__exclude_visit(void *user, prof__elf *elf, const PROF__ELF(Sym) *symbol) {
     const prof__excluding *x = (const prof__excluding *)user;
     uintptr_t address = (uintptr_t)symbol->st_value - x->shift;
     struct prof__instrumented *f;
@@ -18317,8 +18319,7 @@ PROF__FN void prof__stack_entry(prof__out *o, const char *name) {
 
 /* Writes the line of a node: its path is collected from its end, and written from its begin. Native
    frames between an event and its parent come before its name, which may be one of theirs. */
-PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t node,
-                               int64_t unit) {
+PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t node, int64_t unit) {
     uint64_t value = prof__node_value(f->nodes + node);
     uint32_t depth = 0;
     if (value >> 63) return;
@@ -19189,12 +19190,8 @@ PROF__FN bool prof__is_tensor(const prof_shape *s, uint32_t rank) {
    TRANSPOSED: a convolution, whatever desc says. SWAPPED: attention has (batch, length, heads,
    size). */
 enum {
-    PROF__SMALL = 1,
-    PROF__SMALL_ONLY = 2,
-    PROF__BATCH = 4,
-    PROF__PLANE = 8,
-    PROF__TRANSPOSED = 16,
-    PROF__SWAPPED = 32
+    PROF__SMALL = 1, PROF__SMALL_ONLY = 2, PROF__BATCH = 4, PROF__PLANE = 8,
+    PROF__TRANSPOSED = 16, PROF__SWAPPED = 32
 };
 
 /* The arguments of a formula: the inputs that it uses, the caller's description, what it is for. */
@@ -19305,10 +19302,10 @@ PROF__FN uint64_t prof__flops_attention_backward(const prof__op *op) {
     return prof__flops_pairs(op, q, 3, 2);
 }
 
-/* The formulas of an op, which use the inputs from number `first` on. op is its name without
-   `_forward` or `_backward`; with a `*` at its end it stands for all names that begin with it. */
+/* The formulas of some ops, which use the inputs from number `first` on. ops: their names, without
+   `_forward` or `_backward`; with a `*` at its end one stands for all that begin with it. */
 typedef struct prof__formula {
-    char op[32];
+    const char *ops;
     uint64_t (*forward)(const prof__op *op);
     uint64_t (*backward)(const prof__op *op);
     uint8_t first, inputs, flags;        /* inputs: of forward; backward takes one more */
@@ -19319,36 +19316,20 @@ static const prof__formula prof__formulas[] = {
     { "addmm", prof__flops_matmul, NULL, 1, 2, PROF__SMALL },
     { "bmm", prof__flops_matmul, NULL, 0, 2, PROF__SMALL | PROF__BATCH },
     { "baddbmm", prof__flops_matmul, NULL, 1, 2, PROF__SMALL | PROF__BATCH },
-    { "add", prof__flops_elements, NULL, 0, 1, PROF__SMALL | PROF__SMALL_ONLY },
-    { "mul", prof__flops_elements, NULL, 0, 1, PROF__SMALL | PROF__SMALL_ONLY },
+    { "add mul", prof__flops_elements, NULL, 0, 1, PROF__SMALL | PROF__SMALL_ONLY },
     { "conv2d", prof__flops_conv, NULL, 0, 2, PROF__SMALL | PROF__PLANE },
     { "_scaled_mm", prof__flops_matmul, NULL, 0, 2, 0 },
-    { "conv1d", prof__flops_conv, NULL, 0, 2, 0 },
-    { "conv3d", prof__flops_conv, NULL, 0, 2, 0 },
     { "convolution", prof__flops_conv, prof__flops_conv_backward, 0, 2, 0 },
-    { "convolution_overrideable", prof__flops_conv, NULL, 0, 2, 0 },
-    { "_convolution", prof__flops_conv, NULL, 0, 2, 0 },
-    { "cudnn_convolution", prof__flops_conv, NULL, 0, 2, 0 },
-    { "cudnn_convolution_relu", prof__flops_conv, NULL, 0, 2, 0 },
-    { "cudnn_convolution_add_relu", prof__flops_conv, NULL, 0, 2, 0 },
-    { "miopen_convolution", prof__flops_conv, NULL, 0, 2, 0 },
-    { "miopen_depthwise_convolution", prof__flops_conv, NULL, 0, 2, 0 },
-    { "mkldnn_convolution", prof__flops_conv, NULL, 0, 2, 0 },
-    { "thnn_conv2d", prof__flops_conv, NULL, 0, 2, 0 },
-    { "_slow_conv2d", prof__flops_conv, NULL, 0, 2, 0 },
-    { "slow_conv3d", prof__flops_conv, NULL, 0, 2, 0 },
-    { "_conv_depthwise2d", prof__flops_conv, NULL, 0, 2, 0 },
-    { "conv_depthwise3d", prof__flops_conv, NULL, 0, 2, 0 },
-    { "conv_transpose*", prof__flops_conv, NULL, 0, 2, PROF__TRANSPOSED },
-    { "cudnn_convolution_transpose", prof__flops_conv, NULL, 0, 2, PROF__TRANSPOSED },
-    { "miopen_convolution_transpose", prof__flops_conv, NULL, 0, 2, PROF__TRANSPOSED },
-    { "scaled_dot_product_*", prof__flops_attention, prof__flops_attention_backward, 0, 3, 0 },
-    { "_scaled_dot_product_*", prof__flops_attention, prof__flops_attention_backward, 0, 3, 0 },
-    { "_cudnn_attention", prof__flops_attention, prof__flops_attention_backward, 0, 3, 0 },
-    { "_flash_attention", prof__flops_attention, prof__flops_attention_backward, 0, 3,
-      PROF__SWAPPED },
-    { "_efficient_attention", prof__flops_attention, prof__flops_attention_backward, 0, 3,
-      PROF__SWAPPED }
+    { "conv1d conv3d _convolution convolution_overrideable cudnn_convolution "
+      "cudnn_convolution_relu cudnn_convolution_add_relu miopen_convolution "
+      "miopen_depthwise_convolution mkldnn_convolution thnn_conv2d _slow_conv2d slow_conv3d "
+      "_conv_depthwise2d conv_depthwise3d", prof__flops_conv, NULL, 0, 2, 0 },
+    { "conv_transpose* cudnn_convolution_transpose miopen_convolution_transpose", prof__flops_conv,
+      NULL, 0, 2, PROF__TRANSPOSED },
+    { "scaled_dot_product_* _scaled_dot_product_* _cudnn_attention", prof__flops_attention,
+      prof__flops_attention_backward, 0, 3, 0 },
+    { "_flash_attention _efficient_attention", prof__flops_attention,
+      prof__flops_attention_backward, 0, 3, PROF__SWAPPED }
 };
 
 PROF__FN bool prof__name_ends(const char *name, size_t *length, const char *end) {
@@ -19362,11 +19343,14 @@ PROF__FN bool prof__name_ends(const char *name, size_t *length, const char *end)
 PROF__FN const prof__formula *prof__formula_find(const char *name, size_t length, bool few) {
     for (size_t i = 0; i < sizeof prof__formulas / sizeof *prof__formulas; i++) {
         const prof__formula *f = prof__formulas + i;
-        size_t n = strlen(f->op);
-        bool any = f->op[n - 1] == '*';
-        if (any ? length < --n : length != n) continue;
+        size_t n;
         if (few ? !(f->flags & PROF__SMALL) : f->flags & PROF__SMALL_ONLY) continue;
-        if (memcmp(name, f->op, n) == 0) return f;
+        for (const char *op = f->ops; *op; op += n + strspn(op + n, " ")) {
+            bool any;
+            n = strcspn(op, " ");
+            any = op[n - 1] == '*';
+            if ((any ? length >= n - 1 : length == n) && memcmp(name, op, n - any) == 0) return f;
+        }
     }
     return NULL;
 }
@@ -19382,8 +19366,7 @@ PROF__FN uint32_t prof__own_formula(const char *name) {
     return i;
 }
 
-PROF_API PROF__QUIET prof_result prof_flops_register(const char *name,
-                                                     prof_flops_formula formula) {
+PROF_API PROF__QUIET prof_result prof_flops_register(const char *name, prof_flops_formula formula) {
     struct prof__formulary *own = &prof__formulary;
     uint32_t i;
     if (!name || !*prof__op_name(name)) return PROF_ERROR_INVALID;
