@@ -29,7 +29,9 @@
        PROF_TLS_MODEL "m"     how the thread's state is reached (gcc's tls_model). Taken without:
                               "initial-exec" with glibc or in programs, gcc's choice in shared
                               libraries elsewhere, so that musl can open them by dlopen
-       PROF_DISABLE           this file's zones become nothing; functions stay
+       PROF_DISABLE           this file's zones become nothing; functions stay. C++ keeps one copy
+                              of an inline function or template: where it has zones, give this to
+                              all files that have it, or to none
        PROF_ARENA_SIZE n      bytes of the built-in arena (64 MiB, of which untouched pages cost
                                 nothing; freestanding: 8 KiB)
        PROF_MAX_SITES n       distinct (name, file, line) a process can mark (16384; freestanding:
@@ -82,6 +84,8 @@
        Queries and writers of a trace: one thread at a time.
        A compiler without TLS and atomics (tcc) records from one thread, the first that is here:
        zones of others are dropped and counted (dropped_busy). Call all else from that thread.
+       A thread's first zone of a session asks Linux for the thread's id (gettid), and threads that
+       wait call sched_yield: a seccomp filter must allow both.
        desc.memory must stay valid until every thread that recorded has exited or has called
        prof_thread_end().
 
@@ -5169,6 +5173,13 @@ PROF__FN void prof__exit_key_make(void) {
 PROF__FN void prof__at_thread_exit(void) {
     if (prof__port.exit_key_made) pthread_setspecific(prof__port.exit_key, &prof__trace);
 }
+#  if defined(__GNUC__) && !defined(__TINYC__)
+/* dlclose takes this code away: threads that end later must not call it. */
+__attribute__((destructor)) PROF__FN void prof__exit_key_delete(void) {
+    if (prof__port.exit_key_made) (void)pthread_key_delete(prof__port.exit_key);
+    prof__port.exit_key_made = false;
+}
+#  endif
 #endif
 
 /* The calling thread's slot. Without TLS only the first thread that is here has one: others have
@@ -23761,7 +23772,9 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     return out;
 }
 
-#define prof_start(...) prof__checked_start(__VA_ARGS__)   /* for the rest of this file */
+#ifndef PROF_STATIC
+#  define prof_start(...) prof__checked_start(__VA_ARGS__)   /* for the rest of this file */
+#endif
 #endif /* !PROF__BARE */
 
 /* ---- on both ports ---- */
