@@ -9523,14 +9523,10 @@ PROF__FN bool prof__json_number(const char **at) {
 }
 
 PROF__FN bool prof__json_word(const char **at) {
-    static const char words[][6] = { "true", "false", "null" };
-    for (int i = 0; i < 3; i++) {
-        size_t n = strlen(words[i]);
-        if (strncmp(*at, words[i], n) != 0) continue;
-        *at += n;
-        return true;
-    }
-    return false;
+    size_t n = prof__begins(*at, "true") || prof__begins(*at, "null") ? 4
+             : prof__begins(*at, "false") ? 5 : 0;
+    *at += n;
+    return n != 0;
 }
 
 /* One value with all that is in it, which may be nested 61 deep. */
@@ -12416,14 +12412,13 @@ PROF__FN void prof__sum_up(struct prof_trace *s) {
 /* ---- backward events get the stack of their forward. PyTorch: _set_backward_stacktraces() ---- */
 
 /* Backward events that look for their forward: one for each sequence number and forward's thread.
-   Scratch: PROF__PAIR_SHARE for each. */
+   Scratch: 16 bytes for each. */
 typedef struct prof__pairs {
     const struct prof_trace *s;
     uint32_t *index, *forward, *backward, places, count;
     int64_t sequence_nr;                 /* the key that prof__pair_same compares with, */
     uint64_t thread;                     /* both fields */
 } prof__pairs;
-#define PROF__PAIR_SHARE (4 * sizeof(uint32_t))
 
 PROF__FN int64_t prof__sequence_of(const prof_event *e) {
     return prof__has(e) & PROF_HAS_SEQUENCE_NR ? e->extra->sequence_nr : -1;
@@ -12507,7 +12502,7 @@ PROF__FN void prof__backward_set(prof__pairs *p, struct prof_trace *s, uint32_t 
     x->has &= ~(uint32_t)PROF__HAS_NATIVE;
 }
 
-/* scratch: 4 bytes an event, PROF__PAIR_SHARE for each of scope 1. */
+/* scratch: 4 bytes an event, 16 for each of scope 1. */
 PROF__FN void prof__set_backward_stacks(struct prof_trace *s, char *scratch) {
     prof__pairs p;
     uint32_t n = s->event_count, asking = 0, *root;
@@ -12541,10 +12536,6 @@ PROF__FN bool prof__is_utility(const char *name) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0) return true;
     return false;
-}
-
-PROF__FN bool prof__starts_with(const char *s, const char *start) {
-    return strncmp(s, start, strlen(start)) == 0;
 }
 
 /* The memory records of a raw trace by (thread, time), with running sums: an interval's sum is a
@@ -12637,10 +12628,10 @@ PROF__FN void prof__memory_event(struct prof_trace *s, prof_event *e, int64_t id
 
 PROF__FN void prof__raw_name(struct prof_trace *s, prof_event *e) {
     const char *name = NULL;
-    if (s->outside.demangle && prof__starts_with(e->name, "_Z"))
+    if (s->outside.demangle && prof__begins(e->name, "_Z"))
         name = (s->outside.demangle)(s->outside.demangle_user, e->name);
     if (name) e->name = name;
-    if (prof__starts_with(e->name, "ProfilerStep#")) {
+    if (prof__begins(e->name, "ProfilerStep#")) {
         prof_extra *x = prof__own_extra(s, e);
         if (x) x->trace_name = e->name;
         e->name = "ProfilerStep*";
@@ -18087,10 +18078,6 @@ typedef struct prof__node {
 } prof__node;
 enum { PROF__NEXT = PROF__BARE ? 0 : 1, PROF__HASH = PROF__BARE ? 0 : 2 };
 
-PROF__FN uint32_t prof__node_hash(const prof__node *n) {
-    return PROF__BARE ? 0 : n->next[PROF__HASH];
-}
-
 typedef struct prof__forest {
     const struct prof_trace *s;
     prof__node *nodes;
@@ -18127,9 +18114,10 @@ PROF__FN bool prof__forest_same(const prof__forest *f, uint32_t a, uint32_t b) {
 
 /* The link that leads to the sibling like this one, or where it would be inserted. */
 PROF__FN uint32_t *prof__forest_place(prof__forest *f, uint32_t *place, const prof__node *like) {
-    for (uint32_t h = prof__node_hash(like); *place != PROF_NONE; h >>= 1) {
+    uint32_t hash = PROF__BARE ? 0 : like->next[PROF__HASH];
+    for (uint32_t h = hash; *place != PROF_NONE; h >>= 1) {
         prof__node *n = f->nodes + *place;
-        bool like_it = prof__node_hash(n) == prof__node_hash(like);
+        bool like_it = PROF__BARE || n->next[PROF__HASH] == hash;
         if (like_it && prof__forest_same(f, n->what, like->what)) break;
         place = n->next + (h & 1);
     }
@@ -20677,18 +20665,15 @@ PROF_API PROF__QUIET const prof__parts *prof__parts_chrome(prof_sink sink) {
    - Zones without a row are in "(others)", so that the totals are those of all zones; a target
      leaves them out, and counts them (not_kept). */
 
-PROF__FN int64_t prof__tally_ns(const prof__scale *k, uint64_t ticks) {
-    bool cpu = prof__trace.clock == PROF_CLOCK_CPU;
-    if (!PROF__BARE && cpu) return (int64_t)prof__scale_ns(k, ticks);
-    return prof__rate_ns(cpu ? ticks >> PROF__CLOCK_SHIFT : ticks, prof__clock_rate(&prof__trace));
-}
-
 PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const prof__scale *k) {
     uint64_t ticks[PROF__TALLY_TIMES];
+    bool cpu = prof__trace.clock == PROF_CLOCK_CPU;
     prof__tally_identity(a, prof__tally_name(r), prof__tally_calls(r));
     prof__tally_times(r, ticks);
     for (int i = 0; i < PROF__TALLY_TIMES; i++) {
-        int64_t ns = prof__tally_ns(k, ticks[i]);
+        int64_t ns = !PROF__BARE && cpu ? (int64_t)prof__scale_ns(k, ticks[i])
+                                        : prof__rate_ns(ticks[i] >> (cpu ? PROF__CLOCK_SHIFT : 0),
+                                                        prof__clock_rate(&prof__trace));
         memcpy((char *)a + offsetof(prof_average, cpu_time_total_ns) + sizeof ns * (size_t)i, &ns,
                sizeof ns);
     }
