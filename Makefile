@@ -59,12 +59,12 @@ TOOL_SOURCES = $(wildcard tools/prof/*.c)
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/prof/%.c=$(TOOLS)/%.o)
 READER = trace_reader head_sums json_mend unpack raw_json elf_names raw_memory raw_ranges raw_stacks pftrace_json protobuf \
          trace_other trace_writer trace_pairs legacy_records losses read_ahead call_tree span_sorter tasks containers \
-         errors files output progress text
+         errors files interrupts output progress text
 READER_OBJECTS = $(READER:%=$(TOOLS)/%.o)
 PAGE_PARTS = $(wildcard tools/prof/page/*)
 TOOL_PAGES = $(addprefix $(TOOLS)/, report_html.h memory_page_html.h flamegraph_css.h flamegraph_js.h report_sql.h)
 
-.PHONY: help prof demo examples cuda check_layout test test-all nightly test-viewers real coverage fuzz mutants compare proof soak trust analysis \
+.PHONY: help prof demo examples cuda check_layout test test-all nightly test-viewers real coverage fuzz mutants compare proof soak storm trust analysis \
         bench bench-compile embedded size lint install clean setup-build setup-examples setup-test setup-tool setup-embedded setup-proof \
         setup-analysis setup-viewers
 
@@ -96,7 +96,7 @@ test: setup-test ## run every suite in minutes; the last line counts tests (ONLY
 test-all: setup-test ## run every suite with every compiler, sanitizer and system
 	@sh tests/run.sh $(if $(REST),--rest,--all) $(ONLY)
 
-nightly: setup-proof setup-analysis ## what takes hours: soak, long stress and fuzz, valgrind and all analyses, mutants, proof.c
+nightly: setup-proof setup-analysis ## what takes hours: soak, long stress, storm and fuzz, valgrind and all analyses, mutants, proof.c
 	@sh tests/nightly.sh
 
 test-viewers: setup-viewers ## traces in Perfetto, speedscope, pprof, SQL engines, pages in Chromium; skipped without
@@ -125,6 +125,9 @@ soak: build/tests/soak ## long runs in flat memory (ZONES=1000000000), into buil
 	build/tests/soak $(ZONES) | tee build/soak.txt
 	@! grep '^not ok' build/soak.txt
 	@sh tests/trust.sh soak_zones $$(sed -n 's/^\([0-9]*\) zones$$/\1/p' build/soak.txt)
+
+storm: build/prof ## ends each command that writes at 1000 random moments (RUNS): output whole or old, nothing left
+	@STORM=$(or $(RUNS),1000) TIMEOUT=20000 sh tests/run.sh test_prof_outputs
 
 stress: setup-test ## eight threads do everything at once, REPEATS=100 times; a tenth of it with TSan
 	@TIMEOUT=3000 REPEATS=$(or $(REPEATS),100) sh tests/run.sh gcc/test_stress

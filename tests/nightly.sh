@@ -15,6 +15,7 @@ stage() {   # TARGET [VARIABLE=VALUE...]
 stage analysis                     # valgrind, MemorySanitizer, UBSan, analyzers, every warning
 stage soak
 stage stress REPEATS=100
+stage storm RUNS=1000
 stage fuzz SECONDS=60
 stage proof
 stage mutants COUNT=150 SEED=1

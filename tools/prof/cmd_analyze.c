@@ -120,7 +120,7 @@ static int write_tables(kernel_table *table, const analyze_options *o, table_for
     }
     if (!text) sheet_write(&s, format, &out);
     sheet_free(&s);
-    return output_close(&out);
+    return output_close(&out, EXIT_OK);
 }
 
 static int run(int argc, char **argv) {

@@ -122,11 +122,7 @@ static int run(int argc, char **argv) {
     output out;
     status = kernels_read(&table, &kernels, argv[1]);
     if (status == EXIT_OK && !output_rewrite(&out, argv[2])) status = EXIT_BAD;
-    else if (status == EXIT_OK) {
-        status = copy(&table, argv[1], &out);
-        if (status == EXIT_OK) status = output_close(&out);
-        else output_discard(&out);
-    }
+    else if (status == EXIT_OK) status = output_close(&out, copy(&table, argv[1], &out));
     kernels_free(&table);
     return status;
 }

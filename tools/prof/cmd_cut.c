@@ -56,6 +56,7 @@ typedef struct cutter {
     span_sorter *kept;          /* offsets of work, of begins, ends and flows that are kept */
     uint64_t next_kept;         /* the next of them, or UINT64_MAX */
     int64_t first_step, last_step;
+    bool any_event, any_kept;
     json_lanes *lanes;          /* NULL: without */
 } cutter;
 
@@ -157,6 +158,7 @@ static int64_t step_of(const trace_event *event) {
 }
 
 static void find_window(cutter *c, const trace_event *event) {
+    c->any_event |= event->phase != 'M';
     if (event->phase != 'X') return;
     int64_t step = step_of(event), end_ns = event->ts_ns + event->dur_ns;
     if (event->ts_ns < c->begin_ns) c->begin_ns = event->ts_ns;
@@ -342,6 +344,7 @@ static int write_part(cutter *c, output *out) {
             writer_member(&writer, reader->member.key, reader->member.value);
         }
         if (reader->item != TRACE_EVENT || !event_kept(c, event)) continue;
+        c->any_kept |= event->phase != 'M';
         if (!writer.had_events) json_lanes_names(c->lanes, &writer, NULL, NULL);
         writer_event(&writer);
         if (c->options->clip && (event->phase == 'X' || is_part(event)) && !is_device(event) &&
@@ -353,7 +356,10 @@ static int write_part(cutter *c, output *out) {
     }
     if (!begun) writer_begin(&writer, out, reader->array_form);
     writer_end(&writer);
-    return trace_close(reader);
+    int status = trace_close(reader);
+    if (status != EXIT_OK || c->any_kept || !c->any_event) return status;
+    warn(c->file, "nothing lies in this window");
+    return EXIT_FOUND;
 }
 
 static int cut(cutter *c) {
@@ -365,8 +371,7 @@ static int cut(cutter *c) {
     find_kept(c);
     if (c->options->lanes && !(c->lanes = json_lanes_find(c->file))) return EXIT_BAD;
     if (!output_rewrite(&out, c->options->path)) return EXIT_BAD;
-    status = write_part(c, &out);
-    return output_finish(&out, status);
+    return output_close(&out, write_part(c, &out));
 }
 
 static int run(int argc, char **argv) {

@@ -76,6 +76,7 @@ static bool push_all(raw_json *raw, source *from) {
     }
     if (got < 0 && !why) why = strerror(errno);
     if (got == 0 && file && unpack_cut(file)) why = "the gzip file ends early";
+    if (got == 0 && file && unpack_rest(file)) why = "what follows its gzip data is none";
     if (file) unpack_close(file);
     if (!why || interrupted()) return true;
     if (!bytes) return fail(from->path, "%s", why), false;
@@ -111,7 +112,7 @@ static int decode_to(source *from, const char *to) {
     if (from->top) top_end(from->top);
     if (status == EXIT_OK) status = judge(raw, &stats, from);
     raw_json_free(raw);
-    return output_finish(&out, status);
+    return output_close(&out, status);
 }
 
 static bool is_packed(int file) {

@@ -262,7 +262,7 @@ static int write_pairs(pairs *all, const diff_options *o, table_format format, b
     add_totals(&s, all, o, regression);
     sheet_write(&s, format, &out);
     sheet_free(&s);
-    return output_close(&out);
+    return output_close(&out, EXIT_OK);
 }
 
 static page_pair page_row(const pair *row, metric shown, bool worse) {
@@ -295,7 +295,7 @@ static int write_page(pairs *all, const diff_options *o, report_page *page, cons
     bool good = output_open(&out, o->output);
     if (good) page_write(page, table, title, &none, &c, &out);
     free(rows);
-    return good ? output_close(&out) : EXIT_BAD;
+    return good ? output_close(&out, EXIT_OK) : EXIT_BAD;
 }
 
 static bool metric_parse(const char *text, size_t size, metric *m) {

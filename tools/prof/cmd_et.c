@@ -329,8 +329,7 @@ static int write_linked(const execution_trace *t, const char *path) {
         output_text(&out, "}");
     }
     writer_end(&w);
-    int status = trace_close(reader);
-    return output_finish(&out, status);
+    return output_close(&out, trace_close(reader));
 }
 
 /* ---- Nodes by name ---- */
@@ -398,7 +397,7 @@ static int write_summary(const execution_trace *t, const et_options *o, table_fo
                           (unsigned long long)t->events, t->with_ids ? " with an id" : "");
     }
     sheet_free(&s);
-    return output_close(&out);
+    return output_close(&out, EXIT_OK);
 }
 
 /* ---- The command ---- */

@@ -98,7 +98,7 @@ static int export_json(const exporter *e) {
     trace_reader *reader = e->lanes && !lanes ? NULL : trace_open(trace);
     int status = EXIT_BAD;
     if (reader && output_rewrite(&out, e->path))
-        status = output_finish(&out, copy_events(reader, lanes, &out));
+        status = output_close(&out, copy_events(reader, lanes, &out));
     else if (reader) trace_close(reader);
     json_lanes_free(lanes);
     return status;
@@ -114,7 +114,7 @@ static int export_pftrace(const exporter *e) {
     if (e->count > 1) status = merge_to_temporary(e->traces, (size_t)e->count, &merged);
     if (status == EXIT_OK && !output_open(&out, e->path)) status = EXIT_BAD;
     else if (status == EXIT_OK)
-        status = output_finish(&out, pftrace_write(merged ? merged : e->traces[0], merged, &out));
+        status = output_close(&out, pftrace_write(merged ? merged : e->traces[0], merged, &out));
     merge_remove(merged);
     return status;
 }
@@ -129,13 +129,13 @@ static int export_canonical(const exporter *e) {
     if (e->lanes || e->table || e->count > 1)
         return fail("--canonical", "it takes one trace, and neither --lanes nor --table");
     if (!output_open(&out, e->path)) return EXIT_BAD;
-    return output_finish(&out, canonical_write(e->traces[0], &out));
+    return output_close(&out, canonical_write(e->traces[0], &out));
 }
 
 static int export_pprof(const exporter *e) {
     output out;
     if (!output_open(&out, e->path)) return EXIT_BAD;
-    return output_finish(&out, pprof_write(e->traces, (size_t)e->count, &out));
+    return output_close(&out, pprof_write(e->traces, (size_t)e->count, &out));
 }
 
 /* ---- Tables ---- */

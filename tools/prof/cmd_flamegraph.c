@@ -284,7 +284,7 @@ static int draw(const flame *f, const flamegraph_options *o, const char *name) {
     write_picture(&p);
     free(p.first);
     free(p.next);
-    return output_close(&out);
+    return output_close(&out, EXIT_OK);
 }
 
 static int read_and_draw(const flamegraph_options *o, char **files, int count) {

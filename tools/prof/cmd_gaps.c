@@ -499,7 +499,7 @@ static int write_gaps(gap_finder *g, table_format format) {
     sheet_free(&s);
     if (format == FORMAT_TEXT && g->work_count == 0)
         output_text(&out, "There is no work of a device in this trace.\n");
-    return output_close(&out);
+    return output_close(&out, EXIT_OK);
 }
 
 static void free_finder(gap_finder *g) {

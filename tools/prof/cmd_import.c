@@ -549,9 +549,7 @@ static int import(importer *m, const char *path) {
     if (m->twice)
         warn(m->path, "%llu ids of markers or device work occur twice",
              (unsigned long long)m->twice);
-    if (!m->failed) return output_close(&out);
-    output_discard(&out);
-    return EXIT_BAD;
+    return output_close(&out, m->failed ? EXIT_BAD : EXIT_OK);
 }
 
 static int run(int argc, char **argv) {

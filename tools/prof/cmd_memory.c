@@ -614,7 +614,7 @@ static int write_memory(memory_trace *m, const memory_options *o, const char *na
     else if (strcmp(format, "raw") == 0) write_raw(m, device, &out);
     else if (strcmp(format, "json") == 0) write_timeline(m, device, &out);
     else write_table(m, o, strcmp(format, "csv") == 0 ? FORMAT_CSV : FORMAT_TEXT, &out);
-    return output_close(&out);
+    return output_close(&out, EXIT_OK);
 }
 
 static int read_and_write(const memory_options *o, const char *path) {

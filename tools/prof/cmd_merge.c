@@ -9,11 +9,8 @@
 #include "span_sorter.h"
 #include "spill.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static int run(int argc, char **argv);
@@ -515,10 +512,11 @@ static int write_file(trace_writer *w, merger *m, rank_file *f) {
     return trace_close(reader);
 }
 
-static int write_all(merger *m, const char *path) {
+/* fd: of the file that path is, -1: it is to be made. */
+static int write_all(merger *m, const char *path, int fd) {
     output out;
     trace_writer writer;
-    if (!output_rewrite(&out, path)) return EXIT_BAD;
+    if (!(fd < 0 ? output_rewrite(&out, path) : output_onto(&out, fd, path))) return EXIT_BAD;
     writer_begin(&writer, &out, false);
     write_head(&writer, m);
     for (size_t i = 0; i < m->count; i++) write_names(&writer, m, i);
@@ -526,7 +524,7 @@ static int write_all(merger *m, const char *path) {
     for (size_t i = 0; i < m->count && status == EXIT_OK; i++)
         status = write_file(&writer, m, &m->files[i]);
     writer_end(&writer);
-    return output_finish(&out, status);
+    return output_close(&out, status);
 }
 
 /* ---- The command ---- */
@@ -536,7 +534,7 @@ static int by_rank(const void *a, const void *b) {
     return (x->id.rank > y->id.rank) - (x->id.rank < y->id.rank);
 }
 
-static int merge(merger *m, const char *path) {
+static int merge(merger *m, const char *path, int fd) {
     for (size_t i = 0; i < m->count; i++)
         if (note_file(&m->files[i], m) != EXIT_OK) return EXIT_BAD;
     number_ranks(m);
@@ -547,7 +545,7 @@ static int merge(merger *m, const char *path) {
         if (m->by_collectives && i) align(m, f, &m->files[0]);
         if (f->base_ns < m->base_ns) m->base_ns = f->base_ns;
     }
-    return write_all(m, path);
+    return write_all(m, path, fd);
 }
 
 static void free_merger(merger *m) {
@@ -567,7 +565,8 @@ static void free_merger(merger *m) {
     arena_free(&m->memory);
 }
 
-int merge_files(char *const *paths, size_t count, merge_options options, const char *to) {
+static int merge_onto(char *const *paths, size_t count, merge_options options, const char *to,
+                      int fd) {
     merger m = {.count = count, .by_collectives = options.by_collectives,
                 .with_lanes = options.lanes};
     for (size_t i = 0; i < count; i++)
@@ -578,29 +577,21 @@ int merge_files(char *const *paths, size_t count, merge_options options, const c
         m.files[i].id.path = paths[i];
         m.files[i].number = (uint32_t)i;
     }
-    int status = merge(&m, to);
+    int status = merge(&m, to, fd);
     free_merger(&m);
     return status;
 }
 
-/* Others may not read it; its name is there until it is opened, so that nobody in a folder for all
-   puts a link in its place, where an output would follow it. */
+int merge_files(char *const *paths, size_t count, merge_options options, const char *to) {
+    return merge_onto(paths, count, options, to, -1);
+}
+
 int merge_to_temporary(char *const *traces, size_t count, char **path) {
-    char name[4096];
-    snprintf(name, sizeof name, "%s/prof_merged_XXXXXX", temporary_folder());
-    int fd = mkstemp(name);
-    if (fd < 0) return fail(name, "cannot be created: %s", strerror(errno));
-    close(fd);
-    output_made(name);
-    mode_t before = umask(077);
-    int status = merge_files(traces, count, (merge_options){false, false}, name);
-    umask(before);
-    fd = open(name, O_RDONLY);
-    outputs_made_end(false);
-    if (fd < 0 || status != EXIT_OK) return status != EXIT_OK ? status : EXIT_BAD;
+    int fd = temporary_unnamed(), to = fd < 0 ? -1 : dup(fd);
+    if (to < 0) temporary_failed();
     *path = allocate(32);
     snprintf(*path, 32, "/dev/fd/%d", fd);
-    return EXIT_OK;
+    return merge_onto(traces, count, (merge_options){false, false}, temporary_folder(), to);
 }
 
 void merge_remove(char *path) {

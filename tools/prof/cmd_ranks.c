@@ -230,7 +230,7 @@ static int write_all(const rank_table *t, const rank_options *o, table_format fo
     else if (format == FORMAT_JSON) ranks_write_json(t, &out);
     else if (strcmp(o->by, "collective") == 0) write_collectives(t, INT64_MAX, format, &out);
     else write_ranks(t, format, &out);
-    return output_close(&out);
+    return output_close(&out, EXIT_OK);
 }
 
 static int run(int argc, char **argv) {

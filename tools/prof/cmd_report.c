@@ -128,7 +128,7 @@ static int write_report(row_table *table, report_page *page, const report_option
     }
     free(notes.items);
     arena_free(&memory);
-    return output_close(&out);
+    return output_close(&out, EXIT_OK);
 }
 
 static int read_files(row_table *table, report_page *page, report_options *o, char **paths,

@@ -48,7 +48,7 @@ static int write_stacks(const flame *f, const char *path) {
     uint32_t *deepest = allocate(f->count * sizeof *deepest);
     for (uint32_t i = 1; i < f->count; i++) write_line(f, i, deepest, &out);
     free(deepest);
-    return output_close(&out);
+    return output_close(&out, EXIT_OK);
 }
 
 int stacks_export(const flame_options *o, char *const *traces, int count, const char *path) {

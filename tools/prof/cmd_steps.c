@@ -388,7 +388,7 @@ static int write_all(step_table *t, table_format format) {
     if (text) status = write_details(t, chosen, count < MOST_CAUSES ? count : MOST_CAUSES, NULL,
                                      &out);
     free(chosen);
-    return output_finish(&out, status);
+    return output_close(&out, status);
 }
 
 static int read_and_write(step_table *t, table_format format) {

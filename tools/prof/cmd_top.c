@@ -387,7 +387,7 @@ static int follow(top_view *t, int64_t looks) {
     for (int64_t i = 1; !t->quit && !interrupted(); i++) {
         if (!t->paused) read_more(t);
         if (!t->paused) look_fitting(t);
-        if (t->ended || i >= looks) break;
+        if (t->ended || i >= looks || ferror(t->out)) break;
         wait_second(t);
     }
     return EXIT_OK;

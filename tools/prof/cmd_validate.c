@@ -582,8 +582,7 @@ static int report(checker *c, const char *path, table_format format, const char 
         output_format(&out, "%s: %llu errors, %llu warnings\n", path, (unsigned long long)sums[1],
                       (unsigned long long)sums[0]);
     }
-    int status = output_close(&out);
-    return status ? status : sums[1] || (strict && sums[0]) ? EXIT_FOUND : EXIT_OK;
+    return output_close(&out, sums[1] || (strict && sums[0]) ? EXIT_FOUND : EXIT_OK);
 }
 
 static void list_rules(void) {

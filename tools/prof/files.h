@@ -1,4 +1,4 @@
-/* Files that are read, and temporary ones. */
+/* Files that are read, and those that are not yet, or never, to have a name. */
 #ifndef PROF_TOOL_FILES_H
 #define PROF_TOOL_FILES_H
 
@@ -17,10 +17,27 @@ void input_note(const struct stat *status);
 void inputs_forget(void);                       /* another command is to follow */
 bool input_is(const struct stat *status);
 
+/* A folder is what stands before a name: "" or with a slash at its end. PATH_ROOM: of a path.
+   errno says why there is none. */
+enum { PATH_ROOM = 4096 };
+/* A file there without a name: it is gone when the program is, whatever ends it. -1: none. */
+int file_unnamed(const char *folder, unsigned mode);
+bool file_link(int fd, const char *path);        /* gives it that name, if that is free */
+/* Its content under a name that nobody else's file has, to be renamed at once. */
+bool file_show(int fd, const char *folder, char name[PATH_ROOM]);
+/* A folder of such a name; -1: none. Its name is free for others once the number is closed. */
+int folder_make(const char *folder, char name[PATH_ROOM]);
+/* What commands that were killed have left there under such names. */
+void leftovers_remove(const char *folder);
+void tree_remove(const char *path);
+/* The bytes from begin to end are written to `to`, which is closed. */
+bool file_copy(int from, off_t begin, off_t end, int to);
+
 /* TMPDIR, or /tmp. */
 const char *temporary_folder(void);
-/* A file there without a name, to be written and read. Where it cannot be made, or used, the
-   program ends with a line that says so. */
+int temporary_unnamed(void);
+/* A file there, to be written and read. Where it cannot be made, or used, the program ends with a
+   line that says so. */
 FILE *temporary_file(void);
 void temporary_failed(void);
 

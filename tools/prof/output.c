@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "containers.h"
 #include "errors.h"
 #include "files.h"
+#include "interrupts.h"
 #include "text.h"
 
 bool ends_with(const char *text, const char *end) {
@@ -21,104 +21,20 @@ bool ends_with(const char *text, const char *end) {
     return size >= tail && strcmp(text + size - tail, end) == 0;
 }
 
-/* ---- Temporary files: without their program they are of no use to anybody ---- */
-
-static output *open_outputs;
-static const int deadly[] = {SIGHUP, SIGINT, SIGPIPE, SIGTERM, SIGXCPU};
-enum { DEADLY = sizeof deadly / sizeof *deadly };
-
-static char **made;              /* folders and files of an output that is a folder */
-static size_t made_count, made_capacity;
-
-static void remove_made(void) {
-    for (size_t i = made_count; i-- > 0; )
-        if (unlink(made[i]) != 0) rmdir(made[i]);
-}
-
-static void remove_temporaries(void) {
-    for (const output *out = open_outputs; out; out = out->next)
-        if (out->temporary) unlink(out->temporary);
-    remove_made();
-}
-
-/* The program ends by the signal, once this has returned. */
-static void on_deadly_signal(int number) {
-    int before = errno;
-    remove_temporaries();
-    raise(number);
-    errno = before;
-}
-
-/* A signal that is ignored (nohup), or that the command waits for (decode), stays so. */
-static void watch_signals(void) {
-    static bool watching;
-    struct sigaction action, known;
-    if (watching) return;
-    watching = true;
-    atexit(remove_temporaries);
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_deadly_signal;
-    action.sa_flags = (int)SA_RESETHAND;
-    for (int i = 0; i < DEADLY; i++)
-        if (sigaction(deadly[i], NULL, &known) == 0 && known.sa_handler == SIG_DFL)
-            sigaction(deadly[i], &action, NULL);
-}
-
-static void hold_signals(sigset_t *before) {
-    sigset_t set;
-    sigemptyset(&set);
-    for (int i = 0; i < DEADLY; i++) sigaddset(&set, deadly[i]);
-    sigprocmask(SIG_BLOCK, &set, before);
-}
-
-static void output_enter(output *out) {
-    out->next = open_outputs;
-    open_outputs = out;
-}
-
-static void output_leave(const output *out) {
-    sigset_t before;
-    hold_signals(&before);
-    output **place = &open_outputs;
-    while (*place && *place != out) place = &(*place)->next;
-    if (*place) *place = out->next;
-    sigprocmask(SIG_SETMASK, &before, NULL);
-}
-
-void output_made(const char *path) {
-    sigset_t before;
-    size_t size = strlen(path) + 1;
-    watch_signals();
-    hold_signals(&before);
-    GROW(made, made_count, made_capacity);
-    made[made_count] = allocate(size);
-    memcpy(made[made_count++], path, size);
-    sigprocmask(SIG_SETMASK, &before, NULL);
-}
-
-void outputs_made_end(bool keep) {
-    sigset_t before;
-    hold_signals(&before);
-    if (!keep) remove_made();
-    for (size_t i = 0; i < made_count; i++) free(made[i]);
-    made_count = 0;
-    sigprocmask(SIG_SETMASK, &before, NULL);
-}
-
 /* ---- Opening ---- */
 
 /* Where a path leads: through links, and if the last of them leads to nothing, there. */
 static char *target_of(const char *path) {
-    enum { MOST_LINKS = 40, LONGEST = 4096 };
-    char *target = allocate(LONGEST), *link = allocate(LONGEST);
-    bool fits = (size_t)snprintf(target, LONGEST, "%s", path) < LONGEST;
+    enum { MOST_LINKS = 40 };
+    char *target = allocate(PATH_ROOM), *link = allocate(PATH_ROOM);
+    bool fits = (size_t)snprintf(target, PATH_ROOM, "%s", path) < PATH_ROOM;
     for (int i = 0; fits && i < MOST_LINKS; i++) {
-        ssize_t size = readlink(target, link, LONGEST - 1);
+        ssize_t size = readlink(target, link, PATH_ROOM - 1);
         if (size < 0) break;
         link[size] = '\0';
         char *folder = *link == '/' ? NULL : strrchr(target, '/');
         size_t kept = folder ? (size_t)(folder + 1 - target) : 0;
-        fits = kept + (size_t)size < LONGEST;
+        fits = kept + (size_t)size < PATH_ROOM;
         if (fits) memcpy(target + kept, link, (size_t)size + 1);
     }
     free(link);
@@ -128,79 +44,79 @@ static char *target_of(const char *path) {
     return NULL;
 }
 
-/* A pipe, a device: written as it is. Else a temporary file beside it, with its permissions. */
-static bool create(output *out, const struct stat *known) {
-    bool in_place = known && !S_ISREG(known->st_mode), gz = ends_with(out->path, ".gz");
-    size_t size = strlen(out->target) + 32;
-    if (!in_place) {
-        out->temporary = allocate(size);
-        snprintf(out->temporary, size, "%s.%ld.tmp", out->target, (long)getpid());
-        unlink(out->temporary);                      /* a link of that name is not followed */
-    }
-    const char *path = in_place ? out->path : out->temporary;
-    int fd = open(path, O_WRONLY | O_CREAT | (in_place ? O_TRUNC : O_EXCL), 0666);
-    if (fd < 0) return false;
-    if (!in_place && known && fchmod(fd, known->st_mode & 0777) != 0) errno = 0;
-    if (gz) out->gz = gzdopen(fd, "wb1");
-    else out->file = fdopen(fd, "wb");
-    if (out->gz || out->file) return true;
-    close(fd);
-    if (out->temporary) unlink(out->temporary);
-    return false;
+/* The folder of a path, as files.h has them. */
+static void folder_of(const char *path, char folder[PATH_ROOM]) {
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, PATH_ROOM, "%.*s", slash ? (int)(slash + 1 - path) : 0, path);
 }
 
-static bool refuse_input(output *out) {
-    out->failed = true;
-    fail(out->path ? out->path : "stdout",
+static bool refuse_input(const char *path) {
+    fail(path ? path : "stdout",
          "this is the input, which would be lost: give the output another name");
     return false;
 }
 
-/* A shell's >> may lead stdout into the input. */
-static bool open_stdout(output *out) {
-    struct stat status;
-    out->file = stdout;
-    return fstat(STDOUT_FILENO, &status) != 0 || !input_is(&status) || refuse_input(out);
+bool output_onto(output *out, int fd, const char *path) {
+    memset(out, 0, sizeof *out);
+    out->path = path;
+    out->whole = -1;
+    if (fd >= 0 && ends_with(path, ".gz")) out->gz = gzdopen(fd, "wb1");
+    else if (fd >= 0) out->file = fdopen(fd, "wb");
+    if (out->gz || out->file) return out->buffer = allocate(OUTPUT_ROOM), true;
+    fail(path, "cannot be created: %s", errno ? strerror(errno) : "out of memory");
+    if (fd >= 0) close(fd);
+    return false;
 }
 
-static bool open_file(output *out, bool over_input) {
+/* A pipe, a device is written as it is. What becomes a file has no name until it is whole: then
+   it goes to *target. */
+static int open_file(const char *path, char **target) {
     struct stat status;
-    sigset_t before;
-    bool there = stat(out->path, &status) == 0, done = false;
-    if (!there && errno != ENOENT) return false;
-    if (there && !over_input && input_is(&status)) return refuse_input(out);
-    if (there && access(out->path, W_OK) != 0) return false;     /* a new one may not replace it */
-    if (!(out->target = target_of(out->path))) return false;
-    watch_signals();
-    errno = 0;
-    hold_signals(&before);
-    if ((done = create(out, there ? &status : NULL))) output_enter(out);
-    sigprocmask(SIG_SETMASK, &before, NULL);
-    return done;
+    char folder[PATH_ROOM];
+    bool there = stat(path, &status) == 0;
+    if (there ? access(path, W_OK) != 0 : errno != ENOENT || !*path) return -1;
+    if (there && !S_ISREG(status.st_mode)) return open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    if (!(*target = target_of(path))) return -1;
+    folder_of(*target, folder);
+    leftovers_remove(folder);
+    int fd = file_unnamed(folder, 0666);
+    return fd < 0 && there ? temporary_unnamed() : fd;
+}
+
+/* A shell's >> may lead stdout into the input. */
+static bool is_input(const char *path) {
+    struct stat status;
+    int error = path ? stat(path, &status) : fstat(STDOUT_FILENO, &status);
+    return error == 0 && input_is(&status);
 }
 
 static bool open_output(output *out, const char *path, bool over_input) {
-    memset(out, 0, sizeof *out);
-    out->path = path && strcmp(path, "-") != 0 && strcmp(path, "/dev/stdout") != 0 ? path : NULL;
-    out->buffer = allocate(OUTPUT_ROOM);
-    if (out->path ? open_file(out, over_input) : open_stdout(out)) return true;
-    if (!out->failed)
-        fail(path, "cannot be created: %s", errno ? strerror(errno) : "out of memory");
-    free(out->target);
-    free(out->temporary);
-    free(out->buffer);
+    char *target = NULL;
+    if (path && (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0)) path = NULL;
+    if (!(path && over_input) && is_input(path)) return refuse_input(path);
+    if (!path) {
+        *out = (output){.whole = -1, .file = stdout, .buffer = allocate(OUTPUT_ROOM)};
+        return true;
+    }
+    errno = 0;
+    int fd = open_file(path, &target);
+    bool good = output_onto(out, target && fd >= 0 ? dup(fd) : fd, path);
+    out->target = target;
+    if (target) out->whole = fd;
+    if (good) return true;
+    if (target && fd >= 0) close(fd);
+    free(target);
     return false;
 }
 
 bool output_open(output *out, const char *path) { return open_output(out, path, false); }
+bool output_rewrite(output *out, const char *path) { return open_output(out, path, true); }
 
 void output_open_memory(output *out) {
-    memset(out, 0, sizeof *out);
-    out->in_memory = true;
-    out->buffer = allocate(OUTPUT_ROOM);
+    *out = (output){.whole = -1, .in_memory = true, .buffer = allocate(OUTPUT_ROOM)};
 }
 
-bool output_rewrite(output *out, const char *path) { return open_output(out, path, true); }
+/* ---- Writing ---- */
 
 static void put_in_memory(output *out, const void *data, size_t size) {
     if (size > out->text_capacity - out->text_size) {
@@ -356,37 +272,78 @@ prof_sink output_sink(output *out) {
     return sink;
 }
 
-int output_close(output *out) {
-    output_flush(out);
+/* ---- The end ---- */
+
+/* The owner and the rights of the file that it replaces. */
+static bool becomes_like(int fd, const struct stat *known) {
+    struct stat own;
+    if (fstat(fd, &own) != 0) return false;
+    bool same = own.st_uid == known->st_uid && own.st_gid == known->st_gid;
+    return (same || fchown(fd, known->st_uid, known->st_gid) == 0) &&
+           fchmod(fd, known->st_mode & 0777) == 0;
+}
+
+/* Is this file at the end of the path's links, and under no other name? */
+static bool is_alone_at(const char *target, const struct stat *known) {
+    struct stat found;
+    return known->st_nlink == 1 && lstat(target, &found) == 0 && found.st_dev == known->st_dev &&
+           found.st_ino == known->st_ino;
+}
+
+/* Over what is there, which stays the old one where there is no room. */
+static bool copy_over(const output *out, off_t before) {
+    int to = open(out->path, O_WRONLY | O_CLOEXEC);
+    off_t size = lseek(out->whole, 0, SEEK_END);
+    int error = to >= 0 && size > before ? posix_fallocate(to, before, size - before) : 0;
+    bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+    if (to >= 0 && ftruncate(to, full ? before : 0) != 0) return false;
+    if (!full) return file_copy(out->whole, 0, size, to);
+    errno = error;
+    return false;
+}
+
+/* One rename puts it in the old one's place, whose owner, rights and names it keeps: where it
+   cannot, the old file itself is written. */
+static bool put_in_place(const output *out) {
+    char folder[PATH_ROOM], name[PATH_ROOM];
+    struct stat known, found;
+    bool there = stat(out->path, &known) == 0, placed = false;
+    if (!there && errno != ENOENT) return false;
+    folder_of(out->target, folder);
+    if (!there && file_link(out->whole, out->target)) return true;
+    if (there && !(is_alone_at(out->target, &known) && becomes_like(out->whole, &known)))
+        return copy_over(out, known.st_size);
+    if (file_show(out->whole, folder, name)) {
+        if (lstat(out->target, &found) == 0 && !S_ISREG(found.st_mode)) errno = EEXIST;
+        else placed = rename(name, out->target) == 0;
+        if (!placed) unlink(name);
+    }
+    return placed || (there && copy_over(out, known.st_size));
+}
+
+int output_close(output *out, int status) {
     const char *name = out->path ? out->path : "stdout";
-    bool told = out->failed;
+    sigset_t before;
+    if (status != EXIT_BAD) output_flush(out);
+    bool told = out->failed || status == EXIT_BAD;
     if (out->gz) out->failed |= gzclose(out->gz) != Z_OK;
     else if (out->path) out->failed |= fclose(out->file) != 0;
     else out->failed |= fflush(out->file) != 0;
-    if (out->temporary && !out->failed)
-        out->failed = rename(out->temporary, out->target) != 0;
+    if (out->target && !out->failed && status != EXIT_BAD) {
+        signals_hold(&before);
+        if (exit_status(status) != EXIT_OK && is_input(out->path))
+            told = out->failed = !refuse_input(out->path);
+        else out->failed = !put_in_place(out);
+        signals_release(&before);
+    }
     if (out->failed && !told) fail(name, "cannot be written: %s", strerror(errno));
-    if (out->failed && out->temporary) unlink(out->temporary);
-    output_leave(out);
+    if (out->whole >= 0) close(out->whole);
     free(out->target);
-    free(out->temporary);
     free(out->buffer);
-    return out->failed ? EXIT_BAD : EXIT_OK;
+    return out->failed ? EXIT_BAD : status;
 }
 
 void output_discard(output *out) {
     free(out->text);
-    if (out->gz) gzclose(out->gz);
-    else if (out->path) fclose(out->file);
-    if (out->temporary) unlink(out->temporary);
-    output_leave(out);
-    free(out->target);
-    free(out->temporary);
     free(out->buffer);
-}
-
-int output_finish(output *out, int status) {
-    if (status == EXIT_OK) return output_close(out);
-    output_discard(out);
-    return status;
 }

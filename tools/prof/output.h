@@ -11,7 +11,8 @@
 
 typedef struct output {
     const char *path;          /* NULL or "-": stdout */
-    char *target, *temporary;  /* where path leads; NULL: it is written in place */
+    char *target;              /* where path leads; NULL: it is written as it is */
+    int whole;                 /* the file without a name that goes there; -1: none */
     FILE *file;
     void *gz;                  /* gzFile */
     char *buffer;
@@ -21,13 +22,13 @@ typedef struct output {
     char *text;
     size_t text_size, text_capacity;
     bool in_html;              /* output_json_text escapes `<` too, as inside <script> */
-    struct output *next;       /* of those that are open */
 } output;
-/* The file keeps its permissions; a link is written through. A signal that ends the program leaves
-   nothing. false: it has told why: also when path is a file that the command reads, but with
-   output_rewrite, for commands that make a trace of a trace. */
+/* What becomes a file has no name until output_close: whatever ends the command, nothing is left.
+   false: it has told why: also when path is a file that the command reads, but with output_rewrite,
+   for commands that make a trace of a trace. */
 bool output_open(output *out, const char *path);
 bool output_rewrite(output *out, const char *path);
+bool output_onto(output *out, int fd, const char *path);     /* a file that is open; it closes fd */
 void output_open_memory(output *out);                        /* output_discard gives it back */
 const char *output_memory(output *out, size_t *size);        /* until more is written */
 void output_forget(output *out);                             /* what that has: begins anew */
@@ -54,14 +55,12 @@ void output_html_text(output *out, const char *text, size_t size);
 void output_page(output *out, const char *const *lines, void (*data)(output *out, void *user),
                  void *user);
 prof_sink output_sink(output *out);
-/* 0, or EXIT_BAD when something could not be written (it has told). Renames into place. */
-int output_close(output *out);
-void output_discard(output *out);                            /* the command failed: leave nothing */
-int output_finish(output *out, int status);                  /* one of both; the exit code */
+/* With the command's status: after EXIT_BAD there is no file. Else it takes its name, whole; one
+   that was there keeps its owner, rights and links. Where the exit status will be 1 (not all of the
+   input was read), no input is replaced. The status, or EXIT_BAD when something could not be
+   written (it has told). */
+int output_close(output *out, int status);
+void output_discard(output *out);                            /* of memory */
 bool ends_with(const char *text, const char *end);
-/* A folder or file that goes, with all made after it, if the command fails or a signal ends it,
-   until outputs_made_end, which removes them unless they are to be kept. */
-void output_made(const char *path);
-void outputs_made_end(bool keep);
 
 #endif

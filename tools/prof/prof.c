@@ -2,6 +2,7 @@
 #include "common.h"
 #include "losses.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -30,8 +31,8 @@ static void print_commands(void) {
         printf("  %-12s %s\n", commands[i]->name, commands[i]->summary);
     puts("\n`prof COMMAND --help` tells its options, with examples; `prof --version` the\n"
          "version. Exit status: 0 done; 1 done, with findings (validate, et, diff\n"
-         "--threshold) or of an input that ends early; 2 bad input (what could be read of\n"
-         "it may be reported) or usage.");
+         "--threshold), of an input that ends early, or a cut of nothing: then no input is\n"
+         "written over; 2 bad input (what could be read of it may be reported) or usage.");
 }
 
 static void on_large_file(int number) { (void)number; }
@@ -44,6 +45,12 @@ static void survive_large_files(void) {
     action.sa_handler = on_large_file;
     if (sigaction(SIGXFSZ, NULL, &known) == 0 && known.sa_handler == SIG_DFL)
         sigaction(SIGXFSZ, &action, NULL);
+}
+
+/* What was printed is written, or the command has failed. */
+static int end_of(int status) {
+    if (status == EXIT_BAD || (fflush(stdout) == 0 && !ferror(stdout))) return status;
+    return fail("stdout", "cannot be written: %s", strerror(errno));
 }
 
 /* Under glibc each thread that allocates reserves 64 MB of addresses for a heap of its own: where
@@ -60,17 +67,17 @@ int main(int argc, char **argv) {
     share_one_heap();
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_commands();
-        return argc > 1 ? EXIT_OK : EXIT_BAD;
+        return end_of(argc > 1 ? EXIT_OK : EXIT_BAD);
     }
     if (strcmp(name, "--version") == 0) {
         puts("prof " PROF_VERSION);
-        return EXIT_OK;
+        return end_of(EXIT_OK);
     }
     for (int i = 0; commands[i]; i++)
         if (strcmp(name, commands[i]->name) == 0) {
             int status = commands[i]->run(argc - 1, argv + 1);
             losses_end();
-            return exit_status(status);
+            return end_of(exit_status(status));
         }
     const char *names[sizeof commands / sizeof *commands];
     for (int i = 0; commands[i]; i++) names[i] = commands[i]->name;

@@ -9,6 +9,7 @@
 #endif
 
 #include "containers.h"
+#include "interrupts.h"
 
 /* Of a block that is given back, the rest may still be needed for the next one: so not all of them
    are unpacked into. */
@@ -180,7 +181,7 @@ read_ahead *ahead_start(unpacker *file, trace_text begin, uint64_t base, ahead_s
     a->begin_base = base;
     pthread_mutex_init(&a->mutex, NULL);
     pthread_cond_init(&a->changed, NULL);
-    in_use = pthread_create(&a->thread, NULL, run, a) == 0;
+    in_use = thread_begin(&a->thread, run, a);
     if (in_use) return a;
     free_blocks(a);
     return NULL;

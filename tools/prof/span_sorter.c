@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interrupts.h"
+
 #ifndef PIECE_BYTES              /* tests have little ones */
 #  define PIECE_BYTES (1 << 21)  /* in memory, twice */
 #endif
@@ -171,7 +173,7 @@ static void write_piece(span_sorter *s) {
     s->filled = s->written_out;
     s->filled.count = 0;
     s->written_out = full;
-    s->writing = pthread_create(&s->writer, NULL, write_out, s) == 0;
+    s->writing = thread_begin(&s->writer, write_out, s);
     if (!s->writing) write_out(s);
 }
 

@@ -5,12 +5,15 @@
    an INSERT for each row takes. A thread does that while the next rows are read; where none may be
    had, the reader does it itself. What is promised: a batch is the reader's or the writer's, and
    `waiting` and `free` say whose; the database is the writer's from the first batch to the join. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common.h"
+#include "interrupts.h"
 #include "tables.h"
 
 static const char *const report_sql[] = {
@@ -269,7 +272,7 @@ static void begin_batches(database *d) {
         b->next = d->free;
         d->free = b;
     }
-    d->has_writer = pthread_create(&d->writer, NULL, write_batches, d) == 0;
+    d->has_writer = thread_begin(&d->writer, write_batches, d);
 }
 
 static void end_batches(database *d) {
@@ -326,12 +329,23 @@ static void create_views(database *d) {
     output_discard(&text);
 }
 
+/* SQLite opens files by name: the one that has none goes by this one. */
+static const char nameless[] = "/prof: a database without a name";
+static int nameless_file;
+
+static int open_for_sqlite(const char *path, int flags, int mode) {
+    return strcmp(path, nameless) == 0 ? dup(nameless_file) : open(path, flags, mode);
+}
+
 /* The file is new and has its name when it is whole: no journal is needed. */
-static void open_database(database *d, const char *temporary) {
+static void open_database(database *d, int file) {
     const int how = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     char version[64];
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-    check(d, sqlite3_open_v2(temporary, &d->db, how, NULL));
+    sqlite3_vfs *files = sqlite3_vfs_find(NULL);
+    nameless_file = file;
+    check(d, files->xSetSystemCall(files, "open", (sqlite3_syscall_ptr)open_for_sqlite));
+    check(d, sqlite3_open_v2(nameless, &d->db, how, NULL));
     run_sql(d, "PRAGMA journal_mode = OFF");
     run_sql(d, "PRAGMA synchronous = OFF");
     run_sql(d, "PRAGMA locking_mode = EXCLUSIVE");
@@ -354,16 +368,13 @@ int tables_sqlite(const table_job *job) {
     output out;
     int status = EXIT_OK;
     if (!output_open(&out, job->path)) return EXIT_BAD;
-    if (!out.temporary) {
-        output_discard(&out);
-        return fail(job->path, "a database has to be a file");
-    }
+    if (!out.target) return output_close(&out, fail(job->path, "a database has to be a file"));
     database d = {.sink = {NULL, insert_row, (1u << TABLES) - 1}, .path = job->path};
-    open_database(&d, out.temporary);
+    open_database(&d, out.whole);
     begin_batches(&d);
     for (size_t i = 0; i < job->count && status == EXIT_OK && !has_failed(&d); i++)
         status = dataset_read(job->traces[i], job_rank(job, i), &d.sink);
     end_batches(&d);
     close_database(&d);
-    return output_finish(&out, d.error[0] ? EXIT_BAD : status);
+    return output_close(&out, d.error[0] ? EXIT_BAD : status);
 }

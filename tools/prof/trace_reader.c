@@ -2161,6 +2161,10 @@ static void finish(trace_reader *r) {
         r->truncated = true;
         note_cut_input();
     }
+    if (unpack_rest(s->file)) {
+        note_cut_input();
+        if (!r->quiet) warn(r->path, "what follows its gzip data is none: left out");
+    }
     r->empty = !r->failed && !r->truncated && !s->any_work && !s->has_nodes &&
                !r->losses->summed;
     if (r->empty && !r->quiet)

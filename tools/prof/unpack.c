@@ -19,7 +19,8 @@ enum { PIECE = 1 << 18, FIRST = 1 << 12, GZIP = 16 };
 struct unpacker {
     int fd;
     bool begun, packed, within;  /* within: a gzip member that has not ended yet */
-    bool ended;                  /* the file; or what follows its last member is none */
+    bool ended;                  /* the file; or what follows its last member is none, */
+    bool rest;                   /* and not just zeros */
     bool (*wait)(void *user, int fd);    /* NULL: nobody waits */
     void *user;
     const char *why;             /* it cannot be read on; NULL: it can */
@@ -133,6 +134,14 @@ static void begin_member(unpacker *u) {
 #endif
 }
 
+/* Zeros behind the last member fill a block of a tape. */
+static bool has_rest(unpacker *u) {
+    do {
+        for (; u->z.avail_in && !*u->z.next_in; u->z.avail_in--) u->z.next_in++;
+    } while (!u->z.avail_in && more(u));
+    return u->z.avail_in > 0;
+}
+
 /* Is there anything to unpack or copy? Bytes behind a member that are none are no part of it. */
 static bool begin(unpacker *u) {
     if (!u->begun) {
@@ -144,7 +153,7 @@ static bool begin(unpacker *u) {
         u->within = is_member(u);
         if (u->within) inflateReset(&u->z);
         if (u->within) begin_member(u);
-        else u->ended = true;
+        else u->ended = true, u->rest = has_rest(u);
     }
     if (!u->why && !u->ended && u->packed && !u->z.avail_in && !more(u)) u->ended = u->dry;
     return !u->why && !u->ended;
@@ -273,6 +282,8 @@ bool unpack_tell(unpacker *u, const char *path) {
 }
 
 bool unpack_cut(const unpacker *u) { return u->ended && u->within; }
+
+bool unpack_rest(const unpacker *u) { return u->rest; }
 
 bool unpack_unreadable(const unpacker *u) { return u->unreadable; }
 

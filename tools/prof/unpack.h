@@ -19,6 +19,7 @@ bool unpack_makes(const unpacker *u);            /* JSON of what is none */
 /* At most size bytes; 0: that was the end; -1: it cannot be read on, and *why says why not. */
 long unpack_read(unpacker *u, void *to, size_t size, const char **why);
 bool unpack_cut(const unpacker *u);              /* after the end: a gzip file that ends early */
+bool unpack_rest(const unpacker *u);             /* what follows the gzip data is none */
 /* After the end, of what JSON was made of: warns of how it ended, once; true: early. */
 bool unpack_tell(unpacker *u, const char *path);
 bool unpack_unreadable(const unpacker *u);       /* the system cannot read it: EIO, ... */
