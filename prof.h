@@ -2461,8 +2461,9 @@ extern "C" {
     STB_SPRINTF_DECORATE(vsnprintf)(buf, (int)(size), format, list)
 #endif
 
-/* FN: a function of the library's own. EAGER: inline, what runs for each record. RARE: the slow way
-   of what is inline. */
+/* CALL: a function of the API. FN: one of the library's own. EAGER: inline, what runs for each
+   record. RARE: the slow way of what is inline. */
+#define PROF__CALL PROF_API PROF__QUIET
 #define PROF__FN static PROF__QUIET
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
 #  define PROF__RARE static __attribute__((noinline, cold)) PROF__QUIET
@@ -3336,7 +3337,7 @@ PROF__FN size_t prof__text_copy(char *buf, size_t size, const char *text, size_t
     return length;
 }
 
-PROF_API PROF__QUIET size_t prof_format_time(char *buf, size_t size, double us) {
+PROF__CALL size_t prof_format_time(char *buf, size_t size, double us) {
     char text[48];
     prof__real x = prof__real_from_double(us);
     prof_time_unit unit = prof__real_below(x, prof__real_from(1000)) ? PROF_TIME_US
@@ -3345,13 +3346,13 @@ PROF_API PROF__QUIET size_t prof_format_time(char *buf, size_t size, double us) 
     return prof__text_copy(buf, size, text, (size_t)(prof__text_time(text, x, unit) - text));
 }
 
-PROF_API PROF__QUIET size_t prof_format_share(char *buf, size_t size, double part, double total) {
+PROF__CALL size_t prof_format_share(char *buf, size_t size, double part, double total) {
     char text[48],
         *end = prof__text_share(text, prof__real_from_double(part), prof__real_from_double(total));
     return prof__text_copy(buf, size, text, (size_t)(end - text));
 }
 
-PROF_API PROF__QUIET size_t prof_format_memory(char *buf, size_t size, int64_t bytes) {
+PROF__CALL size_t prof_format_memory(char *buf, size_t size, int64_t bytes) {
     char text[48], *p = text;
     uint64_t n = bytes < 0 ? 0u - (uint64_t)bytes : (uint64_t)bytes;
     int power = n >> 30 ? 3 : n >> 20 ? 2 : n >> 10 ? 1 : 0;
@@ -6712,7 +6713,7 @@ PROF__FN void prof__lock_to_leave(const prof__state *t) {
 }
 
 /* Gives back what this thread holds. Its open zones end now, if its generation is the open one. */
-PROF_API PROF__QUIET void prof_thread_end(void) {
+PROF__CALL void prof_thread_end(void) {
     struct prof_trace *s = &prof__trace;
     prof__slot *slot = prof__slot_get();
     void (*leaves)(void);
@@ -7242,18 +7243,18 @@ PROF__FN void prof__end_any(prof__frame *token) {
     prof__leave(slot);
 }
 
-PROF_API PROF__QUIET void prof__end(prof__frame *token) {
+PROF__CALL void prof__end(prof__frame *token) {
     if (token) prof__end_any(token);
 }
 
-PROF_API PROF__QUIET void prof__end_top(void) {
+PROF__CALL void prof__end_top(void) {
     if (PROF__LOAD(prof__on)) prof__end_any(NULL);
 }
 
-PROF_API PROF__QUIET void prof_pop(void) { prof__end_top_inline(); }
+PROF__CALL void prof_pop(void) { prof__end_top_inline(); }
 
 /* A thread that has no state yet is identified by its slot's address. */
-PROF_API PROF__QUIET prof_place prof_mark(void) {
+PROF__CALL prof_place prof_mark(void) {
     prof__slot *slot = prof__slot_get();
     const prof__state *t = prof__slot_state(slot);
     prof_place mark = { (uintptr_t)slot, 0, 0, 0 };
@@ -7291,7 +7292,7 @@ PROF__FN void prof__unwind_here(prof__slot *slot, prof__state *t, const prof_pla
         PROF__BUMP(t->counts.unbalanced, 1);
 }
 
-PROF_API PROF__QUIET void prof_unwind(prof_place mark) {
+PROF__CALL void prof_unwind(prof_place mark) {
     prof__slot *slot = prof__slot_get();
     uint32_t on = PROF__LOAD(prof__on), *skipped;
     if (!on || !mark.generation) return;
@@ -7339,23 +7340,23 @@ PROF__FN void prof__put_moment(uint32_t kind, prof__mark *mark, const char *name
     prof__leave(slot);
 }
 
-PROF_API PROF__QUIET void prof_instant(const char *name) {
+PROF__CALL void prof_instant(const char *name) {
     prof__put_moment(PROF__INSTANT, NULL, name, 0);
 }
 
-PROF_API PROF__QUIET void prof_counter(const char *name, int64_t value) {
+PROF__CALL void prof_counter(const char *name, int64_t value) {
     prof__put_moment(PROF__COUNTER, NULL, name, (uint64_t)value);
 }
 
-PROF_API PROF__QUIET void prof__instant(prof__mark *mark) {
+PROF__CALL void prof__instant(prof__mark *mark) {
     prof__put_moment(PROF__INSTANT, mark, NULL, 0);
 }
 
-PROF_API PROF__QUIET void prof__counter(prof__mark *mark, int64_t value) {
+PROF__CALL void prof__counter(prof__mark *mark, int64_t value) {
     prof__put_moment(PROF__COUNTER, mark, NULL, (uint64_t)value);
 }
 
-PROF_API PROF__QUIET void prof_counter_f(const char *name, double value) {
+PROF__CALL void prof_counter_f(const char *name, double value) {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     prof__put_moment(PROF__REAL, NULL, name, bits);
@@ -7393,7 +7394,7 @@ PROF__FN void prof__put_step(uint64_t start, uint64_t number) {
     prof__leave(slot);
 }
 
-PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
+PROF__CALL void prof_set_thread_name(const char *name) {
     prof__state *t = prof__state_here(prof__slot_get());
     if (!t || !prof__lock_briefly()) return;
     if (t->generation == PROF__LOAD(prof__on)) prof__row_name(t->row, name ? name : "");
@@ -7403,7 +7404,7 @@ PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
 #define prof__context_name(row) ((void)0)
 #define prof__rows_unused(s) ((s)->pool.free_rows)
 #define prof__row_again_of(row) ((row)->again)
-PROF_API PROF__QUIET void prof_tick(void) {}
+PROF__CALL void prof_tick(void) {}
 
 /* ---- rows, as prof_stop leaves them; these names have another meaning on each port ---- */
 
@@ -7770,8 +7771,7 @@ PROF__RARE prof__frame *prof__begin_slow(prof__mark *mark) {
 }
 
 #if PROF__THUMB2                         /* r12 is free here; compilers save r4 instead */
-PROF_API PROF__QUIET __attribute__((naked))
-prof__frame *prof__begin(prof__mark *mark PROF__UNUSED) {
+PROF__CALL __attribute__((naked)) prof__frame *prof__begin(prof__mark *mark PROF__UNUSED) {
     __asm__ volatile(
         "mrs r2, ipsr\n\t"              /* as below */
         "usat r2, #7, r2\n\t"
@@ -7795,7 +7795,7 @@ prof__frame *prof__begin(prof__mark *mark PROF__UNUSED) {
             "i"(offsetof(prof__frame, above)), "i"(sizeof(prof__frame)));
 }
 #else
-PROF_API PROF__QUIET prof__frame *prof__begin(prof__mark *mark) {
+PROF__CALL prof__frame *prof__begin(prof__mark *mark) {
     uintptr_t mask = PROF__HOT_MASK();
     prof__hot *t = prof__here();
     uint32_t site = mark->id;
@@ -7821,7 +7821,7 @@ PROF__RARE prof__frame *prof__begin_in_elf_slow(uint32_t site) {
 }
 
 /* As prof__begin. place: of the name in the ELF file; what a mark would hold follows from it. */
-PROF_API PROF__QUIET prof__frame *prof__begin_in_elf(const char *place) {
+PROF__CALL prof__frame *prof__begin_in_elf(const char *place) {
     uint32_t at = (uint32_t)((uintptr_t)place - (uintptr_t)__start_prof_sites);
     uint32_t site = (at + PROF__IN_ELF - 1) << 8;
     uintptr_t mask;
@@ -7843,7 +7843,7 @@ PROF_API PROF__QUIET prof__frame *prof__begin_in_elf(const char *place) {
 }
 #endif
 
-PROF_API PROF__QUIET void prof__begin_dropped(void) {
+PROF__CALL void prof__begin_dropped(void) {
     prof__state *t = prof__state_enter(false);
     if (t) t->skipped++;
     prof__state_leave(t);
@@ -7900,7 +7900,7 @@ PROF__INLINE bool prof__end_hot(prof__hot *t, prof__frame *f, bool innermost) {
 }
 
 #if PROF__THUMB2
-PROF_API PROF__QUIET __attribute__((naked)) void prof__end(prof__frame *token PROF__UNUSED) {
+PROF__CALL __attribute__((naked)) void prof__end(prof__frame *token PROF__UNUSED) {
     __asm__ volatile(
         "mrs r2, ipsr\n\t"              /* as below and in prof__end_hot */
         "usat r2, #7, r2\n\t"
@@ -7928,7 +7928,7 @@ PROF_API PROF__QUIET __attribute__((naked)) void prof__end(prof__frame *token PR
             "i"(offsetof(prof__frame, site_depth)));
 }
 #else
-PROF_API PROF__QUIET void prof__end(prof__frame *token) {
+PROF__CALL void prof__end(prof__frame *token) {
     uintptr_t mask = PROF__HOT_MASK();
     prof__hot *t = prof__here();
     bool done = prof__end_hot(t, token - 1, t->top == token);
@@ -7937,7 +7937,7 @@ PROF_API PROF__QUIET void prof__end(prof__frame *token) {
 }
 #endif
 
-PROF_API PROF__QUIET void prof__end_top(void) {
+PROF__CALL void prof__end_top(void) {
     uintptr_t mask = PROF__HOT_MASK();
     prof__hot *t = prof__here();
     prof__frame *f = t->top - 1;
@@ -7946,12 +7946,12 @@ PROF_API PROF__QUIET void prof__end_top(void) {
     if (PROF__UNLIKELY(!done)) prof__end_slow(NULL);
 }
 
-PROF_API PROF__QUIET void prof_push(const char *name) {
+PROF__CALL void prof_push(const char *name) {
     prof__state *t = prof__state_enter(true);
     if (!prof__begun(t, t ? prof__name_add(name) : 0)) prof__begin_dropped();
 }
 
-PROF_API PROF__QUIET void prof_pop(void) { prof__end_top_inline(); }
+PROF__CALL void prof_pop(void) { prof__end_top_inline(); }
 
 /* Writes a moment, of two slots, and leaves the slow path. It is dropped and counted where it has
    no site, or only the room of open zones is left. */
@@ -7969,11 +7969,11 @@ PROF__FN void prof__moment_named(uint32_t kind, const char *name, int64_t value)
     prof__put_moment(t, kind, t ? prof__name_add(name) : 0, value);
 }
 
-PROF_API PROF__QUIET void prof_instant(const char *name) {
+PROF__CALL void prof_instant(const char *name) {
     prof__moment_named(PROF__INSTANT, name, 0);
 }
 
-PROF_API PROF__QUIET void prof_counter(const char *name, int64_t value) {
+PROF__CALL void prof_counter(const char *name, int64_t value) {
     prof__moment_named(PROF__COUNTER, name, value);
 }
 
@@ -7982,11 +7982,11 @@ PROF__FN void prof__moment_here(uint32_t kind, prof__mark *mark, int64_t value) 
     prof__put_moment(t, kind, t ? prof__mark_resolve(mark) : 0, value);
 }
 
-PROF_API PROF__QUIET void prof__instant(prof__mark *mark) {
+PROF__CALL void prof__instant(prof__mark *mark) {
     prof__moment_here(PROF__INSTANT, mark, 0);
 }
 
-PROF_API PROF__QUIET void prof__counter(prof__mark *mark, int64_t value) {
+PROF__CALL void prof__counter(prof__mark *mark, int64_t value) {
     prof__moment_here(PROF__COUNTER, mark, value);
 }
 
@@ -7996,14 +7996,14 @@ PROF__FN void prof__row_call(prof__row *row, const char *name) {
     row->name[i] = 0;
 }
 
-PROF_API PROF__QUIET void prof_set_thread_name(const char *name) {
+PROF__CALL void prof_set_thread_name(const char *name) {
     prof__state *t = prof__state_enter(true);
     if (t && name) prof__row_call(&t->row, name);
     prof__state_leave(t);
 }
 
 /* The context's task is over: its zones end, and the next task of its number has another row. */
-PROF_API PROF__QUIET void prof_thread_end(void) {
+PROF__CALL void prof_thread_end(void) {
     prof__state *t = prof__state_enter(false);
     if (t) {
         for (; prof__open_zones(t); prof__count(PROF__COUNTED(unfinished))) prof__end_zone(t);
@@ -8069,7 +8069,7 @@ PROF__FN bool prof__ticked(void *state, prof__frame *f) {
     return duration >> 32;
 }
 
-PROF_API PROF__QUIET void prof_tick(void) {
+PROF__CALL void prof_tick(void) {
     uintptr_t held = prof__keep_out();
     if (prof__on) {
         prof__trace.ticked = prof__ticked;
@@ -8130,7 +8130,7 @@ PROF__FN bool prof__platform_open(void) {
     return true;
 }
 
-PROF_API PROF__QUIET const prof__hooks *prof__hooks_of(const prof_platform *platform) {
+PROF__CALL const prof__hooks *prof__hooks_of(const prof_platform *platform) {
     static const prof__hooks hooks = { prof__platform_open, prof__platform_lock,
                                        prof__platform_unlock, prof__platform_context,
                                        prof__platform_advance };
@@ -8385,7 +8385,7 @@ PROF__FN void prof__switch(prof__rows *r, uint32_t number, const char *name) {
     else (void)prof__time_now(0);
 }
 
-PROF_API PROF__QUIET void prof_task_in(uint32_t number, const char *name) {
+PROF__CALL void prof_task_in(uint32_t number, const char *name) {
     const struct prof_trace *s = &prof__trace;
     uintptr_t held = prof__keep_out();
     if (!name) name = "";
@@ -8432,7 +8432,7 @@ PROF__FN void prof__task_over(prof__state *t) {
     t->row.context = PROF__OVER;
 }
 
-PROF_API PROF__QUIET void prof_task_gone(uint32_t number) {
+PROF__CALL void prof_task_gone(uint32_t number) {
     uintptr_t held = prof__keep_out();
     if (prof__trace.open) {
         prof__rows r = prof__rows_seen(number);
@@ -8585,28 +8585,26 @@ static const struct prof__cpu_results *prof__cpu_results_here(void) {
 
 /* ---- what the rooms that follow have for hosts alone: here it is refused, or nothing ---- */
 
-PROF_API PROF__QUIET const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i) {
+PROF__CALL const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i) {
     (void)trace;
     (void)i;
     return NULL;
 }
 
-PROF_API PROF__QUIET prof_result prof_print_table(const prof_trace *trace,
-                                                  const prof_table_desc *desc) {
+PROF__CALL prof_result prof_print_table(const prof_trace *trace, const prof_table_desc *desc) {
     (void)trace;
     (void)desc;
     return PROF_ERROR_UNSUPPORTED;
 }
 
-PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const char *path) {
+PROF__CALL prof_result prof_save_chrome(const prof_trace *trace, const char *path) {
     (void)trace;
     (void)path;
     return PROF_ERROR_UNSUPPORTED;
 }
 
-PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *trace,
-                                                            const prof_memory_desc *desc,
-                                                            prof_sink out) {
+PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
+                                                  const prof_memory_desc *desc, prof_sink out) {
     (void)trace;
     (void)desc;
     (void)out;
@@ -8769,7 +8767,7 @@ PROF__FN PROF__PRINTF(3, 0) bool prof__print(char *buf, size_t size, const char 
     return length >= 0 && (size_t)length < size;
 }
 
-PROF_API PROF__QUIET size_t prof_format_text(char *buf, size_t size, const char *format, ...) {
+PROF__CALL size_t prof_format_text(char *buf, size_t size, const char *format, ...) {
     va_list list;
     if (!size) return 0;
     va_start(list, format);
@@ -8802,14 +8800,14 @@ PROF_API PROF__ENTRY prof__frame *prof__begin_f(const char *format, ...) {
     return prof__push_token(text);
 }
 
-PROF_API PROF__QUIET void prof_instant_f(const char *format, ...) {
+PROF__CALL void prof_instant_f(const char *format, ...) {
     char text[PROF__PRINTED];
     if (!PROF__LOAD(prof__on)) return;
     PROF__PRINT(text, format, prof__name_was_cut());
     prof_instant(text);
 }
 
-PROF_API PROF__QUIET void prof_set_thread_name_f(const char *format, ...) {
+PROF__CALL void prof_set_thread_name_f(const char *format, ...) {
     char text[PROF__PRINTED];
     if (!PROF__LOAD(prof__on)) return;
     PROF__PRINT(text, format, prof__name_was_cut());
@@ -9142,39 +9140,37 @@ PROF__FN void prof__attribute_put(uint32_t type, const void *value, const char *
     prof__attribute_close(&l, type, fit, 0);
 }
 
-PROF_API PROF__QUIET void prof_set_shapes(const prof_shape *shapes, const char *const *dtypes,
-                                          uint32_t count) {
+PROF__CALL void prof_set_shapes(const prof_shape *shapes, const char *const *dtypes,
+                                uint32_t count) {
     prof__attribute_put(PROF__SHAPES, shapes, dtypes, count);
 }
 
-PROF_API PROF__QUIET void prof_set_strides(const prof_shape *strides, uint32_t count) {
+PROF__CALL void prof_set_strides(const prof_shape *strides, uint32_t count) {
     prof__attribute_put(PROF__STRIDES, strides, NULL, count);
 }
 
-PROF_API PROF__QUIET void prof_set_outputs(const prof_shape *shapes, const char *const *dtypes,
-                                           uint32_t count) {
+PROF__CALL void prof_set_outputs(const prof_shape *shapes, const char *const *dtypes,
+                                 uint32_t count) {
     prof__attribute_put(PROF__OUTPUTS, shapes, dtypes, count);
 }
 
-PROF_API PROF__QUIET void prof_set_tensors(const prof_tensor *tensors, uint32_t count) {
+PROF__CALL void prof_set_tensors(const prof_tensor *tensors, uint32_t count) {
     prof__attribute_put(PROF__TENSORS, tensors, NULL, count);
 }
 
-PROF_API PROF__QUIET void prof_set_inputs(const char *const *concrete, uint32_t count,
-                                          const char *kwinputs) {
+PROF__CALL void prof_set_inputs(const char *const *concrete, uint32_t count, const char *kwinputs) {
     prof__attribute_put(PROF__CONCRETE, concrete, NULL, count);
     prof__attribute_put(PROF__KWINPUTS, kwinputs, NULL, 0);
 }
 
-PROF_API PROF__QUIET void prof_set_flops(uint64_t flops) {
+PROF__CALL void prof_set_flops(uint64_t flops) {
     prof__long l;
     if (!prof__attribute_open(&l, 1, PROF__WANTS_FLOPS)) return;
     prof__long_put(&l, flops);
     prof__attribute_close(&l, PROF__FLOPS, 0, 0);
 }
 
-PROF_API PROF__QUIET void prof_set_sequence(int64_t sequence_nr, uint8_t scope,
-                                            uint64_t fwd_thread) {
+PROF__CALL void prof_set_sequence(int64_t sequence_nr, uint8_t scope, uint64_t fwd_thread) {
     prof__long l;
     if (!prof__attribute_open(&l, 2, 0)) return;
     prof__long_put(&l, (uint64_t)sequence_nr);
@@ -9182,11 +9178,11 @@ PROF_API PROF__QUIET void prof_set_sequence(int64_t sequence_nr, uint8_t scope,
     prof__attribute_close(&l, PROF__SEQUENCE, scope, 0);
 }
 
-PROF_API PROF__QUIET void prof_set_overload(const char *name) {
+PROF__CALL void prof_set_overload(const char *name) {
     prof__attribute_put(PROF__OVERLOAD, name, NULL, 0);
 }
 
-PROF_API PROF__QUIET void prof_set_module(const char *hierarchy) {
+PROF__CALL void prof_set_module(const char *hierarchy) {
     prof__attribute_put(PROF__HIERARCHY, hierarchy, NULL, 0);
 }
 
@@ -9210,26 +9206,26 @@ PROF__FN void prof__attribute_argument(const char *key, const char *text, int64_
     prof__attribute_text(PROF__ARGUMENT, o.buf, 0);
 }
 
-PROF_API PROF__QUIET void prof_set_arg(const char *key, const char *text) {
+PROF__CALL void prof_set_arg(const char *key, const char *text) {
     prof__attribute_argument(key, text ? text : "(null)", 0);
 }
 
-PROF_API PROF__QUIET void prof_set_arg_f(const char *key, const char *format, ...) {
+PROF__CALL void prof_set_arg_f(const char *key, const char *format, ...) {
     char text[PROF__PRINTED];
     if (!prof__wanted(0)) return;
     PROF__PRINT(text, format, PROF__COUNT(prof__loose.details_cut));
     prof_set_arg(key, text);
 }
 
-PROF_API PROF__QUIET void prof_set_arg_int(const char *key, int64_t value) {
+PROF__CALL void prof_set_arg_int(const char *key, int64_t value) {
     prof__attribute_argument(key, NULL, value);
 }
 
-PROF_API PROF__QUIET void prof_set_stack(const char *const *entries, uint32_t count) {
+PROF__CALL void prof_set_stack(const char *const *entries, uint32_t count) {
     prof__attribute_put(PROF__STACKED, entries, NULL, count);
 }
 
-PROF_API PROF__QUIET void prof_set_annotation(void) {
+PROF__CALL void prof_set_annotation(void) {
     prof__long l;
     if (!prof__attribute_open(&l, 0, 0)) return;
     prof__attribute_close(&l, PROF__ANNOTATION, 0, 0);
@@ -9266,11 +9262,11 @@ PROF__FN void prof__module_put(uint32_t type, const char *name) {
                          ((uint64_t)(l.t->hot.top - l.t->hot.bottom) << 8 | type));
 }
 
-PROF_API PROF__QUIET void prof_module_push(const char *name) {
+PROF__CALL void prof_module_push(const char *name) {
     prof__module_put(PROF__MODULE_PUSH, name ? name : "(null)");
 }
 
-PROF_API PROF__QUIET void prof_module_pop(void) { prof__module_put(PROF__MODULE_POP, ""); }
+PROF__CALL void prof_module_pop(void) { prof__module_put(PROF__MODULE_POP, ""); }
 
 /* ---- memory: {tick} {address} {bytes} {what | depth << 8 | device type << 16 | index << 24 |
    category << 32}; depth 255: no zone is open. The analysis share of these slots has room for the
@@ -9308,7 +9304,7 @@ PROF__FN prof__memory prof__memory_get(const prof__item *i, uint32_t *depth) {
     return m;
 }
 
-PROF_API PROF__QUIET void prof_memory_alloc(const void *pointer, size_t bytes, prof_device device) {
+PROF__CALL void prof_memory_alloc(const void *pointer, size_t bytes, prof_device device) {
     if (!pointer && !bytes) return;
     if ((uint64_t)bytes >> 63) {   /* no comparison: size_t may have 32 bits */
         if (PROF__LOAD(prof__on)) PROF__COUNT(prof__loose.memory_refused);
@@ -9318,11 +9314,11 @@ PROF_API PROF__QUIET void prof_memory_alloc(const void *pointer, size_t bytes, p
                      device);
 }
 
-PROF_API PROF__QUIET void prof_memory_free(const void *pointer, prof_device device) {
+PROF__CALL void prof_memory_free(const void *pointer, prof_device device) {
     if (pointer) prof__memory_put(PROF__FREE, (uintptr_t)pointer, 0, device);
 }
 
-PROF_API PROF__QUIET prof_memory_kind prof_memory_category(prof_memory_kind kind) {
+PROF__CALL prof_memory_kind prof_memory_category(prof_memory_kind kind) {
     prof__slot *slot = prof__slot_get();
     prof_memory_kind before = (prof_memory_kind)slot->category;
     slot->category = (unsigned)kind > PROF_MEMORY_AUTOGRAD_DETAIL ? 0 : (uint8_t)kind;
@@ -9350,7 +9346,7 @@ PROF__FN uint64_t prof__number(uint64_t *last) {
     return n;
 }
 
-PROF_API PROF__QUIET prof_async prof_async_begin(const char *name) {
+PROF__CALL prof_async prof_async_begin(const char *name) {
     prof_async a;
     prof__slot *slot = prof__slot_get();
     prof__state *t = prof__state_here(slot);
@@ -9378,7 +9374,7 @@ PROF_API PROF__QUIET prof_async prof_async_begin(const char *name) {
     return a;
 }
 
-PROF_API PROF__QUIET void prof_async_end(prof_async a) {
+PROF__CALL void prof_async_end(prof_async a) {
     prof__long l;
     uint64_t now;
     if (!a.id || !PROF__LOAD(prof__on)) return;
@@ -9401,7 +9397,7 @@ PROF_API PROF__QUIET void prof_async_end(prof_async a) {
     prof__long_close(&l, PROF__ASYNC, a.start);
 }
 
-PROF_API PROF__QUIET uint64_t prof_flow(uint64_t number) {
+PROF__CALL uint64_t prof_flow(uint64_t number) {
     prof__long l;
     uint64_t id = number;
     if (!PROF__LOAD(prof__on)) return 0;
@@ -9427,7 +9423,7 @@ PROF__FN prof__state *prof__context_take(const void *context) {
     return t;
 }
 
-PROF_API PROF__QUIET void *prof_context_switch(void *context) {
+PROF__CALL void *prof_context_switch(void *context) {
     prof__slot *slot = prof__slot_get();
     uint32_t on = PROF__LOAD(prof__on);
     prof__state *from = NULL, *to = NULL;
@@ -9463,7 +9459,7 @@ PROF__FN void prof__contexts_give(void) {
     }
 }
 
-PROF_API PROF__QUIET uint64_t prof_thread_id(void) {
+PROF__CALL uint64_t prof_thread_id(void) {
     prof__slot *slot = prof__slot_get();
     prof_platform p;
     memset(&p, 0, sizeof p);
@@ -11900,7 +11896,7 @@ PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
     (PROF__SLOT_SHARE + sizeof(prof__side) + 2 * sizeof(uint32_t) + PROF__GROUP_SHARE + \
      PROF__LANE_SHARE + sizeof(prof__kernel) + sizeof(uint32_t))
 
-PROF_API PROF__QUIET const char *prof_device_name(uint8_t type) {
+PROF__CALL const char *prof_device_name(uint8_t type) {
     static const char names[][12] = {
         "cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
         "fpga", "maia", "xla", "vulkan", "metal", "xpu", "mps",
@@ -12013,7 +12009,7 @@ PROF__FN prof_result prof__submit_each(const void *list, size_t count,
     return result;
 }
 
-PROF_API PROF__QUIET prof_result prof_submit(const prof_event *events, size_t count) {
+PROF__CALL prof_result prof_submit(const prof_event *events, size_t count) {
     bool streams;
     prof__lock();
     streams = prof__streams_events(&prof__trace);
@@ -12072,8 +12068,7 @@ PROF__FN prof_result prof__submit_change(struct prof_trace *s, const void *chang
     return PROF_OK;
 }
 
-PROF_API PROF__QUIET prof_result prof_submit_memory(const prof_memory_change *changes,
-                                                    size_t count) {
+PROF__CALL prof_result prof_submit_memory(const prof_memory_change *changes, size_t count) {
     return prof__submit_each(changes, count, prof__submit_change);
 }
 
@@ -12095,11 +12090,11 @@ PROF__FN uint32_t prof__submit_thread(uint64_t id, const char *name, bool os) {
     return thread;
 }
 
-PROF_API PROF__QUIET uint32_t prof_submit_thread(uint64_t id, const char *name) {
+PROF__CALL uint32_t prof_submit_thread(uint64_t id, const char *name) {
     return prof__submit_thread(id, name, false);
 }
 
-PROF_API PROF__QUIET uint32_t prof_submit_os_thread(uint64_t os_id, const char *name) {
+PROF__CALL uint32_t prof_submit_os_thread(uint64_t os_id, const char *name) {
     return prof__submit_thread(os_id, name, true);
 }
 /* ---- kernels ---- */
@@ -12859,8 +12854,8 @@ PROF__FN size_t prof__built_size(const prof__sizes *n) {
            prof__built_scratch(n->events);
 }
 
-PROF_API PROF__QUIET size_t prof_trace_memory_size(const prof_trace_desc *desc,
-                                                   const prof_event *events, size_t count) {
+PROF__CALL size_t prof_trace_memory_size(const prof_trace_desc *desc, const prof_event *events,
+                                         size_t count) {
     prof__sizes n;
     if (!desc || (count && !events) || count > SIZE_MAX / 2048) return SIZE_MAX;
     n = prof__sizes_of(desc, events, count);
@@ -12967,9 +12962,8 @@ PROF__FN void prof__built_correlate(struct prof_trace *s) {
     prof__link_by_id(s, order + n, order);
 }
 
-PROF_API PROF__QUIET prof_result prof_trace_from_events(const prof_trace_desc *desc,
-                                                        const prof_event *events, size_t count,
-                                                        prof_trace **trace) {
+PROF__CALL prof_result prof_trace_from_events(const prof_trace_desc *desc, const prof_event *events,
+                                              size_t count, prof_trace **trace) {
     struct prof_trace *s;
     prof__sizes n;
     if (!desc || !desc->memory || !trace || (count && !events)) return PROF_ERROR_INVALID;
@@ -13505,8 +13499,8 @@ PROF__FN bool prof__analysis_refused(const struct prof_trace *s) {
     return s->prepared && s->refused;
 }
 
-PROF_API PROF__QUIET const prof_event *prof_make_events(const prof_trace *trace, void *memory,
-                                                        size_t size, size_t *count) {
+PROF__CALL const prof_event *prof_make_events(const prof_trace *trace, void *memory, size_t size,
+                                              size_t *count) {
     struct prof_trace *s = &prof__trace;
     const prof_event *events = prof_events(trace, count);
     char *base = (char *)(((uintptr_t)memory + 15u) & ~(uintptr_t)15u);
@@ -13518,8 +13512,8 @@ PROF_API PROF__QUIET const prof_event *prof_make_events(const prof_trace *trace,
     return prof_events(trace, count);
 }
 
-PROF_API PROF__QUIET size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
-                                               prof_kernel *kernels, size_t max) {
+PROF__CALL size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
+                                     prof_kernel *kernels, size_t max) {
     size_t n = 0;
     uint32_t at;
     if (!prof__valid(trace) || !event || !trace->side) return 0;
@@ -13530,7 +13524,7 @@ PROF_API PROF__QUIET size_t prof_event_kernels(const prof_trace *trace, const pr
     return n;
 }
 
-PROF_API PROF__QUIET const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i) {
+PROF__CALL const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i) {
     bool counted = prof__valid(trace) && !trace->built && i < prof__counting.count;
     return counted ? prof__counting.names[i] : NULL;
 }
@@ -13814,29 +13808,26 @@ PROF__FN bool prof__analyse(const prof_trace *trace) {
     return PROF__BARE || s->analysed;
 }
 
-PROF_API PROF__QUIET const prof_event *prof_events(const prof_trace *trace, size_t *count) {
+PROF__CALL const prof_event *prof_events(const prof_trace *trace, size_t *count) {
     bool ok = prof__valid(trace), made = ok && prof__analyse(trace);
     if (count) *count = made ? trace->event_count : ok ? trace->zone_count : 0;
     return made && trace->event_count ? trace->events : NULL;
 }
 
-PROF_API PROF__QUIET const prof_thread_info *prof_threads(const prof_trace *trace,
-                                                          size_t *count) {
+PROF__CALL const prof_thread_info *prof_threads(const prof_trace *trace, size_t *count) {
     bool ok = prof__valid(trace);
     if (ok && trace == &prof__trace) prof__prepare(&prof__trace);
     if (count) *count = ok ? trace->thread_count : 0;
     return ok && trace->thread_count ? trace->threads : NULL;
 }
 
-PROF_API PROF__QUIET const prof_site *prof_event_site(const prof_trace *trace,
-                                                      const prof_event *event) {
+PROF__CALL const prof_site *prof_event_site(const prof_trace *trace, const prof_event *event) {
     return prof__valid(trace) && event && event->site ? prof__site(event->site) : NULL;
 }
 
 /* ---- what an event sums up to ---- */
 
-PROF_API PROF__QUIET prof_event_totals prof_event_total(const prof_trace *trace,
-                                                        const prof_event *event) {
+PROF__CALL prof_event_totals prof_event_total(const prof_trace *trace, const prof_event *event) {
     prof_event_totals t;
     memset(&t, 0, sizeof t);
     if (!prof__valid(trace) || !event) return t;
@@ -14492,7 +14483,7 @@ PROF__FN void prof__identity_take(prof_average *into, const prof_average *from) 
            offsetof(prof_average, is_recursive) - begin);
 }
 
-PROF_API PROF__QUIET prof_result prof_average_add(prof_average *into, const prof_average *from) {
+PROF__CALL prof_result prof_average_add(prof_average *into, const prof_average *from) {
 #define PROF__SUM(field) into->field = PROF__PLUS(into->field, from->field)
     if (!into || !from || !from->key) return PROF_ERROR_INVALID;
     if (into->key && strcmp(into->key, from->key) != 0) return PROF_ERROR_INVALID;
@@ -14566,9 +14557,8 @@ PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
     return a;
 }
 
-PROF_API PROF__QUIET size_t prof_key_averages(const prof_trace *trace,
-                                              const prof_averages_desc *desc, prof_average *rows,
-                                              size_t max) {
+PROF__CALL size_t prof_key_averages(const prof_trace *trace, const prof_averages_desc *desc,
+                                    prof_average *rows, size_t max) {
     prof__groups g;
     if (!prof__valid(trace)) return 0;
     if (prof__sums_alone(trace)) return prof__sums_averages(trace, desc, rows, max);
@@ -14590,7 +14580,7 @@ PROF__FN void prof__total_take(void *total, const prof__close *c) {
     prof__call_add(&t->sum, &t->wide, c);
 }
 
-PROF_API PROF__QUIET prof_average prof_total_average(const prof_trace *trace) {
+PROF__CALL prof_average prof_total_average(const prof_trace *trace) {
     prof_average total;
     prof_event last;
     prof__total t;
@@ -15752,7 +15742,7 @@ PROF__FN bool prof__stdio_write(void *file, const void *data, size_t size) {
     return fwrite(data, 1, size, (FILE *)file) == size;
 }
 
-PROF_API PROF__QUIET uint32_t prof_terminal_width(void) {
+PROF__CALL uint32_t prof_terminal_width(void) {
     const char *columns = getenv("COLUMNS");
     int given = columns ? atoi(columns) : 0;
     bool terminal = false;
@@ -15771,8 +15761,7 @@ PROF_API PROF__QUIET uint32_t prof_terminal_width(void) {
     return !terminal ? 0 : given > 0 ? (uint32_t)given : width;
 }
 
-PROF_API PROF__QUIET prof_result prof_print_table(const prof_trace *trace,
-                                                   const prof_table_desc *desc) {
+PROF__CALL prof_result prof_print_table(const prof_trace *trace, const prof_table_desc *desc) {
     prof_sink out = { prof__stdio_write, NULL };
     prof_table_desc fitting, usual;
     prof_result r;
@@ -15859,7 +15848,7 @@ PROF__FN uint64_t prof__note_count(const prof_stats *s, size_t note) {
     return n;
 }
 
-PROF_API PROF__QUIET bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note) {
+PROF__CALL bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note) {
     if (!note || i >= PROF__NOTES) return false;
     note->key = prof__note_key(i);
     note->text = prof__note_text(note->key);
@@ -15978,8 +15967,8 @@ PROF__FN void prof__table_kept(prof__table *t) {
     prof__table_write(t, NULL);
 }
 
-PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
-                                                   const prof_table_desc *desc, prof_sink out) {
+PROF__CALL prof_result prof_write_table(const prof_trace *trace, const prof_table_desc *desc,
+                                        prof_sink out) {
     prof_table_desc usual;
     prof__table t;
     prof__groups g;
@@ -16008,9 +15997,8 @@ PROF_API PROF__QUIET prof_result prof_write_table(const prof_trace *trace,
     return prof__out_close(&t.out);
 }
 
-PROF_API PROF__QUIET prof_result prof_write_rows(prof_average *rows, size_t count,
-                                                  const prof_view *view,
-                                                  const prof_table_desc *desc, prof_sink out) {
+PROF__CALL prof_result prof_write_rows(prof_average *rows, size_t count, const prof_view *view,
+                                       const prof_table_desc *desc, prof_sink out) {
     prof_table_desc usual;
     prof__table t;
     prof_result result = prof__table_check(desc, out);
@@ -16041,7 +16029,7 @@ PROF__FN bool prof__is_device_name(const char *name, size_t size) {
 }
 
 /* The name is that of a field, in which a device's name may replace "device". */
-PROF_API PROF__QUIET prof_result prof_metric_from_text(const char *text, prof_metric *metric) {
+PROF__CALL prof_result prof_metric_from_text(const char *text, prof_metric *metric) {
     if (!text || !metric) return PROF_ERROR_INVALID;
     for (int i = 1; i < PROF_METRIC_LAST; i++) {
         const char *name = prof__column_field(prof__metric_column((prof_metric)i)), *after;
@@ -16734,7 +16722,7 @@ PROF__FN void prof__chrome_args(prof__out *o, const struct prof_trace *s, const 
     prof__out_text(o, *before == ',' && !before[1] ? "}}" : "}");
 }
 
-PROF_API PROF__QUIET prof_result prof_write_args(const prof_event *event, prof_sink out) {
+PROF__CALL prof_result prof_write_args(const prof_event *event, prof_sink out) {
     const char *before = "{";
     prof__out o;
     prof_event e;
@@ -17349,11 +17337,11 @@ PROF__FN prof_result prof__metadata_add(const char *key, const char *value, bool
     return result;
 }
 
-PROF_API PROF__QUIET prof_result prof_add_metadata(const char *key, const char *text) {
+PROF__CALL prof_result prof_add_metadata(const char *key, const char *text) {
     return key && text ? prof__metadata_add(key, text, false) : PROF_ERROR_INVALID;
 }
 
-PROF_API PROF__QUIET prof_result prof_add_metadata_f(const char *key, const char *format, ...) {
+PROF__CALL prof_result prof_add_metadata_f(const char *key, const char *format, ...) {
     char text[PROF__PRINTED];
     prof_result cut = PROF_OK, result;
     PROF__PRINT(text, format, cut = PROF_ERROR_MEMORY);
@@ -17371,12 +17359,12 @@ PROF__FN prof_result prof__json_result(const char *json) {
     return PROF_ERROR_JSON;
 }
 
-PROF_API PROF__QUIET prof_result prof_add_metadata_json(const char *key, const char *json) {
+PROF__CALL prof_result prof_add_metadata_json(const char *key, const char *json) {
     prof_result result = key && json ? prof__json_result(json) : PROF_ERROR_INVALID;
     return result == PROF_OK ? prof__metadata_add(key, json, true) : result;
 }
 
-PROF_API PROF__QUIET prof_result prof_set_distributed(const prof_distributed *info) {
+PROF__CALL prof_result prof_set_distributed(const prof_distributed *info) {
     prof__entry *entry = &prof__metadata.distributed;
     prof_sink sink = { prof__entry_write, entry };
     prof_result result = PROF_OK;
@@ -17834,7 +17822,7 @@ PROF__FN bool prof__file_zip(prof_file *f) {
     return f->zip != NULL;
 }
 
-PROF_API PROF__QUIET prof_result prof_file_open(prof_file *f, const char *path) {
+PROF__CALL prof_result prof_file_open(prof_file *f, const char *path) {
     bool zip = path && prof__ends_with(path, ".gz");
     if (!f || !path) return PROF_ERROR_INVALID;
     memset(f, 0, sizeof *f);
@@ -17851,7 +17839,7 @@ PROF_API PROF__QUIET prof_result prof_file_open(prof_file *f, const char *path) 
     return prof_file_close(f);
 }
 
-PROF_API PROF__QUIET prof_result prof_file_close(prof_file *f) {
+PROF__CALL prof_result prof_file_close(prof_file *f) {
     char path[sizeof f->temporary];
     if (!f || !f->sink.write) return f ? PROF_ERROR_STATE : PROF_ERROR_INVALID;
     f->sink.write = NULL;
@@ -17887,7 +17875,7 @@ PROF__FN prof_result prof__chrome_writer(const prof_trace *trace, const void *de
     return prof_write_chrome(trace, (const prof_chrome_desc *)desc, out);
 }
 
-PROF_API PROF__QUIET prof_result prof_save_chrome(const prof_trace *trace, const char *path) {
+PROF__CALL prof_result prof_save_chrome(const prof_trace *trace, const char *path) {
     return prof__save(trace, path, prof__chrome_writer, NULL);
 }
 
@@ -17926,7 +17914,7 @@ PROF__FN void prof__worker_name(char *buf, size_t size) {
     (void)prof__text_f(buf, size, "%s_%u", host, (uint64_t)prof__process_id());
 }
 
-PROF_API PROF__QUIET void prof_trace_handler(void *user, prof_trace *trace) {
+PROF__CALL void prof_trace_handler(void *user, prof_trace *trace) {
     prof_handler *h = (prof_handler *)user;
     const char *dir = h && h->dir && *h->dir ? h->dir : ".";
     char path[992], worker[288];
@@ -18040,8 +18028,8 @@ PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool a
     prof__out_text(o, array ? "\n]\n" : "\n],\n\"traceName\":\"prof\"}\n");
 }
 
-PROF_API PROF__QUIET prof_result prof_write_chrome(const prof_trace *trace,
-                                                    const prof_chrome_desc *desc, prof_sink out) {
+PROF__CALL prof_result prof_write_chrome(const prof_trace *trace, const prof_chrome_desc *desc,
+                                         prof_sink out) {
     prof__out o;
     uint32_t format = desc ? (uint32_t)desc->format : 0;
     bool brief, opened = false;
@@ -18342,8 +18330,8 @@ PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t nod
     prof__out_text(o, "\n");
 }
 
-PROF_API PROF__QUIET prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric,
-                                                   prof_sink out) {
+PROF__CALL prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric,
+                                         prof_sink out) {
     prof__out o;
     prof__forest f;
     uint32_t *order, n;
@@ -18390,8 +18378,8 @@ PROF__FN void prof__carried_take(void *carried, const prof__close *c) {
     prof__out_text(w->out, "\n");
 }
 
-PROF_API PROF__QUIET prof_result prof_write_event_stacks(const prof_trace *trace,
-                                                         prof_metric metric, prof_sink out) {
+PROF__CALL prof_result prof_write_event_stacks(const prof_trace *trace, prof_metric metric,
+                                               prof_sink out) {
     prof__out o;
     prof__carried w = { trace, metric, prof__metric_unit(metric), &o };
     if (!prof__valid(trace) || !out.write || !w.unit) return PROF_ERROR_INVALID;
@@ -18454,9 +18442,8 @@ PROF__FN void prof__timeline_rows(prof__timeline *t, bool times, bool raw) {
     if (t->us >= 0) prof__timeline_row(t, times, first);
 }
 
-PROF_API PROF__QUIET prof_result prof_write_memory_timeline(const prof_trace *trace,
-                                                            const prof_memory_desc *desc,
-                                                            prof_sink out) {
+PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
+                                                  const prof_memory_desc *desc, prof_sink out) {
     prof__timeline t;
     if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
     if (trace->built || !trace->view.profile_memory) return PROF_ERROR_NONE_RECORDED;
@@ -18486,8 +18473,8 @@ PROF__FN prof_result prof__timeline_writer(const prof_trace *trace, const void *
     return prof_write_memory_timeline(trace, (const prof_memory_desc *)desc, out);
 }
 
-PROF_API PROF__QUIET prof_result prof_save_memory_timeline(const prof_trace *trace,
-                                                           const char *path, prof_device device) {
+PROF__CALL prof_result prof_save_memory_timeline(const prof_trace *trace, const char *path,
+                                                 prof_device device) {
     prof_memory_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.device = device;
@@ -18956,8 +18943,7 @@ PROF__FN uint64_t prof__trace_end(const struct prof_trace *s) {
     return s->start_wall_ns + (uint64_t)end;
 }
 
-PROF_API PROF__QUIET prof_result prof_write_execution_trace(const prof_trace *trace,
-                                                            prof_sink out) {
+PROF__CALL prof_result prof_write_execution_trace(const prof_trace *trace, prof_sink out) {
     prof__nodes n;
     prof__out o;
     if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
@@ -19041,7 +19027,7 @@ PROF__FN bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t end
     return ok;
 }
 
-PROF_API PROF__QUIET prof_result prof_execution_trace_register(const char *path) {
+PROF__CALL prof_result prof_execution_trace_register(const char *path) {
     struct prof__execution *x = &prof__execution;
     size_t size = path ? strlen(path) + 1 : 0;
     uint64_t now = prof__wall_now(), least = 0;
@@ -19055,7 +19041,7 @@ PROF_API PROF__QUIET prof_result prof_execution_trace_register(const char *path)
     return PROF_OK;
 }
 
-PROF_API PROF__QUIET prof_result prof_execution_trace_start(void) {
+PROF__CALL prof_result prof_execution_trace_start(void) {
     struct prof__execution *x = &prof__execution;
     struct prof_trace *s = &prof__trace;
     prof_result result = PROF_OK;
@@ -19075,7 +19061,7 @@ PROF_API PROF__QUIET prof_result prof_execution_trace_start(void) {
     return result;
 }
 
-PROF_API PROF__QUIET void prof_execution_trace_stop(void) {
+PROF__CALL void prof_execution_trace_stop(void) {
     struct prof__execution *x = &prof__execution;
     struct prof_trace *s = &prof__trace;
     prof__lock();
@@ -19085,20 +19071,20 @@ PROF_API PROF__QUIET void prof_execution_trace_stop(void) {
     prof__unlock();
 }
 
-PROF_API PROF__QUIET prof_result prof_execution_trace_unregister(void) {
+PROF__CALL prof_result prof_execution_trace_unregister(void) {
     struct prof__execution *x = &prof__execution;
     if (prof__trace.open && x->span_count) return PROF_ERROR_STATE;
     x->running = x->registered = false;
     return x->result;
 }
 
-PROF_API PROF__QUIET bool prof_execution_trace_is_registered(void) {
+PROF__CALL bool prof_execution_trace_is_registered(void) {
     return prof__execution.registered;
 }
 
-PROF_API PROF__QUIET bool prof_execution_trace_is_running(void) { return prof__execution.running; }
+PROF__CALL bool prof_execution_trace_is_running(void) { return prof__execution.running; }
 
-PROF_API PROF__QUIET const char *prof_execution_trace_path(void) {
+PROF__CALL const char *prof_execution_trace_path(void) {
     return prof__execution.registered ? prof__execution.path : NULL;
 }
 
@@ -19365,7 +19351,7 @@ PROF__FN uint32_t prof__own_formula(const char *name) {
     return i;
 }
 
-PROF_API PROF__QUIET prof_result prof_flops_register(const char *name, prof_flops_formula formula) {
+PROF__CALL prof_result prof_flops_register(const char *name, prof_flops_formula formula) {
     struct prof__formulary *own = &prof__formulary;
     uint32_t i;
     if (!name || !*prof__op_name(name)) return PROF_ERROR_INVALID;
@@ -19380,8 +19366,8 @@ PROF_API PROF__QUIET prof_result prof_flops_register(const char *name, prof_flop
     return i < PROF__OWN_FORMULAS ? PROF_OK : PROF_ERROR_MEMORY;
 }
 
-PROF_API PROF__QUIET uint64_t prof_flops(const char *name, const prof_shape *inputs,
-                                         uint32_t count, const prof_flops_desc *desc) {
+PROF__CALL uint64_t prof_flops(const char *name, const prof_shape *inputs, uint32_t count,
+                               const prof_flops_desc *desc) {
     prof_flops_formula own = NULL;
     prof_flops_desc none;
     prof__op op;
@@ -20000,7 +19986,7 @@ PROF__FN prof_result prof__stream_flush_locked(struct prof_trace *s) {
 
 PROF__FN bool prof__env_failed(void);
 
-PROF_API PROF__QUIET prof_result prof_flush(void) {
+PROF__CALL prof_result prof_flush(void) {
     struct prof_trace *s = &prof__trace;
     prof_result result = PROF_ERROR_STATE;
     bool ours, unstreamed;
@@ -20419,7 +20405,7 @@ PROF__FN prof_result prof__dump_to(prof_sink out, bool own) {
     return result;
 }
 
-PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
+PROF__CALL prof_result prof_dump(prof_sink out) {
     return prof__dump_to(out, false);
 }
 #else
@@ -20495,7 +20481,7 @@ PROF__FN void prof__raw_rest(prof__raw *w) {
     prof__raw_counts(w, &stats, true);
 }
 
-PROF_API PROF__QUIET prof_result prof_dump(prof_sink out) {
+PROF__CALL prof_result prof_dump(prof_sink out) {
     struct prof_trace *s = &prof__trace;
     prof__raw *w = &prof__raw_out;
     if (!(s->open || s->stopped) || prof__mode() >= PROF_MODE_STREAM) return PROF_ERROR_STATE;
@@ -20537,7 +20523,7 @@ PROF__FN void *prof__chunk_ring(void *state) {
     return only ? NULL : oldest;
 }
 
-PROF_API PROF__QUIET const prof__parts *prof__parts_ring(void) {
+PROF__CALL const prof__parts *prof__parts_ring(void) {
     static const prof__parts parts = { PROF_MODE_RING, prof__chunk_ring, NULL, NULL, NULL };
     return &parts;
 }
@@ -20563,7 +20549,7 @@ PROF__FN void prof__chunk_streamed(prof__row *row) {
     prof__let_in(held);
 }
 
-PROF_API PROF__QUIET prof_result prof_flush(void) {
+PROF__CALL prof_result prof_flush(void) {
     struct prof_trace *s = &prof__trace;
     bool ok = true;
     if (prof__mode() != PROF_MODE_STREAM || !(s->open || s->stopped)) return PROF_ERROR_STATE;
@@ -20592,7 +20578,7 @@ PROF__FN void prof__raw_finish(void) {
     prof__trace.tallied = prof__raw_out.zones;
 }
 
-PROF_API PROF__QUIET const prof__parts *prof__parts_raw(prof_sink sink) {
+PROF__CALL const prof__parts *prof__parts_raw(prof_sink sink) {
     static const prof__parts parts = { PROF_MODE_STREAM, prof__chunk_stream, prof__chunk_to_raw,
                                        prof__raw_finish, NULL };
     memset(&prof__raw_out, 0, sizeof prof__raw_out);
@@ -20649,7 +20635,7 @@ PROF__FN void prof__chrome_finish(void) {
     prof__out_flush(&c->out);
 }
 
-PROF_API PROF__QUIET const prof__parts *prof__parts_chrome(prof_sink sink) {
+PROF__CALL const prof__parts *prof__parts_chrome(prof_sink sink) {
     static const prof__parts parts = { PROF_MODE_STREAM, prof__chunk_stream, prof__chunk_to_chrome,
                                        prof__chrome_finish, NULL };
     prof__chrome_out.sink = sink;
@@ -20792,14 +20778,14 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
     return n;
 }
 
-PROF_API PROF__QUIET const prof__parts *prof__parts_aggregate(void) {
+PROF__CALL const prof__parts *prof__parts_aggregate(void) {
     static const prof__parts parts = { PROF_MODE_AGGREGATE, prof__tally_chunk_again, NULL,
                                        prof__tally_close, prof__average_tallies };
     memset(prof__tally_rows, 0, sizeof prof__tally_rows);
     return &parts;
 }
 
-PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
+PROF__CALL size_t prof_snapshot(prof_average *rows, size_t max) {
     const prof__parts *parts = prof__trace.parts;
     return parts && parts->average ? (parts->average)(rows, rows ? max : 0) : 0;
 }
@@ -20919,7 +20905,7 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max, bool by_si
     return n;
 }
 
-PROF_API PROF__QUIET size_t prof_snapshot(prof_average *rows, size_t max) {
+PROF__CALL size_t prof_snapshot(prof_average *rows, size_t max) {
     return prof__average_tallies(rows, rows ? max : 0, false);
 }
 
@@ -20998,7 +20984,7 @@ struct prof_store {
     (prof__align(sizeof(prof_store)) + PROF__STORE_TEXT + 64 +                         \
      PROF__STORE_NAMES * sizeof(struct prof__store_name))
 
-PROF_API PROF__QUIET size_t prof_store_memory_size(size_t launches) {
+PROF__CALL size_t prof_store_memory_size(size_t launches) {
     size_t fixed = PROF__STORE_FIXED + 4096;
     if (launches > (SIZE_MAX - fixed) / 256) return SIZE_MAX;
     /* every 16th launch unlike the ones before */
@@ -21006,7 +20992,7 @@ PROF_API PROF__QUIET size_t prof_store_memory_size(size_t launches) {
            launches * (3 * PROF__STORE_SHARE + sizeof(prof_store_detail_head) / 16 + 8);
 }
 
-PROF_API PROF__QUIET prof_store *prof_store_open(const prof_store_desc *desc) {
+PROF__CALL prof_store *prof_store_open(const prof_store_desc *desc) {
     char *p = desc ? (char *)(((uintptr_t)desc->memory + 15) & ~(uintptr_t)15) : NULL;
     prof_store *s = (prof_store *)(void *)p;
     size_t room;
@@ -21030,7 +21016,7 @@ PROF_API PROF__QUIET prof_store *prof_store_open(const prof_store_desc *desc) {
     return s;
 }
 
-PROF_API PROF__QUIET void prof_store_clear(prof_store *s) {
+PROF__CALL void prof_store_clear(prof_store *s) {
     memset(&s->stats, 0, sizeof s->stats);
     memset(s->threads, 0, sizeof s->threads);
     s->low = s->base;
@@ -21042,7 +21028,7 @@ PROF_API PROF__QUIET void prof_store_clear(prof_store *s) {
     s->closed = false;
 }
 
-PROF_API PROF__QUIET void prof_store_begin(prof_store *s, uint64_t now) { s->window_start = now; }
+PROF__CALL void prof_store_begin(prof_store *s, uint64_t now) { s->window_start = now; }
 
 /* ---- names, threads, details ---- */
 
@@ -21063,7 +21049,7 @@ PROF__FN uint32_t prof__store_copy(prof_store *s, const char *text) {
 
 /* A name is found by its address, but its bytes must be the same: a library that is loaded again
    may have another name there. */
-PROF_API PROF__QUIET uint32_t prof_store_name(prof_store *s, const char *name) {
+PROF__CALL uint32_t prof_store_name(prof_store *s, const char *name) {
     uint32_t i = (uint32_t)((uint64_t)(uintptr_t)name * 0x9e3779b97f4a7c15u >> 32);
     if (!name) return 0;
     for (i %= PROF__STORE_NAMES; s->names[i].source;
@@ -21080,7 +21066,7 @@ PROF_API PROF__QUIET uint32_t prof_store_name(prof_store *s, const char *name) {
     return s->names[i].text = prof__store_copy(s, name);
 }
 
-PROF_API PROF__QUIET const char *prof_store_text(prof_store *s, uint32_t name) {
+PROF__CALL const char *prof_store_text(prof_store *s, uint32_t name) {
     const char *text = s->text + name;
     uint32_t i = name % 1024;
     if (!s->desc.demangle || text[0] != '_' || text[1] != 'Z') return text;
@@ -21095,7 +21081,7 @@ PROF_API PROF__QUIET const char *prof_store_text(prof_store *s, uint32_t name) {
 }
 
 /* The last number is for all threads without one. Ids are often consecutive, hence the hash. */
-PROF_API PROF__QUIET uint32_t prof_store_thread(prof_store *s, uint32_t id) {
+PROF__CALL uint32_t prof_store_thread(prof_store *s, uint32_t id) {
     uint32_t i = (id * 2654435761u >> 16) % PROF__STORE_THREADS, tries = 0;
     for (; s->threads[i] != id; i = (i + 1) % PROF__STORE_THREADS) {
         if (s->threads[i]) {
@@ -21108,7 +21094,7 @@ PROF_API PROF__QUIET uint32_t prof_store_thread(prof_store *s, uint32_t id) {
     return i;
 }
 
-PROF_API PROF__QUIET uint32_t prof_store_thread_index(prof_store *s, uint32_t i) {
+PROF__CALL uint32_t prof_store_thread_index(prof_store *s, uint32_t i) {
     uint32_t id = i < PROF__STORE_THREADS ? s->threads[i] : 0;
     i = PROF__MIN(i, (uint32_t)PROF__STORE_THREADS);
     if (!s->thread_index[i])
@@ -21122,12 +21108,11 @@ PROF__INLINE bool prof__store_fits(const prof_store *s, size_t bytes) {
     return !s->closed && (size_t)(s->high - s->low) >= bytes + tables;
 }
 
-PROF_API PROF__QUIET const prof_store_record *prof_store_record_at(const prof_store *s,
-                                                                   uint32_t i) {
+PROF__CALL const prof_store_record *prof_store_record_at(const prof_store *s, uint32_t i) {
     return i < s->record_count ? (const prof_store_record *)(const void *)s->base + i : NULL;
 }
 
-PROF_API PROF__QUIET const void *prof_store_detail_at(const prof_store *s, uint32_t i) {
+PROF__CALL const void *prof_store_detail_at(const prof_store *s, uint32_t i) {
     return i < s->detail_count ? s->end - (i + 1) * sizeof(prof_store_detail_head) : NULL;
 }
 
@@ -21141,7 +21126,7 @@ PROF__INLINE uint32_t prof__store_hash(const void *detail) {
 }
 
 /* Once the index is half full the same detail may be kept twice. */
-PROF_API PROF__QUIET uint32_t prof_store_detail(prof_store *s, const void *d) {
+PROF__CALL uint32_t prof_store_detail(prof_store *s, const void *d) {
     const size_t size = sizeof(prof_store_detail_head);
     uint32_t i;
     if (s->last_detail < s->detail_count &&
@@ -21171,9 +21156,8 @@ PROF__INLINE bool prof__store_inside(prof_store *s, uint64_t start, uint32_t fla
     return false;
 }
 
-PROF_API PROF__QUIET bool prof_store_keep(prof_store *s, uint32_t kind, uint32_t flags,
-                                          uint64_t start, uint64_t end, uint32_t correlation,
-                                          uint32_t detail) {
+PROF__CALL bool prof_store_keep(prof_store *s, uint32_t kind, uint32_t flags, uint64_t start,
+                                uint64_t end, uint32_t correlation, uint32_t detail) {
     prof_store_record *r = (prof_store_record *)(void *)s->low;
     uint64_t duration = end > start ? end - start : 0;
     if (!prof__store_inside(s, start, flags)) return false;
@@ -21215,8 +21199,7 @@ PROF__FN void prof__store_uncount(prof_store *s, prof_store_record *r) {
 
 /* ---- the clock ---- */
 
-PROF_API PROF__QUIET prof_clock_pair prof_pair_clocks(bool (*read)(void *user, uint64_t *ns),
-                                                      void *user) {
+PROF__CALL prof_clock_pair prof_pair_clocks(bool (*read)(void *user, uint64_t *ns), void *user) {
     prof_clock_pair best = { 0, 0 };
     int64_t width = INT64_MAX;
     for (int i = 0; i < 4 || (i < 32 && width > 2000); i++) {
@@ -21233,7 +21216,7 @@ PROF_API PROF__QUIET prof_clock_pair prof_pair_clocks(bool (*read)(void *user, u
 }
 
 /* Keeps a pair. When there are too many, every second one is removed. */
-PROF_API PROF__QUIET void prof_store_pair(prof_store *s, prof_clock_pair pair) {
+PROF__CALL void prof_store_pair(prof_store *s, prof_clock_pair pair) {
     uint64_t last = s->pair_count ? s->pairs[s->pair_count - 1].device_ns : 0;
     if (pair.device_ns <= last) return;
     if (s->pair_count == PROF__STORE_PAIRS) {
@@ -21243,13 +21226,13 @@ PROF_API PROF__QUIET void prof_store_pair(prof_store *s, prof_clock_pair pair) {
     s->pairs[s->pair_count++] = pair;
 }
 
-PROF_API PROF__QUIET int64_t prof_store_paired_ns(const prof_store *s) {
+PROF__CALL int64_t prof_store_paired_ns(const prof_store *s) {
     return s->pair_count ? s->pairs[s->pair_count - 1].session_ns : INT64_MIN;
 }
 
 /* Between two pairs the difference of the clocks changes linearly, unless one of them jumped, which
    is a change by more than the 500 ppm that systems slew their clocks by. */
-PROF_API PROF__QUIET int64_t prof_store_session_ns(const prof_store *s, uint64_t t) {
+PROF__CALL int64_t prof_store_session_ns(const prof_store *s, uint64_t t) {
     uint32_t i = 0;
     int64_t offset;
     if (!s->pair_count) return 0;
@@ -21330,7 +21313,7 @@ PROF__FN void prof__store_judge_work(prof_store *s, prof_store_record *r) {
     s->stats.outside++;
 }
 
-PROF_API PROF__QUIET void prof_store_judge(prof_store *s) {
+PROF__CALL void prof_store_judge(prof_store *s) {
     prof_store_record *r = (prof_store_record *)(void *)s->base;
     char *at = s->low;
     prof__store_table calls;
@@ -21347,7 +21330,7 @@ PROF_API PROF__QUIET void prof_store_judge(prof_store *s) {
     s->judged = s->record_count;
 }
 
-PROF_API PROF__QUIET prof_store_stats prof_store_get_stats(const prof_store *s) {
+PROF__CALL prof_store_stats prof_store_get_stats(const prof_store *s) {
     prof_store_stats out = s->stats;
     out.bytes_total = (size_t)(s->end - s->base);
     out.bytes_used = (size_t)(s->low - s->base) + (size_t)(s->end - s->high) +
@@ -21357,7 +21340,7 @@ PROF_API PROF__QUIET prof_store_stats prof_store_get_stats(const prof_store *s) 
 
 /* ---- records to events ---- */
 
-PROF_API PROF__QUIET void *prof_store_take(prof_store *s, size_t bytes) {
+PROF__CALL void *prof_store_take(prof_store *s, size_t bytes) {
     char *at = s->taken;
     bytes = prof__align(bytes);
     if (!at || at > s->high || (size_t)(s->high - at) < bytes) return NULL;
@@ -21472,7 +21455,7 @@ PROF__FN void prof__store_share_open(prof_store *s, bool kept) {
     memset(s->of_call, 0, sizeof s->of_call);
 }
 
-PROF_API PROF__QUIET void prof_store_submit(prof_store *s, bool kept) {
+PROF__CALL void prof_store_submit(prof_store *s, bool kept) {
     const prof_store_record *r = (const prof_store_record *)(const void *)s->base;
     char *at = s->low;
     if (!s->closed && s->record_count) {
@@ -21509,7 +21492,7 @@ PROF__FN uint32_t prof__observer_find(const void *user) {
     return i;
 }
 
-PROF_API PROF__QUIET prof_result prof_add_observer(const prof_observer *observer) {
+PROF__CALL prof_result prof_add_observer(const prof_observer *observer) {
     prof_result result = PROF_OK;
     if (!observer) return PROF_ERROR_INVALID;
     prof__lock();
@@ -21521,7 +21504,7 @@ PROF_API PROF__QUIET prof_result prof_add_observer(const prof_observer *observer
     return result;
 }
 
-PROF_API PROF__QUIET prof_result prof_remove_observer(const void *user) {
+PROF__CALL prof_result prof_remove_observer(const void *user) {
     prof_observer gone;
     prof_result result = PROF_OK;
     uint32_t i;
@@ -21727,7 +21710,7 @@ PROF__FN prof_result prof__emit(bool on, bool loaded, const prof_observer *obser
     return loaded ? prof_add_observer(observer) : PROF_ERROR_UNSUPPORTED;
 }
 
-PROF_API PROF__QUIET prof_result prof_emit_nvtx(bool on) {
+PROF__CALL prof_result prof_emit_nvtx(bool on) {
     prof_observer o;
     memset(&o, 0, sizeof o);
     o.begin_with = prof__nvtx_begin;
@@ -21850,7 +21833,7 @@ PROF__FN void prof__itt_instant(void *user, const char *text) {
     prof__itt_end(user, text);
 }
 
-PROF_API PROF__QUIET prof_result prof_emit_itt(bool on) {
+PROF__CALL prof_result prof_emit_itt(bool on) {
     prof_observer o;
     memset(&o, 0, sizeof o);
     o.begin = prof__itt_begin;
@@ -21860,21 +21843,21 @@ PROF_API PROF__QUIET prof_result prof_emit_itt(bool on) {
     return prof__emit(on, on && prof_itt_is_available(), &o);
 }
 
-PROF_API PROF__QUIET bool prof_itt_is_available(void) {
+PROF__CALL bool prof_itt_is_available(void) {
     return prof__lazy_load(&prof__itt.lazy, prof__itt_load);
 }
 
-PROF_API PROF__QUIET void prof_itt_mark(const char *text) {
+PROF__CALL void prof_itt_mark(const char *text) {
     if (prof_itt_is_available()) prof__itt_instant(NULL, prof__text(text));
 }
 
-PROF_API PROF__QUIET int prof_itt_range_push(const char *text) {
+PROF__CALL int prof_itt_range_push(const char *text) {
     if (!prof_itt_is_available()) return -1;
     prof__itt_begin(NULL, prof__text(text));
     return (int)prof__slot_get()->itt_ranges++;
 }
 
-PROF_API PROF__QUIET int prof_itt_range_pop(void) {
+PROF__CALL int prof_itt_range_pop(void) {
     prof__slot *slot = prof__slot_get();
     if (!slot->itt_ranges || !prof_itt_is_available()) return -1;
     prof__itt_end(NULL, NULL);
@@ -21887,13 +21870,13 @@ PROF_API PROF__QUIET int prof_itt_range_pop(void) {
    This room computes the action of a step from its number, and what must happen between two steps.
    It has no state of its own: that is in @SESSION. */
 
-PROF_API PROF__QUIET prof_result prof_schedule_check(const prof_schedule *s) {
+PROF__CALL prof_result prof_schedule_check(const prof_schedule *s) {
     const uint32_t most = INT32_MAX;
     return s && s->active && s->skip_first <= most && s->wait <= most && s->warmup <= most &&
                    s->active <= most && s->repeat <= most ? PROF_OK : PROF_ERROR_INVALID;
 }
 
-PROF_API PROF__QUIET prof_action prof_schedule_action(const prof_schedule *s, uint64_t step) {
+PROF__CALL prof_action prof_schedule_action(const prof_schedule *s, uint64_t step) {
     uint64_t length, cycle;
     if (!s || !s->active || step < s->skip_first) return PROF_ACTION_NONE;
     length = (uint64_t)s->wait + s->warmup + s->active;
@@ -21947,7 +21930,7 @@ PROF__INLINE size_t prof__plan_make(prof__plan *p, uint32_t shape, size_t size) 
 }
 
 /* The least arena for the description. */
-PROF_API PROF__QUIET size_t prof_arena_size(const prof_desc *desc) {
+PROF__CALL size_t prof_arena_size(const prof_desc *desc) {
     prof__plan p;
     uint32_t shape = desc ? prof__shape_of(desc) : 16, threads = shape >> 16;
     size_t one = prof__plan_make(&p, shape, 0);
@@ -21988,16 +21971,16 @@ PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts
     return PROF_OK;
 }
 
-PROF_API PROF__QUIET prof_result prof__start(uint32_t shape, const prof__parts *parts,
-                                             const prof__hooks *hooks, uint32_t rate) {
+PROF__CALL prof_result prof__start(uint32_t shape, const prof__parts *parts,
+                                   const prof__hooks *hooks, uint32_t rate) {
     prof__arena.base = prof__builtin_arena.bytes;
     prof__arena.end = prof__builtin_arena.bytes + sizeof prof__builtin_arena.bytes;
     return prof__open_session(shape, parts, hooks, rate);
 }
 
-PROF_API PROF__QUIET prof_result prof__start_in(uint32_t shape, const prof__parts *parts,
-                                                const prof__hooks *hooks, uint32_t rate,
-                                                void *memory, size_t size) {
+PROF__CALL prof_result prof__start_in(uint32_t shape, const prof__parts *parts,
+                                      const prof__hooks *hooks, uint32_t rate, void *memory,
+                                      size_t size) {
     size_t skip = (0 - (uintptr_t)memory) & 15u;
     prof__arena.base = (char *)memory + PROF__MIN(skip, size);
     prof__arena.end = (char *)memory + size;
@@ -22005,11 +21988,11 @@ PROF_API PROF__QUIET prof_result prof__start_in(uint32_t shape, const prof__part
 }
 
 /* The macro of this name as a function, for pointers to it and for other languages. */
-PROF_API PROF__QUIET prof_result(prof_start)(const prof_desc *desc) {
+PROF__CALL prof_result(prof_start)(const prof_desc *desc) {
     return prof__start_inline(desc);
 }
 
-PROF_API PROF__QUIET prof_trace *prof_stop(void) {
+PROF__CALL prof_trace *prof_stop(void) {
     struct prof_trace *s = &prof__trace;
     uintptr_t lock = prof__lock();
     bool open = s->open;
@@ -22025,14 +22008,14 @@ PROF_API PROF__QUIET prof_trace *prof_stop(void) {
     return s;
 }
 
-PROF_API PROF__QUIET int64_t prof_now(void) {
+PROF__CALL int64_t prof_now(void) {
     uintptr_t held = prof__keep_out();
     uint64_t now = prof__trace.open ? prof__time_now(0) : 0;
     prof__let_in(held);
     return now ? prof__ticks_ns(now) : 0;
 }
 
-PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
+PROF__CALL prof_stats prof_get_stats(void) {
     struct prof_trace *s = &prof__trace;
     prof_stats out;
     bool only = s->records_only && prof__mode() < PROF_MODE_STREAM;
@@ -22049,7 +22032,7 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
     return out;
 }
 
-PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
+PROF__CALL prof_stats prof_trace_stats(const prof_trace *trace) {
     (void)trace;                         /* there is one */
     return prof_get_stats();
 }
@@ -22185,7 +22168,7 @@ PROF__FN size_t prof__need(const prof_desc *d, uint32_t threads) {
     return PROF__FIXED_SHARE + prof__sites_marked() * prof__site_share() + threads * share;
 }
 
-PROF_API PROF__QUIET size_t prof_arena_size(const prof_desc *desc) {
+PROF__CALL size_t prof_arena_size(const prof_desc *desc) {
     prof_desc none;
     memset(&none, 0, sizeof none);
     if (!desc) desc = &none;
@@ -22655,7 +22638,7 @@ PROF__FN void prof__recording_close(struct prof_trace *s) {
 
 /* ---- Devices ---- */
 
-PROF_API PROF__QUIET uint32_t prof_supported_activities(void) {
+PROF__CALL uint32_t prof_supported_activities(void) {
     uint32_t all = PROF_ACTIVITY_CPU;
     for (uint32_t i = 0; i < prof__devices.count; i++) all |= prof__devices.list[i].desc.activity;
     return all;
@@ -22714,7 +22697,7 @@ PROF__FN bool prof__devices_fail(uint32_t activities) {
     return tried;
 }
 
-PROF_API PROF__QUIET prof_result prof_add_device(const prof_device_desc *device) {
+PROF__CALL prof_result prof_add_device(const prof_device_desc *device) {
     prof_result result = PROF_OK;
     uint32_t bit = device ? device->activity : 0, i = 0;
     if (!device || !device->name || bit <= PROF_ACTIVITY_CPU || (bit & (bit - 1)))
@@ -23373,7 +23356,7 @@ PROF__FN void prof__keeper_end(void) {
 }
 #endif
 
-PROF_API PROF__QUIET prof_result prof_prepare(const prof_desc *desc) {
+PROF__CALL prof_result prof_prepare(const prof_desc *desc) {
     struct prof_trace *s = &prof__trace;
     prof_desc none;
     prof_result result;
@@ -23422,13 +23405,13 @@ PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
     return PROF_OK;
 }
 
-PROF_API PROF__QUIET prof_result prof_start(const prof_desc *desc) {
+PROF__CALL prof_result prof_start(const prof_desc *desc) {
     prof__env.wrong[0] = 0;
     prof__env_tell("own", "");
     return prof__session_begin(desc);
 }
 
-PROF_API PROF__QUIET prof_action prof_step(void) {
+PROF__CALL prof_action prof_step(void) {
     struct prof_trace *s = &prof__trace;
     struct prof__session *v = &prof__session;
     prof_action from, to;
@@ -23453,7 +23436,7 @@ PROF_API PROF__QUIET prof_action prof_step(void) {
     return to;
 }
 
-PROF_API PROF__QUIET uint64_t prof_step_number(void) {
+PROF__CALL uint64_t prof_step_number(void) {
     uint64_t step;
     prof__lock();
     step = prof__session.step;
@@ -23461,7 +23444,7 @@ PROF_API PROF__QUIET uint64_t prof_step_number(void) {
     return step;
 }
 
-PROF_API PROF__QUIET prof_trace *prof_stop(void) {
+PROF__CALL prof_trace *prof_stop(void) {
     struct prof_trace *s = &prof__trace;
     if (!prof__session_claim()) return NULL;
     prof__step_end();
@@ -23581,7 +23564,7 @@ PROF__FN void prof__env_go(void) {
 #endif
 }
 
-PROF_API PROF__QUIET prof_result prof_start_env(const prof_desc *desc) {
+PROF__CALL prof_result prof_start_env(const prof_desc *desc) {
     struct prof__env *e = &prof__env;
     const char *path = getenv("PROF_TRACE");
     prof_result result;
@@ -23599,7 +23582,7 @@ PROF_API PROF__QUIET prof_result prof_start_env(const prof_desc *desc) {
     return result;
 }
 
-PROF_API PROF__QUIET prof_result prof_stop_env(void) {
+PROF__CALL prof_result prof_stop_env(void) {
     struct prof__env *e = &prof__env;
     prof_result result = PROF_OK;
     if (e->started && prof__session.open) {
@@ -23617,7 +23600,7 @@ PROF_API PROF__QUIET prof_result prof_stop_env(void) {
     return result;
 }
 
-PROF_API PROF__QUIET prof_result prof_toggle(uint32_t activities, bool enable) {
+PROF__CALL prof_result prof_toggle(uint32_t activities, bool enable) {
     struct prof_trace *s = &prof__trace;
     uint32_t changed;
     bool open;
@@ -23639,7 +23622,7 @@ PROF_API PROF__QUIET prof_result prof_toggle(uint32_t activities, bool enable) {
     return open ? PROF_OK : PROF_ERROR_STATE;
 }
 
-PROF_API PROF__QUIET int64_t prof_now(void) {
+PROF__CALL int64_t prof_now(void) {
     const struct prof_trace *s = &prof__trace;
     prof_platform platform;
     prof_clock clock;
@@ -23660,9 +23643,9 @@ PROF_API PROF__QUIET int64_t prof_now(void) {
     return clock == PROF_CLOCK_CPU ? (int64_t)(now - start) : prof__rate_ns(now - start, rate);
 }
 
-PROF_API PROF__QUIET int64_t prof_os_now(void) { return (int64_t)prof__os_now(); }
+PROF__CALL int64_t prof_os_now(void) { return (int64_t)prof__os_now(); }
 
-PROF_API PROF__QUIET void prof_session_info(prof_session *session) {
+PROF__CALL void prof_session_info(prof_session *session) {
     const struct prof_trace *s = &prof__trace;
     prof__lock();
     session->desc = prof__session.desc;
@@ -23683,7 +23666,7 @@ PROF__FN uint64_t prof__rate(const struct prof_trace *s) {
                       (double)(k.ns - prof__recorder.first_knot.ns));
 }
 
-PROF_API PROF__QUIET prof_stats prof_trace_stats(const prof_trace *trace) {
+PROF__CALL prof_stats prof_trace_stats(const prof_trace *trace) {
     prof_stats out;
     memset(&out, 0, sizeof out);
     if (!prof__valid(trace)) return out;
@@ -23722,7 +23705,7 @@ PROF__FN uint64_t prof__ended_ns(const struct prof_trace *s) {
     return s->stopped && s->sums.full_tick ? (uint64_t)prof__to_ns(&scale, s->sums.full_tick) : 0;
 }
 
-PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
+PROF__CALL prof_stats prof_get_stats(void) {
     struct prof_trace *s = &prof__trace;
     prof_stats out;
     prof__counts c;
@@ -23764,17 +23747,17 @@ PROF_API PROF__QUIET prof_stats prof_get_stats(void) {
 
 /* ---- on both ports ---- */
 
-PROF_API PROF__QUIET uint32_t prof_set_categories(uint32_t on) {
+PROF__CALL uint32_t prof_set_categories(uint32_t on) {
     uint32_t before = ~PROF__LOAD(prof__categories_off);
     PROF__STORE(prof__categories_off, ~on);
     return before;
 }
 
-PROF_API PROF__QUIET bool prof_category_on(uint32_t categories) {
+PROF__CALL bool prof_category_on(uint32_t categories) {
     return (categories & ~PROF__LOAD(prof__categories_off)) != 0;
 }
 
-PROF_API PROF__QUIET const char *prof_strerror(prof_result result) {
+PROF__CALL const char *prof_strerror(prof_result result) {
     static const char texts[] =
         "no error\0"
         "an argument is not one this call takes\0"

@@ -994,7 +994,7 @@ static void prof__raw_read(prof_raw *r, bool last) {
     }
 }
 
-PROF_API PROF__QUIET prof_result prof_raw_open(const prof_raw_desc *desc, prof_raw **raw) {
+PROF__CALL prof_result prof_raw_open(const prof_raw_desc *desc, prof_raw **raw) {
     char *memory = desc ? (char *)desc->memory : NULL;
     size_t skip = (16u - ((uintptr_t)memory & 15u)) & 15u, size;
     prof_raw *r;
@@ -1013,7 +1013,7 @@ PROF_API PROF__QUIET prof_result prof_raw_open(const prof_raw_desc *desc, prof_r
     return PROF_OK;
 }
 
-PROF_API PROF__QUIET void prof_raw_feed(prof_raw *raw, const void *data, size_t size) {
+PROF__CALL void prof_raw_feed(prof_raw *raw, const void *data, size_t size) {
     const char *from = (const char *)data;
     raw->stats.bytes += size;
     while (size) {
@@ -1027,7 +1027,7 @@ PROF_API PROF__QUIET void prof_raw_feed(prof_raw *raw, const void *data, size_t 
     }
 }
 
-PROF_API PROF__QUIET prof_result prof_raw_close(prof_raw *raw, prof_raw_stats *stats) {
+PROF__CALL prof_result prof_raw_close(prof_raw *raw, prof_raw_stats *stats) {
     prof__raw_read(raw, true);
     prof__raw_hand_sums(raw);
     if (stats) *stats = raw->stats;
