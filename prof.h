@@ -80,7 +80,9 @@
 
    Threads
        Zones, prof_push/prof_pop, prof_instant, prof_counter: any thread, no lock. A zone begins and
-       ends on one thread. Session calls (start, stop) may come from any thread, one at a time.
+       ends on one thread. They take 1 KiB of stack at most, and the system's loader 4 KiB where
+       the program was not linked with -z now. Session calls (start, stop) may come from any thread,
+       one at a time.
        Queries and writers of a trace: one thread at a time.
        A compiler without TLS and atomics (tcc) records from one thread, the first that is here:
        zones of others are dropped and counted (dropped_busy). Call all else from that thread.
@@ -347,7 +349,8 @@ typedef struct prof_desc {
     bool with_modules;                   /* records prof_module_push, prof_set_module */
     bool with_stack;                     /* each event has a stack: the zones around it */
     prof_native native_stack;            /* ... or its native call stack, read as the zone begins;
-                                            turns with_stack on; not in STREAM and AGGREGATE */
+                                            turns with_stack on; not in STREAM and AGGREGATE;
+                                            a zone's begin then takes 4 KiB of stack */
     const char *hw_counters;             /* counted in each zone, as "cycles,instructions"; at most
                                             4: prof_hw_counter_name; not in STREAM and AGGREGATE */
     bool profile_memory;                 /* records prof_memory_alloc and prof_memory_free */
@@ -635,7 +638,8 @@ typedef struct prof_event_totals {
 
 /* A thread that recorded. */
 typedef struct prof_thread_info {
-    uint64_t id;                         /* the OS's thread id, or platform.thread_id's */
+    uint64_t id;                         /* the OS's thread id, or platform.thread_id's; from 2^30
+                                            on where the OS gave it to a thread before */
     const char *name;                    /* prof_set_thread_name; NULL: none given */
 } prof_thread_info;
 
@@ -3457,27 +3461,32 @@ PROF__FN void prof__out_code_point(prof__out *o, const char **s) {
     *s += n ? n : 1;
 }
 
+/* Writes the code point at *s, escaped for the inside of a JSON string, to p: 6 bytes at most.
+   Moves *s past it, and returns p behind it. */
+PROF__FN char *prof__text_json(char *p, const char **s) {
+    static const char hex[] = "0123456789abcdef";
+    const unsigned char c = (unsigned char)**s;
+    size_t n = prof__utf8_length(*s), bytes = n ? n : 3;
+    if (c < 0x20 || c == 0x7f) {
+        memcpy(p, "\\u00", 4);
+        p[4] = hex[c >> 4];
+        p[5] = hex[c & 15];
+        bytes = 6;
+    } else {
+        if (c == '"' || c == '\\') *p++ = '\\';
+        memcpy(p, n ? *s : "\xef\xbf\xbd", bytes);
+    }
+    *s += n ? n : 1;
+    return p + bytes;
+}
+
 /* Writes s escaped for the inside of a JSON string. */
 PROF__FN void prof__out_json(prof__out *o, const char *s) {
-    static const char hex[] = "0123456789abcdef";
     for (const char *from = s; *s; from = s) {
-        unsigned char c;
         while (*s >= 0x20 && *s < 0x7f && *s != '"' && *s != '\\') s++;
         prof__out_bytes(o, from, (size_t)(s - from));
-        c = (unsigned char)*s;
-        if (!c) break;
         prof__out_room(o, 6);
-        if (c > 0x7f) {
-            prof__out_code_point(o, &s);
-            continue;
-        }
-        if (c < 0x20 || c == 0x7f) {
-            prof__out_text(o, "\\u00");
-            *o->p++ = hex[c >> 4];
-            c = (unsigned char)hex[c & 15];
-        } else *o->p++ = '\\';
-        *o->p++ = (char)c;
-        s++;
+        if (*s) o->p = prof__text_json(o->p, &s);
     }
 }
 
@@ -4340,7 +4349,7 @@ typedef struct prof__plan { size_t state, state_more, chunk, chunk_more; } prof_
     bool over;                           /* the thread ended: its id may be another's now */ \
     bool kept;                           /* the caller knows the index: it stays this thread's */ \
     bool listed;                         /* the row is in the list of rows */ \
-    uint64_t os_id;                      /* where platform.thread_id tells another */ \
+    uint64_t os_id;                      /* that the OS told; info.id is this row's alone */ \
     prof__row *again;                    /* while it is free: the next free row */
 #define PROF__RAW_PORT \
     uint32_t row;                        /* of a dump: 1 + number of the last row told */ \
@@ -6482,12 +6491,25 @@ PROF__FN void prof__counts_clear(prof__counts *c) {
     for (size_t i = 0; i < PROF__COUNTS; i++) PROF__STORE(count[i], (size_t)0);
 }
 
+/* The id that the row's thread tells. */
+PROF__FN uint64_t prof__row_told(const prof__row *r) {
+    return prof__trace.platform.thread_id ? r->info.id : r->os_id;
+}
+
+/* The id that a new row has in the trace: another one if the system gave this to a thread
+   before. */
+PROF__FN uint64_t prof__row_id(const struct prof_trace *s, const prof__row *row, uint64_t id) {
+    for (const prof__row *r = s->platform.thread_id ? NULL : s->rows; r; r = r->next)
+        if (r->info.id == id && r->thread != row->thread) return 1u << 30 | row->thread;
+    return id;
+}
+
 /* The row that a thread had in an older generation, and continues; NULL: the thread is new. */
 PROF__FN const prof__row *prof__row_before(const struct prof_trace *s, uint64_t id) {
     const prof__row *old = NULL;
     const prof__row *r = s->generation == s->first_generation ? NULL : s->rows;
     for (; r; r = r->next) {
-        if (r->info.id != id) continue;
+        if (prof__row_told(r) != id) continue;
         if (r->generation != s->generation) old = r->over ? NULL : r;
         else if (old && old->thread == r->thread) old = NULL;
     }
@@ -6527,6 +6549,7 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     struct prof_trace *s = &prof__trace;
     prof__row empty;
     prof__row *row = prof__row_take(s, prof__row_before(s, id));
+    uint64_t own;
     uint32_t thread;
     bool listed;
     if (!row) return NULL;
@@ -6536,7 +6559,9 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     prof__copy_words(row, &empty, offsetof(prof__row, thread));   /* prof_dump may be reading it */
     prof__copy_words(row->name, empty.name, sizeof row->name);
     PROF__STORE(row->announced, 0u);
-    prof__copy_words(&row->info.id, &id, sizeof id);
+    own = prof__row_id(s, row, id);
+    prof__copy_words(&row->info.id, &own, sizeof own);
+    row->os_id = id;
     row->generation = s->generation;
     PROF__STORE(row->number, s->pool.row_number++);
     PROF__STORE(row->thread, thread);
@@ -9186,24 +9211,43 @@ PROF__CALL void prof_set_module(const char *hierarchy) {
     prof__attribute_put(PROF__HIERARCHY, hierarchy, NULL, 0);
 }
 
-/* Records "key":value; the value is text, or a number where text is NULL. */
+/* A text that is put into a record byte by byte. */
+typedef struct prof__piece { prof__long l; size_t bytes; char word[8]; } prof__piece;
+
+PROF__FN void prof__piece_put(prof__piece *to, const char *s, bool json) {
+    char c[8], *end = c + 1;
+    while (*s) {
+        if (json) end = prof__text_json(c, &s);
+        else *c = *s++;
+        for (const char *p = c; p < end; p++) {
+            to->word[to->bytes++ % 8] = *p;
+            if (to->bytes % 8 == 0) prof__long_text(&to->l, to->word, 8);
+        }
+    }
+}
+
+/* Records "key":value; the value is text, or a number where text is NULL. Zones on small stacks
+   have arguments, so that there is no buffer. */
 PROF__FN void prof__attribute_argument(const char *key, const char *text, int64_t value) {
-    prof__out o;
-    prof_sink none = { NULL, NULL };
+    prof__piece to;
+    char number[24];
+    size_t most;
     if (!key || !prof__wanted(0)) return;
-    prof__out_open(&o, none);
-    if (strlen(key) + (text ? strlen(text) : 0) > PROF__TEXT_MOST / 6 - 32) {   /* \u0001 is six */
+    most = 6 * (strlen(key) + (text ? strlen(text) : 0)) + 32;   /* \u0001 is six */
+    if (most > PROF__TEXT_MOST - 160) {
         PROF__COUNT(prof__loose.details_cut);
         return;
     }
-    prof__out_text(&o, "\"");
-    prof__out_json(&o, key);
-    prof__out_text(&o, text ? "\":\"" : "\":");
-    if (text) prof__out_json(&o, text);
-    else prof__out_i64(&o, value);
-    prof__out_text(&o, text ? "\"" : "");
-    *o.p = 0;
-    prof__attribute_text(PROF__ARGUMENT, o.buf, 0);
+    if (!prof__attribute_open(&to.l, prof__text_slots(most), 0)) return;
+    to.bytes = 0;
+    *prof__text_i64(number, value) = 0;
+    prof__piece_put(&to, "\"", false);
+    prof__piece_put(&to, key, true);
+    prof__piece_put(&to, text ? "\":\"" : "\":", false);
+    prof__piece_put(&to, text ? text : number, true);
+    prof__piece_put(&to, text ? "\"" : "", false);
+    prof__long_text(&to.l, to.word, to.bytes % 8);
+    prof__attribute_close(&to.l, PROF__ARGUMENT, 1, to.bytes);
 }
 
 PROF__CALL void prof_set_arg(const char *key, const char *text) {
@@ -9463,9 +9507,9 @@ PROF__CALL uint64_t prof_thread_id(void) {
     prof__slot *slot = prof__slot_get();
     prof_platform p;
     memset(&p, 0, sizeof p);
-    if (slot->generation == PROF__LOAD(prof__on)) {
-        p = prof__slot_state(slot)->platform;
-    } else if (prof__lock_briefly()) {
+    if (slot->generation == PROF__LOAD(prof__on))
+        return PROF__ACQUIRE(prof__slot_state(slot)->row)->info.id;
+    if (prof__lock_briefly()) {
         p = prof__session.desc.platform;
         prof__unlock();
     }
@@ -12074,14 +12118,14 @@ PROF__CALL prof_result prof_submit_memory(const prof_memory_change *changes, siz
 
 PROF__FN uint32_t prof__submit_thread(uint64_t id, const char *name, bool os) {
     struct prof_trace *s = &prof__trace;
-    prof__row *row;
+    prof__row *r, *row = NULL;
     uint32_t thread = PROF_NONE;
     bool open;
     prof__lock();
     os = os && s->platform.thread_id;
     open = s->open || s->outside.late;
-    for (row = open ? s->rows : NULL; row && (os ? row->os_id : row->info.id) != id;)
-        row = row->next;
+    for (r = open ? s->rows : NULL; r; r = r->next)   /* the last to have this id may still live */
+        if ((os ? r->os_id : prof__row_told(r)) == id) row = r;
     if (!row && open) row = prof__row_add(id);
     if (row && name) prof__row_name(row, name);
     if (row) row->kept = true;

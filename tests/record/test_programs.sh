@@ -123,4 +123,100 @@ END
 if ./seccomp >seccomp.out 2>&1; [ $? -eq 77 ]; then echo 'skip a filter of system calls: there are none here'
 else says 'a filter of system calls' 'all marked|status 0|' ./seccomp
 fi
+
+# The system gives a second thread the id of one that has ended.
+build again <<'END' &&
+#include "prof.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static long id;
+static void *thread(void *name) {
+    id = syscall(SYS_gettid);
+    if (*(char *)name == 'n') return NULL;
+    prof_set_thread_name(name);
+    prof_push(name);
+    prof_pop();
+    if (prof_thread_id() % (1 << 30) > 1 << 22) puts("an odd id");
+    return NULL;
+}
+static void run(char *name) {
+    pthread_t t;
+    pthread_create(&t, NULL, thread, name);
+    pthread_join(t, NULL);
+}
+static void ask(long next) {
+    FILE *f = fopen("/proc/sys/kernel/ns_last_pid", "w");
+    if (f) fprintf(f, "%ld", next - 1);
+    if (f) fclose(f);
+}
+int main(void) {
+    long first;
+    int tries = 0;
+    prof_start(NULL);
+    run("early");
+    first = id;
+    for (id = 0; id != first && tries++ < 100; run("none")) ask(first);
+    if (id != first) return 77;
+    for (ask(first); run("late"), id != first;) ask(first);
+    return prof_save_chrome(prof_stop(), "again.json") != PROF_OK;
+}
+END
+if timeout 60 ./again; [ $? -eq 77 ]; then echo 'skip an id that comes again: this process may not choose the next one'
+else
+    early=$(sed -n 's/.*"name":"early".*"tid":\([0-9]*\).*/\1/p' again.json)
+    late=$(sed -n 's/.*"name":"late".*"tid":\([0-9]*\).*/\1/p' again.json | tail -n 1)
+    if [ -n "$early" ] && [ "$early" != "$late" ] && grep -q "thread $late (late)" again.json; then
+        ok 'an id that comes again'
+    else not_ok 'an id that comes again' "$early, $late"
+    fi
+fi
+
+# What runs in zones takes little stack.
+most=1024   # where optimized; else its checks take more
+[ -n "${ALL:-}" ] || most=1400
+build stack -Wl,-z,now -DMOST=$most <<'END' &&
+#include "prof.h"
+#include <stdio.h>
+#include <string.h>
+#include <ucontext.h>
+static char stack[1 << 16] __attribute__((aligned(64)));
+static ucontext_t here, there;
+static int what;
+static void body(void) {
+    static const prof_shape shapes[1];
+    static const prof_device cpu;
+    if (what == 0) { PROF_BLOCK("zone") {} }
+    if (what == 1) { prof_push("a name"); prof_pop(); }
+    if (what == 2) { PROF_INSTANT("moment"); PROF_COUNTER("counter", 5); }
+    if (what == 3) {
+        PROF_BLOCK("arguments") {
+            prof_set_arg("key", "a \"value\"\n");
+            prof_set_arg_int("number", 5);
+            prof_set_shapes(shapes, NULL, 1);
+        }
+    }
+    if (what == 4) { prof_push("deeper"); prof_memory_alloc(stack, 8, cpu); prof_pop(); }
+}
+int main(void) {
+    prof_desc d = { 0 };
+    d.record_shapes = d.profile_memory = true;
+    if (prof_start(&d) != PROF_OK) return 1;
+    for (what = 0; what < 5; what++) {
+        size_t free = 0;
+        memset(stack, 0xa5, sizeof stack);
+        getcontext(&there);
+        there.uc_stack.ss_sp = stack;
+        there.uc_stack.ss_size = sizeof stack;
+        there.uc_link = &here;
+        makecontext(&there, body, 0);
+        swapcontext(&here, &there);
+        while ((unsigned char)stack[free] == 0xa5) free++;
+        if (sizeof stack - free > MOST) printf("call %d: %zu bytes\n", what, sizeof stack - free);
+    }
+    return 0;
+}
+END
+says 'small stacks' 'status 0|' ./stack
 exit $failed
