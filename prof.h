@@ -16203,7 +16203,7 @@ PROF__FN void prof__chrome_event(prof__out *o, prof__place *place, const struct 
     prof__event_on_cpu(o, s, e);
 }
 
-PROF__FN void prof__chrome_meta(prof__out *o, const char *name, int64_t pid, uint64_t tid,
+PROF__RARE void prof__chrome_meta(prof__out *o, const char *name, int64_t pid, uint64_t tid,
                                 const char *key) {
     prof__out_f(o, "{\"ph\":\"M\",\"name\":\"%s\",\"ts\":0.000,\"pid\":%i,\"tid\":%u,"
                    "\"args\":{\"%s\":", name, pid, tid, key);
@@ -19475,7 +19475,7 @@ PROF__FN void prof__raw_knots(prof__raw *w);
 PROF__FN void prof__raw_tell_session(prof__raw *w, bool again);   /* again, or if it changed */
 PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span);     /* as many records as fit */
 
-PROF__FN void prof__raw_begin(prof__raw *w, uint32_t type) {
+PROF__RARE void prof__raw_begin(prof__raw *w, uint32_t type) {
     prof__raw_head(w->words, type);
     w->used = PROF__RAW_HEAD;
 }
