@@ -186,21 +186,20 @@
 #endif
 
 /* stb_sprintf: 2: the program has included it, 1: its header can be included, 0: neither. */
-#define PROF__STB 0
 #ifdef PROF_NO_STB
 #elif defined(STB_SPRINTF_H_INCLUDE)
-#  undef PROF__STB
 #  define PROF__STB 2
 #elif defined(__has_include)
 #  if __has_include(<stb/stb_sprintf.h>)
-#    undef PROF__STB
 #    define PROF__STB 1
 #    define PROF__STB_HEADER <stb/stb_sprintf.h>
 #  elif __has_include("stb_sprintf.h")
-#    undef PROF__STB
 #    define PROF__STB 1
 #    define PROF__STB_HEADER "stb_sprintf.h"
 #  endif
+#endif
+#ifndef PROF__STB
+#  define PROF__STB 0
 #endif
 #if defined(__clang__) || defined(__CUDACC__)   /* nvcc warns of gnu_printf */
 #  define PROF__PRINTF(text, first) __attribute__((format(printf, text, first)))
@@ -249,13 +248,10 @@ typedef struct prof_sink {
 typedef struct prof_platform {
     uint64_t (*now)(void *user);         /* ticks; NULL: TSC or cntvct where usable, else the OS;
                                             *: DWT->CYCCNT, SysTick, cycle, or PROF_NOW() */
-    uint64_t ticks_per_second;           /* of now(); 0: 1e9. * Also of the chip's clock; 0:
-                                            unknown, so that tables and traces count ticks */
+    uint64_t ticks_per_second;           /* of now(); 0: 1e9. * 0: unknown, all counts ticks */
     uint32_t clock_bits;                 /* * bits of now(), which then wraps; 0: 64 */
-    uint32_t (*thread_id)(void *user);   /* the id shown for the calling thread; NULL: the OS's;
-                                            *: the number of the task, from 0 up */
-    uintptr_t (*lock)(void *user);       /* * masks interrupts and other tasks; NULL: by PRIMASK or
-                                            mstatus.MIE. Its result is unlock's state */
+    uint32_t (*thread_id)(void *user);   /* NULL: the OS's id. *: the task's number, from 0 up */
+    uintptr_t (*lock)(void *user);       /* * masks interrupts, tasks; returns unlock's state */
     void (*unlock)(void *user, uintptr_t state);
     void *user;                          /* passed to the functions above */
 } prof_platform;
@@ -292,8 +288,7 @@ typedef enum prof_mode {                 /* what a session keeps, and what it do
 } prof_mode;
 
 typedef enum prof_full {                 /* PROF_MODE_TRACE: what it does when the arena is full */
-    PROF_FULL_SUMS = 0,                  /* the timeline ends; later zones are added up per name, so
-                                            that averages and tables are those of the whole run */
+    PROF_FULL_SUMS = 0,                  /* the timeline ends; tables still have the whole run */
     PROF_FULL_DROP                       /* drops them: dropped_full. Freestanding: always */
 } prof_full;
 
@@ -317,16 +312,13 @@ typedef struct prof_desc {
     prof_mode mode;
     prof_sink stream;                    /* PROF_MODE_STREAM: where prof_flush writes; needed. With
                                             with_stack, with_modules, native_stack, node or an
-                                            execution trace it is written at the end, from the
-                                            arena; zones without room there are in
-                                            its sums only: prof_stats.unstreamed. So is a Chrome
-                                            array with devices or with anything that zones carry;
-                                            streamed it has no attributes, ranges, arrows, events */
+                                            execution trace it is written at the end, from the arena
+                                            (prof_stats.unstreamed). So is a Chrome array with
+                                            devices or with anything that zones carry */
     prof_stream_format stream_format;
     bool stream_inline;                  /* a thread whose chunks are full flushes them itself */
     bool records_only;                   /* keeps no room for events and tables: for prof_dump */
-    bool events;                         /* keeps room for the event of each zone, so that
-                                            prof_events needs no more: 96 bytes a zone instead of
+    bool events;                         /* keeps room for prof_events: 96 bytes a zone instead of
                                             12. Always so in modes other than PROF_MODE_TRACE, and
                                             with details (from the first one on), devices, a
                                             schedule, node, an execution trace */
@@ -334,8 +326,7 @@ typedef struct prof_desc {
     uint32_t max_threads;                /* recording at the same time; 0: up to 256, as fit */
     uint32_t max_depth;                  /* open zones per thread in the timeline, up to 255; 0: 64
                                             (freestanding: 32; 0: 16). More: see prof_stats.deep */
-    uint32_t max_sites;                  /* names made at run time that this session may use; 0: one
-                                            for each KiB of the arena, 4096 at most */
+    uint32_t max_sites;                  /* run-time names; 0: one a KiB of arena, 4096 at most */
     bool os_clock;                       /* use the OS's clock even where the CPU's is usable */
     prof_schedule schedule;              /* all zero: record from start to stop, no steps */
     prof_action (*schedule_fn)(void *user, uint64_t step);   /* instead; NULL: schedule */
@@ -354,14 +345,11 @@ typedef struct prof_desc {
     const char *hw_counters;             /* counted in each zone, as "cycles,instructions"; at most
                                             4: prof_hw_counter_name; not in STREAM and AGGREGATE */
     bool profile_memory;                 /* records prof_memory_alloc and prof_memory_free */
-    const char *exclude;                 /* functions that the compiler instrumented and that are to
-                                            be no zones, as "step,draw": their names as tables have
-                                            them. Linux; of what is loaded at prof_start */
+    const char *exclude;                 /* instrumented functions that are to be no zones, named as
+                                            in tables: "step,draw". Linux; as of prof_start */
     uint32_t node;                       /* 1 + the node_id of all zones; 0: none */
-    prof_full when_full;                 /* see prof_stats.summed; at least a sixteenth of the arena
-                                            is kept for sums, new names and new threads. Instants,
-                                            counters, steps and what zones carry are recorded only
-                                            until the timeline ends */
+    prof_full when_full;                 /* sums are of zones' times alone, and at least a sixteenth
+                                            of the arena is kept for them, new names and threads */
 } prof_desc;
 
 /* A device that takes part in sessions (prof_cuda.h is one). The callbacks may be NULL; they run
@@ -375,8 +363,7 @@ typedef struct prof_device_desc {
     prof_result (*stop)(void *user);     /* calls prof_submit for the rest; after a good start */
     void (*flush)(void *user);           /* at each prof_step while started */
     void (*late)(void *user);            /* before the trace is first read, or at a stream's end:
-                                            calls prof_submit for what stop kept in a smaller form
-                                            than events */
+                                            calls prof_submit for what stop kept back */
     bool (*stopped)(void *user);         /* true: it stopped by itself; prof_step ends the window */
     const char *(*status)(void *user);   /* what went wrong, for footer and head; NULL: nothing */
     size_t (*metadata)(void *user, char *buf, size_t size);   /* JSON members for the trace's head;
@@ -399,19 +386,15 @@ typedef struct prof_stats {
     uint64_t dropped_full;               /* ... the arena was full, and the room for sums too */
     uint64_t dropped_deep;               /* ... beyond max_depth, where sums had no room, either */
     uint64_t dropped_threads;            /* ... no thread state was free (max_threads) */
-    uint64_t dropped_sites;              /* ... instants, counters and others whose name had no
-                                            room. Freestanding, zones too: PROF_MAX_SITES */
+    uint64_t dropped_sites;              /* ... no room for the name; no zones but on targets */
     uint64_t dropped_busy;               /* ... a signal handler's, or the lock was held too long */
     uint64_t unbalanced;                 /* second ends of the same zone: ignored */
-    uint64_t healed;                     /* zones left open when an outer one ended, or that
-                                            prof_unwind ended */
-    uint64_t cut;                        /* ends whose begin was before this session or is missing:
-                                            ignored */
+    uint64_t healed;                     /* zones that an outer one's end, or prof_unwind, ended */
+    uint64_t cut;                        /* ends without a begin in this session: ignored */
     uint64_t unfinished;                 /* zones ended by prof_stop or by their thread's exit */
     uint64_t clock_steps;                /* times the clock went back */
     uint64_t names_cut;                  /* names shortened to 4095 bytes, formatted ones to 255 */
-    uint64_t rejected;                   /* events from outside that end before they start, or of
-                                            no thread that there is */
+    uint64_t rejected;                   /* events from outside that are wrong: see prof_submit */
     uint64_t duplicates;                 /* ... merged into a parent of the same name */
     uint64_t overlaps;                   /* ... that overlap another only partly */
     uint64_t no_forward;                 /* ... backward events without fwd_thread: no stack */
@@ -434,21 +417,17 @@ typedef struct prof_stats {
     uint64_t others;                     /* zones under the name "(others)", since there was no room
                                             for their own or its sums (memory, max_sites,
                                             PROF_MAX_SITES), or a signal handler began them */
-    uint64_t deep;                       /* zones inside max_depth others; they are also counted in
-                                            summed. In the timeline "(in sums)" stands for the
-                                            outermost of them */
+    uint64_t deep;                       /* ... of those in summed, zones inside max_depth others:
+                                            "(in sums)" stands for the outermost in the timeline */
     uint64_t unstreamed;                 /* 1: the stream is written at the end: see desc.stream */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
-    uint64_t ticks_per_second;           /* of that clock, as measured so far. Freestanding: 0 where
-                                            desc.platform did not tell it: then ns are ticks */
+    uint64_t ticks_per_second;           /* of that clock, so far; 0: not known, ns are ticks */
     size_t bytes_used, bytes_total;      /* of the arena: records, states, and the analysis share */
     uint32_t warnings;                   /* PROF_WARN_... */
-    uint64_t summed;                     /* zones that are in averages and tables, but in no
-                                            timeline: they came when the arena was full, or were
-                                            deep */
-    uint64_t timeline_ns;                /* ns from the start to where the first thread's timeline
-                                            ended; known after prof_stop. 0: none ended */
+    uint64_t summed;                     /* zones in averages and tables, but in no timeline: the
+                                            arena was full, or they were deep */
+    uint64_t timeline_ns;                /* when the first timeline ended, after prof_stop; 0: no */
 } prof_stats;
 
 enum {                                   /* prof_stats.warnings, and in the trace's head */
@@ -619,12 +598,10 @@ typedef struct prof_flops_desc {
     bool with_flops;                     /* the small set; see prof_flops */
     bool transposed;                     /* convolution: a transposed one */
     bool no_grad_input, no_grad_weight;  /* convolution_backward: output_mask without these */
-    prof_shape stride, padding, dilation;   /* a value per dimension of the kernel, or one for
-                                            all; count 0: stride 1, padding 0, dilation 1 */
+    prof_shape stride, padding, dilation;   /* a value per dimension, or one; none: 1, 0, 1 */
     int64_t groups;                      /* 0: as the shapes imply */
     const prof_shape *output;            /* convolution: the result's; NULL: computed */
-    const char *const *concrete_inputs;  /* for the program's own formulas: the inputs as text, as
-                                            many as shapes; NULL: not known */
+    const char *const *concrete_inputs;  /* for own formulas: a text per shape; NULL: not known */
     const char *kwinputs;                /* ... and the named inputs, a JSON object; NULL: none */
 } prof_flops_desc;
 
@@ -660,18 +637,15 @@ typedef struct prof_average {
     const prof_shape *input_shapes;      /* input_count; PROF_NONE: not grouped by them */
     const char *const *stack;            /* stack_count, at most group_by_stack_n */
     uint32_t input_count, stack_count;
-    uint32_t parent;                     /* the first event's cpu_parent, or 0 where prof_events
-                                            were not made; PROF_NONE: top level */
-    uint32_t first;                      /* index of the first event; where prof_events were not
-                                            made: the row's rank in first-seen order */
+    uint32_t parent;                     /* the first event's cpu_parent; PROF_NONE: top level.
+                                            Without prof_events: 0 */
+    uint32_t first;                      /* index of the first event; without: rank, first seen */
     int32_t node_id;                     /* -1: none */
     uint8_t device_type, scope;
     bool is_async, is_remote;            /* of the first event */
     bool is_legacy, is_user_annotation;
-    bool is_recursive;                   /* some calls lie in others of the same row; the total has
-                                            each of them. Freestanding: false */
-    int64_t on_cpu_ns;                   /* the part of cpu_time_total in which their task ran:
-                                            prof_task_in. 0: no tasks are known */
+    bool is_recursive;                   /* some calls lie in others of the row. Targets: false */
+    int64_t on_cpu_ns;                   /* ... of cpu_time_total: prof_task_in. 0: no tasks */
 #if !PROF__BARE
     const prof_site *site;               /* group_by_site: file and line; NULL: it has no place */
     int64_t other_device_ns[PROF_OTHER_DEVICES];        /* the parts of device_time_total_ns and */
@@ -704,20 +678,17 @@ typedef enum prof_time_unit {
 typedef struct prof_averages_desc {
     bool group_by_input_shapes, group_by_overload_name;
     uint32_t group_by_stack_n;           /* by the innermost n stack entries */
-    bool percentiles;                    /* p50_ns, p90_ns, p99_ns of each row, exact; in tables
-                                            with min and max. Costs a sort of the events */
-    bool group_by_site;                  /* by the file and line of its macro, where one name has
-                                            several; in tables a column "Source". Names made at run
-                                            time have no place; of functions that the compiler
-                                            instrumented, only static ones have their file (Linux).
-                                            Freestanding: ignored */
+    bool percentiles;                    /* exact, in tables with min and max; costs a sort */
+    bool group_by_site;                  /* by file and line, where one name has several: column
+                                            "Source". Names made at run time have no place, of
+                                            instrumented functions only static ones have their file
+                                            (Linux). Freestanding: ignored */
 } prof_averages_desc;
 
 typedef enum prof_format {
     PROF_FORMAT_TEXT = 0,
     PROF_FORMAT_CSV,                     /* RFC 4180, with a head; times in us. Text that begins
-                                            with = + - @ gets a ' before, so that spreadsheets do
-                                            not take it for a formula */
+                                            with = + - @, as formulas do, gets a ' before */
     PROF_FORMAT_JSON                     /* an array of objects; times in us */
 } prof_format;
 
@@ -737,8 +708,7 @@ typedef struct prof_table_desc {
     uint32_t width;                      /* of a line: columns are narrowed, and the least useful
                                             left out and named below the table, until it fits.
                                             0: PyTorch's widths; prof_print_table: the terminal's */
-    int64_t whole_cpu_ns, whole_device_ns;   /* 100 % of the shares, where the rows are not all
-                                            there are; 0: the sum over the rows */
+    int64_t whole_cpu_ns, whole_device_ns;   /* 100 % of the shares; 0: the sum over the rows */
 } prof_table_desc;
 
 /* What a table shows beside CPU times. EventList's use_device, profile_memory, with_flops. */
@@ -762,8 +732,8 @@ typedef struct prof_trace_desc {
     size_t thread_count;                 /* threads NULL: event.thread is the thread's id itself */
     int64_t base_time_ns;                /* of time 0, since 1970 */
     bool correlate;                      /* raw activities: see prof_trace_from_events */
-    const char *(*demangle)(void *user, const char *name);   /* with correlate, of names `_Z...`;
-                                            NULL: none. Its text must outlive the trace */
+    const char *(*demangle)(void *user, const char *name);   /* `_Z...`, with correlate; NULL: none.
+                                            Its text must outlive the trace */
     void *user;                          /* passed to demangle */
 } prof_trace_desc;
 
@@ -775,8 +745,7 @@ typedef struct prof_memory_desc {        /* prof_write_memory_timeline; NULL: al
 typedef enum prof_chrome_format {
     PROF_CHROME_KINETO = 0,              /* an object, as torch.profiler's export_chrome_trace() */
     PROF_CHROME_ARRAY,                   /* an array, as PROF_STREAM_CHROME: loads when cut off */
-    PROF_CHROME_LEGACY                   /* an array, as EventList.export_chrome_trace(): events
-                                            with name and time only; not freestanding */
+    PROF_CHROME_LEGACY                   /* as EventList.export_chrome_trace(); not freestanding */
 } prof_chrome_format;
 
 /* Which events tell where they are marked; none in freestanding builds and the legacy array. */
@@ -789,9 +758,9 @@ typedef enum prof_chrome_source {
 
 typedef struct prof_chrome_desc {
     prof_chrome_format format;
-    bool window_marks;                   /* events for the begin, end and span of the recording, as
-                                            Kineto has them: their pids are text, which speedscope
-                                            rejects. Not freestanding, not in the legacy array */
+    bool window_marks;                   /* Kineto's events for the recording's begin, end and span,
+                                            whose pids are text, which speedscope rejects. Not
+                                            freestanding, not in the legacy array */
     prof_chrome_source source;
 } prof_chrome_desc;
 
@@ -1374,10 +1343,8 @@ PROF_API prof_result prof_flops_register(const char *name, prof_flops_formula fo
    stands under path; what is no regular file (a device, a pipe) is written in place. .gz by its
    ending, with PROF_ZLIB. */
 typedef struct prof_file {
-    prof_sink sink;                      /* between open and close; its user is this struct, which
-                                            must not be moved or copied meanwhile */
-    bool failed;                         /* a write has failed; or set it, where a writer returned
-                                            an error: close then leaves nothing behind */
+    prof_sink sink;                      /* from open to close, while the struct must not move */
+    bool failed;                         /* a write has; or set it: close leaves nothing behind */
     bool in_place;                       /* this and the rest are the library's own */
     int error;
     size_t path_size;
@@ -1637,9 +1604,11 @@ PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const p
 #ifdef __cplusplus
 #  define PROF__CAST(type, x) static_cast<type>(x)
 #  define PROF__BITS(p) reinterpret_cast<uintptr_t>(p)
+#  define PROF__NULL nullptr
 #else
 #  define PROF__BITS(p) ((uintptr_t)(p))
 #  define PROF__CAST(type, x) ((type)(x))
+#  define PROF__NULL NULL
 #endif
 #if defined(__GNUC__) || defined(__clang__)
 #  define PROF__LIKELY(x)   __builtin_expect(!!(x), 1)
@@ -1664,12 +1633,6 @@ PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const p
 #  define PROF__QUIET
 #  define PROF__MEMBER inline
 #  define PROF__INLINE static inline
-#endif
-
-#ifdef __cplusplus
-#  define PROF__NULL nullptr
-#else
-#  define PROF__NULL NULL
 #endif
 
 /* Symbols that zones refer to contain the version and the macros that must be the same in every
@@ -4664,7 +4627,6 @@ typedef struct prof__summed {
 /* @RAW: what leaves while the session is open. */
 typedef struct prof__streamed {
     prof_sink sink;
-    prof_result (*flush)(void);          /* writes what is full */
     bool flush_inline;
     bool refused;                        /* the session's unstreamed: prof_dump has no lock */
     bool over;                           /* the session is over, and so is its stream */
@@ -6678,7 +6640,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     t->generation = s->generation;
     t->reserve = PROF__RESERVE(s->max_depth);
     t->clock = s->clock;
-    t->flush = s->stream.flush_inline ? s->stream.flush : NULL;
+    t->flush = s->stream.flush_inline ? prof_flush : NULL;
     t->platform = s->platform;
     t->hooks = prof__recorder.hooks;
     t->wants = PROF__LOAD(prof__recorder.wants);
@@ -6801,9 +6763,8 @@ PROF__FN prof__state *prof__state_take(uint32_t stale, uint64_t id) {
     uint32_t on = PROF__LOAD(prof__on);
     prof__state *t = prof__state_find(stale, id);
     if (!t && s->pool.free_states && s->stream.flush_inline) {
-        prof_result (*flush)(void) = s->stream.flush;
         prof__unlock();
-        (void)(flush)();
+        (void)prof_flush();
         prof__lock();
         if (PROF__LOAD(prof__on) != on) return NULL;
         t = prof__state_find(stale, id);
@@ -18969,8 +18930,7 @@ PROF__FN void prof__put_date(prof__out *o, uint64_t ns) {
 }
 
 PROF__FN void prof__execution_head(prof__out *o, uint32_t pid, uint64_t wall_ns) {
-    prof__out_f(o, "{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": %u, \"time\": \"",
-                (uint64_t)pid);
+    prof__out_f(o, "{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": %u, \"time\": \"", (uint64_t)pid);
     prof__put_date(o, wall_ns);
     prof__out_f(o, "\", \"start_ts\": %u,\n\"nodes\": [", wall_ns / 1000000u);
 }
@@ -19045,8 +19005,7 @@ PROF__FN bool prof__execution_put(void *user, const void *data, size_t size) {
 
 /* Writes n's nodes (NULL: none) after those in the file, then the file's end, then blanks up to
    *least, which a longer write that failed has reached. *least: the end that this write reached. */
-PROF__FN bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t end,
-                                    uint64_t *least) {
+PROF__FN bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t end, uint64_t *least) {
     struct prof__execution *x = &prof__execution;
     prof__execution_file f;
     prof_sink sink = { prof__execution_put, NULL };
@@ -19496,8 +19455,7 @@ PROF__FN void prof__raw_u64(prof__raw *w, uint64_t n) {
 }
 
 /* Writes the texts one after another, then zeroes up to a whole word. */
-PROF__FN void prof__raw_text(prof__raw *w, const char *const *texts, const size_t *sizes,
-                             int n) {
+PROF__FN void prof__raw_text(prof__raw *w, const char *const *texts, const size_t *sizes, int n) {
     char *to = (char *)(w->words + w->used), *begin = to;
     for (int i = 0; i < n; to += sizes[i++]) memcpy(to, texts[i], sizes[i]);
     while ((to - begin) & 3) *to++ = 0;
@@ -20052,7 +20010,6 @@ PROF__FN void prof__stream_open(struct prof_trace *s, const prof_desc *d) {
     w->chrome = d->stream_format == PROF_STREAM_CHROME;
     prof__chrome_out.told = false;
     memset(&prof__chrome_out.scale, 0, sizeof prof__chrome_out.scale);   /* of the last session */
-    s->stream.flush = prof_flush;
     s->stream.flush_inline = d->stream_inline;
     prof__stream_clock(s);
 }
@@ -20855,14 +20812,6 @@ PROF__FN prof__tally *prof__merged_of(prof__merged *y, uint32_t site) {
     return y->rows + i;
 }
 
-PROF__FN void prof__merge(prof__merged *to, const prof__tally *from) {
-    prof__tally *r = prof__merged_of(to, from->site);
-    if (from->site && !r->site) prof__trace.sums.not_merged += from->count;
-    if (r->site && prof__site_order(from->site >> 8) < prof__site_order(r->site >> 8))
-        r->site = from->site;
-    prof__tally_add(r, from);
-}
-
 /* Merges the rows and blocks of all states. Under the lock. */
 PROF__FN void prof__merge_all(struct prof_trace *s) {
     prof__merged *to = &s->sums.merged;
@@ -20880,9 +20829,13 @@ PROF__FN void prof__merge_all(struct prof_trace *s) {
         if (!t->sums.tallies.others) continue;
         prof__rest_copy(&rest, t, block, SIZE_MAX, inner);   /* there is room for any block */
         for (const prof__tally *r = t->sums.tallies.others; r; r = PROF__ACQUIRE(r->next)) {
-            prof__tally row;
+            prof__tally row, *sum;
             prof__rest_row(&rest, t, r, &row);
-            prof__merge(to, &row);
+            sum = prof__merged_of(to, row.site);
+            if (row.site && !sum->site) s->sums.not_merged += row.count;
+            if (sum->site && prof__site_order(row.site >> 8) < prof__site_order(sum->site >> 8))
+                sum->site = row.site;
+            prof__tally_add(sum, &row);
         }
         k.at = rest.begin;
         k.end = rest.end;
@@ -21808,8 +21761,23 @@ static struct prof__itt {
     volatile int *domain;                /* its first field: 0 is off */
 } prof__itt;
 
-PROF__FN void prof__itt_global_open(prof__itt_global *g, void *library) {
+PROF__FN bool prof__itt_load(void) {
     static const unsigned char magic[] = { 0xed, 0xab, 0xab, 0xec, 0x0d, 0xee, 0xda, 0x30 };
+    static const char names[][32] = { PROF__ITT_TEXT("__itt_domain_create"),
+        PROF__ITT_TEXT("__itt_string_handle_create"), "__itt_task_begin", "__itt_task_end" };
+    const char *variable = sizeof(void *) == 4 ? "INTEL_LIBITTNOTIFY32" : "INTEL_LIBITTNOTIFY64";
+    struct prof__itt *t = &prof__itt;
+    prof__itt_global *g = &t->global;
+    void *library = prof__library_open("ITT", variable);
+    void (*begin)(prof__itt_global *, int) = NULL;
+    volatile int *(*create)(const char *) = NULL;
+    prof__function f;
+    if (!library) return false;
+    for (int i = 0; i < PROF__ITT_APIS; i++) {
+        t->list[i].name = names[i];
+        t->list[i].function = t->functions + i;
+        t->functions[i] = prof__library_find(library, names[i]);
+    }
     memcpy(g->magic, magic, sizeof magic);
     g->version_major = 3;
     g->version_minor = 26;
@@ -21822,28 +21790,10 @@ PROF__FN void prof__itt_global_open(prof__itt_global *g, void *library) {
     (void)pthread_mutex_init(&g->mutex, NULL);
 #endif
     g->library = library;
-    g->list = prof__itt.list;
-}
-
-PROF__FN bool prof__itt_load(void) {
-    static const char names[][32] = { PROF__ITT_TEXT("__itt_domain_create"),
-        PROF__ITT_TEXT("__itt_string_handle_create"), "__itt_task_begin", "__itt_task_end" };
-    const char *variable = sizeof(void *) == 4 ? "INTEL_LIBITTNOTIFY32" : "INTEL_LIBITTNOTIFY64";
-    struct prof__itt *t = &prof__itt;
-    void *library = prof__library_open("ITT", variable);
-    void (*begin)(prof__itt_global *, int) = NULL;
-    volatile int *(*create)(const char *) = NULL;
-    prof__function f;
-    if (!library) return false;
-    for (int i = 0; i < PROF__ITT_APIS; i++) {
-        t->list[i].name = names[i];
-        t->list[i].function = t->functions + i;
-        t->functions[i] = prof__library_find(library, names[i]);
-    }
-    prof__itt_global_open(&t->global, library);
+    g->list = t->list;
     f = prof__library_find(library, "__itt_api_init");
     memcpy(&begin, &f, sizeof begin);
-    if (begin) (begin)(&t->global, -1);    /* all groups */
+    if (begin) (begin)(g, -1);           /* all groups */
     memcpy(&create, t->functions + PROF__ITT_DOMAIN, sizeof create);
     t->domain = create ? create("prof") : NULL;
     if (t->domain && t->functions[PROF__ITT_STRING] && t->functions[PROF__ITT_BEGIN] &&
@@ -22330,8 +22280,7 @@ PROF__FN void prof__prefault(const struct prof_trace *s) {
 /* Sets the bytes kept for sums, names and threads when records have filled the arena: a sixteenth
    of it, up to an eighth for many threads, up to a quarter for what they must have, but no more
    than `left`, which the threads' least chunks leave. */
-PROF__FN void prof__sums_keep(struct prof_trace *s, const prof_desc *d, size_t size,
-                              size_t left) {
+PROF__FN void prof__sums_keep(struct prof_trace *s, const prof_desc *d, size_t size, size_t left) {
     size_t share = s->max_threads * prof__sums_share(s->max_depth), first;
     s->sums.each = prof__sums_first(s->max_depth);
     s->sums.on = d->when_full == PROF_FULL_SUMS;
