@@ -3756,12 +3756,10 @@ enum { PROF__NO_ROOM, PROF__NO_LOCK };
 
 /* The library's own sites. "(others)" is the site of zones whose own has no room; it is made when
    the first of them comes, and then stays, as all sites outlive sessions. */
-static const char prof__own_text[] = "(in sums)\0timeline ends\0(others)";
-#define PROF__OWN_SITE(at) { prof__own_text + (at), prof__own_text + 9, prof__own_text + 9, 0 }
 PROF__FN uint32_t prof__site_add(const prof_site *site, bool own);
 
 PROF__FN uint32_t prof__others_make(void) {
-    static const prof_site others = PROF__OWN_SITE(24);
+    static const prof_site others = { "(others)", "", "", 0 };
     if (!prof__sites.others) PROF__STORE(prof__sites.others, prof__site_add(&others, true));
     return prof__sites.others;
 }
@@ -3953,9 +3951,8 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     place = prof__name_place(name, length, hash);
     if (*place) return *place;
     if (names->count == names->capacity) return prof__refuse_site();
-    if (prof__arena_spare() < prof__align(sizeof *n + length + 1) + prof__site_share())
-        return prof__refuse_name(length);
-    n = (prof__name *)prof__take_kept(sizeof *n + length + 1, prof__site_share());
+    n = prof__arena_spare() < prof__align(sizeof *n + length + 1) + prof__site_share() ? NULL
+      : (prof__name *)prof__take_kept(sizeof *n + length + 1, prof__site_share());
     if (!n) return prof__refuse_name(length);
     text = (char *)(n + 1);
     memcpy(text, name, length);
@@ -6032,7 +6029,8 @@ PROF__FN bool prof__block_take(prof__state *t) {
 
 /* Makes the sites "(in sums)", "timeline ends" and "(others)". */
 PROF__FN void prof__sums_sites(struct prof_trace *s) {
-    static const prof_site in_sums = PROF__OWN_SITE(0), timeline_ends = PROF__OWN_SITE(10);
+    static const prof_site in_sums = { "(in sums)", "", "", 0 },
+                           timeline_ends = { "timeline ends", "", "", 0 };
     if (!s->sums.in_sums) s->sums.in_sums = prof__site_add(&in_sums, true);
     if (!s->sums.timeline_ends) s->sums.timeline_ends = prof__site_add(&timeline_ends, true);
     (void)prof__others_make();
@@ -9397,8 +9395,7 @@ PROF__CALL void prof_async_end(prof_async a) {
     prof__long_put(&l, PROF__MAX(now, a.start));
     prof__long_put(&l, a.id);
     prof__long_put(&l, (uint64_t)a.site << 32 | a.thread);
-    while (!l.t->streams && (size_t)(l.at - l.begin) < PROF__EXTRA_SLOTS + 1)
-        prof__long_put(&l, 0);
+    while (!l.t->streams && (size_t)(l.at - l.begin) < PROF__EXTRA_SLOTS + 1) prof__long_put(&l, 0);
     prof__long_close(&l, PROF__ASYNC, a.start);
 }
 
@@ -9712,15 +9709,22 @@ PROF__FN bool prof__elf_open(prof__elf *f, const char *path) {
     return false;
 }
 
-/* Calls visit for each function in a section of symbols. */
-PROF__FN void prof__elf_functions_in(prof__elf *f, const PROF__ELF(Shdr) *symbols,
-                                     prof__elf_visit visit, void *user) {
+/* Calls visit for all functions in the file's symbols; for those it exports, if it was stripped. */
+PROF__FN void prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *user) {
     PROF__ELF(Sym) list[64];
-    uint64_t at = symbols->sh_offset, end = at + symbols->sh_size, n;
+    PROF__ELF(Shdr) section, symbols;
+    uint64_t at, end, n;
+    memset(&symbols, 0, sizeof symbols);
     memset(&f->source, 0, sizeof f->source);
-    if (!prof__elf_read(f, f->head.e_shoff + symbols->sh_link * sizeof f->names, &f->names,
-                        sizeof f->names)) return;
-    for (; at < end; at += n * sizeof *list) {
+    for (uint32_t i = 0; i < f->head.e_shnum && symbols.sh_type != SHT_SYMTAB; i++) {
+        at = f->head.e_shoff + i * sizeof section;
+        if (!prof__elf_read(f, at, &section, sizeof section)) return;
+        if (section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM) symbols = section;
+    }
+    at = f->head.e_shoff + symbols.sh_link * sizeof f->names;
+    if (!symbols.sh_type || !prof__elf_read(f, at, &f->names, sizeof f->names)) return;
+    at = symbols.sh_offset;
+    for (end = at + symbols.sh_size; at < end; at += n * sizeof *list) {
         n = PROF__MIN((end - at) / sizeof *list, 64);
         if (!n || !prof__elf_read(f, at, list, (size_t)n * sizeof *list)) return;
         for (uint64_t i = 0; i < n; i++) {
@@ -9729,21 +9733,6 @@ PROF__FN void prof__elf_functions_in(prof__elf *f, const PROF__ELF(Shdr) *symbol
                 visit(user, f, list + i);
         }
     }
-}
-
-/* Calls visit for all functions in the file's symbols; for those it exports, if it was stripped. */
-PROF__FN void prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *user) {
-    static const uint32_t types[] = { SHT_SYMTAB, SHT_DYNSYM };
-    bool found = false;
-    for (int k = 0; k < 2 && !found; k++)
-        for (uint32_t i = 0; i < f->head.e_shnum; i++) {
-            PROF__ELF(Shdr) section;
-            if (!prof__elf_read(f, f->head.e_shoff + i * sizeof section, &section,
-                                sizeof section)) return;
-            if (section.sh_type != types[k]) continue;
-            prof__elf_functions_in(f, &section, visit, user);
-            found = true;
-        }
 }
 
 /* Reads a symbol's name, cut to size; a copy that gcc made (f.lto_priv.0) has the function's name.
@@ -10521,8 +10510,7 @@ PROF__FN void prof__counters_end(prof__state *t, prof__frame *f) {
         return;
     }
     prof__attribute_in(&l, t, f);
-    for (uint32_t i = 0; i < prof__counting.count; i++)
-        prof__long_put(&l, now[i] - counted[1 + i]);
+    for (uint32_t i = 0; i < prof__counting.count; i++) prof__long_put(&l, now[i] - counted[1 + i]);
     prof__attribute_close(&l, PROF__COUNTED, prof__counting.count, 0);
 }
 
