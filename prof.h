@@ -101,8 +101,7 @@
        is in the slow path (first zone, new chunk, new name, slow clock) is dropped and counted:
        dropped_busy; displaced records: lost. Not in a handler: prof_start, prof_stop, prof_step,
        prof_thread_end, prof_get_stats, queries.
-       After fork() the child records nothing until it calls prof_start() itself; but see
-       prof_start_env.
+       After fork() the child records nothing until it calls prof_start() (or see prof_start_env).
 
    What the figures mean
        CPU time is wall time, as in PyTorch: a zone that waits or is preempted goes on counting.
@@ -467,8 +466,7 @@ typedef struct prof_kernel {
     int32_t device;
 } prof_kernel;
 
-/* One input. items NULL: a tensor of count dimensions, or none (0); else a list of count tensors,
-   whose own items are NULL. */
+/* One input. items NULL: a tensor of count dimensions; else a list of tensors without items. */
 typedef struct prof_shape {
     const int64_t *dims;
     const struct prof_shape *items;
@@ -540,8 +538,7 @@ typedef struct prof_site {
     uint32_t line;
 } prof_site;
 
-/* One occurrence of a zone, or a device activity: PyTorch's FunctionEvent. Indices are into
-   prof_events(). */
+/* A zone or device activity: PyTorch's FunctionEvent. Indices are into prof_events(). */
 typedef struct prof_event {
     const char *name;                    /* UTF-8 as given; lives as long as the trace */
     const prof_extra *extra;             /* NULL: a plain zone */
@@ -878,17 +875,15 @@ PROF_API size_t prof_snapshot(prof_average *rows, size_t max);
 /* Writes what PROF_MODE_TRACE or _RING holds, zones still open included, as a raw stream, which
    `prof decode` and `prof report` read. Safe in a signal handler if out.write is: it takes no lock
    and calls only clock_gettime and getpid. Other threads may go on recording; what they overwrite
-   meanwhile is left out. Also after prof_stop. PROF_ERROR_STATE: another mode, no session, or a
-   dump is under way. */
+   is left out. Also after prof_stop. PROF_ERROR_STATE: another mode, no session, a dump goes on. */
 PROF_API prof_result prof_dump(prof_sink out);
 
 /* Names the calling thread in table and trace; copied, at most 63 bytes. Needs an open session. */
 PROF_API void prof_set_thread_name(const char *name);
 PROF_API void prof_set_thread_name_f(const char *format, ...) PROF__PRINTF(1, 2);
 
-/* Gives back the calling thread's part of the arena. Threads do this when they exit. Freestanding:
-   tells that the task of PROF_CONTEXT() has ended: its zones end, and the next task of this number
-   has another row. */
+/* Gives back the calling thread's part of the arena, as its exit does. Freestanding: the task of
+   PROF_CONTEXT() has ended: its zones end, and the next task of this number has another row. */
 PROF_API void prof_thread_end(void);
 
 #if PROF__BARE
@@ -934,8 +929,7 @@ PROF_API prof_result prof_prepare(const prof_desc *desc);
 PROF_API prof_result prof_start_env(const prof_desc *desc);
 PROF_API prof_result prof_stop_env(void);
 
-/* The session as it is now, copied to *session. Any thread, a device's callbacks too; not in a
-   signal handler. */
+/* Copies the session as it is now. Any thread, also in callbacks; not in a signal handler. */
 PROF_API void prof_session_info(prof_session *session);
 
 /* The OS's steady clock in ns (CLOCK_MONOTONIC, QueryPerformanceCounter), which device runtimes
@@ -1131,8 +1125,7 @@ PROF_API prof_result prof_add_metadata_json(const char *key, const char *json);
 PROF_API prof_result prof_add_metadata_f(const char *key, const char *format, ...)
     PROF__PRINTF(2, 3);
 
-/* Which of several processes this is: the key distributedInfo, by the same rules. pg_config: a
-   JSON array, or NULL. */
+/* Which of several processes this is: the key distributedInfo. pg_config: a JSON array, or NULL. */
 typedef struct prof_distributed {
     const char *backend;                 /* "nccl" */
     uint32_t rank, world_size, pg_count;
@@ -1272,8 +1265,7 @@ PROF_API size_t prof_format_memory(char *buf, size_t size, int64_t bytes);
 PROF_API size_t prof_format_text(char *buf, size_t size, const char *format, ...)
     PROF__PRINTF(3, 4);
 
-/* Counts of a trace: of a session's as prof_get_stats(); of one made from events, recorded is how
-   many there are. */
+/* prof_get_stats() of a trace; of one made from events, recorded is how many there are. */
 PROF_API prof_stats prof_trace_stats(const prof_trace *trace);
 
 /* A count of prof_stats that matters where it is not 0: what was lost or mended, and what to do
@@ -1339,9 +1331,8 @@ typedef uint64_t (*prof_flops_formula)(const prof_shape *inputs, uint32_t count,
 PROF_API prof_result prof_flops_register(const char *name, prof_flops_formula formula);
 
 /* A file as a sink: any writer takes file.sink, several of them one after the other. It is written
-   under a temporary name beside path and renamed by prof_file_close, so that no half file ever
-   stands under path; what is no regular file (a device, a pipe) is written in place. .gz by its
-   ending, with PROF_ZLIB. */
+   under a temporary name beside path and renamed by prof_file_close, so that path is never half a
+   file; a device or a pipe is written in place. .gz by its ending, with PROF_ZLIB. */
 typedef struct prof_file {
     prof_sink sink;                      /* from open to close, while the struct must not move */
     bool failed;                         /* a write has; or set it: close leaves nothing behind */
@@ -1388,11 +1379,10 @@ PROF_API uint32_t prof_terminal_width(void);
 PROF_API prof_result prof_submit(const prof_event *events, size_t count);
 
 /* The same for changes of memory, of any age and in any order; a free's bytes are those of the
-   allocation at this address, as prof_memory_free's are. Each is charged to the innermost zone of
-   its thread at its time and to those around; where there is none it is an event "[memory]". They
-   need no desc.profile_memory, and turn on the tables' columns of memory. Errors and threads as
-   with prof_submit; PROF_ERROR_INVALID: no such thread, or too many bytes: left out, counted
-   (rejected, memory_refused). */
+   allocation at this address. Each is charged to the zones of its thread that are open at its time;
+   where there is none it is an event "[memory]". They need no desc.profile_memory, and turn on the
+   tables' columns of memory. Errors and threads as with prof_submit; PROF_ERROR_INVALID: no such
+   thread, or too many bytes: left out, counted (rejected, memory_refused). */
 PROF_API prof_result prof_submit_memory(const prof_memory_change *changes, size_t count);
 
 /* The index of the thread with this id in the open session, added if need be; name may be NULL.
@@ -1791,8 +1781,7 @@ PROF__INLINE const prof__parts *prof__parts_of(const prof_desc *d) {
                                                   : prof__parts_raw(d->stream);
 }
 
-/* All of *d is read before the first call that gets an address in it: for all the compiler knows
-   that call might change it. */
+/* All of *d is read before the first call that gets an address in it, and so might change it. */
 PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
     const prof__parts *parts;
     const prof__hooks *hooks = PROF__NULL;
@@ -8823,8 +8812,7 @@ enum {
 
 /* The fields of prof_extra that are pointers: number, coding, field, its count (`has`: it is no
    list), the field of its dtypes, what the session must want, key in a Chrome trace. Zones have the
-   first nine, in records of these numbers; dtypes are with the shapes; the last two are
-   prof_submit's. */
+   first nine, in records of these numbers, dtypes with shapes; the last two are prof_submit's. */
 #define PROF__FIELDS_EACH(X) \
     X(SHAPES, SHAPES, input_shapes, input_count, DTYPES, SHAPES, PROF_KEY_SHAPES) \
     X(STRIDES, SHAPES, strides, input_count, NONE, SHAPES, "Input Strides") \
@@ -9413,8 +9401,7 @@ PROF__CALL uint64_t prof_flow(uint64_t number) {
 
 /* ---- contexts: states that a thread changes between ---- */
 
-/* The parked state of this handle; if it is gone, or NULL, a new one, whose row has an id that no
-   thread has. Under the lock. */
+/* The parked state of this handle; else a new one, whose id no thread has. Under the lock. */
 PROF__FN prof__state *prof__context_take(const void *context) {
     prof__state *t = context ? prof__recorder.owned : NULL;
     while (t && ((const void *)t != context || !t->parked ||
@@ -18668,8 +18655,7 @@ static const char prof__et_texts[][16] = { "op_schema", "kernel_backend", "kerne
                                             "tensor_range" };
 #define PROF__NODE_TEXTS (sizeof prof__et_texts / sizeof *prof__et_texts)
 
-/* Writes what PyTorch tells of a node, then the zone's own arguments, but not lists, objects and
-   null. */
+/* Writes what PyTorch tells of a node, then the zone's arguments but for lists, objects, null. */
 PROF__FN void prof__et_attributes(prof__out *o, const prof__et_node *n) {
     const char *members = n->arguments;
     prof__member m;
@@ -18729,8 +18715,7 @@ typedef struct prof__nodes {
     uint32_t done;                       /* events that earlier windows wrote */
     int64_t spans[PROF__SPANS][2];       /* ns from when to when the observer ran; */
     uint32_t span_count;                 /* 0: all the time */
-    /* Threads that had an event, found by their id: index has their number + 1. In the scratch
-       memory, 16 bytes an event. */
+    /* Threads that had an event, by their id: index has their number + 1. 16 bytes an event. */
     uint32_t *index, *thread, *last;     /* last: the last event that began */
     uint32_t thread_count;
 } prof__nodes;
@@ -19543,8 +19528,7 @@ PROF__FN void prof__raw_sites(prof__raw *w) {
     }
 }
 
-/* Writes what a reader must know before records: everything after PROF__RAW_AGAIN blocks, else what
-   is new. */
+/* Writes what a reader must know before records: what is new, after PROF__RAW_AGAIN blocks all. */
 PROF__FN void prof__raw_tell(prof__raw *w, prof__row *row) {
     bool again = w->round <= w->told / PROF__RAW_AGAIN;
     if (again) {
@@ -19735,8 +19719,7 @@ PROF__FN void prof__raw_details(prof__raw *w) {
     prof__raw_end(w);
 }
 
-/* Copies as many whole records as fit. They are copied before they are read, as their thread may be
-   writing them. */
+/* Copies whole records, as many as fit, and reads the copy: their thread may be writing them. */
 PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
     prof__record *to = (prof__record *)(void *)(w->words + w->used);
     size_t room = (size_t)(PROF__RAW_WORDS - w->used) / 3, n = (size_t)(span->end - span->at);
@@ -19939,9 +19922,8 @@ PROF__FN bool prof__stream_state(prof__raw *w, prof__state *t) {
     return true;
 }
 
-/* A stream turns ticks into times before the next readings of both clocks are known. So these are
-   predicted: the last pair lies ahead, by the clock's rate so far, and the next pair corrects its
-   error. */
+/* A stream turns ticks into times before the next readings of both clocks are known. So the last
+   pair lies ahead, by the clock's rate so far, and the next pair corrects its error. */
 PROF__FN void prof__stream_clock(struct prof_trace *s) {
     prof__knot now, first = prof__recorder.first_knot, a = { 0, 0 }, b = { 0, 0 };
     prof__scale ticks;
@@ -20125,8 +20107,7 @@ PROF__FN bool prof__raw_told(const prof__raw *w, uint32_t number) {
     return number >= PROF__PUSHED ? number - PROF__PUSHED < w->names : number <= w->sites;
 }
 
-/* Writes row, unless it was the last one written. False: *use has changed meanwhile, so that the
-   row may be another thread's. */
+/* Writes row, unless it was the last one. False: *use changed: it may be another thread's. */
 PROF__FN bool prof__dump_row(prof__raw *w, const prof__row *row, const uint32_t *use) {
     uint32_t used = use ? PROF__LOAD(*use) : 0, number = PROF__LOAD(row->number);
     if (w->row == number + 1) return true;
@@ -20229,8 +20210,7 @@ PROF__FN void prof__dump_ended(prof__raw *w, const prof__row *row, const prof__r
     }
 }
 
-/* Writes the sums of t: its rows, the zones in its block, and if `open` its open zones that began
-   in sums. */
+/* Writes the sums of t: rows, zones in its block, and if `open` open zones that began in sums. */
 PROF__FN void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *rest, bool open) {
     const prof__row *row = PROF__ACQUIRE(t->row);
     const prof__frame *bottom, *top = prof__dump_frames(t, &bottom);
@@ -20265,10 +20245,9 @@ PROF__FN void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *re
     prof__dump_ended(w, row, rest);
 }
 
-/* Writes the records of a segment that its thread may be emptying at this moment: a block that was
-   copied while it did so is not written. The cursor of its thread t (NULL: it has left, at cursor)
-   is read before g->end: one from before the chunk was last emptied would reach past what is
-   written. */
+/* Writes the records of a segment, but no block that was copied while its thread t emptied it. t's
+   cursor (NULL: it has left, at cursor) is read before g->end: one from before the chunk was last
+   emptied would reach past what is written. */
 PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const prof__state *t,
                                  const prof__record *cursor) {
     uint32_t use = PROF__ACQUIRE(g->use);
@@ -20577,8 +20556,7 @@ PROF__CALL const prof__parts *prof__parts_raw(prof_sink sink) {
 
 /* ---- The stream as a Chrome array ---- */
 
-/* The array's head, the thread's name and events go to the sink one at a time: one that it did not
-   take is repeated. */
+/* Head, thread's name and events go to the sink one at a time: what it refuses comes again. */
 PROF__FN bool prof__chunk_to_chrome(void *state, void *chunk) {
     prof__state *t = (prof__state *)state;
     prof__segment *g = (prof__segment *)chunk;
@@ -20657,8 +20635,7 @@ PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const p
 }
 
 #if PROF__BARE
-/* The rows of sites, of all contexts. A context sums its chunk up when that is full; reports sum up
-   the records that are in it. */
+/* The rows of sites, of all contexts. One sums its chunk up when it is full, as reports do. */
 static prof__tally *prof__tally_rows[PROF_MAX_SITES];   /* written with interrupts masked, */
 static volatile uint32_t prof__tally_changes;   /* as this; apart, as RV32 has shorter code so */
 
@@ -20895,8 +20872,7 @@ PROF__CALL size_t prof_snapshot(prof_average *rows, size_t max) {
 }
 
 /* Makes room for the merged rows, for the averages made of them, and for a copy of one block: a
-   quarter of the arena, half of a small one, for at most 8,192 names. Threads take their own
-   rows. */
+   quarter of the arena, half of a small one, for at most 8,192 names. */
 PROF__FN bool prof__merged_open(struct prof_trace *s) {
     size_t gap = (size_t)(prof__arena.high - prof__arena.low) - prof__arena.promised, rows;
     size_t block = prof__sums_block(s->max_depth), most = PROF__MIN(gap / 64, 16384u);
@@ -21640,8 +21616,7 @@ PROF__FN bool prof__nvtx_load(void) {
     return false;
 }
 
-/* PyTorch's text of a range: what is known of "name, seq = 5, op_id = 7, sizes = [[2, 3], []]", as
-   much as fits. */
+/* PyTorch's text of a range, what is known: "name, seq = 5, op_id = 7, sizes = [[2, 3], []]". */
 PROF__FN void prof__nvtx_text(char *text, size_t size, const char *name, const prof_extra *with) {
     prof__text_end to;
     prof_sink sink = { prof__text_write, NULL };
@@ -22125,8 +22100,7 @@ PROF__FN size_t prof__record_share(const prof_desc *d) {
     return prof__is_lean(d) ? sizeof(prof__record) : prof__event_share(d);
 }
 
-/* Bytes of one thread: state, row, segments, a chunk (a ring: two) with its analysis, and its open
-   zones at stop. */
+/* Bytes of a thread: state, row, segments, a chunk (a ring: two) with its analysis, open zones. */
 PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
     uint32_t depth = prof__depth_of(d);
     size_t zones = depth + 1 + chunk / sizeof(prof__record) * (prof__ring_mode(d) ? 2 : 1);
@@ -22141,8 +22115,7 @@ PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
 /* For alignment, and for the rows of zones without a site and of the library's own sites. */
 #define PROF__FIXED_SHARE (64 + (1 + PROF__OWN_SITES) * prof__site_share())
 
-/* The least arena. With a schedule threads may still hold a chunk of the window before, and there
-   are steps. */
+/* The least arena. With a schedule threads may hold a chunk of the last window; there are steps. */
 PROF__FN size_t prof__need(const prof_desc *d, uint32_t threads) {
     size_t chunk = prof__chunk_least(prof__depth_of(d)), share = prof__thread_share(d, chunk);
     if (prof__has_schedule(d)) share += chunk + PROF__STEP_SHARE;
@@ -22489,8 +22462,7 @@ PROF__FN PROF__RACES int prof__ended_last(const prof__open *o, const prof__recor
 }
 
 /* Removes the innermost open zone if it was just beginning, so that the frame still has the last
-   zone of its depth, or has just ended: it is then the last zone recorded, but for one around
-   it. */
+   zone of its depth, or has just ended: then it is the last zone recorded. */
 PROF__FN void prof__snapshot_check(const prof__state *t, prof__row *row) {
     const prof__open *o = row->open + row->open_count - 1;
     int ended = 0;
