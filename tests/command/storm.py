@@ -70,7 +70,8 @@ class Storm:
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def left(self):
-        return [name for name in os.listdir(self.box) if name not in self.others and name != self.out]
+        return os.listdir(self.temporary) + [
+            name for name in os.listdir(self.box) if name not in self.others and name != self.out]
 
     def run(self):
         path, old = self.box + "/" + self.out, None
@@ -91,12 +92,9 @@ class Storm:
         assert now in (old, self.whole), where + ": the output is neither the old one nor whole"
         assert status != 0 or now == self.whole, where + ": no output"
         assert {name: content(self.box + "/" + name) for name in self.others} == self.others, where + ": other files"
-        assert os.listdir(self.temporary) == [], where + ": temporary files"
         left = self.left()
-        if number != signal.SIGKILL and status != -signal.SIGKILL:
-            assert not set(left) - set(before), where + ": it left " + str(left)
-        if status == 0:
-            assert not left, where + ": it did not remove " + str(left)
+        assert number == signal.SIGKILL or not set(left) - set(before), where + ": it left " + str(left)
+        assert status != 0 or not left, where + ": it did not remove " + str(left)
 
 
 def main():

@@ -64,6 +64,14 @@ try hard_link_shrinks shrinks
 long_name() { n=$(printf 'a%.0s' $(seq 251)).txt; report "$n" && report "$n" && is_new "$n" && rm "$n"; }
 try name_of_255_bytes long_name
 try name_of_256_bytes sh -c "! '$prof' report -o $(printf 'a%.0s' $(seq 256)) '$trace'"
+two_at_once() {
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        report both & report both & report both
+        good=$?
+        wait && [ $good = 0 ] && cmp both short || return 1
+    done
+}
+try two_at_once two_at_once
 dangling() { ln -sf nowhere/file d; ! report d && mkdir nowhere && report d && is_new nowhere/file && [ -L d ]; }
 try link_to_nothing dangling
 fifo() {
@@ -123,6 +131,11 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
             done
         }
         for file in o.json o.sqlite o.csv; do try "full_disk_$file" full_disk $file export; done
+        full_disk_folder() {
+            rm -f little/*
+            ! TMPDIR=$PWD "$prof" export -o little/all.csv/ "$trace" && [ -z "$(ls -A little)" ]
+        }
+        try full_disk_folder full_disk_folder
         only_room_for_one() {   # a file with two names on another file system: nothing is lost either
             rm -f little/*
             echo old >little/o.json

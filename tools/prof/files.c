@@ -97,6 +97,7 @@ int file_unnamed(const char *folder, unsigned mode) {
     if (fd >= 0) flock(fd, LOCK_EX);
 #endif
     if (fd >= 0) return fd;
+    leftovers_remove(folder);
     signals_hold(&before);
     if ((fd = make(folder, false, mode, name)) >= 0) unlink(name);
     signals_release(&before);
