@@ -180,6 +180,14 @@ if [ -e /dev/full ]; then
     done
 fi
 
+for command in 'cut --to 1s' report gaps merge 'merge ../in.json' validate; do
+    closed() { "$prof" $command "$trace" >&- 2>said; [ $? = 2 ] && "$prof" $command "$trace" >&- <&- 2>said; [ $? = 2 ]; }
+    try "stdout_closed_$command" closed
+done
+for command in report gaps validate decode; do
+    says "stdin_closed_$command" 'Bad file descriptor' 2 sh -c "'$prof' $command - -o closed.json <&-"
+done
+
 # ---- What follows gzip data ----
 
 gzip -c ../in.json >whole.json.gz

@@ -3,6 +3,7 @@
 #include "losses.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -53,6 +54,13 @@ static int end_of(int status) {
     return fail("stdout", "cannot be written: %s", strerror(errno));
 }
 
+/* The numbers of stdin, stdout and stderr go to no other file: where one is closed, reading and
+   writing fail. */
+static void keep_numbers(void) {
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0) open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
+}
+
 /* Under glibc each thread that allocates reserves 64 MB of addresses for a heap of its own: where
    they are limited (ulimit -v), another thread that asks meanwhile is refused. */
 static void share_one_heap(void) {
@@ -63,6 +71,7 @@ static void share_one_heap(void) {
 
 int main(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "--help";
+    keep_numbers();
     survive_large_files();
     share_one_heap();
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
