@@ -921,11 +921,12 @@ PROF_API prof_result prof_prepare(const prof_desc *desc);
    process id; without PROF_TRACE they do nothing. Call them in main(), or where a session would be;
    `prof record` sets PROF_TRACE. FILE.raw is a raw stream that is written as it comes (FILE.json
    where a stream cannot carry what desc asks for). A process that ends without prof_stop_env still
-   leaves its trace up to then: on Linux however it ends (a process beside it, which shares its
-   memory, writes it), elsewhere only by exit(). A child of fork records into its own file if the
-   name has %p. Other variables choose mode, memory and what is recorded: see tools/README.md.
-   Errors are those of the calls named, of a variable (PROF_ERROR_INVALID: prof_strerror says
-   which), and of a stream's file; prof_stop_env: PROF_OK also where nothing was started. */
+   leaves its trace: by exit() whole; a stream also if it is killed, or calls _exit() or exec(), but
+   for what its threads recorded in their last millisecond, and what was open. A child of fork()
+   records into its own file if the name has %p. Other variables choose mode, memory and what is
+   recorded: see tools/README.md. Errors are those of the calls named, of a variable
+   (PROF_ERROR_INVALID: prof_strerror says which), and of a stream's file; prof_stop_env: PROF_OK
+   also where nothing was started. */
 PROF_API prof_result prof_start_env(const prof_desc *desc);
 PROF_API prof_result prof_stop_env(void);
 
@@ -1272,7 +1273,7 @@ PROF_API prof_stats prof_trace_stats(const prof_trace *trace);
    about it. The table's footers, the trace's head and `prof` all take them from one list. */
 typedef struct prof_note {
     const char *key;                     /* the field of prof_stats, and its key in the head */
-    const char *text;                    /* "Dropped, the arena was full (give ...)" */
+    const char *text;                    /* "Dropped, no room (give ...)" */
     uint64_t count;
 } prof_note;
 
@@ -2306,7 +2307,6 @@ PROF__ONE
 #    undef write
 #    include <dlfcn.h>
 #    include <fcntl.h>
-#    include <poll.h>
 #    include <pthread.h>
 #    include <sched.h>
 #    include <sys/ioctl.h>
@@ -2731,7 +2731,6 @@ extern int clock_gettime(int clock, struct prof__timespec *t);
 #endif
 #if defined(__linux__) && !defined(__cplusplus)
 extern long syscall(long number, ...);
-extern int clone(int (*run)(void *), void *stack, int flags, void *argument, ...);
 #endif
 #if !defined(_WIN32) && !defined(__cplusplus)
 extern int ftruncate(int file, off_t size);
@@ -2747,14 +2746,6 @@ extern int ftruncate(int file, off_t size);
 #endif
 #ifndef PROF__TSAN
 #  define PROF__TSAN 0
-#endif
-
-/* Can a keeper (a process that shares this memory) write the trace when this one ends? */
-#if defined(__linux__) && (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__) && \
-    !PROF__TSAN
-#  define PROF__KEEPER 1
-#else
-#  define PROF__KEEPER 0
 #endif
 
 /* The system's monotonic clock, in ns; 0: it cannot be read. */
@@ -2801,14 +2792,13 @@ PROF__FN uint64_t prof__os_thread_id(void) {
 #endif
 }
 
-/* What the port keeps for the process. lock is written by whoever takes it, while_waiting by the
-   keeper's host; all else under the lock. */
+/* What the port keeps for the process. lock is written by whoever takes it, all else under the
+   lock. */
 static struct prof__port {
 #if defined(_WIN32)
     DWORD exit_key;                      /* its value is set in threads whose exit is to be told */
 #else
     pthread_key_t exit_key;
-    uint32_t process;                    /* its id, which the keeper needs; or 0 */
 #endif
     bool exit_key_made;
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
@@ -2816,33 +2806,15 @@ static struct prof__port {
 #else
     uint32_t lock;
 #endif
-    void (*while_waiting)(void);         /* NULL: nothing is done while a thread waits */
 } prof__port;
 
 PROF__FN uint32_t prof__process_id(void) {
 #if defined(_WIN32)
     return (uint32_t)GetCurrentProcessId();
 #else
-    return prof__port.process ? prof__port.process : (uint32_t)getpid();
+    return (uint32_t)getpid();
 #endif
 }
-
-#if !defined(_WIN32)
-/* Starts a thread of the library's own. No signal is for it, but those of the C library (32 to 34),
-   which wait for all threads. */
-PROF__FN bool prof__thread_start(pthread_t *thread, void *(*work)(void *), void *context) {
-    bool runs;
-#  if defined(__linux__)
-    uint64_t all = ~((uint64_t)7 << 31), before = 0;
-    (void)syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &all, &before, sizeof all);
-#  endif
-    runs = pthread_create(thread, NULL, work, context) == 0;
-#  if defined(__linux__)
-    (void)syscall(SYS_rt_sigprocmask, 2, &before, NULL, sizeof before);
-#  endif
-    return runs;
-}
-#endif
 
 #if PROF__FAST
 PROF__FN uint64_t prof__cpu_now(void) {
@@ -2899,8 +2871,6 @@ PROF__FN void prof__unlock(void) { (void)prof__swap(&prof__port.lock, 1, 0); }
 PROF__FN void prof__lock_reset(void) { prof__port.lock = 0; }
 
 PROF__FN void prof__yield(void) {
-    void (*look)(void) = PROF__ACQUIRE(prof__port.while_waiting);
-    if (look) look();
 #if defined(_WIN32)
     SwitchToThread();
 #else
@@ -4477,6 +4447,7 @@ typedef struct prof__state {
     prof__segment *segment;
     size_t segment_extra, segment_unfinished;   /* these counts, when segment was opened */
     struct prof__chunk *spare;
+    struct { size_t looked; uint32_t records, us; } due;   /* records: 0: never. See prof__due */
     prof__state_ring ring;
     prof__state_sums sums;
     prof__state_details details;
@@ -4538,6 +4509,7 @@ PROF__FN PROF__RACES void prof__copy_words(void *to, const void *from, size_t by
 static struct prof__session {
     prof_desc desc;
     bool open;                           /* prof_start came, prof_stop not yet */
+    uint32_t process;
     bool busy;                           /* one of the calls that open and close windows runs */
     bool has_steps;                      /* there is a schedule */
     bool unstreamed;                     /* desc asked for a stream, which cannot carry all of it */
@@ -4613,7 +4585,8 @@ typedef struct prof__summed {
 /* @RAW: what leaves while the session is open. */
 typedef struct prof__streamed {
     prof_sink sink;
-    bool flush_inline;
+    bool flush_inline, often;            /* often: see prof__due */
+    uint32_t flushed_us;                 /* when that was last */
     bool refused;                        /* the session's unstreamed: prof_dump has no lock */
     bool over;                           /* the session is over, and so is its stream */
     uint32_t asked;                      /* PROF__RAW_HAS_... */
@@ -4683,7 +4656,8 @@ struct prof__row {
 #define PROF__STATS(ALL, HOST, PLAIN) \
     PLAIN(recorded, 0, 0, NULL) \
     PLAIN(dropped, 0, PROF__NO, NULL) \
-    ALL(dropped_full, c->full, 1, "Dropped, the arena was full (give prof_desc.memory more)") \
+    ALL(dropped_full, c->full, 1, \
+        "Dropped, no room (give prof_desc.memory more, or a stream more of its disk)") \
     ALL(dropped_deep, c->deep, 2, "Dropped, deeper than prof_desc.max_depth" \
         PROF__HOST_TEXT(" (raise it, or give prof_desc.memory more)")) \
     ALL(dropped_threads, s->dropped_threads, 3, \
@@ -5482,6 +5456,8 @@ PROF__FN void prof__put_clock(prof__state *t) {
 PROF__FN void prof__set_limits(prof__state *t) {
     bool slow = !t->fast || t->full || t->skipped || t->hot.top > t->crowd;
     prof__record *limit = t->spare ? t->limit : t->limit - t->reserve;
+    size_t left = t->due.looked + t->due.records - t->counts.slots;   /* from begin */
+    if (t->due.records && left < (size_t)(limit - t->begin)) limit = t->begin + left;
     PROF__ASSERT(t->frames <= t->hot.bottom && t->hot.bottom <= t->hot.top);
     PROF__ASSERT(t->hot.top <= t->deepest && t->begin < limit);
     for (prof__frame *f = t->hot.top; f < t->deepest; f++)
@@ -5511,11 +5487,30 @@ PROF__FN bool prof__enter(prof__slot *slot) {
     return true;
 }
 
+/* What ends a program at once costs it what was not flushed. So in a stream of prof_start_env each
+   thread flushes its first records as they come, and later ones once a millisecond, if no other
+   thread did. True: now. */
+PROF__FN bool prof__due(prof__state *t) {
+    size_t written = t->counts.slots + (size_t)(t->hot.cursor - t->begin);
+    uint32_t now;
+    if (!t->flush || !t->segment || written - t->due.looked < t->due.records) return false;
+    now = (uint32_t)(prof__os_now() / 1000u);
+    if (now - t->due.us < 1000) t->due.records *= 2;
+    else if (now - t->due.us > 2000 && t->due.records > 1) t->due.records /= 2;
+    t->due.us = now;
+    t->due.looked = written;
+    return (t->due.records <= 64 || now - PROF__LOAD(prof__trace.stream.flushed_us) >= 1000) &&
+           !prof__lock_mine();
+}
+
 PROF__FN void prof__leave(prof__slot *slot) {
     prof__state *t = prof__slot_state(slot);
-    if (slot->generation == PROF__LOAD(prof__on) && t->fast) prof__set_limits(t);
+    bool on = slot->generation == PROF__LOAD(prof__on), due = on && t->due.records && prof__due(t);
+    prof_result (*flush)(void) = due ? t->flush : NULL;
+    if (on && t->fast) prof__set_limits(t);
     PROF__SIGNAL_FENCE();
     slot->busy = 0;
+    if (flush) (void)(flush)();
 }
 
 /* From here to prof__looked() the session stays open, and who would close it waits: the thread may
@@ -6628,6 +6623,9 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     t->reserve = PROF__RESERVE(s->max_depth);
     t->clock = s->clock;
     t->flush = s->stream.flush_inline ? prof_flush : NULL;
+    t->due.records = s->stream.often;
+    t->due.looked = 0;
+    t->due.us = 0;
     t->platform = s->platform;
     t->hooks = prof__recorder.hooks;
     t->wants = PROF__LOAD(prof__recorder.wants);
@@ -19953,16 +19951,24 @@ PROF__FN prof_result prof__stream_flush_locked(struct prof_trace *s) {
     for (prof__state *t = prof__used(NULL); ok && t; t = prof__used(t))
         ok = prof__stream_state(w, t);
     s->stream_failures += !ok;
+    PROF__STORE(s->stream.flushed_us, (uint32_t)(prof__os_now() / 1000u));
     return ok ? PROF_OK : PROF_ERROR_SINK;
 }
 
 PROF__FN bool prof__env_failed(void);
+PROF__FN bool prof__env_streams(const prof_sink *sink);
+
+/* Is this a child of the session's process in which no handler of fork has run (_Fork, vfork)? It
+   leaves the session as it is. */
+PROF__FN bool prof__is_copy(void) {
+    return prof__session.open && prof__session.process != prof__process_id();
+}
 
 PROF__CALL prof_result prof_flush(void) {
     struct prof_trace *s = &prof__trace;
     prof_result result = PROF_ERROR_STATE;
     bool ours, unstreamed;
-    if (!prof__stream_lock()) return PROF_ERROR_STATE;
+    if (prof__is_copy() || !prof__stream_lock()) return PROF_ERROR_STATE;
     prof__lock();
     ours = s->open && s->mode == PROF_MODE_STREAM;
     unstreamed = s->open && s->stream.refused;
@@ -19981,6 +19987,7 @@ PROF__FN void prof__stream_open(struct prof_trace *s, const prof_desc *d) {
     prof__chrome_out.told = false;
     memset(&prof__chrome_out.scale, 0, sizeof prof__chrome_out.scale);   /* of the last session */
     s->stream.flush_inline = d->stream_inline;
+    s->stream.often = prof__env_streams(&d->stream);
     prof__stream_clock(s);
 }
 
@@ -21994,18 +22001,18 @@ PROF__CALL prof_stats prof_trace_stats(const prof_trace *trace) {
     return prof_get_stats();
 }
 #else
-/* The session that the environment asks for (prof_start_env), and its file. A keeper writes the
-   stream: a process that shares this one's memory (Linux; elsewhere a thread). It outlives the
-   program, so that exit, a crash, exec and kill need no handler. */
+/* The session that the environment asks for (prof_start_env), and its file. Threads write the
+   stream themselves, so often that what ends the program at once costs its last moments alone: see
+   prof__due. */
 static struct prof__env {
     prof_desc desc;                      /* for a child of fork, which records again */
     bool started, streams, child;
     bool arranged;                       /* handlers of exit and fork are installed */
-    uint32_t open, saving, mute, blocks; /* open: the file; mute: write nothing; blocks: written */
+    uint32_t open, saving, mute;         /* open: the file; mute: write nothing */
     char path[1024], wrong[256];         /* wrong: why prof_start_env failed, or "" */
     prof_file file;
     uint64_t end;                        /* the end of the whole blocks in the file */
-    bool failed;                         /* a write has: no more is written but at the end */
+    bool failed, counting;               /* a write has: no more is written but counts */
     int error;                           /* errno of that write */
     void *memory;                        /* `taken` bytes from the system, for all sessions */
     uint64_t taken;
@@ -22333,7 +22340,6 @@ PROF__FN void prof__clock_stop(struct prof_trace *s) {
 #if !defined(_WIN32)
 PROF__FN void prof__child_after_fork(void) {
     prof__slot *slot = prof__slot_get();
-    prof__port.process = 0;
     prof__lock_reset();
     PROF__STORE(prof__on, 0u);
     prof__trace.open = prof__trace.stopped = false;
@@ -22716,7 +22722,7 @@ PROF__FN prof_result prof__write_unstreamed(struct prof_trace *s, const prof_des
     return prof_write_chrome(s, &array, d->stream);
 }
 
-/* Ends recording and the stream. The keeper calls this, too, when the program is gone. */
+/* Ends recording and the stream. */
 PROF__FN void prof__window_close(struct prof_trace *s) {
     bool stream, unstreamed;
     (void)prof__stream_lock();
@@ -22826,6 +22832,7 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
         return PROF_ERROR_UNSUPPORTED;
     prof__exit_key_make();
     memset(v, 0, sizeof *v);
+    v->process = prof__process_id();
     v->desc = *desc;
     v->unstreamed = desc->mode == PROF_MODE_STREAM && prof__unstreamable(desc) != NULL;
     if (v->unstreamed) v->desc.mode = PROF_MODE_TRACE;
@@ -22858,6 +22865,7 @@ PROF__FN void prof__step_end(void) {
 /* Claims the session; false: there is none, or this is one of its callbacks, or its sink. */
 PROF__FN bool prof__session_claim(void) {
     bool mine;
+    if (prof__is_copy()) return false;
     prof__lock();
     mine = prof__session.open && !prof__session.busy &&
            PROF__LOAD(prof__outgoing.owner) != (uintptr_t)prof__slot_get();
@@ -23083,7 +23091,8 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
     struct rlimit most;
     prof_file f;
     bool same, ok;
-    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && e->end + size > most.rlim_cur) {
+    size_t rest = e->counting ? 0 : 4096;      /* for the counts at the end */
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && e->end + size + rest > most.rlim_cur) {
         errno = EFBIG;
         return false;
     }
@@ -23111,21 +23120,22 @@ PROF__FN bool prof__env_made(void) {
 /* Has the stream's file failed? Then the program goes on without it; its end tries once more. */
 PROF__FN bool prof__env_failed(void) {
     const struct prof__env *e = &prof__env;
-    return prof__outgoing.raw.sink.user == e && PROF__LOAD(e->failed) && !PROF__LOAD(e->saving);
+    return prof__env_streams(&prof__outgoing.raw.sink) && PROF__LOAD(e->failed) &&
+           !PROF__LOAD(e->saving);
 }
+
+PROF__FN bool prof__env_streams(const prof_sink *sink) { return sink->user == &prof__env; }
 
 /* The sink of the stream. */
 PROF__FN bool prof__env_write(void *user, const void *data, size_t size) {
     struct prof__env *e = (struct prof__env *)user;
-    if (PROF__LOAD(e->mute)) return true;
-    if (!prof__env_made() || !prof__env_block(data, size)) {
-        e->error = errno;
-        PROF__STORE(e->failed, true);
-        return false;
-    }
-    e->end += size;
-    PROF__BUMP(e->blocks, 1);
-    return true;
+    int kept = errno;                    /* the program's: a zone may write */
+    bool ok = PROF__LOAD(e->mute) || (prof__env_made() && prof__env_block(data, size));
+    if (!ok) e->error = errno;
+    if (!ok) PROF__STORE(e->failed, true);
+    else e->end += size;
+    errno = kept;
+    return ok;
 }
 
 /* Was everything written? Else writes counts of the rest, where there is room. */
@@ -23139,6 +23149,7 @@ PROF__FN bool prof__env_counts(void) {
     stats.recorded -= left;
     stats.dropped += left;
     stats.dropped_full += left;
+    prof__env.counting = true;
     if (!w->failed) prof__raw_counts(w, &stats, true);
     return false;
 }
@@ -23158,156 +23169,6 @@ PROF__FN prof_result prof__env_save(void) {
                    ? strerror(errno) : prof_strerror(result));
     return result;
 }
-
-/* ---- The keeper: writes a stream while the program runs ---- */
-
-#if defined(_WIN32)
-PROF__FN void prof__keeper_start(void) {}
-PROF__FN void prof__keeper_end(void) {}
-#else
-/* A thread, the host, starts a process that shares all memory, the keeper, and waits for its end.
-   Where there is no keeper, or no longer, the host does its work. */
-static struct prof__keeper {
-    pthread_t thread;
-    long host;                           /* the host's thread id */
-    uintptr_t self;                      /* the owner's word of both: see prof__own */
-    uint32_t ready, end, runs, ended;    /* end: it must end; runs: there is a host; ended: done */
-    uint32_t apart, alone;               /* it is a process of its own; the program is gone */
-#if PROF__KEEPER
-    union { char bytes[128 << 10]; uint64_t align[2]; } stack;
-#endif
-} prof__keeper;
-
-/* Frees the locks that the program held when it ended. */
-PROF__FN void prof__keeper_free_locks(void) {
-    const uintptr_t self = prof__keeper.self;
-    if (PROF__LOAD(prof__outgoing.owner) != self) prof__disown(&prof__outgoing.owner);
-    if (PROF__LOAD(prof__recorder.reading) != self) prof__disown(&prof__recorder.reading);
-    if (!prof__lock_mine()) prof__lock_reset();
-}
-
-PROF__FN void prof__keeper_sleep(int ms) {
-    struct pollfd none;
-    (void)poll(&none, 0, ms);
-}
-
-#if PROF__KEEPER
-/* Is the program gone? It is if the host is. Other threads stop at the next interrupt at last. */
-PROF__FN bool prof__keeper_alone(void) {
-    struct prof__keeper *k = &prof__keeper;
-    if (!k->apart || k->alone) return k->alone != 0;
-    if (syscall(SYS_tgkill, (long)prof__port.process, k->host, 0L) == 0 || errno != ESRCH)
-        return false;
-    prof__keeper_sleep(2);
-    k->alone = 1;
-    for (prof__state *t = prof__recorder.owned; t; t = t->next) PROF__STORE(t->looking, false);
-    PROF__STORE(prof__outgoing.busy, 0u);
-    return true;
-}
-
-/* Called while a thread waits for a lock: the program may have ended while it held it. */
-PROF__FN void prof__keeper_waits(void) {
-    if ((uintptr_t)prof__slot_get() != PROF__LOAD(prof__keeper.self)) return;
-    if (prof__keeper_alone()) prof__keeper_free_locks();
-}
-#else
-PROF__FN bool prof__keeper_alone(void) { return false; }
-#endif
-
-/* The program is gone: does the work of prof_stop_env. */
-PROF__FN void prof__keeper_last(void) {
-    struct prof_trace *s = &prof__trace;
-    bool open = s->open;
-    if (!open && !prof__env.saving) return;      /* the program has its trace already */
-    prof__keeper_free_locks();
-    PROF__STORE(prof__env.saving, 1u);
-    if (prof__env.streams) (void)prof_flush();
-    if (prof__env.child && prof__env.streams && !prof__env.open) {
-        prof__env_tell("end", "");
-        return;
-    }
-    if (open) prof__window_close(s);
-    else if (prof__env.streams && !s->stream.over) prof__stream_close(s);
-    (void)prof__env_save();
-}
-
-/* Writes the stream: again at once while there is much to write, else within 20 ms. */
-PROF__FN void prof__keeper_work(void) {
-    struct prof__keeper *k = &prof__keeper;
-    PROF__RELEASE(k->ready, 1u);
-    for (int idle = 0; !PROF__ACQUIRE(k->end) && !prof__keeper_alone();) {
-        uint32_t before = PROF__LOAD(prof__env.blocks);
-        if (prof__env.streams) (void)prof_flush();
-        idle = PROF__LOAD(prof__env.blocks) - before > 4 ? 0 : PROF__MIN(2 * idle + 1, 20);
-        if (idle) prof__keeper_sleep(idle);
-        else prof__yield();
-    }
-    if (k->alone) prof__keeper_last();
-    PROF__RELEASE(k->ended, 1u);
-}
-
-#if PROF__KEEPER
-/* Closes the program's files in the keeper: readers of a pipe wait until all have closed it. */
-PROF__FN void prof__keeper_close_files(void) {
-    long file = PROF__ACQUIRE(prof__env.open) ? (long)prof__env.file.handle : -1;
-    bool closed = false;
-#  if defined(SYS_close_range)
-    closed = (file <= 0 || syscall(SYS_close_range, 0L, file - 1, 0L) == 0) &&
-             syscall(SYS_close_range, file + 1, (long)INT32_MAX, 0L) == 0;
-#  endif
-    for (int i = 0; !closed && i < 65536; i++)
-        if (i != file) (void)close(i);
-}
-
-PROF__FN int prof__keeper_process(void *unused) {
-    (void)unused;
-    (void)setsid();                      /* signals to the program's group must not end it */
-    prof__keeper_close_files();
-    prof__keeper_work();
-    return 0;
-}
-#endif
-
-PROF__FN void *prof__keeper_host(void *unused) {
-    struct prof__keeper *k = &prof__keeper;
-    (void)unused;
-    PROF__STORE(k->self, (uintptr_t)prof__slot_get());
-#if PROF__KEEPER
-    void (*waits)(void) = prof__keeper_waits;
-    long child, reaped;
-    k->host = syscall(SYS_gettid);
-    k->apart = 1;
-    PROF__RELEASE(prof__port.while_waiting, waits);
-    child = clone(prof__keeper_process, prof__keeper.stack.bytes + sizeof prof__keeper.stack,
-                  0x100 /* CLONE_VM, and no signal when it ends */, NULL);
-    do reaped = syscall(SYS_wait4, child, NULL, 0x80000000L /* __WCLONE */, NULL);
-    while (child > 0 && reaped < 0 && errno == EINTR);
-    k->apart = 0;
-    if (!PROF__ACQUIRE(k->ended)) {      /* the keeper did not start, or was killed */
-        if (PROF__LOAD(prof__outgoing.owner) == k->self) prof__stream_unlock();
-        if (prof__lock_mine()) prof__unlock();
-    }
-#endif
-    if (!PROF__ACQUIRE(k->ended)) prof__keeper_work();
-    return unused;
-}
-
-PROF__FN void prof__keeper_start(void) {
-    struct prof__keeper *k = &prof__keeper;
-    memset(k, 0, sizeof *k);
-    k->runs = prof__thread_start(&k->thread, prof__keeper_host, NULL);
-    while (k->runs && !PROF__ACQUIRE(k->ready)) prof__yield();   /* the program may end at once */
-}
-
-PROF__FN void prof__keeper_end(void) {
-    struct prof__keeper *k = &prof__keeper;
-    if (!k->runs) return;
-    PROF__RELEASE(k->end, 1u);
-    (void)pthread_join(k->thread, NULL);
-    PROF__STORE(prof__port.while_waiting, NULL);
-    k->runs = 0;
-}
-#endif
 
 PROF__CALL prof_result prof_prepare(const prof_desc *desc) {
     struct prof_trace *s = &prof__trace;
@@ -23407,7 +23268,6 @@ PROF__CALL prof_trace *prof_stop(void) {
     s->stopped = s->laid;                /* also if no window was opened */
     prof__unlock();
     prof__session_release(false);
-    if (!prof__env.saving) prof__keeper_end();   /* the next session is not the keeper's */
     return s;
 }
 
@@ -23450,7 +23310,7 @@ PROF__FN prof_result prof__env_settle(prof_desc *d) {
 #endif
     if (!e->streams) return PROF_OK;
     d->mode = PROF_MODE_STREAM;
-    d->stream_inline = true;             /* threads wait if the keeper is too slow */
+    d->stream_inline = true;
     d->stream.write = prof__env_write;
     d->stream.user = e;
     return PROF_OK;
@@ -23462,7 +23322,7 @@ PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     bool own = strstr(path, "%p") != NULL;
     prof_desc d = *desc;
     prof_result result;
-    e->started = e->failed = false;
+    e->started = e->failed = e->counting = false;
     e->open = e->saving = e->mute = 0;
     e->error = 0;
     if (!prof__env_expand(path)) return prof__env_refuse("PROF_TRACE: the name is too long");
@@ -23488,19 +23348,17 @@ PROF__FN void prof__env_go(void);
 PROF__FN void prof__env_after_fork(void) {
     struct prof__env *e = &prof__env;
     const char *path = getenv("PROF_TRACE");
-    PROF__STORE(prof__port.while_waiting, NULL);
-    prof__keeper.runs = 0;
     if (e->open && prof__env_same((int)e->file.handle)) (void)prof__file_shut(&e->file);
     e->open = 0;
     if (!e->started) return;
     e->started = false;
     e->child = true;
-    if (!PROF__TSAN && path && strstr(path, "%p") &&
+    if (path && strstr(path, "%p") &&
         prof__env_begin(&e->desc, path) == PROF_OK) prof__env_go();
 }
 #endif
 
-/* The session is open: installs handlers for its end, and starts a keeper. */
+/* The session is open: installs handlers for its end. */
 PROF__FN void prof__env_go(void) {
     struct prof__env *e = &prof__env;
     e->started = true;
@@ -23508,13 +23366,8 @@ PROF__FN void prof__env_go(void) {
     if (!e->arranged) (void)atexit(prof__env_at_exit);
 #if !defined(_WIN32)
     if (!e->arranged) (void)pthread_atfork(NULL, NULL, prof__env_after_fork);
-    prof__port.process = prof__process_id();
 #endif
     e->arranged = true;
-    prof__keeper_start();
-#if PROF__KEEPER
-    if (e->child && prof__keeper.apart) prof__env_tell("child", e->path);
-#endif
 }
 
 PROF__CALL prof_result prof_start_env(const prof_desc *desc) {
@@ -23523,7 +23376,6 @@ PROF__CALL prof_result prof_start_env(const prof_desc *desc) {
     prof_result result;
     if (!path || !*path) return PROF_OK;
     if (prof__session.open) return PROF_ERROR_STATE;
-    prof__keeper_end();
     e->wrong[0] = 0;
     e->child = false;
     memset(&e->desc, 0, sizeof e->desc);
@@ -23538,6 +23390,7 @@ PROF__CALL prof_result prof_start_env(const prof_desc *desc) {
 PROF__CALL prof_result prof_stop_env(void) {
     struct prof__env *e = &prof__env;
     prof_result result = PROF_OK;
+    if (prof__is_copy()) return PROF_OK;
     if (e->started && prof__session.open) {
         PROF__STORE(e->saving, 1u);
         if (e->child && e->streams && !PROF__LOAD(e->open)) (void)prof_flush();
@@ -23546,7 +23399,6 @@ PROF__CALL prof_result prof_stop_env(void) {
         result = e->mute ? PROF_OK : prof__env_save();
         PROF__STORE(e->saving, 0u);
     }
-    prof__keeper_end();
     if (e->open) (void)prof__file_shut(&e->file);
     e->open = 0;
     e->started = false;

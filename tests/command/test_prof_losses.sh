@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/command/prof.sh
 . tests/command/prof.sh
 
-full='Dropped, the arena was full (give prof_desc.memory more): 1955854'
+full='Dropped, no room (give prof_desc.memory more, or a stream more of its disk): 1955854'
 event='{"ph":"X","cat":"cpu_op","name":"step","pid":7,"tid":7,"ts":1,"dur":5}'
 trace() {   # FILE HEAD: a trace with this as its member "prof"
     printf '{"prof":%s,\n"traceEvents":[\n%s\n]}\n' "$2" "$event" >"$out/$1"
@@ -71,8 +71,8 @@ keeps() {   # TEXT COMMAND...: the trace it writes tells that
 printf '[\n%s,\n{"ph":"M","name":"prof counts","pid":7,"tid":0,"args":{"recorded":1,"dropped_full":6,"dropped":6}}\n]\n' \
     "$event" >"$out/array.json"
 try losses_cut keeps "$full; " cut --from 0 "$out/lost.json"
-try losses_cut_array keeps 'give prof_desc.memory more): 6; Dropped: 6' cut --from 0 "$out/array.json"
-try losses_merge keeps 'give prof_desc.memory more): 1955860; Zones still' \
+try losses_cut_array keeps 'more of its disk): 6; Dropped: 6' cut --from 0 "$out/array.json"
+try losses_merge keeps 'more of its disk): 1955860; Zones still' \
     merge "$out/lost.json" "$out/array.json"
 try losses_merge_devices grep -qF 'rank 0 CUDA": "no driver' "$out/kept.json"
 "$prof" merge -o "$out/kept.json" "$out/whole.json" "$out/whole.json"
@@ -108,7 +108,7 @@ with open(sys.argv[1] + ".gap", "wb") as f:
     number += 3
     f.write(counts(1, 0))
 END
-raw='Dropped, the arena was full (give prof_desc.memory more): 9'
+raw='Dropped, no room (give prof_desc.memory more, or a stream more of its disk): 9'
 says losses_raw "$out/raw.bin: $raw" 0 "$prof" report "$out/raw.bin"
 says losses_raw_stacks "prof: $out/raw.bin: $raw" 0 "$prof" stacks "$out/raw.bin"
 says losses_decode "prof: $out/raw.bin: $raw" 0 "$prof" decode -o "$out/decoded.json" "$out/raw.bin"

@@ -25,7 +25,7 @@ const command record_command = {
     "run a program that has prof.h in it, and report on its trace",
     "  prof record ./train data.bin\n"
     "      runs it with PROF_TRACE in its environment, which prof_start_env of prof.h\n"
-    "      heeds, makes trace.json of what it streams, whatever way it ends, and prints\n"
+    "      heeds, makes trace.json of what it streams, also if it is killed, and prints\n"
     "      the table to stderr; the exit status is the program's\n"
     "  prof record -o run.json.gz -n 30 ./train\n"
     "      another file, and 30 rows\n"
@@ -39,7 +39,6 @@ extern const command report_command, decode_command;
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127, KILLED = 128 /* + the signal: as the shell has it */ };
 enum { STATUS_PATH = 1024 };
-enum { PATIENCE_MS = 10000 };            /* for a file that no longer grows */
 
 typedef struct recording {
     const char *program, *output, *sort;
@@ -48,6 +47,7 @@ typedef struct recording {
     char *stem, *pattern;                /* output without its ending; PROF_TRACE */
     bool named;                          /* output has %p: files keep their names */
     int status_file;
+    int signal;                          /* that ended the program; 0: none */
     pid_t child;
     time_t began;
     record_notes notes;
@@ -141,6 +141,7 @@ static int run_program(char **line, recording *r, const char *status_path, bool 
         fail(line[0], "cannot be run: %s", strerror(error));
         return error == ENOENT ? NOT_FOUND : CANNOT_RUN;
     }
+    if (WIFSIGNALED(status)) r->signal = WTERMSIG(status);
     return WIFSIGNALED(status) ? KILLED + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -179,44 +180,21 @@ record_note *record_find(const record_notes *notes, const char *what, long pid, 
     return NULL;
 }
 
+/* Has a session ended, whose note this is? */
+static bool is_over(const recording *r, const record_note *start) {
+    size_t from = (size_t)(start - r->notes.items);
+    const record_note *end = record_find(&r->notes, "end", start->pid, from);
+    const record_note *next = record_find(&r->notes, "start", start->pid, from + 1);
+    if (!end) end = record_find(&r->notes, "failed", start->pid, from);
+    return end && (!next || end < next);         /* next: exec, whose process is the same */
+}
+
 static int64_t size_of(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 ? (int64_t)st.st_size : -1;
 }
 
 static bool is_gone(pid_t process) { return kill(process, 0) != 0 && errno == ESRCH; }
-
-/* A file that is there, and open in no process that could write to it. */
-static bool nobody_writes(const char *path) {
-    bool nobody = false;
-#ifdef F_SETLEASE
-    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    nobody = file >= 0 && fcntl(file, F_SETLEASE, F_RDLCK) == 0;
-    if (file >= 0) close(file);
-#else
-    (void)path;
-#endif
-    return nobody;
-}
-
-/* Waits until the keeper of a session that is over has written all: it tells so, if it can. */
-static void await(recording *r, const record_note *start) {
-    size_t from = (size_t)(start - r->notes.items);
-    char *path = join(start->text, "");
-    long pid = start->pid;
-    int64_t size = -1;
-    for (int waited = 0; waited < PATIENCE_MS; waited += 5) {
-        bool written = nobody_writes(path);
-        record_notes_read(&r->notes, r->status_file);
-        if (written || record_find(&r->notes, "end", pid, from) ||
-            record_find(&r->notes, "failed", pid, from)) break;
-        int64_t now = size_of(path);
-        if (now != size) waited = 0;
-        size = now;
-        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
-    }
-    free(path);
-}
 
 /* ---- The trace ---- */
 
@@ -327,10 +305,8 @@ static void list_others(const recording *r, const record_note *first) {
     for (size_t i = 0; i < r->notes.count; i++) {
         const record_note *note = r->notes.items + i;
         if (strcmp(note->what, "start") != 0 || note == first || others++ >= MOST) continue;
-        bool over = record_find(&r->notes, "end", note->pid, i) ||
-                    record_find(&r->notes, "failed", note->pid, i);
         warn(relative(note->text), "process %ld%s", note->pid,
-             over ? "" : is_gone((pid_t)note->pid) ? ", whose end was not seen"
+             is_over(r, note) ? "" : is_gone((pid_t)note->pid) ? ", whose end was not seen"
                                                    : ", which is still running");
     }
     if (others > MOST)
@@ -360,13 +336,24 @@ static record_note *first_start(const recording *r) {
 
 static void tell_none(const recording *r) {
     const record_note *first = first_start(r);
-    if (first)
+    if (first && !is_over(r, first) && ends_with(first->text, ".json"))
+        fail(r->program, "ended before its session, whose trace is written at the end: --mode "
+             "stream writes it as it comes");
+    else if (first)
         fail(relative(first->text), "is empty: nothing could be written to it");
     else if (record_find(&r->notes, "own", 0, 0))
         fail(r->program, "it calls prof_start itself, not prof_start_env: it was left as it is");
     else
         fail(r->program, "it wrote no trace to %s: is prof.h in it, and does it call "
              "prof_start_env?", r->output);
+}
+
+/* The program ended at once, or another one took its place. */
+static void tell_cut(const recording *r, const record_note *first) {
+    if (is_over(r, first)) return;
+    warn(r->program, "ended before its session%s%s: what its threads recorded in their last "
+         "millisecond, and what was open, may be missing", r->signal ? ", by a signal: " : "",
+         r->signal ? strsignal(r->signal) : "");
 }
 
 static void tell_notes(recording *r, bool any) {
@@ -394,14 +381,9 @@ static void tell_notes(recording *r, bool any) {
 static int finish(recording *r) {
     record_notes_read(&r->notes, r->status_file);
     if (!first_start(r)) find_start(r);
-    for (size_t i = 0; i < r->notes.count; i++) {
-        const record_note *note = r->notes.items + i;
-        bool over = is_gone((pid_t)note->pid) || note->pid == r->child;
-        bool writes = strcmp(note->what, "start") == 0 || strcmp(note->what, "child") == 0;
-        if (writes && over) await(r, note);
-    }
     record_note *first = first_start(r);
     bool any = first && size_of(first->text) > 0;
+    if (any) tell_cut(r, first);
     tell_notes(r, any);
     char *trace = any ? take_trace(r, first->text) : NULL;
     int status = !trace ? EXIT_BAD : r->with_report ? report(trace, r) : tell_losses(r, trace);

@@ -6,8 +6,7 @@
 #include <stdint.h>
 
 typedef struct record_note {
-    /* start: FILE; child: FILE, if it writes one; end; failed, error: why; own; kept: what streams
-       lack */
+    /* start: FILE; end; failed, error: why; own; kept: what streams lack */
     char what[16];
     long pid;
     char *text;
