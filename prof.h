@@ -9041,51 +9041,44 @@ PROF__FN void prof__attribute_text(uint32_t type, const char *s, uint32_t wants)
     prof__attribute_close(&l, type, 1, bytes);
 }
 
-PROF__FN uint32_t prof__shape_slots(const prof_shape *s, const char *dtype) {
-    uint32_t n = 1 + prof__text_slots(dtype ? strlen(dtype) : 0);
-    if (!s->items) return n + (s->dims ? s->count : 0);
-    for (uint32_t i = 0; i < s->count; i++) n += prof__shape_slots(s->items + i, NULL);
-    return n;
-}
-
-PROF__FN void prof__shape_put(prof__long *l, const prof_shape *s, const char *dtype) {
+/* Puts a shape, or where l is NULL only counts its slots, which it returns. */
+PROF__FN uint32_t prof__shape_put(prof__long *l, const prof_shape *s, const char *dtype) {
     size_t bytes = dtype ? strlen(dtype) : 0;
-    uint32_t count = s->dims || s->items ? s->count : 0;
-    prof__long_put(l, (uint64_t)(dtype ? (uint32_t)bytes : UINT32_MAX) << 32 |
-                          (count | (s->items ? 1u << 31 : 0)));
-    for (uint32_t i = 0; s->items && i < count; i++) prof__shape_put(l, s->items + i, NULL);
-    for (uint32_t i = 0; !s->items && i < count; i++) prof__long_put(l, (uint64_t)s->dims[i]);
-    if (dtype) prof__long_text(l, dtype, bytes);
+    uint32_t count = s->dims || s->items ? s->count : 0, n = 1 + prof__text_slots(bytes);
+    if (l)
+        prof__long_put(l, (uint64_t)(dtype ? (uint32_t)bytes : UINT32_MAX) << 32 |
+                              (count | (s->items ? 1u << 31 : 0)));
+    for (uint32_t i = 0; s->items && i < count; i++) n += prof__shape_put(l, s->items + i, NULL);
+    for (uint32_t i = 0; l && !s->items && i < count; i++) prof__long_put(l, (uint64_t)s->dims[i]);
+    if (l) prof__long_text(l, dtype, bytes);
+    return s->items ? n : n + count;
 }
 
-/* Slots that item i of a list takes: more than PROF__SLOTS_MOST where it is too large. */
-PROF__FN uint32_t prof__item_slots(uint32_t coding, const void *list, const char *const *dtypes,
-                                   uint32_t i) {
-    const prof_shape *s = (const prof_shape *)list + i;
+/* Puts item i of a list, or where l is NULL only counts its slots, which it returns: more than
+   PROF__SLOTS_MOST where it is too large. */
+PROF__FN uint32_t prof__item_put(prof__long *l, uint32_t coding, const void *list,
+                                 const char *const *dtypes, uint32_t i) {
+    const char *text;
     size_t bytes;
-    if (coding == PROF__AS_TENSORS) return 4;
-    if (coding == PROF__AS_SHAPES)
-        return s->count > PROF__SLOTS_MOST ? s->count
-                                           : prof__shape_slots(s, dtypes ? dtypes[i] : NULL);
-    bytes = strlen(prof__text(((const char *const *)list)[i]));
-    return 1 + prof__text_slots(PROF__MIN(bytes, PROF__TEXT_MOST));
-}
-
-PROF__FN void prof__item_put(prof__long *l, uint32_t coding, const void *list,
-                             const char *const *dtypes, uint32_t i) {
     if (coding == PROF__AS_SHAPES) {
-        prof__shape_put(l, (const prof_shape *)list + i, dtypes ? dtypes[i] : NULL);
-    } else if (coding == PROF__AS_TENSORS) {
+        const prof_shape *s = (const prof_shape *)list + i;
+        if (s->count > PROF__SLOTS_MOST) return s->count;
+        return prof__shape_put(l, s, dtypes ? dtypes[i] : NULL);
+    }
+    if (coding == PROF__AS_TENSORS) {
         prof_tensor tensor = ((const prof_tensor *)list)[i];
+        if (!l) return 4;
         prof__long_put(l, tensor.id);
         prof__long_put(l, tensor.storage);
         prof__long_put(l, (uint64_t)tensor.offset);
         prof__long_put(l, (uint64_t)(uint8_t)tensor.device.index << 8 | tensor.device.type);
-    } else {
-        const char *text = prof__text(((const char *const *)list)[i]);
-        prof__long_put(l, strlen(text));
-        prof__long_text(l, text, strlen(text));
+        return 4;
     }
+    text = prof__text(((const char *const *)list)[i]);
+    bytes = strlen(text);
+    if (l) prof__long_put(l, bytes);
+    if (l) prof__long_text(l, text, bytes);
+    return 1 + prof__text_slots(PROF__MIN(bytes, PROF__TEXT_MOST));
 }
 
 /* Records an attribute by its coding: a text, or the items of a list that fit. */
@@ -9100,13 +9093,13 @@ PROF__FN void prof__attribute_put(uint32_t type, const void *value, const char *
         return;
     }
     for (; fit < count; fit++) {
-        uint32_t more = prof__item_slots(f->coding, value, dtypes, fit);
+        uint32_t more = prof__item_put(NULL, f->coding, value, dtypes, fit);
         if (more > PROF__SLOTS_MOST - slots) break;
         slots += more;
     }
     if (fit < count) PROF__COUNT(prof__loose.details_cut);
     if (!prof__attribute_open(&l, slots, f->wants)) return;
-    for (uint32_t i = 0; i < fit; i++) prof__item_put(&l, f->coding, value, dtypes, i);
+    for (uint32_t i = 0; i < fit; i++) (void)prof__item_put(&l, f->coding, value, dtypes, i);
     prof__attribute_close(&l, type, fit, 0);
 }
 
@@ -18552,6 +18545,7 @@ PROF__FN const char *prof__scalar_type(const char *text, const char *dtype) {
 PROF__FN void prof__et_value(prof__out *o, const prof__values *v, uint32_t i) {
     const prof_shape *s = v->shapes ? v->shapes + i : NULL;
     const char *scalar = prof__value_scalar(v, i), *dtype = prof__value_dtype(v, i);
+    if (i) prof__out_text(o, ",");
     if (scalar) {
         const char *type = prof__scalar_type(scalar, dtype);
         if (strcmp(type, "None") == 0) prof__out_text(o, "\"<None>\"");
@@ -18575,6 +18569,7 @@ PROF__FN void prof__et_type(prof__out *o, const prof__values *v, uint32_t i) {
     const prof_shape *s = v->shapes ? v->shapes + i : NULL;
     const char *scalar = prof__value_scalar(v, i), *dtype = prof__value_dtype(v, i);
     uint32_t count = s && s->items ? s->count : 1;
+    if (i) prof__out_text(o, ",");
     if (scalar) {
         prof__out_f(o, "\"%j\"", prof__scalar_type(scalar, dtype));
         return;
@@ -18598,16 +18593,10 @@ PROF__FN void prof__et_shapes(prof__out *o, const char *key, const prof_shape *s
 
 PROF__FN void prof__et_values(prof__out *o, const char *key, const prof__values *v) {
     prof__out_text(o, key);
-    for (uint32_t i = 0; i < v->count; i++) {
-        if (i) prof__out_text(o, ",");
-        prof__et_value(o, v, i);
-    }
+    for (uint32_t i = 0; i < v->count; i++) prof__et_value(o, v, i);
     prof__et_shapes(o, "],\"shapes\":", v->shapes, v->count);
     prof__out_text(o, ",\"types\":[");
-    for (uint32_t i = 0; i < v->count; i++) {
-        if (i) prof__out_text(o, ",");
-        prof__et_type(o, v, i);
-    }
+    for (uint32_t i = 0; i < v->count; i++) prof__et_type(o, v, i);
     prof__et_shapes(o, "],\"strides\":", v->strides, v->count);
     prof__out_text(o, "}");
 }
@@ -23462,13 +23451,12 @@ PROF__CALL void prof_session_info(prof_session *session) {
 }
 
 PROF__FN uint64_t prof__rate(const struct prof_trace *s) {
-    prof__knot k = s->clock != PROF_CLOCK_CPU ? prof__recorder.first_knot
-                 : s->stopped && s->knots.count ? prof__knot_last(s) : prof__knot_now();
-    if (s->clock != PROF_CLOCK_CPU || k.ns <= prof__recorder.first_knot.ns)
-        return s->clock == PROF_CLOCK_PLATFORM && s->platform.ticks_per_second
-                   ? s->platform.ticks_per_second : s->clock ? 1000000000u : 0;
-    return (uint64_t)((double)(k.tick - prof__recorder.first_knot.tick) * 1e9 /
-                      (double)(k.ns - prof__recorder.first_knot.ns));
+    prof__knot k, first = prof__recorder.first_knot;
+    if (s->clock == PROF_CLOCK_NONE) return 0;
+    if (s->clock != PROF_CLOCK_CPU) return prof__clock_rate(s);
+    k = s->stopped && s->knots.count ? prof__knot_last(s) : prof__knot_now();
+    if (k.ns <= first.ns) return 1000000000u;
+    return (uint64_t)((double)(k.tick - first.tick) * 1e9 / (double)(k.ns - first.ns));
 }
 
 PROF__CALL prof_stats prof_trace_stats(const prof_trace *trace) {
