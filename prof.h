@@ -3234,10 +3234,6 @@ PROF__FN prof__real prof__us(int64_t ns) {
     return prof__real_div(prof__real_from(ns), prof__real_from(1000));
 }
 
-PROF__FN prof_time_unit prof__time_unit(int64_t ns) {
-    return ns >= 1000000000 ? PROF_TIME_S : ns >= 1000000 ? PROF_TIME_MS : PROF_TIME_US;
-}
-
 PROF__FN char *prof__text_share(char *p, prof__real part, prof__real total) {
     if (!total.m) {
         memcpy(p, "NaN", 3);
@@ -3579,17 +3575,6 @@ PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
     return mark->id;
 }
 
-/* Copies a name into the arena, and promises what the analysis needs for it; NULL: no room. */
-PROF__FN prof__name *prof__name_make(const char *name) {
-    size_t size = strlen(name) + 1;
-    prof__name *n = (prof__name *)prof__take(sizeof *n + size, prof__sites.share);
-    if (!n) return NULL;
-    n->site.name = (const char *)memcpy(n + 1, name, size);
-    n->site.file = n->site.function = "";
-    n->site.line = 0;
-    return n;
-}
-
 /* The id, as a mark's, of a name made at run time; 0: no room. Interrupts may add names while this
    one is looked up and copied: it enters the list once it was compared with all names there. */
 PROF__FN uint32_t prof__name_add(const char *name) {
@@ -3600,7 +3585,15 @@ PROF__FN uint32_t prof__name_add(const char *name) {
         for (; i < prof__sites.names.count; i++)
             if (strcmp(prof__sites.list[PROF_MAX_SITES - 1 - i]->name, name) == 0)
                 return PROF__SITE_ID(PROF_MAX_SITES - 1 - i);
-        if (prof__sites_full() || (!n && !(n = prof__name_make(name)))) return 0;
+        if (prof__sites_full()) return 0;
+        if (!n) {                        /* with what the analysis needs for it */
+            size_t size = strlen(name) + 1;
+            n = (prof__name *)prof__take(sizeof *n + size, prof__sites.share);
+            if (!n) return 0;
+            n->site.name = (const char *)memcpy(n + 1, name, size);
+            n->site.file = n->site.function = "";
+            n->site.line = 0;
+        }
         lock = prof__lock();
         if (i == prof__sites.names.count && !prof__sites_full()) {
             prof__sites.list[PROF_MAX_SITES - 1 - i] = &n->site;
@@ -14982,7 +14975,8 @@ PROF__FN void prof__table_name(prof__table *t, int column, const char *name) {
 }
 
 PROF__FN prof_time_unit prof__table_unit(const prof__table *t, int64_t ns) {
-    return t->desc->time_unit ? t->desc->time_unit : prof__time_unit(ns);
+    if (t->desc->time_unit) return t->desc->time_unit;
+    return ns >= 1000000000 ? PROF_TIME_S : ns >= 1000000 ? PROF_TIME_MS : PROF_TIME_US;
 }
 
 /* A time in us, in the unit that suits ns: for a mean that is the mean in whole ns. */
