@@ -923,10 +923,12 @@ PROF_API prof_result prof_prepare(const prof_desc *desc);
    where a stream cannot carry what desc asks for). A process that ends without prof_stop_env still
    leaves its trace: by exit() whole; a stream also if it is killed, or calls _exit() or exec(), but
    for what its threads recorded in their last millisecond, and what was open. A child of fork()
-   records into its own file if the name has %p. Other variables choose mode, memory and what is
-   recorded: see tools/README.md. Errors are those of the calls named, of a variable
-   (PROF_ERROR_INVALID: prof_strerror says which), and of a stream's file; prof_stop_env: PROF_OK
-   also where nothing was started. */
+   records into its own file if the name has %p. FILE is one program's: where another one writes
+   it, or has written it since the start, this is FILE.PID, PID the process id. Other variables
+   choose mode, memory and what is recorded: see tools/README.md. A program with other rights than
+   its caller's (set-user-id) reads no variables, here and elsewhere: PROF_ERROR_UNSUPPORTED. Other
+   errors are those of the calls named, of a variable (PROF_ERROR_INVALID: prof_strerror says
+   which), and of a stream's file; prof_stop_env: PROF_OK also where nothing was started. */
 PROF_API prof_result prof_start_env(const prof_desc *desc);
 PROF_API prof_result prof_stop_env(void);
 
@@ -937,6 +939,9 @@ PROF_API void prof_session_info(prof_session *session);
    read, too. prof_session.start_ns is by this clock. It needs no session. Any thread, also in a
    signal handler. 0: it cannot be read. */
 PROF_API int64_t prof_os_now(void);
+
+/* getenv for profilers; NULL in a program with other rights than its caller's (set-user-id). */
+PROF_API const char *prof_getenv(const char *name);
 
 /* prof_counter with a fraction; the trace has as many digits as it takes to read the same number
    back. NaN and the infinities are null. Not in freestanding builds: count thousandths there. */
@@ -2309,12 +2314,14 @@ PROF__ONE
 #    include <fcntl.h>
 #    include <pthread.h>
 #    include <sched.h>
+#    include <sys/file.h>
 #    include <sys/ioctl.h>
 #    include <sys/resource.h>
 #    include <sys/stat.h>
 #    include <sys/utsname.h>
 #    include <unistd.h>
 #    if defined(__linux__)
+#      include <sys/auxv.h>
 #      include <sys/mman.h>
 #      include <sys/syscall.h>
 #    endif
@@ -2734,6 +2741,9 @@ extern long syscall(long number, ...);
 #endif
 #if !defined(_WIN32) && !defined(__cplusplus)
 extern int ftruncate(int file, off_t size);
+#  if !defined(__linux__)
+extern int issetugid(void);
+#  endif
 #endif
 
 /* ThreadSanitizer ends a child of fork that starts a thread, and knows no clone. */
@@ -2776,6 +2786,21 @@ PROF__FN uint64_t prof__wall_now(void) {
     if (clock_gettime(PROF__REALTIME, &t) != 0) return 0;
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 #endif
+}
+
+/* Has the program other rights than its caller, to whom the environment belongs? */
+PROF__FN bool prof__trusts_none(void) {
+#if defined(_WIN32)
+    return false;
+#elif defined(__linux__)
+    return getauxval(23 /* AT_SECURE */) != 0;
+#else
+    return issetugid() != 0;
+#endif
+}
+
+PROF__CALL const char *prof_getenv(const char *name) {
+    return prof__trusts_none() ? NULL : getenv(name);
 }
 
 PROF__FN uint64_t prof__os_thread_id(void) {
@@ -15708,7 +15733,7 @@ PROF__FN bool prof__stdio_write(void *file, const void *data, size_t size) {
 }
 
 PROF__CALL uint32_t prof_terminal_width(void) {
-    const char *columns = getenv("COLUMNS");
+    const char *columns = prof_getenv("COLUMNS");
     int given = columns ? atoi(columns) : 0;
     bool terminal = false;
     uint32_t width = 0;
@@ -21484,14 +21509,16 @@ PROF__FN void prof__unsupported(const char *who, const char *a, const char *b, c
                        c);
 }
 
+#define PROF__OTHER_RIGHTS "a program with other rights than its caller's reads no variables"
 typedef void (*prof__function)(void);
 
 /* Opens the library that an environment variable names. NULL: prof_strerror then says why. */
 PROF__FN void *prof__library_open(const char *who, const char *variable) {
-    const char *path = getenv(variable);
+    const char *path = prof_getenv(variable);
     void *library = NULL;
     if (!path || !*path) {
-        prof__unsupported(who, "no tool listens, ", variable, " is not set");
+        if (prof__trusts_none()) prof__unsupported(who, PROF__OTHER_RIGHTS, "", "");
+        else prof__unsupported(who, "no tool listens, ", variable, " is not set");
         return NULL;
     }
 #if defined(_WIN32)
@@ -21995,6 +22022,7 @@ static struct prof__env {
     char path[1024], wrong[256];         /* wrong: why prof_start_env failed, or "" */
     prof_file file;
     uint64_t end;                        /* the end of the whole blocks in the file */
+    uint64_t there;                      /* prof__env_there at the start */
     bool failed, counting;               /* a write has: no more is written but counts */
     int error;                           /* errno of that write */
     void *memory;                        /* `taken` bytes from the system, for all sessions */
@@ -22882,7 +22910,7 @@ PROF__FN prof_action prof__step_set(uint64_t step, prof_action action) {
 /* Writes a line for prof record, into the file that it names in PROF_STATUS. */
 PROF__FN void prof__env_tell(const char *what, const char *text) {
 #if !defined(_WIN32)
-    const char *path = getenv("PROF_STATUS");
+    const char *path = prof_getenv("PROF_STATUS");
     int kept = errno, file = path && *path ? open(path, O_WRONLY | O_APPEND) : -1;
     char line[1280];
     prof_file f;
@@ -23003,7 +23031,7 @@ static const prof__variable prof__variables[] = {
 PROF__FN bool prof__env_read(prof_desc *d) {
     for (size_t i = 0; i < sizeof prof__variables / sizeof *prof__variables; i++) {
         const prof__variable *v = prof__variables + i;
-        const char *text = getenv(v->name);
+        const char *text = prof_getenv(v->name);
         if (!text || !*text || (v->take)(v, d, text)) continue;
         (void)prof__text_f(prof__env.wrong, sizeof prof__env.wrong, "%s=%b: it takes %s", v->name,
                            text, PROF__MIN(strlen(text), (size_t)64), v->takes);
@@ -23036,25 +23064,52 @@ PROF__FN void prof__env_name_free(void) {
 #endif
 }
 
+/* Another process writes this file: takes the name FILE.PID. */
+PROF__FN void prof__env_name_own(void) {
+    char *p = prof__env.path + strlen(prof__env.path);
+    (void)prof__text_f(p, 16, ".%u", (uint64_t)prof__process_id());
+}
+
+#if defined(_WIN32)
+PROF__FN bool prof__env_open(void) {
+    prof__env.end = 0;
+    if (!prof__file_open_at(&prof__env.file, prof__env.path, 0)) return false;
+    PROF__RELEASE(prof__env.open, 1u);
+    return true;
+}
+#else
+/* Opens the file. The program keeps low numbers, and programs that it executes do not have it. */
+PROF__FN bool prof__env_take(int how) {
+    prof_file *f = &prof__env.file;
+    int file = open(prof__env.path, how, 0666), high;
+    f->handle = file;
+    if (file < 0) return false;
+    high = fcntl(file, F_DUPFD, 100);
+    if (high >= 0) (void)prof__file_shut(f);
+    if (high >= 0) f->handle = high;
+    return fcntl((int)f->handle, F_SETFD, FD_CLOEXEC) == 0;
+}
+
+/* Makes the file, and locks it until this process ends: none is that of two programs. */
 PROF__FN bool prof__env_open(void) {
     struct prof__env *e = &prof__env;
-    e->end = 0;
-    if (!prof__file_open_at(&e->file, e->path, 0)) return false;
-#if !defined(_WIN32)
     struct stat st;
-    int high = fcntl((int)e->file.handle, F_DUPFD, 100);   /* leave low numbers to the program */
-    if (high >= 0) (void)prof__file_shut(&e->file);
-    if (high >= 0) e->file.handle = high;
-    (void)fcntl((int)e->file.handle, F_SETFD, FD_CLOEXEC);
-    if (fstat((int)e->file.handle, &st) != 0) return false;
+    e->end = 0;
+    for (bool again = false;; again = true) {
+        if (!prof__env_take(O_WRONLY | O_CREAT) || fstat((int)e->file.handle, &st) != 0)
+            return false;
+        if (!S_ISREG(st.st_mode) || flock((int)e->file.handle, LOCK_EX | LOCK_NB) == 0) break;
+        if (again || errno != EWOULDBLOCK) break;
+        (void)prof__file_shut(&e->file);
+        prof__env_name_own();
+    }
+    if (S_ISREG(st.st_mode) && ftruncate((int)e->file.handle, 0) != 0) return false;
     e->device = (uint64_t)st.st_dev;
     e->inode = (uint64_t)st.st_ino;
-#endif
     PROF__RELEASE(e->open, 1u);
     return true;
 }
 
-#if !defined(_WIN32)
 PROF__FN bool prof__env_same(int handle) {
     struct stat st;
     return fstat(handle, &st) == 0 && (uint64_t)st.st_dev == prof__env.device &&
@@ -23072,21 +23127,19 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
 PROF__FN bool prof__env_block(const void *data, size_t size) {
     struct prof__env *e = &prof__env;
     struct rlimit most;
-    prof_file f;
-    bool same, ok;
+    bool ok;
     size_t rest = e->counting ? 0 : 4096;      /* for the counts at the end */
     if (getrlimit(RLIMIT_FSIZE, &most) == 0 && e->end + size + rest > most.rlim_cur) {
         errno = EFBIG;
         return false;
     }
-    f.handle = e->file.handle;
-    same = prof__env_same((int)f.handle);
-    if (!same) f.handle = open(e->path, O_WRONLY);
-    ok = same || prof__env_same((int)f.handle);
-    if (ok) (void)lseek((int)f.handle, (off_t)e->end, SEEK_SET);   /* fails for a pipe */
-    ok = ok && prof__file_put(&f, (const char *)data, size);
-    if (!ok && ftruncate((int)f.handle, (off_t)e->end) != 0) errno = EIO;
-    if (!same && f.handle >= 0) (void)prof__file_shut(&f);
+    if (!prof__env_same((int)e->file.handle)) {
+        if (!prof__env_take(O_WRONLY) || !prof__env_same((int)e->file.handle)) return false;
+        (void)flock((int)e->file.handle, LOCK_EX | LOCK_NB);
+    }
+    (void)lseek((int)e->file.handle, (off_t)e->end, SEEK_SET);   /* fails for a pipe */
+    ok = prof__file_put(&e->file, (const char *)data, size);
+    if (!ok && ftruncate((int)e->file.handle, (off_t)e->end) != 0) errno = EIO;
     return ok;
 }
 #endif
@@ -23137,6 +23190,16 @@ PROF__FN bool prof__env_counts(void) {
     return false;
 }
 
+/* The file by which it is known whether another process has written it since; 0: there is none. */
+PROF__FN uint64_t prof__env_there(void) {
+#if defined(_WIN32)
+    return 0;
+#else
+    struct stat st;
+    return stat(prof__env.path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_ino : 0;
+#endif
+}
+
 /* The session is over: finishes its file. A child of fork that recorded nothing makes none. */
 PROF__FN prof_result prof__env_save(void) {
     struct prof__env *e = &prof__env;
@@ -23145,6 +23208,7 @@ PROF__FN prof_result prof__env_save(void) {
         if (!prof__env_counts()) result = PROF_ERROR_FILE;
     } else if (!e->child || prof_get_stats().recorded) {
         if (e->child) prof__env_tell("start", e->path);
+        if (prof__env_there() != e->there) prof__env_name_own();
         result = prof_save_chrome(&prof__trace, e->path);
     }
     if (result != PROF_OK) errno = e->error ? e->error : errno;
@@ -23254,9 +23318,16 @@ PROF__CALL prof_trace *prof_stop(void) {
     return s;
 }
 
-/* Makes the file's name: PROF_TRACE with the process id for each %p. False: it is too long. */
+/* Makes the file's name: PROF_TRACE with the process id for each %p, and the folder that is the
+   current one now: daemons change to another. False: it is too long. */
 PROF__FN bool prof__env_expand(const char *from) {
     char *p = prof__env.path, *end = p + sizeof prof__env.path - 1;
+#if !defined(_WIN32)
+    if (*from != '/' && getcwd(p, sizeof prof__env.path - 1)) {
+        p += strlen(p);
+        *p++ = '/';
+    }
+#endif
     for (; *from && p < end; from++) {
         if (*from == '%' && from[1] == 'p') {
             p += prof__text_f(p, (size_t)(end - p) + 1, "%u", (uint64_t)prof__process_id());
@@ -23264,7 +23335,7 @@ PROF__FN bool prof__env_expand(const char *from) {
         } else *p++ = *from;
     }
     *p = 0;
-    return p < end - 8;                  /* with room for another ending and a number */
+    return p < end - 16;                 /* with room for another ending and a number */
 }
 
 PROF__FN prof_result prof__env_refuse(const char *why) {
@@ -23275,7 +23346,7 @@ PROF__FN prof_result prof__env_refuse(const char *why) {
 /* A file FILE.raw is a stream, unless another mode is asked for: then it is FILE.json. */
 PROF__FN prof_result prof__env_settle(prof_desc *d) {
     struct prof__env *e = &prof__env;
-    const char *mode = getenv("PROF_MODE"), *why = NULL;
+    const char *mode = prof_getenv("PROF_MODE"), *why = NULL;
     bool raw = prof__ends_with(e->path, ".raw"), said = mode && *mode;
     e->streams = said ? d->mode == PROF_MODE_STREAM : raw && d->mode == PROF_MODE_TRACE;
     d->stream_format = raw ? PROF_STREAM_RAW : PROF_STREAM_CHROME;
@@ -23314,6 +23385,7 @@ PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     if (result != PROF_OK) return result;
     if (own && e->streams && !e->child) prof__env_name_free();
     if (e->streams && !e->child && !prof__env_open()) return PROF_ERROR_FILE;
+    e->there = prof__env_there();
     result = prof__session_begin(&d);
     if (result != PROF_OK && e->open) {
         (void)prof__file_shut(&e->file);
@@ -23330,7 +23402,7 @@ PROF__FN void prof__env_go(void);
 /* A child of fork records into a file of its own, if the name has %p. */
 PROF__FN void prof__env_after_fork(void) {
     struct prof__env *e = &prof__env;
-    const char *path = getenv("PROF_TRACE");
+    const char *path = prof_getenv("PROF_TRACE");
     if (e->open && prof__env_same((int)e->file.handle)) (void)prof__file_shut(&e->file);
     e->open = 0;
     if (!e->started) return;
@@ -23358,6 +23430,10 @@ PROF__CALL prof_result prof_start_env(const prof_desc *desc) {
     const char *path = getenv("PROF_TRACE");
     prof_result result;
     if (!path || !*path) return PROF_OK;
+    if (prof__trusts_none()) {
+        prof__unsupported("PROF_TRACE", PROF__OTHER_RIGHTS, "", "");
+        return PROF_ERROR_UNSUPPORTED;
+    }
     if (prof__session.open) return PROF_ERROR_STATE;
     e->wrong[0] = 0;
     e->child = false;

@@ -700,8 +700,8 @@ PROF_CUDA__FN const char *prof_cuda__loaded_folder(void) {
 PROF_CUDA__FN void prof_cuda__try_folders(const char *tail) {
     static const char *const places[] = { "/lib64", "/extras/CUPTI/lib64", "/lib",
         "/lib/python3*/site-packages/nvidia/c*/lib" };
-    const char *const roots[] = { getenv("CUDA_HOME"), getenv("CUDA_PATH"), getenv("CONDA_PREFIX"),
-                                  getenv("VIRTUAL_ENV"), "/usr/local/cuda" };
+    const char *const roots[] = { prof_getenv("CUDA_HOME"), prof_getenv("CUDA_PATH"),
+        prof_getenv("CONDA_PREFIX"), prof_getenv("VIRTUAL_ENV"), "/usr/local/cuda" };
     const char *loaded = prof_cuda__loaded_folder();
     prof_cuda__try_pattern(loaded, "", tail);
     prof_cuda__try_pattern(loaded, "/../../cuda_cupti/lib", tail);
@@ -724,7 +724,7 @@ PROF_CUDA__FN void prof_cuda__try_version(int major, bool loaded) {
 /* A copy that is loaded already comes first: it is the one that sees the program's kernels. Then
    that of the driver's CUDA: older ones work with it too, newer ones may not. */
 PROF_CUDA__FN void prof_cuda__try_cuptis(void) {
-    const char *path = getenv("PROF_CUDA_CUPTI");
+    const char *path = prof_getenv("PROF_CUDA_CUPTI");
     int version = 0, own;
     if ((prof_cuda__.driver.driver_version)(&version) != 0) version = 0;
     own = version >= 11000 && version < 13000 ? version / 1000 : 13;

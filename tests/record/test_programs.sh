@@ -8,6 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/build.sh
 . tests/build.sh
 library gcc
+make_command "$tests_prof"
 here=$PWD out=${TESTS_OUT:-build/tests}/test_programs.dir
 failed=0
 rm -rf "$out"
@@ -219,4 +220,96 @@ int main(void) {
 }
 END
 says 'small stacks' 'status 0|' ./stack
+
+# Another's rights: the variables are the caller's, and name what the program could not write or load.
+cat >evil.c <<'END'
+#include <stdio.h>
+__attribute__((constructor)) static void run(void) { puts("the caller's code"); }
+END
+build rights <<'END' &&
+#include "prof.h"
+#include <stdio.h>
+#include <unistd.h>
+int main(void) {
+    prof_result r;
+    if (geteuid() == getuid()) return 77;
+    r = prof_start_env(NULL);
+    printf("%d %s\n", r == PROF_ERROR_UNSUPPORTED, prof_strerror(r));
+    PROF_BLOCK("zone") {}
+    printf("%d\n", (int)prof_stop_env());
+    r = prof_emit_nvtx(true);
+    printf("%s\n", prof_strerror(r));
+    r = prof_emit_itt(true);
+    printf("%s\n", prof_strerror(r));
+    return 0;
+}
+END
+$quick_cc -shared -fPIC evil.c -o evil.so && chmod 4755 rights
+other='setpriv --reuid=65534 --clear-groups'
+variables="env PROF_TRACE=$PWD/rights.raw NVTX_INJECTION64_PATH=$PWD/evil.so INTEL_LIBITTNOTIFY64=$PWD/evil.so"
+why="a program with other rights than its caller's reads no variables"
+if [ "$(id -u)" -ne 0 ] || ! $other true 2>/dev/null; then
+    echo 'skip the rights of another: only root makes such a program'
+elif $variables $other ./rights >rights.out 2>&1; [ $? -eq 77 ]; then
+    echo 'skip the rights of another: this file system has no such programs'
+else
+    says 'the rights of another' "1 PROF_TRACE: $why|0|NVTX: $why|ITT: $why|status 0|" $variables $other ./rights
+    [ -e rights.raw ] && not_ok 'no file of another' 'rights.raw'
+fi
+
+# A daemon: the file stays where the program was started, though all files are closed meanwhile.
+build daemon <<'END'
+#include "prof.h"
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    int n = argc > 1 ? atoi(argv[1]) : 0;
+    prof_start_env(NULL);
+    for (int i = 0; i < n; i++) { PROF_BLOCK("before") {} }
+    for (int i = 3; i < 1024; i++) close(i);
+    if (chdir("/") != 0) return 1;
+    for (int i = 0; i < n; i++) { PROF_BLOCK("after") {} }
+    return prof_stop_env() != PROF_OK;
+}
+END
+calls() {   # FILE NAME: how many calls of it the report has
+    "$here/$tests_prof" report "$1" 2>&1 | awk -v name="$2" '$1 == name { print $NF }'
+}
+for trace in daemon.json daemon.raw; do
+    PROF_TRACE=$trace ./daemon 300000
+    status=$?
+    if [ "$status $(calls $trace before) $(calls $trace after)" = '0 300000 300000' ]; then ok "a daemon's $trace"
+    else not_ok "a daemon's $trace" "status $status, $(calls $trace before), $(calls $trace after)"
+    fi
+done
+
+# A program that starts itself: each writes a file of its own, or the second would write into the first's.
+build itself <<'END'
+#include "prof.h"
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    pid_t child = argc > 1 ? -1 : fork();
+    int status = 0;
+    if (child == 0) {
+        usleep(100000);
+        execl(argv[0], argv[0], "second", (char *)0);
+    }
+    if (prof_start_env(NULL) != PROF_OK) return 1;
+    for (int i = 0; i < 1000; i++) prof_push(argc > 1 ? "second" : "first"), prof_pop();
+    if (child > 0) printf("%d\n", (int)child), waitpid(child, &status, 0);
+    for (int i = 0; i < 1000; i++) prof_push(argc > 1 ? "second" : "first"), prof_pop();
+    return prof_stop_env() != PROF_OK || status != 0;
+}
+END
+for trace in itself.raw itself.json; do
+    child=$(PROF_TRACE=$trace ./itself)
+    first=$trace second=$trace.$child
+    [ $trace = itself.raw ] || { first=$(echo $trace.*) second=$trace; }
+    got="$(calls "$first" first) $(calls "$second" second) $(calls "$first" second) $(calls "$second" first)"
+    if [ "$got" = '2000 2000  ' ]; then ok "a program in itself: $trace"
+    else not_ok "a program in itself: $trace" "$got"
+    fi
+done
 exit $failed
