@@ -149,7 +149,7 @@ damaged gzip_sum 'incorrect data check' "$out/spoilt.json.gz" 'report gaps valid
 spoil 2
 each damaged_gzip_head 'byte 0: ' 2 "$out/spoilt.json.gz" 'report gaps'
 { cat "$out/large.json.gz"; echo rest; } >"$out/rest.json.gz"
-each gzip_with_rest '' 0 "$out/rest.json.gz" 'report stacks'
+each gzip_with_rest 'what follows its gzip data is none' 1 "$out/rest.json.gz" 'report stacks'
 { printf '[%s' "$one" | gzip -c; printf ']' | gzip -c; } >"$out/members.json.gz"
 each gzip_members '' 0 "$out/members.json.gz" 'report stacks'
 try input_gzip_members sh -c "'$prof' report -f csv '$out/members.json.gz' 2>&1 | grep -q '^\"whole\",1,2.000'"

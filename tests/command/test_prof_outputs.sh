@@ -2,7 +2,7 @@
 # Outputs of all commands: whole, or the old one stays; in the place of no input that was not read whole; with the owner,
 # rights and links of the old one; and no other file is written, left or changed. STORM: how often each command is
 # ended by a signal (30).
-# shellcheck disable=SC2086,SC3045   # lists of words; ulimit as dash and bash have it
+# shellcheck disable=SC2012,SC2016,SC2086,SC2094,SC2317,SC3045   # lists of words; functions that try calls; odd outputs
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/command/prof.sh
@@ -127,7 +127,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
                 [ -z "$second" ] || ln little/$1 little/$second
                 ! (file=$1; shift; exec "$prof" "$@" -o little/$file "$trace") 2>said || return 1
                 grep -q "$1: cannot be written: .*[Nn]o space\|$1: cannot be written: .*full" said &&
-                    [ "$(cat little/$1)" = old ] && [ "$(ls -A little)" = "$(printf "$1${second:+\n}$second")" ] || return 1
+                    [ "$(cat little/$1)" = old ] && [ "$(ls -A little)" = "$(printf '%s\n' "$1" $second)" ] || return 1
             done
         }
         for file in o.json o.sqlite o.csv; do try "full_disk_$file" full_disk $file export; done
