@@ -5450,8 +5450,7 @@ PROF__FN void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_de
 
 /* A record of two slots, published when both are written. The first and third word of its second
    slot stand where a zone has its end and depth (255: none), which prof__snapshot_check reads. */
-PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t b,
-                             uint32_t word) {
+PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t b, uint32_t word) {
     prof__record *c = t->hot.cursor;
     PROF__ASSERT(t->begin <= c && c + 1 < t->limit);
     prof__record_set(c, a, kind << 8 | 1);
@@ -5577,8 +5576,7 @@ PROF__FN int64_t prof__real_whole(double x) {
     return x < 9e18 ? (int64_t)x : INT64_MAX;
 }
 
-PROF__FN void prof__observe_moment(prof__state *t, uint32_t kind, uint32_t site,
-                                   uint64_t value) {
+PROF__FN void prof__observe_moment(prof__state *t, uint32_t kind, uint32_t site, uint64_t value) {
     bool real = kind == PROF__REAL;
     if (!prof__look(t)) return;
     for (uint32_t i = 0; i < prof__recorder.observer_count; i++) {
@@ -6964,8 +6962,7 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
     PROF__STORE(t->hot.top, f + 1);
     PROF__STORE(f->site, site);
     PROF__RELEASE(f->start, (uint32_t)now);
-    if (f >= t->crowd)
-        prof__origin_set(t, f, token ? PROF__BY_SCOPE : PROF__BY_CALL, entry, 0);
+    if (f >= t->crowd) prof__origin_set(t, f, token ? PROF__BY_SCOPE : PROF__BY_CALL, entry, 0);
     if (t->observed) prof__observe_begin(t, site);
     return f + 1;
 }
@@ -10990,8 +10987,7 @@ PROF__FN void prof__read_details(uint32_t depth, prof_event *e) {
     prof_extra *m = prof__read_module_of(depth);
     if (e) e->extra = z->any ? z->extra : m ? m : d->node;
     if (e && z->any) {
-        if (m && !z->extra->module_hierarchy)
-            z->extra->module_hierarchy = m->module_hierarchy;
+        if (m && !z->extra->module_hierarchy) z->extra->module_hierarchy = m->module_hierarchy;
         if (z->annotation) e->flags |= PROF_EVENT_USER_ANNOTATION;
         if (prof__session.desc.with_flops && !z->extra->flops && z->extra->input_shapes)
             prof__flops_of(e, z->extra);
@@ -11860,8 +11856,7 @@ PROF__FN const void *prof__pack_field(prof__pack *k, const prof_extra *from, uin
         return prof__pack_shapes(k, (const prof_shape *)value, count, true);
     if (coding == PROF__AS_TENSORS)
         return prof__pack_bytes(k, value, count * sizeof(prof_tensor), sizeof(int64_t));
-    if (coding < PROF__AS_TEXT)
-        return prof__pack_texts(k, (const char *const *)value, count);
+    if (coding < PROF__AS_TEXT) return prof__pack_texts(k, (const char *const *)value, count);
     return prof__pack_text(k, (const char *)value);
 }
 
@@ -12133,8 +12128,7 @@ PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
     s->outside.any_backward = s->outside.any_backward || x->scope == 1;
     side->cpu_bytes = x->cpu_memory_usage;
     side->device_bytes = x->device_memory_usage;
-    for (uint32_t k = 0; k < x->kernel_count; k++)
-        (void)prof__kernel_add(s, side, x->kernels + k);
+    for (uint32_t k = 0; k < x->kernel_count; k++) (void)prof__kernel_add(s, side, x->kernels + k);
 }
 
 typedef struct prof__linker {
@@ -12303,8 +12297,7 @@ PROF__FN uint32_t prof__launcher_of(const struct prof_trace *s, uint32_t i) {
 }
 
 /* The new place of event i, or of the parent that it was merged into; PROF_NONE: it is gone. */
-PROF__FN uint32_t prof__moved_into(const struct prof_trace *s, const uint32_t *place,
-                                   uint32_t i) {
+PROF__FN uint32_t prof__moved_into(const struct prof_trace *s, const uint32_t *place, uint32_t i) {
     while (i != PROF_NONE && place[i] == PROF_NONE) i = s->events[i].parent;
     return i == PROF_NONE ? PROF_NONE : place[i];
 }
@@ -12468,8 +12461,7 @@ PROF__FN prof_extra *prof__own_extra(struct prof_trace *s, prof_event *e) {
 }
 
 /* Gives event i the stack of the forward event of root: the backward event around i, or i. */
-PROF__FN void prof__backward_set(prof__pairs *p, struct prof_trace *s, uint32_t i,
-                                 uint32_t root) {
+PROF__FN void prof__backward_set(prof__pairs *p, struct prof_trace *s, uint32_t i, uint32_t root) {
     const prof_event *asker = s->events + root;
     const prof_extra *from = NULL;
     prof_event *e = s->events + i;
@@ -12642,8 +12634,7 @@ PROF__FN void prof__raw_stack(struct prof_trace *s, prof_event *e) {
     const char **stack = s->outside.own_stacks;
     prof_extra *x;
     for (uint32_t i = 0; i < n; i++)
-        if (!prof__is_machinery(prof__text(e->extra->stack[i])))
-            stack[kept++] = e->extra->stack[i];
+        if (!prof__is_machinery(prof__text(e->extra->stack[i]))) stack[kept++] = e->extra->stack[i];
     if (kept == n) return;
     x = prof__own_extra(s, e);
     if (!x) return;
@@ -12870,8 +12861,7 @@ PROF__FN struct prof_trace *prof__built_open(const prof_trace_desc *d, const pro
     x->demangle = d->demangle;
     x->demangle_user = d->user;
     s->events = (prof_event *)prof__built_take(&low, n->events * sizeof(prof_event));
-    if (n->wide)
-        s->side = (prof__side *)prof__built_take(&low, n->events * sizeof(prof__side));
+    if (n->wide) s->side = (prof__side *)prof__built_take(&low, n->events * sizeof(prof__side));
     x->kernels = (prof__kernel *)prof__built_take(&low, n->kernels * sizeof(prof__kernel));
     x->own_extras = (prof_extra *)prof__built_take(&low, n->own * sizeof(prof_extra));
     x->own_max = (uint32_t)n->own;
@@ -13048,8 +13038,7 @@ PROF__FN int64_t prof__memory_total(prof__in_use *u, const prof__memory *m, int6
 }
 
 /* Charges a change to its zone, and to the zones around that. */
-PROF__FN void prof__memory_to_zones(struct prof_trace *s, const prof__memory *m,
-                                    int64_t change) {
+PROF__FN void prof__memory_to_zones(struct prof_trace *s, const prof__memory *m, int64_t change) {
     bool host = prof__is_host_memory(m->device_type);
     for (uint32_t i = s->side ? m->event : PROF_NONE; i != PROF_NONE; i = s->events[i].parent) {
         int64_t *bytes = host ? &s->side[i].cpu_bytes : &s->side[i].device_bytes;
@@ -13260,8 +13249,7 @@ PROF__FN void prof__trails_name(struct prof_trace *s) {
 }
 
 /* The extra of a path, with its stack; NULL: no room. */
-PROF__FN prof_extra *prof__path_extra(struct prof_trace *s, const prof__paths *p,
-                                      uint32_t number) {
+PROF__FN prof_extra *prof__path_extra(struct prof_trace *s, const prof__paths *p, uint32_t number) {
     const prof__path *path = p->list + number;
     const prof_extra *base = s->events[path->first].extra;
     prof_extra *x = (prof_extra *)(void *)prof__stack_take(
@@ -13532,8 +13520,7 @@ PROF__FN bool prof__needs_events(const struct prof_trace *s) {
 }
 
 /* Adds the work of prof_view.other_devices for an event itself; false: there is none. */
-PROF__FN bool prof__others_own(const struct prof_trace *s, const prof_event *e,
-                               int64_t *others) {
+PROF__FN bool prof__others_own(const struct prof_trace *s, const prof_event *e, int64_t *others) {
     uint32_t k = s->side[e - s->events].first_kernel, kind = prof__device_number(s, e->device_type);
     bool any = false;
     if (e->device_type != PROF_DEVICE_CPU && kind)
@@ -13555,8 +13542,7 @@ PROF__FN const prof_event *prof__others_up(const struct prof_trace *s, const pro
 }
 
 /* Fills in the parts of other devices in an event's device times. */
-PROF__FN void prof__row_others(const struct prof_trace *s, const prof_event *e,
-                               prof_average *r) {
+PROF__FN void prof__row_others(const struct prof_trace *s, const prof_event *e, prof_average *r) {
     const prof_event *at = e;
     if (!s->side || !s->device_types[1]) return;
     (void)prof__others_own(s, e, r->self_other_device_ns);
@@ -13627,8 +13613,7 @@ PROF__EAGER void prof__close_event(const struct prof_trace *s, prof__taker *take
 
 /* For takers that need no order, depth or number: in the order of the events, parents first. */
 PROF__EAGER void prof__closes_in_memory(const prof_trace *trace, prof__taker *take, void *user) {
-    for (uint32_t i = 0; i < trace->event_count; i++)
-        prof__close_event(trace, take, user, i, 0, i);
+    for (uint32_t i = 0; i < trace->event_count; i++) prof__close_event(trace, take, user, i, 0, i);
 }
 
 /* Walks the tree by its links: each event comes after all that lie in it. */
@@ -13725,8 +13710,7 @@ PROF__FN bool prof__analysis_fits(struct prof_trace *s, size_t *need) {
     p += prof__align(s->moment_count * sizeof *s->moments);
     s->scratch = p = prof__beside_lay(s, p);
     n *= PROF__SLOT_SHARE + s->beside - sizeof(prof_event) - (prof__wide(s) ? sizeof *s->side : 0);
-    if (prof__lean(s) && n)
-        n += prof__sites_of(s) * prof__site_share() + 4096;
+    if (prof__lean(s) && n) n += prof__sites_of(s) * prof__site_share() + 4096;
     *need = (size_t)(p - (char *)s->events) + n;
     return p <= prof__scratch_end(s) && (size_t)(prof__scratch_end(s) - p) >= n;
 }
@@ -14091,8 +14075,7 @@ PROF__EAGER void prof__group_record(void *groups, const prof__close *c) {
     prof__group *r = g->rows + row;
     (void)prof__rank_take(g->ranks + row, c, !r->count);
     prof__group_on_cpu(r, c);
-    if (!PROF__BARE)
-        g->last[row] = r->count && g->last[row] >= c->from ? PROF_NONE : c->number;
+    if (!PROF__BARE) g->last[row] = r->count && g->last[row] >= c->from ? PROF_NONE : c->number;
     prof__call_add(r, NULL, c);
 }
 
@@ -14132,8 +14115,7 @@ PROF__FN prof_average prof__average_of(const prof_event *e, uint32_t number) {
     return a;
 }
 
-PROF__FN void prof__average_sums(prof_average *a, const prof__group *r,
-                                 const prof__group_wide *w) {
+PROF__FN void prof__average_sums(prof_average *a, const prof__group *r, const prof__group_wide *w) {
     a->count = r->count;
     a->cpu_time_total_ns = r->cpu_ns;
     a->self_cpu_time_total_ns = r->self_cpu_ns;
@@ -14161,8 +14143,7 @@ PROF__FN void prof__average_by(prof_average *a, const prof_averages_desc *by) {
 }
 
 #if !PROF__BARE
-PROF__FN void prof__group_segment(prof__reader *r, const prof__record *c,
-                                  const prof__record *end) {
+PROF__FN void prof__group_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
     prof__read_records(r, c, end, prof__group_record);
 }
 
@@ -14324,8 +14305,7 @@ PROF__FN void prof__groups_percentiles(prof__groups *g) {
 }
 
 /* Adds zones that are only in sums to a row, with percentiles only if they were asked for. */
-PROF__FN void prof__average_add_sums(prof_average *a, const prof__groups *g,
-                                     const prof__group *r) {
+PROF__FN void prof__average_add_sums(prof_average *a, const prof__groups *g, const prof__group *r) {
     prof_average sums;
     if (!r->sums) return;
     sums = prof__sums_average(g->s, r->sums);
@@ -14754,8 +14734,7 @@ typedef struct prof__table {
 
 #define PROF__COLUMN 12
 
-PROF__FN void prof__row_counters(const struct prof_trace *s, const prof_event *e,
-                                 prof_average *r) {
+PROF__FN void prof__row_counters(const struct prof_trace *s, const prof_event *e, prof_average *r) {
     const prof_extra *x = prof__extra_of(e);
     for (uint32_t i = 0; x && !s->built && i < x->counter_count && i < PROF_COUNTERS; i++) {
         r->counters[i] = r->self_counters[i] = x->counters[i];
@@ -15224,8 +15203,7 @@ PROF__FN void prof__table_stack(prof__table *t, const prof_average *r) {
     for (uint32_t i = 1; i <= PROF__MAX(r->stack_count, 1u); i++) {
         for (int column = 0; column < PROF__COL_SOURCE; column++)
             if (t->width[column]) prof__table_cell(t, column, "");
-        prof__table_path(t, PROF__COL_SOURCE,
-                         prof__text(i < r->stack_count ? r->stack[i] : NULL));
+        prof__table_path(t, PROF__COL_SOURCE, prof__text(i < r->stack_count ? r->stack[i] : NULL));
         prof__out_text(&t->out, "\n");
     }
 }
@@ -15409,8 +15387,7 @@ PROF__FN void prof__put_field(prof__out *o, const prof_average *r, int column, b
 PROF__FN void prof__csv_head(prof__table *t, int fields) {
     prof__out *o = &t->out;
     prof__out_text(o, "key");
-    for (int i = 0; i < fields; i++)
-        prof__out_f(o, ",%s", prof__column_field(prof__row_fields[i]));
+    for (int i = 0; i < fields; i++) prof__out_f(o, ",%s", prof__column_field(prof__row_fields[i]));
     prof__put_parts(t, NULL);
     for (uint32_t i = 0; prof__table_counter(t, i); i++)
         prof__out_f(o, ",%s,self_%s", prof__table_counter(t, i), prof__table_counter(t, i));
@@ -15457,8 +15434,7 @@ PROF__FN void prof__json_row(prof__table *t, const prof_average *r, bool first, 
     for (uint32_t i = 0; prof__table_counter(t, i); i++)
         prof__out_f(o, ", \"%s\": %i, \"self_%s\": %i", prof__table_counter(t, i), r->counters[i],
                     prof__table_counter(t, i), r->self_counters[i]);
-    prof__out_f(o, ", \"overload_name\": \"%j\", \"input_shapes\": ",
-                prof__text(r->overload_name));
+    prof__out_f(o, ", \"overload_name\": \"%j\", \"input_shapes\": ", prof__text(r->overload_name));
     prof__put_shapes(o, r->input_shapes, r->input_count == PROF_NONE ? 0 : r->input_count, ", ");
     prof__out_text(o, ", \"stack\": [");
     for (uint32_t i = 0; i < r->stack_count; i++)
@@ -16065,8 +16041,7 @@ typedef struct prof__place {
 } prof__place;
 
 /* pid: of the writer, who asks once: it is a call to the kernel. */
-PROF__FN void prof__chrome_place(prof__place *place, uint32_t pid, uint32_t thread,
-                                 uint64_t tid) {
+PROF__FN void prof__chrome_place(prof__place *place, uint32_t pid, uint32_t thread, uint64_t tid) {
     char *p = place->text;
     place->thread = thread;
     place->tid = tid;
@@ -16100,8 +16075,7 @@ PROF__EAGER void prof__chrome_where(prof__out *o, const prof__place *place, int6
 enum { PROF__TIMES = 80 };
 
 /* Hosted: a zone's text up to its times, */
-PROF__FN void prof__chrome_zone_lead(prof__out *o, const prof__place *place,
-                                     const char *name) {
+PROF__FN void prof__chrome_zone_lead(prof__out *o, const prof__place *place, const char *name) {
     prof__out_room(o, 64);
     o->p = PROF__LITERAL(o->p, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"");
     prof__out_json(o, name);
@@ -16117,8 +16091,7 @@ PROF__FN char *prof__chrome_zone_cut(char *p, uint32_t flags) {
 
 /* then its start, and this: 55 bytes at most. A pointer of one's own is faster than o->p, which any
    byte that is written may change for all that the compiler knows. */
-PROF__EAGER char *prof__chrome_zone_end(char *p, int64_t start_ns, int64_t end_ns,
-                                        uint32_t flags) {
+PROF__EAGER char *prof__chrome_zone_end(char *p, int64_t start_ns, int64_t end_ns, uint32_t flags) {
     p = PROF__LITERAL(p, ",\"dur\":");
     p = prof__text_us(p, (uint64_t)end_ns - (uint64_t)start_ns);
     if (PROF__UNLIKELY(flags & (PROF_EVENT_UNFINISHED | PROF_EVENT_PARTIAL)))
@@ -16368,8 +16341,7 @@ PROF__FN uint32_t prof__gpu_stream(prof__gpu *g, const prof_event *e) {
 }
 
 /* Extends the time that annotation `event` covers on the stream by e. */
-PROF__FN void prof__gpu_cover(prof__gpu *g, uint32_t event, uint32_t stream,
-                              const prof_event *e) {
+PROF__FN void prof__gpu_cover(prof__gpu *g, uint32_t event, uint32_t stream, const prof_event *e) {
     uint32_t *place;
     prof__cover *c;
     g->want_event = event;
@@ -16479,8 +16451,7 @@ PROF__FN void prof__chrome_key(prof__out *o, const char **before, const char *ke
     *before = ",";
 }
 
-PROF__FN void prof__chrome_number(prof__out *o, const char **before, const char *key,
-                                  int64_t n) {
+PROF__FN void prof__chrome_number(prof__out *o, const char **before, const char *key, int64_t n) {
     prof__chrome_key(o, before, key);
     prof__out_i64(o, n);
 }
@@ -16505,8 +16476,7 @@ PROF__FN void prof__chrome_json(prof__out *o, const char **before, const char *k
 }
 
 /* Writes a list of shapes or texts. A stack becomes one text, innermost first, as in PyTorch. */
-PROF__FN void prof__chrome_list(prof__out *o, uint32_t coding, const void *list,
-                                uint32_t count) {
+PROF__FN void prof__chrome_list(prof__out *o, uint32_t coding, const void *list, uint32_t count) {
     const char *const *texts = (const char *const *)list;
     bool stack = coding == PROF__AS_STACK;
     if (coding == PROF__AS_SHAPES) {
@@ -16574,8 +16544,7 @@ PROF__FN void prof__chrome_told(prof__out *o, const char **before, uint32_t pare
 PROF__FN void prof__chrome_tree(prof__out *o, const struct prof_trace *s, const char **before,
                                 const prof_event *e) {
     uint32_t i = e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD) ? (uint32_t)(e - s->events) : 0;
-    if (e->flags & PROF__EVENT_NAMED)
-        prof__chrome_number(o, before, PROF_KEY_ZONE, (int64_t)i + 1);
+    if (e->flags & PROF__EVENT_NAMED) prof__chrome_number(o, before, PROF_KEY_ZONE, (int64_t)i + 1);
     if (e->flags & PROF__EVENT_TOLD)
         prof__chrome_told(o, before, e->device_type == PROF_DEVICE_CPU ? e->parent
                                                                        : prof__launcher_of(s, i));
@@ -17202,8 +17171,7 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
     for (uint32_t i = prof__chrome_briefs(o, &leads, &gpu); i < s->event_count && !o->failed; i++) {
         const prof_event *e = s->events + i;
         if (e->extra && e->extra == prof__details_now.unnamed) continue;   /* memory: see below */
-        if (PROF__UNLIKELY(e->extra && prof__is_range(s, e)))
-            prof__chrome_range(o, &gpu, e);
+        if (PROF__UNLIKELY(e->extra && prof__is_range(s, e))) prof__chrome_range(o, &gpu, e);
         else if (PROF__UNLIKELY(e->extra || e->device_type || s->record_ids ||
                                 e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD) ||
                                 (told && prof__source_told(s, e->site))))
@@ -17649,8 +17617,7 @@ PROF__FN void prof__unordered_zone(void *user, const prof__close *c) {
 
 PROF__FN void prof__unordered_moment(void *user, const prof__moment *m) {
     prof__unordered *u = (prof__unordered *)user;
-    if (m->kind < PROF__MOMENT_FLOW)
-        prof__chrome_moment(u->o, &u->place, u->s, m);
+    if (m->kind < PROF__MOMENT_FLOW) prof__chrome_moment(u->o, &u->place, u->s, m);
     else prof__chrome_moment_flow(u->o, &u->gpu, m);
 }
 
@@ -17860,8 +17827,7 @@ PROF__FN prof_result prof__save(const prof_trace *trace, const char *path, prof_
     return prof_file_close(&f);
 }
 
-PROF__FN prof_result prof__chrome_writer(const prof_trace *trace, const void *desc,
-                                         prof_sink out) {
+PROF__FN prof_result prof__chrome_writer(const prof_trace *trace, const void *desc, prof_sink out) {
     return prof_write_chrome(trace, (const prof_chrome_desc *)desc, out);
 }
 
@@ -17962,8 +17928,7 @@ PROF__FN void prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
         if (count) prof__out_f(o, ",\"%s\":%u", prof__note_key(i), count);
     }
     if (PROF__BARE && !stats.ticks_per_second) prof__out_text(o, ",\"ns_are_ticks\":1");
-    if (!PROF__BARE && stats.warnings)
-        prof__out_f(o, ",\"warnings\":%u", (uint64_t)stats.warnings);
+    if (!PROF__BARE && stats.warnings) prof__out_f(o, ",\"warnings\":%u", (uint64_t)stats.warnings);
 }
 
 PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
@@ -17992,15 +17957,13 @@ PROF__FN void prof__chrome_array_head(prof__out *o, const struct prof_trace *s, 
 }
 
 /* An array's counts, which are known only at its end. */
-PROF__FN void prof__chrome_array_recorded(prof__out *o, const struct prof_trace *s,
-                                          uint64_t n) {
+PROF__FN void prof__chrome_array_recorded(prof__out *o, const struct prof_trace *s, uint64_t n) {
     prof__out_text(o, ",\n");
     prof__chrome_meta(o, "prof counts", prof__chrome_pid(s), 0, "recorded");
     prof__out_u64(o, n);
 }
 
-PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool array,
-                                bool marks) {
+PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool array, bool marks) {
     prof__place place = { PROF_NONE, 0, 0, "" };
     if (array) prof__chrome_array_head(o, s, true);
     else prof__chrome_head(o, s);
@@ -21590,8 +21553,7 @@ static struct prof__nvtx {
     prof__function *core_table[PROF__NVTX_CORE + 1], *other_table[PROF__NVTX_CORE + 1];
 } prof__nvtx;
 
-PROF__FN int PROF__STDCALL prof__nvtx_module(int module, prof__function ***table,
-                                             unsigned *count) {
+PROF__FN int PROF__STDCALL prof__nvtx_module(int module, prof__function ***table, unsigned *count) {
     static const uint8_t counts[] = { 0, PROF__NVTX_CORE, 9, 15, 7, 16, 7 };
     if (module < 1 || module >= (int)sizeof counts) return 0;
     if (table) *table = module == 1 ? prof__nvtx.core_table : prof__nvtx.other_table;
@@ -22709,8 +22671,7 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
     prof__lock();
     if (s->laid) {
         if (!s->began) prof__clock_start(s);
-        if (!s->began && s->mode == PROF_MODE_STREAM)
-            prof__stream_open(s, &prof__session.desc);
+        if (!s->began && s->mode == PROF_MODE_STREAM) prof__stream_open(s, &prof__session.desc);
         else if (s->clock == PROF_CLOCK_CPU) prof__knot_add(prof__knot_now());
         prof__arena.closed = false;
         prof__arena.kept = s->sums.kept;
@@ -22754,8 +22715,7 @@ PROF__FN void prof__window_close(struct prof_trace *s) {
     prof__unlock();
     PROF__RELEASE(prof__outgoing.settled, 1u);
     if (stream) prof__stream_close(s);
-    if (unstreamed)
-        s->stream_failures += prof__write_unstreamed(s, &prof__session.desc) != PROF_OK;
+    if (unstreamed) s->stream_failures += prof__write_unstreamed(s, &prof__session.desc) != PROF_OK;
     prof__stream_unlock();
 }
 
@@ -22868,8 +22828,7 @@ PROF__FN void prof__step_begin(struct prof_trace *s) {
 }
 
 PROF__FN void prof__step_end(void) {
-    if (prof__session.step_open)
-        prof__put_step(prof__session.step_tick, prof__session.step);
+    if (prof__session.step_open) prof__put_step(prof__session.step_tick, prof__session.step);
     prof__session.step_open = false;
 }
 
