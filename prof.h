@@ -4546,13 +4546,8 @@ static struct prof__errors {
     const char *unsupported;             /* library, or a literal */
 } prof__errors;
 
-struct prof__symbols;
 struct prof__reader;
 struct prof__table;
-struct prof__groups;
-struct prof__gpu;
-struct prof__moment;
-struct prof__place;
 enum { PROF__DEVICE_PREPARE, PROF__DEVICE_START, PROF__DEVICE_STOP, PROF__DEVICE_FLUSH,
        PROF__DEVICE_LATE };
 /* Functions of rooms further on. */
@@ -21874,12 +21869,14 @@ PROF__CALL size_t prof_arena_size(const prof_desc *desc) {
     return 15 + (threads ? threads : 1) * one + (prof__sites.count + 1) * sites;
 }
 
-/* Opens a session in the arena from base to end. */
-PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts,
-                                        const prof__hooks *hooks, uint32_t rate) {
+PROF__CALL prof_result prof__start_in(uint32_t shape, const prof__parts *parts,
+                                      const prof__hooks *hooks, uint32_t rate, void *memory,
+                                      size_t size) {
     struct prof_trace *s = &prof__trace;
-    size_t need, threads = shape >> 16;
+    size_t need, threads = shape >> 16, skip = (0 - (uintptr_t)memory) & 15u;
     bool going;
+    prof__arena.base = (char *)memory + PROF__MIN(skip, size);
+    prof__arena.end = (char *)memory + size;
     memset(s, 0, sizeof *s);
     s->parts = parts;
     s->hooks = hooks;
@@ -21909,18 +21906,8 @@ PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts
 
 PROF__CALL prof_result prof__start(uint32_t shape, const prof__parts *parts,
                                    const prof__hooks *hooks, uint32_t rate) {
-    prof__arena.base = prof__builtin_arena.bytes;
-    prof__arena.end = prof__builtin_arena.bytes + sizeof prof__builtin_arena.bytes;
-    return prof__open_session(shape, parts, hooks, rate);
-}
-
-PROF__CALL prof_result prof__start_in(uint32_t shape, const prof__parts *parts,
-                                      const prof__hooks *hooks, uint32_t rate, void *memory,
-                                      size_t size) {
-    size_t skip = (0 - (uintptr_t)memory) & 15u;
-    prof__arena.base = (char *)memory + PROF__MIN(skip, size);
-    prof__arena.end = (char *)memory + size;
-    return prof__open_session(shape, parts, hooks, rate);
+    return prof__start_in(shape, parts, hooks, rate, prof__builtin_arena.bytes,
+                          sizeof prof__builtin_arena.bytes);
 }
 
 /* The macro of this name as a function, for pointers to it and for other languages. */
@@ -23181,7 +23168,7 @@ PROF__CALL prof_result prof_prepare(const prof_desc *desc) {
     prof_desc none;
     prof_result result;
     memset(&none, 0, sizeof none);
-    if (desc && (desc->schedule_fn || prof__has_schedule(desc))) return PROF_ERROR_INVALID;
+    if (desc && prof__has_schedule(desc)) return PROF_ERROR_INVALID;
     prof__lock();
     result = prof__session_open(s, desc ? desc : &none);
     prof__unlock();
@@ -23594,7 +23581,6 @@ PROF__CALL const char *prof_strerror(prof_result result) {
     const char *said = prof__said(result);
     return said[0] ? said : prof__text_of(texts, PROF__MIN((unsigned)result, PROF_ERROR_JSON + 1u));
 }
-
 
 PROF__COLD_END
 #ifdef PROF__POSIX_NAMES
