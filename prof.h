@@ -21869,14 +21869,12 @@ PROF__CALL size_t prof_arena_size(const prof_desc *desc) {
     return 15 + (threads ? threads : 1) * one + (prof__sites.count + 1) * sites;
 }
 
-PROF__CALL prof_result prof__start_in(uint32_t shape, const prof__parts *parts,
-                                      const prof__hooks *hooks, uint32_t rate, void *memory,
-                                      size_t size) {
+/* Opens a session in the arena from base to end. */
+PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts,
+                                        const prof__hooks *hooks, uint32_t rate) {
     struct prof_trace *s = &prof__trace;
-    size_t need, threads = shape >> 16, skip = (0 - (uintptr_t)memory) & 15u;
+    size_t need, threads = shape >> 16;
     bool going;
-    prof__arena.base = (char *)memory + PROF__MIN(skip, size);
-    prof__arena.end = (char *)memory + size;
     memset(s, 0, sizeof *s);
     s->parts = parts;
     s->hooks = hooks;
@@ -21906,8 +21904,18 @@ PROF__CALL prof_result prof__start_in(uint32_t shape, const prof__parts *parts,
 
 PROF__CALL prof_result prof__start(uint32_t shape, const prof__parts *parts,
                                    const prof__hooks *hooks, uint32_t rate) {
-    return prof__start_in(shape, parts, hooks, rate, prof__builtin_arena.bytes,
-                          sizeof prof__builtin_arena.bytes);
+    prof__arena.base = prof__builtin_arena.bytes;
+    prof__arena.end = prof__builtin_arena.bytes + sizeof prof__builtin_arena.bytes;
+    return prof__open_session(shape, parts, hooks, rate);
+}
+
+PROF__CALL prof_result prof__start_in(uint32_t shape, const prof__parts *parts,
+                                      const prof__hooks *hooks, uint32_t rate, void *memory,
+                                      size_t size) {
+    size_t skip = (0 - (uintptr_t)memory) & 15u;
+    prof__arena.base = (char *)memory + PROF__MIN(skip, size);
+    prof__arena.end = (char *)memory + size;
+    return prof__open_session(shape, parts, hooks, rate);
 }
 
 /* The macro of this name as a function, for pointers to it and for other languages. */
