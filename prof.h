@@ -2244,18 +2244,20 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #define prof_sums \
     _Pragma("GCC error \"prof_sums is gone: prof_trace_from_events, then prof_key_averages\"") \
     prof_sums
+#define prof_sums_desc prof_sums
+#define prof_span prof_sums
 
 /* tools/prof/raw_read.h has these again. */
 #define PROF__GONE_RAW \
     _Pragma("GCC error \"gone: read raw streams by `prof decode`, or copy tools/prof/raw_read.h\"")
 #define prof_raw PROF__GONE_RAW
+#define prof_raw_kind PROF__GONE_RAW
 #define prof_raw_item PROF__GONE_RAW
 #define prof_raw_desc PROF__GONE_RAW
 #define prof_raw_stats PROF__GONE_RAW
 #define prof_raw_open PROF__GONE_RAW
 #define prof_raw_feed PROF__GONE_RAW
 #define prof_raw_close PROF__GONE_RAW
-#define prof_raw_push PROF__GONE_RAW
 
 #ifdef __cplusplus
 }

@@ -199,7 +199,11 @@ for gone in prof_file_write_behind prof_write_canonical prof_join prof_order pro
         says "$cc, $gone" "$gone is gone: " $cc -fsyntax-only -I. $out/old.c
     done
 done
-for gone in prof_raw prof_raw_desc prof_raw_item prof_raw_stats prof_raw_open prof_raw_feed prof_raw_close; do
+for gone in prof_sums_desc prof_span; do
+    printf '#include "prof.h"\nextern %s what;\n' $gone >$out/old.c
+    says "$gone" 'prof_sums is gone: ' gcc -fsyntax-only -I. $out/old.c
+done
+for gone in prof_raw prof_raw_kind prof_raw_desc prof_raw_item prof_raw_stats prof_raw_open prof_raw_feed prof_raw_close; do
     printf '#include "prof.h"\nextern %s what;\n' $gone >$out/old.c
     says "$gone" 'or copy tools/prof/raw_read.h' gcc -fsyntax-only -I. $out/old.c
 done

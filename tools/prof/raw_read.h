@@ -73,6 +73,7 @@
 #  include "../../prof.h"
 #endif
 #undef prof_raw                          /* where prof.h says that they are gone */
+#undef prof_raw_kind
 #undef prof_raw_item
 #undef prof_raw_desc
 #undef prof_raw_stats
