@@ -9725,11 +9725,12 @@ PROF__FN void prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *use
     }
 }
 
-/* Reads a symbol's name, cut to size; a copy that gcc made (f.lto_priv.0) has the function's name.
-   False: it has none. */
+/* Reads a symbol's name, cut to size; a copy that the compiler made (f.lto_priv.0, f.llvm.17) has
+   the function's name. False: it has none. */
 PROF__FN bool prof__elf_name(const prof__elf *f, const PROF__ELF(Sym) *symbol, char *name,
                              size_t size) {
-    static const char *const clones[] = { ".constprop.", ".isra.", ".lto_priv.", ".part." };
+    static const char *const clones[] = { ".constprop.", ".isra.", ".llvm.", ".lto_priv.",
+                                          ".part." };
     off_t at = (off_t)(f->names.sh_offset + symbol->st_name);
     memset(name, 0, size);
     if (lseek(f->file, at, SEEK_SET) != at || read(f->file, name, size - 1) <= 0) return false;

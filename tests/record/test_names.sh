@@ -213,4 +213,35 @@ else
     failed=1
     echo "not ok clones: $(grep helper $out/clones.out | tr '\n' ' ')"
 fi
+
+# With -flto=thin clang renames a static function whose caller it takes into another file, as inner.llvm.17.
+cat >$out/thin.c <<'END'
+#include "prof.h"
+int across(int x);
+static int session(const char *exclude) {
+    prof_desc desc = { 0 };
+    int x = 0;
+    desc.exclude = exclude;
+    prof_start(&desc);
+    for (int i = 0; i < 9; i++) x += across(i);
+    prof_print_table(prof_stop(), NULL);
+    return x;
+}
+int main(void) { return session(NULL) + session("inner") == 1; }
+END
+cat >$out/across.c <<'END'
+__attribute__((noinline)) static int inner(int x) { volatile int y = x; return y * 7; }
+int across(int x) { return inner(x) + 1; }
+END
+if [ ! -e $out/three.so ] || ! clang -O2 -flto=thin -fuse-ld=lld -finstrument-functions -I. $out/thin.c \
+    $out/across.c $out/prof.o -o $out/thin -lpthread -ldl -lm 2>$out/lto.log ||
+    ! nm $out/thin | grep -q 'inner\.llvm'; then
+    echo 'skip thin: this clang makes no inner.llvm'
+elif $out/thin >$out/thin.out && ! grep -q llvm $out/thin.out &&
+    [ "$(grep -c ' inner .* 9 ' $out/thin.out)" = 1 ] && [ "$(grep -c ' across .* 9 ' $out/thin.out)" = 2 ]; then
+    echo 'ok thin'
+else
+    failed=1
+    echo "not ok thin: $(grep inner $out/thin.out | tr '\n' ' ')"
+fi
 exit $failed
