@@ -129,7 +129,7 @@ bool file_show(int fd, const char *folder, char name[PATH_ROOM]) {
     int to = make(folder, false, 0600, name);
     if (to < 0) return false;
     bool like = fchown(to, own.st_uid, own.st_gid) == 0 && fchmod(to, own.st_mode & 0777) == 0;
-    if (file_copy(fd, 0, own.st_size, to) && like) return true;
+    if (file_copy(fd, 0, own.st_size, dup(to)) && like) return true;     /* `to` has the lock */
     unlink(name);
     return false;
 }
