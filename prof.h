@@ -86,8 +86,9 @@
        Queries and writers of a trace: one thread at a time.
        A compiler without TLS and atomics (tcc) records from one thread, the first that is here:
        zones of others are dropped and counted (dropped_busy). Call all else from that thread.
-       A thread's first zone of a session asks Linux for the thread's id (gettid), and threads that
-       wait call sched_yield: a seccomp filter must allow both.
+       A thread's first zone of a session asks Linux for the thread's id (gettid), the first at a
+       place for the process's (getpid), and threads that wait call sched_yield: a seccomp filter
+       must allow these.
        desc.memory must stay valid until every thread that recorded has exited or has called
        prof_thread_end().
 
@@ -102,6 +103,8 @@
        dropped_busy; displaced records: lost. Not in a handler: prof_start, prof_stop, prof_step,
        prof_thread_end, prof_get_stats, queries.
        After fork() the child records nothing until it calls prof_start() (or see prof_start_env).
+       A child of vfork() shares its parent's memory: zones at places where only such children have
+       been are none; it must end others before exec(), and end none of its parent's.
 
    What the figures mean
        CPU time is wall time, as in PyTorch: a zone that waits or is preempted goes on counting.
@@ -3731,7 +3734,7 @@ PROF__FN const char *prof__site_copy(const char *s, const char *last) {
 
 /* Why there is no site, in place of its shifted number: a table or the arena is full; or the lock
    was held too long. */
-enum { PROF__NO_ROOM, PROF__NO_LOCK };
+enum { PROF__NO_ROOM, PROF__NO_LOCK, PROF__NO_COPY };
 
 /* The library's own sites. "(others)" is the site of zones whose own has no room; it is made when
    the first of them comes, and then stays, as all sites outlive sessions. */
@@ -4454,6 +4457,7 @@ typedef struct prof__state {
     prof_platform platform;
     /* Its open zones: */
     uint32_t skipped; /* begins without a token that were dropped: their ends are to come */
+    uint32_t copy, copy_skipped;         /* a child of vfork that is here; skipped before it came */
     uint32_t number;                     /* of row: it is this thread's while it has it */
     prof__frame *deepest;                /* the last, which is never used */
     prof__frame *crowd;                  /* zones from this frame on take the slow path, which */
@@ -5468,7 +5472,7 @@ PROF__FN void prof__put_clock(prof__state *t) {
 /* Sets the limits that send the hot path to the slow one: while the arena is full, with a clock
    that is not the CPU's, among many open zones, and after the generation ended. */
 PROF__FN void prof__set_limits(prof__state *t) {
-    bool slow = !t->fast || t->full || t->skipped || t->hot.top > t->crowd;
+    bool slow = !t->fast || t->full || t->skipped || t->copy || t->hot.top > t->crowd;
     prof__record *limit = t->spare ? t->limit : t->limit - t->reserve;
     size_t left = t->due.looked + t->due.records - t->counts.slots;   /* from begin */
     if (t->due.records && left < (size_t)(limit - t->begin)) limit = t->begin + left;
@@ -6627,7 +6631,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     t->spare = NULL;
     t->epoch = 0;
     t->full = false;
-    t->skipped = 0;
+    t->skipped = t->copy = 0;
     while (PROF__LOAD(t->deep.open)) prof__deep_pop(t);
     t->details.end = NULL;
     t->last = t->bias = 0;
@@ -6928,11 +6932,30 @@ PROF__FN prof__frame *prof__open_deep(prof__state *t, uint32_t site, uint32_t wh
     return &d->frame + 1;
 }
 
+/* Is this a child of vfork, which shares its parent's open zones? begins: it is where the parent
+   has not been. The parent, when it goes on, has its zones as they were. */
+PROF__FN bool prof__in_copy(prof__state *t, bool begins) {
+    uint32_t process = t->copy || begins ? prof__process_id() : 0;
+    if (t->copy != process && t->copy) {
+        t->skipped = t->copy_skipped;
+        t->copy = 0;
+    }
+    if (begins && !t->copy) {
+        t->copy_skipped = t->skipped;
+        t->copy = process;
+    }
+    return t->copy != 0;
+}
+
 PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
                                       prof__entry_frame entry) {
     prof__frame *f = t->hot.top;
     uint32_t why = site;
     uint64_t now;
+    if (prof__in_copy(t, site == PROF__NO_COPY)) {
+        t->skipped += !token;
+        return NULL;
+    }
     if (site <= PROF__NO_LOCK) site = PROF__LOAD(prof__sites.others) << 8;
     if (!site) return prof__skip(t, NULL, token);
     if (f > t->crowd) prof__heal(t, entry);
@@ -7098,6 +7121,8 @@ PROF__FN uint32_t prof__mark_resolve(prof__mark *mark) {
     return id;
 }
 
+PROF__FN bool prof__is_copy(void);
+
 /* This thread's state; NULL, and the begin counted, when there is none. A begin while nothing was
    recorded is not noted as skipped, even if recording has begun by now: its end is cut. */
 PROF__FN prof__state *prof__state_to_begin(bool token) {
@@ -7112,7 +7137,10 @@ PROF__FN prof__state *prof__state_to_begin(bool token) {
 
 PROF_API PROF__ENTRY prof__frame *prof__begin(prof__mark *mark, bool token) {
     prof__state *t = prof__state_to_begin(token);
-    return t ? prof__begin_site(prof__mark_resolve(mark), token, PROF__ENTRY_FRAME()) : NULL;
+    uint32_t site = PROF__LOAD(mark->id);
+    if (!t) return NULL;
+    if (!site) site = prof__is_copy() ? (uint32_t)PROF__NO_COPY : prof__mark_resolve(mark);
+    return prof__begin_site(site, token, PROF__ENTRY_FRAME());
 }
 
 PROF__INLINE prof__frame *prof__push_from(const char *name, bool token, prof__entry_frame entry) {
@@ -7220,6 +7248,7 @@ PROF__FN void prof__end_any(prof__frame *token) {
     }
     t = prof__slot_state(slot);
     if (slot->generation == PROF__LOAD(prof__on)) prof__deep_check(t);
+    if (slot->generation == PROF__LOAD(prof__on)) (void)prof__in_copy(t, false);
     if (slot->generation != PROF__LOAD(prof__on)) prof__end_elsewhere(slot, token);
     else if (token) prof__end_here(t, token);
     else prof__end_top_here(slot, t);

@@ -100,7 +100,7 @@ build seccomp <<'END' &&
 static void *thread(void *go) {
     static const struct sock_filter filter[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        ALLOW(SYS_write), ALLOW(SYS_exit_group), ALLOW(SYS_gettid), ALLOW(SYS_sched_yield),
+        ALLOW(SYS_write), ALLOW(SYS_exit_group), ALLOW(SYS_gettid), ALLOW(SYS_getpid), ALLOW(SYS_sched_yield),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS) };
     struct sock_fprog program = { sizeof filter / sizeof *filter, (struct sock_filter *)filter };
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -312,4 +312,44 @@ for trace in itself.raw itself.json; do
     else not_ok "a program in itself: $trace" "$got"
     fi
 done
+
+# A child of vfork, which shares its parent's stack of zones, begins some and leaves them by exec.
+build shared <<'END' &&
+#include "prof.h"
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void spawn(int how) {
+    PROF_BEGIN("spawn");
+    pid_t child = vfork();
+    if (child == 0) {
+        PROF_BEGIN("in the child");
+        if (how == 1) PROF_END();
+        if (how == 2) PROF_BEGIN("deeper");
+        PROF_BLOCK("whole") {}
+        execl("/bin/true", "true", (char *)0);
+        _exit(1);
+    }
+    waitpid(child, NULL, 0);
+    PROF_BLOCK("within") {}
+    PROF_END();
+}
+int main(void) {
+    const prof_event *e;
+    size_t n;
+    prof_stats s;
+    prof_start(NULL);
+    for (int i = 0; i < 6; i++) {
+        spawn(i % 3);
+        PROF_BLOCK("after") {}
+    }
+    e = prof_events(prof_stop(), &n);
+    for (size_t i = 0; i < n; i++) printf("%u %s, ", (unsigned)e[i].depth, e[i].name);
+    s = prof_get_stats();
+    printf("%u\n", (unsigned)(s.healed + s.dropped + s.unbalanced + s.cut + s.unfinished));
+    return 0;
+}
+END
+once='0 spawn, 1 within, 0 after, '
+says 'a child of vfork' "$once$once$once$once$once${once}0|status 0|" ./shared
 exit $failed
