@@ -22912,6 +22912,13 @@ PROF__FN void prof__env_tell(const char *what, const char *text) {
 #endif
 }
 
+/* The file's name, without its folder, which is record's. */
+PROF__FN void prof__env_tell_start(void) {
+    const char *name = prof__env.path + strlen(prof__env.path);
+    while (name > prof__env.path && name[-1] != '/') name--;
+    prof__env_tell("start", name);
+}
+
 /* ---- Its variables ---- */
 
 /* Reads a number such as "0x1f" or "64M"; false: it is none from least to most. */
@@ -23135,7 +23142,7 @@ PROF__FN bool prof__env_made(void) {
     if (PROF__ACQUIRE(prof__env.open)) return true;
     prof__env_name_free();
     if (!prof__env_open()) return false;
-    prof__env_tell("start", prof__env.path);
+    prof__env_tell_start();
     return true;
 }
 
@@ -23193,8 +23200,8 @@ PROF__FN prof_result prof__env_save(void) {
     if (e->streams) {
         if (!prof__env_counts()) result = PROF_ERROR_FILE;
     } else if (!e->child || prof_get_stats().recorded) {
-        if (e->child) prof__env_tell("start", e->path);
         if (prof__env_there() != e->there) prof__env_name_own();
+        if (e->child) prof__env_tell_start();
         result = prof_save_chrome(&prof__trace, e->path);
     }
     if (result != PROF_OK) errno = e->error ? e->error : errno;
@@ -23304,8 +23311,8 @@ PROF__CALL prof_trace *prof_stop(void) {
     return s;
 }
 
-/* Makes the file's name: PROF_TRACE with the process id for each %p, and the folder that is the
-   current one now: daemons change to another. False: it is too long. */
+/* Makes the file's name: PROF_TRACE with the process id for each %p, % for %%, and the folder that
+   is the current one now: daemons change to another. False: it is too long. */
 PROF__FN bool prof__env_expand(const char *from) {
     char *p = prof__env.path, *end = p + sizeof prof__env.path - 1;
 #if !defined(_WIN32)
@@ -23318,7 +23325,10 @@ PROF__FN bool prof__env_expand(const char *from) {
         if (*from == '%' && from[1] == 'p') {
             p += prof__text_f(p, (size_t)(end - p) + 1, "%u", (uint64_t)prof__process_id());
             from++;
-        } else *p++ = *from;
+        } else {
+            from += *from == '%' && from[1] == '%';      /* as prof record writes its folder's */
+            *p++ = *from;
+        }
     }
     *p = 0;
     return p < end - 16;                 /* with room for another ending and a number */
@@ -23403,7 +23413,7 @@ PROF__FN void prof__env_after_fork(void) {
 PROF__FN void prof__env_go(void) {
     struct prof__env *e = &prof__env;
     e->started = true;
-    if (!e->child) prof__env_tell("start", e->path);
+    if (!e->child) prof__env_tell_start();
     if (!e->arranged) (void)atexit(prof__env_at_exit);
 #if !defined(_WIN32)
     if (!e->arranged) (void)pthread_atfork(NULL, NULL, prof__env_after_fork);

@@ -312,7 +312,7 @@ try record_child_is_listed grep -q 'trace.[0-9]*.raw: process' told
 says record_child_records 'child' 0 "$prof" report trace.[0-9]*.raw
 try record_one_child test "$(echo trace.[0-9]*.raw | wc -w)" = 1
 rm -f trace.[0-9]*.raw
-says record_children_are_counted 'trace.%p.raw: 5 more processes have such files' 0 \
+says record_children_are_counted 'prof: 5 more processes have such files' 0 \
     "$prof" record ./program . 0 many_forks
 try record_some_children_are_listed test "$(grep -c '.raw: process' said)" = 20
 rm -f trace.[0-9]*.raw
@@ -320,9 +320,9 @@ until_true() {   # COMMAND...: for half a minute at most
     for _ in $(seq 300); do "$@" && return; sleep 0.1; done
 }
 # shellcheck disable=SC2317
-grown() { cp trace.[0-9]*.raw trace.json 2>/dev/null && begun before; }
+grown() { cp .prof-*/[0-9]*.raw trace.json 2>/dev/null && begun before; }
 # shellcheck disable=SC2317
-went_on() { cp trace.[0-9]*.raw trace.json && calls after 1000; }
+went_on() { cp .prof-*/[0-9]*.raw trace.json && calls after 1000; }
 
 # kill -9 of prof record: the program goes on, and its stream is there
 setsid "$prof" record ./program . 0 waits >stdout 2>stderr &
@@ -330,11 +330,12 @@ recorder=$!
 until_true grown
 kill -9 $recorder
 wait $recorder 2>/dev/null
-cp trace.[0-9]*.raw trace.json
+cp .prof-*/[0-9]*.raw trace.json
 try record_killed_stream_loads begun before
 until_true went_on
 try record_killed_program_went_on calls after 1000
-rm -f trace.[0-9]*.raw
+"$prof" record ./program >stdout 2>stderr
+try record_next_removes_what_a_killed_one_left test ! -e "$(echo .prof-*)"
 
 # kill -9 of the program and all in its group
 rm -f trace.json
@@ -449,14 +450,13 @@ rm -f trace.raw
 
 # ---- What cannot be written ----
 
-says record_no_folder 'prof_start_env: No such file' 2 "$prof" record -o none/trace.json ./program
-says record_no_folder_status 'prof_start_env: No such file' 5 \
+says record_no_folder 'none/trace.json: cannot be created: No such file' 2 \
     "$prof" record -o none/trace.json ./program . 5
 cp old.json fixed.json
 chmod a-w fixed.json
 says record_read_only 'fixed.json: is read-only' 2 "$prof" record -o fixed.json ./program
 try record_read_only_stays cmp fixed.json old.json
-try record_read_only_has_the_stream test -s fixed.raw
+try record_read_only_did_not_run sh -c "! grep -q words said"
 chmod u+w fixed.json
 says record_full 'start: the file' 0 env PROF_TRACE=none/x.raw ./program
 rm -f trace.json
@@ -467,7 +467,7 @@ try record_limit_is_told grep -q 'Dropped, no room' told
 try record_limit_has_what_fitted test -s trace.json
 # Without room for anything the program runs on; a note that cannot be told is not waited for.
 { "$prof" record ./program . 5 no_files 2>&1; echo "status $?"; } | cat >told
-try record_no_room grep -q 'raw: is empty: nothing could be written to it' told
+try record_no_room grep -q 'trace.json: is empty: nothing could be written to it' told
 try record_no_room_status grep -q 'status 5' told
 PROF_MODE=trace "$prof" record ./program . 5 no_files 2>&1 | cat >told
 try record_no_room_at_the_end grep -q 'stop: the file could not be written' told

@@ -2,7 +2,9 @@
 #define _GNU_SOURCE                      /* memfd_create */
 #include "record.h"
 
+#include "files.h"
 #include "losses.h"
+#include "output.h"
 #include "raw_memory.h"
 #include "raw_rows.h"
 #include "top.h"
@@ -15,7 +17,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static int run(int argc, char **argv);
@@ -38,117 +39,184 @@ const command record_command = {
 extern const command report_command, decode_command;
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127, KILLED = 128 /* + the signal: as the shell has it */ };
-enum { STATUS_PATH = 1024 };
+enum { KEPT = 64 };                      /* beside an exit status: the folder stays */
 
 typedef struct recording {
     const char *program, *output, *sort;
     int64_t limit, most;                 /* rows; zones of a JSON */
     bool with_report;
-    char *stem, *pattern;                /* output without its ending; PROF_TRACE */
-    bool named;                          /* output has %p: files keep their names */
+    char folder[PATH_ROOM];              /* record's own; each process writes its file there */
+    int lock;                            /* that folder, held by all that may write there */
+    char status_path[PATH_ROOM];
     int status_file;
     int signal;                          /* that ended the program; 0: none */
     pid_t child;
-    time_t began;
     record_notes notes;
     bool failed;                         /* something was told, beside the program's own status */
     bool told;                           /* what the trace lost, without a report */
+    bool kept, living;                   /* the folder has what is not elsewhere; a living writer */
 } recording;
 
 /* ---- Names ---- */
 
-static char *join(const char *a, const char *b) {
-    char *whole = allocate(strlen(a) + strlen(b) + 1);
-    strcpy(whole, a);
-    return strcat(whole, b);
+static bool to_stdout(const char *path) {
+    return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
 }
 
-/* Absolute, for the program may change its folder. */
-static char *absolute(const char *path) {
-    char folder[4096];
-    if (path[0] == '/' || !getcwd(folder, sizeof folder - 1)) return join(path, "");
-    return join(strcat(folder, "/"), path);
+/* A pipe, a device: it is written as it comes, and there is nothing beside it. */
+static bool is_special(const char *path) {
+    struct stat st;
+    return to_stdout(path) || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
 }
 
-static void drop_ending(char *path, const char *ending) {
-    size_t n = strlen(path), end = strlen(ending);
-    if (n > end && strcmp(path + n - end, ending) == 0) path[n - end] = 0;
+static void folder_of(const char *path, char folder[PATH_ROOM]) {
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, PATH_ROOM, "%.*s", slash ? (int)(slash + 1 - path) : 2, slash ? path : "./");
 }
 
-static void name_files(recording *r) {
-    char *whole = absolute(r->output);
-    drop_ending(whole, ".gz");
-    drop_ending(whole, ".json");
-    drop_ending(whole, ".raw");
-    r->stem = whole;
-    r->named = strstr(whole, "%p") != NULL;
-    r->pattern = join(whole, r->named ? ".raw" : ".%p.raw");
+static bool has_known_ending(const char *path) {
+    const char *ending = strrchr(file_name(path), '.');
+    return !ending || strcmp(ending, ".json") == 0 || strcmp(ending, ".raw") == 0 ||
+           strcmp(ending, ".%p") == 0 || ends_with(path, ".json.gz");
+}
+
+/* Whether -o can be had, before the program runs. */
+static bool check_output(const char *path) {
+    const char *mode = getenv("PROF_MODE");
+    char folder[PATH_ROOM];
+    struct stat st;
+    bool there = stat(path, &st) == 0;
+    if (to_stdout(path)) return true;
+    if (!*path || ends_with(path, "/") || (there && S_ISDIR(st.st_mode)))
+        return fail(path, "is a folder: give -o a file"), false;
+    if (there && !S_ISREG(st.st_mode)) return true;
+    if (!has_known_ending(path))
+        return fail(path, "record writes .json, .json.gz and .raw; prof export makes others of "
+                    "them"), false;
+    if (ends_with(path, ".raw") && mode && *mode && strcmp(mode, "stream") != 0)
+        return fail(path, "--mode %s writes JSON: give -o a name that ends in .json", mode), false;
+    if (there && ((st.st_mode & 0222) == 0 || access(path, W_OK) != 0))
+        return fail(path, "is read-only"), false;
+    folder_of(path, folder);
+    if (!there && access(folder, W_OK | X_OK) != 0)
+        return fail(path, "cannot be created: %s", strerror(errno)), false;
+    return true;
+}
+
+/* The name of a process's file beside the output: %p in that is the process, else it stands before
+   the ending. base: the name that the process gave it, PID.raw, PID-2.json and such. */
+static void name_of(const recording *r, const char *base, const char *ending,
+                    char name[PATH_ROOM]) {
+    static const char *const endings[] = {".json.gz", ".json", ".raw", ""};
+    int size = (int)strlen(r->output), id = (int)strcspn(base, "."), i = 0;
+    while (!ends_with(r->output, endings[i])) i++;
+    size -= (int)strlen(endings[i]);
+    const char *place = strstr(r->output, "%p");
+    if (place)
+        snprintf(name, PATH_ROOM, "%.*s%.*s%.*s%s", (int)(place - r->output), r->output, id, base,
+                 size - (int)(place + 2 - r->output), place + 2, ending);
+    else
+        snprintf(name, PATH_ROOM, "%.*s%s%.*s%s", size, r->output, id ? "." : "", id, base, ending);
 }
 
 /* ---- The program ---- */
 
-static volatile sig_atomic_t child_to_tell;
-static void tell_child(int number) {
-    if (child_to_tell > 0) kill((pid_t)child_to_tell, number);
+static volatile sig_atomic_t running, waiting, early;    /* processes; a signal before them */
+static const int deadly[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM, SIGUSR1, SIGUSR2, SIGABRT,
+                             SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ, SIGPIPE};
+enum { DEADLY = sizeof deadly / sizeof *deadly };
+
+/* What ends prof record ends the program. An interrupt and such are for the program anyway, which
+   the terminal tells; after it they end what makes the trace. */
+static void tell(int number) {
+    bool keys = number == SIGINT || number == SIGQUIT;
+    if (running > 0 && !keys && number != SIGPIPE) kill((pid_t)running, number);
+    if (waiting > 0) kill((pid_t)waiting, SIGKILL);
+    if (running == 0) early = number;
+}
+
+static void signals_set(void (*handler)(int)) {
+    struct sigaction action = {.sa_handler = handler}, before;
+    for (int i = 0; i < DEADLY; i++)
+        if (sigaction(deadly[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(deadly[i], &action, NULL);
 }
 
 /* Where the program's sessions tell of themselves: a file without a name. */
-static int open_status(char path[STATUS_PATH]) {
+static int open_status(char path[PATH_ROOM]) {
 #ifdef __linux__
     int file = memfd_create("prof record", MFD_CLOEXEC);
-    if (file >= 0) snprintf(path, STATUS_PATH, "/proc/%ld/fd/%d", (long)getpid(), file);
+    if (file >= 0) snprintf(path, PATH_ROOM, "/proc/%ld/fd/%d", (long)getpid(), file);
     return file;
 #else
-    int n = snprintf(path, STATUS_PATH, "%s/prof.XXXXXX", temporary_folder());
-    return n < STATUS_PATH ? mkstemp(path) : -1;
+    int n = snprintf(path, PATH_ROOM, "%s/prof.XXXXXX", temporary_folder());
+    return n < PATH_ROOM ? mkstemp(path) : -1;
 #endif
 }
 
-static int exec_program(char **line, const recording *r, const char *status) {
-    if (setenv("PROF_TRACE", r->pattern, 1) == 0 && setenv("PROF_STATUS", status, 1) == 0)
+/* A folder beside the output, else where temporary files are. Nobody else may look into it. */
+static bool open_folder(recording *r) {
+    char beside[PATH_ROOM], own[PATH_ROOM];
+    folder_of(r->output, beside);
+    if (!is_special(r->output)) leftovers_remove(beside);
+    r->lock = is_special(r->output) ? -1 : folder_make(beside, own);
+    if (r->lock < 0) {
+        snprintf(beside, sizeof beside, "%s/", temporary_folder());
+        r->lock = folder_make(beside, own);
+    }
+    if (r->lock >= 0 && fchmod(r->lock, 0700) == 0 && realpath(own, r->folder)) return true;
+    return fail(r->output, "no folder for the traces of processes: %s", strerror(errno)), false;
+}
+
+/* PROF_TRACE: a file for each process in the folder, in whose name %% stands for %. */
+static int exec_program(char **line, const recording *r) {
+    char pattern[2 * PATH_ROOM], *p = pattern;
+    for (const char *from = r->folder; *from && p < pattern + sizeof pattern - 16; from++) {
+        if (*from == '%') *p++ = '%';
+        *p++ = *from;
+    }
+    strcpy(p, "/%p.raw");
+    fcntl(r->lock, F_SETFD, 0);          /* it holds the folder's lock, as do its children */
+    if (setenv("PROF_TRACE", pattern, 1) == 0 && setenv("PROF_STATUS", r->status_path, 1) == 0)
         execvp(line[0], line);
     return errno;
 }
 
-/* Its exit status, as the shell has it. An interrupt is for the program: it may still save. What
-   ends prof record ends the program. */
-static int run_program(char **line, recording *r, const char *status_path, bool top) {
-    int status = 0, error = 0, ends[2];
-    if (pipe(ends) != 0) return fail(NULL, "no pipe: %s", strerror(errno)), CANNOT_RUN;
-    r->began = time(NULL);
+/* The status with which the program ended, as waitpid has it. False: it could not be run; *status
+   is the shell's then. */
+static bool run_program(char **line, recording *r, bool top, int *status) {
+    int error = 0, ends[2];
+    *status = CANNOT_RUN;
+    if (pipe(ends) != 0) return fail(NULL, "no pipe: %s", strerror(errno)), false;
     r->child = fork();
     if (r->child == 0) {
         close(ends[0]);
         fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-        error = exec_program(line, r, status_path);
+        signals_set(SIG_DFL);
+        error = exec_program(line, r);
         if (write(ends[1], &error, sizeof error) < 0) error = 0;     /* nobody is left to tell */
         _exit(CANNOT_RUN);
     }
     close(ends[1]);
-    child_to_tell = r->child;
-    void (*interrupt)(int) = signal(SIGINT, SIG_IGN), (*quit)(int) = signal(SIGQUIT, SIG_IGN);
-    signal(SIGTERM, tell_child);
-    signal(SIGHUP, tell_child);
+    running = r->child;
+    if (early && r->child > 0) kill(r->child, early);
     if (r->child < 0) error = errno;
-    else if (read(ends[0], &error, sizeof error) != sizeof error) error = 0;
-    if (top && !error) top_watch(r->child, &r->notes, r->status_file);
-    while (r->child > 0 && waitpid(r->child, &status, 0) < 0 && errno == EINTR) {}
-    child_to_tell = 0;
-    signal(SIGINT, interrupt);
-    signal(SIGQUIT, quit);
+    else while (read(ends[0], &error, sizeof error) < 0 && errno == EINTR) {}
     close(ends[0]);
-    if (error) {
-        fail(line[0], "cannot be run: %s", strerror(error));
-        return error == ENOENT ? NOT_FOUND : CANNOT_RUN;
-    }
-    if (WIFSIGNALED(status)) r->signal = WTERMSIG(status);
-    return WIFSIGNALED(status) ? KILLED + WTERMSIG(status) : WEXITSTATUS(status);
+    if (top && !error) top_watch(r->child, &r->notes, r->status_file);
+    while (r->child > 0 && waitpid(r->child, status, 0) < 0 && errno == EINTR) {}
+    early = 0;
+    running = 0;
+    if (!error) return true;
+    fail(line[0], "cannot be run: %s", strerror(error));
+    *status = error == ENOENT ? NOT_FOUND : CANNOT_RUN;
+    return false;
 }
 
 /* ---- What its sessions told ---- */
 
 static void add_note(record_notes *notes, const char *what, long pid, const char *text) {
-    record_note note = {.pid = pid, .text = join(text, "")};
+    record_note note = {.pid = pid, .text = strcpy(allocate(strlen(text) + 1), text)};
     strcpy(note.what, what);
     GROW(notes->items, notes->count, notes->capacity);
     notes->items[notes->count++] = note;
@@ -194,7 +262,19 @@ static int64_t size_of(const char *path) {
     return stat(path, &st) == 0 ? (int64_t)st.st_size : -1;
 }
 
-static bool is_gone(pid_t process) { return kill(process, 0) != 0 && errno == ESRCH; }
+/* The file of a note, which has its name in the folder. */
+static char *file_of(const recording *r, const record_note *start, char path[PATH_ROOM]) {
+    size_t size = strlen(r->folder);
+    memcpy(path, r->folder, size);
+    snprintf(path + size, PATH_ROOM - size, "/%s", start->text);
+    return path;
+}
+
+/* The program itself has been waited for: its number may be another's by now. */
+static bool is_living(const recording *r, const record_note *start) {
+    if (start->pid == r->child || is_over(r, start)) return false;
+    return kill((pid_t)start->pid, 0) == 0 || errno != ESRCH;
+}
 
 /* ---- The trace ---- */
 
@@ -232,105 +312,127 @@ static int64_t zones_of(const char *path, int64_t most) {
     return zones;
 }
 
-static const char *relative(const char *path) {
-    static char folder[4096];
-    size_t n = getcwd(folder, sizeof folder) ? strlen(folder) : 0;
-    return n && strncmp(path, folder, n) == 0 && path[n] == '/' ? path + n + 1 : path;
+/* A file as it is, to another name: of its folder if that is free, else through the output. */
+static bool put(const char *file, const char *to) {
+    static char piece[1 << 16];
+    struct stat st;
+    output out;
+    ssize_t got = 0;
+    if (!is_special(to) && !ends_with(to, ".gz") && lstat(to, &st) != 0 && link(file, to) == 0)
+        return true;
+    int from = open(file, O_RDONLY | O_CLOEXEC);
+    if (from < 0) return fail(file, "%s", strerror(errno)), false;
+    bool good = output_open(&out, to);
+    while (good && (got = read(from, piece, sizeof piece)) > 0)
+        output_write(&out, piece, (size_t)got);
+    close(from);
+    return good && output_close(&out, got < 0 ? EXIT_BAD : EXIT_OK) == EXIT_OK;
 }
 
-/* The JSON of a stream; false: it stays as it is. */
-static bool make_json(recording *r, char *raw, char *json) {
-    char name[] = "decode", option[] = "-o", *argv[] = {name, option, json, raw, NULL};
-    int64_t zones = zones_of(raw, r->most);
-    if (zones > r->most) {
-        warn(raw, "%lld zones stay a raw stream; prof cut --from 1s --to 2s -o part.json %s makes "
-             "the JSON of a part", (long long)zones, raw);
-        return false;
-    }
+/* The name for a process's trace that -o asks for. */
+static void asked_name(const recording *r, const record_note *start, char name[PATH_ROOM]) {
+    bool raw = ends_with(r->output, ".raw"), gz = ends_with(r->output, ".gz");
+    snprintf(name, PATH_ROOM, "%s", r->output);
+    if (strstr(r->output, "%p"))
+        name_of(r, start->text, raw ? ".raw" : gz ? ".json.gz" : ".json", name);
+}
+
+/* The JSON of a stream. */
+static bool make_json(recording *r, char *raw, const char *json) {
+    char name[] = "decode", to[2 * PATH_ROOM], *argv[] = {name, to, raw, NULL};
+    snprintf(to, sizeof to, "--output=%s", json);
     if (r->with_report) losses_hold();           /* it tells them */
-    int status = decode_command.run(4, argv);
+    int status = decode_command.run(3, argv);
     losses_forget();
     r->told = status != EXIT_BAD;
     inputs_forget();
-    if (status == EXIT_BAD) return r->failed = true, false;
-    return true;
+    return status != EXIT_BAD;
 }
 
-static bool is_writable(recording *r, const char *path) {
-    struct stat st;
-    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || (st.st_mode & 0222)) return true;
-    r->failed = true;
-    return fail(path, "is read-only"), false;
+/* The folder stays, under a name that the next run does not remove. */
+static void keep_folder(recording *r) {
+    char name[PATH_ROOM];
+    snprintf(name, PATH_ROOM, "%.*sprof-traces-%ld", (int)(file_name(r->folder) - r->folder),
+             r->folder, (long)r->child);
+    if (!r->kept && rename(r->folder, name) == 0) strcpy(r->folder, name);
+    r->kept = true;
 }
 
-/* The name of the JSON that a stream becomes. */
-static char *json_name(const recording *r, const char *raw) {
-    if (!r->named) return absolute(r->output);
-    char *stem = join(raw, "");
-    drop_ending(stem, ".raw");
-    char *name = join(stem, ends_with(r->output, ".gz") ? ".json.gz"
-                            : ends_with(r->output, ".raw") ? ".raw" : ".json");
-    free(stem);
-    return name;
+/* A file gets the first of its names that is free, too: without the process's number, if plainly,
+   or with it. Else it stays where it is. name: what it is then. */
+static void put_beside(recording *r, const record_note *start, bool plainly,
+                       char name[PATH_ROOM]) {
+    const char *ending = strrchr(start->text, '.');
+    bool beside = !is_special(r->output), done = false;
+    char file[PATH_ROOM];
+    file_of(r, start, file);
+    if (beside && plainly && !strstr(r->output, "%p")) {
+        name_of(r, "", ending, name);
+        done = link(file, name) == 0;
+    }
+    if (beside && !done) {
+        name_of(r, start->text, ending, name);
+        done = link(file, name) == 0;
+    }
+    if (done) return;
+    keep_folder(r);
+    file_of(r, start, name);
 }
 
-/* Gives the first session the name that was asked for. Returns that, if it can have it. */
-static char *rename_first(recording *r, const char *file, const char *ending) {
-    char *name = r->named ? join(file, "") : join(r->stem, ending);
-    if (strcmp(name, file) == 0 || (is_writable(r, name) && rename(file, name) == 0)) return name;
-    free(name);
-    return join(file, "");
-}
-
-/* The trace of the first session, as JSON where it can be. Returns its name. */
-static char *take_trace(recording *r, const char *file) {
-    bool raw = ends_with(file, ".raw");
-    char *own = rename_first(r, file, raw ? ".raw" : ".json");
-    char *shown = join(relative(own), ""), *json = raw ? json_name(r, own) : NULL;
-    free(own);
-    if (!json || ends_with(json, ".raw")) return free(json), shown;
-    char *to = join(relative(json), "");
-    free(json);
-    bool made = is_writable(r, to) && make_json(r, shown, to);
-    if (made) unlink(shown);
-    free(made ? shown : to);
-    return made ? to : shown;
+/* The trace of the first session, to where it was asked for. */
+static void take_trace(recording *r, const record_note *first) {
+    bool raw = ends_with(first->text, ".raw"), wants_raw = ends_with(r->output, ".raw");
+    char file[PATH_ROOM], name[PATH_ROOM];
+    int64_t zones = raw && !wants_raw ? zones_of(file_of(r, first, file), r->most) : 0;
+    bool many = zones > r->most, other = !raw && wants_raw, done = false;
+    asked_name(r, first, name);
+    file_of(r, first, file);
+    if (other) fail(r->output, "the program's session writes JSON");
+    else if (!many && raw && !wants_raw) done = make_json(r, file, name);
+    else if (!many) done = put(file, name);
+    r->failed |= !done && !many;
+    if (!done) put_beside(r, first, true, name);
+    if (many)
+        warn(name, "%lld zones stay a raw stream; prof cut --from 1s --to 2s -o part.json %s makes "
+             "the JSON of a part", (long long)zones, name);
+    else if (strcmp(name, r->output) != 0) warn(NULL, "the trace is %s", name);
 }
 
 /* Of the sessions after the first, which are other processes' or of programs that exec ran: a shell
-   may have thousands. */
-static void list_others(const recording *r, const record_note *first) {
+   may have thousands. The file of a living process has its name in the folder, too, and goes on. */
+static void take_others(recording *r, const record_note *first) {
     enum { MOST = 20 };
     size_t others = 0;
     for (size_t i = 0; i < r->notes.count; i++) {
         const record_note *note = r->notes.items + i;
-        if (strcmp(note->what, "start") != 0 || note == first || others++ >= MOST) continue;
-        warn(relative(note->text), "process %ld%s", note->pid,
-             is_over(r, note) ? "" : is_gone((pid_t)note->pid) ? ", whose end was not seen"
-                                                   : ", which is still running");
+        char name[PATH_ROOM];
+        bool living = is_living(r, note);
+        if (strcmp(note->what, "start") != 0 || (note == first && !living)) continue;
+        if (size_of(file_of(r, note, name)) < 0) continue;
+        put_beside(r, note, false, name);
+        if (others++ < MOST)
+            warn(name, "process %ld%s", note->pid, living ? ", which is still running"
+                 : is_over(r, note) ? "" : ", whose end was not seen");
+        r->living |= living;
     }
     if (others > MOST)
-        warn(relative(r->pattern), "%zu more processes have such files", others - MOST);
+        warn(NULL, "%zu more processes have such files", others - MOST);
 }
 
 /* Where the program could not tell, its file does. */
 static void find_start(recording *r) {
     static const char *const endings[] = {".raw", ".json"};
-    const char *id = strstr(r->pattern, "%p"), *behind = id + 2;
-    int head = (int)(id - r->pattern), tail = (int)(strlen(behind) - strlen(".raw"));
     for (int i = 0; i < 2; i++) {
-        char path[4096];
-        struct stat st;
-        snprintf(path, sizeof path, "%.*s%ld%.*s%s", head, r->pattern, (long)r->child, tail, behind,
-                 endings[i]);
-        if (stat(path, &st) == 0 && st.st_mtime >= r->began)
-            add_note(&r->notes, "start", r->child, path);
+        char path[PATH_ROOM], name[40];
+        snprintf(name, sizeof name, "%ld%s", (long)r->child, endings[i]);
+        record_note note = {.text = name};
+        if (size_of(file_of(r, &note, path)) >= 0) add_note(&r->notes, "start", r->child, name);
     }
 }
 
 /* The session of the program itself, else of the first process that had one; NULL: none had. */
-static record_note *first_start(const recording *r) {
-    record_note *own = record_find(&r->notes, "start", r->child, 0);
+static const record_note *first_start(const recording *r) {
+    const record_note *own = record_find(&r->notes, "start", r->child, 0);
     return own ? own : record_find(&r->notes, "start", 0, 0);
 }
 
@@ -340,7 +442,7 @@ static void tell_none(const recording *r) {
         fail(r->program, "ended before its session, whose trace is written at the end: --mode "
              "stream writes it as it comes");
     else if (first)
-        fail(relative(first->text), "is empty: nothing could be written to it");
+        fail(r->output, "is empty: nothing could be written to it");
     else if (record_find(&r->notes, "own", 0, 0))
         fail(r->program, "it calls prof_start itself, not prof_start_env: it was left as it is");
     else
@@ -381,17 +483,38 @@ static void tell_notes(recording *r, bool any) {
 static int finish(recording *r) {
     record_notes_read(&r->notes, r->status_file);
     if (!first_start(r)) find_start(r);
-    record_note *first = first_start(r);
-    bool any = first && size_of(first->text) > 0;
-    if (any) tell_cut(r, first);
+    const record_note *first = first_start(r);
+    char file[PATH_ROOM];
+    bool any = first && size_of(file_of(r, first, file)) > 0;
+    bool living = any && is_living(r, first);
+    if (any && !living) tell_cut(r, first);
     tell_notes(r, any);
-    char *trace = any ? take_trace(r, first->text) : NULL;
-    int status = !trace ? EXIT_BAD : r->with_report ? report(trace, r) : tell_losses(r, trace);
-    list_others(r, first);
-    if (trace && !ends_with(trace, ".raw") && strcmp(relative(trace), r->output) != 0)
-        warn(NULL, "the trace is %s", trace);
-    free(trace);
+    if (any && !living) take_trace(r, first);
+    int status = !any ? EXIT_BAD : living ? EXIT_OK
+               : r->with_report ? report(file_of(r, first, file), r)
+               : tell_losses(r, file_of(r, first, file));
+    take_others(r, first);
     return r->failed ? EXIT_BAD : status;
+}
+
+/* The same in a process of its own: whatever ends it, its files can be removed. */
+static int finish_apart(recording *r) {
+    int status = 0;
+    fflush(NULL);
+    pid_t maker = fork();
+    if (maker == 0) {
+        signals_set(SIG_DFL);
+        if (early) raise(early);
+        int told = finish(r);
+        fflush(NULL);
+        _exit(told | (r->kept || r->living ? KEPT : 0));
+    }
+    waiting = maker;
+    if (maker > 0 && early) kill(maker, SIGKILL);
+    while (maker > 0 && waitpid(maker, &status, 0) < 0 && errno == EINTR) {}
+    waiting = 0;
+    if (maker < 0) return fail(NULL, "no process: %s", strerror(errno)) | KEPT;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_BAD;
 }
 
 static const struct { const char *option, *variable, *takes, *help; } settings[] = {
@@ -431,12 +554,20 @@ static int run(int argc, char **argv) {
     if (count == 0) return fail(NULL, "record needs a command to run; see prof record --help");
     for (int i = 0; i < SETTINGS; i++)
         if (values[i]) setenv(settings[i].variable, values[i], 1);
-    char status_path[STATUS_PATH];
+    if (!check_output(r.output)) return EXIT_BAD;
     r.program = argv[1];
-    r.status_file = open_status(status_path);
+    r.status_file = open_status(r.status_path);
     if (r.status_file < 0) return fail(NULL, "no file for notes: %s", strerror(errno));
-    name_files(&r);
-    status = run_program(argv + 1, &r, status_path, top);
-    int told = status == CANNOT_RUN || status == NOT_FOUND ? EXIT_OK : finish(&r);
-    return status ? status : told;
+    signals_set(tell);
+    if (!open_folder(&r)) return EXIT_BAD;
+    r.notes.folder = r.folder;
+    bool ran = run_program(argv + 1, &r, top, &status);
+    if (ran && WIFSIGNALED(status)) r.signal = WTERMSIG(status);
+    int told = ran ? finish_apart(&r) : EXIT_OK;
+    if (!(told & KEPT)) tree_remove(r.folder);
+    signals_set(SIG_DFL);
+    if (early) raise(early);
+    if (!ran) return status;
+    status = WIFSIGNALED(status) ? KILLED + WTERMSIG(status) : WEXITSTATUS(status);
+    return status ? status : told & ~KEPT;
 }

@@ -3,6 +3,7 @@
 
 #include "containers.h"
 #include "elf_names.h"
+#include "files.h"
 #include "interrupts.h"
 #include "library.h"
 #include "losses.h"
@@ -360,16 +361,15 @@ void top_end(top_view *t) {
 void top_watch(pid_t program, record_notes *notes, int notes_file) {
     top_view t = {.file = -1};
     siginfo_t over = {.si_pid = 0};
-    char *path = NULL;
+    char path[PATH_ROOM];
     if (!top_open(&t, stderr)) return;
     while (!t.quit && waitid(P_PID, (id_t)program, &over, WEXITED | WNOHANG | WNOWAIT) == 0 &&
            !over.si_pid) {
         record_notes_read(notes, notes_file);
         record_note *start = record_find(notes, "start", 0, 0);
         if (t.file < 0 && start) {
-            free(path);
-            path = allocate(strlen(start->text) + 1);
-            t.path = strcpy(path, start->text);
+            snprintf(path, sizeof path, "%s/%s", notes->folder, start->text);
+            t.path = path;
             t.file = open(t.path, O_RDONLY | O_CLOEXEC);
         }
         if (!t.paused) read_more(&t);
@@ -379,7 +379,6 @@ void top_watch(pid_t program, record_notes *notes, int notes_file) {
     read_more(&t);
     if (t.file >= 0 && !t.quit) look_fitting(&t);    /* the last one */
     top_close(&t);
-    free(path);
 }
 
 static int follow(top_view *t, int64_t looks) {

@@ -13,6 +13,7 @@ typedef struct record_note {
 } record_note;
 
 typedef struct record_notes {
+    const char *folder;  /* in which their files lie */
     record_note *items;
     size_t count, capacity;
     uint64_t read;       /* bytes of the file */

@@ -1,0 +1,137 @@
+#!/bin/sh
+# prof record touches no file that it was not given: what -o may be, who else writes, who ends it.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/command/prof.sh
+. tests/command/prof.sh
+
+cat >"$out/app.c" <<'END'
+#define PROF_IMPLEMENTATION
+#include "prof.h"
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv) {            /* ZONES STATUS [daemon] */
+    static volatile unsigned sum;
+    if (argc > 3 && fork()) return usleep(200000), 0;        /* its child goes on */
+    if (prof_start_env(NULL) != PROF_OK) return 9;
+    for (int i = 0; i < (argc > 1 ? atoi(argv[1]) : 10); i++)
+        PROF_BLOCK("inner") {
+            sum++;
+            if (argc > 3) usleep(20000);
+        }
+    return argc > 2 ? atoi(argv[2]) : 0;
+}
+END
+try record_files_builds "$CC" -std=gnu11 -O1 -I. -DPROF_ZLIB "$out/app.c" \
+    -o "$out/app" -lpthread -lz
+rm -rf "$out/files"
+mkdir "$out/files"
+cd "$out/files" || exit 1
+out=..
+unset PROF_MODE PROF_MEMORY PROF_STACKS
+app=../app
+
+# shellcheck disable=SC2317              # try calls it
+inner() { "$prof" report -f csv "$1" 2>/dev/null | grep -q "^\"inner\",$2,"; }
+# shellcheck disable=SC2317
+nothing_else() { test "$(ls -A)" = "$(printf '%s\n' "$@" | sort)"; }      # in this folder
+
+# ---- What -o may be ----
+
+says record_dash inner 0 "$prof" record -o - $app
+"$prof" record -o - $app >../dash.json 2>/dev/null
+try record_dash_is_stdout inner ../dash.json 10
+says record_dash_name inner 0 "$prof" record -o-x.json $app
+try record_dash_name_has_it inner ./-x.json 10
+rm -f -- -x.json
+mkdir d
+for name in d d/ none/ none/x.json; do
+    says "record_refuses_$name" "prof: $name: " 2 "$prof" record -o $name $app
+done
+says record_refuses_an_ending 'out.pftrace: record writes .json, .json.gz and .raw' 2 \
+    "$prof" record -o out.pftrace $app
+says record_refuses_a_mode 'y.raw: --mode ring writes JSON' 2 "$prof" record --mode ring -o y.raw $app
+try record_refused_is_nothing nothing_else d
+says record_dev_null inner 0 "$prof" record -o /dev/null $app
+try record_dev_null_has_nothing sh -c '! ls /dev/null?* /dev/.prof* 2>/dev/null'
+says record_dev_full 'No space left' 2 "$prof" record -o /dev/full $app
+rm -rf "${TMPDIR:-/tmp}"/prof-traces-*
+echo mine >x.json
+for mode in trace ring aggregate stream; do
+    "$prof" record --mode $mode -o x.json.gz $app >../stdout 2>../stderr
+    try "record_gz_of_$mode" gzip -t x.json.gz
+    rm -f x.json.gz
+done
+try record_gz_is_no_other_file grep -q mine x.json
+says record_raw_of_an_arena 'session writes JSON' 2 \
+    env PROF_STACKS=zones "$prof" record -o y.raw $app
+try record_raw_of_an_arena_is_left inner y.json 10
+echo mine >x.raw
+"$prof" record -o x.json $app >../stdout 2>../stderr
+try record_overwrites_what_it_was_given inner x.json 10
+try record_keeps_what_it_was_not_given grep -q mine x.raw
+rm -f x.raw x.json y.json
+mkfifo f.json f.raw
+timeout 20 cat f.json >got.json &
+says record_fifo inner 0 timeout -k 2 20 "$prof" record -o f.json $app
+wait
+try record_fifo_has_it inner got.json 10
+timeout 20 cat f.raw >got.raw &
+says record_raw_fifo inner 0 timeout -k 2 20 "$prof" record -o f.raw $app
+wait
+try record_raw_fifo_stays test -p f.raw
+try record_raw_fifo_has_it inner got.raw 10
+ln -s d/real.raw l.raw
+"$prof" record -o l.raw $app >../stdout 2>../stderr
+try record_link_stays test -L l.raw
+try record_link_is_followed inner d/real.raw 10
+rm -rf d f.json f.raw got.* l.raw
+lines=$(printf 'a\nb')
+for folder in 'a%pb' "$lines" '-f'; do
+    mkdir -- "$folder"
+    (cd -- "$folder" && "$prof" record ../$app) >../stdout 2>../stderr
+    try record_in_any_folder inner "./$folder/trace.json" 10
+    rm -rf -- "./$folder"
+done
+says record_file_limit 'File too large' 2 sh -c "ulimit -f 1; trap '' XFSZ; exec '$prof' record $app 90000"
+
+# ---- Who else writes ----
+
+rm -f -- *
+for status in 126 127; do
+    says "record_status_$status" inner $status "$prof" record $app 10 $status
+    try "record_status_${status}_has_it" inner trace.json 10
+done
+for zones in 20001 20002 20003; do "$prof" record $app $zones >../stdout 2>../own.$zones & done
+wait
+for zones in 20001 20002 20003; do
+    try record_two_at_once sh -c "grep -q 'inner .* $zones *$' ../own.$zones"
+done
+rm -f -- *
+says record_daemon ', which is still running' 0 "$prof" record $app 50 0 daemon
+for _ in $(seq 100); do inner trace.[0-9]*.raw 50 && break; sleep 0.1; done
+try record_daemon_goes_on inner "$(echo trace.[0-9]*.raw)" 50
+
+# ---- Who ends it ----
+
+storm() {    # SIGNAL HUNDREDTHS: what is left
+    "$prof" record $app 200000 >/dev/null 2>&1 &
+    recorder=$!
+    sleep "0.$2"
+    kill "-$1" $recorder 2>/dev/null
+    wait $recorder 2>/dev/null
+    [ ! -e trace.json ] || "$prof" validate trace.json >/dev/null 2>&1 || echo "half after $1"
+}
+rm -rf -- * .prof*
+echo mine >trace.raw
+for moment in 03 06 09 12 16 20; do
+    for signal in HUP TERM ALRM USR1; do storm $signal $moment; done
+done >../storms
+try record_storm cmp ../storms /dev/null
+rm -f trace.json
+try record_storm_leaves_nothing nothing_else trace.raw
+storm KILL 06
+sleep 1
+"$prof" record $app >/dev/null 2>&1
+try record_next_run_tidies nothing_else trace.json trace.raw
+exit $failed
