@@ -8982,7 +8982,6 @@ PROF__FN void prof__long_text(prof__long *l, const char *s, size_t bytes) {
     }
 }
 
-/* Publishes the record with what was put into it. */
 PROF__INLINE void prof__long_close(prof__long *l, uint32_t kind, uint64_t head) {
     uint32_t slots = (uint32_t)(l->at - l->begin);
     prof__record_set(l->begin, head, kind << 8 | (slots - 1));
@@ -18480,7 +18479,6 @@ PROF__CALL prof_result prof_save_memory_timeline(const prof_trace *trace, const 
 #define PROF__SPANS 16
 typedef struct prof__stretch { uint64_t from, to; } prof__stretch;   /* ticks */
 
-/* The inputs of a node, or its outputs. */
 typedef struct prof__values {
     const prof_shape *shapes, *strides;
     const char *const *dtypes, *const *concrete;
@@ -19060,7 +19058,6 @@ PROF__CALL const char *prof_execution_trace_path(void) {
     return prof__execution.registered ? prof__execution.path : NULL;
 }
 
-/* Called when a window opens. */
 PROF__FN void prof__execution_open(void) {
     struct prof__execution *x = &prof__execution;
     x->spans[0].from = 0;
@@ -19389,7 +19386,6 @@ typedef struct prof__raw {
     uint32_t words[PROF__RAW_WORDS];
 } prof__raw;
 
-/* Records of one thread that are to be written. */
 typedef struct prof__span {
     const prof__record *at, *end;
     uint64_t base;                       /* of a prof__cursor at `at` */
@@ -19588,7 +19584,6 @@ PROF__FN bool prof__item_shows(const prof__item *i) {
     return !i->kind || (i->kind > PROF__CLOCK && i->kind <= PROF__STEP);
 }
 
-/* When a zone, a step or a moment began. */
 PROF__FN uint64_t prof__item_start(const prof__item *i) {
     return i->end - PROF__MIN(i->duration, i->end);
 }
@@ -20424,7 +20419,6 @@ PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
     }
 }
 
-/* Writes the records of chunk g from flushed on. */
 PROF__FN void prof__raw_chunk(prof__raw *w, prof__state *t, prof__segment *g) {
     prof__span span;
     span.at = g->flushed;
@@ -20715,7 +20709,6 @@ PROF__FN void *prof__tally_chunk_again(void *state) {
     return NULL;
 }
 
-/* Ends the zones that are still open, and sums up all chunks. */
 PROF__FN void prof__tally_close(void) {
     for (prof__row *row = prof__trace.rows; row; row = row->next) {
         prof__state *t = prof__row_state(row);
@@ -21892,7 +21885,6 @@ PROF__INLINE size_t prof__plan_make(prof__plan *p, uint32_t shape, size_t size) 
     return p->state + p->state_more + p->chunk + p->chunk_more + 30;   /* to align both */
 }
 
-/* The least arena for the description. */
 PROF__CALL size_t prof_arena_size(const prof_desc *desc) {
     prof__plan p;
     uint32_t shape = desc ? prof__shape_of(desc) : 16, threads = shape >> 16;
@@ -22226,7 +22218,6 @@ PROF__FN void prof__states_free(struct prof_trace *s) {
     }
 }
 
-/* Lays the states out side by side at the arena's start. */
 PROF__FN void prof__states_open(struct prof_trace *s) {
     s->pool.state_size = prof__state_size(s->max_depth);
     s->pool.states = (prof__state *)(void *)prof__arena.low;
@@ -22721,7 +22712,6 @@ PROF__FN prof_result prof__write_unstreamed(struct prof_trace *s, const prof_des
     return prof_write_chrome(s, &array, d->stream);
 }
 
-/* Ends recording and the stream. */
 PROF__FN void prof__window_close(struct prof_trace *s) {
     bool stream, unstreamed;
     (void)prof__stream_lock();
