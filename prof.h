@@ -23110,6 +23110,7 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
 PROF__FN bool prof__env_block(const void *data, size_t size) {
     struct prof__env *e = &prof__env;
     struct rlimit most;
+    struct stat st;
     bool ok;
     size_t rest = e->counting ? 0 : 4096;      /* for the counts at the end */
     if (getrlimit(RLIMIT_FSIZE, &most) == 0 && e->end + size + rest > most.rlim_cur) {
@@ -23119,6 +23120,11 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
     if (!prof__env_same((int)e->file.handle)) {
         if (!prof__env_take(O_WRONLY) || !prof__env_same((int)e->file.handle)) return false;
         (void)flock((int)e->file.handle, LOCK_EX | LOCK_NB);
+    }
+    if (fstat((int)e->file.handle, &st) != 0) return false;
+    if (S_ISREG(st.st_mode) && (uint64_t)st.st_size != e->end) {
+        errno = EBUSY;                   /* another process has written it: there are no locks */
+        return false;
     }
     (void)lseek((int)e->file.handle, (off_t)e->end, SEEK_SET);   /* fails for a pipe */
     ok = prof__file_put(&e->file, (const char *)data, size);

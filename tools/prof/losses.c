@@ -29,7 +29,8 @@ static const struct { const char *key, *text; } other_counts[] = {
     {"stream_blocks_missing", "Blocks of the raw stream that are missing"},
     {"stream_records_missing", "Records of the raw stream that are missing"},
     {"stream_bytes_damaged", "Bytes of the raw stream in damaged places, skipped"},
-    {"untimed", "Calls that were counted and not timed, their time is the caller's"}
+    {"untimed", "Calls that were counted and not timed, their time is the caller's"},
+    {"stream_mixed", "Sessions of another process in the same file: two programs wrote it"}
 };
 enum { OTHER_COUNTS = sizeof other_counts / sizeof *other_counts };
 
@@ -216,6 +217,9 @@ void losses_take_raw(losses *l, raw_losses *r, const prof_raw_item *item) {
         l->session_ns = item->end_ns;
     }
     if (item->kind != PROF_RAW_SESSION) return;
+    size_t mixed = known_counts() + OTHER_COUNTS - 1;
+    if (r->in_session && item->value != r->process && mixed < LOSS_COUNTS) l->counts[mixed]++;
+    r->process = item->value;
     if (r->in_session) losses_end_raw(l, r);             /* else they are its own: told before it */
     r->in_session = true;
 }

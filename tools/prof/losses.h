@@ -29,7 +29,7 @@ void losses_read(losses *l, trace_text head);            /* the value of "prof",
 void losses_read_cuda(losses *l, trace_text head);       /* the value of "prof_cuda" */
 void losses_add_stats(losses *l, const prof_stats *stats);
 /* Of a raw stream's items: each session's last counts. Zero-initialise. */
-typedef struct raw_losses { prof_stats counts; bool in_session; } raw_losses;
+typedef struct raw_losses { prof_stats counts; bool in_session; int64_t process; } raw_losses;
 void losses_take_raw(losses *l, raw_losses *r, const prof_raw_item *item);
 void losses_end_raw(losses *l, raw_losses *r);           /* the stream has ended */
 void losses_add_stream(losses *l, uint64_t blocks, uint64_t records, uint64_t damaged_bytes);
