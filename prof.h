@@ -9483,8 +9483,10 @@ PROF__CALL uint64_t prof_thread_id(void) {
     prof__slot *slot = prof__slot_get();
     prof_platform p;
     memset(&p, 0, sizeof p);
-    if (slot->generation == PROF__LOAD(prof__on))
-        return PROF__ACQUIRE(prof__slot_state(slot)->row)->info.id;
+    if (slot->generation == PROF__LOAD(prof__on)) {
+        const prof__row *row = PROF__ACQUIRE(prof__slot_state(slot)->row);
+        return row->info.id;             /* in one expression cudafe++ of CUDA 13 crashes */
+    }
     if (prof__lock_briefly()) {
         p = prof__session.desc.platform;
         prof__unlock();
