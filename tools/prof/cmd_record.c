@@ -176,7 +176,8 @@ static int exec_program(char **line, const recording *r) {
         *p++ = *from;
     }
     strcpy(p, "/%p.raw");
-    fcntl(r->lock, F_SETFD, 0);          /* it holds the folder's lock, as do its children */
+    if (fcntl(r->lock, F_DUPFD, 100) < 0)        /* it holds the folder's lock, with its children */
+        fcntl(r->lock, F_SETFD, 0);
     if (setenv("PROF_TRACE", pattern, 1) == 0 && setenv("PROF_STATUS", r->status_path, 1) == 0)
         execvp(line[0], line);
     return errno;
