@@ -86,9 +86,9 @@
        Queries and writers of a trace: one thread at a time.
        A compiler without TLS and atomics (tcc) records from one thread, the first that is here:
        zones of others are dropped and counted (dropped_busy). Call all else from that thread.
-       A thread's first zone of a session asks Linux for the thread's id (gettid), the first at a
-       place for the process's (getpid), and threads that wait call sched_yield: a seccomp filter
-       must allow these.
+       A thread's first zone of a session asks Linux for the thread's id (gettid), PROF_BEGIN at a
+       new place for the process's (getpid), and threads that wait call sched_yield: a seccomp
+       filter must allow these. All other zones make no system call.
        desc.memory must stay valid until every thread that recorded has exited or has called
        prof_thread_end().
 
@@ -103,8 +103,8 @@
        dropped_busy; displaced records: lost. Not in a handler: prof_start, prof_stop, prof_step,
        prof_thread_end, prof_get_stats, queries.
        After fork() the child records nothing until it calls prof_start() (or see prof_start_env).
-       A child of vfork() shares its parent's memory: zones at places where only such children have
-       been are none; it must end others before exec(), and end none of its parent's.
+       A child of vfork() shares its parent's memory: PROF_BEGIN where only such children have been
+       begins no zone; it must end others before exec(), and end none of its parent's.
 
    What the figures mean
        CPU time is wall time, as in PyTorch: a zone that waits or is preempted goes on counting.
@@ -7139,7 +7139,8 @@ PROF_API PROF__ENTRY prof__frame *prof__begin(prof__mark *mark, bool token) {
     prof__state *t = prof__state_to_begin(token);
     uint32_t site = PROF__LOAD(mark->id);
     if (!t) return NULL;
-    if (!site) site = prof__is_copy() ? (uint32_t)PROF__NO_COPY : prof__mark_resolve(mark);
+    if (!site && !token && prof__is_copy()) site = PROF__NO_COPY;   /* blocks end by themselves */
+    if (!site) site = prof__mark_resolve(mark);
     return prof__begin_site(site, token, PROF__ENTRY_FRAME());
 }
 
