@@ -102,7 +102,8 @@
        is in the slow path (first zone, new chunk, new name, slow clock) is dropped and counted:
        dropped_busy; displaced records: lost. Not in a handler: prof_start, prof_stop, prof_step,
        prof_thread_end, prof_get_stats, queries.
-       After fork() the child records nothing until it calls prof_start() (or see prof_start_env).
+       After fork() the child records nothing until it calls prof_start() (or see prof_start_env);
+       what a child of _Fork() records is lost, its parent's session goes on.
        A child of vfork() shares its parent's memory: PROF_BEGIN where only such children have been
        begins no zone; it must end others before exec(), and end none of its parent's.
 
