@@ -1180,7 +1180,7 @@ static void stream_of(stream *s, value c) {
     output_text(&out, ", \"threads\": ");
     write_value(&out, get(c, "threads"));
     output_text(&out, "}\n");
-    if (output_close(&out) == EXIT_OK) read_stream(s, file);
+    if (output_close(&out, EXIT_OK) == EXIT_OK) read_stream(s, file);
     unlink(file);
     inputs_forget();                                 /* its number may be the next file's */
 }
