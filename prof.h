@@ -87,8 +87,8 @@
        A compiler without TLS and atomics (tcc) records from one thread, the first that is here:
        zones of others are dropped and counted (dropped_busy). Call all else from that thread.
        A thread's first zone of a session asks Linux for the thread's id (gettid), PROF_BEGIN at a
-       new place for the process's (getpid), and threads that wait call sched_yield: a seccomp
-       filter must allow these. Streams write, too.
+       new place and session calls (prof_stop) for the process's (getpid); threads that wait call
+       sched_yield: a seccomp filter must allow these. Streams write, too.
        desc.memory must stay valid until every thread that recorded has exited or has called
        prof_thread_end().
 
