@@ -137,7 +137,7 @@
 #  error "prof.h needs C99 or C++11: compile with -std=c99 or -std=c++11, or a later one"
 #  include "prof.h needs C99 or C++11"      /* a file that is not there: the compiler stops here */
 #endif
-#ifdef PROF_CORE
+#if defined(PROF_CORE) || defined(PROF_CORE_H)
 #  error "PROF_CORE is a file of its own: include examples/baremetal/core.h in the place of prof.h"
 #endif
 #ifdef PROF_STRING

@@ -20,7 +20,8 @@
        PROF_LOCK() PROF_UNLOCK(s)   mask interrupts, and restore; without: PRIMASK, mstatus.MIE
 
    Limits: one core, whose interrupts end what they begin; for tasks of a kernel take prof.h. No
-   zone is open at prof_start. 4,096 marks; g++ takes none in templates and inline functions.
+   zone is open at prof_start. 4,096 marks. In templates and inline functions, members in their
+   class among them, g++ takes none ("section type conflict").
    When the buffer is full, zones that are open still end, and later ones are counted.
    The clock wraps. Call prof_tick at least once in each half of a wrap, as from SysTick: then zones
    and silence last as long as they like. Without these calls a zone must end in each wrap, and none

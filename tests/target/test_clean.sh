@@ -212,6 +212,8 @@ printf '#include "prof.h"\nprof_desc d;\nvoid f(void);\nvoid f(void) { d.counter
 says 'the old name desc.counters' 'hw_counters' gcc -fsyntax-only -I. $out/old.c
 
 says 'PROF_CORE' 'include examples/baremetal/core.h' gcc -DPROF_CORE -fsyntax-only -I. $out/main.c
+says 'core.h, then prof.h' 'in the place of prof.h' gcc -include examples/baremetal/core.h -fsyntax-only -I. \
+    $out/main.c
 says 'PROF_STRING' 'compile examples/baremetal/string.c' gcc -DPROF_STRING -fsyntax-only -I. $out/main.c
 says 'C89' 'prof.h needs C99' gcc -std=c89 -fsyntax-only -I. $out/main.c
 if [ "$(grep -c 'error:' $out/said)" -le 2 ]; then echo 'ok C89 without noise'
