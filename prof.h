@@ -11782,18 +11782,13 @@ PROF__FN void prof__read_beside(prof__reader *r, const prof__item *i) {
     else prof__read_any(r, i);
 }
 
-/* A record of many slots. */
-PROF__FN void prof__read_detail(prof__reader *r, const prof__item *i) {
-    if (i->kind == PROF__ATTRIBUTE)
+PROF__FN void prof__wide_detail(prof__reader *r, const prof__item *i) {
+    if (i->kind == PROF__FLOW && i->slots == 2) prof__read_flow(r, i);
+    else if (!prof__wide(&prof__trace)) r->lost++;
+    else if (i->kind == PROF__ATTRIBUTE)
         prof__read_attribute(&prof__details_now, i->at, i->at + i->slots);
     else if (i->kind == PROF__MEMORY && i->slots == 4) prof__read_memory(r, i);
     else if (i->kind == PROF__ASYNC && i->slots == PROF__EXTRA_SLOTS + 1) prof__read_async(r, i);
-    else r->lost++;
-}
-
-PROF__FN void prof__wide_detail(prof__reader *r, const prof__item *i) {
-    if (i->kind == PROF__FLOW && i->slots == 2) prof__read_flow(r, i);
-    else if (prof__wide(&prof__trace)) prof__read_detail(r, i);
     else r->lost++;
 }
 
@@ -12139,13 +12134,6 @@ PROF__FN prof_kernel prof__kernel_of(const struct prof_trace *s, const prof__ker
     return kernel;
 }
 
-PROF__FN void prof__kernels_lift(struct prof_trace *s, prof__side *to, const prof__side *from) {
-    if (from->first_kernel == PROF_NONE) return;
-    if (to->first_kernel == PROF_NONE) to->first_kernel = from->first_kernel;
-    else s->outside.kernels[to->last_kernel].next = from->first_kernel;
-    to->last_kernel = from->last_kernel;
-}
-
 /* Copies the amounts in an event's extra to its prof__side. */
 PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
     const prof_extra *x = s->events[i].extra;
@@ -12308,12 +12296,19 @@ PROF__FN bool prof__is_duplicate(const struct prof_trace *s, uint32_t i) {
 
 PROF__FN void prof__merge_into_parent(struct prof_trace *s, prof_event *e) {
     prof_event *p = s->events + e->parent;
+    prof__side *to;
+    const prof__side *from;
     p->first_child = e->first_child;
     p->self_cpu_time_total_ns += e->self_cpu_time_total_ns;
     for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling)
         s->events[c].parent = e->parent;
-    if (s->side && !(p->flags & PROF_EVENT_LEGACY))   /* a legacy kernel covers the child's */
-        prof__kernels_lift(s, s->side + e->parent, s->side + (e - s->events));
+    if (!s->side || p->flags & PROF_EVENT_LEGACY) return;   /* a legacy kernel covers the child's */
+    to = s->side + e->parent;
+    from = s->side + (e - s->events);
+    if (from->first_kernel == PROF_NONE) return;
+    if (to->first_kernel == PROF_NONE) to->first_kernel = from->first_kernel;
+    else s->outside.kernels[to->last_kernel].next = from->first_kernel;
+    to->last_kernel = from->last_kernel;
 }
 
 PROF__FN uint32_t prof__moved(const uint32_t *place, uint32_t i) {
@@ -13060,13 +13055,6 @@ PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint
 /* The bytes in use on each device. Further devices share the last place. */
 typedef struct prof__in_use { const prof__memory *device[32]; int64_t bytes[32]; } prof__in_use;
 
-PROF__FN int64_t prof__memory_total(prof__in_use *u, const prof__memory *m, int64_t change) {
-    uint32_t i = 0;
-    while (i < 31 && u->device[i] && !prof__same_device(u->device[i], m)) i++;
-    u->device[i] = m;
-    return u->bytes[i] = (int64_t)((uint64_t)u->bytes[i] + (uint64_t)change);
-}
-
 /* Charges a change to its zone, and to the zones around that. */
 PROF__FN void prof__memory_to_zones(struct prof_trace *s, const prof__memory *m, int64_t change) {
     bool host = prof__is_host_memory(m->device_type);
@@ -13091,13 +13079,17 @@ PROF__FN void prof__memory_charge(struct prof_trace *s) {
     key.list = s->memory.list;
     for (uint32_t i = 0; i < n; i++) {
         prof__memory *m = s->memory.list + i;
+        uint32_t at = 0;
         int64_t change;
         key.want = m;
         m->next = 0;
         change = m->what == PROF__NO_MEMORY ? 0
                : prof__memory_change(s, m, prof__place_of(index, 2 * n, m->address,
                                                           prof__memory_same, &key));
-        m->total = prof__memory_total(&in_use, m, change);
+        while (at < 31 && in_use.device[at] && !prof__same_device(in_use.device[at], m)) at++;
+        in_use.device[at] = m;
+        in_use.bytes[at] = (int64_t)((uint64_t)in_use.bytes[at] + (uint64_t)change);
+        m->total = in_use.bytes[at];
         prof__memory_to_zones(s, m, change);
     }
 }
@@ -13901,10 +13893,6 @@ typedef struct prof__groups {
     int64_t (*counts)[2 * PROF__EXTRAS];   /* of a row: with its children, without; NULL: none */
 } prof__groups;
 
-PROF__FN uint32_t prof__groups_max(const struct prof_trace *s) {
-    return prof__sites_of(s) + prof__others(s) + s->detail_rows;
-}
-
 /* The memory after the rows, where a table puts its own order of them. */
 PROF__FN char *prof__groups_end(const prof__groups *g) { return (char *)(g->index + g->places); }
 
@@ -13915,7 +13903,7 @@ PROF__FN void prof__groups_open(prof__groups *g, const struct prof_trace *s,
     memset(g, 0, sizeof *g);
     g->s = s;
     if (by) g->by = *by;
-    g->max = prof__groups_max(s);
+    g->max = sites + prof__others(s) + s->detail_rows;
     g->places = 2 * g->max + 1;
     g->rows = (prof__group *)(void *)s->scratch;
     p = (char *)(g->rows + g->max);
@@ -14228,15 +14216,6 @@ PROF__FN void prof__group_event_take(void *groups, const prof__close *c) {
 }
 PROF__COLD_BEGIN
 
-/* The row of zones that are only in sums. */
-PROF__FN uint32_t prof__group_of_sums(prof__groups *g, const prof__tally *r) {
-    prof_event plain;
-    if (prof__ranked(g->ranks))
-        return prof__group_of_site(g, r->site ? r->site >> 8 : prof__sites.others);
-    plain = prof__plain_event(r);
-    return prof__group_find(g, &plain, PROF_NONE);
-}
-
 /* Adds the threads' sums to the rows of plain zones. Names without a row get one after those of the
    timeline, in the order of threads, and in each as they first came. */
 PROF__FN void prof__sums_into_rows(prof__groups *g) {
@@ -14245,7 +14224,12 @@ PROF__FN void prof__sums_into_rows(prof__groups *g) {
         for (prof__tally *r = t->sums.tallies.others; r; r = r->next) {
             uint32_t row;
             if (!r->count) continue;
-            row = prof__group_of_sums(g, r);
+            if (prof__ranked(g->ranks)) {
+                row = prof__group_of_site(g, r->site ? r->site >> 8 : prof__sites.others);
+            } else {
+                prof_event plain = prof__plain_event(r);
+                row = prof__group_find(g, &plain, PROF_NONE);
+            }
             r->same = g->rows[row].sums;
             g->rows[row].sums = r;
         }
@@ -14334,15 +14318,6 @@ PROF__FN void prof__groups_percentiles(prof__groups *g) {
     }
 }
 
-/* Adds zones that are only in sums to a row, with percentiles only if they were asked for. */
-PROF__FN void prof__average_add_sums(prof_average *a, const prof__groups *g, const prof__group *r) {
-    prof_average sums;
-    if (!r->sums) return;
-    sums = prof__sums_average(g->s, r->sums);
-    (void)prof_average_add(a, &sums);
-    if (!g->shares) a->p50_ns = a->p90_ns = a->p99_ns = 0;
-}
-
 PROF__FN void prof__average_extras(prof_average *a, const int64_t *all, const int64_t *self) {
     memcpy(a->counters, all, sizeof a->counters);
     memcpy(a->self_counters, self, sizeof a->self_counters);
@@ -14411,6 +14386,7 @@ PROF__FN void prof__groups_counts(prof__groups *g) {
 PROF__FN void prof__average_more(prof_average *a, const prof__groups *g, uint32_t row,
                                  const prof_event *first) {
     const prof__group *r = g->rows + row;
+    prof_average sums;
     a->site = prof__group_place(&g->by, first);
     if (g->shares && r->count) {
         a->p50_ns = g->shares[row].of[0].low;
@@ -14418,7 +14394,10 @@ PROF__FN void prof__average_more(prof_average *a, const prof__groups *g, uint32_
         a->p99_ns = g->shares[row].of[2].low;
     }
     if (g->counts) prof__average_extras(a, g->counts[row], g->counts[row] + PROF__EXTRAS);
-    prof__average_add_sums(a, g, r);
+    if (!r->sums) return;
+    sums = prof__sums_average(g->s, r->sums);
+    (void)prof_average_add(a, &sums);
+    if (!g->shares) a->p50_ns = a->p90_ns = a->p99_ns = 0;   /* nobody asked for them */
 }
 
 PROF__FN void prof__total_add_sums(prof_average *total, const prof_trace *trace) {
@@ -14473,20 +14452,17 @@ PROF__FN void prof__extremes_add(prof_average *into, const prof_average *from) {
     into->p99_ns = !any ? b->p99_ns : known ? prof__both_share(&a, b, 0.99) : 0;
 }
 
-/* Copies the fields that tell rows apart, but no sums. */
-PROF__FN void prof__identity_take(prof_average *into, const prof_average *from) {
-    const size_t begin = offsetof(prof_average, overload_name);
-    into->key = from->key;
-    into->site = from->site;
-    memcpy((char *)into + begin, (const char *)from + begin,
-           offsetof(prof_average, is_recursive) - begin);
-}
-
 PROF__CALL prof_result prof_average_add(prof_average *into, const prof_average *from) {
 #define PROF__SUM(field) into->field = PROF__PLUS(into->field, from->field)
     if (!into || !from || !from->key) return PROF_ERROR_INVALID;
     if (into->key && strcmp(into->key, from->key) != 0) return PROF_ERROR_INVALID;
-    if (!into->key) prof__identity_take(into, from);
+    if (!into->key) {                    /* takes what tells rows apart, but no sums */
+        const size_t begin = offsetof(prof_average, overload_name);
+        into->key = from->key;
+        into->site = from->site;
+        memcpy((char *)into + begin, (const char *)from + begin,
+               offsetof(prof_average, is_recursive) - begin);
+    }
     prof__extremes_add(into, from);
     into->count += from->count;
     PROF__SUM(cpu_time_total_ns);
@@ -14846,15 +14822,6 @@ PROF__FN bool prof__table_after(const void *table, uint32_t a, uint32_t b) {
     return prof__average_below(&x, &y, t->desc->sort_by);
 }
 
-/* The rows' order by the metric; NULL: as they are. scratch: 8 bytes a row. */
-PROF__FN const uint32_t *prof__table_sort(prof__table *t, char *scratch) {
-    uint32_t *order = (uint32_t *)(void *)scratch;
-    if (t->desc->sort_by == PROF_METRIC_NONE) return NULL;
-    for (uint32_t i = 0; i < t->count; i++) order[i] = i;
-    prof__sort(order, order + t->count, t->count, prof__table_after, t);
-    return order;
-}
-
 /* Does row a come after row b? Equal ones keep their first-seen order. */
 PROF__FN bool prof__row_after(const prof_average *a, const prof_average *b, prof_metric metric) {
     if (prof__average_below(a, b, metric)) return true;
@@ -14952,11 +14919,6 @@ PROF__FN void prof__table_need(prof__table *t, int column, size_t width, const c
         if (*text >= '1' && *text <= '9') t->told[column] = true;
 }
 
-/* The most that a name may take: its cell in a fitted table; else the description limits it. */
-PROF__FN size_t prof__table_fits(const prof__table *t, size_t cell) {
-    return !PROF__BARE && t->fitted ? cell : SIZE_MAX;
-}
-
 /* A column's cell, padded: figures and names to the right, as Python's "{: >12}". */
 PROF__FN void prof__table_cell(prof__table *t, int column, const char *text) {
     size_t width = prof__text_width(text), cell = t->width[column];
@@ -14996,7 +14958,7 @@ PROF__FN void prof__table_name(prof__table *t, int column, const char *name) {
     bool cut = max != SIZE_MAX && width + 3 >= max;
     if (!cell) return;
     prof__table_need(t, column, width, "1");
-    if (width > prof__table_fits(t, cell)) {
+    if (!PROF__BARE && t->fitted && width > cell) {
         cut = true;
         max = cell;
     }
@@ -15092,12 +15054,6 @@ PROF__FN const prof_table_desc *prof__table_usual(prof_table_desc *d) {
 #if !PROF__BARE
 /* ---- cells that only hosts have: of memory, shapes, FLOPs, places, devices ---- */
 
-PROF__FN void prof__table_memory(prof__table *t, int column, int64_t bytes) {
-    char text[48];
-    (void)prof_format_memory(text, sizeof text, bytes);
-    prof__table_cell(t, column, text);
-}
-
 PROF__FN void prof__table_shapes(prof__table *t, const prof_average *r) {
     size_t cell = t->width[PROF__COL_SHAPES], width;
     if (!cell) return;
@@ -15134,11 +15090,6 @@ PROF__FN void prof__table_path(prof__table *t, int column, const char *path) {
 }
 
 /* ---- places ---- */
-
-PROF__FN void prof__table_site(prof__table *t, const prof_average *r) {
-    char source[PROF__SOURCE];
-    prof__table_path(t, PROF__COL_SITE, prof__site_source(r->site, source));
-}
 
 /* The name of counter i, where the rows have counters. */
 PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
@@ -15216,14 +15167,19 @@ PROF__FN void prof__put_parts(prof__table *t, const prof_average *r) {
 PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int column, int64_t n) {
     int i = column - PROF__COL_COUNTERS;
     uint8_t shows = prof__column_shows(column);
+    char text[PROF__SOURCE];
     if (i >= 0 && column <= PROF__COL_COUNTERS_END)
         prof__table_integer(t, column, i % 2 ? r->counters[i / 2] : r->self_counters[i / 2]);
-    else if (shows == PROF__SHOW_MEMORY) prof__table_memory(t, column, n);
+    else if (shows == PROF__SHOW_MEMORY) {
+        (void)prof_format_memory(text, sizeof text, n);
+        prof__table_cell(t, column, text);
+    }
     else if (shows == PROF__SHOW_SHAPES) prof__table_shapes(t, r);
     else if (shows == PROF__SHOW_FLOPS) prof__table_flops(t, n);
     else if (shows == PROF__SHOW_PATH)
         prof__table_path(t, column, prof__text(r->stack_count ? r->stack[0] : NULL));
-    else if (shows == PROF__SHOW_SITE) prof__table_site(t, r);
+    else if (shows == PROF__SHOW_SITE)
+        prof__table_path(t, PROF__COL_SITE, prof__site_source(r->site, text));
     else prof__table_integer(t, column, n);
 }
 
@@ -15370,15 +15326,6 @@ PROF__FN void prof__csv_text(prof__out *o, const char *s) {
     prof__out_text(o, "\"");
 }
 
-/* Finds out whether CSV and JSON have the fields "source" and "on_cpu". */
-PROF__FN void prof__table_find_sites(prof__table *t) {
-    t->sited = t->desc->averages && t->desc->averages->group_by_site;
-    for (uint32_t i = 0; t->rows && !t->sited && i < t->count; i++)
-        t->sited = t->rows[i].site != NULL;
-    for (uint32_t i = 0; t->rows && i < t->count; i++)
-        if (t->rows[i].on_cpu_ns) t->width[PROF__COL_ON_CPU] = PROF__COLUMN;
-}
-
 /* Writes a row's place; r NULL: the head of its column. */
 PROF__FN void prof__csv_site(prof__table *t, const prof_average *r) {
     char source[PROF__SOURCE];
@@ -15484,7 +15431,11 @@ PROF__FN void prof__table_fields(prof__table *t, const prof_average *r, bool fir
 /* Writes a whole table as CSV or JSON. */
 PROF__FN void prof__table_list(prof__table *t, const uint32_t *order) {
     t->listed = prof__table_fields;
-    prof__table_find_sites(t);
+    t->sited = t->desc->averages && t->desc->averages->group_by_site;
+    for (uint32_t i = 0; t->rows && i < t->count; i++) {
+        if (t->rows[i].site) t->sited = true;
+        if (t->rows[i].on_cpu_ns) t->width[PROF__COL_ON_CPU] = PROF__COLUMN;
+    }
     if (t->desc->format == PROF_FORMAT_CSV) prof__csv_head(t, prof__row_field_count(t));
     else prof__out_text(&t->out, "[");
     prof__table_rows(t, order);
@@ -15648,14 +15599,6 @@ PROF__FN void prof__table_left_out(prof__table *t) {
 
 typedef struct prof__names_told { const char *names[4]; size_t count; } prof__names_told;
 
-/* Notes a name, each once. False: there are enough names. */
-PROF__FN bool prof__tell_name(prof__names_told *told, const char *name) {
-    for (size_t i = 0; i < told->count; i++)
-        if (strcmp(told->names[i], name) == 0) return true;
-    told->names[told->count++] = name;
-    return told->count < 4;
-}
-
 /* Finds the names whose calls lie in each other. Rows of PROF_MODE_AGGREGATE do not tell it: there
    it is certain if a total is more than all self time. */
 PROF__FN void prof__find_recursive(const prof__table *t, prof__names_told *told) {
@@ -15663,7 +15606,12 @@ PROF__FN void prof__find_recursive(const prof__table *t, prof__names_told *told)
         prof_average r = (t->row_at)(t, i);
         bool sure = t->rows && t->trace && !r.is_async && r.device_type == PROF_DEVICE_CPU &&
                     r.cpu_time_total_ns > t->self_cpu_ns + t->count;   /* rows are cut to ns */
-        if ((r.is_recursive || sure) && !prof__tell_name(told, r.key)) return;
+        size_t n = 0;
+        if (!r.is_recursive && !sure) continue;
+        while (n < told->count && strcmp(told->names[n], r.key) != 0) n++;
+        if (n < told->count) continue;
+        told->names[told->count++] = r.key;
+        if (told->count == 4) return;
     }
 }
 
@@ -15676,14 +15624,6 @@ PROF__FN void prof__table_recursion(prof__table *t) {
         prof__table_listed(t, &at, "Recursion, CPU total counts each level of it: ",
                            i < 3 ? told.names[i] : "...");
     if (told.count) prof__out_text(&t->out, "\n");
-}
-
-/* Tells how many zones the caller's rows have under "(others)"; for a trace the notes tell it. */
-PROF__FN void prof__table_others(prof__table *t) {
-    for (uint32_t i = 0; t->rows && !t->trace && i < t->count; i++)
-        if (strcmp(t->rows[i].key, "(others)") == 0)
-            prof__out_f(&t->out, "Zones in (others), their names had no room: %u\n",
-                        t->rows[i].count);
 }
 
 /* Names functions whose calls take less than timing them. */
@@ -15729,7 +15669,10 @@ PROF__FN void prof__table_sums_wide(prof__table *t) {
 PROF__FN void prof__table_remarks(prof__table *t) {
     if (!t->count && t->trace) prof__table_empty(t);
     prof__table_recursion(t);
-    prof__table_others(t);
+    for (uint32_t i = 0; t->rows && !t->trace && i < t->count; i++)   /* the notes of a trace do */
+        if (strcmp(t->rows[i].key, "(others)") == 0)
+            prof__out_f(&t->out, "Zones in (others), their names had no room: %u\n",
+                        t->rows[i].count);
 }
 
 /* ---- to the terminal ---- */
@@ -15968,6 +15911,7 @@ PROF__CALL prof_result prof_write_table(const prof_trace *trace, const prof_tabl
     prof_table_desc usual;
     prof__table t;
     prof__groups g;
+    uint32_t *order = NULL;
     prof_result result = prof__table_check(desc, out);
     if (!prof__valid(trace)) return PROF_ERROR_INVALID;
     if (result != PROF_OK) return result;
@@ -15989,7 +15933,12 @@ PROF__CALL prof_result prof_write_table(const prof_trace *trace, const prof_tabl
         t.count = trace->event_count;
     }
     prof__table_view(&t);
-    prof__table_write(&t, prof__table_sort(&t, t.groups ? prof__groups_end(&g) : trace->scratch));
+    if (t.desc->sort_by != PROF_METRIC_NONE) {
+        order = (uint32_t *)(void *)(t.groups ? prof__groups_end(&g) : trace->scratch);
+        for (uint32_t i = 0; i < t.count; i++) order[i] = i;
+        prof__sort(order, order + t.count, t.count, prof__table_after, &t);
+    }
+    prof__table_write(&t, order);
     return prof__out_close(&t.out);
 }
 
@@ -16144,14 +16093,6 @@ PROF__FN void prof__chrome_zone(prof__out *o, const prof__place *place, const ch
     o->p = prof__chrome_zone_end(prof__text_us(o->p, (uint64_t)start_ns), start_ns, end_ns, flags);
 }
 
-PROF__FN void prof__chrome_event(prof__out *o, prof__place *place, const struct prof_trace *s,
-                                 const prof_event *e) {
-    if (PROF__UNLIKELY(place->thread != e->thread))
-        prof__chrome_place(place, prof__chrome_pid(s), e->thread, prof__chrome_tid(s, e->thread));
-    prof__chrome_zone(o, place, e->name, e->start_ns, e->end_ns, e->flags);
-    prof__event_on_cpu(o, s, e);
-}
-
 PROF__RARE void prof__chrome_meta(prof__out *o, const char *name, int64_t pid, uint64_t tid,
                                 const char *key) {
     prof__out_f(o, "{\"ph\":\"M\",\"name\":\"%s\",\"ts\":0.000,\"pid\":%i,\"tid\":%u,"
@@ -16192,13 +16133,6 @@ PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
    third of the memory, and of the time that is. They lie where events would, and only where those
    fit, so that what is written does not depend on who asks first. */
 
-/* Those of one thread are in order: none takes no time. */
-PROF__FN void prof__briefs_sort(struct prof_trace *s) {
-    char *scratch = (char *)(s->briefs + s->zone_count);
-    s->brief_order = s->row_count < 2 ? NULL :
-                     prof__briefs_order(s->briefs, s->zone_count, scratch);
-}
-
 /* Lists moments, too. False: there is more, or no room. */
 PROF__FN bool prof__briefs_done(struct prof_trace *s, const prof__tree *t) {
     static const prof__feed none = { NULL, NULL, NULL, NULL, NULL, NULL };
@@ -16211,7 +16145,9 @@ PROF__FN bool prof__briefs_done(struct prof_trace *s, const prof__tree *t) {
     if (!fits && prof__lean(s)) (void)prof__analysis_refuse(s, need);
     if (!fits) return false;
     s->briefs = t->briefs;
-    prof__briefs_sort(s);
+    s->brief_order = s->row_count < 2 ? NULL :   /* those of one thread are in order */
+                     prof__briefs_order(s->briefs, s->zone_count,
+                                        (char *)(s->briefs + s->zone_count));
     if (s->moment_count) prof__build_rows(s, &none);
     prof__flows_match(s);
     return true;
@@ -16705,12 +16641,6 @@ PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
     prof__chrome_tree(o, s, before, e);
 }
 
-PROF__FN void prof__chrome_args(prof__out *o, const struct prof_trace *s, const prof_event *e) {
-    const char *before = ",\"args\":{";
-    prof__chrome_arg_members(o, s, e, &before);
-    prof__out_text(o, *before == ',' && !before[1] ? "}}" : "}");
-}
-
 PROF__CALL prof_result prof_write_args(const prof_event *event, prof_sink out) {
     const char *before = "{";
     prof__out o;
@@ -16747,13 +16677,15 @@ PROF__FN void prof__chrome_launch(prof__out *o, prof__gpu *g, const prof_event *
 
 PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e) {
     const char *type = prof__chrome_category(e), *overload = prof__overload(e);
+    const char *before = ",\"args\":{";
     bool instant = strcmp(type, "cpu_instant_event") == 0;
     prof__out_f(o, ",\n{\"ph\":\"%s,\"cat\":\"%j\",\"name\":\"%j%s%j\",",
                 instant ? "i\",\"s\":\"t\"" : "X\"", type, prof__chrome_name(e),
                 *overload ? "." : "", overload);   /* "aten::add.Tensor", as PyTorch has it */
     prof__chrome_at(o, prof__chrome_row(g, e), e->start_ns);
     if (!instant) prof__out_f(o, ",\"dur\":%t", prof__elapsed(e));
-    prof__chrome_args(o, g->s, e);
+    prof__chrome_arg_members(o, g->s, e, &before);
+    prof__out_text(o, *before == ',' && !before[1] ? "}}" : "}");
     if (g->places) prof__chrome_launch(o, g, e);
 }
 
@@ -17068,14 +17000,6 @@ PROF__FN void prof__chrome_beside(prof__out *o, const prof__gpu *g) {
         prof__chrome_moment_flow(o, g, s->moments + i);
 }
 
-PROF__FN void prof__chrome_counters(prof__out *o, const struct prof_trace *s) {
-    const char *name;
-    uint32_t i = 0;
-    for (; (name = prof_hw_counter_name(s, i)) != NULL; i++)
-        prof__out_f(o, i ? ",\"%j\"" : ",\"" PROF_KEY_COUNTERS "\":[\"%j\"", name);
-    if (i) prof__out_text(o, "]");
-}
-
 /* Is it a range of prof_async_begin, which has a lane of its own? */
 PROF__FN bool prof__is_range(const struct prof_trace *s, const prof_event *e) {
     return !s->built && e->flags & PROF_EVENT_ASYNC && prof__has(e) & PROF_HAS_ID && e->site;
@@ -17098,11 +17022,6 @@ typedef struct prof__leads {
     prof__place place;                   /* of the last that was made */
     prof__lead list[PROF__LEADS];
 } prof__leads;
-
-PROF__FN void prof__leads_open(prof__leads *l) {
-    l->place.thread = PROF_NONE;
-    for (int i = 0; i < PROF__LEADS; i++) l->list[i].what = NULL;
-}
 
 /* Writes it, and keeps it when it comes a second time in a row here: where many names share a
    place, none is kept, which would take time. One that is longer, or went to the next buffer, is
@@ -17195,7 +17114,8 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
     prof__leads leads;
     prof__gpu gpu;
     prof__gpu_open(&gpu, s);
-    prof__leads_open(&leads);
+    leads.place.thread = PROF_NONE;
+    for (int i = 0; i < PROF__LEADS; i++) leads.list[i].what = NULL;
     prof__chrome_threads(o, s);
     prof__chrome_streams(o, &gpu);
     for (uint32_t i = prof__chrome_briefs(o, &leads, &gpu); i < s->event_count && !o->failed; i++) {
@@ -17432,7 +17352,11 @@ PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
 /* What readers must know before the events: which arguments are counters, device types, and whether
    events tell their parents. */
 PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
-    prof__chrome_counters(o, s);
+    const char *name;
+    uint32_t i = 0;
+    for (; (name = prof_hw_counter_name(s, i)) != NULL; i++)
+        prof__out_f(o, i ? ",\"%j\"" : ",\"" PROF_KEY_COUNTERS "\":[\"%j\"", name);
+    if (i) prof__out_text(o, "]");
     prof__chrome_device_types(o, s);
     if (prof__marks_make(s)) prof__out_text(o, ",\"" PROF_KEY_ZONE_IDS "\":true");
 }
@@ -17565,13 +17489,6 @@ PROF__FN void prof__order_flush(prof__order *o, uint32_t keep) {
     o->chain_count = keep;
 }
 
-/* No place is left: writes the outermost chain. */
-PROF__FN void prof__order_make_room(prof__order *o) {
-    prof__order_write(o, 0);
-    o->begin = --o->chain_count ? o->chains[1].first : o->end;
-    memmove(o->chains, o->chains + 1, o->chain_count * sizeof *o->chains);
-}
-
 /* The innermost chain, if it is of this depth or deeper. */
 PROF__FN prof__chain *prof__order_top(prof__order *o, uint32_t depth) {
     prof__chain *top = o->chains + o->chain_count - 1;
@@ -17586,7 +17503,11 @@ PROF__FN uint32_t prof__order_add(prof__order *o, uint32_t depth, int64_t start_
     if (top && top->start_ns != start_ns &&
         (!top->depth || (o->chain_count > 1 && top[-1].depth == top->depth)))
         prof__order_flush(o, o->chain_count - 1);      /* nothing around it can begin with it */
-    if (o->end - o->begin == o->room || o->chain_count == PROF__CHAINS) prof__order_make_room(o);
+    if (o->end - o->begin == o->room || o->chain_count == PROF__CHAINS) {
+        prof__order_write(o, 0);         /* no place is left: the outermost chain goes */
+        o->begin = --o->chain_count ? o->chains[1].first : o->end;
+        memmove(o->chains, o->chains + 1, o->chain_count * sizeof *o->chains);
+    }
     while ((top = prof__order_top(o, depth + 1)) != NULL &&
            (top->depth > depth + 1 || top->start_ns != start_ns))
         prof__order_flush(o, o->chain_count - 1);
@@ -17946,8 +17867,14 @@ PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct
 PROF__FN void prof__chrome_zones(prof__out *o, const struct prof_trace *s) {
     prof__place place = { PROF_NONE, 0, 0, "" };
     prof__chrome_threads(o, s);
-    for (uint32_t i = 0; i < s->event_count && !o->failed; i++)
-        prof__chrome_event(o, &place, s, s->events + i);
+    for (uint32_t i = 0; i < s->event_count && !o->failed; i++) {
+        const prof_event *e = s->events + i;
+        if (PROF__UNLIKELY(place.thread != e->thread))
+            prof__chrome_place(&place, prof__chrome_pid(s), e->thread,
+                               prof__chrome_tid(s, e->thread));
+        prof__chrome_zone(o, &place, e->name, e->start_ns, e->end_ns, e->flags);
+        prof__event_on_cpu(o, s, e);
+    }
 }
 
 /* Writes the counts that are not 0. */
