@@ -3917,14 +3917,6 @@ PROF__FN uint32_t prof__refuse_name(size_t length) {
     return prof__refuse_site();
 }
 
-/* Is it certain that a new name finds no room? */
-PROF__FN bool prof__name_refused(size_t length) {
-    const prof__names *names = &prof__sites.names;
-    return PROF__LOAD(prof__sites.others) &&
-           (PROF__LOAD(names->count) == PROF__LOAD(names->capacity) ||
-            length >= PROF__LOAD(names->refused));
-}
-
 PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash) {
     prof__names *names = &prof__sites.names;
     uint32_t *place;
@@ -4489,10 +4481,6 @@ typedef struct prof__state {
 PROF__FN size_t prof__state_size(uint32_t depth) {
     return prof__align(sizeof(prof__state) + depth * sizeof(prof__frame) +
                        PROF__ORIGINS(depth) * sizeof(prof__origin));
-}
-
-PROF__FN char *prof__state_end(const prof__state *t) {
-    return (char *)(uintptr_t)t + prof__state_size((uint32_t)(t->deepest - t->frames));
 }
 
 /* See @FUNCTIONS. */
@@ -5237,7 +5225,8 @@ PROF__FN bool prof__overlaps(const void *begin, const void *end, const void *a, 
 enum { PROF__OWNED = 4 };
 PROF__FN bool prof__owned_block(const prof__state *t, int n, char *block[2]) {
     block[0] = n == 0 ? (char *)(uintptr_t)t : n == 1 ? (char *)t->begin : NULL;
-    block[1] = n == 0 ? prof__state_end(t) : (char *)t->limit;
+    block[1] = n == 0 ? block[0] + prof__state_size((uint32_t)(t->deepest - t->frames))
+                      : (char *)t->limit;
     if (n == 2 && t->spare) {
         block[0] = (char *)t->spare->begin;
         block[1] = (char *)t->spare->limit;
@@ -5774,12 +5763,6 @@ PROF__FN void prof__sums_unlock(prof__state *t) {
     else prof__unlock();
 }
 
-/* Lends the lock to t's thread, if that asks for it. The caller holds it and waits for t's sums. */
-PROF__FN void prof__sums_lend(prof__state *t) {
-    if (!prof__swap(&t->sums.loan, PROF__LOAN_WANTED, PROF__LOAN_GIVEN)) return;
-    while (PROF__ACQUIRE(t->sums.loan) == PROF__LOAN_GIVEN) prof__yield();
-}
-
 /* A new row for a site; where there is no room for it, the row of all others. */
 PROF__RARE prof__tally *prof__tally_make(prof__state *t, uint32_t site) {
     prof__tallies *y = &t->sums.tallies;
@@ -5966,16 +5949,12 @@ PROF__FN void prof__sums_shut(prof__state *t) {
     PROF__RELEASE(t->sums.changes, t->sums.changes + 1);
 }
 
-PROF__FN void prof__sums_add(prof__state *t, prof__record *end) {
-    prof__sums_open(t);
-    prof__block_add(t, end);
-    prof__sums_shut(t);
-}
-
 /* The same under the lock. */
 PROF__FN void prof__sums_add_held(prof__state *t, prof__record *end) {
     t->sums.held = true;
-    prof__sums_add(t, end);
+    prof__sums_open(t);
+    prof__block_add(t, end);
+    prof__sums_shut(t);
     t->sums.held = false;
 }
 
@@ -6135,7 +6114,8 @@ PROF__FN void prof__sums_begin_read(const prof__state *t, uint32_t *sums, uint32
                                     prof__state *lend) {
     uint32_t i = 0;
     while ((*sums = PROF__ACQUIRE(t->sums.changes)) & 1 && *sums != *gone) {
-        if (lend) prof__sums_lend(lend);
+        if (lend && prof__swap(&lend->sums.loan, PROF__LOAN_WANTED, PROF__LOAN_GIVEN))
+            while (PROF__ACQUIRE(lend->sums.loan) == PROF__LOAN_GIVEN) prof__yield();
         if (i++ == 200000) *gone = *sums;
         prof__yield();
     }
@@ -6414,14 +6394,6 @@ PROF__FN bool prof__end_deeps(prof__state *t, uint32_t n) {
     return true;
 }
 
-/* The number of the token's deep zone, 1 for the outermost; 0: it is none. */
-PROF__FN uint32_t prof__deep_of(const prof__state *t, const prof__frame *token) {
-    uint32_t n = PROF__LOAD(t->deep.open);
-    for (const prof__deeps *b = t->deep.zones; n; b = n % PROF__DEEPS ? b : b->below)
-        if (&b->zones[--n % PROF__DEEPS].frame == token - 1) return n + 1;
-    return 0;
-}
-
 /* Drops deep zones where a signal handler, in the slow path, ended a zone around them. */
 PROF__FN void prof__deep_check(prof__state *t) {
     if (PROF__LIKELY(!PROF__LOAD(t->deep.open) || t->hot.top == t->deepest)) return;
@@ -6456,14 +6428,6 @@ PROF__FN void prof__counts_clear(prof__counts *c) {
 /* The id that the row's thread tells. */
 PROF__FN uint64_t prof__row_told(const prof__row *r) {
     return prof__trace.platform.thread_id ? r->info.id : r->os_id;
-}
-
-/* The id that a new row has in the trace: another one if the system gave this to a thread
-   before. */
-PROF__FN uint64_t prof__row_id(const struct prof_trace *s, const prof__row *row, uint64_t id) {
-    for (const prof__row *r = s->platform.thread_id ? NULL : s->rows; r; r = r->next)
-        if (r->info.id == id && r->thread != row->thread) return 1u << 30 | row->thread;
-    return id;
 }
 
 /* The row that a thread had in an older generation, and continues; NULL: the thread is new. */
@@ -6511,7 +6475,7 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     struct prof_trace *s = &prof__trace;
     prof__row empty;
     prof__row *row = prof__row_take(s, prof__row_before(s, id));
-    uint64_t own;
+    uint64_t own = id;
     uint32_t thread;
     bool listed;
     if (!row) return NULL;
@@ -6521,7 +6485,9 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     prof__copy_words(row, &empty, offsetof(prof__row, thread));   /* prof_dump may be reading it */
     prof__copy_words(row->name, empty.name, sizeof row->name);
     PROF__STORE(row->announced, 0u);
-    own = prof__row_id(s, row, id);
+    for (const prof__row *r = s->platform.thread_id ? NULL : s->rows; r && own == id; r = r->next)
+        if (r->info.id == id && r->thread != thread)
+            own = 1u << 30 | thread;     /* the system gave id to a thread before */
     prof__copy_words(&row->info.id, &own, sizeof own);
     row->os_id = id;
     row->generation = s->generation;
@@ -6535,14 +6501,6 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     s->pool.last_row = row;
     s->row_count++;
     return row;
-}
-
-/* The thread of this state ends, and its row with it, unless the row is of an earlier session or
-   has gone to another thread. */
-PROF__FN void prof__row_over(const prof__state *t) {
-    const struct prof_trace *s = &prof__trace;
-    if (!s->open || t->generation < s->first_generation || !prof__in_grid(t)) return;
-    if (t->row->number == t->number) t->row->over = true;
 }
 
 PROF__FN void prof__row_name(prof__row *row, const char *name) {
@@ -6723,7 +6681,8 @@ PROF__CALL void prof_thread_end(void) {
         while (t->hot.top > t->hot.bottom && prof__end_zone(t, now, true)) {}
     }
     prof__lock_to_leave(t);
-    prof__row_over(t);
+    if (s->open && t->generation >= s->first_generation && prof__in_grid(t) &&
+        t->row->number == t->number) t->row->over = true;   /* else it is another thread's row */
     if (s->open && t->generation == s->generation && !t->closed) {
         prof__cursor_check(t);
         if (t->sums.on) {
@@ -6865,12 +6824,6 @@ PROF__FN void prof__origin_set(prof__state *t, const prof__frame *f, uint32_t ki
 #if PROF__LEAVES
 PROF__FN bool prof__stack_find(prof__state *t, uintptr_t at);
 
-/* Do both lie in the stack that the thread is on? */
-PROF__FN bool prof__on_one_stack(prof__state *t, uintptr_t here, uintptr_t there) {
-    if ((here < t->stack_low || here >= t->stack_high) && !prof__stack_find(t, here)) return false;
-    return there >= t->stack_low && there < t->stack_high;
-}
-
 /* Has longjmp left the zone of frame f? Blocks and functions that began deeper in the stack than
    here are over; so are those that began here, by the same instruction in the same stack frame. */
 PROF__FN bool prof__is_left(prof__state *t, const prof__frame *f, prof__entry_frame here) {
@@ -6878,7 +6831,9 @@ PROF__FN bool prof__is_left(prof__state *t, const prof__frame *f, prof__entry_fr
     if (!o || (o->site_kind ^ f->site) - 1 >= PROF__BY_FUNCTION) return false;
     if (o->start != f->start || !o->stack || o->stack > here.stack) return false;
     if (o->stack == here.stack && o->returns != (uintptr_t)here.returns) return false;
-    return prof__on_one_stack(t, here.stack, o->stack);
+    if ((here.stack < t->stack_low || here.stack >= t->stack_high) &&
+        !prof__stack_find(t, here.stack)) return false;
+    return o->stack >= t->stack_low && o->stack < t->stack_high;
 }
 
 /* Ends the innermost deep zone if it was left. False: it was not, or the session is over. */
@@ -7081,25 +7036,22 @@ PROF__FN void prof__name_hint(prof__state *t, const char *name, uint32_t number)
     prof__looked(t);
 }
 
-/* The number of a name that the session knows; 0: it is new. */
-PROF__FN uint32_t prof__name_find(prof__state *t, const char *name, size_t length, uint32_t hash) {
-    uint32_t number = 0;
-    if (!prof__look(t)) return 0;
-    if (PROF__ACQUIRE(prof__sites.names.index))
-        number = PROF__ACQUIRE(*prof__name_place(name, length, hash));
-    prof__looked(t);
-    return number;
-}
-
 /* The site of a run-time name, shifted by 8; or PROF__NO_...: why there is none. */
 PROF__FN uint32_t prof__intern(prof__state *t, const char *name) {
     size_t length;
     uint32_t hash, number, why = PROF__NO_LOCK;
+    const prof__names *names = &prof__sites.names;
     if (!name) name = "(null)";
     if ((number = prof__name_hinted(t, name)) != 0) return (PROF__PUSHED + number - 1) << 8;
     hash = prof__hash(name, &length);
-    number = prof__name_find(t, name, length, hash);
-    if (!number && prof__name_refused(length)) return PROF__NO_ROOM;
+    if (prof__look(t)) {
+        if (PROF__ACQUIRE(names->index))
+            number = PROF__ACQUIRE(*prof__name_place(name, length, hash));
+        prof__looked(t);
+    }
+    if (!number && PROF__LOAD(prof__sites.others) &&
+        (PROF__LOAD(names->count) == PROF__LOAD(names->capacity) ||
+         length >= PROF__LOAD(names->refused))) return PROF__NO_ROOM;
     if (!number && prof__lock_briefly()) {
         if (PROF__LOAD(prof__on) == t->generation) number = prof__name_add(name, length, hash);
         if (number && name[length]) prof__sites.cut++;
@@ -7210,7 +7162,9 @@ PROF__FN void prof__end_busy(prof__slot *slot, prof__frame *token) {
 PROF__FN void prof__end_here(prof__state *t, prof__frame *token) {
     uint32_t deep = 0;
     if (PROF__LOAD(t->deep.open) && prof__look(t)) {
-        deep = prof__deep_of(t, token);
+        uint32_t n = PROF__LOAD(t->deep.open);
+        for (const prof__deeps *b = t->deep.zones; n && !deep; b = n % PROF__DEEPS ? b : b->below)
+            if (&b->zones[--n % PROF__DEEPS].frame == token - 1) deep = n + 1;
         prof__looked(t);
     }
     if (deep) {
@@ -9075,14 +9029,6 @@ PROF__FN void prof__attribute_in(prof__long *l, prof__state *t, prof__frame *f) 
     l->at = l->begin + 1;
 }
 
-PROF__FN void prof__attribute_text(uint32_t type, const char *s, uint32_t wants) {
-    prof__long l;
-    size_t bytes = prof__text_bytes(s, PROF__TEXT_MOST);
-    if (!prof__attribute_open(&l, prof__text_slots(bytes), wants)) return;
-    prof__long_text(&l, s, bytes);
-    prof__attribute_close(&l, type, 1, bytes);
-}
-
 /* Puts a shape, or where l is NULL only counts its slots, which it returns. */
 PROF__FN uint32_t prof__shape_put(prof__long *l, const prof_shape *s, const char *dtype) {
     size_t bytes = dtype ? strlen(dtype) : 0;
@@ -9131,7 +9077,11 @@ PROF__FN void prof__attribute_put(uint32_t type, const void *value, const char *
     uint32_t slots = 0, fit = 0;
     if (!value || !prof__wanted(f->wants)) return;
     if (f->coding >= PROF__AS_TEXT) {
-        prof__attribute_text(type, (const char *)value, f->wants);
+        const char *text = (const char *)value;
+        size_t bytes = prof__text_bytes(text, PROF__TEXT_MOST);
+        if (!prof__attribute_open(&l, prof__text_slots(bytes), f->wants)) return;
+        prof__long_text(&l, text, bytes);
+        prof__attribute_close(&l, type, 1, bytes);
         return;
     }
     for (; fit < count; fit++) {
@@ -9468,17 +9418,6 @@ PROF__CALL void *prof_context_switch(void *context) {
     }
     prof__leave(slot);
     return to ? from : NULL;
-}
-
-/* When recording ends: gives back the parked states, which no thread is in. Under the lock. */
-PROF__FN void prof__contexts_give(void) {
-    prof__slot nobody;
-    prof__state *t = prof__recorder.owned;
-    while (t) {
-        prof__state *next = t->next;
-        if (t->parked) prof__state_give(&nobody, t);
-        t = next;
-    }
 }
 
 PROF__CALL uint64_t prof_thread_id(void) {
@@ -10923,20 +10862,6 @@ PROF__FN void prof__read_module_end(uint32_t open) {
     d->high = PROF__MAX(d->high, open);
 }
 
-/* The module of a zone of this depth, which ends; NULL: none. Modules pushed in it stay open. */
-PROF__FN prof_extra *prof__read_module_of(uint32_t depth) {
-    prof__details *d = &prof__details_now;
-    uint32_t n = d->module_count;
-    for (; n && d->modules[n - 1].depth > depth; n--) d->modules[n - 1].depth = depth;
-    if (d->open[depth].in_module) return d->open[depth].module;
-    return n ? d->modules[n - 1].extra : NULL;
-}
-
-PROF__FN void prof__read_flops(prof__payload *p, prof_extra *x) {
-    uint64_t flops = prof__payload_number(p);
-    if (x) x->flops = (int64_t)PROF__MIN(flops, (uint64_t)INT64_MAX);
-}
-
 /* A native call stack, once it has names. A stack by prof_set_stack is kept instead. */
 PROF__FN void prof__read_native(prof_extra *x, size_t number) {
     const prof__trail *r = number && number <= prof__trails.count ? prof__trails.list[number - 1]
@@ -10976,7 +10901,10 @@ PROF__FN void prof__read_attribute(prof__details *d, const prof__record *c,
     else if (type == PROF__ANNOTATION) z->annotation = true;
     else if (type == PROF__COUNTED) prof__read_counted(&p, z->extra, count);
     else if (type == PROF__NATIVE) prof__read_native(z->extra, bytes);
-    else prof__read_flops(&p, z->extra);
+    else {
+        uint64_t flops = prof__payload_number(&p);
+        if (z->extra) z->extra->flops = (int64_t)PROF__MIN(flops, (uint64_t)INT64_MAX);
+    }
 }
 
 /* Formulas for FLOPs. The program's own are looked up without a lock: a slot keeps its name, and
@@ -11014,7 +10942,11 @@ PROF__FN void prof__details_drop(uint32_t depth) {
 PROF__FN void prof__read_details(uint32_t depth, prof_event *e) {
     prof__details *d = &prof__details_now;
     prof__pending *z = d->open + depth;
-    prof_extra *m = prof__read_module_of(depth);
+    prof_extra *m;
+    uint32_t n = d->module_count;
+    for (; n && d->modules[n - 1].depth > depth; n--)
+        d->modules[n - 1].depth = depth;   /* a module that was pushed in the zone stays open */
+    m = z->in_module ? z->module : n ? d->modules[n - 1].extra : NULL;
     if (e) e->extra = z->any ? z->extra : m ? m : d->node;
     if (e && z->any) {
         if (m && !z->extra->module_hierarchy) z->extra->module_hierarchy = m->module_hierarchy;
@@ -18674,15 +18606,6 @@ PROF__FN uint32_t *prof__nodes_thread(const prof__nodes *n, uint64_t id) {
     return prof__id_place(&ids, (int64_t)id);
 }
 
-/* The node of the zone that was open on the thread of e's forward when e began; 0: not known. */
-PROF__FN uint64_t prof__nodes_forward(prof__nodes *n, const prof_event *e) {
-    uint32_t k;
-    if (!prof__asks_forward(e)) return 0;
-    k = *prof__nodes_thread(n, e->extra->fwd_thread);
-    if (!k--) return 0;
-    return prof__nodes_around(n, prof__innermost(n->s, n->last + k, e->start_ns), n->thread[k]);
-}
-
 PROF__FN void prof__nodes_began(prof__nodes *n, uint32_t i) {
     const prof_event *e = n->s->events + i;
     uint32_t *place;
@@ -18724,7 +18647,11 @@ PROF__FN void prof__nodes_event(prof__nodes *n, prof__out *o, uint32_t i) {
     if (!prof__is_annotation(e)) node.scope = 0;
     node.record = prof__record_id(s, e);
     if (e->extra) prof__nodes_extra(&node, e->extra);
-    if (s->outside.any_sequence) node.fw_parent = prof__nodes_forward(n, e);
+    if (s->outside.any_sequence && prof__asks_forward(e)) {
+        uint32_t k = *prof__nodes_thread(n, e->extra->fwd_thread);
+        if (k) node.fw_parent = prof__nodes_around(
+            n, prof__innermost(s, n->last + k - 1, e->start_ns), n->thread[k - 1]);
+    }
     prof__et_put(o, &node);
     prof__out_text(o, ",");
 }
@@ -18987,13 +18914,6 @@ PROF__CALL bool prof_execution_trace_is_running(void) { return prof__execution.r
 
 PROF__CALL const char *prof_execution_trace_path(void) {
     return prof__execution.registered ? prof__execution.path : NULL;
-}
-
-PROF__FN void prof__execution_open(void) {
-    struct prof__execution *x = &prof__execution;
-    x->spans[0].from = 0;
-    x->spans[0].to = UINT64_MAX;
-    x->span_count = x->running;
 }
 
 PROF__FN prof_result prof__execution_append(struct prof_trace *s) {
@@ -22149,13 +22069,6 @@ PROF__FN void prof__states_free(struct prof_trace *s) {
     }
 }
 
-PROF__FN void prof__states_open(struct prof_trace *s) {
-    s->pool.state_size = prof__state_size(s->max_depth);
-    s->pool.states = (prof__state *)(void *)prof__arena.low;
-    prof__arena.low += s->max_threads * s->pool.state_size;
-    prof__states_free(s);
-}
-
 /* Touches the pages of the first records, an eighth of the gap (or one ring), at most 8 MiB: the
    first touch of a page costs more than a zone. */
 PROF__FN void prof__prefault(const struct prof_trace *s) {
@@ -22199,8 +22112,10 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     PROF__STORE(prof__arena.base, prof__arena.low);
     PROF__STORE(prof__arena.end, prof__arena.high);
     s->pool.chunk_size = prof__chunk_bytes(size, s->max_threads, d);
-    s->pool.states = NULL;
-    prof__states_open(s);
+    s->pool.state_size = prof__state_size(s->max_depth);
+    s->pool.states = (prof__state *)(void *)prof__arena.low;
+    prof__arena.low += s->max_threads * s->pool.state_size;
+    prof__states_free(s);
     prof__arena.promised = 0;
     prof__arena_avoid_owned(prof__is_lean(d));
     prof__arena.promised = PROF__FIXED_SHARE - 64 + prof__sites_marked() * prof__site_share();
@@ -22514,7 +22429,11 @@ PROF__FN void prof__recording_close(struct prof_trace *s) {
     for (prof__state *t = prof__recorder.owned; t; t = t->next)
         if (t->generation == s->generation) prof__state_close(s, t, own);
     if (own) prof__state_give(slot, own);   /* a program with one thread may free the arena */
-    prof__contexts_give();
+    for (prof__state *t = prof__recorder.owned, *next; t; t = next) {
+        prof__slot nobody;               /* no thread is in a parked state */
+        next = t->next;
+        if (t->parked) prof__state_give(&nobody, t);
+    }
 }
 
 /* ---- Devices ---- */
@@ -22626,7 +22545,9 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
         prof__arena.kept = s->sums.kept;
         s->stream.over = false;
         s->open = true;
-        prof__execution_open();
+        prof__execution.spans[0].from = 0;
+        prof__execution.spans[0].to = UINT64_MAX;
+        prof__execution.span_count = prof__execution.running;
         if (prof__session.enabled & PROF_ACTIVITY_CPU) prof__recording_open(s, s->began);
         s->began = true;
     }
@@ -22954,14 +22875,6 @@ PROF__FN bool prof__env_read(prof_desc *d) {
     return true;
 }
 
-/* What the description asks for that a stream to a file cannot carry; NULL: nothing. */
-PROF__FN const char *prof__env_unstreamed(const prof_desc *d) {
-    bool array = d->stream_format == PROF_STREAM_CHROME;
-    if (d->on_trace_ready) return "what on_trace_ready reads";
-    if (array && prof__has_schedule(d)) return "several windows in one array of JSON";
-    return prof__unstreamable(d);
-}
-
 /* ---- Its file ---- */
 
 /* Finds a free name for a stream whose name has %p: a program may exec another one. */
@@ -23273,7 +23186,11 @@ PROF__FN prof_result prof__env_settle(prof_desc *d) {
     bool raw = prof__ends_with(e->path, ".raw"), said = mode && *mode;
     e->streams = said ? d->mode == PROF_MODE_STREAM : raw && d->mode == PROF_MODE_TRACE;
     d->stream_format = raw ? PROF_STREAM_RAW : PROF_STREAM_CHROME;
-    if (e->streams && (why = prof__env_unstreamed(d)) != NULL) {
+    if (e->streams)
+        why = d->on_trace_ready ? "what on_trace_ready reads"
+            : !raw && prof__has_schedule(d) ? "several windows in one array of JSON"
+            : prof__unstreamable(d);
+    if (why) {
         e->streams = false;
         d->mode = PROF_MODE_TRACE;
         prof__env_tell("kept", why);
