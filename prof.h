@@ -13512,19 +13512,6 @@ PROF__FN void prof__row_others(const struct prof_trace *s, const prof_event *e, 
     }
 }
 
-PROF__FN void prof__beside_counters(prof__beside *b, const struct prof_trace *s,
-                                    const prof_event *e) {
-    b->counted = e->extra && e->extra->counter_count;
-    if (!b->counted) return;
-    memcpy(b->all.counters, e->extra->counters,
-           PROF__MIN(e->extra->counter_count, PROF_COUNTERS) * sizeof *e->extra->counters);
-    for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling) {
-        const prof_extra *x = s->events[c].extra;
-        for (uint32_t i = 0; x && i < PROF__MIN(x->counter_count, PROF_COUNTERS); i++)
-            b->within.counters[i] = PROF__PLUS(b->within.counters[i], x->counters[i]);
-    }
-}
-
 PROF__FN void prof__beside_of_event(prof__beside *b, const struct prof_trace *s,
                                     const prof_event *e) {
     prof_event_totals t = prof_event_total(s, e);
@@ -13536,7 +13523,15 @@ PROF__FN void prof__beside_of_event(prof__beside *b, const struct prof_trace *s,
     b->within.cpu_bytes = PROF__MINUS(t.cpu_memory_usage, t.self_cpu_memory_usage);
     b->within.device_bytes = PROF__MINUS(t.device_memory_usage, t.self_device_memory_usage);
     b->flops = e->extra ? e->extra->flops : 0;
-    prof__beside_counters(b, s, e);
+    b->counted = e->extra && e->extra->counter_count;
+    if (!b->counted) return;
+    memcpy(b->all.counters, e->extra->counters,
+           PROF__MIN(e->extra->counter_count, PROF_COUNTERS) * sizeof *e->extra->counters);
+    for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling) {
+        const prof_extra *x = s->events[c].extra;
+        for (uint32_t i = 0; x && i < PROF__MIN(x->counter_count, PROF_COUNTERS); i++)
+            b->within.counters[i] = PROF__PLUS(b->within.counters[i], x->counters[i]);
+    }
 }
 
 /* The close of an event. b: memory for its amounts. */
@@ -13644,17 +13639,6 @@ PROF__FN void prof__thread_fill(struct prof_trace *s, prof__row *row) {
     if (row->name[0]) s->threads[row->thread].name = row->name;
 }
 
-/* Lays out the threads, then the events, whose number is not known yet. Each index has a row, also
-   that of a thread without zones. */
-PROF__FN void prof__analysis_threads(struct prof_trace *s) {
-    s->threads = (prof_thread_info *)(void *)prof__arena.low;
-    for (prof__row *row = prof__rows_unused(s); row; row = prof__row_again_of(row))
-        prof__thread_fill(s, row);
-    for (prof__row *row = s->rows; row; row = row->next) prof__thread_fill(s, row);
-    s->events = (prof_event *)(void *)(prof__arena.low +
-                                       prof__align(s->thread_count * sizeof *s->threads));
-}
-
 /* Lays out what the analysis makes of the records. *need: bytes, from the events on. False: it does
    not fit. */
 PROF__FN bool prof__analysis_fits(struct prof_trace *s, size_t *need) {
@@ -13686,7 +13670,12 @@ PROF__FN void prof__prepare(struct prof_trace *s) {
     if (s->prepared) return;
     s->prepared = true;
     prof__devices_late(s);
-    prof__analysis_threads(s);
+    s->threads = (prof_thread_info *)(void *)prof__arena.low;
+    for (prof__row *row = prof__rows_unused(s); row; row = prof__row_again_of(row))
+        prof__thread_fill(s, row);       /* each index has a row, also of a thread without zones */
+    for (prof__row *row = s->rows; row; row = row->next) prof__thread_fill(s, row);
+    s->events = (prof_event *)(void *)(prof__arena.low +
+                                       prof__align(s->thread_count * sizeof *s->threads));
     s->scratch = (char *)(void *)s->events;
     prof__queries_open(s);
 }
@@ -14175,7 +14164,8 @@ PROF__FN bool prof__group_in_sums(const prof__groups *g, uint32_t row) {
 
 /* Adds up CPU times in double microseconds, as PyTorch does for Kineto's times: where a mean is
    half way between two figures, the rounding errors of that sum decide. */
-PROF__FN void prof__groups_add_us(prof__groups *g) {
+PROF__FN void prof__groups_us(prof__groups *g) {
+    if (!g->s->raw || !g->wide) return;
     for (uint32_t i = 0; i < g->s->event_count; i++) {
         const prof_event *e = g->s->events + i;
         if (e->device_type == PROF_DEVICE_CPU)
@@ -14293,10 +14283,10 @@ PROF__FN void prof__groups_others(prof__groups *g) {
     }
 }
 
-PROF__FN void prof__groups_count(prof__groups *g) {
+PROF__FN void prof__groups_counts(prof__groups *g) {
     uintptr_t at = (uintptr_t)prof__groups_end(g) + 2 * g->count * sizeof(uint32_t);
     bool others = g->s->side && g->s->device_types[1];
-    if (!(prof__counting.count || others)) return;
+    if (g->s->built || g->ranks || !(prof__counting.count || others)) return;
     if (g->shares) at = (uintptr_t)(g->shares + g->count);
     g->counts = (int64_t (*)[2 * PROF__EXTRAS])prof__groups_more(
         g, at, g->count * sizeof *g->counts);
@@ -14304,14 +14294,6 @@ PROF__FN void prof__groups_count(prof__groups *g) {
     memset(g->counts, 0, g->count * sizeof *g->counts);
     if (prof__counting.count) prof__groups_feed(g, NULL, NULL, prof__counts_event);
     if (others) prof__groups_others(g);
-}
-
-PROF__FN void prof__groups_us(prof__groups *g) {
-    if (g->s->raw && g->wide) prof__groups_add_us(g);
-}
-
-PROF__FN void prof__groups_counts(prof__groups *g) {
-    if (!g->s->built && !g->ranks) prof__groups_count(g);
 }
 
 /* Fills in the rest of a row: its place, percentiles, counters, and zones that are only in sums. */
@@ -14672,18 +14654,6 @@ typedef struct prof__table {
 
 #define PROF__COLUMN 12
 
-PROF__FN void prof__row_counters(const struct prof_trace *s, const prof_event *e, prof_average *r) {
-    const prof_extra *x = prof__extra_of(e);
-    for (uint32_t i = 0; x && !s->built && i < x->counter_count && i < PROF_COUNTERS; i++) {
-        r->counters[i] = r->self_counters[i] = x->counters[i];
-        for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling) {
-            const prof_extra *y = s->events[c].extra;
-            if (y && i < y->counter_count)
-                r->self_counters[i] = PROF__MINUS(r->self_counters[i], y->counters[i]);
-        }
-    }
-}
-
 /* prof__table.row_at is one of these three. The pointer lets the linker leave the others out. */
 PROF__FN prof_average prof__row_of_caller(const prof__table *t, uint32_t i) { return t->rows[i]; }
 
@@ -14692,7 +14662,9 @@ PROF__FN prof_average prof__row_of_group(const prof__table *t, uint32_t i) {
 }
 
 PROF__FN prof_average prof__row_of_event(const prof__table *t, uint32_t i) {
-    const prof_event *e = t->trace->events + i;
+    const struct prof_trace *s = t->trace;
+    const prof_event *e = s->events + i;
+    const prof_extra *x = PROF__BARE ? NULL : prof__extra_of(e);
     prof_average r = prof__average_of(e, i);
     prof_event_totals n = prof_event_total(t->trace, e);
     r.count = 1;
@@ -14705,7 +14677,14 @@ PROF__FN prof_average prof__row_of_event(const prof__table *t, uint32_t i) {
     r.device_memory_usage = n.device_memory_usage;
     r.self_device_memory_usage = n.self_device_memory_usage;
     r.flops = prof__extra_of(e) ? e->extra->flops : 0;
-    if (!PROF__BARE) prof__row_counters(t->trace, e, &r);
+    for (uint32_t k = 0; x && !s->built && k < x->counter_count && k < PROF_COUNTERS; k++) {
+        r.counters[k] = r.self_counters[k] = x->counters[k];
+        for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling) {
+            const prof_extra *y = s->events[c].extra;
+            if (y && k < y->counter_count)
+                r.self_counters[k] = PROF__MINUS(r.self_counters[k], y->counters[k]);
+        }
+    }
     prof__row_others(t->trace, e, &r);
     return r;
 }
@@ -15105,8 +15084,7 @@ PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int co
     else if (shows == PROF__SHOW_MEMORY) {
         (void)prof_format_memory(text, sizeof text, n);
         prof__table_cell(t, column, text);
-    }
-    else if (shows == PROF__SHOW_SHAPES) prof__table_shapes(t, r);
+    } else if (shows == PROF__SHOW_SHAPES) prof__table_shapes(t, r);
     else if (shows == PROF__SHOW_FLOPS) prof__table_flops(t, n);
     else if (shows == PROF__SHOW_PATH)
         prof__table_path(t, column, prof__text(r->stack_count ? r->stack[0] : NULL));
@@ -15496,15 +15474,6 @@ PROF__FN bool prof__table_has(const prof__table *t, int column) {
     return t->width[column] || t->left_out[column];
 }
 
-PROF__FN void prof__table_device_sums(prof__table *t) {
-    for (int i = 0; i <= PROF_OTHER_DEVICES; i++) {
-        int column = i ? PROF__COL_OTHERS + 4 * (i - 1) : (int)PROF__COL_SELF_DEVICE;
-        if (prof__table_has(t, column))
-            prof__table_sum(t, i ? t->view.other_devices[i - 1] : t->view.device_name, false,
-                            prof__table_whole_ns(t, i ? column : column + 1));
-    }
-}
-
 /* Adds a text to a list below the table. *at: the width of its line so far; 0: the list begins with
    head. Where lines must fit a width the list is wrapped. */
 PROF__FN void prof__table_listed(prof__table *t, size_t *at, const char *head, const char *text) {
@@ -15529,33 +15498,25 @@ PROF__FN void prof__table_left_out(prof__table *t) {
 
 /* ---- recursion ---- */
 
-typedef struct prof__names_told { const char *names[4]; size_t count; } prof__names_told;
-
-/* Finds the names whose calls lie in each other. Rows of PROF_MODE_AGGREGATE do not tell it: there
-   it is certain if a total is more than all self time. */
-PROF__FN void prof__find_recursive(const prof__table *t, prof__names_told *told) {
-    for (uint32_t i = 0; (t->rows || t->groups) && i < t->count; i++) {
+/* Tells why a row's CPU total may be more than the time that passed: calls of its name lie in each
+   other. Rows of PROF_MODE_AGGREGATE do not tell it: there it is certain if a total is more than
+   all self time. */
+PROF__FN void prof__table_recursion(prof__table *t) {
+    const char *names[4];
+    size_t count = 0, at = 0;
+    for (uint32_t i = 0; (t->rows || t->groups) && i < t->count && count < 4; i++) {
         prof_average r = (t->row_at)(t, i);
         bool sure = t->rows && t->trace && !r.is_async && r.device_type == PROF_DEVICE_CPU &&
                     r.cpu_time_total_ns > t->self_cpu_ns + t->count;   /* rows are cut to ns */
         size_t n = 0;
         if (!r.is_recursive && !sure) continue;
-        while (n < told->count && strcmp(told->names[n], r.key) != 0) n++;
-        if (n < told->count) continue;
-        told->names[told->count++] = r.key;
-        if (told->count == 4) return;
+        while (n < count && strcmp(names[n], r.key) != 0) n++;
+        if (n == count) names[count++] = r.key;
     }
-}
-
-/* Tells why a row's CPU total may be more than the time that passed. */
-PROF__FN void prof__table_recursion(prof__table *t) {
-    prof__names_told told = { { NULL, NULL, NULL, NULL }, 0 };
-    size_t at = 0;
-    prof__find_recursive(t, &told);
-    for (size_t i = 0; i < told.count; i++)
+    for (size_t i = 0; i < count; i++)
         prof__table_listed(t, &at, "Recursion, CPU total counts each level of it: ",
-                           i < 3 ? told.names[i] : "...");
-    if (told.count) prof__out_text(&t->out, "\n");
+                           i < 3 ? names[i] : "...");
+    if (count) prof__out_text(&t->out, "\n");
 }
 
 /* Names functions whose calls take less than timing them. */
@@ -15591,7 +15552,12 @@ PROF__FN void prof__table_empty(prof__table *t) {
 
 /* Writes the sums of devices, and those of the rows where shares are of more than the rows. */
 PROF__FN void prof__table_sums_wide(prof__table *t) {
-    prof__table_device_sums(t);
+    for (int i = 0; i <= PROF_OTHER_DEVICES; i++) {
+        int column = i ? PROF__COL_OTHERS + 4 * (i - 1) : (int)PROF__COL_SELF_DEVICE;
+        if (prof__table_has(t, column))
+            prof__table_sum(t, i ? t->view.other_devices[i - 1] : t->view.device_name, false,
+                            prof__table_whole_ns(t, i ? column : column + 1));
+    }
     if (t->desc->whole_cpu_ns) prof__table_sum(t, "CPU", true, t->rows_cpu_ns);
     if (t->desc->whole_device_ns && prof__table_has(t, PROF__COL_SELF_DEVICE))
         prof__table_sum(t, prof__table_all_devices(t), true, t->rows_device_ns);
@@ -16421,31 +16387,11 @@ PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x, const char
         prof__chrome_number(o, before, prof__counting.names[i], x->counters[i]);
 }
 
-/* Writes metadata_json as members of the arguments; as a string, where it is anything else. */
-PROF__FN void prof__chrome_members(prof__out *o, const char **before, const prof_event *e) {
-    const char *json = e->extra->metadata_json;
-    if (e->flags & PROF_EVENT_SUBMITTED && !prof__json_members(json)) {
-        prof__chrome_string(o, before, "metadata_json", json);
-        return;
-    }
-    prof__out_f(o, "%s%s", *before, json);
-    *before = ",";
-}
-
 /* Writes the parent's id where times do not show the parent, and an event's own id where some event
    names it as its parent: see "parents that times do not show" below. */
 PROF__FN void prof__chrome_told(prof__out *o, const char **before, uint32_t parent) {
     prof__chrome_number(o, before, PROF_KEY_ZONE_PARENT,
                         parent == PROF_NONE ? 0 : (int64_t)parent + 1);
-}
-
-PROF__FN void prof__chrome_tree(prof__out *o, const struct prof_trace *s, const char **before,
-                                const prof_event *e) {
-    uint32_t i = e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD) ? (uint32_t)(e - s->events) : 0;
-    if (e->flags & PROF__EVENT_NAMED) prof__chrome_number(o, before, PROF_KEY_ZONE, (int64_t)i + 1);
-    if (e->flags & PROF__EVENT_TOLD)
-        prof__chrome_told(o, before, e->device_type == PROF_DEVICE_CPU ? e->parent
-                                                                       : prof__launcher_of(s, i));
 }
 
 /* ---- places: see prof_chrome_source ---- */
@@ -16550,7 +16496,13 @@ PROF__FN void prof__chrome_extra(prof__out *o, const struct prof_trace *s, const
                                         x->has & (PROF_HAS_ID | PROF_HAS_LINK)))
         prof__chrome_number(o, before, PROF_KEY_CORRELATION,
                             x->has & PROF_HAS_ID ? x->id : x->linked_correlation_id);
-    if (x->metadata_json && *x->metadata_json) prof__chrome_members(o, before, e);
+    if (!x->metadata_json || !*x->metadata_json) return;
+    if (e->flags & PROF_EVENT_SUBMITTED && !prof__json_members(x->metadata_json)) {
+        prof__chrome_string(o, before, "metadata_json", x->metadata_json);
+        return;
+    }
+    prof__out_f(o, "%s%s", *before, x->metadata_json);
+    *before = ",";
 }
 
 /* The members of an event's arguments. */
@@ -16558,6 +16510,7 @@ PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
                                        const prof_event *e, const char **before) {
     const prof_site *site = prof__source_told(s, e->site);
     char source[PROF__SOURCE];
+    uint32_t i = 0;
     if (e->extra) prof__chrome_extra(o, s, e, before);
     else if (s->record_ids) prof__chrome_record(o, s, e, before);
     if (site) prof__chrome_string(o, before, PROF_KEY_SOURCE, prof__site_source(site, source));
@@ -16570,7 +16523,11 @@ PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
     }
     if (e->device_type > PROF_DEVICE_CUDA)
         prof__chrome_number(o, before, PROF_KEY_DEVICE_TYPE, e->device_type);
-    prof__chrome_tree(o, s, before, e);
+    if (e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD)) i = (uint32_t)(e - s->events);
+    if (e->flags & PROF__EVENT_NAMED) prof__chrome_number(o, before, PROF_KEY_ZONE, (int64_t)i + 1);
+    if (e->flags & PROF__EVENT_TOLD)
+        prof__chrome_told(o, before, e->device_type == PROF_DEVICE_CPU ? e->parent
+                                                                       : prof__launcher_of(s, i));
 }
 
 PROF__CALL prof_result prof_write_args(const prof_event *event, prof_sink out) {
@@ -16621,18 +16578,6 @@ PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e)
     if (g->places) prof__chrome_launch(o, g, e);
 }
 
-/* Writes annotations on the rows of the streams, 1 ns wider at each end than what they launched. */
-PROF__FN void prof__chrome_covers(prof__out *o, const prof__gpu *g) {
-    for (uint32_t i = 0; i < g->cover_count && !o->failed; i++) {
-        const prof__cover *c = g->covers + i;
-        prof__out_f(o, ",\n{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"%j\",",
-                    prof__chrome_name(g->s->events + c->event));
-        prof__chrome_at(o, g->streams[c->stream], c->start_ns - (c->start_ns > INT64_MIN));
-        prof__out_f(o, ",\"dur\":%t,\"args\":{\"" PROF_KEY_COVER "\":true}}",  /* drawn, no event */
-                    PROF__PLUS(PROF__MINUS(c->end_ns, c->start_ns), 2));
-    }
-}
-
 /* The system's name of the program. */
 PROF__FN void prof__process_name(char *name, size_t size) {
 #if defined(__linux__)
@@ -16672,18 +16617,6 @@ PROF__FN const char *prof__device_label(const struct prof_trace *s, uint32_t i, 
     if (s->built || !*prof__device_head(s, i, text)) return "GPU";
     while (*c && *c == prof__upper(*usual)) c++, usual++;
     return several || *c || *usual ? text : "GPU";
-}
-
-/* Tells readers the names of the device types. */
-PROF__FN void prof__chrome_device_types(prof__out *o, const struct prof_trace *s) {
-    const char *before = ",\"" PROF_KEY_DEVICE_TYPES "\":{";
-    char text[64];
-    for (uint32_t i = 0; i <= PROF_OTHER_DEVICES && s->device_types[i]; i++) {
-        prof__out_f(o, "%s\"%u\":\"%j\"", before, (uint64_t)s->device_types[i],
-                    prof__device_head(s, i, text));
-        before = ",";
-    }
-    if (!before[1]) prof__out_text(o, "}");
 }
 
 /* A GPU is a process, its streams are threads. The overhead of profiling a device is a process. */
@@ -16811,14 +16744,6 @@ PROF__FN bool prof__tells_launch(const prof_event *e) {
                         (json && strstr(json, "\"" PROF_KEY_CORRELATION "\"") != NULL));
 }
 
-PROF__FN bool prof__tell_work(const struct prof_trace *s, uint32_t i) {
-    const prof_event *e = s->events + i;
-    uint32_t from = prof__launcher_of(s, i);
-    if (prof__tells_launch(e)) return false;
-    if (from == PROF_NONE) return e->extra && e->extra->external_id;
-    return prof__tell(s, from, PROF_NONE);
-}
-
 /* Marks zones and changes of memory that must tell their parent, and these parents. False: none. */
 PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
     const uint16_t none = (uint16_t)~(PROF__EVENT_NAMED | PROF__EVENT_TOLD);
@@ -16847,8 +16772,13 @@ PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
 PROF__FN bool prof__marks_work(const struct prof_trace *s) {
     bool any = false;
     for (uint32_t i = 0; i < s->event_count; i++) {
-        if (s->events[i].device_type == PROF_DEVICE_CPU || !prof__tell_work(s, i)) continue;
-        s->events[i].flags |= PROF__EVENT_TOLD;
+        prof_event *e = s->events + i;
+        uint32_t from;
+        if (e->device_type == PROF_DEVICE_CPU || prof__tells_launch(e)) continue;
+        from = prof__launcher_of(s, i);
+        if (from != PROF_NONE ? !prof__tell(s, from, PROF_NONE)
+                              : !e->extra || !e->extra->external_id) continue;
+        e->flags |= PROF__EVENT_TOLD;
         any = true;
     }
     return any;
@@ -16924,7 +16854,14 @@ PROF__FN void prof__chrome_range(prof__out *o, const prof__gpu *g, const prof_ev
 /* What stands behind the events, and comes from them or beside them. */
 PROF__FN void prof__chrome_beside(prof__out *o, const prof__gpu *g) {
     const struct prof_trace *s = g->s;
-    prof__chrome_covers(o, g);
+    for (uint32_t i = 0; i < g->cover_count && !o->failed; i++) {   /* 1 ns wider at each end */
+        const prof__cover *c = g->covers + i;
+        prof__out_f(o, ",\n{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"%j\",",
+                    prof__chrome_name(s->events + c->event));
+        prof__chrome_at(o, g->streams[c->stream], c->start_ns - (c->start_ns > INT64_MIN));
+        prof__out_f(o, ",\"dur\":%t,\"args\":{\"" PROF_KEY_COVER "\":true}}",  /* drawn, no event */
+                    PROF__PLUS(PROF__MINUS(c->end_ns, c->start_ns), 2));
+    }
     if (s->outside.any_sequence) prof__chrome_pairs(o, g);
     for (uint32_t i = 0; i < s->memory.count && !o->failed; i++)
         prof__chrome_memory(o, g, s->memory.list + i);
@@ -17284,12 +17221,18 @@ PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
 /* What readers must know before the events: which arguments are counters, device types, and whether
    events tell their parents. */
 PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
-    const char *name;
+    const char *name, *before = ",\"" PROF_KEY_DEVICE_TYPES "\":{";
+    char text[64];
     uint32_t i = 0;
     for (; (name = prof_hw_counter_name(s, i)) != NULL; i++)
         prof__out_f(o, i ? ",\"%j\"" : ",\"" PROF_KEY_COUNTERS "\":[\"%j\"", name);
     if (i) prof__out_text(o, "]");
-    prof__chrome_device_types(o, s);
+    for (uint32_t k = 0; k <= PROF_OTHER_DEVICES && s->device_types[k]; k++) {
+        prof__out_f(o, "%s\"%u\":\"%j\"", before, (uint64_t)s->device_types[k],
+                    prof__device_head(s, k, text));
+        before = ",";
+    }
+    if (!before[1]) prof__out_text(o, "}");
     if (prof__marks_make(s)) prof__out_text(o, ",\"" PROF_KEY_ZONE_IDS "\":true");
 }
 
@@ -17297,17 +17240,6 @@ PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
 
 PROF__FN const char *prof__legacy_name(const prof_event *e) {
     return e->extra && e->extra->trace_name ? e->extra->trace_name : e->name;
-}
-
-PROF__FN void prof__legacy_event(prof__out *o, const struct prof_trace *s, const prof_event *e,
-                                 bool first) {
-    prof__out_f(o, "%s{\"name\": \"%j\", \"ph\": \"X\", \"ts\": %t, \"dur\": %t, \"tid\": ",
-                first ? "" : ",\n", prof__legacy_name(e), e->start_ns, prof__elapsed(e));
-    if (e->flags & PROF_EVENT_REMOTE)
-        prof__out_f(o, "\" node_id:%i, thread_id:%u \"", (int64_t)prof__node_id(e),
-                    s->threads[e->thread].id);
-    else prof__out_u64(o, s->threads[e->thread].id);
-    prof__out_text(o, ", \"pid\": \"CPU functions\", \"args\": {}}");
 }
 
 /* An event whose trace_name is "", PyTorch's None, is left out. */
@@ -17350,7 +17282,13 @@ PROF__FN void prof__chrome_legacy(prof__out *o, const struct prof_trace *s) {
     for (uint32_t i = 0; i < s->event_count && !o->failed; i++) {
         const prof_event *e = s->events + i;
         if (!prof__legacy_has(e)) continue;
-        prof__legacy_event(o, s, e, first);
+        prof__out_f(o, "%s{\"name\": \"%j\", \"ph\": \"X\", \"ts\": %t, \"dur\": %t, \"tid\": ",
+                    first ? "" : ",\n", prof__legacy_name(e), e->start_ns, prof__elapsed(e));
+        if (e->flags & PROF_EVENT_REMOTE)
+            prof__out_f(o, "\" node_id:%i, thread_id:%u \"", (int64_t)prof__node_id(e),
+                        s->threads[e->thread].id);
+        else prof__out_u64(o, s->threads[e->thread].id);
+        prof__out_text(o, ", \"pid\": \"CPU functions\", \"args\": {}}");
         prof__legacy_flows(o, s, e, &id);
         first = false;
     }
@@ -17359,7 +17297,7 @@ PROF__FN void prof__chrome_legacy(prof__out *o, const struct prof_trace *s) {
 
 /* ---- the window: Kineto's last four events, which PyTorch's tests count from the end ---- */
 
-PROF__FN int64_t prof__chrome_end(const struct prof_trace *s) {
+PROF__FN void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
     prof__scale scale;
     int64_t end = 0;
     memset(&scale, 0, sizeof scale);
@@ -17367,11 +17305,6 @@ PROF__FN int64_t prof__chrome_end(const struct prof_trace *s) {
     for (uint32_t i = 0; i < s->event_count; i++) end = PROF__MAX(end, s->events[i].end_ns);
     for (uint32_t i = 0; s->moments && i < s->moment_count; i++)
         end = PROF__MAX(end, s->moments[i].ns);
-    return end;
-}
-
-PROF__FN void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
-    int64_t end = prof__chrome_end(s);
     prof__out_f(o, ",\n{\"ph\":\"X\",\"cat\":\"Trace\",\"name\":\"PyTorch Profiler (0)\","
                    "\"pid\":\"Spans\",\"tid\":\"PyTorch Profiler\",\"ts\":0.000,\"dur\":%t,"
                    "\"args\":{\"Op count\":0}},\n{\"ph\":\"M\",\"name\":\"process_sort_index\","
