@@ -3879,19 +3879,6 @@ PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
     return prof__sites.count;
 }
 
-PROF__FN bool prof__names_open(void) {
-    prof__names *names = &prof__sites.names;
-    uint32_t n = names->capacity;
-    size_t list = prof__align(n * sizeof(prof__name *));
-    size_t bytes = prof__align(list + (2 * (size_t)n + 1) * sizeof(uint32_t));
-    char *p = prof__arena_spare() < bytes ? NULL : (char *)prof__take_kept(bytes, 0);
-    if (!p) return false;
-    memset(p, 0, bytes);
-    PROF__STORE(names->list, (prof__name **)(void *)p);
-    PROF__RELEASE(names->index, (uint32_t *)(void *)(p + list));
-    return true;
-}
-
 /* The place of a name in the index, which holds its number, or 0 if it is new. Needs no lock: the
    place is filled last, and prof_stop waits for threads that search. A thread that was stalled here
    for longer may read another session's bytes: it stays inside the arena and finds nothing. */
@@ -3922,7 +3909,15 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
     uint32_t *place;
     prof__name *n;
     char *text;
-    if (!names->index && !prof__names_open()) return prof__refuse_name(length);
+    if (!names->index) {
+        size_t list = prof__align(names->capacity * sizeof *names->list);
+        size_t bytes = prof__align(list + (2 * (size_t)names->capacity + 1) * sizeof(uint32_t));
+        char *p = prof__arena_spare() < bytes ? NULL : (char *)prof__take_kept(bytes, 0);
+        if (!p) return prof__refuse_name(length);
+        memset(p, 0, bytes);
+        PROF__STORE(names->list, (prof__name **)(void *)p);
+        PROF__RELEASE(names->index, (uint32_t *)(void *)(p + list));
+    }
     place = prof__name_place(name, length, hash);
     if (*place) return *place;
     if (names->count == names->capacity) return prof__refuse_site();
@@ -5706,22 +5701,17 @@ PROF__FN bool prof__tallies_index(prof__tallies *y, uint32_t places) {
     return true;
 }
 
-/* Memory for rows: 16 at a time, or 4 for a thread's first; fewer where less room is left. Only
-   first rows may use the seats of threads to come. Under the lock. */
-PROF__FN bool prof__tallies_more(prof__tallies *y) {
-    size_t room = y->last ? prof__arena_spare() : prof__arena_room();
-    for (uint32_t n = y->last ? 16 : 4; n && !y->spares; n /= 4) {
-        if (room < prof__align(n * sizeof *y->spare)) continue;
-        y->spare = (prof__tally *)prof__tallies_take(y, n * sizeof *y->spare);
-        if (y->spare) y->spares = n;
-    }
-    return y->spares != 0;
-}
-
 /* A new row, at the end of the list of all; NULL: no room. Under the lock. */
 PROF__FN prof__tally *prof__tallies_row(prof__tallies *y, uint32_t site) {
+    size_t room = y->last ? prof__arena_spare() : prof__arena_room();
     prof__tally *r;
-    if (!y->spares && !prof__tallies_more(y)) return NULL;
+    /* Only a thread's first rows may use the seats of threads to come. */
+    for (uint32_t n = y->last ? 16 : 4; n && !y->spares; n /= 4) {
+        if (room < prof__align(n * sizeof *r)) continue;
+        y->spare = (prof__tally *)prof__tallies_take(y, n * sizeof *r);
+        if (y->spare) y->spares = n;
+    }
+    if (!y->spares) return NULL;
     r = y->spare++;
     y->spares--;
     r->site = site;
@@ -6054,20 +6044,6 @@ PROF__FN void prof__sums_begin(prof__state *t) {
     prof__sums_shut(t);
 }
 
-/* The timeline's last segment, for zones that are open now. The room that their analysis needs was
-   promised with the rest of the chunk. NULL: no room. */
-PROF__FN prof__segment *prof__rest_open(prof__state *t, uint32_t open) {
-    size_t head = prof__align(sizeof(prof__segment));
-    char *p = (char *)prof__tallies_take(&t->sums.tallies, head + 4 * open * sizeof(prof__record));
-    prof__segment *g = (prof__segment *)(void *)p;
-    if (!p) return NULL;
-    g->begin = g->end = g->flushed = (prof__record *)(void *)(p + head);
-    g->limit = g->begin + 4 * open;
-    g->epoch = t->epoch;
-    g->row = t->row;
-    return g;
-}
-
 /* The chunk's last records: an empty slot, which an end that a signal handler interrupted may still
    write, and the instant "timeline ends". */
 PROF__FN void prof__timeline_end(prof__state *t) {
@@ -6090,10 +6066,18 @@ PROF__FN void prof__timeline_full(struct prof_trace *s, uint64_t tick) {
 PROF__FN bool prof__sum_from_here(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     uint32_t open = (uint32_t)(t->hot.top - t->hot.bottom);
+    size_t head = prof__align(sizeof(prof__segment));
     prof__segment *g;
+    char *p;
     if (!s->sums.on || !prof__sums_prepare(t)) return false;
-    g = prof__rest_open(t, open);
-    if (!g) return false;
+    /* The analysis's room for zones that are open was promised with the rest of the chunk. */
+    p = (char *)prof__tallies_take(&t->sums.tallies, head + 4 * open * sizeof(prof__record));
+    if (!p) return false;
+    g = (prof__segment *)(void *)p;
+    g->begin = g->end = g->flushed = (prof__record *)(void *)(p + head);
+    g->limit = g->begin + 4 * open;
+    g->epoch = t->epoch;
+    g->row = t->row;
     t->sums.cut_tick = s->clock == PROF_CLOCK_CPU ? prof__cpu_now() : t->last;
     prof__timeline_full(s, t->sums.cut_tick);
     prof__timeline_end(t);
@@ -6430,18 +6414,6 @@ PROF__FN uint64_t prof__row_told(const prof__row *r) {
     return prof__trace.platform.thread_id ? r->info.id : r->os_id;
 }
 
-/* The row that a thread had in an older generation, and continues; NULL: the thread is new. */
-PROF__FN const prof__row *prof__row_before(const struct prof_trace *s, uint64_t id) {
-    const prof__row *old = NULL;
-    const prof__row *r = s->generation == s->first_generation ? NULL : s->rows;
-    for (; r; r = r->next) {
-        if (prof__row_told(r) != id) continue;
-        if (r->generation != s->generation) old = r->over ? NULL : r;
-        else if (old && old->thread == r->thread) old = NULL;
-    }
-    return old;
-}
-
 /* A free row, with or without an index of prof_threads(); NULL: there is none. */
 PROF__FN prof__row *prof__row_again(struct prof_trace *s, bool indexed) {
     prof__row **place = &s->pool.free_rows, *row;
@@ -6474,10 +6446,16 @@ PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
 PROF__FN prof__row *prof__row_add(uint64_t id) {
     struct prof_trace *s = &prof__trace;
     prof__row empty;
-    prof__row *row = prof__row_take(s, prof__row_before(s, id));
+    prof__row *row, *old = NULL;         /* old: of an older generation; the thread continues it */
     uint64_t own = id;
     uint32_t thread;
     bool listed;
+    for (row = s->generation == s->first_generation ? NULL : s->rows; row; row = row->next) {
+        if (prof__row_told(row) != id) continue;
+        if (row->generation != s->generation) old = row->over ? NULL : row;
+        else if (old && old->thread == row->thread) old = NULL;
+    }
+    row = prof__row_take(s, old);
     if (!row) return NULL;
     memset(&empty, 0, sizeof empty);
     thread = row->thread;
@@ -6836,19 +6814,14 @@ PROF__FN bool prof__is_left(prof__state *t, const prof__frame *f, prof__entry_fr
     return o->stack >= t->stack_low && o->stack < t->stack_high;
 }
 
-/* Ends the innermost deep zone if it was left. False: it was not, or the session is over. */
-PROF__FN bool prof__heal_deep(prof__state *t, prof__entry_frame here) {
-    bool left;
-    if (!PROF__LOAD(t->deep.open) || !prof__look(t)) return false;
-    left = prof__is_left(t, &prof__deep_top(t)->frame, here) &&
-           prof__end_deeps(t, t->deep.open - 1);
-    prof__looked(t);
-    return left;
-}
-
 /* A thread with many open zones begins another: first ends the inner zones that longjmp left. */
 PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
-    while (prof__heal_deep(t, here)) {}
+    while (PROF__LOAD(t->deep.open) && prof__look(t)) {
+        bool left = prof__is_left(t, &prof__deep_top(t)->frame, here) &&
+                    prof__end_deeps(t, t->deep.open - 1);
+        prof__looked(t);
+        if (!left) break;
+    }
     while (!PROF__LOAD(t->deep.open) && t->hot.top > t->crowd &&
            prof__is_left(t, t->hot.top - 1, here)) {
         if (!prof__end_zone(t, prof__state_now(t), false)) return;
@@ -7184,16 +7157,6 @@ PROF__FN void prof__end_here(prof__state *t, prof__frame *token) {
     else prof__end_stale(t, token - 1);
 }
 
-/* An end without a token. */
-PROF__FN void prof__end_top_here(prof__slot *slot, prof__state *t) {
-    if (t->skipped) t->skipped--;
-    else if (PROF__LOAD(t->deep.open)) (void)prof__end_deep(t, false);
-    else if (t->hot.top > t->hot.bottom) (void)prof__end_zone(t, prof__state_now(t), false);
-    else if (t->hot.bottom > t->frames) prof__end_stale(t, t->hot.bottom - 1);
-    else if (*prof__skipped_here(slot)) slot->skipped--;
-    else PROF__BUMP(t->counts.cut, 1);
-}
-
 /* Ends the zone of token, or the innermost one. */
 PROF__FN void prof__end_any(prof__frame *token) {
     prof__slot *slot = prof__slot_get();
@@ -7207,7 +7170,12 @@ PROF__FN void prof__end_any(prof__frame *token) {
     if (slot->generation == PROF__LOAD(prof__on)) (void)prof__in_copy(t, false);
     if (slot->generation != PROF__LOAD(prof__on)) prof__end_elsewhere(slot, token);
     else if (token) prof__end_here(t, token);
-    else prof__end_top_here(slot, t);
+    else if (t->skipped) t->skipped--;
+    else if (PROF__LOAD(t->deep.open)) (void)prof__end_deep(t, false);
+    else if (t->hot.top > t->hot.bottom) (void)prof__end_zone(t, prof__state_now(t), false);
+    else if (t->hot.bottom > t->frames) prof__end_stale(t, t->hot.bottom - 1);
+    else if (*prof__skipped_here(slot)) slot->skipped--;
+    else PROF__BUMP(t->counts.cut, 1);
     prof__leave(slot);
 }
 
@@ -10654,13 +10622,6 @@ PROF__FN uint64_t prof__payload_number(prof__payload *p) {
     return n;
 }
 
-/* At most 8 bytes of text. With `swap` the words have been swapped, and the text with them. */
-PROF__FN void prof__payload_bytes(prof__payload *p, char *to, size_t bytes) {
-    const char *from = (const char *)p->at++;
-    for (size_t i = 0; p->d->swap && i < bytes; i++) to[i] = from[i ^ 3];
-    if (!p->d->swap) memcpy(to, from, bytes);
-}
-
 /* bytes, or fewer where the payload has no more. */
 PROF__FN size_t prof__payload_most(const prof__payload *p, size_t bytes) {
     size_t most = 8 * (size_t)(p->end - p->at);
@@ -10677,8 +10638,12 @@ PROF__FN char *prof__payload_joined(prof__payload *p, const char *before, size_t
         memcpy(text, before, length);
         text[length++] = separator;
     }
-    for (size_t i = 0; text && i < bytes; i += 8)
-        prof__payload_bytes(p, text + length + i, PROF__MIN(bytes - i, 8));
+    for (size_t i = 0; text && i < bytes; i += 8) {
+        const char *from = (const char *)p->at++;
+        /* With `swap` the words have been swapped, and the text with them. */
+        for (size_t j = 0; j < PROF__MIN(bytes - i, 8); j++)
+            text[length + i + j] = from[p->d->swap ? j ^ 3 : j];
+    }
     return text;
 }
 
@@ -18539,18 +18504,6 @@ PROF__FN uint32_t *prof__nodes_thread(const prof__nodes *n, uint64_t id) {
     return prof__id_place(&ids, (int64_t)id);
 }
 
-PROF__FN void prof__nodes_began(prof__nodes *n, uint32_t i) {
-    const prof_event *e = n->s->events + i;
-    uint32_t *place;
-    if (!prof__in_tree(e)) return;
-    place = prof__nodes_thread(n, n->s->threads[e->thread].id);
-    if (!*place) {
-        n->thread[n->thread_count] = e->thread;
-        *place = ++n->thread_count;
-    }
-    n->last[*place - 1] = i;
-}
-
 PROF__FN void prof__nodes_extra(prof__et_node *node, const prof_extra *x) {
     node->arguments = x->metadata_json;
     if (node->scope != 7) node->scope = x->scope;
@@ -18656,8 +18609,16 @@ PROF__FN void prof__nodes_write(prof__nodes *n, prof__out *o) {
     n->thread_count = 0;
     if (s->outside.any_sequence) memset(n->index, 0, 2 * s->event_count * sizeof *n->index);
     for (uint32_t i = 0; i < s->event_count && !o->failed; i++) {
+        const prof_event *e = s->events + i;
+        uint32_t *place;
         if (prof__nodes_has(n, i)) prof__nodes_event(n, o, i);
-        if (s->outside.any_sequence) prof__nodes_began(n, i);
+        if (!s->outside.any_sequence || !prof__in_tree(e)) continue;
+        place = prof__nodes_thread(n, s->threads[e->thread].id);
+        if (!*place) {
+            n->thread[n->thread_count] = e->thread;
+            *place = ++n->thread_count;
+        }
+        n->last[*place - 1] = i;
     }
 }
 
@@ -18882,15 +18843,6 @@ PROF__FN prof_result prof__execution_append(struct prof_trace *s) {
     x->next_id = prof__nodes_id(&n, s->event_count);
     x->next_record = s->first_record + s->event_count;
     return PROF_OK;
-}
-
-/* Called when the window has closed: adds its nodes to the file. */
-PROF__FN void prof__execution_close(struct prof_trace *s) {
-    struct prof__execution *x = &prof__execution;
-    prof_result result = PROF_OK;
-    if (x->span_count && s->stopped) result = prof__execution_append(s);
-    if (x->result == PROF_OK) x->result = result;
-    x->span_count = 0;
 }
 /* ---- @FLOPS: how much an op computes, by its inputs' shapes ----
 
@@ -22523,10 +22475,14 @@ PROF__FN void prof__window_close(struct prof_trace *s) {
 
 /* Devices stop first: they submit the rest of their events; for a stream also those for `late`. */
 PROF__FN void prof__window_stop(struct prof_trace *s) {
+    struct prof__execution *x = &prof__execution;
+    prof_result result = PROF_OK;
     prof__devices_each(UINT32_MAX, PROF__DEVICE_STOP);
     if (prof__streams_events(s)) prof__devices_each(UINT32_MAX, PROF__DEVICE_LATE);
     prof__window_close(s);
-    prof__execution_close(s);
+    if (x->span_count && s->stopped) result = prof__execution_append(s);
+    if (x->result == PROF_OK) x->result = result;
+    x->span_count = 0;
     for (uint32_t i = prof__recorder.observer_count; i--;) {
         const prof_observer *o = prof__recorder.observers + i;
         if (o->stop) (o->stop)(o->user);
