@@ -12173,13 +12173,6 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes, bo
     }
 }
 
-/* Events have changed places: updates the changes of memory that belong to them. */
-PROF__FN void prof__memory_moved(struct prof_trace *s, const uint32_t *place) {
-    for (uint32_t i = 0; i < s->memory.count; i++)
-        s->memory.list[i].event = s->memory.list[i].event == PROF_NONE ? PROF_NONE
-                                                             : place[s->memory.list[i].event];
-}
-
 /* ---- duplicates: an only child of its parent's name. PyTorch: _remove_dup_nodes() ---- */
 
 PROF__FN bool prof__is_duplicate(const struct prof_trace *s, uint32_t i) {
@@ -13287,6 +13280,7 @@ PROF__FN void prof__made_close(struct prof_trace *s) {
 PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     prof_event *to = s->events + s->zone_count + s->made_count;
     uint32_t memory = s->memory.count - s->outside.late_memory;
+    const uint32_t *place = (const uint32_t *)(const void *)s->scratch + s->event_count;
     for (const struct prof__submitted *from = s->outside.first; from; from = from->next) {
         *to = from->event;
         to->parent = to->first_child = to->next_sibling = PROF_NONE;
@@ -13299,7 +13293,8 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
         to++;
     }
     if (prof__events_sort(s->events, s->event_count, s->scratch))
-        prof__memory_moved(s, (uint32_t *)(void *)s->scratch + s->event_count);
+        for (uint32_t i = 0; i < s->memory.count; i++)
+            s->memory.list[i].event = prof__moved(place, s->memory.list[i].event);
     prof__outside_tree(s, s->thread_count + s->outside_count, false);
     prof__memory_to_innermost(s, s->scratch);
     prof__memory_charge(s);
@@ -16156,19 +16151,6 @@ PROF__FN prof__stream prof__stream_of(const struct prof_trace *s, const prof_eve
     return at;
 }
 
-PROF__FN uint32_t prof__gpu_stream(prof__gpu *g, const prof_event *e) {
-    uint32_t *place;
-    g->want = prof__stream_of(g->s, e);
-    place = prof__place_of(g->stream_index, g->places,
-                           (uint64_t)(uint32_t)g->want.device << 40 ^ (uint64_t)g->want.id,
-                           prof__gpu_same_stream, g);
-    if (!*place) {
-        g->streams[g->stream_count++] = g->want;
-        *place = g->stream_count;
-    }
-    return *place - 1;
-}
-
 /* Extends the time that annotation `event` covers on the stream by e. */
 PROF__FN void prof__gpu_cover(prof__gpu *g, uint32_t event, uint32_t stream, const prof_event *e) {
     uint32_t *place;
@@ -16192,7 +16174,16 @@ PROF__FN void prof__gpu_cover(prof__gpu *g, uint32_t event, uint32_t stream, con
 }
 
 PROF__FN void prof__gpu_work(prof__gpu *g, const prof_event *e) {
-    uint32_t stream = prof__gpu_stream(g, e), *place, i;
+    uint32_t *place, stream, i;
+    g->want = prof__stream_of(g->s, e);
+    place = prof__place_of(g->stream_index, g->places,
+                           (uint64_t)(uint32_t)g->want.device << 40 ^ (uint64_t)g->want.id,
+                           prof__gpu_same_stream, g);
+    if (!*place) {
+        g->streams[g->stream_count++] = g->want;
+        *place = g->stream_count;
+    }
+    stream = *place - 1;
     if (!prof__link_of(e)) return;
     place = prof__gpu_call(g, prof__link_of(e));
     if (!*place) return;
@@ -16811,11 +16802,6 @@ PROF__FN void prof__chrome_range_end(prof__out *o, const prof__gpu *g, const pro
     prof__out_text(o, "}");
 }
 
-PROF__FN void prof__chrome_range(prof__out *o, const prof__gpu *g, const prof_event *e) {
-    prof__chrome_range_end(o, g, e, false);
-    prof__chrome_range_end(o, g, e, true);
-}
-
 /* What stands behind the events, and comes from them or beside them. */
 PROF__FN void prof__chrome_beside(prof__out *o, const prof__gpu *g) {
     const struct prof_trace *s = g->s;
@@ -16832,11 +16818,6 @@ PROF__FN void prof__chrome_beside(prof__out *o, const prof__gpu *g) {
         prof__chrome_memory(o, g, s->memory.list + i);
     for (uint32_t i = 0; s->moments && i < s->moment_count && !o->failed; i++)
         prof__chrome_moment_flow(o, g, s->moments + i);
-}
-
-/* Is it a range of prof_async_begin, which has a lane of its own? */
-PROF__FN bool prof__is_range(const struct prof_trace *s, const prof_event *e) {
-    return !s->built && e->flags & PROF_EVENT_ASYNC && prof__has(e) & PROF_HAS_ID && e->site;
 }
 
 /* ---- plain zones ---- */
@@ -16955,12 +16936,17 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
     for (uint32_t i = prof__chrome_briefs(o, &leads, &gpu); i < s->event_count && !o->failed; i++) {
         const prof_event *e = s->events + i;
         if (e->extra && e->extra == prof__details_now.unnamed) continue;   /* memory: see below */
-        if (PROF__UNLIKELY(e->extra && prof__is_range(s, e))) prof__chrome_range(o, &gpu, e);
-        else if (PROF__UNLIKELY(e->extra || e->device_type || s->record_ids ||
-                                e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD) ||
-                                (told && prof__source_told(s, e->site))))
+        if (PROF__UNLIKELY(e->extra && !s->built && e->flags & PROF_EVENT_ASYNC &&
+                           prof__has(e) & PROF_HAS_ID && e->site)) {   /* of prof_async_begin */
+            prof__chrome_range_end(o, &gpu, e, false);
+            prof__chrome_range_end(o, &gpu, e, true);
+        } else if (PROF__UNLIKELY(e->extra || e->device_type || s->record_ids ||
+                                  e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD) ||
+                                  (told && prof__source_told(s, e->site)))) {
             prof__chrome_rich(o, &gpu, e);
-        else prof__chrome_plain(o, &leads, &gpu, e);
+        } else {
+            prof__chrome_plain(o, &leads, &gpu, e);
+        }
     }
     prof__chrome_beside(o, &gpu);
 }
