@@ -2832,6 +2832,7 @@ static struct prof__port {
     pthread_key_t exit_key;
 #endif
     bool exit_key_made;
+    uint32_t owner;                      /* the process of the open session; 0: there is none */
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
     uintptr_t lock;
 #else
@@ -4517,7 +4518,6 @@ PROF__FN PROF__RACES void prof__copy_words(void *to, const void *from, size_t by
 static struct prof__session {
     prof_desc desc;
     bool open;                           /* prof_start came, prof_stop not yet */
-    uint32_t process;
     bool busy;                           /* one of the calls that open and close windows runs */
     bool has_steps;                      /* there is a schedule */
     bool unstreamed;                     /* desc asked for a stream, which cannot carry all of it */
@@ -19676,7 +19676,8 @@ PROF__FN bool prof__env_streams(const prof_sink *sink);
 /* Is this a child of the session's process in which no handler of fork has run (_Fork, vfork)? It
    leaves the session as it is. */
 PROF__FN bool prof__is_copy(void) {
-    return prof__session.open && prof__session.process != prof__process_id();
+    uint32_t owner = PROF__LOAD(prof__port.owner);
+    return owner && owner != prof__process_id();
 }
 
 PROF__CALL prof_result prof_flush(void) {
@@ -22052,6 +22053,7 @@ PROF__FN void prof__child_after_fork(void) {
     PROF__STORE(prof__on, 0u);
     prof__trace.open = prof__trace.stopped = false;
     prof__session.open = prof__session.busy = false;
+    PROF__STORE(prof__port.owner, 0u);
     prof__stream_unlock();
     prof__disown(&prof__recorder.reading);
     PROF__STORE(prof__outgoing.busy, 0u);
@@ -22547,7 +22549,6 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
         return PROF_ERROR_UNSUPPORTED;
     prof__exit_key_make();
     memset(v, 0, sizeof *v);
-    v->process = prof__process_id();
     v->desc = *desc;
     v->unstreamed = desc->mode == PROF_MODE_STREAM && prof__unstreamable(desc) != NULL;
     if (v->unstreamed) v->desc.mode = PROF_MODE_TRACE;
@@ -22561,6 +22562,7 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     prof__windows_unsettle();
     if (!prof__window_lay(s)) return PROF_ERROR_MEMORY;
     v->open = v->busy = true;
+    PROF__STORE(prof__port.owner, prof__process_id());
     return PROF_OK;
 }
 
@@ -22592,6 +22594,7 @@ PROF__FN void prof__session_release(bool open) {
     prof__lock();
     prof__session.busy = false;
     prof__session.open = open;
+    if (!open) PROF__STORE(prof__port.owner, 0u);
     PROF__RELEASE(prof__outgoing.settled, 1u);   /* before the next caller can lay the arena */
     prof__unlock();
 }
