@@ -11244,7 +11244,6 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     prof__read_lost(r, 0);
 }
 
-PROF__COLD_BEGIN
 /* ---- @TREE: zones in post-order to events in order of start, in one pass ----
 
    This room makes the array of events from the nest's closes.
@@ -11507,6 +11506,7 @@ PROF__FN void prof__build_rows(struct prof_trace *s, const prof__feed *feed) {
     prof__read_rows(s, feed, true);
 }
 
+PROF__COLD_BEGIN
 /* ---- @OUTSIDE: events from outside, and traces made of them ----
 
    This room handles events that are not zones (work of devices, steps, ranges, changes of memory)
