@@ -3850,7 +3850,7 @@ PROF__FN const char *prof__site_name(const prof_site *site, char *text, size_t s
 /* The number of a site, new or known; 0 when the table or the arena is full. own: it is one of the
    library's, for which room was kept. Under the lock. */
 PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
-    char qualified[512];
+    static char qualified[512];          /* not on the stack, of which a zone has little */
     const uint32_t places = (PROF_MAX_SITES + PROF__OWN_SITES) * 2 + 1;
     const prof_site *last = prof__sites.count ? &prof__sites.list[prof__sites.count] : NULL;
     const char *name = prof__site_name(site, qualified, sizeof qualified);
