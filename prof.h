@@ -6445,7 +6445,7 @@ PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
 
 PROF__FN prof__row *prof__row_add(uint64_t id) {
     struct prof_trace *s = &prof__trace;
-    prof__row empty;
+    static prof__row empty;              /* zeros, not on the stack of a zone */
     prof__row *row, *old = NULL;         /* old: of an older generation; the thread continues it */
     uint64_t own = id;
     uint32_t thread;
@@ -6457,7 +6457,6 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     }
     row = prof__row_take(s, old);
     if (!row) return NULL;
-    memset(&empty, 0, sizeof empty);
     thread = row->thread;
     listed = row->listed;
     prof__copy_words(row, &empty, offsetof(prof__row, thread));   /* prof_dump may be reading it */
