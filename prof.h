@@ -5459,8 +5459,10 @@ PROF__FN void prof__put_clock(prof__state *t) {
 PROF__FN void prof__set_limits(prof__state *t) {
     bool slow = !t->fast || t->full || t->skipped || t->copy || t->hot.top > t->crowd;
     prof__record *limit = t->spare ? t->limit : t->limit - t->reserve;
-    size_t left = t->due.looked + t->due.records - t->counts.slots;   /* from begin */
-    if (t->due.records && left < (size_t)(limit - t->begin)) limit = t->begin + left;
+    if (t->due.records) {                /* prof_stop may be counting what it sums */
+        size_t left = t->due.looked + t->due.records - (size_t)PROF__LOAD(t->counts.slots);
+        if (left < (size_t)(limit - t->begin)) limit = t->begin + left;
+    }
     PROF__ASSERT(t->frames <= t->hot.bottom && t->hot.bottom <= t->hot.top);
     PROF__ASSERT(t->hot.top <= t->deepest && t->begin < limit);
     for (prof__frame *f = t->hot.top; f < t->deepest; f++)
@@ -5494,7 +5496,7 @@ PROF__FN bool prof__enter(prof__slot *slot) {
    thread flushes its first records as they come, and later ones once a millisecond, if no other
    thread did. True: now. */
 PROF__FN bool prof__due(prof__state *t) {
-    size_t written = t->counts.slots + (size_t)(t->hot.cursor - t->begin);
+    size_t written = (size_t)PROF__LOAD(t->counts.slots) + (size_t)(t->hot.cursor - t->begin);
     uint32_t now;
     if (!t->flush || !t->segment || written - t->due.looked < t->due.records) return false;
     now = (uint32_t)(prof__os_now() / 1000u);
@@ -23290,7 +23292,7 @@ PROF__CALL prof_stats prof_get_stats(void) {
     prof_stats out;
     prof__counts c;
     bool taken = prof__own(&prof__recorder.reading);
-    if (prof__sums_alone(s)) (void)prof__average_tallies(NULL, 0, false);
+    (void)prof__average_tallies(NULL, 0, false);   /* counts in AGGREGATE */
     prof__lock();
     c = s->counts;
     for (const prof__state *t = s->open ? prof__recorder.owned : NULL; t; t = t->next) {
