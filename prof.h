@@ -10522,7 +10522,7 @@ PROF__FN uint64_t prof__clock_rate(const struct prof_trace *s) {
     return s->platform.ticks_per_second ? s->platform.ticks_per_second : 1000000000u;
 }
 
-PROF__FN uint64_t prof__scale_ns(const prof__scale *k, uint64_t ticks) {
+PROF__EAGER uint64_t prof__scale_ns(const prof__scale *k, uint64_t ticks) {
     uint64_t high = ticks >> 32, low = ticks & 0xffffffffu;
     return k->ns + ((high * k->mult) << (32 - k->shift)) + ((low * k->mult) >> k->shift);
 }
@@ -11288,7 +11288,7 @@ PROF__FN void prof__event_moved(prof_event *e, const uint32_t *places) {
 /* A zone's place in pre-order is known when it closes: its place in post-order, less the number of
    its descendants, plus its depth; from is its place without them. Whether one follows it in the
    zone around it, and where, is known at the next close: unless that is the zone around it. */
-PROF__FN void prof__tree_add(void *tree, const prof__close *c) {
+PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
     prof__tree *t = (prof__tree *)tree;
     prof_event *e, *last = t->made;
     uint32_t at = c->from + c->depth;
@@ -11320,6 +11320,9 @@ PROF__FN void prof__tree_add(void *tree, const prof__close *c) {
         last->next_sibling = prof__tree_place(t, c->number + last->depth);
     if (!PROF__BARE && t->places) prof__event_moved(e, t->places);
 }
+
+/* The same where a pointer leads to it. */
+PROF__FN void prof__tree_take(void *tree, const prof__close *c) { prof__tree_add(tree, c); }
 
 /* The order of a trace's events: (start, -end, thread, depth), those from outside before zones.
    Sorts are stable, so that equal events stay in the order of their ends. */
@@ -11455,7 +11458,7 @@ PROF__FN void prof__tree_open(prof__tree *t, struct prof_trace *s) {
 PROF__FN void prof__tree_feed(prof__feed *feed, struct prof_trace *s, prof__tree *t) {
     prof__tree_open(t, s);
     memset(feed, 0, sizeof *feed);
-    feed->take = prof__tree_add;
+    feed->take = prof__tree_take;
     feed->segment = PROF__BARE ? NULL : prof__tree_segment;
     feed->row = prof__tree_row;
     if (!PROF__BARE) feed->event = &t->made;
