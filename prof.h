@@ -11991,7 +11991,8 @@ PROF__FN uint32_t prof__submit_thread(uint64_t id, const char *name, bool os) {
     os = os && s->platform.thread_id;
     open = s->open || s->outside.late;
     for (r = open ? s->rows : NULL; r; r = r->next)   /* the last to have this id may still live */
-        if ((os ? r->os_id : prof__row_told(r)) == id) row = r;
+        if ((os ? r->os_id : prof__row_told(r)) == id && (!row || os || !s->platform.thread_id))
+            row = r;
     if (!row && open) row = prof__row_add(id);
     if (row && name) prof__row_name(row, name);
     if (row) row->kept = true;
