@@ -54,14 +54,11 @@ COMMAND = build/prof
 TOOL_FLAGS = -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB
 ISAL = $(shell echo '\#include <isa-l/igzip_lib.h>' | $(CC) -E - >/dev/null 2>&1 && echo 1)
 TOOL_LIBS = -lyajl -lz $(if $(ISAL),-lisal)
-$(TOOLS)/unpack.o: TOOL_FLAGS += $(if $(ISAL),-DPROF_ISAL)
-TOOL_SOURCES = $(wildcard tools/prof/*.c)
+$(TOOLS)/input/unpack.o: TOOL_FLAGS += $(if $(ISAL),-DPROF_ISAL)
+TOOL_SOURCES = $(wildcard tools/prof/*.c tools/prof/*/*.c)
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/prof/%.c=$(TOOLS)/%.o)
-READER = trace_reader head_sums json_mend unpack raw_json elf_names raw_memory raw_ranges raw_stacks pftrace_json protobuf \
-         trace_other trace_writer trace_pairs legacy_records losses read_ahead call_tree span_sorter tasks containers \
-         errors files interrupts output progress text
-READER_OBJECTS = $(READER:%=$(TOOLS)/%.o)
-PAGE_PARTS = $(wildcard tools/prof/page/*)
+READER_OBJECTS = $(filter $(TOOLS)/base/% $(TOOLS)/input/% %/trace_writer.o, $(TOOL_OBJECTS))
+PAGE_PARTS = $(wildcard tools/prof/page/*.html tools/prof/page/*.css tools/prof/page/*.js)
 TOOL_PAGES = $(addprefix $(TOOLS)/, report_html.h memory_page_html.h flamegraph_css.h flamegraph_js.h report_sql.h)
 
 .PHONY: help prof demo examples cuda check_layout test test-all nightly test-viewers real coverage fuzz mutants compare proof soak storm trust analysis \
@@ -227,7 +224,7 @@ LIBRARY = build/tests/prof.o
 build/tests/replay: tests/analyse/replay.c $(LIBRARY) $(READER_OBJECTS) prof.h Makefile | setup-test
 	$(call say,compiling $<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -I. $< $(LIBRARY) $(READER_OBJECTS) -o $@ $(TOOL_LIBS) -lstdc++ $(LIBS)
+	$(Q)$(CC) $(CFLAGS) -I. -Itools/prof $< $(LIBRARY) $(READER_OBJECTS) -o $@ $(TOOL_LIBS) -lstdc++ $(LIBS)
 
 build/tests/soak: tests/record/soak.c tests/test.h prof.h Makefile | setup-build
 	$(call say,compiling $< and prof.h)
@@ -274,11 +271,11 @@ $(TOOLS)/%_js.h: tools/prof/page/%.js $(PAGE_PARTS) Makefile ; $(embed)
 $(TOOLS)/%_sql.h: tools/prof/sql/%.sql Makefile ; $(embed)
 $(TOOLS)/report_html.h: | $(filter-out $(TOOLS)/report_html.h, $(TOOL_PAGES))
 
-$(TOOLS)/report_page.o $(TOOLS)/memory_page.o $(TOOLS)/cmd_flamegraph.o $(TOOLS)/table_sqlite.o: $(TOOL_PAGES)
-$(TOOLS)/%.o: tools/prof/%.c $(wildcard tools/prof/*.h) prof.h Makefile | setup-tool
+$(addprefix $(TOOLS)/, page/report_page.o page/memory_page.o commands/cmd_flamegraph.o output/table_sqlite.o): $(TOOL_PAGES)
+$(TOOLS)/%.o: tools/prof/%.c $(wildcard tools/prof/*.h tools/prof/*/*.h) prof.h Makefile | setup-tool
 	$(call say,compiling $<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(TOOL_FLAGS) -I$(TOOLS) -c $< -o $@
+	$(Q)$(CC) $(CFLAGS) $(TOOL_FLAGS) -I. -Itools/prof -I$(TOOLS) -c $< -o $@
 
 $(COMMAND): $(TOOL_OBJECTS)
 	$(call say,linking $@)

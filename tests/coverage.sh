@@ -60,14 +60,16 @@ implementation() {
 
 prof_command() {
     make -s build/tools/report_html.h || exit 1
-    mkdir -p "$out/tools/prof"
-    for file in tools/prof/*.c; do
-        $cc -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB -I. -Ibuild/tools \
+    objects=
+    for file in tools/prof/*.c tools/prof/*/*.c; do
+        mkdir -p "$out/${file%/*}"
+        objects="$objects $out/$file.o"
+        $cc -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB -I. -Itools/prof -Ibuild/tools \
             -c "$file" -o "$out/$file.o" || exit 1
     done
-    $cc "$out"/tools/prof/*.o -o "$out/prof" -lyajl -lsqlite3 -lz $libs || return
-    reader=$(find "$out/tools/prof" -name '*.o' ! -name prof.c.o ! -name library.c.o)
-    $cc -I. tests/analyse/replay.c "$out/prof.o" $reader -o "$out/replay" -lyajl -lsqlite3 -lstdc++ $libs -lz
+    $cc $objects -o "$out/prof" -lyajl -lsqlite3 -lz $libs || return
+    reader=$(find "$out/tools/prof" -name '*.o' ! -name main.c.o ! -name library.c.o)
+    $cc -I. -Itools/prof tests/analyse/replay.c "$out/prof.o" $reader -o "$out/replay" -lyajl -lsqlite3 -lstdc++ $libs -lz
 }
 
 [ "${1:-}" = --job ] && { job "$2"; exit 0; }

@@ -23,7 +23,7 @@ if [ -n "${SLOW:-}" ] && [ $# = 0 ]; then
     exit $?
 fi
 parts=${1:-$quick}
-tool_flags='-D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB -Ibuild/tools'
+tool_flags='-D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB -Itools/prof -Ibuild/tools'
 # library.c is prof.h's implementation, whose other warnings have checks of their own
 tools=$(find tools/prof -name '*.c' ! -name library.c)
 
@@ -49,7 +49,7 @@ every='clang -std=c99 -Weverything -Werror -Wno-padded -Wno-declaration-after-st
     -Wno-used-but-marked-unused -Wno-bad-function-cast -Wno-comma -Wno-switch-enum -I.'
 check weverything clang $every -fsyntax-only $out/both.c
 
-# The command, besides: missing-variable-declarations (prof.c declares the commands), missing-noreturn
+# The command, besides: missing-variable-declarations (main.c declares the commands), missing-noreturn
 # (a hint), float-equal (0 is exact), reserved-macro-identifier and disabled-macro-expansion (the C
 # library's own).
 tools_weverything() {
@@ -92,7 +92,7 @@ check analyzer gcc analyze
 # uninitvar and its kin: they do not see what a call fills that gets a pointer to it
 check cppcheck cppcheck cppcheck --quiet --error-exitcode=1 --language=c --std=c99 -D__linux__ -D__x86_64__ \
     -D__GNUC__=12 --suppress=missingIncludeSystem --suppress=uninitvar --suppress=legacyUninitvar \
-    --suppress=ctuuninitvar -Ibuild/tools -I. -DPROF_ZLIB $out/both.c $tools
+    --suppress=ctuuninitvar -Itools/prof -Ibuild/tools -I. -DPROF_ZLIB $out/both.c $tools
 check memory_sanitizer clang run "$linked" \
     clang -std=c99 -O1 -g -w -fsanitize=memory -fno-sanitize-recover=all
 

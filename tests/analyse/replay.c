@@ -5,7 +5,7 @@
        replay FILE... */
 #define _DEFAULT_SOURCE 1
 #include "../../prof.h"
-#include "../../tools/prof/trace_reader.h"
+#include "../../tools/prof/input/trace_reader.h"
 
 #include <ctype.h>
 #include <math.h>

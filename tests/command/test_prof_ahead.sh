@@ -12,15 +12,15 @@ cd "$(dirname "$0")/../.." || exit 1
 builds() {   # NAME MODULES COMPILER...: $out/NAME, prof with these modules in small blocks
     made=$1 modules=$2 objects=
     shift 2
-    for file in tools/prof/*.c; do
+    for file in tools/prof/*.c tools/prof/*/*.c; do
         module=$(basename "$file" .c)
         case " $modules " in
         *" $module "*)
-            "$@" -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -I. \
+            "$@" -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -I. -Itools/prof \
                 -DAHEAD_BYTES=1024 -DTRACE_CHUNK=256 -DJOIN_BYTES=1024 -c "$file" -o "$out/$made.$module.o" || return 1
             objects="$objects $out/$made.$module.o"
             ;;
-        *) objects="$objects $tests_tools/$module.o" ;;
+        *) file=${file#tools/prof/} objects="$objects $tests_tools/${file%.c}.o" ;;
         esac
     done
     "$@" $objects -o "$out/$made" -lyajl -lsqlite3 -lz $libs

@@ -18,15 +18,15 @@ is_command() { case $1 in trace | stream | folded | import) true ;; *) false ;; 
 
 build() {   # NAME: build/fuzz/fuzz_NAME
     is_command "$1" || {
-        [ "$1" != elf ] || more='-D_POSIX_C_SOURCE=200809L tools/prof/elf_names.c tools/prof/files.c
-            tools/prof/containers.c tools/prof/errors.c tools/prof/progress.c tools/prof/text.c'
-        $cc -I. ${more:-} "tests/fuzz/fuzz_$1.c" -o "$out/fuzz_$1" -lyajl -lz -lpthread -ldl -lm
+        [ "$1" != elf ] || more='-D_POSIX_C_SOURCE=200809L tools/prof/input/elf_names.c tools/prof/base/files.c
+            tools/prof/base/memory.c tools/prof/base/errors.c tools/prof/base/progress.c tools/prof/base/text.c'
+        $cc -I. -Itools/prof ${more:-} "tests/fuzz/fuzz_$1.c" -o "$out/fuzz_$1" -lyajl -lz -lpthread -ldl -lm
         return
     }
     make -s build/tools/report_html.h
-    $cc -I. -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB \
+    $cc -I. -Itools/prof -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB \
         -DPROF_ARENA_SIZE=1048576 -DLIBFUZZER -Ibuild/tools \
-        $(find tools/prof -name '*.c' ! -name prof.c) tests/fuzz/fuzz_trace.c \
+        $(find tools/prof -name '*.c' ! -name main.c) tests/fuzz/fuzz_trace.c \
         -o "$out/fuzz_$1" -lyajl -lsqlite3 -lz -lpthread -ldl -lm
 }
 

@@ -1,7 +1,7 @@
-/* ELF files with names of zones (tools/prof/elf_names.h): whatever the file holds, each place in it
-   has a site whose texts end, or none. */
+/* ELF files with names of zones (tools/prof/input/elf_names.h): whatever the file holds, each place
+   in it has a site whose texts end, or none. */
 #include "fuzz.h"
-#include "../../tools/prof/elf_names.h"
+#include "../../tools/prof/input/elf_names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

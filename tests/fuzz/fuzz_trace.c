@@ -11,8 +11,8 @@
 #include <unistd.h>
 #include <yajl/yajl_parse.h>
 
-#include "../../tools/prof/files.h"
-#include "../../tools/prof/losses.h"
+#include "../../tools/prof/base/files.h"
+#include "../../tools/prof/input/losses.h"
 #include "mend.h"
 
 extern const command report_command, analyze_command, diff_command, augment_command,

@@ -16,13 +16,12 @@ library asan || { echo 'not ok fuzz_builds: prof.h does not compile'; exit 1; }
 cc="$cc $level $lines -I. -DTEST_LIBRARY $asserts"
 # Blocks of a few events: small files are read ahead, too, and sorted in pieces. Large blocks of memory
 # cost more under AddressSanitizer than what is done with them.
-tool_cc="$cc -DAHEAD_BYTES=1024 -DTRACE_CHUNK=1024 -DPIECE_BYTES=4096 -DRAW_READER=1048576 -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -Ibuild/tools"
+tool_cc="$cc -DAHEAD_BYTES=1024 -DTRACE_CHUNK=1024 -DPIECE_BYTES=4096 -DRAW_READER=1048576 -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -Itools/prof -Ibuild/tools"
 libraries="-lyajl -lsqlite3 $libs"
 
 # Files whose object is older than they are, or than any header.
 stale() {
-    for file in tools/prof/*.c tests/fuzz/fuzz_trace.c tests/fuzz/corpus.c; do
-        case $file in */prof.c | */library.c) continue ;; esac
+    for file in tools/prof/*/*.c tests/fuzz/fuzz_trace.c tests/fuzz/corpus.c; do
         object=$objects/$(basename "$file" .c).o
         [ -n "$(find "$file" prof.h tools/prof tests/fuzz tests/test.h tests/record/sequence.h -name '*.[ch]' \
             \( -name '*.h' -o -path "$file" \) -newer "$object" 2>/dev/null | head -n 1)" ] ||

@@ -1,0 +1,74 @@
+/* What devices do: compute, communicate, copy; and for how long. `prof ranks`, `prof gaps`, the
+   line under `prof report`'s table and its page all have it from here.
+
+   Device work is every kernel, copy and fill. The first of these that holds is its kind:
+     memory          a copy or fill by its category, or ROCm's kernels that are one
+     communication   it has an argument "Collective name"
+     compute         its name begins with triton_: generated names list what they were fused from
+     communication   its name holds one of work_words, in upper or lower case
+     compute         all the rest                                                              */
+#ifndef PROF_BUSY_H
+#define PROF_BUSY_H
+
+#include "input/trace_reader.h"
+
+typedef enum work_kind { WORK_COMPUTE, WORK_COMMUNICATION, WORK_MEMORY, WORK_KINDS } work_kind;
+
+/* Kinds of the names that were seen. Zero-initialise; map_free. */
+work_kind work_kind_of(map *names, const trace_event *event);
+
+/* Does this call of a device's library return only when the device has come to some point? */
+bool call_waits(const char *name);
+
+/* The words of communication, with a comma and a space between them: for --help. */
+#define WORK_WORDS \
+    "  nccl, rccl, oneccl, hccl, msccl, nvshmem, rocshmem, cross_device_reduce,\n" \
+    "  all_reduce, allreduce, all_gather, allgather, reduce_scatter, reducescatter,\n" \
+    "  all_to_all, alltoall, ::internode::, ::intranode::, ::internode_ll::\n"
+
+/* Of the time from the begin of the first work to the end of the last one. Times in which works of
+   a kind overlap count once. So span = kind_ns[WORK_COMPUTE] + busy_exposed() + exposed_memory_ns
+   + idle, to the nanosecond. */
+typedef struct busy_time {
+    bool any;
+    int64_t first_ns, last_ns;
+    int64_t busy_ns;             /* any work at all */
+    int64_t kind_ns[WORK_KINDS];
+    int64_t overlap_ns;          /* compute and communication at the same time */
+    int64_t exposed_memory_ns;   /* copies and fills with neither */
+    int64_t ends_ns[WORK_KINDS]; /* of the works of a kind so far, the latest end */
+} busy_time;
+
+void busy_add(busy_time *b, work_kind kind, int64_t start_ns, int64_t end_ns); /* by their start */
+
+static inline int64_t busy_span(const busy_time *b) { return b->last_ns - b->first_ns; }
+static inline int64_t busy_idle(const busy_time *b) { return busy_span(b) - b->busy_ns; }
+
+/* Communication with no compute at the same time. */
+static inline int64_t busy_exposed(const busy_time *b) {
+    return b->kind_ns[WORK_COMMUNICATION] - b->overlap_ns;
+}
+
+static inline double busy_share(const busy_time *b) {        /* 0 to 1 */
+    return busy_span(b) > 0 ? (double)b->busy_ns / (double)busy_span(b) : 0;
+}
+
+/* ---- Of each device of several files, in constant memory ---- */
+
+typedef struct busy_table {
+    map names, numbers;          /* kinds of work; file and device -> place in devices */
+    struct busy_device { const char *path; int64_t pid, index; } *devices;
+    size_t count, capacity;
+    const char *path;            /* of the file being read */
+    uint64_t files;
+    struct span_sorter *works;
+} busy_table;
+
+void busy_next_file(busy_table *t, const char *path);
+void busy_take(busy_table *t, const trace_event *event);
+/* A line of text a device, which is a process of the trace, as in prof gaps: how much of the time
+   it did what. All files are there. width: of the terminal, 0: any. */
+void busy_write(busy_table *t, size_t width, output *out);
+void busy_free(busy_table *t);
+
+#endif

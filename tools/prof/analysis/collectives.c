@@ -1,0 +1,258 @@
+/* Collectives of several ranks: see collectives.h. */
+#include "analysis/collectives.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/call_tree.h"
+
+typedef struct collective_kernel {
+    int64_t begin_ns, end_ns;
+    int64_t seq, bytes, group_size;
+    uint32_t name, process_group;
+    uint32_t group;              /* in texts: process group, its ranks and the name as one */
+    bool has_seq;
+} collective_kernel;
+
+/* ---- What a kernel tells ---- */
+
+/* The text in lower case, without `_`. */
+static void plain_name(const char *text, size_t length, char *plain, size_t size) {
+    size_t used = 0;
+    for (size_t i = 0; i < length && used + 1 < size; i++)
+        if (text[i] != '_') plain[used++] = lower_case(text[i]);
+    plain[used] = '\0';
+}
+
+/* The argument's text as one word, whatever function of PyTorch called it. */
+static void one_word(char *name) {
+    static const char *const words[][2] = {
+        {"allgatherbase", "allgather"}, {"allgatherintotensor", "allgather"},
+        {"reducescatterbase", "reducescatter"}, {"reducescattertensor", "reducescatter"},
+        {"alltoallv", "alltoall"}, {"alltoallbase", "alltoall"}
+    };
+    static const char coalesced[] = "coalesced";
+    size_t size = strlen(name), tail = sizeof coalesced - 1;
+    if (size > tail && strcmp(name + size - tail, coalesced) == 0) name[size - tail] = '\0';
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(name, words[i][0]) == 0) strcpy(name, words[i][1]);
+}
+
+/* By what the kernel's name holds; NULL: it tells none. */
+static const char *name_of_kernel(trace_text kernel) {
+    static const char *const words[][2] = {
+        {"allreduce", "allreduce"}, {"reducescatter", "reducescatter"}, {"allgather", "allgather"},
+        {"alltoall", "alltoall"}, {"sendrecv", "sendrecv"}, {"broadcast", "broadcast"},
+        {"crossdevicereduce", "allreduce"}, {"ncclkernelreduce", "reduce"},
+        {"nccldevkernelreduce", "reduce"}
+    };
+    char plain[4096];
+    plain_name(kernel.data, kernel.size, plain, sizeof plain);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(plain, words[i][0])) return words[i][1];
+    return NULL;
+}
+
+static bool is_one_of(const char *name, const char *const *words) {
+    while (*words && strcmp(name, *words) != 0) words++;
+    return *words != NULL;
+}
+
+static int64_t dtype_bytes(const char *name) {
+    static const char *const one[] = {"Byte", "Char", "Bool", "QInt8", NULL};
+    static const char *const two[] = {"Short", "Half", "BFloat16", "UInt16", NULL};
+    static const char *const four[] = {"Int", "Float", "UInt32", "ComplexHalf", NULL};
+    static const char *const eight[] = {"Long", "Double", "UInt64", "ComplexFloat", NULL};
+    if (is_one_of(name, one) || strncmp(name, "Float8_", 7) == 0) return 1;
+    if (is_one_of(name, two)) return 2;
+    if (is_one_of(name, four)) return 4;
+    if (is_one_of(name, eight)) return 8;
+    return strcmp(name, "ComplexDouble") == 0 ? 16 : 0;
+}
+
+/* The whole of what is exchanged, as nccl-tests counts it. */
+static int64_t bytes_of(const trace_event *event, const char *name) {
+    static const char *const outward[] = {"allgather", "gather", "recv", NULL};
+    char dtype[32];
+    int64_t count, size, bytes = 0;
+    if (strcmp(name, "barrier") == 0) return COLLECTIVE_UNKNOWN;
+    if (!trace_arg_int(event, is_one_of(name, outward) ? "Out msg nelems" : "In msg nelems",
+                       &count)) return COLLECTIVE_UNKNOWN;
+    if (!trace_arg_text(event, "dtype", dtype, sizeof dtype)) return COLLECTIVE_UNKNOWN;
+    size = dtype_bytes(dtype);
+    bool known = count >= 0 && size && !__builtin_mul_overflow(count, size, &bytes);
+    return known ? bytes : COLLECTIVE_UNKNOWN;
+}
+
+/* Of what synchronizes: none of these can end on a rank before all have begun. */
+static bool synchronizes(const char *name) {
+    static const char *const words[] = {"allreduce", "allgather", "reducescatter", "alltoall",
+                                        "barrier", "sendrecv", NULL};
+    return is_one_of(name, words);
+}
+
+double collective_factor(const char *name, int64_t n) {
+    static const char *const parts[] = {"allgather", "reducescatter", "alltoall", "gather",
+                                        "scatter", NULL};
+    static const char *const wholes[] = {"broadcast", "reduce", "send", "recv", NULL};
+    if (is_one_of(name, wholes)) return 1;
+    if (n < 1) return 0;
+    double part = (double)(n - 1) / (double)n;
+    return strcmp(name, "allreduce") == 0 ? 2 * part : is_one_of(name, parts) ? part : 0;
+}
+
+/* ---- A file ---- */
+
+/* A text or number of the arguments, as it stands; "" if it is not there. */
+static trace_text arg_json(const trace_event *event, const char *key) {
+    const trace_member *arg = trace_arg(event, key);
+    return arg ? arg->value : (trace_text){"", 0};
+}
+
+static uint32_t text_number(collectives *c, const trace_event *event, const char *key) {
+    char text[256];
+    trace_text json = arg_json(event, key);
+    if (trace_arg_text(event, key, text, sizeof text)) return intern(&c->texts, text, strlen(text));
+    return json.size ? intern(&c->texts, json.data, json.size) : UINT32_MAX;
+}
+
+/* Ranks of a group of thousands are a long text: its hash stands for it. */
+static uint32_t group_of(collectives *c, const trace_event *event, const char *name) {
+    trace_text group = arg_json(event, "Process Group Name");
+    trace_text ranks = arg_json(event, "Process Group Ranks");
+    char key[128];
+    int size = snprintf(key, sizeof key, "%zu %llx %zu %llx %.64s", group.size,
+                        (unsigned long long)hash_bytes(group.data, group.size), ranks.size,
+                        (unsigned long long)hash_bytes(ranks.data, ranks.size), name);
+    return intern(&c->texts, key, (size_t)size);
+}
+
+void collectives_take(collectives *c, const trace_event *event) {
+    char name[64];
+    const trace_member *told = trace_arg(event, "Collective name");
+    const char *shown = told ? name : name_of_kernel(event->name);
+    if (told) {
+        char text[256];
+        if (!trace_arg_text(event, "Collective name", text, sizeof text)) return;
+        plain_name(text, strlen(text), name, sizeof name);
+        one_word(name);
+    }
+    if (!shown || !*shown) return;
+    GROW(c->kernels, c->kernel_count, c->kernel_capacity);
+    collective_kernel *kernel = &c->kernels[c->kernel_count++];
+    *kernel = (collective_kernel){
+        .begin_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
+        .bytes = bytes_of(event, shown), .group_size = COLLECTIVE_UNKNOWN,
+        .name = intern(&c->texts, shown, strlen(shown)),
+        .process_group = text_number(c, event, "Process Group Name"),
+        .group = group_of(c, event, shown)
+    };
+    kernel->has_seq = trace_arg_int(event, "Seq", &kernel->seq);
+    trace_arg_int(event, "Group size", &kernel->group_size);
+}
+
+static bool kernel_before(uint32_t a, uint32_t b, const void *context) {
+    const collective_kernel *kernels = context;
+    return kernels[a].begin_ns < kernels[b].begin_ns;
+}
+
+static uint64_t mix(uint64_t a, uint64_t b) { return hash_mix(a) * 31 + b; }
+
+static collective *collective_of(collectives *c, const collective_kernel *k, uint64_t key,
+                                 bool *is_new) {
+    uint64_t *number = map_put(&c->numbers, key, is_new);
+    if (!*is_new) return &c->list[*number];
+    GROW(c->list, c->count, c->capacity);
+    *number = c->count;
+    c->list[c->count] = (collective){
+        .name = k->name, .process_group = k->process_group, .has_seq = k->has_seq, .seq = k->seq,
+        .synchronizes = synchronizes(interned_text(&c->texts, k->name)),
+        .group_size = k->group_size, .bytes = k->bytes
+    };
+    return &c->list[c->count++];
+}
+
+/* Of an all-to-all ranks may have different sizes. */
+static void join_bytes(const collectives *c, collective *to, int64_t bytes) {
+    bool differ = strcmp(interned_text(&c->texts, to->name), "alltoall") == 0;
+    if (differ && bytes > to->bytes) to->bytes = bytes;
+    if (!differ && bytes != to->bytes) to->bytes = COLLECTIVE_UNKNOWN;
+}
+
+void collectives_end_file(collectives *c, int64_t base_ns) {
+    uint32_t file = (uint32_t)c->file_count;
+    map indices = {0}, counts = {0};             /* of a group; of a group and Seq */
+    uint32_t *order = sorted_numbers(c->kernel_count, kernel_before, c->kernels);
+    for (size_t i = 0; i < c->kernel_count; i++) {
+        const collective_kernel *k = &c->kernels[order[i]];
+        bool is_new;
+        uint64_t key = mix(mix(k->group, k->has_seq), (uint64_t)k->seq);
+        uint32_t index = (uint32_t)(*map_put(&indices, k->group, &is_new))++;
+        uint64_t occurrence = (*map_put(&counts, key, &is_new))++;
+        collective *to = collective_of(c, k, mix(key, occurrence), &is_new);
+        if (!is_new) join_bytes(c, to, k->bytes);
+        if (to->group_size < 0) to->group_size = k->group_size;
+        GROW(c->parts, c->part_count, c->part_capacity);
+        c->parts[c->part_count++] = (collective_part){
+            k->begin_ns + base_ns, k->end_ns + base_ns, (uint32_t)(to - c->list), file, index
+        };
+    }
+    GROW(c->ends, c->file_count, c->file_capacity);
+    c->ends[c->file_count++] = c->part_count;
+    free(order);
+    map_free(&indices);
+    map_free(&counts);
+    c->kernel_count = 0;
+}
+
+/* ---- Clocks ---- */
+
+static int by_size(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int64_t median(int64_t *values, size_t count) {
+    qsort(values, count, sizeof *values, by_size);
+    return values[count / 2];
+}
+
+static const collective_part *parts_of(const collectives *c, uint32_t file, size_t *count) {
+    size_t begin = file ? c->ends[file - 1] : 0;
+    *count = c->ends[file] - begin;
+    return c->parts + begin;
+}
+
+int64_t collectives_clock(const collectives *c, uint32_t first, uint32_t file, size_t *count,
+                          int64_t *spread_ns) {
+    size_t ends, own;
+    const collective_part *of_first = parts_of(c, first, &ends), *of_file = parts_of(c, file, &own);
+    map end_of = {0};
+    int64_t *apart = allocate((own + 1) * sizeof *apart), clock_ns = 0;
+    for (size_t i = 0; i < ends; i++)
+        *map_put(&end_of, of_first[i].collective, NULL) = (uint64_t)of_first[i].end_ns;
+    *count = 0;
+    for (size_t i = 0; i < own; i++) {
+        const uint64_t *end = map_get(&end_of, of_file[i].collective);
+        if (end && c->list[of_file[i].collective].synchronizes)
+            apart[(*count)++] = (int64_t)*end - of_file[i].end_ns;
+    }
+    *spread_ns = 0;
+    if (*count) {
+        clock_ns = median(apart, *count);
+        for (size_t i = 0; i < *count; i++) apart[i] = llabs(apart[i] - clock_ns);
+        *spread_ns = median(apart, *count);
+    }
+    map_free(&end_of);
+    free(apart);
+    return clock_ns;
+}
+
+void collectives_free(collectives *c) {
+    intern_free(&c->texts);
+    map_free(&c->numbers);
+    free(c->list);
+    free(c->parts);
+    free(c->ends);
+    free(c->kernels);
+}

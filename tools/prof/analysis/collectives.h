@@ -1,0 +1,64 @@
+/* Collectives of several ranks: kernels of communication that are one, joined over the files. For
+   `prof ranks` and for --align collectives.
+
+       collectives c = {0};
+       for each file: collectives_take(&c, &event) ..., then collectives_end_file(&c, base);
+       collectives_clock(&c, first, file, ...) ...
+       collectives_free(&c);                                                                   */
+#ifndef PROF_COLLECTIVES_H
+#define PROF_COLLECTIVES_H
+
+#include "input/trace_reader.h"
+
+enum { COLLECTIVE_UNKNOWN = -1 };
+
+typedef struct collective {
+    uint32_t name;               /* in collectives.texts, as is: */
+    uint32_t process_group;      /* UINT32_MAX: not told */
+    bool has_seq, synchronizes;  /* no rank ends before all have begun */
+    int64_t seq, group_size;     /* COLLECTIVE_UNKNOWN */
+    int64_t bytes;               /* COLLECTIVE_UNKNOWN: or the ranks disagree */
+} collective;
+
+typedef struct collective_part { /* the kernel of one file in it */
+    int64_t begin_ns, end_ns;    /* with the file's base */
+    uint32_t collective, file;
+    uint32_t index;              /* the how manieth of its group and name in the file, from 0 */
+} collective_part;
+
+typedef struct collectives {
+    interner texts;
+    collective *list;
+    size_t count, capacity;
+    collective_part *parts;      /* file by file, in the order of collectives_end_file */
+    size_t part_count, part_capacity;
+    size_t *ends;                /* of each file's parts */
+    size_t file_count, file_capacity;
+    /* inside */
+    map numbers;                 /* group, Seq and occurrence -> number in list */
+    struct collective_kernel *kernels;           /* of the file being read */
+    size_t kernel_count, kernel_capacity;
+} collectives;
+
+/* event: of the kind communication. What tells no collective is none. */
+void collectives_take(collectives *c, const trace_event *event);
+void collectives_end_file(collectives *c, int64_t base_ns);  /* files are 0, 1, 2, ... */
+
+/* What is to be added to the file's times so that synchronizing collectives end when they do in the
+   first file: the median of the differences, the upper one of two. *count: so many were in both;
+   0: none, and 0 is returned. *spread_ns: the median of how far they are from it. */
+int64_t collectives_clock(const collectives *c, uint32_t first, uint32_t file, size_t *count,
+                          int64_t *spread_ns);
+void collectives_free(collectives *c);
+
+/* busbw = algbw x this; n: of the group. 0: not known for the name. */
+double collective_factor(const char *name, int64_t n);
+
+#define COLLECTIVES_HELP \
+    "  A kernel's collective is what its argument Collective name says, else what its\n" \
+    "  own name holds (AllReduce, ReduceScatter, AllGather, AllToAll, SendRecv,\n" \
+    "  Broadcast, Reduce). Kernels of different ranks are one if Process Group Name,\n" \
+    "  Process Group Ranks, name and Seq are equal; where there is no Seq, or a rank\n" \
+    "  has it twice, the n-th by begin belongs to the n-th.\n"
+
+#endif

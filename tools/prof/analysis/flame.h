@@ -1,0 +1,68 @@
+/* Call paths and the time spent in each: for stacks and flamegraph.
+
+       flame f = {0};
+       flame_read(&f, &options, path);
+       flame_finish(&f);
+       ... f.nodes[1 .. f.count), parents before children ...
+       flame_free(&f);                                                                          */
+#ifndef PROF_FLAME_H
+#define PROF_FLAME_H
+
+#include "trace/call_walk.h"
+
+struct flame_sample;
+typedef struct flame_options {
+    bool device;                /* time of the kernels that a call launched, not its CPU time */
+    bool kernels;               /* with device: a kernel is an entry of its own */
+    bool python;                /* Python functions are entries where the trace has them */
+    bool frames_only;           /* only they are, and an op's time is its frames' (export_stacks) */
+    bool threads;               /* the outermost entry is the thread */
+    bool by_site;               /* a name with several places has an entry for each */
+    /* is told of each call and kernel, and of what was allocated in a call; NULL: nobody */
+    void (*take)(void *user, const struct flame_sample *sample);
+    void (*on_event)(void *user, const trace_event *event);
+    void (*on_member)(void *user, const trace_member *member);
+    /* of a raw stream that is read without events: when its first one begins, its last one ends */
+    void (*on_times)(void *user, int64_t first_ns, int64_t last_ns);
+    void *user;
+} flame_options;
+
+typedef struct flame_sample {
+    uint32_t node;              /* in flame.nodes */
+    const walk_call *call;      /* that it is of, or the kernel's; NULL: of several, or none */
+    const char *thread;         /* of the calls: its name, or its number; "": of none */
+    int64_t cpu_ns, device_ns, calls, bytes;
+} flame_sample;
+
+/* One path: its name below its parent's path. Node 0 is the root, of no name. */
+typedef struct flame_node {
+    uint32_t parent, name;
+    uint8_t kind;               /* trace_kind */
+    int64_t self, total;        /* ns */
+    int64_t self_before, total_before;   /* in the traces that it is compared with */
+} flame_node;
+
+typedef struct flame {
+    interner names;
+    numbering paths;            /* of nodes, by parent and name */
+    flame_node *nodes;
+    size_t count, capacity;
+    uint64_t overlaps;          /* calls that begin in one and end behind it */
+} flame;
+
+/* Adds a file; the exit code. */
+int flame_read(flame *f, const flame_options *options, const char *path);
+void flame_compare(flame *f);   /* what was read so far is what the rest is compared with */
+void flame_finish(flame *f);    /* after the last file: totals */
+void flame_free(flame *f);
+static inline const char *flame_name(const flame *f, uint32_t node) {
+    return interned_text(&f->names, f->nodes[node].name);
+}
+
+/* The options of both commands: the metric's name to options->device; false: told. */
+bool flame_metric(const char *name, flame_options *options);
+
+/* Writes the folded stacks of traces; the exit code. For stacks and export. */
+int stacks_export(const flame_options *o, char *const *traces, int count, const char *path);
+
+#endif

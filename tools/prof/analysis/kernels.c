@@ -1,0 +1,391 @@
+/* The kernels of a trace by device and name: see kernels.h. */
+#include "analysis/kernels.h"
+
+#include "base/span_sorter.h"
+#include "base/spill.h"
+#include "input/losses.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A launch; and, behind it, what its owner is. */
+typedef struct kernel_launch {
+    uint64_t number;            /* its place among the kernels of the file */
+    int64_t ns;
+    double flops, bytes;        /* 0: unknown */
+    uint32_t row, amount;       /* of owners: of the op's amount */
+    uint32_t parts;             /* kernels of this owner */
+    uint32_t is_owner;
+} kernel_launch;
+
+static bool launch_before(const void *one, const void *other) {
+    const kernel_launch *a = one, *b = other;
+    return a->number != b->number ? a->number < b->number : a->is_owner < b->is_owner;
+}
+
+/* By owner; of each first the last launch, whose place is one less than there are. */
+typedef struct owned_launch {
+    uint64_t owner, number;
+    uint32_t place, amount;
+} owned_launch;
+
+static bool owned_before(const void *one, const void *other) {
+    const owned_launch *a = one, *b = other;
+    return a->owner != b->owner ? a->owner < b->owner : a->place > b->place;
+}
+
+/* ---- Devices ---- */
+
+/* --device-peak: "bf16=989.5" or "gb=3350". */
+static bool override_peak(kernel_device *device, const char *text) {
+    const char *value = strchr(text, '=');
+    char name[32], *end;
+    if (!value || (size_t)(value - text) >= sizeof name) return false;
+    memcpy(name, text, (size_t)(value - text));
+    name[value - text] = '\0';
+    double number = strtod(value + 1, &end);
+    if (*end || end == value + 1 || !(number > 0)) return false;
+    dtype type = dtype_parse(name);
+    if (strcmp(name, "gb") == 0) device->peak.gb_s = number;
+    else if (type > DTYPE_NONE && type < DTYPE_PEAKS) device->peak.tflops[type] = number;
+    else return false;
+    device->known = true;
+    return true;
+}
+
+static kernel_device *device_of(kernel_table *t, int64_t index) {
+    bool is_new;
+    uint64_t *number = map_put(&t->device_numbers, (uint64_t)index, &is_new);
+    if (is_new) {
+        GROW(t->devices, t->device_count, t->device_capacity);
+        *number = t->device_count++;
+        memset(&t->devices[*number], 0, sizeof *t->devices);
+        t->devices[*number].index = index;
+    }
+    return &t->devices[*number];
+}
+
+static void read_device(kernel_table *t, trace_text json) {
+    trace_text rest = json, key, value, name_text = {"", 0};
+    int64_t id = 0, units = 0, memory = 0;
+    while (json_next(&rest, &key, &value)) {
+        if (text_is(key, "id")) json_int(value, &id);
+        else if (text_is(key, "name")) name_text = value;
+        else if (text_is(key, "numSms")) json_int(value, &units);
+        else if (text_is(key, "totalGlobalMem")) json_int(value, &memory);
+    }
+    char name[128];
+    json_decode(name_text, name, sizeof name);
+    kernel_device *device = device_of(t, id);
+    device->name = arena_text(&t->memory, name, strlen(name));
+    device->known = device_find(device->name, units, memory, &device->peak);
+}
+
+/* A trace may number its kernels' devices otherwise than its properties do: where all of those are
+   of one name, the others are too. */
+static void name_devices(kernel_table *t) {
+    const kernel_device *named = NULL;
+    for (size_t i = 0; i < t->device_count; i++) {
+        const kernel_device *device = &t->devices[i];
+        if (!device->name) continue;
+        if (named && strcmp(named->name, device->name) != 0) return;
+        named = device;
+    }
+    for (size_t i = 0; named && i < t->device_count; i++) {
+        int64_t index = t->devices[i].index;
+        if (t->devices[i].name) continue;
+        t->devices[i] = *named;
+        t->devices[i].index = index;
+    }
+}
+
+/* After reading: what the options say of all devices. */
+static bool settle_devices(kernel_table *t) {
+    const kernel_options *o = t->options;
+    name_devices(t);
+    for (size_t i = 0; i < t->device_count; i++) {
+        kernel_device *device = &t->devices[i];
+        if (o->device) {
+            device->known = device_find(o->device, 0, 0, &device->peak);
+            if (!device->known)
+                return fail("--device", "nothing is known of '%s'; see --device-peak", o->device),
+                       false;
+        }
+        for (size_t p = 0; p < o->peaks->count; p++)
+            if (!override_peak(device, o->peaks->items[p]))
+                return fail("--device-peak", "'%s' is not TYPE=TFLOP/s or gb=GB/s",
+                            o->peaks->items[p]), false;
+    }
+    return true;
+}
+
+/* ---- Reading ---- */
+
+static uint32_t row_of(kernel_table *t, const trace_event *event) {
+    uint32_t device = (uint32_t)(device_of(t, trace_device(event)) - t->devices);
+    uint32_t name = intern(&t->walk.tree.names, event->name.data, event->name.size);
+    bool is_new;
+    uint64_t *number = map_put(&t->numbers, (uint64_t)device << 32 | name, &is_new);
+    if (is_new) {
+        GROW(t->rows, t->row_count, t->row_capacity);
+        t->rows[t->row_count] = (kernel_row){.name = name, .device = device};
+        *number = t->row_count++;
+    }
+    return (uint32_t)*number;
+}
+
+static void add_launch(kernel_table *t, const trace_event *event) {
+    kernel_launch launch = {
+        .number = t->launch_count++, .ns = event->dur_ns, .row = row_of(t, event)
+    };
+    double gb = 0;
+    trace_arg_double(event, "kernel_flop", &launch.flops);
+    if (trace_arg_double(event, "kernel_num_gb", &gb)) launch.bytes = gb * 1e9;
+    const char *op = op_of_kernel(interned_text(&t->walk.tree.names, t->rows[launch.row].name));
+    launch.amount = amounts_add(&t->amounts, op ? op : "", event);
+    sorter_add(t->launches, &launch);
+}
+
+enum { NO_KERNEL = -1 };         /* the id of copies and fills */
+
+static void add_event(kernel_table *t, const trace_reader *reader) {
+    const trace_event *event = &reader->event;
+    bool kernel = event->phase == 'X' && event->kind == TRACE_KERNEL;
+    int64_t id = kernel ? (int64_t)t->launch_count : NO_KERNEL;
+    if (tree_takes(&t->walk.tree, event)) {
+        uint32_t name = tree_name(&t->walk.tree, event);
+        id = 0;
+        if (event->kind == TRACE_CPU_OP)
+            id = amounts_add(&t->amounts, interned_text(&t->walk.tree.names, name), event);
+    }
+    walk_add(&t->walk, reader, id);
+    if (kernel) add_launch(t, event);
+}
+
+/* ---- Owners ---- */
+
+static void take_work(void *user, uint32_t owner, int64_t id, int64_t ns) {
+    kernel_table *t = user;
+    const kernel_launch none = {.number = (uint64_t)id, .parts = 1, .is_owner = true};
+    (void)ns;
+    if (id == NO_KERNEL) return;
+    if (owner == NO_CALL) {
+        sorter_add(t->launches, &none);
+        return;
+    }
+    walk_call *c = &t->walk.calls[owner];
+    const owned_launch owned = {c->order, (uint64_t)id, c->node++, (uint32_t)c->id};
+    sorter_add(t->owned, &owned);
+}
+
+static void note_owner(kernel_table *t, const owned_launch *first) {
+    const kernel_owner owner = {first->owner, first->amount};
+    if (!t->owners) return;
+    spill_add(t->owners, &owner, sizeof owner);
+    t->owner_count++;
+}
+
+/* Of each launch how many its owner has. */
+static void find_owners(kernel_table *t) {
+    owned_launch owned;
+    kernel_launch owner = {.is_owner = true};
+    uint64_t known = UINT64_MAX;
+    walk_all(&t->walk);
+    sorter_finish(t->owned);
+    while (sorter_next(t->owned, &owned)) {
+        if (owned.owner != known) {
+            owner.parts = owned.place + 1;
+            owner.amount = owned.amount;
+            note_owner(t, &owned);
+        }
+        known = owned.owner;
+        owner.number = owned.number;
+        sorter_add(t->launches, &owner);
+    }
+    sorter_free(t->owned);
+    t->owned = NULL;
+    sorter_finish(t->launches);
+}
+
+/* ---- Amounts of launches: the trace's own, else the op's, else by the kernel's name ---- */
+
+/* op: its owner's; 0: that has none, or there is none. */
+static amount found_amount(kernel_table *t, const kernel_launch *launch, uint32_t op) {
+    amount found = {0};
+    if (op) found = t->amounts.list[op];
+    if (found.flops) return found;
+    const char *name = op_of_kernel(interned_text(&t->walk.tree.names, t->rows[launch->row].name));
+    uint32_t own = launch->amount;
+    if (!own && op && name) own = amounts_rename(&t->amounts, op, name);
+    if (!own) return found;
+    amount by_name = t->amounts.list[own];
+    if (!found.bytes || by_name.flops) found = by_name;
+    return found;
+}
+
+/* Into launch->flops and ->bytes, where the trace has none itself; returns the type. */
+static dtype settle_amount(kernel_table *t, kernel_launch *launch, uint32_t op) {
+    const char *name = interned_text(&t->walk.tree.names, t->rows[launch->row].name);
+    amount found = found_amount(t, launch, op);
+    if (!(launch->flops > 0)) launch->flops = (double)found.flops;
+    if (!(launch->bytes > 0)) launch->bytes = (double)found.bytes;
+    dtype type = dtype_of_kernel(name, (dtype)found.dtype);
+    return type == DTYPE_NONE ? t->options->dtype : type;
+}
+
+static void add_to_row(kernel_row *row, const kernel_device *device, int64_t ns, double flops,
+                       double bytes, dtype type) {
+    row->count++;
+    row->ns += ns;
+    if (bytes > 0 && ns > 0) {
+        row->bytes += bytes;
+        row->bytes_ns += ns;
+        if (device->known) row->ideal_bytes_ns += bytes / device->peak.gb_s;
+    }
+    if (!(flops > 0 && ns > 0)) return;
+    row->flops += flops;
+    row->flops_ns += ns;
+    row->dtypes |= 1u << type;
+    if (device->known && type < DTYPE_PEAKS && device->peak.tflops[type] > 0) {
+        row->ideal_flops_ns += flops / (device->peak.tflops[type] * 1e3);
+        row->ideal_flops_of_ns += ns;
+    }
+}
+
+/* As PyTorch's script: an op's amount counts for each of its kernels. The device's sum takes it
+   once: a part for each kernel. */
+static void settle_launch(kernel_table *t, kernel_launch *launch, const kernel_launch *owner) {
+    kernel_row *row = &t->rows[launch->row];
+    kernel_device *device = &t->devices[row->device];
+    dtype type = settle_amount(t, launch, owner->amount);
+    double parts = owner->parts;
+    add_to_row(row, device, launch->ns, launch->flops, launch->bytes, type);
+    add_to_row(&device->sum, device, launch->ns, launch->flops / parts, launch->bytes / parts,
+               type);
+    const kernel_amount found = {launch->flops, launch->bytes};
+    if (t->amounts_found) spill_add(t->amounts_found, &found, sizeof found);
+}
+
+static void settle_launches(kernel_table *t) {
+    kernel_launch launch = {0}, next;
+    while (sorter_next(t->launches, &next)) {
+        if (next.is_owner) settle_launch(t, &launch, &next);
+        else launch = next;
+    }
+    sorter_free(t->launches);
+    t->launches = NULL;
+}
+
+dtype kernel_row_dtype(const kernel_row *row) {
+    dtype type = DTYPE_NONE;
+    while (row->dtypes >> type > 1) type++;
+    return type;
+}
+
+void kernel_row_add(kernel_row *to, const kernel_row *from) {
+    to->count += from->count;
+    to->ns += from->ns;
+    to->flops += from->flops;
+    to->flops_ns += from->flops_ns;
+    to->bytes += from->bytes;
+    to->bytes_ns += from->bytes_ns;
+    to->ideal_flops_ns += from->ideal_flops_ns;
+    to->ideal_flops_of_ns += from->ideal_flops_of_ns;
+    to->ideal_bytes_ns += from->ideal_bytes_ns;
+    to->dtypes |= from->dtypes;
+}
+
+static char *ratio(sheet *s, double part, int64_t whole, double scale) {
+    return part > 0 && whole > 0 ? sheet_cell(s, "%.4f", part / (double)whole * scale) : NULL;
+}
+
+char *kernel_tflop_s(sheet *s, const kernel_row *row) {
+    return ratio(s, row->flops, row->flops_ns, 1e-3);
+}
+char *kernel_gb_s(sheet *s, const kernel_row *row) {
+    return ratio(s, row->bytes, row->bytes_ns, 1);
+}
+char *kernel_flop_share(sheet *s, const kernel_row *row) {
+    return ratio(s, row->ideal_flops_ns, row->ideal_flops_of_ns, 100);
+}
+char *kernel_gb_share(sheet *s, const kernel_row *row) {
+    return ratio(s, row->ideal_bytes_ns, row->bytes_ns, 100);
+}
+
+char *kernel_intensity(sheet *s, const kernel_row *row) {
+    if (!(row->flops > 0 && row->bytes > 0)) return NULL;
+    double rate = row->bytes / (double)row->bytes_ns;
+    return ratio(s, row->flops / rate, row->flops_ns, 1);
+}
+
+/* Some operations a byte at most: no device has so little to compute with. */
+static bool is_light(const char *name) {
+    static const char *const words[] = {"elementwise", "copy", "Copy", "fill", "Fill",
+                                        "reduce_kernel"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(name, words[i])) return true;
+    return false;
+}
+
+/* Its intensity is more than the device's (peak FLOP/s / peak byte/s) just where its share of the
+   one peak is more than that of the other. */
+const char *kernel_bound(const kernel_row *row, const char *name) {
+    if (!(row->ideal_bytes_ns > 0)) return NULL;
+    if (!(row->ideal_flops_ns > 0)) return row->flops > 0 || !is_light(name) ? NULL : "memory";
+    double compute = row->ideal_flops_ns / (double)row->ideal_flops_of_ns;
+    return compute > row->ideal_bytes_ns / (double)row->bytes_ns ? "compute" : "memory";
+}
+
+static bool longer(uint32_t a, uint32_t b, const void *context) {
+    const kernel_row *rows = context;
+    return rows[a].ns > rows[b].ns;
+}
+
+static void begin(kernel_table *t, const kernel_options *options) {
+    static const walk_take take = {.work = take_work};
+    t->options = options;
+    t->walk.take = &take;
+    t->walk.user = t;
+    t->owned = sorter_of(sizeof(owned_launch), owned_before);
+    t->launches = sorter_of(sizeof(kernel_launch), launch_before);
+    if (!options->as_written) return;
+    t->owners = spill_new();
+    t->amounts_found = spill_new();
+}
+
+int kernels_read(kernel_table *t, const kernel_options *options, const char *path) {
+    trace_reader *reader = trace_open(path);
+    if (!reader) return EXIT_BAD;
+    begin(t, options);
+    reader->as_written = options->as_written;
+    reader->quiet = options->quiet;
+    while (trace_next(reader) != TRACE_END) {
+        if (reader->item == TRACE_EVENT) add_event(t, reader);
+        if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "deviceProperties")) {
+            trace_text rest = reader->member.value, key, device;
+            while (json_next(&rest, &key, &device)) read_device(t, device);
+        }
+    }
+    find_owners(t);
+    bool settled = settle_devices(t);
+    settle_launches(t);
+    t->order = sorted_numbers(t->row_count, longer, t->rows);
+    int status = trace_close(reader);
+    return settled ? status : EXIT_BAD;
+}
+
+void kernels_free(kernel_table *t) {
+    walk_free(&t->walk);
+    amounts_free(&t->amounts);
+    arena_free(&t->memory);
+    map_free(&t->numbers);
+    map_free(&t->device_numbers);
+    free(t->rows);
+    free(t->order);
+    free(t->devices);
+    sorter_free(t->owned);
+    sorter_free(t->launches);
+    spill_free(t->owners);
+    spill_free(t->amounts_found);
+    memset(t, 0, sizeof *t);
+}

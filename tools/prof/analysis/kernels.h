@@ -1,0 +1,74 @@
+/* The kernels of a trace by device and name, with what they compute and move: for analyze. */
+#ifndef PROF_KERNELS_H
+#define PROF_KERNELS_H
+
+#include "analysis/amounts.h"
+#include "trace/call_walk.h"
+
+typedef struct kernel_options {
+    bool as_written, quiet;     /* the reader's */
+    dtype dtype;                /* where the trace does not tell; DTYPE_NONE: unknown */
+    const char *device;         /* name of all devices instead of the trace's; NULL */
+    const text_list *peaks;     /* "bf16=989.5", "gb=3350" */
+} kernel_options;
+
+/* All launches of one kernel on one device. Rates: amount / ns of the launches that have one. */
+typedef struct kernel_row {
+    uint32_t name, device;      /* in table.tree.names, in table.devices */
+    uint64_t count;
+    int64_t ns;
+    double flops, bytes;
+    int64_t flops_ns, bytes_ns;
+    double ideal_flops_ns;      /* that the peak would take for it */
+    int64_t ideal_flops_of_ns;  /* ns of the launches in it */
+    double ideal_bytes_ns;      /* the same of bytes; of bytes_ns where the peak is known */
+    uint32_t dtypes;            /* bits by dtype of what counts in flops */
+} kernel_row;
+
+typedef struct kernel_device {
+    int64_t index;
+    const char *name;           /* NULL: the trace does not tell */
+    bool known;                 /* peak holds */
+    device_peak peak;
+    kernel_row sum;             /* of all its kernels */
+} kernel_device;
+
+typedef struct kernel_table {
+    const kernel_options *options;
+    call_walk walk;             /* the names are its tree's */
+    amounts amounts;
+    kernel_row *rows;
+    uint32_t *order;            /* by time, most first */
+    size_t row_count, row_capacity;
+    kernel_device *devices;
+    size_t device_count, device_capacity;
+    map numbers, device_numbers;
+    uint64_t launch_count, owner_count;
+    struct span_sorter *owned;  /* launches by owner, */
+    struct span_sorter *launches;        /* and as they are in the file */
+    struct spill *owners, *amounts_found;        /* as_written: owner_count kernel_owner,
+                                   launch_count kernel_amount, as they are in the file */
+    arena memory;
+} kernel_table;
+
+/* A call that launched kernels: its place among the file's calls, its number in table.amounts. */
+typedef struct kernel_owner { uint64_t order, amount; } kernel_owner;
+typedef struct kernel_amount { double flops, bytes; } kernel_amount;         /* 0: unknown */
+
+int kernels_read(kernel_table *table, const kernel_options *options, const char *path);
+void kernels_free(kernel_table *table);
+
+dtype kernel_row_dtype(const kernel_row *row);               /* of its only bit */
+/* Adds the amounts, counts and times of one row to another. */
+void kernel_row_add(kernel_row *to, const kernel_row *from);
+
+/* Cells of a sheet; NULL: unknown. */
+char *kernel_tflop_s(sheet *s, const kernel_row *row);
+char *kernel_gb_s(sheet *s, const kernel_row *row);
+char *kernel_flop_share(sheet *s, const kernel_row *row);    /* of the peak, % */
+char *kernel_gb_share(sheet *s, const kernel_row *row);
+char *kernel_intensity(sheet *s, const kernel_row *row);     /* FLOP per byte */
+/* "compute" or "memory": which roof of the roofline it is under; NULL: an amount is not known. */
+const char *kernel_bound(const kernel_row *row, const char *name);
+
+#endif

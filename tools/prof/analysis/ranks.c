@@ -1,0 +1,368 @@
+/* Compute, communication and waiting of several ranks: see ranks.h. */
+#include "analysis/ranks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/span_sorter.h"
+#include "output/trace_writer.h"
+#include "trace/call_tree.h"
+#include "trace/trace_range.h"
+
+/* ---- Reading: a file at a time, in constant memory ---- */
+
+/* Categories that are not known are not work here, even where they stand in a stream's row. */
+static bool is_work(const trace_event *event) {
+    return event->phase == 'X' && event->kind >= TRACE_KERNEL && event->kind <= TRACE_MEMSET &&
+           trace_kind_of(event->cat) == event->kind && !text_is(event->cat, "cuda_profiler_range");
+}
+
+void ranks_begin_file(rank_table *t, const char *path) {
+    GROW(t->rows, t->files, t->file_capacity);
+    t->rows[t->files] = (rank_row){.id = {.path = path}};
+    t->works = sorter_new();
+}
+
+void ranks_take(rank_table *t, const trace_event *event) {
+    rank_row *row = &t->rows[t->files];
+    if (event->phase == 'X' && event->kind == TRACE_ANNOTATION && event->name.size > 5 &&
+        memcmp(event->name.data, "gloo:", 5) == 0) row->gloo++;
+    if (!is_work(event)) return;
+    work_kind kind = work_kind_of(&t->names, event);
+    sorter_add(t->works, &(span){.start_ns = event->ts_ns, .amount = event->dur_ns, .what = kind});
+    row->works++;
+    if (kind == WORK_COMMUNICATION) collectives_take(&t->all, event);
+}
+
+void ranks_take_member(rank_table *t, const trace_member *member) {
+    rank_read(&t->rows[t->files].id, member);
+    if (text_is(member->key, "baseTimeNanoseconds"))
+        json_int(member->value, &t->rows[t->files].base_ns);
+}
+
+void ranks_end_file(rank_table *t, bool is_whole) {
+    rank_row *row = &t->rows[t->files++];
+    span work;
+    sorter_finish(t->works);
+    while (sorter_next(t->works, &work))
+        busy_add(&row->time, (work_kind)work.what, work.start_ns, work.start_ns + work.amount);
+    sorter_free(t->works);
+    row->failed = !is_whole && !row->works;
+    collectives_end_file(&t->all, row->base_ns);
+}
+
+/* ---- Joining ---- */
+
+static bool rank_before(uint32_t a, uint32_t b, const void *context) {
+    const rank_row *rows = context;
+    return rows[a].id.rank < rows[b].id.rank;
+}
+
+static void align(rank_table *t) {
+    uint32_t first = t->order[0];
+    for (size_t i = 1; i < t->count; i++) {
+        uint32_t file = t->order[i];
+        size_t count;
+        int64_t spread;
+        t->rows[file].clock_ns = collectives_clock(&t->all, first, file, &count, &spread);
+        if (count == 0 && t->rows[file].works)
+            warn(t->rows[file].id.path, "it has no synchronizing collective in common with %s: its "
+                 "clock stays", t->rows[first].id.path);
+    }
+}
+
+static bool part_before(uint32_t a, uint32_t b, const void *context) {
+    const rank_table *t = context;
+    const collective_part *x = &t->all.parts[a], *y = &t->all.parts[b];
+    if (x->collective != y->collective) return x->collective < y->collective;
+    return t->rows[x->file].id.rank < t->rows[y->file].id.rank;
+}
+
+static void sort_parts(rank_table *t) {
+    uint32_t *order = sorted_numbers(t->all.part_count, part_before, t);
+    t->parts = allocate((t->all.part_count + 1) * sizeof *t->parts);
+    for (size_t i = 0; i < t->all.part_count; i++) {
+        collective_part *part = &t->parts[i];
+        *part = t->all.parts[order[i]];
+        part->begin_ns += t->rows[part->file].clock_ns;
+        part->end_ns += t->rows[part->file].clock_ns;
+    }
+    free(order);
+}
+
+static joined_row join_part(joined_row row, const collective_part *parts, uint32_t number) {
+    const collective_part *part = &parts[number];
+    int64_t lasts = part->end_ns - part->begin_ns;
+    if (row.count++ == 0)
+        return (joined_row){part->collective, number, 1, part->begin_ns, part->begin_ns,
+                            part->end_ns, lasts, number};
+    if (part->begin_ns < row.begin_ns) row.begin_ns = part->begin_ns;
+    if (part->begin_ns > row.last_ns) row.last_ns = part->begin_ns, row.last = number;
+    if (part->end_ns < row.end_ns) row.end_ns = part->end_ns;
+    if (lasts < row.shortest_ns) row.shortest_ns = lasts;
+    return row;
+}
+
+static int by_begin(const void *a, const void *b) {
+    const joined_row *x = a, *y = b;
+    if (x->begin_ns != y->begin_ns) return x->begin_ns < y->begin_ns ? -1 : 1;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+static rank_row *row_of(const rank_table *t, uint32_t part) {
+    return &t->rows[t->parts[part].file];
+}
+
+static void join(rank_table *t) {
+    sort_parts(t);
+    t->joined = allocate((t->all.count + 1) * sizeof *t->joined);
+    for (uint32_t i = 0; i < t->all.part_count; i++) {
+        joined_row *row = &t->joined[t->parts[i].collective];
+        *row = join_part(*row, t->parts, i);
+    }
+    for (uint32_t i = 0; i < t->all.part_count; i++) {
+        row_of(t, i)->in_any = true;
+        row_of(t, i)->shares |= t->joined[t->parts[i].collective].count > 1;
+    }
+    t->joined_count = t->all.count;
+    if (t->joined_count) qsort(t->joined, t->joined_count, sizeof *t->joined, by_begin);
+}
+
+/* Of what synchronizes, on two ranks or more: did all begin before the first one ended? */
+bool ranks_consistent(const rank_table *t, const joined_row *row) {
+    return row->count > 1 && t->all.list[row->collective].synchronizes &&
+           row->last_ns < row->end_ns;
+}
+
+bool ranks_apart(const rank_table *t, const joined_row *row) {
+    return row->count > 1 && t->all.list[row->collective].synchronizes && !ranks_consistent(t, row);
+}
+
+static int64_t sum_waits(rank_table *t) {
+    int64_t skew = 0;
+    for (size_t i = 0; i < t->joined_count; i++) {
+        const joined_row *row = &t->joined[i];
+        if (!ranks_consistent(t, row)) continue;
+        rank_row *last = row_of(t, row->last);
+        last->late_ns = time_add(last->late_ns, row->last_ns - row->begin_ns);
+        skew = time_add(skew, row->last_ns - row->begin_ns);
+        for (uint32_t k = row->first; k < row->first + row->count; k++) {
+            int64_t waited = row->last_ns - t->parts[k].begin_ns;
+            row_of(t, k)->wait_ns = time_add(row_of(t, k)->wait_ns, waited);
+        }
+    }
+    return skew;
+}
+
+static bool later_than(uint32_t a, uint32_t b, const void *context) {
+    const rank_row *rows = context;
+    if (rows[a].late_ns != rows[b].late_ns) return rows[a].late_ns > rows[b].late_ns;
+    return rank_before(a, b, rows);
+}
+
+static void find_stragglers(rank_table *t) {
+    int64_t skew = sum_waits(t), longest = 0, held = 0;
+    for (size_t i = 0; i < t->count; i++)
+        if (busy_span(&t->rows[t->order[i]].time) > longest)
+            longest = busy_span(&t->rows[t->order[i]].time);
+    t->stragglers = allocate(t->count * sizeof *t->stragglers);
+    memcpy(t->stragglers, t->order, t->count * sizeof *t->order);
+    sort_numbers(t->stragglers, t->count, later_than, t->rows);
+    if (skew <= 0 || (double)skew * 100 < (double)longest) return;
+    while (t->straggler_count < t->count && (double)held * 5 < (double)skew * 4)
+        held = time_add(held, t->rows[t->stragglers[t->straggler_count++]].late_ns);
+    sort_numbers(t->stragglers, t->straggler_count, rank_before, t->rows);
+}
+
+/* ---- What is wrong with the files as a whole: a line each ---- */
+
+/* Ranks that the job had, by world_size or else by the highest rank, and no file is of. */
+static void tell_missing(const rank_table *t) {
+    enum { SHOWN = 8 };
+    char text[256];
+    size_t used = 0, pieces = 0;
+    int64_t next = 0, missing = 0, world = t->rows[t->order[t->count - 1]].id.rank + 1;
+    for (size_t i = 0; i < t->count; i++) {
+        const rank_id *id = &t->rows[t->order[i]].id;
+        if (!id->told) return;
+        if (id->world_size > world) world = id->world_size;
+    }
+    for (size_t i = 0; i <= t->count; i++) {
+        int64_t rank = i < t->count ? t->rows[t->order[i]].id.rank : world;
+        if (rank > next && pieces++ < SHOWN)
+            used += (size_t)snprintf(text + used, sizeof text - used, rank > next + 1 ?
+                "%s%lld to %lld" : "%s%lld", used ? ", " : "", (long long)next,
+                (long long)rank - 1);
+        if (rank > next) missing += rank - next;
+        next = rank + 1;
+    }
+    if (missing)
+        warn(NULL, "of %lld ranks %lld %s no file: %s%s", (long long)world, (long long)missing,
+             missing == 1 ? "has" : "have", text, pieces > SHOWN ? ", ..." : "");
+}
+
+/* Is the file of another run than the lowest rank's? */
+static void tell_other_run(const rank_table *t, uint32_t file) {
+    const rank_row *first = &t->rows[t->order[0]], *row = &t->rows[file];
+    int64_t begin = row->base_ns + row->time.first_ns + row->clock_ns;
+    int64_t end = row->base_ns + row->time.last_ns + row->clock_ns;
+    bool apart = first->works && row->works && (begin > first->base_ns + first->time.last_ns ||
+                                                end < first->base_ns + first->time.first_ns);
+    if (row->id.world_size && first->id.world_size && row->id.world_size != first->id.world_size)
+        warn(row->id.path, "it is of another run than %s: of %lld ranks, not %lld",
+             first->id.path, (long long)row->id.world_size, (long long)first->id.world_size);
+    else if (row->in_any && !row->shares)
+        warn(row->id.path, "it has no collective in common with another file: is it of another "
+             "run?");
+    else if (apart)
+        warn(row->id.path, "its work lies at other times than that of %s: another run, or clocks "
+             "that are apart (--align collectives)", first->id.path);
+}
+
+static void tell_no_work(const rank_row *row) {
+    if (row->works) return;
+    if (row->gloo)
+        warn(row->id.path, "there is no work of a device in it; %llu calls of gloo are the CPU's",
+             (unsigned long long)row->gloo);
+    else warn(row->id.path, "there is no work of a device in it");
+}
+
+static void tell_files(const rank_table *t) {
+    if (!t->count) return;
+    for (size_t i = 0; i < t->count; i++) tell_no_work(&t->rows[t->order[i]]);
+    for (size_t i = 1; i < t->count; i++) tell_other_run(t, t->order[i]);
+    tell_missing(t);
+}
+
+/* ---- Figures ---- */
+
+bandwidth ranks_bandwidth(const rank_table *t, const joined_row *row) {
+    const collective *c = &t->all.list[row->collective];
+    const char *name = interned_text(&t->all.texts, c->name);
+    double factor = collective_factor(name, c->group_size);
+    if (c->bytes < 0 || row->shortest_ns <= 0) return (bandwidth){-1, -1};
+    double gb_s = (double)c->bytes / (double)row->shortest_ns;
+    bool known = factor > 0 || (c->group_size == 1 && collective_factor(name, 2) > 0);
+    return (bandwidth){gb_s, known ? gb_s * factor : -1};
+}
+
+int64_t ranks_rank(const rank_table *t, uint32_t part) { return row_of(t, part)->id.rank; }
+
+/* ---- JSON ---- */
+
+static void write_member(output *out, const char *key, int64_t ns) {
+    output_format(out, ", \"%s_us\": ", key);
+    write_us(out, ns);
+}
+
+static void write_rank_json(const rank_row *row, output *out) {
+    const busy_time *time = &row->time;
+    output_format(out, "{\"rank\": %lld, \"file\": ", (long long)row->id.rank);
+    output_json_text(out, row->id.path, strlen(row->id.path));
+    write_member(out, "span", busy_span(time));
+    write_member(out, "busy", time->busy_ns);
+    write_member(out, "idle", busy_idle(time));
+    write_member(out, "compute", time->kind_ns[WORK_COMPUTE]);
+    write_member(out, "communication", time->kind_ns[WORK_COMMUNICATION]);
+    write_member(out, "memory", time->kind_ns[WORK_MEMORY]);
+    write_member(out, "overlap", time->overlap_ns);
+    write_member(out, "exposed_communication", busy_exposed(time));
+    write_member(out, "exposed_memory", time->exposed_memory_ns);
+    write_member(out, "late", row->late_ns);
+    write_member(out, "wait", row->wait_ns);
+    write_member(out, "clock", row->clock_ns);
+    output_text(out, "}");
+}
+
+static void write_count(output *out, const char *key, bool known, int64_t value) {
+    if (known) output_format(out, ", \"%s\": %lld", key, (long long)value);
+    else output_format(out, ", \"%s\": null", key);
+}
+
+static void write_rate(output *out, const char *key, double value) {
+    if (value >= 0) output_format(out, ", \"%s\": %.6g", key, value);
+    else output_format(out, ", \"%s\": null", key);
+}
+
+static void write_skew(const rank_table *t, const joined_row *row, output *out) {
+    bool known = row->count > 1;
+    if (known) write_member(out, "skew", row->last_ns - row->begin_ns);
+    else output_text(out, ", \"skew_us\": null");
+    write_count(out, "last_rank", known, ranks_rank(t, row->last));
+    output_format(out, ", \"consistent\": %s", ranks_consistent(t, row) ? "true" :
+                  ranks_apart(t, row) ? "false" : "null");
+}
+
+static void write_collective_json(const rank_table *t, const joined_row *row, output *out) {
+    const collective *c = &t->all.list[row->collective];
+    const struct interned *name = &t->all.texts.entries[c->name];
+    bandwidth gb_s = ranks_bandwidth(t, row);
+    output_text(out, "{\"name\": ");
+    output_json_text(out, name->text, name->size);
+    output_text(out, ", \"process_group\": ");
+    if (c->process_group == UINT32_MAX) {
+        output_text(out, "null");
+    } else {
+        const struct interned *group = &t->all.texts.entries[c->process_group];
+        output_json_text(out, group->text, group->size);
+    }
+    write_count(out, "seq", c->has_seq, c->seq);
+    write_count(out, "index", true, t->parts[row->first].index);
+    output_text(out, ", \"ranks\": [");
+    for (uint32_t i = 0; i < row->count; i++)
+        output_format(out, "%s%lld", i ? ", " : "", (long long)ranks_rank(t, row->first + i));
+    output_text(out, "]");
+    write_count(out, "group_size", c->group_size >= 0, c->group_size);
+    write_count(out, "bytes", c->bytes >= 0, c->bytes);
+    write_member(out, "duration", row->shortest_ns);
+    write_skew(t, row, out);
+    write_rate(out, "algbw_gb_s", gb_s.algorithm);
+    write_rate(out, "busbw_gb_s", gb_s.bus);
+    output_text(out, "}");
+}
+
+void ranks_write_json(const rank_table *t, output *out) {
+    output_text(out, "{\"ranks\": [");
+    for (size_t i = 0; i < t->count; i++) {
+        output_text(out, i ? ",\n  " : "\n  ");
+        write_rank_json(&t->rows[t->order[i]], out);
+    }
+    output_text(out, "],\n \"collectives\": [");
+    for (size_t i = 0; i < t->joined_count; i++) {
+        output_text(out, i ? ",\n  " : "\n  ");
+        write_collective_json(t, &t->joined[i], out);
+    }
+    output_text(out, "],\n \"stragglers\": [");
+    for (size_t i = 0; i < t->straggler_count; i++)
+        output_format(out, "%s%lld", i ? ", " : "", (long long)t->rows[t->stragglers[i]].id.rank);
+    output_text(out, "]}\n");
+}
+
+/* ---- All of it ---- */
+
+void ranks_finish(rank_table *t, bool by_collectives, bool tell) {
+    rank_id **ids = allocate(t->files * sizeof *ids);
+    t->order = allocate(t->files * sizeof *t->order);
+    for (uint32_t i = 0; i < t->files; i++) {
+        if (t->rows[i].failed) continue;
+        t->order[t->count] = i;
+        ids[t->count++] = &t->rows[i].id;
+    }
+    ranks_number(ids, t->count, tell);
+    free(ids);
+    sort_numbers(t->order, t->count, rank_before, t->rows);
+    if (by_collectives && t->count) align(t);
+    join(t);
+    find_stragglers(t);
+    if (tell) tell_files(t);
+}
+
+void ranks_free(rank_table *t) {
+    collectives_free(&t->all);
+    map_free(&t->names);
+    free(t->rows);
+    free(t->order);
+    free(t->parts);
+    free(t->joined);
+    free(t->stragglers);
+}

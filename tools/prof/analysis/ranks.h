@@ -1,0 +1,64 @@
+/* Compute, communication and waiting of several ranks: for `prof ranks` and the page of `prof
+   report`. `prof ranks --help` has the definitions.
+
+       rank_table t = {0};
+       for each file: ranks_begin_file(&t, path), ranks_take(&t, &event) ...,
+           ranks_end_file(&t, true);
+       ranks_finish(&t, false, true);
+       ... t.rows[t.order[i]] ..., t.joined[i] ...
+       ranks_free(&t);                                                                         */
+#ifndef PROF_RANKS_H
+#define PROF_RANKS_H
+
+#include "analysis/busy.h"
+#include "analysis/collectives.h"
+#include "trace/rank_id.h"
+
+typedef struct rank_row {
+    rank_id id;
+    busy_time time;
+    int64_t base_ns, clock_ns, late_ns, wait_ns;
+    uint64_t works, gloo;        /* gloo: calls of it on the CPU */
+    bool failed;                 /* nothing could be read */
+    bool in_any, shares;         /* has it collectives, and any with another rank? */
+} rank_row;
+
+/* A collective with what its ranks did in it. */
+typedef struct joined_row {
+    uint32_t collective, first, count;           /* its parts in table.parts, by rank */
+    int64_t begin_ns, last_ns, end_ns, shortest_ns;   /* first begin, last one, earliest end */
+    uint32_t last;               /* the part that begins last */
+} joined_row;
+
+typedef struct rank_table {
+    rank_row *rows;              /* of all files */
+    size_t files, file_capacity;
+    uint32_t *order;             /* those that could be read, by rank */
+    size_t count;
+    collectives all;
+    map names;                   /* kinds of work */
+    collective_part *parts;      /* by collective and rank, on the aligned clocks */
+    joined_row *joined;          /* by first begin */
+    size_t joined_count;
+    uint32_t *stragglers;        /* in rows, by rank */
+    size_t straggler_count;
+    struct span_sorter *works;   /* of the file being read */
+} rank_table;
+
+void ranks_begin_file(rank_table *t, const char *path);
+void ranks_take(rank_table *t, const trace_event *event);
+void ranks_take_member(rank_table *t, const trace_member *member);
+void ranks_end_file(rank_table *t, bool is_whole);
+/* tell: what is odd about the files as a whole, a line each on stderr. */
+void ranks_finish(rank_table *t, bool by_collectives, bool tell);
+void ranks_free(rank_table *t);
+
+/* Of what synchronizes, on two ranks or more: did all begin before the first one ended, or not? */
+bool ranks_consistent(const rank_table *t, const joined_row *row);
+bool ranks_apart(const rank_table *t, const joined_row *row);
+typedef struct bandwidth { double algorithm, bus; } bandwidth;     /* GB/s; below 0: not known */
+bandwidth ranks_bandwidth(const rank_table *t, const joined_row *row);
+int64_t ranks_rank(const rank_table *t, uint32_t part);
+void ranks_write_json(const rank_table *t, output *out);
+
+#endif

@@ -1,0 +1,1273 @@
+/* The rows of PyTorch's table, made from traces: see rows.h. Calls and changes of memory go through
+   the sorter, where only those that are open are held; the nest and the sums are those that
+   make the live table (call_sums_push). Where times do not tell the tree ("Zone parent id"),
+   and so the calls themselves are needed, they come in the order of their ends instead. */
+#include "analysis/rows.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/busy.h"
+#include "analysis/raw_rows.h"
+#include "analysis/raw_work.h"
+#include "base/span_sorter.h"
+#include "input/losses.h"
+#include "trace/work_join.h"
+
+/* What one row is about; compared byte by byte, so zeroed before it is filled. */
+typedef struct group_key {
+    uint32_t name, shapes, overload, stack, source;
+    uint32_t device_type, is_user_annotation, is_legacy;
+    uint32_t node;               /* 1 + node id; 0: none */
+} group_key;
+
+/* What few calls have: numbered, equal ones once. Zeroed before it is filled: none. */
+typedef struct call_more {
+    int64_t flops, counters[PROF_COUNTERS];
+    int64_t device_ns, cpu_bytes, device_bytes;      /* of a legacy record stream: children's too */
+    int64_t has_counters;
+} call_more;
+
+static const uint32_t NO_GROUP = UINT32_MAX;
+
+/* ---- What tells rows apart: the key as prof.h groups by it ---- */
+
+static void read_shapes(row_table *t, prof_extra *extra, uint32_t text) {
+    const struct interned *shapes = &t->texts.entries[text];
+    prof_shape all = shape_read(&t->memory, (trace_text){shapes->text, shapes->size});
+    if (!all.items) return;
+    extra->input_shapes = all.items;
+    extra->input_count = all.count;
+}
+
+/* Entries with a semicolon between them, innermost first. */
+static void read_stack(row_table *t, prof_extra *extra, uint32_t text) {
+    const struct interned *entries = &t->texts.entries[text];
+    uint32_t count = 1;
+    for (const char *p = entries->text; *p; p++) count += *p == ';';
+    const char **stack = arena_allocate(&t->memory, count * sizeof *stack);
+    char *copy = arena_text(&t->memory, entries->text, entries->size);
+    for (uint32_t i = 0; i < count; i++) {
+        char *end = strchr(copy, ';');
+        if (end) *end = '\0';
+        stack[i] = copy;
+        copy += strlen(copy) + 1;
+    }
+    extra->stack = stack;
+    extra->stack_count = count;
+}
+
+static uint16_t flags_of(const group_key *key) {
+    return (uint16_t)((key->is_user_annotation ? PROF_EVENT_USER_ANNOTATION : 0) |
+                      (key->is_legacy ? PROF_EVENT_LEGACY : 0));
+}
+
+static uint32_t sums_row(row_table *t, const group_key *key) {
+    prof_extra extra = {
+        .has = key->node ? PROF_HAS_NODE_ID : 0, .node_id = (int32_t)key->node - 1,
+        .overload_name = interned_text(&t->texts, key->overload)
+    };
+    prof_event event = {
+        .name = interned_text(&t->tree.names, key->name), .extra = &extra,
+        .device_type = (uint8_t)key->device_type, .flags = flags_of(key)
+    };
+    if (key->shapes) read_shapes(t, &extra, key->shapes);
+    if (key->stack) read_stack(t, &extra, key->stack);
+    const prof_site *site = head_site(&t->memory, interned_text(&t->texts, key->source));
+    uint32_t row = call_sums_row(t->sums, &event, site);
+    if (row == PROF_NONE) exit(fail(NULL, "out of memory"));
+    return row;
+}
+
+static const group_key *key_of(const row_table *t, uint32_t group) {
+    return (const void *)t->groups.entries[group].text;
+}
+
+/* (Field by field: what was just written so is read so faster.) */
+static bool same_key(const group_key *a, const group_key *b) {
+    return a->name == b->name && a->shapes == b->shapes && a->overload == b->overload &&
+           a->stack == b->stack && a->source == b->source && a->device_type == b->device_type &&
+           a->is_user_annotation == b->is_user_annotation && a->is_legacy == b->is_legacy &&
+           a->node == b->node;
+}
+
+/* Where the group that the name had last stands: mostly it has it again. */
+static uint32_t *last_group(row_table *t, uint32_t name) {
+    while (t->last_capacity <= name) {
+        size_t before = t->last_capacity;
+        GROW(t->last_groups, before, t->last_capacity);
+        for (size_t i = before; i < t->last_capacity; i++) t->last_groups[i] = NO_GROUP;
+    }
+    return &t->last_groups[name];
+}
+
+static uint32_t group_of(row_table *t, const group_key *key) {
+    size_t before = t->groups.count;
+    uint32_t *last = last_group(t, key->name);
+    if (*last != NO_GROUP && same_key(key_of(t, *last), key)) return *last;
+    uint32_t number = *last = intern(&t->groups, (const char *)key, sizeof *key);
+    if (t->groups.count == before) return number;
+    GROW(t->group_rows, number, t->group_capacity);
+    t->group_rows[number] = sums_row(t, key);
+    return number;
+}
+
+static uint32_t text_number(row_table *t, trace_text text) {
+    return text.size ? intern(&t->texts, text.data, text.size) : 0;
+}
+
+/* No inputs are no shapes. */
+static trace_text shapes_of(const trace_event *event) {
+    const trace_member *arg = trace_shapes(event);
+    return arg && !text_is(arg->value, "[]") ? arg->value : (trace_text){"", 0};
+}
+
+/* The decoded text of an argument, valid until the next one. */
+static trace_text decoded(row_table *t, const trace_member *arg) {
+    if (!arg || !json_is_text(arg->value)) return (trace_text){"", 0};
+    if (arg->value.size > t->text_capacity) {      /* as bad UTF-8, a byte may become three */
+        t->text_capacity = arg->value.size;
+        t->text = reallocate(t->text, 3 * t->text_capacity + 1);
+    }
+    return (trace_text){t->text, json_decode(arg->value, t->text, 3 * t->text_capacity + 1)};
+}
+
+/* The first entries of the argument "Call stack", with semicolons between them or behind each. */
+static uint32_t stack_argument(row_table *t, const trace_event *event) {
+    if (!t->options->by_stack) return 0;
+    trace_text text = decoded(t, trace_arg(event, PROF_KEY_STACK));
+    int64_t left = t->options->by_stack;
+    size_t size = 0;
+    while (size < text.size && (text.data[size] != ';' || --left > 0)) size++;
+    if (size && text.data[size - 1] == ';') size--;
+    return text_number(t, (trace_text){text.data, size});
+}
+
+/* The place that the event tells, else the only one that its name has. */
+static uint32_t source_of(row_table *t, const trace_event *event, uint32_t name, bool on_device) {
+    const uint64_t *place = NULL;
+    if (!t->options->by_site) return 0;
+    trace_text told = decoded(t, trace_arg(event, PROF_KEY_SOURCE));
+    if (!told.size && !on_device) place = map_get(&t->places, name);
+    return place ? (uint32_t)*place : text_number(t, told);
+}
+
+/* The places of names, which the head lists. */
+static void note_places(row_table *t, trace_text head) {
+    trace_text list = head_lists_find(head).of[HEAD_SITES];
+    char name[HEAD_NAME], source[HEAD_NAME];
+    if (!t->options->by_site && !t->options->site_in_name) return;
+    while (head_sites_next(&list, name, source)) {
+        bool is_new;
+        uint32_t text = text_number(t, (trace_text){source, strlen(source)});
+        uint64_t *place = map_put(&t->places, intern(&t->tree.names, name, strlen(name)), &is_new);
+        *place = is_new || *place == text ? text : 0;
+    }
+}
+
+/* Of the sums: of calls, or of the Python functions that are rows. */
+static uint32_t thread_of(row_table *t, const trace_event *event, bool python) {
+    return 2 * tree_thread(&t->tree, event) + python;
+}
+
+/* An event of no length may be the first of its row; the changes of memory at its moment, which
+   stand at the file's end, may be before it. */
+static void note_first(row_table *t, const trace_event *event) {
+    if (event->dur_ns) return;
+    GROW(t->firsts, t->first_count, t->first_capacity);
+    t->firsts[t->first_count++] = (struct row_first){
+        event->ts_ns, thread_of(t, event, false), t->order
+    };
+}
+
+static uint32_t event_group(row_table *t, const trace_event *event, uint32_t name,
+                            uint8_t device_type) {
+    group_key key = {0};
+    key.name = name;
+    key.device_type = device_type;
+    key.is_user_annotation = event->kind == TRACE_ANNOTATION || event->kind == TRACE_GPU_ANNOTATION;
+    key.is_legacy = trace_arg(event, "is_legacy") != NULL;
+    if (t->options->by_shapes) key.shapes = text_number(t, shapes_of(event));
+    if (t->options->by_overload)
+        key.overload = text_number(t, decoded(t, trace_overload(event)));
+    key.stack = stack_argument(t, event);
+    key.source = source_of(t, event, name, device_type != PROF_DEVICE_CPU);
+    int64_t node;
+    if (trace_arg_int(event, PROF_KEY_NODE, &node)) key.node = (uint32_t)node + 1;
+    size_t before = t->groups.count;
+    uint32_t number = group_of(t, &key);
+    if (t->groups.count > before) note_first(t, event);
+    return number;
+}
+
+/* ---- Reading ---- */
+
+static bool listed(const text_list *list, const char *text, size_t size) {
+    for (size_t i = 0; i < list->count; i++)
+        if (strlen(list->items[i]) == size && memcmp(list->items[i], text, size) == 0) return true;
+    return false;
+}
+
+static bool is_of_pids(const text_list *pids, const trace_event *event) {
+    char pid[32];
+    int size = snprintf(pid, sizeof pid, "%lld", (long long)event->pid);
+    bool text = event->pid_text.size > 0;
+    return listed(pids, text ? event->pid_text.data : pid,
+                  text ? event->pid_text.size : (size_t)size);
+}
+
+/* Does the filter leave this event in the trace? */
+static inline bool taken(const row_table *t, const trace_event *event) {
+    const row_filter *filter = &t->options->filter;
+    if (filter->pids.count && !is_of_pids(&filter->pids, event)) return false;
+    return !filter->by_time ||
+           (event->ts_ns >= filter->from_ns && event->ts_ns < filter->to_ns);
+}
+
+static bool name_matches(row_table *t, uint32_t name) {
+    if (!t->has_name) return true;
+    if (name >= t->name_capacity) {
+        size_t before = t->name_capacity;
+        t->name_capacity = (size_t)name * 2 + 64;
+        t->name_matches = reallocate(t->name_matches, t->name_capacity);
+        memset(t->name_matches + before, 0, t->name_capacity - before);
+    }
+    char *known = &t->name_matches[name];
+    if (!*known)
+        *known = pattern_finds(&t->name, interned_text(&t->tree.names, name)) ? 'y' : 'n';
+    return *known == 'y';
+}
+
+static bool is_usual(uint8_t kind) {
+    return kind != TRACE_PYTHON && kind != TRACE_SYNC && kind != TRACE_SPAN;
+}
+
+static bool is_listed(const row_table *t, const trace_event *event) {
+    return listed(&t->options->filter.categories, event->cat.data, event->cat.size);
+}
+
+/* Is it a row? (What is none still stands in the tree.) */
+static bool shown(row_table *t, const trace_event *event, uint32_t name) {
+    if (t->own && text_is(event->name, "(in sums)")) return false;   /* of others, together */
+    bool row = t->options->filter.categories.count ? is_listed(t, event) : is_usual(event->kind);
+    return row && taken(t, event) && name_matches(t, name);
+}
+
+static uint8_t type_named(const char *device) {
+    return !device || strcmp(device, "CUDA") == 0 ? PROF_DEVICE_CUDA :
+           strcmp(device, "XPU") == 0 ? PROF_DEVICE_XPU :
+           strcmp(device, "MTIA") == 0 ? PROF_DEVICE_MTIA : PROF_DEVICE_PRIVATEUSE1;
+}
+
+static uint8_t device_type_of(row_table *t, const trace_event *event) {
+    int64_t type;
+    if (trace_arg_int(event, PROF_KEY_DEVICE_TYPE, &type) && type > 0 &&
+        type <= PROF_DEVICE_PRIVATEUSE1)
+        return (uint8_t)type;
+    if (t->own || t->type_count) return PROF_DEVICE_CUDA;
+    if (!t->named_type || t->named != t->view.device_name) {
+        t->named = t->view.device_name;
+        t->named_type = type_named(t->named);
+    }
+    return t->named_type;
+}
+
+/* One more type of devices, behind those of files that list none. */
+static void list_type(row_table *t, uint8_t type, const char *name) {
+    size_t at = 0;
+    if (!t->type_count && t->view.device_name)
+        t->types[t->type_count++] = type_named(t->view.device_name);
+    while (at < t->type_count && t->types[at] != type) at++;
+    if (at < t->type_count || at > PROF_OTHER_DEVICES) return;
+    t->types[t->type_count++] = type;
+    *(at ? &t->view.other_devices[at - 1] : &t->view.device_name) =
+        arena_text(&t->memory, name, strlen(name));
+}
+
+static void note_device(row_table *t, const trace_event *event) {
+    static const struct { const char *category, *name; } devices[] = {
+        {"xpu_runtime", "XPU"}, {"mtia_runtime", "MTIA"}, {"privateuse1_runtime", "PRIVATEUSE1"}
+    };
+    if (!t->options->device) return;
+    for (size_t i = 0; event->kind == TRACE_RUNTIME && i < sizeof devices / sizeof *devices; i++)
+        if (text_is(event->cat, devices[i].category)) t->view.device_name = devices[i].name;
+    bool runs = kind_is_device(event->kind) ||
+                (event->phase == 'X' && trace_arg(event, "kernels") != NULL);   /* legacy */
+    if (t->type_count && runs) {
+        uint8_t type = device_type_of(t, event);
+        list_type(t, type, prof_device_name(type));
+    } else if (!t->view.device_name && runs)
+        t->view.device_name = t->own ? prof_device_name(device_type_of(t, event)) : "CUDA";
+}
+
+/* Its number among the types that heads list. Of those they do not, the first has the work; where
+   there are too many types, the last. */
+static size_t type_number(const row_table *t, uint32_t type) {
+    size_t i = 0;
+    while (i < t->type_count && t->types[i] != type) i++;
+    if (i < t->type_count) return i;
+    return i > PROF_OTHER_DEVICES ? PROF_OTHER_DEVICES : 0;
+}
+
+static row_device *device_of(row_table *t, int64_t index) {
+    bool is_new;
+    uint64_t *number = map_put(&t->device_numbers, (uint64_t)index, &is_new);
+    if (!is_new) return &t->devices[*number];
+    GROW(t->devices, t->device_count, t->device_capacity);
+    *number = t->device_count++;
+    t->devices[*number] = (row_device){.index = index, .name = ""};
+    return &t->devices[*number];
+}
+
+static void add_to_device(row_table *t, const trace_event *event, size_t type) {
+    int64_t index = event->pid;
+    if (!type) trace_arg_int(event, "device", &index);
+    row_device *device = device_of(t, index);
+    device->count++;
+    device->ns += event->dur_ns;
+}
+
+static void name_devices(row_table *t, trace_text properties) {
+    trace_text key, device, member, value;
+    while (json_next(&properties, &key, &device)) {
+        char name[128] = "";
+        int64_t index = 0;
+        while (json_next(&device, &member, &value)) {
+            if (text_is(member, "id")) json_int(value, &index);
+            else if (text_is(member, "name")) json_decode(value, name, sizeof name);
+        }
+        device_of(t, index)->name = arena_text(&t->memory, name, strlen(name));
+    }
+}
+
+/* ---- Into the sums ---- */
+
+static call_span span_of(const row_table *t, const span *s) {
+    const call_more *more = (const void *)t->mores.entries[s->more].text;
+    call_span out = {
+        .start_ns = s->start_ns, .end_ns = s->start_ns + s->amount, .thread = s->thread,
+        .row = PROF_NONE, .order = s->order, .flops = more->flops, .device_ns = more->device_ns,
+        .cpu_bytes = more->cpu_bytes, .device_bytes = more->device_bytes,
+        .counters = more->has_counters ? more->counters : NULL,
+        .flags = s->flags & SPAN_HIDDEN ? CALL_HIDDEN : 0
+    };
+    if (s->what == NO_GROUP) return out;
+    out.row = t->group_rows[s->what];
+    out.flags |= flags_of(key_of(t, s->what));
+    return out;
+}
+
+/* Runs on a device: it lies in nothing. */
+static void add_device_event(row_table *t, const trace_event *event) {
+    if (trace_arg(event, PROF_KEY_COVER)) return;  /* drawn, no event: of prof.h's */
+    uint32_t name = tree_name(&t->tree, event);
+    if (event->kind != TRACE_GPU_ANNOTATION && (is_usual(event->kind) || is_listed(t, event)))
+        t->whole_device_ns += event->dur_ns;
+    if (!shown(t, event, name)) return;
+    uint8_t device_type = device_type_of(t, event);
+    size_t type = type_number(t, device_type);
+    if (kind_is_device(event->kind)) add_to_device(t, event, type);
+    span s = {
+        .start_ns = event->ts_ns, .amount = event->dur_ns, .order = t->order,
+        .what = event_group(t, event, name, device_type)
+    };
+    call_span work = span_of(t, &s);
+    if (type) work.other_device_ns[type - 1] = event->dur_ns;
+    rows_push(t, &work);
+}
+
+/* What the event itself says, else, if it was asked for, what its inputs say. */
+static int64_t flops_of(row_table *t, const trace_event *event, uint32_t name) {
+    int64_t flops;
+    if (trace_arg_int(event, PROF_KEY_FLOPS, &flops)) {
+        t->view.with_flops = true;
+        return flops;
+    }
+    uint32_t number = t->options->with_flops && event->kind == TRACE_CPU_OP
+        ? amounts_add(&t->amounts, interned_text(&t->tree.names, name), event) : 0;
+    return number ? (int64_t)t->amounts.list[number].flops : 0;
+}
+
+/* Calls of a legacy record stream tell all amounts themselves. */
+static void read_legacy(row_table *t, const trace_event *event, call_more *more) {
+    if (t->options->device) more->device_ns = trace_kernels_ns(event);
+    if (!t->options->memory) return;
+    trace_arg_int(event, "cpu_memory_usage", &more->cpu_bytes);
+    trace_arg_int(event, "device_memory_usage", &more->device_bytes);
+    if (more->cpu_bytes || more->device_bytes) t->view.profile_memory = true;
+}
+
+static uint32_t more_of(row_table *t, const trace_event *event, uint32_t name) {
+    call_more more = {.flops = flops_of(t, event, name)};
+    for (int i = 0; i < PROF_COUNTERS && t->view.counters[i]; i++)
+        more.has_counters |= trace_arg_int(event, t->view.counters[i], &more.counters[i]);
+    bool legacy = trace_arg(event, "is_legacy") != NULL;
+    if (legacy) read_legacy(t, event, &more);
+    if (!legacy && !more.flops && !more.has_counters) return 0;
+    return intern(&t->mores, (const char *)&more, sizeof more);
+}
+
+/* ---- Memory ---- */
+
+static bool counts_as_cpu(int32_t type) {
+    return type == PROF_DEVICE_CPU || type == PROF_DEVICE_MKLDNN || type == PROF_DEVICE_IDEEP;
+}
+
+static bool counts_as_device(int32_t type) {
+    return type == PROF_DEVICE_CUDA || type == PROF_DEVICE_HIP || type == PROF_DEVICE_XPU ||
+           type == PROF_DEVICE_PRIVATEUSE1;
+}
+
+/* In prof.h's own traces all devices have memory, in PyTorch's table some do. */
+static bool counts_in_table(const row_table *t, int32_t type) {
+    return !counts_as_cpu(type) && (t->own || counts_as_device(type));
+}
+
+void rows_note_memory(row_table *t, int32_t type) {
+    if (!t->memory_type && counts_in_table(t, type)) t->memory_type = (uint8_t)type;
+}
+
+int rows_memory_side(const row_table *t, int32_t type) {
+    return counts_in_table(t, type) ? 1 : counts_as_cpu(type) ? 0 : -1;
+}
+
+void rows_add_bytes(row_table *t, int64_t sums[2], int32_t type, int64_t bytes) {
+    int side = rows_memory_side(t, type);
+    if (side == 1 && !t->view.device_name && t->options->device)
+        t->view.device_name = prof_device_name(t->memory_type);
+    if (side >= 0) sums[side] += bytes;
+}
+
+void rows_push_memory(row_table *t, call_span change, const int64_t sums[2]) {
+    change.flags |= CALL_MEMORY;
+    change.cpu_bytes = sums[0];
+    change.device_bytes = sums[1];
+    rows_push(t, &change);
+}
+
+/* The row of changes outside of every call, one event each. */
+static uint32_t change_group(row_table *t, const memory_change *change) {
+    group_key key = {0};
+    key.name = change->kind == CHANGE_REFUSED ? intern(&t->tree.names, "[OutOfMemory]", 13)
+                                              : intern(&t->tree.names, "[memory]", 8);
+    bool row = name_matches(t, key.name) && !t->options->filter.categories.count;
+    return row ? group_of(t, &key) : NO_GROUP;
+}
+
+/* A thread beside one, for what is told to lie in no call of it; and back. */
+static uint32_t beside(uint32_t thread) { return UINT32_MAX - thread; }
+
+/* Before what its thread has of no length at its moment; else behind all. */
+static uint32_t change_order(const row_table *t, const span *s) {
+    uint32_t order = UINT32_MAX, thread = s->thread > INT32_MAX ? beside(s->thread) : s->thread;
+    for (size_t i = 0; i < t->first_count; i++)
+        if (t->firsts[i].ts_ns == s->start_ns && t->firsts[i].thread >= thread &&
+            t->firsts[i].order <= order) order = t->firsts[i].order - 1;
+    return order;
+}
+
+static span change_span(row_table *t, const memory_change *change) {
+    return (span){
+        .start_ns = change->ts_ns, .amount = change->bytes, .id = change->device_type,
+        .thread = 2 * change->thread, .what = change_group(t, change),
+        .flags = SPAN_CHANGE | (change->kind == CHANGE_MISSED ? SPAN_HIDDEN : 0)
+    };
+}
+
+static void push_change(row_table *t, const span *s) {
+    call_span change = {
+        .start_ns = s->start_ns, .end_ns = s->start_ns, .thread = s->thread, .row = PROF_NONE,
+        .flags = s->flags & SPAN_HIDDEN ? CALL_HIDDEN : 0
+    };
+    int64_t sums[2] = {0, 0};
+    t->view.profile_memory = true;
+    if (s->what != NO_GROUP) {
+        change.row = t->group_rows[s->what];
+        change.order = change_order(t, s);
+    }
+    rows_add_bytes(t, sums, (int32_t)s->id, s->amount);
+    rows_push_memory(t, change, sums);
+}
+
+/* ---- Changes that name a zone to come ---- */
+
+/* What changed in a zone that has not come yet, in memory of one type of device. */
+struct row_held { span change; uint32_t next; /* 1 + that of its next type; 0: none */ };
+
+static struct row_held *new_held(row_table *t) {
+    uint32_t number = t->held_free;
+    if (number) {
+        t->held_free = t->held[number - 1].next;
+        return &t->held[number - 1];
+    }
+    GROW(t->held, t->held_count, t->held_capacity);
+    return &t->held[t->held_count++];
+}
+
+static void hold_change(row_table *t, int64_t zone, const span *change) {
+    t->held_by_zone.forgets = true;
+    uint64_t *first = map_put(&t->held_by_zone, (uint64_t)zone, NULL);
+    uint32_t at = (uint32_t)*first;
+    while (at && t->held[at - 1].change.id != change->id) at = t->held[at - 1].next;
+    if (at) {
+        t->held[at - 1].change.amount += change->amount;
+        return;
+    }
+    struct row_held *new = new_held(t);
+    *new = (struct row_held){*change, (uint32_t)*first};
+    *first = (uint64_t)(new - t->held) + 1;
+}
+
+/* The zone has come: its changes are sorted to before it. */
+static void release_changes(row_table *t, const trace_event *event, const span *zone) {
+    int64_t id;
+    uint64_t *first = NULL;
+    if (t->ahead && trace_arg_int(event, PROF_KEY_ZONE, &id))
+        first = map_get(&t->held_by_zone, (uint64_t)id);
+    for (uint32_t at = first ? (uint32_t)*first : 0; at; ) {
+        struct row_held *held = &t->held[at - 1];
+        uint32_t next = held->next;
+        span s = *zone;
+        s.flags = SPAN_HELD;
+        s.what = (uint32_t)held->change.id;
+        s.id = held->change.amount;
+        sorter_add(t->sorter, &s);
+        held->next = t->held_free;
+        t->held_free = at;
+        at = next;
+    }
+    if (first) *first = 0;
+}
+
+/* Of zones that never came, times tell. */
+static void release_rest(row_table *t) {
+    const map *zones = &t->held_by_zone;
+    for (size_t i = 0; i < zones->slot_count; i++)
+        for (uint32_t at = (uint32_t)zones->slots[i].value; at; at = t->held[at - 1].next)
+            sorter_add(t->sorter, &t->held[at - 1].change);
+    map_free(&t->held_by_zone);
+    t->held_count = t->held_free = 0;
+}
+
+/* Where times do not tell, it says what it lies in: a zone to come, or none. */
+static void add_change(row_table *t, const memory_change *change) {
+    span s = change_span(t, change);
+    bool told = t->ahead && change->told != NOT_TOLD;
+    if (told && !change->told) s.thread = beside(s.thread);
+    if (told && change->told) hold_change(t, change->told, &s);
+    else sorter_add(t->sorter, &s);
+}
+
+static void take_held(row_table *t, const span *s) {
+    t->view.profile_memory = true;
+    rows_add_bytes(t, t->held_bytes, (int32_t)s->what, s->id);
+}
+
+/* A call of some length has what changes at its begin; one of none has told it itself. */
+static void push_holding(row_table *t, call_span *made) {
+    call_span change = {
+        .start_ns = made->start_ns, .end_ns = made->start_ns, .thread = made->thread,
+        .row = PROF_NONE
+    };
+    bool any = t->held_bytes[0] || t->held_bytes[1], empty = made->end_ns == made->start_ns;
+    if (any && empty) {
+        made->cpu_bytes += t->held_bytes[0];
+        made->device_bytes += t->held_bytes[1];
+        rows_push_memory(t, change, t->held_bytes);
+    }
+    rows_push(t, made);
+    if (any && !empty) rows_push_memory(t, change, t->held_bytes);
+    t->held_bytes[0] = t->held_bytes[1] = 0;
+}
+
+/* ---- Stacks of the Python functions around calls ---- */
+
+typedef struct open_frame { int64_t end_ns; uint32_t name, around; } open_frame;
+
+typedef struct open_frames {
+    open_frame *list;            /* each behind the one around it */
+    uint32_t top, capacity, thread;
+    span_nest nest;
+} open_frames;
+
+static open_frames no_frames(void) {
+    return (open_frames){.top = PROF_NONE, .nest = {
+        NULL, sizeof(open_frame), offsetof(open_frame, end_ns), offsetof(open_frame, around), 0
+    }};
+}
+
+/* Functions lie in each other by time, as calls do. */
+static void enter_frame(open_frames *f, const span *s) {
+    uint32_t number = f->top + 1;                  /* 0 in none */
+    GROW(f->list, number, f->capacity);
+    f->list[number] = (open_frame){s->start_ns + s->amount, (uint32_t)s->id, f->top};
+    f->nest.spans = f->list;
+    f->top = number;
+}
+
+/* The names of the frames, innermost first. */
+static uint32_t frames_text(row_table *t, const open_frames *f) {
+    char text[8192];
+    size_t size = 0;
+    int64_t left = t->options->by_stack;
+    for (uint32_t i = f->top; i != PROF_NONE && left-- > 0; i = f->list[i].around) {
+        const char *name = interned_text(&t->tree.names, f->list[i].name);
+        int more = snprintf(text + size, sizeof text - size, "%s%s", size ? ";" : "", name);
+        if (more < 0 || (size_t)more >= sizeof text - size) break;
+        size += (size_t)more;
+    }
+    return text_number(t, (trace_text){text, size});
+}
+
+/* The group of a call, with the functions around it where it has no stack of its own. */
+static void take_frames(row_table *t, open_frames *f, span *s) {
+    bool frame = s->flags & SPAN_FRAME;
+    if (s->thread != f->thread) f->top = PROF_NONE;
+    f->thread = s->thread;
+    f->top = span_nest_around(&f->nest, f->top, s->start_ns,
+                              s->start_ns + (frame ? s->amount : 0));
+    if (frame) enter_frame(f, s);
+    if (s->flags & (SPAN_FRAME | SPAN_CHANGE | SPAN_HELD | SPAN_WORK)) return;
+    if (f->top == PROF_NONE || s->what == NO_GROUP) return;
+    group_key key = *key_of(t, s->what);
+    if (key.stack == 0) key.stack = frames_text(t, f);
+    s->what = group_of(t, &key);
+}
+
+/* ---- Calls ---- */
+
+static void note_ids(row_table *t, const trace_event *event, span *s) {
+    call_id own = trace_call_id(event);
+    s->id = NO_ID;
+    if (!t->options->device) return;
+    s->id = own.id;
+    if (own.kind == JOIN_LAUNCH) s->flags |= SPAN_LAUNCH;
+    joined at = {
+        .start_ns = s->start_ns, .amount = s->amount, .thread = s->thread, .order = s->order
+    };
+    if (!t->told) work_join_call(t->join, own.kind, own.id, &at);
+}
+
+static span made_call(row_table *t, const trace_event *event, uint32_t name) {
+    bool row = shown(t, event, name);
+    span s = {
+        .start_ns = event->ts_ns, .amount = event->dur_ns, .order = t->order,
+        .thread = thread_of(t, event, event->kind == TRACE_PYTHON), .what = NO_GROUP
+    };
+    if (row || t->options->merge_duplicates)
+        s.what = event_group(t, event, name, PROF_DEVICE_CPU);
+    if (!row) s.flags = SPAN_HIDDEN;
+    s.more = more_of(t, event, name);
+    note_ids(t, event, &s);
+    return s;
+}
+
+/* Of the last so many events, calls are found again by their order. */
+enum { RECENT = 4096 };
+
+static uint64_t *recent_call(row_table *t, uint64_t order) {
+    if (!t->recent) t->recent = allocate(RECENT * sizeof *t->recent);
+    return &t->recent[order / 2 % RECENT];
+}
+
+static void keep_span(row_table *t, const span *s) {
+    if (!t->told) {
+        if (t->options->device) *recent_call(t, s->order) = sorter_count(t->sorter);
+        sorter_add(t->sorter, s);
+        return;
+    }
+    GROW(t->spans, t->span_count, t->span_capacity);
+    t->spans[t->span_count++] = *s;
+}
+
+/* Python functions, once more: as frames around calls. */
+static void add_frame(row_table *t, const trace_event *event, uint32_t name) {
+    span s = {
+        .start_ns = event->ts_ns, .amount = event->dur_ns, .thread = thread_of(t, event, false),
+        .what = NO_GROUP, .id = name, .flags = SPAN_FRAME, .order = t->order
+    };
+    sorter_add(t->sorter, &s);
+}
+
+static void add_call(row_table *t, const trace_event *event) {
+    uint32_t name = tree_name(&t->tree, event);
+    bool python = event->kind == TRACE_PYTHON;
+    if (python && t->options->by_stack && !t->told) add_frame(t, event, name);
+    if (python && !t->python_rows && !t->told) return;
+    span s = made_call(t, event, name);
+    if (event->is_async) {
+        call_span range = span_of(t, &s);
+        range.flags |= PROF_EVENT_ASYNC;
+        rows_push(t, &range);
+    }
+    if (!event->is_async && !t->told) release_changes(t, event, &s);
+    if (!event->is_async || t->told) keep_span(t, &s);
+}
+
+/* ---- The walk: in the order in which things lie in each other ---- */
+
+/* As sorter_new sorts; what calls of the same times hold stands before each. */
+static bool call_before(const void *one, const void *other) {
+    const span *a = one, *b = other;
+    const uint32_t held = SPAN_HELD | SPAN_WORK;
+    if (a->thread != b->thread) return a->thread < b->thread;
+    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns;
+    if ((a->flags | b->flags) & SPAN_CHANGE) return !(a->flags & SPAN_CHANGE);
+    if (a->amount != b->amount) return a->amount > b->amount;
+    if (a->order != b->order) return a->order < b->order;
+    return (a->flags & held) && !(b->flags & held);
+}
+
+/* To a call that is in memory still, where mostly there is one work. false: it is not there. */
+static bool add_to_call(row_table *t, const joined *work, const joined *by) {
+    span *s = sorter_record(t->sorter, *recent_call(t, by->order));
+    const uint32_t no_call = SPAN_CHANGE | SPAN_HELD | SPAN_FRAME | SPAN_WORK;
+    if (work->what || !s || s->flags & no_call || s->order != by->order) return false;
+    s->id = work->ns + (s->flags & SPAN_WORKED ? s->id : 0);
+    s->flags |= SPAN_WORKED;
+    return true;
+}
+
+/* Work to its call. */
+static void place_work(void *user, const joined *work, const joined *by, uint32_t kind) {
+    row_table *t = user;
+    (void)kind;
+    t->without_call += !by;
+    if (!by || add_to_call(t, work, by)) return;
+    span s = {
+        .start_ns = by->start_ns, .amount = by->amount, .thread = by->thread,
+        .order = (uint32_t)by->order, .id = work->ns, .what = work->what, .flags = SPAN_WORK
+    };
+    sorter_add(t->sorter, &s);
+}
+
+/* A range that runs beside its thread is not in the walk; its work is dropped. */
+static void take_work(row_table *t, const span *s) {
+    call_span *work = &t->held_work;
+    if (work->order != s->order) *work = (call_span){.order = s->order};
+    work->device_ns += s->id;
+    if (s->what) work->other_device_ns[s->what - 1] += s->id;
+}
+
+/* Of a call's time, what its task did not run. */
+static void add_away(row_table *t, const call_span *s) {
+    const unsigned without = CALL_HIDDEN | PROF_EVENT_ASYNC;    /* a range has no task */
+    if (!t->tasks.count || s->row == PROF_NONE || s->flags & without) return;
+    const call_thread *thread = &t->tree.threads[s->thread / 2];
+    while (t->away_capacity <= s->row) {
+        size_t before = t->away_capacity;
+        t->away_capacity = 2 * (size_t)s->row + 64;
+        t->away_ns = reallocate(t->away_ns, t->away_capacity * sizeof *t->away_ns);
+        memset(t->away_ns + before, 0, (t->away_capacity - before) * sizeof *t->away_ns);
+    }
+    t->away_ns[s->row] +=
+        (uint64_t)tasks_away(&t->tasks, thread->pid, thread->tid, s->start_ns, s->end_ns);
+}
+
+static void push_call(row_table *t, const span *s) {
+    call_span out = span_of(t, s);
+    const call_span *work = &t->held_work;
+    if (s->flags & SPAN_WORKED) out.device_ns += s->id;
+    if (work->order == s->order) {
+        out.device_ns += work->device_ns;
+        memcpy(out.other_device_ns, work->other_device_ns, sizeof out.other_device_ns);
+    }
+    if (s->flags & SPAN_LAUNCH) out.flags |= CALL_LAUNCH;
+    add_away(t, &out);
+    push_holding(t, &out);
+}
+
+static void walk_sorted(row_table *t) {
+    open_frames frames = no_frames();
+    span s;
+    t->held_work = (call_span){.order = UINT32_MAX};
+    work_join_each(t->join, place_work, t);
+    t->join = NULL;
+    sorter_finish(t->sorter);
+    while (sorter_next(t->sorter, &s)) {
+        if (t->options->by_stack) take_frames(t, &frames, &s);
+        if (s.flags & SPAN_CHANGE) push_change(t, &s);
+        else if (s.flags & SPAN_HELD) take_held(t, &s);
+        else if (s.flags & SPAN_WORK) take_work(t, &s);
+        else if (!(s.flags & SPAN_FRAME)) push_call(t, &s);
+    }
+    free(frames.list);
+}
+
+/* ---- Where calls tell what they lie in ---- */
+
+/* What changed in memory within each call itself. What changed in none is an event of its own. */
+static int64_t (*told_memory(row_table *t))[2] {
+    const call_tree *tree = &t->tree;
+    int64_t (*bytes)[2] = allocate((tree->count + 1) * sizeof *bytes);
+    for (size_t i = 0; i < tree->change_count; i++) {
+        const memory_change *change = &tree->changes[i];
+        uint32_t owner = change->owner;
+        if (change->is_legacy) continue;
+        t->view.profile_memory = true;
+        if (owner == NO_CALL) {
+            span s = change_span(t, change);
+            push_change(t, &s);
+            continue;
+        }
+        while (tree->calls[owner].apart && tree->calls[owner].parent != NO_CALL)
+            owner = tree->calls[owner].parent;
+        rows_add_bytes(t, bytes[owner], change->device_type, change->bytes);
+    }
+    return bytes;
+}
+
+/* The stacks of all calls that have none of their own. */
+static void told_frames(row_table *t) {
+    open_frames frames = no_frames();
+    for (size_t i = 0; i < t->tree.count; i++) {
+        uint32_t number = t->tree.order[i];
+        const call *c = &t->tree.calls[number];
+        span frame = {
+            .start_ns = c->start_ns, .amount = call_ns(c), .thread = 2 * c->thread,
+            .what = NO_GROUP, .id = c->name, .flags = SPAN_FRAME
+        };
+        take_frames(t, &frames, c->kind == TRACE_PYTHON ? &frame : &t->spans[number]);
+    }
+    free(frames.list);
+}
+
+typedef struct told_walk { row_table *table; int64_t (*bytes)[2]; } told_walk;
+
+static void push_told(void *user, uint32_t number, const call_span *made) {
+    const told_walk *w = user;
+    call_span out = span_of(w->table, &w->table->spans[number]);
+    out.flags |= made->flags;
+    out.depth = made->depth;
+    out.device_ns = made->device_ns;
+    memcpy(out.other_device_ns, made->other_device_ns, sizeof out.other_device_ns);
+    call_span changes = {
+        .thread = out.thread, .row = PROF_NONE, .depth = out.depth, .flags = CALL_DEPTH
+    };
+    rows_push_memory(w->table, changes, w->bytes[number]);
+    add_away(w->table, &out);
+    rows_push(w->table, &out);
+}
+
+static void walk_told(row_table *t) {
+    told_walk w = {t, told_memory(t)};
+    if (t->options->by_stack) told_frames(t);
+    tree_walk(&t->tree, push_told, &w);
+    free(w.bytes);
+}
+
+/* ---- The table ---- */
+
+/* All calls are taken: what the filter leaves out still lies in others, and launches work. */
+static void add_to_rows(row_table *t, const trace_event *event) {
+    memory_change change;
+    if (tree_takes_change(&t->tree, event, &change)) {
+        rows_note_memory(t, change.device_type);
+        if (t->told || change.is_legacy) return;
+        change.thread = tree_thread(&t->tree, event);
+        add_change(t, &change);
+    } else if (tree_takes(&t->tree, event)) {
+        add_call(t, event);
+    } else if (event->phase == 'X' && (t->options->device || !event->kind)) {
+        add_device_event(t, event);
+    }
+}
+
+static void note_time(row_table *t, const trace_event *event) {
+    int64_t end_ns = event->ts_ns + event->dur_ns;
+    t->events++;
+    if (event->ts_ns < t->file_first_ns) {
+        t->file_first_ns = event->ts_ns;
+        t->dated_at = event->offset;
+    }
+    if (end_ns > t->file_last_ns) t->file_last_ns = end_ns;
+}
+
+static void add_work(row_table *t, const trace_event *event) {
+    size_t type = type_number(t, device_type_of(t, event));
+    int64_t correlation, external = trace_work_ids(event, &correlation);
+    if (!t->options->device) return;
+    const int64_t ids[JOINS] = {external, correlation, NO_ID};
+    joined work = {.ns = event->dur_ns, .what = (uint32_t)type}, by;
+    if (t->told) t->tree.kernels[t->tree.kernel_count - 1].type = work.what;
+    else if (work_join_now(t->join, ids, &by)) place_work(t, &work, &by, JOIN_OP);
+    else work_join_work(t->join, ids, &work);
+    t->works++;
+}
+
+static void name_task(row_table *t, const trace_event *event) {
+    char name[256];
+    if (trace_arg_text(event, "name", name, sizeof name))
+        tasks_name(&t->tasks, event->pid, event->tid, (trace_text){name, strlen(name)});
+}
+
+static void add_event(row_table *t, const trace_event *event) {
+    bool inside = taken(t, event);
+    if (event->phase == 'M' && text_is(event->name, "thread_name")) name_task(t, event);
+    if (event->kind == TRACE_TASK) {
+        tasks_add(&t->tasks, event->pid, event->name, event->ts_ns, event->dur_ns);
+        return;
+    }
+    if (event->phase == 'M' && t->own && text_is(event->name, "thread_name"))
+        tree_thread(&t->tree, event);              /* the library's order */
+    if (!inside && event->phase != 'X') return;
+    if (event->phase == 'X') note_time(t, event);
+    t->order += 2;
+    if (event->phase != 'X' && event->phase != 'i' && !t->told) return;    /* flows, mostly */
+    note_device(t, event);
+    if (t->told) {
+        call *c = tree_add(&t->tree, event);
+        if (c) c->outside = !inside;
+        if (c) c->apart = c->kind == TRACE_PYTHON && !t->python_rows;
+    }
+    if (event->phase == 'X' && kind_is_device(event->kind)) {
+        add_work(t, event);
+        if (t->busy && inside) busy_take(t->busy, event);
+    }
+    add_to_rows(t, event);
+}
+
+static void *more_memory(void *user, size_t size) {
+    row_table *t = user;
+    return arena_allocate(&t->sums_memory, size);
+}
+
+static void begin_sums(row_table *t) {
+    const row_options *o = t->options;
+    static const call_more none;
+    call_sums_desc desc = {
+        .averages = {o->by_shapes, o->by_overload,
+                     o->by_stack > UINT32_MAX ? UINT32_MAX : (uint32_t)o->by_stack, false,
+                     o->by_site},
+        .merge_duplicates = o->merge_duplicates, .more = more_memory, .user = t
+    };
+    t->sums = call_sums_open(&desc);
+    intern(&t->texts, "", 0);                                        /* number 0: none */
+    intern(&t->mores, (const char *)&none, sizeof none);
+}
+
+bool rows_begin(row_table *t, const row_options *options) {
+    t->options = options;
+    t->python_rows = listed(&options->filter.categories, "python_function", 15);
+    t->tree.without_kernels = !options->device;
+    t->tree.with_site = options->site_in_name;
+    t->tree.with_python = options->by_stack > 0 || t->python_rows;
+    t->tree.with_memory = t->tree.with_refused = options->memory;
+    t->view.with_flops = t->amounts.with_flops = options->with_flops;
+    begin_sums(t);
+    if (!options->filter.name) return true;
+    t->has_name = pattern_open(&t->name, options->filter.name);
+    return t->has_name;
+}
+
+static void note_span(row_table *t, int64_t base_ns, bool is_first) {
+    int64_t first = t->file_first_ns + base_ns, last = t->file_last_ns + base_ns;
+    if (is_first || first < t->first_ns) t->first_ns = first;
+    if (is_first || last > t->last_ns) t->last_ns = last;
+}
+
+/* Of a legacy record stream: what its kernels ran on. */
+static void name_device(row_table *t, trace_text name) {
+    char text[64];
+    if (!t->options->device || !json_is_text(name) || json_decode(name, text, sizeof text) < 1)
+        return;
+    for (char *p = text; *p; p++) *p = (char)toupper((unsigned char)*p);
+    t->view.device_name = arena_text(&t->memory, text, strlen(text));
+}
+
+/* What prof.h promises of the events to come: arguments that are counters, and that times do not
+   tell all of the tree. */
+static void note_promises(row_table *t, const losses *head) {
+    t->told |= head->zone_ids;
+    t->ahead |= head->zones_ahead;
+    for (size_t i = 0; t->options->device && i < head->type_count; i++)
+        list_type(t, (uint8_t)head->types[i].type, head->types[i].name);
+    for (size_t i = 0; i < head->counter_count; i++)
+        t->view.counters[i] =
+            arena_text(&t->memory, head->counters[i], strlen(head->counters[i]));
+}
+
+/* Of what the filter takes by when it was, sums have none. */
+static bool takes_sums(row_table *t, uint32_t name) {
+    const row_filter *filter = &t->options->filter;
+    const text_list *categories = &filter->categories;
+    return !filter->by_time && !filter->pids.count && name_matches(t, name) &&
+           (!categories->count || listed(categories, "cpu_op", 6));
+}
+
+/* A row of sums without a place has that of its name. */
+static group_key sums_key(row_table *t, const prof_average *row) {
+    group_key key = {
+        .name = intern(&t->tree.names, row->key, strlen(row->key)),
+        .node = (uint32_t)(row->node_id + 1)
+    };
+    const uint64_t *place = map_get(&t->places, key.name);
+    char source[HEAD_NAME + 16] = "";
+    if (row->site) site_write(row->site, source, sizeof source);
+    if (t->options->by_site)
+        key.source = row->site || !place ? text_number(t, (trace_text){source, strlen(source)})
+                                         : (uint32_t)*place;
+    else if (row->site && !(place && *place))        /* it has several */
+        key.name = tree_name_at(&t->tree, key.name, (trace_text){source, strlen(source)});
+    return key;
+}
+
+void rows_take_sums(row_table *t, const char *path, trace_text head) {
+    head_sums sums = {0};
+    head_sums_read(&sums, head, t->options->by_site || t->options->site_in_name);
+    for (size_t i = 0; i < sums.count; i++) {
+        prof_average *row = &sums.rows[i];
+        group_key key = sums_key(t, row);
+        uint32_t group = takes_sums(t, key.name) ? group_of(t, &key) : NO_GROUP;
+        if (sums.timeline) row->p50_ns = row->p90_ns = row->p99_ns = 0;      /* the rest is there */
+        call_sums_add(t->sums, group == NO_GROUP ? PROF_NONE : t->group_rows[group], row);
+    }
+    t->summed += sums.count;
+    if (sums.odd)
+        warn(path, "%llu rows of the sums in its head make no sense, left out",
+             (unsigned long long)sums.odd);
+    head_sums_free(&sums);
+}
+
+static void note_head(row_table *t, const trace_reader *reader) {
+    const trace_event *event = &reader->event;
+    bool meta = reader->item == TRACE_EVENT && event->phase == 'M';
+    bool array = meta && text_is(event->name, "prof");
+    bool head = reader->item == TRACE_MEMBER && text_is(reader->member.key, "prof");
+    t->own |= head || array;
+    if (head || array) note_promises(t, reader->losses);
+    if (head || array) note_places(t, head ? reader->member.value : event->args_text);
+    if (head || (meta && text_is(event->name, "prof counts")))
+        rows_take_sums(t, reader->path, head ? reader->member.value : event->args_text);
+}
+
+static void note_item(row_table *t, const trace_reader *reader) {
+    note_head(t, reader);
+    if (reader->item != TRACE_MEMBER) return;
+    if (t->on_member) t->on_member(t->user, &reader->member);
+    if (text_is(reader->member.key, "profile_memory"))
+        t->view.profile_memory = t->options->memory && text_is(reader->member.value, "1");
+    if (text_is(reader->member.key, "deviceProperties")) name_devices(t, reader->member.value);
+    if (text_is(reader->member.key, "use_device")) name_device(t, reader->member.value);
+}
+
+static void begin_file(row_table *t) {
+    t->sorter = sorter_by_thread(sizeof(span), call_before, offsetof(span, thread));
+    t->join = work_join_new();
+    t->works = t->without_call = 0;
+    t->file_first_ns = INT64_MAX;
+    t->file_last_ns = INT64_MIN;
+    t->span_count = t->first_count = 0;
+    t->own = t->told = t->ahead = false;
+    map_free(&t->places);
+    call_sums_next(t->sums);
+}
+
+/* All events of the file are there. */
+static void end_file(row_table *t) {
+    tasks_sort(&t->tasks);
+    t->had_tasks |= t->tasks.count > 0;
+    if (t->told) tree_build(&t->tree);
+    if (t->told) walk_told(t);
+    release_rest(t);
+    walk_sorted(t);
+    t->overlaps += t->told ? t->tree.nest.overlaps : 0;
+    t->unowned += t->told ? t->tree.unowned : 0;
+    t->kernels += t->told ? t->tree.kernel_count : 0;
+    t->unowned += t->told ? 0 : t->without_call;
+    t->kernels += t->told ? 0 : t->works;
+    sorter_free(t->sorter);
+    tasks_clear(&t->tasks);
+    tree_clear(&t->tree);
+}
+
+void rows_begin_file(row_table *t) {
+    begin_file(t);
+    t->own = true;
+    t->events_before = t->events;
+}
+
+void rows_take_event(row_table *t, const trace_event *event) { add_event(t, event); }
+
+void rows_take_type(row_table *t, uint8_t type, const char *name) {
+    if (t->options->device) list_type(t, type, name);
+}
+
+struct span rows_plain_call(row_table *t, const trace_event *event) {
+    return made_call(t, event, tree_name(&t->tree, event));
+}
+
+uint32_t rows_thread(row_table *t, const trace_event *event) { return thread_of(t, event, false); }
+
+void rows_add_call(row_table *t, struct span *s) {
+    t->events++;
+    t->order += 2;
+    s->order = t->order;
+    if (s->start_ns < t->file_first_ns) t->file_first_ns = s->start_ns;
+    if (s->start_ns + s->amount > t->file_last_ns) t->file_last_ns = s->start_ns + s->amount;
+    sorter_add(t->sorter, s);
+}
+
+void rows_end_file(row_table *t, int64_t base_ns) {
+    end_file(t);
+    if (t->events > t->events_before) note_span(t, base_ns, t->events_before == 0);
+    t->base_ns = base_ns;
+}
+
+bool rows_take_name(row_table *t, const char *name) {
+    return !t->has_name || name_matches(t, intern(&t->tree.names, name, strlen(name)));
+}
+
+int rows_read(row_table *t, const char *path) {
+    if (t->busy) busy_next_file(t->busy, path);
+    if (raw_rows_can(t, path)) return raw_rows_read(t, path);
+    if (raw_work_can(t, path)) return raw_work_read(t, path);
+    trace_reader *reader = trace_open(path);
+    if (!reader) return EXIT_BAD;
+    uint64_t events = t->events, summed = t->summed;
+    begin_file(t);
+    while (trace_next(reader) != TRACE_END) {
+        note_item(t, reader);
+        if (reader->item != TRACE_EVENT) continue;
+        add_event(t, &reader->event);
+        if (t->on_event && (reader->event.phase == 'M' || taken(t, &reader->event)))
+            t->on_event(t->user, &reader->event);
+    }
+    end_file(t);
+    bool nothing = t->events == events && t->summed == summed;
+    if (nothing && !reader->failed && !reader->empty && !reader->truncated)
+        warn(path, "there are no complete events in it");
+    else if (t->events > events) note_span(t, reader->base_time_ns, events == 0);
+    if (t->events > events && reader->base_time_ns) t->dated_at = reader->base_offset;
+    t->base_ns = reader->base_time_ns;
+    return trace_close(reader);
+}
+
+void rows_push(row_table *t, const call_span *s) {
+    call_sums_push(t->sums, s);
+    if (t->options->percentiles && s->row != PROF_NONE &&
+        !(s->flags & (CALL_HIDDEN | CALL_MEMORY)))
+        durations_add(&t->durations, s->row, s->end_ns - s->start_ns);
+}
+
+/* The number that the row had before they were closed: by what made it. */
+static uint32_t number_of(row_table *t, const prof_average *row) {
+    prof_extra extra = {
+        .has = row->node_id >= 0 ? PROF_HAS_NODE_ID : 0, .node_id = row->node_id,
+        .overload_name = row->overload_name, .input_shapes = row->input_shapes,
+        .input_count = row->input_count == PROF_NONE ? 0 : row->input_count,
+        .stack = row->stack, .stack_count = row->stack_count
+    };
+    prof_event event = {
+        .name = row->key, .extra = &extra, .device_type = row->device_type,
+        .flags = (uint16_t)((row->is_user_annotation ? PROF_EVENT_USER_ANNOTATION : 0) |
+                            (row->is_legacy ? PROF_EVENT_LEGACY : 0))
+    };
+    return call_sums_row(t->sums, &event, row->site);
+}
+
+bool rows_percentiles(row_table *t, const prof_average *row, const unsigned *percents,
+                      size_t count, int64_t *ns) {
+    uint32_t number = number_of(t, row);
+    if (durations_count(&t->durations, number) != row->count) return false;
+    durations_percentiles(&t->durations, number, percents, count, ns);
+    return true;
+}
+
+/* Of rows whose calls are all there; of those in sums alone the sums tell what they can. */
+static void set_percentiles(row_table *t) {
+    static const unsigned percents[] = {0, 50, 90, 99, 100};
+    for (size_t i = 0; i < t->count; i++) {
+        prof_average *row = &t->rows[i];
+        int64_t ns[5] = {row->min_ns, row->p50_ns, row->p90_ns, row->p99_ns, row->max_ns};
+        rows_percentiles(t, row, percents, 5, ns);
+        row->min_ns = ns[0], row->p50_ns = ns[1], row->p90_ns = ns[2];
+        row->p99_ns = ns[3], row->max_ns = ns[4];
+    }
+}
+
+static void set_on_cpu(row_table *t) {
+    for (size_t i = 0; i < t->count; i++) {
+        prof_average *row = &t->rows[i];
+        uint32_t number = number_of(t, row);
+        uint64_t away_ns = number < t->away_capacity ? t->away_ns[number] : 0;
+        row->on_cpu_ns = (int64_t)((uint64_t)row->cpu_time_total_ns - away_ns);
+    }
+}
+
+void rows_finish(row_table *t) {
+    t->count = call_sums_close(t->sums, NULL, 0);
+    t->rows = allocate((t->count + 1) * sizeof *t->rows);
+    call_sums_close(t->sums, t->rows, t->count);
+    call_sums_stats stats = call_sums_get_stats(t->sums);
+    t->overlaps += stats.overlaps;
+    t->whole_cpu_ns = stats.self_cpu_time_total_ns;
+    if (t->options->percentiles) set_percentiles(t);
+    if (t->had_tasks && !t->options->merge_duplicates) set_on_cpu(t);
+}
+
+bool rows_filtered(const row_table *t) {
+    const row_filter *filter = &t->options->filter;
+    return filter->categories.count || filter->pids.count || filter->name || filter->by_time;
+}
+
+void rows_free(row_table *t) {
+    tree_free(&t->tree);
+    intern_free(&t->groups);
+    intern_free(&t->texts);
+    intern_free(&t->mores);
+    arena_free(&t->sums_memory);
+    tasks_clear(&t->tasks);
+    free(t->away_ns);
+    free(t->group_rows);
+    free(t->last_groups);
+    free(t->recent);
+    free(t->firsts);
+    free(t->held);
+    free(t->spans);
+    arena_free(&t->memory);
+    amounts_free(&t->amounts);
+    free(t->text);
+    free(t->name_matches);
+    free(t->rows);
+    free(t->devices);
+    durations_free(&t->durations);
+    map_free(&t->device_numbers);
+    map_free(&t->places);
+    if (t->has_name) regfree(&t->name);
+    memset(t, 0, sizeof *t);
+}
+
+/* ---- Notes ---- */
+
+static void add_note(arena *memory, text_list *notes, const char *format, ...) PRINTF_LIKE(3, 4);
+
+static void add_note(arena *memory, text_list *notes, const char *format, ...) {
+    char text[256];
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    notes->items = reallocate(notes->items, (notes->count + 1) * sizeof *notes->items);
+    notes->items[notes->count++] = arena_text(memory, text, (size_t)size);
+}
+
+text_list rows_notes(const row_table *table, arena *memory) {
+    text_list notes = {0};
+    if (table->summed && table->options->merge_duplicates)
+        add_note(memory, &notes, "Duplicates among zones that are in sums alone are not merged.");
+    if (table->overlaps)
+        add_note(memory, &notes, "%llu calls begin in one call and end behind it: self times are "
+                 "off by as much.", (unsigned long long)table->overlaps);
+    if (table->unowned)
+        add_note(memory, &notes,
+                 "%llu of the trace's %llu kernels and copies belong to no call in it.",
+                 (unsigned long long)table->unowned, (unsigned long long)table->kernels);
+    return notes;
+}
+
+void rows_tell(const char *path, const text_list *notes) {
+    for (size_t i = 0; i < notes->count; i++) warn(path, "%s", notes->items[i]);
+}

@@ -1,0 +1,153 @@
+/* The rows of PyTorch's table (FunctionEventAvg), made from traces: for report and diff. */
+#ifndef PROF_ROWS_H
+#define PROF_ROWS_H
+
+#include <regex.h>
+
+#include "analysis/amounts.h"
+#include "analysis/durations.h"
+#include "input/head_sums.h"
+#include "input/tasks.h"
+#include "raw_read.h"
+#include "trace/call_tree.h"
+
+typedef struct row_filter {
+    text_list categories;       /* as the file names them; none: the usual ones */
+    text_list pids;
+    const char *name;           /* extended regular expression; NULL: all */
+    bool by_time;               /* only events that begin in [from_ns, to_ns), the file's time */
+    int64_t from_ns, to_ns;
+} row_filter;
+
+typedef struct row_options {
+    row_filter filter;
+    bool by_shapes, by_overload;
+    int64_t by_stack;           /* the innermost N entries of the stack; 0: not */
+    bool by_site;               /* where the name is marked; */
+    bool site_in_name;          /* or names with several places have theirs: parse (a.c:12) */
+    bool merge_duplicates, with_flops;
+    bool percentiles;           /* exact ones, and least and most, of device rows too */
+    bool device, memory;        /* device times and rows; memory's columns */
+} row_options;
+
+typedef struct row_device {       /* a device and what ran on it */
+    int64_t index;
+    const char *name;             /* "" when the trace does not tell */
+    uint64_t count;
+    int64_t ns;
+} row_device;
+
+typedef struct row_table {
+    const row_options *options;
+    prof_average *rows;         /* after rows_finish */
+    size_t count;
+    prof_view view;
+    row_device *devices;
+    size_t device_count, device_capacity;
+    map device_numbers;         /* index -> its place there */
+    uint64_t events;            /* complete events of all files */
+    uint64_t summed;            /* rows of their heads' sums */
+    uint64_t overlaps, unowned, kernels; /* of all files, whatever the filter leaves */
+    int64_t whole_cpu_ns, whole_device_ns;   /* the self times that the table would have without
+                                   its filter: what shares are of */
+    int64_t first_ns, last_ns;  /* when the first event of all files began and the last one ended,
+                                   with their files' bases */
+    uint64_t dated_at;          /* where the file read last says when: byte of its base time, or
+                                   of its first event */
+    int64_t base_ns;            /* of that file */
+    /* inside */
+    call_tree tree;             /* of the file read last, where its calls themselves are needed: */
+    bool told;                  /* times do not tell what they lie in */
+    struct span *spans;         /* then: of the tree's calls */
+    size_t span_count, span_capacity;
+    struct span_sorter *sorter; /* else they are sorted here, in constant memory, */
+    struct work_join *join;     /* and have their work from here */
+    uint64_t *recent;           /* there: numbers of the last ones, by their order */
+    uint64_t works, without_call;
+    const char *named;          /* view.device_name, when its type was looked up last: */
+    uint8_t named_type;         /* 0: not yet */
+    uint8_t types[1 + PROF_OTHER_DEVICES];       /* the types that the heads list */
+    size_t type_count;
+    uint8_t memory_type;        /* of the device that is not the host whose memory changed first:
+                                   names the columns of the device */
+    call_sums *sums;            /* of all files */
+    durations durations;        /* by row of them: percentiles */
+    arena sums_memory;
+    interner groups, texts, mores;
+    uint32_t *group_rows;       /* in sums, by group */
+    size_t group_capacity;
+    uint32_t *last_groups;      /* by name */
+    size_t last_capacity;
+    map places;                 /* of this file's names: number of the text; 0: several, or none */
+    amounts amounts;            /* with_flops: of the ops */
+    tasks tasks;                /* of this file's kernel */
+    uint64_t *away_ns;          /* by row of the sums: when the tasks of calls did not run */
+    size_t away_capacity;
+    bool had_tasks;
+    struct row_first { int64_t ts_ns; uint32_t thread, order; } *firsts;     /* of no length */
+    size_t first_count, first_capacity;
+    bool ahead;                 /* changes of memory name zones to come: until then they are held */
+    struct row_held *held;      /* here, as sums of each zone and type of device */
+    size_t held_count, held_capacity;
+    uint32_t held_free;         /* 1 + the first that is free; 0: none */
+    map held_by_zone;           /* zone id -> 1 + its first */
+    int64_t held_bytes[2];      /* in the walk: of the call to come, host and device; */
+    call_span held_work;        /* its work: times and order */
+    uint32_t order;             /* of the event in all files */
+    bool python_rows;           /* Python functions are rows */
+    bool own;                   /* the file is prof.h's: its head says so */
+    char *text;                 /* what was decoded last */
+    size_t text_capacity;
+    arena memory;
+    regex_t name;
+    bool has_name;
+    char *name_matches;         /* by number of a name: 0 not tried yet, else 'y' or 'n' */
+    size_t name_capacity;
+    int64_t file_first_ns, file_last_ns;
+    uint64_t events_before;     /* the file */
+    /* for those who want more of each file */
+    void (*on_event)(void *user, const trace_event *event);
+    void (*on_member)(void *user, const trace_member *member);
+    /* of each zone of a raw stream, not into the sums: its row is what zone_key makes of it, and
+       it comes behind all that lie in it; and of all else there */
+    uint32_t (*zone_key)(void *user, const prof_raw_item *item);
+    void (*on_zone)(void *user, const call_span *zone);
+    void (*on_item)(void *user, const prof_raw_item *item);
+    void *user;
+    struct busy_table *busy;    /* gets what ran on devices; NULL */
+} row_table;
+
+/* false: the filter's name is no regular expression (told). */
+bool rows_begin(row_table *table, const row_options *options);
+int rows_read(row_table *table, const char *path);           /* adds one file; the exit code */
+void rows_finish(row_table *table);                          /* after the last file */
+/* A file that somebody else reads: begin, its events, the sums in its head, end. */
+void rows_begin_file(row_table *table);
+void rows_take_event(row_table *table, const trace_event *event);
+/* That the head lists. */
+void rows_take_type(row_table *table, uint8_t type, const char *name);
+/* A call that carries nothing, but for its times and its order: to be copied for others of that
+   name and thread, and added. */
+struct span rows_plain_call(row_table *table, const trace_event *event);
+uint32_t rows_thread(row_table *table, const trace_event *event);
+void rows_add_call(row_table *table, struct span *call);
+void rows_take_sums(row_table *table, const char *path, trace_text head);
+void rows_end_file(row_table *table, int64_t base_ns);
+bool rows_take_name(row_table *table, const char *name);     /* does the filter? */
+/* Of each change of memory, in the order of time; then what it adds to: host and devices. */
+void rows_note_memory(row_table *table, int32_t device_type);
+void rows_add_bytes(row_table *table, int64_t sums[2], int32_t device_type, int64_t bytes);
+/* What it counts for: 0 the host, 1 devices, -1 neither. */
+int rows_memory_side(const row_table *table, int32_t device_type);
+void rows_push_memory(row_table *table, call_span change, const int64_t sums[2]);
+void rows_push(row_table *table, const call_span *span);     /* into the sums */
+/* After rows_finish: of the durations of the row's calls. false: some are in sums alone. */
+bool rows_percentiles(row_table *table, const prof_average *row, const unsigned *percents,
+                      size_t count, int64_t *ns);
+bool rows_filtered(const row_table *table);                  /* may rows be missing? */
+/* What a reader of the rows should know of the files, in lines; free(items). */
+text_list rows_notes(const row_table *table, arena *memory);
+void rows_tell(const char *path, const text_list *notes);    /* ... on stderr */
+void rows_free(row_table *table);
+
+#endif

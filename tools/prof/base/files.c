@@ -1,0 +1,190 @@
+/* Files that are read, and those without a name: see files.h. */
+#define _GNU_SOURCE                              /* O_TMPFILE */
+#include "base/files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/errors.h"
+#include "base/interrupts.h"
+#include "base/memory.h"
+
+const char *file_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static struct { dev_t device; ino_t number; } *inputs;       /* of one command */
+static size_t input_count, input_capacity;
+
+bool input_is(const struct stat *status) {
+    for (size_t i = 0; i < input_count; i++)
+        if (inputs[i].device == status->st_dev && inputs[i].number == status->st_ino) return true;
+    return false;
+}
+
+void input_note(const struct stat *status) {
+    if (!S_ISREG(status->st_mode) || input_is(status)) return;
+    GROW(inputs, input_count, input_capacity);
+    inputs[input_count].device = status->st_dev;
+    inputs[input_count++].number = status->st_ino;
+}
+
+void inputs_forget(void) { input_count = 0; }
+
+bool file_reads_once(const char *path) {
+    struct stat status;
+    if (strcmp(path, "-") == 0) return true;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+/* ---- What has no name, or not yet its own ---- */
+
+#define OWN ".prof-"
+
+/* The name of what is not yet at its place is its number. Nobody else's file has its own number in
+   its name, and the command that made it holds a lock on it while it lives: so whoever comes next
+   knows what a killed one has left. */
+static void own_name(char name[PATH_ROOM], const char *folder, const struct stat *own) {
+    snprintf(name, PATH_ROOM, "%s" OWN "%llx", folder, (unsigned long long)own->st_ino);
+}
+
+/* Before its number is known it has the time in its name; then there is nothing in it. */
+static bool is_new(const char *name, const struct stat *own) {
+    long long seconds;
+    int end = 0;
+    return sscanf(name, OWN "new-%lld-%*d%n", &seconds, &end) == 1 && end && !name[end] &&
+           own->st_mtime - seconds <= 1 && seconds - own->st_mtime <= 1 &&
+           (S_ISDIR(own->st_mode) || own->st_size == 0);
+}
+
+/* A new file or folder under such a name. */
+static int make(const char *folder, bool is_folder, unsigned mode, char name[PATH_ROOM]) {
+    char first[PATH_ROOM];
+    struct timespec now;
+    struct stat own, other;
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(first, PATH_ROOM, "%s" OWN "new-%lld-%ld", folder, (long long)now.tv_sec, now.tv_nsec);
+    if (is_folder && mkdir(first, mode) != 0) return -1;
+    int how = is_folder ? O_RDONLY : O_RDWR | O_CREAT | O_EXCL;
+    int fd = open(first, how | O_CLOEXEC, mode);
+    if (fd < 0 && !is_folder) return -1;
+    if (fd >= 0 && flock(fd, LOCK_EX) == 0 && fstat(fd, &own) == 0) {
+        own_name(name, folder, &own);
+        if (lstat(name, &other) == 0) errno = EEXIST;
+        else if (rename(first, name) == 0) return fd;
+    }
+    if (fd >= 0) close(fd);
+    remove(first);
+    return -1;
+}
+
+int folder_make(const char *folder, char name[PATH_ROOM]) { return make(folder, true, 0777, name); }
+
+int file_unnamed(const char *folder, unsigned mode) {
+    char name[PATH_ROOM];
+    sigset_t before;
+    int fd = -1;
+#ifdef O_TMPFILE
+    fd = open(*folder ? folder : ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
+    if (fd >= 0) flock(fd, LOCK_EX);
+#endif
+    if (fd >= 0) return fd;
+    leftovers_remove(folder);
+    signals_hold(&before);
+    if ((fd = make(folder, false, mode, name)) >= 0) unlink(name);
+    signals_release(&before);
+    return fd;
+}
+
+bool file_copy(int from, off_t begin, off_t end, int to) {
+    static char bytes[1 << 16];
+    ssize_t put = to < 0 ? -1 : 0;
+    for (off_t at = begin; at < end && put >= 0; at += put) {
+        size_t size = end - at < (off_t)sizeof bytes ? (size_t)(end - at) : sizeof bytes;
+        ssize_t got = pread(from, bytes, size, at);
+        put = got > 0 ? write(to, bytes, (size_t)got) : -1;
+    }
+    return (to < 0 || close(to) == 0) && put >= 0;
+}
+
+bool file_link(int fd, const char *path) {
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    return linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
+}
+
+bool file_show(int fd, const char *folder, char name[PATH_ROOM]) {
+    struct stat own;
+    if (fstat(fd, &own) != 0) return false;
+    own_name(name, folder, &own);
+    if (file_link(fd, name)) return true;
+    int to = make(folder, false, 0600, name);
+    if (to < 0) return false;
+    bool like = fchown(to, own.st_uid, own.st_gid) == 0 && fchmod(to, own.st_mode & 0777) == 0;
+    if (file_copy(fd, 0, own.st_size, dup(to)) && like) return true;     /* `to` has the lock */
+    unlink(name);
+    return false;
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place) {
+    (void)status;
+    (void)kind;
+    (void)place;
+    remove(path);
+    return 0;
+}
+
+void tree_remove(const char *path) { nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS); }
+
+void leftovers_remove(const char *folder) {
+    DIR *list = opendir(*folder ? folder : ".");
+    for (struct dirent *entry; list && (entry = readdir(list)); ) {
+        char name[PATH_ROOM], own[PATH_ROOM];
+        struct stat status;
+        if (strncmp(entry->d_name, OWN, sizeof OWN - 1) != 0) continue;
+        snprintf(name, PATH_ROOM, "%s%s", folder, entry->d_name);
+        int fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0) continue;
+        if (fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
+            flock(fd, LOCK_EX | LOCK_NB) == 0) {
+            own_name(own, folder, &status);
+            if (strcmp(own, name) == 0) tree_remove(name);
+            else if (is_new(entry->d_name, &status)) remove(name);
+        }
+        close(fd);
+    }
+    if (list) closedir(list);
+}
+
+/* ---- Temporary files ---- */
+
+const char *temporary_folder(void) {
+    const char *folder = getenv("TMPDIR");
+    return folder && *folder ? folder : "/tmp";
+}
+
+void temporary_failed(void) {
+    exit(fail(temporary_folder(), "a temporary file cannot be used: %s", strerror(errno)));
+}
+
+int temporary_unnamed(void) {
+    char folder[PATH_ROOM];
+    snprintf(folder, PATH_ROOM, "%s/", temporary_folder());
+    return file_unnamed(folder, 0600);
+}
+
+/* tmpfile() would not look at TMPDIR. */
+FILE *temporary_file(void) {
+    int fd = temporary_unnamed();
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w+b");
+    if (!file) temporary_failed();
+    return file;
+}

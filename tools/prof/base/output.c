@@ -1,0 +1,349 @@
+/* What commands write. */
+#include "base/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/errors.h"
+#include "base/files.h"
+#include "base/interrupts.h"
+#include "base/memory.h"
+#include "base/text.h"
+
+bool ends_with(const char *text, const char *end) {
+    size_t size = strlen(text), tail = strlen(end);
+    return size >= tail && strcmp(text + size - tail, end) == 0;
+}
+
+/* ---- Opening ---- */
+
+/* Where a path leads: through links, and if the last of them leads to nothing, there. */
+static char *target_of(const char *path) {
+    enum { MOST_LINKS = 40 };
+    char *target = allocate(PATH_ROOM), *link = allocate(PATH_ROOM);
+    bool fits = (size_t)snprintf(target, PATH_ROOM, "%s", path) < PATH_ROOM;
+    for (int i = 0; fits && i < MOST_LINKS; i++) {
+        ssize_t size = readlink(target, link, PATH_ROOM - 1);
+        if (size < 0) break;
+        link[size] = '\0';
+        char *folder = *link == '/' ? NULL : strrchr(target, '/');
+        size_t kept = folder ? (size_t)(folder + 1 - target) : 0;
+        fits = kept + (size_t)size < PATH_ROOM;
+        if (fits) memcpy(target + kept, link, (size_t)size + 1);
+    }
+    free(link);
+    if (fits) return target;
+    free(target);
+    errno = ENAMETOOLONG;
+    return NULL;
+}
+
+/* The folder of a path, as files.h has them. */
+static void folder_of(const char *path, char folder[PATH_ROOM]) {
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, PATH_ROOM, "%.*s", slash ? (int)(slash + 1 - path) : 0, path);
+}
+
+static bool refuse_input(const char *path) {
+    fail(path ? path : "stdout",
+         "this is the input, which would be lost: give the output another name");
+    return false;
+}
+
+bool output_onto(output *out, int fd, const char *path) {
+    memset(out, 0, sizeof *out);
+    out->path = path;
+    out->whole = -1;
+    if (fd >= 0 && ends_with(path, ".gz")) out->gz = gzdopen(fd, "wb1");
+    else if (fd >= 0) out->file = fdopen(fd, "wb");
+    if (out->gz || out->file) return out->buffer = allocate(OUTPUT_ROOM), true;
+    fail(path, "cannot be created: %s", errno ? strerror(errno) : "out of memory");
+    if (fd >= 0) close(fd);
+    return false;
+}
+
+/* A pipe, a device is written as it is. What becomes a file has no name until it is whole: then
+   it goes to *target. */
+static int open_file(const char *path, char **target) {
+    struct stat status;
+    char folder[PATH_ROOM];
+    bool there = stat(path, &status) == 0;
+    if (there ? access(path, W_OK) != 0 : errno != ENOENT || !*path) return -1;
+    if (there && !S_ISREG(status.st_mode)) return open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    if (!(*target = target_of(path))) return -1;
+    folder_of(*target, folder);
+    leftovers_remove(folder);
+    int fd = file_unnamed(folder, 0666);
+    return fd < 0 && there ? temporary_unnamed() : fd;
+}
+
+/* A shell's >> may lead stdout into the input. */
+static bool is_input(const char *path) {
+    struct stat status;
+    int error = path ? stat(path, &status) : fstat(STDOUT_FILENO, &status);
+    return error == 0 && input_is(&status);
+}
+
+static bool open_output(output *out, const char *path, bool over_input) {
+    char *target = NULL;
+    if (path && (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0)) path = NULL;
+    if (!(path && over_input) && is_input(path)) return refuse_input(path);
+    if (!path) {
+        *out = (output){.whole = -1, .file = stdout, .buffer = allocate(OUTPUT_ROOM)};
+        return true;
+    }
+    errno = 0;
+    int fd = open_file(path, &target);
+    bool good = output_onto(out, target && fd >= 0 ? dup(fd) : fd, path);
+    out->target = target;
+    if (target) out->whole = fd;
+    if (good) return true;
+    if (target && fd >= 0) close(fd);
+    free(target);
+    return false;
+}
+
+bool output_open(output *out, const char *path) { return open_output(out, path, false); }
+bool output_rewrite(output *out, const char *path) { return open_output(out, path, true); }
+
+void output_open_memory(output *out) {
+    *out = (output){.whole = -1, .in_memory = true, .buffer = allocate(OUTPUT_ROOM)};
+}
+
+/* ---- Writing ---- */
+
+static void put_in_memory(output *out, const void *data, size_t size) {
+    if (size > out->text_capacity - out->text_size) {
+        out->text_capacity = 2 * (out->text_size + size);
+        out->text = reallocate(out->text, out->text_capacity);
+    }
+    memcpy(out->text + out->text_size, data, size);
+    out->text_size += size;
+}
+
+static void output_put(output *out, const void *data, size_t size) {
+    if (out->failed || size == 0) return;
+    if (out->in_memory) {
+        put_in_memory(out, data, size);
+        return;
+    }
+    errno = 0;
+    if (out->gz) {
+        const char *p = data;
+        while (size && !out->failed) {
+            unsigned piece = size > 1u << 30 ? 1u << 30 : (unsigned)size;
+            out->failed = gzwrite(out->gz, p, piece) != (int)piece;
+            p += piece;
+            size -= piece;
+        }
+    } else {
+        out->failed = fwrite(data, 1, size, out->file) != size;
+    }
+    if (out->failed)
+        fail(out->path ? out->path : "stdout", "cannot be written: %s", strerror(errno));
+}
+
+void output_flush(output *out) {
+    size_t used = out->used;
+    out->used = 0;
+    output_put(out, out->buffer, used);
+}
+
+const char *output_memory(output *out, size_t *size) {
+    output_flush(out);
+    *size = out->text_size;
+    return out->text;
+}
+
+void output_forget(output *out) { out->used = out->text_size = 0; }
+
+void output_write(output *out, const void *data, size_t size) {
+    if (size > OUTPUT_ROOM - out->used) output_flush(out);
+    if (size > OUTPUT_ROOM) {
+        output_put(out, data, size);
+        return;
+    }
+    if (size) memcpy(out->buffer + out->used, data, size);
+    out->used += size;
+}
+
+void output_text(output *out, const char *text) {
+    output_write(out, text, strlen(text));
+}
+
+void output_format(output *out, const char *format, ...) {
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (size >= 0 && (size_t)size < sizeof text) {
+        output_write(out, text, (size_t)size);
+        return;
+    }
+    char *longer = allocate((size_t)size + 1);
+    va_start(args, format);
+    vsnprintf(longer, (size_t)size + 1, format, args);
+    va_end(args);
+    output_write(out, longer, (size_t)size);
+    free(longer);
+}
+
+void output_double(output *out, double x) {
+    char text[40] = "null";
+    bool same = !(x - x == 0);           /* it is no number */
+    for (int digits = 15; !same && digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, x);
+        double back = strtod(text, NULL);
+        same = !(back < x) && !(back > x);
+    }
+    output_text(out, text);
+}
+
+void output_json_text(output *out, const char *text, size_t size) {
+    const unsigned char *p = (const unsigned char *)text;
+    output_write(out, "\"", 1);
+    while (size) {
+        size_t piece = utf8_size(p, size);
+        if (*p == '"' || *p == '\\') output_format(out, "\\%c", *p);
+        else if (*p < 0x20 || *p == 0x7F || (out->in_html && *p == '<'))
+            output_format(out, "\\u%04x", *p);
+        else if (piece == 0) output_text(out, "\\ufffd");
+        else output_write(out, p, piece);
+        p += piece ? piece : 1;
+        size -= piece ? piece : 1;
+    }
+    output_write(out, "\"", 1);
+}
+
+void output_plain_text(output *out, const char *text) {
+    const char *shown;
+    size_t size;
+    while (*text) {
+        text += plain_next(text, &shown, &size);
+        output_write(out, shown, size);
+    }
+}
+
+void output_html_text(output *out, const char *text, size_t size) {
+    const unsigned char *p = (const unsigned char *)text;
+    while (size) {
+        size_t piece = utf8_size(p, size);
+        if (piece == 3 && p[0] == 0xEF && p[1] == 0xBF && p[2] >= 0xBE) piece = 0;   /* not XML */
+        if (*p == '&') output_text(out, "&amp;");
+        else if (*p == '<') output_text(out, "&lt;");
+        else if (*p == '>') output_text(out, "&gt;");
+        else if (*p == '"') output_text(out, "&quot;");
+        else if (*p < 0x20 && *p != '\n') output_text(out, " ");
+        else if (piece == 0) output_text(out, "\xEF\xBF\xBD");
+        else output_write(out, p, piece);
+        p += piece ? piece : 1;
+        size -= piece ? piece : 1;
+    }
+}
+
+void output_page(output *out, const char *const *lines, void (*data)(output *out, void *user),
+                 void *user) {
+    for (; *lines; lines++) {
+        if (strcmp(*lines, "@DATA@\n") != 0) {
+            output_text(out, *lines);
+            continue;
+        }
+        out->in_html = true;
+        data(out, user);
+        out->in_html = false;
+    }
+}
+
+static bool sink_write(void *user, const void *data, size_t size) {
+    output *out = user;
+    output_write(out, data, size);
+    return !out->failed;
+}
+
+prof_sink output_sink(output *out) {
+    prof_sink sink = {sink_write, out};
+    return sink;
+}
+
+/* ---- The end ---- */
+
+/* The owner and the rights of the file that it replaces. */
+static bool becomes_like(int fd, const struct stat *known) {
+    struct stat own;
+    if (fstat(fd, &own) != 0) return false;
+    bool same = own.st_uid == known->st_uid && own.st_gid == known->st_gid;
+    return (same || fchown(fd, known->st_uid, known->st_gid) == 0) &&
+           fchmod(fd, known->st_mode & 0777) == 0;
+}
+
+/* Is this file at the end of the path's links, and under no other name? */
+static bool is_alone_at(const char *target, const struct stat *known) {
+    struct stat found;
+    return known->st_nlink == 1 && lstat(target, &found) == 0 && found.st_dev == known->st_dev &&
+           found.st_ino == known->st_ino;
+}
+
+/* Over what is there, which stays the old one where there is no room. */
+static bool copy_over(const output *out, off_t before) {
+    int to = open(out->path, O_WRONLY | O_CLOEXEC);
+    off_t size = lseek(out->whole, 0, SEEK_END);
+    int error = to >= 0 && size > before ? posix_fallocate(to, before, size - before) : 0;
+    bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
+    if (to >= 0 && ftruncate(to, full ? before : 0) != 0) return false;
+    if (!full) return file_copy(out->whole, 0, size, to);
+    errno = error;
+    return false;
+}
+
+/* One rename puts it in the old one's place, whose owner, rights and names it keeps: where it
+   cannot, the old file itself is written. */
+static bool put_in_place(const output *out) {
+    char folder[PATH_ROOM], name[PATH_ROOM];
+    struct stat known, found;
+    bool there = stat(out->path, &known) == 0, placed = false;
+    if (!there && errno != ENOENT) return false;
+    folder_of(out->target, folder);
+    if (!there && file_link(out->whole, out->target)) return true;
+    if (there && !(is_alone_at(out->target, &known) && becomes_like(out->whole, &known)))
+        return copy_over(out, known.st_size);
+    if (file_show(out->whole, folder, name)) {
+        if (lstat(out->target, &found) == 0 && !S_ISREG(found.st_mode)) errno = EEXIST;
+        else placed = rename(name, out->target) == 0;
+        if (!placed) unlink(name);
+    }
+    return placed || (there && copy_over(out, known.st_size));
+}
+
+int output_close(output *out, int status) {
+    const char *name = out->path ? out->path : "stdout";
+    sigset_t before;
+    if (status != EXIT_BAD) output_flush(out);
+    bool told = out->failed || status == EXIT_BAD;
+    if (out->gz) out->failed |= gzclose(out->gz) != Z_OK;
+    else if (out->path) out->failed |= fclose(out->file) != 0;
+    else out->failed |= fflush(out->file) != 0;
+    if (out->target && !out->failed && status != EXIT_BAD) {
+        signals_hold(&before);
+        if (exit_status(status) != EXIT_OK && is_input(out->path))
+            told = out->failed = !refuse_input(out->path);
+        else out->failed = !put_in_place(out);
+        signals_release(&before);
+    }
+    if (out->failed && !told) fail(name, "cannot be written: %s", strerror(errno));
+    if (out->whole >= 0) close(out->whole);
+    free(out->target);
+    free(out->buffer);
+    return out->failed ? EXIT_BAD : status;
+}
+
+void output_discard(output *out) {
+    free(out->text);
+    free(out->buffer);
+}

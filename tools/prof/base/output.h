@@ -1,0 +1,66 @@
+/* Output: a file that appears whole or not at all, stdout, or gzip by its ending. */
+#ifndef PROF_TOOL_OUTPUT_H
+#define PROF_TOOL_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "prof.h"
+#include "base/errors.h"
+
+typedef struct output {
+    const char *path;          /* NULL or "-": stdout */
+    char *target;              /* where path leads; NULL: it is written as it is */
+    int whole;                 /* the file without a name that goes there; -1: none */
+    FILE *file;
+    void *gz;                  /* gzFile */
+    char *buffer;
+    size_t used;
+    bool failed;
+    bool in_memory;            /* it goes nowhere: output_memory has it */
+    char *text;
+    size_t text_size, text_capacity;
+    bool in_html;              /* output_json_text escapes `<` too, as inside <script> */
+} output;
+/* What becomes a file has no name until output_close: whatever ends the command, nothing is left.
+   false: it has told why: also when path is a file that the command reads, but with output_rewrite,
+   for commands that make a trace of a trace. */
+bool output_open(output *out, const char *path);
+bool output_rewrite(output *out, const char *path);
+bool output_onto(output *out, int fd, const char *path);     /* a file that is open; it closes fd */
+void output_open_memory(output *out);                        /* output_discard gives it back */
+const char *output_memory(output *out, size_t *size);        /* until more is written */
+void output_forget(output *out);                             /* what that has: begins anew */
+void output_write(output *out, const void *data, size_t size);
+/* Room for so many bytes, OUTPUT_ROOM at most, to be written by the caller: where they end is then
+   told to output_written. */
+enum { OUTPUT_ROOM = 1 << 18 };
+void output_flush(output *out);
+static inline char *output_room(output *out, size_t size) {
+    if (size > OUTPUT_ROOM - out->used) output_flush(out);
+    return out->buffer + out->used;
+}
+static inline void output_written(output *out, const char *end) {
+    out->used = (size_t)(end - out->buffer);
+}
+void output_text(output *out, const char *text);
+void output_format(output *out, const char *format, ...) PRINTF_LIKE(2, 3);
+void output_double(output *out, double x);   /* a JSON number that reads back as x; or null */
+void output_json_text(output *out, const char *text, size_t size);   /* quoted; bad UTF-8: U+FFFD */
+void output_plain_text(output *out, const char *text);
+void output_html_text(output *out, const char *text, size_t size);
+/* The lines of a page, as the Makefile makes them of NAME.html (build/tools/NAME_html.h); for
+   the line @DATA@ what data() writes, in_html. lines end with NULL. */
+void output_page(output *out, const char *const *lines, void (*data)(output *out, void *user),
+                 void *user);
+prof_sink output_sink(output *out);
+/* With the command's status: after EXIT_BAD there is no file. Else it takes its name, whole; one
+   that was there keeps its owner, rights and links. Where the exit status will be 1 (not all of the
+   input was read), no input is replaced. The status, or EXIT_BAD when something could not be
+   written (it has told). */
+int output_close(output *out, int status);
+void output_discard(output *out);                            /* of memory */
+bool ends_with(const char *text, const char *end);
+
+#endif

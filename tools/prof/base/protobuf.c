@@ -1,0 +1,131 @@
+/* Protobuf: see protobuf.h. */
+#include "base/protobuf.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+
+uint8_t *pb_room(pb *p, size_t size) {
+    if (p->capacity - p->size < size) {
+        p->capacity = 2 * (p->size + size);
+        p->data = reallocate(p->data, p->capacity);
+    }
+    return p->data + p->size;
+}
+
+void pb_raw(pb *p, const void *bytes, size_t size) {
+    if (size) memcpy(pb_room(p, size), bytes, size);
+    p->size += size;
+}
+
+static size_t put_varint(uint8_t *to, uint64_t number) {
+    size_t size = 0;
+    for (; number > 127; number >>= 7) to[size++] = (uint8_t)(number | 128);
+    to[size++] = (uint8_t)number;
+    return size;
+}
+
+void pb_varint(pb *p, uint64_t number) { p->size += put_varint(pb_room(p, 10), number); }
+
+static void put_tag(pb *p, uint32_t field, uint32_t type) { pb_varint(p, field << 3 | type); }
+
+void pb_uint(pb *p, uint32_t field, uint64_t number) {
+    put_tag(p, field, PB_VARINT);
+    pb_varint(p, number);
+}
+
+void pb_fixed64(pb *p, uint32_t field, uint64_t number) {
+    put_tag(p, field, PB_FIXED64);
+    uint8_t *to = pb_room(p, 8);
+    for (int i = 0; i < 8; i++) to[i] = (uint8_t)(number >> 8 * i);
+    p->size += 8;
+}
+
+void pb_double(pb *p, uint32_t field, double number) {
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    pb_fixed64(p, field, bits);
+}
+
+void pb_bytes(pb *p, uint32_t field, const void *bytes, size_t size) {
+    put_tag(p, field, PB_BYTES);
+    pb_varint(p, size);
+    pb_raw(p, bytes, size);
+}
+
+void pb_text(pb *p, uint32_t field, const char *text) { pb_bytes(p, field, text, strlen(text)); }
+
+/* One byte is kept for the length; what is in it moves where that takes more. */
+size_t pb_open(pb *p, uint32_t field) {
+    put_tag(p, field, PB_BYTES);
+    pb_varint(p, 0);
+    return p->size;
+}
+
+void pb_close(pb *p, size_t begin) {
+    uint8_t length[10];
+    size_t size = p->size - begin, bytes = put_varint(length, size);
+    pb_room(p, bytes);
+    memmove(p->data + begin + bytes - 1, p->data + begin, size);
+    memcpy(p->data + begin - 1, length, bytes);
+    p->size += bytes - 1;
+}
+
+int pb_read_varint(const uint8_t **at, const uint8_t *end, uint64_t *number) {
+    *number = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        if (*at == end) return 0;
+        uint8_t byte = *(*at)++;
+        *number |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128) return 1;
+    }
+    return -1;
+}
+
+static bool read_fixed(pb_reader *r, pb_field *f, unsigned bytes) {
+    if ((size_t)(r->end - r->at) < bytes) return false;
+    f->value = 0;
+    for (unsigned i = 0; i < bytes; i++) f->value |= (uint64_t)*r->at++ << 8 * i;
+    return true;
+}
+
+static bool read_bytes(pb_reader *r, pb_field *f) {
+    if (pb_read_varint(&r->at, r->end, &f->value) != 1) return false;
+    if (f->value > (uint64_t)(r->end - r->at)) return false;
+    f->data = r->at;
+    r->at += f->value;
+    return true;
+}
+
+static bool read_value(pb_reader *r, pb_field *f) {
+    switch (f->type) {
+    case PB_VARINT: return pb_read_varint(&r->at, r->end, &f->value) == 1;
+    case PB_FIXED64: return read_fixed(r, f, 8);
+    case PB_BYTES: return read_bytes(r, f);
+    case PB_FIXED32: return read_fixed(r, f, 4);
+    default: return false;                       /* groups: of no trace */
+    }
+}
+
+bool pb_next(pb_reader *r, pb_field *f) {
+    uint64_t tag;
+    if (r->bad || r->at == r->end) return false;
+    r->bad = pb_read_varint(&r->at, r->end, &tag) != 1 || tag > UINT32_MAX || tag < 8;
+    if (r->bad) return false;
+    *f = (pb_field){.number = (uint32_t)tag >> 3, .type = tag & 7};
+    r->bad = !read_value(r, f);
+    return !r->bad;
+}
+
+pb_reader pb_within(const pb_field *field) {
+    pb_reader r = {field->data, field->data, field->type != PB_BYTES};
+    if (!r.bad) r.end += field->value;
+    return r;
+}
+
+bool pb_parses(const uint8_t *data, size_t size) {
+    pb_reader r = {data, data + size, false};
+    pb_field field;
+    while (pb_next(&r, &field)) {}
+    return !r.bad;
+}

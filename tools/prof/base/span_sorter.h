@@ -1,0 +1,53 @@
+/* Sorts calls and memory changes in constant memory: into the order in which a tree is walked, by
+   (thread, start, -end), changes behind the calls that begin at their moment. What is too much
+   for the memory is sorted in pieces, in a temporary file, and merged while it is read. Equals stay
+   as they came.
+
+       span_sorter *s = sorter_new();
+       sorter_add(s, &span) ...
+       for (sorter_finish(s); sorter_next(s, &span); ) ...
+       sorter_free(s);
+
+   Records of another kind are sorted so too, by sorter_of.                                  */
+#ifndef PROF_SPAN_SORTER_H
+#define PROF_SPAN_SORTER_H
+
+#include "base/common.h"
+
+enum {                           /* span.flags */
+    SPAN_CHANGE = 1,             /* a change of memory: amount is bytes */
+    SPAN_HIDDEN = 2,             /* counts in no row; of changes: a free that was missed */
+    SPAN_LAUNCH = 4,             /* a call of a device's library */
+    SPAN_FRAME = 8,              /* a Python function around calls */
+    SPAN_HELD = 16,              /* what changed in memory in the call behind it: id is bytes */
+    SPAN_WORK = 32,              /* what that call launched: id is ns */
+    SPAN_WORKED = 64             /* a call: id is ns of what it launched */
+};
+
+typedef struct span {
+    int64_t start_ns, amount;    /* amount: ns that a call lasts */
+    int64_t id;                  /* the caller's own, as what, more and order are */
+    uint32_t thread, flags;      /* SPAN_... */
+    uint32_t what, more, order;
+} span;
+
+typedef struct span_sorter span_sorter;
+
+typedef bool record_before(const void *a, const void *b);
+
+span_sorter *sorter_new(void);
+/* Of records of so many bytes, a multiple of 8, with nothing that is aligned to more. */
+span_sorter *sorter_of(size_t size, record_before *before);
+/* The same, where `before` looks first at a thread: a uint32_t, so many bytes into each record. */
+span_sorter *sorter_by_thread(size_t size, record_before *before, size_t thread);
+void sorter_add(span_sorter *sorter, const void *added);
+uint64_t sorter_count(const span_sorter *sorter);        /* of records, which are numbered so */
+/* A record that may be changed, but for what sorts it; NULL: it is written already. Before
+   sorter_finish. */
+void *sorter_record(span_sorter *sorter, uint64_t number);
+void sorter_finish(span_sorter *sorter);         /* all are there */
+bool sorter_next(span_sorter *sorter, void *next);
+void sorter_rewind(span_sorter *sorter);         /* the next is the first again */
+void sorter_free(span_sorter *sorter);            /* NULL: nothing */
+
+#endif

@@ -1,0 +1,244 @@
+/* Tables of any columns. */
+#include "base/table.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+bool format_parse(const char *text, table_format *format) {
+    static const char *const names[] = {"text", "csv", "json", "html"};
+    *format = FORMAT_TEXT;
+    if (!text) return true;
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(text, names[i]) != 0) continue;
+        *format = (table_format)i;
+        return true;
+    }
+    return false;
+}
+
+void sheet_begin(sheet *s, const char *const *heads, const bool *is_number, size_t columns) {
+    memset(s, 0, sizeof *s);
+    s->heads = heads;
+    s->is_number = is_number;
+    s->columns = columns;
+}
+
+char **sheet_row(sheet *s) {
+    if (s->rows == s->capacity) {
+        s->capacity = s->capacity ? s->capacity * 2 : 64;
+        s->cells = reallocate(s->cells, s->capacity * s->columns * sizeof *s->cells);
+    }
+    char **row = s->cells + s->rows++ * s->columns;
+    memset(row, 0, s->columns * sizeof *row);
+    return row;
+}
+
+char *sheet_cell(sheet *s, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int size = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *text = arena_allocate(&s->memory, (size_t)size + 1);
+    va_start(args, format);
+    vsnprintf(text, (size_t)size + 1, format, args);
+    va_end(args);
+    return text;
+}
+
+char *sheet_name(sheet *s, const char *name, int64_t letters) {
+    const char *p = name;
+    for (int64_t left = letters; *p; p++)
+        if ((*p & 0xC0) != 0x80 && left-- == 0) break;
+    return sheet_cell(s, "%.*s", (int)(p - name), name);
+}
+
+char *sheet_us(sheet *s, int64_t ns) {
+    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+    return sheet_cell(s, "%s%llu.%03llu", ns < 0 ? "-" : "", (unsigned long long)(size / 1000),
+                      (unsigned long long)(size % 1000));
+}
+
+char *sheet_percent(sheet *s, int64_t part, int64_t whole) {
+    return whole > 0 ? sheet_cell(s, "%.2f", 100 * (double)part / (double)whole) : NULL;
+}
+
+static size_t code_points(const char *text) {
+    const char *shown;
+    size_t count = 0, size;
+    for (; *text; count++) text += plain_next(text, &shown, &size);
+    return count;
+}
+
+/* What does not fit ends with "...". padded: the cell is as wide as its column. */
+static void write_cell(output *out, const char *text, size_t width, bool right, bool padded) {
+    size_t size = code_points(text), pad = padded && width > size ? width - size : 0;
+    for (; right && pad; pad--) output_text(out, " ");
+    for (size_t left = width - 3; size > width && left; left--) {
+        const char *shown;
+        size_t bytes;
+        text += plain_next(text, &shown, &bytes);
+        output_write(out, shown, bytes);
+    }
+    output_plain_text(out, size > width ? "..." : text);
+    while (pad--) output_text(out, " ");
+}
+
+/* width 0: the column is left out. */
+static void write_text_row(const sheet *s, const char *const *row, const size_t *widths,
+                           output *out) {
+    size_t last = s->columns;
+    while (last && !widths[last - 1]) last--;
+    for (size_t c = s->hidden; c < last; c++) {
+        bool padded = c + 1 < last || s->is_number[c];
+        if (!widths[c]) continue;
+        write_cell(out, row[c] ? row[c] : "-", widths[c], s->is_number[c], padded);
+        if (c + 1 < last) output_text(out, "  ");
+    }
+    output_text(out, "\n");
+}
+
+static void write_rule(const sheet *s, const size_t *widths, output *out) {
+    bool first = true;
+    for (size_t c = s->hidden; c < s->columns; c++) {
+        if (!widths[c]) continue;
+        if (!first) output_text(out, "  ");
+        for (size_t i = 0; i < widths[c]; i++) output_text(out, "-");
+        first = false;
+    }
+    output_text(out, "\n");
+}
+
+/* ---- To fit a terminal's lines ---- */
+
+static size_t line_width(const sheet *s, const size_t *widths) {
+    size_t sum = 0;
+    for (size_t c = s->hidden; c < s->columns; c++) sum += widths[c] ? widths[c] + 2 : 0;
+    return sum ? sum - 2 : 0;
+}
+
+/* Has any row a figure there that is not 0? */
+static bool is_told(const sheet *s, size_t column) {
+    for (size_t r = 0; r < s->rows; r++) {
+        const char *cell = s->cells[r * s->columns + column];
+        if (cell && strpbrk(cell, "123456789")) return true;
+    }
+    return false;
+}
+
+/* Narrows the widest column of text, to 20 at least; false: there is none that is wider. */
+static bool narrow(const sheet *s, size_t *widths) {
+    size_t widest = s->columns;
+    for (size_t c = s->hidden; c < s->columns; c++)
+        if (!s->is_number[c] && widths[c] > (widest < s->columns ? widths[widest] : 20)) widest = c;
+    if (widest < s->columns) widths[widest]--;
+    return widest < s->columns;
+}
+
+/* Texts are cut, then columns of figures are left out: those of nothing but 0, then from the right;
+   the first stays. */
+static void fit(const sheet *s, size_t *widths, size_t room) {
+    size_t first = s->hidden;
+    while (line_width(s, widths) > room && narrow(s, widths)) {}
+    while (first < s->columns && !s->is_number[first]) first++;
+    for (int told = 0; told < 2; told++)
+        for (size_t c = s->columns; c-- > first + 1 && line_width(s, widths) > room; )
+            if (s->is_number[c] && is_told(s, c) == told) widths[c] = 0;
+}
+
+static void write_left_out(const sheet *s, const size_t *widths, size_t room, output *out) {
+    static const char head[] = "Left out, the lines are too narrow: ";
+    size_t at = 0;
+    for (size_t c = s->hidden; c < s->columns; c++) {
+        size_t size = code_points(s->heads[c]);
+        if (widths[c]) continue;
+        bool breaks = at + size + 3 > room;
+        output_text(out, at == 0 ? head : breaks ? ",\n  " : ", ");
+        output_plain_text(out, s->heads[c]);
+        at = (at == 0 ? sizeof head - 1 : breaks ? 2 : at + 2) + size;
+    }
+    if (at) output_text(out, "\n");
+}
+
+static void write_text_sheet(const sheet *s, output *out) {
+    size_t *widths = allocate(s->columns * sizeof *widths);
+    size_t room = out->path ? 0 : prof_terminal_width();
+    for (size_t c = 0; c < s->columns; c++) {
+        widths[c] = code_points(s->heads[c]);
+        for (size_t r = 0; r < s->rows; r++) {
+            const char *cell = s->cells[r * s->columns + c];
+            size_t size = cell ? code_points(cell) : 1;
+            if (size > widths[c]) widths[c] = size;
+        }
+    }
+    if (room) fit(s, widths, room);
+    write_text_row(s, s->heads, widths, out);
+    write_rule(s, widths, out);
+    for (size_t r = 0; r < s->rows; r++)
+        write_text_row(s, (const char *const *)s->cells + r * s->columns, widths, out);
+    write_left_out(s, widths, room, out);
+    free(widths);
+}
+
+/* A text that a spreadsheet would take for a formula stands behind a '. */
+static void write_csv_cell(output *out, const char *text, bool is_number) {
+    bool formula = !is_number && *text && strchr("=+-@\t\r", *text);
+    if (!strpbrk(text, ",\"\n\r")) {
+        if (formula) output_text(out, "'");
+        output_text(out, text);
+        return;
+    }
+    output_text(out, formula ? "\"'" : "\"");
+    for (; *text; text++) {
+        if (*text == '"') output_text(out, "\"");
+        output_write(out, text, 1);
+    }
+    output_text(out, "\"");
+}
+
+static void write_csv_row(const sheet *s, const char *const *row, output *out) {
+    for (size_t c = 0; c < s->columns; c++) {
+        write_csv_cell(out, row[c] ? row[c] : "", s->is_number[c]);
+        output_text(out, c + 1 < s->columns ? "," : "\n");
+    }
+}
+
+static void write_json_row(const sheet *s, const char *const *row, output *out) {
+    for (size_t c = 0; c < s->columns; c++) {
+        output_text(out, c ? ", " : "{");
+        output_json_text(out, s->heads[c], strlen(s->heads[c]));
+        output_text(out, ": ");
+        if (!row[c]) output_text(out, "null");
+        else if (s->is_number[c]) output_text(out, row[c]);
+        else output_json_text(out, row[c], strlen(row[c]));
+    }
+    output_text(out, "}");
+}
+
+void sheet_write(const sheet *s, table_format format, output *out) {
+    if (format == FORMAT_TEXT) {
+        write_text_sheet(s, out);
+        return;
+    }
+    if (format == FORMAT_CSV) write_csv_row(s, s->heads, out);
+    else output_text(out, "[");
+    for (size_t r = 0; r < s->rows; r++) {
+        const char *const *row = (const char *const *)s->cells + r * s->columns;
+        if (format == FORMAT_CSV) {
+            write_csv_row(s, row, out);
+        } else {
+            output_text(out, r ? ",\n " : "\n ");
+            write_json_row(s, row, out);
+        }
+    }
+    if (format != FORMAT_CSV) output_text(out, "\n]\n");
+}
+
+void sheet_free(sheet *s) {
+    free(s->cells);
+    arena_free(&s->memory);
+    memset(s, 0, sizeof *s);
+}

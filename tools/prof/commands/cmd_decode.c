@@ -1,0 +1,175 @@
+/* prof decode: prof.h's raw stream, from a file, a pipe, a serial or TCP port, as a trace. */
+#include "base/interrupts.h"
+#include "commands/top.h"
+#include "input/elf_names.h"
+#include "input/losses.h"
+#include "input/raw_json.h"
+#include "input/source.h"
+#include "input/swo.h"
+#include "input/unpack.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int run(int argc, char **argv);
+
+const command decode_command = {
+    "decode", "[OPTION]... [STREAM]", "a raw stream of prof.h, of a file or a port, as a trace",
+    "  prof decode run.prof -o run.json.gz\n"
+    "      the raw stream of PROF_MODE_STREAM, of prof_dump or of a crash\n"
+    "  prof decode --baud 921600 /dev/ttyUSB0 -o board.json\n"
+    "      what a board sends, until Ctrl-C; then the trace is complete\n"
+    "  prof decode --connect localhost:19021 --follow -o board.json\n"
+    "      what J-Link's RTT server, OpenOCD or QEMU sends; its table, once a second\n"
+    "  prof decode --elf firmware.elf /dev/ttyACM0 -o board.json\n"
+    "      of a program whose names stay in its ELF file\n"
+    "  nc -l 9000 | prof decode - | prof report -\n"
+    "      the table of what a program sends over the network\n", run
+};
+
+enum { PIECE = 1 << 16 };
+
+/* ---- Where it comes from ---- */
+
+typedef struct source {
+    const char *path;
+    int fd;
+    bool as_it_comes;                    /* a port: nothing to unpack, it has no first bytes */
+    elf_names *elf;                      /* --elf; NULL: none */
+    swo *swo;                            /* --swo; NULL: none */
+    top_view *top;                       /* --follow; NULL: none */
+} source;
+
+/* There is more to read; false: it is to end. */
+static bool wait_more(void *user, int fd) {
+    const source *from = user;
+    if (from->top) return top_wait(from->top, fd);
+    while (!interrupted() && !readable(fd, 200)) {}
+    return !interrupted();
+}
+
+static long read_some(source *from, unpacker *file, void *to, size_t size,
+                      const char **why) {
+    if (file) return unpack_read(file, to, size, why);
+    return wait_more(from, from->fd) ? (long)read(from->fd, to, size) : 0;
+}
+
+static bool push_all(raw_json *raw, source *from) {
+    unsigned char piece[PIECE];
+    int unpacked = from->as_it_comes ? -1 : dup(from->fd);
+    if (!from->as_it_comes && unpacked < 0) return fail(from->path, "%s", strerror(errno)), false;
+    unpacker *file = from->as_it_comes ? NULL : unpack_open(unpacked);
+    if (file) unpack_as_is(file);
+    if (file) unpack_wait(file, wait_more, from);
+    const char *why = NULL;
+    unsigned long long bytes = 0;
+    long got = 0;
+    while ((got = read_some(from, file, piece, sizeof piece, &why)) > 0) {
+        size_t size = from->swo ? swo_take(from->swo, piece, (size_t)got) : (size_t)got;
+        raw_json_push(raw, piece, size);
+        if (from->top) top_push(from->top, piece, size);
+        else progress("reading", 0, 0);
+        bytes += (unsigned long long)got;
+    }
+    if (got < 0 && !why) why = strerror(errno);
+    if (got == 0 && file && unpack_cut(file)) why = "the gzip file ends early";
+    if (got == 0 && file && unpack_rest(file)) why = "what follows its gzip data is none";
+    if (file) unpack_close(file);
+    if (!why || interrupted()) return true;
+    if (!bytes) return fail(from->path, "%s", why), false;
+    warn(from->path, "byte %llu: %s; read up to there", bytes, why);
+    note_cut_input();
+    return true;
+}
+
+/* ---- The command ---- */
+
+/* Whether that was a stream, and how it ended. */
+static int judge(raw_json *raw, const prof_raw_stats *stats, const source *from) {
+    const char *path = from->path;
+    if (!stats->bytes && from->swo)
+        return fail(path, "no byte of port %u of the ITM", from->swo->port);
+    if (!stats->bytes) return fail(path, "the file is empty");
+    if (!stats->blocks)
+        return fail(path, "byte 0: this is no raw stream of prof.h: no whole block in %llu bytes",
+                    (unsigned long long)stats->bytes);
+    if (raw_json_tell(raw, path) && !interrupted()) note_cut_input();
+    losses_tell(path, raw_json_losses(raw));
+    return EXIT_OK;
+}
+
+static int decode_to(source *from, const char *to) {
+    output out;
+    if (!output_open(&out, to)) return EXIT_BAD;
+    raw_json *raw = raw_json_open(&out);
+    raw_json_names(raw, from->elf);
+    if (!from->top && !from->swo) raw_json_read_ahead(raw, from->fd, lseek(from->fd, 0, SEEK_CUR));
+    int status = push_all(raw, from) ? EXIT_OK : EXIT_BAD;
+    prof_raw_stats stats = raw_json_end(raw);
+    if (from->top) top_end(from->top);
+    if (status == EXIT_OK) status = judge(raw, &stats, from);
+    raw_json_free(raw);
+    return output_close(&out, status);
+}
+
+static bool is_packed(int file) {
+    unsigned char magic[2];
+    bool there = pread(file, magic, 2, lseek(file, 0, SEEK_CUR)) == 2;
+    return there && magic[0] == 0x1f && magic[1] == 0x8b;
+}
+
+/* The table goes to stdout; a trace where one is asked for. What a port or a pipe sends, and a file
+   that grows, ends with Ctrl-C too; the trace of it is complete. */
+static int decode(source *from, const char *to, bool follow) {
+    struct stat kind = {0};
+    bool is_file = fstat(from->fd, &kind) == 0 && S_ISREG(kind.st_mode);
+    if (follow && to && strcmp(to, "-") == 0)
+        return fail("--follow", "the table goes to stdout; give the trace a file with -o");
+    if (follow && is_file && !from->swo && !is_packed(from->fd) && !top_can(from->fd))
+        return fail(from->path, "byte 0: this is no raw stream of prof.h");
+    if (is_file) input_note(&kind);
+    if (!is_file || follow) interrupts_take();
+    from->as_it_comes = S_ISSOCK(kind.st_mode) || isatty(from->fd);
+    if (follow && !(from->top = top_begin(from->path, from->elf, stdout)))
+        return fail(NULL, "out of memory");
+    return decode_to(from, follow && !to ? "/dev/null" : to);
+}
+
+static int run(int argc, char **argv) {
+    const char *to = NULL, *where = NULL, *elf = NULL;
+    int64_t baud = 115200, port = 0;
+    bool follow = false, itm = false;
+    const option_spec options[] = {
+        {"baud", 'b', OPTION_COUNT, &baud, "N", "speed of a serial port (115200)"},
+        {"connect", 'c', OPTION_TEXT, &where, "HOST:PORT", "the stream comes from that TCP port"},
+        {"elf", 'e', OPTION_TEXT, &elf, "FILE", "the program, which has the names of its zones "
+         "(PROF_NAMES_IN_ELF)"},
+        {"follow", 'f', OPTION_FLAG, &follow, NULL, "the table on stdout as it grows, once a "
+         "second, until the stream ends, q or Ctrl-C; the trace with -o alone"},
+        {"output", 'o', OPTION_TEXT, &to, "FILE", "instead of stdout; .gz by its ending"},
+        {"swo", 0, OPTION_FLAG, &itm, NULL, "take it out of the packets of a Cortex-M's SWO pin"},
+        {"swo-port", 0, OPTION_COUNT, &port, "N", "the ITM's stimulus port (0)"},
+        {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
+    };
+    int status, count = options_parse(&decode_command, options, argc, argv, &status);
+    if (count < 0) return status;
+    if (count != (where ? 0 : 1))
+        return fail(NULL, "decode takes one stream%s; see prof decode --help",
+                    where ? ", and --connect is that" : "");
+    if (port > 31) return fail("--swo-port", "the ITM has ports 0 to 31");
+    swo pin = {.port = (unsigned)port};
+    source from = {.path = where ? where : argv[1]};
+    from.fd = where ? source_connect(where) : source_open(from.path, baud);
+    if (from.fd < 0) return EXIT_BAD;
+    if (itm) from.swo = &pin;
+    if (elf) from.elf = elf_open(elf);
+    status = elf && !from.elf ? EXIT_BAD : decode(&from, to, follow);
+    if (from.swo) swo_tell(from.swo, from.path);
+    if (from.elf && elf_is_other(from.elf)) note_cut_input();
+    elf_close(from.elf);
+    close(from.fd);
+    return status;
+}

@@ -1,0 +1,207 @@
+/* prof export: traces in the formats of other tools. */
+#include "analysis/flame.h"
+#include "commands/merge.h"
+#include "input/pftrace.h"
+#include "output/canonical.h"
+#include "output/json_lanes.h"
+#include "output/pprof.h"
+#include "output/tables.h"
+#include "output/trace_writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int run(int argc, char **argv);
+
+const command export_command = {
+    "export", "[OPTION]... -o OUT TRACE...",
+    "traces in other tools' formats, by what OUT ends with",
+    "  prof export -o run.pftrace trace.json.gz\n"
+    "      Perfetto's own format, for ui.perfetto.dev and trace_processor: 4 to 23 times\n"
+    "      smaller than JSON. Calls of a stream that overlap get lanes of their own:\n"
+    "      none is lost. Every command of prof reads it again\n"
+    "  prof export -o all.pftrace rank*.json.gz\n"
+    "      of several ranks one file, processes \"rank N: ...\", as prof merge has it\n"
+    "  prof export -o run.pb.gz rank*.json.gz\n"
+    "      for go tool pprof: -sample_index=device, -tagfocus=rank=0\n"
+    "  prof export -o run.sqlite trace.json.gz\n"
+    "      sqlite3 run.sqlite 'SELECT * FROM report ORDER BY 6 DESC LIMIT 10'\n"
+    "  prof export -o run.parquet/ rank*.json.gz\n"
+    "      a folder for DuckDB, Spark and the like: all tables of each rank\n"
+    "  prof export -o back.json.gz run.pftrace\n"
+    "      JSON of a .pftrace, of a raw stream or of JSON\n"
+    "  prof export --canonical trace.json\n"
+    "      a line for each event, by start: event=NAME node=MODULE stack_trace=FRAME, as\n"
+    "      PyTorch's _canonicalize_profiler_events has them; to stdout without -o\n\n"
+    "OUT ends with   and is\n"
+    "  .pftrace      Perfetto's protobuf: times in ns from 1970 where the trace tells\n"
+    "  .pb.gz        pprof: cpu, device, calls and bytes by path, with the labels\n"
+    "                thread, rank and step\n"
+    "  .folded       what prof stacks writes; of several traces the sums\n"
+    "  .sqlite       a database with all tables and the views report and kernels. For\n"
+    "                fast questions by name: CREATE INDEX by_name ON events (name)\n"
+    "  .parquet .csv .csv.gz\n"
+    "                one table (--table); with a slash behind it a folder with all\n"
+    "                tables: OUT/rank=0/events.parquet and so on\n"
+    "  .json[.gz]    the JSON of PyTorch's and Chrome's traces; of several traces\n"
+    "                what prof merge writes\n\n"
+    "Tables: events (a row for each call, kernel and range, with its self time, its\n"
+    "parent_id, the op that launched it, its rank), flows, instants, memory, counters,\n"
+    "threads, metadata. Times are ns; ts_ns counts from 1970 where the trace tells.\n"
+    "NULL: the trace does not tell. Several traces: the column rank is theirs\n"
+    "(distributedInfo), else their place. Queries for SQLite, DuckDB and ClickHouse\n"
+    "are in tools/prof/sql, installed as share/prof/sql.\n", run
+};
+
+typedef struct exporter {
+    const char *path;            /* OUT */
+    char **traces;
+    int count;
+    bool lanes;                  /* of JSON */
+    bool canonical;
+    const char *table;           /* of CSV and Parquet */
+} exporter;
+
+/* ---- JSON ---- */
+
+static int copy_events(trace_reader *reader, const json_lanes *lanes, output *out) {
+    trace_writer w;
+    text_edit moved;
+    bool begun = false;
+    reader->as_written = true;
+    while (trace_next(reader) != TRACE_END) {
+        const trace_event *event = &reader->event;
+        if (!begun) writer_begin(&w, out, reader->array_form);
+        begun = true;
+        if (reader->item == TRACE_MEMBER)
+            writer_member(&w, reader->member.key, reader->member.value);
+        if (reader->item != TRACE_EVENT) continue;
+        if (!w.had_events) json_lanes_names(lanes, &w, NULL, NULL);
+        writer_event(&w);
+        write_edited(out, event->raw, &moved, json_lanes_edit(lanes, event, &moved));
+    }
+    if (!begun) writer_begin(&w, out, reader->array_form);
+    writer_end(&w);
+    if (reader->not_json && !reader->failed)
+        reader->failed = fail(reader->path, "this is not JSON: it has no events to be copied");
+    return trace_close(reader);
+}
+
+static int export_json(const exporter *e) {
+    output out;
+    const char *trace = e->traces[0];
+    if (e->count > 1)
+        return merge_files(e->traces, (size_t)e->count, (merge_options){false, e->lanes}, e->path);
+    if (e->lanes && file_reads_once(trace))
+        return fail(trace, "with --lanes the input is read twice: it has to be a file");
+    json_lanes *lanes = e->lanes ? json_lanes_find(trace) : NULL;
+    trace_reader *reader = e->lanes && !lanes ? NULL : trace_open(trace);
+    int status = EXIT_BAD;
+    if (reader && output_rewrite(&out, e->path))
+        status = output_close(&out, copy_events(reader, lanes, &out));
+    else if (reader) trace_close(reader);
+    json_lanes_free(lanes);
+    return status;
+}
+
+/* ---- The others ---- */
+
+/* Of several traces one: a temporary file. */
+static int export_pftrace(const exporter *e) {
+    output out;
+    char *merged = NULL;
+    int status = EXIT_OK;
+    if (e->count > 1) status = merge_to_temporary(e->traces, (size_t)e->count, &merged);
+    if (status == EXIT_OK && !output_open(&out, e->path)) status = EXIT_BAD;
+    else if (status == EXIT_OK)
+        status = output_close(&out, pftrace_write(merged ? merged : e->traces[0], merged, &out));
+    merge_remove(merged);
+    return status;
+}
+
+static int export_folded(const exporter *e) {
+    flame_options o = {.kernels = true, .python = true};
+    return stacks_export(&o, e->traces, e->count, e->path);
+}
+
+static int export_canonical(const exporter *e) {
+    output out;
+    if (e->lanes || e->table || e->count > 1)
+        return fail("--canonical", "it takes one trace, and neither --lanes nor --table");
+    if (!output_open(&out, e->path)) return EXIT_BAD;
+    return output_close(&out, canonical_write(e->traces[0], &out));
+}
+
+static int export_pprof(const exporter *e) {
+    output out;
+    if (!output_open(&out, e->path)) return EXIT_BAD;
+    return output_close(&out, pprof_write(e->traces, (size_t)e->count, &out));
+}
+
+/* ---- Tables ---- */
+
+static bool find_table(const char *name, table_id *table) {
+    for (int i = 0; i < TABLES; i++) {
+        *table = (table_id)i;
+        if (strcmp(name, table_models[i].name) == 0) return true;
+    }
+    fail("--table", "'%s' is none of events, flows, instants, memory, counters, threads, metadata",
+         name);
+    return false;
+}
+
+static int export_tables(const exporter *e, int (*write)(const table_job *job)) {
+    table_job job = {.path = e->path, .traces = e->traces, .count = (size_t)e->count};
+    if (e->table && !find_table(e->table, &job.table)) return EXIT_BAD;
+    if (e->table && (write == tables_sqlite || write == tables_folder))
+        return fail("--table", "%s has all tables", e->path);
+    int64_t *ranks;
+    if (!dataset_ranks(e->traces, job.count, &ranks)) return EXIT_BAD;
+    job.ranks = ranks;
+    int status = write(&job);
+    free(ranks);
+    return status;
+}
+
+static int export_csv(const exporter *e) { return export_tables(e, tables_csv); }
+static int export_parquet(const exporter *e) { return export_tables(e, tables_parquet); }
+static int export_sqlite(const exporter *e) { return export_tables(e, tables_sqlite); }
+static int export_folder(const exporter *e) { return export_tables(e, tables_folder); }
+
+static const struct { const char *suffix; int (*write)(const exporter *e); } formats[] = {
+    {".pftrace", export_pftrace}, {".folded", export_folded}, {".json", export_json},
+    {".json.gz", export_json}, {".pb.gz", export_pprof}, {".sqlite", export_sqlite},
+    {".csv", export_csv}, {".csv.gz", export_csv}, {".parquet", export_parquet},
+    {".csv/", export_folder}, {".csv.gz/", export_folder}, {".parquet/", export_folder}
+};
+
+/* What the format cannot do is not silently left undone. */
+static int export_as(const exporter *e, int (*write)(const exporter *e)) {
+    bool tables = write == export_csv || write == export_parquet || write == export_sqlite ||
+                  write == export_folder;
+    if (e->lanes && write != export_json)
+        return fail("--lanes", "%s is not JSON: the option is of that alone", e->path);
+    if (e->table && !tables) return fail("--table", "%s is no table", e->path);
+    return write(e);
+}
+
+static int run(int argc, char **argv) {
+    exporter e = {.traces = argv + 1};
+    const option_spec options[] = {
+        LANES_OPTION(e.lanes),
+        {"canonical", 0, OPTION_FLAG, &e.canonical, NULL, "lines that equal runs have equal"},
+        {"table", 't', OPTION_TEXT, &e.table, "NAME", "of .csv and .parquet: which table (events)"},
+        {"output", 'o', OPTION_TEXT, &e.path, "OUT", "the file, whose ending says what it is"},
+        {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
+    };
+    int status;
+    e.count = options_parse(&export_command, options, argc, argv, &status);
+    if (e.count < 0) return status;
+    if (!e.path && !e.canonical)
+        return fail(NULL, "export needs -o OUT; see prof export --help");
+    if (e.count == 0) return fail(NULL, "export needs a trace; see prof export --help");
+    if (e.canonical) return export_canonical(&e);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (ends_with(e.path, formats[i].suffix)) return export_as(&e, formats[i].write);
+    return fail(e.path, "this ending says no format; prof export --help lists them");
+}

@@ -1,0 +1,668 @@
+/* prof memory: what memory was used for, over time, from a trace's [memory] events or from
+   PyTorch's raw memory timeline. */
+#include "base/span_sorter.h"
+#include "input/losses.h"
+#include "page/memory_page.h"
+#include "trace/call_walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int run(int argc, char **argv);
+
+const command memory_command = {
+    "memory", "[OPTION]... TRACE", "memory over time: peak, who holds it, an interactive plot",
+    "  prof memory trace.json.gz\n"
+    "      per device: the peak, when it was, how much was there before\n"
+    "  prof memory --by op trace.json\n"
+    "      the ops that hold the memory at the peak\n"
+    "  prof memory -o memory.html trace.json\n"
+    "      a page with a plot by category: drag to zoom, click on names to hide them\n"
+    "  prof memory --device cuda:0 -o memory.raw.json.gz trace.json\n"
+    "      as PyTorch's export_memory_timeline: .json, .raw.json, .html, each also\n"
+    "      .gz\n\n"
+    "The trace must have been recorded with profile_memory=True. It does not say\n"
+    "what a block is for; the category is inferred from the calls that allocate and\n"
+    "free it:\n"
+    "  optimizer state  allocated in Optimizer.step, lives on behind it\n"
+    "  input            allocated in a DataLoader\n"
+    "  gradient         allocated in the backward pass, lives on behind it\n"
+    "  autograd detail  allocated in the backward pass, freed by another node of it\n"
+    "  activation       allocated before the backward pass, freed in it\n"
+    "  temporary        freed again before that\n"
+    "  unknown          there before the recording, or none of these (parameters)\n"
+    "A raw timeline of PyTorch's own (memory.raw.json.gz) holds the true ones.\n", run
+};
+
+static const char *const device_names[] = {
+    "cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip", "fpga", "maia", "xla", "vulkan",
+    "metal", "xpu", "mps", "meta", "hpu", "ve", "lazy", "ipu", "mtia", "privateuseone"
+};
+
+enum { PREEXISTING = 1, CREATE, INCREMENT_VERSION, DESTROY };      /* PyTorch's numbers */
+
+typedef struct step {           /* a change of what is allocated on a device */
+    uint64_t number;            /* its place in the order of time */
+    int64_t ns, bytes;
+    uint32_t device, op;        /* op: the call that allocated it, in names; or NO_CALL */
+    uint8_t action, category;
+    bool is_category;           /* what was found later of the step of this number */
+} step;
+
+/* What the calls around a change tell of it; inherited from the outside in. Ends of the innermost
+   Optimizer.step and node of the backward pass around it, INT64_MIN: there is none. */
+typedef struct surroundings {
+    int64_t optimizer_end_ns, node_end_ns;
+    bool loader;
+} surroundings;
+
+typedef struct memory_event {   /* a change as the trace has it; and, behind it, its place: */
+    uint64_t number;            /* in the order of the file */
+    int64_t ns, bytes, address, total;   /* INT64_MIN: not told */
+    surroundings at;
+    int32_t type, index;        /* of the device */
+    uint32_t op;                /* the call around it, in names; or NO_CALL */
+    bool is_place;              /* at, op and number alone */
+} memory_event;
+
+/* What is allocated: by whom, and its step. */
+typedef struct block {
+    uint64_t step;
+    int64_t bytes;
+    surroundings at;
+    uint32_t op, next_free;     /* next_free: 1 + the next that is none; 0: no such */
+} block;
+
+typedef struct memory_device {
+    char name[32];
+    int32_t type;
+    uint64_t allocations, frees;
+    bool has_total;
+    int64_t before, unknown_frees;       /* allocated before the recording */
+    int64_t peak, peak_ns, end;
+    uint64_t peak_step;                  /* the sums up to and with it are the peak */
+} memory_device;
+
+typedef struct memory_options {
+    const char *device, *by, *format, *path;
+    int64_t limit;
+} memory_options;
+
+typedef struct memory_trace {
+    call_walk walk;             /* its names are those of ops */
+    surroundings *contexts;          /* by number of its calls */
+    size_t context_capacity;
+    span_sorter *events;        /* by number; */
+    span_sorter *by_time;
+    uint64_t event_count;
+    int64_t base_ns;
+    block *blocks;
+    size_t block_count, block_capacity;
+    uint32_t free_block;        /* 1 + the first that is none; 0: no such */
+    span_sorter *steps;         /* by number */
+    uint64_t count;
+    step *before;               /* what was there before, ahead of them all: one of a device */
+    size_t before_count, next_before;
+    step next;                  /* in the walk through them */
+    bool any;
+    memory_device *devices;
+    size_t device_count, device_capacity;
+    map device_numbers;
+} memory_trace;
+
+static const surroundings no_context = {INT64_MIN, INT64_MIN, false};
+
+static bool event_before(const void *one, const void *other) {
+    const memory_event *a = one, *b = other;
+    return a->number != b->number ? a->number < b->number : !a->is_place && b->is_place;
+}
+
+static bool earlier(const void *one, const void *other) {
+    const memory_event *a = one, *b = other;
+    return a->ns != b->ns ? a->ns < b->ns : a->number < b->number;
+}
+
+static bool step_before(const void *one, const void *other) {
+    const step *a = one, *b = other;
+    return a->number != b->number ? a->number < b->number : !a->is_category && b->is_category;
+}
+
+/* ---- Steps, in the order of time ---- */
+
+static void steps_begin(memory_trace *m) {
+    m->next_before = 0;
+    sorter_rewind(m->steps);
+    m->any = sorter_next(m->steps, &m->next);
+}
+
+/* false: there are no more. */
+static bool steps_next(memory_trace *m, step *s) {
+    if (m->next_before < m->before_count) {
+        *s = m->before[m->next_before++];
+        return true;
+    }
+    if (!m->any) return false;
+    *s = m->next;
+    m->any = sorter_next(m->steps, &m->next);
+    if (!m->any || !m->next.is_category) return true;
+    s->category = m->next.category;
+    m->any = sorter_next(m->steps, &m->next);
+    return true;
+}
+
+static bool steps_next_of(memory_trace *m, uint32_t device, step *s) {
+    while (steps_next(m, s))
+        if (s->device == device) return true;
+    return false;
+}
+
+/* Its number. */
+static uint64_t add_step(memory_trace *m, step s) {
+    s.number = m->count++;
+    sorter_add(m->steps, &s);
+    return s.number;
+}
+
+/* ---- Reading a trace ---- */
+
+static void take(memory_trace *m, const trace_reader *reader) {
+    const trace_event *event = &reader->event;
+    memory_change change;
+    walk_add(&m->walk, reader, (int64_t)m->event_count);
+    if (!tree_takes_change(&m->walk.tree, event, &change)) return;
+    memory_event made = {
+        .number = m->event_count++, .ns = change.ts_ns, .bytes = change.bytes,
+        .address = INT64_MIN, .total = INT64_MIN, .type = change.device_type,
+        .index = change.device_index
+    };
+    trace_arg_int(event, PROF_KEY_ADDRESS, &made.address);
+    trace_arg_int(event, PROF_KEY_TOTAL, &made.total);
+    sorter_add(m->events, &made);
+}
+
+static uint32_t device_of(memory_trace *m, int32_t type, int32_t index) {
+    bool is_new;
+    uint64_t key = (uint64_t)(uint32_t)type << 32 | (uint32_t)index;
+    uint64_t *number = map_put(&m->device_numbers, key, &is_new);
+    if (!is_new) return (uint32_t)*number;
+    GROW(m->devices, m->device_count, m->device_capacity);
+    memory_device *device = &m->devices[m->device_count];
+    *device = (memory_device){.type = type};
+    bool known = type >= 0 && (size_t)type < sizeof device_names / sizeof *device_names;
+    int size = known ? snprintf(device->name, sizeof device->name, "%s", device_names[type])
+                     : snprintf(device->name, sizeof device->name, "type%d", (int)type);
+    if (index >= 0)
+        snprintf(device->name + size, sizeof device->name - (size_t)size, ":%d", (int)index);
+    return (uint32_t)(*number = m->device_count++);
+}
+
+static bool starts_with(const char *text, const char *start) {
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+static void enter(void *user, uint32_t number) {
+    memory_trace *m = user;
+    const walk_call *c = &m->walk.calls[number];
+    const char *name = interned_text(&m->walk.tree.names, c->name);
+    while (number >= m->context_capacity) {     /* asynchronous calls are not entered */
+        size_t had = m->context_capacity;
+        GROW(m->contexts, had, m->context_capacity);
+        for (size_t i = had; i < m->context_capacity; i++) m->contexts[i] = no_context;
+    }
+    surroundings *own = &m->contexts[number];
+    *own = c->around == NO_CALL ? no_context : m->contexts[c->around];
+    if (starts_with(name, "Optimizer.step")) own->optimizer_end_ns = c->end_ns;
+    if (starts_with(name, "autograd::engine::evaluate_function")) own->node_end_ns = c->end_ns;
+    own->loader |= starts_with(name, "enumerate(DataLoader)");
+}
+
+static void place(void *user, uint32_t owner, int64_t id, int64_t bytes) {
+    memory_trace *m = user;
+    const memory_event found = {
+        .number = (uint64_t)id, .at = owner == NO_CALL ? no_context : m->contexts[owner],
+        .op = owner == NO_CALL ? NO_CALL : m->walk.calls[owner].name, .is_place = true
+    };
+    (void)bytes;
+    sorter_add(m->events, &found);
+}
+
+/* The changes in the order of time, each with its place. */
+static void sort_events(memory_trace *m) {
+    memory_event e, found;
+    walk_all(&m->walk);
+    sorter_finish(m->events);
+    m->by_time = sorter_of(sizeof(memory_event), earlier);
+    while (sorter_next(m->events, &e) && sorter_next(m->events, &found)) {
+        e.at = found.at;
+        e.op = found.op;
+        sorter_add(m->by_time, &e);
+    }
+    sorter_free(m->events);
+    m->events = NULL;
+    sorter_finish(m->by_time);
+}
+
+/* freed: where that was; NULL with free_ns INT64_MAX: nobody has freed it. */
+static uint8_t category_of(const surroundings *at, const surroundings *freed,
+                           int64_t free_ns) {
+    bool in_node = freed && freed->node_end_ns != INT64_MIN;
+    if (at->optimizer_end_ns != INT64_MIN)
+        return free_ns <= at->optimizer_end_ns ? MEMORY_TEMPORARY : MEMORY_OPTIMIZER_STATE;
+    if (at->loader) return MEMORY_INPUT;
+    if (at->node_end_ns != INT64_MIN) {
+        if (free_ns <= at->node_end_ns) return MEMORY_TEMPORARY;
+        return in_node ? MEMORY_AUTOGRAD_DETAIL : MEMORY_GRADIENT;
+    }
+    if (in_node) return MEMORY_ACTIVATION;
+    return free_ns == INT64_MAX ? MEMORY_UNKNOWN : MEMORY_TEMPORARY;
+}
+
+static void note_total(memory_device *device, const memory_event *e) {
+    if (device->has_total || e->total == INT64_MIN) return;
+    device->has_total = true;
+    device->before = e->total - e->bytes - (device->end - device->unknown_frees);
+}
+
+static void note_category(memory_trace *m, uint64_t number, uint8_t category) {
+    const step found = {.number = number, .category = category, .is_category = true};
+    sorter_add(m->steps, &found);
+}
+
+/* known: 1 + the block at this address; 0: there is none. */
+static void take_allocation(memory_trace *m, const memory_event *e, step s, uint64_t *known) {
+    uint32_t number = *known ? (uint32_t)*known : m->free_block;
+    m->devices[s.device].allocations++;
+    s.op = e->op;
+    if (!*known && number) m->free_block = m->blocks[number - 1].next_free;
+    if (!number) {
+        GROW(m->blocks, m->block_count, m->block_capacity);
+        number = (uint32_t)++m->block_count;
+    }
+    m->blocks[number - 1] = (block){add_step(m, s), e->bytes, e->at, e->op, 0};
+    *known = number;
+}
+
+static void take_free(memory_trace *m, const memory_event *e, step s, uint64_t *known) {
+    memory_device *device = &m->devices[s.device];
+    block *freed = *known ? &m->blocks[*known - 1] : NULL;
+    bool told = e->address != INT64_MIN, fits = told && freed && freed->bytes == -e->bytes;
+    device->frees++;
+    if (!told && device->end < device->unknown_frees)
+        device->unknown_frees = device->end;     /* legacy records: the least that was there */
+    if (told && !fits) device->unknown_frees += e->bytes;
+    if (fits) {
+        s.category = category_of(&freed->at, &e->at, e->ns);
+        s.op = freed->op;
+        note_category(m, freed->step, s.category);
+        freed->next_free = m->free_block;
+        m->free_block = (uint32_t)*known;
+        *known = 0;
+    }
+    add_step(m, s);
+}
+
+/* Makes a step of each change, in order of time; pairs each free with its allocation. */
+static void pair_events(memory_trace *m) {
+    map open = {.forgets = true};                /* (device, address) -> its block + 1 */
+    memory_event e;
+    while (sorter_next(m->by_time, &e)) {
+        uint32_t number = device_of(m, e.type, e.index);
+        memory_device *device = &m->devices[number];
+        uint64_t *known = map_put(&open, hash_mix((uint64_t)e.address) + number + 1, NULL);
+        step s = {.ns = e.ns, .bytes = e.bytes, .device = number, .op = NO_CALL,
+                  .action = e.bytes < 0 ? DESTROY : CREATE, .category = MEMORY_UNKNOWN};
+        note_total(device, &e);
+        device->end += e.bytes;
+        if (e.bytes >= 0) take_allocation(m, &e, s, known);
+        else take_free(m, &e, s, known);
+    }
+    for (size_t i = 0; i < open.slot_count; i++) {
+        if (!open.slots[i].value) continue;
+        const block *left = &m->blocks[open.slots[i].value - 1];
+        note_category(m, left->step, category_of(&left->at, NULL, INT64_MAX));
+    }
+    map_free(&open);
+}
+
+/* What was allocated before the recording stands first, as PyTorch has it. */
+static void add_preexisting(memory_trace *m) {
+    m->before = allocate(m->device_count * sizeof *m->before);
+    for (uint32_t i = 0; i < m->device_count; i++) {
+        memory_device *device = &m->devices[i];
+        if (device->before < -device->unknown_frees) device->before = -device->unknown_frees;
+        if (device->before > 0)
+            m->before[m->before_count++] = (step){
+                .ns = -1, .bytes = device->before, .device = i, .op = NO_CALL,
+                .action = PREEXISTING, .category = MEMORY_UNKNOWN
+            };
+    }
+    m->count += m->before_count;
+}
+
+/* A row of PyTorch's raw timeline: [ns, action, bytes, category]. */
+static void take_row(memory_trace *m, trace_reader *reader) {
+    trace_text rest = reader->row, key, item;
+    int64_t values[4];
+    int count = 0;
+    while (count < 4 && json_next(&rest, &key, &item) && json_int(item, &values[count])) count++;
+    if (count < 4 || values[3] < 0 || values[3] >= MEMORY_CATEGORIES ||
+        values[1] < PREEXISTING || values[1] > DESTROY) {
+        reader->failed = true;
+        fail(reader->path, "byte %llu: this is no row of a memory timeline: [ns, action, bytes, "
+             "category]", (unsigned long long)reader->row_offset);
+        return;
+    }
+    if (m->count == 0) {
+        device_of(m, -1, -1);
+        snprintf(m->devices[0].name, sizeof m->devices[0].name, "device");
+    }
+    add_step(m, (step){.ns = values[0], .bytes = values[2], .op = NO_CALL,
+                       .action = (uint8_t)values[1], .category = (uint8_t)values[3]});
+    m->devices[0].allocations += values[1] == CREATE;
+    m->devices[0].frees += values[1] == DESTROY;
+    if (values[1] == PREEXISTING) m->devices[0].before += values[2];
+}
+
+static int read_trace(memory_trace *m, const char *path) {
+    static const walk_take takes = {.enter = enter, .change = place};
+    m->events = sorter_of(sizeof(memory_event), event_before);
+    m->steps = sorter_of(sizeof(step), step_before);
+    trace_reader *reader = trace_open(path);
+    if (!reader) return EXIT_BAD;
+    reader->takes_rows = true;
+    m->walk.take = &takes;
+    m->walk.user = m;
+    m->walk.tree.with_memory = m->walk.tree.without_kernels = m->walk.all_changes = true;
+    while (!reader->failed && trace_next(reader) != TRACE_END) {
+        if (reader->item == TRACE_ROW) take_row(m, reader);
+        else if (reader->item == TRACE_EVENT && m->count == 0) take(m, reader);
+    }
+    m->base_ns = reader->base_time_ns;
+    if (m->count == 0) {
+        sort_events(m);
+        pair_events(m);
+        add_preexisting(m);
+    }
+    sorter_finish(m->steps);
+    return trace_close(reader);
+}
+
+/* ---- Peaks ---- */
+
+static void find_peaks(memory_trace *m) {
+    int64_t *sums = allocate(m->device_count * sizeof *sums);
+    step s;
+    steps_begin(m);
+    for (uint64_t i = 0; steps_next(m, &s); i++) {
+        memory_device *device = &m->devices[s.device];
+        sums[s.device] += s.bytes;
+        if (sums[s.device] <= device->peak) continue;
+        device->peak = sums[s.device];
+        device->peak_ns = s.ns;
+        device->peak_step = i;
+    }
+    for (size_t i = 0; i < m->device_count; i++) m->devices[i].end = sums[i];
+    free(sums);
+}
+
+/* The one that a timeline is of: asked for, or else the accelerator with the highest peak. */
+static bool choose_device(const memory_trace *m, const char *name, uint32_t *chosen) {
+    bool found = false;
+    for (uint32_t i = 0; i < m->device_count; i++) {
+        const memory_device *device = &m->devices[i], *best = &m->devices[*chosen];
+        bool better = name ? strcmp(device->name, name) == 0
+                           : !found || (device->type != 0) > (best->type != 0) ||
+                             ((device->type != 0) == (best->type != 0) &&
+                              device->peak > best->peak);
+        if (better) *chosen = i;
+        found |= better;
+    }
+    return found;
+}
+
+/* ---- Writing ---- */
+
+static void write_raw(memory_trace *m, uint32_t device, output *out) {
+    step s;
+    steps_begin(m);
+    output_text(out, "[");
+    for (bool first = true; steps_next_of(m, device, &s); first = false) {
+        long long ns = s.action == PREEXISTING ? -1 : (long long)(s.ns + m->base_ns);
+        output_format(out, "%s[%lld, %d, %lld, %d]", first ? "" : ", ", ns, s.action,
+                      (long long)s.bytes, s.category);
+    }
+    output_text(out, "]\n");
+}
+
+/* [times in us, [[0, bytes by category]]]: a row for each moment, as PyTorch writes them. */
+static void write_timeline(memory_trace *m, uint32_t device, output *out) {
+    for (int part = 0; part < 2; part++) {
+        int64_t sums[MEMORY_CATEGORIES] = {0};
+        bool first = true;
+        step s, next = {0};
+        steps_begin(m);
+        output_text(out, part ? "], [" : "[[");
+        for (bool any = steps_next_of(m, device, &s); any; s = next) {
+            any = steps_next_of(m, device, &next);
+            sums[s.category] += s.bytes;
+            if (any && next.ns == s.ns) continue;
+            /* the state before the first change stands just before it */
+            int64_t ns = s.ns == -1 ? (any ? next.ns - 1000 : 0) : s.ns;
+            output_text(out, first ? "" : ", ");
+            first = false;
+            if (part == 0) {
+                output_format(out, "%lld", (long long)((ns + m->base_ns) / 1000));
+                continue;
+            }
+            output_text(out, "[0");
+            for (int c = 0; c < MEMORY_CATEGORIES; c++)
+                output_format(out, ", %lld", (long long)sums[c]);
+            output_text(out, "]");
+        }
+    }
+    output_text(out, "]]\n");
+}
+
+/* Bytes held at a device's peak, by op and category. */
+typedef struct holder { uint32_t op; uint8_t category; int64_t bytes, blocks; } holder;
+
+static bool holds_more(uint32_t a, uint32_t b, const void *context) {
+    const holder *holders = context;
+    return holders[a].bytes > holders[b].bytes;
+}
+
+static size_t find_holders(memory_trace *m, uint32_t device, bool by_op, holder **holders) {
+    map numbers = {0};
+    size_t count = 0, capacity = 0;
+    step s;
+    steps_begin(m);
+    for (uint64_t i = 0; i <= m->devices[device].peak_step && steps_next(m, &s); i++) {
+        if (s.device != device) continue;
+        bool is_new;
+        uint32_t op = by_op ? s.op : NO_CALL;
+        uint64_t *number = map_put(&numbers, (uint64_t)op * MEMORY_CATEGORIES + s.category,
+                                   &is_new);
+        if (is_new) {
+            GROW(*holders, count, capacity);
+            (*holders)[count] = (holder){op, s.category, 0, 0};
+            *number = count++;
+        }
+        (*holders)[*number].bytes += s.bytes;
+        (*holders)[*number].blocks += s.action == DESTROY ? -1 : s.action != INCREMENT_VERSION;
+    }
+    map_free(&numbers);
+    return count;
+}
+
+static void add_holders(memory_trace *m, uint32_t device, bool by_op, int64_t limit,
+                        sheet *s) {
+    holder *holders = NULL;
+    size_t count = find_holders(m, device, by_op, &holders);
+    int64_t peak = m->devices[device].peak;          /* 0 where more was freed than allocated */
+    uint32_t *order = sorted_numbers(count, holds_more, holders);
+    for (size_t i = 0; peak > 0 && i < count && (int64_t)i < limit; i++) {
+        const holder *h = &holders[order[i]];
+        if (h->bytes == 0) continue;
+        char **cells = sheet_row(s);
+        *cells++ = sheet_cell(s, "%s", m->devices[device].name);
+        if (by_op)
+            *cells++ = sheet_cell(s, "%s", h->op == NO_CALL ? "(no call in the trace)"
+                                           : interned_text(&m->walk.tree.names, h->op));
+        *cells++ = sheet_cell(s, "%s", memory_category_names[h->category]);
+        *cells++ = sheet_cell(s, "%lld", (long long)h->bytes);
+        *cells++ = sheet_cell(s, "%.2f", 100 * (double)h->bytes / (double)peak);
+        *cells++ = sheet_cell(s, "%lld", (long long)h->blocks);
+    }
+    free(order);
+    free(holders);
+}
+
+static void add_device(const memory_trace *m, uint32_t number, sheet *s) {
+    const memory_device *device = &m->devices[number];
+    char **cells = sheet_row(s);
+    cells[0] = sheet_cell(s, "%s", device->name);
+    cells[1] = sheet_cell(s, "%lld", (long long)device->peak);
+    if (device->peak_ns >= 0)
+        cells[2] = sheet_cell(s, "%lld.%03lld", (long long)device->peak_ns / 1000,
+                              (long long)device->peak_ns % 1000);
+    cells[3] = sheet_cell(s, "%lld", (long long)device->before);
+    cells[4] = sheet_cell(s, "%lld", (long long)device->end);
+    cells[5] = sheet_cell(s, "%llu", (unsigned long long)device->allocations);
+    cells[6] = sheet_cell(s, "%llu", (unsigned long long)device->frees);
+}
+
+static void write_table(memory_trace *m, const memory_options *o, table_format format,
+                        output *out) {
+    static const char *const device_heads[] = {"Device", "Peak (B)", "At (us)", "Before (B)",
+                                               "At the end (B)", "Allocations", "Frees"};
+    static const char *const op_heads[] = {"Device", "Op", "Category", "At the peak (B)", "%",
+                                           "Blocks"};
+    static const char *const category_heads[] = {"Device", "Category", "At the peak (B)", "%",
+                                                 "Blocks"};
+    static const bool is_number[] = {false, true, true, true, true, true, true};
+    static const bool op_numbers[] = {false, false, false, true, true, true};
+    bool by_op = strcmp(o->by, "op") == 0;
+    sheet s;
+    if (by_op) sheet_begin(&s, op_heads, op_numbers, 6);
+    else if (strcmp(o->by, "category") == 0) sheet_begin(&s, category_heads, op_numbers + 1, 5);
+    else sheet_begin(&s, device_heads, is_number, 7);
+    for (uint32_t i = 0; i < m->device_count; i++) {
+        if (o->device && strcmp(o->device, m->devices[i].name) != 0) continue;
+        if (strcmp(o->by, "device") == 0) add_device(m, i, &s);
+        else add_holders(m, i, by_op, o->limit, &s);
+    }
+    sheet_write(&s, format, out);
+    sheet_free(&s);
+}
+
+static const char *op_name(const memory_trace *m, const holder *h) {
+    return h->op == NO_CALL ? NULL : interned_text(&m->walk.tree.names, h->op);
+}
+
+static void write_page(memory_trace *m, const char *name, output *out) {
+    memory_page page;
+    step s;
+    int64_t first_ns = 0;
+    bool any = false;
+    for (steps_begin(m); !any && steps_next(m, &s); ) {
+        any = s.action != PREEXISTING;
+        if (any) first_ns = s.ns;
+    }
+    memory_page_begin(&page, out, file_name(name));
+    for (uint32_t device = 0; device < m->device_count; device++) {
+        memory_page_device(&page, m->devices[device].name);
+        for (steps_begin(m); steps_next_of(m, device, &s); )
+            memory_page_change(&page, s.action == PREEXISTING ? first_ns : s.ns, s.category,
+                               s.bytes);
+    }
+    memory_page_holders(&page);
+    for (uint32_t device = 0; device < m->device_count; device++) {
+        holder *holders = NULL;
+        size_t count = find_holders(m, device, true, &holders);
+        for (size_t i = 0; i < count; i++)
+            if (holders[i].bytes > 0)
+                memory_page_holder(&page, device, op_name(m, &holders[i]), holders[i].category,
+                                   holders[i].bytes);
+        free(holders);
+    }
+    memory_page_end(&page);
+}
+
+/* ---- The command ---- */
+
+/* The format that was asked for, or else the one that the output's name ends in. */
+static const char *format_of(const memory_options *o) {
+    static const char *const endings[][2] = {
+        {".html", "html"}, {".html.gz", "html"}, {"raw.json", "raw"}, {"raw.json.gz", "raw"},
+        {".json", "json"}, {".json.gz", "json"}, {".csv", "csv"}
+    };
+    if (o->format) return o->format;
+    for (size_t i = 0; o->path && i < sizeof endings / sizeof *endings; i++)
+        if (ends_with(o->path, endings[i][0])) return endings[i][1];
+    return "text";
+}
+
+static int write_memory(memory_trace *m, const memory_options *o, const char *name) {
+    const char *format = format_of(o);
+    uint32_t device = 0;
+    output out;
+    if (!choose_device(m, o->device, &device) && (o->device || m->device_count))
+        return fail("--device", "there is no memory of '%s' in the trace", o->device);
+    if (!output_open(&out, o->path)) return EXIT_BAD;
+    losses_write(&out);
+    if (strcmp(format, "html") == 0) write_page(m, name, &out);
+    else if (strcmp(format, "raw") == 0) write_raw(m, device, &out);
+    else if (strcmp(format, "json") == 0) write_timeline(m, device, &out);
+    else write_table(m, o, strcmp(format, "csv") == 0 ? FORMAT_CSV : FORMAT_TEXT, &out);
+    return output_close(&out, EXIT_OK);
+}
+
+static int read_and_write(const memory_options *o, const char *path) {
+    memory_trace m = {0};
+    if (strcmp(format_of(o), "text") == 0) losses_hold();
+    int status = read_trace(&m, path);
+    find_peaks(&m);
+    if (m.device_count == 0 && status == EXIT_OK)
+        warn(path, "there are no [memory] events; record with profile_memory=True");
+    int written = status && m.count == 0 ? status : write_memory(&m, o, path);
+    walk_free(&m.walk);
+    map_free(&m.device_numbers);
+    sorter_free(m.events);
+    sorter_free(m.by_time);
+    sorter_free(m.steps);
+    free(m.contexts);
+    free(m.blocks);
+    free(m.before);
+    free(m.devices);
+    return status ? status : written;
+}
+
+static bool one_of(const char *word, const char *words) {
+    size_t size = strlen(word);
+    for (const char *p = words; (p = strstr(p, word)) != NULL; p++)
+        if (size && p[size] == ' ' && (p == words || p[-1] == ' ')) return true;
+    return false;
+}
+
+static int run(int argc, char **argv) {
+    memory_options o = {.by = "device", .limit = 30};
+    const option_spec options[] = {
+        {"by", 'b', OPTION_TEXT, &o.by, "WHAT", "tables: device (default), category or op"},
+        {"device", 'd', OPTION_TEXT, &o.device, "DEVICE",
+         "cuda:0, cpu, ...; json and raw: one only, else the largest"},
+        {"limit", 'n', OPTION_COUNT, &o.limit, "N", "rows of each device, or all (30)"},
+        {"format", 'f', OPTION_TEXT, &o.format, "FORMAT",
+         "text, csv; json, raw: PyTorch's timelines; html: the page;\n"
+         "                               default: by the output's ending, else text"},
+        {"output", 'o', OPTION_TEXT, &o.path, "FILE", "instead of stdout; .gz by its ending"},
+        {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
+    };
+    int status, count = options_parse(&memory_command, options, argc, argv, &status);
+    if (count < 0) return status;
+    if (count != 1) return fail(NULL, "memory takes one trace; see prof memory --help");
+    if (!one_of(o.by, "device category op "))
+        return fail("--by", "'%s' is none of device, category, op", o.by);
+    if (o.format && !one_of(o.format, "text csv json raw html "))
+        return fail("--format", "'%s' is none of text, csv, json, raw, html", o.format);
+    return read_and_write(&o, argv[1]);
+}

@@ -1,0 +1,620 @@
+/* prof merge: the traces of several ranks as one, with pids, flows and ids of their own. */
+#include "analysis/busy.h"
+#include "analysis/collectives.h"
+#include "base/span_sorter.h"
+#include "base/spill.h"
+#include "commands/merge.h"
+#include "input/head_sums.h"
+#include "input/losses.h"
+#include "output/json_lanes.h"
+#include "trace/rank_id.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int run(int argc, char **argv);
+
+const command merge_command = {
+    "merge", "[OPTION]... -o OUT TRACE...", "the traces of several ranks as one",
+    "  prof merge -o all.json.gz rank*.json.gz\n"
+    "      every process becomes \"rank N: ...\"; flows and correlation ids stay apart\n"
+    "  prof merge --align collectives -o all.json node*/rank*.json\n"
+    "      ranks on several machines: clocks are set so that the collectives end\n"
+    "      together\n\n"
+    "The ranks are those in the traces (distributedInfo), else the files in their\n"
+    "order. Times are put on one base by baseTimeNanoseconds. In args, External id,\n"
+    "correlation and the like get the number of the file, less one, times 2^32 on\n"
+    "top.\n\n"
+    "Collectives are those of prof ranks that synchronize. --align collectives adds\n"
+    "to each file the median of (end on the lowest rank - end on this one).\n"
+    COLLECTIVES_HELP, run
+};
+
+enum { PIDS_OF_A_RANK = 100000, MOST_EDITS = 24 };
+
+typedef struct process {
+    int64_t pid, sort;          /* as in the file */
+    bool has_sort;
+    const char *name, *labels;  /* NULL: none */
+} process;
+
+typedef struct text_thread { uint32_t process; int64_t tid; const char *text; } text_thread;
+
+typedef struct rank_file {
+    rank_id id;
+    const char *host;
+    uint32_t number;            /* in merger.collectives */
+    int64_t base_ns;
+    int64_t clock_ns;           /* to be added to its times */
+    process *processes;
+    size_t process_count, process_capacity;
+    map pids;                   /* pid -> number in processes */
+    text_thread *threads;       /* those whose tid is a text */
+    size_t thread_count, thread_capacity;
+    map tids;                   /* (pid, tid) of those -> number in threads */
+    span_sorter *ends;          /* of flows, while it is read; */
+    uint64_t end_count, next_end;
+    uint64_t flow_count, flows_at;       /* then the number of the flow of each: their place in
+                                   merger.flows */
+    trace_text devices;         /* deviceProperties */
+    losses lost;
+    head_lists lists;           /* of its head */
+    json_lanes *lanes;          /* while it is written; NULL: without */
+} rank_file;
+
+typedef struct merger {
+    rank_file *files;
+    size_t count;
+    arena memory;
+    trace_member *members;      /* of the first rank's file */
+    size_t member_count, member_capacity;
+    uint64_t flow_count;        /* in the files that are written */
+    spill *flows;               /* NULL: none */
+    int64_t base_ns;
+    bool by_collectives, with_lanes;
+    collectives collectives;
+    map work_names;             /* kinds of work */
+} merger;
+
+/* ---- First pass: what a file holds ---- */
+
+static uint32_t process_of(rank_file *f, merger *m, const trace_event *event) {
+    bool is_new;
+    uint64_t *number = map_put(&f->pids, (uint64_t)event->pid, &is_new);
+    if (!is_new) return (uint32_t)*number;
+    *number = f->process_count;
+    GROW(f->processes, f->process_count, f->process_capacity);
+    process *p = &f->processes[f->process_count++];
+    *p = (process){.pid = event->pid};
+    if (event->pid_text.data)
+        p->name = arena_text(&m->memory, event->pid_text.data, event->pid_text.size);
+    return (uint32_t)*number;
+}
+
+static uint64_t row_of(const trace_event *event) {
+    return hash_mix((uint64_t)event->pid) * 31 + (uint64_t)event->tid;
+}
+
+static void note_thread(rank_file *f, merger *m, const trace_event *event, uint32_t number) {
+    bool is_new;
+    if (!event->tid_text.data) return;
+    uint64_t *thread = map_put(&f->tids, row_of(event), &is_new);
+    if (!is_new) return;
+    *thread = f->thread_count;
+    GROW(f->threads, f->thread_count, f->thread_capacity);
+    f->threads[f->thread_count] = (text_thread){
+        number, 900000 + (int64_t)f->thread_count,
+        arena_text(&m->memory, event->tid_text.data, event->tid_text.size)
+    };
+    f->thread_count++;
+}
+
+static bool is_process_metadata(const trace_event *event) {
+    return event->phase == 'M' && event->name.size > 8 &&
+           memcmp(event->name.data, "process_", 8) == 0;
+}
+
+static void note_process(merger *m, process *p, const trace_event *event) {
+    char text[256];
+    if (text_is(event->name, "process_name") &&
+        trace_arg_text(event, "name", text, sizeof text) && *text)
+        p->name = arena_text(&m->memory, text, strlen(text));
+    if (text_is(event->name, "process_labels") &&
+        trace_arg_text(event, "labels", text, sizeof text) && *text)
+        p->labels = arena_text(&m->memory, text, strlen(text));
+    if (text_is(event->name, "process_sort_index"))
+        p->has_sort |= trace_arg_int(event, "sort_index", &p->sort);
+}
+
+static trace_text keep(merger *m, trace_text text) {
+    return (trace_text){arena_text(&m->memory, text.data, text.size), text.size};
+}
+
+/* Of an array one event has the places, another the sums. */
+static void keep_lists(rank_file *f, merger *m, trace_text head) {
+    head_lists lists = head_lists_find(head);
+    for (int i = 0; i < HEAD_LISTS; i++)
+        if (lists.of[i].size) f->lists.of[i] = keep(m, lists.of[i]);
+}
+
+/* What the merged trace has a head for, or names of its own. */
+static bool is_replaced(const trace_event *event) {
+    return is_process_metadata(event) ||
+           (event->phase == 'M' && (text_is(event->name, "prof") ||
+                                    text_is(event->name, "prof counts")));
+}
+
+/* An event with the id of a flow; its flow is numbered in the order of first sight. */
+typedef struct flow_end {
+    uint64_t flow, first;       /* first: the number of the flow's first end */
+    uint64_t number;            /* its place among the ends of the file */
+} flow_end;
+
+static bool by_flow(const void *one, const void *other) {
+    const flow_end *a = one, *b = other;
+    return a->flow != b->flow ? a->flow < b->flow : a->number < b->number;
+}
+
+static bool by_first(const void *one, const void *other) {
+    return ((const flow_end *)one)->first < ((const flow_end *)other)->first;
+}
+
+static bool by_number(const void *one, const void *other) {
+    return ((const flow_end *)one)->number < ((const flow_end *)other)->number;
+}
+
+static void note_end(rank_file *f, const trace_event *event) {
+    const flow_end end = {.flow = trace_flow(event), .number = f->end_count++};
+    if (!f->ends) f->ends = sorter_of(sizeof end, by_flow);
+    sorter_add(f->ends, &end);
+}
+
+/* The ends by their flow's first end. */
+static span_sorter *find_firsts(span_sorter *ends) {
+    span_sorter *firsts = sorter_of(sizeof(flow_end), by_first);
+    flow_end end, first = {0};
+    sorter_finish(ends);
+    for (bool any = false; sorter_next(ends, &end); any = true) {
+        if (!any || end.flow != first.flow) first = end;
+        end.first = first.number;
+        sorter_add(firsts, &end);
+    }
+    sorter_free(ends);
+    sorter_finish(firsts);
+    return firsts;
+}
+
+/* Of each end, in the order of the file, the number of its flow. */
+static void number_flows(rank_file *f, merger *m) {
+    if (!f->ends) return;
+    span_sorter *firsts = find_firsts(f->ends);
+    span_sorter *ends = sorter_of(sizeof(flow_end), by_number);
+    flow_end end;
+    f->ends = NULL;
+    for (uint64_t last = 0; sorter_next(firsts, &end); last = end.first) {
+        if (!f->flow_count || end.first != last) f->flow_count++;
+        end.flow = f->flow_count;
+        sorter_add(ends, &end);
+    }
+    sorter_free(firsts);
+    sorter_finish(ends);
+    if (!m->flows) m->flows = spill_new();
+    for (bool first = true; sorter_next(ends, &end); first = false) {
+        uint64_t at = spill_add(m->flows, &end.flow, sizeof end.flow);
+        if (first) f->flows_at = at;
+    }
+    sorter_free(ends);
+}
+
+static void note_event(rank_file *f, merger *m, const trace_event *event) {
+    uint32_t number = process_of(f, m, event);
+    note_thread(f, m, event, number);
+    if (event->has & TRACE_HAS_ID && !is_replaced(event)) note_end(f, event);
+    if (event->phase == 'M' &&
+        (text_is(event->name, "prof counts") || text_is(event->name, "prof")))
+        keep_lists(f, m, event->args_text);
+    if (is_process_metadata(event)) note_process(m, &f->processes[number], event);
+    if (m->by_collectives && event->phase == 'X' && event->kind == TRACE_KERNEL &&
+        work_kind_of(&m->work_names, event) == WORK_COMMUNICATION)
+        collectives_take(&m->collectives, event);
+}
+
+static void note_member(rank_file *f, merger *m, const trace_member *member) {
+    char host[256];
+    if (text_is(member->key, "distributedInfo")) {
+        rank_read(&f->id, member);
+    } else if (text_is(member->key, "host_name") && json_is_text(member->value)) {
+        json_decode(member->value, host, sizeof host);
+        f->host = arena_text(&m->memory, host, strlen(host));
+    } else if (text_is(member->key, "deviceProperties")) {
+        f->devices = keep(m, member->value);
+    } else if (text_is(member->key, "prof")) {
+        keep_lists(f, m, member->value);                      /* the rest the reader has */
+    } else if (text_is(member->key, "prof_cuda")) {
+        return;
+    } else if (f == m->files && !text_is(member->key, "baseTimeNanoseconds") &&
+               !text_is(member->key, "traceName")) {
+        GROW(m->members, m->member_count, m->member_capacity);
+        m->members[m->member_count++] = (trace_member){keep(m, member->key),
+                                                       keep(m, member->value)};
+    }
+}
+
+static int note_file(rank_file *f, merger *m) {
+    trace_reader *reader = trace_open(f->id.path);
+    if (!reader) return EXIT_BAD;
+    reader->as_written = true;
+    while (trace_next(reader) != TRACE_END) {
+        if (reader->item == TRACE_EVENT && reader->event.raw.size == 0)
+            reader->failed = fail(f->id.path, "this is not JSON: it cannot be merged");
+        else if (reader->item == TRACE_EVENT) note_event(f, m, &reader->event);
+        else if (reader->item == TRACE_MEMBER) note_member(f, m, &reader->member);
+    }
+    f->base_ns = reader->base_time_ns;
+    f->lost = *reader->losses;
+    number_flows(f, m);
+    collectives_end_file(&m->collectives, f->base_ns);
+    return trace_close(reader);
+}
+
+/* ---- Ranks and clocks ---- */
+
+static void number_ranks(merger *m) {
+    rank_id **ids = allocate(m->count * sizeof *ids);
+    for (size_t i = 0; i < m->count; i++) ids[i] = &m->files[i].id;
+    ranks_number(ids, m->count, false);
+    free(ids);
+}
+
+/* Sets the clock so that the collectives end when they do on the first rank. */
+static void align(const merger *m, rank_file *f, const rank_file *first) {
+    size_t count;
+    int64_t spread_ns;
+    f->clock_ns = collectives_clock(&m->collectives, first->number, f->number, &count, &spread_ns);
+    if (count == 0)
+        warn(f->id.path, "it has no collective in common with %s that synchronizes: its clock "
+             "stays", first->id.path);
+    else
+        warn(f->id.path, "clock set by %+.3f us, from %zu collectives that end within %.3f us of "
+             "it", (double)f->clock_ns / 1e3, count, (double)spread_ns / 1e3);
+}
+
+/* ---- Second pass: writing ---- */
+
+static int64_t new_pid(const merger *m, const rank_file *f, uint32_t number) {
+    return (int64_t)(f - m->files + 1) * PIDS_OF_A_RANK + number;
+}
+
+static void write_metadata(trace_writer *w, const char *kind, int64_t pid, int64_t tid) {
+    writer_event(w);
+    output_format(w->out, "{\"ph\": \"M\", \"name\": \"%s\", \"pid\": %lld, \"tid\": %lld, "
+                  "\"args\": {", kind, (long long)pid, (long long)tid);
+}
+
+static void write_name(trace_writer *w, const merger *m, const rank_file *f, uint32_t number) {
+    const process *p = &f->processes[number];
+    int64_t pid = new_pid(m, f, number);
+    char text[600];
+    long long rank = (long long)f->id.rank;
+    int size = p->name ? snprintf(text, sizeof text, "rank %lld: %s", rank, p->name)
+                       : snprintf(text, sizeof text, "rank %lld: process %lld", rank,
+                                  (long long)p->pid);
+    write_metadata(w, "process_name", pid, 0);
+    output_text(w->out, "\"name\": ");
+    output_json_text(w->out, text, (size_t)size < sizeof text ? (size_t)size : sizeof text - 1);
+    output_text(w->out, "}}");
+    if (p->labels) {
+        size = snprintf(text, sizeof text, "rank %lld %s", rank, p->labels);
+        write_metadata(w, "process_labels", pid, 0);
+        output_text(w->out, "\"labels\": ");
+        output_json_text(w->out, text, (size_t)size < sizeof text ? (size_t)size : sizeof text - 1);
+        output_text(w->out, "}}");
+    }
+}
+
+static bool sorts_before(uint32_t a, uint32_t b, const void *context) {
+    const process *processes = context, *x = &processes[a], *y = &processes[b];
+    return x->has_sort && y->has_sort ? x->sort < y->sort : x->has_sort && !y->has_sort;
+}
+
+static void sort_processes(const rank_file *f, uint32_t *order) {
+    for (uint32_t i = 0; i < f->process_count; i++) {        /* few, and stable */
+        uint32_t place = i;
+        for (; place && sorts_before(i, order[place - 1], f->processes); place--)
+            order[place] = order[place - 1];
+        order[place] = i;
+    }
+}
+
+static void write_names(trace_writer *w, const merger *m, size_t file) {
+    const rank_file *f = &m->files[file];
+    uint32_t *order = allocate(f->process_count * sizeof *order);
+    sort_processes(f, order);
+    for (uint32_t i = 0; i < f->process_count; i++) {
+        write_name(w, m, f, order[i]);
+        write_metadata(w, "process_sort_index", new_pid(m, f, order[i]), 0);
+        output_format(w->out, "\"sort_index\": %lld}}",
+                      (long long)(f->id.rank * 1000 + (i < 999 ? i : 999)));
+    }
+    free(order);
+    for (size_t i = 0; i < f->thread_count; i++) {
+        const text_thread *thread = &f->threads[i];
+        write_metadata(w, "thread_name", new_pid(m, f, thread->process), thread->tid);
+        output_text(w->out, "\"name\": ");
+        output_json_text(w->out, thread->text, strlen(thread->text));
+        output_text(w->out, "}}");
+    }
+}
+
+/* One of each device's properties, by id. */
+static void write_devices(trace_writer *w, const merger *m) {
+    map known = {0};
+    bool first = true;
+    for (size_t i = 0; i < m->count; i++) {
+        trace_text rest = m->files[i].devices, key, device;
+        if (!rest.size || *rest.data != '[') continue;
+        while (json_next(&rest, &key, &device)) {
+            trace_text inner = device, value;
+            int64_t id = -1;
+            bool is_new;
+            while (*device.data == '{' && json_next(&inner, &key, &value))
+                if (text_is(key, "id")) json_int(value, &id);
+            map_put(&known, (uint64_t)id, &is_new);
+            if (!is_new) continue;
+            if (first) writer_key(w, "deviceProperties");
+            output_text(w->out, first ? "[" : ", ");
+            output_write(w->out, device.data, device.size);
+            first = false;
+        }
+    }
+    if (!first) output_text(w->out, "]");
+    map_free(&known);
+}
+
+/* The sums of all ranks; devices by rank. */
+static void write_losses(trace_writer *w, const merger *m) {
+    losses lost = {0};
+    head_lists *lists = allocate(m->count * sizeof *lists);
+    bool placed = false;
+    for (size_t i = 0; i < m->count; i++) {
+        char whose[40];
+        snprintf(whose, sizeof whose, "rank %lld ", (long long)m->files[i].id.rank);
+        losses_add(&lost, &m->files[i].lost, whose);
+        lists[i] = m->files[i].lists;
+        placed |= lists[i].of[HEAD_SITES].size > 0;
+    }
+    if (lost.more_counters)
+        warn(NULL, "the traces have more than %d different counters: the rest stay arguments",
+             PROF_COUNTERS);
+    size_t place = 0;
+    char line[320];
+    if (losses_next(&lost, &place, line) || lost.counter_count || lost.type_count ||
+        lost.zone_ids || placed)
+        losses_write_head(&lost, lists, m->count, w);
+    free(lists);
+}
+
+static void write_head(trace_writer *w, const merger *m) {
+    for (size_t i = 0; i < m->member_count; i++)
+        if (!text_is(m->members[i].key, "ranks"))
+            writer_member(w, m->members[i].key, m->members[i].value);
+    write_losses(w, m);
+    write_devices(w, m);
+    if (m->base_ns) {
+        writer_key(w, "baseTimeNanoseconds");
+        output_format(w->out, "%lld", (long long)m->base_ns);
+    }
+    writer_key(w, "ranks");
+    for (size_t i = 0; i < m->count; i++) {
+        const rank_file *f = &m->files[i];
+        output_format(w->out, "%s{\"rank\": %lld, \"file\": ", i ? ",\n " : "[",
+                      (long long)f->id.rank);
+        output_json_text(w->out, f->id.path, strlen(f->id.path));
+        if (f->host) {
+            output_text(w->out, ", \"host_name\": ");
+            output_json_text(w->out, f->host, strlen(f->host));
+        }
+        output_text(w->out, ", \"clock_us\": ");
+        write_us(w->out, f->clock_ns);
+        output_text(w->out, "}");
+    }
+    output_text(w->out, "]");
+}
+
+static void add_edit(text_edit *edits, size_t *count, trace_text old, int64_t number) {
+    if (*count == MOST_EDITS) return;
+    edits[*count].old = old;
+    snprintf(edits[(*count)++].text, sizeof edits->text, "%lld", (long long)number);
+}
+
+static void edit_args(const trace_event *event, int64_t above, text_edit *edits, size_t *count) {
+    static const char *const keys[] = {PROF_KEY_CORRELATION, PROF_KEY_EXTERNAL_ID, "external id",
+                                       "wait_on_cuda_event_record_corr_id", PROF_KEY_ZONE,
+                                       PROF_KEY_ZONE_PARENT};
+    const trace_member *args = trace_args(event);
+    for (size_t i = 0; above && i < event->arg_count; i++) {
+        const trace_member *arg = &args[i];
+        int64_t id;
+        if (!json_int(arg->value, &id) || id <= 0 || id >= INT64_C(1) << 32) continue;
+        for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+            if (text_is(arg->key, keys[k])) add_edit(edits, count, arg->value, id + above);
+    }
+}
+
+/* An event's time on the merged trace's clock. */
+static bool shifted(const merger *m, const rank_file *f, const trace_event *event, int64_t *ns) {
+    if (!__builtin_sub_overflow(f->base_ns, m->base_ns, ns) &&
+        !__builtin_add_overflow(*ns, f->clock_ns, ns) &&
+        !__builtin_add_overflow(*ns, event->ts_ns, ns) && *ns != INT64_MIN) return true;
+    fail(f->id.path, "byte %llu: on the base of the other traces this time does not fit 64 bits of "
+         "nanoseconds", (unsigned long long)event->offset);
+    return false;
+}
+
+/* In the merged trace; 0: the file has changed meanwhile. */
+static uint64_t next_flow(const merger *m, rank_file *f) {
+    uint64_t flow;
+    if (f->next_end == f->end_count) return 0;
+    spill_read(m->flows, f->flows_at + f->next_end++ * sizeof flow, &flow, sizeof flow);
+    return m->flow_count + flow;
+}
+
+static bool write_event(trace_writer *w, const merger *m, rank_file *f, const trace_event *event) {
+    text_edit edits[MOST_EDITS];
+    size_t count = 0;
+    uint64_t flow = event->has & TRACE_HAS_ID ? next_flow(m, f) : 0;
+    trace_text rest = event->raw, key, value;
+    const uint64_t *number = map_get(&f->pids, (uint64_t)event->pid);
+    const uint64_t *thread = event->tid_text.data ? map_get(&f->tids, row_of(event)) : NULL;
+    if (!number) return true;                        /* the file has changed meanwhile */
+    while (count < MOST_EDITS && json_next(&rest, &key, &value)) {
+        if (text_is(key, "pid")) {
+            add_edit(edits, &count, value, new_pid(m, f, (uint32_t)*number));
+        } else if (text_is(key, "tid") && json_lanes_edit(f->lanes, event, &edits[count])) {
+            count++;
+        } else if (text_is(key, "tid") && thread) {
+            add_edit(edits, &count, value, f->threads[*thread].tid);
+        } else if (text_is(key, "ts") && event->has & TRACE_HAS_TS && count < MOST_EDITS) {
+            int64_t ns;
+            if (!shifted(m, f, event, &ns)) return false;
+            edits[count++] = us_edit(value, ns);
+        } else if (text_is(key, "id") && flow) {
+            add_edit(edits, &count, value, (int64_t)flow);
+        }
+    }
+    edit_args(event, (int64_t)(f - m->files) << 32, edits, &count);
+    writer_event(w);
+    write_edited(w->out, event->raw, edits, count);
+    return true;
+}
+
+typedef struct pid_place { const merger *m; const rank_file *f; } pid_place;
+
+static int64_t pid_in(void *user, int64_t pid) {
+    const pid_place *p = user;
+    const uint64_t *number = map_get(&p->f->pids, (uint64_t)pid);
+    return number ? new_pid(p->m, p->f, (uint32_t)*number) : pid;
+}
+
+static int write_file(trace_writer *w, merger *m, rank_file *f) {
+    if (m->with_lanes && !(f->lanes = json_lanes_find(f->id.path))) return EXIT_BAD;
+    trace_reader *reader = trace_open(f->id.path);
+    if (!reader) return EXIT_BAD;
+    reader->quiet = reader->as_written = true;
+    while (!reader->failed && trace_next(reader) != TRACE_END)
+        if (reader->item == TRACE_EVENT && !is_replaced(&reader->event))
+            reader->failed |= !write_event(w, m, f, &reader->event);
+    json_lanes_names(f->lanes, w, pid_in, &(pid_place){m, f});
+    json_lanes_free(f->lanes);
+    f->lanes = NULL;
+    m->flow_count += f->flow_count;
+    return trace_close(reader);
+}
+
+/* fd: of the file that path is, -1: it is to be made. */
+static int write_all(merger *m, const char *path, int fd) {
+    output out;
+    trace_writer writer;
+    if (!(fd < 0 ? output_rewrite(&out, path) : output_onto(&out, fd, path))) return EXIT_BAD;
+    writer_begin(&writer, &out, false);
+    write_head(&writer, m);
+    for (size_t i = 0; i < m->count; i++) write_names(&writer, m, i);
+    int status = EXIT_OK;
+    for (size_t i = 0; i < m->count && status == EXIT_OK; i++)
+        status = write_file(&writer, m, &m->files[i]);
+    writer_end(&writer);
+    return output_close(&out, status);
+}
+
+/* ---- The command ---- */
+
+static int by_rank(const void *a, const void *b) {
+    const rank_file *x = a, *y = b;
+    return (x->id.rank > y->id.rank) - (x->id.rank < y->id.rank);
+}
+
+static int merge(merger *m, const char *path, int fd) {
+    for (size_t i = 0; i < m->count; i++)
+        if (note_file(&m->files[i], m) != EXIT_OK) return EXIT_BAD;
+    number_ranks(m);
+    qsort(m->files, m->count, sizeof *m->files, by_rank);
+    m->base_ns = INT64_MAX;
+    for (size_t i = 0; i < m->count; i++) {
+        rank_file *f = &m->files[i];
+        if (m->by_collectives && i) align(m, f, &m->files[0]);
+        if (f->base_ns < m->base_ns) m->base_ns = f->base_ns;
+    }
+    return write_all(m, path, fd);
+}
+
+static void free_merger(merger *m) {
+    for (size_t i = 0; i < m->count; i++) {
+        rank_file *f = &m->files[i];
+        map_free(&f->pids);
+        map_free(&f->tids);
+        sorter_free(f->ends);
+        free(f->processes);
+        free(f->threads);
+    }
+    free(m->files);
+    free(m->members);
+    collectives_free(&m->collectives);
+    map_free(&m->work_names);
+    spill_free(m->flows);
+    arena_free(&m->memory);
+}
+
+static int merge_onto(char *const *paths, size_t count, merge_options options, const char *to,
+                      int fd) {
+    merger m = {.count = count, .by_collectives = options.by_collectives,
+                .with_lanes = options.lanes};
+    for (size_t i = 0; i < count; i++)
+        if (file_reads_once(paths[i]))
+            return fail(paths[i], "merge reads its input twice: it has to be a file");
+    m.files = allocate(m.count * sizeof *m.files);
+    for (size_t i = 0; i < count; i++) {
+        m.files[i].id.path = paths[i];
+        m.files[i].number = (uint32_t)i;
+    }
+    int status = merge(&m, to, fd);
+    free_merger(&m);
+    return status;
+}
+
+int merge_files(char *const *paths, size_t count, merge_options options, const char *to) {
+    return merge_onto(paths, count, options, to, -1);
+}
+
+int merge_to_temporary(char *const *traces, size_t count, char **path) {
+    int fd = temporary_unnamed(), to = fd < 0 ? -1 : dup(fd);
+    if (to < 0) temporary_failed();
+    *path = allocate(32);
+    snprintf(*path, 32, "/dev/fd/%d", fd);
+    return merge_onto(traces, count, (merge_options){false, false}, temporary_folder(), to);
+}
+
+void merge_remove(char *path) {
+    if (path) close(atoi(path + strlen("/dev/fd/")));
+    free(path);
+}
+
+static int run(int argc, char **argv) {
+    const char *path = NULL, *align_by = "base";
+    merge_options o = {false, false};
+    const option_spec options[] = {
+        {"align", 'a', OPTION_TEXT, &align_by, "BY",
+         "base: by the traces' base times (default); collectives: then\n"
+         "                               so that collectives end together"},
+        LANES_OPTION(o.lanes),
+        {"output", 'o', OPTION_TEXT, &path, "FILE", "instead of stdout; .gz by its ending"},
+        {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
+    };
+    int status, count = options_parse(&merge_command, options, argc, argv, &status);
+    if (count < 0) return status;
+    if (count == 0) return fail(NULL, "merge needs traces; see prof merge --help");
+    o.by_collectives = strcmp(align_by, "collectives") == 0;
+    if (!o.by_collectives && strcmp(align_by, "base") != 0)
+        return fail("--align", "'%s' is neither base nor collectives", align_by);
+    return merge_files(argv + 1, (size_t)count, o, path);
+}

@@ -1,0 +1,574 @@
+/* prof record: runs a program that has prof.h in it, and reports on the trace it writes. */
+#define _GNU_SOURCE                      /* memfd_create */
+#include "commands/record.h"
+
+#include "analysis/raw_rows.h"
+#include "base/files.h"
+#include "base/output.h"
+#include "commands/top.h"
+#include "input/losses.h"
+#include "input/raw_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int run(int argc, char **argv);
+
+const command record_command = {
+    "record", "[OPTION]... COMMAND [ARGUMENT]...",
+    "run a program that has prof.h in it, and report on its trace",
+    "  prof record ./train data.bin\n"
+    "      runs it with PROF_TRACE in its environment, which prof_start_env of prof.h\n"
+    "      heeds, makes trace.json of what it streams, also if it is killed, and prints\n"
+    "      the table to stderr; the exit status is the program's\n"
+    "  prof record -o run.json.gz -n 30 ./train\n"
+    "      another file, and 30 rows\n"
+    "  prof record --top ./server\n"
+    "      the table once a second while it runs\n"
+    "  prof record --mode ring --memory 8M -- ./train\n"
+    "      each thread's last zones, in 8 MiB\n", run
+};
+
+extern const command report_command, decode_command;
+
+enum { CANNOT_RUN = 126, NOT_FOUND = 127, KILLED = 128 /* + the signal: as the shell has it */ };
+enum { KEPT = 64 };                      /* beside an exit status: the folder stays */
+
+typedef struct recording {
+    const char *program, *output, *sort;
+    int64_t limit, most;                 /* rows; zones of a JSON */
+    bool with_report;
+    char folder[PATH_ROOM];              /* record's own; each process writes its file there */
+    int lock;                            /* that folder, held by all that may write there */
+    char status_path[PATH_ROOM];
+    int status_file;
+    int signal;                          /* that ended the program; 0: none */
+    pid_t child;
+    record_notes notes;
+    bool failed;                         /* something was told, beside the program's own status */
+    bool told;                           /* what the trace lost, without a report */
+    bool kept, living;                   /* the folder has what is not elsewhere; a living writer */
+} recording;
+
+/* ---- Names ---- */
+
+static bool to_stdout(const char *path) {
+    return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
+}
+
+/* A pipe, a device: it is written as it comes, and there is nothing beside it. */
+static bool is_special(const char *path) {
+    struct stat st;
+    return to_stdout(path) || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
+}
+
+static void folder_of(const char *path, char folder[PATH_ROOM]) {
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, PATH_ROOM, "%.*s", slash ? (int)(slash + 1 - path) : 2, slash ? path : "./");
+}
+
+static bool has_known_ending(const char *path) {
+    const char *ending = strrchr(file_name(path), '.');
+    return !ending || strcmp(ending, ".json") == 0 || strcmp(ending, ".raw") == 0 ||
+           strcmp(ending, ".%p") == 0 || ends_with(path, ".json.gz");
+}
+
+/* Whether -o can be had, before the program runs. */
+static bool check_output(const char *path) {
+    const char *mode = getenv("PROF_MODE");
+    char folder[PATH_ROOM];
+    struct stat st;
+    bool there = stat(path, &st) == 0;
+    if (to_stdout(path)) return true;
+    if (!*path || ends_with(path, "/") || (there && S_ISDIR(st.st_mode)))
+        return fail(path, "is a folder: give -o a file"), false;
+    if (there && !S_ISREG(st.st_mode)) return true;
+    if (!has_known_ending(path))
+        return fail(path, "record writes .json, .json.gz and .raw; prof export makes others of "
+                    "them"), false;
+    if (ends_with(path, ".raw") && mode && *mode && strcmp(mode, "stream") != 0)
+        return fail(path, "--mode %s writes JSON: give -o a name that ends in .json", mode), false;
+    if (there && ((st.st_mode & 0222) == 0 || access(path, W_OK) != 0))
+        return fail(path, "is read-only"), false;
+    folder_of(path, folder);
+    if (!there && access(folder, W_OK | X_OK) != 0)
+        return fail(path, "cannot be created: %s", strerror(errno)), false;
+    return true;
+}
+
+/* The name of a process's file beside the output: %p in that is the process, else it stands before
+   the ending. base: the name that the process gave it, PID.raw, PID-2.json and such. */
+static void name_of(const recording *r, const char *base, const char *ending,
+                    char name[PATH_ROOM]) {
+    static const char *const endings[] = {".json.gz", ".json", ".raw", ""};
+    int size = (int)strlen(r->output), id = (int)strcspn(base, "."), i = 0;
+    while (!ends_with(r->output, endings[i])) i++;
+    size -= (int)strlen(endings[i]);
+    const char *place = strstr(r->output, "%p");
+    if (place)
+        snprintf(name, PATH_ROOM, "%.*s%.*s%.*s%s", (int)(place - r->output), r->output, id, base,
+                 size - (int)(place + 2 - r->output), place + 2, ending);
+    else
+        snprintf(name, PATH_ROOM, "%.*s%s%.*s%s", size, r->output, id ? "." : "", id, base, ending);
+}
+
+/* ---- The program ---- */
+
+static volatile sig_atomic_t running, waiting, early;    /* processes; a signal before them */
+static const int deadly[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM, SIGUSR1, SIGUSR2, SIGABRT,
+                             SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ, SIGPIPE};
+enum { DEADLY = sizeof deadly / sizeof *deadly };
+
+/* What ends prof record ends the program. An interrupt and such are for the program anyway, which
+   the terminal tells; after it they end what makes the trace. */
+static void tell(int number) {
+    bool keys = number == SIGINT || number == SIGQUIT;
+    if (running > 0 && !keys && number != SIGPIPE) kill((pid_t)running, number);
+    if (waiting > 0) kill((pid_t)waiting, SIGKILL);
+    if (running == 0) early = number;
+}
+
+static void signals_set(void (*handler)(int)) {
+    struct sigaction action = {.sa_handler = handler}, before;
+    for (int i = 0; i < DEADLY; i++)
+        if (sigaction(deadly[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+            sigaction(deadly[i], &action, NULL);
+}
+
+/* Where the program's sessions tell of themselves: a file without a name. */
+static int open_status(char path[PATH_ROOM]) {
+#ifdef __linux__
+    int file = memfd_create("prof record", MFD_CLOEXEC);
+    if (file >= 0) snprintf(path, PATH_ROOM, "/proc/%ld/fd/%d", (long)getpid(), file);
+    return file;
+#else
+    int n = snprintf(path, PATH_ROOM, "%s/prof.XXXXXX", temporary_folder());
+    return n < PATH_ROOM ? mkstemp(path) : -1;
+#endif
+}
+
+/* A folder beside the output, else where temporary files are. Nobody else may look into it. */
+static bool open_folder(recording *r) {
+    char beside[PATH_ROOM], own[PATH_ROOM];
+    folder_of(r->output, beside);
+    if (!is_special(r->output)) leftovers_remove(beside);
+    r->lock = is_special(r->output) ? -1 : folder_make(beside, own);
+    if (r->lock < 0) {
+        snprintf(beside, sizeof beside, "%s/", temporary_folder());
+        r->lock = folder_make(beside, own);
+    }
+    if (r->lock >= 0 && fchmod(r->lock, 0700) == 0 && realpath(own, r->folder)) return true;
+    return fail(r->output, "no folder for the traces of processes: %s", strerror(errno)), false;
+}
+
+/* PROF_TRACE: a file for each process in the folder, in whose name %% stands for %. */
+static int exec_program(char **line, const recording *r) {
+    char pattern[2 * PATH_ROOM], *p = pattern;
+    for (const char *from = r->folder; *from && p < pattern + sizeof pattern - 16; from++) {
+        if (*from == '%') *p++ = '%';
+        *p++ = *from;
+    }
+    strcpy(p, "/%p.raw");
+    if (fcntl(r->lock, F_DUPFD, 100) < 0)        /* it holds the folder's lock, with its children */
+        fcntl(r->lock, F_SETFD, 0);
+    if (setenv("PROF_TRACE", pattern, 1) == 0 && setenv("PROF_STATUS", r->status_path, 1) == 0)
+        execvp(line[0], line);
+    return errno;
+}
+
+/* The status with which the program ended, as waitpid has it. False: it could not be run; *status
+   is the shell's then. */
+static bool run_program(char **line, recording *r, bool top, int *status) {
+    int error = 0, ends[2];
+    *status = CANNOT_RUN;
+    if (pipe(ends) != 0) return fail(NULL, "no pipe: %s", strerror(errno)), false;
+    r->child = fork();
+    if (r->child == 0) {
+        close(ends[0]);
+        fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+        signals_set(SIG_DFL);
+        error = exec_program(line, r);
+        if (write(ends[1], &error, sizeof error) < 0) error = 0;     /* nobody is left to tell */
+        _exit(CANNOT_RUN);
+    }
+    close(ends[1]);
+    running = r->child;
+    if (early && r->child > 0) kill(r->child, early);
+    if (r->child < 0) error = errno;
+    else while (read(ends[0], &error, sizeof error) < 0 && errno == EINTR) {}
+    close(ends[0]);
+    if (top && !error) top_watch(r->child, &r->notes, r->status_file);
+    while (r->child > 0 && waitpid(r->child, status, 0) < 0 && errno == EINTR) {}
+    early = 0;
+    running = 0;
+    if (!error) return true;
+    fail(line[0], "cannot be run: %s", strerror(error));
+    *status = error == ENOENT ? NOT_FOUND : CANNOT_RUN;
+    return false;
+}
+
+/* ---- What its sessions told ---- */
+
+static void add_note(record_notes *notes, const char *what, long pid, const char *text) {
+    record_note note = {.pid = pid, .text = strcpy(allocate(strlen(text) + 1), text)};
+    strcpy(note.what, what);
+    GROW(notes->items, notes->count, notes->capacity);
+    notes->items[notes->count++] = note;
+}
+
+void record_notes_read(record_notes *notes, int file) {
+    char text[8192];
+    ssize_t got;
+    while ((got = pread(file, text, sizeof text - 1, (off_t)notes->read)) > 0) {
+        char *p = text, *end;
+        text[got] = 0;
+        for (; (end = strchr(p, '\n')) != NULL; p = end + 1) {
+            char what[16];
+            long pid;
+            int at = 0;
+            *end = 0;
+            if (sscanf(p, "%15s %ld %n", what, &pid, &at) >= 2)
+                add_note(notes, what, pid, at ? p + at : "");
+        }
+        if (p == text) return;                   /* a line that is not whole */
+        notes->read += (uint64_t)(p - text);
+    }
+}
+
+record_note *record_find(const record_notes *notes, const char *what, long pid, size_t from) {
+    for (size_t i = from; i < notes->count; i++)
+        if (strcmp(notes->items[i].what, what) == 0 && (!pid || notes->items[i].pid == pid))
+            return notes->items + i;
+    return NULL;
+}
+
+/* Has a session ended, whose note this is? */
+static bool is_over(const recording *r, const record_note *start) {
+    size_t from = (size_t)(start - r->notes.items);
+    const record_note *end = record_find(&r->notes, "end", start->pid, from);
+    const record_note *next = record_find(&r->notes, "start", start->pid, from + 1);
+    if (!end) end = record_find(&r->notes, "failed", start->pid, from);
+    return end && (!next || end < next);         /* next: exec, whose process is the same */
+}
+
+static int64_t size_of(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 ? (int64_t)st.st_size : -1;
+}
+
+/* The file of a note, which has its name in the folder. */
+static char *file_of(const recording *r, const record_note *start, char path[PATH_ROOM]) {
+    size_t size = strlen(r->folder);
+    memcpy(path, r->folder, size);
+    snprintf(path + size, PATH_ROOM - size, "/%s", start->text);
+    return path;
+}
+
+/* The program itself has been waited for: its number may be another's by now. */
+static bool is_living(const recording *r, const record_note *start) {
+    if (start->pid == r->child || is_over(r, start)) return false;
+    return kill((pid_t)start->pid, 0) == 0 || errno != ESRCH;
+}
+
+/* ---- The trace ---- */
+
+static int report(char *trace, const recording *r) {
+    char rows[48], by[80];
+    snprintf(rows, sizeof rows, "--limit=%lld", (long long)r->limit);
+    snprintf(by, sizeof by, "--sort=%s", r->sort);
+    char name[] = "report", *argv[] = {name, rows, by, trace, NULL};
+    fflush(stdout);                              /* stdout is the program's */
+    if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return fail("stderr", "%s", strerror(errno));
+    return report_command.run(4, argv);
+}
+
+/* Without a table its losses are told all the same, by who made its JSON, or here. */
+static int tell_losses(const recording *r, const char *trace) {
+    if (r->told) return EXIT_OK;
+    if (ends_with(trace, ".raw")) return raw_losses_read(trace);
+    trace_reader *reader = trace_open(trace);
+    if (!reader) return EXIT_BAD;
+    while (trace_next(reader) != TRACE_END) {}
+    return trace_close(reader);
+}
+
+static void count_zone(void *user, const prof_raw_item *item) {
+    *(int64_t *)user += item->kind == PROF_RAW_ZONE;
+}
+
+/* Zones of a stream, at least; a zone takes 12 bytes. */
+static int64_t zones_of(const char *path, int64_t most) {
+    int64_t zones = 0;
+    int file = size_of(path) / 12 > most ? open(path, O_RDONLY) : -1;
+    if (file < 0) return 0;
+    raw_read(file, 0, count_zone, &zones, NULL);
+    close(file);
+    return zones;
+}
+
+/* A file as it is, to another name: of its folder if that is free, else through the output. */
+static bool put(const char *file, const char *to) {
+    static char piece[1 << 16];
+    struct stat st;
+    output out;
+    ssize_t got = 0;
+    if (!is_special(to) && !ends_with(to, ".gz") && lstat(to, &st) != 0 && link(file, to) == 0)
+        return true;
+    int from = open(file, O_RDONLY | O_CLOEXEC);
+    if (from < 0) return fail(file, "%s", strerror(errno)), false;
+    bool good = output_open(&out, to);
+    while (good && (got = read(from, piece, sizeof piece)) > 0)
+        output_write(&out, piece, (size_t)got);
+    close(from);
+    return good && output_close(&out, got < 0 ? EXIT_BAD : EXIT_OK) == EXIT_OK;
+}
+
+/* The name for a process's trace that -o asks for. */
+static void asked_name(const recording *r, const record_note *start, char name[PATH_ROOM]) {
+    bool raw = ends_with(r->output, ".raw"), gz = ends_with(r->output, ".gz");
+    snprintf(name, PATH_ROOM, "%s", r->output);
+    if (strstr(r->output, "%p"))
+        name_of(r, start->text, raw ? ".raw" : gz ? ".json.gz" : ".json", name);
+}
+
+/* The JSON of a stream. */
+static bool make_json(recording *r, char *raw, const char *json) {
+    char name[] = "decode", to[2 * PATH_ROOM], *argv[] = {name, to, raw, NULL};
+    snprintf(to, sizeof to, "--output=%s", json);
+    if (r->with_report) losses_hold();           /* it tells them */
+    int status = decode_command.run(3, argv);
+    losses_forget();
+    r->told = status != EXIT_BAD;
+    inputs_forget();
+    return status != EXIT_BAD;
+}
+
+/* The folder stays, under a name that the next run does not remove. */
+static void keep_folder(recording *r) {
+    char name[PATH_ROOM];
+    snprintf(name, PATH_ROOM, "%.*sprof-traces-%ld", (int)(file_name(r->folder) - r->folder),
+             r->folder, (long)r->child);
+    if (!r->kept && rename(r->folder, name) == 0) strcpy(r->folder, name);
+    r->kept = true;
+}
+
+/* A file gets the first of its names that is free, too: without the process's number, if plainly,
+   or with it. Else it stays where it is. name: what it is then. */
+static void put_beside(recording *r, const record_note *start, bool plainly,
+                       char name[PATH_ROOM]) {
+    const char *ending = strrchr(start->text, '.');
+    bool beside = !is_special(r->output), done = false;
+    char file[PATH_ROOM];
+    file_of(r, start, file);
+    if (beside && plainly && !strstr(r->output, "%p")) {
+        name_of(r, "", ending, name);
+        done = link(file, name) == 0;
+    }
+    if (beside && !done) {
+        name_of(r, start->text, ending, name);
+        done = link(file, name) == 0;
+    }
+    if (done) return;
+    keep_folder(r);
+    file_of(r, start, name);
+}
+
+/* The trace of the first session, to where it was asked for. */
+static void take_trace(recording *r, const record_note *first) {
+    bool raw = ends_with(first->text, ".raw"), wants_raw = ends_with(r->output, ".raw");
+    char file[PATH_ROOM], name[PATH_ROOM];
+    int64_t zones = raw && !wants_raw ? zones_of(file_of(r, first, file), r->most) : 0;
+    bool many = zones > r->most, other = !raw && wants_raw, done = false;
+    asked_name(r, first, name);
+    file_of(r, first, file);
+    if (other) fail(r->output, "the program's session writes JSON");
+    else if (!many && raw && !wants_raw) done = make_json(r, file, name);
+    else if (!many) done = put(file, name);
+    r->failed |= !done && !many;
+    if (!done) put_beside(r, first, true, name);
+    if (many)
+        warn(name, "%lld zones stay a raw stream; prof cut --from 1s --to 2s -o part.json %s makes "
+             "the JSON of a part", (long long)zones, name);
+    else if (strcmp(name, r->output) != 0) warn(NULL, "the trace is %s", name);
+}
+
+/* Of the sessions after the first, which are other processes' or of programs that exec ran: a shell
+   may have thousands. The file of a living process has its name in the folder, too, and goes on. */
+static void take_others(recording *r, const record_note *first) {
+    enum { MOST = 20 };
+    size_t others = 0;
+    for (size_t i = 0; i < r->notes.count; i++) {
+        const record_note *note = r->notes.items + i;
+        char name[PATH_ROOM];
+        bool living = is_living(r, note);
+        if (strcmp(note->what, "start") != 0 || (note == first && !living)) continue;
+        if (size_of(file_of(r, note, name)) < 0) continue;
+        put_beside(r, note, false, name);
+        if (others++ < MOST)
+            warn(name, "process %ld%s", note->pid, living ? ", which is still running"
+                 : is_over(r, note) ? "" : ", whose end was not seen");
+        r->living |= living;
+    }
+    if (others > MOST)
+        warn(NULL, "%zu more processes have such files", others - MOST);
+}
+
+/* Where the program could not tell, its file does. */
+static void find_start(recording *r) {
+    static const char *const endings[] = {".raw", ".json"};
+    for (int i = 0; i < 2; i++) {
+        char path[PATH_ROOM], name[40];
+        snprintf(name, sizeof name, "%ld%s", (long)r->child, endings[i]);
+        record_note note = {.text = name};
+        if (size_of(file_of(r, &note, path)) >= 0) add_note(&r->notes, "start", r->child, name);
+    }
+}
+
+/* The session of the program itself, else of the first process that had one; NULL: none had. */
+static const record_note *first_start(const recording *r) {
+    const record_note *own = record_find(&r->notes, "start", r->child, 0);
+    return own ? own : record_find(&r->notes, "start", 0, 0);
+}
+
+static void tell_none(const recording *r) {
+    const record_note *first = first_start(r);
+    if (first && !is_over(r, first) && ends_with(first->text, ".json"))
+        fail(r->program, "ended before its session, whose trace is written at the end: --mode "
+             "stream writes it as it comes");
+    else if (first)
+        fail(r->output, "is empty: nothing could be written to it");
+    else if (record_find(&r->notes, "own", 0, 0))
+        fail(r->program, "it calls prof_start itself, not prof_start_env: it was left as it is");
+    else
+        fail(r->program, "it wrote no trace to %s: is prof.h in it, and does it call "
+             "prof_start_env?", r->output);
+}
+
+/* The program ended at once, or another one took its place. */
+static void tell_cut(const recording *r, const record_note *first) {
+    if (is_over(r, first)) return;
+    warn(r->program, "ended before its session%s%s: what its threads recorded in their last "
+         "millisecond, and what was open, may be missing", r->signal ? ", by a signal: " : "",
+         r->signal ? strsignal(r->signal) : "");
+}
+
+static void tell_notes(recording *r, bool any) {
+    for (size_t i = 0; i < r->notes.count; i++) {
+        const record_note *note = r->notes.items + i;
+        bool error = strcmp(note->what, "error") == 0;
+        if (error) fail(r->program, "prof_start_env: %s", note->text);
+        if (strcmp(note->what, "failed") == 0) {
+            if (strcmp(note->text, "no error") == 0) continue;
+            fail(r->program, "process %ld: not all of its trace was written: %s", note->pid,
+                 note->text);
+            error = true;
+        }
+        if (strcmp(note->what, "kept") == 0)
+            warn(r->program, "not streamed, since a stream cannot have %s: what the arena has no "
+                 "room for goes into sums", note->text);
+        r->failed |= error;
+    }
+    if (any || r->failed) return;
+    r->failed = true;
+    tell_none(r);
+}
+
+/* What is there after the program's end; the exit status. */
+static int finish(recording *r) {
+    record_notes_read(&r->notes, r->status_file);
+    if (!first_start(r)) find_start(r);
+    const record_note *first = first_start(r);
+    char file[PATH_ROOM];
+    bool any = first && size_of(file_of(r, first, file)) > 0;
+    bool living = any && is_living(r, first);
+    if (any && !living) tell_cut(r, first);
+    tell_notes(r, any);
+    if (any && !living) take_trace(r, first);
+    int status = !any ? EXIT_BAD : living ? EXIT_OK
+               : r->with_report ? report(file_of(r, first, file), r)
+               : tell_losses(r, file_of(r, first, file));
+    take_others(r, first);
+    return r->failed ? EXIT_BAD : status;
+}
+
+/* The same in a process of its own: whatever ends it, its files can be removed. */
+static int finish_apart(recording *r) {
+    int status = 0;
+    fflush(NULL);
+    pid_t maker = fork();
+    if (maker == 0) {
+        signals_set(SIG_DFL);
+        if (early) raise(early);
+        int told = finish(r);
+        fflush(NULL);
+        _exit(told | (r->kept || r->living ? KEPT : 0));
+    }
+    waiting = maker;
+    if (maker > 0 && early) kill(maker, SIGKILL);
+    while (maker > 0 && waitpid(maker, &status, 0) < 0 && errno == EINTR) {}
+    waiting = 0;
+    if (maker < 0) return fail(NULL, "no process: %s", strerror(errno)) | KEPT;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_BAD;
+}
+
+static const struct { const char *option, *variable, *takes, *help; } settings[] = {
+    {"mode", "PROF_MODE", "MODE", "trace, ring, stream, aggregate (stream)"},
+    {"memory", "PROF_MEMORY", "BYTES", "of the arena, as 512K, 64M or 2G (64M)"},
+    {"max-depth", "PROF_MAX_DEPTH", "N", "zones that may be open in a thread (64)"},
+    {"max-threads", "PROF_MAX_THREADS", "N", "that record at the same time (up to 256)"},
+    {"categories", "PROF_CATEGORIES", "BITS", "those that are on, as 0x5 (all)"},
+    {"counters", "PROF_COUNTERS", "LIST", "hardware counters, as cycles,instructions"},
+    {"shapes", "PROF_SHAPES", "0|1", "record shapes"},
+    {"stacks", "PROF_STACKS", "KIND", "none, zones, frames, unwind (none)"},
+    {"profile-memory", "PROF_PROFILE_MEMORY", "0|1", "record what is allocated"},
+    {"exclude", "PROF_EXCLUDE", "NAME,...", "no zones of these instrumented functions"},
+};
+enum { SETTINGS = sizeof settings / sizeof *settings };
+
+static int run(int argc, char **argv) {
+    recording r = {.output = "trace.json", .sort = "self_cpu_time_total", .limit = 20,
+                   .most = 10000000, .with_report = true};
+    bool top = false;
+    const char *values[SETTINGS] = {NULL};
+    option_spec options[7 + SETTINGS] = {
+        {"output", 'o', OPTION_TEXT, &r.output, "FILE", "the trace: FILE.json, FILE.json.gz, or\n"
+         "                               FILE.raw; %p in it is the process (trace.json)"},
+        {"limit", 'n', OPTION_COUNT, &r.limit, "N", "rows of the table, or all (20)"},
+        {"sort", 's', OPTION_TEXT, &r.sort, "METRIC", "of the table (self_cpu_time_total)"},
+        {"zones", 0, OPTION_COUNT, &r.most, "N", "more than these stay a raw stream (10000000)"},
+        {"report", 0, OPTION_FLAG, &r.with_report, NULL, "no table"},
+        {"top", 0, OPTION_FLAG, &top, NULL, "the table once a second while it runs"},
+    };
+    for (int i = 0; i < SETTINGS; i++)
+        options[6 + i] = (option_spec){settings[i].option, 0, OPTION_TEXT, values + i,
+                                       settings[i].takes, settings[i].help};
+    options[6 + SETTINGS] = (option_spec){NULL, 0, OPTION_COMMAND, NULL, NULL, NULL};
+    int status, count = options_parse(&record_command, options, argc, argv, &status);
+    if (count < 0) return status;
+    if (count == 0) return fail(NULL, "record needs a command to run; see prof record --help");
+    for (int i = 0; i < SETTINGS; i++)
+        if (values[i]) setenv(settings[i].variable, values[i], 1);
+    if (!check_output(r.output)) return EXIT_BAD;
+    r.program = argv[1];
+    r.status_file = open_status(r.status_path);
+    if (r.status_file < 0) return fail(NULL, "no file for notes: %s", strerror(errno));
+    signals_set(tell);
+    if (!open_folder(&r)) return EXIT_BAD;
+    r.notes.folder = r.folder;
+    bool ran = run_program(argv + 1, &r, top, &status);
+    if (ran && WIFSIGNALED(status)) r.signal = WTERMSIG(status);
+    int told = ran ? finish_apart(&r) : EXIT_OK;
+    if (!(told & KEPT)) tree_remove(r.folder);
+    signals_set(SIG_DFL);
+    if (early) raise(early);
+    if (!ran) return status;
+    status = WIFSIGNALED(status) ? KILLED + WTERMSIG(status) : WEXITSTATUS(status);
+    return status ? status : told & ~KEPT;
+}

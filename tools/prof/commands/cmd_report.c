@@ -1,0 +1,210 @@
+/* prof report: PyTorch's table, from any trace. */
+#include "analysis/busy.h"
+#include "input/losses.h"
+#include "page/report_page.h"
+#include "trace/trace_range.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int run(int argc, char **argv);
+
+const command report_command = {
+    "report", "[OPTION]... TRACE...", "PyTorch's table of a trace: who took the time",
+    "  prof report trace.json.gz\n"
+    "      the calls that took the most CPU time themselves stand first\n"
+    "  prof report --sort self_cuda_time_total --limit 10 --no-memory trace.json\n"
+    "      the ten kernels that took the most device time\n"
+    "  prof report --group-by-input-shape --name '^aten::' rank*.json\n"
+    "      the ops of all ranks, by their inputs' shapes\n"
+    "  prof report --step 3 trace.json\n"
+    "      one step of the profiler's schedule alone\n"
+    "  prof report --format html -o report.html trace.json\n"
+    "      a page for any browser: timeline, table, flame graph, memory\n\n"
+    "How it counts\n"
+    "  A begin and an end (B and E, b and e) are one event. CPU time is wall time. A\n"
+    "  device's time belongs to the op that its External id names; where that only\n"
+    "  repeats the correlation id (2022, 2023), to the innermost op around the\n"
+    "  launch. What belongs to no op in the trace is counted below the table. Each\n"
+    "  level of a recursion counts. An op is not merged with its only child of the\n"
+    "  same name, as PyTorch does before it prints: --merge-duplicates does that.\n"
+    "  Shares are of the whole trace, also where a filter leaves rows out. What the\n"
+    "  trace says it lost stands first. On a terminal, columns that do not fit are\n"
+    "  left out, and named below. The line of each device is of the time from its\n"
+    "  first kernel, copy or fill to the end of its last one: busy is any of them;\n"
+    "  exposed communication is without compute, exposed copies without either, as\n"
+    "  prof gaps and prof ranks have it. Python functions are rows only with\n"
+    "  --category python_function. Percentiles are exact: the ceil(n p / 100)-th of n\n"
+    "  durations in ascending order; they take 16 bytes of memory a call. An event\n"
+    "  with a key twice is an error, told with file and byte.\n\n"
+    "The page\n"
+    "  Files that ran at the same time, by ts and baseTimeNanoseconds, stand as they\n"
+    "  ran; others begin at 0. A step is each file's own. What begins in the chosen\n"
+    "  step is counted as by --step; in a measured time likewise.\n", run
+};
+
+typedef struct report_options {
+    row_options rows;
+    const char *sort, *format, *header, *unit, *output;
+    int64_t limit, name_width, stack_width, shapes_width;
+    bool top_level;
+    range_options range;
+} report_options;
+
+static bool unit_parse(const char *text, prof_time_unit *unit) {
+    static const char *const names[] = {"auto", "s", "ms", "us"};
+    *unit = PROF_TIME_AUTO;
+    for (int i = 0; text && i < 4; i++) {
+        *unit = (prof_time_unit)i;
+        if (strcmp(text, names[i]) == 0) return true;
+    }
+    return !text;
+}
+
+static uint32_t limit32(int64_t count) {
+    return count >= UINT32_MAX ? UINT32_MAX : (uint32_t)count;
+}
+
+/* The options that are words; false: told. */
+static bool understand(const report_options *o, prof_table_desc *desc, table_format *format) {
+    static prof_averages_desc averages;
+    averages = (prof_averages_desc){.group_by_site = o->rows.by_site,
+                                    .percentiles = o->rows.percentiles};
+    *desc = (prof_table_desc){
+        .averages = &averages,
+        .row_limit = limit32(o->limit), .max_name_column_width = limit32(o->name_width),
+        .max_src_column_width = limit32(o->stack_width),
+        .max_shapes_column_width = limit32(o->shapes_width), .header = o->header,
+        .top_level_events_only = o->top_level
+    };
+    if (strcmp(o->sort, "none") != 0 && prof_metric_from_text(o->sort, &desc->sort_by) != PROF_OK)
+        return fail("--sort", "there is no metric '%s'; some are self_cpu_time_total, "
+                    "cpu_time_total, self_cuda_time_total, count, none", o->sort), false;
+    if (!unit_parse(o->unit, &desc->time_unit))
+        return fail("--time-unit", "'%s' is none of s, ms, us", o->unit), false;
+    if (!format_parse(o->format, format))
+        return fail("--format", "'%s' is none of text, csv, json, html", o->format), false;
+    if (o->rows.percentiles && o->rows.merge_duplicates)
+        return fail("--percentiles", "it is of all calls: not with --merge-duplicates"), false;
+    desc->format = *format == FORMAT_CSV ? PROF_FORMAT_CSV :
+                   *format == FORMAT_JSON ? PROF_FORMAT_JSON : PROF_FORMAT_TEXT;
+    return true;
+}
+
+/* A table without rows, and why. */
+static void write_nothing(const row_table *table, output *out) {
+    output_text(out, table->events && rows_filtered(table) ? "No row is left by the filter.\n" :
+                table->events ? "No rows: the trace has nothing that is counted here.\n" :
+                "No zones were recorded: nothing marked (PROF_SCOPE, record_function, an op) ran\n"
+                "while the session was on, or what ran had not ended.\n");
+}
+
+static void write_text(row_table *table, prof_table_desc *desc, const text_list *notes,
+                       output *out) {
+    losses_write(out);
+    desc->width = out->path ? 0 : prof_terminal_width();
+    prof_result result = prof_write_rows(table->rows, table->count, &table->view, desc,
+                                         output_sink(out));
+    if (result != PROF_OK && result != PROF_ERROR_SINK) fail(NULL, "%s", prof_strerror(result));
+    if (table->count == 0) write_nothing(table, out);
+    for (size_t i = 0; i < notes->count; i++) output_format(out, "%s\n", notes->items[i]);
+    if (table->busy) busy_write(table->busy, desc->width, out);
+}
+
+static int write_report(row_table *table, report_page *page, const report_options *o,
+                        prof_table_desc *desc, const char *title) {
+    output out;
+    arena memory = {0};
+    if (!output_open(&out, o->output)) return EXIT_BAD;
+    text_list notes = rows_notes(table, &memory);
+    if (page) {
+        page_write(page, table, title, &notes, NULL, &out);
+    } else {
+        desc->whole_cpu_ns = rows_filtered(table) ? table->whole_cpu_ns : 0;
+        desc->whole_device_ns = rows_filtered(table) ? table->whole_device_ns : 0;
+        if (desc->format == PROF_FORMAT_TEXT) write_text(table, desc, &notes, &out);
+        else prof_write_rows(table->rows, table->count, &table->view, desc, output_sink(&out));
+        if (desc->format != PROF_FORMAT_TEXT) rows_tell(NULL, &notes);
+    }
+    free(notes.items);
+    arena_free(&memory);
+    return output_close(&out, EXIT_OK);
+}
+
+static int read_files(row_table *table, report_page *page, report_options *o, char **paths,
+                      int count) {
+    row_filter *filter = &o->rows.filter;
+    int status = EXIT_OK;
+    filter->by_time = o->range.from || o->range.to || o->range.step;
+    for (int i = 0; i < count; i++) {
+        if (page) page_begin_file(page, file_name(paths[i]));
+        if (range_find(&o->range, paths[i], &filter->from_ns, &filter->to_ns) ||
+            rows_read(table, paths[i])) status = EXIT_BAD;
+        if (page) page_end_file(page);
+    }
+    rows_finish(table);
+    return status;
+}
+
+static int run(int argc, char **argv) {
+    report_options o = {.sort = "self_cpu_time_total", .limit = 100};
+    row_options *rows = &o.rows;
+    const option_spec options[] = {
+        {"sort", 's', OPTION_TEXT, &o.sort, "METRIC",
+         "self_cpu_time_total (default), cpu_time_total, cpu_time, count,\n"
+         "                               self_cuda_time_total, cuda_time_total, cpu_memory_usage,\n"
+         "                               self_cuda_memory_usage, flops, ..., none"},
+        {"limit", 'n', OPTION_COUNT, &o.limit, "N", "rows, or all (100)"},
+        {"group-by-input-shape", 0, OPTION_FLAG, &rows->by_shapes, NULL, "a row for each shape"},
+        {"group-by-overload", 0, OPTION_FLAG, &rows->by_overload, NULL, "a row for each overload"},
+        {"group-by-stack", 0, OPTION_COUNT, &rows->by_stack, "N",
+         "a row for each innermost N entries of the stack"},
+        {"group-by-site", 0, OPTION_FLAG, &rows->by_site, NULL,
+         "a row for each place in the source that has the name"},
+        {"top-level", 0, OPTION_FLAG, &o.top_level, NULL, "only calls that no other encloses"},
+        {"merge-duplicates", 0, OPTION_FLAG, &rows->merge_duplicates, NULL,
+         "as PyTorch's own table: a call and its only child of the same\n"
+         "                               name count as one"},
+        {"percentiles", 0, OPTION_FLAG, &rows->percentiles, NULL,
+         "min, p50, p90, p99 and max of one call; of device rows, of their own times"},
+        {"category", 'c', OPTION_LIST, &rows->filter.categories, "CAT",
+         "only rows of these: cpu_op, kernel, python_function, ..."},
+        {"name", 0, OPTION_TEXT, &rows->filter.name, "REGEX", "only rows whose name it matches"},
+        {"pid", 0, OPTION_LIST, &rows->filter.pids, "PID", "only events of these processes"},
+        RANGE_OPTIONS(o.range),
+        {"device", 0, OPTION_FLAG, &rows->device, NULL,
+         "no device times and rows: reads any file in little memory"},
+        {"memory", 0, OPTION_FLAG, &rows->memory, NULL,
+         "no columns of memory, where the trace has it"},
+        {"flops", 0, OPTION_FLAG, &rows->with_flops, NULL,
+         "a column of FLOPs, by the inputs' shapes, as profile(with_flops=True)"},
+        {"time-unit", 0, OPTION_TEXT, &o.unit, "UNIT", "s, ms or us; default: each time its own"},
+        {"name-width", 0, OPTION_COUNT, &o.name_width, "N", "letters of a name, or all (55)"},
+        {"stack-width", 0, OPTION_COUNT, &o.stack_width, "N", "letters of a stack (75)"},
+        {"shapes-width", 0, OPTION_COUNT, &o.shapes_width, "N", "letters of the shapes (80)"},
+        {"header", 0, OPTION_TEXT, &o.header, "TEXT", "a line above the table"},
+        {"format", 'f', OPTION_TEXT, &o.format, "FORMAT", "text, csv, json or html"},
+        {"output", 'o', OPTION_TEXT, &o.output, "FILE", "instead of stdout; .gz by its ending"},
+        {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
+    };
+    rows->device = rows->memory = true;
+    int status, count = options_parse(&report_command, options, argc, argv, &status);
+    if (count < 0) return status;
+    if (count == 0) return fail(NULL, "report needs a trace; see prof report --help");
+    prof_table_desc desc;
+    table_format format;
+    row_table table = {0};
+    busy_table busy = {0};
+    if (!understand(&o, &desc, &format) || !rows_begin(&table, rows)) return EXIT_BAD;
+    if (format == FORMAT_TEXT) losses_hold();
+    report_page *page = format == FORMAT_HTML ? page_new(&table) : NULL;
+    if (format == FORMAT_TEXT && rows->device) table.busy = &busy;
+    status = read_files(&table, page, &o, argv + 1, count);
+    const char *title = o.header ? o.header : file_name(argv[1]);
+    bool nothing = status != EXIT_OK && table.events == 0;
+    int written = nothing ? EXIT_BAD : write_report(&table, page, &o, &desc, title);
+    if (page) page_free(page);
+    rows_free(&table);
+    busy_free(&busy);
+    return status ? status : written;
+}

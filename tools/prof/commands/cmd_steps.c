@@ -1,0 +1,446 @@
+/* prof steps: how long the steps took, which took longest and why. */
+#include "analysis/durations.h"
+#include "analysis/step_parts.h"
+#include "input/losses.h"
+#include "trace/rank_id.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int run(int argc, char **argv);
+
+const command steps_command = {
+    "steps", "[OPTION]... TRACE...", "how long the steps took, and why the worst did",
+    "  prof steps rank*.json.gz\n"
+    "      a row for each rank: of its ProfilerStep#N, least, mean, percentiles, most\n"
+    "  prof steps --worst 3 trace.json\n"
+    "      the three longest, and which calls and kernels took longer in them than\n"
+    "      in the median step\n"
+    "  prof steps --name '^frame$' game.json\n"
+    "      any zone as a step\n"
+    "  prof steps --critical trace.json\n"
+    "      what the median step's time hangs on; with --worst N, the worst ones'\n\n"
+    "How it counts\n"
+    "  A step is a call on the CPU that is named ProfilerStep#N, or that the extended\n"
+    "  regular expression --name matches. GPU annotations of the same name do not\n"
+    "  count. A percentile is the ceil(n p / 100)-th of n durations in ascending\n"
+    "  order. The rank is that of distributedInfo, else the file's place, from 0.\n"
+    "  The median step of a rank is one that lasts as long as its p50. What took\n"
+    "  longer: self times of the calls that begin in the step, on any thread, and\n"
+    "  times of the kernels, copies and fills that do, by name, less the same of the\n"
+    "  median step; the five that grew most, of at most 20 steps.\n\n"
+    "Critical path\n" STEP_CRITICAL_HELP
+    "  Their sum is the step's duration. What the trace does not tell, as locks and\n"
+    "  files that calls wait for, is time of those calls.\n", run
+};
+
+enum { MOST_CAUSES = 20, SHOWN_CAUSES = 5, NAME_LETTERS = 80 /* in text */ };
+
+typedef struct step_options {
+    const char *name, *format, *output;
+    int64_t worst, limit;
+    bool critical;
+} step_options;
+
+typedef struct step_rank {
+    rank_id id;
+    size_t count;
+    int64_t sum_ns;
+    int status;   /* of the first reading */
+    bool failed;
+} step_rank;
+
+typedef struct step_table {
+    const step_options *options;
+    regex_t regex;
+    bool has_regex;
+    step_rank *ranks;            /* of the files */
+    uint32_t *order;             /* those that could be read, by rank */
+    size_t files, count;
+    step *steps;
+    size_t step_count, step_capacity;
+    durations durations;         /* by file */
+    interner names;
+} step_table;
+
+/* ---- Reading ---- */
+
+static bool is_step(step_table *t, const trace_event *event) {
+    static const char usual[] = "ProfilerStep#";
+    if (event->phase != 'X' || kind_is_device(event->kind) ||
+        event->kind == TRACE_GPU_ANNOTATION || event->kind == TRACE_SYNC ||
+        event->kind == TRACE_TASK) return false;
+    if (!t->has_regex)
+        return event->name.size >= sizeof usual - 1 &&
+               memcmp(event->name.data, usual, sizeof usual - 1) == 0;
+    char *name = allocate(event->name.size + 1);
+    memcpy(name, event->name.data, event->name.size);
+    bool found = pattern_finds(&t->regex, name);
+    free(name);
+    return found;
+}
+
+static void take(step_table *t, uint32_t file, const trace_event *event) {
+    if (!is_step(t, event)) return;
+    GROW(t->steps, t->step_count, t->step_capacity);
+    t->steps[t->step_count++] = (step){
+        event->ts_ns, event->dur_ns, file,
+        intern(&t->names, event->name.data, event->name.size), event->pid, event->tid
+    };
+    durations_add(&t->durations, file, event->dur_ns);
+    t->ranks[file].count++;
+    t->ranks[file].sum_ns += event->dur_ns;
+}
+
+static int read_file(step_table *t, uint32_t file) {
+    step_rank *rank = &t->ranks[file];
+    trace_reader *reader = trace_open(rank->id.path);
+    rank->failed = !reader;
+    if (!reader) return EXIT_BAD;
+    while (trace_next(reader) != TRACE_END)
+        if (reader->item == TRACE_EVENT) take(t, file, &reader->event);
+        else if (reader->item == TRACE_MEMBER) rank_read(&rank->id, &reader->member);
+    int status = trace_close(reader);
+    rank->status = status;
+    rank->failed = status != EXIT_OK && !rank->count;
+    if (!rank->failed && !rank->count)
+        warn(rank->id.path, t->has_regex ? "no call in it has a name like that" :
+             "there is no ProfilerStep# in it: other calls are steps with --name");
+    return status;
+}
+
+static bool rank_before(uint32_t a, uint32_t b, const void *context) {
+    const step_rank *ranks = context;
+    return ranks[a].id.rank < ranks[b].id.rank;
+}
+
+static bool is_longer(uint32_t a, uint32_t b, const void *context) {
+    const step_table *t = context;
+    const step *x = &t->steps[a], *y = &t->steps[b];
+    if (x->dur_ns != y->dur_ns) return x->dur_ns > y->dur_ns;
+    return t->ranks[x->file].id.rank < t->ranks[y->file].id.rank;
+}
+
+static void number_ranks(step_table *t) {
+    rank_id **ids = allocate(t->files * sizeof *ids);
+    t->order = allocate(t->files * sizeof *t->order);
+    for (uint32_t i = 0; i < t->files; i++) {
+        if (t->ranks[i].failed) continue;
+        ids[t->count] = &t->ranks[i].id;
+        t->order[t->count++] = i;
+    }
+    ranks_number(ids, t->count, false);
+    free(ids);
+    sort_numbers(t->order, t->count, rank_before, t->ranks);
+}
+
+/* ---- Distribution ---- */
+
+enum { RANK, NAME, COUNT, MIN, MEAN, P50, P90, P95, P99, MAX, COLUMNS };
+
+static void write_distribution(step_table *t, table_format format, output *out) {
+    static const char *const plain[COLUMNS] = {"rank", "name", "count", "min", "mean", "p50", "p90",
+                                               "p95", "p99", "max"};
+    static const char *const text[COLUMNS] = {
+        "Rank", "Name", "Count", "Min (us)", "Mean (us)", "p50 (us)", "p90 (us)", "p95 (us)",
+        "p99 (us)", "Max (us)"
+    };
+    static const bool numbers[COLUMNS] = {true, false, true, true, true, true, true, true, true,
+                                          true};
+    static const unsigned percents[] = {0, 50, 90, 95, 99, 100};
+    static const int places[] = {MIN, P50, P90, P95, P99, MAX};
+    sheet s;
+    sheet_begin(&s, format == FORMAT_TEXT ? text : plain, numbers, COLUMNS);
+    for (size_t i = 0; i < t->count; i++) {
+        const step_rank *rank = &t->ranks[t->order[i]];
+        int64_t ns[6];
+        if (!rank->count) continue;
+        durations_percentiles(&t->durations, t->order[i], percents, 6, ns);
+        char **cell = sheet_row(&s);
+        cell[RANK] = sheet_cell(&s, "%lld", (long long)rank->id.rank);
+        cell[NAME] = sheet_cell(&s, "%s", t->has_regex ? t->options->name : "ProfilerStep#");
+        cell[COUNT] = sheet_cell(&s, "%zu", rank->count);
+        cell[MEAN] = sheet_cell(&s, format == FORMAT_TEXT ? "%.3f" : "%.6f",
+                                (double)rank->sum_ns / (double)rank->count * 1e-3);
+        for (int k = 0; k < 6; k++) cell[places[k]] = sheet_us(&s, ns[k]);
+    }
+    sheet_write(&s, format, out);
+    sheet_free(&s);
+}
+
+/* ---- The longest ---- */
+
+static void write_worst(const step_table *t, const uint32_t *longest, size_t count,
+                        table_format format, output *out) {
+    static const char *const plain[] = {"rank", "name", "ts", "dur"};
+    static const char *const text[] = {"Rank", "Name", "Begin (us)", "Duration (us)"};
+    static const bool numbers[] = {true, false, true, true};
+    sheet s;
+    sheet_begin(&s, format == FORMAT_TEXT ? text : plain, numbers, 4);
+    for (size_t i = 0; i < count; i++) {
+        const step *one = &t->steps[longest[i]];
+        char **cell = sheet_row(&s);
+        cell[0] = sheet_cell(&s, "%lld", (long long)t->ranks[one->file].id.rank);
+        cell[1] = sheet_cell(&s, "%s", interned_text(&t->names, one->name));
+        cell[2] = sheet_us(&s, one->start_ns);
+        cell[3] = sheet_us(&s, one->dur_ns);
+    }
+    sheet_write(&s, format, out);
+    sheet_free(&s);
+}
+
+/* A step of the file that lasts as long as its p50. */
+static const step *median_of(step_table *t, uint32_t file) {
+    static const unsigned percent = 50;
+    int64_t ns = 0;
+    durations_percentiles(&t->durations, file, &percent, 1, &ns);
+    for (size_t i = 0; i < t->step_count; i++)
+        if (t->steps[i].file == file && t->steps[i].dur_ns == ns) return &t->steps[i];
+    return NULL;
+}
+
+static int by_time(const void *a, const void *b) {
+    const step_part *x = a, *y = b;
+    if (x->ns != y->ns) return x->ns < y->ns ? 1 : -1;
+    return (x->name > y->name) - (x->name < y->name);
+}
+
+static void free_parts(step_parts *parts) {
+    map_free(&parts->numbers);
+    free(parts->list);
+    memset(parts, 0, sizeof *parts);
+}
+
+/* Leaves what is more than in the other. */
+static void subtract(step_parts *parts, const step_parts *less) {
+    for (size_t i = 0; i < parts->count; i++) {
+        step_part *part = &parts->list[i];
+        const uint64_t *other = map_get(&less->numbers, (uint64_t)part->kind << 32 | part->name);
+        if (other) part->ns -= less->list[*other].ns;
+    }
+    if (parts->count) qsort(parts->list, parts->count, sizeof *parts->list, by_time);
+}
+
+static const char *part_name(const step_file *f, const step_part *part) {
+    return part->name == UINT32_MAX ? "-" : interned_text(&f->tree.names, part->name);
+}
+
+static void write_step(const step_table *t, const step *one, output *out) {
+    output_plain_text(out, interned_text(&t->names, one->name));
+    output_text(out, " of rank ");
+    output_format(out, "%lld (", (long long)t->ranks[one->file].id.rank);
+    write_us(out, one->dur_ns);
+    output_text(out, " us)");
+}
+
+static void write_growth(const step_file *f, const step_parts *grown, const step_parts *median,
+                         output *out) {
+    static const char *const heads[] = {"Longer by (us)", "On", "Calls", "In the median", "Name"};
+    static const bool numbers[] = {true, false, true, true, false};
+    sheet s;
+    sheet_begin(&s, heads, numbers, 5);
+    for (size_t i = 0; i < grown->count && i < SHOWN_CAUSES && grown->list[i].ns > 0; i++) {
+        const step_part *part = &grown->list[i];
+        const uint64_t *other = map_get(&median->numbers, (uint64_t)part->kind << 32 | part->name);
+        char **cell = sheet_row(&s);
+        cell[0] = sheet_us(&s, part->ns);
+        cell[1] = sheet_cell(&s, "%s", part_names[part->kind]);
+        cell[2] = sheet_cell(&s, "%llu", (unsigned long long)part->count);
+        cell[3] = sheet_cell(&s, "%llu",
+                             other ? (unsigned long long)median->list[*other].count : 0ull);
+        cell[4] = sheet_name(&s, part_name(f, part), NAME_LETTERS);
+    }
+    sheet_write(&s, FORMAT_TEXT, out);
+    sheet_free(&s);
+}
+
+static void write_causes(step_table *t, const step_file *f, const step *one, output *out) {
+    step_parts parts = {0}, median = {0};
+    const step *usual = median_of(t, one->file);
+    if (!usual || usual == one) return;
+    step_sums(f, one, &parts);
+    step_sums(f, usual, &median);
+    subtract(&parts, &median);
+    output_text(out, "\nWhat took longer in ");
+    write_step(t, one, out);
+    output_text(out, " than in ");
+    write_step(t, usual, out);
+    output_text(out, ", the median\n");
+    write_growth(f, &parts, &median, out);
+    free_parts(&parts);
+    free_parts(&median);
+}
+
+/* ---- Critical paths ---- */
+
+static const char *const path_heads[] = {"rank", "step", "kind", "name", "time_us", "share",
+                                         "count"};
+static const bool path_numbers[] = {true, false, false, false, true, true, true};
+
+static void add_path(sheet *s, step_table *t, step_file *f, const step *one, bool text) {
+    step_parts parts = {0};
+    step_critical(f, one, &parts);
+    if (parts.count) qsort(parts.list, parts.count, sizeof *parts.list, by_time);
+    for (size_t i = 0; i < parts.count && (int64_t)i < t->options->limit; i++) {
+        const step_part *part = &parts.list[i];
+        char **cell = sheet_row(s);
+        cell[0] = sheet_cell(s, "%lld", (long long)t->ranks[one->file].id.rank);
+        cell[1] = sheet_cell(s, "%s", interned_text(&t->names, one->name));
+        cell[2] = sheet_cell(s, "%s", part_names[part->kind]);
+        cell[3] = sheet_name(s, part_name(f, part), text ? NAME_LETTERS : INT64_MAX);
+        cell[4] = sheet_us(s, part->ns);
+        cell[5] = sheet_percent(s, part->ns, one->dur_ns);
+        cell[6] = sheet_cell(s, "%llu", (unsigned long long)part->count);
+    }
+    free_parts(&parts);
+}
+
+/* Of each kind, beside the step's name. */
+static void write_kinds(step_table *t, step_file *f, const step *one, output *out) {
+    step_parts parts = {0};
+    int64_t kinds[PART_KINDS] = {0};
+    step_critical(f, one, &parts);
+    for (size_t i = 0; i < parts.count; i++) kinds[parts.list[i].kind] += parts.list[i].ns;
+    free_parts(&parts);
+    output_text(out, "\nCritical path of ");
+    write_step(t, one, out);
+    for (int kind = 0; kind < PART_KINDS; kind++)
+        if (kinds[kind])
+            output_format(out, "%s %s %.1f %%", kind ? "," : ":", part_names[kind],
+                          100 * (double)kinds[kind] / (double)one->dur_ns);
+    output_text(out, "\n");
+}
+
+static void write_path(step_table *t, step_file *f, const step *one, output *out) {
+    sheet s;
+    write_kinds(t, f, one, out);
+    sheet_begin(&s, path_heads, path_numbers, 7);
+    s.hidden = 2;
+    add_path(&s, t, f, one, true);
+    sheet_write(&s, FORMAT_TEXT, out);
+    sheet_free(&s);
+}
+
+/* ---- The command ---- */
+
+/* What each of these steps went to; a file with several is read once. all: of paths, not text. Not
+   EXIT_OK: a file could be read before, and now it cannot. */
+static int write_details(step_table *t, const uint32_t *chosen, size_t count, sheet *all,
+                         output *out) {
+    int status = EXIT_OK;
+    bool *done = allocate((count + 1) * sizeof *done);
+    for (size_t i = 0; i < count; i++) {
+        uint32_t number = t->steps[chosen[i]].file;
+        step_file file = {0};
+        if (done[i]) continue;
+        if (file_reads_once(t->ranks[number].id.path)) {
+            warn(t->ranks[number].id.path, "what its steps went to needs a file: it is read twice");
+            continue;
+        }
+        int read = step_file_read(&file, t->ranks[number].id.path);
+        if (read > t->ranks[number].status) status = read;
+        for (size_t k = i; k < count && file.piece_ends; k++) {
+            const step *one = &t->steps[chosen[k]];
+            if (one->file != number) continue;
+            done[k] = true;
+            if (all) add_path(all, t, &file, one, false);
+            else if (t->options->critical) write_path(t, &file, one, out);
+            else write_causes(t, &file, one, out);
+        }
+        step_file_free(&file);
+    }
+    free(done);
+    return status;
+}
+
+/* The N longest, or with --critical alone the median step of each rank. */
+static uint32_t *choose(step_table *t, size_t *count) {
+    uint32_t *chosen = sorted_numbers(t->step_count, is_longer, t);
+    *count = t->options->worst < (int64_t)t->step_count ? (size_t)t->options->worst
+                                                        : t->step_count;
+    if (t->options->worst || !t->options->critical) return chosen;
+    for (size_t i = 0; i < t->count; i++) {
+        const step *usual = median_of(t, t->order[i]);
+        if (usual) chosen[(*count)++] = (uint32_t)(usual - t->steps);
+    }
+    return chosen;
+}
+
+static int write_all(step_table *t, table_format format) {
+    output out;
+    size_t count;
+    int status = EXIT_OK;
+    bool text = format == FORMAT_TEXT;
+    if (!output_open(&out, t->options->output)) return EXIT_BAD;
+    uint32_t *chosen = choose(t, &count);
+    if (text) losses_write(&out);
+    if (t->options->critical && !text) {
+        sheet s;
+        sheet_begin(&s, path_heads, path_numbers, 7);
+        status = write_details(t, chosen, count, &s, NULL);
+        sheet_write(&s, format, &out);
+        sheet_free(&s);
+    } else if (t->options->worst) {
+        write_worst(t, chosen, count, format, &out);
+    } else {
+        write_distribution(t, format, &out);
+    }
+    if (text) status = write_details(t, chosen, count < MOST_CAUSES ? count : MOST_CAUSES, NULL,
+                                     &out);
+    free(chosen);
+    return output_close(&out, status);
+}
+
+static int read_and_write(step_table *t, table_format format) {
+    int status = EXIT_OK;
+    for (uint32_t i = 0; i < t->files; i++) {
+        int read = read_file(t, i);
+        if (read > status) status = read;
+    }
+    number_ranks(t);
+    int written = t->count ? write_all(t, format) : EXIT_BAD;
+    return status ? status : written;
+}
+
+static void free_table(step_table *t) {
+    if (t->has_regex) regfree(&t->regex);
+    intern_free(&t->names);
+    durations_free(&t->durations);
+    free(t->ranks);
+    free(t->order);
+    free(t->steps);
+}
+
+static bool check(const step_options *o, step_table *t, table_format *format) {
+    if (!format_parse(o->format, format) || *format == FORMAT_HTML)
+        return fail("--format", "'%s' is none of text, csv, json", o->format), false;
+    if (o->name && !pattern_open(&t->regex, o->name)) return false;
+    t->has_regex = o->name != NULL;
+    return true;
+}
+
+static int run(int argc, char **argv) {
+    step_options o = {.limit = 20};
+    table_format format;
+    const option_spec options[] = {
+        {"name", 0, OPTION_TEXT, &o.name, "REGEX", "what is a step, instead of ProfilerStep#N"},
+        {"worst", 'w', OPTION_COUNT, &o.worst, "N", "the N longest of all ranks instead"},
+        {"critical", 0, OPTION_FLAG, &o.critical, NULL,
+         "the critical path: of each rank's median step, or of the worst"},
+        {"limit", 'n', OPTION_COUNT, &o.limit, "N", "rows of a critical path, or all (20)"},
+        {"format", 'f', OPTION_TEXT, &o.format, "FORMAT", "text, csv or json"},
+        {"output", 'o', OPTION_TEXT, &o.output, "FILE", "instead of stdout; .gz by its ending"},
+        {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
+    };
+    int status, count = options_parse(&steps_command, options, argc, argv, &status);
+    if (count < 0) return status;
+    if (count == 0) return fail(NULL, "steps needs traces; see prof steps --help");
+    step_table t = {.options = &o, .files = (size_t)count};
+    if (!check(&o, &t, &format)) return EXIT_BAD;
+    if (format == FORMAT_TEXT) losses_hold();
+    t.ranks = allocate(t.files * sizeof *t.ranks);
+    for (size_t i = 0; i < t.files; i++) t.ranks[i].id.path = argv[i + 1];
+    status = read_and_write(&t, format);
+    free_table(&t);
+    return status;
+}

@@ -1,0 +1,633 @@
+/* prof validate: what is wrong with a trace, each finding with its byte offset. */
+#include "base/span_sorter.h"
+#include "input/losses.h"
+#include "input/trace_pairs.h"
+#include "input/unpack.h"
+#include "trace/call_tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yajl/yajl_parse.h>
+
+static int run(int argc, char **argv);
+
+const command validate_command = {
+    "validate", "[OPTION]... TRACE", "check a trace against the rules, with byte offsets",
+    "  prof validate trace.json\n"
+    "      exit status 1 when there are errors: what viewers reject or read wrong\n"
+    "  prof validate --strict --limit all trace.json\n"
+    "      warnings count too, and none is left out\n"
+    "  prof validate --ignore overlap,flow trace.json\n"
+    "      without these two rules; --rules lists them\n", run
+};
+
+typedef enum rule {
+    RULE_JSON, RULE_CUT, RULE_OPEN, RULE_FIELDS, RULE_CATEGORY, RULE_TIME, RULE_NUMBER, RULE_TEXT,
+    RULE_KEYS, RULE_IDS, RULE_PAIRS, RULE_OVERLAP, RULE_ORDER, RULE_FLOW, RULE_LAUNCH, RULE_WAIT_ID,
+    RULE_SYNC, RULE_WAIT_PAST, RULE_COLLECTIVE, RULE_BACKWARD, RULE_LOSSES, RULES
+} rule;
+
+static const struct { const char *name; bool is_error; const char *text; } rules[RULES] = {
+    {"json", true, "the file is strict JSON (as libyajl reads it)"},
+    {"cut", true, "the file does not end early"},
+    {"open", false, "an array of events ends with ]"},
+    {"fields", true, "a complete event has name, ph, pid, tid, ts and dur"},
+    {"category", false, "a complete event has a cat: readers of PyTorch's traces go by it"},
+    {"time", true, "no ts or dur is below 0"},
+    {"number", true, "no NaN or Infinity; times, pids and tids are numbers"},
+    {"text", true, "texts are UTF-8, without raw control characters and halves of characters"},
+    {"keys", false, "an event has no key twice"},
+    {"ids", false, "pid and tid of a complete event are numbers from 0 to 2147483647"},
+    {"pairs", false, "a begin (B, b) has an end (E, e), and an end stands behind its begin"},
+    {"overlap", false, "events of one pid and tid lie in each other or apart"},
+    {"order", false, "of events that begin together, the longer stands first"},
+    {"flow", false, "a flow has one start, before its end, which has bp \"e\""},
+    {"launch", true, "no kernel begins before the call that launched it"},
+    {"wait_id", false, "a wait for a stream's event names the event's correlation"},
+    {"sync", true, "no kernel outlasts a wait for its stream that began after it"},
+    {"wait_past", true, "what a stream waits for was recorded before"},
+    {"collective", false, "a collective tells its name, sizes, type and group"},
+    {"backward", true, "no two backward ops of a thread share a sequence number"},
+    {"losses", false, "the trace's head tells of nothing dropped, cut or mended"}
+};
+
+typedef struct finding {
+    uint64_t offset;
+    rule rule;
+    const char *text;
+} finding;
+
+typedef struct open_event {      /* a complete event that others may lie in, */
+    int64_t start_ns, end_ns;
+    uint64_t offset;
+    uint32_t around;             /* and the one that it lies in; NO_CALL */
+} open_event;
+
+/* What is compared with others that have its key, in constant memory: launches, kernels and waits
+   by correlation, the ends of flows by id, work and waits by stream. */
+typedef struct keyed {
+    uint64_t key, offset;
+    int64_t start_ns, end_ns;
+    uint32_t what;               /* KEYED_... */
+    char id[36];                 /* of a flow, cut */
+} keyed;
+
+enum { KEYED_LAUNCH, KEYED_KERNEL, KEYED_WAIT, KEYED_WORK, KEYED_START, KEYED_END };
+
+typedef struct checker {
+    const text_list *ignore;
+    finding *findings;
+    size_t count, capacity;
+    uint64_t counts[RULES];
+    size_t last[RULES];          /* where there are as many as the limit: in findings */
+    int64_t limit;
+    arena texts;
+    interner names;
+    call_tree threads;           /* for its numbers of threads alone */
+    span_sorter *events;         /* complete ones: id is the offset */
+    span_sorter *by_correlation, *by_flow, *by_stream;   /* keyed */
+    map streams, backward;
+    trace_pairs *pairs;
+    bool waits;                  /* for streams */
+    uint64_t without_cat, first_without_cat;
+} checker;
+
+static void find(checker *c, rule broken, uint64_t offset, const char *format, ...)
+    PRINTF_LIKE(4, 5);
+
+/* Of a rule, the finding that stands last in the file. */
+static size_t last_of(const checker *c, rule broken) {
+    size_t last = SIZE_MAX;
+    for (size_t i = 0; i < c->count; i++)
+        if (c->findings[i].rule == broken &&
+            (last == SIZE_MAX || c->findings[i].offset > c->findings[last].offset)) last = i;
+    return last;
+}
+
+/* The first ones of the file are kept: not all rules are looked at in its order. */
+static void find(checker *c, rule broken, uint64_t offset, const char *format, ...) {
+    char text[512];
+    va_list args;
+    for (size_t i = 0; i < c->ignore->count; i++)
+        if (strcmp(c->ignore->items[i], rules[broken].name) == 0) return;
+    bool full = (int64_t)c->counts[broken]++ >= c->limit;
+    size_t place = full ? c->last[broken] : c->count;
+    if (full && (!c->limit || offset >= c->findings[place].offset)) return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (!full) GROW(c->findings, c->count, c->capacity);
+    c->findings[place] = (finding){offset, broken, arena_text(&c->texts, text, strlen(text))};
+    c->count += !full;
+    if ((int64_t)c->counts[broken] >= c->limit) c->last[broken] = last_of(c, broken);
+}
+
+/* A name for a message: short, as it stands in the file. */
+static const char *shown(const trace_event *event) {
+    static char text[48];
+    size_t size = event->name.size < 40 ? event->name.size : 40;
+    snprintf(text, sizeof text, "'%.*s'", (int)size, event->name.data);
+    return text;
+}
+
+/* ---- Strict JSON ---- */
+
+static void *yajl_memory(void *user, size_t size) {
+    (void)user;
+    return allocate(size);
+}
+
+static void *yajl_more_memory(void *user, void *old, size_t size) {
+    (void)user;
+    return reallocate(old, size);
+}
+
+static void yajl_no_memory(void *user, void *old) {
+    (void)user;
+    free(old);
+}
+
+static int check_json(checker *c, const char *path) {
+    yajl_alloc_funcs memory = {yajl_memory, yajl_more_memory, yajl_no_memory, NULL};
+    int fd = open(path, O_RDONLY);
+    static unsigned char buffer[1 << 16];
+    if (fd < 0) return fail(path, "%s", strerror(errno));
+    unpacker *file = unpack_open(fd);
+    const char *unread;
+    yajl_handle parser = yajl_alloc(NULL, &memory, NULL);
+    uint64_t offset = 0;
+    int depth = 0;
+    long got = 0;
+    yajl_status status = yajl_status_ok;
+    while (status == yajl_status_ok && depth < 1000 &&
+           (got = unpack_read(file, buffer, sizeof buffer, &unread)) > 0) {
+        status = yajl_parse(parser, buffer, (size_t)got);
+        if (status == yajl_status_ok) offset += (uint64_t)got;
+    }
+    if (status != yajl_status_ok) {
+        unsigned char *why = yajl_get_error(parser, 0, buffer, (size_t)got);
+        why[strcspn((char *)why, "\n")] = '\0';
+        size_t consumed = yajl_get_bytes_consumed(parser);     /* the character at fault too */
+        find(c, RULE_JSON, offset + (consumed ? consumed - 1 : 0), "%s", (char *)why);
+        yajl_free_error(parser, why);
+    }
+    yajl_free(parser);
+    unpack_close(file);
+    return EXIT_OK;                      /* what cannot be unpacked, the reader has told */
+}
+
+/* ---- One event ---- */
+
+static void check_fields(checker *c, const trace_event *event) {
+    static const struct { uint32_t bit; const char *name; } fields[] = {
+        {TRACE_HAS_NAME, "name"}, {TRACE_HAS_PID, "pid"}, {TRACE_HAS_TID, "tid"},
+        {TRACE_HAS_TS, "ts"}, {TRACE_HAS_DUR, "dur"}
+    };
+    if (!event->phase) find(c, RULE_FIELDS, event->offset, "%s has no ph", shown(event));
+    if (event->phase != 'X') return;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (!(event->has & fields[i].bit))
+            find(c, RULE_FIELDS, event->offset, "%s has no %s", shown(event), fields[i].name);
+    if (!(event->has & TRACE_HAS_CAT) && !c->without_cat++) c->first_without_cat = event->offset;
+    if (event->ts_ns < 0)
+        find(c, RULE_TIME, event->offset, "%s has a ts below 0", shown(event));
+    const struct { int64_t id; bool is_text; const char *name; } ids[] = {
+        {event->pid, event->pid_text.data != NULL, "pid"},
+        {event->tid, event->tid_text.data != NULL, "tid"}
+    };
+    for (int i = 0; i < 2; i++)
+        if (ids[i].is_text)
+            find(c, RULE_IDS, event->offset, "%s has a text as %s", shown(event), ids[i].name);
+        else if (ids[i].id < 0 || ids[i].id > INT32_MAX)
+            find(c, RULE_IDS, event->offset, "%s has the %s %lld", shown(event), ids[i].name,
+                 (long long)ids[i].id);
+}
+
+static uint32_t stream_of(checker *c, const trace_event *event) {
+    int64_t device = trace_device(event), stream = event->tid;
+    trace_arg_int(event, "stream", &stream);
+    bool is_new;
+    uint64_t *number = map_put(&c->streams, hash_mix((uint64_t)device + 1) + (uint64_t)stream,
+                               &is_new);
+    if (is_new) *number = c->streams.count - 1;
+    return (uint32_t)*number;
+}
+
+static keyed keyed_of(const trace_event *event, uint64_t key, uint32_t what) {
+    return (keyed){
+        .key = key, .offset = event->offset, .start_ns = event->ts_ns,
+        .end_ns = event->ts_ns + event->dur_ns, .what = what
+    };
+}
+
+static void add_keyed(span_sorter *to, const trace_event *event, uint64_t key, uint32_t what) {
+    keyed k = keyed_of(event, key, what);
+    sorter_add(to, &k);
+}
+
+static void add_work(checker *c, const trace_event *event) {
+    int64_t correlation;
+    add_keyed(c->by_stream, event, stream_of(c, event), KEYED_WORK);
+    if (event->kind == TRACE_KERNEL && trace_correlation(event, &correlation))
+        add_keyed(c->by_correlation, event, (uint64_t)correlation, KEYED_KERNEL);
+}
+
+static void add_launch(checker *c, const trace_event *event) {
+    int64_t correlation;
+    if (trace_correlation(event, &correlation))
+        add_keyed(c->by_correlation, event, (uint64_t)correlation, KEYED_LAUNCH);
+}
+
+static void add_timed(checker *c, const trace_event *event) {
+    sorter_add(c->events, &(span){
+        .start_ns = event->ts_ns, .amount = event->dur_ns, .id = (int64_t)event->offset,
+        .thread = tree_thread(&c->threads, event)
+    });
+    if (kind_is_device(event->kind)) add_work(c, event);
+    if (event->kind == TRACE_RUNTIME) add_launch(c, event);
+}
+
+static void check_flow(checker *c, const trace_event *event) {
+    if (event->phase != 's' && event->phase != 'f') return;
+    if (!(event->has & TRACE_HAS_ID)) {
+        find(c, RULE_FLOW, event->offset, "a flow without id");
+        return;
+    }
+    uint64_t key = hash_bytes(event->id.data, event->id.size) ^
+                   hash_mix(hash_bytes(event->cat.data, event->cat.size));
+    keyed k = keyed_of(event, key, event->phase == 's' ? KEYED_START : KEYED_END);
+    snprintf(k.id, sizeof k.id, "%.*s", event->id.size < 35 ? (int)event->id.size : 35,
+             event->id.data);
+    sorter_add(c->by_flow, &k);
+    if (event->phase == 'f' && !text_is(event->bp, "\"e\""))
+        find(c, RULE_FLOW, event->offset, "a flow's end without \"bp\": \"e\"");
+}
+
+static void check_collective(checker *c, const trace_event *event) {
+    static const char *const needed[] = {
+        "Collective name", "dtype", "In msg nelems", "Out msg nelems", "Group size"
+    };
+    bool kernel = event->kind == TRACE_KERNEL && event->name.size > 4 &&
+                  memcmp(event->name.data, "nccl", 4) == 0;
+    if (!kernel && !text_is(event->name, "record_param_comms")) return;
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        if (trace_arg(event, needed[i])) continue;
+        find(c, RULE_COLLECTIVE, event->offset, "%s has no '%s'", shown(event), needed[i]);
+        return;
+    }
+}
+
+static void check_backward(checker *c, const trace_event *event) {
+    static const char evaluate[] = "autograd::engine::evaluate_function";
+    int64_t thread, sequence;
+    if (event->name.size < sizeof evaluate - 1 ||
+        memcmp(event->name.data, evaluate, sizeof evaluate - 1) != 0 ||
+        !trace_arg_int(event, PROF_KEY_FWD_THREAD, &thread) || thread <= 0 ||
+        !trace_arg_int(event, PROF_KEY_SEQUENCE, &sequence) || sequence < 0) return;
+    bool is_new;
+    uint64_t key = hash_mix((uint64_t)event->pid) * 31 + (uint64_t)thread;     /* of a rank */
+    uint64_t *first = map_put(&c->backward, hash_mix(key) + (uint64_t)sequence,
+                              &is_new);
+    if (is_new) *first = event->offset;
+    else find(c, RULE_BACKWARD, event->offset, "%s has the sequence number %lld of the one at "
+              "byte %llu", shown(event), (long long)sequence, (unsigned long long)*first);
+}
+
+static void check_wait(checker *c, const trace_event *event) {
+    int64_t id = -1;
+    bool on_event = text_is(event->name, "Stream Wait Event") || text_is(event->name, "Event Sync");
+    bool on_stream = text_is(event->name, "Stream Sync") ||
+                     text_is(event->name, "Stream Synchronize");
+    if (event->kind != TRACE_SYNC || (!on_event && !on_stream)) return;
+    trace_arg_int(event, "wait_on_cuda_event_record_corr_id", &id);
+    if (on_event && id <= 0)
+        find(c, RULE_WAIT_ID, event->offset, "%s does not say what it waits for", shown(event));
+    if (on_event && id > 0) add_keyed(c->by_correlation, event, (uint64_t)id, KEYED_WAIT);
+    if (on_stream) add_keyed(c->by_stream, event, stream_of(c, event), KEYED_WAIT);
+    c->waits |= on_stream;
+}
+
+static void check_pair(checker *c, const trace_event *event) {
+    trace_event pair = *event;
+    if (trace_is_half(event->phase) &&
+        pairs_take(c->pairs, &pair, trace_pair_key(event)) == PAIR_NO_BEGIN)
+        find(c, RULE_PAIRS, event->offset, "the end of nothing");
+}
+
+static void check_open(checker *c) {
+    for (trace_event event; pairs_left(c->pairs, &event); )
+        find(c, RULE_PAIRS, event.offset, "%s begins and has no end", shown(&event));
+}
+
+static void check_event(checker *c, const trace_event *event) {
+    check_fields(c, event);
+    check_pair(c, event);
+    check_flow(c, event);
+    if (event->phase != 'X') return;
+    if (event->has & TRACE_HAS_TS) add_timed(c, event);
+    check_collective(c, event);
+    check_backward(c, event);
+    check_wait(c, event);
+}
+
+/* ---- The trace as a whole ---- */
+
+/* Of an event and what is open at its begin, the innermost of which is outer; NULL: nothing is. */
+static void check_order(checker *c, const open_event *outer, const open_event *e) {
+    if (!outer) return;
+    if (outer->end_ns < e->end_ns)
+        find(c, RULE_OVERLAP, e->offset, "begins in the event at byte %llu and ends %lld ns "
+             "behind it", (unsigned long long)outer->offset,
+             (long long)(e->end_ns - outer->end_ns));
+    else if (outer->start_ns == e->start_ns && outer->offset > e->offset &&
+             outer->end_ns > e->end_ns)
+        find(c, RULE_ORDER, e->offset, "lies in the event at byte %llu, which stands behind it",
+             (unsigned long long)outer->offset);
+}
+
+/* Each open event stands behind the one around it. */
+static void check_nesting(checker *c) {
+    open_event *open = NULL;
+    size_t capacity = 0;
+    uint32_t top = NO_CALL, thread = 0;
+    span_nest nest = {
+        NULL, sizeof *open, offsetof(open_event, end_ns), offsetof(open_event, around), 0
+    };
+    sorter_finish(c->events);
+    for (span s; sorter_next(c->events, &s); thread = s.thread) {
+        open_event e = {s.start_ns, s.start_ns + s.amount, (uint64_t)s.id, NO_CALL};
+        if (s.thread != thread) top = NO_CALL;
+        top = span_nest_around(&nest, top, e.start_ns, e.start_ns);
+        check_order(c, top == NO_CALL ? NULL : &open[top], &e);
+        e.around = span_nest_around(&nest, top, e.start_ns, e.end_ns);
+        top = e.around + 1;                      /* 0 in none */
+        GROW(open, top, capacity);
+        open[top] = e;
+        nest.spans = open;
+    }
+    free(open);
+    sorter_free(c->events);
+    c->events = NULL;
+}
+
+/* In the file's order. */
+static bool flow_before(const void *one, const void *other) {
+    const keyed *a = one, *b = other;
+    return a->key != b->key ? a->key < b->key : a->offset < b->offset;
+}
+
+/* Of a flow the last start and the last end count; without an id: there is none. */
+static void check_ends(checker *c, const keyed *start, const keyed *end) {
+    if (!start->id[0] && !end->id[0]) return;
+    if (!start->id[0]) find(c, RULE_FLOW, end->offset, "a flow ends that has not started");
+    else if (!end->id[0]) find(c, RULE_FLOW, start->offset, "a flow starts and does not end");
+    else if (end->start_ns < start->start_ns)
+        find(c, RULE_FLOW, end->offset, "a flow ends %lld ns before it starts",
+             (long long)(start->start_ns - end->start_ns));
+}
+
+static void check_flows(checker *c) {
+    static const keyed none;
+    keyed start = none, end = none;
+    uint64_t key = 0;
+    sorter_finish(c->by_flow);
+    for (keyed k; sorter_next(c->by_flow, &k); key = k.key) {
+        if (k.key != key) {
+            check_ends(c, &start, &end);
+            start = end = none;
+        }
+        if (k.what == KEYED_START && start.id[0])
+            find(c, RULE_FLOW, k.offset, "the id %s starts a second flow", k.id);
+        *(k.what == KEYED_START ? &start : &end) = k;
+    }
+    check_ends(c, &start, &end);
+}
+
+/* Of several calls with an id the last one counts; behind it what names it. */
+static bool correlation_before(const void *one, const void *other) {
+    const keyed *a = one, *b = other;
+    bool launch = a->what == KEYED_LAUNCH;
+    if (a->key != b->key) return a->key < b->key;
+    if (launch != (b->what == KEYED_LAUNCH)) return launch;
+    return launch ? a->offset > b->offset : a->offset < b->offset;
+}
+
+static void check_correlated(checker *c, const keyed *launch, const keyed *k) {
+    int64_t ns = launch->start_ns - k->start_ns;
+    if (ns <= 0) return;
+    if (k->what == KEYED_KERNEL)
+        find(c, RULE_LAUNCH, k->offset, "the kernel begins %lld ns before its launch at byte %llu",
+             (long long)ns, (unsigned long long)launch->offset);
+    else
+        find(c, RULE_WAIT_PAST, k->offset, "waits for what is recorded %lld ns later, at byte %llu",
+             (long long)ns, (unsigned long long)launch->offset);
+}
+
+static void check_launches(checker *c) {
+    keyed launch = {0};
+    bool any = false;
+    sorter_finish(c->by_correlation);
+    for (keyed k; sorter_next(c->by_correlation, &k); ) {
+        bool same = any && k.key == launch.key;
+        if (k.what == KEYED_LAUNCH && !same) launch = k;
+        if (k.what != KEYED_LAUNCH && same) check_correlated(c, &launch, &k);
+        any |= k.what == KEYED_LAUNCH;
+    }
+}
+
+/* By stream and time; a wait before the work that begins with it. */
+static bool stream_before(const void *one, const void *other) {
+    const keyed *a = one, *b = other;
+    if (a->key != b->key) return a->key < b->key;
+    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns;
+    return a->what == KEYED_WAIT && b->what != KEYED_WAIT;
+}
+
+/* Work that runs on behind the end of a wait for its stream. A stream runs one after another, so
+   only the last few that began before the wait can be such. */
+static void check_waits(checker *c) {
+    enum { LAST = 8 };
+    keyed last[LAST];
+    uint64_t count = 0, stream = 0;
+    if (!c->waits) return;
+    sorter_finish(c->by_stream);
+    for (keyed k; sorter_next(c->by_stream, &k); stream = k.key) {
+        if (k.key != stream) count = 0;
+        if (k.what == KEYED_WORK) {
+            last[count++ % LAST] = k;
+            continue;
+        }
+        for (uint64_t i = count; i-- > 0 && i + LAST >= count; ) {
+            const keyed *w = &last[i % LAST];
+            if (w->end_ns > k.end_ns)
+                find(c, RULE_SYNC, w->offset, "runs on for %lld ns behind the wait at byte %llu",
+                     (long long)(w->end_ns - k.end_ns), (unsigned long long)k.offset);
+        }
+    }
+}
+
+static void check_defects(checker *c, const trace_reader *reader) {
+    static const struct { trace_defect defect; rule broken; const char *text; } defects[] = {
+        {TRACE_NAN, RULE_NUMBER, "NaN or infinite numbers"},
+        {TRACE_BAD_UTF8, RULE_TEXT, "bytes that are not UTF-8"},
+        {TRACE_CONTROL, RULE_TEXT, "raw control characters"},
+        {TRACE_ESCAPE, RULE_TEXT, "escapes that JSON has not, or of half a character"},
+        {TRACE_DUPLICATE_KEY, RULE_KEYS, "keys twice in an event"},
+        {TRACE_BAD_NUMBER, RULE_NUMBER, "times, pids or tids that are no numbers"},
+        {TRACE_NEGATIVE, RULE_TIME, "durations below 0"},
+        {TRACE_NOT_OBJECT, RULE_FIELDS, "events that are not objects"}
+    };
+    for (size_t i = 0; i < sizeof defects / sizeof *defects; i++)
+        if (reader->defects[defects[i].defect])
+            find(c, defects[i].broken, reader->first_defect[defects[i].defect],
+                 "%llu %s in all, the first in the element here",
+                 (unsigned long long)reader->defects[defects[i].defect], defects[i].text);
+    if (c->without_cat)
+        find(c, RULE_CATEGORY, c->first_without_cat,
+             "%llu events without a cat in all, the first here",
+             (unsigned long long)c->without_cat);
+    if (reader->truncated)
+        find(c, RULE_CUT, reader->broken ? reader->broken_offset : reader->bytes, "%s",
+             reader->broken ? reader->broken : "the file ends early");
+    if (reader->open_array)
+        find(c, RULE_OPEN, reader->bytes, "the array has no ], as a run that crashed leaves it");
+}
+
+/* What the recorder could not keep. */
+static void check_losses(checker *c, const trace_reader *reader) {
+    size_t place = 0;
+    char line[320];
+    while (losses_next(reader->losses, &place, line))
+        find(c, RULE_LOSSES, reader->losses_offset, "%s", line);
+}
+
+static int check_file(checker *c, const char *path) {
+    trace_reader *reader = trace_open(path);
+    if (!reader) return EXIT_BAD;
+    reader->quiet = reader->as_written = reader->tolerant = true;
+    c->pairs = pairs_open();
+    c->events = sorter_new();
+    c->by_correlation = sorter_of(sizeof(keyed), correlation_before);
+    c->by_flow = sorter_of(sizeof(keyed), flow_before);
+    c->by_stream = sorter_of(sizeof(keyed), stream_before);
+    while (trace_next(reader) != TRACE_END)
+        if (reader->item == TRACE_EVENT) check_event(c, &reader->event);
+    check_open(c);
+    check_nesting(c);
+    check_flows(c);
+    check_launches(c);
+    check_waits(c);
+    check_defects(c, reader);
+    check_losses(c, reader);
+    if (reader->empty) warn(path, "the trace is of an empty session: nothing was recorded in it");
+    bool once = reader->failed || file_reads_once(path);
+    if (trace_close(reader) != EXIT_OK) return EXIT_BAD;
+    return once ? EXIT_OK : check_json(c, path);
+}
+
+/* ---- What was found ---- */
+
+static int by_offset(const void *a, const void *b) {
+    const finding *x = a, *y = b;
+    return x->offset != y->offset ? (x->offset < y->offset ? -1 : 1) : (int)x->rule - (int)y->rule;
+}
+
+static void write_findings(const checker *c, const char *path, table_format format, output *out) {
+    static const char *const heads[] = {"Byte", "Level", "Rule", "Finding"};
+    static const bool numbers[] = {true, false, false, false};
+    bool colours = !out->path && use_colours(stdout);
+    sheet s;
+    sheet_begin(&s, heads, numbers, 4);
+    for (size_t i = 0; i < c->count; i++) {
+        const finding *f = &c->findings[i];
+        const char *level = rules[f->rule].is_error ? "error" : "warning";
+        if (format == FORMAT_TEXT) {
+            const char *colour = !colours ? "" : rules[f->rule].is_error ? "\033[31m" : "\033[33m";
+            output_format(out, "%s: byte %llu: %s%s%s: %s: ", path,
+                          (unsigned long long)f->offset, colour, level, colours ? "\033[0m" : "",
+                          rules[f->rule].name);
+            output_plain_text(out, f->text);
+            output_text(out, "\n");
+            continue;
+        }
+        char **cell = sheet_row(&s);
+        cell[0] = sheet_cell(&s, "%llu", (unsigned long long)f->offset);
+        cell[1] = sheet_cell(&s, "%s", level);
+        cell[2] = sheet_cell(&s, "%s", rules[f->rule].name);
+        cell[3] = sheet_cell(&s, "%s", f->text);
+    }
+    if (format != FORMAT_TEXT) sheet_write(&s, format, out);
+    sheet_free(&s);
+}
+
+static void write_sums(const checker *c, const char *path, output *out) {
+    for (int i = 0; i < RULES; i++)
+        if ((int64_t)c->counts[i] > c->limit)
+            output_format(out, "%s: %llu more of: %s (--limit all shows them)\n", path,
+                          (unsigned long long)(c->counts[i] - (uint64_t)c->limit), rules[i].name);
+}
+
+static int report(checker *c, const char *path, table_format format, const char *to, bool strict) {
+    output out;
+    if (!output_open(&out, to)) return EXIT_BAD;
+    if (c->count) qsort(c->findings, c->count, sizeof *c->findings, by_offset);
+    write_findings(c, path, format, &out);
+    uint64_t sums[2] = {0, 0};
+    for (int i = 0; i < RULES; i++) sums[rules[i].is_error] += c->counts[i];
+    if (format == FORMAT_TEXT) {
+        write_sums(c, path, &out);
+        output_format(&out, "%s: %llu errors, %llu warnings\n", path, (unsigned long long)sums[1],
+                      (unsigned long long)sums[0]);
+    }
+    return output_close(&out, sums[1] || (strict && sums[0]) ? EXIT_FOUND : EXIT_OK);
+}
+
+static void list_rules(void) {
+    for (int i = 0; i < RULES; i++)
+        printf("%-12s %-8s %s\n", rules[i].name, rules[i].is_error ? "error" : "warning",
+               rules[i].text);
+}
+
+static void checker_free(checker *c) {
+    free(c->findings);
+    arena_free(&c->texts);
+    tree_free(&c->threads);
+    map_free(&c->streams);
+    map_free(&c->backward);
+    if (c->pairs) pairs_close(c->pairs);
+    sorter_free(c->events);
+    sorter_free(c->by_correlation);
+    sorter_free(c->by_flow);
+    sorter_free(c->by_stream);
+}
+
+static int run(int argc, char **argv) {
+    checker c = {.limit = 10};
+    text_list ignore = {0};
+    bool strict = false, list = false;
+    const char *format_name = NULL, *to = NULL;
+    const option_spec options[] = {
+        {"strict", 0, OPTION_FLAG, &strict, NULL, "exit status 1 for warnings too"},
+        {"ignore", 0, OPTION_LIST, &ignore, "RULE", "leave rules out"},
+        {"rules", 0, OPTION_FLAG, &list, NULL, "list the rules"},
+        {"limit", 'n', OPTION_COUNT, &c.limit, "N", "findings shown of a rule, or all (10)"},
+        {"format", 'f', OPTION_TEXT, &format_name, "FORMAT", "text, csv or json"},
+        {"output", 'o', OPTION_TEXT, &to, "FILE", "instead of stdout; .gz by its ending"},
+        {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
+    };
+    int status, count = options_parse(&validate_command, options, argc, argv, &status);
+    if (count < 0) return status;
+    if (list) return list_rules(), EXIT_OK;
+    if (count != 1) return fail(NULL, "validate takes one trace; see prof validate --help");
+    table_format format;
+    if (!format_parse(format_name, &format) || format == FORMAT_HTML)
+        return fail("--format", "'%s' is none of text, csv, json", format_name);
+    c.ignore = &ignore;
+    status = check_file(&c, argv[1]);
+    if (status == EXIT_OK) status = report(&c, argv[1], format, to, strict);
+    checker_free(&c);
+    return status;
+}

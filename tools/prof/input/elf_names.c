@@ -1,0 +1,178 @@
+/* The section prof_sites of an ELF file: see elf_names.h. */
+#include "input/elf_names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "base/memory.h"
+
+enum { MOST_SITES = 1 << 22, LONGEST_NAME = 32, LONGEST_NOTE = 64 };
+enum { NOBITS = 8, BUILD_ID = 3 };               /* sh_type; a note's type */
+
+struct elf_names {
+    const char *path;
+    int fd;
+    bool wide, big;                      /* 64 bits; the big end first */
+    bool told, other;                    /* which build's it is */
+    uint64_t size;                       /* of the file */
+    char *sites;
+    size_t sites_size;
+    char build[2 * LONGEST_NOTE + 1];    /* in hex; "": it has none */
+};
+
+typedef struct section {
+    uint32_t name, type;
+    uint64_t at, size;
+} section;
+
+/* ---- The file ---- */
+
+static bool read_at(const elf_names *elf, void *to, size_t size, uint64_t at) {
+    return at <= elf->size && size <= elf->size - at &&
+           pread(elf->fd, to, size, (off_t)at) == (ssize_t)size;
+}
+
+/* A number of so many bytes, in the file's order. */
+static uint64_t number(const elf_names *elf, const unsigned char *from, size_t size) {
+    uint64_t n = 0;
+    for (size_t i = 0; i < size; i++) n = n << 8 | from[elf->big ? i : size - 1 - i];
+    return n;
+}
+
+typedef struct headers { uint64_t at; size_t size, count, names; } headers;
+
+static bool read_headers(elf_names *elf, headers *h) {
+    unsigned char head[64];
+    if (!read_at(elf, head, 52, 0) || memcmp(head, "\177ELF", 4) != 0) return false;
+    elf->wide = head[4] == 2;
+    elf->big = head[5] == 2;
+    if (elf->wide && !read_at(elf, head, 64, 0)) return false;
+    const unsigned char *sizes = head + (elf->wide ? 58 : 46);
+    h->at = elf->wide ? number(elf, head + 40, 8) : number(elf, head + 32, 4);
+    h->size = (size_t)number(elf, sizes, 2);
+    h->count = (size_t)number(elf, sizes + 2, 2);
+    h->names = (size_t)number(elf, sizes + 4, 2);
+    return h->size >= (elf->wide ? 64u : 40u);
+}
+
+static bool read_section(const elf_names *elf, const headers *h, size_t i, section *s) {
+    unsigned char head[64];
+    size_t word = elf->wide ? 8 : 4;
+    if (!read_at(elf, head, elf->wide ? 64 : 40, h->at + i * h->size)) return false;
+    s->name = (uint32_t)number(elf, head, 4);
+    s->type = (uint32_t)number(elf, head + 4, 4);
+    s->at = number(elf, head + 8 + 2 * word, word);
+    s->size = number(elf, head + 8 + 3 * word, word);
+    return true;
+}
+
+static bool is_called(const elf_names *elf, const section *names, const section *s,
+                      const char *name) {
+    char text[LONGEST_NAME];
+    size_t size = strlen(name) + 1;
+    return s->name < names->size && size <= names->size - s->name &&
+           read_at(elf, text, size, names->at + s->name) && memcmp(text, name, size) == 0;
+}
+
+/* ---- What is in it ---- */
+
+/* A note: sizes of its owner's name and of the description, its type, those two. */
+static void read_build(elf_names *elf, const section *s) {
+    unsigned char note[16 + LONGEST_NOTE];
+    size_t size = s->size < sizeof note ? (size_t)s->size : sizeof note;
+    if (size < 16 || !read_at(elf, note, size, s->at)) return;
+    uint64_t count = number(elf, note + 4, 4);
+    if (number(elf, note, 4) != 4 || number(elf, note + 8, 4) != BUILD_ID || count > size - 16)
+        return;
+    for (size_t i = 0; i < 2 * count; i++)
+        elf->build[i] = "0123456789abcdef"[note[16 + i / 2] >> (i % 2 ? 0 : 4) & 15];
+}
+
+static bool read_sites(elf_names *elf, const section *s) {
+    if (elf->sites || s->type == NOBITS || !s->size || s->size > MOST_SITES) return false;
+    if (s->at > elf->size || s->size > elf->size - s->at) return false;
+    elf->sites = allocate((size_t)s->size + 1);
+    elf->sites_size = (size_t)s->size;
+    return read_at(elf, elf->sites, elf->sites_size, s->at);
+}
+
+static int read_elf(elf_names *elf) {
+    headers h;
+    section names, s;
+    if (!read_headers(elf, &h)) return fail(elf->path, "this is no ELF file");
+    if (!read_section(elf, &h, h.names, &names))
+        return fail(elf->path, "the ELF file has no whole list of sections: is it cut off?");
+    bool found = false;
+    for (size_t i = 0; i < h.count && read_section(elf, &h, i, &s); i++) {
+        if (is_called(elf, &names, &s, "prof_sites")) found |= read_sites(elf, &s);
+        else if (is_called(elf, &names, &s, ".note.gnu.build-id")) read_build(elf, &s);
+    }
+    if (found) return EXIT_OK;
+    return fail(elf->path, "the ELF file has no names of zones (section prof_sites): it is "
+                           "stripped, or was built without PROF_NAMES_IN_ELF");
+}
+
+elf_names *elf_open(const char *path) {
+    struct stat status;
+    elf_names *elf = allocate(sizeof *elf);
+    elf->path = path;
+    elf->fd = open(path, O_RDONLY | O_CLOEXEC);
+    int failed = EXIT_OK;
+    if (elf->fd < 0 || fstat(elf->fd, &status) != 0) {
+        failed = fail(path, "%s", strerror(errno));
+    } else if (!S_ISREG(status.st_mode)) {
+        failed = fail(path, "this is no ELF file");
+    } else {
+        elf->size = (uint64_t)status.st_size;
+        input_note(&status);
+        failed = read_elf(elf);
+    }
+    if (!failed) return elf;
+    elf_close(elf);
+    return NULL;
+}
+
+/* ---- Sites ---- */
+
+/* Are the names those of the stream's program? */
+static bool is_same(elf_names *elf, const char *build) {
+    if (elf->told || !build || !*build) return !elf->other;
+    elf->told = true;
+    elf->other = strcmp(build, elf->build) != 0;
+    if (elf->other)
+        warn(elf->path, "the stream is another build's (build id %s, not %s): its zones get no "
+             "names", build, *elf->build ? elf->build : "none");
+    return !elf->other;
+}
+
+/* The text at *at, which ends before the section does; NULL: there is none. */
+static const char *next_text(const elf_names *elf, size_t *at) {
+    if (*at >= elf->sites_size) return NULL;
+    const char *text = elf->sites + *at, *end = memchr(text, 0, elf->sites_size - *at);
+    if (end) *at += (size_t)(end - text) + 1;
+    return end ? text : NULL;
+}
+
+bool elf_site(elf_names *elf, uint32_t place, const char *build, prof_site *site) {
+    size_t at = place;
+    if (!is_same(elf, build) || at >= elf->sites_size || (at && elf->sites[at - 1])) return false;
+    const char *name = next_text(elf, &at), *file = next_text(elf, &at);
+    const char *line = next_text(elf, &at);
+    if (!line || !*line || strspn(line, "0123456789") != strlen(line)) return false;
+    *site = (prof_site){name, file, "", (uint32_t)strtoul(line, NULL, 10)};
+    return true;
+}
+
+bool elf_is_other(const elf_names *elf) { return elf->other; }
+
+void elf_close(elf_names *elf) {
+    if (!elf) return;
+    if (elf->fd >= 0) close(elf->fd);
+    free(elf->sites);
+    free(elf);
+}

@@ -1,0 +1,435 @@
+/* What a trace's head tells of its losses: see losses.h. */
+#include "input/losses.h"
+
+#include "input/head_sums.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* prof_cuda.h's own counts, as its footer has them. */
+static const struct { const char *key, *text; } cuda_counts[] = {
+    {"lost_dropped", "GPU records that CUPTI dropped (a larger pool_size helps)"},
+    {"lost_full", "GPU records without room (give prof_cuda_desc.memory more)"},
+    {"lost_overwritten", "GPU records that CUPTI wrote over, about (a larger pool_size helps)"},
+    {"corrupt", "Corrupt buffers of GPU records, the rest of each skipped"},
+    {"unknown", "GPU records of kinds that prof_cuda.h does not know, skipped"},
+    {"no_time", "Kernels and copies without a time, left out"},
+    {"unfinished", "Kernels and copies still running at the end, ended there"},
+    {"no_launch", "Kernels and copies whose launch is not in the trace"},
+    {"names_lost", "Names of GPU records that did not fit (give prof_cuda_desc.memory more)"},
+    {"ranges_lost", "GPU ranges that did not fit (give prof_cuda_desc.max_ranges more)"},
+    {"buffers_missing", "Buffers of GPU records that CUPTI did not give back"},
+};
+enum { CUDA_COUNTS = sizeof cuda_counts / sizeof *cuda_counts };
+
+/* What the library's list has not: the sum that a target's stream has alone, what a raw stream that
+   was read did not bring, what traces up to 0.2.0 have. */
+static const struct { const char *key, *text; } other_counts[] = {
+    {"dropped", "Dropped"},
+    {"stream_blocks_missing", "Blocks of the raw stream that are missing"},
+    {"stream_records_missing", "Records of the raw stream that are missing"},
+    {"stream_bytes_damaged", "Bytes of the raw stream in damaged places, skipped"},
+    {"untimed", "Calls that were counted and not timed, their time is the caller's"},
+    {"stream_mixed", "Sessions of another process in the same file: two programs wrote it"}
+};
+enum { OTHER_COUNTS = sizeof other_counts / sizeof *other_counts };
+
+/* How many there are of the library's. */
+static size_t known_counts(void) {
+    prof_note note;
+    size_t known = 0;
+    while (prof_stats_note(NULL, known, &note)) known++;
+    return known;
+}
+
+/* Number i of the whole list: the library's, the others, prof_cuda.h's. */
+static bool count_at(size_t i, prof_note *note) {
+    size_t known = known_counts();
+    if (prof_stats_note(NULL, i, note)) return true;
+    i -= known;
+    if (known + OTHER_COUNTS + CUDA_COUNTS > LOSS_COUNTS || i >= OTHER_COUNTS + CUDA_COUNTS)
+        return false;
+    bool cuda = i >= OTHER_COUNTS;
+    note->key = cuda ? cuda_counts[i - OTHER_COUNTS].key : other_counts[i].key;
+    note->text = cuda ? cuda_counts[i - OTHER_COUNTS].text : other_counts[i].text;
+    return true;
+}
+
+static uint64_t sum(uint64_t a, uint64_t b) {
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+static uint64_t count_of(const losses *l, const char *key) {
+    prof_note note;
+    for (size_t i = 0; i < LOSS_COUNTS && count_at(i, &note); i++)
+        if (strcmp(note.key, key) == 0) return l->counts[i];
+    return 0;
+}
+
+/* ---- Collecting ---- */
+
+/* Of which part of the list is this note? */
+static bool is_cuda(const prof_note *note) {
+    for (size_t i = 0; i < CUDA_COUNTS; i++)
+        if (note->text == cuda_counts[i].text) return true;
+    return false;
+}
+
+static void read_count(losses *l, trace_text key, trace_text value, bool cuda) {
+    prof_note note;
+    if (key.size > 7 && memcmp(key.data, "others_", 7) == 0)
+        key.size = 6;                    /* up to 0.2.0 there were four */
+    for (size_t i = 0; count_at(i, &note); i++) {
+        int64_t n = 0;
+        if (is_cuda(&note) != cuda || !text_is(key, note.key)) continue;
+        bool good = !json_is_text(value) && json_int(value, &n) && n >= 0;
+        if (good) l->counts[i] = sum(l->counts[i], (uint64_t)n);
+        else l->odd++;
+        return;
+    }
+}
+
+static void add_device(losses *l, const char *whose, const char *name, const char *text) {
+    size_t i = 0;
+    l->more_devices += *text && l->device_count == LOSS_DEVICES;
+    if (!*text || l->device_count == LOSS_DEVICES) return;
+    snprintf(l->devices[l->device_count].name, sizeof l->devices->name, "%s%s", whose, name);
+    snprintf(l->devices[l->device_count].text, sizeof l->devices->text, "%s", text);
+    while (strcmp(l->devices[i].name, l->devices[l->device_count].name) != 0) i++;
+    l->device_count += i == l->device_count;     /* of the same name: the first one */
+}
+
+static void read_devices(losses *l, trace_text list) {
+    trace_text key, value;
+    if (!list.size || *list.data != '{') return;
+    while (json_next(&list, &key, &value)) {
+        char name[48], text[208];
+        if (!json_is_text(value)) continue;
+        snprintf(name, sizeof name, "%.*s", (int)(key.size < 47 ? key.size : 47), key.data);
+        json_decode(value, text, sizeof text);
+        add_device(l, "", name, text);
+    }
+}
+
+/* Zones in sums and when the timeline ended; false: it is neither. */
+static bool read_timeline(losses *l, trace_text key, trace_text value) {
+    static const char *const keys[] = {PROF_KEY_SUMMED, PROF_KEY_TIMELINE_END, PROF_KEY_SESSION};
+    int64_t n = 0;
+    for (int i = 0; i < 3; i++) {
+        if (!text_is(key, keys[i])) continue;
+        if (json_is_text(value) || !json_int(value, &n) || n < 0) l->odd++;
+        else if (i == 0) l->summed = sum(l->summed, (uint64_t)n);
+        else *(i == 1 ? &l->timeline_ns : &l->session_ns) = n;
+        return true;
+    }
+    return false;
+}
+
+static void add_counter(losses *l, const char *name) {
+    size_t i = 0;
+    while (i < l->counter_count && strcmp(l->counters[i], name) != 0) i++;
+    l->more_counters += i == PROF_COUNTERS;
+    if (i == PROF_COUNTERS || !*name) return;
+    snprintf(l->counters[i], sizeof l->counters[i], "%s", name);
+    l->counter_count += i == l->counter_count;
+}
+
+void losses_add_type(losses *l, int64_t type, const char *name) {
+    size_t i = 0;
+    while (i < l->type_count && l->types[i].type != type) i++;
+    l->more_types += i == 1 + PROF_OTHER_DEVICES;
+    if (i < l->type_count || i == 1 + PROF_OTHER_DEVICES || !*name) return;
+    l->types[l->type_count].type = type;
+    snprintf(l->types[l->type_count++].name, sizeof l->types->name, "%s", name);
+}
+
+static void read_types(losses *l, trace_text list) {
+    trace_text key, value;
+    if (!list.size || *list.data != '{') return;
+    while (json_next(&list, &key, &value)) {
+        char name[sizeof l->types->name];
+        int64_t type;
+        if (!json_is_text(value) || !json_int(key, &type) || type < 1 || type > 255) continue;
+        json_decode(value, name, sizeof name);
+        losses_add_type(l, type, name);
+    }
+}
+
+/* What it promises of the events to come; false: this is none of that. */
+static bool read_promise(losses *l, trace_text key, trace_text value) {
+    trace_text none, name;
+    char text[sizeof *l->counters];
+    if (text_is(key, PROF_KEY_DEVICE_TYPES)) return read_types(l, value), true;
+    if (text_is(key, PROF_KEY_ZONE_IDS)) {
+        l->zone_ids |= text_is(value, "true");
+        l->zones_ahead |= text_is(value, "\"ahead\"");
+        return true;
+    }
+    if (!text_is(key, PROF_KEY_COUNTERS)) return false;
+    if (!value.size || *value.data != '[') return true;
+    while (json_next(&value, &none, &name)) {
+        if (!json_is_text(name)) continue;
+        json_decode(name, text, sizeof text);
+        add_counter(l, text);
+    }
+    return true;
+}
+
+static void read_head(losses *l, trace_text head, bool cuda) {
+    trace_text key, value;
+    if (!head.size || *head.data != '{') return;
+    while (json_next(&head, &key, &value)) {
+        if (!cuda && text_is(key, PROF_KEY_DEVICES)) read_devices(l, value);
+        else if (cuda || (!read_promise(l, key, value) && !read_timeline(l, key, value)))
+            read_count(l, key, value, cuda);
+    }
+}
+
+void losses_read(losses *l, trace_text head) { read_head(l, head, false); }
+
+void losses_read_cuda(losses *l, trace_text head) { read_head(l, head, true); }
+
+void losses_add_stats(losses *l, const prof_stats *stats) {
+    prof_note note;
+    for (size_t i = 0; i < LOSS_COUNTS && prof_stats_note(stats, i, &note); i++)
+        l->counts[i] = sum(l->counts[i], note.count);
+}
+
+void losses_end_raw(losses *l, raw_losses *r) {
+    losses_add_stats(l, &r->counts);
+    memset(&r->counts, 0, sizeof r->counts);
+}
+
+void losses_add_stream(losses *l, uint64_t blocks, uint64_t records, uint64_t damaged_bytes) {
+    if (count_of(l, "overwritten")) records = 0;     /* a ring's dump lacks them: told already */
+    const uint64_t counts[] = {blocks, records, damaged_bytes};
+    size_t first = known_counts() + 1;
+    for (size_t i = 0; i < 3 && first + i < LOSS_COUNTS; i++)
+        l->counts[first + i] = sum(l->counts[first + i], counts[i]);
+}
+
+/* A session comes again every few blocks; its counts are sums so far. */
+void losses_take_raw(losses *l, raw_losses *r, const prof_raw_item *item) {
+    if (item->kind == PROF_RAW_COUNTS) r->counts = *item->counts;
+    if (item->kind == PROF_RAW_SUMS) {
+        l->summed = sum(l->summed, item->average->count);
+        l->timeline_ns = item->start_ns;
+        l->session_ns = item->end_ns;
+    }
+    if (item->kind != PROF_RAW_SESSION) return;
+    size_t mixed = known_counts() + OTHER_COUNTS - 1;
+    if (r->in_session && item->value != r->process && mixed < LOSS_COUNTS) l->counts[mixed]++;
+    r->process = item->value;
+    if (r->in_session) losses_end_raw(l, r);             /* else they are its own: told before it */
+    r->in_session = true;
+}
+
+void losses_add(losses *to, const losses *from, const char *whose) {
+    for (size_t i = 0; i < LOSS_COUNTS; i++) to->counts[i] = sum(to->counts[i], from->counts[i]);
+    for (size_t i = 0; i < from->device_count; i++)
+        add_device(to, whose, from->devices[i].name, from->devices[i].text);
+    to->more_devices += from->more_devices;
+    to->odd = sum(to->odd, from->odd);
+    to->summed = sum(to->summed, from->summed);
+    for (size_t i = 0; i < from->counter_count; i++) add_counter(to, from->counters[i]);
+    for (size_t i = 0; i < from->type_count; i++)
+        losses_add_type(to, from->types[i].type, from->types[i].name);
+    to->more_types += from->more_types;
+    to->zone_ids |= from->zone_ids || from->zones_ahead;
+    if (from->timeline_ns && (!to->timeline_ns || from->timeline_ns < to->timeline_ns))
+        to->timeline_ns = from->timeline_ns;
+    if (from->session_ns > to->session_ns) to->session_ns = from->session_ns;
+}
+
+/* ---- As lines, and as a head ---- */
+
+/* A device that says how many records it lost says what prof_cuda's counts say. */
+static bool is_told(const losses *l, size_t device) {
+    prof_note note;
+    if (strncmp(l->devices[device].text, "GPU records lost", 16) != 0) return false;
+    for (size_t i = 0; count_at(i, &note); i++)
+        if (is_cuda(&note) && l->counts[i]) return true;
+    return false;
+}
+
+enum { TOLD_DEVICES = 2, MORE_PLACE = LOSS_COUNTS + LOSS_DEVICES, TIMELINE_PLACE };
+
+/* Zones that are in sums alone, but for those that are told otherwise. */
+static uint64_t later_zones(const losses *l) {
+    uint64_t apart = sum(count_of(l, "untimed"), count_of(l, "deep"));
+    return l->summed - (apart < l->summed ? apart : l->summed);
+}
+
+static void timeline_line(const losses *l, char line[320]) {
+    char end[32], whole[32];
+    unsigned long long zones = later_zones(l);
+    prof_format_time(end, sizeof end, (double)l->timeline_ns / 1e3);
+    prof_format_time(whole, sizeof whole, (double)l->session_ns / 1e3);
+    if (l->timeline_ns && l->session_ns >= l->timeline_ns)
+        snprintf(line, 320, "Timeline: the first %s of %s. %llu later zones are in sums alone "
+                            "(give prof_desc.memory more)", end, whole, zones);
+    else
+        snprintf(line, 320, "%llu zones are in no timeline, in sums alone", zones);
+}
+
+/* A thread that waited for the stream lost nothing, unless something was dropped. */
+static bool is_harmless(const losses *l, const prof_note *note) {
+    return strcmp(note->key, "stalls") == 0 && !count_of(l, "dropped_full");
+}
+
+bool losses_next(const losses *l, size_t *place, char line[320]) {
+    prof_note note;
+    for (; *place < LOSS_COUNTS; ++*place) {
+        if (!l->counts[*place] || !count_at(*place, &note) || is_harmless(l, &note)) continue;
+        snprintf(line, 320, "%s: %llu", note.text, (unsigned long long)l->counts[(*place)++]);
+        return true;
+    }
+    size_t told = l->device_count < TOLD_DEVICES ? l->device_count : TOLD_DEVICES;
+    for (; *place < LOSS_COUNTS + told; ++*place) {
+        size_t i = *place - LOSS_COUNTS;
+        if (is_told(l, i)) continue;
+        snprintf(line, 320, "%s: %s", l->devices[i].name, l->devices[i].text);
+        ++*place;
+        return true;
+    }
+    if (*place < MORE_PLACE) {
+        size_t more = l->more_devices + l->device_count - told;
+        *place = MORE_PLACE;
+        if (more) snprintf(line, 320, "More devices that say what they lack: %zu", more);
+        if (more) return true;
+    }
+    if (*place < TIMELINE_PLACE) {
+        *place = TIMELINE_PLACE;
+        if (later_zones(l)) return timeline_line(l, line), true;
+    }
+    bool odd = *place == TIMELINE_PLACE && l->odd;
+    *place = TIMELINE_PLACE + 1;
+    if (odd) snprintf(line, 320, "Counts in the trace's head that are no counts, left out: %llu",
+                      (unsigned long long)l->odd);
+    return odd;
+}
+
+static void write_counts(const losses *l, output *out, bool cuda, const char *comma) {
+    prof_note note;
+    for (size_t i = 0; count_at(i, &note); i++) {
+        if (!l->counts[i] || is_cuda(&note) != cuda) continue;
+        output_format(out, "%s\"%s\": %llu", comma, note.key, (unsigned long long)l->counts[i]);
+        comma = ", ";
+    }
+}
+
+/* Sums by place of heads that tell none are those by name. */
+static trace_text list_of(const head_lists *lists, int which, bool by_site) {
+    bool none = which == HEAD_SUMS_BY_SITE && by_site && !lists->of[which].size;
+    return lists->of[none ? HEAD_SUMS : which];
+}
+
+static void write_list(const head_lists *lists, size_t count, int which, output *out) {
+    bool any = false, by_site = false;
+    for (size_t i = 0; i < count; i++) by_site |= lists[i].of[HEAD_SUMS_BY_SITE].size > 0;
+    for (size_t i = 0; i < count; i++) {
+        trace_text list = list_of(lists + i, which, by_site);
+        if (list.size <= 2 || *list.data != '[') continue;
+        if (any) output_text(out, ",");
+        else output_format(out, ", \"%s\": [", head_list_names[which]);
+        output_write(out, list.data + 1, list.size - 2);
+        any = true;
+    }
+    output_text(out, any ? "]" : "");
+}
+
+static void write_lists(const losses *l, const head_lists *lists, size_t count, output *out) {
+    if (l->summed)
+        output_format(out, ", \"" PROF_KEY_SUMMED "\": %llu, "
+                           "\"" PROF_KEY_TIMELINE_END "\": %lld, \"" PROF_KEY_SESSION "\": %lld",
+                      (unsigned long long)l->summed, (long long)l->timeline_ns,
+                      (long long)l->session_ns);
+    for (int which = 0; which < HEAD_LISTS; which++) write_list(lists, count, which, out);
+}
+
+static void write_promises(const losses *l, output *out) {
+    for (size_t i = 0; i < l->counter_count; i++) {
+        output_text(out, i ? ", " : ", \"" PROF_KEY_COUNTERS "\": [");
+        output_json_text(out, l->counters[i], strlen(l->counters[i]));
+    }
+    output_text(out, l->counter_count ? "]" : "");
+    for (size_t i = 0; i < l->type_count; i++) {
+        output_format(out, i ? ", \"%lld\": " : ", \"" PROF_KEY_DEVICE_TYPES "\": {\"%lld\": ",
+                      (long long)l->types[i].type);
+        output_json_text(out, l->types[i].name, strlen(l->types[i].name));
+    }
+    output_text(out, l->type_count ? "}" : "");
+    output_text(out, l->zone_ids ? ", \"" PROF_KEY_ZONE_IDS "\": true" : "");
+}
+
+void losses_write_head(const losses *l, const head_lists *lists, size_t count, trace_writer *w) {
+    prof_note note;
+    bool cuda = false;
+    for (size_t i = 0; count_at(i, &note); i++) cuda |= is_cuda(&note) && l->counts[i];
+    writer_key(w, "prof");
+    output_text(w->out, "{\"version\": \"" PROF_VERSION "\"");
+    write_counts(l, w->out, false, ", ");
+    write_lists(l, lists, count, w->out);
+    write_promises(l, w->out);
+    for (size_t i = 0; i < l->device_count; i++) {
+        output_text(w->out, i ? ", " : ", \"" PROF_KEY_DEVICES "\": {");
+        output_json_text(w->out, l->devices[i].name, strlen(l->devices[i].name));
+        output_text(w->out, ": ");
+        output_json_text(w->out, l->devices[i].text, strlen(l->devices[i].text));
+    }
+    output_text(w->out, l->device_count ? "}}" : "}");
+    if (!cuda) return;
+    writer_key(w, "prof_cuda");
+    output_text(w->out, "{");
+    write_counts(l, w->out, true, "");
+    output_text(w->out, "}");
+}
+
+/* ---- Telling ---- */
+
+static arena line_memory;                /* lives as long as the program */
+static text_list lines;
+static size_t told;                      /* so many of them have been written */
+static bool holding;
+
+static void add_line(char *line) {
+    lines.items = reallocate(lines.items, (lines.count + 1) * sizeof *lines.items);
+    lines.items[lines.count++] = line;
+}
+
+void losses_tell(const char *path, const losses *l) {
+    const char *file = strcmp(path, "-") == 0 ? "stdin" : path;
+    size_t place = 0, size = strlen(file) + 1, count = 0;
+    char line[320];
+    while (losses_next(l, &place, line)) size += strlen(line) + 2, count++;
+    if (!count) return;
+    char *text = arena_allocate(&line_memory, size), *p = text + strlen(file);
+    memcpy(text, file, (size_t)(p - text));
+    for (place = 0, count = 0; losses_next(l, &place, line); count++)
+        p += snprintf(p, size - (size_t)(p - text), "%s%s", count ? "; " : ": ", line);
+    add_line(text);
+    if (!holding) losses_end();
+}
+
+void losses_hold(void) { holding = true; }
+
+void losses_write(output *out) {
+    for (; told < lines.count; told++) {
+        output_plain_text(out, lines.items[told]);
+        output_text(out, "\n");
+    }
+}
+
+void losses_end(void) {
+    for (; told < lines.count; told++) warn(NULL, "%s", lines.items[told]);
+}
+
+void losses_forget(void) {
+    arena_free(&line_memory);
+    free(lines.items);
+    lines = (text_list){0};
+    told = 0;
+    holding = false;
+}
+
+text_list losses_told(void) { return lines; }

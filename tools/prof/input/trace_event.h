@@ -1,0 +1,65 @@
+/* What the trace reader hands out: an event, and the JSON texts that it is made of. */
+#ifndef PROF_TRACE_EVENT_H
+#define PROF_TRACE_EVENT_H
+
+#include <string.h>
+
+#include "base/common.h"
+
+typedef struct trace_text { const char *data; size_t size; } trace_text;
+
+/* A member of a JSON object. value is the JSON text as it stands in the file: "abc" with quotes. */
+typedef struct trace_member { trace_text key, value; } trace_member;
+
+/* What an event is, whatever its generation calls it ("Operator" and "cpu_op" are one). */
+typedef enum trace_kind {
+    TRACE_OTHER = 0, TRACE_CPU_OP, TRACE_ANNOTATION, TRACE_PYTHON, TRACE_RUNTIME /* and driver */,
+    TRACE_KERNEL, TRACE_MEMCPY, TRACE_MEMSET, TRACE_GPU_ANNOTATION, TRACE_SYNC /* cuda_sync */,
+    TRACE_OVERHEAD, TRACE_SPAN /* "Trace", by the profiler itself */,
+    TRACE_TASK /* of a kernel, which ran then: row "CPU" of prof.h */, TRACE_KINDS
+} trace_kind;
+
+enum {                          /* trace_event.has */
+    TRACE_HAS_NAME = 1, TRACE_HAS_CAT = 2, TRACE_HAS_PHASE = 4, TRACE_HAS_PID = 8,
+    TRACE_HAS_TID = 16, TRACE_HAS_TS = 32, TRACE_HAS_DUR = 64, TRACE_HAS_ID = 128,
+    TRACE_HAS_ARGS = 256,
+    TRACE_HAS_ESCAPES = 512,    /* inside: texts that the reader is still to decode */
+    TRACE_HAS_ONCE = 1024       /* each of its arguments: no two have the same key */
+};
+
+typedef struct trace_event {
+    uint64_t offset;            /* of its `{` in the (unpacked) file, in bytes */
+    trace_text raw;             /* {...} as it stands there */
+    trace_text name, cat;       /* decoded; "" when absent */
+    uint32_t has;               /* TRACE_HAS_... */
+    char phase;                 /* first letter of ph; 0: none */
+    uint8_t kind;               /* trace_kind, for complete events (phase X) */
+    int64_t pid, tid;           /* "stream 7" and the like: a negative number made from the text */
+    trace_text pid_text, tid_text;   /* decoded text when it is not a number, else NULL */
+    int64_t ts_ns, dur_ns;      /* exact to the nanosecond; 0 when absent */
+    bool is_pair;               /* made of a begin, which `offset` is of, and an end, or none: */
+    uint64_t end_offset;        /* of that; 0: none */
+    bool is_async;              /* made of b and e: beside what the thread does */
+    trace_text id, id2, bp, scope;   /* JSON texts: flow's "id", "bp", instant's "s" */
+    size_t arg_count;           /* see trace_args, trace_arg */
+    trace_member *args;         /* with places those of them that were asked for, else all */
+    const struct scanned_arg *places;        /* where they stand in raw; NULL: made of no text */
+    uint64_t arg_bits;          /* key_bit of each */
+    trace_text args_text;       /* {...} */
+} trace_event;
+
+/* A bit for a key, so that the arguments are searched for another only where it may be one. (Of
+   those that PyTorch's events have, few share one.) */
+static inline uint64_t key_bit(trace_text key) {
+    if (key.size == 0) return 1;
+    unsigned first = (unsigned char)key.data[0], last = (unsigned char)key.data[key.size - 1];
+    return (uint64_t)1 << ((first - last + key.size * 10) & 63);
+}
+
+static inline bool text_is(trace_text text, const char *word) {
+    const char *p = text.data, *end = text.data + text.size;
+    while (p < end && *word && *p == *word) p++, word++;
+    return p == end && !*word;
+}
+
+#endif

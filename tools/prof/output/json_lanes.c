@@ -1,0 +1,179 @@
+/* --lanes: see json_lanes.h. */
+#include "output/json_lanes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/span_sorter.h"
+#include "trace/lanes.h"
+
+enum { FIRST_TID = 800000 };     /* of lanes, but for those that the trace has */
+
+typedef struct row {
+    int64_t pid, tid, sort;
+    char *pid_text, *tid_text, *name;        /* NULL: none */
+    bool has_sort;
+    uint32_t first_lane, lane_count;         /* in lane_tids; without the row itself */
+} row;
+
+struct json_lanes {
+    row *rows;
+    size_t row_count, row_capacity;
+    map row_numbers, tids;       /* tids: those that the trace has */
+    map moved;                   /* offset of an event in the file -> its tid */
+    int64_t *lane_tids, next_tid;
+    size_t lane_count, lane_capacity;
+    map ends;                    /* offset of a begin -> that of its end */
+    span_sorter *sorter;
+    arena memory;
+};
+
+static char *kept(json_lanes *l, trace_text text) {
+    return text.data ? arena_text(&l->memory, text.data, text.size) : NULL;
+}
+
+static uint32_t row_of(json_lanes *l, const trace_event *event) {
+    bool is_new;
+    uint64_t key = hash_mix(hash_mix((uint64_t)event->pid) * 31 + (uint64_t)event->tid);
+    uint64_t *number = map_put(&l->row_numbers, key, &is_new);
+    if (!is_new) return (uint32_t)*number;
+    GROW(l->rows, l->row_count, l->row_capacity);
+    l->rows[l->row_count] = (row){
+        .pid = event->pid, .tid = event->tid,
+        .pid_text = kept(l, event->pid_text), .tid_text = kept(l, event->tid_text)
+    };
+    *map_put(&l->tids, (uint64_t)event->tid, NULL) = 1;
+    return (uint32_t)(*number = l->row_count++);
+}
+
+static void take_name(json_lanes *l, const trace_event *event) {
+    char text[512];
+    uint32_t number = row_of(l, event);
+    row *r = &l->rows[number];
+    if (text_is(event->name, "thread_name") && trace_arg_text(event, "name", text, sizeof text))
+        r->name = arena_text(&l->memory, text, strlen(text));
+    if (text_is(event->name, "thread_sort_index"))
+        r->has_sort |= trace_arg_int(event, "sort_index", &r->sort);
+}
+
+static void take_event(json_lanes *l, const trace_event *event) {
+    if (event->phase == 'M') take_name(l, event);
+    if (event->phase != 'X' || event->is_async || !(event->has & TRACE_HAS_TID)) return;
+    span item = {
+        .start_ns = event->ts_ns, .amount = event->dur_ns, .thread = row_of(l, event),
+        .id = (int64_t)event->offset
+    };
+    if (event->end_offset) *map_put(&l->ends, event->offset, NULL) = event->end_offset;
+    sorter_add(l->sorter, &item);
+}
+
+static int64_t new_tid(json_lanes *l) {
+    while (map_get(&l->tids, (uint64_t)l->next_tid)) l->next_tid++;
+    return l->next_tid++;
+}
+
+/* The event at this offset, and the end of its pair, go to the lane, which is not the first. */
+static void move(json_lanes *l, row *r, uint32_t lane, uint64_t offset) {
+    if (!r->lane_count) r->first_lane = (uint32_t)l->lane_count;
+    while (r->lane_count < lane) {
+        GROW(l->lane_tids, l->lane_count, l->lane_capacity);
+        l->lane_tids[l->lane_count++] = new_tid(l);
+        r->lane_count++;
+    }
+    uint64_t tid = (uint64_t)l->lane_tids[r->first_lane + lane - 1];
+    const uint64_t *end = map_get(&l->ends, offset);
+    *map_put(&l->moved, offset, NULL) = tid;
+    if (end) *map_put(&l->moved, *end, NULL) = tid;
+}
+
+/* path: of the trace, whose calls these are. */
+static void find_lanes(json_lanes *l, const char *path) {
+    lanes open = {0};
+    span item;
+    uint32_t number = UINT32_MAX;
+    sorter_finish(l->sorter);
+    while (sorter_next(l->sorter, &item)) {
+        int64_t end_ns = item.start_ns + item.amount;
+        if (item.thread != number) lanes_clear(&open);
+        number = item.thread;
+        uint32_t lane = lanes_take(&open, item.start_ns, &end_ns, 0);
+        if (lane) move(l, &l->rows[number], lane, (uint64_t)item.id);
+    }
+    if (open.shortened)
+        warn(path, "%llu calls overlap %d others: they still do, in the last lane",
+             (unsigned long long)open.shortened, MOST_LANES);
+    lanes_free(&open);
+    sorter_free(l->sorter);
+    l->sorter = NULL;
+}
+
+json_lanes *json_lanes_find(const char *path) {
+    trace_reader *reader = trace_open(path);
+    if (!reader) return NULL;
+    json_lanes *l = allocate(sizeof *l);
+    l->sorter = sorter_new();
+    l->next_tid = FIRST_TID;
+    reader->quiet = true;
+    while (trace_next(reader) != TRACE_END)
+        if (reader->item == TRACE_EVENT) take_event(l, &reader->event);
+    if (trace_close(reader) != EXIT_OK) return json_lanes_free(l), NULL;
+    find_lanes(l, path);
+    return l;
+}
+
+bool json_lanes_edit(const json_lanes *l, const trace_event *event, text_edit *edit) {
+    const uint64_t *tid = l ? map_get(&l->moved, event->offset) : NULL;
+    trace_text rest = event->raw, key, value;
+    if (!tid) return false;
+    while (json_next(&rest, &key, &value)) {
+        if (!text_is(key, "tid")) continue;
+        *edit = (text_edit){.old = value};
+        snprintf(edit->text, sizeof edit->text, "%lld", (long long)*tid);
+        return true;
+    }
+    return false;
+}
+
+static void begin_metadata(trace_writer *w, const row *r, int64_t pid, int64_t tid,
+                           const char *what) {
+    writer_event(w);
+    output_format(w->out, "{\"ph\": \"M\", \"name\": \"%s\", \"pid\": ", what);
+    if (r->pid_text && pid == r->pid) output_json_text(w->out, r->pid_text, strlen(r->pid_text));
+    else output_format(w->out, "%lld", (long long)pid);
+    output_format(w->out, ", \"tid\": %lld, \"args\": {", (long long)tid);
+}
+
+static void write_name(trace_writer *w, const row *r, int64_t pid, int64_t tid, uint32_t lane) {
+    char name[600];
+    const char *own = r->name ? r->name : r->tid_text;
+    if (own) snprintf(name, sizeof name, "%s (lane %u)", own, lane + 1);
+    else snprintf(name, sizeof name, "%lld (lane %u)", (long long)r->tid, lane + 1);
+    begin_metadata(w, r, pid, tid, "thread_name");
+    output_text(w->out, "\"name\": ");
+    output_json_text(w->out, name, strlen(name));
+    output_text(w->out, "}}");
+    if (r->tid_text && !r->has_sort) return;
+    begin_metadata(w, r, pid, tid, "thread_sort_index");
+    output_format(w->out, "\"sort_index\": %lld}}", (long long)(r->has_sort ? r->sort : r->tid));
+}
+
+void json_lanes_names(const json_lanes *l, trace_writer *w,
+                      int64_t (*new_pid)(void *user, int64_t pid), void *user) {
+    for (size_t i = 0; l && i < l->row_count; i++) {
+        const row *r = &l->rows[i];
+        int64_t pid = new_pid ? new_pid(user, r->pid) : r->pid;
+        for (uint32_t lane = 0; lane < r->lane_count; lane++)
+            write_name(w, r, pid, l->lane_tids[r->first_lane + lane], lane + 1);
+    }
+}
+
+void json_lanes_free(json_lanes *l) {
+    if (!l) return;
+    if (l->sorter) sorter_free(l->sorter);
+    map *maps[] = {&l->row_numbers, &l->tids, &l->moved, &l->ends};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) map_free(maps[i]);
+    free(l->rows);
+    free(l->lane_tids);
+    arena_free(&l->memory);
+    free(l);
+}

@@ -1,0 +1,79 @@
+/* Writes traces: see trace_writer.h. */
+#include "output/trace_writer.h"
+
+#include <string.h>
+
+void writer_begin(trace_writer *w, output *out, bool array_form) {
+    *w = (trace_writer){.out = out, .array_form = array_form, .list = "traceEvents"};
+    output_text(out, array_form ? "[" : "{");
+    w->in_events = array_form;
+}
+
+static void begin_member(trace_writer *w, trace_text key) {
+    if (w->in_events) output_text(w->out, "\n]");
+    w->in_events = false;
+    output_text(w->out, w->any_member ? ",\n\"" : "\n\"");
+    output_write(w->out, key.data, key.size);
+    output_text(w->out, "\": ");
+    w->any_member = true;
+}
+
+void writer_member(trace_writer *w, trace_text key, trace_text value) {
+    if (w->array_form) return;
+    begin_member(w, key);
+    output_write(w->out, value.data, value.size);
+}
+
+void writer_key(trace_writer *w, const char *key) {
+    begin_member(w, (trace_text){key, strlen(key)});
+}
+
+void writer_event(trace_writer *w) {
+    bool first = !w->had_events;
+    if (!w->in_events) {
+        writer_key(w, w->list);
+        output_text(w->out, "[");
+        w->in_events = true;
+    }
+    output_text(w->out, first ? "\n" : ",\n");
+    w->had_events = true;
+}
+
+void writer_end(trace_writer *w) {
+    if (!w->had_events && !w->array_form) {
+        writer_key(w, w->list);
+        output_text(w->out, "[");
+        w->in_events = true;
+    }
+    if (w->in_events) output_text(w->out, "\n]");
+    output_text(w->out, w->array_form ? "\n" : "\n}\n");
+}
+
+text_edit us_edit(trace_text old, int64_t ns) {
+    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+    text_edit edit = {.old = old};
+    snprintf(edit.text, sizeof edit.text, "%s%llu.%03llu", ns < 0 ? "-" : "",
+             (unsigned long long)size / 1000, (unsigned long long)size % 1000);
+    return edit;
+}
+
+void write_us(output *out, int64_t ns) {
+    output_text(out, us_edit((trace_text){"", 0}, ns).text);
+}
+
+void write_edited(output *out, trace_text raw, text_edit *edits, size_t count) {
+    const char *done = raw.data, *end = raw.data + raw.size;
+    for (size_t i = 1; i < count; i++) {
+        text_edit moved = edits[i];
+        size_t place = i;
+        for (; place && edits[place - 1].old.data > moved.old.data; place--)
+            edits[place] = edits[place - 1];
+        edits[place] = moved;
+    }
+    for (size_t i = 0; i < count; i++) {
+        output_write(out, done, (size_t)(edits[i].old.data - done));
+        output_text(out, edits[i].text);
+        done = edits[i].old.data + edits[i].old.size;
+    }
+    output_write(out, done, (size_t)(end - done));
+}

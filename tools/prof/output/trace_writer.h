@@ -1,0 +1,28 @@
+/* Writes traces: top-level members and events, in the order in which they come. */
+#ifndef PROF_TRACE_WRITER_H
+#define PROF_TRACE_WRITER_H
+
+#include "input/trace_reader.h"
+
+typedef struct trace_writer {
+    output *out;
+    bool array_form;            /* only events, in an array */
+    const char *list;           /* the events' member: "traceEvents", or set by the caller */
+    bool any_member, in_events, had_events;
+} trace_writer;
+
+void writer_begin(trace_writer *w, output *out, bool array_form);
+void writer_member(trace_writer *w, trace_text key, trace_text value);   /* both as in JSON */
+/* The place of the next event, or of the next member: the caller writes it. */
+void writer_event(trace_writer *w);
+void writer_key(trace_writer *w, const char *key);
+void writer_end(trace_writer *w);
+
+void write_us(output *out, int64_t ns);          /* microseconds with three decimals */
+
+/* A piece of an event's text, and what is to stand there instead. */
+typedef struct text_edit { trace_text old; char text[64]; } text_edit;
+text_edit us_edit(trace_text old, int64_t ns);   /* microseconds instead of it */
+void write_edited(output *out, trace_text raw, text_edit *edits, size_t count);   /* sorts them */
+
+#endif

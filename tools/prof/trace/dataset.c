@@ -1,0 +1,629 @@
+/* A trace as tables: see dataset.h. The first pass over the file gives the calls to the walk
+   (call_walk.h), and keeps the ends of flows and names; what the walk tells is sorted back into the
+   file's order, in which the second pass hands out the rows. */
+#include "trace/dataset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/span_sorter.h"
+#include "input/losses.h"
+#include "trace/call_walk.h"
+#include "trace/flows.h"
+#include "trace/rank_id.h"
+#include "trace/step_times.h"
+
+/* ---- The model ---- */
+
+enum {                           /* columns of events */
+    E_RANK, E_ID, E_PARENT, E_NAME, E_CAT, E_KIND, E_IS_DEVICE, E_IS_ASYNC, E_PID, E_TID, E_PROCESS,
+    E_THREAD, E_TS, E_DUR, E_SELF, E_DEVICE_NS, E_DEVICE_SELF, E_DEPTH, E_STEP, E_DEVICE, E_STREAM,
+    E_CORRELATION, E_EXTERNAL, E_OP_ID, E_OP, E_SHAPES, E_ARGS
+};
+enum { F_RANK, F_ID, F_CAT, F_FROM, F_TO, F_FROM_TS, F_TO_TS };
+enum { I_RANK, I_NAME, I_CAT, I_PID, I_TID, I_TS, I_SCOPE, I_ARGS };
+enum { M_RANK, M_TS, M_PID, M_TID, M_TYPE, M_DEVICE, M_ADDR, M_BYTES, M_TOTAL, M_RESERVED };
+enum { C_RANK, C_NAME, C_SERIES, C_PID, C_TS, C_VALUE };
+enum { T_RANK, T_PID, T_TID, T_PROCESS, T_THREAD, T_LABELS };
+enum { H_RANK, H_KEY, H_VALUE };
+
+#define INT32(name, optional)  {name, CELL_INT32, optional}
+#define INT64(name, optional)  {name, CELL_INT64, optional}
+#define TEXT(name, optional)   {name, CELL_TEXT, optional}
+
+static const table_column event_columns[] = {
+    INT32("rank", false), INT64("id", false), INT64("parent_id", true), TEXT("name", false),
+    TEXT("cat", true), TEXT("kind", false), INT32("is_device", false), INT32("is_async", false),
+    INT64("pid", true), INT64("tid", true), TEXT("process", true), TEXT("thread", true),
+    INT64("ts_ns", false), INT64("dur_ns", false), INT64("self_ns", true),
+    INT64("device_ns", true), INT64("device_self_ns", true), INT32("depth", true),
+    INT64("step", true), INT32("device", true), INT64("stream", true), INT64("correlation", true),
+    INT64("external_id", true), INT64("op_id", true), TEXT("op", true), TEXT("input_shapes", true),
+    TEXT("args", true)
+};
+static const table_column flow_columns[] = {
+    INT32("rank", false), INT64("id", true), TEXT("cat", true), INT64("from_id", true),
+    INT64("to_id", true), INT64("from_ts_ns", false), INT64("to_ts_ns", false)
+};
+static const table_column instant_columns[] = {
+    INT32("rank", false), TEXT("name", false), TEXT("cat", true), INT64("pid", true),
+    INT64("tid", true), INT64("ts_ns", false), TEXT("scope", true), TEXT("args", true)
+};
+static const table_column memory_columns[] = {
+    INT32("rank", false), INT64("ts_ns", false), INT64("pid", true), INT64("tid", true),
+    INT32("device_type", true), INT32("device", true), INT64("addr", true), INT64("bytes", true),
+    INT64("total_allocated", true), INT64("total_reserved", true)
+};
+static const table_column counter_columns[] = {
+    INT32("rank", false), TEXT("name", false), TEXT("series", false), INT64("pid", true),
+    INT64("ts_ns", false), {"value", CELL_DOUBLE, false}
+};
+static const table_column thread_columns[] = {
+    INT32("rank", false), INT64("pid", true), INT64("tid", true), TEXT("process", true),
+    TEXT("thread", true), TEXT("labels", true)
+};
+static const table_column metadata_columns[] = {
+    INT32("rank", false), TEXT("key", false), TEXT("value", false)
+};
+
+#define MODEL(name, columns) {name, columns, sizeof columns / sizeof *columns}
+const table_model table_models[TABLES] = {
+    MODEL("events", event_columns), MODEL("flows", flow_columns),
+    MODEL("instants", instant_columns), MODEL("memory", memory_columns),
+    MODEL("counters", counter_columns), MODEL("threads", thread_columns),
+    MODEL("metadata", metadata_columns)
+};
+
+typedef struct process { const char *name, *labels; } process;
+
+/* What is known of an event once all have been read. */
+typedef struct fact {
+    int64_t event, parent;       /* parent: the event around a call, or the one that owns work */
+    int64_t self_ns, device_ns, device_self_ns;
+    uint32_t depth, name;        /* name: of the owner */
+} fact;
+
+typedef struct dataset {
+    row_sink *sink;
+    const char *path;
+    rank_id id;
+    int64_t base_ns;
+    call_walk walk;              /* its tree's threads are those of all events */
+    span_sorter *facts;
+    fact fact;                   /* the next one; event -1: there is none */
+    const char **thread_names;   /* of its threads; NULL: none */
+    size_t thread_capacity;
+    process *processes;
+    size_t process_count, process_capacity;
+    map process_numbers;
+    arena memory;
+    step_times steps;
+    flows flows;
+    span_sorter *sorter;         /* of all calls, where flows are wanted */
+    bool own;                    /* the trace is prof.h's */
+    uint64_t events, summed, left_out, no_numbers;   /* no_numbers: values of counters */
+    cell cells[MOST_COLUMNS];
+    char *json;                  /* of the row: its texts are pieces of this */
+    size_t json_size, json_capacity;
+} dataset;
+
+/* ---- Cells ---- */
+
+static void put(dataset *d, int column, int64_t integer) {
+    d->cells[column] = (cell){.is = true, .integer = integer};
+}
+
+static void put_text(dataset *d, int column, trace_text text) {
+    if (text.data) d->cells[column] = (cell){.is = true, .text = text};
+}
+
+static void put_words(dataset *d, int column, const char *words) {
+    if (words) put_text(d, column, (trace_text){words, strlen(words)});
+}
+
+/* Room for the texts that are made for a row: taken once, for all of them. */
+static void begin_row(dataset *d, size_t room) {
+    memset(d->cells, 0, sizeof d->cells);
+    d->json_size = 0;
+    if (room <= d->json_capacity) return;
+    d->json_capacity = 2 * room;
+    d->json = reallocate(d->json, d->json_capacity);
+}
+
+static void put_json(dataset *d, int column, trace_text value) {
+    char *to = d->json + d->json_size;
+    if (!value.size) return;
+    size_t size = json_compact(value, to);
+    d->json_size += size;
+    put_text(d, column, (trace_text){to, size});
+}
+
+/* A key of JSON as it stands there. */
+static void put_key(dataset *d, int column, trace_text key) {
+    char *to = d->json + d->json_size;
+    if (!memchr(key.data, '\\', key.size)) {
+        put_text(d, column, key);
+        return;
+    }
+    size_t size = json_decode(key, to, 3 * key.size + 1);
+    d->json_size += size;
+    put_text(d, column, (trace_text){to, size});
+}
+
+static void put_arg(dataset *d, int column, const trace_event *event, const char *key) {
+    int64_t number;
+    if (trace_arg_int(event, key, &number)) put(d, column, number);
+}
+
+static void put_small(dataset *d, int column, const trace_event *event, const char *key) {
+    int64_t number;
+    if (trace_arg_int(event, key, &number) && number >= INT32_MIN && number <= INT32_MAX)
+        put(d, column, number);
+}
+
+static bool has_pid(const trace_event *event) {
+    return event->has & TRACE_HAS_PID && !event->pid_text.data;
+}
+
+static bool has_tid(const trace_event *event) {
+    return event->has & TRACE_HAS_TID && !event->tid_text.data;
+}
+
+static void put_ids(dataset *d, int pid, int tid, const trace_event *event) {
+    if (has_pid(event)) put(d, pid, event->pid);
+    if (has_tid(event)) put(d, tid, event->tid);
+}
+
+static void end_row(dataset *d, table_id table) {
+    put(d, 0, d->id.rank);
+    d->sink->row(d->sink, table, d->cells);
+}
+
+static bool wants(const dataset *d, table_id table) { return d->sink->wanted >> table & 1; }
+
+/* ---- First pass ---- */
+
+static const char *kept(dataset *d, trace_text text) {
+    char *copy = allocate(3 * text.size + 1);
+    size_t size = json_decode(text, copy, 3 * text.size + 1);
+    const char *kept_text = arena_text(&d->memory, copy, size);
+    free(copy);
+    return kept_text;
+}
+
+static process *process_of(dataset *d, int64_t pid) {
+    bool is_new;
+    uint64_t *number = map_put(&d->process_numbers, (uint64_t)pid, &is_new);
+    if (!is_new) return &d->processes[*number];
+    GROW(d->processes, d->process_count, d->process_capacity);
+    *number = d->process_count;
+    d->processes[d->process_count] = (process){NULL, NULL};
+    return &d->processes[d->process_count++];
+}
+
+static uint32_t thread_of(dataset *d, const trace_event *event) {
+    size_t known = d->walk.tree.thread_count;
+    uint32_t number = tree_thread(&d->walk.tree, event);
+    if (known == d->walk.tree.thread_count) return number;
+    GROW(d->thread_names, known, d->thread_capacity);
+    d->thread_names[number] = NULL;
+    process *p = process_of(d, event->pid);
+    if (event->pid_text.data && !p->name)
+        p->name = arena_text(&d->memory, event->pid_text.data, event->pid_text.size);
+    if (event->tid_text.data)
+        d->thread_names[number] =
+            arena_text(&d->memory, event->tid_text.data, event->tid_text.size);
+    return number;
+}
+
+static void take_name(dataset *d, const trace_event *event) {
+    bool labels = text_is(event->name, "process_labels");
+    bool of_thread = text_is(event->name, "thread_name");
+    const trace_member *arg = trace_arg(event, labels ? "labels" : "name");
+    d->own |= text_is(event->name, "prof");
+    if (!arg || !json_is_text(arg->value)) return;
+    if (!labels && !of_thread && !text_is(event->name, "process_name")) return;
+    const char *name = kept(d, arg->value);
+    uint32_t thread = of_thread ? thread_of(d, event) : 0;   /* it may move the names */
+    if (of_thread) d->thread_names[thread] = name;
+    else if (labels) process_of(d, event->pid)->labels = name;
+    else process_of(d, event->pid)->name = name;
+}
+
+static void add_slice(dataset *d, const trace_event *event, uint32_t thread) {
+    if (!d->sorter || event->is_async) return;
+    sorter_add(d->sorter, &(span){
+        .start_ns = event->ts_ns, .amount = event->dur_ns, .thread = thread,
+        .what = FLOWS_CALL, .id = (int64_t)d->events
+    });
+}
+
+static void collect_event(dataset *d, const trace_reader *reader, uint32_t thread) {
+    step_times_take(&d->steps, &reader->event);
+    if (wants(d, TABLE_EVENTS)) walk_add(&d->walk, reader, (int64_t)d->events);
+    add_slice(d, &reader->event, thread);
+    d->events++;
+}
+
+static void collect_flow(dataset *d, const trace_event *event, uint32_t thread) {
+    if (!d->sorter) return;
+    flows_add(&d->flows, event);
+    sorter_add(d->sorter, &(span){
+        .start_ns = event->ts_ns, .thread = thread, .flags = SPAN_CHANGE, .what = FLOWS_END,
+        .order = (uint32_t)d->flows.count - 1
+    });
+}
+
+static void collect(dataset *d, const trace_reader *reader) {
+    const trace_event *event = &reader->event;
+    if (event->phase == 'M') {
+        take_name(d, event);
+        return;
+    }
+    uint32_t thread = thread_of(d, event);
+    switch (event->phase) {
+    case 'X': collect_event(d, reader, thread); break;
+    case 's': case 't': case 'f': collect_flow(d, event, thread); break;
+    case 'i': case 'I': case 'R': case 'n': case 'C': break;
+    default: d->left_out++; break;
+    }
+}
+
+static int first_pass(dataset *d) {
+    trace_reader *reader = trace_open(d->path);
+    if (!reader) return EXIT_BAD;
+    while (trace_next(reader) != TRACE_END) {
+        if (reader->item == TRACE_EVENT) collect(d, reader);
+        if (reader->item != TRACE_MEMBER) continue;
+        d->own |= text_is(reader->member.key, "prof");
+        rank_read(&d->id, &reader->member);
+    }
+    d->base_ns = reader->base_time_ns;
+    d->summed = reader->losses->summed;
+    return trace_close(reader);
+}
+
+/* ---- What lies in what ---- */
+
+static bool fact_before(const void *a, const void *b) {
+    return ((const fact *)a)->event < ((const fact *)b)->event;
+}
+
+static void take_call(void *user, uint32_t number, const call_end *times) {
+    dataset *d = user;
+    const walk_call *c = &d->walk.calls[number];
+    const fact f = {
+        .event = c->id, .parent = c->around == NO_CALL ? -1 : d->walk.calls[c->around].id,
+        .self_ns = times->self_ns, .device_ns = times->device_ns,
+        .device_self_ns = times->self_device_ns, .depth = c->depth
+    };
+    sorter_add(d->facts, &f);
+}
+
+static void take_work(void *user, uint32_t owner, int64_t event, int64_t ns) {
+    dataset *d = user;
+    (void)ns;
+    if (owner == NO_CALL) return;
+    const walk_call *c = &d->walk.calls[owner];
+    sorter_add(d->facts, &(fact){.event = event, .parent = c->id, .name = c->name});
+}
+
+static void next_fact(dataset *d) {
+    if (!sorter_next(d->facts, &d->fact)) d->fact.event = -1;
+}
+
+static void build(dataset *d) {
+    d->facts = sorter_of(sizeof(fact), fact_before);
+    walk_all(&d->walk);
+    sorter_finish(d->facts);
+    next_fact(d);
+    if (!d->sorter) return;
+    sorter_finish(d->sorter);
+    flows_bind(&d->flows, d->sorter, NULL);
+}
+
+/* ---- Second pass: events ---- */
+
+static const char *const kind_names[TRACE_KINDS] = {
+    "other", "cpu_op", "user_annotation", "python_function", "runtime", "kernel", "memcpy",
+    "memset", "gpu_user_annotation", "sync", "overhead", "span", "span"
+};
+
+/* What prof.h's own traces have for its viewers, and no call is. */
+static bool is_drawn(const dataset *d, const trace_event *event) {
+    return trace_arg(event, PROF_KEY_COVER) || (d->own && text_is(event->name, "(in sums)"));
+}
+
+/* An asynchronous one lies in nothing, and has no time of its own. */
+static void put_call(dataset *d, const trace_event *event, const fact *f) {
+    if (f->parent >= 0) put(d, E_PARENT, f->parent);
+    if (!is_drawn(d, event)) put(d, E_SELF, f->self_ns);
+    put(d, E_DEVICE_NS, f->device_ns);
+    put(d, E_DEVICE_SELF, f->device_self_ns);
+    if (!event->is_async) put(d, E_DEPTH, f->depth);
+}
+
+static void put_owner(dataset *d, const fact *f) {
+    const struct interned *name = &d->walk.tree.names.entries[f->name];
+    put(d, E_OP_ID, f->parent);
+    put_text(d, E_OP, (trace_text){name->text, name->size});
+}
+
+static void put_fact(dataset *d, const trace_event *event, int64_t id) {
+    fact f = {.event = -1, .parent = -1};
+    bool told = d->fact.event == id, is_call = tree_takes(&d->walk.tree, event);
+    if (told) f = d->fact;
+    if (told) next_fact(d);
+    if (is_call && event->is_async && trace_arg(event, "is_legacy"))
+        f.device_self_ns = trace_kernels_ns(event);
+    if (is_call) put_call(d, event, &f);
+    else if (told) put_owner(d, &f);
+}
+
+/* Where it ran, or what was waited for. */
+static void put_place(dataset *d, const trace_event *event) {
+    if (has_pid(event) && event->pid >= INT32_MIN && event->pid <= INT32_MAX)
+        put(d, E_DEVICE, event->pid);
+    if (has_tid(event)) put(d, E_STREAM, event->tid);
+    put_small(d, E_DEVICE, event, "device");
+    put_arg(d, E_STREAM, event, "stream");
+}
+
+static void put_names(dataset *d, const trace_event *event) {
+    uint32_t thread = thread_of(d, event);
+    int64_t id;
+    put_text(d, E_NAME, event->name);
+    if (event->has & TRACE_HAS_CAT) put_text(d, E_CAT, event->cat);
+    put_ids(d, E_PID, E_TID, event);
+    put_words(d, E_PROCESS, process_of(d, event->pid)->name);
+    put_words(d, E_THREAD, d->thread_names[thread]);
+    if (trace_correlation(event, &id)) put(d, E_CORRELATION, id);
+    if (trace_external_id(event, &id)) put(d, E_EXTERNAL, id);
+}
+
+static void put_times(dataset *d, const trace_event *event) {
+    int64_t step = step_times_at(&d->steps, event->ts_ns);
+    put(d, E_TS, event->ts_ns + d->base_ns);
+    put(d, E_DUR, event->dur_ns);
+    if (step != NO_STEP) put(d, E_STEP, step);
+}
+
+static void event_row(dataset *d, const trace_event *event) {
+    int64_t id = (int64_t)d->events++;
+    if (!wants(d, TABLE_EVENTS)) return;
+    const trace_member *shapes = trace_shapes(event);
+    bool gpu = event->kind == TRACE_GPU_ANNOTATION, device = kind_is_device(event->kind) || gpu;
+    bool drawn = is_drawn(d, event);
+    begin_row(d, event->args_text.size * 2);
+    put(d, E_ID, id);
+    put_names(d, event);
+    put_times(d, event);
+    put_words(d, E_KIND, kind_names[drawn ? TRACE_SPAN : event->kind]);
+    put(d, E_IS_DEVICE, device && !drawn);
+    put(d, E_IS_ASYNC, event->is_async);
+    if (device && !drawn) put(d, E_SELF, event->dur_ns);
+    put_fact(d, event, id);
+    if (device || event->kind == TRACE_SYNC) put_place(d, event);
+    if (shapes) put_json(d, E_SHAPES, shapes->value);
+    if (event->arg_count) put_json(d, E_ARGS, event->args_text);
+    end_row(d, TABLE_EVENTS);
+}
+
+/* ---- Second pass: the others ---- */
+
+static void memory_row(dataset *d, const trace_event *event) {
+    begin_row(d, 0);
+    put(d, M_TS, event->ts_ns + d->base_ns);
+    put_ids(d, M_PID, M_TID, event);
+    put_small(d, M_TYPE, event, PROF_KEY_DEVICE_TYPE);
+    put_small(d, M_DEVICE, event, PROF_KEY_DEVICE_INDEX);
+    put_arg(d, M_ADDR, event, PROF_KEY_ADDRESS);
+    put_arg(d, M_BYTES, event, PROF_KEY_BYTES);
+    put_arg(d, M_TOTAL, event, PROF_KEY_TOTAL);
+    put_arg(d, M_RESERVED, event, "Total Reserved");
+    end_row(d, TABLE_MEMORY);
+}
+
+static void instant_row(dataset *d, const trace_event *event) {
+    char scope[16];
+    begin_row(d, event->args_text.size);
+    put_text(d, I_NAME, event->name);
+    if (event->has & TRACE_HAS_CAT) put_text(d, I_CAT, event->cat);
+    put_ids(d, I_PID, I_TID, event);
+    put(d, I_TS, event->ts_ns + d->base_ns);
+    if (event->scope.size && json_is_text(event->scope)) {
+        json_decode(event->scope, scope, sizeof scope);
+        put_words(d, I_SCOPE, scope);
+    }
+    if (event->arg_count) put_json(d, I_ARGS, event->args_text);
+    end_row(d, TABLE_INSTANTS);
+}
+
+/* Its id is a part of it. */
+static void put_counter_name(dataset *d, const trace_event *event) {
+    char id[160], *to = d->json + d->json_size;
+    size_t size = trace_counter_id(event, id, sizeof id);
+    memcpy(to, event->name.data, event->name.size);
+    memcpy(to + event->name.size, id, size);
+    d->json_size += size += event->name.size;
+    put_text(d, C_NAME, (trace_text){to, size});
+}
+
+static void counter_rows(dataset *d, const trace_event *event) {
+    const trace_member *args = trace_args(event);
+    for (size_t i = 0; i < event->arg_count; i++) {
+        double number;
+        if (!json_double(args[i].value, &number)) {
+            d->no_numbers++;
+            continue;
+        }
+        begin_row(d, 3 * args[i].key.size + event->name.size + 161);
+        put_counter_name(d, event);
+        put_key(d, C_SERIES, args[i].key);
+        if (has_pid(event)) put(d, C_PID, event->pid);
+        put(d, C_TS, event->ts_ns + d->base_ns);
+        d->cells[C_VALUE] = (cell){.is = true, .number = number};
+        end_row(d, TABLE_COUNTERS);
+    }
+}
+
+static void hand_out(dataset *d, const trace_event *event) {
+    switch (event->phase) {
+    case 'X': event_row(d, event); break;
+    case 'i': case 'I': case 'R': case 'n':
+        if (text_is(event->name, "[memory]")) {
+            if (wants(d, TABLE_MEMORY)) memory_row(d, event);
+        } else if (wants(d, TABLE_INSTANTS)) {
+            instant_row(d, event);
+        }
+        break;
+    case 'C': if (wants(d, TABLE_COUNTERS)) counter_rows(d, event); break;
+    default: break;
+    }
+}
+
+static void metadata_row(dataset *d, trace_text key, trace_text value) {
+    if (!wants(d, TABLE_METADATA)) return;
+    begin_row(d, value.size + 3 * key.size + 1);
+    put_key(d, H_KEY, key);
+    put_json(d, H_VALUE, value);
+    end_row(d, TABLE_METADATA);
+}
+
+static void flow_row(void *user, const flow_end *from, const flow_end *to) {
+    dataset *d = user;
+    const struct interned *cat = &d->flows.cats.entries[from->cat];
+    begin_row(d, 0);
+    if (from->has_id) put(d, F_ID, from->id);
+    if (cat->size) put_text(d, F_CAT, (trace_text){cat->text, cat->size});
+    put(d, F_FROM, (int64_t)from->call);
+    put(d, F_TO, (int64_t)to->call);
+    put(d, F_FROM_TS, from->ts_ns + d->base_ns);
+    put(d, F_TO_TS, to->ts_ns + d->base_ns);
+    end_row(d, TABLE_FLOWS);
+}
+
+static void flow_rows(dataset *d) {
+    char number[24];
+    if (!d->sorter) return;
+    flows_match(&d->flows, flow_row, d);
+    int size = snprintf(number, sizeof number, "%llu", (unsigned long long)d->flows.unmatched);
+    metadata_row(d, (trace_text){"unmatched_flows", 15}, (trace_text){number, (size_t)size});
+}
+
+static void thread_rows(dataset *d) {
+    for (size_t i = 0; i < d->walk.tree.thread_count && wants(d, TABLE_THREADS); i++) {
+        const call_thread *thread = &d->walk.tree.threads[i];
+        const process *p = process_of(d, thread->pid);
+        begin_row(d, 0);
+        if (thread->pid_text == NO_CALL) put(d, T_PID, thread->pid);
+        if (thread->tid_text == NO_CALL) put(d, T_TID, thread->tid);
+        put_words(d, T_PROCESS, p->name);
+        put_words(d, T_THREAD, d->thread_names[i]);
+        put_words(d, T_LABELS, p->labels);
+        end_row(d, TABLE_THREADS);
+    }
+}
+
+static int second_pass(dataset *d) {
+    trace_reader *reader = trace_open(d->path);
+    uint64_t events = d->events;
+    if (!reader) return EXIT_BAD;
+    reader->quiet = true;
+    d->events = 0;
+    while (trace_next(reader) != TRACE_END) {
+        if (reader->item == TRACE_MEMBER)
+            metadata_row(d, reader->member.key, reader->member.value);
+        if (reader->item != TRACE_EVENT) continue;
+        if (reader->event.phase == 'X' && d->events == events) break;
+        hand_out(d, &reader->event);
+    }
+    int status = trace_close(reader);
+    if (status == EXIT_OK && d->events != events)
+        status = fail(d->path, "it has changed while it was read");
+    flow_rows(d);
+    thread_rows(d);
+    return status;
+}
+
+/* ---- The whole ---- */
+
+static void tell(const dataset *d) {
+    if (d->summed)
+        warn(d->path, "%llu zones are in sums alone: the tables have no rows of them",
+             (unsigned long long)d->summed);
+    if (d->left_out)
+        warn(d->path, "%llu events of phases that are in no table: left out",
+             (unsigned long long)d->left_out);
+    if (d->no_numbers)
+        warn(d->path, "%llu values of counters are no numbers: left out",
+             (unsigned long long)d->no_numbers);
+}
+
+static void free_dataset(dataset *d) {
+    walk_free(&d->walk);
+    sorter_free(d->facts);
+    free(d->thread_names);
+    free(d->processes);
+    map_free(&d->process_numbers);
+    arena_free(&d->memory);
+    step_times_free(&d->steps);
+    flows_free(&d->flows);
+    sorter_free(d->sorter);
+    free(d->json);
+}
+
+int dataset_read(const char *path, const int64_t *rank, row_sink *sink) {
+    static const walk_take take = {.leave = take_call, .work = take_work};
+    dataset d = {.sink = sink, .path = path, .walk = {.take = &take}};
+    d.walk.user = &d;
+    d.walk.tree.with_python = d.walk.tree.whole_names = true;
+    if (wants(&d, TABLE_FLOWS) || wants(&d, TABLE_METADATA)) d.sorter = sorter_new();
+    int status = first_pass(&d);
+    if (rank) d.id.rank = *rank;
+    if (status == EXIT_OK && sink->begin && !sink->begin(sink, d.id.rank)) status = EXIT_BAD;
+    if (status == EXIT_OK) {
+        build(&d);
+        status = second_pass(&d);
+        tell(&d);
+    }
+    free_dataset(&d);
+    return status;
+}
+
+static int read_rank(rank_id *id) {
+    trace_reader *reader = trace_open(id->path);
+    if (!reader) return EXIT_BAD;
+    reader->quiet = true;
+    while (!id->told && trace_next(reader) != TRACE_END)
+        if (reader->item == TRACE_MEMBER) rank_read(id, &reader->member);
+    return trace_close(reader);
+}
+
+static bool read_ranks(rank_id *ids, char *const *paths, size_t count) {
+    bool good = true;
+    for (size_t i = 0; i < count && good; i++) {
+        ids[i].path = paths[i];
+        good = read_rank(&ids[i]) == EXIT_OK;
+    }
+    return good;
+}
+
+bool dataset_ranks(char *const *paths, size_t count, int64_t **ranks) {
+    *ranks = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (file_reads_once(paths[i]))
+            return fail(paths[i], "tables read their input twice: it has to be a file"), false;
+    if (count == 1) return true;
+    rank_id *ids = allocate(count * sizeof *ids), **all = allocate(count * sizeof *all);
+    bool good = read_ranks(ids, paths, count);
+    for (size_t i = 0; i < count; i++) all[i] = &ids[i];
+    if (good) {
+        ranks_number(all, count, false);
+        *ranks = allocate(count * sizeof **ranks);
+        for (size_t i = 0; i < count; i++) (*ranks)[i] = ids[i].rank;
+    }
+    free(ids);
+    free(all);
+    return good;
+}

@@ -1,0 +1,67 @@
+/* Lanes of a row: see lanes.h. */
+#include "trace/lanes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+void lanes_advance(lanes *l, uint32_t number, int64_t ns) {
+    struct lane *lane = number < l->count ? &l->list[number] : NULL;
+    while (lane && lane->depth && lane->open[lane->depth - 1].end_ns <= ns) {
+        lane->depth--;
+        if (l->ended) l->ended(l->user, number, &lane->open[lane->depth]);
+    }
+}
+
+static uint32_t fitting_lane(lanes *l, int64_t start_ns, int64_t *end_ns) {
+    for (uint32_t i = 0; i < l->count; i++) {
+        lanes_advance(l, i, start_ns);
+        const struct lane *lane = &l->list[i];
+        if (!lane->depth || lane->open[lane->depth - 1].end_ns >= *end_ns) return i;
+        if (i + 1 < MOST_LANES) continue;
+        *end_ns = lane->open[lane->depth - 1].end_ns;
+        l->shortened++;
+        return i;
+    }
+    GROW(l->list, l->count, l->capacity);
+    l->list[l->count] = (struct lane){NULL, 0, 0};
+    return (uint32_t)l->count++;
+}
+
+uint32_t lanes_take(lanes *l, int64_t start_ns, int64_t *end_ns, uint64_t id) {
+    uint32_t number = fitting_lane(l, start_ns, end_ns);
+    struct lane *lane = &l->list[number];
+    GROW(lane->open, lane->depth, lane->capacity);
+    lane->open[lane->depth++] = (lane_call){start_ns, *end_ns, id};
+    return number;
+}
+
+const lane_call *lanes_innermost(const lanes *l, int64_t ns) {
+    const lane_call *best = NULL;
+    for (size_t i = 0; i < l->count; i++) {
+        const struct lane *lane = &l->list[i];
+        for (size_t k = lane->depth; k-- > 0; ) {
+            const lane_call *call = &lane->open[k];
+            if (call->end_ns < ns) continue;
+            if (!best || call->start_ns > best->start_ns) best = call;
+            break;
+        }
+    }
+    return best;
+}
+
+void lanes_clear(lanes *l) {
+    for (uint32_t i = 0; i < l->count; i++) {
+        lanes_advance(l, i, INT64_MAX);
+        free(l->list[i].open);
+    }
+    l->count = 0;
+}
+
+void lanes_free(lanes *l) {
+    l->ended = NULL;
+    lanes_clear(l);
+    free(l->list);
+    memset(l, 0, sizeof *l);
+}
