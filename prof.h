@@ -3403,6 +3403,21 @@ PROF__FN size_t prof__utf8_length(const char *s) {
     return c >> 11 == 0x1b || c > 0x10ffff || !(c >> (5 * n - 4 + (n == 2))) ? 0 : n;
 }
 
+/* Bytes of the character at s if a terminal would obey it or show nothing: control characters and,
+   not on targets, U+0080 to U+009F, marks of direction, of no width, tags; 0: it is none. */
+PROF__FN size_t prof__control(const char *s) {
+    static const uint32_t ranges[][2] = {          /* of its bytes */
+        { 0, 0x1f }, { 0x7f, 0x7f }, { 0xc280, 0xc29f }, { 0xd89c, 0xd89c },
+        { 0xe2808b, 0xe2808f }, { 0xe280a8, 0xe280ae }, { 0xe281a0, 0xe281af },
+        { 0xefbbbf, 0xefbbbf }, { 0xf3a08080, 0xf3a081bf } };
+    uint32_t bytes = 0;
+    size_t n = prof__utf8_length(s);
+    for (size_t i = 0; i < n; i++) bytes = bytes << 8 | (unsigned char)s[i];
+    for (int i = 0; i < (PROF__BARE ? 2 : 9); i++)
+        if (bytes >= ranges[i][0] && bytes <= ranges[i][1]) return n;
+    return 0;
+}
+
 /* Writes the code point at *s as valid UTF-8, else U+FFFD, and moves *s past it. */
 PROF__FN void prof__out_code_point(prof__out *o, const char **s) {
     size_t n = prof__utf8_length(*s);
@@ -3417,10 +3432,11 @@ PROF__FN char *prof__text_json(char *p, const char **s) {
     static const char hex[] = "0123456789abcdef";
     const unsigned char c = (unsigned char)**s;
     size_t n = prof__utf8_length(*s), bytes = n ? n : 3;
-    if (c < 0x20 || c == 0x7f) {
-        memcpy(p, "\\u00", 4);
-        p[4] = hex[c >> 4];
-        p[5] = hex[c & 15];
+    if (n < 4 && prof__control(*s)) {
+        uint32_t code = n == 1 ? c : c & (n == 2 ? 0x1fu : 0xfu);
+        for (size_t i = 1; i < n; i++) code = code << 6 | ((unsigned char)(*s)[i] & 0x3f);
+        memcpy(p, "\\u", 2);
+        for (int i = 0; i < 4; i++) p[2 + i] = hex[code >> (12 - 4 * i) & 15];
         bytes = 6;
     } else {
         if (c == '"' || c == '\\') *p++ = '\\';
@@ -14805,13 +14821,6 @@ PROF__FN void prof__table_cell(prof__table *t, int column, const char *text) {
     prof__out_text(&t->out, "  ");
 }
 
-/* Bytes of the control character at s, U+0080 to U+009F among them; 0: it is none. */
-PROF__FN size_t prof__control(const char *s) {
-    const unsigned char *u = (const unsigned char *)s;
-    if (!PROF__BARE && u[0] == 0xc2 && u[1] >= 0x80 && u[1] < 0xa0) return 2;
-    return u[0] < 0x20 || u[0] == 0x7f;
-}
-
 /* Writes the first keep code points of a text on one line: control characters become spaces. */
 PROF__FN void prof__table_plain(prof__out *o, const char *text, size_t keep) {
     for (; keep && *text; keep--) {
@@ -15184,15 +15193,30 @@ PROF__FN void prof__table_whole(prof__table *t) {
 
 PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order);
 
-/* Begins a field of text s: a quote, and a ' where a spreadsheet would take s for a formula. */
-PROF__FN void prof__csv_quote(prof__out *o, const char *s) {
-    bool formula = *s == '=' || *s == '+' || *s == '-' || *s == '@' || *s == '\t' || *s == '\r';
-    prof__out_text(o, formula ? "\"'" : "\"");
+/* Would a spreadsheet take s for a formula? Some pass over what shows nothing, and take full width
+   signs. */
+PROF__FN bool prof__is_formula(const char *s) {
+    char c;
+    while (*s && (*s == ' ' || prof__control(s) || !strncmp(s, "\xc2\xa0", 2)))
+        s += prof__utf8_length(s);
+    c = !strncmp(s, "\xef\xbc", 2) ? (char)(s[2] - 0x60) : *s;     /* U+FF1D is = + 0xfee0 */
+    return c == '=' || c == '+' || c == '-' || c == '@';
 }
 
-/* Text within quotes. */
+/* Begins a field of text s: a quote, and a ' where a spreadsheet would take s for a formula. */
+PROF__FN void prof__csv_quote(prof__out *o, const char *s) {
+    prof__out_text(o, prof__is_formula(s) ? "\"'" : "\"");
+}
+
+/* Text within quotes; control characters, but the line feed, become spaces. */
 PROF__FN void prof__csv_quoted(prof__out *o, const char *s) {
-    for (; *s; s++) prof__out_bytes(o, *s == '"' ? "\"\"" : s, *s == '"' ? 2 : 1);
+    while (*s) {
+        size_t control = *s == '\n' ? 0 : prof__control(s);
+        if (control) prof__out_text(o, " ");
+        else if (*s == '"') prof__out_text(o, "\"");
+        if (control) s += control;
+        else prof__out_code_point(o, &s);
+    }
 }
 
 PROF__FN void prof__csv_text(prof__out *o, const char *s) {

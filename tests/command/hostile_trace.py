@@ -1,7 +1,8 @@
 """Inputs of an enemy for tests/command/test_prof_trust.sh, and what must not come of them.
     hostile_trace.py DIR               names.json, harmless.json, names_et.json, bomb_*.json.gz,
                                        view.sqlite, wal/
-    hostile_trace.py --codes FILE      fails where a terminal would take a byte for a command
+    hostile_trace.py --codes FILE      fails where a terminal would take a character for a command,
+                                       or show nothing for it
     hostile_trace.py --formulas FILE   ... a spreadsheet a cell for a formula
     hostile_trace.py --svg FILE        ... it is not XML, or has an element of a name
 """
@@ -17,7 +18,8 @@ import xml.etree.ElementTree
 
 NAMES = ['=HYPERLINK("http://x")', "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "\x1b[31m\x1b]0;t\x07",
          "\x9b31m", "\x7f\x08", "</script><script>escaped", "<img src=x onerror=escaped>", "<!--",
-         "]]>", "'\"><b>", "\ufffe\uffff", "a\nb", "\u2028", "&lt;", "%s%n"]
+         "]]>", "'\"><b>", "\ufffe\uffff", "a\nb", "\u2028", "&lt;", "%s%n", "\u202etxt.exe", "a\u200bb\ufeff",
+         "\ufeff=1", "\u00a0 @1", "\uff1d1", "\u061c\u2066x\u2069"]
 
 
 def trace(names):
@@ -101,9 +103,10 @@ def make(folder):
 
 
 def check_codes(path):
-    with open(path, encoding="utf-8") as file:      # what is not UTF-8 fails here
+    with open(path, encoding="utf-8", newline="") as file:      # what is not UTF-8 fails here
         text = file.read()
-    found = re.search("[\0-\x09\x0b-\x1f\x7f-\x9f]", text)
+    found = re.search("[\0-\x09\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+                      "\ufeff\U000e0000-\U000e007f]|\r(?!\r*\n)", text)
     return found and "control character: " + repr(text[max(0, found.start() - 40):found.end()])
 
 
@@ -111,7 +114,7 @@ def check_formulas(path):
     with open(path, encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file))
     cells = [cell for row in rows for cell in row
-             if re.match(r"[=+\-@\t\r]", cell) and not re.fullmatch(r"[-+]?[0-9.e]+(nan|inf)?", cell)]
+             if re.match("[\\s\u200b\ufeff]*[=+\\-@\uff1d]", cell) and not re.fullmatch(r"[-+]?[0-9.e]+(nan|inf)?", cell)]
     if not any(cell.startswith("'=HYPERLINK") for row in rows for cell in row):
         return "the name is not there"
     return cells and "formula: " + repr(cells[0])

@@ -206,6 +206,13 @@ if command -v python3 >/dev/null; then
     for command in report analyze stacks gaps memory validate; do
         try "no_codes_$command" no_codes $command "$names"
     done
+    for format in csv json; do try "no_codes_$format" no_codes report -f $format "$names"; done
+    on_terminal() {   # COMMAND...: whatever the format
+        python3 tests/command/terminal.py 65000 "$prof" "$@" >"$out/shown" &&
+            python3 tests/command/hostile_trace.py --codes "$out/shown"
+    }
+    try no_codes_on_terminal on_terminal cut --to 1s "$names"
+    try no_codes_on_terminal_augment on_terminal augment "$names" /dev/stdout
     try no_codes_diff no_codes diff "$names" "$names"
     try no_codes_columns no_codes report --group-by-stack=3 --group-by-input-shape "$names"
     try no_codes_et no_codes et --link "$names" "$out/names_et.json"
@@ -217,6 +224,9 @@ if command -v python3 >/dev/null; then
     try no_formula_report no_formula report "$names"
     try no_formula_analyze no_formula analyze "$names"
     try no_formula_diff no_formula diff "$names" "$names"
+    export_csv() { "$prof" export -o "$out/shown.csv" "$names" &&
+        python3 tests/command/hostile_trace.py --formulas "$out/shown.csv"; }
+    try no_formula_export export_csv
     well_formed() {   # COMMAND... : the file is XML, with nothing but the page's own elements
         "$prof" "$@" -o "$out/page.svg" "$names" &&
             python3 tests/command/hostile_trace.py --svg "$out/page.svg"

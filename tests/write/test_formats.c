@@ -60,24 +60,38 @@ static void test_csv(void) {
 
 /* Names that a spreadsheet or a terminal would obey. */
 static void test_names_that_act(void) {
-    static const char *const formulas[] = { "=1+1", "+1", "-1", "@A1", "\t=1", "\r=1" };
+    static const char *const formulas[] = { "=1+1", "+1", "-1", "@A1", "\t=1", "\r=1", " -1",
+                                            "\xef\xbc\x9d=1" };
     prof_average r;
     prof_table_desc d;
     memset(&d, 0, sizeof d);
     d.format = PROF_FORMAT_CSV;
-    for (int i = 0; i < 6; i++) {
-        char start[16], end[16];
+    for (int i = 0; i < 8; i++) {
+        char start[16], end[16], shown[8];
         r = row(formulas[i], 1000, 0);
         r.stack = formulas + i;
         r.stack_count = 1;
-        sprintf(start, "\n\"'%s\",2,", formulas[i]);
-        sprintf(end, ",\"'%s\"\r\n", formulas[i]);
+        strcpy(shown, formulas[i]);
+        if (*shown < ' ' && *shown > 0) *shown = ' ';
+        sprintf(start, "\n\"'%s\",2,", shown);
+        sprintf(end, ",\"'%s\"\r\n", shown);
         CHECK(strstr(written(prof_write_rows(&r, 1, NULL, &d, fresh())), start) != NULL,
               "row %d is %s", i, text.data);
         CHECK(strstr(text.data, end) != NULL, "row %d's stack: %s", i, text.data);
     }
     memset(&d, 0, sizeof d);
     r = row("\x1b[31m \xc2\x9b" "31m \x7f \xc2\xa0 \xc2", 1000, 0);
+    d.format = PROF_FORMAT_JSON;
+    CHECK(strstr(written(prof_write_rows(&r, 1, NULL, &d, fresh())),
+                 "\\u001b[31m \\u009b31m \\u007f \xc2\xa0 ") != NULL, "%s", text.data);
+    r.key = "\xe2\x80\xae" "a\xe2\x80\x8b" "b\xef\xbb\xbf";
+    CHECK(strstr(written(prof_write_rows(&r, 1, NULL, &d, fresh())),
+                 "\"\\u202ea\\u200bb\\ufeff\"") != NULL, "%s", text.data);
+    d.format = PROF_FORMAT_CSV;
+    CHECK(strstr(written(prof_write_rows(&r, 1, NULL, &d, fresh())), "\" a b \"") != NULL,
+          "%s", text.data);
+    r = row("\x1b[31m \xc2\x9b" "31m \x7f \xc2\xa0 \xc2", 1000, 0);
+    d.format = PROF_FORMAT_TEXT;
     CHECK(strstr(written(prof_write_rows(&r, 1, NULL, &d, fresh())),
                  "  [31m  31m   \xc2\xa0 \xef\xbf\xbd  ") != NULL, "%s", text.data);
     test_text_clear(&text);

@@ -1,6 +1,6 @@
 /* prof.h's implementation for the prof command and for tests that ask it the same: the only file of
    tools/prof that sees inside the library. Nothing of that is copied here. It calls
-   - prof__is_utility, prof__is_machinery;
+   - prof__is_utility, prof__is_machinery, prof__control, prof__text_json, prof__is_formula;
    - what raw_read.h asks: records and attributes, sums, ns of ticks;
    - prof__spans_hold, prof__nest_close: what lies in what;
    - prof__group_hash, prof__group_open, prof__same_group, prof__hash_place, prof__same_place,
@@ -18,6 +18,9 @@
 
 bool is_utility_name(const char *name) { return prof__is_utility(name); }
 bool is_machinery_entry(const char *entry) { return prof__is_machinery(entry); }
+size_t control_size(const char *text) { return prof__control(text); }
+char *text_json(char *to, const char *text) { return prof__text_json(to, &text); }
+bool is_formula(const char *text) { return prof__is_formula(text); }
 
 /* ---- The caller's array of spans ---- */
 

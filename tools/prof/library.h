@@ -12,6 +12,13 @@ extern "C" {
 bool is_utility_name(const char *name);
 bool is_machinery_entry(const char *entry);
 
+/* Bytes of the character at text if a terminal would obey it or show nothing; 0: it is none. The
+   first character of text, escaped for JSON in at most 6 bytes; returns their end. Would a
+   spreadsheet take text for a formula? */
+size_t control_size(const char *text);
+char *text_json(char *to, const char *text);
+bool is_formula(const char *text);
+
 /* ---- Spans: nested and summed as a session nests and sums its zones ---- */
 
 /* The caller's array of spans. Each has its end and the number of the span around it. */

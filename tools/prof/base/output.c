@@ -15,6 +15,7 @@
 #include "base/interrupts.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "library.h"
 
 bool ends_with(const char *text, const char *end) {
     size_t size = strlen(text), tail = strlen(end);
@@ -62,6 +63,7 @@ bool output_onto(output *out, int fd, const char *path) {
     out->whole = -1;
     if (fd >= 0 && ends_with(path, ".gz")) out->gz = gzdopen(fd, "wb1");
     else if (fd >= 0) out->file = fdopen(fd, "wb");
+    out->on_terminal = fd >= 0 && isatty(fd);
     if (out->gz || out->file) return out->buffer = allocate(OUTPUT_ROOM), true;
     fail(path, "cannot be created: %s", errno ? strerror(errno) : "out of memory");
     if (fd >= 0) close(fd);
@@ -95,7 +97,8 @@ static bool open_output(output *out, const char *path, bool over_input) {
     if (path && (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0)) path = NULL;
     if (!(path && over_input) && is_input(path)) return refuse_input(path);
     if (!path) {
-        *out = (output){.whole = -1, .file = stdout, .buffer = allocate(OUTPUT_ROOM)};
+        *out = (output){.whole = -1, .file = stdout, .buffer = allocate(OUTPUT_ROOM),
+                        .on_terminal = isatty(STDOUT_FILENO)};
         return true;
     }
     errno = 0;
@@ -127,6 +130,19 @@ static void put_in_memory(output *out, const void *data, size_t size) {
     out->text_size += size;
 }
 
+/* To a terminal, whatever the format: without what it would obey, but the end of a line. */
+static void put_on_terminal(output *out, const char *data, size_t size) {
+    for (const char *p = data, *end = data + size; p < end; ) {
+        size_t piece = utf8_size((const unsigned char *)p, (size_t)(end - p));
+        bool breaks = *p == '\n' || (*p == '\r' && p + 1 < end && p[1] == '\n');
+        if (piece == 0) fputs("\xEF\xBF\xBD", out->file);
+        else if (!breaks && control_size(p)) putc(' ', out->file);
+        else fwrite(p, 1, piece, out->file);
+        p += piece ? piece : 1;
+    }
+    out->failed = ferror(out->file) != 0;
+}
+
 static void output_put(output *out, const void *data, size_t size) {
     if (out->failed || size == 0) return;
     if (out->in_memory) {
@@ -142,6 +158,8 @@ static void output_put(output *out, const void *data, size_t size) {
             p += piece;
             size -= piece;
         }
+    } else if (out->on_terminal) {
+        put_on_terminal(out, data, size);
     } else {
         out->failed = fwrite(data, 1, size, out->file) != size;
     }
@@ -207,16 +225,14 @@ void output_double(output *out, double x) {
 }
 
 void output_json_text(output *out, const char *text, size_t size) {
-    const unsigned char *p = (const unsigned char *)text;
     output_write(out, "\"", 1);
     while (size) {
-        size_t piece = utf8_size(p, size);
-        if (*p == '"' || *p == '\\') output_format(out, "\\%c", *p);
-        else if (*p < 0x20 || *p == 0x7F || (out->in_html && *p == '<'))
-            output_format(out, "\\u%04x", *p);
-        else if (piece == 0) output_text(out, "\\ufffd");
-        else output_write(out, p, piece);
-        p += piece ? piece : 1;
+        char escaped[8];
+        size_t piece = utf8_size((const unsigned char *)text, size);
+        if (piece == 0) output_text(out, "\\ufffd");
+        else if (out->in_html && *text == '<') output_text(out, "\\u003c");
+        else output_write(out, escaped, (size_t)(text_json(escaped, text) - escaped));
+        text += piece ? piece : 1;
         size -= piece ? piece : 1;
     }
     output_write(out, "\"", 1);
@@ -240,8 +256,8 @@ void output_html_text(output *out, const char *text, size_t size) {
         else if (*p == '<') output_text(out, "&lt;");
         else if (*p == '>') output_text(out, "&gt;");
         else if (*p == '"') output_text(out, "&quot;");
-        else if (*p < 0x20 && *p != '\n') output_text(out, " ");
         else if (piece == 0) output_text(out, "\xEF\xBF\xBD");
+        else if (*p != '\n' && control_size((const char *)p)) output_text(out, " ");
         else output_write(out, p, piece);
         p += piece ? piece : 1;
         size -= piece ? piece : 1;

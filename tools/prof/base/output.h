@@ -17,7 +17,7 @@ typedef struct output {
     void *gz;                  /* gzFile */
     char *buffer;
     size_t used;
-    bool failed;
+    bool failed, on_terminal;
     bool in_memory;            /* it goes nowhere: output_memory has it */
     char *text;
     size_t text_size, text_capacity;

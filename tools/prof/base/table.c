@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "library.h"
 
 bool format_parse(const char *text, table_format *format) {
     static const char *const names[] = {"text", "csv", "json", "html"};
@@ -183,20 +184,20 @@ static void write_text_sheet(const sheet *s, output *out) {
     free(widths);
 }
 
-/* A text that a spreadsheet would take for a formula stands behind a '. */
+/* A text that a spreadsheet would take for a formula stands behind a '; control characters, but the
+   line feed, are spaces. */
 static void write_csv_cell(output *out, const char *text, bool is_number) {
-    bool formula = !is_number && *text && strchr("=+-@\t\r", *text);
-    if (!strpbrk(text, ",\"\n\r")) {
-        if (formula) output_text(out, "'");
-        output_text(out, text);
-        return;
-    }
-    output_text(out, formula ? "\"'" : "\"");
-    for (; *text; text++) {
+    bool quoted = strpbrk(text, ",\"\n") != NULL;
+    if (quoted) output_text(out, "\"");
+    if (!is_number && is_formula(text)) output_text(out, "'");
+    while (*text) {
+        const char *shown = text;
+        size_t size = 1, taken = *text == '\n' ? 1 : plain_next(text, &shown, &size);
         if (*text == '"') output_text(out, "\"");
-        output_write(out, text, 1);
+        output_write(out, shown, size);
+        text += taken;
     }
-    output_text(out, "\"");
+    if (quoted) output_text(out, "\"");
 }
 
 static void write_csv_row(const sheet *s, const char *const *row, output *out) {

@@ -1,7 +1,7 @@
 /* UTF-8. */
 #include "base/text.h"
 
-#include <stdbool.h>
+#include "library.h"
 
 size_t utf8_size(const unsigned char *p, size_t left) {
     if (p[0] < 0x80) return 1;
@@ -15,9 +15,8 @@ size_t utf8_size(const unsigned char *p, size_t left) {
 }
 
 size_t plain_next(const char *text, const char **shown, size_t *size) {
-    const unsigned char *p = (const unsigned char *)text;
-    size_t taken = utf8_size(p, 4);        /* a NUL within them ends it */
-    bool control = *p < 0x20 || *p == 0x7F || (taken == 2 && *p == 0xC2 && p[1] < 0xA0);
+    size_t taken = utf8_size((const unsigned char *)text, 4);      /* a NUL within them ends it */
+    bool control = taken && control_size(text);
     *shown = control ? " " : taken ? text : "\xEF\xBF\xBD";
     *size = control ? 1 : taken ? taken : 3;
     return taken ? taken : 1;

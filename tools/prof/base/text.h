@@ -8,8 +8,9 @@
 size_t utf8_size(const unsigned char *p, size_t left);
 
 /* The next character of a text as a terminal may get it: *size bytes at *shown. A control character
-   is a space (those of C1, too: U+009B begins a sequence as escape and [ do), what is not UTF-8
-   U+FFFD. Returns the bytes that it takes up in the text. */
+   is a space (those of C1, too: U+009B begins a sequence as escape and [ do), and so are marks of
+   direction and what shows nothing; what is not UTF-8 is U+FFFD. Returns the bytes that it takes up
+   in the text. */
 size_t plain_next(const char *text, const char **shown, size_t *size);
 
 /* Of ASCII, whatever the locale. */

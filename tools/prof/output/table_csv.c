@@ -1,6 +1,10 @@
 /* A table as CSV, for databases: RFC 4180 with line feeds. NULL is nothing, a text without letters
-   is in quotes. */
+   is in quotes, and one that a spreadsheet would take for a formula stands behind a '. */
 #include "output/tables.h"
+
+#include "library.h"
+
+#include <string.h>
 
 void csv_head(output *out, const table_model *model) {
     for (size_t i = 0; i < model->count; i++)
@@ -20,9 +24,9 @@ static char *put_quoted(char *to, const char *text, size_t size) {
     return to;
 }
 
-static void write_large(output *out, trace_text text) {
+static void write_large(output *out, trace_text text, bool formula) {
     enum { PIECE = OUTPUT_ROOM / 2 };
-    output_text(out, "\"");
+    output_text(out, formula ? "\"'" : "\"");
     for (size_t at = 0; at < text.size; at += PIECE) {
         size_t size = text.size - at < PIECE ? text.size - at : PIECE;
         output_written(out, put_quoted(output_room(out, 2 * size), text.data + at, size));
@@ -32,17 +36,21 @@ static void write_large(output *out, trace_text text) {
 
 static void write_text(output *out, trace_text text) {
     size_t plain = 0;
-    while (plain < text.size && !special[(unsigned char)text.data[plain]]) plain++;
+    char first[16] = "";                   /* enough to tell a formula */
+    memcpy(first, text.data, text.size < 15 ? text.size : 15);
+    bool formula = is_formula(first);
+    while (plain < text.size && !formula && !special[(unsigned char)text.data[plain]]) plain++;
     if (plain == text.size && plain) {
         output_write(out, text.data, text.size);
         return;
     }
     if (text.size > OUTPUT_ROOM / 4) {
-        write_large(out, text);
+        write_large(out, text, formula);
         return;
     }
-    char *to = output_room(out, 2 * text.size + 2);
+    char *to = output_room(out, 2 * text.size + 3);
     *to++ = '"';
+    if (formula) *to++ = '\'';
     to = put_quoted(to, text.data, text.size);
     *to++ = '"';
     output_written(out, to);
