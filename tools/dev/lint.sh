@@ -31,6 +31,25 @@ rule 'lines of 100 columns at most' \
 rule 'no tabs' "$(grep -n "$(printf '\t')" $sources $scripts)"
 rule 'no trailing space' "$(grep -n ' $' $sources $scripts Makefile)"
 
+# ---- The folders of the command: each includes headers of its own and of those before it ----
+
+folders='base input trace analysis output page commands'
+upward() {   # "FILE: HEADER" of each that points the other way, or that names no folder
+    awk -v folders="$folders" '
+        BEGIN { count = split(folders, names, " "); for (i = 1; i <= count; i++) place[names[i]] = i }
+        !/^#include "/ || /"(\.\.\/)*(prof|library|raw_read|[a-z_]+_(html|css|js|sql))\.h"/ { next }
+        {
+            split(FILENAME, here, "/")
+            split($2, there, "[/\"]")
+            if (!(there[2] in place) || place[there[2]] > place[here[3]])
+                print FILENAME ": " $2
+        }' tools/prof/library.[ch] tools/prof/raw_read.h tools/prof/*/*.[ch]
+}
+# Gone once formats hand out events, and make no JSON.
+known='tools/prof/input/[a-z_]*\.[ch]: "output/trace_writer\.h"'
+rule "folders of tools/prof: $(upward | grep -c "$known") exceptions, at most 2" \
+    "$(upward | grep -v "$known"; upward | grep "$known" | tail -n +3)"
+
 # ---- The rooms: the index in the first comment, and the banners ----
 
 for header in prof.h prof_cuda.h; do

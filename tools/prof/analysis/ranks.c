@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/span_sorter.h"
-#include "output/trace_writer.h"
 #include "trace/call_tree.h"
 #include "trace/trace_range.h"
 

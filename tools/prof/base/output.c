@@ -195,6 +195,18 @@ void output_text(output *out, const char *text) {
     output_write(out, text, strlen(text));
 }
 
+void us_text(int64_t ns, char text[US_TEXT]) {
+    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+    snprintf(text, US_TEXT, "%s%llu.%03llu", ns < 0 ? "-" : "",
+             (unsigned long long)size / 1000, (unsigned long long)size % 1000);
+}
+
+void write_us(output *out, int64_t ns) {
+    char text[US_TEXT];
+    us_text(ns, text);
+    output_text(out, text);
+}
+
 void output_format(output *out, const char *format, ...) {
     char text[512];
     va_list args;

@@ -58,9 +58,9 @@ char *sheet_name(sheet *s, const char *name, int64_t letters) {
 }
 
 char *sheet_us(sheet *s, int64_t ns) {
-    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-    return sheet_cell(s, "%s%llu.%03llu", ns < 0 ? "-" : "", (unsigned long long)(size / 1000),
-                      (unsigned long long)(size % 1000));
+    char text[US_TEXT];
+    us_text(ns, text);
+    return sheet_cell(s, "%s", text);
 }
 
 char *sheet_percent(sheet *s, int64_t part, int64_t whole) {

@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/trace_writer.h"
-#include "trace/call_tree.h"
 
 enum kind { KIND_NONE, KIND_MARK, KIND_PUSH, KIND_POP, KIND_MEMORY };
 
@@ -256,7 +254,11 @@ static void take_list(stream *s, trace_text list) {
 
 /* ---- Events ---- */
 
-static void put_us(FILE *out, int64_t ns) { fputs(us_edit((trace_text){"", 0}, ns).text, out); }
+static void put_us(FILE *out, int64_t ns) {
+    char text[US_TEXT];
+    us_text(ns, text);
+    fputs(text, out);
+}
 
 static void write_json(FILE *out, const char *key, trace_text value) {
     fprintf(out, ",\"%s\":", key);

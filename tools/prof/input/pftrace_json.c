@@ -8,7 +8,6 @@
 #include "base/protobuf.h"
 #include "input/pftrace.h"
 #include "output/trace_writer.h"
-#include "trace/call_tree.h"
 
 enum {
     LARGEST = 1 << 26,           /* 64 MB, one packet, */

@@ -18,6 +18,9 @@ typedef enum trace_kind {
     TRACE_OVERHEAD, TRACE_SPAN /* "Trace", by the profiler itself */,
     TRACE_TASK /* of a kernel, which ran then: row "CPU" of prof.h */, TRACE_KINDS
 } trace_kind;
+static inline bool kind_is_device(uint8_t kind) {       /* what runs on a device */
+    return kind == TRACE_KERNEL || kind == TRACE_MEMCPY || kind == TRACE_MEMSET;
+}
 
 enum {                          /* trace_event.has */
     TRACE_HAS_NAME = 1, TRACE_HAS_CAT = 2, TRACE_HAS_PHASE = 4, TRACE_HAS_PID = 8,

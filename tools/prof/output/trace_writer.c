@@ -50,15 +50,9 @@ void writer_end(trace_writer *w) {
 }
 
 text_edit us_edit(trace_text old, int64_t ns) {
-    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
     text_edit edit = {.old = old};
-    snprintf(edit.text, sizeof edit.text, "%s%llu.%03llu", ns < 0 ? "-" : "",
-             (unsigned long long)size / 1000, (unsigned long long)size % 1000);
+    us_text(ns, edit.text);
     return edit;
-}
-
-void write_us(output *out, int64_t ns) {
-    output_text(out, us_edit((trace_text){"", 0}, ns).text);
 }
 
 void write_edited(output *out, trace_text raw, text_edit *edits, size_t count) {

@@ -18,8 +18,6 @@ void writer_event(trace_writer *w);
 void writer_key(trace_writer *w, const char *key);
 void writer_end(trace_writer *w);
 
-void write_us(output *out, int64_t ns);          /* microseconds with three decimals */
-
 /* A piece of an event's text, and what is to stand there instead. */
 typedef struct text_edit { trace_text old; char text[64]; } text_edit;
 text_edit us_edit(trace_text old, int64_t ns);   /* microseconds instead of it */

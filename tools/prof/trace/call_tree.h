@@ -140,8 +140,5 @@ int64_t tree_told(const trace_event *event);
 int64_t trace_kernels_ns(const trace_event *event);
 uint32_t tree_thread(call_tree *tree, const trace_event *event);
 static inline int64_t call_ns(const call *c) { return c->end_ns - c->start_ns; }
-static inline bool kind_is_device(uint8_t kind) {       /* what runs on a device */
-    return kind == TRACE_KERNEL || kind == TRACE_MEMCPY || kind == TRACE_MEMSET;
-}
 
 #endif
