@@ -39,6 +39,7 @@ done
 try keeps_all_that_is_cut_off keeps_input ../in.json cut --from 1000s -o m.json m.json
 says cut_of_nothing_is_told 'nothing lies in this window' 1 "$prof" cut --from 1000s -o part.json ../in.json
 try cut_of_nothing_is_json sh -c '[ "$(tr -d "\n " <part.json)" = "{\"traceEvents\":[]}" ]'
+says not_as_a_table 'this is the input' 2 sh -c "cp ../in.json m.json && ln -f m.json m.csv && '$prof' export -o m.csv m.json"
 says part_of_damaged 'read up to there' 1 "$prof" export -o part.json ../bad.json
 try part_elsewhere grep -q '"ts":10,' part.json
 
@@ -93,8 +94,69 @@ gone_stdout() {   # /dev/fd/1 leads to a file that has no name any more
 }
 : >unnamed
 try stdout_by_name gone_stdout
+in_sequence() {   # NAME: of stdout, where that is a file that has more in it
+    { echo before; report "$1"; echo after; } >sequence
+    [ "$(head -n 1 sequence; tail -n 1 sequence)" = "$(printf 'before\nafter')" ] && is_new sequence
+}
+for name in /dev/stdout /dev/fd/1 sequence; do try "stdout_with_more_${name##*/}" in_sequence $name; done
 deleted() { ls >names; { rm deleted; "$prof" report -o /dev/fd/7 "$trace"; } 7>deleted; ls | cmp names -; }
 try deleted_file_stays_so deleted
+folder_stays() {   # PATH: a link to it, too, and one that is mounted
+    rm -rf stays.csv
+    mkdir -m 710 stays.csv
+    ln -sfn stays.csv link.csv
+    [ $# = 2 ] && ! "$2" --bind stays.csv stays.csv && return
+    "$prof" export -o "$1" "$trace" && "$prof" export -o plain.csv/ "$trace" && diff -r plain.csv stays.csv &&
+        [ "$(stat -c %a stays.csv)" = 710 ] && [ -L link.csv ]
+    good=$?
+    rm -rf plain.csv
+    [ $# = 1 ] || umount stays.csv
+    return $good
+}
+try folder_stays folder_stays stays.csv/
+try folder_stays_link folder_stays link.csv/
+[ "$(id -u)" != 0 ] || try folder_stays_mounted folder_stays stays.csv/ mount
+if command -v python3 >/dev/null; then
+    cat >rights.py <<'PYTHON'
+"""rights.py PROF TRACE: lists of who may do what stay as they are, and so do the user's notes; no list comes from the folder."""
+import os, struct, subprocess, sys
+NOBODY = 0xFFFFFFFF
+def allow(path, name, mask):     # somebody may do what the mask says, the group nothing
+    entries = (1, 6, NOBODY), (2, mask, 65534), (4, 0, NOBODY), (16, mask, NOBODY), (32, 0, NOBODY)
+    os.setxattr(path, name, struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *e) for e in entries))
+def seen(path):
+    return os.stat(path).st_mode, {name: os.getxattr(path, name) for name in os.listxattr(path)}
+os.mkdir("rights")
+for name in "plain", "list", "notes":
+    open("rights/" + name, "w").close()
+    os.chmod("rights/" + name, 0o640)
+try:
+    os.setxattr("rights/notes", "user.note", b"mine")
+    allow("rights/list", "system.posix_acl_access", 6)
+    allow("rights", "system.posix_acl_default", 4)
+except OSError as error:
+    print("skip rights:", error)
+    sys.exit()
+for name in "plain", "list", "notes":
+    before = seen("rights/" + name)
+    subprocess.run([sys.argv[1], "report", "-o", "rights/" + name, sys.argv[2]], check=True)
+    assert os.path.getsize("rights/" + name) and seen("rights/" + name) == before, (name, before, seen("rights/" + name))
+PYTHON
+    try rights_stay python3 rights.py "$prof" "$trace"
+    cat >impatient.py <<'PYTHON'
+"""impatient.py PROF TRACE: stdout is a pipe that does not wait for its reader."""
+import os, subprocess, sys, time
+reader, writer = os.pipe()
+os.set_blocking(writer, False)
+command = subprocess.Popen([sys.argv[1], "cut", "--to", "1s", sys.argv[2]], stdout=writer)
+os.close(writer)
+time.sleep(.3)
+size = sum(iter(lambda: len(os.read(reader, 65536)), 0))
+print(command.wait(), size)
+sys.exit(command.wait() != 0 or size < 100000)
+PYTHON
+    try stdout_does_not_wait python3 impatient.py "$prof" "$trace"
+fi
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
     chmod 755 .
     cp "$prof" p
@@ -160,7 +222,7 @@ for file in o.json o.csv o.sqlite o.json.gz; do
     }
     try too_large_$file too_large
 done
-for file in 'report -o o.txt' 'cut --to 1s -o o.json' 'merge -o o.json' 'export -o o.json' 'export -o all.csv/'; do
+for file in 'report -o o.txt.gz' 'cut --to 1s -o o.json' 'merge -o o.json' 'export -o o.json' 'export -o all.csv/'; do
     no_numbers() { (ulimit -n 4; exec "$prof" "$@") 2>said; [ $? = 2 ] && grep -q ': Too many open files' said; }
     try "no_more_files_${file##* }" no_numbers $file "$trace"
 done
@@ -212,11 +274,14 @@ cat >none.c <<'C'
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <sys/types.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 static int open_but(const char *name, const char *path, int flags, mode_t mode) {
     int (*real)(const char *, int, mode_t) = (int (*)(const char *, int, mode_t))dlsym(RTLD_NEXT, name);
-    if ((flags & O_TMPFILE) == O_TMPFILE && !getenv("ONLY_LINKS")) return errno = EOPNOTSUPP, -1;
+    if ((flags & O_TMPFILE) == O_TMPFILE && !getenv("ONLY_LINKS") && !getenv("TAKEN")) return errno = EOPNOTSUPP, -1;
     return real(path, flags, mode);
 }
 int open(const char *path, int flags, ...) {
@@ -231,6 +296,26 @@ int linkat(int a, const char *b, int c, const char *d, int e) {
     (void)a; (void)b; (void)c; (void)d; (void)e;
     return errno = EXDEV, -1;
 }
+int flock(int fd, int how) {
+    if (getenv("NO_LOCKS")) return errno = ENOSYS, -1;
+    return ((int (*)(int, int))dlsym(RTLD_NEXT, "flock"))(fd, how);
+}
+int fchmod(int fd, mode_t mode) {
+    if (getenv("NO_RIGHTS")) return errno = EPERM, -1;
+    return ((int (*)(int, mode_t))dlsym(RTLD_NEXT, "fchmod"))(fd, mode);
+}
+int mkdir(const char *path, mode_t mode) {     /* and another command takes it for left */
+    static int taken;
+    int error = ((int (*)(const char *, mode_t))dlsym(RTLD_NEXT, "mkdir"))(path, mode);
+    if (error == 0 && getenv("TAKEN") && !taken++) rmdir(path);
+    return error;
+}
+int openat(int folder, const char *path, int flags, ...) {     /* and somebody puts a link there before */
+    if (getenv("LINKED") && strcmp(path, "sub") == 0 && renameat(folder, path, folder, "was") == 0 &&
+        symlinkat(getenv("LINKED"), folder, path) != 0) return -1;
+    return ((int (*)(int, const char *, int, mode_t))dlsym(RTLD_NEXT, "openat"))(folder, path, flags, 0);
+}
+int openat64(int folder, const char *path, int flags, ...) { return openat(folder, path, flags); }
 C
 if $CC -w -shared -fPIC none.c -o none.so -ldl 2>said; then
     nameless_not() {   # VARIABLE: new, in the place of an old one, of one with two names
@@ -250,6 +335,17 @@ if $CC -w -shared -fPIC none.c -o none.so -ldl 2>said; then
     }
     try no_files_without_names nameless_not A=1
     try no_links_to_them nameless_not ONLY_LINKS=1
+    try no_locks nameless_not NO_LOCKS=1
+    try no_rights nameless_not NO_RIGHTS=1
+    taken() { env TAKEN=1 LD_PRELOAD=$PWD/none.so "$prof" export -o taken.csv/ "$trace" && [ -d taken.csv/rank=0 ]; }
+    try folder_is_taken taken
+    behind_a_link() {
+        mkdir -p behind/x/sub precious
+        : >precious/file
+        mv behind/x "behind/.prof-$(uname -n)-$(stat -c %i behind/x | xargs printf '%x')"
+        env LINKED=$PWD/precious LD_PRELOAD=$PWD/none.so "$prof" report -o behind/o.txt "$trace" && [ -e precious/file ]
+    }
+    try nothing_behind_a_link behind_a_link
 else
     echo "skip no_files_without_names: $(tail -n 1 said)"
 fi
@@ -264,7 +360,7 @@ if command -v strace >/dev/null && strace -o said true 2>/dev/null; then
         strace -f -o calls -e trace=open,openat,creat,link,linkat,rename,renameat,renameat2,mkdir,mkdirat,unlink,truncate,chmod,chown \
             "$prof" "$@" >said 2>&1
         grep -v 'O_RDONLY\|O_TMPFILE\|= -1 \|^[0-9]* *[-+]' calls | grep -v "\"$file\"" |
-            grep -v "link.*\"$(sed -n 's/.*rename("\(\.prof-[0-9a-f]*\)", "'"$file"'").*/\1/p' calls)\"" >others
+            grep -v "link.*\"$(sed -n 's/.*rename("\(\.prof-[^"]*\)", "'"$file"'").*/\1/p' calls)\"" >others
         cat others
         [ ! -s others ]
     }
@@ -273,6 +369,12 @@ if command -v strace >/dev/null && strace -o said true 2>/dev/null; then
         try "only_writes_${command%% *}" only_writes o $command -o o ../in.json
         try "only_writes_over_${command%% *}" only_writes o $command -o o ../in.json
     done
+    on_disk() {
+        cp ../in.json over.json
+        strace -f -o calls -e trace=fsync,rename "$prof" cut --to 1s -o over.json over.json
+        sed 's/^[0-9 ]*//; s/(.*//; /^+/d' calls | tr '\n' ' ' | grep -x 'fsync rename '
+    }
+    try over_input_is_on_disk on_disk
     for ending in pftrace pb.gz folded sqlite csv parquet json; do
         try only_writes_$ending only_writes o.$ending export -o o.$ending ../in.json ../in.json
     done
@@ -282,20 +384,22 @@ fi
 
 # ---- Ended at any moment ----
 
+own() { name=$(stat -c %i "$1" | xargs printf "${1%/*}/.prof-$2-%x"); mv "$1" "$name"; }   # FILE MACHINE
 left_by_kill() {   # what a killed command left is removed, but nothing that only has such a name
     rm -rf killed
     mkdir killed
     echo mine >killed/.prof-123
-    for _ in 1 2; do : >killed/x; mv killed/x "killed/.prof-$(stat -c %i killed/x | xargs printf '%x')"; done
+    for _ in 1 2; do : >killed/x; own killed/x "$(uname -n)"; done
     mkdir -p killed/y/rank=0 && : >killed/y/rank=0/z
-    mv killed/y "killed/.prof-$(stat -c %i killed/y | xargs printf '%x')"
-    report killed/o.txt && [ "$(ls -A killed)" = "$(printf '.prof-123\no.txt')" ] && [ "$(cat killed/.prof-123)" = mine ]
+    own killed/y "$(uname -n)"
+    : >killed/x && own killed/x "of-another-machine"
+    report killed/o.txt && [ "$(ls -A killed | sed 's/machine.*/machine/')" = "$(printf '.prof-123\n.prof-of-another-machine\no.txt')" ] &&
+        [ "$(cat killed/.prof-123)" = mine ]
 }
 try left_by_kill left_by_kill
 living() {   # that of a command that still runs stays
     : >killed/x
-    name=killed/.prof-$(stat -c %i killed/x | xargs printf '%x')
-    mv killed/x $name
+    own killed/x "$(uname -n)"
     flock $name "$prof" report -o killed/o.txt "$trace" && [ -e $name ]
 }
 try that_of_the_living_stays living

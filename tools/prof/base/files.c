@@ -5,12 +5,15 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __linux__
+#  include <sys/xattr.h>
+#endif
 
 #include "base/errors.h"
 #include "base/interrupts.h"
@@ -51,9 +54,12 @@ bool file_reads_once(const char *path) {
 
 /* The name of what is not yet at its place is its number. Nobody else's file has its own number in
    its name, and the command that made it holds a lock on it while it lives: so whoever comes next
-   knows what a killed one has left. */
+   knows what a killed one has left. In a folder of several machines each has its own, as locks are
+   not seen from others. */
 static void own_name(char name[PATH_ROOM], const char *folder, const struct stat *own) {
-    snprintf(name, PATH_ROOM, "%s" OWN "%llx", folder, (unsigned long long)own->st_ino);
+    char host[65] = "";
+    gethostname(host, sizeof host - 1);
+    snprintf(name, PATH_ROOM, "%s" OWN "%s-%llx", folder, host, (unsigned long long)own->st_ino);
 }
 
 /* Before its number is known it has the time in its name; then there is nothing in it. */
@@ -65,28 +71,37 @@ static bool is_new(const char *name, const struct stat *own) {
            (S_ISDIR(own->st_mode) || own->st_size == 0);
 }
 
-/* A new file or folder under such a name. */
+/* A new file or folder under such a name. Before it has its lock, where there are locks, another
+   command may take it for left: then it is made again. */
 static int make(const char *folder, bool is_folder, unsigned mode, char name[PATH_ROOM]) {
     char first[PATH_ROOM];
     struct timespec now;
     struct stat own, other;
-    clock_gettime(CLOCK_REALTIME, &now);
-    snprintf(first, PATH_ROOM, "%s" OWN "new-%lld-%ld", folder, (long long)now.tv_sec, now.tv_nsec);
-    if (is_folder && mkdir(first, mode) != 0) return -1;
-    int how = is_folder ? O_RDONLY : O_RDWR | O_CREAT | O_EXCL;
-    int fd = open(first, how | O_CLOEXEC, mode);
-    if (fd < 0 && !is_folder) return -1;
-    if (fd >= 0 && flock(fd, LOCK_EX) == 0 && fstat(fd, &own) == 0) {
-        own_name(name, folder, &own);
-        if (lstat(name, &other) == 0) errno = EEXIST;
-        else if (rename(first, name) == 0) return fd;
+    int how = is_folder ? O_RDONLY : O_RDWR | O_CREAT | O_EXCL, error = 0;
+    for (int tries = 0; tries < 100; tries++) {
+        clock_gettime(CLOCK_REALTIME, &now);
+        snprintf(first, PATH_ROOM, "%s" OWN "new-%lld-%ld", folder, (long long)now.tv_sec,
+                 now.tv_nsec);
+        if (is_folder && mkdir(first, mode) != 0) return -1;
+        int fd = open(first, how | O_CLOEXEC, mode);
+        if (fd < 0 && !is_folder) return -1;
+        if (fd >= 0) flock(fd, LOCK_EX);
+        if (fd >= 0 && fstat(fd, &own) == 0) {
+            own_name(name, folder, &own);
+            errno = EEXIST;
+            if (lstat(name, &other) != 0 && rename(first, name) == 0) return fd;
+        }
+        error = errno;
+        if (fd >= 0) close(fd);
+        remove(first);
     }
-    if (fd >= 0) close(fd);
-    remove(first);
+    errno = error;
     return -1;
 }
 
-int folder_make(const char *folder, char name[PATH_ROOM]) { return make(folder, true, 0777, name); }
+int folder_make(const char *folder, unsigned mode, char name[PATH_ROOM]) {
+    return make(folder, true, mode, name);
+}
 
 int file_unnamed(const char *folder, unsigned mode) {
     char name[PATH_ROOM];
@@ -99,20 +114,32 @@ int file_unnamed(const char *folder, unsigned mode) {
     if (fd >= 0) return fd;
     leftovers_remove(folder);
     signals_hold(&before);
-    if ((fd = make(folder, false, mode, name)) >= 0) unlink(name);
+    if ((fd = make(folder, false, 0600, name)) >= 0) unlink(name);
     signals_release(&before);
     return fd;
 }
 
+bool file_write(int fd, const void *data, size_t size) {
+    const char *at = data;
+    while (size) {
+        ssize_t put = write(fd, at, size);
+        if (put < 0 && errno == EAGAIN) poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
+        else if (put < 0 && errno != EINTR) return false;
+        at += put > 0 ? put : 0;
+        size -= put > 0 ? (size_t)put : 0;
+    }
+    return true;
+}
+
 bool file_copy(int from, off_t begin, off_t end, int to) {
     static char bytes[1 << 16];
-    ssize_t put = to < 0 ? -1 : 0;
-    for (off_t at = begin; at < end && put >= 0; at += put) {
-        size_t size = end - at < (off_t)sizeof bytes ? (size_t)(end - at) : sizeof bytes;
-        ssize_t got = pread(from, bytes, size, at);
-        put = got > 0 ? write(to, bytes, (size_t)got) : -1;
+    bool good = to >= 0;
+    for (ssize_t got; begin < end && good; begin += got) {
+        size_t size = end - begin < (off_t)sizeof bytes ? (size_t)(end - begin) : sizeof bytes;
+        got = pread(from, bytes, size, begin);
+        good = got > 0 && file_write(to, bytes, (size_t)got);
     }
-    return (to < 0 || close(to) == 0) && put >= 0;
+    return (to < 0 || close(to) == 0) && good;
 }
 
 bool file_link(int fd, const char *path) {
@@ -121,28 +148,59 @@ bool file_link(int fd, const char *path) {
     return linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
 }
 
-bool file_show(int fd, const char *folder, char name[PATH_ROOM]) {
+/* What is kept beside the bytes of a file: lists of who may do what (ACLs), the user's notes. Those
+   that the folder gave a new file go. */
+static bool take_attributes(int fd, const char *path) {
+    bool all = true;
+#ifdef __linux__
+    char names[4096], value[4096];
+    fremovexattr(fd, "system.posix_acl_access");
+    ssize_t size = listxattr(path, names, sizeof names), got;
+    if (size < 0) return errno != ERANGE;
+    for (char *name = names; name < names + size && all; name += strlen(name) + 1) {
+        if (strncmp(name, "security.", 9) == 0) continue;        /* the system's own */
+        got = getxattr(path, name, value, sizeof value);
+        all = got >= 0 && fsetxattr(fd, name, value, (size_t)got, 0) == 0;
+    }
+#endif
+    return all;
+}
+
+/* The owner and the rights of the file at path. */
+static bool become_like(int fd, const char *path) {
+    struct stat own, known;
+    if (fstat(fd, &own) != 0 || stat(path, &known) != 0) return false;
+    bool same = own.st_uid == known.st_uid && own.st_gid == known.st_gid;
+    return (same || fchown(fd, known.st_uid, known.st_gid) == 0) &&
+           fchmod(fd, known.st_mode & 0777) == 0 && take_attributes(fd, path);
+}
+
+bool file_show(int fd, const char *folder, const char *like, char name[PATH_ROOM]) {
     struct stat own;
-    if (fstat(fd, &own) != 0) return false;
+    if ((like && !become_like(fd, like)) || fstat(fd, &own) != 0) return false;
     own_name(name, folder, &own);
     if (file_link(fd, name)) return true;
-    int to = make(folder, false, 0600, name);
+    int to = make(folder, false, like ? 0600 : 0666, name);
     if (to < 0) return false;
-    bool like = fchown(to, own.st_uid, own.st_gid) == 0 && fchmod(to, own.st_mode & 0777) == 0;
-    if (file_copy(fd, 0, own.st_size, dup(to)) && like) return true;     /* `to` has the lock */
+    bool good = !like || become_like(to, like);
+    if (file_copy(fd, 0, own.st_size, dup(to)) && good) return true;     /* `to` has the lock */
     unlink(name);
     return false;
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *place) {
-    (void)status;
-    (void)kind;
-    (void)place;
-    remove(path);
-    return 0;
+/* Of a folder what is in it, too: but nothing behind a link that somebody puts there meanwhile. */
+static void remove_from(int folder, const char *name) {
+    if (unlinkat(folder, name, 0) == 0) return;
+    int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *list = fd < 0 ? NULL : fdopendir(fd);
+    for (struct dirent *entry; list && (entry = readdir(list)); )
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            remove_from(fd, entry->d_name);
+    if (list) closedir(list);
+    unlinkat(folder, name, AT_REMOVEDIR);
 }
 
-void tree_remove(const char *path) { nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS); }
+void tree_remove(const char *path) { remove_from(AT_FDCWD, path); }
 
 void leftovers_remove(const char *folder) {
     DIR *list = opendir(*folder ? folder : ".");

@@ -23,13 +23,15 @@ enum { PATH_ROOM = 4096 };
 /* A file there without a name: it is gone when the program is, whatever ends it. -1: none. */
 int file_unnamed(const char *folder, unsigned mode);
 bool file_link(int fd, const char *path);        /* gives it that name, if that is free */
-/* Its content under a name that nobody else's file has, to be renamed at once. */
-bool file_show(int fd, const char *folder, char name[PATH_ROOM]);
+/* Its content under a name that nobody else's file has, to be renamed at once; with the owner, the
+   rights and the attributes of the file `like`, or NULL. */
+bool file_show(int fd, const char *folder, const char *like, char name[PATH_ROOM]);
 /* A folder of such a name; -1: none. Its name is free for others once the number is closed. */
-int folder_make(const char *folder, char name[PATH_ROOM]);
+int folder_make(const char *folder, unsigned mode, char name[PATH_ROOM]);
 /* What commands that were killed have left there under such names. */
 void leftovers_remove(const char *folder);
 void tree_remove(const char *path);
+bool file_write(int fd, const void *data, size_t size);      /* all of it */
 /* The bytes from begin to end are written to `to`, which is closed. */
 bool file_copy(int from, off_t begin, off_t end, int to);
 

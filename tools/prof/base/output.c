@@ -58,26 +58,26 @@ static bool refuse_input(const char *path) {
 }
 
 bool output_onto(output *out, int fd, const char *path) {
-    memset(out, 0, sizeof *out);
-    out->path = path;
-    out->whole = -1;
-    if (fd >= 0 && ends_with(path, ".gz")) out->gz = gzdopen(fd, "wb1");
-    else if (fd >= 0) out->file = fdopen(fd, "wb");
-    out->on_terminal = fd >= 0 && isatty(fd);
-    if (out->gz || out->file) return out->buffer = allocate(OUTPUT_ROOM), true;
+    *out = (output){.path = path, .fd = fd, .on_terminal = fd >= 0 && isatty(fd)};
+    bool packed = fd >= 0 && path && ends_with(path, ".gz");
+    if (packed) out->gz = gzdopen(dup(fd), "wb1");
+    if (fd >= 0 && (out->gz || !packed)) return out->buffer = allocate(OUTPUT_ROOM), true;
     fail(path, "cannot be created: %s", errno ? strerror(errno) : "out of memory");
     if (fd >= 0) close(fd);
     return false;
 }
 
-/* A pipe, a device is written as it is. What becomes a file has no name until it is whole: then
-   it goes to *target. */
+/* A pipe, a device is written as it is, and a file that is stdout where that stands. What becomes a
+   file has no name until it is whole: then it goes to *target. */
 static int open_file(const char *path, char **target) {
-    struct stat status;
+    struct stat status, own;
     char folder[PATH_ROOM];
     bool there = stat(path, &status) == 0;
     if (there ? access(path, W_OK) != 0 : errno != ENOENT || !*path) return -1;
     if (there && !S_ISREG(status.st_mode)) return open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    if (there && fstat(STDOUT_FILENO, &own) == 0 && own.st_dev == status.st_dev &&
+        own.st_ino == status.st_ino)
+        return dup(STDOUT_FILENO);
     if (!(*target = target_of(path))) return -1;
     folder_of(*target, folder);
     leftovers_remove(folder);
@@ -96,27 +96,19 @@ static bool open_output(output *out, const char *path, bool over_input) {
     char *target = NULL;
     if (path && (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0)) path = NULL;
     if (!(path && over_input) && is_input(path)) return refuse_input(path);
-    if (!path) {
-        *out = (output){.whole = -1, .file = stdout, .buffer = allocate(OUTPUT_ROOM),
-                        .on_terminal = isatty(STDOUT_FILENO)};
-        return true;
-    }
     errno = 0;
-    int fd = open_file(path, &target);
-    bool good = output_onto(out, target && fd >= 0 ? dup(fd) : fd, path);
+    bool good = output_onto(out, path ? open_file(path, &target) : STDOUT_FILENO, path);
     out->target = target;
-    if (target) out->whole = fd;
-    if (good) return true;
-    if (target && fd >= 0) close(fd);
-    free(target);
-    return false;
+    out->over_input = over_input;
+    if (!good) free(target);
+    return good;
 }
 
 bool output_open(output *out, const char *path) { return open_output(out, path, false); }
 bool output_rewrite(output *out, const char *path) { return open_output(out, path, true); }
 
 void output_open_memory(output *out) {
-    *out = (output){.whole = -1, .in_memory = true, .buffer = allocate(OUTPUT_ROOM)};
+    *out = (output){.fd = -1, .buffer = allocate(OUTPUT_ROOM)};
 }
 
 /* ---- Writing ---- */
@@ -131,21 +123,23 @@ static void put_in_memory(output *out, const void *data, size_t size) {
 }
 
 /* To a terminal, whatever the format: without what it would obey, but the end of a line. */
-static void put_on_terminal(output *out, const char *data, size_t size) {
+static bool put_on_terminal(output *out, const char *data, size_t size) {
     for (const char *p = data, *end = data + size; p < end; ) {
         size_t piece = utf8_size((const unsigned char *)p, (size_t)(end - p));
         bool breaks = *p == '\n' || (*p == '\r' && p + 1 < end && p[1] == '\n');
-        if (piece == 0) fputs("\xEF\xBF\xBD", out->file);
-        else if (!breaks && control_size(p)) putc(' ', out->file);
-        else fwrite(p, 1, piece, out->file);
+        if (piece == 0) put_in_memory(out, "\xEF\xBF\xBD", 3);
+        else if (!breaks && control_size(p)) put_in_memory(out, " ", 1);
+        else put_in_memory(out, p, piece);
         p += piece ? piece : 1;
     }
-    out->failed = ferror(out->file) != 0;
+    size = out->text_size;
+    out->text_size = 0;
+    return file_write(out->fd, out->text, size);
 }
 
 static void output_put(output *out, const void *data, size_t size) {
     if (out->failed || size == 0) return;
-    if (out->in_memory) {
+    if (out->fd < 0) {
         put_in_memory(out, data, size);
         return;
     }
@@ -159,9 +153,9 @@ static void output_put(output *out, const void *data, size_t size) {
             size -= piece;
         }
     } else if (out->on_terminal) {
-        put_on_terminal(out, data, size);
+        out->failed = !put_on_terminal(out, data, size);
     } else {
-        out->failed = fwrite(data, 1, size, out->file) != size;
+        out->failed = !file_write(out->fd, data, size);
     }
     if (out->failed)
         fail(out->path ? out->path : "stdout", "cannot be written: %s", strerror(errno));
@@ -302,15 +296,6 @@ prof_sink output_sink(output *out) {
 
 /* ---- The end ---- */
 
-/* The owner and the rights of the file that it replaces. */
-static bool becomes_like(int fd, const struct stat *known) {
-    struct stat own;
-    if (fstat(fd, &own) != 0) return false;
-    bool same = own.st_uid == known->st_uid && own.st_gid == known->st_gid;
-    return (same || fchown(fd, known->st_uid, known->st_gid) == 0) &&
-           fchmod(fd, known->st_mode & 0777) == 0;
-}
-
 /* Is this file at the end of the path's links, and under no other name? */
 static bool is_alone_at(const char *target, const struct stat *known) {
     struct stat found;
@@ -321,11 +306,11 @@ static bool is_alone_at(const char *target, const struct stat *known) {
 /* Over what is there, which stays the old one where there is no room. */
 static bool copy_over(const output *out, off_t before) {
     int to = open(out->path, O_WRONLY | O_CLOEXEC);
-    off_t size = lseek(out->whole, 0, SEEK_END);
+    off_t size = lseek(out->fd, 0, SEEK_END);
     int error = to >= 0 && size > before ? posix_fallocate(to, before, size - before) : 0;
     bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
     if (to >= 0 && ftruncate(to, full ? before : 0) != 0) return false;
-    if (!full) return file_copy(out->whole, 0, size, to);
+    if (!full) return file_copy(out->fd, 0, size, to);
     errno = error;
     return false;
 }
@@ -338,10 +323,9 @@ static bool put_in_place(const output *out) {
     bool there = stat(out->path, &known) == 0, placed = false;
     if (!there && errno != ENOENT) return false;
     folder_of(out->target, folder);
-    if (!there && file_link(out->whole, out->target)) return true;
-    if (there && !(is_alone_at(out->target, &known) && becomes_like(out->whole, &known)))
-        return copy_over(out, known.st_size);
-    if (file_show(out->whole, folder, name)) {
+    if (!there && file_link(out->fd, out->target)) return true;
+    if ((!there || is_alone_at(out->target, &known)) &&
+        file_show(out->fd, folder, there ? out->target : NULL, name)) {
         if (lstat(out->target, &found) == 0 && !S_ISREG(found.st_mode)) errno = EEXIST;
         else placed = rename(name, out->target) == 0;
         if (!placed) unlink(name);
@@ -355,18 +339,18 @@ int output_close(output *out, int status) {
     if (status != EXIT_BAD) output_flush(out);
     bool told = out->failed || status == EXIT_BAD;
     if (out->gz) out->failed |= gzclose(out->gz) != Z_OK;
-    else if (out->path) out->failed |= fclose(out->file) != 0;
-    else out->failed |= fflush(out->file) != 0;
-    if (out->target && !out->failed && status != EXIT_BAD) {
+    if (out->target && !out->failed && !told) {
         signals_hold(&before);
-        if (exit_status(status) != EXIT_OK && is_input(out->path))
+        bool input = is_input(out->path);
+        if (input && !(out->over_input && exit_status(status) == EXIT_OK))
             told = out->failed = !refuse_input(out->path);
-        else out->failed = !put_in_place(out);
+        else out->failed = (input && fsync(out->fd) != 0) || !put_in_place(out);
         signals_release(&before);
     }
+    if (out->path) out->failed |= close(out->fd) != 0;
     if (out->failed && !told) fail(name, "cannot be written: %s", strerror(errno));
-    if (out->whole >= 0) close(out->whole);
     free(out->target);
+    free(out->text);
     free(out->buffer);
     return out->failed ? EXIT_BAD : status;
 }

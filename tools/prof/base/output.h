@@ -12,13 +12,12 @@
 typedef struct output {
     const char *path;          /* NULL or "-": stdout */
     char *target;              /* where path leads; NULL: it is written as it is */
-    int whole;                 /* the file without a name that goes there; -1: none */
-    FILE *file;
+    int fd;                    /* with a target a file without a name; -1: output_memory has it */
     void *gz;                  /* gzFile */
     char *buffer;
     size_t used;
     bool failed, on_terminal;
-    bool in_memory;            /* it goes nowhere: output_memory has it */
+    bool over_input;           /* it may take the place of an input */
     char *text;
     size_t text_size, text_capacity;
     bool in_html;              /* output_json_text escapes `<` too, as inside <script> */

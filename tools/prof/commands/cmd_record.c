@@ -159,10 +159,10 @@ static bool open_folder(recording *r) {
     char beside[PATH_ROOM], own[PATH_ROOM];
     folder_of(r->output, beside);
     if (!is_special(r->output)) leftovers_remove(beside);
-    r->lock = is_special(r->output) ? -1 : folder_make(beside, own);
+    r->lock = is_special(r->output) ? -1 : folder_make(beside, 0700, own);
     if (r->lock < 0) {
         snprintf(beside, sizeof beside, "%s/", temporary_folder());
-        r->lock = folder_make(beside, own);
+        r->lock = folder_make(beside, 0700, own);
     }
     if (r->lock >= 0 && fchmod(r->lock, 0700) == 0 && realpath(own, r->folder)) return true;
     return fail(r->output, "no folder for the traces of processes: %s", strerror(errno)), false;

@@ -96,14 +96,18 @@ static int write_rank(folder *f, const char *trace, const int64_t *rank) {
     return status;
 }
 
+enum { RANK_ROOM = PATH_ROOM + 64 };
+static size_t rank_path(const folder *f, size_t i, const char *in, char path[RANK_ROOM]) {
+    return (size_t)snprintf(path, RANK_ROOM, "%s/rank=%lld", in, (long long)f->ranks[i].rank);
+}
+
 static bool make_files(const folder *f, const char *name) {
     for (size_t i = 0; i < f->count; i++) {
-        char path[PATH_ROOM + 64];
-        size_t size = (size_t)snprintf(path, sizeof path, "%s/rank=%lld", name,
-                                       (long long)f->ranks[i].rank);
+        char path[RANK_ROOM];
+        size_t size = rank_path(f, i, name, path);
         if (mkdir(path, 0777) != 0) return false;
         for (int t = 0; t < TABLES; t++) {
-            snprintf(path + size, sizeof path - size, "/%s%s", table_models[t].name, f->suffix);
+            snprintf(path + size, RANK_ROOM - size, "/%s%s", table_models[t].name, f->suffix);
             int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
             off_t begin = i ? f->ranks[i - 1].ends[t] : 0;
             if (!file_copy(f->whole[t], begin, f->ranks[i].ends[t], to)) return false;
@@ -112,27 +116,44 @@ static bool make_files(const folder *f, const char *name) {
     return true;
 }
 
-/* rename() takes the place of nothing, or of a folder with nothing in it. */
-static int make_folder(const folder *f, const char *beside) {
-    char name[PATH_ROOM];
-    sigset_t before;
-    int status = EXIT_OK;
-    signals_hold(&before);
-    int fd = folder_make(beside, name);
-    if (fd < 0 || !make_files(f, name) || rename(name, f->path) != 0) {
-        status = fail(f->path, "cannot be written: %s", strerror(errno));
-        if (fd >= 0) tree_remove(name);
+/* A folder that is there stays, with its rights: the ranks' folders are put into it. */
+static bool put_in_place(const folder *f, const char *name, bool there) {
+    char from[RANK_ROOM], to[RANK_ROOM];
+    size_t placed = 0;
+    bool good = there || rename(name, f->path) == 0;
+    while (there && good && placed < f->count) {
+        rank_path(f, placed, name, from);
+        rank_path(f, placed, f->path, to);
+        good = rename(from, to) == 0;
+        placed += good;
     }
-    if (fd >= 0) close(fd);
-    signals_release(&before);
-    return status;
+    if (!good) fail(f->path, "cannot be written: %s", strerror(errno));
+    while (!good && placed > 0) {
+        rank_path(f, --placed, f->path, to);
+        tree_remove(to);
+    }
+    return good;
 }
 
-/* Is there nothing of that name, or a folder with nothing in it? */
+static int make_folder(const folder *f, const char *beside, bool there) {
+    char name[PATH_ROOM];
+    sigset_t before;
+    signals_hold(&before);
+    int fd = folder_make(beside, 0777, name);
+    bool made = fd >= 0 && make_files(f, name);
+    if (!made) fail(f->path, "cannot be written: %s", strerror(errno));
+    bool good = made && put_in_place(f, name, there);
+    if (fd >= 0) {
+        tree_remove(name);
+        close(fd);
+    }
+    signals_release(&before);
+    return good ? EXIT_OK : EXIT_BAD;
+}
+
+/* Is there nothing in it? */
 static bool folder_is_free(const char *path) {
-    struct stat status;
     bool is_free = true;
-    if (stat(path, &status) != 0) return true;
     DIR *list = opendir(path);
     for (struct dirent *entry; list && (entry = readdir(list)); )
         is_free &= strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
@@ -145,6 +166,7 @@ static bool folder_is_free(const char *path) {
 int tables_folder(const table_job *job) {
     static const char *const suffixes[] = {".csv.gz", ".csv", ".parquet"};
     char path[PATH_ROOM], beside[PATH_ROOM];
+    struct stat old;
     size_t size = (size_t)snprintf(path, PATH_ROOM, "%s", job->path);
     folder f = {.sink = {folder_begin, folder_row, (1u << TABLES) - 1}, .path = path};
     int status = EXIT_OK, made = 0;
@@ -152,14 +174,16 @@ int tables_folder(const table_job *job) {
     while (size > 1 && path[size - 1] == '/') path[--size] = '\0';
     for (int i = 0; i < 3; i++)
         if (ends_with(path, suffixes[i])) f.suffix = suffixes[i];
-    if (!folder_is_free(path)) return EXIT_BAD;
-    snprintf(beside, PATH_ROOM, "%.*s", (int)(file_name(path) - path), path);
+    bool there = stat(path, &old) == 0;
+    if (there) snprintf(beside, PATH_ROOM, "%.*s/", PATH_ROOM - 2, path);
+    else snprintf(beside, PATH_ROOM, "%.*s", (int)(file_name(path) - path), path);
     leftovers_remove(beside);
+    if (there && !folder_is_free(path)) return EXIT_BAD;
     while (made < TABLES && (f.whole[made] = file_unnamed(beside, 0600)) >= 0) made++;
     if (made < TABLES) status = fail(path, "cannot be created: %s", strerror(errno));
     for (size_t i = 0; i < job->count && status == EXIT_OK; i++)
         status = write_rank(&f, job->traces[i], job_rank(job, i));
-    if (status == EXIT_OK) status = make_folder(&f, beside);
+    if (status == EXIT_OK) status = make_folder(&f, beside, there);
     while (made > 0) close(f.whole[--made]);
     free(f.ranks);
     return status;

@@ -370,7 +370,7 @@ int tables_sqlite(const table_job *job) {
     if (!output_open(&out, job->path)) return EXIT_BAD;
     if (!out.target) return output_close(&out, fail(job->path, "a database has to be a file"));
     database d = {.sink = {NULL, insert_row, (1u << TABLES) - 1}, .path = job->path};
-    open_database(&d, out.whole);
+    open_database(&d, out.fd);
     begin_batches(&d);
     for (size_t i = 0; i < job->count && status == EXIT_OK && !has_failed(&d); i++)
         status = dataset_read(job->traces[i], job_rank(job, i), &d.sink);
