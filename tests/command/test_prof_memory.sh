@@ -60,6 +60,21 @@ says memory_by_category 'cuda:0,unknown,1256,93.94,2' 0 \
 says memory_by_op 'cuda:0,Optimizer.step#SGD.step,optimizer state,64,4.79,1' 0 \
     "$prof" memory -f csv --by op "$out/made.trace"
 says memory_first_row '[[9, 10, 26,' 0 "$prof" memory -f json "$out/made.trace"
+# What the trace tells of a block counts, and where it tells of any, nothing is inferred.
+cat >"$out/told.json" <<'JSON'
+{"profile_memory": 1, "traceEvents": [
+{"ph":"X","cat":"user_annotation","name":"Optimizer.step#SGD.step","pid":9,"tid":9,"ts":0,"dur":50},
+{"ph":"i","s":"t","name":"[memory]","pid":9,"tid":9,"ts":1,"args":{"Device Type":0,"Device Id":-1,"Addr":1,"Bytes":8,"Category":"PARAMETER"}},
+{"ph":"i","s":"t","name":"[memory]","pid":9,"tid":9,"ts":2,"args":{"Device Type":0,"Device Id":-1,"Addr":2,"Bytes":16,"Category":"AUTOGRAD_DETAIL"}},
+{"ph":"i","s":"t","name":"[memory]","pid":9,"tid":9,"ts":3,"args":{"Device Type":0,"Device Id":-1,"Addr":3,"Bytes":32}},
+{"ph":"i","s":"t","name":"[memory]","pid":9,"tid":9,"ts":4,"args":{"Device Type":0,"Device Id":-1,"Addr":1,"Bytes":-8}}]}
+JSON
+says memory_told '[[1000, 2, 8, 0], [2000, 2, 16, 6], [3000, 2, 32, 7], [4000, 4, -8, 0]]' 0 \
+    "$prof" memory -f raw "$out/told.json"
+"$prof" export -o "$out/told.csv" --table memory "$out/told.json"
+says memory_told_in_tables 'PARAMETER' 0 cat "$out/told.csv"
+echo '{"profile_memory": 1, "traceEvents": [{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":0,"dur":1}]}' >"$out/on.json"
+says memory_was_on 'though profile_memory was on' 0 "$prof" memory "$out/on.json"
 for file in tests/command/traces/kineto_2026.json $(real_traces); do
     label=$(basename "$file" .gz)
     case $label in memory_timeline* | *_et.json | *_et_*) continue ;; esac

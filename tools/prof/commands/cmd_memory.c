@@ -1,6 +1,7 @@
 /* prof memory: what memory was used for, over time, from a trace's [memory] events or from
    PyTorch's raw memory timeline. */
 #include "base/span_sorter.h"
+#include "base/text.h"
 #include "input/losses.h"
 #include "page/memory_page.h"
 #include "trace/call_walk.h"
@@ -21,9 +22,9 @@ const command memory_command = {
     "  prof memory --device cuda:0 -o memory.raw.json.gz trace.json\n"
     "      as PyTorch's export_memory_timeline: .json, .raw.json, .html, each also\n"
     "      .gz\n\n"
-    "The trace must have been recorded with profile_memory=True. It does not say\n"
-    "what a block is for; the category is inferred from the calls that allocate and\n"
-    "free it:\n"
+    "The trace must have been recorded with profile_memory=True. What it tells of a\n"
+    "block is its category (prof.h's prof_memory_category); where it tells none at\n"
+    "all, that is inferred from the calls that allocate and free a block:\n"
     "  optimizer state  allocated in Optimizer.step, lives on behind it\n"
     "  input            allocated in a DataLoader\n"
     "  gradient         allocated in the backward pass, lives on behind it\n"
@@ -62,6 +63,7 @@ typedef struct memory_event {   /* a change as the trace has it; and, behind it,
     surroundings at;
     int32_t type, index;        /* of the device */
     uint32_t op;                /* the call around it, in names; or NO_CALL */
+    uint8_t category;           /* that the trace tells, else MEMORY_UNKNOWN */
     bool is_place;              /* at, op and number alone */
 } memory_event;
 
@@ -70,6 +72,7 @@ typedef struct block {
     uint64_t step;
     int64_t bytes;
     surroundings at;
+    uint8_t category;
     uint32_t op, next_free;     /* next_free: 1 + the next that is none; 0: no such */
 } block;
 
@@ -96,6 +99,7 @@ typedef struct memory_trace {
     span_sorter *by_time;
     uint64_t event_count;
     int64_t base_ns;
+    bool tells_categories, was_on;       /* was_on: the head says that memory was recorded */
     block *blocks;
     size_t block_count, block_capacity;
     uint32_t free_block;        /* 1 + the first that is none; 0: no such */
@@ -165,6 +169,18 @@ static uint64_t add_step(memory_trace *m, step s) {
 
 /* ---- Reading a trace ---- */
 
+/* "OPTIMIZER_STATE"; MEMORY_UNKNOWN: none is told. */
+static uint8_t told_category(const trace_event *event) {
+    char told[32];
+    if (!trace_arg_text(event, PROF_KEY_CATEGORY, told, sizeof told)) return MEMORY_UNKNOWN;
+    for (uint8_t i = 0; i < MEMORY_UNKNOWN; i++) {
+        const char *p = told, *name = memory_category_names[i];
+        while (*name && (lower_case(*p) == *name || (*p == '_' && *name == ' '))) p++, name++;
+        if (!*p && !*name) return i;
+    }
+    return MEMORY_UNKNOWN;
+}
+
 static void take(memory_trace *m, const trace_reader *reader) {
     const trace_event *event = &reader->event;
     memory_change change;
@@ -173,8 +189,9 @@ static void take(memory_trace *m, const trace_reader *reader) {
     memory_event made = {
         .number = m->event_count++, .ns = change.ts_ns, .bytes = change.bytes,
         .address = INT64_MIN, .total = INT64_MIN, .type = change.device_type,
-        .index = change.device_index
+        .index = change.device_index, .category = told_category(event)
     };
+    m->tells_categories |= made.category != MEMORY_UNKNOWN;
     trace_arg_int(event, PROF_KEY_ADDRESS, &made.address);
     trace_arg_int(event, PROF_KEY_TOTAL, &made.total);
     sorter_add(m->events, &made);
@@ -243,8 +260,10 @@ static void sort_events(memory_trace *m) {
 }
 
 /* freed: where that was; NULL with free_ns INT64_MAX: nobody has freed it. */
-static uint8_t category_of(const surroundings *at, const surroundings *freed,
+static uint8_t category_of(const memory_trace *m, const block *b, const surroundings *freed,
                            int64_t free_ns) {
+    const surroundings *at = &b->at;
+    if (m->tells_categories) return b->category;
     bool in_node = freed && freed->node_end_ns != INT64_MIN;
     if (at->optimizer_end_ns != INT64_MIN)
         return free_ns <= at->optimizer_end_ns ? MEMORY_TEMPORARY : MEMORY_OPTIMIZER_STATE;
@@ -278,7 +297,10 @@ static void take_allocation(memory_trace *m, const memory_event *e, step s, uint
         GROW(m->blocks, m->block_count, m->block_capacity);
         number = (uint32_t)++m->block_count;
     }
-    m->blocks[number - 1] = (block){add_step(m, s), e->bytes, e->at, e->op, 0};
+    m->blocks[number - 1] = (block){
+        .step = add_step(m, s), .bytes = e->bytes, .at = e->at, .category = e->category,
+        .op = e->op
+    };
     *known = number;
 }
 
@@ -291,7 +313,7 @@ static void take_free(memory_trace *m, const memory_event *e, step s, uint64_t *
         device->unknown_frees = device->end;     /* legacy records: the least that was there */
     if (told && !fits) device->unknown_frees += e->bytes;
     if (fits) {
-        s.category = category_of(&freed->at, &e->at, e->ns);
+        s.category = category_of(m, freed, &e->at, e->ns);
         s.op = freed->op;
         note_category(m, freed->step, s.category);
         freed->next_free = m->free_block;
@@ -319,7 +341,7 @@ static void pair_events(memory_trace *m) {
     for (size_t i = 0; i < open.slot_count; i++) {
         if (!open.slots[i].value) continue;
         const block *left = &m->blocks[open.slots[i].value - 1];
-        note_category(m, left->step, category_of(&left->at, NULL, INT64_MAX));
+        note_category(m, left->step, category_of(m, left, NULL, INT64_MAX));
     }
     map_free(&open);
 }
@@ -375,6 +397,8 @@ static int read_trace(memory_trace *m, const char *path) {
     m->walk.tree.with_memory = m->walk.tree.without_kernels = m->walk.all_changes = true;
     while (!reader->failed && trace_next(reader) != TRACE_END) {
         if (reader->item == TRACE_ROW) take_row(m, reader);
+        else if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "profile_memory"))
+            m->was_on = !text_is(reader->member.value, "0");
         else if (reader->item == TRACE_EVENT && m->count == 0) take(m, reader);
     }
     m->base_ns = reader->base_time_ns;
@@ -623,7 +647,9 @@ static int read_and_write(const memory_options *o, const char *path) {
     int status = read_trace(&m, path);
     find_peaks(&m);
     if (m.device_count == 0 && status == EXIT_OK)
-        warn(path, "there are no [memory] events; record with profile_memory=True");
+        warn(path, m.was_on ? "there are no [memory] events, though profile_memory was on: nothing "
+             "was allocated or freed meanwhile, or not by what the profiler sees"
+             : "there are no [memory] events; record with profile_memory=True");
     int written = status && m.count == 0 ? status : write_memory(&m, o, path);
     walk_free(&m.walk);
     map_free(&m.device_numbers);

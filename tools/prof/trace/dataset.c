@@ -22,7 +22,8 @@ enum {                           /* columns of events */
 };
 enum { F_RANK, F_ID, F_CAT, F_FROM, F_TO, F_FROM_TS, F_TO_TS };
 enum { I_RANK, I_NAME, I_CAT, I_PID, I_TID, I_TS, I_SCOPE, I_ARGS };
-enum { M_RANK, M_TS, M_PID, M_TID, M_TYPE, M_DEVICE, M_ADDR, M_BYTES, M_TOTAL, M_RESERVED };
+enum { M_RANK, M_TS, M_PID, M_TID, M_TYPE, M_DEVICE, M_ADDR, M_BYTES, M_TOTAL, M_RESERVED,
+       M_CATEGORY };
 enum { C_RANK, C_NAME, C_SERIES, C_PID, C_TS, C_VALUE };
 enum { T_RANK, T_PID, T_TID, T_PROCESS, T_THREAD, T_LABELS };
 enum { H_RANK, H_KEY, H_VALUE };
@@ -52,7 +53,7 @@ static const table_column instant_columns[] = {
 static const table_column memory_columns[] = {
     INT32("rank", false), INT64("ts_ns", false), INT64("pid", true), INT64("tid", true),
     INT32("device_type", true), INT32("device", true), INT64("addr", true), INT64("bytes", true),
-    INT64("total_allocated", true), INT64("total_reserved", true)
+    INT64("total_allocated", true), INT64("total_reserved", true), TEXT("category", true)
 };
 static const table_column counter_columns[] = {
     INT32("rank", false), TEXT("name", false), TEXT("series", false), INT64("pid", true),
@@ -412,6 +413,7 @@ static void event_row(dataset *d, const trace_event *event) {
 /* ---- Second pass: the others ---- */
 
 static void memory_row(dataset *d, const trace_event *event) {
+    char category[32];
     begin_row(d, 0);
     put(d, M_TS, event->ts_ns + d->base_ns);
     put_ids(d, M_PID, M_TID, event);
@@ -421,6 +423,8 @@ static void memory_row(dataset *d, const trace_event *event) {
     put_arg(d, M_BYTES, event, PROF_KEY_BYTES);
     put_arg(d, M_TOTAL, event, PROF_KEY_TOTAL);
     put_arg(d, M_RESERVED, event, "Total Reserved");
+    if (trace_arg_text(event, PROF_KEY_CATEGORY, category, sizeof category))
+        put_words(d, M_CATEGORY, category);
     end_row(d, TABLE_MEMORY);
 }
 
