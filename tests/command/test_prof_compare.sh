@@ -94,6 +94,29 @@ gives analyze_own_flop 0.5 gemm 'TFLOP/s' analyze "$out/own.json"
 gives analyze_own_gb 10.0 gemm 'GB/s' analyze "$out/own.json"
 trace aten::mm gemm ', "kernel_flop": 0' "$mm" >"$out/zero.json"
 gives analyze_own_zero 1.2 gemm 'TFLOP/s' analyze "$out/zero.json"
+# An op tells its own amounts: prof_set_flops, an adapter of one's own, another tool.
+trace my::op k '' '"Flops": 5000000' >"$out/flops.json"
+gives analyze_op_flops 0.5 k 'TFLOP/s' analyze "$out/flops.json"
+trace my::op k '' '"kernel_flop": 5000000, "kernel_num_gb": 0.001, "Input Dims": []' >"$out/op_own.json"
+gives analyze_op_flop 0.5 k 'TFLOP/s' analyze "$out/op_own.json"
+gives analyze_op_gb 100.0 k 'GB/s' analyze "$out/op_own.json"
+trace aten::mm gemm '' "$mm, \"Flops\": 5000000" >"$out/both.json"
+gives analyze_op_flops_before_shapes 0.5 gemm 'TFLOP/s' analyze "$out/both.json"
+gives analyze_op_flops_keep_bytes 44.0 gemm 'GB/s' analyze "$out/both.json"
+trace my::op k ', "Flops": 7000000' "$mm" >"$out/kernel_flops.json"
+gives analyze_kernel_flops 0.7 k 'TFLOP/s' analyze "$out/kernel_flops.json"
+"$prof" augment "$out/flops.json" "$out/flops_augmented.json"
+says augment_op_flops '"kernel_flop": 5000000' 0 cat "$out/flops_augmented.json"
+# The memory that a name speaks of, or that the trace tells, says which of two models it is.
+for device in A100-SXM4-80GB A100-80GB A800-SXM4-80GB; do
+    says "analyze_peak_$device" '; 2039 GB/s' 0 "$prof" analyze --device $device "$out/mm.json"
+done
+says analyze_peak_40GB '; 1555 GB/s' 0 "$prof" analyze --device A100-SXM4-40GB "$out/mm.json"
+for device in B300 GB300 H20 H20-3e H800 A800 MI308X L20 'NVIDIA RTX PRO 6000 Blackwell Server Edition' \
+    'RTX PRO 6000 Blackwell Max-Q Workstation Edition' 'NVIDIA RTX 6000 Ada Generation'; do
+    says "analyze_knows_$(echo "$device" | tr ' ' _)" 'dense peak TFLOP/s' 0 \
+        "$prof" analyze --device "$device" "$out/mm.json"
+done
 trace my::op triton_mm_3 '' "$mm" >"$out/name.json"
 gives analyze_by_kernel_name 1.2 triton_mm_3 'TFLOP/s' analyze "$out/name.json"
 trace my::op convert_kernel '' "$mm" >"$out/convert.json"

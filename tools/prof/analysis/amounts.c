@@ -113,8 +113,8 @@ static void read_types(op_inputs *in, trace_text types) {
     }
 }
 
-/* What an op's event says of its inputs, as JSON texts. */
-typedef struct op_texts { trace_text op, dims, types, concrete; } op_texts;
+/* What an op's event says of its inputs, and of its amounts, as JSON texts. */
+typedef struct op_texts { trace_text op, dims, types, concrete, flops, gb; } op_texts;
 
 static void read_inputs(op_inputs *in, arena *memory, const op_texts *texts) {
     trace_text key, item, rest = texts->concrete;
@@ -295,6 +295,11 @@ static amount amount_of(amounts *all, const op_texts *texts) {
     name[size] = '\0';
     read_inputs(&in, &all->scratch, texts);
     amount result = work_out(all, strncmp(name, "aten::", 6) == 0 ? name + 6 : name, &in);
+    double told;
+    if (texts->flops.size && json_double(texts->flops, &told) && told >= 1 && told < 1e19)
+        result.flops = (uint64_t)told;
+    if (texts->gb.size && json_double(texts->gb, &told) && told > 0 && told < 1e10)
+        result.bytes = (uint64_t)(told * 1e9 + 0.5);
     arena_free(&all->scratch);
     return result;
 }
@@ -306,7 +311,9 @@ static uint32_t amounts_put(amounts *all, const op_texts *texts) {
     bool fits = append(key, sizeof key, &used, texts->op) &&
                 append(key, sizeof key, &used, texts->dims) &&
                 append(key, sizeof key, &used, texts->types) &&
-                append(key, sizeof key, &used, texts->concrete);
+                append(key, sizeof key, &used, texts->concrete) &&
+                append(key, sizeof key, &used, texts->flops) &&
+                append(key, sizeof key, &used, texts->gb);
     if (!fits) return 0;
     size_t before = all->keys.count;
     uint32_t number = intern(&all->keys, key, used);
@@ -330,21 +337,23 @@ uint32_t amounts_add(amounts *all, const char *op, const trace_event *event) {
         .op = op ? (trace_text){op, strlen(op)} : event->name,
         .dims = shapes ? shapes->value : (trace_text){"", 0},
         .types = argument(event, PROF_KEY_DTYPES),
-        .concrete = argument(event, PROF_KEY_CONCRETE)
+        .concrete = argument(event, PROF_KEY_CONCRETE),
+        .flops = argument(event, PROF_KEY_FLOPS), .gb = argument(event, "kernel_num_gb")
     };
-    return texts.dims.size ? amounts_put(all, &texts) : 0;
+    if (!texts.flops.size) texts.flops = argument(event, "kernel_flop");
+    return texts.dims.size || texts.flops.size || texts.gb.size ? amounts_put(all, &texts) : 0;
 }
 
 uint32_t amounts_rename(amounts *all, uint32_t number, const char *op) {
     const char *line = all->keys.entries[number].text;
-    trace_text lines[4];
-    for (int i = 0; i < 4; i++) {
+    trace_text lines[6];
+    for (int i = 0; i < 6; i++) {
         const char *end = strchr(line, SEPARATOR);
         if (!end) return 0;                       /* a text with raw control characters */
         lines[i] = (trace_text){line, (size_t)(end - line)};
         line = end + 1;
     }
-    op_texts texts = {{op, strlen(op)}, lines[1], lines[2], lines[3]};
+    op_texts texts = {{op, strlen(op)}, lines[1], lines[2], lines[3], lines[4], lines[5]};
     return amounts_put(all, &texts);
 }
 

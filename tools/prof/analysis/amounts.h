@@ -1,5 +1,5 @@
-/* How much an op computes and moves, from what the trace says of its inputs: for analyze, augment
-   and report --flops. */
+/* How much an op computes and moves, as the trace tells (Flops, kernel_flop, kernel_num_gb), else
+   from what it says of its inputs: for analyze, augment and report --flops. */
 #ifndef PROF_AMOUNTS_H
 #define PROF_AMOUNTS_H
 
@@ -24,15 +24,15 @@ typedef struct amount {
 
 /* Remembers amounts: the same op with the same inputs is worked out once. Zero-initialise. */
 typedef struct amounts {
-    interner keys;                               /* op, dims, types, concrete inputs */
+    interner keys;                               /* op, dims, types, concrete inputs, amounts */
     amount *list;                                /* by number; 0 is no amount */
     size_t capacity;
     arena scratch;
     bool with_flops;                             /* prof_flops' small set instead */
 } amounts;
 
-/* The number of the amount of op with the inputs that event names, 0: it names none. op NULL: the
-   event's own name. */
+/* The number of the amount of op with the amounts or inputs that event names, 0: it names none. op
+   NULL: the event's own name. */
 uint32_t amounts_add(amounts *all, const char *op, const trace_event *event);
 /* The same inputs, as if another op took them. */
 uint32_t amounts_rename(amounts *all, uint32_t number, const char *op);

@@ -11,6 +11,9 @@
 
 /* The first whose name is part of the device's: special ones before general ones. */
 static const device_peak peaks[] = {
+    /* NVIDIA GB300 NVL72 page: per GPU, 1/72 of the rack; HGX B300: 1/8; halved where sparse */
+    {"GB300", TFLOPS(1.3, 80, 1250, 2500, 2500, 5000, 165), 8000, 0, 0},
+    {"B300", TFLOPS(1.25, 75, 1125, 2250, 2250, 4500, 150), 7700, 0, 0},
     /* NVIDIA GB200 NVL72 page: per GPU, 1/72 of the rack, halved where sparse */
     {"GB200", TFLOPS(40, 80, 1250, 2500, 2500, 5000, 5000), 8000, 0, 0},
     /* NVIDIA HGX B200 datasheet: 1/8 of the board, halved where sparse */
@@ -24,6 +27,15 @@ static const device_peak peaks[] = {
     {"H100 NVL", TFLOPS(60, 60, 417.5, 835.5, 835.5, 1670.5, 1670.5), 3900, 0, 0},
     {"H100 PCIe", TFLOPS(51, 51, 378, 756, 756, 1513, 1513), 2000, 0, 0},
     {"H100", TFLOPS(67, 67, 494.5, 989.5, 989.5, 1979, 1979), 3350, 0, 0},
+    /* NVIDIA H20 (96 and 141 GB), H800 and A800 datasheets; H800 is an H100 without its FP64 */
+    {"H20-3e", TFLOPS(1, 44, 74, 148, 148, 296, 296), 4800, 0, 0},
+    {"H20", TFLOPS(1, 44, 74, 148, 148, 296, 296), 4800, 0, 120},
+    {"H20", TFLOPS(1, 44, 74, 148, 148, 296, 296), 4000, 0, 0},
+    {"H800 PCIe", TFLOPS(0.8, 51, 378, 756, 756, 1513, 1513), 2000, 0, 0},
+    {"H800", TFLOPS(1, 67, 494.5, 989.5, 989.5, 1979, 1979), 3350, 0, 0},
+    {"A800 80GB PCIe", TFLOPS(19.5, 19.5, 156, 312, 312, 0, 624), 1935, 0, 0},
+    {"A800", TFLOPS(19.5, 19.5, 156, 312, 312, 0, 624), 2039, 0, 60},
+    {"A800", TFLOPS(19.5, 19.5, 156, 312, 312, 0, 624), 1555, 0, 0},
     /* NVIDIA A100 datasheet (2021): 80GB PCIe, 80GB SXM; A100 whitepaper: 40GB */
     {"A100 80GB PCIe", TFLOPS(19.5, 19.5, 156, 312, 312, 0, 624), 1935, 0, 0},
     {"A100", TFLOPS(19.5, 19.5, 156, 312, 312, 0, 624), 2039, 0, 60},
@@ -34,9 +46,15 @@ static const device_peak peaks[] = {
     {"A10", TFLOPS(0, 31.2, 62.5, 125, 125, 0, 250), 600, 0, 0},
     {"A40", TFLOPS(0, 37.4, 74.8, 149.7, 149.7, 0, 299.3), 696, 0, 0},
     {"RTX A6000", TFLOPS(0, 38.7, 77.4, 154.8, 154.8, 0, 309.7), 768, 0, 0},
-    /* NVIDIA L40S, L40, L4 datasheets, halved where sparse */
+    /* NVIDIA RTX PRO 6000 Blackwell datasheets (server, Max-Q, workstation), RTX 6000 Ada */
+    {"RTX PRO 6000 Blackwell Server", TFLOPS(1.9, 120, 250, 500, 500, 1000, 1000), 1597, 0, 0},
+    {"Blackwell Max-Q", TFLOPS(1.7, 110, 219.4, 438.9, 438.9, 877.7, 877.7), 1792, 0, 0},
+    {"RTX PRO 6000", TFLOPS(2, 125, 250, 500, 500, 1000, 1000), 1792, 0, 0},
+    {"RTX 6000 Ada", TFLOPS(1.4, 91.1, 182.1, 364.2, 364.2, 728.5, 728.5), 960, 0, 0},
+    /* NVIDIA L40S, L40, L20, L4 datasheets, halved where sparse */
     {"L40S", TFLOPS(0, 91.6, 183, 362, 362, 733, 733), 864, 0, 0},
     {"L40", TFLOPS(0, 90.5, 90.5, 181, 181, 362, 362), 864, 0, 0},
+    {"L20", TFLOPS(0.9, 59.8, 59.8, 119.5, 119.5, 239, 239), 864, 0, 0},
     {"L4", TFLOPS(0, 30.3, 60, 121, 121, 242.5, 242.5), 300, 0, 0},
     /* NVIDIA V100 and V100S datasheets, T4: Turing whitepaper, P100 datasheet (SXM2) */
     {"V100S", TFLOPS(8.2, 16.4, 0, 0, 130, 0, 0), 1134, 0, 0},
@@ -70,6 +88,8 @@ static const device_peak peaks[] = {
     {"MI350", TFLOPS(72.1, 144.2, 0, 2306.9, 2306.9, 4613.7, 4613.7), 8000, 256, 0},
     {"MI325X", TFLOPS(163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 2614.9), 6000, 304, 0},
     {"MI300X", TFLOPS(163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 2614.9), 5300, 304, 0},
+    /* no datasheet of it is public: what each CU of the MI300X does, for 80 at 1.42 GHz */
+    {"MI308X", TFLOPS(29.1, 29.1, 116.3, 232.7, 232.7, 465.3, 465.3), 5300, 80, 0},
     {"MI300A", TFLOPS(122.6, 122.6, 490.3, 980.6, 980.6, 1961.2, 1961.2), 5300, 228, 0},
     {"MI300", TFLOPS(163.4, 163.4, 653.7, 1307.4, 1307.4, 2614.9, 2614.9), 5300, 304, 0},
     {"MI250X", TFLOPS(95.7, 95.7, 0, 383, 383, 0, 383), 3277, 220, 0},
@@ -90,9 +110,20 @@ static bool has_word(const char *name, const char *word) {
     return false;
 }
 
+/* Of a name such as "A100-SXM4-80GB"; 0: it tells none. */
+static double memory_in_name(const char *name) {
+    for (const char *p = name; (p = strstr(p, "GB")); p++) {
+        const char *begin = p;
+        while (begin > name && begin[-1] >= '0' && begin[-1] <= '9') begin--;
+        if (begin < p) return strtod(begin, NULL);
+    }
+    return 0;
+}
+
 bool device_find(const char *name, int64_t units, int64_t memory, device_peak *peak) {
+    double gb = memory > 0 ? (double)memory * 1e-9 : memory_in_name(name);
     for (size_t i = 0; i < sizeof peaks / sizeof *peaks; i++) {
-        if (!has_word(name, peaks[i].name) || (double)memory < peaks[i].min_gb * 1e9) continue;
+        if (!has_word(name, peaks[i].name) || gb < peaks[i].min_gb) continue;
         *peak = peaks[i];
         if (units == 0 || units * 2 != peak->units) return true;
         for (int type = 0; type < DTYPE_PEAKS; type++) peak->tflops[type] /= 2;

@@ -139,7 +139,8 @@ static void add_launch(kernel_table *t, const trace_event *event) {
         .number = t->launch_count++, .ns = event->dur_ns, .row = row_of(t, event)
     };
     double gb = 0;
-    trace_arg_double(event, "kernel_flop", &launch.flops);
+    if (!trace_arg_double(event, PROF_KEY_FLOPS, &launch.flops))
+        trace_arg_double(event, "kernel_flop", &launch.flops);
     if (trace_arg_double(event, "kernel_num_gb", &gb)) launch.bytes = gb * 1e9;
     const char *op = op_of_kernel(interned_text(&t->walk.tree.names, t->rows[launch.row].name));
     launch.amount = amounts_add(&t->amounts, op ? op : "", event);
@@ -155,7 +156,7 @@ static void add_event(kernel_table *t, const trace_reader *reader) {
     if (tree_takes(&t->walk.tree, event)) {
         uint32_t name = tree_name(&t->walk.tree, event);
         id = 0;
-        if (event->kind == TRACE_CPU_OP)
+        if (event->kind == TRACE_CPU_OP || trace_arg(event, PROF_KEY_FLOPS))
             id = amounts_add(&t->amounts, interned_text(&t->walk.tree.names, name), event);
     }
     walk_add(&t->walk, reader, id);
