@@ -57,7 +57,7 @@ TOOL_LIBS = -lyajl -lz $(if $(ISAL),-lisal)
 $(TOOLS)/input/unpack.o: TOOL_FLAGS += $(if $(ISAL),-DPROF_ISAL)
 TOOL_SOURCES = $(wildcard tools/prof/*.c tools/prof/*/*.c)
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/prof/%.c=$(TOOLS)/%.o)
-READER_OBJECTS = $(filter $(TOOLS)/base/% $(TOOLS)/input/% %/trace_writer.o, $(TOOL_OBJECTS))
+READER_OBJECTS = $(filter $(TOOLS)/base/% $(TOOLS)/input/%, $(TOOL_OBJECTS))
 PAGE_PARTS = $(wildcard tools/prof/page/*.html tools/prof/page/*.css tools/prof/page/*.js)
 TOOL_PAGES = $(addprefix $(TOOLS)/, report_html.h memory_page_html.h flamegraph_css.h flamegraph_js.h report_sql.h)
 

@@ -80,7 +80,7 @@ says cut_no_time "'1h' is no time" 2 "$prof" cut --to 1h "$out/made.trace"
 says cut_backwards 'not behind --from' 2 "$prof" cut --from 2 --to 1 "$out/made.trace"
 says cut_stdin 'it has to be a file' 2 "$prof" cut --step 1 -
 echo 'a;b 5' >"$out/some.folded"
-says cut_folded 'this is not JSON' 2 "$prof" cut --to 1 "$out/some.folded"
+says cut_folded '"name": "b"' 0 "$prof" cut --to 1 "$out/some.folded"
 [ -e "$out/none.json" ] && rm "$out/none.json"
 "$prof" cut --step 9 -o "$out/none.json" "$out/made.trace" 2>/dev/null
 none() { [ ! -e "$out/none.json" ]; }

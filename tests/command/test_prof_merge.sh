@@ -85,5 +85,5 @@ says merge_align 'neither base nor collectives' 2 "$prof" merge -a x "$now"
 says merge_stdin 'it has to be a file' 2 "$prof" merge -
 says merge_missing 'No such file' 2 "$prof" merge -o "$out/x.json" "$now" "$out/none.json"
 echo 'a;b 5' >"$out/some.folded"
-says merge_folded 'this is not JSON' 2 "$prof" merge "$now" "$out/some.folded"
+says merge_folded '"name": "b"' 0 "$prof" merge "$now" "$out/some.folded"
 exit $failed

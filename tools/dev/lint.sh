@@ -45,10 +45,7 @@ upward() {   # "FILE: HEADER" of each that points the other way, or that names n
                 print FILENAME ": " $2
         }' tools/prof/library.[ch] tools/prof/raw_read.h tools/prof/*/*.[ch]
 }
-# Gone once formats hand out events, and make no JSON.
-known='tools/prof/input/[a-z_]*\.[ch]: "output/trace_writer\.h"'
-rule "folders of tools/prof: $(upward | grep -c "$known") exceptions, at most 2" \
-    "$(upward | grep -v "$known"; upward | grep "$known" | tail -n +3)"
+rule 'folders of tools/prof' "$(upward)"
 
 # ---- The rooms: the index in the first comment, and the banners ----
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "input/losses.h"
-#include "input/raw_json.h"
+#include "input/raw.h"
 #include "input/raw_memory.h"
 #include "input/raw_ranges.h"
 #include "input/raw_stacks.h"
@@ -256,7 +256,7 @@ static int read_twice(raw_rows *r, const char *path,
     return error ? fail(path, "%s", strerror(error)) : EXIT_OK;
 }
 
-static void raw_end(raw_rows *r) {
+static void end_rows(raw_rows *r) {
     raw_memory_free(r->changes);
     raw_ranges_free(&r->ranges);
     raw_stacks_free(r->stacks);
@@ -271,7 +271,7 @@ int raw_rows_read(row_table *t, const char *path) {
     t->summed += r->sums;
     note_span(r);
     if (status == EXIT_OK) tell(r, path);
-    raw_end(r);
+    end_rows(r);
     return status;
 }
 
@@ -287,6 +287,6 @@ int raw_losses_read(const char *path) {
     raw_rows *r = raw_begin(NULL);
     int status = read_twice(r, path, take_losses);
     if (status == EXIT_OK) tell(r, path);
-    raw_end(r);
+    end_rows(r);
     return status;
 }

@@ -11,7 +11,6 @@
 
 #include "analysis/busy.h"
 #include "analysis/raw_rows.h"
-#include "analysis/raw_work.h"
 #include "base/span_sorter.h"
 #include "input/losses.h"
 #include "trace/work_join.h"
@@ -1014,7 +1013,7 @@ static group_key sums_key(row_table *t, const prof_average *row) {
     return key;
 }
 
-void rows_take_sums(row_table *t, const char *path, trace_text head) {
+static void take_sums(row_table *t, const char *path, trace_text head) {
     head_sums sums = {0};
     head_sums_read(&sums, head, t->options->by_site || t->options->site_in_name);
     for (size_t i = 0; i < sums.count; i++) {
@@ -1040,7 +1039,7 @@ static void note_head(row_table *t, const trace_reader *reader) {
     if (head || array) note_promises(t, reader->losses);
     if (head || array) note_places(t, head ? reader->member.value : event->args_text);
     if (head || (meta && text_is(event->name, "prof counts")))
-        rows_take_sums(t, reader->path, head ? reader->member.value : event->args_text);
+        take_sums(t, reader->path, head ? reader->member.value : event->args_text);
 }
 
 static void note_item(row_table *t, const trace_reader *reader) {
@@ -1083,39 +1082,6 @@ static void end_file(row_table *t) {
     tree_clear(&t->tree);
 }
 
-void rows_begin_file(row_table *t) {
-    begin_file(t);
-    t->own = true;
-    t->events_before = t->events;
-}
-
-void rows_take_event(row_table *t, const trace_event *event) { add_event(t, event); }
-
-void rows_take_type(row_table *t, uint8_t type, const char *name) {
-    if (t->options->device) list_type(t, type, name);
-}
-
-struct span rows_plain_call(row_table *t, const trace_event *event) {
-    return made_call(t, event, tree_name(&t->tree, event));
-}
-
-uint32_t rows_thread(row_table *t, const trace_event *event) { return thread_of(t, event, false); }
-
-void rows_add_call(row_table *t, struct span *s) {
-    t->events++;
-    t->order += 2;
-    s->order = t->order;
-    if (s->start_ns < t->file_first_ns) t->file_first_ns = s->start_ns;
-    if (s->start_ns + s->amount > t->file_last_ns) t->file_last_ns = s->start_ns + s->amount;
-    sorter_add(t->sorter, s);
-}
-
-void rows_end_file(row_table *t, int64_t base_ns) {
-    end_file(t);
-    if (t->events > t->events_before) note_span(t, base_ns, t->events_before == 0);
-    t->base_ns = base_ns;
-}
-
 bool rows_take_name(row_table *t, const char *name) {
     return !t->has_name || name_matches(t, intern(&t->tree.names, name, strlen(name)));
 }
@@ -1123,7 +1089,6 @@ bool rows_take_name(row_table *t, const char *name) {
 int rows_read(row_table *t, const char *path) {
     if (t->busy) busy_next_file(t->busy, path);
     if (raw_rows_can(t, path)) return raw_rows_read(t, path);
-    if (raw_work_can(t, path)) return raw_work_read(t, path);
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
     uint64_t events = t->events, summed = t->summed;

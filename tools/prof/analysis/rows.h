@@ -121,18 +121,6 @@ typedef struct row_table {
 bool rows_begin(row_table *table, const row_options *options);
 int rows_read(row_table *table, const char *path);           /* adds one file; the exit code */
 void rows_finish(row_table *table);                          /* after the last file */
-/* A file that somebody else reads: begin, its events, the sums in its head, end. */
-void rows_begin_file(row_table *table);
-void rows_take_event(row_table *table, const trace_event *event);
-/* That the head lists. */
-void rows_take_type(row_table *table, uint8_t type, const char *name);
-/* A call that carries nothing, but for its times and its order: to be copied for others of that
-   name and thread, and added. */
-struct span rows_plain_call(row_table *table, const trace_event *event);
-uint32_t rows_thread(row_table *table, const trace_event *event);
-void rows_add_call(row_table *table, struct span *call);
-void rows_take_sums(row_table *table, const char *path, trace_text head);
-void rows_end_file(row_table *table, int64_t base_ns);
 bool rows_take_name(row_table *table, const char *name);     /* does the filter? */
 /* Of each change of memory, in the order of time; then what it adds to: host and devices. */
 void rows_note_memory(row_table *table, int32_t device_type);

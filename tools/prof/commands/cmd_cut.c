@@ -2,7 +2,7 @@
 #include "base/span_sorter.h"
 #include "input/head_sums.h"
 #include "output/json_lanes.h"
-#include "output/trace_writer.h"
+#include "input/trace_writer.h"
 #include "trace/trace_range.h"
 #include "trace/work_join.h"
 
@@ -142,8 +142,6 @@ static int for_each(cutter *c, void (*take)(cutter *c, const trace_event *event)
     reader->quiet = quiet;
     while (trace_next(reader) != TRACE_END)
         if (reader->item == TRACE_EVENT) take(c, &reader->event);
-    if (reader->not_json && !reader->failed)
-        reader->failed = fail(c->file, "this is not JSON: it cannot be cut");
     return trace_close(reader);
 }
 
@@ -332,7 +330,7 @@ static int write_part(cutter *c, output *out) {
     trace_writer writer;
     text_edit moved;
     bool begun = false;
-    reader->quiet = reader->as_written = true;
+    reader->quiet = reader->as_written = reader->with_text = true;
     while (trace_next(reader) != TRACE_END) {
         const trace_event *event = &reader->event;
         if (!begun) writer_begin(&writer, out, reader->array_form);

@@ -3,10 +3,11 @@
 #include "commands/top.h"
 #include "input/elf_names.h"
 #include "input/losses.h"
-#include "input/raw_json.h"
+#include "input/raw.h"
 #include "input/source.h"
 #include "input/swo.h"
 #include "input/unpack.h"
+#include "input/trace_writer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -43,6 +44,12 @@ typedef struct source {
     top_view *top;                       /* --follow; NULL: none */
 } source;
 
+typedef struct decoder {
+    event_queue made;
+    raw_source *raw;
+    trace_writer writer;
+} decoder;
+
 /* There is more to read; false: it is to end. */
 static bool wait_more(void *user, int fd) {
     const source *from = user;
@@ -57,7 +64,17 @@ static long read_some(source *from, unpacker *file, void *to, size_t size,
     return wait_more(from, from->fd) ? (long)read(from->fd, to, size) : 0;
 }
 
-static bool push_all(raw_json *raw, source *from) {
+/* What the source has made so far. */
+static void write_made(decoder *d) {
+    queued made;
+    while (queue_next(&d->made, &made)) {
+        const trace_member *member = &made.member;
+        if (made.item == TRACE_EVENT) writer_put(&d->writer, &made.event);
+        else writer_member(&d->writer, member->key, member->value);
+    }
+}
+
+static bool push_all(decoder *d, source *from) {
     unsigned char piece[PIECE];
     int unpacked = from->as_it_comes ? -1 : dup(from->fd);
     if (!from->as_it_comes && unpacked < 0) return fail(from->path, "%s", strerror(errno)), false;
@@ -69,7 +86,8 @@ static bool push_all(raw_json *raw, source *from) {
     long got = 0;
     while ((got = read_some(from, file, piece, sizeof piece, &why)) > 0) {
         size_t size = from->swo ? swo_take(from->swo, piece, (size_t)got) : (size_t)got;
-        raw_json_push(raw, piece, size);
+        raw_push(d->raw, piece, size);
+        write_made(d);
         if (from->top) top_push(from->top, piece, size);
         else progress("reading", 0, 0);
         bytes += (unsigned long long)got;
@@ -88,7 +106,8 @@ static bool push_all(raw_json *raw, source *from) {
 /* ---- The command ---- */
 
 /* Whether that was a stream, and how it ended. */
-static int judge(raw_json *raw, const prof_raw_stats *stats, const source *from) {
+static int judge(const raw_source *raw, const source *from) {
+    const prof_raw_stats *stats = raw_stats(raw);
     const char *path = from->path;
     if (!stats->bytes && from->swo)
         return fail(path, "no byte of port %u of the ITM", from->swo->port);
@@ -96,22 +115,29 @@ static int judge(raw_json *raw, const prof_raw_stats *stats, const source *from)
     if (!stats->blocks)
         return fail(path, "byte 0: this is no raw stream of prof.h: no whole block in %llu bytes",
                     (unsigned long long)stats->bytes);
-    if (raw_json_tell(raw, path) && !interrupted()) note_cut_input();
-    losses_tell(path, raw_json_losses(raw));
+    if (raw_stats_tell(stats, path) && !interrupted()) note_cut_input();
+    losses_tell(path, raw_losses_of(raw));
     return EXIT_OK;
 }
 
 static int decode_to(source *from, const char *to) {
     output out;
     if (!output_open(&out, to)) return EXIT_BAD;
-    raw_json *raw = raw_json_open(&out);
-    raw_json_names(raw, from->elf);
-    if (!from->top && !from->swo) raw_json_read_ahead(raw, from->fd, lseek(from->fd, 0, SEEK_CUR));
-    int status = push_all(raw, from) ? EXIT_OK : EXIT_BAD;
-    prof_raw_stats stats = raw_json_end(raw);
+    decoder d = {.made = {0}};
+    source_desc desc = {.to = &d.made, .path = from->path, .fd = from->fd};
+    desc.begin = lseek(from->fd, 0, SEEK_CUR);
+    if (from->top || from->swo || desc.begin < 0) desc.fd = -1;
+    d.raw = raw_open(&desc);
+    raw_names(d.raw, from->elf);
+    writer_begin(&d.writer, &out, false);
+    int status = push_all(&d, from) ? EXIT_OK : EXIT_BAD;
+    while (raw_end(d.raw)) write_made(&d);
+    write_made(&d);
+    writer_end(&d.writer);
     if (from->top) top_end(from->top);
-    if (status == EXIT_OK) status = judge(raw, &stats, from);
-    raw_json_free(raw);
+    if (status == EXIT_OK) status = judge(d.raw, from);
+    raw_close(d.raw);
+    queue_free(&d.made);
     return output_close(&out, status);
 }
 

@@ -6,7 +6,7 @@
 #include "output/json_lanes.h"
 #include "output/pprof.h"
 #include "output/tables.h"
-#include "output/trace_writer.h"
+#include "input/trace_writer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +69,7 @@ static int copy_events(trace_reader *reader, const json_lanes *lanes, output *ou
     text_edit moved;
     bool begun = false;
     reader->as_written = true;
+    reader->with_text = lanes != NULL;
     while (trace_next(reader) != TRACE_END) {
         const trace_event *event = &reader->event;
         if (!begun) writer_begin(&w, out, reader->array_form);
@@ -77,13 +78,15 @@ static int copy_events(trace_reader *reader, const json_lanes *lanes, output *ou
             writer_member(&w, reader->member.key, reader->member.value);
         if (reader->item != TRACE_EVENT) continue;
         if (!w.had_events) json_lanes_names(lanes, &w, NULL, NULL);
-        writer_event(&w);
-        write_edited(out, event->raw, &moved, json_lanes_edit(lanes, event, &moved));
+        if (lanes) {
+            writer_event(&w);
+            write_edited(out, event->raw, &moved, json_lanes_edit(lanes, event, &moved));
+        } else {
+            writer_put(&w, event);
+        }
     }
     if (!begun) writer_begin(&w, out, reader->array_form);
     writer_end(&w);
-    if (reader->not_json && !reader->failed)
-        reader->failed = fail(reader->path, "this is not JSON: it has no events to be copied");
     return trace_close(reader);
 }
 

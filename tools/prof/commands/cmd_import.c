@@ -1,5 +1,5 @@
 /* prof import: a profile of nvprof or of Nsight Systems (both SQLite) as a trace. */
-#include "output/trace_writer.h"
+#include "input/trace_writer.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>

@@ -244,11 +244,9 @@ static void note_member(rank_file *f, merger *m, const trace_member *member) {
 static int note_file(rank_file *f, merger *m) {
     trace_reader *reader = trace_open(f->id.path);
     if (!reader) return EXIT_BAD;
-    reader->as_written = true;
+    reader->as_written = reader->with_text = true;
     while (trace_next(reader) != TRACE_END) {
-        if (reader->item == TRACE_EVENT && reader->event.raw.size == 0)
-            reader->failed = fail(f->id.path, "this is not JSON: it cannot be merged");
-        else if (reader->item == TRACE_EVENT) note_event(f, m, &reader->event);
+        if (reader->item == TRACE_EVENT) note_event(f, m, &reader->event);
         else if (reader->item == TRACE_MEMBER) note_member(f, m, &reader->member);
     }
     f->base_ns = reader->base_time_ns;
@@ -501,7 +499,7 @@ static int write_file(trace_writer *w, merger *m, rank_file *f) {
     if (m->with_lanes && !(f->lanes = json_lanes_find(f->id.path))) return EXIT_BAD;
     trace_reader *reader = trace_open(f->id.path);
     if (!reader) return EXIT_BAD;
-    reader->quiet = reader->as_written = true;
+    reader->quiet = reader->as_written = reader->with_text = true;
     while (!reader->failed && trace_next(reader) != TRACE_END)
         if (reader->item == TRACE_EVENT && !is_replaced(&reader->event))
             reader->failed |= !write_event(w, m, f, &reader->event);

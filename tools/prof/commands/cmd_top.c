@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "input/elf_names.h"
 #include "input/losses.h"
-#include "input/raw_json.h"
+#include "input/raw.h"
 #include "input/raw_memory.h"
 #include "library.h"
 
@@ -96,7 +96,7 @@ static void take(void *user, const prof_raw_item *item) {
     losses_take_raw(&t->lost, &t->raw_lost, item);
     if (item->kind == PROF_RAW_COUNTS) t->ended = item->value == 1;
     if (item->kind == PROF_RAW_SESSION) t->cpu_row = 0, t->ended = false;
-    if (item->kind == PROF_RAW_THREAD && raw_json_is_cpu_row(item)) t->cpu_row = item->thread + 1;
+    if (item->kind == PROF_RAW_THREAD && raw_is_cpu_row(item)) t->cpu_row = item->thread + 1;
     if (item->kind == PROF_RAW_ZONE && item->thread < 1 << 20 && item->thread + 1 != t->cpu_row)
         take_zone(t, item);
 }
@@ -297,7 +297,7 @@ static void top_close(top_view *t) {
 bool top_can(int file) {
     char magic[4];
     off_t at = lseek(file, 0, SEEK_CUR);
-    return at < 0 || pread(file, magic, 4, at) < 4 || raw_json_is(magic, 4);
+    return at < 0 || pread(file, magic, 4, at) < 4 || raw_is(magic, 4);
 }
 
 top_view *top_begin(const char *path, elf_names *elf, FILE *out) {

@@ -1,4 +1,5 @@
-/* prof validate: what is wrong with a trace, each finding with its byte offset. */
+/* prof validate: what is wrong with a trace, each finding with its byte offset; of what is no JSON,
+   with the number of the item. */
 #include "base/span_sorter.h"
 #include "input/losses.h"
 #include "input/trace_pairs.h"
@@ -79,6 +80,7 @@ enum { KEYED_LAUNCH, KEYED_KERNEL, KEYED_WAIT, KEYED_WORK, KEYED_START, KEYED_EN
 
 typedef struct checker {
     const text_list *ignore;
+    const char *unit;            /* of offsets */
     finding *findings;
     size_t count, capacity;
     uint64_t counts[RULES];
@@ -293,7 +295,7 @@ static void check_backward(checker *c, const trace_event *event) {
                               &is_new);
     if (is_new) *first = event->offset;
     else find(c, RULE_BACKWARD, event->offset, "%s has the sequence number %lld of the one at "
-              "byte %llu", shown(event), (long long)sequence, (unsigned long long)*first);
+              "%s %llu", shown(event), (long long)sequence, c->unit, (unsigned long long)*first);
 }
 
 static void check_wait(checker *c, const trace_event *event) {
@@ -339,13 +341,13 @@ static void check_event(checker *c, const trace_event *event) {
 static void check_order(checker *c, const open_event *outer, const open_event *e) {
     if (!outer) return;
     if (outer->end_ns < e->end_ns)
-        find(c, RULE_OVERLAP, e->offset, "begins in the event at byte %llu and ends %lld ns "
-             "behind it", (unsigned long long)outer->offset,
+        find(c, RULE_OVERLAP, e->offset, "begins in the event at %s %llu and ends %lld ns "
+             "behind it", c->unit, (unsigned long long)outer->offset,
              (long long)(e->end_ns - outer->end_ns));
     else if (outer->start_ns == e->start_ns && outer->offset > e->offset &&
              outer->end_ns > e->end_ns)
-        find(c, RULE_ORDER, e->offset, "lies in the event at byte %llu, which stands behind it",
-             (unsigned long long)outer->offset);
+        find(c, RULE_ORDER, e->offset, "lies in the event at %s %llu, which stands behind it",
+             c->unit, (unsigned long long)outer->offset);
 }
 
 /* Each open event stands behind the one around it. */
@@ -419,11 +421,11 @@ static void check_correlated(checker *c, const keyed *launch, const keyed *k) {
     int64_t ns = launch->start_ns - k->start_ns;
     if (ns <= 0) return;
     if (k->what == KEYED_KERNEL)
-        find(c, RULE_LAUNCH, k->offset, "the kernel begins %lld ns before its launch at byte %llu",
-             (long long)ns, (unsigned long long)launch->offset);
+        find(c, RULE_LAUNCH, k->offset, "the kernel begins %lld ns before its launch at %s %llu",
+             (long long)ns, c->unit, (unsigned long long)launch->offset);
     else
-        find(c, RULE_WAIT_PAST, k->offset, "waits for what is recorded %lld ns later, at byte %llu",
-             (long long)ns, (unsigned long long)launch->offset);
+        find(c, RULE_WAIT_PAST, k->offset, "waits for what is recorded %lld ns later, at %s %llu",
+             (long long)ns, c->unit, (unsigned long long)launch->offset);
 }
 
 static void check_launches(checker *c) {
@@ -463,8 +465,8 @@ static void check_waits(checker *c) {
         for (uint64_t i = count; i-- > 0 && i + LAST >= count; ) {
             const keyed *w = &last[i % LAST];
             if (w->end_ns > k.end_ns)
-                find(c, RULE_SYNC, w->offset, "runs on for %lld ns behind the wait at byte %llu",
-                     (long long)(w->end_ns - k.end_ns), (unsigned long long)k.offset);
+                find(c, RULE_SYNC, w->offset, "runs on for %lld ns behind the wait at %s %llu",
+                     (long long)(w->end_ns - k.end_ns), c->unit, (unsigned long long)k.offset);
         }
     }
 }
@@ -513,8 +515,10 @@ static int check_file(checker *c, const char *path) {
     c->by_correlation = sorter_of(sizeof(keyed), correlation_before);
     c->by_flow = sorter_of(sizeof(keyed), flow_before);
     c->by_stream = sorter_of(sizeof(keyed), stream_before);
-    while (trace_next(reader) != TRACE_END)
+    while (trace_next(reader) != TRACE_END) {
+        c->unit = reader->numbered ? "item" : "byte";
         if (reader->item == TRACE_EVENT) check_event(c, &reader->event);
+    }
     check_open(c);
     check_nesting(c);
     check_flows(c);
@@ -523,7 +527,7 @@ static int check_file(checker *c, const char *path) {
     check_defects(c, reader);
     check_losses(c, reader);
     if (reader->empty) warn(path, "the trace is of an empty session: nothing was recorded in it");
-    bool once = reader->failed || file_reads_once(path);
+    bool once = reader->failed || reader->numbered || file_reads_once(path);
     if (trace_close(reader) != EXIT_OK) return EXIT_BAD;
     return once ? EXIT_OK : check_json(c, path);
 }
@@ -536,7 +540,7 @@ static int by_offset(const void *a, const void *b) {
 }
 
 static void write_findings(const checker *c, const char *path, table_format format, output *out) {
-    static const char *const heads[] = {"Byte", "Level", "Rule", "Finding"};
+    const char *const heads[] = {*c->unit == 'i' ? "Item" : "Byte", "Level", "Rule", "Finding"};
     static const bool numbers[] = {true, false, false, false};
     bool colours = !out->path && use_colours(stdout);
     sheet s;
@@ -546,7 +550,7 @@ static void write_findings(const checker *c, const char *path, table_format form
         const char *level = rules[f->rule].is_error ? "error" : "warning";
         if (format == FORMAT_TEXT) {
             const char *colour = !colours ? "" : rules[f->rule].is_error ? "\033[31m" : "\033[33m";
-            output_format(out, "%s: byte %llu: %s%s%s: %s: ", path,
+            output_format(out, "%s: %s %llu: %s%s%s: %s: ", path, c->unit,
                           (unsigned long long)f->offset, colour, level, colours ? "\033[0m" : "",
                           rules[f->rule].name);
             output_plain_text(out, f->text);
@@ -605,7 +609,7 @@ static void checker_free(checker *c) {
 }
 
 static int run(int argc, char **argv) {
-    checker c = {.limit = 10};
+    checker c = {.limit = 10, .unit = "byte"};
     text_list ignore = {0};
     bool strict = false, list = false;
     const char *format_name = NULL, *to = NULL;

@@ -4,7 +4,7 @@
 #ifndef PROF_LOSSES_H
 #define PROF_LOSSES_H
 
-#include "output/trace_writer.h"
+#include "input/trace_writer.h"
 #include "raw_read.h"
 
 enum { LOSS_COUNTS = 64, LOSS_DEVICES = 8 };

@@ -7,7 +7,7 @@
 
 #include "base/protobuf.h"
 #include "input/pftrace.h"
-#include "output/trace_writer.h"
+#include "input/trace_writer.h"
 
 enum {
     LARGEST = 1 << 26,           /* 64 MB, one packet, */

@@ -22,6 +22,8 @@ static inline bool kind_is_device(uint8_t kind) {       /* what runs on a device
     return kind == TRACE_KERNEL || kind == TRACE_MEMCPY || kind == TRACE_MEMSET;
 }
 
+enum { TRACE_NO_DEPTH = -1 };
+
 enum {                          /* trace_event.has */
     TRACE_HAS_NAME = 1, TRACE_HAS_CAT = 2, TRACE_HAS_PHASE = 4, TRACE_HAS_PID = 8,
     TRACE_HAS_TID = 16, TRACE_HAS_TS = 32, TRACE_HAS_DUR = 64, TRACE_HAS_ID = 128,
@@ -43,6 +45,10 @@ typedef struct trace_event {
     bool is_pair;               /* made of a begin, which `offset` is of, and an end, or none: */
     uint64_t end_offset;        /* of that; 0: none */
     bool is_async;              /* made of b and e: beside what the thread does */
+    int32_t depth;              /* open calls around it, where the file tells that: a zone of a raw
+                                   stream, or what memory changes in; else TRACE_NO_DEPTH */
+    uint32_t site;              /* of two events of a file with the same number all is equal but the
+                                   thread, times and depth; 0: who knows */
     trace_text id, id2, bp, scope;   /* JSON texts: flow's "id", "bp", instant's "s" */
     size_t arg_count;           /* see trace_args, trace_arg */
     trace_member *args;         /* with places those of them that were asked for, else all */

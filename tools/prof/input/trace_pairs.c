@@ -41,7 +41,10 @@ static trace_text moved(trace_text text, const trace_event *from, char *raw, cha
 static open_event *copy_event(const trace_event *from) {
     size_t args = from->arg_count * sizeof(trace_member), raw = from->raw.size + READABLE;
     size_t texts = from->name.size + from->cat.size + from->pid_text.size + from->tid_text.size;
-    open_event *copy = allocate(sizeof *copy + args + raw + texts);
+    if (!from->raw.size) texts += from->args_text.size;
+    for (size_t i = 0; i < from->arg_count && !from->raw.size; i++)
+        texts += from->args[i].key.size + from->args[i].value.size;
+    open_event *copy = allocate(sizeof *copy + args + raw + texts + READABLE);
     trace_event *e = &copy->event;
     char *text = (char *)copy->args + args, *more = text + raw;
     *e = *from;

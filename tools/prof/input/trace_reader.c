@@ -18,14 +18,15 @@
 #endif
 
 #include "base/common.h"
+#include "input/event_source.h"
 #include "input/json_mend.h"
 #include "input/legacy_records.h"
 #include "input/losses.h"
 #include "input/read_ahead.h"
 #include "input/tasks.h"
-#include "input/trace_other.h"
 #include "input/trace_pairs.h"
 #include "input/unpack.h"
+#include "input/trace_writer.h"
 
 #ifndef TRACE_CHUNK             /* tests read small files piece by piece, too */
 #  define TRACE_CHUNK (1 << 18)
@@ -131,7 +132,13 @@ struct trace_source {
     size_t capacity, at, used;
     uint64_t base;               /* offset in the file of buffer[0] */
     bool ended;                  /* nothing is left to read */
-    other_trace *other;          /* when it is not JSON */
+    const source_format *format;         /* of what is not JSON; NULL: it is */
+    void *made_by;               /* its source, */
+    event_queue made;            /* what that made, */
+    uint64_t made_count;         /* and how many items were taken of it */
+    output text;                 /* of an event that it made: see with_text */
+    trace_writer copy;           /* to r->copy, of what it made */
+    bool finished;               /* the end was judged */
     trace_pairs *pairs;          /* NULL until there is a begin or an end */
     place where;
     bool has_events, has_nodes, tolerant;
@@ -1563,6 +1570,8 @@ static void hand_out(source *s, const scanned_event *from, const scanned_arg *ar
     event->ts_ns = from->ts_ns;
     event->dur_ns = from->dur_ns;
     event->is_pair = event->is_async = false;
+    event->depth = TRACE_NO_DEPTH;
+    event->site = 0;
     event->end_offset = 0;
     event->id = text_or_none(element, from->id);
     event->arg_count = from->arg_count;
@@ -1669,14 +1678,31 @@ static bool is_utf16(const char *p, size_t left) {
                         (!b[0] && (b[1] == '{' || b[1] == '[' || (!b[1] && left > 3 && b[3]))));
 }
 
+/* Is the file of one of the other formats, or are more bytes needed to tell? */
+static bool find_format(trace_reader *r, const char *first, size_t size) {
+    static const source_format *const formats[] = {&raw_format, &folded_format};
+    enum { ENOUGH = 1 << 16 };
+    source *s = r->source;
+    bool more = false;
+    for (size_t i = 0; i < sizeof formats / sizeof *formats && !s->format; i++) {
+        int is = size ? formats[i]->is(first, size) : 0;
+        more |= is < 0 && !s->ended && size < ENOUGH;
+        if (is > 0) s->format = formats[i];
+    }
+    if (!s->format) return more;
+    source_desc desc = {.to = &s->made, .path = r->path, .as_ended = r->as_ended};
+    desc.begin = unpack_plain(s->file, &desc.fd);
+    s->made_by = s->format->open(&desc);
+    r->numbered = true;
+    return true;
+}
+
 /* Behind the next element; *item says what it was, TRACE_END: nothing to hand out. */
 static const char *scan_start(trace_reader *r, const char *p) {
     source *s = r->source;
     size_t left = (size_t)(s->buffer + s->used - p);
     if (left < 3 && !s->ended) return stop(s, MORE, p, NULL);
-    if (*p != '[' && *p != '{') s->other = other_open(p, left);
-    r->not_json = s->other != NULL;
-    if (s->other) return p;
+    if (find_format(r, p, left)) return s->format ? p : stop(s, MORE, p, NULL);
     if (left >= 3 && memcmp(p, "\xEF\xBB\xBF", 3) == 0) {      /* JSON has none: not copied */
         p += 3;
         s->at += 3;
@@ -1704,11 +1730,16 @@ static bool base_fits(const trace_reader *r) {
 static const char not_with_base[] =
     "with the baseTimeNanoseconds times do not fit 64 bits of nanoseconds";
 
+/* Of a text of the file; of what was made, its number. */
+static uint64_t offset_of(const source *s, const char *p) {
+    return s->format ? s->made_count : s->base + (uint64_t)(p - s->buffer);
+}
+
 /* false: there is another one, before it; or times do not fit with it. */
 static bool read_base(trace_reader *r) {
     trace_text value = r->member.value;
     int64_t ns;
-    uint64_t offset = r->source->base + (uint64_t)(value.data - r->source->buffer);
+    uint64_t offset = offset_of(r->source, value.data);
     if (!json_int(value, &ns)) {
         if (!r->quiet)
             warn(r->path, "byte %llu: baseTimeNanoseconds is no whole number of 64 bits: left out",
@@ -1731,7 +1762,7 @@ static void read_losses(trace_reader *r, trace_text key, trace_text value) {
     bool told = cuda || text_is(key, "prof") || text_is(key, "prof counts");
     if (!told || !value.size) return;
     r->source->own |= text_is(key, "prof");
-    r->losses_offset = r->source->base + (uint64_t)(value.data - r->source->buffer);
+    r->losses_offset = offset_of(r->source, value.data);
     if (cuda) losses_read_cuda(r->losses, value);
     else losses_read(r->losses, value);
 }
@@ -1766,15 +1797,12 @@ static bool mend_member(source *s, trace_member *member) {
     return mended_fits(s, begin);
 }
 
-/* The event once more, from JSON in its place. */
-static bool mend_event(source *s, trace_event *event) {
+/* The event once more, from this text of it. */
+static bool scan_again(source *s, trace_event *event, trace_text text) {
     const source before = *s;
     const char *begin = event->raw.data;
-    s->mended.size = 0;
-    json_mend(&s->mended, event->raw);
-    if (!mended_fits(s, begin)) return false;
-    s->buffer = s->mended.data;
-    s->used = s->mended.size;
+    s->buffer = (char *)(uintptr_t)text.data;
+    s->used = text.size;
     s->base = event->offset;
     scanned_event scanned;
     bool good = scan_event(s, s->buffer, &scanned) != NULL;
@@ -1785,6 +1813,30 @@ static bool mend_event(source *s, trace_event *event) {
     s->fault = begin;
     memcpy(s->defects, before.defects, sizeof s->defects);
     if (good) decode_texts(s, event);
+    return good;
+}
+
+/* From JSON in its place. */
+static bool mend_event(source *s, trace_event *event) {
+    s->mended.size = 0;
+    json_mend(&s->mended, event->raw);
+    return mended_fits(s, event->raw.data) &&
+           scan_again(s, event, (trace_text){s->mended.data, s->mended.size});
+}
+
+/* Of an event that was made of no text: makes one. */
+static bool make_text(source *s, trace_event *event) {
+    const trace_event made = *event;
+    trace_text text;
+    size_t padded;
+    output_forget(&s->text);
+    event_write(&s->text, event);
+    text.data = output_memory(&s->text, &text.size);
+    output_write(&s->text, (const char[PADDING]){0}, PADDING);
+    text.data = output_memory(&s->text, &padded);
+    bool good = scan_again(s, event, text);
+    event->depth = made.depth;
+    event->site = made.site;
     return good;
 }
 
@@ -1866,7 +1918,8 @@ static const char *accept_event(trace_reader *r) {
         r->base_offset = event->offset;
     if (!base_fits(r)) return stop(s, BAD, begin, not_with_base);
     if (event->phase == 'M') read_losses(r, event->name, event->args_text);
-    if (!is_json(s) && !mend_event(s, &r->event)) return NULL;
+    if (s->format ? r->with_text && !make_text(s, &r->event)
+                  : !is_json(s) && !mend_event(s, &r->event)) return NULL;
     s->any_here = true;
     return p;
 }
@@ -1951,14 +2004,15 @@ static const char *scan_next(trace_reader *r, const char *p, trace_item *item) {
 /* The file cannot be read on. What was read counts; where that is nothing, it cannot be read. */
 static void break_off(trace_reader *r, uint64_t offset, const char *why) {
     const source *s = r->source;
-    r->failed = !s->any_read && !(s->other && r->events);
+    r->failed = !s->any_read;
     r->truncated = !r->failed;
     r->broken = why;
     r->broken_offset = offset;
-    if (r->failed) fail(r->path, "byte %llu: %s", (unsigned long long)offset, why);
+    const char *unit = r->numbered ? "item" : "byte";
+    if (r->failed) fail(r->path, "%s %llu: %s", unit, (unsigned long long)offset, why);
     else note_cut_input();
     if (r->truncated && !r->quiet)
-        warn(r->path, "byte %llu: %s; read up to there", (unsigned long long)offset, why);
+        warn(r->path, "%s %llu: %s; read up to there", unit, (unsigned long long)offset, why);
 }
 
 static void note_read(trace_reader *r, uint64_t packed) {
@@ -2130,14 +2184,13 @@ static void tell_no_trace(trace_reader *r) {
 }
 
 /* Nothing is left to read: was this the end, and was it a trace? */
-static void finish(trace_reader *r) {
+static void finish_json(trace_reader *r) {
     source *s = r->source;
     const char *p = skip_space(s->buffer + s->at);
     bool array = r->array_form && s->where == IN_EVENTS;
     if (array && *p == ',') p = skip_space(p + 1);
     bool rest = p < s->buffer + s->used;
     bool known = r->array_form ? s->any_event || !s->any_element : s->has_events;
-    if (r->failed) return;
     if (s->gzip_cut && !s->records_cut && s->where != AT_START) {
         end_early(r, "gzip file");
     } else if (s->where == AT_START && s->gzip_cut) {
@@ -2157,7 +2210,16 @@ static void finish(trace_reader *r) {
             warn(r->path, "byte %llu: the array has no ], as a run that crashed leaves it; its "
                  "events are whole", (unsigned long long)(s->base + s->at));
     }
-    if (unpack_tell(s->file, r->path)) {
+}
+
+/* The same of any format. */
+static void finish(trace_reader *r) {
+    source *s = r->source;
+    if (s->finished || r->failed) return;
+    s->finished = true;
+    if (!s->format) finish_json(r);
+    else if (s->gzip_cut) end_early(r, "gzip file");
+    if (s->format ? s->format->tell(s->made_by, r->path) : unpack_tell(s->file, r->path)) {
         r->truncated = true;
         note_cut_input();
     }
@@ -2207,28 +2269,6 @@ static void copy_end(trace_reader *r) {
     output_text(r->copy, "\n");
 }
 
-static trace_item next_other(trace_reader *r) {
-    source *s = r->source;
-    if (r->copy) {
-        fail(r->path, "this is not JSON: it cannot be rewritten");
-        r->failed = true;
-    }
-    while (!r->failed && !other_pop(s->other, &r->event)) {
-        if (s->where == AT_END) return TRACE_END;
-        if (s->at < s->used) {
-            other_push(s->other, s->buffer + s->at, s->used - s->at);
-            s->at = s->used;
-        } else if (!refill(r)) {
-            s->where = AT_END;
-            other_end(s->other, r->path);
-            if (s->gzip_cut) end_early(r, "gzip file");
-        }
-    }
-    if (r->failed) return TRACE_END;
-    r->events++;
-    return TRACE_EVENT;
-}
-
 uint64_t trace_pair_key(const trace_event *event) {
     uint64_t key = hash_mix((uint64_t)event->pid + 1);
     trace_text id = event->id, rest = event->id2, name, value;
@@ -2242,8 +2282,7 @@ uint64_t trace_pair_key(const trace_event *event) {
     return hash_mix(key + hash_bytes(event->cat.data, event->cat.size)) & ~(uint64_t)1;
 }
 
-/* Half of an event that has no other half. */
-static void count_half(trace_reader *r, trace_defect what) {
+static void count_odd(trace_reader *r, trace_defect what) {
     if (r->defects[what]++ == 0) r->first_defect[what] = r->event.offset;
 }
 
@@ -2256,9 +2295,9 @@ static bool is_whole(trace_reader *r) {
     int64_t end_ns = event->ts_ns;
     pair_result result = pairs_take(s->pairs, event,
                                     trace_is_half(event->phase) ? trace_pair_key(event) : 0);
-    if (result == PAIR_NO_BEGIN) count_half(r, TRACE_NO_BEGIN);
+    if (result == PAIR_NO_BEGIN) count_odd(r, TRACE_NO_BEGIN);
     if (event->is_pair) event->kind = trace_kind_of(event->cat);
-    if (event->is_pair && end_ns < event->ts_ns) count_half(r, TRACE_NEGATIVE);
+    if (event->is_pair && end_ns < event->ts_ns) count_odd(r, TRACE_NEGATIVE);
     return result == PAIR_WHOLE;
 }
 
@@ -2266,7 +2305,7 @@ static bool is_whole(trace_reader *r) {
 static bool next_open(trace_reader *r) {
     if (!r->source->pairs || !pairs_left(r->source->pairs, &r->event)) return false;
     r->event.kind = trace_kind_of(r->event.cat);
-    count_half(r, TRACE_NO_END);
+    count_odd(r, TRACE_NO_END);
     return true;
 }
 
@@ -2287,39 +2326,120 @@ static inline void classify(trace_reader *r) {
     if (event->phase == 'M' || (event->phase == 'X' && !plain)) classify_odd(r);
 }
 
+/* ---- What comes next ---- */
+
+/* Takes a step in the text. false: nothing is left of it. */
+static bool next_in_text(trace_reader *r) {
+    source *s = r->source;
+    if (r->truncated) return false;
+    if (s->defective) memset(s->defects, 0, sizeof s->defects);
+    s->defective = false;
+    const char *p = scan_next(r, s->buffer + s->at, &r->item);
+    if (p) {
+        if (s->defective) count_defects(r);
+        if (r->copy && !s->format) copy_before(r, p);
+        s->at = (size_t)(p - s->buffer);
+        s->any_read |= r->item != TRACE_END && r->item != TRACE_MEMBER;
+        return true;
+    }
+    r->item = TRACE_END;
+    if (s->outcome == BAD) {
+        break_off(r, s->base + (uint64_t)(s->fault - s->buffer), s->why);
+    } else if (!r->truncated && !refill(r)) {
+        if (!r->truncated) finish(r);
+        r->truncated |= s->records_cut;
+        if (s->records_cut) note_cut_input();
+        return false;
+    }
+    return true;
+}
+
+/* Of a format that is not JSON: the next item that is made already, if there is one. */
+static bool take_made(trace_reader *r) {
+    source *s = r->source;
+    queued item;
+    bool good;
+    if (s->finished || !queue_next(&s->made, &item)) return false;
+    s->made_count++;
+    r->item = item.item;
+    if (item.item == TRACE_MEMBER) {
+        r->member = item.member;
+        good = !text_is(r->member.key, "baseTimeNanoseconds") || read_base(r);
+        read_losses(r, r->member.key, r->member.value);
+    } else {
+        r->event = item.event;
+        r->event.offset = s->made_count;
+        if (r->event.dur_ns < 0) count_odd(r, TRACE_NEGATIVE);
+        if (r->event.dur_ns < 0) r->event.dur_ns = 0;
+        good = times_fit(s, r->event.ts_ns, r->event.dur_ns) || (stop(s, BAD, "", no_times), false);
+        good = good && accept_event(r) != NULL;
+    }
+    if (good) return s->any_read |= r->item == TRACE_EVENT, true;
+    r->item = TRACE_END;
+    s->finished = true;
+    s->where = AT_END;
+    break_off(r, s->made_count, s->why);
+    return true;
+}
+
+/* Gives the source more of the file. false: there is no more, and all is made. */
+static bool feed(trace_reader *r) {
+    enum { PIECE = 1 << 14 };
+    source *s = r->source;
+    size_t piece = s->used - s->at;
+    if (!piece && !s->ended) return refill(r), true;
+    if (!piece) return s->format->end(s->made_by);
+    if (piece > PIECE) piece = PIECE;
+    s->format->push(s->made_by, s->buffer + s->at, piece);
+    s->at += piece;
+    return true;
+}
+
+static bool next_made(trace_reader *r) {
+    while (!r->failed && !take_made(r)) {
+        if (r->source->where == AT_END) return finish(r), false;
+        if (!feed(r)) r->source->where = AT_END;
+    }
+    return !r->failed;
+}
+
+/* What was made, into r->copy, but for the event itself. */
+static void copy_made(trace_reader *r) {
+    trace_writer *w = &r->source->copy;
+    if (!w->out) writer_begin(w, r->copy, false);
+    if (r->item == TRACE_MEMBER) writer_member(w, r->member.key, r->member.value);
+    if (r->item == TRACE_EVENT) writer_event(w);
+}
+
+/* At the end of the file. */
+static void end_copy(trace_reader *r) {
+    if (r->source->copied || r->failed) return;
+    r->source->copied = true;
+    if (!r->source->format) {
+        copy_end(r);
+        return;
+    }
+    copy_made(r);
+    writer_end(&r->source->copy);
+}
+
 trace_item trace_next(trace_reader *r) {
     source *s = r->source;
-    r->item = TRACE_END;
     s->tolerant = r->tolerant;
-    while (!s->other && !r->failed && !r->truncated) {
-        if (s->defective) memset(s->defects, 0, sizeof s->defects);
-        s->defective = false;
+    r->with_text |= r->copy != NULL;
+    for (;;) {
         r->item = TRACE_END;
-        const char *p = scan_next(r, s->buffer + s->at, &r->item);
-        if (p) {
-            if (s->defective) count_defects(r);
-            if (r->copy) copy_before(r, p);
-            s->at = (size_t)(p - s->buffer);
-            s->any_read |= r->item != TRACE_END && r->item != TRACE_MEMBER;
-            if (r->item == TRACE_EVENT && !is_whole(r)) continue;
-            if (r->item == TRACE_EVENT) classify(r);
-            r->events += r->item == TRACE_EVENT;
-            if (r->item != TRACE_END) return r->item;
-            continue;
-        }
-        r->item = TRACE_END;
-        if (s->outcome == BAD) {
-            break_off(r, s->base + (uint64_t)(s->fault - s->buffer), s->why);
-        } else if (!r->truncated && !refill(r)) {
-            if (!r->truncated) finish(r);
-            r->truncated |= s->records_cut;
-            if (s->records_cut) note_cut_input();
-            break;
-        }
+        if (r->failed || !(s->format ? next_made(r) : next_in_text(r))) break;
+        if (r->item == TRACE_EVENT && !is_whole(r)) continue;
+        if (r->item == TRACE_END) continue;
+        if (r->copy && s->format) copy_made(r);
+        if (r->item == TRACE_EVENT) classify(r);
+        r->events += r->item == TRACE_EVENT;
+        return r->item;
     }
-    if (r->copy && !s->other && !s->copied && !r->failed && r->item == TRACE_END) copy_end(r);
-    if (s->other) r->item = next_other(r);
-    else if (!r->failed && next_open(r)) {
+    r->item = TRACE_END;
+    if (r->copy) end_copy(r);
+    if (!r->failed && next_open(r)) {
         r->item = TRACE_EVENT;
         classify(r);
     }
@@ -2341,6 +2461,7 @@ trace_reader *trace_open(const char *path) {
     s->file_size = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
     s->capacity = ROOM;
     s->read = s->buffer = allocate(s->capacity + PADDING);
+    output_open_memory(&s->text);
     return r;
 }
 
@@ -2358,15 +2479,17 @@ int trace_close(trace_reader *r) {
     if (!r->quiet) losses_tell(r->path, r->losses);
     for (int i = 0; i < TRACE_DEFECTS; i++)
         if (r->defects[i] && !r->quiet && !r->failed)
-            warn(r->path, "%llu %s (the first in the element at byte %llu)",
-                 (unsigned long long)r->defects[i], said[i],
+            warn(r->path, "%llu %s (the first in the element at %s %llu)",
+                 (unsigned long long)r->defects[i], said[i], r->numbered ? "item" : "byte",
                  (unsigned long long)r->first_defect[i]);
     int status = r->failed ? EXIT_BAD : EXIT_OK;
     if (!r->failed) tell_guesses(r);
     source *s = r->source;
     if (s->ahead) stop_ahead(s);
     unpack_close(s->file);
-    if (s->other) other_close(s->other);
+    if (s->format) s->format->close(s->made_by);
+    queue_free(&s->made);
+    output_discard(&s->text);
     if (s->pairs) pairs_close(s->pairs);
     free(s->read);
     free(s->args);

@@ -56,7 +56,7 @@ typedef struct trace_reader {
     /* the file as a whole */
     const char *path;
     bool array_form, truncated, failed;
-    bool not_json;              /* folded stacks: events have no text of their own */
+    bool numbered;              /* it is not JSON: offsets are the numbers of items, from 1 on */
     bool open_array;            /* an array without its `]`, whole otherwise */
     bool empty;                 /* at the end: it has nothing that was recorded */
     const char *broken;         /* what is wrong where it cannot be read on; NULL: nothing is */
@@ -67,6 +67,9 @@ typedef struct trace_reader {
     bool takes_rows;            /* nor is an array of arrays */
     bool as_written;            /* begins and ends as they stand; else a pair is one event */
     bool tolerant;              /* of keys with two values */
+    bool with_text;             /* event.raw is JSON with all texts, whatever the format */
+    bool as_ended;              /* zones of a raw stream come as they ended, those in them before
+                                   them; else, of two that begin together, the outer one first */
     uint64_t events;            /* delivered so far */
     uint64_t bytes;             /* unpacked bytes read so far */
     uint64_t defects[TRACE_DEFECTS], first_defect[TRACE_DEFECTS];

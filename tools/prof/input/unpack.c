@@ -12,7 +12,6 @@
 
 #include "base/memory.h"
 #include "input/pftrace_json.h"
-#include "input/raw_json.h"
 
 enum { PIECE = 1 << 18, FIRST = 1 << 12, GZIP = 16 };
 
@@ -34,8 +33,7 @@ struct unpacker {
     uint64_t again;              /* of them, those that zlib unpacks once more */
     uint64_t offset;             /* bytes read of the file */
     bool as_is, known;           /* known: whether JSON is to be made of it */
-    raw_json *raw;               /* it is, */
-    pftrace_json *perfetto;      /* or Perfetto's file: */
+    pftrace_json *perfetto;      /* it is, of Perfetto's file: */
     output json;                 /* what it became, */
     size_t taken;                /* and how much of that was read */
     bool json_ending, json_ended;
@@ -198,46 +196,26 @@ static size_t read_some(unpacker *u, void *to, size_t size) {
     return got;
 }
 
-static void push(unpacker *u, const void *data, size_t size) {
-    if (u->raw) raw_json_push(u->raw, data, size);
-    else pftrace_json_push(u->perfetto, data, size);
-}
-
-/* A plain file, from where its first bytes were. */
-static void read_ahead(unpacker *u) {
-    off_t at = u->packed ? -1 : lseek(u->fd, 0, SEEK_CUR);
-    if (at >= 0) raw_json_read_ahead(u->raw, u->fd, at - (off_t)u->offset);
-}
-
 /* The file's first bytes, which tell what it is. */
 static size_t read_first(unpacker *u, void *to, size_t size) {
     size_t got = 0, more = 1;
     for (; (got < 4 || pftrace_is(to, got) < 0) && got < size && more; got += more)
         more = read_some(u, (char *)to + got, size - got);
     u->known = true;
-    bool raw = raw_json_is(to, got), perfetto = pftrace_is(to, got) > 0;
-    if (u->as_is || !(raw || perfetto)) return got;
+    if (u->as_is || pftrace_is(to, got) <= 0) return got;
     output_open_memory(&u->json);
-    if (raw) {
-        u->raw = raw_json_open(&u->json);
-        read_ahead(u);
-    } else {
-        u->perfetto = pftrace_json_open(&u->json);
-    }
-    push(u, to, got);
+    u->perfetto = pftrace_json_open(&u->json);
+    pftrace_json_push(u->perfetto, to, got);
     return 0;
 }
 
 static void make_end(unpacker *u) {
     if (u->json_ended) return;
-    u->json_ending = true;
-    if (u->raw && raw_json_end_some(u->raw)) return;
-    u->json_ended = true;
-    if (u->raw) raw_json_end(u->raw);
-    else pftrace_json_end(u->perfetto);
+    u->json_ending = u->json_ended = true;
+    pftrace_json_end(u->perfetto);
 }
 
-/* What a raw stream, or Perfetto's file, becomes. */
+/* What Perfetto's file becomes. */
 static size_t read_json(unpacker *u, void *to, size_t size) {
     static unsigned char piece[1 << 16];
     size_t there = 0, got = 1;
@@ -245,9 +223,9 @@ static size_t read_json(unpacker *u, void *to, size_t size) {
     while (u->taken == there && !u->json_ended) {
         output_forget(&u->json);
         u->taken = 0;
-        bool waits = u->perfetto && pftrace_json_waits(u->perfetto);
+        bool waits = pftrace_json_waits(u->perfetto);
         got = waits || u->json_ending ? 0 : read_some(u, piece, sizeof piece);
-        if (got || waits) push(u, piece, got);
+        if (got || waits) pftrace_json_push(u->perfetto, piece, got);
         else make_end(u);
         text = output_memory(&u->json, &there);
     }
@@ -261,7 +239,7 @@ long unpack_read(unpacker *u, void *to, size_t size, const char **why) {
     size_t got = 0;
     if (size > 1 << 30) size = 1 << 30;
     if (!u->known && size >= 4) got = read_first(u, to, size);
-    bool made = u->raw || u->perfetto;
+    bool made = u->perfetto != NULL;
     if (!got) got = made ? read_json(u, to, size) : read_some(u, to, size);
     *why = got ? NULL : u->why;
     return got ? (long)got : u->why ? -1 : 0;
@@ -274,11 +252,16 @@ void unpack_wait(unpacker *u, bool (*wait)(void *user, int fd), void *user) {
     u->user = user;
 }
 
-bool unpack_makes(const unpacker *u) { return u->raw || u->perfetto; }
+bool unpack_makes(const unpacker *u) { return u->perfetto != NULL; }
 
 bool unpack_tell(unpacker *u, const char *path) {
-    if (u->raw) return raw_json_tell(u->raw, path);
     return u->perfetto && pftrace_json_tell(u->perfetto, path);
+}
+
+off_t unpack_plain(const unpacker *u, int *fd) {
+    off_t at = u->packed || u->wait ? -1 : lseek(u->fd, 0, SEEK_CUR);
+    *fd = at < 0 ? -1 : u->fd;
+    return at < 0 ? at : at - (off_t)u->offset;
 }
 
 bool unpack_cut(const unpacker *u) { return u->ended && u->within; }
@@ -294,9 +277,8 @@ void unpack_close(unpacker *u) {
 #ifdef PROF_ISAL
     free(u->fast);
 #endif
-    if (u->raw) raw_json_free(u->raw);
     if (u->perfetto) pftrace_json_free(u->perfetto);
-    if (u->raw || u->perfetto) output_discard(&u->json);
+    if (u->perfetto) output_discard(&u->json);
     close(u->fd);
     free(u);
 }

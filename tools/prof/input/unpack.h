@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 typedef struct unpacker unpacker;
 
@@ -18,6 +19,9 @@ void unpack_wait(unpacker *u, bool (*wait)(void *user, int fd), void *user);
 bool unpack_makes(const unpacker *u);            /* JSON of what is none */
 /* At most size bytes; 0: that was the end; -1: it cannot be read on, and *why says why not. */
 long unpack_read(unpacker *u, void *to, size_t size, const char **why);
+/* Of a file that is not packed, and can be read elsewhere too: where its bytes begin; else -1, as
+   is *fd. */
+off_t unpack_plain(const unpacker *u, int *fd);
 bool unpack_cut(const unpacker *u);              /* after the end: a gzip file that ends early */
 bool unpack_rest(const unpacker *u);             /* what follows the gzip data is none */
 /* After the end, of what JSON was made of: warns of how it ended, once; true: early. */

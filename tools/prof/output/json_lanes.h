@@ -9,7 +9,7 @@
 #ifndef PROF_JSON_LANES_H
 #define PROF_JSON_LANES_H
 
-#include "output/trace_writer.h"
+#include "input/trace_writer.h"
 
 #define LANES_OPTION(lanes) \
     {"lanes", 'l', OPTION_FLAG, &(lanes), NULL, \

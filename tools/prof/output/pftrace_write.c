@@ -11,6 +11,7 @@
 #include "base/span_sorter.h"
 #include "base/spill.h"
 #include "input/trace_reader.h"
+#include "input/trace_writer.h"
 #include "trace/flows.h"
 #include "trace/lanes.h"
 
@@ -248,7 +249,7 @@ static void take_name(pf_writer *w, const trace_event *event) {
 static void take_metadata(pf_writer *w, const trace_event *event) {
     output_text(&w->events, w->any_metadata ? ",\n" : "");
     w->any_metadata = true;
-    output_write(&w->events, event->raw.data, event->raw.size);
+    event_write(&w->events, event);
     take_name(w, event);
 }
 

@@ -16,6 +16,8 @@ void writer_member(trace_writer *w, trace_text key, trace_text value);   /* both
 /* The place of the next event, or of the next member: the caller writes it. */
 void writer_event(trace_writer *w);
 void writer_key(trace_writer *w, const char *key);
+void writer_put(trace_writer *w, const trace_event *event);
+void event_write(output *out, const trace_event *event);     /* its text, or one that is made */
 void writer_end(trace_writer *w);
 
 /* A piece of an event's text, and what is to stand there instead. */

@@ -1,0 +1,86 @@
+/* What sources have made: see event_source.h. */
+#include "input/event_source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static queued *add_item(event_queue *q, trace_item item) {
+    GROW(q->items, q->count, q->capacity);
+    queued *new_item = &q->items[q->count++];
+    new_item->item = item;
+    return new_item;
+}
+
+trace_event *queue_event(event_queue *q, char phase, trace_text category, trace_text name) {
+    trace_event *event = &add_item(q, TRACE_EVENT)->event;
+    memset(event, 0, sizeof *event);
+    event->raw = (trace_text){"", 0};
+    event->phase = phase;
+    event->has = TRACE_HAS_PHASE | TRACE_HAS_NAME | TRACE_HAS_PID | TRACE_HAS_TID;
+    event->name = name;
+    event->cat = category.data ? category : (trace_text){"", 0};
+    if (category.data) event->has |= TRACE_HAS_CAT;
+    event->depth = TRACE_NO_DEPTH;
+    return event;
+}
+
+trace_text queue_copy(event_queue *q, trace_text text) {
+    return (trace_text){arena_text(&q->texts, text.data, text.size), text.size};
+}
+
+trace_text queue_clean(event_queue *q, trace_text text) {
+    size_t size = text_clean(text, NULL, 0);
+    if (size == text.size) return queue_copy(q, text);
+    char *clean = arena_allocate(&q->texts, size + 1);
+    text_clean(text, clean, size);
+    return (trace_text){clean, size};
+}
+
+void queue_args(event_queue *q, trace_event *event, trace_text args) {
+    trace_text text = queue_copy(q, args), rest = text, key, value;
+    event->args_text = text;
+    event->has |= TRACE_HAS_ARGS;
+    while (json_next(&rest, &key, &value)) {
+        event->arg_count++;
+        event->arg_bits |= key_bit(key);
+    }
+    event->args = arena_allocate(&q->texts, event->arg_count * sizeof *event->args);
+    rest = text;
+    for (size_t i = 0; i < event->arg_count; i++)
+        json_next(&rest, &event->args[i].key, &event->args[i].value);
+}
+
+void queue_member(event_queue *q, trace_text key, trace_text value) {
+    add_item(q, TRACE_MEMBER)->member = (trace_member){queue_copy(q, key), queue_copy(q, value)};
+}
+
+void queue_members(event_queue *q, trace_text object) {
+    trace_text rest = queue_copy(q, object), key, value;
+    while (json_next(&rest, &key, &value))
+        add_item(q, TRACE_MEMBER)->member = (trace_member){key, value};
+}
+
+bool queue_next(event_queue *q, queued *item) {
+    if (q->next == q->count) {
+        q->next = q->count = 0;
+        arena_free(&q->texts);
+        return false;
+    }
+    *item = q->items[q->next++];
+    return true;
+}
+
+void queue_free(event_queue *q) {
+    free(q->items);
+    arena_free(&q->texts);
+}
+
+uint32_t intern_clean(interner *names, trace_text text) {
+    size_t size = text_clean(text, NULL, 0);
+    if (size == text.size) return intern(names, text.data, size);
+    char *clean = allocate(size);
+    text_clean(text, clean, size);
+    uint32_t number = intern(names, clean, size);
+    free(clean);
+    return number;
+}

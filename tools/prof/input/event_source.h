@@ -1,0 +1,62 @@
+/* The formats that are not Chrome's JSON: bytes of the file go in, events come out. The trace
+   reader asks each format whether a file is its own, and hands on what it makes of it. */
+#ifndef PROF_EVENT_SOURCE_H
+#define PROF_EVENT_SOURCE_H
+
+#include <sys/types.h>
+
+#include "input/trace_reader.h"
+
+/* ---- What a source has made, and nobody has taken yet ---- */
+
+typedef struct queued { trace_item item; trace_event event; trace_member member; } queued;
+
+/* Zero-initialise. */
+typedef struct event_queue {
+    queued *items;
+    size_t count, next, capacity;
+    arena texts;                 /* of what waits */
+} event_queue;
+
+/* A new event, to be filled in before the next one is asked for. Its texts are to last as long as
+   it waits, and the name is clean (text_clean). category.data NULL: it has none. */
+trace_event *queue_event(event_queue *q, char phase, trace_text category, trace_text name);
+void queue_time(trace_event *event, int64_t ts_ns);
+/* Its arguments: a copy of the JSON text {...}. */
+void queue_args(event_queue *q, trace_event *event, trace_text args);
+trace_text queue_copy(event_queue *q, trace_text text);      /* that lasts as long as it waits */
+trace_text queue_clean(event_queue *q, trace_text text);     /* the same, clean */
+void queue_member(event_queue *q, trace_text key, trace_text value);
+void queue_members(event_queue *q, trace_text object);       /* those of a JSON text */
+/* The next item, whose texts last until the next call. false: there is none. */
+bool queue_next(event_queue *q, queued *item);
+void queue_free(event_queue *q);
+
+/* As intern, of a text that may be anything. */
+uint32_t intern_clean(interner *names, trace_text text);
+
+/* ---- A format ---- */
+
+typedef struct source_desc {
+    event_queue *to;
+    const char *path;
+    int fd;                      /* of a plain file whose bytes begin at `begin`; -1: it is none */
+    off_t begin;
+    bool as_ended;               /* see trace_reader.h */
+} source_desc;
+
+typedef struct source_format {
+    /* Is it this format by these first bytes? 1: yes, 0: no, -1: more bytes are needed to tell. */
+    int (*is)(const void *first, size_t size);
+    void *(*open)(const source_desc *desc);
+    void (*push)(void *source, const void *data, size_t size);       /* the next bytes */
+    /* There are no more bytes: makes some of what is left. false: that was all. */
+    bool (*end)(void *source);
+    /* Behind the end: warns of what was left out. true: the file ends early, or is damaged. */
+    bool (*tell)(void *source, const char *path);
+    void (*close)(void *source);
+} source_format;
+
+extern const source_format raw_format, perfetto_format, folded_format;
+
+#endif

@@ -1,0 +1,158 @@
+/* Folded stacks as events: lines "outer;inner 123", microseconds; one behind another in time. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "input/event_source.h"
+
+enum { LONGEST_LINE = 1 << 20 };
+
+typedef struct open_frame { uint32_t name; int64_t start_ns; } open_frame;
+
+typedef struct folded {
+    event_queue *to;
+    interner names;
+    open_frame *frames;          /* of the stack read last, outermost first */
+    size_t depth, frame_capacity;
+    int64_t now_ns;
+    char *line;                  /* begun in the bytes before */
+    size_t line_size;
+    bool too_long;               /* that one: it is left out */
+    uint64_t bad_lines;
+} folded;
+
+/* Where the count begins in a line of folded stacks; NULL: it is none. */
+static const char *count_of(const char *line, size_t size) {
+    const char *p = line + size;
+    while (p > line && isdigit((unsigned char)p[-1])) p--;
+    return p > line + 1 && p < line + size && p[-1] == ' ' && line + size - p <= 15 ? p : NULL;
+}
+
+static void put_frame(folded *t, const open_frame *frame) {
+    static const trace_text category = {"cpu_op", 6};
+    const struct interned *name = &t->names.entries[frame->name];
+    trace_event *event = queue_event(t->to, 'X', category, (trace_text){name->text, name->size});
+    event->kind = TRACE_CPU_OP;
+    event->pid = event->tid = 1;
+    event->ts_ns = frame->start_ns;
+    event->dur_ns = t->now_ns - frame->start_ns;
+    event->has |= TRACE_HAS_TS | TRACE_HAS_DUR;
+    event->depth = (int32_t)t->depth;
+}
+
+static void close_frames(folded *t, size_t depth) {
+    while (t->depth > depth) put_frame(t, &t->frames[--t->depth]);
+}
+
+/* Microseconds of 15 digits at most, as nanoseconds. */
+static int64_t count_ns(const char *p, const char *end) {
+    int64_t us = 0;
+    while (p < end) us = us * 10 + (*p++ - '0');
+    return us * 1000;
+}
+
+/* The line's count, in ns, to be added to the time so far; -1: this is no line of folded stacks. */
+static int64_t line_ns(const folded *t, const char *count, const char *end) {
+    int64_t ns = count ? count_ns(count, end) : -1;
+    return ns > INT64_MAX - t->now_ns ? -1 : ns;
+}
+
+static void read_line(folded *t, const char *line, size_t size) {
+    if (size && line[size - 1] == '\r') size--;
+    const char *count = count_of(line, size), *end = count ? count - 1 : line;
+    int64_t ns = line_ns(t, count, line + size);
+    size_t depth = 0;
+    bool same = true;            /* so far the frames are those of the stack before */
+    if (ns < 0) {
+        t->bad_lines += size > 0;
+        return;
+    }
+    for (const char *p = line; p < end; depth++) {
+        const char *stop = memchr(p, ';', (size_t)(end - p));
+        if (!stop) stop = end;
+        uint32_t name = intern_clean(&t->names, (trace_text){p, (size_t)(stop - p)});
+        same = same && depth < t->depth && t->frames[depth].name == name;
+        if (!same) {
+            close_frames(t, depth);
+            GROW(t->frames, t->depth, t->frame_capacity);
+            t->frames[t->depth++] = (open_frame){name, t->now_ns};
+        }
+        p = stop + 1;
+    }
+    close_frames(t, depth);
+    t->now_ns += ns;
+}
+
+/* Keeps the part of a line whose end has not come yet. */
+static void keep_part(folded *t, const char *data, size_t size) {
+    t->too_long |= t->line_size + size > LONGEST_LINE;
+    if (t->too_long) return;
+    t->line = reallocate(t->line, t->line_size + size);
+    memcpy(t->line + t->line_size, data, size);
+    t->line_size += size;
+}
+
+static void end_line(folded *t) {
+    if (t->too_long) t->bad_lines++;
+    else read_line(t, t->line, t->line_size);
+    t->too_long = false;
+    t->line_size = 0;
+}
+
+static void push_lines(void *source, const void *bytes, size_t size) {
+    folded *t = source;
+    const char *data = bytes, *end = data + size;
+    while (data < end) {
+        const char *stop = memchr(data, '\n', (size_t)(end - data));
+        size_t piece = (size_t)((stop ? stop : end) - data);
+        bool whole = stop && !t->line_size && !t->too_long;
+        if (whole) read_line(t, data, piece);
+        else keep_part(t, data, piece);
+        if (!stop) return;
+        if (!whole) end_line(t);
+        data = stop + 1;
+    }
+}
+
+/* ---- The whole ---- */
+
+static int is_folded(const void *bytes, size_t size) {
+    const char *first = bytes, *stop = memchr(first, '\n', size);
+    size_t length = stop ? (size_t)(stop - first) : size;
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)first[i] < ' ' && first[i] != '\r' && first[i] != '\t') return 0;
+    if (length && first[length - 1] == '\r') length--;
+    return *first != '[' && *first != '{' && count_of(first, length) != NULL;
+}
+
+static void *open_folded(const source_desc *desc) {
+    folded *t = allocate(sizeof *t);
+    t->to = desc->to;
+    return t;
+}
+
+static bool end_lines(void *source) {
+    folded *t = source;
+    if (t->line_size || t->too_long) end_line(t);
+    close_frames(t, 0);
+    return false;
+}
+
+static bool tell_lines(void *source, const char *path) {
+    const folded *t = source;
+    if (t->bad_lines)
+        warn(path, "%llu lines are no folded stacks: left out", (unsigned long long)t->bad_lines);
+    return false;
+}
+
+static void close_folded(void *source) {
+    folded *t = source;
+    free(t->frames);
+    free(t->line);
+    intern_free(&t->names);
+    free(t);
+}
+
+const source_format folded_format = {
+    is_folded, open_folded, push_lines, end_lines, tell_lines, close_folded
+};

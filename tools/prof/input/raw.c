@@ -1,0 +1,797 @@
+/* Raw streams as events: see raw.h. */
+#include "input/raw.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/span_sorter.h"
+#include "input/elf_names.h"
+#include "input/head_sums.h"
+#include "input/losses.h"
+#include "input/raw_memory.h"
+#include "input/raw_ranges.h"
+#include "input/raw_stacks.h"
+#include "library.h"
+#include "input/trace_writer.h"
+
+enum {
+    HELD = 1024 /* zones of a thread */, LANES = 512, KNOWN_NAMES = 1 << 12,
+    DEVICES_APART = 1 << 24                  /* between numbers of two types of devices */
+};
+
+typedef struct event_place { int64_t pid, tid; } event_place;
+
+/* Zones of a thread that may still belong behind one to come: see end_order. */
+typedef struct lane {
+    raw_source *raw;
+    end_order *order;
+    uint8_t *depths;
+    uint32_t room;
+    struct held {
+        trace_text name;
+        int64_t start_ns, end_ns, pid, tid;
+        char *args;                          /* NULL: none */
+        uint32_t site;
+        uint8_t depth;
+        bool is_annotation;
+    } *held;                                 /* room of them */
+} lane;
+
+struct raw_source {
+    event_queue *to;
+    bool as_ended;
+    elf_names *elf;
+    prof_raw *reader;
+    void *memory;
+    prof_raw_stats stats;
+    bool has_session, any_event, named;      /* named: as prof.h's, which its head does too late */
+    bool has_ops;                            /* from outside, that work may name */
+    int64_t pid, base_ns, shift_ns;          /* shift: of a later session, since the first */
+    int64_t last_ns;                         /* the end of all so far, since the first */
+    map threads;                             /* number in the stream -> thread id */
+    losses lost;
+    raw_losses raw_lost;
+    output sums;                             /* rows, as the head has them */
+    interner names;                          /* of zones; those of sites by place: */
+    struct known_name { const prof_site *site; uint32_t number; } known[KNOWN_NAMES];
+    lane *lanes[LANES];
+    size_t lane_count;
+    map lane_numbers;                        /* number of a thread -> its lane + 1 */
+    output args;                             /* of one event */
+    raw_memory *changes;
+    raw_ranges ranges;
+    raw_stacks *stacks;
+    const char *const *counters;
+    uint32_t counter_count;
+    bool has_memory;
+    map open;                                /* thread -> open_zones, if it has memory */
+    arena memories;
+    int64_t last_id;
+    map rows;                                /* of devices, that have their names */
+    span_sorter *ends;                       /* of arrows: by id, calls before work; NULL: none */
+    span call;                               /* of the arrows that are being written; of none, */
+    bool told_call, closed, ended;           /* if it is not told; closed: the stream is */
+    event_place *places;                     /* of them */
+    size_t place_count, place_capacity;
+    map place_numbers;                       /* hash of a place -> its number */
+};
+
+/* Ids of a thread's open zones that memory changed in, by depth; 0: none. What lies at a border of
+   a zone, or where the clock is coarse, times do not tell. */
+typedef struct open_zones {
+    int64_t *ids;
+    uint32_t room;               /* threads may be many */
+} open_zones;
+
+/* ---- What the stream tells, as events ---- */
+
+static trace_text text_of(const char *text) { return (trace_text){text, strlen(text)}; }
+
+static int64_t tid_of(const raw_source *r, uint32_t thread) {
+    const uint64_t *id = map_get(&r->threads, thread);
+    return id ? (int64_t)*id : (int64_t)thread;
+}
+
+static trace_event *add_event_at(raw_source *r, char phase, const char *category, const char *name,
+                                 event_place at, int64_t ns) {
+    trace_text cat = queue_clean(r->to, text_of(category));
+    trace_event *event = queue_event(r->to, phase, cat, queue_clean(r->to, text_of(name)));
+    event->pid = at.pid;
+    event->tid = at.tid;
+    event->ts_ns = ns + r->shift_ns;
+    event->has |= TRACE_HAS_TS;
+    r->any_event = true;
+    return event;
+}
+
+static trace_event *add_event(raw_source *r, char phase, const char *category, const char *name,
+                              const prof_raw_item *item) {
+    event_place at = {r->pid, tid_of(r, item->thread)};
+    return add_event_at(r, phase, category, name, at, item->start_ns);
+}
+
+static void last_until(trace_event *event, int64_t ns) {
+    event->dur_ns = ns;
+    event->has |= TRACE_HAS_DUR;
+    event->kind = trace_kind_of(event->cat);
+}
+
+/* Metadata, of no category and mostly of no time. */
+static trace_event *add_metadata(raw_source *r, const char *name, event_place at) {
+    trace_event *event = queue_event(r->to, 'M', (trace_text){NULL, 0}, text_of(name));
+    event->pid = at.pid;
+    event->tid = at.tid;
+    r->any_event = true;
+    return event;
+}
+
+static trace_event *add_own_metadata(raw_source *r) {
+    trace_event *event = add_metadata(r, "prof", (event_place){r->pid, 0});
+    event->has |= TRACE_HAS_TS;
+    return event;
+}
+
+static trace_text written(output *out) {
+    trace_text text;
+    text.data = output_memory(out, &text.size);
+    return text;
+}
+
+/* The arguments that were written last. */
+static void set_args(raw_source *r, trace_event *event) {
+    queue_args(r->to, event, written(&r->args));
+}
+
+/* One argument, a text. */
+static void set_text(raw_source *r, trace_event *event, const char *key, const char *text) {
+    output_forget(&r->args);
+    output_format(&r->args, "{\"%s\": ", key);
+    output_json_text(&r->args, text, strlen(text));
+    output_text(&r->args, "}");
+    set_args(r, event);
+}
+
+static void set_id(raw_source *r, trace_event *event, int64_t id) {
+    char text[24];
+    int size = snprintf(text, sizeof text, "%lld", (long long)id);
+    event->id = queue_copy(r->to, (trace_text){text, (size_t)size});
+    event->has |= TRACE_HAS_ID;
+}
+
+static void set_scope(trace_event *event) { event->scope = (trace_text){"\"t\"", 3}; }
+
+static bool take_args(void *user, const void *data, size_t size) {
+    output_write(user, data, size);
+    return true;
+}
+
+/* ---- Zones ---- */
+
+static int64_t *open_at(raw_source *r, uint32_t thread, uint32_t depth) {
+    bool is_new;
+    uint64_t *place = map_put(&r->open, thread, &is_new);
+    if (is_new) *place = (uint64_t)(uintptr_t)arena_allocate(&r->memories, sizeof(open_zones));
+    open_zones *open = (open_zones *)(uintptr_t)*place;
+    if (depth >= open->room) {
+        uint32_t room = 2 * (depth + 1);
+        int64_t *ids = arena_allocate(&r->memories, room * sizeof *ids);
+        if (open->room) memcpy(ids, open->ids, open->room * sizeof *ids);
+        *open = (open_zones){ids, room};
+    }
+    return &open->ids[depth];
+}
+
+/* The id of a zone that ends; 0: nobody named it. */
+static int64_t id_of_ended(raw_source *r, const prof_raw_item *item) {
+    const uint64_t *place = r->open.count ? map_get(&r->open, item->thread) : NULL;
+    open_zones *open = place ? (open_zones *)(uintptr_t)*place : NULL;
+    if (!open || item->depth >= open->room) return 0;
+    int64_t id = open->ids[item->depth];
+    memset(open->ids + item->depth, 0, (open->room - item->depth) * sizeof id);
+    return id;
+}
+
+/* A copy of what is in memory, with a 0 behind it; free() it. */
+static char *output_copy(output *from, size_t *size) {
+    const char *text = output_memory(from, size);
+    char *copy = allocate(*size + 1);
+    if (*size) memcpy(copy, text, *size);
+    return copy;
+}
+
+static void add_id(raw_source *r, const char *key, int64_t id) {
+    size_t size;
+    char *members = output_copy(&r->args, &size);
+    output_forget(&r->args);
+    if (size > 2) output_write(&r->args, members, size - 1);
+    output_format(&r->args, "%s\"%s\":%lld}", size > 2 ? "," : "{", key, (long long)id);
+    free(members);
+}
+
+/* Counters go before its own metadata, as members; free() it. */
+static char *with_counters(raw_source *r, const prof_extra *x) {
+    size_t size;
+    output_forget(&r->args);
+    for (uint32_t i = 0; i < r->counter_count && i < x->counter_count; i++) {
+        output_text(&r->args, i ? "," : "");
+        output_json_text(&r->args, r->counters[i], strlen(r->counters[i]));
+        output_format(&r->args, ":%lld", (long long)x->counters[i]);
+    }
+    if (x->metadata_json && *x->metadata_json) output_format(&r->args, ",%s", x->metadata_json);
+    return output_copy(&r->args, &size);
+}
+
+/* Writes what a zone carries, as {...}; false: nothing. A stream may be anybody's: its members are
+   looked at (PROF_EVENT_SUBMITTED), and are a text where they are no JSON. */
+static bool write_args(raw_source *r, const prof_raw_item *item) {
+    int64_t id = id_of_ended(r, item);
+    if (!item->extra && !item->flags && !id) return false;
+    prof_extra extra = {.node_id = -1, .sequence_nr = -1};
+    prof_event event = {.name = item->name, .extra = item->extra,
+                        .flags = (uint16_t)(item->flags | PROF_EVENT_SUBMITTED)};
+    char *json = NULL;
+    if (item->extra && item->extra->counter_count) {
+        extra = *item->extra;
+        extra.metadata_json = json = with_counters(r, item->extra);
+        event.extra = &extra;
+    }
+    output_forget(&r->args);
+    prof_write_args(&event, (prof_sink){take_args, &r->args});
+    free(json);
+    if (id) add_id(r, PROF_KEY_ZONE, id);
+    return written(&r->args).size > 2;
+}
+
+/* "aten::add.Tensor", as PyTorch has it. */
+static uint32_t overloaded(raw_source *r, const prof_raw_item *item) {
+    size_t size = strlen(item->name) + strlen(item->extra->overload_name) + 2;
+    char *name = allocate(size);
+    snprintf(name, size, "%s.%s", item->name, item->extra->overload_name);
+    uint32_t number = intern_clean(&r->names, text_of(name));
+    free(name);
+    return number;
+}
+
+/* A number for its name. What a place in the source was called once is known. */
+static uint32_t name_number(raw_source *r, const prof_raw_item *item) {
+    if (item->extra && item->extra->overload_name && *item->extra->overload_name)
+        return overloaded(r, item);
+    struct known_name *known = &r->known[(uintptr_t)item->site / 8 % KNOWN_NAMES];
+    if (item->site && known->site == item->site) return known->number;
+    known->site = item->site;
+    return known->number = intern_clean(&r->names, text_of(item->name));
+}
+
+static void put_zone(raw_source *r, const struct held *zone, trace_text args) {
+    static const trace_text op = {"cpu_op", 6}, annotation = {"user_annotation", 15};
+    trace_event *event = queue_event(r->to, 'X', zone->is_annotation ? annotation : op, zone->name);
+    event->kind = zone->is_annotation ? TRACE_ANNOTATION : TRACE_CPU_OP;
+    event->pid = zone->pid;
+    event->tid = zone->tid;
+    event->ts_ns = zone->start_ns;
+    event->dur_ns = zone->end_ns - zone->start_ns;
+    event->has |= TRACE_HAS_TS | TRACE_HAS_DUR;
+    event->depth = zone->depth;
+    event->site = zone->site;
+    r->any_event = true;
+    if (args.size) queue_args(r->to, event, args);
+}
+
+static void put_held(void *user, uint32_t place) {
+    const lane *l = user;
+    struct held *zone = &l->held[place];
+    put_zone(l->raw, zone, zone->args ? text_of(zone->args) : (trace_text){"", 0});
+    free(zone->args);
+    zone->args = NULL;
+}
+
+static void free_lanes(raw_source *r) {
+    for (size_t i = 0; i < r->lane_count; i++) {
+        lane *l = r->lanes[i];
+        for (uint32_t at = 0; at < l->room; at++) free(l->held[at].args);
+        free(l->order);
+        free(l->depths);
+        free(l->held);
+        free(l);
+    }
+    r->lane_count = 0;
+    map_free(&r->lane_numbers);
+}
+
+static void end_lanes(raw_source *r) {
+    for (size_t i = 0; i < r->lane_count; i++) end_order_end(r->lanes[i]->order);
+}
+
+/* A stream has its threads in turns. Of very many, all begin anew. */
+static lane *lane_of(raw_source *r, uint32_t thread) {
+    const uint64_t *known = map_get(&r->lane_numbers, thread);
+    if (known) return r->lanes[*known - 1];
+    if (r->lane_count == LANES) {
+        end_lanes(r);
+        free_lanes(r);
+    }
+    lane *l = r->lanes[r->lane_count++] = allocate(sizeof *l);
+    l->raw = r;
+    l->order = end_order_new(put_held, l);
+    if (!l->order) exit(fail(NULL, "out of memory"));
+    *map_put(&r->lane_numbers, thread, NULL) = r->lane_count;
+    return l;
+}
+
+/* Most threads need few places. They are doubled while the first one is still where it was. */
+static void make_places(lane *l) {
+    uint32_t room = l->room ? 2 * l->room : 16;
+    if (!end_order_grows(l->order) || room > HELD) return;
+    l->depths = reallocate(l->depths, room);
+    l->held = reallocate(l->held, room * sizeof *l->held);
+    memset(l->held + l->room, 0, (room - l->room) * sizeof *l->held);
+    end_order_places(l->order, l->depths, l->room = room);
+}
+
+static void take_zone(raw_source *r, const prof_raw_item *item) {
+    uint32_t name = name_number(r, item);
+    struct held zone = {
+        .name = {r->names.entries[name].text, r->names.entries[name].size},
+        .start_ns = item->start_ns + r->shift_ns, .end_ns = item->end_ns + r->shift_ns,
+        .pid = r->pid, .tid = tid_of(r, item->thread), .depth = item->depth,
+        .is_annotation = (item->flags & PROF_EVENT_USER_ANNOTATION) != 0
+    };
+    bool has_args = write_args(r, item);
+    if (!has_args && !zone.is_annotation) zone.site = name + 1;
+    if (r->as_ended) {
+        put_zone(r, &zone, has_args ? written(&r->args) : (trace_text){"", 0});
+        return;
+    }
+    size_t size;
+    if (has_args) zone.args = output_copy(&r->args, &size);
+    lane *l = lane_of(r, item->thread);
+    make_places(l);
+    l->held[end_order_add(l->order, item->depth, item->start_ns)] = zone;
+}
+
+/* Nothing more comes that zones held of a thread may belong behind. */
+static void end_thread(raw_source *r, uint32_t thread) {
+    const uint64_t *known = map_get(&r->lane_numbers, thread);
+    if (known) end_order_end(r->lanes[*known - 1]->order);
+}
+
+/* ---- What is no zone ---- */
+
+/* The first one is the trace's; one that begins later is placed behind it by its clock, or, as
+   targets do not tell when a session begins, behind all before. */
+static void take_session(raw_source *r, const prof_raw_item *item) {
+    if (!r->has_session) r->base_ns = item->start_ns;
+    if (!r->has_session && !r->any_event) {              /* else the stream's begin is missing */
+        char text[24];
+        int size = snprintf(text, sizeof text, "%lld", (long long)r->base_ns);
+        queue_member(r->to, text_of("schemaVersion"), text_of("1"));
+        queue_member(r->to, text_of("baseTimeNanoseconds"), (trace_text){text, (size_t)size});
+    }
+    r->shift_ns = r->has_session && !item->start_ns ? r->last_ns : item->start_ns - r->base_ns;
+    r->has_session = true;
+    r->pid = item->value;
+}
+
+/* Its readers must know that before what stands for zones in sums, or tells which task ran. */
+static void name_ours(raw_source *r) {
+    if (r->named) return;
+    r->named = true;
+    set_text(r, add_metadata(r, "prof", (event_place){r->pid, 0}), "version", PROF_VERSION);
+}
+
+static void take_thread(raw_source *r, const prof_raw_item *item) {
+    bool is_new;
+    if (tid_of(r, item->thread) != item->value) end_thread(r, item->thread);
+    *map_put(&r->threads, item->thread, &is_new) = (uint64_t)item->value;
+    if (!is_new || !item->name) return;
+    if (raw_is_cpu_row(item)) name_ours(r);
+    set_text(r, add_metadata(r, "thread_name", (event_place){r->pid, item->value}), "name",
+             item->name);
+}
+
+static void take_step(raw_source *r, const prof_raw_item *item) {
+    char step[40];
+    snprintf(step, sizeof step, "ProfilerStep#%lld", (long long)item->value);
+    trace_event *event = add_event(r, 'X', "user_annotation", step, item);
+    last_until(event, item->end_ns - item->start_ns);
+}
+
+static void take_counter(raw_source *r, const prof_raw_item *item) {
+    trace_event *event = add_event(r, 'C', "counter", item->name, item);
+    output_forget(&r->args);
+    output_text(&r->args, "{\"value\": ");
+    if (item->kind == PROF_RAW_COUNTER_F) output_double(&r->args, item->number);
+    else output_format(&r->args, "%lld", (long long)item->value);
+    output_text(&r->args, "}");
+    set_args(r, event);
+}
+
+/* The id of the zone that memory changed in, which is still to come; 0: it is in none. */
+static int64_t id_around(raw_source *r, const prof_raw_item *item) {
+    int64_t *id = item->depth < 255 ? open_at(r, item->thread, item->depth) : NULL;
+    if (id && !*id) *id = ++r->last_id;
+    return id ? *id : 0;
+}
+
+/* A change of memory, of so many bytes. */
+static void put_change(raw_source *r, const prof_raw_item *item, int64_t bytes, int64_t total,
+                       bool missed) {
+    static const char *const kinds[] = {"", "PARAMETER", "OPTIMIZER_STATE", "INPUT", "TEMPORARY",
+                                        "ACTIVATION", "GRADIENT", "AUTOGRAD_DETAIL"};
+    const prof_memory_change *c = item->memory;
+    output *out = &r->args;
+    trace_event *event = add_event(r, 'i', "cpu_instant_event", item->name, item);
+    set_scope(event);
+    if (item->depth < 255) event->depth = item->depth;
+    output_forget(out);
+    output_format(out, "{\"" PROF_KEY_DEVICE_TYPE "\": %u, \"" PROF_KEY_DEVICE_INDEX "\": %d",
+                  c->device.type, c->device.type ? c->device.index : -1);
+    if (!item->failed)
+        output_format(out, ", \"" PROF_KEY_ADDRESS "\": %llu", (unsigned long long)c->address);
+    output_format(out, ", \"" PROF_KEY_BYTES "\": %lld, \"" PROF_KEY_TOTAL "\": %lld, "
+                       "\"Total Reserved\": 0",
+                  (long long)bytes, (long long)total);
+    if (*kinds[c->kind & 7])
+        output_format(out, ", \"" PROF_KEY_CATEGORY "\": \"%s\"", kinds[c->kind & 7]);
+    output_format(out, ", \"" PROF_KEY_ZONE_PARENT "\": %lld", (long long)id_around(r, item));
+    output_text(out, missed ? ", \"" PROF_KEY_MISSED "\": true}" : "}");
+    set_args(r, event);
+}
+
+static void take_memory(raw_source *r, const prof_raw_item *item) {
+    raw_change c = raw_memory_next(r->changes, item);
+    if (item->failed) c.bytes = (int64_t)item->memory->bytes;
+    else if (!c.counts) return;
+    if (c.missed) put_change(r, item, -c.missed, c.total - c.bytes, true);
+    put_change(r, item, c.bytes, c.total, false);
+}
+
+static void take_range(raw_source *r, const prof_raw_item *item) {
+    prof_raw_item end = *item;
+    end.start_ns = item->end_ns;
+    set_id(r, add_event(r, 'b', "async", item->name, item), item->value);
+    set_id(r, add_event(r, 'e', "async", item->name, &end), item->value);
+}
+
+static void take_flow(raw_source *r, const prof_raw_item *item) {
+    trace_event *event = add_event(r, item->flags ? 'f' : 's', "flow", "flow", item);
+    set_id(r, event, item->value);
+    if (item->flags) event->bp = (trace_text){"\"e\"", 3};
+}
+
+/* Before the events that have them: names of counters, and that memory names a zone to come. */
+static void take_details(raw_source *r, const prof_raw_item *item) {
+    bool memory = (item->value & PROF_RAW_HAS_MEMORY) != 0;
+    bool known = r->counter_count == item->counter_count && r->has_memory == memory;
+    output *out = &r->args;
+    r->has_memory |= memory;
+    r->counters = item->counter_names;
+    r->counter_count = item->counter_count;
+    if (known) return;
+    trace_event *event = add_own_metadata(r);
+    output_forget(out);
+    output_text(out, "{");
+    for (uint32_t i = 0; i < r->counter_count; i++) {
+        output_text(out, i ? ", " : "\"" PROF_KEY_COUNTERS "\": [");
+        output_json_text(out, r->counters[i], strlen(r->counters[i]));
+    }
+    output_text(out, r->counter_count ? "]" : "");
+    output_text(out, r->counter_count && r->has_memory ? ", " : "");
+    output_text(out, r->has_memory ? "\"" PROF_KEY_ZONE_IDS "\": \"ahead\"}" : "}");
+    set_args(r, event);
+}
+
+static void take_sums(raw_source *r, const prof_average *a) {
+    output *out = &r->sums;
+    output_text(out, written(out).size ? ",\n{\"name\": " : "[\n{\"name\": ");
+    output_json_text(out, a->key, strlen(a->key));
+#define FIELD(key, member) output_format(out, ", \"" key "\": %lld", (long long)a->member);
+    PROF_SUM_FIELDS(FIELD)
+    output_text(out, "}");
+}
+
+/* ---- Events of prof_submit: as prof.h writes those of a trace ---- */
+
+static void device_name(const prof_raw_item *item, char name[64]) {
+    size_t i = 0;
+    for (; item->device[i] && i < 63; i++) name[i] = (char)toupper((unsigned char)item->device[i]);
+    name[i] = 0;
+}
+
+/* Before the events that run on it. */
+static void tell_type(raw_source *r, int64_t type, const char *name) {
+    trace_event *event = add_own_metadata(r);
+    output_forget(&r->args);
+    output_format(&r->args, "{\"device_types\": {\"%lld\": ", (long long)type);
+    output_json_text(&r->args, name, strlen(name));
+    output_text(&r->args, "}}");
+    set_args(r, event);
+}
+
+/* Devices of other types than the first have numbers of their own. */
+static int64_t device_of(raw_source *r, const prof_raw_item *item) {
+    bool indexed = item->extra->has & PROF_HAS_DEVICE_INDEX;
+    size_t type = 0, known = r->lost.type_count;
+    char name[64];
+    device_name(item, name);
+    losses_add_type(&r->lost, item->device_type, name);
+    while (type < r->lost.type_count && r->lost.types[type].type != item->device_type) type++;
+    if (type == known && type < r->lost.type_count) tell_type(r, item->device_type, name);
+    return (indexed ? item->extra->device_index : 0) + (int64_t)type * DEVICES_APART;
+}
+
+static event_place place_of(raw_source *r, const prof_raw_item *item) {
+    int64_t id = item->extra->device_resource_id;
+    if (strcmp(item->extra->activity_type, "overhead") == 0) return (event_place){-1, 0};
+    if (item->device_type == PROF_DEVICE_CPU)
+        return (event_place){r->pid, tid_of(r, item->thread)};
+    return (event_place){device_of(r, item), id == INT64_MIN ? 0 : id < 0 ? -id : id};
+}
+
+/* A device is a process, its streams are threads. */
+static void name_row(raw_source *r, const prof_raw_item *item, event_place at) {
+    bool is_new;
+    char name[96];
+    if (item->device_type == PROF_DEVICE_CPU) return;
+    device_name(item, name);
+    map_put(&r->rows, (uint64_t)at.pid << 32 | UINT32_MAX, &is_new);
+    if (is_new) {
+        size_t size = strlen(name);
+        snprintf(name + size, sizeof name - size, " %lld", (long long)(at.pid % DEVICES_APART));
+        set_text(r, add_metadata(r, "process_labels", (event_place){at.pid, 0}), "labels", name);
+    }
+    map_put(&r->rows, (uint64_t)at.pid << 32 ^ (uint64_t)at.tid, &is_new);
+    if (!is_new) return;
+    snprintf(name, sizeof name, "stream %lld ", (long long)at.tid);
+    set_text(r, add_metadata(r, "thread_name", at), "name", name);
+}
+
+static bool is_launch(const prof_raw_item *item) {
+    const char *type = item->extra->activity_type;
+    return item->device_type == PROF_DEVICE_CPU && item->extra->has & PROF_HAS_ID &&
+           (ends_with(type, "_runtime") || ends_with(type, "_driver"));
+}
+
+static void put_arrow(raw_source *r, char phase, const span *end) {
+    trace_event *event = add_event_at(r, phase, "ac2g", "ac2g", r->places[end->what],
+                                      end->id - r->shift_ns);
+    set_id(r, event, end->start_ns);
+    if (phase == 'f') event->bp = (trace_text){"\"e\"", 3};
+}
+
+static uint32_t place_number(raw_source *r, event_place at) {
+    bool is_new;
+    uint64_t key = hash_mix((uint64_t)at.pid) * 31 + (uint64_t)at.tid;
+    uint64_t *number = map_put(&r->place_numbers, key, &is_new);
+    if (is_new) {
+        GROW(r->places, r->place_count, r->place_capacity);
+        *number = r->place_count;
+        r->places[r->place_count++] = at;
+    }
+    return (uint32_t)*number;
+}
+
+/* Ends of arrows are kept until all are there: any may come first. */
+static void take_end(raw_source *r, const prof_raw_item *item, event_place at) {
+    const prof_extra *x = item->extra;
+    bool launch = is_launch(item);
+    bool work = item->device_type != PROF_DEVICE_CPU && x->has & PROF_HAS_LINK;
+    int64_t id = launch ? x->id : x->linked_correlation_id;
+    if (!id || !(launch || work)) return;
+    if (!r->ends) r->ends = sorter_new();
+    sorter_add(r->ends, &(span){.start_ns = id, .amount = launch, .what = place_number(r, at),
+                                .id = item->start_ns + r->shift_ns});
+}
+
+/* From the first call of an id to all that it launched. */
+static void put_end(raw_source *r, const span *end) {
+    if (end->amount && end->start_ns == r->call.start_ns) return;
+    if (end->amount) r->call = *end, r->told_call = false;
+    if (end->amount || end->start_ns != r->call.start_ns) return;
+    if (!r->told_call) put_arrow(r, 's', &r->call);
+    r->told_call = true;
+    put_arrow(r, 'f', end);
+}
+
+/* An op from outside has its id as PyTorch's have, and its work, behind it, says it. 0: none. */
+static int64_t op_id(raw_source *r, const prof_raw_item *item) {
+    const prof_extra *x = item->extra;
+    bool device = item->device_type != PROF_DEVICE_CPU;
+    bool op = !device && x->has & PROF_HAS_ID && !is_launch(item);
+    r->has_ops |= op;
+    if (x->external_id) return 0;
+    if (op) return x->id;
+    return device && r->has_ops && x->has & PROF_HAS_LINK ? x->linked_correlation_id : 0;
+}
+
+static void take_event(raw_source *r, const prof_raw_item *item) {
+    const char *type = item->extra->activity_type;
+    bool instant = strcmp(type, "cpu_instant_event") == 0;
+    event_place at = place_of(r, item);
+    name_row(r, item, at);
+    if (!*type) type = item->device_type != PROF_DEVICE_CPU ? "kernel" : "cpu_op";
+    trace_event *event = add_event_at(r, instant ? 'i' : 'X', type, item->name, at, item->start_ns);
+    if (instant) set_scope(event);
+    else last_until(event, item->end_ns - item->start_ns);
+    prof_extra own = {.node_id = -1, .metadata_json = item->extra->metadata_json};
+    prof_event carried = {.name = item->name, .extra = &own, .flags = PROF_EVENT_SUBMITTED};
+    int64_t id = op_id(r, item);
+    output_forget(&r->args);
+    prof_write_args(&carried, (prof_sink){take_args, &r->args});
+    if (id) add_id(r, PROF_KEY_EXTERNAL_ID, id);
+    set_args(r, event);
+    take_end(r, item, at);
+}
+
+static void take(void *user, const prof_raw_item *item) {
+    raw_source *r = user;
+    losses_take_raw(&r->lost, &r->raw_lost, item);
+    if (!raw_ranges_take(&r->ranges, item)) return;
+    if (item->end_ns < INT64_MAX >> 2 && item->end_ns > r->last_ns - r->shift_ns)
+        r->last_ns = item->end_ns + r->shift_ns;
+    if (item->kind == PROF_RAW_SESSION) end_lanes(r);
+    if (item->kind == PROF_RAW_STEP) end_thread(r, item->thread);
+    switch (item->kind) {
+    case PROF_RAW_SESSION: take_session(r, item); break;
+    case PROF_RAW_THREAD: take_thread(r, item); break;
+    case PROF_RAW_ZONE:
+        if (item->name[0] == '(' && strcmp(item->name, "(in sums)") == 0) name_ours(r);
+        take_zone(r, raw_stacks_next(r->stacks, item));
+        break;
+    case PROF_RAW_STEP: take_step(r, item); break;
+    case PROF_RAW_INSTANT:
+        set_scope(add_event(r, 'i', "cpu_instant_event", item->name, item));
+        break;
+    case PROF_RAW_COUNTER: case PROF_RAW_COUNTER_F: take_counter(r, item); break;
+    case PROF_RAW_SUMS: take_sums(r, item->average); break;
+    case PROF_RAW_DETAILS: take_details(r, item); break;
+    case PROF_RAW_MEMORY: take_memory(r, item); break;
+    case PROF_RAW_ASYNC: take_range(r, item); break;
+    case PROF_RAW_FLOW: take_flow(r, item); break;
+    case PROF_RAW_EVENT: take_event(r, item); break;
+    case PROF_RAW_COUNTS: break;
+    }
+}
+
+/* ---- The stream ---- */
+
+bool raw_is_cpu_row(const prof_raw_item *item) {
+    return item->value == 999 && item->name && strcmp(item->name, "CPU") == 0;
+}
+
+bool raw_is(const void *first, size_t size) {
+    return size >= 4 && (memcmp(first, "FORP", 4) == 0 || memcmp(first, "PROF", 4) == 0);
+}
+
+static bool name_site(void *user, uint32_t at, const char *build, prof_site *site) {
+    const raw_source *r = user;
+    return r->elf && elf_site(r->elf, at, build, site);
+}
+
+void raw_names(raw_source *r, elf_names *elf) { r->elf = elf; }
+
+raw_source *raw_open(const source_desc *desc) {
+    raw_source *r = allocate(sizeof *r);
+    r->to = desc->to;
+    r->as_ended = desc->as_ended;
+    r->memory = allocate(RAW_READER);
+    r->pid = 1;
+    r->changes = raw_memory_new();
+    output_open_memory(&r->sums);
+    output_open_memory(&r->args);
+    prof_raw_desc reader = {
+        .memory = r->memory, .memory_size = RAW_READER, .item = take, .user = r,
+        .elf_site = name_site
+    };
+    if (prof_raw_open(&reader, &r->reader) != PROF_OK) exit(fail(NULL, "out of memory"));
+    if (desc->fd >= 0) raw_memory_read_ahead(r->changes, desc->fd, desc->begin, NULL, NULL);
+    if (desc->fd >= 0) r->stacks = raw_stacks_read_ahead(desc->fd, desc->begin);
+    return r;
+}
+
+void raw_push(raw_source *r, const void *data, size_t size) {
+    prof_raw_feed(r->reader, data, size);
+}
+
+void raw_stats_lose(const prof_raw_stats *stats, losses *lost) {
+    uint64_t tail = stats->ended ? 0 : stats->tail_bytes;        /* raw_stats_tell tells that */
+    losses_add_stream(lost, stats->missing_blocks, stats->missing_records,
+                      stats->damaged_bytes - tail);
+}
+
+static void end_stream(raw_source *r) {
+    r->closed = true;
+    prof_raw_close(r->reader, &r->stats);
+    end_lanes(r);
+    if (r->ends) sorter_finish(r->ends);
+}
+
+/* The head. */
+static void put_head(raw_source *r) {
+    head_lists lists = {0};
+    trace_writer head;
+    raw_memory_lose(r->changes, &r->raw_lost.counts);
+    raw_ranges_lose(&r->ranges, &r->raw_lost.counts);
+    losses_end_raw(&r->lost, &r->raw_lost);
+    raw_stats_lose(&r->stats, &r->lost);
+    if (written(&r->sums).size) output_text(&r->sums, "]");
+    lists.of[HEAD_SUMS] = written(&r->sums);
+    output_forget(&r->args);
+    writer_begin(&head, &r->args, false);
+    if (r->has_memory) writer_member(&head, text_of("profile_memory"), text_of("1"));
+    losses_write_head(&r->lost, &lists, 1, &head);
+    output_text(&r->args, "}");
+    queue_members(r->to, written(&r->args));
+}
+
+bool raw_end(raw_source *r) {
+    enum { ENDS = 1000 };
+    span end;
+    if (!r->closed) return end_stream(r), true;
+    for (int i = 0; r->ends && i < ENDS; i++) {
+        if (!sorter_next(r->ends, &end)) break;
+        put_end(r, &end);
+        if (i + 1 == ENDS) return true;
+    }
+    if (!r->ended) put_head(r);
+    r->ended = true;
+    return false;
+}
+
+static bool is_cut(const prof_raw_stats *stats) { return !stats->ended && stats->tail_bytes > 0; }
+
+bool raw_stats_tell(const prof_raw_stats *stats, const char *path) {
+    bool cut = is_cut(stats);
+    if (stats->newer)
+        warn(path, "%llu blocks are of a newer version than %s, or of the old PROF_CORE",
+             (unsigned long long)stats->newer, PROF_VERSION);
+    if (stats->lost_details)
+        warn(path, "%llu attributes of zones had no room, left out",
+             (unsigned long long)stats->lost_details);
+    if (stats->bad_sums)
+        warn(path, "%llu rows of the stream's sums make no sense, left out",
+             (unsigned long long)stats->bad_sums);
+    if (!stats->ended)
+        warn(path, cut ? "byte %llu: the stream ends early, within a block; read up to there"
+                       : "byte %llu: the stream ends without its last block, as a run that "
+                         "crashed leaves it",
+             (unsigned long long)(stats->bytes - stats->tail_bytes));
+    return cut;
+}
+
+bool raw_tell(raw_source *r, const char *path) { return raw_stats_tell(&r->stats, path); }
+
+const prof_raw_stats *raw_stats(const raw_source *r) { return &r->stats; }
+
+const losses *raw_losses_of(const raw_source *r) { return &r->lost; }
+
+void raw_close(raw_source *r) {
+    map_free(&r->threads);
+    output_discard(&r->sums);
+    free_lanes(r);
+    output_discard(&r->args);
+    intern_free(&r->names);
+    raw_memory_free(r->changes);
+    raw_ranges_free(&r->ranges);
+    raw_stacks_free(r->stacks);
+    map_free(&r->open);
+    map_free(&r->rows);
+    map_free(&r->place_numbers);
+    free(r->places);
+    if (r->ends) sorter_free(r->ends);
+    arena_free(&r->memories);
+    free(r->memory);
+    free(r);
+}
+
+/* ---- As a format ---- */
+
+static int is_raw(const void *first, size_t size) { return size < 4 ? -1 : raw_is(first, size); }
+static void *open_raw(const source_desc *desc) { return raw_open(desc); }
+static void push_raw(void *raw, const void *data, size_t size) { raw_push(raw, data, size); }
+static bool end_raw(void *raw) { return raw_end(raw); }
+static bool tell_raw(void *raw, const char *path) { return raw_tell(raw, path); }
+static void close_raw(void *raw) { raw_close(raw); }
+
+const source_format raw_format = {is_raw, open_raw, push_raw, end_raw, tell_raw, close_raw};
