@@ -491,8 +491,9 @@ static void check_defects(checker *c, const trace_reader *reader) {
         find(c, RULE_CATEGORY, c->first_without_cat,
              "%llu events without a cat in all, the first here",
              (unsigned long long)c->without_cat);
+    uint64_t end = reader->numbered ? reader->events : reader->bytes;
     if (reader->truncated)
-        find(c, RULE_CUT, reader->broken ? reader->broken_offset : reader->bytes, "%s",
+        find(c, RULE_CUT, reader->broken ? reader->broken_offset : end, "%s",
              reader->broken ? reader->broken : "the file ends early");
     if (reader->open_array)
         find(c, RULE_OPEN, reader->bytes, "the array has no ], as a run that crashed leaves it");
