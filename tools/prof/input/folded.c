@@ -28,7 +28,8 @@ static const char *count_of(const char *line, size_t size) {
     return p > line + 1 && p < line + size && p[-1] == ' ' && line + size - p <= 15 ? p : NULL;
 }
 
-static void put_frame(folded *t, const open_frame *frame) {
+static void put_frame(folded *t, size_t depth) {
+    const open_frame *frame = &t->frames[depth];
     static const trace_text category = {"cpu_op", 6};
     const struct interned *name = &t->names.entries[frame->name];
     trace_event *event = queue_event(t->to, 'X', category, (trace_text){name->text, name->size});
@@ -37,11 +38,13 @@ static void put_frame(folded *t, const open_frame *frame) {
     event->ts_ns = frame->start_ns;
     event->dur_ns = t->now_ns - frame->start_ns;
     event->has |= TRACE_HAS_TS | TRACE_HAS_DUR;
-    event->depth = (int32_t)t->depth;
+    event->depth = (int32_t)depth;
 }
 
+/* Of those that began together, too, the outer one comes first. */
 static void close_frames(folded *t, size_t depth) {
-    while (t->depth > depth) put_frame(t, &t->frames[--t->depth]);
+    for (size_t i = depth; i < t->depth; i++) put_frame(t, i);
+    if (t->depth > depth) t->depth = depth;
 }
 
 /* Microseconds of 15 digits at most, as nanoseconds. */
