@@ -57,6 +57,25 @@ says stacks_no_kernels 'aten::addmm 40' 0 \
 says stacks_frames 'train.py(12):_step;nn.Module:_Linear_0 1' 0 "$prof" stacks --frames-only "$now"
 says stacks_threads 'process 4242 thread 4242' 0 \
     "$prof" flamegraph --threads tests/command/traces/kineto_2026.json
+# prof.h's with_stack: the stacks tell of zones, which are there, and of native frames between them.
+cat >"$out/zones.json" <<'JSON'
+{"prof":{"version":"0.2.0"}, "with_stack":1, "traceEvents":[
+{"ph":"X","cat":"cpu_op","name":"outer","pid":1,"tid":1,"ts":0,"dur":30,"args":{"Call stack":"a.c(7): outer"}},
+{"ph":"X","cat":"cpu_op","name":"in","pid":1,"tid":1,"ts":5,"dur":10,"args":{"Call stack":"a.c(6): inner;a.c(7): outer"}}]}
+JSON
+says stacks_of_zones 'outer 20
+outer;in 10' 0 "$prof" stacks "$out/zones.json"
+try stacks_of_zones_once test "$("$prof" stacks "$out/zones.json" | wc -l)" = 2
+cat >"$out/native.json" <<'JSON'
+{"prof":{"version":"0.2.0"}, "with_stack":1, "traceEvents":[
+{"ph":"X","cat":"cpu_op","name":"outer","pid":1,"tid":1,"ts":0,"dur":30,"args":{"Call stack":"p(0x10): outer;p(0x20): main;libc.so(0x9): ??"}},
+{"ph":"X","cat":"cpu_op","name":"in","pid":1,"tid":1,"ts":5,"dur":10,"args":{"Call stack":"p(0x30): f;p(0x40): middle;p(0x14): outer;p(0x20): main;libc.so(0x9): ??"}},
+{"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":20,"dur":5,"args":{"Call stack":"p(0x18): outer;p(0x20): main;libc.so(0x9): ??"}}]}
+JSON
+"$prof" stacks "$out/native.json" | sort >"$out/native.folded"
+printf '%s\n' 'libc.so(0x9):_??;main;outer 15' 'libc.so(0x9):_??;main;outer;b 5' \
+    'libc.so(0x9):_??;main;outer;middle;f;in 10' | sort >"$out/native.right"
+try stacks_native cmp "$out/native.folded" "$out/native.right"
 says stacks_metric 'is neither self_cpu_time_total nor' 2 "$prof" stacks -m count "$now"
 says stacks_help 'usage: prof stacks' 0 "$prof" stacks --help
 says stacks_none 'stacks needs a trace' 2 "$prof" stacks

@@ -269,6 +269,11 @@ column = zlib.decompress(base64.b64decode(re.search("\"starts\":\"([^\"]*)", pag
 assert column == bytes([0, 0xe8, 7]), column' "$out/now_us.html"
 echo '[]' >"$out/none.json"
 "$prof" report --format html -o "$out/none.html" "$out/none.json"
+# What a kernel ran first is in no row: its name is new where the page asks for it.
+echo '{"traceEvents": [{"ph": "M", "name": "prof", "pid": 1, "tid": 0, "args": {"version": "0.2.0"}},
+    {"ph": "M", "name": "thread_name", "pid": 1, "tid": 999, "args": {"name": "CPU"}},
+    {"ph": "X", "cat": "cpu_op", "name": "idle", "pid": 1, "tid": 999, "ts": 3.44, "dur": 214.28}]}' >"$out/cpu_row.json"
+says report_page_cpu_row '"idle"' 0 "$prof" report -f html "$out/cpu_row.json"
 try report_page_empty page_is_whole "$out/none.html"
 awk 'BEGIN { print "["; for (i = 1; i <= 15; i++) printf "%s{\"ph\":\"X\",\"cat\":\"cpu_op\"," \
     "\"name\":\"a\",\"pid\":1,\"tid\":%d,\"ts\":0,\"dur\":%d}\n", (i > 1 ? "," : ""), i, i

@@ -46,6 +46,7 @@ typedef struct walk {
     size_t path_capacity;
     uint32_t *names;            /* by number in the calls' names: 1 + that in f->names; 0: none */
     uint32_t thread, base;      /* of the call entered last; where its paths begin */
+    bool by_prof, zone_stacks;  /* the head is prof.h's; and says that stacks are those of zones */
     uint32_t told_thread;
     char told[320];             /* what that is called */
 } walk;
@@ -145,6 +146,35 @@ static uint32_t node_with_stack(walk *w, uint32_t number, uint32_t stack) {
     return node;
 }
 
+/* The function of a native frame, "file(0x12ab): function", whole where that is not known; empty:
+   it is the place of a zone. */
+static trace_text native_function(const char *entry, const char *end) {
+    const char *place = strstr(entry, "(0x"), *name = strstr(entry, "): ");
+    if (!place || !name || place > name || name + 3 > end) return (trace_text){NULL, 0};
+    if (end - name == 5 && memcmp(name, "): ??", 5) == 0) name = entry - 3;
+    return (trace_text){name + 3, (size_t)(end - name) - 3};
+}
+
+/* Where prof.h gave each zone a stack, that is of the zones around it, which are there as calls,
+   and of native frames. Those between a call and the one around it, whose stack is outer, stand
+   before its name, which may be the innermost one's: as in prof_write_stacks. */
+static uint32_t native_frames(walk *w, const walk_call *c, uint32_t outer, uint32_t node) {
+    const char *text = interned_text(&w->texts, (uint32_t)c->id - 1), *end = text + strlen(text);
+    const char *name = interned_text(&w->calls.tree.names, c->name);
+    const char *rest = outer ? strchr(interned_text(&w->texts, outer - 1), ';') : NULL;
+    if (rest && !ends_with(text, rest)) return node;
+    if (rest) end -= strlen(rest);
+    for (bool outers = outer != 0; end > text; outers = false) {
+        const char *entry = end;
+        while (entry > text && entry[-1] != ';') entry--;
+        trace_text frame = native_function(entry, end);
+        if (!outers && frame.size && (entry > text || !text_is(frame, name)))
+            node = node_below(w->f, node, frame.data, frame.size, TRACE_PYTHON);
+        end = entry > text ? entry - 1 : entry;
+    }
+    return node;
+}
+
 static void begin_thread(walk *w, uint32_t number) {
     if (number != w->thread) w->base = w->options->threads ? thread_node(w, number) : 0;
     w->thread = number;
@@ -161,9 +191,10 @@ static void enter(void *user, uint32_t number) {
     uint32_t stack = around ? around->stack : 0, own = (uint32_t)c->id;
     begin_thread(w, c->thread);
     c->stack = own ? own : stack;
-    if (c->stack != stack) c->node = node_with_stack(w, number, own);
-    else c->node = around ? around->node : w->base;
-    if (c->stack == stack && !is_hidden(w, c)) c->node = named_below(w, c->node, c);
+    bool told = c->stack != stack && !w->zone_stacks;
+    c->node = told ? node_with_stack(w, number, own) : around ? around->node : w->base;
+    if (own && w->zone_stacks) c->node = native_frames(w, c, stack, c->node);
+    if (!told && !is_hidden(w, c)) c->node = named_below(w, c->node, c);
 }
 
 static void leave(void *user, uint32_t number, const call_end *times) {
@@ -333,6 +364,12 @@ static int read_stream(flame *f, const flame_options *options, row_table *table,
 
 /* ---- A file ---- */
 
+static void note_head(walk *w, const trace_member *member) {
+    w->by_prof |= text_is(member->key, "prof");
+    if (text_is(member->key, "with_stack")) w->zone_stacks = w->by_prof && !text_is(member->value, "0");
+    if (w->options->on_member) w->options->on_member(w->options->user, member);
+}
+
 static int read_trace(flame *f, const flame_options *options, const char *path) {
     static const walk_take takes = {enter, leave, take_kernel, take_change};
     trace_reader *reader = trace_open(path);
@@ -348,8 +385,7 @@ static int read_trace(flame *f, const flame_options *options, const char *path) 
     w.calls.tree.with_memory = options->take != NULL;
     while (trace_next(reader) != TRACE_END) {
         if (reader->item == TRACE_EVENT) take(&w, reader);
-        if (reader->item == TRACE_MEMBER && options->on_member)
-            options->on_member(options->user, &reader->member);
+        if (reader->item == TRACE_MEMBER) note_head(&w, &reader->member);
     }
     walk_all(&w.calls);
     f->overlaps += w.calls.nest.overlaps;

@@ -89,7 +89,8 @@ static trace_text name_of(report_page *page, const trace_event *event) {
     bool is_step = event->name.size >= sizeof step && memcmp(event->name.data, step, 13) == 0;
     call_tree *tree = &page->table->tree;
     if (is_step || event->phase != 'X') return event->name;
-    const struct interned *name = &tree->names.entries[tree_name(tree, event)];
+    uint32_t number = tree_name(tree, event);        /* may move the entries */
+    const struct interned *name = &tree->names.entries[number];
     return (trace_text){name->text, name->size};
 }
 
