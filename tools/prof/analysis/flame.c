@@ -366,7 +366,8 @@ static int read_stream(flame *f, const flame_options *options, row_table *table,
 
 static void note_head(walk *w, const trace_member *member) {
     w->by_prof |= text_is(member->key, "prof");
-    if (text_is(member->key, "with_stack")) w->zone_stacks = w->by_prof && !text_is(member->value, "0");
+    if (text_is(member->key, "with_stack"))
+        w->zone_stacks = w->by_prof && !text_is(member->value, "0");
     if (w->options->on_member) w->options->on_member(w->options->user, member);
 }
 
