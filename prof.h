@@ -4818,8 +4818,6 @@ struct prof_trace {
     size_t detail_bytes, slot_count;     /* slots: zones there is room to analyse */
     prof_extra **paths;                  /* with_stack: of each distinct path; NULL: none */
     bool instants;                       /* some zone took no time: see prof__marks_make */
-    struct prof__brief *briefs;          /* while plain zones are written; else NULL */
-    uint32_t *brief_order;               /* NULL: they are in order */
     bool record_ids;                     /* an execution trace has its events, */
     uint64_t first_record;               /* and so many before them */
     prof__outside outside;
@@ -8656,8 +8654,6 @@ PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *m
 /* @CHROME */
 #define prof__chrome_real(o, bits) ((void)0)
 #define prof__chrome_events(o, s) prof__chrome_zones(o, s)
-#define prof__briefs_open(trace, opened) ((void)(opened), false)
-#define prof__briefs_close(opened) ((void)0)
 #define prof__chrome_promises(o, s) ((void)0)
 #define prof__chrome_sums(o, s) ((void)0)
 #define prof__chrome_status(o, s) ((void)(o), (void)(s))
@@ -11268,31 +11264,12 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
      the order of the closes decide that, not times: clocks may stand still.
    - parent < child < count; first child and next sibling agree with parent. */
 
-/* A plain zone, of a hosted writer that needs no events: see prof__briefs_read. */
-typedef struct prof__brief {
-    int64_t start_ns, end_ns;
-    uint32_t site_depth, thread_flags;   /* of both: the lower 8 bits are the latter */
-} prof__brief;
-
-PROF__EAGER void prof__brief_put(prof__brief *b, const prof__close *c) {
-    b->start_ns = c->start_ns;
-    b->end_ns = c->end_ns;
-    b->site_depth = c->what << 8 | c->depth;
-    b->thread_flags = c->thread << 8 | c->flags;
-}
-
 typedef struct prof__tree {
     struct prof_trace *s;
-    struct prof__brief *briefs;          /* these are made, where events would be; NULL: events */
-    const uint32_t *places;              /* of events in the array, by their number; NULL: that */
     prof_event *made;                    /* the last of this thread; NULL: there was no room */
     size_t room;                         /* events in all; none once they ran out */
     bool instants;                       /* a zone took no time: one thread's may be out of order */
 } prof__tree;
-
-PROF__EAGER uint32_t prof__tree_place(const prof__tree *t, uint32_t number) {
-    return !PROF__BARE && t->places ? t->places[number] : number;
-}
 
 /* The links of an event, which are numbers, become places. */
 PROF__FN void prof__event_moved(prof_event *e, const uint32_t *places) {
@@ -11314,11 +11291,7 @@ PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
         return;
     }
     t->instants |= c->start_ns == c->end_ns;
-    if (!PROF__BARE && t->briefs) {
-        prof__brief_put(t->briefs + at, c);
-        return;
-    }
-    t->made = e = t->s->events + prof__tree_place(t, at);
+    t->made = e = t->s->events + at;
     e->name = prof__site(c->what)->name;
     e->extra = NULL;
     e->start_ns = c->start_ns;
@@ -11333,8 +11306,7 @@ PROF__EAGER void prof__tree_add(void *tree, const prof__close *c) {
     e->device_type = PROF_DEVICE_CPU;
     e->flags = c->flags;
     if (last && last->depth && c->depth >= last->depth)
-        last->next_sibling = prof__tree_place(t, c->number + last->depth);
-    if (!PROF__BARE && t->places) prof__event_moved(e, t->places);
+        last->next_sibling = c->number + last->depth;
 }
 
 /* The same where a pointer leads to it. */
@@ -11437,33 +11409,6 @@ PROF__FN void prof__tree_row(void *tree, const prof__row *row) {
 
 PROF__FN void prof__tree_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
     prof__read_records(r, c, end, prof__tree_add);
-}
-
-/* As prof__events_after. */
-PROF__FN bool prof__briefs_after(const void *briefs, uint32_t i, uint32_t j) {
-    const prof__brief *a = (const prof__brief *)briefs + i, *b = (const prof__brief *)briefs + j;
-    if (a->start_ns != b->start_ns) return a->start_ns > b->start_ns;
-    if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns;
-    if (a->thread_flags >> 8 != b->thread_flags >> 8) return a->thread_flags > b->thread_flags;
-    return (a->site_depth & 0xff) > (b->site_depth & 0xff);
-}
-
-/* The order of n briefs; scratch: for two numbers each. */
-PROF__FN uint32_t *prof__briefs_order(const prof__brief *briefs, uint32_t n, char *scratch) {
-    uint32_t *order = (uint32_t *)(void *)scratch;
-    for (uint32_t i = 0; i < n; i++) order[i] = i;
-    prof__sort(order, order + n, n, prof__briefs_after, briefs);
-    return order;
-}
-
-/* Where the events of several threads go, so that none is moved once it is made: from briefs, which
-   lie where the events will. */
-PROF__FN const uint32_t *prof__tree_places(const struct prof_trace *s) {
-    const prof__brief *briefs = (const prof__brief *)(const void *)s->events;
-    uint32_t *order = prof__briefs_order(briefs, s->zone_count, s->scratch);
-    uint32_t *places = order + s->zone_count;
-    for (uint32_t i = 0; i < s->zone_count; i++) places[order[i]] = i;
-    return places;
 }
 
 PROF__FN void prof__tree_open(prof__tree *t, struct prof_trace *s) {
@@ -13381,10 +13326,8 @@ PROF__FN void prof__queries_open(struct prof_trace *s) {
     s->limit = s->place = NULL;
 }
 
-/* Events go into the caller's memory, or else after the threads: where briefs are, if a writer's
-   sink asks for events. */
+/* Events go into the caller's memory, or else after the threads. */
 PROF__FN void prof__events_place(struct prof_trace *s) {
-    s->briefs = NULL;
     s->events = (prof_event *)(void *)(s->place ? s->place : s->first_scratch);
 }
 
@@ -13665,29 +13608,25 @@ PROF__FN void prof__prepare(struct prof_trace *s) {
 PROF__FN void prof__analyse_now(struct prof_trace *s) {
     static prof__tree tree;
     prof__feed feed;
-    bool threads, wide;
+    bool wide;
     prof__prepare(s);
     prof__events_place(s);
-    threads = !PROF__BARE && s->row_count > 1;
     wide = prof__wide(s);
     s->analysed = true;
     prof__tree_feed(&feed, s, &tree);
-    if (threads) tree.briefs = (prof__brief *)(void *)s->events;
-    prof__count_rows(s, threads || !wide ? &feed : NULL);
+    prof__count_rows(s, wide ? NULL : &feed);
     s->event_count = s->zone_count + prof__others(s);
     prof__memory_late(s);
     if (!prof__analysis_open(s)) return;
     prof__trails_name(s);
-    if (threads || wide || s->moment_count || s->step_count) {
-        const uint32_t *places = threads ? prof__tree_places(s) : NULL;
+    if (wide || s->moment_count || s->step_count) {
         prof__tree_open(&tree, s);
-        tree.places = places;
         prof__build_rows(s, &feed);
     }
     prof__instants_note(s, &tree);
     prof__made_close(s);
     if (prof__others(s) || wide) prof__analyse_outside(s);
-    else if ((PROF__BARE && s->row_count > 1) || tree.instants)
+    else if (s->row_count > 1 || tree.instants)
         (void)prof__events_sort(s->events, s->event_count, s->scratch);
     prof__flows_match(s);
     PROF__ASSERT(prof__events_hold(s->events, (uint32_t)s->event_count));
@@ -15920,64 +15859,33 @@ PROF__FN void prof__chrome_place(prof__place *place, uint32_t pid, uint32_t thre
     place->length = (size_t)(p - place->text);
 }
 
-/* Hosted, with room for 64 bytes behind it. */
-PROF__EAGER void prof__chrome_put_place(prof__out *o, const prof__place *place) {
-    prof__out_room(o, 128);
-    memcpy(o->p, place->text,
-           sizeof place->text); /* all of it: a copy of known size is the fastest */
-    o->p += place->length;
-}
-
-PROF__EAGER void prof__chrome_where(prof__out *o, const prof__place *place, int64_t ns) {
-    if (PROF__BARE) {                    /* calls are smaller than copies */
-        prof__out_f(o, "\"pid\":1,\"tid\":%u,\"ts\":%t", place->tid, ns);
-        return;
-    }
-    prof__chrome_put_place(o, place);
-    o->p = prof__text_us(o->p, (uint64_t)ns);
-}
-
-/* Bytes of a zone's text from its start on, at most. */
-enum { PROF__TIMES = 80 };
-
-/* Hosted: a zone's text up to its times, */
-PROF__FN void prof__chrome_zone_lead(prof__out *o, const prof__place *place, const char *name) {
-    prof__out_room(o, 64);
-    o->p = PROF__LITERAL(o->p, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"");
-    prof__out_json(o, name);
-    prof__out_room(o, 2);
-    o->p = PROF__LITERAL(o->p, "\",");
-    prof__chrome_put_place(o, place);
-}
-
-PROF__FN char *prof__chrome_zone_cut(char *p, uint32_t flags) {
-    return flags & PROF_EVENT_UNFINISHED ? PROF__LITERAL(p, ",\"args\":{\"finished\":false}}")
-                                         : PROF__LITERAL(p, ",\"args\":{\"partial\":true}}");
-}
-
-/* then its start, and this: 55 bytes at most. A pointer of one's own is faster than o->p, which any
-   byte that is written may change for all that the compiler knows. */
-PROF__EAGER char *prof__chrome_zone_end(char *p, int64_t start_ns, int64_t end_ns, uint32_t flags) {
-    p = PROF__LITERAL(p, ",\"dur\":");
-    p = prof__text_us(p, (uint64_t)end_ns - (uint64_t)start_ns);
-    if (PROF__UNLIKELY(flags & (PROF_EVENT_UNFINISHED | PROF_EVENT_PARTIAL)))
-        return prof__chrome_zone_cut(p, flags);
-    *p = '}';
-    return p + 1;
+PROF__FN void prof__chrome_where(prof__out *o, const prof__place *place, int64_t ns) {
+    if (PROF__BARE) prof__out_f(o, "\"pid\":1,\"tid\":%u,\"ts\":%t", place->tid, ns);
+    else prof__out_f(o, "%b%t", place->text, place->length, ns);
 }
 
 PROF__FN void prof__chrome_zone(prof__out *o, const prof__place *place, const char *name,
                                 int64_t start_ns, int64_t end_ns, uint32_t flags) {
+    char *p;
     if (PROF__BARE) {
         prof__out_f(o, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"%j\",", name);
         prof__chrome_where(o, place, start_ns);
-        prof__out_f(o, flags & PROF_EVENT_UNFINISHED ? ",\"dur\":%t,\"args\":{\"finished\":false}}"
-                                                     : ",\"dur\":%t}", end_ns - start_ns);
-        return;
+        prof__out_f(o, ",\"dur\":%t", end_ns - start_ns);
+    } else {
+        prof__out_room(o, 64);
+        o->p = PROF__LITERAL(o->p, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"");
+        prof__out_json(o, name);
+        prof__out_room(o, 160);
+        p = PROF__LITERAL(o->p, "\",");
+        memcpy(p, place->text, sizeof place->text);   /* all: a copy of known size is the fastest */
+        p = prof__text_us(p + place->length, (uint64_t)start_ns);
+        p = PROF__LITERAL(p, ",\"dur\":");
+        o->p = prof__text_us(p, (uint64_t)end_ns - (uint64_t)start_ns);
     }
-    prof__chrome_zone_lead(o, place, name);
-    prof__out_room(o, PROF__TIMES);
-    o->p = prof__chrome_zone_end(prof__text_us(o->p, (uint64_t)start_ns), start_ns, end_ns, flags);
+    if (PROF__UNLIKELY(flags & (PROF_EVENT_UNFINISHED | PROF_EVENT_PARTIAL)))
+        prof__out_text(o, flags & PROF_EVENT_UNFINISHED ? ",\"args\":{\"finished\":false}"
+                                                        : ",\"args\":{\"partial\":true}");
+    prof__out_bytes(o, "}", 1);
 }
 
 PROF__RARE void prof__chrome_meta(prof__out *o, const char *name, int64_t pid, uint64_t tid,
@@ -16015,82 +15923,6 @@ PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
 }
 
 #if !PROF__BARE
-/* ---- plain zones for a writer ----
-   Where zones carry nothing, a writer of the whole trace needs no events, but these: they take a
-   third of the memory, and of the time that is. They lie where events would, and only where those
-   fit, so that what is written does not depend on who asks first. */
-
-/* Lists moments, too. False: there is more, or no room. */
-PROF__FN bool prof__briefs_done(struct prof_trace *s, const prof__tree *t) {
-    static const prof__feed none = { NULL, NULL, NULL, NULL, NULL, NULL };
-    size_t need;
-    bool fits;
-    if (t->instants || prof__needs_events(s)) return false;
-    s->event_count = s->zone_count;
-    fits = prof__analysis_fits(s, &need);
-    s->event_count = 0;
-    if (!fits && prof__lean(s)) (void)prof__analysis_refuse(s, need);
-    if (!fits) return false;
-    s->briefs = t->briefs;
-    s->brief_order = s->row_count < 2 ? NULL :   /* those of one thread are in order */
-                     prof__briefs_order(s->briefs, s->zone_count,
-                                        (char *)(s->briefs + s->zone_count));
-    if (s->moment_count) prof__build_rows(s, &none);
-    prof__flows_match(s);
-    return true;
-}
-
-/* Does a zone seem to take no time, among the first ones of a thread? Where the clock is so coarse
-   briefs would be made for nothing. */
-PROF__FN bool prof__briefs_coarse(const prof__row *row) {
-    prof__cursor k = { NULL, NULL, 0, 0 };
-    prof__item i;
-    if (!row->first) return false;
-    k.at = row->first->begin;
-    k.end = prof__row_end(row, row->first);
-    while (prof__next(&k, &i))
-        if (prof__item_is_zone(&i) && !i.duration) return true;
-    return false;
-}
-
-PROF__FN bool prof__briefs_read(struct prof_trace *s) {
-    prof__tree t;
-    prof__feed feed;
-    prof__prepare(s);
-    if (prof__needs_events(s) || s->record_ids || s->thread_count >> 24) return false;
-    for (const prof__row *row = s->rows; row; row = row->next)
-        if (prof__briefs_coarse(row)) return false;
-    prof__events_place(s);
-    prof__tree_feed(&feed, s, &t);
-    feed.row = NULL;
-    t.briefs = (prof__brief *)(void *)s->events;
-    t.room = (size_t)(prof__scratch_end(s) - (char *)s->events) / PROF__SLOT_SHARE;
-    prof__count_rows(s, &feed);
-    return prof__briefs_done(s, &t);
-}
-
-/* False: a writer needs events. It may have been called by the sink of one that has briefs. */
-PROF__FN bool prof__briefs_open(const prof_trace *trace, bool *opened) {
-    struct prof_trace *s = &prof__trace;
-    bool taken, made;
-    *opened = false;
-    if (trace != s || s->analysed || prof__analysis_refused(s)) return false;
-    if (s->briefs) return true;
-    taken = prof__reading_open();
-    *opened = made = prof__briefs_read(s);
-    prof__reading_close(taken);
-    return made;
-}
-
-/* Their memory is free again. */
-PROF__FN void prof__briefs_close(bool opened) {
-    struct prof_trace *s = &prof__trace;
-    if (!opened || !s->briefs) return;
-    s->briefs = NULL;
-    s->moments = NULL;
-    s->scratch = s->first_scratch;
-}
-
 /* ---- device work, its calls, and the arrows between them ---- */
 
 PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
@@ -16849,120 +16681,14 @@ PROF__FN void prof__chrome_beside(prof__out *o, const prof__gpu *g) {
         prof__chrome_moment_flow(o, g, s->moments + i);
 }
 
-/* ---- plain zones ---- */
-
-/* A zone's text up to its times, which all plain zones of a name and a thread have. While a trace
-   is written those that come again are kept: to copy 128 bytes is faster than to make 80. */
-enum { PROF__LEADS = 128 };
-typedef struct prof__lead {
-    const void *what;                    /* the name's address, or a brief's site; NULL: none has
-                                            been here */
-    uint32_t thread, length;             /* length 0: there is no text yet */
-    char text[PROF__OUT_MOST - PROF__TIMES];
-} prof__lead;
-
-/* Of one writer. */
-typedef struct prof__leads {
-    prof__place place;                   /* of the last that was made */
-    prof__lead list[PROF__LEADS];
-} prof__leads;
-
-/* Writes it, and keeps it when it comes a second time in a row here: where many names share a
-   place, none is kept, which would take time. One that is longer, or went to the next buffer, is
-   not kept either. */
-PROF__FN void prof__lead_make(prof__leads *leads, prof__lead *l, prof__out *o,
-                                const prof__gpu *g, const char *name) {
-    const char *from;
-    bool keep;
-    if (leads->place.thread != l->thread)
-        prof__chrome_place(&leads->place, g->pid, l->thread, prof__chrome_tid(g->s, l->thread));
-    from = o->p;
-    prof__chrome_zone_lead(o, &leads->place, name);
-    keep = l->length && strlen(name) <= sizeof l->text && o->p >= from &&
-           o->p <= from + sizeof l->text;
-    l->length = keep ? (uint32_t)(o->p - from) : 0;
-    if (keep) memcpy(l->text, from, sizeof l->text);
-    prof__out_room(o, PROF__TIMES);
-}
-
-/* The text of this name, or site, and thread. NULL: it has to be made; then length tells whether
-   it was here before. */
-PROF__INLINE const prof__lead *prof__lead_find(prof__lead *l, const void *what, uint32_t thread) {
-    if (PROF__LIKELY(l->what == what && l->thread == thread && l->length)) return l;
-    l->length = l->what == what && l->thread == thread;   /* it comes a second time */
-    l->what = what;
-    l->thread = thread;
-    return NULL;
-}
-
-/* Writes a zone whose lead is l, or has to be made. There is all room that an output has. */
-PROF__INLINE void prof__leads_zone(prof__out *o, const prof__lead *l, int64_t start_ns,
-                                   int64_t end_ns, uint32_t flags) {
-    char *p = o->p;
-    if (PROF__LIKELY(l != NULL)) {
-        memcpy(p, l->text, sizeof l->text);
-        p += l->length;
-    }
-    p = prof__text_us(p, (uint64_t)start_ns);
-    o->p = prof__chrome_zone_end(p, start_ns, end_ns, flags);
-}
-
-PROF__INLINE void prof__chrome_plain(prof__out *o, prof__leads *leads, const prof__gpu *g,
-                                     const prof_event *e) {
-    uint32_t hash = ((uint32_t)(uintptr_t)e->name ^ e->thread << 20) * 0x9e3779b1u;
-    uint32_t at = (hash ^ hash >> 15) * 0x85ebca6bu / (UINT32_MAX / PROF__LEADS + 1);
-    prof__lead *l = leads->list + at;
-    const prof__lead *kept = prof__lead_find(l, e->name, e->thread);
-    prof__out_room(o, PROF__OUT_MOST);
-    if (!kept) prof__lead_make(leads, l, o, g, e->name);
-    prof__leads_zone(o, kept, e->start_ns, e->end_ns, e->flags);
-}
-
-/* A brief that tells its place. */
-PROF__FN void prof__chrome_brief_told(prof__out *o, prof__gpu *g, const prof__brief *b) {
-    prof_event e = prof__site_event(b->site_depth >> 8);
-    e.start_ns = b->start_ns;
-    e.end_ns = b->end_ns;
-    e.thread = b->thread_flags >> 8;
-    e.flags = b->thread_flags & 0xff;
-    prof__chrome_rich(o, g, &e);
-}
-
-/* Returns how many zones it wrote: fewer than all where a sink asks for events, which are in the
-   same order. */
-PROF__FN uint32_t prof__chrome_briefs(prof__out *o, prof__leads *leads, prof__gpu *g) {
-    const struct prof_trace *s = g->s;
-    const bool told = prof__sources.told;
-    uint32_t i = 0;
-    for (; s->briefs && i < s->zone_count && !o->failed; i++) {
-        const prof__brief b = s->briefs[s->brief_order ? s->brief_order[i] : i];   /* its own copy:
-                                            room may be made by a sink that asks for events */
-        uint32_t site = b.site_depth >> 8, thread = b.thread_flags >> 8;
-        prof__lead *l = leads->list + (site + thread * 29) % PROF__LEADS;
-        const prof__lead *kept;
-        if (PROF__UNLIKELY(told && prof__source_told(s, site))) {
-            prof__chrome_brief_told(o, g, &b);
-            continue;
-        }
-        kept = prof__lead_find(l, (const void *)(uintptr_t)(site + 1), thread);
-        prof__out_room(o, PROF__OUT_MOST);
-        if (!kept) prof__lead_make(leads, l, o, g, prof__site(site)->name);
-        prof__leads_zone(o, kept, b.start_ns, b.end_ns, b.thread_flags & 0xff);
-    }
-    return i;
-}
-
 /* Writes the rows, and all events in them. */
 PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
-    const bool told = !s->built && prof__sources.told;
-    prof__leads leads;
+    prof__place place = { PROF_NONE, 0, 0, "" };
     prof__gpu gpu;
     prof__gpu_open(&gpu, s);
-    leads.place.thread = PROF_NONE;
-    for (int i = 0; i < PROF__LEADS; i++) leads.list[i].what = NULL;
     prof__chrome_threads(o, s);
     prof__chrome_streams(o, &gpu);
-    for (uint32_t i = prof__chrome_briefs(o, &leads, &gpu); i < s->event_count && !o->failed; i++) {
+    for (uint32_t i = 0; i < s->event_count && !o->failed; i++) {
         const prof_event *e = s->events + i;
         if (e->extra && e->extra == prof__details_now.unnamed) continue;   /* memory: see below */
         if (PROF__UNLIKELY(e->extra && !s->built && e->flags & PROF_EVENT_ASYNC &&
@@ -16971,10 +16697,12 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
             prof__chrome_range_end(o, &gpu, e, true);
         } else if (PROF__UNLIKELY(e->extra || e->device_type || s->record_ids ||
                                   e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD) ||
-                                  (told && prof__source_told(s, e->site)))) {
+                                  prof__source_told(s, e->site))) {
             prof__chrome_rich(o, &gpu, e);
         } else {
-            prof__chrome_plain(o, &leads, &gpu, e);
+            if (PROF__UNLIKELY(place.thread != e->thread))
+                prof__chrome_place(&place, gpu.pid, e->thread, prof__chrome_tid(s, e->thread));
+            prof__chrome_zone(o, &place, e->name, e->start_ns, e->end_ns, e->flags);
         }
     }
     prof__chrome_beside(o, &gpu);
@@ -17420,7 +17148,6 @@ PROF__FN void prof__unordered_moment(void *user, const prof__moment *m) {
 PROF__FN void prof__chrome_unordered(prof__out *o, const struct prof_trace *s) {
     prof__unordered u;
     prof__feed feed;
-    if (s->briefs) return;               /* they have been written */
     memset(&feed, 0, sizeof feed);
     memset(&u, 0, sizeof u);
     u.o = o;
@@ -17787,20 +17514,16 @@ PROF__CALL prof_result prof_write_chrome(const prof_trace *trace, const prof_chr
                                          prof_sink out) {
     prof__out o;
     uint32_t format = desc ? (uint32_t)desc->format : 0;
-    bool brief, opened = false;
     if (!prof__valid(trace) || !out.write || format > PROF_CHROME_LEGACY) return PROF_ERROR_INVALID;
     if (PROF__BARE && (format == PROF_CHROME_LEGACY || (desc && desc->window_marks)))
         return PROF_ERROR_UNSUPPORTED;
     if (!PROF__BARE && desc && (uint32_t)desc->source > PROF_CHROME_SOURCE_ALL)
         return PROF_ERROR_INVALID;
-    brief = format != PROF_CHROME_LEGACY && !(desc && desc->window_marks) &&
-            prof__briefs_open(trace, &opened);
-    if (!brief && !prof__analyse(trace) && format == PROF_CHROME_LEGACY) return PROF_ERROR_MEMORY;
+    if (!prof__analyse(trace) && format == PROF_CHROME_LEGACY) return PROF_ERROR_MEMORY;
     prof__sources_find(trace, desc ? desc->source : PROF_CHROME_SOURCE_AUTO);
     prof__out_open(&o, out);
     if (format == PROF_CHROME_LEGACY) prof__chrome_legacy(&o, trace);
     else prof__chrome_body(&o, trace, format == PROF_CHROME_ARRAY, desc && desc->window_marks);
-    prof__briefs_close(opened);
     return prof__out_close(&o);
 }
 
