@@ -441,7 +441,6 @@ enum {                                   /* prof_stats.warnings, and in the trac
 
 #define PROF_NONE UINT32_MAX             /* no such index */
 #define PROF_COUNTERS 4                  /* at most so many in desc.hw_counters */
-#define PROF_OTHER_DEVICES 3             /* device types with own columns, beside the first */
 
 /* c10::DeviceType's numbers. */
 typedef enum prof_device_type {
@@ -649,8 +648,6 @@ typedef struct prof_average {
     int64_t on_cpu_ns;                   /* ... of cpu_time_total: prof_task_in. 0: no tasks */
 #if !PROF__BARE
     const prof_site *site;               /* group_by_site: file and line; NULL: it has no place */
-    int64_t other_device_ns[PROF_OTHER_DEVICES];        /* the parts of device_time_total_ns and */
-    int64_t self_other_device_ns[PROF_OTHER_DEVICES];   /* self_... for prof_view.other_devices */
 #endif
 } prof_average;
 
@@ -714,13 +711,11 @@ typedef struct prof_table_desc {
 
 /* What a table shows beside CPU times. EventList's use_device, profile_memory, with_flops. */
 typedef struct prof_view {
-    const char *device_name;             /* any text, printed upper-case; NULL: no device times */
+    const char *device_name;             /* any text, printed upper-case; NULL: no device times. A
+                                            session's with several types of devices: "device" */
     bool profile_memory, with_flops;
 #if !PROF__BARE
     const char *counters[PROF_COUNTERS]; /* names of the rows' counters; NULL: no more */
-    const char *other_devices[PROF_OTHER_DEVICES];   /* device types beside device_name's, each
-                                            with columns of its own; NULL: no more. Work on still
-                                            other types counts as the last one's */
 #endif
 } prof_view;
 
@@ -4774,6 +4769,8 @@ PROF__FN size_t prof__site_share(void) {
     return prof__align(PROF__GROUP_SHARE + (PROF__BARE ? 0 : 72));   /* 72: shares */
 }
 
+enum { PROF__DEVICE_TYPES = 8 };         /* that a trace tells apart; further ones are the last's */
+
 /* The window that is open or was last, and with it the trace: there is one. What is in no part is
    set by @SESSION when it opens, and by @RECORD or @TARGET under the lock while it is open. */
 struct prof_trace {
@@ -4812,7 +4809,7 @@ struct prof_trace {
     prof__summed sums;
     prof__streamed stream;
     prof_view view;
-    uint8_t device_types[1 + PROF_OTHER_DEVICES];   /* of view's names; 0: no more */
+    uint8_t device_types[PROF__DEVICE_TYPES];   /* that there is work on; 0: no more */
     prof__step *step_list;
     char *details;                       /* what zones carry */
     size_t detail_bytes, slot_count;     /* slots: zones there is room to analyse */
@@ -4963,15 +4960,14 @@ PROF__FN void prof__tally_identity(prof_average *a, const char *name, uint64_t c
    - A level's sums are those of the closes at its depth since the last one further out. */
 
 /* What few zones have. */
-#define PROF__EXTRAS (PROF_COUNTERS + PROF_OTHER_DEVICES)
 typedef struct prof__amounts {           /* its children's too */
     int64_t device_ns, cpu_bytes, device_bytes;
-    int64_t counters[PROF__EXTRAS];      /* behind the counters, of device_ns: other devices' */
+    int64_t counters[PROF_COUNTERS];
 } prof__amounts;
 typedef struct prof__beside {
     prof__amounts all, within;           /* within: of its direct children */
     int64_t flops;
-    bool counted;                        /* it has counters, or other devices' time */
+    bool counted;                        /* it has counters */
 } prof__beside;
 
 /* A zone that has ended. */
@@ -8591,7 +8587,6 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 #define prof__needs_events(s) false
 #define prof__reading_open() false
 #define prof__reading_close(taken) ((void)(taken))
-#define prof__row_others(s, e, r) ((void)0)
 #define prof__closes_in_memory(trace, take, user) ((void)(take))
 #define prof__closes_of_events(trace, feed) ((void)0)
 
@@ -8633,12 +8628,10 @@ PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *m
 }
 
 /* @TABLE */
-#define prof__table_number(t, r, column) prof__row_number(r, column)
-#define prof__table_whole_ns(t, column) ((t)->self_cpu_ns)
+#define prof__table_view(t) ((void)0)
 #define prof__table_put_wide(t, r, column, n) prof__table_integer(t, column, n)
 #define prof__table_stack(t, r) ((void)0)
 #define prof__table_head_put(t, column) prof__table_cell(t, column, prof__column_head(column))
-#define prof__table_view(t) ((void)0)
 #define prof__table_measure_wide(t, r) ((void)0)
 #define prof__table_widths_wide(t) ((void)0)
 #define prof__table_whole(t) ((void)0)
@@ -11782,24 +11775,18 @@ PROF__FN const char *prof__device_title(uint8_t type) {
     return prof_device_name(type);
 }
 
-/* The number of a device type in the view: 0: device_name, i: other_devices[i - 1]. */
+/* The number of a device type in the session's list; the last, where it had no room. */
 PROF__FN uint32_t prof__device_number(const struct prof_trace *s, uint8_t type) {
     uint32_t i = 0;
-    while (i < PROF_OTHER_DEVICES && s->device_types[i] && s->device_types[i] != type) i++;
-    return s->device_types[i] ? i : 0;
+    while (i < PROF__DEVICE_TYPES - 1 && s->device_types[i] && s->device_types[i] != type) i++;
+    return i;
 }
 
 /* Notes that there is work on a device of this type. Memory may have named the first, too. */
 PROF__FN void prof__device_note(struct prof_trace *s, uint8_t type) {
-    uint32_t i = 0;
-    while (i <= PROF_OTHER_DEVICES && s->device_types[i] && s->device_types[i] != type) i++;
-    if (i > PROF_OTHER_DEVICES) {
-        s->view.other_devices[PROF_OTHER_DEVICES - 1] = "others";
-    } else if (!s->device_types[i]) {
-        s->device_types[i] = type;
-        if (i) s->view.other_devices[i - 1] = prof__device_title(type);
-        else s->view.device_name = prof__device_title(type);
-    }
+    uint32_t i = prof__device_number(s, type);
+    if (!s->device_types[i]) s->device_types[i] = type;
+    s->view.device_name = s->device_types[1] ? "device" : prof__device_title(type);
 }
 
 PROF__FN void prof__submitted_add(struct prof_trace *s, struct prof__submitted *to) {
@@ -13397,45 +13384,6 @@ PROF__FN bool prof__needs_events(const struct prof_trace *s) {
     return s->beside || prof__others(s);
 }
 
-/* Adds the work of prof_view.other_devices for an event itself; false: there is none. */
-PROF__FN bool prof__others_own(const struct prof_trace *s, const prof_event *e, int64_t *others) {
-    uint32_t k = s->side[e - s->events].first_kernel, kind = prof__device_number(s, e->device_type);
-    bool any = false;
-    if (e->device_type != PROF_DEVICE_CPU && kind)
-        others[kind - 1] = PROF__PLUS(others[kind - 1], prof__elapsed(e));
-    if (e->device_type != PROF_DEVICE_CPU || e->flags & PROF_EVENT_ASYNC) return kind != 0;
-    for (; k != PROF_NONE; k = s->outside.kernels[k].next) {
-        const prof__kernel *work = s->outside.kernels + k;
-        kind = work->name ? 0 : prof__device_number(s, s->events[work->device].device_type);
-        if (kind) others[kind - 1] = PROF__PLUS(others[kind - 1], work->duration_ns);
-        any = any || kind;
-    }
-    return any;
-}
-
-/* The event around e whose device time includes e's; NULL: none. */
-PROF__FN const prof_event *prof__others_up(const struct prof_trace *s, const prof_event *e) {
-    const prof_event *up = e->parent == PROF_NONE ? NULL : s->events + e->parent;
-    return up && !(up->flags & PROF_EVENT_LEGACY) ? up : NULL;
-}
-
-/* Fills in the parts of other devices in an event's device times. */
-PROF__FN void prof__row_others(const struct prof_trace *s, const prof_event *e, prof_average *r) {
-    const prof_event *at = e;
-    if (!s->side || !s->device_types[1]) return;
-    (void)prof__others_own(s, e, r->self_other_device_ns);
-    for (;;) {
-        (void)prof__others_own(s, at, r->other_device_ns);
-        if (at->first_child != PROF_NONE && !(at->flags & PROF_EVENT_LEGACY)) {
-            at = s->events + at->first_child;
-            continue;
-        }
-        while (at != e && at->next_sibling == PROF_NONE) at = s->events + at->parent;
-        if (at == e) return;
-        at = s->events + at->next_sibling;
-    }
-}
-
 PROF__FN void prof__beside_of_event(prof__beside *b, const struct prof_trace *s,
                                     const prof_event *e) {
     prof_event_totals t = prof_event_total(s, e);
@@ -13731,7 +13679,7 @@ typedef struct prof__groups {
     struct { const char *name; uint32_t kind, row; } recent[PROF__BARE ? 1 : 16];   /* by address */
     struct prof__shares *shares;         /* NULL: no percentiles */
     uint32_t shift;                      /* a quarter of their ranges is 2^shift ns */
-    int64_t (*counts)[2 * PROF__EXTRAS];   /* of a row: with its children, without; NULL: none */
+    int64_t (*counts)[2 * PROF_COUNTERS];   /* of a row: with its children, without; NULL: none */
 } prof__groups;
 
 /* The memory after the rows, where a table puts its own order of them. */
@@ -14163,15 +14111,13 @@ PROF__FN void prof__groups_percentiles(prof__groups *g) {
 PROF__FN void prof__average_extras(prof_average *a, const int64_t *all, const int64_t *self) {
     memcpy(a->counters, all, sizeof a->counters);
     memcpy(a->self_counters, self, sizeof a->self_counters);
-    memcpy(a->other_device_ns, all + PROF_COUNTERS, sizeof a->other_device_ns);
-    memcpy(a->self_other_device_ns, self + PROF_COUNTERS, sizeof a->self_other_device_ns);
 }
 
-/* ---- desc.hw_counters, and other devices' parts of device time, if there is room ---- */
+/* ---- desc.hw_counters, if there is room ---- */
 
 /* Adds a call's counters to its row: with its children's, and without. */
 PROF__FN void prof__extras_add(int64_t *all, int64_t *self, const prof__beside *b) {
-    for (int i = 0; b && b->counted && i < PROF__EXTRAS; i++) {
+    for (int i = 0; b && b->counted && i < PROF_COUNTERS; i++) {
         all[i] = PROF__PLUS(all[i], b->all.counters[i]);
         self[i] = PROF__PLUS(self[i], PROF__MINUS(b->all.counters[i], b->within.counters[i]));
     }
@@ -14180,40 +14126,18 @@ PROF__FN void prof__extras_add(int64_t *all, int64_t *self, const prof__beside *
 PROF__FN void prof__counts_event(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
     int64_t *all = g->counts[prof__group_of(g, c->what)];
-    prof__extras_add(all, all + PROF__EXTRAS, c->beside);
-}
-
-PROF__FN void prof__groups_other(prof__groups *g, const prof_event *e, const int64_t *others,
-                                 bool self) {
-    int64_t *all = g->counts[prof__group_of(g, (uint32_t)(e - g->s->events))] + PROF_COUNTERS;
-    if (self) all += PROF__EXTRAS;
-    for (int i = 0; i < PROF_OTHER_DEVICES; i++) all[i] = PROF__PLUS(all[i], others[i]);
-}
-
-/* Adds work on other devices: to the self time of the event that launched it, and to the total time
-   of that event and all around it. */
-PROF__FN void prof__groups_others(prof__groups *g) {
-    const struct prof_trace *s = g->s;
-    for (uint32_t i = 0; i < s->event_count; i++) {
-        int64_t others[PROF_OTHER_DEVICES] = { 0 };
-        const prof_event *e = s->events + i;
-        if (!prof__others_own(s, e, others)) continue;
-        prof__groups_other(g, e, others, true);
-        for (; e; e = prof__others_up(s, e)) prof__groups_other(g, e, others, false);
-    }
+    prof__extras_add(all, all + PROF_COUNTERS, c->beside);
 }
 
 PROF__FN void prof__groups_counts(prof__groups *g) {
     uintptr_t at = (uintptr_t)prof__groups_end(g) + 2 * g->count * sizeof(uint32_t);
-    bool others = g->s->side && g->s->device_types[1];
-    if (g->s->built || g->ranks || !(prof__counting.count || others)) return;
+    if (g->s->built || g->ranks || !prof__counting.count) return;
     if (g->shares) at = (uintptr_t)(g->shares + g->count);
-    g->counts = (int64_t (*)[2 * PROF__EXTRAS])prof__groups_more(
+    g->counts = (int64_t (*)[2 * PROF_COUNTERS])prof__groups_more(
         g, at, g->count * sizeof *g->counts);
     if (!g->counts) return;
     memset(g->counts, 0, g->count * sizeof *g->counts);
-    if (prof__counting.count) prof__groups_feed(g, NULL, NULL, prof__counts_event);
-    if (others) prof__groups_others(g);
+    prof__groups_feed(g, NULL, NULL, prof__counts_event);
 }
 
 /* Fills in the rest of a row: its place, percentiles, counters, and zones that are only in sums. */
@@ -14227,7 +14151,7 @@ PROF__FN void prof__average_more(prof_average *a, const prof__groups *g, uint32_
         a->p90_ns = g->shares[row].of[1].low;
         a->p99_ns = g->shares[row].of[2].low;
     }
-    if (g->counts) prof__average_extras(a, g->counts[row], g->counts[row] + PROF__EXTRAS);
+    if (g->counts) prof__average_extras(a, g->counts[row], g->counts[row] + PROF_COUNTERS);
     if (!r->sums) return;
     sums = prof__sums_average(g->s, r->sums);
     (void)prof_average_add(a, &sums);
@@ -14313,10 +14237,6 @@ PROF__CALL prof_result prof_average_add(prof_average *into, const prof_average *
     for (int i = 0; i < PROF_COUNTERS; i++) {
         PROF__SUM(counters[i]);
         PROF__SUM(self_counters[i]);
-    }
-    for (int i = 0; i < PROF_OTHER_DEVICES; i++) {
-        PROF__SUM(other_device_ns[i]);
-        PROF__SUM(self_other_device_ns[i]);
     }
     return PROF_OK;
 #undef PROF__SUM
@@ -14450,8 +14370,7 @@ PROF__CALL prof_average prof_total_average(const prof_trace *trace) {
     HOST(SELF_DEVICE, TIME, self_device_time_total_ns, "Self @", "self_device_time_total") \
     HOST(SELF_DEVICE_SHARE, SHARE, self_device_time_total_ns, "Self @ %", "") \
     HOST(DEVICE, TIME, device_time_total_ns, "@ total", "device_time_total") \
-    HOST(DEVICE_MEAN, MEAN, device_time_total_ns, "@ time avg", "device_time")
-#define PROF__COLUMNS_MEMORY(X, HOST) \
+    HOST(DEVICE_MEAN, MEAN, device_time_total_ns, "@ time avg", "device_time") \
     HOST(CPU_MEMORY, MEMORY, cpu_memory_usage, "CPU Mem", "cpu_memory_usage") \
     HOST(SELF_CPU_MEMORY, MEMORY, self_cpu_memory_usage, "Self CPU Mem", "self_cpu_memory_usage") \
     HOST(DEVICE_MEMORY, MEMORY, device_memory_usage, "@ Mem", "device_memory_usage") \
@@ -14470,16 +14389,12 @@ PROF__CALL prof_average prof_total_average(const prof_trace *trace) {
     X(IS_LEGACY, FLAG, is_legacy, "", "is_legacy") \
     X(IS_USER_ANNOTATION, FLAG, is_user_annotation, "", "is_user_annotation")
 #define PROF__COLUMNS_EACH(X, HOST) \
-    PROF__COLUMNS_FIRST(X, HOST) PROF__COLUMNS_MEMORY(X, HOST) PROF__COLUMNS_LAST(X, HOST)
+    PROF__COLUMNS_FIRST(X, HOST) PROF__COLUMNS_LAST(X, HOST)
 
-#define PROF__OTHER_COLUMNS (PROF__BARE ? 0 : 4 * PROF_OTHER_DEVICES)
 #define PROF__COUNTER_COLUMNS (PROF__BARE ? 0 : 2 * PROF_COUNTERS)
 #define PROF__COLUMN_NUMBER(name, shows, member, head, field) PROF__COL_##name,
-enum {                                   /* other devices come after the first one, counters before
-                                            the last columns */
+enum {                                   /* counters come before the last columns */
     PROF__COLUMNS_FIRST(PROF__COLUMN_NUMBER, PROF__COLUMN_NUMBER)
-    PROF__COL_OTHERS, PROF__COL_OTHERS_END = PROF__COL_OTHERS + PROF__OTHER_COLUMNS - 1,
-    PROF__COLUMNS_MEMORY(PROF__COLUMN_NUMBER, PROF__COLUMN_NUMBER)
     PROF__COL_COUNTERS, PROF__COL_COUNTERS_END = PROF__COL_COUNTERS + PROF__COUNTER_COLUMNS - 1,
     PROF__COLUMNS_LAST(PROF__COLUMN_NUMBER, PROF__COLUMN_NUMBER)
     PROF__COLUMNS, PROF__FIELDS_BEFORE = PROF__COLUMNS - 1,
@@ -14497,18 +14412,9 @@ static const prof__column prof__columns[] = {
     PROF__COLUMNS_EACH(PROF__COLUMN_OF, PROF__COLUMN_OF) PROF__FIELDS_LAST(PROF__COLUMN_OF)
 };
 
-/* The number of a column among those of other devices, four for each; -1: it is none. */
-PROF__FN int prof__column_other(int column) {
-    int other = column - PROF__COL_OTHERS, last = PROF__COL_OTHERS_END - PROF__COL_OTHERS;
-    return other >= 0 && other <= last ? other : -1;
-}
-
-/* A column's place in lists made of PROF__COLUMNS_EACH, which have no counters and one device. */
+/* A column's place in lists made of PROF__COLUMNS_EACH, which have no counters. */
 PROF__FN size_t prof__column_place(int column) {
-    int other = prof__column_other(column);
-    if (!PROF__BARE && other >= 0) return (size_t)(PROF__COL_SELF_DEVICE + other % 4);
-    return (size_t)(column - (column > PROF__COL_COUNTERS ? PROF__COUNTER_COLUMNS : 0) -
-                    (column > PROF__COL_OTHERS ? PROF__OTHER_COLUMNS : 0));
+    return (size_t)(column - (column > PROF__COL_COUNTERS ? PROF__COUNTER_COLUMNS : 0));
 }
 
 PROF__FN uint8_t prof__column_shows(int column) {
@@ -14568,7 +14474,6 @@ typedef struct prof__table {
     bool told[PROF__FITTED];             /* some cell has a figure other than 0, or a text */
     bool left_out[PROF__FITTED];
     size_t need[PROF__FITTED];           /* the width of the widest cell or head */
-    int64_t self_other_ns[PROF__BARE ? 1 : PROF_OTHER_DEVICES];   /* of self_device_ns */
     prof__out out;
 } prof__table;
 
@@ -14605,7 +14510,6 @@ PROF__FN prof_average prof__row_of_event(const prof__table *t, uint32_t i) {
                 r.self_counters[k] = PROF__MINUS(r.self_counters[k], y->counters[k]);
         }
     }
-    prof__row_others(t->trace, e, &r);
     return r;
 }
 
@@ -14922,71 +14826,6 @@ PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
     return !t->trace && i < PROF_COUNTERS ? t->view.counters[i] : NULL;
 }
 
-/* The device's name in heads; "devices" in those of sums over several. */
-PROF__FN const char *prof__table_all_devices(const prof__table *t) {
-    return t->view.other_devices[0] ? "devices" : t->view.device_name;
-}
-
-/* The part of a device time that is of the view's device i. Device 0 has what the others do not. */
-PROF__FN int64_t prof__device_part(int64_t all, const int64_t *others, uint32_t i) {
-    if (i) return others[i - 1];
-    for (uint32_t k = 0; k < PROF_OTHER_DEVICES; k++) all = PROF__MINUS(all, others[k]);
-    return all;
-}
-
-/* A row's value in a column of numbers; of device times only the part of the column's device. */
-PROF__FN int64_t prof__table_number(const prof__table *t, const prof_average *r, int column) {
-    int other = prof__column_other(column), place = (int)prof__column_place(column);
-    uint32_t device = other < 0 ? 0 : (uint32_t)other / 4 + 1;
-    if (!t->view.other_devices[0] || place < PROF__COL_SELF_DEVICE ||
-        place > PROF__COL_DEVICE_MEAN) return prof__row_number(r, column);
-    return place <= PROF__COL_SELF_DEVICE_SHARE
-        ? prof__device_part(r->self_device_time_total_ns, r->self_other_device_ns, device)
-        : prof__device_part(r->device_time_total_ns, r->other_device_ns, device);
-}
-
-/* 100 % of a column's shares, in ns. */
-PROF__FN int64_t prof__table_whole_ns(const prof__table *t, int column) {
-    int other = prof__column_other(column);
-    if (other >= 0) return t->self_other_ns[other / 4];
-    return column == PROF__COL_SELF_DEVICE_SHARE
-        ? prof__device_part(t->self_device_ns, t->self_other_ns, 0) : t->self_cpu_ns;
-}
-
-/* Writes the field "cuda_time_total" or "self_cuda_time_total" of a device type, where there are
-   several: its name in CSV's head (r NULL), or a row's value. */
-PROF__FN void prof__put_part(prof__table *t, const prof_average *r, const char *name, uint32_t i,
-                             bool self) {
-    bool json = t->desc->format == PROF_FORMAT_JSON;
-    prof__out_text(&t->out, json ? ", \"" : ",");
-    if (json || !r) prof__out_text(&t->out, self ? "self_" : "");
-    for (; (json || !r) && *name; name++) {
-        char c = prof__lower(*name);
-        if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))) c = '_';
-        prof__out_bytes(&t->out, &c, 1);
-    }
-    if (json || !r) prof__out_text(&t->out, json ? "_time_total\": " : "_time_total");
-    if (r)
-        prof__out_us(&t->out,
-                     self ? prof__device_part(r->self_device_time_total_ns,
-                                              r->self_other_device_ns, i)
-                          : prof__device_part(r->device_time_total_ns, r->other_device_ns, i));
-}
-
-/* The fields of each type of device, and "on_cpu", which only rows of an RTOS's tasks have. */
-PROF__FN void prof__put_parts(prof__table *t, const prof_average *r) {
-    bool json = t->desc->format == PROF_FORMAT_JSON;
-    const char *name = t->view.other_devices[0] ? t->view.device_name : NULL;
-    for (uint32_t i = 0; name; i++) {
-        prof__put_part(t, r, name, i, false);
-        prof__put_part(t, r, name, i, true);
-        name = i < PROF_OTHER_DEVICES ? t->view.other_devices[i] : NULL;
-    }
-    if (!t->width[PROF__COL_ON_CPU]) return;
-    prof__out_text(&t->out, json ? ", \"on_cpu\": " : r ? "," : ",on_cpu");
-    if (r) prof__out_us(&t->out, r->on_cpu_ns);
-}
-
 /* Writes a cell of a column that only hosts have. n: the row's value. */
 PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int column, int64_t n) {
     int i = column - PROF__COL_COUNTERS;
@@ -15020,10 +14859,7 @@ PROF__FN void prof__table_stack(prof__table *t, const prof_average *r) {
 /* A column's head: the list's with the device's name, or a counter's, "Self cycles", "cycles". */
 PROF__FN void prof__table_head_text(const prof__table *t, int column, char *text) {
     const char *device = t->view.device_name, *head = prof__column_head(column), *end = text + 96;
-    int i = column - PROF__COL_COUNTERS, other = prof__column_other(column);
-    bool memory = column == PROF__COL_DEVICE_MEMORY || column == PROF__COL_SELF_DEVICE_MEMORY;
-    if (other >= 0) device = t->view.other_devices[other / 4];
-    if (memory) device = prof__table_all_devices(t);
+    int i = column - PROF__COL_COUNTERS;
     if (i >= 0 && column <= PROF__COL_COUNTERS_END) {
         const char *counter = prof__table_counter(t, (uint32_t)i / 2);
         (void)prof__text_f(text, 96, i % 2 ? "%s" : "Self %s", counter ? counter : "");
@@ -15056,23 +14892,15 @@ PROF__FN void prof__table_head_put(prof__table *t, int column) {
 
 /* ---- widths and sums of these columns ---- */
 
-PROF__FN void prof__table_view(prof__table *t) {
-    t->view = t->trace->view;
-    if (t->groups && !t->groups->counts && t->view.other_devices[0]) {
-        memset(t->view.other_devices, 0, sizeof t->view.other_devices);   /* no room to tell */
-        t->view.device_name = "devices";                                  /* them apart */
-    }
-}
+PROF__FN void prof__table_view(prof__table *t) { t->view = t->trace->view; }
 
 /* The columns that only some traces have. */
 PROF__FN void prof__table_measure_wide(prof__table *t, const prof_average *r) {
     bool device = r->device_type != PROF_DEVICE_CPU;
     char source[PROF__SOURCE];
     if (r->overload_name && *r->overload_name) t->width[PROF__COL_OVERLOAD] = 1;
-    if (prof__table_number(t, r, PROF__COL_SELF_DEVICE) > 0 && t->view.device_name)
+    if (r->self_device_time_total_ns > 0 && t->view.device_name)
         t->width[PROF__COL_SELF_DEVICE] = PROF__COLUMN;
-    for (int i = 0; i < PROF_OTHER_DEVICES && t->view.other_devices[i]; i++)
-        if (r->self_other_device_ns[i] > 0) t->width[PROF__COL_OTHERS + 4 * i] = PROF__COLUMN;
     if (r->self_device_memory_usage > 0 && t->view.device_name && t->view.profile_memory)
         t->width[PROF__COL_DEVICE_MEMORY] = PROF__COLUMN;
     if (r->node_id != -1) t->width[PROF__COL_NODE] = PROF__COLUMN;
@@ -15084,11 +14912,9 @@ PROF__FN void prof__table_measure_wide(prof__table *t, const prof_average *r) {
     for (uint32_t i = 0; i < r->stack_count; i++)
         prof__table_widen(t, PROF__COL_SOURCE, prof__text_width(prof__text(r->stack[i])) + 4);
     if (r->flops > 0 && (!t->least_flops || r->flops < t->least_flops)) t->least_flops = r->flops;
-    if (device ? !r->is_user_annotation : r->is_legacy) {
+    if (device ? !r->is_user_annotation : r->is_legacy)
         t->self_device_ns = PROF__PLUS(t->self_device_ns, r->self_device_time_total_ns);
-        for (int i = 0; i < PROF_OTHER_DEVICES; i++)
-            t->self_other_ns[i] = PROF__PLUS(t->self_other_ns[i], r->self_other_device_ns[i]);
-    } else if (!device)                  /* the same work, counted at the calls that launched it */
+    else if (!device)                    /* the same work, counted at the calls that launched it */
         t->rows_device_ns = PROF__PLUS(t->rows_device_ns, r->self_device_time_total_ns);
 }
 
@@ -15099,8 +14925,6 @@ PROF__FN void prof__table_widths_wide(prof__table *t) {
     if (t->width[PROF__COL_OVERLOAD]) t->width[PROF__COL_OVERLOAD] = t->width[PROF__COL_NAME];
     for (int i = PROF__COL_SELF_DEVICE; i <= PROF__COL_DEVICE_MEAN; i++)
         t->width[i] = t->width[PROF__COL_SELF_DEVICE];
-    for (int i = 0; i < PROF__OTHER_COLUMNS; i++)
-        t->width[PROF__COL_OTHERS + i] = t->width[PROF__COL_OTHERS + i / 4 * 4];
     if (t->view.profile_memory)
         t->width[PROF__COL_CPU_MEMORY] = t->width[PROF__COL_SELF_CPU_MEMORY] = PROF__COLUMN;
     t->width[PROF__COL_SELF_DEVICE_MEMORY] = t->width[PROF__COL_DEVICE_MEMORY];
@@ -15203,7 +15027,7 @@ PROF__FN void prof__csv_head(prof__table *t, int fields) {
     prof__out *o = &t->out;
     prof__out_text(o, "key");
     for (int i = 0; i < fields; i++) prof__out_f(o, ",%s", prof__column_field(prof__row_fields[i]));
-    prof__put_parts(t, NULL);
+    if (t->width[PROF__COL_ON_CPU]) prof__out_text(o, ",on_cpu");
     for (uint32_t i = 0; prof__table_counter(t, i); i++)
         prof__out_f(o, ",%s,self_%s", prof__table_counter(t, i), prof__table_counter(t, i));
     prof__out_text(o, ",overload_name,input_shapes,stack");
@@ -15219,7 +15043,7 @@ PROF__FN void prof__csv_row(prof__table *t, const prof_average *r, int fields) {
         prof__out_text(o, ",");
         prof__put_field(o, r, prof__row_fields[i], false);
     }
-    prof__put_parts(t, r);
+    if (t->width[PROF__COL_ON_CPU]) prof__out_f(o, ",%t", r->on_cpu_ns);
     for (uint32_t i = 0; prof__table_counter(t, i); i++)
         prof__out_f(o, ",%i,%i", r->counters[i], r->self_counters[i]);
     prof__out_text(o, ",");
@@ -15245,7 +15069,7 @@ PROF__FN void prof__json_row(prof__table *t, const prof_average *r, bool first, 
         prof__out_f(o, ", \"%s\": ", prof__column_field(prof__row_fields[i]));
         prof__put_field(o, r, prof__row_fields[i], true);
     }
-    prof__put_parts(t, r);
+    if (t->width[PROF__COL_ON_CPU]) prof__out_f(o, ", \"on_cpu\": %t", r->on_cpu_ns);
     for (uint32_t i = 0; prof__table_counter(t, i); i++)
         prof__out_f(o, ", \"%s\": %i, \"self_%s\": %i", prof__table_counter(t, i), r->counters[i],
                     prof__table_counter(t, i), r->self_counters[i]);
@@ -15358,8 +15182,6 @@ PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
         for (size_t i = 0; i < sizeof prof__table_useful; i++)
             if (t->told[prof__table_useful[i]] == used)
                 prof__table_keep(t, prof__table_useful[i], &room);
-        for (int i = PROF__COL_OTHERS; used && i <= PROF__COL_OTHERS_END; i++)
-            prof__table_keep(t, i, &room);
         for (int i = PROF__COL_COUNTERS; used && i <= PROF__COL_COUNTERS_END; i++)
             prof__table_keep(t, i, &room);
     }
@@ -15396,10 +15218,6 @@ PROF__FN void prof__table_devices(prof__table *t) {
         const char *status = prof__device_status(t->trace, i);
         if (status) prof__out_f(&t->out, "%s: %s\n", prof__devices.list[i].desc.name, status);
     }
-}
-
-PROF__FN bool prof__table_has(const prof__table *t, int column) {
-    return t->width[column] || t->left_out[column];
 }
 
 /* Adds a text to a list below the table. *at: the width of its line so far; 0: the list begins with
@@ -15480,15 +15298,11 @@ PROF__FN void prof__table_empty(prof__table *t) {
 
 /* Writes the sums of devices, and those of the rows where shares are of more than the rows. */
 PROF__FN void prof__table_sums_wide(prof__table *t) {
-    for (int i = 0; i <= PROF_OTHER_DEVICES; i++) {
-        int column = i ? PROF__COL_OTHERS + 4 * (i - 1) : (int)PROF__COL_SELF_DEVICE;
-        if (prof__table_has(t, column))
-            prof__table_sum(t, i ? t->view.other_devices[i - 1] : t->view.device_name, false,
-                            prof__table_whole_ns(t, i ? column : column + 1));
-    }
+    bool device = t->width[PROF__COL_SELF_DEVICE] || t->left_out[PROF__COL_SELF_DEVICE];
+    if (device) prof__table_sum(t, t->view.device_name, false, t->self_device_ns);
     if (t->desc->whole_cpu_ns) prof__table_sum(t, "CPU", true, t->rows_cpu_ns);
-    if (t->desc->whole_device_ns && prof__table_has(t, PROF__COL_SELF_DEVICE))
-        prof__table_sum(t, prof__table_all_devices(t), true, t->rows_device_ns);
+    if (t->desc->whole_device_ns && device)
+        prof__table_sum(t, t->view.device_name, true, t->rows_device_ns);
 }
 
 /* Writes remarks on the rows, or on their absence. */
@@ -15544,7 +15358,7 @@ PROF__FN void prof__table_put(prof__table *t, const prof_average *r, int column)
     int i = column - PROF__COL_COUNTERS;
     bool counter = i >= 0 && column <= PROF__COL_COUNTERS_END;
     uint8_t shows = counter ? (uint8_t)PROF__SHOW_INTEGER : prof__column_shows(column);
-    int64_t n = prof__table_number(t, r, column);
+    int64_t n = prof__row_number(r, column);
     if (!t->width[column]) return;
     if (shows == PROF__SHOW_NAME)
         prof__table_name(t, column, PROF__BARE || column == PROF__COL_NAME
@@ -15552,7 +15366,8 @@ PROF__FN void prof__table_put(prof__table *t, const prof_average *r, int column)
     else if (!PROF__BARE && r->is_async && column == PROF__COL_CPU_SHARE)
         prof__table_cell(t, column, "0");
     else if (shows == PROF__SHOW_SHARE)
-        prof__table_share(t, column, n, prof__table_whole_ns(t, column));
+        prof__table_share(t, column, n, PROF__BARE || column != PROF__COL_SELF_DEVICE_SHARE
+                                            ? t->self_cpu_ns : t->self_device_ns);
     else if (shows == PROF__SHOW_TIME) prof__table_time(t, column, n);
     else if (shows == PROF__SHOW_MEAN) prof__table_mean(t, column, n, r->count);
     else prof__table_put_wide(t, r, column, n);
@@ -16417,21 +16232,21 @@ PROF__FN void prof__chrome_process_named(prof__out *o, int64_t pid, const char *
     prof__out_f(o, "%i}}", sort_index);
 }
 
-/* The name of the view's device i in tables. */
-PROF__FN const char *prof__device_head(const struct prof_trace *s, uint32_t i, char text[64]) {
-    const char *name = i ? s->view.other_devices[i - 1] : s->view.device_name;
+/* A device type's name in tables. */
+PROF__FN const char *prof__device_head(uint8_t type, char text[64]) {
+    const char *name = prof__device_title(type);
     size_t n = 0;
-    for (; name && name[n] && n < 63; n++) text[n] = prof__upper(name[n]);
+    for (; name[n] && n < 63; n++) text[n] = prof__upper(name[n]);
     text[n] = 0;
     return text;
 }
 
-/* The label of such a device's rows: "GPU", as in PyTorch; where the program chose a name, or there
+/* The label of device type i's rows: "GPU", as in PyTorch; where the program chose a name, or there
    are several types, the name in tables. */
 PROF__FN const char *prof__device_label(const struct prof_trace *s, uint32_t i, char text[64]) {
     const char *usual = prof_device_name(s->device_types[i]), *c = text;
     bool several = s->device_types[1];
-    if (s->built || !*prof__device_head(s, i, text)) return "GPU";
+    if (s->built || !*prof__device_head(s->device_types[i], text)) return "GPU";
     while (*c && *c == prof__upper(*usual)) c++, usual++;
     return several || *c || *usual ? text : "GPU";
 }
@@ -16935,9 +16750,9 @@ PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
     for (; (name = prof_hw_counter_name(s, i)) != NULL; i++)
         prof__out_f(o, i ? ",\"%j\"" : ",\"" PROF_KEY_COUNTERS "\":[\"%j\"", name);
     if (i) prof__out_text(o, "]");
-    for (uint32_t k = 0; k <= PROF_OTHER_DEVICES && s->device_types[k]; k++) {
+    for (uint32_t k = 0; k < PROF__DEVICE_TYPES && s->device_types[k]; k++) {
         prof__out_f(o, "%s\"%u\":\"%j\"", before, (uint64_t)s->device_types[k],
-                    prof__device_head(s, k, text));
+                    prof__device_head(s->device_types[k], text));
         before = ",";
     }
     if (!before[1]) prof__out_text(o, "}");

@@ -78,7 +78,7 @@ typedef struct sums_row {
     prof__group sums;
     prof__group_wide wide;
     prof__rank first;
-    int64_t counters[PROF__EXTRAS], self_counters[PROF__EXTRAS];
+    int64_t counters[PROF_COUNTERS], self_counters[PROF_COUNTERS];
     uint32_t last;                       /* 1 + number of its last call */
     uint32_t part;                       /* call_sums.part when its first call came */
     prof_average *more;                  /* call_sums_add's; NULL: none */
@@ -248,17 +248,8 @@ static void amounts_add(prof__amounts *to, const prof__amounts *from) {
     to->device_ns = PROF__PLUS(to->device_ns, from->device_ns);
     to->cpu_bytes = PROF__PLUS(to->cpu_bytes, from->cpu_bytes);
     to->device_bytes = PROF__PLUS(to->device_bytes, from->device_bytes);
-    for (int i = 0; i < PROF__EXTRAS; i++)
+    for (int i = 0; i < PROF_COUNTERS; i++)
         to->counters[i] = PROF__PLUS(to->counters[i], from->counters[i]);
-}
-
-/* Adds the device time of prof_view.other_devices, without that in `less`. */
-static void others_add(prof__beside *to, const prof__amounts *from, const prof__amounts *less) {
-    for (int i = PROF_COUNTERS; i < PROF__EXTRAS; i++) {
-        int64_t ns = less ? PROF__MINUS(from->counters[i], less->counters[i]) : from->counters[i];
-        to->all.counters[i] = PROF__PLUS(to->all.counters[i], ns);
-        to->counted = to->counted || ns;
-    }
 }
 
 static void siblings_from(span_siblings *l, prof__close *c) {
@@ -288,7 +279,6 @@ static int64_t nest_merge(spans_open *n, const prof__close *c, prof__beside *b,
     bool legacy = c->flags & PROF_EVENT_LEGACY;
     if (!(kids->only.flags & PROF_EVENT_LEGACY)) own = PROF__MINUS(own, child->within.device_ns);
     if (!legacy) b->all.device_ns = PROF__PLUS(b->all.device_ns, own);
-    others_add(b, &child->all, &child->within);
     n->levels[c->depth + 1] = kids->only_ns;
     kids->all = child->within;
     kids->held = false;
@@ -307,10 +297,8 @@ static void nest_end_wide(call_sums *s, spans_open *n, prof__close *c, prof__bes
     siblings_from(l, c);
     prof__nest_close(level, c);
     b->within = kids->all;
-    if (!(c->flags & PROF_EVENT_LEGACY)) {
+    if (!(c->flags & PROF_EVENT_LEGACY))
         b->all.device_ns = PROF__PLUS(b->all.device_ns, kids->all.device_ns);
-        others_add(b, &kids->all, NULL);
-    }
     memset(&kids->all, 0, sizeof kids->all);
     siblings_tell(s, l);
     amounts_add(&l->all, &b->all);
@@ -350,10 +338,6 @@ static prof__beside amounts_of(const call_span *span) {
     b.counted = span->counters != NULL;
     if (b.counted)
         memcpy(b.all.counters, span->counters, PROF_COUNTERS * sizeof *b.all.counters);
-    for (int i = 0; i < PROF_OTHER_DEVICES; i++) {
-        b.all.counters[PROF_COUNTERS + i] = span->other_device_ns[i];
-        b.counted = b.counted || span->other_device_ns[i];
-    }
     b.flops = span->flops;
     return b;
 }
@@ -402,10 +386,6 @@ static void nest_launched(const spans_open *n, call_span *own) {
     if (to == own) return;
     to->device_ns = PROF__PLUS(to->device_ns, own->device_ns);
     own->device_ns = 0;
-    for (int k = 0; k < PROF_OTHER_DEVICES; k++) {
-        to->other_device_ns[k] = PROF__PLUS(to->other_device_ns[k], own->other_device_ns[k]);
-        own->other_device_ns[k] = 0;
-    }
 }
 
 /* Makes room for spans in `depth` others. */
@@ -480,10 +460,6 @@ static void sums_apart(call_sums *s, const call_span *span, bool device) {
     if (device) c.cpu_ns = 0;
     b.within = b.all;                    /* no amount counts as its own, */
     b.within.device_ns = 0;              /* but device time does */
-    for (int i = PROF_COUNTERS; i < PROF__EXTRAS; i++) {
-        b.within.counters[i] = 0;
-        if (!device) b.all.counters[i] = 0;
-    }
     sums_call(s, &c);
 }
 

@@ -57,7 +57,6 @@ typedef struct call_span {
                                             PROF_NONE: hidden, with a name unlike all others */
     int64_t device_ns;                   /* the work that it launched itself; with
                                             PROF_EVENT_LEGACY also its children's */
-    int64_t other_device_ns[PROF_OTHER_DEVICES];   /* parts of device_ns: prof_view.other_devices */
     int64_t cpu_bytes, device_bytes;     /* with its children's, without CALL_MEMORY's */
     int64_t flops;                       /* its own */
     const int64_t *counters;             /* PROF_COUNTERS of them, with its children's, valid until

@@ -273,16 +273,16 @@ static uint8_t device_type_of(row_table *t, const trace_event *event) {
     return t->named_type;
 }
 
-/* One more type of devices, behind those of files that list none. */
+/* One more type of devices, behind those of files that list none. The column that all share has the
+   name of the only one. */
 static void list_type(row_table *t, uint8_t type, const char *name) {
     size_t at = 0;
     if (!t->type_count && t->view.device_name)
         t->types[t->type_count++] = type_named(t->view.device_name);
     while (at < t->type_count && t->types[at] != type) at++;
-    if (at < t->type_count || at > PROF_OTHER_DEVICES) return;
+    if (at < t->type_count || at == DEVICE_TYPES) return;
     t->types[t->type_count++] = type;
-    *(at ? &t->view.other_devices[at - 1] : &t->view.device_name) =
-        arena_text(&t->memory, name, strlen(name));
+    t->view.device_name = at ? "device" : arena_text(&t->memory, name, strlen(name));
 }
 
 static void note_device(row_table *t, const trace_event *event) {
@@ -301,15 +301,6 @@ static void note_device(row_table *t, const trace_event *event) {
         t->view.device_name = t->own ? prof_device_name(device_type_of(t, event)) : "CUDA";
 }
 
-/* Its number among the types that heads list. Of those they do not, the first has the work; where
-   there are too many types, the last. */
-static size_t type_number(const row_table *t, uint32_t type) {
-    size_t i = 0;
-    while (i < t->type_count && t->types[i] != type) i++;
-    if (i < t->type_count) return i;
-    return i > PROF_OTHER_DEVICES ? PROF_OTHER_DEVICES : 0;
-}
-
 static row_device *device_of(row_table *t, int64_t index) {
     bool is_new;
     uint64_t *number = map_put(&t->device_numbers, (uint64_t)index, &is_new);
@@ -320,9 +311,10 @@ static row_device *device_of(row_table *t, int64_t index) {
     return &t->devices[*number];
 }
 
-static void add_to_device(row_table *t, const trace_event *event, size_t type) {
+/* The numbers of devices of further types are their processes'. */
+static void add_to_device(row_table *t, const trace_event *event, uint8_t type) {
     int64_t index = event->pid;
-    if (!type) trace_arg_int(event, "device", &index);
+    if (t->type_count < 2 || t->types[0] == type) trace_arg_int(event, "device", &index);
     row_device *device = device_of(t, index);
     device->count++;
     device->ns += event->dur_ns;
@@ -366,14 +358,12 @@ static void add_device_event(row_table *t, const trace_event *event) {
         t->whole_device_ns += event->dur_ns;
     if (!shown(t, event, name)) return;
     uint8_t device_type = device_type_of(t, event);
-    size_t type = type_number(t, device_type);
-    if (kind_is_device(event->kind)) add_to_device(t, event, type);
+    if (kind_is_device(event->kind)) add_to_device(t, event, device_type);
     span s = {
         .start_ns = event->ts_ns, .amount = event->dur_ns, .order = t->order,
         .what = event_group(t, event, name, device_type)
     };
     call_span work = span_of(t, &s);
-    if (type) work.other_device_ns[type - 1] = event->dur_ns;
     rows_push(t, &work);
 }
 
@@ -723,7 +713,7 @@ static bool call_before(const void *one, const void *other) {
 static bool add_to_call(row_table *t, const joined *work, const joined *by) {
     span *s = sorter_record(t->sorter, *recent_call(t, by->order));
     const uint32_t no_call = SPAN_CHANGE | SPAN_HELD | SPAN_FRAME | SPAN_WORK;
-    if (work->what || !s || s->flags & no_call || s->order != by->order) return false;
+    if (!s || s->flags & no_call || s->order != by->order) return false;
     s->id = work->ns + (s->flags & SPAN_WORKED ? s->id : 0);
     s->flags |= SPAN_WORKED;
     return true;
@@ -747,7 +737,6 @@ static void take_work(row_table *t, const span *s) {
     call_span *work = &t->held_work;
     if (work->order != s->order) *work = (call_span){.order = s->order};
     work->device_ns += s->id;
-    if (s->what) work->other_device_ns[s->what - 1] += s->id;
 }
 
 /* Of a call's time, what its task did not run. */
@@ -769,10 +758,7 @@ static void push_call(row_table *t, const span *s) {
     call_span out = span_of(t, s);
     const call_span *work = &t->held_work;
     if (s->flags & SPAN_WORKED) out.device_ns += s->id;
-    if (work->order == s->order) {
-        out.device_ns += work->device_ns;
-        memcpy(out.other_device_ns, work->other_device_ns, sizeof out.other_device_ns);
-    }
+    if (work->order == s->order) out.device_ns += work->device_ns;
     if (s->flags & SPAN_LAUNCH) out.flags |= CALL_LAUNCH;
     add_away(t, &out);
     push_holding(t, &out);
@@ -841,7 +827,6 @@ static void push_told(void *user, uint32_t number, const call_span *made) {
     out.flags |= made->flags;
     out.depth = made->depth;
     out.device_ns = made->device_ns;
-    memcpy(out.other_device_ns, made->other_device_ns, sizeof out.other_device_ns);
     call_span changes = {
         .thread = out.thread, .row = PROF_NONE, .depth = out.depth, .flags = CALL_DEPTH
     };
@@ -885,15 +870,14 @@ static void note_time(row_table *t, const trace_event *event) {
 }
 
 static void add_work(row_table *t, const trace_event *event) {
-    size_t type = type_number(t, device_type_of(t, event));
     int64_t correlation, external = trace_work_ids(event, &correlation);
     if (!t->options->device) return;
     const int64_t ids[JOINS] = {external, correlation, NO_ID};
-    joined work = {.ns = event->dur_ns, .what = (uint32_t)type}, by;
-    if (t->told) t->tree.kernels[t->tree.kernel_count - 1].type = work.what;
-    else if (work_join_now(t->join, ids, &by)) place_work(t, &work, &by, JOIN_OP);
-    else work_join_work(t->join, ids, &work);
+    joined work = {.ns = event->dur_ns}, by;
     t->works++;
+    if (t->told) return;                 /* the tree has it */
+    if (work_join_now(t->join, ids, &by)) place_work(t, &work, &by, JOIN_OP);
+    else work_join_work(t->join, ids, &work);
 }
 
 static void name_task(row_table *t, const trace_event *event) {

@@ -7,6 +7,7 @@
 #include "analysis/amounts.h"
 #include "analysis/durations.h"
 #include "input/head_sums.h"
+#include "input/losses.h"
 #include "input/tasks.h"
 #include "raw_read.h"
 #include "trace/call_tree.h"
@@ -66,7 +67,7 @@ typedef struct row_table {
     uint64_t works, without_call;
     const char *named;          /* view.device_name, when its type was looked up last: */
     uint8_t named_type;         /* 0: not yet */
-    uint8_t types[1 + PROF_OTHER_DEVICES];       /* the types that the heads list */
+    uint8_t types[DEVICE_TYPES];                 /* the types that the heads list */
     size_t type_count;
     uint8_t memory_type;        /* of the device that is not the host whose memory changed first:
                                    names the columns of the device */

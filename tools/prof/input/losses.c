@@ -137,8 +137,8 @@ static void add_counter(losses *l, const char *name) {
 void losses_add_type(losses *l, int64_t type, const char *name) {
     size_t i = 0;
     while (i < l->type_count && l->types[i].type != type) i++;
-    l->more_types += i == 1 + PROF_OTHER_DEVICES;
-    if (i < l->type_count || i == 1 + PROF_OTHER_DEVICES || !*name) return;
+    l->more_types += i == DEVICE_TYPES;
+    if (i < l->type_count || i == DEVICE_TYPES || !*name) return;
     l->types[l->type_count].type = type;
     snprintf(l->types[l->type_count++].name, sizeof l->types->name, "%s", name);
 }

@@ -9,6 +9,8 @@
 
 enum { LOSS_COUNTS = 64, LOSS_DEVICES = 8 };
 
+enum { DEVICE_TYPES = 8 };      /* as many as the library tells apart */
+
 typedef struct losses {
     uint64_t counts[LOSS_COUNTS];   /* by number in the list of texts; sums stop at the largest */
     struct { char name[48], text[208]; } devices[LOSS_DEVICES];
@@ -18,7 +20,7 @@ typedef struct losses {
     uint64_t odd;                   /* counts in the head that are none */
     char counters[PROF_COUNTERS][256];   /* arguments that are counters of desc.hw_counters */
     size_t counter_count, more_counters; /* more: left out */
-    struct { int64_t type; char name[64]; } types[1 + PROF_OTHER_DEVICES];   /* of devices */
+    struct { int64_t type; char name[64]; } types[DEVICE_TYPES];   /* of devices */
     size_t type_count, more_types;
     bool zone_ids;                  /* times do not tell all of the tree: some zones tell parents */
     bool zones_ahead;               /* nor what memory changes in: it names zones that come later */

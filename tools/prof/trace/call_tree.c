@@ -122,7 +122,6 @@ static void add_kernel(call_tree *tree, const trace_event *event) {
     kernel->owner = NO_CALL;
     kernel->told = tree_told(event);
     kernel->external = trace_work_ids(event, &kernel->correlation);
-    kernel->type = 0;
 }
 
 bool tree_takes_instant(const call_tree *tree, const trace_event *event, memory_change *change) {
@@ -433,13 +432,6 @@ static bool is_launch(const void *one) {
     return c->kind == TRACE_RUNTIME || c->kind == TRACE_PYTHON;
 }
 
-static void add_work(call_tree *tree, const kernel_link *kernel) {
-    tree->calls[kernel->owner].device_self_ns += kernel->dur_ns;
-    if (!kernel->type) return;
-    if (!tree->others) tree->others = allocate(tree->count * sizeof *tree->others);
-    tree->others[kernel->owner][kernel->type - 1] += kernel->dur_ns;
-}
-
 static void attribute_kernels(call_tree *tree) {
     for (size_t i = 0; i < tree->kernel_count; i++) {
         kernel_link *kernel = &tree->kernels[i];
@@ -447,7 +439,8 @@ static void attribute_kernels(call_tree *tree) {
         kernel->owner = span_nest_launcher(&tree->nest, kernel->owner, is_launch);
         if (kernel->told != NOT_TOLD) kernel->owner = zone_of(tree, kernel->told, kernel->owner);
         if (kernel->owner == NO_CALL) tree->unowned++;
-        else if (!tree->calls[kernel->owner].is_legacy) add_work(tree, kernel);
+        else if (!tree->calls[kernel->owner].is_legacy)
+            tree->calls[kernel->owner].device_self_ns += kernel->dur_ns;
     }
 }
 
@@ -471,7 +464,6 @@ static call_span span_of(const call_tree *tree, uint32_t number, uint32_t depth)
         .device_ns = c->device_self_ns, .order = number, .depth = depth,
         .flags = CALL_DEPTH | (c->is_legacy ? PROF_EVENT_LEGACY : 0)
     };
-    if (tree->others) memcpy(made.other_device_ns, tree->others[number], sizeof *tree->others);
     return made;
 }
 
@@ -543,7 +535,6 @@ void tree_clear(call_tree *tree) {
     free(tree->threads);
     free(tree->kernels);
     free(tree->changes);
-    free(tree->others);
     if (tree->asides) sorter_free(tree->asides);
     map_free(&tree->thread_numbers);
     map_free(&tree->join);

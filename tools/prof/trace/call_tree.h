@@ -44,7 +44,6 @@ typedef struct kernel_link {
     int64_t external, correlation, dur_ns;
     int64_t told;               /* id of the zone that launched it; 0: none; NOT_TOLD */
     uint32_t owner;
-    uint32_t type;              /* the caller's: 1 and more are of tree.others, 0 of none */
 } kernel_link;
 typedef struct memory_change {
     int64_t ts_ns, bytes, told; /* told: as that of kernels */
@@ -89,8 +88,6 @@ typedef struct call_tree {
     size_t change_count, change_capacity;
     span_nest nest;             /* of calls */
     uint64_t unowned;           /* kernels of no known call */
-    int64_t (*others)[PROF_OTHER_DEVICES];   /* by tree_build where kernels have a type: of each
-                                   call, what of its device_self_ns those took */
     map join;                   /* see join_call */
     map by_zone;                /* "Zone id" -> call + 1: see prof.h, "what times do not tell" */
     map told;                   /* call -> "Zone parent id", 0: none */
