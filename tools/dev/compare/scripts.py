@@ -175,7 +175,7 @@ class Script:
         r = self.random
         if r.random() < 0.6:
             self.say('submit', r.randrange(5000), r.randrange(3000), r.randrange(1, 50),
-                     r.choice([1, 1, 12]))
+                     r.choice([1, 1, 1]))        # all types share a column now
         else:
             self.say('submit_memory', r.randrange(5000), 4096 * r.randrange(50, 60),
                      r.randrange(1, 9999), r.randrange(2), r.randrange(2))
