@@ -436,7 +436,8 @@ typedef struct prof_stats {
 enum {                                   /* prof_stats.warnings, and in the trace's head */
     PROF_WARN_NO_WARMUP = 1,             /* a schedule without warm-up: its cost is in step one */
     PROF_WARN_SCHEDULE = 2,              /* see schedule_errors */
-    PROF_WARN_DEVICE = 4                 /* a device could not record, or not everything */
+    PROF_WARN_DEVICE = 4                 /* a device could not record, or not everything, or was
+                                            asked for and is not there */
 };
 
 #define PROF_NONE UINT32_MAX             /* no such index */
@@ -1158,9 +1159,8 @@ PROF_API void prof_trace_handler(void *handler, prof_trace *trace);
 
 /* All events, sorted by (start, -end, thread, depth): a parent comes before its children. They are
    made by the first call that needs them, and live as long as the trace. NULL with count 0: there
-   are none. NULL with a count: there are so many, but the arena has no room for them (without
-   desc.events they take eight times the memory of the records); prof_strerror(PROF_ERROR_MEMORY)
-   tells how many bytes are needed. PyTorch: profile.events() */
+   are none, or the arena has no room for them: see prof_make_events (without desc.events they take
+   eight times the memory of the records). PyTorch: profile.events() */
 PROF_API const prof_event *prof_events(const prof_trace *trace, size_t *count);
 
 /* The threads that recorded, by index. */
@@ -1288,7 +1288,8 @@ PROF_API bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note
 /* Hosted builds alone have the rest of this room. */
 
 /* prof_events with the caller's memory where the arena has no room: any alignment; it must live as
-   long as the trace is used. NULL: it is too small; *count is the number of events. */
+   long as the trace is used. NULL with count 0: it is too small. memory NULL: *count is the bytes
+   that it takes, 0 where prof_events has room. */
 PROF_API const prof_event *prof_make_events(const prof_trace *trace, void *memory, size_t size,
                                             size_t *count);
 
@@ -1378,7 +1379,8 @@ PROF_API uint32_t prof_terminal_width(void);
    NULL, or some are as those that prof_trace_from_events leaves out, or name no known thread:
    left out, counted (rejected). PROF_ERROR_MEMORY: some did not fit: dropped, counted.
    PROF_ERROR_UNSUPPORTED: the session keeps no events (a Chrome stream, sums, records_only):
-   none is taken, all are counted (not_kept). In a raw stream they go to the sink at once, on
+   none is taken, all are counted (not_kept). Work on a device that desc.activities leave out is not
+   taken either, and counted (not_kept): PROF_OK. In a raw stream they go to the sink at once, on
    this thread, without launch_ns (counted: not_kept). PROF_ERROR_SINK: lost, counted
    (not_kept). PROF_ERROR_STATE: also in the sink. */
 PROF_API prof_result prof_submit(const prof_event *events, size_t count);
@@ -4290,6 +4292,8 @@ typedef struct prof__plan { size_t state, state_more, chunk, chunk_more; } prof_
     bool left;                           /* the thread has given its state back */ \
     bool over;                           /* the thread ended: its id may be another's now */ \
     bool kept;                           /* the caller knows the index: it stays this thread's */ \
+    uint8_t awaited;                     /* made for a thread without zones so far: 1: by its id, 2:
+                                            by its OS id; 0: it is no such row */ \
     bool listed;                         /* the row is in the list of rows */ \
     uint64_t os_id;                      /* that the OS told; info.id is this row's alone */ \
     prof__row *again;                    /* while it is free: the next free row */
@@ -4797,6 +4801,7 @@ struct prof_trace {
     bool lean;                           /* nothing is promised for events until details come */
     bool refused;                        /* details came, and there was no room for events */
     bool read;                           /* the records were read: what they lack is counted */
+    size_t events_need;                  /* bytes for which there was no room */
     char *first_scratch;                 /* where scratch begins while there are no events */
     char *place;                         /* of events, in the caller's memory; or NULL */
     const char *limit;                   /* NULL: the arena's high */
@@ -6507,11 +6512,19 @@ PROF__FN void prof__row_name(prof__row *row, const char *name) {
 
 PROF__FN bool prof__row_for(prof__state *t, uint64_t id) {
     const prof_platform *p = &prof__trace.platform;
+    uint64_t os_id = prof__os_thread_id();
     prof__row *row;
-    if (!id) id = p->thread_id ? (p->thread_id)(p->user) : prof__os_thread_id();
-    row = prof__row_add(id);
+    bool context = id != 0;
+    if (!id) id = p->thread_id ? (p->thread_id)(p->user) : os_id;
+    for (row = prof__trace.rows; row; row = row->next) {
+        if (!row->awaited || row->generation != prof__trace.generation) continue;
+        if (row->awaited == 1 ? prof__row_told(row) == id : !context && row->os_id == os_id) break;
+    }
+    if (!row) row = prof__row_add(id);
     if (!row) return false;
-    if (p->thread_id) row->os_id = prof__os_thread_id();
+    row->awaited = 0;
+    if (p->thread_id) prof__copy_words(&row->info.id, &id, sizeof id);
+    if (p->thread_id) row->os_id = os_id;
     PROF__STORE(t->number, row->number);
     PROF__RELEASE(t->row, row);
     return true;
@@ -11805,6 +11818,19 @@ PROF__FN bool prof__event_right(const prof_event *e) {
                    (x->tensors || !x->tensor_count)));
 }
 
+/* Does desc.activities have such devices? Those without an activity it cannot leave out. */
+PROF__FN bool prof__device_asked(uint8_t type) {
+    static const struct { uint8_t type, activity; } kinds[] = {
+        { PROF_DEVICE_CUDA, PROF_ACTIVITY_CUDA }, { PROF_DEVICE_HIP, PROF_ACTIVITY_CUDA },
+        { PROF_DEVICE_XPU, PROF_ACTIVITY_XPU }, { PROF_DEVICE_MTIA, PROF_ACTIVITY_MTIA },
+        { PROF_DEVICE_HPU, PROF_ACTIVITY_HPU },
+        { PROF_DEVICE_PRIVATEUSE1, PROF_ACTIVITY_PRIVATEUSE1 } };
+    uint32_t asked = prof__session.desc.activities;
+    for (size_t i = 0; asked && i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].type == type) return (asked & kinds[i].activity) != 0;
+    return true;
+}
+
 PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events, size_t at) {
     const prof_event *e = (const prof_event *)events + at;
     const char *name = e->name ? e->name : "(null)";
@@ -11815,6 +11841,10 @@ PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events
     if (e->thread >= s->thread_count || !prof__event_right(e)) {
         s->outside.rejected++;
         return PROF_ERROR_INVALID;
+    }
+    if (!prof__device_asked(e->device_type)) {
+        PROF__BUMP(s->counts.not_kept, 1);
+        return PROF_OK;
     }
     number = prof__name_add(name, length, hash);
     if (e->extra) (void)prof__pack_extra(&pack, e->extra);
@@ -11941,7 +11971,10 @@ PROF__FN uint32_t prof__submit_thread(uint64_t id, const char *name, bool os) {
     for (r = open ? s->rows : NULL; r; r = r->next)   /* the last to have this id may still live */
         if ((os ? r->os_id : prof__row_told(r)) == id && (!row || os || !s->platform.thread_id))
             row = r;
-    if (!row && open) row = prof__row_add(id);
+    if (!row && open) {
+        row = prof__row_add(id);
+        if (row) row->awaited = os ? 2 : 1;
+    }
     if (row && name) prof__row_name(row, name);
     if (row) row->kept = true;
     if (row) thread = row->thread;
@@ -13318,6 +13351,8 @@ PROF__FN void prof__events_place(struct prof_trace *s) {
     s->events = (prof_event *)(void *)(s->place ? s->place : s->first_scratch);
 }
 
+PROF__FN bool prof__analyse(const prof_trace *trace);
+
 PROF__FN void prof__instants_note(struct prof_trace *s, const prof__tree *t) {
     s->instants = t->instants;
 }
@@ -13327,6 +13362,7 @@ PROF__FN void prof__say_events(size_t bytes);
 /* Events do not fit: queries work from the records. */
 PROF__FN bool prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
     prof__say_events(bytes);
+    s->events_need = bytes;
     s->refused = true;
     s->analysed = s->instants = false;
     s->event_count = s->moment_count = 0;
@@ -13345,8 +13381,10 @@ PROF__CALL const prof_event *prof_make_events(const prof_trace *trace, void *mem
                                               size_t *count) {
     struct prof_trace *s = &prof__trace;
     const prof_event *events = prof_events(trace, count);
+    bool refused = !events && trace == s && prof__analysis_refused(s);
     char *base = (char *)(((uintptr_t)memory + 15u) & ~(uintptr_t)15u);
-    if (events || trace != s || !s->prepared || !s->refused || !memory) return events;
+    if (!memory && count) *count = refused ? s->events_need + 16 : 0;
+    if (!refused || !memory) return events;
     if ((size_t)(base - (char *)memory) >= size) return NULL;
     s->place = base;
     s->limit = (const char *)memory + size;
@@ -13593,8 +13631,8 @@ PROF__FN bool prof__analyse(const prof_trace *trace) {
 }
 
 PROF__CALL const prof_event *prof_events(const prof_trace *trace, size_t *count) {
-    bool ok = prof__valid(trace), made = ok && prof__analyse(trace);
-    if (count) *count = made ? trace->event_count : ok ? trace->zone_count : 0;
+    bool made = prof__valid(trace) && prof__analyse(trace);
+    if (count) *count = made ? trace->event_count : 0;
     return made && trace->event_count ? trace->events : NULL;
 }
 
@@ -19320,6 +19358,7 @@ PROF__FN prof_result prof__stream_event(struct prof_trace *s, const prof_event *
     s->outside.rejected += !right;
     prof__unlock();
     if (!right) return PROF_ERROR_INVALID;
+    if (!prof__device_asked(e->device_type)) return PROF_OK;
     prof__raw_tell(w, row);
     prof__raw_event(w, row, e);
     return w->failed ? PROF_ERROR_SINK : PROF_OK;
@@ -19343,7 +19382,8 @@ PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t coun
     for (size_t i = 0; ours && i < count; i++) {
         prof_result taken = failed ? PROF_ERROR_SINK : prof__stream_event(s, events + i);
         if (taken != PROF_OK) result = taken;
-        lost += taken == PROF_ERROR_SINK || prof__has(events + i) & PROF_HAS_LAUNCH;
+        lost += taken == PROF_ERROR_SINK || !prof__device_asked(events[i].device_type) ||
+                prof__has(events + i) & PROF_HAS_LAUNCH;
     }
     s->stream_failures += lost && !failed;
     prof__lock();
@@ -20007,6 +20047,31 @@ PROF__FN void prof__tally_close(void) {
     }
 }
 
+/* The first row from j on that has the name of row i, at another place perhaps. */
+PROF__FN uint32_t prof__tally_named(prof__tally *const *rows, uint32_t i, uint32_t j) {
+    while (j < PROF_MAX_SITES &&
+           !(rows[j] && strcmp(prof__tally_name(rows[i]), prof__tally_name(rows[j])) == 0)) j++;
+    return j;
+}
+
+/* Adds a row, as it was at one moment. */
+PROF__FN void prof__tally_take(prof__tally *to, const prof__tally *from) {
+    prof__tally r;
+    uint32_t changes;
+    do {
+        changes = prof__tally_changes;
+        PROF__BARRIER();
+        r = *from;
+        PROF__BARRIER();
+    } while (changes != prof__tally_changes);
+    if (!to->site) to->site = r.site;
+    to->total += r.total;
+    to->inner += r.inner;
+    to->least = PROF__MIN(to->least, r.least);
+    to->most = PROF__MAX(to->most, r.most);
+    for (int i = 0; i < PROF__BUCKETS; i++) to->histogram[i] += r.histogram[i];
+}
+
 PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
     uintptr_t held = prof__keep_out();
     size_t n = 0;
@@ -20016,14 +20081,11 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
     prof__trace.tallied = 0;
     for (uint32_t i = 0; i < PROF_MAX_SITES; i++) {
         prof__tally r;
-        uint32_t changes;
-        if (!prof__tally_rows[i]) continue;
-        do {                             /* as it was at one moment */
-            changes = prof__tally_changes;
-            PROF__BARRIER();
-            r = *prof__tally_rows[i];
-            PROF__BARRIER();
-        } while (changes != prof__tally_changes);
+        if (!prof__tally_rows[i] || prof__tally_named(prof__tally_rows, i, 0) < i) continue;
+        memset(&r, 0, sizeof r);
+        r.least = UINT64_MAX;
+        for (uint32_t j = i; j < PROF_MAX_SITES; j = prof__tally_named(prof__tally_rows, i, j + 1))
+            prof__tally_take(&r, prof__tally_rows[j]);
         prof__trace.tallied += (prof__amount)prof__tally_count(&r);
         if (n < max) prof__tally_average(rows + n, &r, &k);
         n++;
@@ -22840,6 +22902,7 @@ PROF__FN uint32_t prof__warnings(const struct prof_trace *s) {
     uint32_t warnings = prof__session.errors ? PROF_WARN_SCHEDULE : 0;
     if (prof__has_schedule(d) && !d->schedule_fn && !d->schedule.warmup)
         warnings |= PROF_WARN_NO_WARMUP;
+    if (d->activities & ~prof_supported_activities()) warnings |= PROF_WARN_DEVICE;
     for (uint32_t i = 0; i < prof__devices.count; i++)
         if ((prof__devices.list[i].desc.activity & prof__session.activities) &&
             (prof__devices.list[i].result != PROF_OK || prof__device_status(s, i)))

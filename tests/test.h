@@ -318,10 +318,9 @@ TEST_UNUSED static const prof_event *test_events(const prof_trace *trace, size_t
     const prof_event *events = prof_events(trace, count);
 #if !PROF__BARE
     static void *room;
-    size_t size = (size_t)1 << 18;
-    while (!events && *count && size < ((size_t)1 << 30)) {
+    size_t size;
+    if (!events && (prof_make_events(trace, NULL, 0, &size), size)) {
         free(room);
-        size *= 4;
         room = malloc(size);
         events = prof_make_events(trace, room, size, count);
     }

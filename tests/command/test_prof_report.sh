@@ -404,7 +404,7 @@ for files in 'npu.json cuda.json' 'cuda.json npu.json' types.json; do
     (cd "$out" && "$prof" report -f json -s none $files) >"$out/got" 2>"$out/said"
     try "report_types_$(echo "$files" | tr -c 'a-z\n' _)" python3 -c '
 import json, sys
-rows = {r["key"]: (r["self_npu_time_total"], r["self_cuda_time_total"]) for r in json.load(sys.stdin)}
-assert rows == {"n": (20, 0), "k": (0, 30)}, rows' <"$out/got"
+rows = {r["key"]: (r["device_type"], r["self_device_time_total"]) for r in json.load(sys.stdin)}
+assert rows == {"n": (20, 20), "k": (1, 30)}, rows' <"$out/got"
 done
 exit $failed

@@ -262,7 +262,8 @@ static void test_graph(void) {
     close_session();
 }
 
-/* A made-up device (examples/device) beside the GPU: rows and ids of its own; the table has a column for both. */
+/* A made-up device (examples/device) beside the GPU: rows and ids of its own; the table has one
+   column for both. */
 static void test_beside_another_device(void) {
     const prof_trace *trace;
     static bool joined;

@@ -532,6 +532,24 @@ static void test_target_aggregate(void) {
     EQUAL(prof_get_stats().dropped, 0);
 }
 
+/* One name at two places is one row (R15). */
+static void test_target_aggregate_places(void) {
+    prof_desc desc = target_desc();
+    prof_average rows[4];
+    desc.mode = PROF_MODE_AGGREGATE;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("same") clock_ticks += 5;
+    PROF_BLOCK("other") clock_ticks += 1;
+    PROF_BLOCK("same") clock_ticks += 20;
+    prof_stop();
+    EQUAL(prof_snapshot(rows, 4), 2);
+    EQUAL(row_of(rows, 2, "same")->count, 2);
+    EQUAL(row_of(rows, 2, "same")->cpu_time_total_ns, 25);
+    EQUAL(row_of(rows, 2, "same")->min_ns, 5);
+    EQUAL(row_of(rows, 2, "same")->max_ns, 20);
+    EQUAL(row_of(rows, 2, "other")->count, 1);
+}
+
 static void test_target_aggregate_long(void) {
     prof_desc desc = target_desc();
     prof_average row;
@@ -1039,5 +1057,6 @@ int main(void) {
     RUN(test_target_total_of_nothing);
     RUN(test_target_refusals);
     RUN(test_target_off);
+    RUN(test_target_aggregate_places);   /* last: its names would take of the others' room */
     return test_end();
 }

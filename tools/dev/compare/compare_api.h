@@ -14,7 +14,7 @@ static const prof_event *api_events(const prof_trace *trace, void *memory, size_
     return prof_events(trace, n);
 #else
     const prof_event *events = prof_events(trace, n);
-    return events || !*n ? events : prof_make_events(trace, memory, size, n);
+    return events ? events : prof_make_events(trace, memory, size, n);
 #endif
 }
 
