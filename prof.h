@@ -21334,7 +21334,7 @@ PROF__CALL prof_stats prof_get_stats(void) {
         s->records_only = true;
         prof__count_rows(s, NULL);       /* the analysis must find none */
     }
-    if (s->parts && s->parts->average) (void)s->parts->average(NULL, 0);
+    if (s->parts && s->parts->average) (void)(s->parts->average)(NULL, 0);
     if (prof__mode() >= PROF_MODE_STREAM) out.recorded = s->tallied;   /* streamed, or in sums */
     return out;
 }

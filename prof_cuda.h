@@ -1024,22 +1024,22 @@ PROF_CUDA__FN void prof_cuda__driver_calls(bool on) {
     for (uint32_t cbid = 1; g->cupti.driver_call && cbid < PROF_CUDA__CBIDS; cbid++)
         if (g->named[0][cbid] && !g->dull[0][cbid])
             any = (g->cupti.driver_call)(cbid, on) == 0 || any;
-    if (!on) (void)g->cupti.disable(PROF_CUDA__DRIVER_CALL);
-    else if (!any) (void)g->cupti.enable(PROF_CUDA__DRIVER_CALL);
+    if (!on) (void)(g->cupti.disable)(PROF_CUDA__DRIVER_CALL);
+    else if (!any) (void)(g->cupti.enable)(PROF_CUDA__DRIVER_CALL);
 }
 
 PROF_CUDA__FN void prof_cuda__disable(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     for (int i = 0; i < PROF_CUDA__KIND_COUNT; i++)
         if (g->desc.records & prof_cuda__kinds[i].records)
-            (void)g->cupti.disable(prof_cuda__kinds[i].kind);
+            (void)(g->cupti.disable)(prof_cuda__kinds[i].kind);
     if (g->desc.records & PROF_CUDA_DRIVER) prof_cuda__driver_calls(false);
     g->enabled = false;
 }
 
 PROF_CUDA__FN void prof_cuda__unsubscribe(void) {
     struct prof_cuda__all *g = &prof_cuda__;
-    if (g->subscribed) (void)g->cupti.unsubscribe(g->subscriber);
+    if (g->subscribed) (void)(g->cupti.unsubscribe)(g->subscriber);
     g->subscribed = false;
 }
 
@@ -1053,7 +1053,7 @@ PROF_CUDA__FN bool prof_cuda__enable_kinds(void) {
     }
     if (g->desc.records & PROF_CUDA_DRIVER) prof_cuda__driver_calls(true);
     for (uint32_t cbid = 1; runtime && cbid < PROF_CUDA__CBIDS; cbid++)
-        if (g->dull[1][cbid]) (void)g->cupti.runtime_call(cbid, 0);
+        if (g->dull[1][cbid]) (void)(g->cupti.runtime_call)(cbid, 0);
     return g->enabled = true;
 }
 
@@ -1068,8 +1068,8 @@ PROF_CUDA__FN bool prof_cuda__enable(void) {
     g->why[0] = 0;
     if (!prof_cuda__load_cupti()) return false;
     prof_cuda__watch_threads(true);
-    (void)g->cupti.thread_ids(1);        /* the OS's thread ids */
-    (void)g->cupti.attribute(9, &size, &per_thread);
+    (void)(g->cupti.thread_ids)(1);        /* the OS's thread ids */
+    (void)(g->cupti.attribute)(9, &size, &per_thread);
     result = (g->cupti.callbacks)(prof_cuda__requested, prof_cuda__completed);
     if (result) prof_cuda__cupti_failed("cuptiActivityRegisterCallbacks", result);
     if (!result && prof_cuda__enable_kinds()) return true;
@@ -1106,9 +1106,9 @@ PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
         return PROF_OK;
     }
     if (g->free_count < g->buffer_count / 2) (void)(g->cupti.flush)(0);   /* the warm-up's */
-    (void)g->cupti.dropped(NULL, 0, &before);   /* those are not ours */
+    (void)(g->cupti.dropped)(NULL, 0, &before);   /* those are not ours */
     prof_cuda__pair_now();
-    (void)g->cupti.time(&now);
+    (void)(g->cupti.time)(&now);
     prof_cuda__lock();
     prof_store_begin(g->store, now);
     prof_cuda__unlock();
@@ -1153,16 +1153,16 @@ PROF_CUDA__FN void prof_cuda__synchronize(void) {
     unsigned flags;
     int active;
     if ((g->driver.context_now)(&before) != 0) return;
-    if (before) (void)g->driver.synchronize();
+    if (before) (void)(g->driver.synchronize)();
     for (int i = 0; i < g->device_count; i++) {
         active = 0;
         if ((g->driver.primary_state)(i, &flags, &active) != 0 || !active) continue;
         if ((g->driver.primary_retain)(&context, i) != 0) continue;
         if (context != before && (g->driver.context_set)(context) == 0)
             (void)(g->driver.synchronize)();
-        (void)g->driver.primary_release(i);
+        (void)(g->driver.primary_release)(i);
     }
-    (void)g->driver.context_set(before);
+    (void)(g->driver.context_set)(before);
 }
 
 /* A forced flush hands every buffer over before it returns, but for those that CUPTI's own thread
@@ -1267,12 +1267,12 @@ PROF_CUDA__FN bool prof_cuda__wants_ids(void) {
 }
 
 PROF_API PROF_CUDA__QUIET void prof_cuda_push_id(uint64_t id) {
-    if (prof_cuda__wants_ids()) (void)prof_cuda__.cupti.push_id(PROF_CUDA__OUR_IDS, id);
+    if (prof_cuda__wants_ids()) (void)(prof_cuda__.cupti.push_id)(PROF_CUDA__OUR_IDS, id);
 }
 
 PROF_API PROF_CUDA__QUIET void prof_cuda_pop_id(void) {
     uint64_t id;
-    if (prof_cuda__wants_ids()) (void)prof_cuda__.cupti.pop_id(PROF_CUDA__OUR_IDS, &id);
+    if (prof_cuda__wants_ids()) (void)(prof_cuda__.cupti.pop_id)(PROF_CUDA__OUR_IDS, &id);
 }
 
 /* ---- @RANGES: CUDA events where there is no CUPTI ---- */
@@ -1284,10 +1284,10 @@ PROF_CUDA__FN bool prof_cuda__base(int32_t device) {
     int64_t before;
     if (g->base_event[device]) return true;
     if ((g->driver.event_create)(&event, 0) != 0) return false;
-    (void)g->driver.synchronize();       /* an idle GPU records the event at once */
+    (void)(g->driver.synchronize)();       /* an idle GPU records the event at once */
     before = prof_now();
     if ((g->driver.event_record)(event, NULL) != 0 || (g->driver.event_wait)(event) != 0) {
-        (void)g->driver.event_destroy(event);
+        (void)(g->driver.event_destroy)(event);
         return false;
     }
     g->base_ns[device] = before + (prof_now() - before) / 2;
@@ -1310,9 +1310,9 @@ PROF_CUDA__FN bool prof_cuda__range_open(prof_cuda__range *r, const char *name, 
     r->ended = false;
     if ((g->driver.event_create)(&r->end, 0) == 0) {
         if ((g->driver.event_record)(r->begin, stream) == 0) return true;
-        (void)g->driver.event_destroy(r->end);
+        (void)(g->driver.event_destroy)(r->end);
     }
-    (void)g->driver.event_destroy(r->begin);
+    (void)(g->driver.event_destroy)(r->begin);
     return false;
 }
 
@@ -1376,11 +1376,11 @@ PROF_CUDA__FN void prof_cuda__ranges_read(void) {
         } else {
             g->stats.ranges_lost++;
         }
-        (void)g->driver.event_destroy(r->begin);
-        (void)g->driver.event_destroy(r->end);
+        (void)(g->driver.event_destroy)(r->begin);
+        (void)(g->driver.event_destroy)(r->end);
     }
     for (int i = 0; i < PROF_CUDA__DEVICES; i++)
-        if (g->base_event[i]) (void)g->driver.event_destroy(g->base_event[i]);
+        if (g->base_event[i]) (void)(g->driver.event_destroy)(g->base_event[i]);
     memset(g->base_event, 0, sizeof g->base_event);
     g->range_count = 0;
 }

@@ -470,7 +470,7 @@ PROF__RARE void prof__block_end(void) {
         sums[1] += sums[1] < sums[0];
     }
     for (int i = 0; i < 2; i++) r->words[4 + i] = sums[i] == UINT32_MAX ? 0 : sums[i];
-    if (!r->failed) r->failed = !r->sink.write(r->sink.user, r->words, r->used * 4);
+    if (!r->failed) r->failed = !(r->sink.write)(r->sink.user, r->words, r->used * 4);
 }
 
 /* Writes a site: name, file and function are cut where the block ends. */

@@ -29,6 +29,10 @@ fi
 rule 'lines of 100 columns at most' \
     "$(awk 'length($0) > 100 {print FILENAME ":" FNR ": " length($0)}' $sources)"
 rule 'no tabs' "$(grep -n "$(printf '\t')" $sources $scripts)"
+# lwip's sockets, cmocka's mocks and such define read(), close(), time() as macros.
+rule 'calls through members stand in parentheses' \
+    "$(gcc -fpreprocessed -dD -E -P prof.h prof_cuda.h examples/baremetal/core.h 2>/dev/null |
+    sed 's/"[^"]*"//g' | grep -E '(\.|->)[a-z_]+\(')"
 rule 'no trailing space' "$(grep -n ' $' $sources $scripts Makefile)"
 
 # ---- The folders of the command: each includes headers of its own and of those before it ----
