@@ -80,9 +80,10 @@
 
    Threads
        Zones, prof_push/prof_pop, prof_instant, prof_counter: any thread, no lock. A zone begins and
-       ends on one thread. They take 1 KiB of stack at most, and the system's loader 4 KiB where
-       the program was not linked with -z now. Session calls (start, stop) may come from any thread,
-       one at a time.
+       ends on one thread. They take 1 KiB of stack at most; 2 KiB with a format (prof_push_f), and
+       where they write a stream, as under PROF_TRACE, with what its sink takes; the system's loader
+       4 KiB where the program was not linked with -z now.
+       Session calls (start, stop) may come from any thread, one at a time.
        Queries and writers of a trace: one thread at a time.
        A compiler without TLS and atomics (tcc) records from one thread, the first that is here:
        zones of others are dropped and counted (dropped_busy). Call all else from that thread.
@@ -9576,15 +9577,18 @@ PROF__FN uint32_t prof__symbol_at(const prof__symbols *n, uintptr_t address) {
 #  endif
 
 /* A line of /proc/self/maps. It is read only by calls that are safe in signal handlers. */
+#  define PROF__MAP_PATH 512u
 typedef struct prof__map {
     int file;
     size_t at, size;                     /* of what is in buf */
     uintptr_t low, high;
     uint64_t offset;                     /* of low in the file at path */
-    char path[512], buf[512];
+    char *path, buf[256];                /* zones read it, too: on little stack, without paths */
 } prof__map;
 
-PROF__FN bool prof__map_open(prof__map *m) {
+/* path: room for PROF__MAP_PATH bytes, or NULL: it is passed over. */
+PROF__FN bool prof__map_open(prof__map *m, char *path) {
+    m->path = path;
     m->at = m->size = 0;
     m->file = open("/proc/self/maps", O_RDONLY);
     return m->file >= 0;
@@ -9628,8 +9632,8 @@ PROF__FN bool prof__map_next(prof__map *m) {
     c = prof__map_field(m);
     while (c == ' ') c = prof__map_byte(m);
     for (; c >= 0 && c != '\n'; c = prof__map_byte(m))
-        if (n + 1 < sizeof m->path) m->path[n++] = (char)c;
-    m->path[n] = 0;
+        if (m->path && n + 1 < PROF__MAP_PATH) m->path[n++] = (char)c;
+    if (m->path) m->path[n] = 0;
     return c == '\n';
 }
 
@@ -9726,8 +9730,9 @@ PROF__FN bool prof__elf_shift(const prof__elf *f, const prof__map *m, uintptr_t 
 }
 
 PROF__FN void prof__symbols_name(prof__symbols *n) {
+    char path[PROF__MAP_PATH];
     prof__map m;
-    if (!prof__map_open(&m)) return;
+    if (!prof__map_open(&m, path)) return;
     while (prof__map_next(&m)) {
         prof__elf f;
         n->first = prof__symbol_at(n, m.low + 1);
@@ -10004,8 +10009,9 @@ PROF__FN bool prof__map_elf(const prof__map *m, prof__elf *elf) {
 /* Names functions from the symbols of the files that are mapped. Under the lock. */
 PROF__FN void prof__functions_name(void) {
 #if defined(__linux__)
+    char path[PROF__MAP_PATH];
     prof__map m;
-    if (prof__functions.unnamed == prof__functions.foreign || !prof__map_open(&m)) return;
+    if (prof__functions.unnamed == prof__functions.foreign || !prof__map_open(&m, path)) return;
     while (prof__functions.unnamed && prof__map_next(&m)) {
         uintptr_t address = prof__function_within(m.low, m.high), shift;
         prof__elf elf;
@@ -10051,9 +10057,10 @@ PROF__FN bool prof__functions_exclude(const char *names) {
     PROF__STORE(prof__functions.excludes, false);
 #if defined(__linux__)
     prof__excluding x = { names, 0 };
+    char path[PROF__MAP_PATH];
     prof__map m;
     if (!names) return true;
-    if (!prof__map_open(&m)) return false;
+    if (!prof__map_open(&m, path)) return false;
     while (prof__map_next(&m)) {
         prof__elf elf;
         if (m.offset || m.path[0] != '/' || !prof__map_elf(&m, &elf)) continue;
@@ -10165,7 +10172,7 @@ PROF__FN bool prof__stack_find(prof__state *t, uintptr_t at) {
 #  else
     prof__map m;
     t->stack_low = t->stack_high = 0;
-    if (!prof__map_open(&m)) return false;
+    if (!prof__map_open(&m, NULL)) return false;
     while (prof__map_next(&m))
         if (at >= m.low && at < m.high) {
             t->stack_low = m.low;
