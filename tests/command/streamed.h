@@ -1,6 +1,5 @@
 /* A program that streams raw into a file, under a clock that goes on by streamed_step at each
    reading: for the tests of prof decode. */
-#define PROF_IMPLEMENTATION
 #include "prof.h"
 
 #include <stdio.h>

@@ -47,7 +47,8 @@ assert by_name["open"][0]["args"] == {"finished": False}
 assert "schemaVersion" in trace and "baseTimeNanoseconds" in trace
 ' "$1"
 }
-try decode_builds "$CC" -std=gnu99 -I. "$out/made.c" -o "$out/made" -lpthread
+library zlib
+try decode_builds $cc -I. "$out/made.c" "$library" -o "$out/made" $libs
 try decode_runs "$out/made" "$out/made.prof"
 try decode_file decodes file "$out/made.prof"
 try decode_holds holds "$out/file.json"

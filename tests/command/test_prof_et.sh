@@ -87,7 +87,6 @@ says et_example_link '8 nodes linked; the trace has 8 calls with an id' 0 \
 # A raw stream has no such ids: it is linked by thread, name and order. Sessions with an execution
 # trace are streamed at their end, out of the arena.
 cat >"$out/streams.c" <<'END'
-#define PROF_IMPLEMENTATION
 #include "prof.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -122,7 +121,8 @@ int main(int argc, char **argv) {            /* ET RAW; a third: one zone has no
     return prof_execution_trace_unregister() != PROF_OK || fclose(raw) != 0;
 }
 END
-try et_streams_builds "$CC" -std=gnu11 -I. "$out/streams.c" -o "$out/streams" -lpthread
+library zlib
+try et_streams_builds $cc -I. "$out/streams.c" "$library" -o "$out/streams" $libs
 try et_streams "$out/streams" "$out/streams.json" "$out/streams.raw"
 says et_link_raw '300 nodes linked by thread, name and order; the trace has 300 calls.' 0 \
     "$prof" et --link "$out/streams.raw" "$out/streams.json"

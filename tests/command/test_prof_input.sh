@@ -155,7 +155,6 @@ each gzip_members '' 0 "$out/members.json.gz" 'report stacks'
 try input_gzip_members sh -c "'$prof' report -f csv '$out/members.json.gz' 2>&1 | grep -q '^\"whole\",1,2.000'"
 
 cat >"$out/raw.c" <<'END_OF_C'
-#define PROF_IMPLEMENTATION
 #include "prof.h"
 #include <stdio.h>
 static bool put(void *file, const void *data, size_t size) {
@@ -176,7 +175,8 @@ int main(int argc, char **argv) {
     return prof_stop() == NULL;
 }
 END_OF_C
-try input_raw_builds "$CC" -std=gnu99 -I. "$out/raw.c" -o "$out/raw" -lpthread
+library zlib
+try input_raw_builds $cc -I. "$out/raw.c" "$library" -o "$out/raw" $libs
 "$out/raw" >"$out/whole.raw"
 try input_raw_whole sh -c "'$prof' report '$out/whole.raw' 2>'$out/warned' >/dev/null && [ ! -s '$out/warned' ]"
 size=$(wc -c <"$out/whole.raw")

@@ -28,7 +28,8 @@ int main(int argc, char **argv) {
 }
 END_OF_C
 stream=$out/made.prof
-try live_builds "$CC" -std=gnu99 -I. "$out/made.c" -o "$out/made" -lpthread || exit 1
+library zlib
+try live_builds $cc -I. "$out/made.c" "$library" -o "$out/made" $libs || exit 1
 try live_runs "$out/made" "$stream"
 try live_file "$prof" decode -o "$out/file.json" "$stream"
 

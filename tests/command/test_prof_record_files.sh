@@ -6,7 +6,6 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/command/prof.sh
 
 cat >"$out/app.c" <<'END'
-#define PROF_IMPLEMENTATION
 #include "prof.h"
 #include <stdlib.h>
 #include <unistd.h>
@@ -22,8 +21,8 @@ int main(int argc, char **argv) {            /* ZONES STATUS [daemon] */
     return argc > 2 ? atoi(argv[2]) : 0;
 }
 END
-try record_files_builds "$CC" -std=gnu11 -O1 -I. -DPROF_ZLIB "$out/app.c" \
-    -o "$out/app" -lpthread -lz
+library zlib
+try record_files_builds $cc -std=gnu11 -I. "$out/app.c" "$library" -o "$out/app" $libs
 rm -rf "$out/files"
 mkdir "$out/files"
 cd "$out/files" || exit 1

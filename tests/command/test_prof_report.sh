@@ -97,7 +97,6 @@ gives report_folded 'idle,inner,work,main' key "$out/folded.txt"
 gives report_folded_times '50.0,30.0,20.0,0.0' self_cpu_time_total "$out/folded.txt"
 says report_folded_bad '1 lines are no folded stacks' 0 "$prof" report "$out/folded.txt"
 cat >"$out/raw.c" <<'END'
-#define PROF_IMPLEMENTATION
 #include "prof.h"
 #include <stdio.h>
 static bool put(void *file, const void *data, size_t size) {
@@ -116,7 +115,8 @@ int main(int argc, char **argv) {
     return fclose(file);
 }
 END
-try report_raw_builds "$CC" -std=gnu99 -I. "$out/raw.c" -o "$out/raw" -lpthread
+library zlib
+try report_raw_builds $cc -I. "$out/raw.c" "$library" -o "$out/raw" $libs
 try report_raw_runs "$out/raw" "$out/raw.bin"
 gives report_raw 1000,1000 count --name 'inner|outer' "$out/raw.bin"
 try report_raw_rewritten "$prof" augment "$out/raw.bin" "$out/raw.augmented.json"

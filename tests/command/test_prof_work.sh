@@ -85,7 +85,8 @@ int main(int argc, char **argv) {
     return file ? fclose(file) : 1;
 }
 END_OF_C
-${CC:-gcc} -std=c99 -I. -o "$out/random_work" "$out/random_work.c" -lpthread || exit 1
+library zlib
+$cc -I. "$out/random_work.c" "$library" -o "$out/random_work" $libs || exit 1
 
 alike() {   # SEED OPTION...
     number=$1

@@ -108,8 +108,9 @@ void __itt_api_init(global *g, int groups) {
 #endif
 END
 cat >"$out/program.c" <<'END'
-#define PROF_IMPLEMENTATION
 #include "prof.h"
+#include <stdio.h>
+#include <string.h>
 static void say(const char *what, prof_result r) {
     printf("%s: %s\n", what, r == PROF_OK ? "ok" : prof_strerror(r));
 }
@@ -229,9 +230,9 @@ that works$after" env INTEL_LIBITTNOTIFY64="$here/$tool.$dll" $exe itt
     done
 }
 
-build() {   # SUFFIX PROGRAM COMPILER...
-    dll=$1 exe=$2
-    shift 2
+build() {   # SUFFIX PROGRAM IMPLEMENTATION COMPILER...: an object, or a flag
+    dll=$1 exe=$2 body=$3
+    shift 3
     for tool in nvtx itt itt_init; do
         "$@" -std=gnu99 -w -shared -fPIC "$out/${tool%_init}.c" -o "$out/$tool.$dll" \
             -D"$tool" || return
@@ -240,19 +241,19 @@ build() {   # SUFFIX PROGRAM COMPILER...
         "$@" -std=gnu99 -w -shared -fPIC "$out/itt.c" -o "$out/$tool.$dll" -D"__itt_$tool=none" ||
             return
     done
-    "$@" -std=gnu99 -Wall -Wextra -Werror -I. "$out/program.c" -o "$out/$exe" $libs
+    "$@" -std=gnu99 -Wall -Wextra -Werror -I. "$out/program.c" "$body" -o "$out/$exe" $libs
 }
 
 unset NVTX_INJECTION64_PATH INTEL_LIBITTNOTIFY64
-libs=-lpthread
+library zlib
 lacking='domain_create string_handle_create task_begin task_end'   # functions of a tool
-if build so program "${CC:-$quick_cc}" -O0; then all program so
+if build so program "$library" $cc -O0; then all program so
 else failed=1; echo 'not ok builds'
 fi
 libs='' lacking=''
 if [ -n "${CC:-}" ] || [ -z "${ALL:-}" ]; then :   # only that compiler's; Wine takes long
 elif command -v x86_64-w64-mingw32-gcc >/dev/null && wine_begin; then
-    if build dll program.exe x86_64-w64-mingw32-gcc -O0; then all program.exe dll "$wine"
+    if build dll program.exe -DPROF_IMPLEMENTATION x86_64-w64-mingw32-gcc -O0; then all program.exe dll "$wine"
     else failed=1; echo 'not ok builds for Windows'
     fi
 else
