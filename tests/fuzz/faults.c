@@ -1,6 +1,6 @@
 /* Calls to the system that fail on demand: loaded before a program by LD_PRELOAD.
    FAULT_CALL=name FAULT_AT=n: the n-th call of that name (from 1) fails; FAULT_FOREVER: so do all
-   after it. FAULT_REPORT=file: at exit, one line is added: how many calls of that name there were.
+   after it. FAULT_REPORT=file: at exit, a line is added for each name: how many calls there were.
    FAULT_PORT: files that the program opens pass for serial ports. tests/fuzz/faults.py uses it. */
 #define _GNU_SOURCE 1
 #include <dlfcn.h>
@@ -20,35 +20,50 @@
 /* A program that checks its own results does so while nothing fails. */
 int faults_pause;
 
+static const char *const names[] = {
+    "open", "write", "close", "read", "lseek", "fsync", "rename", "mkdir", "stat", "mmap",
+    "clock_gettime", "pthread_create", "pthread_key_create", "dlopen", "dlsym", "fork", "exec",
+    "getcwd", "termios", "malloc"
+};
+enum { NAMES = sizeof names / sizeof *names };
+
+static int running;
 static const char *call_name;
 static long fault_at;
 static int forever;
-static long calls;
+static long calls[NAMES];
 
 __attribute__((constructor)) static void begin(void) {
     const char *at = getenv("FAULT_AT");
     fault_at = at ? atol(at) : 0;
     forever = getenv("FAULT_FOREVER") != NULL;
     call_name = getenv("FAULT_CALL");
+    running = 1;
 }
 
 __attribute__((destructor)) static void end(void) {
     const char *path = getenv("FAULT_REPORT");
-    char line[32];
-    int size = snprintf(line, sizeof line, "%ld\n", calls), file;
-    call_name = NULL;
+    char lines[32 * NAMES];
+    int size = 0, file;
+    running = 0;
     if (!path) return;
+    for (int i = 0; i < NAMES; i++)
+        size += snprintf(lines + size, sizeof lines - (size_t)size, "%s %ld\n", names[i], calls[i]);
     file = open(path, O_WRONLY | O_CREAT | O_APPEND, 0666);
-    if (file < 0 || write(file, line, (size_t)size) != size) abort();
+    if (file < 0 || write(file, lines, (size_t)size) != size) abort();
     close(file);
 }
 
 /* Counts a call; true: it shall fail. */
 static int fails(const char *name, int error) {
+    int i = 0;
     long n;
-    if (faults_pause || !call_name || strcmp(call_name, name) != 0) return 0;
-    n = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
-    if (!fault_at || (forever ? n < fault_at : n != fault_at)) return 0;
+    if (faults_pause || !running) return 0;
+    while (strcmp(names[i], name) != 0)
+        i++;
+    n = __atomic_add_fetch(&calls[i], 1, __ATOMIC_RELAXED);
+    if (!fault_at || strcmp(call_name, name) != 0) return 0;
+    if (forever ? n < fault_at : n != fault_at) return 0;
     errno = error;
     return 1;
 }

@@ -32,25 +32,32 @@ class Program:
         self.calls, self.rest, self.environment = calls, rest, environment
 
 
-def run(program, out, call, at, forever):
-    """(exit status, how often the call came in the process where it came most, stdout, stderr, out)"""
-    report = out + '.report'
-    environment = dict(os.environ, LD_PRELOAD=library, FAULT_CALL=call, FAULT_AT=str(at),
-                       FAULT_REPORT=report, **program.environment)
-    if forever:
-        environment['FAULT_FOREVER'] = '1'
+def run(program, out, **fault):
+    """(exit status, stdout, stderr, out)"""
+    environment = dict(os.environ, LD_PRELOAD=library, **program.environment, **fault)
     try:
         with open(program.stdin, 'rb') as stdin:
             done = subprocess.run(program.words(out), env=environment, capture_output=True,
                                   timeout=250, stdin=stdin, check=False)
     except subprocess.TimeoutExpired:
-        return -999, 0, b'', b'', out
-    count = 0
-    if os.path.exists(report):
-        with open(report) as lines:
-            count = max(map(int, lines), default=0)
-        os.remove(report)
-    return done.returncode, count, done.stdout, done.stderr, out
+        return -999, b'', b'', out
+    return done.returncode, done.stdout, done.stderr, out
+
+
+def run_well(program):
+    """(what is right: exit status, stdout, files; of each call how often it came in the process where
+    it came most)"""
+    out = tempfile.mkdtemp(dir=folder)
+    report = out + '.report'
+    status, said, _, _ = run(program, out, FAULT_REPORT=report)
+    right = status, said, files(out)
+    shutil.rmtree(out)
+    counts = dict.fromkeys(CALLS, 0)
+    with open(report) as lines:
+        for call, count in map(str.split, lines):
+            counts[call] = max(counts[call], int(count))
+    os.remove(report)
+    return right, counts
 
 
 def files(out):
@@ -81,7 +88,7 @@ def half(name, content):
 
 def wrong_command(result, right, program):
     """Why a run of prof with a fault is wrong, or None."""
-    status, _, said, errors, out = result
+    status, said, errors, out = result
     for name, content in files(out).items():
         if half(name, content):
             return f'exit status {status}: {half(name, content)}'
@@ -111,7 +118,7 @@ def events(content):
 def wrong_record(result, right, program):
     """As wrong_command, where the fault is in the program that is recorded as well: it runs on, and
     what lacks is told. What was recorded may stay as it came, .raw, where the trace could not be made."""
-    status, _, _, errors, out = result
+    status, _, errors, out = result
     found = files(out)
     told = any(line.startswith(b'prof: ') for line in errors.split(b'\n'))
     for name, content in found.items():
@@ -129,7 +136,7 @@ def wrong_record(result, right, program):
 
 
 def wrong_session(result, *_):
-    status, _, said, errors, out = result
+    status, said, errors, out = result
     if status != 0 and b'not ok' in said:
         return next(line for line in said.split(b'\n') if line.startswith(b'not ok')).decode()
     if status != 0 and b'error: ' not in said + errors and b'FAILED' not in errors:
@@ -149,31 +156,34 @@ def positions(count, moved):
 def fault(program, wrong, right, call, at, forever):
     """Why a run with this fault is wrong, or None. Each has a folder of its own."""
     out = tempfile.mkdtemp(dir=folder)
-    why = wrong(run(program, out, call, at, forever), right, program)
+    more = {'FAULT_FOREVER': '1'} if forever else {}
+    why = wrong(run(program, out, FAULT_CALL=call, FAULT_AT=str(at), **more), right, program)
     shutil.rmtree(out)
     return why
 
 
-def fail_call(program, wrong, call, moved, pool):
+def say(line):
+    """In one write: threads say theirs between each other's."""
+    sys.stdout.write(line + '\n')
+
+
+def fail_call(program, wrong, right, call, count, moved, pool):
     """(faults tried, those that came out wrong), and says so."""
-    out = tempfile.mkdtemp(dir=folder)
-    status, count, said, _, _ = run(program, out, call, 0, False)
-    right = status, said, files(out)
-    shutil.rmtree(out)
     tried = [(at, forever) for at in positions(count, moved) for forever in (False, True)]
     whys = pool.map(lambda how: fault(program, wrong, right, call, *how), tried)
     bad = [(how, why) for how, why in zip(tried, whys) if why]
     for (at, forever), why in bad[:1]:
-        print(f'not ok {program.name}_{call}: call {at} of {count} fails'
-              f'{" and all after" if forever else ""}: {why}')
+        say(f'not ok {program.name}_{call}: call {at} of {count} fails'
+            f'{" and all after" if forever else ""}: {why}')
     if tried and not bad:
-        print(f'ok {program.name}_{call} ({len(tried)} faults)')
+        say(f'ok {program.name}_{call} ({len(tried)} faults)')
     return len(tried), len(bad)
 
 
 def fail_all(number, program, wrong):
+    right, counts = run_well(program)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return [fail_call(program, wrong, call, number + i, pool)
+        return [fail_call(program, wrong, right, call, counts[call], number + i, pool)
                 for i, call in enumerate(program.calls)]
 
 
