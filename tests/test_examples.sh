@@ -24,7 +24,9 @@ build() {   # sets program
     program=$out/$example
     library gcc || return
     [ "$example" != coroutines ] || { coroutines; return; }
-    $cc -O1 $warn -I. "examples/$example.c" "$library" -o "$program" $libs   # warns of what -O0 does not
+    # What train measures of its own cost takes long. -O1 warns of what -O0 does not.
+    sed 's/COST_ROUNDS = 500/COST_ROUNDS = 9/' "examples/$example.c" >"$program.c"
+    $cc -O1 $warn -I. -Iexamples/device "$program.c" "$library" -o "$program" $libs
 }
 
 runs() {   # NAME ARGUMENT...

@@ -1,6 +1,6 @@
 """Inputs of an enemy for tests/command/test_prof_trust.sh, and what must not come of them.
-    hostile_trace.py DIR               names.json, harmless.json, names_et.json, bomb_*.json.gz,
-                                       view.sqlite, wal/
+    hostile_trace.py DIR MB            names.json, harmless.json, names_et.json, view.sqlite, wal/,
+                                       bomb_*.json.gz of at least so many MB
     hostile_trace.py --codes FILE      fails where a terminal would take a character for a command,
                                        or show nothing for it
     hostile_trace.py --formulas FILE   ... a spreadsheet a cell for a formula
@@ -55,14 +55,12 @@ def execution_trace():
         for i, name in enumerate(NAMES)], "finish_ts": 2}
 
 
-def bomb(folder, name, head, body, tail=b""):
-    """100 MB or more of body."""
+def bomb(folder, megabytes, name, head, body):
     with gzip.open(f"{folder}/bomb_{name}.json.gz", "wb", 1) as file:
         file.write(head)
         piece = body * ((1 << 20) // len(body))
-        for _ in range(101):
+        for _ in range(megabytes):
             file.write(piece)
-        file.write(tail)
 
 
 def database(path, statements, mode="DELETE"):
@@ -76,19 +74,19 @@ def database(path, statements, mode="DELETE"):
     db.close()
 
 
-def make(folder):
+def make(folder, megabytes):
     for name, content in (("names", trace(NAMES)), ("names_et", execution_trace()),
                           ("harmless", trace([f"name {i}" for i in range(len(NAMES))]))):
         with open(f"{folder}/{name}.json", "w", encoding="utf-8") as file:
             json.dump(content, file, ensure_ascii=name == "names_et")
     events, one = b'{"traceEvents": [', b'{"ph":"X","name":"n","ts":1,"dur":1'
-    bomb(folder, "spaces", events, b" ")
-    bomb(folder, "text", events + b'{"name":"', b"a")
-    bomb(folder, "deep", events, b"[{\"a\":")
-    bomb(folder, "members", events + one + b',"args":{"b":1', b',"a":1')
-    bomb(folder, "digits", events + b'{"ph":"X","ts":', b"9")
-    bomb(folder, "events", events + one + b"}", b"," + one + b',"pid":1,"tid":1}')
-    bomb(folder, "zeros", b"", b"\0")
+    bomb(folder, megabytes, "spaces", events, b" ")
+    bomb(folder, max(megabytes, 70), "text", events + b'{"name":"', b"a")   # 64 MB are too much
+    bomb(folder, megabytes, "deep", events, b"[{\"a\":")
+    bomb(folder, megabytes, "members", events + one + b',"args":{"b":1', b',"a":1')
+    bomb(folder, megabytes, "digits", events + b'{"ph":"X","ts":', b"9")
+    bomb(folder, megabytes, "events", events + one + b"}", b"," + one + b',"pid":1,"tid":1}')
+    bomb(folder, megabytes, "zeros", b"", b"\0")
     strings = "CREATE TABLE StringIds (id INTEGER, value TEXT)"
     columns = "start, end, deviceId, streamId, correlationId, globalPid, demangledName"
     database(folder + "/view.sqlite", [
@@ -130,4 +128,4 @@ if __name__ == "__main__":
     CHECKS = {"--codes": check_codes, "--formulas": check_formulas, "--svg": check_svg}
     if sys.argv[1] in CHECKS:
         sys.exit(CHECKS[sys.argv[1]](sys.argv[2]) or 0)
-    make(sys.argv[1])
+    make(sys.argv[1], int(sys.argv[2]))

@@ -120,7 +120,8 @@ rows() {   # NAME: each zone is called what it is
 }
 for compiler in gcc clang; do
     command -v $compiler >/dev/null || continue
-    try "elf_kinds_$compiler" kinds kinds_$compiler $compiler -std=gnu2x -O1
+    [ "$compiler${ALL:-}" = clang ] && level=-O0 || level=-O1
+    try "elf_kinds_$compiler" kinds kinds_$compiler $compiler -std=gnu2x $level
     try "elf_kinds_${compiler}_rows" rows kinds_$compiler
 done
 if command -v clang++ >/dev/null; then

@@ -29,8 +29,7 @@ each() {   # NAME TEXT STATUS FILE [COMMANDS]
     for command in ${5:-$readers}; do
         on "$command" "$4" >"$out/stdout" 2>"$out/said"
         got=$?
-        cat "$out/stdout" >>"$out/both"
-        if [ $got != "$3" ] || ! cat "$out/said" "$out/stdout" | grep -qF -e "$2" ||
+        if [ $got != "$3" ] || ! grep -qsF -e "$2" "$out/said" "$out/stdout" ||
             { [ "$3" = 2 ] && { [ -s "$out/stdout" ] || [ "$(wc -l <"$out/said")" != 1 ]; }; }; then
             failed=1
             echo "not ok input_$1: $command: exit status $got, not $3, or '$2' missing: $(tail -n 1 "$out/said")"
