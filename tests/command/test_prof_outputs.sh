@@ -1,7 +1,7 @@
 #!/bin/sh
 # Outputs of all commands: whole, or the old one stays; in the place of no input that was not read whole; with the owner,
 # rights and links of the old one; and no other file is written, left or changed. STORM: how often each command is
-# ended by a signal (30).
+# ended by a signal (10, 30 with ALL=1).
 # shellcheck disable=SC2012,SC2016,SC2086,SC2094,SC2317,SC3045   # lists of words; functions that try calls; odd outputs
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -410,7 +410,8 @@ if command -v python3 >/dev/null; then
     cp tests/fuzz/corpus/stream/dump.raw "$out/storm/in.raw"
     echo '{"schema": "1.1.1-chakra.0.0.4", "pid": 9, "nodes": [{"id":1,"name":"a","ctrl_deps":1,"attrs":[]}]}' \
         >"$out/storm/nodes.json"
-    try storm timeout "${TIMEOUT:-300}" python3 tests/command/storm.py "$prof" "$out/storm" "${STORM:-30}"
+    [ -n "${ALL:-}" ] && times=30 || times=10
+    try storm timeout "${TIMEOUT:-300}" python3 tests/command/storm.py "$prof" "$out/storm" "${STORM:-$times}"
 else
     echo 'skip storm: python3 is not installed'
 fi

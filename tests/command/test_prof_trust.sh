@@ -196,7 +196,7 @@ rm -f "$out/big.json"
 # ---- Names: terminals, pages, spreadsheets ----
 
 if command -v python3 >/dev/null; then
-    bombs='text deep members events' bombed=report megabytes=26
+    bombs='text deep members events' bombed=report megabytes=13
     [ -z "${ALL:-}" ] || bombs="$bombs spaces digits zeros" bombed='report validate et' megabytes=101
     python3 tests/command/hostile_trace.py "$out" $megabytes || exit 1
     names=$PWD/$out/names.json
