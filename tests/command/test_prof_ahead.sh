@@ -55,7 +55,7 @@ sed 's/"dur":5}$/"dur":5,"args":{"long":"'"$(printf '%0900d' 0)"'"}}/' "$out/odd
 made="$out/odd.json $out/odd.json.gz $out/cut.json $out/cut.json.gz $out/long.json"
 
 configure gcc
-modules='read_ahead trace_reader work_join unpack'          # unpack has zlib alone here
+modules='read_ahead events_ahead bytes chrome json_text trace_reader work_join unpack'          # unpack has zlib alone here
 try ahead_builds builds small "$modules" $cc $level || exit 1
 try ahead_plain_builds builds plain "$modules" $cc $level -U__SSE2__ || exit 1
 files="$made $(find tests/command/traces tests/fuzz/corpus/trace -type f |

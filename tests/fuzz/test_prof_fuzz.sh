@@ -19,18 +19,20 @@ cc="$cc $level $lines -I. -DTEST_LIBRARY $asserts"
 tool_cc="$cc -DAHEAD_BYTES=1024 -DTRACE_CHUNK=1024 -DPIECE_BYTES=4096 -DRAW_READER=1048576 -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -Itools/prof -Ibuild/tools"
 libraries="-lyajl -lsqlite3 $libs"
 
+sources=$(find tools/prof -mindepth 2 -name '*.c')
 # Files whose object is older than they are, or than any header.
 stale() {
-    for file in tools/prof/*/*.c tests/fuzz/fuzz_trace.c tests/fuzz/corpus.c; do
+    for file in $sources tests/fuzz/fuzz_trace.c tests/fuzz/corpus.c; do
         object=$objects/$(basename "$file" .c).o
         [ -n "$(find "$file" prof.h tools/prof tests/fuzz tests/test.h tests/record/sequence.h -name '*.[ch]' \
             \( -name '*.h' -o -path "$file" \) -newer "$object" 2>/dev/null | head -n 1)" ] ||
             [ ! -f "$object" ] && echo "$file"
     done
 }
-stale | xargs -P "${JOBS:-2}" -I FILE sh -c \
-    "$tool_cc -c FILE -o '$objects'/\$(basename FILE .c).o || exit 255" >"$out/build.log" 2>&1
-command_objects=$(find "$objects" -name '*.o' ! -name corpus.o)
+stale | xargs -P "${JOBS:-2}" -I @ sh -c \
+    "$tool_cc -c @ -o '$objects'/\$(basename @ .c).o || exit 255" >"$out/build.log" 2>&1
+command_objects=
+for file in $sources fuzz_trace.c; do command_objects="$command_objects $objects/$(basename "$file" .c).o"; done
 rm -f "$out/command.a"
 ar rc "$out/command.a" $command_objects
 if ! { $cc "$objects/corpus.o" "$out/command.a" "$library" -o "$out/corpus" $libraries &&

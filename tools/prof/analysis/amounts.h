@@ -3,7 +3,7 @@
 #ifndef PROF_AMOUNTS_H
 #define PROF_AMOUNTS_H
 
-#include "input/trace_reader.h"
+#include "input/trace_event.h"
 
 /* Types of numbers that devices have peaks for; and the rest by size. */
 typedef enum dtype {

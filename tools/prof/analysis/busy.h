@@ -10,7 +10,7 @@
 #ifndef PROF_BUSY_H
 #define PROF_BUSY_H
 
-#include "input/trace_reader.h"
+#include "input/trace_event.h"
 
 typedef enum work_kind { WORK_COMPUTE, WORK_COMMUNICATION, WORK_MEMORY, WORK_KINDS } work_kind;
 

@@ -8,7 +8,7 @@
 #ifndef PROF_COLLECTIVES_H
 #define PROF_COLLECTIVES_H
 
-#include "input/trace_reader.h"
+#include "input/trace_event.h"
 
 enum { COLLECTIVE_UNKNOWN = -1 };
 

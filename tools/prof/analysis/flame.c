@@ -6,6 +6,7 @@
 
 #include "analysis/path_sums.h"
 #include "analysis/raw_rows.h"
+#include "input/trace_reader.h"
 
 /* ---- Nodes ---- */
 

@@ -4,6 +4,7 @@
 #include "base/span_sorter.h"
 #include "base/spill.h"
 #include "input/losses.h"
+#include "input/trace_reader.h"
 
 #include <stdlib.h>
 #include <string.h>

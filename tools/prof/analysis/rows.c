@@ -13,6 +13,7 @@
 #include "analysis/raw_rows.h"
 #include "base/span_sorter.h"
 #include "input/losses.h"
+#include "input/trace_reader.h"
 #include "trace/work_join.h"
 
 /* What one row is about; compared byte by byte, so zeroed before it is filled. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/busy.h"
+#include "input/trace_reader.h"
 
 typedef struct step_work step_work;
 typedef struct step_piece step_piece;

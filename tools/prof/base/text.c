@@ -1,6 +1,9 @@
 /* UTF-8. */
 #include "base/text.h"
 
+#include <string.h>
+#include <strings.h>
+
 #include "library.h"
 
 size_t utf8_size(const unsigned char *p, size_t left) {
@@ -20,4 +23,10 @@ size_t plain_next(const char *text, const char **shown, size_t *size) {
     *shown = control ? " " : taken ? text : "\xEF\xBF\xBD";
     *size = control ? 1 : taken ? taken : 3;
     return taken ? taken : 1;
+}
+
+bool begins_with(const char *text, const char *const *starts) {
+    for (; *starts; starts++)
+        if (strncasecmp(text, *starts, strlen(*starts)) == 0) return true;
+    return false;
 }

@@ -2,6 +2,7 @@
 #ifndef PROF_TOOL_TEXT_H
 #define PROF_TOOL_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Bytes of the valid UTF-8 sequence at p (left >= 1 bytes are there), 0 when it is none. */
@@ -15,5 +16,8 @@ size_t plain_next(const char *text, const char **shown, size_t *size);
 
 /* Of ASCII, whatever the locale. */
 static inline char lower_case(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
+
+/* Does it begin with one of these, in upper or lower case? starts ends with NULL. */
+bool begins_with(const char *text, const char *const *starts);
 
 #endif

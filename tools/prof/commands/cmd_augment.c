@@ -1,6 +1,7 @@
 /* prof augment: the trace once more, with what its kernels compute and move written into them. */
 #include "analysis/kernels.h"
 #include "base/spill.h"
+#include "input/trace_reader.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,9 @@
 /* prof cut: a part of a trace, by time or by step, with the device work that it launched. */
 #include "base/span_sorter.h"
 #include "input/head_sums.h"
-#include "output/json_lanes.h"
+#include "input/trace_reader.h"
 #include "input/trace_writer.h"
+#include "output/json_lanes.h"
 #include "trace/trace_range.h"
 #include "trace/work_join.h"
 

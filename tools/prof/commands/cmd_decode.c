@@ -6,8 +6,8 @@
 #include "input/raw.h"
 #include "input/source.h"
 #include "input/swo.h"
-#include "input/unpack.h"
 #include "input/trace_writer.h"
+#include "input/unpack.h"
 
 #include <errno.h>
 #include <stdlib.h>

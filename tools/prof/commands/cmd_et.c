@@ -1,5 +1,6 @@
 /* prof et: execution traces: their rules, what is in them, and how long it took. */
 #include "input/losses.h"
+#include "input/trace_reader.h"
 #include "input/trace_writer.h"
 #include "trace/call_tree.h"
 

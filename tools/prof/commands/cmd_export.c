@@ -2,11 +2,12 @@
 #include "analysis/flame.h"
 #include "commands/merge.h"
 #include "input/pftrace.h"
+#include "input/trace_reader.h"
+#include "input/trace_writer.h"
 #include "output/canonical.h"
 #include "output/json_lanes.h"
 #include "output/pprof.h"
 #include "output/tables.h"
-#include "input/trace_writer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,6 +2,7 @@
 #include "analysis/busy.h"
 #include "base/span_sorter.h"
 #include "input/losses.h"
+#include "input/trace_reader.h"
 #include "trace/call_walk.h"
 #include "trace/work_join.h"
 

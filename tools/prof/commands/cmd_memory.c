@@ -3,6 +3,7 @@
 #include "base/span_sorter.h"
 #include "base/text.h"
 #include "input/losses.h"
+#include "input/trace_reader.h"
 #include "page/memory_page.h"
 #include "trace/call_walk.h"
 

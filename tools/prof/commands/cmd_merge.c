@@ -6,6 +6,7 @@
 #include "commands/merge.h"
 #include "input/head_sums.h"
 #include "input/losses.h"
+#include "input/trace_reader.h"
 #include "output/json_lanes.h"
 #include "trace/rank_id.h"
 

@@ -1,6 +1,7 @@
 /* prof ranks: what each rank did with its time, and who made the others wait. */
 #include "analysis/ranks.h"
 #include "input/losses.h"
+#include "input/trace_reader.h"
 #include "trace/trace_range.h"
 
 #include <string.h>

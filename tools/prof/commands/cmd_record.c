@@ -1,6 +1,7 @@
 /* prof record: runs a program that has prof.h in it, and reports on the trace it writes. */
 #define _GNU_SOURCE                      /* memfd_create */
 #include "commands/record.h"
+#include "input/trace_reader.h"
 
 #include "analysis/raw_rows.h"
 #include "base/files.h"

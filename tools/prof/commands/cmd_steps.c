@@ -2,6 +2,7 @@
 #include "analysis/durations.h"
 #include "analysis/step_parts.h"
 #include "input/losses.h"
+#include "input/trace_reader.h"
 #include "trace/rank_id.h"
 
 #include <stdlib.h>

@@ -3,6 +3,7 @@
 #include "base/span_sorter.h"
 #include "input/losses.h"
 #include "input/trace_pairs.h"
+#include "input/trace_reader.h"
 #include "input/unpack.h"
 #include "trace/call_tree.h"
 

@@ -4,7 +4,7 @@
 #ifndef PROF_HEAD_SUMS_H
 #define PROF_HEAD_SUMS_H
 
-#include "input/trace_reader.h"
+#include "input/trace_event.h"
 
 typedef struct head_sums {
     prof_average *rows;         /* one a name, in the head's order */

@@ -2,12 +2,12 @@
 #ifndef PROF_JSON_MEND_H
 #define PROF_JSON_MEND_H
 
-#include "input/trace_event.h"
+#include "input/json_text.h"
 
 /* Zero-initialise; free(data). READABLE zeros are behind it. */
 typedef struct mended { char *data; size_t size, capacity; } mended;
 
-/* Appends text, whose brackets, commas and words trace_reader.c's scanner has taken:
+/* Appends text, whose brackets, commas and words json_text.c has taken:
        NaN, Infinity, -inf, 1e999            null
        bytes that are not UTF-8              U+FFFD
        a raw control character in a text     its escape

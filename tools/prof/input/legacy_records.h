@@ -4,7 +4,7 @@
 #ifndef PROF_LEGACY_RECORDS_H
 #define PROF_LEGACY_RECORDS_H
 
-#include "input/trace_reader.h"
+#include "input/trace_event.h"
 
 /* lists: the array of threads, each an array of records; where the file ends early, up to there.
    device: the JSON text of use_device, size 0: none. Returns a JSON text that the caller frees,

@@ -12,8 +12,8 @@
 #include "input/raw_memory.h"
 #include "input/raw_ranges.h"
 #include "input/raw_stacks.h"
-#include "library.h"
 #include "input/trace_writer.h"
+#include "library.h"
 
 enum {
     HELD = 1024 /* zones of a thread */, LANES = 512, KNOWN_NAMES = 1 << 12,

@@ -13,28 +13,12 @@
 #ifndef PROF_READ_AHEAD_H
 #define PROF_READ_AHEAD_H
 
-#include "input/trace_event.h"
+#include "input/chrome.h"
 #include "input/unpack.h"
 
 #ifndef AHEAD_BYTES             /* tests read small files ahead, too */
 #  define AHEAD_BYTES 65536     /* unpacked into a block, behind what was left of another */
 #endif
-
-/* What was scanned of an event. Another processor reads it: so it is small, and its texts are
-   places behind the event's `{`, 0 for those that are not there. */
-typedef struct text_place { uint32_t at, size; } text_place;
-typedef struct scanned_arg { text_place key, value; } scanned_arg;
-typedef struct scanned_event {
-    size_t at;                  /* of its `{` in the text */
-    text_place name, cat, id, args_text;
-    int64_t ts_ns, dur_ns, pid, tid;
-    uint64_t arg_bits;
-    uint32_t size, has, arg_count;
-    char phase;
-    uint8_t kind;
-    bool has_rare;              /* some of those below, which are unset otherwise */
-    struct rare_texts { text_place pid_text, tid_text, id2, bp, scope; } rare;
-} scanned_event;
 
 typedef struct ahead_block {
     char *text;                 /* READABLE zero bytes behind it */

@@ -4,9 +4,7 @@
 
 #include <string.h>
 
-#include "base/common.h"
-
-typedef struct trace_text { const char *data; size_t size; } trace_text;
+#include "input/json_text.h"
 
 /* A member of a JSON object. value is the JSON text as it stands in the file: "abc" with quotes. */
 typedef struct trace_member { trace_text key, value; } trace_member;
@@ -65,10 +63,37 @@ static inline uint64_t key_bit(trace_text key) {
     return (uint64_t)1 << ((first - last + key.size * 10) & 63);
 }
 
-static inline bool text_is(trace_text text, const char *word) {
-    const char *p = text.data, *end = text.data + text.size;
-    while (p < end && *word && *p == *word) p++, word++;
-    return p == end && !*word;
+/* What an event of this category is. */
+uint8_t trace_kind_of(trace_text category);
+/* Is it a begin or an end, and what has it in common with its other half (see trace_pairs.h): the
+   thread; or category, id and, but for ids that processes share, the process. */
+bool trace_is_half(char phase);
+uint64_t trace_pair_key(const trace_event *event);
+
+const trace_member *trace_args(const trace_event *event);    /* all of them */
+const trace_member *trace_arg_find(const trace_event *event, const char *key, size_t size);
+/* NULL: not there, which is known at once. */
+static inline const trace_member *trace_arg(const trace_event *event, const char *key) {
+    trace_text text = {key, strlen(key)};
+    return event->arg_bits & key_bit(text) ? trace_arg_find(event, key, text.size) : NULL;
 }
+static inline bool trace_arg_int(const trace_event *event, const char *key, int64_t *value) {
+    const trace_member *arg = trace_arg(event, key);
+    return arg && json_int(arg->value, value);
+}
+bool trace_arg_double(const trace_event *event, const char *key, double *value);
+/* The decoded text, copied with a NUL into buffer; false when there is none. Cut to size. */
+bool trace_arg_text(const trace_event *event, const char *key, char *buffer, size_t size);
+bool trace_correlation(const trace_event *event, int64_t *id);
+/* The overload that the event itself names, in each of its spellings; NULL: none. PyTorch has it in
+   the event's name alone. */
+const trace_member *trace_overload(const trace_event *event);
+bool trace_external_id(const trace_event *event, int64_t *id);   /* also 2021's "external id" */
+const trace_member *trace_shapes(const trace_event *event);      /* of the inputs; NULL: none */
+int64_t trace_device(const trace_event *event);              /* that it ran on */
+/* Counters of one name are told apart by their id: " id: ID", cut to size, as Perfetto names them;
+   "" where there is none. Returns its bytes. */
+size_t trace_counter_id(const trace_event *event, char *buffer, size_t size);
+uint64_t trace_flow(const trace_event *event);               /* a number for its cat and id */
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef PROF_TRACE_WRITER_H
 #define PROF_TRACE_WRITER_H
 
-#include "input/trace_reader.h"
+#include "input/trace_event.h"
 
 typedef struct trace_writer {
     output *out;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/span_sorter.h"
+#include "input/trace_reader.h"
 #include "trace/lanes.h"
 
 enum { FIRST_TID = 800000 };     /* of lanes, but for those that the trace has */

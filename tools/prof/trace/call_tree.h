@@ -11,7 +11,7 @@
 #ifndef PROF_CALL_TREE_H
 #define PROF_CALL_TREE_H
 
-#include "input/trace_reader.h"
+#include "input/trace_event.h"
 #include "library.h"
 #include "trace/work_join.h"
 

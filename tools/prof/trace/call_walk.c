@@ -8,6 +8,7 @@
 
 #include "base/span_sorter.h"
 #include "input/losses.h"
+#include "input/trace_reader.h"
 #include "trace/work_join.h"
 
 /* item.what. In the order of calls, work and changes stand behind the one that has them: */

@@ -11,6 +11,7 @@
 #ifndef PROF_CALL_WALK_H
 #define PROF_CALL_WALK_H
 
+#include "input/trace_reader.h"
 #include "trace/call_tree.h"
 
 typedef struct walk_call {

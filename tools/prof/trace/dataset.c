@@ -8,6 +8,7 @@
 
 #include "base/span_sorter.h"
 #include "input/losses.h"
+#include "input/trace_reader.h"
 #include "trace/call_walk.h"
 #include "trace/flows.h"
 #include "trace/rank_id.h"

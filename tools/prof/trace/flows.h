@@ -13,7 +13,7 @@
 
 #include "base/span_sorter.h"
 #include "base/spill.h"
-#include "input/trace_reader.h"
+#include "input/trace_event.h"
 
 enum { FLOWS_CALL = 0, FLOWS_END = 1 };          /* span.what */
 

@@ -2,7 +2,7 @@
 #ifndef PROF_RANK_ID_H
 #define PROF_RANK_ID_H
 
-#include "input/trace_reader.h"
+#include "input/trace_event.h"
 
 typedef struct rank_id {
     const char *path;

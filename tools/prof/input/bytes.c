@@ -1,0 +1,80 @@
+/* The text of a file: see bytes.h. */
+#include "input/bytes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "input/read_ahead.h"
+
+enum {
+    AHEAD = 2 * AHEAD_BYTES + AHEAD_REST,        /* what is left of reading ahead, at most */
+    ROOM = 2 * CHUNK > AHEAD ? 2 * CHUNK : AHEAD /* at first */
+};
+
+bool bytes_open(bytes *b, const char *path, json_scan *text) {
+    int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY);
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status) != 0) return fail(path, "%s", strerror(errno)), false;
+    if (S_ISDIR(status.st_mode)) return close(fd), fail(path, "is a directory"), false;
+    input_note(&status);
+    b->file = unpack_open(fd);
+    b->file_size = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
+    bytes_replace(b, text, allocate(ROOM + PADDING), 0);
+    b->capacity = ROOM;
+    return true;
+}
+
+void bytes_replace(bytes *b, json_scan *text, char *by, size_t size) {
+    free(b->room);
+    b->room = text->buffer = by;
+    b->capacity = text->used = size;
+    text->at = 0;
+    text->base = 0;
+}
+
+void bytes_tell(const bytes *b, const json_scan *text, uint64_t packed) {
+    progress("reading", b->file_size ? packed : text->base + text->used, b->file_size);
+}
+
+static bool cannot_go_on(bytes *b, uint64_t at, const char *why) {
+    b->ended = true;
+    b->why = why;
+    b->fault = at;
+    return false;
+}
+
+bool bytes_more(bytes *b, json_scan *t) {
+    b->why = NULL;
+    if (b->ended) return false;
+    memmove(t->buffer, t->buffer + t->at, t->used - t->at);
+    t->base += t->at;
+    t->used -= t->at;
+    t->at = 0;
+    if (b->capacity - t->used < CHUNK) {
+        b->capacity *= 2;
+        if (b->capacity > LARGEST_ELEMENT) return cannot_go_on(b, t->base, json_too_long);
+        b->room = t->buffer = reallocate(b->room, b->capacity + PADDING);
+    }
+    size_t room = b->capacity - t->used, piece = t->used > CHUNK ? t->used : CHUNK;
+    const char *why;
+    long got = unpack_read(b->file, t->buffer + t->used, piece < room ? piece : room, &why);
+    if (got <= 0) {
+        b->ended = true;
+        b->cut = unpack_cut(b->file);
+        if (got < 0) cannot_go_on(b, t->base + t->used, why);
+        got = 0;
+    }
+    t->used += (size_t)got;
+    memset(t->buffer + t->used, 0, PADDING);
+    bytes_tell(b, t, unpack_offset(b->file));
+    return true;
+}
+
+void bytes_close(bytes *b) {
+    unpack_close(b->file);
+    free(b->room);
+}

@@ -1,0 +1,149 @@
+/* What events are, and their arguments: see trace_event.h. */
+#include "input/trace_event.h"
+
+#include "input/chrome.h"
+
+/* ---- What they are ---- */
+
+#define KIND(category, kind) {category, sizeof category - 1, kind}
+static const struct { const char *category; size_t size; trace_kind kind; } kinds[] = {
+    KIND("cpu_op", TRACE_CPU_OP), KIND("Operator", TRACE_CPU_OP),
+    KIND("user_annotation", TRACE_ANNOTATION), KIND("python_function", TRACE_PYTHON),
+    KIND("cuda_runtime", TRACE_RUNTIME), KIND("cuda_driver", TRACE_RUNTIME),
+    KIND("Runtime", TRACE_RUNTIME), KIND("kernel", TRACE_KERNEL), KIND("Kernel", TRACE_KERNEL),
+    KIND("gpu_memcpy", TRACE_MEMCPY), KIND("Memcpy", TRACE_MEMCPY),
+    KIND("gpu_memset", TRACE_MEMSET), KIND("Memset", TRACE_MEMSET),
+    KIND("gpu_user_annotation", TRACE_GPU_ANNOTATION), KIND("cuda_sync", TRACE_SYNC),
+    KIND("overhead", TRACE_OVERHEAD), KIND("Trace", TRACE_SPAN), KIND("xpu_runtime", TRACE_RUNTIME),
+    KIND("xpu_driver", TRACE_RUNTIME), KIND("mtia_runtime", TRACE_RUNTIME),
+    KIND("glow_runtime", TRACE_RUNTIME), KIND("mtia_ccp_events", TRACE_KERNEL),
+    KIND("mtia_workloadd", TRACE_KERNEL), KIND("mtia_insight", TRACE_KERNEL),
+    KIND("hpu_op", TRACE_KERNEL), KIND("cuda_profiler_range", TRACE_KERNEL),
+    KIND("privateuse1_runtime", TRACE_RUNTIME), KIND("privateuse1_driver", TRACE_RUNTIME)
+};
+#undef KIND
+
+static bool text_ends(trace_text text, const char *tail) {
+    size_t size = strlen(tail);
+    return text.size >= size && memcmp(text.data + text.size - size, tail, size) == 0;
+}
+
+uint8_t trace_kind_of(trace_text category) {
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (category.size == kinds[i].size &&
+            memcmp(category.data, kinds[i].category, category.size) == 0)
+            return (uint8_t)kinds[i].kind;
+    /* as prof.h joins them: calls of any device's library */
+    if (text_ends(category, "_runtime") || text_ends(category, "_driver")) return TRACE_RUNTIME;
+    return TRACE_OTHER;
+}
+
+bool trace_is_half(char phase) {
+    return phase == 'B' || phase == 'b' || phase == 'E' || phase == 'e';
+}
+
+uint64_t trace_pair_key(const trace_event *event) {
+    uint64_t key = hash_mix((uint64_t)event->pid + 1);
+    trace_text id = event->id, rest = event->id2, name, value;
+    if (event->phase == 'B' || event->phase == 'E')
+        return hash_mix(key * 31 + (uint64_t)event->tid) | 1;
+    while (json_next(&rest, &name, &value)) {
+        if (text_is(name, "global")) key = 0;
+        id = value;
+    }
+    key = (key ^ hash_bytes(id.data, id.size)) * 31;
+    return hash_mix(key + hash_bytes(event->cat.data, event->cat.size)) & ~(uint64_t)1;
+}
+
+/* ---- Arguments ---- */
+
+static inline const trace_member *arg_at(const trace_event *event, size_t i) {
+    const char *element = event->raw.data;
+    if (event->places)
+        event->args[i] = (trace_member){text_at(element, event->places[i].key),
+                                        text_at(element, event->places[i].value)};
+    return &event->args[i];
+}
+
+const trace_member *trace_args(const trace_event *event) {
+    for (size_t i = 0; event->places && i < event->arg_count; i++) arg_at(event, i);
+    return event->args;
+}
+
+static inline bool has_key(trace_text key, const char *name, size_t size) {
+    return key.size == size && key.data[0] == name[0] && memcmp(key.data, name, size) == 0;
+}
+
+static trace_text key_at(const trace_event *event, size_t i) {
+    return event->places ? text_at(event->raw.data, event->places[i].key) : event->args[i].key;
+}
+
+/* The first argument with this key, of those that stand in a text. */
+static const trace_member *find_place(const trace_event *event, const char *name, size_t size) {
+    const scanned_arg *arg = event->places, *end = arg + event->arg_count;
+    while (arg < end && !has_key(text_at(event->raw.data, arg->key), name, size)) arg++;
+    return arg < end ? arg_at(event, (size_t)(arg - event->places)) : NULL;
+}
+
+/* Ids stand first. Of equal keys the last one counts. */
+const trace_member *trace_arg_find(const trace_event *event, const char *name, size_t size) {
+    if (event->places && event->has & TRACE_HAS_ONCE) return find_place(event, name, size);
+    for (size_t i = event->arg_count; i-- > 0; )
+        if (has_key(key_at(event, i), name, size)) return arg_at(event, i);
+    return NULL;
+}
+
+size_t trace_counter_id(const trace_event *event, char *buffer, size_t size) {
+    char id[128] = "";
+    int64_t number;
+    if (!(event->has & TRACE_HAS_ID)) return *buffer = '\0', 0;
+    if (json_is_text(event->id)) json_decode(event->id, id, sizeof id);
+    else if (json_int(event->id, &number)) snprintf(id, sizeof id, "%lld", (long long)number);
+    return (size_t)snprintf(buffer, size, "%s%.*s", *id ? " id: " : "", (int)size - 6, id);
+}
+
+bool trace_arg_double(const trace_event *event, const char *name, double *value) {
+    const trace_member *arg = trace_arg(event, name);
+    return arg && json_double(arg->value, value);
+}
+
+bool trace_arg_text(const trace_event *event, const char *name, char *buffer, size_t size) {
+    const trace_member *arg = trace_arg(event, name);
+    if (!arg || !json_is_text(arg->value)) return false;
+    json_decode(arg->value, buffer, size);
+    return true;
+}
+
+bool trace_correlation(const trace_event *event, int64_t *id) {
+    return trace_arg_int(event, PROF_KEY_CORRELATION, id);
+}
+
+bool trace_external_id(const trace_event *event, int64_t *id) {
+    return trace_arg_int(event, PROF_KEY_EXTERNAL_ID, id) ||
+           trace_arg_int(event, "external id", id);
+}
+
+const trace_member *trace_shapes(const trace_event *event) {
+    const trace_member *arg = trace_arg(event, PROF_KEY_SHAPES);
+    return arg ? arg : trace_arg(event, "Input dims");
+}
+
+int64_t trace_device(const trace_event *event) {
+    int64_t device = event->pid;
+    trace_arg_int(event, "device", &device);
+    return device;
+}
+
+uint64_t trace_flow(const trace_event *event) {
+    return hash_bytes(event->cat.data, event->cat.size) * 31 +
+           hash_bytes(event->id.data, event->id.size);
+}
+
+const trace_member *trace_overload(const trace_event *event) {
+    static const char *const keys[] = {PROF_KEY_OVERLOAD, "Overload name", "overload_name"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const trace_member *arg = trace_arg(event, keys[i]);
+        if (arg && json_is_text(arg->value)) return arg;
+    }
+    return NULL;
+}
