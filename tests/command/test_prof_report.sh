@@ -407,4 +407,52 @@ import json, sys
 rows = {r["key"]: (r["device_type"], r["self_device_time_total"]) for r in json.load(sys.stdin)}
 assert rows == {"n": (20, 20), "k": (1, 30)}, rows' <"$out/got"
 done
+# ---- Ids of several processes, as merged by other tools: each is its own process's ----
+
+python3 - "$out" <<'END'
+import json, sys
+def one_process(pid, device, op, ns, arrows):
+    call = {"ph": "X", "cat": "cpu_op", "name": op, "pid": pid, "tid": pid, "ts": 1000, "dur": 10, "args": {"External id": 1}}
+    launch = {"ph": "X", "cat": "cuda_runtime", "name": "launch", "pid": pid, "tid": pid, "ts": 1002, "dur": 5,
+              "args": {"correlation": 1, "External id": 1}}
+    kernel = {"ph": "X", "cat": "kernel", "name": "k", "pid": device, "tid": 7, "ts": 1100, "dur": ns,
+              "args": {"correlation": 1, "External id": 1, "device": device}}
+    flow = {"id": 1, "cat": "ac2g", "name": "ac2g"}
+    ends = [dict(flow, ph="s", pid=pid, tid=pid, ts=1002), dict(flow, ph="f", pid=device, tid=7, ts=1100, bp="e")]
+    return [call, launch, kernel] + (ends if arrows else [])
+for name, arrows in ("merged", True), ("merged_without_arrows", False):
+    events = one_process(100, 0, "mm", 10, arrows) + one_process(101, 1, "sum", 110, arrows)
+    json.dump({"traceEvents": events}, open(sys.argv[1] + "/" + name + ".json", "w"))
+END
+gives report_ids_of_processes 10.0,110.0 device_time_total --sort none --name 'mm|sum' "$out/merged.json"
+says report_ids_of_nobody '2 kernels and copies have ids that calls of several processes have' 0 \
+    "$prof" report "$out/merged_without_arrows.json"
+
+# ---- Python functions that never returned ----
+
+echo '[{"ph":"X","cat":"python_function","name":"main","pid":1,"tid":1,"ts":0,"dur":1000},
+{"ph":"X","cat":"python_function","name":"step","pid":1,"tid":1,"ts":0,"dur":90},
+{"ph":"X","cat":"python_function","name":"gone","pid":1,"tid":1,"ts":10,"dur":990},
+{"ph":"X","cat":"python_function","name":"step","pid":1,"tid":1,"ts":100,"dur":90},
+{"ph":"X","cat":"python_function","name":"gone","pid":1,"tid":1,"ts":110,"dur":890}]' >"$out/frames.json"
+gives report_frames_left_open 820.0,20.0,160.0 self_cpu_time_total --sort none --category python_function "$out/frames.json"
+
+# ---- Pairs with the same times: the one that begins first is outside ----
+
+echo '[{"ph":"B","name":"outer","pid":1,"tid":1,"ts":0},{"ph":"B","name":"inner","pid":1,"tid":1,"ts":0},
+{"ph":"E","pid":1,"tid":1,"ts":5},{"ph":"E","pid":1,"tid":1,"ts":5}]' >"$out/pairs.json"
+gives report_pairs_that_tie 0.0 self_cpu_time_total --name outer "$out/pairs.json"
+
+# ---- Too little memory ----
+
+{
+    echo '['
+    seq -f '{"ph":"X","name":"a","pid":1,"tid":1,"ts":%.0f,"dur":1},' 700000
+    echo '{"ph":"X","name":"a","pid":1,"tid":1,"ts":700001,"dur":1}]'
+} >"$out/many.json"
+# shellcheck disable=SC3045   # ulimit -v: wherever sh is dash or bash
+(ulimit -v 90000 && "$prof" report "$out/many.json") >"$out/got" 2>&1
+try report_little_memory grep -q 'many.json: it needs more memory than there is .* --from and --to' "$out/got"
+try report_little_memory_in_a_line test "$(wc -l <"$out/got")" = 1
+rm "$out/many.json"
 exit $failed

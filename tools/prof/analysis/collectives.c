@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "trace/call_tree.h"
+#include "trace/trace.h"
 
 typedef struct collective_kernel {
     int64_t begin_ns, end_ns;

@@ -8,7 +8,7 @@
 #ifndef PROF_FLAME_H
 #define PROF_FLAME_H
 
-#include "trace/call_walk.h"
+#include "trace/trace.h"
 
 struct flame_sample;
 typedef struct flame_options {
@@ -22,14 +22,12 @@ typedef struct flame_options {
     void (*take)(void *user, const struct flame_sample *sample);
     void (*on_event)(void *user, const trace_event *event);
     void (*on_member)(void *user, const trace_member *member);
-    /* of a raw stream that is read without events: when its first one begins, its last one ends */
-    void (*on_times)(void *user, int64_t first_ns, int64_t last_ns);
     void *user;
 } flame_options;
 
 typedef struct flame_sample {
     uint32_t node;              /* in flame.nodes */
-    const walk_call *call;      /* that it is of, or the kernel's; NULL: of several, or none */
+    const call *call;           /* that it is of, or the kernel's; NULL: of several, or none */
     const char *thread;         /* of the calls: its name, or its number; "": of none */
     int64_t cpu_ns, device_ns, calls, bytes;
 } flame_sample;

@@ -1,39 +1,10 @@
 /* The kernels of a trace by device and name: see kernels.h. */
 #include "analysis/kernels.h"
 
-#include "base/span_sorter.h"
-#include "base/spill.h"
-#include "input/losses.h"
 #include "input/trace_reader.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* A launch; and, behind it, what its owner is. */
-typedef struct kernel_launch {
-    uint64_t number;            /* its place among the kernels of the file */
-    int64_t ns;
-    double flops, bytes;        /* 0: unknown */
-    uint32_t row, amount;       /* of owners: of the op's amount */
-    uint32_t parts;             /* kernels of this owner */
-    uint32_t is_owner;
-} kernel_launch;
-
-static bool launch_before(const void *one, const void *other) {
-    const kernel_launch *a = one, *b = other;
-    return a->number != b->number ? a->number < b->number : a->is_owner < b->is_owner;
-}
-
-/* By owner; of each first the last launch, whose place is one less than there are. */
-typedef struct owned_launch {
-    uint64_t owner, number;
-    uint32_t place, amount;
-} owned_launch;
-
-static bool owned_before(const void *one, const void *other) {
-    const owned_launch *a = one, *b = other;
-    return a->owner != b->owner ? a->owner < b->owner : a->place > b->place;
-}
 
 /* ---- Devices ---- */
 
@@ -124,7 +95,7 @@ static bool settle_devices(kernel_table *t) {
 
 static uint32_t row_of(kernel_table *t, const trace_event *event) {
     uint32_t device = (uint32_t)(device_of(t, trace_device(event)) - t->devices);
-    uint32_t name = intern(&t->walk.tree.names, event->name.data, event->name.size);
+    uint32_t name = intern(&t->trace.names, event->name.data, event->name.size);
     bool is_new;
     uint64_t *number = map_put(&t->numbers, (uint64_t)device << 32 | name, &is_new);
     if (is_new) {
@@ -136,77 +107,38 @@ static uint32_t row_of(kernel_table *t, const trace_event *event) {
 }
 
 static void add_launch(kernel_table *t, const trace_event *event) {
-    kernel_launch launch = {
-        .number = t->launch_count++, .ns = event->dur_ns, .row = row_of(t, event)
-    };
+    kernel_launch launch = {.row = row_of(t, event)};
     double gb = 0;
     if (!trace_arg_double(event, PROF_KEY_FLOPS, &launch.flops))
         trace_arg_double(event, "kernel_flop", &launch.flops);
     if (trace_arg_double(event, "kernel_num_gb", &gb)) launch.bytes = gb * 1e9;
-    const char *op = op_of_kernel(interned_text(&t->walk.tree.names, t->rows[launch.row].name));
+    const char *op = op_of_kernel(interned_text(&t->trace.names, t->rows[launch.row].name));
     launch.amount = amounts_add(&t->amounts, op ? op : "", event);
-    sorter_add(t->launches, &launch);
+    GROW(t->launches, t->launch_count, t->launch_capacity);
+    t->launches[t->launch_count++] = launch;
+    t->trace.works[t->trace.work_count - 1].key = (uint32_t)t->launch_count;
 }
 
-enum { NO_KERNEL = -1 };         /* the id of copies and fills */
-
-static void add_event(kernel_table *t, const trace_reader *reader) {
-    const trace_event *event = &reader->event;
-    bool kernel = event->phase == 'X' && event->kind == TRACE_KERNEL;
-    int64_t id = kernel ? (int64_t)t->launch_count : NO_KERNEL;
-    if (tree_takes(&t->walk.tree, event)) {
-        uint32_t name = tree_name(&t->walk.tree, event);
-        id = 0;
-        if (event->kind == TRACE_CPU_OP || trace_arg(event, PROF_KEY_FLOPS))
-            id = amounts_add(&t->amounts, interned_text(&t->walk.tree.names, name), event);
-    }
-    walk_add(&t->walk, reader, id);
-    if (kernel) add_launch(t, event);
-}
-
-/* ---- Owners ---- */
-
-static void take_work(void *user, uint32_t owner, int64_t id, int64_t ns) {
+static void take(void *user, trace_reader *reader, trace_kept kept) {
     kernel_table *t = user;
-    const kernel_launch none = {.number = (uint64_t)id, .parts = 1, .is_owner = true};
-    (void)ns;
-    if (id == NO_KERNEL) return;
-    if (owner == NO_CALL) {
-        sorter_add(t->launches, &none);
-        return;
+    const trace_event *event = &reader->event;
+    if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "deviceProperties")) {
+        trace_text rest = reader->member.value, key, device;
+        while (json_next(&rest, &key, &device)) read_device(t, device);
     }
-    walk_call *c = &t->walk.calls[owner];
-    const owned_launch owned = {c->order, (uint64_t)id, c->node++, (uint32_t)c->id};
-    sorter_add(t->owned, &owned);
+    if (kept == KEPT_WORK && event->kind == TRACE_KERNEL) add_launch(t, event);
+    if (kept != KEPT_CALL) return;
+    if (event->kind != TRACE_CPU_OP && !trace_arg(event, PROF_KEY_FLOPS)) return;
+    call *made = &t->trace.calls[t->trace.call_count - 1];
+    made->key = amounts_add(&t->amounts, interned_text(&t->trace.names, made->name), event);
 }
 
-static void note_owner(kernel_table *t, const owned_launch *first) {
-    const kernel_owner owner = {first->owner, first->amount};
-    if (!t->owners) return;
-    spill_add(t->owners, &owner, sizeof owner);
-    t->owner_count++;
-}
-
-/* Of each launch how many its owner has. */
-static void find_owners(kernel_table *t) {
-    owned_launch owned;
-    kernel_launch owner = {.is_owner = true};
-    uint64_t known = UINT64_MAX;
-    walk_all(&t->walk);
-    sorter_finish(t->owned);
-    while (sorter_next(t->owned, &owned)) {
-        if (owned.owner != known) {
-            owner.parts = owned.place + 1;
-            owner.amount = owned.amount;
-            note_owner(t, &owned);
-        }
-        known = owned.owner;
-        owner.number = owned.number;
-        sorter_add(t->launches, &owner);
+/* Of each call how many kernels it owns. */
+static void count_owned(kernel_table *t) {
+    for (size_t i = 0; i < t->trace.work_count; i++) {
+        const device_work *work = &t->trace.works[i];
+        if (work->key && work->owner != NO_CALL) t->trace.calls[work->owner].more++;
     }
-    sorter_free(t->owned);
-    t->owned = NULL;
-    sorter_finish(t->launches);
 }
 
 /* ---- Amounts of launches: the trace's own, else the op's, else by the kernel's name ---- */
@@ -216,7 +148,7 @@ static amount found_amount(kernel_table *t, const kernel_launch *launch, uint32_
     amount found = {0};
     if (op) found = t->amounts.list[op];
     if (found.flops) return found;
-    const char *name = op_of_kernel(interned_text(&t->walk.tree.names, t->rows[launch->row].name));
+    const char *name = op_of_kernel(interned_text(&t->trace.names, t->rows[launch->row].name));
     uint32_t own = launch->amount;
     if (!own && op && name) own = amounts_rename(&t->amounts, op, name);
     if (!own) return found;
@@ -227,7 +159,7 @@ static amount found_amount(kernel_table *t, const kernel_launch *launch, uint32_
 
 /* Into launch->flops and ->bytes, where the trace has none itself; returns the type. */
 static dtype settle_amount(kernel_table *t, kernel_launch *launch, uint32_t op) {
-    const char *name = interned_text(&t->walk.tree.names, t->rows[launch->row].name);
+    const char *name = interned_text(&t->trace.names, t->rows[launch->row].name);
     amount found = found_amount(t, launch, op);
     if (!(launch->flops > 0)) launch->flops = (double)found.flops;
     if (!(launch->bytes > 0)) launch->bytes = (double)found.bytes;
@@ -256,26 +188,17 @@ static void add_to_row(kernel_row *row, const kernel_device *device, int64_t ns,
 
 /* As PyTorch's script: an op's amount counts for each of its kernels. The device's sum takes it
    once: a part for each kernel. */
-static void settle_launch(kernel_table *t, kernel_launch *launch, const kernel_launch *owner) {
+static void settle_launch(kernel_table *t, const device_work *work) {
+    static const call nobody = {.more = 1};
+    kernel_launch *launch = &t->launches[work->key - 1];
     kernel_row *row = &t->rows[launch->row];
     kernel_device *device = &t->devices[row->device];
-    dtype type = settle_amount(t, launch, owner->amount);
-    double parts = owner->parts;
-    add_to_row(row, device, launch->ns, launch->flops, launch->bytes, type);
-    add_to_row(&device->sum, device, launch->ns, launch->flops / parts, launch->bytes / parts,
+    const call *owner = work->owner == NO_CALL ? &nobody : &t->trace.calls[work->owner];
+    dtype type = settle_amount(t, launch, owner->key);
+    double parts = owner->more;
+    add_to_row(row, device, work_ns(work), launch->flops, launch->bytes, type);
+    add_to_row(&device->sum, device, work_ns(work), launch->flops / parts, launch->bytes / parts,
                type);
-    const kernel_amount found = {launch->flops, launch->bytes};
-    if (t->amounts_found) spill_add(t->amounts_found, &found, sizeof found);
-}
-
-static void settle_launches(kernel_table *t) {
-    kernel_launch launch = {0}, next;
-    while (sorter_next(t->launches, &next)) {
-        if (next.is_owner) settle_launch(t, &launch, &next);
-        else launch = next;
-    }
-    sorter_free(t->launches);
-    t->launches = NULL;
 }
 
 dtype kernel_row_dtype(const kernel_row *row) {
@@ -343,41 +266,24 @@ static bool longer(uint32_t a, uint32_t b, const void *context) {
     return rows[a].ns > rows[b].ns;
 }
 
-static void begin(kernel_table *t, const kernel_options *options) {
-    static const walk_take take = {.work = take_work};
-    t->options = options;
-    t->walk.take = &take;
-    t->walk.user = t;
-    t->owned = sorter_of(sizeof(owned_launch), owned_before);
-    t->launches = sorter_of(sizeof(kernel_launch), launch_before);
-    if (!options->as_written) return;
-    t->owners = spill_new();
-    t->amounts_found = spill_new();
-}
-
 int kernels_read(kernel_table *t, const kernel_options *options, const char *path) {
-    trace_reader *reader = trace_open(path);
-    if (!reader) return EXIT_BAD;
-    begin(t, options);
-    reader->as_written = options->as_written;
-    reader->quiet = options->quiet;
-    while (trace_next(reader) != TRACE_END) {
-        if (reader->item == TRACE_EVENT) add_event(t, reader);
-        if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "deviceProperties")) {
-            trace_text rest = reader->member.value, key, device;
-            while (json_next(&rest, &key, &device)) read_device(t, device);
-        }
-    }
-    find_owners(t);
+    t->options = options;
+    t->trace.with_works = true;
+    t->trace.as_written = options->as_written;
+    t->trace.quiet = options->quiet;
+    int status = trace_load(&t->trace, path, take, t);
+    trace_nest(&t->trace);
+    trace_own(&t->trace);
     bool settled = settle_devices(t);
-    settle_launches(t);
+    count_owned(t);
+    for (size_t i = 0; i < t->trace.work_count; i++)
+        if (t->trace.works[i].key) settle_launch(t, &t->trace.works[i]);
     t->order = sorted_numbers(t->row_count, longer, t->rows);
-    int status = trace_close(reader);
     return settled ? status : EXIT_BAD;
 }
 
 void kernels_free(kernel_table *t) {
-    walk_free(&t->walk);
+    trace_free(&t->trace);
     amounts_free(&t->amounts);
     arena_free(&t->memory);
     map_free(&t->numbers);
@@ -385,9 +291,6 @@ void kernels_free(kernel_table *t) {
     free(t->rows);
     free(t->order);
     free(t->devices);
-    sorter_free(t->owned);
-    sorter_free(t->launches);
-    spill_free(t->owners);
-    spill_free(t->amounts_found);
+    free(t->launches);
     memset(t, 0, sizeof *t);
 }

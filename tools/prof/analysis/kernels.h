@@ -3,7 +3,7 @@
 #define PROF_KERNELS_H
 
 #include "analysis/amounts.h"
-#include "trace/call_walk.h"
+#include "trace/trace.h"
 
 typedef struct kernel_options {
     bool as_written, quiet;     /* the reader's */
@@ -14,7 +14,7 @@ typedef struct kernel_options {
 
 /* All launches of one kernel on one device. Rates: amount / ns of the launches that have one. */
 typedef struct kernel_row {
-    uint32_t name, device;      /* in table.tree.names, in table.devices */
+    uint32_t name, device;      /* in table.trace.names, in table.devices */
     uint64_t count;
     int64_t ns;
     double flops, bytes;
@@ -33,9 +33,17 @@ typedef struct kernel_device {
     kernel_row sum;             /* of all its kernels */
 } kernel_device;
 
+/* A kernel that ran, in the order of the file. 0: unknown, or none. */
+typedef struct kernel_launch {
+    double flops, bytes;
+    uint32_t row;
+    uint32_t amount;            /* by its name, in table.amounts */
+} kernel_launch;
+
 typedef struct kernel_table {
     const kernel_options *options;
-    call_walk walk;             /* the names are its tree's */
+    struct trace trace;         /* key of a call: its number in amounts; more: the kernels that it
+                                   owns. Of a work: its number in launches + 1; 0: a copy, a fill */
     amounts amounts;
     kernel_row *rows;
     uint32_t *order;            /* by time, most first */
@@ -43,17 +51,10 @@ typedef struct kernel_table {
     kernel_device *devices;
     size_t device_count, device_capacity;
     map numbers, device_numbers;
-    uint64_t launch_count, owner_count;
-    struct span_sorter *owned;  /* launches by owner, */
-    struct span_sorter *launches;        /* and as they are in the file */
-    struct spill *owners, *amounts_found;        /* as_written: owner_count kernel_owner,
-                                   launch_count kernel_amount, as they are in the file */
+    kernel_launch *launches;
+    size_t launch_count, launch_capacity;
     arena memory;
 } kernel_table;
-
-/* A call that launched kernels: its place among the file's calls, its number in table.amounts. */
-typedef struct kernel_owner { uint64_t order, amount; } kernel_owner;
-typedef struct kernel_amount { double flops, bytes; } kernel_amount;         /* 0: unknown */
 
 int kernels_read(kernel_table *table, const kernel_options *options, const char *path);
 void kernels_free(kernel_table *table);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/span_sorter.h"
-#include "trace/call_tree.h"
+#include "trace/trace.h"
 #include "trace/trace_range.h"
 
 /* ---- Reading: a file at a time, in constant memory ---- */

@@ -1,7 +1,6 @@
-/* The rows of PyTorch's table, made from traces: see rows.h. Calls and changes of memory go through
-   the sorter, where only those that are open are held; the nest and the sums are those that
-   make the live table (call_sums_push). Where times do not tell the tree ("Zone parent id"),
-   and so the calls themselves are needed, they come in the order of their ends instead. */
+/* The rows of PyTorch's table, made from traces: see rows.h. The trace is loaded (trace.h); then
+   its calls go into the sums that make the live table (call_sums_push), each after all that lie in
+   it. What lies in no call goes there as it is read. */
 #include "analysis/rows.h"
 
 #include <ctype.h>
@@ -11,10 +10,8 @@
 
 #include "analysis/busy.h"
 #include "analysis/raw_rows.h"
-#include "base/span_sorter.h"
 #include "input/losses.h"
 #include "input/trace_reader.h"
-#include "trace/work_join.h"
 
 /* What one row is about; compared byte by byte, so zeroed before it is filled. */
 typedef struct group_key {
@@ -70,7 +67,7 @@ static uint32_t sums_row(row_table *t, const group_key *key) {
         .overload_name = interned_text(&t->texts, key->overload)
     };
     prof_event event = {
-        .name = interned_text(&t->tree.names, key->name), .extra = &extra,
+        .name = interned_text(&t->trace.names, key->name), .extra = &extra,
         .device_type = (uint8_t)key->device_type, .flags = flags_of(key)
     };
     if (key->shapes) read_shapes(t, &extra, key->shapes);
@@ -162,14 +159,9 @@ static void note_places(row_table *t, trace_text head) {
     while (head_sites_next(&list, name, source)) {
         bool is_new;
         uint32_t text = text_number(t, (trace_text){source, strlen(source)});
-        uint64_t *place = map_put(&t->places, intern(&t->tree.names, name, strlen(name)), &is_new);
+        uint64_t *place = map_put(&t->places, intern(&t->trace.names, name, strlen(name)), &is_new);
         *place = is_new || *place == text ? text : 0;
     }
-}
-
-/* Of the sums: of calls, or of the Python functions that are rows. */
-static uint32_t thread_of(row_table *t, const trace_event *event, bool python) {
-    return 2 * tree_thread(&t->tree, event) + python;
 }
 
 /* An event of no length may be the first of its row; the changes of memory at its moment, which
@@ -178,7 +170,7 @@ static void note_first(row_table *t, const trace_event *event) {
     if (event->dur_ns) return;
     GROW(t->firsts, t->first_count, t->first_capacity);
     t->firsts[t->first_count++] = (struct row_first){
-        event->ts_ns, thread_of(t, event, false), t->order
+        event->ts_ns, trace_thread(&t->trace, event), t->order
     };
 }
 
@@ -236,7 +228,7 @@ static bool name_matches(row_table *t, uint32_t name) {
     }
     char *known = &t->name_matches[name];
     if (!*known)
-        *known = pattern_finds(&t->name, interned_text(&t->tree.names, name)) ? 'y' : 'n';
+        *known = pattern_finds(&t->name, interned_text(&t->trace.names, name)) ? 'y' : 'n';
     return *known == 'y';
 }
 
@@ -336,35 +328,41 @@ static void name_devices(row_table *t, trace_text properties) {
 
 /* ---- Into the sums ---- */
 
-static call_span span_of(const row_table *t, const span *s) {
-    const call_more *more = (const void *)t->mores.entries[s->more].text;
+/* Orders of calls, with room between them for what is none. */
+static uint32_t order_of(size_t number) { return 2 * (uint32_t)number + 2; }
+
+/* Python functions that are rows lie in each other, beside the calls. */
+static call_span span_of(const row_table *t, uint32_t number) {
+    const call *c = &t->trace.calls[number];
+    const call_more *more = (const void *)t->mores.entries[c->more].text;
     call_span out = {
-        .start_ns = s->start_ns, .end_ns = s->start_ns + s->amount, .thread = s->thread,
-        .row = PROF_NONE, .order = s->order, .flops = more->flops, .device_ns = more->device_ns,
+        .start_ns = c->start_ns, .end_ns = c->end_ns,
+        .thread = 2 * c->thread + (c->kind == TRACE_PYTHON), .row = PROF_NONE,
+        .order = order_of(number), .flops = more->flops, .device_ns = more->device_ns,
         .cpu_bytes = more->cpu_bytes, .device_bytes = more->device_bytes,
         .counters = more->has_counters ? more->counters : NULL,
-        .flags = s->flags & SPAN_HIDDEN ? CALL_HIDDEN : 0
+        .flags = c->is_hidden ? CALL_HIDDEN : 0
     };
-    if (s->what == NO_GROUP) return out;
-    out.row = t->group_rows[s->what];
-    out.flags |= flags_of(key_of(t, s->what));
+    if (c->key == NO_GROUP) return out;
+    out.row = t->group_rows[c->key];
+    out.flags |= flags_of(key_of(t, c->key));
     return out;
 }
 
 /* Runs on a device: it lies in nothing. */
 static void add_device_event(row_table *t, const trace_event *event) {
     if (trace_arg(event, PROF_KEY_COVER)) return;  /* drawn, no event: of prof.h's */
-    uint32_t name = tree_name(&t->tree, event);
+    uint32_t name = trace_name(&t->trace, event);
     if (event->kind != TRACE_GPU_ANNOTATION && (is_usual(event->kind) || is_listed(t, event)))
         t->whole_device_ns += event->dur_ns;
     if (!shown(t, event, name)) return;
     uint8_t device_type = device_type_of(t, event);
     if (kind_is_device(event->kind)) add_to_device(t, event, device_type);
-    span s = {
-        .start_ns = event->ts_ns, .amount = event->dur_ns, .order = t->order,
-        .what = event_group(t, event, name, device_type)
+    uint32_t group = event_group(t, event, name, device_type);
+    call_span work = {
+        .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
+        .row = t->group_rows[group], .order = t->order, .flags = flags_of(key_of(t, group))
     };
-    call_span work = span_of(t, &s);
     rows_push(t, &work);
 }
 
@@ -376,7 +374,7 @@ static int64_t flops_of(row_table *t, const trace_event *event, uint32_t name) {
         return flops;
     }
     uint32_t number = t->options->with_flops && event->kind == TRACE_CPU_OP
-        ? amounts_add(&t->amounts, interned_text(&t->tree.names, name), event) : 0;
+        ? amounts_add(&t->amounts, interned_text(&t->trace.names, name), event) : 0;
     return number ? (int64_t)t->amounts.list[number].flops : 0;
 }
 
@@ -440,170 +438,67 @@ void rows_push_memory(row_table *t, call_span change, const int64_t sums[2]) {
 /* The row of changes outside of every call, one event each. */
 static uint32_t change_group(row_table *t, const memory_change *change) {
     group_key key = {0};
-    key.name = change->kind == CHANGE_REFUSED ? intern(&t->tree.names, "[OutOfMemory]", 13)
-                                              : intern(&t->tree.names, "[memory]", 8);
+    key.name = change->kind == CHANGE_REFUSED ? intern(&t->trace.names, "[OutOfMemory]", 13)
+                                              : intern(&t->trace.names, "[memory]", 8);
     bool row = name_matches(t, key.name) && !t->options->filter.categories.count;
     return row ? group_of(t, &key) : NO_GROUP;
 }
 
-/* A thread beside one, for what is told to lie in no call of it; and back. */
-static uint32_t beside(uint32_t thread) { return UINT32_MAX - thread; }
-
 /* Before what its thread has of no length at its moment; else behind all. */
-static uint32_t change_order(const row_table *t, const span *s) {
-    uint32_t order = UINT32_MAX, thread = s->thread > INT32_MAX ? beside(s->thread) : s->thread;
+static uint32_t change_order(const row_table *t, const memory_change *change) {
+    uint32_t order = UINT32_MAX;
     for (size_t i = 0; i < t->first_count; i++)
-        if (t->firsts[i].ts_ns == s->start_ns && t->firsts[i].thread >= thread &&
+        if (t->firsts[i].ts_ns == change->ts_ns && t->firsts[i].thread >= change->thread &&
             t->firsts[i].order <= order) order = t->firsts[i].order - 1;
     return order;
 }
 
-static span change_span(row_table *t, const memory_change *change) {
-    return (span){
-        .start_ns = change->ts_ns, .amount = change->bytes, .id = change->device_type,
-        .thread = 2 * change->thread, .what = change_group(t, change),
-        .flags = SPAN_CHANGE | (change->kind == CHANGE_MISSED ? SPAN_HIDDEN : 0)
-    };
-}
-
-static void push_change(row_table *t, const span *s) {
+/* What changed in no call is an event of its own. */
+static void push_change(row_table *t, const memory_change *c) {
     call_span change = {
-        .start_ns = s->start_ns, .end_ns = s->start_ns, .thread = s->thread, .row = PROF_NONE,
-        .flags = s->flags & SPAN_HIDDEN ? CALL_HIDDEN : 0
+        .start_ns = c->ts_ns, .end_ns = c->ts_ns, .thread = 2 * c->thread, .row = PROF_NONE,
+        .flags = c->kind == CHANGE_MISSED ? CALL_HIDDEN : 0
     };
     int64_t sums[2] = {0, 0};
-    t->view.profile_memory = true;
-    if (s->what != NO_GROUP) {
-        change.row = t->group_rows[s->what];
-        change.order = change_order(t, s);
+    uint32_t group = change_group(t, c);
+    if (group != NO_GROUP) {
+        change.row = t->group_rows[group];
+        change.order = change_order(t, c);
     }
-    rows_add_bytes(t, sums, (int32_t)s->id, s->amount);
+    rows_add_bytes(t, sums, c->device_type, c->bytes);
     rows_push_memory(t, change, sums);
 }
 
-/* ---- Changes that name a zone to come ---- */
-
-/* What changed in a zone that has not come yet, in memory of one type of device. */
-struct row_held { span change; uint32_t next; /* 1 + that of its next type; 0: none */ };
-
-static struct row_held *new_held(row_table *t) {
-    uint32_t number = t->held_free;
-    if (number) {
-        t->held_free = t->held[number - 1].next;
-        return &t->held[number - 1];
+/* What changed in memory within each call itself, of the host and of devices; NULL: nothing. */
+static int64_t (*take_changes(row_table *t))[2] {
+    const struct trace *trace = &t->trace;
+    int64_t (*bytes)[2] = NULL;
+    for (size_t i = 0; i < trace->change_count; i++) {
+        const memory_change *change = &trace->changes[i];
+        uint32_t owner = change->owner;
+        if (change->is_legacy) continue;
+        t->view.profile_memory = true;
+        if (owner == NO_CALL) {
+            push_change(t, change);
+            continue;
+        }
+        if (!bytes) bytes = allocate(trace->call_count * sizeof *bytes);
+        while (trace->calls[owner].apart && trace->calls[owner].parent != NO_CALL)
+            owner = trace->calls[owner].parent;
+        rows_add_bytes(t, bytes[owner], change->device_type, change->bytes);
     }
-    GROW(t->held, t->held_count, t->held_capacity);
-    return &t->held[t->held_count++];
-}
-
-static void hold_change(row_table *t, int64_t zone, const span *change) {
-    t->held_by_zone.forgets = true;
-    uint64_t *first = map_put(&t->held_by_zone, (uint64_t)zone, NULL);
-    uint32_t at = (uint32_t)*first;
-    while (at && t->held[at - 1].change.id != change->id) at = t->held[at - 1].next;
-    if (at) {
-        t->held[at - 1].change.amount += change->amount;
-        return;
-    }
-    struct row_held *new = new_held(t);
-    *new = (struct row_held){*change, (uint32_t)*first};
-    *first = (uint64_t)(new - t->held) + 1;
-}
-
-/* The zone has come: its changes are sorted to before it. */
-static void release_changes(row_table *t, const trace_event *event, const span *zone) {
-    int64_t id;
-    uint64_t *first = NULL;
-    if (t->ahead && trace_arg_int(event, PROF_KEY_ZONE, &id))
-        first = map_get(&t->held_by_zone, (uint64_t)id);
-    for (uint32_t at = first ? (uint32_t)*first : 0; at; ) {
-        struct row_held *held = &t->held[at - 1];
-        uint32_t next = held->next;
-        span s = *zone;
-        s.flags = SPAN_HELD;
-        s.what = (uint32_t)held->change.id;
-        s.id = held->change.amount;
-        sorter_add(t->sorter, &s);
-        held->next = t->held_free;
-        t->held_free = at;
-        at = next;
-    }
-    if (first) *first = 0;
-}
-
-/* Of zones that never came, times tell. */
-static void release_rest(row_table *t) {
-    const map *zones = &t->held_by_zone;
-    for (size_t i = 0; i < zones->slot_count; i++)
-        for (uint32_t at = (uint32_t)zones->slots[i].value; at; at = t->held[at - 1].next)
-            sorter_add(t->sorter, &t->held[at - 1].change);
-    map_free(&t->held_by_zone);
-    t->held_count = t->held_free = 0;
-}
-
-/* Where times do not tell, it says what it lies in: a zone to come, or none. */
-static void add_change(row_table *t, const memory_change *change) {
-    span s = change_span(t, change);
-    bool told = t->ahead && change->told != NOT_TOLD;
-    if (told && !change->told) s.thread = beside(s.thread);
-    if (told && change->told) hold_change(t, change->told, &s);
-    else sorter_add(t->sorter, &s);
-}
-
-static void take_held(row_table *t, const span *s) {
-    t->view.profile_memory = true;
-    rows_add_bytes(t, t->held_bytes, (int32_t)s->what, s->id);
-}
-
-/* A call of some length has what changes at its begin; one of none has told it itself. */
-static void push_holding(row_table *t, call_span *made) {
-    call_span change = {
-        .start_ns = made->start_ns, .end_ns = made->start_ns, .thread = made->thread,
-        .row = PROF_NONE
-    };
-    bool any = t->held_bytes[0] || t->held_bytes[1], empty = made->end_ns == made->start_ns;
-    if (any && empty) {
-        made->cpu_bytes += t->held_bytes[0];
-        made->device_bytes += t->held_bytes[1];
-        rows_push_memory(t, change, t->held_bytes);
-    }
-    rows_push(t, made);
-    if (any && !empty) rows_push_memory(t, change, t->held_bytes);
-    t->held_bytes[0] = t->held_bytes[1] = 0;
+    return bytes;
 }
 
 /* ---- Stacks of the Python functions around calls ---- */
 
-typedef struct open_frame { int64_t end_ns; uint32_t name, around; } open_frame;
-
-typedef struct open_frames {
-    open_frame *list;            /* each behind the one around it */
-    uint32_t top, capacity, thread;
-    span_nest nest;
-} open_frames;
-
-static open_frames no_frames(void) {
-    return (open_frames){.top = PROF_NONE, .nest = {
-        NULL, sizeof(open_frame), offsetof(open_frame, end_ns), offsetof(open_frame, around), 0
-    }};
-}
-
-/* Functions lie in each other by time, as calls do. */
-static void enter_frame(open_frames *f, const span *s) {
-    uint32_t number = f->top + 1;                  /* 0 in none */
-    GROW(f->list, number, f->capacity);
-    f->list[number] = (open_frame){s->start_ns + s->amount, (uint32_t)s->id, f->top};
-    f->nest.spans = f->list;
-    f->top = number;
-}
-
-/* The names of the frames, innermost first. */
-static uint32_t frames_text(row_table *t, const open_frames *f) {
+/* The names of the functions, innermost first. */
+static uint32_t frames_text(row_table *t, uint32_t frame) {
     char text[8192];
     size_t size = 0;
     int64_t left = t->options->by_stack;
-    for (uint32_t i = f->top; i != PROF_NONE && left-- > 0; i = f->list[i].around) {
-        const char *name = interned_text(&t->tree.names, f->list[i].name);
+    for (; frame != NO_CALL && left-- > 0; frame = t->trace.calls[frame].parent) {
+        const char *name = interned_text(&t->trace.names, t->trace.calls[frame].name);
         int more = snprintf(text + size, sizeof text - size, "%s%s", size ? ";" : "", name);
         if (more < 0 || (size_t)more >= sizeof text - size) break;
         size += (size_t)more;
@@ -611,140 +506,52 @@ static uint32_t frames_text(row_table *t, const open_frames *f) {
     return text_number(t, (trace_text){text, size});
 }
 
-/* The group of a call, with the functions around it where it has no stack of its own. */
-static void take_frames(row_table *t, open_frames *f, span *s) {
-    bool frame = s->flags & SPAN_FRAME;
-    if (s->thread != f->thread) f->top = PROF_NONE;
-    f->thread = s->thread;
-    f->top = span_nest_around(&f->nest, f->top, s->start_ns,
-                              s->start_ns + (frame ? s->amount : 0));
-    if (frame) enter_frame(f, s);
-    if (s->flags & (SPAN_FRAME | SPAN_CHANGE | SPAN_HELD | SPAN_WORK)) return;
-    if (f->top == PROF_NONE || s->what == NO_GROUP) return;
-    group_key key = *key_of(t, s->what);
-    if (key.stack == 0) key.stack = frames_text(t, f);
-    s->what = group_of(t, &key);
+/* The groups of calls that have no stack of their own: by the functions around them. */
+static void group_by_frames(row_table *t) {
+    struct trace *trace = &t->trace;
+    uint32_t top = NO_CALL, thread = NO_CALL;
+    for (size_t i = 0; i < trace->call_count; i++) {
+        uint32_t number = trace->order[i];
+        call *c = &trace->calls[number];
+        if (c->thread != thread) top = NO_CALL;
+        thread = c->thread;
+        if (c->kind == TRACE_PYTHON) {
+            top = number;
+            continue;
+        }
+        top = span_nest_around(&trace->nest, top, c->start_ns, c->start_ns);
+        if (top == NO_CALL || c->key == NO_GROUP) continue;
+        group_key key = *key_of(t, c->key);
+        if (key.stack == 0) key.stack = frames_text(t, top);
+        c->key = group_of(t, &key);
+    }
 }
 
 /* ---- Calls ---- */
 
-static void note_ids(row_table *t, const trace_event *event, span *s) {
-    call_id own = trace_call_id(event);
-    s->id = NO_ID;
-    if (!t->options->device) return;
-    s->id = own.id;
-    if (own.kind == JOIN_LAUNCH) s->flags |= SPAN_LAUNCH;
-    joined at = {
-        .start_ns = s->start_ns, .amount = s->amount, .thread = s->thread, .order = s->order
-    };
-    if (!t->told) work_join_call(t->join, own.kind, own.id, &at);
-}
-
-static span made_call(row_table *t, const trace_event *event, uint32_t name) {
-    bool row = shown(t, event, name);
-    span s = {
-        .start_ns = event->ts_ns, .amount = event->dur_ns, .order = t->order,
-        .thread = thread_of(t, event, event->kind == TRACE_PYTHON), .what = NO_GROUP
-    };
-    if (row || t->options->merge_duplicates)
-        s.what = event_group(t, event, name, PROF_DEVICE_CPU);
-    if (!row) s.flags = SPAN_HIDDEN;
-    s.more = more_of(t, event, name);
-    note_ids(t, event, &s);
-    return s;
-}
-
-/* Of the last so many events, calls are found again by their order. */
-enum { RECENT = 4096 };
-
-static uint64_t *recent_call(row_table *t, uint64_t order) {
-    if (!t->recent) t->recent = allocate(RECENT * sizeof *t->recent);
-    return &t->recent[order / 2 % RECENT];
-}
-
-static void keep_span(row_table *t, const span *s) {
-    if (!t->told) {
-        if (t->options->device) *recent_call(t, s->order) = sorter_count(t->sorter);
-        sorter_add(t->sorter, s);
-        return;
-    }
-    GROW(t->spans, t->span_count, t->span_capacity);
-    t->spans[t->span_count++] = *s;
-}
-
-/* Python functions, once more: as frames around calls. */
-static void add_frame(row_table *t, const trace_event *event, uint32_t name) {
-    span s = {
-        .start_ns = event->ts_ns, .amount = event->dur_ns, .thread = thread_of(t, event, false),
-        .what = NO_GROUP, .id = name, .flags = SPAN_FRAME, .order = t->order
-    };
-    sorter_add(t->sorter, &s);
-}
-
-static void add_call(row_table *t, const trace_event *event) {
-    uint32_t name = tree_name(&t->tree, event);
-    bool python = event->kind == TRACE_PYTHON;
-    if (python && t->options->by_stack && !t->told) add_frame(t, event, name);
-    if (python && !t->python_rows && !t->told) return;
-    span s = made_call(t, event, name);
-    if (event->is_async) {
-        call_span range = span_of(t, &s);
-        range.flags |= PROF_EVENT_ASYNC;
-        rows_push(t, &range);
-    }
-    if (!event->is_async && !t->told) release_changes(t, event, &s);
-    if (!event->is_async || t->told) keep_span(t, &s);
+static void take_call(row_table *t, const trace_event *event) {
+    uint32_t number = (uint32_t)t->trace.call_count - 1;
+    call *c = &t->trace.calls[number];
+    c->apart = c->kind == TRACE_PYTHON && !t->python_rows;
+    c->key = NO_GROUP;
+    if (c->apart) return;
+    c->is_hidden = !shown(t, event, c->name);
+    if (!c->is_hidden || t->options->merge_duplicates)
+        c->key = event_group(t, event, c->name, PROF_DEVICE_CPU);
+    c->more = more_of(t, event, c->name);
+    if (!event->is_async) return;
+    call_span range = span_of(t, number);
+    range.flags |= PROF_EVENT_ASYNC;
+    rows_push(t, &range);
 }
 
 /* ---- The walk: in the order in which things lie in each other ---- */
-
-/* As sorter_new sorts; what calls of the same times hold stands before each. */
-static bool call_before(const void *one, const void *other) {
-    const span *a = one, *b = other;
-    const uint32_t held = SPAN_HELD | SPAN_WORK;
-    if (a->thread != b->thread) return a->thread < b->thread;
-    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns;
-    if ((a->flags | b->flags) & SPAN_CHANGE) return !(a->flags & SPAN_CHANGE);
-    if (a->amount != b->amount) return a->amount > b->amount;
-    if (a->order != b->order) return a->order < b->order;
-    return (a->flags & held) && !(b->flags & held);
-}
-
-/* To a call that is in memory still, where mostly there is one work. false: it is not there. */
-static bool add_to_call(row_table *t, const joined *work, const joined *by) {
-    span *s = sorter_record(t->sorter, *recent_call(t, by->order));
-    const uint32_t no_call = SPAN_CHANGE | SPAN_HELD | SPAN_FRAME | SPAN_WORK;
-    if (!s || s->flags & no_call || s->order != by->order) return false;
-    s->id = work->ns + (s->flags & SPAN_WORKED ? s->id : 0);
-    s->flags |= SPAN_WORKED;
-    return true;
-}
-
-/* Work to its call. */
-static void place_work(void *user, const joined *work, const joined *by, uint32_t kind) {
-    row_table *t = user;
-    (void)kind;
-    t->without_call += !by;
-    if (!by || add_to_call(t, work, by)) return;
-    span s = {
-        .start_ns = by->start_ns, .amount = by->amount, .thread = by->thread,
-        .order = (uint32_t)by->order, .id = work->ns, .what = work->what, .flags = SPAN_WORK
-    };
-    sorter_add(t->sorter, &s);
-}
-
-/* A range that runs beside its thread is not in the walk; its work is dropped. */
-static void take_work(row_table *t, const span *s) {
-    call_span *work = &t->held_work;
-    if (work->order != s->order) *work = (call_span){.order = s->order};
-    work->device_ns += s->id;
-}
 
 /* Of a call's time, what its task did not run. */
 static void add_away(row_table *t, const call_span *s) {
     const unsigned without = CALL_HIDDEN | PROF_EVENT_ASYNC;    /* a range has no task */
     if (!t->tasks.count || s->row == PROF_NONE || s->flags & without) return;
-    const call_thread *thread = &t->tree.threads[s->thread / 2];
+    const call_thread *thread = &t->trace.threads[s->thread / 2];
     while (t->away_capacity <= s->row) {
         size_t before = t->away_capacity;
         t->away_capacity = 2 * (size_t)s->row + 64;
@@ -755,110 +562,25 @@ static void add_away(row_table *t, const call_span *s) {
         (uint64_t)tasks_away(&t->tasks, thread->pid, thread->tid, s->start_ns, s->end_ns);
 }
 
-static void push_call(row_table *t, const span *s) {
-    call_span out = span_of(t, s);
-    const call_span *work = &t->held_work;
-    if (s->flags & SPAN_WORKED) out.device_ns += s->id;
-    if (work->order == s->order) out.device_ns += work->device_ns;
-    if (s->flags & SPAN_LAUNCH) out.flags |= CALL_LAUNCH;
-    add_away(t, &out);
-    push_holding(t, &out);
-}
+typedef struct row_walk { row_table *table; int64_t (*bytes)[2]; } row_walk;
 
-static void walk_sorted(row_table *t) {
-    open_frames frames = no_frames();
-    span s;
-    t->held_work = (call_span){.order = UINT32_MAX};
-    work_join_each(t->join, place_work, t);
-    t->join = NULL;
-    sorter_finish(t->sorter);
-    while (sorter_next(t->sorter, &s)) {
-        if (t->options->by_stack) take_frames(t, &frames, &s);
-        if (s.flags & SPAN_CHANGE) push_change(t, &s);
-        else if (s.flags & SPAN_HELD) take_held(t, &s);
-        else if (s.flags & SPAN_WORK) take_work(t, &s);
-        else if (!(s.flags & SPAN_FRAME)) push_call(t, &s);
-    }
-    free(frames.list);
-}
-
-/* ---- Where calls tell what they lie in ---- */
-
-/* What changed in memory within each call itself. What changed in none is an event of its own. */
-static int64_t (*told_memory(row_table *t))[2] {
-    const call_tree *tree = &t->tree;
-    int64_t (*bytes)[2] = allocate((tree->count + 1) * sizeof *bytes);
-    for (size_t i = 0; i < tree->change_count; i++) {
-        const memory_change *change = &tree->changes[i];
-        uint32_t owner = change->owner;
-        if (change->is_legacy) continue;
-        t->view.profile_memory = true;
-        if (owner == NO_CALL) {
-            span s = change_span(t, change);
-            push_change(t, &s);
-            continue;
-        }
-        while (tree->calls[owner].apart && tree->calls[owner].parent != NO_CALL)
-            owner = tree->calls[owner].parent;
-        rows_add_bytes(t, bytes[owner], change->device_type, change->bytes);
-    }
-    return bytes;
-}
-
-/* The stacks of all calls that have none of their own. */
-static void told_frames(row_table *t) {
-    open_frames frames = no_frames();
-    for (size_t i = 0; i < t->tree.count; i++) {
-        uint32_t number = t->tree.order[i];
-        const call *c = &t->tree.calls[number];
-        span frame = {
-            .start_ns = c->start_ns, .amount = call_ns(c), .thread = 2 * c->thread,
-            .what = NO_GROUP, .id = c->name, .flags = SPAN_FRAME
-        };
-        take_frames(t, &frames, c->kind == TRACE_PYTHON ? &frame : &t->spans[number]);
-    }
-    free(frames.list);
-}
-
-typedef struct told_walk { row_table *table; int64_t (*bytes)[2]; } told_walk;
-
-static void push_told(void *user, uint32_t number, const call_span *made) {
-    const told_walk *w = user;
-    call_span out = span_of(w->table, &w->table->spans[number]);
+static void push_call(void *user, uint32_t number, const call_span *made) {
+    const row_walk *w = user;
+    call_span out = span_of(w->table, number);
     out.flags |= made->flags;
     out.depth = made->depth;
     out.device_ns = made->device_ns;
-    call_span changes = {
-        .thread = out.thread, .row = PROF_NONE, .depth = out.depth, .flags = CALL_DEPTH
-    };
-    rows_push_memory(w->table, changes, w->bytes[number]);
+    if (w->bytes) {
+        call_span changes = {
+            .thread = out.thread, .row = PROF_NONE, .depth = out.depth, .flags = CALL_DEPTH
+        };
+        rows_push_memory(w->table, changes, w->bytes[number]);
+    }
     add_away(w->table, &out);
     rows_push(w->table, &out);
 }
 
-static void walk_told(row_table *t) {
-    told_walk w = {t, told_memory(t)};
-    if (t->options->by_stack) told_frames(t);
-    tree_walk(&t->tree, push_told, &w);
-    free(w.bytes);
-}
-
 /* ---- The table ---- */
-
-/* All calls are taken: what the filter leaves out still lies in others, and launches work. */
-static void add_to_rows(row_table *t, const trace_event *event) {
-    memory_change change;
-    if (tree_takes_change(&t->tree, event, &change)) {
-        rows_note_memory(t, change.device_type);
-        if (t->told || change.is_legacy) return;
-        change.thread = tree_thread(&t->tree, event);
-        add_change(t, &change);
-    } else if (tree_takes(&t->tree, event)) {
-        add_call(t, event);
-    } else if (event->phase == 'X' && (t->options->device || !event->kind)) {
-        add_device_event(t, event);
-    }
-}
 
 static void note_time(row_table *t, const trace_event *event) {
     int64_t end_ns = event->ts_ns + event->dur_ns;
@@ -870,47 +592,39 @@ static void note_time(row_table *t, const trace_event *event) {
     if (end_ns > t->file_last_ns) t->file_last_ns = end_ns;
 }
 
-static void add_work(row_table *t, const trace_event *event) {
-    int64_t correlation, external = trace_work_ids(event, &correlation);
-    if (!t->options->device) return;
-    const int64_t ids[JOINS] = {external, correlation, NO_ID};
-    joined work = {.ns = event->dur_ns}, by;
-    t->works++;
-    if (t->told) return;                 /* the tree has it */
-    if (work_join_now(t->join, ids, &by)) place_work(t, &work, &by, JOIN_OP);
-    else work_join_work(t->join, ids, &work);
-}
-
 static void name_task(row_table *t, const trace_event *event) {
     char name[256];
     if (trace_arg_text(event, "name", name, sizeof name))
         tasks_name(&t->tasks, event->pid, event->tid, (trace_text){name, strlen(name)});
 }
 
-static void add_event(row_table *t, const trace_event *event) {
+static void take_change(row_table *t, bool inside) {
+    const memory_change *change = &t->trace.changes[t->trace.change_count - 1];
+    if (inside) rows_note_memory(t, change->device_type);
+    else t->trace.change_count--;
+}
+
+/* All calls are taken: what the filter leaves out still lies in others, and launches work. */
+static void add_event(row_table *t, const trace_event *event, trace_kept kept) {
     bool inside = taken(t, event);
-    if (event->phase == 'M' && text_is(event->name, "thread_name")) name_task(t, event);
+    bool named = event->phase == 'M' && text_is(event->name, "thread_name");
+    if (named) name_task(t, event);
+    if (named && t->own) trace_thread(&t->trace, event);     /* the library's order */
     if (event->kind == TRACE_TASK) {
         tasks_add(&t->tasks, event->pid, event->name, event->ts_ns, event->dur_ns);
         return;
     }
-    if (event->phase == 'M' && t->own && text_is(event->name, "thread_name"))
-        tree_thread(&t->tree, event);              /* the library's order */
-    if (!inside && event->phase != 'X') return;
-    if (event->phase == 'X') note_time(t, event);
-    t->order += 2;
-    if (event->phase != 'X' && event->phase != 'i' && !t->told) return;    /* flows, mostly */
+    if (kept == KEPT_CHANGE) take_change(t, inside);
+    if (event->phase != 'X') return;
+    note_time(t, event);
+    t->order = order_of(t->trace.call_count) - (kept == KEPT_CALL ? 2 : 1);
     note_device(t, event);
-    if (t->told) {
-        call *c = tree_add(&t->tree, event);
-        if (c) c->outside = !inside;
-        if (c) c->apart = c->kind == TRACE_PYTHON && !t->python_rows;
+    if (t->busy && inside && kind_is_device(event->kind)) busy_take(t->busy, event);
+    if (kept == KEPT_CALL) {
+        take_call(t, event);
+        return;
     }
-    if (event->phase == 'X' && kind_is_device(event->kind)) {
-        add_work(t, event);
-        if (t->busy && inside) busy_take(t->busy, event);
-    }
-    add_to_rows(t, event);
+    if (t->options->device || !event->kind) add_device_event(t, event);
 }
 
 static void *more_memory(void *user, size_t size) {
@@ -935,10 +649,10 @@ static void begin_sums(row_table *t) {
 bool rows_begin(row_table *t, const row_options *options) {
     t->options = options;
     t->python_rows = listed(&options->filter.categories, "python_function", 15);
-    t->tree.without_kernels = !options->device;
-    t->tree.with_site = options->site_in_name;
-    t->tree.with_python = options->by_stack > 0 || t->python_rows;
-    t->tree.with_memory = t->tree.with_refused = options->memory;
+    t->trace.with_works = options->device;
+    t->trace.with_site = options->site_in_name;
+    t->trace.with_python = options->by_stack > 0 || t->python_rows;
+    t->trace.with_memory = t->trace.with_refused = options->memory;
     t->view.with_flops = t->amounts.with_flops = options->with_flops;
     begin_sums(t);
     if (!options->filter.name) return true;
@@ -961,11 +675,8 @@ static void name_device(row_table *t, trace_text name) {
     t->view.device_name = arena_text(&t->memory, text, strlen(text));
 }
 
-/* What prof.h promises of the events to come: arguments that are counters, and that times do not
-   tell all of the tree. */
+/* What prof.h promises of the events to come: arguments that are counters, types of devices. */
 static void note_promises(row_table *t, const losses *head) {
-    t->told |= head->zone_ids;
-    t->ahead |= head->zones_ahead;
     for (size_t i = 0; t->options->device && i < head->type_count; i++)
         list_type(t, (uint8_t)head->types[i].type, head->types[i].name);
     for (size_t i = 0; i < head->counter_count; i++)
@@ -984,7 +695,7 @@ static bool takes_sums(row_table *t, uint32_t name) {
 /* A row of sums without a place has that of its name. */
 static group_key sums_key(row_table *t, const prof_average *row) {
     group_key key = {
-        .name = intern(&t->tree.names, row->key, strlen(row->key)),
+        .name = intern(&t->trace.names, row->key, strlen(row->key)),
         .node = (uint32_t)(row->node_id + 1)
     };
     const uint64_t *place = map_get(&t->places, key.name);
@@ -994,7 +705,7 @@ static group_key sums_key(row_table *t, const prof_average *row) {
         key.source = row->site || !place ? text_number(t, (trace_text){source, strlen(source)})
                                          : (uint32_t)*place;
     else if (row->site && !(place && *place))        /* it has several */
-        key.name = tree_name_at(&t->tree, key.name, (trace_text){source, strlen(source)});
+        key.name = trace_name_at(&t->trace, key.name, (trace_text){source, strlen(source)});
     return key;
 }
 
@@ -1038,61 +749,60 @@ static void note_item(row_table *t, const trace_reader *reader) {
 }
 
 static void begin_file(row_table *t) {
-    t->sorter = sorter_by_thread(sizeof(span), call_before, offsetof(span, thread));
-    t->join = work_join_new();
-    t->works = t->without_call = 0;
     t->file_first_ns = INT64_MAX;
     t->file_last_ns = INT64_MIN;
-    t->span_count = t->first_count = 0;
-    t->own = t->told = t->ahead = false;
+    t->first_count = 0;
+    t->own = false;
     map_free(&t->places);
     call_sums_next(t->sums);
 }
 
 /* All events of the file are there. */
 static void end_file(row_table *t) {
+    row_walk w = {.table = t};
     tasks_sort(&t->tasks);
     t->had_tasks |= t->tasks.count > 0;
-    if (t->told) tree_build(&t->tree);
-    if (t->told) walk_told(t);
-    release_rest(t);
-    walk_sorted(t);
-    t->overlaps += t->told ? t->tree.nest.overlaps : 0;
-    t->unowned += t->told ? t->tree.unowned : 0;
-    t->kernels += t->told ? t->tree.kernel_count : 0;
-    t->unowned += t->told ? 0 : t->without_call;
-    t->kernels += t->told ? 0 : t->works;
-    sorter_free(t->sorter);
+    trace_nest(&t->trace);
+    trace_own(&t->trace);
+    if (t->options->by_stack) group_by_frames(t);
+    w.bytes = take_changes(t);
+    trace_walk(&t->trace, push_call, &w);
+    free(w.bytes);
+    t->overlaps += t->trace.nest.overlaps;
+    t->unowned += t->trace.unowned;
+    t->ambiguous += t->trace.ambiguous;
+    t->kernels += t->trace.work_count;
     tasks_clear(&t->tasks);
-    tree_clear(&t->tree);
 }
 
 bool rows_take_name(row_table *t, const char *name) {
-    return !t->has_name || name_matches(t, intern(&t->tree.names, name, strlen(name)));
+    return !t->has_name || name_matches(t, intern(&t->trace.names, name, strlen(name)));
+}
+
+static void take(void *user, trace_reader *reader, trace_kept kept) {
+    row_table *t = user;
+    const trace_event *event = &reader->event;
+    note_item(t, reader);
+    if (reader->item != TRACE_EVENT) return;
+    add_event(t, event, kept);
+    if (t->on_event && (event->phase == 'M' || taken(t, event))) t->on_event(t->user, event);
 }
 
 int rows_read(row_table *t, const char *path) {
     if (t->busy) busy_next_file(t->busy, path);
     if (raw_rows_can(t, path)) return raw_rows_read(t, path);
-    trace_reader *reader = trace_open(path);
-    if (!reader) return EXIT_BAD;
     uint64_t events = t->events, summed = t->summed;
     begin_file(t);
-    while (trace_next(reader) != TRACE_END) {
-        note_item(t, reader);
-        if (reader->item != TRACE_EVENT) continue;
-        add_event(t, &reader->event);
-        if (t->on_event && (reader->event.phase == 'M' || taken(t, &reader->event)))
-            t->on_event(t->user, &reader->event);
-    }
+    int status = trace_load(&t->trace, path, take, t);
     end_file(t);
     bool nothing = t->events == events && t->summed == summed;
-    if (nothing && !reader->failed && !reader->empty && !reader->truncated)
+    if (nothing && !t->trace.ended_early)
         warn(path, "there are no complete events in it");
-    else if (t->events > events) note_span(t, reader->base_time_ns, events == 0);
-    if (t->events > events && reader->base_time_ns) t->dated_at = reader->base_offset;
-    t->base_ns = reader->base_time_ns;
-    return trace_close(reader);
+    else if (t->events > events) note_span(t, t->trace.base_ns, events == 0);
+    t->base_ns = t->trace.base_ns;
+    if (t->events > events && t->base_ns) t->dated_at = t->trace.base_offset;
+    trace_clear(&t->trace);
+    return status;
 }
 
 void rows_push(row_table *t, const call_span *s) {
@@ -1164,7 +874,7 @@ bool rows_filtered(const row_table *t) {
 }
 
 void rows_free(row_table *t) {
-    tree_free(&t->tree);
+    trace_free(&t->trace);
     intern_free(&t->groups);
     intern_free(&t->texts);
     intern_free(&t->mores);
@@ -1173,10 +883,7 @@ void rows_free(row_table *t) {
     free(t->away_ns);
     free(t->group_rows);
     free(t->last_groups);
-    free(t->recent);
     free(t->firsts);
-    free(t->held);
-    free(t->spans);
     arena_free(&t->memory);
     amounts_free(&t->amounts);
     free(t->text);
@@ -1211,10 +918,14 @@ text_list rows_notes(const row_table *table, arena *memory) {
     if (table->overlaps)
         add_note(memory, &notes, "%llu calls begin in one call and end behind it: self times are "
                  "off by as much.", (unsigned long long)table->overlaps);
-    if (table->unowned)
+    if (table->ambiguous)
+        add_note(memory, &notes, "%llu kernels and copies have ids that calls of several processes "
+                 "have: they count for none of those.", (unsigned long long)table->ambiguous);
+    if (table->unowned > table->ambiguous)
         add_note(memory, &notes,
                  "%llu of the trace's %llu kernels and copies belong to no call in it.",
-                 (unsigned long long)table->unowned, (unsigned long long)table->kernels);
+                 (unsigned long long)(table->unowned - table->ambiguous),
+                 (unsigned long long)table->kernels);
     return notes;
 }
 

@@ -9,8 +9,8 @@
 #include "input/head_sums.h"
 #include "input/losses.h"
 #include "input/tasks.h"
+#include "trace/trace.h"
 #include "raw_read.h"
-#include "trace/call_tree.h"
 
 typedef struct row_filter {
     text_list categories;       /* as the file names them; none: the usual ones */
@@ -48,7 +48,7 @@ typedef struct row_table {
     map device_numbers;         /* index -> its place there */
     uint64_t events;            /* complete events of all files */
     uint64_t summed;            /* rows of their heads' sums */
-    uint64_t overlaps, unowned, kernels; /* of all files, whatever the filter leaves */
+    uint64_t overlaps, unowned, ambiguous, kernels;  /* of all files, whatever the filter leaves */
     int64_t whole_cpu_ns, whole_device_ns;   /* the self times that the table would have without
                                    its filter: what shares are of */
     int64_t first_ns, last_ns;  /* when the first event of all files began and the last one ended,
@@ -57,14 +57,7 @@ typedef struct row_table {
                                    of its first event */
     int64_t base_ns;            /* of that file */
     /* inside */
-    call_tree tree;             /* of the file read last, where its calls themselves are needed: */
-    bool told;                  /* times do not tell what they lie in */
-    struct span *spans;         /* then: of the tree's calls */
-    size_t span_count, span_capacity;
-    struct span_sorter *sorter; /* else they are sorted here, in constant memory, */
-    struct work_join *join;     /* and have their work from here */
-    uint64_t *recent;           /* there: numbers of the last ones, by their order */
-    uint64_t works, without_call;
+    struct trace trace;         /* the file read last */
     const char *named;          /* view.device_name, when its type was looked up last: */
     uint8_t named_type;         /* 0: not yet */
     uint8_t types[DEVICE_TYPES];                 /* the types that the heads list */
@@ -87,14 +80,7 @@ typedef struct row_table {
     bool had_tasks;
     struct row_first { int64_t ts_ns; uint32_t thread, order; } *firsts;     /* of no length */
     size_t first_count, first_capacity;
-    bool ahead;                 /* changes of memory name zones to come: until then they are held */
-    struct row_held *held;      /* here, as sums of each zone and type of device */
-    size_t held_count, held_capacity;
-    uint32_t held_free;         /* 1 + the first that is free; 0: none */
-    map held_by_zone;           /* zone id -> 1 + its first */
-    int64_t held_bytes[2];      /* in the walk: of the call to come, host and device; */
-    call_span held_work;        /* its work: times and order */
-    uint32_t order;             /* of the event in all files */
+    uint32_t order;             /* of the event in its file */
     bool python_rows;           /* Python functions are rows */
     bool own;                   /* the file is prof.h's: its head says so */
     char *text;                 /* what was decoded last */
@@ -105,7 +91,6 @@ typedef struct row_table {
     char *name_matches;         /* by number of a name: 0 not tried yet, else 'y' or 'n' */
     size_t name_capacity;
     int64_t file_first_ns, file_last_ns;
-    uint64_t events_before;     /* the file */
     /* for those who want more of each file */
     void (*on_event)(void *user, const trace_event *event);
     void (*on_member)(void *user, const trace_member *member);

@@ -7,7 +7,6 @@
 #include "analysis/busy.h"
 #include "input/trace_reader.h"
 
-typedef struct step_work step_work;
 typedef struct step_piece step_piece;
 
 enum { SHORT_NS = 10000 };       /* after its launch and the work before it a work begins soon */
@@ -15,17 +14,6 @@ enum { SHORT_NS = 10000 };       /* after its launch and the work before it a wo
 const char *const part_names[PART_KINDS] = {"cpu", "device", "launch", "queue", "wait", "outside"};
 
 /* ---- A file ---- */
-
-static void take(step_file *f, const trace_event *event) {
-    size_t last = f->tree.kernel_count;
-    tree_add(&f->tree, event);
-    if (f->tree.kernel_count == last) return;
-    GROW(f->works, last, f->work_capacity);
-    f->works[last] = (step_work){
-        event->ts_ns, event->ts_ns + event->dur_ns,
-        intern(&f->tree.names, event->name.data, event->name.size), tree_thread(&f->tree, event)
-    };
-}
 
 static void add_piece(step_file *f, uint32_t number, int64_t *at, int64_t end_ns) {
     if (end_ns <= *at) return;
@@ -44,14 +32,14 @@ static size_t end_calls(step_file *f, const uint32_t *stack, size_t depth, int64
 
 /* Pieces of time, each of the innermost call, by thread and time. */
 static void cut_pieces(step_file *f) {
-    const call_tree *tree = &f->tree;
-    uint32_t *stack = allocate((tree->count + 1) * sizeof *stack);
+    const struct trace *tree = &f->tree;
+    uint32_t *stack = allocate((tree->call_count + 1) * sizeof *stack);
     f->piece_ends = allocate((tree->thread_count + 1) * sizeof *f->piece_ends);
     size_t next = 0;
     for (uint32_t thread = 0; thread < tree->thread_count; thread++) {
         int64_t at = INT64_MIN;
         size_t depth = 0;
-        for (; next < tree->count && tree->calls[tree->order[next]].thread == thread; next++) {
+        for (; next < tree->call_count && tree->calls[tree->order[next]].thread == thread; next++) {
             uint32_t number = tree->order[next];
             const call *c = &tree->calls[number];
             if (c->is_async) continue;
@@ -67,13 +55,13 @@ static void cut_pieces(step_file *f) {
 }
 
 static bool work_before(uint32_t a, uint32_t b, const void *context) {
-    const step_work *works = context;
-    return works[a].row != works[b].row ? works[a].row < works[b].row
-                                        : works[a].start_ns < works[b].start_ns;
+    const device_work *works = context;
+    return works[a].thread != works[b].thread ? works[a].thread < works[b].thread
+                                              : works[a].start_ns < works[b].start_ns;
 }
 
 static bool ends_before(uint32_t a, uint32_t b, const void *context) {
-    const step_work *works = context;
+    const device_work *works = context;
     return works[a].end_ns < works[b].end_ns;
 }
 
@@ -84,8 +72,8 @@ static bool call_ends_before(uint32_t a, uint32_t b, const void *context) {
 
 static void find_backwards(step_file *f) {
     static const char engine[] = "autograd::engine::";
-    f->backwards = allocate((f->tree.count + 1) * sizeof *f->backwards);
-    for (uint32_t i = 0; i < f->tree.count; i++) {
+    f->backwards = allocate((f->tree.call_count + 1) * sizeof *f->backwards);
+    for (uint32_t i = 0; i < f->tree.call_count; i++) {
         const call *c = &f->tree.calls[i];
         if (c->parent == NO_CALL && !c->is_async &&
             strncmp(interned_text(&f->tree.names, c->name), engine, sizeof engine - 1) == 0)
@@ -95,29 +83,26 @@ static void find_backwards(step_file *f) {
 }
 
 int step_file_read(step_file *f, const char *path) {
-    trace_reader *reader = trace_open(path);
-    if (!reader) return EXIT_BAD;
-    reader->quiet = true;                        /* it was read before */
-    while (trace_next(reader) != TRACE_END)
-        if (reader->item == TRACE_EVENT) take(f, &reader->event);
-    int status = trace_close(reader);
-    tree_build(&f->tree);
-    tree_time(&f->tree);
+    f->tree.with_works = f->tree.quiet = true;   /* it was read before */
+    int status = trace_load(&f->tree, path, NULL, NULL);
+    trace_nest(&f->tree);
+    trace_own(&f->tree);
+    trace_times(&f->tree);
     cut_pieces(f);
     find_backwards(f);
-    size_t count = f->tree.kernel_count;
-    f->by_start = sorted_numbers(count, work_before, f->works);
-    f->by_end = sorted_numbers(count, ends_before, f->works);
+    size_t count = f->tree.work_count;
+    f->by_start = sorted_numbers(count, work_before, f->tree.works);
+    f->by_end = sorted_numbers(count, ends_before, f->tree.works);
     f->places = allocate((count + 1) * sizeof *f->places);
     for (uint32_t i = 0; i < count; i++) f->places[f->by_start[i]] = i;
     return status;
 }
 
 void step_file_free(step_file *f) {
-    void *all[] = {f->works, f->pieces, f->piece_ends, f->by_start, f->places, f->by_end,
+    void *all[] = {f->pieces, f->piece_ends, f->by_start, f->places, f->by_end,
                    f->backwards};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
-    tree_free(&f->tree);
+    trace_free(&f->tree);
     memset(f, 0, sizeof *f);
 }
 
@@ -137,13 +122,13 @@ static void add_part(step_parts *parts, part_kind kind, uint32_t name, int64_t n
 
 void step_sums(const step_file *f, const step *s, step_parts *parts) {
     int64_t end_ns = s->start_ns + s->dur_ns;
-    for (size_t i = 0; i < f->tree.count; i++) {
+    for (size_t i = 0; i < f->tree.call_count; i++) {
         const call *c = &f->tree.calls[i];
         if (!c->is_async && c->start_ns >= s->start_ns && c->start_ns < end_ns)
-            add_part(parts, PART_CPU, c->name, c->self_ns);
+            add_part(parts, PART_CPU, c->name, f->tree.times[i].self_ns);
     }
-    for (size_t i = 0; i < f->tree.kernel_count; i++) {
-        const step_work *w = &f->works[i];
+    for (size_t i = 0; i < f->tree.work_count; i++) {
+        const device_work *w = &f->tree.works[i];
         if (w->start_ns >= s->start_ns && w->start_ns < end_ns)
             add_part(parts, PART_DEVICE, w->name, w->end_ns - w->start_ns);
     }
@@ -182,10 +167,10 @@ static const step_piece *piece_before(const walk *w, uint32_t thread) {
 
 /* Of the works that ended by then the last one; NO_CALL: none. */
 static uint32_t work_ended(const step_file *f, int64_t now_ns) {
-    size_t low = 0, high = f->tree.kernel_count;
+    size_t low = 0, high = f->tree.work_count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (f->works[f->by_end[middle]].end_ns <= now_ns) low = middle + 1;
+        if (f->tree.works[f->by_end[middle]].end_ns <= now_ns) low = middle + 1;
         else high = middle;
     }
     return low ? f->by_end[low - 1] : NO_CALL;
@@ -212,8 +197,8 @@ static void walk_piece(walk *w, const step_piece *piece) {
     bool waits = c->kind == TRACE_RUNTIME &&
                  call_waits(interned_text(&w->file->tree.names, c->name));
     uint32_t work = waits ? work_ended(w->file, w->at_ns) : NO_CALL;
-    if (work != NO_CALL && w->file->works[work].end_ns > piece->start_ns) {
-        go_back(w, PART_WAIT, c->name, w->file->works[work].end_ns);
+    if (work != NO_CALL && w->file->tree.works[work].end_ns > piece->start_ns) {
+        go_back(w, PART_WAIT, c->name, w->file->tree.works[work].end_ns);
         w->work = work;
         return;
     }
@@ -235,15 +220,15 @@ static void walk_thread(walk *w) {
 
 /* The work that this one may have waited for, in its stream or another; NO_CALL: its launch. */
 static uint32_t work_awaited(const step_file *f, uint32_t work, const call *launch) {
-    const step_work *w = &f->works[work];
+    const device_work *w = &f->tree.works[work];
     uint32_t place = f->places[work], last = work_ended(f, w->start_ns);
     uint32_t before = place ? f->by_start[place - 1] : NO_CALL;
-    if (before != NO_CALL && f->works[before].row != w->row) before = NO_CALL;
+    if (before != NO_CALL && f->tree.works[before].thread != w->thread) before = NO_CALL;
     int64_t launched = launch ? launch->start_ns : INT64_MIN;
-    int64_t ready = before != NO_CALL && f->works[before].end_ns > launched
-                        ? f->works[before].end_ns : launched;
+    int64_t ready = before != NO_CALL && f->tree.works[before].end_ns > launched
+                        ? f->tree.works[before].end_ns : launched;
     bool late = ready == INT64_MIN || w->start_ns > ready + SHORT_NS;
-    if (late && last != NO_CALL && last != work && f->works[last].end_ns > ready) return last;
+    if (late && last != NO_CALL && last != work && f->tree.works[last].end_ns > ready) return last;
     return ready > launched ? before : NO_CALL;
 }
 
@@ -251,19 +236,18 @@ static void walk_work(walk *w) {
     const step_file *f = w->file;
     uint32_t work = w->work;
     int64_t before_ns = w->at_ns;
-    go_back(w, PART_DEVICE, f->works[work].name, f->works[work].start_ns);
-    uint32_t number = join_owner(&f->tree.join, NO_ID,
-                                      f->tree.kernels[work].correlation);
-    const call *launch = number == PROF_NONE ? NULL : &f->tree.calls[number];
+    go_back(w, PART_DEVICE, f->tree.works[work].name, f->tree.works[work].start_ns);
+    uint32_t number = f->tree.works[work].launch;
+    const call *launch = number == NO_CALL ? NULL : &f->tree.calls[number];
     if (launch && launch->start_ns >= w->at_ns) launch = NULL;
     w->work = work_awaited(f, work, launch);
-    if (w->work != NO_CALL && f->works[w->work].start_ns < w->at_ns) {
-        go_back(w, PART_QUEUE, f->works[work].name, f->works[w->work].end_ns);
+    if (w->work != NO_CALL && f->tree.works[w->work].start_ns < w->at_ns) {
+        go_back(w, PART_QUEUE, f->tree.works[work].name, f->tree.works[w->work].end_ns);
         return;
     }
     w->work = NO_CALL;
     w->thread = launch ? launch->thread : w->home;
-    if (launch) go_back(w, PART_LAUNCH, f->works[work].name, launch->start_ns);
+    if (launch) go_back(w, PART_LAUNCH, f->tree.works[work].name, launch->start_ns);
     else if (w->at_ns == before_ns) go_back(w, PART_OUTSIDE, UINT32_MAX, w->begin_ns);
 }
 
@@ -275,7 +259,7 @@ void step_critical(step_file *f, const step *s, step_parts *parts) {
         .file = f, .parts = parts, .begin_ns = s->start_ns, .at_ns = s->start_ns + s->dur_ns,
         .work = NO_CALL
     };
-    w.thread = w.home = tree_thread(&f->tree, &event);
+    w.thread = w.home = trace_thread(&f->tree, &event);
     if (w.home >= threads)                       /* nothing of it is in the tree */
         go_back(&w, PART_OUTSIDE, UINT32_MAX, w.begin_ns);
     for (int still = 0; w.at_ns > w.begin_ns; ) {

@@ -2,7 +2,7 @@
 #ifndef PROF_STEP_PARTS_H
 #define PROF_STEP_PARTS_H
 
-#include "trace/call_tree.h"
+#include "trace/trace.h"
 
 typedef struct step {
     int64_t start_ns, dur_ns;    /* the file's time */
@@ -27,9 +27,7 @@ typedef struct step_parts { step_part *list; size_t count, capacity; map numbers
 
 /* A file with its calls and works, and where each thread is at any time. */
 typedef struct step_file {
-    call_tree tree;
-    struct step_work { int64_t start_ns, end_ns; uint32_t name, row; } *works;  /* tree.kernels */
-    size_t work_capacity;
+    struct trace tree;
     struct step_piece { int64_t start_ns, end_ns; uint32_t call; } *pieces;
     size_t piece_count, piece_capacity;
     size_t *piece_ends;          /* of each thread */

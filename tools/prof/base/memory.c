@@ -1,8 +1,11 @@
 /* Memory, and what is kept in it. */
 #include "base/memory.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/errors.h"
 
@@ -16,6 +19,38 @@ void *reallocate(void *old, size_t size) {
     void *memory = realloc(old, size ? size : 1);
     if (!memory) exit(fail(NULL, "out of memory"));
     return memory;
+}
+
+/* The number behind these words in a file of the system; most: there is none. */
+static int64_t system_number(const char *path, const char *words, int64_t most) {
+    FILE *file = fopen(path, "r");
+    char line[256];
+    int64_t number = most;
+    size_t size = strlen(words);
+    while (file && fgets(line, sizeof line, file)) {
+        char *end;
+        if (strncmp(line, words, size) != 0) continue;
+        long long found = strtoll(line + size, &end, 10);
+        if (end > line + size) number = found;
+        break;
+    }
+    if (file) fclose(file);
+    return number;
+}
+
+static int64_t lesser(int64_t a, int64_t b) { return a < b ? a : b; }
+
+int64_t memory_left(void) {
+    int64_t left = INT64_MAX, kilobytes = system_number("/proc/meminfo", "MemAvailable:", -1);
+    int64_t most = system_number("/sys/fs/cgroup/memory.max", "", INT64_MAX);
+    int64_t pages = system_number("/proc/self/statm", "", 0);
+    struct rlimit limit;
+    if (kilobytes >= 0) left = kilobytes * 1024;
+    if (most < INT64_MAX)
+        left = lesser(left, most - system_number("/sys/fs/cgroup/memory.stat", "anon ", 0));
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < (rlim_t)INT64_MAX)
+        left = lesser(left, (int64_t)limit.rlim_cur - pages * (int64_t)sysconf(_SC_PAGESIZE));
+    return left;
 }
 
 struct arena_block {

@@ -76,7 +76,7 @@ static void add_device(sheet *s, kernel_table *table, const kernel_device *devic
         const kernel_row *row = &table->rows[table->order[*next]];
         if (&table->devices[row->device] != device) break;
         if (lines++ < limit)
-            add_line(s, device, interned_text(&table->walk.tree.names, row->name), row, name_limit);
+            add_line(s, device, interned_text(&table->trace.names, row->name), row, name_limit);
     }
     add_line(s, device, "Total", &device->sum, name_limit);
 }

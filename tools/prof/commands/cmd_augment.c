@@ -1,6 +1,5 @@
 /* prof augment: the trace once more, with what its kernels compute and move written into them. */
 #include "analysis/kernels.h"
-#include "base/spill.h"
 #include "input/trace_reader.h"
 
 #include <stdlib.h>
@@ -57,32 +56,20 @@ static void write_event(output *out, const trace_event *event, const edit edits[
     output_write(out, place, (size_t)(end - place));
 }
 
-/* What the table found, in the order of the file. */
-typedef struct found {
-    const kernel_table *table;
-    uint64_t calls, launches, owners;    /* passed */
-    kernel_owner owner;                  /* the next call that launched kernels, */
-    bool any;                            /* if there is one */
-} found;
+/* What the table found, in the order of the file: so many are passed. */
+typedef struct found { const kernel_table *table; size_t calls, launches; } found;
 
-static void next_owner(found *f) {
-    f->any = f->owners < f->table->owner_count;
-    if (f->any)
-        spill_read(f->table->owners, f->owners++ * sizeof f->owner, &f->owner, sizeof f->owner);
-}
-
-static kernel_amount amount_of(found *f, const trace_event *event) {
+static kernel_launch amount_of(found *f, const trace_event *event) {
     const kernel_table *t = f->table;
-    kernel_amount made = {0, 0};
-    if (tree_takes(&t->walk.tree, event)) {
-        if (!f->any || f->calls++ != f->owner.order) return made;
-        uint64_t number = f->owner.amount;
+    kernel_launch made = {0};
+    if (trace_is_call(&t->trace, event) && f->calls < t->trace.call_count) {
+        const call *c = &t->trace.calls[f->calls++];
+        uint32_t number = c->more ? c->key : 0;
         if (number) made.flops = (double)t->amounts.list[number].flops;
         if (number) made.bytes = (double)t->amounts.list[number].bytes;
-        next_owner(f);
     } else if (event->phase == 'X' && event->kind == TRACE_KERNEL &&
                f->launches < t->launch_count) {
-        spill_read(t->amounts_found, f->launches++ * sizeof made, &made, sizeof made);
+        made = t->launches[f->launches++];
     }
     return made;
 }
@@ -91,7 +78,6 @@ static int copy(const kernel_table *table, const char *from, output *out) {
     trace_reader *reader = trace_open(from);
     if (!reader) return EXIT_BAD;
     found f = {.table = table};
-    next_owner(&f);
     reader->copy = out;
     reader->quiet = true;                        /* all is told already */
     reader->as_written = true;
@@ -99,7 +85,7 @@ static int copy(const kernel_table *table, const char *from, output *out) {
         const trace_event *event = &reader->event;
         edit edits[2];
         if (reader->item != TRACE_EVENT) continue;
-        kernel_amount made = amount_of(&f, event);
+        kernel_launch made = amount_of(&f, event);
         if (made.flops > 0 || made.bytes > 0) {
             set_amounts(edits, made.flops, made.bytes);
             write_event(out, event, edits);

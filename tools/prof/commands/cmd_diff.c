@@ -140,7 +140,7 @@ static int add_rates(pairs *all, int side, const diff_options *o, const char *pa
     int status = kernels_read(&table, &options, path);
     for (size_t i = 0; i < table.row_count; i++) {
         const kernel_row *row = &table.rows[i];
-        const struct interned *name = &table.walk.tree.names.entries[row->name];
+        const struct interned *name = &table.trace.names.entries[row->name];
         char *key = allocate(name->size + 3);
         snprintf(key, name->size + 3, "10%s", name->text);
         uint32_t number = intern_find(&all->keys, key, name->size + 2);

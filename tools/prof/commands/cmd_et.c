@@ -2,7 +2,7 @@
 #include "input/losses.h"
 #include "input/trace_reader.h"
 #include "input/trace_writer.h"
-#include "trace/call_tree.h"
+#include "trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -181,22 +181,25 @@ static bool record_id(const trace_event *event, int64_t *id) {
            (trace_external_id(event, id) && *id > 0);
 }
 
-static void set_times(execution_trace *t, node *n, const call *c) {
+static void set_times(execution_trace *t, node *n, const struct trace *tree, uint32_t number) {
+    const call *c = &tree->calls[number];
+    const call_times *times = &tree->times[number];
     n->linked = true;
     n->start_ns = c->start_ns;
     n->ns = call_ns(c);
-    n->self_ns = c->self_ns;
-    n->device_ns = c->device_ns;
+    n->self_ns = times->self_ns;
+    n->device_ns = times->device_ns;
     t->linked++;
 }
 
-static void link_call(execution_trace *t, const call_tree *tree, const call *c) {
+static void link_call(execution_trace *t, const struct trace *tree, uint32_t at) {
+    const call *c = &tree->calls[at];
     const uint64_t *number = map_get(&t->by_rf, c->key);
     node *n = number ? &t->nodes[*number - 1] : NULL;
     t->events++;
     if (!n || n->linked || strcmp(interned_text(&t->names, n->name),
                                   interned_text(&tree->names, c->name)) != 0) return;
-    set_times(t, n, c);
+    set_times(t, n, tree, at);
 }
 
 /* ---- The same without ids ---- */
@@ -228,7 +231,7 @@ static uint32_t namesakes_of_node(by_place *p, const execution_trace *t, const n
     return (uint32_t)(*number - 1);
 }
 
-static namesakes *namesakes_of_call(const by_place *p, const call_tree *tree, const call *c) {
+static namesakes *namesakes_of_call(const by_place *p, const struct trace *tree, const call *c) {
     const call_thread *thread = &tree->threads[c->thread];
     const uint64_t *number = NULL;
     if (c->kind == TRACE_CPU_OP || c->kind == TRACE_ANNOTATION)
@@ -257,17 +260,17 @@ static void sort_nodes(by_place *p, const execution_trace *t) {
 }
 
 /* Where a name has another number of calls than of nodes, nobody knows which is which. */
-static void link_places(execution_trace *t, const call_tree *tree) {
+static void link_places(execution_trace *t, const struct trace *tree) {
     by_place p = {0};
     sort_nodes(&p, t);
     for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < tree->ordered; i++) {
+        for (size_t i = 0; i < tree->call_count; i++) {
             const call *c = &tree->calls[tree->order[i]];
             namesakes *same = namesakes_of_call(&p, tree, c);
             if (!pass && (c->kind == TRACE_CPU_OP || c->kind == TRACE_ANNOTATION)) t->events++;
             if (same && !pass) same->calls++;
             if (!same || !pass || same->calls != same->nodes) continue;
-            set_times(t, &t->nodes[p.nodes[same->next++]], c);
+            set_times(t, &t->nodes[p.nodes[same->next++]], tree, tree->order[i]);
         }
     map_free(&p.numbers);
     free(p.list);
@@ -275,25 +278,26 @@ static void link_places(execution_trace *t, const call_tree *tree) {
     free(p.of);
 }
 
+static void take(void *user, trace_reader *reader, trace_kept kept) {
+    struct trace *tree = user;
+    int64_t id;
+    if (kept == KEPT_CALL && record_id(&reader->event, &id) && id < NO_CALL)
+        tree->calls[tree->call_count - 1].key = (uint32_t)id;
+}
+
 static int link_trace(execution_trace *t, const char *path) {
-    trace_reader *reader = trace_open(path);
-    if (!reader) return EXIT_BAD;
-    call_tree tree = {.steps_apart = true};
-    bool any = false;
-    while (trace_next(reader) != TRACE_END) {
-        int64_t id;
-        call *c = reader->item == TRACE_EVENT ? tree_add(&tree, &reader->event) : NULL;
-        if (c && record_id(&reader->event, &id) && id < NO_CALL) c->key = (uint32_t)id;
-        any |= c && c->key;
+    struct trace tree = {.with_works = true, .steps_apart = true};
+    int status = trace_load(&tree, path, take, &tree);
+    trace_nest(&tree);
+    trace_own(&tree);
+    trace_times(&tree);
+    for (uint32_t i = 0; i < tree.call_count; i++) {
+        t->with_ids |= tree.calls[i].key != 0;
+        if (tree.calls[i].key) link_call(t, &tree, i);
     }
-    tree_build(&tree);
-    tree_time(&tree);
-    for (size_t i = 0; i < tree.count; i++)
-        if (tree.calls[i].key) link_call(t, &tree, &tree.calls[i]);
-    t->with_ids = any;
-    if (!any) link_places(t, &tree);
-    tree_free(&tree);
-    return trace_close(reader);
+    if (!t->with_ids) link_places(t, &tree);
+    trace_free(&tree);
+    return status;
 }
 
 static int write_linked(const execution_trace *t, const char *path) {

@@ -1,10 +1,8 @@
 /* prof gaps: when the devices were idle, and what they waited for. */
 #include "analysis/busy.h"
-#include "base/span_sorter.h"
 #include "input/losses.h"
+#include "trace/trace.h"
 #include "input/trace_reader.h"
-#include "trace/call_walk.h"
-#include "trace/work_join.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,25 +47,10 @@ enum { HOST_WAIT, KERNEL_WAIT, OTHER, REASONS };
 static const char *const reason_names[REASONS] = {"host wait", "kernel wait", "other"};
 enum { KERNEL_WAIT_NS = 30000 };
 
-typedef struct work {           /* a kernel, copy or fill */
-    int64_t start_ns, end_ns, launch_ns;
-    uint64_t number;            /* its place among those of the file */
-    uint32_t row;               /* device or stream: the number of its thread in the tree */
-    uint32_t name, op;          /* op: that it is of, or NO_CALL */
-    uint32_t launch_thread;     /* NO_CALL: its launch is not in the trace */
-    work_kind kind;
-} work;
-
-typedef struct wait {           /* a call that waits for the device */
-    int64_t start_ns, end_ns;
-    uint32_t thread;
-} wait;
-
 typedef struct idle_gap {
     int64_t start_ns, ns[CAUSES];
     int64_t waited_to_ns, launched_ns;   /* where waits count from: begin, or end of the last one;
                                             and up to */
-    uint64_t number;            /* its place among all, by (row, start) */
     uint32_t row, thread;       /* thread: that launched what it ends with */
     uint32_t before, after, op; /* names of works: that it ends with, that it follows; and op */
     uint32_t reason;            /* HTA's */
@@ -82,7 +65,7 @@ typedef struct cause_sum {
 typedef struct row_sum { bool any; busy_time busy; cause_sum causes[CAUSES]; } row_sum;
 
 typedef struct op_row {
-    uint64_t count, first;      /* first: the least number of a gap */
+    uint64_t count;
     int64_t ns[CAUSES], idle, longest;
     uint32_t name;
 } op_row;
@@ -96,18 +79,14 @@ typedef struct gap_options {
 
 typedef struct gap_finder {
     const gap_options *options;
-    call_walk walk;             /* finds ops; its names and threads are those of all */
+    struct trace trace;         /* key of a work: its kind (busy.h) */
     map labels, devices;        /* pid -> label's number in names; pid -> its first thread */
     map work_names;             /* kinds of work */
-    work_join *launches;
-    span_sorter *ops;           /* of works, where they are asked for; NULL */
-    span_sorter *works;         /* by (row, start) */
-    span_sorter *waits;         /* by (thread, start) */
-    span_sorter *gaps;          /* so, too; */
-    span_sorter *longest;       /* and by length, where they are asked for; NULL */
-    uint64_t work_count, call_count, gap_count;
-    row_sum *rows;              /* by number of the thread */
-    size_t row_count;
+    uint32_t *waits;            /* calls that wait for a device, by (thread, start) */
+    size_t wait_count, wait_capacity;
+    idle_gap *gaps;             /* by (row, start) */
+    size_t gap_count, gap_capacity;
+    row_sum *rows;              /* by number of the thread: a device or a stream */
     op_row *op_rows;
     size_t op_count, op_capacity;
     map op_numbers;
@@ -116,178 +95,108 @@ typedef struct gap_finder {
 
 /* ---- Reading ---- */
 
-static bool work_before(const void *one, const void *other) {
-    const work *a = one, *b = other;
-    if (a->row != b->row) return a->row < b->row;
-    return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->number < b->number;
-}
-
-static bool wait_before(const void *one, const void *other) {
-    const wait *a = one, *b = other;
-    if (a->thread != b->thread) return a->thread < b->thread;
-    return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->end_ns > b->end_ns;
-}
-
-static bool gap_before(const void *one, const void *other) {
-    const idle_gap *a = one, *b = other;
-    if (a->thread != b->thread) return a->thread < b->thread;
-    return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->number < b->number;
-}
-
 static int64_t idle_of(const idle_gap *gap) {
     int64_t sum = 0;
     for (int cause = HOST; cause < CAUSES; cause++) sum += gap->ns[cause];
     return sum;
 }
 
-static bool longer(const void *one, const void *other) {
-    const idle_gap *a = one, *b = other;
-    int64_t x = idle_of(a), y = idle_of(b);
-    return x != y ? x > y : a->number < b->number;
+static bool longer(uint32_t a, uint32_t b, const void *context) {
+    const idle_gap *gaps = context;
+    return idle_of(&gaps[a]) > idle_of(&gaps[b]);
 }
 
-typedef struct work_op { uint64_t work; uint32_t name; } work_op;
-
-static bool op_before(const void *one, const void *other) {
-    return ((const work_op *)one)->work < ((const work_op *)other)->work;
-}
-
-static uint32_t row_of(gap_finder *g, const trace_event *event) {
-    uint32_t thread = tree_thread(&g->walk.tree, event);
+/* Of a work: its device, or its stream. */
+static uint32_t row_of(gap_finder *g, uint32_t thread) {
     bool is_new;
     if (g->options->streams) return thread;
-    uint64_t *first = map_put(&g->devices, (uint64_t)event->pid, &is_new);
+    uint64_t *first = map_put(&g->devices, (uint64_t)g->trace.threads[thread].pid, &is_new);
     if (is_new) *first = thread;
     return (uint32_t)*first;
 }
 
-static void take_work(gap_finder *g, const trace_event *event) {
-    int64_t ids[JOINS] = {NO_ID, NO_ID, NO_ID};
-    trace_work_ids(event, &ids[JOIN_LAUNCH]);
-    const joined made = {
-        .start_ns = event->ts_ns, .ns = event->dur_ns, .thread = row_of(g, event),
-        .id = intern(&g->walk.tree.names, event->name.data, event->name.size),
-        .what = work_kind_of(&g->work_names, event)
-    };
-    work_join_work(g->launches, ids, &made);
-    g->work_count++;
-}
-
-/* Causes lie in the calls of the device's library alone. */
-static void take_call(gap_finder *g, const trace_event *event) {
-    call_id own = trace_call_id(event);
-    uint32_t thread = tree_thread(&g->walk.tree, event);
-    uint32_t name = tree_name(&g->walk.tree, event);
-    const joined launch = {.start_ns = event->ts_ns, .thread = thread, .order = g->call_count++};
-    const wait made = {event->ts_ns, event->ts_ns + event->dur_ns, thread};
-    work_join_call(g->launches, own.kind, own.id, &launch);
-    if (call_waits(interned_text(&g->walk.tree.names, name))) sorter_add(g->waits, &made);
-}
-
-static void take(gap_finder *g, const trace_reader *reader) {
+static void take(void *user, trace_reader *reader, trace_kept kept) {
+    gap_finder *g = user;
     const trace_event *event = &reader->event;
     char label[64];
-    if (g->ops) walk_add(&g->walk, reader, (int64_t)g->work_count);
-    if (event->phase == 'X' && kind_is_device(event->kind))
-        take_work(g, event);
-    else if (event->kind == TRACE_RUNTIME && tree_takes(&g->walk.tree, event))
-        take_call(g, event);
-    else if (event->phase == 'M' && text_is(event->name, "process_labels") &&
-             trace_arg_text(event, "labels", label, sizeof label))
-        *map_put(&g->labels, (uint64_t)event->pid, NULL) =
-            intern(&g->walk.tree.names, label, strlen(label));
-}
-
-/* ---- Works with their launches and ops ---- */
-
-static void take_op(void *user, uint32_t owner, int64_t id, int64_t ns) {
-    gap_finder *g = user;
-    const work_op found = {(uint64_t)id, owner == NO_CALL ? NO_CALL : g->walk.calls[owner].name};
-    (void)ns;
-    sorter_add(g->ops, &found);
-}
-
-static void take_launch(void *user, const joined *done, const joined *launch, uint32_t kind) {
-    gap_finder *g = user;
-    work_op op = {.name = NO_CALL};
-    (void)kind;
-    if (g->ops) sorter_next(g->ops, &op);        /* one of each work, in the same order */
-    const work made = {
-        .start_ns = done->start_ns, .end_ns = done->start_ns + done->ns,
-        .launch_ns = launch ? launch->start_ns : 0, .number = g->work_count++,
-        .row = done->thread, .name = (uint32_t)done->id, .op = op.name,
-        .launch_thread = launch ? launch->thread : NO_CALL, .kind = (work_kind)done->what
-    };
-    sorter_add(g->works, &made);
-}
-
-static void find_works(gap_finder *g) {
-    if (g->ops) {
-        walk_all(&g->walk);
-        sorter_finish(g->ops);
+    if (kept == KEPT_WORK) {
+        device_work *made = &g->trace.works[g->trace.work_count - 1];
+        made->key = work_kind_of(&g->work_names, event);
+        made->thread = row_of(g, made->thread);
     }
-    g->work_count = 0;
-    g->works = sorter_of(sizeof(work), work_before);
-    work_join_each(g->launches, take_launch, g);
-    g->launches = NULL;
-    sorter_free(g->ops);
-    g->ops = NULL;
-    sorter_finish(g->works);
+    if (reader->item == TRACE_EVENT && event->phase == 'M' &&
+        text_is(event->name, "process_labels") &&
+        trace_arg_text(event, "labels", label, sizeof label))
+        *map_put(&g->labels, (uint64_t)event->pid, NULL) =
+            intern(&g->trace.names, label, strlen(label));
 }
 
 /* ---- Causes ---- */
 
 /* But for the waits of its thread. */
-static void divide(const gap_finder *g, idle_gap *gap, const work *next) {
+static void divide(const gap_finder *g, idle_gap *gap, const device_work *next) {
     int64_t idle = next->start_ns - gap->start_ns;
+    const call *launch = next->launch == NO_CALL ? NULL : &g->trace.calls[next->launch];
     gap->reason = idle < KERNEL_WAIT_NS ? KERNEL_WAIT : OTHER;
-    if (next->launch_thread == NO_CALL) {
+    if (!launch) {
         gap->ns[UNKNOWN] = idle;
-    } else if (next->launch_ns <= gap->start_ns) {
+    } else if (launch->start_ns <= gap->start_ns) {
         gap->ns[(double)idle <= g->options->short_us * 1e3 ? TURNAROUND : WAIT] = idle;
     } else {
         gap->reason = HOST_WAIT;
-        gap->launched_ns = next->launch_ns < next->start_ns ? next->launch_ns : next->start_ns;
+        gap->launched_ns = launch->start_ns < next->start_ns ? launch->start_ns : next->start_ns;
         gap->ns[HOST] = gap->launched_ns - gap->start_ns;
         gap->ns[LAUNCH] = next->start_ns - gap->launched_ns;
     }
 }
 
-static void add_gap(gap_finder *g, const work *last, const work *next) {
-    idle_gap gap = {
-        .start_ns = last->end_ns, .waited_to_ns = last->end_ns, .launched_ns = INT64_MIN,
-        .number = g->gap_count++, .row = next->row, .thread = next->launch_thread,
-        .before = next->name, .after = last->name, .op = next->op
-    };
-    divide(g, &gap, next);
-    sorter_add(g->gaps, &gap);
+static uint32_t name_of(const gap_finder *g, uint32_t number) {
+    return number == NO_CALL ? NO_CALL : g->trace.calls[number].name;
 }
 
-static row_sum *sum_of(gap_finder *g, uint32_t row) {
-    size_t before = g->row_count;
-    if (row >= before) {
-        g->row_count = 2 * (size_t)row + 8;
-        g->rows = reallocate(g->rows, g->row_count * sizeof *g->rows);
-        memset(g->rows + before, 0, (g->row_count - before) * sizeof *g->rows);
-    }
-    return &g->rows[row];
+static void add_gap(gap_finder *g, const device_work *last, const device_work *next) {
+    idle_gap gap = {
+        .start_ns = last->end_ns, .waited_to_ns = last->end_ns, .launched_ns = INT64_MIN,
+        .row = next->thread, .thread = NO_CALL, .before = next->name, .after = last->name,
+        .op = name_of(g, next->owner)
+    };
+    if (next->launch != NO_CALL) gap.thread = g->trace.calls[next->launch].thread;
+    divide(g, &gap, next);
+    GROW(g->gaps, g->gap_count, g->gap_capacity);
+    g->gaps[g->gap_count++] = gap;
+}
+
+static bool work_before(uint32_t a, uint32_t b, const void *context) {
+    const device_work *works = context, *x = &works[a], *y = &works[b];
+    return x->thread != y->thread ? x->thread < y->thread : x->start_ns < y->start_ns;
 }
 
 static void find_gaps(gap_finder *g) {
-    work next, last = {.row = NO_CALL};          /* last: the one that ends last so far */
-    g->gaps = sorter_of(sizeof(idle_gap), gap_before);
-    while (sorter_next(g->works, &next)) {
-        row_sum *sum = sum_of(g, next.row);
+    const device_work *last = NULL;              /* the one that ends last so far */
+    uint32_t *order = sorted_numbers(g->trace.work_count, work_before, g->trace.works);
+    g->rows = allocate((g->trace.thread_count + 1) * sizeof *g->rows);
+    for (size_t i = 0; i < g->trace.work_count; i++) {
+        const device_work *next = &g->trace.works[order[i]];
+        row_sum *sum = &g->rows[next->thread];
         sum->any = true;
-        busy_add(&sum->busy, next.kind, next.start_ns, next.end_ns);
-        bool same = next.row == last.row;
-        if (same && next.start_ns > last.end_ns) add_gap(g, &last, &next);
-        if (!same || next.end_ns > last.end_ns) last = next;
+        busy_add(&sum->busy, (work_kind)next->key, next->start_ns, next->end_ns);
+        bool same = last && next->thread == last->thread;
+        if (same && next->start_ns > last->end_ns) add_gap(g, last, next);
+        if (!same || next->end_ns > last->end_ns) last = next;
     }
-    sorter_free(g->works);
-    g->works = NULL;
-    sorter_finish(g->gaps);
-    sorter_finish(g->waits);
+    free(order);
+}
+
+/* Causes lie in the calls of the device's library alone. */
+static void find_waits(gap_finder *g) {
+    for (size_t i = 0; i < g->trace.call_count; i++) {
+        uint32_t number = g->trace.order[i];
+        const call *c = &g->trace.calls[number];
+        if (c->kind != TRACE_RUNTIME || !call_waits(interned_text(&g->trace.names, c->name)))
+            continue;
+        GROW(g->waits, g->wait_count, g->wait_capacity);
+        g->waits[g->wait_count++] = number;
+    }
 }
 
 static void add_part(cause_sum *sum, int64_t part, uint32_t reason) {
@@ -302,7 +211,7 @@ static void add_to_op(gap_finder *g, const idle_gap *gap) {
     uint64_t *number = map_put(&g->op_numbers, gap->op, &is_new);
     if (is_new) {
         GROW(g->op_rows, g->op_count, g->op_capacity);
-        g->op_rows[g->op_count] = (op_row){.name = gap->op, .first = gap->number};
+        g->op_rows[g->op_count] = (op_row){.name = gap->op};
         *number = g->op_count++;
     }
     op_row *row = &g->op_rows[*number];
@@ -310,73 +219,51 @@ static void add_to_op(gap_finder *g, const idle_gap *gap) {
     row->count++;
     row->idle += ns;
     g->idle_ns += ns;
-    if (gap->number < row->first) row->first = gap->number;
     if (ns > row->longest) row->longest = ns;
     for (int cause = HOST; cause < CAUSES; cause++) row->ns[cause] += gap->ns[cause];
 }
 
-static void end_gap(gap_finder *g, const idle_gap *gap) {
-    row_sum *sum = sum_of(g, gap->row);
+static void add_to_sums(gap_finder *g, const idle_gap *gap) {
+    row_sum *sum = &g->rows[gap->row];
     add_part(&sum->causes[IDLE], idle_of(gap), gap->reason);
     for (int cause = HOST; cause < CAUSES; cause++)
         add_part(&sum->causes[cause], gap->ns[cause], gap->reason);
     add_to_op(g, gap);
-    if (g->longest) sorter_add(g->longest, gap);
 }
 
 /* How much of the time up to its launch the thread spent in this call. */
-static void take_wait(idle_gap *gap, const wait *w) {
-    int64_t begin = w->start_ns > gap->waited_to_ns ? w->start_ns : gap->waited_to_ns;
-    int64_t end = w->end_ns < gap->launched_ns ? w->end_ns : gap->launched_ns;
-    if (w->thread != gap->thread || end <= begin) return;
+static void take_wait(idle_gap *gap, const call *wait) {
+    int64_t begin = wait->start_ns > gap->waited_to_ns ? wait->start_ns : gap->waited_to_ns;
+    int64_t end = wait->end_ns < gap->launched_ns ? wait->end_ns : gap->launched_ns;
+    if (end <= begin) return;
     gap->ns[SYNCHRONIZE] += end - begin;
     gap->ns[HOST] -= end - begin;
     gap->waited_to_ns = end;
 }
 
-/* Gaps that waits still count in: of each row one at most. */
-typedef struct open_gaps { idle_gap *list; size_t count, capacity; } open_gaps;
-
-static void end_until(gap_finder *g, open_gaps *open, uint32_t thread, int64_t ns) {
-    size_t left = 0;
-    for (size_t i = 0; i < open->count; i++) {
-        const idle_gap *gap = &open->list[i];
-        if (gap->thread == thread && ns < gap->launched_ns) open->list[left++] = *gap;
-        else end_gap(g, gap);
+/* Of the waits, the first one of the thread that begins at that time or later. */
+static size_t first_wait(const gap_finder *g, uint32_t thread, int64_t ns) {
+    size_t from = 0, to = g->wait_count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        const call *c = &g->trace.calls[g->waits[middle]];
+        bool before = c->thread != thread ? c->thread < thread : c->start_ns < ns;
+        if (before) from = middle + 1;
+        else to = middle;
     }
-    open->count = left;
+    return from;
 }
 
-/* A gap comes before the waits that begin when it does or later; of those before, the last one may
-   still be open. */
-static void walk_waits(gap_finder *g) {
-    open_gaps open = {0};
-    idle_gap gap;
-    wait w, before = {.thread = NO_CALL};
-    bool gaps = sorter_next(g->gaps, &gap), waits = sorter_next(g->waits, &w);
-    while (gaps) {
-        const wait at = {.thread = gap.thread, .start_ns = gap.start_ns, .end_ns = INT64_MAX};
-        bool wait_first = waits && wait_before(&w, &at) &&
-                          (w.thread != at.thread || w.start_ns != at.start_ns);
-        end_until(g, &open, wait_first ? w.thread : gap.thread,
-                  wait_first ? w.start_ns : gap.start_ns);
-        if (wait_first) {
-            for (size_t i = 0; i < open.count; i++) take_wait(&open.list[i], &w);
-            before = w;
-            waits = sorter_next(g->waits, &w);
-            continue;
-        }
-        GROW(open.list, open.count, open.capacity);
-        take_wait(&gap, &before);
-        open.list[open.count++] = gap;
-        gaps = sorter_next(g->gaps, &gap);
+/* Of the waits that began before the gap, the last one may still go on. */
+static void take_waits(const gap_finder *g, idle_gap *gap) {
+    size_t at = first_wait(g, gap->thread, gap->start_ns);
+    if (at) at--;
+    for (; at < g->wait_count; at++) {
+        const call *wait = &g->trace.calls[g->waits[at]];
+        if (wait->thread > gap->thread ||
+            (wait->thread == gap->thread && wait->start_ns >= gap->launched_ns)) return;
+        if (wait->thread == gap->thread) take_wait(gap, wait);
     }
-    for (; waits && open.count; waits = sorter_next(g->waits, &w)) {
-        end_until(g, &open, w.thread, w.start_ns);
-        for (size_t i = 0; i < open.count; i++) take_wait(&open.list[i], &w);
-    }
-    end_until(g, &open, NO_CALL, INT64_MAX);
-    free(open.list);
 }
 
 static int main_cause(const idle_gap *gap) {
@@ -389,13 +276,13 @@ static int main_cause(const idle_gap *gap) {
 /* ---- Tables ---- */
 
 static char *device_name(gap_finder *g, sheet *s, uint32_t row) {
-    const call_thread *thread = &g->walk.tree.threads[row];
+    const call_thread *thread = &g->trace.threads[row];
     const uint64_t *label = map_get(&g->labels, (uint64_t)thread->pid);
-    char *device = label ? sheet_cell(s, "%s", interned_text(&g->walk.tree.names, (uint32_t)*label))
+    char *device = label ? sheet_cell(s, "%s", interned_text(&g->trace.names, (uint32_t)*label))
                          : sheet_cell(s, "device %lld", (long long)thread->pid);
     if (!g->options->streams) return device;
     if (thread->tid_text != NO_CALL)
-        return sheet_cell(s, "%s %s", device, interned_text(&g->walk.tree.names, thread->tid_text));
+        return sheet_cell(s, "%s %s", device, interned_text(&g->trace.names, thread->tid_text));
     return sheet_cell(s, "%s stream %lld", device, (long long)thread->tid);
 }
 
@@ -430,14 +317,13 @@ static void sheet_by_cause(gap_finder *g, sheet *s) {
                                         "HTA kernel wait (us)", "HTA other (us)"};
     static const bool is_number[] = {false, false, true, true, true, true, true, true, true};
     sheet_begin(s, heads, is_number, 6 + REASONS);
-    for (uint32_t row = 0; row < g->row_count; row++)
+    for (uint32_t row = 0; row < g->trace.thread_count; row++)
         if (g->rows[row].any) add_device(g, s, row, &g->rows[row].busy, g->rows[row].causes);
 }
 
 static bool op_longer(uint32_t a, uint32_t b, const void *context) {
     const op_row *rows = context;
-    return rows[a].idle != rows[b].idle ? rows[a].idle > rows[b].idle
-                                        : rows[a].first < rows[b].first;
+    return rows[a].idle > rows[b].idle;
 }
 
 static void sheet_by_op(gap_finder *g, sheet *s) {
@@ -453,7 +339,7 @@ static void sheet_by_op(gap_finder *g, sheet *s) {
         const op_row *row = &g->op_rows[order[i]];
         char **cells = sheet_row(s);
         cells[0] = sheet_cell(s, "%s", row->name == NO_CALL ? "(no op in the trace)"
-                                       : interned_text(&g->walk.tree.names, row->name));
+                                       : interned_text(&g->trace.names, row->name));
         cells[1] = sheet_us(s, row->idle);
         cells[2] = sheet_percent(s, row->idle, g->idle_ns);
         cells[3] = sheet_cell(s, "%llu", (unsigned long long)row->count);
@@ -469,21 +355,22 @@ static void sheet_by_gap(gap_finder *g, sheet *s) {
                                         "Op", "After", "Before", "HTA's reason"};
     static const bool is_number[] = {false, true, true, false, true, false, false, false, false};
     sheet_begin(s, heads, is_number, 9);
-    const interner *names = &g->walk.tree.names;
-    idle_gap gap;
-    sorter_finish(g->longest);
-    for (int64_t i = 0; i < g->options->limit && sorter_next(g->longest, &gap); i++) {
+    const interner *names = &g->trace.names;
+    uint32_t *order = sorted_numbers(g->gap_count, longer, g->gaps);
+    for (size_t i = 0; i < g->gap_count && (int64_t)i < g->options->limit; i++) {
+        const idle_gap *gap = &g->gaps[order[i]];
         char **cells = sheet_row(s);
-        cells[0] = device_name(g, s, gap.row);
-        cells[1] = sheet_us(s, gap.start_ns);
-        cells[2] = sheet_us(s, idle_of(&gap));
-        cells[3] = sheet_cell(s, "%s", cause_names[main_cause(&gap)]);
-        cells[4] = sheet_us(s, gap.ns[main_cause(&gap)]);
-        if (gap.op != NO_CALL) cells[5] = sheet_cell(s, "%s", interned_text(names, gap.op));
-        cells[6] = sheet_cell(s, "%s", interned_text(names, gap.after));
-        cells[7] = sheet_cell(s, "%s", interned_text(names, gap.before));
-        cells[8] = sheet_cell(s, "%s", reason_names[gap.reason]);
+        cells[0] = device_name(g, s, gap->row);
+        cells[1] = sheet_us(s, gap->start_ns);
+        cells[2] = sheet_us(s, idle_of(gap));
+        cells[3] = sheet_cell(s, "%s", cause_names[main_cause(gap)]);
+        cells[4] = sheet_us(s, gap->ns[main_cause(gap)]);
+        if (gap->op != NO_CALL) cells[5] = sheet_cell(s, "%s", interned_text(names, gap->op));
+        cells[6] = sheet_cell(s, "%s", interned_text(names, gap->after));
+        cells[7] = sheet_cell(s, "%s", interned_text(names, gap->before));
+        cells[8] = sheet_cell(s, "%s", reason_names[gap->reason]);
     }
+    free(order);
 }
 
 /* ---- The command ---- */
@@ -498,48 +385,35 @@ static int write_gaps(gap_finder *g, table_format format) {
     else sheet_by_cause(g, &s);
     sheet_write(&s, format, &out);
     sheet_free(&s);
-    if (format == FORMAT_TEXT && g->work_count == 0)
+    if (format == FORMAT_TEXT && g->trace.work_count == 0)
         output_text(&out, "There is no work of a device in this trace.\n");
     return output_close(&out, EXIT_OK);
 }
 
 static void free_finder(gap_finder *g) {
-    walk_free(&g->walk);
+    trace_free(&g->trace);
     map_free(&g->labels);
     map_free(&g->devices);
     map_free(&g->work_names);
     map_free(&g->op_numbers);
-    work_join_free(g->launches);
-    sorter_free(g->ops);
-    sorter_free(g->works);
-    sorter_free(g->waits);
-    sorter_free(g->gaps);
-    sorter_free(g->longest);
+    free(g->waits);
+    free(g->gaps);
     free(g->rows);
     free(g->op_rows);
 }
 
-static void find(gap_finder *g) {
-    find_works(g);
-    find_gaps(g);
-    walk_waits(g);
-}
-
 static int find_and_write(const gap_options *o, table_format format, const char *path) {
-    static const walk_take take_ops = {.work = take_op};
-    trace_reader *reader = trace_open(path);
-    if (!reader) return EXIT_BAD;
-    gap_finder g = {.options = o, .walk.take = &take_ops, .launches = work_join_new()};
-    bool by_gap = strcmp(o->by, "gap") == 0, by_op = strcmp(o->by, "op") == 0;
-    g.walk.user = &g;
-    g.waits = sorter_of(sizeof(wait), wait_before);
-    if (by_gap || by_op) g.ops = sorter_of(sizeof(work_op), op_before);
-    if (by_gap) g.longest = sorter_of(sizeof(idle_gap), longer);
-    while (trace_next(reader) != TRACE_END)
-        if (reader->item == TRACE_EVENT) take(&g, reader);
-    int status = trace_close(reader);
+    gap_finder g = {.options = o, .trace.with_works = true};
+    int status = trace_load(&g.trace, path, take, &g);
     if (status == EXIT_OK) {
-        find(&g);
+        trace_nest(&g.trace);
+        trace_own(&g.trace);
+        find_gaps(&g);
+        find_waits(&g);
+        for (size_t i = 0; i < g.gap_count; i++) {
+            take_waits(&g, &g.gaps[i]);
+            add_to_sums(&g, &g.gaps[i]);
+        }
         status = write_gaps(&g, format);
     }
     free_finder(&g);

@@ -1,11 +1,10 @@
 /* prof memory: what memory was used for, over time, from a trace's [memory] events or from
    PyTorch's raw memory timeline. */
-#include "base/span_sorter.h"
 #include "base/text.h"
 #include "input/losses.h"
 #include "input/trace_reader.h"
 #include "page/memory_page.h"
-#include "trace/call_walk.h"
+#include "trace/trace.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,11 +43,9 @@ static const char *const device_names[] = {
 enum { PREEXISTING = 1, CREATE, INCREMENT_VERSION, DESTROY };      /* PyTorch's numbers */
 
 typedef struct step {           /* a change of what is allocated on a device */
-    uint64_t number;            /* its place in the order of time */
     int64_t ns, bytes;
     uint32_t device, op;        /* op: the call that allocated it, in names; or NO_CALL */
     uint8_t action, category;
-    bool is_category;           /* what was found later of the step of this number */
 } step;
 
 /* What the calls around a change tell of it; inherited from the outside in. Ends of the innermost
@@ -57,25 +54,6 @@ typedef struct surroundings {
     int64_t optimizer_end_ns, node_end_ns;
     bool loader;
 } surroundings;
-
-typedef struct memory_event {   /* a change as the trace has it; and, behind it, its place: */
-    uint64_t number;            /* in the order of the file */
-    int64_t ns, bytes, address, total;   /* INT64_MIN: not told */
-    surroundings at;
-    int32_t type, index;        /* of the device */
-    uint32_t op;                /* the call around it, in names; or NO_CALL */
-    uint8_t category;           /* that the trace tells, else MEMORY_UNKNOWN */
-    bool is_place;              /* at, op and number alone */
-} memory_event;
-
-/* What is allocated: by whom, and its step. */
-typedef struct block {
-    uint64_t step;
-    int64_t bytes;
-    surroundings at;
-    uint8_t category;
-    uint32_t op, next_free;     /* next_free: 1 + the next that is none; 0: no such */
-} block;
 
 typedef struct memory_device {
     char name[32];
@@ -93,23 +71,12 @@ typedef struct memory_options {
 } memory_options;
 
 typedef struct memory_trace {
-    call_walk walk;             /* its names are those of ops */
-    surroundings *contexts;          /* by number of its calls */
-    size_t context_capacity;
-    span_sorter *events;        /* by number; */
-    span_sorter *by_time;
-    uint64_t event_count;
-    int64_t base_ns;
+    struct trace trace;         /* more of a call: what it inherits, in contexts */
+    surroundings *contexts;     /* 0: none */
+    size_t context_count, context_capacity;
+    step *steps;                /* in the order of time */
+    size_t count, capacity, before;      /* before: so many were allocated before the recording */
     bool tells_categories, was_on;       /* was_on: the head says that memory was recorded */
-    block *blocks;
-    size_t block_count, block_capacity;
-    uint32_t free_block;        /* 1 + the first that is none; 0: no such */
-    span_sorter *steps;         /* by number */
-    uint64_t count;
-    step *before;               /* what was there before, ahead of them all: one of a device */
-    size_t before_count, next_before;
-    step next;                  /* in the walk through them */
-    bool any;
     memory_device *devices;
     size_t device_count, device_capacity;
     map device_numbers;
@@ -117,55 +84,21 @@ typedef struct memory_trace {
 
 static const surroundings no_context = {INT64_MIN, INT64_MIN, false};
 
-static bool event_before(const void *one, const void *other) {
-    const memory_event *a = one, *b = other;
-    return a->number != b->number ? a->number < b->number : !a->is_place && b->is_place;
+static bool earlier(uint32_t a, uint32_t b, const void *context) {
+    const memory_change *changes = context;
+    return changes[a].ts_ns < changes[b].ts_ns;
 }
 
-static bool earlier(const void *one, const void *other) {
-    const memory_event *a = one, *b = other;
-    return a->ns != b->ns ? a->ns < b->ns : a->number < b->number;
+/* The next step of a device from *at on; NULL: there is none. */
+static const step *next_step(const memory_trace *m, uint32_t device, size_t *at) {
+    while (*at < m->count && m->steps[*at].device != device) ++*at;
+    return *at < m->count ? &m->steps[(*at)++] : NULL;
 }
 
-static bool step_before(const void *one, const void *other) {
-    const step *a = one, *b = other;
-    return a->number != b->number ? a->number < b->number : !a->is_category && b->is_category;
-}
-
-/* ---- Steps, in the order of time ---- */
-
-static void steps_begin(memory_trace *m) {
-    m->next_before = 0;
-    sorter_rewind(m->steps);
-    m->any = sorter_next(m->steps, &m->next);
-}
-
-/* false: there are no more. */
-static bool steps_next(memory_trace *m, step *s) {
-    if (m->next_before < m->before_count) {
-        *s = m->before[m->next_before++];
-        return true;
-    }
-    if (!m->any) return false;
-    *s = m->next;
-    m->any = sorter_next(m->steps, &m->next);
-    if (!m->any || !m->next.is_category) return true;
-    s->category = m->next.category;
-    m->any = sorter_next(m->steps, &m->next);
-    return true;
-}
-
-static bool steps_next_of(memory_trace *m, uint32_t device, step *s) {
-    while (steps_next(m, s))
-        if (s->device == device) return true;
-    return false;
-}
-
-/* Its number. */
-static uint64_t add_step(memory_trace *m, step s) {
-    s.number = m->count++;
-    sorter_add(m->steps, &s);
-    return s.number;
+static step *add_step(memory_trace *m, step s) {
+    GROW(m->steps, m->count, m->capacity);
+    m->steps[m->count] = s;
+    return &m->steps[m->count++];
 }
 
 /* ---- Reading a trace ---- */
@@ -180,22 +113,6 @@ static uint8_t told_category(const trace_event *event) {
         if (!*p && !*name) return i;
     }
     return MEMORY_UNKNOWN;
-}
-
-static void take(memory_trace *m, const trace_reader *reader) {
-    const trace_event *event = &reader->event;
-    memory_change change;
-    walk_add(&m->walk, reader, (int64_t)m->event_count);
-    if (!tree_takes_change(&m->walk.tree, event, &change)) return;
-    memory_event made = {
-        .number = m->event_count++, .ns = change.ts_ns, .bytes = change.bytes,
-        .address = INT64_MIN, .total = INT64_MIN, .type = change.device_type,
-        .index = change.device_index, .category = told_category(event)
-    };
-    m->tells_categories |= made.category != MEMORY_UNKNOWN;
-    trace_arg_int(event, PROF_KEY_ADDRESS, &made.address);
-    trace_arg_int(event, PROF_KEY_TOTAL, &made.total);
-    sorter_add(m->events, &made);
 }
 
 static uint32_t device_of(memory_trace *m, int32_t type, int32_t index) {
@@ -218,53 +135,46 @@ static bool starts_with(const char *text, const char *start) {
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-static void enter(void *user, uint32_t number) {
-    memory_trace *m = user;
-    const walk_call *c = &m->walk.calls[number];
-    const char *name = interned_text(&m->walk.tree.names, c->name);
-    while (number >= m->context_capacity) {     /* asynchronous calls are not entered */
-        size_t had = m->context_capacity;
-        GROW(m->contexts, had, m->context_capacity);
-        for (size_t i = had; i < m->context_capacity; i++) m->contexts[i] = no_context;
-    }
-    surroundings *own = &m->contexts[number];
-    *own = c->around == NO_CALL ? no_context : m->contexts[c->around];
-    if (starts_with(name, "Optimizer.step")) own->optimizer_end_ns = c->end_ns;
-    if (starts_with(name, "autograd::engine::evaluate_function")) own->node_end_ns = c->end_ns;
-    own->loader |= starts_with(name, "enumerate(DataLoader)");
+static bool inherits(memory_trace *m, const call *c, surroundings *own) {
+    const char *name = interned_text(&m->trace.names, c->name);
+    bool optimizer = starts_with(name, "Optimizer.step");
+    bool node = starts_with(name, "autograd::engine::evaluate_function");
+    bool loader = starts_with(name, "enumerate(DataLoader)");
+    *own = m->contexts[c->parent == NO_CALL ? 0 : m->trace.calls[c->parent].more];
+    if (optimizer) own->optimizer_end_ns = c->end_ns;
+    if (node) own->node_end_ns = c->end_ns;
+    own->loader |= loader;
+    return !optimizer && !node && !loader;
 }
 
-static void place(void *user, uint32_t owner, int64_t id, int64_t bytes) {
-    memory_trace *m = user;
-    const memory_event found = {
-        .number = (uint64_t)id, .at = owner == NO_CALL ? no_context : m->contexts[owner],
-        .op = owner == NO_CALL ? NO_CALL : m->walk.calls[owner].name, .is_place = true
-    };
-    (void)bytes;
-    sorter_add(m->events, &found);
+/* Of each call, what a change in it inherits; few calls add to what is around them. */
+static void find_contexts(memory_trace *m) {
+    GROW(m->contexts, m->context_count, m->context_capacity);
+    m->contexts[m->context_count++] = no_context;
+    for (size_t i = 0; i < m->trace.call_count; i++) {
+        call *c = &m->trace.calls[m->trace.tree[i]];
+        surroundings own;
+        c->more = c->parent == NO_CALL ? 0 : m->trace.calls[c->parent].more;
+        if (c->is_async || inherits(m, c, &own)) continue;
+        GROW(m->contexts, m->context_count, m->context_capacity);
+        c->more = (uint32_t)m->context_count;
+        m->contexts[m->context_count++] = own;
+    }
 }
 
-/* The changes in the order of time, each with its place. */
-static void sort_events(memory_trace *m) {
-    memory_event e, found;
-    walk_all(&m->walk);
-    sorter_finish(m->events);
-    m->by_time = sorter_of(sizeof(memory_event), earlier);
-    while (sorter_next(m->events, &e) && sorter_next(m->events, &found)) {
-        e.at = found.at;
-        e.op = found.op;
-        sorter_add(m->by_time, &e);
-    }
-    sorter_free(m->events);
-    m->events = NULL;
-    sorter_finish(m->by_time);
+static const surroundings *context_of(const memory_trace *m, const memory_change *change) {
+    return &m->contexts[change->owner == NO_CALL ? 0 : m->trace.calls[change->owner].more];
+}
+
+static uint32_t op_of(const memory_trace *m, const memory_change *change) {
+    return change->owner == NO_CALL ? NO_CALL : m->trace.calls[change->owner].name;
 }
 
 /* freed: where that was; NULL with free_ns INT64_MAX: nobody has freed it. */
-static uint8_t category_of(const memory_trace *m, const block *b, const surroundings *freed,
-                           int64_t free_ns) {
-    const surroundings *at = &b->at;
-    if (m->tells_categories) return b->category;
+static uint8_t category_of(const memory_trace *m, const memory_change *from,
+                           const surroundings *freed, int64_t free_ns) {
+    const surroundings *at = context_of(m, from);
+    if (m->tells_categories) return from->key;
     bool in_node = freed && freed->node_end_ns != INT64_MIN;
     if (at->optimizer_end_ns != INT64_MIN)
         return free_ns <= at->optimizer_end_ns ? MEMORY_TEMPORARY : MEMORY_OPTIMIZER_STATE;
@@ -277,89 +187,80 @@ static uint8_t category_of(const memory_trace *m, const block *b, const surround
     return free_ns == INT64_MAX ? MEMORY_UNKNOWN : MEMORY_TEMPORARY;
 }
 
-static void note_total(memory_device *device, const memory_event *e) {
+static void note_total(memory_device *device, const memory_change *e) {
     if (device->has_total || e->total == INT64_MIN) return;
     device->has_total = true;
     device->before = e->total - e->bytes - (device->end - device->unknown_frees);
 }
 
-static void note_category(memory_trace *m, uint64_t number, uint8_t category) {
-    const step found = {.number = number, .category = category, .is_category = true};
-    sorter_add(m->steps, &found);
-}
+/* What is allocated: its change and its step, by device and address. */
+typedef struct block { uint32_t change, step; } block;
 
-/* known: 1 + the block at this address; 0: there is none. */
-static void take_allocation(memory_trace *m, const memory_event *e, step s, uint64_t *known) {
-    uint32_t number = *known ? (uint32_t)*known : m->free_block;
-    m->devices[s.device].allocations++;
-    s.op = e->op;
-    if (!*known && number) m->free_block = m->blocks[number - 1].next_free;
-    if (!number) {
-        GROW(m->blocks, m->block_count, m->block_capacity);
-        number = (uint32_t)++m->block_count;
-    }
-    m->blocks[number - 1] = (block){
-        .step = add_step(m, s), .bytes = e->bytes, .at = e->at, .category = e->category,
-        .op = e->op
-    };
-    *known = number;
-}
-
-static void take_free(memory_trace *m, const memory_event *e, step s, uint64_t *known) {
-    memory_device *device = &m->devices[s.device];
-    block *freed = *known ? &m->blocks[*known - 1] : NULL;
-    bool told = e->address != INT64_MIN, fits = told && freed && freed->bytes == -e->bytes;
+/* false: it frees nothing that is known. */
+static bool take_free(memory_trace *m, const memory_change *e, step *s, const block *known) {
+    memory_device *device = &m->devices[s->device];
+    const memory_change *from = known ? &m->trace.changes[known->change] : NULL;
+    bool told = e->address != INT64_MIN, fits = told && from && from->bytes == -e->bytes;
     device->frees++;
     if (!told && device->end < device->unknown_frees)
         device->unknown_frees = device->end;     /* legacy records: the least that was there */
     if (told && !fits) device->unknown_frees += e->bytes;
-    if (fits) {
-        s.category = category_of(m, freed, &e->at, e->ns);
-        s.op = freed->op;
-        note_category(m, freed->step, s.category);
-        freed->next_free = m->free_block;
-        m->free_block = (uint32_t)*known;
-        *known = 0;
-    }
-    add_step(m, s);
+    if (!fits) return false;
+    s->category = category_of(m, from, context_of(m, e), e->ts_ns);
+    s->op = op_of(m, from);
+    m->steps[known->step].category = s->category;
+    return true;
 }
 
 /* Makes a step of each change, in order of time; pairs each free with its allocation. */
-static void pair_events(memory_trace *m) {
-    map open = {.forgets = true};                /* (device, address) -> its block + 1 */
-    memory_event e;
-    while (sorter_next(m->by_time, &e)) {
-        uint32_t number = device_of(m, e.type, e.index);
+static void pair_changes(memory_trace *m) {
+    map open = {0};                              /* (device, address) -> 1 + its place in blocks */
+    block *blocks = allocate((m->trace.change_count + 1) * sizeof *blocks);
+    uint32_t *order = sorted_numbers(m->trace.change_count, earlier, m->trace.changes);
+    for (size_t i = 0; i < m->trace.change_count; i++) {
+        const memory_change *e = &m->trace.changes[order[i]];
+        uint32_t number = device_of(m, e->device_type, e->device_index);
         memory_device *device = &m->devices[number];
-        uint64_t *known = map_put(&open, hash_mix((uint64_t)e.address) + number + 1, NULL);
-        step s = {.ns = e.ns, .bytes = e.bytes, .device = number, .op = NO_CALL,
-                  .action = e.bytes < 0 ? DESTROY : CREATE, .category = MEMORY_UNKNOWN};
-        note_total(device, &e);
-        device->end += e.bytes;
-        if (e.bytes >= 0) take_allocation(m, &e, s, known);
-        else take_free(m, &e, s, known);
+        uint64_t *place = map_put(&open, hash_mix((uint64_t)e->address) + number + 1, NULL);
+        step s = {.ns = e->ts_ns, .bytes = e->bytes, .device = number, .op = NO_CALL,
+                  .action = e->bytes < 0 ? DESTROY : CREATE, .category = MEMORY_UNKNOWN};
+        note_total(device, e);
+        device->end += e->bytes;
+        if (e->bytes < 0) {
+            if (take_free(m, e, &s, *place ? &blocks[*place - 1] : NULL)) *place = 0;
+        } else {
+            device->allocations++;
+            s.op = op_of(m, e);
+            blocks[i] = (block){order[i], (uint32_t)m->count};
+            *place = i + 1;
+        }
+        add_step(m, s);
     }
     for (size_t i = 0; i < open.slot_count; i++) {
         if (!open.slots[i].value) continue;
-        const block *left = &m->blocks[open.slots[i].value - 1];
-        note_category(m, left->step, category_of(m, left, NULL, INT64_MAX));
+        const block *left = &blocks[open.slots[i].value - 1];
+        m->steps[left->step].category =
+            category_of(m, &m->trace.changes[left->change], NULL, INT64_MAX);
     }
+    free(order);
+    free(blocks);
     map_free(&open);
 }
 
 /* What was allocated before the recording stands first, as PyTorch has it. */
 static void add_preexisting(memory_trace *m) {
-    m->before = allocate(m->device_count * sizeof *m->before);
     for (uint32_t i = 0; i < m->device_count; i++) {
         memory_device *device = &m->devices[i];
         if (device->before < -device->unknown_frees) device->before = -device->unknown_frees;
-        if (device->before > 0)
-            m->before[m->before_count++] = (step){
-                .ns = -1, .bytes = device->before, .device = i, .op = NO_CALL,
-                .action = PREEXISTING, .category = MEMORY_UNKNOWN
-            };
+        if (device->before <= 0) continue;
+        add_step(m, (step){0});
+        memmove(m->steps + m->before + 1, m->steps + m->before,
+                (m->count - 1 - m->before) * sizeof *m->steps);
+        m->steps[m->before++] = (step){
+            .ns = -1, .bytes = device->before, .device = i, .op = NO_CALL,
+            .action = PREEXISTING, .category = MEMORY_UNKNOWN
+        };
     }
-    m->count += m->before_count;
 }
 
 /* A row of PyTorch's raw timeline: [ns, action, bytes, category]. */
@@ -386,44 +287,39 @@ static void take_row(memory_trace *m, trace_reader *reader) {
     if (values[1] == PREEXISTING) m->devices[0].before += values[2];
 }
 
+static void take(void *user, trace_reader *reader, trace_kept kept) {
+    memory_trace *m = user;
+    if (reader->item == TRACE_ROW) take_row(m, reader);
+    if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "profile_memory"))
+        m->was_on = !text_is(reader->member.value, "0");
+    if (kept != KEPT_CHANGE) return;
+    memory_change *change = &m->trace.changes[m->trace.change_count - 1];
+    change->key = told_category(&reader->event);
+    m->tells_categories |= change->key != MEMORY_UNKNOWN;
+}
+
 static int read_trace(memory_trace *m, const char *path) {
-    static const walk_take takes = {.enter = enter, .change = place};
-    m->events = sorter_of(sizeof(memory_event), event_before);
-    m->steps = sorter_of(sizeof(step), step_before);
-    trace_reader *reader = trace_open(path);
-    if (!reader) return EXIT_BAD;
-    reader->takes_rows = true;
-    m->walk.take = &takes;
-    m->walk.user = m;
-    m->walk.tree.with_memory = m->walk.tree.without_kernels = m->walk.all_changes = true;
-    while (!reader->failed && trace_next(reader) != TRACE_END) {
-        if (reader->item == TRACE_ROW) take_row(m, reader);
-        else if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "profile_memory"))
-            m->was_on = !text_is(reader->member.value, "0");
-        else if (reader->item == TRACE_EVENT && m->count == 0) take(m, reader);
-    }
-    m->base_ns = reader->base_time_ns;
-    if (m->count == 0) {
-        sort_events(m);
-        pair_events(m);
-        add_preexisting(m);
-    }
-    sorter_finish(m->steps);
-    return trace_close(reader);
+    m->trace.with_memory = m->trace.takes_rows = true;
+    int status = trace_load(&m->trace, path, take, m);
+    if (m->count) return status;
+    trace_nest(&m->trace);
+    find_contexts(m);
+    pair_changes(m);
+    add_preexisting(m);
+    return status;
 }
 
 /* ---- Peaks ---- */
 
 static void find_peaks(memory_trace *m) {
     int64_t *sums = allocate(m->device_count * sizeof *sums);
-    step s;
-    steps_begin(m);
-    for (uint64_t i = 0; steps_next(m, &s); i++) {
-        memory_device *device = &m->devices[s.device];
-        sums[s.device] += s.bytes;
-        if (sums[s.device] <= device->peak) continue;
-        device->peak = sums[s.device];
-        device->peak_ns = s.ns;
+    for (size_t i = 0; i < m->count; i++) {
+        const step *s = &m->steps[i];
+        memory_device *device = &m->devices[s->device];
+        sums[s->device] += s->bytes;
+        if (sums[s->device] <= device->peak) continue;
+        device->peak = sums[s->device];
+        device->peak_ns = s->ns;
         device->peak_step = i;
     }
     for (size_t i = 0; i < m->device_count; i++) m->devices[i].end = sums[i];
@@ -447,36 +343,35 @@ static bool choose_device(const memory_trace *m, const char *name, uint32_t *cho
 
 /* ---- Writing ---- */
 
-static void write_raw(memory_trace *m, uint32_t device, output *out) {
-    step s;
-    steps_begin(m);
+static void write_raw(const memory_trace *m, uint32_t device, output *out) {
+    size_t at = 0;
+    const step *s;
     output_text(out, "[");
-    for (bool first = true; steps_next_of(m, device, &s); first = false) {
-        long long ns = s.action == PREEXISTING ? -1 : (long long)(s.ns + m->base_ns);
-        output_format(out, "%s[%lld, %d, %lld, %d]", first ? "" : ", ", ns, s.action,
-                      (long long)s.bytes, s.category);
+    for (bool first = true; (s = next_step(m, device, &at)) != NULL; first = false) {
+        long long ns = s->action == PREEXISTING ? -1 : (long long)(s->ns + m->trace.base_ns);
+        output_format(out, "%s[%lld, %d, %lld, %d]", first ? "" : ", ", ns, s->action,
+                      (long long)s->bytes, s->category);
     }
     output_text(out, "]\n");
 }
 
 /* [times in us, [[0, bytes by category]]]: a row for each moment, as PyTorch writes them. */
-static void write_timeline(memory_trace *m, uint32_t device, output *out) {
+static void write_timeline(const memory_trace *m, uint32_t device, output *out) {
     for (int part = 0; part < 2; part++) {
         int64_t sums[MEMORY_CATEGORIES] = {0};
         bool first = true;
-        step s, next = {0};
-        steps_begin(m);
+        size_t at = 0;
         output_text(out, part ? "], [" : "[[");
-        for (bool any = steps_next_of(m, device, &s); any; s = next) {
-            any = steps_next_of(m, device, &next);
-            sums[s.category] += s.bytes;
-            if (any && next.ns == s.ns) continue;
+        for (const step *s = next_step(m, device, &at), *next; s; s = next) {
+            next = next_step(m, device, &at);
+            sums[s->category] += s->bytes;
+            if (next && next->ns == s->ns) continue;
             /* the state before the first change stands just before it */
-            int64_t ns = s.ns == -1 ? (any ? next.ns - 1000 : 0) : s.ns;
+            int64_t ns = s->ns == -1 ? (next ? next->ns - 1000 : 0) : s->ns;
             output_text(out, first ? "" : ", ");
             first = false;
             if (part == 0) {
-                output_format(out, "%lld", (long long)((ns + m->base_ns) / 1000));
+                output_format(out, "%lld", (long long)((ns + m->trace.base_ns) / 1000));
                 continue;
             }
             output_text(out, "[0");
@@ -496,30 +391,29 @@ static bool holds_more(uint32_t a, uint32_t b, const void *context) {
     return holders[a].bytes > holders[b].bytes;
 }
 
-static size_t find_holders(memory_trace *m, uint32_t device, bool by_op, holder **holders) {
+static size_t find_holders(const memory_trace *m, uint32_t device, bool by_op, holder **holders) {
     map numbers = {0};
     size_t count = 0, capacity = 0;
-    step s;
-    steps_begin(m);
-    for (uint64_t i = 0; i <= m->devices[device].peak_step && steps_next(m, &s); i++) {
-        if (s.device != device) continue;
+    for (size_t i = 0; i < m->count && i <= m->devices[device].peak_step; i++) {
+        const step *s = &m->steps[i];
+        if (s->device != device) continue;
         bool is_new;
-        uint32_t op = by_op ? s.op : NO_CALL;
-        uint64_t *number = map_put(&numbers, (uint64_t)op * MEMORY_CATEGORIES + s.category,
+        uint32_t op = by_op ? s->op : NO_CALL;
+        uint64_t *number = map_put(&numbers, (uint64_t)op * MEMORY_CATEGORIES + s->category,
                                    &is_new);
         if (is_new) {
             GROW(*holders, count, capacity);
-            (*holders)[count] = (holder){op, s.category, 0, 0};
+            (*holders)[count] = (holder){op, s->category, 0, 0};
             *number = count++;
         }
-        (*holders)[*number].bytes += s.bytes;
-        (*holders)[*number].blocks += s.action == DESTROY ? -1 : s.action != INCREMENT_VERSION;
+        (*holders)[*number].bytes += s->bytes;
+        (*holders)[*number].blocks += s->action == DESTROY ? -1 : s->action != INCREMENT_VERSION;
     }
     map_free(&numbers);
     return count;
 }
 
-static void add_holders(memory_trace *m, uint32_t device, bool by_op, int64_t limit,
+static void add_holders(const memory_trace *m, uint32_t device, bool by_op, int64_t limit,
                         sheet *s) {
     holder *holders = NULL;
     size_t count = find_holders(m, device, by_op, &holders);
@@ -532,7 +426,7 @@ static void add_holders(memory_trace *m, uint32_t device, bool by_op, int64_t li
         *cells++ = sheet_cell(s, "%s", m->devices[device].name);
         if (by_op)
             *cells++ = sheet_cell(s, "%s", h->op == NO_CALL ? "(no call in the trace)"
-                                           : interned_text(&m->walk.tree.names, h->op));
+                                           : interned_text(&m->trace.names, h->op));
         *cells++ = sheet_cell(s, "%s", memory_category_names[h->category]);
         *cells++ = sheet_cell(s, "%lld", (long long)h->bytes);
         *cells++ = sheet_cell(s, "%.2f", 100 * (double)h->bytes / (double)peak);
@@ -556,7 +450,7 @@ static void add_device(const memory_trace *m, uint32_t number, sheet *s) {
     cells[6] = sheet_cell(s, "%llu", (unsigned long long)device->frees);
 }
 
-static void write_table(memory_trace *m, const memory_options *o, table_format format,
+static void write_table(const memory_trace *m, const memory_options *o, table_format format,
                         output *out) {
     static const char *const device_heads[] = {"Device", "Peak (B)", "At (us)", "Before (B)",
                                                "At the end (B)", "Allocations", "Frees"};
@@ -581,24 +475,21 @@ static void write_table(memory_trace *m, const memory_options *o, table_format f
 }
 
 static const char *op_name(const memory_trace *m, const holder *h) {
-    return h->op == NO_CALL ? NULL : interned_text(&m->walk.tree.names, h->op);
+    return h->op == NO_CALL ? NULL : interned_text(&m->trace.names, h->op);
 }
 
-static void write_page(memory_trace *m, const char *name, output *out) {
+static void write_page(const memory_trace *m, const char *name, output *out) {
     memory_page page;
-    step s;
-    int64_t first_ns = 0;
-    bool any = false;
-    for (steps_begin(m); !any && steps_next(m, &s); ) {
-        any = s.action != PREEXISTING;
-        if (any) first_ns = s.ns;
-    }
+    size_t first = 0;
+    while (first < m->count && m->steps[first].action == PREEXISTING) first++;
+    int64_t first_ns = first < m->count ? m->steps[first].ns : 0;
     memory_page_begin(&page, out, file_name(name));
     for (uint32_t device = 0; device < m->device_count; device++) {
         memory_page_device(&page, m->devices[device].name);
-        for (steps_begin(m); steps_next_of(m, device, &s); )
-            memory_page_change(&page, s.action == PREEXISTING ? first_ns : s.ns, s.category,
-                               s.bytes);
+        size_t at = 0;
+        for (const step *s; (s = next_step(m, device, &at)) != NULL; )
+            memory_page_change(&page, s->action == PREEXISTING ? first_ns : s->ns, s->category,
+                               s->bytes);
     }
     memory_page_holders(&page);
     for (uint32_t device = 0; device < m->device_count; device++) {
@@ -627,7 +518,7 @@ static const char *format_of(const memory_options *o) {
     return "text";
 }
 
-static int write_memory(memory_trace *m, const memory_options *o, const char *name) {
+static int write_memory(const memory_trace *m, const memory_options *o, const char *name) {
     const char *format = format_of(o);
     uint32_t device = 0;
     output out;
@@ -652,14 +543,10 @@ static int read_and_write(const memory_options *o, const char *path) {
              "was allocated or freed meanwhile, or not by what the profiler sees"
              : "there are no [memory] events; record with profile_memory=True");
     int written = status && m.count == 0 ? status : write_memory(&m, o, path);
-    walk_free(&m.walk);
+    trace_free(&m.trace);
     map_free(&m.device_numbers);
-    sorter_free(m.events);
-    sorter_free(m.by_time);
-    sorter_free(m.steps);
     free(m.contexts);
-    free(m.blocks);
-    free(m.before);
+    free(m.steps);
     free(m.devices);
     return status ? status : written;
 }

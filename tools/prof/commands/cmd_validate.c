@@ -5,7 +5,7 @@
 #include "input/trace_pairs.h"
 #include "input/trace_reader.h"
 #include "input/unpack.h"
-#include "trace/call_tree.h"
+#include "trace/trace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -89,7 +89,7 @@ typedef struct checker {
     int64_t limit;
     arena texts;
     interner names;
-    call_tree threads;           /* for its numbers of threads alone */
+    struct trace threads;         /* for its numbers of threads alone */
     span_sorter *events;         /* complete ones: id is the offset */
     span_sorter *by_correlation, *by_flow, *by_stream;   /* keyed */
     map streams, backward;
@@ -247,7 +247,7 @@ static void add_launch(checker *c, const trace_event *event) {
 static void add_timed(checker *c, const trace_event *event) {
     sorter_add(c->events, &(span){
         .start_ns = event->ts_ns, .amount = event->dur_ns, .id = (int64_t)event->offset,
-        .thread = tree_thread(&c->threads, event)
+        .thread = trace_thread(&c->threads, event)
     });
     if (kind_is_device(event->kind)) add_work(c, event);
     if (event->kind == TRACE_RUNTIME) add_launch(c, event);
@@ -600,7 +600,7 @@ static void list_rules(void) {
 static void checker_free(checker *c) {
     free(c->findings);
     arena_free(&c->texts);
-    tree_free(&c->threads);
+    trace_free(&c->threads);
     map_free(&c->streams);
     map_free(&c->backward);
     if (c->pairs) pairs_close(c->pairs);

@@ -94,16 +94,10 @@ static void take_sample(void *user, const flame_sample *s) {
     values[BYTES] += s->bytes;
 }
 
-static void take_times(void *user, int64_t first_ns, int64_t last_ns) {
-    profile *p = user;
-    p->file_first_ns = first_ns;
-    p->file_last_ns = last_ns;
-}
-
 static int read_file(profile *p, const char *path) {
     const flame_options options = {
         .device = true, .kernels = true, .python = true, .by_site = true, .take = take_sample,
-        .on_event = take_event, .on_member = take_member, .on_times = take_times, .user = p
+        .on_event = take_event, .on_member = take_member, .user = p
     };
     p->base_ns = 0;
     p->file_first_ns = INT64_MAX;

@@ -5,7 +5,7 @@
 #ifndef PROF_TIMELINE_H
 #define PROF_TIMELINE_H
 
-#include "trace/call_tree.h"
+#include "trace/trace.h"
 
 typedef struct timeline timeline;
 

@@ -76,7 +76,7 @@ static void add_memory_point(report_page *page, const trace_event *event) {
 static void add_change(report_page *page, const trace_event *event) {
     memory_change change;
     int64_t bytes[2] = {0, 0};
-    if (!tree_takes_change(&page->table->tree, event, &change) || change.is_legacy ||
+    if (!trace_is_change(&page->table->trace, event, &change) || change.is_legacy ||
         change.kind == CHANGE_REFUSED) return;
     int side = rows_memory_side(page->table, change.device_type);
     if (side >= 0) bytes[side] = change.bytes;
@@ -87,10 +87,10 @@ static void add_change(report_page *page, const trace_event *event) {
 static trace_text name_of(report_page *page, const trace_event *event) {
     static const char step[] = "ProfilerStep#";
     bool is_step = event->name.size >= sizeof step && memcmp(event->name.data, step, 13) == 0;
-    call_tree *tree = &page->table->tree;
+    struct trace *trace = &page->table->trace;
     if (is_step || event->phase != 'X') return event->name;
-    uint32_t number = tree_name(tree, event);        /* may move the entries */
-    const struct interned *name = &tree->names.entries[number];
+    uint32_t number = trace_name(trace, event);      /* may move the entries */
+    const struct interned *name = &trace->names.entries[number];
     return (trace_text){name->text, name->size};
 }
 

@@ -1,6 +1,6 @@
-/* A trace as tables: see dataset.h. The first pass over the file gives the calls to the walk
-   (call_walk.h), and keeps the ends of flows and names; what the walk tells is sorted back into the
-   file's order, in which the second pass hands out the rows. */
+/* A trace as tables: see dataset.h. The first pass over the file loads the trace (trace.h), and
+   keeps the ends of flows and names; the second one hands out the rows, in the file's order, which
+   is that of the calls and works too. */
 #include "trace/dataset.h"
 
 #include <stdlib.h>
@@ -9,10 +9,10 @@
 #include "base/span_sorter.h"
 #include "input/losses.h"
 #include "input/trace_reader.h"
-#include "trace/call_walk.h"
 #include "trace/flows.h"
 #include "trace/rank_id.h"
 #include "trace/step_times.h"
+#include "trace/trace.h"
 
 /* ---- The model ---- */
 
@@ -78,23 +78,15 @@ const table_model table_models[TABLES] = {
 
 typedef struct process { const char *name, *labels; } process;
 
-/* What is known of an event once all have been read. */
-typedef struct fact {
-    int64_t event, parent;       /* parent: the event around a call, or the one that owns work */
-    int64_t self_ns, device_ns, device_self_ns;
-    uint32_t depth, name;        /* name: of the owner */
-} fact;
-
 typedef struct dataset {
     row_sink *sink;
     const char *path;
     rank_id id;
-    int64_t base_ns;
-    call_walk walk;              /* its tree's threads are those of all events */
-    span_sorter *facts;
-    fact fact;                   /* the next one; event -1: there is none */
+    struct trace trace;          /* its threads are those of all events; key of a call: the number
+                                    of its event; more: its depth */
+    size_t calls, works;         /* so many are handed out */
     const char **thread_names;   /* of its threads; NULL: none */
-    size_t thread_capacity;
+    size_t thread_count, thread_capacity;
     process *processes;
     size_t process_count, process_capacity;
     map process_numbers;
@@ -103,7 +95,7 @@ typedef struct dataset {
     flows flows;
     span_sorter *sorter;         /* of all calls, where flows are wanted */
     bool own;                    /* the trace is prof.h's */
-    uint64_t events, summed, left_out, no_numbers;   /* no_numbers: values of counters */
+    uint64_t events, left_out, no_numbers;   /* no_numbers: values of counters */
     cell cells[MOST_COLUMNS];
     char *json;                  /* of the row: its texts are pieces of this */
     size_t json_size, json_capacity;
@@ -204,11 +196,10 @@ static process *process_of(dataset *d, int64_t pid) {
 }
 
 static uint32_t thread_of(dataset *d, const trace_event *event) {
-    size_t known = d->walk.tree.thread_count;
-    uint32_t number = tree_thread(&d->walk.tree, event);
-    if (known == d->walk.tree.thread_count) return number;
-    GROW(d->thread_names, known, d->thread_capacity);
-    d->thread_names[number] = NULL;
+    uint32_t number = trace_thread(&d->trace, event);
+    if (number < d->thread_count) return number;
+    GROW(d->thread_names, d->thread_count, d->thread_capacity);
+    d->thread_names[d->thread_count++] = NULL;
     process *p = process_of(d, event->pid);
     if (event->pid_text.data && !p->name)
         p->name = arena_text(&d->memory, event->pid_text.data, event->pid_text.size);
@@ -240,10 +231,10 @@ static void add_slice(dataset *d, const trace_event *event, uint32_t thread) {
     });
 }
 
-static void collect_event(dataset *d, const trace_reader *reader, uint32_t thread) {
-    step_times_take(&d->steps, &reader->event);
-    if (wants(d, TABLE_EVENTS)) walk_add(&d->walk, reader, (int64_t)d->events);
-    add_slice(d, &reader->event, thread);
+static void collect_event(dataset *d, const trace_event *event, uint32_t thread, trace_kept kept) {
+    if (kept == KEPT_CALL) d->trace.calls[d->trace.call_count - 1].key = (uint32_t)d->events;
+    step_times_take(&d->steps, event);
+    add_slice(d, event, thread);
     d->events++;
 }
 
@@ -256,69 +247,39 @@ static void collect_flow(dataset *d, const trace_event *event, uint32_t thread) 
     });
 }
 
-static void collect(dataset *d, const trace_reader *reader) {
-    const trace_event *event = &reader->event;
+static void collect(dataset *d, const trace_event *event, trace_kept kept) {
     if (event->phase == 'M') {
         take_name(d, event);
         return;
     }
     uint32_t thread = thread_of(d, event);
     switch (event->phase) {
-    case 'X': collect_event(d, reader, thread); break;
+    case 'X': collect_event(d, event, thread, kept); break;
     case 's': case 't': case 'f': collect_flow(d, event, thread); break;
     case 'i': case 'I': case 'R': case 'n': case 'C': break;
     default: d->left_out++; break;
     }
 }
 
-static int first_pass(dataset *d) {
-    trace_reader *reader = trace_open(d->path);
-    if (!reader) return EXIT_BAD;
-    while (trace_next(reader) != TRACE_END) {
-        if (reader->item == TRACE_EVENT) collect(d, reader);
-        if (reader->item != TRACE_MEMBER) continue;
-        d->own |= text_is(reader->member.key, "prof");
-        rank_read(&d->id, &reader->member);
-    }
-    d->base_ns = reader->base_time_ns;
-    d->summed = reader->losses->summed;
-    return trace_close(reader);
+static void take(void *user, trace_reader *reader, trace_kept kept) {
+    dataset *d = user;
+    if (reader->item == TRACE_EVENT) collect(d, &reader->event, kept);
+    if (reader->item != TRACE_MEMBER) return;
+    d->own |= text_is(reader->member.key, "prof");
+    rank_read(&d->id, &reader->member);
 }
 
 /* ---- What lies in what ---- */
 
-static bool fact_before(const void *a, const void *b) {
-    return ((const fact *)a)->event < ((const fact *)b)->event;
-}
-
-static void take_call(void *user, uint32_t number, const call_end *times) {
-    dataset *d = user;
-    const walk_call *c = &d->walk.calls[number];
-    const fact f = {
-        .event = c->id, .parent = c->around == NO_CALL ? -1 : d->walk.calls[c->around].id,
-        .self_ns = times->self_ns, .device_ns = times->device_ns,
-        .device_self_ns = times->self_device_ns, .depth = c->depth
-    };
-    sorter_add(d->facts, &f);
-}
-
-static void take_work(void *user, uint32_t owner, int64_t event, int64_t ns) {
-    dataset *d = user;
-    (void)ns;
-    if (owner == NO_CALL) return;
-    const walk_call *c = &d->walk.calls[owner];
-    sorter_add(d->facts, &(fact){.event = event, .parent = c->id, .name = c->name});
-}
-
-static void next_fact(dataset *d) {
-    if (!sorter_next(d->facts, &d->fact)) d->fact.event = -1;
-}
-
 static void build(dataset *d) {
-    d->facts = sorter_of(sizeof(fact), fact_before);
-    walk_all(&d->walk);
-    sorter_finish(d->facts);
-    next_fact(d);
+    struct trace *t = &d->trace;
+    trace_nest(t);
+    trace_own(t);
+    trace_times(t);
+    for (size_t i = 0; i < t->call_count; i++) {
+        call *c = &t->calls[t->tree[i]];
+        c->more = c->parent == NO_CALL ? 0 : t->calls[c->parent].more + 1;
+    }
     if (!d->sorter) return;
     sorter_finish(d->sorter);
     flows_bind(&d->flows, d->sorter, NULL);
@@ -337,29 +298,33 @@ static bool is_drawn(const dataset *d, const trace_event *event) {
 }
 
 /* An asynchronous one lies in nothing, and has no time of its own. */
-static void put_call(dataset *d, const trace_event *event, const fact *f) {
-    if (f->parent >= 0) put(d, E_PARENT, f->parent);
-    if (!is_drawn(d, event)) put(d, E_SELF, f->self_ns);
-    put(d, E_DEVICE_NS, f->device_ns);
-    put(d, E_DEVICE_SELF, f->device_self_ns);
-    if (!event->is_async) put(d, E_DEPTH, f->depth);
+static void put_call(dataset *d, const trace_event *event) {
+    size_t number = d->calls++;
+    const call *c = &d->trace.calls[number];
+    call_times times = d->trace.times[number];
+    if (event->is_async && trace_arg(event, "is_legacy"))
+        times.device_self_ns = trace_kernels_ns(event);
+    if (c->parent != NO_CALL) put(d, E_PARENT, d->trace.calls[c->parent].key);
+    if (!is_drawn(d, event)) put(d, E_SELF, times.self_ns);
+    put(d, E_DEVICE_NS, times.device_ns);
+    put(d, E_DEVICE_SELF, times.device_self_ns);
+    if (!event->is_async) put(d, E_DEPTH, c->more);
 }
 
-static void put_owner(dataset *d, const fact *f) {
-    const struct interned *name = &d->walk.tree.names.entries[f->name];
-    put(d, E_OP_ID, f->parent);
+static void put_owner(dataset *d) {
+    uint32_t owner = d->trace.works[d->works++].owner;
+    if (owner == NO_CALL) return;
+    const call *c = &d->trace.calls[owner];
+    const struct interned *name = &d->trace.names.entries[c->name];
+    put(d, E_OP_ID, c->key);
     put_text(d, E_OP, (trace_text){name->text, name->size});
 }
 
-static void put_fact(dataset *d, const trace_event *event, int64_t id) {
-    fact f = {.event = -1, .parent = -1};
-    bool told = d->fact.event == id, is_call = tree_takes(&d->walk.tree, event);
-    if (told) f = d->fact;
-    if (told) next_fact(d);
-    if (is_call && event->is_async && trace_arg(event, "is_legacy"))
-        f.device_self_ns = trace_kernels_ns(event);
-    if (is_call) put_call(d, event, &f);
-    else if (told) put_owner(d, &f);
+/* As it was loaded: calls and works come in the same order again. */
+static void put_facts(dataset *d, const trace_event *event) {
+    bool is_call = trace_is_call(&d->trace, event);
+    if (is_call && d->calls < d->trace.call_count) put_call(d, event);
+    if (kind_is_device(event->kind) && d->works < d->trace.work_count) put_owner(d);
 }
 
 /* Where it ran, or what was waited for. */
@@ -385,7 +350,7 @@ static void put_names(dataset *d, const trace_event *event) {
 
 static void put_times(dataset *d, const trace_event *event) {
     int64_t step = step_times_at(&d->steps, event->ts_ns);
-    put(d, E_TS, event->ts_ns + d->base_ns);
+    put(d, E_TS, event->ts_ns + d->trace.base_ns);
     put(d, E_DUR, event->dur_ns);
     if (step != NO_STEP) put(d, E_STEP, step);
 }
@@ -404,7 +369,7 @@ static void event_row(dataset *d, const trace_event *event) {
     put(d, E_IS_DEVICE, device && !drawn);
     put(d, E_IS_ASYNC, event->is_async);
     if (device && !drawn) put(d, E_SELF, event->dur_ns);
-    put_fact(d, event, id);
+    put_facts(d, event);
     if (device || event->kind == TRACE_SYNC) put_place(d, event);
     if (shapes) put_json(d, E_SHAPES, shapes->value);
     if (event->arg_count) put_json(d, E_ARGS, event->args_text);
@@ -416,7 +381,7 @@ static void event_row(dataset *d, const trace_event *event) {
 static void memory_row(dataset *d, const trace_event *event) {
     char category[32];
     begin_row(d, 0);
-    put(d, M_TS, event->ts_ns + d->base_ns);
+    put(d, M_TS, event->ts_ns + d->trace.base_ns);
     put_ids(d, M_PID, M_TID, event);
     put_small(d, M_TYPE, event, PROF_KEY_DEVICE_TYPE);
     put_small(d, M_DEVICE, event, PROF_KEY_DEVICE_INDEX);
@@ -435,7 +400,7 @@ static void instant_row(dataset *d, const trace_event *event) {
     put_text(d, I_NAME, event->name);
     if (event->has & TRACE_HAS_CAT) put_text(d, I_CAT, event->cat);
     put_ids(d, I_PID, I_TID, event);
-    put(d, I_TS, event->ts_ns + d->base_ns);
+    put(d, I_TS, event->ts_ns + d->trace.base_ns);
     if (event->scope.size && json_is_text(event->scope)) {
         json_decode(event->scope, scope, sizeof scope);
         put_words(d, I_SCOPE, scope);
@@ -466,7 +431,7 @@ static void counter_rows(dataset *d, const trace_event *event) {
         put_counter_name(d, event);
         put_key(d, C_SERIES, args[i].key);
         if (has_pid(event)) put(d, C_PID, event->pid);
-        put(d, C_TS, event->ts_ns + d->base_ns);
+        put(d, C_TS, event->ts_ns + d->trace.base_ns);
         d->cells[C_VALUE] = (cell){.is = true, .number = number};
         end_row(d, TABLE_COUNTERS);
     }
@@ -503,8 +468,8 @@ static void flow_row(void *user, const flow_end *from, const flow_end *to) {
     if (cat->size) put_text(d, F_CAT, (trace_text){cat->text, cat->size});
     put(d, F_FROM, (int64_t)from->call);
     put(d, F_TO, (int64_t)to->call);
-    put(d, F_FROM_TS, from->ts_ns + d->base_ns);
-    put(d, F_TO_TS, to->ts_ns + d->base_ns);
+    put(d, F_FROM_TS, from->ts_ns + d->trace.base_ns);
+    put(d, F_TO_TS, to->ts_ns + d->trace.base_ns);
     end_row(d, TABLE_FLOWS);
 }
 
@@ -517,8 +482,8 @@ static void flow_rows(dataset *d) {
 }
 
 static void thread_rows(dataset *d) {
-    for (size_t i = 0; i < d->walk.tree.thread_count && wants(d, TABLE_THREADS); i++) {
-        const call_thread *thread = &d->walk.tree.threads[i];
+    for (size_t i = 0; i < d->trace.thread_count && wants(d, TABLE_THREADS); i++) {
+        const call_thread *thread = &d->trace.threads[i];
         const process *p = process_of(d, thread->pid);
         begin_row(d, 0);
         if (thread->pid_text == NO_CALL) put(d, T_PID, thread->pid);
@@ -554,9 +519,9 @@ static int second_pass(dataset *d) {
 /* ---- The whole ---- */
 
 static void tell(const dataset *d) {
-    if (d->summed)
+    if (d->trace.summed)
         warn(d->path, "%llu zones are in sums alone: the tables have no rows of them",
-             (unsigned long long)d->summed);
+             (unsigned long long)d->trace.summed);
     if (d->left_out)
         warn(d->path, "%llu events of phases that are in no table: left out",
              (unsigned long long)d->left_out);
@@ -566,8 +531,7 @@ static void tell(const dataset *d) {
 }
 
 static void free_dataset(dataset *d) {
-    walk_free(&d->walk);
-    sorter_free(d->facts);
+    trace_free(&d->trace);
     free(d->thread_names);
     free(d->processes);
     map_free(&d->process_numbers);
@@ -579,12 +543,10 @@ static void free_dataset(dataset *d) {
 }
 
 int dataset_read(const char *path, const int64_t *rank, row_sink *sink) {
-    static const walk_take take = {.leave = take_call, .work = take_work};
-    dataset d = {.sink = sink, .path = path, .walk = {.take = &take}};
-    d.walk.user = &d;
-    d.walk.tree.with_python = d.walk.tree.whole_names = true;
+    dataset d = {.sink = sink, .path = path};
+    d.trace.with_works = d.trace.with_python = d.trace.whole_names = true;
     if (wants(&d, TABLE_FLOWS) || wants(&d, TABLE_METADATA)) d.sorter = sorter_new();
-    int status = first_pass(&d);
+    int status = trace_load(&d.trace, path, take, &d);
     if (rank) d.id.rank = *rank;
     if (status == EXIT_OK && sink->begin && !sink->begin(sink, d.id.rank)) status = EXIT_BAD;
     if (status == EXIT_OK) {

@@ -1,4 +1,4 @@
-/* Work of devices, and changes of memory, to the calls that they name, as join_owner of call_tree.h
+/* Work of devices, and changes of memory, to the calls that they name, as join_owner of trace.h
    finds them: in memory up to 24 MB, in files without a name beyond that.
 
        work_join *join = work_join_new();

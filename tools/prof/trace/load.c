@@ -1,0 +1,249 @@
+/* Loading a trace: see trace.h. */
+#include "trace/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "input/losses.h"
+
+/* ---- Names and threads ---- */
+
+static uint32_t new_thread(struct trace *t, const trace_event *event) {
+    GROW(t->threads, t->thread_count, t->thread_capacity);
+    call_thread *thread = &t->threads[t->thread_count];
+    thread->pid = event->pid;
+    thread->tid = event->tid;
+    thread->pid_text = event->pid_text.size
+        ? intern(&t->names, event->pid_text.data, event->pid_text.size) : NO_CALL;
+    thread->tid_text = event->tid_text.size
+        ? intern(&t->names, event->tid_text.data, event->tid_text.size) : NO_CALL;
+    return (uint32_t)t->thread_count++;
+}
+
+uint32_t trace_thread(struct trace *t, const trace_event *event) {
+    uint64_t key = hash_mix((uint64_t)event->pid) * 31 + (uint64_t)event->tid;
+    bool is_new;
+    if (t->last_thread.any && t->last_thread.key == key) return t->last_thread.number;
+    uint64_t *number = map_put(&t->thread_numbers, key, &is_new);
+    if (is_new) *number = new_thread(t, event);
+    t->last_thread.key = key;
+    t->last_thread.number = (uint32_t)*number;
+    t->last_thread.any = true;
+    return (uint32_t)*number;
+}
+
+/* Without the overload behind it, where that stands for itself too. */
+static trace_text without_overload(const trace_event *event) {
+    trace_text name = event->name;
+    const trace_member *overload =
+        memchr(name.data, '.', name.size) ? trace_overload(event) : NULL;
+    char text[8192];
+    if (!overload) return name;
+    size_t size = json_decode(overload->value, text, sizeof text);
+    if (size && size < sizeof text && size < name.size &&
+        name.data[name.size - size - 1] == '.' &&
+        memcmp(name.data + name.size - size, text, size) == 0) name.size -= size + 1;
+    return name;
+}
+
+uint32_t trace_name(struct trace *t, const trace_event *event) {
+    static const char step[] = "ProfilerStep#";
+    if (t->whole_names) return intern(&t->names, event->name.data, event->name.size);
+    if (!t->steps_apart && event->name.size >= sizeof step - 1 &&
+        memcmp(event->name.data, step, sizeof step - 1) == 0)
+        return intern(&t->names, "ProfilerStep*", 13);
+    trace_text name = without_overload(event);
+    uint32_t number = intern(&t->names, name.data, name.size);
+    char source[4200];
+    if (!t->with_site || !trace_arg_text(event, PROF_KEY_SOURCE, source, sizeof source))
+        return number;
+    return trace_name_at(t, number, (trace_text){source, strlen(source)});
+}
+
+uint32_t trace_name_at(struct trace *t, uint32_t name, trace_text source) {
+    const struct interned *plain = &t->names.entries[name];
+    size_t size = plain->size + source.size + 4;
+    if (!source.size) return name;
+    char *text = allocate(size);
+    snprintf(text, size, "%s (%.*s)", plain->text, (int)source.size, source.data);
+    name = intern(&t->names, text, strlen(text));
+    free(text);
+    return name;
+}
+
+/* ---- Events ---- */
+
+/* The parent that the event names: NOT_TOLD, or 0: it has none. */
+static int64_t told_parent(const trace_event *event) {
+    int64_t id;
+    return trace_arg_int(event, PROF_KEY_ZONE_PARENT, &id) && id >= 0 ? id : NOT_TOLD;
+}
+
+int64_t trace_kernels_ns(const trace_event *event) {
+    const trace_member *kernels = trace_arg(event, "kernels");
+    trace_text rest = kernels ? kernels->value : (trace_text){"", 0}, kernel, key, value;
+    int64_t sum = 0, ns;
+    while (json_next(&rest, &key, &kernel)) {
+        if (*kernel.data != '[') continue;
+        for (int i = 0; json_next(&kernel, &key, &value); i++)
+            if (i == 2 && json_ns(value, &ns)) sum += ns;
+    }
+    return sum;
+}
+
+bool trace_is_call(const struct trace *t, const trace_event *event) {
+    if (event->phase != 'X' || kind_is_device(event->kind)) return false;
+    if (event->kind == TRACE_PYTHON) return t->with_python;
+    return event->kind != TRACE_GPU_ANNOTATION && event->kind != TRACE_SYNC &&
+           event->kind != TRACE_SPAN && event->kind != TRACE_TASK;
+}
+
+bool trace_takes_instant(const struct trace *t, const trace_event *event, memory_change *change) {
+    int64_t type = 0, index = -1;
+    bool refused = t->with_refused && text_is(event->name, "[OutOfMemory]");
+    if (!refused && !text_is(event->name, "[memory]")) return false;
+    *change = (memory_change){
+        .ts_ns = event->ts_ns, .told = told_parent(event), .owner = NO_CALL,
+        .address = INT64_MIN, .total = INT64_MIN,
+        .is_legacy = trace_arg(event, "is_legacy") != NULL,
+        .kind = refused ? CHANGE_REFUSED
+              : trace_arg(event, PROF_KEY_MISSED) ? CHANGE_MISSED : CHANGE_EVENT
+    };
+    if (!refused && !trace_arg_int(event, PROF_KEY_BYTES, &change->bytes)) return false;
+    trace_arg_int(event, PROF_KEY_DEVICE_TYPE, &type);
+    trace_arg_int(event, PROF_KEY_DEVICE_INDEX, &index);
+    trace_arg_int(event, PROF_KEY_ADDRESS, &change->address);
+    trace_arg_int(event, PROF_KEY_TOTAL, &change->total);
+    change->device_type = (int32_t)type;
+    change->device_index = (int32_t)index;
+    return true;
+}
+
+static trace_kept add_change(struct trace *t, const trace_event *event, memory_change *change) {
+    GROW(t->changes, t->change_count, t->change_capacity);
+    change->thread = trace_thread(t, event);
+    t->changes[t->change_count++] = *change;
+    return KEPT_CHANGE;
+}
+
+static trace_kept add_work(struct trace *t, const trace_event *event) {
+    device_work made = {
+        .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
+        .told = told_parent(event), .name = intern(&t->names, event->name.data, event->name.size),
+        .thread = trace_thread(t, event), .owner = NO_CALL, .launch = NO_CALL, .kind = event->kind
+    };
+    made.external = trace_work_ids(event, &made.correlation);
+    GROW(t->works, t->work_count, t->work_capacity);
+    t->works[t->work_count++] = made;
+    return KEPT_WORK;
+}
+
+static void note_zone(struct trace *t, const trace_event *event, call *made) {
+    int64_t id;
+    if (trace_arg_int(event, PROF_KEY_ZONE, &id))
+        *map_put(&t->by_zone, (uint64_t)id, NULL) = t->call_count;
+    if ((id = told_parent(event)) == NOT_TOLD) return;
+    made->is_told = true;
+    *map_put(&t->told, t->call_count - 1, NULL) = (uint64_t)id;
+}
+
+/* A number of the last call. Most traces have none: then there is no column. */
+static void put_number(const struct trace *t, int64_t **column, size_t *capacity, int64_t none,
+                       int64_t value) {
+    size_t number = t->call_count - 1;
+    if (value == none && !*column) return;
+    if (number >= *capacity) {
+        bool is_new = !*column;
+        *capacity = t->call_capacity;
+        *column = reallocate(*column, *capacity * sizeof **column);
+        for (size_t i = 0; is_new && i < number; i++) (*column)[i] = none;
+    }
+    (*column)[number] = value;
+}
+
+static trace_kept add_call(struct trace *t, const trace_event *event) {
+    GROW(t->calls, t->call_count, t->call_capacity);
+    call *made = &t->calls[t->call_count];
+    *made = (call){
+        .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
+        .name = trace_name(t, event), .thread = trace_thread(t, event), .parent = NO_CALL,
+        .kind = event->kind, .is_async = event->is_async, .is_pair = event->is_pair
+    };
+    t->call_count++;
+    note_zone(t, event, made);
+    if (!t->with_works) return KEPT_CALL;
+    made->is_legacy = trace_arg(event, "is_legacy") != NULL;
+    int64_t launched_ns = made->is_legacy ? trace_kernels_ns(event) : 0;
+    put_number(t, &t->launched_ns, &t->launched_capacity, 0, launched_ns);
+    put_number(t, &t->ids, &t->id_capacity, NO_ID, trace_call_id(event).id);
+    return KEPT_CALL;
+}
+
+trace_kept trace_add(struct trace *t, const trace_event *event) {
+    memory_change change;
+    if (trace_is_change(t, event, &change)) return add_change(t, event, &change);
+    if (t->with_works && (event->phase == 's' || event->phase == 'f')) trace_note_flow(t, event);
+    if (event->phase != 'X') return KEPT_NOTHING;
+    if (kind_is_device(event->kind)) return t->with_works ? add_work(t, event) : KEPT_NOTHING;
+    return trace_is_call(t, event) ? add_call(t, event) : KEPT_NOTHING;
+}
+
+/* ---- The file ---- */
+
+/* Ends the loading before the machine swaps. What is left of the file needs as much memory for each
+   byte as what was read, and then come orders and times, about as much again. */
+static bool has_room(const trace_reader *reader, uint64_t size, int64_t left_before) {
+    const int64_t least = 16 << 20;
+    int64_t left = memory_left();
+    double taken = (double)(left_before - left), read = (double)reader->bytes;
+    double more = (double)size > read ? (double)size - read : 0;
+    double need = taken > 0 && read > 0 ? taken * more / read + taken : 0;
+    return left > least && need < (double)left;
+}
+
+enum { EVENTS_A_LOOK = 1 << 16 };        /* between two looks at the memory */
+
+int trace_load(struct trace *t, const char *path, trace_take *take, void *user) {
+    trace_reader *reader = trace_open(path);
+    t->ended_early = true;
+    if (!reader) return EXIT_BAD;
+    int64_t left = memory_left();
+    uint64_t events = 0;
+    struct stat status;
+    uint64_t size = stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
+    reader->as_written = t->as_written;
+    reader->quiet = t->quiet;
+    reader->takes_rows = t->takes_rows;
+    while (!reader->failed && trace_next(reader) != TRACE_END) {
+        trace_kept kept = KEPT_NOTHING;
+        if (reader->item == TRACE_EVENT) kept = trace_add(t, &reader->event);
+        if (take) take(user, reader, kept);
+        if (++events % EVENTS_A_LOOK == 0 && !has_room(reader, size, left))
+            exit(fail(path, "it needs more memory than there is (%lld MB are left): take a part of "
+                      "it with --from and --to", (long long)(memory_left() >> 20)));
+    }
+    t->base_ns = reader->base_time_ns;
+    t->base_offset = reader->base_offset;
+    t->ended_early = reader->failed || reader->empty || reader->truncated;
+    t->summed = reader->losses->summed;
+    return trace_close(reader);
+}
+
+/* Names stay: rows of several files have them. */
+void trace_clear(struct trace *t) {
+    struct trace kept = {.names = t->names};
+    memcpy(&kept, t, offsetof(struct trace, calls));
+    if (t->tree != t->order) free(t->tree);
+    void *all[] = {t->calls, t->order, t->ids, t->times, t->works, t->changes, t->threads,
+                   t->launched_ns};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    map *maps[] = {&t->thread_numbers, &t->by_zone, &t->told, &t->flows, &t->device_owners};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) map_free(maps[i]);
+    *t = kept;
+}
+
+void trace_free(struct trace *t) {
+    trace_clear(t);
+    intern_free(&t->names);
+}

@@ -1,0 +1,210 @@
+/* What lies in what, and what calls took: see trace.h. What times do not tell ("Zone parent id") is
+   its own work: a call may be told to lie in one that ended before others began, so that no order
+   by time is the tree's. */
+#include "trace/trace.h"
+
+#include <stdlib.h>
+
+/* Of two with the same times the outer one is first: by the place of their begins in the file.
+   Pairs come when they end, so that of them the outer one comes last. */
+static bool call_before(uint32_t a, uint32_t b, const void *context) {
+    const call *calls = context, *x = &calls[a], *y = &calls[b];
+    if (x->thread != y->thread) return x->thread < y->thread;
+    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns;
+    if (x->end_ns != y->end_ns) return x->end_ns > y->end_ns;
+    if (x->is_pair != y->is_pair) return x->is_pair;
+    return x->is_pair ? a > b : false;
+}
+
+static bool change_before(uint32_t a, uint32_t b, const void *context) {
+    const memory_change *changes = context, *x = &changes[a], *y = &changes[b];
+    return x->thread != y->thread ? x->thread < y->thread : x->ts_ns < y->ts_ns;
+}
+
+uint32_t trace_zone(const struct trace *t, int64_t id, uint32_t guess) {
+    const uint64_t *known = id > 0 ? map_get(&t->by_zone, (uint64_t)id) : NULL;
+    return id == 0 ? NO_CALL : known ? (uint32_t)*known - 1 : guess;
+}
+
+/* The parent that a call names, if that stands before it: else there would be circles. */
+static uint32_t told_zone(const struct trace *t, uint32_t number, uint32_t guess) {
+    uint32_t zone = trace_zone(t, (int64_t)*map_get(&t->told, number), guess);
+    bool before = zone == NO_CALL || call_before(zone, number, t->calls) ||
+                  (zone < number && !call_before(number, zone, t->calls));
+    return before ? zone : guess;
+}
+
+/* The innermost open calls of a thread, and of its Python functions where those lie in each other
+   alone; linked by parent. */
+typedef struct open_calls { uint32_t call, frame; } open_calls;
+
+typedef struct nesting {
+    struct trace *trace;
+    const uint32_t *changes;     /* by thread and time */
+    size_t next;                 /* of them */
+    open_calls open;
+} nesting;
+
+/* A Python function that never returned ends with the function around it. */
+static uint32_t around_python(struct trace *t, uint32_t top, call *c) {
+    uint32_t around = span_nest_around(&t->nest, top, c->start_ns, c->start_ns);
+    const call *outer = around == NO_CALL ? NULL : &t->calls[around];
+    if (!outer || c->end_ns <= outer->end_ns) return around;
+    if (outer->kind != TRACE_PYTHON) return span_nest_around(&t->nest, top, c->start_ns, c->end_ns);
+    c->end_ns = outer->end_ns;
+    return around;
+}
+
+static void enter(nesting *n, uint32_t number) {
+    struct trace *t = n->trace;
+    call *c = &t->calls[number];
+    bool python = c->kind == TRACE_PYTHON;
+    uint32_t *top = python && !t->python_around ? &n->open.frame : &n->open.call;
+    if (c->is_async) return;
+    *top = python ? around_python(t, *top, c)
+                  : span_nest_around(&t->nest, *top, c->start_ns, c->end_ns);
+    if (c->is_told) *top = told_zone(t, number, *top);
+    c->parent = *top;
+    *top = number;
+}
+
+/* Who holds the changes up to then: the innermost call around their moment. */
+static void own_changes(nesting *n, uint32_t thread, int64_t until_ns) {
+    struct trace *t = n->trace;
+    for (; n->next < t->change_count; n->next++) {
+        memory_change *change = &t->changes[n->changes[n->next]];
+        if (change->thread > thread ||
+            (change->thread == thread && change->ts_ns >= until_ns)) return;
+        if (change->thread < thread) continue;
+        n->open.call = span_nest_around(&t->nest, n->open.call, change->ts_ns, change->ts_ns);
+        change->owner = n->open.call;
+    }
+}
+
+static void own_told_changes(struct trace *t) {
+    for (size_t i = 0; i < t->change_count; i++) {
+        memory_change *change = &t->changes[i];
+        if (change->told != NOT_TOLD) change->owner = trace_zone(t, change->told, change->owner);
+    }
+}
+
+/* The calls of what a call is told to lie in stand behind it, whatever the times say. */
+static uint32_t *in_order_of_tree(const struct trace *t) {
+    uint32_t *first = allocate((t->call_count + 1) * sizeof *first);
+    uint32_t *next = allocate((t->call_count + 1) * sizeof *next);
+    uint32_t *tree = allocate((t->call_count + 1) * sizeof *tree);
+    for (size_t i = 0; i <= t->call_count; i++) first[i] = NO_CALL;
+    for (size_t i = t->call_count; i-- > 0; ) {
+        uint32_t number = t->order[i], parent = t->calls[number].parent;
+        uint32_t *place = &first[parent == NO_CALL ? t->call_count : parent];
+        next[number] = *place;
+        *place = number;
+    }
+    size_t count = 0;
+    for (uint32_t at = first[t->call_count]; at != NO_CALL; ) {
+        tree[count++] = at;
+        if (first[at] != NO_CALL) {
+            at = first[at];
+            continue;
+        }
+        while (at != NO_CALL && next[at] == NO_CALL) at = t->calls[at].parent;
+        if (at != NO_CALL) at = next[at];
+    }
+    free(first);
+    free(next);
+    return tree;
+}
+
+void trace_nest(struct trace *t) {
+    uint32_t *changes = sorted_numbers(t->change_count, change_before, t->changes);
+    nesting n = {.trace = t, .changes = changes, .open = {NO_CALL, NO_CALL}};
+    uint32_t thread = NO_CALL;
+    t->order = sorted_numbers(t->call_count, call_before, t->calls);
+    t->nest = (span_nest){
+        t->calls, sizeof *t->calls, offsetof(call, end_ns), offsetof(call, parent), 0
+    };
+    for (size_t i = 0; i < t->call_count; i++) {
+        const call *c = &t->calls[t->order[i]];
+        if (c->thread != thread) {
+            if (i) own_changes(&n, thread, INT64_MAX);
+            n.open = (open_calls){NO_CALL, NO_CALL};
+        }
+        thread = c->thread;
+        own_changes(&n, thread, c->start_ns);
+        enter(&n, t->order[i]);
+    }
+    if (thread != NO_CALL) own_changes(&n, thread, INT64_MAX);
+    own_told_changes(t);
+    free(changes);
+    bool in_order = !t->told.count && (!t->with_python || t->python_around);
+    t->tree = in_order ? t->order : in_order_of_tree(t);
+}
+
+/* ---- Into sums ---- */
+
+static call_span span_of(const struct trace *t, uint32_t number, uint32_t depth) {
+    const call *c = &t->calls[number];
+    return (call_span){
+        .start_ns = c->start_ns, .end_ns = c->end_ns, .row = PROF_NONE, .order = number,
+        .device_ns = t->launched_ns ? t->launched_ns[number] : 0, .depth = depth,
+        .flags = CALL_DEPTH | (c->is_legacy ? PROF_EVENT_LEGACY : 0)
+    };
+}
+
+typedef struct walking {
+    const struct trace *trace;
+    span_take *take;
+    void *user;
+    uint32_t top, depth;         /* depth: spans around top that are not apart */
+} walking;
+
+/* The innermost open call has ended. */
+static void leave(walking *w) {
+    const struct trace *t = w->trace;
+    const call *c = &t->calls[w->top];
+    if (!c->apart) {
+        call_span made = span_of(t, w->top, w->depth);
+        w->take(w->user, w->top, &made);
+    }
+    w->top = c->parent;
+    if (w->top != NO_CALL) w->depth -= !t->calls[w->top].apart;
+}
+
+void trace_walk(const struct trace *t, span_take *take, void *user) {
+    walking w = {t, take, user, NO_CALL, 0};
+    for (size_t i = 0; i < t->call_count; i++) {
+        uint32_t number = t->tree[i];
+        const call *c = &t->calls[number];
+        if (c->is_async) continue;
+        while (w.top != c->parent) leave(&w);
+        if (w.top != NO_CALL) w.depth += !t->calls[w.top].apart;
+        w.top = number;
+    }
+    while (w.top != NO_CALL) leave(&w);
+}
+
+typedef struct timing { struct trace *trace; call_sums *sums; arena memory; } timing;
+
+static void *more_memory(void *user, size_t size) {
+    return arena_allocate(&((timing *)user)->memory, size);
+}
+
+static void push_timed(void *user, uint32_t number, const call_span *made) {
+    (void)number;
+    call_sums_push(((timing *)user)->sums, made);
+}
+
+static void note_times(void *user, const call_end *end) {
+    ((timing *)user)->trace->times[end->order] =
+        (call_times){end->self_ns, end->device_ns, end->self_device_ns};
+}
+
+void trace_times(struct trace *t) {
+    timing now = {.trace = t};
+    call_sums_desc desc = {.more = more_memory, .ended = note_times, .user = &now};
+    t->times = allocate((t->call_count + 1) * sizeof *t->times);
+    now.sums = call_sums_open(&desc);
+    trace_walk(t, push_timed, &now);
+    call_sums_close(now.sums, NULL, 0);
+    arena_free(&now.memory);
+}
