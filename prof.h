@@ -1339,7 +1339,8 @@ PROF_API prof_result prof_flops_register(const char *name, prof_flops_formula fo
 
 /* A file as a sink: any writer takes file.sink, several of them one after the other. It is written
    under a temporary name beside path and renamed by prof_file_close, so that path is never half a
-   file; a device or a pipe is written in place. .gz by its ending, with PROF_ZLIB. */
+   file; it may be read by no more than the old one, and programs that are executed do not have it.
+   A link is replaced; a device or a pipe is written in place. .gz by its ending, with PROF_ZLIB. */
 typedef struct prof_file {
     prof_sink sink;                      /* from open to close, while the struct must not move */
     bool failed;                         /* a write has; or set it: close leaves nothing behind */
@@ -17059,7 +17060,8 @@ PROF__FN void prof__file_unhush(uint64_t before, bool ok) {
 /* ---- the system's files ---- */
 #if defined(_WIN32)
 PROF__FN HANDLE prof__file_handle(const prof_file *f) { return (HANDLE)f->handle; }
-PROF__FN bool prof__file_create(prof_file *f, const char *path) {
+PROF__FN bool prof__file_create(prof_file *f, const char *path, const char *old) {
+    (void)old;
     f->handle = (intptr_t)CreateFileA(path, GENERIC_WRITE, 0, NULL, CREATE_ALWAYS,
                                       FILE_ATTRIBUTE_NORMAL, NULL);
     return prof__file_handle(f) != INVALID_HANDLE_VALUE;
@@ -17077,12 +17079,15 @@ PROF__FN bool prof__file_special(const char *path) {
     return strcmp(path, "NUL") == 0;
 }
 #else
-PROF__FN bool prof__file_create(prof_file *f, const char *path) {
+/* old: the file whose place it is to take, whose rights it does not widen. */
+PROF__FN bool prof__file_create(prof_file *f, const char *path, const char *old) {
+    struct stat st;
+    mode_t mode = stat(old, &st) == 0 ? 0666 & st.st_mode : 0666;
     int handle;
     if (!f->in_place) (void)unlink(path);               /* a link of that name is not followed */
-    handle = open(path, O_WRONLY | O_CREAT | (f->in_place ? O_TRUNC : O_EXCL), 0666);
+    handle = open(path, O_WRONLY | O_CREAT | (f->in_place ? O_TRUNC : O_EXCL), mode);
     f->handle = handle;
-    return handle >= 0;
+    return handle >= 0 && fcntl(handle, F_SETFD, FD_CLOEXEC) == 0;
 }
 PROF__FN bool prof__file_put(prof_file *f, const char *data, size_t size) {
     uint64_t before = prof__file_hush();
@@ -17151,7 +17156,7 @@ PROF__FN bool prof__file_name(prof_file *f, const char *path) {
     (void)prof__text_f(f->temporary, sizeof f->temporary, "%s.%u.tmp", path,
                        (uint64_t)prof__process_id());
     f->in_place = prof__file_special(path);
-    return prof__file_create(f, f->in_place ? path : f->temporary);
+    return prof__file_create(f, f->in_place ? path : f->temporary, path);
 }
 
 /* Opens zlib's file on the handle. False: no memory. */

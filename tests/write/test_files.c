@@ -101,6 +101,20 @@ static void test_save_mode(void) {
     umask(mask);
     EQUAL(stat(TRACE, &info), 0);
     EQUAL(info.st_mode & 0777, 0644);
+    EQUAL(chmod(TRACE, 0600), 0);                           /* an old file's are not widened */
+    EQUAL(prof_save_chrome(trace, TRACE), PROF_OK);
+    EQUAL(stat(TRACE, &info), 0);
+    EQUAL(info.st_mode & 0777, 0600);
+    EQUAL(empty_folder(), 1);
+}
+
+/* Programs that the program executes meanwhile do not have it. */
+static void test_file_is_own(void) {
+    prof_file file;
+    PASS_ON(prepare());
+    EQUAL(prof_file_open(&file, TRACE), PROF_OK);
+    EQUAL(fcntl((int)file.handle, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+    EQUAL(prof_file_close(&file), PROF_OK);
     EQUAL(empty_folder(), 1);
 }
 
@@ -454,6 +468,7 @@ int main(void) {
     RUN(test_save);
     RUN(test_save_replaces);
     RUN(test_save_mode);
+    RUN(test_file_is_own);
     RUN(test_file_by_hand);
     RUN(test_pieces);
     RUN(test_pieces_kinds);
