@@ -49,6 +49,10 @@ for name in d d/ none/ none/x.json; do
 done
 says record_refuses_an_ending 'out.pftrace: record writes .json, .json.gz and .raw' 2 \
     "$prof" record -o out.pftrace $app
+cp "$app" run
+says record_refuses_the_program 'run: this is the program' 2 "$prof" record -o run ./run
+try record_keeps_the_program cmp "$app" run
+rm run
 says record_refuses_a_mode 'y.raw: --mode ring writes JSON' 2 "$prof" record --mode ring -o y.raw $app
 try record_refused_is_nothing nothing_else d
 says record_dev_null inner 0 "$prof" record -o /dev/null $app

@@ -82,12 +82,14 @@ static bool has_known_ending(const char *path) {
 }
 
 /* Whether -o can be had, before the program runs. */
-static bool check_output(const char *path) {
+static bool check_output(const char *path, const char *program) {
     const char *mode = getenv("PROF_MODE");
     char folder[PATH_ROOM];
-    struct stat st;
+    struct stat st, run;
     bool there = stat(path, &st) == 0;
     if (to_stdout(path)) return true;
+    if (there && stat(program, &run) == 0 && run.st_dev == st.st_dev && run.st_ino == st.st_ino)
+        return fail(path, "this is the program: give -o another file"), false;
     if (!*path || ends_with(path, "/") || (there && S_ISDIR(st.st_mode)))
         return fail(path, "is a folder: give -o a file"), false;
     if (there && !S_ISREG(st.st_mode)) return true;
@@ -556,7 +558,7 @@ static int run(int argc, char **argv) {
     if (count == 0) return fail(NULL, "record needs a command to run; see prof record --help");
     for (int i = 0; i < SETTINGS; i++)
         if (values[i]) setenv(settings[i].variable, values[i], 1);
-    if (!check_output(r.output)) return EXIT_BAD;
+    if (!check_output(r.output, argv[1])) return EXIT_BAD;
     r.program = argv[1];
     r.status_file = open_status(r.status_path);
     if (r.status_file < 0) return fail(NULL, "no file for notes: %s", strerror(errno));
