@@ -228,5 +228,24 @@ def foreign_is(path):
     assert all((e['pid'], e['tid']) == (12, 13) for e in events), events
 
 
+def orders(folder):
+    """Files whose order is not that of time, and one of what is no track"""
+    def event(sequence, time, kind, name=None, track=11):
+        fields = [(9, kind), (11, track)] + ([(23, name)] if name else [])
+        return [(10, sequence), (8, time), (11, put(*fields))]
+    thread = [(10, 1), (60, put((1, 11), (4, put((1, 7), (2, 7), (5, 'main')))))]
+    files = {
+        'behind': [event(1, 2000, 1, 'inner'), event(1, 3000, 2), thread,
+                   event(1, 1000, 1, 'outer'), event(1, 9000, 2)],
+        'crossed': [thread, event(1, 2000, 1, 'inner'), event(2, 1000, 1, 'outer'),
+                    event(1, 3000, 2), event(2, 9000, 2)],
+        'end_first': [thread, event(1, 5000, 2), event(2, 1000, 1, 'load')],
+        'others': [[(10, 1), (8, 5), (1, put((1, 0), (2, b'\x08\x05'), (2, b'\x08\x06')))],
+                   [(10, 1), (8, 5), (66, put((1, 0)))]]}
+    for name, packets in files.items():
+        with open(f'{folder}/{name}.pftrace', 'wb') as out:
+            out.write(b''.join(put((1, put(*packet))) for packet in packets))
+
+
 if __name__ == '__main__':
-    {'alike': alike, 'foreign': foreign, 'foreign_is': foreign_is}[sys.argv[1]](*sys.argv[2:])
+    {'alike': alike, 'foreign': foreign, 'foreign_is': foreign_is, 'orders': orders}[sys.argv[1]](*sys.argv[2:])

@@ -65,9 +65,9 @@ says lanes_and_one_arrow "11 slices 1 flows 15 tracks" 0 alike "$out/odd.json"
 back() { "$prof" export -o "$out/back.json" "$out/run.pftrace" && grep -qF "$1" "$out/back.json"; }
 pftrace "$out/odd.json"
 try head_comes_back back '"distributedInfo": {"rank": 3}'
-try arrow_comes_back back '{"ph": "f", "pid": 0, "tid": 7, "ts": 3.000, "id": 1'
+try arrow_comes_back back '"name": "ac2g", "pid": 0, "tid": 7, "ts": 3.000, "id": 1, "bp": "e"'
 try lost_arrow_is_counted back '"unmatched_flows": 1'
-try async_comes_back back '{"ph": "e", "pid": 9, '
+try async_comes_back back '{"ph": "e", "cat": "c", "name": "range", "pid": 9, '
 try metadata_come_back back '"args": {"labels": "GPU 0"}'
 # Numbers of 64 bits without a sign, keys with escapes: of arguments, members, series.
 cat >"$out/texts.json" <<'END'
@@ -79,7 +79,7 @@ cat >"$out/texts.json" <<'END'
 END
 pftrace "$out/texts.json"
 try large_numbers_come_back back '"args": {"u": 18446744073709551615, "\"k\"": 9223372036854775808, "addr": -9223372036854775808}'
-try least_of_64_bits_comes_back back '"name": "least", "args": {"value": -9223372036854775808}'
+try least_of_64_bits_comes_back back '"tid": "least", "ts": 1.000, "args": {"value": -9223372036854775808}'
 try member_keys_come_back back '"a \"member\"": 1'
 try series_keys_come_back back '"name": "load a \"series\""'
 # Counters of one name and different ids are two.
@@ -89,8 +89,8 @@ cat >"$out/ids.json" <<'END'
 {"ph": "C", "name": "load", "pid": 1, "ts": 1, "args": {"value": 4}}]
 END
 pftrace "$out/ids.json"
-try counters_by_id_come_back back '"name": "load id: 7", "args": {"value": 1}'
-try series_by_id_come_back back '"name": "load id: 0x8 a", "args": {"value": 3}'
+try counters_by_id_come_back back '"tid": "load id: 7", "ts": 1.000, "args": {"value": 1}'
+try series_by_id_come_back back '"tid": "load id: 0x8 a", "ts": 1.000, "args": {"value": 3}'
 "$prof" export --table counters -o "$out/ids.csv" "$out/ids.json" 2>/dev/null
 try tables_of_counters_by_id sh -c "cut -d, -f2 '$out/ids.csv' | tr '\n' ' ' |
     grep -qx 'name load id: 7 load id: 0x8 load id: 0x8 load '"
@@ -107,7 +107,7 @@ done
 long_names() {
     python3 -c 'print([{"ph": "C", "name": "n" * 400 + c, "pid": 1, "ts": 1, "args": {"value": 2}} for c in "ab"])' |
         tr "'" '"' >"$out/long.json"
-    pftrace "$out/long.json" && back 'na", "args"' && back 'nb", "args"'
+    pftrace "$out/long.json" && back 'na", "pid"' && back 'nb", "pid"'
 }
 try long_names_stay_apart long_names
 valid() {
@@ -161,6 +161,15 @@ foreign() {
 }
 try files_of_others foreign
 gzip -kf "$out/foreign.pftrace"
+# Packets stand as they were flushed: a track's name behind its slices, one writer's behind another's
+# later ones. And other protobufs, of Perfetto or not.
+read_pftrace orders "$out"
+says descriptor_behind 'main;outer;inner 1' 0 "$prof" stacks --threads "$out/behind.pftrace"
+says sequences_by_time 'outer;inner 1' 0 "$prof" stacks "$out/crossed.pftrace"
+says end_before_begin 'load 4' 0 "$prof" stacks "$out/end_first.pftrace"
+says other_packets 'left out: 2 events of ftrace, 1 CPU samples' 0 "$prof" report "$out/others.pftrace"
+"$prof" export -o "$out/own.pb.gz" tests/command/traces/kineto_2024.json
+says no_packets 'this is neither a JSON object nor an array' 2 "$prof" report "$out/own.pb.gz"
 says packed_too interned 0 "$prof" report "$out/foreign.pftrace.gz"
 
 # Cut at every byte: read as far as it goes, and told.

@@ -79,7 +79,6 @@ static bool push_all(decoder *d, source *from) {
     int unpacked = from->as_it_comes ? -1 : dup(from->fd);
     if (!from->as_it_comes && unpacked < 0) return fail(from->path, "%s", strerror(errno)), false;
     unpacker *file = from->as_it_comes ? NULL : unpack_open(unpacked);
-    if (file) unpack_as_is(file);
     if (file) unpack_wait(file, wait_more, from);
     const char *why = NULL;
     unsigned long long bytes = 0;

@@ -354,7 +354,7 @@ static bool read_id(chrome_scan *s, scanned_event *event, trace_text value, int6
     if (!json_is_text(value)) return false;
     trace_text text = unquoted(value);
     set_rare(s, event, into, text);
-    *id = -(int64_t)(hash_bytes(text.data, text.size) >> 2) - 2;
+    *id = trace_text_id(text);
     return true;
 }
 

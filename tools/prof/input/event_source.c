@@ -50,6 +50,11 @@ void queue_args(event_queue *q, trace_event *event, trace_text args) {
         json_next(&rest, &event->args[i].key, &event->args[i].value);
 }
 
+void queue_text(event_queue *q, trace_text json) {
+    const trace_text none = {NULL, 0};
+    queue_event(q, 0, none, none)->raw = queue_copy(q, json);
+}
+
 void queue_member(event_queue *q, trace_text key, trace_text value) {
     add_item(q, TRACE_MEMBER)->member = (trace_member){queue_copy(q, key), queue_copy(q, value)};
 }

@@ -16,14 +16,15 @@ typedef struct event_queue {
     queued *items;
     size_t count, next, capacity;
     arena texts;                 /* of what waits */
+    bool left_out;               /* the file holds something that the source does not read */
 } event_queue;
 
 /* A new event, to be filled in before the next one is asked for. Its texts are to last as long as
    it waits, and the name is clean (text_clean). category.data NULL: it has none. */
 trace_event *queue_event(event_queue *q, char phase, trace_text category, trace_text name);
-void queue_time(trace_event *event, int64_t ts_ns);
 /* Its arguments: a copy of the JSON text {...}. */
 void queue_args(event_queue *q, trace_event *event, trace_text args);
+void queue_text(event_queue *q, trace_text json);            /* an event that is one as JSON */
 trace_text queue_copy(event_queue *q, trace_text text);      /* that lasts as long as it waits */
 trace_text queue_clean(event_queue *q, trace_text text);     /* the same, clean */
 void queue_member(event_queue *q, trace_text key, trace_text value);

@@ -148,8 +148,7 @@ static void take_block(events_ahead *a, const bytes *b, json_scan *t) {
 }
 
 bool ahead_more(events_ahead *a, bytes *b, json_scan *t, bool may) {
-    may &= !b->ended && t->used - t->at <= AHEAD_BYTES / 2 && t->base >= a->again &&
-           !unpack_makes(b->file);
+    may &= !b->ended && t->used - t->at <= AHEAD_BYTES / 2 && t->base >= a->again;
     if (!a->ahead && !(may && start_ahead(a, b, t))) return false;
     if (a->block && a->block->last) take_rest(a, b, t);
     else take_block(a, b, t);

@@ -1,5 +1,5 @@
 /* Perfetto's own format (.pftrace): the fields of its protobuf messages that traces of slices have,
-   for the writer (pftrace_write.c) and the reader (pftrace_json.c). */
+   for the writer (pftrace_write.c) and the reader (perfetto.c). */
 #ifndef PROF_PFTRACE_H
 #define PROF_PFTRACE_H
 

@@ -28,6 +28,10 @@ static bool text_ends(trace_text text, const char *tail) {
     return text.size >= size && memcmp(text.data + text.size - size, tail, size) == 0;
 }
 
+int64_t trace_text_id(trace_text text) {
+    return -(int64_t)(hash_bytes(text.data, text.size) >> 2) - 2;
+}
+
 uint8_t trace_kind_of(trace_text category) {
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (category.size == kinds[i].size &&

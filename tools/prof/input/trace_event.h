@@ -63,6 +63,8 @@ static inline uint64_t key_bit(trace_text key) {
     return (uint64_t)1 << ((first - last + key.size * 10) & 63);
 }
 
+/* The number of a pid or tid that is this text, and no number. */
+int64_t trace_text_id(trace_text text);
 /* What an event of this category is. */
 uint8_t trace_kind_of(trace_text category);
 /* Is it a begin or an end, and what has it in common with its other half (see trace_pairs.h): the

@@ -287,7 +287,7 @@ static const char *accept_event(trace_reader *r) {
         r->base_offset = event->offset;
     if (!base_fits(r)) return stop(s->text, BAD, begin, not_with_base);
     if (event->phase == 'M') read_losses(r, event->name, event->args_text);
-    if (s->format ? r->with_text && !make_text(s, &r->event)
+    if (s->format ? r->with_text && !event->raw.size && !make_text(s, &r->event)
                   : !json_is_clean(s->text) && !chrome_mend_event(&s->scan, &r->event)) return NULL;
     s->any_here = true;
     return p;
@@ -412,7 +412,7 @@ static void finish(trace_reader *r) {
     s->finished = true;
     if (!s->format) finish_json(r);
     else if (s->file.cut) end_early(r, "gzip file");
-    if (s->format ? s->format->tell(s->made_by, r->path) : unpack_tell(s->file.file, r->path)) {
+    if (s->format && s->format->tell(s->made_by, r->path)) {
         r->truncated = true;
         note_cut_input();
     }
@@ -421,7 +421,7 @@ static void finish(trace_reader *r) {
         if (!r->quiet) warn(r->path, "what follows its gzip data is none: left out");
     }
     r->empty = !r->failed && !r->truncated && !s->any_work && !s->has_nodes &&
-               !r->losses->summed;
+               !r->losses->summed && !s->made.left_out;
     if (r->empty && !r->quiet)
         warn(r->path, "the trace is of an empty session: nothing was recorded in it");
 }
@@ -534,7 +534,8 @@ static bool take_made(trace_reader *r) {
         r->event.offset = s->made_count;
         if (r->event.dur_ns < 0) count_odd(r, TRACE_NEGATIVE);
         if (r->event.dur_ns < 0) r->event.dur_ns = 0;
-        good = chrome_times_fit(&s->scan, r->event.ts_ns, r->event.dur_ns);
+        good = !item.event.raw.size || chrome_again(&s->scan, &r->event, item.event.raw);
+        good = good && chrome_times_fit(&s->scan, r->event.ts_ns, r->event.dur_ns);
         if (!good) stop(s->text, BAD, "", chrome_no_times);
         good = good && accept_event(r) != NULL;
     }

@@ -11,7 +11,6 @@
 #endif
 
 #include "base/memory.h"
-#include "input/pftrace_json.h"
 
 enum { PIECE = 1 << 18, FIRST = 1 << 12, GZIP = 16 };
 
@@ -32,11 +31,6 @@ struct unpacker {
     uint64_t member, given;      /* where this one begins in the file; bytes unpacked of it */
     uint64_t again;              /* of them, those that zlib unpacks once more */
     uint64_t offset;             /* bytes read of the file */
-    bool as_is, known;           /* known: whether JSON is to be made of it */
-    pftrace_json *perfetto;      /* it is, of Perfetto's file: */
-    output json;                 /* what it became, */
-    size_t taken;                /* and how much of that was read */
-    bool json_ending, json_ended;
     unsigned char in[PIECE];
 };
 
@@ -196,66 +190,16 @@ static size_t read_some(unpacker *u, void *to, size_t size) {
     return got;
 }
 
-/* The file's first bytes, which tell what it is. */
-static size_t read_first(unpacker *u, void *to, size_t size) {
-    size_t got = 0, more = 1;
-    for (; (got < 4 || pftrace_is(to, got) < 0) && got < size && more; got += more)
-        more = read_some(u, (char *)to + got, size - got);
-    u->known = true;
-    if (u->as_is || pftrace_is(to, got) <= 0) return got;
-    output_open_memory(&u->json);
-    u->perfetto = pftrace_json_open(&u->json);
-    pftrace_json_push(u->perfetto, to, got);
-    return 0;
-}
-
-static void make_end(unpacker *u) {
-    if (u->json_ended) return;
-    u->json_ending = u->json_ended = true;
-    pftrace_json_end(u->perfetto);
-}
-
-/* What Perfetto's file becomes. */
-static size_t read_json(unpacker *u, void *to, size_t size) {
-    static unsigned char piece[1 << 16];
-    size_t there = 0, got = 1;
-    const char *text = output_memory(&u->json, &there);
-    while (u->taken == there && !u->json_ended) {
-        output_forget(&u->json);
-        u->taken = 0;
-        bool waits = pftrace_json_waits(u->perfetto);
-        got = waits || u->json_ending ? 0 : read_some(u, piece, sizeof piece);
-        if (got || waits) pftrace_json_push(u->perfetto, piece, got);
-        else make_end(u);
-        text = output_memory(&u->json, &there);
-    }
-    if (size > there - u->taken) size = there - u->taken;
-    if (size) memcpy(to, text + u->taken, size);
-    u->taken += size;
-    return size;
-}
-
 long unpack_read(unpacker *u, void *to, size_t size, const char **why) {
-    size_t got = 0;
     if (size > 1 << 30) size = 1 << 30;
-    if (!u->known && size >= 4) got = read_first(u, to, size);
-    bool made = u->perfetto != NULL;
-    if (!got) got = made ? read_json(u, to, size) : read_some(u, to, size);
+    size_t got = read_some(u, to, size);
     *why = got ? NULL : u->why;
     return got ? (long)got : u->why ? -1 : 0;
 }
 
-void unpack_as_is(unpacker *u) { u->as_is = true; }
-
 void unpack_wait(unpacker *u, bool (*wait)(void *user, int fd), void *user) {
     u->wait = wait;
     u->user = user;
-}
-
-bool unpack_makes(const unpacker *u) { return u->perfetto != NULL; }
-
-bool unpack_tell(unpacker *u, const char *path) {
-    return u->perfetto && pftrace_json_tell(u->perfetto, path);
 }
 
 off_t unpack_plain(const unpacker *u, int *fd) {
@@ -277,8 +221,6 @@ void unpack_close(unpacker *u) {
 #ifdef PROF_ISAL
     free(u->fast);
 #endif
-    if (u->perfetto) pftrace_json_free(u->perfetto);
-    if (u->perfetto) output_discard(&u->json);
     close(u->fd);
     free(u);
 }
