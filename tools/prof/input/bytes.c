@@ -23,17 +23,9 @@ bool bytes_open(bytes *b, const char *path, json_scan *text) {
     input_note(&status);
     b->file = unpack_open(fd);
     b->file_size = S_ISREG(status.st_mode) ? (uint64_t)status.st_size : 0;
-    bytes_replace(b, text, allocate(ROOM + PADDING), 0);
+    b->room = text->buffer = allocate(ROOM + PADDING);
     b->capacity = ROOM;
     return true;
-}
-
-void bytes_replace(bytes *b, json_scan *text, char *by, size_t size) {
-    free(b->room);
-    b->room = text->buffer = by;
-    b->capacity = text->used = size;
-    text->at = 0;
-    text->base = 0;
 }
 
 void bytes_tell(const bytes *b, const json_scan *text, uint64_t packed) {

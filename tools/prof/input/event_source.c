@@ -36,6 +36,13 @@ trace_text queue_clean(event_queue *q, trace_text text) {
     return (trace_text){clean, size};
 }
 
+trace_text queue_decoded(event_queue *q, trace_text json) {
+    size_t size = json_decode(json, NULL, 0);
+    char *text = arena_allocate(&q->texts, size + 1);
+    json_decode(json, text, size + 1);
+    return (trace_text){text, size};
+}
+
 void queue_args(event_queue *q, trace_event *event, trace_text args) {
     trace_text text = queue_copy(q, args), rest = text, key, value;
     event->args_text = text;

@@ -27,6 +27,7 @@ void queue_args(event_queue *q, trace_event *event, trace_text args);
 void queue_text(event_queue *q, trace_text json);            /* an event that is one as JSON */
 trace_text queue_copy(event_queue *q, trace_text text);      /* that lasts as long as it waits */
 trace_text queue_clean(event_queue *q, trace_text text);     /* the same, clean */
+trace_text queue_decoded(event_queue *q, trace_text json);   /* the same, of a quoted text */
 void queue_member(event_queue *q, trace_text key, trace_text value);
 void queue_members(event_queue *q, trace_text object);       /* those of a JSON text */
 /* The next item, whose texts last until the next call. false: there is none. */

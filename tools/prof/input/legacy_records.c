@@ -10,10 +10,12 @@
        is_async, is_remote
    Only what is open and what is to be written are held, as places in the text. */
 #include "input/legacy_records.h"
-#include "library.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "input/json_mend.h"
+#include "library.h"
 
 
 enum kind { KIND_NONE, KIND_MARK, KIND_PUSH, KIND_POP, KIND_MEMORY };
@@ -43,6 +45,12 @@ typedef struct handle_state {
 } handle_state;
 
 typedef struct stream {
+    event_queue *to;
+    bool cut;                    /* the file ends within it */
+    output args;                 /* of an event, */
+    mended mended;               /* and as JSON */
+    uint32_t *order;             /* of the pieces */
+    size_t next;
     piece *pieces;
     size_t count, capacity;
     int64_t start_ns;
@@ -254,36 +262,30 @@ static void take_list(stream *s, trace_text list) {
 
 /* ---- Events ---- */
 
-static void put_us(FILE *out, int64_t ns) {
-    char text[US_TEXT];
-    us_text(ns, text);
-    fputs(text, out);
+static void write_json(output *out, const char *key, trace_text value) {
+    output_format(out, ",\"%s\":", key);
+    output_write(out, value.data, value.size);
 }
 
-static void write_json(FILE *out, const char *key, trace_text value) {
-    fprintf(out, ",\"%s\":", key);
-    fwrite(value.data, 1, value.size, out);
-}
-
-static void write_int(FILE *out, const char *key, int64_t value) {
-    fprintf(out, ",\"%s\":%lld", key, (long long)value);
+static void write_int(output *out, const char *key, int64_t value) {
+    output_format(out, ",\"%s\":%lld", key, (long long)value);
 }
 
 /* Numbers, and lists of them; what else stands there is no shape and is left out. */
-static void write_shapes(FILE *out, trace_text json, int depth) {
+static void write_shapes(output *out, trace_text json, int depth) {
     trace_text rest = json, key, value;
     const char *between = "";
     int64_t n = 0;
-    fputs("[", out);
+    output_text(out, "[");
     while (json_next(&rest, &key, &value)) {
         bool list = *value.data == '[';
         if (list ? depth == 3 : !json_int(value, &n)) continue;
-        fputs(between, out);
+        output_text(out, between);
         if (list) write_shapes(out, value, depth + 1);
-        else fprintf(out, "%lld", (long long)n);
+        else output_format(out, "%lld", (long long)n);
         between = ",";
     }
-    fputs("]", out);
+    output_text(out, "]");
 }
 
 /* Frames of the profiler and of the engine. PyTorch: _filter_stack_entry() */
@@ -293,35 +295,64 @@ static bool is_own_frame(trace_text entry) {
     return is_machinery_entry(text);
 }
 
-static void write_stack(FILE *out, trace_text json) {
+static void write_stack(output *out, trace_text json) {
     trace_text rest = json, key, value;
     const char *before = ",\"" PROF_KEY_STACK "\":\"";
     if (!json.size || *json.data != '[') return;
     while (json_next(&rest, &key, &value)) {
         if (!json_is_text(value) || is_own_frame(value)) continue;
-        fputs(before, out);
-        fwrite(value.data + 1, 1, value.size - 2, out);
+        output_text(out, before);
+        output_write(out, value.data + 1, value.size - 2);
         before = ";";
     }
-    if (*before == ';') fputs("\"", out);
+    if (*before == ';') output_text(out, "\"");
 }
 
-/* Up to its arguments' first member. */
-static void write_head(stream *s, FILE *out, const record *r, char phase, const char *name,
-                       int64_t ns) {
-    fprintf(out, ",\n{\"ph\":\"%c\",\"cat\":\"%s\",\"name\":", phase,
-            phase == 'i' ? "cpu_instant_event" : "cpu_op");
-    if (name) fprintf(out, "\"%s\"", name);
-    else fwrite(r->name.data, 1, r->name.size, out);
-    write_int(out, "pid", r->node >= 0 ? r->node : 0);
-    write_int(out, "tid", r->thread);
-    fputs(",\"ts\":", out);
-    put_us(out, ns - s->start_ns);
+/* Its name is the record's, or this one. */
+static trace_event *add_event(stream *s, const record *r, char phase, const char *name,
+                              int64_t ns) {
+    static const trace_text op = {"cpu_op", 6}, instant = {"cpu_instant_event", 17};
+    trace_text text = {name, name ? strlen(name) : 0};
+    if (!name) text = queue_decoded(s->to, r->name);
+    trace_event *event = queue_event(s->to, phase, phase == 'i' ? instant : op, text);
+    event->kind = phase == 'X' ? TRACE_CPU_OP : TRACE_OTHER;
+    event->pid = r->node >= 0 ? r->node : 0;
+    event->tid = r->thread;
+    event->ts_ns = ns - s->start_ns;
+    event->has |= TRACE_HAS_TS;
+    return event;
 }
 
-static void write_carried(FILE *out, const record *push) {
+static void last_until(trace_event *event, int64_t ns) {
+    event->dur_ns = ns;
+    event->has |= TRACE_HAS_DUR;
+}
+
+static void set_id(stream *s, trace_event *event, size_t number) {
+    char text[24];
+    int size = snprintf(text, sizeof text, "%zu", number);
+    event->id = queue_copy(s->to, (trace_text){text, (size_t)size});
+    event->has |= TRACE_HAS_ID;
+}
+
+/* Texts of the file may be no JSON. */
+static void end_args(stream *s, trace_event *event) {
+    trace_text text;
+    output_text(&s->args, "}");
+    text.data = output_memory(&s->args, &text.size);
+    s->mended.size = 0;
+    json_mend(&s->mended, text);
+    queue_args(s->to, event, (trace_text){s->mended.data, s->mended.size});
+}
+
+static output *begin_args(stream *s) {
+    output_forget(&s->args);
+    return &s->args;
+}
+
+static void write_carried(output *out, const record *push) {
     if (push->shapes.size && *push->shapes.data == '[') {
-        fputs(",\"" PROF_KEY_SHAPES "\":", out);
+        output_text(out, ",\"" PROF_KEY_SHAPES "\":");
         write_shapes(out, push->shapes, 1);
     }
     if (json_is_text(push->overload)) write_json(out, PROF_KEY_OVERLOAD, push->overload);
@@ -336,62 +367,60 @@ static void write_carried(FILE *out, const record *push) {
 }
 
 /* FunctionEvent's fields of this name: bytes with those of the children. */
-static void write_memory(FILE *out, const piece *p) {
-    write_int(out, "cpu_memory_usage", p->cpu_bytes);
-    write_int(out, "device_memory_usage", p->cuda_bytes);
-    fputs(",\"is_legacy\":true}}", out);
+static void end_with_memory(stream *s, trace_event *event, const piece *p) {
+    write_int(&s->args, "cpu_memory_usage", p->cpu_bytes);
+    write_int(&s->args, "device_memory_usage", p->cuda_bytes);
+    output_text(&s->args, ",\"is_legacy\":true");
+    end_args(s, event);
 }
 
 /* The range's one kernel, which covers those of its children. */
-static void write_kernel(FILE *out, const record *push, const record *pop) {
+static void write_kernel(output *out, const record *push, const record *pop) {
     if (!push->has_cuda || !push->has_cuda_t || pop->cuda_t <= push->cuda_t) return;
     write_json(out, "kernels", (trace_text){"[[", 2});
-    fwrite(push->name.data, 1, push->name.size, out);
-    fprintf(out, ",%lld,", (long long)push->device);
-    put_us(out, pop->cuda_t - push->cuda_t);
-    fputs("]]", out);
+    output_write(out, push->name.data, push->name.size);
+    output_format(out, ",%lld,", (long long)push->device);
+    write_us(out, pop->cuda_t - push->cuda_t);
+    output_text(out, "]]");
 }
 
-static void write_range(stream *s, FILE *out, const piece *p, size_t number) {
+static void put_range(stream *s, const piece *p, size_t number) {
     record push, pop;
     read_record(p->begin, &push);
     read_record(p->end, &pop);
-    write_head(s, out, &push, p->is_async ? 'b' : 'X', NULL, p->start_ns);
-    if (p->is_async) {
-        write_int(out, "id", (int64_t)number);
-    } else {
-        fputs(",\"dur\":", out);
-        put_us(out, p->end_ns - p->start_ns);
-    }
-    fprintf(out, ",\"args\":{\"" PROF_KEY_EXTERNAL_ID "\":%lld", (long long)pop.handle);
+    trace_event *event = add_event(s, &push, p->is_async ? 'b' : 'X', NULL, p->start_ns);
+    if (p->is_async) set_id(s, event, number);
+    else last_until(event, p->end_ns - p->start_ns);
+    output *out = begin_args(s);
+    output_format(out, "{\"" PROF_KEY_EXTERNAL_ID "\":%lld", (long long)pop.handle);
     write_carried(out, &push);
-    if (push.is_remote || pop.is_remote) fputs(",\"is_remote\":true", out);
+    if (push.is_remote || pop.is_remote) output_text(out, ",\"is_remote\":true");
     if (!p->is_async) write_kernel(out, &push, &pop);
-    write_memory(out, p);
-    if (!p->is_async) return;
-    write_head(s, out, &push, 'e', NULL, p->end_ns);
-    write_int(out, "id", (int64_t)number);
-    fputs("}", out);
+    end_with_memory(s, event, p);
+    if (p->is_async) set_id(s, add_event(s, &push, 'e', NULL, p->end_ns), number);
 }
 
-static void write_change(stream *s, FILE *out, const record *r, int type, int64_t bytes) {
+static void put_change(stream *s, const record *r, int type, int64_t bytes) {
     if (!bytes) return;
-    write_head(s, out, r, 'i', "[memory]", r->t);
-    fprintf(out, ",\"s\":\"t\",\"args\":{\"" PROF_KEY_DEVICE_TYPE "\":%d,\""
-                 PROF_KEY_DEVICE_INDEX "\":%lld,\"" PROF_KEY_BYTES "\":%lld,\"is_legacy\":true}}",
-            type, type ? (long long)r->device : -1, (long long)bytes);
+    trace_event *event = add_event(s, r, 'i', "[memory]", r->t);
+    event->scope = (trace_text){"\"t\"", 3};
+    output_format(begin_args(s), "{\"" PROF_KEY_DEVICE_TYPE "\":%d,\"" PROF_KEY_DEVICE_INDEX
+                  "\":%lld,\"" PROF_KEY_BYTES "\":%lld,\"is_legacy\":true",
+                  type, type ? (long long)r->device : -1, (long long)bytes);
+    end_args(s, event);
 }
 
-static void write_changes(stream *s, FILE *out, const piece *p) {
+static void put_changes(stream *s, const piece *p) {
     record r;
     read_record(p->begin, &r);
-    write_change(s, out, &r, PROF_DEVICE_CPU, p->cpu_bytes);
-    write_change(s, out, &r, PROF_DEVICE_CUDA, p->cuda_bytes);
+    put_change(s, &r, PROF_DEVICE_CPU, p->cpu_bytes);
+    put_change(s, &r, PROF_DEVICE_CUDA, p->cuda_bytes);
     if (!p->is_free) return;
     r.thread = 0;                /* as in PyTorch; the moment above has the time */
-    write_head(s, out, &r, 'X', "[memory]", s->start_ns);
-    fputs(",\"dur\":0.000,\"args\":{\"" PROF_KEY_EXTERNAL_ID "\":0", out);
-    write_memory(out, p);
+    trace_event *event = add_event(s, &r, 'X', "[memory]", s->start_ns);
+    last_until(event, 0);
+    output_text(begin_args(s), "{\"" PROF_KEY_EXTERNAL_ID "\":0");
+    end_with_memory(s, event, p);
 }
 
 static bool piece_before(uint32_t a, uint32_t b, const void *context) {
@@ -399,19 +428,48 @@ static bool piece_before(uint32_t a, uint32_t b, const void *context) {
     return x->start_ns != y->start_ns ? x->start_ns < y->start_ns : x->end_ns > y->end_ns;
 }
 
-static void write_pieces(stream *s, FILE *out) {
-    uint32_t *order = sorted_numbers(s->count, piece_before, s->pieces);
-    for (size_t i = 0; i < s->count; i++) {
-        const piece *p = &s->pieces[order[i]];
-        if (p->end.size) write_range(s, out, p, i);
-        else write_changes(s, out, p);
-    }
-    free(order);
-}
-
 /* ---- The whole ---- */
 
-static void tell_left_out(const stream *s, const char *path) {
+static void put_head(stream *s, trace_text device) {
+    static const trace_text none = {NULL, 0}, name = {"process_labels", 14};
+    queue_member(s->to, (trace_text){"schemaVersion", 13}, (trace_text){"1", 1});
+    queue_member(s->to, (trace_text){"displayTimeUnit", 15}, (trace_text){"\"ms\"", 4});
+    s->mended.size = 0;
+    if (json_is_text(device)) {
+        json_mend(&s->mended, device);
+        queue_member(s->to, (trace_text){"use_device", 10},
+                     (trace_text){s->mended.data, s->mended.size});
+    }
+    trace_event *event = queue_event(s->to, 'M', none, name);
+    event->has |= TRACE_HAS_TS;
+    queue_args(s->to, event, (trace_text){"{\"labels\":\"CPU\"}", 16});
+}
+
+void *legacy_open(event_queue *to, trace_text lists, trace_text device, bool cut) {
+    stream *s = allocate(sizeof *s);
+    trace_text list;
+    s->to = to;
+    s->cut = cut;
+    output_open_memory(&s->args);
+    while (next_list(&lists, &list)) take_list(s, list);
+    s->order = sorted_numbers(s->count, piece_before, s->pieces);
+    put_head(s, device);
+    return s;
+}
+
+static bool put_pieces(void *source) {
+    enum { SOME = 200 };
+    stream *s = source;
+    for (int i = 0; i < SOME && s->next < s->count; i++, s->next++) {
+        const piece *p = &s->pieces[s->order[s->next]];
+        if (p->end.size) put_range(s, p, s->next);
+        else put_changes(s, p);
+    }
+    return s->next < s->count;
+}
+
+static bool tell_left_out(void *source, const char *path) {
+    const stream *s = source;
     if (!s->has_start && s->any)
         warn(path, "no record is named __start_profile: times are since the first record");
     if (s->odd + s->lone_pops + s->open)
@@ -419,27 +477,19 @@ static void tell_left_out(const stream *s, const char *path) {
              "are no records (of no known kind, without a time, or of wrong types)",
              (unsigned long long)s->lone_pops, (unsigned long long)s->open,
              (unsigned long long)s->odd);
+    return s->cut;
 }
 
-char *legacy_trace(const char *path, trace_text lists, trace_text device, size_t padding,
-                   size_t *size) {
-    stream s = {.count = 0};
-    trace_text list;
-    char *text = NULL;
-    FILE *out = open_memstream(&text, size);
-    if (!out) exit(fail(NULL, "out of memory"));
-    while (next_list(&lists, &list)) take_list(&s, list);
-    fputs("{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\"", out);
-    if (json_is_text(device)) write_json(out, "use_device", device);
-    fputs(",\"traceEvents\":[\n{\"ph\":\"M\",\"name\":\"process_labels\",\"pid\":0,\"tid\":0,"
-          "\"ts\":0,\"args\":{\"labels\":\"CPU\"}}", out);
-    write_pieces(&s, out);
-    fputs("\n]}\n", out);
-    for (size_t i = 0; i < padding; i++) fputc(0, out);
-    if (fclose(out) != 0) exit(fail(NULL, "out of memory"));
-    *size -= padding;
-    tell_left_out(&s, path);
-    free(s.pieces);
-    free(s.states);
-    return text;
+static void close_stream(void *source) {
+    stream *s = source;
+    output_discard(&s->args);
+    free(s->mended.data);
+    free(s->pieces);
+    free(s->states);
+    free(s->order);
+    free(s);
 }
+
+const source_format legacy_format = {
+    .end = put_pieces, .tell = tell_left_out, .close = close_stream
+};

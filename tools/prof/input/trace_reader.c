@@ -43,7 +43,6 @@ struct trace_source {
     bool any_work;               /* neither metadata nor the profiler's own */
     char first_key[40];          /* of the object that the file is */
     bool copied;                 /* r->copy has its end */
-    bool from_records, records_cut;      /* a record stream was made into this; it ended early */
 };
 
 typedef struct trace_source source;
@@ -58,28 +57,27 @@ static trace_text device_behind(trace_text rest) {
     return device;
 }
 
-/* The stream from p on, whole or up to the file's end, is replaced by a trace made of it. */
+/* The stream from p on, whole or up to the file's end, is the source of events. */
 static const char *scan_records(trace_reader *r, const char *p, const char *threads,
                                 trace_text device) {
     source *s = r->source;
     const char *end = skip_value(s->text, p), *file_end = s->text->buffer + s->text->used;
     if (!end && (s->text->outcome == BAD || !s->file.ended)) return NULL;
-    s->records_cut = !end;
-    if (!end && !r->quiet)
+    bool cut = !end;
+    if (cut && !r->quiet)
         warn(r->path, "byte %llu: the file ends early; read up to there",
              (unsigned long long)r->bytes);
     end = end ? skip_space(end) : file_end;
     if (end == file_end && !s->file.ended) return stop(s->text, MORE, end, NULL);
     if (end != file_end) return stop(s->text, BAD, end, "something follows the end of the records");
-    if (!s->records_cut && *p == '{') device = device_behind((trace_text){p, (size_t)(end - p)});
+    if (!cut && *p == '{') device = device_behind((trace_text){p, (size_t)(end - p)});
     const char *lists_end = skip_value(s->text, threads);
     trace_text lists = {threads, (size_t)((lists_end ? lists_end : end) - threads)};
-    size_t size;
-    char *trace = legacy_trace(r->path, lists, device, PADDING, &size);
-    bytes_replace(&s->file, s->text, trace, size);
-    s->from_records = true;
+    s->format = &legacy_format;
+    s->made_by = legacy_open(&s->made, lists, device, cut);
+    r->numbered = true;
     s->text->defective = false;
-    return trace;
+    return file_end;
 }
 
 /* Where the next place to scan is when the file is such a stream; *is_one: it is, or more text is
@@ -127,11 +125,9 @@ static const char *scan_start(trace_reader *r, const char *p) {
         return stop(s->text, BAD, p, "this is UTF-16 or UTF-32, and JSON is UTF-8");
     if (*p != '[' && *p != '{')
         return stop_at(s->text, p, "this is neither a JSON object nor an array");
-    if (!s->from_records) {
-        bool is_one;
-        const char *next = scan_if_records(r, p, &is_one);
-        if (is_one) return next;
-    }
+    bool is_one;
+    const char *next = scan_if_records(r, p, &is_one);
+    if (is_one) return next;
     r->array_form = *p == '[';
     s->where = *p == '[' ? IN_EVENTS : IN_OBJECT;
     return p + 1;
@@ -384,7 +380,7 @@ static void finish_json(trace_reader *r) {
     if (array && *p == ',') p = skip_space(p + 1);
     bool rest = p < s->text->buffer + s->text->used;
     bool known = r->array_form ? s->any_event || !s->any_element : s->has_events;
-    if (s->file.cut && !s->records_cut && s->where != AT_START) {
+    if (s->file.cut && s->where != AT_START) {
         end_early(r, "gzip file");
     } else if (s->where == AT_START && s->file.cut) {
         r->failed = true;
@@ -411,7 +407,7 @@ static void finish(trace_reader *r) {
     if (s->finished || r->failed) return;
     s->finished = true;
     if (!s->format) finish_json(r);
-    else if (s->file.cut) end_early(r, "gzip file");
+    else if (s->file.cut && s->format != &legacy_format) end_early(r, "gzip file");
     if (s->format && s->format->tell(s->made_by, r->path)) {
         r->truncated = true;
         note_cut_input();
@@ -510,8 +506,6 @@ static bool next_in_text(trace_reader *r) {
         break_off(r, offset_of(s, s->text->fault), s->text->why);
     } else if (!r->truncated && !refill(r)) {
         if (!r->truncated) finish(r);
-        r->truncated |= s->records_cut;
-        if (s->records_cut) note_cut_input();
         return false;
     }
     return true;
