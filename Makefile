@@ -53,7 +53,7 @@ TOOLS = build/tools
 COMMAND = build/prof
 TOOL_FLAGS = -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB
 ISAL = $(shell echo '\#include <isa-l/igzip_lib.h>' | $(CC) -E - >/dev/null 2>&1 && echo 1)
-TOOL_LIBS = -lyajl -lz $(if $(ISAL),-lisal)
+TOOL_LIBS = -lyajl -lsqlite3 -lz $(if $(ISAL),-lisal)
 $(TOOLS)/input/unpack.o: TOOL_FLAGS += $(if $(ISAL),-DPROF_ISAL)
 TOOL_SOURCES = $(wildcard tools/prof/*.c tools/prof/*/*.c)
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/prof/%.c=$(TOOLS)/%.o)
@@ -279,4 +279,4 @@ $(TOOLS)/%.o: tools/prof/%.c $(wildcard tools/prof/*.h tools/prof/*/*.h) prof.h 
 
 $(COMMAND): $(TOOL_OBJECTS)
 	$(call say,linking $@)
-	$(Q)$(CC) $(TOOL_OBJECTS) -o $@ -lsqlite3 $(TOOL_LIBS) $(LIBS)
+	$(Q)$(CC) $(TOOL_OBJECTS) -o $@ $(TOOL_LIBS) $(LIBS)

@@ -124,10 +124,16 @@ try import_nsys_valid "$prof" validate "$out/nsys.json"
 try import_json python3 -c 'import json, sys; [json.load(open(f)) for f in sys.argv[1:]]' \
     "$out/nvprof.json" "$out/nsys.json"
 
+# Every command reads it, as it reads the trace.
+reads() { "$prof" report "$1" >"$out/direct" && "$prof" report "$2" >"$out/imported" && cmp "$out/direct" "$out/imported"; }
+try import_is_read_nvprof reads "$out/run.nvvp" "$out/nvprof.json"
+try import_is_read_nsys reads "$out/run.sqlite" "$out/nsys.json"
+says import_stdin 'is read from a plain file' 2 sh -c "'$prof' report - <'$out/run.sqlite'"
+
 says import_other 'neither a profile of nvprof' 2 "$prof" import "$out/other.sqlite"
-says import_no_database 'file is not a database' 2 "$prof" import tests/command/traces/kineto_2026.json
+says import_no_database 'no profile of nvprof or nsys' 2 "$prof" import tests/command/traces/kineto_2026.json
 says import_directory 'prof: tests: ' 2 "$prof" import tests
-says import_missing 'unable to open database file' 2 "$prof" import "$out/none.sqlite"
+says import_missing 'No such file' 2 "$prof" import "$out/none.sqlite"
 says import_help 'usage: prof import' 0 "$prof" import --help
 head -c 9000 "$out/run.sqlite" >"$out/cut.sqlite"
 says import_cut 'malformed' 2 "$prof" import -o "$out/cut.json" "$out/cut.sqlite"

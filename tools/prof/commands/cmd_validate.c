@@ -492,7 +492,7 @@ static void check_defects(checker *c, const trace_reader *reader) {
         find(c, RULE_CATEGORY, c->first_without_cat,
              "%llu events without a cat in all, the first here",
              (unsigned long long)c->without_cat);
-    uint64_t end = reader->numbered ? reader->events : reader->bytes;
+    uint64_t end = reader->format ? reader->events : reader->bytes;
     if (reader->truncated)
         find(c, RULE_CUT, reader->broken ? reader->broken_offset : end, "%s",
              reader->broken ? reader->broken : "the file ends early");
@@ -518,7 +518,7 @@ static int check_file(checker *c, const char *path) {
     c->by_flow = sorter_of(sizeof(keyed), flow_before);
     c->by_stream = sorter_of(sizeof(keyed), stream_before);
     while (trace_next(reader) != TRACE_END) {
-        c->unit = reader->numbered ? "item" : "byte";
+        c->unit = reader->format ? "item" : "byte";
         if (reader->item == TRACE_EVENT) check_event(c, &reader->event);
     }
     check_open(c);
@@ -529,7 +529,7 @@ static int check_file(checker *c, const char *path) {
     check_defects(c, reader);
     check_losses(c, reader);
     if (reader->empty) warn(path, "the trace is of an empty session: nothing was recorded in it");
-    bool once = reader->failed || reader->numbered || file_reads_once(path);
+    bool once = reader->failed || reader->format || file_reads_once(path);
     if (trace_close(reader) != EXIT_OK) return EXIT_BAD;
     return once ? EXIT_OK : check_json(c, path);
 }

@@ -17,6 +17,7 @@ typedef struct event_queue {
     size_t count, next, capacity;
     arena texts;                 /* of what waits */
     bool left_out;               /* the file holds something that the source does not read */
+    bool failed;                 /* it cannot be read on, as the source has told */
 } event_queue;
 
 /* A new event, to be filled in before the next one is asked for. Its texts are to last as long as
@@ -51,7 +52,8 @@ typedef struct source_format {
     /* Is it this format by these first bytes? 1: yes, 0: no, -1: more bytes are needed to tell. */
     int (*is)(const void *first, size_t size);
     void *(*open)(const source_desc *desc);
-    void (*push)(void *source, const void *data, size_t size);       /* the next bytes */
+    /* The next bytes. NULL: it reads the file by itself. */
+    void (*push)(void *source, const void *data, size_t size);
     /* There are no more bytes: makes some of what is left. false: that was all. */
     bool (*end)(void *source);
     /* Behind the end: warns of what was left out. true: the file ends early, or is damaged. */
@@ -59,6 +61,6 @@ typedef struct source_format {
     void (*close)(void *source);
 } source_format;
 
-extern const source_format raw_format, perfetto_format, folded_format;
+extern const source_format raw_format, perfetto_format, folded_format, import_format;
 
 #endif

@@ -26,8 +26,7 @@ struct trace_source {
     chrome_scan scan;
     json_scan *text;             /* of scan */
     events_ahead ahead;
-    const source_format *format;         /* of what is not JSON; NULL: it is */
-    void *made_by;               /* its source, */
+    void *made_by;               /* the source of a format that is not JSON, */
     event_queue made;            /* what that made, */
     uint64_t made_count;         /* and how many items were taken of it */
     output made_text;            /* of an event that it made: see with_text */
@@ -73,9 +72,8 @@ static const char *scan_records(trace_reader *r, const char *p, const char *thre
     if (!cut && *p == '{') device = device_behind((trace_text){p, (size_t)(end - p)});
     const char *lists_end = skip_value(s->text, threads);
     trace_text lists = {threads, (size_t)((lists_end ? lists_end : end) - threads)};
-    s->format = &legacy_format;
+    r->format = &legacy_format;
     s->made_by = legacy_open(&s->made, lists, device, cut);
-    r->numbered = true;
     s->text->defective = false;
     return file_end;
 }
@@ -101,12 +99,12 @@ static bool find_format(trace_reader *r, const char *first, size_t size) {
     enum { ENOUGH = 1 << 16 };
     source *s = r->source;
     bool more;
-    s->format = detect_format(first, size, &more);
-    if (!s->format) return more && !s->file.ended && size < ENOUGH;
+    r->format = detect_format(first, size, &more);
+    if (!r->format) return more && !s->file.ended && size < ENOUGH;
     source_desc desc = {.to = &s->made, .path = r->path, .as_ended = r->as_ended};
     desc.begin = unpack_plain(s->file.file, &desc.fd);
-    s->made_by = s->format->open(&desc);
-    r->numbered = true;
+    s->made_by = r->format->open(&desc);
+    s->file.ended |= !r->format->push;
     return true;
 }
 
@@ -115,7 +113,8 @@ static const char *scan_start(trace_reader *r, const char *p) {
     source *s = r->source;
     size_t left = (size_t)(s->text->buffer + s->text->used - p);
     if (left < 3 && !s->file.ended) return stop(s->text, MORE, p, NULL);
-    if (find_format(r, p, left)) return s->format ? p : stop(s->text, MORE, p, NULL);
+    if (find_format(r, p, left) && !r->format) return stop(s->text, MORE, p, NULL);
+    if (r->format) return r->format->push ? p : s->text->buffer + s->text->used;
     if (left >= 3 && memcmp(p, "\xEF\xBB\xBF", 3) == 0) {      /* JSON has none: not copied */
         p += 3;
         s->text->at += 3;
@@ -144,15 +143,16 @@ static const char not_with_base[] =
     "with the baseTimeNanoseconds times do not fit 64 bits of nanoseconds";
 
 /* Of a text of the file; of what was made, its number. */
-static uint64_t offset_of(const source *s, const char *p) {
-    return s->format ? s->made_count : s->text->base + (uint64_t)(p - s->text->buffer);
+static uint64_t offset_of(const trace_reader *r, const char *p) {
+    const source *s = r->source;
+    return r->format ? s->made_count : s->text->base + (uint64_t)(p - s->text->buffer);
 }
 
 /* false: there is another one, before it; or times do not fit with it. */
 static bool read_base(trace_reader *r) {
     trace_text value = r->member.value;
     int64_t ns;
-    uint64_t offset = offset_of(r->source, value.data);
+    uint64_t offset = offset_of(r, value.data);
     if (!json_int(value, &ns)) {
         if (!r->quiet)
             warn(r->path, "byte %llu: baseTimeNanoseconds is no whole number of 64 bits: left out",
@@ -175,7 +175,7 @@ static void read_losses(trace_reader *r, trace_text key, trace_text value) {
     bool told = cuda || text_is(key, "prof") || text_is(key, "prof counts");
     if (!told || !value.size) return;
     r->source->kinds.own |= text_is(key, "prof");
-    r->losses_offset = offset_of(r->source, value.data);
+    r->losses_offset = offset_of(r, value.data);
     if (cuda) losses_read_cuda(r->losses, value);
     else losses_read(r->losses, value);
 }
@@ -283,7 +283,7 @@ static const char *accept_event(trace_reader *r) {
         r->base_offset = event->offset;
     if (!base_fits(r)) return stop(s->text, BAD, begin, not_with_base);
     if (event->phase == 'M') read_losses(r, event->name, event->args_text);
-    if (s->format ? r->with_text && !event->raw.size && !make_text(s, &r->event)
+    if (r->format ? r->with_text && !event->raw.size && !make_text(s, &r->event)
                   : !json_is_clean(s->text) && !chrome_mend_event(&s->scan, &r->event)) return NULL;
     s->any_here = true;
     return p;
@@ -332,7 +332,7 @@ static void break_off(trace_reader *r, uint64_t offset, const char *why) {
     r->truncated = !r->failed;
     r->broken = why;
     r->broken_offset = offset;
-    const char *unit = r->numbered ? "item" : "byte";
+    const char *unit = r->format ? "item" : "byte";
     if (r->failed) fail(r->path, "%s %llu: %s", unit, (unsigned long long)offset, why);
     else note_cut_input();
     if (r->truncated && !r->quiet)
@@ -406,9 +406,9 @@ static void finish(trace_reader *r) {
     source *s = r->source;
     if (s->finished || r->failed) return;
     s->finished = true;
-    if (!s->format) finish_json(r);
-    else if (s->file.cut && s->format != &legacy_format) end_early(r, "gzip file");
-    if (s->format && s->format->tell(s->made_by, r->path)) {
+    if (!r->format) finish_json(r);
+    else if (s->file.cut && r->format != &legacy_format) end_early(r, "gzip file");
+    if (r->format && r->format->tell(s->made_by, r->path)) {
         r->truncated = true;
         note_cut_input();
     }
@@ -496,14 +496,14 @@ static bool next_in_text(trace_reader *r) {
     const char *p = scan_next(r, s->text->buffer + s->text->at, &r->item);
     if (p) {
         if (s->text->defective) count_defects(r);
-        if (r->copy && !s->format) copy_before(r, p);
+        if (r->copy && !r->format) copy_before(r, p);
         s->text->at = (size_t)(p - s->text->buffer);
         s->any_read |= r->item != TRACE_END && r->item != TRACE_MEMBER;
         return true;
     }
     r->item = TRACE_END;
     if (s->text->outcome == BAD) {
-        break_off(r, offset_of(s, s->text->fault), s->text->why);
+        break_off(r, offset_of(r, s->text->fault), s->text->why);
     } else if (!r->truncated && !refill(r)) {
         if (!r->truncated) finish(r);
         return false;
@@ -547,9 +547,13 @@ static bool feed(trace_reader *r) {
     source *s = r->source;
     size_t piece = s->text->used - s->text->at;
     if (!piece && !s->file.ended) return refill(r), true;
-    if (!piece) return s->format->end(s->made_by);
+    if (!piece) {
+        bool more = r->format->end(s->made_by);
+        r->failed |= s->made.failed;
+        return more && !r->failed;
+    }
     if (piece > PIECE) piece = PIECE;
-    s->format->push(s->made_by, s->text->buffer + s->text->at, piece);
+    r->format->push(s->made_by, s->text->buffer + s->text->at, piece);
     s->text->at += piece;
     return true;
 }
@@ -574,7 +578,7 @@ static void copy_made(trace_reader *r) {
 static void end_copy(trace_reader *r) {
     if (r->source->copied || r->failed) return;
     r->source->copied = true;
-    if (!r->source->format) {
+    if (!r->format) {
         copy_end(r);
         return;
     }
@@ -588,10 +592,10 @@ trace_item trace_next(trace_reader *r) {
     r->with_text |= r->copy != NULL;
     for (;;) {
         r->item = TRACE_END;
-        if (r->failed || !(s->format ? next_made(r) : next_in_text(r))) break;
+        if (r->failed || !(r->format ? next_made(r) : next_in_text(r))) break;
         if (r->item == TRACE_EVENT && !is_whole(r)) continue;
         if (r->item == TRACE_END) continue;
-        if (r->copy && s->format) copy_made(r);
+        if (r->copy && r->format) copy_made(r);
         if (r->item == TRACE_EVENT) kinds_take(&s->kinds, &r->event);
         r->events += r->item == TRACE_EVENT;
         return r->item;
@@ -632,14 +636,14 @@ int trace_close(trace_reader *r) {
     for (int i = 0; i < TRACE_DEFECTS; i++)
         if (r->defects[i] && !r->quiet && !r->failed)
             warn(r->path, "%llu %s (the first in the element at %s %llu)",
-                 (unsigned long long)r->defects[i], said[i], r->numbered ? "item" : "byte",
+                 (unsigned long long)r->defects[i], said[i], r->format ? "item" : "byte",
                  (unsigned long long)r->first_defect[i]);
     int status = r->failed ? EXIT_BAD : EXIT_OK;
     source *s = r->source;
     if (!r->failed && !r->quiet) kinds_tell(&s->kinds, r->path);
     ahead_leave(&s->ahead);
     bytes_close(&s->file);
-    if (s->format) s->format->close(s->made_by);
+    if (r->format) r->format->close(s->made_by);
     queue_free(&s->made);
     output_discard(&s->made_text);
     if (s->pairs) pairs_close(s->pairs);

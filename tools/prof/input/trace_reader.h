@@ -30,7 +30,8 @@ typedef struct trace_reader {
     /* the file as a whole */
     const char *path;
     bool array_form, truncated, failed;
-    bool numbered;              /* it is not JSON: offsets are the numbers of items, from 1 on */
+    const struct source_format *format;      /* of what is not JSON: offsets are the numbers of
+                                                items, from 1 on. NULL: it is, or not known yet */
     bool open_array;            /* an array without its `]`, whole otherwise */
     bool empty;                 /* at the end: it has nothing that was recorded */
     const char *broken;         /* what is wrong where it cannot be read on; NULL: nothing is */

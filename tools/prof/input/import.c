@@ -1,0 +1,591 @@
+/* Profiles of nvprof and of Nsight Systems, both SQLite, as events: a table after another. */
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "input/event_source.h"
+
+/* ---- Rows of a table, by the names of its columns; what a version does not have is absent ---- */
+
+enum { MOST_COLUMNS = 24 };
+
+typedef struct rows {
+    sqlite3_stmt *statement;
+    int column[MOST_COLUMNS];   /* of each name, or -1 */
+} rows;
+
+typedef struct span { const char *category, *name; int64_t pid, tid, start_ns, end_ns; } span;
+
+typedef struct importer {
+    event_queue *to;
+    sqlite3 *db;
+    const char *path;
+    bool nsys;
+    arena memory;
+    map strings;                /* id -> text's number + 1 */
+    interner texts;
+    map processes;              /* pid -> its number */
+    map correlations;           /* of device work, to count those that occur twice */
+    map devices;
+    int64_t base_ns;
+    uint64_t twice, unfinished, asyncs;
+    output args;                /* of an event */
+    size_t table;               /* of `tables`, that is read now, */
+    bool is_open;               /* by: */
+    rows rows;
+    map open;                   /* id of a marker -> its number in starts + 1 */
+    span *starts;
+    size_t start_count, start_capacity;
+} importer;
+
+static void stop(importer *m, const char *table) {
+    if (!m->to->failed) fail(m->path, "table %s: %s", table, sqlite3_errmsg(m->db));
+    m->to->failed = true;
+}
+
+static bool has_table(importer *m, const char *name) {
+    sqlite3_stmt *statement;
+    static const char query[] =           /* a view or a virtual table runs what the file says */
+        "SELECT 1 FROM sqlite_master WHERE name = ? AND type = 'table' AND rootpage > 0";
+    if (sqlite3_prepare_v2(m->db, query, -1, &statement, NULL) != SQLITE_OK)
+        return stop(m, "sqlite_master"), false;
+    int result = sqlite3_bind_text(statement, 1, name, -1, SQLITE_STATIC);
+    if (result == SQLITE_OK) result = sqlite3_step(statement);
+    if (result != SQLITE_ROW && result != SQLITE_DONE) stop(m, "sqlite_master");
+    sqlite3_finalize(statement);
+    return result == SQLITE_ROW;
+}
+
+/* names: MOST_COLUMNS at most, NULL at their end. false: there is no such table. */
+static bool rows_open(importer *m, rows *r, const char *table, const char *order,
+                      const char *const *names) {
+    char query[160];
+    if (m->to->failed || !has_table(m, table)) return false;
+    snprintf(query, sizeof query, "SELECT * FROM %s%s%s", table, order ? " ORDER BY " : "",
+             order ? order : "");
+    if (sqlite3_prepare_v2(m->db, query, -1, &r->statement, NULL) != SQLITE_OK)
+        return stop(m, table), false;
+    for (int i = 0; names[i]; i++) {
+        r->column[i] = -1;
+        for (int c = 0; c < sqlite3_column_count(r->statement); c++) {
+            const char *name = sqlite3_column_name(r->statement, c);
+            if (!name) stop(m, table);   /* no memory */
+            else if (strcmp(name, names[i]) == 0) r->column[i] = c;
+        }
+    }
+    return true;
+}
+
+/* false at the end, when the rows are closed. */
+static bool rows_next(importer *m, rows *r, const char *table) {
+    int result = sqlite3_step(r->statement);
+    if (result == SQLITE_ROW && !m->to->failed) return true;
+    if (result != SQLITE_DONE) stop(m, table);
+    sqlite3_finalize(r->statement);
+    return false;
+}
+
+static bool has_value(const rows *r, int i) {
+    return r->column[i] >= 0 && sqlite3_column_type(r->statement, r->column[i]) != SQLITE_NULL;
+}
+
+static int64_t number(const rows *r, int i, int64_t otherwise) {
+    return has_value(r, i) ? sqlite3_column_int64(r->statement, r->column[i]) : otherwise;
+}
+
+/* NULL: there is none, or no memory for it, which ends the import. */
+static const char *text_at(importer *m, const rows *r, int i) {
+    const unsigned char *found = NULL;
+    if (!has_value(r, i)) return NULL;
+    found = sqlite3_column_text(r->statement, r->column[i]);
+    if (!found) stop(m, "a text");
+    return (const char *)found;
+}
+
+/* ---- Texts, processes ---- */
+
+static void read_strings(importer *m) {
+    static const char *const nsys[] = {"id", "value", NULL};
+    static const char *const nvprof[] = {"_id_", "value", NULL};
+    const char *table = m->nsys ? "StringIds" : "StringTable";
+    rows r;
+    if (!rows_open(m, &r, table, NULL, m->nsys ? nsys : nvprof)) return;
+    while (rows_next(m, &r, table)) {
+        const char *value = text_at(m, &r, 1);
+        if (value)
+            *map_put(&m->strings, (uint64_t)number(&r, 0, 0), NULL) =
+                intern(&m->texts, value, strlen(value)) + UINT64_C(1);
+    }
+}
+
+static const char *string_of(const importer *m, int64_t id) {
+    const uint64_t *found = map_get(&m->strings, (uint64_t)id);
+    return found && *found ? interned_text(&m->texts, (uint32_t)*found - 1) : NULL;
+}
+
+static const char *numbered(importer *m, const char *what, int64_t id) {
+    char text[64];
+    snprintf(text, sizeof text, "%s %lld", what, (long long)id);
+    return interned_text(&m->texts, intern(&m->texts, text, strlen(text)));
+}
+
+static const char *name_of(importer *m, int64_t id, const char *what) {
+    const char *name = string_of(m, id);
+    return name ? name : numbered(m, what, id);
+}
+
+/* nsys keeps process and thread in one number. */
+static int64_t pid_of(int64_t global) { return (int64_t)((uint64_t)global >> 24 & 0xFFFFFF); }
+static int64_t tid_of(int64_t global) { return (int64_t)((uint64_t)global & 0xFFFFFF); }
+
+/* nsys: ids of several processes may be equal; the second process's are set apart from the first's.
+   nvprof has one process, and does not name it in device work. */
+static int64_t correlation_of(importer *m, int64_t pid, int64_t id) {
+    bool is_new;
+    if (!m->nsys) return id;
+    uint64_t *index = map_put(&m->processes, (uint64_t)pid, &is_new);
+    if (is_new) *index = m->processes.count - 1;
+    return (int64_t)(*index << 32) + id;
+}
+
+/* ---- Events ---- */
+
+static trace_event *add_event(importer *m, char phase, const span *s, int64_t ns) {
+    trace_text category = {s->category, strlen(s->category)}, name = {s->name, strlen(s->name)};
+    trace_event *event = queue_event(m->to, phase, category, queue_clean(m->to, name));
+    event->pid = s->pid;
+    event->tid = s->tid;
+    event->ts_ns = ns - m->base_ns;
+    event->has |= TRACE_HAS_TS;
+    if (phase == 'X') event->kind = trace_kind_of(category);
+    if (phase == 'X') event->dur_ns = s->end_ns - s->start_ns;
+    if (phase == 'X') event->has |= TRACE_HAS_DUR;
+    output_forget(&m->args);
+    output_text(&m->args, "{");
+    return event;
+}
+
+static void end_args(importer *m, trace_event *event) {
+    trace_text text;
+    output_text(&m->args, "}");
+    text.data = output_memory(&m->args, &text.size);
+    queue_args(m->to, event, text);
+}
+
+/* "aten::mm, seq = 5, op_id = 9, sizes = [[2, 3], [3, 4]], input_op_ids = ..." of emit_nvtx. */
+static bool put_op(importer *m, const span *s) {
+    const char *seq = strstr(s->name, ", seq = "), *sizes = strstr(s->name, ", sizes = [");
+    const char *op = strstr(s->name, ", op_id = "), *end = seq ? seq : op ? op : sizes;
+    if (!end) return false;
+    span named = *s;
+    named.category = "cpu_op";
+    named.name = arena_text(&m->memory, s->name, (size_t)(end - s->name));
+    trace_event *event = add_event(m, 'X', &named, s->start_ns);
+    if (seq)
+        output_format(&m->args, "\"" PROF_KEY_SEQUENCE "\": %lld", strtoll(seq + 8, NULL, 10));
+    if (sizes) {
+        const char *from = sizes + 10, *p = from;
+        int depth = 0;
+        for (; *p && strchr("[]0123456789, -", *p); p++) {
+            depth += (*p == '[') - (*p == ']');
+            if (depth == 0) break;
+        }
+        if (*p == ']') {
+            output_format(&m->args, "%s\"" PROF_KEY_SHAPES "\": ", seq ? ", " : "");
+            output_write(&m->args, from, (size_t)(p + 1 - from));
+        }
+    }
+    end_args(m, event);
+    return true;
+}
+
+static void put_range(importer *m, const span *s) {
+    if (!put_op(m, s)) add_event(m, 'X', s, s->start_ns);
+}
+
+/* A range that any thread may end: it need not nest. */
+static void put_async(importer *m, const span *s) {
+    char text[24];
+    int size = snprintf(text, sizeof text, "%llu", (unsigned long long)++m->asyncs);
+    for (int i = 0; i < 2; i++) {
+        trace_event *event = add_event(m, i ? 'e' : 'b', s, i ? s->end_ns : s->start_ns);
+        event->id = queue_copy(m->to, (trace_text){text, (size_t)size});
+        event->has |= TRACE_HAS_ID;
+    }
+}
+
+static void put_mark(importer *m, const span *s) {
+    add_event(m, 'i', s, s->start_ns)->scope = (trace_text){"\"t\"", 3};
+}
+
+/* ---- Ranges ---- */
+
+static const char *const nvtx_names[] = {"start", "end", "eventType", "text", "textId",
+                                         "globalTid", NULL};
+
+static void take_nvtx(importer *m, const rows *r) {
+    enum { MARK = 34, PUSH_POP = 59, START_END = 60 };
+    int64_t type = number(r, 2, PUSH_POP), thread = number(r, 5, 0);
+    const char *name = text_at(m, r, 3);
+    if (type != MARK && type != PUSH_POP && type != START_END) return;       /* names, ... */
+    if (!name) name = name_of(m, number(r, 4, 0), "range");
+    span s = {"user_annotation", name, pid_of(thread), tid_of(thread), number(r, 0, 0), 0};
+    s.end_ns = number(r, 1, INT64_MIN);
+    if (type == MARK) put_mark(m, &s);
+    else if (s.end_ns < s.start_ns) m->unfinished++;
+    else if (type == START_END) put_async(m, &s);
+    else put_range(m, &s);
+}
+
+static const char *const marker_names[] = {"id", "flags", "timestamp", "name", "objectKind",
+                                           "objectId", NULL};
+
+/* nvprof's: a row where a range starts and one where it ends, joined by their id. */
+static void take_marker(importer *m, const rows *r) {
+    enum { INSTANT = 1, THREAD = 2 };
+    int64_t name = number(r, 3, 0), at_ns = number(r, 2, 0);
+    uint32_t ids[2] = {0, 0};
+    if (number(r, 4, 0) == THREAD && has_value(r, 5) &&
+        sqlite3_column_bytes(r->statement, r->column[5]) >= (int)sizeof ids)
+        memcpy(ids, sqlite3_column_blob(r->statement, r->column[5]), sizeof ids);
+    span s = {"user_annotation", NULL, ids[0], ids[1], at_ns, at_ns};
+    uint64_t *start = map_put(&m->open, (uint64_t)number(r, 0, 0), NULL);
+    if (number(r, 1, 0) & INSTANT) {
+        s.name = name_of(m, name, "marker");
+        put_mark(m, &s);
+    } else if (name != 0) {
+        m->twice += *start != 0;
+        s.name = name_of(m, name, "marker");
+        GROW(m->starts, m->start_count, m->start_capacity);
+        m->starts[m->start_count++] = s;
+        *start = m->start_count;
+        m->unfinished++;
+    } else if (*start) {
+        m->starts[*start - 1].end_ns = at_ns;
+        put_range(m, &m->starts[*start - 1]);
+        m->unfinished--;
+        *start = 0;
+    }
+}
+
+/* ---- Calls of the runtime and the driver ---- */
+
+static const char *runtime_name(int64_t cbid) {
+    static const struct { int64_t id; const char *name; } known[] = {
+        {3, "cudaGetDeviceCount"}, {11, "cudaPeekAtLastError"}, {13, "cudaLaunch"},
+        {20, "cudaMalloc"}, {22, "cudaFree"}, {27, "cudaHostAlloc"}, {31, "cudaMemcpy"},
+        {41, "cudaMemcpyAsync"}, {49, "cudaMemset"}, {51, "cudaMemsetAsync"},
+        {131, "cudaStreamSynchronize"}, {134, "cudaEventCreateWithFlags"},
+        {135, "cudaEventRecord"}, {136, "cudaEventDestroy"}, {137, "cudaEventSynchronize"},
+        {138, "cudaEventQuery"}, {147, "cudaStreamWaitEvent"}, {165, "cudaDeviceSynchronize"},
+        {211, "cudaLaunchKernel"}, {430, "cudaLaunchKernelExC"}
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].id == cbid) return known[i].name;
+    return NULL;
+}
+
+/* "cudaLaunchKernel_v7000" without its version. */
+static const char *without_version(importer *m, const char *name) {
+    const char *version = strrchr(name, '_');
+    if (!version || version[1] != 'v' || !version[2] ||
+        version[2 + strspn(version + 2, "0123456789")]) return name;
+    return arena_text(&m->memory, name, (size_t)(version - name));
+}
+
+static const char *const call_names[] = {"start", "end", "correlationId", "globalTid", "nameId",
+                                         "cbid", "processId", "threadId", NULL};
+
+static void take_call(importer *m, const rows *r, bool driver) {
+    int64_t thread = number(r, 3, 0), cbid = number(r, 5, -1);
+    span s = {driver ? "cuda_driver" : "cuda_runtime", NULL, pid_of(thread), tid_of(thread),
+              number(r, 0, 0), number(r, 1, 0)};
+    if (!m->nsys) {
+        s.pid = number(r, 6, 0);
+        s.tid = (int64_t)(uint32_t)number(r, 7, 0);
+        if (!driver) s.name = runtime_name(cbid);
+        if (!s.name) s.name = numbered(m, driver ? "driver cbid" : "runtime cbid", cbid);
+    } else {
+        s.name = without_version(m, name_of(m, number(r, 4, 0), "call"));
+        if (strncmp(s.name, "cu", 2) == 0 && strncmp(s.name, "cuda", 4) != 0)
+            s.category = "cuda_driver";
+    }
+    if (s.end_ns < s.start_ns) {
+        m->unfinished++;
+        return;
+    }
+    trace_event *event = add_event(m, 'X', &s, s.start_ns);
+    if (cbid >= 0) output_format(&m->args, "\"cbid\": %lld, ", (long long)cbid);
+    output_format(&m->args, "\"" PROF_KEY_CORRELATION "\": %lld",
+                  (long long)correlation_of(m, s.pid, number(r, 2, 0)));
+    end_args(m, event);
+}
+
+static void take_runtime(importer *m, const rows *r) { take_call(m, r, false); }
+static void take_driver(importer *m, const rows *r) { take_call(m, r, true); }
+
+/* ---- Work of the devices ---- */
+
+enum { START, END, DEVICE, CONTEXT, STREAM, CORRELATION, GLOBAL_PID, FIRST_OWN };
+
+/* NULL: it has no end. */
+static trace_event *add_work(importer *m, const rows *r, const char *category, const char *name) {
+    int64_t device = number(r, DEVICE, 0), stream = number(r, STREAM, 0);
+    int64_t correlation = correlation_of(m, pid_of(number(r, GLOBAL_PID, 0)),
+                                         number(r, CORRELATION, 0));
+    bool is_new;
+    span s = {category, name, device, stream, number(r, START, 0), number(r, END, 0)};
+    if (s.end_ns < s.start_ns) {
+        m->unfinished++;
+        return NULL;
+    }
+    if (correlation) {
+        map_put(&m->correlations, (uint64_t)correlation, &is_new);
+        m->twice += !is_new;
+    }
+    map_put(&m->devices, (uint64_t)device, NULL);
+    trace_event *event = add_event(m, 'X', &s, s.start_ns);
+    output_format(&m->args, "\"device\": %lld, \"context\": %lld, "
+                  "\"stream\": %lld, \"" PROF_KEY_CORRELATION "\": %lld", (long long)device,
+                  (long long)number(r, CONTEXT, 0), (long long)stream, (long long)correlation);
+    return event;
+}
+
+static const char *const kernel_names[] = {
+    "start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid",
+    "demangledName", "shortName", "name", "registersPerThread", "staticSharedMemory",
+    "dynamicSharedMemory", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ", NULL
+};
+
+static void take_kernel(importer *m, const rows *r) {
+    const char *name = string_of(m, number(r, 7, number(r, 9, 0)));
+    if (!name) name = name_of(m, number(r, 8, number(r, 9, 0)), "kernel");
+    trace_event *event = add_work(m, r, "kernel", name);
+    if (!event) return;
+    output_format(&m->args, ", \"registers per thread\": %lld, \"shared memory\": %lld, "
+                  "\"grid\": [%lld, %lld, %lld], \"block\": [%lld, %lld, %lld]",
+                  (long long)number(r, 10, 0), (long long)(number(r, 11, 0) + number(r, 12, 0)),
+                  (long long)number(r, 13, 1), (long long)number(r, 14, 1),
+                  (long long)number(r, 15, 1), (long long)number(r, 16, 1),
+                  (long long)number(r, 17, 1), (long long)number(r, 18, 1));
+    end_args(m, event);
+}
+
+static const char *kind_text(int64_t kind, const char *const *texts, int64_t count) {
+    return kind >= 0 && kind < count ? texts[kind] : "Unknown";
+}
+
+static const char *const copy_names[] = {
+    "start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid",
+    "copyKind", "srcKind", "dstKind", "bytes", NULL
+};
+
+static void take_transfer(importer *m, const rows *r, bool fills) {
+    static const char *const copies[] = {"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD",
+                                         "DtoA", "DtoD", "HtoH", "PtoP"};
+    static const char *const nsys_memory[] = {"Pageable", "Pinned", "Device", "Array", "Managed"};
+    static const char *const cupti_memory[] = {"Unknown", "Pageable", "Pinned", "Device", "Array",
+                                               "Managed"};
+    const char *const *memory = m->nsys ? nsys_memory : cupti_memory;
+    char name[96];
+    int64_t bytes = number(r, 10, 0), ns = number(r, END, 0) - number(r, START, 0);
+    snprintf(name, sizeof name, "Memcpy %s (%s -> %s)", kind_text(number(r, 7, 0), copies, 11),
+             kind_text(number(r, 8, -1), memory, m->nsys ? 5 : 6),
+             kind_text(number(r, 9, -1), memory, m->nsys ? 5 : 6));
+    trace_event *event = add_work(m, r, fills ? "gpu_memset" : "gpu_memcpy",
+                                  fills ? "Memset (Device)" : name);
+    if (!event) return;
+    output_format(&m->args, ", \"bytes\": %lld, \"memory bandwidth (GB/s)\": %.6g",
+                  (long long)bytes, ns > 0 ? (double)bytes / (double)ns : 0);
+    end_args(m, event);
+}
+
+static void take_copy(importer *m, const rows *r) { take_transfer(m, r, false); }
+static void take_fill(importer *m, const rows *r) { take_transfer(m, r, true); }
+
+/* ---- Head and names ---- */
+
+static void put_devices(importer *m) {
+    static const char *const nsys[] = {"id", "name", "totalMemory", "smCount", "computeMajor",
+                                       "computeMinor", NULL};
+    static const char *const nvprof[] = {"id", "name", "globalMemorySize", "numMultiprocessors",
+                                         "computeCapabilityMajor", "computeCapabilityMinor", NULL};
+    const char *table = m->nsys ? "TARGET_INFO_GPU" : "CUPTI_ACTIVITY_KIND_DEVICE";
+    output *out = &m->args;
+    bool first = true;
+    rows r;
+    if (!rows_open(m, &r, table, NULL, m->nsys ? nsys : nvprof)) return;
+    while (rows_next(m, &r, table)) {
+        const char *name = m->nsys ? text_at(m, &r, 1) : string_of(m, number(&r, 1, 0));
+        if (first) output_forget(out);
+        output_format(out, "%s{\"id\": %lld, \"name\": ", first ? "[" : ", ",
+                      (long long)number(&r, 0, 0));
+        output_json_text(out, name ? name : "", name ? strlen(name) : 0);
+        output_format(out, ", \"totalGlobalMem\": %lld, \"numSms\": %lld, \"computeMajor\": %lld, "
+                      "\"computeMinor\": %lld}", (long long)number(&r, 2, 0),
+                      (long long)number(&r, 3, 0), (long long)number(&r, 4, 0),
+                      (long long)number(&r, 5, 0));
+        first = false;
+    }
+    if (first) return;
+    output_text(out, "]");
+    trace_text list;
+    list.data = output_memory(out, &list.size);
+    queue_member(m->to, (trace_text){"deviceProperties", 16}, list);
+}
+
+/* nvprof's times are since 1970: the trace's begin is the least of them. nsys's are since the
+   session's start, which it tells. */
+static int64_t find_base(importer *m) {
+    static const char *const start[] = {"start", NULL}, *const epoch[] = {"utcEpochNs", NULL};
+    static const char *const tables[] = {"CUPTI_ACTIVITY_KIND_RUNTIME",
+        "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "CUPTI_ACTIVITY_KIND_KERNEL"};
+    static const char *const stamp[] = {"timestamp", NULL};
+    int64_t base = INT64_MAX, ns;
+    rows r;
+    if (m->nsys) {
+        if (!rows_open(m, &r, "TARGET_INFO_SESSION_START_TIME", NULL, epoch)) return 0;
+        base = 0;
+        while (rows_next(m, &r, "TARGET_INFO_SESSION_START_TIME")) base = number(&r, 0, 0);
+        return base;
+    }
+    for (int i = 0; i < 4; i++) {
+        const char *table = i < 3 ? tables[i] : "CUPTI_ACTIVITY_KIND_MARKER";
+        if (!rows_open(m, &r, table, NULL, i < 3 ? start : stamp)) continue;
+        while (rows_next(m, &r, table))
+            if ((ns = number(&r, 0, 0)) > 0 && ns < base) base = ns;
+    }
+    return base == INT64_MAX ? 0 : base;
+}
+
+static void put_label(importer *m, uint64_t device) {
+    static const trace_text names[] = {{"process_labels", 14}, {"process_sort_index", 18}};
+    for (int i = 0; i < 2; i++) {
+        trace_event *event = queue_event(m->to, 'M', (trace_text){NULL, 0}, names[i]);
+        event->pid = (int64_t)device;
+        output_forget(&m->args);
+        output_format(&m->args, i ? "{\"sort_index\": %llu" : "{\"labels\": \"GPU %llu\"",
+                      (unsigned long long)device + (i ? 5000000 : 0));
+        end_args(m, event);
+    }
+}
+
+static void put_labels(importer *m) {
+    if (m->devices.has_zero) put_label(m, 0);
+    for (size_t i = 0; i < m->devices.slot_count; i++)
+        if (m->devices.slots[i].key) put_label(m, m->devices.slots[i].key);
+}
+
+static void put_head(importer *m) {
+    char text[24];
+    int64_t base = find_base(m);
+    int size = snprintf(text, sizeof text, "%lld", (long long)base);
+    read_strings(m);
+    queue_member(m->to, (trace_text){"schemaVersion", 13}, (trace_text){"1", 1});
+    put_devices(m);
+    if (base)
+        queue_member(m->to, (trace_text){"baseTimeNanoseconds", 19},
+                     (trace_text){text, (size_t)size});
+    if (!m->nsys) m->base_ns = base;
+}
+
+/* ---- The whole ---- */
+
+static const struct {
+    const char *name, *order;
+    const char *const *columns;
+    void (*take)(importer *m, const rows *r);
+} tables[] = {
+    {"NVTX_EVENTS", "start", nvtx_names, take_nvtx},
+    {"CUPTI_ACTIVITY_KIND_MARKER", "timestamp", marker_names, take_marker},
+    {"CUPTI_ACTIVITY_KIND_RUNTIME", "start", call_names, take_runtime},
+    {"CUPTI_ACTIVITY_KIND_DRIVER", "start", call_names, take_driver},
+    {"CUPTI_ACTIVITY_KIND_KERNEL", "start", kernel_names, take_kernel},
+    {"CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "start", kernel_names, take_kernel},
+    {"CUPTI_ACTIVITY_KIND_MEMCPY", "start", copy_names, take_copy},
+    {"CUPTI_ACTIVITY_KIND_MEMSET", "start", copy_names, take_fill}
+};
+enum { TABLES = sizeof tables / sizeof *tables };
+
+/* As immutable: else SQLite leaves its own files beside one that is in the WAL mode. */
+static int open_database(importer *m) {
+    char *uri = arena_allocate(&m->memory, 3 * strlen(m->path) + 32), *end = uri;
+    end += sprintf(end, "file:");
+    for (const char *p = m->path; *p; p++) end += sprintf(end, "%%%02X", (unsigned char)*p);
+    sprintf(end, "?immutable=1");
+    return sqlite3_open_v2(uri, &m->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+}
+
+static bool open_profile(importer *m) {
+    if (open_database(m) != SQLITE_OK ||
+        sqlite3_db_config(m->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL) != SQLITE_OK ||
+        sqlite3_exec(m->db, "SELECT 1 FROM sqlite_master", NULL, NULL, NULL) != SQLITE_OK)
+        return fail(m->path, "%s", sqlite3_errmsg(m->db)), false;
+    m->nsys = has_table(m, "StringIds");
+    if (m->nsys || has_table(m, "StringTable")) return true;
+    fail(m->path, "neither a profile of nvprof (table StringTable) nor one of nsys (StringIds)");
+    return false;
+}
+
+static void close_profile(void *source) {
+    importer *m = source;
+    if (m->is_open) sqlite3_finalize(m->rows.statement);
+    sqlite3_close(m->db);
+    arena_free(&m->memory);
+    intern_free(&m->texts);
+    output_discard(&m->args);
+    free(m->starts);
+    map *maps[] = {&m->strings, &m->processes, &m->correlations, &m->devices, &m->open};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) map_free(maps[i]);
+    free(m);
+}
+
+static int is_database(const void *first, size_t size) {
+    static const char magic[16] = "SQLite format 3";
+    return size < sizeof magic ? -1 : memcmp(first, magic, sizeof magic) == 0;
+}
+
+static void *open_source(const source_desc *desc) {
+    importer *m = allocate(sizeof *m);
+    m->to = desc->to;
+    m->path = desc->path;
+    output_open_memory(&m->args);
+    if (desc->fd < 0 || strcmp(desc->path, "-") == 0)
+        m->to->failed = fail(m->path, "a profile of nvprof or nsys is read from a plain file");
+    else m->to->failed = !open_profile(m);
+    if (!m->to->failed) put_head(m);
+    return m;
+}
+
+/* Some rows of the table that is being read, or the next one. */
+static bool read_rows(void *source) {
+    enum { SOME = 200 };
+    importer *m = source;
+    if (m->to->failed) return false;
+    if (m->table == TABLES) return put_labels(m), false;
+    const char *name = tables[m->table].name;
+    if (!m->is_open)
+        m->is_open = rows_open(m, &m->rows, name, tables[m->table].order,
+                               tables[m->table].columns);
+    for (int i = 0; m->is_open && i < SOME; i++) {
+        m->is_open = rows_next(m, &m->rows, name);
+        if (m->is_open) tables[m->table].take(m, &m->rows);
+    }
+    m->table += !m->is_open;
+    return true;
+}
+
+static bool tell_rows(void *source, const char *path) {
+    const importer *m = source;
+    if (m->unfinished)
+        warn(path, "%llu events have no end: left out", (unsigned long long)m->unfinished);
+    if (m->twice)
+        warn(path, "%llu ids of markers or device work occur twice",
+             (unsigned long long)m->twice);
+    return false;
+}
+
+const source_format import_format = {
+    is_database, open_source, NULL, read_rows, tell_rows, close_profile
+};
