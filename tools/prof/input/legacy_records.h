@@ -1,5 +1,5 @@
 /* The record stream of PyTorch's first profiler (torch.autograd.profiler) as events: pushes and
-   pops become calls, [memory] and kernels are charged to them. It is JSON: so the trace reader finds
+   pops become calls, [memory] and kernels are charged to them. It is JSON: the trace reader finds
    it, and reads all of it first. */
 #ifndef PROF_LEGACY_RECORDS_H
 #define PROF_LEGACY_RECORDS_H
