@@ -1135,6 +1135,7 @@ typedef struct stream {
 
 static void read_stream(stream *s, const char *file) {
     trace_reader *reader = trace_open(file);
+    if (reader) reader->with_text = true;
     while (reader && trace_next(reader) != TRACE_END) {
         if (reader->item != TRACE_EVENT || reader->event.phase != 'X') continue;
         GROW(s->list, s->count, s->capacity);
