@@ -81,6 +81,91 @@ says ranks_apart_beside_skew '5050.000  apart' 0 "$prof" ranks "$out/first.json"
 says ranks_stragglers 'Stragglers: rank 1 (late by 400.000 us in all)' 0 \
     "$prof" ranks -a collectives "$out/first.json" "$out/second.json"
 
+# ---- Windows of a rank, whole or in any order; what only looks like one ----
+
+for window in 0 1; do
+    for rank in 0 1; do
+        make_rank "r${rank}_w$window" rank=$rank base=$((1 + window * 1000000000)) late=$((50 * rank)) no_seq=1 \
+            steps=$((2 + window))
+    done
+done
+windows_are_ranks() {   # FILE...
+    "$prof" ranks -f json "$@" >"$out/ranks.json" && python3 - "$out/ranks.json" <<'END'
+import json, sys
+got = json.load(open(sys.argv[1]))
+assert [r["rank"] for r in got["ranks"]] == [0, 1], got["ranks"]
+assert all(c["ranks"] == [0, 1] and c["skew_us"] == 50 for c in got["collectives"]), got["collectives"]
+assert len(got["collectives"]) == 5 and got["stragglers"] == [1], got
+assert got["ranks"][0]["compute_us"] == 5 * 200 and got["ranks"][0]["span_us"] == 1607 + 2628, got["ranks"]
+END
+}
+try ranks_windows windows_are_ranks "$out"/r0_w0.json "$out"/r0_w1.json "$out"/r1_w0.json "$out"/r1_w1.json
+try ranks_windows_in_any_order windows_are_ranks "$out"/r1_w1.json "$out"/r0_w1.json "$out"/r0_w0.json "$out"/r1_w0.json
+says ranks_windows_said '4 files are of 2 ranks' 0 "$prof" ranks "$out"/r?_w?.json
+says ranks_twin_is_no_window 'it is of the same rank as' 0 "$prof" ranks "$out/second.json" "$out/twin.json"
+"$prof" merge -o "$out/windows.json" "$out"/r?_w?.json
+says ranks_merge_windows 2 0 sh -c "grep -c '\"name\": \"rank . process 0\|\"process_name\", \"pid\": [0-9]*00000,' '$out/windows.json'"
+
+# ---- Clocks without a device or collectives: a zone that ends together, an offset ----
+
+for rank in 0 1; do
+    python3 - $rank >"$out/barrier$rank.json" <<'END'
+import json, sys
+rank, events = int(sys.argv[1]), []
+for i in range(5):
+    begin, end = 3000 * rank + 1000 * i + 500 + 100 * rank, 3000 * rank + 1000 * i + 700
+    events += [dict(ph="B", cat="cpu_op", name="MPI_Barrier", pid=1, tid=1, ts=begin),
+               dict(ph="E", cat="cpu_op", name="MPI_Barrier", pid=1, tid=1, ts=end)]
+print(json.dumps({"distributedInfo": {"rank": rank, "world_size": 2}, "traceEvents": events}))
+END
+done
+says ranks_align_zone 'Stragglers: rank 1 (late by 500.000 us in all)' 0 \
+    "$prof" ranks --align MPI_Barrier "$out/barrier0.json" "$out/barrier1.json"
+says ranks_align_zone_clock '"clock_us": -3000.000' 0 \
+    "$prof" ranks -f json --align MPI_Barrier --offset barrier1.json=7s "$out/barrier0.json" "$out/barrier1.json"
+says ranks_offset '"clock_us": -3000.000' 0 \
+    "$prof" ranks -f json --offset barrier1.json=-3ms "$out/barrier0.json" "$out/barrier1.json"
+says ranks_merge_align_zone 'clock set by -3000.000 us, from 5 calls' 0 \
+    "$prof" merge --align MPI_Barrier -o "$out/merged.json" "$out/barrier0.json" "$out/barrier1.json"
+"$prof" merge --offset "$out/barrier1.json=-3ms" -o "$out/merged.json" "$out/barrier0.json" "$out/barrier1.json"
+says ranks_merge_offset 600.000 0 cat "$out/merged.json"
+says ranks_no_such_zone "there is no call 'nothing' in the traces" 2 \
+    "$prof" ranks --align nothing "$out/barrier0.json" "$out/barrier1.json"
+says ranks_no_such_offset "'x.json=1s' is not FILE=TIME" 2 "$prof" ranks --offset x.json=1s "$out/barrier0.json"
+
+# ---- What an uneven all-to-all moves; sends and their receives ----
+
+for rank in 0 1 2; do
+    python3 - $rank >"$out/p2p$rank.json" <<'END'
+import json, sys
+rank, kernels = int(sys.argv[1]), []
+def kernel(name, ts, dur, **args):
+    kernels.append(dict(ph="X", cat="kernel", name="ncclDevKernel_SendRecv", pid=0, tid=20, ts=ts, dur=dur, args={
+        "Collective name": name, "dtype": "Float", "Process Group Name": "0", "Group size": 3,
+        "Process Group Ranks": "[0, 1, 2]", **args}))
+split = [[10, 1000, 0], [0, 20, 0], [0, 0, 30]]              # of whom, to whom
+sent, received = split[rank], [row[rank] for row in split]
+kernel("all_to_allv", 100, 100, **{"Seq": 5, "In msg nelems": sum(sent), "Out msg nelems": sum(received),
+       "In split size": str(sent), "Out split size": str(received)})
+if rank != 2:                                                # 0 -> 1, and at the same Seq 1 -> 2
+    kernel("send", 300, 50, **{"Seq": 6, "In msg nelems": 64, "Out msg nelems": 64, "Dst Rank": rank + 1})
+if rank != 0:
+    kernel("recv", 400, 50, **{"Seq": 6, "In msg nelems": 64, "Out msg nelems": 64, "Src Rank": rank - 1})
+print(json.dumps({"distributedInfo": {"rank": rank, "world_size": 3}, "traceEvents": kernels}))
+END
+done
+moves() {
+    "$prof" ranks -f json "$out"/p2p?.json >"$out/ranks.json" && python3 - "$out/ranks.json" <<'END'
+import json, sys
+got = json.load(open(sys.argv[1]))["collectives"]
+assert [(c["name"], c["ranks"]) for c in got] == [
+    ("alltoall", [0, 1, 2]), ("send-recv", [0, 1]), ("send-recv", [1, 2])], got
+assert got[0]["busbw_gb_s"] == 0.04 and got[0]["imbalance"] == 3, got[0]     # 4000 bytes in 100 us
+assert got[1]["bytes"] == 256 and got[1]["busbw_gb_s"] == 0.00512, got[1]
+END
+}
+try ranks_moves moves
+
 # ---- Kinds of work, by category and name ----
 
 python3 - >"$out/names.json" <<'END'
@@ -176,7 +261,7 @@ told ranks_missing_file 'none.json: No such file' 2 2 "$o/first.json" "$o/none.j
 says ranks_other_run 'world.json: it is of another run than' 0 "$prof" ranks "$o/first.json" "$o/world.json"
 says ranks_none 'none.json: No such file' 2 "$prof" ranks "$o/none.json"
 says ranks_no_files 'ranks needs traces' 2 "$prof" ranks
-says ranks_bad_align 'neither base nor collectives' 2 "$prof" ranks -a x "$o/first.json"
+says ranks_bad_align 'there is no call' 2 "$prof" ranks -a x "$o/first.json"
 says ranks_bad_by 'none of rank, collective, both' 2 "$prof" ranks -b x "$o/first.json"
 says ranks_html 'none of text, csv, json' 2 "$prof" ranks -f html "$o/first.json"
 

@@ -11,8 +11,14 @@ typedef struct collective_kernel {
     int64_t seq, bytes, group_size;
     uint32_t name, process_group;
     uint32_t group;              /* in texts: process group, its ranks and the name as one */
-    bool has_seq;
+    bool has_seq, sends;
+    int64_t peer;                /* the rank that a send or receive names; COLLECTIVE_UNKNOWN */
+    /* of an all-to-all that tells how it splits what it sends (0) and receives (1): */
+    uint32_t splits[2], ranks;   /* in texts; UINT32_MAX: not told */
+    int64_t whole[2], size;      /* elements in all, and the bytes of one */
 } collective_kernel;
+
+typedef struct collective_file { size_t end; int64_t base_ns; } collective_file;   /* of kernels */
 
 /* ---- What a kernel tells ---- */
 
@@ -94,7 +100,7 @@ static bool synchronizes(const char *name) {
 double collective_factor(const char *name, int64_t n) {
     static const char *const parts[] = {"allgather", "reducescatter", "alltoall", "gather",
                                         "scatter", NULL};
-    static const char *const wholes[] = {"broadcast", "reduce", "send", "recv", NULL};
+    static const char *const wholes[] = {"broadcast", "reduce", "send", "recv", "send-recv", NULL};
     if (is_one_of(name, wholes)) return 1;
     if (n < 1) return 0;
     double part = (double)(n - 1) / (double)n;
@@ -127,6 +133,61 @@ static uint32_t group_of(collectives *c, const trace_event *event, const char *n
     return intern(&c->texts, key, (size_t)size);
 }
 
+/* The number at a place of "[1, 2, 3]"; COLLECTIVE_UNKNOWN: it ends before that, or is cut. */
+static int64_t number_at(const char *list, int64_t place) {
+    for (const char *p = list + (*list == '['); ; p++) {
+        char *end;
+        int64_t number = strtoll(p, &end, 10);
+        if (end == p) return COLLECTIVE_UNKNOWN;
+        if (place-- == 0) return number;
+        p = end;
+        if (*p != ',') return COLLECTIVE_UNKNOWN;
+    }
+}
+
+/* The place of a rank in its group; where the group is not told, the rank. */
+static int64_t place_of(const char *ranks, int64_t rank) {
+    int64_t place = 0, number = 0;
+    if (!ranks) return rank;
+    while ((number = number_at(ranks, place)) >= 0 && number != rank) place++;
+    return number < 0 ? COLLECTIVE_UNKNOWN : place;
+}
+
+/* A send and its receive are one: of the pair of ranks that they name, or of a group of two. */
+static const char *take_pair(collective_kernel *k, const trace_event *event, const char *name) {
+    char ranks[4096];
+    k->sends = strcmp(name, "send") == 0;
+    if (!k->sends && strcmp(name, "recv") != 0) return name;
+    bool told = trace_arg_int(event, k->sends ? "Dst Rank" : "Src Rank", &k->peer);
+    if (!told) return k->group_size == 2 ? "send-recv" : name;
+    if (trace_arg_text(event, "Process Group Ranks", ranks, sizeof ranks) &&
+        place_of(ranks, k->peer) < 0 && number_at(ranks, k->peer) >= 0)
+        k->peer = number_at(ranks, k->peer);              /* it is a place in the group */
+    return "send-recv";
+}
+
+static void take_splits(collectives *c, collective_kernel *k, const trace_event *event) {
+    char dtype[32];
+    k->splits[0] = text_number(c, event, "In split size");
+    k->splits[1] = text_number(c, event, "Out split size");
+    k->ranks = text_number(c, event, "Process Group Ranks");
+    if (trace_arg_text(event, "dtype", dtype, sizeof dtype)) k->size = dtype_bytes(dtype);
+    bool known = k->size && trace_arg_int(event, "In msg nelems", &k->whole[0]) &&
+                 trace_arg_int(event, "Out msg nelems", &k->whole[1]);
+    if (!known) k->splits[0] = UINT32_MAX;
+}
+
+void collectives_take_zone(collectives *c, const trace_event *event) {
+    uint32_t name = intern(&c->texts, event->name.data, event->name.size);
+    c->zone = name + 1;
+    GROW(c->kernels, c->kernel_count, c->kernel_capacity);
+    c->kernels[c->kernel_count++] = (collective_kernel){
+        .begin_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
+        .bytes = COLLECTIVE_UNKNOWN, .group_size = COLLECTIVE_UNKNOWN, .name = name, .group = name,
+        .process_group = UINT32_MAX, .peer = COLLECTIVE_UNKNOWN, .splits = {UINT32_MAX, UINT32_MAX}
+    };
+}
+
 void collectives_take(collectives *c, const trace_event *event) {
     char name[64];
     const trace_member *told = trace_arg(event, "Collective name");
@@ -138,17 +199,20 @@ void collectives_take(collectives *c, const trace_event *event) {
         one_word(name);
     }
     if (!shown || !*shown) return;
-    GROW(c->kernels, c->kernel_count, c->kernel_capacity);
-    collective_kernel *kernel = &c->kernels[c->kernel_count++];
-    *kernel = (collective_kernel){
+    collective_kernel made = {
         .begin_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
         .bytes = bytes_of(event, shown), .group_size = COLLECTIVE_UNKNOWN,
-        .name = intern(&c->texts, shown, strlen(shown)),
         .process_group = text_number(c, event, "Process Group Name"),
-        .group = group_of(c, event, shown)
+        .peer = COLLECTIVE_UNKNOWN, .splits = {UINT32_MAX, UINT32_MAX}, .ranks = UINT32_MAX
     };
-    kernel->has_seq = trace_arg_int(event, "Seq", &kernel->seq);
-    trace_arg_int(event, "Group size", &kernel->group_size);
+    made.has_seq = trace_arg_int(event, "Seq", &made.seq);
+    trace_arg_int(event, "Group size", &made.group_size);
+    shown = take_pair(&made, event, shown);
+    made.name = intern(&c->texts, shown, strlen(shown));
+    made.group = group_of(c, event, shown);
+    if (strcmp(shown, "alltoall") == 0) take_splits(c, &made, event);
+    GROW(c->kernels, c->kernel_count, c->kernel_capacity);
+    c->kernels[c->kernel_count++] = made;
 }
 
 static bool kernel_before(uint32_t a, uint32_t b, const void *context) {
@@ -166,8 +230,9 @@ static collective *collective_of(collectives *c, const collective_kernel *k, uin
     *number = c->count;
     c->list[c->count] = (collective){
         .name = k->name, .process_group = k->process_group, .has_seq = k->has_seq, .seq = k->seq,
-        .synchronizes = synchronizes(interned_text(&c->texts, k->name)),
-        .group_size = k->group_size, .bytes = k->bytes
+        .synchronizes = k->name + 1 == c->zone ||
+                        synchronizes(interned_text(&c->texts, k->name)),
+        .group_size = k->group_size, .bytes = k->bytes, .moved = COLLECTIVE_UNKNOWN
     };
     return &c->list[c->count++];
 }
@@ -179,30 +244,82 @@ static void join_bytes(const collectives *c, collective *to, int64_t bytes) {
     if (!differ && bytes != to->bytes) to->bytes = COLLECTIVE_UNKNOWN;
 }
 
+/* Adds what a rank sends to others and receives from them; of an uneven all-to-all. */
+static void add_moved(const collectives *c, collective *to, const collective_kernel *k,
+                      int64_t rank) {
+    const char *ranks = k->ranks == UINT32_MAX ? NULL : interned_text(&c->texts, k->ranks);
+    for (int way = 0; way < 2; way++) {
+        if (k->splits[0] == UINT32_MAX || k->splits[1] == UINT32_MAX) return;
+        int64_t own = number_at(interned_text(&c->texts, k->splits[way]), place_of(ranks, rank));
+        if (own < 0 || own > k->whole[way] || k->whole[way] > INT64_MAX / 16) return;
+        int64_t bytes = (k->whole[way] - own) * k->size;
+        to->moved_sum[way] += (double)bytes;
+        if (bytes > to->moved_most[way]) to->moved_most[way] = bytes;
+        if (bytes > to->moved) to->moved = bytes;
+    }
+    to->moved_parts++;
+}
+
+double collective_imbalance(const collective *c) {
+    double most = 0;
+    for (int way = 0; way < 2; way++) {
+        double mean = c->moved_parts ? c->moved_sum[way] / c->moved_parts : 0;
+        if (mean > 0 && (double)c->moved_most[way] / mean > most)
+            most = (double)c->moved_most[way] / mean;
+    }
+    return most;
+}
+
 void collectives_end_file(collectives *c, int64_t base_ns) {
-    uint32_t file = (uint32_t)c->file_count;
-    map indices = {0}, counts = {0};             /* of a group; of a group and Seq */
-    uint32_t *order = sorted_numbers(c->kernel_count, kernel_before, c->kernels);
-    for (size_t i = 0; i < c->kernel_count; i++) {
-        const collective_kernel *k = &c->kernels[order[i]];
+    GROW(c->files, c->file_count, c->file_capacity);
+    c->files[c->file_count++] = (collective_file){c->kernel_count, base_ns};
+}
+
+/* counts: of a rank's kernels of a group and Seq; without Seq, of one window. */
+static void join_file(collectives *c, uint32_t file, const collective_place *place, map *counts) {
+    size_t begin = file ? c->files[file - 1].end : 0, count = c->files[file].end - begin;
+    const collective_kernel *kernels = c->kernels + begin;
+    int64_t base_ns = c->files[file].base_ns;
+    map indices = {0};                           /* of a group */
+    uint32_t *order = sorted_numbers(count, kernel_before, kernels);
+    for (size_t i = 0; i < count; i++) {
+        const collective_kernel *k = &kernels[order[i]];
         bool is_new;
         uint64_t key = mix(mix(k->group, k->has_seq), (uint64_t)k->seq);
+        if (!k->has_seq) key = mix(key, place->window);
+        if (k->peer >= 0) key = mix(mix(key, (uint64_t)(k->sends ? place->rank : k->peer)),
+                                    (uint64_t)(k->sends ? k->peer : place->rank));
         uint32_t index = (uint32_t)(*map_put(&indices, k->group, &is_new))++;
-        uint64_t occurrence = (*map_put(&counts, key, &is_new))++;
+        uint64_t occurrence = (*map_put(counts, mix(key, place->owner), &is_new))++;
         collective *to = collective_of(c, k, mix(key, occurrence), &is_new);
         if (!is_new) join_bytes(c, to, k->bytes);
         if (to->group_size < 0) to->group_size = k->group_size;
+        add_moved(c, to, k, place->rank);
         GROW(c->parts, c->part_count, c->part_capacity);
         c->parts[c->part_count++] = (collective_part){
             k->begin_ns + base_ns, k->end_ns + base_ns, (uint32_t)(to - c->list), file, index
         };
     }
-    GROW(c->ends, c->file_count, c->file_capacity);
-    c->ends[c->file_count++] = c->part_count;
     free(order);
     map_free(&indices);
+}
+
+static bool place_before(uint32_t a, uint32_t b, const void *context) {
+    const collective_place *places = context, *x = &places[a], *y = &places[b];
+    return x->owner != y->owner ? x->owner < y->owner : x->window < y->window;
+}
+
+void collectives_join(collectives *c, const collective_place *places) {
+    uint32_t *order = sorted_numbers(c->file_count, place_before, places);
+    map counts = {0};
+    c->ends = allocate((c->file_count + 1) * sizeof *c->ends);
+    for (uint32_t i = 0, owner = 0; i < c->file_count; i++) {
+        for (; owner < places[order[i]].owner; owner++) c->ends[owner] = c->part_count;
+        join_file(c, order[i], &places[order[i]], &counts);
+        c->ends[owner] = c->part_count;
+    }
+    free(order);
     map_free(&counts);
-    c->kernel_count = 0;
 }
 
 /* ---- Clocks ---- */
@@ -217,9 +334,9 @@ static int64_t median(int64_t *values, size_t count) {
     return values[count / 2];
 }
 
-static const collective_part *parts_of(const collectives *c, uint32_t file, size_t *count) {
-    size_t begin = file ? c->ends[file - 1] : 0;
-    *count = c->ends[file] - begin;
+static const collective_part *parts_of(const collectives *c, uint32_t owner, size_t *count) {
+    size_t begin = owner ? c->ends[owner - 1] : 0;
+    *count = c->ends[owner] - begin;
     return c->parts + begin;
 }
 
@@ -234,7 +351,8 @@ int64_t collectives_clock(const collectives *c, uint32_t first, uint32_t file, s
     *count = 0;
     for (size_t i = 0; i < own; i++) {
         const uint64_t *end = map_get(&end_of, of_file[i].collective);
-        if (end && c->list[of_file[i].collective].synchronizes)
+        const collective *of = &c->list[of_file[i].collective];
+        if (end && of->synchronizes && (!c->zone || of->name + 1 == c->zone))
             apart[(*count)++] = (int64_t)*end - of_file[i].end_ns;
     }
     *spread_ns = 0;
@@ -254,5 +372,6 @@ void collectives_free(collectives *c) {
     free(c->list);
     free(c->parts);
     free(c->ends);
+    free(c->files);
     free(c->kernels);
 }

@@ -18,12 +18,19 @@ static bool is_work(const trace_event *event) {
 
 void ranks_begin_file(rank_table *t, const char *path) {
     GROW(t->rows, t->files, t->file_capacity);
-    t->rows[t->files] = (rank_row){.id = {.path = path}};
+    t->rows[t->files] = (rank_row){.id = {.path = path}, .owner = (uint32_t)t->files};
     t->works = sorter_new();
 }
 
 void ranks_take(rank_table *t, const trace_event *event) {
     rank_row *row = &t->rows[t->files];
+    rank_id *id = &row->id;
+    if (event->phase == 'X' && event->kind != TRACE_SPAN) {
+        int64_t end_ns = time_add(event->ts_ns, event->dur_ns);
+        if (!row->calls || event->ts_ns < id->first_ns) id->first_ns = event->ts_ns;
+        if (!row->calls++ || end_ns > id->last_ns) id->last_ns = end_ns;
+        if (t->zone && text_is(event->name, t->zone)) collectives_take_zone(&t->all, event);
+    }
     if (event->phase == 'X' && event->kind == TRACE_ANNOTATION && event->name.size > 5 &&
         memcmp(event->name.data, "gloo:", 5) == 0) row->gloo++;
     if (!is_work(event)) return;
@@ -47,6 +54,9 @@ void ranks_end_file(rank_table *t, bool is_whole) {
         busy_add(&row->time, (work_kind)work.what, work.start_ns, work.start_ns + work.amount);
     sorter_free(t->works);
     row->failed = !is_whole && !row->works;
+    row->base_ns = time_add(row->base_ns, row->offset_ns);
+    row->id.first_ns = time_add(row->id.first_ns, row->base_ns);
+    row->id.last_ns = time_add(row->id.last_ns, row->base_ns);
     collectives_end_file(&t->all, row->base_ns);
 }
 
@@ -54,18 +64,62 @@ void ranks_end_file(rank_table *t, bool is_whole) {
 
 static bool rank_before(uint32_t a, uint32_t b, const void *context) {
     const rank_row *rows = context;
-    return rows[a].id.rank < rows[b].id.rank;
+    if (rows[a].id.rank != rows[b].id.rank) return rows[a].id.rank < rows[b].id.rank;
+    return rows[a].id.first_ns < rows[b].id.first_ns;
+}
+
+void rank_time_add(busy_time *to, const busy_time *from) {
+    to->last_ns = time_add(to->last_ns, busy_span(from));
+    to->busy_ns = time_add(to->busy_ns, from->busy_ns);
+    to->overlap_ns = time_add(to->overlap_ns, from->overlap_ns);
+    to->exposed_memory_ns = time_add(to->exposed_memory_ns, from->exposed_memory_ns);
+    for (int kind = 0; kind < WORK_KINDS; kind++)
+        to->kind_ns[kind] = time_add(to->kind_ns[kind], from->kind_ns[kind]);
+}
+
+static void add_window(rank_row *to, const rank_row *window) {
+    if (!to->works) to->time = window->time;
+    else if (window->works) rank_time_add(&to->time, &window->time);
+    to->works += window->works;
+    to->gloo += window->gloo;
+    to->id.last_ns = window->id.last_ns;
+}
+
+/* Windows of one rank, which follow each other in t->order, become its first one's row. */
+static void join_windows(rank_table *t, bool tell) {
+    collective_place *places = allocate((t->files + 1) * sizeof *places);
+    size_t ranks = 0, windows = 0;
+    for (uint32_t i = 0; i < t->files; i++) places[i] = (collective_place){.owner = i, .rank = i};
+    for (size_t i = 0; i < t->count; i++) {
+        uint32_t file = t->order[i], owner = ranks ? t->order[ranks - 1] : file;
+        rank_row *row = &t->rows[file];
+        bool window = ranks && row->id.told && row->id.rank == t->rows[owner].id.rank;
+        if (window) add_window(&t->rows[owner], row);
+        else t->order[ranks++] = owner = file;
+        row->owner = owner;
+        places[file] = (collective_place){owner, window ? (uint32_t)++windows : 0, row->id.rank};
+        if (!window) windows = 0;
+    }
+    if (tell && ranks < t->count)
+        warn(NULL, "%zu files are of %zu ranks: the windows of a rank count as one", t->count,
+             ranks);
+    t->count = ranks;
+    collectives_join(&t->all, places);
+    free(places);
 }
 
 static void align(rank_table *t) {
     uint32_t first = t->order[0];
     for (size_t i = 1; i < t->count; i++) {
-        uint32_t file = t->order[i];
+        rank_row *row = &t->rows[t->order[i]];
         size_t count;
         int64_t spread;
-        t->rows[file].clock_ns = collectives_clock(&t->all, first, file, &count, &spread);
-        if (count == 0 && t->rows[file].works)
-            warn(t->rows[file].id.path, "it has no synchronizing collective in common with %s: its "
+        row->clock_ns = collectives_clock(&t->all, first, t->order[i], &count, &spread);
+        if (count == 0 && t->zone)
+            warn(row->id.path, "it has no '%s' in common with %s: its clock stays", t->zone,
+                 t->rows[first].id.path);
+        else if (count == 0 && row->works)
+            warn(row->id.path, "it has no synchronizing collective in common with %s: its "
                  "clock stays", t->rows[first].id.path);
     }
 }
@@ -74,7 +128,7 @@ static bool part_before(uint32_t a, uint32_t b, const void *context) {
     const rank_table *t = context;
     const collective_part *x = &t->all.parts[a], *y = &t->all.parts[b];
     if (x->collective != y->collective) return x->collective < y->collective;
-    return t->rows[x->file].id.rank < t->rows[y->file].id.rank;
+    return t->rows[t->rows[x->file].owner].id.rank < t->rows[t->rows[y->file].owner].id.rank;
 }
 
 static void sort_parts(rank_table *t) {
@@ -83,8 +137,9 @@ static void sort_parts(rank_table *t) {
     for (size_t i = 0; i < t->all.part_count; i++) {
         collective_part *part = &t->parts[i];
         *part = t->all.parts[order[i]];
-        part->begin_ns += t->rows[part->file].clock_ns;
-        part->end_ns += t->rows[part->file].clock_ns;
+        int64_t clock_ns = t->rows[t->rows[part->file].owner].clock_ns;
+        part->begin_ns += clock_ns;
+        part->end_ns += clock_ns;
     }
     free(order);
 }
@@ -109,7 +164,7 @@ static int by_begin(const void *a, const void *b) {
 }
 
 static rank_row *row_of(const rank_table *t, uint32_t part) {
-    return &t->rows[t->parts[part].file];
+    return &t->rows[t->rows[t->parts[part].file].owner];
 }
 
 static void join(rank_table *t) {
@@ -203,10 +258,9 @@ static void tell_missing(const rank_table *t) {
 /* Is the file of another run than the lowest rank's? */
 static void tell_other_run(const rank_table *t, uint32_t file) {
     const rank_row *first = &t->rows[t->order[0]], *row = &t->rows[file];
-    int64_t begin = row->base_ns + row->time.first_ns + row->clock_ns;
-    int64_t end = row->base_ns + row->time.last_ns + row->clock_ns;
-    bool apart = first->works && row->works && (begin > first->base_ns + first->time.last_ns ||
-                                                end < first->base_ns + first->time.first_ns);
+    bool apart = first->works && row->works &&
+                 (row->id.first_ns + row->clock_ns > first->id.last_ns ||
+                  row->id.last_ns + row->clock_ns < first->id.first_ns);
     if (row->id.world_size && first->id.world_size && row->id.world_size != first->id.world_size)
         warn(row->id.path, "it is of another run than %s: of %lld ranks, not %lld",
              first->id.path, (long long)row->id.world_size, (long long)first->id.world_size);
@@ -228,7 +282,7 @@ static void tell_no_work(const rank_row *row) {
 
 static void tell_files(const rank_table *t) {
     if (!t->count) return;
-    for (size_t i = 0; i < t->count; i++) tell_no_work(&t->rows[t->order[i]]);
+    for (size_t i = 0; i < t->count && !t->zone; i++) tell_no_work(&t->rows[t->order[i]]);
     for (size_t i = 1; i < t->count; i++) tell_other_run(t, t->order[i]);
     tell_missing(t);
 }
@@ -241,6 +295,7 @@ bandwidth ranks_bandwidth(const rank_table *t, const joined_row *row) {
     double factor = collective_factor(name, c->group_size);
     if (c->bytes < 0 || row->shortest_ns <= 0) return (bandwidth){-1, -1};
     double gb_s = (double)c->bytes / (double)row->shortest_ns;
+    if (c->moved >= 0) return (bandwidth){gb_s, (double)c->moved / (double)row->shortest_ns};
     bool known = factor > 0 || (c->group_size == 1 && collective_factor(name, 2) > 0);
     return (bandwidth){gb_s, known ? gb_s * factor : -1};
 }
@@ -269,7 +324,7 @@ static void write_rank_json(const rank_row *row, output *out) {
     write_member(out, "exposed_memory", time->exposed_memory_ns);
     write_member(out, "late", row->late_ns);
     write_member(out, "wait", row->wait_ns);
-    write_member(out, "clock", row->clock_ns);
+    write_member(out, "clock", row->clock_ns + row->offset_ns);
     output_text(out, "}");
 }
 
@@ -317,6 +372,7 @@ static void write_collective_json(const rank_table *t, const joined_row *row, ou
     write_skew(t, row, out);
     write_rate(out, "algbw_gb_s", gb_s.algorithm);
     write_rate(out, "busbw_gb_s", gb_s.bus);
+    if (c->moved_parts) write_rate(out, "imbalance", collective_imbalance(c));
     output_text(out, "}");
 }
 
@@ -350,7 +406,8 @@ void ranks_finish(rank_table *t, bool by_collectives, bool tell) {
     ranks_number(ids, t->count, tell);
     free(ids);
     sort_numbers(t->order, t->count, rank_before, t->rows);
-    if (by_collectives && t->count) align(t);
+    join_windows(t, tell);
+    if ((by_collectives || t->all.zone) && t->count) align(t);
     join(t);
     find_stragglers(t);
     if (tell) tell_files(t);

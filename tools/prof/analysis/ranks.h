@@ -18,7 +18,9 @@ typedef struct rank_row {
     rank_id id;
     busy_time time;
     int64_t base_ns, clock_ns, late_ns, wait_ns;
-    uint64_t works, gloo;        /* gloo: calls of it on the CPU */
+    int64_t offset_ns;           /* --offset: in base_ns once the file is read */
+    uint32_t owner;              /* the row of its rank: its own, but for further windows */
+    uint64_t calls, works, gloo; /* gloo: calls of it on the CPU */
     bool failed;                 /* nothing could be read */
     bool in_any, shares;         /* has it collectives, and any with another rank? */
 } rank_row;
@@ -33,7 +35,8 @@ typedef struct joined_row {
 typedef struct rank_table {
     rank_row *rows;              /* of all files */
     size_t files, file_capacity;
-    uint32_t *order;             /* those that could be read, by rank */
+    const char *zone;            /* --align NAME: it ends on all ranks together; NULL */
+    uint32_t *order;             /* those that could be read, by rank: one of its windows */
     size_t count;
     collectives all;
     map names;                   /* kinds of work */
@@ -52,6 +55,7 @@ void ranks_end_file(rank_table *t, bool is_whole);
 /* tell: what is odd about the files as a whole, a line each on stderr. */
 void ranks_finish(rank_table *t, bool by_collectives, bool tell);
 void ranks_free(rank_table *t);
+void rank_time_add(busy_time *to, const busy_time *from);
 
 /* Of what synchronizes, on two ranks or more: did all begin before the first one ended, or not? */
 bool ranks_consistent(const rank_table *t, const joined_row *row);

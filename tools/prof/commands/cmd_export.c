@@ -95,7 +95,8 @@ static int export_json(const exporter *e) {
     output out;
     const char *trace = e->traces[0];
     if (e->count > 1)
-        return merge_files(e->traces, (size_t)e->count, (merge_options){false, e->lanes}, e->path);
+        return merge_files(e->traces, (size_t)e->count, (merge_options){.lanes = e->lanes},
+                           e->path);
     if (e->lanes && file_reads_once(trace))
         return fail(trace, "with --lanes the input is read twice: it has to be a file");
     json_lanes *lanes = e->lanes ? json_lanes_find(trace) : NULL;

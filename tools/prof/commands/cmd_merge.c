@@ -9,6 +9,7 @@
 #include "input/trace_reader.h"
 #include "output/json_lanes.h"
 #include "trace/rank_id.h"
+#include "trace/trace_range.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,11 +25,14 @@ const command merge_command = {
     "      ranks on several machines: clocks are set so that the collectives end\n"
     "      together\n\n"
     "The ranks are those in the traces (distributedInfo), else the files in their\n"
-    "order. Times are put on one base by baseTimeNanoseconds. In args, External id,\n"
+    "order; files of one rank and of different times are windows of it, and have its\n"
+    "processes in common. Times are put on one base by baseTimeNanoseconds. In args, External id,\n"
     "correlation and the like get the number of the file, less one, times 2^32 on\n"
     "top.\n\n"
     "Collectives are those of prof ranks that synchronize. --align collectives adds\n"
-    "to each file the median of (end on the lowest rank - end on this one).\n"
+    "to each file the median of (end on the lowest rank - end on this one); --align\n"
+    "NAME does so with the calls of that name, the n-th of each. --offset FILE=TIME\n"
+    "is added to a file's times before that.\n"
     COLLECTIVES_HELP, run
 };
 
@@ -46,8 +50,11 @@ typedef struct rank_file {
     rank_id id;
     const char *host;
     uint32_t number;            /* in merger.collectives */
+    uint32_t owner;             /* in merger.files: the first one of its rank */
+    uint32_t *own_processes;    /* of each of its processes the number in the owner's */
     int64_t base_ns;
     int64_t clock_ns;           /* to be added to its times */
+    uint64_t calls;
     process *processes;
     size_t process_count, process_capacity;
     map pids;                   /* pid -> number in processes */
@@ -73,7 +80,7 @@ typedef struct merger {
     uint64_t flow_count;        /* in the files that are written */
     spill *flows;               /* NULL: none */
     int64_t base_ns;
-    bool by_collectives, with_lanes;
+    merge_options options;
     collectives collectives;
     map work_names;             /* kinds of work */
 } merger;
@@ -216,7 +223,12 @@ static void note_event(rank_file *f, merger *m, const trace_event *event) {
         (text_is(event->name, "prof counts") || text_is(event->name, "prof")))
         keep_lists(f, m, event->args_text);
     if (is_process_metadata(event)) note_process(m, &f->processes[number], event);
-    if (m->by_collectives && event->phase == 'X' && event->kind == TRACE_KERNEL &&
+    if (event->has & TRACE_HAS_TS && event->phase != 'M' && event->kind != TRACE_SPAN) {
+        int64_t end_ns = time_add(event->ts_ns, event->dur_ns);
+        if (!f->calls || event->ts_ns < f->id.first_ns) f->id.first_ns = event->ts_ns;
+        if (!f->calls++ || end_ns > f->id.last_ns) f->id.last_ns = end_ns;
+    }
+    if (m->options.by_collectives && event->phase == 'X' && event->kind == TRACE_KERNEL &&
         work_kind_of(&m->work_names, event) == WORK_COMMUNICATION)
         collectives_take(&m->collectives, event);
 }
@@ -242,6 +254,18 @@ static void note_member(rank_file *f, merger *m, const trace_member *member) {
     }
 }
 
+/* Calls of --align NAME, also those that are a begin and an end. */
+static void note_zone(const rank_file *f, merger *m) {
+    trace_reader *reader = trace_open(f->id.path);
+    if (!reader) return;
+    reader->quiet = true;
+    while (trace_next(reader) != TRACE_END)
+        if (reader->item == TRACE_EVENT && reader->event.phase == 'X' &&
+            text_is(reader->event.name, m->options.zone))
+            collectives_take_zone(&m->collectives, &reader->event);
+    trace_close(reader);
+}
+
 static int note_file(rank_file *f, merger *m) {
     trace_reader *reader = trace_open(f->id.path);
     if (!reader) return EXIT_BAD;
@@ -252,8 +276,13 @@ static int note_file(rank_file *f, merger *m) {
     }
     f->base_ns = reader->base_time_ns;
     f->lost = *reader->losses;
+    f->clock_ns = offset_of(&m->options.offsets, f->id.path);
+    int64_t base_ns = time_add(f->base_ns, f->clock_ns);
+    f->id.first_ns = time_add(f->id.first_ns, base_ns);
+    f->id.last_ns = time_add(f->id.last_ns, base_ns);
     number_flows(f, m);
-    collectives_end_file(&m->collectives, f->base_ns);
+    if (m->options.zone) note_zone(f, m);
+    collectives_end_file(&m->collectives, base_ns);
     return trace_close(reader);
 }
 
@@ -266,23 +295,72 @@ static void number_ranks(merger *m) {
     free(ids);
 }
 
+/* A window's processes and threads are those of its rank's first file. */
+static void join_window(rank_file *f, rank_file *owner) {
+    f->own_processes = allocate((f->process_count + 1) * sizeof *f->own_processes);
+    for (size_t i = 0; i < f->process_count; i++) {
+        bool is_new;
+        uint64_t *number = map_put(&owner->pids, (uint64_t)f->processes[i].pid, &is_new);
+        if (is_new) {
+            *number = owner->process_count;
+            GROW(owner->processes, owner->process_count, owner->process_capacity);
+            owner->processes[owner->process_count++] = f->processes[i];
+        }
+        f->own_processes[i] = (uint32_t)*number;
+    }
+    for (size_t i = 0; i < f->thread_count; i++) {
+        text_thread *thread = &f->threads[i];
+        uint32_t process = f->own_processes[thread->process];
+        size_t k = 0;
+        while (k < owner->thread_count && (owner->threads[k].process != process ||
+                                           strcmp(owner->threads[k].text, thread->text) != 0)) k++;
+        thread->tid = 900000 + (int64_t)k;
+        if (k < owner->thread_count) continue;
+        GROW(owner->threads, owner->thread_count, owner->thread_capacity);
+        owner->threads[owner->thread_count++] = (text_thread){process, thread->tid, thread->text};
+    }
+}
+
+static void join_windows(merger *m) {
+    collective_place *places = allocate(m->count * sizeof *places);
+    for (uint32_t i = 0, owner = 0; i < m->count; i++) {
+        rank_file *f = &m->files[i];
+        bool window = i && f->id.told && f->id.rank == m->files[owner].id.rank;
+        if (window) join_window(f, &m->files[owner]);
+        else owner = i;
+        f->owner = owner;
+        places[f->number] = (collective_place){m->files[owner].number, i - owner, f->id.rank};
+    }
+    collectives_join(&m->collectives, places);
+    free(places);
+}
+
 /* Sets the clock so that the collectives end when they do on the first rank. */
-static void align(const merger *m, rank_file *f, const rank_file *first) {
+static void align(const merger *m, rank_file *f) {
+    const rank_file *first = &m->files[0], *owner = &m->files[f->owner];
+    const char *zone = m->options.zone;
     size_t count;
     int64_t spread_ns;
-    f->clock_ns = collectives_clock(&m->collectives, first->number, f->number, &count, &spread_ns);
-    if (count == 0)
+    int64_t clock_ns = collectives_clock(&m->collectives, first->number, owner->number, &count,
+                                         &spread_ns);
+    f->clock_ns = time_add(f->clock_ns, clock_ns);
+    if (f != owner) return;
+    if (count == 0 && zone)
+        warn(f->id.path, "it has no '%s' in common with %s: its clock stays", zone, first->id.path);
+    else if (count == 0)
         warn(f->id.path, "it has no collective in common with %s that synchronizes: its clock "
              "stays", first->id.path);
     else
-        warn(f->id.path, "clock set by %+.3f us, from %zu collectives that end within %.3f us of "
-             "it", (double)f->clock_ns / 1e3, count, (double)spread_ns / 1e3);
+        warn(f->id.path, "clock set by %+.3f us, from %zu %s that end within %.3f us of it",
+             (double)f->clock_ns / 1e3, count, zone ? "calls" : "collectives",
+             (double)spread_ns / 1e3);
 }
 
 /* ---- Second pass: writing ---- */
 
-static int64_t new_pid(const merger *m, const rank_file *f, uint32_t number) {
-    return (int64_t)(f - m->files + 1) * PIDS_OF_A_RANK + number;
+static int64_t new_pid(const rank_file *f, uint32_t number) {
+    if (f->own_processes) number = f->own_processes[number];
+    return ((int64_t)f->owner + 1) * PIDS_OF_A_RANK + number;
 }
 
 static void write_metadata(trace_writer *w, const char *kind, int64_t pid, int64_t tid) {
@@ -291,9 +369,9 @@ static void write_metadata(trace_writer *w, const char *kind, int64_t pid, int64
                   "\"args\": {", kind, (long long)pid, (long long)tid);
 }
 
-static void write_name(trace_writer *w, const merger *m, const rank_file *f, uint32_t number) {
+static void write_name(trace_writer *w, const rank_file *f, uint32_t number) {
     const process *p = &f->processes[number];
-    int64_t pid = new_pid(m, f, number);
+    int64_t pid = new_pid(f, number);
     char text[600];
     long long rank = (long long)f->id.rank;
     int size = p->name ? snprintf(text, sizeof text, "rank %lld: %s", rank, p->name)
@@ -331,15 +409,15 @@ static void write_names(trace_writer *w, const merger *m, size_t file) {
     uint32_t *order = allocate(f->process_count * sizeof *order);
     sort_processes(f, order);
     for (uint32_t i = 0; i < f->process_count; i++) {
-        write_name(w, m, f, order[i]);
-        write_metadata(w, "process_sort_index", new_pid(m, f, order[i]), 0);
+        write_name(w, f, order[i]);
+        write_metadata(w, "process_sort_index", new_pid(f, order[i]), 0);
         output_format(w->out, "\"sort_index\": %lld}}",
                       (long long)(f->id.rank * 1000 + (i < 999 ? i : 999)));
     }
     free(order);
     for (size_t i = 0; i < f->thread_count; i++) {
         const text_thread *thread = &f->threads[i];
-        write_metadata(w, "thread_name", new_pid(m, f, thread->process), thread->tid);
+        write_metadata(w, "thread_name", new_pid(f, thread->process), thread->tid);
         output_text(w->out, "\"name\": ");
         output_json_text(w->out, thread->text, strlen(thread->text));
         output_text(w->out, "}}");
@@ -469,7 +547,7 @@ static bool write_event(trace_writer *w, const merger *m, rank_file *f, const tr
     if (!number) return true;                        /* the file has changed meanwhile */
     while (count < MOST_EDITS && json_next(&rest, &key, &value)) {
         if (text_is(key, "pid")) {
-            add_edit(edits, &count, value, new_pid(m, f, (uint32_t)*number));
+            add_edit(edits, &count, value, new_pid(f, (uint32_t)*number));
         } else if (text_is(key, "tid") && json_lanes_edit(f->lanes, event, &edits[count])) {
             count++;
         } else if (text_is(key, "tid") && thread) {
@@ -493,11 +571,11 @@ typedef struct pid_place { const merger *m; const rank_file *f; } pid_place;
 static int64_t pid_in(void *user, int64_t pid) {
     const pid_place *p = user;
     const uint64_t *number = map_get(&p->f->pids, (uint64_t)pid);
-    return number ? new_pid(p->m, p->f, (uint32_t)*number) : pid;
+    return number ? new_pid(p->f, (uint32_t)*number) : pid;
 }
 
 static int write_file(trace_writer *w, merger *m, rank_file *f) {
-    if (m->with_lanes && !(f->lanes = json_lanes_find(f->id.path))) return EXIT_BAD;
+    if (m->options.lanes && !(f->lanes = json_lanes_find(f->id.path))) return EXIT_BAD;
     trace_reader *reader = trace_open(f->id.path);
     if (!reader) return EXIT_BAD;
     reader->quiet = reader->as_written = reader->with_text = true;
@@ -518,7 +596,8 @@ static int write_all(merger *m, const char *path, int fd) {
     if (!(fd < 0 ? output_rewrite(&out, path) : output_onto(&out, fd, path))) return EXIT_BAD;
     writer_begin(&writer, &out, false);
     write_head(&writer, m);
-    for (size_t i = 0; i < m->count; i++) write_names(&writer, m, i);
+    for (size_t i = 0; i < m->count; i++)
+        if (m->files[i].owner == i) write_names(&writer, m, i);
     int status = EXIT_OK;
     for (size_t i = 0; i < m->count && status == EXIT_OK; i++)
         status = write_file(&writer, m, &m->files[i]);
@@ -530,7 +609,8 @@ static int write_all(merger *m, const char *path, int fd) {
 
 static int by_rank(const void *a, const void *b) {
     const rank_file *x = a, *y = b;
-    return (x->id.rank > y->id.rank) - (x->id.rank < y->id.rank);
+    if (x->id.rank != y->id.rank) return x->id.rank > y->id.rank ? 1 : -1;
+    return (x->id.first_ns > y->id.first_ns) - (x->id.first_ns < y->id.first_ns);
 }
 
 static int merge(merger *m, const char *path, int fd) {
@@ -538,10 +618,14 @@ static int merge(merger *m, const char *path, int fd) {
         if (note_file(&m->files[i], m) != EXIT_OK) return EXIT_BAD;
     number_ranks(m);
     qsort(m->files, m->count, sizeof *m->files, by_rank);
+    join_windows(m);
+    if (m->options.zone && !m->collectives.zone)
+        return fail("--align", "there is no call '%s' in the traces; else: base, collectives",
+                    m->options.zone);
     m->base_ns = INT64_MAX;
     for (size_t i = 0; i < m->count; i++) {
         rank_file *f = &m->files[i];
-        if (m->by_collectives && i) align(m, f, &m->files[0]);
+        if ((m->options.by_collectives || m->options.zone) && f->owner) align(m, f);
         if (f->base_ns < m->base_ns) m->base_ns = f->base_ns;
     }
     return write_all(m, path, fd);
@@ -554,6 +638,7 @@ static void free_merger(merger *m) {
         map_free(&f->tids);
         sorter_free(f->ends);
         free(f->processes);
+        free(f->own_processes);
         free(f->threads);
     }
     free(m->files);
@@ -566,8 +651,7 @@ static void free_merger(merger *m) {
 
 static int merge_onto(char *const *paths, size_t count, merge_options options, const char *to,
                       int fd) {
-    merger m = {.count = count, .by_collectives = options.by_collectives,
-                .with_lanes = options.lanes};
+    merger m = {.count = count, .options = options};
     for (size_t i = 0; i < count; i++)
         if (file_reads_once(paths[i]))
             return fail(paths[i], "merge reads its input twice: it has to be a file");
@@ -590,7 +674,7 @@ int merge_to_temporary(char *const *traces, size_t count, char **path) {
     if (to < 0) temporary_failed();
     *path = allocate(32);
     snprintf(*path, 32, "/dev/fd/%d", fd);
-    return merge_onto(traces, count, (merge_options){false, false}, temporary_folder(), to);
+    return merge_onto(traces, count, (merge_options){0}, temporary_folder(), to);
 }
 
 void merge_remove(char *path) {
@@ -600,11 +684,9 @@ void merge_remove(char *path) {
 
 static int run(int argc, char **argv) {
     const char *path = NULL, *align_by = "base";
-    merge_options o = {false, false};
+    merge_options o = {0};
     const option_spec options[] = {
-        {"align", 'a', OPTION_TEXT, &align_by, "BY",
-         "base: by the traces' base times (default); collectives: then\n"
-         "                               so that collectives end together"},
+        ALIGN_OPTIONS(align_by, o.offsets),
         LANES_OPTION(o.lanes),
         {"output", 'o', OPTION_TEXT, &path, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
@@ -613,7 +695,7 @@ static int run(int argc, char **argv) {
     if (count < 0) return status;
     if (count == 0) return fail(NULL, "merge needs traces; see prof merge --help");
     o.by_collectives = strcmp(align_by, "collectives") == 0;
-    if (!o.by_collectives && strcmp(align_by, "base") != 0)
-        return fail("--align", "'%s' is neither base nor collectives", align_by);
+    o.zone = align_zone(align_by);
+    if (!offsets_fit(&o.offsets, argv + 1, count)) return EXIT_BAD;
     return merge_files(argv + 1, (size_t)count, o, path);
 }

@@ -32,27 +32,34 @@ const command ranks_command = {
     "  gaps has it. Overlap: compute and communication at once. Exposed: communi-\n"
     "  cation without compute; memory without either. So span = compute + exposed\n"
     "  communication + exposed memory + idle, to the nanosecond.\n"
-    "  The rank is that of distributedInfo; where a file does not tell it, or two\n"
-    "  tell the same, ranks are 0, 1, ... in the order of the files.\n\n"
+    "  The rank is that of distributedInfo. Files of one rank and of different times\n"
+    "  are windows of it, and one row. Where a file does not tell its rank, or two of\n"
+    "  one time tell the same, ranks are 0, 1, ... in the order of the files.\n\n"
     "Collectives\n" COLLECTIVES_HELP
     "  Bytes: what nccl-tests calls the size. Duration: of its shortest kernel, for\n"
     "  the last rank to arrive does not wait. Algorithm bandwidth: bytes / duration,\n"
     "  in GB/s of 10^9 bytes; bus bandwidth: that times 2(n-1)/n for allreduce,\n"
     "  (n-1)/n for allgather, reducescatter, alltoall, gather and scatter, 1 for\n"
-    "  broadcast, reduce, send and recv. Skew: latest begin less earliest, over the\n"
-    "  ranks. Consistent: the latest begin is before the earliest end, as it must be\n"
-    "  for allreduce, allgather, reducescatter, alltoall, barrier and sendrecv; if\n"
-    "  not, the clocks are apart or the kernels are not one, and it counts for no\n"
-    "  straggler. Late: a rank's sum of skew where it came last. Wait: its sum of\n"
-    "  (latest begin - its own). Stragglers: the fewest ranks that hold 80 % of all\n"
-    "  skew; none if that is less than 1 % of the longest span.\n\n"
+    "  broadcast, reduce, send and recv; of an alltoall that tells its split sizes,\n"
+    "  the most that a rank sends to others or has from them, by the duration; then\n"
+    "  Imbalance is the most that one sends, or has, by the mean. Skew: latest\n"
+    "  begin less earliest, over the ranks. Consistent: the latest begin is before the\n"
+    "  earliest end, as it must be for allreduce, allgather, reducescatter, alltoall,\n"
+    "  barrier and sendrecv; if not, the clocks are apart or the kernels are not one,\n"
+    "  and it counts for no straggler. Late: a rank's sum of skew\n"
+    "  where it came last. Wait: its sum of (latest begin - its own). Stragglers: the\n"
+    "  fewest ranks that hold 80 % of all skew; none if that is less than 1 % of the\n"
+    "  longest span.\n\n"
     "Clocks are the files' own (ts and baseTimeNanoseconds). --align collectives adds\n"
     "to each file the median of (end on the first rank - end on this one) over the\n"
-    "collectives, of those kinds, that it shares with the lowest rank.\n", run
+    "collectives, of those kinds, that it shares with the lowest rank; --align NAME\n"
+    "over the calls of that name (MPI_Barrier), the n-th of each, which are listed\n"
+    "with the collectives. --offset FILE=TIME is added to a file's times before that.\n", run
 };
 
 typedef struct rank_options {
     const char *align, *by, *format, *output;
+    text_list offsets;
     int64_t limit;
 } rank_options;
 
@@ -80,17 +87,8 @@ static void add_rank(sheet *s, const busy_time *time, const rank_row *row) {
     cell[BUSY] = sheet_us(s, time->busy_ns);
     if (!row->id.path) return;
     cell[RANK] = sheet_cell(s, "%lld", (long long)row->id.rank);
-    cell[CLOCK] = sheet_us(s, row->clock_ns);
+    cell[CLOCK] = sheet_us(s, row->clock_ns + row->offset_ns);
     cell[PATH] = sheet_cell(s, "%s", row->id.path);
-}
-
-static void sum_rank(busy_time *to, const busy_time *from) {
-    to->last_ns = time_add(to->last_ns, busy_span(from));
-    to->busy_ns = time_add(to->busy_ns, from->busy_ns);
-    to->overlap_ns = time_add(to->overlap_ns, from->overlap_ns);
-    to->exposed_memory_ns = time_add(to->exposed_memory_ns, from->exposed_memory_ns);
-    for (int kind = 0; kind < WORK_KINDS; kind++)
-        to->kind_ns[kind] = time_add(to->kind_ns[kind], from->kind_ns[kind]);
 }
 
 static void write_ranks(const rank_table *t, table_format format, output *out) {
@@ -109,7 +107,7 @@ static void write_ranks(const rank_table *t, table_format format, output *out) {
     for (size_t i = 0; i < t->count; i++) {
         const rank_row *row = &t->rows[t->order[i]];
         add_rank(&s, &row->time, row);
-        sum_rank(&total.time, &row->time);
+        rank_time_add(&total.time, &row->time);
         total.late_ns = time_add(total.late_ns, row->late_ns);
         total.wait_ns = time_add(total.wait_ns, row->wait_ns);
     }
@@ -137,7 +135,7 @@ static char *ranks_cell(sheet *s, const rank_table *t, const joined_row *row) {
 }
 
 enum { NAME, GROUP, SEQ, INDEX, RANKS, BYTES, DURATION, ALGBW, BUSBW, SKEW, CLOCKS, LAST,
-       COLLECTIVE_COLUMNS };
+       IMBALANCE, COLLECTIVE_COLUMNS };
 
 static void add_collective(sheet *s, const rank_table *t, const joined_row *row) {
     const collective *c = &t->all.list[row->collective];
@@ -153,6 +151,7 @@ static void add_collective(sheet *s, const rank_table *t, const joined_row *row)
     cell[DURATION] = sheet_us(s, row->shortest_ns);
     if (gb_s.algorithm >= 0) cell[ALGBW] = sheet_cell(s, "%.6g", gb_s.algorithm);
     if (gb_s.bus >= 0) cell[BUSBW] = sheet_cell(s, "%.6g", gb_s.bus);
+    if (c->moved_parts) cell[IMBALANCE] = sheet_cell(s, "%.2f", collective_imbalance(c));
     if (row->count < 2) return;
     cell[SKEW] = sheet_us(s, row->last_ns - row->begin_ns);
     if (c->synchronizes) cell[CLOCKS] = sheet_cell(s, ranks_apart(t, row) ? "apart" : "consistent");
@@ -163,10 +162,10 @@ static void write_collectives(const rank_table *t, int64_t most, table_format fo
                               output *out) {
     static const char *const heads[COLLECTIVE_COLUMNS] = {
         "Collective", "Group", "Seq", "Index", "Ranks", "Bytes", "Duration (us)", "Alg. GB/s",
-        "Bus GB/s", "Skew (us)", "Clocks", "Last rank"
+        "Bus GB/s", "Skew (us)", "Clocks", "Last rank", "Imbalance"
     };
     static const bool numbers[COLLECTIVE_COLUMNS] = {
-        false, false, true, true, false, true, true, true, true, true, false, true
+        false, false, true, true, false, true, true, true, true, true, false, true, true
     };
     sheet s;
     size_t limit = format == FORMAT_TEXT && most < (int64_t)t->joined_count
@@ -185,7 +184,7 @@ static void write_notes(const rank_table *t, const rank_options *o, output *out)
     if (apart)
         output_format(out, "Of %zu collectives %zu began on a rank after they had ended on "
                       "another: clocks are apart%s.\n", t->joined_count, apart,
-                      strcmp(o->align, "collectives") ? ", see --align collectives" :
+                      strcmp(o->align, "base") == 0 ? ", see --align collectives" :
                       ", or their kernels are not one");
     output_text(out, t->straggler_count ? "Stragglers:" : "Stragglers: none\n");
     for (size_t i = 0; i < t->straggler_count; i++) {
@@ -209,10 +208,11 @@ static void write_text(const rank_table *t, const rank_options *o, output *out) 
 
 /* ---- The command ---- */
 
-static int read_rank(rank_table *t, const char *path) {
+static int read_rank(rank_table *t, const char *path, const rank_options *o) {
     trace_reader *reader = trace_open(path);
     int status = EXIT_BAD;
     ranks_begin_file(t, path);
+    t->rows[t->files].offset_ns = offset_of(&o->offsets, path);
     if (reader) {
         while (trace_next(reader) != TRACE_END)
             if (reader->item == TRACE_EVENT) ranks_take(t, &reader->event);
@@ -238,9 +238,7 @@ static int run(int argc, char **argv) {
     rank_options o = {.align = "base", .by = "both", .limit = 50};
     table_format format;
     const option_spec options[] = {
-        {"align", 'a', OPTION_TEXT, &o.align, "BY",
-         "base: by the traces' base times (default); collectives: then\n"
-         "                               so that collectives end together"},
+        ALIGN_OPTIONS(o.align, o.offsets),
         {"by", 'b', OPTION_TEXT, &o.by, "WHAT", "rank, collective, or both in text (default)"},
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "collectives in text, or all (50)"},
         {"format", 'f', OPTION_TEXT, &o.format, "FORMAT", "text, csv or json"},
@@ -252,17 +250,19 @@ static int run(int argc, char **argv) {
     if (count == 0) return fail(NULL, "ranks needs traces; see prof ranks --help");
     if (!format_parse(o.format, &format) || format == FORMAT_HTML)
         return fail("--format", "'%s' is none of text, csv, json", o.format);
-    if (strcmp(o.align, "base") != 0 && strcmp(o.align, "collectives") != 0)
-        return fail("--align", "'%s' is neither base nor collectives", o.align);
+    if (!offsets_fit(&o.offsets, argv + 1, count)) return EXIT_BAD;
     if (strcmp(o.by, "rank") != 0 && strcmp(o.by, "collective") != 0 && strcmp(o.by, "both") != 0)
         return fail("--by", "'%s' is none of rank, collective, both", o.by);
     if (format == FORMAT_TEXT) losses_hold();
-    rank_table t = {0};
+    rank_table t = {.zone = align_zone(o.align)};
     status = EXIT_OK;
     for (int i = 1; i <= count; i++)
-        if (read_rank(&t, argv[i]) != EXIT_OK) status = EXIT_BAD;
+        if (read_rank(&t, argv[i], &o) != EXIT_OK) status = EXIT_BAD;
     ranks_finish(&t, strcmp(o.align, "collectives") == 0, true);
-    int written = t.count ? write_all(&t, &o, format) : EXIT_BAD;
+    bool aligns = !t.zone || t.all.zone;
+    if (!aligns)
+        fail("--align", "there is no call '%s' in the traces; else: base, collectives", t.zone);
+    int written = aligns && t.count ? write_all(&t, &o, format) : EXIT_BAD;
     ranks_free(&t);
     return status ? status : written;
 }

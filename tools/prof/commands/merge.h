@@ -2,10 +2,13 @@
 #ifndef PROF_MERGE_H
 #define PROF_MERGE_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/options.h"
 
-typedef struct merge_options { bool by_collectives, lanes; } merge_options;
+typedef struct merge_options {
+    bool by_collectives, lanes;
+    const char *zone;                            /* --align NAME; NULL */
+    text_list offsets;                           /* FILE=TIME */
+} merge_options;
 
 /* What prof merge does; the exit code. */
 int merge_files(char *const *paths, size_t count, merge_options options, const char *to);
