@@ -101,8 +101,8 @@ for seed in range(6):
 PYTHON
 alike() {   # COMMAND...: of calls with ids and without
     for seed in 0 1 2 3 4 5; do
-        "$prof" "$@" "$out/plain_$seed.json" >"$out/plain.said" 2>&1
-        "$prof" "$@" "$out/named_$seed.json" >"$out/named.said" 2>&1
+        "$prof" "$@" "$out/plain_$seed.json" 2>&1 | sed s/plain_// >"$out/plain.said"
+        "$prof" "$@" "$out/named_$seed.json" 2>&1 | sed s/named_// >"$out/named.said"
         cmp "$out/plain.said" "$out/named.said" || return 1
     done
 }
@@ -118,4 +118,32 @@ says gaps_by 'none of cause, op, gap' 2 "$prof" gaps --by x "$out/causes.json"
 says gaps_html 'none of text, csv, json' 2 "$prof" gaps -f html "$out/causes.json"
 printf '[{"ph":"X"' >"$out/cut.json"
 says gaps_cut 'byte 1: the file ends early; read up to there' 1 "$prof" gaps "$out/cut.json"
+# ---- Times that cannot be: a lost end, on one stream of two; a begin at 0 ----
+
+python3 - >"$out/odd.json" <<'END'
+import json, sys
+def work(name, tid, ts, dur):
+    return dict(ph="X", cat="kernel", name=name, pid=0, tid=tid, ts=ts, dur=dur, args=dict(device=0, stream=tid))
+events = [work("k", 7, 1000 + 50 * i, 40) for i in range(10)] + [work("side", 8, 1100, 100)]
+events[4]["dur"] = 3.4e6
+print(json.dumps(dict(traceEvents=events)))
+END
+python3 - >"$out/zero.json" <<'END'
+import json
+events = [dict(ph="X", cat="kernel", name="k", pid=0, tid=7, ts=1615207264504000 + 50 * i, dur=40) for i in range(10)]
+print(json.dumps(dict(traceEvents=events + [dict(events[0], ts=0, dur=0)])))
+END
+said='Device work lasts beyond the next begin on its stream, 1 times, by 3399.950 ms in all'
+for command in report gaps ranks; do
+    says "odd_${command}" "$said" 0 "$prof" $command "$out/odd.json"
+    says "odd_${command}_zero" 'Device work begins at 0, far from all other, 1 times' 0 "$prof" $command "$out/zero.json"
+    says "odd_${command}_repaired" 'next on its stream begins, 1 times: 3399.950 ms less' 0 \
+        "$prof" $command --repair "$out/odd.json"
+done
+says odd_validate 'the first of 1 that last beyond the begin of the next one' 0 "$prof" validate "$out/odd.json"
+says odd_validate_zero 'the first of 1 that begin at 0' 0 "$prof" validate "$out/zero.json"
+says odd_report_clipped 'busy 87.8 % of 0.490 ms' 0 "$prof" report --repair "$out/odd.json"
+says odd_report_span 'busy 81.6 % of 0.490 ms' 0 "$prof" report "$out/zero.json"
+says odd_gaps_clipped ',busy,430.000,' 0 sh -c "'$prof' gaps -f csv --repair '$out/odd.json'"
+says odd_ranks_span '0,490.000,400.000,' 0 sh -c "'$prof' ranks -f csv '$out/zero.json'"
 exit $failed

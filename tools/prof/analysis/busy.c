@@ -89,11 +89,63 @@ void busy_add(busy_time *b, work_kind kind, int64_t start, int64_t end) {
     b->ends_ns[kind] = end;
 }
 
+/* ---- Times that cannot be ---- */
+
+void odd_note(odd_works *o, int64_t start_ns, int64_t end_ns) {
+    if (start_ns == 0) return;
+    if (!o->any || start_ns < o->first_ns) o->first_ns = start_ns;
+    if (!o->any || end_ns > o->last_ns) o->last_ns = end_ns;
+    o->any = true;
+}
+
+bool odd_take(odd_works *o, uint64_t row, int64_t start_ns, int64_t end_ns) {
+    enum { FAR_NS = 1000000000 };
+    bool is_new, far = o->first_ns > FAR_NS && o->last_ns - o->first_ns < o->first_ns / 10;
+    if (start_ns == 0 && o->any && far) {
+        o->at_zero++;
+        return false;
+    }
+    uint64_t *number = map_put(&o->rows, row, &is_new);
+    if (is_new) {
+        GROW(o->last, o->count, o->capacity);
+        *number = o->count++;
+        o->last[*number] = (struct odd_last){start_ns, end_ns};
+    }
+    struct odd_last *last = &o->last[*number];
+    bool over = start_ns > last->start_ns && last->end_ns > start_ns;
+    o->whole_ns += end_ns - start_ns;
+    o->over += over;
+    if (over) o->over_ns += last->end_ns - start_ns;
+    if (start_ns > last->start_ns || end_ns > last->end_ns)
+        *last = (struct odd_last){start_ns, end_ns};
+    return true;
+}
+
+/* A hundredth of the whole may be kernels that begin where others fade out. */
+size_t odd_text(const odd_works *o, char text[320]) {
+    int used = 0;
+    if (o->over && o->over_ns > o->whole_ns / 100)
+        used = snprintf(text, 320, "Device work lasts beyond the next begin on its stream, %llu "
+                        "times, by %.3f ms in all: where an end was lost, --repair clips it",
+                        (unsigned long long)o->over, (double)o->over_ns * 1e-6);
+    if (o->at_zero)
+        used += snprintf(text + used, 320 - (size_t)used, "%sDevice work begins at 0, far from all "
+                         "other, %llu times: it is in no span", used ? ". " : "",
+                         (unsigned long long)o->at_zero);
+    return (size_t)used;
+}
+
+void odd_free(odd_works *o) {
+    map_free(&o->rows);
+    free(o->last);
+    *o = (odd_works){0};
+}
+
 /* ---- Of each device of several files ---- */
 
 enum { MOST_LINES = 16, LINE = 110 /* columns of one, about */ };
 
-typedef struct busy_work { int64_t start_ns, ns; uint32_t device, kind; } busy_work;
+typedef struct busy_work { int64_t start_ns, ns; uint64_t row; uint32_t device, kind; } busy_work;
 
 static bool work_before(const void *one, const void *other) {
     const busy_work *a = one, *b = other;
@@ -117,8 +169,10 @@ void busy_take(busy_table *t, const trace_event *event) {
     }
     if (!t->works)
         t->works = sorter_by_thread(sizeof(busy_work), work_before, offsetof(busy_work, device));
+    odd_note(&t->odd, event->ts_ns, event->ts_ns + event->dur_ns);
     sorter_add(t->works, &(busy_work){
-        event->ts_ns, event->dur_ns, (uint32_t)*number, work_kind_of(&t->names, event)
+        event->ts_ns, event->dur_ns, hash_mix(*number) * 31 + (uint64_t)event->tid,
+        (uint32_t)*number, work_kind_of(&t->names, event)
     });
 }
 
@@ -143,6 +197,7 @@ void busy_write(busy_table *t, size_t width, output *out) {
     busy_time time = {0};
     size_t number = 0;
     busy_work work;
+    char text[320];
     if (!t->works) return;
     sorter_finish(t->works);
     for (bool more = true; more; ) {
@@ -153,8 +208,10 @@ void busy_write(busy_table *t, size_t width, output *out) {
         }
         if (!more) break;
         number = work.device;
-        busy_add(&time, (work_kind)work.kind, work.start_ns, work.start_ns + work.ns);
+        if (odd_take(&t->odd, work.row, work.start_ns, work.start_ns + work.ns))
+            busy_add(&time, (work_kind)work.kind, work.start_ns, work.start_ns + work.ns);
     }
+    if (odd_text(&t->odd, text)) output_format(out, "%s.\n", text);
     if (t->count > MOST_LINES)
         output_format(out, "%zu more devices: prof ranks has all.\n", t->count - MOST_LINES);
 }
@@ -162,6 +219,7 @@ void busy_write(busy_table *t, size_t width, output *out) {
 void busy_free(busy_table *t) {
     map_free(&t->names);
     map_free(&t->numbers);
+    odd_free(&t->odd);
     free(t->devices);
     if (t->works) sorter_free(t->works);
 }

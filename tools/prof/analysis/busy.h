@@ -41,6 +41,27 @@ typedef struct busy_time {
 
 void busy_add(busy_time *b, work_kind kind, int64_t start_ns, int64_t end_ns); /* by their start */
 
+/* Times that cannot be, of works in the order of their begins: one that lasts beyond the next begin
+   on its stream, as where an end was lost (ROCm); one that begins at 0, where all others are far
+   from it. */
+typedef struct odd_works {
+    map rows;                    /* streams */
+    struct odd_last { int64_t start_ns, end_ns; } *last;     /* of each its last work */
+    size_t count, capacity;
+    bool any;
+    int64_t first_ns, last_ns;   /* of all that do not begin at 0 */
+    int64_t whole_ns, over_ns;
+    uint64_t over, at_zero;
+} odd_works;
+/* First each is noted, in any order; then taken. false: it begins at 0, and is in no span. */
+void odd_note(odd_works *o, int64_t start_ns, int64_t end_ns);
+bool odd_take(odd_works *o, uint64_t row, int64_t start_ns, int64_t end_ns);
+size_t odd_text(const odd_works *o, char text[320]);         /* a line; 0: nothing is odd */
+void odd_free(odd_works *o);
+#define REPAIR_OPTION \
+    {"repair", 0, OPTION_FLAG, &trace_repairs, NULL, \
+     "device work that lasts beyond the next begin on its stream ends there"}
+
 static inline int64_t busy_span(const busy_time *b) { return b->last_ns - b->first_ns; }
 static inline int64_t busy_idle(const busy_time *b) { return busy_span(b) - b->busy_ns; }
 
@@ -62,6 +83,7 @@ typedef struct busy_table {
     const char *path;            /* of the file being read */
     uint64_t files;
     struct span_sorter *works;
+    odd_works odd;
 } busy_table;
 
 void busy_next_file(busy_table *t, const char *path);

@@ -35,7 +35,10 @@ void ranks_take(rank_table *t, const trace_event *event) {
         memcmp(event->name.data, "gloo:", 5) == 0) row->gloo++;
     if (!is_work(event)) return;
     work_kind kind = work_kind_of(&t->names, event);
-    sorter_add(t->works, &(span){.start_ns = event->ts_ns, .amount = event->dur_ns, .what = kind});
+    int64_t stream = (int64_t)(hash_mix((uint64_t)event->pid) * 31 + (uint64_t)event->tid);
+    sorter_add(t->works, &(span){.start_ns = event->ts_ns, .amount = event->dur_ns, .what = kind,
+                                 .id = stream});
+    odd_note(&t->odd, event->ts_ns, event->ts_ns + event->dur_ns);
     row->works++;
     if (kind == WORK_COMMUNICATION) collectives_take(&t->all, event);
 }
@@ -49,9 +52,13 @@ void ranks_take_member(rank_table *t, const trace_member *member) {
 void ranks_end_file(rank_table *t, bool is_whole) {
     rank_row *row = &t->rows[t->files++];
     span work;
+    char text[320];
     sorter_finish(t->works);
     while (sorter_next(t->works, &work))
-        busy_add(&row->time, (work_kind)work.what, work.start_ns, work.start_ns + work.amount);
+        if (odd_take(&t->odd, (uint64_t)work.id, work.start_ns, work.start_ns + work.amount))
+            busy_add(&row->time, (work_kind)work.what, work.start_ns, work.start_ns + work.amount);
+    if (!t->untold && odd_text(&t->odd, text)) warn(row->id.path, "%s", text);
+    odd_free(&t->odd);
     sorter_free(t->works);
     row->failed = !is_whole && !row->works;
     row->base_ns = time_add(row->base_ns, row->offset_ns);

@@ -46,6 +46,8 @@ typedef struct rank_table {
     uint32_t *stragglers;        /* in rows, by rank */
     size_t straggler_count;
     struct span_sorter *works;   /* of the file being read */
+    odd_works odd;               /* so, too */
+    bool untold;                 /* of the page, beside a report: what is odd is told there */
 } rank_table;
 
 void ranks_begin_file(rank_table *t, const char *path);

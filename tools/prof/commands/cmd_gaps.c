@@ -79,9 +79,10 @@ typedef struct gap_options {
 
 typedef struct gap_finder {
     const gap_options *options;
-    struct trace trace;         /* key of a work: its kind (busy.h) */
+    struct trace trace;         /* key of a work: its kind (busy.h), and 4 x its stream */
     map labels, devices;        /* pid -> label's number in names; pid -> its first thread */
     map work_names;             /* kinds of work */
+    odd_works odd;
     uint32_t *waits;            /* calls that wait for a device, by (thread, start) */
     size_t wait_count, wait_capacity;
     idle_gap *gaps;             /* by (row, start) */
@@ -121,7 +122,8 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
     char label[64];
     if (kept == KEPT_WORK) {
         device_work *made = &g->trace.works[g->trace.work_count - 1];
-        made->key = work_kind_of(&g->work_names, event);
+        made->key = work_kind_of(&g->work_names, event) | made->thread << 2;
+        odd_note(&g->odd, made->start_ns, made->end_ns);
         made->thread = row_of(g, made->thread);
     }
     if (reader->item == TRACE_EVENT && event->phase == 'M' &&
@@ -178,8 +180,9 @@ static void find_gaps(gap_finder *g) {
     for (size_t i = 0; i < g->trace.work_count; i++) {
         const device_work *next = &g->trace.works[order[i]];
         row_sum *sum = &g->rows[next->thread];
+        if (!odd_take(&g->odd, next->key >> 2, next->start_ns, next->end_ns)) continue;
         sum->any = true;
-        busy_add(&sum->busy, (work_kind)next->key, next->start_ns, next->end_ns);
+        busy_add(&sum->busy, (work_kind)(next->key & 3), next->start_ns, next->end_ns);
         bool same = last && next->thread == last->thread;
         if (same && next->start_ns > last->end_ns) add_gap(g, last, next);
         if (!same || next->end_ns > last->end_ns) last = next;
@@ -400,9 +403,11 @@ static void free_finder(gap_finder *g) {
     free(g->gaps);
     free(g->rows);
     free(g->op_rows);
+    odd_free(&g->odd);
 }
 
 static int find_and_write(const gap_options *o, table_format format, const char *path) {
+    char text[320];
     gap_finder g = {.options = o, .trace.with_works = true};
     int status = trace_load(&g.trace, path, take, &g);
     if (status == EXIT_OK) {
@@ -414,6 +419,7 @@ static int find_and_write(const gap_options *o, table_format format, const char 
             take_waits(&g, &g.gaps[i]);
             add_to_sums(&g, &g.gaps[i]);
         }
+        if (odd_text(&g.odd, text)) warn(path, "%s", text);
         status = write_gaps(&g, format);
     }
     free_finder(&g);
@@ -428,6 +434,7 @@ static int run(int argc, char **argv) {
         {"streams", 0, OPTION_FLAG, &o.streams, NULL, "each stream for itself, not each device"},
         {"short", 0, OPTION_NUMBER, &o.short_us, "US", "the longest turnaround (10)"},
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "rows of ops or gaps, or all (50)"},
+        REPAIR_OPTION,
         {"format", 'f', OPTION_TEXT, &o.format, "FORMAT", "text, csv or json"},
         {"output", 'o', OPTION_TEXT, &o.path, "FILE", "instead of stdout"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}

@@ -239,6 +239,7 @@ static int run(int argc, char **argv) {
     table_format format;
     const option_spec options[] = {
         ALIGN_OPTIONS(o.align, o.offsets),
+        REPAIR_OPTION,
         {"by", 'b', OPTION_TEXT, &o.by, "WHAT", "rank, collective, or both in text (default)"},
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "collectives in text, or all (50)"},
         {"format", 'f', OPTION_TEXT, &o.format, "FORMAT", "text, csv or json"},

@@ -1,5 +1,6 @@
 /* prof validate: what is wrong with a trace, each finding with its byte offset; of what is no JSON,
    with the number of the item. */
+#include "analysis/busy.h"
 #include "base/span_sorter.h"
 #include "input/losses.h"
 #include "input/trace_pairs.h"
@@ -29,7 +30,8 @@ const command validate_command = {
 typedef enum rule {
     RULE_JSON, RULE_CUT, RULE_OPEN, RULE_FIELDS, RULE_CATEGORY, RULE_TIME, RULE_NUMBER, RULE_TEXT,
     RULE_KEYS, RULE_IDS, RULE_PAIRS, RULE_OVERLAP, RULE_ORDER, RULE_FLOW, RULE_LAUNCH, RULE_WAIT_ID,
-    RULE_SYNC, RULE_WAIT_PAST, RULE_COLLECTIVE, RULE_BACKWARD, RULE_LOSSES, RULES
+    RULE_SYNC, RULE_WAIT_PAST, RULE_COLLECTIVE, RULE_BACKWARD, RULE_STREAM, RULE_ZERO,
+    RULE_LOSSES, RULES
 } rule;
 
 static const struct { const char *name; bool is_error; const char *text; } rules[RULES] = {
@@ -53,6 +55,8 @@ static const struct { const char *name; bool is_error; const char *text; } rules
     {"wait_past", true, "what a stream waits for was recorded before"},
     {"collective", false, "a collective tells its name, sizes, type and group"},
     {"backward", true, "no two backward ops of a thread share a sequence number"},
+    {"stream", false, "no kernel, copy or fill lasts beyond the begin of the next of its stream"},
+    {"zero", false, "no kernel, copy or fill begins at 0 where all others are far from it"},
     {"losses", false, "the trace's head tells of nothing dropped, cut or mended"}
 };
 
@@ -96,6 +100,8 @@ typedef struct checker {
     trace_pairs *pairs;
     bool waits;                  /* for streams */
     uint64_t without_cat, first_without_cat;
+    odd_works odd;
+    uint64_t first_over, first_at_zero;          /* their offsets */
 } checker;
 
 static void find(checker *c, rule broken, uint64_t offset, const char *format, ...)
@@ -234,6 +240,7 @@ static void add_keyed(span_sorter *to, const trace_event *event, uint64_t key, u
 static void add_work(checker *c, const trace_event *event) {
     int64_t correlation;
     add_keyed(c->by_stream, event, stream_of(c, event), KEYED_WORK);
+    odd_note(&c->odd, event->ts_ns, event->ts_ns + event->dur_ns);
     if (event->kind == TRACE_KERNEL && trace_correlation(event, &correlation))
         add_keyed(c->by_correlation, event, (uint64_t)correlation, KEYED_KERNEL);
 }
@@ -455,11 +462,14 @@ static void check_waits(checker *c) {
     enum { LAST = 8 };
     keyed last[LAST];
     uint64_t count = 0, stream = 0;
-    if (!c->waits) return;
     sorter_finish(c->by_stream);
     for (keyed k; sorter_next(c->by_stream, &k); stream = k.key) {
         if (k.key != stream) count = 0;
         if (k.what == KEYED_WORK) {
+            uint64_t over = c->odd.over, at_zero = c->odd.at_zero;
+            odd_take(&c->odd, k.key, k.start_ns, k.end_ns);
+            if (!over && c->odd.over) c->first_over = count ? last[(count - 1) % LAST].offset : 0;
+            if (!at_zero && c->odd.at_zero) c->first_at_zero = k.offset;
             last[count++ % LAST] = k;
             continue;
         }
@@ -470,6 +480,16 @@ static void check_waits(checker *c) {
                      (long long)(w->end_ns - k.end_ns), c->unit, (unsigned long long)k.offset);
         }
     }
+}
+
+static void check_odd(checker *c) {
+    if (c->odd.over)
+        find(c, RULE_STREAM, c->first_over, "the first of %llu that last beyond the begin of the "
+             "next one of their stream, by %.3f us in all (prof report --repair)",
+             (unsigned long long)c->odd.over, (double)c->odd.over_ns * 1e-3);
+    if (c->odd.at_zero)
+        find(c, RULE_ZERO, c->first_at_zero, "the first of %llu that begin at 0, far from all "
+             "others", (unsigned long long)c->odd.at_zero);
 }
 
 static void check_defects(checker *c, const trace_reader *reader) {
@@ -526,6 +546,7 @@ static int check_file(checker *c, const char *path) {
     check_flows(c);
     check_launches(c);
     check_waits(c);
+    check_odd(c);
     check_defects(c, reader);
     check_losses(c, reader);
     if (reader->empty) warn(path, "the trace is of an empty session: nothing was recorded in it");

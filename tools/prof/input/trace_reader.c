@@ -16,6 +16,7 @@
 #include "input/events_ahead.h"
 #include "input/legacy_records.h"
 #include "input/losses.h"
+#include "input/repair.h"
 #include "input/trace_pairs.h"
 #include "input/trace_writer.h"
 
@@ -34,6 +35,7 @@ struct trace_source {
     bool finished;               /* the end was judged */
     trace_pairs *pairs;          /* NULL until there is a begin or an end */
     event_kinds kinds;
+    repairs *repairs;            /* NULL: without --repair */
     place where;
     bool has_events, has_nodes;
     bool any_element, any_event; /* of the array; one that is an event */
@@ -597,6 +599,7 @@ trace_item trace_next(trace_reader *r) {
         if (r->item == TRACE_END) continue;
         if (r->copy && r->format) copy_made(r);
         if (r->item == TRACE_EVENT) kinds_take(&s->kinds, &r->event);
+        if (r->item == TRACE_EVENT && s->repairs) repair_event(s->repairs, &r->event);
         r->events += r->item == TRACE_EVENT;
         return r->item;
     }
@@ -618,6 +621,7 @@ trace_reader *trace_open(const char *path) {
     r->losses = allocate(sizeof *r->losses);
     r->path = path;
     output_open_memory(&s->made_text);
+    if (trace_repairs) s->repairs = repair_find(path);
     return r;
 }
 
@@ -644,6 +648,7 @@ int trace_close(trace_reader *r) {
     ahead_leave(&s->ahead);
     bytes_close(&s->file);
     if (r->format) r->format->close(s->made_by);
+    repair_free(s->repairs);
     queue_free(&s->made);
     output_discard(&s->made_text);
     if (s->pairs) pairs_close(s->pairs);

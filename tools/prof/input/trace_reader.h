@@ -58,6 +58,9 @@ typedef struct trace_reader {
     struct trace_source *source;
 } trace_reader;
 
+/* Set by --repair: device work that lasts beyond the next begin on its stream ends there. Files are
+   then read twice. */
+extern bool trace_repairs;
 trace_reader *trace_open(const char *path);      /* "-": stdin. NULL: it has told why */
 trace_item trace_next(trace_reader *reader);
 /* Tells what was tolerated or went wrong. 0, or EXIT_BAD when the file could not be read, or is no

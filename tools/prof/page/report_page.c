@@ -173,6 +173,7 @@ void page_takes(report_page *page, row_table *table) {
 report_page *page_new(row_table *table) {
     report_page *page = allocate(sizeof *page);
     page->timeline = timeline_new();
+    page->ranks.untold = true;
     if (table) page_takes(page, table);
     return page;
 }
