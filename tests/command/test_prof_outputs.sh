@@ -391,9 +391,11 @@ left_by_kill() {   # what a killed command left is removed, but nothing that onl
     echo mine >killed/.prof-123
     for _ in 1 2; do : >killed/x; own killed/x "$(uname -n)"; done
     mkdir -p killed/y/rank=0 && : >killed/y/rank=0/z
+    chmod +t killed/y
     own killed/y "$(uname -n)"
+    mkdir killed/z && own killed/z "$(uname -n)"
     : >killed/x && own killed/x "of-another-machine"
-    report killed/o.txt && [ "$(ls -A killed | sed 's/machine.*/machine/')" = "$(printf '.prof-123\n.prof-of-another-machine\no.txt')" ] &&
+    report killed/o.txt && rmdir "killed/.prof-$(uname -n)"-* && [ "$(ls -A killed | sed 's/machine.*/machine/')" = "$(printf '.prof-123\n.prof-of-another-machine\no.txt')" ] &&
         [ "$(cat killed/.prof-123)" = mine ]
 }
 try left_by_kill left_by_kill

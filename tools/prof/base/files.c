@@ -55,7 +55,8 @@ bool file_reads_once(const char *path) {
 /* The name of what is not yet at its place is its number. Nobody else's file has its own number in
    its name, and the command that made it holds a lock on it while it lives: so whoever comes next
    knows what a killed one has left. In a folder of several machines each has its own, as locks are
-   not seen from others. */
+   not seen from others. A folder has the sticky bit as well, which none but its owner can give:
+   another one who may rename folders here must not make a leftover of any. */
 static void own_name(char name[PATH_ROOM], const char *folder, const struct stat *own) {
     char host[65] = "";
     gethostname(host, sizeof host - 1);
@@ -82,7 +83,7 @@ static int make(const char *folder, bool is_folder, unsigned mode, char name[PAT
         clock_gettime(CLOCK_REALTIME, &now);
         snprintf(first, PATH_ROOM, "%s" OWN "new-%lld-%ld", folder, (long long)now.tv_sec,
                  now.tv_nsec);
-        if (is_folder && mkdir(first, mode) != 0) return -1;
+        if (is_folder && mkdir(first, S_ISVTX | mode) != 0) return -1;
         int fd = open(first, how | O_CLOEXEC, mode);
         if (fd < 0 && !is_folder) return -1;
         if (fd >= 0) flock(fd, LOCK_EX);
@@ -214,7 +215,8 @@ void leftovers_remove(const char *folder) {
         if (fstat(fd, &status) == 0 && status.st_uid == geteuid() &&
             flock(fd, LOCK_EX | LOCK_NB) == 0) {
             own_name(own, folder, &status);
-            if (strcmp(own, name) == 0) tree_remove(name);
+            bool kept = S_ISDIR(status.st_mode) && !(status.st_mode & S_ISVTX);
+            if (strcmp(own, name) == 0 && !kept) tree_remove(name);
             else if (is_new(entry->d_name, &status)) remove(name);
         }
         close(fd);

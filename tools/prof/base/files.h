@@ -26,7 +26,8 @@ bool file_link(int fd, const char *path);        /* gives it that name, if that 
 /* Its content under a name that nobody else's file has, to be renamed at once; with the owner, the
    rights and the attributes of the file `like`, or NULL. */
 bool file_show(int fd, const char *folder, const char *like, char name[PATH_ROOM]);
-/* A folder of such a name; -1: none. Its name is free for others once the number is closed. */
+/* A folder of such a name; -1: none. Once the number is closed others remove it, but where it has
+   lost its sticky bit. */
 int folder_make(const char *folder, unsigned mode, char name[PATH_ROOM]);
 /* What commands that were killed have left there under such names. */
 void leftovers_remove(const char *folder);

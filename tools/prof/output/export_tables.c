@@ -138,9 +138,11 @@ static bool put_in_place(const folder *f, const char *name, bool there) {
 static int make_folder(const folder *f, const char *beside, bool there) {
     char name[PATH_ROOM];
     sigset_t before;
+    struct stat own;
     signals_hold(&before);
     int fd = folder_make(beside, 0777, name);
     bool made = fd >= 0 && make_files(f, name);
+    if (made && fstat(fd, &own) == 0) fchmod(fd, own.st_mode & 0777);
     if (!made) fail(f->path, "cannot be written: %s", strerror(errno));
     bool good = made && put_in_place(f, name, there);
     if (fd >= 0) {
