@@ -124,7 +124,7 @@ soak: build/tests/soak ## long runs in flat memory (ZONES=1000000000), into buil
 	@sh tests/trust.sh soak_zones $$(sed -n 's/^\([0-9]*\) zones$$/\1/p' build/soak.txt)
 
 storm: build/prof ## ends each command that writes at 1000 random moments (RUNS): output whole or old, nothing left
-	@STORM=$(or $(RUNS),1000) TIMEOUT=20000 sh tests/run.sh test_prof_outputs
+	@STORM=$(or $(RUNS),1000) TIMEOUT=20000 sh tests/run.sh $(or $(ONLY),test_prof_outputs test_prof_record_files)
 
 stress: setup-test ## eight threads do everything at once, REPEATS=100 times; a tenth of it with TSan
 	@TIMEOUT=3000 REPEATS=$(or $(REPEATS),100) sh tests/run.sh gcc/test_stress

@@ -1,7 +1,9 @@
-"""storm.py PROF FOLDER RUNS: each command that writes, ended by a random signal at a random moment, RUNS times.
+"""storm.py PROF FOLDER RUNS [PROGRAM]: each command that writes, ended by a random signal at a random moment, RUNS times;
+with a PROGRAM prof record alone, whose output is whole where it is a trace of what ran.
 
 The folder has files of names that a temporary file might have: they stay as they are. The output is absent, the old
-one or whole. Nothing else is left, but after SIGKILL; and that the next run removes."""
+one or whole. Nothing else is left, but after SIGKILL (record: and AT_ONCE); and that the next run removes."""
+import json
 import os
 import random
 import resource
@@ -11,7 +13,8 @@ import subprocess
 import sys
 import time
 
-prof, folder, runs = sys.argv[1], sys.argv[2], int(sys.argv[3])
+prof, folder, runs = sys.argv[1], os.path.abspath(sys.argv[2]), int(sys.argv[3])
+program = [os.path.abspath(word) for word in sys.argv[4:5]] + sys.argv[5:]
 resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 seed = int(os.environ.get("SEED", time.time()))
 random.seed(seed)
@@ -28,6 +31,7 @@ ENDING = [signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGABRT, signal.S
           signal.SIGUSR2, signal.SIGXCPU, signal.SIGVTALRM, signal.SIGPROF, signal.SIGIO, signal.SIGSEGV,
           signal.SIGRTMIN, signal.SIGKILL, signal.SIGKILL]
 
+AT_ONCE = (signal.SIGKILL, signal.SIGSEGV, signal.SIGRTMIN)     # record does not wait for these to tell its program
 
 def content(path):
     if os.path.isdir(path) and not os.path.islink(path):
@@ -65,6 +69,11 @@ class Storm:
         self.takes = (time.time() - began) / 3
         self.whole = content(self.box + "/" + self.out)
 
+    def is_whole(self, now):
+        if self.line[1] != "record":
+            return now == self.whole
+        return now is not None and "traceEvents" in json.loads(now)
+
     def start(self):
         return subprocess.Popen(self.line, cwd=self.box, env={**os.environ, "TMPDIR": "../tmp"},
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -89,18 +98,21 @@ class Storm:
         status = process.wait(60)
         now = content(path) if os.path.exists(path) else None
         where = "%s, signal %d, status %d, seed %d" % (" ".join(self.line), number, status, seed)
-        assert now in (old, self.whole), where + ": the output is neither the old one nor whole"
-        assert status != 0 or now == self.whole, where + ": no output"
+        assert now == old or self.is_whole(now), where + ": the output is neither the old one nor whole"
+        assert status != 0 or self.is_whole(now), where + ": no output"
         assert {name: content(self.box + "/" + name) for name in self.others} == self.others, where + ": other files"
+        at_once = number in (AT_ONCE if self.line[1] == "record" else (signal.SIGKILL,))
+        if at_once:
+            time.sleep(self.takes)               # record's program goes on
         left = self.left()
-        assert number == signal.SIGKILL or not set(left) - set(before), where + ": it left " + str(left)
+        assert at_once or not set(left) - set(before), where + ": it left " + str(left)
         assert status != 0 or not left, where + ": it did not remove " + str(left)
 
 
 def main():
     paths = {"IN": folder + "/in.json", "NODES": folder + "/nodes.json", "RAW": folder + "/in.raw",
              "NSYS": os.getcwd() + "/tests/fuzz/corpus/import/nsys.sqlite"}
-    for command in COMMANDS:
+    for command in [["record", "-o", "OUT.json"] + program] if program else COMMANDS:
         storm = Storm(command, paths)
         for _ in range(runs):
             storm.run()
