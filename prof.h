@@ -923,10 +923,12 @@ PROF_API prof_result prof_prepare(const prof_desc *desc);
    `prof record` sets PROF_TRACE. FILE.raw is a raw stream that is written as it comes (FILE.json
    where a stream cannot carry what desc asks for). A process that ends without prof_stop_env still
    leaves its trace: by exit() whole; a stream also if it is killed, or calls _exit() or exec(), but
-   for what its threads recorded in their last millisecond, and what was open. A child of fork()
-   records into its own file if the name has %p. FILE is one program's: where another one writes
-   it, or has written it since the start, this is FILE.PID, PID the process id. Other variables
-   choose mode, memory and what is recorded: see tools/README.md. A program with other rights than
+   for what its threads recorded in their last millisecond, and what was open. With %p in its name a
+   child of fork() records into a file of its own, and so does each further session of a process,
+   also of a program that exec() runs: FILE-2.raw; without it the child records nothing, and the
+   session replaces FILE. FILE is one program's: where another one writes it, or has written it
+   since the start, this is FILE.PID.raw, PID the process id. Other variables choose mode, memory
+   and what is recorded: see tools/README.md. A program with other rights than
    its caller's (set-user-id) reads no variables, here and elsewhere: PROF_ERROR_UNSUPPORTED. Other
    errors are those of the calls named, of a variable (PROF_ERROR_INVALID: prof_strerror says
    which), and of a stream's file; prof_stop_env: PROF_OK also where nothing was started. */
@@ -22254,17 +22256,23 @@ PROF__FN prof_action prof__step_set(uint64_t step, prof_action action) {
 
 /* ---- The environment: prof_start_env ---- */
 
-/* Writes a line for prof record, into the file that it names in PROF_STATUS. */
+/* Writes a line for prof record, into the file that it names in PROF_STATUS. A daemon outlives it:
+   then that name may lead to another's file. */
 PROF__FN void prof__env_tell(const char *what, const char *text) {
 #if !defined(_WIN32)
     const char *path = prof_getenv("PROF_STATUS");
-    int kept = errno, file = path && *path ? open(path, O_WRONLY | O_APPEND) : -1;
+    int kept = errno, file = path && *path ? open(path, O_RDWR | O_APPEND) : -1;
     char line[1280];
+    struct stat st;
     prof_file f;
     if (file < 0) return;
     f.handle = file;
-    (void)prof__text_f(line, sizeof line, "%s %u %s\n", what, (uint64_t)prof__process_id(), text);
-    (void)prof__file_put(&f, line, strlen(line));
+    if (fstat(file, &st) == 0 && S_ISREG(st.st_mode) && read(file, line, 12) == 12 &&
+        memcmp(line, "prof record\n", 12) == 0) {
+        (void)prof__text_f(line, sizeof line, "%s %u %s\n", what, (uint64_t)prof__process_id(),
+                           text);
+        (void)prof__file_put(&f, line, strlen(line));
+    }
     (void)prof__file_shut(&f);
     errno = kept;
 #else
@@ -22275,9 +22283,8 @@ PROF__FN void prof__env_tell(const char *what, const char *text) {
 
 /* The file's name, without its folder, which is record's. */
 PROF__FN void prof__env_tell_start(void) {
-    const char *name = prof__env.path + strlen(prof__env.path);
-    while (name > prof__env.path && name[-1] != '/') name--;
-    prof__env_tell("start", name);
+    const char *slash = strrchr(prof__env.path, '/');
+    prof__env_tell("start", slash ? slash + 1 : prof__env.path);
 }
 
 /* ---- Its variables ---- */
@@ -22396,24 +22403,23 @@ PROF__FN bool prof__env_read(prof_desc *d) {
 
 /* ---- Its file ---- */
 
-/* Finds a free name for a stream whose name has %p: a program may exec another one. */
-PROF__FN void prof__env_name_free(void) {
+/* Gives the file a name that is free, by what it puts before the ending: other: FILE is another
+   process's; else a number, for the sessions of one process, and for programs that it executes. */
+PROF__FN void prof__env_name_free(bool other) {
 #if !defined(_WIN32)
-    size_t n = strlen(prof__env.path), dot = n;
+    char *path = prof__env.path, *end = path + sizeof prof__env.path, *at, ending[32];
+    char *last = path + strlen(path) - (prof__ends_with(path, ".gz") ? 3 : 0);
     struct stat st;
-    char end[16];
-    while (dot && prof__env.path[dot] != '.') dot--;
-    (void)prof__text_f(end, sizeof end, "%s", prof__env.path + dot);
-    for (int i = 2; i < 1000 && stat(prof__env.path, &st) == 0; i++)
-        (void)prof__text_f(prof__env.path + dot, sizeof prof__env.path - dot, "-%i%s", (int64_t)i,
-                           end);
+    for (at = last; at > path && at[-1] != '.' && at[-1] != '/'; at--) {}
+    at = at > path && at[-1] == '.' ? at - 1 : last;
+    (void)prof__text_f(ending, sizeof ending, "%s", at);
+    if (other) at += prof__text_f(at, 12, ".%u", (uint64_t)prof__process_id());
+    (void)prof__text_f(at, (size_t)(end - at), "%s", ending);
+    for (int i = 2; i < 1000 && stat(path, &st) == 0; i++)
+        (void)prof__text_f(at, (size_t)(end - at), "-%i%s", (int64_t)i, ending);
+#else
+    (void)other;
 #endif
-}
-
-/* Another process writes this file: takes the name FILE.PID. */
-PROF__FN void prof__env_name_own(void) {
-    char *p = prof__env.path + strlen(prof__env.path);
-    (void)prof__text_f(p, 16, ".%u", (uint64_t)prof__process_id());
 }
 
 #if defined(_WIN32)
@@ -22423,11 +22429,14 @@ PROF__FN bool prof__env_open(void) {
     PROF__RELEASE(prof__env.open, 1u);
     return true;
 }
+
+PROF__FN uint64_t prof__env_there(void) { return 0; }
+PROF__FN bool prof__env_claim(void) { return true; }
 #else
 /* Opens the file. The program keeps low numbers, and programs that it executes do not have it. */
 PROF__FN bool prof__env_take(int how) {
     prof_file *f = &prof__env.file;
-    int file = open(prof__env.path, how, 0666), high;
+    int file = open(prof__env.path, how, 0644), high;
     f->handle = file;
     if (file < 0) return false;
     high = fcntl(file, F_DUPFD, 100);
@@ -22436,24 +22445,47 @@ PROF__FN bool prof__env_take(int how) {
     return fcntl((int)f->handle, F_SETFD, FD_CLOEXEC) == 0;
 }
 
-/* Makes the file, and locks it until this process ends: none is that of two programs. */
+/* Locks the file until this process ends. False: another one has it. */
+PROF__FN bool prof__env_lock(void) {
+    return flock((int)prof__env.file.handle, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+/* Makes the file: none is that of two programs. In containers many processes have one number. */
 PROF__FN bool prof__env_open(void) {
     struct prof__env *e = &prof__env;
     struct stat st;
     e->end = 0;
-    for (bool again = false;; again = true) {
-        if (!prof__env_take(O_WRONLY | O_CREAT) || fstat((int)e->file.handle, &st) != 0)
-            return false;
-        if (!S_ISREG(st.st_mode) || flock((int)e->file.handle, LOCK_EX | LOCK_NB) == 0) break;
-        if (again || errno != EWOULDBLOCK) break;
+    for (int i = 0;; i++) {
+        if (i == 100 || !prof__env_take(O_WRONLY | O_CREAT)) return false;
+        if (fstat((int)e->file.handle, &st) == 0 && (!S_ISREG(st.st_mode) || prof__env_lock()))
+            break;
         (void)prof__file_shut(&e->file);
-        prof__env_name_own();
+        prof__env_name_free(i == 0);
     }
     if (S_ISREG(st.st_mode) && ftruncate((int)e->file.handle, 0) != 0) return false;
     e->device = (uint64_t)st.st_dev;
     e->inode = (uint64_t)st.st_ino;
     PROF__RELEASE(e->open, 1u);
     return true;
+}
+
+/* The file by which it is known whether another process has written it since; 0: there is none. */
+PROF__FN uint64_t prof__env_there(void) {
+    struct stat st;
+    bool there = stat(prof__env.path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
+    return there ? (uint64_t)st.st_ino : 0;
+}
+
+/* Takes the file that is written at the end. False: it is another process's, now or since the
+   start. */
+PROF__FN bool prof__env_claim(void) {
+    uint64_t there;
+    if (prof__file_special(prof__env.path)) return true;
+    if (!prof__env_take(O_WRONLY | O_CREAT)) return false;
+    PROF__RELEASE(prof__env.open, 1u);
+    if (!prof__env_lock()) return false;
+    there = prof__env_there();
+    return !there || there == prof__env.there;
 }
 
 PROF__FN bool prof__env_same(int handle) {
@@ -22482,7 +22514,7 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
     }
     if (!prof__env_same((int)e->file.handle)) {
         if (!prof__env_take(O_WRONLY) || !prof__env_same((int)e->file.handle)) return false;
-        (void)flock((int)e->file.handle, LOCK_EX | LOCK_NB);
+        (void)prof__env_lock();
     }
     if (fstat((int)e->file.handle, &st) != 0) return false;
     if (S_ISREG(st.st_mode) && (uint64_t)st.st_size != e->end) {
@@ -22499,7 +22531,7 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
 /* The file of a child of fork is made when there is something to write. */
 PROF__FN bool prof__env_made(void) {
     if (PROF__ACQUIRE(prof__env.open)) return true;
-    prof__env_name_free();
+    prof__env_name_free(false);
     if (!prof__env_open()) return false;
     prof__env_tell_start();
     return true;
@@ -22542,16 +22574,6 @@ PROF__FN bool prof__env_counts(void) {
     return false;
 }
 
-/* The file by which it is known whether another process has written it since; 0: there is none. */
-PROF__FN uint64_t prof__env_there(void) {
-#if defined(_WIN32)
-    return 0;
-#else
-    struct stat st;
-    return stat(prof__env.path, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_ino : 0;
-#endif
-}
-
 /* The session is over: finishes its file. A child of fork that recorded nothing makes none. */
 PROF__FN prof_result prof__env_save(void) {
     struct prof__env *e = &prof__env;
@@ -22559,9 +22581,11 @@ PROF__FN prof_result prof__env_save(void) {
     if (e->streams) {
         if (!prof__env_counts()) result = PROF_ERROR_FILE;
     } else if (!e->child || prof_get_stats().recorded) {
-        if (prof__env_there() != e->there) prof__env_name_own();
+        if (!prof__env_claim()) prof__env_name_free(true);
         if (e->child) prof__env_tell_start();
         result = prof_save_chrome(&prof__trace, e->path);
+        e->error = errno;
+        if (result != PROF_OK && e->open && !prof__env_there()) prof__file_remove(e->path);
     }
     if (result != PROF_OK) errno = e->error ? e->error : errno;
     prof__env_tell(result == PROF_OK ? "end" : "failed", result == PROF_ERROR_FILE
@@ -22742,7 +22766,7 @@ PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     if (!prof__env_read(&d)) return PROF_ERROR_INVALID;
     result = prof__env_settle(&d);
     if (result != PROF_OK) return result;
-    if (own && e->streams && !e->child) prof__env_name_free();
+    if (own) prof__env_name_free(false);
     if (e->streams && !e->child && !prof__env_open()) return PROF_ERROR_FILE;
     e->there = prof__env_there();
     result = prof__session_begin(&d);

@@ -275,7 +275,7 @@ ends() {   # WAY STATUS; in the background of a script SIGINT is ignored, also b
     case "$1" in
     exit | exits | missing | closes | fork) try "record_$1_is_whole" calls before 1000 ;;
     *) try "record_$1_has_begun" begun before          # its last millisecond is lost, and told
-       try "record_$1_is_told" grep -q 'ended before its session' told ;;
+       try "record_$1_is_told" test "$(grep -c '^prof: trace.json: .*ended before its session' told)" = 1 ;;
     esac
 }
 
@@ -301,6 +301,9 @@ try record_exec_ran grep -q 'another program' told
 ends itself 0                            # both have the same process id
 try record_exec_of_itself grep -q '\-2\.raw: process' told
 try record_exec_both sh -c "'$prof' report trace.*-2.raw 2>/dev/null | grep -q '^ *after '"
+says record_exec_at_the_end 'this is the trace of a program that it ran in its place' 0 \
+    "$prof" record --mode trace ./program . 0 itself
+try record_exec_at_the_end_is_one test "$(echo prof-traces-* trace.[0-9]*.json)" = 'prof-traces-* trace.[0-9]*.json'
 rm -f trace.[0-9]*.raw
 ends missing 0
 ends closes 0

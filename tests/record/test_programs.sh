@@ -331,17 +331,91 @@ int main(int argc, char **argv) {
 END
 for trace in itself.raw itself.json; do
     child=$(PROF_TRACE=$trace ./itself)
-    first=$trace second=$trace.$child
-    [ $trace = itself.raw ] || { first=$(echo $trace.*) second=$trace; }
+    first=$trace second=itself.$child.raw
+    [ $trace = itself.raw ] || { first=$(echo itself.[0-9]*.json) second=$trace; }
     got="$(calls "$first" first) $(calls "$second" second) $(calls "$first" second) $(calls "$second" first)"
     if [ "$got" = '2000 2000  ' ]; then ok "a program in itself: $trace"
     else not_ok "a program in itself: $trace" "$got"
     fi
 done
 
-cat itself.raw "$(echo itself.raw.*)" >both.raw
+cat itself.raw "$(echo itself.[0-9]*.raw)" >both.raw
 if "$here/$tests_prof" validate both.raw 2>&1 | grep -q 'two programs wrote it'; then ok 'two programs in a file'
 else not_ok 'two programs in a file' 'nothing is said'
+fi
+
+# Programs that end at the same moment, with one file for all, which may be there from an earlier run.
+build together <<'END'
+#include "prof.h"
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    int ends[2], bad = 0, status;
+    char byte;
+    if (argc < 3) {
+        if (pipe(ends) != 0) return 1;
+        for (int i = 0; i < 6; i++)
+            if (fork() == 0) dup2(ends[0], 0), close(ends[1]), execl(argv[0], argv[0], "one", "of", (char *)0);
+        close(ends[0]);
+        usleep(300000);
+        close(ends[1]);                  /* now all of them end */
+        while (wait(&status) > 0) bad += status != 0;
+        return bad;
+    }
+    if (prof_start_env(NULL) != PROF_OK) return 1;
+    for (int i = 0; i < 5000; i++) { PROF_BLOCK("zone") {} }
+    if (read(0, &byte, 1) != 0) return 2;
+    return prof_stop_env() != PROF_OK;
+}
+END
+for trace in together.raw together.json old.json; do
+    [ $trace != old.json ] || echo old >$trace
+    PROF_TRACE=$trace ./together
+    status=$? files=0
+    for file in "${trace%%.*}"*."${trace#*.}"; do [ "$(calls "$file" zone)" != 5000 ] || files=$((files + 1)); done
+    if [ "$status $files" = '0 6' ]; then ok "six programs and one $trace"
+    else not_ok "six programs and one $trace" "status $status, $files files"
+    fi
+    rm -f together.*
+done
+
+# In containers programs have the same number, as have those that a process executes, one by one.
+build same <<'END'
+#include "prof.h"
+#include <unistd.h>
+int main(int argc, char **argv) {
+    if (prof_start_env(NULL) != PROF_OK) return 1;
+    for (int i = 0; i < 1000; i++) { PROF_BLOCK("zone") {} }
+    if (argc > 1) sleep(1);
+    return prof_stop_env() != PROF_OK || (argc == 1 && execl(argv[0], argv[0], "again", (char *)0));
+}
+END
+if unshare -pf --mount-proc true 2>/dev/null; then
+    for i in 1 2 3 4; do PROF_TRACE=same.raw unshare -pf --mount-proc ./same $i & done
+    wait
+    files=0
+    for file in same*.raw; do [ "$(calls "$file" zone)" != 1000 ] || files=$((files + 1)); done
+    if [ $files -eq 4 ]; then ok 'one number in four containers'
+    else not_ok 'one number in four containers' "$(echo same*.raw)"
+    fi
+else echo 'skip one number in four containers: unshare needs more rights'
+fi
+rm -f same*.*
+for ending in raw json; do
+    PROF_TRACE=same.d/x.%p.$ending ./same 2>/dev/null
+    mkdir -p same.d
+    PROF_TRACE=same.d/x.%p.$ending ./same
+    if [ "$(find same.d -name "*-2.$ending" | wc -l)" -eq 1 ]; then ok "sessions of a process: $ending"
+    else not_ok "sessions of a process: $ending" "$(ls same.d)"
+    fi
+    rm -rf same.d
+done
+
+# A daemon outlives prof record: what PROF_STATUS names may be anybody's by then.
+echo 'of somebody else' >others
+PROF_STATUS=$PWD/others PROF_TRACE=daemon.raw ./daemon 10
+if [ "$(cat others)" = 'of somebody else' ]; then ok 'no notes into the file of another'
+else not_ok 'no notes into the file of another' "$(cat others)"
 fi
 
 # Where locks do nothing, as on some file systems, another program writes into the file.

@@ -2,17 +2,29 @@
 #include "base/errors.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/progress.h"
 #include "base/text.h"
 
-static bool input_cut;
+static bool input_cut, held;
+static const char *named[2];                     /* a file, and the name by which it is told */
 
 void note_cut_input(void) { input_cut = true; }
 int exit_status(int status) { return status == EXIT_OK && input_cut ? EXIT_FOUND : status; }
+
+void warnings_hold(bool now) { held = now; }
+
+void name_errors(const char *file, const char *name) {
+    named[0] = file;
+    named[1] = name;
+}
+
+const char *error_name(const char *file) {
+    if (strcmp(file, "-") == 0) return "stdin";
+    return named[0] && strcmp(file, named[0]) == 0 ? named[1] : file;
+}
 
 static void tell_plain(const char *text) {
     const char *shown;
@@ -30,7 +42,7 @@ static void tell(const char *file, const char *format, va_list args) {
     progress_end();
     fputs("prof: ", stderr);
     if (file) {
-        tell_plain(strcmp(file, "-") == 0 ? "stdin" : file);
+        tell_plain(error_name(file));
         fputs(": ", stderr);
     }
     vsnprintf(text, sizeof text, format, args);
@@ -48,6 +60,7 @@ int fail(const char *file, const char *format, ...) {
 
 void warn(const char *file, const char *format, ...) {
     va_list args;
+    if (held) return;
     va_start(args, format);
     tell(file, format, args);
     va_end(args);

@@ -2,6 +2,8 @@
 #ifndef PROF_TOOL_ERRORS_H
 #define PROF_TOOL_ERRORS_H
 
+#include <stdbool.h>
+
 #if defined(__GNUC__)
 #  define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
 #else
@@ -17,5 +19,11 @@ int exit_status(int status);
 /* file NULL: no file is named. Returns EXIT_BAD. */
 int fail(const char *file, const char *format, ...) PRINTF_LIKE(2, 3);
 void warn(const char *file, const char *format, ...) PRINTF_LIKE(2, 3);
+/* No warnings for now: another command reads the same file and warns. */
+void warnings_hold(bool held);
+
+/* From now on that file is told by another name. */
+void name_errors(const char *file, const char *name);
+const char *error_name(const char *file);        /* that name, or "stdin", or the file */
 
 #endif

@@ -10,12 +10,16 @@
 #include "input/losses.h"
 #include "input/raw_memory.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#ifdef __linux__
+#  include <sys/prctl.h>
+#endif
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -55,7 +59,8 @@ typedef struct recording {
     record_notes notes;
     bool failed;                         /* something was told, beside the program's own status */
     bool told;                           /* what the trace lost, without a report */
-    bool kept, living;                   /* the folder has what is not elsewhere; a living writer */
+    bool kept;                           /* the folder has what is not elsewhere */
+    int left;                            /* 1: children of it still run; -1: that is not known */
 } recording;
 
 /* ---- Names ---- */
@@ -126,7 +131,7 @@ static void name_of(const recording *r, const char *base, const char *ending,
 
 static volatile sig_atomic_t running, waiting, early;    /* processes; a signal before them */
 static const int deadly[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGALRM, SIGUSR1, SIGUSR2, SIGABRT,
-                             SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ, SIGPIPE};
+                             SIGVTALRM, SIGPROF, SIGXCPU, SIGXFSZ, SIGPIPE, SIGPOLL};
 enum { DEADLY = sizeof deadly / sizeof *deadly };
 
 /* What ends prof record ends the program. An interrupt and such are for the program anyway, which
@@ -145,16 +150,17 @@ static void signals_set(void (*handler)(int)) {
             sigaction(deadly[i], &action, NULL);
 }
 
-/* Where the program's sessions tell of themselves: a file without a name. */
+/* Where the program's sessions tell of themselves: a file without a name. Its first line says whose
+   it is: when record has ended, its path may lead to another file. */
 static int open_status(char path[PATH_ROOM]) {
 #ifdef __linux__
     int file = memfd_create("prof record", MFD_CLOEXEC);
     if (file >= 0) snprintf(path, PATH_ROOM, "/proc/%ld/fd/%d", (long)getpid(), file);
-    return file;
 #else
     int n = snprintf(path, PATH_ROOM, "%s/prof.XXXXXX", temporary_folder());
-    return n < PATH_ROOM ? mkstemp(path) : -1;
+    int file = n < PATH_ROOM ? mkstemp(path) : -1;
 #endif
+    return file >= 0 && write(file, "prof record\n", 12) == 12 ? file : -1;
 }
 
 /* A folder beside the output, else where temporary files are. Nobody else may look into it. */
@@ -167,7 +173,7 @@ static bool open_folder(recording *r) {
         snprintf(beside, sizeof beside, "%s/", temporary_folder());
         r->lock = folder_make(beside, 0700, own);
     }
-    if (r->lock >= 0 && fchmod(r->lock, 0700) == 0 && realpath(own, r->folder)) return true;
+    if (r->lock >= 0 && realpath(own, r->folder)) return true;
     return fail(r->output, "no folder for the traces of processes: %s", strerror(errno)), false;
 }
 
@@ -186,17 +192,37 @@ static int exec_program(char **line, const recording *r) {
     return errno;
 }
 
+/* Waits until the program has ended. What outlives its parent becomes record's child: so at the end
+   it is known whether anything is left. */
+static void wait_program(recording *r, int *status) {
+    pid_t ended = 0;
+    int how;
+    while (ended != r->child && (ended >= 0 || errno == EINTR)) ended = waitpid(-1, &how, 0);
+    if (ended == r->child) *status = how;
+    while ((ended = waitpid(-1, &how, WNOHANG)) > 0) {}
+#ifdef __linux__
+    r->left = ended == 0;
+#else
+    r->left = -1;
+#endif
+}
+
 /* The status with which the program ended, as waitpid has it. False: it could not be run; *status
    is the shell's then. */
 static bool run_program(char **line, recording *r, bool top, int *status) {
     int error = 0, ends[2];
     *status = CANNOT_RUN;
     if (pipe(ends) != 0) return fail(NULL, "no pipe: %s", strerror(errno)), false;
+#ifdef __linux__
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+#endif
+    void (*children)(int) = signal(SIGCHLD, SIG_DFL);        /* ignored, there is no status */
     r->child = fork();
     if (r->child == 0) {
         close(ends[0]);
         fcntl(ends[1], F_SETFD, FD_CLOEXEC);
         signals_set(SIG_DFL);
+        signal(SIGCHLD, children);
         error = exec_program(line, r);
         if (write(ends[1], &error, sizeof error) < 0) error = 0;     /* nobody is left to tell */
         _exit(CANNOT_RUN);
@@ -208,7 +234,7 @@ static bool run_program(char **line, recording *r, bool top, int *status) {
     else while (read(ends[0], &error, sizeof error) < 0 && errno == EINTR) {}
     close(ends[0]);
     if (top && !error) top_watch(r->child, &r->notes, r->status_file);
-    while (r->child > 0 && waitpid(r->child, status, 0) < 0 && errno == EINTR) {}
+    if (r->child > 0) wait_program(r, status);
     early = 0;
     running = 0;
     if (!error) return true;
@@ -252,6 +278,15 @@ record_note *record_find(const record_notes *notes, const char *what, long pid, 
     return NULL;
 }
 
+/* The first session of a process and a file: programs that exec runs, one after the other, name the
+   same one until one of them writes it. */
+static record_note *start_of(const recording *r, long pid, const char *file) {
+    record_note *start = record_find(&r->notes, "start", pid, 0);
+    while (start && strcmp(start->text, file) != 0)
+        start = record_find(&r->notes, "start", pid, (size_t)(start - r->notes.items) + 1);
+    return start;
+}
+
 /* Has a session ended, whose note this is? */
 static bool is_over(const recording *r, const record_note *start) {
     size_t from = (size_t)(start - r->notes.items);
@@ -276,7 +311,7 @@ static char *file_of(const recording *r, const record_note *start, char path[PAT
 
 /* The program itself has been waited for: its number may be another's by now. */
 static bool is_living(const recording *r, const record_note *start) {
-    if (start->pid == r->child || is_over(r, start)) return false;
+    if (start->pid == r->child || !r->left || is_over(r, start)) return false;
     return kill((pid_t)start->pid, 0) == 0 || errno != ESRCH;
 }
 
@@ -345,8 +380,10 @@ static void asked_name(const recording *r, const record_note *start, char name[P
 static bool make_json(recording *r, char *raw, const char *json) {
     char name[] = "decode", to[2 * PATH_ROOM], *argv[] = {name, to, raw, NULL};
     snprintf(to, sizeof to, "--output=%s", json);
-    if (r->with_report) losses_hold();           /* it tells them */
+    if (r->with_report) losses_hold();           /* it tells them, and warns */
+    warnings_hold(r->with_report);
     int status = decode_command.run(3, argv);
+    warnings_hold(false);
     losses_forget();
     r->told = status != EXIT_BAD;
     inputs_forget();
@@ -384,13 +421,13 @@ static void put_beside(recording *r, const record_note *start, bool plainly,
 }
 
 /* The trace of the first session, to where it was asked for. */
-static void take_trace(recording *r, const record_note *first) {
+static void take_trace(recording *r, const record_note *first, char *file) {
+    static char name[PATH_ROOM];                 /* by which the file is told, from now on */
     bool raw = ends_with(first->text, ".raw"), wants_raw = ends_with(r->output, ".raw");
-    char file[PATH_ROOM], name[PATH_ROOM];
-    int64_t zones = raw && !wants_raw ? zones_of(file_of(r, first, file), r->most) : 0;
+    int64_t zones = raw && !wants_raw ? zones_of(file, r->most) : 0;
     bool many = zones > r->most, other = !raw && wants_raw, done = false;
     asked_name(r, first, name);
-    file_of(r, first, file);
+    name_errors(file, name);
     if (other) fail(r->output, "the program's session writes JSON");
     else if (!many && raw && !wants_raw) done = make_json(r, file, name);
     else if (!many) done = put(file, name);
@@ -403,35 +440,39 @@ static void take_trace(recording *r, const record_note *first) {
 }
 
 /* Of the sessions after the first, which are other processes' or of programs that exec ran: a shell
-   may have thousands. The file of a living process has its name in the folder, too, and goes on. */
+   may have thousands. The file of a living process stays in the folder, where it goes on. */
 static void take_others(recording *r, const record_note *first) {
     enum { MOST = 20 };
     size_t others = 0;
     for (size_t i = 0; i < r->notes.count; i++) {
         const record_note *note = r->notes.items + i;
         char name[PATH_ROOM];
-        bool living = is_living(r, note);
-        if (strcmp(note->what, "start") != 0 || (note == first && !living)) continue;
-        if (size_of(file_of(r, note, name)) < 0) continue;
-        put_beside(r, note, false, name);
-        if (others++ < MOST)
-            warn(name, "process %ld%s", note->pid, living ? ", which is still running"
-                 : is_over(r, note) ? "" : ", whose end was not seen");
-        r->living |= living;
+        if (strcmp(note->what, "start") != 0) continue;
+        if (is_living(r, note)) r->left = 1;
+        else if (note != first && start_of(r, note->pid, note->text) == note &&
+                 size_of(file_of(r, note, name)) >= 0) {
+            put_beside(r, note, false, name);
+            if (others++ < MOST)
+                warn(name, "process %ld%s", note->pid,
+                     is_over(r, note) ? "" : ", whose end was not seen");
+        }
     }
     if (others > MOST)
         warn(NULL, "%zu more processes have such files", others - MOST);
+    if (r->left > 0)
+        warn(r->folder, "processes of %s are still running: their traces are, or will be, there",
+             r->program);
 }
 
-/* Where the program could not tell, its file does. */
-static void find_start(recording *r) {
-    static const char *const endings[] = {".raw", ".json"};
-    for (int i = 0; i < 2; i++) {
-        char path[PATH_ROOM], name[40];
-        snprintf(name, sizeof name, "%ld%s", (long)r->child, endings[i]);
-        record_note note = {.text = name};
-        if (size_of(file_of(r, &note, path)) >= 0) add_note(&r->notes, "start", r->child, name);
+/* Where a process could not tell (it has no descriptor left, another /proc), its file does. */
+static void find_starts(recording *r) {
+    DIR *list = opendir(r->folder);
+    for (struct dirent *entry; list && (entry = readdir(list)); ) {
+        record_note note = {.pid = atol(entry->d_name), .text = entry->d_name};
+        if (note.pid > 0 && !start_of(r, note.pid, note.text))
+            add_note(&r->notes, "start", note.pid, note.text);
     }
+    if (list) closedir(list);
 }
 
 /* The session of the program itself, else of the first process that had one; NULL: none had. */
@@ -443,23 +484,26 @@ static const record_note *first_start(const recording *r) {
 static void tell_none(const recording *r) {
     const record_note *first = first_start(r);
     if (first && !is_over(r, first) && ends_with(first->text, ".json"))
-        fail(r->program, "ended before its session, whose trace is written at the end: --mode "
-             "stream writes it as it comes");
+        fail(r->program, "ended before its session, whose trace is written at the end, or could "
+             "not write it (as another user): --mode stream writes it as it comes");
     else if (first)
         fail(r->output, "is empty: nothing could be written to it");
     else if (record_find(&r->notes, "own", 0, 0))
         fail(r->program, "it calls prof_start itself, not prof_start_env: it was left as it is");
     else
         fail(r->program, "it wrote no trace to %s: is prof.h in it, and does it call "
-             "prof_start_env?", r->output);
+             "prof_start_env? It could not if it has other rights than its caller's (set-user-id), "
+             "or no file descriptor left (ulimit -n)", r->output);
 }
 
-/* The program ended at once, or another one took its place. */
+/* The program ended at once, or another one took its place; what its stream lacks then the stream
+   tells. */
 static void tell_cut(const recording *r, const record_note *first) {
     if (is_over(r, first)) return;
-    warn(r->program, "ended before its session%s%s: what its threads recorded in their last "
-         "millisecond, and what was open, may be missing", r->signal ? ", by a signal: " : "",
-         r->signal ? strsignal(r->signal) : "");
+    if (r->signal) warn(r->program, "ended by a signal: %s", strsignal(r->signal));
+    else if (ends_with(first->text, ".json"))
+        warn(r->program, "ended before its session: this is the trace of a program that it ran in "
+             "its place");
 }
 
 static void tell_notes(recording *r, bool any) {
@@ -478,25 +522,23 @@ static void tell_notes(recording *r, bool any) {
                  "room for goes into sums", note->text);
         r->failed |= error;
     }
-    if (any || r->failed) return;
+    if (any || r->failed || r->left > 0) return;
     r->failed = true;
     tell_none(r);
 }
 
 /* What is there after the program's end; the exit status. */
 static int finish(recording *r) {
-    record_notes_read(&r->notes, r->status_file);
-    if (!first_start(r)) find_start(r);
-    const record_note *first = first_start(r);
     char file[PATH_ROOM];
-    bool any = first && size_of(file_of(r, first, file)) > 0;
-    bool living = any && is_living(r, first);
+    int status = r->left > 0 ? EXIT_OK : EXIT_BAD;
+    record_notes_read(&r->notes, r->status_file);
+    find_starts(r);
+    const record_note *first = first_start(r);
+    bool any = first && size_of(file_of(r, first, file)) > 0, living = any && is_living(r, first);
     if (any && !living) tell_cut(r, first);
     tell_notes(r, any);
-    if (any && !living) take_trace(r, first);
-    int status = !any ? EXIT_BAD : living ? EXIT_OK
-               : r->with_report ? report(file_of(r, first, file), r)
-               : tell_losses(r, file_of(r, first, file));
+    if (any && !living) take_trace(r, first, file);
+    if (any) status = living ? EXIT_OK : r->with_report ? report(file, r) : tell_losses(r, file);
     take_others(r, first);
     return r->failed ? EXIT_BAD : status;
 }
@@ -511,7 +553,7 @@ static int finish_apart(recording *r) {
         if (early) raise(early);
         int told = finish(r);
         fflush(NULL);
-        _exit(told | (r->kept || r->living ? KEPT : 0));
+        _exit(told | (r->kept || r->left > 0 ? KEPT : 0));
     }
     waiting = maker;
     if (maker > 0 && early) kill(maker, SIGKILL);
@@ -568,7 +610,8 @@ static int run(int argc, char **argv) {
     bool ran = run_program(argv + 1, &r, top, &status);
     if (ran && WIFSIGNALED(status)) r.signal = WTERMSIG(status);
     int told = ran ? finish_apart(&r) : EXIT_OK;
-    if (!(told & KEPT)) tree_remove(r.folder);
+    if (told & KEPT) fchmod(r.lock, 0700);       /* so the next run does not remove it */
+    else tree_remove(r.folder);
     signals_set(SIG_DFL);
     if (early) raise(early);
     if (!ran) return status;

@@ -398,7 +398,7 @@ static void add_line(char *line) {
 }
 
 void losses_tell(const char *path, const losses *l) {
-    const char *file = strcmp(path, "-") == 0 ? "stdin" : path;
+    const char *file = error_name(path);
     size_t place = 0, size = strlen(file) + 1, count = 0;
     char line[320];
     while (losses_next(l, &place, line)) size += strlen(line) + 2, count++;

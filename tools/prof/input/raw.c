@@ -754,8 +754,8 @@ bool raw_stats_tell(const prof_raw_stats *stats, const char *path) {
              (unsigned long long)stats->bad_sums);
     if (!stats->ended)
         warn(path, cut ? "byte %llu: the stream ends early, within a block; read up to there"
-                       : "byte %llu: the stream ends without its last block, as a run that "
-                         "crashed leaves it",
+                       : "byte %llu: the stream ends without its last block: the program ended "
+                         "before its session, and what it recorded last may be missing",
              (unsigned long long)(stats->bytes - stats->tail_bytes));
     return cut;
 }
