@@ -245,7 +245,7 @@ says record_no_trace 'wrote no trace to old.json' 2 "$prof" record -o old.json t
 says record_no_trace_status 'wrote no trace' 1 "$prof" record -o none.json false
 try record_old_stays cmp trace.json old.json
 says record_not_found './none: cannot be run: No such file' 127 "$prof" record ./none
-says record_not_runnable 'cannot be run: Permission denied' 126 "$prof" record ./trace.json
+says record_not_runnable 'cannot be run: Permission denied' 126 "$prof" record -o none.json ./trace.json
 says record_own_names 'the trace is run.' 0 "$prof" record -o run.%p.json ./program
 try record_own_name test -s "$(echo run.*.json)"
 says record_no_command 'record needs a command' 2 "$prof" record
