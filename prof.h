@@ -8604,8 +8604,8 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 #define prof__needs_events(s) false
 #define prof__reading_open() false
 #define prof__reading_close(taken) ((void)(taken))
-#define prof__closes_in_memory(trace, take, user) ((void)(take))
 #define prof__closes_of_events(trace, feed) ((void)0)
+#define prof__close_event(s, feed, i, depth, number) ((void)0)
 
 /* @AVERAGES */
 #define prof__is_in_sums(s, what) false
@@ -8617,7 +8617,8 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 #define prof__groups_counts(g) ((void)0)
 #define prof__groups_us(g) ((void)0)
 #define prof__group_segment NULL
-#define prof__group_event_take NULL
+#define prof__group_of(g, i) 0u
+#define prof__event_within(s, i, around) false
 #define prof__average_more(a, g, row, first) ((void)0)
 #define prof__total_add_sums(total, trace) ((void)0)
 #define prof__average_on_cpu(a, r) ((a)->on_cpu_ns = (r)->on_cpu_ns)
@@ -13454,35 +13455,24 @@ PROF__FN void prof__beside_of_event(prof__beside *b, const struct prof_trace *s,
     }
 }
 
-/* The close of an event. b: memory for its amounts. */
-PROF__EAGER prof__close prof__event_close(const struct prof_trace *s, uint32_t i, uint32_t depth,
-                                          uint32_t number, prof__beside *b) {
+/* Hands on the close of an event. */
+PROF__FN void prof__close_event(const struct prof_trace *s, const prof__feed *feed, uint32_t i,
+                                uint32_t depth, uint32_t number) {
+    prof__beside b;
     const prof_event *e = s->events + i;
     prof__close c;
     c.start_ns = e->start_ns;
     c.end_ns = e->end_ns;
     c.cpu_ns = prof__cpu_ns(e);
     c.self_ns = e->self_cpu_time_total_ns;
-    c.beside = s->side ? b : NULL;
+    c.beside = s->side ? &b : NULL;
     c.what = c.order = i;
     c.thread = e->thread;
     c.depth = depth;
     c.number = c.from = number;
     c.flags = e->flags;
-    if (s->side) prof__beside_of_event(b, s, e);
-    return c;
-}
-
-PROF__EAGER void prof__close_event(const struct prof_trace *s, prof__taker *take, void *user,
-                                   uint32_t i, uint32_t depth, uint32_t number) {
-    prof__beside b;
-    prof__close c = prof__event_close(s, i, depth, number, &b);
-    take(user, &c);
-}
-
-/* For takers that need no order, depth or number: in the order of the events, parents first. */
-PROF__EAGER void prof__closes_in_memory(const prof_trace *trace, prof__taker *take, void *user) {
-    for (uint32_t i = 0; i < trace->event_count; i++) prof__close_event(trace, take, user, i, 0, i);
+    if (s->side) prof__beside_of_event(&b, s, e);
+    (feed->take)(feed->user, &c);
 }
 
 /* Walks the tree by its links: each event comes after all that lie in it. */
@@ -13493,10 +13483,10 @@ PROF__FN void prof__closes_of_events(const prof_trace *trace, const prof__feed *
         while (trace->events[root].parent == PROF_NONE) {
             for (; trace->events[i].first_child != PROF_NONE; depth++)
                 i = trace->events[i].first_child;
-            prof__close_event(trace, feed->take, feed->user, i, depth, number++);
+            prof__close_event(trace, feed, i, depth, number++);
             for (; depth && trace->events[i].next_sibling == PROF_NONE; depth--) {
                 i = trace->events[i].parent;
-                prof__close_event(trace, feed->take, feed->user, i, depth - 1, number++);
+                prof__close_event(trace, feed, i, depth - 1, number++);
             }
             if (!depth) break;
             i = trace->events[i].next_sibling;
@@ -13702,6 +13692,19 @@ PROF__FN void prof__closes_of_records(const prof__feed *feed) {
     prof__reading_close(taken);
 }
 
+/* Hands all closes to take, from the records where these suffice: see prof__from_records. segment:
+   reads records, faster for this take. */
+PROF__FN void prof__closes(const struct prof_trace *s, prof__taker *take, prof__segmenter *segment,
+                           void *user) {
+    prof__feed feed;
+    memset(&feed, 0, sizeof feed);
+    feed.take = take;
+    feed.user = user;
+    feed.segment = segment;
+    if (prof__from_records(s)) prof__closes_of_records(&feed);
+    else prof__closes_of_events(s, &feed);
+}
+
 /* ---- @AVERAGES: events to one row per name, shape, stack ----
 
    This room adds closes up, one row for all that prof_averages_desc does not tell apart. Rows are
@@ -13720,11 +13723,11 @@ typedef struct prof__groups {
     prof__group_wide *wide;              /* NULL: the trace has no such amounts */
     prof__rank *ranks;                   /* of each row's first zone; a row's `first` is then a
                                             site. NULL: it is the number of an event */
-    uint32_t *last;                      /* the row's last close; PROF_NONE: it is recursive */
+    uint32_t *last;                      /* the row's last close, or its event; PROF_NONE: it is
+                                            recursive */
     uint32_t *row_of_site, *index;       /* row + 1; 0: none */
     uint32_t *order;                     /* the rows in first-seen order */
     uint32_t count, places, max;
-    struct { const char *name; uint32_t kind, row; } recent[PROF__BARE ? 1 : 16];   /* by address */
     struct prof__shares *shares;         /* NULL: no percentiles */
     uint32_t shift;                      /* a quarter of their ranges is 2^shift ns */
     int64_t (*counts)[2 * PROF_COUNTERS];   /* of a row: with its children, without; NULL: none */
@@ -13924,26 +13927,43 @@ PROF__EAGER void prof__call_add(prof__group *r, prof__group_wide *w, const prof_
 #undef PROF__SUM
 }
 
-PROF__EAGER void prof__group_record(void *groups, const prof__close *c) {
-    prof__groups *g = (prof__groups *)groups;
-    uint32_t row = prof__group_of_site(g, c->what);
-    prof__group *r = g->rows + row;
-    (void)prof__rank_take(g->ranks + row, c, !r->count);
-    prof__group_on_cpu(r, c);
-    if (!PROF__BARE) g->last[row] = r->count && g->last[row] >= c->from ? PROF_NONE : c->number;
-    prof__call_add(r, NULL, c);
+#if !PROF__BARE
+PROF__FN uint32_t prof__group_of(prof__groups *g, uint32_t i) {
+    const prof_event *e = g->s->events + i;
+    uint32_t *row;
+    if (!e->site || prof__extra_of(e) || (e->flags & ~PROF_EVENT_UNFINISHED))
+        return prof__group_find(g, e, i);
+    row = g->row_of_site + prof__site_dense(e->site);
+    if (PROF__UNLIKELY(!*row)) *row = prof__group_find(g, e, i) + 1;
+    return *row - 1;
 }
 
-/* Calls a taker for all closes: `record` if they come from records, `event` if from events. */
-PROF__EAGER void prof__groups_feed(prof__groups *g, prof__segmenter *segment, prof__taker *record,
-                                   prof__taker *event) {
-    prof__feed feed;
-    memset(&feed, 0, sizeof feed);
-    feed.user = g;
-    feed.take = record;
-    feed.segment = segment;
-    if (prof__ranked(g->ranks)) prof__closes_of_records(&feed);
-    else prof__closes_in_memory(g->s, event, g);
+/* Does event i lie in the one around? Parents come before their children. */
+PROF__FN bool prof__event_within(const struct prof_trace *s, uint32_t i, uint32_t around) {
+    while (i != PROF_NONE && i > around) i = s->events[i].parent;
+    return i == around;
+}
+#endif
+
+/* The row of a close. */
+PROF__EAGER uint32_t prof__group_row(prof__groups *g, const prof__close *c) {
+    return prof__ranked(g->ranks) ? prof__group_of_site(g, c->what) : prof__group_of(g, c->what);
+}
+
+PROF__EAGER void prof__group_take(void *groups, const prof__close *c) {
+    prof__groups *g = (prof__groups *)groups;
+    uint32_t row = prof__group_row(g, c), *last = g->last + row;
+    prof__group *r = g->rows + row;
+    if (prof__ranked(g->ranks)) {
+        (void)prof__rank_take(g->ranks + row, c, !r->count);
+        if (!PROF__BARE) *last = r->count && *last >= c->from ? PROF_NONE : c->number;
+    } else {
+        r->first = PROF__MIN(r->first, c->what);
+        if (*last != PROF_NONE)
+            *last = r->count && prof__event_within(g->s, *last, c->what) ? PROF_NONE : c->what;
+    }
+    prof__group_on_cpu(r, c);
+    prof__call_add(r, !PROF__BARE && g->wide ? g->wide + row : NULL, c);
 }
 
 /* An average without sums, with the fields that the first event of its row tells. */
@@ -13999,58 +14019,9 @@ PROF__FN void prof__average_by(prof_average *a, const prof_averages_desc *by) {
 
 #if !PROF__BARE
 PROF__FN void prof__group_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
-    prof__read_records(r, c, end, prof__group_record);
+    prof__read_records(r, c, end, prof__group_take);
 }
 
-/* The row of event i. If its name's address was among the last ones seen, no hash is needed. */
-PROF__FN uint32_t prof__group_recent(prof__groups *g, uint32_t i) {
-    const prof_event *e = g->s->events + i;
-    uint32_t kind = prof__kind(e), at = (uint32_t)((uintptr_t)e->name >> 4 ^ kind) & 15;
-    bool more = g->by.group_by_input_shapes || g->by.group_by_overload_name ||
-                g->by.group_by_stack_n || g->by.group_by_site;
-    if (more) return prof__group_find(g, e, i);
-    if (g->recent[at].name != e->name || g->recent[at].kind != kind ||
-        !prof__same_kind(e, g->s->events + g->rows[g->recent[at].row].first)) {
-        g->recent[at].row = prof__group_find(g, e, i);
-        g->recent[at].name = e->name;
-        g->recent[at].kind = kind;
-    }
-    return g->recent[at].row;
-}
-
-PROF__EAGER uint32_t prof__group_of(prof__groups *g, uint32_t i) {
-    const prof_event *e = g->s->events + i;
-    uint32_t *row;
-    if (!e->site || prof__extra_of(e) || (e->flags & ~PROF_EVENT_UNFINISHED))
-        return prof__group_recent(g, i);
-    row = g->row_of_site + prof__site_dense(e->site);
-    if (PROF__UNLIKELY(!*row)) *row = prof__group_find(g, e, i) + 1;
-    return *row - 1;
-}
-
-/* Does event i lie in another one of its row? The search ends at the row's first event. */
-PROF__FN bool prof__lies_in_row(prof__groups *g, uint32_t i, uint32_t row) {
-    const prof_event *events = g->s->events;
-    for (uint32_t first = g->rows[row].first; (i = events[i].parent) != PROF_NONE && i >= first;)
-        if (prof__group_of(g, i) == row) return true;
-    return false;
-}
-
-/* Parents come before their children here. A call can only lie in one of its row that has children
-   and has not ended; the one of these that ends last is remembered, so that few calls need a search
-   of their parents. */
-PROF__FN void prof__group_event_take(void *groups, const prof__close *c) {
-    prof__groups *g = (prof__groups *)groups;
-    const prof_event *e = g->s->events + c->what;
-    uint32_t row = prof__group_of(g, c->what), *last = g->last + row;
-    if (*last != PROF_NONE) {
-        int64_t end_ns = g->s->events[*last].end_ns;
-        if (c->start_ns <= end_ns && c->what != *last && prof__lies_in_row(g, c->what, row))
-            *last = PROF_NONE;
-        else if (e->first_child != PROF_NONE && c->end_ns > end_ns) *last = c->what;
-    }
-    prof__call_add(g->rows + row, g->wide ? g->wide + row : NULL, c);
-}
 PROF__COLD_BEGIN
 
 /* Adds the threads' sums to the rows of plain zones. Names without a row get one after those of the
@@ -14106,14 +14077,9 @@ PROF__EAGER void prof__shares_count(const prof__groups *g, uint32_t row, int64_t
     }
 }
 
-PROF__FN void prof__shares_record(void *groups, const prof__close *c) {
+PROF__FN void prof__shares_take(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
-    prof__shares_count(g, prof__group_of_site(g, c->what), c->cpu_ns);
-}
-
-PROF__FN void prof__shares_event(void *groups, const prof__close *c) {
-    prof__groups *g = (prof__groups *)groups;
-    prof__shares_count(g, prof__group_of(g, c->what), c->cpu_ns);
+    prof__shares_count(g, prof__group_row(g, c), c->cpu_ns);
 }
 
 /* Narrows the range to the quarter that has the percentile. */
@@ -14150,7 +14116,7 @@ PROF__FN void prof__groups_percentiles(prof__groups *g) {
     for (g->shift = 64; g->shift;) {
         g->shift -= 2;
         if (!(range >> g->shift)) continue;
-        prof__groups_feed(g, prof__read_segment_fast, prof__shares_record, prof__shares_event);
+        prof__closes(g->s, prof__shares_take, prof__read_segment_fast, g);
         for (uint32_t i = 0; i < 3 * g->count; i++)
             prof__share_narrow(p[i / 3].of + i % 3, g->shift);
     }
@@ -14171,7 +14137,7 @@ PROF__FN void prof__extras_add(int64_t *all, int64_t *self, const prof__beside *
     }
 }
 
-PROF__FN void prof__counts_event(void *groups, const prof__close *c) {
+PROF__FN void prof__counts_take(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
     int64_t *all = g->counts[prof__group_of(g, c->what)];
     prof__extras_add(all, all + PROF_COUNTERS, c->beside);
@@ -14185,7 +14151,7 @@ PROF__FN void prof__groups_counts(prof__groups *g) {
         g, at, g->count * sizeof *g->counts);
     if (!g->counts) return;
     memset(g->counts, 0, g->count * sizeof *g->counts);
-    prof__groups_feed(g, NULL, NULL, prof__counts_event);
+    prof__closes(g->s, prof__counts_take, NULL, g);
 }
 
 /* Fills in the rest of a row: its place, percentiles, counters, and zones that are only in sums. */
@@ -14306,7 +14272,7 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
     bool taken = prof__reading_open();
     uint32_t n = 0;
     prof__groups_open(g, trace, by, prof__from_records(trace));
-    prof__groups_feed(g, prof__group_segment, prof__group_record, prof__group_event_take);
+    prof__closes(trace, prof__group_take, prof__group_segment, g);
     prof__groups_us(g);
     prof__sums_into_rows(g);
     if (!PROF__BARE && g->by.percentiles) prof__groups_percentiles(g);
@@ -14361,25 +14327,17 @@ PROF__CALL prof_average prof_total_average(const prof_trace *trace) {
     prof_average total;
     prof_event last;
     prof__total t;
-    prof__feed feed;
-    bool taken;
-    memset(&feed, 0, sizeof feed);
+    bool taken, valid = prof__valid(trace);
     memset(&t, 0, sizeof t);
     memset(&total, 0, sizeof total);
     memset(&last, 0, sizeof last);
     total.input_count = PROF_NONE;
     prof__group_open(&t.sum);
-    feed.take = prof__total_take;
-    feed.segment = PROF__BARE ? NULL : prof__read_segment_fast;
-    feed.user = &t;
     t.s = trace;
     taken = prof__reading_open();
-    if (prof__valid(trace) && prof__from_records(trace)) {
-        prof__closes_of_records(&feed);
-    } else if (!PROF__BARE && prof__valid(trace)) {
-        prof__closes_in_memory(trace, prof__total_take, &t);
-        if (trace->event_count) last = trace->events[trace->event_count - 1];
-    }
+    if (valid) prof__closes(trace, prof__total_take, PROF__BARE ? NULL : prof__read_segment_fast, &t);
+    if (!PROF__BARE && valid && trace->event_count)
+        last = trace->events[trace->event_count - 1];
     prof__reading_close(taken);
     if (t.sum.count) total = prof__average_of(&last, PROF_NONE);
     prof__average_sums(&total, &t.sum, &t.wide);
@@ -17706,7 +17664,7 @@ typedef struct prof__carried {
     const struct prof_trace *s;
     prof_metric metric;
     int64_t unit;
-    prof__out *out;
+    prof__out out;
 } prof__carried;
 
 PROF__FN void prof__carried_take(void *carried, const prof__close *c) {
@@ -17716,22 +17674,27 @@ PROF__FN void prof__carried_take(void *carried, const prof__close *c) {
     int64_t value = n ? prof__close_metric(c, w->metric) / w->unit : 0;
     if (value <= 0) return;
     while (n--) {
-        prof__stack_entry(w->out, prof__text(e->extra->stack[n]));
-        prof__out_text(w->out, n ? ";" : " ");
+        prof__stack_entry(&w->out, prof__text(e->extra->stack[n]));
+        prof__out_text(&w->out, n ? ";" : " ");
     }
-    prof__out_i64(w->out, value);
-    prof__out_text(w->out, "\n");
+    prof__out_f(&w->out, "%i\n", value);
 }
 
 PROF__CALL prof_result prof_write_event_stacks(const prof_trace *trace, prof_metric metric,
                                                prof_sink out) {
-    prof__out o;
-    prof__carried w = { trace, metric, prof__metric_unit(metric), &o };
+    prof__carried w;
+    prof__feed feed;
+    memset(&feed, 0, sizeof feed);
+    w.s = trace;
+    w.metric = metric;
+    w.unit = prof__metric_unit(metric);
+    feed.take = prof__carried_take;
+    feed.user = &w;
     if (!prof__valid(trace) || !out.write || !w.unit) return PROF_ERROR_INVALID;
-    (void)prof__analyse(trace);
-    prof__out_open(&o, out);
-    prof__closes_in_memory(trace, prof__carried_take, &w);
-    return prof__out_close(&o);
+    prof__out_open(&w.out, out);
+    for (uint32_t i = 0; !PROF__BARE && prof__analyse(trace) && i < trace->event_count; i++)
+        prof__close_event(trace, &feed, i, 0, i);
+    return prof__out_close(&w.out);
 }
 
 /* ---- @MEMORY: what is in use over time ----
