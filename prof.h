@@ -17356,7 +17356,7 @@ PROF__CALL prof_result prof_write_chrome(const prof_trace *trace, const prof_chr
 
    This room writes the input of flame graphs: each line is a path of names, and the metric's sum
    over the zones at its end (PROF_METRIC_NONE: their time without their children).
-   - Paths are in the order of their first zones.
+   - A path comes after those that it begins with; else their order is any.
    - Where memory is short, deeper zones are one node "(deeper)" below those that fit: no time is
      lost. */
 
@@ -17372,7 +17372,7 @@ enum { PROF__NEXT = PROF__BARE ? 0 : 1, PROF__HASH = PROF__BARE ? 0 : 2 };
 typedef struct prof__forest {
     const struct prof_trace *s;
     prof__node *nodes;
-    prof__rank *ranks;                   /* of the nodes' first zones; NULL: they have events */
+    bool records;                        /* closes come from records */
     uint32_t *tops;                      /* by depth: nodes of zones that have ended there, in a
                                             zone that is open; later the path of a line */
     uint32_t count, max, unused, depth;  /* unused: a list of free nodes */
@@ -17383,12 +17383,17 @@ typedef struct prof__forest {
 
 PROF__FN const char *prof__forest_name(const prof__forest *f, uint32_t what) {
     if (!PROF__BARE && what == PROF_NONE) return "(deeper)";
-    return prof__ranked(f->ranks) ? prof__site(what)->name : f->s->events[what].name;
+    return f->records ? prof__site(what)->name : f->s->events[what].name;
+}
+
+/* The event of a node; NULL: it has none. */
+PROF__FN const prof_event *prof__forest_event(const prof__forest *f, uint32_t what) {
+    return f->records || what == PROF_NONE ? NULL : f->s->events + what;
 }
 
 /* The hash of a node's name, and of the native frames between it and its parent. */
 PROF__FN uint32_t prof__forest_hash(const prof__forest *f, uint32_t what) {
-    const prof_event *e = f->ranks || what == PROF_NONE ? NULL : f->s->events + what;
+    const prof_event *e = prof__forest_event(f, what);
     uint32_t h = prof__hash_more(2166136261u, prof__forest_name(f, what));
     uint32_t n = e ? prof__frames_of(f->s, e) : 0;
     for (uint32_t i = 0; i < n; i++)
@@ -17400,7 +17405,7 @@ PROF__FN bool prof__forest_same(const prof__forest *f, uint32_t a, uint32_t b) {
     const char *x = prof__forest_name(f, a), *y = prof__forest_name(f, b);
     if (!PROF__BARE && (a == PROF_NONE || b == PROF_NONE)) return a == b;
     if (x != y && strcmp(x, y) != 0) return false;
-    return prof__ranked(f->ranks) || prof__same_frames(f->s, f->s->events + a, f->s->events + b);
+    return f->records || prof__same_frames(f->s, f->s->events + a, f->s->events + b);
 }
 
 /* The link that leads to the sibling like this one, or where it would be inserted. */
@@ -17478,12 +17483,10 @@ PROF__FN uint32_t prof__forest_add(prof__forest *f, const prof__close *c, uint32
     n->child = kids;
     n->next[0] = PROF_NONE;
     n->next[PROF__NEXT] = PROF_NONE;
-    if (prof__ranked(f->ranks)) (void)prof__rank_take(f->ranks + at, c, true);
     return at;
 }
 
-/* Merges the siblings `from` into those of the list, with all nodes below them. Of two that are
-   alike the earlier one's first zone is kept. */
+/* Merges the siblings `from` into those of the list, with all nodes below them. */
 PROF__FN void prof__forest_merge(prof__forest *f, uint32_t *list, uint32_t from) {
     uint32_t waiting = PROF_NONE, done;  /* waiting: nodes whose children are still to be merged */
     for (;;) {
@@ -17501,9 +17504,6 @@ PROF__FN void prof__forest_merge(prof__forest *f, uint32_t *list, uint32_t from)
             }
             to = f->nodes + *place;
             prof__node_set(to, prof__node_value(to) + prof__node_value(n));
-            if (!prof__ranked(f->ranks)) to->what = PROF__MIN(to->what, n->what);
-            else if (prof__rank_after(f->ranks + *place, f->ranks + moved))
-                f->ranks[*place] = f->ranks[moved];
             n->what = *place;
             n->next[0] = waiting;
             waiting = moved;
@@ -17537,42 +17537,30 @@ PROF__FN void prof__forest_deepest(void *forest, const prof__close *c) {
     f->depth = PROF__MAX(f->depth, c->depth);
 }
 
-PROF__FN void prof__forest_feed(prof__forest *f, prof__taker *take) {
-    prof__feed feed;
-    memset(&feed, 0, sizeof feed);
-    feed.take = take;
-    feed.segment = PROF__BARE ? NULL : prof__read_segment_fast;
-    feed.user = f;
-    if (prof__ranked(f->ranks)) prof__closes_of_records(&feed);
-    else prof__closes_of_events(f->s, &feed);
-}
-
 /* Makes the paths of all zones, cut after depth `limit`. False: they do not fit. */
 PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, prof_metric metric,
                                 uint32_t limit) {
-    bool records = prof__from_records(s) || PROF__BARE;
-    size_t size = sizeof *f->nodes + 2 * sizeof(uint32_t), room;
+    const size_t size = sizeof *f->nodes + sizeof(uint32_t);   /* with its place in the list */
     uintptr_t at, end;
     memset(f, 0, sizeof *f);
     f->s = s;
     f->metric = metric;
+    f->records = prof__from_records(s);
     f->depth = prof__depths(s);
     f->unused = PROF_NONE;
     f->tops = (uint32_t *)(void *)s->scratch;
-    if (!records) prof__forest_feed(f, prof__forest_deepest);
+    if (!f->records) prof__closes(s, prof__forest_deepest, NULL, f);
     if (!PROF__BARE) {
         f->limit = limit;
         f->depth = PROF__MIN(f->depth, limit);
     }
     at = ((uintptr_t)(f->tops + f->depth + 3) + 7) & ~(uintptr_t)7;
     end = (uintptr_t)prof__scratch_end(s);
-    if (records) f->ranks = (prof__rank *)at;
     if (at > end) return false;
-    room = (end - at) / (size + (records ? sizeof *f->ranks : 0));
-    f->max = (uint32_t)PROF__MIN(room, (size_t)INT32_MAX);
-    f->nodes = (prof__node *)(at + (records ? f->max * sizeof *f->ranks : 0));
+    f->max = (uint32_t)PROF__MIN((end - at) / size, (size_t)INT32_MAX);
+    f->nodes = (prof__node *)at;
     for (uint32_t i = 0; i < f->depth + 3; i++) f->tops[i] = PROF_NONE;
-    prof__forest_feed(f, prof__forest_take);
+    prof__closes(s, prof__forest_take, PROF__BARE ? NULL : prof__read_segment_fast, f);
     return !f->full;
 }
 
@@ -17589,12 +17577,6 @@ PROF__FN uint32_t prof__forest_list(prof__forest *f, uint32_t *order) {
         parent = order[done];
         at = f->nodes[parent].child;
     }
-}
-
-PROF__FN bool prof__forest_after(const void *forest, uint32_t a, uint32_t b) {
-    const prof__forest *f = (const prof__forest *)forest;
-    if (prof__ranked(f->ranks)) return prof__rank_after(f->ranks + a, f->ranks + b);
-    return f->nodes[a].what > f->nodes[b].what;
 }
 
 /* Writes a name as PyTorch does: characters that would break a folded line become `_`. */
@@ -17618,8 +17600,7 @@ PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t nod
     for (; node != PROF_NONE; node = f->nodes[node].next[0]) f->tops[depth++] = f->nodes[node].what;
     while (depth--) {
         uint32_t what = f->tops[depth];
-        const prof_event *e = prof__ranked(f->ranks) || what == PROF_NONE ? NULL
-                                                                          : f->s->events + what;
+        const prof_event *e = prof__forest_event(f, what);
         for (uint32_t n = e ? prof__frames_of(f->s, e) : 0; n; n--) {
             const char *name = prof__frame_function(e->extra->stack[n - 1]);
             if (n == 1 && strcmp(name, e->name) == 0) break;
@@ -17643,16 +17624,12 @@ PROF__CALL prof_result prof_write_stacks(const prof_trace *trace, prof_metric me
     if (!prof__valid(trace) || !out.write || !unit) return PROF_ERROR_INVALID;
     taken = prof__reading_open();
     made = prof__forest_open(&f, trace, metric, PROF_NONE - 3);
-    /* Where records do not fit, events may: their nodes are smaller. Then what is deep goes. */
-    if (!PROF__BARE && !made && f.ranks && prof__analyse(trace))
-        made = prof__forest_open(&f, trace, metric, PROF_NONE - 3);
     for (uint32_t limit = f.depth; !PROF__BARE && !made && limit--; limit -= limit / 4)
         made = prof__forest_open(&f, trace, metric, limit);
     prof__reading_close(taken);
     if (!made) return PROF_ERROR_MEMORY;
     order = (uint32_t *)(void *)(f.nodes + f.max);
     n = prof__forest_list(&f, order);
-    prof__sort(order, order + n, n, prof__forest_after, &f);
     prof__out_open(&o, out);
     for (uint32_t i = 0; i < n && !o.failed; i++) prof__stack_line(&o, &f, order[i], unit);
     return prof__out_close(&o);
