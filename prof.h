@@ -4562,7 +4562,6 @@ enum { PROF__DEVICE_PREPARE, PROF__DEVICE_START, PROF__DEVICE_STOP, PROF__DEVICE
 /* Functions of rooms further on. */
 PROF__FN void prof__devices_each(uint32_t activities, int what);
 PROF__FN void prof__read_any(struct prof__reader *r, const prof__item *i);
-PROF__FN void prof__table_kept(struct prof__table *t);
 
 typedef uint64_t prof__amount;           /* as the fields of prof_stats */
 
@@ -8605,7 +8604,7 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 #define prof__reading_open() false
 #define prof__reading_close(taken) ((void)(taken))
 #define prof__closes_of_events(trace, feed) ((void)0)
-#define prof__close_event(s, feed, i, depth, number) ((void)0)
+#define prof__beside_of_event(b, s, e) ((void)(b))
 
 /* @AVERAGES */
 #define prof__is_in_sums(s, what) false
@@ -8647,7 +8646,7 @@ PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *m
 
 /* @TABLE */
 #define prof__table_view(t) ((void)0)
-#define prof__table_put_wide(t, r, column, n) prof__table_integer(t, column, n)
+#define prof__table_put_wide(t, r, column) ((void)0)
 #define prof__table_stack(t, r) ((void)0)
 #define prof__table_head_put(t, column) prof__table_cell(t, column, prof__column_head(column))
 #define prof__table_measure_wide(t, r) ((void)0)
@@ -8655,6 +8654,7 @@ PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *m
 #define prof__table_whole(t) ((void)0)
 #define prof__table_fit(t, order) ((void)0)
 #define prof__table_list(t, order) ((void)(order))
+#define prof__list_row(t, r, first) ((void)(first))
 #define prof__table_timeline(t, stats) ((void)0)
 #define prof__table_devices(t) ((void)(t))
 #define prof__table_sums_wide(t) ((void)0)
@@ -13433,66 +13433,6 @@ PROF__FN bool prof__needs_events(const struct prof_trace *s) {
     return s->beside || prof__others(s);
 }
 
-PROF__FN void prof__beside_of_event(prof__beside *b, const struct prof_trace *s,
-                                    const prof_event *e) {
-    prof_event_totals t = prof_event_total(s, e);
-    memset(b, 0, sizeof *b);
-    b->all.device_ns = t.device_time_total_ns;
-    b->all.cpu_bytes = t.cpu_memory_usage;
-    b->all.device_bytes = t.device_memory_usage;
-    b->within.device_ns = PROF__MINUS(t.device_time_total_ns, t.self_device_time_total_ns);
-    b->within.cpu_bytes = PROF__MINUS(t.cpu_memory_usage, t.self_cpu_memory_usage);
-    b->within.device_bytes = PROF__MINUS(t.device_memory_usage, t.self_device_memory_usage);
-    b->flops = e->extra ? e->extra->flops : 0;
-    b->counted = e->extra && e->extra->counter_count;
-    if (!b->counted) return;
-    memcpy(b->all.counters, e->extra->counters,
-           PROF__MIN(e->extra->counter_count, PROF_COUNTERS) * sizeof *e->extra->counters);
-    for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling) {
-        const prof_extra *x = s->events[c].extra;
-        for (uint32_t i = 0; x && i < PROF__MIN(x->counter_count, PROF_COUNTERS); i++)
-            b->within.counters[i] = PROF__PLUS(b->within.counters[i], x->counters[i]);
-    }
-}
-
-/* Hands on the close of an event. */
-PROF__FN void prof__close_event(const struct prof_trace *s, const prof__feed *feed, uint32_t i,
-                                uint32_t depth, uint32_t number) {
-    prof__beside b;
-    const prof_event *e = s->events + i;
-    prof__close c;
-    c.start_ns = e->start_ns;
-    c.end_ns = e->end_ns;
-    c.cpu_ns = prof__cpu_ns(e);
-    c.self_ns = e->self_cpu_time_total_ns;
-    c.beside = s->side ? &b : NULL;
-    c.what = c.order = i;
-    c.thread = e->thread;
-    c.depth = depth;
-    c.number = c.from = number;
-    c.flags = e->flags;
-    if (s->side) prof__beside_of_event(&b, s, e);
-    (feed->take)(feed->user, &c);
-}
-
-/* Walks the tree by its links: each event comes after all that lie in it. */
-PROF__FN void prof__closes_of_events(const prof_trace *trace, const prof__feed *feed) {
-    uint32_t number = 0;
-    for (uint32_t root = 0; root < trace->event_count; root++) {
-        uint32_t i = root, depth = 0;
-        while (trace->events[root].parent == PROF_NONE) {
-            for (; trace->events[i].first_child != PROF_NONE; depth++)
-                i = trace->events[i].first_child;
-            prof__close_event(trace, feed, i, depth, number++);
-            for (; depth && trace->events[i].next_sibling == PROF_NONE; depth--) {
-                i = trace->events[i].parent;
-                prof__close_event(trace, feed, i, depth - 1, number++);
-            }
-            if (!depth) break;
-            i = trace->events[i].next_sibling;
-        }
-    }
-}
 /* ---- zones that are in no timeline: @SUMS has them ---- */
 
 PROF__FN const char *prof__tally_name(const prof__tally *r) {
@@ -13676,6 +13616,77 @@ PROF__CALL prof_event_totals prof_event_total(const prof_trace *trace, const pro
 }
 
 /* ---- closes, from the records or from the events ---- */
+
+#if !PROF__BARE
+PROF__FN void prof__beside_of_event(prof__beside *b, const struct prof_trace *s,
+                                    const prof_event *e) {
+    prof_event_totals t = prof_event_total(s, e);
+    memset(b, 0, sizeof *b);
+    b->all.device_ns = t.device_time_total_ns;
+    b->all.cpu_bytes = t.cpu_memory_usage;
+    b->all.device_bytes = t.device_memory_usage;
+    b->within.device_ns = PROF__MINUS(t.device_time_total_ns, t.self_device_time_total_ns);
+    b->within.cpu_bytes = PROF__MINUS(t.cpu_memory_usage, t.self_cpu_memory_usage);
+    b->within.device_bytes = PROF__MINUS(t.device_memory_usage, t.self_device_memory_usage);
+    b->flops = e->extra ? e->extra->flops : 0;
+    b->counted = e->extra && e->extra->counter_count;
+    if (!b->counted) return;
+    memcpy(b->all.counters, e->extra->counters,
+           PROF__MIN(e->extra->counter_count, PROF_COUNTERS) * sizeof *e->extra->counters);
+    for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling) {
+        const prof_extra *x = s->events[c].extra;
+        for (uint32_t i = 0; x && i < PROF__MIN(x->counter_count, PROF_COUNTERS); i++)
+            b->within.counters[i] = PROF__PLUS(b->within.counters[i], x->counters[i]);
+    }
+}
+#endif
+
+/* The close of an event. b: memory for its amounts. */
+PROF__FN prof__close prof__event_close(const struct prof_trace *s, uint32_t i, prof__beside *b) {
+    const prof_event *e = s->events + i;
+    prof__close c;
+    memset(&c, 0, sizeof c);
+    c.start_ns = e->start_ns;
+    c.end_ns = e->end_ns;
+    c.cpu_ns = prof__cpu_ns(e);
+    c.self_ns = e->self_cpu_time_total_ns;
+    c.beside = prof__side_of(s) ? b : NULL;
+    c.what = c.order = i;
+    c.thread = e->thread;
+    c.flags = e->flags;
+    if (c.beside) prof__beside_of_event(b, s, e);
+    return c;
+}
+
+#if !PROF__BARE
+PROF__FN void prof__close_event(const prof_trace *trace, const prof__feed *feed, uint32_t i,
+                                uint32_t depth, uint32_t number) {
+    prof__beside b;
+    prof__close c = prof__event_close(trace, i, &b);
+    c.depth = depth;
+    c.number = c.from = number;
+    (feed->take)(feed->user, &c);
+}
+
+/* Walks the tree by its links: each event comes after all that lie in it. */
+PROF__FN void prof__closes_of_events(const prof_trace *trace, const prof__feed *feed) {
+    uint32_t number = 0;
+    for (uint32_t root = 0; root < trace->event_count; root++) {
+        uint32_t i = root, depth = 0;
+        while (trace->events[root].parent == PROF_NONE) {
+            for (; trace->events[i].first_child != PROF_NONE; depth++)
+                i = trace->events[i].first_child;
+            prof__close_event(trace, feed, i, depth, number++);
+            for (; depth && trace->events[i].next_sibling == PROF_NONE; depth--) {
+                i = trace->events[i].parent;
+                prof__close_event(trace, feed, i, depth - 1, number++);
+            }
+            if (!depth) break;
+            i = trace->events[i].next_sibling;
+        }
+    }
+}
+#endif
 
 /* Are there only zones, and no events yet, so that records suffice? Else makes the events. */
 PROF__FN bool prof__from_records(const prof_trace *trace) {
@@ -14409,7 +14420,7 @@ enum {                                   /* counters come before the last column
 };
 
 enum { PROF__SHOW_NAME, PROF__SHOW_SHARE, PROF__SHOW_TIME, PROF__SHOW_MEAN, PROF__SHOW_MEMORY,
-       PROF__SHOW_INTEGER, PROF__SHOW_SHAPES, PROF__SHOW_FLOPS, PROF__SHOW_PATH, PROF__SHOW_FLAG,
+       PROF__SHOW_INTEGER, PROF__SHOW_FLOPS, PROF__SHOW_FLAG, PROF__SHOW_SHAPES, PROF__SHOW_PATH,
        PROF__SHOW_SITE };
 typedef struct prof__column { uint8_t shows; prof__at at; } prof__column;
 #define PROF__COLUMN_OF(name, shows, member, head, field) \
@@ -14423,7 +14434,14 @@ PROF__FN size_t prof__column_place(int column) {
     return (size_t)(column - (column > PROF__COL_COUNTERS ? PROF__COUNTER_COLUMNS : 0));
 }
 
+/* The number of a column among those of counters, two for each; -1: it is none. */
+PROF__FN int prof__column_counter(int column) {
+    return column >= PROF__COL_COUNTERS && column <= PROF__COL_COUNTERS_END
+        ? column - PROF__COL_COUNTERS : -1;
+}
+
 PROF__FN uint8_t prof__column_shows(int column) {
+    if (prof__column_counter(column) >= 0) return PROF__SHOW_INTEGER;
     return prof__columns[prof__column_place(column)].shows;
 }
 
@@ -14431,6 +14449,10 @@ PROF__FN uint8_t prof__column_shows(int column) {
 PROF__FN int64_t prof__row_number(const prof_average *r, int column) {
     const char *at = (const char *)r + prof__columns[prof__column_place(column)].at;
     int64_t n;
+#if !PROF__BARE
+    int i = prof__column_counter(column);
+    if (i >= 0) return i % 2 ? r->counters[i / 2] : r->self_counters[i / 2];
+#endif
     if (!PROF__BARE && column == PROF__COL_NODE) return r->node_id;
     if (!PROF__BARE && column >= PROF__COL_DEVICE_TYPE) return *at;
     memcpy(&n, at, sizeof n);
@@ -14465,10 +14487,6 @@ typedef struct prof__table {
     prof_view view;
     const prof__groups *groups;
     prof_average *rows;
-    prof_average (*row_at)(const struct prof__table *t, uint32_t i);
-    void (*notes)(struct prof__table *t);   /* writes the lines below; NULL: none */
-    void (*listed)(struct prof__table *t, const prof_average *r, bool first);   /* writes a row of
-                                            CSV or JSON; NULL: it is text */
     uint32_t count, row;                 /* row: the one being written */
     size_t width[PROF__COLUMNS];         /* 0: no such column */
     int64_t self_cpu_ns, self_device_ns; /* 100 % of the shares */
@@ -14485,38 +14503,26 @@ typedef struct prof__table {
 
 #define PROF__COLUMN 12
 
-/* prof__table.row_at is one of these three. The pointer lets the linker leave the others out. */
-PROF__FN prof_average prof__row_of_caller(const prof__table *t, uint32_t i) { return t->rows[i]; }
-
-PROF__FN prof_average prof__row_of_group(const prof__table *t, uint32_t i) {
-    return prof__group_average(t->groups, i);
+PROF__FN prof_average prof__row_of_event(const struct prof_trace *s, uint32_t i) {
+    const prof_event *e = s->events + i;
+    prof_average r = prof__average_of(e, i);
+    prof__group sum;
+    prof__group_wide wide;
+    prof__beside b;
+    prof__close c = prof__event_close(s, i, &b);
+    memset(&wide, 0, sizeof wide);
+    prof__group_open(&sum);
+    prof__call_add(&sum, &wide, &c);
+    prof__average_sums(&r, &sum, &wide);
+#if !PROF__BARE
+    prof__extras_add(r.counters, r.self_counters, c.beside);
+#endif
+    return r;
 }
 
-PROF__FN prof_average prof__row_of_event(const prof__table *t, uint32_t i) {
-    const struct prof_trace *s = t->trace;
-    const prof_event *e = s->events + i;
-    const prof_extra *x = PROF__BARE ? NULL : prof__extra_of(e);
-    prof_average r = prof__average_of(e, i);
-    prof_event_totals n = prof_event_total(t->trace, e);
-    r.count = 1;
-    r.cpu_time_total_ns = r.min_ns = r.max_ns = n.cpu_time_total_ns;
-    r.self_cpu_time_total_ns = n.self_cpu_time_total_ns;
-    r.device_time_total_ns = n.device_time_total_ns;
-    r.self_device_time_total_ns = n.self_device_time_total_ns;
-    r.cpu_memory_usage = n.cpu_memory_usage;
-    r.self_cpu_memory_usage = n.self_cpu_memory_usage;
-    r.device_memory_usage = n.device_memory_usage;
-    r.self_device_memory_usage = n.self_device_memory_usage;
-    r.flops = prof__extra_of(e) ? e->extra->flops : 0;
-    for (uint32_t k = 0; x && !s->built && k < x->counter_count && k < PROF_COUNTERS; k++) {
-        r.counters[k] = r.self_counters[k] = x->counters[k];
-        for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling) {
-            const prof_extra *y = s->events[c].extra;
-            if (y && k < y->counter_count)
-                r.self_counters[k] = PROF__MINUS(r.self_counters[k], y->counters[k]);
-        }
-    }
-    return r;
+PROF__FN prof_average prof__table_row(const prof__table *t, uint32_t i) {
+    return t->rows ? t->rows[i] : t->groups ? prof__group_average(t->groups, i)
+                                            : prof__row_of_event(t->trace, i);
 }
 
 /* ---- order ---- */
@@ -14558,8 +14564,8 @@ PROF__FN bool prof__table_after(const void *table, uint32_t a, uint32_t b) {
     prof_average x, y;
     if (t->desc->sort_by == PROF_METRIC_CPU_TIME_TOTAL && prof__table_raw(t, a))
         return prof__table_raw(t, a)->cpu_us < prof__table_raw(t, b)->cpu_us;
-    x = (t->row_at)(t, a);
-    y = (t->row_at)(t, b);
+    x = prof__table_row(t, a);
+    y = prof__table_row(t, b);
     return prof__average_below(&x, &y, t->desc->sort_by);
 }
 
@@ -14709,36 +14715,35 @@ PROF__FN prof_time_unit prof__table_unit(const prof__table *t, int64_t ns) {
     return ns >= 1000000000 ? PROF_TIME_S : ns >= 1000000 ? PROF_TIME_MS : PROF_TIME_US;
 }
 
-/* A time in us, in the unit that suits ns: for a mean that is the mean in whole ns. */
-PROF__FN void prof__table_us(prof__table *t, int column, const prof__real *us, int64_t ns) {
-    char text[48];
-    *prof__text_time(text, *us, prof__table_unit(t, ns)) = 0;
-    prof__table_cell(t, column, text);
-}
-
-PROF__FN void prof__table_time(prof__table *t, int column, int64_t ns) {
-    prof__real us = prof__us(ns);
-    prof__table_us(t, column, &us, ns);
-}
-
-PROF__FN void prof__table_mean(prof__table *t, int column, int64_t ns, uint64_t count) {
-    prof__real us = prof__mean_us(ns, count);
-    if (column == PROF__COL_CPU_MEAN && prof__table_raw(t, t->row))
-        us = prof__real_div(prof__real_from_double(prof__table_raw(t, t->row)->cpu_us),
-                            prof__real_from((int64_t)count));
-    prof__table_us(t, column, &us, prof__mean_ns(ns, count));
-}
-
-PROF__FN void prof__table_share(prof__table *t, int column, int64_t ns, int64_t sum) {
-    char text[48];
-    *prof__text_share(text, prof__us(ns), prof__us(sum)) = 0;
-    prof__table_cell(t, column, text);
-}
-
-PROF__FN void prof__table_integer(prof__table *t, int column, int64_t n) {
-    char text[24];
-    *prof__text_i64(text, n) = 0;
-    prof__table_cell(t, column, text);
+/* The text of a cell of numbers. */
+PROF__FN void prof__table_text(const prof__table *t, const prof_average *r, int column,
+                               char text[48]) {
+    uint8_t shows = prof__column_shows(column);
+    int64_t n = prof__row_number(r, column);
+    prof__real us = prof__us(n);
+    if (shows == PROF__SHOW_SHARE) {
+        bool device = !PROF__BARE && column == PROF__COL_SELF_DEVICE_SHARE;
+        text = prof__text_share(text, us, prof__us(device ? t->self_device_ns : t->self_cpu_ns));
+    } else if (shows == PROF__SHOW_TIME) {
+        text = prof__text_time(text, us, prof__table_unit(t, n));
+    } else if (shows == PROF__SHOW_MEAN) {   /* in the unit that suits the mean in whole ns */
+        const prof__group_wide *raw = prof__table_raw(t, t->row);
+        us = prof__mean_us(n, r->count);
+        if (column == PROF__COL_CPU_MEAN && raw)
+            us = prof__real_div(prof__real_from_double(raw->cpu_us),
+                                prof__real_from((int64_t)r->count));
+        text = prof__text_time(text, us, prof__table_unit(t, prof__mean_ns(n, r->count)));
+    } else if (!PROF__BARE && shows == PROF__SHOW_MEMORY) {
+        text += prof_format_memory(text, 48, n);
+    } else if (!PROF__BARE && shows == PROF__SHOW_FLOPS) {
+        static const double scales[] = { 1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-15 };
+        us = prof__real_mul(prof__real_from(n), prof__real_from_double(scales[t->flops_power]));
+        if (n > 0) text = prof__text_real(text, us, 3);
+        else *text++ = '-', *text++ = '-';
+    } else {
+        text = prof__text_i64(text, n);
+    }
+    *text = 0;
 }
 
 PROF__FN char prof__upper(char c) { return (char)(c >= 'a' && c <= 'z' ? c - 32 : c); }
@@ -14798,15 +14803,6 @@ PROF__FN void prof__table_shapes(prof__table *t, const prof_average *r) {
     prof__out_text(&t->out, "  ");
 }
 
-PROF__FN void prof__table_flops(prof__table *t, int64_t flops) {
-    static const double scales[] = { 1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-15 };
-    char text[48] = "--", *p = text;
-    prof__real x = prof__real_mul(prof__real_from(flops),
-                                  prof__real_from_double(scales[t->flops_power]));
-    if (flops > 0) *prof__text_real(p, x, 3) = 0;
-    prof__table_cell(t, PROF__COL_FLOPS, text);
-}
-
 /* A path, which is cut at its beginning when it is too long. */
 PROF__FN void prof__table_path(prof__table *t, int column, const char *path) {
     size_t cell = t->width[column], width = prof__text_width(path);
@@ -14832,23 +14828,13 @@ PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
     return !t->trace && i < PROF_COUNTERS ? t->view.counters[i] : NULL;
 }
 
-/* Writes a cell of a column that only hosts have. n: the row's value. */
-PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int column, int64_t n) {
-    int i = column - PROF__COL_COUNTERS;
-    uint8_t shows = prof__column_shows(column);
-    char text[PROF__SOURCE];
-    if (i >= 0 && column <= PROF__COL_COUNTERS_END)
-        prof__table_integer(t, column, i % 2 ? r->counters[i / 2] : r->self_counters[i / 2]);
-    else if (shows == PROF__SHOW_MEMORY) {
-        (void)prof_format_memory(text, sizeof text, n);
-        prof__table_cell(t, column, text);
-    } else if (shows == PROF__SHOW_SHAPES) prof__table_shapes(t, r);
-    else if (shows == PROF__SHOW_FLOPS) prof__table_flops(t, n);
-    else if (shows == PROF__SHOW_PATH)
-        prof__table_path(t, column, prof__text(r->stack_count ? r->stack[0] : NULL));
-    else if (shows == PROF__SHOW_SITE)
-        prof__table_path(t, PROF__COL_SITE, prof__site_source(r->site, text));
-    else prof__table_integer(t, column, n);
+/* Writes a cell of shapes, or of a path. */
+PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int column) {
+    char source[PROF__SOURCE];
+    if (column == PROF__COL_SHAPES) prof__table_shapes(t, r);
+    else if (column == PROF__COL_SITE)
+        prof__table_path(t, column, prof__site_source(r->site, source));
+    else prof__table_path(t, column, prof__text(r->stack_count ? r->stack[0] : NULL));
 }
 
 /* Writes the further stack entries, a line for each, and an empty line. */
@@ -14994,14 +14980,6 @@ PROF__FN void prof__csv_text(prof__out *o, const char *s) {
     prof__out_text(o, "\"");
 }
 
-/* Writes a row's place; r NULL: the head of its column. */
-PROF__FN void prof__csv_site(prof__table *t, const prof_average *r) {
-    char source[PROF__SOURCE];
-    if (!t->sited) return;
-    prof__out_text(&t->out, r ? "," : ",source");
-    if (r) prof__csv_text(&t->out, prof__site_source(r->site, source));
-}
-
 /* The fields that are numbers, in their order. */
 static const uint8_t prof__row_fields[] = {
     PROF__COL_COUNT, PROF__COL_CPU, PROF__COL_SELF_CPU, PROF__COL_CPU_MEAN, PROF__COL_MIN,
@@ -15029,82 +15007,79 @@ PROF__FN void prof__put_field(prof__out *o, const prof_average *r, int column, b
     else prof__out_i64(o, n);
 }
 
-PROF__FN void prof__csv_head(prof__table *t, int fields) {
-    prof__out *o = &t->out;
-    prof__out_text(o, "key");
-    for (int i = 0; i < fields; i++) prof__out_f(o, ",%s", prof__column_field(prof__row_fields[i]));
-    if (t->width[PROF__COL_ON_CPU]) prof__out_text(o, ",on_cpu");
-    for (uint32_t i = 0; prof__table_counter(t, i); i++)
-        prof__out_f(o, ",%s,self_%s", prof__table_counter(t, i), prof__table_counter(t, i));
-    prof__out_text(o, ",overload_name,input_shapes,stack");
-    prof__csv_site(t, NULL);
-    prof__out_text(o, "\r\n");
+/* Begins a field. r NULL: the head of CSV, which has the names alone. */
+PROF__FN void prof__list_name(prof__table *t, const prof_average *r, const char *self,
+                              const char *name) {
+    bool json = t->desc->format == PROF_FORMAT_JSON, first = strcmp(name, "key") == 0;
+    if (json) prof__out_f(&t->out, first ? "{\"%s%s\": " : ", \"%s%s\": ", self, name);
+    else prof__out_f(&t->out, first ? "%s%s" : ",%s%s", r ? "" : self, r ? "" : name);
 }
 
-/* The field of the stack has a line for each entry. */
-PROF__FN void prof__csv_row(prof__table *t, const prof_average *r, int fields) {
+PROF__FN void prof__list_text(prof__table *t, const prof_average *r, const char *name,
+                              const char *text) {
+    prof__list_name(t, r, "", name);
+    if (t->desc->format == PROF_FORMAT_JSON) prof__out_f(&t->out, "\"%j\"", text);
+    else if (r) prof__csv_text(&t->out, text);
+}
+
+/* Shapes and the stack. In CSV the stack has a line for each entry. */
+PROF__FN void prof__list_lists(prof__table *t, const prof_average *r) {
+    bool json = t->desc->format == PROF_FORMAT_JSON, shapes = r && r->input_count != PROF_NONE;
     prof__out *o = &t->out;
-    prof__csv_text(o, r->key);
-    for (int i = 0; i < fields; i++) {
-        prof__out_text(o, ",");
-        prof__put_field(o, r, prof__row_fields[i], false);
-    }
-    if (t->width[PROF__COL_ON_CPU]) prof__out_f(o, ",%t", r->on_cpu_ns);
-    for (uint32_t i = 0; prof__table_counter(t, i); i++)
-        prof__out_f(o, ",%i,%i", r->counters[i], r->self_counters[i]);
-    prof__out_text(o, ",");
-    prof__csv_text(o, prof__text(r->overload_name));
-    prof__out_text(o, ",\"");
-    if (r->input_count != PROF_NONE) prof__put_shapes(o, r->input_shapes, r->input_count, ", ");
-    prof__out_text(o, "\",");
-    prof__csv_quote(o, prof__text(r->stack_count ? r->stack[0] : NULL));
+    prof__list_name(t, r, "", "input_shapes");
+    if (r && !json) prof__out_text(o, "\"");
+    if (shapes || (r && json))
+        prof__put_shapes(o, r->input_shapes, shapes ? r->input_count : 0, ", ");
+    if (r && !json) prof__out_text(o, "\"");
+    prof__list_name(t, r, "", "stack");
+    if (!r) return;
+    if (json) prof__out_text(o, "[");
+    else prof__csv_quote(o, prof__text(r->stack_count ? r->stack[0] : NULL));
     for (uint32_t i = 0; i < r->stack_count; i++) {
-        if (i) prof__out_text(o, "\n");
-        prof__csv_quoted(o, prof__text(r->stack[i]));
+        const char *entry = prof__text(r->stack[i]);
+        if (i) prof__out_text(o, json ? ", " : "\n");
+        if (json) prof__out_f(o, "\"%j\"", entry);
+        else prof__csv_quoted(o, entry);
     }
-    prof__out_text(o, "\"");
-    prof__csv_site(t, r);
-    prof__out_text(o, "\r\n");
+    prof__out_text(o, json ? "]" : "\"");
 }
 
-PROF__FN void prof__json_row(prof__table *t, const prof_average *r, bool first, int fields) {
-    prof__out *o = &t->out;
-    char source[PROF__SOURCE];
-    prof__out_f(o, first ? "\n{\"key\": \"%j\"" : ",\n{\"key\": \"%j\"", r->key);
-    for (int i = 0; i < fields; i++) {
-        prof__out_f(o, ", \"%s\": ", prof__column_field(prof__row_fields[i]));
-        prof__put_field(o, r, prof__row_fields[i], true);
-    }
-    if (t->width[PROF__COL_ON_CPU]) prof__out_f(o, ", \"on_cpu\": %t", r->on_cpu_ns);
-    for (uint32_t i = 0; prof__table_counter(t, i); i++)
-        prof__out_f(o, ", \"%s\": %i, \"self_%s\": %i", prof__table_counter(t, i), r->counters[i],
-                    prof__table_counter(t, i), r->self_counters[i]);
-    prof__out_f(o, ", \"overload_name\": \"%j\", \"input_shapes\": ", prof__text(r->overload_name));
-    prof__put_shapes(o, r->input_shapes, r->input_count == PROF_NONE ? 0 : r->input_count, ", ");
-    prof__out_text(o, ", \"stack\": [");
-    for (uint32_t i = 0; i < r->stack_count; i++)
-        prof__out_f(o, i ? ", \"%j\"" : "\"%j\"", prof__text(r->stack[i]));
-    prof__out_text(o, "]");
-    if (t->sited) prof__out_f(o, ", \"source\": \"%j\"", prof__site_source(r->site, source));
-    prof__out_text(o, "}");
-}
-
-/* A row's fields, as CSV or JSON. */
-PROF__FN void prof__table_fields(prof__table *t, const prof_average *r, bool first) {
+/* Writes a row's fields, as CSV or JSON; r NULL: the head of CSV. */
+PROF__FN void prof__list_row(prof__table *t, const prof_average *r, bool first) {
+    bool json = t->desc->format == PROF_FORMAT_JSON;
     int fields = prof__row_field_count(t);
-    if (t->desc->format == PROF_FORMAT_JSON) prof__json_row(t, r, first, fields);
-    else prof__csv_row(t, r, fields);
+    char source[PROF__SOURCE];
+    prof__out *o = &t->out;
+    prof__out_text(o, !json ? "" : first ? "\n" : ",\n");
+    prof__list_text(t, r, "key", r ? r->key : "");
+    for (int i = 0; i < fields; i++) {
+        prof__list_name(t, r, "", prof__column_field(prof__row_fields[i]));
+        if (r) prof__put_field(o, r, prof__row_fields[i], json);
+    }
+    if (t->width[PROF__COL_ON_CPU]) {
+        prof__list_name(t, r, "", "on_cpu");
+        if (r) prof__out_us(o, r->on_cpu_ns);
+    }
+    for (uint32_t i = 0; prof__table_counter(t, i); i++) {
+        prof__list_name(t, r, "", prof__table_counter(t, i));
+        if (r) prof__out_i64(o, r->counters[i]);
+        prof__list_name(t, r, "self_", prof__table_counter(t, i));
+        if (r) prof__out_i64(o, r->self_counters[i]);
+    }
+    prof__list_text(t, r, "overload_name", r ? prof__text(r->overload_name) : "");
+    prof__list_lists(t, r);
+    if (t->sited) prof__list_text(t, r, "source", r ? prof__site_source(r->site, source) : "");
+    prof__out_text(o, json ? "}" : "\r\n");
 }
 
 /* Writes a whole table as CSV or JSON. */
 PROF__FN void prof__table_list(prof__table *t, const uint32_t *order) {
-    t->listed = prof__table_fields;
     t->sited = t->desc->averages && t->desc->averages->group_by_site;
     for (uint32_t i = 0; t->rows && i < t->count; i++) {
         if (t->rows[i].site) t->sited = true;
         if (t->rows[i].on_cpu_ns) t->width[PROF__COL_ON_CPU] = PROF__COLUMN;
     }
-    if (t->desc->format == PROF_FORMAT_CSV) prof__csv_head(t, prof__row_field_count(t));
+    if (t->desc->format == PROF_FORMAT_CSV) prof__list_row(t, NULL, true);
     else prof__out_text(&t->out, "[");
     prof__table_rows(t, order);
     if (t->desc->format == PROF_FORMAT_JSON) prof__out_text(&t->out, t->count ? "\n]\n" : "]\n");
@@ -15257,7 +15232,7 @@ PROF__FN void prof__table_recursion(prof__table *t) {
     const char *names[4];
     size_t count = 0, at = 0;
     for (uint32_t i = 0; (t->rows || t->groups) && i < t->count && count < 4; i++) {
-        prof_average r = (t->row_at)(t, i);
+        prof_average r = prof__table_row(t, i);
         bool sure = t->rows && t->trace && !r.is_async && r.device_type == PROF_DEVICE_CPU &&
                     r.cpu_time_total_ns > t->self_cpu_ns + t->count;   /* rows are cut to ns */
         size_t n = 0;
@@ -15275,7 +15250,7 @@ PROF__FN void prof__table_recursion(prof__table *t) {
 PROF__FN void prof__table_tiny(prof__table *t) {
     const uint64_t calls = 1000000, ns = 50;
     for (uint32_t i = 0; (t->rows || t->groups) && i < t->count; i++) {
-        prof_average r = (t->row_at)(t, i);
+        prof_average r = prof__table_row(t, i);
         uint64_t mean = r.count < calls ? ns : (uint64_t)r.cpu_time_total_ns / r.count;
         if (mean >= ns || !prof__is_function_name(r.key)) continue;
         prof__table_plain(&t->out, r.key, SIZE_MAX);
@@ -15361,22 +15336,18 @@ PROF__CALL prof_result prof_print_table(const prof_trace *trace, const prof_tabl
 /* ---- lines ---- */
 
 PROF__FN void prof__table_put(prof__table *t, const prof_average *r, int column) {
-    int i = column - PROF__COL_COUNTERS;
-    bool counter = i >= 0 && column <= PROF__COL_COUNTERS_END;
-    uint8_t shows = counter ? (uint8_t)PROF__SHOW_INTEGER : prof__column_shows(column);
-    int64_t n = prof__row_number(r, column);
+    uint8_t shows = prof__column_shows(column);
+    char text[48] = "0";
     if (!t->width[column]) return;
-    if (shows == PROF__SHOW_NAME)
+    if (shows == PROF__SHOW_NAME) {
         prof__table_name(t, column, PROF__BARE || column == PROF__COL_NAME
                                         ? r->key : prof__text(r->overload_name));
-    else if (!PROF__BARE && r->is_async && column == PROF__COL_CPU_SHARE)
-        prof__table_cell(t, column, "0");
-    else if (shows == PROF__SHOW_SHARE)
-        prof__table_share(t, column, n, PROF__BARE || column != PROF__COL_SELF_DEVICE_SHARE
-                                            ? t->self_cpu_ns : t->self_device_ns);
-    else if (shows == PROF__SHOW_TIME) prof__table_time(t, column, n);
-    else if (shows == PROF__SHOW_MEAN) prof__table_mean(t, column, n, r->count);
-    else prof__table_put_wide(t, r, column, n);
+    } else if (!PROF__BARE && shows >= PROF__SHOW_SHAPES) {
+        prof__table_put_wide(t, r, column);
+    } else {
+        if (!r->is_async || column != PROF__COL_CPU_SHARE) prof__table_text(t, r, column, text);
+        prof__table_cell(t, column, text);
+    }
 }
 
 PROF__FN void prof__table_line(prof__table *t, const prof_average *r) {
@@ -15470,7 +15441,7 @@ PROF__FN void prof__table_foot(prof__table *t) {
     prof__table_left_out(t);
     if (t->desc->hide_notes) return;
     prof__table_remarks(t);
-    if (t->notes) (t->notes)(t);
+    if (t->trace) prof__table_notes(t);
     prof__table_tiny(t);
 }
 
@@ -15479,7 +15450,7 @@ PROF__FN void prof__table_foot(prof__table *t) {
 PROF__FN void prof__table_measure(prof__table *t) {
     size_t most = prof__table_limit(t->desc->max_name_column_width, 55);
     for (uint32_t i = 0; i < t->count; i++) {
-        prof_average r = (t->row_at)(t, i);
+        prof_average r = prof__table_row(t, i);
         prof__table_widen(t, PROF__COL_NAME, prof__text_width(r.key) + 4);
         for (int j = prof__table_percentiles(t) ? PROF__COL_MIN : PROF__COL_P50;
              j <= PROF__COL_MAX; j++)
@@ -15501,11 +15472,11 @@ PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
     uint32_t left = t->desc->row_limit ? t->desc->row_limit : 100;
     bool first = true;
     for (uint32_t i = 0; i < t->count && left; i++) {
-        prof_average r = (t->row_at)(t, t->row = order ? order[i] : i);
+        prof_average r = prof__table_row(t, t->row = order ? order[i] : i);
         if (t->desc->top_level_events_only && r.parent != PROF_NONE) continue;
         if (left != UINT32_MAX) left--;
-        if (PROF__BARE || !t->listed) prof__table_line(t, &r);
-        else (t->listed)(t, &r, first);
+        if (PROF__BARE || t->desc->format == PROF_FORMAT_TEXT) prof__table_line(t, &r);
+        else prof__list_row(t, &r, first);
         first = false;
     }
 }
@@ -15544,13 +15515,29 @@ PROF__FN bool prof__averages_kept(const prof_trace *trace, const prof_averages_d
     return true;
 }
 
-/* The table of PROF_MODE_AGGREGATE. */
-PROF__FN void prof__table_kept(prof__table *t) {
-    (void)prof__averages_kept(t->trace, t->desc->averages, &t->rows, &t->count);
-    t->row_at = prof__row_of_caller;
-    prof__table_view(t);
-    prof__rows_sort(t->rows, t->count, t->desc->sort_by ? t->desc->sort_by : PROF_METRIC_FLOPS);
-    prof__table_write(t, NULL);
+/* Finds the rows, and where they are sorted their order, which it returns; NULL: as they are.
+   False: events have no room. */
+PROF__FN bool prof__table_find(prof__table *t, prof__groups *g, uint32_t **order) {
+    const struct prof_trace *s = t->trace;
+    prof_metric by = t->desc->sort_by;
+    *order = NULL;
+    if (prof__averages_kept(s, t->desc->averages, &t->rows, &t->count)) {
+        prof__rows_sort(t->rows, t->count, by ? by : PROF_METRIC_FLOPS);
+        return true;
+    }
+    if (t->desc->averages) {
+        prof__groups_make(g, s, t->desc->averages);
+        t->groups = g;
+        t->count = g->count;
+    } else {
+        if (!prof__analyse(s)) return false;
+        t->count = s->event_count;
+    }
+    if (by == PROF_METRIC_NONE) return true;
+    *order = (uint32_t *)(void *)(t->groups ? prof__groups_end(g) : s->scratch);
+    for (uint32_t i = 0; i < t->count; i++) (*order)[i] = i;
+    prof__sort(*order, *order + t->count, t->count, prof__table_after, t);
+    return true;
 }
 
 PROF__CALL prof_result prof_write_table(const prof_trace *trace, const prof_table_desc *desc,
@@ -15558,33 +15545,14 @@ PROF__CALL prof_result prof_write_table(const prof_trace *trace, const prof_tabl
     prof_table_desc usual;
     prof__table t;
     prof__groups g;
-    uint32_t *order = NULL;
+    uint32_t *order;
     prof_result result = prof__table_check(desc, out);
     if (!prof__valid(trace)) return PROF_ERROR_INVALID;
     if (result != PROF_OK) return result;
     prof__table_open(&t, desc ? desc : prof__table_usual(&usual), out);
     t.trace = trace;
-    t.notes = prof__table_notes;
-    if (prof__sums_alone(trace)) {
-        prof__table_kept(&t);
-        return prof__out_close(&t.out);
-    }
-    if (t.desc->averages) {
-        prof__groups_make(&g, trace, t.desc->averages);
-        t.groups = &g;
-        t.row_at = prof__row_of_group;
-        t.count = g.count;
-    } else {
-        if (!prof__analyse(trace)) return PROF_ERROR_MEMORY;
-        t.row_at = prof__row_of_event;
-        t.count = trace->event_count;
-    }
+    if (!prof__table_find(&t, &g, &order)) return PROF_ERROR_MEMORY;
     prof__table_view(&t);
-    if (t.desc->sort_by != PROF_METRIC_NONE) {
-        order = (uint32_t *)(void *)(t.groups ? prof__groups_end(&g) : trace->scratch);
-        for (uint32_t i = 0; i < t.count; i++) order[i] = i;
-        prof__sort(order, order + t.count, t.count, prof__table_after, &t);
-    }
     prof__table_write(&t, order);
     return prof__out_close(&t.out);
 }
@@ -15599,7 +15567,6 @@ PROF__CALL prof_result prof_write_rows(prof_average *rows, size_t count, const p
     prof__table_open(&t, desc ? desc : prof__table_usual(&usual), out);
     if (view) t.view = *view;
     t.rows = rows;
-    t.row_at = prof__row_of_caller;
     t.count = (uint32_t)count;
     for (size_t i = 0; i < count; i++)
         if (!rows[i].key) rows[i].key = "(null)";
@@ -17637,41 +17604,30 @@ PROF__CALL prof_result prof_write_stacks(const prof_trace *trace, prof_metric me
 
 /* ---- the stacks that events carry. PyTorch: EventList.export_stacks() ---- */
 
-typedef struct prof__carried {
-    const struct prof_trace *s;
-    prof_metric metric;
-    int64_t unit;
-    prof__out out;
-} prof__carried;
-
-PROF__FN void prof__carried_take(void *carried, const prof__close *c) {
-    prof__carried *w = (prof__carried *)carried;
-    const prof_event *e = w->s->events + c->what;
-    uint32_t n = e->extra ? e->extra->stack_count : 0;
-    int64_t value = n ? prof__close_metric(c, w->metric) / w->unit : 0;
+/* Writes the stack that an event carries, if its metric is above 0. */
+PROF__FN void prof__carried_line(prof__out *o, const struct prof_trace *s, uint32_t i,
+                                 prof_metric metric) {
+    const prof_extra *x = prof__extra_of(s->events + i);
+    uint32_t n = x ? x->stack_count : 0;
+    prof__beside b;
+    prof__close c = prof__event_close(s, i, &b);
+    int64_t value = n ? prof__close_metric(&c, metric) / prof__metric_unit(metric) : 0;
     if (value <= 0) return;
     while (n--) {
-        prof__stack_entry(&w->out, prof__text(e->extra->stack[n]));
-        prof__out_text(&w->out, n ? ";" : " ");
+        prof__stack_entry(o, prof__text(x->stack[n]));
+        prof__out_text(o, n ? ";" : " ");
     }
-    prof__out_f(&w->out, "%i\n", value);
+    prof__out_f(o, "%i\n", value);
 }
 
 PROF__CALL prof_result prof_write_event_stacks(const prof_trace *trace, prof_metric metric,
                                                prof_sink out) {
-    prof__carried w;
-    prof__feed feed;
-    memset(&feed, 0, sizeof feed);
-    w.s = trace;
-    w.metric = metric;
-    w.unit = prof__metric_unit(metric);
-    feed.take = prof__carried_take;
-    feed.user = &w;
-    if (!prof__valid(trace) || !out.write || !w.unit) return PROF_ERROR_INVALID;
-    prof__out_open(&w.out, out);
-    for (uint32_t i = 0; !PROF__BARE && prof__analyse(trace) && i < trace->event_count; i++)
-        prof__close_event(trace, &feed, i, 0, i);
-    return prof__out_close(&w.out);
+    prof__out o;
+    if (!prof__valid(trace) || !out.write || !prof__metric_unit(metric)) return PROF_ERROR_INVALID;
+    (void)prof__analyse(trace);
+    prof__out_open(&o, out);
+    for (uint32_t i = 0; i < trace->event_count; i++) prof__carried_line(&o, trace, i, metric);
+    return prof__out_close(&o);
 }
 
 /* ---- @MEMORY: what is in use over time ----
