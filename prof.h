@@ -14436,8 +14436,8 @@ PROF__FN size_t prof__column_place(int column) {
 
 /* The number of a column among those of counters, two for each; -1: it is none. */
 PROF__FN int prof__column_counter(int column) {
-    return column >= PROF__COL_COUNTERS && column <= PROF__COL_COUNTERS_END
-        ? column - PROF__COL_COUNTERS : -1;
+    int i = column - PROF__COL_COUNTERS;
+    return i >= 0 && i < PROF__COUNTER_COLUMNS ? i : -1;
 }
 
 PROF__FN uint8_t prof__column_shows(int column) {
