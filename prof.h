@@ -8637,11 +8637,13 @@ PROF__INLINE size_t prof__sums_averages(const struct prof_trace *s, const prof_a
     return (s->parts->average)(rows, rows ? max : 0);
 }
 
-/* Memory for rows that are made of them. most: how many. */
-PROF__INLINE prof_average *prof__sums_room(const struct prof_trace *s, size_t *most) {
-    (void)s;
-    *most = (size_t)(prof__arena.high - prof__arena.low) / sizeof(prof_average);
-    return (prof_average *)(void *)prof__arena.low;   /* nothing more is taken */
+PROF__FN void prof__prepare(struct prof_trace *s);
+
+/* Memory for rows that are made of them, behind the threads. most: how many. */
+PROF__FN prof_average *prof__sums_room(const struct prof_trace *s, size_t *most) {
+    prof__prepare(&prof__trace);
+    *most = (size_t)(prof__arena.high - s->scratch) / sizeof(prof_average);
+    return (prof_average *)(void *)s->scratch;
 }
 
 /* @TABLE */
@@ -16008,58 +16010,28 @@ static struct prof__sources {
     bool shared[PROF_MAX_SITES + PROF__OWN_SITES + 1];
 } prof__sources;
 
-PROF__FN bool prof__source_same(const void *name, uint32_t number) {
-    return strcmp(prof__sites.list[number + 1].name, (const char *)name) == 0;
-}
-
-/* An index in the scratch: the first site of each name that has a place; 0: free. */
-typedef struct prof__source_index { uint32_t *list, places; } prof__source_index;
-
-PROF__FN uint32_t *prof__source_first(const prof__source_index *x, const char *name) {
-    size_t length;
-    return prof__place_of(x->list, x->places, prof__hash(name, &length), prof__source_same, name);
-}
-
-/* Calls of this name have another place, or none: so the first site of it is marked. */
-PROF__FN void prof__source_share(const prof__source_index *x, const char *name) {
-    uint32_t first = *prof__source_first(x, name);
-    if (first) prof__sources.shared[first] = prof__sources.told = true;
-}
-
-PROF__FN void prof__sources_join(const struct prof_trace *s, const prof__source_index *x) {
+PROF__FN bool prof__source_shared(const struct prof_trace *s, uint32_t site) {
+    const prof_site *own = prof__site(site), *other;
     const prof__names *names = &prof__sites.names;
-    for (uint32_t i = 1; i <= s->sites; i++) {
-        const prof_site *site = prof__site_placed(i);
-        uint32_t *first = site ? prof__source_first(x, site->name) : NULL;
-        if (first && !*first) *first = i;
-        if (first && !prof__same_place(site, prof__site(*first))) prof__source_share(x, site->name);
+    for (uint32_t i = 1; i <= s->sites + names->count; i++) {
+        other = i <= s->sites ? prof__site(i) : &names->list[i - s->sites - 1]->site;
+        if (other != own && strcmp(other->name, own->name) == 0 && !prof__same_place(other, own))
+            return true;
     }
-    for (uint32_t i = 1; i <= s->sites; i++)
-        if (!prof__site_placed(i)) prof__source_share(x, prof__site(i)->name);
-    for (uint32_t i = 0; i < names->count; i++) prof__source_share(x, names->list[i]->site.name);
-    for (uint32_t i = 0; prof__others(s) && i < s->event_count; i++) {
-        const prof_event *e = s->events + i;
-        if (!e->site && e->device_type == PROF_DEVICE_CPU) prof__source_share(x, e->name);
-    }
-    for (uint32_t i = 1; i <= s->sites; i++)
-        prof__sources.shared[i] =
-            prof__sources.shared[*prof__source_first(x, prof__site(i)->name)];
+    return false;
 }
 
-/* Finds the places that the events and the head of this trace tell. Without room to find out each
-   event tells its own. */
+/* Finds the places that the events and the head of this trace tell. */
 PROF__FN void prof__sources_find(const struct prof_trace *s, prof_chrome_source source) {
-    const prof__source_index x = { (uint32_t *)(void *)s->scratch, 2 * s->sites + 1 };
-    size_t size = x.places * sizeof *x.list;
-    bool room = (size_t)(prof__scratch_end(s) - s->scratch) >= size;
     if (s->built) return;
     memset(&prof__sources, 0, sizeof prof__sources);
     if (source == PROF_CHROME_SOURCE_NONE) return;
-    prof__sources.told = prof__sources.all = source == PROF_CHROME_SOURCE_ALL || !room;
-    prof__sources.listed = room;
-    if (!room) return;
-    memset(x.list, 0, size);
-    prof__sources_join(s, &x);
+    prof__sources.told = prof__sources.all = source == PROF_CHROME_SOURCE_ALL;
+    prof__sources.listed = true;
+    for (uint32_t i = 1; i <= s->sites; i++) {
+        prof__sources.shared[i] = prof__source_shared(s, i);
+        if (prof__sources.shared[i]) prof__sources.told = true;
+    }
 }
 
 /* The place that an event must tell; NULL: none. */

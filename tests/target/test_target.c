@@ -578,6 +578,24 @@ static bool write_output(void *user, const void *data, size_t size) {
     return true;
 }
 
+/* What was written before does not hurt what is written next. */
+static void test_target_aggregate_written(void) {
+    static char memory[4096];
+    static output text;
+    prof_sink sink = { write_output, &text };
+    prof_trace *trace;
+    PASS_ON(aggregate(memory, sizeof memory));
+    trace = prof_stop();
+    for (int i = 0; i < 3; i++) {
+        text.size = 0;
+        EQUAL(prof_write_chrome(trace, NULL, sink), PROF_OK);
+        CHECK(strstr(text.text, "thread_name") != NULL, "%s", text.text);
+        text.size = 0;
+        EQUAL(prof_write_table(trace, NULL, sink), PROF_OK);
+        CHECK(strstr(text.text, "outer") && strstr(text.text, "1000"), "%s", text.text);
+    }
+}
+
 static void start_stream(output *o, prof_stream_format format) {
     static char memory[4096];
     prof_desc desc = target_desc();
@@ -1057,6 +1075,7 @@ int main(void) {
     RUN(test_target_total_of_nothing);
     RUN(test_target_refusals);
     RUN(test_target_off);
+    RUN(test_target_aggregate_written);
     RUN(test_target_aggregate_places);   /* last: its names would take of the others' room */
     return test_end();
 }
