@@ -8616,8 +8616,8 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 #define prof__groups_counts(g) ((void)0)
 #define prof__groups_us(g) ((void)0)
 #define prof__group_segment NULL
-#define prof__group_of(g, i) 0u
-#define prof__event_within(s, i, around) false
+#define prof__average_beside(a, b) ((void)(a))
+#define prof__row_counter(r, i) 0
 #define prof__average_more(a, g, row, first) ((void)0)
 #define prof__total_add_sums(total, trace) ((void)0)
 #define prof__average_on_cpu(a, r) ((a)->on_cpu_ns = (r)->on_cpu_ns)
@@ -8666,14 +8666,18 @@ PROF__FN prof_average *prof__sums_room(const struct prof_trace *s, size_t *most)
 
 /* @CHROME */
 #define prof__chrome_real(o, bits) ((void)0)
-#define prof__chrome_events(o, s) prof__chrome_zones(o, s)
+typedef struct prof__gpu { bool none; } prof__gpu;
+#define prof__gpu_open(g, s) ((void)(g))
+#define prof__chrome_streams(o, g) ((void)0)
+#define prof__chrome_other(o, g, e) false
+#define prof__chrome_by_end(w) ((void)0)
+#define prof__chrome_beside(o, g) ((void)0)
 #define prof__chrome_promises(o, s) ((void)0)
 #define prof__chrome_sums(o, s) ((void)0)
 #define prof__chrome_status(o, s) ((void)(o), (void)(s))
 #define prof__chrome_devices(o, s) ((void)(o), (void)(s))
 #define prof__chrome_sites(o, s) ((void)0)
 #define prof__chrome_metadata(o, s) ((void)0)
-#define prof__chrome_unordered(o, s) ((void)0)
 #define prof__chrome_marks(o, s) ((void)0)
 #define prof__chrome_legacy(o, s) ((void)0)
 #define prof__sources_find(s, source) ((void)0)
@@ -13435,6 +13439,58 @@ PROF__FN bool prof__needs_events(const struct prof_trace *s) {
     return s->beside || prof__others(s);
 }
 
+PROF__FN void prof__beside_of_event(prof__beside *b, const struct prof_trace *s,
+                                    const prof_event *e) {
+    prof_event_totals t = prof_event_total(s, e);
+    memset(b, 0, sizeof *b);
+    b->all.device_ns = t.device_time_total_ns;
+    b->all.cpu_bytes = t.cpu_memory_usage;
+    b->all.device_bytes = t.device_memory_usage;
+    b->within.device_ns = PROF__MINUS(t.device_time_total_ns, t.self_device_time_total_ns);
+    b->within.cpu_bytes = PROF__MINUS(t.cpu_memory_usage, t.self_cpu_memory_usage);
+    b->within.device_bytes = PROF__MINUS(t.device_memory_usage, t.self_device_memory_usage);
+    b->flops = e->extra ? e->extra->flops : 0;
+    b->counted = e->extra && e->extra->counter_count;
+    if (!b->counted) return;
+    memcpy(b->all.counters, e->extra->counters,
+           PROF__MIN(e->extra->counter_count, PROF_COUNTERS) * sizeof *e->extra->counters);
+    for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling) {
+        const prof_extra *x = s->events[c].extra;
+        for (uint32_t i = 0; x && i < PROF__MIN(x->counter_count, PROF_COUNTERS); i++)
+            b->within.counters[i] = PROF__PLUS(b->within.counters[i], x->counters[i]);
+    }
+}
+
+PROF__FN prof__close prof__event_close(const struct prof_trace *s, uint32_t i, prof__beside *b);
+
+PROF__FN void prof__close_event(const prof_trace *trace, const prof__feed *feed, uint32_t i,
+                                uint32_t depth, uint32_t number) {
+    prof__beside b;
+    prof__close c = prof__event_close(trace, i, &b);
+    c.depth = depth;
+    c.number = c.from = number;
+    (feed->take)(feed->user, &c);
+}
+
+/* Walks the tree by its links: each event comes after all that lie in it. */
+PROF__FN void prof__closes_of_events(const prof_trace *trace, const prof__feed *feed) {
+    uint32_t number = 0;
+    for (uint32_t root = 0; root < trace->event_count; root++) {
+        uint32_t i = root, depth = 0;
+        while (trace->events[root].parent == PROF_NONE) {
+            for (; trace->events[i].first_child != PROF_NONE; depth++)
+                i = trace->events[i].first_child;
+            prof__close_event(trace, feed, i, depth, number++);
+            for (; depth && trace->events[i].next_sibling == PROF_NONE; depth--) {
+                i = trace->events[i].parent;
+                prof__close_event(trace, feed, i, depth - 1, number++);
+            }
+            if (!depth) break;
+            i = trace->events[i].next_sibling;
+        }
+    }
+}
+
 /* ---- zones that are in no timeline: @SUMS has them ---- */
 
 PROF__FN const char *prof__tally_name(const prof__tally *r) {
@@ -13619,30 +13675,6 @@ PROF__CALL prof_event_totals prof_event_total(const prof_trace *trace, const pro
 
 /* ---- closes, from the records or from the events ---- */
 
-#if !PROF__BARE
-PROF__FN void prof__beside_of_event(prof__beside *b, const struct prof_trace *s,
-                                    const prof_event *e) {
-    prof_event_totals t = prof_event_total(s, e);
-    memset(b, 0, sizeof *b);
-    b->all.device_ns = t.device_time_total_ns;
-    b->all.cpu_bytes = t.cpu_memory_usage;
-    b->all.device_bytes = t.device_memory_usage;
-    b->within.device_ns = PROF__MINUS(t.device_time_total_ns, t.self_device_time_total_ns);
-    b->within.cpu_bytes = PROF__MINUS(t.cpu_memory_usage, t.self_cpu_memory_usage);
-    b->within.device_bytes = PROF__MINUS(t.device_memory_usage, t.self_device_memory_usage);
-    b->flops = e->extra ? e->extra->flops : 0;
-    b->counted = e->extra && e->extra->counter_count;
-    if (!b->counted) return;
-    memcpy(b->all.counters, e->extra->counters,
-           PROF__MIN(e->extra->counter_count, PROF_COUNTERS) * sizeof *e->extra->counters);
-    for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling) {
-        const prof_extra *x = s->events[c].extra;
-        for (uint32_t i = 0; x && i < PROF__MIN(x->counter_count, PROF_COUNTERS); i++)
-            b->within.counters[i] = PROF__PLUS(b->within.counters[i], x->counters[i]);
-    }
-}
-#endif
-
 /* The close of an event. b: memory for its amounts. */
 PROF__FN prof__close prof__event_close(const struct prof_trace *s, uint32_t i, prof__beside *b) {
     const prof_event *e = s->events + i;
@@ -13659,36 +13691,6 @@ PROF__FN prof__close prof__event_close(const struct prof_trace *s, uint32_t i, p
     if (c.beside) prof__beside_of_event(b, s, e);
     return c;
 }
-
-#if !PROF__BARE
-PROF__FN void prof__close_event(const prof_trace *trace, const prof__feed *feed, uint32_t i,
-                                uint32_t depth, uint32_t number) {
-    prof__beside b;
-    prof__close c = prof__event_close(trace, i, &b);
-    c.depth = depth;
-    c.number = c.from = number;
-    (feed->take)(feed->user, &c);
-}
-
-/* Walks the tree by its links: each event comes after all that lie in it. */
-PROF__FN void prof__closes_of_events(const prof_trace *trace, const prof__feed *feed) {
-    uint32_t number = 0;
-    for (uint32_t root = 0; root < trace->event_count; root++) {
-        uint32_t i = root, depth = 0;
-        while (trace->events[root].parent == PROF_NONE) {
-            for (; trace->events[i].first_child != PROF_NONE; depth++)
-                i = trace->events[i].first_child;
-            prof__close_event(trace, feed, i, depth, number++);
-            for (; depth && trace->events[i].next_sibling == PROF_NONE; depth--) {
-                i = trace->events[i].parent;
-                prof__close_event(trace, feed, i, depth - 1, number++);
-            }
-            if (!depth) break;
-            i = trace->events[i].next_sibling;
-        }
-    }
-}
-#endif
 
 /* Are there only zones, and no events yet, so that records suffice? Else makes the events. */
 PROF__FN bool prof__from_records(const prof_trace *trace) {
@@ -13940,7 +13942,6 @@ PROF__EAGER void prof__call_add(prof__group *r, prof__group_wide *w, const prof_
 #undef PROF__SUM
 }
 
-#if !PROF__BARE
 PROF__FN uint32_t prof__group_of(prof__groups *g, uint32_t i) {
     const prof_event *e = g->s->events + i;
     uint32_t *row;
@@ -13956,7 +13957,6 @@ PROF__FN bool prof__event_within(const struct prof_trace *s, uint32_t i, uint32_
     while (i != PROF_NONE && i > around) i = s->events[i].parent;
     return i == around;
 }
-#endif
 
 /* The row of a close. */
 PROF__EAGER uint32_t prof__group_row(prof__groups *g, const prof__close *c) {
@@ -14148,6 +14148,15 @@ PROF__FN void prof__extras_add(int64_t *all, int64_t *self, const prof__beside *
         all[i] = PROF__PLUS(all[i], b->all.counters[i]);
         self[i] = PROF__PLUS(self[i], PROF__MINUS(b->all.counters[i], b->within.counters[i]));
     }
+}
+
+PROF__FN void prof__average_beside(prof_average *a, const prof__beside *b) {
+    prof__extras_add(a->counters, a->self_counters, b);
+}
+
+/* Two for each counter: self, and with the children. */
+PROF__FN int64_t prof__row_counter(const prof_average *r, int i) {
+    return i % 2 ? r->counters[i / 2] : r->self_counters[i / 2];
 }
 
 PROF__FN void prof__counts_take(void *groups, const prof__close *c) {
@@ -14348,7 +14357,8 @@ PROF__CALL prof_average prof_total_average(const prof_trace *trace) {
     prof__group_open(&t.sum);
     t.s = trace;
     taken = prof__reading_open();
-    if (valid) prof__closes(trace, prof__total_take, PROF__BARE ? NULL : prof__read_segment_fast, &t);
+    if (valid)
+        prof__closes(trace, prof__total_take, PROF__BARE ? NULL : prof__read_segment_fast, &t);
     if (!PROF__BARE && valid && trace->event_count)
         last = trace->events[trace->event_count - 1];
     prof__reading_close(taken);
@@ -14451,10 +14461,8 @@ PROF__FN uint8_t prof__column_shows(int column) {
 PROF__FN int64_t prof__row_number(const prof_average *r, int column) {
     const char *at = (const char *)r + prof__columns[prof__column_place(column)].at;
     int64_t n;
-#if !PROF__BARE
     int i = prof__column_counter(column);
-    if (i >= 0) return i % 2 ? r->counters[i / 2] : r->self_counters[i / 2];
-#endif
+    if (!PROF__BARE && i >= 0) return prof__row_counter(r, i);
     if (!PROF__BARE && column == PROF__COL_NODE) return r->node_id;
     if (!PROF__BARE && column >= PROF__COL_DEVICE_TYPE) return *at;
     memcpy(&n, at, sizeof n);
@@ -14516,9 +14524,7 @@ PROF__FN prof_average prof__row_of_event(const struct prof_trace *s, uint32_t i)
     prof__group_open(&sum);
     prof__call_add(&sum, &wide, &c);
     prof__average_sums(&r, &sum, &wide);
-#if !PROF__BARE
-    prof__extras_add(r.counters, r.self_counters, c.beside);
-#endif
+    prof__average_beside(&r, c.beside);
     return r;
 }
 
@@ -15712,6 +15718,14 @@ PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
                                 i);
 }
 
+/* Who writes events. */
+typedef struct prof__chrome {
+    prof__out *o;
+    const struct prof_trace *s;
+    struct prof__gpu *gpu;
+    prof__place place;                   /* of the last plain zone or moment */
+} prof__chrome;
+
 #if !PROF__BARE
 /* ---- device work, its calls, and the arrows between them ---- */
 
@@ -16441,31 +16455,21 @@ PROF__FN void prof__chrome_beside(prof__out *o, const prof__gpu *g) {
         prof__chrome_moment_flow(o, g, s->moments + i);
 }
 
-/* Writes the rows, and all events in them. */
-PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
-    prof__place place = { PROF_NONE, 0, 0, "" };
-    prof__gpu gpu;
-    prof__gpu_open(&gpu, s);
-    prof__chrome_threads(o, s);
-    prof__chrome_streams(o, &gpu);
-    for (uint32_t i = 0; i < s->event_count && !o->failed; i++) {
-        const prof_event *e = s->events + i;
-        if (e->extra && e->extra == prof__details_now.unnamed) continue;   /* memory: see below */
-        if (PROF__UNLIKELY(e->extra && !s->built && e->flags & PROF_EVENT_ASYNC &&
-                           prof__has(e) & PROF_HAS_ID && e->site)) {   /* of prof_async_begin */
-            prof__chrome_range_end(o, &gpu, e, false);
-            prof__chrome_range_end(o, &gpu, e, true);
-        } else if (PROF__UNLIKELY(e->extra || e->device_type || s->record_ids ||
-                                  e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD) ||
-                                  prof__source_told(s, e->site))) {
-            prof__chrome_rich(o, &gpu, e);
-        } else {
-            if (PROF__UNLIKELY(place.thread != e->thread))
-                prof__chrome_place(&place, gpu.pid, e->thread, prof__chrome_tid(s, e->thread));
-            prof__chrome_zone(o, &place, e->name, e->start_ns, e->end_ns, e->flags);
-        }
+/* Writes an event that is no plain zone. False: it is one. */
+PROF__FN bool prof__chrome_other(prof__out *o, prof__gpu *g, const prof_event *e) {
+    const struct prof_trace *s = g->s;
+    if (e->extra && e->extra == prof__details_now.unnamed) return true;   /* memory: see beside */
+    if (e->extra && !s->built && e->flags & PROF_EVENT_ASYNC && prof__has(e) & PROF_HAS_ID &&
+        e->site) {                       /* of prof_async_begin */
+        prof__chrome_range_end(o, g, e, false);
+        prof__chrome_range_end(o, g, e, true);
+        return true;
     }
-    prof__chrome_beside(o, &gpu);
+    if (!e->extra && !e->device_type && !s->record_ids &&
+        !(e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD)) && !prof__source_told(s, e->site))
+        return false;
+    prof__chrome_rich(o, g, e);
+    return true;
 }
 
 /* ---- metadata: `"key":value` of one entry after the other, each with a NUL ---- */
@@ -16859,69 +16863,56 @@ PROF__FN void prof__order_end(prof__order *o) {
     o->begin = o->end = 0;
 }
 
-/* Writes zones where events have no room: thread by thread, as they end. prof__order holds
-   back those that a reader would nest wrongly. */
-typedef struct prof__unordered {
-    prof__out *o;
-    const struct prof_trace *s;
-    prof__place place;
-    prof__gpu gpu;
-    prof__close *held;
+/* Writes zones where events have no room: thread by thread, as they end. prof__order holds back
+   those that a reader would nest wrongly. */
+typedef struct prof__by_end {
+    prof__chrome *w;
+    prof_event *held;
     prof__order order;
     uint32_t thread;
-} prof__unordered;
+} prof__by_end;
 
-PROF__FN void prof__unordered_write(prof__unordered *u, const prof__close *c) {
-    if (PROF__UNLIKELY(u->place.thread != c->thread))
-        prof__chrome_place(&u->place, u->gpu.pid, c->thread, prof__chrome_tid(u->s, c->thread));
-    if (PROF__UNLIKELY(prof__source_told(u->s, c->what) != NULL)) {
-        prof_event e = prof__site_event(c->what);
-        e.start_ns = c->start_ns;
-        e.end_ns = c->end_ns;
-        e.thread = c->thread;
-        e.flags = c->flags;
-        prof__chrome_rich(u->o, &u->gpu, &e);
-        return;
-    }
-    prof__chrome_zone(u->o, &u->place, prof__site(c->what)->name, c->start_ns, c->end_ns, c->flags);
+PROF__FN void prof__chrome_event(prof__chrome *w, const prof_event *e);
+
+PROF__FN void prof__by_end_held(void *user, uint32_t place) {
+    prof__by_end *u = (prof__by_end *)user;
+    prof__chrome_event(u->w, u->held + place);
 }
 
-PROF__FN void prof__unordered_held(void *user, uint32_t place) {
-    prof__unordered *u = (prof__unordered *)user;
-    prof__unordered_write(u, u->held + place);
-}
-
-PROF__FN void prof__unordered_zone(void *user, const prof__close *c) {
-    prof__unordered *u = (prof__unordered *)user;
+PROF__FN void prof__by_end_take(void *user, const prof__close *c) {
+    prof__by_end *u = (prof__by_end *)user;
+    prof_event e = prof__site_event(c->what);
+    e.start_ns = c->start_ns;
+    e.end_ns = c->end_ns;
+    e.thread = c->thread;
+    e.flags = c->flags;
     if (u->order.chain_count && u->thread != c->thread) prof__order_end(&u->order);
     u->thread = c->thread;
-    if (u->order.room) u->held[prof__order_add(&u->order, c->depth, c->start_ns)] = *c;
-    else prof__unordered_write(u, c);
+    if (u->order.room) u->held[prof__order_add(&u->order, c->depth, c->start_ns)] = e;
+    else prof__chrome_event(u->w, &e);
 }
 
-PROF__FN void prof__unordered_moment(void *user, const prof__moment *m) {
-    prof__unordered *u = (prof__unordered *)user;
-    if (m->kind < PROF__MOMENT_FLOW) prof__chrome_moment(u->o, &u->place, u->s, m);
-    else prof__chrome_moment_flow(u->o, &u->gpu, m);
+PROF__FN void prof__by_end_moment(void *user, const prof__moment *m) {
+    prof__by_end *u = (prof__by_end *)user;
+    prof__chrome_moment(u->w->o, &u->w->place, u->w->s, m);
+    prof__chrome_moment_flow(u->w->o, u->w->gpu, m);
 }
 
-PROF__FN void prof__chrome_unordered(prof__out *o, const struct prof_trace *s) {
-    prof__unordered u;
+PROF__FN void prof__chrome_by_end(prof__chrome *w) {
+    size_t room = (size_t)(prof__scratch_end(w->s) - w->s->scratch);
+    prof__by_end u;
     prof__feed feed;
+    if (w->s->analysed) return;
     memset(&feed, 0, sizeof feed);
     memset(&u, 0, sizeof u);
-    u.o = o;
-    u.s = s;
-    u.place.thread = PROF_NONE;
-    prof__gpu_open(&u.gpu, s);
-    feed.take = prof__unordered_zone;
-    feed.moment = prof__unordered_moment;
+    feed.take = prof__by_end_take;
+    feed.moment = prof__by_end_moment;
     feed.user = &u;
-    u.held = (prof__close *)(void *)s->scratch;
-    u.order.room = (uint32_t)PROF__MIN((size_t)(prof__scratch_end(s) - s->scratch) /
-                                       (sizeof *u.held + 1), 1u << 20);
+    u.w = w;
+    u.held = (prof_event *)(void *)w->s->scratch;
+    u.order.room = (uint32_t)PROF__MIN(room / (sizeof *u.held + 1), 1u << 20);
     u.order.depths = (uint8_t *)(void *)(u.held + u.order.room);
-    u.order.write = prof__unordered_held;
+    u.order.write = prof__by_end_held;
     u.order.user = &u;
     prof__closes_of_records(&feed);
     prof__order_end(&u.order);
@@ -17199,18 +17190,28 @@ PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct
                             m->kind == PROF__MOMENT_REAL);
 }
 
-/* Writes the rows, and all zones in them: all that targets have. */
-PROF__FN void prof__chrome_zones(prof__out *o, const struct prof_trace *s) {
-    prof__place place = { PROF_NONE, 0, 0, "" };
+PROF__FN void prof__chrome_event(prof__chrome *w, const prof_event *e) {
+    if (PROF__UNLIKELY(prof__chrome_other(w->o, w->gpu, e))) return;
+    if (PROF__UNLIKELY(w->place.thread != e->thread))
+        prof__chrome_place(&w->place, prof__chrome_pid(w->s), e->thread,
+                           prof__chrome_tid(w->s, e->thread));
+    prof__chrome_zone(w->o, &w->place, e->name, e->start_ns, e->end_ns, e->flags);
+    prof__event_on_cpu(w->o, w->s, e);
+}
+
+/* Writes the rows, and all that is in them. */
+PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
+    prof__gpu gpu;
+    prof__chrome w = { o, s, &gpu, { PROF_NONE, 0, 0, "" } };
+    prof__gpu_open(&gpu, s);
     prof__chrome_threads(o, s);
-    for (uint32_t i = 0; i < s->event_count && !o->failed; i++) {
-        const prof_event *e = s->events + i;
-        if (PROF__UNLIKELY(place.thread != e->thread))
-            prof__chrome_place(&place, prof__chrome_pid(s), e->thread,
-                               prof__chrome_tid(s, e->thread));
-        prof__chrome_zone(o, &place, e->name, e->start_ns, e->end_ns, e->flags);
-        prof__event_on_cpu(o, s, e);
-    }
+    prof__chrome_streams(o, &gpu);
+    for (uint32_t i = 0; i < s->event_count && !o->failed; i++)
+        prof__chrome_event(&w, s->events + i);
+    prof__chrome_by_end(&w);
+    prof__chrome_beside(o, &gpu);
+    for (uint32_t i = 0; s->moments && i < s->moment_count && !o->failed; i++)
+        prof__chrome_moment(o, &w.place, s, s->moments + i);
 }
 
 /* Writes the counts that are not 0. */
@@ -17257,13 +17258,9 @@ PROF__FN void prof__chrome_array_recorded(prof__out *o, const struct prof_trace 
 }
 
 PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool array, bool marks) {
-    prof__place place = { PROF_NONE, 0, 0, "" };
     if (array) prof__chrome_array_head(o, s, true);
     else prof__chrome_head(o, s);
     prof__chrome_events(o, s);
-    if (prof__lean(s) && !s->analysed) prof__chrome_unordered(o, s);
-    for (uint32_t i = 0; s->moments && i < s->moment_count && !o->failed; i++)
-        prof__chrome_moment(o, &place, s, s->moments + i);
     if (array) {
         prof__chrome_array_recorded(o, s, prof__zones_now(s) + prof__others(s));
         prof__chrome_counts(o, s);
