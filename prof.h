@@ -325,7 +325,8 @@ typedef struct prof_desc {
     bool events;                         /* keeps room for prof_events: 96 bytes a zone instead of
                                             12. Always so in modes other than PROF_MODE_TRACE, and
                                             with details (from the first one on), devices, a
-                                            schedule, node, an execution trace */
+                                            schedule, node, an execution trace. Freestanding: only
+                                            where it is set */
     prof_platform platform;
     uint32_t max_threads;                /* recording at the same time; 0: up to 256, as fit */
     uint32_t max_depth;                  /* open zones per thread in the timeline, up to 255; 0: 64
@@ -1769,11 +1770,13 @@ PROF_API prof_result prof__start_in(uint32_t shape, const prof__parts *parts,
 
 /* A shape packs a description: max_depth, max_threads << 16 (at most 0xffff), and these bits.
    PROF__MOST_DEPTH: the largest max_depth. */
-enum { PROF__SHAPE_RECORDS_ONLY = 256, PROF__SHAPE_SUMS = 512, PROF__MOST_DEPTH = 32 };
+enum { PROF__SHAPE_RECORDS_ONLY = 256, PROF__SHAPE_SUMS = 512, PROF__SHAPE_EVENTS = 1024,
+       PROF__MOST_DEPTH = 32 };
 
 PROF__INLINE uint32_t prof__shape_of(const prof_desc *d) {
     uint32_t shape = d->max_depth ? d->max_depth : 16;
     if (d->records_only || d->mode >= PROF_MODE_STREAM) shape |= PROF__SHAPE_RECORDS_ONLY;
+    else if (d->events) shape |= PROF__SHAPE_EVENTS;
     if (d->mode == PROF_MODE_AGGREGATE) shape |= PROF__SHAPE_SUMS;
     return shape | (d->max_threads < 0xffff ? d->max_threads : 0xffff) << 16;
 }
@@ -4204,13 +4207,14 @@ typedef struct prof__lane { uint32_t thread, top; int32_t node; } prof__lane;
 #define PROF__FORK_SHARE (3 * sizeof(uint32_t))
 #define PROF__WIDE_SHARE (sizeof(prof__side) + PROF__FORK_SHARE)
 
-/* What a step's event points to. PROF__STEP_SHARE: bytes of a step's analysis beside its slots'. */
-typedef struct prof__step { prof_extra extra; char name[40]; } prof__step;
+/* The room for a step's name. PROF__STEP_SHARE: bytes of a step's analysis beside its slots'. */
+enum { PROF__STEP_NAME = 40 };
 #define PROF__EVENT_MEMORY 0x8000        /* in flags, until the order is made: "[memory]" */
 #define PROF__EVENT_STEP 0x4000          /* in flags: steps follow each other, also at one time */
 #define PROF__EVENT_NAMED 0x2000         /* in flags: its "Zone id" is in the Chrome trace, */
 #define PROF__EVENT_TOLD 0x1000          /* or its "Zone parent id": see prof__marks_make */
-#define PROF__STEP_SHARE (sizeof(prof__step) + PROF__GROUP_SHARE + PROF__LANE_SHARE)
+#define PROF__STEP_SHARE \
+    (sizeof(prof_extra) + PROF__STEP_NAME + PROF__GROUP_SHARE + PROF__LANE_SHARE)
 
 typedef struct prof__segment prof__segment;
 typedef struct prof__row prof__row;
@@ -4818,7 +4822,6 @@ struct prof_trace {
     prof__streamed stream;
     prof_view view;
     uint8_t device_types[PROF__DEVICE_TYPES];   /* that there is work on; 0: no more */
-    prof__step *step_list;
     char *details;                       /* what zones carry */
     size_t detail_bytes, slot_count;     /* slots: zones there is room to analyse */
     prof_extra **paths;                  /* with_stack: of each distinct path; NULL: none */
@@ -4848,8 +4851,8 @@ struct prof_trace {
     uint32_t sites;                      /* known when prepared: threads may add more meanwhile */
     prof__amount steps, lost, unfinished;   /* found while reading */
     uint32_t zone_count;                 /* of the events, before the others joined them */
-    uint32_t step_count;                 /* what follows is not for freestanding traces */
-    uint32_t made_count;                 /* events made of what is no zone: ranges, memory */
+    uint32_t made_count;                 /* events made of what is no zone: steps, ranges, memory.
+                                            What follows is not for freestanding traces */
     bool built, raw;                     /* raw: of raw activities */
     prof__side *side;                    /* beside the events; NULL: no device work, no memory */
     uint32_t detail_rows;                /* rows of averages that they may make */
@@ -4880,7 +4883,7 @@ PROF__FN int64_t prof__ticks_ns(uint64_t tick) {
 /* How many events are no recorded zones. Freestanding builds have none, nor what the next functions
    tell of: these are constants there, so that the compiler leaves out the code behind them. */
 PROF__FN uint32_t prof__others(const struct prof_trace *s) {
-    return PROF__BARE ? 0 : s->outside_count + s->step_count + s->made_count;
+    return PROF__BARE ? 0 : s->outside_count + s->made_count;
 }
 
 /* Depths that zones in records have: one more than max_depth, at which "(in sums)" stands for deep
@@ -8670,7 +8673,7 @@ typedef struct prof__gpu { bool none; } prof__gpu;
 #define prof__gpu_open(g, s) ((void)(g))
 #define prof__chrome_streams(o, g) ((void)0)
 #define prof__chrome_other(o, g, e) false
-#define prof__chrome_by_end(w) ((void)0)
+#define prof__chrome_moment_flow(o, g, m) ((void)(g))
 #define prof__chrome_beside(o, g) ((void)0)
 #define prof__chrome_promises(o, s) ((void)0)
 #define prof__chrome_sums(o, s) ((void)0)
@@ -11175,7 +11178,7 @@ PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, 
 
 PROF__FN void prof__read_moment(prof__reader *r, const prof__item *i) {
     uint32_t kind = i->kind, site = i->site_depth >> 8;
-    bool fed = !PROF__BARE && r->feed->moment;
+    bool fed = r->feed->moment != NULL;
     prof__moment one, *m = &one;
     if (!prof__site_known(site)) {
         r->lost++;
@@ -11453,13 +11456,12 @@ PROF__FN void prof__tree_feed(prof__feed *feed, struct prof_trace *s, prof__tree
    other than zones go into the trace's lists; else they are only counted. */
 PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, bool build) {
     uint32_t zones = 0, moments = 0;
-    s->step_count = 0;
     s->steps = s->lost = s->unfinished = 0;
     for (prof__row *row = s->records_only ? NULL : s->rows; row; row = row->next) {
         prof__reader r;
         memset(&r, 0, sizeof r);
         r.feed = feed;
-        r.counting = !build && (PROF__BARE || !feed->moment);
+        r.counting = !build && !feed->moment;
         r.moments = build ? s->moments + moments : NULL;
         r.number = r.first[0] = zones;
         r.thread = row->thread;
@@ -11531,34 +11533,7 @@ PROF__FN int64_t prof__cpu_ns(const prof_event *e) {
 #if !PROF__BARE
 /* ---- records that are no zones ---- */
 
-/* Steps are events from outside: at the end of the array, until events are put in order. */
-PROF__FN void prof__read_step(prof__reader *r, const prof__item *i) {
-    struct prof_trace *s = &prof__trace;
-    uint32_t n = s->step_count++;
-    prof__step *step;
-    prof_event *e;
-    if (r->counting) return;
-    step = s->step_list + n;
-    e = s->events + s->event_count - 1 - n;
-    memset(step, 0, sizeof *step);
-    memset(e, 0, sizeof *e);
-    memcpy(step->name, "ProfilerStep#", 13);
-    *prof__text_u64(step->name + 13, i->value) = 0;
-    step->extra.trace_name = step->name;
-    if (prof__details_now.node) {        /* events nest only in events of the same node */
-        step->extra.has = PROF_HAS_NODE_ID;
-        step->extra.node_id = prof__details_now.node->node_id;
-    }
-    e->name = "ProfilerStep*";
-    e->extra = &step->extra;
-    e->start_ns = prof__to_ns(&r->scale, i->end - i->duration);
-    e->end_ns = PROF__MAX(prof__to_ns(&r->scale, i->end), e->start_ns);
-    e->thread = r->thread;
-    e->parent = e->first_child = e->next_sibling = PROF_NONE;
-    e->flags = PROF_EVENT_USER_ANNOTATION | PROF_EVENT_SUBMITTED | PROF__EVENT_STEP;
-}
-
-/* The next event of a range or of memory; NULL where they are only counted. */
+/* The next event of a step, of a range, or of memory; NULL where they are only counted. */
 PROF__FN prof_event *prof__read_made(prof__reader *r, const char *name) {
     struct prof_trace *s = &prof__trace;
     prof_event *e;
@@ -11575,6 +11550,26 @@ PROF__FN prof_event *prof__read_made(prof__reader *r, const char *name) {
 
 PROF__FN int64_t prof__read_ns(prof__reader *r, uint64_t tick) {
     return prof__to_ns(&r->scale, PROF__MIN(tick, r->latest));
+}
+
+/* Steps are events from outside. */
+PROF__FN void prof__read_step(prof__reader *r, const prof__item *i) {
+    prof__details *d = &prof__details_now;
+    prof_extra *x = (prof_extra *)prof__details_take(d, sizeof *x);
+    char *name = (char *)prof__details_take(d, PROF__STEP_NAME);
+    prof_event *e = prof__read_made(r, "ProfilerStep*");
+    if (!e) return;
+    memcpy(name, "ProfilerStep#", 13);
+    *prof__text_u64(name + 13, i->value) = 0;
+    x->trace_name = name;
+    if (d->node) {                       /* events nest only in events of the same node */
+        x->has = PROF_HAS_NODE_ID;
+        x->node_id = d->node->node_id;
+    }
+    e->extra = x;
+    e->start_ns = prof__to_ns(&r->scale, i->end - i->duration);
+    e->end_ns = PROF__MAX(prof__to_ns(&r->scale, i->end), e->start_ns);
+    e->flags |= PROF_EVENT_USER_ANNOTATION | PROF__EVENT_STEP;
 }
 
 /* Memory: its zone is still to come; without a zone it is an event of its own. */
@@ -13269,17 +13264,14 @@ PROF__FN void prof__flows_match(struct prof_trace *s) {
             s->moments[i].kind = PROF__MOMENT_NONE;
 }
 
-/* Fewer events were made than counted if ranges ended twice: moves the steps up. */
+/* Fewer events were made than counted if ranges ended twice. */
 PROF__FN void prof__made_close(struct prof_trace *s) {
-    uint32_t made = prof__details_now.made_count, gap = s->made_count - made;
-    prof_event *to = s->events + s->zone_count + made + s->outside_count;
-    if (gap) memmove(to, to + gap, s->step_count * sizeof *to);
-    s->made_count = made;
-    s->event_count -= gap;
+    s->event_count -= s->made_count - prof__details_now.made_count;
+    s->made_count = prof__details_now.made_count;
 }
 
-/* Copies the events from outside between the recorded ones and the steps; then sorts all, and makes
-   one tree of them. */
+/* Copies the events from outside behind the recorded ones; then sorts all, and makes one tree of
+   them. */
 PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     prof_event *to = s->events + s->zone_count + s->made_count;
     uint32_t memory = s->memory.count - s->outside.late_memory;
@@ -13332,10 +13324,8 @@ PROF__FN void prof__devices_late(struct prof_trace *s) {
 
 PROF__FN void prof__memory_late(struct prof_trace *s) { s->memory.count += s->outside.late_memory; }
 
-/* Lays out steps, details, memory, ranges and the sides of events from p on. Returns their end. */
+/* Lays out details, memory, ranges and the sides of events from p on. Returns their end. */
 PROF__FN char *prof__beside_lay(struct prof_trace *s, char *p) {
-    s->step_list = (prof__step *)(void *)p;
-    p += prof__align(s->step_count * sizeof *s->step_list);
     s->details = p;
     p += prof__align(s->detail_bytes);
     s->memory.list = (prof__memory *)(void *)p;
@@ -13556,18 +13546,21 @@ PROF__FN bool prof__analysis_fits(struct prof_trace *s, size_t *need) {
     p += prof__align(s->moment_count * sizeof *s->moments);
     s->scratch = p = prof__beside_lay(s, p);
     n *= PROF__SLOT_SHARE + s->beside - sizeof(prof_event) - (prof__wide(s) ? sizeof *s->side : 0);
-    if (prof__lean(s) && n) n += prof__sites_of(s) * prof__site_share() + 4096;
+    if (PROF__BARE) n += prof__sites_of(s) * prof__site_share();
+    else if (prof__lean(s) && n) n += prof__sites_of(s) * prof__site_share() + 4096;
     *need = (size_t)(p - (char *)s->events) + n;
     return p <= prof__scratch_end(s) && (size_t)(prof__scratch_end(s) - p) >= n;
 }
 
-/* The same; where room was promised it can only lack for "(lost)" zones in a full arena. */
+/* The same. Where a host promised room it can only lack for "(lost)" zones in a full arena. */
 PROF__FN bool prof__analysis_open(struct prof_trace *s) {
     size_t need;
     if (prof__analysis_fits(s, &need)) return true;
     if (prof__lean(s)) return prof__analysis_refuse(s, need);
-    PROF__BUMP(s->counts.full, s->event_count);   /* prof_dump may be reading it */
-    s->event_count = s->moment_count = s->outside_count = s->step_count = s->detail_rows = 0;
+    if (PROF__BARE) s->analysed = false;
+    else PROF__BUMP(s->counts.full, s->event_count);   /* prof_dump may be reading it */
+    s->event_count = s->moment_count = s->outside_count = s->detail_rows = 0;
+    s->moments = NULL;
     prof__beside_none(s);
     s->scratch = (char *)(void *)s->events;
     return false;
@@ -13603,7 +13596,7 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     prof__memory_late(s);
     if (!prof__analysis_open(s)) return;
     prof__trails_name(s);
-    if (wide || s->moment_count || s->step_count) {
+    if (wide || s->moment_count || s->made_count) {
         prof__tree_open(&tree, s);
         prof__build_rows(s, &feed);
     }
@@ -13625,7 +13618,7 @@ PROF__FN bool prof__analyse(const prof_trace *trace) {
     taken = prof__reading_open();
     prof__analyse_now(s);
     prof__reading_close(taken);
-    return PROF__BARE || s->analysed;
+    return s->analysed;
 }
 
 PROF__CALL const prof_event *prof_events(const prof_trace *trace, size_t *count) {
@@ -16788,136 +16781,6 @@ PROF__FN void prof__chrome_marks(prof__out *o, const struct prof_trace *s) {
                    "\"tid\":\"\",\"ts\":%t}", end, end);
 }
 
-/* ---- zones in the order of their ends, in an order that readers nest right ---- */
-
-/* Readers take the first of two events that begin together for the outer one. So a zone that begins
-   together with the zone around it waits until that one comes, and is written after it: a chain.
-   Chains lie on a stack, each deeper than the one below. Zero all but the first four fields. */
-enum { PROF__CHAINS = 300 };
-typedef struct prof__chain { int64_t start_ns; uint32_t depth, first; } prof__chain;
-typedef struct prof__order {
-    uint8_t *depths;                     /* the caller's: a byte for each place of */
-    uint32_t room;                       /* so many, where zones wait */
-    void (*write)(void *user, uint32_t place);   /* writes the zone that waits at this place */
-    void *user;
-    uint32_t begin, end, chain_count;    /* the ring of places in use; chains */
-    prof__chain chains[PROF__CHAINS + 1];
-} prof__order;
-
-/* Writes a chain: by depth, zones of equal depth as they came. */
-PROF__FN void prof__order_write(const prof__order *o, uint32_t chain) {
-    const prof__chain *c = o->chains + chain;
-    uint32_t end = chain + 1 < o->chain_count ? c[1].first : o->end, left = end - c->first;
-    for (uint32_t depth = c->depth; left; depth++) {
-        for (uint32_t i = c->first; i != end; i++) {
-            uint32_t place = i % o->room;
-            if (o->depths[place] != depth) continue;
-            (o->write)(o->user, place);
-            left--;
-        }
-    }
-}
-
-/* Writes all chains but the outer `keep`. */
-PROF__FN void prof__order_flush(prof__order *o, uint32_t keep) {
-    if (o->chain_count <= keep) return;
-    for (uint32_t i = keep; i < o->chain_count; i++) prof__order_write(o, i);
-    o->end = o->chains[keep].first;
-    o->chain_count = keep;
-}
-
-/* The innermost chain, if it is of this depth or deeper. */
-PROF__FN prof__chain *prof__order_top(prof__order *o, uint32_t depth) {
-    prof__chain *top = o->chains + o->chain_count - 1;
-    return o->chain_count && top->depth >= depth ? top : NULL;
-}
-
-/* The place for the next zone of a thread, at most 255 deep. Writes the zones that are certain to
-   come before it, and where no place is left the one that has waited longest. */
-PROF__FN uint32_t prof__order_add(prof__order *o, uint32_t depth, int64_t start_ns) {
-    prof__chain own = { start_ns, PROF__MIN(depth, 255u), 0 }, *top = prof__order_top(o, 0);
-    uint32_t place;
-    if (top && top->start_ns != start_ns &&
-        (!top->depth || (o->chain_count > 1 && top[-1].depth == top->depth)))
-        prof__order_flush(o, o->chain_count - 1);      /* nothing around it can begin with it */
-    if (o->end - o->begin == o->room || o->chain_count == PROF__CHAINS) {
-        prof__order_write(o, 0);         /* no place is left: the outermost chain goes */
-        o->begin = --o->chain_count ? o->chains[1].first : o->end;
-        memmove(o->chains, o->chains + 1, o->chain_count * sizeof *o->chains);
-    }
-    while ((top = prof__order_top(o, depth + 1)) != NULL &&
-           (top->depth > depth + 1 || top->start_ns != start_ns))
-        prof__order_flush(o, o->chain_count - 1);
-    own.first = top ? top->first : o->end;
-    if (top) o->chain_count--;           /* it begins with this zone */
-    place = o->end++ % o->room;
-    o->depths[place] = (uint8_t)own.depth;
-    top = prof__order_top(o, depth);
-    if (!top || top->start_ns != start_ns) o->chains[o->chain_count++] = own;
-    return place;
-}
-
-/* Writes the rest, at the end of a thread's zones or of the file. */
-PROF__FN void prof__order_end(prof__order *o) {
-    prof__order_flush(o, 0);
-    o->begin = o->end = 0;
-}
-
-/* Writes zones where events have no room: thread by thread, as they end. prof__order holds back
-   those that a reader would nest wrongly. */
-typedef struct prof__by_end {
-    prof__chrome *w;
-    prof_event *held;
-    prof__order order;
-    uint32_t thread;
-} prof__by_end;
-
-PROF__FN void prof__chrome_event(prof__chrome *w, const prof_event *e);
-
-PROF__FN void prof__by_end_held(void *user, uint32_t place) {
-    prof__by_end *u = (prof__by_end *)user;
-    prof__chrome_event(u->w, u->held + place);
-}
-
-PROF__FN void prof__by_end_take(void *user, const prof__close *c) {
-    prof__by_end *u = (prof__by_end *)user;
-    prof_event e = prof__site_event(c->what);
-    e.start_ns = c->start_ns;
-    e.end_ns = c->end_ns;
-    e.thread = c->thread;
-    e.flags = c->flags;
-    if (u->order.chain_count && u->thread != c->thread) prof__order_end(&u->order);
-    u->thread = c->thread;
-    if (u->order.room) u->held[prof__order_add(&u->order, c->depth, c->start_ns)] = e;
-    else prof__chrome_event(u->w, &e);
-}
-
-PROF__FN void prof__by_end_moment(void *user, const prof__moment *m) {
-    prof__by_end *u = (prof__by_end *)user;
-    prof__chrome_moment(u->w->o, &u->w->place, u->w->s, m);
-    prof__chrome_moment_flow(u->w->o, u->w->gpu, m);
-}
-
-PROF__FN void prof__chrome_by_end(prof__chrome *w) {
-    size_t room = (size_t)(prof__scratch_end(w->s) - w->s->scratch);
-    prof__by_end u;
-    prof__feed feed;
-    if (w->s->analysed) return;
-    memset(&feed, 0, sizeof feed);
-    memset(&u, 0, sizeof u);
-    feed.take = prof__by_end_take;
-    feed.moment = prof__by_end_moment;
-    feed.user = &u;
-    u.w = w;
-    u.held = (prof_event *)(void *)w->s->scratch;
-    u.order.room = (uint32_t)PROF__MIN(room / (sizeof *u.held + 1), 1u << 20);
-    u.order.depths = (uint8_t *)(void *)(u.held + u.order.room);
-    u.order.write = prof__by_end_held;
-    u.order.user = &u;
-    prof__closes_of_records(&feed);
-    prof__order_end(&u.order);
-}
-
 /* ---- files ---- */
 
 #if defined(__linux__)
@@ -17199,6 +17062,143 @@ PROF__FN void prof__chrome_event(prof__chrome *w, const prof_event *e) {
     prof__event_on_cpu(w->o, w->s, e);
 }
 
+/* ---- zones in the order of their ends, in an order that readers nest right ---- */
+
+/* Readers take the first of two events that begin together for the outer one. So a zone that begins
+   together with the zone around it waits until that one comes, and is written after it: a chain.
+   Chains lie on a stack, each deeper than the one below. Zero all but the caller's fields. */
+enum { PROF__CHAINS = 300 };              /* there are no more */
+typedef struct prof__chain { int64_t start_ns; uint32_t depth, first; } prof__chain;
+typedef struct prof__order {
+    uint8_t *depths;                     /* the caller's: a byte for each place of */
+    uint32_t room;                       /* so many, where zones wait */
+    void (*write)(void *user, uint32_t place);   /* writes the zone that waits at this place */
+    void *user;
+    prof__chain *chains;                 /* the caller's: one more than */
+    uint32_t most;                       /* so many, 2 at least */
+    uint32_t begin, end, chain_count;    /* the ring of places in use; chains */
+} prof__order;
+
+/* Writes a chain: by depth, zones of equal depth as they came. */
+PROF__FN void prof__order_write(const prof__order *o, uint32_t chain) {
+    const prof__chain *c = o->chains + chain;
+    uint32_t end = chain + 1 < o->chain_count ? c[1].first : o->end, left = end - c->first;
+    for (uint32_t depth = c->depth; left; depth++) {
+        for (uint32_t i = c->first; i != end; i++) {
+            uint32_t place = i % o->room;
+            if (o->depths[place] != depth) continue;
+            (o->write)(o->user, place);
+            left--;
+        }
+    }
+}
+
+/* Writes all chains but the outer `keep`. */
+PROF__FN void prof__order_flush(prof__order *o, uint32_t keep) {
+    if (o->chain_count <= keep) return;
+    for (uint32_t i = keep; i < o->chain_count; i++) prof__order_write(o, i);
+    o->end = o->chains[keep].first;
+    o->chain_count = keep;
+}
+
+/* The innermost chain, if it is of this depth or deeper. */
+PROF__FN prof__chain *prof__order_top(prof__order *o, uint32_t depth) {
+    prof__chain *top = o->chains + o->chain_count - 1;
+    return o->chain_count && top->depth >= depth ? top : NULL;
+}
+
+/* The place for the next zone of a thread, at most 255 deep. Writes the zones that are certain to
+   come before it, and where no place is left the one that has waited longest. */
+PROF__FN uint32_t prof__order_add(prof__order *o, uint32_t depth, int64_t start_ns) {
+    prof__chain own = { start_ns, PROF__MIN(depth, 255u), 0 }, *top = prof__order_top(o, 0);
+    uint32_t place;
+    if (top && top->start_ns != start_ns &&
+        (!top->depth || (o->chain_count > 1 && top[-1].depth == top->depth)))
+        prof__order_flush(o, o->chain_count - 1);      /* nothing around it can begin with it */
+    if (o->end - o->begin == o->room || o->chain_count == o->most) {
+        prof__order_write(o, 0);         /* no place is left: the outermost chain goes */
+        o->begin = --o->chain_count ? o->chains[1].first : o->end;
+        memmove(o->chains, o->chains + 1, o->chain_count * sizeof *o->chains);
+    }
+    while ((top = prof__order_top(o, depth + 1)) != NULL &&
+           (top->depth > depth + 1 || top->start_ns != start_ns))
+        prof__order_flush(o, o->chain_count - 1);
+    own.first = top ? top->first : o->end;
+    if (top) o->chain_count--;           /* it begins with this zone */
+    place = o->end++ % o->room;
+    o->depths[place] = (uint8_t)own.depth;
+    top = prof__order_top(o, depth);
+    if (!top || top->start_ns != start_ns) o->chains[o->chain_count++] = own;
+    return place;
+}
+
+/* Writes the rest, at the end of a thread's zones or of the file. */
+PROF__FN void prof__order_end(prof__order *o) {
+    prof__order_flush(o, 0);
+    o->begin = o->end = 0;
+}
+
+/* Writes zones where there are no events: thread by thread, as they end. prof__order holds back
+   those that a reader would nest wrongly. */
+typedef struct prof__by_end {
+    prof__chrome *w;
+    prof_event *held;
+    prof__order order;
+} prof__by_end;
+
+PROF__FN void prof__by_end_row(void *user, const prof__row *row) {
+    (void)row;
+    prof__order_end(&((prof__by_end *)user)->order);
+}
+
+PROF__FN void prof__by_end_held(void *user, uint32_t place) {
+    prof__by_end *u = (prof__by_end *)user;
+    prof__chrome_event(u->w, u->held + place);
+}
+
+PROF__FN void prof__by_end_take(void *user, const prof__close *c) {
+    prof__by_end *u = (prof__by_end *)user;
+    prof_event e = prof__site_event(c->what);
+    e.start_ns = c->start_ns;
+    e.end_ns = c->end_ns;
+    e.thread = c->thread;
+    e.depth = (uint8_t)c->depth;
+    e.flags = c->flags;
+    if (u->order.room) u->held[prof__order_add(&u->order, c->depth, c->start_ns)] = e;
+    else prof__chrome_event(u->w, &e);
+}
+
+PROF__FN void prof__by_end_moment(void *user, const prof__moment *m) {
+    prof__by_end *u = (prof__by_end *)user;
+    prof__chrome_moment(u->w->o, &u->w->place, u->w->s, m);
+    prof__chrome_moment_flow(u->w->o, u->w->gpu, m);
+}
+
+PROF__FN void prof__chrome_by_end(prof__chrome *w) {
+    const struct prof_trace *s = w->s;
+    size_t room = (size_t)(prof__scratch_end(s) - s->scratch), chains;
+    prof__by_end u;
+    prof__feed feed;
+    memset(&feed, 0, sizeof feed);
+    memset(&u, 0, sizeof u);
+    feed.row = prof__by_end_row;
+    feed.take = prof__by_end_take;
+    feed.moment = prof__by_end_moment;
+    feed.user = &u;
+    u.w = w;
+    u.order.most = PROF__MIN(prof__depths(s) + 2, (uint32_t)PROF__CHAINS);
+    u.order.chains = (prof__chain *)(void *)s->scratch;
+    chains = (u.order.most + 1) * sizeof *u.order.chains;
+    u.held = (prof_event *)(void *)(s->scratch + chains);
+    if (room > chains)
+        u.order.room = (uint32_t)PROF__MIN((room - chains) / (sizeof *u.held + 1), 1u << 20);
+    u.order.depths = (uint8_t *)(void *)(u.held + u.order.room);
+    u.order.write = prof__by_end_held;
+    u.order.user = &u;
+    prof__closes_of_records(&feed);
+    prof__order_end(&u.order);
+}
+
 /* Writes the rows, and all that is in them. */
 PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
     prof__gpu gpu;
@@ -17208,7 +17208,7 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
     prof__chrome_streams(o, &gpu);
     for (uint32_t i = 0; i < s->event_count && !o->failed; i++)
         prof__chrome_event(&w, s->events + i);
-    prof__chrome_by_end(&w);
+    if (!s->analysed) prof__chrome_by_end(&w);
     prof__chrome_beside(o, &gpu);
     for (uint32_t i = 0; s->moments && i < s->moment_count && !o->failed; i++)
         prof__chrome_moment(o, &w.place, s, s->moments + i);
@@ -17280,7 +17280,8 @@ PROF__CALL prof_result prof_write_chrome(const prof_trace *trace, const prof_chr
         return PROF_ERROR_UNSUPPORTED;
     if (!PROF__BARE && desc && (uint32_t)desc->source > PROF_CHROME_SOURCE_ALL)
         return PROF_ERROR_INVALID;
-    if (!prof__analyse(trace) && format == PROF_CHROME_LEGACY) return PROF_ERROR_MEMORY;
+    if (PROF__BARE) prof__prepare(&prof__trace);   /* zones by their ends suffice */
+    else if (!prof__analyse(trace) && format == PROF_CHROME_LEGACY) return PROF_ERROR_MEMORY;
     prof__sources_find(trace, desc ? desc->source : PROF_CHROME_SOURCE_AUTO);
     prof__out_open(&o, out);
     if (format == PROF_CHROME_LEGACY) prof__chrome_legacy(&o, trace);
@@ -18959,6 +18960,7 @@ typedef struct prof__shown {
     prof__item held[PROF__SHOWN];
     uint8_t depths[PROF__SHOWN];
     prof__order order;
+    prof__chain chains[PROF__CHAINS + 1];
     uint64_t end;                        /* of the last zone */
 } prof__shown;
 
@@ -19027,6 +19029,8 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
     prof__chrome_tell(row, false);
     order->room = PROF__SHOWN;
     order->depths = prof__outgoing.shown.depths;
+    order->chains = prof__outgoing.shown.chains;
+    order->most = PROF__CHAINS;
     order->write = prof__shown_write;
     order->user = c;
     while (next.at < next.end) {
@@ -21106,7 +21110,7 @@ static const char prof__transitions[4][5][5] = {
    context in all. size: of the arena. */
 PROF__INLINE size_t prof__plan_make(prof__plan *p, uint32_t shape, size_t size) {
     size_t depth = shape & 0xff, slots = PROF__RESERVE(depth) + PROF__WORK_SLOTS;
-    size_t share = shape & PROF__SHAPE_RECORDS_ONLY ? 0 : PROF__SLOT_SHARE;
+    size_t share = shape & PROF__SHAPE_EVENTS ? PROF__SLOT_SHARE : 0;
     slots = PROF__MAX(slots, size >> 10);
     p->state = sizeof(prof__state) + depth * sizeof(prof__frame);
     if (shape & PROF__SHAPE_SUMS) p->state += depth * sizeof(uint64_t) + 24;   /* at most */

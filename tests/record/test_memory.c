@@ -61,9 +61,9 @@ static void test_memory_stacks(void) {
     SAME_TEXT(folded(trace, PROF_METRIC_DEVICE_MEMORY_USAGE, &text),
               "outer 4096\nouter;inner 4096\n");
     SAME_TEXT(folded(trace, PROF_METRIC_SELF_DEVICE_TIME_TOTAL, &text),
-              "outer;inner 7\nkernel 7\n");
+              "kernel 7\nouter;inner 7\n");
     SAME_TEXT(folded(trace, PROF_METRIC_DEVICE_TIME_TOTAL, &text),
-              "outer 7\nouter;inner 7\nkernel 7\n");
+              "outer 7\nkernel 7\nouter;inner 7\n");
     SAME_TEXT(folded(trace, PROF_METRIC_COUNT, &text), "refused");
     test_text_clear(&text);
 }

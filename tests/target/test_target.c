@@ -578,6 +578,45 @@ static bool write_output(void *user, const void *data, size_t size) {
     return true;
 }
 
+/* A zone takes 12 bytes of the arena, beside a chunk's head (F3). Table, stacks and Chrome JSON are
+   made of these; events have no room. Of zones that begin together the outer one comes first. */
+static void test_target_twelve_bytes(void) {
+    static char memory[16384];
+    static output text;
+    prof_sink sink = { write_output, &text };
+    prof_desc desc = target_desc();
+    prof_average rows[4];
+    prof_trace *trace;
+    unsigned zones = 0;
+    size_t count;
+    const char *at;
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.max_depth = 4;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 2000; i++) {
+        PROF_BEGIN("outer of two");
+        PROF_BLOCK("inner of two") clock_ticks += 10;
+        PROF_END();
+    }
+    trace = prof_stop();
+    zones = (unsigned)prof_get_stats().recorded;
+    CHECK(zones * 12 > sizeof memory - 11000, "%u zones", zones);
+    EQUAL(zones + prof_get_stats().dropped, 4000);
+    EQUAL(prof_key_averages(trace, NULL, rows, 4), 2);
+    EQUAL(rows[0].count + rows[1].count, zones);
+    text.size = 0;
+    EQUAL(prof_write_stacks(trace, PROF_METRIC_NONE, sink), PROF_OK);
+    CHECK(strstr(text.text, "outer_of_two;inner_of_two "), "%s", text.text);
+    CHECK(!prof_events(trace, &count) && !count, "%u events", (unsigned)count);
+    EQUAL(prof_get_stats().recorded, zones);
+    text.size = 0;
+    EQUAL(prof_write_chrome(trace, NULL, sink), PROF_OK);
+    EQUAL(test_times(text.text, "\"ph\":\"X\""), zones);
+    at = strstr(text.text, "\"outer of two\"");
+    CHECK(at && at < strstr(text.text, "\"inner of two\""), "the inner one is first");
+}
+
 /* What was written before does not hurt what is written next. */
 static void test_target_aggregate_written(void) {
     static char memory[4096];
@@ -829,6 +868,7 @@ static void test_target_ring_of_one_chunk(void) {
     size_t n;
     EQUAL(prof_start(&desc), PROF_OK);   /* its names are known from now on */
     (void)zones_within(1);
+    desc.events = true;
     desc.mode = PROF_MODE_RING;
     desc.max_depth = 4;
     desc.memory = memory;
@@ -852,6 +892,7 @@ static void test_target_ring_of_one_chunk(void) {
 static void start_ring(size_t size) {
     static char memory[16384];
     prof_desc desc = target_desc();
+    desc.events = true;
     desc.mode = PROF_MODE_RING;
     desc.max_depth = 4;
     desc.memory = memory;
@@ -1075,6 +1116,7 @@ int main(void) {
     RUN(test_target_total_of_nothing);
     RUN(test_target_refusals);
     RUN(test_target_off);
+    RUN(test_target_twelve_bytes);
     RUN(test_target_aggregate_written);
     RUN(test_target_aggregate_places);   /* last: its names would take of the others' room */
     return test_end();

@@ -621,11 +621,13 @@ call_sums_stats call_sums_get_stats(const call_sums *s) {
 
 /* ---- Zones in the order of their ends ---- */
 
-struct end_order { prof__order order; };
+struct end_order { prof__order order; prof__chain chains[PROF__CHAINS + 1]; };
 
 end_order *end_order_new(void (*write)(void *user, uint32_t place), void *user) {
     end_order *o = (end_order *)calloc(1, sizeof *o);
     if (!o) return NULL;
+    o->order.chains = o->chains;
+    o->order.most = PROF__CHAINS;
     o->order.write = write;
     o->order.user = user;
     return o;

@@ -217,7 +217,7 @@ def text_pieces(where, old, new):
 
 def pieces(name, old, new):
     """(field, old, new) of each difference."""
-    if re.match(r'stacks \d', name) and old and new:    # the order of paths is free
+    if re.match(r'(\d+ )?stacks \d', name) and old and new:    # the order of paths is free
         old, new = (b'\n'.join(sorted(text.split(b'\n'))) for text in (old, new))
     if old == new:
         return []
