@@ -277,6 +277,7 @@ cat >none.c <<'C'
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 static int open_but(const char *name, const char *path, int flags, mode_t mode) {
@@ -298,6 +299,8 @@ int linkat(int a, const char *b, int c, const char *d, int e) {
 }
 int flock(int fd, int how) {
     if (getenv("NO_LOCKS")) return errno = ENOSYS, -1;
+    if (getenv("LOCKED") && !(how & LOCK_NB)) pause();     /* somebody has it, and keeps it */
+    if (getenv("LOCKED")) return errno = EWOULDBLOCK, -1;
     return ((int (*)(int, int))dlsym(RTLD_NEXT, "flock"))(fd, how);
 }
 int fchmod(int fd, mode_t mode) {
@@ -339,6 +342,8 @@ if $CC -w -shared -fPIC none.c -o none.so -ldl 2>said; then
     try no_rights nameless_not NO_RIGHTS=1
     taken() { env TAKEN=1 LD_PRELOAD=$PWD/none.so "$prof" export -o taken.csv/ "$trace" && [ -d taken.csv/rank=0 ]; }
     try folder_is_taken taken
+    says folder_is_locked 'locked.csv: cannot be written: Resource temporarily unavailable' 2 timeout 20 \
+        env LOCKED=1 ONLY_LINKS=1 LD_PRELOAD="$PWD/none.so" "$prof" export -o locked.csv/ "$trace"
     behind_a_link() {
         mkdir -p behind/x/sub precious
         : >precious/file

@@ -73,7 +73,7 @@ static bool is_new(const char *name, const struct stat *own) {
 }
 
 /* A new file or folder under such a name. Before it has its lock, where there are locks, another
-   command may take it for left: then it is made again. */
+   command may take it for left, or somebody may lock it: then it is made again. */
 static int make(const char *folder, bool is_folder, unsigned mode, char name[PATH_ROOM]) {
     char first[PATH_ROOM];
     struct timespec now;
@@ -86,8 +86,8 @@ static int make(const char *folder, bool is_folder, unsigned mode, char name[PAT
         if (is_folder && mkdir(first, S_ISVTX | mode) != 0) return -1;
         int fd = open(first, how | O_CLOEXEC, mode);
         if (fd < 0 && !is_folder) return -1;
-        if (fd >= 0) flock(fd, LOCK_EX);
-        if (fd >= 0 && fstat(fd, &own) == 0) {
+        bool taken = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        if (fd >= 0 && !taken && fstat(fd, &own) == 0) {
             own_name(name, folder, &own);
             errno = EEXIST;
             if (lstat(name, &other) != 0 && rename(first, name) == 0) return fd;
@@ -110,7 +110,7 @@ int file_unnamed(const char *folder, unsigned mode) {
     int fd = -1;
 #ifdef O_TMPFILE
     fd = open(*folder ? folder : ".", O_TMPFILE | O_RDWR | O_CLOEXEC, mode);
-    if (fd >= 0) flock(fd, LOCK_EX);
+    if (fd >= 0) flock(fd, LOCK_EX | LOCK_NB);
 #endif
     if (fd >= 0) return fd;
     leftovers_remove(folder);
