@@ -380,6 +380,14 @@ if command -v strace >/dev/null && strace -o said true 2>/dev/null; then
         sed 's/^[0-9 ]*//; s/(.*//; /^+/d' calls | tr '\n' ' ' | grep -x 'fsync rename '
     }
     try over_input_is_on_disk on_disk
+    late_error() {   # the file system tells at a close that it could not write: any of them
+        for n in $(seq 30); do
+            echo old >o.txt
+            strace -f -o calls -e "inject=close:error=EIO:when=$n+" "$prof" report -o o.txt ../in.json 2>said && return
+            [ "$(cat o.txt)" = old ] || return 1
+        done
+    }
+    strace -o calls -e inject=close:error=EIO:when=999 true 2>said && try told_at_close late_error
     for ending in pftrace pb.gz folded sqlite csv parquet json; do
         try only_writes_$ending only_writes o.$ending export -o o.$ending ../in.json ../in.json
     done

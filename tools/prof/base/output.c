@@ -333,6 +333,12 @@ static bool put_in_place(const output *out) {
     return placed || (there && copy_over(out, known.st_size));
 }
 
+/* Some file systems tell only at a close that they could not write. */
+static bool flushed(int fd) {
+    int same = dup(fd);
+    return same >= 0 && close(same) == 0;
+}
+
 int output_close(output *out, int status) {
     const char *name = out->path ? out->path : "stdout";
     sigset_t before;
@@ -344,10 +350,11 @@ int output_close(output *out, int status) {
         bool input = is_input(out->path);
         if (input && !(out->over_input && exit_status(status) == EXIT_OK))
             told = out->failed = !refuse_input(out->path);
-        else out->failed = (input && fsync(out->fd) != 0) || !put_in_place(out);
+        else out->failed = (input && fsync(out->fd) != 0) || !flushed(out->fd) ||
+                           !put_in_place(out);
         signals_release(&before);
     }
-    if (out->path) out->failed |= close(out->fd) != 0;
+    if (out->path) out->failed |= close(out->fd) != 0 && !out->target;
     if (out->failed && !told) fail(name, "cannot be written: %s", strerror(errno));
     free(out->target);
     free(out->text);
