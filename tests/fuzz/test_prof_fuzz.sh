@@ -14,9 +14,9 @@ objects=$out/objects
 mkdir -p "$objects"
 library asan || { echo 'not ok fuzz_builds: prof.h does not compile'; exit 1; }
 cc="$cc $level $lines -I. -DTEST_LIBRARY $asserts"
-# Blocks of a few events: small files are read ahead, too, and sorted in pieces. Large blocks of memory
+# Small pieces: small files are read and sorted in several, too. Large blocks of memory
 # cost more under AddressSanitizer than what is done with them.
-tool_cc="$cc -DAHEAD_BYTES=1024 -DTRACE_CHUNK=1024 -DPIECE_BYTES=4096 -DRAW_READER=1048576 -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -Itools/prof -Ibuild/tools"
+tool_cc="$cc -DTRACE_CHUNK=1024 -DPIECE_BYTES=4096 -DRAW_READER=1048576 -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -Itools/prof -Ibuild/tools"
 libraries="-lyajl -lsqlite3 $libs"
 
 sources=$(find tools/prof -mindepth 2 -name '*.c')

@@ -509,7 +509,7 @@ static void edit_args(const trace_event *event, int64_t above, text_edit *edits,
     static const char *const keys[] = {PROF_KEY_CORRELATION, PROF_KEY_EXTERNAL_ID, "external id",
                                        "wait_on_cuda_event_record_corr_id", PROF_KEY_ZONE,
                                        PROF_KEY_ZONE_PARENT};
-    const trace_member *args = trace_args(event);
+    const trace_member *args = event->args;
     for (size_t i = 0; above && i < event->arg_count; i++) {
         const trace_member *arg = &args[i];
         int64_t id;

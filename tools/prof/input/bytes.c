@@ -8,12 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "input/read_ahead.h"
-
-enum {
-    AHEAD = 2 * AHEAD_BYTES + AHEAD_REST,        /* what is left of reading ahead, at most */
-    ROOM = 2 * CHUNK > AHEAD ? 2 * CHUNK : AHEAD /* at first */
-};
+enum { ROOM = 2 * CHUNK };       /* at first */
 
 bool bytes_open(bytes *b, const char *path, json_scan *text) {
     int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY);
@@ -26,10 +21,6 @@ bool bytes_open(bytes *b, const char *path, json_scan *text) {
     b->room = text->buffer = allocate(ROOM + PADDING);
     b->capacity = ROOM;
     return true;
-}
-
-void bytes_tell(const bytes *b, const json_scan *text, uint64_t packed) {
-    progress("reading", b->file_size ? packed : text->base + text->used, b->file_size);
 }
 
 static bool cannot_go_on(bytes *b, uint64_t at, const char *why) {
@@ -62,7 +53,8 @@ bool bytes_more(bytes *b, json_scan *t) {
     }
     t->used += (size_t)got;
     memset(t->buffer + t->used, 0, PADDING);
-    bytes_tell(b, t, unpack_offset(b->file));
+    uint64_t done = b->file_size ? unpack_offset(b->file) : t->base + t->used;
+    progress("reading", done, b->file_size);
     return true;
 }
 

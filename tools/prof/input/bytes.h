@@ -26,7 +26,6 @@ typedef struct bytes {
 bool bytes_open(bytes *b, const char *path, json_scan *text);
 /* Reads on behind the text that is still needed. false: nothing is left, or it cannot be read. */
 bool bytes_more(bytes *b, json_scan *text);
-void bytes_tell(const bytes *b, const json_scan *text, uint64_t packed);     /* how far it is */
 void bytes_close(bytes *b);
 
 #endif

@@ -51,10 +51,11 @@ void queue_args(event_queue *q, trace_event *event, trace_text args) {
         event->arg_count++;
         event->arg_bits |= key_bit(key);
     }
-    event->args = arena_allocate(&q->texts, event->arg_count * sizeof *event->args);
+    trace_member *members = arena_allocate(&q->texts, event->arg_count * sizeof *members);
     rest = text;
     for (size_t i = 0; i < event->arg_count; i++)
-        json_next(&rest, &event->args[i].key, &event->args[i].value);
+        json_next(&rest, &members[i].key, &members[i].value);
+    event->args = members;
 }
 
 void queue_text(event_queue *q, trace_text json) {

@@ -1,7 +1,6 @@
 /* What events are, and their arguments: see trace_event.h. */
 #include "input/trace_event.h"
 
-#include "input/chrome.h"
 
 /* ---- What they are ---- */
 
@@ -61,39 +60,19 @@ uint64_t trace_pair_key(const trace_event *event) {
 
 /* ---- Arguments ---- */
 
-static inline const trace_member *arg_at(const trace_event *event, size_t i) {
-    const char *element = event->raw.data;
-    if (event->places)
-        event->args[i] = (trace_member){text_at(element, event->places[i].key),
-                                        text_at(element, event->places[i].value)};
-    return &event->args[i];
-}
-
-const trace_member *trace_args(const trace_event *event) {
-    for (size_t i = 0; event->places && i < event->arg_count; i++) arg_at(event, i);
-    return event->args;
-}
-
 static inline bool has_key(trace_text key, const char *name, size_t size) {
     return key.size == size && key.data[0] == name[0] && memcmp(key.data, name, size) == 0;
 }
 
-static trace_text key_at(const trace_event *event, size_t i) {
-    return event->places ? text_at(event->raw.data, event->places[i].key) : event->args[i].key;
-}
-
-/* The first argument with this key, of those that stand in a text. */
-static const trace_member *find_place(const trace_event *event, const char *name, size_t size) {
-    const scanned_arg *arg = event->places, *end = arg + event->arg_count;
-    while (arg < end && !has_key(text_at(event->raw.data, arg->key), name, size)) arg++;
-    return arg < end ? arg_at(event, (size_t)(arg - event->places)) : NULL;
-}
-
 /* Ids stand first. Of equal keys the last one counts. */
 const trace_member *trace_arg_find(const trace_event *event, const char *name, size_t size) {
-    if (event->places && event->has & TRACE_HAS_ONCE) return find_place(event, name, size);
-    for (size_t i = event->arg_count; i-- > 0; )
-        if (has_key(key_at(event, i), name, size)) return arg_at(event, i);
+    const trace_member *arg = event->args, *end = arg + event->arg_count;
+    if (event->has & TRACE_HAS_ONCE) {
+        while (arg < end && !has_key(arg->key, name, size)) arg++;
+        return arg < end ? arg : NULL;
+    }
+    while (end-- > arg)
+        if (has_key(end->key, name, size)) return end;
     return NULL;
 }
 

@@ -48,9 +48,8 @@ typedef struct trace_event {
     uint32_t site;              /* of two events of a file with the same number all is equal but the
                                    thread, times and depth; 0: who knows */
     trace_text id, id2, bp, scope;   /* JSON texts: flow's "id", "bp", instant's "s" */
-    size_t arg_count;           /* see trace_args, trace_arg */
-    trace_member *args;         /* with places those of them that were asked for, else all */
-    const struct scanned_arg *places;        /* where they stand in raw; NULL: made of no text */
+    size_t arg_count;
+    const trace_member *args;   /* see trace_arg */
     uint64_t arg_bits;          /* key_bit of each */
     trace_text args_text;       /* {...} */
 } trace_event;
@@ -72,7 +71,6 @@ uint8_t trace_kind_of(trace_text category);
 bool trace_is_half(char phase);
 uint64_t trace_pair_key(const trace_event *event);
 
-const trace_member *trace_args(const trace_event *event);    /* all of them */
 const trace_member *trace_arg_find(const trace_event *event, const char *key, size_t size);
 /* NULL: not there, which is known at once. */
 static inline const trace_member *trace_arg(const trace_event *event, const char *key) {

@@ -50,13 +50,12 @@ static open_event *copy_event(const trace_event *from) {
     *e = *from;
     memcpy(text, from->raw.data, from->raw.size);
     e->raw.data = text;
-    const trace_member *from_args = trace_args(from);
+    const trace_member *from_args = from->args;
     for (size_t i = 0; i < from->arg_count; i++) {
         copy->args[i].key = moved(from_args[i].key, from, text, &more);
         copy->args[i].value = moved(from_args[i].value, from, text, &more);
     }
     e->args = copy->args;
-    e->places = NULL;
     e->args_text = moved(from->args_text, from, text, &more);
     e->name = moved(from->name, from, text, &more);
     e->cat = moved(from->cat, from, text, &more);
@@ -110,7 +109,7 @@ static void join_args(trace_pairs *p, trace_event *event, const trace_event *end
     size_t count = 0;
     for (int i = 0; i < 2; i++) {
         const trace_event *from = i ? end : event;
-        const trace_member *args = trace_args(from);
+        const trace_member *args = from->args;
         for (size_t k = 0; k < from->arg_count; k++) {
             GROW(p->args, count, p->arg_capacity);
             p->args[count++] = args[k];

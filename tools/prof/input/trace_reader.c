@@ -1,8 +1,6 @@
 /* The trace reader: see trace_reader.h. One element of the file at a time (an event, a top-level
    member) lies whole in the text and is scanned in place (chrome.h); when it does not end there, as
-   much again is read behind it (bytes.h) and the element is scanned once more from its start. The
-   events of a large file are read and scanned ahead by another thread as long as they are as they
-   should be (events_ahead.h). */
+   much again is read behind it (bytes.h) and the element is scanned once more from its start. */
 #include "input/trace_reader.h"
 
 #include <stdlib.h>
@@ -13,7 +11,6 @@
 #include "input/detect.h"
 #include "input/event_kinds.h"
 #include "input/event_source.h"
-#include "input/events_ahead.h"
 #include "input/legacy_records.h"
 #include "input/losses.h"
 #include "input/repair.h"
@@ -26,7 +23,6 @@ struct trace_source {
     bytes file;
     chrome_scan scan;
     json_scan *text;             /* of scan */
-    events_ahead ahead;
     void *made_by;               /* the source of a format that is not JSON, */
     event_queue made;            /* what that made, */
     uint64_t made_count;         /* and how many items were taken of it */
@@ -294,10 +290,6 @@ static const char *accept_event(trace_reader *r) {
 static const char *scan_element(trace_reader *r, const char *p, trace_item *item) {
     source *s = r->source;
     bool last;
-    if (s->ahead.block) {
-        *item = TRACE_EVENT;
-        return ahead_next(&s->ahead, &s->scan, &r->event) ? accept_event(r) : NULL;
-    }
     if (!(p = skip_to_next(s, p, s->any_here, ']', &last))) return NULL;
     if (last) {
         s->where = r->array_form ? AT_END : IN_OBJECT;
@@ -306,10 +298,7 @@ static const char *scan_element(trace_reader *r, const char *p, trace_item *item
     s->any_element = true;
     if (*p != '{') return scan_row(r, p, item);
     *item = s->where == IN_NODES ? TRACE_NODE : TRACE_EVENT;
-    scanned_event scanned;
-    if (!chrome_event(&s->scan, p, &scanned)) return NULL;
-    chrome_hand_out(&s->scan, &scanned, s->scan.args, &r->event);
-    return accept_event(r);
+    return chrome_event(&s->scan, p, &r->event) ? accept_event(r) : NULL;
 }
 
 static const char *scan_next(trace_reader *r, const char *p, trace_item *item) {
@@ -344,8 +333,7 @@ static void break_off(trace_reader *r, uint64_t offset, const char *why) {
 /* Reads on behind the text that is still needed. false: nothing is left, or it cannot be read. */
 static bool refill(trace_reader *r) {
     source *s = r->source;
-    bool may = s->where == IN_EVENTS && s->any_here;
-    bool more = ahead_more(&s->ahead, &s->file, s->text, may) || bytes_more(&s->file, s->text);
+    bool more = bytes_more(&s->file, s->text);
     if (s->file.ended && unpack_unreadable(s->file.file))
         r->quiet = false;        /* another reading did not meet that */
     if (s->file.why) break_off(r, s->file.fault, s->file.why);
@@ -645,7 +633,6 @@ int trace_close(trace_reader *r) {
     int status = r->failed ? EXIT_BAD : EXIT_OK;
     source *s = r->source;
     if (!r->failed && !r->quiet) kinds_tell(&s->kinds, r->path);
-    ahead_leave(&s->ahead);
     bytes_close(&s->file);
     if (r->format) r->format->close(s->made_by);
     repair_free(s->repairs);

@@ -182,7 +182,7 @@ static trace_text key_text(pf_writer *w, trace_text key) {
 }
 
 static void put_args(pf_writer *w, pb *to, const trace_event *event) {
-    const trace_member *args = trace_args(event);
+    const trace_member *args = event->args;
     for (size_t i = 0; i < event->arg_count; i++) {
         trace_text key = key_text(w, args[i].key);
         size_t annotation = pb_open(to, PF_ANNOTATION);
@@ -316,7 +316,7 @@ static char *series_name(const trace_event *event, trace_text key) {
 
 /* A counter is a track for each of its series. */
 static void take_counter(pf_writer *w, const trace_event *event) {
-    const trace_member *args = trace_args(event);
+    const trace_member *args = event->args;
     for (size_t i = 0; i < event->arg_count; i++) {
         const trace_member *arg = &args[i];
         double number;

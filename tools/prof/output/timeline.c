@@ -408,7 +408,7 @@ static counter *counter_of(timeline *t, const trace_event *event, trace_text ser
 }
 
 static void add_counter(timeline *t, const trace_event *event) {
-    const trace_member *args = trace_args(event);
+    const trace_member *args = event->args;
     bool timed = event->has & TRACE_HAS_TS;
     t->untimed += !timed;
     for (size_t i = 0; i < event->arg_count && timed; i++) {

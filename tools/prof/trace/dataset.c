@@ -420,7 +420,7 @@ static void put_counter_name(dataset *d, const trace_event *event) {
 }
 
 static void counter_rows(dataset *d, const trace_event *event) {
-    const trace_member *args = trace_args(event);
+    const trace_member *args = event->args;
     for (size_t i = 0; i < event->arg_count; i++) {
         double number;
         if (!json_double(args[i].value, &number)) {
