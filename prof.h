@@ -3206,8 +3206,10 @@ PROF__FN bool prof__real_below(prof__real a, prof__real b) {
 /* How many digits there are is counted first, so that each is written once, where it belongs. */
 PROF__FN char *prof__text_u64(char *p, uint64_t n) {
     uint64_t limit = 10;
-    char *end = p + 1;
-    for (; end < p + 20 && n >= limit; limit *= 10) end++;
+    int digits = 1;
+    char *end;
+    for (; digits < 20 && n >= limit; limit *= 10) digits++;
+    end = p + digits;
     for (p = end; n >= 10;) {
         uint32_t two = prof__divide(&n, 100);
         *--p = (char)('0' + two % 10);

@@ -18,8 +18,8 @@ is_command() { case $1 in trace | stream | folded | import) true ;; *) false ;; 
 
 build() {   # NAME: build/fuzz/fuzz_NAME
     is_command "$1" || {
-        [ "$1" != elf ] || more='-D_POSIX_C_SOURCE=200809L tools/prof/input/elf_names.c tools/prof/base/files.c
-            tools/prof/base/memory.c tools/prof/base/errors.c tools/prof/base/progress.c tools/prof/base/text.c'
+        [ "$1" != elf ] || more='-DTEST_LIBRARY -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -fwrapv -DPROF_ZLIB
+            tools/prof/library.c tools/prof/input/elf_names.c tools/prof/base/*.c'
         $cc -I. -Itools/prof ${more:-} "tests/fuzz/fuzz_$1.c" -o "$out/fuzz_$1" -lyajl -lz -lpthread -ldl -lm
         return
     }

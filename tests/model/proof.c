@@ -128,6 +128,7 @@ void proof_ring(void) {
         state.spare = (prof__segment *)parts->chunk(&state);
         //@ assert taken: state.spare != \null;
         prof__chunk_open(&state);
-        while (state.hot.cursor < state.end) prof__put(&state, 1, 2, (uint32_t)i << 8);
+        while (state.hot.cursor < state.end)
+            prof__put(&state, state.hot.top, 1, 2, (uint32_t)i << 8);
     }
 }
