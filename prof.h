@@ -18181,7 +18181,7 @@ PROF__FN bool prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
 }
 #else
 PROF__FN bool prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
-    int handle = open(path, at ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    int handle = open(path, at ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC, 0644);
     f->handle = handle;
     return handle >= 0 && (!at || lseek(handle, (off_t)at, SEEK_SET) == (off_t)at);
 }

@@ -10,12 +10,13 @@ cat >"$out/app.c" <<'END'
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
-int main(int argc, char **argv) {            /* ZONES STATUS [daemon | early | late | full] */
+int main(int argc, char **argv) {            /* ZONES STATUS [daemon | early | late | straggler | full] */
     static volatile unsigned sum;
     const struct rlimit three = {3, 3};
     char how = argc > 3 ? *argv[3] : 0;
     if (how == 'e' && prof_start_env(NULL) != PROF_OK) return 9;
     if (how == 'd' && fork()) return usleep(200000), 0;      /* its child goes on */
+    if (how == 's') fork() ? _exit(0) : usleep(50000);
     if (how == 'e' || how == 'l') {                          /* and here it ends at once */
         if (fork()) _exit(0);
         for (int i = 3; i < 1024; i++) close(i);
@@ -107,6 +108,16 @@ for folder in 'a%pb' "$lines" '-f'; do
     try record_in_any_folder inner "./$folder/trace.json" 10
     rm -rf -- "./$folder"
 done
+if unshare -m mount -t tmpfs none /mnt 2>/dev/null; then
+    mkdir d
+    # shellcheck disable=SC2016
+    says record_full_disk 'No space left on device' 2 unshare -m sh -c 'mount -t tmpfs -o size=1m none d && cd d &&
+        echo old >trace.json && "$0" record "../$1" 300000; status=$?
+        [ "$(cat trace.json) $(echo .prof-*)" = "old .prof-*" ] && test -s trace.raw && exit $status' "$prof" $app
+    rmdir d
+else
+    echo 'skip record_full_disk: unshare needs more rights'
+fi
 says record_file_limit 'File too large' 2 sh -c "ulimit -f 1; trap '' XFSZ; exec '$prof' record $app 90000"
 
 # ---- Who else writes ----
@@ -146,7 +157,11 @@ rm -f -- *
 says record_children_ignored inner 5 "${python:-python3}" -c 'import os, signal, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 os.execv(sys.argv[1], sys.argv[1:])' "$prof" record $app 10 5
-says record_no_descriptors 'no file descriptor left (ulimit -n)' 9 "$prof" record $app 10 0 full
+"$prof" record $app 50 0 straggler >../stdout 2>../stderr
+try record_straggler inner trace.json 50
+try record_straggler_leaves_nothing nothing_else trace.json
+TMPDIR=/none says record_no_folder '/none/: no folder for the traces of processes' 2 "$prof" record -o - $app
+says record_no_descriptors 'without a file descriptor left (ulimit -n)' 9 "$prof" record $app 10 0 full
 if unshare -pf --mount-proc true 2>/dev/null; then
     says record_container inner 0 "$prof" record unshare -pf --mount-proc $app
     try record_container_is_left_nothing nothing_else trace.json

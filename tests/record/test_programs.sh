@@ -289,6 +289,7 @@ fi
 build daemon <<'END'
 #include "prof.h"
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 int main(int argc, char **argv) {
     int n = argc > 1 ? atoi(argv[1]) : 0;
@@ -296,6 +297,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < n; i++) { PROF_BLOCK("before") {} }
     for (int i = 3; i < 1024; i++) close(i);
     if (chdir("/") != 0) return 1;
+    umask(0);
     for (int i = 0; i < n; i++) { PROF_BLOCK("after") {} }
     return prof_stop_env() != PROF_OK;
 }
@@ -305,8 +307,8 @@ calls() {   # FILE NAME: how many calls of it the report has
 }
 for trace in daemon.json daemon.raw; do
     PROF_TRACE=$trace ./daemon 100000
-    said="$? $(calls $trace before) $(calls $trace after)"
-    if [ "$said" = '0 100000 100000' ]; then ok "a daemon's $trace"; else not_ok "a daemon's $trace" "$said"; fi
+    said="$? $(calls $trace before) $(calls $trace after) $(stat -c %a $trace)"
+    if [ "$said" = '0 100000 100000 644' ]; then ok "a daemon's $trace"; else not_ok "a daemon's $trace" "$said"; fi
 done
 
 # A program that starts itself: each writes a file of its own, or the second would write into the first's.

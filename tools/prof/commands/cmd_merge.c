@@ -310,14 +310,14 @@ static void join_window(rank_file *f, rank_file *owner) {
     }
     for (size_t i = 0; i < f->thread_count; i++) {
         text_thread *thread = &f->threads[i];
-        uint32_t process = f->own_processes[thread->process];
+        uint32_t number = f->own_processes[thread->process];
         size_t k = 0;
-        while (k < owner->thread_count && (owner->threads[k].process != process ||
+        while (k < owner->thread_count && (owner->threads[k].process != number ||
                                            strcmp(owner->threads[k].text, thread->text) != 0)) k++;
         thread->tid = 900000 + (int64_t)k;
         if (k < owner->thread_count) continue;
         GROW(owner->threads, owner->thread_count, owner->thread_capacity);
-        owner->threads[owner->thread_count++] = (text_thread){process, thread->tid, thread->text};
+        owner->threads[owner->thread_count++] = (text_thread){number, thread->tid, thread->text};
     }
 }
 

@@ -22,6 +22,7 @@
 #endif
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static int run(int argc, char **argv);
@@ -174,7 +175,7 @@ static bool open_folder(recording *r) {
         r->lock = folder_make(beside, 0700, own);
     }
     if (r->lock >= 0 && realpath(own, r->folder)) return true;
-    return fail(r->output, "no folder for the traces of processes: %s", strerror(errno)), false;
+    return fail(beside, "no folder for the traces of processes: %s", strerror(errno)), false;
 }
 
 /* PROF_TRACE: a file for each process in the folder, in whose name %% stands for %. */
@@ -193,13 +194,17 @@ static int exec_program(char **line, const recording *r) {
 }
 
 /* Waits until the program has ended. What outlives its parent becomes record's child: so at the end
-   it is known whether anything is left. */
+   it is known whether anything is left. Workers often end a moment after the one that made them. */
 static void wait_program(recording *r, int *status) {
+    const struct timespec moment = {0, 10000000};
     pid_t ended = 0;
     int how;
     while (ended != r->child && (ended >= 0 || errno == EINTR)) ended = waitpid(-1, &how, 0);
     if (ended == r->child) *status = how;
-    while ((ended = waitpid(-1, &how, WNOHANG)) > 0) {}
+    early = 0;
+    running = 0;
+    for (int i = 0; i < 20 && !early && (ended = waitpid(-1, &how, WNOHANG)) >= 0; i += !ended)
+        if (!ended) nanosleep(&moment, NULL);
 #ifdef __linux__
     r->left = ended == 0;
 #else
@@ -228,15 +233,13 @@ static bool run_program(char **line, recording *r, bool top, int *status) {
         _exit(CANNOT_RUN);
     }
     close(ends[1]);
-    running = r->child;
-    if (early && r->child > 0) kill(r->child, early);
+    running = r->child > 0 ? r->child : 0;
+    if (early && running) kill(r->child, early);
     if (r->child < 0) error = errno;
     else while (read(ends[0], &error, sizeof error) < 0 && errno == EINTR) {}
     close(ends[0]);
     if (top && !error) top_watch(r->child, &r->notes, r->status_file);
     if (r->child > 0) wait_program(r, status);
-    early = 0;
-    running = 0;
     if (!error) return true;
     fail(line[0], "cannot be run: %s", strerror(error));
     *status = error == ENOENT ? NOT_FOUND : CANNOT_RUN;
@@ -273,7 +276,7 @@ void record_notes_read(record_notes *notes, int file) {
 
 record_note *record_find(const record_notes *notes, const char *what, long pid, size_t from) {
     for (size_t i = from; i < notes->count; i++)
-        if (strcmp(notes->items[i].what, what) == 0 && (!pid || notes->items[i].pid == pid))
+        if ((!pid || notes->items[i].pid == pid) && strcmp(notes->items[i].what, what) == 0)
             return notes->items + i;
     return NULL;
 }
@@ -492,8 +495,8 @@ static void tell_none(const recording *r) {
         fail(r->program, "it calls prof_start itself, not prof_start_env: it was left as it is");
     else
         fail(r->program, "it wrote no trace to %s: is prof.h in it, and does it call "
-             "prof_start_env? It could not if it has other rights than its caller's (set-user-id), "
-             "or no file descriptor left (ulimit -n)", r->output);
+             "prof_start_env? Variables do not get through sudo, nor to a set-user-id program, and "
+             "without a file descriptor left (ulimit -n) there is no trace", r->output);
 }
 
 /* The program ended at once, or another one took its place; what its stream lacks then the stream
