@@ -123,8 +123,8 @@ no_overlap() {   # COMMAND OPTION...
         "$prof" "$@" --lanes -o "$out/lanes.json" "$out/odd.json" &&
         [ "$(overlap "$out/lanes.json")" = 0 ] &&
         grep -q 'stream 7 (lane 3)' "$out/lanes.json" &&
-        "$prof" report -o "$out/flat.txt" "$out/flat.json" 2>/dev/null &&
-        "$prof" report -o "$out/lanes.txt" "$out/lanes.json" 2>/dev/null &&
+        "$prof" report "$out/flat.json" 2>/dev/null | grep -v '^Device work lasts' >"$out/flat.txt" &&
+        "$prof" report "$out/lanes.json" 2>/dev/null >"$out/lanes.txt" &&
         cmp "$out/flat.txt" "$out/lanes.txt"
 }
 try lanes_of_export no_overlap export

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "analysis/busy.h"
-#include "analysis/raw_rows.h"
 #include "input/losses.h"
+#include "input/raw.h"
 #include "input/trace_reader.h"
 
 /* What one row is about; compared byte by byte, so zeroed before it is filled. */
@@ -328,13 +328,24 @@ static void name_devices(row_table *t, trace_text properties) {
 
 /* ---- Into the sums ---- */
 
+static void push(row_table *t, const call_span *s) {
+    call_sums_push(t->sums, s);
+    if (t->options->percentiles && s->row != PROF_NONE &&
+        !(s->flags & (CALL_HIDDEN | CALL_MEMORY)))
+        durations_add(&t->durations, s->row, s->end_ns - s->start_ns);
+}
+
+static const call_more *more_at(const row_table *t, uint32_t number) {
+    return (const void *)t->mores.entries[number].text;
+}
+
 /* Orders of calls, with room between them for what is none. */
 static uint32_t order_of(size_t number) { return 2 * (uint32_t)number + 2; }
 
 /* Python functions that are rows lie in each other, beside the calls. */
 static call_span span_of(const row_table *t, uint32_t number) {
     const call *c = &t->trace.calls[number];
-    const call_more *more = (const void *)t->mores.entries[c->more].text;
+    const call_more *more = more_at(t, c->more);
     call_span out = {
         .start_ns = c->start_ns, .end_ns = c->end_ns,
         .thread = 2 * c->thread + (c->kind == TRACE_PYTHON), .row = PROF_NONE,
@@ -363,7 +374,7 @@ static void add_device_event(row_table *t, const trace_event *event) {
         .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
         .row = t->group_rows[group], .order = t->order, .flags = flags_of(key_of(t, group))
     };
-    rows_push(t, &work);
+    push(t, &work);
 }
 
 /* What the event itself says, else, if it was asked for, what its inputs say. */
@@ -413,26 +424,27 @@ static bool counts_in_table(const row_table *t, int32_t type) {
     return !counts_as_cpu(type) && (t->own || counts_as_device(type));
 }
 
-void rows_note_memory(row_table *t, int32_t type) {
-    if (!t->memory_type && counts_in_table(t, type)) t->memory_type = (uint8_t)type;
+static void note_memory(row_table *t, const memory_change *change) {
+    if (!counts_in_table(t, change->device_type)) return;
+    if (t->memory_type && t->memory_ns <= change->ts_ns) return;
+    t->memory_type = (uint8_t)change->device_type;
+    t->memory_ns = change->ts_ns;
 }
 
 int rows_memory_side(const row_table *t, int32_t type) {
     return counts_in_table(t, type) ? 1 : counts_as_cpu(type) ? 0 : -1;
 }
 
-void rows_add_bytes(row_table *t, int64_t sums[2], int32_t type, int64_t bytes) {
+static void add_bytes(row_table *t, int64_t sums[2], int32_t type, int64_t bytes) {
     int side = rows_memory_side(t, type);
-    if (side == 1 && !t->view.device_name && t->options->device)
-        t->view.device_name = prof_device_name(t->memory_type);
     if (side >= 0) sums[side] += bytes;
 }
 
-void rows_push_memory(row_table *t, call_span change, const int64_t sums[2]) {
+static void push_memory(row_table *t, call_span change, const int64_t sums[2]) {
     change.flags |= CALL_MEMORY;
     change.cpu_bytes = sums[0];
     change.device_bytes = sums[1];
-    rows_push(t, &change);
+    push(t, &change);
 }
 
 /* The row of changes outside of every call, one event each. */
@@ -465,8 +477,8 @@ static void push_change(row_table *t, const memory_change *c) {
         change.row = t->group_rows[group];
         change.order = change_order(t, c);
     }
-    rows_add_bytes(t, sums, c->device_type, c->bytes);
-    rows_push_memory(t, change, sums);
+    add_bytes(t, sums, c->device_type, c->bytes);
+    push_memory(t, change, sums);
 }
 
 /* What changed in memory within each call itself, of the host and of devices; NULL: nothing. */
@@ -485,7 +497,7 @@ static int64_t (*take_changes(row_table *t))[2] {
         if (!bytes) bytes = allocate(trace->call_count * sizeof *bytes);
         while (trace->calls[owner].apart && trace->calls[owner].parent != NO_CALL)
             owner = trace->calls[owner].parent;
-        rows_add_bytes(t, bytes[owner], change->device_type, change->bytes);
+        add_bytes(t, bytes[owner], change->device_type, change->bytes);
     }
     return bytes;
 }
@@ -542,7 +554,77 @@ static void take_call(row_table *t, const trace_event *event) {
     if (!event->is_async) return;
     call_span range = span_of(t, number);
     range.flags |= PROF_EVENT_ASYNC;
-    rows_push(t, &range);
+    push(t, &range);
+}
+
+static void note_time(row_table *t, const trace_event *event) {
+    int64_t end_ns = event->ts_ns + event->dur_ns;
+    t->events++;
+    if (event->ts_ns < t->file_first_ns) {
+        t->file_first_ns = event->ts_ns;
+        t->dated_at = event->offset;
+    }
+    if (end_ns > t->file_last_ns) t->file_last_ns = end_ns;
+}
+
+/* ---- Of raw streams, whose zones tell their depth and come each behind all that lie in it ---- */
+
+static call_span streamed_span(row_table *t, const trace_event *event) {
+    return (call_span){
+        .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
+        .thread = 2 * trace_thread(&t->trace, event), .row = PROF_NONE,
+        .depth = (uint32_t)event->depth, .flags = CALL_DEPTH
+    };
+}
+
+static void find_row(row_table *t, const trace_event *event, uint32_t name, call_span *zone) {
+    if (!shown(t, event, name)) zone->flags |= CALL_HIDDEN;
+    if (zone->flags & CALL_HIDDEN && !t->options->merge_duplicates) return;
+    uint32_t group = event_group(t, event, name, PROF_DEVICE_CPU);
+    zone->row = t->group_rows[group];
+    zone->flags |= flags_of(key_of(t, group));
+}
+
+/* One that carries nothing: as others of its site, unless the filter looks at more. */
+static bool of_known_site(row_table *t, const trace_event *event, call_span *zone) {
+    const row_filter *filter = &t->options->filter;
+    if (!event->site || filter->by_time || filter->pids.count) return false;
+    while (event->site >= t->site_capacity) {
+        size_t before = t->site_capacity;
+        GROW(t->sites, before, t->site_capacity);
+        memset(t->sites + before, 0, (t->site_capacity - before) * sizeof *t->sites);
+    }
+    struct row_site *site = &t->sites[event->site];
+    if (!site->known) {
+        find_row(t, event, trace_name(&t->trace, event), zone);
+        *site = (struct row_site){true, zone->row, zone->flags};
+    }
+    zone->row = site->row;
+    zone->flags = site->flags;
+    return true;
+}
+
+static void take_streamed_zone(row_table *t, const trace_event *event) {
+    call_span zone = streamed_span(t, event);
+    note_time(t, event);
+    if (!of_known_site(t, event, &zone)) {
+        uint32_t name = trace_name(&t->trace, event);
+        const call_more *more = more_at(t, more_of(t, event, name));
+        find_row(t, event, name, &zone);
+        zone.flops = more->flops;
+        zone.counters = more->has_counters ? more->counters : NULL;
+    }
+    push(t, &zone);
+}
+
+static void take_streamed_change(row_table *t, const trace_event *event) {
+    memory_change change;
+    int64_t sums[2] = {0, 0};
+    if (!trace_is_change(&t->trace, event, &change) || !taken(t, event)) return;
+    t->view.profile_memory = true;
+    note_memory(t, &change);
+    add_bytes(t, sums, change.device_type, change.bytes);
+    push_memory(t, streamed_span(t, event), sums);
 }
 
 /* ---- The walk: in the order in which things lie in each other ---- */
@@ -574,23 +656,13 @@ static void push_call(void *user, uint32_t number, const call_span *made) {
         call_span changes = {
             .thread = out.thread, .row = PROF_NONE, .depth = out.depth, .flags = CALL_DEPTH
         };
-        rows_push_memory(w->table, changes, w->bytes[number]);
+        push_memory(w->table, changes, w->bytes[number]);
     }
     add_away(w->table, &out);
-    rows_push(w->table, &out);
+    push(w->table, &out);
 }
 
 /* ---- The table ---- */
-
-static void note_time(row_table *t, const trace_event *event) {
-    int64_t end_ns = event->ts_ns + event->dur_ns;
-    t->events++;
-    if (event->ts_ns < t->file_first_ns) {
-        t->file_first_ns = event->ts_ns;
-        t->dated_at = event->offset;
-    }
-    if (end_ns > t->file_last_ns) t->file_last_ns = end_ns;
-}
 
 static void name_task(row_table *t, const trace_event *event) {
     char name[256];
@@ -600,7 +672,7 @@ static void name_task(row_table *t, const trace_event *event) {
 
 static void take_change(row_table *t, bool inside) {
     const memory_change *change = &t->trace.changes[t->trace.change_count - 1];
-    if (inside) rows_note_memory(t, change->device_type);
+    if (inside) note_memory(t, change);
     else t->trace.change_count--;
 }
 
@@ -751,14 +823,18 @@ static void note_item(row_table *t, const trace_reader *reader) {
 static void begin_file(row_table *t) {
     t->file_first_ns = INT64_MAX;
     t->file_last_ns = INT64_MIN;
-    t->first_count = 0;
-    t->own = false;
+    t->first_count = t->site_capacity = 0;
+    free(t->sites);
+    t->sites = NULL;
     map_free(&t->places);
     call_sums_next(t->sums);
 }
 
 /* All events of the file are there. */
 static void end_file(row_table *t) {
+    if (t->memory_type && !t->view.device_name && t->options->device)
+        t->view.device_name = prof_device_name(t->memory_type);
+    t->memory_ns = INT64_MIN;                    /* the first file's counts */
     row_walk w = {.table = t};
     tasks_sort(&t->tasks);
     t->had_tasks |= t->tasks.count > 0;
@@ -775,24 +851,24 @@ static void end_file(row_table *t) {
     tasks_clear(&t->tasks);
 }
 
-bool rows_take_name(row_table *t, const char *name) {
-    return !t->has_name || name_matches(t, intern(&t->trace.names, name, strlen(name)));
-}
-
 static void take(void *user, trace_reader *reader, trace_kept kept) {
     row_table *t = user;
     const trace_event *event = &reader->event;
-    note_item(t, reader);
-    if (reader->item != TRACE_EVENT) return;
-    add_event(t, event, kept);
+    bool is_event = reader->item == TRACE_EVENT;
+    bool streamed = is_event && t->trace.as_ended && event->depth != TRACE_NO_DEPTH;
+    if (!streamed) note_item(t, reader);
+    if (!is_event) return;
+    if (!streamed) add_event(t, event, kept);
+    else if (event->phase == 'X') take_streamed_zone(t, event);
+    else take_streamed_change(t, event);
     if (t->on_event && (event->phase == 'M' || taken(t, event))) t->on_event(t->user, event);
 }
 
 int rows_read(row_table *t, const char *path) {
     if (t->busy) busy_next_file(t->busy, path);
-    if (raw_rows_can(t, path)) return raw_rows_read(t, path);
     uint64_t events = t->events, summed = t->summed;
     begin_file(t);
+    t->own = t->trace.as_ended = raw_tells_depths(path);
     int status = trace_load(&t->trace, path, take, t);
     end_file(t);
     bool nothing = t->events == events && t->summed == summed;
@@ -803,13 +879,6 @@ int rows_read(row_table *t, const char *path) {
     if (t->events > events && t->base_ns) t->dated_at = t->trace.base_offset;
     trace_clear(&t->trace);
     return status;
-}
-
-void rows_push(row_table *t, const call_span *s) {
-    call_sums_push(t->sums, s);
-    if (t->options->percentiles && s->row != PROF_NONE &&
-        !(s->flags & (CALL_HIDDEN | CALL_MEMORY)))
-        durations_add(&t->durations, s->row, s->end_ns - s->start_ns);
 }
 
 /* The number that the row had before they were closed: by what made it. */
@@ -884,6 +953,7 @@ void rows_free(row_table *t) {
     free(t->group_rows);
     free(t->last_groups);
     free(t->firsts);
+    free(t->sites);
     arena_free(&t->memory);
     amounts_free(&t->amounts);
     free(t->text);

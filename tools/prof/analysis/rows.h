@@ -10,7 +10,6 @@
 #include "input/losses.h"
 #include "input/tasks.h"
 #include "trace/trace.h"
-#include "raw_read.h"
 
 typedef struct row_filter {
     text_list categories;       /* as the file names them; none: the usual ones */
@@ -62,6 +61,7 @@ typedef struct row_table {
     uint8_t named_type;         /* 0: not yet */
     uint8_t types[DEVICE_TYPES];                 /* the types that the heads list */
     size_t type_count;
+    int64_t memory_ns;          /* when that was: */
     uint8_t memory_type;        /* of the device that is not the host whose memory changed first:
                                    names the columns of the device */
     call_sums *sums;            /* of all files */
@@ -81,6 +81,8 @@ typedef struct row_table {
     struct row_first { int64_t ts_ns; uint32_t thread, order; } *firsts;     /* of no length */
     size_t first_count, first_capacity;
     uint32_t order;             /* of the event in its file */
+    struct row_site { bool known; uint32_t row; uint16_t flags; } *sites;   /* of a raw stream */
+    size_t site_capacity;
     bool python_rows;           /* Python functions are rows */
     bool own;                   /* the file is prof.h's: its head says so */
     char *text;                 /* what was decoded last */
@@ -94,11 +96,6 @@ typedef struct row_table {
     /* for those who want more of each file */
     void (*on_event)(void *user, const trace_event *event);
     void (*on_member)(void *user, const trace_member *member);
-    /* of each zone of a raw stream, not into the sums: its row is what zone_key makes of it, and
-       it comes behind all that lie in it; and of all else there */
-    uint32_t (*zone_key)(void *user, const prof_raw_item *item);
-    void (*on_zone)(void *user, const call_span *zone);
-    void (*on_item)(void *user, const prof_raw_item *item);
     void *user;
     struct busy_table *busy;    /* gets what ran on devices; NULL */
 } row_table;
@@ -107,14 +104,8 @@ typedef struct row_table {
 bool rows_begin(row_table *table, const row_options *options);
 int rows_read(row_table *table, const char *path);           /* adds one file; the exit code */
 void rows_finish(row_table *table);                          /* after the last file */
-bool rows_take_name(row_table *table, const char *name);     /* does the filter? */
-/* Of each change of memory, in the order of time; then what it adds to: host and devices. */
-void rows_note_memory(row_table *table, int32_t device_type);
-void rows_add_bytes(row_table *table, int64_t sums[2], int32_t device_type, int64_t bytes);
-/* What it counts for: 0 the host, 1 devices, -1 neither. */
+/* What memory of this type counts for: 0 the host, 1 devices, -1 neither. */
 int rows_memory_side(const row_table *table, int32_t device_type);
-void rows_push_memory(row_table *table, call_span change, const int64_t sums[2]);
-void rows_push(row_table *table, const call_span *span);     /* into the sums */
 /* After rows_finish: of the durations of the row's calls. false: some are in sums alone. */
 bool rows_percentiles(row_table *table, const prof_average *row, const unsigned *percents,
                       size_t count, int64_t *ns);

@@ -21,11 +21,11 @@ void *reallocate(void *old, size_t size) {
     return memory;
 }
 
-/* The number behind these words in a file of the system; most: there is none. */
-static int64_t system_number(const char *path, const char *words, int64_t most) {
+/* The number behind these words in a file of the system; none: there is no such. */
+static int64_t system_number(const char *path, const char *words, int64_t none) {
     FILE *file = fopen(path, "r");
     char line[256];
-    int64_t number = most;
+    int64_t number = none;
     size_t size = strlen(words);
     while (file && fgets(line, sizeof line, file)) {
         char *end;
@@ -51,6 +51,10 @@ int64_t memory_left(void) {
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur < (rlim_t)INT64_MAX)
         left = lesser(left, (int64_t)limit.rlim_cur - pages * (int64_t)sysconf(_SC_PAGESIZE));
     return left;
+}
+
+int64_t memory_taken(void) {
+    return system_number("/proc/self/status", "VmRSS:", 0) * 1024;
 }
 
 struct arena_block {

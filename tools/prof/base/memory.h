@@ -12,6 +12,7 @@ void *reallocate(void *old, size_t size);
 /* So many bytes more can be taken before the machine swaps, or a limit of this process (ulimit -v)
    or of its cgroup is met; INT64_MAX: nobody tells. */
 int64_t memory_left(void);
+int64_t memory_taken(void);                      /* by this process; 0: nobody tells */
 
 /* So many bytes can be read behind every piece of an arena and every file: see json_next. */
 enum { READABLE = 32 };

@@ -66,10 +66,9 @@ static long read_some(source *from, unpacker *file, void *to, size_t size,
 
 /* What the source has made so far. */
 static void write_made(decoder *d) {
-    queued made;
-    while (queue_next(&d->made, &made)) {
-        const trace_member *member = &made.member;
-        if (made.item == TRACE_EVENT) writer_put(&d->writer, &made.event);
+    for (const queued *made; (made = queue_next(&d->made)) != NULL; ) {
+        const trace_member *member = &made->member;
+        if (made->item == TRACE_EVENT) writer_put(&d->writer, &made->event);
         else writer_member(&d->writer, member->key, member->value);
     }
 }

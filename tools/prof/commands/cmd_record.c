@@ -3,7 +3,6 @@
 #include "commands/record.h"
 #include "input/trace_reader.h"
 
-#include "analysis/raw_rows.h"
 #include "base/files.h"
 #include "base/output.h"
 #include "commands/top.h"
@@ -330,10 +329,9 @@ static int report(char *trace, const recording *r) {
     return report_command.run(4, argv);
 }
 
-/* Without a table its losses are told all the same, by who made its JSON, or here. */
+/* Without a table its losses are told all the same, by who wrote it, or here. */
 static int tell_losses(const recording *r, const char *trace) {
     if (r->told) return EXIT_OK;
-    if (ends_with(trace, ".raw")) return raw_losses_read(trace);
     trace_reader *reader = trace_open(trace);
     if (!reader) return EXIT_BAD;
     while (trace_next(reader) != TRACE_END) {}

@@ -73,14 +73,11 @@ void queue_members(event_queue *q, trace_text object) {
         add_item(q, TRACE_MEMBER)->member = (trace_member){key, value};
 }
 
-bool queue_next(event_queue *q, queued *item) {
-    if (q->next == q->count) {
-        q->next = q->count = 0;
-        arena_free(&q->texts);
-        return false;
-    }
-    *item = q->items[q->next++];
-    return true;
+const queued *queue_next(event_queue *q) {
+    if (q->next < q->count) return &q->items[q->next++];
+    q->next = q->count = 0;
+    arena_free(&q->texts);
+    return NULL;
 }
 
 void queue_free(event_queue *q) {

@@ -1,9 +1,12 @@
 /* Raw streams as events: see raw.h. */
 #include "input/raw.h"
 
+#include <fcntl.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/span_sorter.h"
 #include "input/elf_names.h"
@@ -795,3 +798,43 @@ static bool tell_raw(void *raw, const char *path) { return raw_tell(raw, path); 
 static void close_raw(void *raw) { raw_close(raw); }
 
 const source_format raw_format = {is_raw, open_raw, push_raw, end_raw, tell_raw, close_raw};
+
+/* ---- Before it is read ---- */
+
+/* Which tasks of a kernel ran: see prof_task_in. */
+static bool is_cpu_row(const unsigned char *block) {
+    return raw_word(block, 7) == 3 && raw_word(block, 8) == 999 && !raw_word(block, 9) &&
+           memcmp(block + 40, "CPU", 3) == 0;
+}
+
+/* Do all blocks up to where the file is cut belong to one session, without what lies in zones by
+   its times? */
+static bool blocks_fit(int fd, off_t size) {
+    unsigned char block[RAW_HEAD];
+    char session[20];
+    bool begun = false;
+    for (off_t at = 0; at + RAW_HEAD <= size; at = raw_block_end(block, at)) {
+        if (!raw_block_at(fd, at, block)) return false;
+        uint32_t type = raw_word(block, 1) & 0xffff;
+        if (type == RAW_EVENT) return false;
+        if (type == RAW_DETAILS && raw_word(block, 6) & PROF_RAW_HAS_STEPS) return false;
+        if (type == RAW_THREAD && is_cpu_row(block)) return false;   /* tasks */
+        if (type != RAW_SESSION) continue;
+        char now[20] = {0};                      /* when it began, and generation */
+        memcpy(now, block + 40, sizeof now);
+        if (begun && memcmp(session, now, sizeof now) != 0) return false;
+        memcpy(session, now, sizeof now);
+        begun = true;
+    }
+    return begun;
+}
+
+bool raw_tells_depths(const char *path) {
+    struct stat status;
+    int fd = file_reads_once(path) ? -1 : open(path, O_RDONLY);
+    if (fd < 0) return false;
+    bool fits = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+                blocks_fit(fd, status.st_size);
+    close(fd);
+    return fits;
+}

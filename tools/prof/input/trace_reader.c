@@ -504,21 +504,21 @@ static bool next_in_text(trace_reader *r) {
 /* Of a format that is not JSON: the next item that is made already, if there is one. */
 static bool take_made(trace_reader *r) {
     source *s = r->source;
-    queued item;
+    const queued *item = s->finished ? NULL : queue_next(&s->made);
     bool good;
-    if (s->finished || !queue_next(&s->made, &item)) return false;
+    if (!item) return false;
     s->made_count++;
-    r->item = item.item;
-    if (item.item == TRACE_MEMBER) {
-        r->member = item.member;
+    r->item = item->item;
+    if (item->item == TRACE_MEMBER) {
+        r->member = item->member;
         good = !text_is(r->member.key, "baseTimeNanoseconds") || read_base(r);
         read_losses(r, r->member.key, r->member.value);
     } else {
-        r->event = item.event;
+        r->event = item->event;
         r->event.offset = s->made_count;
         if (r->event.dur_ns < 0) count_odd(r, TRACE_NEGATIVE);
         if (r->event.dur_ns < 0) r->event.dur_ns = 0;
-        good = !item.event.raw.size || chrome_again(&s->scan, &r->event, item.event.raw);
+        good = !item->event.raw.size || chrome_again(&s->scan, &r->event, item->event.raw);
         good = good && chrome_times_fit(&s->scan, r->event.ts_ns, r->event.dur_ns);
         if (!good) stop(s->text, BAD, "", chrome_no_times);
         good = good && accept_event(r) != NULL;

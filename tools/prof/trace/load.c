@@ -182,6 +182,7 @@ static trace_kept add_call(struct trace *t, const trace_event *event) {
 
 trace_kept trace_add(struct trace *t, const trace_event *event) {
     memory_change change;
+    if (t->as_ended && event->depth != TRACE_NO_DEPTH) return KEPT_NOTHING;
     if (trace_is_change(t, event, &change)) return add_change(t, event, &change);
     if (t->with_works && (event->phase == 's' || event->phase == 'f')) trace_note_flow(t, event);
     if (event->phase != 'X') return KEPT_NOTHING;
@@ -193,10 +194,10 @@ trace_kept trace_add(struct trace *t, const trace_event *event) {
 
 /* Ends the loading before the machine swaps. What is left of the file needs as much memory for each
    byte as what was read, and then come orders and times, about as much again. */
-static bool has_room(const trace_reader *reader, uint64_t size, int64_t left_before) {
+static bool has_room(const trace_reader *reader, uint64_t size, int64_t taken_before) {
     const int64_t least = 16 << 20;
     int64_t left = memory_left();
-    double taken = (double)(left_before - left), read = (double)reader->bytes;
+    double taken = (double)(memory_taken() - taken_before), read = (double)reader->bytes;
     double more = (double)size > read ? (double)size - read : 0;
     double need = taken > 0 && read > 0 ? taken * more / read + taken : 0;
     return left > least && need < (double)left;
@@ -208,18 +209,19 @@ int trace_load(struct trace *t, const char *path, trace_take *take, void *user) 
     trace_reader *reader = trace_open(path);
     t->ended_early = true;
     if (!reader) return EXIT_BAD;
-    int64_t left = memory_left();
+    int64_t taken = memory_taken();
     uint64_t events = 0;
     struct stat status;
     uint64_t size = stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
     reader->as_written = t->as_written;
     reader->quiet = t->quiet;
     reader->takes_rows = t->takes_rows;
+    reader->as_ended = t->as_ended;
     while (!reader->failed && trace_next(reader) != TRACE_END) {
         trace_kept kept = KEPT_NOTHING;
         if (reader->item == TRACE_EVENT) kept = trace_add(t, &reader->event);
         if (take) take(user, reader, kept);
-        if (++events % EVENTS_A_LOOK == 0 && !has_room(reader, size, left))
+        if (++events % EVENTS_A_LOOK == 0 && !has_room(reader, size, taken))
             exit(fail(path, "it needs more memory than there is (%lld MB are left): take a part of "
                       "it with --from and --to", (long long)(memory_left() >> 20)));
     }

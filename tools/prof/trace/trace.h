@@ -73,7 +73,8 @@ struct trace {
     bool steps_apart;           /* ProfilerStep#1 keeps its number, */
     bool whole_names;           /* and all names what they have: overloads, too */
     bool with_site;             /* names have the place that the event tells: parse (a.c:12) */
-    bool as_written, quiet, takes_rows;          /* the reader's */
+    bool as_written, quiet, takes_rows, as_ended;        /* the reader's. as_ended: what tells its
+                                   depth is not kept */
     bool by_time;               /* only what begins in [from_ns, to_ns), and what is around it */
     int64_t from_ns, to_ns;
     /* what there is */
