@@ -70,10 +70,6 @@ static inline int64_t busy_exposed(const busy_time *b) {
     return b->kind_ns[WORK_COMMUNICATION] - b->overlap_ns;
 }
 
-static inline double busy_share(const busy_time *b) {        /* 0 to 1 */
-    return busy_span(b) > 0 ? (double)b->busy_ns / (double)busy_span(b) : 0;
-}
-
 /* ---- Of each device of several files, in constant memory ---- */
 
 typedef struct busy_table {

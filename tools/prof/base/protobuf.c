@@ -122,10 +122,3 @@ pb_reader pb_within(const pb_field *field) {
     if (!r.bad) r.end += field->value;
     return r;
 }
-
-bool pb_parses(const uint8_t *data, size_t size) {
-    pb_reader r = {data, data + size, false};
-    pb_field field;
-    while (pb_next(&r, &field)) {}
-    return !r.bad;
-}

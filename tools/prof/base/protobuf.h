@@ -39,7 +39,5 @@ bool pb_next(pb_reader *r, pb_field *field);
 /* A varint at *at, which moves behind it; 0: it is cut short, -1: it is none, 1: it is one. */
 int pb_read_varint(const uint8_t **at, const uint8_t *end, uint64_t *number);
 pb_reader pb_within(const pb_field *field);
-/* Is it one message from begin to end? */
-bool pb_parses(const uint8_t *data, size_t size);
 
 #endif

@@ -243,13 +243,6 @@ void sorter_add(span_sorter *s, const void *added) {
     memcpy(s->filled.records + s->filled.count++ * s->size, added, s->size);
 }
 
-uint64_t sorter_count(const span_sorter *s) { return s->written + s->filled.count; }
-
-void *sorter_record(span_sorter *s, uint64_t number) {
-    if (number < s->written || number - s->written >= s->filled.count) return NULL;
-    return s->filled.records + (number - s->written) * s->size;
-}
-
 void sorter_finish(span_sorter *s) {
     if (!s->file) {
         sort_batch(&s->filled);

@@ -41,10 +41,6 @@ span_sorter *sorter_of(size_t size, record_before *before);
 /* The same, where `before` looks first at a thread: a uint32_t, so many bytes into each record. */
 span_sorter *sorter_by_thread(size_t size, record_before *before, size_t thread);
 void sorter_add(span_sorter *sorter, const void *added);
-uint64_t sorter_count(const span_sorter *sorter);        /* of records, which are numbered so */
-/* A record that may be changed, but for what sorts it; NULL: it is written already. Before
-   sorter_finish. */
-void *sorter_record(span_sorter *sorter, uint64_t number);
 void sorter_finish(span_sorter *sorter);         /* all are there */
 bool sorter_next(span_sorter *sorter, void *next);
 void sorter_rewind(span_sorter *sorter);         /* the next is the first again */

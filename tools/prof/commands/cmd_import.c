@@ -1,6 +1,7 @@
 /* prof import: a profile of nvprof or of Nsight Systems (both SQLite) as a trace. */
 #include "base/common.h"
 #include "input/event_source.h"
+#include "input/trace_reader.h"
 #include "input/trace_writer.h"
 
 static int run(int argc, char **argv);

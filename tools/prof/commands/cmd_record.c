@@ -1,13 +1,12 @@
 /* prof record: runs a program that has prof.h in it, and reports on the trace it writes. */
 #define _GNU_SOURCE                      /* memfd_create */
-#include "commands/record.h"
-#include "input/trace_reader.h"
-
 #include "base/files.h"
 #include "base/output.h"
+#include "commands/record_notes.h"
 #include "commands/top.h"
 #include "input/losses.h"
 #include "input/raw_memory.h"
+#include "input/trace_reader.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -247,39 +246,6 @@ static bool run_program(char **line, recording *r, bool top, int *status) {
 
 /* ---- What its sessions told ---- */
 
-static void add_note(record_notes *notes, const char *what, long pid, const char *text) {
-    record_note note = {.pid = pid, .text = strcpy(allocate(strlen(text) + 1), text)};
-    strcpy(note.what, what);
-    GROW(notes->items, notes->count, notes->capacity);
-    notes->items[notes->count++] = note;
-}
-
-void record_notes_read(record_notes *notes, int file) {
-    char text[8192];
-    ssize_t got;
-    while ((got = pread(file, text, sizeof text - 1, (off_t)notes->read)) > 0) {
-        char *p = text, *end;
-        text[got] = 0;
-        for (; (end = strchr(p, '\n')) != NULL; p = end + 1) {
-            char what[16];
-            long pid;
-            int at = 0;
-            *end = 0;
-            if (sscanf(p, "%15s %ld %n", what, &pid, &at) >= 2)
-                add_note(notes, what, pid, at ? p + at : "");
-        }
-        if (p == text) return;                   /* a line that is not whole */
-        notes->read += (uint64_t)(p - text);
-    }
-}
-
-record_note *record_find(const record_notes *notes, const char *what, long pid, size_t from) {
-    for (size_t i = from; i < notes->count; i++)
-        if ((!pid || notes->items[i].pid == pid) && strcmp(notes->items[i].what, what) == 0)
-            return notes->items + i;
-    return NULL;
-}
-
 /* The first session of a process and a file: programs that exec runs, one after the other, name the
    same one until one of them writes it. */
 static record_note *start_of(const recording *r, long pid, const char *file) {
@@ -471,7 +437,7 @@ static void find_starts(recording *r) {
     for (struct dirent *entry; list && (entry = readdir(list)); ) {
         record_note note = {.pid = atol(entry->d_name), .text = entry->d_name};
         if (note.pid > 0 && !start_of(r, note.pid, note.text))
-            add_note(&r->notes, "start", note.pid, note.text);
+            record_add(&r->notes, "start", note.pid, note.text);
     }
     if (list) closedir(list);
 }

@@ -2,7 +2,7 @@
 #ifndef PROF_TOP_H
 #define PROF_TOP_H
 
-#include "commands/record.h"
+#include "commands/record_notes.h"
 
 #include <stdbool.h>
 #include <stdio.h>

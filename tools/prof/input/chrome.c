@@ -36,12 +36,10 @@ static size_t argument_with(chrome_scan *s, const trace_event *event, trace_text
     return found && same_text(s->args[*found].key, key) ? (size_t)*found : count;
 }
 
-/* false: it is not, and which of the two counts? */
-static bool is_first_argument(chrome_scan *s, trace_event *event, const trace_member *arg) {
+/* Is it, or does it not matter which of the two counts? */
+static bool is_first_argument(chrome_scan *s, const trace_event *event, const trace_member *arg) {
     size_t other = argument_with(s, event, arg->key);
-    if (other == event->arg_count) return true;
-    event->has &= ~(uint32_t)TRACE_HAS_ONCE;
-    return stands_twice(s, s->args[other].value, arg->value);
+    return other == event->arg_count || stands_twice(s, s->args[other].value, arg->value);
 }
 
 /* Every member with its JSON text. */
@@ -49,7 +47,6 @@ static const char *scan_args(chrome_scan *s, const char *p, trace_event *event) 
     bool last = *(p = skip_space(p + 1)) == '}';
     event->arg_count = 0;
     event->arg_bits = 0;
-    event->has |= TRACE_HAS_ONCE;
     if (s->mapped) map_free(&s->keys);
     s->mapped = 0;
     while (!last) {
@@ -82,7 +79,7 @@ static bool read_id(trace_text value, int64_t *id, trace_text *into) {
 
 typedef enum event_key {
     KEY_OTHER, KEY_PH, KEY_TS, KEY_ID, KEY_ID2, KEY_BP, KEY_CAT, KEY_PID, KEY_TID, KEY_DUR,
-    KEY_NAME, KEY_ARGS, KEY_SCOPE, EVENT_KEYS, KEY_END = EVENT_KEYS /* none: the event's end */
+    KEY_NAME, KEY_ARGS, KEY_SCOPE, EVENT_KEYS
 } event_key;
 
 static event_key key_of(trace_text text) {
@@ -209,46 +206,6 @@ static bool has_times(const trace_event *event) {
 
 const char chrome_no_times[] = "with this event times do not fit 64 bits of nanoseconds";
 
-/* A ts, dur, pid or tid as most are: digits, at most so many decimals, and what ends a value.
-   Behind it; NULL: another. */
-static inline const char *read_plain(const char *p, int decimals, int64_t *number) {
-    const char *begin = p;
-    uint64_t sum = 0;
-    while (is_digit(*p)) sum = sum * 10 + (uint64_t)(*p++ - '0');
-    bool odd = p == begin || p - begin > 15 || (*begin == '0' && p - begin > 1);
-    if (decimals == 3 && *p == '.' && is_digit(p[1]) && is_digit(p[2]) && is_digit(p[3])) {
-        sum = sum * 1000 + (uint64_t)((p[1] - '0') * 100 + (p[2] - '0') * 10 + (p[3] - '0'));
-        decimals = 0;
-        p += 4;
-    } else if (*p == '.') {
-        const char *point = p++;
-        for (; decimals > 0 && is_digit(*p); decimals--) sum = sum * 10 + (uint64_t)(*p++ - '0');
-        odd |= p == point + 1;
-    }
-    if (odd || (*p != ',' && *p != '}' && *p != '\n')) return NULL;
-    while (decimals-- > 0) sum *= 10;
-    *number = (int64_t)sum;
-    return p;
-}
-
-/* The number at p, if it is one of those: behind it. */
-static inline const char *scan_plain(const char *p, event_key key, trace_event *event) {
-    const char *end = NULL;
-    uint32_t has = 0;
-    switch (key) {
-    case KEY_TS: end = read_plain(p, 3, &event->ts_ns), has = TRACE_HAS_TS; break;
-    case KEY_DUR: end = read_plain(p, 3, &event->dur_ns), has = TRACE_HAS_DUR; break;
-    case KEY_PID: end = read_plain(p, 0, &event->pid), has = TRACE_HAS_PID; break;
-    case KEY_TID: end = read_plain(p, 0, &event->tid), has = TRACE_HAS_TID; break;
-    default: break;
-    }
-    if (!end) return NULL;
-    event->has |= has;
-    if (key == KEY_PID) event->pid_text.data = NULL;
-    if (key == KEY_TID) event->tid_text.data = NULL;
-    return end;
-}
-
 /* The members from the event's `{` on, to behind it. */
 static const char *scan_members(chrome_scan *s, const char *p, trace_event *event) {
     trace_text had[EVENT_KEYS];
@@ -258,15 +215,13 @@ static const char *scan_members(chrome_scan *s, const char *p, trace_event *even
         event_key key = KEY_OTHER;
         if (!(p = skip_event_key(s, p, &key))) return NULL;
         trace_text value = {p, 0};
-        const char *plain = scan_plain(p, key, event);
-        p = plain ? plain : key == KEY_ARGS && *p == '{' ? scan_args(s, p, event)
-                                                         : skip_value(&s->json, p);
+        p = key == KEY_ARGS && *p == '{' ? scan_args(s, p, event) : skip_value(&s->json, p);
         if (!p) return NULL;
         value.size = (size_t)(p - value.data);
         if (key != KEY_OTHER && seen >> key & 1 && !stands_twice(s, had[key], value)) return NULL;
         seen |= 1u << key;
         had[key] = value;
-        if (!plain && key != KEY_OTHER && !read_member(s, event, key, value))
+        if (key != KEY_OTHER && !read_member(s, event, key, value))
             return stop(&s->json, BAD, value.data,
                         "this time does not fit 64 bits of nanoseconds");
         if (!(p = skip_comma(&s->json, p, '}', &last))) return NULL;

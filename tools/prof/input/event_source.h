@@ -5,7 +5,7 @@
 
 #include <sys/types.h>
 
-#include "input/trace_reader.h"
+#include "input/trace_event.h"
 
 /* ---- What a source has made, and nobody has taken yet ---- */
 

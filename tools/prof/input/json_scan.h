@@ -174,6 +174,16 @@ static inline bool json_is_clean(const json_scan *s) {
     return !odd;
 }
 
+/* How much of the text at p, a backslash, is one escape of JSON, 2, 6 or 12 bytes; 0: none is.
+   Four bytes behind end must be readable. */
+size_t json_escape(const char *p, const char *end);
+
+/* Is the number here more than a double holds? What is behind it must be readable. */
+bool json_is_infinite(const char *number);
+
+/* The number that four hexadecimal digits are; UINT32_MAX: they are none. */
+unsigned json_hex4(const char *p);
+
 /* Is it a number in decimals, whatever its size? */
 bool json_is_decimal(trace_text value);
 

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "input/json_mend.h"
 #include "input/json_scan.h"
 
 enum { DEEPEST = 512 };          /* brackets inside one element */
@@ -12,6 +11,33 @@ enum { DEEPEST = 512 };          /* brackets inside one element */
 const char json_too_long[] = "an element of more than 64 MB";
 
 /* ---- Scanning ---- */
+
+unsigned json_hex4(const char *p) {
+    unsigned code = 0;
+    for (int i = 0; i < 4; i++) {
+        char c = p[i];
+        unsigned digit = c >= '0' && c <= '9' ? (unsigned)(c - '0') :
+                         (c | 32) >= 'a' && (c | 32) <= 'f' ? (unsigned)((c | 32) - 'a' + 10) : 16;
+        if (digit == 16) return UINT32_MAX;
+        code = code * 16 + digit;
+    }
+    return code;
+}
+
+size_t json_escape(const char *p, const char *end) {
+    if (end - p < 2 || !p[1]) return 0;
+    if (p[1] != 'u') return strchr("\"\\/bfnrt", p[1]) ? 2 : 0;
+    unsigned code = end - p >= 6 ? json_hex4(p + 2) : UINT32_MAX;
+    if (code == UINT32_MAX || (code >= 0xDC00 && code < 0xE000)) return 0;
+    if (code < 0xD800 || code >= 0xE000) return 6;
+    unsigned low = end - p >= 12 && p[6] == '\\' && p[7] == 'u' ? json_hex4(p + 8) : 0;
+    return low >= 0xDC00 && low < 0xE000 ? 12 : 0;
+}
+
+bool json_is_infinite(const char *number) {
+    double value = strtod(number, NULL);
+    return value - value != 0;
+}
 
 const char *json_no_comma(json_scan *s, const char *p) {
     return stop_at(s, p, *p == ']' || *p == '}' ? "this bracket closes another kind"

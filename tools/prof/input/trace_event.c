@@ -60,19 +60,12 @@ uint64_t trace_pair_key(const trace_event *event) {
 
 /* ---- Arguments ---- */
 
-static inline bool has_key(trace_text key, const char *name, size_t size) {
-    return key.size == size && key.data[0] == name[0] && memcmp(key.data, name, size) == 0;
-}
-
-/* Ids stand first. Of equal keys the last one counts. */
+/* Of equal keys the last one counts. */
 const trace_member *trace_arg_find(const trace_event *event, const char *name, size_t size) {
-    const trace_member *arg = event->args, *end = arg + event->arg_count;
-    if (event->has & TRACE_HAS_ONCE) {
-        while (arg < end && !has_key(arg->key, name, size)) arg++;
-        return arg < end ? arg : NULL;
+    for (size_t i = event->arg_count; i-- > 0; ) {
+        trace_text key = event->args[i].key;
+        if (key.size == size && memcmp(key.data, name, size) == 0) return &event->args[i];
     }
-    while (end-- > arg)
-        if (has_key(end->key, name, size)) return end;
     return NULL;
 }
 

@@ -26,8 +26,7 @@ enum {                          /* trace_event.has */
     TRACE_HAS_NAME = 1, TRACE_HAS_CAT = 2, TRACE_HAS_PHASE = 4, TRACE_HAS_PID = 8,
     TRACE_HAS_TID = 16, TRACE_HAS_TS = 32, TRACE_HAS_DUR = 64, TRACE_HAS_ID = 128,
     TRACE_HAS_ARGS = 256,
-    TRACE_HAS_ESCAPES = 512,    /* inside: texts that the reader is still to decode */
-    TRACE_HAS_ONCE = 1024       /* each of its arguments: no two have the same key */
+    TRACE_HAS_ESCAPES = 512     /* inside: texts that the reader is still to decode */
 };
 
 typedef struct trace_event {
@@ -53,6 +52,15 @@ typedef struct trace_event {
     uint64_t arg_bits;          /* key_bit of each */
     trace_text args_text;       /* {...} */
 } trace_event;
+
+/* What comes next in a trace. */
+typedef enum trace_item {
+    TRACE_END = 0,              /* of the file, or of what can be read of it */
+    TRACE_EVENT,                /* reader->event */
+    TRACE_MEMBER,               /* reader->member: a top-level member other than traceEvents */
+    TRACE_NODE,                 /* reader->event.raw: one of "nodes" of an execution trace */
+    TRACE_ROW                   /* reader->row: one of a raw memory timeline, if takes_rows */
+} trace_item;
 
 /* A bit for a key, so that the arguments are searched for another only where it may be one. (Of
    those that PyTorch's events have, few share one.) */

@@ -120,7 +120,6 @@ static void join_args(trace_pairs *p, trace_event *event, const trace_event *end
     event->args = p->args;
     event->arg_count = count;
     event->arg_bits |= end->arg_bits;
-    event->has &= ~(uint32_t)TRACE_HAS_ONCE;     /* both may have one of a key */
     event->has |= end->has & TRACE_HAS_ARGS;
 }
 

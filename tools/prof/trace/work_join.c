@@ -154,13 +154,6 @@ static bool find_call(const work_join *j, const int64_t ids[JOINS], joined *call
     return found[*kind];
 }
 
-bool work_join_now(const work_join *j, const int64_t ids[JOINS], joined *call) {
-    bool by_launch = are_same(ids) || ids[JOIN_OP] == NO_ID;
-    uint32_t kind, last_word = by_launch ? JOIN_LAUNCH : JOIN_OP;
-    if (j->ids || ids[JOIN_ZONE] != NO_ID) return false;
-    return find_call(j, ids, call, &kind) && kind == last_word;
-}
-
 static void take_known(const work_join *j, take_joined *take, void *user) {
     for (size_t i = 0; i < j->work_count; i++) {
         const known_work *w = &j->works[i];

@@ -31,9 +31,6 @@ work_join *work_join_new(void);
 void work_join_call(work_join *join, uint32_t kind, int64_t id, const joined *call);
 /* Its ids, by kind; NO_ID: none. A zone that it names is its own; else as join_owner. */
 void work_join_work(work_join *join, const int64_t ids[JOINS], const joined *work);
-/* The call of a work at once, where none that is still to come may be the one that counts: calls
-   come in the order of `order`. Then the work needs not be told. */
-bool work_join_now(const work_join *join, const int64_t ids[JOINS], joined *call);
 /* Of each work, in the order in which they came. */
 void work_join_each(work_join *join, take_joined *take, void *user);
 void work_join_free(work_join *join);              /* NULL: nothing */

@@ -1,6 +1,6 @@
 /* What the sessions of a program tell prof record, by way of the file that PROF_STATUS names. */
-#ifndef PROF_RECORD_H
-#define PROF_RECORD_H
+#ifndef PROF_RECORD_NOTES_H
+#define PROF_RECORD_NOTES_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,6 +19,7 @@ typedef struct record_notes {
     uint64_t read;       /* bytes of the file */
 } record_notes;
 
+void record_add(record_notes *notes, const char *what, long pid, const char *text);
 /* Those that came since. */
 void record_notes_read(record_notes *notes, int file);
 /* The first one of this kind, from number `from` on; pid 0: of any process; NULL: none. */
