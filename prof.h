@@ -695,7 +695,8 @@ typedef enum prof_format {
 
 /* EventList.table()'s arguments. Widths are in code points; UINT32_MAX: unlimited. */
 typedef struct prof_table_desc {
-    const prof_averages_desc *averages;  /* NULL: the events themselves, one row each */
+    const prof_averages_desc *averages;  /* NULL: the events themselves, one row each (freestanding:
+                                            PROF_ERROR_UNSUPPORTED) */
     prof_metric sort_by;                 /* descending; 0: first-seen order */
     uint32_t row_limit;                  /* 0: 100; UINT32_MAX: all */
     uint32_t max_name_column_width;      /* 0: 55 */
@@ -14524,8 +14525,9 @@ PROF__FN prof_average prof__row_of_event(const struct prof_trace *s, uint32_t i)
 }
 
 PROF__FN prof_average prof__table_row(const prof__table *t, uint32_t i) {
-    return t->rows ? t->rows[i] : t->groups ? prof__group_average(t->groups, i)
-                                            : prof__row_of_event(t->trace, i);
+    if (t->rows) return t->rows[i];
+    return PROF__BARE || t->groups ? prof__group_average(t->groups, i)
+                                   : prof__row_of_event(t->trace, i);
 }
 
 /* ---- order ---- */
@@ -15533,7 +15535,7 @@ PROF__FN bool prof__table_find(prof__table *t, prof__groups *g, uint32_t **order
         t->groups = g;
         t->count = g->count;
     } else {
-        if (!prof__analyse(s)) return false;
+        if (PROF__BARE || !prof__analyse(s)) return false;
         t->count = s->event_count;
     }
     if (by == PROF_METRIC_NONE) return true;
@@ -15554,7 +15556,8 @@ PROF__CALL prof_result prof_write_table(const prof_trace *trace, const prof_tabl
     if (result != PROF_OK) return result;
     prof__table_open(&t, desc ? desc : prof__table_usual(&usual), out);
     t.trace = trace;
-    if (!prof__table_find(&t, &g, &order)) return PROF_ERROR_MEMORY;
+    if (!prof__table_find(&t, &g, &order))
+        return PROF__BARE ? PROF_ERROR_UNSUPPORTED : PROF_ERROR_MEMORY;
     prof__table_view(&t);
     prof__table_write(&t, order);
     return prof__out_close(&t.out);

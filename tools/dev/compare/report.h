@@ -123,7 +123,7 @@ static void report_tables(const prof_trace *trace) {
         snprintf(name, sizeof name, "table by %d", metric);
         end_field(name, prof_write_table(trace, &desc, to_field));
     }
-    for (int format = 0; format < 3; format++) {
+    for (int format = COMPARE_BARE ? 3 : 0; format < 3; format++) {   /* no more on targets */
         prof_table_desc desc;
         memset(&desc, 0, sizeof desc);
         desc.format = (prof_format)format;
