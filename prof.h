@@ -3326,9 +3326,8 @@ PROF__CALL size_t prof_format_memory(char *buf, size_t size, int64_t bytes) {
     return prof__text_copy(buf, size, text, (size_t)(p - text));
 }
 
-/* Output: a buffer before a sink, and the most room that is asked for at once. */
+/* Output: a buffer before a sink. */
 #define PROF__OUT_SIZE (PROF__BARE ? 256 : 8192)
-#define PROF__OUT_MOST 208
 typedef struct prof__out {
     prof_sink sink;
     bool failed;
@@ -3357,7 +3356,7 @@ PROF__FN prof_result prof__out_close(prof__out *o) {
     return o->failed ? PROF_ERROR_SINK : PROF_OK;
 }
 
-/* Makes room for n bytes at o->p, PROF__OUT_MOST at most. */
+/* Makes room for n bytes at o->p, which the buffer must hold. */
 PROF__EAGER void prof__out_room(prof__out *o, size_t n) {
     if (PROF__UNLIKELY(prof__out_left(o) < n)) prof__out_flush(o);
 }
@@ -8602,8 +8601,7 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 #define prof__analysis_refuse(s, bytes) false
 #define prof__analysis_refused(s) false
 #define prof__trails_name(s) ((void)0)
-#define prof__instants_note(s, tree) ((void)0)
-#define prof__made_close(s) ((void)0)
+#define prof__made_close(s, tree) ((void)0)
 #define prof__analyse_outside(s) ((void)0)
 #define prof__flows_match(s) ((void)0)
 #define prof__needs_events(s) false
@@ -11181,22 +11179,23 @@ PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, 
 
 PROF__FN void prof__read_moment(prof__reader *r, const prof__item *i) {
     uint32_t kind = i->kind, site = i->site_depth >> 8;
-    bool fed = r->feed->moment != NULL;
+    bool flow = !PROF__BARE && kind == PROF__FLOW;
     prof__moment one, *m = &one;
-    if (!prof__site_known(site)) {
+    if (!flow && !prof__site_known(site)) {
         r->lost++;
         return;
     }
     r->moment_count++;
     if (r->counting) return;
-    if (!fed) m = r->moments + (r->moment_count - 1);
+    if (!r->feed->moment) m = r->moments + (r->moment_count - 1);
     m->ns = prof__to_ns(&r->scale, PROF__BARE ? i->end : PROF__MIN(i->end, r->latest));
-    m->value = (int64_t)i->value;
+    m->value = flow ? (int64_t)(i->value >> 1) : (int64_t)i->value;
     m->thread = r->thread;
     m->site = site;
-    m->kind = kind == PROF__REAL ? PROF__MOMENT_REAL :
-              kind == PROF__COUNTER ? PROF__MOMENT_COUNTER : PROF__MOMENT;
-    if (fed) (r->feed->moment)(r->feed->user, m);
+    m->kind = flow ? (i->value & 1 ? PROF__MOMENT_FLOW_END : PROF__MOMENT_FLOW)
+            : kind == PROF__REAL ? PROF__MOMENT_REAL
+            : kind == PROF__COUNTER ? PROF__MOMENT_COUNTER : PROF__MOMENT;
+    if (r->feed->moment) (r->feed->moment)(r->feed->user, m);
 }
 
 /* A record that is no zone. */
@@ -11647,18 +11646,6 @@ PROF__FN void prof__read_async(prof__reader *r, const prof__item *i) {
     x->end_thread = s->threads[r->thread].id;
 }
 
-PROF__FN void prof__read_flow(prof__reader *r, const prof__item *i) {
-    uint32_t n = r->moment_count++;
-    prof__moment one, *m = &one;
-    if (r->counting) return;
-    if (!r->feed->moment) m = r->moments + n;
-    m->ns = prof__read_ns(r, i->end);
-    m->value = (int64_t)(i->value >> 1);
-    m->thread = r->thread;
-    m->kind = i->value & 1 ? PROF__MOMENT_FLOW_END : PROF__MOMENT_FLOW;
-    if (r->feed->moment) (r->feed->moment)(r->feed->user, m);
-}
-
 /* An instant may be where the timeline ends. */
 PROF__FN void prof__read_beside(prof__reader *r, const prof__item *i) {
     if (i->kind == PROF__INSTANT) prof__read_moment(r, i);
@@ -11666,7 +11653,7 @@ PROF__FN void prof__read_beside(prof__reader *r, const prof__item *i) {
 }
 
 PROF__FN void prof__wide_detail(prof__reader *r, const prof__item *i) {
-    if (i->kind == PROF__FLOW && i->slots == 2) prof__read_flow(r, i);
+    if (i->kind == PROF__FLOW && i->slots == 2) prof__read_moment(r, i);
     else if (!prof__wide(&prof__trace)) r->lost++;
     else if (i->kind == PROF__ATTRIBUTE)
         prof__read_attribute(&prof__details_now, i->at, i->at + i->slots);
@@ -13267,8 +13254,9 @@ PROF__FN void prof__flows_match(struct prof_trace *s) {
             s->moments[i].kind = PROF__MOMENT_NONE;
 }
 
-/* Fewer events were made than counted if ranges ended twice. */
-PROF__FN void prof__made_close(struct prof_trace *s) {
+/* The events are made: fewer than counted if ranges ended twice. */
+PROF__FN void prof__made_close(struct prof_trace *s, const prof__tree *t) {
+    s->instants = t->instants;
     s->event_count -= s->made_count - prof__details_now.made_count;
     s->made_count = prof__details_now.made_count;
 }
@@ -13359,12 +13347,6 @@ PROF__FN void prof__queries_open(struct prof_trace *s) {
 /* Events go into the caller's memory, or else after the threads. */
 PROF__FN void prof__events_place(struct prof_trace *s) {
     s->events = (prof_event *)(void *)(s->place ? s->place : s->first_scratch);
-}
-
-PROF__FN bool prof__analyse(const prof_trace *trace);
-
-PROF__FN void prof__instants_note(struct prof_trace *s, const prof__tree *t) {
-    s->instants = t->instants;
 }
 
 PROF__FN void prof__say_events(size_t bytes);
@@ -13603,8 +13585,7 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
         prof__tree_open(&tree, s);
         prof__build_rows(s, &feed);
     }
-    prof__instants_note(s, &tree);
-    prof__made_close(s);
+    prof__made_close(s, &tree);
     if (prof__others(s) || wide) prof__analyse_outside(s);
     else if (s->row_count > 1 || tree.instants)
         (void)prof__events_sort(s->events, s->event_count, s->scratch);
