@@ -11820,7 +11820,8 @@ PROF__FN bool prof__event_right(const prof_event *e) {
                    (x->tensors || !x->tensor_count)));
 }
 
-/* Does desc.activities have such devices? Those without an activity it cannot leave out. */
+/* Does desc.activities have such devices: that were added, or are known? Others it cannot leave
+   out. */
 PROF__FN bool prof__device_asked(uint8_t type) {
     static const struct { uint8_t type, activity; } kinds[] = {
         { PROF_DEVICE_CUDA, PROF_ACTIVITY_CUDA }, { PROF_DEVICE_HIP, PROF_ACTIVITY_CUDA },
@@ -11828,6 +11829,9 @@ PROF__FN bool prof__device_asked(uint8_t type) {
         { PROF_DEVICE_HPU, PROF_ACTIVITY_HPU },
         { PROF_DEVICE_PRIVATEUSE1, PROF_ACTIVITY_PRIVATEUSE1 } };
     uint32_t asked = prof__session.desc.activities;
+    for (uint32_t i = 0; asked && i < prof__devices.count; i++)
+        if (prof__devices.list[i].desc.type == type)
+            return (asked & prof__devices.list[i].desc.activity) != 0;
     for (size_t i = 0; asked && i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i].type == type) return (asked & kinds[i].activity) != 0;
     return true;
@@ -13414,25 +13418,33 @@ PROF__FN bool prof__needs_events(const struct prof_trace *s) {
     return s->beside || prof__others(s);
 }
 
+PROF__FN void prof__counters_add(int64_t *to, const prof_extra *x) {
+    for (uint32_t i = 0; x && i < PROF__MIN(x->counter_count, PROF_COUNTERS); i++)
+        to[i] = PROF__PLUS(to[i], x->counters[i]);
+}
+
+/* What an event has beside its times. Where it is in no tree none of its bytes are its own. */
 PROF__FN void prof__beside_of_event(prof__beside *b, const struct prof_trace *s,
                                     const prof_event *e) {
-    prof_event_totals t = prof_event_total(s, e);
+    prof__amounts *all = &b->all, *within = &b->within;
+    const prof__side *side = s->side + (e - s->events);
     memset(b, 0, sizeof *b);
-    b->all.device_ns = t.device_time_total_ns;
-    b->all.cpu_bytes = t.cpu_memory_usage;
-    b->all.device_bytes = t.device_memory_usage;
-    b->within.device_ns = PROF__MINUS(t.device_time_total_ns, t.self_device_time_total_ns);
-    b->within.cpu_bytes = PROF__MINUS(t.cpu_memory_usage, t.self_cpu_memory_usage);
-    b->within.device_bytes = PROF__MINUS(t.device_memory_usage, t.self_device_memory_usage);
+    all->device_ns = side->device_ns;
+    all->cpu_bytes = side->cpu_bytes;
+    all->device_bytes = side->device_bytes;
     b->flops = e->extra ? e->extra->flops : 0;
     b->counted = e->extra && e->extra->counter_count;
-    if (!b->counted) return;
-    memcpy(b->all.counters, e->extra->counters,
-           PROF__MIN(e->extra->counter_count, PROF_COUNTERS) * sizeof *e->extra->counters);
+    prof__counters_add(all->counters, e->extra);
+    if (!prof__in_tree(e)) {
+        within->cpu_bytes = all->cpu_bytes;
+        within->device_bytes = all->device_bytes;
+    }
     for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling) {
-        const prof_extra *x = s->events[c].extra;
-        for (uint32_t i = 0; x && i < PROF__MIN(x->counter_count, PROF_COUNTERS); i++)
-            b->within.counters[i] = PROF__PLUS(b->within.counters[i], x->counters[i]);
+        side = s->side + c;
+        within->device_ns = PROF__PLUS(within->device_ns, side->device_ns);
+        within->cpu_bytes = PROF__PLUS(within->cpu_bytes, side->cpu_bytes);
+        within->device_bytes = PROF__PLUS(within->device_bytes, side->device_bytes);
+        prof__counters_add(within->counters, s->events[c].extra);
     }
 }
 
@@ -13631,21 +13643,14 @@ PROF__CALL prof_event_totals prof_event_total(const prof_trace *trace, const pro
     t.cpu_time_total_ns = prof__cpu_ns(event);
     t.self_cpu_time_total_ns = event->self_cpu_time_total_ns;
     if (prof__side_of(trace)) {
-        const prof__side *side = trace->side + (event - trace->events);
-        bool own = prof__in_tree(event);
-        t.device_time_total_ns = t.self_device_time_total_ns = side->device_ns;
-        t.cpu_memory_usage = side->cpu_bytes;
-        t.device_memory_usage = side->device_bytes;
-        t.self_cpu_memory_usage = own ? side->cpu_bytes : 0;
-        t.self_device_memory_usage = own ? side->device_bytes : 0;
-        for (uint32_t c = event->first_child; c != PROF_NONE; c = trace->events[c].next_sibling) {
-            t.self_device_time_total_ns =
-                PROF__MINUS(t.self_device_time_total_ns, trace->side[c].device_ns);
-            t.self_cpu_memory_usage =
-                PROF__MINUS(t.self_cpu_memory_usage, trace->side[c].cpu_bytes);
-            t.self_device_memory_usage =
-                PROF__MINUS(t.self_device_memory_usage, trace->side[c].device_bytes);
-        }
+        prof__beside b;
+        prof__beside_of_event(&b, trace, event);
+        t.device_time_total_ns = b.all.device_ns;
+        t.cpu_memory_usage = b.all.cpu_bytes;
+        t.device_memory_usage = b.all.device_bytes;
+        t.self_device_time_total_ns = PROF__MINUS(b.all.device_ns, b.within.device_ns);
+        t.self_cpu_memory_usage = PROF__MINUS(b.all.cpu_bytes, b.within.cpu_bytes);
+        t.self_device_memory_usage = PROF__MINUS(b.all.device_bytes, b.within.device_bytes);
     }
     return t;
 }

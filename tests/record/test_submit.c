@@ -514,6 +514,31 @@ static void test_types_of_devices(void) {
     test_text_clear(&text);
 }
 
+/* A device that was added has the activity that it was added with, whatever its type. */
+static void test_device_asked(void) {
+    for (int asked = 0; asked < 2; asked++) {
+        prof_device_desc d;
+        prof_desc desc;
+        prof_event e;
+        size_t count;
+        memset(&d, 0, sizeof d);
+        d.name = "rocm";
+        d.type = PROF_DEVICE_HIP;
+        d.activity = PROF_ACTIVITY_MTIA;
+        d.start = companion_start;
+        d.stop = companion_stop;
+        if (!asked) EQUAL(prof_add_device(&d), PROF_OK);
+        memset(&desc, 0, sizeof desc);
+        desc.activities = PROF_ACTIVITY_CPU | (asked ? PROF_ACTIVITY_MTIA : 0);
+        EQUAL(prof_start(&desc), PROF_OK);
+        e = event_at("work", 1, 2, prof_submit_thread(7, NULL));
+        e.device_type = PROF_DEVICE_HIP;
+        EQUAL(prof_submit(&e, 1), PROF_OK);
+        (void)prof_events(prof_stop(), &count);
+        EQUAL(count, asked);
+    }
+}
+
 static void test_session_info(void) {
     enum { BOTH = PROF_ACTIVITY_CPU | PROF_ACTIVITY_PRIVATEUSE1 };
     prof_desc desc;
@@ -865,5 +890,6 @@ int main(void) {
     RUN(test_duplicates_merge);
     RUN(test_rows_of_one_hash);
     RUN(test_built_deep);
+    RUN(test_device_asked);
     return test_end();
 }
