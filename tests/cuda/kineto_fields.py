@@ -8,6 +8,7 @@ import functools
 import glob
 import gzip
 import json
+import os
 import re
 import sys
 
@@ -43,9 +44,11 @@ def arguments(event):
 
 
 class Models:
-    """PyTorch's traces, newest first: only those that are asked for are parsed."""
+    """PyTorch's traces, newest first: only those that are asked for are parsed; without ALL none of the
+    largest, which takes as long as all others."""
     def __init__(self, folder):
-        texts = [text_of(p) for p in sorted(glob.glob(folder + "/*.json*"))]
+        texts = [text_of(p) for p in sorted(glob.glob(folder + "/*.json*"))
+                 if os.environ.get("ALL") or os.path.getsize(p) < 1000000]
         texts.sort(key=lambda t: -int((re.findall(r'"baseTimeNanoseconds": *([0-9]+)', t) or [0])[-1]))
         self.texts = texts
 

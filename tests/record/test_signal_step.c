@@ -21,7 +21,7 @@ int main(void) {
 #  if TEST_SANITIZED                     /* more instructions, the time is their square */
 #    define STEP_STRIDE 6007
 #  elif !defined(__OPTIMIZE__)
-#    define STEP_STRIDE 331
+#    define STEP_STRIDE 661
 #  else
 #    define STEP_STRIDE 67
 #  endif
