@@ -192,21 +192,27 @@ cat >$out/start.c <<'END'
 #include "prof.h"
 int main(void) { return prof_start(NULL) != PROF_OK; }
 END
-for gone in prof_file_write_behind prof_write_canonical prof_join prof_order prof_nest prof_sums; do
-    printf '#include "prof.h"\nvoid *f(void);\nvoid *f(void) { return (void *)%s; }\n' \
-        $gone >$out/old.c
-    for cc in 'gcc -std=c99' 'clang -std=c99' 'g++ -x c++'; do
-        says "$cc, $gone" "$gone is gone: " $cc -fsyntax-only -I. $out/old.c
+gone() {   # LINE WORDS COMPILER NAME...: line LINE of old.c has the first name, and so on
+    line=$1 words=$2 cc=$3
+    shift 3
+    $cc -fsyntax-only -I. $out/old.c >$out/said 2>&1
+    for name in "$@"; do
+        if grep -m 1 "old.c:$line:.*error" $out/said | grep -q "$words"; then echo "ok $cc, $name"
+        else echo "not ok $cc, $name: its first line does not say '$words'"; failed=1
+        fi
+        line=$((line + 1))
     done
-done
-for gone in prof_sums_desc prof_span; do
-    printf '#include "prof.h"\nextern %s what;\n' $gone >$out/old.c
-    says "$gone" 'prof_sums is gone: ' gcc -fsyntax-only -I. $out/old.c
-done
-for gone in prof_raw prof_raw_kind prof_raw_desc prof_raw_item prof_raw_stats prof_raw_open prof_raw_feed prof_raw_close; do
-    printf '#include "prof.h"\nextern %s what;\n' $gone >$out/old.c
-    says "$gone" 'or copy tools/prof/raw_read.h' gcc -fsyntax-only -I. $out/old.c
-done
+}
+calls='prof_file_write_behind prof_write_canonical prof_join prof_order prof_nest prof_sums'
+{ printf '#include "prof.h"\nvoid f(void **p);\nvoid f(void **p) {\n'
+  printf '    *p++ = (void *)%s;\n' $calls; echo '}'; } >$out/old.c
+for cc in 'gcc -std=c99' 'clang -std=c99' 'g++ -x c++'; do gone 4 ' is gone: ' "$cc" $calls; done
+types='prof_sums_desc prof_span'
+{ echo '#include "prof.h"'; printf 'extern %s *what;\n' $types; } >$out/old.c
+gone 2 'prof_sums is gone: ' gcc $types
+types='prof_raw prof_raw_kind prof_raw_desc prof_raw_item prof_raw_stats prof_raw_open prof_raw_feed prof_raw_close'
+{ echo '#include "prof.h"'; printf 'extern %s *what;\n' $types; } >$out/old.c
+gone 2 'or copy tools/prof/raw_read.h' gcc $types
 printf '#include "prof.h"\nprof_desc d;\nvoid f(void);\nvoid f(void) { d.counters = "cycles"; }\n' \
     >$out/old.c
 says 'the old name desc.counters' 'hw_counters' gcc -fsyntax-only -I. $out/old.c

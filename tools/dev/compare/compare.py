@@ -80,7 +80,7 @@ def build_player(side, bare, fields):
     path, made = side.player(bare), side.folder + '/fields.h'
     if not os.path.exists(made) or open(made).read() != fields:
         open(made, 'w').write(fields)
-    sources = [HERE + '/' + name for name in ('player.c', 'report.h', 'compare_api.h')]
+    sources = [HERE + '/' + name for name in ('player.c', 'report.h')]
     newest = max(os.path.getmtime(name) for name in sources + [made, side.tree + '/prof.h'])
     if os.path.exists(path) and os.path.getmtime(path) > newest:
         return

@@ -27,7 +27,8 @@ static unsigned in_context;
 #endif
 #define PROF_IMPLEMENTATION
 #include "prof.h"
-#include "compare_api.h"
+/* Calls stand here by their names in this tree. One that has another in the header of the commit that
+   is compared with gets a line: #ifdef COMPARE_OLD, #define prof_get_stats prof_stats_of. */
 #include "fields.h"                      /* made of the header: the numbers of its structs */
 #include "report.h"
 
@@ -93,7 +94,6 @@ static void op_set(char **w) {
     SET("warmup", schedule.warmup = (uint32_t)v)
     SET("active", schedule.active = (uint32_t)v)
     SET("repeat", schedule.repeat = (uint32_t)v)
-    SET("skip_first_wait", schedule.skip_first_wait = (uint32_t)v)
 #undef SET
     fprintf(stderr, "player: set %s: no such key\n", w[0]);
     exit(2);
@@ -157,8 +157,6 @@ static void op_tick(char **w) { clock_ticks += (uint64_t)number(w[0]); }
 
 static void op_rate(char **w) { ticks_per_us = (uint64_t)number(w[0]); }
 
-static void op_wraps(char **w) { prof_tick(); }
-
 /* ---- Zones ---- */
 
 /* Each name at a place of its own; two names have several places, on hosts: on targets the old
@@ -202,8 +200,6 @@ static void op_instant(char **w) {
 
 static void op_name(char **w) { prof_set_thread_name(w[0]); }
 
-static void op_thread_end(char **w) { prof_thread_end(); }
-
 #if COMPARE_BARE
 static void op_context(char **w) { in_context = (unsigned)number(w[0]); }
 
@@ -213,8 +209,6 @@ static void op_task(char **w) {
     snprintf(names[n], sizeof names[n], "task%u", n);
     prof_task_in(n, names[n]);
 }
-
-static void op_task_gone(char **w) { prof_task_gone((uint32_t)number(w[0])); }
 #else
 
 /* ---- What hosted builds alone have ---- */
@@ -268,21 +262,21 @@ static void op_kind(char **w) { (void)prof_memory_category((prof_memory_kind)num
 
 static void op_arg(char **w) { prof_set_arg(w[0], w[1]); }
 static void op_arg_int(char **w) { prof_set_arg_int(w[0], number(w[1])); }
-static void op_flops(char **w) { api_set_flops((uint64_t)number(w[0])); }
-static void op_overload(char **w) { api_set_overload(w[0]); }
-static void op_module(char **w) { api_set_module(w[0]); }
+static void op_flops(char **w) { prof_set_flops((uint64_t)number(w[0])); }
+static void op_overload(char **w) { prof_set_overload(w[0]); }
+static void op_module(char **w) { prof_set_module(w[0]); }
 static void op_module_push(char **w) { prof_module_push(w[0]); }
 static void op_metadata(char **w) { (void)prof_add_metadata(w[0], w[1]); }
 
 static void op_module_pop(char **w) { prof_module_pop(); }
 
-static void op_annotation(char **w) { api_set_annotation(); }
+static void op_annotation(char **w) { prof_set_annotation(); }
 
 static void op_sequence(char **w) {
-    api_set_sequence(number(w[0]), (uint8_t)number(w[1]), (uint64_t)number(w[2]));
+    prof_set_sequence(number(w[0]), (uint8_t)number(w[1]), (uint64_t)number(w[2]));
 }
 
-static void op_stack(char **w) { api_set_stack((const char *const *)w, 3); }
+static void op_stack(char **w) { prof_set_stack((const char *const *)w, 3); }
 
 /* n inputs of up to 3 dimensions each, some of them lists. */
 static const char *const types[] = { "float", "double", "int", "" };
@@ -301,14 +295,14 @@ static uint32_t shapes_of(unsigned n) {
 
 static void op_shapes(char **w) {
     uint32_t count = shapes_of((unsigned)number(w[0]));
-    api_set_shapes(shapes, number(w[1]) ? types : NULL, count);
+    prof_set_shapes(shapes, number(w[1]) ? types : NULL, count);
 }
 
-static void op_strides(char **w) { api_set_strides(shapes, shapes_of((unsigned)number(w[0]))); }
+static void op_strides(char **w) { prof_set_strides(shapes, shapes_of((unsigned)number(w[0]))); }
 static void op_outputs(char **w) {
-    api_set_outputs(shapes, types, shapes_of((unsigned)number(w[0])));
+    prof_set_outputs(shapes, types, shapes_of((unsigned)number(w[0])));
 }
-static void op_inputs(char **w) { api_set_inputs((const char *const *)w, 3, "{\"alpha\": 2}"); }
+static void op_inputs(char **w) { prof_set_inputs((const char *const *)w, 3, "{\"alpha\": 2}"); }
 
 static void op_tensors(char **w) {
     prof_tensor list[3];
@@ -318,7 +312,7 @@ static void op_tensors(char **w) {
         list[i].storage = 100 + i;
         list[i].offset = i;
     }
-    api_set_tensors(list, 3);
+    prof_set_tensors(list, 3);
 }
 
 static void op_push_with(char **w) {
@@ -530,12 +524,11 @@ static const struct { const char *word; void (*run)(char **); } words[] = {
     { "categories", op_categories },
     { "flush", op_flush }, { "dump", op_dump }, { "snapshot", op_snapshot },
     { "tick", op_tick }, { "rate", op_rate },
-    { "wraps", op_wraps }, { "begin", op_begin }, { "end", op_end },
+    { "begin", op_begin }, { "end", op_end },
     { "push", op_push }, { "pop", op_pop }, { "instant", op_instant }, { "name", op_name },
-    { "thread_end", op_thread_end }, { "block", op_block }, { "close", op_close },
-    { "loop", op_loop }, { "context", op_context },
+    { "block", op_block }, { "close", op_close }, { "loop", op_loop }, { "context", op_context },
 #if COMPARE_BARE
-    { "task", op_task }, { "task_gone", op_task_gone },
+    { "task", op_task },
 #else
     { "step", op_step }, { "toggle", op_toggle }, { "push_f", op_push_f },
     { "counter_f", op_counter_f }, { "mark", op_mark },
