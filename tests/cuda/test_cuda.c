@@ -574,7 +574,7 @@ static void test_full_store(void) {
 }
 
 static void test_million(void) {
-    uint32_t n = 1000000 / (test_sample() > 1 ? 4 : 1) / SLOW, i;
+    uint32_t n = 1000000u / (test_sample() > 1 ? 4 : 1) / SLOW, i;
     prof_cuda_stats s;
     reset();
     room_for(n);
