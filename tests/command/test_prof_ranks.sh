@@ -223,8 +223,9 @@ assert have == want, have' "$out/page.html"
 }
 try ranks_page page_alike $answers/example_rank0.json $answers/example_rank1.json
 try ranks_page_one page_alike $answers/example_rank0.json
-shows() { dom "$out/page.html" | tr '\n' ' ' | grep -o 'id="ranks_section".*id="flame_section"' | grep -q "$1"; }
+shows() { tr '\n' ' ' <"$out/dom" | grep -o 'id="ranks_section".*id="flame_section"' | grep -q "$1"; }
 if [ -n "$browser" ]; then
+    dom "$out/page.html" >"$out/dom"
     try ranks_page_parts shows '<td>70.00 µs (25.0 %)</td><td>140.0 µs (50.0 %)</td><td>20.00 µs (7.1 %)</td>'
     try ranks_page_collective shows '<td>allreduce</td><td>0</td><td>8</td>'
 else

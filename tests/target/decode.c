@@ -1,6 +1,8 @@
 /* A raw stream from stdin as text, one line for each zone, instant and counter. Exit status 1 when
    some of it was damaged. */
-#define PROF_IMPLEMENTATION
+#ifndef TEST_LIBRARY
+#  define PROF_IMPLEMENTATION
+#endif
 #include "../../tools/prof/raw_read.h"
 
 #include <stdio.h>

@@ -55,7 +55,8 @@ reports() {   # the command, too
 
 check 'core, gcc' runs gcc gcc -std=c99 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 command -v clang >/dev/null && check 'core, clang' runs clang clang -std=c99 -O2
-check 'core, the reader' $quick_cc -std=c99 -O0 -w -I. tests/target/decode.c -o "$out/decode" -lpthread
+library zlib
+check 'core, the reader' $cc -DTEST_LIBRARY -I. tests/target/decode.c "$library" -o "$out/decode" $libs
 check 'core, the dump' decodes
 [ -x $tests_prof ] && check 'core, the report' reports
 

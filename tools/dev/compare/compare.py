@@ -224,6 +224,8 @@ def pieces(name, old, new):
     if old is None or new is None:
         return [(name,) + tuple('none' if text is None else text[:300].decode(errors='replace')
                                 for text in (old, new))]
+    if b'\0' in old + new:
+        return [(name, 'bytes', 'other bytes')]
     try:
         found = list(json_pieces(name, *(json.loads(text.partition(b'\n-- status')[0])
                                          for text in (old, new))))
