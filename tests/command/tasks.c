@@ -80,7 +80,7 @@ int main(int argc, char **argv) {
         fail_each = fails ? 3 : 0;
         if ((raw || chrome) && i % 4 == 0) (void)prof_flush();
     }
-    for (unsigned i = 0; ring && i < 40000; i++) {
+    for (unsigned i = 0; ring && i < 100000; i++) {
         clock_ticks++;
         prof_task_in(i & 1 ? 9 : 7, i & 1 ? "idle" : "control");
     }
