@@ -27,8 +27,8 @@ static unsigned in_context;
 #endif
 #define PROF_IMPLEMENTATION
 #include "prof.h"
-/* Calls stand here by their names in this tree. One that has another in the header of the commit that
-   is compared with gets a line: #ifdef COMPARE_OLD, #define prof_get_stats prof_stats_of. */
+/* Calls stand here by their names in this tree. One that has another in the header of the commit
+   that is compared with gets a line: #ifdef COMPARE_OLD, #define prof_get_stats prof_stats_of. */
 #include "fields.h"                      /* made of the header: the numbers of its structs */
 #include "report.h"
 
