@@ -189,10 +189,28 @@ void output_text(output *out, const char *text) {
     output_write(out, text, strlen(text));
 }
 
+/* The digits of a number, to end before `end`; at least so many. Where they begin. */
+static char *digits_before(char *end, uint64_t number, int least) {
+    for (; number || least > 0; number /= 10, least--) *--end = (char)('0' + number % 10);
+    return end;
+}
+
 void us_text(int64_t ns, char text[US_TEXT]) {
+    char digits[24], *end = digits + sizeof digits;
     uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-    snprintf(text, US_TEXT, "%s%llu.%03llu", ns < 0 ? "-" : "",
-             (unsigned long long)size / 1000, (unsigned long long)size % 1000);
+    char *p = digits_before(end, size % 1000, 3);
+    *--p = '.';
+    p = digits_before(p, size / 1000, 1);
+    if (ns < 0) *--p = '-';
+    memcpy(text, p, (size_t)(end - p));
+    text[end - p] = '\0';
+}
+
+void output_int(output *out, int64_t number) {
+    char digits[24], *end = digits + sizeof digits;
+    char *p = digits_before(end, number < 0 ? 0 - (uint64_t)number : (uint64_t)number, 1);
+    if (number < 0) *--p = '-';
+    output_write(out, p, (size_t)(end - p));
 }
 
 void write_us(output *out, int64_t ns) {
@@ -230,10 +248,19 @@ void output_double(output *out, double x) {
     output_text(out, text);
 }
 
+/* A character that stands for itself in JSON, and in HTML. */
+static bool is_plain(char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\' && c != '<'; }
+
 void output_json_text(output *out, const char *text, size_t size) {
     output_write(out, "\"", 1);
-    while (size) {
+    for (;;) {
         char escaped[8];
+        size_t plain = 0;
+        while (plain < size && is_plain(text[plain])) plain++;
+        output_write(out, text, plain);
+        text += plain;
+        size -= plain;
+        if (!size) break;
         size_t piece = utf8_size((const unsigned char *)text, size);
         if (piece == 0) output_text(out, "\\ufffd");
         else if (out->in_html && *text == '<') output_text(out, "\\u003c");

@@ -48,6 +48,7 @@ void output_format(output *out, const char *format, ...) PRINTF_LIKE(2, 3);
 enum { US_TEXT = 32 };
 void us_text(int64_t ns, char text[US_TEXT]);   /* microseconds with three decimals */
 void write_us(output *out, int64_t ns);          /* so, too */
+void output_int(output *out, int64_t number);
 void output_double(output *out, double x);   /* a JSON number that reads back as x; or null */
 void output_json_text(output *out, const char *text, size_t size);   /* quoted; bad UTF-8: U+FFFD */
 void output_plain_text(output *out, const char *text);

@@ -63,11 +63,13 @@ static void write_text(output *out, const char *key, trace_text value) {
 static void write_id(output *out, const char *key, int64_t id, trace_text text) {
     output_text(out, key);
     if (text.data) output_json_text(out, text.data, text.size);
-    else output_format(out, "%lld", (long long)id);
+    else output_int(out, id);
 }
 
 static void make_event(output *out, const trace_event *event) {
-    output_format(out, "{\"ph\": \"%c\"", event->phase);
+    output_text(out, "{\"ph\": \"");
+    output_write(out, &event->phase, 1);
+    output_text(out, "\"");
     if (event->has & TRACE_HAS_CAT) output_text(out, ", \"cat\": ");
     if (event->has & TRACE_HAS_CAT) output_json_text(out, event->cat.data, event->cat.size);
     output_text(out, ", \"name\": ");
