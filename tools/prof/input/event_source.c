@@ -24,6 +24,27 @@ trace_event *queue_event(event_queue *q, char phase, trace_text category, trace_
     return event;
 }
 
+trace_event *queue_timed(event_queue *q, char phase, trace_text category, trace_text name,
+                         int64_t ts_ns) {
+    trace_event *event = queue_event(q, phase, category, name);
+    event->ts_ns = ts_ns;
+    event->has |= TRACE_HAS_TS;
+    return event;
+}
+
+void queue_until(trace_event *event, int64_t dur_ns) {
+    event->dur_ns = dur_ns;
+    event->has |= TRACE_HAS_DUR;
+    event->kind = trace_kind_of(event->cat);
+}
+
+void queue_id(event_queue *q, trace_event *event, int64_t id) {
+    char text[24];
+    int size = snprintf(text, sizeof text, "%lld", (long long)id);
+    event->id = queue_copy(q, (trace_text){text, (size_t)size});
+    event->has |= TRACE_HAS_ID;
+}
+
 trace_text queue_copy(event_queue *q, trace_text text) {
     return (trace_text){arena_text(&q->texts, text.data, text.size), text.size};
 }
@@ -58,6 +79,21 @@ void queue_args(event_queue *q, trace_event *event, trace_text args) {
     event->args = members;
 }
 
+output *queue_begin_args(event_queue *q) {
+    if (q->has_args) output_forget(&q->args);
+    else output_open_memory(&q->args);
+    q->has_args = true;
+    output_text(&q->args, "{");
+    return &q->args;
+}
+
+void queue_end_args(event_queue *q, trace_event *event) {
+    trace_text text;
+    output_text(&q->args, "}");
+    text.data = output_memory(&q->args, &text.size);
+    if (text.size > 2) queue_args(q, event, text);
+}
+
 void queue_text(event_queue *q, trace_text json) {
     const trace_text none = {NULL, 0};
     queue_event(q, 0, none, none)->raw = queue_copy(q, json);
@@ -82,6 +118,7 @@ const queued *queue_next(event_queue *q) {
 
 void queue_free(event_queue *q) {
     free(q->items);
+    if (q->has_args) output_discard(&q->args);
     arena_free(&q->texts);
 }
 

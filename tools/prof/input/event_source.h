@@ -16,6 +16,8 @@ typedef struct event_queue {
     queued *items;
     size_t count, next, capacity;
     arena texts;                 /* of what waits */
+    bool has_args;
+    output args;                 /* see queue_begin_args */
     bool left_out;               /* the file holds something that the source does not read */
     bool failed;                 /* it cannot be read on, as the source has told */
 } event_queue;
@@ -23,8 +25,15 @@ typedef struct event_queue {
 /* A new event, to be filled in before the next one is asked for. Its texts are to last as long as
    it waits, and the name is clean (text_clean). category.data NULL: it has none. */
 trace_event *queue_event(event_queue *q, char phase, trace_text category, trace_text name);
+trace_event *queue_timed(event_queue *q, char phase, trace_text category, trace_text name,
+                         int64_t ts_ns);
+void queue_until(trace_event *event, int64_t dur_ns);        /* a complete one */
+void queue_id(event_queue *q, trace_event *event, int64_t id);
 /* Its arguments: a copy of the JSON text {...}. */
 void queue_args(event_queue *q, trace_event *event, trace_text args);
+/* The same, written behind the `{` that is there; none: {}. */
+output *queue_begin_args(event_queue *q);
+void queue_end_args(event_queue *q, trace_event *event);
 void queue_text(event_queue *q, trace_text json);            /* an event that is one as JSON */
 trace_text queue_copy(event_queue *q, trace_text text);      /* that lasts as long as it waits */
 trace_text queue_clean(event_queue *q, trace_text text);     /* the same, clean */

@@ -32,12 +32,10 @@ static void put_frame(folded *t, size_t depth) {
     const open_frame *frame = &t->frames[depth];
     static const trace_text category = {"cpu_op", 6};
     const struct interned *name = &t->names.entries[frame->name];
-    trace_event *event = queue_event(t->to, 'X', category, (trace_text){name->text, name->size});
-    event->kind = TRACE_CPU_OP;
+    trace_event *event = queue_timed(t->to, 'X', category, (trace_text){name->text, name->size},
+                                     frame->start_ns);
     event->pid = event->tid = 1;
-    event->ts_ns = frame->start_ns;
-    event->dur_ns = t->now_ns - frame->start_ns;
-    event->has |= TRACE_HAS_TS | TRACE_HAS_DUR;
+    queue_until(event, t->now_ns - frame->start_ns);
     event->depth = (int32_t)depth;
 }
 

@@ -29,8 +29,9 @@ typedef struct importer {
     map correlations;           /* of device work, to count those that occur twice */
     map devices;
     int64_t base_ns;
-    uint64_t twice, unfinished, asyncs;
-    output args;                /* of an event */
+    uint64_t twice, unfinished;
+    int64_t asyncs;
+    output *args;               /* of the queue */
     size_t table;               /* of `tables`, that is read now, */
     bool is_open;               /* by: */
     rows rows;
@@ -152,25 +153,13 @@ static int64_t correlation_of(importer *m, int64_t pid, int64_t id) {
 /* ---- Events ---- */
 
 static trace_event *add_event(importer *m, char phase, const span *s, int64_t ns) {
-    trace_text category = {s->category, strlen(s->category)}, name = {s->name, strlen(s->name)};
-    trace_event *event = queue_event(m->to, phase, category, queue_clean(m->to, name));
+    trace_text name = queue_clean(m->to, text_of(s->name));
+    trace_event *event = queue_timed(m->to, phase, text_of(s->category), name, ns - m->base_ns);
     event->pid = s->pid;
     event->tid = s->tid;
-    event->ts_ns = ns - m->base_ns;
-    event->has |= TRACE_HAS_TS;
-    if (phase == 'X') event->kind = trace_kind_of(category);
-    if (phase == 'X') event->dur_ns = s->end_ns - s->start_ns;
-    if (phase == 'X') event->has |= TRACE_HAS_DUR;
-    output_forget(&m->args);
-    output_text(&m->args, "{");
+    if (phase == 'X') queue_until(event, s->end_ns - s->start_ns);
+    m->args = queue_begin_args(m->to);
     return event;
-}
-
-static void end_args(importer *m, trace_event *event) {
-    trace_text text;
-    output_text(&m->args, "}");
-    text.data = output_memory(&m->args, &text.size);
-    queue_args(m->to, event, text);
 }
 
 /* "aten::mm, seq = 5, op_id = 9, sizes = [[2, 3], [3, 4]], input_op_ids = ..." of emit_nvtx. */
@@ -183,7 +172,7 @@ static bool put_op(importer *m, const span *s) {
     named.name = arena_text(&m->memory, s->name, (size_t)(end - s->name));
     trace_event *event = add_event(m, 'X', &named, s->start_ns);
     if (seq)
-        output_format(&m->args, "\"" PROF_KEY_SEQUENCE "\": %lld", strtoll(seq + 8, NULL, 10));
+        output_format(m->args, "\"" PROF_KEY_SEQUENCE "\": %lld", strtoll(seq + 8, NULL, 10));
     if (sizes) {
         const char *from = sizes + 10, *p = from;
         int depth = 0;
@@ -192,11 +181,11 @@ static bool put_op(importer *m, const span *s) {
             if (depth == 0) break;
         }
         if (*p == ']') {
-            output_format(&m->args, "%s\"" PROF_KEY_SHAPES "\": ", seq ? ", " : "");
-            output_write(&m->args, from, (size_t)(p + 1 - from));
+            output_format(m->args, "%s\"" PROF_KEY_SHAPES "\": ", seq ? ", " : "");
+            output_write(m->args, from, (size_t)(p + 1 - from));
         }
     }
-    end_args(m, event);
+    queue_end_args(m->to, event);
     return true;
 }
 
@@ -206,13 +195,9 @@ static void put_range(importer *m, const span *s) {
 
 /* A range that any thread may end: it need not nest. */
 static void put_async(importer *m, const span *s) {
-    char text[24];
-    int size = snprintf(text, sizeof text, "%llu", (unsigned long long)++m->asyncs);
-    for (int i = 0; i < 2; i++) {
-        trace_event *event = add_event(m, i ? 'e' : 'b', s, i ? s->end_ns : s->start_ns);
-        event->id = queue_copy(m->to, (trace_text){text, (size_t)size});
-        event->has |= TRACE_HAS_ID;
-    }
+    m->asyncs++;
+    queue_id(m->to, add_event(m, 'b', s, s->start_ns), m->asyncs);
+    queue_id(m->to, add_event(m, 'e', s, s->end_ns), m->asyncs);
 }
 
 static void put_mark(importer *m, const span *s) {
@@ -316,10 +301,10 @@ static void take_call(importer *m, const rows *r, bool driver) {
         return;
     }
     trace_event *event = add_event(m, 'X', &s, s.start_ns);
-    if (cbid >= 0) output_format(&m->args, "\"cbid\": %lld, ", (long long)cbid);
-    output_format(&m->args, "\"" PROF_KEY_CORRELATION "\": %lld",
+    if (cbid >= 0) output_format(m->args, "\"cbid\": %lld, ", (long long)cbid);
+    output_format(m->args, "\"" PROF_KEY_CORRELATION "\": %lld",
                   (long long)correlation_of(m, s.pid, number(r, 2, 0)));
-    end_args(m, event);
+    queue_end_args(m->to, event);
 }
 
 static void take_runtime(importer *m, const rows *r) { take_call(m, r, false); }
@@ -346,7 +331,7 @@ static trace_event *add_work(importer *m, const rows *r, const char *category, c
     }
     map_put(&m->devices, (uint64_t)device, NULL);
     trace_event *event = add_event(m, 'X', &s, s.start_ns);
-    output_format(&m->args, "\"device\": %lld, \"context\": %lld, "
+    output_format(m->args, "\"device\": %lld, \"context\": %lld, "
                   "\"stream\": %lld, \"" PROF_KEY_CORRELATION "\": %lld", (long long)device,
                   (long long)number(r, CONTEXT, 0), (long long)stream, (long long)correlation);
     return event;
@@ -363,13 +348,13 @@ static void take_kernel(importer *m, const rows *r) {
     if (!name) name = name_of(m, number(r, 8, number(r, 9, 0)), "kernel");
     trace_event *event = add_work(m, r, "kernel", name);
     if (!event) return;
-    output_format(&m->args, ", \"registers per thread\": %lld, \"shared memory\": %lld, "
+    output_format(m->args, ", \"registers per thread\": %lld, \"shared memory\": %lld, "
                   "\"grid\": [%lld, %lld, %lld], \"block\": [%lld, %lld, %lld]",
                   (long long)number(r, 10, 0), (long long)(number(r, 11, 0) + number(r, 12, 0)),
                   (long long)number(r, 13, 1), (long long)number(r, 14, 1),
                   (long long)number(r, 15, 1), (long long)number(r, 16, 1),
                   (long long)number(r, 17, 1), (long long)number(r, 18, 1));
-    end_args(m, event);
+    queue_end_args(m->to, event);
 }
 
 static const char *kind_text(int64_t kind, const char *const *texts, int64_t count) {
@@ -396,9 +381,9 @@ static void take_transfer(importer *m, const rows *r, bool fills) {
     trace_event *event = add_work(m, r, fills ? "gpu_memset" : "gpu_memcpy",
                                   fills ? "Memset (Device)" : name);
     if (!event) return;
-    output_format(&m->args, ", \"bytes\": %lld, \"memory bandwidth (GB/s)\": %.6g",
+    output_format(m->args, ", \"bytes\": %lld, \"memory bandwidth (GB/s)\": %.6g",
                   (long long)bytes, ns > 0 ? (double)bytes / (double)ns : 0);
-    end_args(m, event);
+    queue_end_args(m->to, event);
 }
 
 static void take_copy(importer *m, const rows *r) { take_transfer(m, r, false); }
@@ -412,13 +397,12 @@ static void put_devices(importer *m) {
     static const char *const nvprof[] = {"id", "name", "globalMemorySize", "numMultiprocessors",
                                          "computeCapabilityMajor", "computeCapabilityMinor", NULL};
     const char *table = m->nsys ? "TARGET_INFO_GPU" : "CUPTI_ACTIVITY_KIND_DEVICE";
-    output *out = &m->args;
+    output *out = m->args = queue_begin_args(m->to);
     bool first = true;
     rows r;
     if (!rows_open(m, &r, table, NULL, m->nsys ? nsys : nvprof)) return;
     while (rows_next(m, &r, table)) {
         const char *name = m->nsys ? text_at(m, &r, 1) : string_of(m, number(&r, 1, 0));
-        if (first) output_forget(out);
         output_format(out, "%s{\"id\": %lld, \"name\": ", first ? "[" : ", ",
                       (long long)number(&r, 0, 0));
         output_json_text(out, name ? name : "", name ? strlen(name) : 0);
@@ -431,8 +415,9 @@ static void put_devices(importer *m) {
     if (first) return;
     output_text(out, "]");
     trace_text list;
-    list.data = output_memory(out, &list.size);
-    queue_member(m->to, (trace_text){"deviceProperties", 16}, list);
+    list.data = output_memory(out, &list.size) + 1;          /* behind a `{` */
+    list.size--;
+    queue_member(m->to, text_of("deviceProperties"), list);
 }
 
 /* nvprof's times are since 1970: the trace's begin is the least of them. nsys's are since the
@@ -460,14 +445,14 @@ static int64_t find_base(importer *m) {
 }
 
 static void put_label(importer *m, uint64_t device) {
-    static const trace_text names[] = {{"process_labels", 14}, {"process_sort_index", 18}};
+    static const char *const names[] = {"process_labels", "process_sort_index"};
     for (int i = 0; i < 2; i++) {
-        trace_event *event = queue_event(m->to, 'M', (trace_text){NULL, 0}, names[i]);
+        trace_event *event = queue_event(m->to, 'M', (trace_text){NULL, 0}, text_of(names[i]));
         event->pid = (int64_t)device;
-        output_forget(&m->args);
-        output_format(&m->args, i ? "{\"sort_index\": %llu" : "{\"labels\": \"GPU %llu\"",
+        output_format(queue_begin_args(m->to),
+                      i ? "\"sort_index\": %llu" : "\"labels\": \"GPU %llu\"",
                       (unsigned long long)device + (i ? 5000000 : 0));
-        end_args(m, event);
+        queue_end_args(m->to, event);
     }
 }
 
@@ -480,13 +465,11 @@ static void put_labels(importer *m) {
 static void put_head(importer *m) {
     char text[24];
     int64_t base = find_base(m);
-    int size = snprintf(text, sizeof text, "%lld", (long long)base);
+    snprintf(text, sizeof text, "%lld", (long long)base);
     read_strings(m);
-    queue_member(m->to, (trace_text){"schemaVersion", 13}, (trace_text){"1", 1});
+    queue_member(m->to, text_of("schemaVersion"), text_of("1"));
     put_devices(m);
-    if (base)
-        queue_member(m->to, (trace_text){"baseTimeNanoseconds", 19},
-                     (trace_text){text, (size_t)size});
+    if (base) queue_member(m->to, text_of("baseTimeNanoseconds"), text_of(text));
     if (!m->nsys) m->base_ns = base;
 }
 
@@ -534,7 +517,6 @@ static void close_profile(void *source) {
     sqlite3_close(m->db);
     arena_free(&m->memory);
     intern_free(&m->texts);
-    output_discard(&m->args);
     free(m->starts);
     map *maps[] = {&m->strings, &m->processes, &m->correlations, &m->devices, &m->open};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) map_free(maps[i]);
@@ -550,7 +532,6 @@ static void *open_source(const source_desc *desc) {
     importer *m = allocate(sizeof *m);
     m->to = desc->to;
     m->path = desc->path;
-    output_open_memory(&m->args);
     if (desc->fd < 0 || strcmp(desc->path, "-") == 0)
         m->to->failed = fail(m->path, "a profile of nvprof or nsys is read from a plain file");
     else m->to->failed = !open_profile(m);

@@ -2,9 +2,15 @@
 #ifndef PROF_JSON_TEXT_H
 #define PROF_JSON_TEXT_H
 
+#include <string.h>
+
 #include "base/common.h"
 
 typedef struct trace_text { const char *data; size_t size; } trace_text;
+
+static inline trace_text text_of(const char *text) {
+    return (trace_text){text, strlen(text)};
+}
 
 static inline bool text_is(trace_text text, const char *word) {
     const char *p = text.data, *end = text.data + text.size;

@@ -47,8 +47,7 @@ typedef struct handle_state {
 typedef struct stream {
     event_queue *to;
     bool cut;                    /* the file ends within it */
-    output args;                 /* of an event, */
-    mended mended;               /* and as JSON */
+    mended mended;               /* the arguments of an event, as JSON */
     uint32_t *order;             /* of the pieces */
     size_t next;
     piece *pieces;
@@ -312,42 +311,22 @@ static void write_stack(output *out, trace_text json) {
 static trace_event *add_event(stream *s, const record *r, char phase, const char *name,
                               int64_t ns) {
     static const trace_text op = {"cpu_op", 6}, instant = {"cpu_instant_event", 17};
-    trace_text text = {name, name ? strlen(name) : 0};
-    if (!name) text = queue_decoded(s->to, r->name);
-    trace_event *event = queue_event(s->to, phase, phase == 'i' ? instant : op, text);
-    event->kind = phase == 'X' ? TRACE_CPU_OP : TRACE_OTHER;
+    trace_text text = name ? text_of(name) : queue_decoded(s->to, r->name);
+    trace_event *event = queue_timed(s->to, phase, phase == 'i' ? instant : op, text,
+                                     ns - s->start_ns);
     event->pid = r->node >= 0 ? r->node : 0;
     event->tid = r->thread;
-    event->ts_ns = ns - s->start_ns;
-    event->has |= TRACE_HAS_TS;
     return event;
-}
-
-static void last_until(trace_event *event, int64_t ns) {
-    event->dur_ns = ns;
-    event->has |= TRACE_HAS_DUR;
-}
-
-static void set_id(stream *s, trace_event *event, size_t number) {
-    char text[24];
-    int size = snprintf(text, sizeof text, "%zu", number);
-    event->id = queue_copy(s->to, (trace_text){text, (size_t)size});
-    event->has |= TRACE_HAS_ID;
 }
 
 /* Texts of the file may be no JSON. */
 static void end_args(stream *s, trace_event *event) {
     trace_text text;
-    output_text(&s->args, "}");
-    text.data = output_memory(&s->args, &text.size);
+    output_text(&s->to->args, "}");
+    text.data = output_memory(&s->to->args, &text.size);
     s->mended.size = 0;
     json_mend(&s->mended, text);
     queue_args(s->to, event, (trace_text){s->mended.data, s->mended.size});
-}
-
-static output *begin_args(stream *s) {
-    output_forget(&s->args);
-    return &s->args;
 }
 
 static void write_carried(output *out, const record *push) {
@@ -368,9 +347,9 @@ static void write_carried(output *out, const record *push) {
 
 /* FunctionEvent's fields of this name: bytes with those of the children. */
 static void end_with_memory(stream *s, trace_event *event, const piece *p) {
-    write_int(&s->args, "cpu_memory_usage", p->cpu_bytes);
-    write_int(&s->args, "device_memory_usage", p->cuda_bytes);
-    output_text(&s->args, ",\"is_legacy\":true");
+    write_int(&s->to->args, "cpu_memory_usage", p->cpu_bytes);
+    write_int(&s->to->args, "device_memory_usage", p->cuda_bytes);
+    output_text(&s->to->args, ",\"is_legacy\":true");
     end_args(s, event);
 }
 
@@ -384,28 +363,28 @@ static void write_kernel(output *out, const record *push, const record *pop) {
     output_text(out, "]]");
 }
 
-static void put_range(stream *s, const piece *p, size_t number) {
+static void put_range(stream *s, const piece *p, int64_t number) {
     record push, pop;
     read_record(p->begin, &push);
     read_record(p->end, &pop);
     trace_event *event = add_event(s, &push, p->is_async ? 'b' : 'X', NULL, p->start_ns);
-    if (p->is_async) set_id(s, event, number);
-    else last_until(event, p->end_ns - p->start_ns);
-    output *out = begin_args(s);
-    output_format(out, "{\"" PROF_KEY_EXTERNAL_ID "\":%lld", (long long)pop.handle);
+    if (p->is_async) queue_id(s->to, event, number);
+    else queue_until(event, p->end_ns - p->start_ns);
+    output *out = queue_begin_args(s->to);
+    output_format(out, "\"" PROF_KEY_EXTERNAL_ID "\":%lld", (long long)pop.handle);
     write_carried(out, &push);
     if (push.is_remote || pop.is_remote) output_text(out, ",\"is_remote\":true");
     if (!p->is_async) write_kernel(out, &push, &pop);
     end_with_memory(s, event, p);
-    if (p->is_async) set_id(s, add_event(s, &push, 'e', NULL, p->end_ns), number);
+    if (p->is_async) queue_id(s->to, add_event(s, &push, 'e', NULL, p->end_ns), number);
 }
 
 static void put_change(stream *s, const record *r, int type, int64_t bytes) {
     if (!bytes) return;
     trace_event *event = add_event(s, r, 'i', "[memory]", r->t);
     event->scope = (trace_text){"\"t\"", 3};
-    output_format(begin_args(s), "{\"" PROF_KEY_DEVICE_TYPE "\":%d,\"" PROF_KEY_DEVICE_INDEX
-                  "\":%lld,\"" PROF_KEY_BYTES "\":%lld,\"is_legacy\":true",
+    output_format(queue_begin_args(s->to), "\"" PROF_KEY_DEVICE_TYPE "\":%d,\""
+                  PROF_KEY_DEVICE_INDEX "\":%lld,\"" PROF_KEY_BYTES "\":%lld,\"is_legacy\":true",
                   type, type ? (long long)r->device : -1, (long long)bytes);
     end_args(s, event);
 }
@@ -418,8 +397,8 @@ static void put_changes(stream *s, const piece *p) {
     if (!p->is_free) return;
     r.thread = 0;                /* as in PyTorch; the moment above has the time */
     trace_event *event = add_event(s, &r, 'X', "[memory]", s->start_ns);
-    last_until(event, 0);
-    output_text(begin_args(s), "{\"" PROF_KEY_EXTERNAL_ID "\":0");
+    queue_until(event, 0);
+    output_text(queue_begin_args(s->to), "\"" PROF_KEY_EXTERNAL_ID "\":0");
     end_with_memory(s, event, p);
 }
 
@@ -431,18 +410,16 @@ static bool piece_before(uint32_t a, uint32_t b, const void *context) {
 /* ---- The whole ---- */
 
 static void put_head(stream *s, trace_text device) {
-    static const trace_text none = {NULL, 0}, name = {"process_labels", 14};
-    queue_member(s->to, (trace_text){"schemaVersion", 13}, (trace_text){"1", 1});
-    queue_member(s->to, (trace_text){"displayTimeUnit", 15}, (trace_text){"\"ms\"", 4});
+    queue_member(s->to, text_of("schemaVersion"), text_of("1"));
+    queue_member(s->to, text_of("displayTimeUnit"), text_of("\"ms\""));
     s->mended.size = 0;
     if (json_is_text(device)) {
         json_mend(&s->mended, device);
-        queue_member(s->to, (trace_text){"use_device", 10},
-                     (trace_text){s->mended.data, s->mended.size});
+        queue_member(s->to, text_of("use_device"), (trace_text){s->mended.data, s->mended.size});
     }
-    trace_event *event = queue_event(s->to, 'M', none, name);
-    event->has |= TRACE_HAS_TS;
-    queue_args(s->to, event, (trace_text){"{\"labels\":\"CPU\"}", 16});
+    trace_event *event = queue_timed(s->to, 'M', (trace_text){NULL, 0}, text_of("process_labels"),
+                                     0);
+    queue_args(s->to, event, text_of("{\"labels\":\"CPU\"}"));
 }
 
 void *legacy_open(event_queue *to, trace_text lists, trace_text device, bool cut) {
@@ -450,7 +427,6 @@ void *legacy_open(event_queue *to, trace_text lists, trace_text device, bool cut
     trace_text list;
     s->to = to;
     s->cut = cut;
-    output_open_memory(&s->args);
     while (next_list(&lists, &list)) take_list(s, list);
     s->order = sorted_numbers(s->count, piece_before, s->pieces);
     put_head(s, device);
@@ -462,7 +438,7 @@ static bool put_pieces(void *source) {
     stream *s = source;
     for (int i = 0; i < SOME && s->next < s->count; i++, s->next++) {
         const piece *p = &s->pieces[s->order[s->next]];
-        if (p->end.size) put_range(s, p, s->next);
+        if (p->end.size) put_range(s, p, (int64_t)s->next);
         else put_changes(s, p);
     }
     return s->next < s->count;
@@ -482,7 +458,6 @@ static bool tell_left_out(void *source, const char *path) {
 
 static void close_stream(void *source) {
     stream *s = source;
-    output_discard(&s->args);
     free(s->mended.data);
     free(s->pieces);
     free(s->states);

@@ -77,7 +77,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 
 typedef struct perfetto {
     event_queue *to;
-    output args;
+    output *args;                /* of the queue */
     uint8_t *buffer;             /* of the file, from offset on */
     size_t size, capacity;
     uint64_t offset;
@@ -103,7 +103,7 @@ typedef struct perfetto {
     uint64_t keys[MOST_ARGS];    /* of the arguments written so far */
     size_t key_count;
     uint32_t states;
-    uint64_t asyncs, arrows;
+    int64_t asyncs, arrows;
     int64_t base_ns, last_ns;
 } perfetto;
 
@@ -278,12 +278,12 @@ static trace_text key_of(const perfetto *p, uint32_t state, pb_reader r) {
 
 /* JSON as it stands, where it is some. */
 static void write_json(perfetto *p, trace_text text) {
-    if (json_whole(text)) output_write(&p->args, text.data, text.size);
-    else output_json_text(&p->args, text.data, text.size);
+    if (json_whole(text)) output_write(p->args, text.data, text.size);
+    else output_json_text(p->args, text.data, text.size);
 }
 
 static void write_scalar(perfetto *p, uint32_t state, const pb_field *f) {
-    output *out = &p->args;
+    output *out = p->args;
     double number;
     trace_text text = field_text(f);
     switch (f->number) {
@@ -309,19 +309,19 @@ static void write_entries(perfetto *p, uint32_t state, pb_reader r, uint32_t kin
                           int depth) {
     bool dict = kind == PF_DICT, any = false;
     pb_field f;
-    output_text(&p->args, dict ? "{" : "[");
+    output_text(p->args, dict ? "{" : "[");
     while (depth < DEEPEST && pb_next(&r, &f)) {
         if (f.number != kind || f.type != PB_BYTES) continue;
-        if (any) output_text(&p->args, ", ");
+        if (any) output_text(p->args, ", ");
         any = true;
         if (dict) {
             trace_text key = key_of(p, state, pb_within(&f));
-            output_json_text(&p->args, key.data, key.size);
-            output_text(&p->args, ": ");
+            output_json_text(p->args, key.data, key.size);
+            output_text(p->args, ": ");
         }
         write_value(p, state, pb_within(&f), depth + 1);
     }
-    output_text(&p->args, dict ? "}" : "]");
+    output_text(p->args, dict ? "}" : "]");
 }
 
 static void write_value(perfetto *p, uint32_t state, pb_reader r, int depth) {
@@ -351,9 +351,9 @@ static void write_args(perfetto *p, uint32_t state, const track_event *e) {
         trace_text key = key_of(p, state, r);
         bool first = p->key_count == 0;
         if (!is_new_key(p, key)) continue;
-        if (!first) output_text(&p->args, ", ");
-        output_json_text(&p->args, key.data, key.size);
-        output_text(&p->args, ": ");
+        if (!first) output_text(p->args, ", ");
+        output_json_text(p->args, key.data, key.size);
+        output_text(p->args, ": ");
         write_value(p, state, r, 0);
     }
 }
@@ -364,34 +364,18 @@ static trace_event *add_event(perfetto *p, char phase, uint32_t number, int64_t 
                               trace_text category, trace_text name) {
     const track *t = placed(p, number);
     trace_text cat = category.size ? queue_clean(p->to, category) : (trace_text){NULL, 0};
-    trace_event *event = queue_event(p->to, phase, cat, queue_clean(p->to, name));
+    trace_event *event = queue_timed(p->to, phase, cat, queue_clean(p->to, name),
+                                     ts_ns - p->base_ns);
     event->pid = t->process.number;
     event->pid_text = t->process.text;
     event->tid = t->thread.number;
     event->tid_text = t->thread.text;
-    event->ts_ns = ts_ns - p->base_ns;
-    event->has |= TRACE_HAS_TS;
     return event;
 }
 
-static void set_id(perfetto *p, trace_event *event, uint64_t id) {
-    char text[24];
-    int size = snprintf(text, sizeof text, "%llu", (unsigned long long)id);
-    event->id = queue_copy(p->to, (trace_text){text, (size_t)size});
-    event->has |= TRACE_HAS_ID;
-}
-
 static void begin_args(perfetto *p) {
-    output_forget(&p->args);
-    output_text(&p->args, "{");
+    p->args = queue_begin_args(p->to);
     p->key_count = 0;
-}
-
-static void end_args(perfetto *p, trace_event *event) {
-    trace_text text;
-    output_text(&p->args, "}");
-    text.data = output_memory(&p->args, &text.size);
-    if (text.size > 2) queue_args(p->to, event, text);
 }
 
 static void put_name(perfetto *p, uint32_t number) {
@@ -402,9 +386,9 @@ static void put_name(perfetto *p, uint32_t number) {
     trace_event *event = add_event(p, 'M', number, p->base_ns, (trace_text){NULL, 0},
                                    (trace_text){what, strlen(what)});
     begin_args(p);
-    output_text(&p->args, "\"name\": ");
-    output_json_text(&p->args, name.data, name.size);
-    end_args(p, event);
+    output_text(p->args, "\"name\": ");
+    output_json_text(p->args, name.data, name.size);
+    queue_end_args(p->to, event);
 }
 
 static void read_entry(perfetto *p, const entry *from, track_event *e);
@@ -416,18 +400,16 @@ static void put_slice(perfetto *p, const entry *begin, track_event *e) {
     bool async = placed(p, begin->track)->is_async;
     trace_event *event = add_event(p, async ? 'b' : 'X', begin->track, begin->ts_ns, e->category,
                                    e->name);
-    if (!async) event->dur_ns = end_ns - begin->ts_ns;
-    if (!async) event->has |= TRACE_HAS_DUR;
-    if (!async) event->kind = trace_kind_of(event->cat);
-    if (async) set_id(p, event, ++p->asyncs);
+    if (async) queue_id(p->to, event, ++p->asyncs);
+    else queue_until(event, end_ns - begin->ts_ns);
     begin_args(p);
     write_args(p, begin->state, e);
     track_event last = {.name = {"", 0}};
     if (end) read_entry(p, end, &last);
     if (end) write_args(p, end->state, &last);
-    end_args(p, event);
+    queue_end_args(p->to, event);
     if (async)
-        set_id(p, add_event(p, 'e', begin->track, end_ns, e->category, e->name), p->asyncs);
+        queue_id(p->to, add_event(p, 'e', begin->track, end_ns, e->category, e->name), p->asyncs);
 }
 
 static void put_instant(perfetto *p, const entry *from, track_event *e) {
@@ -435,13 +417,13 @@ static void put_instant(perfetto *p, const entry *from, track_event *e) {
     event->scope = (trace_text){"\"t\"", 3};
     begin_args(p);
     write_args(p, from->state, e);
-    end_args(p, event);
+    queue_end_args(p->to, event);
 }
 
 static void put_arrow(perfetto *p, char phase, const flow_point *at) {
     static const trace_text arrow = {"ac2g", 4};
     trace_event *event = add_event(p, phase, at->track, at->ts_ns, arrow, arrow);
-    set_id(p, event, p->arrows);
+    queue_id(p->to, event, p->arrows);
     if (phase == 'f') event->bp = (trace_text){"\"e\"", 3};
 }
 
@@ -480,10 +462,10 @@ static void put_counter(perfetto *p, const entry *from, const track_event *e) {
     if (!e->has_int && !e->has_double) return;
     trace_event *event = add_event(p, 'C', from->track, from->ts_ns, (trace_text){NULL, 0}, name);
     begin_args(p);
-    output_text(&p->args, "\"value\": ");
-    if (e->has_int) output_format(&p->args, "%lld", (long long)e->integer);
-    else output_double(&p->args, e->number);
-    end_args(p, event);
+    output_text(p->args, "\"value\": ");
+    if (e->has_int) output_format(p->args, "%lld", (long long)e->integer);
+    else output_double(p->args, e->number);
+    queue_end_args(p->to, event);
 }
 
 /* ---- The head that prof export wrote: an instant, before all other events ---- */
@@ -512,11 +494,10 @@ static void put_member(perfetto *p, uint32_t state, const pb_field *annotation, 
         put_own_metadata(p, value);
         return;
     }
-    output_forget(&p->args);
-    output_json_text(&p->args, key.data, key.size);
-    size_t size;
-    const char *quoted = output_memory(&p->args, &size);
-    queue_member(p->to, (trace_text){quoted + 1, size - 2}, value);
+    output *quoted = queue_begin_args(p->to);                /* behind a `{` */
+    output_json_text(quoted, key.data, key.size);
+    key.data = output_memory(quoted, &key.size) + 2;
+    queue_member(p->to, (trace_text){key.data, key.size - 3}, value);
 }
 
 static bool take_head(perfetto *p, uint32_t state, const track_event *e) {
@@ -744,7 +725,6 @@ static bool next_whole(perfetto *p, const uint8_t **at, const uint8_t *end, pb_f
 static void *open_perfetto(const source_desc *desc) {
     perfetto *p = allocate(sizeof *p);
     p->to = desc->to;
-    output_open_memory(&p->args);
     return p;
 }
 
@@ -842,7 +822,6 @@ static bool tell_packets(void *source, const char *path) {
 
 static void close_perfetto(void *source) {
     perfetto *p = source;
-    output_discard(&p->args);
     free(p->buffer);
     free(p->sequences);
     free(p->tracks);

@@ -89,8 +89,6 @@ typedef struct open_zones {
 
 /* ---- What the stream tells, as events ---- */
 
-static trace_text text_of(const char *text) { return (trace_text){text, strlen(text)}; }
-
 static int64_t tid_of(const raw_source *r, uint32_t thread) {
     const uint64_t *id = map_get(&r->threads, thread);
     return id ? (int64_t)*id : (int64_t)thread;
@@ -99,11 +97,10 @@ static int64_t tid_of(const raw_source *r, uint32_t thread) {
 static trace_event *add_event_at(raw_source *r, char phase, const char *category, const char *name,
                                  event_place at, int64_t ns) {
     trace_text cat = queue_clean(r->to, text_of(category));
-    trace_event *event = queue_event(r->to, phase, cat, queue_clean(r->to, text_of(name)));
+    trace_event *event = queue_timed(r->to, phase, cat, queue_clean(r->to, text_of(name)),
+                                     ns + r->shift_ns);
     event->pid = at.pid;
     event->tid = at.tid;
-    event->ts_ns = ns + r->shift_ns;
-    event->has |= TRACE_HAS_TS;
     r->any_event = true;
     return event;
 }
@@ -112,12 +109,6 @@ static trace_event *add_event(raw_source *r, char phase, const char *category, c
                               const prof_raw_item *item) {
     event_place at = {r->pid, tid_of(r, item->thread)};
     return add_event_at(r, phase, category, name, at, item->start_ns);
-}
-
-static void last_until(trace_event *event, int64_t ns) {
-    event->dur_ns = ns;
-    event->has |= TRACE_HAS_DUR;
-    event->kind = trace_kind_of(event->cat);
 }
 
 /* Metadata, of no category and mostly of no time. */
@@ -141,25 +132,12 @@ static trace_text written(output *out) {
     return text;
 }
 
-/* The arguments that were written last. */
-static void set_args(raw_source *r, trace_event *event) {
-    queue_args(r->to, event, written(&r->args));
-}
-
 /* One argument, a text. */
 static void set_text(raw_source *r, trace_event *event, const char *key, const char *text) {
-    output_forget(&r->args);
-    output_format(&r->args, "{\"%s\": ", key);
-    output_json_text(&r->args, text, strlen(text));
-    output_text(&r->args, "}");
-    set_args(r, event);
-}
-
-static void set_id(raw_source *r, trace_event *event, int64_t id) {
-    char text[24];
-    int size = snprintf(text, sizeof text, "%lld", (long long)id);
-    event->id = queue_copy(r->to, (trace_text){text, (size_t)size});
-    event->has |= TRACE_HAS_ID;
+    output *out = queue_begin_args(r->to);
+    output_format(out, "\"%s\": ", key);
+    output_json_text(out, text, strlen(text));
+    queue_end_args(r->to, event);
 }
 
 static void set_scope(trace_event *event) { event->scope = (trace_text){"\"t\"", 3}; }
@@ -367,9 +345,9 @@ static void take_session(raw_source *r, const prof_raw_item *item) {
     if (!r->has_session) r->base_ns = item->start_ns;
     if (!r->has_session && !r->any_event) {              /* else the stream's begin is missing */
         char text[24];
-        int size = snprintf(text, sizeof text, "%lld", (long long)r->base_ns);
+        snprintf(text, sizeof text, "%lld", (long long)r->base_ns);
         queue_member(r->to, text_of("schemaVersion"), text_of("1"));
-        queue_member(r->to, text_of("baseTimeNanoseconds"), (trace_text){text, (size_t)size});
+        queue_member(r->to, text_of("baseTimeNanoseconds"), text_of(text));
     }
     r->shift_ns = r->has_session && !item->start_ns ? r->last_ns : item->start_ns - r->base_ns;
     r->has_session = true;
@@ -397,17 +375,16 @@ static void take_step(raw_source *r, const prof_raw_item *item) {
     char step[40];
     snprintf(step, sizeof step, "ProfilerStep#%lld", (long long)item->value);
     trace_event *event = add_event(r, 'X', "user_annotation", step, item);
-    last_until(event, item->end_ns - item->start_ns);
+    queue_until(event, item->end_ns - item->start_ns);
 }
 
 static void take_counter(raw_source *r, const prof_raw_item *item) {
     trace_event *event = add_event(r, 'C', "counter", item->name, item);
-    output_forget(&r->args);
-    output_text(&r->args, "{\"value\": ");
-    if (item->kind == PROF_RAW_COUNTER_F) output_double(&r->args, item->number);
-    else output_format(&r->args, "%lld", (long long)item->value);
-    output_text(&r->args, "}");
-    set_args(r, event);
+    output *out = queue_begin_args(r->to);
+    output_text(out, "\"value\": ");
+    if (item->kind == PROF_RAW_COUNTER_F) output_double(out, item->number);
+    else output_int(out, item->value);
+    queue_end_args(r->to, event);
 }
 
 /* The id of the zone that memory changed in, which is still to come; 0: it is in none. */
@@ -423,12 +400,11 @@ static void put_change(raw_source *r, const prof_raw_item *item, int64_t bytes, 
     static const char *const kinds[] = {"", "PARAMETER", "OPTIMIZER_STATE", "INPUT", "TEMPORARY",
                                         "ACTIVATION", "GRADIENT", "AUTOGRAD_DETAIL"};
     const prof_memory_change *c = item->memory;
-    output *out = &r->args;
     trace_event *event = add_event(r, 'i', "cpu_instant_event", item->name, item);
+    output *out = queue_begin_args(r->to);
     set_scope(event);
     if (item->depth < 255) event->depth = item->depth;
-    output_forget(out);
-    output_format(out, "{\"" PROF_KEY_DEVICE_TYPE "\": %u, \"" PROF_KEY_DEVICE_INDEX "\": %d",
+    output_format(out, "\"" PROF_KEY_DEVICE_TYPE "\": %u, \"" PROF_KEY_DEVICE_INDEX "\": %d",
                   c->device.type, c->device.type ? c->device.index : -1);
     if (!item->failed)
         output_format(out, ", \"" PROF_KEY_ADDRESS "\": %llu", (unsigned long long)c->address);
@@ -438,8 +414,8 @@ static void put_change(raw_source *r, const prof_raw_item *item, int64_t bytes, 
     if (*kinds[c->kind & 7])
         output_format(out, ", \"" PROF_KEY_CATEGORY "\": \"%s\"", kinds[c->kind & 7]);
     output_format(out, ", \"" PROF_KEY_ZONE_PARENT "\": %lld", (long long)id_around(r, item));
-    output_text(out, missed ? ", \"" PROF_KEY_MISSED "\": true}" : "}");
-    set_args(r, event);
+    output_text(out, missed ? ", \"" PROF_KEY_MISSED "\": true" : "");
+    queue_end_args(r->to, event);
 }
 
 static void take_memory(raw_source *r, const prof_raw_item *item) {
@@ -453,13 +429,13 @@ static void take_memory(raw_source *r, const prof_raw_item *item) {
 static void take_range(raw_source *r, const prof_raw_item *item) {
     prof_raw_item end = *item;
     end.start_ns = item->end_ns;
-    set_id(r, add_event(r, 'b', "async", item->name, item), item->value);
-    set_id(r, add_event(r, 'e', "async", item->name, &end), item->value);
+    queue_id(r->to, add_event(r, 'b', "async", item->name, item), item->value);
+    queue_id(r->to, add_event(r, 'e', "async", item->name, &end), item->value);
 }
 
 static void take_flow(raw_source *r, const prof_raw_item *item) {
     trace_event *event = add_event(r, item->flags ? 'f' : 's', "flow", "flow", item);
-    set_id(r, event, item->value);
+    queue_id(r->to, event, item->value);
     if (item->flags) event->bp = (trace_text){"\"e\"", 3};
 }
 
@@ -467,22 +443,20 @@ static void take_flow(raw_source *r, const prof_raw_item *item) {
 static void take_details(raw_source *r, const prof_raw_item *item) {
     bool memory = (item->value & PROF_RAW_HAS_MEMORY) != 0;
     bool known = r->counter_count == item->counter_count && r->has_memory == memory;
-    output *out = &r->args;
     r->has_memory |= memory;
     r->counters = item->counter_names;
     r->counter_count = item->counter_count;
     if (known) return;
     trace_event *event = add_own_metadata(r);
-    output_forget(out);
-    output_text(out, "{");
+    output *out = queue_begin_args(r->to);
     for (uint32_t i = 0; i < r->counter_count; i++) {
         output_text(out, i ? ", " : "\"" PROF_KEY_COUNTERS "\": [");
         output_json_text(out, r->counters[i], strlen(r->counters[i]));
     }
     output_text(out, r->counter_count ? "]" : "");
     output_text(out, r->counter_count && r->has_memory ? ", " : "");
-    output_text(out, r->has_memory ? "\"" PROF_KEY_ZONE_IDS "\": \"ahead\"}" : "}");
-    set_args(r, event);
+    output_text(out, r->has_memory ? "\"" PROF_KEY_ZONE_IDS "\": \"ahead\"" : "");
+    queue_end_args(r->to, event);
 }
 
 static void take_sums(raw_source *r, const prof_average *a) {
@@ -505,11 +479,11 @@ static void device_name(const prof_raw_item *item, char name[64]) {
 /* Before the events that run on it. */
 static void tell_type(raw_source *r, int64_t type, const char *name) {
     trace_event *event = add_own_metadata(r);
-    output_forget(&r->args);
-    output_format(&r->args, "{\"device_types\": {\"%lld\": ", (long long)type);
-    output_json_text(&r->args, name, strlen(name));
-    output_text(&r->args, "}}");
-    set_args(r, event);
+    output *out = queue_begin_args(r->to);
+    output_format(out, "\"device_types\": {\"%lld\": ", (long long)type);
+    output_json_text(out, name, strlen(name));
+    output_text(out, "}");
+    queue_end_args(r->to, event);
 }
 
 /* Devices of other types than the first have numbers of their own. */
@@ -559,7 +533,7 @@ static bool is_launch(const prof_raw_item *item) {
 static void put_arrow(raw_source *r, char phase, const span *end) {
     trace_event *event = add_event_at(r, phase, "ac2g", "ac2g", r->places[end->what],
                                       end->id - r->shift_ns);
-    set_id(r, event, end->start_ns);
+    queue_id(r->to, event, end->start_ns);
     if (phase == 'f') event->bp = (trace_text){"\"e\"", 3};
 }
 
@@ -616,14 +590,14 @@ static void take_event(raw_source *r, const prof_raw_item *item) {
     if (!*type) type = item->device_type != PROF_DEVICE_CPU ? "kernel" : "cpu_op";
     trace_event *event = add_event_at(r, instant ? 'i' : 'X', type, item->name, at, item->start_ns);
     if (instant) set_scope(event);
-    else last_until(event, item->end_ns - item->start_ns);
+    else queue_until(event, item->end_ns - item->start_ns);
     prof_extra own = {.node_id = -1, .metadata_json = item->extra->metadata_json};
     prof_event carried = {.name = item->name, .extra = &own, .flags = PROF_EVENT_SUBMITTED};
     int64_t id = op_id(r, item);
     output_forget(&r->args);
     prof_write_args(&carried, (prof_sink){take_args, &r->args});
     if (id) add_id(r, PROF_KEY_EXTERNAL_ID, id);
-    set_args(r, event);
+    queue_args(r->to, event, written(&r->args));
     take_end(r, item, at);
 }
 
