@@ -303,7 +303,7 @@ try record_exec_of_itself grep -q '\-2\.raw: process' told
 try record_exec_both sh -c "'$prof' report trace.*-2.raw 2>/dev/null | grep -q '^ *after '"
 says record_exec_at_the_end 'this is the trace of a program that it ran in its place' 0 \
     "$prof" record --mode trace ./program . 0 itself
-try record_exec_at_the_end_is_one test "$(echo prof-traces-* trace.[0-9]*.json)" = 'prof-traces-* trace.[0-9]*.json'
+try record_exec_at_the_end_is_one test "$(echo .prof-* trace.[0-9]*.json)" = '.prof-* trace.[0-9]*.json'
 rm -f trace.[0-9]*.raw
 ends missing 0
 ends closes 0

@@ -69,8 +69,10 @@ says record_refuses_a_mode 'y.raw: --mode ring writes JSON' 2 "$prof" record --m
 try record_refused_is_nothing nothing_else d
 says record_dev_null inner 0 "$prof" record -o /dev/null $app
 try record_dev_null_has_nothing sh -c '! ls /dev/null?* /dev/.prof* 2>/dev/null'
-says record_dev_full 'No space left' 2 "$prof" record -o /dev/full $app
-rm -rf "${TMPDIR:-/tmp}"/prof-traces-*
+mkdir t
+says record_dev_full 'No space left' 2 env TMPDIR=t "$prof" record -o /dev/full $app
+try record_dev_full_is_kept inner t/.prof-*/*.raw 10
+rm -rf t
 echo mine >x.json
 for mode in trace ring aggregate stream; do
     "$prof" record --mode $mode -o x.json.gz $app >../stdout 2>../stderr

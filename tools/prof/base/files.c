@@ -24,6 +24,11 @@ const char *file_name(const char *path) {
     return slash && slash[1] ? slash + 1 : path;
 }
 
+void folder_of(const char *path, char folder[PATH_ROOM]) {
+    const char *slash = strrchr(path, '/');
+    snprintf(folder, PATH_ROOM, "%.*s", slash ? (int)(slash + 1 - path) : 0, path);
+}
+
 static struct { dev_t device; ino_t number; } *inputs;       /* of one command */
 static size_t input_count, input_capacity;
 

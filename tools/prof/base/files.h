@@ -20,6 +20,7 @@ bool input_is(const struct stat *status);
 /* A folder is what stands before a name: "" or with a slash at its end. PATH_ROOM: of a path.
    errno says why there is none. */
 enum { PATH_ROOM = 4096 };
+void folder_of(const char *path, char folder[PATH_ROOM]);
 /* A file there without a name: it is gone when the program is, whatever ends it. -1: none. */
 int file_unnamed(const char *folder, unsigned mode);
 bool file_link(int fd, const char *path);        /* gives it that name, if that is free */

@@ -45,12 +45,6 @@ static char *target_of(const char *path) {
     return NULL;
 }
 
-/* The folder of a path, as files.h has them. */
-static void folder_of(const char *path, char folder[PATH_ROOM]) {
-    const char *slash = strrchr(path, '/');
-    snprintf(folder, PATH_ROOM, "%.*s", slash ? (int)(slash + 1 - path) : 0, path);
-}
-
 static bool refuse_input(const char *path) {
     fail(path ? path : "stdout",
          "this is the input, which would be lost: give the output another name");

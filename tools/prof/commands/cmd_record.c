@@ -74,11 +74,6 @@ static bool is_special(const char *path) {
     return to_stdout(path) || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
 }
 
-static void folder_of(const char *path, char folder[PATH_ROOM]) {
-    const char *slash = strrchr(path, '/');
-    snprintf(folder, PATH_ROOM, "%.*s", slash ? (int)(slash + 1 - path) : 2, slash ? path : "./");
-}
-
 static bool has_known_ending(const char *path) {
     const char *ending = strrchr(file_name(path), '.');
     return !ending || strcmp(ending, ".json") == 0 || strcmp(ending, ".raw") == 0 ||
@@ -105,19 +100,21 @@ static bool check_output(const char *path, const char *program) {
     if (there && ((st.st_mode & 0222) == 0 || access(path, W_OK) != 0))
         return fail(path, "is read-only"), false;
     folder_of(path, folder);
-    if (!there && access(folder, W_OK | X_OK) != 0)
+    if (!there && access(*folder ? folder : ".", W_OK | X_OK) != 0)
         return fail(path, "cannot be created: %s", strerror(errno)), false;
     return true;
 }
 
 /* The name of a process's file beside the output: %p in that is the process, else it stands before
-   the ending. base: the name that the process gave it, PID.raw, PID-2.json and such. */
+   the ending. base: the name that the process gave it, PID.raw, PID-2.json and such; or "". ending
+   NULL: the output's. */
 static void name_of(const recording *r, const char *base, const char *ending,
                     char name[PATH_ROOM]) {
     static const char *const endings[] = {".json.gz", ".json", ".raw", ""};
     int size = (int)strlen(r->output), id = (int)strcspn(base, "."), i = 0;
     while (!ends_with(r->output, endings[i])) i++;
     size -= (int)strlen(endings[i]);
+    if (!ending) ending = endings[i];
     const char *place = strstr(r->output, "%p");
     if (place)
         snprintf(name, PATH_ROOM, "%.*s%.*s%.*s%s", (int)(place - r->output), r->output, id, base,
@@ -335,14 +332,6 @@ static bool put(const char *file, const char *to) {
     return good && output_close(&out, got < 0 ? EXIT_BAD : EXIT_OK) == EXIT_OK;
 }
 
-/* The name for a process's trace that -o asks for. */
-static void asked_name(const recording *r, const record_note *start, char name[PATH_ROOM]) {
-    bool raw = ends_with(r->output, ".raw"), gz = ends_with(r->output, ".gz");
-    snprintf(name, PATH_ROOM, "%s", r->output);
-    if (strstr(r->output, "%p"))
-        name_of(r, start->text, raw ? ".raw" : gz ? ".json.gz" : ".json", name);
-}
-
 /* The JSON of a stream. */
 static bool make_json(recording *r, char *raw, const char *json) {
     char name[] = "decode", to[2 * PATH_ROOM], *argv[] = {name, to, raw, NULL};
@@ -357,34 +346,20 @@ static bool make_json(recording *r, char *raw, const char *json) {
     return status != EXIT_BAD;
 }
 
-/* The folder stays, under a name that the next run does not remove. */
-static void keep_folder(recording *r) {
-    char name[PATH_ROOM];
-    snprintf(name, PATH_ROOM, "%.*sprof-traces-%ld", (int)(file_name(r->folder) - r->folder),
-             r->folder, (long)r->child);
-    if (!r->kept && rename(r->folder, name) == 0) strcpy(r->folder, name);
-    r->kept = true;
-}
-
 /* A file gets the first of its names that is free, too: without the process's number, if plainly,
    or with it. Else it stays where it is. name: what it is then. */
 static void put_beside(recording *r, const record_note *start, bool plainly,
                        char name[PATH_ROOM]) {
     const char *ending = strrchr(start->text, '.');
-    bool beside = !is_special(r->output), done = false;
     char file[PATH_ROOM];
     file_of(r, start, file);
-    if (beside && plainly && !strstr(r->output, "%p")) {
-        name_of(r, "", ending, name);
-        done = link(file, name) == 0;
+    plainly &= !strstr(r->output, "%p");
+    for (int i = plainly ? 0 : 1; i < 2 && !is_special(r->output); i++) {
+        name_of(r, i ? start->text : "", ending, name);
+        if (link(file, name) == 0) return;
     }
-    if (beside && !done) {
-        name_of(r, start->text, ending, name);
-        done = link(file, name) == 0;
-    }
-    if (done) return;
-    keep_folder(r);
-    file_of(r, start, name);
+    r->kept = true;
+    strcpy(name, file);
 }
 
 /* The trace of the first session, to where it was asked for. */
@@ -393,7 +368,7 @@ static void take_trace(recording *r, const record_note *first, char *file) {
     bool raw = ends_with(first->text, ".raw"), wants_raw = ends_with(r->output, ".raw");
     int64_t zones = raw && !wants_raw ? zones_of(file, r->most) : 0;
     bool many = zones > r->most, other = !raw && wants_raw, done = false;
-    asked_name(r, first, name);
+    name_of(r, strstr(r->output, "%p") ? first->text : "", NULL, name);
     name_errors(file, name);
     if (other) fail(r->output, "the program's session writes JSON");
     else if (!many && raw && !wants_raw) done = make_json(r, file, name);
