@@ -269,6 +269,19 @@ column = zlib.decompress(base64.b64decode(re.search("\"starts\":\"([^\"]*)", pag
 assert column == bytes([0, 0xe8, 7]), column' "$out/now_us.html"
 echo '[]' >"$out/none.json"
 "$prof" report --format html -o "$out/none.html" "$out/none.json"
+# Names of C++ are as the source has them, before they are cut; one that would be endless stays.
+python3 - >"$out/mangled.json" <<'END'
+import json
+endless = "_Z1f1AIiiE" + "".join(f"S_IS{c}_S{c}_E" for c in "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+names = ["_ZN4game5World4stepEv", "_ZN3FooC1Ev.constprop.0", "_Zzz", endless]
+print(json.dumps({"traceEvents": [dict(ph="X", cat="cpu_op", name=name, pid=1, tid=1, ts=10 * i, dur=5)
+                                  for i, name in enumerate(names)]}))
+END
+for name in 'game::World::step() ' 'Foo::Foo() [clone .constprop.0] ' ' _Zzz ' '_Z1f1AIiiES_IS0_S0_ES_IS1_S1_E'; do
+    says "report_demangles_$(echo "$name" | tr -c 'a-zA-Z0-9\n' _)" "$name" 0 "$prof" report "$out/mangled.json"
+done
+says report_no_demangle ' _ZN4game5World4stepEv ' 0 "$prof" report --no-demangle "$out/mangled.json"
+says stacks_demangles 'game::World::step() 5' 0 "$prof" stacks "$out/mangled.json"
 # What a kernel ran first is in no row: its name is new where the page asks for it.
 echo '{"traceEvents": [{"ph": "M", "name": "prof", "pid": 1, "tid": 0, "args": {"version": "0.2.0"}},
     {"ph": "M", "name": "thread_name", "pid": 1, "tid": 999, "args": {"name": "CPU"}},

@@ -144,6 +144,8 @@ typedef struct prof_raw_desc {
        the ELF file's section prof_sites; they must live as long as the reader. build: the file's
        build id in hex; NULL: the stream did not tell. false: there is no such site. */
     bool (*elf_site)(void *user, uint32_t at, const char *build, prof_site *site);
+    /* What stands for a site's name, as long as the reader lives; where that is NULL, itself. */
+    const char *(*shown)(const char *name, size_t size);
 } prof_raw_desc;
 
 typedef struct prof_raw_stats {          /* of what was read */
@@ -324,7 +326,8 @@ static void prof__raw_put_site(prof_raw *r, uint32_t number, uint32_t line, cons
     char *begin = r->text;
     prof_site site = { NULL, NULL, NULL, 0 };
     if (!place || place->known) return;
-    site.name = prof__raw_keep(r, text, sizes[0]);
+    site.name = r->desc.shown ? r->desc.shown(text, sizes[0]) : NULL;
+    if (!site.name) site.name = prof__raw_keep(r, text, sizes[0]);
     site.file = prof__raw_keep(r, text + sizes[0], sizes[1]);
     site.function = prof__raw_keep(r, text + sizes[0] + sizes[1], sizes[2]);
     site.line = line;

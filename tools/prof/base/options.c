@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/demangle.h"
 #include "base/errors.h"
 #include "base/memory.h"
 
@@ -41,6 +42,7 @@ static void print_help(const command *self, const option_spec *options) {
     printf("usage: prof %s %s\n\n%s\n\n", self->name, self->arguments, self->summary);
     puts("Options (what holds without one is in brackets)");
     for (; options->name; options++) print_option(options);
+    printf("  %-28s %s\n", "--no-demangle", "names of C++ stay as the linker has them");
     printf("  %-28s %s\n\nExamples\n%s", "--help, -h", "this text", self->examples);
 }
 
@@ -194,6 +196,9 @@ int options_parse(const command *self, const option_spec *options, int argc, cha
             literal = literal || is_wrapper(options);
         } else if (strcmp(word, "--") == 0) {
             literal = true;
+            i++;
+        } else if (strcmp(word, "--no-demangle") == 0) {
+            demangles = false;
             i++;
         } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
             print_help(self, options);

@@ -1,6 +1,7 @@
 /* prof top: what a program does at the moment, from the stream that it is writing. */
 #include "commands/top.h"
 
+#include "base/demangle.h"
 #include "base/files.h"
 #include "base/interrupts.h"
 #include "base/memory.h"
@@ -273,7 +274,7 @@ static bool top_open(top_view *t, FILE *out) {
     t->memory = allocate(RAW_READER);
     prof_raw_desc desc = {
         .memory = t->memory, .memory_size = RAW_READER, .item = take, .user = t,
-        .elf_site = name_site
+        .elf_site = name_site, .shown = demangled
     };
     call_sums_desc sums = {.more = more_memory, .user = t};
     if (prof_raw_open(&desc, &t->raw) != PROF_OK) return false;

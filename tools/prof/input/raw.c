@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/demangle.h"
 #include "base/span_sorter.h"
 #include "input/elf_names.h"
 #include "input/head_sums.h"
@@ -659,7 +660,7 @@ raw_source *raw_open(const source_desc *desc) {
     output_open_memory(&r->args);
     prof_raw_desc reader = {
         .memory = r->memory, .memory_size = RAW_READER, .item = take, .user = r,
-        .elf_site = name_site
+        .elf_site = name_site, .shown = demangled
     };
     if (prof_raw_open(&reader, &r->reader) != PROF_OK) exit(fail(NULL, "out of memory"));
     if (desc->fd >= 0) raw_memory_read_ahead(r->changes, desc->fd, desc->begin, NULL, NULL);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/demangle.h"
 #include "base/progress.h"
 #include "base/span_sorter.h"
 
@@ -161,7 +162,8 @@ static int feed(prof_raw *raw, int fd, off_t at) {
 int raw_read(int fd, off_t begin, void (*item)(void *user, const prof_raw_item *item), void *user,
              prof_raw_stats *stats) {
     void *memory = allocate(RAW_READER);
-    prof_raw_desc desc = {.memory = memory, .memory_size = RAW_READER, .item = item, .user = user};
+    prof_raw_desc desc = {.memory = memory, .memory_size = RAW_READER, .item = item, .user = user,
+                          .shown = demangled};
     prof_raw *raw;
     if (prof_raw_open(&desc, &raw) != PROF_OK) exit(fail(NULL, "out of memory"));
     int error = feed(raw, fd, begin);

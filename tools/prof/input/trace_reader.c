@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/demangle.h"
 #include "input/bytes.h"
 #include "input/chrome.h"
 #include "input/detect.h"
@@ -576,6 +577,14 @@ static void end_copy(trace_reader *r) {
     writer_end(&r->source->copy);
 }
 
+static void hand_out(trace_reader *r) {
+    trace_text name = r->event.name;
+    kinds_take(&r->source->kinds, &r->event);
+    if (r->source->repairs) repair_event(r->source->repairs, &r->event);
+    const char *plain = is_mangled(name.data, name.size) ? demangled(name.data, name.size) : NULL;
+    if (plain) r->event.name = (trace_text){plain, strlen(plain)};
+}
+
 trace_item trace_next(trace_reader *r) {
     source *s = r->source;
     s->scan.tolerant = r->tolerant;
@@ -586,8 +595,7 @@ trace_item trace_next(trace_reader *r) {
         if (r->item == TRACE_EVENT && !is_whole(r)) continue;
         if (r->item == TRACE_END) continue;
         if (r->copy && r->format) copy_made(r);
-        if (r->item == TRACE_EVENT) kinds_take(&s->kinds, &r->event);
-        if (r->item == TRACE_EVENT && s->repairs) repair_event(s->repairs, &r->event);
+        if (r->item == TRACE_EVENT) hand_out(r);
         r->events += r->item == TRACE_EVENT;
         return r->item;
     }
@@ -595,7 +603,7 @@ trace_item trace_next(trace_reader *r) {
     if (r->copy) end_copy(r);
     if (!r->failed && next_open(r)) {
         r->item = TRACE_EVENT;
-        kinds_take(&s->kinds, &r->event);
+        hand_out(r);
     }
     if (r->item == TRACE_END) progress_end();
     return r->item;
