@@ -1,5 +1,5 @@
 #!/bin/sh
-# Small pieces: prof that reads a few hundred bytes at a time, and joins work in sorters, says of every
+# Small pieces: prof that reads a few hundred bytes at a time, says of every
 # trace to the byte what it says of the whole, and so does one without the processor's wide
 # instructions.
 # shellcheck disable=SC2086,SC2317   # lists of flags and files are meant to split; try calls functions
@@ -16,7 +16,7 @@ builds() {   # NAME MODULES COMPILER...: $out/NAME, prof with these modules in s
         case " $modules " in
         *" $module "*)
             "$@" -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -I. -Itools/prof \
-                -DTRACE_CHUNK=256 -DJOIN_BYTES=1024 -c "$file" -o "$out/$made.$module.o" || return 1
+                -DTRACE_CHUNK=256 -c "$file" -o "$out/$made.$module.o" || return 1
             objects="$objects $out/$made.$module.o"
             ;;
         *) file=${file#tools/prof/} objects="$objects $tests_tools/${file%.c}.o" ;;
@@ -54,7 +54,7 @@ sed 's/"dur":5}$/"dur":5,"args":{"long":"'"$(printf '%0900d' 0)"'"}}/' "$out/odd
 made="$out/odd.json $out/odd.json.gz $out/cut.json $out/cut.json.gz $out/long.json"
 
 configure gcc
-modules='bytes chrome json_text trace_reader work_join unpack'          # unpack has zlib alone here
+modules='bytes chrome json_text trace_reader unpack'          # unpack has zlib alone here
 try pieces_builds builds small "$modules" $cc $level || exit 1
 try pieces_plain_builds builds plain "$modules" $cc $level -U__SSE2__ || exit 1
 files="$made $(find tests/command/traces tests/fuzz/corpus/trace -type f |

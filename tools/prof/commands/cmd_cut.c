@@ -1,11 +1,10 @@
 /* prof cut: a part of a trace, by time or by step, with the device work that it launched. */
-#include "base/span_sorter.h"
 #include "input/head_sums.h"
 #include "input/trace_reader.h"
 #include "input/trace_writer.h"
 #include "output/json_lanes.h"
+#include "trace/trace.h"
 #include "trace/trace_range.h"
-#include "trace/work_join.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -32,48 +31,40 @@ typedef struct cut_options {
     bool clip, file_time, lanes;
 } cut_options;
 
-/* Where and when a kept event begins; or an event of a flow, which is kept with it. */
-typedef struct place {
-    uint64_t at;                /* (pid, tid, ts) */
-    uint64_t row, flow, offset; /* of events of flows; row: (pid, tid) */
-    char phase;                 /* 0: a kept event */
-    bool in_window;
-} place;
+typedef struct window { int64_t from_ns, to_ns; } window;    /* [from, to) */
 
-/* An event of a flow that its place keeps; before all of its flow, which ends are kept. */
-enum { FLOW_STARTS, FLOW_ENDS, FLOW_EVENT };
-typedef struct flow_event { uint64_t flow, offset; uint32_t what, unused; } flow_event;
+typedef struct device_event {
+    int64_t start_ns, end_ns, correlation;       /* NO_ID: it has none */
+    uint64_t offset, place;
+    bool is_pair;
+} device_event;
+
+typedef struct flow_event {
+    uint64_t flow, offset, place, row;           /* row: (pid, tid) */
+    bool stays;                                  /* at first: it lies in the window */
+    char phase;
+} flow_event;
 
 typedef struct cutter {
     const cut_options *options;
     const char *file;
     int64_t begin_ns;           /* of the earliest event */
-    int64_t from_ns, to_ns;     /* the window, [from, to) */
-    int64_t work_from_ns, work_to_ns;    /* the window and all device work that is kept */
-    work_join *launches;        /* of work */
-    uint64_t launch_count;
-    span_sorter *places;
+    window window;
+    window work;                /* it, and all device work that is kept */
+    map launches;               /* correlation id -> place in spans, of the last call with it */
+    window *spans;              /* of those calls */
+    size_t span_count, span_capacity;
+    device_event *works;
+    size_t work_count, work_capacity;
+    flow_event *flows;
+    size_t flow_count, flow_capacity;
+    map flow_places;            /* (pid, tid, ts) of events of flows -> 1: a kept event is there */
     map device_rows;            /* (pid, tid) */
-    span_sorter *kept;          /* offsets of work, of begins, ends and flows that are kept */
-    uint64_t next_kept;         /* the next of them, or UINT64_MAX */
+    map kept;                   /* offsets of work, of begins, ends and flows that are kept */
     int64_t first_step, last_step;
     bool any_event, any_kept;
     json_lanes *lanes;          /* NULL: without */
 } cutter;
-
-static bool place_before(const void *one, const void *other) {
-    const place *a = one, *b = other;
-    return a->at != b->at ? a->at < b->at : !a->phase && b->phase;
-}
-
-static bool flow_before(const void *one, const void *other) {
-    const flow_event *a = one, *b = other;
-    return a->flow != b->flow ? a->flow < b->flow : a->what < b->what;
-}
-
-static bool offset_before(const void *one, const void *other) {
-    return *(const uint64_t *)one < *(const uint64_t *)other;
-}
 
 static uint64_t row_of(const trace_event *event) {
     return hash_mix((uint64_t)event->pid) * 31 + (uint64_t)event->tid;
@@ -97,39 +88,34 @@ static bool is_part(const trace_event *event) {          /* of a pair */
            event->phase == 'e';
 }
 
-static bool reaches(int64_t start_ns, int64_t end_ns, int64_t from_ns, int64_t to_ns) {
-    return start_ns < to_ns && (end_ns > from_ns || start_ns >= from_ns);
+static bool reaches(int64_t start_ns, int64_t end_ns, window w) {
+    return start_ns < w.to_ns && (end_ns > w.from_ns || start_ns >= w.from_ns);
 }
 
 /* ---- What is kept ---- */
 
-static void keep(cutter *c, uint64_t offset) { sorter_add(c->kept, &offset); }
+static void keep(cutter *c, uint64_t offset) { map_put(&c->kept, offset, NULL); }
 
-static void keep_place(cutter *c, uint64_t at) { sorter_add(c->places, &(place){.at = at}); }
-
-static void next_kept(cutter *c) {
-    if (!sorter_next(c->kept, &c->next_kept)) c->next_kept = UINT64_MAX;
+static void keep_place(cutter *c, uint64_t place) {
+    uint64_t *of_flow = map_get(&c->flow_places, place);
+    if (of_flow) *of_flow = 1;
 }
 
-/* Events come in the order of the file. */
-static bool is_kept(cutter *c, const trace_event *event) {
-    while (c->next_kept < event->offset) next_kept(c);
-    return c->next_kept == event->offset;
+static bool is_kept(const cutter *c, const trace_event *event) {
+    return map_get(&c->kept, event->offset) != NULL;
 }
 
-static bool complete_kept(cutter *c, const trace_event *event) {
-    int64_t end_ns = event->ts_ns + event->dur_ns;
+static bool complete_kept(const cutter *c, const trace_event *event) {
     if (is_device(event)) return is_kept(c, event);
     bool row = event->kind == TRACE_GPU_ANNOTATION || event->kind == TRACE_SYNC;
-    return row ? reaches(event->ts_ns, end_ns, c->work_from_ns, c->work_to_ns)
-               : reaches(event->ts_ns, end_ns, c->from_ns, c->to_ns);
+    return reaches(event->ts_ns, event->ts_ns + event->dur_ns, row ? c->work : c->window);
 }
 
 static bool in_window(const cutter *c, const trace_event *event) {
-    return event->ts_ns >= c->from_ns && event->ts_ns < c->to_ns;
+    return event->ts_ns >= c->window.from_ns && event->ts_ns < c->window.to_ns;
 }
 
-static bool event_kept(cutter *c, const trace_event *event) {
+static bool event_kept(const cutter *c, const trace_event *event) {
     if (event->phase == 'M') return true;
     if (event->phase == 'X') return complete_kept(c, event);
     return is_part(event) || is_flow(event) ? is_kept(c, event) : in_window(c, event);
@@ -156,8 +142,14 @@ static int64_t step_of(const trace_event *event) {
     return json_int(digits, &number) ? number : -1;
 }
 
+static void widen(window *w, int64_t from_ns, int64_t to_ns) {
+    if (from_ns < w->from_ns) w->from_ns = from_ns;
+    if (to_ns > w->to_ns) w->to_ns = to_ns;
+}
+
 static void find_window(cutter *c, const trace_event *event) {
     c->any_event |= event->phase != 'M';
+    if (is_flow(event)) map_put(&c->flow_places, place_of(event), NULL);
     if (event->phase != 'X') return;
     int64_t step = step_of(event), end_ns = event->ts_ns + event->dur_ns;
     if (event->ts_ns < c->begin_ns) c->begin_ns = event->ts_ns;
@@ -165,27 +157,30 @@ static void find_window(cutter *c, const trace_event *event) {
     if (step < c->first_step || c->first_step < 0) c->first_step = step;
     if (step > c->last_step) c->last_step = step;
     if (step != c->options->step) return;
-    if (event->ts_ns < c->from_ns) c->from_ns = event->ts_ns;
-    if (end_ns > c->to_ns) c->to_ns = end_ns;
+    widen(&c->window, event->ts_ns, end_ns);
+}
+
+static void take_work(cutter *c, const trace_event *event) {
+    device_event work = {
+        .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns, .correlation = NO_ID,
+        .offset = event->offset, .place = place_of(event), .is_pair = event->is_pair
+    };
+    trace_correlation(event, &work.correlation);
+    GROW(c->works, c->work_count, c->work_capacity);
+    c->works[c->work_count++] = work;
+    map_put(&c->device_rows, row_of(event), NULL);
+}
+
+static void take_launch(cutter *c, const trace_event *event, int64_t correlation) {
+    GROW(c->spans, c->span_count, c->span_capacity);
+    *map_put(&c->launches, (uint64_t)correlation, NULL) = c->span_count;
+    c->spans[c->span_count++] = (window){event->ts_ns, event->ts_ns + event->dur_ns};
 }
 
 /* Pairs come as one event here, and as two where they are written. */
-static void take_work(cutter *c, const trace_event *event) {
-    uint64_t at = place_of(event);
-    int64_t ids[JOINS] = {NO_ID, NO_ID, NO_ID};
-    const joined work = {
-        .start_ns = event->ts_ns, .ns = event->dur_ns,
-        .id = event->is_pair ? -1 : (int64_t)event->offset,
-        .thread = (uint32_t)(at >> 32), .what = (uint32_t)at
-    };
-    trace_correlation(event, &ids[JOIN_ZONE]);
-    work_join_work(c->launches, ids, &work);
-    *map_put(&c->device_rows, row_of(event), NULL) = 1;
-}
-
 static void take_complete(cutter *c, const trace_event *event) {
-    int64_t end_ns = event->ts_ns + event->dur_ns, correlation;
-    bool reach = reaches(event->ts_ns, end_ns, c->from_ns, c->to_ns);
+    int64_t correlation;
+    bool reach = reaches(event->ts_ns, event->ts_ns + event->dur_ns, c->window);
     if (event->is_pair && reach) {
         keep(c, event->offset);
         if (event->end_offset) keep(c, event->end_offset);
@@ -194,83 +189,53 @@ static void take_complete(cutter *c, const trace_event *event) {
         take_work(c, event);
         return;
     }
-    const joined launch = {
-        .start_ns = event->ts_ns, .amount = event->dur_ns, .order = c->launch_count++
-    };
     if (event->kind == TRACE_RUNTIME && trace_correlation(event, &correlation))
-        work_join_call(c->launches, JOIN_ZONE, correlation, &launch);    /* the last one counts */
+        take_launch(c, event, correlation);
     if (reach) keep_place(c, place_of(event));
 }
 
-static void find_launches(cutter *c, const trace_event *event) {
+static void take_event(cutter *c, const trace_event *event) {
     if (event->phase == 'X') take_complete(c, event);
     if (!is_flow(event)) return;
-    const place end = {
-        .at = place_of(event), .row = row_of(event), .flow = trace_flow(event),
-        .offset = event->offset, .phase = event->phase, .in_window = in_window(c, event)
+    GROW(c->flows, c->flow_count, c->flow_capacity);
+    c->flows[c->flow_count++] = (flow_event){
+        trace_flow(event), event->offset, place_of(event), row_of(event), in_window(c, event),
+        event->phase
     };
-    sorter_add(c->places, &end);
 }
 
 /* Work is there with its launch. */
-static void find_work(void *user, const joined *work, const joined *launch, uint32_t kind) {
-    cutter *c = user;
-    const joined *by = launch ? launch : work;
-    int64_t end_ns = work->start_ns + work->ns;
-    (void)kind;
-    if (!reaches(by->start_ns, launch ? launch->start_ns + launch->amount : end_ns, c->from_ns,
-                 c->to_ns)) return;
-    keep_place(c, (uint64_t)work->thread << 32 | work->what);
-    if (work->id >= 0) keep(c, (uint64_t)work->id);
-    if (work->start_ns < c->work_from_ns) c->work_from_ns = work->start_ns;
-    if (end_ns > c->work_to_ns) c->work_to_ns = end_ns;
-}
-
-/* Events of flows whose place is kept. */
-static span_sorter *find_ends(cutter *c) {
-    span_sorter *flows = sorter_of(sizeof(flow_event), flow_before);
-    place next, known = {0};
-    bool any = false;
-    sorter_finish(c->places);
-    while (sorter_next(c->places, &next)) {
-        bool kept = any && known.at == next.at;
-        if (!next.phase) known = next, any = true;
-        if (!next.phase) continue;
-        if (!kept && !(next.in_window && !map_get(&c->device_rows, next.row))) continue;
-        flow_event event = {.flow = next.flow, .offset = next.offset, .what = FLOW_EVENT};
-        sorter_add(flows, &event);
-        event.what = next.phase == 's' ? FLOW_STARTS : FLOW_ENDS;
-        if (next.phase != 't') sorter_add(flows, &event);
+static void find_work(cutter *c) {
+    c->work = c->window;
+    for (size_t i = 0; i < c->work_count; i++) {
+        const device_event *work = &c->works[i];
+        const uint64_t *launch = work->correlation == NO_ID
+            ? NULL : map_get(&c->launches, (uint64_t)work->correlation);
+        window by = launch ? c->spans[*launch] : (window){work->start_ns, work->end_ns};
+        if (!reaches(by.from_ns, by.to_ns, c->window)) continue;
+        keep_place(c, work->place);
+        if (!work->is_pair) keep(c, work->offset);
+        widen(&c->work, work->start_ns, work->end_ns);
     }
-    sorter_free(c->places);
-    c->places = NULL;
-    sorter_finish(flows);
-    return flows;
 }
 
 /* Flows are there with both ends. */
 static void find_flows(cutter *c) {
-    span_sorter *flows = find_ends(c);
-    flow_event event;
-    uint64_t flow = 0;
-    bool has[2] = {false, false};
-    while (sorter_next(flows, &event)) {
-        if (event.flow != flow) has[FLOW_STARTS] = has[FLOW_ENDS] = false;
-        flow = event.flow;
-        if (event.what != FLOW_EVENT) has[event.what] = true;
-        else if (has[FLOW_STARTS] && has[FLOW_ENDS]) keep(c, event.offset);
+    enum { STARTS = 1, ENDS = 2 };
+    map ends = {0};
+    for (size_t i = 0; i < c->flow_count; i++) {
+        flow_event *f = &c->flows[i];
+        bool alone = f->stays && !map_get(&c->device_rows, f->row);
+        f->stays = alone || *map_get(&c->flow_places, f->place);
+        if (f->stays && f->phase != 't')
+            *map_put(&ends, f->flow, NULL) |= f->phase == 's' ? STARTS : ENDS;
     }
-    sorter_free(flows);
-}
-
-static void find_kept(cutter *c) {
-    c->work_from_ns = c->from_ns;
-    c->work_to_ns = c->to_ns;
-    work_join_each(c->launches, find_work, c);
-    c->launches = NULL;
-    find_flows(c);
-    sorter_finish(c->kept);
-    next_kept(c);
+    for (size_t i = 0; i < c->flow_count; i++) {
+        const flow_event *f = &c->flows[i];
+        const uint64_t *both = f->stays ? map_get(&ends, f->flow) : NULL;
+        if (both && *both == (STARTS | ENDS)) keep(c, f->offset);
+    }
+    map_free(&ends);
 }
 
 /* ---- The window ---- */
@@ -280,7 +245,7 @@ static int set_window(cutter *c) {
     int64_t from = 0, to = 0;
     int64_t origin = o->file_time || c->begin_ns == INT64_MAX ? 0 : c->begin_ns;
     if (o->step >= 0) {
-        if (c->to_ns != INT64_MIN) return EXIT_OK;
+        if (c->window.to_ns != INT64_MIN) return EXIT_OK;
         if (c->first_step < 0) return fail(c->file, "there are no steps (ProfilerStep#N) in it");
         return fail(c->file, "there is no ProfilerStep#%lld in it; it has %lld to %lld",
                     (long long)o->step, (long long)c->first_step, (long long)c->last_step);
@@ -289,9 +254,9 @@ static int set_window(cutter *c) {
         return fail("--from", "'%s' is no time: 1.5s, 20ms, 300us, 300, 5ns", o->from);
     if (o->to && !time_parse(o->to, &to))
         return fail("--to", "'%s' is no time: 1.5s, 20ms, 300us, 300, 5ns", o->to);
-    c->from_ns = o->from ? time_add(origin, from) : INT64_MIN;
-    c->to_ns = o->to ? time_add(origin, to) : INT64_MAX;
-    if (c->from_ns >= c->to_ns) return fail("--to", "this time is not behind --from");
+    c->window.from_ns = o->from ? time_add(origin, from) : INT64_MIN;
+    c->window.to_ns = o->to ? time_add(origin, to) : INT64_MAX;
+    if (c->window.from_ns >= c->window.to_ns) return fail("--to", "this time is not behind --from");
     return EXIT_OK;
 }
 
@@ -300,9 +265,9 @@ static int set_window(cutter *c) {
 /* Shortens a call that reaches out of the window. */
 static void write_clipped(const cutter *c, const trace_event *event, output *out) {
     int64_t start = event->ts_ns, end = start + event->dur_ns;
-    if (start < c->from_ns) start = c->from_ns;
-    if (start > c->to_ns) start = c->to_ns;      /* the end of a pair */
-    if (end > c->to_ns) end = c->to_ns;
+    if (start < c->window.from_ns) start = c->window.from_ns;
+    if (start > c->window.to_ns) start = c->window.to_ns;        /* the end of a pair */
+    if (end > c->window.to_ns) end = c->window.to_ns;
     trace_text rest = event->raw, key, value;
     text_edit edits[3];
     size_t count = json_lanes_edit(c->lanes, event, edits), most = count + 2;
@@ -365,9 +330,10 @@ static int cut(cutter *c) {
     output out;
     int status = for_each(c, find_window, false);
     if (status == EXIT_OK) status = set_window(c);
-    if (status == EXIT_OK) status = for_each(c, find_launches, true);
+    if (status == EXIT_OK) status = for_each(c, take_event, true);
     if (status != EXIT_OK) return status;
-    find_kept(c);
+    find_work(c);
+    find_flows(c);
     if (c->options->lanes && !(c->lanes = json_lanes_find(c->file))) return EXIT_BAD;
     if (!output_rewrite(&out, c->options->path)) return EXIT_BAD;
     return output_close(&out, write_part(c, &out));
@@ -394,16 +360,15 @@ static int run(int argc, char **argv) {
     if (file_reads_once(argv[1]))
         return fail(argv[1], "cut reads its input several times: it has to be a file");
     cutter c = {
-        .options = &o, .file = argv[1], .begin_ns = INT64_MAX, .from_ns = INT64_MAX,
-        .to_ns = INT64_MIN, .first_step = -1, .last_step = -1, .launches = work_join_new(),
-        .places = sorter_of(sizeof(place), place_before),
-        .kept = sorter_of(sizeof(uint64_t), offset_before)
+        .options = &o, .file = argv[1], .begin_ns = INT64_MAX, .window = {INT64_MAX, INT64_MIN},
+        .first_step = -1, .last_step = -1
     };
     status = cut(&c);
-    work_join_free(c.launches);
-    sorter_free(c.places);
-    sorter_free(c.kept);
-    map_free(&c.device_rows);
+    map *maps[] = {&c.launches, &c.flow_places, &c.device_rows, &c.kept};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) map_free(maps[i]);
+    free(c.spans);
+    free(c.works);
+    free(c.flows);
     json_lanes_free(c.lanes);
     return status;
 }

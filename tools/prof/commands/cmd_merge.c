@@ -1,8 +1,6 @@
 /* prof merge: the traces of several ranks as one, with pids, flows and ids of their own. */
 #include "analysis/busy.h"
 #include "analysis/collectives.h"
-#include "base/span_sorter.h"
-#include "base/spill.h"
 #include "commands/merge.h"
 #include "input/head_sums.h"
 #include "input/losses.h"
@@ -61,10 +59,6 @@ typedef struct rank_file {
     text_thread *threads;       /* those whose tid is a text */
     size_t thread_count, thread_capacity;
     map tids;                   /* (pid, tid) of those -> number in threads */
-    span_sorter *ends;          /* of flows, while it is read; */
-    uint64_t end_count, next_end;
-    uint64_t flow_count, flows_at;       /* then the number of the flow of each: their place in
-                                   merger.flows */
     trace_text devices;         /* deviceProperties */
     losses lost;
     head_lists lists;           /* of its head */
@@ -77,8 +71,8 @@ typedef struct merger {
     arena memory;
     trace_member *members;      /* of the first rank's file */
     size_t member_count, member_capacity;
-    uint64_t flow_count;        /* in the files that are written */
-    spill *flows;               /* NULL: none */
+    uint64_t flow_count;        /* in all that is written so far */
+    map flows;                  /* of the file that is written: those of its ids */
     int64_t base_ns;
     merge_options options;
     collectives collectives;
@@ -153,72 +147,9 @@ static bool is_replaced(const trace_event *event) {
                                     text_is(event->name, "prof counts")));
 }
 
-/* An event with the id of a flow; its flow is numbered in the order of first sight. */
-typedef struct flow_end {
-    uint64_t flow, first;       /* first: the number of the flow's first end */
-    uint64_t number;            /* its place among the ends of the file */
-} flow_end;
-
-static bool by_flow(const void *one, const void *other) {
-    const flow_end *a = one, *b = other;
-    return a->flow != b->flow ? a->flow < b->flow : a->number < b->number;
-}
-
-static bool by_first(const void *one, const void *other) {
-    return ((const flow_end *)one)->first < ((const flow_end *)other)->first;
-}
-
-static bool by_number(const void *one, const void *other) {
-    return ((const flow_end *)one)->number < ((const flow_end *)other)->number;
-}
-
-static void note_end(rank_file *f, const trace_event *event) {
-    const flow_end end = {.flow = trace_flow(event), .number = f->end_count++};
-    if (!f->ends) f->ends = sorter_of(sizeof end, by_flow);
-    sorter_add(f->ends, &end);
-}
-
-/* The ends by their flow's first end. */
-static span_sorter *find_firsts(span_sorter *ends) {
-    span_sorter *firsts = sorter_of(sizeof(flow_end), by_first);
-    flow_end end, first = {0};
-    sorter_finish(ends);
-    for (bool any = false; sorter_next(ends, &end); any = true) {
-        if (!any || end.flow != first.flow) first = end;
-        end.first = first.number;
-        sorter_add(firsts, &end);
-    }
-    sorter_free(ends);
-    sorter_finish(firsts);
-    return firsts;
-}
-
-/* Of each end, in the order of the file, the number of its flow. */
-static void number_flows(rank_file *f, merger *m) {
-    if (!f->ends) return;
-    span_sorter *firsts = find_firsts(f->ends);
-    span_sorter *ends = sorter_of(sizeof(flow_end), by_number);
-    flow_end end;
-    f->ends = NULL;
-    for (uint64_t last = 0; sorter_next(firsts, &end); last = end.first) {
-        if (!f->flow_count || end.first != last) f->flow_count++;
-        end.flow = f->flow_count;
-        sorter_add(ends, &end);
-    }
-    sorter_free(firsts);
-    sorter_finish(ends);
-    if (!m->flows) m->flows = spill_new();
-    for (bool first = true; sorter_next(ends, &end); first = false) {
-        uint64_t at = spill_add(m->flows, &end.flow, sizeof end.flow);
-        if (first) f->flows_at = at;
-    }
-    sorter_free(ends);
-}
-
 static void note_event(rank_file *f, merger *m, const trace_event *event) {
     uint32_t number = process_of(f, m, event);
     note_thread(f, m, event, number);
-    if (event->has & TRACE_HAS_ID && !is_replaced(event)) note_end(f, event);
     if (event->phase == 'M' &&
         (text_is(event->name, "prof counts") || text_is(event->name, "prof")))
         keep_lists(f, m, event->args_text);
@@ -280,7 +211,6 @@ static int note_file(rank_file *f, merger *m) {
     int64_t base_ns = time_add(f->base_ns, f->clock_ns);
     f->id.first_ns = time_add(f->id.first_ns, base_ns);
     f->id.last_ns = time_add(f->id.last_ns, base_ns);
-    number_flows(f, m);
     if (m->options.zone) note_zone(f, m);
     collectives_end_file(&m->collectives, base_ns);
     return trace_close(reader);
@@ -529,18 +459,18 @@ static bool shifted(const merger *m, const rank_file *f, const trace_event *even
     return false;
 }
 
-/* In the merged trace; 0: the file has changed meanwhile. */
-static uint64_t next_flow(const merger *m, rank_file *f) {
-    uint64_t flow;
-    if (f->next_end == f->end_count) return 0;
-    spill_read(m->flows, f->flows_at + f->next_end++ * sizeof flow, &flow, sizeof flow);
-    return m->flow_count + flow;
+/* In the merged trace: flows are numbered in the order in which they come. */
+static uint64_t flow_number(merger *m, const trace_event *event) {
+    bool is_new;
+    uint64_t *number = map_put(&m->flows, trace_flow(event), &is_new);
+    if (is_new) *number = ++m->flow_count;
+    return *number;
 }
 
-static bool write_event(trace_writer *w, const merger *m, rank_file *f, const trace_event *event) {
+static bool write_event(trace_writer *w, merger *m, rank_file *f, const trace_event *event) {
     text_edit edits[MOST_EDITS];
     size_t count = 0;
-    uint64_t flow = event->has & TRACE_HAS_ID ? next_flow(m, f) : 0;
+    uint64_t flow = event->has & TRACE_HAS_ID ? flow_number(m, event) : 0;
     trace_text rest = event->raw, key, value;
     const uint64_t *number = map_get(&f->pids, (uint64_t)event->pid);
     const uint64_t *thread = event->tid_text.data ? map_get(&f->tids, row_of(event)) : NULL;
@@ -585,7 +515,7 @@ static int write_file(trace_writer *w, merger *m, rank_file *f) {
     json_lanes_names(f->lanes, w, pid_in, &(pid_place){m, f});
     json_lanes_free(f->lanes);
     f->lanes = NULL;
-    m->flow_count += f->flow_count;
+    map_free(&m->flows);
     return trace_close(reader);
 }
 
@@ -636,7 +566,6 @@ static void free_merger(merger *m) {
         rank_file *f = &m->files[i];
         map_free(&f->pids);
         map_free(&f->tids);
-        sorter_free(f->ends);
         free(f->processes);
         free(f->own_processes);
         free(f->threads);
@@ -645,7 +574,6 @@ static void free_merger(merger *m) {
     free(m->members);
     collectives_free(&m->collectives);
     map_free(&m->work_names);
-    spill_free(m->flows);
     arena_free(&m->memory);
 }
 
