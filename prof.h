@@ -22337,11 +22337,11 @@ PROF__FN uint64_t prof__env_there(void) {
 }
 
 /* Takes the file that is written at the end. False: it is another process's, now or since the
-   start. */
+   start; or a link that leads to none. */
 PROF__FN bool prof__env_claim(void) {
     uint64_t there;
     if (prof__file_special(prof__env.path)) return true;
-    if (!prof__env_take(O_WRONLY | O_CREAT)) return false;
+    if (!prof__env_take(O_WRONLY) && !prof__env_take(O_WRONLY | O_CREAT | O_EXCL)) return false;
     PROF__RELEASE(prof__env.open, 1u);
     if (!prof__env_lock()) return false;
     there = prof__env_there();

@@ -413,6 +413,13 @@ for ending in raw json; do
     rm -rf same.d
 done
 
+# What is written at the end makes no file where a link leads.
+ln -s elsewhere link.json
+PROF_TRACE=link.json ./daemon 10
+if [ "$(echo link.*) $(echo elsewher*)" != 'link.json elsewher*' ] && [ ! -e elsewhere ]; then ok 'a link to nothing'
+else not_ok 'a link to nothing' "$(echo link.* elsewher*)"
+fi
+
 # A daemon outlives prof record: what PROF_STATUS names may be anybody's by then.
 echo 'of somebody else' >others
 PROF_STATUS=$PWD/others PROF_TRACE=daemon.raw ./daemon 10
