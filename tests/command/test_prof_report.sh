@@ -176,8 +176,7 @@ alike_filtered() {   # FILTER...: rows of the whole table, and a footer that say
         [ "$(grep 'time total' "$out/part")" = "$(grep 'time total' "$out/whole")" ] &&
         grep -q 'Self CPU time of these rows: ' "$out/part" && grep -q 'kernels and copies' "$out/part"
 }
-for filter in '--name ^aten::addmm$' '--name sgemm|kernel' '-c cpu_op' '-c kernel' '--pid 4242' \
-    '--from 9us' '--step 1'; do
+for filter in '--name ^aten::addmm$' '--name sgemm|kernel' '-c cpu_op' '-c kernel' '--pid 4242'; do
     # shellcheck disable=SC2086   # words
     try "report_filtered_$(echo "$filter" | tr -c 'a-z0-9\n' _)" alike_filtered $filter
 done
@@ -455,6 +454,36 @@ gives report_frames_left_open 820.0,20.0,160.0 self_cpu_time_total --sort none -
 echo '[{"ph":"B","name":"outer","pid":1,"tid":1,"ts":0},{"ph":"B","name":"inner","pid":1,"tid":1,"ts":0},
 {"ph":"E","pid":1,"tid":1,"ts":5},{"ph":"E","pid":1,"tid":1,"ts":5}]' >"$out/pairs.json"
 gives report_pairs_that_tie 0.0 self_cpu_time_total --name outer "$out/pairs.json"
+
+# ---- Windows: every command that reads calls has the same ----
+
+cat >"$out/window.json" <<'END'
+[{"ph":"X","cat":"cpu_op","name":"all","pid":1,"tid":1,"ts":0,"dur":100,"args":{"External id":1}},
+{"ph":"X","cat":"cpu_op","name":"early","pid":1,"tid":1,"ts":5,"dur":5,"args":{"External id":2}},
+{"ph":"X","cat":"user_annotation","name":"ProfilerStep#1","pid":1,"tid":1,"ts":20,"dur":40},
+{"ph":"X","cat":"cpu_op","name":"in","pid":1,"tid":1,"ts":30,"dur":25,"args":{"External id":3}},
+{"ph":"X","cat":"cpu_op","name":"late","pid":1,"tid":1,"ts":65,"dur":5,"args":{"External id":4}},
+{"ph":"X","cat":"kernel","name":"k_early","pid":0,"tid":7,"ts":12,"dur":2,"args":{"External id":2,"device":0}},
+{"ph":"X","cat":"kernel","name":"k_in","pid":0,"tid":7,"ts":40,"dur":3,"args":{"External id":3,"device":0}},
+{"ph":"X","cat":"kernel","name":"k_late","pid":0,"tid":7,"ts":80,"dur":4,"args":{"External id":4,"device":0}}]
+END
+for window in '--from 20us --to 60us' '--step 1' '--within ProfilerStep#1'; do
+    of=$(echo "$window" | tr -c 'a-z0-9\n' _)
+    # shellcheck disable=SC2086   # one or two options
+    {
+        gives "report_in_$of" 15.0,25.0 self_cpu_time_total --sort none --name 'Step|in$' -c cpu_op,user_annotation \
+            $window "$out/window.json"
+        try "stacks_in_$of" test "$("$prof" stacks $window "$out/window.json" 2>/dev/null | tr '\n' ' ')" = \
+            'all;ProfilerStep* 15 all;ProfilerStep*;in 25 '
+        says "diff_in_$of" '"Name": "k_in"' 0 "$prof" diff -f json $window "$out/window.json" "$out/window.json"
+        try "diff_in_${of}_only" sh -c "! grep -q k_early '$out/said'"
+        says "gaps_in_$of" '  3.000     100.00 ' 0 "$prof" gaps $window "$out/window.json"
+        says "analyze_in_$of" 'k_in  ' 0 "$prof" analyze $window "$out/window.json"
+        try "analyze_in_${of}_only" sh -c "! grep -q k_early '$out/said'"
+        says "flamegraph_in_$of" '>in<' 0 "$prof" flamegraph $window "$out/window.json"
+    }
+done
+says within_nothing 'there is no nobody' 2 "$prof" stacks --within nobody "$out/window.json"
 
 # ---- Too little memory ----
 

@@ -203,6 +203,7 @@ static void find_node(walk *w, uint32_t number) {
 /* What a call took: by its path, if it has one. */
 static void add_call(walk *w, uint32_t number) {
     const call *c = &w->trace.calls[number];
+    if (c->is_outside) return;
     const call_times *times = &w->trace.times[number];
     bool device = w->options->device;
     bool counts = device ? !w->options->kernels : !is_hidden(w, c) || c->more != w->base;
@@ -211,6 +212,7 @@ static void add_call(walk *w, uint32_t number) {
 }
 
 static void add_work(walk *w, const device_work *work) {
+    if (!range_holds(&w->trace.range, work->start_ns)) return;
     const struct interned *name = &w->trace.names.entries[work->name];
     bool known = work->owner != NO_CALL && !w->trace.calls[work->owner].is_async;
     uint32_t below = known ? w->trace.calls[work->owner].more : 0;
@@ -271,6 +273,7 @@ static void add_changes(walk *w) {
 
 int flame_read(flame *f, const flame_options *options, const char *path) {
     walk w = {.f = f, .options = options, .thread = NO_CALL, .told_thread = NO_CALL};
+    w.trace.window = options->window;
     w.trace.with_works = options->device;
     w.trace.with_python = w.trace.python_around = options->python;
     w.trace.with_site = options->by_site;

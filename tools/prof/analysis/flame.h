@@ -17,6 +17,7 @@ typedef struct flame_options {
     bool python;                /* Python functions are entries where the trace has them */
     bool frames_only;           /* only they are, and an op's time is its frames' (export_stacks) */
     bool threads;               /* the outermost entry is the thread */
+    const range_options *window;         /* only what begins in it; NULL: all */
     bool by_site;               /* a name with several places has an entry for each */
     /* is told of each call and kernel, and of what was allocated in a call; NULL: nobody */
     void (*take)(void *user, const struct flame_sample *sample);

@@ -126,7 +126,8 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
         trace_text rest = reader->member.value, key, device;
         while (json_next(&rest, &key, &device)) read_device(t, device);
     }
-    if (kept == KEPT_WORK && event->kind == TRACE_KERNEL) add_launch(t, event);
+    bool kernel = kept == KEPT_WORK && event->kind == TRACE_KERNEL;
+    if (kernel && range_holds(&t->trace.range, event->ts_ns)) add_launch(t, event);
     if (kept != KEPT_CALL) return;
     if (event->kind != TRACE_CPU_OP && !trace_arg(event, PROF_KEY_FLOPS)) return;
     call *made = &t->trace.calls[t->trace.call_count - 1];
@@ -269,6 +270,7 @@ static bool longer(uint32_t a, uint32_t b, const void *context) {
 int kernels_read(kernel_table *t, const kernel_options *options, const char *path) {
     t->options = options;
     t->trace.with_works = true;
+    t->trace.window = options->window;
     t->trace.as_written = options->as_written;
     t->trace.quiet = options->quiet;
     int status = trace_load(&t->trace, path, take, t);

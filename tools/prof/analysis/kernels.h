@@ -7,6 +7,7 @@
 
 typedef struct kernel_options {
     bool as_written, quiet;     /* the reader's */
+    const range_options *window;         /* only what begins in it; NULL: all */
     dtype dtype;                /* where the trace does not tell; DTYPE_NONE: unknown */
     const char *device;         /* name of all devices instead of the trace's; NULL */
     const text_list *peaks;     /* "bf16=989.5", "gb=3350" */

@@ -214,8 +214,7 @@ static bool is_of_pids(const text_list *pids, const trace_event *event) {
 static inline bool taken(const row_table *t, const trace_event *event) {
     const row_filter *filter = &t->options->filter;
     if (filter->pids.count && !is_of_pids(&filter->pids, event)) return false;
-    return !filter->by_time ||
-           (event->ts_ns >= filter->from_ns && event->ts_ns < filter->to_ns);
+    return range_holds(&t->trace.range, event->ts_ns);
 }
 
 static bool name_matches(row_table *t, uint32_t name) {
@@ -364,7 +363,8 @@ static call_span span_of(const row_table *t, uint32_t number) {
 static void add_device_event(row_table *t, const trace_event *event) {
     if (trace_arg(event, PROF_KEY_COVER)) return;  /* drawn, no event: of prof.h's */
     uint32_t name = trace_name(&t->trace, event);
-    if (event->kind != TRACE_GPU_ANNOTATION && (is_usual(event->kind) || is_listed(t, event)))
+    if (event->kind != TRACE_GPU_ANNOTATION && (is_usual(event->kind) || is_listed(t, event)) &&
+        range_holds(&t->trace.range, event->ts_ns))
         t->whole_device_ns += event->dur_ns;
     if (!shown(t, event, name)) return;
     uint8_t device_type = device_type_of(t, event);
@@ -588,7 +588,7 @@ static void find_row(row_table *t, const trace_event *event, uint32_t name, call
 /* One that carries nothing: as others of its site, unless the filter looks at more. */
 static bool of_known_site(row_table *t, const trace_event *event, call_span *zone) {
     const row_filter *filter = &t->options->filter;
-    if (!event->site || filter->by_time || filter->pids.count) return false;
+    if (!event->site || t->trace.range.parts || filter->pids.count) return false;
     while (event->site >= t->site_capacity) {
         size_t before = t->site_capacity;
         GROW(t->sites, before, t->site_capacity);
@@ -704,6 +704,19 @@ static void *more_memory(void *user, size_t size) {
     return arena_allocate(&t->sums_memory, size);
 }
 
+/* In a window, shares are of the self times of the calls that begin in it. */
+static void note_end(void *user, const call_end *end) {
+    row_table *t = user;
+    size_t number = (size_t)end->order / 2 - 1;
+    bool outside = number < t->trace.call_count && t->trace.calls[number].is_outside;
+    if (!outside) t->whole_cpu_ns += end->self_ns;
+}
+
+static bool in_window(const row_table *t) {
+    const range_options *window = t->options->filter.window;
+    return window && range_given(window);
+}
+
 static void begin_sums(row_table *t) {
     const row_options *o = t->options;
     static const call_more none;
@@ -713,6 +726,7 @@ static void begin_sums(row_table *t) {
                      o->by_site},
         .merge_duplicates = o->merge_duplicates, .more = more_memory, .user = t
     };
+    if (in_window(t)) desc.ended = note_end;
     t->sums = call_sums_open(&desc);
     intern(&t->texts, "", 0);                                        /* number 0: none */
     intern(&t->mores, (const char *)&none, sizeof none);
@@ -722,6 +736,7 @@ bool rows_begin(row_table *t, const row_options *options) {
     t->options = options;
     t->python_rows = listed(&options->filter.categories, "python_function", 15);
     t->trace.with_works = options->device;
+    t->trace.window = options->filter.window;
     t->trace.with_site = options->site_in_name;
     t->trace.with_python = options->by_stack > 0 || t->python_rows;
     t->trace.with_memory = t->trace.with_refused = options->memory;
@@ -760,7 +775,7 @@ static void note_promises(row_table *t, const losses *head) {
 static bool takes_sums(row_table *t, uint32_t name) {
     const row_filter *filter = &t->options->filter;
     const text_list *categories = &filter->categories;
-    return !filter->by_time && !filter->pids.count && name_matches(t, name) &&
+    return !t->trace.range.parts && !filter->pids.count && name_matches(t, name) &&
            (!categories->count || listed(categories, "cpu_op", 6));
 }
 
@@ -845,7 +860,7 @@ static void end_file(row_table *t) {
     trace_walk(&t->trace, push_call, &w);
     free(w.bytes);
     t->overlaps += t->trace.nest.overlaps;
-    t->unowned += t->trace.unowned;
+    t->unowned += t->trace.range.parts ? 0 : t->trace.unowned;   /* launched before it */
     t->ambiguous += t->trace.ambiguous;
     t->kernels += t->trace.work_count;
     tasks_clear(&t->tasks);
@@ -868,7 +883,7 @@ int rows_read(row_table *t, const char *path) {
     if (t->busy) busy_next_file(t->busy, path);
     uint64_t events = t->events, summed = t->summed;
     begin_file(t);
-    t->own = t->trace.as_ended = raw_tells_depths(path);
+    t->own = t->trace.as_ended = !in_window(t) && raw_tells_depths(path);
     int status = trace_load(&t->trace, path, take, t);
     end_file(t);
     bool nothing = t->events == events && t->summed == summed;
@@ -932,14 +947,14 @@ void rows_finish(row_table *t) {
     call_sums_close(t->sums, t->rows, t->count);
     call_sums_stats stats = call_sums_get_stats(t->sums);
     t->overlaps += stats.overlaps;
-    t->whole_cpu_ns = stats.self_cpu_time_total_ns;
+    if (!in_window(t)) t->whole_cpu_ns = stats.self_cpu_time_total_ns;
     if (t->options->percentiles) set_percentiles(t);
     if (t->had_tasks && !t->options->merge_duplicates) set_on_cpu(t);
 }
 
 bool rows_filtered(const row_table *t) {
     const row_filter *filter = &t->options->filter;
-    return filter->categories.count || filter->pids.count || filter->name || filter->by_time;
+    return filter->categories.count || filter->pids.count || filter->name || in_window(t);
 }
 
 void rows_free(row_table *t) {

@@ -15,8 +15,7 @@ typedef struct row_filter {
     text_list categories;       /* as the file names them; none: the usual ones */
     text_list pids;
     const char *name;           /* extended regular expression; NULL: all */
-    bool by_time;               /* only events that begin in [from_ns, to_ns), the file's time */
-    int64_t from_ns, to_ns;
+    const range_options *window;         /* only events that begin in it; NULL: all */
 } row_filter;
 
 typedef struct row_options {

@@ -124,6 +124,7 @@ static int write_tables(kernel_table *table, const analyze_options *o, table_for
 }
 
 static int run(int argc, char **argv) {
+    range_options window = {0};
     analyze_options o = {.name_limit = 40, .limit = INT64_MAX};
     const option_spec options[] = {
         {"dtype", 't', OPTION_TEXT, &o.dtype, "TYPE",
@@ -134,6 +135,7 @@ static int run(int argc, char **argv) {
         {"name-limit", 0, OPTION_COUNT, &o.name_limit, "N", "letters of a name, or all (40)"},
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "kernels of a device, or all (all)"},
         {"format", 'f', OPTION_TEXT, &o.format, "FORMAT", "text, csv or json"},
+        RANGE_OPTIONS(window),
         {"output", 'o', OPTION_TEXT, &o.output, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
@@ -143,7 +145,7 @@ static int run(int argc, char **argv) {
     table_format format;
     if (!format_parse(o.format, &format) || format == FORMAT_HTML)
         return fail("--format", "'%s' is none of text, csv, json", o.format);
-    kernel_options kernels = {.device = o.device, .peaks = &o.peaks};
+    kernel_options kernels = {.device = o.device, .peaks = &o.peaks, .window = &window};
     if (o.dtype && (kernels.dtype = dtype_parse(o.dtype)) == DTYPE_NONE)
         return fail("--dtype", "there is no type '%s'; some are fp32, tf32, bf16, fp16", o.dtype);
     kernel_table table = {0};

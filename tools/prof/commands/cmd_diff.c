@@ -135,7 +135,10 @@ static void add_devices(pairs *all, const row_table *table, int side) {
 /* What the kernels compute and move, for the rows that are there already. */
 static int add_rates(pairs *all, int side, const diff_options *o, const char *path) {
     static const text_list no_peaks;
-    kernel_options options = {.peaks = &no_peaks, .quiet = true, .dtype = dtype_parse(o->dtype)};
+    kernel_options options = {
+        .peaks = &no_peaks, .quiet = true, .dtype = dtype_parse(o->dtype),
+        .window = o->rows.filter.window
+    };
     kernel_table table = {0};
     int status = kernels_read(&table, &options, path);
     for (size_t i = 0; i < table.row_count; i++) {
@@ -406,6 +409,7 @@ static void sides_free(sides *both) {
 }
 
 static int run(int argc, char **argv) {
+    range_options window = {0};
     diff_options o = {.limit = 100, .name_width = 55, .by = "total", .least_share = 1};
     const option_spec options[] = {
         {"names", 0, OPTION_LIST, &o.names, "A,B", "what the columns call the two"},
@@ -432,10 +436,12 @@ static int run(int argc, char **argv) {
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "rows, or all (100)"},
         {"name-width", 0, OPTION_COUNT, &o.name_width, "N", "letters of a name, or all (55)"},
         {"format", 'f', OPTION_TEXT, &o.format, "FORMAT", "text, csv, json or html"},
+        RANGE_OPTIONS(window),
         {"output", 'o', OPTION_TEXT, &o.output, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
     o.rows.device = true;
+    o.rows.filter.window = &window;
     int status, count = options_parse(&diff_command, options, argc, argv, &status);
     if (count < 0) return status;
     table_format format;

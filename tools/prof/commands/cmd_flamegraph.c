@@ -305,8 +305,10 @@ static int read_and_draw(const flamegraph_options *o, char **files, int count) {
 }
 
 static int run(int argc, char **argv) {
+    range_options window = {0};
     flamegraph_options o = {
-        .flame = {.kernels = true, .python = true}, .metric = "self_cpu_time_total", .least = 0.02
+        .flame = {.kernels = true, .python = true, .window = &window},
+        .metric = "self_cpu_time_total", .least = 0.02
     };
     const option_spec options[] = {
         {"metric", 'm', OPTION_TEXT, &o.metric, "METRIC",
@@ -325,6 +327,7 @@ static int run(int argc, char **argv) {
         {"min-share", 0, OPTION_NUMBER, &o.least, "PERCENT",
          "frames narrower than this are left out (0.02)"},
         {"title", 0, OPTION_TEXT, &o.title, "TEXT", "instead of the file's name"},
+        RANGE_OPTIONS(window),
         {"output", 'o', OPTION_TEXT, &o.path, "FILE", "instead of stdout"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };

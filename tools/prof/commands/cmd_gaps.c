@@ -71,6 +71,7 @@ typedef struct op_row {
 } op_row;
 
 typedef struct gap_options {
+    const range_options *window;
     bool streams;
     int64_t limit;
     double short_us;
@@ -179,6 +180,7 @@ static void find_gaps(gap_finder *g) {
     g->rows = allocate((g->trace.thread_count + 1) * sizeof *g->rows);
     for (size_t i = 0; i < g->trace.work_count; i++) {
         const device_work *next = &g->trace.works[order[i]];
+        if (!range_holds(&g->trace.range, next->start_ns)) continue;
         row_sum *sum = &g->rows[next->thread];
         if (!odd_take(&g->odd, next->key >> 2, next->start_ns, next->end_ns)) continue;
         sum->any = true;
@@ -408,7 +410,7 @@ static void free_finder(gap_finder *g) {
 
 static int find_and_write(const gap_options *o, table_format format, const char *path) {
     char text[320];
-    gap_finder g = {.options = o, .trace.with_works = true};
+    gap_finder g = {.options = o, .trace = {.with_works = true, .window = o->window}};
     int status = trace_load(&g.trace, path, take, &g);
     if (status == EXIT_OK) {
         trace_nest(&g.trace);
@@ -427,7 +429,8 @@ static int find_and_write(const gap_options *o, table_format format, const char 
 }
 
 static int run(int argc, char **argv) {
-    gap_options o = {.by = "cause", .limit = 50, .short_us = 10};
+    range_options window = {0};
+    gap_options o = {.window = &window, .by = "cause", .limit = 50, .short_us = 10};
     table_format format;
     const option_spec options[] = {
         {"by", 'b', OPTION_TEXT, &o.by, "WHAT", "cause (default), op or gap"},
@@ -436,6 +439,7 @@ static int run(int argc, char **argv) {
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "rows of ops or gaps, or all (50)"},
         REPAIR_OPTION,
         {"format", 'f', OPTION_TEXT, &o.format, "FORMAT", "text, csv or json"},
+        RANGE_OPTIONS(window),
         {"output", 'o', OPTION_TEXT, &o.path, "FILE", "instead of stdout"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };

@@ -66,6 +66,7 @@ typedef struct memory_device {
 } memory_device;
 
 typedef struct memory_options {
+    const range_options *window;
     const char *device, *by, *format, *path;
     int64_t limit;
 } memory_options;
@@ -298,7 +299,8 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
     m->tells_categories |= change->key != MEMORY_UNKNOWN;
 }
 
-static int read_trace(memory_trace *m, const char *path) {
+static int read_trace(memory_trace *m, const range_options *window, const char *path) {
+    m->trace.window = window;
     m->trace.with_memory = m->trace.takes_rows = true;
     int status = trace_load(&m->trace, path, take, m);
     if (m->count) return status;
@@ -536,7 +538,7 @@ static int write_memory(const memory_trace *m, const memory_options *o, const ch
 static int read_and_write(const memory_options *o, const char *path) {
     memory_trace m = {0};
     if (strcmp(format_of(o), "text") == 0) losses_hold();
-    int status = read_trace(&m, path);
+    int status = read_trace(&m, o->window, path);
     find_peaks(&m);
     if (m.device_count == 0 && status == EXIT_OK)
         warn(path, m.was_on ? "there are no [memory] events, though profile_memory was on: nothing "
@@ -559,7 +561,8 @@ static bool one_of(const char *word, const char *words) {
 }
 
 static int run(int argc, char **argv) {
-    memory_options o = {.by = "device", .limit = 30};
+    range_options window = {0};
+    memory_options o = {.window = &window, .by = "device", .limit = 30};
     const option_spec options[] = {
         {"by", 'b', OPTION_TEXT, &o.by, "WHAT", "tables: device (default), category or op"},
         {"device", 'd', OPTION_TEXT, &o.device, "DEVICE",
@@ -568,6 +571,7 @@ static int run(int argc, char **argv) {
         {"format", 'f', OPTION_TEXT, &o.format, "FORMAT",
          "text, csv; json, raw: PyTorch's timelines; html: the page;\n"
          "                               default: by the output's ending, else text"},
+        RANGE_OPTIONS(window),
         {"output", 'o', OPTION_TEXT, &o.path, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };

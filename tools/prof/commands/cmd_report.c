@@ -48,7 +48,6 @@ typedef struct report_options {
     const char *sort, *format, *header, *unit, *output;
     int64_t limit, name_width, stack_width, shapes_width;
     bool top_level;
-    range_options range;
 } report_options;
 
 static bool unit_parse(const char *text, prof_time_unit *unit) {
@@ -131,15 +130,12 @@ static int write_report(row_table *table, report_page *page, const report_option
     return output_close(&out, EXIT_OK);
 }
 
-static int read_files(row_table *table, report_page *page, report_options *o, char **paths,
+static int read_files(row_table *table, report_page *page, char **paths,
                       int count) {
-    row_filter *filter = &o->rows.filter;
     int status = EXIT_OK;
-    filter->by_time = o->range.from || o->range.to || o->range.step;
     for (int i = 0; i < count; i++) {
         if (page) page_begin_file(page, file_name(paths[i]));
-        if (range_find(&o->range, paths[i], &filter->from_ns, &filter->to_ns) ||
-            rows_read(table, paths[i])) status = EXIT_BAD;
+        if (rows_read(table, paths[i])) status = EXIT_BAD;
         if (page) page_end_file(page);
     }
     rows_finish(table);
@@ -147,7 +143,8 @@ static int read_files(row_table *table, report_page *page, report_options *o, ch
 }
 
 static int run(int argc, char **argv) {
-    report_options o = {.sort = "self_cpu_time_total", .limit = 100};
+    range_options window = {0};
+    report_options o = {.rows.filter.window = &window, .sort = "self_cpu_time_total", .limit = 100};
     row_options *rows = &o.rows;
     const option_spec options[] = {
         {"sort", 's', OPTION_TEXT, &o.sort, "METRIC",
@@ -171,7 +168,7 @@ static int run(int argc, char **argv) {
          "only rows of these: cpu_op, kernel, python_function, ..."},
         {"name", 0, OPTION_TEXT, &rows->filter.name, "REGEX", "only rows whose name it matches"},
         {"pid", 0, OPTION_LIST, &rows->filter.pids, "PID", "only events of these processes"},
-        RANGE_OPTIONS(o.range), REPAIR_OPTION,
+        RANGE_OPTIONS(window), REPAIR_OPTION,
         {"device", 0, OPTION_FLAG, &rows->device, NULL,
          "no device times and rows: reads any file in little memory"},
         {"memory", 0, OPTION_FLAG, &rows->memory, NULL,
@@ -188,21 +185,20 @@ static int run(int argc, char **argv) {
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
     rows->device = rows->memory = true;
-    int status, count = options_parse(&report_command, options, argc, argv, &status);
-    if (count < 0) return status;
+    int status, written = EXIT_BAD, count;
+    if ((count = options_parse(&report_command, options, argc, argv, &status)) < 0) return status;
     if (count == 0) return fail(NULL, "report needs a trace; see prof report --help");
     prof_table_desc desc;
     table_format format;
-    row_table table = {0};
     busy_table busy = {0};
+    row_table table = {0};
     if (!understand(&o, &desc, &format) || !rows_begin(&table, rows)) return EXIT_BAD;
     if (format == FORMAT_TEXT) losses_hold();
     report_page *page = format == FORMAT_HTML ? page_new(&table) : NULL;
     if (format == FORMAT_TEXT && rows->device) table.busy = &busy;
-    status = read_files(&table, page, &o, argv + 1, count);
+    status = read_files(&table, page, argv + 1, count);
     const char *title = o.header ? o.header : file_name(argv[1]);
-    bool nothing = status != EXIT_OK && table.events == 0;
-    int written = nothing ? EXIT_BAD : write_report(&table, page, &o, &desc, title);
+    if (!status || table.events) written = write_report(&table, page, &o, &desc, title);
     if (page) page_free(page);
     rows_free(&table);
     busy_free(&busy);

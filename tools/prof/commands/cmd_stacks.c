@@ -63,7 +63,8 @@ int stacks_export(const flame_options *o, char *const *traces, int count, const 
 }
 
 static int run(int argc, char **argv) {
-    flame_options o = {.kernels = true, .python = true};
+    range_options window = {0};
+    flame_options o = {.kernels = true, .python = true, .window = &window};
     const char *metric = "self_cpu_time_total", *path = NULL;
     const option_spec options[] = {
         {"metric", 'm', OPTION_TEXT, &metric, "METRIC",
@@ -76,6 +77,7 @@ static int run(int argc, char **argv) {
         {"group-by-site", 0, OPTION_FLAG, &o.by_site, NULL,
          "of a name with several places each has its own: parse (a.c:12)"},
         {"threads", 0, OPTION_FLAG, &o.threads, NULL, "the outermost entry is the thread"},
+        RANGE_OPTIONS(window),
         {"output", 'o', OPTION_TEXT, &path, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };

@@ -121,10 +121,20 @@ bool trace_takes_instant(const struct trace *t, const trace_event *event, memory
 }
 
 static trace_kept add_change(struct trace *t, const trace_event *event, memory_change *change) {
+    if (!range_holds(&t->range, event->ts_ns)) return KEPT_NOTHING;
     GROW(t->changes, t->change_count, t->change_capacity);
     change->thread = trace_thread(t, event);
     t->changes[t->change_count++] = *change;
     return KEPT_CHANGE;
+}
+
+/* May it lie in a call that is inside, or hold one, or be its work? */
+static bool may_matter(const struct trace *t, const trace_event *event) {
+    const trace_range *r = &t->range;
+    if (!r->parts) return true;
+    int64_t end_ns = event->ts_ns + event->dur_ns, from_ns = r->count ? r->parts[0].from_ns : 0;
+    bool early = end_ns <= from_ns && event->ts_ns < from_ns;
+    return r->count && !early && (event->ts_ns < r->last_ns || kind_is_device(event->kind));
 }
 
 static trace_kept add_work(struct trace *t, const trace_event *event) {
@@ -168,7 +178,8 @@ static trace_kept add_call(struct trace *t, const trace_event *event) {
     *made = (call){
         .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
         .name = trace_name(t, event), .thread = trace_thread(t, event), .parent = NO_CALL,
-        .kind = event->kind, .is_async = event->is_async, .is_pair = event->is_pair
+        .kind = event->kind, .is_async = event->is_async, .is_pair = event->is_pair,
+        .is_outside = !range_holds(&t->range, event->ts_ns)
     };
     t->call_count++;
     note_zone(t, event, made);
@@ -185,7 +196,7 @@ trace_kept trace_add(struct trace *t, const trace_event *event) {
     if (t->as_ended && event->depth != TRACE_NO_DEPTH) return KEPT_NOTHING;
     if (trace_is_change(t, event, &change)) return add_change(t, event, &change);
     if (t->with_works && (event->phase == 's' || event->phase == 'f')) trace_note_flow(t, event);
-    if (event->phase != 'X') return KEPT_NOTHING;
+    if (event->phase != 'X' || !may_matter(t, event)) return KEPT_NOTHING;
     if (kind_is_device(event->kind)) return t->with_works ? add_work(t, event) : KEPT_NOTHING;
     return trace_is_call(t, event) ? add_call(t, event) : KEPT_NOTHING;
 }
@@ -206,8 +217,9 @@ static bool has_room(const trace_reader *reader, uint64_t size, int64_t taken_be
 enum { EVENTS_A_LOOK = 1 << 16 };        /* between two looks at the memory */
 
 int trace_load(struct trace *t, const char *path, trace_take *take, void *user) {
-    trace_reader *reader = trace_open(path);
     t->ended_early = true;
+    if (t->window && range_find(t->window, path, &t->range)) return EXIT_BAD;
+    trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
     int64_t taken = memory_taken();
     uint64_t events = 0;
@@ -242,6 +254,7 @@ void trace_clear(struct trace *t) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     map *maps[] = {&t->thread_numbers, &t->by_zone, &t->told, &t->flows, &t->device_owners};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) map_free(maps[i]);
+    range_free(&t->range);
     *t = kept;
 }
 

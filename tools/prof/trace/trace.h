@@ -13,6 +13,7 @@
 #define PROF_TRACE_H
 
 #include "library.h"
+#include "trace/trace_range.h"
 #include "input/trace_reader.h"
 
 #define NO_CALL UINT32_MAX
@@ -29,6 +30,7 @@ typedef struct call {
     bool is_legacy : 1;         /* of a legacy record stream: it tells its device time itself */
     bool is_told : 1;           /* its "Zone parent id" is in trace.told */
     bool is_pair : 1;           /* made of a begin and an end */
+    bool is_outside : 1;        /* of the window */
     bool is_hidden : 1;         /* the caller's */
     bool apart : 1;             /* the caller's: in its times it is as if it were not there */
 } call;
@@ -75,8 +77,8 @@ struct trace {
     bool with_site;             /* names have the place that the event tells: parse (a.c:12) */
     bool as_written, quiet, takes_rows, as_ended;        /* the reader's. as_ended: what tells its
                                    depth is not kept */
-    bool by_time;               /* only what begins in [from_ns, to_ns), and what is around it */
-    int64_t from_ns, to_ns;
+    const range_options *window;         /* NULL: all. Calls that begin in it are inside; there are
+                                   those around them and in them too, and all work since */
     /* what there is */
     call *calls;                /* in the order of the file */
     size_t call_count, call_capacity;
@@ -97,6 +99,7 @@ struct trace {
     int64_t base_ns;            /* of the file: nanoseconds since 1970 at its time 0 */
     uint64_t base_offset;       /* where the file says so */
     bool ended_early;           /* it could not be read, or holds nothing that was recorded */
+    trace_range range;          /* the window */
     uint64_t summed;            /* zones that are in the sums of its head alone */
     /* inside */
     map thread_numbers;

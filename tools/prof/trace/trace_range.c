@@ -26,45 +26,101 @@ int64_t time_add(int64_t a, int64_t b) {
     return !__builtin_add_overflow(a, b, &sum) ? sum : b < 0 ? INT64_MIN : INT64_MAX;
 }
 
-/* When the trace begins, and the step's range (*end_ns INT64_MIN: it has no such step). */
-static int read_file(const char *path, const char *step, int64_t *first_ns, int64_t *begin_ns,
-                     int64_t *end_ns) {
-    char name[64];
+bool range_given(const range_options *o) { return o->from || o->to || o->step || o->within; }
+
+bool range_holds(const trace_range *r, int64_t ns) {
+    size_t from = 0, to = r->count;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (r->parts[middle].from_ns <= ns) from = middle + 1;
+        else to = middle;
+    }
+    return !r->parts || (from && ns < r->parts[from - 1].to_ns);
+}
+
+static void add_part(trace_range *r, int64_t from_ns, int64_t to_ns) {
+    GROW(r->parts, r->count, r->capacity);
+    r->parts[r->count++] = (struct range_part){from_ns, to_ns};
+}
+
+/* When the trace begins, and when the calls of that name ran. */
+static int read_parts(const char *path, const char *name, int64_t *first_ns, trace_range *r) {
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
     reader->quiet = true;
-    snprintf(name, sizeof name, "ProfilerStep#%s", step ? step : "");
-    *first_ns = INT64_MAX;
-    *end_ns = INT64_MIN;
     while (trace_next(reader) != TRACE_END) {
         const trace_event *event = &reader->event;
         if (reader->item != TRACE_EVENT || event->phase != 'X' || event->kind == TRACE_SPAN)
             continue;
         if (event->ts_ns < *first_ns) *first_ns = event->ts_ns;
-        if (!step || event->kind == TRACE_GPU_ANNOTATION || !text_is(event->name, name)) continue;
-        *begin_ns = event->ts_ns;
-        *end_ns = event->ts_ns + event->dur_ns;
+        if (name && event->kind != TRACE_GPU_ANNOTATION && text_is(event->name, name))
+            add_part(r, event->ts_ns, event->ts_ns + event->dur_ns);
     }
     return trace_close(reader);
 }
 
-int range_find(const range_options *o, const char *path, int64_t *from_ns, int64_t *to_ns) {
-    int64_t from = 0, to = INT64_MAX, first, begin = 0, end;
-    *from_ns = INT64_MIN;
-    *to_ns = INT64_MAX;
-    if (!o->from && !o->to && !o->step) return EXIT_OK;
+/* Until when the calls last that begin in it: they may hold others. */
+static int read_last(const char *path, trace_range *r) {
+    trace_reader *reader = trace_open(path);
+    if (!reader) return EXIT_BAD;
+    reader->quiet = true;
+    while (trace_next(reader) != TRACE_END) {
+        const trace_event *event = &reader->event;
+        if (reader->item != TRACE_EVENT || event->phase != 'X' || kind_is_device(event->kind) ||
+            event->ts_ns + event->dur_ns <= r->last_ns || !range_holds(r, event->ts_ns)) continue;
+        r->last_ns = event->ts_ns + event->dur_ns;
+    }
+    return trace_close(reader);
+}
+
+static int part_before(const void *one, const void *other) {
+    const struct range_part *a = one, *b = other;
+    return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
+}
+
+/* What lies in [from, to), in order and apart from each other. */
+static void settle_parts(trace_range *r, int64_t from_ns, int64_t to_ns) {
+    size_t count = 0;
+    qsort(r->parts, r->count, sizeof *r->parts, part_before);
+    for (size_t i = 0; i < r->count; i++) {
+        struct range_part part = r->parts[i];
+        if (part.from_ns < from_ns) part.from_ns = from_ns;
+        if (part.to_ns > to_ns) part.to_ns = to_ns;
+        struct range_part *last = count ? &r->parts[count - 1] : NULL;
+        if (last && part.from_ns <= last->to_ns) {
+            if (part.to_ns > last->to_ns) last->to_ns = part.to_ns;
+        } else {
+            r->parts[count++] = part;
+        }
+    }
+    r->count = count;
+}
+
+int range_find(const range_options *o, const char *path, trace_range *r) {
+    int64_t from = 0, to = 0, first = INT64_MAX;
+    char step[64];
+    const char *name = o->step ? step : o->within;
+    snprintf(step, sizeof step, "ProfilerStep#%s", o->step ? o->step : "");
+    *r = (trace_range){.last_ns = INT64_MIN};
+    if (!range_given(o)) return EXIT_OK;
+    if (o->step && o->within) return fail("--within", "not with --step");
     if (o->from && !time_parse(o->from, &from))
         return fail("--from", "'%s' is no time: 1.5s, 20ms, 300us", o->from);
     if (o->to && !time_parse(o->to, &to))
         return fail("--to", "'%s' is no time: 1.5s, 20ms, 300us", o->to);
     if (file_reads_once(path))
         return fail(path, "a range needs a file that can be read twice");
-    int status = read_file(path, o->step, &first, &begin, &end);
+    int status = read_parts(path, name, &first, r);
     if (status != EXIT_OK || first == INT64_MAX) return status;
-    if (o->step && end == INT64_MIN) return fail(path, "there is no ProfilerStep#%s", o->step);
-    *from_ns = time_add(first, from);
-    if (o->to) *to_ns = time_add(first, to);
-    if (o->step && begin > *from_ns) *from_ns = begin;
-    if (o->step && end < *to_ns) *to_ns = end;
-    return EXIT_OK;
+    if (name && !r->count) return fail(path, "there is no %s", name);
+    from = time_add(first, from);
+    to = o->to ? time_add(first, to) : INT64_MAX;
+    if (!name) add_part(r, from, to);
+    settle_parts(r, from, to);
+    return read_last(path, r);
+}
+
+void range_free(trace_range *r) {
+    free(r->parts);
+    *r = (trace_range){0};
 }
