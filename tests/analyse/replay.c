@@ -111,7 +111,7 @@ static int64_t integer_or(value v, int64_t other) {
 
 static int64_t integer(value v) { return integer_or(v, 0); }
 static bool is_true(value v) { return YAJL_IS_TRUE(v); }
-static const char *text_of(value v) { return YAJL_IS_STRING(v) ? v->u.string : ""; }
+static const char *said_of(value v) { return YAJL_IS_STRING(v) ? v->u.string : ""; }
 
 /* Microseconds to ns. The vectors' times are whole ns, but for a double's last digits. */
 static int64_t ns_of(value us) { return (int64_t)llround(number(us) * 1000); }
@@ -184,7 +184,7 @@ static prof_sink text_sink(text *t) {
 static void same_output(const char *field, prof_result result, text *got, value want) {
     if (result != PROF_OK) mismatch(field, "%s", prof_strerror(result));
     else if (!YAJL_IS_STRING(want)) mismatch(field, "an answer, not an error");
-    else same_lines(field, got->data, text_of(want));
+    else same_lines(field, got->data, said_of(want));
     free(got->data);
 }
 
@@ -198,7 +198,7 @@ static const char *action_name(prof_action action) {
 
 static prof_action action_of(value name) {
     for (int i = 0; i < 4; i++)
-        if (strcmp(text_of(name), action_names[i]) == 0) return (prof_action)i;
+        if (strcmp(said_of(name), action_names[i]) == 0) return (prof_action)i;
     return PROF_ACTION_NONE;
 }
 
@@ -226,7 +226,7 @@ static void check_schedule(value c) {
     if (good != (want != NULL)) mismatch("check", "%s", good ? "valid" : "invalid");
     for (size_t i = 0; i < length(want); i++)
         same_text(path("step %lu", (unsigned long)i), action_name(prof_schedule_action(&s, i)),
-                  text_of(item(want, i)));
+                  said_of(item(want, i)));
 }
 
 /* ---- The state machine: what a device and the handler see of a session ---- */
@@ -294,7 +294,7 @@ static uint64_t machine_now(void *user) { return ++*(uint64_t *)user; }
 static void machine_follow(value calls, char *want, size_t size) {
     want[0] = 0;
     for (size_t i = 0; i < length(calls); i++) {
-        const char *call = text_of(item(calls, i)), *number_at = strchr(call, '#');
+        const char *call = said_of(item(calls, i)), *number_at = strchr(call, '#');
         if (strncmp(call, "rf_enter", 8) == 0) machine.step_open = machine.open;
         if (strncmp(call, "rf_exit", 7) == 0 && machine.open && machine.step_open && number_at) {
             strncat(machine.steps, number_at, sizeof machine.steps - strlen(machine.steps) - 2);
@@ -332,13 +332,13 @@ static void machine_device(void) {
 }
 
 static void machine_line(value line, const prof_desc *desc, uint64_t *errors, const char **last) {
-    const char *label = text_of(item(line, 0));
+    const char *label = said_of(item(line, 0));
     char want[256];
     prof_trace *trace;
     machine.calls[0] = 0;
     machine_follow(item(line, 2), want, sizeof want);
     for (size_t i = 0; i < length(item(line, 3)); i++)
-        *errors += strncmp(text_of(item(item(line, 3), i)), "Incorrect schedule", 18) == 0;
+        *errors += strncmp(said_of(item(item(line, 3), i)), "Incorrect schedule", 18) == 0;
     if (strcmp(label, "start") == 0) {
         prof_result result = prof_start(desc);
         if (result != PROF_OK) mismatch(label, "%s", prof_strerror(result));
@@ -348,7 +348,7 @@ static void machine_line(value line, const prof_desc *desc, uint64_t *errors, co
         else mismatch(label, "no trace");
     } else {
         *last = action_name(prof_step());
-        same_text(path("%s: action", label), *last, text_of(item(line, 1)));
+        same_text(path("%s: action", label), *last, said_of(item(line, 1)));
     }
     same_text(path("%s: calls", label), machine.calls, want);
     if ((uint64_t)prof_get_stats().schedule_errors != *errors)
@@ -393,14 +393,14 @@ static void check_machine_pair(value c) {
 /* One row of one of the three lists. */
 static void check_format(const char *list, value row) {
     char got[64];
-    const char *want = text_of(item(row, 1));
+    const char *want = said_of(item(row, 1));
     if (strcmp(list, "time") == 0) {
         prof_format_time(got, sizeof got, number(item(row, 0)));
     } else if (strcmp(list, "memory") == 0) {
         prof_format_memory(got, sizeof got, integer(item(row, 0)));
     } else {
         prof_format_share(got, sizeof got, number(item(row, 0)), number(item(row, 1)));
-        want = text_of(get(item(row, 2), "ok"));
+        want = said_of(get(item(row, 2), "ok"));
     }
     same_text(path("%s of %s", list,
                    YAJL_IS_NUMBER(item(row, 0)) ? item(row, 0)->u.number.r : "?"), got, want);
@@ -461,7 +461,7 @@ static void check_with_flops(value c) {
     desc.padding = parameter(get(c, "padding"));
     desc.dilation = parameter(get(c, "dilation"));
     desc.groups = integer(get(c, "groups"));
-    same_flops(prof_flops(text_of(get(c, "op")), shapes_of(shapes), (uint32_t)length(shapes),
+    same_flops(prof_flops(said_of(get(c, "op")), shapes_of(shapes), (uint32_t)length(shapes),
                           &desc), get(c, "ok"));
 }
 
@@ -472,7 +472,7 @@ static value argument(value c, const char *key, size_t place) {
 }
 
 static void check_flops(value c) {
-    const char *op = text_of(get(c, "op"));
+    const char *op = said_of(get(c, "op"));
     bool backward = strstr(op, "_backward") != NULL;
     bool convolution = strstr(op, "convolution") != NULL;
     size_t tensors = backward ? 4 : 3;   /* the bias is one */
@@ -508,7 +508,7 @@ static const char *device_name(uint8_t type) {
 
 /* A number, or a name with or without `DeviceType.` */
 static uint8_t device_type_of(value v) {
-    const char *name = text_of(v);
+    const char *name = said_of(v);
     uint8_t type = 0;
     if (!YAJL_IS_STRING(v)) return (uint8_t)integer(v);
     if (strncmp(name, "DeviceType.", 11) == 0) name += 11;
@@ -524,14 +524,14 @@ static uint8_t device_type_of(value v) {
 
 static const char **texts_of(value v) {
     const char **list = (const char **)for_case((length(v) + 1) * sizeof *list);
-    for (size_t i = 0; i < length(v); i++) list[i] = text_of(item(v, i));
+    for (size_t i = 0; i < length(v); i++) list[i] = said_of(item(v, i));
     return list;
 }
 
 static prof_kernel *kernels_of(value v) {
     prof_kernel *list = (prof_kernel *)for_case((length(v) + 1) * sizeof *list);
     for (size_t i = 0; i < length(v); i++) {
-        list[i].name = text_of(item(item(v, i), 0));
+        list[i].name = said_of(item(item(v, i), 0));
         list[i].device = (int32_t)integer(item(item(v, i), 1));
         list[i].duration_ns = ns_of(item(item(v, i), 2));
     }
@@ -545,7 +545,7 @@ static prof_extra *extra_of(value e, prof_event *event) {
     prof_extra *x = (prof_extra *)for_case(sizeof *x);
     value shapes = get(e, "input_shapes") ? get(e, "input_shapes") : get(e, "shapes");
     memset(event, 0, sizeof *event);
-    event->name = text_of(get(e, "name"));
+    event->name = said_of(get(e, "name"));
     event->extra = x;
     event->device_type = device_type_of(get(e, "device_type"));
     event->flags = (uint16_t)(flag_if(get(e, "is_async"), PROF_EVENT_ASYNC) |
@@ -560,7 +560,7 @@ static prof_extra *extra_of(value e, prof_event *event) {
     x->fwd_thread = (uint64_t)integer(get(e, "fwd_thread"));
     x->scope = (uint8_t)integer(get(e, "scope"));
     x->flops = integer(get(e, "flops"));
-    x->overload_name = text_of(get(e, "overload_name"));
+    x->overload_name = said_of(get(e, "overload_name"));
     x->input_shapes = shapes_of(shapes);
     x->input_count = (uint32_t)length(shapes);
     x->stack = texts_of(get(e, "stack"));
@@ -581,7 +581,7 @@ static void set_id(prof_extra *x, value id) {
 static void event_of(value e, prof_event *event) {
     prof_extra *x = extra_of(e, event);
     set_id(x, get(e, "id"));
-    x->trace_name = text_of(get(e, "trace_name"));   /* PyTorch's None: left out of legacy traces */
+    x->trace_name = said_of(get(e, "trace_name"));   /* PyTorch's None: left out of legacy traces */
     event->start_ns = ns_of(get(e, "start_us"));
     event->end_ns = ns_of(get(e, "end_us"));
 }
@@ -635,7 +635,7 @@ static void shapes_text(text *t, const prof_shape *list, uint32_t count) {
 }
 
 static void same_shapes(const char *field, const prof_shape *list, uint32_t count, value want) {
-    const char *text_wanted = text_of(want);
+    const char *text_wanted = said_of(want);
     text got;
     if (strcmp(text_wanted, "None") == 0) text_wanted = count ? "" : "[]";   /* of no events */
     (void)text_sink(&got);
@@ -650,7 +650,7 @@ static void same_texts(const char *field, const char *const *list, size_t count,
         return;
     }
     for (size_t i = 0; i < count; i++)
-        same_text(path("%s[%lu]", field, (unsigned long)i), list[i], text_of(item(want, i)));
+        same_text(path("%s[%lu]", field, (unsigned long)i), list[i], said_of(item(want, i)));
 }
 
 static void same_kernels(const char *field, const prof_trace *trace, const prof_event *e,
@@ -663,7 +663,7 @@ static void same_kernels(const char *field, const prof_trace *trace, const prof_
     }
     for (size_t i = 0; i < count && i < 64; i++) {
         value k = item(want, i);
-        same_text(path("%s[%lu].name", field, (unsigned long)i), got[i].name, text_of(item(k, 0)));
+        same_text(path("%s[%lu].name", field, (unsigned long)i), got[i].name, said_of(item(k, 0)));
         same_integer(path("%s[%lu].device", field, (unsigned long)i), got[i].device, item(k, 1));
         same_time(path("%s[%lu].duration", field, (unsigned long)i), got[i].duration_ns,
                   item(k, 2));
@@ -672,16 +672,16 @@ static void same_kernels(const char *field, const prof_trace *trace, const prof_
 
 static void same_average(const char *field, const prof_average *a, value want) {
 #define AT(name) path("%s.%s", field, name), a
-    same_text(AT("key")->key, text_of(get(want, "key")));
+    same_text(AT("key")->key, said_of(get(want, "key")));
     same_integer(AT("count")->count ? (int64_t)a->count : 0, get(want, "count"));
     same_integer(AT("node_id")->node_id, get(want, "node_id"));
     same_text(path("%s.device_type", field), device_name(a->device_type),
-              text_of(get(want, "device_type")));
+              said_of(get(want, "device_type")));
     same_bool(AT("is_legacy")->is_legacy, get(want, "is_legacy"));
     same_bool(AT("is_user_annotation")->is_user_annotation, get(want, "is_user_annotation"));
     same_bool(AT("is_async")->is_async, get(want, "is_async"));
     same_bool(AT("is_remote")->is_remote, get(want, "is_remote"));
-    same_text(AT("overload_name")->overload_name, text_of(get(want, "overload_name")));
+    same_text(AT("overload_name")->overload_name, said_of(get(want, "overload_name")));
     same_shapes(AT("input_shapes")->input_shapes, a->input_count, get(want, "input_shapes"));
     same_texts(AT("stack")->stack, a->stack_count, get(want, "stack"));
     same_integer(AT("scope")->scope, get(want, "scope"));
@@ -742,18 +742,18 @@ static void check_table(const prof_trace *trace, value table) {
     memset(&desc, 0, sizeof desc);
     desc.hide_notes = true;
     if (get(table, "key_averages")) desc.averages = &grouping;
-    if (get(args, "sort_by") && prof_metric_from_text(text_of(get(args, "sort_by")),
+    if (get(args, "sort_by") && prof_metric_from_text(said_of(get(args, "sort_by")),
                                                       &desc.sort_by) != PROF_OK)
-        mismatch("sort_by", "'%s' is no metric", text_of(get(args, "sort_by")));
+        mismatch("sort_by", "'%s' is no metric", said_of(get(args, "sort_by")));
     desc.row_limit = limit_of(args, "row_limit");
     desc.max_name_column_width = limit_of(args, "max_name_column_width");
     desc.max_src_column_width = limit_of(args, "max_src_column_width");
     desc.max_shapes_column_width = limit_of(args, "max_shapes_column_width");
-    if (get(args, "header")) desc.header = text_of(get(args, "header"));
+    if (get(args, "header")) desc.header = said_of(get(args, "header"));
     desc.top_level_events_only = is_true(get(args, "top_level_events_only"));
-    desc.time_unit = !unit ? PROF_TIME_AUTO : strcmp(text_of(unit), "us") == 0 ? PROF_TIME_US
-                   : strcmp(text_of(unit), "ms") == 0 ? PROF_TIME_MS : PROF_TIME_S;
-    same_output(path("table %s", text_of(get(table, "name"))),
+    desc.time_unit = !unit ? PROF_TIME_AUTO : strcmp(said_of(unit), "us") == 0 ? PROF_TIME_US
+                   : strcmp(said_of(unit), "ms") == 0 ? PROF_TIME_MS : PROF_TIME_S;
+    same_output(path("table %s", said_of(get(table, "name"))),
                 prof_write_table(trace, &desc, sink), &got, get(table, "ok"));
 }
 
@@ -773,19 +773,19 @@ static void check_stacks(const prof_trace *trace, value stacks) {
 static value next_of(value list, size_t *i, const char *phase) {
     while (*i < length(list)) {
         value e = item(list, (*i)++);
-        if (strcmp(text_of(get(e, "ph")), phase) == 0) return e;
+        if (strcmp(said_of(get(e, "ph")), phase) == 0) return e;
     }
     return NULL;
 }
 
 static void same_chrome_event(const char *field, value got, value want) {
     value tid = get(want, "tid");
-    same_text(path("%s.name", field), text_of(get(got, "name")), text_of(get(want, "name")));
-    same_text(path("%s.pid", field), text_of(get(got, "pid")), text_of(get(want, "pid")));
+    same_text(path("%s.name", field), said_of(get(got, "name")), said_of(get(want, "name")));
+    same_text(path("%s.pid", field), said_of(get(got, "pid")), said_of(get(want, "pid")));
     same_time(path("%s.ts", field), ns_of(get(got, "ts")), get(want, "ts"));
     same_time(path("%s.dur", field), ns_of(get(got, "dur")), get(want, "dur"));
     if (YAJL_IS_STRING(tid))
-        same_text(path("%s.tid", field), text_of(get(got, "tid")), text_of(tid));
+        same_text(path("%s.tid", field), said_of(get(got, "tid")), said_of(tid));
     else if (!YAJL_IS_NUMBER(get(got, "tid"))) mismatch(path("%s.tid", field), "is no number");
     else same_integer(path("%s.tid", field), integer(get(got, "tid")), tid);
 }
@@ -795,12 +795,12 @@ static void same_flow(const char *field, const prof_trace *trace, const prof_eve
                       const char *device, value want) {
     const prof_extra *x = e->extra;
     same_text(path("%s.name", field), x->trace_name ? x->trace_name : e->name,
-              text_of(get(want, "name")));
+              said_of(get(want, "name")));
     same_time(path("%s.ts", field), e->start_ns, get(want, "ts"));
     same_integer(path("%s.tid", field), (int64_t)prof_threads(trace, NULL)[e->thread].id,
                  get(want, "tid"));
-    same_text(path("%s.cat", field), path("cpu_to_%s", device), text_of(get(want, "cat")));
-    same_text(path("%s.pid", field), "CPU functions", text_of(get(want, "pid")));
+    same_text(path("%s.cat", field), path("cpu_to_%s", device), said_of(get(want, "cat")));
+    same_text(path("%s.pid", field), "CPU functions", said_of(get(want, "pid")));
 }
 
 static void check_flows(const prof_trace *trace, const char *device, value want) {
@@ -827,7 +827,7 @@ static void check_written_flows(value list) {
     value start, end;
     while ((start = next_of(list, &i, "s")) != NULL) {
         end = next_of(list, &j, "f");
-        same_text("legacy_chrome f.bp", text_of(get(end, "bp")), "e");
+        same_text("legacy_chrome f.bp", said_of(get(end, "bp")), "e");
         same_integer("legacy_chrome f.id", integer(get(end, "id")), get(start, "id"));
     }
     if (next_of(list, &j, "f")) mismatch("legacy_chrome", "a flow without a start");
@@ -943,7 +943,7 @@ static void check_event_list(value c) {
     memset(&desc, 0, sizeof desc);
     t.list = (prof_thread_info *)for_case((count + 1) * sizeof *t.list);
     t.count = 0;
-    if (get(c, "use_device")) desc.view.device_name = text_of(get(c, "use_device"));
+    if (get(c, "use_device")) desc.view.device_name = said_of(get(c, "use_device"));
     desc.view.profile_memory = is_true(get(c, "profile_memory"));
     desc.view.with_flops = is_true(get(c, "with_flops"));
     for (size_t i = 0; i < count; i++) {
@@ -953,7 +953,7 @@ static void check_event_list(value c) {
     trace = trace_of(&desc, &t, events, count);
     if (!trace) return;
     check_kept_events(trace, get(c, "ok"));
-    check_answers(trace, get(c, "use_device") ? text_of(get(c, "use_device")) : "cuda",
+    check_answers(trace, get(c, "use_device") ? said_of(get(c, "use_device")) : "cuda",
                   get(c, "ok"));
 }
 
@@ -1002,16 +1002,16 @@ static void check_raw_event(const prof_trace *trace, const prof_event *events, s
     snprintf(field, sizeof field, "event[%lu]", (unsigned long)i);
 #define AT(name) path("%s.%s", field, name)
     same_integer(AT("id"), x && x->has & PROF_HAS_ID ? x->id : 0, get(want, "id"));
-    same_text(AT("name"), e->name, text_of(get(want, "name")));
+    same_text(AT("name"), e->name, said_of(get(want, "name")));
     if (get(want, "trace_name"))
         same_text(AT("trace_name"), x && x->trace_name ? x->trace_name : e->name,
-                  text_of(get(want, "trace_name")));
+                  said_of(get(want, "trace_name")));
     same_integer(AT("thread"), (int64_t)prof_threads(trace, NULL)[e->thread].id,
                  get(want, "thread"));
     same_time(AT("start"), e->start_ns, get(want, "start"));
     same_time(AT("end"), e->end_ns, get(want, "end"));
     same_bool(AT("is_async"), (e->flags & PROF_EVENT_ASYNC) != 0, get(want, "is_async"));
-    same_text(AT("device"), device_name(e->device_type), text_of(get(want, "device")));
+    same_text(AT("device"), device_name(e->device_type), said_of(get(want, "device")));
     same_integer(AT("cpu_mem"), t.cpu_memory_usage, get(want, "cpu_mem"));
     same_integer(AT("dev_mem"), t.device_memory_usage, get(want, "dev_mem"));
     same_kernels(AT("kernels"), trace, e, get(want, "kernels"));
@@ -1052,7 +1052,7 @@ static void check_kineto_events(value c) {
     memset(&desc, 0, sizeof desc);
     t.list = (prof_thread_info *)for_case((count + 1) * sizeof *t.list);
     t.count = 0;
-    if (get(c, "use_device")) desc.view.device_name = text_of(get(c, "use_device"));
+    if (get(c, "use_device")) desc.view.device_name = said_of(get(c, "use_device"));
     desc.view.profile_memory = true;
     desc.correlate = true;
     desc.demangle = demangle;
@@ -1070,7 +1070,7 @@ static void write_value(output *out, value v) {
     bool object = YAJL_IS_OBJECT(v);
     size_t count = object ? v->u.object.len : length(v);
     if (!object && !YAJL_IS_ARRAY(v)) {
-        if (YAJL_IS_STRING(v)) output_json_text(out, text_of(v), strlen(text_of(v)));
+        if (YAJL_IS_STRING(v)) output_json_text(out, said_of(v), strlen(said_of(v)));
         else output_text(out, YAJL_IS_NUMBER(v) ? v->u.number.r : YAJL_IS_TRUE(v) ? "true" :
                          YAJL_IS_FALSE(v) ? "false" : "null");
         return;
@@ -1125,7 +1125,7 @@ static void read_event(prof_event *e, const trace_event *from, value root) {
     x->flops = integer(get(args, "Flops"));
     x->input_shapes = shapes_of(get(args, "Input Dims"));
     x->input_count = (uint32_t)length(get(args, "Input Dims"));
-    split_stack(x, text_of(get(args, "Call stack")));
+    split_stack(x, said_of(get(args, "Call stack")));
 }
 
 typedef struct stream {
@@ -1204,8 +1204,8 @@ static void check_stream_event(const prof_trace *trace, const prof_event *e, siz
     snprintf(field, sizeof field, "event[%lu]", (unsigned long)i);
 #define AT(name, key) path("%s.%s", field, name), key
     same_integer(AT("id", x->id), get(want, "id"));
-    same_text(AT("name", e->name), text_of(get(want, "name")));
-    same_text(AT("trace_name", x->trace_name), text_of(get(want, "trace_name")));
+    same_text(AT("name", e->name), said_of(get(want, "name")));
+    same_text(AT("trace_name", x->trace_name), said_of(get(want, "trace_name")));
     same_integer(AT("thread", (int64_t)prof_threads(trace, NULL)[e->thread].id),
                  get(want, "thread"));
     same_time(AT("start", e->start_ns), get(want, "start"));
@@ -1243,7 +1243,7 @@ static void check_legacy_records(value c) {
     prof_trace_desc desc;
     prof_trace *trace;
     memset(&desc, 0, sizeof desc);
-    if (get(c, "use_device")) desc.view.device_name = text_of(get(c, "use_device"));
+    if (get(c, "use_device")) desc.view.device_name = said_of(get(c, "use_device"));
     stream_of(&s, c);
     trace = stream_trace(&s, &desc);
     if (trace) same_stream(trace, get(get(c, "ok"), "events"));

@@ -283,13 +283,6 @@ static call_span span_of(call_sums *sums, const prof_event *e, uint32_t order) {
     return s;
 }
 
-static bool span_before(const call_span *a, const call_span *b) {
-    if (a->thread != b->thread) return a->thread < b->thread;
-    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns;
-    if (a->end_ns != b->end_ns) return a->end_ns > b->end_ns;
-    return a->order < b->order;
-}
-
 /* As compare_row; texts are copies, and there is no array for first to point into. */
 static void compare_sums(call_sums *sums, const prof_averages_desc *by) {
     static prof_average rows[MOST], want[MOST];
@@ -319,9 +312,10 @@ typedef struct nested { int64_t end_ns; uint32_t parent; bool is_launch; } neste
 
 static bool is_launch(const void *one) { return ((const nested *)one)->is_launch; }
 
+static nested list[MOST];
+
 /* The parents alone, in an array of one's own; and who launched what. */
 static void compare_nest(void) {
-    nested list[MOST];
     uint32_t top[256], up, i;
     span_nest nest;
     memset(top, 0xff, sizeof top);       /* PROF_NONE */
@@ -350,22 +344,33 @@ static void compare_nest(void) {
     EQUAL(span_nest_launcher(&nest, PROF_NONE, is_launch), PROF_NONE);
 }
 
-/* By times, as a file has them: the nest finds the tree and the duplicates. */
-static void spans_by_time(const prof_averages_desc *by) {
-    call_sums *sums = sums_of(by, true);
-    call_span spans[MOST];
-    size_t i, j;
+/* Those that lie in this one, children first. */
+static void push_nested(call_sums *sums, uint32_t parent, uint32_t depth) {
+    uint32_t i;
     for (i = 0; i < given_count; i++) {
-        call_span s = span_of(sums, given + i, (uint32_t)i);
-        for (j = i; j && span_before(&s, spans + j - 1); j--) spans[j] = spans[j - 1];
-        spans[j] = s;
+        call_span s;
+        if (!in_tree(&models[i].e) || list[i].parent != parent) continue;
+        s = span_of(sums, &models[i].e, i);
+        push_nested(sums, i, depth + 1);
+        s.depth = depth;
+        s.flags |= CALL_DEPTH;
+        call_sums_push(sums, &s);
     }
-    for (i = 0; i < given_count; i++) call_sums_push(sums, spans + i);
-    PASS_ON(compare_sums(sums, by));
+}
+
+/* By the nest's parents, with the duplicates. */
+static void spans_by_nest(const prof_averages_desc *by) {
+    call_sums *sums = sums_of(by, true);
+    size_t i;
     PASS_ON(compare_nest());
+    for (i = 0; i < given_count; i++) {
+        call_span s = span_of(sums, &models[i].e, (uint32_t)i);
+        if (!in_tree(&models[i].e)) call_sums_push(sums, &s);
+    }
+    push_nested(sums, PROF_NONE, 0);
+    PASS_ON(compare_sums(sums, by));
     prof_events(trace, &i);
     EQUAL(call_sums_get_stats(sums).duplicates, given_count - i);
-    EQUAL(call_sums_get_stats(sums).overlaps, prof_trace_stats(trace).overlaps);
 }
 
 static void push_subtree(call_sums *sums, const prof_event *events, uint32_t i, uint32_t depth) {
@@ -405,7 +410,7 @@ static void compare_spans(void) {
         by.group_by_input_shapes = i & 1;
         by.group_by_overload_name = i & 2;
         by.group_by_stack_n = (uint32_t)i >> 2;
-        PASS_ON(spans_by_time(&by));
+        PASS_ON(spans_by_nest(&by));
         PASS_ON(spans_by_depth(&by));
     }
 }
@@ -591,15 +596,19 @@ static void test_spans(void) {
     call_span s;
     size_t i, seen;
     uint64_t calls;
-    static const struct { int64_t start, end, bytes; uint32_t row; unsigned flags; } list[] = {
-        { 0, 0, 3, 3, CALL_MEMORY },
-        { 0, 10, 0, 0, 0 }, { 0, 4, 0, 1, 0 }, { 1, 3, 0, 2, CALL_HIDDEN },
-        { 2, 2, 5, 3, CALL_MEMORY }, { 3, 4, 0, 1, 0 }, { 5, 12, 0, 2, 0 },
-        { 10, 10, 0, 0, 0 }, { 10, 20, 0, 0, 0 },
-        { 20, 20, 7, 3, CALL_MEMORY },
-        { 20, 20, 1, 3, CALL_MEMORY | CALL_HIDDEN },
-        { 30, 40, 0, PROF_NONE, 0 }, { 31, 32, 0, 1, 0 } };
-    static const uint8_t looks[] = { 1, 1, 1, 1, 1, 1, 4, 4, 6, 8, 8, 8, 8 };
+    enum { IN = CALL_DEPTH, CHANGE = CALL_MEMORY };
+    static const struct {                /* children first; order: as they begin */
+        int64_t start, end, bytes;
+        uint32_t row, depth, order;
+        unsigned flags;
+    } spans[] = {
+        { 0, 0, 3, 3, 0, 1, CHANGE },
+        { 2, 2, 5, 3, 2, 5, IN | CHANGE }, { 1, 3, 0, 2, 2, 4, IN | CALL_HIDDEN },
+        { 3, 4, 0, 1, 2, 6, IN }, { 0, 4, 0, 1, 1, 3, IN }, { 0, 10, 0, 0, 0, 2, IN },
+        { 5, 12, 0, 2, 0, 7, IN }, { 10, 10, 0, 0, 0, 8, IN }, { 10, 20, 0, 0, 0, 9, IN },
+        { 20, 20, 7, 3, 0, 10, CHANGE }, { 20, 20, 1, 3, 0, 11, CHANGE | CALL_HIDDEN },
+        { 31, 32, 0, 1, 1, 13, IN }, { 30, 40, 0, PROF_NONE, 0, 12, IN } };
+    static const uint8_t looks[] = { 1, 1, 1, 2, 3, 4, 5, 6, 7, 8, 8, 9, 9 };
     memset(&by, 0, sizeof by);
     memset(&key, 0, sizeof key);
     memset(&s, 0, sizeof s);
@@ -608,12 +617,14 @@ static void test_spans(void) {
         key.name = texts[i];
         EQUAL(call_sums_row(sums, &key, NULL), i);
     }
-    for (i = 0; i < sizeof list / sizeof *list; i++) {
-        s.start_ns = list[i].start;
-        s.end_ns = list[i].end;
-        s.cpu_bytes = list[i].bytes;
-        s.row = list[i].row;
-        s.flags = (uint16_t)list[i].flags;
+    for (i = 0; i < sizeof spans / sizeof *spans; i++) {
+        s.start_ns = spans[i].start;
+        s.end_ns = spans[i].end;
+        s.cpu_bytes = spans[i].bytes;
+        s.row = spans[i].row;
+        s.depth = spans[i].depth;
+        s.order = spans[i].order;
+        s.flags = (uint16_t)spans[i].flags;
         call_sums_push(sums, &s);
         seen = call_sums_look(sums, rows, 8);        /* of what has ended, and ends nothing */
         for (calls = 0; seen; seen--) calls += rows[seen - 1].count;
@@ -636,8 +647,7 @@ static void test_spans(void) {
     EQUAL(rows[1].cpu_time_total_ns, 6);
     EQUAL(rows[1].self_cpu_time_total_ns, 4 - 2 - 1 + 1 + 1);
     EQUAL(rows[1].self_cpu_memory_usage, 0);
-    EQUAL(rows[3].count, 1);             /* overlaps the step: stands beside it */
-    EQUAL(call_sums_get_stats(sums).overlaps, 2);
+    EQUAL(rows[3].count, 1);
     EQUAL(call_sums_get_stats(sums).self_cpu_time_total_ns, 10 + 7 + 10 + 10);
     EQUAL(call_sums_get_stats(sums).calls, 9);
 }
@@ -681,7 +691,7 @@ static void test_spans_threads(void) {
 }
 
 static void push_named(call_sums *sums, const char *name, int64_t start, int64_t end,
-                       uint16_t flags, int64_t device_ns) {
+                       uint32_t depth, uint32_t order) {
     prof_event key;
     call_span s;
     memset(&key, 0, sizeof key);
@@ -690,8 +700,9 @@ static void push_named(call_sums *sums, const char *name, int64_t start, int64_t
     s.row = call_sums_row(sums, &key, NULL);
     s.start_ns = start;
     s.end_ns = end;
-    s.flags = flags;
-    s.device_ns = device_ns;
+    s.flags = CALL_DEPTH;
+    s.depth = depth;
+    s.order = order;
     call_sums_push(sums, &s);
 }
 
@@ -702,12 +713,12 @@ static void test_spans_next(void) {
     call_sums *sums;
     memset(&by, 0, sizeof by);
     sums = sums_of(&by, false);
-    push_named(sums, "open", 100, 200, 0, 0);
-    push_named(sums, "late", 110, 120, 0, 0);
+    push_named(sums, "late", 110, 120, 1, 2);
+    push_named(sums, "open", 100, 200, 0, 1);
     call_sums_next(sums);
-    push_named(sums, "early", 5, 9, 0, 0);
-    push_named(sums, "open", 130, 140, 0, 0);
-    push_named(sums, "within", 131, 132, 0, 0);
+    push_named(sums, "early", 5, 9, 0, 3);
+    push_named(sums, "within", 131, 132, 1, 5);
+    push_named(sums, "open", 130, 140, 0, 4);
     EQUAL(call_sums_close(sums, rows, 4), 4);
     SAME_TEXT(rows[0].key, "open");
     SAME_TEXT(rows[1].key, "late");
@@ -717,7 +728,6 @@ static void test_spans_next(void) {
     EQUAL(rows[0].cpu_time_total_ns, 110);
     EQUAL(rows[0].self_cpu_time_total_ns, 99);
     CHECK(!rows[0].is_recursive && rows[2].parent == PROF_NONE && rows[3].parent == 0, "parents");
-    EQUAL(call_sums_get_stats(sums).overlaps, 0);
     EQUAL(call_sums_get_stats(sums).calls, 5);
 }
 
@@ -763,39 +773,9 @@ static void test_spans_add(void) {
     EQUAL(call_sums_get_stats(sums).calls, 1);
 }
 
-/* What calls of a device's library launch is the work of the zone around them, however deep. */
-static void test_spans_launch(void) {
-    prof_averages_desc by;
-    prof_average rows[8];
-    call_sums *sums;
-    memset(&by, 0, sizeof by);
-    sums = sums_of(&by, false);
-    push_named(sums, "outer", 0, 100, 0, 1);
-    push_named(sums, "zone", 5, 50, 0, 0);
-    push_named(sums, "runtime", 10, 20, CALL_LAUNCH, 40);
-    push_named(sums, "driver", 12, 15, CALL_LAUNCH, 7);
-    push_named(sums, "runtime", 60, 70, CALL_LAUNCH, 3);
-    push_named(sums, "lonely", 200, 210, CALL_LAUNCH, 9);
-    EQUAL(call_sums_close(sums, rows, 8), 5);
-    SAME_TEXT(rows[0].key, "outer");
-    EQUAL(rows[0].device_time_total_ns, 51);
-    EQUAL(rows[0].self_device_time_total_ns, 4);
-    SAME_TEXT(rows[1].key, "zone");
-    EQUAL(rows[1].device_time_total_ns, 47);
-    EQUAL(rows[1].self_device_time_total_ns, 47);
-    SAME_TEXT(rows[2].key, "runtime");
-    EQUAL(rows[2].count, 2);
-    EQUAL(rows[2].device_time_total_ns, 0);
-    SAME_TEXT(rows[3].key, "driver");
-    EQUAL(rows[3].device_time_total_ns, 0);
-    SAME_TEXT(rows[4].key, "lonely");
-    EQUAL(rows[4].device_time_total_ns, 9);
-}
-
 int main(void) {
     RUN(test_spans_next);
     RUN(test_spans_add);
-    RUN(test_spans_launch);
     RUN(test_random_events);
     RUN(test_order_of_ends);
     RUN(test_order_of_anything);

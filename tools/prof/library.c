@@ -62,15 +62,14 @@ typedef struct span_siblings {
     int64_t lifted_ns;                   /* device time of duplicates, if it is one itself */
 } span_siblings;
 
-/* Spans come by (thread, start, -end), so that the open ones are a stack. One that only partly
-   overlaps the open one ends it, and becomes its sibling. */
+/* The spans of a thread, each of which comes behind all in it. */
 typedef struct spans_open {
     int64_t *levels;                     /* room + 1 of each; levels are prof__nest_close's */
     span_siblings *siblings;
-    call_span *open;
-    uint32_t depth, room, thread, number;
+    call_span *within;                   /* what changed in memory in the span that will end next
+                                            at a depth */
+    uint32_t room, thread, number;
     bool wide;                           /* a span had more than times */
-    uint64_t overlaps, duplicates;
 } spans_open;
 
 typedef struct sums_row {
@@ -87,8 +86,8 @@ typedef struct sums_row {
     bool nested, recursive;              /* nested: its first call lay in another span */
 } sums_row;
 
-/* The nest of a thread whose spans have depths (CALL_DEPTH), which may come in turns with those of
-   other threads. idle: its last span lay in no other: another thread may take the nest. */
+/* The nest of a thread, whose spans may come in turns with those of other threads. idle: its last
+   span lay in no other: another thread may take the nest. */
 enum { SPAN_TURNS = 256 };               /* lists of turns, by thread */
 typedef struct span_turn {
     spans_open nest;
@@ -99,8 +98,8 @@ typedef struct span_turn {
 
 struct call_sums {
     call_sums_desc desc;
-    spans_open nest;
-    span_turn **turns, *turn;            /* turn: that of the current span; NULL: it is in nest */
+    uint32_t apart;                      /* spans that lie in nothing, so far */
+    span_turn **turns, *turn;            /* turn: that of the current span; NULL: it lies in none */
     sums_row **rows;                     /* rows never move */
     uint32_t *index, count, max, places;
     uint32_t *order;                     /* two for each row */
@@ -272,7 +271,7 @@ static bool is_duplicate(const call_sums *s, const span_siblings *kids, uint32_t
 
 /* Merges the only child of c, which has its name, into c: its children become c's. Returns the
    device time that c has of duplicates if it is one itself. */
-static int64_t nest_merge(spans_open *n, const prof__close *c, prof__beside *b,
+static int64_t nest_merge(call_sums *s, spans_open *n, const prof__close *c, prof__beside *b,
                           span_siblings *kids) {
     const prof__beside *child = &kids->beside;
     int64_t own = PROF__PLUS(child->all.device_ns, kids->lifted_ns);
@@ -282,7 +281,7 @@ static int64_t nest_merge(spans_open *n, const prof__close *c, prof__beside *b,
     n->levels[c->depth + 1] = kids->only_ns;
     kids->all = child->within;
     kids->held = false;
-    n->duplicates++;
+    s->stats.duplicates++;
     return legacy ? own : 0;
 }
 
@@ -291,7 +290,7 @@ static int64_t nest_merge(spans_open *n, const prof__close *c, prof__beside *b,
 static void nest_end_wide(call_sums *s, spans_open *n, prof__close *c, prof__beside *b) {
     span_siblings *l = n->siblings + c->depth, *kids = l + 1;
     int64_t *level = n->levels + c->depth, only_ns, lifted_ns = 0;
-    if (is_duplicate(s, kids, c->what)) lifted_ns = nest_merge(n, c, b, kids);
+    if (is_duplicate(s, kids, c->what)) lifted_ns = nest_merge(s, n, c, b, kids);
     siblings_tell(s, kids);
     only_ns = level[1];
     siblings_from(l, c);
@@ -360,34 +359,6 @@ static void nest_end(call_sums *s, spans_open *n, const call_span *span, uint32_
     sums_call(s, &c);
 }
 
-/* Ends the innermost open span. */
-static void nest_pop(call_sums *s, spans_open *n) {
-    n->depth--;
-    nest_end(s, n, n->open + n->depth, n->depth);
-}
-
-/* Ends the open spans that do not hold what begins and ends then. */
-static void nest_pop_until(call_sums *s, spans_open *n, int64_t start_ns, int64_t end_ns,
-                           bool *overlaps) {
-    while (n->depth &&
-           !prof__spans_hold(n->open[n->depth - 1].end_ns, start_ns, end_ns, overlaps))
-        nest_pop(s, n);
-}
-
-static bool span_is_launch(const void *span) {
-    return (((const call_span *)span)->flags & CALL_LAUNCH) != 0;
-}
-
-/* The open span own is a call of a device's library: its work counts for the span around it. */
-static void nest_launched(const spans_open *n, call_span *own) {
-    const span_nest open = { n->open, sizeof *own, offsetof(call_span, end_ns),
-                             offsetof(call_span, depth), 0 };
-    call_span *to = n->open + span_nest_launcher(&open, n->depth, span_is_launch);
-    if (to == own) return;
-    to->device_ns = PROF__PLUS(to->device_ns, own->device_ns);
-    own->device_ns = 0;
-}
-
 /* Makes room for spans in `depth` others. */
 static void nest_room(call_sums *s, spans_open *n, uint32_t depth) {
     while (n->room <= depth) {
@@ -395,67 +366,32 @@ static void nest_room(call_sums *s, spans_open *n, uint32_t depth) {
         n->levels = (int64_t *)sums_grow(s, n->levels, old, twice + 1, sizeof *n->levels);
         n->siblings = (span_siblings *)sums_grow(s, n->siblings, old, twice + 1,
                                                  sizeof *n->siblings);
-        n->open = (call_span *)sums_grow(s, n->open, n->room, twice, sizeof *n->open);
+        n->within = (call_span *)sums_grow(s, n->within, n->room, twice, sizeof *n->within);
         n->room = twice;
     }
 }
 
-/* A span begins: open spans that do not hold it end. */
-static void nest_begin(call_sums *s, spans_open *n, const call_span *span) {
-    call_span *own;
-    bool overlaps = false;
-    nest_pop_until(s, n, span->start_ns, span->end_ns, &overlaps);
-    n->overlaps += overlaps;
-    nest_room(s, n, n->depth);
-    own = n->open + n->depth;
-    *own = *span;
-    own->depth = n->depth - 1;           /* the span around it; PROF_NONE for the outermost */
-    if (span->flags & CALL_LAUNCH) nest_launched(n, own);
-    n->depth++;
-}
+/* ---- Spans that lie in nothing ---- */
 
-/* No more spans of this thread come: those that are open end. */
-static void nest_thread(call_sums *s, spans_open *n, uint32_t thread) {
-    while (n->depth) nest_pop(s, n);
-    if (n->room) {
-        siblings_tell(s, n->siblings);
-        memset(n->siblings, 0, sizeof *n->siblings);
-        n->levels[0] = 0;
-    }
-    n->thread = thread;
-}
-
-/* ---- Spans that nest by their times, and those beside ---- */
-
-static void span_bytes_add(call_span *to, const call_span *from) {
-    to->cpu_bytes = PROF__PLUS(to->cpu_bytes, from->cpu_bytes);
-    to->device_bytes = PROF__PLUS(to->device_bytes, from->device_bytes);
-}
-
-/* Charges a change of memory to all open spans; if none is open it is a call of its own row. */
+/* A change of memory is a call of its own row. */
 static void sums_memory(call_sums *s, const call_span *span) {
-    spans_open *n = &s->nest;
-    bool none = false;
-    nest_pop_until(s, n, span->start_ns, span->start_ns, &none);
-    for (uint32_t i = 0; i < n->depth; i++) span_bytes_add(n->open + i, span);
-    if (!n->depth && span->row != PROF_NONE) {
-        prof__beside b = amounts_of(span);
-        prof__close c = close_of(span, 0, &b);
-        bool call = !(c.flags & CALL_HIDDEN);
-        c.cpu_ns = 0;
-        c.number = c.from = n->number++;
-        c.flags &= (uint16_t)~CALL_HIDDEN;
-        sums_call(s, &c);
-        s->rows[c.what]->sums.count -= !call;
-        s->stats.calls -= !call;
-    }
+    prof__beside b = amounts_of(span);
+    prof__close c = close_of(span, 0, &b);
+    bool call = !(c.flags & CALL_HIDDEN);
+    if (span->row == PROF_NONE) return;
+    c.cpu_ns = 0;
+    c.number = c.from = s->apart++;
+    c.flags &= (uint16_t)~CALL_HIDDEN;
+    sums_call(s, &c);
+    s->rows[c.what]->sums.count -= !call;
+    s->stats.calls -= !call;
 }
 
 /* Adds a span that has no parent and no children: a range, work on a device. */
 static void sums_apart(call_sums *s, const call_span *span, bool device) {
     prof__beside b = amounts_of(span);
     prof__close c = close_of(span, 0, &b);
-    c.number = c.from = s->nest.number++;
+    c.number = c.from = s->apart++;
     b.all.device_ns = !device || c.flags & PROF_EVENT_ASYNC ? 0 : c.cpu_ns;
     if (device) c.cpu_ns = 0;
     b.within = b.all;                    /* no amount counts as its own, */
@@ -465,15 +401,21 @@ static void sums_apart(call_sums *s, const call_span *span, bool device) {
 
 /* ---- Spans with depths ---- */
 
+static void span_bytes_add(call_span *to, const call_span *from) {
+    to->cpu_bytes = PROF__PLUS(to->cpu_bytes, from->cpu_bytes);
+    to->device_bytes = PROF__PLUS(to->device_bytes, from->device_bytes);
+}
+
 /* Ends the spans of a turn, and gives it to this thread. */
 static void turn_give(call_sums *s, span_turn *t, uint32_t thread) {
     spans_open *n = &t->nest;
     s->turn = t;
-    nest_thread(s, n, thread);
+    n->thread = thread;
     if (!n->room) return;
+    siblings_tell(s, n->siblings);
     memset(n->levels, 0, (n->room + 1) * sizeof *n->levels);
     memset(n->siblings, 0, (n->room + 1) * sizeof *n->siblings);
-    memset(n->open, 0, n->room * sizeof *n->open);
+    memset(n->within, 0, n->room * sizeof *n->within);
 }
 
 /* The turn of a thread. */
@@ -495,10 +437,9 @@ static span_turn *sums_turn(call_sums *s, uint32_t thread) {
     return *place = t;
 }
 
-/* A span with a depth, which comes after all in it. n->open[d] collects the memory that changed in
-   the span that will end next at depth d. */
+/* A span with a depth, which comes after all in it. */
 static void turn_end(call_sums *s, spans_open *n, const call_span *span) {
-    call_span *within = n->open + span->depth, own;
+    call_span *within = n->within + span->depth, own;
     if (span->flags & CALL_MEMORY) {
         span_bytes_add(within, span);
         return;
@@ -529,13 +470,10 @@ static void sums_end(call_sums *s, const call_span *span) {
 
 /* Ends all open spans, of all threads. */
 static void sums_flush(call_sums *s) {
-    s->turn = NULL;
-    nest_thread(s, &s->nest, s->nest.thread);
     for (uint32_t i = 0; s->turns && i < SPAN_TURNS; i++)
         for (span_turn *t = s->turns[i]; t; t = t->next) {
             turn_give(s, t, t->nest.thread);
-            s->nest.duplicates += t->nest.duplicates;
-            t->nest.duplicates = t->nest.number = 0;
+            t->nest.number = 0;
             if (t->lasts) memset(t->last, 0, t->lasts * sizeof *t->last);
         }
     s->turn = NULL;
@@ -550,10 +488,8 @@ void call_sums_push(call_sums *s, const call_span *span) {
         return;
     }
     s->turn = NULL;
-    if (span->thread != s->nest.thread) nest_thread(s, &s->nest, span->thread);
     if (span->flags & CALL_MEMORY) sums_memory(s, span);
-    else if (apart) sums_apart(s, span, device);
-    else nest_begin(s, &s->nest, span);
+    else sums_apart(s, span, device);
 }
 
 void call_sums_next(call_sums *s) {
@@ -612,12 +548,7 @@ size_t call_sums_close(call_sums *s, prof_average *rows, size_t max) {
     return call_sums_look(s, rows, max);
 }
 
-call_sums_stats call_sums_get_stats(const call_sums *s) {
-    call_sums_stats stats = s->stats;
-    stats.overlaps = s->nest.overlaps;
-    stats.duplicates = s->nest.duplicates;
-    return stats;
-}
+call_sums_stats call_sums_get_stats(const call_sums *s) { return s->stats; }
 
 /* ---- Zones in the order of their ends ---- */
 

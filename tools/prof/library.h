@@ -39,14 +39,12 @@ uint32_t span_nest_launcher(const span_nest *nest, uint32_t launch,
                             bool (*is_launch)(const void *span));
 
 enum {                                   /* call_span.flags, beside PROF_EVENT_... */
-    CALL_MEMORY = 0x8000,                /* a change of memory at start_ns, of the innermost span
-                                            and all around it; without one, of its own row. With
+    CALL_MEMORY = 0x8000,                /* a change of memory at start_ns, of its own row. With
                                             CALL_DEPTH: in what ends next at this depth */
-    CALL_DEPTH = 0x2000,                 /* it comes after all spans in it, which depth tells */
-    CALL_HIDDEN = 0x1000,                /* counts in no row, but lies in others; of memory: no
+    CALL_DEPTH = 0x2000,                 /* it comes after all spans in it, which depth tells;
+                                            others lie in nothing, and nothing in them */
+    CALL_HIDDEN = 0x1000                 /* counts in no row, but lies in others; of memory: no
                                             call, but its row has the bytes */
-    CALL_LAUNCH = 0x0800                 /* a call of a device's library: what it launched belongs
-                                            to the innermost span around it that is none */
 };
 
 /* One call, of whatever a row counts. */
@@ -85,7 +83,6 @@ typedef struct call_sums_desc {
 
 typedef struct call_sums_stats {
     uint64_t calls;                      /* counted in rows */
-    uint64_t overlaps;                   /* spans that began in another and ended after it */
     uint64_t duplicates;                 /* merged */
     int64_t self_cpu_time_total_ns;      /* of all spans, also of those in no row */
 } call_sums_stats;
@@ -103,10 +100,8 @@ call_sums *call_sums_open(const call_sums_desc *desc);
    what it needs. */
 uint32_t call_sums_row(call_sums *sums, const prof_event *key, const prof_site *site);
 
-/* Adds a span. Spans come by (thread, start, -end), memory after spans that start with it; they
-   nest by their times, as in prof_trace_from_events. With CALL_DEPTH, on all spans of a thread,
-   they come in the order of their ends, children first, and nest by depth; threads may take
-   turns. */
+/* Adds a span. Those of a thread, with CALL_DEPTH, come in the order of their ends, children first,
+   and nest by depth; threads may take turns. */
 void call_sums_push(call_sums *sums, const call_span *span);
 
 /* Ends the spans that are open. Spans of another file may follow; they count as later. */

@@ -946,7 +946,6 @@ void rows_finish(row_table *t) {
     t->rows = allocate((t->count + 1) * sizeof *t->rows);
     call_sums_close(t->sums, t->rows, t->count);
     call_sums_stats stats = call_sums_get_stats(t->sums);
-    t->overlaps += stats.overlaps;
     if (!in_window(t)) t->whole_cpu_ns = stats.self_cpu_time_total_ns;
     if (t->options->percentiles) set_percentiles(t);
     if (t->had_tasks && !t->options->merge_duplicates) set_on_cpu(t);

@@ -1,16 +1,11 @@
-/* Sorting in constant memory: see span_sorter.h. A full piece is sorted and written by a thread of
-   its own, while the next one is filled. */
+/* Sorting in constant memory: see span_sorter.h. */
 #include "base/span_sorter.h"
 
-#include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/interrupts.h"
-
 #ifndef PIECE_BYTES              /* tests have little ones */
-#  define PIECE_BYTES (1 << 21)  /* in memory, twice */
+#  define PIECE_BYTES (1 << 21)  /* in memory */
 #endif
 
 enum {
@@ -36,11 +31,7 @@ typedef struct batch {           /* a piece in memory */
 struct span_sorter {
     record_before *before;
     size_t size, room, per_block;   /* of a record; how many records there is room for */
-    batch filled, written_out;   /* the latter is the writer's, */
-    piece *target;               /* as is this piece, and the file */
-    pthread_t writer;
-    bool writing;
-    int error;                   /* that it met: an errno */
+    batch filled;
     size_t next;
     FILE *file;
     uint64_t written;            /* records */
@@ -119,62 +110,31 @@ static void sort_batch(batch *b) {
     sort_numbers(b->order, b->count, number_before, b);
 }
 
-static void make_room(span_sorter *s, batch *b) {
-    b->records = allocate(s->room * s->size);
-    b->order = allocate(s->room * sizeof *b->order);
+static void free_batch(batch *b) {
+    free(b->records);
+    free(b->order);
+    b->records = NULL;
+    b->order = NULL;
 }
 
-static void free_batches(span_sorter *s) {
-    free(s->filled.records);
-    free(s->filled.order);
-    free(s->written_out.records);
-    free(s->written_out.order);
-    s->filled.records = s->written_out.records = NULL;
-    s->filled.order = s->written_out.order = NULL;
-}
-
-static void *write_out(void *user) {
-    span_sorter *s = user;
-    batch *b = &s->written_out;
-    piece *p = s->target;
+static void write_piece(span_sorter *s) {
+    batch *b = &s->filled;
+    if (!s->file) {
+        s->file = temporary_file();
+        setvbuf(s->file, NULL, _IONBF, 0);       /* blocks are read and written whole */
+    }
+    GROW(s->heap, s->pieces, s->capacity);
+    piece *p = s->heap[s->pieces++] = allocate(sizeof *p);
+    p->block = allocate(s->per_block * s->size);
+    p->begin = s->written;
+    p->end = s->written += b->count;
     sort_batch(b);
     for (size_t i = 0, n = 0; i < b->count; i += n) {
         for (n = 0; n < s->per_block && i + n < b->count; n++)
             memcpy(p->block + n * b->size, record(b, b->order[i + n]), b->size);
-        if (fwrite(p->block, b->size, n, s->file) == n) continue;
-        s->error = errno;
-        break;
+        if (fwrite(p->block, b->size, n, s->file) != n) temporary_failed();
     }
-    return NULL;
-}
-
-static void wait_for_writer(span_sorter *s) {
-    if (s->writing) pthread_join(s->writer, NULL);
-    s->writing = false;
-    if (!s->error) return;
-    errno = s->error;
-    temporary_failed();
-}
-
-static void write_piece(span_sorter *s) {
-    wait_for_writer(s);
-    if (!s->file) {
-        s->file = temporary_file();
-        setvbuf(s->file, NULL, _IONBF, 0);       /* blocks are read and written whole */
-        s->written_out = s->filled;
-        make_room(s, &s->written_out);
-    }
-    GROW(s->heap, s->pieces, s->capacity);
-    piece *p = s->target = s->heap[s->pieces++] = allocate(sizeof *p);
-    p->block = allocate(s->per_block * s->size);
-    p->begin = s->written;
-    p->end = s->written += s->filled.count;
-    batch full = s->filled;
-    s->filled = s->written_out;
-    s->filled.count = 0;
-    s->written_out = full;
-    s->writing = thread_begin(&s->writer, write_out, s);
-    if (!s->writing) write_out(s);
+    b->count = 0;
 }
 
 /* Reads on in a piece; false: it is through. */
@@ -223,8 +183,10 @@ span_sorter *sorter_of(size_t size, record_before *before) {
     s->size = size;
     s->room = PIECE_BYTES / size;
     s->per_block = BLOCK_BYTES / size;
-    s->filled = (batch){.before = before, .thread = NONE, .size = size};
-    make_room(s, &s->filled);
+    s->filled = (batch){
+        .before = before, .thread = NONE, .size = size, .records = allocate(s->room * size),
+        .order = allocate(s->room * sizeof(uint32_t))
+    };
     return s;
 }
 
@@ -249,8 +211,7 @@ void sorter_finish(span_sorter *s) {
         return;
     }
     write_piece(s);
-    wait_for_writer(s);
-    free_batches(s);
+    free_batch(&s->filled);
     sorter_rewind(s);
 }
 
@@ -286,13 +247,12 @@ bool sorter_next(span_sorter *s, void *next) {
 
 void sorter_free(span_sorter *s) {
     if (!s) return;
-    wait_for_writer(s);
     for (size_t i = 0; i < s->pieces; i++) {
         free(s->heap[i]->block);
         free(s->heap[i]);
     }
     if (s->file) fclose(s->file);
     free(s->heap);
-    free_batches(s);
+    free_batch(&s->filled);
     free(s);
 }

@@ -15,13 +15,7 @@
 #include "base/common.h"
 
 enum {                           /* span.flags */
-    SPAN_CHANGE = 1,             /* a change of memory: amount is bytes */
-    SPAN_HIDDEN = 2,             /* counts in no row; of changes: a free that was missed */
-    SPAN_LAUNCH = 4,             /* a call of a device's library */
-    SPAN_FRAME = 8,              /* a Python function around calls */
-    SPAN_HELD = 16,              /* what changed in memory in the call behind it: id is bytes */
-    SPAN_WORK = 32,              /* what that call launched: id is ns */
-    SPAN_WORKED = 64             /* a call: id is ns of what it launched */
+    SPAN_CHANGE = 1              /* a change of memory: amount is bytes */
 };
 
 typedef struct span {

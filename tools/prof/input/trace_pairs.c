@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "input/trace_reader.h"
 
 /* A begin that waits for its end; behind it in memory are its arguments and texts. */
 typedef struct open_event {
