@@ -10,7 +10,6 @@
 
 #include "analysis/busy.h"
 #include "input/losses.h"
-#include "input/raw.h"
 #include "input/trace_reader.h"
 
 /* What one row is about; compared byte by byte, so zeroed before it is filled. */
@@ -871,6 +870,7 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
     const trace_event *event = &reader->event;
     bool is_event = reader->item == TRACE_EVENT;
     bool streamed = is_event && t->trace.as_ended && event->depth != TRACE_NO_DEPTH;
+    t->own |= t->trace.as_ended;
     if (!streamed) note_item(t, reader);
     if (!is_event) return;
     if (!streamed) add_event(t, event, kept);
@@ -883,7 +883,8 @@ int rows_read(row_table *t, const char *path) {
     if (t->busy) busy_next_file(t->busy, path);
     uint64_t events = t->events, summed = t->summed;
     begin_file(t);
-    t->own = t->trace.as_ended = !in_window(t) && raw_tells_depths(path);
+    t->own = false;
+    t->trace.as_ended = !in_window(t);
     int status = trace_load(&t->trace, path, take, t);
     end_file(t);
     bool nothing = t->events == events && t->summed == summed;

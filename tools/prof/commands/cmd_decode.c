@@ -122,7 +122,7 @@ static int decode_to(source *from, const char *to) {
     output out;
     if (!output_open(&out, to)) return EXIT_BAD;
     decoder d = {.made = {0}};
-    source_desc desc = {.to = &d.made, .path = from->path, .fd = from->fd};
+    source_desc desc = {.to = &d.made, .path = from->path, .fd = from->fd, .live = true};
     desc.begin = lseek(from->fd, 0, SEEK_CUR);
     if (from->top || from->swo || desc.begin < 0) desc.fd = -1;
     d.raw = raw_open(&desc);

@@ -19,6 +19,7 @@ typedef struct event_queue {
     bool has_args;
     output args;                 /* see queue_begin_args */
     bool left_out;               /* the file holds something that the source does not read */
+    bool as_ended;               /* see trace_reader.h: it is so */
     bool failed;                 /* it cannot be read on, as the source has told */
 } event_queue;
 
@@ -55,6 +56,7 @@ typedef struct source_desc {
     int fd;                      /* of a plain file whose bytes begin at `begin`; -1: it is none */
     off_t begin;
     bool as_ended;               /* see trace_reader.h */
+    bool live;                   /* events are wanted as the bytes come, whatever comes behind */
 } source_desc;
 
 typedef struct source_format {

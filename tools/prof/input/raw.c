@@ -1,7 +1,6 @@
 /* Raw streams as events: see raw.h. */
 #include "input/raw.h"
 
-#include <fcntl.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +44,8 @@ typedef struct lane {
 struct raw_source {
     event_queue *to;
     bool as_ended;
+    int spool;                               /* what a pipe sends is here first; -1: no file */
+    off_t spooled;                           /* read of it */
     elf_names *elf;
     prof_raw *reader;
     void *memory;
@@ -632,6 +633,45 @@ static void take(void *user, const prof_raw_item *item) {
     }
 }
 
+/* ---- Before it is read ---- */
+
+/* Which tasks of a kernel ran: see prof_task_in. */
+static bool is_cpu_row(const unsigned char *block) {
+    return raw_word(block, 7) == 3 && raw_word(block, 8) == 999 && !raw_word(block, 9) &&
+           memcmp(block + 40, "CPU", 3) == 0;
+}
+
+/* Do all blocks up to where the file is cut belong to one session, without what lies in zones by
+   its times? */
+static bool blocks_fit(int fd, off_t at) {
+    unsigned char block[RAW_HEAD];
+    char session[20];
+    bool begun = false;
+    struct stat status;
+    off_t size = fstat(fd, &status) == 0 ? status.st_size : 0;
+    for (; at + RAW_HEAD <= size; at = raw_block_end(block, at)) {
+        if (!raw_block_at(fd, at, block)) return false;
+        uint32_t type = raw_word(block, 1) & 0xffff;
+        if (type == RAW_EVENT) return false;
+        if (type == RAW_DETAILS && raw_word(block, 6) & PROF_RAW_HAS_STEPS) return false;
+        if (type == RAW_THREAD && is_cpu_row(block)) return false;   /* tasks */
+        if (type != RAW_SESSION) continue;
+        char now[20] = {0};                      /* when it began, and generation */
+        memcpy(now, block + 40, sizeof now);
+        if (begun && memcmp(session, now, sizeof now) != 0) return false;
+        memcpy(session, now, sizeof now);
+        begun = true;
+    }
+    return begun;
+}
+
+/* What a zone's memory and stack are may stand behind it: so the file is looked at first. */
+static void look_ahead(raw_source *r, int fd, off_t begin) {
+    r->to->as_ended = r->as_ended = r->as_ended && blocks_fit(fd, begin);
+    raw_memory_read_ahead(r->changes, fd, begin, NULL, NULL);
+    r->stacks = raw_stacks_read_ahead(fd, begin);
+}
+
 /* ---- The stream ---- */
 
 bool raw_is_cpu_row(const prof_raw_item *item) {
@@ -653,6 +693,7 @@ raw_source *raw_open(const source_desc *desc) {
     raw_source *r = allocate(sizeof *r);
     r->to = desc->to;
     r->as_ended = desc->as_ended;
+    r->spool = -1;
     r->memory = allocate(RAW_READER);
     r->pid = 1;
     r->changes = raw_memory_new();
@@ -663,13 +704,27 @@ raw_source *raw_open(const source_desc *desc) {
         .elf_site = name_site, .shown = demangled
     };
     if (prof_raw_open(&reader, &r->reader) != PROF_OK) exit(fail(NULL, "out of memory"));
-    if (desc->fd >= 0) raw_memory_read_ahead(r->changes, desc->fd, desc->begin, NULL, NULL);
-    if (desc->fd >= 0) r->stacks = raw_stacks_read_ahead(desc->fd, desc->begin);
+    if (desc->fd >= 0) look_ahead(r, desc->fd, desc->begin);
+    else if (!desc->live && (r->spool = temporary_unnamed()) < 0) temporary_failed();
     return r;
 }
 
 void raw_push(raw_source *r, const void *data, size_t size) {
-    prof_raw_feed(r->reader, data, size);
+    if (r->spool < 0) prof_raw_feed(r->reader, data, size);
+    else if (!file_write(r->spool, data, size)) temporary_failed();
+}
+
+/* The next piece of what a pipe sent. */
+static void read_spool(raw_source *r) {
+    unsigned char piece[1 << 14];
+    if (!r->spooled) look_ahead(r, r->spool, 0);
+    ssize_t got = pread(r->spool, piece, sizeof piece, r->spooled);
+    if (got < 0) temporary_failed();
+    prof_raw_feed(r->reader, piece, (size_t)got);
+    r->spooled += got;
+    if (got) return;
+    close(r->spool);
+    r->spool = -1;
 }
 
 void raw_stats_lose(const prof_raw_stats *stats, losses *lost) {
@@ -706,6 +761,7 @@ static void put_head(raw_source *r) {
 bool raw_end(raw_source *r) {
     enum { ENDS = 1000 };
     span end;
+    if (r->spool >= 0) return read_spool(r), true;
     if (!r->closed) return end_stream(r), true;
     for (int i = 0; r->ends && i < ENDS; i++) {
         if (!sorter_next(r->ends, &end)) break;
@@ -745,6 +801,7 @@ const prof_raw_stats *raw_stats(const raw_source *r) { return &r->stats; }
 const losses *raw_losses_of(const raw_source *r) { return &r->lost; }
 
 void raw_close(raw_source *r) {
+    if (r->spool >= 0) close(r->spool);
     map_free(&r->threads);
     output_discard(&r->sums);
     free_lanes(r);
@@ -773,43 +830,3 @@ static bool tell_raw(void *raw, const char *path) { return raw_tell(raw, path); 
 static void close_raw(void *raw) { raw_close(raw); }
 
 const source_format raw_format = {is_raw, open_raw, push_raw, end_raw, tell_raw, close_raw};
-
-/* ---- Before it is read ---- */
-
-/* Which tasks of a kernel ran: see prof_task_in. */
-static bool is_cpu_row(const unsigned char *block) {
-    return raw_word(block, 7) == 3 && raw_word(block, 8) == 999 && !raw_word(block, 9) &&
-           memcmp(block + 40, "CPU", 3) == 0;
-}
-
-/* Do all blocks up to where the file is cut belong to one session, without what lies in zones by
-   its times? */
-static bool blocks_fit(int fd, off_t size) {
-    unsigned char block[RAW_HEAD];
-    char session[20];
-    bool begun = false;
-    for (off_t at = 0; at + RAW_HEAD <= size; at = raw_block_end(block, at)) {
-        if (!raw_block_at(fd, at, block)) return false;
-        uint32_t type = raw_word(block, 1) & 0xffff;
-        if (type == RAW_EVENT) return false;
-        if (type == RAW_DETAILS && raw_word(block, 6) & PROF_RAW_HAS_STEPS) return false;
-        if (type == RAW_THREAD && is_cpu_row(block)) return false;   /* tasks */
-        if (type != RAW_SESSION) continue;
-        char now[20] = {0};                      /* when it began, and generation */
-        memcpy(now, block + 40, sizeof now);
-        if (begun && memcmp(session, now, sizeof now) != 0) return false;
-        memcpy(session, now, sizeof now);
-        begun = true;
-    }
-    return begun;
-}
-
-bool raw_tells_depths(const char *path) {
-    struct stat status;
-    int fd = file_reads_once(path) ? -1 : open(path, O_RDONLY);
-    if (fd < 0) return false;
-    bool fits = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-                blocks_fit(fd, status.st_size);
-    close(fd);
-    return fits;
-}

@@ -19,9 +19,6 @@ struct elf_names;
 /* Of a thread: is it the row of which task of a kernel ran when? See prof_task_in. */
 bool raw_is_cpu_row(const prof_raw_item *item);
 bool raw_is(const void *first, size_t size);     /* of these bytes, 4 of them or more */
-/* Of a file: does the depth of its zones tell what lies in what? Not where steps, work of devices,
-   tasks or several sessions are in it: of those times tell. */
-bool raw_tells_depths(const char *path);
 raw_source *raw_open(const source_desc *desc);
 /* Before the first push: names that the stream leaves in an ELF file; NULL: none. */
 void raw_names(raw_source *raw, struct elf_names *elf);

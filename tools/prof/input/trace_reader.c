@@ -126,6 +126,7 @@ static const char *scan_start(trace_reader *r, const char *p) {
     bool is_one;
     const char *next = scan_if_records(r, p, &is_one);
     if (is_one) return next;
+    r->as_ended = false;
     r->array_form = *p == '[';
     s->where = *p == '[' ? IN_EVENTS : IN_OBJECT;
     return p + 1;
@@ -509,6 +510,7 @@ static bool take_made(trace_reader *r) {
     bool good;
     if (!item) return false;
     s->made_count++;
+    r->as_ended = s->made.as_ended;
     r->item = item->item;
     if (item->item == TRACE_MEMBER) {
         r->member = item->member;

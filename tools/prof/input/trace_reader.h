@@ -36,7 +36,8 @@ typedef struct trace_reader {
     bool tolerant;              /* of keys with two values */
     bool with_text;             /* event.raw is JSON with all texts, whatever the format */
     bool as_ended;              /* zones of a raw stream come as they ended, those in them before
-                                   them; else, of two that begin together, the outer one first */
+                                   them; else, of two that begin together, the outer one first.
+                                   From the first item on: it is so, the depths tell the tree */
     uint64_t events;            /* delivered so far */
     uint64_t bytes;             /* unpacked bytes read so far */
     uint64_t defects[TRACE_DEFECTS], first_defect[TRACE_DEFECTS];
