@@ -119,6 +119,9 @@ library zlib
 try report_raw_builds $cc -I. "$out/raw.c" "$library" -o "$out/raw" $libs
 try report_raw_runs "$out/raw" "$out/raw.bin"
 gives report_raw 1000,1000 count --name 'inner|outer' "$out/raw.bin"
+# Of a pipe the same, in as little memory: what it sends is a file first.
+piped() { cat "$out/raw.bin" | "$prof" report - >"$out/piped" && "$prof" report "$out/raw.bin" >"$out/file" && cmp "$out/piped" "$out/file"; }
+try report_raw_piped piped
 try report_raw_rewritten "$prof" augment "$out/raw.bin" "$out/raw.augmented.json"
 gives report_raw_rewritten_alike 1000,1000 count --name 'inner|outer' "$out/raw.augmented.json"
 echo 'outer;inner 5' >"$out/folded.txt"

@@ -231,27 +231,10 @@ static const char *scan_members(chrome_scan *s, const char *p, trace_event *even
 
 /* ---- One event ---- */
 
-/* Field by field: gcc clears a whole struct of this size slowly. */
-static void clear(trace_event *event) {
-    const trace_text none = {NULL, 0}, empty = {"", 0};
-    event->name = event->cat = empty;
-    event->pid_text = event->tid_text = event->id = event->id2 = event->bp = event->scope = none;
-    event->args_text = none;
-    event->ts_ns = event->dur_ns = event->pid = event->tid = 0;
-    event->has = 0;
-    event->arg_bits = event->arg_count = 0;
-    event->phase = 0;
-    event->kind = TRACE_OTHER;
-    event->is_pair = event->is_async = false;
-    event->depth = TRACE_NO_DEPTH;
-    event->site = 0;
-    event->end_offset = 0;
-}
-
 const char *chrome_event(chrome_scan *s, const char *p, trace_event *event) {
     const char *begin = p;
     s->json.escapes = false;
-    clear(event);
+    trace_event_clear(event);
     if (!(p = scan_members(s, p, event))) return NULL;
     event->offset = s->json.base + (uint64_t)(begin - s->json.buffer);
     event->raw = (trace_text){begin, (size_t)(p - begin)};

@@ -13,14 +13,13 @@ static queued *add_item(event_queue *q, trace_item item) {
 
 trace_event *queue_event(event_queue *q, char phase, trace_text category, trace_text name) {
     trace_event *event = &add_item(q, TRACE_EVENT)->event;
-    memset(event, 0, sizeof *event);
-    event->raw = (trace_text){"", 0};
+    trace_event_clear(event);
     event->phase = phase;
     event->has = TRACE_HAS_PHASE | TRACE_HAS_NAME | TRACE_HAS_PID | TRACE_HAS_TID;
     event->name = name;
-    event->cat = category.data ? category : (trace_text){"", 0};
-    if (category.data) event->has |= TRACE_HAS_CAT;
-    event->depth = TRACE_NO_DEPTH;
+    if (!category.data) return event;
+    event->cat = category;
+    event->has |= TRACE_HAS_CAT;
     return event;
 }
 

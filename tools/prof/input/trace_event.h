@@ -62,6 +62,8 @@ typedef enum trace_item {
     TRACE_ROW                   /* reader->row: one of a raw memory timeline, if takes_rows */
 } trace_item;
 
+void trace_event_clear(trace_event *event);      /* it has nothing */
+
 /* A bit for a key, so that the arguments are searched for another only where it may be one. (Of
    those that PyTorch's events have, few share one.) */
 static inline uint64_t key_bit(trace_text key) {

@@ -517,7 +517,7 @@ static bool take_made(trace_reader *r) {
         good = !text_is(r->member.key, "baseTimeNanoseconds") || read_base(r);
         read_losses(r, r->member.key, r->member.value);
     } else {
-        r->event = item->event;
+        memmove(&r->event, &item->event, sizeof r->event);   /* gcc copies structs slowly */
         r->event.offset = s->made_count;
         if (r->event.dur_ns < 0) count_odd(r, TRACE_NEGATIVE);
         if (r->event.dur_ns < 0) r->event.dur_ns = 0;
