@@ -1,6 +1,10 @@
 /* Which format a file is in: see detect.h. */
 #include "input/detect.h"
 
+#include <string.h>
+
+#include "base/output.h"
+
 const source_format *detect_format(const char *first, size_t size, bool *more) {
     static const source_format *const formats[] = {&raw_format, &perfetto_format,
                                                   &import_format, &folded_format};
@@ -11,6 +15,30 @@ const source_format *detect_format(const char *first, size_t size, bool *more) {
         *more |= is < 0;
     }
     return NULL;
+}
+
+const char *detect_other(const char *first, size_t size, const char *path) {
+    static const char nsight[] = "this is a report of Nsight Systems: nsys export --type sqlite "
+                                 "makes a file of it that prof reads";
+    static const char pickle[] = "this is a pickle of Python, as of torch.cuda.memory: see "
+                                 "docs.pytorch.org/memory_viz; prof memory reads traces";
+    static const struct { const char *magic, *what; } others[] = {
+        {"QDSTRM", nsight}, {"\x80\x02", pickle}, {"\x80\x03", pickle}, {"\x80\x04", pickle},
+        {"\x80\x05", pickle},
+        {"PERFILE2", "this is perf's: prof reads the folded stacks that stackcollapse-perf.pl "
+                     "makes of perf script"},
+        {"\x28\xB5\x2F\xFD", "this is packed by zstd: zstd -dc FILE | prof COMMAND -"},
+        {"\xFD" "7zXZ", "this is packed by xz: xz -dc FILE | prof COMMAND -"},
+        {"BZh", "this is packed by bzip2: bzip2 -dc FILE | prof COMMAND -"},
+        {"PK\3\4", "this is a zip archive: unzip it"},
+        {"PAR1", "this is Parquet: DuckDB and the like read it"},
+        {"\x7F" "ELF", "this is a program: prof record runs it"}
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        size_t length = strlen(others[i].magic);
+        if (size >= length && memcmp(first, others[i].magic, length) == 0) return others[i].what;
+    }
+    return ends_with(path, ".nsys-rep") || ends_with(path, ".qdrep") ? nsight : NULL;
 }
 
 /* By a byte order mark, or a bracket beside a NUL. */

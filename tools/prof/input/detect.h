@@ -9,6 +9,10 @@
    with *more, that needs more bytes. */
 const source_format *detect_format(const char *first, size_t size, bool *more);
 
+/* What a file that prof does not read is, and what reads it: by its first bytes or its name; NULL:
+   not known. */
+const char *detect_other(const char *first, size_t size, const char *path);
+
 /* Of a text: UTF-16 or UTF-32. */
 bool detect_utf16(const char *p, size_t left);
 

@@ -121,8 +121,10 @@ static const char *scan_start(trace_reader *r, const char *p) {
     p = skip_space(p);
     if (detect_utf16(p, left))
         return stop(s->text, BAD, p, "this is UTF-16 or UTF-32, and JSON is UTF-8");
-    if (*p != '[' && *p != '{')
-        return stop_at(s->text, p, "this is neither a JSON object nor an array");
+    if (*p != '[' && *p != '{') {
+        const char *other = detect_other(p, left, r->path);
+        return stop_at(s->text, p, other ? other : "this is neither a JSON object nor an array");
+    }
     bool is_one;
     const char *next = scan_if_records(r, p, &is_one);
     if (is_one) return next;
@@ -289,6 +291,13 @@ static const char *accept_event(trace_reader *r) {
     return p;
 }
 
+static bool is_v8_node(trace_text node) {
+    trace_text key, value;
+    while (json_next(&node, &key, &value))
+        if (text_is(key, "callFrame")) return true;
+    return false;
+}
+
 static const char *scan_element(trace_reader *r, const char *p, trace_item *item) {
     source *s = r->source;
     bool last;
@@ -300,7 +309,11 @@ static const char *scan_element(trace_reader *r, const char *p, trace_item *item
     s->any_element = true;
     if (*p != '{') return scan_row(r, p, item);
     *item = s->where == IN_NODES ? TRACE_NODE : TRACE_EVENT;
-    return chrome_event(&s->scan, p, &r->event) ? accept_event(r) : NULL;
+    if (!chrome_event(&s->scan, p, &r->event)) return NULL;
+    if (*item == TRACE_NODE && !s->any_here && is_v8_node(r->event.raw))
+        return stop(s->text, BAD, p, "this is a .cpuprofile of V8 (node, Chrome): DevTools and "
+                    "speedscope read it");
+    return accept_event(r);
 }
 
 static const char *scan_next(trace_reader *r, const char *p, trace_item *item) {
@@ -359,6 +372,9 @@ static void tell_no_trace(trace_reader *r) {
     if (r->array_form) fail(r->path, "this is no trace: the array holds no events");
     else if (s->has_nodes)
         fail(r->path, "this is an execution trace, without times: see prof et");
+    else if (text_is((trace_text){s->first_key, strlen(s->first_key)}, "segments"))
+        fail(r->path, "this is a memory snapshot of torch.cuda.memory: see "
+             "docs.pytorch.org/memory_viz; prof memory reads traces");
     else if (*s->first_key)
         fail(r->path, "this is no trace: it has no traceEvents, but \"%s\"", s->first_key);
     else fail(r->path, "this is no trace: it has no traceEvents");
