@@ -4683,6 +4683,9 @@ struct prof__row {
 #define PROF__STATS(ALL, HOST, PLAIN) \
     PLAIN(recorded, 0, 0, NULL) \
     PLAIN(dropped, 0, PROF__NO, NULL) \
+    HOST(stalls, s->stream.stalls, 12, \
+        "Times a thread waited within its zones for the stream, which are too long, or dropped " \
+        "(give prof_desc.memory more, or call prof_flush more often)") \
     ALL(dropped_full, c->full, 1, \
         "Dropped, no room (give prof_desc.memory more, or a stream more of its disk)") \
     ALL(dropped_deep, c->deep, 2, "Dropped, deeper than prof_desc.max_depth" \
@@ -4710,8 +4713,6 @@ struct prof__row {
     HOST(unlinked, 0, PROF__NO, "Device events whose launch is not in the trace") \
     ALL(overwritten, s->overwritten, 11, \
         "Zones that the ring no longer holds (give prof_desc.memory more)") \
-    HOST(stalls, s->stream.stalls, 12, \
-        "Times all chunks of a thread were full (call prof_flush more often)") \
     ALL(stream_failures, s->stream_failures, 13, "Times the stream's sink failed") \
     HOST(details_cut, PROF__LOAD(prof__loose.details_cut), PROF__HOSTED(23), \
         "Inputs, texts and arguments of zones that were too many or too long") \
@@ -4721,7 +4722,8 @@ struct prof__row {
         "Zones in (others), no room for their names or sums (give prof_desc.memory more; see " \
         "max_sites, PROF_MAX_SITES)") \
     HOST(deep, s->sums.average ? 0 : c->summed_deep, PROF__NO, \
-        "Zones deeper than prof_desc.max_depth, in averages and tables, not in the trace") \
+        "Zones deeper than prof_desc.max_depth (prof record --max-depth), in averages and " \
+        "tables, not in the trace") \
     HOST(unstreamed, prof__session.unstreamed, PROF__NO, \
         "Streams that cannot carry what was asked for: kept in the arena, written at the end") \
     HOST(memory_unknown, s->memory.unknown, PROF__NO, \
@@ -14706,6 +14708,12 @@ PROF__FN prof_time_unit prof__table_unit(const prof__table *t, int64_t ns) {
     return ns >= 1000000000 ? PROF_TIME_S : ns >= 1000000 ? PROF_TIME_MS : PROF_TIME_US;
 }
 
+/* Is it a percentile that is not known, of calls that are in sums alone? */
+PROF__FN bool prof__table_unknown(const prof_average *r, int column) {
+    return !PROF__BARE && column >= PROF__COL_P50 && column <= PROF__COL_P99 && !r->p99_ns &&
+           r->max_ns > 0;
+}
+
 /* The text of a cell of numbers. */
 PROF__FN void prof__table_text(const prof__table *t, const prof_average *r, int column,
                                char text[48]) {
@@ -14715,6 +14723,8 @@ PROF__FN void prof__table_text(const prof__table *t, const prof_average *r, int 
     if (shows == PROF__SHOW_SHARE) {
         bool device = !PROF__BARE && column == PROF__COL_SELF_DEVICE_SHARE;
         text = prof__text_share(text, us, prof__us(device ? t->self_device_ns : t->self_cpu_ns));
+    } else if (prof__table_unknown(r, column)) {
+        *text++ = '-', *text++ = '-';
     } else if (shows == PROF__SHOW_TIME) {
         text = prof__text_time(text, us, prof__table_unit(t, n));
     } else if (shows == PROF__SHOW_MEAN) {   /* in the unit that suits the mean in whole ns */
@@ -14990,7 +15000,8 @@ PROF__FN int prof__row_field_count(const prof__table *t) {
 PROF__FN void prof__put_field(prof__out *o, const prof_average *r, int column, bool words) {
     int64_t n = prof__row_number(r, column);
     uint8_t shows = prof__column_shows(column);
-    if (shows == PROF__SHOW_TIME) prof__out_us(o, n);
+    if (prof__table_unknown(r, column)) prof__out_text(o, words ? "null" : "");
+    else if (shows == PROF__SHOW_TIME) prof__out_us(o, n);
     else if (shows == PROF__SHOW_MEAN) {
         prof__out_room(o, 48);
         o->p = prof__text_real(o->p, prof__mean_us(n, r->count), 3);

@@ -739,8 +739,8 @@ static void test_deep_scopes(void) {
     EQUAL(prof_get_stats().recorded, 65);
     EQUAL(prof_get_stats().deep, 1956);
     EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
-    CHECK(strstr(text.data, "Zones deeper than prof_desc.max_depth, in averages and tables, not in "
-                            "the trace: 1956"), "%s", text.data);
+    CHECK(strstr(text.data, "Zones deeper than prof_desc.max_depth (prof record --max-depth), in "
+                            "averages and tables, not in the trace: 1956"), "%s", text.data);
     CHECK(!strstr(text.data, "Timeline:"), "the timeline has not ended");
     test_text_clear(&text);
 }

@@ -209,8 +209,8 @@ cat >"$out/array.json" <<END
 "session_ns":9,"sums":[$f]}}]
 END
 is sums_array 'f 10 1.0 0.9 0.01 0.5; ' cells "$prof" report -f json "$out/array.json"
-says sums_alone '2 zones are in no timeline, in sums alone' 0 "$prof" report "$out/array.json"
-is sums_no_word "prof: $out/array.json: 2 zones are in no timeline, in sums alone" cat "$out/told"
+says sums_alone '2 zones are in sums alone, not in the timeline' 0 "$prof" report "$out/array.json"
+is sums_no_word "prof: $out/array.json: 2 zones are in sums alone, not in the timeline: deeper than max_depth (prof record --max-depth), or memory was full" cat "$out/told"
 
 most=9223372036854775807
 odd='in its head make no sense, left out'
@@ -245,4 +245,10 @@ says sums_huge "prof: $out/odd.json: 5 rows of the sums $odd" 0 "$prof" report "
 sums odd.json "$(python3 -c 'print([dict(name="n%d" % i, count=1, total=i, self=i, min=i, max=i)
     for i in range(66000)])' | tr "'" '"')"
 says sums_many "prof: $out/odd.json: 464 rows of the sums $odd" 0 "$prof" report -n 3 "$out/odd.json"
+# A thread that waited for its stream: its zones are too long, which is said before all else.
+echo '{"prof": {"version": "0.2.0", "healed": 2, "stalls": 7}, "traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a",
+    "pid": 1, "tid": 1, "ts": 0, "dur": 1}]}' >"$out/stalls.json"
+says stalls_are_told 'Times a thread waited within its zones for the stream' 0 "$prof" report "$out/stalls.json"
+first_line() { "$prof" report "$out/stalls.json" | head -n 1 | grep -q 'stalls.json: Times a thread waited.*: 7'; }
+try stalls_are_first first_line
 exit $failed

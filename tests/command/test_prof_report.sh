@@ -284,6 +284,26 @@ for name in 'game::World::step() ' 'Foo::Foo() [clone .constprop.0] ' ' _Zzz ' '
 done
 says report_no_demangle ' _ZN4game5World4stepEv ' 0 "$prof" report --no-demangle "$out/mangled.json"
 says stacks_demangles 'game::World::step() 5' 0 "$prof" stacks "$out/mangled.json"
+# Percentiles that are not known are --, null, nothing; none is there unasked.
+cat >"$out/sums.json" <<'JSON'
+{"prof": {"version": "0.2.0", "summed": 3, "timeline_end_ns": 0, "session_ns": 90000, "sums": [
+ {"name": "a", "count": 2, "total": 6000, "self": 6000, "min": 1000, "max": 5000},
+ {"name": "b", "count": 1, "total": 700, "self": 700, "min": 700, "max": 700, "p50": 700, "p90": 700, "p99": 700}]},
+ "traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 0, "dur": 9}]}
+JSON
+no_percentiles() { ! "$prof" report "$@" "$out/sums.json" | grep -i p50; }
+for format in text csv json; do try "report_unasked_$format" no_percentiles -f $format; done
+says report_unknown_percentiles '1.000us            --            --            --       9.000us' 0 \
+    "$prof" report --percentiles "$out/sums.json"
+says report_unknown_percentiles_json '"p50": null, "p90": null, "p99": null' 0 \
+    "$prof" report --percentiles -f json "$out/sums.json"
+says report_known_percentiles_json '"p50": 0.700, "p90": 0.700, "p99": 0.700' 0 \
+    "$prof" report --percentiles -f json "$out/sums.json"
+for sort in self total calls; do
+    says "report_sort_$sort" aten::addmm 0 "$prof" report --sort $sort "$now"
+done
+says command_far "there is no command 'foo'; see prof --help" 2 "$prof" foo
+says command_near "did you mean 'report'" 2 "$prof" reprot
 # What a kernel ran first is in no row: its name is new where the page asks for it.
 echo '{"traceEvents": [{"ph": "M", "name": "prof", "pid": 1, "tid": 0, "args": {"version": "0.2.0"}},
     {"ph": "M", "name": "thread_name", "pid": 1, "tid": 999, "args": {"name": "CPU"}},

@@ -921,11 +921,16 @@ bool rows_percentiles(row_table *t, const prof_average *row, const unsigned *per
     return true;
 }
 
-/* Of rows whose calls are all there; of those in sums alone the sums tell what they can. */
+/* Of rows whose calls are all there; of those in sums alone the sums tell what they can. None where
+   nobody asked for them. */
 static void set_percentiles(row_table *t) {
     static const unsigned percents[] = {0, 50, 90, 99, 100};
     for (size_t i = 0; i < t->count; i++) {
         prof_average *row = &t->rows[i];
+        if (!t->options->percentiles) {
+            row->p50_ns = row->p90_ns = row->p99_ns = 0;
+            continue;
+        }
         int64_t ns[5] = {row->min_ns, row->p50_ns, row->p90_ns, row->p99_ns, row->max_ns};
         rows_percentiles(t, row, percents, 5, ns);
         row->min_ns = ns[0], row->p50_ns = ns[1], row->p90_ns = ns[2];
@@ -948,7 +953,7 @@ void rows_finish(row_table *t) {
     call_sums_close(t->sums, t->rows, t->count);
     call_sums_stats stats = call_sums_get_stats(t->sums);
     if (!in_window(t)) t->whole_cpu_ns = stats.self_cpu_time_total_ns;
-    if (t->options->percentiles) set_percentiles(t);
+    set_percentiles(t);
     if (t->had_tasks && !t->options->merge_duplicates) set_on_cpu(t);
 }
 

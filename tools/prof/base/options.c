@@ -117,7 +117,7 @@ static unsigned letters_apart(const char *a, const char *b) {
 const char *nearest_word(const char *word, const char *const *words, size_t count) {
     const char *best = NULL;
     size_t size = strlen(word);
-    unsigned least = size < 3 ? 1 : size < 8 ? 2 : 3;        /* not more than that apart */
+    unsigned least = size < 5 ? 1 : size < 8 ? 2 : 3;        /* not more than that apart */
     for (size_t i = 0; i < count; i++) {
         unsigned apart = letters_apart(word, words[i]);
         bool begun = size > 2 && strncmp(word, words[i], size) == 0;

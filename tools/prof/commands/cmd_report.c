@@ -76,7 +76,10 @@ static bool understand(const report_options *o, prof_table_desc *desc, table_for
         .max_shapes_column_width = limit32(o->shapes_width), .header = o->header,
         .top_level_events_only = o->top_level
     };
-    if (strcmp(o->sort, "none") != 0 && prof_metric_from_text(o->sort, &desc->sort_by) != PROF_OK)
+    const char *sort = strcmp(o->sort, "self") == 0 ? "self_cpu_time_total" :    /* as in top */
+                       strcmp(o->sort, "total") == 0 ? "cpu_time_total" :
+                       strcmp(o->sort, "calls") == 0 ? "count" : o->sort;
+    if (strcmp(sort, "none") != 0 && prof_metric_from_text(sort, &desc->sort_by) != PROF_OK)
         return fail("--sort", "there is no metric '%s'; some are self_cpu_time_total, "
                     "cpu_time_total, self_cuda_time_total, count, none", o->sort), false;
     if (!unit_parse(o->unit, &desc->time_unit))

@@ -269,18 +269,14 @@ static void timeline_line(const losses *l, char line[320]) {
         snprintf(line, 320, "Timeline: the first %s of %s. %llu later zones are in sums alone "
                             "(give prof_desc.memory more)", end, whole, zones);
     else
-        snprintf(line, 320, "%llu zones are in no timeline, in sums alone", zones);
-}
-
-/* A thread that waited for the stream lost nothing, unless something was dropped. */
-static bool is_harmless(const losses *l, const prof_note *note) {
-    return strcmp(note->key, "stalls") == 0 && !count_of(l, "dropped_full");
+        snprintf(line, 320, "%llu zones are in sums alone, not in the timeline: deeper than "
+                            "max_depth (prof record --max-depth), or memory was full", zones);
 }
 
 bool losses_next(const losses *l, size_t *place, char line[320]) {
     prof_note note;
     for (; *place < LOSS_COUNTS; ++*place) {
-        if (!l->counts[*place] || !count_at(*place, &note) || is_harmless(l, &note)) continue;
+        if (!l->counts[*place] || !count_at(*place, &note)) continue;
         snprintf(line, 320, "%s: %llu", note.text, (unsigned long long)l->counts[(*place)++]);
         return true;
     }
