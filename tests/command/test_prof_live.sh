@@ -144,4 +144,5 @@ if python3 -c 'import pty; pty.openpty()' 2>/dev/null; then
 else
     echo 'skip follow_keys: this machine has no pseudoterminals (/dev/pts)'
 fi
+says top_of_a_folder 'Is a directory' 2 timeout 20 "$prof" top "$out"
 exit $failed

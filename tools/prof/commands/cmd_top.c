@@ -408,7 +408,7 @@ static int run(int argc, char **argv) {
     while (t.sort < SORTS && strcmp(sorts[t.sort], sort) != 0) t.sort++;
     if (t.sort == SORTS) return fail("--sort", "no column %s", sort);
     t.file = open(t.path, O_RDONLY | O_CLOEXEC);
-    if (t.file < 0) return fail(t.path, "%s", strerror(errno));
+    if (t.file < 0 || read(t.file, &status, 0) < 0) return fail(t.path, "%s", strerror(errno));
     if (!top_can(t.file)) {
         close(t.file);
         return fail(t.path, "byte 0: this is no raw stream of prof.h");
