@@ -3283,6 +3283,9 @@ PROF__FN char *prof__text_share(char *p, prof__real part, prof__real total) {
     return p;
 }
 
+/* Copies a literal to p, and is p behind it. */
+#define PROF__LITERAL(p, text) (memcpy(p, text, sizeof text - 1), (p) + sizeof text - 1)
+
 /* Text i of a list in which each stands behind the NUL of the one before. An array of pointers
    takes more room, and its texts stay in a program that is linked without it. */
 PROF__FN const char *prof__text_of(const char *list, size_t i) {
@@ -12140,7 +12143,6 @@ PROF__FN void prof__link_event(prof__linker *k, uint32_t i) {
     e->parent = prof__link_parent(k, &lane->top, i);
     if (e->parent == PROF_NONE) return;
     p = events + e->parent;
-    if (e->flags & PROF_EVENT_SUBMITTED) e->depth = (uint8_t)(p->depth + (p->depth < 255));
     if (p->first_child == PROF_NONE) p->first_child = i;
     else events[k->last_child[e->parent]].next_sibling = i;
     k->last_child[e->parent] = i;
@@ -12228,10 +12230,13 @@ PROF__FN void prof__owned_move(struct prof_trace *s, const uint32_t *place) {
     }
 }
 
-/* Moves each event i to place[i]; removes those whose place is PROF_NONE. */
-PROF__FN void prof__move_up(struct prof_trace *s, const uint32_t *place, uint32_t kept) {
-    uint32_t n = s->event_count;
-    if (kept == n) return;
+/* Removes the events whose place is PROF_NONE; then place has where the others are. Returns how
+   many went. */
+PROF__FN uint32_t prof__move_up(struct prof_trace *s, uint32_t *place) {
+    uint32_t n = s->event_count, kept = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (place[i] != PROF_NONE) place[i] = kept++;
+    if (kept == n) return 0;
     prof__owned_move(s, place);
     for (uint32_t i = 0; i < n; i++) {
         prof_event *e = s->events + i;
@@ -12244,6 +12249,7 @@ PROF__FN void prof__move_up(struct prof_trace *s, const uint32_t *place, uint32_
     }
     s->event_count = kept;
     PROF__ASSERT(prof__events_hold(s->events, kept));
+    return n - kept;
 }
 
 PROF__FN void prof__set_depths(struct prof_trace *s) {
@@ -12256,15 +12262,13 @@ PROF__FN void prof__set_depths(struct prof_trace *s) {
 
 /* scratch: 4 bytes an event. */
 PROF__FN void prof__merge_duplicates(struct prof_trace *s, char *scratch) {
-    uint32_t *place = (uint32_t *)(void *)scratch, kept = 0, n = s->event_count;
-    for (uint32_t i = 0; i < n; i++) {
+    uint32_t *place = (uint32_t *)(void *)scratch;
+    for (uint32_t i = 0; i < s->event_count; i++) {
         bool gone = prof__is_duplicate(s, i);
         if (gone) prof__merge_into_parent(s, s->events + i);
-        place[i] = gone ? PROF_NONE : kept++;
+        place[i] = gone ? PROF_NONE : 0;
     }
-    s->outside.duplicates += n - kept;
-    prof__move_up(s, place, kept);
-    prof__set_depths(s);
+    s->outside.duplicates += prof__move_up(s, place);
 }
 
 /* ---- amounts, children included ---- */
@@ -12692,7 +12696,7 @@ PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes, bool corr
     if (s->side && !s->built) prof__link_by_id(s, (uint32_t *)(void *)scratch, NULL);
     if (s->outside.any_launch) prof__link_by_time(s, scratch);
     if (s->outside.any_same) prof__merge_duplicates(s, scratch);
-    if (!s->built && !s->outside.any_same) prof__set_depths(s);
+    prof__set_depths(s);
     prof__sum_up(s);
     if (s->outside.any_backward && s->built) prof__set_backward_stacks(s, scratch);
 }
@@ -12981,7 +12985,7 @@ PROF__FN void prof__memory_charge(struct prof_trace *s) {
 /* Gives changes by prof_submit_memory to the zone that was the innermost at their time, and removes
    their own events. scratch: 4 bytes an event and a thread. */
 PROF__FN void prof__memory_to_innermost(struct prof_trace *s, char *scratch) {
-    uint32_t *place = (uint32_t *)(void *)scratch, *last = place + s->event_count, at = 0, kept = 0;
+    uint32_t *place = (uint32_t *)(void *)scratch, *last = place + s->event_count, at = 0;
     if (!s->outside.late_memory) return;
     prof__memory_sort(s, scratch);
     memset(place, 0, s->event_count * sizeof *place);
@@ -12999,14 +13003,12 @@ PROF__FN void prof__memory_to_innermost(struct prof_trace *s, char *scratch) {
         }
         if (i < s->event_count && prof__is_zone(s->events + i)) last[s->events[i].thread] = i;
     }
-    for (uint32_t i = 0; i < s->event_count; i++)
-        if (place[i] != PROF_NONE) place[i] = kept++;
-    prof__move_up(s, place, kept);
+    (void)prof__move_up(s, place);
 }
 
 /* Removes the events of frees that do not count. scratch: 4 bytes an event. */
 PROF__FN void prof__memory_leave_out(struct prof_trace *s) {
-    uint32_t *place = (uint32_t *)(void *)s->scratch, kept = 0;
+    uint32_t *place = (uint32_t *)(void *)s->scratch;
     if (!s->memory.unknown && !s->memory.twice) return;
     memset(place, 0, s->event_count * sizeof *place);
     for (uint32_t i = 0; i < s->memory.count; i++) {
@@ -13014,9 +13016,7 @@ PROF__FN void prof__memory_leave_out(struct prof_trace *s) {
         if (m->what == PROF__NOT_COUNTED && m->event != PROF_NONE &&
             s->events[m->event].extra == prof__details_now.unnamed) place[m->event] = PROF_NONE;
     }
-    for (uint32_t i = 0; i < s->event_count; i++)
-        if (place[i] != PROF_NONE) place[i] = kept++;
-    prof__move_up(s, place, kept);
+    (void)prof__move_up(s, place);
 }
 
 /* ---- with_stack: the zones around each event, one array for each distinct path ---- */
@@ -14739,8 +14739,7 @@ PROF__FN void prof__table_text(const prof__table *t, const prof_average *r, int 
     } else if (!PROF__BARE && shows == PROF__SHOW_FLOPS) {
         static const double scales[] = { 1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-15 };
         us = prof__real_mul(prof__real_from(n), prof__real_from_double(scales[t->flops_power]));
-        if (n > 0) text = prof__text_real(text, us, 3);
-        else *text++ = '-', *text++ = '-';
+        text = n > 0 ? prof__text_real(text, us, 3) : PROF__LITERAL(text, "--");
     } else {
         text = prof__text_i64(text, n);
     }
@@ -15616,8 +15615,6 @@ PROF__CALL prof_result prof_metric_from_text(const char *text, prof_metric *metr
    - Parents that times do not show (zones that begin and end together) are told by ids:
      prof__marks_make.
    - The head tells what is lost, and the sums of zones that are in no timeline. */
-
-#define PROF__LITERAL(p, text) (memcpy(p, text, sizeof text - 1), (p) + sizeof text - 1)
 
 /* With a clock of the caller's output is reproducible: the process is 1, threads are indices. */
 PROF__FN uint32_t prof__chrome_pid(const struct prof_trace *s) {
