@@ -13069,26 +13069,6 @@ PROF__FN void prof__paths_find(prof__paths *p, const struct prof_trace *s) {
     }
 }
 
-/* Writes "file(line): function", or the name where the site has no place; to NULL: only counts.
-   Returns the bytes with the NUL. */
-PROF__FN size_t prof__site_text_of(const prof_site *site, char *to) {
-    char line[24];
-    size_t file = strlen(site->file), function = strlen(site->function), digits;
-    digits = (size_t)(prof__text_u64(line, site->line) - line);
-    if (!file) {
-        if (to) memcpy(to, site->name, strlen(site->name) + 1);
-        return strlen(site->name) + 1;
-    }
-    if (to) {
-        memcpy(to, site->file, file);
-        to[file] = '(';
-        memcpy(to + file + 1, line, digits);
-        memcpy(to + file + 1 + digits, "): ", 3);
-        memcpy(to + file + digits + 4, site->function, function + 1);
-    }
-    return file + digits + function + 5;
-}
-
 /* The bytes of scratch memory that queries need. */
 PROF__FN size_t prof__query_share(const struct prof_trace *s) {
     size_t rows = prof__sites_of(s) + prof__others(s) + s->detail_rows;
@@ -13102,6 +13082,17 @@ PROF__FN char *prof__stack_take(const struct prof_trace *s, size_t bytes) {
     bytes = prof__align(bytes);
     if ((size_t)(prof__arena.high - s->scratch) < keep + bytes) return NULL;
     return prof__arena.high -= bytes;
+}
+
+/* "file(line): function", or the name where the site has no place; NULL: no room. */
+PROF__FN const char *prof__site_stack_text(const struct prof_trace *s, const prof_site *site) {
+    bool placed = *site->file != 0;
+    size_t size = strlen(placed ? site->file : site->name) + strlen(site->function) + 16;
+    char *text = prof__stack_take(s, size);
+    if (text)
+        (void)prof__text_f(text, size, placed ? "%s(%u): %s" : "%s",
+                           placed ? site->file : site->name, (uint64_t)site->line, site->function);
+    return text;
 }
 
 PROF__FN bool prof__address_after(const void *symbols, uint32_t a, uint32_t b) {
@@ -13168,18 +13159,10 @@ PROF__FN prof_extra *prof__path_extra(struct prof_trace *s, const prof__paths *p
     x->has &= ~(uint32_t)PROF__HAS_SHARED;
     x->stack = stack;
     for (uint32_t up = number; up != PROF_NONE; up = p->list[up].parent) {
-        const prof_site *site = prof__site(s->events[p->list[up].first].site);
-        const char *text = NULL;
-        size_t size = prof__site_text_of(site, NULL);
-        if (up != number) {              /* the text is that of the parent's stack */
-            const prof_extra *above = s->paths[up];
-            text = above ? above->stack[0] : NULL;
-        }
-        if (!text) {
-            char *own = prof__stack_take(s, size);
-            if (own) (void)prof__site_text_of(site, own);
-            text = own;
-        }
+        const prof_extra *above = up == number ? NULL : s->paths[up];   /* the parent's has it */
+        const char *text = above ? above->stack[0] : NULL;
+        if (!text)
+            text = prof__site_stack_text(s, prof__site(s->events[p->list[up].first].site));
         if (!text) break;
         stack[x->stack_count++] = text;
     }
