@@ -17283,7 +17283,8 @@ PROF__CALL prof_result prof_write_chrome(const prof_trace *trace, const prof_chr
    become children of its node; siblings of the same name become one node, and so do their children.
    Siblings are a tree by the bits of their hashes; on targets, where there are few, a list. */
 typedef struct prof__node {
-    uint32_t what, child, value[2];      /* what: a site, or the number of the first event */
+    uint64_t value;
+    uint32_t what, child;                /* what: a site, or the number of an event */
     uint32_t next[PROF__BARE ? 1 : 3];   /* two links, and the hash */
 } prof__node;
 enum { PROF__NEXT = PROF__BARE ? 0 : 1, PROF__HASH = PROF__BARE ? 0 : 2 };
@@ -17378,15 +17379,6 @@ PROF__FN int64_t prof__close_metric(const prof__close *c, prof_metric metric) {
     }
 }
 
-PROF__FN uint64_t prof__node_value(const prof__node *n) {
-    return (uint64_t)n->value[1] << 32 | n->value[0];
-}
-
-PROF__FN void prof__node_set(prof__node *n, uint64_t value) {
-    n->value[0] = (uint32_t)value;
-    n->value[1] = (uint32_t)(value >> 32);
-}
-
 /* Makes a node for a close, which is not among siblings yet; PROF_NONE: no memory. */
 PROF__FN uint32_t prof__forest_add(prof__forest *f, const prof__close *c, uint32_t what,
                                    uint32_t kids) {
@@ -17398,7 +17390,7 @@ PROF__FN uint32_t prof__forest_add(prof__forest *f, const prof__close *c, uint32
     n = f->nodes + at;
     n->what = what;
     if (!PROF__BARE) n->next[PROF__HASH] = prof__forest_hash(f, what);
-    prof__node_set(n, (uint64_t)prof__close_metric(c, f->metric));
+    n->value = (uint64_t)prof__close_metric(c, f->metric);
     n->child = kids;
     n->next[0] = PROF_NONE;
     n->next[PROF__NEXT] = PROF_NONE;
@@ -17415,14 +17407,13 @@ PROF__FN void prof__forest_merge(prof__forest *f, uint32_t *list, uint32_t from)
         }
         while (from != PROF_NONE) {
             uint32_t moved = prof__forest_pop(f, &from), *place;
-            prof__node *n = f->nodes + moved, *to;
+            prof__node *n = f->nodes + moved;
             place = prof__forest_place(f, list, n);
             if (*place == PROF_NONE) {
                 *place = moved;
                 continue;
             }
-            to = f->nodes + *place;
-            prof__node_set(to, prof__node_value(to) + prof__node_value(n));
+            f->nodes[*place].value += n->value;
             n->what = *place;
             n->next[0] = waiting;
             waiting = moved;
@@ -17511,7 +17502,7 @@ PROF__FN void prof__stack_entry(prof__out *o, const char *name) {
 /* Writes the line of a node: its path is collected from its end, and written from its begin. Native
    frames between an event and its parent come before its name, which may be one of theirs. */
 PROF__FN void prof__stack_line(prof__out *o, const prof__forest *f, uint32_t node, int64_t unit) {
-    uint64_t value = prof__node_value(f->nodes + node);
+    uint64_t value = f->nodes[node].value;
     uint32_t depth = 0;
     if (value >> 63) return;
     (void)prof__divide(&value, (uint32_t)unit);
