@@ -15107,17 +15107,11 @@ PROF__FN void prof__table_keep(prof__table *t, int column, size_t *room) {
     *room -= least + 2;
 }
 
-/* The sink of a table that is only measured. */
-PROF__FN bool prof__discard(void *user, const void *data, size_t size) {
-    (void)user;
-    (void)data;
-    (void)size;
-    return true;
-}
-
 PROF__FN void prof__table_needs(prof__table *t, const uint32_t *order) {
     prof_sink sink = t->out.sink;
-    t->out.sink.write = prof__discard;
+    prof__window none = { NULL, 0, 0 };
+    t->out.sink.write = prof__window_write;
+    t->out.sink.user = &none;
     t->measuring = true;
     prof__table_rows(t, order);
     for (int i = 0; i < PROF__COLUMNS; i++) t->left_out[i] = t->width[i] != 0;
