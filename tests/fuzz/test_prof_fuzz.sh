@@ -16,7 +16,7 @@ library asan || { echo 'not ok fuzz_builds: prof.h does not compile'; exit 1; }
 cc="$cc $level $lines -I. -DTEST_LIBRARY $asserts"
 # Small pieces: small files are read and sorted in several, too. Large blocks of memory
 # cost more under AddressSanitizer than what is done with them.
-tool_cc="$cc -DTRACE_CHUNK=1024 -DPIECE_BYTES=4096 -DRAW_READER=1048576 -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -Itools/prof -Ibuild/tools"
+tool_cc="$cc -DTRACE_CHUNK=1024 -DRAW_READER=1048576 -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -Itools/prof -Ibuild/tools"
 libraries="-lyajl -lsqlite3 $libs"
 
 sources=$(find tools/prof -mindepth 2 -name '*.c')

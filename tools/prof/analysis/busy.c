@@ -167,8 +167,7 @@ void busy_take(busy_table *t, const trace_event *event) {
         t->devices[t->count] = (struct busy_device){t->path, event->pid, trace_device(event)};
         *number = t->count++;
     }
-    if (!t->works)
-        t->works = sorter_by_thread(sizeof(busy_work), work_before, offsetof(busy_work, device));
+    if (!t->works) t->works = sorter_of(sizeof(busy_work), work_before);
     odd_note(&t->odd, event->ts_ns, event->ts_ns + event->dur_ns);
     sorter_add(t->works, &(busy_work){
         event->ts_ns, event->dur_ns, hash_mix(*number) * 31 + (uint64_t)event->tid,

@@ -1,6 +1,5 @@
 /* How long the calls of each row took, and exact percentiles of them, as prof.h's: nearest rank,
-   the ceil(n p / 100)-th of n in ascending order. In constant memory, but for rows: equal ones are
-   counted, and counts that are too many sorted in a file without a name. Zero-initialise. */
+   the ceil(n p / 100)-th of n in ascending order. Equal ones are counted. Zero-initialise. */
 #ifndef PROF_DURATIONS_H
 #define PROF_DURATIONS_H
 
@@ -13,9 +12,8 @@ enum { DURATION_PERCENTILES = 6 };               /* 0, 50, 90, 95, 99 and 100: 0
 typedef struct durations {
     struct duration_row { uint64_t count; int64_t ns[DURATION_PERCENTILES]; } *rows;
     size_t row_count, row_capacity;
-    struct duration_count { int64_t ns; uint32_t row, count; } *counts;      /* count 0: none */
+    struct duration_count { int64_t ns; uint64_t count; uint32_t row; } *counts; /* count 0: none */
     size_t count, slot_count;
-    struct span_sorter *sorter;                  /* of counts, by row; NULL: none */
     bool finished;
 } durations;
 

@@ -1,7 +1,5 @@
-/* Sorts calls and memory changes in constant memory: into the order in which a tree is walked, by
-   (thread, start, -end), changes behind the calls that begin at their moment. What is too much
-   for the memory is sorted in pieces, in a temporary file, and merged while it is read. Equals stay
-   as they came.
+/* Sorts calls and memory changes into the order in which a tree is walked, by (thread, start,
+   -end), changes behind the calls that begin at their moment. Equals stay as they came.
 
        span_sorter *s = sorter_new();
        sorter_add(s, &span) ...
@@ -14,9 +12,7 @@
 
 #include "base/common.h"
 
-enum {                           /* span.flags */
-    SPAN_CHANGE = 1              /* a change of memory: amount is bytes */
-};
+enum { SPAN_CHANGE = 1 };        /* in span.flags: a change of memory, whose amount is bytes */
 
 typedef struct span {
     int64_t start_ns, amount;    /* amount: ns that a call lasts */
@@ -30,10 +26,7 @@ typedef struct span_sorter span_sorter;
 typedef bool record_before(const void *a, const void *b);
 
 span_sorter *sorter_new(void);
-/* Of records of so many bytes, a multiple of 8, with nothing that is aligned to more. */
-span_sorter *sorter_of(size_t size, record_before *before);
-/* The same, where `before` looks first at a thread: a uint32_t, so many bytes into each record. */
-span_sorter *sorter_by_thread(size_t size, record_before *before, size_t thread);
+span_sorter *sorter_of(size_t size, record_before *before);  /* of records of so many bytes */
 void sorter_add(span_sorter *sorter, const void *added);
 void sorter_finish(span_sorter *sorter);         /* all are there */
 bool sorter_next(span_sorter *sorter, void *next);
