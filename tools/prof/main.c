@@ -7,9 +7,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#ifdef __GLIBC__
-#  include <malloc.h>
-#endif
 
 extern const command report_command, analyze_command, diff_command, augment_command,
     validate_command, stacks_command, flamegraph_command, gaps_command, ranks_command,
@@ -61,19 +58,10 @@ static void keep_numbers(void) {
         if (fcntl(fd, F_GETFD) < 0) open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
 }
 
-/* Under glibc each thread that allocates reserves 64 MB of addresses for a heap of its own: where
-   they are limited (ulimit -v), another thread that asks meanwhile is refused. */
-static void share_one_heap(void) {
-#ifdef __GLIBC__
-    mallopt(M_ARENA_MAX, 1);
-#endif
-}
-
 int main(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "--help";
     keep_numbers();
     survive_large_files();
-    share_one_heap();
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
         print_commands();
         return end_of(argc > 1 ? EXIT_OK : EXIT_BAD);

@@ -29,15 +29,7 @@ bool readable(int fd, int milliseconds) {
 void signals_hold(sigset_t *before) {
     sigset_t all;
     sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, before);
+    sigprocmask(SIG_BLOCK, &all, before);
 }
 
-void signals_release(const sigset_t *before) { pthread_sigmask(SIG_SETMASK, before, NULL); }
-
-bool thread_begin(pthread_t *thread, void *(*run)(void *user), void *user) {
-    sigset_t before;
-    signals_hold(&before);
-    bool begun = pthread_create(thread, NULL, run, user) == 0;
-    signals_release(&before);
-    return begun;
-}
+void signals_release(const sigset_t *before) { sigprocmask(SIG_SETMASK, before, NULL); }

@@ -3,7 +3,6 @@
 #ifndef PROF_TOOL_INTERRUPTS_H
 #define PROF_TOOL_INTERRUPTS_H
 
-#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 
@@ -11,9 +10,8 @@ void interrupts_take(void);      /* SIGINT and SIGTERM no longer end the command
 bool interrupted(void);          /* one of them has come since */
 /* Until fd can be read, or one of the two: at most so many milliseconds. */
 bool readable(int fd, int milliseconds);
-/* Signals wait in between: those of the first thread are all, as no other takes any. */
+/* Signals wait in between. */
 void signals_hold(sigset_t *before);
 void signals_release(const sigset_t *before);
-bool thread_begin(pthread_t *thread, void *(*run)(void *user), void *user);
 
 #endif
