@@ -620,6 +620,7 @@ static void list_rules(void) {
 
 static void checker_free(checker *c) {
     free(c->findings);
+    odd_free(&c->odd);
     arena_free(&c->texts);
     trace_free(&c->threads);
     map_free(&c->streams);

@@ -21,8 +21,10 @@ static bool change_before(uint32_t a, uint32_t b, const void *context) {
     return x->thread != y->thread ? x->thread < y->thread : x->ts_ns < y->ts_ns;
 }
 
+/* (An asynchronous range is beside all calls: nothing lies in it.) */
 uint32_t trace_zone(const struct trace *t, int64_t id, uint32_t guess) {
     const uint64_t *known = id > 0 ? map_get(&t->by_zone, (uint64_t)id) : NULL;
+    if (known && t->calls[*known - 1].is_async) known = NULL;
     return id == 0 ? NO_CALL : known ? (uint32_t)*known - 1 : guess;
 }
 
