@@ -210,7 +210,7 @@ quick_python
 case $list in
 *windows/*) wine_begin 9>&- ;;
 esac
-[ -n "$ALL" ] || export TEST_SAMPLE="${TEST_SAMPLE:-8}"   # of what takes long: test.h
+[ -n "$ALL" ] || export TEST_SAMPLE="${TEST_SAMPLE:-12}"   # of what takes long: test.h
 JOB_COUNT=$(echo "$list" | wc -l)
 export ALL TERMINAL JOB_COUNT
 # The command's tests wait for it (command/prof.sh): both cores build it.

@@ -130,7 +130,7 @@ compiles() {   # NAME COMPILER...
     done
 }
 
-for cpu in m0 m3 m4; do
+for cpu in m0 ${ALL:+m3 m4}; do
     compiles "core, Cortex-$cpu" arm-none-eabi-gcc -mcpu=cortex-$cpu -mthumb -Os
 done
 compiles 'core, RV32' riscv64-unknown-elf-gcc -march=rv32imac -mabi=ilp32 -misa-spec=2.2 -Os
