@@ -293,6 +293,9 @@ cat >"$out/other_run.json" <<'END'
 END
 says input_not_one_run 'this is not the trace of the same run as' 1 \
     "$prof" et --link "$out/other_run.json" "$out/et.json"
+for command in report stacks memory gaps; do    # a call that tells an asynchronous one as what it lies in
+    try "input_in_no_range_$command" "$prof" $command tests/fuzz/corpus/trace/zone_ids.json
+done
 says input_did_you_mean "did you mean 'report'?" 2 "$prof" reprt "$trace"
 says input_did_you_mean_cut "did you mean 'cut'?" 2 "$prof" ctu "$trace"
 says input_did_you_mean_option "did you mean '--limit'?" 2 "$prof" report --limti=5 "$trace"

@@ -41,8 +41,10 @@ if ! { $cc "$objects/corpus.o" "$out/command.a" "$library" -o "$out/corpus" $lib
     exit 1
 fi
 # The shadow of large blocks is cleared, not mapped anew: half the time.
-ASAN_OPTIONS=clear_shadow_mmap_threshold=100000000:$(printenv ASAN_OPTIONS)
+# What it finds is in asan.* of $out: the program's stderr is /dev/null.
+ASAN_OPTIONS=clear_shadow_mmap_threshold=100000000:log_path=asan:$(printenv ASAN_OPTIONS)
 export ASAN_OPTIONS
+rm -f "$out"/asan.*
 for kind in raw:$((sample == 1 ? 4000 : 1000)) record:200 submit:200 elf:2000; do
     count=$((${kind#*:} / sample)) kind=${kind%:*}
     try "corpus_$kind" sh -c "cd '$out' && ./corpus $kind $count '$PWD'/tests/fuzz/corpus/$kind/*"
@@ -59,6 +61,8 @@ for file in tests/command/traces/*.json tests/fuzz/corpus/trace/* tests/fuzz/cor
     else
         failed=1
         echo "not ok fuzz_${label%.*}: $(tail -n 1 "$out/said"); the input: $out/fuzz_input.json"
+        cat "$out"/asan.* 2>/dev/null | grep 'ERROR\|^ *#[0-9]* ' | head -n 12
+        rm -f "$out"/asan.*
     fi
 done
 exit $failed

@@ -490,6 +490,7 @@ static void check_odd(checker *c) {
     if (c->odd.at_zero)
         find(c, RULE_ZERO, c->first_at_zero, "the first of %llu that begin at 0, far from all "
              "others", (unsigned long long)c->odd.at_zero);
+    odd_free(&c->odd);
 }
 
 static void check_defects(checker *c, const trace_reader *reader) {

@@ -149,9 +149,10 @@ static trace_kept add_work(struct trace *t, const trace_event *event) {
     return KEPT_WORK;
 }
 
+/* No call lies in an asynchronous one, whatever it tells. */
 static void note_zone(struct trace *t, const trace_event *event, call *made) {
     int64_t id;
-    if (trace_arg_int(event, PROF_KEY_ZONE, &id))
+    if (!made->is_async && trace_arg_int(event, PROF_KEY_ZONE, &id))
         *map_put(&t->by_zone, (uint64_t)id, NULL) = t->call_count;
     if ((id = told_parent(event)) == NOT_TOLD) return;
     made->is_told = true;
