@@ -164,8 +164,8 @@ PYTHON
     try signal_1_ignored interrupted 1 ignored cut --to 100s -o out.json ../big.json
 fi
 
-# A file that gets too large, its own, a temporary one or stdout, as on a full disk: one line that
-# names it, exit status 2, and nothing stays. Temporary files are in TMPDIR.
+# A file that gets too large, its own or stdout, as on a full disk: one line that names it, exit status
+# 2, and nothing stays. Of several traces Perfetto's file is made of a temporary one, in TMPDIR.
 too_large() {   # TEXT COMMAND...; of: the trace, a large one without it
     text=$1
     shift
@@ -180,15 +180,14 @@ too_large() {   # TEXT COMMAND...; of: the trace, a large one without it
     [ $status = 2 ] && [ "$(wc -l <"$out/full.said")" = 1 ] && [ -z "$(ls "$out/full")" ] &&
         grep -q "^prof: .*$text" "$out/full.said"
 }
-for file in x.csv x.sqlite x.parquet x.pb.gz x.folded; do
+for file in x.csv x.sqlite x.parquet x.pftrace x.pb.gz x.folded; do
     try "too_large_$file" too_large "$file: cannot be written: " export -o $file
 done
-try too_large_temporary too_large 'full: a temporary file cannot be used: ' export -o x.pftrace
 try too_large_json too_large 'x.json: cannot be written: ' export -o x.json
 of=$PWD/tests/command/traces/kineto_2024.json try too_large_stdout too_large 'stdout: cannot be written: ' cut --to 100s
 try too_large_merged too_large 'full: cannot be written: ' export -o x.pftrace ../big.json
 says no_temporary_folder "none: a temporary file cannot be used: No such file" 2 \
-    env TMPDIR="$out/none" "$prof" export -o "$out/x.pftrace" "$out/big.json"
+    env TMPDIR="$out/none" "$prof" export -o "$out/x.pftrace" "$out/big.json" "$out/big.json"
 rm -f "$out/big.json"
 
 # ---- Names: terminals, pages, spreadsheets ----

@@ -60,7 +60,8 @@ typedef struct cutter {
     size_t flow_count, flow_capacity;
     map flow_places;            /* (pid, tid, ts) of events of flows -> 1: a kept event is there */
     map device_rows;            /* (pid, tid) */
-    map kept;                   /* offsets of work, of begins, ends and flows that are kept */
+    uint64_t *kept;             /* offsets of work, of begins, ends and flows that are kept */
+    size_t kept_count, kept_capacity, kept_next;
     int64_t first_step, last_step;
     bool any_event, any_kept;
     json_lanes *lanes;          /* NULL: without */
@@ -94,18 +95,28 @@ static bool reaches(int64_t start_ns, int64_t end_ns, window w) {
 
 /* ---- What is kept ---- */
 
-static void keep(cutter *c, uint64_t offset) { map_put(&c->kept, offset, NULL); }
+static void keep(cutter *c, uint64_t offset) {
+    GROW(c->kept, c->kept_count, c->kept_capacity);
+    c->kept[c->kept_count++] = offset;
+}
+
+static int by_offset(const void *one, const void *other) {
+    const uint64_t *a = one, *b = other;
+    return (*a > *b) - (*a < *b);
+}
 
 static void keep_place(cutter *c, uint64_t place) {
     uint64_t *of_flow = map_get(&c->flow_places, place);
     if (of_flow) *of_flow = 1;
 }
 
-static bool is_kept(const cutter *c, const trace_event *event) {
-    return map_get(&c->kept, event->offset) != NULL;
+/* Events come in the order of the file. */
+static bool is_kept(cutter *c, const trace_event *event) {
+    while (c->kept_next < c->kept_count && c->kept[c->kept_next] < event->offset) c->kept_next++;
+    return c->kept_next < c->kept_count && c->kept[c->kept_next] == event->offset;
 }
 
-static bool complete_kept(const cutter *c, const trace_event *event) {
+static bool complete_kept(cutter *c, const trace_event *event) {
     if (is_device(event)) return is_kept(c, event);
     bool row = event->kind == TRACE_GPU_ANNOTATION || event->kind == TRACE_SYNC;
     return reaches(event->ts_ns, event->ts_ns + event->dur_ns, row ? c->work : c->window);
@@ -115,7 +126,7 @@ static bool in_window(const cutter *c, const trace_event *event) {
     return event->ts_ns >= c->window.from_ns && event->ts_ns < c->window.to_ns;
 }
 
-static bool event_kept(const cutter *c, const trace_event *event) {
+static bool event_kept(cutter *c, const trace_event *event) {
     if (event->phase == 'M') return true;
     if (event->phase == 'X') return complete_kept(c, event);
     return is_part(event) || is_flow(event) ? is_kept(c, event) : in_window(c, event);
@@ -217,6 +228,7 @@ static void find_work(cutter *c) {
         if (!work->is_pair) keep(c, work->offset);
         widen(&c->work, work->start_ns, work->end_ns);
     }
+    map_free(&c->launches);
 }
 
 /* Flows are there with both ends. */
@@ -326,6 +338,19 @@ static int write_part(cutter *c, output *out) {
     return EXIT_FOUND;
 }
 
+/* What was needed to find what is kept. */
+static void forget(cutter *c) {
+    map_free(&c->launches);
+    map_free(&c->flow_places);
+    map_free(&c->device_rows);
+    free(c->spans);
+    free(c->works);
+    free(c->flows);
+    c->spans = NULL;
+    c->works = NULL;
+    c->flows = NULL;
+}
+
 static int cut(cutter *c) {
     output out;
     int status = for_each(c, find_window, false);
@@ -334,6 +359,8 @@ static int cut(cutter *c) {
     if (status != EXIT_OK) return status;
     find_work(c);
     find_flows(c);
+    forget(c);
+    qsort(c->kept, c->kept_count, sizeof *c->kept, by_offset);
     if (c->options->lanes && !(c->lanes = json_lanes_find(c->file))) return EXIT_BAD;
     if (!output_rewrite(&out, c->options->path)) return EXIT_BAD;
     return output_close(&out, write_part(c, &out));
@@ -364,11 +391,8 @@ static int run(int argc, char **argv) {
         .first_step = -1, .last_step = -1
     };
     status = cut(&c);
-    map *maps[] = {&c.launches, &c.flow_places, &c.device_rows, &c.kept};
-    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) map_free(maps[i]);
-    free(c.spans);
-    free(c.works);
-    free(c.flows);
+    forget(&c);
+    free(c.kept);
     json_lanes_free(c.lanes);
     return status;
 }

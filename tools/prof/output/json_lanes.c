@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/span_sorter.h"
 #include "input/trace_reader.h"
 #include "trace/lanes.h"
 
@@ -25,7 +24,7 @@ struct json_lanes {
     int64_t *lane_tids, next_tid;
     size_t lane_count, lane_capacity;
     map ends;                    /* offset of a begin -> that of its end */
-    span_sorter *sorter;
+    row_items items;             /* their ids: offsets */
     arena memory;
 };
 
@@ -60,12 +59,10 @@ static void take_name(json_lanes *l, const trace_event *event) {
 static void take_event(json_lanes *l, const trace_event *event) {
     if (event->phase == 'M') take_name(l, event);
     if (event->phase != 'X' || event->is_async || !(event->has & TRACE_HAS_TID)) return;
-    span item = {
-        .start_ns = event->ts_ns, .amount = event->dur_ns, .thread = row_of(l, event),
-        .id = (int64_t)event->offset
-    };
     if (event->end_offset) *map_put(&l->ends, event->offset, NULL) = event->end_offset;
-    sorter_add(l->sorter, &item);
+    items_add(&l->items, (row_item){
+        event->ts_ns, event->dur_ns, event->offset, row_of(l, event), ITEM_CALL
+    });
 }
 
 static int64_t new_tid(json_lanes *l) {
@@ -90,29 +87,27 @@ static void move(json_lanes *l, row *r, uint32_t lane, uint64_t offset) {
 /* path: of the trace, whose calls these are. */
 static void find_lanes(json_lanes *l, const char *path) {
     lanes open = {0};
-    span item;
     uint32_t number = UINT32_MAX;
-    sorter_finish(l->sorter);
-    while (sorter_next(l->sorter, &item)) {
-        int64_t end_ns = item.start_ns + item.amount;
-        if (item.thread != number) lanes_clear(&open);
-        number = item.thread;
-        uint32_t lane = lanes_take(&open, item.start_ns, &end_ns, 0);
-        if (lane) move(l, &l->rows[number], lane, (uint64_t)item.id);
+    items_sort(&l->items);
+    for (size_t i = 0; i < l->items.count; i++) {
+        const row_item *item = &l->items.list[l->items.order[i]];
+        int64_t end_ns = item->start_ns + item->amount;
+        if (item->row != number) lanes_clear(&open);
+        number = item->row;
+        uint32_t lane = lanes_take(&open, item->start_ns, &end_ns, 0);
+        if (lane) move(l, &l->rows[number], lane, item->id);
     }
     if (open.shortened)
         warn(path, "%llu calls overlap %d others: they still do, in the last lane",
              (unsigned long long)open.shortened, MOST_LANES);
     lanes_free(&open);
-    sorter_free(l->sorter);
-    l->sorter = NULL;
+    items_free(&l->items);
 }
 
 json_lanes *json_lanes_find(const char *path) {
     trace_reader *reader = trace_open(path);
     if (!reader) return NULL;
     json_lanes *l = allocate(sizeof *l);
-    l->sorter = sorter_new();
     l->next_tid = FIRST_TID;
     reader->quiet = true;
     while (trace_next(reader) != TRACE_END)
@@ -170,7 +165,7 @@ void json_lanes_names(const json_lanes *l, trace_writer *w,
 
 void json_lanes_free(json_lanes *l) {
     if (!l) return;
-    if (l->sorter) sorter_free(l->sorter);
+    items_free(&l->items);
     map *maps[] = {&l->row_numbers, &l->tids, &l->moved, &l->ends};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) map_free(maps[i]);
     free(l->rows);

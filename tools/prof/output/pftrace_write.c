@@ -1,6 +1,6 @@
-/* A trace as Perfetto's own file: see pftrace.h. One pass over the trace keeps what is of events in
-   a temporary file and sorts them by row and time; a walk over those finds the calls that flows
-   begin and end in; a second one writes. Memory grows with names and rows alone. */
+/* A trace as Perfetto's own file: see pftrace.h. One pass over the trace keeps what is of events,
+   packed as it will be written, and sorts it by row and time; a walk over that finds the calls that
+   flows begin and end in; a second one writes. */
 #include "input/pftrace.h"
 
 #include <stdlib.h>
@@ -8,12 +8,9 @@
 #include <zlib.h>
 
 #include "base/protobuf.h"
-#include "base/span_sorter.h"
-#include "base/spill.h"
 #include "input/trace_reader.h"
 #include "input/trace_writer.h"
 #include "trace/flows.h"
-#include "trace/lanes.h"
 
 enum {
     SEQUENCE = 1,
@@ -25,9 +22,7 @@ enum {
 };
 
 typedef enum row_kind { ROW_THREAD, ROW_ASYNC, ROW_COUNTER } row_kind;
-typedef enum item_kind {
-    ITEM_SLICE = FLOWS_CALL, ITEM_FLOW = FLOWS_END, ITEM_INSTANT, ITEM_COUNTER
-} item_kind;
+enum { ITEM_FLOW = FLOWS_END, ITEM_INSTANT, ITEM_COUNTER };      /* what an item is */
 
 typedef struct process {
     int64_t pid;
@@ -42,12 +37,12 @@ typedef struct row {
     char *text, *name;           /* text: its tid; NULL: none */
 } row;
 
-typedef struct bound_flow { uint64_t call, id; } bound_flow;
+typedef struct bound_flow { uint64_t id; uint32_t call; } bound_flow;
 
 typedef struct pf_writer {
     output *out;
-    spill *payloads;
-    span_sorter *sorter;
+    pb payloads;                 /* of items, one behind the other */
+    row_items items;             /* their ids: where payloads begin */
     process *processes;
     size_t process_count, process_capacity;
     row *rows;
@@ -55,17 +50,18 @@ typedef struct pf_writer {
     map process_numbers, row_numbers;
     arena memory;
     interner texts[PF_STRING_TEXTS + 1];     /* by field of the interned data */
-    pb event, packet;            /* being made */
+    pb interned, packet;         /* being made */
     pb held, packed;             /* packets that are to be written together */
     pb head;                     /* annotations of the members */
     output events;               /* of phase M, as JSON */
     bool any_metadata;
     flows ends;
-    span_sorter *flows;          /* bound_flow by call */
-    bound_flow flow;             /* the next one; id 0: there is none */
-    uint64_t flow_count;
+    bound_flow *flows;
+    size_t flow_count, flow_capacity;
+    uint32_t *flow_order;        /* by call */
+    size_t next_flow;            /* of them */
+    uint64_t unmatched;          /* ends of flows */
     uint64_t left_out, no_numbers;       /* events; values of counters */
-    uint64_t calls;              /* numbered in the order of the walks */
     uint64_t uuids;
     int64_t base_ns, first_ns;
     char *text;                  /* decoded last */
@@ -263,38 +259,29 @@ static void take_member(pf_writer *w, const trace_member *member) {
 
 /* ---- First pass: events ---- */
 
-static void add_item(pf_writer *w, const trace_event *event, item_kind kind, uint32_t number,
-                     const pb *payload) {
-    span item = {
-        .start_ns = event->ts_ns, .amount = kind == ITEM_SLICE ? event->dur_ns : 0,
-        .thread = number, .flags = kind == ITEM_SLICE ? 0 : SPAN_CHANGE, .what = kind,
-        .more = (uint32_t)payload->size, .order = (uint32_t)w->ends.count - 1,
-        .id = (int64_t)spill_add(w->payloads, payload->data, payload->size)
-    };
+static void add_item(pf_writer *w, const trace_event *event, uint32_t what, uint32_t number,
+                     uint64_t payload) {
+    int64_t amount = what == ITEM_FLOW ? flows_add(&w->ends, event)
+                   : what == ITEM_CALL ? event->dur_ns : 0;
     if (event->ts_ns < w->first_ns) w->first_ns = event->ts_ns;
-    sorter_add(w->sorter, &item);
+    items_add(&w->items, (row_item){event->ts_ns, amount, payload, number, what});
 }
 
 /* What slices and instants have in common. */
-static void put_event(pf_writer *w, const trace_event *event) {
-    w->event.size = 0;
+static void take_called(pf_writer *w, const trace_event *event, uint32_t what, uint32_t number) {
+    uint64_t begin = w->payloads.size;
     if (event->has & TRACE_HAS_NAME)
-        put_text(w, &w->event, PF_NAME_TEXTS, event->name, PF_NAME_IID, PF_NAME);
+        put_text(w, &w->payloads, PF_NAME_TEXTS, event->name, PF_NAME_IID, PF_NAME);
     if (event->has & TRACE_HAS_CAT)
-        put_text(w, &w->event, PF_CATEGORY_TEXTS, event->cat, PF_CATEGORY_IIDS, PF_CATEGORIES);
-    put_args(w, &w->event, event);
+        put_text(w, &w->payloads, PF_CATEGORY_TEXTS, event->cat, PF_CATEGORY_IIDS, PF_CATEGORIES);
+    put_args(w, &w->payloads, event);
+    add_item(w, event, what, number, begin);
 }
 
 static void take_slice(pf_writer *w, const trace_event *event) {
     trace_text async = {PF_ASYNC_NAME, strlen(PF_ASYNC_NAME)};
-    put_event(w, event);
-    add_item(w, event, ITEM_SLICE, event->is_async ? row_of(w, event, ROW_ASYNC, async)
-                                                   : thread_row(w, event), &w->event);
-}
-
-static void take_instant(pf_writer *w, const trace_event *event) {
-    put_event(w, event);
-    add_item(w, event, ITEM_INSTANT, thread_row(w, event), &w->event);
+    take_called(w, event, ITEM_CALL, event->is_async ? row_of(w, event, ROW_ASYNC, async)
+                                                     : thread_row(w, event));
 }
 
 static char *append(char *to, const char *text, size_t size) {
@@ -326,28 +313,26 @@ static void take_counter(pf_writer *w, const trace_event *event) {
             continue;
         }
         char *name = series_name(event, key_text(w, arg->key));
-        w->event.size = 0;
+        uint64_t begin = w->payloads.size;
         if (is_whole(arg->value) && json_int(arg->value, &integer))
-            pb_uint(&w->event, PF_COUNTER_INT, (uint64_t)integer);
-        else pb_double(&w->event, PF_COUNTER_DOUBLE, number);
+            pb_uint(&w->payloads, PF_COUNTER_INT, (uint64_t)integer);
+        else pb_double(&w->payloads, PF_COUNTER_DOUBLE, number);
         add_item(w, event, ITEM_COUNTER,
-                 row_of(w, event, ROW_COUNTER, (trace_text){name, strlen(name)}), &w->event);
+                 row_of(w, event, ROW_COUNTER, (trace_text){name, strlen(name)}), begin);
         free(name);
     }
-}
-
-static void take_flow(pf_writer *w, const trace_event *event) {
-    w->event.size = 0;
-    flows_add(&w->ends, event);
-    add_item(w, event, ITEM_FLOW, thread_row(w, event), &w->event);
 }
 
 static void take_event(pf_writer *w, const trace_event *event) {
     switch (event->phase) {
     case 'X': take_slice(w, event); break;
-    case 'i': case 'I': case 'R': case 'n': take_instant(w, event); break;
+    case 'i': case 'I': case 'R': case 'n':
+        take_called(w, event, ITEM_INSTANT, thread_row(w, event));
+        break;
     case 'C': take_counter(w, event); break;
-    case 's': case 't': case 'f': take_flow(w, event); break;
+    case 's': case 't': case 'f':
+        add_item(w, event, ITEM_FLOW, thread_row(w, event), w->payloads.size);
+        break;
     case 'M': take_metadata(w, event); break;
     default: w->left_out++; break;
     }
@@ -377,29 +362,28 @@ static int read_trace(pf_writer *w, const char *path, bool merged) {
 
 /* ---- Flows: their ends have the same id ---- */
 
+static void bind_flow(pf_writer *w, uint64_t id, uint32_t call) {
+    GROW(w->flows, w->flow_count, w->flow_capacity);
+    w->flows[w->flow_count++] = (bound_flow){id, call};
+}
+
 static void add_flow(void *user, const flow_end *from, const flow_end *to) {
     pf_writer *w = user;
-    uint64_t id = ++w->flow_count;
-    sorter_add(w->flows, &(bound_flow){from->call, id});
-    sorter_add(w->flows, &(bound_flow){to->call, id});
+    uint64_t id = w->flow_count / 2 + 1;
+    bind_flow(w, id, from->call);
+    bind_flow(w, id, to->call);
 }
 
-static bool by_call(const void *a, const void *b) {
-    const bound_flow *x = a, *y = b;
-    return x->call != y->call ? x->call < y->call : x->id < y->id;
-}
-
-static void next_flow(pf_writer *w) {
-    if (!sorter_next(w->flows, &w->flow)) w->flow.id = 0;
+static bool by_call(uint32_t a, uint32_t b, const void *bound) {
+    return ((const bound_flow *)bound)[a].call < ((const bound_flow *)bound)[b].call;
 }
 
 static void match_flows(pf_writer *w) {
-    uint64_t calls = 0;
-    w->flows = sorter_of(sizeof(bound_flow), by_call);
-    flows_bind(&w->ends, w->sorter, &calls);
+    flows_bind(&w->ends, &w->items);
     flows_match(&w->ends, add_flow, w);
-    sorter_finish(w->flows);
-    next_flow(w);
+    w->unmatched = w->ends.unmatched;
+    flows_free(&w->ends);
+    w->flow_order = sorted_numbers(w->flow_count, by_call, w->flows);
 }
 
 /* ---- Second walk: packets ---- */
@@ -497,48 +481,52 @@ static void write_end(void *user, uint32_t lane, const lane_call *call) {
     end_packet(w, begin_packet(w, call->end_ns, PF_END, w->lane_uuids[lane]));
 }
 
-static void copy_payload(pf_writer *w, const span *item) {
-    spill_read(w->payloads, (uint64_t)item->id, pb_room(&w->packet, item->more), item->more);
-    w->packet.size += item->more;
+static void put_payload(pf_writer *w, size_t number) {
+    const row_item *item = &w->items.list[number];
+    uint64_t end = number + 1 < w->items.count ? item[1].id : w->payloads.size;
+    pb_raw(&w->packet, w->payloads.data + item->id, end - item->id);
 }
 
-static void write_slice(pf_writer *w, const span *item) {
+static void write_slice(pf_writer *w, size_t place) {
+    const row_item *item = &w->items.list[w->items.order[place]];
     int64_t end_ns = item->start_ns + item->amount;
-    uint64_t call = w->calls++;
-    uint32_t lane = lanes_take(&w->lanes, item->start_ns, &end_ns, call);
-    while (lane >= w->lane_count) write_lane(w, &w->rows[item->thread]);
+    uint32_t lane = lanes_take(&w->lanes, item->start_ns, &end_ns, 0);
+    while (lane >= w->lane_count) write_lane(w, &w->rows[item->row]);
     size_t event = begin_packet(w, item->start_ns, PF_BEGIN, w->lane_uuids[lane]);
-    copy_payload(w, item);
-    for (; w->flow.id && w->flow.call == call; next_flow(w))
-        pb_fixed64(&w->packet, PF_FLOW_IDS, w->flow.id);
+    put_payload(w, w->items.order[place]);
+    for (; w->next_flow < w->flow_count; w->next_flow++) {
+        const bound_flow *flow = &w->flows[w->flow_order[w->next_flow]];
+        if (flow->call != place) break;
+        pb_fixed64(&w->packet, PF_FLOW_IDS, flow->id);
+    }
     end_packet(w, event);
 }
 
-static void write_point(pf_writer *w, const span *item) {
+static void write_point(pf_writer *w, size_t number) {
+    const row_item *item = &w->items.list[number];
     lanes_advance(&w->lanes, 0, item->start_ns);
     size_t event = begin_packet(w, item->start_ns,
                                 item->what == ITEM_COUNTER ? PF_COUNTED : PF_INSTANT,
                                 w->lane_uuids[0]);
-    copy_payload(w, item);
+    put_payload(w, number);
     end_packet(w, event);
 }
 
 static void write_items(pf_writer *w) {
-    span item;
     uint32_t number = UINT32_MAX;
     w->lanes.ended = write_end;
     w->lanes.user = w;
-    sorter_rewind(w->sorter);
-    while (sorter_next(w->sorter, &item)) {
-        if (item.what == ITEM_FLOW) continue;
-        if (item.thread != number) {
+    for (size_t i = 0; i < w->items.count; i++) {
+        const row_item *item = &w->items.list[w->items.order[i]];
+        if (item->what == ITEM_FLOW) continue;
+        if (item->row != number) {
             lanes_clear(&w->lanes);
-            number = item.thread;
+            number = item->row;
             w->lane_count = 0;
             write_lane(w, &w->rows[number]);
         }
-        if (item.what == ITEM_SLICE) write_slice(w, &item);
-        else write_point(w, &item);
+        if (item->what == ITEM_CALL) write_slice(w, i);
+        else write_point(w, w->items.order[i]);
     }
     lanes_clear(&w->lanes);
 }
@@ -572,8 +560,8 @@ static void write_head(pf_writer *w) {
     size_t size, track = begin_track(w, uuid, 0);
     pb_text(&w->packet, PF_TRACK_NAME, PF_HEAD_NAME);
     end_packet(w, track);
-    int digits = snprintf(number, sizeof number, "%llu", (unsigned long long)w->ends.unmatched);
-    if (w->ends.unmatched) add_member(w, "unmatched_flows", number, (size_t)digits);
+    int digits = snprintf(number, sizeof number, "%llu", (unsigned long long)w->unmatched);
+    if (w->unmatched) add_member(w, "unmatched_flows", number, (size_t)digits);
     output_text(&w->events, "]");
     const char *events = output_memory(&w->events, &size);
     add_member(w, PF_HEAD_EVENTS, events, size);
@@ -585,26 +573,26 @@ static void write_head(pf_writer *w) {
 }
 
 static void write_interned(pf_writer *w, bool all) {
-    if (w->event.size < (all ? 1 : INTERNED_PACKET)) return;
+    if (w->interned.size < (all ? 1 : INTERNED_PACKET)) return;
     w->packet.size = 0;
     pb_uint(&w->packet, PF_SEQUENCE, SEQUENCE);
     pb_uint(&w->packet, PF_FLAGS, PF_NEEDS_STATE);
-    pb_bytes(&w->packet, PF_INTERNED, w->event.data, w->event.size);
+    pb_bytes(&w->packet, PF_INTERNED, w->interned.data, w->interned.size);
     write_packet(w, &w->packet);
-    w->event.size = 0;
+    w->interned.size = 0;
 }
 
 static void write_texts(pf_writer *w) {
     static const uint32_t kinds[] = {PF_CATEGORY_TEXTS, PF_NAME_TEXTS, PF_KEY_TEXTS,
                                      PF_STRING_TEXTS};
-    w->event.size = 0;
+    w->interned.size = 0;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         const interner *texts = &w->texts[kinds[k]];
         for (size_t i = 0; i < texts->count; i++) {
-            size_t entry = pb_open(&w->event, kinds[k]);
-            pb_uint(&w->event, PF_IID, i + 1);
-            pb_bytes(&w->event, PF_TEXT, texts->entries[i].text, texts->entries[i].size);
-            pb_close(&w->event, entry);
+            size_t entry = pb_open(&w->interned, kinds[k]);
+            pb_uint(&w->interned, PF_IID, i + 1);
+            pb_bytes(&w->interned, PF_TEXT, texts->entries[i].text, texts->entries[i].size);
+            pb_close(&w->interned, entry);
             write_interned(w, false);
         }
     }
@@ -622,35 +610,35 @@ static void write_all(pf_writer *w) {
 }
 
 static void free_writer(pf_writer *w) {
-    spill_free(w->payloads);
-    sorter_free(w->sorter);
+    free(w->payloads.data);
+    items_free(&w->items);
+    flows_free(&w->ends);
     free(w->processes);
     free(w->rows);
     map_free(&w->process_numbers);
     map_free(&w->row_numbers);
     arena_free(&w->memory);
     for (int i = 0; i <= PF_STRING_TEXTS; i++) intern_free(&w->texts[i]);
-    free(w->event.data);
+    free(w->interned.data);
     free(w->packet.data);
     free(w->held.data);
     free(w->packed.data);
     free(w->head.data);
     output_discard(&w->events);
-    flows_free(&w->ends);
-    sorter_free(w->flows);
+    free(w->flows);
+    free(w->flow_order);
     free(w->text);
     lanes_free(&w->lanes);
     free(w->lane_uuids);
 }
 
 int pftrace_write(const char *path, bool merged, output *out) {
-    pf_writer w = {.out = out, .payloads = spill_new(), .sorter = sorter_new(),
-                   .first_ns = INT64_MAX};
+    pf_writer w = {.out = out, .first_ns = INT64_MAX};
     output_open_memory(&w.events);
     output_text(&w.events, "[");
     int status = read_trace(&w, path, merged);
     if (status == EXIT_OK) {
-        sorter_finish(w.sorter);
+        items_sort(&w.items);
         match_flows(&w);
         write_all(&w);
         if (w.lanes.shortened)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/span_sorter.h"
 #include "input/losses.h"
 #include "input/trace_reader.h"
 #include "trace/flows.h"
@@ -93,7 +92,8 @@ typedef struct dataset {
     arena memory;
     step_times steps;
     flows flows;
-    span_sorter *sorter;         /* of all calls, where flows are wanted */
+    row_items items;             /* of all calls and ends of flows, if these are wanted */
+    bool with_flows;
     bool own;                    /* the trace is prof.h's */
     uint64_t events, left_out, no_numbers;   /* no_numbers: values of counters */
     cell cells[MOST_COLUMNS];
@@ -224,11 +224,9 @@ static void take_name(dataset *d, const trace_event *event) {
 }
 
 static void add_slice(dataset *d, const trace_event *event, uint32_t thread) {
-    if (!d->sorter || event->is_async) return;
-    sorter_add(d->sorter, &(span){
-        .start_ns = event->ts_ns, .amount = event->dur_ns, .thread = thread,
-        .what = FLOWS_CALL, .id = (int64_t)d->events
-    });
+    if (!d->with_flows || event->is_async) return;
+    items_add(&d->items,
+              (row_item){event->ts_ns, event->dur_ns, d->events, thread, ITEM_CALL});
 }
 
 static void collect_event(dataset *d, const trace_event *event, uint32_t thread, trace_kept kept) {
@@ -239,12 +237,9 @@ static void collect_event(dataset *d, const trace_event *event, uint32_t thread,
 }
 
 static void collect_flow(dataset *d, const trace_event *event, uint32_t thread) {
-    if (!d->sorter) return;
-    flows_add(&d->flows, event);
-    sorter_add(d->sorter, &(span){
-        .start_ns = event->ts_ns, .thread = thread, .flags = SPAN_CHANGE, .what = FLOWS_END,
-        .order = (uint32_t)d->flows.count - 1
-    });
+    if (!d->with_flows) return;
+    items_add(&d->items,
+              (row_item){event->ts_ns, flows_add(&d->flows, event), 0, thread, FLOWS_END});
 }
 
 static void collect(dataset *d, const trace_event *event, trace_kept kept) {
@@ -271,8 +266,20 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
 
 /* ---- What lies in what ---- */
 
+static void bind_flows(dataset *d) {
+    items_sort(&d->items);
+    flows_bind(&d->flows, &d->items);
+    for (size_t i = 0; i < d->flows.count; i++) {
+        flow_end *end = &d->flows.ends[i];
+        if (end->call != FLOWS_NO_CALL)
+            end->call = (uint32_t)d->items.list[d->items.order[end->call]].id;
+    }
+    items_free(&d->items);
+}
+
 static void build(dataset *d) {
     struct trace *t = &d->trace;
+    bind_flows(d);
     trace_nest(t);
     trace_own(t);
     trace_times(t);
@@ -280,9 +287,6 @@ static void build(dataset *d) {
         call *c = &t->calls[t->tree[i]];
         c->more = c->parent == NO_CALL ? 0 : t->calls[c->parent].more + 1;
     }
-    if (!d->sorter) return;
-    sorter_finish(d->sorter);
-    flows_bind(&d->flows, d->sorter, NULL);
 }
 
 /* ---- Second pass: events ---- */
@@ -466,8 +470,8 @@ static void flow_row(void *user, const flow_end *from, const flow_end *to) {
     begin_row(d, 0);
     if (from->has_id) put(d, F_ID, from->id);
     if (cat->size) put_text(d, F_CAT, (trace_text){cat->text, cat->size});
-    put(d, F_FROM, (int64_t)from->call);
-    put(d, F_TO, (int64_t)to->call);
+    put(d, F_FROM, from->call);
+    put(d, F_TO, to->call);
     put(d, F_FROM_TS, from->ts_ns + d->trace.base_ns);
     put(d, F_TO_TS, to->ts_ns + d->trace.base_ns);
     end_row(d, TABLE_FLOWS);
@@ -475,7 +479,7 @@ static void flow_row(void *user, const flow_end *from, const flow_end *to) {
 
 static void flow_rows(dataset *d) {
     char number[24];
-    if (!d->sorter) return;
+    if (!d->with_flows) return;
     flows_match(&d->flows, flow_row, d);
     int size = snprintf(number, sizeof number, "%llu", (unsigned long long)d->flows.unmatched);
     metadata_row(d, (trace_text){"unmatched_flows", 15}, (trace_text){number, (size_t)size});
@@ -538,14 +542,14 @@ static void free_dataset(dataset *d) {
     arena_free(&d->memory);
     step_times_free(&d->steps);
     flows_free(&d->flows);
-    sorter_free(d->sorter);
+    items_free(&d->items);
     free(d->json);
 }
 
 int dataset_read(const char *path, const int64_t *rank, row_sink *sink) {
     dataset d = {.sink = sink, .path = path};
     d.trace.with_works = d.trace.with_python = d.trace.whole_names = true;
-    if (wants(&d, TABLE_FLOWS) || wants(&d, TABLE_METADATA)) d.sorter = sorter_new();
+    d.with_flows = wants(&d, TABLE_FLOWS) || wants(&d, TABLE_METADATA);
     int status = trace_load(&d.trace, path, take, &d);
     if (rank) d.id.rank = *rank;
     if (status == EXIT_OK && sink->begin && !sink->begin(sink, d.id.rank)) status = EXIT_BAD;

@@ -6,6 +6,30 @@
 
 #include "base/memory.h"
 
+void items_add(row_items *items, row_item added) {
+    GROW(items->list, items->count, items->capacity);
+    items->list[items->count++] = added;
+}
+
+static bool item_before(uint32_t one, uint32_t other, const void *list) {
+    const row_item *a = (const row_item *)list + one, *b = (const row_item *)list + other;
+    if (a->row != b->row) return a->row < b->row;
+    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns;
+    if (a->what != ITEM_CALL || b->what != ITEM_CALL)
+        return a->what == ITEM_CALL && b->what != ITEM_CALL;
+    return a->amount > b->amount;
+}
+
+void items_sort(row_items *items) {
+    items->order = sorted_numbers(items->count, item_before, items->list);
+}
+
+void items_free(row_items *items) {
+    free(items->list);
+    free(items->order);
+    memset(items, 0, sizeof *items);
+}
+
 void lanes_advance(lanes *l, uint32_t number, int64_t ns) {
     struct lane *lane = number < l->count ? &l->list[number] : NULL;
     while (lane && lane->depth && lane->open[lane->depth - 1].end_ns <= ns) {

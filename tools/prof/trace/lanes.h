@@ -2,8 +2,10 @@
    within a lane each lies in the one around it or behind the one before. First fit: a call goes
    into the first lane whose open calls have ended or are around it.
 
+       items_add(&items, (row_item){start_ns, ns, id, row, ITEM_CALL}) ...
+       items_sort(&items);
        lanes l = {0};
-       for each call of a row, by (start, -end): number = lanes_take(&l, start_ns, &end_ns, id);
+       for each of a row, in the items' order: number = lanes_take(&l, start_ns, &end_ns, id);
        lanes_clear(&l);            before the next row
        lanes_free(&l);                                                                         */
 #ifndef PROF_LANES_H
@@ -12,6 +14,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum { ITEM_CALL };              /* else it is a point of time, behind the calls that begin then */
+
+typedef struct row_item {
+    int64_t start_ns, amount;    /* ns that a call lasts; of points the caller's, as id is */
+    uint64_t id;
+    uint32_t row, what;
+} row_item;
+
+typedef struct row_items {
+    row_item *list;              /* as they came */
+    size_t count, capacity;
+    uint32_t *order;             /* by row, start and -end */
+} row_items;
+
+void items_add(row_items *items, row_item added);
+void items_sort(row_items *items);
+void items_free(row_items *items);
 
 /* Where so many overlap, what comes is shortened to the call around it in the last lane. */
 enum { MOST_LANES = 1024 };
