@@ -478,6 +478,18 @@ echo '[{"ph":"B","name":"outer","pid":1,"tid":1,"ts":0},{"ph":"B","name":"inner"
 {"ph":"E","pid":1,"tid":1,"ts":5},{"ph":"E","pid":1,"tid":1,"ts":5}]' >"$out/pairs.json"
 gives report_pairs_that_tie 0.0 self_cpu_time_total --name outer "$out/pairs.json"
 
+# ---- Nothing lies in a range, whatever a zone says ----
+
+cat >"$out/in_range.json" <<'END'
+{"prof":{"version":"0.3.0","zone_ids":1},"traceEvents":[
+{"ph":"X","cat":"cpu_op","name":"top","pid":1,"tid":1,"ts":0,"dur":100},
+{"ph":"b","cat":"cpu_op","name":"range","id":"7","pid":1,"tid":1,"ts":5,"args":{"Zone id":5}},
+{"ph":"e","cat":"cpu_op","name":"range","id":"7","pid":1,"tid":1,"ts":90},
+{"ph":"X","cat":"cpu_op","name":"child","pid":1,"tid":1,"ts":10,"dur":5,"args":{"Zone parent id":5}}]}
+END
+gives report_in_a_range 95.0,5.0 self_cpu_time_total --sort none --name 'top|child' "$out/in_range.json"
+try stacks_in_a_range test "$("$prof" stacks "$out/in_range.json" | tr '\n' ' ')" = 'top 95 top;child 5 '
+
 # ---- Windows: every command that reads calls has the same ----
 
 cat >"$out/window.json" <<'END'
