@@ -40,7 +40,7 @@ configure() {   # CONFIG
     asan) cc="$quick_cc -std=c99" libs="$libs -lz" level=${ALL:+-O1}
         cc="$cc -g1 -fsanitize=address${ALL:+,undefined} -fno-sanitize-recover=all -DPROF_ZLIB" ;;
     zlib) cc="$quick_cc -std=c99 -DPROF_ZLIB" libs="$libs -lz" level=${ALL:+-O2} ;;
-    tsan) cc='clang -std=c99 -g -fsanitize=thread' level=${ALL:+-O1} ;;
+    tsan) cc='clang -std=c99 -g1 -fsanitize=thread' level=${ALL:+-O1} ;;
     aarch64) cc='aarch64-linux-gnu-gcc -std=c99 -static' runner=qemu-aarch64-static ;;
     windows) cc='x86_64-w64-mingw32-gcc -std=c99 -static' runner=$wine libs=-lm ;;
     esac

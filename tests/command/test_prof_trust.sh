@@ -136,7 +136,7 @@ for tries in range(20):
     ignore = (lambda: signal.signal(number, signal.SIG_IGN)) if ignored else None
     p = subprocess.Popen([prof] + sys.argv[5:], cwd=folder, preexec_fn=ignore,
                          stderr=subprocess.DEVNULL)
-    time.sleep(.2 - .01 * tries)        # what it writes has no name yet
+    time.sleep(.12 - .006 * tries)      # what it writes has no name yet
     p.send_signal(number)
     status = p.wait(60)
     if ignored:
