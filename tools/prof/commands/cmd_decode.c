@@ -104,7 +104,7 @@ static bool push_all(decoder *d, source *from) {
 /* ---- The command ---- */
 
 /* Whether that was a stream, and how it ended. */
-static int judge(const raw_source *raw, const source *from) {
+static int judge(raw_source *raw, const source *from) {
     const prof_raw_stats *stats = raw_stats(raw);
     const char *path = from->path;
     if (!stats->bytes && from->swo)
@@ -113,7 +113,7 @@ static int judge(const raw_source *raw, const source *from) {
     if (!stats->blocks)
         return fail(path, "byte 0: this is no raw stream of prof.h: no whole block in %llu bytes",
                     (unsigned long long)stats->bytes);
-    if (raw_stats_tell(stats, path) && !interrupted()) note_cut_input();
+    if (raw_tell(raw, path) && !interrupted()) note_cut_input();
     losses_tell(path, raw_losses_of(raw));
     return EXIT_OK;
 }

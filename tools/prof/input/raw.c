@@ -13,7 +13,6 @@
 #include "input/head_sums.h"
 #include "input/losses.h"
 #include "input/raw_memory.h"
-#include "input/raw_ranges.h"
 #include "input/raw_stacks.h"
 #include "input/trace_writer.h"
 #include "library.h"
@@ -57,6 +56,7 @@ struct raw_source {
     map threads;                             /* number in the stream -> thread id */
     losses lost;
     raw_losses raw_lost;
+    uint64_t twice;                          /* ends of ranges that had ended */
     output sums;                             /* rows, as the head has them */
     interner names;                          /* of zones; those of sites by place: */
     struct known_name { const prof_site *site; uint32_t number; } known[KNOWN_NAMES];
@@ -65,7 +65,7 @@ struct raw_source {
     map lane_numbers;                        /* number of a thread -> its lane + 1 */
     output args;                             /* of one event */
     raw_memory *changes;
-    raw_ranges ranges;
+    map ended_ranges;                        /* 64 of a session's ids in a value */
     raw_stacks *stacks;
     const char *const *counters;
     uint32_t counter_count;
@@ -603,10 +603,22 @@ static void take_event(raw_source *r, const prof_raw_item *item) {
     take_end(r, item, at);
 }
 
+/* The end of a range (prof_async_begin) that had ended: only the first one counts. */
+static bool has_ended(raw_source *r, const prof_raw_item *item) {
+    if (item->kind == PROF_RAW_SESSION) map_free(&r->ended_ranges);
+    if (item->kind != PROF_RAW_ASYNC) return false;
+    uint64_t bit = (uint64_t)1 << (item->value & 63);
+    uint64_t *bits = map_put(&r->ended_ranges, (uint64_t)item->value >> 6, NULL);
+    bool twice = (*bits & bit) != 0;
+    *bits |= bit;
+    r->twice += twice;
+    return twice;
+}
+
 static void take(void *user, const prof_raw_item *item) {
     raw_source *r = user;
     losses_take_raw(&r->lost, &r->raw_lost, item);
-    if (!raw_ranges_take(&r->ranges, item)) return;
+    if (has_ended(r, item)) return;
     if (item->end_ns < INT64_MAX >> 2 && item->end_ns > r->last_ns - r->shift_ns)
         r->last_ns = item->end_ns + r->shift_ns;
     if (item->kind == PROF_RAW_SESSION) end_lanes(r);
@@ -668,7 +680,7 @@ static bool blocks_fit(int fd, off_t at) {
 /* What a zone's memory and stack are may stand behind it: so the file is looked at first. */
 static void look_ahead(raw_source *r, int fd, off_t begin) {
     r->to->as_ended = r->as_ended = r->as_ended && blocks_fit(fd, begin);
-    raw_memory_read_ahead(r->changes, fd, begin, NULL, NULL);
+    raw_memory_read_ahead(r->changes, fd, begin);
     r->stacks = raw_stacks_read_ahead(fd, begin);
 }
 
@@ -727,12 +739,6 @@ static void read_spool(raw_source *r) {
     r->spool = -1;
 }
 
-void raw_stats_lose(const prof_raw_stats *stats, losses *lost) {
-    uint64_t tail = stats->ended ? 0 : stats->tail_bytes;        /* raw_stats_tell tells that */
-    losses_add_stream(lost, stats->missing_blocks, stats->missing_records,
-                      stats->damaged_bytes - tail);
-}
-
 static void end_stream(raw_source *r) {
     r->closed = true;
     prof_raw_close(r->reader, &r->stats);
@@ -745,9 +751,10 @@ static void put_head(raw_source *r) {
     head_lists lists = {0};
     trace_writer head;
     raw_memory_lose(r->changes, &r->raw_lost.counts);
-    raw_ranges_lose(&r->ranges, &r->raw_lost.counts);
+    r->raw_lost.counts.async_twice += r->twice;
     losses_end_raw(&r->lost, &r->raw_lost);
-    raw_stats_lose(&r->stats, &r->lost);
+    losses_add_stream(&r->lost, r->stats.missing_blocks, r->stats.missing_records,
+                      r->stats.damaged_bytes - (r->stats.ended ? 0 : r->stats.tail_bytes));
     if (written(&r->sums).size) output_text(&r->sums, "]");
     lists.of[HEAD_SUMS] = written(&r->sums);
     output_forget(&r->args);
@@ -775,7 +782,8 @@ bool raw_end(raw_source *r) {
 
 static bool is_cut(const prof_raw_stats *stats) { return !stats->ended && stats->tail_bytes > 0; }
 
-bool raw_stats_tell(const prof_raw_stats *stats, const char *path) {
+bool raw_tell(raw_source *r, const char *path) {
+    const prof_raw_stats *stats = &r->stats;
     bool cut = is_cut(stats);
     if (stats->newer)
         warn(path, "%llu blocks are of a newer version than %s, or of the old PROF_CORE",
@@ -794,8 +802,6 @@ bool raw_stats_tell(const prof_raw_stats *stats, const char *path) {
     return cut;
 }
 
-bool raw_tell(raw_source *r, const char *path) { return raw_stats_tell(&r->stats, path); }
-
 const prof_raw_stats *raw_stats(const raw_source *r) { return &r->stats; }
 
 const losses *raw_losses_of(const raw_source *r) { return &r->lost; }
@@ -808,7 +814,7 @@ void raw_close(raw_source *r) {
     output_discard(&r->args);
     intern_free(&r->names);
     raw_memory_free(r->changes);
-    raw_ranges_free(&r->ranges);
+    map_free(&r->ended_ranges);
     raw_stacks_free(r->stacks);
     map_free(&r->open);
     map_free(&r->rows);

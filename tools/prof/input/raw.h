@@ -32,8 +32,5 @@ void raw_close(raw_source *raw);
 /* Behind the end. */
 const prof_raw_stats *raw_stats(const raw_source *raw);
 const struct losses *raw_losses_of(const raw_source *raw);
-/* The same of a stream that someone else reads. */
-bool raw_stats_tell(const prof_raw_stats *stats, const char *path);
-void raw_stats_lose(const prof_raw_stats *stats, struct losses *losses);   /* adds what it lacks */
 
 #endif

@@ -130,12 +130,11 @@ static span settled(raw_memory *m, const span *s) {
     };
 }
 
-static void settle_all(raw_memory *m, void (*note)(void *user, int32_t type), void *user) {
+static void settle_all(raw_memory *m) {
     span_sorter *by_place = sorter_new();
     sorter_finish(m->changes);
     for (span s; sorter_next(m->changes, &s); ) {
         span out = settled(m, &s);
-        if (note) note(user, (uint8_t)s.order);
         sorter_add(by_place, &out);
     }
     sorter_finish(by_place);
@@ -172,12 +171,11 @@ int raw_read(int fd, off_t begin, void (*item)(void *user, const prof_raw_item *
     return error;
 }
 
-void raw_memory_read_ahead(raw_memory *m, int fd, off_t begin,
-                           void (*note)(void *user, int32_t device_type), void *user) {
+void raw_memory_read_ahead(raw_memory *m, int fd, off_t begin) {
     if (m->changes || !has_memory(fd, begin)) return;
     m->changes = sorter_new();
     raw_read(fd, begin, note_change, m, NULL);
-    settle_all(m, note, user);
+    settle_all(m);
 }
 
 /* ---- One by one ---- */

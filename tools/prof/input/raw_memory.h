@@ -4,7 +4,7 @@
    order of time; else changes count as they come.
 
        raw_memory *m = raw_memory_new();
-       raw_memory_read_ahead(m, fd, begin, NULL, NULL);
+       raw_memory_read_ahead(m, fd, begin);
        raw_change c = raw_memory_next(m, item);      of each change, as the stream has them
        raw_memory_free(m);                                                                   */
 #ifndef PROF_RAW_MEMORY_H
@@ -44,10 +44,8 @@ int raw_read(int fd, off_t begin, void (*item)(void *user, const prof_raw_item *
              prof_raw_stats *stats);
 
 raw_memory *raw_memory_new(void);
-/* The stream that begins there in a regular file; of others nothing is read. note, if it is not
-   NULL, has the device of each change, in the order of time. */
-void raw_memory_read_ahead(raw_memory *m, int fd, off_t begin,
-                           void (*note)(void *user, int32_t device_type), void *user);
+/* The stream that begins there in a regular file; of others nothing is read. */
+void raw_memory_read_ahead(raw_memory *m, int fd, off_t begin);
 raw_change raw_memory_next(raw_memory *m, const prof_raw_item *item);
 void raw_memory_lose(const raw_memory *m, prof_stats *counts);   /* adds what was odd */
 void raw_memory_free(raw_memory *m);
