@@ -3,6 +3,7 @@
 #include "input/trace_reader.h"
 #include "input/trace_writer.h"
 #include "output/json_lanes.h"
+#include "trace/step_times.h"
 #include "trace/trace.h"
 #include "trace/trace_range.h"
 
@@ -62,7 +63,7 @@ typedef struct cutter {
     map device_rows;            /* (pid, tid) */
     uint64_t *kept;             /* offsets of work, of begins, ends and flows that are kept */
     size_t kept_count, kept_capacity, kept_next;
-    int64_t first_step, last_step;
+    step_times steps;
     bool any_event, any_kept;
     json_lanes *lanes;          /* NULL: without */
 } cutter;
@@ -75,18 +76,8 @@ static uint64_t place_of(const trace_event *event) {
     return hash_mix(row_of(event)) * 31 + (uint64_t)event->ts_ns;
 }
 
-static bool is_device(const trace_event *event) {
-    return event->kind == TRACE_KERNEL || event->kind == TRACE_MEMCPY ||
-           event->kind == TRACE_MEMSET;
-}
-
 static bool is_flow(const trace_event *event) {
     return event->phase == 's' || event->phase == 't' || event->phase == 'f';
-}
-
-static bool is_part(const trace_event *event) {          /* of a pair */
-    return event->phase == 'B' || event->phase == 'E' || event->phase == 'b' ||
-           event->phase == 'e';
 }
 
 static bool reaches(int64_t start_ns, int64_t end_ns, window w) {
@@ -117,7 +108,7 @@ static bool is_kept(cutter *c, const trace_event *event) {
 }
 
 static bool complete_kept(cutter *c, const trace_event *event) {
-    if (is_device(event)) return is_kept(c, event);
+    if (kind_is_device(event->kind)) return is_kept(c, event);
     bool row = event->kind == TRACE_GPU_ANNOTATION || event->kind == TRACE_SYNC;
     return reaches(event->ts_ns, event->ts_ns + event->dur_ns, row ? c->work : c->window);
 }
@@ -129,7 +120,7 @@ static bool in_window(const cutter *c, const trace_event *event) {
 static bool event_kept(cutter *c, const trace_event *event) {
     if (event->phase == 'M') return true;
     if (event->phase == 'X') return complete_kept(c, event);
-    return is_part(event) || is_flow(event) ? is_kept(c, event) : in_window(c, event);
+    return trace_is_half(event->phase) || is_flow(event) ? is_kept(c, event) : in_window(c, event);
 }
 
 /* ---- Passes over the file ---- */
@@ -143,16 +134,6 @@ static int for_each(cutter *c, void (*take)(cutter *c, const trace_event *event)
     return trace_close(reader);
 }
 
-static int64_t step_of(const trace_event *event) {
-    static const char start[] = "ProfilerStep#";
-    size_t size = sizeof start - 1;
-    int64_t number;
-    if (event->kind != TRACE_ANNOTATION || event->name.size <= size ||
-        memcmp(event->name.data, start, size) != 0) return -1;
-    trace_text digits = {event->name.data + size, event->name.size - size};
-    return json_int(digits, &number) ? number : -1;
-}
-
 static void widen(window *w, int64_t from_ns, int64_t to_ns) {
     if (from_ns < w->from_ns) w->from_ns = from_ns;
     if (to_ns > w->to_ns) w->to_ns = to_ns;
@@ -162,13 +143,8 @@ static void find_window(cutter *c, const trace_event *event) {
     c->any_event |= event->phase != 'M';
     if (is_flow(event)) map_put(&c->flow_places, place_of(event), NULL);
     if (event->phase != 'X') return;
-    int64_t step = step_of(event), end_ns = event->ts_ns + event->dur_ns;
     if (event->ts_ns < c->begin_ns) c->begin_ns = event->ts_ns;
-    if (step < 0) return;
-    if (step < c->first_step || c->first_step < 0) c->first_step = step;
-    if (step > c->last_step) c->last_step = step;
-    if (step != c->options->step) return;
-    widen(&c->window, event->ts_ns, end_ns);
+    step_times_take(&c->steps, event);
 }
 
 static void take_work(cutter *c, const trace_event *event) {
@@ -196,7 +172,7 @@ static void take_complete(cutter *c, const trace_event *event) {
         keep(c, event->offset);
         if (event->end_offset) keep(c, event->end_offset);
     }
-    if (is_device(event)) {
+    if (kind_is_device(event->kind)) {
         take_work(c, event);
         return;
     }
@@ -252,16 +228,26 @@ static void find_flows(cutter *c) {
 
 /* ---- The window ---- */
 
+static int set_step(cutter *c) {
+    int64_t first = INT64_MAX, last = -1;
+    for (size_t i = 0; i < c->steps.count; i++) {
+        const struct step_time *step = &c->steps.list[i];
+        if (step->number == c->options->step) widen(&c->window, step->start_ns, step->end_ns);
+        if (step->number < 0) continue;
+        if (step->number < first) first = step->number;
+        if (step->number > last) last = step->number;
+    }
+    if (c->window.to_ns != INT64_MIN) return EXIT_OK;
+    if (last < 0) return fail(c->file, "there are no steps (ProfilerStep#N) in it");
+    return fail(c->file, "there is no ProfilerStep#%lld in it; it has %lld to %lld",
+                (long long)c->options->step, (long long)first, (long long)last);
+}
+
 static int set_window(cutter *c) {
     const cut_options *o = c->options;
     int64_t from = 0, to = 0;
     int64_t origin = o->file_time || c->begin_ns == INT64_MAX ? 0 : c->begin_ns;
-    if (o->step >= 0) {
-        if (c->window.to_ns != INT64_MIN) return EXIT_OK;
-        if (c->first_step < 0) return fail(c->file, "there are no steps (ProfilerStep#N) in it");
-        return fail(c->file, "there is no ProfilerStep#%lld in it; it has %lld to %lld",
-                    (long long)o->step, (long long)c->first_step, (long long)c->last_step);
-    }
+    if (o->step >= 0) return set_step(c);
     if (o->from && !time_parse(o->from, &from))
         return fail("--from", "'%s' is no time: 1.5s, 20ms, 300us, 300, 5ns", o->from);
     if (o->to && !time_parse(o->to, &to))
@@ -323,8 +309,9 @@ static int write_part(cutter *c, output *out) {
         c->any_kept |= event->phase != 'M';
         if (!writer.had_events) json_lanes_names(c->lanes, &writer, NULL, NULL);
         writer_event(&writer);
-        if (c->options->clip && (event->phase == 'X' || is_part(event)) && !is_device(event) &&
-            event->kind != TRACE_GPU_ANNOTATION && event->kind != TRACE_SYNC)
+        if (c->options->clip && (event->phase == 'X' || trace_is_half(event->phase)) &&
+            !kind_is_device(event->kind) && event->kind != TRACE_GPU_ANNOTATION &&
+            event->kind != TRACE_SYNC)
             write_clipped(c, event, out);
         else if (event->phase == 'M' && text_is(event->name, "prof counts"))
             write_head(out, event->raw, event->args_text);
@@ -340,6 +327,7 @@ static int write_part(cutter *c, output *out) {
 
 /* What was needed to find what is kept. */
 static void forget(cutter *c) {
+    step_times_free(&c->steps);
     map_free(&c->launches);
     map_free(&c->flow_places);
     map_free(&c->device_rows);
@@ -387,8 +375,7 @@ static int run(int argc, char **argv) {
     if (file_reads_once(argv[1]))
         return fail(argv[1], "cut reads its input several times: it has to be a file");
     cutter c = {
-        .options = &o, .file = argv[1], .begin_ns = INT64_MAX, .window = {INT64_MAX, INT64_MIN},
-        .first_step = -1, .last_step = -1
+        .options = &o, .file = argv[1], .begin_ns = INT64_MAX, .window = {INT64_MAX, INT64_MIN}
     };
     status = cut(&c);
     forget(&c);

@@ -293,31 +293,17 @@ static int64_t new_pid(const rank_file *f, uint32_t number) {
     return ((int64_t)f->owner + 1) * PIDS_OF_A_RANK + number;
 }
 
-static void write_metadata(trace_writer *w, const char *kind, int64_t pid, int64_t tid) {
-    writer_event(w);
-    output_format(w->out, "{\"ph\": \"M\", \"name\": \"%s\", \"pid\": %lld, \"tid\": %lld, "
-                  "\"args\": {", kind, (long long)pid, (long long)tid);
-}
-
 static void write_name(trace_writer *w, const rank_file *f, uint32_t number) {
     const process *p = &f->processes[number];
-    int64_t pid = new_pid(f, number);
+    writer_row to = {new_pid(f, number), 0, NULL};
     char text[600];
     long long rank = (long long)f->id.rank;
-    int size = p->name ? snprintf(text, sizeof text, "rank %lld: %s", rank, p->name)
-                       : snprintf(text, sizeof text, "rank %lld: process %lld", rank,
-                                  (long long)p->pid);
-    write_metadata(w, "process_name", pid, 0);
-    output_text(w->out, "\"name\": ");
-    output_json_text(w->out, text, (size_t)size < sizeof text ? (size_t)size : sizeof text - 1);
-    output_text(w->out, "}}");
-    if (p->labels) {
-        size = snprintf(text, sizeof text, "rank %lld %s", rank, p->labels);
-        write_metadata(w, "process_labels", pid, 0);
-        output_text(w->out, "\"labels\": ");
-        output_json_text(w->out, text, (size_t)size < sizeof text ? (size_t)size : sizeof text - 1);
-        output_text(w->out, "}}");
-    }
+    if (p->name) snprintf(text, sizeof text, "rank %lld: %s", rank, p->name);
+    else snprintf(text, sizeof text, "rank %lld: process %lld", rank, (long long)p->pid);
+    writer_name(w, "process_name", to, text);
+    if (!p->labels) return;
+    snprintf(text, sizeof text, "rank %lld %s", rank, p->labels);
+    writer_name(w, "process_labels", to, text);
 }
 
 static bool sorts_before(uint32_t a, uint32_t b, const void *context) {
@@ -325,32 +311,19 @@ static bool sorts_before(uint32_t a, uint32_t b, const void *context) {
     return x->has_sort && y->has_sort ? x->sort < y->sort : x->has_sort && !y->has_sort;
 }
 
-static void sort_processes(const rank_file *f, uint32_t *order) {
-    for (uint32_t i = 0; i < f->process_count; i++) {        /* few, and stable */
-        uint32_t place = i;
-        for (; place && sorts_before(i, order[place - 1], f->processes); place--)
-            order[place] = order[place - 1];
-        order[place] = i;
-    }
-}
-
 static void write_names(trace_writer *w, const merger *m, size_t file) {
     const rank_file *f = &m->files[file];
-    uint32_t *order = allocate(f->process_count * sizeof *order);
-    sort_processes(f, order);
+    uint32_t *order = sorted_numbers(f->process_count, sorts_before, f->processes);
     for (uint32_t i = 0; i < f->process_count; i++) {
         write_name(w, f, order[i]);
-        write_metadata(w, "process_sort_index", new_pid(f, order[i]), 0);
-        output_format(w->out, "\"sort_index\": %lld}}",
-                      (long long)(f->id.rank * 1000 + (i < 999 ? i : 999)));
+        writer_sort_index(w, "process_sort_index", (writer_row){new_pid(f, order[i]), 0, NULL},
+                          f->id.rank * 1000 + (i < 999 ? i : 999));
     }
     free(order);
     for (size_t i = 0; i < f->thread_count; i++) {
         const text_thread *thread = &f->threads[i];
-        write_metadata(w, "thread_name", new_pid(f, thread->process), thread->tid);
-        output_text(w->out, "\"name\": ");
-        output_json_text(w->out, thread->text, strlen(thread->text));
-        output_text(w->out, "}}");
+        writer_name(w, "thread_name",
+                    (writer_row){new_pid(f, thread->process), thread->tid, NULL}, thread->text);
     }
 }
 

@@ -49,6 +49,25 @@ void writer_end(trace_writer *w) {
     output_text(w->out, w->array_form ? "\n" : "\n}\n");
 }
 
+static void begin_metadata(trace_writer *w, const char *what, writer_row row, const char *key) {
+    writer_event(w);
+    output_format(w->out, "{\"ph\": \"M\", \"name\": \"%s\", \"pid\": ", what);
+    if (row.pid_text) output_json_text(w->out, row.pid_text, strlen(row.pid_text));
+    else output_format(w->out, "%lld", (long long)row.pid);
+    output_format(w->out, ", \"tid\": %lld, \"args\": {\"%s\": ", (long long)row.tid, key);
+}
+
+void writer_name(trace_writer *w, const char *what, writer_row row, const char *name) {
+    begin_metadata(w, what, row, strcmp(what, "process_labels") == 0 ? "labels" : "name");
+    output_json_text(w->out, name, strlen(name));
+    output_text(w->out, "}}");
+}
+
+void writer_sort_index(trace_writer *w, const char *what, writer_row row, int64_t index) {
+    begin_metadata(w, what, row, "sort_index");
+    output_format(w->out, "%lld}}", (long long)index);
+}
+
 text_edit us_edit(trace_text old, int64_t ns) {
     text_edit edit = {.old = old};
     us_text(ns, edit.text);

@@ -16,6 +16,10 @@ void writer_member(trace_writer *w, trace_text key, trace_text value);   /* both
 /* The place of the next event, or of the next member: the caller writes it. */
 void writer_event(trace_writer *w);
 void writer_key(trace_writer *w, const char *key);
+/* What a process or thread is called, or where it sorts. pid_text: instead of pid; NULL. */
+typedef struct writer_row { int64_t pid, tid; const char *pid_text; } writer_row;
+void writer_name(trace_writer *w, const char *what, writer_row row, const char *name);
+void writer_sort_index(trace_writer *w, const char *what, writer_row row, int64_t index);
 void writer_put(trace_writer *w, const trace_event *event);
 void event_write(output *out, const trace_event *event);     /* its text, or one that is made */
 void writer_end(trace_writer *w);

@@ -130,27 +130,15 @@ bool json_lanes_edit(const json_lanes *l, const trace_event *event, text_edit *e
     return false;
 }
 
-static void begin_metadata(trace_writer *w, const row *r, int64_t pid, int64_t tid,
-                           const char *what) {
-    writer_event(w);
-    output_format(w->out, "{\"ph\": \"M\", \"name\": \"%s\", \"pid\": ", what);
-    if (r->pid_text && pid == r->pid) output_json_text(w->out, r->pid_text, strlen(r->pid_text));
-    else output_format(w->out, "%lld", (long long)pid);
-    output_format(w->out, ", \"tid\": %lld, \"args\": {", (long long)tid);
-}
-
 static void write_name(trace_writer *w, const row *r, int64_t pid, int64_t tid, uint32_t lane) {
     char name[600];
     const char *own = r->name ? r->name : r->tid_text;
+    writer_row to = {pid, tid, pid == r->pid ? r->pid_text : NULL};
     if (own) snprintf(name, sizeof name, "%s (lane %u)", own, lane + 1);
     else snprintf(name, sizeof name, "%lld (lane %u)", (long long)r->tid, lane + 1);
-    begin_metadata(w, r, pid, tid, "thread_name");
-    output_text(w->out, "\"name\": ");
-    output_json_text(w->out, name, strlen(name));
-    output_text(w->out, "}}");
+    writer_name(w, "thread_name", to, name);
     if (r->tid_text && !r->has_sort) return;
-    begin_metadata(w, r, pid, tid, "thread_sort_index");
-    output_format(w->out, "\"sort_index\": %lld}}", (long long)(r->has_sort ? r->sort : r->tid));
+    writer_sort_index(w, "thread_sort_index", to, r->has_sort ? r->sort : r->tid);
 }
 
 void json_lanes_names(const json_lanes *l, trace_writer *w,
