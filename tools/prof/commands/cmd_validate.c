@@ -621,7 +621,6 @@ static void list_rules(void) {
 
 static void checker_free(checker *c) {
     free(c->findings);
-    odd_free(&c->odd);
     arena_free(&c->texts);
     trace_free(&c->threads);
     map_free(&c->streams);

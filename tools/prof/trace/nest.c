@@ -32,7 +32,6 @@ uint32_t trace_zone(const struct trace *t, int64_t id, uint32_t guess) {
    in what runs beside its thread. */
 static uint32_t told_zone(const struct trace *t, uint32_t number, uint32_t guess) {
     uint32_t zone = trace_zone(t, (int64_t)*map_get(&t->told, number), guess);
-    if (zone != NO_CALL && t->calls[zone].is_async) return guess;
     bool before = zone == NO_CALL || call_before(zone, number, t->calls) ||
                   (zone < number && !call_before(number, zone, t->calls));
     return before ? zone : guess;
