@@ -10,6 +10,7 @@ import glob
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -17,6 +18,9 @@ import threading
 import scripts
 
 HERE = os.path.relpath(os.path.dirname(os.path.abspath(__file__)))
+sys.path.append(HERE + '/../../../tests/command')
+import read_pprof
+
 OUT = 'build/compare'
 FLAGS = ['-std=c99', '-O1', '-w', '-DPROF_NO_STB']
 INTEGERS = 'u?int(8|16|32|64)_t|size_t|bool|prof_clock'
@@ -217,7 +221,7 @@ def text_pieces(where, old, new):
 
 def pieces(name, old, new):
     """(field, old, new) of each difference."""
-    if re.match(r'(\d+ )?stacks \d', name) and old and new:    # the order of paths is free
+    if re.match(r'(\d+ )?stacks\b', name) and old and new:    # the order of paths is free
         old, new = (b'\n'.join(sorted(text.split(b'\n'))) for text in (old, new))
     if old == new:
         return []
@@ -363,6 +367,17 @@ COMMANDS_OF_TWO = [words.split() for words in (
     'export -o OUT.pftrace')]
 
 
+def written(path):
+    """What a file holds, where the order in it is free: rows, samples."""
+    if path.endswith('.sqlite'):
+        with sqlite3.connect(path) as database:
+            return '\n'.join(sorted(database.iterdump())).encode()
+    if path.endswith('.pb.gz'):
+        return '\n'.join(sorted(map(repr, read_pprof.read(path)[0]))).encode()
+    with open(path, 'rb') as file:
+        return file.read()
+
+
 def command_pieces(old, new, words, traces):
     """The differences of what a command answers to the same traces, and of the file it writes."""
     name, answers = ' '.join(words), []
@@ -373,8 +388,7 @@ def command_pieces(old, new, words, traces):
                                      cwd=folder)
         text = out + b'\n-- status %d\n' % status + errors
         for made in sorted(os.listdir(folder)):
-            with open(folder + '/' + made, 'rb') as file:
-                text += b'\n-- ' + made.encode() + b'\n' + file.read()
+            text += b'\n-- ' + made.encode() + b'\n' + written(folder + '/' + made)
             os.remove(folder + '/' + made)
         answers.append(text)
     return list(pieces(name, *answers))
