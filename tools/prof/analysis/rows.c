@@ -921,16 +921,21 @@ bool rows_percentiles(row_table *t, const prof_average *row, const unsigned *per
     return true;
 }
 
-/* Of rows whose calls are all there; of those in sums alone the sums tell what they can. None where
-   nobody asked for them. */
+/* As in the live table of calls that are all in sums. */
+static bool sums_tell_percentiles(const row_table *t) {
+    for (size_t i = 0; i < t->count; i++)
+        if (!t->rows[i].p99_ns && t->rows[i].max_ns > 0) return false;
+    return true;
+}
+
+/* Exact ones where all calls are there; of those in sums alone what the sums tell. */
 static void set_percentiles(row_table *t) {
     static const unsigned percents[] = {0, 50, 90, 99, 100};
+    bool unasked = !t->options->percentiles && !sums_tell_percentiles(t);
     for (size_t i = 0; i < t->count; i++) {
         prof_average *row = &t->rows[i];
-        if (!t->options->percentiles) {
-            row->p50_ns = row->p90_ns = row->p99_ns = 0;
-            continue;
-        }
+        if (unasked) row->p50_ns = row->p90_ns = row->p99_ns = 0;
+        if (!t->options->percentiles) continue;
         int64_t ns[5] = {row->min_ns, row->p50_ns, row->p90_ns, row->p99_ns, row->max_ns};
         rows_percentiles(t, row, percents, 5, ns);
         row->min_ns = ns[0], row->p50_ns = ns[1], row->p90_ns = ns[2];
