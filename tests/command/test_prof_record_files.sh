@@ -27,7 +27,7 @@ int main(int argc, char **argv) {            /* ZONES STATUS [daemon | early | l
     for (int i = 0; i < (argc > 1 ? atoi(argv[1]) : 10); i++)
         PROF_BLOCK("inner") {
             sum++;
-            if (how == 'd') usleep(20000);
+            if (how == 'd' || how == 'w') usleep(20000);
         }
     return argc > 2 ? atoi(argv[2]) : 0;
 }
@@ -152,7 +152,7 @@ for way in daemon early late; do
     done
 done
 rm -f -- *
-for _ in 1 2 3; do PROF_TRACE=z.json.gz $app & done
+for _ in 1 2 3; do PROF_TRACE=z.json.gz $app 100 0 waits & done     # all begin before one ends
 wait
 try record_packed_ones_of_many sh -c 'test "$(echo z*.gz | wc -w)" = 3 && gzip -t z*.gz'
 rm -f -- *
