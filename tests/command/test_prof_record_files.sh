@@ -10,7 +10,7 @@ cat >"$out/app.c" <<'END'
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
-int main(int argc, char **argv) {            /* ZONES STATUS [daemon | early | late | straggler | full] */
+int main(int argc, char **argv) {            /* ZONES STATUS [daemon | early | late | straggler | full | waits] */
     static volatile unsigned sum;
     const struct rlimit three = {3, 3};
     char how = argc > 3 ? *argv[3] : 0;
