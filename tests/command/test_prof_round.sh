@@ -87,11 +87,7 @@ told() { "$prof" report "$1" 2>&1 | sed '/^---/,$d; s/^prof: //; s/ranges[.]raw/
 frees() { "$prof" report "$1" 2>/dev/null | head -n 1 | grep -o 'Frees[^;]*'; }   # that were odd
 
 passed=
-known=
-# shellcheck disable=SC2086,SC2317   # an option, or none; equal calls it
-report() { "$prof" report -n all $known "$@"; }
 while read -r trace grouping; do
-    case $trace in *sums_alone) known=--percentiles ;; *) known='' ;; esac     # the sums know them
     case $grouping in
     name) by='' ;;
     shape) by=--group-by-input-shape ;;
@@ -101,29 +97,28 @@ while read -r trace grouping; do
     all) by='--group-by-input-shape --group-by-overload --group-by-stack 100 --group-by-site' ;;
     esac
     # shellcheck disable=SC2086   # options are words
-    equal "$trace" "$grouping" report -s none -f json $by "$out/$trace.json"
+    equal "$trace" "$grouping" "$prof" report -n all -s none -f json $by "$out/$trace.json"
     # shellcheck disable=SC2086
     raw "$trace" "$grouping" $by
     [ "$grouping" = all ] || continue
-    # (Nobody asked for percentiles: the session's own table has them.)
     # shellcheck disable=SC2086
-    [ "$known" ] || equal "$trace" text table report $by "$out/$trace.json"
+    equal "$trace" text table "$prof" report -n all $by "$out/$trace.json"
     # the array's head tells the same; in little memory it is all the same, but for devices' work
     cp "$out/$trace.name.live" "$out/$trace.array.live"
-    equal "$trace" array report -s none -f json "$out/$trace.array.json"
+    equal "$trace" array "$prof" report -n all -s none -f json "$out/$trace.array.json"
     cp "$out/$trace.site.live" "$out/$trace.arrays.live"
-    equal "$trace" arrays report -s none -f json --group-by-site "$out/$trace.array.json"
+    equal "$trace" arrays "$prof" report -n all -s none -f json --group-by-site "$out/$trace.array.json"
     cp "$out/$trace.name.live" "$out/$trace.merged.live"     # a merged trace keeps what its parts promise
     "$prof" merge -o "$out/$trace.merged.json" "$out/$trace.json" 2>"$out/said"
-    equal "$trace" merged report -s none -f json "$out/$trace.merged.json"
+    equal "$trace" merged "$prof" report -n all -s none -f json "$out/$trace.merged.json"
     cp "$out/$trace.site.live" "$out/$trace.mergeds.live"
-    equal "$trace" mergeds report -s none -f json --group-by-site \
+    equal "$trace" mergeds "$prof" report -n all -s none -f json --group-by-site \
         "$out/$trace.merged.json"
     if ! grep -q '"cat":"\(kernel\|gpu_\)' "$out/$trace.json"; then
         cp "$out/$trace.name.live" "$out/$trace.lean.live"
-        equal "$trace" lean report -s none -f json --no-device "$out/$trace.json"
+        equal "$trace" lean "$prof" report -n all -s none -f json --no-device "$out/$trace.json"
     fi
-    equal "$trace" top report -s none -f json --top-level "$out/$trace.json"
+    equal "$trace" top "$prof" report -n all -s none -f json --top-level "$out/$trace.json"
     case $trace in native*) continue ;; esac   # live, functions stand between zones
     equal "$trace" stacks sorted "$prof" stacks --no-python "$out/$trace.json"
 done <"$out/list"
