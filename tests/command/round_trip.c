@@ -790,6 +790,46 @@ static void random_program(uint32_t seed, const char *of, test_text *stream) {
     prof_thread_end();
 }
 
+/* Two threads have one id. The stream has the second one's zone between two of the first, which lie
+   in each other. */
+static uint32_t one_id(void *user) {
+    (void)user;
+    return 7;
+}
+
+static void *other_of_id(void *user) {
+    (void)user;
+    zone("other", 5);
+    return NULL;
+}
+
+static void same_id(test_text *stream) {
+    prof_desc desc = test_desc();
+    pthread_t other;
+    desc.platform.thread_id = one_id;
+    if (stream) {
+        desc.mode = PROF_MODE_STREAM;
+        desc.stream_inline = true;
+        desc.stream = test_text_sink(stream);
+    }
+    start(desc);
+    zone("first", 3);
+    must(!pthread_create(&other, NULL, other_of_id, NULL), "thread", "stream_one_id");
+    pthread_join(other, NULL);
+    prof_push("outer");
+    zone("inner", 9);
+    tick(1);
+    if (stream) must(prof_flush() == PROF_OK, "flush", "stream_one_id");
+    prof_pop();
+    if (!stream) {
+        end_as("stream_one_id");
+        return;
+    }
+    (void)prof_stop();
+    save_text("stream_one_id", "raw", stream);
+    prof_thread_end();
+}
+
 /* Once as a trace, which tells what the table is, once as a stream. */
 static void random_stream(uint32_t seed) {
     test_text stream;
@@ -959,7 +999,9 @@ static void random_cuda(uint32_t seed) {
 int main(int argc, char **argv) {
     uint32_t seeds = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 0;
     uint32_t first = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : 1, i;
+    test_text stream;
     folder = argc > 1 ? argv[1] : ".";
+    memset(&stream, 0, sizeof stream);
     steps(false, 0, "steps");
     steps(true, 0, "steps_coarse");
     steps(false, 3, "steps_node");
@@ -983,6 +1025,8 @@ int main(int argc, char **argv) {
     counters();
     threads();
     cuda();
+    same_id(NULL);
+    same_id(&stream);
     for (i = 0; i < seeds; i++) random_program(first + i, "seed", NULL);
     for (i = 0; i < seeds; i += 2) random_stream(first + i);
     for (i = 0; i < seeds; i += 5) random_cuda(first + i);

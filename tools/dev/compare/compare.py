@@ -147,8 +147,11 @@ def play(side, case, path):
         if count[name] > 1:
             name += ' (%d)' % count[name]
         if re.match(r'\d+ (stream|dump)', name) and not data.startswith((b'[', b'result')):
-            for words in (['decode', '-'], ['report', '-f', 'json', '-']):
+            with open(path + '.raw', 'wb') as file:      # 29a0f05 nests what a pipe sends by times
+                file.write(data)
+            for words in (['decode', '-'], ['report', '-f', 'json', path + '.raw']):
                 fields['%s %s' % (name, words[0])] = command(side, words, data)
+            os.remove(path + '.raw')
         else:
             fields[name] = data
     if status or errors:

@@ -465,17 +465,11 @@ static uint32_t change_order(const row_table *t, const memory_change *change) {
 }
 
 /* What changed in no call is an event of its own. */
-static void push_change(row_table *t, const memory_change *c) {
-    call_span change = {
-        .start_ns = c->ts_ns, .end_ns = c->ts_ns, .thread = 2 * c->thread, .row = PROF_NONE,
-        .flags = c->kind == CHANGE_MISSED ? CALL_HIDDEN : 0
-    };
+static void push_change(row_table *t, const memory_change *c, call_span change) {
     int64_t sums[2] = {0, 0};
-    uint32_t group = change_group(t, c);
-    if (group != NO_GROUP) {
-        change.row = t->group_rows[group];
-        change.order = change_order(t, c);
-    }
+    uint32_t group = change.flags & CALL_DEPTH ? NO_GROUP : change_group(t, c);
+    change.row = group != NO_GROUP ? t->group_rows[group] : PROF_NONE;
+    if (c->kind == CHANGE_MISSED) change.flags |= CALL_HIDDEN;
     add_bytes(t, sums, c->device_type, c->bytes);
     push_memory(t, change, sums);
 }
@@ -490,7 +484,10 @@ static int64_t (*take_changes(row_table *t))[2] {
         if (change->is_legacy) continue;
         t->view.profile_memory = true;
         if (owner == NO_CALL) {
-            push_change(t, change);
+            push_change(t, change, (call_span){
+                .start_ns = change->ts_ns, .end_ns = change->ts_ns, .thread = 2 * change->thread,
+                .order = change_order(t, change)
+            });
             continue;
         }
         if (!bytes) bytes = allocate(trace->call_count * sizeof *bytes);
@@ -568,11 +565,13 @@ static void note_time(row_table *t, const trace_event *event) {
 
 /* ---- Of raw streams, whose zones tell their depth and come each behind all that lie in it ---- */
 
-static call_span streamed_span(row_table *t, const trace_event *event) {
+static call_span streamed_span(const trace_event *event) {
+    bool in_none = event->depth == TRACE_IN_NONE;
     return (call_span){
         .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
-        .thread = 2 * trace_thread(&t->trace, event), .row = PROF_NONE,
-        .depth = (uint32_t)event->depth, .flags = CALL_DEPTH
+        .thread = event->thread, .row = PROF_NONE,
+        .depth = in_none ? 0 : (uint32_t)event->depth,
+        .flags = event->is_async ? PROF_EVENT_ASYNC : in_none ? 0 : CALL_DEPTH
     };
 }
 
@@ -604,7 +603,7 @@ static bool of_known_site(row_table *t, const trace_event *event, call_span *zon
 }
 
 static void take_streamed_zone(row_table *t, const trace_event *event) {
-    call_span zone = streamed_span(t, event);
+    call_span zone = streamed_span(event);
     note_time(t, event);
     if (!of_known_site(t, event, &zone)) {
         uint32_t name = trace_name(&t->trace, event);
@@ -618,12 +617,10 @@ static void take_streamed_zone(row_table *t, const trace_event *event) {
 
 static void take_streamed_change(row_table *t, const trace_event *event) {
     memory_change change;
-    int64_t sums[2] = {0, 0};
     if (!trace_is_change(&t->trace, event, &change) || !taken(t, event)) return;
     t->view.profile_memory = true;
     note_memory(t, &change);
-    add_bytes(t, sums, change.device_type, change.bytes);
-    push_memory(t, streamed_span(t, event), sums);
+    push_change(t, &change, streamed_span(event));
 }
 
 /* ---- The walk: in the order in which things lie in each other ---- */

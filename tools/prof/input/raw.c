@@ -34,7 +34,7 @@ typedef struct lane {
         trace_text name;
         int64_t start_ns, end_ns, pid, tid;
         char *args;                          /* NULL: none */
-        uint32_t site;
+        uint32_t site, thread;
         uint8_t depth;
         bool is_annotation;
     } *held;                                 /* room of them */
@@ -110,7 +110,9 @@ static trace_event *add_event_at(raw_source *r, char phase, const char *category
 static trace_event *add_event(raw_source *r, char phase, const char *category, const char *name,
                               const prof_raw_item *item) {
     event_place at = {r->pid, tid_of(r, item->thread)};
-    return add_event_at(r, phase, category, name, at, item->start_ns);
+    trace_event *event = add_event_at(r, phase, category, name, at, item->start_ns);
+    event->thread = item->thread;
+    return event;
 }
 
 /* Metadata, of no category and mostly of no time. */
@@ -257,6 +259,7 @@ static void put_zone(raw_source *r, const struct held *zone, trace_text args) {
     event->has |= TRACE_HAS_TS | TRACE_HAS_DUR;
     event->depth = zone->depth;
     event->site = zone->site;
+    event->thread = zone->thread;
     r->any_event = true;
     if (args.size) queue_args(r->to, event, args);
 }
@@ -317,8 +320,8 @@ static void take_zone(raw_source *r, const prof_raw_item *item) {
     struct held zone = {
         .name = {r->names.entries[name].text, r->names.entries[name].size},
         .start_ns = item->start_ns + r->shift_ns, .end_ns = item->end_ns + r->shift_ns,
-        .pid = r->pid, .tid = tid_of(r, item->thread), .depth = item->depth,
-        .is_annotation = (item->flags & PROF_EVENT_USER_ANNOTATION) != 0
+        .pid = r->pid, .tid = tid_of(r, item->thread), .thread = item->thread,
+        .depth = item->depth, .is_annotation = (item->flags & PROF_EVENT_USER_ANNOTATION) != 0
     };
     bool has_args = write_args(r, item);
     if (!has_args && !zone.is_annotation) zone.site = name + 1;
@@ -405,7 +408,7 @@ static void put_change(raw_source *r, const prof_raw_item *item, int64_t bytes, 
     trace_event *event = add_event(r, 'i', "cpu_instant_event", item->name, item);
     output *out = queue_begin_args(r->to);
     set_scope(event);
-    if (item->depth < 255) event->depth = item->depth;
+    event->depth = item->depth < 255 ? item->depth : TRACE_IN_NONE;
     output_format(out, "\"" PROF_KEY_DEVICE_TYPE "\": %u, \"" PROF_KEY_DEVICE_INDEX "\": %d",
                   c->device.type, c->device.type ? c->device.index : -1);
     if (!item->failed)
@@ -431,7 +434,9 @@ static void take_memory(raw_source *r, const prof_raw_item *item) {
 static void take_range(raw_source *r, const prof_raw_item *item) {
     prof_raw_item end = *item;
     end.start_ns = item->end_ns;
-    queue_id(r->to, add_event(r, 'b', "async", item->name, item), item->value);
+    trace_event *begin = add_event(r, 'b', "async", item->name, item);
+    begin->depth = TRACE_IN_NONE;
+    queue_id(r->to, begin, item->value);
     queue_id(r->to, add_event(r, 'e', "async", item->name, &end), item->value);
 }
 

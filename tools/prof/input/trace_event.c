@@ -74,7 +74,7 @@ void trace_event_clear(trace_event *event) {
     event->kind = TRACE_OTHER;
     event->is_pair = event->is_async = false;
     event->depth = TRACE_NO_DEPTH;
-    event->site = 0;
+    event->site = event->thread = 0;
     event->end_offset = 0;
 }
 

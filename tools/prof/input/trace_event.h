@@ -20,7 +20,7 @@ static inline bool kind_is_device(uint8_t kind) {       /* what runs on a device
     return kind == TRACE_KERNEL || kind == TRACE_MEMCPY || kind == TRACE_MEMSET;
 }
 
-enum { TRACE_NO_DEPTH = -1 };
+enum { TRACE_NO_DEPTH = -1, TRACE_IN_NONE = -2 };
 
 enum {                          /* trace_event.has */
     TRACE_HAS_NAME = 1, TRACE_HAS_CAT = 2, TRACE_HAS_PHASE = 4, TRACE_HAS_PID = 8,
@@ -43,7 +43,10 @@ typedef struct trace_event {
     uint64_t end_offset;        /* of that; 0: none */
     bool is_async;              /* made of b and e: beside what the thread does */
     int32_t depth;              /* open calls around it, where the file tells that: a zone of a raw
-                                   stream, or what memory changes in; else TRACE_NO_DEPTH */
+                                   stream, or what memory changes in; TRACE_IN_NONE: memory in
+                                   no zone, a range; else TRACE_NO_DEPTH */
+    uint32_t thread;            /* of what has a depth: its number in the stream. Threads that run
+                                   one after another may have one tid */
     uint32_t site;              /* of two events of a file with the same number all is equal but the
                                    thread, times and depth; 0: who knows */
     trace_text id, id2, bp, scope;   /* JSON texts: flow's "id", "bp", instant's "s" */

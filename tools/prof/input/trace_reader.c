@@ -203,6 +203,7 @@ static bool make_text(source *s, trace_event *event) {
     bool good = chrome_again(&s->scan, event, text);
     event->depth = made.depth;
     event->site = made.site;
+    event->thread = made.thread;
     return good;
 }
 
