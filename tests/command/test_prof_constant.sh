@@ -52,6 +52,8 @@ constant memory_timeline memory -f json
 constant memory_page memory -f html
 # shellcheck disable=SC2016   # in a shell of its own
 try constant_memory_augment "$bounded" sh -c 'exec "$0" augment "$1" /dev/null' "$prof"
+# A report has the changes of memory, and waits for them until all calls are there.
+tenths=4
 constant percentiles report --percentiles
 # Exact where all differ, which is more than is counted in memory.
 awk 'BEGIN { print "["; for (i = 0; i < 300000; i++) printf "{\"ph\":\"X\",\"name\":\"a\",\"pid\":1,\"tid\":%d,\"ts\":%d,\"dur\":%d},\n", i % 2, 1e6 * i, i * 7919 % 300000; print "{\"ph\":\"M\",\"name\":\"x\"}]" }' >"$out/differ.json"
@@ -60,7 +62,9 @@ says percentiles_of_many ',149999.000,269999.000,296999.000,' 0 \
 # Exports have all of each event, and these have 120 bytes; those of PyTorch have 300 and more.
 tenths=5
 for kind in folded pb.gz csv parquet pftrace sqlite; do
+    [ $kind != pftrace ] || tenths=6             # has their names and arguments, until all are sorted
     constant "export_$kind" export -o "$out/within.$kind"
+    tenths=5
 done
 whole() {
     python3 - <<END

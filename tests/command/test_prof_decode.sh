@@ -48,6 +48,7 @@ assert "schemaVersion" in trace and "baseTimeNanoseconds" in trace
 ' "$1"
 }
 library zlib
+# shellcheck disable=SC2086   # lists of words
 try decode_builds $cc -I. "$out/made.c" "$library" -o "$out/made" $libs
 try decode_runs "$out/made" "$out/made.prof"
 try decode_file decodes file "$out/made.prof"

@@ -192,6 +192,7 @@ int main(int argc, char **argv) {
 }
 END_OF_C
 library zlib
+# shellcheck disable=SC2086   # lists of words
 try input_raw_builds $cc -I. "$out/raw.c" "$library" -o "$out/raw" $libs
 "$out/raw" >"$out/whole.raw"
 try input_raw_whole sh -c "'$prof' report '$out/whole.raw' 2>'$out/warned' >/dev/null && [ ! -s '$out/warned' ]"

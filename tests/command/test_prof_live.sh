@@ -29,6 +29,7 @@ int main(int argc, char **argv) {
 END_OF_C
 stream=$out/made.prof
 library zlib
+# shellcheck disable=SC2086   # lists of words
 try live_builds $cc -I. "$out/made.c" "$library" -o "$out/made" $libs || exit 1
 try live_runs "$out/made" "$stream"
 try live_file "$prof" decode -o "$out/file.json" "$stream"

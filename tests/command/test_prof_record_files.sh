@@ -33,6 +33,7 @@ int main(int argc, char **argv) {            /* ZONES STATUS [daemon | early | l
 }
 END
 library zlib
+# shellcheck disable=SC2086   # lists of words
 try record_files_builds $cc -std=gnu11 -I. "$out/app.c" "$library" -o "$out/app" $libs
 rm -rf "$out/files"
 mkdir "$out/files"
@@ -135,6 +136,7 @@ for zones in 20001 20002 20003; do
     try record_two_at_once sh -c "grep -q 'inner .* $zones *$' ../own.$zones"
 done
 rm -f -- *
+# shellcheck disable=SC2317   # try calls it
 of_daemon() {    # ZONES: in a file of the folder that stays, also after the next run
     for _ in $(seq 100); do
         for file in .prof-*/[0-9]*; do inner "$file" "$1" && return; done
@@ -154,6 +156,7 @@ done
 rm -f -- *
 for _ in 1 2 3; do PROF_TRACE=z.json.gz $app 100 0 waits & done     # all begin before one ends
 wait
+# shellcheck disable=SC2016   # in a shell of its own
 try record_packed_ones_of_many sh -c 'test "$(echo z*.gz | wc -w)" = 3 && gzip -t z*.gz'
 rm -f -- *
 says record_children_ignored inner 5 "${python:-python3}" -c 'import os, signal, sys

@@ -116,10 +116,12 @@ int main(int argc, char **argv) {
 }
 END
 library zlib
+# shellcheck disable=SC2086   # lists of words
 try report_raw_builds $cc -I. "$out/raw.c" "$library" -o "$out/raw" $libs
 try report_raw_runs "$out/raw" "$out/raw.bin"
 gives report_raw 1000,1000 count --name 'inner|outer' "$out/raw.bin"
 # Of a pipe the same, in as little memory: what it sends is a file first.
+# shellcheck disable=SC2002,SC2317   # try calls it; it reads a pipe
 piped() { cat "$out/raw.bin" | "$prof" report - >"$out/piped" && "$prof" report "$out/raw.bin" >"$out/file" && cmp "$out/piped" "$out/file"; }
 try report_raw_piped piped
 try report_raw_rewritten "$prof" augment "$out/raw.bin" "$out/raw.augmented.json"
@@ -291,6 +293,7 @@ cat >"$out/sums.json" <<'JSON'
  {"name": "b", "count": 1, "total": 700, "self": 700, "min": 700, "max": 700, "p50": 700, "p90": 700, "p99": 700}]},
  "traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 0, "dur": 9}]}
 JSON
+# shellcheck disable=SC2317   # try calls it
 no_percentiles() { ! "$prof" report "$@" "$out/sums.json" | grep -i p50; }
 for format in text csv json; do try "report_unasked_$format" no_percentiles -f $format; done
 says report_unknown_percentiles '1.000us            --            --            --       9.000us' 0 \

@@ -86,6 +86,7 @@ int main(int argc, char **argv) {
 }
 END_OF_C
 library zlib
+# shellcheck disable=SC2086   # lists of words
 $cc -I. "$out/random_work.c" "$library" -o "$out/random_work" $libs || exit 1
 
 alike() {   # SEED OPTION...

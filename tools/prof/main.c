@@ -7,6 +7,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 extern const command report_command, analyze_command, diff_command, augment_command,
     validate_command, stacks_command, flamegraph_command, gaps_command, ranks_command,
@@ -58,8 +61,17 @@ static void keep_numbers(void) {
         if (fcntl(fd, F_GETFD) < 0) open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC);
 }
 
+/* Large arrays grow by moving pages. Else glibc, once it has freed one, copies those below 32 MB,
+   and leaves holes. */
+static void map_large_arrays(void) {
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
+}
+
 int main(int argc, char **argv) {
     const char *name = argc > 1 ? argv[1] : "--help";
+    map_large_arrays();
     keep_numbers();
     survive_large_files();
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {

@@ -230,7 +230,7 @@ static uint64_t *map_put_zero(map *m, bool *is_new) {
 
 uint64_t *map_put(map *m, uint64_t key, bool *is_new) {
     if (key == 0) return map_put_zero(m, is_new);
-    if (m->count * 2 >= m->slot_count) map_grow(m);
+    if (m->count * 4 >= m->slot_count * 3) map_grow(m);
     struct map_slot *slot = map_slot_of(m, key);
     if (is_new) *is_new = !slot->key;
     m->count += !slot->key;

@@ -205,6 +205,10 @@ static void find_work(cutter *c) {
         widen(&c->work, work->start_ns, work->end_ns);
     }
     map_free(&c->launches);
+    free(c->works);
+    free(c->spans);
+    c->works = NULL;
+    c->spans = NULL;
 }
 
 /* Flows are there with both ends. */

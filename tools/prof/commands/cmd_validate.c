@@ -72,13 +72,13 @@ typedef struct open_event {      /* a complete event that others may lie in, */
     uint32_t around;             /* and the one that it lies in; NO_CALL */
 } open_event;
 
-/* What is compared with others that have its key, in constant memory: launches, kernels and waits
+/* What is compared with others that have its key: launches, kernels and waits
    by correlation, the ends of flows by id, work and waits by stream. */
 typedef struct keyed {
     uint64_t key, offset;
     int64_t start_ns, end_ns;
-    uint32_t what;               /* KEYED_... */
-    char id[36];                 /* of a flow, cut */
+    uint64_t what;               /* KEYED_... */
+    char id[32];                 /* of a flow, cut; others are kept without it */
 } keyed;
 
 enum { KEYED_LAUNCH, KEYED_KERNEL, KEYED_WAIT, KEYED_WORK, KEYED_START, KEYED_END };
@@ -94,7 +94,7 @@ typedef struct checker {
     arena texts;
     interner names;
     struct trace threads;         /* for its numbers of threads alone */
-    span_sorter *events;         /* complete ones: id is the offset */
+    span_sorter *events;         /* complete ones: around is their thread */
     span_sorter *by_correlation, *by_flow, *by_stream;   /* keyed */
     map streams, backward;
     trace_pairs *pairs;
@@ -252,9 +252,8 @@ static void add_launch(checker *c, const trace_event *event) {
 }
 
 static void add_timed(checker *c, const trace_event *event) {
-    sorter_add(c->events, &(span){
-        .start_ns = event->ts_ns, .amount = event->dur_ns, .id = (int64_t)event->offset,
-        .thread = trace_thread(&c->threads, event)
+    sorter_add(c->events, &(open_event){
+        event->ts_ns, event->ts_ns + event->dur_ns, event->offset, trace_thread(&c->threads, event)
     });
     if (kind_is_device(event->kind)) add_work(c, event);
     if (event->kind == TRACE_RUNTIME) add_launch(c, event);
@@ -269,7 +268,7 @@ static void check_flow(checker *c, const trace_event *event) {
     uint64_t key = hash_bytes(event->id.data, event->id.size) ^
                    hash_mix(hash_bytes(event->cat.data, event->cat.size));
     keyed k = keyed_of(event, key, event->phase == 's' ? KEYED_START : KEYED_END);
-    snprintf(k.id, sizeof k.id, "%.*s", event->id.size < 35 ? (int)event->id.size : 35,
+    snprintf(k.id, sizeof k.id, "%.*s", event->id.size < 31 ? (int)event->id.size : 31,
              event->id.data);
     sorter_add(c->by_flow, &k);
     if (event->phase == 'f' && !text_is(event->bp, "\"e\""))
@@ -358,6 +357,12 @@ static void check_order(checker *c, const open_event *outer, const open_event *e
              c->unit, (unsigned long long)outer->offset);
 }
 
+static bool event_before(const void *one, const void *other) {
+    const open_event *a = one, *b = other;
+    if (a->around != b->around) return a->around < b->around;
+    return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->end_ns > b->end_ns;
+}
+
 /* Each open event stands behind the one around it. */
 static void check_nesting(checker *c) {
     open_event *open = NULL;
@@ -367,9 +372,9 @@ static void check_nesting(checker *c) {
         NULL, sizeof *open, offsetof(open_event, end_ns), offsetof(open_event, around), 0
     };
     sorter_finish(c->events);
-    for (span s; sorter_next(c->events, &s); thread = s.thread) {
-        open_event e = {s.start_ns, s.start_ns + s.amount, (uint64_t)s.id, NO_CALL};
-        if (s.thread != thread) top = NO_CALL;
+    for (open_event e; sorter_next(c->events, &e); ) {
+        if (e.around != thread) top = NO_CALL;
+        thread = e.around;
         top = span_nest_around(&nest, top, e.start_ns, e.start_ns);
         check_order(c, top == NO_CALL ? NULL : &open[top], &e);
         e.around = span_nest_around(&nest, top, e.start_ns, e.end_ns);
@@ -534,10 +539,10 @@ static int check_file(checker *c, const char *path) {
     if (!reader) return EXIT_BAD;
     reader->quiet = reader->as_written = reader->tolerant = true;
     c->pairs = pairs_open();
-    c->events = sorter_new();
-    c->by_correlation = sorter_of(sizeof(keyed), correlation_before);
+    c->events = sorter_of(sizeof(open_event), event_before);
+    c->by_correlation = sorter_of(offsetof(keyed, id), correlation_before);
     c->by_flow = sorter_of(sizeof(keyed), flow_before);
-    c->by_stream = sorter_of(sizeof(keyed), stream_before);
+    c->by_stream = sorter_of(offsetof(keyed, id), stream_before);
     while (trace_next(reader) != TRACE_END) {
         c->unit = reader->format ? "item" : "byte";
         if (reader->item == TRACE_EVENT) check_event(c, &reader->event);

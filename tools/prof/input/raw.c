@@ -24,6 +24,9 @@ enum {
 
 typedef struct event_place { int64_t pid, tid; } event_place;
 
+/* A call, or work that one of this id launched. */
+typedef struct arrow_end { int64_t id, ts_ns; uint32_t place; bool is_launch; } arrow_end;
+
 /* Zones of a thread that may still belong behind one to come: see end_order. */
 typedef struct lane {
     raw_source *raw;
@@ -75,7 +78,7 @@ struct raw_source {
     int64_t last_id;
     map rows;                                /* of devices, that have their names */
     span_sorter *ends;                       /* of arrows: by id, calls before work; NULL: none */
-    span call;                               /* of the arrows that are being written; of none, */
+    arrow_end call;                            /* of the arrows that are being written; of none, */
     bool told_call, closed, ended;           /* if it is not told; closed: the stream is */
     event_place *places;                     /* of them */
     size_t place_count, place_capacity;
@@ -537,10 +540,10 @@ static bool is_launch(const prof_raw_item *item) {
            (ends_with(type, "_runtime") || ends_with(type, "_driver"));
 }
 
-static void put_arrow(raw_source *r, char phase, const span *end) {
-    trace_event *event = add_event_at(r, phase, "ac2g", "ac2g", r->places[end->what],
-                                      end->id - r->shift_ns);
-    queue_id(r->to, event, end->start_ns);
+static void put_arrow(raw_source *r, char phase, const arrow_end *end) {
+    trace_event *event = add_event_at(r, phase, "ac2g", "ac2g", r->places[end->place],
+                                      end->ts_ns - r->shift_ns);
+    queue_id(r->to, event, end->id);
     if (phase == 'f') event->bp = (trace_text){"\"e\"", 3};
 }
 
@@ -556,6 +559,11 @@ static uint32_t place_number(raw_source *r, event_place at) {
     return (uint32_t)*number;
 }
 
+static bool end_before(const void *one, const void *other) {
+    const arrow_end *a = one, *b = other;
+    return a->id != b->id ? a->id < b->id : a->is_launch && !b->is_launch;
+}
+
 /* Ends of arrows are kept until all are there: any may come first. */
 static void take_end(raw_source *r, const prof_raw_item *item, event_place at) {
     const prof_extra *x = item->extra;
@@ -563,16 +571,16 @@ static void take_end(raw_source *r, const prof_raw_item *item, event_place at) {
     bool work = item->device_type != PROF_DEVICE_CPU && x->has & PROF_HAS_LINK;
     int64_t id = launch ? x->id : x->linked_correlation_id;
     if (!id || !(launch || work)) return;
-    if (!r->ends) r->ends = sorter_new();
-    sorter_add(r->ends, &(span){.start_ns = id, .amount = launch, .what = place_number(r, at),
-                                .id = item->start_ns + r->shift_ns});
+    if (!r->ends) r->ends = sorter_of(sizeof(arrow_end), end_before);
+    sorter_add(r->ends, &(arrow_end){id, item->start_ns + r->shift_ns, place_number(r, at),
+                                     launch});
 }
 
 /* From the first call of an id to all that it launched. */
-static void put_end(raw_source *r, const span *end) {
-    if (end->amount && end->start_ns == r->call.start_ns) return;
-    if (end->amount) r->call = *end, r->told_call = false;
-    if (end->amount || end->start_ns != r->call.start_ns) return;
+static void put_end(raw_source *r, const arrow_end *end) {
+    if (end->is_launch && end->id == r->call.id) return;
+    if (end->is_launch) r->call = *end, r->told_call = false;
+    if (end->is_launch || end->id != r->call.id) return;
     if (!r->told_call) put_arrow(r, 's', &r->call);
     r->told_call = true;
     put_arrow(r, 'f', end);
@@ -772,7 +780,7 @@ static void put_head(raw_source *r) {
 
 bool raw_end(raw_source *r) {
     enum { ENDS = 1000 };
-    span end;
+    arrow_end end;
     if (r->spool >= 0) return read_spool(r), true;
     if (!r->closed) return end_stream(r), true;
     for (int i = 0; r->ends && i < ENDS; i++) {

@@ -243,6 +243,7 @@ int trace_load(struct trace *t, const char *path, trace_take *take, void *user) 
     t->base_offset = reader->base_offset;
     t->ended_early = reader->failed || reader->empty || reader->truncated;
     t->summed = reader->losses->summed;
+    map_free(&t->flows);                         /* the processes of devices are known */
     return trace_close(reader);
 }
 
