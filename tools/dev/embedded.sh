@@ -76,9 +76,10 @@ same() {   # NAME: what the folder of that name holds
         fi
         return
     fi
-    for file in table.txt trace.json stacks.txt; do
-        cmp "$reference/$file" "$out/$1/$file" >"$out/said" 2>&1 ||
-            { not_ok "$1" "$(cat "$out/said")"; return; }
+    for file in table.txt trace.json stacks.txt; do    # on targets zones are written as they ended
+        sed 's/,$//' "$reference/$file" | sort >"$out/sorted"
+        sed 's/,$//' "$out/$1/$file" | sort | cmp "$out/sorted" - >"$out/said" 2>&1 ||
+            { not_ok "$1" "$file: $(cat "$out/said")"; return; }
     done
     decodes "$1" "$out/$1/trace.raw"
 }
