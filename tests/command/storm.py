@@ -3,6 +3,7 @@ with a PROGRAM prof record alone, whose output is whole where it is a trace of w
 
 The folder has files of names that a temporary file might have: they stay as they are. The output is absent, the old
 one or whole. Nothing else is left, but after SIGKILL (record: and AT_ONCE); and that the next run removes."""
+import glob
 import json
 import os
 import random
@@ -45,6 +46,20 @@ def remove(path):
         shutil.rmtree(path)
     elif os.path.lexists(path):
         os.unlink(path)
+
+
+def runs_program(process):
+    try:
+        return os.readlink(process + "/exe") == program[0]
+    except OSError:
+        return False
+
+
+def await_program():
+    """What record ran goes on after it, and while it does its folder stays."""
+    end = time.time() + 60
+    while program and any(map(runs_program, glob.glob("/proc/[0-9]*"))) and time.time() < end:
+        time.sleep(.01)
 
 
 class Storm:
@@ -103,7 +118,7 @@ class Storm:
         assert {name: content(self.box + "/" + name) for name in self.others} == self.others, where + ": other files"
         at_once = number in (AT_ONCE if self.line[1] == "record" else (signal.SIGKILL,))
         if at_once:
-            time.sleep(self.takes)               # record's program goes on
+            await_program()
         left = self.left()
         assert at_once or not set(left) - set(before), where + ": it left " + str(left)
         assert status != 0 or not left, where + ": it did not remove " + str(left)
