@@ -402,7 +402,7 @@ if unshare -pf --mount-proc true 2>/dev/null; then
     fi
 else echo 'skip one number in four containers: unshare needs more rights'
 fi
-rm -f same*.*
+rm -f same*.raw same*.json*
 for ending in raw json; do
     PROF_TRACE=same.d/x.%p.$ending ./same 2>/dev/null
     mkdir -p same.d
