@@ -50,13 +50,13 @@ def remove(path):
 
 def runs_program(process):
     try:
-        return os.readlink(process + "/exe") == program[0]
+        return os.readlink(process + "/exe") in (program[0], os.path.realpath(prof))
     except OSError:
         return False
 
 
 def await_program():
-    """What record ran goes on after it, and while it does its folder stays."""
+    """What record ran goes on after it (or is about to begin), and while it does its folder stays."""
     end = time.time() + 60
     while program and any(map(runs_program, glob.glob("/proc/[0-9]*"))) and time.time() < end:
         time.sleep(.01)
