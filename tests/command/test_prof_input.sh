@@ -345,6 +345,8 @@ told no_ts null 1 '1 events without a ts or dur, taken as 0'
 told no_dur 1 true '1 pids, tids or times that are no numbers'
 told negative_dur 5 -3 '1 events that end before they begin, taken as of no length'
 is negative_dur 'a 0.000' a 5 -3
+is dur_is_text 'a 30.250' a '"1704161511420306.491"' '"30.25"'      # torch_npu, Hermes (A1)
+told no_number '"now"' 5 '1 pids, tids or times that are no numbers'
 echo '[{"ph":"B","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":9},{"ph":"E","pid":1,"tid":1,"ts":1}]' >"$out/back.json"
 says input_told_end_before_begin '1 events that end before they begin' 0 "$prof" report "$out/back.json"
 echo '[{"ph":"i","name":"mark","pid":1,"tid":1,"ts":1}]' >"$out/mark.json"

@@ -279,7 +279,7 @@ bool json_int(trace_text value, int64_t *number) {
 }
 
 bool json_ns(trace_text value, int64_t *ns) {
-    return scaled(value, 3, ns);
+    return scaled(unquoted(value), 3, ns);
 }
 
 bool json_double(trace_text value, double *number) {
