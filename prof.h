@@ -795,8 +795,9 @@ PROF_API prof_action prof_step(void);
 PROF_API uint64_t prof_step_number(void);
 
 /* Turns recording of some activities (PROF_ACTIVITY_...) off or on inside a window; the next one
-   begins with desc.activities again. Zones that are open end when their recording does.
-   PROF_ERROR_STATE: no window is open. PyTorch: toggle_collection_dynamic */
+   begins with desc.activities again. Zones that are open end when their recording does; work by
+   prof_submit on devices that were not added is left out while theirs is off. PROF_ERROR_STATE: no
+   window is open. PyTorch: toggle_collection_dynamic */
 PROF_API prof_result prof_toggle(uint32_t activities, bool enable);
 
 /* Lets a device take part in the sessions to come; *device is copied. PROF_ERROR_STATE: a session
@@ -4553,6 +4554,7 @@ static struct prof__session {
     bool step_open;                      /* the step began in this window, at step_tick */
     uint32_t activities;                 /* that are wanted and there */
     uint32_t enabled;                    /* those being recorded */
+    uint32_t off;                        /* that prof_toggle turned off in this window */
     prof_action action;
     uint64_t step, step_tick, errors;
 } prof__session;
@@ -4595,6 +4597,8 @@ typedef struct prof__pool {
     char *regions;                       /* of the states' rings, in the arena; region_size each */
     prof__row *free_rows, *last_row;
     uint32_t row_number, came;           /* rows so far; threads */
+    uint32_t awaited;                    /* rows that are */
+    uint32_t ids[1024];                  /* a bit for each id that a row had, by its lowest 15 */
 } prof__pool;
 
 /* @SUMS: zones that have no record. What is merged is @AGGREGATE's, when it is asked for. */
@@ -6479,8 +6483,11 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     prof__row *row, *old = NULL;         /* old: of an older generation; the thread continues it */
     uint64_t own = id;
     uint32_t thread;
-    bool listed;
-    for (row = s->generation == s->first_generation ? NULL : s->rows; row; row = row->next) {
+    uint32_t bit = 1u << id % 32, *ids = s->pool.ids + id / 32 % 1024;
+    bool listed, fresh = !s->platform.thread_id && !(*ids & bit);   /* no row has it */
+    *ids |= bit;
+    row = fresh || s->generation == s->first_generation ? NULL : s->rows;
+    for (; row; row = row->next) {
         if (prof__row_told(row) != id) continue;
         if (row->generation != s->generation) old = row->over ? NULL : row;
         else if (old && old->thread == row->thread) old = NULL;
@@ -6492,7 +6499,8 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     prof__copy_words(row, &empty, offsetof(prof__row, thread));   /* prof_dump may be reading it */
     prof__copy_words(row->name, empty.name, sizeof row->name);
     PROF__STORE(row->announced, 0u);
-    for (const prof__row *r = s->platform.thread_id ? NULL : s->rows; r && own == id; r = r->next)
+    for (const prof__row *r = fresh || s->platform.thread_id ? NULL : s->rows; r && own == id;
+         r = r->next)
         if (r->info.id == id && r->thread != thread)
             own = 1u << 30 | thread;     /* the system gave id to a thread before */
     prof__copy_words(&row->info.id, &own, sizeof own);
@@ -6529,12 +6537,13 @@ PROF__FN bool prof__row_for(prof__state *t, uint64_t id) {
     prof__row *row;
     bool context = id != 0;
     if (!id) id = p->thread_id ? (p->thread_id)(p->user) : os_id;
-    for (row = prof__trace.rows; row; row = row->next) {
+    for (row = prof__trace.pool.awaited ? prof__trace.rows : NULL; row; row = row->next) {
         if (!row->awaited || row->generation != prof__trace.generation) continue;
         if (row->awaited == 1 ? prof__row_told(row) == id : !context && row->os_id == os_id) break;
     }
     if (!row) row = prof__row_add(id);
     if (!row) return false;
+    prof__trace.pool.awaited -= row->awaited != 0;
     row->awaited = 0;
     if (p->thread_id) prof__copy_words(&row->info.id, &id, sizeof id);
     if (p->thread_id) row->os_id = os_id;
@@ -11825,19 +11834,20 @@ PROF__FN bool prof__event_right(const prof_event *e) {
                    (x->tensors || !x->tensor_count)));
 }
 
-/* Does desc.activities have such devices: that were added, or are known? Others it cannot leave
-   out. */
+/* Does the window take work of such devices: that were added, or are known? Others it cannot leave
+   out. What an added device submits is of times when prof_toggle had not stopped it. */
 PROF__FN bool prof__device_asked(uint8_t type) {
     static const struct { uint8_t type, activity; } kinds[] = {
         { PROF_DEVICE_CUDA, PROF_ACTIVITY_CUDA }, { PROF_DEVICE_HIP, PROF_ACTIVITY_CUDA },
         { PROF_DEVICE_XPU, PROF_ACTIVITY_XPU }, { PROF_DEVICE_MTIA, PROF_ACTIVITY_MTIA },
         { PROF_DEVICE_HPU, PROF_ACTIVITY_HPU },
         { PROF_DEVICE_PRIVATEUSE1, PROF_ACTIVITY_PRIVATEUSE1 } };
-    uint32_t asked = prof__session.desc.activities;
-    for (uint32_t i = 0; asked && i < prof__devices.count; i++)
+    uint32_t asked = prof__session.desc.activities ? prof__session.desc.activities : UINT32_MAX;
+    for (uint32_t i = 0; i < prof__devices.count; i++)
         if (prof__devices.list[i].desc.type == type)
             return (asked & prof__devices.list[i].desc.activity) != 0;
-    for (size_t i = 0; asked && i < sizeof kinds / sizeof *kinds; i++)
+    asked &= ~PROF__LOAD(prof__session.off);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (kinds[i].type == type) return (asked & kinds[i].activity) != 0;
     return true;
 }
@@ -11985,6 +11995,7 @@ PROF__FN uint32_t prof__submit_thread(uint64_t id, const char *name, bool os) {
     if (!row && open) {
         row = prof__row_add(id);
         if (row) row->awaited = os ? 2 : 1;
+        s->pool.awaited += row != NULL;
     }
     if (row && name) prof__row_name(row, name);
     if (row) row->kept = true;
@@ -21879,6 +21890,7 @@ PROF__FN void prof__window_prepare(struct prof_trace *s) {
     if (ready && !s->began) prof__prefault(s);
     prof__unlock();
     PROF__STORE(prof__session.enabled, prof__session.activities);
+    PROF__STORE(prof__session.off, 0u);
     prof__devices_each(prof__session.enabled, PROF__DEVICE_PREPARE);
 }
 
@@ -22693,6 +22705,8 @@ PROF__CALL prof_result prof_toggle(uint32_t activities, bool enable) {
         changed = activities & prof__session.activities &
                   (enable ? ~prof__session.enabled : prof__session.enabled);
         PROF__STORE(prof__session.enabled, prof__session.enabled ^ changed);
+        PROF__STORE(prof__session.off, enable ? prof__session.off & ~activities
+                                              : prof__session.off | activities);
         if (!enable) prof__devices_each(changed, PROF__DEVICE_STOP);
         prof__windows_unsettle();
         prof__lock();

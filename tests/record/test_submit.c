@@ -263,6 +263,23 @@ static void test_submit_not_asked(void) {
     }
 }
 
+/* prof_toggle stops submitted work as it stops zones (A37). */
+static void test_submit_toggled(void) {
+    prof_trace *trace;
+    size_t count;
+    start_at_zero();
+    for (int i = 0; i < 3; i++) {
+        prof_event e = event_at("e", 1, 2, prof_submit_thread(7, NULL));
+        e.device_type = PROF_DEVICE_CUDA;
+        EQUAL(prof_toggle(PROF_ACTIVITY_CUDA | PROF_ACTIVITY_XPU, i != 1), PROF_OK);
+        EQUAL(prof_submit(&e, 1), PROF_OK);
+    }
+    trace = prof_stop();
+    (void)prof_events(trace, &count);
+    EQUAL(count, 2);
+    EQUAL(prof_trace_stats(trace).not_kept, 1);
+}
+
 static void test_submit_refused(void) {
     prof_event e[2];
     EQUAL(prof_submit(NULL, 1), PROF_ERROR_INVALID);
@@ -873,6 +890,7 @@ int main(void) {
     RUN(test_recursion);
     RUN(test_submit_thread_first);
     RUN(test_submit_not_asked);
+    RUN(test_submit_toggled);
     RUN(test_submit_refused);
     RUN(test_submit_refused_streamed);
     RUN(test_submit_not_analysed);
