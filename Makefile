@@ -59,7 +59,7 @@ TOOL_SOURCES = $(wildcard tools/prof/*.c tools/prof/*/*.c)
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/prof/%.c=$(TOOLS)/%.o)
 READER_OBJECTS = $(filter $(TOOLS)/base/% $(TOOLS)/input/%, $(TOOL_OBJECTS))
 PAGE_PARTS = $(wildcard tools/prof/page/*.html tools/prof/page/*.css tools/prof/page/*.js)
-TOOL_PAGES = $(addprefix $(TOOLS)/, report_html.h memory_page_html.h flamegraph_css.h flamegraph_js.h report_sql.h)
+TOOL_PAGES = $(addprefix $(TOOLS)/, report_html.h flamegraph_css.h flamegraph_js.h report_sql.h)
 
 .PHONY: help prof demo examples cuda check_layout test test-all nightly test-viewers real coverage fuzz mutants compare proof soak storm trust analysis \
         bench bench-compile embedded size lint install clean setup-build setup-examples setup-test setup-tool setup-embedded setup-proof \
@@ -271,7 +271,7 @@ $(TOOLS)/%_js.h: tools/prof/page/%.js $(PAGE_PARTS) Makefile ; $(embed)
 $(TOOLS)/%_sql.h: tools/prof/sql/%.sql Makefile ; $(embed)
 $(TOOLS)/report_html.h: | $(filter-out $(TOOLS)/report_html.h, $(TOOL_PAGES))
 
-$(addprefix $(TOOLS)/, page/report_page.o page/memory_page.o commands/cmd_flamegraph.o output/table_sqlite.o): $(TOOL_PAGES)
+$(addprefix $(TOOLS)/, page/report_page.o commands/cmd_flamegraph.o output/table_sqlite.o): $(TOOL_PAGES)
 $(TOOLS)/%.o: tools/prof/%.c $(wildcard tools/prof/*.h tools/prof/*/*.h) prof.h Makefile | setup-tool
 	$(call say,compiling $<)
 	$(Q)mkdir -p $(@D)

@@ -445,6 +445,26 @@ async function narrow(file) {
   await page.close();
 }
 
+// The page of prof memory: its plot is drawn, a drag zooms, Esc shows the whole, a name hides.
+async function usesMemory(page) {
+  const size = () => page.run("used.to - used.from"), whole = await size();
+  const drawn = () => page.run("(g => [...g.getImageData(0, 0, plot.width, plot.height).data]" +
+    ".reduce((sum, n) => sum + n, 0))(plot.getContext('2d'))");
+  const ink = await page.run("[...plot.getContext('2d').getImageData(plot.width >> 1, " +
+    "(USE_HIGH - 3) * devicePixelRatio, 1, 1).data].join()");
+  const inks = await page.run("USE_INKS.map(name => [...rgb(color(name)), 255].join())");
+  check(inks.includes(ink), "drawn in " + ink);
+  const [x, y, width] = await page.run("(r => [r.left, r.top, r.width])(plot.getBoundingClientRect())");
+  await page.drag(x + width * 0.4, y + 40, x + width * 0.6, y + 40);
+  check(await size() < whole / 2, "a drag does not zoom");
+  await page.run("plot.focus()");
+  await page.key("Escape");
+  check(await size() == whole, "Esc does not show the whole");
+  const before = await drawn();
+  await page.run("$('use_keys').firstChild.click()");
+  check(await drawn() != before, "a name hides nothing");
+}
+
 // A page or picture of another command: it loads, wide and narrow, and is drawn.
 async function other(name, file) {
   for (const size of [{width: 1280, height: 900}, {width: 390, height: 844, dark: true}]) {
@@ -457,6 +477,7 @@ async function other(name, file) {
     const back = await page.run("getComputedStyle(document.querySelector('section, #back'))" +
       "[document.querySelector('section') ? 'backgroundColor' : 'fill']");
     check(back == (size.dark ? "rgb(27, 29, 32)" : "rgb(255, 255, 255)"), "drawn on " + back);
+    if (name == "other_memory") await usesMemory(page);
     check(!page.errors.length, page.errors[0]);
     if (process.env.PICTURES)
       writeFileSync(`${process.env.PICTURES}/${name}_${size.width}.png`, await page.picture());

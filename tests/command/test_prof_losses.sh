@@ -51,7 +51,7 @@ banner() {   # TEXT COMMAND...
         grep -qF "$full" "$out/err"
 }
 try losses_page banner "\"losses\":[\"$told\"]" report -f html "$out/lost.json"
-try losses_memory_page banner '<p class="lost" role="alert">' memory -f html "$out/lost.json"
+try losses_memory_page banner "\"losses\":[\"$told\"]" memory -f html "$out/lost.json"
 try losses_flamegraph banner "class=\"lost\" x=\"10\" y=\"64\">$out" flamegraph "$out/lost.json"
 if [ -n "$browser" ]; then
     "$prof" report -f html -o "$out/lost.html" "$out/lost.json" 2>/dev/null

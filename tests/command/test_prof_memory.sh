@@ -112,7 +112,7 @@ if [ -n "$browser" ]; then
     says memory_page 'Peak: 1.31 KiB.' 0 cat "$out/made.dom"
     says memory_page_holders '<td>Optimizer.step#SGD.step</td><td>optimizer state</td><td>64 B' 0 \
         cat "$out/made.dom"
-    sed 's|</body>|<script>view=[88,90];paint();tell(84);document.title=$("tip").textContent</script>&|' \
+    sed 's|</body>|<script>showUse(88e3,90e3);tellUse(84e3);document.title=$("use_told").textContent</script>&|' \
         "$out/made.html" >"$out/told.html"
     says memory_page_tells '<title>84.000 µs: 1.06 KiB' 0 dom "$out/told.html"
 else

@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "input/losses.h"
 #include "input/trace_reader.h"
-#include "page/memory_page.h"
+#include "page/report_page.h"
 #include "trace/trace.h"
 
 #include <stdlib.h>
@@ -38,6 +38,15 @@ const command memory_command = {
 static const char *const device_names[] = {
     "cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip", "fpga", "maia", "xla", "vulkan",
     "metal", "xpu", "mps", "meta", "hpu", "ve", "lazy", "ipu", "mtia", "privateuseone"
+};
+
+enum {                          /* PyTorch's numbers */
+    MEMORY_PARAMETER, MEMORY_OPTIMIZER_STATE, MEMORY_INPUT, MEMORY_TEMPORARY, MEMORY_ACTIVATION,
+    MEMORY_GRADIENT, MEMORY_AUTOGRAD_DETAIL, MEMORY_UNKNOWN, MEMORY_CATEGORIES
+};
+static const char *const memory_category_names[MEMORY_CATEGORIES] = {
+    "parameter", "optimizer state", "input", "temporary", "activation", "gradient",
+    "autograd detail", "unknown"
 };
 
 enum { PREEXISTING = 1, CREATE, INCREMENT_VERSION, DESTROY };      /* PyTorch's numbers */
@@ -480,30 +489,59 @@ static const char *op_name(const memory_trace *m, const holder *h) {
     return h->op == NO_CALL ? NULL : interned_text(&m->trace.names, h->op);
 }
 
-static void write_page(const memory_trace *m, const char *name, output *out) {
-    memory_page page;
-    size_t first = 0;
+/* [name, when its changes begin, of each: ns since the last one, category, bytes] */
+static void write_changes(const memory_trace *m, uint32_t device, output *out) {
+    size_t first = 0, at = 0;
     while (first < m->count && m->steps[first].action == PREEXISTING) first++;
-    int64_t first_ns = first < m->count ? m->steps[first].ns : 0;
-    memory_page_begin(&page, out, file_name(name));
-    for (uint32_t device = 0; device < m->device_count; device++) {
-        memory_page_device(&page, m->devices[device].name);
-        size_t at = 0;
-        for (const step *s; (s = next_step(m, device, &at)) != NULL; )
-            memory_page_change(&page, s->action == PREEXISTING ? first_ns : s->ns, s->category,
-                               s->bytes);
+    int64_t first_ns = first < m->count ? m->steps[first].ns : 0, last_ns = INT64_MIN;
+    output_format(out, "%s\n[\"%s\",", device ? "," : "", m->devices[device].name);
+    for (const step *s; (s = next_step(m, device, &at)) != NULL; ) {
+        int64_t ns = s->action == PREEXISTING ? first_ns : s->ns;
+        bool is_first = last_ns == INT64_MIN;
+        if (is_first) output_format(out, "%lld,[", (long long)ns);
+        output_format(out, "%s%lld,%d,%lld", is_first ? "" : ",",
+                      (long long)(is_first ? 0 : ns - last_ns), s->category, (long long)s->bytes);
+        last_ns = ns;
     }
-    memory_page_holders(&page);
-    for (uint32_t device = 0; device < m->device_count; device++) {
-        holder *holders = NULL;
-        size_t count = find_holders(m, device, true, &holders);
-        for (size_t i = 0; i < count; i++)
-            if (holders[i].bytes > 0)
-                memory_page_holder(&page, device, op_name(m, &holders[i]), holders[i].category,
-                                   holders[i].bytes);
-        free(holders);
+    output_text(out, "]]");
+}
+
+/* [device, op, category, bytes] */
+static void write_holders(const memory_trace *m, uint32_t device, bool *any, output *out) {
+    holder *holders = NULL;
+    size_t count = find_holders(m, device, true, &holders);
+    for (size_t i = 0; i < count; i++) {
+        const char *op = op_name(m, &holders[i]);
+        if (holders[i].bytes <= 0) continue;
+        output_format(out, "%s\n[%u,", *any ? "," : "", device);
+        if (op) output_json_text(out, op, strlen(op));
+        else output_text(out, "null");
+        output_format(out, ",%d,%lld]", holders[i].category, (long long)holders[i].bytes);
+        *any = true;
     }
-    memory_page_end(&page);
+    free(holders);
+}
+
+static void write_use(output *out, void *user) {
+    const memory_trace *m = user;
+    bool any = false;
+    output_text(out, "{\"categories\":[");
+    for (int i = 0; i < MEMORY_CATEGORIES; i++)
+        output_format(out, "%s\"%s\"", i ? "," : "", memory_category_names[i]);
+    output_text(out, "],\n\"devices\":[");
+    for (uint32_t i = 0; i < m->device_count; i++) write_changes(m, i, out);
+    output_text(out, "],\n\"holders\":[");
+    for (uint32_t i = 0; i < m->device_count; i++) write_holders(m, i, &any, out);
+    output_text(out, "]}");
+}
+
+static void write_page(memory_trace *m, const char *name, output *out) {
+    row_table none = {.events = m->count};
+    text_list no_notes = {0};
+    report_page *page = page_new(&none);
+    page_uses_memory(page, write_use, m);
+    page_write(page, &none, file_name(name), &no_notes, NULL, out);
+    page_free(page);
 }
 
 /* ---- The command ---- */
@@ -520,7 +558,7 @@ static const char *format_of(const memory_options *o) {
     return "text";
 }
 
-static int write_memory(const memory_trace *m, const memory_options *o, const char *name) {
+static int write_memory(memory_trace *m, const memory_options *o, const char *name) {
     const char *format = format_of(o);
     uint32_t device = 0;
     output out;

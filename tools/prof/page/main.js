@@ -4,7 +4,7 @@ const more = !data.compare && told.files.length > 1 && data.title == told.files[
   ? " and " + (told.files.length - 1) + " more" : "";
 const title = data.compare ? told.files.map(file => file[0]).join(" and ") : data.title;
 $("title").textContent = plain(title) + more;
-document.title = plain(title) + more + " \u2013 prof " + (data.compare ? "diff" : "report");
+document.title = plain(title) + more + " \u2013 prof " + (data.compare ? "diff" : data.memory_use ? "memory" : "report");
 $("about").textContent = count(data.compare ? told.count + told.summed[0] : data.events) +
   (data.events == 1 ? " event" : " events") + ", prof " + data.version;
 const MOST_CARDS = 8;               // of devices
@@ -21,7 +21,7 @@ for (const [name, value] of [...data.cards, ...busyCards]) {
 }
 for (const line of data.losses) $("losses").append(element("div", line));
 $("losses").hidden = !data.losses.length;
-const nothing = data.rows.length || told.count || told.counters.length ? [] : ["There is nothing in " +
+const nothing = data.rows.length || told.count || told.counters.length || data.memory_use ? [] : ["There is nothing in " +
   "this trace: nothing that is marked (PROF_SCOPE, record_function, an op) ran and ended while it was " +
   "recorded."];
 for (const note of [...nothing, ...data.notes]) $("notes").append(element("li", note));
@@ -83,6 +83,7 @@ function draw() {
   repaint();
   flame();
   memory();
+  drawUse();
   if (chosenRow && slices.tracks) histogram(callsOf(...chosenRow)
     .sort((a, b) => slices.dur[b] - slices.dur[a]));
 }
@@ -134,5 +135,6 @@ async function begin() {
 devices();
 fillRanks();
 fillTable();
+fillUse();
 setTheme(dark.matches ? "dark" : "light");
 begin();

@@ -46,6 +46,8 @@ struct report_page {
     int64_t first_ns, last_ns;   /* of the file being read */
     int64_t span_ns;             /* of the longest file */
     unsigned files;
+    void (*write_use)(output *out, void *user);  /* of memory; NULL */
+    void *user_of_use;
 };
 
 /* ---- Reading ---- */
@@ -176,6 +178,11 @@ report_page *page_new(row_table *table) {
     page->ranks.untold = true;
     if (table) page_takes(page, table);
     return page;
+}
+
+void page_uses_memory(report_page *page, void (*write)(output *out, void *user), void *user) {
+    page->write_use = write;
+    page->user_of_use = user;
 }
 
 /* ---- Writing ---- */
@@ -428,7 +435,11 @@ static void write_data(output *out, void *user) {
     write_texts(out, "notes", d->notes);
     write_devices(out, d->page);
     output_text(out, ",\n");
-    if (d->comparison) {
+    if (d->page->write_use) {
+        output_text(out, "\"cards\":[],\"rows_left\":0,\"rows\":[],\n\"memory_use\":");
+        d->page->write_use(out, d->page->user_of_use);
+        output_text(out, ",\n");
+    } else if (d->comparison) {
         write_compared_cards(out, d->comparison);
         write_compared_rows(out, d->comparison);
     } else {

@@ -1,4 +1,4 @@
-/* The page of prof report --format html: what it shows beside the rows. */
+/* The page of prof report, diff and memory --format html: what it shows beside the rows. */
 #ifndef PROF_REPORT_PAGE_H
 #define PROF_REPORT_PAGE_H
 
@@ -25,6 +25,8 @@ report_page *page_new(row_table *table);         /* NULL: page_takes tells it la
 void page_takes(report_page *page, row_table *table);        /* before its first rows_read */
 void page_begin_file(report_page *page, const char *label);  /* around each of them */
 void page_end_file(report_page *page);
+/* For prof memory, which has no rows: writes what memory was used for (memory_use.js). */
+void page_uses_memory(report_page *page, void (*write)(output *out, void *user), void *user);
 /* comparison NULL: the table's own rows. */
 void page_write(report_page *page, const row_table *table, const char *title,
                 const text_list *notes, const page_comparison *comparison, output *out);
