@@ -345,10 +345,12 @@ typedef struct prof_desc {
     bool with_modules;                   /* records prof_module_push, prof_set_module */
     bool with_stack;                     /* each event has a stack: the zones around it */
     prof_native native_stack;            /* ... or its native call stack, read as the zone begins;
-                                            turns with_stack on; not in STREAM and AGGREGATE;
+                                            turns with_stack on; not in AGGREGATE;
                                             a zone's begin then takes 4 KiB of stack */
     const char *hw_counters;             /* counted in each zone, as "cycles,instructions"; at most
-                                            4: prof_hw_counter_name; not in STREAM and AGGREGATE */
+                                            4: prof_hw_counter_name; not in AGGREGATE */
+    const char *numbers;                 /* the program's own, as "points,bytes": see prof_add. With
+                                            hw_counters at most 4. Not in AGGREGATE */
     bool profile_memory;                 /* records prof_memory_alloc and prof_memory_free */
     const char *exclude;                 /* instrumented functions that are to be no zones, named as
                                             in tables: "step,draw". Linux; as of prof_start */
@@ -443,7 +445,7 @@ enum {                                   /* prof_stats.warnings, and in the trac
 };
 
 #define PROF_NONE UINT32_MAX             /* no such index */
-#define PROF_COUNTERS 4                  /* at most so many in desc.hw_counters */
+#define PROF_COUNTERS 4                  /* at most so many in desc.hw_counters and numbers */
 
 /* c10::DeviceType's numbers. */
 typedef enum prof_device_type {
@@ -531,7 +533,8 @@ typedef struct prof_extra {
     int64_t cpu_memory_usage;            /* bytes allocated less freed, children included */
     int64_t device_memory_usage;
     int64_t flops;
-    const int64_t *counters;             /* desc.hw_counters of this zone, children included */
+    const int64_t *counters;             /* desc.hw_counters, then desc.numbers, of this zone and
+                                            its children */
     uint8_t counter_count;
     uint8_t scope;                       /* at::RecordScope; 1: backward */
 } prof_extra;
@@ -775,8 +778,10 @@ typedef struct prof_chrome_desc {
    PROF_ERROR_INVALID: max_depth over its limit, memory NULL with a size, a bad schedule (see
    prof_schedule_check), or activities of which none is available. PROF_ERROR_UNSUPPORTED:
    activities without PROF_ACTIVITY_CPU, and none of the devices can record; the OS's clock cannot
-   be read; this system lacks native_stack or hw_counters: prof_strerror says which. Freestanding:
-   may not be called in an interrupt, prof_stop may; UNSUPPORTED: its clock does not count. */
+   be read; this system lacks native_stack or hw_counters, numbers are no list of names, more than
+   four, or asked of AGGREGATE: prof_strerror says which. Freestanding:
+   may not be called in an interrupt, prof_stop may; UNSUPPORTED: its clock does not count, or
+   hw_counters or numbers are asked for. */
 PROF_API prof_result prof_start(const prof_desc *desc);
 
 /* Closes the session; zones still open end now. NULL only when no session was open (or in one of
@@ -1024,6 +1029,16 @@ PROF_API void prof_set_inputs(const char *const *concrete, uint32_t count, const
 PROF_API void prof_set_outputs(const prof_shape *shapes, const char *const *dtypes, uint32_t count);
 PROF_API void prof_set_tensors(const prof_tensor *tensors, uint32_t count);
 
+/* Adds to number `index` of desc.numbers, from 0, for the innermost zone and all zones around it:
+   what it worked on, as points, bytes or rows. Numbers are arguments in the trace, columns of
+   tables ("Self points", "points") and fields of averages, as counters are (prof_average.counters,
+   after those of desc.hw_counters); What is added outside of zones, or after the timeline ended
+   (desc.when_full), is left out and counted (details_cut, not_kept); a zone's record is longer by
+   one slot for each number, where any is not 0. Where desc.numbers has no such number it does
+   nothing. Any thread; not in a signal handler. Freestanding: does nothing. PyTorch: none;
+   with_flops is one such number */
+PROF_API void prof_add(uint32_t index, int64_t value);
+
 /* Its floating point operations, instead of what prof_flops computes. With desc.with_flops. */
 PROF_API void prof_set_flops(uint64_t flops);
 
@@ -1175,17 +1190,18 @@ PROF_API const prof_thread_info *prof_threads(const prof_trace *trace, size_t *c
 /* Name and place of an event; NULL when it has none. */
 PROF_API const prof_site *prof_event_site(const prof_trace *trace, const prof_event *event);
 
-/* The name of counter i, from 0, of desc.hw_counters; NULL: there are not so many. Names are those
-   of `perf list`: cycles, instructions, cache-references, cache-misses, branches, branch-misses,
-   ref-cycles, stalled-cycles-frontend, stalled-cycles-backend, L1-dcache-loads,
-   L1-dcache-load-misses, LLC-loads, LLC-load-misses, dTLB-load-misses, iTLB-load-misses, and rHEX
-   for a raw one (all of them in user mode only); task-clock (ns), page-faults, minor-faults,
-   major-faults, context-switches, cpu-migrations. Linux: perf_event_open, a group for each thread,
-   each of which a system call of some 0.5 us reads at each begin and end of a zone. Counts are
-   arguments in the trace, columns of tables and fields of averages. A zone that ends on another
-   thread than it began on, or that prof_stop ends, has none. Where a counter is unknown, missing or
-   not allowed prof_start returns PROF_ERROR_UNSUPPORTED, and prof_strerror tells why. A thread
-   keeps a few file descriptors for its counters until it exits or calls prof_thread_end. */
+/* The name of counter i, from 0, of desc.hw_counters, then desc.numbers; NULL: there are not so
+   many. Names of hw_counters are those of `perf list`: cycles, instructions, cache-references,
+   cache-misses, branches, branch-misses, ref-cycles, stalled-cycles-frontend,
+   stalled-cycles-backend, L1-dcache-loads, L1-dcache-load-misses, LLC-loads, LLC-load-misses,
+   dTLB-load-misses, iTLB-load-misses, and rHEX for a raw one (all of them in user mode only);
+   task-clock (ns), page-faults, minor-faults, major-faults, context-switches, cpu-migrations.
+   Linux: perf_event_open, a group for each thread, each of which a system call of some 0.5 us reads
+   at each begin and end of a zone. Counts are arguments in the trace, columns of tables and fields
+   of averages. A zone that ends on another thread than it began on, or that prof_stop ends, has
+   none. Where a counter is unknown, missing or not allowed prof_start returns
+   PROF_ERROR_UNSUPPORTED, and prof_strerror tells why. A thread keeps a few file descriptors for
+   its counters until it exits or calls prof_thread_end. */
 PROF_API const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i);
 
 /* An event's times and memory, with and without its children. */
@@ -1808,6 +1824,7 @@ PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
     if (prof__on) return PROF_ERROR_STATE;
     if (!d) return prof__start(16, PROF__NULL, PROF__NULL, 0);
     if (!prof__desc_valid(d)) return PROF_ERROR_INVALID;
+    if (d->hw_counters || d->numbers) return PROF_ERROR_UNSUPPORTED;
 #  ifdef PROF_NAMES_IN_ELF               /* these modes need names on the target */
     if (d->mode == PROF_MODE_AGGREGATE) return PROF_ERROR_UNSUPPORTED;
     if (d->mode == PROF_MODE_STREAM && d->stream_format == PROF_STREAM_CHROME)
@@ -4445,6 +4462,7 @@ typedef struct prof__state_details {
 /* @COUNTERS */
 typedef struct prof__state_counters {
     uint64_t *begun;                     /* by depth: the counters at the begin */
+    uint64_t added[PROF_COUNTERS];       /* by prof_add, on this thread, ever */
     uint32_t generation;                 /* the first one in whose arena these lie */
 } prof__state_counters;
 
@@ -8567,6 +8585,11 @@ static const struct prof__cpu_results *prof__cpu_results_here(void) {
 
 /* ---- what the rooms that follow have for hosts alone: here it is refused, or nothing ---- */
 
+PROF__CALL void prof_add(uint32_t index, int64_t value) {
+    (void)index;
+    (void)value;
+}
+
 PROF__CALL const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i) {
     (void)trace;
     (void)i;
@@ -10337,9 +10360,10 @@ PROF__FN bool prof__same_frames(const struct prof_trace *s, const prof_event *a,
     return true;
 }
 
-/* ---- @COUNTERS: what the hardware and the kernel count in each zone ----
+/* ---- @COUNTERS: what the hardware, the kernel and the program count in each zone ----
 
-   Each thread has counters of its own, read at each begin and end by read(2).
+   Each thread has counters of its own, read at each begin and end: those of the system by read(2),
+   then what prof_add has added up.
    - Where a counter cannot be opened prof_start fails, and tells why.
    - A zone's counts include its children's; @NEST takes those off. */
 
@@ -10347,6 +10371,7 @@ PROF__FN bool prof__same_frames(const struct prof_trace *s, const prof_event *a,
 static struct prof__counting {
     uint64_t opened;                     /* groups of counters, so far */
     uint32_t count;                      /* counters; 0: none */
+    uint32_t numbers;                    /* the last ones of them, by prof_add */
     uint32_t serial;                     /* the number of the last session with counters */
     char names[PROF_COUNTERS][32], text[128];   /* text: why there are none */
     uint32_t type[PROF_COUNTERS];
@@ -10441,7 +10466,7 @@ PROF__FN bool prof__perf_open(void) {
     uint32_t serial = prof__counting.serial;
     if (prof__perf.serial == serial) return prof__perf.number != 0;
     prof__perf_close();
-    for (uint32_t i = 0; i < prof__counting.count; i++) {
+    for (uint32_t i = 0; i < prof__counting.count - prof__counting.numbers; i++) {
         prof__perf.file[i] = prof__perf_open_one(i);
         if (prof__perf.file[i] < 0) {
             int error = errno;
@@ -10464,40 +10489,6 @@ PROF__FN bool prof__perf_read(uint64_t *values) {
     return true;
 }
 
-/* A state's counters at the begin of frame f's zone: prof__perf.number, and the values. */
-PROF__FN uint64_t *prof__counted_of(prof__state *t, const prof__frame *f) {
-    const struct prof_trace *s = &prof__trace;
-    size_t each = 1 + prof__counting.count;
-    if (t->counters.generation != s->first_generation) {
-        if (!prof__lock_briefly()) return NULL;
-        t->counters.begun = PROF__LOAD(prof__on) != t->generation ? NULL
-                   : (uint64_t *)prof__take(s->max_depth * each * sizeof *t->counters.begun, 0);
-        t->counters.generation = s->first_generation;
-        prof__unlock();
-    }
-    return t->counters.begun ? t->counters.begun + f->depth * each : NULL;
-}
-
-PROF__FN void prof__counters_begin(prof__state *t, prof__frame *f) {
-    uint64_t *counted = prof__counted_of(t, f);
-    if (!counted) return;
-    counted[0] = prof__perf_open() && prof__perf_read(counted + 1) ? prof__perf.number : 0;
-    if (!counted[0]) PROF__COUNT(prof__loose.details_cut);
-}
-
-PROF__FN void prof__counters_end(prof__state *t, prof__frame *f) {
-    uint64_t now[PROF_COUNTERS], *counted = prof__counted_of(t, f);
-    prof__long l;
-    if (!counted || !counted[0] || counted[0] != prof__perf.number || !prof__perf_read(now) ||
-        !prof__room(t, t->hooks.slots + 4)) {
-        PROF__COUNT(prof__loose.details_cut);
-        return;
-    }
-    prof__attribute_in(&l, t, f);
-    for (uint32_t i = 0; i < prof__counting.count; i++) prof__long_put(&l, now[i] - counted[1 + i]);
-    prof__attribute_close(&l, PROF__COUNTED, prof__counting.count, 0);
-}
-
 PROF__FN const char *prof__perf_refusal(int error) {
     if (error == EACCES || error == EPERM)
         return ": not allowed (see /proc/sys/kernel/perf_event_paranoid)";
@@ -10510,7 +10501,6 @@ PROF__FN const char *prof__perf_refusal(int error) {
 /* Parses the names, and opens all counters on this thread, as a test. NULL: well; else why not. */
 PROF__FN const char *prof__counters_start(const char *names) {
     struct prof__counting *c = &prof__counting;
-    c->count = 0;
     while (*names) {
         size_t n = strcspn(names, ",");
         char *name = c->names[c->count];
@@ -10533,10 +10523,99 @@ PROF__FN const char *prof__counters_start(const char *names) {
     return c->count ? NULL : prof__counting_say("", "none is named");
 }
 #else
-#define prof__counters_begin(t, f) ((void)0)
-#define prof__counters_end NULL
-#define prof__counters_start(names) prof__counting_say("", "they need the perf events of Linux")
+#  define prof__counters_start(names) prof__counting_say("", "they need the perf events of Linux")
 #endif
+
+/* Adds desc.numbers to the counters. NULL: well; else why not. */
+PROF__FN const char *prof__numbers_start(const prof_desc *d) {
+    struct prof__counting *c = &prof__counting;
+    const char *names = d->numbers;
+    if (d->mode == PROF_MODE_AGGREGATE) return "numbers: not in PROF_MODE_AGGREGATE";
+    for (;; names++) {
+        size_t n = strcspn(names, ",");
+        char *name = c->names[c->count];
+        if (c->count == PROF_COUNTERS) return "numbers: more than four, with hw_counters";
+        if (!n || n >= sizeof c->names[0]) return "numbers: a name is empty, or has over 31 bytes";
+        memcpy(name, names, n);
+        name[n] = 0;
+        for (uint32_t i = 0; i < c->count; i++)
+            if (strcmp(c->names[i], name) == 0) return "numbers: a name is there twice";
+        c->count++;
+        c->numbers++;
+        names += n;
+        if (!*names) return NULL;
+    }
+}
+
+/* The counters of the calling thread, whose state is t, as they are now. False: not known. */
+PROF__FN bool prof__counters_read(const prof__state *t, uint64_t *values) {
+    uint32_t hardware = prof__counting.count - prof__counting.numbers;
+#ifdef PROF__PERF
+    if (hardware && !(prof__perf_open() && prof__perf_read(values))) return false;
+#endif
+    for (uint32_t i = 0; i < prof__counting.numbers; i++)
+        values[hardware + i] = t->counters.added[i];
+    return true;
+}
+
+/* The number of the opening that the calling thread's counters are of; numbers alone need none. */
+PROF__FN uint64_t prof__counters_opening(void) {
+#ifdef PROF__PERF
+    if (prof__counting.count > prof__counting.numbers) return prof__perf.number;
+#endif
+    return 1;
+}
+
+/* A state's counters at the begin of frame f's zone: prof__counters_opening, and the values. */
+PROF__FN uint64_t *prof__counted_of(prof__state *t, const prof__frame *f) {
+    const struct prof_trace *s = &prof__trace;
+    size_t each = 1 + prof__counting.count;
+    if (t->counters.generation != s->first_generation) {
+        if (!prof__lock_briefly()) return NULL;
+        t->counters.begun = PROF__LOAD(prof__on) != t->generation ? NULL
+                   : (uint64_t *)prof__take(s->max_depth * each * sizeof *t->counters.begun, 0);
+        t->counters.generation = s->first_generation;
+        prof__unlock();
+    }
+    return t->counters.begun ? t->counters.begun + f->depth * each : NULL;
+}
+
+PROF__FN void prof__counters_begin(prof__state *t, prof__frame *f) {
+    uint64_t *counted = prof__counted_of(t, f);
+    if (!counted) return;
+    counted[0] = prof__counters_read(t, counted + 1) ? prof__counters_opening() : 0;
+    if (!counted[0]) PROF__COUNT(prof__loose.details_cut);
+}
+
+/* Writes what was counted since the zone's begin, unless all of it is 0. */
+PROF__FN void prof__counters_end(prof__state *t, prof__frame *f) {
+    uint64_t now[PROF_COUNTERS], *counted = prof__counted_of(t, f), any = 0;
+    prof__long l;
+    if (counted && counted[0] && counted[0] == prof__counters_opening() &&
+        prof__counters_read(t, now)) {
+        for (uint32_t i = 0; i < prof__counting.count; i++) any |= now[i] -= counted[1 + i];
+        if (!any) return;
+        if (prof__room(t, t->hooks.slots + 4)) {
+            prof__attribute_in(&l, t, f);
+            for (uint32_t i = 0; i < prof__counting.count; i++) prof__long_put(&l, now[i]);
+            prof__attribute_close(&l, PROF__COUNTED, prof__counting.count, 0);
+            return;
+        }
+    }
+    PROF__COUNT(prof__loose.details_cut);
+}
+
+PROF__CALL void prof_add(uint32_t index, int64_t value) {
+    prof__state *t;
+    uint32_t open;
+    if (index >= PROF__LOAD(prof__counting.numbers)) return;
+    t = prof__state_here(prof__slot_get());
+    if (!t) return;
+    open = (uint32_t)(t->hot.top - t->hot.bottom);
+    if (t->sums.on) prof__count_not_kept(t);
+    else if (open) t->counters.added[index] += (uint64_t)value;
+    else PROF__COUNT(prof__loose.details_cut);
+}
 
 /* The hooks of a zone's begin; the counters come last, since they count from here. */
 PROF__FN void prof__hook_begin(prof__state *t, prof__frame *f, prof__entry_frame entry) {
@@ -10548,13 +10627,14 @@ PROF__FN void prof__hook_begin(prof__state *t, prof__frame *f, prof__entry_frame
 PROF__FN const char *prof__hooks_start(const prof_desc *d, bool recorded) {
     const char *why = d->native_stack ? prof__native_check(d->native_stack) : NULL;
     memset(&prof__recorder.hooks, 0, sizeof prof__recorder.hooks);
-    prof__counting.count = 0;
+    prof__counting.count = prof__counting.numbers = 0;
     if (!why && d->hw_counters) why = prof__counters_start(d->hw_counters);
-    if (why) prof__counting.count = 0;
-    if (!why && recorded && (d->native_stack || d->hw_counters)) {
+    if (!why && d->numbers) why = prof__numbers_start(d);
+    if (why) prof__counting.count = prof__counting.numbers = 0;
+    if (!why && recorded && (d->native_stack || prof__counting.count)) {
         prof__recorder.hooks.begin = prof__hook_begin;
         prof__recorder.hooks.slots = PROF__EXTRA_SLOTS + 1 + PROF_COUNTERS;
-        if (d->hw_counters) prof__recorder.hooks.end = prof__counters_end;
+        if (prof__counting.count) prof__recorder.hooks.end = prof__counters_end;
     }
     return why;
 }
@@ -21280,7 +21360,8 @@ PROF__FN bool prof__has_schedule(const prof_desc *d) {
 /* Bytes that the analysis keeps beside each zone. */
 PROF__FN size_t prof__beside_of(const prof_desc *d) {
     if (d->record_shapes || d->with_flops || d->with_modules || d->with_stack ||
-        d->native_stack || d->hw_counters || d->profile_memory || d->node) return PROF__WIDE_SHARE;
+        d->native_stack || d->hw_counters || d->numbers || d->profile_memory || d->node)
+        return PROF__WIDE_SHARE;
     return prof__has_schedule(d) ? PROF__FORK_SHARE : 0;
 }
 
@@ -22031,17 +22112,19 @@ PROF__FN prof_result prof__desc_check(const prof_desc *d) {
 PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *desc) {
     struct prof__session *v = &prof__session;
     prof_result result = prof__desc_check(desc);
+    bool unstreamed;
     if (v->open) return PROF_ERROR_STATE;
     if (result != PROF_OK) return result;
+    unstreamed = desc->mode == PROF_MODE_STREAM && prof__unstreamable(desc) != NULL;
     prof__errors.unsupported = !prof__functions_exclude(desc->exclude)
         ? "exclude: this is for PROF_INSTRUMENT_FUNCTIONS on Linux"
-        : prof__hooks_start(desc, prof__details_wanted(desc));
+        : prof__hooks_start(desc, unstreamed || prof__details_wanted(desc));
     if (prof__errors.unsupported || (!desc->platform.now && !prof__os_now()))
         return PROF_ERROR_UNSUPPORTED;
     prof__exit_key_make();
     memset(v, 0, sizeof *v);
     v->desc = *desc;
-    v->unstreamed = desc->mode == PROF_MODE_STREAM && prof__unstreamable(desc) != NULL;
+    v->unstreamed = unstreamed;
     if (v->unstreamed) v->desc.mode = PROF_MODE_TRACE;
     PROF__STORE(prof__recorder.wants, prof__wants_of(&v->desc));
     v->desc.record_shapes = desc->record_shapes || desc->with_flops;

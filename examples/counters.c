@@ -1,5 +1,5 @@
 /* Counters of each zone: page faults and CPU time from the kernel; cycles, instructions and cache
-   misses where the machine has them. Linux. */
+   misses where the machine has them (Linux); and a number of the program's own. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,6 +8,7 @@
 static void touch(size_t bytes) {
     volatile char *p;
     PROF_FUNCTION();
+    prof_add(0, (int64_t)bytes);
     p = (volatile char *)malloc(bytes);
     for (size_t i = 0; p && i < bytes; i += 4096) p[i] = 1;
     free((void *)p);
@@ -15,6 +16,7 @@ static void touch(size_t bytes) {
 
 int main(void) {
     prof_desc desc = { 0 };
+    desc.numbers = "bytes";
     desc.hw_counters = "instructions,cache-misses";
     if (prof_start(&desc) != PROF_OK) {
         printf("%s\n", prof_strerror(PROF_ERROR_UNSUPPORTED));

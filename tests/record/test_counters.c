@@ -268,6 +268,131 @@ static void test_counters_reasons(void) {
               cases[i].error);
 }
 
+/* ---- desc.numbers ---- */
+
+static prof_result start_numbers(const char *numbers, prof_mode mode) {
+    prof_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.numbers = numbers;
+    desc.mode = mode;
+    return prof_start(&desc);
+}
+
+static void add_all(void) {
+    PROF_SCOPE("add all");
+    prof_add(0, 1);
+    for (int i = 0; i < 3; i++) PROF_BLOCK("add") {
+        prof_add(0, 10);
+        prof_add(1, -1000000000000);
+        prof_add(2, 5);                  /* there is no third one */
+    }
+    PROF_BLOCK("nothing") {}
+}
+
+static void *on_thread_add(void *unused) {
+    (void)unused;
+    add_all();
+    return NULL;
+}
+
+static void check_numbers(prof_trace *trace, int64_t times) {
+    prof_average rows[8];
+    const prof_event *first = test_find(trace, "add all", 0);
+    EQUAL(prof_key_averages(trace, NULL, rows, 8), 3);
+    EQUAL(rows[0].counters[0], 31 * times);
+    EQUAL(rows[0].self_counters[0], times);
+    EQUAL(rows[0].counters[1], -3000000000000 * times);
+    EQUAL(rows[0].self_counters[1], 0);
+    EQUAL(rows[1].counters[0], 30 * times);
+    EQUAL(rows[1].self_counters[1], -3000000000000 * times);
+    EQUAL(rows[2].counters[0], 0);
+    EQUAL(rows[0].counters[2], 0);
+    CHECK(first && first->extra && first->extra->counter_count == 2, "not recorded");
+    EQUAL(first->extra->counters[0], 31);
+    EQUAL(prof_trace_stats(trace).details_cut, 0);
+}
+
+/* A zone has what was added in it and its children, on any thread. Where nothing was added it
+   carries nothing. */
+static void test_numbers_zones(void) {
+    prof_trace *trace;
+    pthread_t thread;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    prof_add(0, 99);                     /* no session */
+    EQUAL(start_numbers("points,bytes", PROF_MODE_TRACE), PROF_OK);
+    add_all();
+    EQUAL(pthread_create(&thread, NULL, on_thread_add, NULL), 0);
+    pthread_join(thread, NULL);
+    trace = prof_stop();
+    SAME_TEXT(prof_hw_counter_name(trace, 0), "points");
+    SAME_TEXT(prof_hw_counter_name(trace, 1), "bytes");
+    check_numbers(trace, 2);
+    CHECK(!test_find(trace, "nothing", 0)->extra, "nothing was added");
+    EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "Self points        points    Self bytes         bytes"), "%s",
+          text.data);
+    test_text_clear(&text);
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "\"args\":{\"points\":10,\"bytes\":-1000000000000"), "%s",
+          text.data);
+    test_text_clear(&text);
+    test_all_writers(trace);
+}
+
+/* A ring keeps the numbers of its zones; sums refuse them; what no zone gets is counted. */
+static void test_numbers_modes(void) {
+    prof_trace *trace;
+    EQUAL(start_numbers("points,bytes", PROF_MODE_RING), PROF_OK);
+    add_all();
+    check_numbers(prof_stop(), 1);
+    EQUAL(start_numbers("points", PROF_MODE_AGGREGATE), PROF_ERROR_UNSUPPORTED);
+    CHECK(strstr(reason(), "PROF_MODE_AGGREGATE"), "%s", reason());
+    EQUAL(start_numbers("points", PROF_MODE_TRACE), PROF_OK);
+    prof_add(0, 5);
+    PROF_BLOCK("zone") prof_add(0, 7);
+    trace = prof_stop();
+    EQUAL(test_find(trace, "zone", 0)->extra->counters[0], 7);
+    EQUAL(prof_trace_stats(trace).details_cut, 1);
+}
+
+static void test_numbers_refused(void) {
+    static const char *const bad[] = { "", ",", "a,", ",a", "a,,b", "a,b,c,d,e", "a,b,a",
+                                       "a-name-that-is-longer-than-31-bytes" };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        EQUAL(start_numbers(bad[i], PROF_MODE_TRACE), PROF_ERROR_UNSUPPORTED);
+        CHECK(strstr(reason(), "numbers: "), "%s", reason());
+    }
+    EQUAL(prof_start(NULL), PROF_OK);
+    PROF_BLOCK("plain") prof_add(0, 1);
+    CHECK(!test_find(prof_stop(), "plain", 0)->extra, "an extra");
+}
+
+/* Counters of the system come first; together they are four. */
+static void test_numbers_with_counters(void) {
+    prof_desc desc;
+    prof_trace *trace;
+    const prof_event *e;
+    memset(&desc, 0, sizeof desc);
+    desc.hw_counters = "page-faults,task-clock";
+    desc.numbers = "a,b,c";
+    if (start("page-faults") != PROF_OK) SKIP("%s", reason());
+    prof_stop();
+    EQUAL(prof_start(&desc), PROF_ERROR_UNSUPPORTED);
+    CHECK(strstr(reason(), "more than four"), "%s", reason());
+    desc.numbers = "a,b";
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("zone") {
+        prof_add(1, 3);
+        fault(PAGES);
+    }
+    trace = prof_stop();
+    SAME_TEXT(prof_hw_counter_name(trace, 3), "b");
+    e = test_find(trace, "zone", 0);
+    CHECK(e->extra && e->extra->counters[0] >= PAGES, "page faults");
+    EQUAL(e->extra->counters[3], 3);
+}
+
 int main(void) {
     RUN(test_counters_zones);
     RUN(test_counters_formats);
@@ -278,5 +403,9 @@ int main(void) {
     RUN(test_counters_other_modes);
     RUN(test_counters_fork);
     RUN(test_counters_small_arenas);
+    RUN(test_numbers_zones);
+    RUN(test_numbers_modes);
+    RUN(test_numbers_refused);
+    RUN(test_numbers_with_counters);
     return test_end();
 }
