@@ -4792,11 +4792,11 @@ typedef struct prof__group {
     PROF__GROUP_PORT
 } prof__group;
 
-/* The sums of what only some traces have. */
+/* The sums of what only some traces have, in the order of a prof_average; and of raw activities. */
 typedef struct prof__group_wide {
     int64_t device_ns, self_device_ns, cpu_bytes, self_cpu_bytes, device_bytes, self_device_bytes;
-    int64_t flops;
-    double cpu_us;                       /* raw activities: as Python adds them up; see below */
+    int64_t flops, counters[PROF_COUNTERS], self_counters[PROF_COUNTERS];
+    double cpu_us;                       /* as Python adds them up */
 } prof__group_wide;
 
 /* Bytes for one row more: the row, its last call, its places in two indices, two numbers to sort
@@ -8648,19 +8648,15 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 #define prof__beside_of_event(b, s, e) ((void)(b))
 
 /* @AVERAGES */
-#define prof__is_in_sums(s, what) false
 #define prof__group_is_sums(r) false
 #define prof__group_in_sums(g, row) false
 #define prof__plain_event(r) g->s->events[0]
 #define prof__sums_into_rows(g) ((void)0)
 #define prof__groups_percentiles(g) ((void)0)
-#define prof__groups_counts(g) ((void)0)
 #define prof__groups_us(g) ((void)0)
 #define prof__group_segment NULL
-#define prof__average_beside(a, b) ((void)(a))
 #define prof__row_counter(r, i) 0
 #define prof__average_more(a, g, row, first) ((void)0)
-#define prof__total_add_sums(total, trace) ((void)0)
 #define prof__average_on_cpu(a, r) ((a)->on_cpu_ns = (r)->on_cpu_ns)
 
 PROF__INLINE void prof__group_on_cpu(prof__group *r, const struct prof__close *c) {
@@ -13562,11 +13558,6 @@ PROF__FN const char *prof__tally_name(const prof__tally *r) {
 
 PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof__tally *r);
 
-/* Is this close an event "(in sums)"? Averages leave it out: they have rows of those zones. */
-PROF__FN bool prof__is_in_sums(const struct prof_trace *s, uint32_t what) {
-    return s->sums.in_sums && (s->analysed ? s->events[what].site : what) == s->sums.in_sums;
-}
-
 /* Are there zones that are in no timeline? */
 PROF__FN PROF__RACES bool prof__any_sums(const struct prof_trace *s) {
     return !s->built && (s->sums.full_tick || PROF__LOAD(s->sums.any_apart));
@@ -13803,7 +13794,6 @@ typedef struct prof__groups {
     uint32_t count, places, max;
     struct prof__shares *shares;         /* NULL: no percentiles */
     uint32_t shift;                      /* a quarter of their ranges is 2^shift ns */
-    int64_t (*counts)[2 * PROF_COUNTERS];   /* of a row: with its children, without; NULL: none */
 } prof__groups;
 
 /* The memory after the rows, where a table puts its own order of them. */
@@ -13997,6 +13987,9 @@ PROF__EAGER void prof__call_add(prof__group *r, prof__group_wide *w, const prof_
     PROF__SUM(w->cpu_bytes, w->self_cpu_bytes, cpu_bytes);
     PROF__SUM(w->device_bytes, w->self_device_bytes, device_bytes);
     w->flops = PROF__PLUS(w->flops, b->flops);
+    for (int i = 0; b->counted && i < PROF_COUNTERS; i++) {
+        PROF__SUM(w->counters[i], w->self_counters[i], counters[i]);
+    }
 #undef PROF__SUM
 }
 
@@ -14069,13 +14062,8 @@ PROF__FN void prof__average_sums(prof_average *a, const prof__group *r, const pr
     a->max_ns = r->count ? r->max_ns : 0;
     prof__average_on_cpu(a, r);
     if (PROF__BARE || !w) return;
-    a->device_time_total_ns = w->device_ns;
-    a->self_device_time_total_ns = w->self_device_ns;
-    a->cpu_memory_usage = w->cpu_bytes;
-    a->self_cpu_memory_usage = w->self_cpu_bytes;
-    a->device_memory_usage = w->device_bytes;
-    a->self_device_memory_usage = w->self_device_bytes;
-    a->flops = w->flops;
+    memcpy((char *)a + offsetof(prof_average, device_time_total_ns), w,
+           offsetof(prof__group_wide, cpu_us));
 }
 
 /* Clears the fields that rows are not grouped by. */
@@ -14086,6 +14074,33 @@ PROF__FN void prof__average_by(prof_average *a, const prof_averages_desc *by) {
         a->input_count = PROF_NONE;
     }
     if (!PROF__BARE) a->stack_count = PROF__MIN(a->stack_count, by->group_by_stack_n);
+}
+
+/* Adds the sums of a row to another's, but for percentiles. */
+PROF__FN void prof__average_join(prof_average *into, const prof_average *from) {
+#define PROF__SUM(field) into->field = PROF__PLUS(into->field, from->field)
+    if (from->count) {
+        into->min_ns = into->count ? PROF__MIN(into->min_ns, from->min_ns) : from->min_ns;
+        into->max_ns = into->count ? PROF__MAX(into->max_ns, from->max_ns) : from->max_ns;
+    }
+    into->count += from->count;
+    PROF__SUM(cpu_time_total_ns);
+    PROF__SUM(self_cpu_time_total_ns);
+    PROF__SUM(on_cpu_ns);
+    if (PROF__BARE) return;
+    PROF__SUM(device_time_total_ns);
+    PROF__SUM(self_device_time_total_ns);
+    PROF__SUM(cpu_memory_usage);
+    PROF__SUM(self_cpu_memory_usage);
+    PROF__SUM(device_memory_usage);
+    PROF__SUM(self_device_memory_usage);
+    PROF__SUM(flops);
+    into->is_recursive = into->is_recursive || from->is_recursive;
+    for (int i = 0; i < PROF_COUNTERS; i++) {
+        PROF__SUM(counters[i]);
+        PROF__SUM(self_counters[i]);
+    }
+#undef PROF__SUM
 }
 
 #if !PROF__BARE
@@ -14114,10 +14129,11 @@ PROF__FN void prof__sums_into_rows(prof__groups *g) {
         }
 }
 
-/* Is it the row of "(in sums)"? See prof__is_in_sums. */
+/* Is it the row of the events "(in sums)"? Averages leave it out: they have rows of those zones. */
 PROF__FN bool prof__group_in_sums(const prof__groups *g, uint32_t row) {
     const prof__group *r = g->rows + row;
-    return r->count && prof__is_in_sums(g->s, r->first);
+    if (!g->s->sums.in_sums || !r->count) return false;
+    return (g->ranks ? r->first : g->s->events[r->first].site) == g->s->sums.in_sums;
 }
 
 /* Adds up CPU times in double microseconds, as PyTorch does for Kineto's times: where a mean is
@@ -14193,48 +14209,12 @@ PROF__FN void prof__groups_percentiles(prof__groups *g) {
     }
 }
 
-PROF__FN void prof__average_extras(prof_average *a, const int64_t *all, const int64_t *self) {
-    memcpy(a->counters, all, sizeof a->counters);
-    memcpy(a->self_counters, self, sizeof a->self_counters);
-}
-
-/* ---- desc.hw_counters, if there is room ---- */
-
-/* Adds a call's counters to its row: with its children's, and without. */
-PROF__FN void prof__extras_add(int64_t *all, int64_t *self, const prof__beside *b) {
-    for (int i = 0; b && b->counted && i < PROF_COUNTERS; i++) {
-        all[i] = PROF__PLUS(all[i], b->all.counters[i]);
-        self[i] = PROF__PLUS(self[i], PROF__MINUS(b->all.counters[i], b->within.counters[i]));
-    }
-}
-
-PROF__FN void prof__average_beside(prof_average *a, const prof__beside *b) {
-    prof__extras_add(a->counters, a->self_counters, b);
-}
-
 /* Two for each counter: self, and with the children. */
 PROF__FN int64_t prof__row_counter(const prof_average *r, int i) {
     return i % 2 ? r->counters[i / 2] : r->self_counters[i / 2];
 }
 
-PROF__FN void prof__counts_take(void *groups, const prof__close *c) {
-    prof__groups *g = (prof__groups *)groups;
-    int64_t *all = g->counts[prof__group_of(g, c->what)];
-    prof__extras_add(all, all + PROF_COUNTERS, c->beside);
-}
-
-PROF__FN void prof__groups_counts(prof__groups *g) {
-    uintptr_t at = (uintptr_t)prof__groups_end(g) + 2 * g->count * sizeof(uint32_t);
-    if (g->s->built || g->ranks || !prof__counting.count) return;
-    if (g->shares) at = (uintptr_t)(g->shares + g->count);
-    g->counts = (int64_t (*)[2 * PROF_COUNTERS])prof__groups_more(
-        g, at, g->count * sizeof *g->counts);
-    if (!g->counts) return;
-    memset(g->counts, 0, g->count * sizeof *g->counts);
-    prof__closes(g->s, prof__counts_take, NULL, g);
-}
-
-/* Fills in the rest of a row: its place, percentiles, counters, and zones that are only in sums. */
+/* Fills in the rest of a row: its place, percentiles, and zones that are only in sums. */
 PROF__FN void prof__average_more(prof_average *a, const prof__groups *g, uint32_t row,
                                  const prof_event *first) {
     const prof__group *r = g->rows + row;
@@ -14245,23 +14225,10 @@ PROF__FN void prof__average_more(prof_average *a, const prof__groups *g, uint32_
         a->p90_ns = g->shares[row].of[1].low;
         a->p99_ns = g->shares[row].of[2].low;
     }
-    if (g->counts) prof__average_extras(a, g->counts[row], g->counts[row] + PROF_COUNTERS);
     if (!r->sums) return;
     sums = prof__sums_average(g->s, r->sums);
     (void)prof_average_add(a, &sums);
     if (!g->shares) a->p50_ns = a->p90_ns = a->p99_ns = 0;   /* nobody asked for them */
-}
-
-PROF__FN void prof__total_add_sums(prof_average *total, const prof_trace *trace) {
-    prof__groups g;
-    if (!trace || !prof__any_sums(trace)) return;
-    prof__groups_open(&g, trace, NULL, true);
-    prof__sums_into_rows(&g);
-    for (uint32_t i = 0; i < g.count; i++) {
-        prof_average sums = prof__sums_average(trace, g.rows[i].sums);
-        total->key = sums.key = "Total";
-        (void)prof_average_add(total, &sums);
-    }
 }
 
 /* ---- rows of several traces ---- */
@@ -14292,48 +14259,26 @@ PROF__FN int64_t prof__both_share(const prof_average *a, const prof_average *b, 
     return least;
 }
 
-/* Adds min, max and percentiles. The counts must not have been added yet. */
-PROF__FN void prof__extremes_add(prof_average *into, const prof_average *from) {
-    const prof_average a = *into, *b = from;
-    bool known = a.p50_ns && b->p50_ns, any = a.count != 0;
-    if (!b->count) return;
-    into->min_ns = any ? PROF__MIN(a.min_ns, b->min_ns) : b->min_ns;
-    into->max_ns = any ? PROF__MAX(a.max_ns, b->max_ns) : b->max_ns;
-    into->p50_ns = !any ? b->p50_ns : known ? prof__both_share(&a, b, 0.5) : 0;
-    into->p90_ns = !any ? b->p90_ns : known ? prof__both_share(&a, b, 0.9) : 0;
-    into->p99_ns = !any ? b->p99_ns : known ? prof__both_share(&a, b, 0.99) : 0;
-}
-
 PROF__CALL prof_result prof_average_add(prof_average *into, const prof_average *from) {
-#define PROF__SUM(field) into->field = PROF__PLUS(into->field, from->field)
+    const size_t begin = offsetof(prof_average, overload_name);
+    prof_average before;
+    bool known;
     if (!into || !from || !from->key) return PROF_ERROR_INVALID;
     if (into->key && strcmp(into->key, from->key) != 0) return PROF_ERROR_INVALID;
     if (!into->key) {                    /* takes what tells rows apart, but no sums */
-        const size_t begin = offsetof(prof_average, overload_name);
         into->key = from->key;
         into->site = from->site;
         memcpy((char *)into + begin, (const char *)from + begin,
                offsetof(prof_average, is_recursive) - begin);
     }
-    prof__extremes_add(into, from);
-    into->count += from->count;
-    PROF__SUM(cpu_time_total_ns);
-    PROF__SUM(self_cpu_time_total_ns);
-    PROF__SUM(on_cpu_ns);
-    PROF__SUM(device_time_total_ns);
-    PROF__SUM(self_device_time_total_ns);
-    PROF__SUM(cpu_memory_usage);
-    PROF__SUM(self_cpu_memory_usage);
-    PROF__SUM(device_memory_usage);
-    PROF__SUM(self_device_memory_usage);
-    PROF__SUM(flops);
-    into->is_recursive = into->is_recursive || from->is_recursive;
-    for (int i = 0; i < PROF_COUNTERS; i++) {
-        PROF__SUM(counters[i]);
-        PROF__SUM(self_counters[i]);
-    }
+    before = *into;
+    prof__average_join(into, from);
+    if (!from->count) return PROF_OK;
+    known = before.p50_ns && from->p50_ns;
+    into->p50_ns = !before.count ? from->p50_ns : known ? prof__both_share(&before, from, 0.5) : 0;
+    into->p90_ns = !before.count ? from->p90_ns : known ? prof__both_share(&before, from, 0.9) : 0;
+    into->p99_ns = !before.count ? from->p99_ns : known ? prof__both_share(&before, from, 0.99) : 0;
     return PROF_OK;
-#undef PROF__SUM
 }
 #endif
 
@@ -14356,7 +14301,6 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
     prof__groups_us(g);
     prof__sums_into_rows(g);
     if (!PROF__BARE && g->by.percentiles) prof__groups_percentiles(g);
-    prof__groups_counts(g);
     g->order = g->index;                 /* the index is no longer needed */
     for (uint32_t i = 0; i < g->count; i++)
         if (!prof__group_in_sums(g, i)) g->order[n++] = i;
@@ -14390,42 +14334,39 @@ PROF__CALL size_t prof_key_averages(const prof_trace *trace, const prof_averages
     return g.count;
 }
 
-/* All calls as one row. */
-typedef struct prof__total {
-    prof__group sum;
-    prof__group_wide wide;
-    const struct prof_trace *s;
-} prof__total;
-
-PROF__FN void prof__total_take(void *total, const prof__close *c) {
-    prof__total *t = (prof__total *)total;
-    if (prof__is_in_sums(t->s, c->what)) return;
-    prof__call_add(&t->sum, &t->wide, c);
+/* Makes the rows of PROF_MODE_AGGREGATE. False: the trace is of another mode. */
+PROF__FN bool prof__averages_kept(const prof_trace *trace, const prof_averages_desc *by,
+                                  prof_average **rows, uint32_t *count) {
+    size_t most;
+    if (!prof__sums_alone(trace)) return false;
+    *rows = prof__sums_room(trace, &most);
+    *count = (uint32_t)PROF__MIN(most, prof__sums_averages(trace, by, *rows, most));
+    return true;
 }
 
 PROF__CALL prof_average prof_total_average(const prof_trace *trace) {
-    prof_average total;
+    prof_average total, *rows = NULL;
     prof_event last;
-    prof__total t;
-    bool taken, valid = prof__valid(trace);
-    memset(&t, 0, sizeof t);
+    prof__groups g;
+    uint32_t n = 0;
     memset(&total, 0, sizeof total);
     memset(&last, 0, sizeof last);
     total.input_count = PROF_NONE;
-    prof__group_open(&t.sum);
-    t.s = trace;
-    taken = prof__reading_open();
-    if (valid)
-        prof__closes(trace, prof__total_take, PROF__BARE ? NULL : prof__read_segment_fast, &t);
-    if (!PROF__BARE && valid && trace->event_count)
-        last = trace->events[trace->event_count - 1];
-    prof__reading_close(taken);
-    if (t.sum.count) total = prof__average_of(&last, PROF_NONE);
-    prof__average_sums(&total, &t.sum, &t.wide);
-    prof__total_add_sums(&total, trace);
+    if (prof__valid(trace) && !prof__averages_kept(trace, NULL, &rows, &n)) {
+        prof__groups_make(&g, trace, NULL);
+        n = g.count;
+        if (!PROF__BARE && trace->event_count) last = trace->events[trace->event_count - 1];
+        if (n && !prof__group_is_sums(g.rows + g.order[0]))
+            total = prof__average_of(&last, PROF_NONE);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        prof_average row = rows ? rows[i] : prof__group_average(&g, i);
+        prof__average_join(&total, &row);
+    }
     total.key = "Total";
     if (!total.overload_name) total.overload_name = "";
     total.parent = PROF_NONE;
+    total.is_recursive = false;
     return total;
 }
 
@@ -14582,7 +14523,6 @@ PROF__FN prof_average prof__row_of_event(const struct prof_trace *s, uint32_t i)
     prof__group_open(&sum);
     prof__call_add(&sum, &wide, &c);
     prof__average_sums(&r, &sum, &wide);
-    prof__average_beside(&r, c.beside);
     return r;
 }
 
@@ -14897,7 +14837,7 @@ PROF__FN void prof__table_path(prof__table *t, int column, const char *path) {
 
 /* The name of counter i, where the rows have counters. */
 PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
-    if (t->trace && !t->rows && (!t->groups || t->groups->counts))
+    if (t->trace && !t->rows && (!t->groups || t->groups->wide))
         return prof_hw_counter_name(t->trace, i);
     return !t->trace && i < PROF_COUNTERS ? t->view.counters[i] : NULL;
 }
@@ -15572,16 +15512,6 @@ PROF__FN prof_result prof__table_check(const prof_table_desc *desc, prof_sink ou
     if (!out.write) return PROF_ERROR_INVALID;
     return PROF__BARE && desc && desc->format != PROF_FORMAT_TEXT ? PROF_ERROR_UNSUPPORTED
                                                                  : PROF_OK;
-}
-
-/* Makes the rows of PROF_MODE_AGGREGATE. False: the trace is of another mode. */
-PROF__FN bool prof__averages_kept(const prof_trace *trace, const prof_averages_desc *by,
-                                  prof_average **rows, uint32_t *count) {
-    size_t most;
-    if (!prof__sums_alone(trace)) return false;
-    *rows = prof__sums_room(trace, &most);
-    *count = (uint32_t)PROF__MIN(most, prof__sums_averages(trace, by, *rows, most));
-    return true;
 }
 
 /* Finds the rows, and where they are sorted their order, which it returns; NULL: as they are.

@@ -77,7 +77,6 @@ typedef struct sums_row {
     prof__group sums;
     prof__group_wide wide;
     prof__rank first;
-    int64_t counters[PROF_COUNTERS], self_counters[PROF_COUNTERS];
     uint32_t last;                       /* 1 + number of its last call */
     uint32_t part;                       /* call_sums.part when its first call came */
     prof_average *more;                  /* call_sums_add's; NULL: none */
@@ -156,7 +155,6 @@ static void sums_call(call_sums *s, const prof__close *c) {
     *last = PROF__MAX(*last, c->number + 1);
     s->stats.calls++;
     prof__call_add(&r->sums, &r->wide, c);
-    prof__extras_add(r->counters, r->self_counters, c->beside);
 }
 
 /* ---- Their rows ---- */
@@ -527,7 +525,6 @@ static prof_average sums_average(const call_sums *s, const sums_row *r, uint32_t
     prof__average_sums(&a, &r->sums, &r->wide);
     prof__average_by(&a, &s->desc.averages);
     a.site = r->site;
-    prof__average_extras(&a, r->counters, r->self_counters);
     a.is_recursive = r->recursive;
     if (r->more) (void)prof_average_add(&a, r->more);
     return a;
