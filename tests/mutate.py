@@ -28,13 +28,14 @@ CHANGES = (
     (r'\btrue\b', 'false'), (r'\bfalse\b', 'true'), (r'\bcontinue;', 'break;'),
 )
 SAME = re.compile(r'if \((\S+) != (\S+)\) return \1 [<>] \2;')   # there < and <= are one
-FENCE = re.compile(r'PROF__(SIGNAL_)?FENCE|\(void\)|prof__knot_sometimes')   # orders, hints
+FENCE = re.compile(r'PROF__(SIGNAL_)?FENCE|PROF__ASSERT|\(void\)|prof__knot_sometimes')   # hints, checks
 DECLARES = re.compile(r'(?:const |unsigned |struct )*(?:\w+_t|\w+__\w+|prof_\w+|\w+|char|int|bool) '
                       r'(?:(?:\*|const )*\w+(?:\[[^;]*?\])?|\(\*\w+\)\([^;=]*\))(?: =|,|;)')
 WORD = re.compile(r'[A-Za-z_]\w*')
 OUT = os.path.abspath('build/mutants')
-CC = ['clang', '-std=c99', '-w', '-I.']
+CC = ['clang', '-std=c99', '-w', '-DPROF_ASSERTS', '-I.']
 LIBS = ['-lpthread', '-ldl', '-lm']
+ENVIRONMENT = {'TEST_FIRST': '1', 'TEST_SAMPLE': '12'}   # one failure is enough; cases as in make test
 CHOICE = '''char *getenv(const char *); int atoi(const char *); int open(const char *, int, ...);
 void *mmap(void *, unsigned long, int, int, int, long);
 static int prof__mutant;
@@ -301,7 +302,7 @@ class Test:
         run = subprocess.Popen([self.program], cwd=folder, stdin=subprocess.DEVNULL,
                                preexec_fn=self.limits, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, start_new_session=True,
-                               env=dict(os.environ, PROF_MUTANT=str(number)))
+                               env=dict(os.environ, PROF_MUTANT=str(number), **ENVIRONMENT))
         try:
             return run.wait(20 + 10 * self.seconds) == 0
         except subprocess.TimeoutExpired:

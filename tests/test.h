@@ -122,6 +122,7 @@ TEST_UNUSED static void test_run(const char *name, void (*function)(void)) {
     else printf("ok %s\n", name);
     fflush(stdout);
     test_failures += test_bad;
+    if (test_bad && getenv("TEST_FIRST")) exit(1);   /* tests/mutate.py: one failure is enough */
 }
 
 TEST_UNUSED static int test_end(void) {

@@ -154,6 +154,45 @@ static void test_percentiles_columns(void) {
     test_text_clear(&text);
 }
 
+/* Names whose calls are in the timeline and, where that is full, in sums, or in sums alone: nobody
+   gets percentiles who did not ask. */
+static void test_percentiles_and_sums(void) {
+    static uint64_t memory[1 << 13];
+    prof_desc desc = test_desc();
+    prof_averages_desc by;
+    prof_average rows[2];
+    prof_trace *trace;
+    int i;
+    memset(&by, 0, sizeof by);
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.max_threads = 1;
+    desc.max_depth = 8;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 10000; i++) {
+        prof_push("zone");
+        test_time.tick += i % 10 ? 100 : 1000;
+        prof_pop();
+    }
+    prof_push("late");
+    test_time.tick += 7;
+    prof_pop();
+    trace = prof_stop();
+    CHECK(prof_get_stats().summed > 1 && prof_get_stats().recorded > 0, "all in one of them");
+    EQUAL(prof_key_averages(trace, &by, rows, 2), 2);
+    EQUAL(rows[0].count, 10000);
+    EQUAL(rows[0].min_ns, 100);
+    EQUAL(rows[1].max_ns, 7);
+    for (i = 0; i < 2; i++) EQUAL(rows[i].p50_ns + rows[i].p90_ns + rows[i].p99_ns, 0);
+    by.percentiles = true;
+    EQUAL(prof_key_averages(trace, &by, rows, 2), 2);
+    CHECK(rows[0].p50_ns >= 100 && rows[0].p50_ns < 150, "p50 is %d", (int)rows[0].p50_ns);
+    CHECK(rows[0].p99_ns > 900 && rows[0].p99_ns <= 1000, "p99 is %d", (int)rows[0].p99_ns);
+    EQUAL(rows[1].p50_ns, 7);
+    EQUAL(prof_total_average(trace).count, 10001);
+    EQUAL(prof_total_average(trace).max_ns, 1000);
+}
+
 /* ---- Rows of two traces as one ---- */
 
 static void test_average_add(void) {
@@ -224,6 +263,8 @@ static void test_average_add(void) {
     b.p50_ns = b.p90_ns = b.p99_ns = 0;
     EQUAL(prof_average_add(&sum, &b), PROF_OK);
     EQUAL(sum.p50_ns, 0);
+    EQUAL(sum.p90_ns, 0);
+    EQUAL(sum.p99_ns, 0);
     before = sum;
     b.key = "other";
     EQUAL(prof_average_add(&sum, &b), PROF_ERROR_INVALID);
@@ -245,6 +286,7 @@ int main(void) {
     RUN(test_percentiles_nothing);
     RUN(test_percentiles_outside);
     RUN(test_percentiles_columns);
+    RUN(test_percentiles_and_sums);
     RUN(test_average_add);
     return test_end();
 }

@@ -55,6 +55,35 @@ static void test_copy_full(void) {           /* its stream finds no way out */
     unsetenv("PROF_MEMORY");
 }
 
+/* A child of vfork shares its parent's stack of zones, and the count of those that had no room. */
+static void test_vfork_where_full(void) {
+    static char memory[64 << 10];
+    prof_desc desc;
+    pid_t child;
+    int i;
+    memset(&desc, 0, sizeof desc);
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.max_threads = 1;
+    desc.when_full = PROF_FULL_DROP;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("outer");
+    for (i = 0; i < 10000; i++) PROF_BLOCK("fill") {}
+    PROF_BEGIN("dropped");
+    child = vfork();
+    if (!child) {
+        PROF_BEGIN("in the child");
+        _exit(3);
+    }
+    EQUAL(status_of(child), 3);
+    PROF_END();
+    PROF_END();
+    prof_stop();
+    CHECK(prof_get_stats().dropped_full > 0, "all had room");
+    EQUAL(prof_get_stats().cut, 0);
+    EQUAL(prof_get_stats().unfinished, 0);
+}
+
 static void test_no_child(void) {            /* as a tracer waits */
     PASS_ON(begin());
     EQUAL(waitpid(-1, NULL, 0x40000000 /* __WALL */), -1);
@@ -77,6 +106,7 @@ static void test_no_thread(void) {           /* unshare(CLONE_NEWUSER) takes no 
 int main(void) {
     RUN(test_copy_ends);
     RUN(test_copy_full);
+    RUN(test_vfork_where_full);
     RUN(test_no_child);
     RUN(test_no_thread);
     return test_end();

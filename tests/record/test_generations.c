@@ -241,6 +241,49 @@ static void test_held_begin(void) {
     PASS_ON(zone("after", 0, 1, 2, NULL));
 }
 
+static void start_shallow(void) {
+    prof_desc desc = test_desc();
+    desc.max_depth = 4;
+    EQUAL(prof_start(&desc), PROF_OK);
+}
+
+/* As many zones as max_depth are open at once: none is too deep. */
+static void fill_depth(void) {
+    uint64_t before = prof_get_stats().recorded;
+    int i;
+    for (i = 0; i < 4; i++) prof_push("level");
+    for (i = 0; i < 4; i++) prof_pop();
+    EQUAL(prof_get_stats().deep, 0);
+    EQUAL(prof_get_stats().recorded, before + 4);
+}
+
+static void end_in_the_next(void) {
+    PROF_SCOPE("held");
+    PROF_BLOCK("held too") {
+        prof_stop();
+        PASS_ON(start_shallow());
+        PROF_BLOCK("new") wait_ns(1);
+    }
+}
+
+static void end_while_off(void) {
+    PROF_SCOPE("held");
+    PROF_BLOCK("held too") { prof_stop(); }
+}
+
+/* Zones of an older session hold places of the stack until they end, no longer. */
+static void test_held_zones_give_places_back(void) {
+    PASS_ON(start_shallow());
+    PASS_ON(end_in_the_next());
+    PASS_ON(fill_depth());
+    PASS_ON(counts(0, 0, 2, 0));
+    end_while_off();
+    PASS_ON(start_shallow());
+    PASS_ON(fill_depth());
+    PASS_ON(counts(0, 0, 0, 0));
+    prof_stop();
+}
+
 /* Open while off, ended while on. */
 static void begin_off_end_on(void) {
     PROF_SCOPE("off");
@@ -621,6 +664,7 @@ int main(void) {
     RUN(test_held_scope);
     RUN(test_held_scope_ends_inside_new_zone);
     RUN(test_held_begin);
+    RUN(test_held_zones_give_places_back);
     RUN(test_begin_off_end_on);
     RUN(test_begun_off_ended_on);
     RUN(test_ended_twice);

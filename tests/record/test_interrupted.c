@@ -93,6 +93,29 @@ static void test_in_the_slow_path(void) {
         }
 }
 
+static void act_end_one_more(void) {
+    prof_push("act one");
+    prof_push("act two");
+    prof_pop();
+    prof_pop();
+    prof_pop();
+}
+
+/* The handler's own ends end its own begins; one more takes a zone that it interrupted. */
+static void test_end_more_than_begun(void) {
+    prof_desc desc = desc_of(PROF_MODE_TRACE);
+    desc.platform.now = now_interrupted;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("outer");
+    interrupt = act_end_one_more;
+    prof_instant("moment");
+    PROF_END();
+    prof_stop();
+    EQUAL(prof_get_stats().recorded, 0);
+    EQUAL(prof_get_stats().dropped, 3);
+    EQUAL(prof_get_stats().cut, 1);
+}
+
 /* first: the thread has not recorded in this session yet. */
 static void interrupt_lock(int act, bool first, bool os) {
     prof_desc desc = desc_of(PROF_MODE_TRACE);
@@ -122,6 +145,7 @@ static void test_under_the_lock(void) {
 
 int main(void) {
     RUN(test_in_the_slow_path);
+    RUN(test_end_more_than_begun);
     RUN(test_under_the_lock);
     return test_end();
 }

@@ -334,6 +334,21 @@ static void test_names_beyond_max_sites(void) {
     EQUAL(prof_get_stats().others, 24);
 }
 
+/* One that has none, in a zone that is too deep for the timeline, is told as the others are. */
+static void test_names_beyond_max_sites_deep(void) {
+    prof_desc desc = test_desc();
+    desc.max_sites = 1;
+    desc.max_depth = 1;
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_push("name");
+    prof_push("another");
+    prof_pop();
+    prof_pop();
+    prof_stop();
+    EQUAL(prof_get_stats().others, 1);
+    EQUAL(prof_get_stats().deep, 1);
+}
+
 /* A name that found no place takes no zone but its own with it. */
 static void test_names_dropped_inside(void) {
     prof_desc desc = test_desc();
@@ -556,6 +571,7 @@ int main(void) {
     RUN(test_full_of_counters);
     RUN(test_full_and_unfinished);
     RUN(test_names_beyond_max_sites);
+    RUN(test_names_beyond_max_sites_deep);
     RUN(test_names_dropped_inside);
     RUN(test_names_odd);
     RUN(test_names_long);

@@ -162,6 +162,80 @@ static void test_exit_while_off(void) {
     EQUAL(prof_get_stats().unfinished, 0);
 }
 
+/* A thread that ended and records again is another one; no two have one id. */
+static void test_threads_again(void) {
+    const prof_thread_info *infos;
+    size_t count;
+    EQUAL(prof_start(NULL), PROF_OK);
+    for (int i = 0; i < 3; i++) {
+        PROF_BLOCK("zone") {}
+        prof_thread_end();
+    }
+    infos = prof_threads(prof_stop(), &count);
+    EQUAL(count, 3);
+    CHECK(infos[0].id != infos[1].id && infos[0].id != infos[2].id && infos[1].id != infos[2].id,
+          "two have one id");
+}
+
+/* What a thread that has ended left open is known while the session goes on. */
+static void *leave_open(void *user) {
+    prof_push("open");
+    return user;
+}
+
+static void test_left_open_while_on(void) {
+    prof_desc desc;
+    pthread_t thread;
+    memset(&desc, 0, sizeof desc);
+    EQUAL(prof_start(&desc), PROF_OK);
+    EQUAL(pthread_create(&thread, NULL, leave_open, NULL), 0);
+    pthread_join(thread, NULL);
+    EQUAL(prof_get_stats().unfinished, 1);
+    prof_stop();
+    EQUAL(prof_get_stats().unfinished, 1);
+}
+
+static int phase;
+
+static void next_phase(void) { __atomic_add_fetch(&phase, 1, __ATOMIC_SEQ_CST); }
+
+static void await_phase(int n) {
+    while (__atomic_load_n(&phase, __ATOMIC_SEQ_CST) != n) sched_yield();
+}
+
+static void *hold(void *user) {
+    PROF_BLOCK("held") {
+        PROF_SCOPE("held too");
+        next_phase();
+        await_phase(2);
+    }
+    next_phase();
+    await_phase(4);
+    for (int i = 0; i < 4; i++) prof_push("level");
+    for (int i = 0; i < 4; i++) prof_pop();
+    return user;
+}
+
+/* Zones that another thread ends after the session take none of its places in the next one. */
+static void test_held_by_another(void) {
+    prof_desc desc;
+    pthread_t thread;
+    memset(&desc, 0, sizeof desc);
+    desc.max_depth = 4;
+    EQUAL(prof_start(&desc), PROF_OK);
+    EQUAL(pthread_create(&thread, NULL, hold, NULL), 0);
+    await_phase(1);
+    prof_stop();
+    next_phase();
+    await_phase(3);
+    EQUAL(prof_start(&desc), PROF_OK);
+    next_phase();
+    pthread_join(thread, NULL);
+    prof_stop();
+    EQUAL(prof_get_stats().deep, 0);
+    EQUAL(prof_get_stats().recorded, 4);
+}
+
 /* A thread that takes a state over needs no more room for analysis than the one before it. */
 static void test_short_threads_take_no_room(void) {
     prof_desc desc;
@@ -227,6 +301,9 @@ static void test_stats_among_sessions(void) {
 
 int main(void) {
     RUN(test_short_threads_take_no_room);
+    RUN(test_threads_again);
+    RUN(test_left_open_while_on);
+    RUN(test_held_by_another);
     RUN(test_windows_among_threads);
     RUN(test_windows_back_to_back);
     RUN(test_windows_accumulate);

@@ -150,6 +150,34 @@ static void test_unwind_dropped(void) {
     PASS_ON(CHECK(test_find(prof_stop(), "after", 0)->depth == 1, "within what is left"));
 }
 
+static void *unwind_without_room(void *none) {
+    prof_place place;
+    prof_push("dropped");
+    place = prof_mark();
+    prof_push("left");
+    prof_push("left too");
+    prof_unwind(place);
+    prof_pop();
+    prof_pop();                          /* one too many */
+    return none;
+}
+
+/* A thread for which there is no room knows how many begins it dropped: those that it left, no end
+   will come for. */
+static void test_unwind_without_room(void) {
+    prof_desc desc = desc_of(PROF_MODE_TRACE);
+    pthread_t thread;
+    desc.max_threads = 1;
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_push("first");
+    EQUAL(pthread_create(&thread, NULL, unwind_without_room, NULL), 0);
+    pthread_join(thread, NULL);
+    prof_pop();
+    prof_stop();
+    EQUAL(prof_get_stats().dropped_threads, 3);
+    EQUAL(prof_get_stats().cut, 1);
+}
+
 /* ---- begins that nobody unwinds: nothing tells that they are over ---- */
 
 NOINLINE static void begin_and_leave(int fails) {
@@ -295,6 +323,7 @@ int main(void) {
     RUN(test_deep_is_not_left);
     RUN(test_unwind);
     RUN(test_unwind_dropped);
+    RUN(test_unwind_without_room);
     RUN(test_left_begins_are_streamed);
     RUN(test_thread_ends_deep);
     RUN(test_odd_marks);
