@@ -221,27 +221,24 @@ void kernel_row_add(kernel_row *to, const kernel_row *from) {
     to->dtypes |= from->dtypes;
 }
 
-static char *ratio(sheet *s, double part, int64_t whole, double scale) {
-    return part > 0 && whole > 0 ? sheet_cell(s, "%.4f", part / (double)whole * scale) : NULL;
+static void cell_ratio(sheet *s, double part, int64_t whole, double scale) {
+    if (part > 0 && whole > 0) cell_format(s, "%.4f", part / (double)whole * scale);
+    else cell_text(s, NULL);
 }
 
-char *kernel_tflop_s(sheet *s, const kernel_row *row) {
-    return ratio(s, row->flops, row->flops_ns, 1e-3);
+void cell_tflop_s(sheet *s, const kernel_row *row) {
+    cell_ratio(s, row->flops, row->flops_ns, 1e-3);
 }
-char *kernel_gb_s(sheet *s, const kernel_row *row) {
-    return ratio(s, row->bytes, row->bytes_ns, 1);
+void cell_gb_s(sheet *s, const kernel_row *row) { cell_ratio(s, row->bytes, row->bytes_ns, 1); }
+void cell_flop_share(sheet *s, const kernel_row *row) {
+    cell_ratio(s, row->ideal_flops_ns, row->ideal_flops_of_ns, 100);
 }
-char *kernel_flop_share(sheet *s, const kernel_row *row) {
-    return ratio(s, row->ideal_flops_ns, row->ideal_flops_of_ns, 100);
+void cell_gb_share(sheet *s, const kernel_row *row) {
+    cell_ratio(s, row->ideal_bytes_ns, row->bytes_ns, 100);
 }
-char *kernel_gb_share(sheet *s, const kernel_row *row) {
-    return ratio(s, row->ideal_bytes_ns, row->bytes_ns, 100);
-}
-
-char *kernel_intensity(sheet *s, const kernel_row *row) {
-    if (!(row->flops > 0 && row->bytes > 0)) return NULL;
-    double rate = row->bytes / (double)row->bytes_ns;
-    return ratio(s, row->flops / rate, row->flops_ns, 1);
+void cell_intensity(sheet *s, const kernel_row *row) {
+    double rate = row->bytes > 0 ? row->bytes / (double)row->bytes_ns : 1;
+    cell_ratio(s, row->bytes > 0 ? row->flops / rate : 0, row->flops_ns, 1);
 }
 
 /* Some operations a byte at most: no device has so little to compute with. */

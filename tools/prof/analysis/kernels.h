@@ -64,12 +64,12 @@ dtype kernel_row_dtype(const kernel_row *row);               /* of its only bit 
 /* Adds the amounts, counts and times of one row to another. */
 void kernel_row_add(kernel_row *to, const kernel_row *from);
 
-/* Cells of a sheet; NULL: unknown. */
-char *kernel_tflop_s(sheet *s, const kernel_row *row);
-char *kernel_gb_s(sheet *s, const kernel_row *row);
-char *kernel_flop_share(sheet *s, const kernel_row *row);    /* of the peak, % */
-char *kernel_gb_share(sheet *s, const kernel_row *row);
-char *kernel_intensity(sheet *s, const kernel_row *row);     /* FLOP per byte */
+/* Cells of a sheet; empty: unknown. */
+void cell_tflop_s(sheet *s, const kernel_row *row);
+void cell_gb_s(sheet *s, const kernel_row *row);
+void cell_flop_share(sheet *s, const kernel_row *row);        /* of the peak, % */
+void cell_gb_share(sheet *s, const kernel_row *row);
+void cell_intensity(sheet *s, const kernel_row *row);         /* FLOP per byte */
 /* "compute" or "memory": which roof of the roofline it is under; NULL: an amount is not known. */
 const char *kernel_bound(const kernel_row *row, const char *name);
 

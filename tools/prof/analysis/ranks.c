@@ -75,7 +75,7 @@ static bool rank_before(uint32_t a, uint32_t b, const void *context) {
     return rows[a].id.first_ns < rows[b].id.first_ns;
 }
 
-void rank_time_add(busy_time *to, const busy_time *from) {
+static void add_time(busy_time *to, const busy_time *from) {
     to->last_ns = time_add(to->last_ns, busy_span(from));
     to->busy_ns = time_add(to->busy_ns, from->busy_ns);
     to->overlap_ns = time_add(to->overlap_ns, from->overlap_ns);
@@ -86,7 +86,7 @@ void rank_time_add(busy_time *to, const busy_time *from) {
 
 static void add_window(rank_row *to, const rank_row *window) {
     if (!to->works) to->time = window->time;
-    else if (window->works) rank_time_add(&to->time, &window->time);
+    else if (window->works) add_time(&to->time, &window->time);
     to->works += window->works;
     to->gloo += window->gloo;
     to->id.last_ns = window->id.last_ns;
@@ -294,107 +294,139 @@ static void tell_files(const rank_table *t) {
     tell_missing(t);
 }
 
-/* ---- Figures ---- */
+/* ---- Tables ---- */
 
-bandwidth ranks_bandwidth(const rank_table *t, const joined_row *row) {
-    const collective *c = &t->all.list[row->collective];
-    const char *name = interned_text(&t->all.texts, c->name);
-    double factor = collective_factor(name, c->group_size);
-    if (c->bytes < 0 || row->shortest_ns <= 0) return (bandwidth){-1, -1};
-    double gb_s = (double)c->bytes / (double)row->shortest_ns;
-    if (c->moved >= 0) return (bandwidth){gb_s, (double)c->moved / (double)row->shortest_ns};
-    bool known = factor > 0 || (c->group_size == 1 && collective_factor(name, 2) > 0);
-    return (bandwidth){gb_s, known ? gb_s * factor : -1};
-}
+static int64_t rank_of(const rank_table *t, uint32_t part) { return row_of(t, part)->id.rank; }
 
-int64_t ranks_rank(const rank_table *t, uint32_t part) { return row_of(t, part)->id.rank; }
-
-/* ---- JSON ---- */
-
-static void write_member(output *out, const char *key, int64_t ns) {
-    output_format(out, ", \"%s_us\": ", key);
-    write_us(out, ns);
-}
-
-static void write_rank_json(const rank_row *row, output *out) {
+static void add_rank(sheet *s, const rank_row *row) {
     const busy_time *time = &row->time;
-    output_format(out, "{\"rank\": %lld, \"file\": ", (long long)row->id.rank);
-    output_json_text(out, row->id.path, strlen(row->id.path));
-    write_member(out, "span", busy_span(time));
-    write_member(out, "busy", time->busy_ns);
-    write_member(out, "idle", busy_idle(time));
-    write_member(out, "compute", time->kind_ns[WORK_COMPUTE]);
-    write_member(out, "communication", time->kind_ns[WORK_COMMUNICATION]);
-    write_member(out, "memory", time->kind_ns[WORK_MEMORY]);
-    write_member(out, "overlap", time->overlap_ns);
-    write_member(out, "exposed_communication", busy_exposed(time));
-    write_member(out, "exposed_memory", time->exposed_memory_ns);
-    write_member(out, "late", row->late_ns);
-    write_member(out, "wait", row->wait_ns);
-    write_member(out, "clock", row->clock_ns + row->offset_ns);
-    output_text(out, "}");
+    int64_t whole = busy_span(time);
+    if (row->id.path) cell_int(s, row->id.rank);
+    else cell_text(s, "Total");
+    cell_us(s, whole);
+    cell_us(s, time->kind_ns[WORK_COMPUTE]);
+    cell_percent(s, time->kind_ns[WORK_COMPUTE], whole);
+    cell_us(s, busy_exposed(time));
+    cell_percent(s, busy_exposed(time), whole);
+    cell_us(s, time->exposed_memory_ns);
+    cell_us(s, busy_idle(time));
+    cell_percent(s, busy_idle(time), whole);
+    cell_us(s, row->late_ns);
+    cell_us(s, row->wait_ns);
+    cell_us(s, time->kind_ns[WORK_COMMUNICATION]);
+    cell_us(s, time->overlap_ns);
+    cell_us(s, time->kind_ns[WORK_MEMORY]);
+    cell_us(s, time->busy_ns);
+    if (row->id.path) cell_us(s, row->clock_ns + row->offset_ns);
+    if (row->id.path) cell_text(s, row->id.path);
+    sheet_row(s);
 }
 
-static void write_count(output *out, const char *key, bool known, int64_t value) {
-    if (known) output_format(out, ", \"%s\": %lld", key, (long long)value);
-    else output_format(out, ", \"%s\": null", key);
-}
-
-static void write_rate(output *out, const char *key, double value) {
-    if (value >= 0) output_format(out, ", \"%s\": %.6g", key, value);
-    else output_format(out, ", \"%s\": null", key);
-}
-
-static void write_skew(const rank_table *t, const joined_row *row, output *out) {
-    bool known = row->count > 1;
-    if (known) write_member(out, "skew", row->last_ns - row->begin_ns);
-    else output_text(out, ", \"skew_us\": null");
-    write_count(out, "last_rank", known, ranks_rank(t, row->last));
-    output_format(out, ", \"consistent\": %s", ranks_consistent(t, row) ? "true" :
-                  ranks_apart(t, row) ? "false" : "null");
-}
-
-static void write_collective_json(const rank_table *t, const joined_row *row, output *out) {
-    const collective *c = &t->all.list[row->collective];
-    const struct interned *name = &t->all.texts.entries[c->name];
-    bandwidth gb_s = ranks_bandwidth(t, row);
-    output_text(out, "{\"name\": ");
-    output_json_text(out, name->text, name->size);
-    output_text(out, ", \"process_group\": ");
-    if (c->process_group == UINT32_MAX) {
-        output_text(out, "null");
-    } else {
-        const struct interned *group = &t->all.texts.entries[c->process_group];
-        output_json_text(out, group->text, group->size);
+void ranks_write(const rank_table *t, table_format format, output *out) {
+    sheet s;
+    rank_row total = {0};
+    sheet_begin(&s, format == FORMAT_JSON ?
+        "rank#|span_us#|compute_us#|compute_percent#|exposed_communication_us#|"
+        "exposed_communication_percent#|exposed_memory_us#|idle_us#|idle_percent#|late_us#|"
+        "wait_us#|communication_us#|overlap_us#|memory_us#|busy_us#|clock_us#|file" :
+        "Rank|Span (us)#|Compute (us)#|Compute %#|Exposed comm. (us)#|Exposed comm. %#|"
+        "Exposed memory (us)#|Idle (us)#|Idle %#|Late (us)#|Wait (us)#|Communication (us)#|"
+        "Overlap (us)#|Memory (us)#|Busy (us)#|Clock (us)#|File");
+    for (size_t i = 0; i < t->count; i++) {
+        const rank_row *row = &t->rows[t->order[i]];
+        add_rank(&s, row);
+        add_time(&total.time, &row->time);
+        total.late_ns = time_add(total.late_ns, row->late_ns);
+        total.wait_ns = time_add(total.wait_ns, row->wait_ns);
     }
-    write_count(out, "seq", c->has_seq, c->seq);
-    write_count(out, "index", true, t->parts[row->first].index);
-    output_text(out, ", \"ranks\": [");
-    for (uint32_t i = 0; i < row->count; i++)
-        output_format(out, "%s%lld", i ? ", " : "", (long long)ranks_rank(t, row->first + i));
-    output_text(out, "]");
-    write_count(out, "group_size", c->group_size >= 0, c->group_size);
-    write_count(out, "bytes", c->bytes >= 0, c->bytes);
-    write_member(out, "duration", row->shortest_ns);
-    write_skew(t, row, out);
-    write_rate(out, "algbw_gb_s", gb_s.algorithm);
-    write_rate(out, "busbw_gb_s", gb_s.bus);
-    if (c->moved_parts) write_rate(out, "imbalance", collective_imbalance(c));
-    output_text(out, "}");
+    if (format != FORMAT_JSON) add_rank(&s, &total);
+    sheet_end(&s, format, out);
+}
+
+/* "0-7 9"; of JSON all of them. */
+static void cell_ranks(sheet *s, const rank_table *t, const joined_row *row, bool json) {
+    enum { SIZE = 128 };
+    size_t used = 0, most = json ? SIZE_MAX : SIZE;
+    uint32_t end = row->first + row->count;
+    char *text = allocate(json ? 24 * (row->count + 1) : SIZE + 64);
+    if (json) text[used++] = '[';
+    for (uint32_t i = row->first, last; i < end && used < most; i = last + 1) {
+        for (last = i; !json && last + 1 < end; last++)
+            if (rank_of(t, last + 1) != rank_of(t, last) + 1) break;
+        used += (size_t)sprintf(text + used, last > i ? "%s%lld-%lld" : "%s%lld",
+                                i == row->first ? "" : json ? ", " : " ",
+                                (long long)rank_of(t, i), (long long)rank_of(t, last));
+        if (used >= most && last + 1 < end) sprintf(text + used, " ...");
+    }
+    if (json) strcpy(text + used, "]");
+    cell_text(s, text);
+    free(text);
+}
+
+static void cell_rate(sheet *s, double gb_s) {
+    if (gb_s >= 0) cell_format(s, "%.6g", gb_s);
+    else cell_text(s, NULL);
+}
+
+/* Of its shortest kernel; of an uneven all-to-all by the most that a rank moves. */
+static void cell_bandwidths(sheet *s, const collective *c, const char *name, int64_t ns) {
+    double factor = collective_factor(name, c->group_size);
+    double gb_s = c->bytes < 0 || ns <= 0 ? -1 : (double)c->bytes / (double)ns;
+    bool known = factor > 0 || (c->group_size == 1 && collective_factor(name, 2) > 0);
+    cell_rate(s, gb_s);
+    cell_rate(s, gb_s >= 0 && c->moved >= 0 ? (double)c->moved / (double)ns :
+                 known ? gb_s * factor : -1);
+}
+
+static const char *shared_text(const rank_table *t, uint32_t number) {
+    return number == UINT32_MAX ? NULL : interned_text(&t->all.texts, number);
+}
+
+static void cell_known(sheet *s, bool known, int64_t number) {
+    if (known) cell_int(s, number);
+    else cell_text(s, NULL);
+}
+
+static void add_collective(sheet *s, const rank_table *t, const joined_row *row, bool json) {
+    const collective *c = &t->all.list[row->collective];
+    bool several = row->count > 1, apart = ranks_apart(t, row);
+    cell_text(s, shared_text(t, c->name));
+    cell_text(s, shared_text(t, c->process_group));
+    cell_known(s, c->has_seq, c->seq);
+    cell_int(s, t->parts[row->first].index);
+    cell_ranks(s, t, row, json);
+    cell_known(s, c->bytes >= 0, c->bytes);
+    cell_us(s, row->shortest_ns);
+    cell_bandwidths(s, c, shared_text(t, c->name), row->shortest_ns);
+    if (several) cell_us(s, row->last_ns - row->begin_ns);
+    else cell_text(s, NULL);
+    cell_text(s, !several || !c->synchronizes ? NULL :
+                 json ? apart ? "false" : "true" : apart ? "apart" : "consistent");
+    cell_known(s, several, rank_of(t, row->last));
+    if (c->moved_parts) cell_format(s, json ? "%.6g" : "%.2f", collective_imbalance(c));
+    else cell_text(s, NULL);
+    if (json) cell_known(s, c->group_size >= 0, c->group_size);
+}
+
+void ranks_write_collectives(const rank_table *t, int64_t most, table_format format, output *out) {
+    bool json = format == FORMAT_JSON;
+    sheet s;
+    sheet_begin(&s, json ?
+        "name|process_group|seq#|index#|ranks#|bytes#|duration_us#|algbw_gb_s#|busbw_gb_s#|"
+        "skew_us#|consistent#|last_rank#|imbalance#|group_size#" :
+        "Collective|Group|Seq#|Index#|Ranks|Bytes#|Duration (us)#|Alg. GB/s#|Bus GB/s#|Skew (us)#|"
+        "Clocks|Last rank#|Imbalance#");
+    for (size_t i = 0; i < t->joined_count && (int64_t)i < most; i++)
+        add_collective(&s, t, &t->joined[i], json);
+    sheet_end(&s, format, out);
 }
 
 void ranks_write_json(const rank_table *t, output *out) {
-    output_text(out, "{\"ranks\": [");
-    for (size_t i = 0; i < t->count; i++) {
-        output_text(out, i ? ",\n  " : "\n  ");
-        write_rank_json(&t->rows[t->order[i]], out);
-    }
-    output_text(out, "],\n \"collectives\": [");
-    for (size_t i = 0; i < t->joined_count; i++) {
-        output_text(out, i ? ",\n  " : "\n  ");
-        write_collective_json(t, &t->joined[i], out);
-    }
-    output_text(out, "],\n \"stragglers\": [");
+    output_text(out, "{\"ranks\": ");
+    ranks_write(t, FORMAT_JSON, out);
+    output_text(out, ", \"collectives\": ");
+    ranks_write_collectives(t, INT64_MAX, FORMAT_JSON, out);
+    output_text(out, ", \"stragglers\": [");
     for (size_t i = 0; i < t->straggler_count; i++)
         output_format(out, "%s%lld", i ? ", " : "", (long long)t->rows[t->stragglers[i]].id.rank);
     output_text(out, "]}\n");

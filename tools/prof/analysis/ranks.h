@@ -57,14 +57,13 @@ void ranks_end_file(rank_table *t, bool is_whole);
 /* tell: what is odd about the files as a whole, a line each on stderr. */
 void ranks_finish(rank_table *t, bool by_collectives, bool tell);
 void ranks_free(rank_table *t);
-void rank_time_add(busy_time *to, const busy_time *from);
 
 /* Of what synchronizes, on two ranks or more: did all begin before the first one ended, or not? */
 bool ranks_consistent(const rank_table *t, const joined_row *row);
 bool ranks_apart(const rank_table *t, const joined_row *row);
-typedef struct bandwidth { double algorithm, bus; } bandwidth;     /* GB/s; below 0: not known */
-bandwidth ranks_bandwidth(const rank_table *t, const joined_row *row);
-int64_t ranks_rank(const rank_table *t, uint32_t part);
-void ranks_write_json(const rank_table *t, output *out);
+
+void ranks_write(const rank_table *t, table_format format, output *out);
+void ranks_write_collectives(const rank_table *t, int64_t most, table_format format, output *out);
+void ranks_write_json(const rank_table *t, output *out);     /* both, and the stragglers */
 
 #endif

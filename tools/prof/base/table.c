@@ -21,24 +21,39 @@ bool format_parse(const char *text, table_format *format) {
     return false;
 }
 
-void sheet_begin(sheet *s, const char *const *heads, const bool *is_number, size_t columns) {
-    memset(s, 0, sizeof *s);
-    s->heads = heads;
-    s->is_number = is_number;
-    s->columns = columns;
+void sheet_head(sheet *s, bool is_number, const char *format, ...) {
+    char text[160];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    GROW(s->heads, s->columns, s->head_capacity);
+    s->heads[s->columns++] = (struct sheet_head){
+        arena_text(&s->memory, text, strlen(text)), is_number
+    };
 }
 
-char **sheet_row(sheet *s) {
-    if (s->rows == s->capacity) {
-        s->capacity = s->capacity ? s->capacity * 2 : 64;
-        s->cells = reallocate(s->cells, s->capacity * s->columns * sizeof *s->cells);
+void sheet_begin(sheet *s, const char *heads) {
+    *s = (sheet){0};
+    while (*heads) {
+        int size = (int)strcspn(heads, "|#");
+        bool is_number = heads[size] == '#';
+        sheet_head(s, is_number, "%.*s", size, heads);
+        heads += size + is_number;
+        heads += *heads == '|';
     }
-    char **row = s->cells + s->rows++ * s->columns;
-    memset(row, 0, s->columns * sizeof *row);
-    return row;
 }
 
-char *sheet_cell(sheet *s, const char *format, ...) {
+void cell_text(sheet *s, const char *text) {
+    GROW(s->cells, s->cell_count, s->capacity);
+    s->cells[s->cell_count++] = text ? arena_text(&s->memory, text, strlen(text)) : NULL;
+}
+
+void sheet_row(sheet *s) {
+    while (s->cell_count % s->columns) cell_text(s, NULL);
+}
+
+void cell_format(sheet *s, const char *format, ...) {
     va_list args;
     va_start(args, format);
     int size = vsnprintf(NULL, 0, format, args);
@@ -47,24 +62,28 @@ char *sheet_cell(sheet *s, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, (size_t)size + 1, format, args);
     va_end(args);
-    return text;
+    GROW(s->cells, s->cell_count, s->capacity);
+    s->cells[s->cell_count++] = text;
 }
 
-char *sheet_name(sheet *s, const char *name, int64_t letters) {
+void cell_name(sheet *s, const char *name, int64_t letters) {
     const char *p = name;
     for (int64_t left = letters; *p; p++)
         if ((*p & 0xC0) != 0x80 && left-- == 0) break;
-    return sheet_cell(s, "%.*s", (int)(p - name), name);
+    cell_format(s, "%.*s", (int)(p - name), name);
 }
 
-char *sheet_us(sheet *s, int64_t ns) {
+void cell_int(sheet *s, int64_t number) { cell_format(s, "%lld", (long long)number); }
+
+void cell_us(sheet *s, int64_t ns) {
     char text[US_TEXT];
     us_text(ns, text);
-    return sheet_cell(s, "%s", text);
+    cell_text(s, text);
 }
 
-char *sheet_percent(sheet *s, int64_t part, int64_t whole) {
-    return whole > 0 ? sheet_cell(s, "%.2f", 100 * (double)part / (double)whole) : NULL;
+void cell_percent(sheet *s, int64_t part, int64_t whole) {
+    if (whole > 0) cell_format(s, "%.2f", 100 * (double)part / (double)whole);
+    else cell_text(s, NULL);
 }
 
 static size_t code_points(const char *text) {
@@ -88,15 +107,21 @@ static void write_cell(output *out, const char *text, size_t width, bool right, 
     while (pad--) output_text(out, " ");
 }
 
+/* row NULL: the heads. */
+static const char *text_at(const sheet *s, const char *const *row, size_t column) {
+    return row ? row[column] : s->heads[column].text;
+}
+
 /* width 0: the column is left out. */
 static void write_text_row(const sheet *s, const char *const *row, const size_t *widths,
                            output *out) {
     size_t last = s->columns;
     while (last && !widths[last - 1]) last--;
     for (size_t c = s->hidden; c < last; c++) {
-        bool padded = c + 1 < last || s->is_number[c];
+        const char *text = text_at(s, row, c);
+        bool right = s->heads[c].is_number;
         if (!widths[c]) continue;
-        write_cell(out, row[c] ? row[c] : "-", widths[c], s->is_number[c], padded);
+        write_cell(out, text ? text : "-", widths[c], right, c + 1 < last || right);
         if (c + 1 < last) output_text(out, "  ");
     }
     output_text(out, "\n");
@@ -123,10 +148,8 @@ static size_t line_width(const sheet *s, const size_t *widths) {
 
 /* Has any row a figure there that is not 0? */
 static bool is_told(const sheet *s, size_t column) {
-    for (size_t r = 0; r < s->rows; r++) {
-        const char *cell = s->cells[r * s->columns + column];
-        if (cell && strpbrk(cell, "123456789")) return true;
-    }
+    for (size_t i = column; i < s->cell_count; i += s->columns)
+        if (s->cells[i] && strpbrk(s->cells[i], "123456789")) return true;
     return false;
 }
 
@@ -134,7 +157,8 @@ static bool is_told(const sheet *s, size_t column) {
 static bool narrow(const sheet *s, size_t *widths) {
     size_t widest = s->columns;
     for (size_t c = s->hidden; c < s->columns; c++)
-        if (!s->is_number[c] && widths[c] > (widest < s->columns ? widths[widest] : 20)) widest = c;
+        if (!s->heads[c].is_number && widths[c] > (widest < s->columns ? widths[widest] : 20))
+            widest = c;
     if (widest < s->columns) widths[widest]--;
     return widest < s->columns;
 }
@@ -144,21 +168,21 @@ static bool narrow(const sheet *s, size_t *widths) {
 static void fit(const sheet *s, size_t *widths, size_t room) {
     size_t first = s->hidden;
     while (line_width(s, widths) > room && narrow(s, widths)) {}
-    while (first < s->columns && !s->is_number[first]) first++;
+    while (first < s->columns && !s->heads[first].is_number) first++;
     for (int told = 0; told < 2; told++)
         for (size_t c = s->columns; c-- > first + 1 && line_width(s, widths) > room; )
-            if (s->is_number[c] && is_told(s, c) == told) widths[c] = 0;
+            if (s->heads[c].is_number && is_told(s, c) == told) widths[c] = 0;
 }
 
 static void write_left_out(const sheet *s, const size_t *widths, size_t room, output *out) {
     static const char head[] = "Left out, the lines are too narrow: ";
     size_t at = 0;
     for (size_t c = s->hidden; c < s->columns; c++) {
-        size_t size = code_points(s->heads[c]);
+        size_t size = code_points(s->heads[c].text);
         if (widths[c]) continue;
         bool breaks = at + size + 3 > room;
         output_text(out, at == 0 ? head : breaks ? ",\n  " : ", ");
-        output_plain_text(out, s->heads[c]);
+        output_plain_text(out, s->heads[c].text);
         at = (at == 0 ? sizeof head - 1 : breaks ? 2 : at + 2) + size;
     }
     if (at) output_text(out, "\n");
@@ -167,19 +191,16 @@ static void write_left_out(const sheet *s, const size_t *widths, size_t room, ou
 static void write_text_sheet(const sheet *s, output *out) {
     size_t *widths = allocate(s->columns * sizeof *widths);
     size_t room = out->path ? 0 : prof_terminal_width();
-    for (size_t c = 0; c < s->columns; c++) {
-        widths[c] = code_points(s->heads[c]);
-        for (size_t r = 0; r < s->rows; r++) {
-            const char *cell = s->cells[r * s->columns + c];
-            size_t size = cell ? code_points(cell) : 1;
-            if (size > widths[c]) widths[c] = size;
-        }
+    for (size_t c = 0; c < s->columns; c++) widths[c] = code_points(s->heads[c].text);
+    for (size_t i = 0; i < s->cell_count; i++) {
+        size_t size = s->cells[i] ? code_points(s->cells[i]) : 1;
+        if (size > widths[i % s->columns]) widths[i % s->columns] = size;
     }
     if (room) fit(s, widths, room);
-    write_text_row(s, s->heads, widths, out);
+    write_text_row(s, NULL, widths, out);
     write_rule(s, widths, out);
-    for (size_t r = 0; r < s->rows; r++)
-        write_text_row(s, (const char *const *)s->cells + r * s->columns, widths, out);
+    for (size_t i = 0; i < s->cell_count; i += s->columns)
+        write_text_row(s, s->cells + i, widths, out);
     write_left_out(s, widths, room, out);
     free(widths);
 }
@@ -202,7 +223,8 @@ static void write_csv_cell(output *out, const char *text, bool is_number) {
 
 static void write_csv_row(const sheet *s, const char *const *row, output *out) {
     for (size_t c = 0; c < s->columns; c++) {
-        write_csv_cell(out, row[c] ? row[c] : "", s->is_number[c]);
+        const char *text = text_at(s, row, c);
+        write_csv_cell(out, text ? text : "", row && s->heads[c].is_number);
         output_text(out, c + 1 < s->columns ? "," : "\n");
     }
 }
@@ -210,36 +232,27 @@ static void write_csv_row(const sheet *s, const char *const *row, output *out) {
 static void write_json_row(const sheet *s, const char *const *row, output *out) {
     for (size_t c = 0; c < s->columns; c++) {
         output_text(out, c ? ", " : "{");
-        output_json_text(out, s->heads[c], strlen(s->heads[c]));
+        output_json_text(out, s->heads[c].text, strlen(s->heads[c].text));
         output_text(out, ": ");
         if (!row[c]) output_text(out, "null");
-        else if (s->is_number[c]) output_text(out, row[c]);
+        else if (s->heads[c].is_number) output_text(out, row[c]);
         else output_json_text(out, row[c], strlen(row[c]));
     }
     output_text(out, "}");
 }
 
-void sheet_write(const sheet *s, table_format format, output *out) {
-    if (format == FORMAT_TEXT) {
-        write_text_sheet(s, out);
-        return;
-    }
-    if (format == FORMAT_CSV) write_csv_row(s, s->heads, out);
+void sheet_end(sheet *s, table_format format, output *out) {
+    sheet_row(s);
+    if (format == FORMAT_TEXT) write_text_sheet(s, out);
+    else if (format == FORMAT_CSV) write_csv_row(s, NULL, out);
     else output_text(out, "[");
-    for (size_t r = 0; r < s->rows; r++) {
-        const char *const *row = (const char *const *)s->cells + r * s->columns;
-        if (format == FORMAT_CSV) {
-            write_csv_row(s, row, out);
-        } else {
-            output_text(out, r ? ",\n " : "\n ");
-            write_json_row(s, row, out);
-        }
+    for (size_t i = 0; format != FORMAT_TEXT && i < s->cell_count; i += s->columns) {
+        if (format == FORMAT_JSON) output_text(out, i ? ",\n " : "\n ");
+        if (format == FORMAT_JSON) write_json_row(s, s->cells + i, out);
+        else write_csv_row(s, s->cells + i, out);
     }
-    if (format != FORMAT_CSV) output_text(out, "\n]\n");
-}
-
-void sheet_free(sheet *s) {
+    if (format == FORMAT_JSON) output_text(out, "\n]\n");
+    free(s->heads);
     free(s->cells);
     arena_free(&s->memory);
-    memset(s, 0, sizeof *s);
 }

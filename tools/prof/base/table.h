@@ -14,20 +14,24 @@ bool format_parse(const char *text, table_format *format);   /* NULL: text; fals
 
 /* A table of any columns: text (numbers right-aligned), csv, json (an array of objects). */
 typedef struct sheet {
-    const char *const *heads;
-    const bool *is_number;     /* per column: right-aligned; bare in JSON */
-    size_t columns, rows, capacity;
+    struct sheet_head { const char *text; bool is_number; } *heads;  /* numbers are bare in JSON */
+    size_t columns, head_capacity;
     size_t hidden;             /* so many of the first columns are not in the text form */
-    char **cells;              /* rows x columns, NULL: empty, JSON null */
+    const char **cells;        /* by row; NULL: empty, JSON null */
+    size_t cell_count, capacity;
     arena memory;
 } sheet;
-void sheet_begin(sheet *s, const char *const *heads, const bool *is_number, size_t columns);
-char **sheet_row(sheet *s);    /* a new row, to be filled with sheet_cell */
-char *sheet_cell(sheet *s, const char *format, ...) PRINTF_LIKE(2, 3);
-char *sheet_name(sheet *s, const char *name, int64_t letters);     /* so many of it at most */
-char *sheet_us(sheet *s, int64_t ns);            /* microseconds with three decimals */
-char *sheet_percent(sheet *s, int64_t part, int64_t whole);  /* two decimals; NULL: of nothing */
-void sheet_write(const sheet *s, table_format format, output *out);
-void sheet_free(sheet *s);
+/* heads: "Name|Calls#|Time (us)#", those of numbers with a #. */
+void sheet_begin(sheet *s, const char *heads);
+void sheet_head(sheet *s, bool is_number, const char *format, ...) PRINTF_LIKE(3, 4);
+/* A new row. Each cell_... fills its next cell; those behind the last one stay empty. */
+void sheet_row(sheet *s);
+void cell_format(sheet *s, const char *format, ...) PRINTF_LIKE(2, 3);
+void cell_text(sheet *s, const char *text);                   /* NULL: empty */
+void cell_name(sheet *s, const char *name, int64_t letters);  /* so many of it at most */
+void cell_int(sheet *s, int64_t number);
+void cell_us(sheet *s, int64_t ns);               /* microseconds with three decimals */
+void cell_percent(sheet *s, int64_t part, int64_t whole);     /* two decimals; empty: of nothing */
+void sheet_end(sheet *s, table_format format, output *out);  /* writes and frees it */
 
 #endif

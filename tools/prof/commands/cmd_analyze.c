@@ -29,38 +29,28 @@ typedef struct analyze_options {
     int64_t name_limit, limit;
 } analyze_options;
 
-enum { DEVICE, DEVICE_NAME, NAME, COUNT, TFLOP_S, GB_S, MEAN_US, TOTAL_MS, FLOP_SHARE, GB_SHARE,
-       TYPE, INTENSITY, BOUND, COLUMNS };
-
-static const char *const heads[COLUMNS] = {
-    "Device", "Device Name", "Kernel Name", "Count", "TFLOP/s", "GB/s", "Mean (us)", "Total (ms)",
-    "of peak FLOP/s %", "of peak GB/s %", "Type", "FLOP/byte", "Bound by"
-};
-static const bool numbers[COLUMNS] = {
-    true, false, false, true, true, true, true, true, true, true, false,
-    true, false
-};
+static const char heads[] =
+    "Device#|Device Name|Kernel Name|Count#|TFLOP/s#|GB/s#|Mean (us)#|Total (ms)#|"
+    "of peak FLOP/s %#|of peak GB/s %#|Type|FLOP/byte#|Bound by";
+enum { KERNEL_NAME = 2 };
 
 /* One line: of a kernel, or of all of them. */
 static void add_line(sheet *s, const kernel_device *device, const char *name,
                      const kernel_row *row, int64_t name_limit) {
-    char **cell = sheet_row(s);
-    cell[DEVICE] = sheet_cell(s, "%lld", (long long)device->index);
-    cell[DEVICE_NAME] = sheet_cell(s, "%s", device->name ? device->name : "");
-    cell[NAME] = sheet_name(s, name, name_limit);
-    cell[COUNT] = sheet_cell(s, "%llu", (unsigned long long)row->count);
-    cell[TFLOP_S] = kernel_tflop_s(s, row);
-    cell[GB_S] = kernel_gb_s(s, row);
-    cell[MEAN_US] = sheet_cell(s, "%.3f", (double)row->ns * 1e-3 / (double)row->count);
-    cell[TOTAL_MS] = sheet_cell(s, "%.6f", (double)row->ns * 1e-6);
-    cell[FLOP_SHARE] = kernel_flop_share(s, row);
-    cell[GB_SHARE] = kernel_gb_share(s, row);
-    cell[INTENSITY] = kernel_intensity(s, row);
-    const char *bound = kernel_bound(row, name);
-    if (bound) cell[BOUND] = sheet_cell(s, "%s", bound);
-    bool mixed = row->dtypes & (row->dtypes - 1);
-    if (row->dtypes > 1u << DTYPE_NONE)
-        cell[TYPE] = sheet_cell(s, "%s", mixed ? "mixed" : dtype_name(kernel_row_dtype(row)));
+    bool mixed = row->dtypes & (row->dtypes - 1), known = row->dtypes > 1u << DTYPE_NONE;
+    cell_int(s, device->index);
+    cell_text(s, device->name ? device->name : "");
+    cell_name(s, name, name_limit);
+    cell_int(s, (int64_t)row->count);
+    cell_tflop_s(s, row);
+    cell_gb_s(s, row);
+    cell_format(s, "%.3f", (double)row->ns * 1e-3 / (double)row->count);
+    cell_format(s, "%.6f", (double)row->ns * 1e-6);
+    cell_flop_share(s, row);
+    cell_gb_share(s, row);
+    cell_text(s, !known ? NULL : mixed ? "mixed" : dtype_name(kernel_row_dtype(row)));
+    cell_intensity(s, row);
+    cell_text(s, kernel_bound(row, name));
 }
 
 static bool device_before(uint32_t a, uint32_t b, const void *context) {
@@ -104,22 +94,19 @@ static int write_tables(kernel_table *table, const analyze_options *o, table_for
     size_t next = 0;
     sort_numbers(table->order, table->row_count, device_before, table->rows);
     losses_write(&out);
-    sheet_begin(&s, heads, numbers, COLUMNS);
+    if (!text) sheet_begin(&s, heads);
     for (size_t i = 0; i < table->device_count; i++) {
         const kernel_device *device = &table->devices[i];
         if (device->sum.count == 0) continue;
-        add_device(&s, table, device, o->limit, o->name_limit, &next);
-        if (!text) continue;
-        if (!first) output_text(&out, "\n");
+        if (text && !first) output_text(&out, "\n");
+        if (text) write_device_head(&out, device);
+        if (text) sheet_begin(&s, heads);
         first = false;
-        write_device_head(&out, device);
-        s.hidden = NAME;
-        sheet_write(&s, format, &out);
-        sheet_free(&s);
-        sheet_begin(&s, heads, numbers, COLUMNS);
+        s.hidden = KERNEL_NAME;
+        add_device(&s, table, device, o->limit, o->name_limit, &next);
+        if (text) sheet_end(&s, format, &out);
     }
-    if (!text) sheet_write(&s, format, &out);
-    sheet_free(&s);
+    if (!text) sheet_end(&s, format, &out);
     return output_close(&out, EXIT_OK);
 }
 

@@ -179,45 +179,40 @@ static metric regression_of(const pair *row, const pair *total, const diff_optio
     return METRICS;
 }
 
-enum { NAME, ON, COUNTS, TIMES = COUNTS + 2, CHANGE = TIMES + 2, CHANGE_SHARE, NOTE, PLAIN_COLUMNS,
-       RATES = PLAIN_COLUMNS, COLUMNS = RATES + 8 };
-
-static char *note_cell(sheet *s, const pair *row, metric worse) {
-    if (row->count[0] == 0) return sheet_cell(s, "new");
-    if (row->count[1] == 0) return sheet_cell(s, "gone");
-    if (worse == METRICS) return sheet_cell(s, "%s", "");
-    return worse == TOTAL ? sheet_cell(s, "slower")
-                          : sheet_cell(s, "slower (%s)", metric_names[worse]);
+static const char *note_of(const pair *row, metric worse) {
+    static const char *const slower[METRICS + 1] = {
+        "slower", "slower (avg)", "slower (p50)", "slower (p90)", "slower (p95)", "slower (p99)",
+        "slower (max)", ""
+    };
+    return row->count[0] == 0 ? "new" : row->count[1] == 0 ? "gone" : slower[worse];
 }
 
-static void add_line(sheet *s, const pair *row, metric shown, metric worse, int64_t width) {
-    char **cell = sheet_row(s);
-    const int64_t *ns = row->ns[shown];
-    cell[NAME] = sheet_name(s, row->key, width);
-    cell[ON] = sheet_cell(s, "%s", row->on_device ? "device" : "cpu");
-    for (int side = 0; side < 2; side++) {
-        if (row->count[side] == 0) continue;
-        cell[COUNTS + side] = sheet_cell(s, "%llu", (unsigned long long)row->count[side]);
-        cell[TIMES + side] = sheet_cell(s, "%.6f", (double)ns[side] * 1e-6);
-    }
-    cell[CHANGE] = sheet_cell(s, "%.6f", (double)(ns[1] - ns[0]) * 1e-6);
-    if (ns[0] > 0)
-        cell[CHANGE_SHARE] = sheet_cell(s, "%.2f", 100 * (double)(ns[1] - ns[0]) / (double)ns[0]);
-    cell[NOTE] = note_cell(s, row, worse);
-    for (int side = 0; s->columns == COLUMNS && side < 2; side++) {
-        const kernel_row *rates = &row->rates[side];
-        cell[RATES + side] = kernel_tflop_s(s, rates);
-        cell[RATES + 2 + side] = kernel_gb_s(s, rates);
-        cell[RATES + 4 + side] = kernel_flop_share(s, rates);
-        cell[RATES + 6 + side] = kernel_gb_share(s, rates);
-    }
+static void add_line(sheet *s, const pair *row, metric worse, int64_t width,
+                     const diff_options *o) {
+    const int64_t *ns = row->ns[o->metric];
+    cell_name(s, row->key, width);
+    cell_text(s, row->on_device ? "device" : "cpu");
+    for (int side = 0; side < 2; side++)
+        if (row->count[side]) cell_int(s, (int64_t)row->count[side]);
+        else cell_text(s, NULL);
+    for (int side = 0; side < 2; side++)
+        if (row->count[side]) cell_format(s, "%.6f", (double)ns[side] * 1e-6);
+        else cell_text(s, NULL);
+    cell_format(s, "%.6f", (double)(ns[1] - ns[0]) * 1e-6);
+    cell_percent(s, ns[1] - ns[0], ns[0]);
+    cell_text(s, note_of(row, worse));
+    if (!o->rates) return;
+    for (int side = 0; side < 2; side++) cell_tflop_s(s, &row->rates[side]);
+    for (int side = 0; side < 2; side++) cell_gb_s(s, &row->rates[side]);
+    for (int side = 0; side < 2; side++) cell_flop_share(s, &row->rates[side]);
+    for (int side = 0; side < 2; side++) cell_gb_share(s, &row->rates[side]);
 }
 
 /* Lines of devices and of all; the table shows them where it shows totals. */
 static void add_totals(sheet *s, pairs *all, const diff_options *o, bool *regression) {
     bool part = o->rows.filter.name || o->rows.filter.categories.count;
     for (size_t i = 0; i < all->device_count && o->metric == TOTAL; i++)
-        add_line(s, &all->devices[i], TOTAL, METRICS, INT64_MAX);
+        add_line(s, &all->devices[i], METRICS, INT64_MAX, o);
     for (int side = 1; side >= 0; side--) {
         pair *total = &all->total[side];
         if (total->count[0] + total->count[1] == 0) continue;
@@ -226,7 +221,7 @@ static void add_totals(sheet *s, pairs *all, const diff_options *o, bool *regres
         total->on_device = side == 1;
         metric worse = regression_of(total, total, o);
         *regression |= worse != METRICS;
-        if (o->metric == TOTAL) add_line(s, total, TOTAL, worse, o->name_width);
+        if (o->metric == TOTAL) add_line(s, total, worse, o->name_width, o);
     }
 }
 
@@ -236,35 +231,32 @@ static void sort_pairs(pairs *all, const diff_options *o) {
     if (all->count) qsort(all->list, all->count, sizeof *all->list, by_change);
 }
 
+static void head_both(sheet *s, const diff_options *o, const char *kind) {
+    for (int side = 0; side < 2; side++) sheet_head(s, true, "%s %s", o->names.items[side], kind);
+}
+
 static int write_pairs(pairs *all, const diff_options *o, table_format format, bool *regression) {
-    static const char *const kinds[] = {" count", " (ms)", " TFLOP/s", " GB/s", " of peak FLOP/s %",
-                                        " of peak GB/s %"};
-    static const uint8_t places[] = {COUNTS, TIMES, RATES, RATES + 2, RATES + 4, RATES + 6};
-    static bool numbers[COLUMNS];
-    char heads[COLUMNS][128];
-    const char *columns[COLUMNS] = {[NAME] = "Name", [ON] = "On", [CHANGE] = "Change (ms)",
-                                    [CHANGE_SHARE] = "Change %", [NOTE] = "Note"};
-    for (int i = 0; i < 12; i++) {
-        int place = places[i / 2] + i % 2;
-        snprintf(heads[place], sizeof heads[place], "%s%s", o->names.items[i % 2], kinds[i / 2]);
-        columns[place] = heads[place];
-    }
-    for (int i = 0; i < COLUMNS; i++) numbers[i] = i != NAME && i != ON && i != NOTE;
+    static const char *const rates[] = {"TFLOP/s", "GB/s", "of peak FLOP/s %", "of peak GB/s %"};
     output out;
     sheet s;
     if (!output_open(&out, o->output)) return EXIT_BAD;
     losses_write(&out);
-    sheet_begin(&s, columns, numbers, o->rates ? COLUMNS : PLAIN_COLUMNS);
+    sheet_begin(&s, "Name|On");
+    head_both(&s, o, "count");
+    head_both(&s, o, "(ms)");
+    sheet_head(&s, true, "Change (ms)");
+    sheet_head(&s, true, "Change %%");
+    sheet_head(&s, false, "Note");
+    for (int i = 0; i < 4 && o->rates; i++) head_both(&s, o, rates[i]);
     sort_pairs(all, o);
     for (size_t i = 0; i < all->count; i++) {
         const pair *row = &all->list[i];
         metric worse = regression_of(row, &all->total[row->on_device], o);
         *regression |= worse != METRICS;
-        if ((int64_t)i < o->limit) add_line(&s, row, o->metric, worse, o->name_width);
+        if ((int64_t)i < o->limit) add_line(&s, row, worse, o->name_width, o);
     }
     add_totals(&s, all, o, regression);
-    sheet_write(&s, format, &out);
-    sheet_free(&s);
+    sheet_end(&s, format, &out);
     return output_close(&out, EXIT_OK);
 }
 

@@ -347,10 +347,6 @@ static bool row_before(uint32_t a, uint32_t b, const void *context) {
     return x != y ? x > y : rows[a].count > rows[b].count;
 }
 
-static char *us_cell(sheet *s, int64_t ns) {
-    return sheet_cell(s, "%.3f", (double)ns / 1e3);
-}
-
 static void fill_sheet(const execution_trace *t, int64_t limit, bool times, sheet *s) {
     name_row *rows = allocate(t->names.count * sizeof *rows);
     for (size_t i = 0; i < t->count; i++) {
@@ -365,14 +361,13 @@ static void fill_sheet(const execution_trace *t, int64_t limit, bool times, shee
     uint32_t *order = sorted_numbers(t->names.count, row_before, rows);
     for (size_t i = 0; i < t->names.count && (int64_t)i < limit; i++) {
         const name_row *row = &rows[order[i]];
-        char **cells = sheet_row(s);
-        cells[0] = sheet_cell(s, "%s", interned_text(&t->names, order[i]));
-        cells[1] = sheet_cell(s, "%llu", (unsigned long long)row->count);
+        cell_text(s, interned_text(&t->names, order[i]));
+        cell_int(s, (int64_t)row->count);
         if (!times) continue;
-        cells[2] = sheet_cell(s, "%llu", (unsigned long long)row->linked);
-        cells[3] = us_cell(s, row->ns);
-        cells[4] = us_cell(s, row->self_ns);
-        cells[5] = us_cell(s, row->device_ns);
+        cell_int(s, (int64_t)row->linked);
+        cell_us(s, row->ns);
+        cell_us(s, row->self_ns);
+        cell_us(s, row->device_ns);
     }
     free(rows);
     free(order);
@@ -380,16 +375,14 @@ static void fill_sheet(const execution_trace *t, int64_t limit, bool times, shee
 
 static int write_summary(const execution_trace *t, const et_options *o, table_format format,
                          size_t deepest) {
-    static const char *const heads[] = {"Name", "Nodes", "Linked", "CPU total (us)",
-                                        "Self CPU (us)", "Device total (us)"};
-    static const bool is_number[] = {false, true, true, true, true, true};
     output out;
     sheet s;
     if (!output_open(&out, NULL)) return EXIT_BAD;
     losses_write(&out);
-    sheet_begin(&s, heads, is_number, o->link ? 6 : 2);
+    sheet_begin(&s, o->link ? "Name|Nodes#|Linked#|CPU total (us)#|Self CPU (us)#|"
+                              "Device total (us)#" : "Name|Nodes#");
     fill_sheet(t, o->limit, o->link != NULL, &s);
-    sheet_write(&s, format, &out);
+    sheet_end(&s, format, &out);
     if (format == FORMAT_TEXT) {
         output_text(&out, "Schema ");
         output_plain_text(&out, *t->schema ? t->schema : "(none)");
@@ -401,7 +394,6 @@ static int write_summary(const execution_trace *t, const et_options *o, table_fo
                           t->with_ids ? "" : " by thread, name and order",
                           (unsigned long long)t->events, t->with_ids ? " with an id" : "");
     }
-    sheet_free(&s);
     return output_close(&out, EXIT_OK);
 }
 

@@ -280,50 +280,47 @@ static int main_cause(const idle_gap *gap) {
 
 /* ---- Tables ---- */
 
-static char *device_name(gap_finder *g, sheet *s, uint32_t row) {
+static void cell_device(const gap_finder *g, sheet *s, uint32_t row) {
+    const interner *names = &g->trace.names;
     const call_thread *thread = &g->trace.threads[row];
     const uint64_t *label = map_get(&g->labels, (uint64_t)thread->pid);
-    char *device = label ? sheet_cell(s, "%s", interned_text(&g->trace.names, (uint32_t)*label))
-                         : sheet_cell(s, "device %lld", (long long)thread->pid);
-    if (!g->options->streams) return device;
-    if (thread->tid_text != NO_CALL)
-        return sheet_cell(s, "%s %s", device, interned_text(&g->trace.names, thread->tid_text));
-    return sheet_cell(s, "%s stream %lld", device, (long long)thread->tid);
+    char device[80], stream[32];
+    if (label) snprintf(device, sizeof device, "%s", interned_text(names, (uint32_t)*label));
+    else snprintf(device, sizeof device, "device %lld", (long long)thread->pid);
+    snprintf(stream, sizeof stream, "stream %lld", (long long)thread->tid);
+    if (!g->options->streams) cell_text(s, device);
+    else cell_format(s, "%s %s", device, thread->tid_text == NO_CALL ? stream
+                                           : interned_text(names, thread->tid_text));
 }
 
-static char **add_cause(gap_finder *g, sheet *s, uint32_t row, const char *name, int64_t ns,
-                        const busy_time *busy) {
-    char **cells = sheet_row(s);
-    cells[0] = device_name(g, s, row);
-    cells[1] = sheet_cell(s, "%s", name);
-    cells[2] = sheet_us(s, ns);
-    cells[3] = sheet_percent(s, ns, busy_span(busy));
-    return cells;
+static void add_cause(const gap_finder *g, sheet *s, uint32_t row, const char *name, int64_t ns) {
+    sheet_row(s);
+    cell_device(g, s, row);
+    cell_text(s, name);
+    cell_us(s, ns);
+    cell_percent(s, ns, busy_span(&g->rows[row].busy));
 }
 
-static void add_device(gap_finder *g, sheet *s, uint32_t row, const busy_time *busy,
-                       const cause_sum *sums) {
-    add_cause(g, s, row, "busy", busy->busy_ns, busy);
-    add_cause(g, s, row, "compute", busy->kind_ns[WORK_COMPUTE], busy);
-    add_cause(g, s, row, "exposed communication", busy_exposed(busy), busy);
-    add_cause(g, s, row, "exposed memory", busy->exposed_memory_ns, busy);
+static void add_device(const gap_finder *g, sheet *s, uint32_t row) {
+    const busy_time *busy = &g->rows[row].busy;
+    add_cause(g, s, row, "busy", busy->busy_ns);
+    add_cause(g, s, row, "compute", busy->kind_ns[WORK_COMPUTE]);
+    add_cause(g, s, row, "exposed communication", busy_exposed(busy));
+    add_cause(g, s, row, "exposed memory", busy->exposed_memory_ns);
     for (int cause = IDLE; cause < CAUSES; cause++) {
-        char **cells = add_cause(g, s, row, cause_names[cause], sums[cause].ns, busy);
-        cells[4] = sheet_cell(s, "%llu", (unsigned long long)sums[cause].count);
-        cells[5] = sheet_us(s, sums[cause].longest_ns);
-        for (int reason = 0; reason < REASONS; reason++)
-            cells[6 + reason] = sheet_us(s, sums[cause].reasons_ns[reason]);
+        const cause_sum *sum = &g->rows[row].causes[cause];
+        add_cause(g, s, row, cause_names[cause], sum->ns);
+        cell_int(s, (int64_t)sum->count);
+        cell_us(s, sum->longest_ns);
+        for (int reason = 0; reason < REASONS; reason++) cell_us(s, sum->reasons_ns[reason]);
     }
 }
 
-static void sheet_by_cause(gap_finder *g, sheet *s) {
-    static const char *const heads[] = {"Device", "Cause", "Time (us)", "% of time", "Gaps",
-                                        "Longest (us)", "HTA host wait (us)",
-                                        "HTA kernel wait (us)", "HTA other (us)"};
-    static const bool is_number[] = {false, false, true, true, true, true, true, true, true};
-    sheet_begin(s, heads, is_number, 6 + REASONS);
+static void sheet_by_cause(const gap_finder *g, sheet *s) {
+    sheet_begin(s, "Device|Cause|Time (us)#|% of time#|Gaps#|Longest (us)#|HTA host wait (us)#|"
+                   "HTA kernel wait (us)#|HTA other (us)#");
     for (uint32_t row = 0; row < g->trace.thread_count; row++)
-        if (g->rows[row].any) add_device(g, s, row, &g->rows[row].busy, g->rows[row].causes);
+        if (g->rows[row].any) add_device(g, s, row);
 }
 
 static bool op_longer(uint32_t a, uint32_t b, const void *context) {
@@ -331,49 +328,39 @@ static bool op_longer(uint32_t a, uint32_t b, const void *context) {
     return rows[a].idle > rows[b].idle;
 }
 
-static void sheet_by_op(gap_finder *g, sheet *s) {
-    static const char *const heads[] = {
-        "Op before whose work", "Idle (us)", "% of idle", "Gaps", "Longest (us)", "Host (us)",
-        "Synchronize (us)", "Launch (us)", "Wait (us)", "Turnaround (us)", "Unknown (us)"
-    };
-    static const bool is_number[] = {false, true, true, true, true, true, true, true, true, true,
-                                     true};
-    sheet_begin(s, heads, is_number, 11);
+static void sheet_by_op(const gap_finder *g, sheet *s) {
+    sheet_begin(s, "Op before whose work|Idle (us)#|% of idle#|Gaps#|Longest (us)#|Host (us)#|"
+                   "Synchronize (us)#|Launch (us)#|Wait (us)#|Turnaround (us)#|Unknown (us)#");
     uint32_t *order = sorted_numbers(g->op_count, op_longer, g->op_rows);
     for (size_t i = 0; i < g->op_count && (int64_t)i < g->options->limit; i++) {
         const op_row *row = &g->op_rows[order[i]];
-        char **cells = sheet_row(s);
-        cells[0] = sheet_cell(s, "%s", row->name == NO_CALL ? "(no op in the trace)"
-                                       : interned_text(&g->trace.names, row->name));
-        cells[1] = sheet_us(s, row->idle);
-        cells[2] = sheet_percent(s, row->idle, g->idle_ns);
-        cells[3] = sheet_cell(s, "%llu", (unsigned long long)row->count);
-        cells[4] = sheet_us(s, row->longest);
-        for (int cause = HOST; cause < CAUSES; cause++)
-            cells[4 + cause] = sheet_us(s, row->ns[cause]);
+        cell_text(s, row->name == NO_CALL ? "(no op in the trace)"
+                                          : interned_text(&g->trace.names, row->name));
+        cell_us(s, row->idle);
+        cell_percent(s, row->idle, g->idle_ns);
+        cell_int(s, (int64_t)row->count);
+        cell_us(s, row->longest);
+        for (int cause = HOST; cause < CAUSES; cause++) cell_us(s, row->ns[cause]);
     }
     free(order);
 }
 
-static void sheet_by_gap(gap_finder *g, sheet *s) {
-    static const char *const heads[] = {"Device", "Begin (us)", "Idle (us)", "Cause", "Of it (us)",
-                                        "Op", "After", "Before", "HTA's reason"};
-    static const bool is_number[] = {false, true, true, false, true, false, false, false, false};
-    sheet_begin(s, heads, is_number, 9);
+static void sheet_by_gap(const gap_finder *g, sheet *s) {
     const interner *names = &g->trace.names;
+    sheet_begin(s, "Device|Begin (us)#|Idle (us)#|Cause|Of it (us)#|Op|After|Before|HTA's reason");
     uint32_t *order = sorted_numbers(g->gap_count, longer, g->gaps);
     for (size_t i = 0; i < g->gap_count && (int64_t)i < g->options->limit; i++) {
         const idle_gap *gap = &g->gaps[order[i]];
-        char **cells = sheet_row(s);
-        cells[0] = device_name(g, s, gap->row);
-        cells[1] = sheet_us(s, gap->start_ns);
-        cells[2] = sheet_us(s, idle_of(gap));
-        cells[3] = sheet_cell(s, "%s", cause_names[main_cause(gap)]);
-        cells[4] = sheet_us(s, gap->ns[main_cause(gap)]);
-        if (gap->op != NO_CALL) cells[5] = sheet_cell(s, "%s", interned_text(names, gap->op));
-        cells[6] = sheet_cell(s, "%s", interned_text(names, gap->after));
-        cells[7] = sheet_cell(s, "%s", interned_text(names, gap->before));
-        cells[8] = sheet_cell(s, "%s", reason_names[gap->reason]);
+        int cause = main_cause(gap);
+        cell_device(g, s, gap->row);
+        cell_us(s, gap->start_ns);
+        cell_us(s, idle_of(gap));
+        cell_text(s, cause_names[cause]);
+        cell_us(s, gap->ns[cause]);
+        cell_text(s, gap->op == NO_CALL ? NULL : interned_text(names, gap->op));
+        cell_text(s, interned_text(names, gap->after));
+        cell_text(s, interned_text(names, gap->before));
+        cell_text(s, reason_names[gap->reason]);
     }
     free(order);
 }
@@ -388,8 +375,7 @@ static int write_gaps(gap_finder *g, table_format format) {
     if (strcmp(g->options->by, "op") == 0) sheet_by_op(g, &s);
     else if (strcmp(g->options->by, "gap") == 0) sheet_by_gap(g, &s);
     else sheet_by_cause(g, &s);
-    sheet_write(&s, format, &out);
-    sheet_free(&s);
+    sheet_end(&s, format, &out);
     if (format == FORMAT_TEXT && g->trace.work_count == 0)
         output_text(&out, "There is no work of a device in this trace.\n");
     return output_close(&out, EXIT_OK);

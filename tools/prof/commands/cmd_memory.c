@@ -397,6 +397,10 @@ static void write_timeline(const memory_trace *m, uint32_t device, output *out) 
 /* Bytes held at a device's peak, by op and category. */
 typedef struct holder { uint32_t op; uint8_t category; int64_t bytes, blocks; } holder;
 
+static const char *op_name(const memory_trace *m, const holder *h) {
+    return h->op == NO_CALL ? NULL : interned_text(&m->trace.names, h->op);
+}
+
 static bool holds_more(uint32_t a, uint32_t b, const void *context) {
     const holder *holders = context;
     return holders[a].bytes > holders[b].bytes;
@@ -433,60 +437,42 @@ static void add_holders(const memory_trace *m, uint32_t device, bool by_op, int6
     for (size_t i = 0; peak > 0 && i < count && (int64_t)i < limit; i++) {
         const holder *h = &holders[order[i]];
         if (h->bytes == 0) continue;
-        char **cells = sheet_row(s);
-        *cells++ = sheet_cell(s, "%s", m->devices[device].name);
-        if (by_op)
-            *cells++ = sheet_cell(s, "%s", h->op == NO_CALL ? "(no call in the trace)"
-                                           : interned_text(&m->trace.names, h->op));
-        *cells++ = sheet_cell(s, "%s", memory_category_names[h->category]);
-        *cells++ = sheet_cell(s, "%lld", (long long)h->bytes);
-        *cells++ = sheet_cell(s, "%.2f", 100 * (double)h->bytes / (double)peak);
-        *cells++ = sheet_cell(s, "%lld", (long long)h->blocks);
+        cell_text(s, m->devices[device].name);
+        if (by_op) cell_text(s, h->op == NO_CALL ? "(no call in the trace)" : op_name(m, h));
+        cell_text(s, memory_category_names[h->category]);
+        cell_int(s, h->bytes);
+        cell_percent(s, h->bytes, peak);
+        cell_int(s, h->blocks);
     }
     free(order);
     free(holders);
 }
 
-static void add_device(const memory_trace *m, uint32_t number, sheet *s) {
-    const memory_device *device = &m->devices[number];
-    char **cells = sheet_row(s);
-    cells[0] = sheet_cell(s, "%s", device->name);
-    cells[1] = sheet_cell(s, "%lld", (long long)device->peak);
-    if (device->peak_ns >= 0)
-        cells[2] = sheet_cell(s, "%lld.%03lld", (long long)device->peak_ns / 1000,
-                              (long long)device->peak_ns % 1000);
-    cells[3] = sheet_cell(s, "%lld", (long long)device->before);
-    cells[4] = sheet_cell(s, "%lld", (long long)device->end);
-    cells[5] = sheet_cell(s, "%llu", (unsigned long long)device->allocations);
-    cells[6] = sheet_cell(s, "%llu", (unsigned long long)device->frees);
+static void add_device(const memory_device *device, sheet *s) {
+    cell_text(s, device->name);
+    cell_int(s, device->peak);
+    if (device->peak_ns >= 0) cell_us(s, device->peak_ns);
+    else cell_text(s, NULL);
+    cell_int(s, device->before);
+    cell_int(s, device->end);
+    cell_int(s, (int64_t)device->allocations);
+    cell_int(s, (int64_t)device->frees);
 }
 
 static void write_table(const memory_trace *m, const memory_options *o, table_format format,
                         output *out) {
-    static const char *const device_heads[] = {"Device", "Peak (B)", "At (us)", "Before (B)",
-                                               "At the end (B)", "Allocations", "Frees"};
-    static const char *const op_heads[] = {"Device", "Op", "Category", "At the peak (B)", "%",
-                                           "Blocks"};
-    static const char *const category_heads[] = {"Device", "Category", "At the peak (B)", "%",
-                                                 "Blocks"};
-    static const bool is_number[] = {false, true, true, true, true, true, true};
-    static const bool op_numbers[] = {false, false, false, true, true, true};
-    bool by_op = strcmp(o->by, "op") == 0;
+    bool by_op = strcmp(o->by, "op") == 0, by_device = strcmp(o->by, "device") == 0;
     sheet s;
-    if (by_op) sheet_begin(&s, op_heads, op_numbers, 6);
-    else if (strcmp(o->by, "category") == 0) sheet_begin(&s, category_heads, op_numbers + 1, 5);
-    else sheet_begin(&s, device_heads, is_number, 7);
+    sheet_begin(&s, by_op ? "Device|Op|Category|At the peak (B)#|%#|Blocks#" :
+                    by_device ? "Device|Peak (B)#|At (us)#|Before (B)#|At the end (B)#|"
+                                "Allocations#|Frees#" :
+                    "Device|Category|At the peak (B)#|%#|Blocks#");
     for (uint32_t i = 0; i < m->device_count; i++) {
         if (o->device && strcmp(o->device, m->devices[i].name) != 0) continue;
-        if (strcmp(o->by, "device") == 0) add_device(m, i, &s);
+        if (by_device) add_device(&m->devices[i], &s);
         else add_holders(m, i, by_op, o->limit, &s);
     }
-    sheet_write(&s, format, out);
-    sheet_free(&s);
-}
-
-static const char *op_name(const memory_trace *m, const holder *h) {
-    return h->op == NO_CALL ? NULL : interned_text(&m->trace.names, h->op);
+    sheet_end(&s, format, out);
 }
 
 /* [name, when its changes begin, of each: ns since the last one, category, bytes] */

@@ -63,121 +63,6 @@ typedef struct rank_options {
     int64_t limit;
 } rank_options;
 
-/* ---- Tables ---- */
-
-enum { RANK, SPAN, COMPUTE, COMPUTE_SHARE, EXPOSED, EXPOSED_SHARE, COPIES, IDLE, IDLE_SHARE,
-       LATE, WAIT, COMMUNICATION, OVERLAP, MEMORY, BUSY, CLOCK, PATH, RANK_COLUMNS };
-
-static void add_rank(sheet *s, const busy_time *time, const rank_row *row) {
-    char **cell = sheet_row(s);
-    int64_t whole = busy_span(time);
-    cell[SPAN] = sheet_us(s, whole);
-    cell[COMPUTE] = sheet_us(s, time->kind_ns[WORK_COMPUTE]);
-    cell[COMPUTE_SHARE] = sheet_percent(s, time->kind_ns[WORK_COMPUTE], whole);
-    cell[EXPOSED] = sheet_us(s, busy_exposed(time));
-    cell[EXPOSED_SHARE] = sheet_percent(s, busy_exposed(time), whole);
-    cell[COPIES] = sheet_us(s, time->exposed_memory_ns);
-    cell[IDLE] = sheet_us(s, busy_idle(time));
-    cell[IDLE_SHARE] = sheet_percent(s, busy_idle(time), whole);
-    cell[LATE] = sheet_us(s, row->late_ns);
-    cell[WAIT] = sheet_us(s, row->wait_ns);
-    cell[COMMUNICATION] = sheet_us(s, time->kind_ns[WORK_COMMUNICATION]);
-    cell[OVERLAP] = sheet_us(s, time->overlap_ns);
-    cell[MEMORY] = sheet_us(s, time->kind_ns[WORK_MEMORY]);
-    cell[BUSY] = sheet_us(s, time->busy_ns);
-    if (!row->id.path) return;
-    cell[RANK] = sheet_cell(s, "%lld", (long long)row->id.rank);
-    cell[CLOCK] = sheet_us(s, row->clock_ns + row->offset_ns);
-    cell[PATH] = sheet_cell(s, "%s", row->id.path);
-}
-
-static void write_ranks(const rank_table *t, table_format format, output *out) {
-    static const char *const heads[RANK_COLUMNS] = {
-        "Rank", "Span (us)", "Compute (us)", "Compute %", "Exposed comm. (us)", "Exposed comm. %",
-        "Exposed memory (us)", "Idle (us)", "Idle %", "Late (us)", "Wait (us)",
-        "Communication (us)", "Overlap (us)", "Memory (us)", "Busy (us)", "Clock (us)", "File"
-    };
-    static const bool numbers[RANK_COLUMNS] = {
-        [SPAN] = true, true, true, true, true, true, true, true, true, true, true, true, true, true,
-        true
-    };
-    sheet s;
-    rank_row total = {0};
-    sheet_begin(&s, heads, numbers, RANK_COLUMNS);
-    for (size_t i = 0; i < t->count; i++) {
-        const rank_row *row = &t->rows[t->order[i]];
-        add_rank(&s, &row->time, row);
-        rank_time_add(&total.time, &row->time);
-        total.late_ns = time_add(total.late_ns, row->late_ns);
-        total.wait_ns = time_add(total.wait_ns, row->wait_ns);
-    }
-    add_rank(&s, &total.time, &total);
-    s.cells[(s.rows - 1) * s.columns] = sheet_cell(&s, "Total");
-    sheet_write(&s, format, out);
-    sheet_free(&s);
-}
-
-/* "0-7, 9" */
-static char *ranks_cell(sheet *s, const rank_table *t, const joined_row *row) {
-    enum { SIZE = 128 };
-    char text[SIZE + 64];
-    size_t used = 0;
-    uint32_t end = row->first + row->count;
-    text[0] = '\0';
-    for (uint32_t i = row->first, last; i < end && used < SIZE; i = last + 1) {
-        for (last = i; last + 1 < end; last++)
-            if (ranks_rank(t, last + 1) != ranks_rank(t, last) + 1) break;
-        used += (size_t)sprintf(text + used, last > i ? "%s%lld-%lld" : "%s%lld", used ? " " : "",
-                                (long long)ranks_rank(t, i), (long long)ranks_rank(t, last));
-        if (used >= SIZE && last + 1 < end) sprintf(text + used, " ...");
-    }
-    return sheet_cell(s, "%s", text);
-}
-
-enum { NAME, GROUP, SEQ, INDEX, RANKS, BYTES, DURATION, ALGBW, BUSBW, SKEW, CLOCKS, LAST,
-       IMBALANCE, COLLECTIVE_COLUMNS };
-
-static void add_collective(sheet *s, const rank_table *t, const joined_row *row) {
-    const collective *c = &t->all.list[row->collective];
-    bandwidth gb_s = ranks_bandwidth(t, row);
-    char **cell = sheet_row(s);
-    cell[NAME] = sheet_cell(s, "%s", interned_text(&t->all.texts, c->name));
-    if (c->process_group != UINT32_MAX)
-        cell[GROUP] = sheet_cell(s, "%s", interned_text(&t->all.texts, c->process_group));
-    if (c->has_seq) cell[SEQ] = sheet_cell(s, "%lld", (long long)c->seq);
-    cell[INDEX] = sheet_cell(s, "%u", t->parts[row->first].index);
-    cell[RANKS] = ranks_cell(s, t, row);
-    if (c->bytes >= 0) cell[BYTES] = sheet_cell(s, "%lld", (long long)c->bytes);
-    cell[DURATION] = sheet_us(s, row->shortest_ns);
-    if (gb_s.algorithm >= 0) cell[ALGBW] = sheet_cell(s, "%.6g", gb_s.algorithm);
-    if (gb_s.bus >= 0) cell[BUSBW] = sheet_cell(s, "%.6g", gb_s.bus);
-    if (c->moved_parts) cell[IMBALANCE] = sheet_cell(s, "%.2f", collective_imbalance(c));
-    if (row->count < 2) return;
-    cell[SKEW] = sheet_us(s, row->last_ns - row->begin_ns);
-    if (c->synchronizes) cell[CLOCKS] = sheet_cell(s, ranks_apart(t, row) ? "apart" : "consistent");
-    cell[LAST] = sheet_cell(s, "%lld", (long long)ranks_rank(t, row->last));
-}
-
-static void write_collectives(const rank_table *t, int64_t most, table_format format,
-                              output *out) {
-    static const char *const heads[COLLECTIVE_COLUMNS] = {
-        "Collective", "Group", "Seq", "Index", "Ranks", "Bytes", "Duration (us)", "Alg. GB/s",
-        "Bus GB/s", "Skew (us)", "Clocks", "Last rank", "Imbalance"
-    };
-    static const bool numbers[COLLECTIVE_COLUMNS] = {
-        false, false, true, true, false, true, true, true, true, true, false, true, true
-    };
-    sheet s;
-    size_t limit = format == FORMAT_TEXT && most < (int64_t)t->joined_count
-                       ? (size_t)most : t->joined_count;
-    sheet_begin(&s, heads, numbers, COLLECTIVE_COLUMNS);
-    for (size_t i = 0; i < limit; i++) add_collective(&s, t, &t->joined[i]);
-    sheet_write(&s, format, out);
-    sheet_free(&s);
-    if (limit < t->joined_count)
-        output_format(out, "%zu more: --limit all\n", t->joined_count - limit);
-}
-
 static void write_notes(const rank_table *t, const rank_options *o, output *out) {
     size_t apart = 0;
     for (size_t i = 0; i < t->joined_count; i++) apart += ranks_apart(t, &t->joined[i]);
@@ -198,10 +83,13 @@ static void write_notes(const rank_table *t, const rank_options *o, output *out)
 static void write_text(const rank_table *t, const rank_options *o, output *out) {
     bool both = strcmp(o->by, "both") == 0;
     losses_write(out);
-    if (strcmp(o->by, "collective") != 0) write_ranks(t, FORMAT_TEXT, out);
+    if (strcmp(o->by, "collective") != 0) ranks_write(t, FORMAT_TEXT, out);
     if (both && t->joined_count) output_text(out, "\n");
-    if (t->joined_count ? strcmp(o->by, "rank") != 0 : !both)
-        write_collectives(t, o->limit, FORMAT_TEXT, out);
+    if (t->joined_count ? strcmp(o->by, "rank") != 0 : !both) {
+        ranks_write_collectives(t, o->limit, FORMAT_TEXT, out);
+        if (o->limit < (int64_t)t->joined_count)
+            output_format(out, "%zu more: --limit all\n", t->joined_count - (size_t)o->limit);
+    }
     if (t->joined_count) output_text(out, "\n");
     if (t->count > 1) write_notes(t, o, out);
 }
@@ -229,8 +117,8 @@ static int write_all(const rank_table *t, const rank_options *o, table_format fo
     if (!output_open(&out, o->output)) return EXIT_BAD;
     if (format == FORMAT_TEXT) write_text(t, o, &out);
     else if (format == FORMAT_JSON) ranks_write_json(t, &out);
-    else if (strcmp(o->by, "collective") == 0) write_collectives(t, INT64_MAX, format, &out);
-    else write_ranks(t, format, &out);
+    else if (strcmp(o->by, "collective") == 0) ranks_write_collectives(t, INT64_MAX, format, &out);
+    else ranks_write(t, format, &out);
     return output_close(&out, EXIT_OK);
 }
 

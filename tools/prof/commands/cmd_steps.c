@@ -137,57 +137,43 @@ static void number_ranks(step_table *t) {
 
 /* ---- Distribution ---- */
 
-enum { RANK, NAME, COUNT, MIN, MEAN, P50, P90, P95, P99, MAX, COLUMNS };
-
 static void write_distribution(step_table *t, table_format format, output *out) {
-    static const char *const plain[COLUMNS] = {"rank", "name", "count", "min", "mean", "p50", "p90",
-                                               "p95", "p99", "max"};
-    static const char *const text[COLUMNS] = {
-        "Rank", "Name", "Count", "Min (us)", "Mean (us)", "p50 (us)", "p90 (us)", "p95 (us)",
-        "p99 (us)", "Max (us)"
-    };
-    static const bool numbers[COLUMNS] = {true, false, true, true, true, true, true, true, true,
-                                          true};
     static const unsigned percents[] = {0, 50, 90, 95, 99, 100};
-    static const int places[] = {MIN, P50, P90, P95, P99, MAX};
+    bool text = format == FORMAT_TEXT;
     sheet s;
-    sheet_begin(&s, format == FORMAT_TEXT ? text : plain, numbers, COLUMNS);
+    sheet_begin(&s, text ? "Rank#|Name|Count#|Min (us)#|Mean (us)#|p50 (us)#|p90 (us)#|p95 (us)#|"
+                           "p99 (us)#|Max (us)#"
+                         : "rank#|name|count#|min#|mean#|p50#|p90#|p95#|p99#|max#");
     for (size_t i = 0; i < t->count; i++) {
         const step_rank *rank = &t->ranks[t->order[i]];
         int64_t ns[6];
         if (!rank->count) continue;
         durations_percentiles(&t->durations, t->order[i], percents, 6, ns);
-        char **cell = sheet_row(&s);
-        cell[RANK] = sheet_cell(&s, "%lld", (long long)rank->id.rank);
-        cell[NAME] = sheet_cell(&s, "%s", t->has_regex ? t->options->name : "ProfilerStep#");
-        cell[COUNT] = sheet_cell(&s, "%zu", rank->count);
-        cell[MEAN] = sheet_cell(&s, format == FORMAT_TEXT ? "%.3f" : "%.6f",
-                                (double)rank->sum_ns / (double)rank->count * 1e-3);
-        for (int k = 0; k < 6; k++) cell[places[k]] = sheet_us(&s, ns[k]);
+        cell_int(&s, rank->id.rank);
+        cell_text(&s, t->has_regex ? t->options->name : "ProfilerStep#");
+        cell_int(&s, (int64_t)rank->count);
+        cell_us(&s, ns[0]);
+        cell_format(&s, text ? "%.3f" : "%.6f", (double)rank->sum_ns / (double)rank->count * 1e-3);
+        for (int k = 1; k < 6; k++) cell_us(&s, ns[k]);
     }
-    sheet_write(&s, format, out);
-    sheet_free(&s);
+    sheet_end(&s, format, out);
 }
 
 /* ---- The longest ---- */
 
 static void write_worst(const step_table *t, const uint32_t *longest, size_t count,
                         table_format format, output *out) {
-    static const char *const plain[] = {"rank", "name", "ts", "dur"};
-    static const char *const text[] = {"Rank", "Name", "Begin (us)", "Duration (us)"};
-    static const bool numbers[] = {true, false, true, true};
     sheet s;
-    sheet_begin(&s, format == FORMAT_TEXT ? text : plain, numbers, 4);
+    sheet_begin(&s, format == FORMAT_TEXT ? "Rank#|Name|Begin (us)#|Duration (us)#"
+                                          : "rank#|name|ts#|dur#");
     for (size_t i = 0; i < count; i++) {
         const step *one = &t->steps[longest[i]];
-        char **cell = sheet_row(&s);
-        cell[0] = sheet_cell(&s, "%lld", (long long)t->ranks[one->file].id.rank);
-        cell[1] = sheet_cell(&s, "%s", interned_text(&t->names, one->name));
-        cell[2] = sheet_us(&s, one->start_ns);
-        cell[3] = sheet_us(&s, one->dur_ns);
+        cell_int(&s, t->ranks[one->file].id.rank);
+        cell_text(&s, interned_text(&t->names, one->name));
+        cell_us(&s, one->start_ns);
+        cell_us(&s, one->dur_ns);
     }
-    sheet_write(&s, format, out);
-    sheet_free(&s);
+    sheet_end(&s, format, out);
 }
 
 /* A step of the file that lasts as long as its p50. */
@@ -236,23 +222,18 @@ static void write_step(const step_table *t, const step *one, output *out) {
 
 static void write_growth(const step_file *f, const step_parts *grown, const step_parts *median,
                          output *out) {
-    static const char *const heads[] = {"Longer by (us)", "On", "Calls", "In the median", "Name"};
-    static const bool numbers[] = {true, false, true, true, false};
     sheet s;
-    sheet_begin(&s, heads, numbers, 5);
+    sheet_begin(&s, "Longer by (us)#|On|Calls#|In the median#|Name");
     for (size_t i = 0; i < grown->count && i < SHOWN_CAUSES && grown->list[i].ns > 0; i++) {
         const step_part *part = &grown->list[i];
         const uint64_t *other = map_get(&median->numbers, (uint64_t)part->kind << 32 | part->name);
-        char **cell = sheet_row(&s);
-        cell[0] = sheet_us(&s, part->ns);
-        cell[1] = sheet_cell(&s, "%s", part_names[part->kind]);
-        cell[2] = sheet_cell(&s, "%llu", (unsigned long long)part->count);
-        cell[3] = sheet_cell(&s, "%llu",
-                             other ? (unsigned long long)median->list[*other].count : 0ull);
-        cell[4] = sheet_name(&s, part_name(f, part), NAME_LETTERS);
+        cell_us(&s, part->ns);
+        cell_text(&s, part_names[part->kind]);
+        cell_int(&s, (int64_t)part->count);
+        cell_int(&s, other ? (int64_t)median->list[*other].count : 0);
+        cell_name(&s, part_name(f, part), NAME_LETTERS);
     }
-    sheet_write(&s, FORMAT_TEXT, out);
-    sheet_free(&s);
+    sheet_end(&s, FORMAT_TEXT, out);
 }
 
 static void write_causes(step_table *t, const step_file *f, const step *one, output *out) {
@@ -274,9 +255,7 @@ static void write_causes(step_table *t, const step_file *f, const step *one, out
 
 /* ---- Critical paths ---- */
 
-static const char *const path_heads[] = {"rank", "step", "kind", "name", "time_us", "share",
-                                         "count"};
-static const bool path_numbers[] = {true, false, false, false, true, true, true};
+static const char path_heads[] = "rank#|step|kind|name|time_us#|share#|count#";
 
 static void add_path(sheet *s, step_table *t, step_file *f, const step *one, bool text) {
     step_parts parts = {0};
@@ -284,14 +263,13 @@ static void add_path(sheet *s, step_table *t, step_file *f, const step *one, boo
     if (parts.count) qsort(parts.list, parts.count, sizeof *parts.list, by_time);
     for (size_t i = 0; i < parts.count && (int64_t)i < t->options->limit; i++) {
         const step_part *part = &parts.list[i];
-        char **cell = sheet_row(s);
-        cell[0] = sheet_cell(s, "%lld", (long long)t->ranks[one->file].id.rank);
-        cell[1] = sheet_cell(s, "%s", interned_text(&t->names, one->name));
-        cell[2] = sheet_cell(s, "%s", part_names[part->kind]);
-        cell[3] = sheet_name(s, part_name(f, part), text ? NAME_LETTERS : INT64_MAX);
-        cell[4] = sheet_us(s, part->ns);
-        cell[5] = sheet_percent(s, part->ns, one->dur_ns);
-        cell[6] = sheet_cell(s, "%llu", (unsigned long long)part->count);
+        cell_int(s, t->ranks[one->file].id.rank);
+        cell_text(s, interned_text(&t->names, one->name));
+        cell_text(s, part_names[part->kind]);
+        cell_name(s, part_name(f, part), text ? NAME_LETTERS : INT64_MAX);
+        cell_us(s, part->ns);
+        cell_percent(s, part->ns, one->dur_ns);
+        cell_int(s, (int64_t)part->count);
     }
     free_parts(&parts);
 }
@@ -315,11 +293,10 @@ static void write_kinds(step_table *t, step_file *f, const step *one, output *ou
 static void write_path(step_table *t, step_file *f, const step *one, output *out) {
     sheet s;
     write_kinds(t, f, one, out);
-    sheet_begin(&s, path_heads, path_numbers, 7);
+    sheet_begin(&s, path_heads);
     s.hidden = 2;
     add_path(&s, t, f, one, true);
-    sheet_write(&s, FORMAT_TEXT, out);
-    sheet_free(&s);
+    sheet_end(&s, FORMAT_TEXT, out);
 }
 
 /* ---- The command ---- */
@@ -377,10 +354,9 @@ static int write_all(step_table *t, table_format format) {
     if (text) losses_write(&out);
     if (t->options->critical && !text) {
         sheet s;
-        sheet_begin(&s, path_heads, path_numbers, 7);
+        sheet_begin(&s, path_heads);
         status = write_details(t, chosen, count, &s, NULL);
-        sheet_write(&s, format, &out);
-        sheet_free(&s);
+        sheet_end(&s, format, &out);
     } else if (t->options->worst) {
         write_worst(t, chosen, count, format, &out);
     } else {

@@ -568,32 +568,34 @@ static int by_offset(const void *a, const void *b) {
     return x->offset != y->offset ? (x->offset < y->offset ? -1 : 1) : (int)x->rule - (int)y->rule;
 }
 
-static void write_findings(const checker *c, const char *path, table_format format, output *out) {
-    const char *const heads[] = {*c->unit == 'i' ? "Item" : "Byte", "Level", "Rule", "Finding"};
-    static const bool numbers[] = {true, false, false, false};
+static const char *level_of(const finding *f) {
+    return rules[f->rule].is_error ? "error" : "warning";
+}
+
+static void write_findings(const checker *c, const char *path, output *out) {
     bool colours = !out->path && use_colours(stdout);
-    sheet s;
-    sheet_begin(&s, heads, numbers, 4);
     for (size_t i = 0; i < c->count; i++) {
         const finding *f = &c->findings[i];
-        const char *level = rules[f->rule].is_error ? "error" : "warning";
-        if (format == FORMAT_TEXT) {
-            const char *colour = !colours ? "" : rules[f->rule].is_error ? "\033[31m" : "\033[33m";
-            output_format(out, "%s: %s %llu: %s%s%s: %s: ", path, c->unit,
-                          (unsigned long long)f->offset, colour, level, colours ? "\033[0m" : "",
-                          rules[f->rule].name);
-            output_plain_text(out, f->text);
-            output_text(out, "\n");
-            continue;
-        }
-        char **cell = sheet_row(&s);
-        cell[0] = sheet_cell(&s, "%llu", (unsigned long long)f->offset);
-        cell[1] = sheet_cell(&s, "%s", level);
-        cell[2] = sheet_cell(&s, "%s", rules[f->rule].name);
-        cell[3] = sheet_cell(&s, "%s", f->text);
+        const char *colour = !colours ? "" : rules[f->rule].is_error ? "\033[31m" : "\033[33m";
+        output_format(out, "%s: %s %llu: %s%s%s: %s: ", path, c->unit,
+                      (unsigned long long)f->offset, colour, level_of(f), colours ? "\033[0m" : "",
+                      rules[f->rule].name);
+        output_plain_text(out, f->text);
+        output_text(out, "\n");
     }
-    if (format != FORMAT_TEXT) sheet_write(&s, format, out);
-    sheet_free(&s);
+}
+
+static void write_table(const checker *c, table_format format, output *out) {
+    sheet s;
+    sheet_begin(&s, *c->unit == 'i' ? "Item#|Level|Rule|Finding" : "Byte#|Level|Rule|Finding");
+    for (size_t i = 0; i < c->count; i++) {
+        const finding *f = &c->findings[i];
+        cell_int(&s, (int64_t)f->offset);
+        cell_text(&s, level_of(f));
+        cell_text(&s, rules[f->rule].name);
+        cell_text(&s, f->text);
+    }
+    sheet_end(&s, format, out);
 }
 
 static void write_sums(const checker *c, const char *path, output *out) {
@@ -607,7 +609,8 @@ static int report(checker *c, const char *path, table_format format, const char 
     output out;
     if (!output_open(&out, to)) return EXIT_BAD;
     if (c->count) qsort(c->findings, c->count, sizeof *c->findings, by_offset);
-    write_findings(c, path, format, &out);
+    if (format == FORMAT_TEXT) write_findings(c, path, &out);
+    else write_table(c, format, &out);
     uint64_t sums[2] = {0, 0};
     for (int i = 0; i < RULES; i++) sums[rules[i].is_error] += c->counts[i];
     if (format == FORMAT_TEXT) {
