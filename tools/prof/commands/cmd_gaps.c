@@ -1,7 +1,6 @@
 /* prof gaps: when the devices were idle, and what they waited for. */
-#include "analysis/busy.h"
+#include "analysis/gaps.h"
 #include "input/losses.h"
-#include "trace/trace.h"
 #include "input/trace_reader.h"
 
 #include <stdlib.h>
@@ -38,32 +37,6 @@ const command gaps_command = {
     "HTA looks at each stream for itself: --streams.\n", run
 };
 
-enum { IDLE, HOST, SYNCHRONIZE, LAUNCH, WAIT, TURNAROUND, UNKNOWN, CAUSES };
-static const char *const cause_names[CAUSES] = {
-    "idle", "host", "synchronize", "launch", "wait", "turnaround", "unknown"
-};
-
-enum { HOST_WAIT, KERNEL_WAIT, OTHER, REASONS };
-static const char *const reason_names[REASONS] = {"host wait", "kernel wait", "other"};
-enum { KERNEL_WAIT_NS = 30000 };
-
-typedef struct idle_gap {
-    int64_t start_ns, ns[CAUSES];
-    int64_t waited_to_ns, launched_ns;   /* where waits count from: begin, or end of the last one;
-                                            and up to */
-    uint32_t row, thread;       /* thread: that launched what it ends with */
-    uint32_t before, after, op; /* names of works: that it ends with, that it follows; and op */
-    uint32_t reason;            /* HTA's */
-} idle_gap;
-
-/* Of a cause on a device, or of all of them: IDLE. */
-typedef struct cause_sum {
-    int64_t ns, longest_ns, reasons_ns[REASONS];
-    uint64_t count;
-} cause_sum;
-
-typedef struct row_sum { bool any; busy_time busy; cause_sum causes[CAUSES]; } row_sum;
-
 typedef struct op_row {
     uint64_t count;
     int64_t ns[CAUSES], idle, longest;
@@ -80,15 +53,10 @@ typedef struct gap_options {
 
 typedef struct gap_finder {
     const gap_options *options;
-    struct trace trace;         /* key of a work: its kind (busy.h), and 4 x its stream */
-    map labels, devices;        /* pid -> label's number in names; pid -> its first thread */
+    struct trace trace;
+    gap_list found;
+    map labels;                 /* pid -> label's number in names */
     map work_names;             /* kinds of work */
-    odd_works odd;
-    uint32_t *waits;            /* calls that wait for a device, by (thread, start) */
-    size_t wait_count, wait_capacity;
-    idle_gap *gaps;             /* by (row, start) */
-    size_t gap_count, gap_capacity;
-    row_sum *rows;              /* by number of the thread: a device or a stream */
     op_row *op_rows;
     size_t op_count, op_capacity;
     map op_numbers;
@@ -97,36 +65,17 @@ typedef struct gap_finder {
 
 /* ---- Reading ---- */
 
-static int64_t idle_of(const idle_gap *gap) {
-    int64_t sum = 0;
-    for (int cause = HOST; cause < CAUSES; cause++) sum += gap->ns[cause];
-    return sum;
-}
-
 static bool longer(uint32_t a, uint32_t b, const void *context) {
     const idle_gap *gaps = context;
-    return idle_of(&gaps[a]) > idle_of(&gaps[b]);
-}
-
-/* Of a work: its device, or its stream. */
-static uint32_t row_of(gap_finder *g, uint32_t thread) {
-    bool is_new;
-    if (g->options->streams) return thread;
-    uint64_t *first = map_put(&g->devices, (uint64_t)g->trace.threads[thread].pid, &is_new);
-    if (is_new) *first = thread;
-    return (uint32_t)*first;
+    return gap_ns(&gaps[a]) > gap_ns(&gaps[b]);
 }
 
 static void take(void *user, trace_reader *reader, trace_kept kept) {
     gap_finder *g = user;
     const trace_event *event = &reader->event;
     char label[64];
-    if (kept == KEPT_WORK) {
-        device_work *made = &g->trace.works[g->trace.work_count - 1];
-        made->key = work_kind_of(&g->work_names, event) | made->thread << 2;
-        odd_note(&g->odd, made->start_ns, made->end_ns);
-        made->thread = row_of(g, made->thread);
-    }
+    if (kept == KEPT_WORK)
+        g->trace.works[g->trace.work_count - 1].key = work_kind_of(&g->work_names, event);
     if (reader->item == TRACE_EVENT && event->phase == 'M' &&
         text_is(event->name, "process_labels") &&
         trace_arg_text(event, "labels", label, sizeof label))
@@ -134,148 +83,27 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
             intern(&g->trace.names, label, strlen(label));
 }
 
-/* ---- Causes ---- */
-
-/* But for the waits of its thread. */
-static void divide(const gap_finder *g, idle_gap *gap, const device_work *next) {
-    int64_t idle = next->start_ns - gap->start_ns;
-    const call *launch = next->launch == NO_CALL ? NULL : &g->trace.calls[next->launch];
-    gap->reason = idle < KERNEL_WAIT_NS ? KERNEL_WAIT : OTHER;
-    if (!launch) {
-        gap->ns[UNKNOWN] = idle;
-    } else if (launch->start_ns <= gap->start_ns) {
-        gap->ns[(double)idle <= g->options->short_us * 1e3 ? TURNAROUND : WAIT] = idle;
-    } else {
-        gap->reason = HOST_WAIT;
-        gap->launched_ns = launch->start_ns < next->start_ns ? launch->start_ns : next->start_ns;
-        gap->ns[HOST] = gap->launched_ns - gap->start_ns;
-        gap->ns[LAUNCH] = next->start_ns - gap->launched_ns;
-    }
-}
-
-static uint32_t name_of(const gap_finder *g, uint32_t number) {
-    return number == NO_CALL ? NO_CALL : g->trace.calls[number].name;
-}
-
-static void add_gap(gap_finder *g, const device_work *last, const device_work *next) {
-    idle_gap gap = {
-        .start_ns = last->end_ns, .waited_to_ns = last->end_ns, .launched_ns = INT64_MIN,
-        .row = next->thread, .thread = NO_CALL, .before = next->name, .after = last->name,
-        .op = name_of(g, next->owner)
-    };
-    if (next->launch != NO_CALL) gap.thread = g->trace.calls[next->launch].thread;
-    divide(g, &gap, next);
-    GROW(g->gaps, g->gap_count, g->gap_capacity);
-    g->gaps[g->gap_count++] = gap;
-}
-
-static bool work_before(uint32_t a, uint32_t b, const void *context) {
-    const device_work *works = context, *x = &works[a], *y = &works[b];
-    return x->thread != y->thread ? x->thread < y->thread : x->start_ns < y->start_ns;
-}
-
-static void find_gaps(gap_finder *g) {
-    const device_work *last = NULL;              /* the one that ends last so far */
-    uint32_t *order = sorted_numbers(g->trace.work_count, work_before, g->trace.works);
-    g->rows = allocate((g->trace.thread_count + 1) * sizeof *g->rows);
-    for (size_t i = 0; i < g->trace.work_count; i++) {
-        const device_work *next = &g->trace.works[order[i]];
-        if (!range_holds(&g->trace.range, next->start_ns)) continue;
-        row_sum *sum = &g->rows[next->thread];
-        if (!odd_take(&g->odd, next->key >> 2, next->start_ns, next->end_ns)) continue;
-        sum->any = true;
-        busy_add(&sum->busy, (work_kind)(next->key & 3), next->start_ns, next->end_ns);
-        bool same = last && next->thread == last->thread;
-        if (same && next->start_ns > last->end_ns) add_gap(g, last, next);
-        if (!same || next->end_ns > last->end_ns) last = next;
-    }
-    free(order);
-}
-
-/* Causes lie in the calls of the device's library alone. */
-static void find_waits(gap_finder *g) {
-    for (size_t i = 0; i < g->trace.call_count; i++) {
-        uint32_t number = g->trace.order[i];
-        const call *c = &g->trace.calls[number];
-        if (c->kind != TRACE_RUNTIME || !call_waits(interned_text(&g->trace.names, c->name)))
-            continue;
-        GROW(g->waits, g->wait_count, g->wait_capacity);
-        g->waits[g->wait_count++] = number;
-    }
-}
-
-static void add_part(cause_sum *sum, int64_t part, uint32_t reason) {
-    sum->ns += part;
-    sum->count += part > 0;
-    sum->reasons_ns[reason] += part;
-    if (part > sum->longest_ns) sum->longest_ns = part;
+static uint32_t op_of(const gap_finder *g, const idle_gap *gap) {
+    uint32_t owner = g->trace.works[gap->before].owner;
+    return owner == NO_CALL ? NO_CALL : g->trace.calls[owner].name;
 }
 
 static void add_to_op(gap_finder *g, const idle_gap *gap) {
     bool is_new;
-    uint64_t *number = map_put(&g->op_numbers, gap->op, &is_new);
+    uint32_t op = op_of(g, gap);
+    uint64_t *number = map_put(&g->op_numbers, op, &is_new);
     if (is_new) {
         GROW(g->op_rows, g->op_count, g->op_capacity);
-        g->op_rows[g->op_count] = (op_row){.name = gap->op};
+        g->op_rows[g->op_count] = (op_row){.name = op};
         *number = g->op_count++;
     }
     op_row *row = &g->op_rows[*number];
-    int64_t ns = idle_of(gap);
+    int64_t ns = gap_ns(gap);
     row->count++;
     row->idle += ns;
     g->idle_ns += ns;
     if (ns > row->longest) row->longest = ns;
     for (int cause = HOST; cause < CAUSES; cause++) row->ns[cause] += gap->ns[cause];
-}
-
-static void add_to_sums(gap_finder *g, const idle_gap *gap) {
-    row_sum *sum = &g->rows[gap->row];
-    add_part(&sum->causes[IDLE], idle_of(gap), gap->reason);
-    for (int cause = HOST; cause < CAUSES; cause++)
-        add_part(&sum->causes[cause], gap->ns[cause], gap->reason);
-    add_to_op(g, gap);
-}
-
-/* How much of the time up to its launch the thread spent in this call. */
-static void take_wait(idle_gap *gap, const call *wait) {
-    int64_t begin = wait->start_ns > gap->waited_to_ns ? wait->start_ns : gap->waited_to_ns;
-    int64_t end = wait->end_ns < gap->launched_ns ? wait->end_ns : gap->launched_ns;
-    if (end <= begin) return;
-    gap->ns[SYNCHRONIZE] += end - begin;
-    gap->ns[HOST] -= end - begin;
-    gap->waited_to_ns = end;
-}
-
-/* Of the waits, the first one of the thread that begins at that time or later. */
-static size_t first_wait(const gap_finder *g, uint32_t thread, int64_t ns) {
-    size_t from = 0, to = g->wait_count;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        const call *c = &g->trace.calls[g->waits[middle]];
-        bool before = c->thread != thread ? c->thread < thread : c->start_ns < ns;
-        if (before) from = middle + 1;
-        else to = middle;
-    }
-    return from;
-}
-
-/* Of the waits that began before the gap, the last one may still go on. */
-static void take_waits(const gap_finder *g, idle_gap *gap) {
-    size_t at = first_wait(g, gap->thread, gap->start_ns);
-    if (at) at--;
-    for (; at < g->wait_count; at++) {
-        const call *wait = &g->trace.calls[g->waits[at]];
-        if (wait->thread > gap->thread ||
-            (wait->thread == gap->thread && wait->start_ns >= gap->launched_ns)) return;
-        if (wait->thread == gap->thread) take_wait(gap, wait);
-    }
-}
-
-static int main_cause(const idle_gap *gap) {
-    int most = HOST;
-    for (int cause = HOST; cause < CAUSES; cause++)
-        if (gap->ns[cause] > gap->ns[most]) most = cause;
-    return most;
 }
 
 /* ---- Tables ---- */
@@ -298,17 +126,17 @@ static void add_cause(const gap_finder *g, sheet *s, uint32_t row, const char *n
     cell_device(g, s, row);
     cell_text(s, name);
     cell_us(s, ns);
-    cell_percent(s, ns, busy_span(&g->rows[row].busy));
+    cell_percent(s, ns, busy_span(&g->found.rows[row].busy));
 }
 
 static void add_device(const gap_finder *g, sheet *s, uint32_t row) {
-    const busy_time *busy = &g->rows[row].busy;
+    const busy_time *busy = &g->found.rows[row].busy;
     add_cause(g, s, row, "busy", busy->busy_ns);
     add_cause(g, s, row, "compute", busy->kind_ns[WORK_COMPUTE]);
     add_cause(g, s, row, "exposed communication", busy_exposed(busy));
     add_cause(g, s, row, "exposed memory", busy->exposed_memory_ns);
     for (int cause = IDLE; cause < CAUSES; cause++) {
-        const cause_sum *sum = &g->rows[row].causes[cause];
+        const cause_sum *sum = &g->found.rows[row].causes[cause];
         add_cause(g, s, row, cause_names[cause], sum->ns);
         cell_int(s, (int64_t)sum->count);
         cell_us(s, sum->longest_ns);
@@ -320,7 +148,7 @@ static void sheet_by_cause(const gap_finder *g, sheet *s) {
     sheet_begin(s, "Device|Cause|Time (us)#|% of time#|Gaps#|Longest (us)#|HTA host wait (us)#|"
                    "HTA kernel wait (us)#|HTA other (us)#");
     for (uint32_t row = 0; row < g->trace.thread_count; row++)
-        if (g->rows[row].any) add_device(g, s, row);
+        if (g->found.rows[row].any) add_device(g, s, row);
 }
 
 static bool op_longer(uint32_t a, uint32_t b, const void *context) {
@@ -348,18 +176,19 @@ static void sheet_by_op(const gap_finder *g, sheet *s) {
 static void sheet_by_gap(const gap_finder *g, sheet *s) {
     const interner *names = &g->trace.names;
     sheet_begin(s, "Device|Begin (us)#|Idle (us)#|Cause|Of it (us)#|Op|After|Before|HTA's reason");
-    uint32_t *order = sorted_numbers(g->gap_count, longer, g->gaps);
-    for (size_t i = 0; i < g->gap_count && (int64_t)i < g->options->limit; i++) {
-        const idle_gap *gap = &g->gaps[order[i]];
-        int cause = main_cause(gap);
+    uint32_t *order = sorted_numbers(g->found.gap_count, longer, g->found.gaps);
+    for (size_t i = 0; i < g->found.gap_count && (int64_t)i < g->options->limit; i++) {
+        const idle_gap *gap = &g->found.gaps[order[i]];
+        int cause = gap_cause(gap);
         cell_device(g, s, gap->row);
         cell_us(s, gap->start_ns);
-        cell_us(s, idle_of(gap));
+        cell_us(s, gap_ns(gap));
         cell_text(s, cause_names[cause]);
         cell_us(s, gap->ns[cause]);
-        cell_text(s, gap->op == NO_CALL ? NULL : interned_text(names, gap->op));
-        cell_text(s, interned_text(names, gap->after));
-        cell_text(s, interned_text(names, gap->before));
+        uint32_t op = op_of(g, gap);
+        cell_text(s, op == NO_CALL ? NULL : interned_text(names, op));
+        cell_text(s, interned_text(names, g->trace.works[gap->after].name));
+        cell_text(s, interned_text(names, g->trace.works[gap->before].name));
         cell_text(s, reason_names[gap->reason]);
     }
     free(order);
@@ -384,14 +213,10 @@ static int write_gaps(gap_finder *g, table_format format) {
 static void free_finder(gap_finder *g) {
     trace_free(&g->trace);
     map_free(&g->labels);
-    map_free(&g->devices);
     map_free(&g->work_names);
     map_free(&g->op_numbers);
-    free(g->waits);
-    free(g->gaps);
-    free(g->rows);
     free(g->op_rows);
-    odd_free(&g->odd);
+    gaps_free(&g->found);
 }
 
 static int find_and_write(const gap_options *o, table_format format, const char *path) {
@@ -401,13 +226,9 @@ static int find_and_write(const gap_options *o, table_format format, const char 
     if (status == EXIT_OK) {
         trace_nest(&g.trace);
         trace_own(&g.trace);
-        find_gaps(&g);
-        find_waits(&g);
-        for (size_t i = 0; i < g.gap_count; i++) {
-            take_waits(&g, &g.gaps[i]);
-            add_to_sums(&g, &g.gaps[i]);
-        }
-        if (odd_text(&g.odd, text)) warn(path, "%s", text);
+        gaps_find(&g.found, &g.trace, o->streams, o->short_us * 1e3);
+        for (size_t i = 0; i < g.found.gap_count; i++) add_to_op(&g, &g.found.gaps[i]);
+        if (odd_text(&g.found.odd, text)) warn(path, "%s", text);
         status = write_gaps(&g, format);
     }
     free_finder(&g);
