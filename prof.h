@@ -7453,7 +7453,6 @@ PROF__FN void prof__row_name_read(const prof__row *row, char *text) {
     prof__copy_words(text, row->name, sizeof row->name);
     PROF__FENCE();
     if (renames % 2 || PROF__LOAD(row->renames) != renames) text[0] = 0;
-    text[sizeof row->name - 1] = 0;
 }
 #else
 /* ---- @TARGET: the recorder of freestanding builds: interrupts, no threads ----
@@ -11474,7 +11473,7 @@ PROF__FN bool prof__sort(uint32_t *list, uint32_t *other, uint32_t n, prof__afte
     return moved;
 }
 
-#ifdef PROF_ASSERTS
+#if defined(PROF_ASSERTS) && !defined(PROF__COVERAGE)
 /* Do the links of events agree? A parent comes before its children, which are linked in the order
    in which they began; within one tick that need not be the order of the events. */
 PROF__FN bool prof__events_hold(const prof_event *events, uint32_t n) {

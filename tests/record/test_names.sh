@@ -2,9 +2,11 @@
 # PROF_FUNCTION in C++: rows of methods, lambdas, templates and operators, by their qualified names,
 # the same with gcc and clang but for what their templates are made of. Functions that the compiler
 # instrumented: named in snapshots too, static ones of one name told apart by their file.
+# shellcheck disable=SC2086   # $libs is several words
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-out=build/tests/test_names.dir
+out=${TESTS_OUT:-build/tests}/test_names.dir
+libs="-lpthread -ldl -lm${CC:+ -lgcov}"    # under coverage CC counts lines
 failed=0
 mkdir -p $out
 
@@ -63,6 +65,7 @@ int main() {
     auto outer = [](int n) { HERE; [n]() mutable { HERE; n++; }(); };
     outer(1);
     PROF_BLOCK("parse(json)") {}
+    { PROF_SCOPE_F("row %d", 1); }
     prof_averages_desc by_name = {};
     prof_table_desc desc = {};
     desc.averages = &by_name;
@@ -91,19 +94,21 @@ ns::Box<T>::get [T = int]
 ns::Box<T>::put [U = double; T = char]
 parse(json)
 plain
+row 1
 update
 END
 
 names() {   # COMPILER: what it calls the templates' functions becomes what gcc does
     $1 -std=c++11 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror -I. $out/names.cpp \
-        $out/prof.o -o "$out/$1" -lpthread -ldl -lm && "$out/$1" |
+        $out/prof.o -o "$out/$1" $libs && "$out/$1" |
         sed '1d; s/^"\([^"]*\)".*/\1/; s/,.*//' |
         sed 's/\[int n/[n/; s/Box<int>::get/Box<T>::get/; s/Box<char>::put \[.*/Box<T>::put [U = double; T = char]/' |
         LC_ALL=C sort >"$out/$1.names"
 }
 
 # Instrumented itself: none of prof.h's functions, nor of what it includes, is a zone.
-gcc -std=c99 -O0 -DPROF_INSTRUMENT_FUNCTIONS -finstrument-functions -I. -c examples/prof.c -o $out/prof.o ||
+${CC:-gcc} -std=c99 -O0 -DPROF_INSTRUMENT_FUNCTIONS -finstrument-functions -I. -c examples/prof.c \
+    -o $out/prof.o ||
     exit 1
 for cxx in g++ clang++; do
     command -v $cxx >/dev/null || { echo "skip names of $cxx: not installed"; continue; }
@@ -190,7 +195,7 @@ if ! command -v readelf >/dev/null; then
 elif gcc -O0 -finstrument-functions -fPIC -shared -Wl,-soname,three.so $out/three.c \
         -o $out/three.so &&
     gcc -O0 -finstrument-functions "-DLONG(n)=$long##n" -I. $out/one.c $out/two.c $out/prof.o \
-        $out/three.so -o $out/functions "-Wl,-rpath,$PWD/$out" -lpthread -ldl -lm &&
+        $out/three.so -o $out/functions "-Wl,-rpath,$PWD/$out" $libs &&
     (cd $out && ./functions) >$out/functions.out &&
     sed 's/\r$//; /^key,/d; s/^"\([^"]*\)",\([0-9]*\),.*,"\([^"]*\)"$/\1 \2 \3/; s/ $//' \
         $out/functions.out | LC_ALL=C sort | diff $out/functions.expected - >$out/functions.diff &&
@@ -203,7 +208,7 @@ fi
 
 # With -flto gcc gives static functions of one name names of their own, as helper.lto_priv.0.
 if [ ! -e $out/three.so ] || ! gcc -O0 -flto -finstrument-functions "-DLONG(n)=$long##n" -I. $out/one.c \
-    $out/two.c $out/prof.o $out/three.so -o $out/clones "-Wl,-rpath,$PWD/$out" -lpthread -ldl -lm 2>$out/lto.log ||
+    $out/two.c $out/prof.o $out/three.so -o $out/clones "-Wl,-rpath,$PWD/$out" $libs 2>$out/lto.log ||
     ! nm $out/clones | grep -q 'helper\.lto_priv'; then
     echo 'skip clones: this gcc makes no helper.lto_priv'
 elif (cd $out && ./clones) >$out/clones.out && ! grep -q lto_priv $out/clones.out &&
@@ -234,7 +239,7 @@ __attribute__((noinline)) static int inner(int x) { volatile int y = x; return y
 int across(int x) { return inner(x) + 1; }
 END
 if [ ! -e $out/three.so ] || ! clang -O2 -flto=thin -fuse-ld=lld -finstrument-functions -I. $out/thin.c \
-    $out/across.c $out/prof.o -o $out/thin -lpthread -ldl -lm 2>$out/lto.log ||
+    $out/across.c $out/prof.o -o $out/thin $libs 2>$out/lto.log ||
     ! nm $out/thin | grep -q 'inner\.llvm'; then
     echo 'skip thin: this clang makes no inner.llvm'
 elif $out/thin >$out/thin.out && ! grep -q llvm $out/thin.out &&

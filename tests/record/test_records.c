@@ -223,7 +223,27 @@ static void test_length_of_another_kind(void) {
     }
 }
 
+/* An end in the hot path sets the cursor one past where it found it, whatever a signal handler has
+   recorded in between: here in a block that the thread has left. */
+static void test_cursor_displaced(void) {
+    static prof__record left[2];
+    prof_desc desc = test_desc();
+    prof_average row;
+    desc.mode = PROF_MODE_AGGREGATE;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 10; i++) {
+        prof_push("zone");
+        test_time.tick += 7;
+        prof_pop();
+        if (i == 4) prof__slot_state(prof__slot_get())->hot.cursor = left + 1;
+    }
+    EQUAL(prof_key_averages(prof_stop(), NULL, &row, 1), 1);
+    EQUAL(row.count, 10);
+    EQUAL(row.cpu_time_total_ns, 70);
+}
+
 int main(void) {
+    RUN(test_cursor_displaced);
     RUN(test_length_of_another_kind);
     RUN(test_clock_back);
     RUN(test_damaged_range);

@@ -1080,7 +1080,30 @@ static void test_target_off(void) {
     EQUAL(prof_write_memory_timeline(trace, NULL, out), PROF_ERROR_UNSUPPORTED);
 }
 
+#ifdef prof__vsnprintf                   /* stb_sprintf is installed */
+static void test_target_formats(void) {
+    prof_desc desc = target_desc();
+    prof_trace *trace;
+    EQUAL(prof_start(&desc), PROF_OK);
+    {
+        PROF_SCOPE_F("scope %d", 1);
+        prof_push_f("%s", "pushed");
+        prof_push_f("%0300d", 2);
+        prof_pop();
+        prof_pop();
+    }
+    trace = prof_stop();
+    EQUAL(prof_get_stats().names_cut, 1);
+    EQUAL(prof_get_stats().recorded, 3);
+    CHECK(test_find(trace, "scope 1", 0) && test_find(trace, "pushed", 0), "a name is missing");
+    EQUAL(strlen(prof_events(trace, NULL)[2].name), 255);
+}
+#endif
+
 int main(void) {
+#ifdef prof__vsnprintf
+    RUN(test_target_formats);
+#endif
     RUN(test_target_wraps);
     RUN(test_target_wraps_without_ticks);
     RUN(test_target_silence);
