@@ -13791,7 +13791,7 @@ typedef struct prof__groups {
     uint32_t *row_of_site, *index;       /* row + 1; 0: none */
     uint32_t *order;                     /* the rows in first-seen order */
     uint32_t count, places, max;
-    struct prof__shares *shares;         /* NULL: no percentiles */
+    struct prof__share *shares;          /* three of each row; NULL: no percentiles */
     uint32_t shift;                      /* a quarter of their ranges is 2^shift ns */
 } prof__groups;
 
@@ -13820,17 +13820,10 @@ PROF__FN void prof__groups_open(prof__groups *g, const struct prof_trace *s,
 }
 
 /* What tells rows of one name apart in any case: node, device type, legacy, user annotation. */
-PROF__FN uint32_t prof__kind(const prof_event *e) {
+PROF__FN uint64_t prof__kind(const prof_event *e) {
     uint32_t flags = e->flags & (PROF_EVENT_LEGACY | PROF_EVENT_USER_ANNOTATION);
     if (PROF__BARE) return 0;
-    return (((uint32_t)prof__node_id(e) + 1) << 13) ^ (flags << 8) ^ e->device_type;
-}
-
-PROF__FN bool prof__same_kind(const prof_event *a, const prof_event *b) {
-    uint32_t flags = PROF_EVENT_LEGACY | PROF_EVENT_USER_ANNOTATION;
-    if (PROF__BARE) return true;
-    return prof__node_id(a) == prof__node_id(b) && a->device_type == b->device_type &&
-           ((a->flags ^ b->flags) & flags) == 0;
+    return (uint64_t)(uint32_t)prof__node_id(e) << 32 | flags << 8 | e->device_type;
 }
 
 PROF__FN const char *prof__overload(const prof_event *e) {
@@ -13871,7 +13864,8 @@ PROF__FN uint32_t prof__stack_part(const prof_averages_desc *by, const prof_even
 
 PROF__FN uint32_t prof__group_hash(const prof_averages_desc *by, const prof_event *e) {
     const prof_extra *x = prof__extra_of(e);
-    uint32_t h = prof__hash_more(2166136261u ^ prof__kind(e), e->name);
+    uint64_t kind = prof__kind(e);
+    uint32_t h = prof__hash_more(2166136261u ^ (uint32_t)(kind ^ kind >> 19), e->name);
     if (!PROF__BARE && by->group_by_overload_name) h = prof__hash_more(h, prof__overload(e));
     h = prof__hash_place(h, prof__group_place(by, e));
     if (!x) return h;
@@ -13901,7 +13895,7 @@ PROF__FN bool prof__same_shapes(const prof_extra *a, const prof_extra *b) {
 PROF__FN bool prof__same_group(const prof_averages_desc *by, const prof_event *a,
                               const prof_event *b) {
     uint32_t n = prof__stack_part(by, a);
-    if (!prof__same_kind(a, b) || strcmp(a->name, b->name) != 0) return false;
+    if (prof__kind(a) != prof__kind(b) || strcmp(a->name, b->name) != 0) return false;
     if (!prof__same_place(prof__group_place(by, a), prof__group_place(by, b))) return false;
     if (!PROF__BARE && by->group_by_overload_name &&
         strcmp(prof__overload(a), prof__overload(b)) != 0) return false;
@@ -13957,16 +13951,22 @@ PROF__FN uint32_t prof__group_find(prof__groups *g, const prof_event *e, uint32_
     return g->count - 1;
 }
 
-PROF__RARE uint32_t prof__group_new(prof__groups *g, uint32_t site) {
-    prof_event e = prof__site_event(site);
-    return prof__group_find(g, &e, site);
+PROF__RARE uint32_t prof__group_new(prof__groups *g, uint32_t what) {
+    prof_event e = prof__ranked(g->ranks) ? prof__site_event(what) : g->s->events[what];
+    return prof__group_find(g, &e, what);
 }
 
-/* The row of a zone that carries nothing. */
+/* The row of a close, by what it tells: a site, or an event. */
 PROF__COLD_END
-PROF__EAGER uint32_t prof__group_of_site(prof__groups *g, uint32_t site) {
-    uint32_t *row = g->row_of_site + prof__site_dense(site);
-    if (PROF__UNLIKELY(!*row)) *row = prof__group_new(g, site) + 1;
+PROF__EAGER uint32_t prof__group_of(prof__groups *g, uint32_t what) {
+    uint32_t site = what, *row;
+    if (!prof__ranked(g->ranks)) {
+        const prof_event *e = g->s->events + what;
+        site = prof__extra_of(e) || e->flags & ~PROF_EVENT_UNFINISHED ? 0 : e->site;
+        if (!site) return prof__group_find(g, e, what);
+    }
+    row = g->row_of_site + prof__site_dense(site);
+    if (PROF__UNLIKELY(!*row)) *row = prof__group_new(g, what) + 1;
     return *row - 1;
 }
 
@@ -13992,30 +13992,15 @@ PROF__EAGER void prof__call_add(prof__group *r, prof__group_wide *w, const prof_
 #undef PROF__SUM
 }
 
-PROF__FN uint32_t prof__group_of(prof__groups *g, uint32_t i) {
-    const prof_event *e = g->s->events + i;
-    uint32_t *row;
-    if (!e->site || prof__extra_of(e) || (e->flags & ~PROF_EVENT_UNFINISHED))
-        return prof__group_find(g, e, i);
-    row = g->row_of_site + prof__site_dense(e->site);
-    if (PROF__UNLIKELY(!*row)) *row = prof__group_find(g, e, i) + 1;
-    return *row - 1;
-}
-
 /* Does event i lie in the one around? Parents come before their children. */
 PROF__FN bool prof__event_within(const struct prof_trace *s, uint32_t i, uint32_t around) {
     while (i != PROF_NONE && i > around) i = s->events[i].parent;
     return i == around;
 }
 
-/* The row of a close. */
-PROF__EAGER uint32_t prof__group_row(prof__groups *g, const prof__close *c) {
-    return prof__ranked(g->ranks) ? prof__group_of_site(g, c->what) : prof__group_of(g, c->what);
-}
-
 PROF__EAGER void prof__group_take(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
-    uint32_t row = prof__group_row(g, c), *last = g->last + row;
+    uint32_t row = prof__group_of(g, c->what), *last = g->last + row;
     prof__group *r = g->rows + row;
     if (prof__ranked(g->ranks)) {
         (void)prof__rank_take(g->ranks + row, c, !r->count);
@@ -14118,7 +14103,7 @@ PROF__FN void prof__sums_into_rows(prof__groups *g) {
             uint32_t row;
             if (!r->count) continue;
             if (prof__ranked(g->ranks)) {
-                row = prof__group_of_site(g, r->site ? r->site >> 8 : prof__sites.others);
+                row = prof__group_of(g, r->site ? r->site >> 8 : prof__sites.others);
             } else {
                 prof_event plain = prof__plain_event(r);
                 row = prof__group_find(g, &plain, PROF_NONE);
@@ -14153,58 +14138,44 @@ PROF__FN void prof__groups_us(prof__groups *g) {
 /* A percentile: the rank-th smallest of the durations from low on. parts: how many of these are in
    each of the first three quarters of its range. */
 typedef struct prof__share { int64_t low; uint32_t rank, parts[3]; } prof__share;
-typedef struct prof__shares { prof__share of[3]; } prof__shares;
 
-PROF__EAGER void prof__shares_count(const prof__groups *g, uint32_t row, int64_t ns) {
-    prof__share *p = g->shares[row].of;
+PROF__FN void prof__shares_take(void *groups, const prof__close *c) {
+    prof__groups *g = (prof__groups *)groups;
+    prof__share *p = g->shares + 3 * (size_t)prof__group_of(g, c->what);
     for (int i = 0; i < 3; i++) {
-        uint64_t part = ((uint64_t)ns - (uint64_t)p[i].low) >> g->shift;
+        uint64_t part = ((uint64_t)c->cpu_ns - (uint64_t)p[i].low) >> g->shift;
         if (part < 3) p[i].parts[part]++;
     }
 }
 
-PROF__FN void prof__shares_take(void *groups, const prof__close *c) {
-    prof__groups *g = (prof__groups *)groups;
-    prof__shares_count(g, prof__group_row(g, c), c->cpu_ns);
-}
-
-/* Narrows the range to the quarter that has the percentile. */
-PROF__FN void prof__share_narrow(prof__share *p, uint32_t shift) {
-    uint32_t part = 0;
-    for (; part < 3 && p->rank > p->parts[part]; part++) p->rank -= p->parts[part];
-    p->low = PROF__PLUS(p->low, (uint64_t)part << shift);
-    memset(p->parts, 0, sizeof p->parts);
-}
-
-/* Memory after the order that a table makes; NULL: there is none. */
-PROF__FN void *prof__groups_more(const prof__groups *g, uintptr_t at, size_t bytes) {
-    uintptr_t end = (uintptr_t)prof__scratch_end(g->s);
-    at = (at + 7) & ~(uintptr_t)7;
-    return end < at || end - at < bytes ? NULL : (void *)at;
-}
-
+/* The memory is after the order that a table makes; where it does not suffice there are none. */
 PROF__FN void prof__groups_percentiles(prof__groups *g) {
     static const uint32_t hundredths[] = { 50, 90, 99 };
     uintptr_t at = (uintptr_t)prof__groups_end(g) + 2 * g->count * sizeof(uint32_t);
-    prof__shares *p = (prof__shares *)prof__groups_more(g, at, g->count * sizeof *p);
+    uintptr_t end = (uintptr_t)prof__scratch_end(g->s);
+    const size_t n = 3 * (size_t)g->count;
     uint64_t range = 0;
-    if (!p) return;
-    memset(p, 0, g->count * sizeof *p);
-    for (uint32_t row = 0; row < g->count; row++) {
-        const prof__group *r = g->rows + row;
-        for (int i = 0; i < 3; i++) {
-            p[row].of[i].low = r->min_ns;
-            p[row].of[i].rank = (uint32_t)((r->count * hundredths[i] + 99) / 100);
-        }
+    at = (at + 7) & ~(uintptr_t)7;
+    if (end < at || end - at < n * sizeof *g->shares) return;
+    g->shares = (prof__share *)at;
+    memset(g->shares, 0, n * sizeof *g->shares);
+    for (size_t i = 0; i < n; i++) {
+        const prof__group *r = g->rows + i / 3;
+        g->shares[i].low = r->min_ns;
+        g->shares[i].rank = (uint32_t)((r->count * hundredths[i % 3] + 99) / 100);
         if (r->count) range |= (uint64_t)r->max_ns - (uint64_t)r->min_ns;
     }
-    g->shares = p;
     for (g->shift = 64; g->shift;) {
         g->shift -= 2;
         if (!(range >> g->shift)) continue;
         prof__closes(g->s, prof__shares_take, prof__read_segment_fast, g);
-        for (uint32_t i = 0; i < 3 * g->count; i++)
-            prof__share_narrow(p[i / 3].of + i % 3, g->shift);
+        for (size_t i = 0; i < n; i++) { /* narrows the range to the quarter that has it */
+            prof__share *p = g->shares + i;
+            uint32_t part = 0;
+            for (; part < 3 && p->rank > p->parts[part]; part++) p->rank -= p->parts[part];
+            p->low = PROF__PLUS(p->low, (uint64_t)part << g->shift);
+            memset(p->parts, 0, sizeof p->parts);
+        }
     }
 }
 
@@ -14220,9 +14191,9 @@ PROF__FN void prof__average_more(prof_average *a, const prof__groups *g, uint32_
     prof_average sums;
     a->site = prof__group_place(&g->by, first);
     if (g->shares && r->count) {
-        a->p50_ns = g->shares[row].of[0].low;
-        a->p90_ns = g->shares[row].of[1].low;
-        a->p99_ns = g->shares[row].of[2].low;
+        a->p50_ns = g->shares[3 * (size_t)row].low;
+        a->p90_ns = g->shares[3 * (size_t)row + 1].low;
+        a->p99_ns = g->shares[3 * (size_t)row + 2].low;
     }
     if (!r->sums) return;
     sums = prof__sums_average(g->s, r->sums);
@@ -14380,8 +14351,8 @@ PROF__CALL prof_average prof_total_average(const prof_trace *trace) {
    where @ stands for the device's name; field of CSV and JSON, "": none. On targets HOST columns
    have no head. PROF__FIELDS_LAST are fields only. */
 #define PROF__COLUMNS_FIRST(X, HOST) \
-    X(NAME, NAME, key, "Name", "") \
-    HOST(OVERLOAD, NAME, overload_name, "Overload Name", "") \
+    X(NAME, NAME, key, "Name", "key") \
+    HOST(OVERLOAD, NAME, overload_name, "Overload Name", "overload_name") \
     PROF__COLUMN_SITE(HOST) \
     X(SELF_CPU_SHARE, SHARE, self_cpu_time_total_ns, "Self CPU %", "") \
     X(SELF_CPU, TIME, self_cpu_time_total_ns, "Self CPU", "self_cpu_time_total") \
@@ -14406,9 +14377,9 @@ PROF__CALL prof_average prof_total_average(const prof_trace *trace) {
 #define PROF__COLUMNS_LAST(X, HOST) \
     X(COUNT, INTEGER, count, "# of Calls", "count") \
     HOST(NODE, INTEGER, node_id, "Node ID", "node_id") \
-    HOST(SHAPES, SHAPES, input_shapes, "Input Shapes", "") \
+    HOST(SHAPES, SHAPES, input_shapes, "Input Shapes", "input_shapes") \
     HOST(FLOPS, FLOPS, flops, "Total FLOPs", "flops") \
-    HOST(SOURCE, PATH, stack, "Source Location", "")
+    HOST(SOURCE, PATH, stack, "Source Location", "stack")
 #define PROF__FIELDS_LAST(X) \
     X(DEVICE_TYPE, INTEGER, device_type, "", "device_type") \
     X(IS_ASYNC, FLAG, is_async, "", "is_async") \
@@ -14806,16 +14777,6 @@ PROF__FN const prof_table_desc *prof__table_usual(prof_table_desc *d) {
 #if !PROF__BARE
 /* ---- cells that only hosts have: of memory, shapes, FLOPs, places, devices ---- */
 
-PROF__FN void prof__table_shapes(prof__table *t, const prof_average *r) {
-    size_t cell = t->width[PROF__COL_SHAPES], width;
-    if (!cell) return;
-    width = prof__shapes_text(r, &t->out, 0);
-    prof__table_need(t, PROF__COL_SHAPES, width, "1");
-    prof__out_repeat(&t->out, ' ', cell > width ? cell - width : 0);
-    (void)prof__shapes_text(r, &t->out, cell);
-    prof__out_text(&t->out, "  ");
-}
-
 /* A path, which is cut at its beginning when it is too long. */
 PROF__FN void prof__table_path(prof__table *t, int column, const char *path) {
     size_t cell = t->width[column], width = prof__text_width(path);
@@ -14844,10 +14805,18 @@ PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
 /* Writes a cell of shapes, or of a path. */
 PROF__FN void prof__table_put_wide(prof__table *t, const prof_average *r, int column) {
     char source[PROF__SOURCE];
-    if (column == PROF__COL_SHAPES) prof__table_shapes(t, r);
-    else if (column == PROF__COL_SITE)
+    size_t cell = t->width[column], width;
+    if (column == PROF__COL_SHAPES) {
+        width = prof__shapes_text(r, &t->out, 0);
+        prof__table_need(t, column, width, "1");
+        prof__out_repeat(&t->out, ' ', cell > width ? cell - width : 0);
+        (void)prof__shapes_text(r, &t->out, cell);
+        prof__out_text(&t->out, "  ");
+    } else if (column == PROF__COL_SITE) {
         prof__table_path(t, column, prof__site_source(r->site, source));
-    else prof__table_path(t, column, prof__text(r->stack_count ? r->stack[0] : NULL));
+    } else {
+        prof__table_path(t, column, prof__text(r->stack_count ? r->stack[0] : NULL));
+    }
 }
 
 /* Writes the further stack entries, a line for each, and an empty line. */
@@ -14971,7 +14940,7 @@ PROF__FN bool prof__is_formula(const char *s) {
     return c == '=' || c == '+' || c == '-' || c == '@';
 }
 
-/* Begins a field of text s: a quote, and a ' where a spreadsheet would take s for a formula. */
+/* Begins a text: a quote, and a ' where a spreadsheet would take s for a formula. */
 PROF__FN void prof__csv_quote(prof__out *o, const char *s) {
     prof__out_text(o, prof__is_formula(s) ? "\"'" : "\"");
 }
@@ -14987,103 +14956,93 @@ PROF__FN void prof__csv_quoted(prof__out *o, const char *s) {
     }
 }
 
-PROF__FN void prof__csv_text(prof__out *o, const char *s) {
-    prof__csv_quote(o, s);
-    prof__csv_quoted(o, s);
-    prof__out_text(o, "\"");
-}
-
-/* The fields that are numbers, in their order. */
+/* The fields, in their order; not every table has those from P50 to the counters, and SITE. */
 static const uint8_t prof__row_fields[] = {
-    PROF__COL_COUNT, PROF__COL_CPU, PROF__COL_SELF_CPU, PROF__COL_CPU_MEAN, PROF__COL_MIN,
-    PROF__COL_MAX, PROF__COL_DEVICE, PROF__COL_SELF_DEVICE, PROF__COL_DEVICE_MEAN,
+    PROF__COL_NAME, PROF__COL_COUNT, PROF__COL_CPU, PROF__COL_SELF_CPU, PROF__COL_CPU_MEAN,
+    PROF__COL_MIN, PROF__COL_MAX, PROF__COL_DEVICE, PROF__COL_SELF_DEVICE, PROF__COL_DEVICE_MEAN,
     PROF__COL_CPU_MEMORY, PROF__COL_SELF_CPU_MEMORY, PROF__COL_DEVICE_MEMORY,
     PROF__COL_SELF_DEVICE_MEMORY, PROF__COL_FLOPS, PROF__COL_NODE, PROF__COL_DEVICE_TYPE,
     PROF__COL_IS_ASYNC, PROF__COL_IS_REMOTE, PROF__COL_IS_LEGACY, PROF__COL_IS_USER_ANNOTATION,
-    PROF__COL_P50, PROF__COL_P90, PROF__COL_P99 };
-#define PROF__ROW_FIELDS ((int)sizeof prof__row_fields)
+    PROF__COL_P50, PROF__COL_P90, PROF__COL_P99, PROF__COL_ON_CPU, PROF__COL_COUNTERS + 1,
+    PROF__COL_COUNTERS, PROF__COL_COUNTERS + 3, PROF__COL_COUNTERS + 2, PROF__COL_COUNTERS + 5,
+    PROF__COL_COUNTERS + 4, PROF__COL_COUNTERS + 7, PROF__COL_COUNTERS + 6, PROF__COL_OVERLOAD,
+    PROF__COL_SHAPES, PROF__COL_SOURCE, PROF__COL_SITE };
 
-/* The number of fields: the last three, percentiles, only where they are known. */
-PROF__FN int prof__row_field_count(const prof__table *t) {
-    bool rows = t->rows && t->count && t->rows[0].p99_ns;
-    return rows || prof__table_percentiles(t) ? PROF__ROW_FIELDS : PROF__ROW_FIELDS - 3;
+PROF__FN bool prof__list_has(const prof__table *t, int column) {
+    int counter = prof__column_counter(column);
+    if (counter >= 0) return prof__table_counter(t, (uint32_t)counter / 2) != NULL;
+    if (column >= PROF__COL_P50 && column <= PROF__COL_P99)
+        return (t->rows && t->count && t->rows[0].p99_ns) || prof__table_percentiles(t);
+    return column == PROF__COL_ON_CPU ? t->width[column] != 0
+                                      : column != PROF__COL_SITE || t->sited;
 }
 
-PROF__FN void prof__put_field(prof__out *o, const prof_average *r, int column, bool words) {
+PROF__FN void prof__list_number(prof__out *o, const prof_average *r, int column, bool json) {
     int64_t n = prof__row_number(r, column);
     uint8_t shows = prof__column_shows(column);
-    if (prof__table_unknown(r, column)) prof__out_text(o, words ? "null" : "");
+    if (prof__table_unknown(r, column)) prof__out_text(o, json ? "null" : "");
     else if (shows == PROF__SHOW_TIME) prof__out_us(o, n);
     else if (shows == PROF__SHOW_MEAN) {
         prof__out_room(o, 48);
         o->p = prof__text_real(o->p, prof__mean_us(n, r->count), 3);
-    } else if (shows == PROF__SHOW_FLAG && words) prof__out_text(o, n ? "true" : "false");
+    } else if (shows == PROF__SHOW_FLAG && json) prof__out_text(o, n ? "true" : "false");
     else prof__out_i64(o, n);
 }
 
-/* Begins a field. r NULL: the head of CSV, which has the names alone. */
-PROF__FN void prof__list_name(prof__table *t, const prof_average *r, const char *self,
-                              const char *name) {
-    bool json = t->desc->format == PROF_FORMAT_JSON, first = strcmp(name, "key") == 0;
-    if (json) prof__out_f(&t->out, first ? "{\"%s%s\": " : ", \"%s%s\": ", self, name);
-    else prof__out_f(&t->out, first ? "%s%s" : ",%s%s", r ? "" : self, r ? "" : name);
-}
-
-PROF__FN void prof__list_text(prof__table *t, const prof_average *r, const char *name,
-                              const char *text) {
-    prof__list_name(t, r, "", name);
-    if (t->desc->format == PROF_FORMAT_JSON) prof__out_f(&t->out, "\"%j\"", text);
-    else if (r) prof__csv_text(&t->out, text);
-}
-
-/* Shapes and the stack. In CSV the stack has a line for each entry. */
-PROF__FN void prof__list_lists(prof__table *t, const prof_average *r) {
-    bool json = t->desc->format == PROF_FORMAT_JSON, shapes = r && r->input_count != PROF_NONE;
-    prof__out *o = &t->out;
-    prof__list_name(t, r, "", "input_shapes");
-    if (r && !json) prof__out_text(o, "\"");
-    if (shapes || (r && json))
-        prof__put_shapes(o, r->input_shapes, shapes ? r->input_count : 0, ", ");
-    if (r && !json) prof__out_text(o, "\"");
-    prof__list_name(t, r, "", "stack");
-    if (!r) return;
-    if (json) prof__out_text(o, "[");
-    else prof__csv_quote(o, prof__text(r->stack_count ? r->stack[0] : NULL));
-    for (uint32_t i = 0; i < r->stack_count; i++) {
-        const char *entry = prof__text(r->stack[i]);
+/* Texts, one or more, within quotes. In CSV each has a line. */
+PROF__FN void prof__list_texts(prof__out *o, const char *const *texts, uint32_t n, bool json) {
+    if (!json) prof__csv_quote(o, prof__text(n ? texts[0] : NULL));
+    for (uint32_t i = 0; i < n; i++) {
         if (i) prof__out_text(o, json ? ", " : "\n");
-        if (json) prof__out_f(o, "\"%j\"", entry);
-        else prof__csv_quoted(o, entry);
+        if (json) prof__out_f(o, "\"%j\"", prof__text(texts[i]));
+        else prof__csv_quoted(o, prof__text(texts[i]));
     }
-    prof__out_text(o, json ? "]" : "\"");
+    if (!json) prof__out_text(o, "\"");
 }
 
-/* Writes a row's fields, as CSV or JSON; r NULL: the head of CSV. */
-PROF__FN void prof__list_row(prof__table *t, const prof_average *r, bool first) {
+/* Writes a field as CSV or JSON; r NULL: its name for the head of CSV. */
+PROF__FN void prof__list_field(prof__table *t, const prof_average *r, int column) {
     bool json = t->desc->format == PROF_FORMAT_JSON;
-    int fields = prof__row_field_count(t);
+    int counter = prof__column_counter(column);
+    const char *self = counter >= 0 && counter % 2 == 0 ? "self_" : "", *text;
+    const char *name = counter < 0 ? prof__column_field(column)
+                                   : prof__table_counter(t, (uint32_t)counter / 2);
     char source[PROF__SOURCE];
     prof__out *o = &t->out;
-    prof__out_text(o, !json ? "" : first ? "\n" : ",\n");
-    prof__list_text(t, r, "key", r ? r->key : "");
-    for (int i = 0; i < fields; i++) {
-        prof__list_name(t, r, "", prof__column_field(prof__row_fields[i]));
-        if (r) prof__put_field(o, r, prof__row_fields[i], json);
+    if (column != PROF__COL_NAME) prof__out_text(o, json ? ", " : ",");
+    if (json || !r) prof__out_f(o, json ? "\"%s%j\": " : "%s%s", self, name);
+    if (!r) return;
+    switch (prof__column_shows(column)) {
+    case PROF__SHOW_NAME:
+    case PROF__SHOW_SITE:
+        text = column == PROF__COL_NAME ? r->key : column == PROF__COL_OVERLOAD
+             ? r->overload_name : prof__site_source(r->site, source);
+        prof__list_texts(o, &text, 1, json);
+        break;
+    case PROF__SHOW_SHAPES:
+        if (!json) prof__out_text(o, "\"");
+        if (json || r->input_count != PROF_NONE)
+            prof__put_shapes(o, r->input_shapes, r->input_count == PROF_NONE ? 0 : r->input_count,
+                            ", ");
+        if (!json) prof__out_text(o, "\"");
+        break;
+    case PROF__SHOW_PATH:
+        if (json) prof__out_text(o, "[");
+        prof__list_texts(o, r->stack, r->stack_count, json);
+        if (json) prof__out_text(o, "]");
+        break;
+    default:
+        prof__list_number(o, r, column, json);
     }
-    if (t->width[PROF__COL_ON_CPU]) {
-        prof__list_name(t, r, "", "on_cpu");
-        if (r) prof__out_us(o, r->on_cpu_ns);
-    }
-    for (uint32_t i = 0; prof__table_counter(t, i); i++) {
-        prof__list_name(t, r, "", prof__table_counter(t, i));
-        if (r) prof__out_i64(o, r->counters[i]);
-        prof__list_name(t, r, "self_", prof__table_counter(t, i));
-        if (r) prof__out_i64(o, r->self_counters[i]);
-    }
-    prof__list_text(t, r, "overload_name", r ? prof__text(r->overload_name) : "");
-    prof__list_lists(t, r);
-    if (t->sited) prof__list_text(t, r, "source", r ? prof__site_source(r->site, source) : "");
-    prof__out_text(o, json ? "}" : "\r\n");
+}
+
+/* Writes a row's fields; r NULL: the head of CSV. */
+PROF__FN void prof__list_row(prof__table *t, const prof_average *r, bool first) {
+    bool json = t->desc->format == PROF_FORMAT_JSON;
+    if (json) prof__out_text(&t->out, first ? "\n{" : ",\n{");
+    for (size_t i = 0; i < sizeof prof__row_fields; i++)
+        if (prof__list_has(t, prof__row_fields[i])) prof__list_field(t, r, prof__row_fields[i]);
+    prof__out_text(&t->out, json ? "}" : "\r\n");
 }
 
 /* Writes a whole table as CSV or JSON. */
@@ -15358,12 +15317,6 @@ PROF__FN void prof__table_put(prof__table *t, const prof_average *r, int column)
     }
 }
 
-PROF__FN void prof__table_line(prof__table *t, const prof_average *r) {
-    for (int i = 0; i < PROF__COLUMNS; i++) prof__table_put(t, r, i);
-    prof__out_text(&t->out, "\n");
-    prof__table_stack(t, r);
-}
-
 PROF__FN void prof__table_rule(prof__table *t) {
     for (int i = 0; i < PROF__COLUMNS; i++) {
         if (!t->width[i]) continue;
@@ -15483,8 +15436,13 @@ PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
         prof_average r = prof__table_row(t, t->row = order ? order[i] : i);
         if (t->desc->top_level_events_only && r.parent != PROF_NONE) continue;
         if (left != UINT32_MAX) left--;
-        if (PROF__BARE || t->desc->format == PROF_FORMAT_TEXT) prof__table_line(t, &r);
-        else prof__list_row(t, &r, first);
+        if (PROF__BARE || t->desc->format == PROF_FORMAT_TEXT) {
+            for (int j = 0; j < PROF__COLUMNS; j++) prof__table_put(t, &r, j);
+            prof__out_text(&t->out, "\n");
+            prof__table_stack(t, &r);
+        } else {
+            prof__list_row(t, &r, first);
+        }
         first = false;
     }
 }
@@ -17393,24 +17351,6 @@ PROF__FN int64_t prof__close_metric(const prof__close *c, prof_metric metric) {
     }
 }
 
-/* Makes a node for a close, which is not among siblings yet; PROF_NONE: no memory. */
-PROF__FN uint32_t prof__forest_add(prof__forest *f, const prof__close *c, uint32_t what,
-                                   uint32_t kids) {
-    uint32_t at = f->unused;
-    prof__node *n;
-    if (at != PROF_NONE) f->unused = f->nodes[at].next[0];
-    else if (f->count < f->max) at = f->count++;
-    else return at;
-    n = f->nodes + at;
-    n->what = what;
-    if (!PROF__BARE) n->next[PROF__HASH] = prof__forest_hash(f, what);
-    n->value = (uint64_t)prof__close_metric(c, f->metric);
-    n->child = kids;
-    n->next[0] = PROF_NONE;
-    n->next[PROF__NEXT] = PROF_NONE;
-    return at;
-}
-
 /* Merges the siblings `from` into those of the list, with all nodes below them. */
 PROF__FN void prof__forest_merge(prof__forest *f, uint32_t *list, uint32_t from) {
     uint32_t waiting = PROF_NONE, done;  /* waiting: nodes whose children are still to be merged */
@@ -17442,18 +17382,25 @@ PROF__FN void prof__forest_merge(prof__forest *f, uint32_t *list, uint32_t from)
     }
 }
 
+/* Makes a node for a close, with the nodes within it, and merges it into its siblings. */
 PROF__FN void prof__forest_take(void *forest, const prof__close *c) {
     prof__forest *f = (prof__forest *)forest;
-    uint32_t depth = c->depth, what = c->what, *list, at;
-    if (!PROF__BARE && depth > f->limit) {
-        depth = f->limit + 1;
-        what = PROF_NONE;
-    }
-    list = f->tops + depth;
-    at = prof__forest_add(f, c, what, list[1]);
+    bool deeper = !PROF__BARE && c->depth > f->limit;
+    uint32_t *list = f->tops + (deeper ? f->limit + 1 : c->depth), at = f->unused;
+    prof__node *n;
+    f->full = f->full || (at == PROF_NONE && f->count == f->max);
+    if (f->full) return;
+    if (at == PROF_NONE) at = f->count++;
+    else f->unused = f->nodes[at].next[0];
+    n = f->nodes + at;
+    n->what = deeper ? PROF_NONE : c->what;
+    if (!PROF__BARE) n->next[PROF__HASH] = prof__forest_hash(f, n->what);
+    n->value = (uint64_t)prof__close_metric(c, f->metric);
+    n->child = list[1];
     list[1] = PROF_NONE;
-    f->full = f->full || at == PROF_NONE;
-    if (!f->full) prof__forest_merge(f, list, at);
+    n->next[0] = PROF_NONE;
+    n->next[PROF__NEXT] = PROF_NONE;
+    prof__forest_merge(f, list, at);
 }
 
 PROF__FN void prof__forest_deepest(void *forest, const prof__close *c) {
@@ -17561,29 +17508,25 @@ PROF__CALL prof_result prof_write_stacks(const prof_trace *trace, prof_metric me
 
 /* ---- the stacks that events carry. PyTorch: EventList.export_stacks() ---- */
 
-/* Writes the stack that an event carries, if its metric is above 0. */
-PROF__FN void prof__carried_line(prof__out *o, const struct prof_trace *s, uint32_t i,
-                                 prof_metric metric) {
-    const prof_extra *x = prof__extra_of(s->events + i);
-    uint32_t n = x ? x->stack_count : 0;
-    prof__beside b;
-    prof__close c = prof__event_close(s, i, &b);
-    int64_t value = n ? prof__close_metric(&c, metric) / prof__metric_unit(metric) : 0;
-    if (value <= 0) return;
-    while (n--) {
-        prof__stack_entry(o, prof__text(x->stack[n]));
-        prof__out_text(o, n ? ";" : " ");
-    }
-    prof__out_f(o, "%i\n", value);
-}
-
+/* Writes those whose metric is above 0. */
 PROF__CALL prof_result prof_write_event_stacks(const prof_trace *trace, prof_metric metric,
                                                prof_sink out) {
     prof__out o;
-    if (!prof__valid(trace) || !out.write || !prof__metric_unit(metric)) return PROF_ERROR_INVALID;
+    int64_t unit = prof__metric_unit(metric);
+    if (!prof__valid(trace) || !out.write || !unit) return PROF_ERROR_INVALID;
     (void)prof__analyse(trace);
     prof__out_open(&o, out);
-    for (uint32_t i = 0; i < trace->event_count; i++) prof__carried_line(&o, trace, i, metric);
+    for (uint32_t i = 0; i < trace->event_count; i++) {
+        const prof_extra *x = prof__extra_of(trace->events + i);
+        prof__beside b;
+        prof__close c = prof__event_close(trace, i, &b);
+        int64_t value = prof__close_metric(&c, metric) / unit;
+        for (uint32_t n = x && value > 0 ? x->stack_count : 0; n--;) {
+            prof__stack_entry(&o, prof__text(x->stack[n]));
+            if (n) prof__out_text(&o, ";");
+            else prof__out_f(&o, " %i\n", value);
+        }
+    }
     return prof__out_close(&o);
 }
 
