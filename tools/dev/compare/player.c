@@ -414,21 +414,46 @@ static void outside_event(prof_event *e, prof_extra *x, unsigned spread) {
     x->cpu_memory_usage = draw(3) ? 0 : 64 * (int64_t)draw(100);
 }
 
-static void op_outside(char **w) {
+static void outside_trace(unsigned count, bool correlate) {
     static char memory[32 << 20];
-    unsigned count = (unsigned)number(w[1]);
     prof_trace_desc d;
     memset(&d, 0, sizeof d);
-    draw_state = (unsigned long long)number(w[0]);
-    for (unsigned i = 0; i < count; i++) outside_event(outside + i, outside_extra + i, 2 * count);
     d.memory = memory;
     d.memory_size = sizeof memory;
-    d.correlate = number(w[2]) != 0;
+    d.correlate = correlate;
     d.view.device_name = "CUDA";
     d.view.profile_memory = true;
     trace = NULL;
     SAY("%d\n", (int)prof_trace_from_events(&d, outside, count, &trace));
     end_field("from events", PROF_OK);
+}
+
+static void op_outside(char **w) {
+    unsigned count = (unsigned)number(w[1]);
+    draw_state = (unsigned long long)number(w[0]);
+    for (unsigned i = 0; i < count; i++) outside_event(outside + i, outside_extra + i, 2 * count);
+    outside_trace(count, number(w[2]) != 0);
+}
+
+/* So many small traces of few times, so that many starts and ends are equal; of events without
+   length, of some that end before they start, and of times before 0. */
+static void op_nests(char **w) {
+    for (long long n = 0; n < number(w[1]); n++) {
+        draw_state = (unsigned long long)(number(w[0]) + n);
+        unsigned count = 1 + draw(60), spread = 2 + draw(2 + draw(40)), before = draw(2) * spread;
+        bool correlate = draw(3) == 0;
+        for (unsigned i = 0; i < count; i++) {
+            prof_event *e = outside + i;
+            outside_event(e, outside_extra + i, 2 * spread);
+            e->start_ns -= 10 * (int64_t)before;
+            e->end_ns -= 10 * (int64_t)before;
+            if (draw(5) == 0) e->end_ns = e->start_ns;
+            if (draw(40) == 0) e->end_ns = e->start_ns - 10;
+        }
+        outside_trace(count, correlate);
+        if (trace) report_events(trace);
+        if (trace) report_rows(trace, 2);
+    }
 }
 #endif
 
@@ -540,7 +565,7 @@ static const struct { const char *word; void (*run)(char **); } words[] = {
     { "sequence", op_sequence }, { "stack", op_stack }, { "shapes", op_shapes },
     { "strides", op_strides }, { "outputs", op_outputs }, { "inputs", op_inputs },
     { "tensors", op_tensors }, { "push_with", op_push_with }, { "submit", op_submit },
-    { "submit_memory", op_submit_memory }, { "outside", op_outside },
+    { "submit_memory", op_submit_memory }, { "outside", op_outside }, { "nests", op_nests },
     { "thread", op_thread }, { "join", op_join },
 #endif
 };

@@ -15,6 +15,7 @@ CASES = {
     'stream': dict(mode=2),
     'windows': dict(mode=0),
     'outside': dict(mode=0),
+    'nests': dict(mode=0),               # with 200 seeds over 10,000 traces
     'deep': dict(mode=0),
     'few_sums': dict(mode=0, memory=256 << 10, threads=8),
     'few_drop': dict(mode=0, when_full=1, memory=64 << 10, threads=4),
@@ -286,6 +287,9 @@ class Script:
 
     def make(self):
         rate = 1000 if self.few else self.random.choice([1000, 1000, 1000, 3000, 24, 2801])
+        if self.case == 'nests':
+            self.say('nests', self.random.randrange(1 << 30), 250)
+            return
         if self.case == 'outside':
             for _ in range(4):
                 self.say('outside', self.random.randrange(1 << 30),
