@@ -11576,11 +11576,6 @@ PROF__FN void prof__count_rows(struct prof_trace *s, const prof__feed *feed) {
     prof__details_close(s);
 }
 
-/* How many zones have events, or will have. */
-PROF__FN uint32_t prof__zones_now(const struct prof_trace *s) {
-    return s->analysed ? s->event_count - prof__others(s) : s->zone_count;
-}
-
 PROF__FN void prof__build_rows(struct prof_trace *s, const prof__feed *feed) {
     prof__details_open(s->details);
     prof__ranges_open(s);
@@ -12270,6 +12265,8 @@ PROF__FN void prof__merge_into_parent(struct prof_trace *s, prof_event *e) {
     prof_event *p = s->events + e->parent;
     prof__side *to;
     const prof__side *from;
+    s->outside.duplicates++;
+    e->name = NULL;                      /* prof__move_up removes it */
     p->first_child = e->first_child;
     p->self_cpu_time_total_ns += e->self_cpu_time_total_ns;
     for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling)
@@ -12296,12 +12293,16 @@ PROF__FN uint32_t prof__launcher_of(const struct prof_trace *s, uint32_t i) {
 /* The new place of event i, or of the parent that it was merged into; PROF_NONE: it is gone. */
 PROF__FN uint32_t prof__moved_into(const struct prof_trace *s, const uint32_t *place, uint32_t i) {
     while (i != PROF_NONE && place[i] == PROF_NONE) i = s->events[i].parent;
-    return i == PROF_NONE ? PROF_NONE : place[i];
+    return prof__moved(place, i);
 }
 
-/* Events move: updates everything that refers to them by number. */
-PROF__FN void prof__owned_move(struct prof_trace *s, const uint32_t *place) {
-    for (uint32_t i = 0; s->side && i < s->event_count; i++) {
+/* Removes the events that have lost their names, and updates all that refers to others by number.
+   scratch: 4 bytes an event. */
+PROF__FN void prof__move_up(struct prof_trace *s, char *scratch) {
+    uint32_t n = s->event_count, kept = 0, *place = (uint32_t *)(void *)scratch;
+    for (uint32_t i = 0; i < n; i++) place[i] = s->events[i].name ? kept++ : PROF_NONE;
+    if (kept == n) return;
+    for (uint32_t i = 0; s->side && i < n; i++) {
         uint32_t from = prof__launcher_of(s, i);
         if (from != PROF_NONE) s->side[i].last_kernel = prof__moved_into(s, place, from);
     }
@@ -12309,21 +12310,8 @@ PROF__FN void prof__owned_move(struct prof_trace *s, const uint32_t *place) {
         s->memory.list[i].event = prof__moved_into(s, place, s->memory.list[i].event);
     for (uint32_t i = 0; i < s->outside.kernel_count; i++) {
         prof__kernel *k = s->outside.kernels + i;
-        prof_kernel own = prof__kernel_of(s, k);
-        if (k->name) continue;
-        if (place[k->device] == PROF_NONE) k->name = own.name;
-        k->device = k->name ? own.device : (int32_t)place[k->device];
+        if (!k->name) k->device = (int32_t)place[k->device];   /* work on a device stays */
     }
-}
-
-/* Removes the events whose place is PROF_NONE; then place has where the others are. Returns how
-   many went. */
-PROF__FN uint32_t prof__move_up(struct prof_trace *s, uint32_t *place) {
-    uint32_t n = s->event_count, kept = 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (place[i] != PROF_NONE) place[i] = kept++;
-    if (kept == n) return 0;
-    prof__owned_move(s, place);
     for (uint32_t i = 0; i < n; i++) {
         prof_event *e = s->events + i;
         if (place[i] == PROF_NONE) continue;
@@ -12335,7 +12323,6 @@ PROF__FN uint32_t prof__move_up(struct prof_trace *s, uint32_t *place) {
     }
     s->event_count = kept;
     PROF__ASSERT(prof__events_hold(s->events, kept));
-    return n - kept;
 }
 
 PROF__FN void prof__set_depths(struct prof_trace *s) {
@@ -12346,15 +12333,9 @@ PROF__FN void prof__set_depths(struct prof_trace *s) {
     }
 }
 
-/* scratch: 4 bytes an event. */
-PROF__FN void prof__merge_duplicates(struct prof_trace *s, char *scratch) {
-    uint32_t *place = (uint32_t *)(void *)scratch;
-    for (uint32_t i = 0; i < s->event_count; i++) {
-        bool gone = prof__is_duplicate(s, i);
-        if (gone) prof__merge_into_parent(s, s->events + i);
-        place[i] = gone ? PROF_NONE : 0;
-    }
-    s->outside.duplicates += prof__move_up(s, place);
+PROF__FN void prof__merge_duplicates(struct prof_trace *s) {
+    for (uint32_t i = 0; i < s->event_count; i++)
+        if (prof__is_duplicate(s, i)) prof__merge_into_parent(s, s->events + i);
 }
 
 /* ---- amounts, children included ---- */
@@ -12387,51 +12368,31 @@ PROF__FN void prof__sum_up(struct prof_trace *s) {
 
 /* ---- backward events get the stack of their forward. PyTorch: _set_backward_stacktraces() ---- */
 
-/* Backward events that look for their forward: one for each sequence number and forward's thread.
-   Scratch: 16 bytes for each. */
-typedef struct prof__pairs {
+/* Events by a thread's id and a sequence number: their own thread's, or the one they ask for. */
+typedef struct prof__sequences {
     const struct prof_trace *s;
-    uint32_t *index, *forward, *backward, places, count;
-    int64_t sequence_nr;                 /* the key that prof__pair_same compares with, */
+    uint32_t *index;                     /* two places an event */
+    bool asking;
+    int64_t sequence_nr;                 /* the key that prof__sequence_same compares with, */
     uint64_t thread;                     /* both fields */
-} prof__pairs;
+} prof__sequences;
 
 PROF__FN int64_t prof__sequence_of(const prof_event *e) {
     return prof__has(e) & PROF_HAS_SEQUENCE_NR ? e->extra->sequence_nr : -1;
 }
 
-PROF__FN bool prof__pair_same(const void *context, uint32_t number) {
-    const prof__pairs *p = (const prof__pairs *)context;
-    const prof_event *e = p->s->events + p->backward[number];
-    return prof__sequence_of(e) == p->sequence_nr && e->extra->fwd_thread == p->thread;
+PROF__FN bool prof__sequence_same(const void *context, uint32_t number) {
+    const prof__sequences *q = (const prof__sequences *)context;
+    const prof_event *e = q->s->events + number;
+    return prof__sequence_of(e) == q->sequence_nr &&
+           (q->asking ? e->extra->fwd_thread : q->s->threads[e->thread].id) == q->thread;
 }
 
-PROF__FN uint32_t *prof__pair_place(prof__pairs *p, const prof_event *e, uint64_t thread) {
-    p->sequence_nr = prof__sequence_of(e);
-    p->thread = thread;
-    return prof__place_of(p->index, p->places, (uint64_t)p->sequence_nr * 0x9e3779b1u ^ thread,
-                          prof__pair_same, p);
-}
-
-/* Makes room for n backward events. */
-PROF__FN void prof__pairs_begin(prof__pairs *p, const struct prof_trace *s, char *scratch,
-                                uint32_t n) {
-    memset(p, 0, sizeof *p);
-    p->s = s;
-    p->places = 2 * n;
-    p->index = (uint32_t *)(void *)scratch;
-    p->forward = p->index + p->places;
-    p->backward = p->forward + n;
-    memset(p->index, 0, p->places * sizeof *p->index);
-}
-
-PROF__FN void prof__pair_ask(prof__pairs *p, uint32_t i) {
-    const prof_event *e = p->s->events + i;
-    uint32_t *place = prof__pair_place(p, e, e->extra->fwd_thread);
-    if (*place) return;
-    p->forward[p->count] = PROF_NONE;
-    p->backward[p->count] = i;
-    *place = ++p->count;
+PROF__FN uint32_t *prof__sequence_place(prof__sequences *q, const prof_event *e, uint64_t thread) {
+    q->sequence_nr = prof__sequence_of(e);
+    q->thread = thread;
+    return prof__place_of(q->index, 2 * q->s->event_count,
+                          (uint64_t)q->sequence_nr * 0x9e3779b1u ^ thread, prof__sequence_same, q);
 }
 
 PROF__FN bool prof__is_backward(const prof_event *e) { return e->extra && e->extra->scope == 1; }
@@ -12459,16 +12420,13 @@ PROF__FN prof_extra *prof__own_extra(struct prof_trace *s, prof_event *e) {
     return x;
 }
 
-/* Gives event i the stack of the forward event of root: the backward event around i, or i. */
-PROF__FN void prof__backward_set(prof__pairs *p, struct prof_trace *s, uint32_t i, uint32_t root) {
-    const prof_event *asker = s->events + root;
-    const prof_extra *from = NULL;
-    prof_event *e = s->events + i;
+/* Gives an event the stack of the forward event of asker: the backward event around it, or it. */
+PROF__FN void prof__backward_set(prof__sequences *q, struct prof_trace *s, prof_event *e,
+                                 const prof_event *asker) {
+    uint32_t place = prof__has(asker) & PROF_HAS_FWD_THREAD
+        ? *prof__sequence_place(q, asker, asker->extra->fwd_thread) : 0;
+    const prof_extra *from = place ? s->events[place - 1].extra : NULL;
     prof_extra *x;
-    if (prof__has(asker) & PROF_HAS_FWD_THREAD) {
-        uint32_t place = *prof__pair_place(p, asker, asker->extra->fwd_thread);
-        if (p->forward[place - 1] != PROF_NONE) from = s->events[p->forward[place - 1]].extra;
-    }
     if (!(e->extra && e->extra->stack_count) && !(from && from->stack_count)) return;
     x = prof__own_extra(s, e);
     if (!x) return;
@@ -12477,29 +12435,23 @@ PROF__FN void prof__backward_set(prof__pairs *p, struct prof_trace *s, uint32_t 
     x->has &= ~(uint32_t)PROF__HAS_NATIVE;
 }
 
-/* scratch: 4 bytes an event, 16 for each of scope 1. */
+/* scratch: 12 bytes an event. */
 PROF__FN void prof__set_backward_stacks(struct prof_trace *s, char *scratch) {
-    prof__pairs p;
-    uint32_t n = s->event_count, asking = 0, *root;
-    for (uint32_t i = 0; i < n; i++) asking += prof__is_backward(s->events + i);
-    if (!asking) return;
-    prof__pairs_begin(&p, s, scratch, asking);
-    root = p.backward + asking;
+    uint32_t n = s->event_count, *root = (uint32_t *)(void *)scratch;
+    prof__sequences q = { s, root + n, false, 0, 0 };
+    memset(q.index, 0, 2 * n * sizeof *q.index);
     for (uint32_t i = 0; i < n; i++) {
         const prof_event *e = s->events + i;
+        uint32_t *place;
         root[i] = prof__is_backward(e) ? i : prof__moved(root, e->parent);
-        if (root[i] != i) continue;
-        if (prof__has(e) & PROF_HAS_FWD_THREAD) prof__pair_ask(&p, i);
-        else s->outside.no_forward++;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        const prof_event *e = s->events + i;
-        uint32_t *place =
-            root[i] == PROF_NONE ? prof__pair_place(&p, e, s->threads[e->thread].id) : NULL;
-        if (place && *place && p.forward[*place - 1] == PROF_NONE) p.forward[*place - 1] = i;
+        if (root[i] == i) s->outside.no_forward += !(prof__has(e) & PROF_HAS_FWD_THREAD);
+        if (root[i] != PROF_NONE) continue;
+        place = prof__sequence_place(&q, e, s->threads[e->thread].id);
+        if (!*place) *place = i + 1;
     }
     for (uint32_t i = 0; i < n; i++)
-        if (root[i] != PROF_NONE) prof__backward_set(&p, s, i, root[i]);
+        if (root[i] != PROF_NONE)
+            prof__backward_set(&q, s, s->events + i, s->events + root[i]);
 }
 
 /* ---- raw activities to events. PyTorch: _parse_kineto_results() ---- */
@@ -12741,35 +12693,151 @@ PROF__FN bool prof__is_zone(const prof_event *e) {
     return prof__in_tree(e) && !(e->flags & PROF__EVENT_MEMORY);
 }
 
+PROF__FN bool prof__by_time(const prof_event *e) {
+    return prof__has(e) & PROF_HAS_LAUNCH && e->device_type != PROF_DEVICE_CPU && !prof__link_of(e);
+}
+
 /* The innermost zone of a thread at ns, where *last is the last that began; *last becomes it. */
 PROF__FN uint32_t prof__innermost(const struct prof_trace *s, uint32_t *last, int64_t ns) {
     return *last = prof__events_around(s, *last, ns, ns);
 }
 
-PROF__FN bool prof__by_time(const prof_event *e) {
-    return prof__has(e) & PROF_HAS_LAUNCH && e->device_type != PROF_DEVICE_CPU && !prof__link_of(e);
+PROF__FN void prof__launched_at(struct prof_trace *s, const prof_event *e, uint32_t *last) {
+    uint32_t thread = e->extra->launch_thread, zone = PROF_NONE;
+    if (thread < s->thread_count) zone = prof__innermost(s, last + thread, e->extra->launch_ns);
+    if (zone == PROF_NONE) s->outside.unlinked++;
+    else prof__launched_by(s, e, prof__launcher(s, zone));
 }
 
-/* Joins by (thread, time of launch). scratch: 8 bytes an event, 4 a thread. */
+/* A change by prof_submit_memory becomes the zone's, and its own event goes. */
+PROF__FN void prof__changed_at(struct prof_trace *s, prof__memory *m, uint32_t *last) {
+    uint32_t zone = PROF_NONE;
+    if (m->next == PROF_NONE) zone = prof__innermost(s, last + m->thread, m->ns);
+    if (zone == PROF_NONE) return;
+    s->events[m->event].name = NULL;
+    m->event = zone;
+}
+
+/* Joins launches and changes of memory, which are in order of time, to the zones that were the
+   innermost of their threads then. scratch: 8 bytes an event, 4 a thread. */
 PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
-    uint32_t *list = (uint32_t *)(void *)scratch, n = 0, at = 0, *last = list + 2 * s->event_count;
-    for (uint32_t i = 0; i < s->event_count; i++)
+    uint32_t *list = (uint32_t *)(void *)scratch, *last = list + 2 * s->event_count;
+    uint32_t n = 0, at = 0, change = 0, changes = s->outside.late_memory ? s->memory.count : 0;
+    for (uint32_t i = 0; s->outside.any_launch && i < s->event_count; i++)
         if (prof__by_time(s->events + i)) list[n++] = i;
-    if (!n) return;
+    if (!n && !changes) return;
     prof__sort(list, list + n, n, prof__launch_after, s->events);
     for (uint32_t t = 0; t < s->thread_count; t++) last[t] = PROF_NONE;
-    for (uint32_t i = 0; i <= s->event_count && at < n; i++) {
-        const prof_event *e = s->events + i;
-        for (; at < n; at++) {
-            const prof_event *k = s->events + list[at];
-            uint32_t zone = PROF_NONE, thread = k->extra->launch_thread;
-            if (i < s->event_count && k->extra->launch_ns >= e->start_ns) break;
-            if (thread < s->thread_count)
-                zone = prof__innermost(s, last + thread, k->extra->launch_ns);
-            if (zone == PROF_NONE) s->outside.unlinked++;
-            else prof__launched_by(s, k, prof__launcher(s, zone));
+    for (uint32_t i = 0; i <= s->event_count; i++) {
+        const prof_event *e = i < s->event_count ? s->events + i : NULL;
+        for (; at < n && (!e || s->events[list[at]].extra->launch_ns < e->start_ns); at++)
+            prof__launched_at(s, s->events + list[at], last);
+        for (; change < changes && (!e || s->memory.list[change].ns < e->start_ns); change++)
+            prof__changed_at(s, s->memory.list + change, last);
+        if (e && prof__is_zone(e)) last[e->thread] = i;
+    }
+}
+
+/* ---- memory: each free finds its allocation, and zones are charged ---- */
+
+PROF__FN bool prof__memory_after(const void *memory, uint32_t a, uint32_t b) {
+    return ((const prof__memory *)memory)[a].ns > ((const prof__memory *)memory)[b].ns;
+}
+
+/* Puts the records in the order of time. scratch: 8 bytes a record. */
+PROF__FN void prof__memory_sort(struct prof_trace *s, char *scratch) {
+    uint32_t *order = (uint32_t *)(void *)scratch, n = s->memory.count;
+    for (uint32_t i = 0; i < n; i++) order[i] = i;
+    prof__sort(order, order + n, n, prof__memory_after, s->memory.list);
+    for (uint32_t i = 0; i < n; i++) {   /* a cycle at a time */
+        prof__memory moved = s->memory.list[i];
+        uint32_t at = i;
+        while (order[at] != i) {
+            uint32_t from = order[at];
+            s->memory.list[at] = s->memory.list[from];
+            order[at] = at;
+            at = from;
         }
-        if (i < s->event_count && prof__is_zone(e)) last[e->thread] = i;
+        s->memory.list[at] = moved;
+        order[at] = at;
+    }
+}
+
+PROF__FN bool prof__same_device(const prof__memory *a, const prof__memory *b) {
+    return a->device_type == b->device_type && a->device_index == b->device_index;
+}
+
+typedef struct prof__memory_key { const prof__memory *list, *want; } prof__memory_key;
+PROF__FN bool prof__memory_same(const void *context, uint32_t number) {
+    const prof__memory_key *k = (const prof__memory_key *)context;
+    const prof__memory *m = k->list + number;
+    return m->address == k->want->address && prof__same_device(m, k->want);
+}
+
+/* The bytes by which a record changes what is in use; 0 where it does not count. place: of the last
+   allocation at its address. */
+PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint32_t *place) {
+    prof__memory *old = *place ? s->memory.list + *place - 1 : NULL;
+    if (m->what == PROF__ALLOCATED) {
+        *place = (uint32_t)(m - s->memory.list) + 1;
+        if (!old || old->what != PROF__ALLOCATED) return m->bytes;
+        old->what = PROF__FREED;         /* its free was missed */
+        m->next = (uint32_t)(old - s->memory.list) + 1;
+        s->memory.missed++;
+        return m->bytes - old->bytes;
+    }
+    if (m->what != PROF__FREE) return 0;
+    if (old && old->what == PROF__ALLOCATED) {
+        old->what = PROF__FREED;
+        m->category = old->category;
+        return m->bytes = -old->bytes;
+    }
+    m->what = PROF__NOT_COUNTED;
+    if (old) s->memory.twice++;
+    else s->memory.unknown++;
+    return 0;
+}
+
+/* The bytes in use on each device. Further devices share the last place. */
+typedef struct prof__in_use { const prof__memory *device[32]; int64_t bytes[32]; } prof__in_use;
+
+/* Charges a change to its zone, and to the zones around that. */
+PROF__FN void prof__memory_to_zones(struct prof_trace *s, const prof__memory *m, int64_t change) {
+    bool host = prof__is_host_memory(m->device_type);
+    for (uint32_t i = s->side ? m->event : PROF_NONE; i != PROF_NONE; i = s->events[i].parent) {
+        int64_t *bytes = host ? &s->side[i].cpu_bytes : &s->side[i].device_bytes;
+        *bytes = (int64_t)((uint64_t)*bytes + (uint64_t)change);
+    }
+    if (!host && m->what != PROF__NOT_COUNTED && !s->view.device_name)
+        s->view.device_name = prof__device_title(m->device_type);
+}
+
+/* scratch: 8 bytes a record. */
+PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
+    uint32_t n = s->memory.count, *index = (uint32_t *)(void *)scratch;
+    prof__in_use in_use;
+    prof__memory_key key;
+    memset(index, 0, 2 * n * sizeof *index);
+    memset(&in_use, 0, sizeof in_use);
+    s->memory.unknown = s->memory.twice = s->memory.missed = 0;
+    key.list = s->memory.list;
+    for (uint32_t i = 0; i < n; i++) {
+        prof__memory *m = s->memory.list + i;
+        uint32_t at = 0;
+        int64_t change;
+        key.want = m;
+        m->next = 0;
+        change = m->what == PROF__NO_MEMORY ? 0
+               : prof__memory_change(s, m, prof__place_of(index, 2 * n, m->address,
+                                                          prof__memory_same, &key));
+        while (at < 31 && in_use.device[at] && !prof__same_device(in_use.device[at], m)) at++;
+        in_use.device[at] = m;
+        in_use.bytes[at] = (int64_t)((uint64_t)in_use.bytes[at] + (uint64_t)change);
+        m->total = in_use.bytes[at];
+        prof__memory_to_zones(s, m, change);
+        if (m->what == PROF__NOT_COUNTED && m->event != PROF_NONE &&
+            s->events[m->event].flags & PROF__EVENT_MEMORY)
+            s->events[m->event].name = NULL;   /* the free has no zone either */
     }
 }
 
@@ -12780,8 +12848,11 @@ PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes, bool corr
     char *scratch = s->scratch;
     prof__link(s, scratch, lanes, !correlated);
     if (s->side && !s->built) prof__link_by_id(s, (uint32_t *)(void *)scratch, NULL);
-    if (s->outside.any_launch) prof__link_by_time(s, scratch);
-    if (s->outside.any_same) prof__merge_duplicates(s, scratch);
+    if (s->memory.count) prof__memory_sort(s, scratch);
+    prof__link_by_time(s, scratch);
+    if (s->memory.count) prof__memory_charge(s, scratch);
+    if (s->outside.any_same) prof__merge_duplicates(s);
+    prof__move_up(s, scratch);
     prof__set_depths(s);
     prof__sum_up(s);
     if (s->outside.any_backward && s->built) prof__set_backward_stacks(s, scratch);
@@ -12966,145 +13037,6 @@ PROF__CALL prof_result prof_trace_from_events(const prof_trace_desc *desc, const
     return PROF_OK;
 }
 
-/* ---- memory: each free finds its allocation, and zones are charged ---- */
-
-PROF__FN bool prof__memory_after(const void *memory, uint32_t a, uint32_t b) {
-    return ((const prof__memory *)memory)[a].ns > ((const prof__memory *)memory)[b].ns;
-}
-
-/* Puts the records in the order of time. scratch: 8 bytes a record. */
-PROF__FN void prof__memory_sort(struct prof_trace *s, char *scratch) {
-    uint32_t *order = (uint32_t *)(void *)scratch, n = s->memory.count;
-    for (uint32_t i = 0; i < n; i++) order[i] = i;
-    prof__sort(order, order + n, n, prof__memory_after, s->memory.list);
-    for (uint32_t i = 0; i < n; i++) {   /* a cycle at a time */
-        prof__memory moved = s->memory.list[i];
-        uint32_t at = i;
-        while (order[at] != i) {
-            uint32_t from = order[at];
-            s->memory.list[at] = s->memory.list[from];
-            order[at] = at;
-            at = from;
-        }
-        s->memory.list[at] = moved;
-        order[at] = at;
-    }
-}
-
-PROF__FN bool prof__same_device(const prof__memory *a, const prof__memory *b) {
-    return a->device_type == b->device_type && a->device_index == b->device_index;
-}
-
-typedef struct prof__memory_key { const prof__memory *list, *want; } prof__memory_key;
-PROF__FN bool prof__memory_same(const void *context, uint32_t number) {
-    const prof__memory_key *k = (const prof__memory_key *)context;
-    const prof__memory *m = k->list + number;
-    return m->address == k->want->address && prof__same_device(m, k->want);
-}
-
-/* The bytes by which a record changes what is in use; 0 where it does not count. place: of the last
-   allocation at its address. */
-PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint32_t *place) {
-    prof__memory *old = *place ? s->memory.list + *place - 1 : NULL;
-    if (m->what == PROF__ALLOCATED) {
-        *place = (uint32_t)(m - s->memory.list) + 1;
-        if (!old || old->what != PROF__ALLOCATED) return m->bytes;
-        old->what = PROF__FREED;         /* its free was missed */
-        m->next = (uint32_t)(old - s->memory.list) + 1;
-        s->memory.missed++;
-        return m->bytes - old->bytes;
-    }
-    if (m->what != PROF__FREE) return 0;
-    if (old && old->what == PROF__ALLOCATED) {
-        old->what = PROF__FREED;
-        m->category = old->category;
-        return m->bytes = -old->bytes;
-    }
-    m->what = PROF__NOT_COUNTED;
-    if (old) s->memory.twice++;
-    else s->memory.unknown++;
-    return 0;
-}
-
-/* The bytes in use on each device. Further devices share the last place. */
-typedef struct prof__in_use { const prof__memory *device[32]; int64_t bytes[32]; } prof__in_use;
-
-/* Charges a change to its zone, and to the zones around that. */
-PROF__FN void prof__memory_to_zones(struct prof_trace *s, const prof__memory *m, int64_t change) {
-    bool host = prof__is_host_memory(m->device_type);
-    for (uint32_t i = s->side ? m->event : PROF_NONE; i != PROF_NONE; i = s->events[i].parent) {
-        int64_t *bytes = host ? &s->side[i].cpu_bytes : &s->side[i].device_bytes;
-        *bytes = (int64_t)((uint64_t)*bytes + (uint64_t)change);
-    }
-    if (!host && m->what != PROF__NOT_COUNTED && !s->view.device_name)
-        s->view.device_name = prof__device_title(m->device_type);
-}
-
-/* scratch: 8 bytes a record. */
-PROF__FN void prof__memory_charge(struct prof_trace *s) {
-    uint32_t n = s->memory.count, *index = (uint32_t *)(void *)s->scratch;
-    prof__in_use in_use;
-    prof__memory_key key;
-    if (!n) return;
-    prof__memory_sort(s, s->scratch);
-    memset(index, 0, 2 * n * sizeof *index);
-    memset(&in_use, 0, sizeof in_use);
-    s->memory.unknown = s->memory.twice = s->memory.missed = 0;
-    key.list = s->memory.list;
-    for (uint32_t i = 0; i < n; i++) {
-        prof__memory *m = s->memory.list + i;
-        uint32_t at = 0;
-        int64_t change;
-        key.want = m;
-        m->next = 0;
-        change = m->what == PROF__NO_MEMORY ? 0
-               : prof__memory_change(s, m, prof__place_of(index, 2 * n, m->address,
-                                                          prof__memory_same, &key));
-        while (at < 31 && in_use.device[at] && !prof__same_device(in_use.device[at], m)) at++;
-        in_use.device[at] = m;
-        in_use.bytes[at] = (int64_t)((uint64_t)in_use.bytes[at] + (uint64_t)change);
-        m->total = in_use.bytes[at];
-        prof__memory_to_zones(s, m, change);
-    }
-}
-
-/* Gives changes by prof_submit_memory to the zone that was the innermost at their time, and removes
-   their own events. scratch: 4 bytes an event and a thread. */
-PROF__FN void prof__memory_to_innermost(struct prof_trace *s, char *scratch) {
-    uint32_t *place = (uint32_t *)(void *)scratch, *last = place + s->event_count, at = 0;
-    if (!s->outside.late_memory) return;
-    prof__memory_sort(s, scratch);
-    memset(place, 0, s->event_count * sizeof *place);
-    for (uint32_t t = 0; t < s->thread_count; t++) last[t] = PROF_NONE;
-    for (uint32_t i = 0; i <= s->event_count && at < s->memory.count; i++) {
-        for (; at < s->memory.count; at++) {
-            prof__memory *m = s->memory.list + at;
-            uint32_t zone;
-            if (i < s->event_count && m->ns >= s->events[i].start_ns) break;
-            if (m->next != PROF_NONE) continue;
-            zone = prof__innermost(s, last + m->thread, m->ns);
-            if (zone == PROF_NONE) continue;
-            place[m->event] = PROF_NONE;
-            m->event = zone;
-        }
-        if (i < s->event_count && prof__is_zone(s->events + i)) last[s->events[i].thread] = i;
-    }
-    (void)prof__move_up(s, place);
-}
-
-/* Removes the events of frees that do not count. scratch: 4 bytes an event. */
-PROF__FN void prof__memory_leave_out(struct prof_trace *s) {
-    uint32_t *place = (uint32_t *)(void *)s->scratch;
-    if (!s->memory.unknown && !s->memory.twice) return;
-    memset(place, 0, s->event_count * sizeof *place);
-    for (uint32_t i = 0; i < s->memory.count; i++) {
-        const prof__memory *m = s->memory.list + i;
-        if (m->what == PROF__NOT_COUNTED && m->event != PROF_NONE &&
-            s->events[m->event].extra == prof__details_now.unnamed) place[m->event] = PROF_NONE;
-    }
-    (void)prof__move_up(s, place);
-}
-
 /* ---- with_stack: the zones around each event, one array for each distinct path ---- */
 
 /* A path: the names of a zone and of all zones around it. */
@@ -13237,6 +13169,7 @@ PROF__FN prof_extra *prof__path_extra(struct prof_trace *s, const prof__paths *p
     const prof_extra *base = s->events[path->first].extra;
     prof_extra *x = (prof_extra *)(void *)prof__stack_take(
         s, sizeof *x + path->depth * sizeof(char *) + PROF__GROUP_SHARE);
+    const prof_extra *above = path->parent == PROF_NONE ? NULL : s->paths[path->parent];
     const char **stack;
     if (!x) return NULL;
     stack = (const char **)(void *)(x + 1);
@@ -13244,14 +13177,11 @@ PROF__FN prof_extra *prof__path_extra(struct prof_trace *s, const prof__paths *p
     if (base && !prof__extra_own(s, s->events + path->first)) *x = *base;
     x->has &= ~(uint32_t)PROF__HAS_SHARED;
     x->stack = stack;
-    for (uint32_t up = number; up != PROF_NONE; up = p->list[up].parent) {
-        const prof_extra *above = up == number ? NULL : s->paths[up];   /* the parent's has it */
-        const char *text = above ? above->stack[0] : NULL;
-        if (!text)
-            text = prof__site_stack_text(s, prof__site(s->events[p->list[up].first].site));
-        if (!text) break;
-        stack[x->stack_count++] = text;
-    }
+    stack[0] = prof__site_stack_text(s, prof__site(s->events[path->first].site));
+    if (!stack[0]) return x;
+    x->stack_count = 1;
+    if (above) memcpy(stack + 1, above->stack, above->stack_count * sizeof *stack);
+    if (above) x->stack_count += above->stack_count;
     return x;
 }
 
@@ -13303,30 +13233,28 @@ PROF__FN int64_t prof__flow_id(const void *moments, uint32_t i) {
     return ((const prof__moment *)moments)[i].value;
 }
 
-/* Leaves out arrows with only one end, and second ends. scratch: 12 bytes a moment. */
+/* Leaves out arrows with only one end, and second ends. scratch: 8 bytes a moment. */
 PROF__FN void prof__flows_match(struct prof_trace *s) {
-    uint32_t n = 0, *index = (uint32_t *)(void *)s->scratch, *ends;
-    prof__ids ids = { index, 0, prof__flow_id, s->moments };
+    uint32_t n = 0;
+    prof__ids ids = { (uint32_t *)(void *)s->scratch, 0, prof__flow_id, s->moments };
     for (uint32_t i = 0; i < s->moment_count; i++) n += s->moments[i].kind == PROF__MOMENT_FLOW;
     ids.places = 2 * n;
-    ends = index + 2 * n;
-    memset(index, 0, 2 * n * sizeof *index);
+    memset(ids.index, 0, 2 * n * sizeof *ids.index);
     for (uint32_t i = 0; n && i < s->moment_count; i++) {
-        ends[i] = 0;
-        if (s->moments[i].kind != PROF__MOMENT_FLOW) continue;
-        *prof__id_place(&ids, s->moments[i].value) = i + 1;
+        prof__moment *m = s->moments + i;
+        if (m->kind != PROF__MOMENT_FLOW) continue;
+        *prof__id_place(&ids, m->value) = i + 1;
+        m->kind = PROF__MOMENT_NONE;     /* until its end is found */
     }
     for (uint32_t i = 0; i < s->moment_count; i++) {
-        prof__moment *m = s->moments + i;
-        uint32_t *place;
+        prof__moment *m = s->moments + i, *begin = NULL;
+        uint32_t place;
         if (m->kind != PROF__MOMENT_FLOW_END) continue;
-        place = n ? prof__id_place(&ids, m->value) : NULL;
-        if (!place || !*place || ends[*place - 1]) m->kind = PROF__MOMENT_NONE;
-        else ends[*place - 1] = 1;
+        place = n ? *prof__id_place(&ids, m->value) : 0;
+        if (place) begin = s->moments + place - 1;
+        if (!begin || begin->kind == PROF__MOMENT_FLOW) m->kind = PROF__MOMENT_NONE;
+        else begin->kind = PROF__MOMENT_FLOW;
     }
-    for (uint32_t i = 0; n && i < s->moment_count; i++)
-        if (s->moments[i].kind == PROF__MOMENT_FLOW && !ends[i])
-            s->moments[i].kind = PROF__MOMENT_NONE;
 }
 
 /* The events are made: fewer than counted if ranges ended twice. */
@@ -13357,9 +13285,6 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
         for (uint32_t i = 0; i < s->memory.count; i++)
             s->memory.list[i].event = prof__moved(place, s->memory.list[i].event);
     prof__outside_tree(s, s->thread_count + s->outside_count, false);
-    prof__memory_to_innermost(s, s->scratch);
-    prof__memory_charge(s);
-    prof__memory_leave_out(s);
     prof__stacks_set(s);
     if (s->outside.any_backward) prof__backward_stacks(s);
 }
@@ -13623,6 +13548,7 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s) {
     if (PROF__BARE) s->analysed = false;
     else PROF__BUMP(s->counts.full, s->event_count);   /* prof_dump may be reading it */
     s->event_count = s->moment_count = s->outside_count = s->detail_rows = 0;
+    if (!PROF__BARE) s->zone_count = 0;
     s->moments = NULL;
     prof__beside_none(s);
     s->scratch = (char *)(void *)s->events;
@@ -16221,32 +16147,31 @@ PROF__FN bool prof__asks_forward(const prof_event *e) {
     return prof__has_sequence(e) && e->extra->has & PROF_HAS_FWD_THREAD && e->extra->fwd_thread;
 }
 
-/* Pairs each backward event with its forward: the last of its sequence that began before it. */
-PROF__FN void prof__pairs_open(prof__pairs *p, const struct prof_trace *s) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->event_count; i++) n += prof__asks_forward(s->events + i);
-    prof__pairs_begin(p, s, s->scratch, n);
-    for (uint32_t i = 0; n && i < s->event_count; i++)
-        if (prof__asks_forward(s->events + i)) prof__pair_ask(p, i);
-    for (uint32_t i = 0; n && i < s->event_count; i++) {
-        const prof_event *e = s->events + i;
-        uint32_t *place;
-        if (!prof__has_sequence(e) || prof__asks_forward(e)) continue;
-        place = prof__pair_place(p, e, s->threads[e->thread].id);
-        if (*place && e->start_ns <= s->events[p->backward[*place - 1]].start_ns)
-            p->forward[*place - 1] = i;
-    }
-}
-
+/* Draws an arrow to the first backward event of each sequence from its forward, the last one that
+   began before it. */
 PROF__FN void prof__chrome_pairs(prof__out *o, const prof__gpu *g) {
     const struct prof_trace *s = g->s;
-    prof__pairs p;
+    uint32_t n = s->event_count, *forward = (uint32_t *)(void *)s->scratch, at;
+    prof__sequences q = { s, forward + n, true, 0, 0 };
     int64_t id = 0;
-    prof__pairs_open(&p, s);
-    for (uint32_t i = 0; i < p.count && !o->failed; i++) {
-        if (p.forward[i] == PROF_NONE) continue;
-        prof__chrome_arrow(o, g, "fwdbwd", ++id, s->events + p.forward[i], false);
-        prof__chrome_arrow(o, g, "fwdbwd", id, s->events + p.backward[i], true);
+    memset(q.index, 0, 2 * n * sizeof *q.index);
+    for (uint32_t i = 0; i < n; i++) {
+        const prof_event *e = s->events + i;
+        uint32_t *place = prof__asks_forward(e) ? prof__sequence_place(&q, e, e->extra->fwd_thread)
+                                                : NULL;
+        if (place && !*place) *place = i + 1;
+        forward[i] = PROF_NONE;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const prof_event *e = s->events + i;
+        if (!prof__has_sequence(e) || prof__asks_forward(e)) continue;
+        at = *prof__sequence_place(&q, e, s->threads[e->thread].id);
+        if (at && e->start_ns <= s->events[at - 1].start_ns) forward[at - 1] = i;
+    }
+    for (uint32_t i = 0; i < n && !o->failed; i++) {
+        if (forward[i] == PROF_NONE) continue;
+        prof__chrome_arrow(o, g, "fwdbwd", ++id, s->events + forward[i], false);
+        prof__chrome_arrow(o, g, "fwdbwd", id, s->events + i, true);
     }
 }
 
@@ -17216,7 +17141,8 @@ PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool a
     else prof__chrome_head(o, s);
     prof__chrome_events(o, s);
     if (array) {
-        prof__chrome_array_recorded(o, s, prof__zones_now(s) + prof__others(s));
+        prof__chrome_array_recorded(o, s, s->analysed ? s->event_count
+                                                      : s->zone_count + prof__others(s));
         prof__chrome_counts(o, s);
         prof__chrome_sums(o, s);
         prof__out_text(o, "}}");
@@ -21142,7 +21068,7 @@ PROF__CALL prof_stats prof_get_stats(void) {
     if (only) s->records_only = false;   /* so that its zones are counted, too */
     if (only || !s->analysed) prof__count_rows(s, NULL);
     out = prof__counts_now(s);
-    out.recorded = only ? s->zone_count : prof__zones_now(s);
+    out.recorded = s->zone_count;
     if (only) {
         s->records_only = true;
         prof__count_rows(s, NULL);       /* the analysis must find none */
@@ -22774,9 +22700,9 @@ PROF__CALL prof_stats prof_get_stats(void) {
     prof__stats_add(&out, &c);
     if (s->sums.average) out.recorded = s->tallied;
     if (s->stopped && !s->records_only) {
-        uint64_t zones = prof__zones_now(s);
-        if (s->overwritten) out.overwritten = out.recorded - PROF__MIN(zones, out.recorded);
-        out.recorded = zones;
+        if (s->overwritten)
+            out.overwritten = out.recorded - PROF__MIN(s->zone_count, out.recorded);
+        out.recorded = s->zone_count;
         out.unfinished = s->unfinished + c.summed_open;
     }
     out.timeline_ns = prof__ended_ns(s);

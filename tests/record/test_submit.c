@@ -356,6 +356,23 @@ static void zones_to_300(void) {
     PROF_END();
 }
 
+/* What is recorded stays, though a change that is charged to a zone has no event of its own. */
+static void test_memory_charged_recorded(void) {
+    prof_memory_change c;
+    prof_trace *trace;
+    size_t count;
+    memset(&c, 0, sizeof c);
+    start_at_zero();
+    zones_to_300();
+    c.ns = 150;
+    c.address = 16;
+    c.bytes = 64;
+    EQUAL(prof_submit_memory(&c, 1), PROF_OK);
+    trace = prof_stop();
+    (void)prof_events(trace, &count);
+    EQUAL(prof_trace_stats(trace).recorded, count);
+}
+
 /* In any order: 100 bytes to inner, 60 of them given back in outer, 7 of no zone; two the kinds. */
 static void test_submit_memory(void) {
     prof_memory_change c[4];
@@ -891,6 +908,7 @@ int main(void) {
     RUN(test_submit_thread_first);
     RUN(test_submit_not_asked);
     RUN(test_submit_toggled);
+    RUN(test_memory_charged_recorded);
     RUN(test_submit_refused);
     RUN(test_submit_refused_streamed);
     RUN(test_submit_not_analysed);
