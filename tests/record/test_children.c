@@ -73,6 +73,7 @@ static void test_vfork_where_full(void) {
     child = vfork();
     if (!child) {
         PROF_BEGIN("in the child");
+        PROF_BEGIN("deeper in it");
         _exit(3);
     }
     EQUAL(status_of(child), 3);

@@ -131,6 +131,7 @@ static void interrupt_lock(int act, bool first, bool os) {
     PROF_BLOCK("after") test_time.tick++;
     trace = prof_stop();
     if (first && acts[act].drops) CHECK(prof_trace_stats(trace).dropped > 0, "nothing was counted");
+    if (acts[act].act == act_push) EQUAL(prof_trace_stats(trace).dropped_busy, 1);
     CHECK(test_find(trace, "before", 0) && test_find(trace, "after", 0), "a zone is missing");
     if (first) PASS_ON(check_rest(trace));
     EQUAL(prof_trace_stats(trace).unfinished, 0);
