@@ -895,6 +895,16 @@ PROF_API void prof_set_thread_name_f(const char *format, ...) PROF__PRINTF(1, 2)
    PROF_CONTEXT() has ended: its zones end, and the next task of this number has another row. */
 PROF_API void prof_thread_end(void);
 
+/* Adds to number `index` of desc.numbers, from 0, for the innermost zone and all zones around it:
+   what it worked on, as points, bytes or rows. Numbers are arguments in the trace, columns of
+   tables ("Self points", "points") and fields of averages, as counters are (prof_average.counters,
+   after those of desc.hw_counters); What is added outside of zones, or after the timeline ended
+   (desc.when_full), is left out and counted (details_cut, not_kept); a zone's record is longer by
+   one slot for each number, where any is not 0. Where desc.numbers has no such number it does
+   nothing. Any thread; not in a signal handler. Freestanding: does nothing. PyTorch: none;
+   with_flops is one such number */
+PROF_API void prof_add(uint32_t index, int64_t value);
+
 #if PROF__BARE
 /* The tasks of a preemptive kernel on one core, where PROF_CONTEXT() is 0 in tasks. The kernel
    calls prof_task_in at each switch and prof_task_gone at the end of a task, also while nothing is
@@ -1028,16 +1038,6 @@ PROF_API void prof_set_inputs(const char *const *concrete, uint32_t count, const
    the outputs are (62 at most). With desc.record_shapes. */
 PROF_API void prof_set_outputs(const prof_shape *shapes, const char *const *dtypes, uint32_t count);
 PROF_API void prof_set_tensors(const prof_tensor *tensors, uint32_t count);
-
-/* Adds to number `index` of desc.numbers, from 0, for the innermost zone and all zones around it:
-   what it worked on, as points, bytes or rows. Numbers are arguments in the trace, columns of
-   tables ("Self points", "points") and fields of averages, as counters are (prof_average.counters,
-   after those of desc.hw_counters); What is added outside of zones, or after the timeline ended
-   (desc.when_full), is left out and counted (details_cut, not_kept); a zone's record is longer by
-   one slot for each number, where any is not 0. Where desc.numbers has no such number it does
-   nothing. Any thread; not in a signal handler. Freestanding: does nothing. PyTorch: none;
-   with_flops is one such number */
-PROF_API void prof_add(uint32_t index, int64_t value);
 
 /* Its floating point operations, instead of what prof_flops computes. With desc.with_flops. */
 PROF_API void prof_set_flops(uint64_t flops);
