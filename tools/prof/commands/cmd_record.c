@@ -5,7 +5,7 @@
 #include "commands/record_notes.h"
 #include "commands/top.h"
 #include "input/losses.h"
-#include "input/raw_memory.h"
+#include "input/raw_ahead.h"
 #include "input/trace_reader.h"
 
 #include <dirent.h>
@@ -310,7 +310,7 @@ static int64_t zones_of(const char *path, int64_t most) {
     int64_t zones = 0;
     int file = size_of(path) / 12 > most ? open(path, O_RDONLY) : -1;
     if (file < 0) return 0;
-    raw_read(file, 0, count_zone, &zones, NULL);
+    raw_read(file, 0, count_zone, &zones);
     close(file);
     return zones;
 }

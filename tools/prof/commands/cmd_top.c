@@ -10,7 +10,7 @@
 #include "input/elf_names.h"
 #include "input/losses.h"
 #include "input/raw.h"
-#include "input/raw_memory.h"
+#include "input/raw_ahead.h"
 #include "library.h"
 
 #include <errno.h>

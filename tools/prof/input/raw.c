@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/demangle.h"
@@ -12,8 +11,7 @@
 #include "input/elf_names.h"
 #include "input/head_sums.h"
 #include "input/losses.h"
-#include "input/raw_memory.h"
-#include "input/raw_stacks.h"
+#include "input/raw_ahead.h"
 #include "input/trace_writer.h"
 #include "library.h"
 
@@ -67,9 +65,8 @@ struct raw_source {
     size_t lane_count;
     map lane_numbers;                        /* number of a thread -> its lane + 1 */
     output args;                             /* of one event */
-    raw_memory *changes;
+    raw_ahead *ahead;
     map ended_ranges;                        /* 64 of a session's ids in a value */
-    raw_stacks *stacks;
     const char *const *counters;
     uint32_t counter_count;
     bool has_memory;
@@ -427,7 +424,7 @@ static void put_change(raw_source *r, const prof_raw_item *item, int64_t bytes, 
 }
 
 static void take_memory(raw_source *r, const prof_raw_item *item) {
-    raw_change c = raw_memory_next(r->changes, item);
+    raw_change c = raw_ahead_change(r->ahead, item);
     if (item->failed) c.bytes = (int64_t)item->memory->bytes;
     else if (!c.counts) return;
     if (c.missed) put_change(r, item, -c.missed, c.total - c.bytes, true);
@@ -641,7 +638,7 @@ static void take(void *user, const prof_raw_item *item) {
     case PROF_RAW_THREAD: take_thread(r, item); break;
     case PROF_RAW_ZONE:
         if (item->name[0] == '(' && strcmp(item->name, "(in sums)") == 0) name_ours(r);
-        take_zone(r, raw_stacks_next(r->stacks, item));
+        take_zone(r, raw_ahead_zone(r->ahead, item));
         break;
     case PROF_RAW_STEP: take_step(r, item); break;
     case PROF_RAW_INSTANT:
@@ -656,45 +653,6 @@ static void take(void *user, const prof_raw_item *item) {
     case PROF_RAW_EVENT: take_event(r, item); break;
     case PROF_RAW_COUNTS: break;
     }
-}
-
-/* ---- Before it is read ---- */
-
-/* Which tasks of a kernel ran: see prof_task_in. */
-static bool is_cpu_row(const unsigned char *block) {
-    return raw_word(block, 7) == 3 && raw_word(block, 8) == 999 && !raw_word(block, 9) &&
-           memcmp(block + 40, "CPU", 3) == 0;
-}
-
-/* Do all blocks up to where the file is cut belong to one session, without what lies in zones by
-   its times? */
-static bool blocks_fit(int fd, off_t at) {
-    unsigned char block[RAW_HEAD];
-    char session[20];
-    bool begun = false;
-    struct stat status;
-    off_t size = fstat(fd, &status) == 0 ? status.st_size : 0;
-    for (; at + RAW_HEAD <= size; at = raw_block_end(block, at)) {
-        if (!raw_block_at(fd, at, block)) return false;
-        uint32_t type = raw_word(block, 1) & 0xffff;
-        if (type == RAW_EVENT) return false;
-        if (type == RAW_DETAILS && raw_word(block, 6) & PROF_RAW_HAS_STEPS) return false;
-        if (type == RAW_THREAD && is_cpu_row(block)) return false;   /* tasks */
-        if (type != RAW_SESSION) continue;
-        char now[20] = {0};                      /* when it began, and generation */
-        memcpy(now, block + 40, sizeof now);
-        if (begun && memcmp(session, now, sizeof now) != 0) return false;
-        memcpy(session, now, sizeof now);
-        begun = true;
-    }
-    return begun;
-}
-
-/* What a zone's memory and stack are may stand behind it: so the file is looked at first. */
-static void look_ahead(raw_source *r, int fd, off_t begin) {
-    r->to->as_ended = r->as_ended = r->as_ended && blocks_fit(fd, begin);
-    raw_memory_read_ahead(r->changes, fd, begin);
-    r->stacks = raw_stacks_read_ahead(fd, begin);
 }
 
 /* ---- The stream ---- */
@@ -714,6 +672,12 @@ static bool name_site(void *user, uint32_t at, const char *build, prof_site *sit
 
 void raw_names(raw_source *r, elf_names *elf) { r->elf = elf; }
 
+/* What a zone's memory and stack are may stand behind it: so the file is looked at first. */
+static void look_ahead(raw_source *r, int fd, off_t begin) {
+    bool is_whole = raw_ahead_read(r->ahead, fd, begin);
+    r->to->as_ended = r->as_ended &= is_whole;
+}
+
 raw_source *raw_open(const source_desc *desc) {
     raw_source *r = allocate(sizeof *r);
     r->to = desc->to;
@@ -721,7 +685,7 @@ raw_source *raw_open(const source_desc *desc) {
     r->spool = -1;
     r->memory = allocate(RAW_READER);
     r->pid = 1;
-    r->changes = raw_memory_new();
+    r->ahead = raw_ahead_new();
     output_open_memory(&r->sums);
     output_open_memory(&r->args);
     prof_raw_desc reader = {
@@ -763,7 +727,7 @@ static void end_stream(raw_source *r) {
 static void put_head(raw_source *r) {
     head_lists lists = {0};
     trace_writer head;
-    raw_memory_lose(r->changes, &r->raw_lost.counts);
+    raw_ahead_lose(r->ahead, &r->raw_lost.counts);
     r->raw_lost.counts.async_twice += r->twice;
     losses_end_raw(&r->lost, &r->raw_lost);
     losses_add_stream(&r->lost, r->stats.missing_blocks, r->stats.missing_records,
@@ -826,9 +790,8 @@ void raw_close(raw_source *r) {
     free_lanes(r);
     output_discard(&r->args);
     intern_free(&r->names);
-    raw_memory_free(r->changes);
+    raw_ahead_free(r->ahead);
     map_free(&r->ended_ranges);
-    raw_stacks_free(r->stacks);
     map_free(&r->open);
     map_free(&r->rows);
     map_free(&r->place_numbers);
