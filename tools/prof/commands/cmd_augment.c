@@ -1,6 +1,6 @@
 /* prof augment: the trace once more, with what its kernels compute and move written into them. */
 #include "analysis/kernels.h"
-#include "input/trace_reader.h"
+#include "output/trace_writer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ const command augment_command = {
     "augment", "[OPTION]... IN OUT", "write kernel_flop and kernel_num_gb into a trace's events",
     "  prof augment trace.json.gz augmented.json.gz\n"
     "      each kernel, and the op that launched it, gets its FLOPs and gigabytes;\n"
-    "      every other byte stays, but NaN and the like, of which JSON is made\n", run
+    "      all else stays, but NaN and the like, of which JSON is made\n", run
 };
 
 /* The members to add or to put right: 0 is what PyTorch writes where it knows nothing. */
@@ -78,13 +78,17 @@ static int copy(const kernel_table *table, const char *from, output *out) {
     trace_reader *reader = trace_open(from);
     if (!reader) return EXIT_BAD;
     found f = {.table = table};
-    reader->copy = out;
+    trace_writer w = {0};
     reader->quiet = true;                        /* all is told already */
-    reader->as_written = true;
+    reader->as_written = reader->with_text = true;
     while (trace_next(reader) != TRACE_END) {
         const trace_event *event = &reader->event;
         edit edits[2];
+        writer_begin_as(&w, out, reader);
+        if (reader->item == TRACE_MEMBER)
+            writer_member(&w, reader->member.key, reader->member.value);
         if (reader->item != TRACE_EVENT) continue;
+        writer_event(&w);
         kernel_launch made = amount_of(&f, event);
         if (made.flops > 0 || made.bytes > 0) {
             set_amounts(edits, made.flops, made.bytes);
@@ -93,6 +97,8 @@ static int copy(const kernel_table *table, const char *from, output *out) {
             output_write(out, event->raw.data, event->raw.size);
         }
     }
+    writer_begin_as(&w, out, reader);
+    writer_end(&w);
     return trace_close(reader);
 }
 

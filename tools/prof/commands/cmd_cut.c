@@ -1,7 +1,7 @@
 /* prof cut: a part of a trace, by time or by step, with the device work that it launched. */
 #include "input/head_sums.h"
 #include "input/trace_reader.h"
-#include "input/trace_writer.h"
+#include "output/trace_writer.h"
 #include "output/json_lanes.h"
 #include "trace/step_times.h"
 #include "trace/trace.h"
@@ -295,14 +295,12 @@ static void write_head(output *out, trace_text whole, trace_text head) {
 static int write_part(cutter *c, output *out) {
     trace_reader *reader = trace_open(c->file);
     if (!reader) return EXIT_BAD;
-    trace_writer writer;
+    trace_writer writer = {0};
     text_edit moved;
-    bool begun = false;
     reader->quiet = reader->as_written = reader->with_text = true;
     while (trace_next(reader) != TRACE_END) {
         const trace_event *event = &reader->event;
-        if (!begun) writer_begin(&writer, out, reader->array_form);
-        begun = true;
+        writer_begin_as(&writer, out, reader);
         if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "prof")) {
             writer_key(&writer, "prof");
             write_head(out, reader->member.value, reader->member.value);
@@ -321,7 +319,7 @@ static int write_part(cutter *c, output *out) {
             write_head(out, event->raw, event->args_text);
         else write_edited(out, event->raw, &moved, json_lanes_edit(c->lanes, event, &moved));
     }
-    if (!begun) writer_begin(&writer, out, reader->array_form);
+    writer_begin_as(&writer, out, reader);
     writer_end(&writer);
     int status = trace_close(reader);
     if (status != EXIT_OK || c->any_kept || !c->any_event) return status;

@@ -6,7 +6,7 @@
 #include "input/raw.h"
 #include "input/source.h"
 #include "input/swo.h"
-#include "input/trace_writer.h"
+#include "output/trace_writer.h"
 #include "input/unpack.h"
 
 #include <errno.h>

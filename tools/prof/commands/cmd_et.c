@@ -1,7 +1,7 @@
 /* prof et: execution traces: their rules, what is in them, and how long it took. */
 #include "input/losses.h"
 #include "input/trace_reader.h"
-#include "input/trace_writer.h"
+#include "output/trace_writer.h"
 #include "trace/trace.h"
 
 #include <stdlib.h>

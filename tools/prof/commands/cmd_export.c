@@ -3,7 +3,6 @@
 #include "commands/merge.h"
 #include "input/pftrace.h"
 #include "input/trace_reader.h"
-#include "input/trace_writer.h"
 #include "output/canonical.h"
 #include "output/json_lanes.h"
 #include "output/pprof.h"
@@ -66,15 +65,13 @@ typedef struct exporter {
 /* ---- JSON ---- */
 
 static int copy_events(trace_reader *reader, const json_lanes *lanes, output *out) {
-    trace_writer w;
+    trace_writer w = {0};
     text_edit moved;
-    bool begun = false;
     reader->as_written = true;
     reader->with_text = lanes != NULL;
     while (trace_next(reader) != TRACE_END) {
         const trace_event *event = &reader->event;
-        if (!begun) writer_begin(&w, out, reader->array_form);
-        begun = true;
+        writer_begin_as(&w, out, reader);
         if (reader->item == TRACE_MEMBER)
             writer_member(&w, reader->member.key, reader->member.value);
         if (reader->item != TRACE_EVENT) continue;
@@ -86,7 +83,7 @@ static int copy_events(trace_reader *reader, const json_lanes *lanes, output *ou
             writer_put(&w, event);
         }
     }
-    if (!begun) writer_begin(&w, out, reader->array_form);
+    writer_begin_as(&w, out, reader);
     writer_end(&w);
     return trace_close(reader);
 }

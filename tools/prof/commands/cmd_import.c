@@ -2,7 +2,7 @@
 #include "base/common.h"
 #include "input/event_source.h"
 #include "input/trace_reader.h"
-#include "input/trace_writer.h"
+#include "output/trace_writer.h"
 
 static int run(int argc, char **argv);
 

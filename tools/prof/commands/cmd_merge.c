@@ -370,8 +370,10 @@ static void write_losses(trace_writer *w, const merger *m) {
     size_t place = 0;
     char line[320];
     if (losses_next(&lost, &place, line) || lost.counter_count || lost.type_count ||
-        lost.zone_ids || placed)
-        losses_write_head(&lost, lists, m->count, w);
+        lost.zone_ids || placed) {
+        writer_members(w);
+        losses_write_head(&lost, lists, m->count, w->out);
+    }
     free(lists);
 }
 

@@ -358,27 +358,25 @@ static void write_promises(const losses *l, output *out) {
     output_text(out, l->zone_ids ? ", \"" PROF_KEY_ZONE_IDS "\": true" : "");
 }
 
-void losses_write_head(const losses *l, const head_lists *lists, size_t count, trace_writer *w) {
+void losses_write_head(const losses *l, const head_lists *lists, size_t count, output *out) {
     prof_note note;
     bool cuda = false;
     for (size_t i = 0; count_at(i, &note); i++) cuda |= is_cuda(&note) && l->counts[i];
-    writer_key(w, "prof");
-    output_text(w->out, "{\"version\": \"" PROF_VERSION "\"");
-    write_counts(l, w->out, false, ", ");
-    write_lists(l, lists, count, w->out);
-    write_promises(l, w->out);
+    output_text(out, "\"prof\": {\"version\": \"" PROF_VERSION "\"");
+    write_counts(l, out, false, ", ");
+    write_lists(l, lists, count, out);
+    write_promises(l, out);
     for (size_t i = 0; i < l->device_count; i++) {
-        output_text(w->out, i ? ", " : ", \"" PROF_KEY_DEVICES "\": {");
-        output_json_text(w->out, l->devices[i].name, strlen(l->devices[i].name));
-        output_text(w->out, ": ");
-        output_json_text(w->out, l->devices[i].text, strlen(l->devices[i].text));
+        output_text(out, i ? ", " : ", \"" PROF_KEY_DEVICES "\": {");
+        output_json_text(out, l->devices[i].name, strlen(l->devices[i].name));
+        output_text(out, ": ");
+        output_json_text(out, l->devices[i].text, strlen(l->devices[i].text));
     }
-    output_text(w->out, l->device_count ? "}}" : "}");
+    output_text(out, l->device_count ? "}}" : "}");
     if (!cuda) return;
-    writer_key(w, "prof_cuda");
-    output_text(w->out, "{");
-    write_counts(l, w->out, true, "");
-    output_text(w->out, "}");
+    output_text(out, ",\n\"prof_cuda\": {");
+    write_counts(l, out, true, "");
+    output_text(out, "}");
 }
 
 /* ---- Telling ---- */

@@ -4,7 +4,7 @@
 #ifndef PROF_LOSSES_H
 #define PROF_LOSSES_H
 
-#include "input/trace_writer.h"
+#include "input/trace_event.h"
 #include "raw_read.h"
 
 enum { LOSS_COUNTS = 64, LOSS_DEVICES = 8 };
@@ -43,7 +43,7 @@ struct head_lists;
 /* The members of a trace's head that say the same: "prof" and "prof_cuda". lists: of count heads,
    one after the other. */
 void losses_write_head(const losses *l, const struct head_lists *lists, size_t count,
-                       trace_writer *w);
+                       output *out);
 
 void losses_add_type(losses *l, int64_t type, const char *name);   /* what its devices are called */
 

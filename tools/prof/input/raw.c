@@ -12,7 +12,6 @@
 #include "input/head_sums.h"
 #include "input/losses.h"
 #include "input/raw_ahead.h"
-#include "input/trace_writer.h"
 #include "library.h"
 
 enum {
@@ -726,7 +725,6 @@ static void end_stream(raw_source *r) {
 /* The head. */
 static void put_head(raw_source *r) {
     head_lists lists = {0};
-    trace_writer head;
     raw_ahead_lose(r->ahead, &r->raw_lost.counts);
     r->raw_lost.counts.async_twice += r->twice;
     losses_end_raw(&r->lost, &r->raw_lost);
@@ -735,9 +733,8 @@ static void put_head(raw_source *r) {
     if (written(&r->sums).size) output_text(&r->sums, "]");
     lists.of[HEAD_SUMS] = written(&r->sums);
     output_forget(&r->args);
-    writer_begin(&head, &r->args, false);
-    if (r->has_memory) writer_member(&head, text_of("profile_memory"), text_of("1"));
-    losses_write_head(&r->lost, &lists, 1, &head);
+    output_text(&r->args, r->has_memory ? "{\"profile_memory\": 1, " : "{");
+    losses_write_head(&r->lost, &lists, 1, &r->args);
     output_text(&r->args, "}");
     queue_members(r->to, written(&r->args));
 }

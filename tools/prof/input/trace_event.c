@@ -143,3 +143,43 @@ const trace_member *trace_overload(const trace_event *event) {
     }
     return NULL;
 }
+
+/* ---- As JSON ---- */
+
+static void write_text(output *out, const char *key, trace_text value) {
+    output_text(out, key);
+    output_write(out, value.data, value.size);
+}
+
+static void write_id(output *out, const char *key, int64_t id, trace_text text) {
+    output_text(out, key);
+    if (text.data) output_json_text(out, text.data, text.size);
+    else output_int(out, id);
+}
+
+static void make_event(output *out, const trace_event *event) {
+    output_text(out, "{\"ph\": \"");
+    output_write(out, &event->phase, 1);
+    output_text(out, "\"");
+    if (event->has & TRACE_HAS_CAT) output_text(out, ", \"cat\": ");
+    if (event->has & TRACE_HAS_CAT) output_json_text(out, event->cat.data, event->cat.size);
+    output_text(out, ", \"name\": ");
+    output_json_text(out, event->name.data, event->name.size);
+    write_id(out, ", \"pid\": ", event->pid, event->pid_text);
+    write_id(out, ", \"tid\": ", event->tid, event->tid_text);
+    if (event->has & TRACE_HAS_TS) output_text(out, ", \"ts\": ");
+    if (event->has & TRACE_HAS_TS && event->phase == 'M') output_text(out, "0");
+    else if (event->has & TRACE_HAS_TS) write_us(out, event->ts_ns);
+    if (event->has & TRACE_HAS_DUR) output_text(out, ", \"dur\": ");
+    if (event->has & TRACE_HAS_DUR) write_us(out, event->dur_ns);
+    if (event->has & TRACE_HAS_ID) write_text(out, ", \"id\": ", event->id);
+    if (event->scope.size) write_text(out, ", \"s\": ", event->scope);
+    if (event->bp.size) write_text(out, ", \"bp\": ", event->bp);
+    if (event->has & TRACE_HAS_ARGS) write_text(out, ", \"args\": ", event->args_text);
+    output_text(out, "}");
+}
+
+void event_write(output *out, const trace_event *event) {
+    if (event->raw.size) output_write(out, event->raw.data, event->raw.size);
+    else make_event(out, event);
+}

@@ -108,5 +108,6 @@ int64_t trace_device(const trace_event *event);              /* that it ran on *
    "" where there is none. Returns its bytes. */
 size_t trace_counter_id(const trace_event *event, char *buffer, size_t size);
 uint64_t trace_flow(const trace_event *event);               /* a number for its cat and id */
+void event_write(output *out, const trace_event *event);     /* its text, or one that is made */
 
 #endif

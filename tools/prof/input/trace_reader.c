@@ -16,7 +16,6 @@
 #include "input/losses.h"
 #include "input/repair.h"
 #include "input/trace_pairs.h"
-#include "input/trace_writer.h"
 
 typedef enum place { AT_START, IN_OBJECT, IN_EVENTS, IN_NODES, AT_END } place;
 
@@ -28,7 +27,6 @@ struct trace_source {
     event_queue made;            /* what that made, */
     uint64_t made_count;         /* and how many items were taken of it */
     output made_text;            /* of an event that it made: see with_text */
-    trace_writer copy;           /* to r->copy, of what it made */
     bool finished;               /* the end was judged */
     trace_pairs *pairs;          /* NULL until there is a begin or an end */
     event_kinds kinds;
@@ -40,7 +38,6 @@ struct trace_source {
     bool any_read;               /* one that was handed out, or will be */
     bool any_work;               /* neither metadata nor the profiler's own */
     char first_key[40];          /* of the object that the file is */
-    bool copied;                 /* r->copy has its end */
 };
 
 typedef struct trace_source source;
@@ -439,34 +436,6 @@ static void count_defects(trace_reader *r) {
     }
 }
 
-/* Hands on what lies between the last event and this one, or all up to p where there is none. */
-static void copy_before(trace_reader *r, const char *p) {
-    const source *s = r->source;
-    const char *from = s->text->buffer + s->text->at, *to = p;
-    if (r->item == TRACE_EVENT) to = s->text->buffer + (r->event.offset - s->text->base);
-    mended piece = {0};
-    if (json_is_clean(s->text)) {
-        output_write(r->copy, from, (size_t)(to - from));
-    } else {
-        json_mend(&piece, (trace_text){from, (size_t)(to - from)});
-        output_write(r->copy, piece.data, piece.size);
-        free(piece.data);
-    }
-}
-
-/* What is left to hand on at the end; a file that ends early gets its closing brackets. */
-static void copy_end(trace_reader *r) {
-    source *s = r->source;
-    s->copied = true;
-    if (!r->truncated && !r->open_array) {
-        output_write(r->copy, s->text->buffer + s->text->at, s->text->used - s->text->at);
-        return;
-    }
-    if (s->where == IN_EVENTS || s->where == IN_NODES) output_text(r->copy, "\n]");
-    if (s->where != AT_END && !r->array_form) output_text(r->copy, "}");
-    output_text(r->copy, "\n");
-}
-
 static void count_odd(trace_reader *r, trace_defect what) {
     if (r->defects[what]++ == 0) r->first_defect[what] = r->event.offset;
 }
@@ -505,7 +474,6 @@ static bool next_in_text(trace_reader *r) {
     const char *p = scan_next(r, s->text->buffer + s->text->at, &r->item);
     if (p) {
         if (s->text->defective) count_defects(r);
-        if (r->copy && !r->format) copy_before(r, p);
         s->text->at = (size_t)(p - s->text->buffer);
         s->any_read |= r->item != TRACE_END && r->item != TRACE_MEMBER;
         return true;
@@ -576,26 +544,6 @@ static bool next_made(trace_reader *r) {
     return !r->failed;
 }
 
-/* What was made, into r->copy, but for the event itself. */
-static void copy_made(trace_reader *r) {
-    trace_writer *w = &r->source->copy;
-    if (!w->out) writer_begin(w, r->copy, false);
-    if (r->item == TRACE_MEMBER) writer_member(w, r->member.key, r->member.value);
-    if (r->item == TRACE_EVENT) writer_event(w);
-}
-
-/* At the end of the file. */
-static void end_copy(trace_reader *r) {
-    if (r->source->copied || r->failed) return;
-    r->source->copied = true;
-    if (!r->format) {
-        copy_end(r);
-        return;
-    }
-    copy_made(r);
-    writer_end(&r->source->copy);
-}
-
 static void hand_out(trace_reader *r) {
     trace_text name = r->event.name;
     kinds_take(&r->source->kinds, &r->event);
@@ -607,19 +555,16 @@ static void hand_out(trace_reader *r) {
 trace_item trace_next(trace_reader *r) {
     source *s = r->source;
     s->scan.tolerant = r->tolerant;
-    r->with_text |= r->copy != NULL;
     for (;;) {
         r->item = TRACE_END;
         if (r->failed || !(r->format ? next_made(r) : next_in_text(r))) break;
         if (r->item == TRACE_EVENT && !is_whole(r)) continue;
         if (r->item == TRACE_END) continue;
-        if (r->copy && r->format) copy_made(r);
         if (r->item == TRACE_EVENT) hand_out(r);
         r->events += r->item == TRACE_EVENT;
         return r->item;
     }
     r->item = TRACE_END;
-    if (r->copy) end_copy(r);
     if (!r->failed && next_open(r)) {
         r->item = TRACE_EVENT;
         hand_out(r);

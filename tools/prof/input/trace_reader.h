@@ -43,9 +43,6 @@ typedef struct trace_reader {
     uint64_t defects[TRACE_DEFECTS], first_defect[TRACE_DEFECTS];
     int64_t base_time_ns;       /* baseTimeNanoseconds; 0 until it was seen, or none */
     uint64_t base_offset;       /* of its value in the file */
-    output *copy;               /* gets every byte of the file but the events themselves, each
-                                   piece, mended, before the item behind it is handed out; NULL:
-                                   none */
     struct losses *losses;      /* that the head has told of so far: see losses.h */
     uint64_t losses_offset;     /* of the value that tells it, in the file */
     struct trace_source *source;

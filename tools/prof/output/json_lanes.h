@@ -9,7 +9,7 @@
 #ifndef PROF_JSON_LANES_H
 #define PROF_JSON_LANES_H
 
-#include "input/trace_writer.h"
+#include "output/trace_writer.h"
 
 #define LANES_OPTION(lanes) \
     {"lanes", 'l', OPTION_FLAG, &(lanes), NULL, \

@@ -9,7 +9,7 @@
 
 #include "base/protobuf.h"
 #include "input/trace_reader.h"
-#include "input/trace_writer.h"
+#include "output/trace_writer.h"
 #include "trace/flows.h"
 
 enum {

@@ -2,7 +2,7 @@
 #ifndef PROF_TRACE_WRITER_H
 #define PROF_TRACE_WRITER_H
 
-#include "input/trace_event.h"
+#include "input/trace_reader.h"
 
 typedef struct trace_writer {
     output *out;
@@ -12,16 +12,19 @@ typedef struct trace_writer {
 } trace_writer;
 
 void writer_begin(trace_writer *w, output *out, bool array_form);
+/* For a trace that is made of one that is read: before each of its items, and at its end. Begins in
+   the form of that. Zero-initialise. */
+void writer_begin_as(trace_writer *w, output *out, const trace_reader *reader);
 void writer_member(trace_writer *w, trace_text key, trace_text value);   /* both as in JSON */
-/* The place of the next event, or of the next member: the caller writes it. */
+/* The place of the next event, or of the next members: the caller writes it. */
 void writer_event(trace_writer *w);
+void writer_members(trace_writer *w);
 void writer_key(trace_writer *w, const char *key);
 /* What a process or thread is called, or where it sorts. pid_text: instead of pid; NULL. */
 typedef struct writer_row { int64_t pid, tid; const char *pid_text; } writer_row;
 void writer_name(trace_writer *w, const char *what, writer_row row, const char *name);
 void writer_sort_index(trace_writer *w, const char *what, writer_row row, int64_t index);
 void writer_put(trace_writer *w, const trace_event *event);
-void event_write(output *out, const trace_event *event);     /* its text, or one that is made */
 void writer_end(trace_writer *w);
 
 /* A piece of an event's text, and what is to stand there instead. */

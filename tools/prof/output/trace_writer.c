@@ -1,5 +1,5 @@
 /* Writes traces: see trace_writer.h. */
-#include "input/trace_writer.h"
+#include "output/trace_writer.h"
 
 #include <string.h>
 
@@ -9,24 +9,31 @@ void writer_begin(trace_writer *w, output *out, bool array_form) {
     w->in_events = array_form;
 }
 
-static void begin_member(trace_writer *w, trace_text key) {
+void writer_begin_as(trace_writer *w, output *out, const trace_reader *reader) {
+    if (!w->out) writer_begin(w, out, reader->array_form);
+}
+
+void writer_members(trace_writer *w) {
     if (w->in_events) output_text(w->out, "\n]");
     w->in_events = false;
-    output_text(w->out, w->any_member ? ",\n\"" : "\n\"");
+    output_text(w->out, w->any_member ? ",\n" : "\n");
+    w->any_member = true;
+}
+
+static void write_key(trace_writer *w, trace_text key) {
+    writer_members(w);
+    output_text(w->out, "\"");
     output_write(w->out, key.data, key.size);
     output_text(w->out, "\": ");
-    w->any_member = true;
 }
 
 void writer_member(trace_writer *w, trace_text key, trace_text value) {
     if (w->array_form) return;
-    begin_member(w, key);
+    write_key(w, key);
     output_write(w->out, value.data, value.size);
 }
 
-void writer_key(trace_writer *w, const char *key) {
-    begin_member(w, (trace_text){key, strlen(key)});
-}
+void writer_key(trace_writer *w, const char *key) { write_key(w, text_of(key)); }
 
 void writer_event(trace_writer *w) {
     bool first = !w->had_events;
@@ -72,44 +79,6 @@ text_edit us_edit(trace_text old, int64_t ns) {
     text_edit edit = {.old = old};
     us_text(ns, edit.text);
     return edit;
-}
-
-static void write_text(output *out, const char *key, trace_text value) {
-    output_text(out, key);
-    output_write(out, value.data, value.size);
-}
-
-static void write_id(output *out, const char *key, int64_t id, trace_text text) {
-    output_text(out, key);
-    if (text.data) output_json_text(out, text.data, text.size);
-    else output_int(out, id);
-}
-
-static void make_event(output *out, const trace_event *event) {
-    output_text(out, "{\"ph\": \"");
-    output_write(out, &event->phase, 1);
-    output_text(out, "\"");
-    if (event->has & TRACE_HAS_CAT) output_text(out, ", \"cat\": ");
-    if (event->has & TRACE_HAS_CAT) output_json_text(out, event->cat.data, event->cat.size);
-    output_text(out, ", \"name\": ");
-    output_json_text(out, event->name.data, event->name.size);
-    write_id(out, ", \"pid\": ", event->pid, event->pid_text);
-    write_id(out, ", \"tid\": ", event->tid, event->tid_text);
-    if (event->has & TRACE_HAS_TS) output_text(out, ", \"ts\": ");
-    if (event->has & TRACE_HAS_TS && event->phase == 'M') output_text(out, "0");
-    else if (event->has & TRACE_HAS_TS) write_us(out, event->ts_ns);
-    if (event->has & TRACE_HAS_DUR) output_text(out, ", \"dur\": ");
-    if (event->has & TRACE_HAS_DUR) write_us(out, event->dur_ns);
-    if (event->has & TRACE_HAS_ID) write_text(out, ", \"id\": ", event->id);
-    if (event->scope.size) write_text(out, ", \"s\": ", event->scope);
-    if (event->bp.size) write_text(out, ", \"bp\": ", event->bp);
-    if (event->has & TRACE_HAS_ARGS) write_text(out, ", \"args\": ", event->args_text);
-    output_text(out, "}");
-}
-
-void event_write(output *out, const trace_event *event) {
-    if (event->raw.size) output_write(out, event->raw.data, event->raw.size);
-    else make_event(out, event);
 }
 
 void writer_put(trace_writer *w, const trace_event *event) {
