@@ -21,23 +21,24 @@ typedef struct noted_change {
 } noted_change;
 
 /* Where a zone stands: among its thread's, as they end, and among all. */
-typedef struct zone_place { uint64_t own, whole; } zone_place;
+typedef struct zone_place { int64_t own, whole; } zone_place;
 
 /* A backward zone with all in it, which are a range of its thread's; or a forward. */
 typedef struct mark {
     uint64_t key;                /* of sequence number and thread */
     zone_place first;
-    uint64_t end;                /* behind the last, among the thread's; of a forward: when it began */
+    int64_t end;                 /* behind the last, among the thread's; a forward's: its begin */
     uint32_t thread, stack;
     bool is_forward;
 } mark;
 
 typedef struct zone_thread {
-    uint64_t id, count;
+    uint64_t id;
+    int64_t count;               /* of its zones, so far */
     uint32_t depth;              /* of the zone before */
     uint32_t room, open_room;    /* of behind, of open: threads may be many */
     zone_place *behind;          /* the zone behind the last one of each depth */
-    struct open_range { uint64_t end; uint32_t stack; } *open;   /* outermost first */
+    struct open_range { int64_t end; uint32_t stack; } *open;   /* outermost first */
     uint32_t open_count;
 } zone_thread;
 
@@ -49,7 +50,7 @@ struct raw_ahead {
     uint32_t session;
     map threads;                 /* number in the stream -> zone_thread */
     arena memory;
-    uint64_t zones;
+    int64_t zones;
     mark *marks;                 /* once all are there: the backward ones */
     size_t mark_count, mark_capacity, next_mark;
     uint32_t *order;             /* of them, by where they begin */
@@ -241,7 +242,7 @@ static void note_mark(raw_ahead *a, const zone_thread *t, const prof_raw_item *i
     *m = (mark){.first = here, .thread = item->thread, .is_forward = forward};
     m->key = key_of(x->sequence_nr, forward ? t->id : x->fwd_thread);
     if (forward) {
-        m->end = (uint64_t)item->start_ns * DEPTHS + item->depth;
+        m->end = item->start_ns * DEPTHS + item->depth;
         m->stack = stack_of(a, x);
     } else {
         m->first = first_in(t, item->depth);
@@ -270,14 +271,14 @@ static bool mark_before(uint32_t one, uint32_t other, const void *marks) {
 static map find_forwards(const raw_ahead *a) {
     uint32_t *order = sorted_numbers(a->mark_count, mark_before, a->marks);
     map forwards = {0};
-    uint64_t end = 0;
+    int64_t end = 0;
     for (size_t i = 0; i < a->mark_count; i++) {
         const mark *m = &a->marks[order[i]];
         if (i && m->thread != a->marks[order[i - 1]].thread) end = 0;
         if (!m->is_forward && m->end > end) end = m->end;
         if (!m->is_forward || m->first.own < end) continue;
         uint64_t *first = map_put(&forwards, m->key, NULL);
-        if (!*first || (int64_t)m->end < (int64_t)a->marks[*first - 1].end) *first = order[i] + UINT64_C(1);
+        if (!*first || m->end < a->marks[*first - 1].end) *first = order[i] + UINT64_C(1);
     }
     free(order);
     return forwards;
@@ -318,7 +319,8 @@ static void note_item(void *user, const prof_raw_item *item) {
     };
 }
 
-int raw_read(int fd, off_t begin, void (*item)(void *user, const prof_raw_item *item), void *user) {
+int raw_read(int fd, off_t begin, void (*item)(void *user, const prof_raw_item *item),
+             void *user) {
     enum { PIECE = 1 << 18 };
     void *memory = allocate(RAW_READER), *piece = allocate(PIECE);
     prof_raw_desc desc = {.memory = memory, .memory_size = RAW_READER, .item = item, .user = user,
@@ -380,7 +382,7 @@ static void set_stack(raw_ahead *a, uint32_t stack) {
 
 /* The innermost range that the next zone of the thread is in; NULL: it is in none. */
 static const struct open_range *range_around(raw_ahead *a, zone_thread *t) {
-    uint64_t own = t->count++, whole = a->zones++;
+    int64_t own = t->count++, whole = a->zones++;
     for (; a->next_mark < a->mark_count; a->next_mark++) {
         const mark *m = &a->marks[a->order[a->next_mark]];
         if (m->first.whole != whole) break;

@@ -1,8 +1,8 @@
 /* What a raw stream tells too late for those who read it as it comes. A free does not say how many
    bytes it was, and of two threads the later change may stand first. The stacks of a backward zone
-   and of all within it are those of its forward (prof_set_sequence), but what is within a zone comes
-   before it. So where the stream is a file, and holds such things, it is read ahead, once; else
-   changes count as they come, and stacks stay.
+   and of all within it are those of its forward (prof_set_sequence), but what is within a zone
+   comes before it. So where the stream is a file, and holds such things, it is read ahead, once;
+   else changes count as they come, and stacks stay.
 
        raw_ahead *a = raw_ahead_new();
        raw_ahead_read(a, fd, begin);
@@ -31,8 +31,8 @@ typedef struct raw_change {
 #ifndef RAW_READER               /* tests of small files have less */
 #  define RAW_READER (16 << 20)
 #endif
-/* All of the stream that begins there in a regular file, whatever its position. 0, or the errno that
-   tells why it cannot be read on. */
+/* All of the stream that begins there in a regular file, whatever its position. 0, or the errno
+   that tells why it cannot be read on. */
 int raw_read(int fd, off_t begin, void (*item)(void *user, const prof_raw_item *item), void *user);
 
 raw_ahead *raw_ahead_new(void);
