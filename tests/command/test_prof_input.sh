@@ -303,6 +303,80 @@ says input_did_you_mean_option "did you mean '--limit'?" 2 "$prof" report --limt
 says input_no_such_command 'see prof --help' 2 "$prof" nonsense
 says input_no_such_option 'there is no such option; see prof report --help' 2 "$prof" report --xyzzy
 
+# ---- Begins and ends ----
+
+# halves EVENT...: each is PH NAME TID TS, and what else it has. Into $out/halves.json.
+halves() {
+    for half; do
+        # shellcheck disable=SC2086   # its words
+        set -- $half
+        printf '{"ph":"%s","pid":1,"tid":%s,"ts":%s%s%s}\n' "$1" "$3" "$4" \
+            "$([ "$2" = - ] || printf ',"name":"%s"' "$2")" "${5:-}"
+    done | paste -sd, | sed 's/.*/[&]/' >"$out/halves.json"
+}
+pairs() {   # NAME EXPECTED: name, total and self in us of each row, by name; of a file and of a pipe
+    for way in file pipe; do
+        got=$(if [ $way = file ]; then "$prof" report -f csv "$out/halves.json" 2>"$out/said"
+              else cat "$out/halves.json" | "$prof" report -f csv - 2>"$out/said"; fi |
+            awk -F, 'NR > 1 {gsub(/"/, "", $1); print $1, $3, $4}' | sort | paste -sd/)
+        [ "$got" = "$2" ] || { failed=1; echo "not ok input_pairs_$1: of a $way '$got', not '$2'"; return; }
+    done
+    echo "ok input_pairs_$1"
+}
+halves 'B a 1 0' 'B b 1 1' 'B lost 1 2' 'E b 1 3' 'E a 1 4'
+pairs names 'a 4.000 2.000/b 2.000 1.000/lost 1.000 1.000'
+says input_pairs_names_told "): 'lost'" 0 "$prof" report "$out/halves.json"
+halves 'B a 1 0' 'B - 1 1' 'E - 1 3' 'E b 1 4' 'E - 1 5'
+pairs ends_of_no_such_name ' 2.000 2.000/a 5.000 3.000'
+halves 'B a 1 0 ,"cat":"x"' 'B a 1 1 ,"cat":"y"' 'E a 1 3 ,"cat":"x"'
+pairs categories 'a 5.000 3.000'
+id=',"cat":"c","id":1'
+halves "b a 1 0 $id" "b b 1 10 $id" "e a 1 20 $id" "e b 1 50 $id" "S s 1 5 $id" "F s 1 50 $id"
+pairs asynchronous 'a 20.000 0.000/b 40.000 0.000/s 45.000 0.000'
+halves 'X x 2 0 ,"dur":1000' 'B open 1 5' 'X y 1 10 ,"dur":3'
+pairs to_the_end 'open 995.000 992.000/x 1000.000 1000.000/y 3.000 3.000'
+halves 'E b 1 30' 'B a 1 10' 'B b 1 20' 'E a 1 40' 'E - 2 9' 'E - 2 8' 'B d 2 5' 'B c 2 1'
+pairs by_time 'a 30.000 20.000/b 10.000 10.000/c 8.000 5.000/d 3.000 3.000'
+halves 'X x 2 0 ,"dur":9' 'B a 1 9' 'E a 1 1'
+says input_pairs_of_nothing '1 ends of nothing, left out' 0 "$prof" report "$out/halves.json"
+halves "S s 1 5 $id" "T s 1 7 $id" "F s 1 9 $id"
+says input_pairs_steps '1 steps (T, p) of asynchronous events, left out' 0 "$prof" report "$out/halves.json"
+
+# ---- Rows of devices that have labels, not categories, wherever those stand ----
+
+label() { printf '{"ph":"M","pid":%s,"tid":%s,"ts":0,"name":"%s","args":{"%s":"%s"}}\n' "$@"; }
+work() { printf '{"ph":"X","pid":%s,"tid":%s,"ts":1,"dur":%s,"name":"%s"%s}\n' "$@"; }
+labels() {   # NAME: stdin is events; CPU and device time, in us, with the labels first and last
+    cat >"$out/events"
+    for way in '^' '$'; do
+        { [ $way = '$' ] || grep '"M"' "$out/events"; grep -v '"M"' "$out/events"
+          [ $way = '^' ] || grep '"M"' "$out/events"; } | paste -sd, | sed 's/.*/[&]/' >"$out/labels.json"
+        got=$("$prof" report "$out/labels.json" 2>"$out/said" | sed -n 's/^Self .* time total: //p' | paste -sd' ')
+        [ "$got" = "$2" ] || { failed=1; echo "not ok input_labels_$1: '$got', not '$2'"; return; }
+    done
+    echo "ok input_labels_$1"
+}
+for name in GpuMemoryThread 'Streaming worker' 'Device monitor' 'GPU0-driver submit' CrGpuMain 'GPU'; do
+    { label 1 1 process_name name 'GPU Process'; label 1 1 thread_name name "$name"
+      work 1 1 8 task ',"cat":"toplevel"'; } | labels "of_no_device_$(echo "$name" | tr ' ' _)" 8.000us
+done
+{ label 1 0 process_name name /device:GPU:0; label 1 13 thread_name name 'Stream #13(Compute)'
+  label 1 1 thread_name name 'XLA Ops'; label 7 0 process_name name /host:CPU; label 7 5 thread_name name python
+  work 7 5 100 f ''; work 1 13 30 loop_fusion ''; work 1 1 30 fusion ''; } | labels xla '100.000us 30.000us'
+{ label 1 0 process_name name '/device:TPU:0 (chip 0)'; label 1 3 thread_name name 'XLA Ops'
+  label 1 1 thread_name name Steps; label 1 2 thread_name name 'XLA Modules'
+  work 1 3 30 fusion ''; work 1 1 40 0 ''; work 1 2 40 jit_f ''; work 7 5 100 f ''; } | labels tpu '100.000us 30.000us'
+{ label 8 0 process_labels labels NPU; label 8 0 process_name name 'Ascend Hardware'; label 8 3 thread_name name 'Stream 3'
+  label 9 0 process_labels labels NPU; label 9 0 process_name name 'Overlap Analysis'
+  label 9 1 thread_name name Computing; label 9 2 thread_name name Free
+  work 8 3 20 Add ''; work 9 1 20 Computing ''; work 9 2 30 Free ''; work 7 7 50 aten::add ',"cat":"cpu_op"'; } |
+    labels npu '50.000us 20.000us'
+says input_labels_repeat "2 events, as 'Computing', repeat those of other rows: left out" 0 "$prof" report "$out/labels.json"
+{ work '"CPU functions"' 1 50 add ''; work '"CUDA functions"' 0 20 add_kernel ''; } | labels pytorch_2020 '50.000us 20.000us'
+{ label 0 0 process_labels labels 'XPU 0'; label 0 7 thread_name name 'stream 7 '
+  work 1 1 70 urQueueFinish ',"cat":"xpu_runtime"'; work -1 1 70 urQueueFinish ',"cat":"xpu_sync"'
+  work 0 7 30 gemm ',"cat":"kernel"'; work 0 7 30 'metrics: gemm' ',"cat":"kernel"'; } | labels xpu '70.000us 30.000us'
+
 # ---- Little files that took minutes ----
 
 quick() {   # COMMAND...: 10 s of the processor are plenty, but for code that counts its lines
@@ -314,6 +388,11 @@ awk 'BEGIN {printf "[{\"ph\":\"X\",\"name\":\"a\",\"ts\":1,\"dur\":1,\"pid\":1,\
     for (i = 0; i < 300000; i++) printf ",\"k%d\":1", i
     print "}}]"}' >"$out/keys.json"
 try input_many_arguments quick report "$out/keys.json"
+awk 'BEGIN {n = 200000; printf "["; for (i = 0; i < 2 * n; i++)
+    printf "%s{\"ph\":\"%s\",\"name\":\"%s\",\"cat\":\"%s\",\"pid\":1,\"tid\":1,\"ts\":%d}\n",
+        i ? "," : "", i < n ? "B" : "E", i % 2 ? "a" : "b", i < n ? "x" : "y", i
+    print "]"}' >"$out/depth.json"
+try input_many_open quick report "$out/depth.json"
 [ -n "${ALL:-}" ] && devices=100000 || devices=10000 CPU_LIMIT=${CPU_LIMIT:-3}
 awk -v devices="$devices" 'BEGIN {printf "["
     for (i = 0; i < devices; i++) printf "%s{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k%d\",\"pid\":%d,\"tid\":%d,\"ts\":%d,\"dur\":1,\"args\":{\"device\":%d,\"stream\":%d,\"correlation\":%d}}\n", i ? "," : "", i, i, i, i, i, i, i
@@ -323,7 +402,7 @@ for command in report ${ALL:+analyze gaps} validate flamegraph; do
 done
 awk 'BEGIN {for (i = 0; i < 1000000; i++) printf "PROF"}' >"$out/prof.raw"
 try input_damaged_raw quick decode "$out/prof.raw"
-rm -f "$out/keys.json" "$out/devices.json" "$out/prof.raw"
+rm -f "$out/keys.json" "$out/depth.json" "$out/devices.json" "$out/prof.raw"
 
 # ---- What is no JSON in the midst of a trace ----
 
@@ -347,8 +426,6 @@ told negative_dur 5 -3 '1 events that end before they begin, taken as of no leng
 is negative_dur 'a 0.000' a 5 -3
 is dur_is_text 'a 30.250' a '"1704161511420306.491"' '"30.25"'      # torch_npu, Hermes (A1)
 told no_number '"now"' 5 '1 pids, tids or times that are no numbers'
-echo '[{"ph":"B","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":9},{"ph":"E","pid":1,"tid":1,"ts":1}]' >"$out/back.json"
-says input_told_end_before_begin '1 events that end before they begin' 0 "$prof" report "$out/back.json"
 echo '[{"ph":"i","name":"mark","pid":1,"tid":1,"ts":1}]' >"$out/mark.json"
 says input_instant_is_something 'there are no complete events in it' 0 "$prof" report "$out/mark.json"
 

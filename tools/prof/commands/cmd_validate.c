@@ -319,16 +319,18 @@ static void check_wait(checker *c, const trace_event *event) {
     c->waits |= on_stream;
 }
 
-static void check_pair(checker *c, const trace_event *event) {
-    trace_event pair = *event;
-    if (trace_is_half(event->phase) &&
-        pairs_take(c->pairs, &pair, trace_pair_key(event)) == PAIR_NO_BEGIN)
-        find(c, RULE_PAIRS, event->offset, "the end of nothing");
+/* Begins without an end, of those that are over. */
+static void check_open(checker *c) {
+    for (trace_event event; pairs_next(c->pairs, &event); )
+        if (!event.end_offset)
+            find(c, RULE_PAIRS, event.offset, "%s begins and has no end", shown(&event));
 }
 
-static void check_open(checker *c) {
-    for (trace_event event; pairs_left(c->pairs, &event); )
-        find(c, RULE_PAIRS, event.offset, "%s begins and has no end", shown(&event));
+static void check_pair(checker *c, const trace_event *event) {
+    if (!trace_is_half(event->phase)) return;
+    if (!pairs_take(c->pairs, event, trace_pair_key(event)))
+        find(c, RULE_PAIRS, event->offset, "the end of nothing");
+    check_open(c);
 }
 
 static void check_event(checker *c, const trace_event *event) {
@@ -547,6 +549,7 @@ static int check_file(checker *c, const char *path) {
         c->unit = reader->format ? "item" : "byte";
         if (reader->item == TRACE_EVENT) check_event(c, &reader->event);
     }
+    pairs_end(c->pairs, INT64_MIN, &(uint64_t){0});
     check_open(c);
     check_nesting(c);
     check_flows(c);

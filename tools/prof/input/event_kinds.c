@@ -3,61 +3,202 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "input/tasks.h"
 
-enum { ON_HOST = 1, ON_DEVICE, WHO_RAN /* of a kernel's tasks: CPU_ROW */, CPU_ROW = 999 };
+enum { CPU_ROW = 999 };          /* of prof.h's traces: which task ran */
 
-static uint64_t process_key(const trace_event *event) { return hash_mix((uint64_t)event->pid) | 1; }
-static uint64_t thread_key(const trace_event *event) {
-    return hash_mix(hash_mix((uint64_t)event->pid) * 31 + (uint64_t)event->tid) & ~(uint64_t)1;
+/* What labels say of a process or a thread. They may stand anywhere in the file, in any order. */
+enum {
+    IS_HOST = 1, IS_DEVICE = 2, IS_BEHIND = 4 /* all processes, where Kineto puts devices */,
+    IS_STREAM = 8, IS_OPS = 16 /* the row "XLA Ops" */, IS_NAMED = 32, REPEATS = 64 /* others */,
+    TELLS_WHO_RAN = 128, HAS_STREAMS = 256, HAS_OPS = 512
+};
+
+static uint64_t process_key(int64_t pid) { return hash_mix((uint64_t)pid) | 1; }
+static uint64_t thread_key(int64_t pid, int64_t tid) {
+    return hash_mix(hash_mix((uint64_t)pid) * 31 + (uint64_t)tid) & ~(uint64_t)1;
 }
 
-/* What metadata say of a process or thread: its label "CPU" or "GPU 0", its name "stream 7", or
-   that it stands behind all processes, where Kineto puts devices. */
-static void note_row(event_kinds *k, const trace_event *event) {
-    static const char *const devices[] = {"GPU", "XPU", "MTIA", "HPU", "NPU", "CUDA", "HIP",
-                                          "device", "stream", NULL};
-    static const char *const hosts[] = {"CPU", "thread", NULL};
+/* ---- Labels ---- */
+
+/* Is it one of these words with a number: "GPU 0", "cuda:1", "Stream #13(Compute)"? `alone`: the
+   word is enough. */
+static bool has_shape(const char *text, const char *const *words, bool alone) {
+    for (; *words; words++) {
+        size_t size = strlen(*words);
+        if (strncasecmp(text, *words, size) != 0) continue;
+        const char *number = text + size + strspn(text + size, " :#_-");
+        size_t digits = strspn(number, "0123456789");
+        const char *rest = number + digits + strspn(number + digits, " ");
+        if ((digits || alone) && (*rest == '\0' || *rest == '(')) return true;
+    }
+    return false;
+}
+
+/* XLA's and TensorFlow's "/device:GPU:0", whatever is behind; PyTorch's of 2020; "GPU 0". */
+static bool is_device(const char *text, bool alone) {
+    static const char *const words[] = {"GPU", "XPU", "MTIA", "HPU", "NPU", "TPU", "CUDA", "HIP",
+                                        "device", NULL};
+    const char *device = strstr(text, "/device:");
+    return (device && strncmp(device, "/device:CPU", 11) != 0) ||
+           strcmp(text, "CUDA functions") == 0 || has_shape(text, words, alone);
+}
+
+static bool is_one_of(const char *text, const char *const *words) {
+    for (; *words; words++)
+        if (strcmp(text, *words) == 0) return true;
+    return false;
+}
+
+static unsigned thread_bits(const char *text, int64_t tid) {
+    static const char *const streams[] = {"stream", NULL}, *const hosts[] = {"CPU", "thread", NULL};
+    /* of torch_npu and XLA: what other rows have, summed or cut otherwise */
+    static const char *const repeats[] = {
+        "Computing", "Communication", "Communication(Not Overlapped)", "Free", "Steps",
+        "XLA Modules", "XLA TraceMe", "Framework Name Scope", "Framework Ops", "Source code",
+        "TensorFlow Name Scope", "TensorFlow Ops", NULL
+    };
+    unsigned bits = IS_NAMED;
+    if (begins_with(text, hosts)) bits |= IS_HOST;
+    if (has_shape(text, streams, false)) bits |= IS_STREAM;
+    if (is_device(text, false)) bits |= IS_DEVICE;
+    if (strcmp(text, "XLA Ops") == 0) bits |= IS_OPS;
+    if (is_one_of(text, repeats)) bits |= REPEATS;
+    trace_text plain = tasks_plain_name((trace_text){text, strlen(text)});
+    if (tid == CPU_ROW && text_is(plain, "CPU")) bits |= TELLS_WHO_RAN;
+    return bits;
+}
+
+static void note(event_kinds *k, uint64_t key, unsigned bits) {
+    if (bits) *map_put(&k->rows, key, NULL) |= bits;
+}
+
+static void note_thread(event_kinds *k, const trace_event *event, const char *name) {
+    unsigned bits = thread_bits(name, event->tid);
+    note(k, thread_key(event->pid, event->tid), bits);
+    note(k, process_key(event->pid),
+         (bits & IS_STREAM ? HAS_STREAMS : 0u) | (bits & IS_OPS ? HAS_OPS : 0u));
+}
+
+void kinds_note_row(event_kinds *k, const trace_event *event) {
+    static const char *const hosts[] = {"CPU", NULL};
     enum { BEHIND_PROCESSES = 5000000 };
-    char text[64];
+    char text[128];
     int64_t index;
-    bool labels = text_is(event->name, "process_labels");
-    bool thread = text_is(event->name, "thread_name");
-    uint64_t key = thread ? thread_key(event) : process_key(event);
-    if ((labels && trace_arg_text(event, "labels", text, sizeof text)) ||
-        (thread && trace_arg_text(event, "name", text, sizeof text))) {
-        if (begins_with(text, devices)) *map_put(&k->rows, key, NULL) = ON_DEVICE;
-        else if (begins_with(text, hosts)) *map_put(&k->rows, key, NULL) = ON_HOST;
-        trace_text plain = tasks_plain_name((trace_text){text, strlen(text)});
-        if (thread && event->tid == CPU_ROW && text_is(plain, "CPU"))
-            *map_put(&k->rows, key, NULL) = WHO_RAN;
-    } else if (text_is(event->name, "process_sort_index") && !map_get(&k->rows, key) &&
+    uint64_t process = process_key(event->pid);
+    k->last.any = false;
+    if (text_is(event->name, "thread_name") && trace_arg_text(event, "name", text, sizeof text)) {
+        note_thread(k, event, text);
+    } else if (text_is(event->name, "process_labels") &&
+               trace_arg_text(event, "labels", text, sizeof text)) {
+        note(k, process, begins_with(text, hosts) ? IS_HOST
+                         : is_device(text, true) ? IS_DEVICE : 0);
+    } else if (text_is(event->name, "process_name") &&
+               trace_arg_text(event, "name", text, sizeof text)) {
+        note(k, process, strcmp(text, "Overlap Analysis") == 0 ? REPEATS
+                         : is_device(text, false) ? IS_DEVICE : 0);
+    } else if (text_is(event->name, "process_sort_index") &&
                trace_arg_int(event, "sort_index", &index) && index >= BEHIND_PROCESSES) {
-        *map_put(&k->rows, key, NULL) = ON_DEVICE;
+        note(k, process, IS_BEHIND);
     }
 }
 
-static bool is_stretch(const event_kinds *k, const trace_event *event) {
-    const uint64_t *row = k->own && event->tid == CPU_ROW ? map_get(&k->rows, thread_key(event))
-                                                          : NULL;
-    return row && *row == WHO_RAN && event->kind == TRACE_CPU_OP;
+/* ---- Events ---- */
+
+static unsigned bits_of(const event_kinds *k, uint64_t key) {
+    const uint64_t *bits = map_get(&k->rows, key);
+    return bits ? (unsigned)*bits : 0;
 }
 
-/* Its thread's name counts most, then its process' label; then a stream among its arguments. */
-static uint8_t guessed_kind(event_kinds *k, const trace_event *event) {
-    const uint64_t *row = map_get(&k->rows, thread_key(event));
-    if (!row) row = map_get(&k->rows, process_key(event));
-    bool device = row ? *row == ON_DEVICE : trace_arg(event, "stream") != NULL;
+/* A pid or tid that is a text is a label, too. */
+static void note_texts(event_kinds *k, const trace_event *event) {
+    char text[128];
+    snprintf(text, sizeof text, "%.*s", (int)event->pid_text.size, event->pid_text.data);
+    if (event->pid_text.size && is_device(text, false))
+        note(k, process_key(event->pid), IS_DEVICE);
+    snprintf(text, sizeof text, "%.*s", (int)event->tid_text.size, event->tid_text.data);
+    if (event->tid_text.size) note_thread(k, event, text);
+}
+
+/* Its thread's name counts most, then its process' label. */
+static row_place find_place(const event_kinds *k, const trace_event *event) {
+    unsigned thread = bits_of(k, thread_key(event->pid, event->tid));
+    unsigned process = bits_of(k, process_key(event->pid));
+    bool behind = process & IS_BEHIND && !(process & IS_HOST);
+    if (thread & IS_HOST) return ROW_ON_HOST;
+    if (process & REPEATS) return ROW_REPEATS;
+    if (process & IS_DEVICE || behind) {
+        bool named = thread & IS_NAMED;
+        if (process & HAS_STREAMS) named &= !(thread & (IS_STREAM | IS_DEVICE));
+        else if (process & HAS_OPS) named &= !(thread & IS_OPS);
+        else named &= (thread & REPEATS) != 0;
+        return named ? ROW_REPEATS : ROW_ON_DEVICE;
+    }
+    if (thread & (IS_STREAM | IS_DEVICE)) return ROW_ON_DEVICE;
+    return process & IS_HOST ? ROW_ON_HOST : ROW_UNKNOWN;
+}
+
+static row_place place_of(event_kinds *k, const trace_event *event) {
+    if (k->last.any && k->last.pid == event->pid && k->last.tid == event->tid)
+        return k->last.place;
+    if (event->pid_text.size || event->tid_text.size) note_texts(k, event);
+    k->last.pid = event->pid;
+    k->last.tid = event->tid;
+    k->last.any = true;
+    return k->last.place = find_place(k, event);
+}
+
+static bool is_stretch(const event_kinds *k, const trace_event *event) {
+    return k->own && event->tid == CPU_ROW && event->kind == TRACE_CPU_OP &&
+           bits_of(k, thread_key(event->pid, event->tid)) & TELLS_WHO_RAN;
+}
+
+static void count_guess(event_kinds *k, const trace_event *event, bool device) {
     uint32_t number = intern(&k->unknown, event->cat.data, event->cat.size);
     GROW(k->guesses, number, k->guess_capacity);
     if (number == k->guess_count) memset(&k->guesses[k->guess_count++], 0, sizeof *k->guesses);
     k->guesses[number].count[device]++;
+}
+
+static uint8_t leave_out(event_kinds *k, const trace_event *event) {
+    if (k->repeated++ == 0)
+        snprintf(k->first_repeated, sizeof k->first_repeated, "%.*s", (int)event->name.size,
+                 event->name.data);
+    return TRACE_SPAN;
+}
+
+/* By its row; where that does not tell, by a stream among its arguments. */
+static uint8_t guessed_kind(event_kinds *k, const trace_event *event) {
+    row_place place = place_of(k, event);
+    if (place == ROW_REPEATS) return leave_out(k, event);
+    bool device = place == ROW_UNKNOWN ? event->cat.size && trace_arg(event, "stream")
+                                       : place == ROW_ON_DEVICE;
+    if (event->cat.size) count_guess(k, event, device);
     return device ? TRACE_KERNEL : TRACE_OTHER;
+}
+
+/* Of XPU: it lies around the kernel that it names. */
+static bool is_metrics(const trace_event *event) {
+    static const char start[] = "metrics: ";
+    return event->kind == TRACE_KERNEL && event->name.size >= sizeof start - 1 &&
+           memcmp(event->name.data, start, sizeof start - 1) == 0;
+}
+
+void kinds_odd(event_kinds *k, trace_event *event) {
+    if (event->is_async && text_is(event->cat, "async")) return;   /* prof.h's: of no device */
+    if (event->phase == 'M') kinds_note_row(k, event);
+    else if (kinds_asks(event)) event->kind = guessed_kind(k, event);
+    else if (is_metrics(event)) event->kind = leave_out(k, event);
+    else if (is_stretch(k, event)) event->kind = TRACE_TASK;
 }
 
 void kinds_tell(const event_kinds *k, const char *path) {
     enum { SHOWN = 4 };
+    if (k->repeated)
+        warn(path, "%llu events, as '%s', repeat those of other rows: left out",
+             (unsigned long long)k->repeated, k->first_repeated);
     if (!k->guess_count) return;
     char text[512];
     size_t used = 0;
@@ -69,16 +210,6 @@ void kinds_tell(const event_kinds *k, const char *path) {
     if (k->guess_count > SHOWN)
         snprintf(text + used, sizeof text - used, " and %zu more", k->guess_count - SHOWN);
     warn(path, "categories that are not known, guessed by labels and streams: %s", text);
-}
-
-
-void kinds_odd(event_kinds *k, trace_event *event) {
-    if (event->is_async && text_is(event->cat, "async")) return;   /* prof.h's: of no device */
-    if (event->phase == 'M') note_row(k, event);
-    else if (event->phase == 'X' && event->kind == TRACE_OTHER && event->cat.size)
-        event->kind = guessed_kind(k, event);
-    else if (event->phase == 'X' && is_stretch(k, event))
-        event->kind = TRACE_TASK;
 }
 
 void kinds_free(event_kinds *k) {

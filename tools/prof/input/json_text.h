@@ -35,7 +35,8 @@ typedef enum trace_defect {
     TRACE_NEGATIVE,             /* a dur below 0, an end before its begin: of no length */
     TRACE_NOT_OBJECT,           /* an event that is not an object: skipped */
     TRACE_NO_BEGIN,             /* an end (E, e) of nothing: left out */
-    TRACE_NO_END,               /* a begin (B, b) that nothing ends: lasts to the trace's end */
+    TRACE_NO_END,               /* a begin (B, b) that nothing ends: see trace/README.md */
+    TRACE_STEP,                 /* of an asynchronous event (T, p): left out */
     TRACE_DEFECTS
 } trace_defect;
 

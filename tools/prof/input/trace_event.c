@@ -38,11 +38,12 @@ uint8_t trace_kind_of(trace_text category) {
             return (uint8_t)kinds[i].kind;
     /* as prof.h joins them: calls of any device's library */
     if (text_ends(category, "_runtime") || text_ends(category, "_driver")) return TRACE_RUNTIME;
+    if (text_ends(category, "_sync")) return TRACE_SYNC;
     return TRACE_OTHER;
 }
 
 bool trace_is_half(char phase) {
-    return phase == 'B' || phase == 'b' || phase == 'E' || phase == 'e';
+    return phase != 'X' && phase && strchr("BEbeSF", phase);
 }
 
 uint64_t trace_pair_key(const trace_event *event) {

@@ -5,22 +5,35 @@
 #include <string.h>
 
 
-/* A begin that waits for its end; behind it in memory are its arguments and texts. */
-typedef struct open_event {
+/* What a begin and its end have in common: the thread or the asynchronous range; that and the name;
+   the category, too. An end names as many of them as it has. */
+enum { BY_PLACE, BY_NAME, BY_CATEGORY, CHAINS };
+
+/* A begin that waits for its end, or a half that waits for the file's end; behind it in memory are
+   its arguments and texts. */
+typedef struct half {
     trace_event event;
-    struct open_event *outer;    /* what is open around it */
-    struct open_event *before, *after;       /* among all, as they came */
+    uint64_t keys[CHAINS];
+    struct half *outer[CHAINS];  /* what is open around it, with the same key */
+    struct half *inner;          /* what is open in it, at the same place */
+    struct half *before, *after; /* among all that are open, as they came; among those that ended */
+    struct half *end;            /* a copy of its end, where that has arguments */
+    uint64_t end_offset;
+    int64_t end_ns;
     trace_member args[];
-} open_event;
+} half;
+
+typedef struct half_list { half *first, *last; } half_list;
 
 struct trace_pairs {
-    open_event *first, *last;
-    map tops;                    /* thread, or asynchronous range -> its innermost open_event */
-    open_event *handed;          /* the event handed out last */
+    half_list open, ended;
+    map tops;                    /* key -> its innermost half that is open */
+    half **held;                 /* in order of time, once the file has ended */
+    size_t held_count, held_capacity;
+    half *handed;                /* the event handed out last */
     trace_member *args;          /* its arguments, where both ends have some */
     char *args_text;             /* and their text */
     size_t arg_capacity, text_capacity;
-    int64_t last_ns;             /* latest moment of the trace so far */
 };
 
 /* ---- A copy of an event that outlives the reader's buffer ---- */
@@ -37,13 +50,13 @@ static trace_text moved(trace_text text, const trace_event *from, char *raw, cha
     return text;
 }
 
-static open_event *copy_event(const trace_event *from) {
+static half *copy_event(const trace_event *from) {
     size_t args = from->arg_count * sizeof(trace_member), raw = from->raw.size + READABLE;
     size_t texts = from->name.size + from->cat.size + from->pid_text.size + from->tid_text.size;
     if (!from->raw.size) texts += from->args_text.size;
     for (size_t i = 0; i < from->arg_count && !from->raw.size; i++)
         texts += from->args[i].key.size + from->args[i].value.size;
-    open_event *copy = allocate(sizeof *copy + args + raw + texts + READABLE);
+    half *copy = allocate(sizeof *copy + args + raw + texts + READABLE);
     trace_event *e = &copy->event;
     char *text = (char *)copy->args + args, *more = text + raw;
     *e = *from;
@@ -64,31 +77,90 @@ static open_event *copy_event(const trace_event *from) {
     return copy;
 }
 
-/* ---- Pairs ---- */
+/* ---- Begins ---- */
 
-static void begin(trace_pairs *p, const trace_event *event, uint64_t key) {
-    open_event *new_event = copy_event(event);
-    uint64_t *top = map_put(&p->tops, key, NULL);
-    new_event->outer = (open_event *)(uintptr_t)*top;
-    *top = (uintptr_t)new_event;
-    new_event->before = p->last;
-    if (p->last) p->last->after = new_event;
-    else p->first = new_event;
-    p->last = new_event;
+static void list_add(half_list *list, half *h) {
+    h->before = list->last;
+    h->after = NULL;
+    *(list->last ? &list->last->after : &list->first) = h;
+    list->last = h;
 }
 
-/* Makes a complete event of it, until end_ns. */
-static void hand_out(trace_pairs *p, trace_event *event, open_event *o, int64_t end_ns) {
-    *(o->before ? &o->before->after : &p->first) = o->after;
-    *(o->after ? &o->after->before : &p->last) = o->before;
-    *event = o->event;
-    event->is_pair = true;
-    event->is_async = o->event.phase == 'b';
-    event->phase = 'X';
-    event->dur_ns = end_ns > o->event.ts_ns ? end_ns - o->event.ts_ns : 0;
-    event->has |= TRACE_HAS_DUR;
-    p->handed = o;
+static void list_remove(half_list *list, half *h) {
+    *(h->before ? &h->before->after : &list->first) = h->after;
+    *(h->after ? &h->after->before : &list->last) = h->before;
 }
+
+static uint64_t key_with(uint64_t key, trace_text text) {
+    return hash_mix(key * 31 + hash_bytes(text.data, text.size));
+}
+
+static half *innermost(const trace_pairs *p, uint64_t key) {
+    const uint64_t *top = map_get(&p->tops, key);
+    return top ? (half *)(uintptr_t)*top : NULL;
+}
+
+static half *half_of(const trace_event *event, uint64_t key) {
+    half *h = copy_event(event);
+    h->keys[BY_PLACE] = key;
+    return h;
+}
+
+static void begin(trace_pairs *p, half *h) {
+    h->keys[BY_NAME] = key_with(h->keys[BY_PLACE], h->event.name);
+    h->keys[BY_CATEGORY] = key_with(h->keys[BY_NAME], h->event.cat);
+    for (int i = 0; i < CHAINS; i++) {
+        uint64_t *top = map_put(&p->tops, h->keys[i], NULL);
+        h->outer[i] = (half *)(uintptr_t)*top;
+        *top = (uintptr_t)h;
+    }
+    if (h->outer[BY_PLACE]) h->outer[BY_PLACE]->inner = h;
+    list_add(&p->open, h);
+}
+
+/* ---- Ends ---- */
+
+/* It is open no more. Of those with its name it is the innermost. */
+static void close_half(trace_pairs *p, half *h, int64_t end_ns) {
+    half *outer = h->outer[BY_PLACE], *inner = h->inner;
+    for (int i = inner ? BY_NAME : BY_PLACE; i < CHAINS; i++)
+        *map_get(&p->tops, h->keys[i]) = (uintptr_t)h->outer[i];
+    if (outer) outer->inner = inner;
+    if (inner) inner->outer[BY_PLACE] = outer;
+    list_remove(&p->open, h);
+    h->end_ns = end_ns > h->event.ts_ns ? end_ns : h->event.ts_ns;
+    list_add(&p->ended, h);
+}
+
+static bool is_end(char phase) { return phase == 'E' || phase == 'e' || phase == 'F'; }
+
+/* The begin that it ends. Where one of them has no category, the name is enough. */
+static half *begin_of(const trace_pairs *p, const trace_event *end, uint64_t key) {
+    uint64_t by_name = key_with(key, end->name);
+    if (!end->name.size) return innermost(p, key);
+    if (!end->cat.size) return innermost(p, by_name);
+    half *h = innermost(p, key_with(by_name, end->cat));
+    return h ? h : innermost(p, key_with(by_name, (trace_text){"", 0}));
+}
+
+/* On a thread, what is open in the begin ends with it. (Asynchronous ranges may overlap.) */
+static bool end(trace_pairs *p, const trace_event *event, uint64_t key) {
+    half *h = begin_of(p, event, key);
+    if (!h) return false;
+    while (event->phase == 'E' && h->inner) close_half(p, innermost(p, key), event->ts_ns);
+    close_half(p, h, event->ts_ns);
+    h->end_offset = event->offset;
+    if (event->arg_count) h->end = copy_event(event);
+    return true;
+}
+
+bool pairs_take(trace_pairs *p, const trace_event *event, uint64_t key) {
+    if (is_end(event->phase)) return end(p, event, key);
+    begin(p, half_of(event, key));
+    return true;
+}
+
+/* ---- What is handed out ---- */
 
 static trace_text join_texts(trace_pairs *p, trace_text one, trace_text other) {
     size_t size = one.size - 1;                    /* {...,...} */
@@ -122,48 +194,77 @@ static void join_args(trace_pairs *p, trace_event *event, const trace_event *end
     event->has |= end->has & TRACE_HAS_ARGS;
 }
 
-static pair_result end(trace_pairs *p, trace_event *event, uint64_t key) {
-    trace_event end_event = *event;
-    uint64_t *top = map_get(&p->tops, key);
-    open_event *o = top ? (open_event *)(uintptr_t)*top : NULL;
-    if (!o) return PAIR_NO_BEGIN;
-    *top = (uintptr_t)o->outer;
-    hand_out(p, event, o, end_event.ts_ns);
-    event->end_offset = end_event.offset;
-    if (end_event.arg_count) join_args(p, event, &end_event);
-    return PAIR_WHOLE;
+static void free_half(half *h) {
+    if (h) free(h->end);
+    free(h);
 }
+
+bool pairs_next(trace_pairs *p, trace_event *event) {
+    half *h = p->ended.first;
+    free_half(p->handed);
+    p->handed = h;
+    if (!h) return false;
+    list_remove(&p->ended, h);
+    *event = h->event;
+    event->is_pair = true;
+    event->is_async = event->phase != 'B';
+    event->phase = 'X';
+    event->dur_ns = h->end_ns - event->ts_ns;
+    event->has |= TRACE_HAS_DUR;
+    event->end_offset = h->end_offset;
+    if (h->end) join_args(p, event, &h->end->event);
+    return true;
+}
+
+/* ---- Halves that do not come in the order of time ---- */
+
+void pairs_hold(trace_pairs *p, const trace_event *event, uint64_t key) {
+    GROW(p->held, p->held_count, p->held_capacity);
+    p->held[p->held_count++] = half_of(event, key);
+}
+
+static int by_time_and_place(const void *one, const void *other) {
+    const trace_event *a = &(*(half *const *)one)->event, *b = &(*(half *const *)other)->event;
+    if (a->ts_ns != b->ts_ns) return a->ts_ns < b->ts_ns ? -1 : 1;
+    return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+uint64_t pairs_end(trace_pairs *p, int64_t end_ns, uint64_t *first) {
+    uint64_t of_nothing = 0;
+    if (p->held_count) qsort(p->held, p->held_count, sizeof *p->held, by_time_and_place);
+    for (size_t i = 0; i < p->held_count; i++) {
+        half *h = p->held[i];
+        if (!is_end(h->event.phase)) {
+            begin(p, h);
+            continue;
+        }
+        if (!end(p, &h->event, h->keys[BY_PLACE]) && of_nothing++ == 0) *first = h->event.offset;
+        free_half(h);
+    }
+    p->held_count = 0;
+    while (p->open.last) close_half(p, p->open.last, end_ns);
+    return of_nothing;
+}
+
+/* ---- Opening and closing ---- */
 
 trace_pairs *pairs_open(void) {
     return allocate(sizeof(trace_pairs));
 }
 
-pair_result pairs_take(trace_pairs *p, trace_event *event, uint64_t key) {
-    if (event->ts_ns + event->dur_ns > p->last_ns) p->last_ns = event->ts_ns + event->dur_ns;
-    free(p->handed);
-    p->handed = NULL;
-    switch (event->phase) {
-    case 'B': case 'b': begin(p, event, key); return PAIR_KEPT;
-    case 'E': case 'e': return end(p, event, key);
-    default: return PAIR_WHOLE;
+static void list_free(half_list *list) {
+    for (half *h = list->first, *next; h; h = next) {
+        next = h->after;
+        free_half(h);
     }
-}
-
-bool pairs_left(trace_pairs *p, trace_event *event) {
-    free(p->handed);
-    p->handed = NULL;
-    if (!p->first) return false;
-    hand_out(p, event, p->first, p->last_ns);
-    return true;
 }
 
 void pairs_close(trace_pairs *p) {
-    free(p->handed);
-    while (p->first) {
-        open_event *next = p->first->after;
-        free(p->first);
-        p->first = next;
-    }
+    free_half(p->handed);
+    list_free(&p->open);
+    list_free(&p->ended);
+    for (size_t i = 0; i < p->held_count; i++) free_half(p->held[i]);
+    free(p->held);
     map_free(&p->tops);
     free(p->args);
     free(p->args_text);

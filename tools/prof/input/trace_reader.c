@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/demangle.h"
+#include "base/files.h"
 #include "input/bytes.h"
 #include "input/chrome.h"
 #include "input/detect.h"
@@ -15,6 +16,7 @@
 #include "input/legacy_records.h"
 #include "input/losses.h"
 #include "input/repair.h"
+#include "input/survey.h"
 #include "input/trace_pairs.h"
 
 typedef enum place { AT_START, IN_OBJECT, IN_EVENTS, IN_NODES, AT_END } place;
@@ -28,7 +30,13 @@ struct trace_source {
     uint64_t made_count;         /* and how many items were taken of it */
     output made_text;            /* of an event that it made: see with_text */
     bool finished;               /* the end was judged */
+    bool is_plain;               /* see trace_open_plain */
+    bool looked_ahead;           /* see survey.h */
+    bool holds_all;              /* it cannot be read twice: all halves wait for its end */
+    map unsorted;                /* halves with such a key wait for it */
     trace_pairs *pairs;          /* NULL until there is a begin or an end */
+    int64_t last_ns;             /* latest moment so far */
+    interner unfinished;         /* names of begins without an end */
     event_kinds kinds;
     repairs *repairs;            /* NULL: without --repair */
     place where;
@@ -440,27 +448,56 @@ static void count_odd(trace_reader *r, trace_defect what) {
     if (r->defects[what]++ == 0) r->first_defect[what] = r->event.offset;
 }
 
-/* Is this event handed out, or is it the begin of one, or an end of nothing? */
-static bool is_whole(trace_reader *r) {
+/* Before the first event of which more is to be known than stands in front of it. */
+static void look_ahead(trace_reader *r) {
     source *s = r->source;
-    trace_event *event = &r->event;
-    if (r->as_written || (!s->pairs && !trace_is_half(event->phase))) return true;
-    if (!s->pairs) s->pairs = pairs_open();
-    int64_t end_ns = event->ts_ns;
-    pair_result result = pairs_take(s->pairs, event,
-                                    trace_is_half(event->phase) ? trace_pair_key(event) : 0);
-    if (result == PAIR_NO_BEGIN) count_odd(r, TRACE_NO_BEGIN);
-    if (event->is_pair) event->kind = trace_kind_of(event->cat);
-    if (event->is_pair && end_ns < event->ts_ns) count_odd(r, TRACE_NEGATIVE);
-    return result == PAIR_WHOLE;
+    if (s->looked_ahead) return;
+    s->looked_ahead = true;
+    s->holds_all = !r->format && file_reads_once(r->path);
+    if (!r->format && !s->holds_all) survey(r->path, &s->kinds, &s->unsorted);
 }
 
-/* At the end of the file: the next begin without an end. */
-static bool next_open(trace_reader *r) {
-    if (!r->source->pairs || !pairs_left(r->source->pairs, &r->event)) return false;
+static void take_half(trace_reader *r) {
+    source *s = r->source;
+    const trace_event *event = &r->event;
+    uint64_t key = trace_pair_key(event);
+    look_ahead(r);
+    if (!s->pairs) s->pairs = pairs_open();
+    if (s->holds_all || map_get(&s->unsorted, key)) pairs_hold(s->pairs, event, key);
+    else if (!pairs_take(s->pairs, event, key)) count_odd(r, TRACE_NO_BEGIN);
+}
+
+/* Is this event handed out, or is it a half of one? */
+static bool is_whole(trace_reader *r) {
+    source *s = r->source;
+    const trace_event *event = &r->event;
+    if (event->has & TRACE_HAS_TS && event->ts_ns + event->dur_ns > s->last_ns)
+        s->last_ns = event->ts_ns + event->dur_ns;
+    if (r->as_written) return true;
+    if (event->phase == 'T' || event->phase == 'p') count_odd(r, TRACE_STEP);
+    if (!trace_is_half(event->phase)) return true;
+    take_half(r);
+    return false;
+}
+
+/* The next event that is made of halves, if there is one. */
+static bool next_pair(trace_reader *r) {
+    source *s = r->source;
+    if (!s->pairs || !pairs_next(s->pairs, &r->event)) return false;
+    r->item = TRACE_EVENT;
     r->event.kind = trace_kind_of(r->event.cat);
+    if (r->event.end_offset) return true;
     count_odd(r, TRACE_NO_END);
+    intern(&s->unfinished, r->event.name.data, r->event.name.size);
     return true;
+}
+
+static void end_pairs(trace_reader *r) {
+    source *s = r->source;
+    uint64_t first = 0, of_nothing = 0;
+    if (s->pairs) of_nothing = pairs_end(s->pairs, s->last_ns, &first);
+    if (of_nothing && !r->defects[TRACE_NO_BEGIN]) r->first_defect[TRACE_NO_BEGIN] = first;
+    r->defects[TRACE_NO_BEGIN] += of_nothing;
 }
 
 /* ---- What comes next ---- */
@@ -544,12 +581,17 @@ static bool next_made(trace_reader *r) {
     return !r->failed;
 }
 
-static void hand_out(trace_reader *r) {
+static trace_item hand_out(trace_reader *r) {
+    source *s = r->source;
+    r->events++;
+    if (s->is_plain) return r->item;
+    if (kinds_asks(&r->event)) look_ahead(r);
+    kinds_take(&s->kinds, &r->event);
+    if (s->repairs) repair_event(s->repairs, &r->event);
     trace_text name = r->event.name;
-    kinds_take(&r->source->kinds, &r->event);
-    if (r->source->repairs) repair_event(r->source->repairs, &r->event);
     const char *plain = is_mangled(name.data, name.size) ? demangled(name.data, name.size) : NULL;
     if (plain) r->event.name = (trace_text){plain, strlen(plain)};
+    return r->item;
 }
 
 trace_item trace_next(trace_reader *r) {
@@ -557,23 +599,20 @@ trace_item trace_next(trace_reader *r) {
     s->scan.tolerant = r->tolerant;
     for (;;) {
         r->item = TRACE_END;
+        if (next_pair(r)) return hand_out(r);
         if (r->failed || !(r->format ? next_made(r) : next_in_text(r))) break;
         if (r->item == TRACE_EVENT && !is_whole(r)) continue;
         if (r->item == TRACE_END) continue;
-        if (r->item == TRACE_EVENT) hand_out(r);
-        r->events += r->item == TRACE_EVENT;
-        return r->item;
+        return r->item == TRACE_EVENT ? hand_out(r) : r->item;
     }
     r->item = TRACE_END;
-    if (!r->failed && next_open(r)) {
-        r->item = TRACE_EVENT;
-        hand_out(r);
-    }
-    if (r->item == TRACE_END) progress_end();
+    if (!r->failed) end_pairs(r);
+    if (!r->failed && next_pair(r)) return hand_out(r);
+    progress_end();
     return r->item;
 }
 
-trace_reader *trace_open(const char *path) {
+trace_reader *trace_open_plain(const char *path) {
     trace_reader *r = allocate(sizeof *r);
     source *s = r->source = allocate(sizeof *s);
     s->text = &s->scan.json;
@@ -581,8 +620,29 @@ trace_reader *trace_open(const char *path) {
     r->losses = allocate(sizeof *r->losses);
     r->path = path;
     output_open_memory(&s->made_text);
-    if (trace_repairs) s->repairs = repair_find(path);
+    s->last_ns = INT64_MIN;
+    s->is_plain = r->as_written = r->quiet = true;
     return r;
+}
+
+trace_reader *trace_open(const char *path) {
+    trace_reader *r = trace_open_plain(path);
+    if (!r) return NULL;
+    r->source->is_plain = r->as_written = r->quiet = false;
+    if (trace_repairs) r->source->repairs = repair_find(path);
+    return r;
+}
+
+/* Names of some that have no end. */
+static void tell_names(const interner *names, char *text, size_t size) {
+    enum { SHOWN = 4 };
+    size_t used = 0;
+    *text = '\0';
+    for (size_t i = 0; i < names->count && i < SHOWN; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s'%.60s'", i ? ", " : ": ",
+                                 interned_text(names, (uint32_t)i));
+    if (names->count > SHOWN)
+        snprintf(text + used, size - used, " and %zu more names", names->count - SHOWN);
 }
 
 int trace_close(trace_reader *r) {
@@ -594,14 +654,17 @@ int trace_close(trace_reader *r) {
         "events without a ts or dur, taken as 0",
         "events that end before they begin, taken as of no length",
         "events that are not objects, skipped", "ends of nothing, left out",
-        "begins without an end, taken to last to the end of the trace"
+        "begins without an end, taken to last to that of the one around them, or of the trace",
+        "steps (T, p) of asynchronous events, left out"
     };
+    char names[400];
+    tell_names(&r->source->unfinished, names, sizeof names);
     if (!r->quiet) losses_tell(r->path, r->losses);
     for (int i = 0; i < TRACE_DEFECTS; i++)
         if (r->defects[i] && !r->quiet && !r->failed)
-            warn(r->path, "%llu %s (the first in the element at %s %llu)",
+            warn(r->path, "%llu %s (the first in the element at %s %llu)%s",
                  (unsigned long long)r->defects[i], said[i], r->format ? "item" : "byte",
-                 (unsigned long long)r->first_defect[i]);
+                 (unsigned long long)r->first_defect[i], i == TRACE_NO_END ? names : "");
     int status = r->failed ? EXIT_BAD : EXIT_OK;
     source *s = r->source;
     if (!r->failed && !r->quiet) kinds_tell(&s->kinds, r->path);
@@ -613,6 +676,8 @@ int trace_close(trace_reader *r) {
     if (s->pairs) pairs_close(s->pairs);
     chrome_free(&s->scan);
     kinds_free(&s->kinds);
+    map_free(&s->unsorted);
+    intern_free(&s->unfinished);
     free(s);
     free(r->losses);
     free(r);

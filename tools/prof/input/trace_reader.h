@@ -52,6 +52,8 @@ typedef struct trace_reader {
    then read twice. */
 extern bool trace_repairs;
 trace_reader *trace_open(const char *path);      /* "-": stdin. NULL: it has told why */
+/* The same, for who only looks: events are as the file has them, without a word. */
+trace_reader *trace_open_plain(const char *path);
 trace_item trace_next(trace_reader *reader);
 /* Tells what was tolerated or went wrong. 0, or EXIT_BAD when the file could not be read, or is no
    trace. A file that ends early was read as far as it goes: 0, but see note_cut_input. */
