@@ -361,6 +361,17 @@ static void test_scope_ended_by_hand(void) {
     PASS_ON(zone("after", 0, 4, 6, NULL));
 }
 
+/* The same where no more zones fit in. */
+static void test_deepest_scope_ended_by_hand(void) {
+    int i;
+    PASS_ON(start_shallow());
+    for (i = 0; i < 3; i++) prof_push("level");
+    end_too_much();
+    for (i = 0; i < 3; i++) prof_pop();
+    PASS_ON(stop(4));
+    PASS_ON(counts(1, 0, 0, 0));
+}
+
 /* The same one level down: the outer zone must not end with it. */
 static void test_inner_scope_ended_by_hand(void) {
     PASS_ON(start());
@@ -478,6 +489,28 @@ static void jump_over_scope(void) {
     PROF_SCOPE("around");
     if (setjmp(back) == 0) jump_from_scope();
     wait_ns(1);
+}
+
+static void restart_and_jump(void) {
+    PROF_SCOPE("held too");
+    prof_stop();
+    PASS_ON(start_shallow());
+    PROF_BEGIN("new");
+    longjmp(back, 1);
+}
+
+static void jump_into_the_next(void) {
+    PROF_SCOPE("held");
+    if (setjmp(back) == 0) restart_and_jump();
+}
+
+/* Two zones of an older session, and one of this, end with the outer one of the older. */
+static void test_longjmp_from_the_next(void) {
+    PASS_ON(start_shallow());
+    jump_into_the_next();
+    PASS_ON(counts(0, 1, 1, 0));
+    PASS_ON(fill_depth());
+    prof_stop();
 }
 
 static void test_longjmp_over_scope(void) {
@@ -669,12 +702,14 @@ int main(void) {
     RUN(test_begun_off_ended_on);
     RUN(test_ended_twice);
     RUN(test_scope_ended_by_hand);
+    RUN(test_deepest_scope_ended_by_hand);
     RUN(test_inner_scope_ended_by_hand);
     RUN(test_never_ended);
     RUN(test_block_left_early);
     RUN(test_longjmp);
 #ifndef __cplusplus
     RUN(test_longjmp_over_scope);
+    RUN(test_longjmp_from_the_next);
 #endif
     RUN(test_cycles);
     RUN(test_cycles_in_two_arenas);
