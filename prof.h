@@ -6525,7 +6525,6 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     row->os_id = id;
     row->generation = s->generation;
     PROF__STORE(row->number, s->pool.row_number++);
-    PROF__STORE(row->thread, thread);
     row->listed = true;
     if (listed) return row;
     row->next = NULL;

@@ -63,6 +63,26 @@ static void test_observer_told(void) {
     PASS_ON(test_tree(trace));
 }
 
+/* Zones too deep for the timeline are told, too, and so are those whose name has no room. */
+static void test_observer_deep(void) {
+    prof_observer a = observer("a");
+    prof_desc desc = test_desc();
+    a.start = a.stop = a.cleanup = NULL;
+    desc.max_depth = desc.max_sites = 1;
+    told[0] = 0;
+    EQUAL(prof_add_observer(&a), PROF_OK);
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_push("one");
+    prof_push("one");
+    prof_push("two");
+    prof_pop();
+    prof_pop();
+    prof_pop();
+    prof_stop();
+    SAME_TEXT(told, "a+one a+one a+(others) a-(others) a-one a-one ");
+    EQUAL(prof_remove_observer(a.user), PROF_OK);
+}
+
 static void test_observers_many(void) {
     static char users[9][2] = { "1", "2", "3", "4", "5", "6", "7", "8", "9" };
     prof_observer o;
@@ -127,6 +147,7 @@ static void test_observer_numbers(void) {
 int main(void) {
     RUN(test_observer_told);
     RUN(test_observer_numbers);
+    RUN(test_observer_deep);
     RUN(test_observers_many);
     RUN(test_observer_marks_zones);
     return test_end();
