@@ -713,6 +713,8 @@ typedef struct prof_table_desc {
     uint32_t width;                      /* of a line: columns are narrowed, and the least useful
                                             left out and named below the table, until it fits.
                                             0: PyTorch's widths; prof_print_table: the terminal's */
+    bool ns_per_counter;                 /* a column "ns per points" for each of the counters: CPU
+                                            total by the count. See prof_add */
     int64_t whole_cpu_ns, whole_device_ns;   /* 100 % of the shares; 0: the sum over the rows */
 } prof_table_desc;
 
@@ -8654,6 +8656,7 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 #define prof__groups_us(g) ((void)0)
 #define prof__group_segment NULL
 #define prof__row_counter(r, i) 0
+#define prof__counter_of(i) 0
 #define prof__average_more(a, g, row, first) ((void)0)
 #define prof__average_on_cpu(a, r) ((a)->on_cpu_ns = (r)->on_cpu_ns)
 
@@ -14104,9 +14107,15 @@ PROF__FN void prof__groups_percentiles(prof__groups *g) {
     }
 }
 
-/* Two for each counter: self, and with the children. */
+/* The counter that column i of them is of. */
+PROF__FN uint32_t prof__counter_of(int i) {
+    return (uint32_t)(i < 2 * PROF_COUNTERS ? i / 2 : i - 2 * PROF_COUNTERS);
+}
+
+/* Column i of counters: self, or with the children. */
 PROF__FN int64_t prof__row_counter(const prof_average *r, int i) {
-    return i % 2 ? r->counters[i / 2] : r->self_counters[i / 2];
+    return i % 2 || i >= 2 * PROF_COUNTERS ? r->counters[prof__counter_of(i)]
+                                           : r->self_counters[i / 2];
 }
 
 /* Fills in the rest of a row: its place, percentiles, and zones that are only in sums. */
@@ -14314,7 +14323,7 @@ PROF__CALL prof_average prof_total_average(const prof_trace *trace) {
 #define PROF__COLUMNS_EACH(X, HOST) \
     PROF__COLUMNS_FIRST(X, HOST) PROF__COLUMNS_LAST(X, HOST)
 
-#define PROF__COUNTER_COLUMNS (PROF__BARE ? 0 : 2 * PROF_COUNTERS)
+#define PROF__COUNTER_COLUMNS (PROF__BARE ? 0 : 3 * PROF_COUNTERS)
 #define PROF__COLUMN_NUMBER(name, shows, member, head, field) PROF__COL_##name,
 enum {                                   /* counters come before the last columns */
     PROF__COLUMNS_FIRST(PROF__COLUMN_NUMBER, PROF__COLUMN_NUMBER)
@@ -14326,7 +14335,8 @@ enum {                                   /* counters come before the last column
 };
 
 enum { PROF__SHOW_NAME, PROF__SHOW_SHARE, PROF__SHOW_TIME, PROF__SHOW_MEAN, PROF__SHOW_MEMORY,
-       PROF__SHOW_INTEGER, PROF__SHOW_FLOPS, PROF__SHOW_FLAG, PROF__SHOW_SHAPES, PROF__SHOW_PATH,
+       PROF__SHOW_INTEGER, PROF__SHOW_NS_PER, PROF__SHOW_FLOPS, PROF__SHOW_FLAG,
+       PROF__SHOW_SHAPES, PROF__SHOW_PATH,
        PROF__SHOW_SITE };
 typedef struct prof__column { uint8_t shows; prof__at at; } prof__column;
 #define PROF__COLUMN_OF(name, shows, member, head, field) \
@@ -14340,14 +14350,16 @@ PROF__FN size_t prof__column_place(int column) {
     return (size_t)(column - (column > PROF__COL_COUNTERS ? PROF__COUNTER_COLUMNS : 0));
 }
 
-/* The number of a column among those of counters, two for each; -1: it is none. */
+/* The number of a column among those of counters: self and total of each, then ns per each. -1: it
+   is none. */
 PROF__FN int prof__column_counter(int column) {
     int i = column - PROF__COL_COUNTERS;
     return i >= 0 && i < PROF__COUNTER_COLUMNS ? i : -1;
 }
 
 PROF__FN uint8_t prof__column_shows(int column) {
-    if (prof__column_counter(column) >= 0) return PROF__SHOW_INTEGER;
+    int i = prof__column_counter(column);
+    if (i >= 0) return i < 2 * PROF_COUNTERS ? PROF__SHOW_INTEGER : PROF__SHOW_NS_PER;
     return prof__columns[prof__column_place(column)].shows;
 }
 
@@ -14617,10 +14629,16 @@ PROF__FN prof_time_unit prof__table_unit(const prof__table *t, int64_t ns) {
     return ns >= 1000000000 ? PROF_TIME_S : ns >= 1000000 ? PROF_TIME_MS : PROF_TIME_US;
 }
 
-/* Is it a percentile that is not known, of calls that are in sums alone? */
+/* Is it a percentile of calls that are in sums alone, or the time for each of no points? */
 PROF__FN bool prof__table_unknown(const prof_average *r, int column) {
-    return !PROF__BARE && column >= PROF__COL_P50 && column <= PROF__COL_P99 && !r->p99_ns &&
-           r->max_ns > 0;
+    if (PROF__BARE) return false;
+    if (prof__column_shows(column) == PROF__SHOW_NS_PER) return prof__row_number(r, column) <= 0;
+    return column >= PROF__COL_P50 && column <= PROF__COL_P99 && !r->p99_ns && r->max_ns > 0;
+}
+
+/* ns of a row for each of its n points. */
+PROF__FN prof__real prof__ns_per(const prof_average *r, int64_t n) {
+    return prof__real_div(prof__real_from(r->cpu_time_total_ns), prof__real_from(n));
 }
 
 /* The text of a cell of numbers. */
@@ -14634,6 +14652,8 @@ PROF__FN void prof__table_text(const prof__table *t, const prof_average *r, int 
         text = prof__text_share(text, us, prof__us(device ? t->self_device_ns : t->self_cpu_ns));
     } else if (prof__table_unknown(r, column)) {
         *text++ = '-', *text++ = '-';
+    } else if (shows == PROF__SHOW_NS_PER) {
+        text = prof__text_real(text, prof__ns_per(r, n), 3);
     } else if (shows == PROF__SHOW_TIME) {
         text = prof__text_time(text, us, prof__table_unit(t, n));
     } else if (shows == PROF__SHOW_MEAN) {   /* in the unit that suits the mean in whole ns */
@@ -14755,13 +14775,26 @@ PROF__FN void prof__table_stack(prof__table *t, const prof_average *r) {
     }
 }
 
+/* Does the table have the column? Not every one has percentiles, counters, times on the CPU. */
+PROF__FN bool prof__list_has(const prof__table *t, int column) {
+    int counter = prof__column_counter(column);
+    if (counter >= 0)
+        return prof__table_counter(t, prof__counter_of(counter)) &&
+               (counter < 2 * PROF_COUNTERS || t->desc->ns_per_counter);
+    if (column >= PROF__COL_P50 && column <= PROF__COL_P99)
+        return (t->rows && t->count && t->rows[0].p99_ns) || prof__table_percentiles(t);
+    return column == PROF__COL_ON_CPU ? t->width[column] != 0
+                                      : column != PROF__COL_SITE || t->sited;
+}
+
 /* A column's head: the list's with the device's name, or a counter's, "Self cycles", "cycles". */
 PROF__FN void prof__table_head_text(const prof__table *t, int column, char *text) {
     const char *device = t->view.device_name, *head = prof__column_head(column), *end = text + 96;
     int i = column - PROF__COL_COUNTERS;
     if (i >= 0 && column <= PROF__COL_COUNTERS_END) {
-        const char *counter = prof__table_counter(t, (uint32_t)i / 2);
-        (void)prof__text_f(text, 96, i % 2 ? "%s" : "Self %s", counter ? counter : "");
+        const char *format = i >= 2 * PROF_COUNTERS ? "ns per %s" : i % 2 ? "%s" : "Self %s";
+        (void)prof__text_f(text, 96, format,
+                           prof__text(prof__table_counter(t, prof__counter_of(i))));
         return;
     }
     for (; *head; head++) {
@@ -14837,9 +14870,10 @@ PROF__FN void prof__table_widths_wide(prof__table *t) {
     t->width[PROF__COL_FLOPS] = t->view.with_flops && t->least_flops ? PROF__COLUMN : 0;
     t->flops_power = prof__flops_power(t->least_flops);
     for (int i = 0; i < PROF__COUNTER_COLUMNS; i++) {
-        const char *name = prof__table_counter(t, (uint32_t)i / 2);
-        size_t width = name ? strlen(name) + (i % 2 ? 0 : 5) : 0;
-        if (name) t->width[PROF__COL_COUNTERS + i] = PROF__MAX(width, PROF__COLUMN);
+        char head[96];
+        if (!prof__list_has(t, PROF__COL_COUNTERS + i)) continue;
+        prof__table_head_text(t, PROF__COL_COUNTERS + i, head);
+        t->width[PROF__COL_COUNTERS + i] = PROF__MAX(strlen(head), PROF__COLUMN);
     }
 }
 
@@ -14890,22 +14924,18 @@ static const uint8_t prof__row_fields[] = {
     PROF__COL_IS_ASYNC, PROF__COL_IS_REMOTE, PROF__COL_IS_LEGACY, PROF__COL_IS_USER_ANNOTATION,
     PROF__COL_P50, PROF__COL_P90, PROF__COL_P99, PROF__COL_ON_CPU, PROF__COL_COUNTERS + 1,
     PROF__COL_COUNTERS, PROF__COL_COUNTERS + 3, PROF__COL_COUNTERS + 2, PROF__COL_COUNTERS + 5,
-    PROF__COL_COUNTERS + 4, PROF__COL_COUNTERS + 7, PROF__COL_COUNTERS + 6, PROF__COL_OVERLOAD,
+    PROF__COL_COUNTERS + 4, PROF__COL_COUNTERS + 7, PROF__COL_COUNTERS + 6, PROF__COL_COUNTERS + 8,
+    PROF__COL_COUNTERS + 9, PROF__COL_COUNTERS + 10, PROF__COL_COUNTERS + 11, PROF__COL_OVERLOAD,
     PROF__COL_SHAPES, PROF__COL_SOURCE, PROF__COL_SITE };
-
-PROF__FN bool prof__list_has(const prof__table *t, int column) {
-    int counter = prof__column_counter(column);
-    if (counter >= 0) return prof__table_counter(t, (uint32_t)counter / 2) != NULL;
-    if (column >= PROF__COL_P50 && column <= PROF__COL_P99)
-        return (t->rows && t->count && t->rows[0].p99_ns) || prof__table_percentiles(t);
-    return column == PROF__COL_ON_CPU ? t->width[column] != 0
-                                      : column != PROF__COL_SITE || t->sited;
-}
 
 PROF__FN void prof__list_number(prof__out *o, const prof_average *r, int column, bool json) {
     int64_t n = prof__row_number(r, column);
     uint8_t shows = prof__column_shows(column);
     if (prof__table_unknown(r, column)) prof__out_text(o, json ? "null" : "");
+    else if (shows == PROF__SHOW_NS_PER) {
+        prof__out_room(o, 48);
+        o->p = prof__text_real(o->p, prof__ns_per(r, n), 3);
+    }
     else if (shows == PROF__SHOW_TIME) prof__out_us(o, n);
     else if (shows == PROF__SHOW_MEAN) {
         prof__out_room(o, 48);
@@ -14929,9 +14959,10 @@ PROF__FN void prof__list_texts(prof__out *o, const char *const *texts, uint32_t 
 PROF__FN void prof__list_field(prof__table *t, const prof_average *r, int column) {
     bool json = t->desc->format == PROF_FORMAT_JSON;
     int counter = prof__column_counter(column);
-    const char *self = counter >= 0 && counter % 2 == 0 ? "self_" : "", *text;
+    const char *self = counter >= 2 * PROF_COUNTERS ? "ns_per_"
+                     : counter >= 0 && counter % 2 == 0 ? "self_" : "", *text;
     const char *name = counter < 0 ? prof__column_field(column)
-                                   : prof__table_counter(t, (uint32_t)counter / 2);
+                                   : prof__table_counter(t, prof__counter_of(counter));
     char source[PROF__SOURCE];
     prof__out *o = &t->out;
     if (column != PROF__COL_NAME) prof__out_text(o, json ? ", " : ",");
@@ -15055,8 +15086,10 @@ PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
         for (size_t i = 0; i < sizeof prof__table_useful; i++)
             if (t->told[prof__table_useful[i]] == used)
                 prof__table_keep(t, prof__table_useful[i], &room);
-        for (int i = PROF__COL_COUNTERS; used && i <= PROF__COL_COUNTERS_END; i++)
-            prof__table_keep(t, i, &room);
+        for (int n = 0; used && n < PROF__COUNTER_COLUMNS; n++) {
+            int i = (n + 2 * PROF_COUNTERS) % PROF__COUNTER_COLUMNS;   /* ns per each first */
+            prof__table_keep(t, PROF__COL_COUNTERS + i, &room);
+        }
     }
     for (int i = 0; i < PROF__COLUMNS; i++) {
         size_t more = t->width[i] ? PROF__MIN(t->need[i] - t->width[i], room) : 0;

@@ -147,6 +147,11 @@ gives report_flops_stack 4194304 flops --flops --group-by-stack 1 --name addmm "
 gives report_from 'aten::convolution' key --from 290us --name '^aten::' "$now"
 gives report_from_to 'aten::linear' key --from 9us --to 0.015ms --name '^aten::' "$now"
 gives report_step 1,1,1 count --step 1 --name '^aten::' "$now"
+echo '{"prof": {"counters": ["points"]}, "traceEvents": [
+{"ph": "X", "name": "solve", "pid": 1, "tid": 1, "ts": 0, "dur": 9, "args": {"points": 45}},
+{"ph": "X", "name": "grid", "pid": 1, "tid": 1, "ts": 1, "dur": 6, "args": {"points": 40}}]}' >"$out/points.json"
+says report_ns_per_counter '"points": 45, "self_points": 5, "ns_per_points": 200.000' 0 \
+    "$prof" report --ns-per-counter --format json "$out/points.json"
 says report_no_step 'there is no ProfilerStep#7' 2 "$prof" report --step 7 "$now"
 says report_bad_from "'soon' is no time" 2 "$prof" report --from soon "$now"
 gives report_top_level 'ProfilerStep*' key --top-level --name Step -s cpu_time_total -n 1 "$now"

@@ -312,6 +312,32 @@ static void check_numbers(prof_trace *trace, int64_t times) {
     EQUAL(prof_trace_stats(trace).details_cut, 0);
 }
 
+/* ns per number: of a row's CPU total; unknown where nothing was added. */
+static void test_numbers_per(const prof_trace *trace) {
+    prof_averages_desc by;
+    prof_table_desc table;
+    prof_average rows[8];
+    test_text text;
+    char wanted[64];
+    memset(&by, 0, sizeof by);
+    memset(&table, 0, sizeof table);
+    memset(&text, 0, sizeof text);
+    table.averages = &by;
+    table.ns_per_counter = true;
+    prof_key_averages(trace, NULL, rows, 8);
+    snprintf(wanted, sizeof wanted, "%.3f", (double)rows[1].cpu_time_total_ns / 60);
+    EQUAL(prof_write_table(trace, &table, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "bytes  ns per points  ns per bytes    # of Calls"), "%s", text.data);
+    CHECK(strstr(text.data, wanted) && strstr(text.data, "--            --  "), "%s, not %s",
+          text.data, wanted);
+    test_text_clear(&text);
+    table.format = PROF_FORMAT_JSON;
+    EQUAL(prof_write_table(trace, &table, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "\"ns_per_points\": null, \"ns_per_bytes\": null"), "%s", text.data);
+    CHECK(strstr(text.data, wanted), "%s, not %s", text.data, wanted);
+    test_text_clear(&text);
+}
+
 /* A zone has what was added in it and its children, on any thread. Where nothing was added it
    carries nothing. */
 static void test_numbers_zones(void) {
@@ -332,7 +358,9 @@ static void test_numbers_zones(void) {
     EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
     CHECK(strstr(text.data, "Self points        points    Self bytes         bytes"), "%s",
           text.data);
+    CHECK(!strstr(text.data, "ns per"), "%s", text.data);
     test_text_clear(&text);
+    test_numbers_per(trace);
     EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
     CHECK(strstr(text.data, "\"args\":{\"points\":10,\"bytes\":-1000000000000"), "%s",
           text.data);

@@ -47,7 +47,7 @@ typedef struct report_options {
     row_options rows;
     const char *sort, *format, *header, *unit, *output;
     int64_t limit, name_width, stack_width, shapes_width;
-    bool top_level;
+    bool top_level, ns_per_counter;
 } report_options;
 
 static bool unit_parse(const char *text, prof_time_unit *unit) {
@@ -74,7 +74,7 @@ static bool understand(const report_options *o, prof_table_desc *desc, table_for
         .row_limit = limit32(o->limit), .max_name_column_width = limit32(o->name_width),
         .max_src_column_width = limit32(o->stack_width),
         .max_shapes_column_width = limit32(o->shapes_width), .header = o->header,
-        .top_level_events_only = o->top_level
+        .top_level_events_only = o->top_level, .ns_per_counter = o->ns_per_counter
     };
     const char *sort = strcmp(o->sort, "self") == 0 ? "self_cpu_time_total" :    /* as in top */
                        strcmp(o->sort, "total") == 0 ? "cpu_time_total" :
@@ -174,10 +174,10 @@ static int run(int argc, char **argv) {
         RANGE_OPTIONS(window), REPAIR_OPTION,
         {"device", 0, OPTION_FLAG, &rows->device, NULL,
          "no device times and rows: reads any file in little memory"},
-        {"memory", 0, OPTION_FLAG, &rows->memory, NULL,
-         "no columns of memory, where the trace has it"},
+        {"memory", 0, OPTION_FLAG, &rows->memory, NULL, "no columns of memory"},
         {"flops", 0, OPTION_FLAG, &rows->with_flops, NULL,
          "a column of FLOPs, by the inputs' shapes, as profile(with_flops=True)"},
+        {"ns-per-counter", 0, OPTION_FLAG, &o.ns_per_counter, NULL, "CPU total by each counter"},
         {"time-unit", 0, OPTION_TEXT, &o.unit, "UNIT", "s, ms or us; default: each time its own"},
         {"name-width", 0, OPTION_COUNT, &o.name_width, "N", "letters of a name, or all (55)"},
         {"stack-width", 0, OPTION_COUNT, &o.stack_width, "N", "letters of a stack (75)"},
