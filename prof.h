@@ -1144,8 +1144,8 @@ PROF_API const char *prof_execution_trace_path(void);   /* NULL: not registered 
 
 /* Adds a key with text, or with JSON (which is checked), to the trace's head. The last value of a
    key counts. A key added while no session is open stays for all later sessions, else it is this
-   session's alone. Any thread. PROF_ERROR_MEMORY: more than PROF_METADATA_SIZE bytes (8 KiB) in
-   all. PROF_ERROR_JSON: json is not JSON; prof_strerror says at which byte. PyTorch:
+   session's alone. Any thread. PROF_ERROR_MEMORY: more than PROF_METADATA_SIZE bytes (8 KiB) of
+   either. PROF_ERROR_JSON: json is not JSON; prof_strerror says at which byte. PyTorch:
    add_metadata(), add_metadata_json(), preset_metadata_json() */
 PROF_API prof_result prof_add_metadata(const char *key, const char *text);
 PROF_API prof_result prof_add_metadata_json(const char *key, const char *json);
@@ -15655,34 +15655,31 @@ PROF__FN void prof__chrome_real(prof__out *o, uint64_t bits) {
 /* A stream of a device, which is a row of the trace. type: see prof__device_number. */
 typedef struct prof__stream { int32_t device; uint32_t type; int64_t id; } prof__stream;
 
-/* The time that an annotation covers on a stream: from the first to the last work it launched. */
+/* The time of the work on a stream, or of what of it an annotation launched: from first to last. */
 typedef struct prof__cover {
-    uint32_t event, stream;
+    prof__stream at;
+    uint32_t event;                      /* the annotation; PROF_NONE: all of the stream */
     int64_t start_ns, end_ns;
 } prof__cover;
 
 /* What a writer knows of device events. In the scratch memory, where PROF__GROUP_SHARE makes room:
-   66 bytes for each device event and for each call that launches one. */
+   106 bytes for each device event and for each call that launches one. */
 typedef struct prof__gpu {
     const struct prof_trace *s;
-    uint32_t places;                     /* of each index: 2 for each such event */
-    uint32_t *calls, *stream_index, *cover_index;   /* number + 1; 0: free */
+    uint32_t places;                     /* of calls: 2 for each such event; of the index twice it */
+    uint32_t *calls, *index;             /* number + 1; 0: free */
     uint8_t *launched;                   /* by place of calls: the call launched something */
-    prof__stream *streams;
     prof__cover *covers;
-    uint32_t stream_count, cover_count;
+    uint32_t count, most;                /* of covers; most: those of annotations stop there */
     uint32_t pid;
-    prof__stream want;                   /* the keys of the search that is under way */
-    uint32_t want_event, want_stream;
+    prof__cover want;                    /* the key of the search that is under way */
 } prof__gpu;
 
-PROF__FN bool prof__gpu_same_stream(const void *context, uint32_t number) {
-    const prof__gpu *g = (const prof__gpu *)context;
-    return g->streams[number].device == g->want.device && g->streams[number].id == g->want.id;
-}
 PROF__FN bool prof__gpu_same_cover(const void *context, uint32_t number) {
     const prof__gpu *g = (const prof__gpu *)context;
-    return g->covers[number].event == g->want_event && g->covers[number].stream == g->want_stream;
+    const prof__cover *c = g->covers + number;
+    return c->event == g->want.event && c->at.device == g->want.at.device &&
+           c->at.id == g->want.at.id;
 }
 
 /* The place in the index of the call with this id. */
@@ -15721,22 +15718,21 @@ PROF__FN prof__stream prof__stream_of(const struct prof_trace *s, const prof_eve
     return at;
 }
 
-/* Extends the time that annotation `event` covers on the stream by e. */
-PROF__FN void prof__gpu_cover(prof__gpu *g, uint32_t event, uint32_t stream, const prof_event *e) {
+/* Extends the time that `event` covers on e's stream by e. */
+PROF__FN void prof__gpu_cover(prof__gpu *g, uint32_t event, const prof_event *e) {
     uint32_t *place;
     prof__cover *c;
-    g->want_event = event;
-    g->want_stream = stream;
-    place = prof__place_of(g->cover_index, g->places, (uint64_t)event << 32 | stream,
-                           prof__gpu_same_cover, g);
+    g->want.at = prof__stream_of(g->s, e);
+    g->want.event = event;
+    g->want.start_ns = e->start_ns;
+    g->want.end_ns = e->end_ns;
+    place = prof__place_of(g->index, 2 * g->places,
+                           (uint64_t)(uint32_t)g->want.at.device << 40 ^ (uint64_t)g->want.at.id ^
+                               (uint64_t)event << 32, prof__gpu_same_cover, g);
     if (!*place) {
-        if (g->cover_count == g->places / 2) return;
-        c = g->covers + g->cover_count++;
-        c->event = event;
-        c->stream = stream;
-        c->start_ns = e->start_ns;
-        c->end_ns = e->end_ns;
-        *place = g->cover_count;
+        if (event != PROF_NONE && g->count >= g->most) return;
+        g->covers[g->count++] = g->want;
+        *place = g->count;
     }
     c = g->covers + *place - 1;
     c->start_ns = PROF__MIN(c->start_ns, e->start_ns);
@@ -15744,37 +15740,31 @@ PROF__FN void prof__gpu_cover(prof__gpu *g, uint32_t event, uint32_t stream, con
 }
 
 PROF__FN void prof__gpu_work(prof__gpu *g, const prof_event *e) {
-    uint32_t *place, stream, i;
-    g->want = prof__stream_of(g->s, e);
-    place = prof__place_of(g->stream_index, g->places,
-                           (uint64_t)(uint32_t)g->want.device << 40 ^ (uint64_t)g->want.id,
-                           prof__gpu_same_stream, g);
-    if (!*place) {
-        g->streams[g->stream_count++] = g->want;
-        *place = g->stream_count;
-    }
-    stream = *place - 1;
+    uint32_t *place, i;
+    prof__gpu_cover(g, PROF_NONE, e);
     if (!prof__link_of(e)) return;
     place = prof__gpu_call(g, prof__link_of(e));
     if (!*place) return;
     g->launched[place - g->calls] = 1;
     for (i = *place - 1; i != PROF_NONE; i = g->s->events[i].parent)
-        if (prof__is_annotation(g->s->events + i)) prof__gpu_cover(g, i, stream, e);
+        if (prof__is_annotation(g->s->events + i)) prof__gpu_cover(g, i, e);
 }
 
 /* Finds calls, streams and covers among the events of devices, if there are any. */
 PROF__FN void prof__gpu_find(prof__gpu *g) {
     const struct prof_trace *s = g->s;
     uint32_t n = 0;
-    for (uint32_t i = 0; i < s->event_count; i++) n += prof__is_gpu(s->events + i);
+    for (uint32_t i = 0; i < s->event_count; i++) {
+        n += prof__is_gpu(s->events + i);
+        g->most -= s->events[i].extra && s->events[i].device_type != PROF_DEVICE_CPU;
+    }
     if (!n) return;
+    g->most += 2 * n;                    /* the streams have room: one for each work */
     g->places = 2 * n;
-    g->streams = (prof__stream *)(void *)s->scratch;
-    g->covers = (prof__cover *)(void *)(g->streams + n);
-    g->calls = (uint32_t *)(void *)(g->covers + n);
-    g->stream_index = g->calls + g->places;
-    g->cover_index = g->stream_index + g->places;
-    g->launched = (uint8_t *)(g->cover_index + g->places);
+    g->covers = (prof__cover *)(void *)s->scratch;
+    g->calls = (uint32_t *)(void *)(g->covers + 2 * n);
+    g->index = g->calls + g->places;
+    g->launched = (uint8_t *)(g->index + 2 * g->places);
     memset(g->calls, 0, g->places * (3 * sizeof *g->calls + 1));
     for (uint32_t i = 0; i < s->event_count; i++) {
         uint32_t *place = prof__is_call(s->events + i) ? prof__gpu_call(g, s->events[i].extra->id)
@@ -15794,10 +15784,16 @@ PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
     if (s->side) prof__gpu_find(g);
 }
 
-/* `"pid":1,"tid":2,"ts":3.000` */
-PROF__FN void prof__chrome_at(prof__out *o, prof__stream at, int64_t ns) {
-    prof__out_f(o, "\"pid\":%i,\"tid\":%i,\"ts\":%t", (int64_t)at.device, at.id, ns);
+/* Begins an event, up to its time. ph: with "s", for an instant. The name is "aten::add.Tensor" where
+   there is an overload, as PyTorch has it. */
+PROF__FN void prof__chrome_open(prof__out *o, const char *ph, const char *category,
+                                const char *name, const char *overload, prof__stream at,
+                                int64_t ns) {
+    prof__out_f(o, ",\n{\"ph\":\"%s\",\"cat\":\"%j\",\"name\":\"%j%s%j\",\"pid\":%i,\"tid\":%i,"
+                   "\"ts\":%t", ph, category, name, *overload ? "." : "", overload,
+                (int64_t)at.device, at.id, ns);
 }
+#define PROF__INSTANT_PH "i\",\"s\":\"t"
 
 PROF__FN bool prof__is_overhead(const prof_event *e) {
     const char *type = e->extra ? e->extra->activity_type : NULL;
@@ -15929,26 +15925,21 @@ static struct prof__sources {
     bool shared[PROF_MAX_SITES + PROF__OWN_SITES + 1];
 } prof__sources;
 
-PROF__FN bool prof__source_shared(const struct prof_trace *s, uint32_t site) {
-    const prof_site *own = prof__site(site), *other;
-    const prof__names *names = &prof__sites.names;
-    for (uint32_t i = 1; i <= s->sites + names->count; i++) {
-        other = i <= s->sites ? prof__site(i) : &names->list[i - s->sites - 1]->site;
-        if (other != own && strcmp(other->name, own->name) == 0 && !prof__same_place(other, own))
-            return true;
-    }
-    return false;
-}
-
 /* Finds the places that the events and the head of this trace tell. */
 PROF__FN void prof__sources_find(const struct prof_trace *s, prof_chrome_source source) {
+    const prof__names *names = &prof__sites.names;
     if (s->built) return;
     memset(&prof__sources, 0, sizeof prof__sources);
     if (source == PROF_CHROME_SOURCE_NONE) return;
     prof__sources.told = prof__sources.all = source == PROF_CHROME_SOURCE_ALL;
     prof__sources.listed = true;
     for (uint32_t i = 1; i <= s->sites; i++) {
-        prof__sources.shared[i] = prof__source_shared(s, i);
+        const prof_site *own = prof__site(i), *other;
+        for (uint32_t j = 1; j <= s->sites + names->count && !prof__sources.shared[i]; j++) {
+            other = j <= s->sites ? prof__site(j) : &names->list[j - s->sites - 1]->site;
+            prof__sources.shared[i] = other != own && strcmp(other->name, own->name) == 0 &&
+                                      !prof__same_place(other, own);
+        }
         if (prof__sources.shared[i]) prof__sources.told = true;
     }
 }
@@ -16043,9 +16034,8 @@ PROF__CALL prof_result prof_write_args(const prof_event *event, prof_sink out) {
 
 PROF__FN void prof__chrome_arrow(prof__out *o, const prof__gpu *g, const char *name,
                                  int64_t id, const prof_event *e, bool end) {
-    prof__out_f(o, ",\n{\"ph\":\"%s\",\"id\":%i,", end ? "f" : "s", id);
-    prof__chrome_at(o, prof__chrome_row(g, e), e->start_ns);
-    prof__out_f(o, ",\"cat\":\"%s\",\"name\":\"%s\"%s}", name, name, end ? ",\"bp\":\"e\"" : "");
+    prof__chrome_open(o, end ? "f" : "s", name, name, "", prof__chrome_row(g, e), e->start_ns);
+    prof__out_f(o, end ? ",\"id\":%i,\"bp\":\"e\"}" : ",\"id\":%i}", id);
 }
 
 /* One end of the arrow from a call to its work; only where the trace has both ends. */
@@ -16061,13 +16051,10 @@ PROF__FN void prof__chrome_launch(prof__out *o, prof__gpu *g, const prof_event *
 }
 
 PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e) {
-    const char *type = prof__chrome_category(e), *overload = prof__overload(e);
-    const char *before = ",\"args\":{";
+    const char *type = prof__chrome_category(e), *before = ",\"args\":{";
     bool instant = strcmp(type, "cpu_instant_event") == 0;
-    prof__out_f(o, ",\n{\"ph\":\"%s,\"cat\":\"%j\",\"name\":\"%j%s%j\",",
-                instant ? "i\",\"s\":\"t\"" : "X\"", type, prof__chrome_name(e),
-                *overload ? "." : "", overload);   /* "aten::add.Tensor", as PyTorch has it */
-    prof__chrome_at(o, prof__chrome_row(g, e), e->start_ns);
+    prof__chrome_open(o, instant ? PROF__INSTANT_PH : "X", type, prof__chrome_name(e),
+                      prof__overload(e), prof__chrome_row(g, e), e->start_ns);
     if (!instant) prof__out_f(o, ",\"dur\":%t", prof__elapsed(e));
     prof__chrome_arg_members(o, g->s, e, &before);
     prof__out_text(o, *before == ',' && !before[1] ? "}}" : "}");
@@ -16118,17 +16105,18 @@ PROF__FN const char *prof__device_label(const struct prof_trace *s, uint32_t i, 
 /* A GPU is a process, its streams are threads. The overhead of profiling a device is a process. */
 PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
     char program[64], text[64];
-    if (g->stream_count) {
+    if (g->count) {
         prof__process_name(program, sizeof program);
         prof__chrome_process_named(o, (int64_t)g->pid, program, (int64_t)g->pid);
     }
     for (uint32_t i = 0; i < g->s->thread_count; i++)
         if (prof__is_overhead_row(g->s->threads + i))
             prof__chrome_process_named(o, -1, g->s->threads[i].name, 0x100000);
-    for (uint32_t i = 0; i < g->stream_count; i++) {
-        prof__stream at = g->streams[i];
+    for (uint32_t i = 0; i < g->count; i++) {
+        prof__stream at = g->covers[i].at;
         uint32_t first = 0;
-        while (g->streams[first].device != at.device) first++;
+        if (g->covers[i].event != PROF_NONE) continue;
+        while (g->covers[first].at.device != at.device) first++;
         if (first == i) {
             const char *label = prof__device_label(g->s, at.type, text);
             prof__out_text(o, ",\n");
@@ -16289,39 +16277,28 @@ PROF__FN bool prof__marks_make(const struct prof_trace *s) {
 
 /* ---- memory, arrows and ranges ---- */
 
-/* Writes a change of memory of block at m's time, on its thread. missed: see below. */
+/* Writes the change m. block: m; or an older one, which was still in use at its address, so that its
+   free was missed: an event for that free comes first, so that totals agree. */
 PROF__FN void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__memory *m,
-                                  const prof__memory *block, int64_t bytes, int64_t total,
-                                  bool missed) {
+                                  const prof__memory *block) {
     static const char kinds[][16] = { "", "PARAMETER", "OPTIMIZER_STATE", "INPUT", "TEMPORARY",
                                          "ACTIVATION", "GRADIENT", "AUTOGRAD_DETAIL" };
-    bool out = m->what == PROF__NO_MEMORY;
+    bool out = m->what == PROF__NO_MEMORY, missed = block != m;
     const char *before = ",";
     const prof__stream at = { (int32_t)g->pid, 0, (int64_t)prof__chrome_tid(g->s, m->thread) };
-    prof__out_f(o, ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\",\"name\":\"[%s]\",",
-                out ? "OutOfMemory" : "memory");
-    prof__chrome_at(o, at, m->ns);
+    prof__chrome_open(o, PROF__INSTANT_PH, "cpu_instant_event", out ? "[OutOfMemory]" : "[memory]",
+                      "", at, m->ns);
     prof__out_f(o, ",\"args\":{\"" PROF_KEY_DEVICE_TYPE "\":%u,\"" PROF_KEY_DEVICE_INDEX "\":%i",
                 (uint64_t)block->device_type,
                 (int64_t)(block->device_type ? block->device_index : -1));
     if (!out) prof__out_f(o, ",\"" PROF_KEY_ADDRESS "\":%u", block->address);
     prof__out_f(o, ",\"" PROF_KEY_BYTES "\":%i,\"" PROF_KEY_TOTAL "\":%i,\"Total Reserved\":0",
-                bytes, total);
+                missed ? PROF__MINUS(0, block->bytes) : m->bytes,
+                missed ? PROF__MINUS(m->total, m->bytes) : m->total);
     if (block->category & 7)
         prof__out_f(o, ",\"" PROF_KEY_CATEGORY "\":\"%s\"", kinds[block->category & 7]);
     if (m->category & PROF__MEMORY_TOLD) prof__chrome_told(o, &before, prof__memory_zone(g->s, m));
     prof__out_text(o, missed ? ",\"" PROF_KEY_MISSED "\":true}}" : "}}");
-}
-
-/* Where an address is allocated that was still in use, its free was missed: an event for that free
-   is written first, so that totals agree. */
-PROF__FN void prof__chrome_memory(prof__out *o, const prof__gpu *g, const prof__memory *m) {
-    const prof__memory *old = m->next ? g->s->memory.list + m->next - 1 : NULL;
-    if (m->what == PROF__NOT_COUNTED) return;
-    if (old)
-        prof__chrome_change(o, g, m, old, PROF__MINUS(0, old->bytes),
-                            PROF__MINUS(m->total, m->bytes), true);
-    prof__chrome_change(o, g, m, m, m->bytes, m->total, false);
 }
 
 PROF__FN void prof__chrome_moment_flow(prof__out *o, const prof__gpu *g, const prof__moment *m) {
@@ -16333,28 +16310,24 @@ PROF__FN void prof__chrome_moment_flow(prof__out *o, const prof__gpu *g, const p
     prof__chrome_arrow(o, g, "flow", m->value, &e, m->kind == PROF__MOMENT_FLOW_END);
 }
 
-PROF__FN void prof__chrome_range_end(prof__out *o, const prof__gpu *g, const prof_event *e,
-                                     bool end) {
-    prof__out_f(o, ",\n{\"ph\":\"%s\",\"id\":%i,\"cat\":\"async\",\"name\":\"%j\",",
-                end ? "e" : "b", e->extra->id, e->name);
-    prof__chrome_at(o, prof__chrome_row(g, e), end ? e->end_ns : e->start_ns);
-    prof__out_text(o, "}");
-}
-
 /* What stands behind the events, and comes from them or beside them. */
 PROF__FN void prof__chrome_beside(prof__out *o, const prof__gpu *g) {
     const struct prof_trace *s = g->s;
-    for (uint32_t i = 0; i < g->cover_count && !o->failed; i++) {   /* 1 ns wider at each end */
+    for (uint32_t i = 0; i < g->count && !o->failed; i++) {   /* 1 ns wider at each end */
         const prof__cover *c = g->covers + i;
-        prof__out_f(o, ",\n{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"%j\",",
-                    prof__chrome_name(s->events + c->event));
-        prof__chrome_at(o, g->streams[c->stream], c->start_ns - (c->start_ns > INT64_MIN));
+        if (c->event == PROF_NONE) continue;
+        prof__chrome_open(o, "X", "gpu_user_annotation", prof__chrome_name(s->events + c->event),
+                          "", c->at, c->start_ns - (c->start_ns > INT64_MIN));
         prof__out_f(o, ",\"dur\":%t,\"args\":{\"" PROF_KEY_COVER "\":true}}",  /* drawn, no event */
                     PROF__PLUS(PROF__MINUS(c->end_ns, c->start_ns), 2));
     }
     if (s->outside.any_sequence) prof__chrome_pairs(o, g);
-    for (uint32_t i = 0; i < s->memory.count && !o->failed; i++)
-        prof__chrome_memory(o, g, s->memory.list + i);
+    for (uint32_t i = 0; i < s->memory.count && !o->failed; i++) {
+        const prof__memory *m = s->memory.list + i;
+        if (m->what == PROF__NOT_COUNTED) continue;
+        if (m->next) prof__chrome_change(o, g, m, s->memory.list + m->next - 1);
+        prof__chrome_change(o, g, m, m);
+    }
     for (uint32_t i = 0; s->moments && i < s->moment_count && !o->failed; i++)
         prof__chrome_moment_flow(o, g, s->moments + i);
 }
@@ -16365,8 +16338,11 @@ PROF__FN bool prof__chrome_other(prof__out *o, prof__gpu *g, const prof_event *e
     if (e->extra && e->extra == prof__details_now.unnamed) return true;   /* memory: see beside */
     if (e->extra && !s->built && e->flags & PROF_EVENT_ASYNC && prof__has(e) & PROF_HAS_ID &&
         e->site) {                       /* of prof_async_begin */
-        prof__chrome_range_end(o, g, e, false);
-        prof__chrome_range_end(o, g, e, true);
+        for (int end = 0; end < 2; end++) {
+            prof__chrome_open(o, end ? "e" : "b", "async", e->name, "", prof__chrome_row(g, e),
+                              end ? e->end_ns : e->start_ns);
+            prof__out_f(o, ",\"id\":%i}", e->extra->id);
+        }
         return true;
     }
     if (!e->extra && !e->device_type && !s->record_ids &&
@@ -16387,54 +16363,26 @@ typedef struct prof__entry {
     char text[PROF_METADATA_SIZE > 8192 ? PROF_METADATA_SIZE : 8192];
 } prof__entry;
 
-typedef struct prof__entries {
-    char text[PROF_METADATA_SIZE];
-    size_t used, preset;                 /* preset: bytes that stay for all sessions */
-} prof__entries;
+typedef struct prof__entries { size_t used; char text[PROF_METADATA_SIZE]; } prof__entries;
 
-static struct prof__metadata {           /* under the lock */
-    prof__entries all;
-    prof__entry entry;                   /* that is being added */
-    prof__entry distributed;             /* prof_set_distributed's, before it is added */
-} prof__metadata;
+/* Under the lock. The first are those that stay for all sessions. */
+static prof__entries prof__metadata[2];
+static prof__entry prof__metadata_entry;   /* that is being added */
 
 /* For a writer, whose sink must not be called under the lock: another thread may add an entry. */
-PROF__FN void prof__metadata_copy(prof__entries *m) {
+PROF__FN void prof__metadata_copy(prof__entries m[2]) {
     prof__lock();
-    *m = prof__metadata.all;
+    memcpy(m, prof__metadata, sizeof prof__metadata);
     prof__unlock();
 }
 
-/* The entry of this key in [from, to); NULL: none. */
-PROF__FN char *prof__metadata_find(prof__entries *m, const char *entry, size_t key,
-                                   size_t from, size_t to) {
-    for (; from < to; from += strlen(m->text + from) + 1)
-        if (strncmp(m->text + from, entry, key) == 0) return m->text + from;
+/* The entry with the key of this one; NULL: none. */
+PROF__FN char *prof__metadata_find(prof__entries *m, const char *entry) {
+    size_t key = 1;
+    while (entry[key] != '"') key += entry[key] == '\\' ? 2 : 1;
+    for (char *at = m->text; at < m->text + m->used; at += strlen(at) + 1)
+        if (strncmp(at, entry, key + 1) == 0) return at;
     return NULL;
-}
-
-/* Adds an entry `"key":value`, whose first `key` bytes are the key and its colon, in place of an
-   older one of that key. Under the lock. */
-PROF__FN prof_result prof__metadata_put(const char *entry, size_t key, size_t size) {
-    prof__entries *m = &prof__metadata.all;
-    bool preset = !prof__session.open;
-    char *old = preset ? prof__metadata_find(m, entry, key, 0, m->preset)
-                       : prof__metadata_find(m, entry, key, m->preset, m->used);
-    size_t freed = old ? strlen(old) + 1 : 0;
-    char *at;
-    if (m->used - freed + size + 1 > sizeof m->text) return PROF_ERROR_MEMORY;
-    if (old) {
-        memmove(old, old + freed, m->used - (size_t)(old - m->text) - freed);
-        if ((size_t)(old - m->text) < m->preset) m->preset -= freed;
-        m->used -= freed;
-    }
-    at = m->text + (preset ? m->preset : m->used);
-    memmove(at + size + 1, at, m->used - (size_t)(at - m->text));
-    memcpy(at, entry, size);
-    at[size] = 0;
-    m->used += size + 1;
-    if (preset) m->preset += size + 1;
-    return PROF_OK;
 }
 
 PROF__FN bool prof__entry_write(void *user, const void *data, size_t size) {
@@ -16445,26 +16393,38 @@ PROF__FN bool prof__entry_write(void *user, const void *data, size_t size) {
     return true;
 }
 
-/* Under the lock. */
-PROF__FN prof_result prof__metadata_set(const char *key, const char *value, bool json) {
-    prof__entry *entry = &prof__metadata.entry;
-    prof_sink sink = { prof__entry_write, entry };
-    size_t length;
-    prof__out o;
-    entry->size = 0;
-    prof__out_open(&o, sink);
-    prof__out_f(&o, "\"%j\":", key);
-    prof__out_flush(&o);
-    length = entry->size;
-    prof__out_f(&o, json ? "%s" : "\"%j\"", value);
-    return prof__out_close(&o) == PROF_OK ? prof__metadata_put(entry->text, length, entry->size)
-                                          : PROF_ERROR_MEMORY;
+/* Begins an entry, whose value the caller writes to o. Takes the lock. */
+PROF__FN void prof__metadata_open(prof__out *o, const char *key) {
+    prof_sink sink = { prof__entry_write, &prof__metadata_entry };
+    prof__lock();
+    prof__metadata_entry.size = 0;
+    prof__out_open(o, sink);
+    prof__out_f(o, "\"%j\":", key);
+}
+
+/* Adds the entry, in place of an older one of its key, and releases the lock. */
+PROF__FN prof_result prof__metadata_close(prof__out *o) {
+    prof__entries *m = prof__metadata + prof__session.open;
+    const prof__entry *entry = &prof__metadata_entry;
+    bool fits;
+    prof__out_bytes(o, "", 1);
+    fits = prof__out_close(o) == PROF_OK;
+    if (fits) {
+        char *old = prof__metadata_find(m, entry->text);
+        size_t freed = old ? strlen(old) + 1 : 0;
+        fits = m->used - freed + entry->size <= sizeof m->text;
+        if (fits && old) memmove(old, old + freed, m->used - (size_t)(old - m->text) - freed);
+        if (fits) memcpy(m->text + m->used - freed, entry->text, entry->size);
+        if (fits) m->used += entry->size - freed;
+    }
+    prof__unlock();
+    return fits ? PROF_OK : PROF_ERROR_MEMORY;
 }
 
 /* Writes what the session was asked for, and entries; a session's entry hides a preset one. */
 PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
     const prof_desc *d = &prof__session.desc;
-    prof__entries m;
+    prof__entries m[2];
     const struct { const char *key; bool on; } flags[] = {
         { "profile_memory", d->profile_memory }, { "with_stack", d->with_stack },
         { "record_shapes", d->record_shapes }, { "with_modules", d->with_modules },
@@ -16472,22 +16432,18 @@ PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
     if (s->built) return;
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         if (flags[i].on) prof__out_f(o, ",\n\"%s\":1", flags[i].key);
-    prof__metadata_copy(&m);
-    for (size_t at = 0; at < m.used; at += strlen(m.text + at) + 1) {
-        const char *entry = m.text + at;
-        size_t key = 1;
-        while (entry[key] != '"' || entry[key + 1] != ':') key += entry[key] == '\\' ? 2 : 1;
-        if (at < m.preset && prof__metadata_find(&m, entry, key + 2, m.preset, m.used)) continue;
-        prof__out_f(o, ",\n%s", entry);
-    }
+    prof__metadata_copy(m);
+    for (int i = 0; i < 2; i++)
+        for (const char *entry = m[i].text; entry < m[i].text + m[i].used;
+             entry += strlen(entry) + 1)
+            if (i || !prof__metadata_find(m + 1, entry)) prof__out_f(o, ",\n%s", entry);
 }
 
 PROF__FN prof_result prof__metadata_add(const char *key, const char *value, bool json) {
-    prof_result result;
-    prof__lock();
-    result = prof__metadata_set(key, value, json);
-    prof__unlock();
-    return result;
+    prof__out o;
+    prof__metadata_open(&o, key);
+    prof__out_f(&o, json ? "%s" : "\"%j\"", value);
+    return prof__metadata_close(&o);
 }
 
 PROF__CALL prof_result prof_add_metadata(const char *key, const char *text) {
@@ -16518,27 +16474,19 @@ PROF__CALL prof_result prof_add_metadata_json(const char *key, const char *json)
 }
 
 PROF__CALL prof_result prof_set_distributed(const prof_distributed *info) {
-    prof__entry *entry = &prof__metadata.distributed;
-    prof_sink sink = { prof__entry_write, entry };
     prof_result result = PROF_OK;
     prof__out o;
     if (!info || !info->backend) return PROF_ERROR_INVALID;
     if (info->pg_config) result = prof__json_result(info->pg_config);
     if (result != PROF_OK) return result;
-    result = PROF_ERROR_MEMORY;
-    prof__lock();
-    entry->size = 0;
-    prof__out_open(&o, sink);
+    prof__metadata_open(&o, "distributedInfo");
     prof__out_f(&o, "{\"backend\": \"%j\", \"rank\": %u, \"world_size\": %u, \"pg_count\": %u",
                 info->backend, (uint64_t)info->rank, (uint64_t)info->world_size,
                 (uint64_t)info->pg_count);
     if (info->pg_config) prof__out_f(&o, ", \"pg_config\": %s", info->pg_config);
     if (info->nccl_version) prof__out_f(&o, ", \"nccl_version\": \"%j\"", info->nccl_version);
-    prof__out_bytes(&o, "}", 2);         /* with its NUL */
-    if (prof__out_close(&o) == PROF_OK)
-        result = prof__metadata_set("distributedInfo", entry->text, true);
-    prof__unlock();
-    return result;
+    prof__out_text(&o, "}");
+    return prof__metadata_close(&o);
 }
 
 /* ---- the trace's head ---- */
@@ -16638,22 +16586,11 @@ PROF__FN void prof__legacy_end(prof__out *o, const struct prof_trace *s, const p
     prof__out_text(o, "\", \"args\": {}}");
 }
 
-/* Arrows to the kernels that are events of the trace. Their numbers are PyTorch's, which writes the
-   begin of an arrow for each kernel, but no ends. */
-PROF__FN void prof__legacy_flows(prof__out *o, const struct prof_trace *s, const prof_event *e,
-                                 uint32_t *id) {
-    uint32_t at = s->side ? s->side[e - s->events].first_kernel : PROF_NONE;
-    for (; at != PROF_NONE; at = s->outside.kernels[at].next, ++*id) {
-        const prof__kernel *k = s->outside.kernels + at;
-        if (k->name || !prof__legacy_has(s->events + k->device)) continue;
-        prof__legacy_end(o, s, e, *id, true);
-        prof__legacy_end(o, s, s->events + k->device, *id, false);
-    }
-}
-
+/* Behind an event come arrows to the kernels that are events of the trace. Their numbers are
+   PyTorch's, which writes the begin of an arrow for each kernel, but no ends. */
 PROF__FN void prof__chrome_legacy(prof__out *o, const struct prof_trace *s) {
     bool first = true;
-    uint32_t id = 0;
+    uint32_t id = 0, at;
     prof__out_text(o, "[");
     for (uint32_t i = 0; i < s->event_count && !o->failed; i++) {
         const prof_event *e = s->events + i;
@@ -16665,8 +16602,14 @@ PROF__FN void prof__chrome_legacy(prof__out *o, const struct prof_trace *s) {
                         s->threads[e->thread].id);
         else prof__out_u64(o, s->threads[e->thread].id);
         prof__out_text(o, ", \"pid\": \"CPU functions\", \"args\": {}}");
-        prof__legacy_flows(o, s, e, &id);
         first = false;
+        at = s->side ? s->side[i].first_kernel : PROF_NONE;
+        for (; at != PROF_NONE; at = s->outside.kernels[at].next, id++) {
+            const prof__kernel *k = s->outside.kernels + at;
+            if (k->name || !prof__legacy_has(s->events + k->device)) continue;
+            prof__legacy_end(o, s, e, id, true);
+            prof__legacy_end(o, s, s->events + k->device, id, false);
+        }
     }
     prof__out_text(o, "]\n");
 }
@@ -16809,40 +16752,29 @@ PROF__FN bool prof__file_write(void *file, const void *data, size_t size) {
     return prof__file_check(f, ok);
 }
 
-/* `path.<pid>.tmp`, beside path so that a rename stays on one disk. */
-PROF__FN bool prof__file_name(prof_file *f, const char *path) {
-    size_t n = strlen(path);
-    if (!n || n + 32 > sizeof f->temporary) {
-        errno = n ? ENAMETOOLONG : ENOENT;
-        return false;
-    }
-    f->path_size = n;
-    (void)prof__text_f(f->temporary, sizeof f->temporary, "%s.%u.tmp", path,
-                       (uint64_t)prof__process_id());
-    f->in_place = prof__file_special(path);
-    return prof__file_create(f, f->in_place ? path : f->temporary, path);
-}
-
-/* Opens zlib's file on the handle. False: no memory. */
-PROF__FN bool prof__file_zip(prof_file *f) {
-#ifdef PROF_ZLIB
-    f->zip = gzdopen((int)f->handle, "wb1");
-#endif
-    return f->zip != NULL;
-}
-
+/* A file is written as `path.<pid>.tmp`, beside path so that a rename stays on one disk. */
 PROF__CALL prof_result prof_file_open(prof_file *f, const char *path) {
     bool zip = path && prof__ends_with(path, ".gz");
+    size_t n = path ? strlen(path) : 0;
     if (!f || !path) return PROF_ERROR_INVALID;
     memset(f, 0, sizeof *f);
 #if !defined(PROF_ZLIB)
     prof__errors.unsupported = NULL;
     if (zip) return PROF_ERROR_UNSUPPORTED;
 #endif
-    if (!prof__file_name(f, path)) return PROF_ERROR_FILE;
+    errno = n ? ENAMETOOLONG : ENOENT;
+    if (!n || n + 32 > sizeof f->temporary) return PROF_ERROR_FILE;
+    f->path_size = n;
+    (void)prof__text_f(f->temporary, sizeof f->temporary, "%s.%u.tmp", path,
+                       (uint64_t)prof__process_id());
+    f->in_place = prof__file_special(path);
+    if (!prof__file_create(f, f->in_place ? path : f->temporary, path)) return PROF_ERROR_FILE;
     f->sink.write = prof__file_write;
     f->sink.user = f;
-    if (!zip || prof__file_zip(f)) return PROF_OK;
+#ifdef PROF_ZLIB
+    if (zip) f->zip = gzdopen((int)f->handle, "wb1");
+#endif
+    if (!zip || f->zip) return PROF_OK;
     f->failed = true;
     f->error = ENOMEM;
     return prof_file_close(f);
@@ -16889,14 +16821,6 @@ PROF__CALL prof_result prof_save_chrome(const prof_trace *trace, const char *pat
 
 /* ---- a file for each window ---- */
 
-PROF__FN void prof__make_directory(const char *path) {
-#if defined(_WIN32)
-    (void)CreateDirectoryA(path, NULL);
-#else
-    (void)mkdir(path, 0777);
-#endif
-}
-
 /* Makes dir and the directories it is in; failures show when the file is opened. */
 PROF__FN void prof__make_directories(const char *dir) {
     char path[1024];
@@ -16906,7 +16830,11 @@ PROF__FN void prof__make_directories(const char *dir) {
         path[i] = dir[i];
         if (!i || (dir[i] && dir[i] != '/' && dir[i] != '\\')) continue;
         path[i] = 0;
-        prof__make_directory(path);
+#if defined(_WIN32)
+        (void)CreateDirectoryA(path, NULL);
+#else
+        (void)mkdir(path, 0777);
+#endif
         path[i] = dir[i];
     }
 }
@@ -17906,11 +17834,11 @@ PROF__FN void prof__nodes_event(prof__nodes *n, prof__out *o, uint32_t i) {
 PROF__FN bool prof__process_groups(prof__out *o) {
     static const char key[] = "\"distributedInfo\":";
     const char *entry, *at;
-    prof__entries m;
+    prof__entries m[2];
     prof__member member, size, count;
-    prof__metadata_copy(&m);
-    entry = prof__metadata_find(&m, key, sizeof key - 1, m.preset, m.used);
-    if (!entry) entry = prof__metadata_find(&m, key, sizeof key - 1, 0, m.preset);
+    prof__metadata_copy(m);
+    entry = prof__metadata_find(m + 1, key);
+    if (!entry) entry = prof__metadata_find(m, key);
     if (!entry || entry[sizeof key - 1] != '{') return false;
     size.value = count.value = "1";
     size.value_size = count.value_size = 1;
@@ -21959,7 +21887,7 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     PROF__STORE(prof__recorder.wants, prof__wants_of(&v->desc));
     v->desc.record_shapes = desc->record_shapes || desc->with_flops;
     v->desc.with_stack = desc->with_stack || desc->native_stack;
-    prof__metadata.all.used = prof__metadata.all.preset;
+    prof__metadata[1].used = 0;
     v->has_steps = prof__has_schedule(desc);
     v->activities = prof_supported_activities();
     if (desc->activities) v->activities &= desc->activities;

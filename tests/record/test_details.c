@@ -339,10 +339,10 @@ static void test_detail_chrome(void) {
     CHECK(strstr(text.data, "\"args\":{\"kwinputs\":\"not JSON\",\"Input type\":[\"float\","
                             "\"c10::BFloat16\"],\"Input Dims\":[[8,3,32,32],[16,3,5,5]],"
                             "\"Sequence number\":7,\"Fwd thread id\":0}"), "%s", text.data);
-    CHECK(strstr(text.data, "{\"ph\":\"s\",\"id\":1,\"pid\":1,\"tid\":0,\"ts\":0.000,"
-                            "\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\"}"), "%s", text.data);
-    CHECK(strstr(text.data, "{\"ph\":\"f\",\"id\":1,\"pid\":1,\"tid\":0,\"ts\":2.000,"
-                            "\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\",\"bp\":\"e\"}"), "%s",
+    CHECK(strstr(text.data, "{\"ph\":\"s\",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\","
+                            "\"pid\":1,\"tid\":0,\"ts\":0.000,\"id\":1}"), "%s", text.data);
+    CHECK(strstr(text.data, "{\"ph\":\"f\",\"cat\":\"fwdbwd\",\"name\":\"fwdbwd\","
+                            "\"pid\":1,\"tid\":0,\"ts\":2.000,\"id\":1,\"bp\":\"e\"}"), "%s",
           text.data);
     CHECK(strstr(text.data, "\"cat\":\"user_annotation\",\"name\":\"backward\""), "%s", text.data);
     test_text_clear(&text);

@@ -125,7 +125,7 @@ static void test_memory_chrome(void) {
     }
     trace = prof_stop();
     EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
-    CHECK(strstr(text.data, "{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\","
+    CHECK(strstr(text.data, "{\"ph\":\"i\",\"s\":\"t\",\"cat\":\"cpu_instant_event\","
                             "\"name\":\"[memory]\",\"pid\":1,\"tid\":0,\"ts\":1.500,\"args\":{"
                             "\"Device Type\":1,\"Device Id\":1,\"Addr\":4096,\"Bytes\":64,"
                             "\"Total Allocated\":64,\"Total Reserved\":0,"
@@ -397,9 +397,9 @@ static void test_async_other_thread(void) {
     EQUAL(prof_trace_stats(trace).async_open, 1);
     EQUAL(prof_trace_stats(trace).recorded, prof_get_stats().recorded);
     EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
-    CHECK(strstr(text.data, "{\"ph\":\"b\",\"id\":"), "%s", text.data);
+    CHECK(strstr(text.data, "{\"ph\":\"b\",\"cat\":\"async\""), "%s", text.data);
     CHECK(strstr(text.data, "\"cat\":\"async\",\"name\":\"request\",\"pid\":1,\"tid\":0,"
-                            "\"ts\":0.600}"), "%s", text.data);
+                            "\"ts\":0.600,\"id\":"), "%s", text.data);
     test_text_clear(&text);
 }
 #endif
@@ -490,11 +490,11 @@ static void test_flow_between_contexts(void) {
     test_time.tick = 9000;
     trace = prof_stop();
     EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
-    snprintf(want, sizeof want, "{\"ph\":\"s\",\"id\":%d,\"pid\":1,\"tid\":0,\"ts\":2.000,"
-             "\"cat\":\"flow\",\"name\":\"flow\"}", (int)flow);
+    snprintf(want, sizeof want, "{\"ph\":\"s\",\"cat\":\"flow\",\"name\":\"flow\","
+             "\"pid\":1,\"tid\":0,\"ts\":2.000,\"id\":%d}", (int)flow);
     CHECK(strstr(text.data, want), "%s", text.data);
-    snprintf(want, sizeof want, "{\"ph\":\"f\",\"id\":%d,\"pid\":1,\"tid\":1,\"ts\":5.000,"
-             "\"cat\":\"flow\",\"name\":\"flow\",\"bp\":\"e\"}", (int)flow);
+    snprintf(want, sizeof want, "{\"ph\":\"f\",\"cat\":\"flow\",\"name\":\"flow\","
+             "\"pid\":1,\"tid\":1,\"ts\":5.000,\"id\":%d,\"bp\":\"e\"}", (int)flow);
     CHECK(strstr(text.data, want), "%s", text.data);
     test_text_clear(&text);
 }
