@@ -4797,9 +4797,12 @@ typedef struct prof__group {
 /* The sums of what only some traces have, in the order of a prof_average; and of raw activities. */
 typedef struct prof__group_wide {
     int64_t device_ns, self_device_ns, cpu_bytes, self_cpu_bytes, device_bytes, self_device_bytes;
-    int64_t flops, counters[PROF_COUNTERS], self_counters[PROF_COUNTERS];
+    int64_t flops;
     double cpu_us;                       /* as Python adds them up */
 } prof__group_wide;
+typedef struct prof__group_counts {      /* and of desc.hw_counters and desc.numbers */
+    int64_t counters[PROF_COUNTERS], self_counters[PROF_COUNTERS];
+} prof__group_counts;
 
 /* Bytes for one row more: the row, its last call, its places in two indices, two numbers to sort
    by. A prof__rank takes less than a prof__group_wide, or 48. */
@@ -13527,10 +13530,10 @@ PROF__FN void prof__thread_fill(struct prof_trace *s, prof__row *row) {
     if (row->name[0]) s->threads[row->thread].name = row->name;
 }
 
-/* Lays out what the analysis makes of the records. *need: bytes, from the events on. False: it does
-   not fit. */
-PROF__FN bool prof__analysis_fits(struct prof_trace *s, size_t *need) {
-    size_t n = s->event_count;
+/* Lays out what the analysis makes of the records. False: it does not fit. Where a host promised
+   room it can only lack for "(lost)" zones in a full arena. */
+PROF__FN bool prof__analysis_open(struct prof_trace *s) {
+    size_t n = s->event_count, left;
     char *p = (char *)(void *)(s->events + n);
     s->moments = (prof__moment *)(void *)p;
     p += prof__align(s->moment_count * sizeof *s->moments);
@@ -13538,19 +13541,12 @@ PROF__FN bool prof__analysis_fits(struct prof_trace *s, size_t *need) {
     n *= PROF__SLOT_SHARE + s->beside - sizeof(prof_event) - (prof__wide(s) ? sizeof *s->side : 0);
     if (PROF__BARE) n += prof__sites_of(s) * prof__site_share();
     else if (prof__lean(s) && n) n += prof__sites_of(s) * prof__site_share() + 4096;
-    *need = (size_t)(p - (char *)s->events) + n;
-    return p <= prof__scratch_end(s) && (size_t)(prof__scratch_end(s) - p) >= n;
-}
-
-/* The same. Where a host promised room it can only lack for "(lost)" zones in a full arena. */
-PROF__FN bool prof__analysis_open(struct prof_trace *s) {
-    size_t need;
-    if (prof__analysis_fits(s, &need)) return true;
-    if (prof__lean(s)) return prof__analysis_refuse(s, need);
+    left = p <= prof__scratch_end(s) ? (size_t)(prof__scratch_end(s) - p) : 0;
+    if (p <= prof__scratch_end(s) && left >= n) return true;
+    if (prof__lean(s)) return prof__analysis_refuse(s, (size_t)(p - (char *)s->events) + n);
     if (PROF__BARE) s->analysed = false;
     else PROF__BUMP(s->counts.full, s->event_count);   /* prof_dump may be reading it */
     s->event_count = s->moment_count = s->outside_count = s->detail_rows = 0;
-    if (!PROF__BARE) s->zone_count = 0;
     s->moments = NULL;
     prof__beside_none(s);
     s->scratch = (char *)(void *)s->events;
@@ -13712,6 +13708,8 @@ typedef struct prof__groups {
     prof_averages_desc by;
     prof__group *rows;
     prof__group_wide *wide;              /* NULL: the trace has no such amounts */
+    prof__group_counts *counts;          /* of row i: counts[-1 - i], from the end of the memory
+                                            on; NULL: there are none, or no room */
     prof__rank *ranks;                   /* of each row's first zone; a row's `first` is then a
                                             site. NULL: it is the number of an event */
     uint32_t *last;                      /* the row's last close, or its event; PROF_NONE: it is
@@ -13745,6 +13743,8 @@ PROF__FN void prof__groups_open(prof__groups *g, const struct prof_trace *s,
     g->row_of_site = g->last + (PROF__BARE ? 0 : g->max);
     g->index = g->row_of_site + sites;
     memset(g->row_of_site, 0, (sites + g->places) * sizeof(uint32_t));
+    if (g->wide && prof_hw_counter_name(s, 0))
+        g->counts = (prof__group_counts *)((uintptr_t)prof__scratch_end(s) & ~(uintptr_t)7);
 }
 
 /* What tells rows of one name apart in any case: node, device type, legacy, user annotation. */
@@ -13764,23 +13764,17 @@ PROF__FN uint32_t prof__hash_more(uint32_t h, const char *s) {
     return (h ^ 255u) * 16777619u;
 }
 
-PROF__FN uint32_t prof__hash_dims(uint32_t h, const prof_shape *s) {
-    h = (h ^ (s->count + (s->items ? 1u << 16 : 0u))) * 16777619u;
-    for (uint32_t i = 0; s->dims && !s->items && i < s->count; i++)
-        h = (h ^ (uint32_t)s->dims[i] ^ (uint32_t)((uint64_t)s->dims[i] >> 32)) * 16777619u;
-    return h;
-}
-
 /* How many shapes are known: an event may have inputs without their shapes. */
 PROF__FN uint32_t prof__shape_count(const prof_extra *x) {
     return x && x->input_shapes ? x->input_count : 0;
 }
 
-PROF__FN uint32_t prof__hash_shapes(uint32_t h, const prof_extra *x) {
-    for (uint32_t i = 0; i < prof__shape_count(x); i++) {
-        const prof_shape *s = x->input_shapes + i;
-        h = prof__hash_dims(h, s);
-        for (uint32_t j = 0; s->items && j < s->count; j++) h = prof__hash_dims(h, s->items + j);
+PROF__FN uint32_t prof__hash_shapes(uint32_t h, const prof_shape *shapes, uint32_t n) {
+    for (const prof_shape *s = shapes; s < shapes + n; s++) {
+        h = (h ^ (s->count + (s->items ? 1u << 16 : 0u))) * 16777619u;
+        if (s->items) h = prof__hash_shapes(h, s->items, s->count);
+        for (uint32_t i = 0; s->dims && !s->items && i < s->count; i++)
+            h = (h ^ (uint32_t)s->dims[i] ^ (uint32_t)((uint64_t)s->dims[i] >> 32)) * 16777619u;
     }
     return h;
 }
@@ -13797,42 +13791,37 @@ PROF__FN uint32_t prof__group_hash(const prof_averages_desc *by, const prof_even
     if (!PROF__BARE && by->group_by_overload_name) h = prof__hash_more(h, prof__overload(e));
     h = prof__hash_place(h, prof__group_place(by, e));
     if (!x) return h;
-    if (by->group_by_input_shapes) h = prof__hash_shapes(h, x);
+    if (by->group_by_input_shapes) h = prof__hash_shapes(h, x->input_shapes, prof__shape_count(x));
     for (uint32_t i = 0; i < prof__stack_part(by, e); i++) h = prof__hash_more(h, x->stack[i]);
     return h;
 }
 
-PROF__FN bool prof__same_dims(const prof_shape *a, const prof_shape *b) {
-    if (a->count != b->count || (a->items == NULL) != (b->items == NULL)) return false;
-    return a->items || !a->count || a->dims == b->dims ||
-           (a->dims && b->dims && memcmp(a->dims, b->dims, a->count * sizeof *a->dims) == 0);
-}
-
-PROF__FN bool prof__same_shapes(const prof_extra *a, const prof_extra *b) {
-    uint32_t n = prof__shape_count(a);
-    if (n != prof__shape_count(b)) return false;
-    for (uint32_t i = 0; i < n; i++) {
-        const prof_shape *x = a->input_shapes + i, *y = b->input_shapes + i;
-        if (!prof__same_dims(x, y)) return false;
-        for (uint32_t j = 0; x->items && j < x->count; j++)
-            if (!prof__same_dims(x->items + j, y->items + j)) return false;
+PROF__FN bool prof__same_shapes(const prof_shape *a, const prof_shape *b, uint32_t n) {
+    for (; n--; a++, b++) {
+        if (a->count != b->count || !a->items != !b->items) return false;
+        if (a->items ? !prof__same_shapes(a->items, b->items, a->count)
+                     : a->count && a->dims != b->dims &&
+                       (!a->dims || !b->dims || memcmp(a->dims, b->dims,
+                                                       a->count * sizeof *a->dims) != 0))
+            return false;
     }
     return true;
 }
 
 PROF__FN bool prof__same_group(const prof_averages_desc *by, const prof_event *a,
                               const prof_event *b) {
+    const prof_extra *x = prof__extra_of(a), *y = prof__extra_of(b);
     uint32_t n = prof__stack_part(by, a);
     if (prof__kind(a) != prof__kind(b) || strcmp(a->name, b->name) != 0) return false;
     if (!prof__same_place(prof__group_place(by, a), prof__group_place(by, b))) return false;
     if (!PROF__BARE && by->group_by_overload_name &&
         strcmp(prof__overload(a), prof__overload(b)) != 0) return false;
-    if (by->group_by_input_shapes && !prof__same_shapes(prof__extra_of(a), prof__extra_of(b)))
-        return false;
+    if (by->group_by_input_shapes && (prof__shape_count(x) != prof__shape_count(y) ||
+            (x && y && !prof__same_shapes(x->input_shapes, y->input_shapes,
+                                          prof__shape_count(x))))) return false;
     if (n != prof__stack_part(by, b)) return false;
     for (uint32_t i = 0; i < n; i++)
-        if (strcmp(prof__text(a->extra->stack[i]), prof__text(b->extra->stack[i])) != 0)
-            return false;
+        if (strcmp(prof__text(x->stack[i]), prof__text(y->stack[i])) != 0) return false;
     return true;
 }
 
@@ -13871,6 +13860,12 @@ PROF__FN uint32_t prof__group_find(prof__groups *g, const prof_event *e, uint32_
     }
     r = g->rows + g->count;
     if (!PROF__BARE && g->wide) memset(g->wide + g->count, 0, sizeof *g->wide);
+    if (!PROF__BARE && g->counts) {      /* what a table needs to sort the rows comes before them */
+        prof__group_counts *counts = g->counts - 1 - g->count;
+        char *order = prof__groups_end(g) + 2 * (g->count + 1) * sizeof(uint32_t);
+        if ((uintptr_t)counts < (uintptr_t)order) g->counts = NULL;
+        else memset(counts, 0, sizeof *counts);
+    }
     prof__group_open(r);
     r->first = first;
     r->hash = hash;
@@ -13898,8 +13893,9 @@ PROF__EAGER uint32_t prof__group_of(prof__groups *g, uint32_t what) {
     return *row - 1;
 }
 
-/* Adds a call to its row. w: the row's amounts beside times; NULL: the trace has none. */
-PROF__EAGER void prof__call_add(prof__group *r, prof__group_wide *w, const prof__close *c) {
+/* Adds a call to its row. w, k: the row's amounts beside times; NULL: the trace has none. */
+PROF__EAGER void prof__call_add(prof__group *r, prof__group_wide *w, prof__group_counts *k,
+                                const prof__close *c) {
 #define PROF__SUM(sum, self, field)                             \
     sum = PROF__PLUS(sum, b->all.field);                        \
     self = PROF__PLUS(self, PROF__MINUS(b->all.field, b->within.field))
@@ -13914,8 +13910,8 @@ PROF__EAGER void prof__call_add(prof__group *r, prof__group_wide *w, const prof_
     PROF__SUM(w->cpu_bytes, w->self_cpu_bytes, cpu_bytes);
     PROF__SUM(w->device_bytes, w->self_device_bytes, device_bytes);
     w->flops = PROF__PLUS(w->flops, b->flops);
-    for (int i = 0; b->counted && i < PROF_COUNTERS; i++) {
-        PROF__SUM(w->counters[i], w->self_counters[i], counters[i]);
+    for (int i = 0; k && b->counted && i < PROF_COUNTERS; i++) {
+        PROF__SUM(k->counters[i], k->self_counters[i], counters[i]);
     }
 #undef PROF__SUM
 }
@@ -13939,7 +13935,8 @@ PROF__EAGER void prof__group_take(void *groups, const prof__close *c) {
             *last = r->count && prof__event_within(g->s, *last, c->what) ? PROF_NONE : c->what;
     }
     prof__group_on_cpu(r, c);
-    prof__call_add(r, !PROF__BARE && g->wide ? g->wide + row : NULL, c);
+    prof__call_add(r, !PROF__BARE && g->wide ? g->wide + row : NULL,
+                   !PROF__BARE && g->counts ? g->counts - 1 - row : NULL, c);
 }
 
 /* An average without sums, with the fields that the first event of its row tells. */
@@ -13966,7 +13963,8 @@ PROF__FN prof_average prof__average_of(const prof_event *e, uint32_t number) {
     return a;
 }
 
-PROF__FN void prof__average_sums(prof_average *a, const prof__group *r, const prof__group_wide *w) {
+PROF__FN void prof__average_sums(prof_average *a, const prof__group *r, const prof__group_wide *w,
+                                 const prof__group_counts *k) {
     a->count = r->count;
     a->cpu_time_total_ns = r->cpu_ns;
     a->self_cpu_time_total_ns = r->self_cpu_ns;
@@ -13976,6 +13974,7 @@ PROF__FN void prof__average_sums(prof_average *a, const prof__group *r, const pr
     if (PROF__BARE || !w) return;
     memcpy((char *)a + offsetof(prof_average, device_time_total_ns), w,
            offsetof(prof__group_wide, cpu_us));
+    if (k) memcpy(a->counters, k, sizeof *k);
 }
 
 /* Clears the fields that rows are not grouped by. */
@@ -14080,7 +14079,8 @@ PROF__FN void prof__shares_take(void *groups, const prof__close *c) {
 PROF__FN void prof__groups_percentiles(prof__groups *g) {
     static const uint32_t hundredths[] = { 50, 90, 99 };
     uintptr_t at = (uintptr_t)prof__groups_end(g) + 2 * g->count * sizeof(uint32_t);
-    uintptr_t end = (uintptr_t)prof__scratch_end(g->s);
+    uintptr_t end = g->counts ? (uintptr_t)(g->counts - g->count)
+                              : (uintptr_t)prof__scratch_end(g->s);
     const size_t n = 3 * (size_t)g->count;
     uint64_t range = 0;
     at = (at + 7) & ~(uintptr_t)7;
@@ -14221,7 +14221,8 @@ PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
     prof_average a;
     if (prof__ranked(g->ranks) && !prof__group_is_sums(r) && g->ranks[row].depth) first.parent = 0;
     a = prof__average_of(&first, prof__ranked(g->ranks) ? i : r->first);
-    prof__average_sums(&a, r, !PROF__BARE && g->wide ? g->wide + row : NULL);
+    prof__average_sums(&a, r, !PROF__BARE && g->wide ? g->wide + row : NULL,
+                       !PROF__BARE && g->counts ? g->counts - 1 - row : NULL);
     prof__average_by(&a, &g->by);
     a.is_recursive = !PROF__BARE && !prof__group_is_sums(r) && g->last[row] == PROF_NONE;
     prof__average_more(&a, g, row, &first);
@@ -14424,12 +14425,14 @@ PROF__FN prof_average prof__row_of_event(const struct prof_trace *s, uint32_t i)
     prof_average r = prof__average_of(e, i);
     prof__group sum;
     prof__group_wide wide;
+    prof__group_counts counts;
     prof__beside b;
     prof__close c = prof__event_close(s, i, &b);
     memset(&wide, 0, sizeof wide);
+    memset(&counts, 0, sizeof counts);
     prof__group_open(&sum);
-    prof__call_add(&sum, &wide, &c);
-    prof__average_sums(&r, &sum, &wide);
+    prof__call_add(&sum, &wide, &counts, &c);
+    prof__average_sums(&r, &sum, &wide, &counts);
     return r;
 }
 
@@ -14527,16 +14530,8 @@ PROF__FN void prof__put_shapes(prof__out *o, const prof_shape *shapes, uint32_t 
     for (uint32_t i = 0; i < count; i++) {
         const prof_shape *s = shapes + i;
         if (i) prof__out_text(o, comma);
-        if (!s->items) {
-            prof__put_dims(o, s, comma);
-            continue;
-        }
-        prof__out_text(o, "[");
-        for (uint32_t j = 0; j < s->count; j++) {
-            if (j) prof__out_text(o, comma);
-            prof__put_dims(o, s->items + j, comma);
-        }
-        prof__out_text(o, "]");
+        if (s->items) prof__put_shapes(o, s->items, s->count, comma);
+        else prof__put_dims(o, s, comma);
     }
     prof__out_text(o, "]");
 }
@@ -14677,7 +14672,13 @@ PROF__FN void prof__table_text(const prof__table *t, const prof_average *r, int 
 
 PROF__FN char prof__upper(char c) { return (char)(c >= 'a' && c <= 'z' ? c - 32 : c); }
 
-PROF__FN char prof__lower(char c) { return (char)(c >= 'A' && c <= 'Z' ? c + 32 : c); }
+/* A device's name as tables have it. */
+PROF__FN const char *prof__text_upper(char text[64], const char *name) {
+    size_t n = 0;
+    for (; name[n] && n < 63; n++) text[n] = prof__upper(name[n]);
+    text[n] = 0;
+    return text;
+}
 
 /* Were min and percentiles asked for? */
 PROF__FN bool prof__table_percentiles(const prof__table *t) {
@@ -14697,17 +14698,10 @@ PROF__FN const char *prof__column_head(int column) {
 }
 
 PROF__FN void prof__table_sum(prof__table *t, const char *device, bool rows, int64_t ns) {
-    char text[48];
+    char text[48], name[64];
     *prof__text_time(text, prof__us(ns), prof__table_unit(t, ns)) = 0;
-    prof__out_text(&t->out, "Self ");
-    if (PROF__BARE) prof__out_text(&t->out, device);
-    for (; !PROF__BARE && *device; device++) {
-        char c = prof__upper(*device);
-        prof__out_bytes(&t->out, &c, 1);
-    }
-    prof__out_text(&t->out, rows && !PROF__BARE ? " time of these rows: " : " time total: ");
-    prof__out_text(&t->out, text);
-    prof__out_text(&t->out, "\n");
+    prof__out_f(&t->out, "Self %s%s%s\n", PROF__BARE ? device : prof__text_upper(name, device),
+                rows && !PROF__BARE ? " time of these rows: " : " time total: ", text);
 }
 
 /* The description that NULL stands for. */
@@ -14742,7 +14736,7 @@ PROF__FN void prof__table_path(prof__table *t, int column, const char *path) {
 
 /* The name of counter i, where the rows have counters. */
 PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
-    if (t->trace && !t->rows && (!t->groups || t->groups->wide))
+    if (t->trace && !t->rows && (!t->groups || t->groups->counts))
         return prof_hw_counter_name(t->trace, i);
     return !t->trace && i < PROF_COUNTERS ? t->view.counters[i] : NULL;
 }
@@ -15634,9 +15628,6 @@ typedef struct prof__chrome {
 #if !PROF__BARE
 /* ---- device work, its calls, and the arrows between them ---- */
 
-PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
-                                  const prof__moment *m);
-
 /* A double as a JSON number, or null: with 15 to 17 digits, as many as it takes to read the same
    number back. The locale's decimal point becomes a point. */
 PROF__FN void prof__chrome_real(prof__out *o, uint64_t bits) {
@@ -15849,18 +15840,6 @@ PROF__FN void prof__chrome_string(prof__out *o, const char **before, const char 
     prof__out_f(o, "\"%j\"", text);
 }
 
-/* Writes JSON as it is; other text becomes a string. */
-PROF__FN void prof__chrome_json(prof__out *o, const char **before, const char *key,
-                                const char *json) {
-    if (!json || !*json) return;
-    if (prof__json_check(json)) {
-        prof__chrome_string(o, before, key, json);
-        return;
-    }
-    prof__chrome_key(o, before, key);
-    prof__out_text(o, json);
-}
-
 /* Writes a list of shapes or texts. A stack becomes one text, innermost first, as in PyTorch. */
 PROF__FN void prof__chrome_list(prof__out *o, uint32_t coding, const void *list, uint32_t count) {
     const char *const *texts = (const char *const *)list;
@@ -15876,15 +15855,18 @@ PROF__FN void prof__chrome_list(prof__out *o, uint32_t coding, const void *list,
     prof__out_text(o, stack ? "\"" : "]");
 }
 
+/* JSON is written as it is; what is none becomes a string. */
 PROF__FN void prof__chrome_field(prof__out *o, const char **before, const prof_extra *x,
                                  uint32_t field) {
     const prof__field *f = prof__fields + field;
     const void *value = prof__field_get(x, field);
+    const char *text = (const char *)value;
     uint32_t count = prof__field_count(x, field);
-    if (f->coding == PROF__AS_TEXT) {
-        prof__chrome_string(o, before, f->key, (const char *)value);
-    } else if (f->coding == PROF__AS_JSON) {
-        prof__chrome_json(o, before, f->key, (const char *)value);
+    if (f->coding == PROF__AS_JSON && text && *text && !prof__json_check(text)) {
+        prof__chrome_key(o, before, f->key);
+        prof__out_text(o, text);
+    } else if (f->coding == PROF__AS_TEXT || f->coding == PROF__AS_JSON) {
+        prof__chrome_string(o, before, f->key, text);
     } else if (value && (count || f->coding != PROF__AS_STACK)) {
         prof__chrome_key(o, before, f->key);
         prof__chrome_list(o, f->coding, value, count);
@@ -16083,21 +16065,12 @@ PROF__FN void prof__chrome_process_named(prof__out *o, int64_t pid, const char *
     prof__out_f(o, "%i}}", sort_index);
 }
 
-/* A device type's name in tables. */
-PROF__FN const char *prof__device_head(uint8_t type, char text[64]) {
-    const char *name = prof__device_title(type);
-    size_t n = 0;
-    for (; name[n] && n < 63; n++) text[n] = prof__upper(name[n]);
-    text[n] = 0;
-    return text;
-}
-
 /* The label of device type i's rows: "GPU", as in PyTorch; where the program chose a name, or there
    are several types, the name in tables. */
 PROF__FN const char *prof__device_label(const struct prof_trace *s, uint32_t i, char text[64]) {
     const char *usual = prof_device_name(s->device_types[i]), *c = text;
     bool several = s->device_types[1];
-    if (s->built || !*prof__device_head(s->device_types[i], text)) return "GPU";
+    if (s->built || !*prof__text_upper(text, prof__device_title(s->device_types[i]))) return "GPU";
     while (*c && *c == prof__upper(*usual)) c++, usual++;
     return several || *c || *usual ? text : "GPU";
 }
@@ -16214,12 +16187,6 @@ PROF__FN uint32_t prof__memory_zone(const struct prof_trace *s, const prof__memo
     return own ? PROF_NONE : m->event;
 }
 
-PROF__FN bool prof__tell_memory(const struct prof_trace *s, uint32_t *top, prof__memory *m) {
-    bool told = prof__tell(s, prof__memory_zone(s, m), prof__innermost(s, top + m->thread, m->ns));
-    m->category = (uint8_t)((m->category & 7) | (told ? PROF__MEMORY_TOLD : 0));
-    return told;
-}
-
 /* Does it have a correlation id? By that readers find the call, and so the zone of the work. */
 PROF__FN bool prof__tells_launch(const prof_event *e) {
     const char *json = e->extra ? e->extra->metadata_json : NULL;
@@ -16236,8 +16203,13 @@ PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
     for (uint32_t i = 0; i <= n; i++) {
         prof_event *e = s->events + i;
         uint32_t *last;
-        for (; at < s->memory.count && (i == n || s->memory.list[at].ns < e->start_ns); at++)
-            any |= prof__tell_memory(s, top, s->memory.list + at);
+        for (; at < s->memory.count && (i == n || s->memory.list[at].ns < e->start_ns); at++) {
+            prof__memory *m = s->memory.list + at;
+            bool told = prof__tell(s, prof__memory_zone(s, m),
+                                   prof__innermost(s, top + m->thread, m->ns));
+            m->category = (uint8_t)((m->category & 7) | (told ? PROF__MEMORY_TOLD : 0));
+            any |= told;
+        }
         if (i == n) break;
         if (e->flags & (uint16_t)~none) e->flags &= none;    /* marks of an earlier writer */
         if (!prof__is_zone(e)) continue;
@@ -16303,7 +16275,6 @@ PROF__FN void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__
 
 PROF__FN void prof__chrome_moment_flow(prof__out *o, const prof__gpu *g, const prof__moment *m) {
     prof_event e;
-    if (m->kind != PROF__MOMENT_FLOW && m->kind != PROF__MOMENT_FLOW_END) return;
     memset(&e, 0, sizeof e);
     e.thread = m->thread;
     e.start_ns = m->ns;
@@ -16328,8 +16299,6 @@ PROF__FN void prof__chrome_beside(prof__out *o, const prof__gpu *g) {
         if (m->next) prof__chrome_change(o, g, m, s->memory.list + m->next - 1);
         prof__chrome_change(o, g, m, m);
     }
-    for (uint32_t i = 0; s->moments && i < s->moment_count && !o->failed; i++)
-        prof__chrome_moment_flow(o, g, s->moments + i);
 }
 
 /* Writes an event that is no plain zone. False: it is one. */
@@ -16553,7 +16522,7 @@ PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
     if (i) prof__out_text(o, "]");
     for (uint32_t k = 0; k < PROF__DEVICE_TYPES && s->device_types[k]; k++) {
         prof__out_f(o, "%s\"%u\":\"%j\"", before, (uint64_t)s->device_types[k],
-                    prof__device_head(s->device_types[k], text));
+                    prof__text_upper(text, prof__device_title(s->device_types[k])));
         before = ",";
     }
     if (!before[1]) prof__out_text(o, "}");
@@ -16580,7 +16549,7 @@ PROF__FN void prof__legacy_end(prof__out *o, const struct prof_trace *s, const p
                 prof__legacy_name(e), start ? "s\"" : "f\", \"bp\": \"e\"", e->start_ns,
                 s->threads[e->thread].id, (uint64_t)id);
     for (; *device; device++) {
-        char c[2] = { prof__lower(*device), 0 };
+        char c[2] = { (char)(*device >= 'A' && *device <= 'Z' ? *device + 32 : *device), 0 };
         prof__out_json(o, c);
     }
     prof__out_text(o, "\", \"args\": {}}");
@@ -16799,24 +16768,17 @@ PROF__CALL prof_result prof_file_close(prof_file *f) {
     return f->failed ? PROF_ERROR_FILE : PROF_OK;
 }
 
-/* Writes a trace into a file; desc: the writer's own. */
-typedef prof_result (*prof__writer)(const prof_trace *trace, const void *desc, prof_sink out);
-
-PROF__FN prof_result prof__save(const prof_trace *trace, const char *path, prof__writer writer,
-                                const void *desc) {
-    prof_file f;
-    prof_result result = prof__valid(trace) ? prof_file_open(&f, path) : PROF_ERROR_INVALID;
-    if (result != PROF_OK) return result;
-    (void)prof__file_check(&f, writer(trace, desc, f.sink) == PROF_OK);
-    return prof_file_close(&f);
-}
-
-PROF__FN prof_result prof__chrome_writer(const prof_trace *trace, const void *desc, prof_sink out) {
-    return prof_write_chrome(trace, (const prof_chrome_desc *)desc, out);
+/* Closes the file of a writer, which returned this. */
+PROF__FN prof_result prof__file_written(prof_file *f, prof_result written) {
+    (void)prof__file_check(f, written == PROF_OK);
+    return prof_file_close(f);
 }
 
 PROF__CALL prof_result prof_save_chrome(const prof_trace *trace, const char *path) {
-    return prof__save(trace, path, prof__chrome_writer, NULL);
+    prof_file f;
+    prof_result result = prof__valid(trace) ? prof_file_open(&f, path) : PROF_ERROR_INVALID;
+    if (result != PROF_OK) return result;
+    return prof__file_written(&f, prof_write_chrome(trace, NULL, f.sink));
 }
 
 /* ---- a file for each window ---- */
@@ -16870,6 +16832,12 @@ PROF__CALL void prof_trace_handler(void *user, prof_trace *trace) {
 
 /* ---- the whole ---- */
 
+/* Makes a thread's place the writer's. */
+PROF__EAGER void prof__chrome_at(prof__chrome *w, uint32_t thread) {
+    if (PROF__LIKELY(w->place.thread == thread)) return;
+    prof__chrome_place(&w->place, prof__chrome_pid(w->s), thread, prof__chrome_tid(w->s, thread));
+}
+
 /* An instant (value NULL) or a counter's value; real: the value is the bits of a double. */
 PROF__FN void prof__chrome_put_moment(prof__out *o, const prof__place *place, const char *name,
                                       int64_t ns, const int64_t *value, bool real) {
@@ -16882,21 +16850,21 @@ PROF__FN void prof__chrome_put_moment(prof__out *o, const prof__place *place, co
     else prof__out_f(o, ",\"args\":{\"value\":%i}}", *value);
 }
 
-PROF__FN void prof__chrome_moment(prof__out *o, prof__place *place, const struct prof_trace *s,
-                                  const prof__moment *m) {
-    if (m->kind >= PROF__MOMENT_FLOW) return;
-    if (place->thread != m->thread)
-        prof__chrome_place(place, prof__chrome_pid(s), m->thread, prof__chrome_tid(s, m->thread));
-    prof__chrome_put_moment(o, place, prof__site(m->site)->name, m->ns,
+PROF__FN void prof__chrome_moment(prof__chrome *w, const prof__moment *m) {
+    if (m->kind == PROF__MOMENT_NONE) return;
+    if (m->kind >= PROF__MOMENT_FLOW) {
+        prof__chrome_moment_flow(w->o, w->gpu, m);
+        return;
+    }
+    prof__chrome_at(w, m->thread);
+    prof__chrome_put_moment(w->o, &w->place, prof__site(m->site)->name, m->ns,
                             m->kind == PROF__MOMENT ? NULL : &m->value,
                             m->kind == PROF__MOMENT_REAL);
 }
 
 PROF__FN void prof__chrome_event(prof__chrome *w, const prof_event *e) {
     if (PROF__UNLIKELY(prof__chrome_other(w->o, w->gpu, e))) return;
-    if (PROF__UNLIKELY(w->place.thread != e->thread))
-        prof__chrome_place(&w->place, prof__chrome_pid(w->s), e->thread,
-                           prof__chrome_tid(w->s, e->thread));
+    prof__chrome_at(w, e->thread);
     prof__chrome_zone(w->o, &w->place, e->name, e->start_ns, e->end_ns, e->flags);
     prof__event_on_cpu(w->o, w->s, e);
 }
@@ -17008,9 +16976,7 @@ PROF__FN void prof__by_end_take(void *user, const prof__close *c) {
 }
 
 PROF__FN void prof__by_end_moment(void *user, const prof__moment *m) {
-    prof__by_end *u = (prof__by_end *)user;
-    prof__chrome_moment(u->w->o, &u->w->place, u->w->s, m);
-    prof__chrome_moment_flow(u->w->o, u->w->gpu, m);
+    prof__chrome_moment(((prof__by_end *)user)->w, m);
 }
 
 PROF__FN void prof__chrome_by_end(prof__chrome *w) {
@@ -17050,7 +17016,7 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
     if (!s->analysed) prof__chrome_by_end(&w);
     prof__chrome_beside(o, &gpu);
     for (uint32_t i = 0; s->moments && i < s->moment_count && !o->failed; i++)
-        prof__chrome_moment(o, &w.place, s, s->moments + i);
+        prof__chrome_moment(&w, s->moments + i);
 }
 
 /* Writes the counts that are not 0. */
@@ -17495,14 +17461,11 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
     return prof__out_close(&t.out);
 }
 
-PROF__FN prof_result prof__timeline_writer(const prof_trace *trace, const void *desc,
-                                           prof_sink out) {
-    return prof_write_memory_timeline(trace, (const prof_memory_desc *)desc, out);
-}
-
 PROF__CALL prof_result prof_save_memory_timeline(const prof_trace *trace, const char *path,
                                                  prof_device device) {
     prof_memory_desc desc;
+    prof_result result;
+    prof_file f;
     memset(&desc, 0, sizeof desc);
     desc.device = device;
     if (!prof__valid(trace) || !path) return PROF_ERROR_INVALID;
@@ -17513,7 +17476,9 @@ PROF__CALL prof_result prof_save_memory_timeline(const prof_trace *trace, const 
         return PROF_ERROR_UNSUPPORTED;
     }
     desc.raw = prof__ends_with(path, ".raw.json") || prof__ends_with(path, ".raw.json.gz");
-    return prof__save(trace, path, prof__timeline_writer, &desc);
+    result = prof_file_open(&f, path);
+    if (result != PROF_OK) return result;
+    return prof__file_written(&f, prof_write_memory_timeline(trace, &desc, f.sink));
 }
 
 /* ---- @EXECUTION: what ran, in which order, on which inputs: PyTorch's execution trace ----

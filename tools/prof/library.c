@@ -76,6 +76,7 @@ typedef struct sums_row {
     prof_event key;                      /* with an extra of its own */
     prof__group sums;
     prof__group_wide wide;
+    prof__group_counts counts;
     prof__rank first;
     uint32_t last;                       /* 1 + number of its last call */
     uint32_t part;                       /* call_sums.part when its first call came */
@@ -154,7 +155,7 @@ static void sums_call(call_sums *s, const prof__close *c) {
     r->recursive = r->recursive || *last > c->from;
     *last = PROF__MAX(*last, c->number + 1);
     s->stats.calls++;
-    prof__call_add(&r->sums, &r->wide, c);
+    prof__call_add(&r->sums, &r->wide, &r->counts, c);
 }
 
 /* ---- Their rows ---- */
@@ -522,7 +523,7 @@ static prof_average sums_average(const call_sums *s, const sums_row *r, uint32_t
     first.flags = (uint16_t)((first.flags & ~own) | (r->flags & own));
     first.parent = r->nested ? 0 : PROF_NONE;
     a = prof__average_of(&first, rank);
-    prof__average_sums(&a, &r->sums, &r->wide);
+    prof__average_sums(&a, &r->sums, &r->wide, &r->counts);
     prof__average_by(&a, &s->desc.averages);
     a.site = r->site;
     a.is_recursive = r->recursive;
