@@ -13990,6 +13990,8 @@ PROF__FN void prof__average_by(prof_average *a, const prof_averages_desc *by) {
 /* Adds the sums of a row to another's, but for percentiles. */
 PROF__FN void prof__average_join(prof_average *into, const prof_average *from) {
 #define PROF__SUM(field) into->field = PROF__PLUS(into->field, from->field)
+    const size_t end = offsetof(prof_average, overload_name);
+    size_t i = offsetof(prof_average, device_time_total_ns);
     if (from->count) {
         into->min_ns = into->count ? PROF__MIN(into->min_ns, from->min_ns) : from->min_ns;
         into->max_ns = into->count ? PROF__MAX(into->max_ns, from->max_ns) : from->max_ns;
@@ -13998,19 +14000,11 @@ PROF__FN void prof__average_join(prof_average *into, const prof_average *from) {
     PROF__SUM(cpu_time_total_ns);
     PROF__SUM(self_cpu_time_total_ns);
     PROF__SUM(on_cpu_ns);
-    if (PROF__BARE) return;
-    PROF__SUM(device_time_total_ns);
-    PROF__SUM(self_device_time_total_ns);
-    PROF__SUM(cpu_memory_usage);
-    PROF__SUM(self_cpu_memory_usage);
-    PROF__SUM(device_memory_usage);
-    PROF__SUM(self_device_memory_usage);
-    PROF__SUM(flops);
-    into->is_recursive = into->is_recursive || from->is_recursive;
-    for (int i = 0; i < PROF_COUNTERS; i++) {
-        PROF__SUM(counters[i]);
-        PROF__SUM(self_counters[i]);
+    for (; !PROF__BARE && i < end; i += sizeof(int64_t)) {
+        int64_t *sum = (int64_t *)(void *)((char *)into + i);
+        *sum = PROF__PLUS(*sum, *(const int64_t *)(const void *)((const char *)from + i));
     }
+    into->is_recursive = into->is_recursive || from->is_recursive;
 #undef PROF__SUM
 }
 
@@ -14420,26 +14414,23 @@ typedef struct prof__table {
 
 #define PROF__COLUMN 12
 
-PROF__FN prof_average prof__row_of_event(const struct prof_trace *s, uint32_t i) {
-    const prof_event *e = s->events + i;
-    prof_average r = prof__average_of(e, i);
+PROF__FN prof_average prof__table_row(const prof__table *t, uint32_t i) {
+    prof_average r;
     prof__group sum;
     prof__group_wide wide;
     prof__group_counts counts;
     prof__beside b;
-    prof__close c = prof__event_close(s, i, &b);
+    prof__close c;
+    if (t->rows) return t->rows[i];
+    if (PROF__BARE || t->groups) return prof__group_average(t->groups, i);
+    r = prof__average_of(t->trace->events + i, i);
+    c = prof__event_close(t->trace, i, &b);
     memset(&wide, 0, sizeof wide);
     memset(&counts, 0, sizeof counts);
     prof__group_open(&sum);
     prof__call_add(&sum, &wide, &counts, &c);
     prof__average_sums(&r, &sum, &wide, &counts);
     return r;
-}
-
-PROF__FN prof_average prof__table_row(const prof__table *t, uint32_t i) {
-    if (t->rows) return t->rows[i];
-    return PROF__BARE || t->groups ? prof__group_average(t->groups, i)
-                                   : prof__row_of_event(t->trace, i);
 }
 
 /* ---- order ---- */
@@ -15326,23 +15317,7 @@ PROF__CALL bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *no
     return true;
 }
 
-/* Tells below the table what was dropped or mended. */
-PROF__FN void prof__table_notes(prof__table *t) {
-    prof_stats stats = prof_trace_stats(t->trace);
-    prof__table_timeline(t, &stats);
-    for (size_t i = 0; i < PROF__NOTES; i++) {
-        uint64_t count = prof__note_count(&stats, i);
-        if (!count) continue;
-        prof__out_text(&t->out, prof__note_text(prof__note_key(i)));
-        prof__out_text(&t->out, ": ");
-        prof__out_u64(&t->out, count);
-        prof__out_text(&t->out, "\n");
-    }
-    if (PROF__BARE && !stats.ticks_per_second)
-        prof__out_text(&t->out, "1 ns is 1 tick: set desc.platform.ticks_per_second\n");
-    prof__table_devices(t);
-}
-
+/* Writes the sums, and tells what was dropped or mended. */
 PROF__FN void prof__table_foot(prof__table *t) {
     if (t->count) {
         prof__table_rule(t);
@@ -15354,7 +15329,18 @@ PROF__FN void prof__table_foot(prof__table *t) {
     prof__table_left_out(t);
     if (t->desc->hide_notes) return;
     prof__table_remarks(t);
-    if (t->trace) prof__table_notes(t);
+    if (t->trace) {
+        prof_stats stats = prof_trace_stats(t->trace);
+        prof__table_timeline(t, &stats);
+        for (size_t i = 0; i < PROF__NOTES; i++) {
+            uint64_t count = prof__note_count(&stats, i);
+            const char *note = prof__note_text(prof__note_key(i));
+            if (count) prof__out_f(&t->out, "%s: %u\n", note, count);
+        }
+        if (PROF__BARE && !stats.ticks_per_second)
+            prof__out_text(&t->out, "1 ns is 1 tick: set desc.platform.ticks_per_second\n");
+        prof__table_devices(t);
+    }
     prof__table_tiny(t);
 }
 
@@ -15657,7 +15643,7 @@ typedef struct prof__cover {
    106 bytes for each device event and for each call that launches one. */
 typedef struct prof__gpu {
     const struct prof_trace *s;
-    uint32_t places;                     /* of calls: 2 for each such event; of the index twice it */
+    uint32_t places;                     /* of calls: 2 for each such event; of the index 4 */
     uint32_t *calls, *index;             /* number + 1; 0: free */
     uint8_t *launched;                   /* by place of calls: the call launched something */
     prof__cover *covers;
@@ -15730,17 +15716,6 @@ PROF__FN void prof__gpu_cover(prof__gpu *g, uint32_t event, const prof_event *e)
     c->end_ns = PROF__MAX(c->end_ns, e->end_ns);
 }
 
-PROF__FN void prof__gpu_work(prof__gpu *g, const prof_event *e) {
-    uint32_t *place, i;
-    prof__gpu_cover(g, PROF_NONE, e);
-    if (!prof__link_of(e)) return;
-    place = prof__gpu_call(g, prof__link_of(e));
-    if (!*place) return;
-    g->launched[place - g->calls] = 1;
-    for (i = *place - 1; i != PROF_NONE; i = g->s->events[i].parent)
-        if (prof__is_annotation(g->s->events + i)) prof__gpu_cover(g, i, e);
-}
-
 /* Finds calls, streams and covers among the events of devices, if there are any. */
 PROF__FN void prof__gpu_find(prof__gpu *g) {
     const struct prof_trace *s = g->s;
@@ -15762,9 +15737,17 @@ PROF__FN void prof__gpu_find(prof__gpu *g) {
                                                        : NULL;
         if (place && !*place) *place = i + 1;
     }
-    for (uint32_t i = 0; i < s->event_count; i++)
-        if (s->events[i].extra && s->events[i].device_type != PROF_DEVICE_CPU)
-            prof__gpu_work(g, s->events + i);
+    for (uint32_t i = 0; i < s->event_count; i++) {
+        const prof_event *e = s->events + i;
+        uint32_t *place;
+        if (!e->extra || e->device_type == PROF_DEVICE_CPU) continue;
+        prof__gpu_cover(g, PROF_NONE, e);
+        place = prof__link_of(e) ? prof__gpu_call(g, prof__link_of(e)) : NULL;
+        if (!place || !*place) continue;
+        g->launched[place - g->calls] = 1;
+        for (uint32_t up = *place - 1; up != PROF_NONE; up = s->events[up].parent)
+            if (prof__is_annotation(s->events + up)) prof__gpu_cover(g, up, e);
+    }
 }
 
 /* places stays 0 where there are no events of devices. */
@@ -15775,8 +15758,8 @@ PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
     if (s->side) prof__gpu_find(g);
 }
 
-/* Begins an event, up to its time. ph: with "s", for an instant. The name is "aten::add.Tensor" where
-   there is an overload, as PyTorch has it. */
+/* Begins an event, up to its time. ph: with "s", for an instant. With an overload the name is
+   "aten::add.Tensor", as PyTorch has it. */
 PROF__FN void prof__chrome_open(prof__out *o, const char *ph, const char *category,
                                 const char *name, const char *overload, prof__stream at,
                                 int64_t ns) {
@@ -16249,7 +16232,7 @@ PROF__FN bool prof__marks_make(const struct prof_trace *s) {
 
 /* ---- memory, arrows and ranges ---- */
 
-/* Writes the change m. block: m; or an older one, which was still in use at its address, so that its
+/* Writes the change m. block: m; or an older one that was still in use at its address, so that its
    free was missed: an event for that free comes first, so that totals agree. */
 PROF__FN void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__memory *m,
                                   const prof__memory *block) {
@@ -16801,26 +16784,21 @@ PROF__FN void prof__make_directories(const char *dir) {
     }
 }
 
-/* HOSTNAME_PID */
-PROF__FN void prof__worker_name(char *buf, size_t size) {
-#if defined(_WIN32)
-    const char *host = "localhost";
-#else
-    struct utsname names;
-    const char *host = uname(&names) == -1 ? "localhost" : names.nodename;
-#endif
-    (void)prof__text_f(buf, size, "%s_%u", host, (uint64_t)prof__process_id());
-}
-
 PROF__CALL void prof_trace_handler(void *user, prof_trace *trace) {
     prof_handler *h = (prof_handler *)user;
     const char *dir = h && h->dir && *h->dir ? h->dir : ".";
     char path[992], worker[288];
     prof_result result;
     size_t n;
+#if defined(_WIN32)
+    const char *host = "localhost";
+#else
+    struct utsname names;
+    const char *host = uname(&names) == -1 ? "localhost" : names.nodename;
+#endif
     if (!h) return;
     prof__make_directories(dir);
-    prof__worker_name(worker, sizeof worker);
+    (void)prof__text_f(worker, sizeof worker, "%s_%u", host, (uint64_t)prof__process_id());
     n = prof__text_f(path, sizeof path, "%s/%s.%u.pt.trace.json%s", dir,
                      h->worker && *h->worker ? h->worker : worker, prof__wall_now(),
                      h->gzip ? ".gz" : "");
@@ -17030,20 +17008,6 @@ PROF__FN void prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
     if (!PROF__BARE && stats.warnings) prof__out_f(o, ",\"warnings\":%u", (uint64_t)stats.warnings);
 }
 
-PROF__FN void prof__chrome_head(prof__out *o, const struct prof_trace *s) {
-    prof__out_text(o, "{\"schemaVersion\":1,\n\"prof\":{\"version\":\"" PROF_VERSION "\"");
-    prof__chrome_promises(o, s);
-    prof__chrome_counts(o, s);
-    prof__chrome_sums(o, s);
-    prof__chrome_status(o, s);
-    prof__chrome_sites(o, s);
-    prof__out_text(o, "}");
-    prof__chrome_devices(o, s);
-    prof__chrome_metadata(o, s);
-    prof__out_f(o, ",\n\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":%u,"
-                   "\n\"traceEvents\":[\n", s->start_wall_ns);
-}
-
 /* The head of an array: that of an object, as far as it is known at the start. whole: all events
    are known, it is no stream. */
 PROF__FN void prof__chrome_array_head(prof__out *o, const struct prof_trace *s, bool whole) {
@@ -17063,8 +17027,21 @@ PROF__FN void prof__chrome_array_recorded(prof__out *o, const struct prof_trace 
 }
 
 PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool array, bool marks) {
-    if (array) prof__chrome_array_head(o, s, true);
-    else prof__chrome_head(o, s);
+    if (array) {
+        prof__chrome_array_head(o, s, true);
+    } else {
+        prof__out_text(o, "{\"schemaVersion\":1,\n\"prof\":{\"version\":\"" PROF_VERSION "\"");
+        prof__chrome_promises(o, s);
+        prof__chrome_counts(o, s);
+        prof__chrome_sums(o, s);
+        prof__chrome_status(o, s);
+        prof__chrome_sites(o, s);
+        prof__out_text(o, "}");
+        prof__chrome_devices(o, s);
+        prof__chrome_metadata(o, s);
+        prof__out_f(o, ",\n\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":%u,"
+                       "\n\"traceEvents\":[\n", s->start_wall_ns);
+    }
     prof__chrome_events(o, s);
     if (array) {
         prof__chrome_array_recorded(o, s, s->analysed ? s->event_count
