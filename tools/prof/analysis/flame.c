@@ -39,14 +39,13 @@ typedef struct walk {
     struct trace trace;         /* key of a call: number of the stack in texts + 1, of its own or
                                    around it; more: its node */
     interner texts;             /* "Call stack" texts */
-    map thread_names;           /* thread -> number in texts */
     uint32_t *path;
     size_t path_capacity;
     uint32_t *names;            /* by number in the trace's names: 1 + that in f->names; 0: none */
     uint32_t thread, base;      /* of the call entered last; where its paths begin */
     bool by_prof, zone_stacks;  /* the head is prof.h's; and says that stacks are those of zones */
     uint32_t told_thread;
-    char told[320];             /* what that is called */
+    char told[80];              /* what that is called */
 } walk;
 
 static uint32_t stack_number(walk *w, const trace_event *event) {
@@ -58,14 +57,6 @@ static uint32_t stack_number(walk *w, const trace_event *event) {
     uint32_t number = size ? intern(&w->texts, text, size) + 1 : 0;
     free(text);
     return number;
-}
-
-static void keep_thread_name(walk *w, const trace_event *event) {
-    char name[256];
-    if (event->phase != 'M' || !text_is(event->name, "thread_name")) return;
-    if (!trace_arg_text(event, "name", name, sizeof name)) return;
-    *map_put(&w->thread_names, trace_thread(&w->trace, event), NULL) =
-        intern(&w->texts, name, strlen(name));
 }
 
 static void note_head(walk *w, const trace_member *member) {
@@ -86,24 +77,18 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
         c->key = stack_number(w, event);
         c->apart = o->frames_only && c->kind == TRACE_PYTHON;
     }
-    if (o->threads || o->take) keep_thread_name(w, event);
+    if (event->phase == 'M' && (o->threads || o->take)) trace_take_name(&w->trace, event);
     if (o->on_event) o->on_event(o->user, event);
-}
-
-/* name: NULL: it has none. */
-static void format_thread(char text[320], const char *name, int64_t pid, int64_t tid) {
-    if (name) snprintf(text, 320, "%s", name);
-    else snprintf(text, 320, "process %lld thread %lld", (long long)pid, (long long)tid);
 }
 
 /* What the thread is called, until the next one. */
 static const char *thread_text(walk *w, uint32_t number) {
     const call_thread *thread = &w->trace.threads[number];
-    const uint64_t *name = map_get(&w->thread_names, number);
-    if (number == w->told_thread) return w->told;
+    const char *name = trace_words(&w->trace, thread->name);
+    if (name || number == w->told_thread) return name ? name : w->told;
     w->told_thread = number;
-    format_thread(w->told, name ? interned_text(&w->texts, (uint32_t)*name) : NULL, thread->pid,
-                  thread->tid);
+    snprintf(w->told, sizeof w->told, "process %lld thread %lld", (long long)thread->pid,
+             (long long)thread->tid);
     return w->told;
 }
 
@@ -288,7 +273,6 @@ int flame_read(flame *f, const flame_options *options, const char *path) {
     f->overlaps += w.trace.nest.overlaps;
     trace_free(&w.trace);
     intern_free(&w.texts);
-    map_free(&w.thread_names);
     free(w.path);
     free(w.names);
     return status;

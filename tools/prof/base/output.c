@@ -17,6 +17,8 @@
 #include "base/text.h"
 #include "library.h"
 
+enum { OUTPUT_ROOM = 1 << 18 };
+
 bool ends_with(const char *text, const char *end) {
     size_t size = strlen(text), tail = strlen(end);
     return size >= tail && strcmp(text + size - tail, end) == 0;
@@ -155,7 +157,7 @@ static void output_put(output *out, const void *data, size_t size) {
         fail(out->path ? out->path : "stdout", "cannot be written: %s", strerror(errno));
 }
 
-void output_flush(output *out) {
+static void output_flush(output *out) {
     size_t used = out->used;
     out->used = 0;
     output_put(out, out->buffer, used);

@@ -32,17 +32,6 @@ void output_open_memory(output *out);                        /* output_discard g
 const char *output_memory(output *out, size_t *size);        /* until more is written */
 void output_forget(output *out);                             /* what that has: begins anew */
 void output_write(output *out, const void *data, size_t size);
-/* Room for so many bytes, OUTPUT_ROOM at most, to be written by the caller: where they end is then
-   told to output_written. */
-enum { OUTPUT_ROOM = 1 << 18 };
-void output_flush(output *out);
-static inline char *output_room(output *out, size_t size) {
-    if (size > OUTPUT_ROOM - out->used) output_flush(out);
-    return out->buffer + out->used;
-}
-static inline void output_written(output *out, const char *end) {
-    out->used = (size_t)(end - out->buffer);
-}
 void output_text(output *out, const char *text);
 void output_format(output *out, const char *format, ...) PRINTF_LIKE(2, 3);
 enum { US_TEXT = 32 };

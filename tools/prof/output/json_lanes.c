@@ -4,54 +4,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "input/trace_reader.h"
 #include "trace/lanes.h"
+#include "trace/trace.h"
 
 enum { FIRST_TID = 800000 };     /* of lanes, but for those that the trace has */
 
 typedef struct row {
-    int64_t pid, tid, sort;
-    char *pid_text, *tid_text, *name;        /* NULL: none */
+    int64_t sort;
     bool has_sort;
     uint32_t first_lane, lane_count;         /* in lane_tids; without the row itself */
 } row;
 
 struct json_lanes {
-    row *rows;
+    struct trace trace;          /* its threads, */
+    row *rows;                   /* of which each is one */
     size_t row_count, row_capacity;
-    map row_numbers, tids;       /* tids: those that the trace has */
+    map tids;                    /* those that the trace has */
     map moved;                   /* offset of an event in the file -> its tid */
     int64_t *lane_tids, next_tid;
     size_t lane_count, lane_capacity;
     map ends;                    /* offset of a begin -> that of its end */
     row_items items;             /* their ids: offsets */
-    arena memory;
 };
 
-static char *kept(json_lanes *l, trace_text text) {
-    return text.data ? arena_text(&l->memory, text.data, text.size) : NULL;
-}
-
 static uint32_t row_of(json_lanes *l, const trace_event *event) {
-    bool is_new;
-    uint64_t key = hash_mix(hash_mix((uint64_t)event->pid) * 31 + (uint64_t)event->tid);
-    uint64_t *number = map_put(&l->row_numbers, key, &is_new);
-    if (!is_new) return (uint32_t)*number;
+    uint32_t number = trace_thread(&l->trace, event);
+    if (number < l->row_count) return number;
     GROW(l->rows, l->row_count, l->row_capacity);
-    l->rows[l->row_count] = (row){
-        .pid = event->pid, .tid = event->tid,
-        .pid_text = kept(l, event->pid_text), .tid_text = kept(l, event->tid_text)
-    };
+    l->rows[l->row_count++] = (row){.has_sort = false};
     *map_put(&l->tids, (uint64_t)event->tid, NULL) = 1;
-    return (uint32_t)(*number = l->row_count++);
+    return number;
 }
 
 static void take_name(json_lanes *l, const trace_event *event) {
-    char text[512];
-    uint32_t number = row_of(l, event);
+    uint32_t number = row_of(l, event);          /* it may move the rows */
     row *r = &l->rows[number];
-    if (text_is(event->name, "thread_name") && trace_arg_text(event, "name", text, sizeof text))
-        r->name = arena_text(&l->memory, text, strlen(text));
+    trace_take_name(&l->trace, event);
     if (text_is(event->name, "thread_sort_index"))
         r->has_sort |= trace_arg_int(event, "sort_index", &r->sort);
 }
@@ -130,34 +118,37 @@ bool json_lanes_edit(const json_lanes *l, const trace_event *event, text_edit *e
     return false;
 }
 
-static void write_name(trace_writer *w, const row *r, int64_t pid, int64_t tid, uint32_t lane) {
+static void write_name(const json_lanes *l, trace_writer *w, uint32_t number, int64_t pid,
+                       uint32_t lane) {
     char name[600];
-    const char *own = r->name ? r->name : r->tid_text;
-    writer_row to = {pid, tid, pid == r->pid ? r->pid_text : NULL};
-    if (own) snprintf(name, sizeof name, "%s (lane %u)", own, lane + 1);
-    else snprintf(name, sizeof name, "%lld (lane %u)", (long long)r->tid, lane + 1);
+    const row *r = &l->rows[number];
+    const call_thread *t = &l->trace.threads[number];
+    const char *own = trace_thread_name(&l->trace, number);
+    writer_row to = {pid, l->lane_tids[r->first_lane + lane - 1],
+                     pid == t->pid ? trace_words(&l->trace, t->pid_text) : NULL};
+    if (own) snprintf(name, sizeof name, "%.500s (lane %u)", own, lane + 1);
+    else snprintf(name, sizeof name, "%lld (lane %u)", (long long)t->tid, lane + 1);
     writer_name(w, "thread_name", to, name);
-    if (r->tid_text && !r->has_sort) return;
-    writer_sort_index(w, "thread_sort_index", to, r->has_sort ? r->sort : r->tid);
+    if (t->tid_text != NO_CALL && !r->has_sort) return;
+    writer_sort_index(w, "thread_sort_index", to, r->has_sort ? r->sort : t->tid);
 }
 
 void json_lanes_names(const json_lanes *l, trace_writer *w,
                       int64_t (*new_pid)(void *user, int64_t pid), void *user) {
-    for (size_t i = 0; l && i < l->row_count; i++) {
-        const row *r = &l->rows[i];
-        int64_t pid = new_pid ? new_pid(user, r->pid) : r->pid;
-        for (uint32_t lane = 0; lane < r->lane_count; lane++)
-            write_name(w, r, pid, l->lane_tids[r->first_lane + lane], lane + 1);
+    for (uint32_t i = 0; l && i < l->row_count; i++) {
+        int64_t own = l->trace.threads[i].pid, pid = new_pid ? new_pid(user, own) : own;
+        for (uint32_t lane = 1; lane <= l->rows[i].lane_count; lane++)
+            write_name(l, w, i, pid, lane);
     }
 }
 
 void json_lanes_free(json_lanes *l) {
     if (!l) return;
     items_free(&l->items);
-    map *maps[] = {&l->row_numbers, &l->tids, &l->moved, &l->ends};
+    map *maps[] = {&l->tids, &l->moved, &l->ends};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) map_free(maps[i]);
     free(l->rows);
     free(l->lane_tids);
-    arena_free(&l->memory);
+    trace_free(&l->trace);
     free(l);
 }

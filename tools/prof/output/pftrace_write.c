@@ -8,9 +8,9 @@
 #include <zlib.h>
 
 #include "base/protobuf.h"
-#include "input/trace_reader.h"
 #include "output/trace_writer.h"
 #include "trace/flows.h"
+#include "trace/trace.h"
 
 enum {
     SEQUENCE = 1,
@@ -24,17 +24,10 @@ enum {
 typedef enum row_kind { ROW_THREAD, ROW_ASYNC, ROW_COUNTER } row_kind;
 enum { ITEM_FLOW = FLOWS_END, ITEM_INSTANT, ITEM_COUNTER };      /* what an item is */
 
-typedef struct process {
-    int64_t pid;
-    uint64_t uuid;
-    char *text, *name, *labels;  /* text: its pid, where that is one; NULL: none */
-} process;
-
 typedef struct row {
-    uint32_t process;
+    uint32_t process, thread;    /* in the writer's trace; thread: of a row of that kind */
     row_kind kind;
-    int64_t tid;
-    char *text, *name;           /* text: its tid; NULL: none */
+    const char *name;            /* of another one */
 } row;
 
 typedef struct bound_flow { uint64_t id; uint32_t call; } bound_flow;
@@ -43,11 +36,10 @@ typedef struct pf_writer {
     output *out;
     pb payloads;                 /* of items, one behind the other */
     row_items items;             /* their ids: where payloads begin */
-    process *processes;
-    size_t process_count, process_capacity;
+    struct trace trace;          /* its processes and threads */
     row *rows;
     size_t row_count, row_capacity;
-    map process_numbers, row_numbers;
+    map row_numbers;
     arena memory;
     interner texts[PF_STRING_TEXTS + 1];     /* by field of the interned data */
     pb interned, packet;         /* being made */
@@ -190,34 +182,18 @@ static void put_args(pf_writer *w, pb *to, const trace_event *event) {
 
 /* ---- Processes and rows ---- */
 
-static char *kept(pf_writer *w, trace_text text) {
-    return text.data ? arena_text(&w->memory, text.data, text.size) : NULL;
-}
-
-static uint32_t process_of(pf_writer *w, const trace_event *event) {
-    bool is_new;
-    uint64_t *number = map_put(&w->process_numbers, (uint64_t)event->pid, &is_new);
-    if (!is_new) return (uint32_t)*number;
-    GROW(w->processes, w->process_count, w->process_capacity);
-    w->processes[w->process_count] = (process){
-        .pid = event->pid, .uuid = ++w->uuids, .text = kept(w, event->pid_text)
-    };
-    return (uint32_t)(*number = w->process_count++);
-}
-
-/* name: of a counter; its rows are told apart by that, those of threads by tid. */
+/* name: of a counter, or async; rows of threads are told apart by those. */
 static uint32_t row_of(pf_writer *w, const trace_event *event, row_kind kind, trace_text name) {
-    uint32_t of_process = process_of(w, event);
-    uint64_t own = kind == ROW_THREAD ? (uint64_t)event->tid : hash_bytes(name.data, name.size);
-    uint64_t key = hash_mix(hash_mix(own) * 31 + of_process) * 31 + kind;
+    row made = {.process = trace_process(&w->trace, event), .kind = kind};
+    if (kind == ROW_THREAD) made.thread = trace_thread(&w->trace, event);
+    uint64_t own = kind == ROW_THREAD ? made.thread : hash_bytes(name.data, name.size);
+    uint64_t key = hash_mix(hash_mix(own) * 31 + made.process) * 31 + kind;
     bool is_new;
     uint64_t *number = map_put(&w->row_numbers, hash_mix(key), &is_new);
     if (!is_new) return (uint32_t)*number;
+    if (kind != ROW_THREAD) made.name = arena_text(&w->memory, name.data, name.size);
     GROW(w->rows, w->row_count, w->row_capacity);
-    w->rows[w->row_count] = (row){
-        .process = of_process, .kind = kind, .tid = event->tid,
-        .text = kind == ROW_THREAD ? kept(w, event->tid_text) : NULL, .name = kept(w, name)
-    };
+    w->rows[w->row_count] = made;
     return (uint32_t)(*number = w->row_count++);
 }
 
@@ -225,28 +201,11 @@ static uint32_t thread_row(pf_writer *w, const trace_event *event) {
     return row_of(w, event, ROW_THREAD, (trace_text){NULL, 0});
 }
 
-/* What a trace calls its processes and threads. */
-static void take_name(pf_writer *w, const trace_event *event) {
-    bool labels = text_is(event->name, "process_labels");
-    bool of_thread = text_is(event->name, "thread_name");
-    const trace_member *arg = trace_arg(event, labels ? "labels" : "name");
-    if (!arg || !json_is_text(arg->value)) return;
-    if (!labels && !of_thread && !text_is(event->name, "process_name")) return;
-    char *text = kept(w, decoded(w, arg->value));
-    if (of_thread) {
-        uint32_t number = thread_row(w, event);
-        w->rows[number].name = text;
-    } else {
-        uint32_t number = process_of(w, event);              /* it may move the processes */
-        *(labels ? &w->processes[number].labels : &w->processes[number].name) = text;
-    }
-}
-
 static void take_metadata(pf_writer *w, const trace_event *event) {
     output_text(&w->events, w->any_metadata ? ",\n" : "");
     w->any_metadata = true;
     event_write(&w->events, event);
-    take_name(w, event);
+    trace_take_name(&w->trace, event);
 }
 
 static void take_member(pf_writer *w, const trace_member *member) {
@@ -362,9 +321,9 @@ static int read_trace(pf_writer *w, const char *path, bool merged) {
 
 /* ---- Flows: their ends have the same id ---- */
 
-static void bind_flow(pf_writer *w, uint64_t id, uint32_t call) {
+static void bind_flow(pf_writer *w, uint64_t id, uint32_t place) {
     GROW(w->flows, w->flow_count, w->flow_capacity);
-    w->flows[w->flow_count++] = (bound_flow){id, call};
+    w->flows[w->flow_count++] = (bound_flow){id, place};
 }
 
 static void add_flow(void *user, const flow_end *from, const flow_end *to) {
@@ -408,7 +367,8 @@ static void end_packet(pf_writer *w, size_t event) {
 }
 
 static bool is_int32(int64_t number) { return number >= INT32_MIN && number <= INT32_MAX; }
-static bool is_plain(const process *p) { return p->text || !is_int32(p->pid); }
+static bool is_plain(const call_process *p) { return p->text != NO_CALL || !is_int32(p->pid); }
+static uint64_t process_uuid(uint32_t number) { return number + UINT64_C(1); }
 
 static size_t begin_track(pf_writer *w, uint64_t uuid, uint64_t parent) {
     w->packet.size = 0;
@@ -425,39 +385,44 @@ static void put_number_name(pb *to, const char *text, int64_t number) {
     pb_text(to, PF_TRACK_NAME, text ? text : digits);
 }
 
-static void write_process(pf_writer *w, const process *p) {
-    size_t track = begin_track(w, p->uuid, 0);
+static void write_process(pf_writer *w, uint32_t number) {
+    const call_process *p = &w->trace.processes[number];
+    const char *name = trace_words(&w->trace, p->name), *labels = trace_words(&w->trace, p->labels);
+    size_t track = begin_track(w, process_uuid(number), 0);
     if (is_plain(p)) {
-        put_number_name(&w->packet, p->text, p->pid);
+        put_number_name(&w->packet, trace_words(&w->trace, p->text), p->pid);
     } else {
         size_t of_process = pb_open(&w->packet, PF_PROCESS);
-        const char *name = p->name ? p->name : "", *labels = p->labels ? p->labels : "";
         pb_uint(&w->packet, PF_PROCESS_PID, (uint64_t)p->pid);
         size_t text = pb_open(&w->packet, PF_PROCESS_NAME);
-        pb_raw(&w->packet, name, strlen(name));
-        if (*name && *labels) pb_raw(&w->packet, " ", 1);
-        pb_raw(&w->packet, labels, strlen(labels));
+        if (name) pb_raw(&w->packet, name, strlen(name));
+        if (name && *name && labels && *labels) pb_raw(&w->packet, " ", 1);
+        if (labels) pb_raw(&w->packet, labels, strlen(labels));
         pb_close(&w->packet, text);
         pb_close(&w->packet, of_process);
     }
     end_packet(w, track);
 }
 
-static void write_row(pf_writer *w, const row *r, uint64_t uuid) {
-    const process *p = &w->processes[r->process];
-    size_t track = begin_track(w, uuid, p->uuid);
-    if (r->kind != ROW_THREAD) {
-        pb_text(&w->packet, PF_TRACK_NAME, r->name);
-        if (r->kind == ROW_COUNTER) pb_bytes(&w->packet, PF_COUNTER, "", 0);
-    } else if (is_plain(p) || r->text || !is_int32(r->tid)) {
-        put_number_name(&w->packet, r->text, r->tid);
-    } else {
-        size_t thread = pb_open(&w->packet, PF_THREAD);
-        pb_uint(&w->packet, PF_THREAD_PID, (uint64_t)p->pid);
-        pb_uint(&w->packet, PF_THREAD_TID, (uint64_t)r->tid);
-        if (r->name) pb_text(&w->packet, PF_THREAD_NAME, r->name);
-        pb_close(&w->packet, thread);
+static void write_thread(pf_writer *w, const call_process *p, const call_thread *t) {
+    if (is_plain(p) || t->tid_text != NO_CALL || !is_int32(t->tid)) {
+        put_number_name(&w->packet, trace_words(&w->trace, t->tid_text), t->tid);
+        return;
     }
+    const char *name = trace_words(&w->trace, t->name);
+    size_t thread = pb_open(&w->packet, PF_THREAD);
+    pb_uint(&w->packet, PF_THREAD_PID, (uint64_t)p->pid);
+    pb_uint(&w->packet, PF_THREAD_TID, (uint64_t)t->tid);
+    if (name) pb_text(&w->packet, PF_THREAD_NAME, name);
+    pb_close(&w->packet, thread);
+}
+
+static void write_row(pf_writer *w, const row *r, uint64_t uuid) {
+    size_t track = begin_track(w, uuid, process_uuid(r->process));
+    if (r->kind == ROW_THREAD)
+        write_thread(w, &w->trace.processes[r->process], &w->trace.threads[r->thread]);
+    else pb_text(&w->packet, PF_TRACK_NAME, r->name);
+    if (r->kind == ROW_COUNTER) pb_bytes(&w->packet, PF_COUNTER, "", 0);
     end_packet(w, track);
 }
 
@@ -471,14 +436,16 @@ static void write_lane(pf_writer *w, const row *r) {
         return;
     }
     size_t track = begin_track(w, uuid, w->lane_uuids[0]);
-    if (r->name) pb_text(&w->packet, PF_TRACK_NAME, r->name);
-    else put_number_name(&w->packet, r->text, r->tid);
+    if (r->kind == ROW_THREAD)
+        put_number_name(&w->packet, trace_thread_name(&w->trace, r->thread),
+                        w->trace.threads[r->thread].tid);
+    else pb_text(&w->packet, PF_TRACK_NAME, r->name);
     end_packet(w, track);
 }
 
-static void write_end(void *user, uint32_t lane, const lane_call *call) {
+static void write_end(void *user, uint32_t lane, const lane_call *ended) {
     pf_writer *w = user;
-    end_packet(w, begin_packet(w, call->end_ns, PF_END, w->lane_uuids[lane]));
+    end_packet(w, begin_packet(w, ended->end_ns, PF_END, w->lane_uuids[lane]));
 }
 
 static void put_payload(pf_writer *w, size_t number) {
@@ -601,10 +568,11 @@ static void write_texts(pf_writer *w) {
 
 static void write_all(pf_writer *w) {
     if (w->first_ns == INT64_MAX) w->first_ns = 0;
+    w->uuids = w->trace.process_count;
     write_clocks(w);
     write_head(w);
     write_texts(w);
-    for (size_t i = 0; i < w->process_count; i++) write_process(w, &w->processes[i]);
+    for (uint32_t i = 0; i < w->trace.process_count; i++) write_process(w, i);
     write_items(w);
     write_held(w);
 }
@@ -613,9 +581,8 @@ static void free_writer(pf_writer *w) {
     free(w->payloads.data);
     items_free(&w->items);
     flows_free(&w->ends);
-    free(w->processes);
+    trace_free(&w->trace);
     free(w->rows);
-    map_free(&w->process_numbers);
     map_free(&w->row_numbers);
     arena_free(&w->memory);
     for (int i = 0; i <= PF_STRING_TEXTS; i++) intern_free(&w->texts[i]);

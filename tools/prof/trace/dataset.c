@@ -75,8 +75,6 @@ const table_model table_models[TABLES] = {
     MODEL("metadata", metadata_columns)
 };
 
-typedef struct process { const char *name, *labels; } process;
-
 typedef struct dataset {
     row_sink *sink;
     const char *path;
@@ -84,12 +82,6 @@ typedef struct dataset {
     struct trace trace;          /* its threads are those of all events; key of a call: the number
                                     of its event; more: its depth */
     size_t calls, works;         /* so many are handed out */
-    const char **thread_names;   /* of its threads; NULL: none */
-    size_t thread_count, thread_capacity;
-    process *processes;
-    size_t process_count, process_capacity;
-    map process_numbers;
-    arena memory;
     step_times steps;
     flows flows;
     row_items items;             /* of all calls and ends of flows, if these are wanted */
@@ -177,52 +169,6 @@ static bool wants(const dataset *d, table_id table) { return d->sink->wanted >> 
 
 /* ---- First pass ---- */
 
-static const char *kept(dataset *d, trace_text text) {
-    char *copy = allocate(3 * text.size + 1);
-    size_t size = json_decode(text, copy, 3 * text.size + 1);
-    const char *kept_text = arena_text(&d->memory, copy, size);
-    free(copy);
-    return kept_text;
-}
-
-static process *process_of(dataset *d, int64_t pid) {
-    bool is_new;
-    uint64_t *number = map_put(&d->process_numbers, (uint64_t)pid, &is_new);
-    if (!is_new) return &d->processes[*number];
-    GROW(d->processes, d->process_count, d->process_capacity);
-    *number = d->process_count;
-    d->processes[d->process_count] = (process){NULL, NULL};
-    return &d->processes[d->process_count++];
-}
-
-static uint32_t thread_of(dataset *d, const trace_event *event) {
-    uint32_t number = trace_thread(&d->trace, event);
-    if (number < d->thread_count) return number;
-    GROW(d->thread_names, d->thread_count, d->thread_capacity);
-    d->thread_names[d->thread_count++] = NULL;
-    process *p = process_of(d, event->pid);
-    if (event->pid_text.data && !p->name)
-        p->name = arena_text(&d->memory, event->pid_text.data, event->pid_text.size);
-    if (event->tid_text.data)
-        d->thread_names[number] =
-            arena_text(&d->memory, event->tid_text.data, event->tid_text.size);
-    return number;
-}
-
-static void take_name(dataset *d, const trace_event *event) {
-    bool labels = text_is(event->name, "process_labels");
-    bool of_thread = text_is(event->name, "thread_name");
-    const trace_member *arg = trace_arg(event, labels ? "labels" : "name");
-    d->own |= text_is(event->name, "prof");
-    if (!arg || !json_is_text(arg->value)) return;
-    if (!labels && !of_thread && !text_is(event->name, "process_name")) return;
-    const char *name = kept(d, arg->value);
-    uint32_t thread = of_thread ? thread_of(d, event) : 0;   /* it may move the names */
-    if (of_thread) d->thread_names[thread] = name;
-    else if (labels) process_of(d, event->pid)->labels = name;
-    else process_of(d, event->pid)->name = name;
-}
-
 static void add_slice(dataset *d, const trace_event *event, uint32_t thread) {
     if (!d->with_flows || event->is_async) return;
     items_add(&d->items,
@@ -244,10 +190,11 @@ static void collect_flow(dataset *d, const trace_event *event, uint32_t thread) 
 
 static void collect(dataset *d, const trace_event *event, trace_kept kept) {
     if (event->phase == 'M') {
-        take_name(d, event);
+        d->own |= text_is(event->name, "prof");
+        trace_take_name(&d->trace, event);
         return;
     }
-    uint32_t thread = thread_of(d, event);
+    uint32_t thread = trace_thread(&d->trace, event);
     switch (event->phase) {
     case 'X': collect_event(d, event, thread, kept); break;
     case 's': case 't': case 'f': collect_flow(d, event, thread); break;
@@ -341,13 +288,13 @@ static void put_place(dataset *d, const trace_event *event) {
 }
 
 static void put_names(dataset *d, const trace_event *event) {
-    uint32_t thread = thread_of(d, event);
+    uint32_t thread = trace_thread(&d->trace, event);
     int64_t id;
     put_text(d, E_NAME, event->name);
     if (event->has & TRACE_HAS_CAT) put_text(d, E_CAT, event->cat);
     put_ids(d, E_PID, E_TID, event);
-    put_words(d, E_PROCESS, process_of(d, event->pid)->name);
-    put_words(d, E_THREAD, d->thread_names[thread]);
+    put_words(d, E_PROCESS, trace_process_name(&d->trace, d->trace.threads[thread].process));
+    put_words(d, E_THREAD, trace_thread_name(&d->trace, thread));
     if (trace_correlation(event, &id)) put(d, E_CORRELATION, id);
     if (trace_external_id(event, &id)) put(d, E_EXTERNAL, id);
 }
@@ -486,15 +433,14 @@ static void flow_rows(dataset *d) {
 }
 
 static void thread_rows(dataset *d) {
-    for (size_t i = 0; i < d->trace.thread_count && wants(d, TABLE_THREADS); i++) {
+    for (uint32_t i = 0; i < d->trace.thread_count && wants(d, TABLE_THREADS); i++) {
         const call_thread *thread = &d->trace.threads[i];
-        const process *p = process_of(d, thread->pid);
         begin_row(d, 0);
         if (thread->pid_text == NO_CALL) put(d, T_PID, thread->pid);
         if (thread->tid_text == NO_CALL) put(d, T_TID, thread->tid);
-        put_words(d, T_PROCESS, p->name);
-        put_words(d, T_THREAD, d->thread_names[i]);
-        put_words(d, T_LABELS, p->labels);
+        put_words(d, T_PROCESS, trace_process_name(&d->trace, thread->process));
+        put_words(d, T_THREAD, trace_thread_name(&d->trace, i));
+        put_words(d, T_LABELS, trace_words(&d->trace, d->trace.processes[thread->process].labels));
         end_row(d, TABLE_THREADS);
     }
 }
@@ -536,10 +482,6 @@ static void tell(const dataset *d) {
 
 static void free_dataset(dataset *d) {
     trace_free(&d->trace);
-    free(d->thread_names);
-    free(d->processes);
-    map_free(&d->process_numbers);
-    arena_free(&d->memory);
     step_times_free(&d->steps);
     flows_free(&d->flows);
     items_free(&d->items);

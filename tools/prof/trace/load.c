@@ -7,31 +7,7 @@
 
 #include "input/losses.h"
 
-/* ---- Names and threads ---- */
-
-static uint32_t new_thread(struct trace *t, const trace_event *event) {
-    GROW(t->threads, t->thread_count, t->thread_capacity);
-    call_thread *thread = &t->threads[t->thread_count];
-    thread->pid = event->pid;
-    thread->tid = event->tid;
-    thread->pid_text = event->pid_text.size
-        ? intern(&t->names, event->pid_text.data, event->pid_text.size) : NO_CALL;
-    thread->tid_text = event->tid_text.size
-        ? intern(&t->names, event->tid_text.data, event->tid_text.size) : NO_CALL;
-    return (uint32_t)t->thread_count++;
-}
-
-uint32_t trace_thread(struct trace *t, const trace_event *event) {
-    uint64_t key = hash_mix((uint64_t)event->pid) * 31 + (uint64_t)event->tid;
-    bool is_new;
-    if (t->last_thread.any && t->last_thread.key == key) return t->last_thread.number;
-    uint64_t *number = map_put(&t->thread_numbers, key, &is_new);
-    if (is_new) *number = new_thread(t, event);
-    t->last_thread.key = key;
-    t->last_thread.number = (uint32_t)*number;
-    t->last_thread.any = true;
-    return (uint32_t)*number;
-}
+/* ---- Names ---- */
 
 /* Without the overload behind it, where that stands for itself too. */
 static trace_text without_overload(const trace_event *event) {
@@ -253,9 +229,10 @@ void trace_clear(struct trace *t) {
     memcpy(&kept, t, offsetof(struct trace, calls));
     if (t->tree != t->order) free(t->tree);
     void *all[] = {t->calls, t->order, t->ids, t->times, t->works, t->changes, t->threads,
-                   t->launched_ns};
+                   t->processes, t->launched_ns};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
-    map *maps[] = {&t->thread_numbers, &t->by_zone, &t->told, &t->flows, &t->device_owners};
+    map *maps[] = {&t->thread_numbers, &t->process_numbers, &t->by_zone, &t->told, &t->flows,
+                   &t->device_owners};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) map_free(maps[i]);
     range_free(&t->range);
     *t = kept;

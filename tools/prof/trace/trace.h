@@ -37,7 +37,14 @@ typedef struct call {
 
 typedef struct call_times { int64_t self_ns, device_ns, device_self_ns; } call_times;
 
-typedef struct call_thread { int64_t pid, tid; uint32_t pid_text, tid_text; } call_thread;
+/* Their texts are numbers in trace.names, or NO_CALL: of a pid or tid that is no number, and what
+   the trace calls them. */
+typedef struct call_process { int64_t pid; uint32_t text, name, labels; } call_process;
+typedef struct call_thread {
+    int64_t pid, tid;
+    uint32_t pid_text, tid_text, name;
+    uint32_t process;           /* in trace.processes */
+} call_thread;
 
 typedef struct device_work {    /* a kernel, copy or fill */
     int64_t start_ns, end_ns;
@@ -93,6 +100,8 @@ struct trace {
     interner names;
     call_thread *threads;
     size_t thread_count, thread_capacity;
+    call_process *processes;
+    size_t process_count, process_capacity;
     span_nest nest;             /* of calls */
     uint64_t unowned;           /* works of no known call, */
     uint64_t ambiguous;         /* of those: calls of several processes have its id */
@@ -102,7 +111,7 @@ struct trace {
     trace_range range;          /* the window */
     uint64_t summed;            /* zones that are in the sums of its head alone */
     /* inside */
-    map thread_numbers;
+    map thread_numbers, process_numbers;
     struct { uint64_t key; uint32_t number; bool any; } last_thread;
     size_t id_capacity, launched_capacity;
     int64_t *launched_ns;       /* of each call, by trace_own: what it launched itself */
@@ -129,7 +138,6 @@ void trace_free(struct trace *t);
    ProfilerStep#1, and aten::add of aten::add.Tensor where the overload is told apart. */
 uint32_t trace_name(struct trace *t, const trace_event *event);
 uint32_t trace_name_at(struct trace *t, uint32_t name, trace_text source);
-uint32_t trace_thread(struct trace *t, const trace_event *event);
 bool trace_is_call(const struct trace *t, const trace_event *event);     /* is one kept of it? */
 /* Is it a change of memory that is kept? (Few events are one.) */
 bool trace_takes_instant(const struct trace *t, const trace_event *event, memory_change *change);
@@ -139,6 +147,16 @@ static inline bool trace_is_change(const struct trace *t, const trace_event *eve
 }
 /* What a call of a legacy record stream launched, its children's too. */
 int64_t trace_kernels_ns(const trace_event *event);
+
+/* ---- Threads and processes: threads.c ---- */
+
+uint32_t trace_thread(struct trace *t, const trace_event *event);
+uint32_t trace_process(struct trace *t, const trace_event *event);
+void trace_take_name(struct trace *t, const trace_event *event);     /* of phase M */
+const char *trace_words(const struct trace *t, uint32_t name);       /* NULL of NO_CALL */
+/* Its name, or the text that its number is; NULL: it has none. */
+const char *trace_process_name(const struct trace *t, uint32_t number);
+const char *trace_thread_name(const struct trace *t, uint32_t number);
 
 /* ---- What lies in what, and times: nest.c ---- */
 
