@@ -4672,12 +4672,6 @@ typedef struct prof__memories {
     uint64_t unknown, twice, missed;
 } prof__memories;
 
-/* @OUTSIDE: ranges that begin and end anywhere. */
-typedef struct prof__ranges {
-    uint32_t count;                      /* of their records */
-    uint32_t *index;                     /* 2 places a range: 1 + its event; 0: free */
-    uint64_t twice;
-} prof__ranges;
 #endif
 
 /* ---- what both ports have ---- */
@@ -4761,7 +4755,7 @@ struct prof__row {
     HOST(memory_refused, PROF__LOAD(prof__loose.memory_refused), PROF__HOSTED(24), \
         "Allocations of more than 2^63 - 1 bytes, left out") \
     HOST(async_open, 0, PROF__HOSTED(21), "Async ranges that never ended, left out") \
-    HOST(async_twice, s->ranges.twice, PROF__NO, "Ends of async ranges that had ended, ignored") \
+    HOST(async_twice, s->ranges_twice, PROF__NO, "Ends of async ranges that had ended, ignored") \
     HOST(schedule_errors, prof__session.errors, PROF__NO, \
         "Steps whose action lost a window or was none (see prof_schedule)")
 
@@ -4843,7 +4837,8 @@ struct prof_trace {
     bool refused;                        /* details came, and there was no room for events */
     bool read;                           /* the records were read: what they lack is counted */
     size_t events_need;                  /* bytes for which there was no room */
-    char *first_scratch;                 /* where scratch begins while there are no events */
+    char *first_scratch, *first_high;    /* where scratch begins, and the arena ends, while there
+                                            are no events */
     char *place;                         /* of events, in the caller's memory; or NULL */
     const char *limit;                   /* NULL: the arena's high */
     bool laid, began;                    /* the arena is laid out; its first window has started */
@@ -4864,7 +4859,7 @@ struct prof_trace {
     uint64_t first_record;               /* and so many before them */
     prof__outside outside;
     prof__memories memory;
-    prof__ranges ranges;
+    uint64_t ranges_twice;               /* ends of ranges that had ended */
 #endif
     prof__row *rows;
     uint32_t row_count, thread_count;
@@ -7431,7 +7426,7 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
     out->dropped += out->dropped_busy;
     out->recorded = c->slots - PROF__MIN(c->extra, c->slots);
     out->cut += PROF__LOAD(prof__loose.cut);
-    ended = c->async_ends - PROF__MIN(s->ranges.twice, c->async_ends);
+    ended = c->async_ends - PROF__MIN(s->ranges_twice, c->async_ends);
     ended += PROF__LOAD(prof__loose.async_dropped);
     if (s->stopped && c->async > ended) out->async_open = c->async - ended;
     if (!s->sums.average) out->summed = c->summed;
@@ -8622,26 +8617,25 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 /* @READ */
 #define prof__to_ns(scale, tick) prof__ticks_ns(tick)
 #define prof__details_row() ((void)0)
-#define prof__details_open(p) ((void)0)
+#define prof__details_open(s, room) ((void)(room))
 #define prof__details_close(s) ((void)0)
 #define prof__read_details(depth, e) ((void)(e))
 #define prof__read_beside(r, i) prof__read_any(r, i)
 #define prof__read_step(r, i) ((void)0)
 #define prof__wide_detail(r, i) ((void)0)
-#define prof__ranges_open(s) ((void)0)
+#define prof__moment_note(m) ((void)(m))
 #define prof__scratch_end(s) prof__arena.high
 
 /* @OUTSIDE */
 #define prof__devices_late(s) ((void)(s))
 #define prof__queries_open(s) ((void)0)
 #define prof__events_place(s) ((void)0)
-#define prof__memory_late(s) ((void)0)
 #define prof__beside_lay(s, p) (p)
+#define prof__read_over(s, instants) ((void)0)
 #define prof__beside_none(s) ((void)0)
 #define prof__analysis_refuse(s, bytes) false
 #define prof__analysis_refused(s) false
 #define prof__trails_name(s) ((void)0)
-#define prof__made_close(s, tree) ((void)0)
 #define prof__analyse_outside(s) ((void)0)
 #define prof__flows_match(s) ((void)0)
 #define prof__needs_events(s) false
@@ -10702,13 +10696,23 @@ PROF__EAGER int64_t prof__to_ns(prof__scale *k, uint64_t tick) {
 
 /* ---- details: they come before the record of their zone, and wait here for it ----
 
-   Records are read twice: first to count the memory that details take (prof__details.p is NULL),
-   then to fill it. */
+   All that is beside zones goes from the end of the memory for events downwards, while the events
+   of zones grow from its begin: records are read once. */
+
+/* An event that is no zone, in the arena; one by prof_submit is followed by all that it points to.
+   With PROF__EVENT_MEMORY it is a prof__late: a change of memory, which needs no event where site
+   is 1: it has a zone. same: another change of that. */
+struct prof__submitted { struct prof__submitted *next; prof_event event; };
+typedef struct prof__late {
+    struct prof__submitted submitted;
+    prof__memory memory;
+    struct prof__late *same;
+} prof__late;
 
 /* Details of the next zone that ends at a depth. */
 typedef struct prof__pending {
     prof_extra *extra;
-    uint32_t memory;                     /* 1 + the last of its memory records; 0: none */
+    prof__late *memory;                  /* its last change of memory; NULL: none */
     uint32_t arguments, argument_bytes;
     bool any, annotation;                /* any: an attribute came */
     bool in_module;                      /* the zone began in `module`, which has been popped; */
@@ -10721,26 +10725,41 @@ typedef struct prof__module { prof_extra *extra; uint32_t bytes, depth; } prof__
 #define PROF__HIERARCHY_MOST 1000
 
 typedef struct prof__details {
-    char *p;                             /* memory for all details; NULL: they are only counted */
-    size_t used;
-    uint32_t high;                       /* no details wait from this depth on */
+    char *high;                          /* free from floor to here; NULL: all is only counted */
+    const char *floor;
+    size_t used;                         /* also where there was no room */
+    size_t *room;                        /* zones that have room for their events; 0: it ran out */
+    uint32_t deepest;                    /* no details wait from this depth on */
     uint32_t max_depth;
     bool swap;                           /* of a raw stream of the other byte order */
     uint32_t module_count, modules_skipped;
     prof__pending open[PROF__LEVELS];
     prof__module modules[PROF__MODULES];
     prof_extra *node;                    /* extra of zones that carry nothing; NULL: none */
+    prof_extra of_node, unnamed;         /* unnamed: of "[memory]" events */
     uint32_t extras;                     /* rows of averages that they may make */
-    uint32_t memory_count, async_count, made_count;
-    const prof_extra *unnamed;           /* extra of "[memory]" events */
+    uint32_t memory_count, made_count;
+    struct prof__submitted *made, **made_end;   /* what is no zone, and what only passes through: */
+    struct prof__noted *noted, **noted_end;
 } prof__details;
 static prof__details prof__details_now;  /* of who reads: prof__reading_open */
 
-/* Zeroed memory for what is read; NULL: only counted. */
+PROF__FN bool prof__details_fit(const prof__details *d, size_t bytes) {
+    return d->high > d->floor && (size_t)(d->high - d->floor) >= bytes;
+}
+
+/* Zeroed memory for what is read; NULL: there is no room for it, nor for events. */
 PROF__FN void *prof__details_take(prof__details *d, size_t bytes) {
-    char *p = d->p ? d->p + d->used : NULL;
-    d->used += (bytes + 7) & ~(size_t)7;
-    return p ? memset(p, 0, bytes) : NULL;
+    bytes = (bytes + 7) & ~(size_t)7;
+    d->used += bytes;
+    if (!prof__details_fit(d, bytes)) {
+        *d->room = 0;
+        return NULL;
+    }
+    d->high -= bytes;
+    if (*d->room)
+        *d->room = (size_t)(d->high - (char *)(void *)prof__trace.events) / sizeof(prof_event);
+    return memset(d->high, 0, bytes);
 }
 
 /* The payload of a record, read slot by slot; at == end: no more. */
@@ -10763,16 +10782,15 @@ PROF__FN size_t prof__payload_most(const prof__payload *p, size_t bytes) {
 }
 
 /* The text `before` of so many bytes, a separator, and text of the payload; only the latter where
-   length is 0. NULL when only counted. */
+   length is 0. */
 PROF__FN char *prof__payload_joined(prof__payload *p, const char *before, size_t length,
                                     char separator, size_t bytes) {
     char *text = (char *)prof__details_take(p->d, length + (length != 0) + bytes + 1);
-    if (!text) p->at += (bytes + 7) / 8;
-    if (text && length) {
+    if (length) {
         memcpy(text, before, length);
         text[length++] = separator;
     }
-    for (size_t i = 0; text && i < bytes; i += 8) {
+    for (size_t i = 0; i < bytes; i += 8) {
         const char *from = (const char *)p->at++;
         /* With `swap` the words have been swapped, and the text with them. */
         for (size_t j = 0; j < PROF__MIN(bytes - i, 8); j++)
@@ -10789,10 +10807,7 @@ PROF__FN const int64_t *prof__payload_dims(prof__payload *p, uint32_t *count) {
     int64_t *dims;
     *count = PROF__MIN(*count, (uint32_t)(p->end - p->at));
     dims = (int64_t *)prof__details_take(p->d, *count * sizeof *dims);
-    for (uint32_t i = 0; i < *count; i++) {
-        uint64_t n = prof__payload_number(p);
-        if (dims) dims[i] = (int64_t)n;
-    }
+    for (uint32_t i = 0; i < *count; i++) dims[i] = (int64_t)prof__payload_number(p);
     return dims;
 }
 
@@ -10808,11 +10823,8 @@ PROF__FN prof_shape prof__payload_shape(prof__payload *p, bool item, uint32_t *d
         return s;
     }
     s.count = PROF__MIN(s.count, (uint32_t)(p->end - p->at));
-    s.items = items = (prof_shape *)prof__details_take(p->d, (s.count + 1) * sizeof *items);
-    for (uint32_t i = 0; i < s.count; i++) {
-        prof_shape one = prof__payload_shape(p, true, &none);
-        if (items) items[i] = one;
-    }
+    s.items = items = (prof_shape *)prof__details_take(p->d, s.count * sizeof *items);
+    for (uint32_t i = 0; i < s.count; i++) items[i] = prof__payload_shape(p, true, &none);
     return s;
 }
 
@@ -10824,11 +10836,10 @@ PROF__FN const prof_shape *prof__payload_shapes(prof__payload *p, uint32_t count
         dtypes ? (const char **)prof__details_take(p->d, count * sizeof *texts) : NULL;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t bytes;
-        prof_shape s = prof__payload_shape(p, false, &bytes);
-        const char *text = !dtypes || bytes == UINT32_MAX ? NULL : prof__payload_text(p, bytes);
-        if (shapes) shapes[i] = s;
-        if (texts) texts[i] = text ? text : "";
-        if (text) *dtypes = texts;
+        shapes[i] = prof__payload_shape(p, false, &bytes);
+        if (!dtypes) continue;
+        texts[i] = bytes == UINT32_MAX ? "" : prof__payload_text(p, bytes);
+        if (bytes != UINT32_MAX) *dtypes = texts;
     }
     return shapes;
 }
@@ -10838,7 +10849,6 @@ PROF__FN const prof_tensor *prof__payload_tensors(prof__payload *p, uint32_t cou
     for (uint32_t i = 0; i < count; i++) {
         uint64_t word[4];
         for (int k = 0; k < 4; k++) word[k] = prof__payload_number(p);
-        if (!tensors) continue;
         tensors[i].id = word[0];
         tensors[i].storage = word[1];
         tensors[i].offset = (int64_t)word[2];
@@ -10850,25 +10860,21 @@ PROF__FN const prof_tensor *prof__payload_tensors(prof__payload *p, uint32_t cou
 
 PROF__FN const char *const *prof__payload_texts(prof__payload *p, uint32_t count) {
     const char **texts = (const char **)prof__details_take(p->d, count * sizeof *texts);
-    for (uint32_t i = 0; i < count; i++) {
-        const char *text = prof__payload_text(p, (size_t)prof__payload_number(p));
-        if (texts) texts[i] = text;
-    }
+    for (uint32_t i = 0; i < count; i++)
+        texts[i] = prof__payload_text(p, (size_t)prof__payload_number(p));
     return texts;
 }
 
 /* Adds an argument to the zone's others. */
 PROF__FN void prof__read_argument(prof__pending *z, prof__payload *p, size_t bytes) {
     size_t length = z->argument_bytes;
-    const char *text;
     if (++z->arguments > 16) {
-        if (z->extra) PROF__COUNT(prof__loose.details_cut);
+        PROF__COUNT(prof__loose.details_cut);
         return;
     }
     bytes = prof__payload_most(p, bytes);
-    text = prof__payload_joined(p, z->extra ? z->extra->metadata_json : NULL, length, ',', bytes);
+    z->extra->metadata_json = prof__payload_joined(p, z->extra->metadata_json, length, ',', bytes);
     z->argument_bytes = (uint32_t)(length + bytes + (length != 0));
-    if (text) z->extra->metadata_json = text;
 }
 
 /* What waits for the zone that is open at depth, with an extra. */
@@ -10881,14 +10887,13 @@ PROF__FN prof__pending *prof__read_pending(prof__details *d, uint32_t depth) {
         z->extra = (prof_extra *)prof__details_take(d, sizeof *z->extra);
         d->extras++;
     }
-    d->high = PROF__MAX(d->high, depth + 1);
+    d->deepest = PROF__MAX(d->deepest, depth + 1);
     return z;
 }
 
 PROF__FN void prof__read_sequence(prof__payload *p, prof_extra *x, uint32_t scope) {
     int64_t number = (int64_t)prof__payload_number(p);
     uint64_t thread = prof__payload_number(p);
-    if (!x) return;
     x->scope = (uint8_t)scope;
     x->sequence_nr = number;
     x->has |= PROF_HAS_SEQUENCE_NR;
@@ -10910,7 +10915,6 @@ PROF__FN void prof__read_field(prof__payload *p, prof_extra *x, uint32_t type, u
     else if (f->coding == PROF__AS_TENSORS) value = prof__payload_tensors(p, count);
     else if (f->coding < PROF__AS_TEXT) value = prof__payload_texts(p, count);
     else value = prof__payload_text(p, bytes);
-    if (!x) return;
     if (f->count == offsetof(prof_extra, input_count) &&
         (x->input_shapes || x->strides || x->concrete_inputs))
         count = PROF__MIN(count, x->input_count);
@@ -10925,22 +10929,19 @@ PROF__FN void prof__read_module(prof__payload *p, uint32_t depth, size_t bytes) 
     const prof__module *up = d->module_count ? d->modules + d->module_count - 1 : NULL;
     uint32_t before = up ? up->bytes : 0;
     prof__module *m = d->modules + d->module_count;
-    const char *text;
     bytes = prof__payload_most(p, bytes);
     if (d->module_count == PROF__MODULES || before + bytes + 2 > PROF__HIERARCHY_MOST) {
-        if (d->p) PROF__COUNT(prof__loose.details_cut);
+        PROF__COUNT(prof__loose.details_cut);
         d->modules_skipped++;
         return;
     }
     m->extra = (prof_extra *)prof__details_take(p->d, sizeof *m->extra);
-    text = prof__payload_joined(p, up && up->extra ? up->extra->module_hierarchy : NULL, before,
-                                '.', bytes);
+    m->extra->module_hierarchy = prof__payload_joined(p, up ? up->extra->module_hierarchy : NULL,
+                                                      before, '.', bytes);
+    m->extra->has |= PROF__HAS_SHARED;
     m->depth = depth;
     m->bytes = before + (uint32_t)bytes + (before != 0);
     d->module_count++;
-    if (!text) return;
-    m->extra->module_hierarchy = text;
-    m->extra->has |= PROF__HAS_SHARED;
 }
 
 /* Pops a module. Open zones that began in it keep it. open: the number of open zones. */
@@ -10954,39 +10955,43 @@ PROF__FN void prof__read_module_end(uint32_t open) {
     m = d->modules + --d->module_count;
     open = PROF__MIN(open, prof__trace.max_depth);
     for (uint32_t i = m->depth; i < open; i++) {
-        if (i < d->high && d->open[i].in_module) continue;
+        if (i < d->deepest && d->open[i].in_module) continue;
         d->open[i].in_module = true;
         d->open[i].module = m->extra;
     }
-    d->high = PROF__MAX(d->high, open);
+    d->deepest = PROF__MAX(d->deepest, open);
 }
 
 /* A native call stack, once it has names. A stack by prof_set_stack is kept instead. */
 PROF__FN void prof__read_native(prof_extra *x, size_t number) {
     const prof__trail *r = number && number <= prof__trails.count ? prof__trails.list[number - 1]
                                                                   : NULL;
-    if (!x || !r || !r->named || x->stack_count) return;
+    if (!r || !r->named || x->stack_count) return;
     x->stack = r->texts;
     x->stack_count = r->count;
     x->has |= PROF__HAS_NATIVE;
 }
 
 PROF__FN void prof__read_counted(prof__payload *p, prof_extra *x, uint32_t count) {
-    const int64_t *counters;
     count = PROF__MIN(count, (uint32_t)PROF_COUNTERS);
-    counters = prof__payload_dims(p, &count);
-    if (!x) return;
-    x->counters = counters;
+    x->counters = prof__payload_dims(p, &count);
     x->counter_count = (uint8_t)count;
 }
 
-/* Reads an attribute. Its bytes may be anything. */
+/* Reads an attribute. Its bytes may be anything: what a slot has becomes 40 bytes at most. */
 PROF__FN void prof__read_attribute(prof__details *d, const prof__record *c,
                                    const prof__record *end) {
     uint32_t type = c->end & 0xff, depth = c->end >> 8 & 0xff, count = c->end >> 16;
-    size_t bytes = c->duration;
+    size_t bytes = c->duration, most = sizeof(prof_extra) + PROF__HIERARCHY_MOST;
     prof__pending *z;
     prof__payload p;
+    if (!d->high) return;
+    most += (size_t)(end - c) * 40 + (depth < d->max_depth ? d->open[depth].argument_bytes : 0);
+    if (!prof__details_fit(d, most)) {
+        PROF__COUNT(prof__loose.details_cut);
+        d->used += most;
+        return;
+    }
     p.at = c + 1;
     p.end = end;
     p.d = d;
@@ -11002,7 +11007,7 @@ PROF__FN void prof__read_attribute(prof__details *d, const prof__record *c,
     else if (type == PROF__NATIVE) prof__read_native(z->extra, bytes);
     else {
         uint64_t flops = prof__payload_number(&p);
-        if (z->extra) z->extra->flops = (int64_t)PROF__MIN(flops, (uint64_t)INT64_MAX);
+        z->extra->flops = (int64_t)PROF__MIN(flops, (uint64_t)INT64_MAX);
     }
 }
 
@@ -11029,37 +11034,36 @@ PROF__FN void prof__flops_of(const prof_event *e, prof_extra *x) {
 /* Forgets the details that wait at this depth and deeper: their zones were not recorded. */
 PROF__FN void prof__details_drop(uint32_t depth) {
     prof__details *d = &prof__details_now;
-    for (uint32_t i = depth; i < d->high; i++) {
+    for (uint32_t i = depth; i < d->deepest; i++) {
         d->open[i].any = d->open[i].in_module = false;
-        d->open[i].memory = 0;
+        d->open[i].memory = NULL;
     }
-    d->high = PROF__MIN(d->high, depth);
+    d->deepest = PROF__MIN(d->deepest, depth);
 }
 
-/* A zone of this depth has come: gives its event the details that wait for it. e: NULL where it is
-   only counted. Details that wait deeper have no zone. */
+/* A zone of this depth has come: gives its event the details that wait for it. Details that wait
+   deeper have no zone. */
 PROF__FN void prof__read_details(uint32_t depth, prof_event *e) {
     prof__details *d = &prof__details_now;
     prof__pending *z = d->open + depth;
-    prof_extra *m;
+    prof_extra *m, *x;
     uint32_t n = d->module_count;
     for (; n && d->modules[n - 1].depth > depth; n--)
         d->modules[n - 1].depth = depth;   /* a module that was pushed in the zone stays open */
     m = z->in_module ? z->module : n ? d->modules[n - 1].extra : NULL;
-    if (e) e->extra = z->any ? z->extra : m ? m : d->node;
-    if (e && z->any) {
-        if (m && !z->extra->module_hierarchy) z->extra->module_hierarchy = m->module_hierarchy;
+    x = z->any ? z->extra : m ? m : d->node;
+    e->extra = x;
+    if (z->any) {
+        if (m && !x->module_hierarchy) x->module_hierarchy = m->module_hierarchy;
         if (z->annotation) e->flags |= PROF_EVENT_USER_ANNOTATION;
-        if (prof__session.desc.with_flops && !z->extra->flops && z->extra->input_shapes)
-            prof__flops_of(e, z->extra);
+        if (prof__session.desc.with_flops && !x->flops && x->input_shapes) prof__flops_of(e, x);
     }
-    if (e && e->extra && d->node) {
-        prof_extra *x = z->any ? z->extra : m ? m : d->node;
+    if (x && d->node) {
         x->has |= PROF_HAS_NODE_ID;
         x->node_id = d->node->node_id;
     }
-    for (uint32_t i = z->memory; i && e; i = prof__trace.memory.list[i - 1].next)
-        prof__trace.memory.list[i - 1].event = (uint32_t)(e - prof__trace.events);
+    for (prof__late *c = z->memory; c; c = c->same)
+        c->memory.event = (uint32_t)(e - prof__trace.events);
     prof__details_drop(depth);
 }
 
@@ -11070,42 +11074,43 @@ PROF__FN void prof__details_row(void) {
     d->module_count = d->modules_skipped = 0;
 }
 
-/* p: memory for all details; NULL: they are only counted. */
-PROF__FN void prof__details_open(char *p) {
-    prof__details *d = &prof__details_now;
-    uint32_t node = prof__session.desc.node;
-    prof_extra *unnamed;
-    memset(d, 0, sizeof *d);
-    d->p = p;
-    d->max_depth = prof__trace.max_depth;
-    if (!prof__wide(&prof__trace)) return;
-    unnamed = (prof_extra *)prof__details_take(d, sizeof *unnamed);
-    if (unnamed) unnamed->trace_name = "";
-    d->unnamed = unnamed;
-    if (!node) return;
-    d->node = (prof_extra *)prof__details_take(d, sizeof *d->node);
-    if (!d->node) return;
-    d->node->has = PROF_HAS_NODE_ID | PROF__HAS_SHARED;
-    d->node->node_id = (int32_t)(node - 1);
-}
-
-PROF__FN void prof__details_close(struct prof_trace *s) {
-    s->detail_bytes = prof__details_now.used;
-    s->detail_rows = prof__details_now.extras + (prof__details_now.made_count ? 2 : 0);
-    s->memory.count = prof__details_now.memory_count;
-    s->ranges.count = prof__details_now.async_count;
-    s->made_count = prof__details_now.made_count;
-    s->read = true;
-}
-
-/* Empties the index of ranges before their records are read. */
-PROF__FN void prof__ranges_open(struct prof_trace *s) {
-    memset(s->ranges.index, 0, s->ranges.count * 2 * sizeof *s->ranges.index);
-}
-
 /* The end of the scratch memory. */
 PROF__FN const char *prof__scratch_end(const struct prof_trace *s) {
     return s->limit ? s->limit : prof__arena.high;
+}
+
+/* room: how many events there is memory for, of which details take from the end; NULL: they are
+   only counted. */
+PROF__FN void prof__details_open(struct prof_trace *s, size_t *room) {
+    prof__details *d = &prof__details_now;
+    uint32_t node = prof__session.desc.node;
+    memset(d, 0, sizeof *d);
+    d->max_depth = s->max_depth;
+    d->made_end = &d->made;
+    d->noted_end = &d->noted;
+    d->unnamed.trace_name = "";
+    if (prof__wide(s) && node) {
+        d->node = &d->of_node;
+        d->node->has = PROF_HAS_NODE_ID | PROF__HAS_SHARED;
+        d->node->node_id = (int32_t)(node - 1);
+    }
+    if (!room) return;
+    d->room = room;
+    d->high = (char *)((uintptr_t)prof__scratch_end(s) & ~(uintptr_t)7u);
+    *room = (size_t)(d->high - (char *)(void *)s->events) / sizeof *s->events;
+}
+
+PROF__FN void prof__details_close(struct prof_trace *s) {
+    prof__details *d = &prof__details_now;
+    s->details = d->high;
+    s->detail_bytes = d->used;
+    s->detail_rows = d->extras + (d->made_count ? 2 : 0);
+    s->memory.count = d->memory_count + s->outside.late_memory;
+    s->made_count = d->made_count;
+    s->read = true;
+    if (!d->high) return;
+    if (s->limit) s->limit = d->high;
+    else prof__arena.high = (char *)((uintptr_t)d->high & ~(uintptr_t)15u);
 }
 
 /* What is no zone: see @OUTSIDE. */
@@ -11113,6 +11118,7 @@ struct prof__reader;
 PROF__FN void prof__read_beside(struct prof__reader *r, const prof__item *i);
 PROF__FN void prof__read_step(struct prof__reader *r, const prof__item *i);
 PROF__FN void prof__wide_detail(struct prof__reader *r, const prof__item *i);
+PROF__FN void prof__moment_note(const struct prof__moment *m);
 #endif
 
 PROF__COLD_END
@@ -11146,15 +11152,13 @@ typedef struct prof__feed {
     prof__taker *take;                    /* NULL: they are only counted */
     void *user;
     void (*row)(void *user, const prof__row *row);   /* before a thread's zones; NULL: not called */
-    void (*moment)(void *user, const prof__moment *m);   /* NULL: kept in lists, or counted */
+    void (*moment)(void *user, const prof__moment *m);   /* NULL: listed, or counted */
     prof__segmenter *segment;            /* reads records, faster for this take; NULL: any */
-    prof_event **event;                  /* the event that take made last; NULL: it makes none */
+    prof_event **event;                  /* what take made last, for details; NULL: none wanted */
 } prof__feed;
 
 typedef struct prof__reader {
     const prof__feed *feed;
-    bool counting;                       /* all but zones are only counted */
-    prof__moment *moments;
     uint32_t thread, unfinished, moment_count;
     uint32_t number;                     /* of closes so far, over all threads */
     uint32_t pending;                    /* zones at depths below this are still to come */
@@ -11217,8 +11221,8 @@ PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z, prof__taker *t
         take(r->feed->user, &c);
     }
     r->number++;
-    if (PROF__UNLIKELY(prof__wide(&prof__trace)))
-        prof__read_details(z->depth, take && r->feed->event ? *r->feed->event : NULL);
+    if (!PROF__BARE && PROF__UNLIKELY(r->feed->event != NULL) && *r->feed->event)
+        prof__read_details(z->depth, *r->feed->event);
 }
 
 PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, uint32_t site_depth,
@@ -11274,22 +11278,21 @@ PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, 
 PROF__FN void prof__read_moment(prof__reader *r, const prof__item *i) {
     uint32_t kind = i->kind, site = i->site_depth >> 8;
     bool flow = !PROF__BARE && kind == PROF__FLOW;
-    prof__moment one, *m = &one;
+    prof__moment m;
     if (!flow && !prof__site_known(site)) {
         r->lost++;
         return;
     }
     r->moment_count++;
-    if (r->counting) return;
-    if (!r->feed->moment) m = r->moments + (r->moment_count - 1);
-    m->ns = prof__to_ns(&r->scale, PROF__BARE ? i->end : PROF__MIN(i->end, r->latest));
-    m->value = flow ? (int64_t)(i->value >> 1) : (int64_t)i->value;
-    m->thread = r->thread;
-    m->site = site;
-    m->kind = flow ? (i->value & 1 ? PROF__MOMENT_FLOW_END : PROF__MOMENT_FLOW)
-            : kind == PROF__REAL ? PROF__MOMENT_REAL
-            : kind == PROF__COUNTER ? PROF__MOMENT_COUNTER : PROF__MOMENT;
-    if (r->feed->moment) (r->feed->moment)(r->feed->user, m);
+    m.ns = prof__to_ns(&r->scale, PROF__BARE ? i->end : PROF__MIN(i->end, r->latest));
+    m.value = flow ? (int64_t)(i->value >> 1) : (int64_t)i->value;
+    m.thread = r->thread;
+    m.site = site;
+    m.kind = flow ? (i->value & 1 ? PROF__MOMENT_FLOW_END : PROF__MOMENT_FLOW)
+           : kind == PROF__REAL ? PROF__MOMENT_REAL
+           : kind == PROF__COUNTER ? PROF__MOMENT_COUNTER : PROF__MOMENT;
+    if (r->feed->moment) (r->feed->moment)(r->feed->user, &m);
+    else prof__moment_note(&m);
 }
 
 /* A record that is no zone. */
@@ -11522,43 +11525,36 @@ PROF__FN bool prof__events_sort(prof_event *events, uint32_t n, char *scratch) {
 
 /* Called before the zones of another row, which is a thread. */
 PROF__FN void prof__tree_row(void *tree, const prof__row *row) {
-    prof__tree *t = (prof__tree *)tree;
-    const char *end = prof__scratch_end(t->s);
     (void)row;
-    t->made = NULL;
-    t->room = (size_t)(end - (char *)(void *)t->s->events) / sizeof *t->made;
+    ((prof__tree *)tree)->made = NULL;
 }
 
 PROF__FN void prof__tree_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
     prof__read_records(r, c, end, prof__tree_add);
 }
 
-PROF__FN void prof__tree_open(prof__tree *t, struct prof_trace *s) {
+PROF__FN void prof__tree_feed(prof__feed *feed, struct prof_trace *s, prof__tree *t) {
     memset(t, 0, sizeof *t);
     t->s = s;
-}
-
-PROF__FN void prof__tree_feed(prof__feed *feed, struct prof_trace *s, prof__tree *t) {
-    prof__tree_open(t, s);
+    t->room = (size_t)(prof__scratch_end(s) - (char *)(void *)s->events) / sizeof *s->events;
     memset(feed, 0, sizeof *feed);
     feed->take = prof__tree_take;
     feed->segment = PROF__BARE ? NULL : prof__tree_segment;
     feed->row = prof__tree_row;
-    if (!PROF__BARE) feed->event = &t->made;
+    feed->event = prof__wide(s) ? &t->made : NULL;
     feed->user = t;
 }
 
-/* Hands the zones of all threads to feed, and counts zones, moments and losses. build: records
-   other than zones go into the trace's lists; else they are only counted. */
-PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, bool build) {
+/* Hands the zones of all threads to feed, and counts zones, moments and losses. room: see
+   prof__details_open. */
+PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, size_t *room) {
     uint32_t zones = 0, moments = 0;
+    prof__details_open(s, room);
     s->steps = s->lost = s->unfinished = 0;
     for (prof__row *row = s->records_only ? NULL : s->rows; row; row = row->next) {
         prof__reader r;
         memset(&r, 0, sizeof r);
         r.feed = feed;
-        r.counting = !build && !feed->moment;
-        r.moments = build ? s->moments + moments : NULL;
         r.number = r.first[0] = zones;
         r.thread = row->thread;
         if (feed->row) (feed->row)(feed->user, row);
@@ -11571,20 +11567,13 @@ PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, bool
     }
     s->zone_count = zones;
     s->moment_count = moments;
-}
-
-/* Counts all records, and feeds the zones at the same time: most traces need no second reading. */
-PROF__FN void prof__count_rows(struct prof_trace *s, const prof__feed *feed) {
-    static const prof__feed none = { NULL, NULL, NULL, NULL, NULL, NULL };
-    prof__details_open(NULL);
-    prof__read_rows(s, feed ? feed : &none, false);
     prof__details_close(s);
 }
 
-PROF__FN void prof__build_rows(struct prof_trace *s, const prof__feed *feed) {
-    prof__details_open(s->details);
-    prof__ranges_open(s);
-    prof__read_rows(s, feed, true);
+/* Counts all records, and feeds the zones at the same time. */
+PROF__FN void prof__count_rows(struct prof_trace *s, const prof__feed *feed) {
+    static const prof__feed none = { NULL, NULL, NULL, NULL, NULL, NULL };
+    prof__read_rows(s, feed ? feed : &none, NULL);
 }
 
 PROF__COLD_BEGIN
@@ -11624,68 +11613,87 @@ PROF__FN int64_t prof__cpu_ns(const prof_event *e) {
 #if !PROF__BARE
 /* ---- records that are no zones ---- */
 
-/* The next event of a step, of a range, or of memory; NULL where they are only counted. */
-PROF__FN prof_event *prof__read_made(prof__reader *r, const char *name) {
-    struct prof_trace *s = &prof__trace;
-    prof_event *e;
-    uint32_t n = prof__details_now.made_count++;
-    if (r->counting) return NULL;
-    e = s->events + s->zone_count + n;
-    memset(e, 0, sizeof *e);
-    e->name = name;
-    e->flags = PROF_EVENT_SUBMITTED;
-    e->thread = r->thread;
-    e->parent = e->first_child = e->next_sibling = PROF_NONE;
-    return e;
+struct prof__noted { struct prof__noted *next; prof__moment moment; };
+
+PROF__FN void prof__moment_note(const prof__moment *m) {
+    prof__details *d = &prof__details_now;
+    struct prof__noted *to = NULL;
+    if (d->high) to = (struct prof__noted *)prof__details_take(d, sizeof *to);
+    if (!to) return;
+    to->moment = *m;
+    *d->noted_end = to;
+    d->noted_end = &to->next;
+}
+
+/* The next event of a step, of a range, or of memory, of so many bytes; NULL where they are only
+   counted. */
+PROF__FN void *prof__read_made(prof__reader *r, const char *name, uint32_t flags, size_t size) {
+    prof__details *d = &prof__details_now;
+    struct prof__submitted *to = NULL;
+    if (d->high) to = (struct prof__submitted *)prof__details_take(d, size);
+    if (!to) return NULL;
+    *d->made_end = to;
+    d->made_end = &to->next;
+    to->event.name = name;
+    to->event.flags = (uint16_t)(PROF_EVENT_SUBMITTED | flags);
+    to->event.thread = r->thread;
+    return to;
 }
 
 PROF__FN int64_t prof__read_ns(prof__reader *r, uint64_t tick) {
     return prof__to_ns(&r->scale, PROF__MIN(tick, r->latest));
 }
 
+/* A step, or a range, with its extra, and what it is for behind that. */
+typedef struct prof__spanned { struct prof__submitted submitted; prof_extra extra; } prof__spanned;
+
+PROF__FN prof__spanned *prof__read_span(prof__reader *r, const char *name, uint32_t flags,
+                                        uint32_t more) {
+    prof__spanned *span =
+        (prof__spanned *)prof__read_made(r, name, flags, sizeof(prof__spanned) + more);
+    prof__details_now.made_count++;
+    if (span) span->submitted.event.extra = &span->extra;
+    return span;
+}
+
 /* Steps are events from outside. */
 PROF__FN void prof__read_step(prof__reader *r, const prof__item *i) {
-    prof__details *d = &prof__details_now;
-    prof_extra *x = (prof_extra *)prof__details_take(d, sizeof *x);
-    char *name = (char *)prof__details_take(d, PROF__STEP_NAME);
-    prof_event *e = prof__read_made(r, "ProfilerStep*");
-    if (!e) return;
+    prof__spanned *span = prof__read_span(r, "ProfilerStep*", PROF_EVENT_USER_ANNOTATION |
+                                          PROF__EVENT_STEP, PROF__STEP_NAME);
+    char *name = (char *)(span + 1);
+    prof_event *e = &span->submitted.event;
+    if (!span) return;
     memcpy(name, "ProfilerStep#", 13);
     *prof__text_u64(name + 13, i->value) = 0;
-    x->trace_name = name;
-    if (d->node) {                       /* events nest only in events of the same node */
-        x->has = PROF_HAS_NODE_ID;
-        x->node_id = d->node->node_id;
+    span->extra.trace_name = name;
+    if (prof__details_now.node) {        /* events nest only in events of the same node */
+        span->extra.has = PROF_HAS_NODE_ID;
+        span->extra.node_id = prof__details_now.node->node_id;
     }
-    e->extra = x;
     e->start_ns = prof__to_ns(&r->scale, i->end - i->duration);
     e->end_ns = PROF__MAX(prof__to_ns(&r->scale, i->end), e->start_ns);
-    e->flags |= PROF_EVENT_USER_ANNOTATION | PROF__EVENT_STEP;
 }
 
 /* Memory: its zone is still to come; without a zone it is an event of its own. */
 PROF__FN void prof__read_memory(prof__reader *r, const prof__item *i) {
     prof__details *d = &prof__details_now;
-    uint32_t depth, n = d->memory_count++;
-    prof__memory read = prof__memory_get(i, &depth), *m;
-    prof_event *e = NULL;
-    if (depth >= prof__trace.max_depth)
-        e = prof__read_made(r, read.what == PROF__NO_MEMORY ? "[OutOfMemory]" : "[memory]");
-    if (r->counting) return;
-    m = prof__trace.memory.list + n;
-    *m = read;
-    m->ns = prof__read_ns(r, i->end);
-    m->thread = r->thread;
-    if (e) {
-        e->flags |= PROF__EVENT_MEMORY;  /* beside the zones, also in the same moment */
-        e->start_ns = e->end_ns = m->ns;
-        e->extra = d->unnamed;
-        m->event = (uint32_t)(e - prof__trace.events);
-        return;
-    }
-    m->next = d->open[depth].memory;
-    d->open[depth].memory = n + 1;
-    d->high = PROF__MAX(d->high, depth + 1);
+    uint32_t depth;
+    prof__memory read = prof__memory_get(i, &depth);
+    prof__late *c = (prof__late *)prof__read_made(
+        r, read.what == PROF__NO_MEMORY ? "[OutOfMemory]" : "[memory]", PROF__EVENT_MEMORY,
+        sizeof(prof__late));
+    d->memory_count++;
+    d->made_count += depth >= d->max_depth;
+    if (!c) return;
+    read.ns = prof__read_ns(r, i->end);
+    read.thread = r->thread;
+    c->memory = read;
+    c->submitted.event.start_ns = c->submitted.event.end_ns = read.ns;
+    if (depth >= d->max_depth) return;
+    c->submitted.event.site = 1;
+    c->same = d->open[depth].memory;
+    d->open[depth].memory = c;
+    d->deepest = PROF__MAX(d->deepest, depth + 1);
 }
 
 /* The index of the thread whose row has this number; other, where that row is gone. */
@@ -11700,43 +11708,51 @@ PROF__FN uint32_t prof__thread_numbered(const struct prof_trace *s, uint32_t num
 
 PROF__FN void prof__read_async(prof__reader *r, const prof__item *i) {
     struct prof_trace *s = &prof__trace;
-    prof__details *d = &prof__details_now;
     prof__range range = prof__range_get(i);
-    uint32_t *place;
-    prof_extra *x = (prof_extra *)prof__details_take(d, sizeof *x);
-    prof__ids ids = { s->ranges.index, 2 * s->ranges.count, prof__event_id, s->events };
-    int64_t id = (int64_t)range.id, end_ns;
+    prof__spanned *span;
     prof_event *e;
-    d->async_count++;
     if (!prof__site_known(range.site) || range.thread >= s->pool.row_number) {
         r->lost++;
         return;
     }
-    place = r->counting ? NULL : prof__id_place(&ids, id);
-    end_ns = prof__read_ns(r, range.end);
-    if (place && *place) {               /* ended twice: the earlier one counts */
-        s->ranges.twice++;
-        e = s->events + *place - 1;
-        if (end_ns >= e->end_ns) return;
-        x->id = id;
-    } else {
-        e = prof__read_made(r, prof__site(range.site)->name);
-        if (!e) return;
-        *place = (uint32_t)(e - s->events) + 1;
-    }
+    span = prof__read_span(r, prof__site(range.site)->name, PROF_EVENT_ASYNC, 0);
+    if (!span) return;
+    e = &span->submitted.event;
     e->start_ns = prof__read_ns(r, i->end);
-    e->end_ns = PROF__MAX(e->start_ns, end_ns);
-    e->flags |= PROF_EVENT_ASYNC;
+    e->end_ns = PROF__MAX(e->start_ns, prof__read_ns(r, range.end));
     e->site = range.site;
     e->thread = prof__thread_numbered(s, range.thread, r->thread);
-    e->extra = x;
-    x->has = PROF_HAS_ID | PROF_HAS_END_THREAD;
-    x->id = id;
-    x->end_thread = s->threads[r->thread].id;
+    span->extra.has = PROF_HAS_ID | PROF_HAS_END_THREAD;
+    span->extra.id = (int64_t)range.id;
+    span->extra.end_thread = s->threads[r->thread].id;
 }
 
-/* An instant may be where the timeline ends. */
+/* Of ranges that ended twice the earlier end counts. They are events [from, to). scratch: 8 bytes
+   an event. */
+PROF__FN void prof__ranges_once(struct prof_trace *s, uint32_t from, uint32_t to) {
+    prof__ids ids = { (uint32_t *)(void *)s->scratch, 2 * (to - from), prof__event_id, s->events };
+    memset(ids.index, 0, ids.places * sizeof *ids.index);
+    for (uint32_t i = from; i < to; i++) {
+        prof_event *e = s->events + i, *first;
+        uint32_t *place;
+        if (!(e->flags & PROF_EVENT_ASYNC)) continue;
+        place = prof__id_place(&ids, e->extra->id);
+        if (!*place) {
+            *place = i + 1;
+            continue;
+        }
+        first = s->events + *place - 1;
+        if (e->end_ns < first->end_ns) *first = *e;
+        e->name = NULL;                  /* prof__move_up removes it */
+        s->ranges_twice++;
+    }
+}
+
+/* An instant may be where the timeline ends. Events of zones so far lie below the floor. */
 PROF__FN void prof__read_beside(prof__reader *r, const prof__item *i) {
+    const struct prof_trace *s = &prof__trace;
+    if (prof__details_now.high)
+        prof__details_now.floor = (char *)(void *)(s->events + r->number + s->max_depth + 1);
     if (i->kind == PROF__INSTANT) prof__read_moment(r, i);
     else prof__read_any(r, i);
 }
@@ -11765,11 +11781,6 @@ static struct prof__devices {
     struct prof__device list[PROF__DEVICES];
     uint32_t count;
 } prof__devices;
-
-/* An event from outside, in the arena, followed by all that it points to. With PROF__EVENT_MEMORY
-   it is a prof__late: a change of memory. */
-struct prof__submitted { struct prof__submitted *next; prof_event event; };
-typedef struct prof__late { struct prof__submitted submitted; prof__memory memory; } prof__late;
 
 /* Packs an extra and what it points to into one piece of memory; p NULL: only counts. */
 typedef struct prof__pack { char *p; size_t used; } prof__pack;
@@ -13149,9 +13160,10 @@ PROF__FN bool prof__trails_list(const struct prof_trace *s, prof__symbols *n) {
     return true;
 }
 
-/* Names the addresses of all call stacks, as far as there is room. */
+/* Names the addresses of all call stacks, as far as there is room beside what the analysis was
+   promised. */
 PROF__FN void prof__trails_name(struct prof_trace *s) {
-    size_t keep = prof__query_share(s);
+    size_t keep = prof__arena.promised;
     prof__symbols n;
     memset(&n, 0, sizeof n);
     if (!prof__trails.count || !prof__trails_list(s, &n)) return;
@@ -13262,30 +13274,32 @@ PROF__FN void prof__flows_match(struct prof_trace *s) {
     }
 }
 
-/* The events are made: fewer than counted if ranges ended twice. */
-PROF__FN void prof__made_close(struct prof_trace *s, const prof__tree *t) {
-    s->instants = t->instants;
-    s->event_count -= s->made_count - prof__details_now.made_count;
-    s->made_count = prof__details_now.made_count;
-}
-
-/* Copies the events from outside behind the recorded ones; then sorts all, and makes one tree of
-   them. */
-PROF__FN void prof__analyse_outside(struct prof_trace *s) {
-    prof_event *to = s->events + s->zone_count + s->made_count;
-    uint32_t memory = s->memory.count - s->outside.late_memory;
-    const uint32_t *place = (const uint32_t *)(const void *)s->scratch + s->event_count;
-    for (const struct prof__submitted *from = s->outside.first; from; from = from->next) {
+PROF__FN prof_event *prof__others_copy(struct prof_trace *s, const struct prof__submitted *from,
+                                       prof_event *to) {
+    for (; from; from = from->next) {
+        bool memory = from->event.flags & PROF__EVENT_MEMORY;
+        prof__memory *m = s->memory.list + s->memory.count;
+        if (memory) *m = ((const prof__late *)(const void *)from)->memory;
+        s->memory.count += memory;
+        if (memory && from->event.site) continue;
         *to = from->event;
         to->parent = to->first_child = to->next_sibling = PROF_NONE;
-        if (to->flags & PROF__EVENT_MEMORY) {
-            prof__memory *m = s->memory.list + memory++;
-            *m = ((const prof__late *)(const void *)from)->memory;
-            m->event = (uint32_t)(to - s->events);
-            to->extra = prof__details_now.unnamed;
-        }
+        if (memory) to->extra = &prof__details_now.unnamed;
+        if (memory) m->event = (uint32_t)(to - s->events);
         to++;
     }
+    return to;
+}
+
+/* Copies the events that are no zones behind those that are; then sorts all, and makes one tree of
+   them. */
+PROF__FN void prof__analyse_outside(struct prof_trace *s) {
+    prof_event *to = s->events + s->zone_count;
+    const uint32_t *place = (const uint32_t *)(const void *)s->scratch + s->event_count;
+    s->memory.count = 0;
+    to = prof__others_copy(s, prof__details_now.made, to);
+    prof__ranges_once(s, s->zone_count, (uint32_t)(to - s->events));
+    (void)prof__others_copy(s, s->outside.first, to);
     if (prof__events_sort(s->events, s->event_count, s->scratch))
         for (uint32_t i = 0; i < s->memory.count; i++)
             s->memory.list[i].event = prof__moved(place, s->memory.list[i].event);
@@ -13305,7 +13319,7 @@ PROF__FN const char *prof__device_status(const prof_trace *trace, uint32_t i) {
 PROF__FN void prof__devices_late(struct prof_trace *s) {
     s->outside.kernel_count = 0;
     s->outside.duplicates = s->outside.overlaps = s->outside.no_forward = s->outside.unlinked = 0;
-    s->ranges.twice = 0;
+    s->ranges_twice = 0;
     if (!prof__devices.count) return;
     prof__lock();
     prof__arena.closed = false;
@@ -13318,16 +13332,12 @@ PROF__FN void prof__devices_late(struct prof_trace *s) {
     prof__unlock();
 }
 
-PROF__FN void prof__memory_late(struct prof_trace *s) { s->memory.count += s->outside.late_memory; }
-
-/* Lays out details, memory, ranges and the sides of events from p on. Returns their end. */
+/* Lays out moments, memory and the sides of events from p on. Returns their end. */
 PROF__FN char *prof__beside_lay(struct prof_trace *s, char *p) {
-    s->details = p;
-    p += prof__align(s->detail_bytes);
+    s->moments = (prof__moment *)(void *)p;
+    p += prof__align(s->moment_count * sizeof *s->moments);
     s->memory.list = (prof__memory *)(void *)p;
     p += prof__align(s->memory.count * sizeof *s->memory.list);
-    s->ranges.index = (uint32_t *)(void *)p;
-    p += prof__align(s->ranges.count * 2 * sizeof *s->ranges.index);
     if (!prof__wide(s)) return p;
     s->side = (prof__side *)(void *)p;
     p += s->event_count * sizeof *s->side;
@@ -13335,8 +13345,15 @@ PROF__FN char *prof__beside_lay(struct prof_trace *s, char *p) {
     return p + s->outside.kernel_max * sizeof *s->outside.kernels;
 }
 
+/* All is read, and has room. */
+PROF__FN void prof__read_over(struct prof_trace *s, bool instants) {
+    prof__moment *to = s->moments;
+    for (const struct prof__noted *n = prof__details_now.noted; n; n = n->next) *to++ = n->moment;
+    s->instants = instants;
+}
+
 PROF__FN void prof__beside_none(struct prof_trace *s) {
-    s->memory.count = s->made_count = s->ranges.count = 0;
+    s->memory.count = s->made_count = 0;
     s->side = NULL;
 }
 
@@ -13345,6 +13362,7 @@ PROF__FN void prof__beside_none(struct prof_trace *s) {
 PROF__FN void prof__queries_open(struct prof_trace *s) {
     s->sites = PROF__ACQUIRE(prof__sites.count);
     s->first_scratch = s->scratch;
+    s->first_high = prof__arena.high;
     s->refused = false;
     s->limit = s->place = NULL;
 }
@@ -13358,8 +13376,10 @@ PROF__FN void prof__say_events(size_t bytes);
 
 /* Events do not fit: queries work from the records. */
 PROF__FN bool prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
+    bytes += s->detail_bytes + 32;
     prof__say_events(bytes);
     s->events_need = bytes;
+    prof__arena.high = s->first_high;
     s->refused = true;
     s->analysed = s->instants = false;
     s->event_count = s->moment_count = 0;
@@ -13530,19 +13550,17 @@ PROF__FN void prof__thread_fill(struct prof_trace *s, prof__row *row) {
     if (row->name[0]) s->threads[row->thread].name = row->name;
 }
 
-/* Lays out what the analysis makes of the records. False: it does not fit. Where a host promised
-   room it can only lack for "(lost)" zones in a full arena. */
-PROF__FN bool prof__analysis_open(struct prof_trace *s) {
+/* Lays out what the analysis makes of the records. all: what was read had room. False: it does not
+   fit. Where a host promised room it can only lack for "(lost)" zones in a full arena. */
+PROF__FN bool prof__analysis_open(struct prof_trace *s, bool all) {
     size_t n = s->event_count, left;
     char *p = (char *)(void *)(s->events + n);
-    s->moments = (prof__moment *)(void *)p;
-    p += prof__align(s->moment_count * sizeof *s->moments);
     s->scratch = p = prof__beside_lay(s, p);
     n *= PROF__SLOT_SHARE + s->beside - sizeof(prof_event) - (prof__wide(s) ? sizeof *s->side : 0);
     if (PROF__BARE) n += prof__sites_of(s) * prof__site_share();
     else if (prof__lean(s) && n) n += prof__sites_of(s) * prof__site_share() + 4096;
     left = p <= prof__scratch_end(s) ? (size_t)(prof__scratch_end(s) - p) : 0;
-    if (p <= prof__scratch_end(s) && left >= n) return true;
+    if (p <= prof__scratch_end(s) && left >= n && (all || p == (char *)s->events)) return true;
     if (prof__lean(s)) return prof__analysis_refuse(s, (size_t)(p - (char *)s->events) + n);
     if (PROF__BARE) s->analysed = false;
     else PROF__BUMP(s->counts.full, s->event_count);   /* prof_dump may be reading it */
@@ -13572,23 +13590,16 @@ PROF__FN void prof__prepare(struct prof_trace *s) {
 PROF__FN void prof__analyse_now(struct prof_trace *s) {
     static prof__tree tree;
     prof__feed feed;
-    bool wide;
     prof__prepare(s);
     prof__events_place(s);
-    wide = prof__wide(s);
+    prof__trails_name(s);
     s->analysed = true;
     prof__tree_feed(&feed, s, &tree);
-    prof__count_rows(s, wide ? NULL : &feed);
+    prof__read_rows(s, &feed, &tree.room);
     s->event_count = s->zone_count + prof__others(s);
-    prof__memory_late(s);
-    if (!prof__analysis_open(s)) return;
-    prof__trails_name(s);
-    if (wide || s->moment_count || s->made_count) {
-        prof__tree_open(&tree, s);
-        prof__build_rows(s, &feed);
-    }
-    prof__made_close(s, &tree);
-    if (prof__others(s) || wide) prof__analyse_outside(s);
+    if (!prof__analysis_open(s, tree.room != 0)) return;
+    prof__read_over(s, tree.instants);
+    if (prof__others(s) || prof__wide(s)) prof__analyse_outside(s);
     else if (s->row_count > 1 || tree.instants)
         (void)prof__events_sort(s->events, s->event_count, s->scratch);
     prof__flows_match(s);
@@ -15797,7 +15808,7 @@ PROF__FN const char *prof__chrome_category(const prof_event *e) {
 PROF__FN bool prof__is_node(const prof_event *e) {
     const char *type = e->extra ? e->extra->activity_type : NULL;
     if (e->device_type != PROF_DEVICE_CPU) return false;
-    if (e->extra && e->extra == prof__details_now.unnamed) return false;   /* memory */
+    if (e->extra && e->extra == &prof__details_now.unnamed) return false;   /* memory */
     return !type || strcmp(type, "cpu_op") == 0 || strcmp(type, "user_annotation") == 0;
 }
 
@@ -16166,7 +16177,7 @@ PROF__FN bool prof__tell(const struct prof_trace *s, uint32_t parent, uint32_t g
 
 /* The zone in which memory changed; PROF_NONE: none, also where the change is an event itself. */
 PROF__FN uint32_t prof__memory_zone(const struct prof_trace *s, const prof__memory *m) {
-    bool own = m->event != PROF_NONE && s->events[m->event].extra == prof__details_now.unnamed;
+    bool own = m->event != PROF_NONE && s->events[m->event].extra == &prof__details_now.unnamed;
     return own ? PROF_NONE : m->event;
 }
 
@@ -16287,7 +16298,7 @@ PROF__FN void prof__chrome_beside(prof__out *o, const prof__gpu *g) {
 /* Writes an event that is no plain zone. False: it is one. */
 PROF__FN bool prof__chrome_other(prof__out *o, prof__gpu *g, const prof_event *e) {
     const struct prof_trace *s = g->s;
-    if (e->extra && e->extra == prof__details_now.unnamed) return true;   /* memory: see beside */
+    if (e->extra && e->extra == &prof__details_now.unnamed) return true;   /* memory: see beside */
     if (e->extra && !s->built && e->flags & PROF_EVENT_ASYNC && prof__has(e) & PROF_HAS_ID &&
         e->site) {                       /* of prof_async_begin */
         for (int end = 0; end < 2; end++) {
@@ -16989,11 +17000,11 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
     prof__gpu_open(&gpu, s);
     prof__chrome_threads(o, s);
     prof__chrome_streams(o, &gpu);
-    for (uint32_t i = 0; i < s->event_count && !o->failed; i++)
+    for (uint32_t i = 0; !PROF__BARE && i < s->event_count && !o->failed; i++)
         prof__chrome_event(&w, s->events + i);
-    if (!s->analysed) prof__chrome_by_end(&w);
+    if (PROF__BARE || !s->analysed) prof__chrome_by_end(&w);
     prof__chrome_beside(o, &gpu);
-    for (uint32_t i = 0; s->moments && i < s->moment_count && !o->failed; i++)
+    for (uint32_t i = 0; !PROF__BARE && s->moments && i < s->moment_count && !o->failed; i++)
         prof__chrome_moment(&w, s->moments + i);
 }
 
@@ -21666,6 +21677,7 @@ PROF__FN void prof__window_prepare(struct prof_trace *s) {
     bool ready = true;
     prof__windows_unsettle();
     prof__lock();
+    if (s->prepared) prof__arena.high = s->first_high;
     if (s->stopped && !prof__session.desc.acc_events) ready = prof__window_lay(s);
     s->stopped = s->prepared = s->read = s->analysed = false;
     if (ready && !s->began) prof__prefault(s);

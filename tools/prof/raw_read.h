@@ -204,7 +204,7 @@ typedef struct prof__raw_row {
 } prof__raw_row;
 
 /* Records of attributes, in their order: those of the innermost zone are the last. */
-enum { PROF__RAW_PAGE = 340, PROF__RAW_HEADS = 64, PROF__RAW_SCRATCH = 48 << 10 };
+enum { PROF__RAW_PAGE = 340, PROF__RAW_HEADS = 64, PROF__RAW_SCRATCH = 96 << 10 };
 typedef struct prof__raw_page {
     struct prof__raw_page *before;
     uint32_t used;
@@ -618,20 +618,23 @@ static void prof__raw_cut(prof_raw *r, prof__raw_row *row, prof__raw_page *page,
     if (page) page->used = used;
 }
 
-/* Reads attributes of a zone; heads has the last one first. p: where to; NULL: counts bytes. Native
-   call stacks and modules are numbers and texts of the program that wrote them: left out. */
+/* Reads attributes of a zone; heads has the last one first. Native call stacks and modules are
+   numbers and texts of the program that wrote them: left out. NULL: they do not fit. */
 static prof__pending *prof__raw_decode(prof_raw *r, const prof__record *const *heads, uint32_t n,
-                                       uint32_t depth, char *p) {
+                                       uint32_t depth) {
     prof__details *d = r->details;
+    size_t room = 1;
     memset(d->open + depth, 0, sizeof d->open[depth]);
     d->used = 0;
-    d->p = p;
+    d->room = &room;
+    d->floor = (char *)(d + 1);
+    d->high = (char *)(d + 1) + PROF__RAW_SCRATCH;
     for (const prof__record *head; n--;) {
         head = heads[n];
         if ((head->end & 0xff) < PROF__NATIVE)
             prof__read_attribute(d, head, head + 1 + (head->site_depth & 0xff));
     }
-    return d->open + depth;
+    return d->used > PROF__RAW_SCRATCH ? NULL : d->open + depth;
 }
 
 /* What a zone carries, of the attributes that wait for it; NULL: nothing. */
@@ -653,13 +656,12 @@ static const prof_extra *prof__raw_carried(prof_raw *r, prof__raw_row *row, cons
     if (d) {
         d->swap = r->swap;
         d->max_depth = PROF__LEVELS;
-        (void)prof__raw_decode(r, heads, n, depth, NULL);
     }
-    if (!d || d->used > PROF__RAW_SCRATCH - 8) {
+    z = d ? prof__raw_decode(r, heads, n, depth) : NULL;
+    if (!z) {
         r->stats.lost_details += n;
         return NULL;
     }
-    z = prof__raw_decode(r, heads, n, depth, (char *)(d + 1));
     if (!z->extra) return NULL;          /* of a type that this version does not know */
     if (r->asked & PROF_RAW_HAS_FLOPS && !z->extra->flops && z->extra->input_shapes) {
         prof_event e;
