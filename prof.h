@@ -4657,9 +4657,8 @@ typedef struct prof__outside {
     bool any_same, any_sequence;         /* has its parent's name; has a sequence number */
     prof__kernel *kernels;
     uint32_t kernel_count, kernel_max;
-    prof_extra *own_extras;              /* copies that the trace may write */
-    uint32_t own_count, own_max;
-    const char **own_stacks;
+    const char *own_end;                 /* of the memory from prof__scratch_end on, in which the
+                                            trace has extras of its own */
     const char *(*demangle)(void *user, const char *name);
     void *demangle_user;
     uint64_t rejected, duplicates, overlaps, no_forward, unlinked;
@@ -4840,7 +4839,7 @@ struct prof_trace {
     char *first_scratch, *first_high;    /* where scratch begins, and the arena ends, while there
                                             are no events */
     char *place;                         /* of events, in the caller's memory; or NULL */
-    const char *limit;                   /* NULL: the arena's high */
+    char *limit;                         /* NULL: the arena's high */
     bool laid, began;                    /* the arena is laid out; its first window has started */
     uint32_t generation, first_generation;   /* first: of those whose records are in the arena */
     uint32_t counters;                   /* how many of desc.hw_counters */
@@ -4851,8 +4850,8 @@ struct prof_trace {
     prof__streamed stream;
     prof_view view;
     uint8_t device_types[PROF__DEVICE_TYPES];   /* that there is work on; 0: no more */
-    char *details;                       /* what zones carry */
-    size_t detail_bytes, slot_count;     /* slots: zones there is room to analyse */
+    size_t detail_bytes;                 /* that what is beside zones takes */
+    size_t slot_count;                   /* zones there is room to analyse */
     prof_extra **paths;                  /* with_stack: of each distinct path; NULL: none */
     bool instants;                       /* some zone took no time: see prof__marks_make */
     bool record_ids;                     /* an execution trace has its events, */
@@ -11097,12 +11096,12 @@ PROF__FN void prof__details_open(struct prof_trace *s, size_t *room) {
     if (!room) return;
     d->room = room;
     d->high = (char *)((uintptr_t)prof__scratch_end(s) & ~(uintptr_t)7u);
+    s->outside.own_end = d->high;
     *room = (size_t)(d->high - (char *)(void *)s->events) / sizeof *s->events;
 }
 
 PROF__FN void prof__details_close(struct prof_trace *s) {
     prof__details *d = &prof__details_now;
-    s->details = d->high;
     s->detail_bytes = d->used;
     s->detail_rows = d->extras + (d->made_count ? 2 : 0);
     s->memory.count = d->memory_count + s->outside.late_memory;
@@ -12206,6 +12205,11 @@ PROF__FN bool prof__holds(const prof_event *p, const prof_event *e, bool *overla
     return prof__spans_hold(p->end_ns, e->start_ns, e->end_ns, overlaps);
 }
 
+/* Can other events lie in it? */
+PROF__FN bool prof__is_zone(const prof_event *e) {
+    return prof__in_tree(e) && !(e->flags & PROF__EVENT_MEMORY);
+}
+
 /* The parent of event i, where *top is the innermost event that may hold it. A recorded zone has
    its parent already: only an event from outside that lies in that parent can come between. */
 PROF__FN uint32_t prof__link_parent(prof__linker *k, uint32_t *top, uint32_t i) {
@@ -12227,25 +12231,6 @@ PROF__FN uint32_t prof__link_parent(prof__linker *k, uint32_t *top, uint32_t i) 
     return p;
 }
 
-PROF__FN void prof__link_event(prof__linker *k, uint32_t i) {
-    prof_event *events = k->s->events, *e = events + i, *p;
-    prof__lane *lane;
-    e->first_child = e->next_sibling = PROF_NONE;
-    e->self_cpu_time_total_ns = 0;
-    if (!prof__in_tree(e) || e->flags & PROF__EVENT_MEMORY) {
-        e->parent = PROF_NONE;
-        return;
-    }
-    lane = prof__lane_of(k, e);
-    e->parent = prof__link_parent(k, &lane->top, i);
-    if (e->parent == PROF_NONE) return;
-    p = events + e->parent;
-    if (p->first_child == PROF_NONE) p->first_child = i;
-    else events[k->last_child[e->parent]].next_sibling = i;
-    k->last_child[e->parent] = i;
-    k->s->outside.any_same = k->s->outside.any_same || strcmp(p->name, e->name) == 0;
-}
-
 /* Links all events, which are in order, to parents and children. scratch: 12 bytes an event, and
    PROF__LANE_SHARE for each thread and each event with a node. */
 PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes, bool open_sides) {
@@ -12259,41 +12244,47 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes, bo
     k.places = 2 * lanes;
     k.lanes = (prof__lane *)(void *)(k.index + k.places);
     memset(k.index, 0, k.places * sizeof *k.index);
-    open_sides = open_sides && s->side;
     for (uint32_t i = 0; i < s->event_count; i++) {
-        if (open_sides) prof__side_open(s, i);
-        prof__link_event(&k, i);
+        prof_event *e = s->events + i, *p;
+        if (open_sides && s->side) prof__side_open(s, i);
+        e->first_child = e->next_sibling = PROF_NONE;
+        e->self_cpu_time_total_ns = 0;
+        if (prof__is_zone(e)) e->parent = prof__link_parent(&k, &prof__lane_of(&k, e)->top, i);
+        else e->parent = PROF_NONE;
+        if (e->parent == PROF_NONE) continue;
+        p = s->events + e->parent;
+        if (p->first_child == PROF_NONE) p->first_child = i;
+        else s->events[k.last_child[e->parent]].next_sibling = i;
+        k.last_child[e->parent] = i;
+        s->outside.any_same = s->outside.any_same || strcmp(p->name, e->name) == 0;
     }
 }
 
 /* ---- duplicates: an only child of its parent's name. PyTorch: _remove_dup_nodes() ---- */
 
-PROF__FN bool prof__is_duplicate(const struct prof_trace *s, uint32_t i) {
-    const prof_event *e = s->events + i, *p;
-    if (e->parent == PROF_NONE) return false;
-    p = s->events + e->parent;
-    return p->first_child == i && e->next_sibling == PROF_NONE &&
-           e->flags & p->flags & PROF_EVENT_SUBMITTED &&
-           (p->name == e->name || strcmp(p->name, e->name) == 0);
-}
-
-PROF__FN void prof__merge_into_parent(struct prof_trace *s, prof_event *e) {
-    prof_event *p = s->events + e->parent;
-    prof__side *to;
-    const prof__side *from;
-    s->outside.duplicates++;
-    e->name = NULL;                      /* prof__move_up removes it */
-    p->first_child = e->first_child;
-    p->self_cpu_time_total_ns += e->self_cpu_time_total_ns;
-    for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling)
-        s->events[c].parent = e->parent;
-    if (!s->side || p->flags & PROF_EVENT_LEGACY) return;   /* a legacy kernel covers the child's */
-    to = s->side + e->parent;
-    from = s->side + (e - s->events);
-    if (from->first_kernel == PROF_NONE) return;
-    if (to->first_kernel == PROF_NONE) to->first_kernel = from->first_kernel;
-    else s->outside.kernels[to->last_kernel].next = from->first_kernel;
-    to->last_kernel = from->last_kernel;
+/* prof__move_up removes them. */
+PROF__FN void prof__merge_duplicates(struct prof_trace *s) {
+    for (uint32_t i = 0; i < s->event_count; i++) {
+        prof_event *e = s->events + i, *p;
+        const prof__side *from = s->side ? s->side + i : NULL;
+        prof__side *to;
+        if (e->parent == PROF_NONE || e->next_sibling != PROF_NONE) continue;
+        p = s->events + e->parent;
+        if (p->first_child != i || !(e->flags & p->flags & PROF_EVENT_SUBMITTED) ||
+            strcmp(p->name, e->name) != 0) continue;
+        s->outside.duplicates++;
+        e->name = NULL;
+        p->first_child = e->first_child;
+        p->self_cpu_time_total_ns += e->self_cpu_time_total_ns;
+        for (uint32_t c = e->first_child; c != PROF_NONE; c = s->events[c].next_sibling)
+            s->events[c].parent = e->parent;
+        if (!from || from->first_kernel == PROF_NONE) continue;
+        if (p->flags & PROF_EVENT_LEGACY) continue;   /* a legacy kernel covers the child's */
+        to = s->side + e->parent;
+        if (to->first_kernel == PROF_NONE) to->first_kernel = from->first_kernel;
+        else s->outside.kernels[to->last_kernel].next = from->first_kernel;
+        to->last_kernel = from->last_kernel;
+    }
 }
 
 PROF__FN uint32_t prof__moved(const uint32_t *place, uint32_t i) {
@@ -12341,19 +12332,6 @@ PROF__FN void prof__move_up(struct prof_trace *s, char *scratch) {
     PROF__ASSERT(prof__events_hold(s->events, kept));
 }
 
-PROF__FN void prof__set_depths(struct prof_trace *s) {
-    for (uint32_t i = 0; i < s->event_count; i++) {
-        prof_event *e = s->events + i;
-        uint8_t up = e->parent == PROF_NONE ? 0 : s->events[e->parent].depth;
-        e->depth = e->parent == PROF_NONE ? 0 : (uint8_t)(up + (up < 255));
-    }
-}
-
-PROF__FN void prof__merge_duplicates(struct prof_trace *s) {
-    for (uint32_t i = 0; i < s->event_count; i++)
-        if (prof__is_duplicate(s, i)) prof__merge_into_parent(s, s->events + i);
-}
-
 /* ---- amounts, children included ---- */
 
 /* Device time of an event without its children. */
@@ -12366,13 +12344,18 @@ PROF__FN int64_t prof__launched_ns(const struct prof_trace *s, uint32_t i) {
     return sum;
 }
 
-/* Children come after their parents, so one pass from the end sums all subtrees. Self times are 0
-   before, or what duplicates left. */
+/* Parents come before their children, so that one pass gives depths, and one from the end sums all
+   subtrees. Self times are 0 before, or what duplicates left. */
 PROF__FN void prof__sum_up(struct prof_trace *s) {
+    for (uint32_t i = 0; i < s->event_count; i++) {
+        prof_event *e = s->events + i;
+        uint32_t depth = e->parent == PROF_NONE ? 0 : s->events[e->parent].depth + 1u;
+        e->depth = (uint8_t)PROF__MIN(depth, 255u);
+    }
     for (uint32_t i = s->event_count; i--;) {
         prof_event *e = s->events + i, *p = e->parent == PROF_NONE ? NULL : s->events + e->parent;
-        if (prof__in_tree(e))
-            e->self_cpu_time_total_ns = PROF__PLUS(e->self_cpu_time_total_ns, prof__elapsed(e));
+        int64_t *self = &e->self_cpu_time_total_ns;
+        if (prof__in_tree(e)) *self = PROF__PLUS(*self, prof__elapsed(e));
         if (p) p->self_cpu_time_total_ns = PROF__MINUS(p->self_cpu_time_total_ns, prof__elapsed(e));
         if (!s->side) continue;
         s->side[i].device_ns = PROF__PLUS(s->side[i].device_ns, prof__launched_ns(s, i));
@@ -12413,25 +12396,49 @@ PROF__FN uint32_t *prof__sequence_place(prof__sequences *q, const prof_event *e,
 
 PROF__FN bool prof__is_backward(const prof_event *e) { return e->extra && e->extra->scope == 1; }
 
-/* Is an event's extra its own, in the arena? Extras of modules, nodes, zone stacks are shared. */
+/* The bytes of scratch memory that queries need. */
+PROF__FN size_t prof__query_share(const struct prof_trace *s) {
+    size_t rows = prof__sites_of(s) + prof__others(s) + s->detail_rows;
+    return (size_t)s->event_count * (PROF__SLOT_SHARE + s->beside - sizeof(prof_event)) +
+           rows * PROF__GROUP_SHARE + 4096;
+}
+
+/* The most that the passes need, and averages with as many rows as events. */
+PROF__FN size_t prof__built_scratch(size_t events) {
+    return events * (PROF__GROUP_SHARE + 72) + 1024;   /* 72: percentiles */
+}
+
+/* Takes memory from the end of the scratch memory; NULL: queries need it. */
+PROF__FN char *prof__stack_take(struct prof_trace *s, size_t bytes) {
+    size_t keep = s->built ? prof__built_scratch(s->event_count) : prof__query_share(s);
+    bytes = prof__align(bytes);
+    if ((size_t)(prof__scratch_end(s) - s->scratch) < keep + bytes) return NULL;
+    if (s->limit) return s->limit -= bytes;
+    return prof__arena.high -= bytes;
+}
+
+/* Is an event's extra its own, in the trace's memory? Those of modules, nodes, zone stacks are
+   shared. */
 PROF__FN bool prof__extra_own(const struct prof_trace *s, const prof_event *e) {
     const char *x = (const char *)e->extra;
-    if (!x || s->built || e->extra->has & PROF__HAS_SHARED) return false;
-    return e->flags & PROF_EVENT_SUBMITTED || (x >= s->details && x < s->details + s->detail_bytes);
+    if (!x || e->extra->has & PROF__HAS_SHARED) return false;
+    return (x >= prof__scratch_end(s) && x < s->outside.own_end) ||
+           (e->flags & PROF_EVENT_SUBMITTED && !s->built);
 }
 
 /* An event's extra, to be changed: its own, or a copy that is made now. NULL: no room. */
 PROF__FN prof_extra *prof__own_extra(struct prof_trace *s, prof_event *e) {
-    prof_extra *x = s->outside.own_max ? s->outside.own_extras + s->outside.own_count : NULL;
-    if (prof__extra_own(s, e))
-        return (prof_extra *)(void *)(prof__arena.base +
-                                      ((const char *)e->extra - prof__arena.base));
-    if (x && e->extra >= s->outside.own_extras && e->extra < x)
-        return s->outside.own_extras + (e->extra - s->outside.own_extras);
-    if (s->outside.own_count == s->outside.own_max) return NULL;
-    s->outside.own_count++;
+    prof_extra *x;
+    if (prof__extra_own(s, e)) return (prof_extra *)(uintptr_t)e->extra;
+    x = (prof_extra *)(void *)prof__stack_take(s, sizeof *x);
+    if (!x) {
+        PROF__COUNT(prof__loose.details_cut);
+        return NULL;
+    }
+    s->detail_rows += !s->built;
     if (e->extra) *x = *e->extra;
     else memset(x, 0, sizeof *x);
+    x->has &= ~(uint32_t)PROF__HAS_SHARED;
     e->extra = x;
     return x;
 }
@@ -12598,16 +12605,17 @@ PROF__FN bool prof__is_machinery(const char *entry) {
 /* Replaces an event's stack by one without the machinery, in the trace's memory. */
 PROF__FN void prof__raw_stack(struct prof_trace *s, prof_event *e) {
     uint32_t n = e->extra ? e->extra->stack_count : 0, kept = 0;
-    const char **stack = s->outside.own_stacks;
+    const char **stack;
     prof_extra *x;
-    for (uint32_t i = 0; i < n; i++)
-        if (!prof__is_machinery(prof__text(e->extra->stack[i]))) stack[kept++] = e->extra->stack[i];
+    for (uint32_t i = 0; i < n; i++) kept += !prof__is_machinery(prof__text(e->extra->stack[i]));
     if (kept == n) return;
     x = prof__own_extra(s, e);
-    if (!x) return;
-    s->outside.own_stacks += kept;
+    stack = (const char **)(void *)prof__stack_take(s, kept * sizeof *stack);
+    if (!x || !stack) return;
+    x->stack_count = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (!prof__is_machinery(prof__text(x->stack[i]))) stack[x->stack_count++] = x->stack[i];
     x->stack = stack;
-    x->stack_count = kept;
 }
 
 /* Charges memory to events, removes utility events, renames; the order of the rest stays. */
@@ -12702,11 +12710,6 @@ PROF__FN void prof__link_by_id(struct prof_trace *s, uint32_t *index, const uint
 PROF__FN bool prof__launch_after(const void *events, uint32_t a, uint32_t b) {
     const prof_event *e = (const prof_event *)events;
     return e[a].extra->launch_ns > e[b].extra->launch_ns;
-}
-
-/* Can other events lie in it? */
-PROF__FN bool prof__is_zone(const prof_event *e) {
-    return prof__in_tree(e) && !(e->flags & PROF__EVENT_MEMORY);
 }
 
 PROF__FN bool prof__by_time(const prof_event *e) {
@@ -12869,7 +12872,6 @@ PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes, bool corr
     if (s->memory.count) prof__memory_charge(s, scratch);
     if (s->outside.any_same) prof__merge_duplicates(s);
     prof__move_up(s, scratch);
-    prof__set_depths(s);
     prof__sum_up(s);
     if (s->outside.any_backward && s->built) prof__set_backward_stacks(s, scratch);
 }
@@ -12884,7 +12886,7 @@ PROF__FN bool prof__outside_after(const void *events, uint32_t a, uint32_t b) {
 }
 
 /* How many of each the memory of a built trace must hold. */
-typedef struct prof__sizes { size_t events, kernels, own, stacks, threads; bool wide; } prof__sizes;
+typedef struct prof__sizes { size_t events, kernels, own, threads; bool wide; } prof__sizes;
 
 PROF__FN prof__sizes prof__sizes_of(const prof_trace_desc *d, const prof_event *events,
                                     size_t count) {
@@ -12900,22 +12902,17 @@ PROF__FN prof__sizes prof__sizes_of(const prof_trace_desc *d, const prof_event *
         if (!x) continue;
         n.kernels += x->kernel_count;
         backward = backward || x->scope == 1;
-        if (d->correlate) n.stacks += x->stack_count;
+        if (d->correlate) n.own += prof__align(x->stack_count * sizeof *x->stack);
     }
-    n.own = d->correlate || backward ? count : 0;
+    if (d->correlate || backward) n.own += count * prof__align(sizeof(prof_extra));
     return n;
-}
-
-/* The most that the passes need, and averages with as many rows as events. */
-PROF__FN size_t prof__built_scratch(size_t events) {
-    return events * (PROF__GROUP_SHARE + 72) + 1024;   /* 72: percentiles */
 }
 
 PROF__FN size_t prof__built_size(const prof__sizes *n) {
     return 16 + prof__align(sizeof(struct prof_trace)) + n->events * sizeof(prof_event) +
            (n->wide ? prof__align(n->events * sizeof(prof__side)) : 0) +
            prof__align(n->kernels * sizeof(prof__kernel)) +
-           prof__align(n->own * sizeof(prof_extra)) + prof__align(n->stacks * sizeof(char *)) +
+           n->own +
            prof__align(n->threads * (sizeof(prof_thread_info) + sizeof(uint32_t))) +
            prof__built_scratch(n->events);
 }
@@ -12949,12 +12946,10 @@ PROF__FN struct prof_trace *prof__built_open(const prof_trace_desc *d, const pro
     s->events = (prof_event *)prof__built_take(&low, n->events * sizeof(prof_event));
     if (n->wide) s->side = (prof__side *)prof__built_take(&low, n->events * sizeof(prof__side));
     x->kernels = (prof__kernel *)prof__built_take(&low, n->kernels * sizeof(prof__kernel));
-    x->own_extras = (prof_extra *)prof__built_take(&low, n->own * sizeof(prof_extra));
-    x->own_max = (uint32_t)n->own;
-    x->own_stacks = (const char **)prof__built_take(&low, n->stacks * sizeof(char *));
     s->threads = (prof_thread_info *)prof__built_take(&low, n->threads * sizeof(prof_thread_info));
     s->scratch = low;
-    s->limit = low + prof__built_scratch(n->events);
+    s->limit = low + prof__built_scratch(n->events) + n->own;
+    x->own_end = s->limit;
     return s;
 }
 
@@ -13103,23 +13098,8 @@ PROF__FN void prof__paths_find(prof__paths *p, const struct prof_trace *s) {
     }
 }
 
-/* The bytes of scratch memory that queries need. */
-PROF__FN size_t prof__query_share(const struct prof_trace *s) {
-    size_t rows = prof__sites_of(s) + prof__others(s) + s->detail_rows;
-    return (size_t)s->event_count * (PROF__SLOT_SHARE + s->beside - sizeof(prof_event)) +
-           rows * PROF__GROUP_SHARE + 4096;
-}
-
-/* Takes memory from the end of the scratch memory; NULL: queries need it. */
-PROF__FN char *prof__stack_take(const struct prof_trace *s, size_t bytes) {
-    size_t keep = prof__query_share(s);
-    bytes = prof__align(bytes);
-    if ((size_t)(prof__arena.high - s->scratch) < keep + bytes) return NULL;
-    return prof__arena.high -= bytes;
-}
-
 /* "file(line): function", or the name where the site has no place; NULL: no room. */
-PROF__FN const char *prof__site_stack_text(const struct prof_trace *s, const prof_site *site) {
+PROF__FN const char *prof__site_stack_text(struct prof_trace *s, const prof_site *site) {
     bool placed = *site->file != 0;
     size_t size = strlen(placed ? site->file : site->name) + strlen(site->function) + 16;
     char *text = prof__stack_take(s, size);
@@ -13192,7 +13172,7 @@ PROF__FN prof_extra *prof__path_extra(struct prof_trace *s, const prof__paths *p
     stack = (const char **)(void *)(x + 1);
     memset(x, 0, sizeof *x);
     if (base && !prof__extra_own(s, s->events + path->first)) *x = *base;
-    x->has &= ~(uint32_t)PROF__HAS_SHARED;
+    x->has |= PROF__HAS_SHARED;
     x->stack = stack;
     stack[0] = prof__site_stack_text(s, prof__site(s->events[path->first].site));
     if (!stack[0]) return x;
@@ -13224,24 +13204,6 @@ PROF__FN void prof__stacks_set(struct prof_trace *s) {
             x->stack_count = from->stack_count;
         }
     }
-}
-
-/* prof__set_backward_stacks for a session, once there are stacks: each event in a backward zone
-   gets a copy of its extra, if it shares one. */
-PROF__FN void prof__backward_stacks(struct prof_trace *s) {
-    uint32_t *within = (uint32_t *)(void *)s->scratch, n = 0;
-    for (uint32_t i = 0; i < s->event_count; i++) {
-        const prof_event *e = s->events + i;
-        within[i] = prof__is_backward(e) || (e->parent != PROF_NONE && within[e->parent]);
-        n += within[i] && !prof__extra_own(s, e);
-    }
-    s->outside.own_count = s->outside.own_max = 0;
-    s->detail_rows += n;
-    s->outside.own_extras =
-        n ? (prof_extra *)(void *)prof__stack_take(s, n * sizeof(prof_extra)) : NULL;
-    if (s->outside.own_extras) s->outside.own_max = n;
-    else if (n) PROF__COUNT(prof__loose.details_cut);
-    prof__set_backward_stacks(s, s->scratch);
 }
 
 /* ---- arrows ---- */
@@ -13305,7 +13267,7 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
             s->memory.list[i].event = prof__moved(place, s->memory.list[i].event);
     prof__outside_tree(s, s->thread_count + s->outside_count, false);
     prof__stacks_set(s);
-    if (s->outside.any_backward) prof__backward_stacks(s);
+    if (s->outside.any_backward) prof__set_backward_stacks(s, s->scratch);
 }
 
 /* Why a device could not record everything in this trace; NULL: it could, or was not asked. */
@@ -13404,7 +13366,7 @@ PROF__CALL const prof_event *prof_make_events(const prof_trace *trace, void *mem
     if (!refused || !memory) return events;
     if ((size_t)(base - (char *)memory) >= size) return NULL;
     s->place = base;
-    s->limit = (const char *)memory + size;
+    s->limit = (char *)memory + size;
     s->refused = false;
     return prof_events(trace, count);
 }
