@@ -153,8 +153,8 @@ static void test_odd_events(void) {
     static prof_event events[EVENTS];
     static prof_extra extras[EVENTS];
     size_t i, count;
-    int round;
-    for (round = 0; round < 400; round++) {
+    uint32_t round, rounds = test_sample() > 1 ? 100 : 400;
+    for (round = 0; round < rounds; round++) {
         count = test_random(EVENTS + 1);
         odd_parts();
         for (i = 0; i < count; i++) odd_event(events + i, extras + i);

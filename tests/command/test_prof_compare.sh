@@ -11,11 +11,9 @@ april=tests/command/traces/kineto_2024.json
 cell() {   # ROW COLUMN COMMAND...: that cell of a JSON table, by the row's kernel name or name
     row=$1 column=$2
     shift 2
-    "$prof" "$@" --format json 2>/dev/null | python3 -c '
-import json, sys
-for row in json.load(sys.stdin):
-    if sys.argv[1] in (row.get("Kernel Name"), row.get("Name")):
-        print(row[sys.argv[2]])' "$row" "$column"
+    "$prof" "$@" --format json 2>/dev/null | grep -F "Name\": \"$row\"" |
+        sed "s|.*\"$column\": ||; s|, \"[^\"]*\": .*||; s|}.*||; s|^\"\(.*\)\"\$|\1|
+             s|\(\.[0-9]*[1-9]\)0*\$|\1|; s|\.0*\$|.0|"
 }
 
 gives() {   # NAME EXPECTED ROW COLUMN COMMAND...
@@ -78,7 +76,7 @@ gives analyze_intensity 27.2727 gemm FLOP/byte analyze --device H100 "$out/mm.js
 gives analyze_bound_compute compute gemm 'Bound by' analyze --device H100 "$out/mm.json"   # roof at 20
 gives analyze_bound_memory memory gemm 'Bound by' analyze --device-peak fp32=100,gb=3350 "$out/mm.json"
 trace aten::relu softmax_forward '' "$mm" >"$out/dark.json"
-gives analyze_bound_unknown None softmax_forward 'Bound by' analyze "$out/dark.json"
+gives analyze_bound_unknown null softmax_forward 'Bound by' analyze "$out/dark.json"
 for device in B200 GB200 MI350X L40S 'RTX 5090' 'RTX 5080' 'RTX 5070 Ti' 'RTX 5070' 'RTX 5060 Ti'; do
     label=$(echo "$device" | tr ' ' _)
     gives "analyze_bound_$label" compute gemm 'Bound by' analyze --device "$device" --device-peak gb=1e6 \
@@ -120,7 +118,7 @@ done
 trace my::op triton_mm_3 '' "$mm" >"$out/name.json"
 gives analyze_by_kernel_name 1.2 triton_mm_3 'TFLOP/s' analyze "$out/name.json"
 trace my::op convert_kernel '' "$mm" >"$out/convert.json"
-gives analyze_convert_is_no_conv None convert_kernel 'TFLOP/s' analyze "$out/convert.json"
+gives analyze_convert_is_no_conv null convert_kernel 'TFLOP/s' analyze "$out/convert.json"
 trace aten::baddbmm k '' '"Input Dims": [[2, 10, 30], [2, 10, 20], [2, 20, 30]],
     "Input type": ["c10::Half", "c10::Half", "c10::Half"]' >"$out/baddbmm.json"
 gives analyze_baddbmm 0.0024 k 'TFLOP/s' analyze "$out/baddbmm.json"
@@ -129,7 +127,7 @@ trace aten::_foreach_add_ k '' '"Input Dims": [[[10, 10], [20]], [[10, 10], [20]
     "Input type": ["TensorList", "TensorList", "Scalar"]' >"$out/lists.json"
 gives analyze_tensor_lists 0.096 k 'GB/s' analyze "$out/lists.json"      # (120 + 120) x 4 bytes
 trace aten::mm gemm '' '"Input Dims": [[100, 200], [200, 300]]' >"$out/untyped.json"
-gives analyze_no_type None gemm 'of peak FLOP/s %' analyze "$out/untyped.json"
+gives analyze_no_type null gemm 'of peak FLOP/s %' analyze "$out/untyped.json"
 gives analyze_dtype 1.791 gemm 'of peak FLOP/s %' analyze --dtype float32 "$out/untyped.json"
 for shapes in '[[2, 3], [4, 5]]' '[[-1, 3], [3, 5]]' '[]' '5' '"text"' '[[9223372036854775807, 2], [2, 3]]' \
     '[[1e30, 2], [2, 1]]' '[[[[[2]]]], [1]]'; do
@@ -194,7 +192,7 @@ conv=sm80_xmma_fprop_implicit_gemm_tf32f32_f32
 gives diff_rates 2.3603 $conv 'new TFLOP/s' diff --rates --names old,new "$april" "$now"
 gives diff_rates_bytes 38.5101 $conv 'B GB/s' diff --rates "$april" "$now"
 gives diff_rates_share 0.4773 $conv 'B of peak FLOP/s %' diff --rates "$april" "$now"
-gives diff_rates_gone None $conv 'A TFLOP/s' diff --rates "$april" "$now"
+gives diff_rates_gone null $conv 'A TFLOP/s' diff --rates "$april" "$now"
 gives diff_rates_total 1.7143 'Total of devices' 'B TFLOP/s' diff --rates "$april" "$now"
 says diff_one_file 'diff takes two traces' 2 "$prof" diff "$now"
 says diff_bad_names 'takes two names' 2 "$prof" diff --names a "$now" "$now"

@@ -437,8 +437,8 @@ assert one == two and any(values[3] for _, values, _ in one)' "$@"; }
     try record_validate_launches_in_memory within 6 ': 0 errors' validate launches.raw
 fi
 for ending in raw json; do                 # losses are told without a table too, once
-    says "record_no_report_tells_$ending" 'Frees of memory that had been freed: 3' 0 \
-        env PROF_PROFILE_MEMORY=1 "$prof" record --no-report -o "lost.$ending" ./program . 0 more
+    says "record_no_report_tells_$ending" 'Frees of memory that had been freed: 1' 0 \
+        env PROF_PROFILE_MEMORY=1 "$prof" record --no-report -o "lost.$ending" ./program . 0 carries
     try "record_no_report_tells_${ending}_once" test "$(grep -c 'that had been' said)" = 1
 done
 says record_variable 'PROF_MODE=nonsense: it takes trace, ring, stream' 2 \

@@ -14,9 +14,9 @@ reads_alike() {   # NAME TRACE
 column() {   # COLUMN REPORT-OPTION...: that column's cells, joined by commas
     column=$1
     shift
-    "$prof" report --format json "$@" 2>/dev/null | python3 -c '
-import json, sys
-print(",".join(str(row[sys.argv[1]]) for row in json.load(sys.stdin)))' "$column"
+    "$prof" report --format json "$@" 2>/dev/null | sed "/\"$column\": /!d
+        s/.*\"$column\": //; s/, \"[a-z_0-9]*\": .*//; s/}.*//; s/^\"\(.*\)\"\$/\1/
+        s/\(\.[0-9]*[1-9]\)0*\$/\1/; s/\.0*\$/.0/" | paste -sd, -
 }
 
 gives() {   # NAME EXPECTED COLUMN REPORT-OPTION...
@@ -162,9 +162,9 @@ gives report_memory_self '0,0,65536' self_device_memory_usage -s cpu_time_total 
 gives report_free_memory '-64' cpu_memory_usage --name '^.memory' "$now"
 gives report_shapes '[[6], [6], []]' input_shapes --group-by-input-shape --name 'aten::add$' \
     tests/command/traces/kineto_2024.json
-gives report_stack "['nn.Module: Linear_0', 'train.py(12): step']" stack --group-by-stack 5 \
+gives report_stack '["nn.Module: Linear_0", "train.py(12): step"]' stack --group-by-stack 5 \
     --name aten::addmm "$now"
-gives report_old_stack "['model.py(10): forward']" stack --group-by-stack 1 --name aten::linear \
+gives report_old_stack '["model.py(10): forward"]' stack --group-by-stack 1 --name aten::linear \
     tests/command/traces/kineto_2021.json
 gives report_no_merge 2 count --name relu tests/command/traces/kineto_2022.json
 gives report_merge 1 count --merge-duplicates --name relu tests/command/traces/kineto_2022.json
@@ -376,7 +376,7 @@ refuses report_two_lists 'byte 32: a second traceEvents' "$out/twice.json"
 # ---- Begins and ends ----
 
 pairs=tests/command/traces/begin_end.json
-gives report_pairs 'never ends,outer,inner é "quoted",whole' key --category cpu_op "$pairs"
+gives report_pairs 'never ends,outer,inner é \"quoted\",whole' key --category cpu_op "$pairs"
 gives report_pair_shapes '[[2, 3], [3, 4]]' input_shapes --group-by-input-shape --name outer "$pairs"
 gives report_ranges 29.0,38.5,18.0 cpu_time_total -s none --category async "$pairs"
 # The last event of the file.
