@@ -524,6 +524,11 @@ for (const argument of pages) {
     await test("page_" + name + "_gaps", () => gaps(page, file.replace(/\.html$/, ".gaps.json")));
     if (!(await page.run("told.summed[0]")))
       await test("page_" + name + "_of_all", () => ofAll(page));
+    if (name == "told") await test("page_parents_told", async () => {
+      const parents = await page.run("[...slices.parent].flatMap((up, i) => up < 0 ? [] : " +
+        "[names[slices.name[i]] + ' in ' + names[slices.name[up]]]).sort().join()");
+      check(parents == "inner in outer,later in far", parents);
+    });
     if (name == "steps") await test("page_reaches_steps", () => reachesSteps(page));
     if (name == "two_ranks")
       await test("page_side_by_side", () => sideBySide(page, file, true, ["rank0", "rank1"]));

@@ -1,8 +1,7 @@
 /* The timeline of a page: see timeline.h. */
 #include "output/timeline.h"
-#include "analysis/busy.h"
+#include "analysis/gaps.h"
 #include "output/packed.h"
-#include "trace/trace_range.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,9 @@ enum {
     MOST_COUNTERS = 2000,
     MOST_CHANGES = 1 << 18,      /* of memory */
     BINS = 256,                  /* of a track, for the slices that are not in the page */
-    NAME_BYTES = 2000            /* of a name, in the page */
+    NAME_BYTES = 2000,           /* of a name, in the page */
+    DEEPEST = 5000,              /* row of a track; what is deeper stands in that */
+    SHORT_NS = 10000             /* the longest turnaround: as prof gaps has it */
 };
 
 /* Times within these and their sums fit 64 bits, also those of the calendar. */
@@ -32,12 +33,13 @@ typedef enum slice_class {
 } slice_class;
 
 typedef struct slice {
-    int64_t start_ns, dur_ns;
-    int64_t id, external;        /* of a call: its id for the join; of work: its correlation and */
-    uint32_t name, track;        /* its external id */
+    int64_t start_ns, end_ns, self_ns;
+    uint32_t name, track;        /* name: in those of the model */
     uint32_t args;               /* its place in the arguments' text + 1; 0: none */
+    uint32_t number;             /* of a call or work of its file's model; then of a call in its
+                                    order. NO_CALL: of neither */
+    uint32_t parent, launch, owner;      /* slices, when all are there; or NO_CALL */
     uint8_t class_of;
-    uint8_t join;                /* JOIN_... of id */
 } slice;
 
 typedef struct track {
@@ -55,10 +57,10 @@ typedef struct process {
     int64_t pid, sort;
     uint32_t file, pid_text, name, labels;
     bool has_slices;
+    int64_t device;              /* that its first work ran on */
 } process;
 
 typedef struct instant { int64_t ts_ns; uint32_t name, track; } instant;
-typedef struct change { int64_t ts_ns, bytes[2]; uint32_t track; } change;   /* host, devices */
 typedef struct point { int64_t ts_ns; double value; } point;
 typedef struct counter {
     uint32_t process, name;
@@ -73,6 +75,9 @@ typedef struct file {
     int64_t rank;                /* -1: none */
     int64_t base_ns, begin_ns;   /* begin: the page's 0 on its clock */
     bool aside;                  /* it runs beside another one */
+    struct trace model;          /* names: in the last file's */
+    gap_list found;
+    uint32_t *calls, *works;     /* the slice of each, when all are there; NO_CALL: only summed */
 } file;
 
 struct timeline {
@@ -92,15 +97,21 @@ struct timeline {
     size_t args_size;
     instant *instants;
     size_t instant_count, instant_capacity;
-    change *changes;
-    size_t change_count, change_capacity;
     uint64_t changes_left;
     counter *counters;
     size_t counter_count, counter_capacity;
     map process_numbers, track_numbers, counter_numbers;
     map work_names;              /* kinds of work */
-    interner names, texts;       /* of slices; of all else */
+    interner texts;              /* of all but slices */
+    const row_table *table;      /* of the file being read */
 };
+
+static file *last_file(const timeline *t) { return &t->files[t->file_count - 1]; }
+
+static int64_t slice_ns(const slice *s) { return s->end_ns - s->start_ns; }
+static bool is_work(const slice *s) {
+    return s->class_of >= CLASS_COMPUTE && s->class_of <= CLASS_COPY;
+}
 
 timeline *timeline_new(void) {
     timeline *t = allocate(sizeof *t);
@@ -108,16 +119,23 @@ timeline *timeline_new(void) {
     return t;
 }
 
-void timeline_begin_file(timeline *t, const char *label) {
+void timeline_begin_file(timeline *t, const char *label, const row_table *table) {
+    interner names = {0};
+    if (t->file_count) names = last_file(t)->model.names;
+    if (t->file_count) last_file(t)->model.names = (interner){0};
     GROW(t->files, t->file_count, t->file_capacity);
     t->files[t->file_count++] = (file){
         .label = intern(&t->texts, label, strlen(label)), .rank = -1,
         .first_ns = INT64_MAX, .last_ns = INT64_MIN,
-        .other_first_ns = INT64_MAX, .other_last_ns = INT64_MIN
+        .other_first_ns = INT64_MAX, .other_last_ns = INT64_MIN,
+        .model = {.with_works = true, .with_python = true, .python_around = true,
+                  .steps_apart = true, .with_memory = table->trace.with_memory,
+                  .with_site = table->trace.with_site, .names = names}
     };
+    t->table = table;
 }
 
-void timeline_set_rank(timeline *t, int64_t rank) { t->files[t->file_count - 1].rank = rank; }
+void timeline_set_rank(timeline *t, int64_t rank) { last_file(t)->rank = rank; }
 
 /* ---- Processes and tracks ---- */
 
@@ -125,8 +143,12 @@ static uint32_t keep_text(timeline *t, trace_text text) {
     return text.size ? intern(&t->texts, text.data, text.size) + 1 : 0;
 }
 
-uint32_t timeline_process(timeline *t, const trace_event *event) {
-    uint64_t key = hash_mix((uint64_t)event->pid) * 31 + t->file_count;
+static uint64_t process_key(int64_t pid, size_t in_file) {
+    return hash_mix((uint64_t)pid) * 31 + in_file;
+}
+
+static uint32_t process_of(timeline *t, const trace_event *event) {
+    uint64_t key = process_key(event->pid, t->file_count - 1);
     bool is_new;
     uint64_t *number = map_put(&t->process_numbers, key, &is_new);
     if (!is_new) return (uint32_t)*number;
@@ -139,7 +161,7 @@ uint32_t timeline_process(timeline *t, const trace_event *event) {
 }
 
 static uint32_t track_of(timeline *t, const trace_event *event) {
-    uint32_t number_of_process = timeline_process(t, event);
+    uint32_t number_of_process = process_of(t, event);
     uint64_t key = (hash_mix((uint64_t)event->tid) * 31 + number_of_process) * 2 + event->is_async;
     bool is_new;
     uint64_t *number = map_put(&t->track_numbers, hash_mix(key), &is_new);
@@ -160,7 +182,7 @@ static track *track_at(timeline *t, const trace_event *event) {
 /* The names and places that a trace gives its processes and threads. */
 static void add_metadata(timeline *t, const trace_event *event) {
     char text[1024];
-    uint32_t number = timeline_process(t, event);
+    uint32_t number = process_of(t, event);
     process *p = &t->processes[number];
     bool of_thread = text_is(event->name, "thread_name");
     if (text_is(event->name, "process_sort_index")) trace_arg_int(event, "sort_index", &p->sort);
@@ -192,6 +214,7 @@ static void widen(track *k, int64_t from_ns, int64_t to_ns) {
 }
 
 static void sum_slice(timeline *t, const slice *s) {
+    int64_t ns = slice_ns(s);
     track *k = &t->tracks[s->track];
     if (!k->bins) {
         k->bins = allocate(BINS * sizeof *k->bins);
@@ -200,16 +223,16 @@ static void sum_slice(timeline *t, const slice *s) {
     }
     if (s->start_ns < k->bins_ns || s->start_ns >= k->bins_ns + k->bin_ns * BINS)
         widen(k, s->start_ns, s->start_ns);
-    k->bins[(s->start_ns - k->bins_ns) / k->bin_ns] += (uint64_t)s->dur_ns;
+    k->bins[(s->start_ns - k->bins_ns) / k->bin_ns] += (uint64_t)ns;
     k->summed++;
     k->count--;
     t->summed++;
-    t->summed_ns += s->dur_ns;
+    t->summed_ns += ns;
 }
 
 static bool longer_before(uint32_t a, uint32_t b, const void *context) {
     const slice *slices = context;
-    return slices[a].dur_ns > slices[b].dur_ns;
+    return slice_ns(&slices[a]) > slice_ns(&slices[b]);
 }
 
 /* Keeps the longest ones, in the order of the files. A slice that holds others is not shorter
@@ -217,17 +240,17 @@ static bool longer_before(uint32_t a, uint32_t b, const void *context) {
 static void drop_shortest(timeline *t) {
     if (t->count <= MOST_SLICES) return;
     uint32_t *order = sorted_numbers(t->count, longer_before, t->slices);
-    t->least_ns = t->slices[order[MOST_SLICES - 1]].dur_ns;
+    t->least_ns = slice_ns(&t->slices[order[MOST_SLICES - 1]]);
     for (size_t i = MOST_SLICES; i < t->count; i++) {
         slice *s = &t->slices[order[i]];
         t->args_left += s->args != 0;
         t->args_count -= s->args != 0;
         sum_slice(t, s);
-        s->dur_ns = -1;
+        s->end_ns = s->start_ns - 1;
     }
     size_t kept = 0;
     for (size_t i = 0; i < t->count; i++)
-        if (t->slices[i].dur_ns >= 0) t->slices[kept++] = t->slices[i];
+        if (slice_ns(&t->slices[i]) >= 0) t->slices[kept++] = t->slices[i];
     t->count = kept;
     free(order);
 }
@@ -249,7 +272,7 @@ static void drop_args(timeline *t) {
         size_t size = 4 + args_size(t, s);
         bool fits = used + size <= ARGS_BYTES / 2;
         if (fits) memcpy(kept + used, t->args + s->args - 1, size);
-        else if (s->dur_ns > t->args_least_ns) t->args_least_ns = s->dur_ns;
+        else if (slice_ns(s) > t->args_least_ns) t->args_least_ns = slice_ns(s);
         t->args_left += !fits;
         t->args_count -= !fits;
         s->args = fits ? (uint32_t)used + 1 : 0;
@@ -264,7 +287,7 @@ static void drop_args(timeline *t) {
 static void keep_args(timeline *t, slice *s, trace_text args) {
     uint32_t size = (uint32_t)args.size;
     if (args.size <= 2) return;
-    if (args.size > ARGS_OF_ONE || s->dur_ns < t->args_least_ns) {
+    if (args.size > ARGS_OF_ONE || slice_ns(s) < t->args_least_ns) {
         t->args_left++;
         return;
     }
@@ -277,7 +300,7 @@ static void keep_args(timeline *t, slice *s, trace_text args) {
 
 /* ---- Events ---- */
 
-static uint8_t class_of(timeline *t, const trace_event *event) {
+static uint8_t class_of(const trace_event *event, work_kind kind) {
     static const uint8_t classes[TRACE_KINDS] = {
         [TRACE_OTHER] = CLASS_ZONE, [TRACE_CPU_OP] = CLASS_OP,
         [TRACE_ANNOTATION] = CLASS_ANNOTATION, [TRACE_PYTHON] = CLASS_PYTHON,
@@ -290,29 +313,43 @@ static uint8_t class_of(timeline *t, const trace_event *event) {
         [WORK_COMPUTE] = CLASS_COMPUTE, [WORK_COMMUNICATION] = CLASS_COMMUNICATION,
         [WORK_MEMORY] = CLASS_COPY
     };
-    return kind_is_device(event->kind) ? works[work_kind_of(&t->work_names, event)]
-                                       : classes[event->kind];
+    return kind_is_device(event->kind) ? works[kind] : classes[event->kind];
 }
 
 static int64_t within(int64_t ns, int64_t least, int64_t most) {
     return ns < least ? least : ns > most ? most : ns;
 }
 
-static slice new_slice(timeline *t, const trace_event *event, trace_text name) {
+/* Its place in the model. Of raw streams calls come as pairs do, each behind those in it. */
+static uint32_t add_to_model(timeline *t, const trace_event *event, work_kind kind) {
+    struct trace *m = &last_file(t)->model;
+    trace_kept kept = trace_add(m, event);
+    if (kept == KEPT_WORK) {
+        m->works[m->work_count - 1].key = kind;
+        return (uint32_t)m->work_count - 1;
+    }
+    if (kept != KEPT_CALL) return NO_CALL;
+    call *made = &m->calls[m->call_count - 1];
+    made->is_pair |= event->depth != TRACE_NO_DEPTH;
+    made->apart = made->kind == TRACE_PYTHON;
+    return (uint32_t)m->call_count - 1;
+}
+
+static slice new_slice(timeline *t, const trace_event *event) {
+    bool on_device = kind_is_device(event->kind);
+    work_kind kind = on_device ? work_kind_of(&t->work_names, event) : WORK_COMPUTE;
     slice s = {
         .start_ns = within(event->ts_ns, -MOST_NS, MOST_NS),
-        .dur_ns = within(event->dur_ns, 0, MOST_DUR),
-        .name = intern(&t->names, name.data, name.size),
-        .track = track_of(t, event), .class_of = class_of(t, event),
-        .id = NO_ID, .external = NO_ID
+        .self_ns = within(event->dur_ns, 0, MOST_DUR),
+        .name = trace_name(&last_file(t)->model, event), .track = track_of(t, event),
+        .class_of = class_of(event, kind), .number = NO_CALL,
+        .parent = NO_CALL, .launch = NO_CALL, .owner = NO_CALL
     };
-    if (kind_is_device(event->kind)) {
-        s.external = trace_work_ids(event, &s.id);
+    s.end_ns = s.start_ns + s.self_ns;
+    if (on_device || slice_ns(&s) >= t->least_ns) s.number = add_to_model(t, event, kind);
+    if (on_device && !t->tracks[s.track].on_device) {
         t->tracks[s.track].on_device = true;
-    } else {
-        call_id own = trace_call_id(event);
-        s.id = own.id;
-        s.join = (uint8_t)own.kind;
+        t->processes[t->tracks[s.track].process].device = trace_device(event);
     }
     return s;
 }
@@ -322,17 +359,17 @@ static void widen_to(int64_t *first_ns, int64_t *last_ns, int64_t from_ns, int64
     if (to_ns > *last_ns) *last_ns = to_ns;
 }
 
-static void add_slice(timeline *t, const trace_event *event, trace_text name) {
-    file *f = &t->files[t->file_count - 1];
+static void add_slice(timeline *t, const trace_event *event) {
+    file *f = last_file(t);
     if (!(event->has & TRACE_HAS_TS)) {
         t->untimed++;
         return;
     }
-    slice s = new_slice(t, event, name);
-    widen_to(&f->first_ns, &f->last_ns, s.start_ns, s.start_ns + s.dur_ns);
+    slice s = new_slice(t, event);
+    widen_to(&f->first_ns, &f->last_ns, s.start_ns, s.end_ns);
     t->tracks[s.track].count++;
     t->processes[t->tracks[s.track].process].has_slices = true;
-    if (s.dur_ns < t->least_ns) {
+    if (slice_ns(&s) < t->least_ns) {
         t->args_left += event->args_text.size > 2;
         sum_slice(t, &s);
         return;
@@ -344,9 +381,26 @@ static void add_slice(timeline *t, const trace_event *event, trace_text name) {
     if (t->args_size > ARGS_BYTES) drop_args(t);
 }
 
+/* Memory is drawn over time: it is in the model alone. */
+static void add_change(timeline *t, const trace_event *event) {
+    struct trace *m = &last_file(t)->model;
+    if (m->change_count >= MOST_CHANGES || !(event->has & TRACE_HAS_TS)) {
+        memory_change made;
+        t->changes_left += trace_is_change(m, event, &made) && !made.is_legacy;
+        return;
+    }
+    if (trace_add(m, event) != KEPT_CHANGE) return;
+    process_of(t, event);
+    m->changes[m->change_count - 1].key =
+        (uint8_t)(rows_memory_side(t->table, m->changes[m->change_count - 1].device_type) + 1);
+}
+
 static void add_instant(timeline *t, const trace_event *event) {
     trace_text name = event->name;
-    if (text_is(name, "[memory]")) return;           /* the page draws memory over time */
+    if (text_is(name, "[memory]")) {
+        add_change(t, event);
+        return;
+    }
     if (t->instant_count >= MOST_INSTANTS || !(event->has & TRACE_HAS_TS)) {
         t->instants_left++;
         return;
@@ -355,18 +409,6 @@ static void add_instant(timeline *t, const trace_event *event) {
     t->instants[t->instant_count++] = (instant){
         within(event->ts_ns, -MOST_NS, MOST_NS), intern(&t->texts, name.data, name.size),
         track_of(t, event)
-    };
-}
-
-void timeline_add_change(timeline *t, const trace_event *event, const int64_t bytes[2]) {
-    if (t->change_count >= MOST_CHANGES || !(event->has & TRACE_HAS_TS)) {
-        t->changes_left++;
-        return;
-    }
-    uint32_t number = track_of(t, event);
-    GROW(t->changes, t->change_count, t->change_capacity);
-    t->changes[t->change_count++] = (change){
-        within(event->ts_ns, -MOST_NS, MOST_NS), {bytes[0], bytes[1]}, number
     };
 }
 
@@ -384,7 +426,7 @@ static int shown_size(trace_text text, size_t most) {
 
 static counter *counter_of(timeline *t, const trace_event *event, trace_text series) {
     char name[640];
-    uint32_t number_of_process = timeline_process(t, event);
+    uint32_t number_of_process = process_of(t, event);
     bool plain = !series.size || text_is(series, "value");
     char id[160];
     trace_counter_id(event, id, sizeof id);
@@ -425,24 +467,88 @@ static void add_counter(timeline *t, const trace_event *event) {
     }
 }
 
-void timeline_add(timeline *t, const trace_event *event, trace_text name) {
-    file *f = &t->files[t->file_count - 1];
+void timeline_add(timeline *t, const trace_event *event) {
+    file *f = last_file(t);
     int64_t ns = within(event->ts_ns, -MOST_NS, MOST_NS);
     if (strchr("iIRnC", event->phase) && event->has & TRACE_HAS_TS)
         widen_to(&f->other_first_ns, &f->other_last_ns, ns, ns);
     switch (event->phase) {
-    case 'X': add_slice(t, event, name); break;
+    case 'X': add_slice(t, event); break;
     case 'M': add_metadata(t, event); break;
     case 'C': add_counter(t, event); break;
     case 'i': case 'I': case 'R': case 'n': add_instant(t, event); break;
+    case 's': case 'f': trace_add(&last_file(t)->model, event); break;
     default: break;
+    }
+}
+
+/* ---- What the models tell: parents, owners ---- */
+
+static uint32_t *no_slices(size_t count) {
+    uint32_t *of = allocate((count + 1) * sizeof *of);
+    for (size_t i = 0; i < count; i++) of[i] = NO_CALL;
+    return of;
+}
+
+static file *file_of(const timeline *t, const slice *s) {
+    return &t->files[t->processes[t->tracks[s->track].process].file];
+}
+
+/* The slice of the call, or of the innermost one around it that is drawn. */
+static uint32_t drawn(const file *f, uint32_t number) {
+    while (number != NO_CALL && f->calls[number] == NO_CALL) number = f->model.calls[number].parent;
+    return number == NO_CALL ? NO_CALL : f->calls[number];
+}
+
+static void link_calls(timeline *t, const file *f) {
+    const struct trace *m = &f->model;
+    for (size_t i = 0; i < m->call_count; i++) {
+        uint32_t number = m->order[i], parent = drawn(f, m->calls[number].parent);
+        const call *c = &m->calls[number];
+        slice *s = f->calls[number] == NO_CALL ? NULL : &t->slices[f->calls[number]];
+        if (s) s->parent = parent;
+        if (s) s->number = (uint32_t)i;
+        if (s && !c->is_async && !c->apart) s->self_ns = m->times[number].self_ns;
+        if (parent != NO_CALL && t->slices[parent].class_of == CLASS_PYTHON)
+            t->slices[parent].self_ns -= call_ns(c);
+    }
+}
+
+static void link_works(timeline *t, const file *f) {
+    for (size_t i = 0; i < f->model.work_count; i++) {
+        const device_work *w = &f->model.works[i];
+        if (f->works[i] == NO_CALL) continue;
+        slice *s = &t->slices[f->works[i]];
+        s->launch = w->launch == NO_CALL ? NO_CALL : f->calls[w->launch];
+        s->owner = drawn(f, w->owner);
+        if (s->launch == NO_CALL) s->launch = s->owner;
+    }
+}
+
+static void link_slices(timeline *t) {
+    for (size_t i = 0; i < t->file_count; i++) {
+        t->files[i].calls = no_slices(t->files[i].model.call_count);
+        t->files[i].works = no_slices(t->files[i].model.work_count);
+    }
+    for (size_t i = 0; i < t->count; i++) {
+        const slice *s = &t->slices[i];
+        file *f = file_of(t, s);
+        if (s->number != NO_CALL) (is_work(s) ? f->works : f->calls)[s->number] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < t->file_count; i++) {
+        link_calls(t, &t->files[i]);
+        link_works(t, &t->files[i]);
     }
 }
 
 /* ---- Several files ---- */
 
 void timeline_end_file(timeline *t, int64_t base_ns) {
-    file *f = &t->files[t->file_count - 1];
+    file *f = last_file(t);
+    trace_nest(&f->model);
+    trace_own(&f->model);
+    trace_times(&f->model);
+    gaps_find(&f->found, &f->model, false, SHORT_NS);
     f->base_ns = base_ns;
     if (f->first_ns > f->last_ns) f->first_ns = f->other_first_ns, f->last_ns = f->other_last_ns;
     if (f->first_ns > f->last_ns) f->first_ns = f->last_ns = 0;
@@ -481,14 +587,36 @@ void timeline_align(timeline *t) {
 
 int64_t timeline_begin(const timeline *t, uint32_t number) { return t->files[number].begin_ns; }
 
+int64_t timeline_longest(const timeline *t) {
+    int64_t most = 0;
+    for (size_t i = 0; i < t->file_count; i++) {
+        int64_t ns = t->files[i].last_ns - t->files[i].first_ns;
+        if (ns > most) most = ns;
+    }
+    return most;
+}
+
+const busy_time *timeline_device(const timeline *t, uint32_t number, int64_t *device) {
+    const process *p = &t->processes[number];
+    const file *f = &t->files[p->file];
+    *device = p->device;
+    for (size_t i = 0; i < f->model.thread_count; i++)
+        if (f->found.rows[i].any && f->model.threads[i].pid == p->pid)
+            return &f->found.rows[i].busy;
+    return NULL;
+}
+
+uint32_t timeline_processes(const timeline *t) { return (uint32_t)t->process_count; }
+
 /* ---- Writing ---- */
 
-/* The slices in the order of the page: by track, by start, the longer one first. */
+/* The slices in the order of the page: by track, by row, by start. */
 typedef struct page_order {
     timeline *t;
     uint32_t *tracks;            /* the page's tracks, by number here */
     uint32_t *ranks;             /* of each track here, its place there */
     size_t track_count;
+    uint32_t *rows;              /* of each slice, on its track */
     uint32_t *slices;            /* by place */
     uint32_t *places;            /* of each slice */
 } page_order;
@@ -504,12 +632,59 @@ static bool track_before(uint32_t a, uint32_t b, const void *context) {
     return x->sort < y->sort;
 }
 
+/* On a track by start, the outer one first. */
 static bool slice_before(uint32_t a, uint32_t b, const void *context) {
     const page_order *order = context;
     const slice *x = &order->t->slices[a], *y = &order->t->slices[b];
     if (x->track != y->track) return order->ranks[x->track] < order->ranks[y->track];
     if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns;
-    return x->dur_ns > y->dur_ns;
+    if (x->end_ns != y->end_ns) return x->end_ns > y->end_ns;
+    return x->number + 1 < y->number + 1;        /* what is beside calls and works first */
+}
+
+/* places are by slice_before yet. */
+static bool row_before(uint32_t a, uint32_t b, const void *context) {
+    const page_order *order = context;
+    uint32_t x = order->ranks[order->t->slices[a].track];
+    uint32_t y = order->ranks[order->t->slices[b].track];
+    if (x != y) return x < y;
+    if (order->rows[a] != order->rows[b]) return order->rows[a] < order->rows[b];
+    return order->places[a] < order->places[b];
+}
+
+/* Each slice stands in the first row below its parent's that is free. What is no call lies in what
+   is around it on its track. */
+static void find_rows(page_order *order) {
+    timeline *t = order->t;
+    span_nest nest = {t->slices, sizeof *t->slices, offsetof(slice, end_ns),
+                      offsetof(slice, parent), 0};
+    int64_t *ends = NULL;        /* of each row, when it is free */
+    size_t count = 0, capacity = 0;
+    uint32_t top = NO_CALL, last = NO_CALL;
+    for (size_t i = 0; i < t->count; i++) {
+        uint32_t number = order->slices[i], row = 0;
+        slice *s = &t->slices[number];
+        if (s->track != last) count = 0, top = NO_CALL;
+        last = s->track;
+        if (s->class_of >= CLASS_COMPUTE && !t->tracks[s->track].is_async)
+            s->parent = span_nest_around(&nest, top, s->start_ns, s->end_ns);
+        top = number;
+        if (s->parent != NO_CALL && t->slices[s->parent].track == s->track)
+            row = order->rows[s->parent] + 1;
+        while (row < count && row < DEEPEST && ends[row] > s->start_ns) row++;
+        if (row > DEEPEST) row = DEEPEST;
+        while (count <= row) {
+            GROW(ends, count, capacity);
+            ends[count++] = INT64_MIN;
+        }
+        ends[row] = s->end_ns;
+        order->rows[number] = row;
+    }
+    free(ends);
+}
+
+static void put_in_places(page_order *order) {
+    for (size_t i = 0; i < order->t->count; i++) order->places[order->slices[i]] = (uint32_t)i;
 }
 
 /* Tracks on which nothing is are left out. */
@@ -528,7 +703,14 @@ static page_order put_in_order(timeline *t) {
     free(used);
     order.slices = sorted_numbers(t->count, slice_before, &order);
     order.places = allocate((t->count + 1) * sizeof *order.places);
-    for (size_t i = 0; i < t->count; i++) order.places[order.slices[i]] = (uint32_t)i;
+    order.rows = allocate((t->count + 1) * sizeof *order.rows);
+    put_in_places(&order);
+    find_rows(&order);
+    for (size_t i = 0; i < t->count; i++)
+        if (t->slices[i].parent != NO_CALL)
+            t->slices[t->slices[i].parent].self_ns += slice_ns(&t->slices[i]);
+    sort_numbers(order.slices, t->count, row_before, &order);
+    put_in_places(&order);
     return order;
 }
 
@@ -574,9 +756,26 @@ static void write_files(timeline *t, output *out) {
     }
 }
 
-/* [process, thread, name, slices, on a device, asynchronous, slices that are summed, begin and
-   length of a bin, bins] */
+/* How many slices stand in each row; *at: the first of the track in the page. */
+static void write_rows(const page_order *order, size_t *at, output *out) {
+    const timeline *t = order->t;
+    uint32_t number = *at < t->count ? t->slices[order->slices[*at]].track : 0;
+    output_text(out, ",[");
+    for (bool first = true; ; first = false) {
+        size_t begin = *at;
+        uint32_t row = begin < t->count ? order->rows[order->slices[begin]] : 0;
+        while (*at < t->count && t->slices[order->slices[*at]].track == number &&
+               order->rows[order->slices[*at]] == row) ++*at;
+        if (*at == begin) break;
+        output_format(out, "%s%zu", first ? "" : ",", *at - begin);
+    }
+    output_text(out, "]");
+}
+
+/* [process, thread, name, slices of each row, on a device, asynchronous, slices that are summed,
+   begin and length of a bin, bins] */
 static void write_tracks(timeline *t, const page_order *order, output *out) {
+    size_t at = 0;
     output_text(out, "],\n\"tracks\":[");
     for (size_t i = 0; i < order->track_count; i++) {
         const track *k = &t->tracks[order->tracks[i]];
@@ -585,8 +784,10 @@ static void write_tracks(timeline *t, const page_order *order, output *out) {
         else output_format(out, "\"%lld\"", (long long)k->tid);
         output_text(out, ",");
         write_number_text(t, out, k->name);
-        output_format(out, ",%llu,%d,%d,%llu", (unsigned long long)k->count, k->on_device,
-                      k->is_async, (unsigned long long)k->summed);
+        if (k->count) write_rows(order, &at, out);
+        else output_text(out, ",[]");
+        output_format(out, ",%d,%d,%llu", k->on_device, k->is_async,
+                      (unsigned long long)k->summed);
         if (k->bins) output_format(out, ",%lld,%lld,[",
                                    (long long)(k->bins_ns - begin_of(t, order->tracks[i])),
                                    (long long)k->bin_ns);
@@ -597,24 +798,55 @@ static void write_tracks(timeline *t, const page_order *order, output *out) {
     output_text(out, "]");
 }
 
-static void write_starts(const page_order *order, output *out) {
+/* A column: of each slice its number. */
+typedef int64_t slice_column(const page_order *order, size_t place, int64_t *last);
+
+static void write_column(const page_order *order, const char *name, slice_column *of, output *out) {
     packed p;
-    int64_t last_ns = 0;
-    uint32_t number = UINT32_MAX;
-    output_text(out, ",\n\"starts\":");
+    int64_t last = 0;
+    output_format(out, ",\n\"%s\":", name);
     packed_begin(&p, out);
-    for (size_t i = 0; i < order->t->count; i++) {
-        const slice *s = &order->t->slices[order->slices[i]];
-        if (s->track != number) last_ns = begin_of(order->t, number = s->track);
-        packed_number(&p, (uint64_t)(s->start_ns - last_ns));
-        last_ns = s->start_ns;
-    }
+    for (size_t i = 0; i < order->t->count; i++) packed_signed(&p, of(order, i, &last));
     packed_end(&p);
-    output_text(out, ",\n\"durations\":");
-    packed_begin(&p, out);
-    for (size_t i = 0; i < order->t->count; i++)
-        packed_number(&p, (uint64_t)order->t->slices[order->slices[i]].dur_ns);
-    packed_end(&p);
+}
+
+static const slice *slice_at(const page_order *order, size_t place) {
+    return &order->t->slices[order->slices[place]];
+}
+
+/* Since the end of the one before in its row, or the parent's begin; of a row's first one since the
+   file's 0. */
+static int64_t start_of(const page_order *order, size_t i, int64_t *last) {
+    const slice *s = slice_at(order, i), *before = i ? slice_at(order, i - 1) : NULL;
+    if (!before || before->track != s->track ||
+        order->rows[order->slices[i]] != order->rows[order->slices[i - 1]])
+        *last = begin_of(order->t, s->track);
+    bool known = s->parent != NO_CALL && order->places[s->parent] < i;
+    int64_t from_ns = known ? order->t->slices[s->parent].start_ns : *last;
+    if (from_ns < *last) from_ns = *last;
+    *last = s->end_ns;
+    return s->start_ns - from_ns;
+}
+
+static int64_t dur_of(const page_order *order, size_t i, int64_t *last) {
+    (void)last;
+    return slice_ns(slice_at(order, i));
+}
+
+/* What is not its own, and not of the slices in it either: mostly nothing. */
+static int64_t inner_of(const page_order *order, size_t i, int64_t *last) {
+    const slice *s = slice_at(order, i);
+    (void)last;
+    return slice_ns(s) - s->self_ns;
+}
+
+/* 1 + the parent's place, 0: none; as what is more than of the slice before. */
+static int64_t parent_of(const page_order *order, size_t i, int64_t *last) {
+    uint32_t parent = slice_at(order, i)->parent;
+    int64_t place = parent == NO_CALL ? 0 : (int64_t)order->places[parent] + 1;
+    int64_t more = place - *last;
+    *last = place;
+    return more;
 }
 
 /* Names are told apart by what they name, too: [text, class], numbered as they are first used. */
@@ -628,10 +860,10 @@ static void write_names(const page_order *order, output *out) {
     output_text(out, ",\n\"slice_names\":");
     packed_begin(&p, out);
     for (size_t i = 0; i < order->t->count; i++) {
-        const slice *s = &order->t->slices[order->slices[i]];
+        const slice *s = slice_at(order, i);
         uint64_t *number = map_put(&numbers, (uint64_t)s->name << 8 | s->class_of, &is_new);
         if (is_new) {
-            const struct interned *text = &order->t->names.entries[s->name];
+            const struct interned *text = &last_file(order->t)->model.names.entries[s->name];
             *number = numbers.count - 1;
             output_text(&first, *number ? ",[" : "[");
             write_cut(order->t, &first, text->text, text->size);
@@ -649,53 +881,47 @@ static void write_names(const page_order *order, output *out) {
     map_free(&numbers);
 }
 
-/* ---- Arrows ---- */
-
-/* The calls of a file that may launch something, by their places in the page. */
-static map join_calls(const page_order *order, uint32_t number) {
-    const timeline *t = order->t;
-    map join = {0};
-    for (size_t i = 0; i < t->count; i++) {
-        const slice *s = &t->slices[i];
-        const track *k = &t->tracks[s->track];
-        bool is_work = s->class_of >= CLASS_COMPUTE;
-        if (is_work || t->processes[k->process].file != number) continue;
-        join_call(&join, (call_id){s->join, s->id}, order->places[i]);
-    }
-    return join;
-}
-
 /* Of each work that one has: how far behind the last such work it stands, its launch, and the op
    that it counts for, both as distances from those of that work. */
 static void write_arrows(const page_order *order, output *out) {
-    const timeline *t = order->t;
     packed p;
     int64_t last = 0, last_launch = 0, last_owner = 0;
-    uint32_t number = UINT32_MAX;
-    map join = {0};
     output_text(out, ",\n\"arrows\":");
     packed_begin(&p, out);
-    for (size_t i = 0; i < t->count; i++) {
-        const slice *s = &t->slices[order->slices[i]];
-        uint32_t of_file = t->processes[t->tracks[s->track].process].file;
-        if (s->class_of < CLASS_COMPUTE || s->class_of > CLASS_COPY) continue;
-        if (of_file != number) {
-            map_free(&join);
-            join = join_calls(order, number = of_file);
-        }
-        uint32_t owner = join_owner(&join, s->external, s->id);
-        uint32_t launch = join_owner(&join, NO_ID, s->id);
-        if (owner == NO_CALL) continue;
-        if (launch == NO_CALL) launch = owner;
+    for (size_t i = 0; i < order->t->count; i++) {
+        const slice *s = slice_at(order, i);
+        if (s->owner == NO_CALL) continue;
+        int64_t launch = order->places[s->launch], owner = order->places[s->owner];
         packed_number(&p, (uint64_t)((int64_t)i - last));
-        packed_signed(&p, (int64_t)launch - last_launch);
-        packed_signed(&p, (int64_t)owner - last_owner);
+        packed_signed(&p, launch - last_launch);
+        packed_signed(&p, owner - last_owner);
         last = (int64_t)i;
         last_launch = launch;
         last_owner = owner;
     }
     packed_end(&p);
-    map_free(&join);
+}
+
+/* Of each gap how far the work that it ends with stands behind that of the last one; ns by cause.
+   None where works are only summed. */
+static void write_gaps(const page_order *order, output *out) {
+    const timeline *t = order->t;
+    packed p;
+    int64_t last = 0;
+    output_text(out, ",\n\"gaps\":");
+    packed_begin(&p, out);
+    for (size_t k = 0; k < t->file_count && !t->summed; k++) {
+        const file *f = &t->files[k];
+        for (size_t i = 0; i < f->found.gap_count; i++) {
+            const idle_gap *gap = &f->found.gaps[i];
+            int64_t place = order->places[f->works[gap->before]];
+            packed_signed(&p, place - last);
+            for (int cause = HOST; cause < CAUSES; cause++)
+                packed_number(&p, (uint64_t)gap->ns[cause]);
+            last = place;
+        }
+    }
+    packed_end(&p);
 }
 
 /* Of each slice that has arguments: how far behind the last such slice it stands, their bytes. */
@@ -706,7 +932,7 @@ static void write_args(const page_order *order, output *out) {
     output_text(out, ",\n\"args_of\":");
     packed_begin(&p, out);
     for (size_t i = 0; i < t->count; i++) {
-        const slice *s = &t->slices[order->slices[i]];
+        const slice *s = slice_at(order, i);
         if (!s->args) continue;
         packed_number(&p, i - last);
         packed_number(&p, args_size(t, s));
@@ -716,7 +942,7 @@ static void write_args(const page_order *order, output *out) {
     output_text(out, ",\n\"args\":");
     packed_begin(&p, out);
     for (size_t i = 0; i < t->count; i++) {
-        const slice *s = &t->slices[order->slices[i]];
+        const slice *s = slice_at(order, i);
         if (s->args) packed_bytes(&p, t->args + s->args + 3, args_size(t, s));
     }
     packed_end(&p);
@@ -737,7 +963,25 @@ static void write_instants(const page_order *order, output *out) {
     output_text(out, "]");
 }
 
-/* Each as its track + 1 (0: nothing else is there), ns since the change before, bytes. */
+/* As its process, ns since the change before, bytes, the place of the call that it happened in + 1,
+   0: none. Python functions are no such calls. */
+static int64_t write_change(const page_order *order, size_t in_file, const memory_change *change,
+                            int64_t last_ns, packed *p) {
+    const timeline *t = order->t;
+    const file *f = &t->files[in_file];
+    int64_t pid = f->model.threads[change->thread].pid;
+    int64_t at_ns = within(change->ts_ns, -MOST_NS, MOST_NS) - f->begin_ns;
+    uint32_t owner = change->owner;
+    while (owner != NO_CALL && f->model.calls[owner].apart) owner = f->model.calls[owner].parent;
+    owner = drawn(f, owner);
+    packed_number(p, *map_get(&t->process_numbers, process_key(pid, in_file)));
+    packed_signed(p, at_ns - last_ns);
+    packed_signed(p, change->key == 1 ? change->bytes : 0);
+    packed_signed(p, change->key == 2 ? change->bytes : 0);
+    packed_number(p, owner == NO_CALL ? 0 : (uint64_t)order->places[owner] + 1);
+    return at_ns;
+}
+
 static void write_changes(const page_order *order, output *out) {
     const timeline *t = order->t;
     packed p;
@@ -745,16 +989,11 @@ static void write_changes(const page_order *order, output *out) {
     output_format(out, ",\n\"changes_left\":%llu,\"changes\":",
                   (unsigned long long)t->changes_left);
     packed_begin(&p, out);
-    for (size_t i = 0; i < t->change_count; i++) {
-        const change *c = &t->changes[i];
-        uint32_t place = order->ranks[c->track];
-        bool is_there = place < order->track_count && order->tracks[place] == c->track;
-        int64_t at_ns = c->ts_ns - begin_of(t, c->track);
-        packed_number(&p, is_there ? place + 1 : 0);
-        packed_signed(&p, at_ns - last_ns);
-        packed_signed(&p, c->bytes[0]);
-        packed_signed(&p, c->bytes[1]);
-        last_ns = at_ns;
+    for (size_t k = 0; k < t->file_count; k++) {
+        const struct trace *m = &t->files[k].model;
+        for (size_t i = 0; i < m->change_count; i++)
+            if (!m->changes[i].is_legacy)
+                last_ns = write_change(order, k, &m->changes[i], last_ns, &p);
     }
     packed_end(&p);
 }
@@ -778,6 +1017,7 @@ static void write_counters(timeline *t, output *out) {
 
 void timeline_write(timeline *t, output *out) {
     drop_shortest(t);
+    link_slices(t);
     page_order order = put_in_order(t);
     output_format(out, "\"timeline\":{\"packed\":\"%s\",\"count\":%zu,", PACKED_AS, t->count);
     output_format(out, "\"summed\":[%llu,%lld,%lld],", (unsigned long long)t->summed,
@@ -790,9 +1030,13 @@ void timeline_write(timeline *t, output *out) {
                   (unsigned long long)t->no_numbers);
     write_files(t, out);
     write_tracks(t, &order, out);
-    write_starts(&order, out);
+    write_column(&order, "starts", start_of, out);
+    write_column(&order, "durations", dur_of, out);
+    write_column(&order, "inner", inner_of, out);
+    write_column(&order, "parents", parent_of, out);
     write_names(&order, out);
     write_arrows(&order, out);
+    write_gaps(&order, out);
     write_args(&order, out);
     write_instants(&order, out);
     write_changes(&order, out);
@@ -800,11 +1044,18 @@ void timeline_write(timeline *t, output *out) {
     output_format(out, ",\n\"names_cut\":%llu}", (unsigned long long)t->names_cut);
     free(order.tracks);
     free(order.ranks);
+    free(order.rows);
     free(order.slices);
     free(order.places);
 }
 
 void timeline_free(timeline *t) {
+    for (size_t i = 0; i < t->file_count; i++) {
+        trace_free(&t->files[i].model);
+        gaps_free(&t->files[i].found);
+        free(t->files[i].calls);
+        free(t->files[i].works);
+    }
     for (size_t i = 0; i < t->track_count; i++) free(t->tracks[i].bins);
     for (size_t i = 0; i < t->counter_count; i++) free(t->counters[i].points);
     free(t->files);
@@ -813,13 +1064,11 @@ void timeline_free(timeline *t) {
     free(t->slices);
     free(t->args);
     free(t->instants);
-    free(t->changes);
     free(t->counters);
     map_free(&t->process_numbers);
     map_free(&t->track_numbers);
     map_free(&t->counter_numbers);
     map_free(&t->work_names);
-    intern_free(&t->names);
     intern_free(&t->texts);
     free(t);
 }

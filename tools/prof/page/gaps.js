@@ -1,79 +1,32 @@
-// ---- When a device was idle, and why: by the rules of prof gaps, see its --help ----
+// ---- When a device was idle, and why: as prof gaps has it, see its --help ----
 
 const CAUSES = ["host", "synchronize", "launch", "wait", "turnaround", "unknown"];
-const SHORT_NS = 10000;
-const idle = new Map();             // process -> {gaps, shown}; gaps by their start
-let waits = null;                   // of each track, the calls that wait for the device
+const idle = new Map();             // process -> {gaps, all, shown}; gaps by their start
 
-const waitsForDevice = name => name.includes("Synchronize") ||
-  (name.includes("Memcpy") && !name.includes("Async") && !name.includes("Node"));
-
-// Of each track, the calls that return only when the device has come to some point.
-function findWaits() {
-  const is = names.map((name, k) => classOf[k] == RUNTIME && waitsForDevice(name));
-  const waits = slices.tracks.map(() => []);
-  for (let i = 0; i < slices.count; i++) if (is[slices.name[i]]) waits[slices.track[i]].push(i);
-  for (const list of waits) list.sort((a, b) => slices.start[a] - slices.start[b]);
-  return waits;
-}
-// How much of [from, to) a track spent in such calls.
-function waited(list, from, to) {
-  let sum = 0, k = above(n => slices.start[list[n]], 0, list.length, from);
-  for (k = Math.max(0, k - 1); k < list.length && slices.start[list[k]] < to; k++) {
-    const begin = Math.max(from, slices.start[list[k]]), end = Math.min(to, endOf(list[k]));
-    if (end <= begin) continue;
-    sum += end - begin;
-    from = end;
+// Each as its work, ns by cause. None where slices are only summed.
+function readGaps(n) {
+  for (let before = 0; n.more(); ) {
+    before += n.signed();
+    const ns = CAUSES.map(() => n.take()), to = slices.start[before];
+    const {process} = slices.tracks[slices.track[before]];
+    if (!idle.has(process)) idle.set(process, {gaps: []});
+    idle.get(process).gaps.push({from: to - ns.reduce((a, b) => a + b), to, before, ns,
+      cause: ns.indexOf(Math.max(...ns))});
   }
-  return sum;
+  for (const [process, of] of idle) of.all = of.shown = idleSums(of, deviceWorks().get(process));
 }
-
-function divide(gap) {
-  const launch = slices.launch[gap.before], ns = gap.ns, long = gap.to - gap.from;
-  const known = launch >= 0 && classOf[slices.name[launch]] == RUNTIME;
-  if (!known) {
-    ns[5] = long;
-  } else if (slices.start[launch] <= gap.from) {
-    ns[long <= SHORT_NS ? 4 : 3] = long;
-  } else {
-    const at = Math.min(gap.to, slices.start[launch]);
-    ns[1] = waited(waits[slices.track[launch]], gap.from, at);
-    ns[0] = at - gap.from - ns[1];
-    ns[2] = gap.to - at;
-  }
-  gap.cause = ns.indexOf(Math.max(...ns));
-}
-
-function gapsOf(works) {
-  const gaps = [], sums = CAUSES.map(() => 0);
-  if (!works.length) return {gaps, sums, from: 0, to: 0};
-  let last = works[0];
-  for (const next of works) {
-    if (slices.start[next] > endOf(last)) {
-      const gap = {from: endOf(last), to: slices.start[next], before: next, ns: CAUSES.map(() => 0)};
-      divide(gap);
-      gap.ns.forEach((ns, cause) => { sums[cause] += ns; });
-      gaps.push(gap);
-    }
-    if (endOf(next) > endOf(last)) last = next;
-  }
-  return {gaps, sums, from: slices.start[works[0]], to: endOf(last)};
-}
-
-// Where slices are only summed, works are missing: then no gap is told.
-function findGaps() {
-  idle.clear();
-  if (told.summed[0] || !data.device) return;
-  waits = findWaits();
-  for (const [process, list] of deviceWorks()) {
-    const all = gapsOf(list);
-    idle.set(process, {gaps: all.gaps, all, shown: all});
-  }
+// Of the gaps between these works.
+function idleSums({gaps}, works) {
+  const sums = CAUSES.map(() => 0), from = works.length ? slices.start[works[0]] : 0;
+  const last = works.length ? slices.start[works[works.length - 1]] : from;
+  for (const gap of gaps)
+    if (gap.from >= from && gap.to <= last) gap.ns.forEach((ns, cause) => { sums[cause] += ns; });
+  return {sums, from, to: works.reduce((end, i) => Math.max(end, endOf(i)), from)};
 }
 // The sums that are shown: of the works that begin in the range.
 function limitGaps() {
   for (const [process, of] of idle)
-    of.shown = range ? gapsOf(deviceWorks().get(process).filter(inRange)) : of.all;
+    of.shown = range ? idleSums(of, deviceWorks().get(process).filter(inRange)) : of.all;
 }
 
 function drawGaps({gaps}, y0, y1) {

@@ -118,7 +118,6 @@ async function begin() {
     $("found").textContent = "This browser cannot unpack the timeline: " + error;
     return;
   }
-  findGaps();
   whole.to = Math.max(1, ...told.files.map(file => file[2]));
   steps = findSteps();
   $("timeline_section").hidden = !slices.tracks.length && !told.counters.length;

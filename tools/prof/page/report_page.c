@@ -14,15 +14,6 @@ enum {
     MOST_POINTS = 20000          /* of a memory line */
 };
 
-/* A device is a process of the trace, as under the table. */
-typedef struct interval {
-    int64_t start_ns, end_ns;
-    uint32_t process;
-    int32_t device;
-    work_kind kind;
-} interval;
-typedef struct lane { char name[64]; uint32_t process; busy_time time; } lane;
-
 typedef struct memory_point { int64_t ts_ns, allocated, reserved; } memory_point;
 typedef struct memory_line {
     int64_t type, index;
@@ -33,18 +24,11 @@ typedef struct memory_line {
 
 struct report_page {
     row_table *table;
-    interval *device_spans;      /* of the file being read */
-    size_t span_count, span_capacity;
-    map work_names;              /* kinds of work */
-    lane *lanes;
-    size_t lane_count, lane_capacity;
     timeline *timeline;
     rank_table ranks;
     memory_line *lines;
     size_t line_count, line_capacity;
     map line_numbers;            /* device of a file -> its place there */
-    int64_t first_ns, last_ns;   /* of the file being read */
-    int64_t span_ns;             /* of the longest file */
     unsigned files;
     void (*write_use)(output *out, void *user);  /* of memory; NULL */
     void *user_of_use;
@@ -75,43 +59,11 @@ static void add_memory_point(report_page *page, const trace_event *event) {
     line->points[line->count++] = point;
 }
 
-static void add_change(report_page *page, const trace_event *event) {
-    memory_change change;
-    int64_t bytes[2] = {0, 0};
-    if (!trace_is_change(&page->table->trace, event, &change) || change.is_legacy ||
-        change.kind == CHANGE_REFUSED) return;
-    int side = rows_memory_side(page->table, change.device_type);
-    if (side >= 0) bytes[side] = change.bytes;
-    timeline_add_change(page->timeline, event, bytes);
-}
-
-/* As the rows have it, but a step keeps its number. */
-static trace_text name_of(report_page *page, const trace_event *event) {
-    static const char step[] = "ProfilerStep#";
-    bool is_step = event->name.size >= sizeof step && memcmp(event->name.data, step, 13) == 0;
-    struct trace *trace = &page->table->trace;
-    if (is_step || event->phase != 'X') return event->name;
-    uint32_t number = trace_name(trace, event);      /* may move the entries */
-    const struct interned *name = &trace->names.entries[number];
-    return (trace_text){name->text, name->size};
-}
-
 static void on_event(void *user, const trace_event *event) {
     report_page *page = user;
     if (event->phase == 'i' && text_is(event->name, "[memory]")) add_memory_point(page, event);
-    add_change(page, event);
-    timeline_add(page->timeline, event, name_of(page, event));
-    if (event->phase != 'X') return;
-    ranks_take(&page->ranks, event);
-    if (event->ts_ns < page->first_ns) page->first_ns = event->ts_ns;
-    if (event->ts_ns + event->dur_ns > page->last_ns)
-        page->last_ns = event->ts_ns + event->dur_ns;
-    if (!kind_is_device(event->kind)) return;
-    GROW(page->device_spans, page->span_count, page->span_capacity);
-    page->device_spans[page->span_count++] = (interval){
-        event->ts_ns, event->ts_ns + event->dur_ns, timeline_process(page->timeline, event),
-        (int32_t)trace_device(event), work_kind_of(&page->work_names, event)
-    };
+    if (event->phase == 'X') ranks_take(&page->ranks, event);
+    timeline_add(page->timeline, event);
 }
 
 static void on_member(void *user, const trace_member *member) {
@@ -122,44 +74,12 @@ static void on_member(void *user, const trace_member *member) {
     ranks_take_member(&page->ranks, member);
 }
 
-static int by_process_and_start(const void *a, const void *b) {
-    const interval *x = a, *y = b;
-    if (x->process != y->process) return x->process < y->process ? -1 : 1;
-    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
-
-static void add_devices(report_page *page) {
-    if (page->span_count)
-        qsort(page->device_spans, page->span_count, sizeof(interval), by_process_and_start);
-    lane *l = NULL;
-    for (size_t i = 0; i < page->span_count; i++) {
-        const interval *span = &page->device_spans[i];
-        if (i == 0 || span->process != span[-1].process) {
-            const uint64_t *d = map_get(&page->table->device_numbers,
-                                        (uint64_t)(int64_t)span->device);
-            const char *name = d ? page->table->devices[*d].name : "";
-            GROW(page->lanes, page->lane_count, page->lane_capacity);
-            l = &page->lanes[page->lane_count++];
-            *l = (lane){.process = span->process};
-            snprintf(l->name, sizeof l->name, "Device %d %s", (int)span->device, name);
-        }
-        busy_add(&l->time, span->kind, span->start_ns, span->end_ns);
-    }
-    page->span_count = 0;
-}
-
 void page_begin_file(report_page *page, const char *label) {
-    timeline_begin_file(page->timeline, label);
+    timeline_begin_file(page->timeline, label, page->table);
     ranks_begin_file(&page->ranks, label);
-    page->first_ns = INT64_MAX;
-    page->last_ns = INT64_MIN;
 }
 
 void page_end_file(report_page *page) {
-    if (page->last_ns < page->first_ns) page->first_ns = page->last_ns = 0;
-    if (page->last_ns - page->first_ns > page->span_ns)
-        page->span_ns = page->last_ns - page->first_ns;
-    add_devices(page);
     ranks_end_file(&page->ranks, true);
     timeline_end_file(page->timeline, page->table->base_ns);
     page->files++;
@@ -201,7 +121,8 @@ static int by_self(const void *a, const void *b) {
     return m != n ? (m < n ? 1 : -1) : strcmp(x->key, y->key);
 }
 
-static void write_row(output *out, const prof_average *row) {
+/* names: of counters, NULL: no more. */
+static void write_row(output *out, const prof_average *row, const char *const *names) {
     char name[2 * HEAD_NAME], source[HEAD_NAME];
     output_text(out, "[");
     if (row->site) {
@@ -219,8 +140,11 @@ static void write_row(output *out, const prof_average *row) {
     }
     output_format(out, "%lld,%lld,%d", (long long)row->self_cpu_memory_usage,
                   (long long)row->self_device_memory_usage, row->is_user_annotation);
-    if (row->on_cpu_ns) output_text(out, ",");
-    if (row->on_cpu_ns) write_us(out, row->on_cpu_ns);
+    if (row->on_cpu_ns || names[0]) output_text(out, ",");
+    if (row->on_cpu_ns || names[0]) write_us(out, row->on_cpu_ns);
+    for (int i = 0; i < PROF_COUNTERS && names[i]; i++)
+        output_format(out, ",%lld,%lld", (long long)row->self_counters[i],
+                      (long long)row->counters[i]);
     output_text(out, "]");
 }
 
@@ -229,10 +153,15 @@ static void write_rows(output *out, const row_table *table) {
     for (size_t i = 0; i < table->count; i++) order[i] = &table->rows[i];
     if (table->count) qsort(order, table->count, sizeof *order, by_self);
     size_t shown = table->count < MOST_ROWS ? table->count : MOST_ROWS;
-    output_format(out, "\"rows_left\":%zu,\n\"rows\":[", table->count - shown);
+    output_text(out, "\"counters\":[");
+    for (int i = 0; i < PROF_COUNTERS && table->view.counters[i]; i++) {
+        if (i) output_text(out, ",");
+        write_text(out, table->view.counters[i]);
+    }
+    output_format(out, "],\n\"rows_left\":%zu,\n\"rows\":[", table->count - shown);
     for (size_t i = 0; i < shown; i++) {
         output_text(out, i ? ",\n" : "\n");
-        write_row(out, order[i]);
+        write_row(out, order[i], table->view.counters);
     }
     output_text(out, "],\n");
     free(order);
@@ -295,7 +224,7 @@ static void write_card(output *out, const char *name, const char *value) {
 static void write_cards(output *out, const report_page *page, const row_table *table) {
     char text[64];
     output_text(out, "\"cards\":[");
-    prof_format_time(text, sizeof text, (double)page->span_ns * 1e-3);
+    prof_format_time(text, sizeof text, (double)timeline_longest(page->timeline) * 1e-3);
     write_card(out, page->files > 1 ? "Longest file" : "From first to last", text);
     prof_format_time(text, sizeof text, (double)table->whole_cpu_ns * 1e-3);
     write_card(out, "Self CPU total", text);
@@ -333,7 +262,6 @@ static void write_collective_parts(output *out, const report_page *page) {
 
 /* As prof ranks --format json has them; then what a range needs of them. */
 static void write_ranks(output *out, report_page *page) {
-    if (!page->lane_count) return;
     ranks_finish(&page->ranks, false, false);
     output_text(out, "\"ranks\":");
     ranks_write_json(&page->ranks, out);
@@ -384,18 +312,29 @@ static void write_compared_rows(output *out, const page_comparison *c) {
     output_text(out, "],\n");
 }
 
-/* [process, name, ns: from first to last, compute, exposed communication, exposed copies, busy] */
-static void write_devices(output *out, const report_page *page) {
+/* A device is a process of the trace, as under the table: [process, name, ns: from first to last,
+   compute, exposed communication, exposed copies, busy]. false: there is none. */
+static bool write_devices(output *out, const report_page *page) {
+    const timeline *t = page->timeline;
+    bool any = false;
     output_text(out, ",\n\"devices\":[");
-    for (size_t i = 0; i < page->lane_count; i++) {
-        const busy_time *b = &page->lanes[i].time;
-        output_format(out, "%s\n[%u,", i ? "," : "", page->lanes[i].process);
-        write_text(out, page->lanes[i].name);
+    for (uint32_t i = 0; i < timeline_processes(t); i++) {
+        int64_t number;
+        const busy_time *b = timeline_device(t, i, &number);
+        if (!b) continue;
+        const uint64_t *d = map_get(&page->table->device_numbers, (uint64_t)number);
+        char name[64];
+        snprintf(name, sizeof name, "Device %lld %s", (long long)number,
+                 d ? page->table->devices[*d].name : "");
+        output_format(out, "%s\n[%u,", any ? "," : "", i);
+        write_text(out, name);
         output_format(out, ",%lld,%lld,%lld,%lld,%lld]", (long long)busy_span(b),
                       (long long)b->kind_ns[WORK_COMPUTE], (long long)busy_exposed(b),
                       (long long)b->exposed_memory_ns, (long long)b->busy_ns);
+        any = true;
     }
     output_text(out, "]");
+    return any;
 }
 
 typedef struct page_data {
@@ -433,7 +372,7 @@ static void write_data(output *out, void *user) {
     text_list told = losses_told();
     write_texts(out, "losses", &told);
     write_texts(out, "notes", d->notes);
-    write_devices(out, d->page);
+    bool devices = write_devices(out, d->page);
     output_text(out, ",\n");
     if (d->page->write_use) {
         output_text(out, "\"cards\":[],\"rows_left\":0,\"rows\":[],\n\"memory_use\":");
@@ -444,7 +383,7 @@ static void write_data(output *out, void *user) {
         write_compared_rows(out, d->comparison);
     } else {
         write_cards(out, d->page, d->table);
-        write_ranks(out, d->page);
+        if (devices) write_ranks(out, d->page);
         write_rows(out, d->table);
     }
     write_memory(out, d->page);
@@ -464,10 +403,7 @@ void page_write(report_page *page, const row_table *table, const char *title,
 }
 
 void page_free(report_page *page) {
-    map_free(&page->work_names);
     for (size_t i = 0; i < page->line_count; i++) free(page->lines[i].points);
-    free(page->device_spans);
-    free(page->lanes);
     free(page->lines);
     timeline_free(page->timeline);
     ranks_free(&page->ranks);

@@ -1,7 +1,8 @@
-// ---- Slices: what ran when, from the columns of the page's data ----
+// ---- Slices: what ran when, what lies in what, who launched what: the columns of the page's data,
+// as ../output/timeline.c writes them ----
 //
-// Once read they stand by row: all slices of a track's depth 0, by their start, then those of its
-// depth 1, and so on. In a row no two overlap, so that a moment is found by bisection.
+// They stand by row: all slices of a track's row 0, by their start, then those of its row 1, and so
+// on. In a row no two overlap, so that a moment is found by bisection.
 
 const CLASSES = ["zone", "op", "annotation", "python", "runtime", "overhead", "compute",
   "communication", "copy", "waiting", "device_annotation"];
@@ -44,70 +45,16 @@ function numbers(bytes) {
   return {take, signed, more: () => at < bytes.length};
 }
 
-// The depth of each slice: the first row below the innermost slice around it that is free.
-const DEEPEST = 5000;
-function nest(start, dur, from, to) {
-  const depth = new Uint16Array(to - from), parent = new Int32Array(to - from).fill(-1);
-  const ends = [], last = [];                    // of each row, when it is free, its last slice
-  let open = 0;
-  for (let i = from; i < to; i++) {
-    const begin = start[i], end = begin + dur[i];
-    while (open && ends[open - 1] <= begin) open--;
-    let d = open;
-    while (d && (ends[d - 1] < end || ends[d - 1] <= begin)) d--;
-    if (d) parent[i - from] = last[d - 1];
-    while (d < open && ends[d] > begin) d++;
-    if (d > DEEPEST) d = DEEPEST;
-    depth[i - from] = d;
-    ends[d] = end;
-    last[d] = i;
-    if (open <= d) open = d + 1;
-  }
-  return {depth, parent};
-}
-
-// Puts a track's slices in rows; to: the columns by row, places: of each slice, its place there.
-function fileTrack(track, read, to, places) {
-  const {from, to: end} = track, {depth, parent} = nest(read.start, read.dur, from, end);
-  const sizes = [];
-  for (const d of depth) sizes[d] = (sizes[d] || 0) + 1;
-  let first = from;
-  track.rows = sizes.map(size => ({from: first, to: first += size}));
-  const next = track.rows.map(row => row.from);
-  for (let i = from; i < end; i++) {
-    const place = places[i] = next[depth[i - from]]++;
-    to.start[place] = read.start[i];
-    to.dur[place] = read.dur[i];
-    to.name[place] = read.name[i];
-    to.parent[place] = parent[i - from] < 0 ? -1 : places[parent[i - from]];
-    to.track[place] = track.number;
-  }
-}
-
 function readTracks() {
-  let from = 0;
-  return told.tracks.map(([process, tid, name, size, device, async, summed, ...bins], number) => {
+  let at = 0;
+  return told.tracks.map(([process, tid, name, sizes, device, async, summed, ...bins], number) => {
     const track = {number, process, file: told.processes[process][0], tid, name: plain(name),
-      from, to: from += size,
-      device, async, summed, bins, rows: [], marks: []};
+      from: at, rows: sizes.map(size => ({from: at, to: at += size})), to: at,
+      device, async, summed, bins, marks: []};
     track.title = track.name && track.name.trim() ? track.name : (device ? /^\d+$/.test(tid) ? "stream " : "" : "thread ") + tid;
     if (async) track.title += " (asynchronous)";
     return track;
   });
-}
-
-// Self times as the table has them: less the calls inside, whatever Python functions are between.
-function takeSelf() {
-  const {count, dur, parent, name, self} = slices;
-  self.set(dur);
-  for (let i = 0; i < count; i++) {
-    let p = parent[i];
-    if (p < 0) continue;
-    if (classOf[name[p]] == PYTHON) self[p] -= dur[i];
-    if (classOf[name[i]] == PYTHON) continue;
-    while (p >= 0 && classOf[name[p]] == PYTHON) p = parent[p];
-    if (p >= 0) self[p] -= dur[i];
-  }
 }
 
 // The longest slice of each 16, of each 256, ... : what is drawn where many fall in one pixel.
@@ -143,83 +90,71 @@ function longest(from, to) {
   return most;
 }
 
-function readArrows(bytes, places) {
-  const n = numbers(bytes);
+function readArrows(n) {
   let work = 0, launch = 0, owner = 0;
   while (n.more()) {
     work += n.take();
-    launch += n.signed();
-    owner += n.signed();
-    slices.launch[places[work]] = places[launch];
-    slices.owner[places[work]] = places[owner];
+    slices.launch[work] = launch += n.signed();
+    slices.owner[work] = owner += n.signed();
   }
 }
 
-function readArgs(of, places) {
-  const n = numbers(of);
+function readArgs(n) {
   let slice = 0, at = 0;
   slices.args = new Map();
   while (n.more()) {
     slice += n.take();
     const size = n.take();
-    slices.args.set(places[slice], [at, size]);
+    slices.args.set(slice, [at, size]);
     at += size;
   }
 }
 
-// Of memory: [track, or none; ns; bytes of the host, of devices].
+// Of memory: [process, ns, bytes of the host, of devices, the call it was in, or -1].
 function readChanges(n) {
   slices.changes = [];
-  for (let at = 0; n.more(); ) {
-    const track = slices.tracks[n.take() - 1];
-    slices.changes.push([track, at += n.signed(), n.signed(), n.signed()]);
-  }
-}
-// The innermost call of a track at some moment, without Python functions; -1: none.
-function callAt(track, ns) {
-  for (let d = track && !track.async ? track.rows.length - 1 : -1; d >= 0; d--) {
-    const {from, to} = track.rows[d];
-    let i = above(n => slices.start[n], from, to, ns) - 1;
-    if (i < from || endOf(i) < ns) continue;
-    while (i >= 0 && (classOf[slices.name[i]] == PYTHON || classOf[slices.name[i]] == WAITING))
-      i = slices.parent[i];
-    return i;
-  }
-  return -1;
+  for (let at = 0; n.more(); )
+    slices.changes.push([n.take(), at += n.signed(), n.signed(), n.signed(), n.take() - 1]);
 }
 
 async function readSlices() {
-  const columns = ["starts", "durations", "slice_names", "arrows", "args_of", "args", "changes"];
-  const [starts, durations, called, arrows, argsOf, args, changes] =
+  const columns = ["starts", "durations", "inner", "parents", "slice_names", "arrows", "args_of",
+    "args", "changes", "gaps"];
+  const [starts, durations, inner, parents, called, arrows, argsOf, args, changes, gaps] =
     await Promise.all(columns.map(name => unpack(told[name])));
   await Promise.all(data.memory.map(readMemory));
-  const n = told.count, read = {start: new Float64Array(n), dur: new Float64Array(n),
-    name: new Uint32Array(n)};
-  slices.tracks = readTracks();
-  const s = numbers(starts), d = numbers(durations), c = numbers(called);
-  for (const track of slices.tracks)
-    for (let i = track.from, at = 0; i < track.to; i++) read.start[i] = at += s.take();
-  for (let i = 0; i < n; i++) {
-    read.dur[i] = d.take();
-    read.name[i] = c.take();
-  }
-  const places = new Uint32Array(n);
+  const n = told.count;
   Object.assign(slices, {count: n, start: new Float64Array(n), dur: new Float64Array(n),
     name: new Uint32Array(n), parent: new Int32Array(n), track: new Uint32Array(n),
     self: new Float64Array(n), launch: new Int32Array(n).fill(-1),
     owner: new Int32Array(n).fill(-1), argsText: args});
-  for (const track of slices.tracks) fileTrack(track, read, slices, places);
-  takeSelf();
+  slices.tracks = readTracks();
+  const s = numbers(starts), d = numbers(durations), own = numbers(inner), p = numbers(parents);
+  const c = numbers(called);
+  let parent = -1;
+  for (const track of slices.tracks)
+    for (const row of track.rows)
+      for (let i = row.from, at = 0; i < row.to; i++) {
+        slices.parent[i] = parent += p.signed();
+        const from = parent >= 0 && parent < i ? Math.max(at, slices.start[parent]) : at;
+        slices.start[i] = at = from + s.signed();
+        at += slices.dur[i] = d.signed();
+        slices.self[i] += slices.dur[i] - own.signed();
+        slices.self[parent] -= slices.dur[i];    // (no parent: nothing)
+        slices.name[i] = c.take();
+        slices.track[i] = track.number;
+      }
   slices.levels = levels();
-  readArrows(arrows, places);
-  readArgs(argsOf, places);
+  readArrows(numbers(arrows));
+  readArgs(numbers(argsOf));
   readChanges(numbers(changes));
+  readGaps(numbers(gaps));
   for (const [track, at, text] of told.instants)
     if (slices.tracks[track]) slices.tracks[track].marks.push([at, plain(text)]);
   slices.steps = [];
   for (let i = 0; i < n; i++)
-    if (classOf[read.name[i]] == ANNOTATION && names[read.name[i]].startsWith("ProfilerStep#"))
-      slices.steps.push(places[i]);
+    if (classOf[slices.name[i]] == ANNOTATION && names[slices.name[i]].startsWith("ProfilerStep#"))
+      slices.steps.push(i);
 }
 
 // [ns, allocated, reserved] of each point, out of what each is more than the one before.

@@ -1,7 +1,8 @@
 // ---- The table, and the calls of one of its names ----
 
 const NAME = 0, DEVICE = 1, COUNT = 2, SELF = 3, TOTAL = 4, GPU_SELF = 5, GPU_TOTAL = 6, MEMORY = 7,
-  GPU_MEMORY = 8, ON_CPU = 10;
+  GPU_MEMORY = 8, ON_CPU = 10,
+  COUNTERS = 11;     // of each its own and its children's, too
 const device = data.device || "Device";
 let table = {rows: data.rows, sums: data.sums};      // of the range
 let sortBy = data.compare ? -1 : SELF, descending = true, showing = "all", limit = 20, chosenRow = null;
@@ -13,7 +14,7 @@ function comparedColumns() {
   return [
     {head: "Name", of: NAME}, {head: a + of, of: BEFORE}, {head: b + of, of: AFTER},
     {head: "Change", of: CHANGE, signed: true}, {head: "%", of: CHANGE_SHARE, percent: true},
-    {head: a + " calls", of: COUNT}, {head: b + " calls", of: COUNT + 1, count: true}
+    {head: a + " calls", of: COUNT}, {head: b + " calls", of: COUNT + 1, number: true}
   ];
 }
 function addChange(row) {
@@ -34,6 +35,8 @@ function columnsNow() {
     {head: "CPU memory", of: MEMORY, bytes: true, on: memory},
     {head: device + " memory", of: GPU_MEMORY, bytes: true,
       on: memory && (data.device || data.rows.some(r => r[GPU_MEMORY]))},
+    ...(data.counters || []).flatMap((name, i) => ["Self " + plain(name), plain(name)].map((head, k) =>
+      ({head, of: COUNTERS + 2 * i + k, number: true, on: !range}))),
     {head: "Calls", of: COUNT}
   ].filter(c => !("on" in c) || c.on);
 }
@@ -80,23 +83,17 @@ function rowsOfFiles(taken) {
   for (const change of slices.changes) addChanged(change, rowOf, taken);
   return {rows: [...rows.values()], sums};
 }
-// Memory to the innermost call at that moment; what changed in none is a row of its own.
-function addChanged([track, ns, host, devices], rowOf, taken) {
-  if (!track || !inProcess(track.process, ns)) return;
-  const call = callAt(track, ns);
-  if (call >= 0 && !taken(call)) return;
+// Memory to the call that it changed in; what changed in none is a row of its own.
+function addChanged([process, ns, host, devices, call], rowOf, taken) {
+  if (!inProcess(process, ns) || (call >= 0 && !taken(call))) return;
   const row = call >= 0 ? rowOf(rowText(slices.name[call]), 0) : rowOf("[memory]", 0);
   if (call < 0) row[COUNT]++;
   row[MEMORY] += host;
   row[GPU_MEMORY] += devices;
 }
-// The device's time to the call that launched the work, and to those around that.
+// The device's time to the call that owns the work, and to those around that.
 function addWork(i, us, rowOfSlice, taken) {
   let owner = slices.owner[i];
-  const none = k => classOf[slices.name[k]] == RUNTIME || classOf[slices.name[k]] == PYTHON;
-  let up = owner;
-  while (up >= 0 && none(up)) up = slices.parent[up];
-  if (up >= 0) owner = up;
   if (owner >= 0 && taken(owner)) rowOfSlice(owner, 0)[GPU_SELF] += us;
   for (; owner >= 0; owner = slices.parent[owner])
     if (classOf[slices.name[owner]] != PYTHON && taken(owner))
@@ -144,7 +141,7 @@ function cell(row, column) {
     open.title = plain(value);
     open.onclick = e => { e.stopPropagation(); showCalls(value, row[DEVICE]); };
     td.append(element("i", "", row[DEVICE] ? "dot gpu" : "dot"), open);
-  } else if (column.of == COUNT || column.count) {
+  } else if (column.of == COUNT || column.number) {
     td.textContent = count(value);
   } else if (column.percent) {
     td.textContent = row[BEFORE] > 0 && row[AFTER] > 0 ? (value > 0 ? "+" : "") + value.toFixed(1)

@@ -175,7 +175,7 @@ function drawBack() {
     const [top, end] = extents[fileOf(i)], n = counts[fileOf(i)] = (counts[fileOf(i)] || 0) + 1;
     const x0 = Math.max(0, Math.round((slices.start[i] - view.from) * k));
     const x1 = Math.min(width, Math.round((endOf(i) - view.from) * k));
-    if (n % 2 && x1 > x0) fill(x0, x1, y(top), y(end), band);
+    if (n % 2 && x1 - x0 > 1) fill(x0, x1, y(top), y(end), band);
   });
 }
 
