@@ -14611,7 +14611,7 @@ PROF__FN void prof__table_text(const prof__table *t, const prof_average *r, int 
         text = prof__text_share(text, us, prof__us(device ? t->self_device_ns : t->self_cpu_ns));
     } else if (prof__table_unknown(r, column)) {
         *text++ = '-', *text++ = '-';
-    } else if (shows == PROF__SHOW_NS_PER) {
+    } else if (!PROF__BARE && shows == PROF__SHOW_NS_PER) {
         text = prof__text_real(text, prof__ns_per(r, n), 3);
     } else if (shows == PROF__SHOW_TIME) {
         text = prof__text_time(text, us, prof__table_unit(t, n));
@@ -14664,8 +14664,11 @@ PROF__FN const char *prof__column_head(int column) {
 PROF__FN void prof__table_sum(prof__table *t, const char *device, bool rows, int64_t ns) {
     char text[48], name[64];
     *prof__text_time(text, prof__us(ns), prof__table_unit(t, ns)) = 0;
-    prof__out_f(&t->out, "Self %s%s%s\n", PROF__BARE ? device : prof__text_upper(name, device),
-                rows && !PROF__BARE ? " time of these rows: " : " time total: ", text);
+    prof__out_text(&t->out, "Self ");    /* prof__out_f would cost targets 600 bytes */
+    prof__out_text(&t->out, PROF__BARE ? device : prof__text_upper(name, device));
+    prof__out_text(&t->out, rows && !PROF__BARE ? " time of these rows: " : " time total: ");
+    prof__out_text(&t->out, text);
+    prof__out_text(&t->out, "\n");
 }
 
 /* The description that NULL stands for. */
@@ -15307,8 +15310,11 @@ PROF__FN void prof__table_foot(prof__table *t) {
         prof__table_timeline(t, &stats);
         for (size_t i = 0; i < PROF__NOTES; i++) {
             uint64_t count = prof__note_count(&stats, i);
-            const char *note = prof__note_text(prof__note_key(i));
-            if (count) prof__out_f(&t->out, "%s: %u\n", note, count);
+            if (!count) continue;
+            prof__out_text(&t->out, prof__note_text(prof__note_key(i)));
+            prof__out_text(&t->out, ": ");
+            prof__out_u64(&t->out, count);
+            prof__out_text(&t->out, "\n");
         }
         if (PROF__BARE && !stats.ticks_per_second)
             prof__out_text(&t->out, "1 ns is 1 tick: set desc.platform.ticks_per_second\n");
