@@ -4852,7 +4852,6 @@ struct prof_trace {
     uint8_t device_types[PROF__DEVICE_TYPES];   /* that there is work on; 0: no more */
     size_t detail_bytes;                 /* that what is beside zones takes */
     size_t slot_count;                   /* zones there is room to analyse */
-    prof_extra **paths;                  /* with_stack: of each distinct path; NULL: none */
     bool instants;                       /* some zone took no time: see prof__marks_make */
     bool record_ids;                     /* an execution trace has its events, */
     uint64_t first_record;               /* and so many before them */
@@ -10890,16 +10889,6 @@ PROF__FN prof__pending *prof__read_pending(prof__details *d, uint32_t depth) {
     return z;
 }
 
-PROF__FN void prof__read_sequence(prof__payload *p, prof_extra *x, uint32_t scope) {
-    int64_t number = (int64_t)prof__payload_number(p);
-    uint64_t thread = prof__payload_number(p);
-    x->scope = (uint8_t)scope;
-    x->sequence_nr = number;
-    x->has |= PROF_HAS_SEQUENCE_NR;
-    x->fwd_thread = thread;
-    if (scope == 1) x->has |= PROF_HAS_FWD_THREAD;
-}
-
 /* Reads a text or a list. All lists of a zone's inputs are cut to the length of the shortest, which
    in damaged records may be 0. */
 PROF__FN void prof__read_field(prof__payload *p, prof_extra *x, uint32_t type, uint32_t count,
@@ -10971,12 +10960,6 @@ PROF__FN void prof__read_native(prof_extra *x, size_t number) {
     x->has |= PROF__HAS_NATIVE;
 }
 
-PROF__FN void prof__read_counted(prof__payload *p, prof_extra *x, uint32_t count) {
-    count = PROF__MIN(count, (uint32_t)PROF_COUNTERS);
-    x->counters = prof__payload_dims(p, &count);
-    x->counter_count = (uint8_t)count;
-}
-
 /* Reads an attribute. Its bytes may be anything: what a slot has becomes 40 bytes at most. */
 PROF__FN void prof__read_attribute(prof__details *d, const prof__record *c,
                                    const prof__record *end) {
@@ -10984,6 +10967,8 @@ PROF__FN void prof__read_attribute(prof__details *d, const prof__record *c,
     size_t bytes = c->duration, most = sizeof(prof_extra) + PROF__HIERARCHY_MOST;
     prof__pending *z;
     prof__payload p;
+    prof_extra *x;
+    uint64_t number;
     if (!d->high) return;
     most += (size_t)(end - c) * 40 + (depth < d->max_depth ? d->open[depth].argument_bytes : 0);
     if (!prof__details_fit(d, most)) {
@@ -10998,15 +10983,27 @@ PROF__FN void prof__read_attribute(prof__details *d, const prof__record *c,
     if (type == PROF__MODULE_POP) prof__read_module_end(depth);
     if (!type || type >= PROF__MODULE_PUSH || depth >= d->max_depth) return;
     z = prof__read_pending(d, depth);
-    if (type <= PROF__HIERARCHY) prof__read_field(&p, z->extra, type, count, bytes);
-    else if (type == PROF__ARGUMENT) prof__read_argument(z, &p, bytes);
-    else if (type == PROF__SEQUENCE) prof__read_sequence(&p, z->extra, count);
-    else if (type == PROF__ANNOTATION) z->annotation = true;
-    else if (type == PROF__COUNTED) prof__read_counted(&p, z->extra, count);
-    else if (type == PROF__NATIVE) prof__read_native(z->extra, bytes);
-    else {
-        uint64_t flops = prof__payload_number(&p);
-        z->extra->flops = (int64_t)PROF__MIN(flops, (uint64_t)INT64_MAX);
+    x = z->extra;
+    switch (type) {
+    case PROF__ARGUMENT: prof__read_argument(z, &p, bytes); break;
+    case PROF__ANNOTATION: z->annotation = true; break;
+    case PROF__NATIVE: prof__read_native(x, bytes); break;
+    case PROF__FLOPS:
+        number = prof__payload_number(&p);
+        x->flops = (int64_t)PROF__MIN(number, (uint64_t)INT64_MAX);
+        break;
+    case PROF__SEQUENCE:
+        x->scope = (uint8_t)count;
+        x->sequence_nr = (int64_t)prof__payload_number(&p);
+        x->fwd_thread = prof__payload_number(&p);
+        x->has |= PROF_HAS_SEQUENCE_NR | (count == 1 ? PROF_HAS_FWD_THREAD : 0);
+        break;
+    case PROF__COUNTED:
+        count = PROF__MIN(count, (uint32_t)PROF_COUNTERS);
+        x->counters = prof__payload_dims(&p, &count);
+        x->counter_count = (uint8_t)count;
+        break;
+    default: prof__read_field(&p, x, type, count, bytes);
     }
 }
 
@@ -11356,20 +11353,15 @@ PROF__FN void prof__read_segment_fast(prof__reader *r, const prof__record *c,
     prof__read_records(r, c, end, r->feed->take);
 }
 
-/* Where a segment's records end: the last one's at the cursor that prof_stop found. */
-PROF__FN const prof__record *prof__row_end(const prof__row *row, const prof__segment *g) {
-    const prof__record *end = g->end ? g->end : prof__row_cursor(row);
-    return end > g->begin && end <= g->limit ? end : g->begin;
-}
-
-/* Reads one thread: its segments, and the zones that prof_stop ended. */
+/* Reads one thread: its segments, the last of which ends where prof_stop found the cursor, and the
+   zones that prof_stop ended. */
 PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     prof__details_row();
     r->latest = prof__row_latest();
     r->oldest = prof__row_overwritten(row) ? UINT64_MAX : 0;
     for (const prof__segment *g = row->first; g; g = g->next) {
-        const prof__record *end = prof__row_end(row, g);
-        if (end > g->begin)
+        const prof__record *end = g->end ? g->end : prof__row_cursor(row);
+        if (end > g->begin && end <= g->limit)
             (r->feed->segment ? r->feed->segment : prof__read_segment)(r, g->begin, end);
     }
     for (uint32_t i = prof__row_open_count(row); i--;) {
@@ -11395,11 +11387,15 @@ typedef struct prof__tree {
     bool instants;                       /* a zone took no time: one thread's may be out of order */
 } prof__tree;
 
+PROF__FN uint32_t prof__moved(const uint32_t *place, uint32_t i) {
+    return i == PROF_NONE ? PROF_NONE : place[i];
+}
+
 /* The links of an event, which are numbers, become places. */
 PROF__FN void prof__event_moved(prof_event *e, const uint32_t *places) {
-    if (e->parent != PROF_NONE) e->parent = places[e->parent];
-    if (e->first_child != PROF_NONE) e->first_child = places[e->first_child];
-    if (e->next_sibling != PROF_NONE) e->next_sibling = places[e->next_sibling];
+    e->parent = prof__moved(places, e->parent);
+    e->first_child = prof__moved(places, e->first_child);
+    e->next_sibling = prof__moved(places, e->next_sibling);
 }
 
 /* A zone's place in pre-order is known when it closes: its place in post-order, less the number of
@@ -11829,36 +11825,30 @@ PROF__FN const prof_shape *prof__pack_shapes(prof__pack *k, const prof_shape *fr
     return to;
 }
 
-PROF__FN void prof__pack_kernels(prof__pack *k, prof_extra *x) {
-    prof_kernel *to = NULL;
-    if (x->kernels)
-        to = (prof_kernel *)prof__pack_bytes(k, x->kernels, x->kernel_count * sizeof *to,
-                                             sizeof(int64_t));
-    for (uint32_t i = 0; x->kernels && i < x->kernel_count; i++) {
-        const char *name = prof__pack_text(k, x->kernels[i].name ? x->kernels[i].name : "(null)");
-        if (to) to[i].name = name;
-    }
-    x->kernels = to;
-}
-
-/* Packs what a field of an extra points to, by its coding. */
-PROF__FN const void *prof__pack_field(prof__pack *k, const prof_extra *from, uint32_t field) {
-    uint32_t coding = prof__fields[field].coding, count = prof__field_count(from, field);
-    const void *value = prof__field_get(from, field);
-    if (!value) return NULL;
-    if (coding == PROF__AS_SHAPES)
-        return prof__pack_shapes(k, (const prof_shape *)value, count, true);
-    if (coding == PROF__AS_TENSORS)
-        return prof__pack_bytes(k, value, count * sizeof(prof_tensor), sizeof(int64_t));
-    if (coding < PROF__AS_TEXT) return prof__pack_texts(k, (const char *const *)value, count);
-    return prof__pack_text(k, (const char *)value);
-}
-
 PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
     prof_extra x = *from, *to = (prof_extra *)prof__pack_bytes(k, NULL, sizeof x, sizeof(int64_t));
-    for (uint32_t i = PROF__SHAPES; i < PROF__FIELDS; i++)
-        prof__field_set(&x, i, prof__pack_field(k, from, i));
-    prof__pack_kernels(k, &x);
+    prof_kernel *kernels = NULL;
+    for (uint32_t i = PROF__SHAPES; i < PROF__FIELDS; i++) {
+        uint32_t coding = prof__fields[i].coding, count = prof__field_count(from, i);
+        const void *value = prof__field_get(from, i);
+        if (!value) continue;
+        if (coding == PROF__AS_SHAPES)
+            value = prof__pack_shapes(k, (const prof_shape *)value, count, true);
+        else if (coding == PROF__AS_TENSORS)
+            value = prof__pack_bytes(k, value, count * sizeof(prof_tensor), sizeof(int64_t));
+        else if (coding < PROF__AS_TEXT)
+            value = prof__pack_texts(k, (const char *const *)value, count);
+        else value = prof__pack_text(k, (const char *)value);
+        prof__field_set(&x, i, value);
+    }
+    if (x.kernels)
+        kernels = (prof_kernel *)prof__pack_bytes(k, x.kernels, x.kernel_count * sizeof *kernels,
+                                                  sizeof(int64_t));
+    for (uint32_t i = 0; x.kernels && i < x.kernel_count; i++) {
+        const char *name = prof__pack_text(k, x.kernels[i].name ? x.kernels[i].name : "(null)");
+        if (kernels) kernels[i].name = name;
+    }
+    x.kernels = kernels;
     if (!(x.has & PROF_HAS_KEPT_TEXT)) {
         x.activity_type = prof__pack_text(k, from->activity_type);
         x.metadata_json = prof__pack_text(k, from->metadata_json);
@@ -11894,13 +11884,6 @@ PROF__FN uint32_t prof__device_number(const struct prof_trace *s, uint8_t type) 
     uint32_t i = 0;
     while (i < PROF__DEVICE_TYPES - 1 && s->device_types[i] && s->device_types[i] != type) i++;
     return i;
-}
-
-/* Notes that there is work on a device of this type. Memory may have named the first, too. */
-PROF__FN void prof__device_note(struct prof_trace *s, uint8_t type) {
-    uint32_t i = prof__device_number(s, type);
-    if (!s->device_types[i]) s->device_types[i] = type;
-    s->view.device_name = s->device_types[1] ? "device" : prof__device_title(type);
 }
 
 PROF__FN void prof__submitted_add(struct prof_trace *s, struct prof__submitted *to) {
@@ -11969,7 +11952,11 @@ PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events
     pack.used = 0;
     if (e->extra) to->event.extra = prof__pack_extra(&pack, e->extra);
     prof__submitted_add(s, to);
-    if (e->device_type != PROF_DEVICE_CPU) prof__device_note(s, e->device_type);
+    if (e->device_type != PROF_DEVICE_CPU) {   /* memory may have named the first, too */
+        uint8_t *type = s->device_types + prof__device_number(s, e->device_type);
+        if (!*type) *type = e->device_type;
+        s->view.device_name = s->device_types[1] ? "device" : prof__device_title(e->device_type);
+    }
     s->outside.kernel_max += (e->extra ? e->extra->kernel_count : 0) + 1;
     return PROF_OK;
 }
@@ -12113,15 +12100,6 @@ PROF__FN prof__kernel *prof__kernel_add(struct prof_trace *s, prof__side *to,
 
 PROF__FN int32_t prof__device_index(const prof_event *e) {
     return prof__has(e) & PROF_HAS_DEVICE_INDEX ? e->extra->device_index : 0;
-}
-
-PROF__FN prof_kernel prof__kernel_of(const struct prof_trace *s, const prof__kernel *k) {
-    const prof_event *e = k->name ? NULL : s->events + k->device;
-    prof_kernel kernel;
-    kernel.name = e ? e->name : k->name;
-    kernel.duration_ns = k->duration_ns;
-    kernel.device = e ? prof__device_index(e) : k->device;
-    return kernel;
 }
 
 /* Copies the amounts in an event's extra to its prof__side. */
@@ -12287,10 +12265,6 @@ PROF__FN void prof__merge_duplicates(struct prof_trace *s) {
     }
 }
 
-PROF__FN uint32_t prof__moved(const uint32_t *place, uint32_t i) {
-    return i == PROF_NONE ? PROF_NONE : place[i];
-}
-
 /* The event that launched i, which is work on a device; PROF_NONE: it is not known. */
 PROF__FN uint32_t prof__launcher_of(const struct prof_trace *s, uint32_t i) {
     bool work = s->side && s->events[i].device_type != PROF_DEVICE_CPU;
@@ -12322,9 +12296,7 @@ PROF__FN void prof__move_up(struct prof_trace *s, char *scratch) {
     for (uint32_t i = 0; i < n; i++) {
         prof_event *e = s->events + i;
         if (place[i] == PROF_NONE) continue;
-        e->parent = prof__moved(place, e->parent);
-        e->first_child = prof__moved(place, e->first_child);
-        e->next_sibling = prof__moved(place, e->next_sibling);
+        prof__event_moved(e, place);
         s->events[place[i]] = *e;
         if (s->side) s->side[place[i]] = s->side[i];
     }
@@ -12712,47 +12684,43 @@ PROF__FN bool prof__launch_after(const void *events, uint32_t a, uint32_t b) {
     return e[a].extra->launch_ns > e[b].extra->launch_ns;
 }
 
-PROF__FN bool prof__by_time(const prof_event *e) {
-    return prof__has(e) & PROF_HAS_LAUNCH && e->device_type != PROF_DEVICE_CPU && !prof__link_of(e);
-}
-
 /* The innermost zone of a thread at ns, where *last is the last that began; *last becomes it. */
 PROF__FN uint32_t prof__innermost(const struct prof_trace *s, uint32_t *last, int64_t ns) {
     return *last = prof__events_around(s, *last, ns, ns);
 }
 
-PROF__FN void prof__launched_at(struct prof_trace *s, const prof_event *e, uint32_t *last) {
-    uint32_t thread = e->extra->launch_thread, zone = PROF_NONE;
-    if (thread < s->thread_count) zone = prof__innermost(s, last + thread, e->extra->launch_ns);
-    if (zone == PROF_NONE) s->outside.unlinked++;
-    else prof__launched_by(s, e, prof__launcher(s, zone));
-}
-
-/* A change by prof_submit_memory becomes the zone's, and its own event goes. */
-PROF__FN void prof__changed_at(struct prof_trace *s, prof__memory *m, uint32_t *last) {
-    uint32_t zone = PROF_NONE;
-    if (m->next == PROF_NONE) zone = prof__innermost(s, last + m->thread, m->ns);
-    if (zone == PROF_NONE) return;
-    s->events[m->event].name = NULL;
-    m->event = zone;
-}
-
 /* Joins launches and changes of memory, which are in order of time, to the zones that were the
    innermost of their threads then. scratch: 8 bytes an event, 4 a thread. */
 PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
-    uint32_t *list = (uint32_t *)(void *)scratch, *last = list + 2 * s->event_count;
+    uint32_t *list = (uint32_t *)(void *)scratch, *last = list + 2 * s->event_count, zone;
     uint32_t n = 0, at = 0, change = 0, changes = s->outside.late_memory ? s->memory.count : 0;
-    for (uint32_t i = 0; s->outside.any_launch && i < s->event_count; i++)
-        if (prof__by_time(s->events + i)) list[n++] = i;
+    for (uint32_t i = 0; s->outside.any_launch && i < s->event_count; i++) {
+        const prof_event *e = s->events + i;
+        if (prof__has(e) & PROF_HAS_LAUNCH && e->device_type != PROF_DEVICE_CPU &&
+            !prof__link_of(e)) list[n++] = i;
+    }
     if (!n && !changes) return;
     prof__sort(list, list + n, n, prof__launch_after, s->events);
     for (uint32_t t = 0; t < s->thread_count; t++) last[t] = PROF_NONE;
     for (uint32_t i = 0; i <= s->event_count; i++) {
         const prof_event *e = i < s->event_count ? s->events + i : NULL;
-        for (; at < n && (!e || s->events[list[at]].extra->launch_ns < e->start_ns); at++)
-            prof__launched_at(s, s->events + list[at], last);
-        for (; change < changes && (!e || s->memory.list[change].ns < e->start_ns); change++)
-            prof__changed_at(s, s->memory.list + change, last);
+        for (; at < n; at++) {
+            const prof_event *work = s->events + list[at];
+            uint32_t thread = work->extra->launch_thread;
+            if (e && work->extra->launch_ns >= e->start_ns) break;
+            zone = thread < s->thread_count
+                ? prof__innermost(s, last + thread, work->extra->launch_ns) : PROF_NONE;
+            if (zone == PROF_NONE) s->outside.unlinked++;
+            else prof__launched_by(s, work, prof__launcher(s, zone));
+        }
+        for (; change < changes; change++) {
+            prof__memory *m = s->memory.list + change;
+            if (e && m->ns >= e->start_ns) break;
+            zone = m->next == PROF_NONE ? prof__innermost(s, last + m->thread, m->ns) : PROF_NONE;
+            if (zone == PROF_NONE) continue;
+            s->events[m->event].name = NULL;   /* it is the zone's, and its own event goes */
+            m->event = zone;
+        }
         if (e && prof__is_zone(e)) last[e->thread] = i;
     }
 }
@@ -12820,17 +12788,6 @@ PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint
 /* The bytes in use on each device. Further devices share the last place. */
 typedef struct prof__in_use { const prof__memory *device[32]; int64_t bytes[32]; } prof__in_use;
 
-/* Charges a change to its zone, and to the zones around that. */
-PROF__FN void prof__memory_to_zones(struct prof_trace *s, const prof__memory *m, int64_t change) {
-    bool host = prof__is_host_memory(m->device_type);
-    for (uint32_t i = s->side ? m->event : PROF_NONE; i != PROF_NONE; i = s->events[i].parent) {
-        int64_t *bytes = host ? &s->side[i].cpu_bytes : &s->side[i].device_bytes;
-        *bytes = (int64_t)((uint64_t)*bytes + (uint64_t)change);
-    }
-    if (!host && m->what != PROF__NOT_COUNTED && !s->view.device_name)
-        s->view.device_name = prof__device_title(m->device_type);
-}
-
 /* scratch: 8 bytes a record. */
 PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
     uint32_t n = s->memory.count, *index = (uint32_t *)(void *)scratch;
@@ -12842,6 +12799,7 @@ PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
     key.list = s->memory.list;
     for (uint32_t i = 0; i < n; i++) {
         prof__memory *m = s->memory.list + i;
+        bool host = prof__is_host_memory(m->device_type);
         uint32_t at = 0;
         int64_t change;
         key.want = m;
@@ -12853,7 +12811,12 @@ PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
         in_use.device[at] = m;
         in_use.bytes[at] = (int64_t)((uint64_t)in_use.bytes[at] + (uint64_t)change);
         m->total = in_use.bytes[at];
-        prof__memory_to_zones(s, m, change);
+        for (uint32_t z = s->side ? m->event : PROF_NONE; z != PROF_NONE; z = s->events[z].parent) {
+            int64_t *bytes = host ? &s->side[z].cpu_bytes : &s->side[z].device_bytes;
+            *bytes = (int64_t)((uint64_t)*bytes + (uint64_t)change);
+        }
+        if (!host && m->what != PROF__NOT_COUNTED && !s->view.device_name)
+            s->view.device_name = prof__device_title(m->device_type);
         if (m->what == PROF__NOT_COUNTED && m->event != PROF_NONE &&
             s->events[m->event].flags & PROF__EVENT_MEMORY)
             s->events[m->event].name = NULL;   /* the free has no zone either */
@@ -13052,61 +13015,79 @@ PROF__CALL prof_result prof_trace_from_events(const prof_trace_desc *desc, const
 
 /* A path: the names of a zone and of all zones around it. */
 typedef struct prof__path {
-    uint32_t parent;                     /* the path around; PROF_NONE: the zone is outermost */
-    uint32_t first, depth;               /* first: the first event that has this path */
+    const prof_extra *base, *extra;      /* what its zones share, and that with the stack */
+    uint32_t parent, site;               /* parent: the path around; PROF_NONE: there is none */
 } prof__path;
 
-typedef struct prof__paths {
-    const struct prof_trace *s;
-    uint32_t *of_event;                  /* the number of each event's path */
-    uint32_t *index, count;              /* index: by hash, 1 + a path's number; 0: free */
-    prof__path *list;
-    uint32_t parent, event;              /* the path that prof__path_same compares with */
-} prof__paths;
+typedef struct prof__paths { prof__path *list, want; } prof__paths;
 
 PROF__FN bool prof__path_same(const void *context, uint32_t number) {
     const prof__paths *p = (const prof__paths *)context;
-    const prof_event *a = p->s->events + p->list[number].first, *b = p->s->events + p->event;
-    return p->list[number].parent == p->parent && a->site == b->site && a->extra == b->extra;
+    const prof__path *a = p->list + number;
+    return a->parent == p->want.parent && a->site == p->want.site && a->base == p->want.base;
 }
 
-/* Finds the path of each event. scratch: 24 bytes an event. */
-PROF__FN void prof__paths_find(prof__paths *p, const struct prof_trace *s) {
-    uint32_t n = s->event_count;
-    memset(p, 0, sizeof *p);
-    p->s = s;
-    p->of_event = (uint32_t *)(void *)s->scratch;
-    p->index = p->of_event + n;
-    p->list = (prof__path *)(void *)(p->index + 2 * n);
-    memset(p->index, 0, 2 * n * sizeof *p->index);
-    for (uint32_t i = 0; i < n; i++) {
-        const prof_event *e = s->events + i;
-        uint32_t *place, up = prof__moved(p->of_event, e->parent);
-        p->of_event[i] = up;
-        if (!e->site || e->flags & PROF_EVENT_SUBMITTED) continue;
-        p->parent = up;
-        p->event = i;
-        place = prof__place_of(p->index, 2 * n, (uint64_t)up << 32 | e->site, prof__path_same, p);
-        if (!*place) {
-            prof__path *path = p->list + p->count++;
-            path->parent = up;
-            path->first = i;
-            path->depth = up == PROF_NONE ? 1 : p->list[up].depth + 1;
-            *place = p->count;
-        }
-        p->of_event[i] = *place - 1;
+/* The extra of the path that is wanted: entries are "file(line): function", or the name where the
+   site has no place. NULL: no room. */
+PROF__FN const prof_extra *prof__path_extra(struct prof_trace *s, const prof__paths *p) {
+    const prof_extra *above = p->want.parent == PROF_NONE ? NULL : p->list[p->want.parent].extra;
+    const prof_site *site = prof__site(p->want.site);
+    const char *first = *site->file ? site->file : site->name, **stack;
+    size_t count = above ? above->stack_count : 0;
+    size_t size = strlen(first) + strlen(site->function) + 16;
+    prof_extra *x = (prof_extra *)(void *)prof__stack_take(
+        s, sizeof *x + (count + 1) * sizeof *stack + size + PROF__GROUP_SHARE);
+    if (!x) {
+        PROF__COUNT(prof__loose.details_cut);
+        return NULL;
     }
+    stack = (const char **)(void *)(x + 1);
+    memset(x, 0, sizeof *x);
+    if (p->want.base) *x = *p->want.base;
+    x->has |= PROF__HAS_SHARED;
+    x->stack = stack;
+    x->stack_count = (uint32_t)count + 1;
+    stack[0] = (char *)(void *)(stack + count + 1);
+    (void)prof__text_f((char *)(void *)(stack + count + 1), size, *site->file ? "%s(%u): %s" : "%s",
+                       first, (uint64_t)site->line, site->function);
+    if (above) memcpy(stack + 1, above->stack, count * sizeof *stack);
+    s->detail_rows++;
+    return x;
 }
 
-/* "file(line): function", or the name where the site has no place; NULL: no room. */
-PROF__FN const char *prof__site_stack_text(struct prof_trace *s, const prof_site *site) {
-    bool placed = *site->file != 0;
-    size_t size = strlen(placed ? site->file : site->name) + strlen(site->function) + 16;
-    char *text = prof__stack_take(s, size);
-    if (text)
-        (void)prof__text_f(text, size, placed ? "%s(%u): %s" : "%s",
-                           placed ? site->file : site->name, (uint64_t)site->line, site->function);
-    return text;
+/* Gives zones the stacks of their paths. scratch: 44 bytes an event. */
+PROF__FN void prof__stacks_set(struct prof_trace *s) {
+    uint32_t n = s->event_count, count = 0, *of_event = (uint32_t *)(void *)s->scratch;
+    uint32_t *index = of_event + n, *place;
+    prof__paths p;
+    if (!n || !prof__session.desc.with_stack) return;
+    if ((size_t)(prof__scratch_end(s) - s->scratch) < prof__query_share(s)) {
+        PROF__COUNT(prof__loose.details_cut);
+        return;
+    }
+    memset(index, 0, 2 * n * sizeof *index);
+    p.list = (prof__path *)(((uintptr_t)(index + 2 * n) + 7) & ~(uintptr_t)7);
+    for (uint32_t i = 0; i < n; i++) {
+        prof_event *e = s->events + i;
+        prof_extra *own = prof__extra_own(s, e) ? prof__own_extra(s, e) : NULL;
+        of_event[i] = p.want.parent = prof__moved(of_event, e->parent);
+        if (!e->site || e->flags & PROF_EVENT_SUBMITTED) continue;
+        p.want.site = e->site;
+        p.want.base = own ? NULL : e->extra;
+        place = prof__place_of(index, 2 * n, (uint64_t)p.want.parent << 32 | e->site,
+                               prof__path_same, &p);
+        if (!*place) {
+            p.want.extra = prof__path_extra(s, &p);
+            p.list[count++] = p.want;
+            *place = count;
+        }
+        of_event[i] = *place - 1;
+        p.want.extra = p.list[of_event[i]].extra;
+        if (!own && p.want.extra) e->extra = p.want.extra;
+        if (!own || !p.want.extra || own->stack_count) continue;
+        own->stack = p.want.extra->stack;
+        own->stack_count = p.want.extra->stack_count;
+    }
 }
 
 PROF__FN bool prof__address_after(const void *symbols, uint32_t a, uint32_t b) {
@@ -13157,52 +13138,6 @@ PROF__FN void prof__trails_name(struct prof_trace *s) {
         uint32_t k = 0;
         while (k < r->count && r->texts[k]) k++;
         r->named = k == r->count;
-    }
-}
-
-/* The extra of a path, with its stack; NULL: no room. */
-PROF__FN prof_extra *prof__path_extra(struct prof_trace *s, const prof__paths *p, uint32_t number) {
-    const prof__path *path = p->list + number;
-    const prof_extra *base = s->events[path->first].extra;
-    prof_extra *x = (prof_extra *)(void *)prof__stack_take(
-        s, sizeof *x + path->depth * sizeof(char *) + PROF__GROUP_SHARE);
-    const prof_extra *above = path->parent == PROF_NONE ? NULL : s->paths[path->parent];
-    const char **stack;
-    if (!x) return NULL;
-    stack = (const char **)(void *)(x + 1);
-    memset(x, 0, sizeof *x);
-    if (base && !prof__extra_own(s, s->events + path->first)) *x = *base;
-    x->has |= PROF__HAS_SHARED;
-    x->stack = stack;
-    stack[0] = prof__site_stack_text(s, prof__site(s->events[path->first].site));
-    if (!stack[0]) return x;
-    x->stack_count = 1;
-    if (above) memcpy(stack + 1, above->stack, above->stack_count * sizeof *stack);
-    if (above) x->stack_count += above->stack_count;
-    return x;
-}
-
-PROF__FN void prof__stacks_set(struct prof_trace *s) {
-    prof__paths p;
-    if (!s->event_count || !prof__session.desc.with_stack) return;
-    prof__paths_find(&p, s);
-    s->paths = (prof_extra **)(void *)prof__stack_take(s, p.count * sizeof *s->paths);
-    for (uint32_t i = 0; s->paths && i < p.count; i++) {
-        s->paths[i] = prof__path_extra(s, &p, i);
-        if (s->paths[i]) s->detail_rows++;
-        else PROF__COUNT(prof__loose.details_cut);
-    }
-    for (uint32_t i = 0; s->paths && i < s->event_count; i++) {
-        prof_event *e = s->events + i;
-        const prof_extra *from = p.of_event[i] == PROF_NONE ? NULL : s->paths[p.of_event[i]];
-        if (!from || !e->site || e->flags & PROF_EVENT_SUBMITTED) continue;
-        if (!prof__extra_own(s, e)) {
-            e->extra = from;
-        } else if (!e->extra->stack_count) {
-            prof_extra *x = prof__own_extra(s, e);
-            x->stack = from->stack;
-            x->stack_count = from->stack_count;
-        }
     }
 }
 
@@ -13378,7 +13313,12 @@ PROF__CALL size_t prof_event_kernels(const prof_trace *trace, const prof_event *
     if (!prof__valid(trace) || !event || !trace->side) return 0;
     at = trace->side[event - trace->events].first_kernel;
     for (; at != PROF_NONE; at = trace->outside.kernels[at].next, n++) {
-        if (kernels && n < max) kernels[n] = prof__kernel_of(trace, trace->outside.kernels + at);
+        const prof__kernel *k = trace->outside.kernels + at;
+        const prof_event *e = k->name ? NULL : trace->events + k->device;
+        if (!kernels || n >= max) continue;
+        kernels[n].name = e ? e->name : k->name;
+        kernels[n].duration_ns = k->duration_ns;
+        kernels[n].device = e ? prof__device_index(e) : k->device;
     }
     return n;
 }
