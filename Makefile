@@ -12,11 +12,11 @@ say = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@echo '$(1)')
 
 # What tools/dev/setup.sh installs when it is missing. Without the optional ones tests are skipped.
 BUILD_NEEDS = gcc libc6-dev
-TOOL_NEEDS = $(BUILD_NEEDS) libyajl-dev zlib1g-dev libsqlite3-dev
+TOOL_NEEDS = $(BUILD_NEEDS) zlib1g-dev libsqlite3-dev
 TOOL_OPTIONS = libisal-dev
 EXAMPLE_NEEDS = $(BUILD_NEEDS) g++
-TEST_NEEDS = $(EXAMPLE_NEEDS) $(TOOL_NEEDS) clang python3
-TEST_OPTIONS = $(TOOL_OPTIONS) libyajl-dev libstb-dev tcc libclang-rt-dev shellcheck spin gcc-mingw-w64-x86-64-win32 wine64 \
+TEST_NEEDS = $(EXAMPLE_NEEDS) $(TOOL_NEEDS) clang python3 libyajl-dev
+TEST_OPTIONS = $(TOOL_OPTIONS) libstb-dev tcc libclang-rt-dev shellcheck spin gcc-mingw-w64-x86-64-win32 wine64 \
                gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static \
                git pkg-config cmake meson ninja-build
 EMBEDDED_OPTIONS = python3 g++ clang tcc musl-tools gcc-arm-none-eabi qemu-system-arm \
@@ -53,7 +53,7 @@ TOOLS = build/tools
 COMMAND = build/prof
 TOOL_FLAGS = -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB
 ISAL = $(shell echo '\#include <isa-l/igzip_lib.h>' | $(CC) -E - >/dev/null 2>&1 && echo 1)
-TOOL_LIBS = -lyajl -lsqlite3 -lz $(if $(ISAL),-lisal)
+TOOL_LIBS = -lsqlite3 -lz $(if $(ISAL),-lisal)
 $(TOOLS)/input/unpack.o: TOOL_FLAGS += $(if $(ISAL),-DPROF_ISAL)
 TOOL_SOURCES = $(wildcard tools/prof/*.c tools/prof/*/*.c)
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/prof/%.c=$(TOOLS)/%.o)

@@ -71,7 +71,7 @@ prof_command() {
         $cc -fwrapv -D_POSIX_C_SOURCE=200809L -D_FILE_OFFSET_BITS=64 -DPROF_ZLIB -I. -Itools/prof -Ibuild/tools \
             -c "$file" -o "$out/$file.o" || exit 1
     done
-    $cc $objects -o "$out/prof" -lyajl -lsqlite3 -lz $libs || return
+    $cc $objects -o "$out/prof" -lsqlite3 -lz $libs || return
     reader=$(find "$out/tools/prof" -name '*.o' ! -name main.c.o ! -name library.c.o)
     $cc -I. -Itools/prof tests/analyse/replay.c "$out/prof.o" $reader -o "$out/replay" -lyajl -lsqlite3 -lstdc++ $libs -lz
 }

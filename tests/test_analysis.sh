@@ -107,8 +107,8 @@ check valgrind valgrind run 'test_golden test_details test_odd_calls test_odd_ev
 valgrind_command() {
     for file in tests/command/traces/[bdl]* tests/command/traces/kineto_2026.json \
         tests/fuzz/corpus/trace/*; do
-        for command in report 'report -f html' analyze stacks flamegraph gaps memory validate import \
-            decode 'cut --to=1s' merge; do
+        for command in report 'report -f html' analyze stacks flamegraph gaps memory validate decode \
+            'cut --to=1s' merge; do
             echo "$command $file"
             $runner --leak-check=full build/prof $command -o $out/made "$file"
             [ $? = 9 ] && return 1

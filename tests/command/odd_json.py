@@ -62,7 +62,6 @@ def run(words, content):
 
 
 COPY = {"augment": ["augment", "IN", "OUT"], "cut": ["cut", "--to", "1s", "-o", "OUT", "IN"],
-        "clip": ["cut", "--clip", "--to", "1s", "-o", "OUT", "IN"],
         "merge": ["merge", "-o", "OUT", "IN", "IN"], "merge_one": ["merge", "-o", "OUT", "IN"]}
 DATA = {f"{name}_json": [name, "-f", "json", "-o", "OUT", "IN"]
         for name in ("report", "analyze", "gaps")}

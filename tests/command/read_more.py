@@ -4,7 +4,7 @@
     read_more.py stacks TRACE FOLDED      prof stacks TRACE
     read_more.py gaps TRACE GAPS.json     prof gaps --format json TRACE
     read_more.py memory TRACE CSV TIMELINE RAW     prof memory --format csv, json, raw TRACE
-    read_more.py cut TRACE PART FROM TO   prof cut --file-time --from FROM --to TO TRACE
+    read_more.py cut TRACE PART FROM TO   prof cut TRACE, of that window of the file's own time
     read_more.py merge OUT TRACE...       prof merge -o OUT TRACE...
     read_more.py svg FILE...              well-formed, frames within their parents
 

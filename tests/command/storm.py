@@ -24,7 +24,7 @@ COMMANDS = [[name, "-o", "OUT.txt", "IN"] for name in
     ["report", "-f", "html", "-o", "OUT.html", "IN"], ["diff", "-o", "OUT.txt", "IN", "IN"],
     ["augment", "IN", "OUT.json"], ["cut", "--to", "1s", "-o", "OUT.json.gz", "IN"],
     ["merge", "-o", "OUT.json", "IN", "IN"], ["et", "--link", "IN", "-o", "OUT.json", "NODES"],
-    ["decode", "-o", "OUT.json", "RAW"], ["import", "-o", "OUT.json", "NSYS"],
+    ["decode", "-o", "OUT.json", "RAW"], ["export", "-o", "OUT.json", "NSYS"],
     ["export", "-o", "OUT.pftrace", "IN", "IN"]] + [
     ["export", "-o", "OUT" + ending, "IN"] for ending in
     (".pftrace", ".pb.gz", ".folded", ".sqlite", ".csv", ".parquet", ".json", ".csv/", ".csv.gz/", ".parquet/")]

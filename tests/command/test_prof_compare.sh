@@ -180,7 +180,21 @@ says diff_metric_threshold_passes 'steady' 0 diff_p --metric p95 --threshold 50
 says diff_metric_thresholds 'slower (p95)' 1 diff_p --threshold total=20,p95=20
 says diff_metric_thresholds_pass 'steady' 0 diff_p --threshold total=20,p50=1,p95=50,avg=10
 says diff_metric_unknown 'none of total, avg, p50' 2 diff_p --metric p42
-says diff_metric_threshold_unknown "'p42=5' is not a value" 2 diff_p --threshold p42=5
+says diff_metric_threshold_unknown "'p42' is none of total" 2 diff_p --threshold p42=5
+# Counters are metrics, too: what a row has counted itself.
+for side in 5 8; do
+    cat >"$out/counted_$side.json" <<END
+{"prof": {"counters": ["cycles", "points"]}, "traceEvents": [
+ {"ph": "X", "cat": "cpu_op", "name": "frame", "pid": 1, "tid": 1, "ts": 0, "dur": 9, "args": {"cycles": 7, "points": $side}},
+ {"ph": "X", "cat": "cpu_op", "name": "draw", "pid": 1, "tid": 1, "ts": 1, "dur": 5, "args": {"cycles": 3, "points": $side}}]}
+END
+done
+counted() { "$prof" diff "$@" "$out/counted_5.json" "$out/counted_8.json"; }
+gives diff_counter 8 draw 'B points' diff --metric points "$out/counted_5.json" "$out/counted_8.json"
+gives diff_counter_change 3 draw Change diff --metric points "$out/counted_5.json" "$out/counted_8.json"
+says diff_counter_threshold 'more (points)' 1 counted --threshold points=50
+says diff_counter_threshold_kept 'draw' 0 counted --threshold points=70
+says diff_counter_page 'the page is of times' 2 counted --metric points -f html
 says diff_metric_threshold_number "'p95=x' is not a value" 2 diff_p --threshold p95=x
 says diff_swapped "byte 434: recorded 62883054 s after $april: are the two swapped?" 2 \
     "$prof" diff "$now" "$april"
@@ -194,7 +208,7 @@ gives diff_rates_bytes 38.5101 $conv 'B GB/s' diff --rates "$april" "$now"
 gives diff_rates_share 0.4773 $conv 'B of peak FLOP/s %' diff --rates "$april" "$now"
 gives diff_rates_gone null $conv 'A TFLOP/s' diff --rates "$april" "$now"
 gives diff_rates_total 1.7143 'Total of devices' 'B TFLOP/s' diff --rates "$april" "$now"
-says diff_one_file 'diff takes two traces' 2 "$prof" diff "$now"
+says diff_one_file 'usage: prof diff' 2 "$prof" diff "$now"
 says diff_bad_names 'takes two names' 2 "$prof" diff --names a "$now" "$now"
 says diff_missing 'No such file' 2 "$prof" diff "$now" "$out/none.json"
 
@@ -263,5 +277,5 @@ try diff_page same_rows
 "$prof" diff -f html --any-order --threshold 1 -o "$out/diff.html" "$now" "$now"
 try diff_page_gate [ $? = 0 ]
 says diff_page_slower '' 1 "$prof" diff -f html --any-order --threshold 1 -o "$out/slow.html" "$april" "$now"
-says diff_format 'none of text, csv, json, html' 2 "$prof" diff -f x "$now" "$now"
+says diff_format 'not a value it takes: text|csv|json|html' 2 "$prof" diff -f x "$now" "$now"
 exit $failed

@@ -6,20 +6,23 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/command/prof.sh
 . tests/command/prof.sh
 
-cut_alike() {   # TRACE FROM TO
-    "$prof" cut --file-time --from "$2" --to "$3" -o "$out/part.json" "$1" 2>/dev/null &&
-        python3 tests/command/read_more.py cut "$1" "$out/part.json" "$2" "$3"
+cut_alike() {   # TRACE FROM TO FILE_FROM FILE_TO
+    "$prof" cut --from "$2" --to "$3" -o "$out/part.json" "$1" 2>/dev/null &&
+        python3 tests/command/read_more.py cut "$1" "$out/part.json" "$4" "$5"
 }
 
-# The middle third of a trace: FROM TO, in the file's own time.
+# The middle third of a trace: FROM TO since its first call, and the same in the file's own time.
 middle() {   # TRACE
     python3 - "$1" <<'PYTHON'
 import sys
 sys.path.insert(0, "tests/command")
 from read_trace import load, ns
-times = sorted(ns(e.get("ts", 0)) for e in load(sys.argv[1]))
-for third in (times[len(times) // 3], times[2 * len(times) // 3] + 1):
-    print(f"{third // 1000}.{third % 1000:03d}", end=" ")
+events = load(sys.argv[1])
+times = sorted(ns(e.get("ts", 0)) for e in events)
+first = min(ns(e.get("ts", 0)) for e in events if e.get("cat") != "Trace")
+thirds = times[len(times) // 3], times[2 * len(times) // 3] + 1
+for time in (thirds[0] - first, thirds[1] - first, *thirds):
+    print(f"{time // 1000}.{time % 1000:03d}", end=" ")
 PYTHON
 }
 
@@ -38,7 +41,7 @@ for file in tests/command/traces/kineto_*.json $(real_traces); do
     case $label in
     memory_timeline* | *_et.json | *_et_* | resnet50* | linear* | ns_res*) continue ;;
     esac
-    # shellcheck disable=SC2046   # two words
+    # shellcheck disable=SC2046   # four words
     try "cut_${label%%.*}" cut_alike "$file" $(middle "$file")
 done
 [ -n "$(real_traces)" ] || echo 'skip cut_real: ../shared/traces is not there'
@@ -64,18 +67,13 @@ count cut_step 7 --step 3 "$out/made.trace"
 count cut_time 7 --from 100 --to 0.15ms "$out/made.trace"
 count cut_from_only 1 --from 155us "$out/made.trace"
 count cut_whole 13 --from 0 --to 1s "$out/made.trace"
-says cut_clip '"name":"around","pid":9,"tid":9,"ts":100.000,"dur":50.000}' 0 \
-    "$prof" cut --step 3 --clip "$out/made.trace"
+count cut_within 7 --within ProfilerStep#3 "$out/made.trace"
 pairs=tests/command/traces/begin_end.json
-count cut_pairs 7 --file-time --from 22 --to 60 "$pairs"      # both ends of three, one that has none
+count cut_pairs 7 --from 12 --to 50 "$pairs"      # both ends of three, one that has none
 count cut_pairs_whole 14 --from 0 --to 1s "$pairs"      # without the end of nothing
-"$prof" cut --file-time --from 17 --to 45 --clip -o "$out/pairs.json" "$pairs"
-says cut_pairs_clip '3.001,' 0 "$prof" report -f csv --name outer "$out/pairs.json"
 says cut_help 'usage: prof cut' 0 "$prof" cut --help
-says cut_no_step 'there is no ProfilerStep#9 in it; it has 3 to 3' 2 \
-    "$prof" cut --step 9 "$out/made.trace"
-says cut_no_steps 'there are no steps' 2 "$prof" cut --step 9 tests/command/traces/kineto_2021.json
-says cut_both 'or else --step' 2 "$prof" cut --step 3 --to 1 "$out/made.trace"
+says cut_no_step 'there is no ProfilerStep#9' 2 "$prof" cut --step 9 "$out/made.trace"
+says cut_of_all 'cut needs --from, --to, --step or --within' 2 "$prof" cut "$out/made.trace"
 says cut_no_time "'1h' is no time" 2 "$prof" cut --to 1h "$out/made.trace"
 says cut_backwards 'not behind --from' 2 "$prof" cut --from 2 --to 1 "$out/made.trace"
 says cut_stdin 'it has to be a file' 2 "$prof" cut --step 1 -

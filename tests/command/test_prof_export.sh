@@ -128,8 +128,6 @@ no_overlap() {   # COMMAND OPTION...
         cmp "$out/flat.txt" "$out/lanes.txt"
 }
 try lanes_of_export no_overlap export
-try lanes_of_cut no_overlap cut --to 1s
-try lanes_of_merge no_overlap merge
 cat >"$out/pairs.json" <<'END'
 [{"ph": "B", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1},
 {"ph": "E", "pid": 1, "tid": 1, "ts": 9},
@@ -152,7 +150,6 @@ behind() {
         grep -q '(lane 2)' "$out/lanes.json"
 }
 try lanes_and_members_behind behind export
-try cut_with_members_behind behind cut --to 1s
 
 foreign() {
     read_pftrace foreign "$out/foreign.pftrace" &&

@@ -78,7 +78,7 @@ printf '%s\n' 'libc.so(0x9):_??;main;outer 15' 'libc.so(0x9):_??;main;outer;b 5'
 try stacks_native cmp "$out/native.folded" "$out/native.right"
 says stacks_metric 'is neither self_cpu_time_total nor' 2 "$prof" stacks -m count "$now"
 says stacks_help 'usage: prof stacks' 0 "$prof" stacks --help
-says stacks_none 'stacks needs a trace' 2 "$prof" stacks
+says stacks_none 'usage: prof stacks' 2 "$prof" stacks
 printf 'a;b 10\na;b;c 6\na;d 4\n' >"$out/one.folded"
 printf 'a;b 12\na;b;c 6\na;e 3\n' >"$out/two.folded"
 says stacks_folded 'a;b;c 12' 0 "$prof" stacks "$out/one.folded" "$out/two.folded"

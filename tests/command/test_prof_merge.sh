@@ -45,7 +45,7 @@ says merge_clock 'a.trace: clock set by -8000.000 us, from 5 collectives that en
 says merge_names '"name": "rank 1: python"' 0 cat "$out/base.json"
 says merge_labels '"labels": "rank 0 GPU 0"' 0 cat "$out/base.json"
 says merge_text_pid '"name": "rank 0: Spans"' 0 cat "$out/base.json"
-says merge_text_tid '"name": "PyTorch Profiler"' 0 cat "$out/base.json"
+says merge_text_tid '"tid": "PyTorch Profiler"' 0 cat "$out/base.json"
 says merge_devices '"name": "H100"}, {"id": 1' 0 cat "$out/base.json"
 attributed() { "$prof" report -f csv --name '^op$' "$1" | grep -q '"op",10,.*,300.000,'; }
 try merge_owners attributed "$out/base.json"

@@ -22,7 +22,7 @@ builds() {   # NAME MODULES COMPILER...: $out/NAME, prof with these modules in s
         *) file=${file#tools/prof/} objects="$objects $tests_tools/${file%.c}.o" ;;
         esac
     done
-    "$@" $objects -o "$out/$made" -lyajl -lsqlite3 -lz $libs
+    "$@" $objects -o "$out/$made" -lsqlite3 -lz $libs
 }
 
 tells() {   # COMMAND...: all that it prints, and its exit status

@@ -103,7 +103,8 @@ try ranks_windows windows_are_ranks "$out"/r0_w0.json "$out"/r0_w1.json "$out"/r
 try ranks_windows_in_any_order windows_are_ranks "$out"/r1_w1.json "$out"/r0_w1.json "$out"/r0_w0.json "$out"/r1_w0.json
 says ranks_windows_said '4 files are of 2 ranks' 0 "$prof" ranks "$out"/r?_w?.json
 says ranks_twin_is_no_window 'it is of the same rank as' 0 "$prof" ranks "$out/second.json" "$out/twin.json"
-"$prof" merge -o "$out/windows.json" "$out"/r?_w?.json
+"$prof" merge -o "$out/windows.json" "$out"/r?_w?.json 2>"$out/windows.said"
+try ranks_merge_windows_in_silence test ! -s "$out/windows.said"
 says ranks_merge_windows 2 0 sh -c "grep -c '\"name\": \"rank . process 0\|\"process_name\", \"pid\": [0-9]*00000,' '$out/windows.json'"
 
 # ---- Clocks without a device or collectives: a zone that ends together, an offset ----
@@ -261,10 +262,10 @@ told ranks_no_device 'cpu.json: there is no work of a device in it; 1 calls of g
 told ranks_missing_file 'none.json: No such file' 2 2 "$o/first.json" "$o/none.json" "$o/twin.json"
 says ranks_other_run 'world.json: it is of another run than' 0 "$prof" ranks "$o/first.json" "$o/world.json"
 says ranks_none 'none.json: No such file' 2 "$prof" ranks "$o/none.json"
-says ranks_no_files 'ranks needs traces' 2 "$prof" ranks
+says ranks_no_files 'usage: prof ranks' 2 "$prof" ranks
 says ranks_bad_align 'there is no call' 2 "$prof" ranks -a x "$o/first.json"
-says ranks_bad_by 'none of rank, collective, both' 2 "$prof" ranks -b x "$o/first.json"
-says ranks_html 'none of text, csv, json' 2 "$prof" ranks -f html "$o/first.json"
+says ranks_bad_by 'not a value it takes: both|rank|collective' 2 "$prof" ranks -b x "$o/first.json"
+says ranks_html 'not a value it takes: text|csv|json' 2 "$prof" ranks -f html "$o/first.json"
 
 # ---- Many files: in as little memory as a few ----
 

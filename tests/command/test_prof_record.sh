@@ -248,7 +248,7 @@ says record_not_found './none: cannot be run: No such file' 127 "$prof" record .
 says record_not_runnable 'cannot be run: Permission denied' 126 "$prof" record -o none.json ./trace.json
 says record_own_names 'the trace is run.' 0 "$prof" record -o run.%p.json ./program
 try record_own_name test -s "$(echo run.*.json)"
-says record_no_command 'record needs a command' 2 "$prof" record
+says record_no_command 'usage: prof record' 2 "$prof" record
 
 # ---- Whatever way it ends: what it did up to then ----
 
@@ -517,6 +517,6 @@ else
 fi
 says top_no_stream 'no raw stream' 2 "$prof" top old.json
 says top_no_file 'No such file' 2 "$prof" top none.raw
-says top_no_column 'no column x' 2 "$prof" top --sort x look.raw
-says top_usage 'top takes one stream' 2 "$prof" top
+says top_no_column 'not a value it takes: self|total|calls|rate|name' 2 "$prof" top --sort x look.raw
+says top_usage 'usage: prof top' 2 "$prof" top
 exit $failed

@@ -234,7 +234,7 @@ says stacks_same_id 'b;k 3' 0 "$prof" stacks -m self_cuda_time_total "$out/same_
 try report_no_recursion sh -c "! '$prof' report '$now' | grep Recursion"
 says report_csv '"aten::addmm",1,120.000,110.500' 0 "$prof" report --format csv "$now"
 says report_help 'usage: prof report' 0 "$prof" report --help
-says report_no_file 'report needs a trace' 2 "$prof" report
+says report_no_file 'usage: prof report' 2 "$prof" report
 says report_bad_option 'there is no such option' 2 "$prof" report --sortby x "$now"
 says report_bad_sort "there is no metric 'x'" 2 "$prof" report --sort x "$now"
 says report_bad_name 'not an extended regular expression' 2 "$prof" report --name '(' "$now"

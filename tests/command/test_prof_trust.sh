@@ -81,9 +81,6 @@ for command in report 'report -f html' analyze validate stacks flamegraph gaps m
 done
 cp tests/fuzz/corpus/stream/dump.raw "$out/kept.raw"
 says input_is_kept_decode 'this is the input' 2 "$prof" decode "$out/kept.raw" -o "$out/kept.raw"
-cp tests/fuzz/corpus/import/nsys.sqlite "$out/kept.sqlite"
-says input_is_kept_import 'this is the input' 2 "$prof" import "$out/kept.sqlite" -o "$out/kept.sqlite"
-try input_is_kept cmp "$out/kept.sqlite" tests/fuzz/corpus/import/nsys.sqlite
 
 onto_input() {   # COMMAND...: with its stdout at the end of the trace
     # shellcheck disable=SC2094   # that is what it tries
@@ -263,9 +260,9 @@ if command -v python3 >/dev/null; then
     says bomb_text_is_told 'an element of more than' 2 "$prof" report "$out/bomb_text.json.gz"
 
     # A database is read as it lies: no query of its own is run, nothing comes beside it.
-    says view_is_no_table 'neither a profile' 2 timeout 200 "$prof" import "$out/view.sqlite"
+    says view_is_no_table 'neither a profile' 2 timeout 200 "$prof" report "$out/view.sqlite"
     wal() {
-        ( cd "$out/wal" && timeout 200 "$prof" import -o o.json "wal #1?.sqlite" && grep -q gemm o.json &&
+        ( cd "$out/wal" && timeout 200 "$prof" export -o o.json "wal #1?.sqlite" && grep -q gemm o.json &&
             [ "$(ls)" = "$(printf 'o.json\nwal #1?.sqlite')" ] )
     }
     try leaves_nothing_beside_a_database wal

@@ -46,11 +46,11 @@ finds other_range '1 pairs,63 pairs' "$(half b r 1 ',"id":1'),$(half e r 3 ',"id
 finds text_pid '1 ids' "$(event 0 1 '"Spans"' 1)"
 finds negative_tid '1 ids' "$(event 0 1 1 -3)"
 finds large_tid '1 ids' "$(event 0 1 1 4294967296)"
-finds nan '1 fields,1 number,66 json' "$(event 0 NaN)"
+finds nan '1 fields,1 number' "$(event 0 NaN)"
 finds twice '1 keys' "$(event 0 1 1 1 ',"dur":2')"
 finds half_character '1 text' '{"ph":"X","cat":"c","name":"\ud83d","pid":1,"tid":1,"ts":0,"dur":1}'
 finds whole_character '' '{"ph":"X","cat":"c","name":"\ud83d\ude00","pid":1,"tid":1,"ts":0,"dur":1}'
-finds comma '69 json' "$(event 0 1),"
+finds comma '68 json' "$(event 0 1),"
 finds overlap '70 overlap' "$(event 0 10),$(event 5 10)"
 finds apart '' "$(event 0 10),$(event 10 10)"
 finds order '1 order' "$(event 0 5),$(event 0 10)"

@@ -244,7 +244,7 @@ def commands(trace, old, stream, database, nodes, perfetto):
     yield of_prof('export_folder', lambda out: ['export', '-o', out + '/o.parquet/', old, trace])
     yield of_prof('export_csv', lambda out: ['export', '-o', out + '/o.csv.gz', trace])
     yield of_prof('export_json', lambda out: ['export', '--lanes', '-o', out + '/o.json.gz', perfetto])
-    yield of_prof('import', lambda out: ['import', '-o', out + '/o.json', database])
+    yield of_prof('import', lambda out: ['export', '-o', out + '/o.json', database])
     yield of_prof('et', lambda out: ['et', nodes])
     yield of_prof('et_link', lambda out: ['et', '-l', trace, '-o', out + '/o.json', nodes])
     yield of_prof('record', lambda out: ['record', '-o', os.path.relpath(out) + '/o.json.gz',

@@ -17,7 +17,7 @@
 
 extern const command report_command, analyze_command, diff_command, augment_command,
     validate_command, stacks_command, flamegraph_command, gaps_command, ranks_command,
-    steps_command, memory_command, cut_command, merge_command, import_command, decode_command,
+    steps_command, memory_command, cut_command, merge_command, decode_command,
     et_command, export_command;
 
 static char input[] = "fuzz_input.json", output_file[] = "fuzz_output.json",
@@ -104,14 +104,12 @@ static const fuzz_run runs[] = {
     {&memory_command, JSON, {"memory", "--by=op", "--format=json", "-o", output_file, input}},
     {&memory_command, ANY, {"memory", "-o", nowhere, "--format=html", input}},
     {&memory_command, JSON, {"memory", "--format=raw", "-o", output_file, input}},
-    {&merge_command, JSON, {"merge", "-o", output_file, "--align=collectives", "--lanes", input,
-                            input}},
-    {&cut_command, JSON, {"cut", "--from=1", "--to=1s", "--clip", "-o", output_file, input}},
+    {&merge_command, JSON, {"merge", "-o", output_file, "--align=collectives", input, input}},
+    {&cut_command, JSON, {"cut", "--from=1", "--to=1s", "-o", output_file, input}},
     {&cut_command, JSON, {"cut", "--step=1", "-o", output_file, input}},
     {&augment_command, JSON, {"augment", input, output_file}},
     {&et_command, JSON, {"et", "-o", output_file, "--link", input, input}},
     {&et_command, ANY, {"et", input}},
-    {&import_command, JSON, {"import", "-o", output_file, input}},
     {&decode_command, JSON, {"decode", "-o", output_file, input}},
     {&diff_command, PAGE, {"diff", "-o", output_file, "--format=html", "--metric=p90", input,
                            input}},

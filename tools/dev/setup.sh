@@ -18,7 +18,7 @@ tcc                         tcc                      tests with a small compiler
 libclang-rt-dev             -                        tests under ThreadSanitizer
 zlib1g-dev                  zlib.h                   .gz traces
 libisal-dev                 isa-l/igzip_lib.h        .gz traces, twice as fast
-libyajl-dev                 yajl/yajl_parse.h        reading JSON: prof, tests
+libyajl-dev                 yajl/yajl_parse.h        tests that read JSON
 libsqlite3-dev              sqlite3.h                the prof command
 python3                     python3                  tests that read the JSON back
 shellcheck                  shellcheck               lint of the scripts

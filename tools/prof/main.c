@@ -13,13 +13,13 @@
 
 extern const command report_command, analyze_command, diff_command, augment_command,
     validate_command, stacks_command, flamegraph_command, gaps_command, ranks_command,
-    steps_command, memory_command, cut_command, merge_command, import_command, et_command,
+    steps_command, memory_command, cut_command, merge_command, et_command,
     decode_command, export_command, record_command, top_command;
 
 static const command *const commands[] = {
     &report_command, &analyze_command, &diff_command, &augment_command, &validate_command,
     &stacks_command, &flamegraph_command, &gaps_command, &ranks_command, &steps_command,
-    &memory_command, &cut_command, &merge_command, &import_command, &et_command,
+    &memory_command, &cut_command, &merge_command, &et_command,
     &decode_command, &export_command, &record_command, &top_command, NULL
 };
 

@@ -113,17 +113,18 @@ static void read_types(op_inputs *in, trace_text types) {
     }
 }
 
-/* What an op's event says of its inputs, and of its amounts, as JSON texts. */
-typedef struct op_texts { trace_text op, dims, types, concrete, flops, gb; } op_texts;
+/* What an op's event says of its inputs, and of its amounts, as JSON texts; and the op. */
+enum { OP, DIMS, TYPES, CONCRETE, FLOPS, GB, OP_TEXTS };
+typedef struct op_texts { trace_text of[OP_TEXTS]; } op_texts;
 
 static void read_inputs(op_inputs *in, arena *memory, const op_texts *texts) {
-    trace_text key, item, rest = texts->concrete;
+    trace_text key, item, rest = texts->of[CONCRETE];
     memset(in, 0, sizeof *in);
-    prof_shape all = shape_read(memory, texts->dims);
+    prof_shape all = shape_read(memory, texts->of[DIMS]);
     in->shapes = all.items;
     in->count = all.items ? all.count : 0;
     if (in->count > MOST_INPUTS) in->count = MOST_INPUTS;
-    read_types(in, texts->types);
+    read_types(in, texts->of[TYPES]);
     while (in->concrete_count < MOST_INPUTS && json_next(&rest, &key, &item))
         json_decode(item, in->concrete[in->concrete_count++], sizeof in->concrete[0]);
 }
@@ -276,53 +277,51 @@ static amount work_out(amounts *all, const char *op, const op_inputs *in) {
     return result;
 }
 
-enum { SEPARATOR = 0x1E };             /* not part of any JSON text */
-
-/* Appends a text to a buffer of fixed size; false: it does not fit. */
-static bool append(char *buffer, size_t size, size_t *used, trace_text text) {
-    if (text.size >= size - *used) return false;
-    if (text.size) memcpy(buffer + *used, text.data, text.size);
-    *used += text.size;
-    buffer[(*used)++] = SEPARATOR;
-    return true;
-}
-
 static amount amount_of(amounts *all, const op_texts *texts) {
     char name[256];
     op_inputs in;
-    size_t size = texts->op.size < sizeof name ? texts->op.size : sizeof name - 1;
-    memcpy(name, texts->op.data, size);
-    name[size] = '\0';
+    snprintf(name, sizeof name, "%.*s", (int)texts->of[OP].size, texts->of[OP].data);
     read_inputs(&in, &all->scratch, texts);
     amount result = work_out(all, strncmp(name, "aten::", 6) == 0 ? name + 6 : name, &in);
     double told;
-    if (texts->flops.size && json_double(texts->flops, &told) && told >= 1 && told < 1e19)
+    if (texts->of[FLOPS].size && json_double(texts->of[FLOPS], &told) && told >= 1 && told < 1e19)
         result.flops = (uint64_t)told;
-    if (texts->gb.size && json_double(texts->gb, &told) && told > 0 && told < 1e10)
+    if (texts->of[GB].size && json_double(texts->of[GB], &told) && told > 0 && told < 1e10)
         result.bytes = (uint64_t)(told * 1e9 + 0.5);
     arena_free(&all->scratch);
     return result;
 }
 
-static uint32_t amounts_put(amounts *all, const op_texts *texts) {
-    char key[8192];
-    size_t used = 0;
-    if (all->keys.count == 0) intern(&all->keys, "", 0);             /* number 0 */
-    bool fits = append(key, sizeof key, &used, texts->op) &&
-                append(key, sizeof key, &used, texts->dims) &&
-                append(key, sizeof key, &used, texts->types) &&
-                append(key, sizeof key, &used, texts->concrete) &&
-                append(key, sizeof key, &used, texts->flops) &&
-                append(key, sizeof key, &used, texts->gb);
-    if (!fits) return 0;
-    size_t before = all->keys.count;
-    uint32_t number = intern(&all->keys, key, used);
-    if (all->keys.count == before) return number;
-    if (number >= all->capacity) {
-        all->capacity = all->capacity ? all->capacity * 2 : 256;
-        all->list = reallocate(all->list, all->capacity * sizeof *all->list);
+static bool same_texts(const void *things, uint32_t number, const void *thing) {
+    const op_texts *one = (const op_texts *)things + number, *other = thing;
+    for (int i = 0; i < OP_TEXTS; i++) {
+        trace_text a = one->of[i], b = other->of[i];
+        if (a.size != b.size || (a.size && memcmp(a.data, b.data, a.size) != 0)) return false;
     }
-    all->list[number] = amount_of(all, texts);
+    return true;
+}
+
+static void add_texts(amounts *all, const op_texts *texts) {
+    GROW(all->texts, all->count, all->text_capacity);
+    GROW(all->list, all->count, all->capacity);
+    all->list[all->count] = (amount){0};
+    for (int i = 0; i < OP_TEXTS; i++) {
+        trace_text text = texts->of[i];
+        text.data = arena_text(&all->memory, text.data, text.size);
+        all->texts[all->count].of[i] = text;
+    }
+    all->count++;
+}
+
+static uint32_t amounts_put(amounts *all, const op_texts *texts) {
+    uint64_t hash = 0;
+    for (int i = 0; i < OP_TEXTS; i++)
+        hash = hash_mix(hash) * 31 + hash_bytes(texts->of[i].data, texts->of[i].size);
+    uint32_t number = number_of_thing(&all->numbers, hash, all->texts, texts, same_texts);
+    if (number == all->count) {
+        add_texts(all, texts);
+        all->list[number] = amount_of(all, texts);
+    }
     return number;
 }
 
@@ -333,27 +332,21 @@ static trace_text argument(const trace_event *event, const char *name) {
 
 uint32_t amounts_add(amounts *all, const char *op, const trace_event *event) {
     const trace_member *shapes = trace_shapes(event);
-    op_texts texts = {
-        .op = op ? (trace_text){op, strlen(op)} : event->name,
-        .dims = shapes ? shapes->value : (trace_text){"", 0},
-        .types = argument(event, PROF_KEY_DTYPES),
-        .concrete = argument(event, PROF_KEY_CONCRETE),
-        .flops = argument(event, PROF_KEY_FLOPS), .gb = argument(event, "kernel_num_gb")
-    };
-    if (!texts.flops.size) texts.flops = argument(event, "kernel_flop");
-    return texts.dims.size || texts.flops.size || texts.gb.size ? amounts_put(all, &texts) : 0;
+    op_texts none = {{{"", 0}}}, texts = {{
+        op ? (trace_text){op, strlen(op)} : event->name,
+        shapes ? shapes->value : (trace_text){"", 0}, argument(event, PROF_KEY_DTYPES),
+        argument(event, PROF_KEY_CONCRETE), argument(event, PROF_KEY_FLOPS),
+        argument(event, "kernel_num_gb")
+    }};
+    if (!all->count) amounts_put(all, &none);    /* number 0 */
+    if (!texts.of[FLOPS].size) texts.of[FLOPS] = argument(event, "kernel_flop");
+    bool any = texts.of[DIMS].size || texts.of[FLOPS].size || texts.of[GB].size;
+    return any ? amounts_put(all, &texts) : 0;
 }
 
 uint32_t amounts_rename(amounts *all, uint32_t number, const char *op) {
-    const char *line = all->keys.entries[number].text;
-    trace_text lines[6];
-    for (int i = 0; i < 6; i++) {
-        const char *end = strchr(line, SEPARATOR);
-        if (!end) return 0;                       /* a text with raw control characters */
-        lines[i] = (trace_text){line, (size_t)(end - line)};
-        line = end + 1;
-    }
-    op_texts texts = {{op, strlen(op)}, lines[1], lines[2], lines[3], lines[4], lines[5]};
+    op_texts texts = all->texts[number];
+    texts.of[OP] = (trace_text){op, strlen(op)};
     return amounts_put(all, &texts);
 }
 
@@ -374,7 +367,9 @@ const char *op_of_kernel(const char *kernel) {
 }
 
 void amounts_free(amounts *all) {
-    intern_free(&all->keys);
+    free(all->numbers.slots);
+    free(all->texts);
+    arena_free(&all->memory);
     arena_free(&all->scratch);
     free(all->list);
     memset(all, 0, sizeof *all);

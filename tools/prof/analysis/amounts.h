@@ -24,10 +24,11 @@ typedef struct amount {
 
 /* Remembers amounts: the same op with the same inputs is worked out once. Zero-initialise. */
 typedef struct amounts {
-    interner keys;                               /* op, dims, types, concrete inputs, amounts */
     amount *list;                                /* by number; 0 is no amount */
-    size_t capacity;
-    arena scratch;
+    numbering numbers;                           /* of what they are made of: */
+    struct op_texts *texts;
+    size_t count, capacity, text_capacity;
+    arena memory, scratch;
     bool with_flops;                             /* prof_flops' small set instead */
 } amounts;
 

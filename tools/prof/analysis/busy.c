@@ -105,13 +105,9 @@ bool odd_take(odd_works *o, uint64_t row, int64_t start_ns, int64_t end_ns) {
         o->at_zero++;
         return false;
     }
-    uint64_t *number = map_put(&o->rows, row, &is_new);
-    if (is_new) {
-        GROW(o->last, o->count, o->capacity);
-        *number = o->count++;
-        o->last[*number] = (struct odd_last){start_ns, end_ns};
-    }
-    struct odd_last *last = &o->last[*number];
+    size_t number = NUMBER_OF(&o->rows, row, o->last, o->count, o->capacity, &is_new);
+    struct odd_last *last = &o->last[number];
+    if (is_new) *last = (struct odd_last){start_ns, end_ns};
     bool over = start_ns > last->start_ns && last->end_ns > start_ns;
     o->whole_ns += end_ns - start_ns;
     o->over += over;
@@ -161,17 +157,14 @@ void busy_next_file(busy_table *t, const char *path) {
 void busy_take(busy_table *t, const trace_event *event) {
     bool is_new;
     uint64_t key = hash_mix(hash_mix(t->files) * 31 + (uint64_t)event->pid);
-    uint64_t *number = map_put(&t->numbers, key, &is_new);
-    if (is_new) {
-        GROW(t->devices, t->count, t->capacity);
-        t->devices[t->count] = (struct busy_device){t->path, event->pid, trace_device(event)};
-        *number = t->count++;
-    }
+    size_t number = NUMBER_OF(&t->numbers, key, t->devices, t->count, t->capacity, &is_new);
+    if (is_new)
+        t->devices[number] = (struct busy_device){t->path, event->pid, trace_device(event)};
     if (!t->works) t->works = sorter_of(sizeof(busy_work), work_before);
     odd_note(&t->odd, event->ts_ns, event->ts_ns + event->dur_ns);
     sorter_add(t->works, &(busy_work){
-        event->ts_ns, event->dur_ns, hash_mix(*number) * 31 + (uint64_t)event->tid,
-        (uint32_t)*number, work_kind_of(&t->names, event)
+        event->ts_ns, event->dur_ns, hash_mix(number) * 31 + (uint64_t)event->tid,
+        (uint32_t)number, work_kind_of(&t->names, event)
     });
 }
 

@@ -224,17 +224,15 @@ static uint64_t mix(uint64_t a, uint64_t b) { return hash_mix(a) * 31 + b; }
 
 static collective *collective_of(collectives *c, const collective_kernel *k, uint64_t key,
                                  bool *is_new) {
-    uint64_t *number = map_put(&c->numbers, key, is_new);
-    if (!*is_new) return &c->list[*number];
-    GROW(c->list, c->count, c->capacity);
-    *number = c->count;
-    c->list[c->count] = (collective){
+    size_t number = NUMBER_OF(&c->numbers, key, c->list, c->count, c->capacity, is_new);
+    if (!*is_new) return &c->list[number];
+    c->list[number] = (collective){
         .name = k->name, .process_group = k->process_group, .has_seq = k->has_seq, .seq = k->seq,
         .synchronizes = k->name + 1 == c->zone ||
                         synchronizes(interned_text(&c->texts, k->name)),
         .group_size = k->group_size, .bytes = k->bytes, .moved = COLLECTIVE_UNKNOWN
     };
-    return &c->list[c->count++];
+    return &c->list[number];
 }
 
 /* Of an all-to-all ranks may have different sizes. */

@@ -37,10 +37,7 @@ static void make_room(durations *d) {
 }
 
 void durations_add(durations *d, uint32_t row, int64_t ns) {
-    while (d->row_count <= row) {
-        GROW(d->rows, d->row_count, d->row_capacity);
-        memset(&d->rows[d->row_count++], 0, sizeof *d->rows);
-    }
+    GROW_TO(d->rows, row, d->row_capacity);
     make_room(d);
     duration_count *count = count_of(d, row, ns);
     d->rows[row].count++;
@@ -49,7 +46,7 @@ void durations_add(durations *d, uint32_t row, int64_t ns) {
 }
 
 uint64_t durations_count(const durations *d, uint32_t row) {
-    return row < d->row_count ? d->rows[row].count : 0;
+    return row < d->row_capacity ? d->rows[row].count : 0;
 }
 
 /* From 1. */

@@ -11,7 +11,7 @@ enum { DURATION_PERCENTILES = 6 };               /* 0, 50, 90, 95, 99 and 100: 0
 
 typedef struct durations {
     struct duration_row { uint64_t count; int64_t ns[DURATION_PERCENTILES]; } *rows;
-    size_t row_count, row_capacity;
+    size_t row_capacity;
     struct duration_count { int64_t ns; uint64_t count; uint32_t row; } *counts; /* count 0: none */
     size_t count, slot_count;
     bool finished;

@@ -58,7 +58,19 @@ static inline const char *flame_name(const flame *f, uint32_t node) {
     return interned_text(&f->names, f->nodes[node].name);
 }
 
-/* The options of both commands: the metric's name to options->device; false: told. */
+/* The options of stacks and flamegraph; then the metric's name to options->device; false: told. */
+#define FLAME_OPTIONS(o, metric, window) \
+    {"metric", 'm', OPTION_TEXT, &(metric), "METRIC", \
+     "self_cpu_time_total (default) or self_cuda_time_total"}, \
+    {"python", 0, OPTION_FLAG, &(o).python, NULL, "without Python functions"}, \
+    {"kernels", 0, OPTION_FLAG, &(o).kernels, NULL, \
+     "without kernels: their time is their callers'"}, \
+    {"frames-only", 0, OPTION_FLAG, &(o).frames_only, NULL, \
+     "Python functions only; ops' times are theirs"}, \
+    {"group-by-site", 0, OPTION_FLAG, &(o).by_site, NULL, \
+     "of a name with several places each has its own: parse (a.c:12)"}, \
+    {"threads", 0, OPTION_FLAG, &(o).threads, NULL, "the outermost entry is the thread"}, \
+    RANGE_OPTIONS(window)
 bool flame_metric(const char *name, flame_options *options);
 
 /* Writes the folded stacks of traces; the exit code. For stacks and export. */

@@ -27,14 +27,10 @@ static bool override_peak(kernel_device *device, const char *text) {
 
 static kernel_device *device_of(kernel_table *t, int64_t index) {
     bool is_new;
-    uint64_t *number = map_put(&t->device_numbers, (uint64_t)index, &is_new);
-    if (is_new) {
-        GROW(t->devices, t->device_count, t->device_capacity);
-        *number = t->device_count++;
-        memset(&t->devices[*number], 0, sizeof *t->devices);
-        t->devices[*number].index = index;
-    }
-    return &t->devices[*number];
+    size_t number = NUMBER_OF(&t->device_numbers, (uint64_t)index, t->devices, t->device_count,
+                              t->device_capacity, &is_new);
+    if (is_new) t->devices[number] = (kernel_device){.index = index};
+    return &t->devices[number];
 }
 
 static void read_device(kernel_table *t, trace_text json) {
@@ -97,13 +93,10 @@ static uint32_t row_of(kernel_table *t, const trace_event *event) {
     uint32_t device = (uint32_t)(device_of(t, trace_device(event)) - t->devices);
     uint32_t name = intern(&t->trace.names, event->name.data, event->name.size);
     bool is_new;
-    uint64_t *number = map_put(&t->numbers, (uint64_t)device << 32 | name, &is_new);
-    if (is_new) {
-        GROW(t->rows, t->row_count, t->row_capacity);
-        t->rows[t->row_count] = (kernel_row){.name = name, .device = device};
-        *number = t->row_count++;
-    }
-    return (uint32_t)*number;
+    size_t number = NUMBER_OF(&t->numbers, (uint64_t)device << 32 | name, t->rows, t->row_count,
+                              t->row_capacity, &is_new);
+    if (is_new) t->rows[number] = (kernel_row){.name = name, .device = device};
+    return (uint32_t)number;
 }
 
 static void add_launch(kernel_table *t, const trace_event *event) {

@@ -19,17 +19,20 @@ static bool is_work(const trace_event *event) {
 void ranks_begin_file(rank_table *t, const char *path) {
     GROW(t->rows, t->files, t->file_capacity);
     t->rows[t->files] = (rank_row){.id = {.path = path}, .owner = (uint32_t)t->files};
+    if (t->align) t->rows[t->files].offset_ns = align_offset(t->align, path);
+    t->zone = t->align ? align_zone(t->align) : NULL;
     t->works = sorter_new();
 }
 
 void ranks_take(rank_table *t, const trace_event *event) {
     rank_row *row = &t->rows[t->files];
     rank_id *id = &row->id;
-    if (event->phase == 'X' && event->kind != TRACE_SPAN) {
+    if ((event->phase == 'X' || trace_is_half(event->phase)) && event->kind != TRACE_SPAN) {
         int64_t end_ns = time_add(event->ts_ns, event->dur_ns);
         if (!row->calls || event->ts_ns < id->first_ns) id->first_ns = event->ts_ns;
         if (!row->calls++ || end_ns > id->last_ns) id->last_ns = end_ns;
-        if (t->zone && text_is(event->name, t->zone)) collectives_take_zone(&t->all, event);
+        if (t->zone && event->phase == 'X' && text_is(event->name, t->zone))
+            collectives_take_zone(&t->all, event);
     }
     if (event->phase == 'X' && event->kind == TRACE_ANNOTATION && event->name.size > 5 &&
         memcmp(event->name.data, "gloo:", 5) == 0) row->gloo++;
@@ -60,7 +63,7 @@ void ranks_end_file(rank_table *t, bool is_whole) {
     if (!t->untold && odd_text(&t->odd, text)) warn(row->id.path, "%s", text);
     odd_free(&t->odd);
     sorter_free(t->works);
-    row->failed = !is_whole && !row->works;
+    row->id.failed = !is_whole && !row->works;
     row->base_ns = time_add(row->base_ns, row->offset_ns);
     row->id.first_ns = time_add(row->id.first_ns, row->base_ns);
     row->id.last_ns = time_add(row->id.last_ns, row->base_ns);
@@ -119,13 +122,12 @@ static void align(rank_table *t) {
     uint32_t first = t->order[0];
     for (size_t i = 1; i < t->count; i++) {
         rank_row *row = &t->rows[t->order[i]];
-        size_t count;
-        int64_t spread;
-        row->clock_ns = collectives_clock(&t->all, first, t->order[i], &count, &spread);
-        if (count == 0 && t->zone)
+        row->clock_ns = collectives_clock(&t->all, first, t->order[i], &row->clock_parts,
+                                          &row->clock_spread_ns);
+        if (row->clock_parts == 0 && t->zone)
             warn(row->id.path, "it has no '%s' in common with %s: its clock stays", t->zone,
                  t->rows[first].id.path);
-        else if (count == 0 && row->works)
+        else if (row->clock_parts == 0 && row->works)
             warn(row->id.path, "it has no synchronizing collective in common with %s: its "
                  "clock stays", t->rows[first].id.path);
     }
@@ -374,7 +376,7 @@ static void cell_bandwidths(sheet *s, const collective *c, const char *name, int
     double gb_s = c->bytes < 0 || ns <= 0 ? -1 : (double)c->bytes / (double)ns;
     bool known = factor > 0 || (c->group_size == 1 && collective_factor(name, 2) > 0);
     cell_rate(s, gb_s);
-    cell_rate(s, gb_s >= 0 && c->moved >= 0 ? (double)c->moved / (double)ns :
+    cell_rate(s, gb_s < 0 ? -1 : c->moved >= 0 ? (double)c->moved / (double)ns :
                  known ? gb_s * factor : -1);
 }
 
@@ -434,22 +436,18 @@ void ranks_write_json(const rank_table *t, output *out) {
 
 /* ---- All of it ---- */
 
-void ranks_finish(rank_table *t, bool by_collectives, bool tell) {
-    rank_id **ids = allocate(t->files * sizeof *ids);
-    t->order = allocate(t->files * sizeof *t->order);
-    for (uint32_t i = 0; i < t->files; i++) {
-        if (t->rows[i].failed) continue;
-        t->order[t->count] = i;
-        ids[t->count++] = &t->rows[i].id;
-    }
-    ranks_number(ids, t->count, tell);
-    free(ids);
-    sort_numbers(t->order, t->count, rank_before, t->rows);
+bool ranks_finish(rank_table *t, bool tell) {
+    bool by_collectives = t->align && align_by_collectives(t->align);
+    if (t->zone && !t->all.zone)
+        fail("--align", "there is no call '%s' in the traces; else: base, collectives", t->zone);
+    t->count = t->files;
+    t->order = ranks_order(t->rows, sizeof *t->rows, &t->count, tell);
     join_windows(t, tell);
     if ((by_collectives || t->all.zone) && t->count) align(t);
     join(t);
     find_stragglers(t);
     if (tell) tell_files(t);
+    return !t->zone || t->all.zone;
 }
 
 void ranks_free(rank_table *t) {

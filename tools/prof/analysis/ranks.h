@@ -4,7 +4,7 @@
        rank_table t = {0};
        for each file: ranks_begin_file(&t, path), ranks_take(&t, &event) ...,
            ranks_end_file(&t, true);
-       ranks_finish(&t, false, true);
+       ranks_finish(&t, true);
        ... t.rows[t.order[i]] ..., t.joined[i] ...
        ranks_free(&t);                                                                         */
 #ifndef PROF_RANKS_H
@@ -18,10 +18,11 @@ typedef struct rank_row {
     rank_id id;
     busy_time time;
     int64_t base_ns, clock_ns, late_ns, wait_ns;
+    size_t clock_parts;          /* clock_ns is the median of so many, which end within that: */
+    int64_t clock_spread_ns;
     int64_t offset_ns;           /* --offset: in base_ns once the file is read */
     uint32_t owner;              /* the row of its rank: its own, but for further windows */
     uint64_t calls, works, gloo; /* gloo: calls of it on the CPU */
-    bool failed;                 /* nothing could be read */
     bool in_any, shares;         /* has it collectives, and any with another rank? */
 } rank_row;
 
@@ -35,6 +36,7 @@ typedef struct joined_row {
 typedef struct rank_table {
     rank_row *rows;              /* of all files */
     size_t files, file_capacity;
+    const align_options *align;  /* of the caller; NULL: base */
     const char *zone;            /* --align NAME: it ends on all ranks together; NULL */
     uint32_t *order;             /* those that could be read, by rank: one of its windows */
     size_t count;
@@ -54,8 +56,9 @@ void ranks_begin_file(rank_table *t, const char *path);
 void ranks_take(rank_table *t, const trace_event *event);
 void ranks_take_member(rank_table *t, const trace_member *member);
 void ranks_end_file(rank_table *t, bool is_whole);
-/* tell: what is odd about the files as a whole, a line each on stderr. */
-void ranks_finish(rank_table *t, bool by_collectives, bool tell);
+/* tell: what is odd about the files as a whole, a line each on stderr. false: there is no call by
+   which to align (told). */
+bool ranks_finish(rank_table *t, bool tell);
 void ranks_free(rank_table *t);
 
 /* Of what synchronizes, on two ranks or more: did all begin before the first one ended, or not? */

@@ -89,21 +89,13 @@ static bool same_key(const group_key *a, const group_key *b) {
            a->node == b->node;
 }
 
-/* Where the group that the name had last stands: mostly it has it again. */
-static uint32_t *last_group(row_table *t, uint32_t name) {
-    while (t->last_capacity <= name) {
-        size_t before = t->last_capacity;
-        GROW(t->last_groups, before, t->last_capacity);
-        for (size_t i = before; i < t->last_capacity; i++) t->last_groups[i] = NO_GROUP;
-    }
-    return &t->last_groups[name];
-}
-
 static uint32_t group_of(row_table *t, const group_key *key) {
     size_t before = t->groups.count;
-    uint32_t *last = last_group(t, key->name);
-    if (*last != NO_GROUP && same_key(key_of(t, *last), key)) return *last;
-    uint32_t number = *last = intern(&t->groups, (const char *)key, sizeof *key);
+    GROW_TO(t->last_groups, key->name, t->last_capacity);
+    uint32_t *last = &t->last_groups[key->name];     /* mostly the name has it again */
+    if (*last && same_key(key_of(t, *last - 1), key)) return *last - 1;
+    uint32_t number = intern(&t->groups, (const char *)key, sizeof *key);
+    *last = number + 1;
     if (t->groups.count == before) return number;
     GROW(t->group_rows, number, t->group_capacity);
     t->group_rows[number] = sums_row(t, key);
@@ -217,17 +209,7 @@ static inline bool taken(const row_table *t, const trace_event *event) {
 }
 
 static bool name_matches(row_table *t, uint32_t name) {
-    if (!t->has_name) return true;
-    if (name >= t->name_capacity) {
-        size_t before = t->name_capacity;
-        t->name_capacity = (size_t)name * 2 + 64;
-        t->name_matches = reallocate(t->name_matches, t->name_capacity);
-        memset(t->name_matches + before, 0, t->name_capacity - before);
-    }
-    char *known = &t->name_matches[name];
-    if (!*known)
-        *known = pattern_finds(&t->name, interned_text(&t->trace.names, name)) ? 'y' : 'n';
-    return *known == 'y';
+    return pattern_finds(&t->name, name, interned_text(&t->trace.names, name));
 }
 
 static bool is_usual(uint8_t kind) {
@@ -294,12 +276,10 @@ static void note_device(row_table *t, const trace_event *event) {
 
 static row_device *device_of(row_table *t, int64_t index) {
     bool is_new;
-    uint64_t *number = map_put(&t->device_numbers, (uint64_t)index, &is_new);
-    if (!is_new) return &t->devices[*number];
-    GROW(t->devices, t->device_count, t->device_capacity);
-    *number = t->device_count++;
-    t->devices[*number] = (row_device){.index = index, .name = ""};
-    return &t->devices[*number];
+    size_t number = NUMBER_OF(&t->device_numbers, (uint64_t)index, t->devices, t->device_count,
+                              t->device_capacity, &is_new);
+    if (is_new) t->devices[number] = (row_device){.index = index, .name = ""};
+    return &t->devices[number];
 }
 
 /* The numbers of devices of further types are their processes'. */
@@ -587,11 +567,7 @@ static void find_row(row_table *t, const trace_event *event, uint32_t name, call
 static bool of_known_site(row_table *t, const trace_event *event, call_span *zone) {
     const row_filter *filter = &t->options->filter;
     if (!event->site || t->trace.range.parts || filter->pids.count) return false;
-    while (event->site >= t->site_capacity) {
-        size_t before = t->site_capacity;
-        GROW(t->sites, before, t->site_capacity);
-        memset(t->sites + before, 0, (t->site_capacity - before) * sizeof *t->sites);
-    }
+    GROW_TO(t->sites, event->site, t->site_capacity);
     struct row_site *site = &t->sites[event->site];
     if (!site->known) {
         find_row(t, event, trace_name(&t->trace, event), zone);
@@ -630,12 +606,7 @@ static void add_away(row_table *t, const call_span *s) {
     const unsigned without = CALL_HIDDEN | PROF_EVENT_ASYNC;    /* a range has no task */
     if (!t->tasks.count || s->row == PROF_NONE || s->flags & without) return;
     const call_thread *thread = &t->trace.threads[s->thread / 2];
-    while (t->away_capacity <= s->row) {
-        size_t before = t->away_capacity;
-        t->away_capacity = 2 * (size_t)s->row + 64;
-        t->away_ns = reallocate(t->away_ns, t->away_capacity * sizeof *t->away_ns);
-        memset(t->away_ns + before, 0, (t->away_capacity - before) * sizeof *t->away_ns);
-    }
+    GROW_TO(t->away_ns, s->row, t->away_capacity);
     t->away_ns[s->row] +=
         (uint64_t)tasks_away(&t->tasks, thread->pid, thread->tid, s->start_ns, s->end_ns);
 }
@@ -738,9 +709,7 @@ bool rows_begin(row_table *t, const row_options *options) {
     t->trace.with_memory = t->trace.with_refused = options->memory;
     t->view.with_flops = t->amounts.with_flops = options->with_flops;
     begin_sums(t);
-    if (!options->filter.name) return true;
-    t->has_name = pattern_open(&t->name, options->filter.name);
-    return t->has_name;
+    return !options->filter.name || pattern_open(&t->name, options->filter.name);
 }
 
 static void note_span(row_table *t, int64_t base_ns, bool is_first) {
@@ -979,13 +948,12 @@ void rows_free(row_table *t) {
     arena_free(&t->memory);
     amounts_free(&t->amounts);
     free(t->text);
-    free(t->name_matches);
     free(t->rows);
     free(t->devices);
     durations_free(&t->durations);
     map_free(&t->device_numbers);
     map_free(&t->places);
-    if (t->has_name) regfree(&t->name);
+    pattern_close(&t->name);
     memset(t, 0, sizeof *t);
 }
 

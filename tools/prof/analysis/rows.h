@@ -2,8 +2,6 @@
 #ifndef PROF_ROWS_H
 #define PROF_ROWS_H
 
-#include <regex.h>
-
 #include "analysis/amounts.h"
 #include "analysis/durations.h"
 #include "input/head_sums.h"
@@ -69,7 +67,7 @@ typedef struct row_table {
     interner groups, texts, mores;
     uint32_t *group_rows;       /* in sums, by group */
     size_t group_capacity;
-    uint32_t *last_groups;      /* by name */
+    uint32_t *last_groups;      /* by name, + 1 */
     size_t last_capacity;
     map places;                 /* of this file's names: number of the text; 0: several, or none */
     amounts amounts;            /* with_flops: of the ops */
@@ -87,10 +85,7 @@ typedef struct row_table {
     char *text;                 /* what was decoded last */
     size_t text_capacity;
     arena memory;
-    regex_t name;
-    bool has_name;
-    char *name_matches;         /* by number of a name: 0 not tried yet, else 'y' or 'n' */
-    size_t name_capacity;
+    name_pattern name;
     int64_t file_first_ns, file_last_ns;
     /* for those who want more of each file */
     void (*on_event)(void *user, const trace_event *event);

@@ -110,14 +110,12 @@ void step_file_free(step_file *f) {
 
 static void add_part(step_parts *parts, part_kind kind, uint32_t name, int64_t ns) {
     bool is_new;
-    uint64_t *number = map_put(&parts->numbers, (uint64_t)kind << 32 | name, &is_new);
-    if (is_new) {
-        GROW(parts->list, parts->count, parts->capacity);
-        parts->list[parts->count] = (step_part){.name = name, .kind = (uint8_t)kind};
-        *number = parts->count++;
-    }
-    parts->list[*number].count++;
-    parts->list[*number].ns += ns;
+    size_t number = NUMBER_OF(&parts->numbers, (uint64_t)kind << 32 | name, parts->list,
+                              parts->count, parts->capacity, &is_new);
+    step_part *part = &parts->list[number];
+    if (is_new) *part = (step_part){.name = name, .kind = (uint8_t)kind};
+    part->count++;
+    part->ns += ns;
 }
 
 void step_sums(const step_file *f, const step *s, step_parts *parts) {

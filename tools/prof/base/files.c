@@ -245,11 +245,3 @@ int temporary_unnamed(void) {
     snprintf(folder, PATH_ROOM, "%s/", temporary_folder());
     return file_unnamed(folder, 0600);
 }
-
-/* tmpfile() would not look at TMPDIR. */
-FILE *temporary_file(void) {
-    int fd = temporary_unnamed();
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "w+b");
-    if (!file) temporary_failed();
-    return file;
-}

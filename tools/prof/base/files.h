@@ -39,10 +39,7 @@ bool file_copy(int from, off_t begin, off_t end, int to);
 
 /* TMPDIR, or /tmp. */
 const char *temporary_folder(void);
-int temporary_unnamed(void);
-/* A file there, to be written and read. Where it cannot be made, or used, the program ends with a
-   line that says so. */
-FILE *temporary_file(void);
-void temporary_failed(void);
+int temporary_unnamed(void);                     /* a file there; -1: none */
+void temporary_failed(void);                     /* to be used: the program ends with a line */
 
 #endif

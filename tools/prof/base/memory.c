@@ -63,6 +63,14 @@ struct arena_block {
     long double data[];        /* aligned for anything */
 };
 
+void *grow_to(void *items, size_t size, size_t number, size_t *capacity) {
+    size_t before = *capacity;
+    *capacity = 2 * number + 64;
+    items = reallocate(items, *capacity * size);
+    memset((char *)items + before * size, 0, (*capacity - before) * size);
+    return items;
+}
+
 void *arena_allocate(arena *a, size_t size) {
     size = (size + 15) & ~(size_t)15;
     if (!a->blocks || a->blocks->size - a->blocks->used < size) {
@@ -236,6 +244,12 @@ uint64_t *map_put(map *m, uint64_t key, bool *is_new) {
     m->count += !slot->key;
     slot->key = key;
     return &slot->value;
+}
+
+size_t map_number(map *m, uint64_t key, size_t *count, bool *is_new) {
+    uint64_t *number = map_put(m, key, is_new);
+    if (*is_new) *number = (*count)++;
+    return (size_t)*number;
 }
 
 uint64_t *map_get(const map *m, uint64_t key) {

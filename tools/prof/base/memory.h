@@ -23,6 +23,12 @@ enum { READABLE = 32 };
      (void)((capacity) = (capacity) ? (capacity) * 2 : 64, \
             (items) = reallocate((items), (size_t)(capacity) * sizeof *(items))))
 
+/* Makes room up to the item of that number; new ones are zeroed. */
+#define GROW_TO(items, number, capacity) \
+    ((number) < (capacity) ? (void)0 : \
+     (void)((items) = grow_to((items), sizeof *(items), (number), &(capacity))))
+void *grow_to(void *items, size_t size, size_t number, size_t *capacity);
+
 /* Pieces that are freed all at once, with READABLE bytes behind each. Zero-initialise. */
 typedef struct arena { struct arena_block *blocks; } arena;
 void *arena_allocate(arena *a, size_t size);     /* zeroed, aligned for anything */
@@ -70,6 +76,11 @@ typedef struct map {
 uint64_t *map_put(map *m, uint64_t key, bool *is_new);
 uint64_t *map_get(const map *m, uint64_t key);   /* NULL: not there */
 void map_free(map *m);
+/* The number of the key's item in the caller's array; *is_new: it is the new one at the end, which
+   the caller fills. */
+#define NUMBER_OF(m, key, items, count, capacity, is_new) \
+    (GROW((items), (count), (capacity)), map_number((m), (key), &(count), (is_new)))
+size_t map_number(map *m, uint64_t key, size_t *count, bool *is_new);
 
 /* Sorts numbers[0..count) so that before(a, b, context) never holds for a later a and an earlier
    b; keeps the order of equals; linear where it is sorted already. */

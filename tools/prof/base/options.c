@@ -28,13 +28,14 @@ static void print_words(const char *text) {
 }
 
 static void print_option(const option_spec *option) {
-    char left[64];
+    char left[96];
     bool is_on = option->type == OPTION_FLAG && *(const bool *)option->value;
     int size = snprintf(left, sizeof left, "--%s%s%s%s", is_on ? "no-" : "", option->name,
                         option->placeholder ? " " : "",
                         option->placeholder ? option->placeholder : "");
     if (option->letter) snprintf(left + size, sizeof left - (size_t)size, ", -%c", option->letter);
     printf("  %-28s ", left);
+    if (strlen(left) > 28) printf("\n%*s", HELP_COLUMN, "");
     print_words(option->help);
 }
 
@@ -68,11 +69,23 @@ static bool count_parse(const char *text, int64_t *count) {
     return *text && !*end && !errno && *count >= 0;
 }
 
+/* Which of the words between the bars it is. */
+static bool word_find(const char *text, const char *words, unsigned *number) {
+    size_t size = strlen(text);
+    for (*number = 0; ; words++, ++*number) {
+        size_t length = strcspn(words, "|");
+        if (length == size && memcmp(words, text, size) == 0) return true;
+        words += length;
+        if (!*words) return false;
+    }
+}
+
 static bool option_set(const option_spec *option, const char *text) {
     char *end;
     switch (option->type) {
     case OPTION_FLAG: *(bool *)option->value = text == NULL; return true;
     case OPTION_TEXT: *(const char **)option->value = text; return true;
+    case OPTION_WORD: return word_find(text, option->placeholder, option->value);
     case OPTION_LIST: list_add(option->value, text); return true;
     case OPTION_COUNT: return count_parse(text, option->value);
     case OPTION_NUMBER: *(double *)option->value = strtod(text, &end); return *text && !*end;
@@ -214,18 +227,31 @@ int options_parse(const command *self, const option_spec *options, int argc, cha
         }
     }
     argv[operands + 1] = NULL;
-    return operands;
+    if (!self->most || (operands >= self->least && operands <= self->most)) return operands;
+    *status = fail(NULL, "usage: prof %s %s; see prof %s --help", self->name, self->arguments,
+                   self->name);
+    return -1;
 }
 
-bool pattern_open(regex_t *pattern, const char *expression) {
-    if (regcomp(pattern, expression, REG_EXTENDED | REG_NOSUB) == 0) return true;
-    return fail("--name", "'%s' is not an extended regular expression", expression), false;
+bool pattern_open(name_pattern *p, const char *expression) {
+    p->given = regcomp(&p->regex, expression, REG_EXTENDED | REG_NOSUB) == 0;
+    if (!p->given) fail("--name", "'%s' is not an extended regular expression", expression);
+    return p->given;
 }
 
-bool pattern_finds(const regex_t *pattern, const char *text) {
+bool pattern_finds(name_pattern *p, uint32_t number, const char *name) {
+    if (!p->given) return true;
+    GROW_TO(p->known, number, p->capacity);      /* 0: it was not asked yet */
+    if (p->known[number]) return p->known[number] == 'y';
     errno = 0;   /* glibc says "no match" where it has no memory, too */
-    int result = regexec(pattern, text, 0, NULL, 0);
+    int result = regexec(&p->regex, name, 0, NULL, 0);
     if (result != 0 && (result != REG_NOMATCH || errno == ENOMEM))
         exit(fail(NULL, "out of memory"));
+    p->known[number] = result == 0 ? 'y' : 'n';
     return result == 0;
+}
+
+void pattern_close(name_pattern *p) {
+    if (p->given) regfree(&p->regex);
+    free(p->known);
 }

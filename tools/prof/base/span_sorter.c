@@ -58,8 +58,6 @@ bool sorter_next(span_sorter *s, void *next) {
     return true;
 }
 
-void sorter_rewind(span_sorter *s) { s->next = 0; }
-
 void sorter_free(span_sorter *s) {
     if (!s) return;
     free(s->records);

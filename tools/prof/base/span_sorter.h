@@ -30,7 +30,6 @@ span_sorter *sorter_of(size_t size, record_before *before);  /* of records of so
 void sorter_add(span_sorter *sorter, const void *added);
 void sorter_finish(span_sorter *sorter);         /* all are there */
 bool sorter_next(span_sorter *sorter, void *next);
-void sorter_rewind(span_sorter *sorter);         /* the next is the first again */
 void sorter_free(span_sorter *sorter);            /* NULL: nothing */
 
 #endif

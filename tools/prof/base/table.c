@@ -9,18 +9,6 @@
 #include "base/text.h"
 #include "library.h"
 
-bool format_parse(const char *text, table_format *format) {
-    static const char *const names[] = {"text", "csv", "json", "html"};
-    *format = FORMAT_TEXT;
-    if (!text) return true;
-    for (int i = 0; i < 4; i++) {
-        if (strcmp(text, names[i]) != 0) continue;
-        *format = (table_format)i;
-        return true;
-    }
-    return false;
-}
-
 void sheet_head(sheet *s, bool is_number, const char *format, ...) {
     char text[160];
     va_list args;

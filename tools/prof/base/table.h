@@ -10,7 +10,7 @@
 #include "base/output.h"
 
 typedef enum table_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML } table_format;
-bool format_parse(const char *text, table_format *format);   /* NULL: text; false: unknown */
+#define FORMAT_OPTION(format) {"format", 'f', OPTION_WORD, &(format), "text|csv|json", "(text)"}
 
 /* A table of any columns: text (numbers right-aligned), csv, json (an array of objects). */
 typedef struct sheet {

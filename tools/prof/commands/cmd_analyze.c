@@ -20,11 +20,12 @@ const command analyze_command = {
     "Bound by (roofline): a kernel with more FLOP/byte than the device (peak FLOP/s of\n"
     "its type / peak byte/s) is bound by compute, else by memory; its share of that\n"
     "peak is how near to the roof it is. Where FLOPs are not known, elementwise\n"
-    "kernels, copies, fills and reductions are bound by memory; others are unknown.\n", run
+    "kernels, copies, fills and reductions are bound by memory; others are unknown.\n", run, 1, 1
 };
 
 typedef struct analyze_options {
-    const char *dtype, *format, *output, *device;
+    const char *dtype, *output, *device;
+    table_format format;
     text_list peaks;
     int64_t name_limit, limit;
 } analyze_options;
@@ -86,11 +87,11 @@ static void write_device_head(output *out, const kernel_device *device) {
 }
 
 /* Text: a table below each device's name. Else one table, with the device in each line. */
-static int write_tables(kernel_table *table, const analyze_options *o, table_format format) {
+static int write_tables(kernel_table *table, const analyze_options *o) {
     output out;
     sheet s;
     if (!output_open(&out, o->output)) return EXIT_BAD;
-    bool text = format == FORMAT_TEXT, first = true;
+    bool text = o->format == FORMAT_TEXT, first = true;
     size_t next = 0;
     sort_numbers(table->order, table->row_count, device_before, table->rows);
     losses_write(&out);
@@ -104,9 +105,9 @@ static int write_tables(kernel_table *table, const analyze_options *o, table_for
         first = false;
         s.hidden = KERNEL_NAME;
         add_device(&s, table, device, o->limit, o->name_limit, &next);
-        if (text) sheet_end(&s, format, &out);
+        if (text) sheet_end(&s, o->format, &out);
     }
-    if (!text) sheet_end(&s, format, &out);
+    if (!text) sheet_end(&s, o->format, &out);
     return output_close(&out, EXIT_OK);
 }
 
@@ -121,26 +122,22 @@ static int run(int argc, char **argv) {
          "TYPE=TFLOP/s or gb=GB/s instead of what is known of the devices"},
         {"name-limit", 0, OPTION_COUNT, &o.name_limit, "N", "letters of a name, or all (40)"},
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "kernels of a device, or all (all)"},
-        {"format", 'f', OPTION_TEXT, &o.format, "FORMAT", "text, csv or json"},
+        FORMAT_OPTION(o.format),
         RANGE_OPTIONS(window),
         {"output", 'o', OPTION_TEXT, &o.output, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
     int status, count = options_parse(&analyze_command, options, argc, argv, &status);
     if (count < 0) return status;
-    if (count != 1) return fail(NULL, "analyze takes one trace; see prof analyze --help");
-    table_format format;
-    if (!format_parse(o.format, &format) || format == FORMAT_HTML)
-        return fail("--format", "'%s' is none of text, csv, json", o.format);
     kernel_options kernels = {.device = o.device, .peaks = &o.peaks, .window = &window};
     if (o.dtype && (kernels.dtype = dtype_parse(o.dtype)) == DTYPE_NONE)
         return fail("--dtype", "there is no type '%s'; some are fp32, tf32, bf16, fp16", o.dtype);
     kernel_table table = {0};
-    if (format == FORMAT_TEXT) losses_hold();
+    if (o.format == FORMAT_TEXT) losses_hold();
     status = kernels_read(&table, &kernels, argv[1]);
     if (status == EXIT_OK && table.row_count == 0) warn(argv[1], "there are no kernels in it");
     bool nothing = status != EXIT_OK && table.row_count == 0;
-    int written = nothing ? EXIT_BAD : write_tables(&table, &o, format);
+    int written = nothing ? EXIT_BAD : write_tables(&table, &o);
     kernels_free(&table);
     return status ? status : written;
 }

@@ -11,49 +11,42 @@ const command augment_command = {
     "augment", "[OPTION]... IN OUT", "write kernel_flop and kernel_num_gb into a trace's events",
     "  prof augment trace.json.gz augmented.json.gz\n"
     "      each kernel, and the op that launched it, gets its FLOPs and gigabytes;\n"
-    "      all else stays, but NaN and the like, of which JSON is made\n", run
+    "      all else stays, but NaN and the like, of which JSON is made\n", run, 2, 2
 };
-
-/* The members to add or to put right: 0 is what PyTorch writes where it knows nothing. */
-typedef struct edit { const char *key; char text[48]; } edit;
-
-static void set_amounts(edit edits[2], double flops, double bytes) {
-    edits[0].key = "kernel_flop";
-    edits[1].key = "kernel_num_gb";
-    snprintf(edits[0].text, sizeof edits[0].text, "%.0f", flops);
-    snprintf(edits[1].text, sizeof edits[1].text, "%.9f", bytes * 1e-9);
-}
 
 static bool is_zero(const trace_member *member) {
     double value;
     return json_double(member->value, &value) && value == 0;
 }
 
-/* Writes the event with these arguments; one that is there already, and not 0, stays. */
-static void write_event(output *out, const trace_event *event, const edit edits[2]) {
-    const char *done = event->raw.data, *end = event->raw.data + event->raw.size;
+/* Adds an argument at the event's end, or at that of its arguments. */
+static text_edit addition(const trace_event *event, const char *key, const char *number,
+                          bool is_first, bool is_last) {
     bool has_args = event->args_text.size > 0;
-    const char *place = has_args ? event->args_text.data + event->args_text.size - 1 : end - 1;
-    char added[160];
-    size_t size = 0;
-    bool first = event->arg_count == 0;
+    trace_text whole = has_args ? event->args_text : event->raw;
+    text_edit edit = {.old = {whole.data + whole.size - 1, 0}};
+    bool comma = !is_first || (has_args ? event->arg_count > 0 : event->raw.size > 2);
+    snprintf(edit.text, sizeof edit.text, "%s%s\"%s\": %s%s", comma ? ", " : "",
+             is_first && !has_args ? "\"args\": {" : "", key, number,
+             is_last && !has_args ? "}" : "");
+    return edit;
+}
+
+/* An argument that is there already stays, but 0, which PyTorch writes where it knows nothing. */
+static size_t edit_event(const trace_event *event, const kernel_launch *made, text_edit edits[2]) {
+    static const char *const keys[] = {"kernel_flop", "kernel_num_gb"};
+    size_t count = 0;
     for (int i = 0; i < 2; i++) {
-        const trace_member *old = trace_arg(event, edits[i].key);
-        if (old && is_zero(old)) {
-            output_write(out, done, (size_t)(old->value.data - done));
-            output_text(out, edits[i].text);
-            done = old->value.data + old->value.size;
-        }
-        if (old) continue;
-        size += (size_t)snprintf(added + size, sizeof added - size, "%s\"%s\": %s",
-                                 first ? "" : ", ", edits[i].key, edits[i].text);
-        first = false;
+        const trace_member *old = trace_arg(event, keys[i]);
+        char number[32];
+        snprintf(number, sizeof number, i ? "%.9f" : "%.0f", i ? made->bytes * 1e-9 : made->flops);
+        if (old && !is_zero(old)) continue;
+        if (!old) edits[count] = addition(event, keys[i], number, count == 0, i == 1);
+        else edits[count] = (text_edit){.old = old->value};
+        if (old) strcpy(edits[count].text, number);
+        count++;
     }
-    output_write(out, done, (size_t)(place - done));
-    if (!has_args && size)
-        output_format(out, "%s\"args\": {%s}", event->raw.size > 2 ? ", " : "", added);
-    else output_write(out, added, size);
-    output_write(out, place, (size_t)(end - place));
+    return count;
 }
 
 /* What the table found, in the order of the file: so many are passed. */
@@ -83,19 +76,15 @@ static int copy(const kernel_table *table, const char *from, output *out) {
     reader->as_written = reader->with_text = true;
     while (trace_next(reader) != TRACE_END) {
         const trace_event *event = &reader->event;
-        edit edits[2];
+        text_edit edits[2];
         writer_begin_as(&w, out, reader);
         if (reader->item == TRACE_MEMBER)
             writer_member(&w, reader->member.key, reader->member.value);
         if (reader->item != TRACE_EVENT) continue;
         writer_event(&w);
         kernel_launch made = amount_of(&f, event);
-        if (made.flops > 0 || made.bytes > 0) {
-            set_amounts(edits, made.flops, made.bytes);
-            write_event(out, event, edits);
-        } else {
-            output_write(out, event->raw.data, event->raw.size);
-        }
+        bool any = made.flops > 0 || made.bytes > 0;
+        write_edited(out, event->raw, edits, any ? edit_event(event, &made, edits) : 0);
     }
     writer_begin_as(&w, out, reader);
     writer_end(&w);
@@ -106,7 +95,6 @@ static int run(int argc, char **argv) {
     const option_spec options[] = {{NULL, 0, OPTION_FLAG, NULL, NULL, NULL}};
     int status, count = options_parse(&augment_command, options, argc, argv, &status);
     if (count < 0) return status;
-    if (count != 2) return fail(NULL, "augment takes two files; see prof augment --help");
     if (file_reads_once(argv[1]))
         return fail(argv[1], "augment reads its input twice: it has to be a file");
     static const text_list no_peaks;

@@ -28,7 +28,7 @@ const command decode_command = {
     "  prof decode --elf firmware.elf /dev/ttyACM0 -o board.json\n"
     "      of a program whose names stay in its ELF file\n"
     "  nc -l 9000 | prof decode - | prof report -\n"
-    "      the table of what a program sends over the network\n", run
+    "      the table of what a program sends over the network\n", run, 0, 0
 };
 
 enum { PIECE = 1 << 16 };

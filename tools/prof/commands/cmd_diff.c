@@ -25,18 +25,22 @@ const command diff_command = {
     "  total: of the CPU, self time; the others are of the duration of one call: avg,\n"
     "  p50, p90, p95, p99, max. A percentile is the ceil(n p / 100)-th of n durations\n"
     "  in ascending order, exact. What is in A or B alone passes all thresholds but\n"
-    "  that of the totals, which are compared by total alone.\n", run
+    "  that of the totals, which are compared by total alone. Names of counters are\n"
+    "  metrics, too (cycles, own numbers): what a row has counted itself.\n", run, 2, 2
 };
 
-typedef enum metric { TOTAL, AVG, P50, P90, P95, P99, MAX, METRICS } metric;
-static const char *const metric_names[METRICS] = {"total", "avg", "p50", "p90", "p95", "p99",
-                                                  "max"};
+/* Behind MAX the rows' counters, by the names that were asked for. */
+typedef enum metric {
+    TOTAL, AVG, P50, P90, P95, P99, MAX, COUNTER, METRICS = COUNTER + PROF_COUNTERS
+} metric;
+static const char *metric_names[METRICS] = {"total", "avg", "p50", "p90", "p95", "p99", "max"};
 
 typedef struct diff_options {
     row_options rows;
     text_list names;
     text_list limits;            /* --threshold */
-    const char *format, *output, *dtype, *by;
+    const char *output, *dtype, *by;
+    table_format format;
     bool kernels, ops, rates, any_order;
     int64_t limit, name_width;
     metric metric;               /* that is shown */
@@ -77,6 +81,14 @@ static void add_calls(pair *to, int side, row_table *table, const prof_average *
         to->ns[AVG][side] = whole / (int64_t)row->count;
 }
 
+/* What a row has counted itself, of the counters that were asked for. */
+static void add_counters(pair *to, int side, const row_table *table, const prof_average *row) {
+    for (int i = 0; i < PROF_COUNTERS && table->view.counters[i]; i++)
+        for (int m = COUNTER; m < METRICS && metric_names[m]; m++)
+            if (strcmp(table->view.counters[i], metric_names[m]) == 0)
+                to->ns[m][side] += row->self_counters[i];
+}
+
 static void add_side(pairs *all, row_table *table, int side, const diff_options *o) {
     for (size_t i = 0; i < table->count; i++) {
         const prof_average *row = &table->rows[i];
@@ -97,9 +109,11 @@ static void add_side(pairs *all, row_table *table, int side, const diff_options 
         all->list[number].count[side] += row->count;
         all->list[number].ns[TOTAL][side] += ns;
         if (o->rows.percentiles) add_calls(&all->list[number], side, table, row, on_device);
+        add_counters(&all->list[number], side, table, row);
         if (on_device && row->is_user_annotation) continue;    /* it spans kernels, is none */
         all->total[on_device].count[side] += row->count;
         all->total[on_device].ns[TOTAL][side] += ns;
+        add_counters(&all->total[on_device], side, table, row);
     }
 }
 
@@ -120,15 +134,12 @@ static void add_devices(pairs *all, const row_table *table, int side) {
         const row_device *device = &table->devices[i];
         if (device->count == 0) continue;
         bool is_new;
-        uint64_t *number = map_put(&all->device_numbers, (uint64_t)device->index, &is_new);
-        if (is_new) {
-            GROW(all->devices, all->device_count, all->device_capacity);
-            *number = all->device_count++;
-            all->devices[*number] = (pair){.on_device = true};
-        }
-        name_device(all, &all->devices[*number], device);
-        all->devices[*number].count[side] += device->count;
-        all->devices[*number].ns[TOTAL][side] += device->ns;
+        size_t number = NUMBER_OF(&all->device_numbers, (uint64_t)device->index, all->devices,
+                                  all->device_count, all->device_capacity, &is_new);
+        if (is_new) all->devices[number] = (pair){.on_device = true};
+        name_device(all, &all->devices[number], device);
+        all->devices[number].count[side] += device->count;
+        all->devices[number].ns[TOTAL][side] += device->ns;
     }
 }
 
@@ -179,12 +190,17 @@ static metric regression_of(const pair *row, const pair *total, const diff_optio
     return METRICS;
 }
 
-static const char *note_of(const pair *row, metric worse) {
-    static const char *const slower[METRICS + 1] = {
-        "slower", "slower (avg)", "slower (p50)", "slower (p90)", "slower (p95)", "slower (p99)",
-        "slower (max)", ""
-    };
-    return row->count[0] == 0 ? "new" : row->count[1] == 0 ? "gone" : slower[worse];
+static void cell_note(sheet *s, const pair *row, metric worse) {
+    if (row->count[0] == 0) cell_text(s, "new");
+    else if (row->count[1] == 0) cell_text(s, "gone");
+    else if (worse == TOTAL) cell_text(s, "slower");
+    else if (worse == METRICS) cell_text(s, "");
+    else cell_format(s, "%s (%s)", worse < COUNTER ? "slower" : "more", metric_names[worse]);
+}
+
+static void cell_metric(sheet *s, metric m, int64_t value) {
+    if (m < COUNTER) cell_format(s, "%.6f", (double)value * 1e-6);
+    else cell_int(s, value);
 }
 
 static void add_line(sheet *s, const pair *row, metric worse, int64_t width,
@@ -196,11 +212,11 @@ static void add_line(sheet *s, const pair *row, metric worse, int64_t width,
         if (row->count[side]) cell_int(s, (int64_t)row->count[side]);
         else cell_text(s, NULL);
     for (int side = 0; side < 2; side++)
-        if (row->count[side]) cell_format(s, "%.6f", (double)ns[side] * 1e-6);
+        if (row->count[side]) cell_metric(s, o->metric, ns[side]);
         else cell_text(s, NULL);
-    cell_format(s, "%.6f", (double)(ns[1] - ns[0]) * 1e-6);
+    cell_metric(s, o->metric, ns[1] - ns[0]);
     cell_percent(s, ns[1] - ns[0], ns[0]);
-    cell_text(s, note_of(row, worse));
+    cell_note(s, row, worse);
     if (!o->rates) return;
     for (int side = 0; side < 2; side++) cell_tflop_s(s, &row->rates[side]);
     for (int side = 0; side < 2; side++) cell_gb_s(s, &row->rates[side]);
@@ -221,7 +237,7 @@ static void add_totals(sheet *s, pairs *all, const diff_options *o, bool *regres
         total->on_device = side == 1;
         metric worse = regression_of(total, total, o);
         *regression |= worse != METRICS;
-        if (o->metric == TOTAL) add_line(s, total, worse, o->name_width, o);
+        if (o->metric == TOTAL || o->metric >= COUNTER) add_line(s, total, worse, o->name_width, o);
     }
 }
 
@@ -235,7 +251,7 @@ static void head_both(sheet *s, const diff_options *o, const char *kind) {
     for (int side = 0; side < 2; side++) sheet_head(s, true, "%s %s", o->names.items[side], kind);
 }
 
-static int write_pairs(pairs *all, const diff_options *o, table_format format, bool *regression) {
+static int write_pairs(pairs *all, const diff_options *o, bool *regression) {
     static const char *const rates[] = {"TFLOP/s", "GB/s", "of peak FLOP/s %", "of peak GB/s %"};
     output out;
     sheet s;
@@ -243,8 +259,8 @@ static int write_pairs(pairs *all, const diff_options *o, table_format format, b
     losses_write(&out);
     sheet_begin(&s, "Name|On");
     head_both(&s, o, "count");
-    head_both(&s, o, "(ms)");
-    sheet_head(&s, true, "Change (ms)");
+    head_both(&s, o, o->metric < COUNTER ? "(ms)" : metric_names[o->metric]);
+    sheet_head(&s, true, o->metric < COUNTER ? "Change (ms)" : "Change");
     sheet_head(&s, true, "Change %%");
     sheet_head(&s, false, "Note");
     for (int i = 0; i < 4 && o->rates; i++) head_both(&s, o, rates[i]);
@@ -256,7 +272,7 @@ static int write_pairs(pairs *all, const diff_options *o, table_format format, b
         if ((int64_t)i < o->limit) add_line(&s, row, worse, o->name_width, o);
     }
     add_totals(&s, all, o, regression);
-    sheet_end(&s, format, &out);
+    sheet_end(&s, o->format, &out);
     return output_close(&out, EXIT_OK);
 }
 
@@ -293,13 +309,33 @@ static int write_page(pairs *all, const diff_options *o, report_page *page, cons
     return good ? output_close(&out, EXIT_OK) : EXIT_BAD;
 }
 
+/* What is no metric may be a counter, which the traces will tell. */
 static bool metric_parse(const char *text, size_t size, metric *m) {
-    for (int i = 0; i < METRICS; i++) {
-        if (strlen(metric_names[i]) != size || memcmp(metric_names[i], text, size) != 0) continue;
-        *m = (metric)i;
-        return true;
+    int i = 0;
+    for (; i < METRICS && metric_names[i]; i++)
+        if (strlen(metric_names[i]) == size && memcmp(metric_names[i], text, size) == 0) break;
+    if (i == METRICS || !size) return false;
+    if (!metric_names[i]) {
+        char *name = allocate(size + 1);
+        memcpy(name, text, size);
+        metric_names[i] = name;
     }
-    return false;
+    *m = (metric)i;
+    return true;
+}
+
+static bool counters_known(const row_table tables[2]) {
+    for (int m = COUNTER; m < METRICS && metric_names[m]; m++) {
+        bool known = false;
+        for (int i = 0; i < 2 * PROF_COUNTERS; i++) {
+            const char *name = tables[i % 2].view.counters[i / 2];
+            known |= name && strcmp(name, metric_names[m]) == 0;
+        }
+        if (!known)
+            return fail("--metric", "'%s' is none of total, avg, p50, p90, p95, p99, max, and no "
+                        "counter of the traces", metric_names[m]), false;
+    }
+    return true;
 }
 
 /* --threshold: "5", of the metric shown, or "p95=10". */
@@ -315,9 +351,10 @@ static bool threshold_parse(diff_options *o, const char *text) {
 static bool check_metrics(diff_options *o) {
     for (int m = 0; m < METRICS; m++) o->thresholds[m] = -1;
     if (!metric_parse(o->by, strlen(o->by), &o->metric))
-        return fail("--metric", "'%s' is none of total, avg, p50, p90, p95, p99, max", o->by),
-               false;
-    o->rows.percentiles = o->metric != TOTAL;
+        return fail("--metric", "'%s' is not a value it takes: METRIC", o->by), false;
+    if (o->metric >= COUNTER && o->format == FORMAT_HTML)
+        return fail("--metric", "the page is of times: not of '%s'", o->by), false;
+    o->rows.percentiles = o->metric > TOTAL && o->metric < COUNTER;
     for (size_t i = 0; i < o->limits.count; i++) {
         if (!threshold_parse(o, o->limits.items[i]))
             return fail("--threshold", "'%s' is not a value it takes: PERCENT or METRIC=PERCENT",
@@ -327,11 +364,8 @@ static bool check_metrics(diff_options *o) {
     return true;
 }
 
-static bool check(diff_options *o, int count, table_format *format) {
+static bool check(diff_options *o) {
     static const char *usual[] = {"A", "B"};
-    if (count != 2) return fail(NULL, "diff takes two traces; see prof diff --help"), false;
-    if (!format_parse(o->format, format))
-        return fail("--format", "'%s' is none of text, csv, json, html", o->format), false;
     if (o->names.count == 0) o->names = (text_list){usual, 2};
     if (o->names.count != 2) return fail("--names", "takes two names, as A,B"), false;
     if (o->dtype && dtype_parse(o->dtype) == DTYPE_NONE)
@@ -386,6 +420,7 @@ static int read_sides(sides *both, pairs *all, const diff_options *o, char **pat
         add_devices(all, table, side);
         both->notes[side] = rows_notes(table, &all->memory);
     }
+    if (status == EXIT_OK && !counters_known(both->tables)) status = EXIT_BAD;
     for (int side = 0; o->rates && side < 2 && status == EXIT_OK; side++)
         status = add_rates(all, side, o, paths[side]);
     if (status == EXIT_OK && !o->any_order) status = check_order(paths[0], paths[1], both->when);
@@ -406,7 +441,7 @@ static int run(int argc, char **argv) {
     const option_spec options[] = {
         {"names", 0, OPTION_LIST, &o.names, "A,B", "what the columns call the two"},
         {"metric", 0, OPTION_TEXT, &o.by, "METRIC",
-         "what is compared: total (default), avg, p50, p90, p95, p99, max"},
+         "what is compared: total (default), avg, p50, p90, p95, p99, max, a counter"},
         {"threshold", 0, OPTION_LIST, &o.limits, "PERCENT",
          "exit status 1 when something takes that much longer in B, by the metric; of others: "
          "p95=10,total=5"},
@@ -427,7 +462,7 @@ static int run(int argc, char **argv) {
          "also when A was recorded after B, which else is an error"},
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "rows, or all (100)"},
         {"name-width", 0, OPTION_COUNT, &o.name_width, "N", "letters of a name, or all (55)"},
-        {"format", 'f', OPTION_TEXT, &o.format, "FORMAT", "text, csv, json or html"},
+        {"format", 'f', OPTION_WORD, &o.format, "text|csv|json|html", "(text)"},
         RANGE_OPTIONS(window),
         {"output", 'o', OPTION_TEXT, &o.output, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
@@ -436,18 +471,17 @@ static int run(int argc, char **argv) {
     o.rows.filter.window = &window;
     int status, count = options_parse(&diff_command, options, argc, argv, &status);
     if (count < 0) return status;
-    table_format format;
-    if (!check(&o, count, &format)) return EXIT_BAD;
-    if (format == FORMAT_TEXT) losses_hold();
+    if (!check(&o)) return EXIT_BAD;
+    if (o.format == FORMAT_TEXT) losses_hold();
     pairs all = {0};
-    sides both = {.page = format == FORMAT_HTML ? page_new(NULL) : NULL};
+    sides both = {.page = o.format == FORMAT_HTML ? page_new(NULL) : NULL};
     bool regression = false;
     status = read_sides(&both, &all, &o, argv + 1);
     for (int side = 0; side < 2 && status == EXIT_OK; side++)
         rows_tell(argv[1 + side], &both.notes[side]);
     if (status == EXIT_OK && both.page)
         status = write_page(&all, &o, both.page, &both.tables[1], &regression);
-    else if (status == EXIT_OK) status = write_pairs(&all, &o, format, &regression);
+    else if (status == EXIT_OK) status = write_pairs(&all, &o, &regression);
     sides_free(&both);
     pairs_free(&all);
     return status ? status : regression ? EXIT_FOUND : EXIT_OK;

@@ -21,7 +21,7 @@ const command et_command = {
     "  prof et --link trace.json.gz -o linked.json et.json\n"
     "      the execution trace once more, each node with its times: \"kineto\":\n"
     "      {\"ts\": ..., \"dur\": ..., \"self_dur\": ..., \"device_dur\": ...}, in\n"
-    "      us\n", run
+    "      us\n", run, 1, 1
 };
 
 typedef struct node {
@@ -32,7 +32,11 @@ typedef struct node {
     int64_t start_ns, ns, self_ns, device_ns;
 } node;
 
-typedef struct et_options { const char *link, *format, *path; int64_t limit; } et_options;
+typedef struct et_options {
+    const char *link, *path;
+    table_format format;
+    int64_t limit;
+} et_options;
 
 typedef struct execution_trace {
     const char *path;
@@ -204,78 +208,50 @@ static void link_call(execution_trace *t, const struct trace *tree, uint32_t at)
 
 /* ---- The same without ids ---- */
 
-/* The nodes, or calls, of a name on a thread; next: of the first list. */
-typedef struct namesakes { uint64_t nodes, calls, next; } namesakes;
-
-typedef struct by_place {
-    map numbers;                /* hash of thread and name -> number + 1 in list */
-    namesakes *list;
-    size_t count, capacity;
-    uint32_t *nodes;            /* those with a record function id, by (namesakes, id) */
-    uint32_t *of;               /* by node: its namesakes */
-} by_place;
-
 static uint64_t place_of(int64_t tid, const char *name) {
     return hash_mix((uint64_t)tid) * 31 + hash_bytes(name, strlen(name));
 }
 
-static uint32_t namesakes_of_node(by_place *p, const execution_trace *t, const node *n) {
-    bool is_new;
-    uint64_t key = place_of(n->tid, interned_text(&t->names, n->name));
-    uint64_t *number = map_put(&p->numbers, key, &is_new);
-    if (is_new) {
-        GROW(p->list, p->count, p->capacity);
-        p->list[p->count++] = (namesakes){0};
-        *number = p->count;
-    }
-    return (uint32_t)(*number - 1);
+static bool has_place(const struct trace *tree, const call *c, uint64_t *place) {
+    *place = place_of(tree->threads[c->thread].tid, interned_text(&tree->names, c->name));
+    return c->kind == TRACE_CPU_OP || c->kind == TRACE_ANNOTATION;
 }
-
-static namesakes *namesakes_of_call(const by_place *p, const struct trace *tree, const call *c) {
-    const call_thread *thread = &tree->threads[c->thread];
-    const uint64_t *number = NULL;
-    if (c->kind == TRACE_CPU_OP || c->kind == TRACE_ANNOTATION)
-        number = map_get(&p->numbers, place_of(thread->tid, interned_text(&tree->names, c->name)));
-    return number ? &p->list[*number - 1] : NULL;
-}
-
-typedef struct node_order { const node *nodes; const uint32_t *of; } node_order;
 
 static bool node_before(uint32_t a, uint32_t b, const void *context) {
-    const node_order *o = context;
-    if (o->of[a] != o->of[b]) return o->of[a] < o->of[b];
-    return o->nodes[a].rf_id < o->nodes[b].rf_id;
+    const node *nodes = context;
+    return nodes[a].rf_id < nodes[b].rf_id;
 }
 
-/* Ids of record functions are in the order in which calls began. */
-static void sort_nodes(by_place *p, const execution_trace *t) {
-    p->of = allocate((t->count + 1) * sizeof *p->of);
-    for (size_t i = 0; i < t->count; i++) {
-        p->of[i] = UINT32_MAX;
-        if (t->nodes[i].rf_id) p->of[i] = namesakes_of_node(p, t, &t->nodes[i]);
-        if (t->nodes[i].rf_id) p->list[p->of[i]].nodes++;
-    }
-    p->nodes = sorted_numbers(t->count, node_before, &(node_order){t->nodes, p->of});
-    for (size_t i = 0, next = 0; i < p->count; next += p->list[i++].nodes) p->list[i].next = next;
-}
-
-/* Where a name has another number of calls than of nodes, nobody knows which is which. */
+/* Ids of record functions are in the order in which calls began: the n-th node of a place, a name
+   on a thread, is the n-th call there. Where there is another number of calls than of nodes, nobody
+   knows which is which. */
 static void link_places(execution_trace *t, const struct trace *tree) {
-    by_place p = {0};
-    sort_nodes(&p, t);
-    for (int pass = 0; pass < 2; pass++)
-        for (size_t i = 0; i < tree->call_count; i++) {
-            const call *c = &tree->calls[tree->order[i]];
-            namesakes *same = namesakes_of_call(&p, tree, c);
-            if (!pass && (c->kind == TRACE_CPU_OP || c->kind == TRACE_ANNOTATION)) t->events++;
-            if (same && !pass) same->calls++;
-            if (!same || !pass || same->calls != same->nodes) continue;
-            set_times(t, &t->nodes[p.nodes[same->next++]], tree, tree->order[i]);
-        }
-    map_free(&p.numbers);
-    free(p.list);
-    free(p.nodes);
-    free(p.of);
+    map nodes = {0}, calls = {0}, linked = {0};  /* of a place, so many */
+    map numbers = {0};                           /* of a place and n: of the node */
+    uint64_t place;
+    uint32_t *order = sorted_numbers(t->count, node_before, t->nodes);
+    for (size_t i = 0; i < t->count; i++) {
+        const node *n = &t->nodes[order[i]];
+        if (!n->rf_id) continue;
+        place = place_of(n->tid, interned_text(&t->names, n->name));
+        *map_put(&numbers, hash_mix(place) + (*map_put(&nodes, place, NULL))++, NULL) = order[i];
+    }
+    for (size_t i = 0; i < tree->call_count; i++) {
+        if (!has_place(tree, &tree->calls[i], &place)) continue;
+        ++*map_put(&calls, place, NULL);
+        t->events++;
+    }
+    for (size_t i = 0; i < tree->call_count; i++) {
+        if (!has_place(tree, &tree->calls[tree->order[i]], &place)) continue;
+        if (*map_put(&nodes, place, NULL) != *map_get(&calls, place)) continue;
+        uint64_t n = (*map_put(&linked, place, NULL))++;
+        set_times(t, &t->nodes[*map_get(&numbers, hash_mix(place) + n)], tree, tree->order[i]);
+    }
+    map_free(&nodes);
+    map_free(&calls);
+    map_free(&linked);
+    map_free(&numbers);
+    free(order);
 }
 
 static void take(void *user, trace_reader *reader, trace_kept kept) {
@@ -373,8 +349,7 @@ static void fill_sheet(const execution_trace *t, int64_t limit, bool times, shee
     free(order);
 }
 
-static int write_summary(const execution_trace *t, const et_options *o, table_format format,
-                         size_t deepest) {
+static int write_summary(const execution_trace *t, const et_options *o, size_t deepest) {
     output out;
     sheet s;
     if (!output_open(&out, NULL)) return EXIT_BAD;
@@ -382,8 +357,8 @@ static int write_summary(const execution_trace *t, const et_options *o, table_fo
     sheet_begin(&s, o->link ? "Name|Nodes#|Linked#|CPU total (us)#|Self CPU (us)#|"
                               "Device total (us)#" : "Name|Nodes#");
     fill_sheet(t, o->limit, o->link != NULL, &s);
-    sheet_end(&s, format, &out);
-    if (format == FORMAT_TEXT) {
+    sheet_end(&s, o->format, &out);
+    if (o->format == FORMAT_TEXT) {
         output_text(&out, "Schema ");
         output_plain_text(&out, *t->schema ? t->schema : "(none)");
         output_format(&out, ", process %lld: %zu nodes, %zu deep, %llu errors.\n",
@@ -410,40 +385,36 @@ static bool is_one_run(const execution_trace *t, const char *link) {
     return false;
 }
 
-static int examine(execution_trace *t, const et_options *o, table_format format) {
+static int examine(execution_trace *t, const et_options *o) {
     int status = read_nodes(t);
     if (status != EXIT_OK) return status;
     if (!*t->schema) error(t, 0, "no schema is told; nodes:", (int64_t)t->count);
     size_t deepest = check_parents(t);
-    if (format == FORMAT_TEXT && !o->path) losses_hold();
+    if (o->format == FORMAT_TEXT && !o->path) losses_hold();
     bool one_run = true;
     if (o->link) status = link_trace(t, o->link);
     if (o->link && status == EXIT_OK) one_run = is_one_run(t, o->link);
     if (status == EXIT_OK)
-        status = o->path ? write_linked(t, o->path) : write_summary(t, o, format, deepest);
+        status = o->path ? write_linked(t, o->path) : write_summary(t, o, deepest);
     return status ? status : t->errors || !one_run ? EXIT_FOUND : EXIT_OK;
 }
 
 static int run(int argc, char **argv) {
     et_options o = {.limit = 50};
-    table_format format;
     const option_spec options[] = {
         {"link", 'l', OPTION_TEXT, &o.link, "TRACE", "the Kineto trace of the same run"},
         {"output", 'o', OPTION_TEXT, &o.path, "FILE", "with --link: write the linked trace"},
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "names, or all (50)"},
-        {"format", 'f', OPTION_TEXT, &o.format, "FORMAT", "text, csv or json"},
+        FORMAT_OPTION(o.format),
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
     int status, count = options_parse(&et_command, options, argc, argv, &status);
     if (count < 0) return status;
-    if (count != 1) return fail(NULL, "et takes one execution trace; see prof et --help");
-    if (!format_parse(o.format, &format) || format == FORMAT_HTML)
-        return fail("--format", "'%s' is none of text, csv, json", o.format);
     if (o.path && !o.link) return fail("--output", "it writes the linked trace: --link TRACE");
     if (o.path && file_reads_once(argv[1]))
         return fail(argv[1], "et reads its input twice: it has to be a file");
     execution_trace t = {.path = argv[1]};
-    status = examine(&t, &o, format);
+    status = examine(&t, &o);
     intern_free(&t.names);
     map_free(&t.by_id);
     map_free(&t.by_rf);

@@ -50,7 +50,7 @@ const command export_command = {
     "threads, metadata. Times are ns; ts_ns counts from 1970 where the trace tells.\n"
     "NULL: the trace does not tell. Several traces: the column rank is theirs\n"
     "(distributedInfo), else their place. Queries for SQLite, DuckDB and ClickHouse\n"
-    "are in tools/prof/sql, installed as share/prof/sql.\n", run
+    "are in tools/prof/sql, installed as share/prof/sql.\n", run, 0, 0
 };
 
 typedef struct exporter {
@@ -75,7 +75,7 @@ static int copy_events(trace_reader *reader, const json_lanes *lanes, output *ou
         if (reader->item == TRACE_MEMBER)
             writer_member(&w, reader->member.key, reader->member.value);
         if (reader->item != TRACE_EVENT) continue;
-        if (!w.had_events) json_lanes_names(lanes, &w, NULL, NULL);
+        if (!w.had_events) json_lanes_names(lanes, &w);
         if (lanes) {
             writer_event(&w);
             write_edited(out, event->raw, &moved, json_lanes_edit(lanes, event, &moved));
@@ -91,9 +91,10 @@ static int copy_events(trace_reader *reader, const json_lanes *lanes, output *ou
 static int export_json(const exporter *e) {
     output out;
     const char *trace = e->traces[0];
+    if (e->lanes && e->count > 1)
+        return fail("--lanes", "it takes one trace: prof merge makes one of several");
     if (e->count > 1)
-        return merge_files(e->traces, (size_t)e->count, (merge_options){.lanes = e->lanes},
-                           e->path);
+        return merge_files(e->traces, (size_t)e->count, NULL, e->path);
     if (e->lanes && file_reads_once(trace))
         return fail(trace, "with --lanes the input is read twice: it has to be a file");
     json_lanes *lanes = e->lanes ? json_lanes_find(trace) : NULL;
@@ -165,32 +166,31 @@ static int export_tables(const exporter *e, int (*write)(const table_job *job)) 
     return status;
 }
 
-static int export_csv(const exporter *e) { return export_tables(e, tables_csv); }
-static int export_parquet(const exporter *e) { return export_tables(e, tables_parquet); }
-static int export_sqlite(const exporter *e) { return export_tables(e, tables_sqlite); }
-static int export_folder(const exporter *e) { return export_tables(e, tables_folder); }
-
-static const struct { const char *suffix; int (*write)(const exporter *e); } formats[] = {
-    {".pftrace", export_pftrace}, {".folded", export_folded}, {".json", export_json},
-    {".json.gz", export_json}, {".pb.gz", export_pprof}, {".sqlite", export_sqlite},
-    {".csv", export_csv}, {".csv.gz", export_csv}, {".parquet", export_parquet},
-    {".csv/", export_folder}, {".csv.gz/", export_folder}, {".parquet/", export_folder}
+/* By what OUT ends with: tables have a writer of theirs. */
+static const struct format {
+    const char *suffix;
+    int (*write)(const exporter *e), (*tables)(const table_job *job);
+} formats[] = {
+    {".pftrace", export_pftrace, NULL}, {".folded", export_folded, NULL},
+    {".json", export_json, NULL}, {".json.gz", export_json, NULL}, {".pb.gz", export_pprof, NULL},
+    {".sqlite", NULL, tables_sqlite}, {".csv", NULL, tables_csv}, {".csv.gz", NULL, tables_csv},
+    {".parquet", NULL, tables_parquet}, {".csv/", NULL, tables_folder},
+    {".csv.gz/", NULL, tables_folder}, {".parquet/", NULL, tables_folder}
 };
 
 /* What the format cannot do is not silently left undone. */
-static int export_as(const exporter *e, int (*write)(const exporter *e)) {
-    bool tables = write == export_csv || write == export_parquet || write == export_sqlite ||
-                  write == export_folder;
-    if (e->lanes && write != export_json)
+static int export_as(const exporter *e, const struct format *format) {
+    if (e->lanes && format->write != export_json)
         return fail("--lanes", "%s is not JSON: the option is of that alone", e->path);
-    if (e->table && !tables) return fail("--table", "%s is no table", e->path);
-    return write(e);
+    if (format->tables) return export_tables(e, format->tables);
+    return e->table ? fail("--table", "%s is no table", e->path) : format->write(e);
 }
 
 static int run(int argc, char **argv) {
     exporter e = {.traces = argv + 1};
     const option_spec options[] = {
-        LANES_OPTION(e.lanes),
+        {"lanes", 'l', OPTION_FLAG, &e.lanes, NULL,
+         "of JSON: calls that overlap get rows of their own, for viewers lose them else"},
         {"canonical", 0, OPTION_FLAG, &e.canonical, NULL, "lines that equal runs have equal"},
         {"table", 't', OPTION_TEXT, &e.table, "NAME", "of .csv and .parquet: which table (events)"},
         {"output", 'o', OPTION_TEXT, &e.path, "OUT", "the file, whose ending says what it is"},
@@ -204,6 +204,6 @@ static int run(int argc, char **argv) {
     if (e.count == 0) return fail(NULL, "export needs a trace; see prof export --help");
     if (e.canonical) return export_canonical(&e);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (ends_with(e.path, formats[i].suffix)) return export_as(&e, formats[i].write);
+        if (ends_with(e.path, formats[i].suffix)) return export_as(&e, &formats[i]);
     return fail(e.path, "this ending says no format; prof export --help lists them");
 }

@@ -2,6 +2,7 @@
 #include "analysis/flame.h"
 #include "input/losses.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ const command flamegraph_command = {
     "  prof flamegraph --diff before.json after.json -o change.svg\n"
     "      as wide as after; red took longer than before, blue less\n"
     "  perf script | stackcollapse-perf.pl | prof flamegraph -o perf.svg -\n"
-    "      any folded stacks\n", run
+    "      any folded stacks\n", run, 1, INT_MAX
 };
 
 enum { WIDTH = 1200, ROW = 17, TOP = 58, BOTTOM = 26, CHARACTER = 7, MARGIN = 10 };
@@ -311,29 +312,17 @@ static int run(int argc, char **argv) {
         .metric = "self_cpu_time_total", .least = 0.02
     };
     const option_spec options[] = {
-        {"metric", 'm', OPTION_TEXT, &o.metric, "METRIC",
-         "self_cpu_time_total (default) or self_cuda_time_total"},
+        FLAME_OPTIONS(o.flame, o.metric, window),
         {"diff", 'd', OPTION_FLAG, &o.diff, NULL, "two files: the second, coloured by its change"},
         {"down", 0, OPTION_FLAG, &o.down, NULL, "the root on top"},
-        {"python", 0, OPTION_FLAG, &o.flame.python, NULL,
-         "without Python functions"},
-        {"kernels", 0, OPTION_FLAG, &o.flame.kernels, NULL,
-         "without kernels: their time is their callers'"},
-        {"frames-only", 0, OPTION_FLAG, &o.flame.frames_only, NULL,
-         "Python functions only; ops' times are theirs"},
-        {"group-by-site", 0, OPTION_FLAG, &o.flame.by_site, NULL,
-         "of a name with several places each has its own: parse (a.c:12)"},
-        {"threads", 0, OPTION_FLAG, &o.flame.threads, NULL, "the outermost frame is the thread"},
         {"min-share", 0, OPTION_NUMBER, &o.least, "PERCENT",
          "frames narrower than this are left out (0.02)"},
         {"title", 0, OPTION_TEXT, &o.title, "TEXT", "instead of the file's name"},
-        RANGE_OPTIONS(window),
         {"output", 'o', OPTION_TEXT, &o.path, "FILE", "instead of stdout"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
     int status, count = options_parse(&flamegraph_command, options, argc, argv, &status);
     if (count < 0) return status;
-    if (count == 0) return fail(NULL, "flamegraph needs a trace; see prof flamegraph --help");
     if (o.diff && count != 2) return fail("--diff", "two files are needed: before and after");
     if (!flame_metric(o.metric, &o.flame)) return EXIT_BAD;
     return read_and_draw(&o, argv + 1, count);

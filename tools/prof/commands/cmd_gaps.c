@@ -34,7 +34,7 @@ const command gaps_command = {
     "  host wait    the next work was launched after the gap had begun\n"
     "  kernel wait  else, if the gap is shorter than 30 us\n"
     "  other        else\n"
-    "HTA looks at each stream for itself: --streams.\n", run
+    "HTA looks at each stream for itself: --streams.\n", run, 1, 1
 };
 
 typedef struct op_row {
@@ -48,7 +48,9 @@ typedef struct gap_options {
     bool streams;
     int64_t limit;
     double short_us;
-    const char *by, *format, *path;
+    enum { BY_CAUSE, BY_OP, BY_GAP } by;
+    table_format format;
+    const char *path;
 } gap_options;
 
 typedef struct gap_finder {
@@ -91,13 +93,9 @@ static uint32_t op_of(const gap_finder *g, const idle_gap *gap) {
 static void add_to_op(gap_finder *g, const idle_gap *gap) {
     bool is_new;
     uint32_t op = op_of(g, gap);
-    uint64_t *number = map_put(&g->op_numbers, op, &is_new);
-    if (is_new) {
-        GROW(g->op_rows, g->op_count, g->op_capacity);
-        g->op_rows[g->op_count] = (op_row){.name = op};
-        *number = g->op_count++;
-    }
-    op_row *row = &g->op_rows[*number];
+    size_t number = NUMBER_OF(&g->op_numbers, op, g->op_rows, g->op_count, g->op_capacity, &is_new);
+    op_row *row = &g->op_rows[number];
+    if (is_new) *row = (op_row){.name = op};
     int64_t ns = gap_ns(gap);
     row->count++;
     row->idle += ns;
@@ -196,16 +194,17 @@ static void sheet_by_gap(const gap_finder *g, sheet *s) {
 
 /* ---- The command ---- */
 
-static int write_gaps(gap_finder *g, table_format format) {
+static int write_gaps(gap_finder *g) {
+    const gap_options *o = g->options;
     output out;
     sheet s;
-    if (!output_open(&out, g->options->path)) return EXIT_BAD;
+    if (!output_open(&out, o->path)) return EXIT_BAD;
     losses_write(&out);
-    if (strcmp(g->options->by, "op") == 0) sheet_by_op(g, &s);
-    else if (strcmp(g->options->by, "gap") == 0) sheet_by_gap(g, &s);
+    if (o->by == BY_OP) sheet_by_op(g, &s);
+    else if (o->by == BY_GAP) sheet_by_gap(g, &s);
     else sheet_by_cause(g, &s);
-    sheet_end(&s, format, &out);
-    if (format == FORMAT_TEXT && g->trace.work_count == 0)
+    sheet_end(&s, o->format, &out);
+    if (o->format == FORMAT_TEXT && g->trace.work_count == 0)
         output_text(&out, "There is no work of a device in this trace.\n");
     return output_close(&out, EXIT_OK);
 }
@@ -219,7 +218,7 @@ static void free_finder(gap_finder *g) {
     gaps_free(&g->found);
 }
 
-static int find_and_write(const gap_options *o, table_format format, const char *path) {
+static int find_and_write(const gap_options *o, const char *path) {
     char text[320];
     gap_finder g = {.options = o, .trace = {.with_works = true, .window = o->window}};
     int status = trace_load(&g.trace, path, take, &g);
@@ -229,7 +228,7 @@ static int find_and_write(const gap_options *o, table_format format, const char 
         gaps_find(&g.found, &g.trace, o->streams, o->short_us * 1e3);
         for (size_t i = 0; i < g.found.gap_count; i++) add_to_op(&g, &g.found.gaps[i]);
         if (odd_text(&g.found.odd, text)) warn(path, "%s", text);
-        status = write_gaps(&g, format);
+        status = write_gaps(&g);
     }
     free_finder(&g);
     return status;
@@ -237,26 +236,20 @@ static int find_and_write(const gap_options *o, table_format format, const char 
 
 static int run(int argc, char **argv) {
     range_options window = {0};
-    gap_options o = {.window = &window, .by = "cause", .limit = 50, .short_us = 10};
-    table_format format;
+    gap_options o = {.window = &window, .limit = 50, .short_us = 10};
     const option_spec options[] = {
-        {"by", 'b', OPTION_TEXT, &o.by, "WHAT", "cause (default), op or gap"},
+        {"by", 'b', OPTION_WORD, &o.by, "cause|op|gap", "(cause)"},
         {"streams", 0, OPTION_FLAG, &o.streams, NULL, "each stream for itself, not each device"},
         {"short", 0, OPTION_NUMBER, &o.short_us, "US", "the longest turnaround (10)"},
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "rows of ops or gaps, or all (50)"},
         REPAIR_OPTION,
-        {"format", 'f', OPTION_TEXT, &o.format, "FORMAT", "text, csv or json"},
+        FORMAT_OPTION(o.format),
         RANGE_OPTIONS(window),
         {"output", 'o', OPTION_TEXT, &o.path, "FILE", "instead of stdout"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
     int status, count = options_parse(&gaps_command, options, argc, argv, &status);
     if (count < 0) return status;
-    if (count != 1) return fail(NULL, "gaps takes one trace; see prof gaps --help");
-    if (!format_parse(o.format, &format) || format == FORMAT_HTML)
-        return fail("--format", "'%s' is none of text, csv, json", o.format);
-    if (strcmp(o.by, "cause") != 0 && strcmp(o.by, "op") != 0 && strcmp(o.by, "gap") != 0)
-        return fail("--by", "'%s' is none of cause, op, gap", o.by);
-    if (format == FORMAT_TEXT) losses_hold();
-    return find_and_write(&o, format, argv[1]);
+    if (o.format == FORMAT_TEXT) losses_hold();
+    return find_and_write(&o, argv[1]);
 }

@@ -32,7 +32,7 @@ const command memory_command = {
     "  activation       allocated before the backward pass, freed in it\n"
     "  temporary        freed again before that\n"
     "  unknown          there before the recording, or none of these (parameters)\n"
-    "A raw timeline of PyTorch's own (memory.raw.json.gz) holds the true ones.\n", run
+    "A raw timeline of PyTorch's own (memory.raw.json.gz) holds the true ones.\n", run, 1, 1
 };
 
 static const char *const device_names[] = {
@@ -74,9 +74,13 @@ typedef struct memory_device {
     uint64_t peak_step;                  /* the sums up to and with it are the peak */
 } memory_device;
 
+enum { FORMAT_RAW = FORMAT_HTML + 1, FORMAT_BY_NAME };
+
 typedef struct memory_options {
     const range_options *window;
-    const char *device, *by, *format, *path;
+    enum { BY_DEVICE, BY_CATEGORY, BY_OP } by;
+    unsigned format;             /* table_format, or one of these */
+    const char *device, *path;
     int64_t limit;
 } memory_options;
 
@@ -128,17 +132,17 @@ static uint8_t told_category(const trace_event *event) {
 static uint32_t device_of(memory_trace *m, int32_t type, int32_t index) {
     bool is_new;
     uint64_t key = (uint64_t)(uint32_t)type << 32 | (uint32_t)index;
-    uint64_t *number = map_put(&m->device_numbers, key, &is_new);
-    if (!is_new) return (uint32_t)*number;
-    GROW(m->devices, m->device_count, m->device_capacity);
-    memory_device *device = &m->devices[m->device_count];
+    size_t number = NUMBER_OF(&m->device_numbers, key, m->devices, m->device_count,
+                              m->device_capacity, &is_new);
+    memory_device *device = &m->devices[number];
+    if (!is_new) return (uint32_t)number;
     *device = (memory_device){.type = type};
     bool known = type >= 0 && (size_t)type < sizeof device_names / sizeof *device_names;
     int size = known ? snprintf(device->name, sizeof device->name, "%s", device_names[type])
                      : snprintf(device->name, sizeof device->name, "type%d", (int)type);
     if (index >= 0)
         snprintf(device->name + size, sizeof device->name - (size_t)size, ":%d", (int)index);
-    return (uint32_t)(*number = m->device_count++);
+    return (uint32_t)number;
 }
 
 static bool starts_with(const char *text, const char *start) {
@@ -414,15 +418,12 @@ static size_t find_holders(const memory_trace *m, uint32_t device, bool by_op, h
         if (s->device != device) continue;
         bool is_new;
         uint32_t op = by_op ? s->op : NO_CALL;
-        uint64_t *number = map_put(&numbers, (uint64_t)op * MEMORY_CATEGORIES + s->category,
-                                   &is_new);
-        if (is_new) {
-            GROW(*holders, count, capacity);
-            (*holders)[count] = (holder){op, s->category, 0, 0};
-            *number = count++;
-        }
-        (*holders)[*number].bytes += s->bytes;
-        (*holders)[*number].blocks += s->action == DESTROY ? -1 : s->action != INCREMENT_VERSION;
+        size_t number = NUMBER_OF(&numbers, (uint64_t)op * MEMORY_CATEGORIES + s->category,
+                                  *holders, count, capacity, &is_new);
+        holder *h = &(*holders)[number];
+        if (is_new) *h = (holder){op, s->category, 0, 0};
+        h->bytes += s->bytes;
+        h->blocks += s->action == DESTROY ? -1 : s->action != INCREMENT_VERSION;
     }
     map_free(&numbers);
     return count;
@@ -459,9 +460,8 @@ static void add_device(const memory_device *device, sheet *s) {
     cell_int(s, (int64_t)device->frees);
 }
 
-static void write_table(const memory_trace *m, const memory_options *o, table_format format,
-                        output *out) {
-    bool by_op = strcmp(o->by, "op") == 0, by_device = strcmp(o->by, "device") == 0;
+static void write_table(const memory_trace *m, const memory_options *o, output *out) {
+    bool by_op = o->by == BY_OP, by_device = o->by == BY_DEVICE;
     sheet s;
     sheet_begin(&s, by_op ? "Device|Op|Category|At the peak (B)#|%#|Blocks#" :
                     by_device ? "Device|Peak (B)#|At (us)#|Before (B)#|At the end (B)#|"
@@ -472,7 +472,7 @@ static void write_table(const memory_trace *m, const memory_options *o, table_fo
         if (by_device) add_device(&m->devices[i], &s);
         else add_holders(m, i, by_op, o->limit, &s);
     }
-    sheet_end(&s, format, out);
+    sheet_end(&s, (table_format)o->format, out);
 }
 
 /* [name, when its changes begin, of each: ns since the last one, category, bytes] */
@@ -532,36 +532,35 @@ static void write_page(memory_trace *m, const char *name, output *out) {
 
 /* ---- The command ---- */
 
-/* The format that was asked for, or else the one that the output's name ends in. */
-static const char *format_of(const memory_options *o) {
-    static const char *const endings[][2] = {
-        {".html", "html"}, {".html.gz", "html"}, {"raw.json", "raw"}, {"raw.json.gz", "raw"},
-        {".json", "json"}, {".json.gz", "json"}, {".csv", "csv"}
+/* By the output's ending. */
+static unsigned format_of(const char *path) {
+    static const struct { const char *ending; unsigned format; } endings[] = {
+        {".html", FORMAT_HTML}, {".html.gz", FORMAT_HTML}, {"raw.json", FORMAT_RAW},
+        {"raw.json.gz", FORMAT_RAW}, {".json", FORMAT_JSON}, {".json.gz", FORMAT_JSON},
+        {".csv", FORMAT_CSV}
     };
-    if (o->format) return o->format;
-    for (size_t i = 0; o->path && i < sizeof endings / sizeof *endings; i++)
-        if (ends_with(o->path, endings[i][0])) return endings[i][1];
-    return "text";
+    for (size_t i = 0; path && i < sizeof endings / sizeof *endings; i++)
+        if (ends_with(path, endings[i].ending)) return endings[i].format;
+    return FORMAT_TEXT;
 }
 
 static int write_memory(memory_trace *m, const memory_options *o, const char *name) {
-    const char *format = format_of(o);
     uint32_t device = 0;
     output out;
     if (!choose_device(m, o->device, &device) && (o->device || m->device_count))
         return fail("--device", "there is no memory of '%s' in the trace", o->device);
     if (!output_open(&out, o->path)) return EXIT_BAD;
     losses_write(&out);
-    if (strcmp(format, "html") == 0) write_page(m, name, &out);
-    else if (strcmp(format, "raw") == 0) write_raw(m, device, &out);
-    else if (strcmp(format, "json") == 0) write_timeline(m, device, &out);
-    else write_table(m, o, strcmp(format, "csv") == 0 ? FORMAT_CSV : FORMAT_TEXT, &out);
+    if (o->format == FORMAT_HTML) write_page(m, name, &out);
+    else if (o->format == FORMAT_RAW) write_raw(m, device, &out);
+    else if (o->format == FORMAT_JSON) write_timeline(m, device, &out);
+    else write_table(m, o, &out);
     return output_close(&out, EXIT_OK);
 }
 
 static int read_and_write(const memory_options *o, const char *path) {
     memory_trace m = {0};
-    if (strcmp(format_of(o), "text") == 0) losses_hold();
+    if (o->format == FORMAT_TEXT) losses_hold();
     int status = read_trace(&m, o->window, path);
     find_peaks(&m);
     if (m.device_count == 0 && status == EXIT_OK)
@@ -577,34 +576,22 @@ static int read_and_write(const memory_options *o, const char *path) {
     return status ? status : written;
 }
 
-static bool one_of(const char *word, const char *words) {
-    size_t size = strlen(word);
-    for (const char *p = words; (p = strstr(p, word)) != NULL; p++)
-        if (size && p[size] == ' ' && (p == words || p[-1] == ' ')) return true;
-    return false;
-}
-
 static int run(int argc, char **argv) {
     range_options window = {0};
-    memory_options o = {.window = &window, .by = "device", .limit = 30};
+    memory_options o = {.window = &window, .format = FORMAT_BY_NAME, .limit = 30};
     const option_spec options[] = {
-        {"by", 'b', OPTION_TEXT, &o.by, "WHAT", "tables: device (default), category or op"},
+        {"by", 'b', OPTION_WORD, &o.by, "device|category|op", "of tables (device)"},
         {"device", 'd', OPTION_TEXT, &o.device, "DEVICE",
          "cuda:0, cpu, ...; json and raw: one only, else the largest"},
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "rows of each device, or all (30)"},
-        {"format", 'f', OPTION_TEXT, &o.format, "FORMAT",
-         "text, csv; json, raw: PyTorch's timelines; html: the page;\n"
-         "                               default: by the output's ending, else text"},
+        {"format", 'f', OPTION_WORD, &o.format, "text|csv|json|html|raw",
+         "json, raw: PyTorch's timelines; html: the page (by the output's ending, else text)"},
         RANGE_OPTIONS(window),
         {"output", 'o', OPTION_TEXT, &o.path, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
     int status, count = options_parse(&memory_command, options, argc, argv, &status);
     if (count < 0) return status;
-    if (count != 1) return fail(NULL, "memory takes one trace; see prof memory --help");
-    if (!one_of(o.by, "device category op "))
-        return fail("--by", "'%s' is none of device, category, op", o.by);
-    if (o.format && !one_of(o.format, "text csv json raw html "))
-        return fail("--format", "'%s' is none of text, csv, json, raw, html", o.format);
+    if (o.format == FORMAT_BY_NAME) o.format = format_of(o.path);
     return read_and_write(&o, argv[1]);
 }

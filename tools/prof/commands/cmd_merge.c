@@ -1,14 +1,13 @@
 /* prof merge: the traces of several ranks as one, with pids, flows and ids of their own. */
-#include "analysis/busy.h"
-#include "analysis/collectives.h"
+#include "analysis/ranks.h"
 #include "commands/merge.h"
 #include "input/head_sums.h"
 #include "input/losses.h"
 #include "input/trace_reader.h"
-#include "output/json_lanes.h"
-#include "trace/rank_id.h"
+#include "output/trace_writer.h"
 #include "trace/trace_range.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,7 +30,7 @@ const command merge_command = {
     "to each file the median of (end on the lowest rank - end on this one); --align\n"
     "NAME does so with the calls of that name, the n-th of each. --offset FILE=TIME\n"
     "is added to a file's times before that.\n"
-    COLLECTIVES_HELP, run
+    COLLECTIVES_HELP, run, 1, INT_MAX
 };
 
 enum { PIDS_OF_A_RANK = 100000, MOST_EDITS = 24 };
@@ -42,27 +41,20 @@ typedef struct process {
     const char *name, *labels;  /* NULL: none */
 } process;
 
-typedef struct text_thread { uint32_t process; int64_t tid; const char *text; } text_thread;
-
 typedef struct rank_file {
     rank_id id;
     const char *host;
-    uint32_t number;            /* in merger.collectives */
+    uint32_t number;            /* in merger.ranks */
     uint32_t owner;             /* in merger.files: the first one of its rank */
     uint32_t *own_processes;    /* of each of its processes the number in the owner's */
     int64_t base_ns;
     int64_t clock_ns;           /* to be added to its times */
-    uint64_t calls;
     process *processes;
     size_t process_count, process_capacity;
     map pids;                   /* pid -> number in processes */
-    text_thread *threads;       /* those whose tid is a text */
-    size_t thread_count, thread_capacity;
-    map tids;                   /* (pid, tid) of those -> number in threads */
     trace_text devices;         /* deviceProperties */
     losses lost;
     head_lists lists;           /* of its head */
-    json_lanes *lanes;          /* while it is written; NULL: without */
 } rank_file;
 
 typedef struct merger {
@@ -74,42 +66,20 @@ typedef struct merger {
     uint64_t flow_count;        /* in all that is written so far */
     map flows;                  /* of the file that is written: those of its ids */
     int64_t base_ns;
-    merge_options options;
-    collectives collectives;
-    map work_names;             /* kinds of work */
+    rank_table ranks;           /* of the files as they were given */
 } merger;
 
 /* ---- First pass: what a file holds ---- */
 
 static uint32_t process_of(rank_file *f, merger *m, const trace_event *event) {
     bool is_new;
-    uint64_t *number = map_put(&f->pids, (uint64_t)event->pid, &is_new);
-    if (!is_new) return (uint32_t)*number;
-    *number = f->process_count;
-    GROW(f->processes, f->process_count, f->process_capacity);
-    process *p = &f->processes[f->process_count++];
-    *p = (process){.pid = event->pid};
-    if (event->pid_text.data)
-        p->name = arena_text(&m->memory, event->pid_text.data, event->pid_text.size);
-    return (uint32_t)*number;
-}
-
-static uint64_t row_of(const trace_event *event) {
-    return hash_mix((uint64_t)event->pid) * 31 + (uint64_t)event->tid;
-}
-
-static void note_thread(rank_file *f, merger *m, const trace_event *event, uint32_t number) {
-    bool is_new;
-    if (!event->tid_text.data) return;
-    uint64_t *thread = map_put(&f->tids, row_of(event), &is_new);
-    if (!is_new) return;
-    *thread = f->thread_count;
-    GROW(f->threads, f->thread_count, f->thread_capacity);
-    f->threads[f->thread_count] = (text_thread){
-        number, 900000 + (int64_t)f->thread_count,
-        arena_text(&m->memory, event->tid_text.data, event->tid_text.size)
-    };
-    f->thread_count++;
+    uint32_t number = (uint32_t)NUMBER_OF(&f->pids, (uint64_t)event->pid, f->processes,
+                                          f->process_count, f->process_capacity, &is_new);
+    if (is_new) f->processes[number] = (process){.pid = event->pid};
+    if (is_new && event->pid_text.data)
+        f->processes[number].name =
+            arena_text(&m->memory, event->pid_text.data, event->pid_text.size);
+    return number;
 }
 
 static bool is_process_metadata(const trace_event *event) {
@@ -149,25 +119,16 @@ static bool is_replaced(const trace_event *event) {
 
 static void note_event(rank_file *f, merger *m, const trace_event *event) {
     uint32_t number = process_of(f, m, event);
-    note_thread(f, m, event, number);
     if (event->phase == 'M' &&
         (text_is(event->name, "prof counts") || text_is(event->name, "prof")))
         keep_lists(f, m, event->args_text);
     if (is_process_metadata(event)) note_process(m, &f->processes[number], event);
-    if (event->has & TRACE_HAS_TS && event->phase != 'M' && event->kind != TRACE_SPAN) {
-        int64_t end_ns = time_add(event->ts_ns, event->dur_ns);
-        if (!f->calls || event->ts_ns < f->id.first_ns) f->id.first_ns = event->ts_ns;
-        if (!f->calls++ || end_ns > f->id.last_ns) f->id.last_ns = end_ns;
-    }
-    if (m->options.by_collectives && event->phase == 'X' && event->kind == TRACE_KERNEL &&
-        work_kind_of(&m->work_names, event) == WORK_COMMUNICATION)
-        collectives_take(&m->collectives, event);
 }
 
 static void note_member(rank_file *f, merger *m, const trace_member *member) {
     char host[256];
     if (text_is(member->key, "distributedInfo")) {
-        rank_read(&f->id, member);
+        return;                                               /* ranks have it */
     } else if (text_is(member->key, "host_name") && json_is_text(member->value)) {
         json_decode(member->value, host, sizeof host);
         f->host = arena_text(&m->memory, host, strlen(host));
@@ -185,15 +146,13 @@ static void note_member(rank_file *f, merger *m, const trace_member *member) {
     }
 }
 
-/* Calls of --align NAME, also those that are a begin and an end. */
-static void note_zone(const rank_file *f, merger *m) {
+/* Calls of --align NAME may be a begin and an end. */
+static void note_pairs(const rank_file *f, merger *m) {
     trace_reader *reader = trace_open(f->id.path);
     if (!reader) return;
     reader->quiet = true;
     while (trace_next(reader) != TRACE_END)
-        if (reader->item == TRACE_EVENT && reader->event.phase == 'X' &&
-            text_is(reader->event.name, m->options.zone))
-            collectives_take_zone(&m->collectives, &reader->event);
+        if (reader->item == TRACE_EVENT) ranks_take(&m->ranks, &reader->event);
     trace_close(reader);
 }
 
@@ -201,89 +160,56 @@ static int note_file(rank_file *f, merger *m) {
     trace_reader *reader = trace_open(f->id.path);
     if (!reader) return EXIT_BAD;
     reader->as_written = reader->with_text = true;
+    ranks_begin_file(&m->ranks, f->id.path);
+    rank_row *row = &m->ranks.rows[f->number];
     while (trace_next(reader) != TRACE_END) {
         if (reader->item == TRACE_EVENT) note_event(f, m, &reader->event);
-        else if (reader->item == TRACE_MEMBER) note_member(f, m, &reader->member);
+        if (reader->item == TRACE_EVENT && !m->ranks.zone) ranks_take(&m->ranks, &reader->event);
+        if (reader->item != TRACE_MEMBER) continue;
+        note_member(f, m, &reader->member);
+        ranks_take_member(&m->ranks, &reader->member);
     }
-    f->base_ns = reader->base_time_ns;
     f->lost = *reader->losses;
-    f->clock_ns = offset_of(&m->options.offsets, f->id.path);
-    int64_t base_ns = time_add(f->base_ns, f->clock_ns);
-    f->id.first_ns = time_add(f->id.first_ns, base_ns);
-    f->id.last_ns = time_add(f->id.last_ns, base_ns);
-    if (m->options.zone) note_zone(f, m);
-    collectives_end_file(&m->collectives, base_ns);
+    f->base_ns = row->base_ns = reader->base_time_ns;
+    if (m->ranks.zone) note_pairs(f, m);
+    ranks_end_file(&m->ranks, true);
     return trace_close(reader);
 }
 
 /* ---- Ranks and clocks ---- */
 
-static void number_ranks(merger *m) {
-    rank_id **ids = allocate(m->count * sizeof *ids);
-    for (size_t i = 0; i < m->count; i++) ids[i] = &m->files[i].id;
-    ranks_number(ids, m->count, false);
-    free(ids);
+static int by_rank(const void *a, const void *b) {
+    const rank_file *x = a, *y = b;
+    if (x->id.rank != y->id.rank) return x->id.rank > y->id.rank ? 1 : -1;
+    return (x->id.first_ns > y->id.first_ns) - (x->id.first_ns < y->id.first_ns);
 }
 
-/* A window's processes and threads are those of its rank's first file. */
+/* A window's processes are those of its rank's first file. */
 static void join_window(rank_file *f, rank_file *owner) {
     f->own_processes = allocate((f->process_count + 1) * sizeof *f->own_processes);
     for (size_t i = 0; i < f->process_count; i++) {
         bool is_new;
-        uint64_t *number = map_put(&owner->pids, (uint64_t)f->processes[i].pid, &is_new);
-        if (is_new) {
-            *number = owner->process_count;
-            GROW(owner->processes, owner->process_count, owner->process_capacity);
-            owner->processes[owner->process_count++] = f->processes[i];
-        }
-        f->own_processes[i] = (uint32_t)*number;
-    }
-    for (size_t i = 0; i < f->thread_count; i++) {
-        text_thread *thread = &f->threads[i];
-        uint32_t number = f->own_processes[thread->process];
-        size_t k = 0;
-        while (k < owner->thread_count && (owner->threads[k].process != number ||
-                                           strcmp(owner->threads[k].text, thread->text) != 0)) k++;
-        thread->tid = 900000 + (int64_t)k;
-        if (k < owner->thread_count) continue;
-        GROW(owner->threads, owner->thread_count, owner->thread_capacity);
-        owner->threads[owner->thread_count++] = (text_thread){number, thread->tid, thread->text};
+        size_t number = NUMBER_OF(&owner->pids, (uint64_t)f->processes[i].pid, owner->processes,
+                                  owner->process_count, owner->process_capacity, &is_new);
+        if (is_new) owner->processes[number] = f->processes[i];
+        f->own_processes[i] = (uint32_t)number;
     }
 }
 
-static void join_windows(merger *m) {
-    collective_place *places = allocate(m->count * sizeof *places);
+/* Files of a rank stand behind each other: further ones are windows of it. */
+static void join_files(merger *m) {
     for (uint32_t i = 0, owner = 0; i < m->count; i++) {
         rank_file *f = &m->files[i];
-        bool window = i && f->id.told && f->id.rank == m->files[owner].id.rank;
-        if (window) join_window(f, &m->files[owner]);
-        else owner = i;
+        const rank_row *row = &m->ranks.rows[m->ranks.rows[f->number].owner];
+        if (row == &m->ranks.rows[f->number]) owner = i;
+        else join_window(f, &m->files[owner]);
         f->owner = owner;
-        places[f->number] = (collective_place){m->files[owner].number, i - owner, f->id.rank};
+        f->clock_ns = time_add(m->ranks.rows[f->number].offset_ns, row->clock_ns);
+        if (owner == i && row->clock_parts)
+            warn(f->id.path, "clock set by %+.3f us, from %zu %s that end within %.3f us of it",
+                 (double)f->clock_ns / 1e3, row->clock_parts,
+                 m->ranks.zone ? "calls" : "collectives", (double)row->clock_spread_ns / 1e3);
     }
-    collectives_join(&m->collectives, places);
-    free(places);
-}
-
-/* Sets the clock so that the collectives end when they do on the first rank. */
-static void align(const merger *m, rank_file *f) {
-    const rank_file *first = &m->files[0], *owner = &m->files[f->owner];
-    const char *zone = m->options.zone;
-    size_t count;
-    int64_t spread_ns;
-    int64_t clock_ns = collectives_clock(&m->collectives, first->number, owner->number, &count,
-                                         &spread_ns);
-    f->clock_ns = time_add(f->clock_ns, clock_ns);
-    if (f != owner) return;
-    if (count == 0 && zone)
-        warn(f->id.path, "it has no '%s' in common with %s: its clock stays", zone, first->id.path);
-    else if (count == 0)
-        warn(f->id.path, "it has no collective in common with %s that synchronizes: its clock "
-             "stays", first->id.path);
-    else
-        warn(f->id.path, "clock set by %+.3f us, from %zu %s that end within %.3f us of it",
-             (double)f->clock_ns / 1e3, count, zone ? "calls" : "collectives",
-             (double)spread_ns / 1e3);
 }
 
 /* ---- Second pass: writing ---- */
@@ -320,11 +246,6 @@ static void write_names(trace_writer *w, const merger *m, size_t file) {
                           f->id.rank * 1000 + (i < 999 ? i : 999));
     }
     free(order);
-    for (size_t i = 0; i < f->thread_count; i++) {
-        const text_thread *thread = &f->threads[i];
-        writer_name(w, "thread_name",
-                    (writer_row){new_pid(f, thread->process), thread->tid, NULL}, thread->text);
-    }
 }
 
 /* One of each device's properties, by id. */
@@ -448,15 +369,10 @@ static bool write_event(trace_writer *w, merger *m, rank_file *f, const trace_ev
     uint64_t flow = event->has & TRACE_HAS_ID ? flow_number(m, event) : 0;
     trace_text rest = event->raw, key, value;
     const uint64_t *number = map_get(&f->pids, (uint64_t)event->pid);
-    const uint64_t *thread = event->tid_text.data ? map_get(&f->tids, row_of(event)) : NULL;
     if (!number) return true;                        /* the file has changed meanwhile */
     while (count < MOST_EDITS && json_next(&rest, &key, &value)) {
         if (text_is(key, "pid")) {
             add_edit(edits, &count, value, new_pid(f, (uint32_t)*number));
-        } else if (text_is(key, "tid") && json_lanes_edit(f->lanes, event, &edits[count])) {
-            count++;
-        } else if (text_is(key, "tid") && thread) {
-            add_edit(edits, &count, value, f->threads[*thread].tid);
         } else if (text_is(key, "ts") && event->has & TRACE_HAS_TS && count < MOST_EDITS) {
             int64_t ns;
             if (!shifted(m, f, event, &ns)) return false;
@@ -471,25 +387,13 @@ static bool write_event(trace_writer *w, merger *m, rank_file *f, const trace_ev
     return true;
 }
 
-typedef struct pid_place { const merger *m; const rank_file *f; } pid_place;
-
-static int64_t pid_in(void *user, int64_t pid) {
-    const pid_place *p = user;
-    const uint64_t *number = map_get(&p->f->pids, (uint64_t)pid);
-    return number ? new_pid(p->f, (uint32_t)*number) : pid;
-}
-
 static int write_file(trace_writer *w, merger *m, rank_file *f) {
-    if (m->options.lanes && !(f->lanes = json_lanes_find(f->id.path))) return EXIT_BAD;
     trace_reader *reader = trace_open(f->id.path);
     if (!reader) return EXIT_BAD;
     reader->quiet = reader->as_written = reader->with_text = true;
     while (!reader->failed && trace_next(reader) != TRACE_END)
         if (reader->item == TRACE_EVENT && !is_replaced(&reader->event))
             reader->failed |= !write_event(w, m, f, &reader->event);
-    json_lanes_names(f->lanes, w, pid_in, &(pid_place){m, f});
-    json_lanes_free(f->lanes);
-    f->lanes = NULL;
     map_free(&m->flows);
     return trace_close(reader);
 }
@@ -512,27 +416,16 @@ static int write_all(merger *m, const char *path, int fd) {
 
 /* ---- The command ---- */
 
-static int by_rank(const void *a, const void *b) {
-    const rank_file *x = a, *y = b;
-    if (x->id.rank != y->id.rank) return x->id.rank > y->id.rank ? 1 : -1;
-    return (x->id.first_ns > y->id.first_ns) - (x->id.first_ns < y->id.first_ns);
-}
-
 static int merge(merger *m, const char *path, int fd) {
     for (size_t i = 0; i < m->count; i++)
         if (note_file(&m->files[i], m) != EXIT_OK) return EXIT_BAD;
-    number_ranks(m);
+    if (!ranks_finish(&m->ranks, false)) return EXIT_BAD;
+    for (size_t i = 0; i < m->count; i++) m->files[i].id = m->ranks.rows[i].id;
     qsort(m->files, m->count, sizeof *m->files, by_rank);
-    join_windows(m);
-    if (m->options.zone && !m->collectives.zone)
-        return fail("--align", "there is no call '%s' in the traces; else: base, collectives",
-                    m->options.zone);
+    join_files(m);
     m->base_ns = INT64_MAX;
-    for (size_t i = 0; i < m->count; i++) {
-        rank_file *f = &m->files[i];
-        if ((m->options.by_collectives || m->options.zone) && f->owner) align(m, f);
-        if (f->base_ns < m->base_ns) m->base_ns = f->base_ns;
-    }
+    for (size_t i = 0; i < m->count; i++)
+        if (m->files[i].base_ns < m->base_ns) m->base_ns = m->files[i].base_ns;
     return write_all(m, path, fd);
 }
 
@@ -540,21 +433,18 @@ static void free_merger(merger *m) {
     for (size_t i = 0; i < m->count; i++) {
         rank_file *f = &m->files[i];
         map_free(&f->pids);
-        map_free(&f->tids);
         free(f->processes);
         free(f->own_processes);
-        free(f->threads);
     }
     free(m->files);
     free(m->members);
-    collectives_free(&m->collectives);
-    map_free(&m->work_names);
+    ranks_free(&m->ranks);
     arena_free(&m->memory);
 }
 
-static int merge_onto(char *const *paths, size_t count, merge_options options, const char *to,
+static int merge_onto(char *const *paths, size_t count, const align_options *align, const char *to,
                       int fd) {
-    merger m = {.count = count, .options = options};
+    merger m = {.count = count, .ranks = {.align = align, .untold = true}};
     for (size_t i = 0; i < count; i++)
         if (file_reads_once(paths[i]))
             return fail(paths[i], "merge reads its input twice: it has to be a file");
@@ -568,8 +458,8 @@ static int merge_onto(char *const *paths, size_t count, merge_options options, c
     return status;
 }
 
-int merge_files(char *const *paths, size_t count, merge_options options, const char *to) {
-    return merge_onto(paths, count, options, to, -1);
+int merge_files(char *const *paths, size_t count, const align_options *align, const char *to) {
+    return merge_onto(paths, count, align, to, -1);
 }
 
 int merge_to_temporary(char *const *traces, size_t count, char **path) {
@@ -577,7 +467,7 @@ int merge_to_temporary(char *const *traces, size_t count, char **path) {
     if (to < 0) temporary_failed();
     *path = allocate(32);
     snprintf(*path, 32, "/dev/fd/%d", fd);
-    return merge_onto(traces, count, (merge_options){0}, temporary_folder(), to);
+    return merge_onto(traces, count, NULL, temporary_folder(), to);
 }
 
 void merge_remove(char *path) {
@@ -586,19 +476,15 @@ void merge_remove(char *path) {
 }
 
 static int run(int argc, char **argv) {
-    const char *path = NULL, *align_by = "base";
-    merge_options o = {0};
+    const char *path = NULL;
+    align_options o = {0};
     const option_spec options[] = {
-        ALIGN_OPTIONS(align_by, o.offsets),
-        LANES_OPTION(o.lanes),
+        ALIGN_OPTIONS(o),
         {"output", 'o', OPTION_TEXT, &path, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
     int status, count = options_parse(&merge_command, options, argc, argv, &status);
     if (count < 0) return status;
-    if (count == 0) return fail(NULL, "merge needs traces; see prof merge --help");
-    o.by_collectives = strcmp(align_by, "collectives") == 0;
-    o.zone = align_zone(align_by);
-    if (!offsets_fit(&o.offsets, argv + 1, count)) return EXIT_BAD;
-    return merge_files(argv + 1, (size_t)count, o, path);
+    if (!align_fits(&o, argv + 1, count)) return EXIT_BAD;
+    return merge_files(argv + 1, (size_t)count, &o, path);
 }

@@ -4,6 +4,7 @@
 #include "input/trace_reader.h"
 #include "trace/trace_range.h"
 
+#include <limits.h>
 #include <string.h>
 
 static int run(int argc, char **argv);
@@ -54,12 +55,15 @@ const command ranks_command = {
     "to each file the median of (end on the first rank - end on this one) over the\n"
     "collectives, of those kinds, that it shares with the lowest rank; --align NAME\n"
     "over the calls of that name (MPI_Barrier), the n-th of each, which are listed\n"
-    "with the collectives. --offset FILE=TIME is added to a file's times before that.\n", run
+    "with the collectives. --offset FILE=TIME is added to a file's times before that.\n",
+    run, 1, INT_MAX
 };
 
 typedef struct rank_options {
-    const char *align, *by, *format, *output;
-    text_list offsets;
+    const char *output;
+    enum { BY_BOTH, BY_RANK, BY_COLLECTIVE } by;
+    table_format format;
+    align_options align;
     int64_t limit;
 } rank_options;
 
@@ -69,7 +73,7 @@ static void write_notes(const rank_table *t, const rank_options *o, output *out)
     if (apart)
         output_format(out, "Of %zu collectives %zu began on a rank after they had ended on "
                       "another: clocks are apart%s.\n", t->joined_count, apart,
-                      strcmp(o->align, "base") == 0 ? ", see --align collectives" :
+                      !o->align.by ? ", see --align collectives" :
                       ", or their kernels are not one");
     output_text(out, t->straggler_count ? "Stragglers:" : "Stragglers: none\n");
     for (size_t i = 0; i < t->straggler_count; i++) {
@@ -81,11 +85,11 @@ static void write_notes(const rank_table *t, const rank_options *o, output *out)
 }
 
 static void write_text(const rank_table *t, const rank_options *o, output *out) {
-    bool both = strcmp(o->by, "both") == 0;
+    bool both = o->by == BY_BOTH;
     losses_write(out);
-    if (strcmp(o->by, "collective") != 0) ranks_write(t, FORMAT_TEXT, out);
+    if (o->by != BY_COLLECTIVE) ranks_write(t, FORMAT_TEXT, out);
     if (both && t->joined_count) output_text(out, "\n");
-    if (t->joined_count ? strcmp(o->by, "rank") != 0 : !both) {
+    if (t->joined_count ? o->by != BY_RANK : !both) {
         ranks_write_collectives(t, o->limit, FORMAT_TEXT, out);
         if (o->limit < (int64_t)t->joined_count)
             output_format(out, "%zu more: --limit all\n", t->joined_count - (size_t)o->limit);
@@ -96,11 +100,10 @@ static void write_text(const rank_table *t, const rank_options *o, output *out) 
 
 /* ---- The command ---- */
 
-static int read_rank(rank_table *t, const char *path, const rank_options *o) {
+static int read_rank(rank_table *t, const char *path) {
     trace_reader *reader = trace_open(path);
     int status = EXIT_BAD;
     ranks_begin_file(t, path);
-    t->rows[t->files].offset_ns = offset_of(&o->offsets, path);
     if (reader) {
         while (trace_next(reader) != TRACE_END)
             if (reader->item == TRACE_EVENT) ranks_take(t, &reader->event);
@@ -112,46 +115,37 @@ static int read_rank(rank_table *t, const char *path, const rank_options *o) {
     return status;
 }
 
-static int write_all(const rank_table *t, const rank_options *o, table_format format) {
+static int write_all(const rank_table *t, const rank_options *o) {
     output out;
     if (!output_open(&out, o->output)) return EXIT_BAD;
-    if (format == FORMAT_TEXT) write_text(t, o, &out);
-    else if (format == FORMAT_JSON) ranks_write_json(t, &out);
-    else if (strcmp(o->by, "collective") == 0) ranks_write_collectives(t, INT64_MAX, format, &out);
-    else ranks_write(t, format, &out);
+    if (o->format == FORMAT_TEXT) write_text(t, o, &out);
+    else if (o->format == FORMAT_JSON) ranks_write_json(t, &out);
+    else if (o->by == BY_COLLECTIVE) ranks_write_collectives(t, INT64_MAX, o->format, &out);
+    else ranks_write(t, o->format, &out);
     return output_close(&out, EXIT_OK);
 }
 
 static int run(int argc, char **argv) {
-    rank_options o = {.align = "base", .by = "both", .limit = 50};
-    table_format format;
+    rank_options o = {.limit = 50};
     const option_spec options[] = {
-        ALIGN_OPTIONS(o.align, o.offsets),
+        ALIGN_OPTIONS(o.align),
         REPAIR_OPTION,
-        {"by", 'b', OPTION_TEXT, &o.by, "WHAT", "rank, collective, or both in text (default)"},
+        {"by", 'b', OPTION_WORD, &o.by, "both|rank|collective", "(both in text)"},
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "collectives in text, or all (50)"},
-        {"format", 'f', OPTION_TEXT, &o.format, "FORMAT", "text, csv or json"},
+        FORMAT_OPTION(o.format),
         {"output", 'o', OPTION_TEXT, &o.output, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
     int status, count = options_parse(&ranks_command, options, argc, argv, &status);
     if (count < 0) return status;
-    if (count == 0) return fail(NULL, "ranks needs traces; see prof ranks --help");
-    if (!format_parse(o.format, &format) || format == FORMAT_HTML)
-        return fail("--format", "'%s' is none of text, csv, json", o.format);
-    if (!offsets_fit(&o.offsets, argv + 1, count)) return EXIT_BAD;
-    if (strcmp(o.by, "rank") != 0 && strcmp(o.by, "collective") != 0 && strcmp(o.by, "both") != 0)
-        return fail("--by", "'%s' is none of rank, collective, both", o.by);
-    if (format == FORMAT_TEXT) losses_hold();
-    rank_table t = {.zone = align_zone(o.align)};
+    if (!align_fits(&o.align, argv + 1, count)) return EXIT_BAD;
+    if (o.format == FORMAT_TEXT) losses_hold();
+    rank_table t = {.align = &o.align};
     status = EXIT_OK;
     for (int i = 1; i <= count; i++)
-        if (read_rank(&t, argv[i], &o) != EXIT_OK) status = EXIT_BAD;
-    ranks_finish(&t, strcmp(o.align, "collectives") == 0, true);
-    bool aligns = !t.zone || t.all.zone;
-    if (!aligns)
-        fail("--align", "there is no call '%s' in the traces; else: base, collectives", t.zone);
-    int written = aligns && t.count ? write_all(&t, &o, format) : EXIT_BAD;
+        if (read_rank(&t, argv[i]) != EXIT_OK) status = EXIT_BAD;
+    bool aligns = ranks_finish(&t, true);
+    int written = aligns && t.count ? write_all(&t, &o) : EXIT_BAD;
     ranks_free(&t);
     return status ? status : written;
 }

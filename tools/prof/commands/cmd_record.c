@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -37,7 +38,7 @@ const command record_command = {
     "  prof record --top ./server\n"
     "      the table once a second while it runs\n"
     "  prof record --mode ring --memory 8M -- ./train\n"
-    "      each thread's last zones, in 8 MiB\n", run
+    "      each thread's last zones, in 8 MiB\n", run, 1, INT_MAX
 };
 
 extern const command report_command, decode_command;
@@ -539,7 +540,6 @@ static int run(int argc, char **argv) {
     options[6 + SETTINGS] = (option_spec){NULL, 0, OPTION_COMMAND, NULL, NULL, NULL};
     int status, count = options_parse(&record_command, options, argc, argv, &status);
     if (count < 0) return status;
-    if (count == 0) return fail(NULL, "record needs a command to run; see prof record --help");
     for (int i = 0; i < SETTINGS; i++)
         if (values[i]) setenv(settings[i].variable, values[i], 1);
     if (!check_output(r.output, argv[1])) return EXIT_BAD;

@@ -4,6 +4,7 @@
 #include "page/report_page.h"
 #include "trace/trace_range.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,32 +41,24 @@ const command report_command = {
     "The page\n"
     "  Files that ran at the same time, by ts and baseTimeNanoseconds, stand as they\n"
     "  ran; others begin at 0. A step is each file's own. What begins in the chosen\n"
-    "  step is counted as by --step; in a measured time likewise.\n", run
+    "  step is counted as by --step; in a measured time likewise.\n", run, 1, INT_MAX
 };
 
 typedef struct report_options {
     row_options rows;
-    const char *sort, *format, *header, *unit, *output;
+    const char *sort, *header, *output;
+    table_format format;
+    prof_time_unit unit;
     int64_t limit, name_width, stack_width, shapes_width;
     bool top_level, ns_per_counter;
 } report_options;
-
-static bool unit_parse(const char *text, prof_time_unit *unit) {
-    static const char *const names[] = {"auto", "s", "ms", "us"};
-    *unit = PROF_TIME_AUTO;
-    for (int i = 0; text && i < 4; i++) {
-        *unit = (prof_time_unit)i;
-        if (strcmp(text, names[i]) == 0) return true;
-    }
-    return !text;
-}
 
 static uint32_t limit32(int64_t count) {
     return count >= UINT32_MAX ? UINT32_MAX : (uint32_t)count;
 }
 
 /* The options that are words; false: told. */
-static bool understand(const report_options *o, prof_table_desc *desc, table_format *format) {
+static bool understand(const report_options *o, prof_table_desc *desc) {
     static prof_averages_desc averages;
     averages = (prof_averages_desc){.group_by_site = o->rows.by_site,
                                     .percentiles = o->rows.percentiles};
@@ -74,7 +67,8 @@ static bool understand(const report_options *o, prof_table_desc *desc, table_for
         .row_limit = limit32(o->limit), .max_name_column_width = limit32(o->name_width),
         .max_src_column_width = limit32(o->stack_width),
         .max_shapes_column_width = limit32(o->shapes_width), .header = o->header,
-        .top_level_events_only = o->top_level, .ns_per_counter = o->ns_per_counter
+        .top_level_events_only = o->top_level, .time_unit = o->unit,
+        .ns_per_counter = o->ns_per_counter
     };
     const char *sort = strcmp(o->sort, "self") == 0 ? "self_cpu_time_total" :    /* as in top */
                        strcmp(o->sort, "total") == 0 ? "cpu_time_total" :
@@ -82,14 +76,10 @@ static bool understand(const report_options *o, prof_table_desc *desc, table_for
     if (strcmp(sort, "none") != 0 && prof_metric_from_text(sort, &desc->sort_by) != PROF_OK)
         return fail("--sort", "there is no metric '%s'; some are self_cpu_time_total, "
                     "cpu_time_total, self_cuda_time_total, count, none", o->sort), false;
-    if (!unit_parse(o->unit, &desc->time_unit))
-        return fail("--time-unit", "'%s' is none of s, ms, us", o->unit), false;
-    if (!format_parse(o->format, format))
-        return fail("--format", "'%s' is none of text, csv, json, html", o->format), false;
     if (o->rows.percentiles && o->rows.merge_duplicates)
         return fail("--percentiles", "it is of all calls: not with --merge-duplicates"), false;
-    desc->format = *format == FORMAT_CSV ? PROF_FORMAT_CSV :
-                   *format == FORMAT_JSON ? PROF_FORMAT_JSON : PROF_FORMAT_TEXT;
+    desc->format = o->format == FORMAT_CSV ? PROF_FORMAT_CSV :
+                   o->format == FORMAT_JSON ? PROF_FORMAT_JSON : PROF_FORMAT_TEXT;
     return true;
 }
 
@@ -178,27 +168,25 @@ static int run(int argc, char **argv) {
         {"flops", 0, OPTION_FLAG, &rows->with_flops, NULL,
          "a column of FLOPs, by the inputs' shapes, as profile(with_flops=True)"},
         {"ns-per-counter", 0, OPTION_FLAG, &o.ns_per_counter, NULL, "CPU total by each counter"},
-        {"time-unit", 0, OPTION_TEXT, &o.unit, "UNIT", "s, ms or us; default: each time its own"},
+        {"time-unit", 0, OPTION_WORD, &o.unit, "auto|s|ms|us", "(auto: each time its own)"},
         {"name-width", 0, OPTION_COUNT, &o.name_width, "N", "letters of a name, or all (55)"},
         {"stack-width", 0, OPTION_COUNT, &o.stack_width, "N", "letters of a stack (75)"},
         {"shapes-width", 0, OPTION_COUNT, &o.shapes_width, "N", "letters of the shapes (80)"},
         {"header", 0, OPTION_TEXT, &o.header, "TEXT", "a line above the table"},
-        {"format", 'f', OPTION_TEXT, &o.format, "FORMAT", "text, csv, json or html"},
+        {"format", 'f', OPTION_WORD, &o.format, "text|csv|json|html", "(text)"},
         {"output", 'o', OPTION_TEXT, &o.output, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
     rows->device = rows->memory = true;
     int status, written = EXIT_BAD, count;
     if ((count = options_parse(&report_command, options, argc, argv, &status)) < 0) return status;
-    if (count == 0) return fail(NULL, "report needs a trace; see prof report --help");
     prof_table_desc desc;
-    table_format format;
     busy_table busy = {0};
     row_table table = {0};
-    if (!understand(&o, &desc, &format) || !rows_begin(&table, rows)) return EXIT_BAD;
-    if (format == FORMAT_TEXT) losses_hold();
-    report_page *page = format == FORMAT_HTML ? page_new(&table) : NULL;
-    if (format == FORMAT_TEXT && rows->device) table.busy = &busy;
+    if (!understand(&o, &desc) || !rows_begin(&table, rows)) return EXIT_BAD;
+    if (o.format == FORMAT_TEXT) losses_hold();
+    report_page *page = o.format == FORMAT_HTML ? page_new(&table) : NULL;
+    if (o.format == FORMAT_TEXT && rows->device) table.busy = &busy;
     status = read_files(&table, page, argv + 1, count);
     const char *title = o.header ? o.header : file_name(argv[1]);
     if (!status || table.events) written = write_report(&table, page, &o, &desc, title);

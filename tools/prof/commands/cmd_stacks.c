@@ -1,6 +1,7 @@
 /* prof stacks: folded stacks, one line a path. */
 #include "analysis/flame.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@ const command stacks_command = {
     "  prof stacks --metric self_cuda_time_total --no-kernels trace.json\n"
     "      device time by the calls that launched the kernels\n"
     "  prof stacks --frames-only trace.json\n"
-    "      Python frames only, as PyTorch's export_stacks has them\n", run
+    "      Python frames only, as PyTorch's export_stacks has them\n", run, 1, INT_MAX
 };
 
 /* An entry of a line: what would end it or the line is replaced, as PyTorch does it. */
@@ -67,23 +68,12 @@ static int run(int argc, char **argv) {
     flame_options o = {.kernels = true, .python = true, .window = &window};
     const char *metric = "self_cpu_time_total", *path = NULL;
     const option_spec options[] = {
-        {"metric", 'm', OPTION_TEXT, &metric, "METRIC",
-         "self_cpu_time_total (default) or self_cuda_time_total"},
-        {"python", 0, OPTION_FLAG, &o.python, NULL, "without Python functions"},
-        {"kernels", 0, OPTION_FLAG, &o.kernels, NULL,
-         "without kernels: their time is their callers'"},
-        {"frames-only", 0, OPTION_FLAG, &o.frames_only, NULL,
-         "Python functions only; ops' times are theirs"},
-        {"group-by-site", 0, OPTION_FLAG, &o.by_site, NULL,
-         "of a name with several places each has its own: parse (a.c:12)"},
-        {"threads", 0, OPTION_FLAG, &o.threads, NULL, "the outermost entry is the thread"},
-        RANGE_OPTIONS(window),
+        FLAME_OPTIONS(o, metric, window),
         {"output", 'o', OPTION_TEXT, &path, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
     int status, count = options_parse(&stacks_command, options, argc, argv, &status);
     if (count < 0) return status;
-    if (count == 0) return fail(NULL, "stacks needs a trace; see prof stacks --help");
     if (!flame_metric(metric, &o)) return EXIT_BAD;
     return stacks_export(&o, argv + 1, count, path);
 }

@@ -5,6 +5,7 @@
 #include "input/trace_reader.h"
 #include "trace/rank_id.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,13 +33,14 @@ const command steps_command = {
     "  median step; the five that grew most, of at most 20 steps.\n\n"
     "Critical path\n" STEP_CRITICAL_HELP
     "  Their sum is the step's duration. What the trace does not tell, as locks and\n"
-    "  files that calls wait for, is time of those calls.\n", run
+    "  files that calls wait for, is time of those calls.\n", run, 1, INT_MAX
 };
 
 enum { MOST_CAUSES = 20, SHOWN_CAUSES = 5, NAME_LETTERS = 80 /* in text */ };
 
 typedef struct step_options {
-    const char *name, *format, *output;
+    const char *name, *output;
+    table_format format;
     int64_t worst, limit;
     bool critical;
 } step_options;
@@ -47,14 +49,12 @@ typedef struct step_rank {
     rank_id id;
     size_t count;
     int64_t sum_ns;
-    int status;   /* of the first reading */
-    bool failed;
+    int status;                  /* of the first reading */
 } step_rank;
 
 typedef struct step_table {
     const step_options *options;
-    regex_t regex;
-    bool has_regex;
+    name_pattern name;
     step_rank *ranks;            /* of the files */
     uint32_t *order;             /* those that could be read, by rank */
     size_t files, count;
@@ -66,27 +66,22 @@ typedef struct step_table {
 
 /* ---- Reading ---- */
 
-static bool is_step(step_table *t, const trace_event *event) {
+static bool is_step(step_table *t, const trace_event *event, uint32_t name) {
     static const char usual[] = "ProfilerStep#";
     if (event->phase != 'X' || kind_is_device(event->kind) ||
         event->kind == TRACE_GPU_ANNOTATION || event->kind == TRACE_SYNC ||
         event->kind == TRACE_TASK) return false;
-    if (!t->has_regex)
-        return event->name.size >= sizeof usual - 1 &&
-               memcmp(event->name.data, usual, sizeof usual - 1) == 0;
-    char *name = allocate(event->name.size + 1);
-    memcpy(name, event->name.data, event->name.size);
-    bool found = pattern_finds(&t->regex, name);
-    free(name);
-    return found;
+    if (t->name.given) return pattern_finds(&t->name, name, interned_text(&t->names, name));
+    return event->name.size >= sizeof usual - 1 &&
+           memcmp(event->name.data, usual, sizeof usual - 1) == 0;
 }
 
 static void take(step_table *t, uint32_t file, const trace_event *event) {
-    if (!is_step(t, event)) return;
+    uint32_t name = intern(&t->names, event->name.data, event->name.size);
+    if (!is_step(t, event, name)) return;
     GROW(t->steps, t->step_count, t->step_capacity);
     t->steps[t->step_count++] = (step){
-        event->ts_ns, event->dur_ns, file,
-        intern(&t->names, event->name.data, event->name.size), event->pid, event->tid
+        event->ts_ns, event->dur_ns, file, name, event->pid, event->tid
     };
     durations_add(&t->durations, file, event->dur_ns);
     t->ranks[file].count++;
@@ -96,23 +91,18 @@ static void take(step_table *t, uint32_t file, const trace_event *event) {
 static int read_file(step_table *t, uint32_t file) {
     step_rank *rank = &t->ranks[file];
     trace_reader *reader = trace_open(rank->id.path);
-    rank->failed = !reader;
+    rank->id.failed = !reader;
     if (!reader) return EXIT_BAD;
     while (trace_next(reader) != TRACE_END)
         if (reader->item == TRACE_EVENT) take(t, file, &reader->event);
         else if (reader->item == TRACE_MEMBER) rank_read(&rank->id, &reader->member);
     int status = trace_close(reader);
     rank->status = status;
-    rank->failed = status != EXIT_OK && !rank->count;
-    if (!rank->failed && !rank->count)
-        warn(rank->id.path, t->has_regex ? "no call in it has a name like that" :
+    rank->id.failed = status != EXIT_OK && !rank->count;
+    if (!rank->id.failed && !rank->count)
+        warn(rank->id.path, t->name.given ? "no call in it has a name like that" :
              "there is no ProfilerStep# in it: other calls are steps with --name");
     return status;
-}
-
-static bool rank_before(uint32_t a, uint32_t b, const void *context) {
-    const step_rank *ranks = context;
-    return ranks[a].id.rank < ranks[b].id.rank;
 }
 
 static bool is_longer(uint32_t a, uint32_t b, const void *context) {
@@ -122,24 +112,11 @@ static bool is_longer(uint32_t a, uint32_t b, const void *context) {
     return t->ranks[x->file].id.rank < t->ranks[y->file].id.rank;
 }
 
-static void number_ranks(step_table *t) {
-    rank_id **ids = allocate(t->files * sizeof *ids);
-    t->order = allocate(t->files * sizeof *t->order);
-    for (uint32_t i = 0; i < t->files; i++) {
-        if (t->ranks[i].failed) continue;
-        ids[t->count] = &t->ranks[i].id;
-        t->order[t->count++] = i;
-    }
-    ranks_number(ids, t->count, false);
-    free(ids);
-    sort_numbers(t->order, t->count, rank_before, t->ranks);
-}
-
 /* ---- Distribution ---- */
 
-static void write_distribution(step_table *t, table_format format, output *out) {
+static void write_distribution(step_table *t, output *out) {
     static const unsigned percents[] = {0, 50, 90, 95, 99, 100};
-    bool text = format == FORMAT_TEXT;
+    bool text = t->options->format == FORMAT_TEXT;
     sheet s;
     sheet_begin(&s, text ? "Rank#|Name|Count#|Min (us)#|Mean (us)#|p50 (us)#|p90 (us)#|p95 (us)#|"
                            "p99 (us)#|Max (us)#"
@@ -150,22 +127,21 @@ static void write_distribution(step_table *t, table_format format, output *out) 
         if (!rank->count) continue;
         durations_percentiles(&t->durations, t->order[i], percents, 6, ns);
         cell_int(&s, rank->id.rank);
-        cell_text(&s, t->has_regex ? t->options->name : "ProfilerStep#");
+        cell_text(&s, t->name.given ? t->options->name : "ProfilerStep#");
         cell_int(&s, (int64_t)rank->count);
         cell_us(&s, ns[0]);
         cell_format(&s, text ? "%.3f" : "%.6f", (double)rank->sum_ns / (double)rank->count * 1e-3);
         for (int k = 1; k < 6; k++) cell_us(&s, ns[k]);
     }
-    sheet_end(&s, format, out);
+    sheet_end(&s, t->options->format, out);
 }
 
 /* ---- The longest ---- */
 
-static void write_worst(const step_table *t, const uint32_t *longest, size_t count,
-                        table_format format, output *out) {
+static void write_worst(const step_table *t, const uint32_t *longest, size_t count, output *out) {
     sheet s;
-    sheet_begin(&s, format == FORMAT_TEXT ? "Rank#|Name|Begin (us)#|Duration (us)#"
-                                          : "rank#|name|ts#|dur#");
+    sheet_begin(&s, t->options->format == FORMAT_TEXT ? "Rank#|Name|Begin (us)#|Duration (us)#"
+                                                      : "rank#|name|ts#|dur#");
     for (size_t i = 0; i < count; i++) {
         const step *one = &t->steps[longest[i]];
         cell_int(&s, t->ranks[one->file].id.rank);
@@ -173,7 +149,7 @@ static void write_worst(const step_table *t, const uint32_t *longest, size_t cou
         cell_us(&s, one->start_ns);
         cell_us(&s, one->dur_ns);
     }
-    sheet_end(&s, format, out);
+    sheet_end(&s, t->options->format, out);
 }
 
 /* A step of the file that lasts as long as its p50. */
@@ -344,11 +320,11 @@ static uint32_t *choose(step_table *t, size_t *count) {
     return chosen;
 }
 
-static int write_all(step_table *t, table_format format) {
+static int write_all(step_table *t) {
     output out;
     size_t count;
     int status = EXIT_OK;
-    bool text = format == FORMAT_TEXT;
+    bool text = t->options->format == FORMAT_TEXT;
     if (!output_open(&out, t->options->output)) return EXIT_BAD;
     uint32_t *chosen = choose(t, &count);
     if (text) losses_write(&out);
@@ -356,11 +332,11 @@ static int write_all(step_table *t, table_format format) {
         sheet s;
         sheet_begin(&s, path_heads);
         status = write_details(t, chosen, count, &s, NULL);
-        sheet_end(&s, format, &out);
+        sheet_end(&s, t->options->format, &out);
     } else if (t->options->worst) {
-        write_worst(t, chosen, count, format, &out);
+        write_worst(t, chosen, count, &out);
     } else {
-        write_distribution(t, format, &out);
+        write_distribution(t, &out);
     }
     if (text) status = write_details(t, chosen, count < MOST_CAUSES ? count : MOST_CAUSES, NULL,
                                      &out);
@@ -368,19 +344,20 @@ static int write_all(step_table *t, table_format format) {
     return output_close(&out, status);
 }
 
-static int read_and_write(step_table *t, table_format format) {
+static int read_and_write(step_table *t) {
     int status = EXIT_OK;
     for (uint32_t i = 0; i < t->files; i++) {
         int read = read_file(t, i);
         if (read > status) status = read;
     }
-    number_ranks(t);
-    int written = t->count ? write_all(t, format) : EXIT_BAD;
+    t->count = t->files;
+    t->order = ranks_order(t->ranks, sizeof *t->ranks, &t->count, false);
+    int written = t->count ? write_all(t) : EXIT_BAD;
     return status ? status : written;
 }
 
 static void free_table(step_table *t) {
-    if (t->has_regex) regfree(&t->regex);
+    pattern_close(&t->name);
     intern_free(&t->names);
     durations_free(&t->durations);
     free(t->ranks);
@@ -388,36 +365,26 @@ static void free_table(step_table *t) {
     free(t->steps);
 }
 
-static bool check(const step_options *o, step_table *t, table_format *format) {
-    if (!format_parse(o->format, format) || *format == FORMAT_HTML)
-        return fail("--format", "'%s' is none of text, csv, json", o->format), false;
-    if (o->name && !pattern_open(&t->regex, o->name)) return false;
-    t->has_regex = o->name != NULL;
-    return true;
-}
-
 static int run(int argc, char **argv) {
     step_options o = {.limit = 20};
-    table_format format;
     const option_spec options[] = {
         {"name", 0, OPTION_TEXT, &o.name, "REGEX", "what is a step, instead of ProfilerStep#N"},
         {"worst", 'w', OPTION_COUNT, &o.worst, "N", "the N longest of all ranks instead"},
         {"critical", 0, OPTION_FLAG, &o.critical, NULL,
          "the critical path: of each rank's median step, or of the worst"},
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "rows of a critical path, or all (20)"},
-        {"format", 'f', OPTION_TEXT, &o.format, "FORMAT", "text, csv or json"},
+        FORMAT_OPTION(o.format),
         {"output", 'o', OPTION_TEXT, &o.output, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
     int status, count = options_parse(&steps_command, options, argc, argv, &status);
     if (count < 0) return status;
-    if (count == 0) return fail(NULL, "steps needs traces; see prof steps --help");
     step_table t = {.options = &o, .files = (size_t)count};
-    if (!check(&o, &t, &format)) return EXIT_BAD;
-    if (format == FORMAT_TEXT) losses_hold();
+    if (o.name && !pattern_open(&t.name, o.name)) return EXIT_BAD;
+    if (o.format == FORMAT_TEXT) losses_hold();
     t.ranks = allocate(t.files * sizeof *t.ranks);
     for (size_t i = 0; i < t.files; i++) t.ranks[i].id.path = argv[i + 1];
-    status = read_and_write(&t, format);
+    status = read_and_write(&t);
     free_table(&t);
     return status;
 }

@@ -34,7 +34,7 @@ const command top_command = {
     "      of a program with PROF_TRACE=run.raw; keys: q ends, s sorts by the next\n"
     "      column, p pauses\n"
     "  prof top --looks 1 --sort calls run.raw\n"
-    "      as it is now\n", run
+    "      as it is now\n", run, 1, 1
 };
 
 enum { PIECE = 1 << 16, BEFORE_END = 12 };
@@ -46,7 +46,7 @@ typedef struct top_row {
 } top_row;
 
 typedef enum top_sort { BY_SELF, BY_TOTAL, BY_CALLS, BY_RATE, BY_NAME, SORTS } top_sort;
-static const char *const sorts[] = {"self", "total", "calls", "rate", "name", NULL};
+static const char *const sorts[] = {"self", "total", "calls", "rate", "name"};
 
 struct top_view {
     const char *path;
@@ -62,7 +62,7 @@ struct top_view {
     top_row *rows;                       /* of the averages */
     size_t row_count;
     struct top_known { int64_t calls, self; } *known;    /* the last reading's, by row of sums */
-    size_t known_count, known_capacity;
+    size_t known_capacity;
     losses lost;
     raw_losses raw_lost;
     uint32_t cpu_row;                    /* the thread that tells which task ran + 1; 0: none */
@@ -104,10 +104,7 @@ static void take(void *user, const prof_raw_item *item) {
 
 static struct top_known *known_of(top_view *t, const char *name) {
     uint32_t number = row_of(t, name);
-    while (t->known_count <= number) {
-        GROW(t->known, t->known_count, t->known_capacity);
-        t->known[t->known_count++] = (struct top_known){0, 0};
-    }
+    GROW_TO(t->known, number, t->known_capacity);
     return &t->known[number];
 }
 
@@ -394,19 +391,16 @@ static int follow(top_view *t, int64_t looks) {
 }
 
 static int run(int argc, char **argv) {
-    const char *sort = "self";
+    top_sort sort = BY_SELF;
     int64_t looks = INT64_MAX;
     const option_spec options[] = {
         {"looks", 'l', OPTION_COUNT, &looks, "N", "then it ends (until q or the stream ends)"},
-        {"sort", 's', OPTION_TEXT, &sort, "COLUMN", "self, total, calls, rate or name (self)"},
+        {"sort", 's', OPTION_WORD, &sort, "self|total|calls|rate|name", "the column (self)"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
     int status, count = options_parse(&top_command, options, argc, argv, &status);
-    top_view t = {.path = argv[1]};
+    top_view t = {.path = argv[1], .sort = sort};
     if (count < 0) return status;
-    if (count != 1) return fail(NULL, "top takes one stream; see prof top --help");
-    while (t.sort < SORTS && strcmp(sorts[t.sort], sort) != 0) t.sort++;
-    if (t.sort == SORTS) return fail("--sort", "no column %s", sort);
     t.file = open(t.path, O_RDONLY | O_CLOEXEC);
     if (t.file < 0 || read(t.file, &status, 0) < 0) return fail(t.path, "%s", strerror(errno));
     if (!top_can(t.file)) {

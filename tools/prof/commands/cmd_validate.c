@@ -5,15 +5,11 @@
 #include "input/losses.h"
 #include "input/trace_pairs.h"
 #include "input/trace_reader.h"
-#include "input/unpack.h"
 #include "trace/trace.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yajl/yajl_parse.h>
 
 static int run(int argc, char **argv);
 
@@ -24,7 +20,7 @@ const command validate_command = {
     "  prof validate --strict --limit all trace.json\n"
     "      warnings count too, and none is left out\n"
     "  prof validate --ignore overlap,flow trace.json\n"
-    "      without these two rules; --rules lists them\n", run
+    "      without these two rules; --rules lists them\n", run, 0, 1
 };
 
 typedef enum rule {
@@ -35,7 +31,7 @@ typedef enum rule {
 } rule;
 
 static const struct { const char *name; bool is_error; const char *text; } rules[RULES] = {
-    {"json", true, "the file is strict JSON (as libyajl reads it)"},
+    {"json", true, "the file is strict JSON: no comma before a bracket, and so on"},
     {"cut", true, "the file does not end early"},
     {"open", false, "an array of events ends with ]"},
     {"fields", true, "a complete event has name, ph, pid, tid, ts and dur"},
@@ -72,16 +68,21 @@ typedef struct open_event {      /* a complete event that others may lie in, */
     uint32_t around;             /* and the one that it lies in; NO_CALL */
 } open_event;
 
-/* What is compared with others that have its key: launches, kernels and waits
-   by correlation, the ends of flows by id, work and waits by stream. */
-typedef struct keyed {
-    uint64_t key, offset;
+typedef struct flow {            /* the last start of an id, and the last end */
+    bool starts, ends;
+    uint64_t start_offset, end_offset;
     int64_t start_ns, end_ns;
-    uint64_t what;               /* KEYED_... */
-    char id[32];                 /* of a flow, cut; others are kept without it */
-} keyed;
+} flow;
 
-enum { KEYED_LAUNCH, KEYED_KERNEL, KEYED_WAIT, KEYED_WORK, KEYED_START, KEYED_END };
+/* A call of the device's library; or a kernel or wait, which names the last call of its id. */
+typedef struct correlated { uint64_t offset; int64_t start_ns, id; bool is_wait; } correlated;
+
+typedef struct stream_event {    /* work, or a wait for the stream */
+    int64_t start_ns, end_ns;
+    uint64_t offset;
+    uint32_t stream;
+    bool is_wait;
+} stream_event;
 
 typedef struct checker {
     const text_list *ignore;
@@ -89,16 +90,18 @@ typedef struct checker {
     finding *findings;
     size_t count, capacity;
     uint64_t counts[RULES];
-    size_t last[RULES];          /* where there are as many as the limit: in findings */
     int64_t limit;
     arena texts;
-    interner names;
     struct trace threads;         /* for its numbers of threads alone */
     span_sorter *events;         /* complete ones: around is their thread */
-    span_sorter *by_correlation, *by_flow, *by_stream;   /* keyed */
+    span_sorter *by_stream;
+    map flow_numbers, launch_numbers;            /* by id */
+    flow *flows;
+    correlated *launches, *launched;
+    size_t flow_count, flow_capacity, launch_count, launch_capacity;
+    size_t launched_count, launched_capacity;
     map streams, backward;
     trace_pairs *pairs;
-    bool waits;                  /* for streams */
     uint64_t without_cat, first_without_cat;
     odd_works odd;
     uint64_t first_over, first_at_zero;          /* their offsets */
@@ -107,31 +110,19 @@ typedef struct checker {
 static void find(checker *c, rule broken, uint64_t offset, const char *format, ...)
     PRINTF_LIKE(4, 5);
 
-/* Of a rule, the finding that stands last in the file. */
-static size_t last_of(const checker *c, rule broken) {
-    size_t last = SIZE_MAX;
-    for (size_t i = 0; i < c->count; i++)
-        if (c->findings[i].rule == broken &&
-            (last == SIZE_MAX || c->findings[i].offset > c->findings[last].offset)) last = i;
-    return last;
-}
-
-/* The first ones of the file are kept: not all rules are looked at in its order. */
+/* So many are kept of each rule. */
 static void find(checker *c, rule broken, uint64_t offset, const char *format, ...) {
     char text[512];
     va_list args;
     for (size_t i = 0; i < c->ignore->count; i++)
         if (strcmp(c->ignore->items[i], rules[broken].name) == 0) return;
-    bool full = (int64_t)c->counts[broken]++ >= c->limit;
-    size_t place = full ? c->last[broken] : c->count;
-    if (full && (!c->limit || offset >= c->findings[place].offset)) return;
+    if ((int64_t)c->counts[broken]++ >= c->limit) return;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (!full) GROW(c->findings, c->count, c->capacity);
-    c->findings[place] = (finding){offset, broken, arena_text(&c->texts, text, strlen(text))};
-    c->count += !full;
-    if ((int64_t)c->counts[broken] >= c->limit) c->last[broken] = last_of(c, broken);
+    GROW(c->findings, c->count, c->capacity);
+    c->findings[c->count++] =
+        (finding){offset, broken, arena_text(&c->texts, text, strlen(text))};
 }
 
 /* A name for a message: short, as it stands in the file. */
@@ -140,52 +131,6 @@ static const char *shown(const trace_event *event) {
     size_t size = event->name.size < 40 ? event->name.size : 40;
     snprintf(text, sizeof text, "'%.*s'", (int)size, event->name.data);
     return text;
-}
-
-/* ---- Strict JSON ---- */
-
-static void *yajl_memory(void *user, size_t size) {
-    (void)user;
-    return allocate(size);
-}
-
-static void *yajl_more_memory(void *user, void *old, size_t size) {
-    (void)user;
-    return reallocate(old, size);
-}
-
-static void yajl_no_memory(void *user, void *old) {
-    (void)user;
-    free(old);
-}
-
-static int check_json(checker *c, const char *path) {
-    yajl_alloc_funcs memory = {yajl_memory, yajl_more_memory, yajl_no_memory, NULL};
-    int fd = open(path, O_RDONLY);
-    static unsigned char buffer[1 << 16];
-    if (fd < 0) return fail(path, "%s", strerror(errno));
-    unpacker *file = unpack_open(fd);
-    const char *unread;
-    yajl_handle parser = yajl_alloc(NULL, &memory, NULL);
-    uint64_t offset = 0;
-    int depth = 0;
-    long got = 0;
-    yajl_status status = yajl_status_ok;
-    while (status == yajl_status_ok && depth < 1000 &&
-           (got = unpack_read(file, buffer, sizeof buffer, &unread)) > 0) {
-        status = yajl_parse(parser, buffer, (size_t)got);
-        if (status == yajl_status_ok) offset += (uint64_t)got;
-    }
-    if (status != yajl_status_ok) {
-        unsigned char *why = yajl_get_error(parser, 0, buffer, (size_t)got);
-        why[strcspn((char *)why, "\n")] = '\0';
-        size_t consumed = yajl_get_bytes_consumed(parser);     /* the character at fault too */
-        find(c, RULE_JSON, offset + (consumed ? consumed - 1 : 0), "%s", (char *)why);
-        yajl_free_error(parser, why);
-    }
-    yajl_free(parser);
-    unpack_close(file);
-    return EXIT_OK;                      /* what cannot be unpacked, the reader has told */
 }
 
 /* ---- One event ---- */
@@ -225,30 +170,33 @@ static uint32_t stream_of(checker *c, const trace_event *event) {
     return (uint32_t)*number;
 }
 
-static keyed keyed_of(const trace_event *event, uint64_t key, uint32_t what) {
-    return (keyed){
-        .key = key, .offset = event->offset, .start_ns = event->ts_ns,
-        .end_ns = event->ts_ns + event->dur_ns, .what = what
-    };
+static void add_to_stream(checker *c, const trace_event *event, bool is_wait) {
+    sorter_add(c->by_stream, &(stream_event){
+        event->ts_ns, event->ts_ns + event->dur_ns, event->offset, stream_of(c, event), is_wait
+    });
 }
 
-static void add_keyed(span_sorter *to, const trace_event *event, uint64_t key, uint32_t what) {
-    keyed k = keyed_of(event, key, what);
-    sorter_add(to, &k);
+static void add_launched(checker *c, const trace_event *event, int64_t id, bool is_wait) {
+    GROW(c->launched, c->launched_count, c->launched_capacity);
+    c->launched[c->launched_count++] = (correlated){event->offset, event->ts_ns, id, is_wait};
 }
 
 static void add_work(checker *c, const trace_event *event) {
-    int64_t correlation;
-    add_keyed(c->by_stream, event, stream_of(c, event), KEYED_WORK);
+    int64_t id;
+    add_to_stream(c, event, false);
     odd_note(&c->odd, event->ts_ns, event->ts_ns + event->dur_ns);
-    if (event->kind == TRACE_KERNEL && trace_correlation(event, &correlation))
-        add_keyed(c->by_correlation, event, (uint64_t)correlation, KEYED_KERNEL);
+    if (event->kind == TRACE_KERNEL && trace_correlation(event, &id))
+        add_launched(c, event, id, false);
 }
 
+/* Of several calls with an id the last one counts. */
 static void add_launch(checker *c, const trace_event *event) {
-    int64_t correlation;
-    if (trace_correlation(event, &correlation))
-        add_keyed(c->by_correlation, event, (uint64_t)correlation, KEYED_LAUNCH);
+    int64_t id;
+    bool is_new;
+    if (!trace_correlation(event, &id)) return;
+    size_t number = NUMBER_OF(&c->launch_numbers, (uint64_t)id, c->launches, c->launch_count,
+                              c->launch_capacity, &is_new);
+    c->launches[number] = (correlated){event->offset, event->ts_ns, id, false};
 }
 
 static void add_timed(checker *c, const trace_event *event) {
@@ -260,19 +208,30 @@ static void add_timed(checker *c, const trace_event *event) {
 }
 
 static void check_flow(checker *c, const trace_event *event) {
+    bool is_new;
     if (event->phase != 's' && event->phase != 'f') return;
     if (!(event->has & TRACE_HAS_ID)) {
         find(c, RULE_FLOW, event->offset, "a flow without id");
         return;
     }
-    uint64_t key = hash_bytes(event->id.data, event->id.size) ^
-                   hash_mix(hash_bytes(event->cat.data, event->cat.size));
-    keyed k = keyed_of(event, key, event->phase == 's' ? KEYED_START : KEYED_END);
-    snprintf(k.id, sizeof k.id, "%.*s", event->id.size < 31 ? (int)event->id.size : 31,
-             event->id.data);
-    sorter_add(c->by_flow, &k);
-    if (event->phase == 'f' && !text_is(event->bp, "\"e\""))
-        find(c, RULE_FLOW, event->offset, "a flow's end without \"bp\": \"e\"");
+    size_t number = NUMBER_OF(&c->flow_numbers, trace_flow(event), c->flows, c->flow_count,
+                              c->flow_capacity, &is_new);
+    flow *f = &c->flows[number];
+    if (is_new) *f = (flow){0};
+    if (event->phase == 's') {
+        if (f->starts)
+            find(c, RULE_FLOW, event->offset, "the id %.*s starts a second flow",
+                 event->id.size < 31 ? (int)event->id.size : 31, event->id.data);
+        f->starts = true;
+        f->start_ns = event->ts_ns;
+        f->start_offset = event->offset;
+    } else {
+        if (!text_is(event->bp, "\"e\""))
+            find(c, RULE_FLOW, event->offset, "a flow's end without \"bp\": \"e\"");
+        f->ends = true;
+        f->end_ns = event->ts_ns;
+        f->end_offset = event->offset;
+    }
 }
 
 static void check_collective(checker *c, const trace_event *event) {
@@ -314,9 +273,8 @@ static void check_wait(checker *c, const trace_event *event) {
     trace_arg_int(event, "wait_on_cuda_event_record_corr_id", &id);
     if (on_event && id <= 0)
         find(c, RULE_WAIT_ID, event->offset, "%s does not say what it waits for", shown(event));
-    if (on_event && id > 0) add_keyed(c->by_correlation, event, (uint64_t)id, KEYED_WAIT);
-    if (on_stream) add_keyed(c->by_stream, event, stream_of(c, event), KEYED_WAIT);
-    c->waits |= on_stream;
+    if (on_event && id > 0) add_launched(c, event, id, true);
+    if (on_stream) add_to_stream(c, event, true);
 }
 
 /* Begins without an end, of those that are over. */
@@ -390,98 +348,58 @@ static void check_nesting(checker *c) {
     c->events = NULL;
 }
 
-/* In the file's order. */
-static bool flow_before(const void *one, const void *other) {
-    const keyed *a = one, *b = other;
-    return a->key != b->key ? a->key < b->key : a->offset < b->offset;
-}
-
-/* Of a flow the last start and the last end count; without an id: there is none. */
-static void check_ends(checker *c, const keyed *start, const keyed *end) {
-    if (!start->id[0] && !end->id[0]) return;
-    if (!start->id[0]) find(c, RULE_FLOW, end->offset, "a flow ends that has not started");
-    else if (!end->id[0]) find(c, RULE_FLOW, start->offset, "a flow starts and does not end");
-    else if (end->start_ns < start->start_ns)
-        find(c, RULE_FLOW, end->offset, "a flow ends %lld ns before it starts",
-             (long long)(start->start_ns - end->start_ns));
-}
-
 static void check_flows(checker *c) {
-    static const keyed none;
-    keyed start = none, end = none;
-    uint64_t key = 0;
-    sorter_finish(c->by_flow);
-    for (keyed k; sorter_next(c->by_flow, &k); key = k.key) {
-        if (k.key != key) {
-            check_ends(c, &start, &end);
-            start = end = none;
-        }
-        if (k.what == KEYED_START && start.id[0])
-            find(c, RULE_FLOW, k.offset, "the id %s starts a second flow", k.id);
-        *(k.what == KEYED_START ? &start : &end) = k;
+    for (size_t i = 0; i < c->flow_count; i++) {
+        const flow *f = &c->flows[i];
+        if (!f->starts) find(c, RULE_FLOW, f->end_offset, "a flow ends that has not started");
+        else if (!f->ends) find(c, RULE_FLOW, f->start_offset, "a flow starts and does not end");
+        else if (f->end_ns < f->start_ns)
+            find(c, RULE_FLOW, f->end_offset, "a flow ends %lld ns before it starts",
+                 (long long)(f->start_ns - f->end_ns));
     }
-    check_ends(c, &start, &end);
-}
-
-/* Of several calls with an id the last one counts; behind it what names it. */
-static bool correlation_before(const void *one, const void *other) {
-    const keyed *a = one, *b = other;
-    bool launch = a->what == KEYED_LAUNCH;
-    if (a->key != b->key) return a->key < b->key;
-    if (launch != (b->what == KEYED_LAUNCH)) return launch;
-    return launch ? a->offset > b->offset : a->offset < b->offset;
-}
-
-static void check_correlated(checker *c, const keyed *launch, const keyed *k) {
-    int64_t ns = launch->start_ns - k->start_ns;
-    if (ns <= 0) return;
-    if (k->what == KEYED_KERNEL)
-        find(c, RULE_LAUNCH, k->offset, "the kernel begins %lld ns before its launch at %s %llu",
-             (long long)ns, c->unit, (unsigned long long)launch->offset);
-    else
-        find(c, RULE_WAIT_PAST, k->offset, "waits for what is recorded %lld ns later, at %s %llu",
-             (long long)ns, c->unit, (unsigned long long)launch->offset);
 }
 
 static void check_launches(checker *c) {
-    keyed launch = {0};
-    bool any = false;
-    sorter_finish(c->by_correlation);
-    for (keyed k; sorter_next(c->by_correlation, &k); ) {
-        bool same = any && k.key == launch.key;
-        if (k.what == KEYED_LAUNCH && !same) launch = k;
-        if (k.what != KEYED_LAUNCH && same) check_correlated(c, &launch, &k);
-        any |= k.what == KEYED_LAUNCH;
+    for (size_t i = 0; i < c->launched_count; i++) {
+        const correlated *k = &c->launched[i];
+        const uint64_t *number = map_get(&c->launch_numbers, (uint64_t)k->id);
+        const correlated *launch = number ? &c->launches[*number] : k;
+        int64_t ns = launch->start_ns - k->start_ns;
+        if (ns > 0 && k->is_wait)
+            find(c, RULE_WAIT_PAST, k->offset, "waits for what is recorded %lld ns later, at %s "
+                 "%llu", (long long)ns, c->unit, (unsigned long long)launch->offset);
+        else if (ns > 0)
+            find(c, RULE_LAUNCH, k->offset, "the kernel begins %lld ns before its launch at %s "
+                 "%llu", (long long)ns, c->unit, (unsigned long long)launch->offset);
     }
 }
 
 /* By stream and time; a wait before the work that begins with it. */
 static bool stream_before(const void *one, const void *other) {
-    const keyed *a = one, *b = other;
-    if (a->key != b->key) return a->key < b->key;
-    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns;
-    return a->what == KEYED_WAIT && b->what != KEYED_WAIT;
+    const stream_event *a = one, *b = other;
+    if (a->stream != b->stream) return a->stream < b->stream;
+    return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->is_wait && !b->is_wait;
 }
 
 /* Work that runs on behind the end of a wait for its stream. A stream runs one after another, so
    only the last few that began before the wait can be such. */
 static void check_waits(checker *c) {
     enum { LAST = 8 };
-    keyed last[LAST];
+    stream_event last[LAST];
     uint64_t count = 0, stream = 0;
     sorter_finish(c->by_stream);
-    for (keyed k; sorter_next(c->by_stream, &k); stream = k.key) {
-        if (k.key != stream) count = 0;
-        if (k.what == KEYED_WORK) {
+    for (stream_event k; sorter_next(c->by_stream, &k); stream = k.stream) {
+        if (k.stream != stream) count = 0;
+        if (!k.is_wait) {
             uint64_t over = c->odd.over, at_zero = c->odd.at_zero;
-            odd_take(&c->odd, k.key, k.start_ns, k.end_ns);
+            odd_take(&c->odd, k.stream, k.start_ns, k.end_ns);
             if (!over && c->odd.over) c->first_over = count ? last[(count - 1) % LAST].offset : 0;
             if (!at_zero && c->odd.at_zero) c->first_at_zero = k.offset;
             last[count++ % LAST] = k;
             continue;
         }
         for (uint64_t i = count; i-- > 0 && i + LAST >= count; ) {
-            const keyed *w = &last[i % LAST];
+            const stream_event *w = &last[i % LAST];
             if (w->end_ns > k.end_ns)
                 find(c, RULE_SYNC, w->offset, "runs on for %lld ns behind the wait at %s %llu",
                      (long long)(w->end_ns - k.end_ns), c->unit, (unsigned long long)k.offset);
@@ -509,7 +427,8 @@ static void check_defects(checker *c, const trace_reader *reader) {
         {TRACE_DUPLICATE_KEY, RULE_KEYS, "keys twice in an event"},
         {TRACE_BAD_NUMBER, RULE_NUMBER, "times, pids or tids that are no numbers"},
         {TRACE_NEGATIVE, RULE_TIME, "durations below 0"},
-        {TRACE_NOT_OBJECT, RULE_FIELDS, "events that are not objects"}
+        {TRACE_NOT_OBJECT, RULE_FIELDS, "events that are not objects"},
+        {TRACE_COMMA, RULE_JSON, "commas before a closing bracket"}
     };
     for (size_t i = 0; i < sizeof defects / sizeof *defects; i++)
         if (reader->defects[defects[i].defect])
@@ -522,7 +441,8 @@ static void check_defects(checker *c, const trace_reader *reader) {
              (unsigned long long)c->without_cat);
     uint64_t end = reader->format ? reader->events : reader->bytes;
     if (reader->truncated)
-        find(c, RULE_CUT, reader->broken ? reader->broken_offset : end, "%s",
+        find(c, reader->broken ? RULE_JSON : RULE_CUT,
+             reader->broken ? reader->broken_offset : end, "%s",
              reader->broken ? reader->broken : "the file ends early");
     if (reader->open_array)
         find(c, RULE_OPEN, reader->bytes, "the array has no ], as a run that crashed leaves it");
@@ -542,9 +462,7 @@ static int check_file(checker *c, const char *path) {
     reader->quiet = reader->as_written = reader->tolerant = true;
     c->pairs = pairs_open();
     c->events = sorter_of(sizeof(open_event), event_before);
-    c->by_correlation = sorter_of(offsetof(keyed, id), correlation_before);
-    c->by_flow = sorter_of(sizeof(keyed), flow_before);
-    c->by_stream = sorter_of(offsetof(keyed, id), stream_before);
+    c->by_stream = sorter_of(sizeof(stream_event), stream_before);
     while (trace_next(reader) != TRACE_END) {
         c->unit = reader->format ? "item" : "byte";
         if (reader->item == TRACE_EVENT) check_event(c, &reader->event);
@@ -559,9 +477,7 @@ static int check_file(checker *c, const char *path) {
     check_defects(c, reader);
     check_losses(c, reader);
     if (reader->empty) warn(path, "the trace is of an empty session: nothing was recorded in it");
-    bool once = reader->failed || reader->format || file_reads_once(path);
-    if (trace_close(reader) != EXIT_OK) return EXIT_BAD;
-    return once ? EXIT_OK : check_json(c, path);
+    return trace_close(reader);
 }
 
 /* ---- What was found ---- */
@@ -638,22 +554,26 @@ static void checker_free(checker *c) {
     map_free(&c->backward);
     if (c->pairs) pairs_close(c->pairs);
     sorter_free(c->events);
-    sorter_free(c->by_correlation);
-    sorter_free(c->by_flow);
     sorter_free(c->by_stream);
+    map_free(&c->flow_numbers);
+    map_free(&c->launch_numbers);
+    free(c->flows);
+    free(c->launches);
+    free(c->launched);
 }
 
 static int run(int argc, char **argv) {
     checker c = {.limit = 10, .unit = "byte"};
     text_list ignore = {0};
     bool strict = false, list = false;
-    const char *format_name = NULL, *to = NULL;
+    const char *to = NULL;
+    table_format format = FORMAT_TEXT;
     const option_spec options[] = {
         {"strict", 0, OPTION_FLAG, &strict, NULL, "exit status 1 for warnings too"},
         {"ignore", 0, OPTION_LIST, &ignore, "RULE", "leave rules out"},
         {"rules", 0, OPTION_FLAG, &list, NULL, "list the rules"},
         {"limit", 'n', OPTION_COUNT, &c.limit, "N", "findings shown of a rule, or all (10)"},
-        {"format", 'f', OPTION_TEXT, &format_name, "FORMAT", "text, csv or json"},
+        FORMAT_OPTION(format),
         {"output", 'o', OPTION_TEXT, &to, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
@@ -661,9 +581,6 @@ static int run(int argc, char **argv) {
     if (count < 0) return status;
     if (list) return list_rules(), EXIT_OK;
     if (count != 1) return fail(NULL, "validate takes one trace; see prof validate --help");
-    table_format format;
-    if (!format_parse(format_name, &format) || format == FORMAT_HTML)
-        return fail("--format", "'%s' is none of text, csv, json", format_name);
     c.ignore = &ignore;
     status = check_file(&c, argv[1]);
     if (status == EXIT_OK) status = report(&c, argv[1], format, to, strict);

@@ -2,16 +2,10 @@
 #ifndef PROF_MERGE_H
 #define PROF_MERGE_H
 
-#include "base/options.h"
-
-typedef struct merge_options {
-    bool by_collectives, lanes;
-    const char *zone;                            /* --align NAME; NULL */
-    text_list offsets;                           /* FILE=TIME */
-} merge_options;
+#include "trace/rank_id.h"
 
 /* What prof merge does; the exit code. */
-int merge_files(char *const *paths, size_t count, merge_options options, const char *to);
+int merge_files(char *const *paths, size_t count, const align_options *align, const char *to);
 
 /* What prof merge writes, in a file that *path names: merge_remove. The exit code. */
 int merge_to_temporary(char *const *traces, size_t count, char **path);

@@ -1,10 +1,10 @@
 /* The scanner of JSON: from a place in a text to the one behind; NULL: the outcome says why. What
    is met in most events is inline.
 
-   It is our own: libyajl, which is constant in memory too and which `prof validate` asks for its
-   verdict on the syntax, reads a third as fast (320 against 1110 MB/s on 500 MB), stops at the NaN
-   and the invalid UTF-8 that real traces have, and tells neither where an event stands in the file
-   nor its text, which augment, cut, merge and every message need. */
+   It is our own: libyajl, which is constant in memory too, reads a third as fast (320 against 1110
+   MB/s on 500 MB), stops at the NaN and the invalid UTF-8 that real traces have, and tells neither
+   where an event stands in the file nor its text, which augment, cut, merge and every message
+   need. */
 #ifndef PROF_JSON_SCAN_H
 #define PROF_JSON_SCAN_H
 

@@ -118,14 +118,13 @@ bool json_lanes_edit(const json_lanes *l, const trace_event *event, text_edit *e
     return false;
 }
 
-static void write_name(const json_lanes *l, trace_writer *w, uint32_t number, int64_t pid,
-                       uint32_t lane) {
+static void write_name(const json_lanes *l, trace_writer *w, uint32_t number, uint32_t lane) {
     char name[600];
     const row *r = &l->rows[number];
     const call_thread *t = &l->trace.threads[number];
     const char *own = trace_thread_name(&l->trace, number);
-    writer_row to = {pid, l->lane_tids[r->first_lane + lane - 1],
-                     pid == t->pid ? trace_words(&l->trace, t->pid_text) : NULL};
+    writer_row to = {t->pid, l->lane_tids[r->first_lane + lane - 1],
+                     trace_words(&l->trace, t->pid_text)};
     if (own) snprintf(name, sizeof name, "%.500s (lane %u)", own, lane + 1);
     else snprintf(name, sizeof name, "%lld (lane %u)", (long long)t->tid, lane + 1);
     writer_name(w, "thread_name", to, name);
@@ -133,12 +132,9 @@ static void write_name(const json_lanes *l, trace_writer *w, uint32_t number, in
     writer_sort_index(w, "thread_sort_index", to, r->has_sort ? r->sort : t->tid);
 }
 
-void json_lanes_names(const json_lanes *l, trace_writer *w,
-                      int64_t (*new_pid)(void *user, int64_t pid), void *user) {
+void json_lanes_names(const json_lanes *l, trace_writer *w) {
     for (uint32_t i = 0; l && i < l->row_count; i++) {
-        int64_t own = l->trace.threads[i].pid, pid = new_pid ? new_pid(user, own) : own;
-        for (uint32_t lane = 1; lane <= l->rows[i].lane_count; lane++)
-            write_name(l, w, i, pid, lane);
+        for (uint32_t lane = 1; lane <= l->rows[i].lane_count; lane++) write_name(l, w, i, lane);
     }
 }
 

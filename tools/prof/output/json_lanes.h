@@ -1,9 +1,9 @@
-/* --lanes of the commands that write JSON: calls of a row that overlap without one lying in the
+/* --lanes of prof export: calls of a row that overlap without one lying in the
    other get rows of their own (lanes.h), so that viewers show all of them. Viewers of Chrome's
    JSON drop or cut such calls.
 
        json_lanes *l = json_lanes_find(path);           reads the file once
-       json_lanes_names(l, &writer, NULL, NULL);        before the first event
+       json_lanes_names(l, &writer);       before the first event
        ... an edit for each event that is written: json_lanes_edit(l, &event, &edit) ...
        json_lanes_free(l);                                                                     */
 #ifndef PROF_JSON_LANES_H
@@ -11,18 +11,13 @@
 
 #include "output/trace_writer.h"
 
-#define LANES_OPTION(lanes) \
-    {"lanes", 'l', OPTION_FLAG, &(lanes), NULL, \
-     "calls of a thread or stream that overlap get rows of their own: viewers of JSON lose them"}
-
 typedef struct json_lanes json_lanes;
 
 json_lanes *json_lanes_find(const char *path);   /* NULL: it cannot be read (told) */
 /* Puts the event into its lane; false: it is in its own row. l NULL: it always is. */
 bool json_lanes_edit(const json_lanes *l, const trace_event *event, text_edit *edit);
-/* Writes the names of the lanes, as events; new_pid: what is to stand for a pid; NULL: itself. */
-void json_lanes_names(const json_lanes *l, trace_writer *w,
-                      int64_t (*new_pid)(void *user, int64_t pid), void *user);
+/* Writes the names of the lanes, as events. */
+void json_lanes_names(const json_lanes *l, trace_writer *w);
 void json_lanes_free(json_lanes *l);
 
 #endif

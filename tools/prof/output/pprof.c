@@ -114,13 +114,6 @@ static int read_file(profile *p, const char *path) {
     return status;
 }
 
-static void number_ranks(profile *p, size_t count) {
-    rank_id **ids = allocate(count * sizeof *ids);
-    for (size_t i = 0; i < count; i++) ids[i] = &p->ranks[i];
-    ranks_number(ids, count, false);
-    free(ids);
-}
-
 /* ---- Writing ---- */
 
 static uint64_t text(profile *p, const char *words) {
@@ -267,7 +260,7 @@ int pprof_write(char *const *traces, size_t count, output *out) {
     p.ranks = allocate(count * sizeof *p.ranks);
     for (size_t i = 0; i < count && status == EXIT_OK; i++) status = read_file(&p, traces[i]);
     if (status == EXIT_OK) {
-        number_ranks(&p, count);
+        free(ranks_order(p.ranks, sizeof *p.ranks, &count, false));
         write_profile(&p);
     }
     interner *all[] = {&p.contexts, &p.threads, &p.texts, &p.functions};

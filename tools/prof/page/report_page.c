@@ -262,7 +262,7 @@ static void write_collective_parts(output *out, const report_page *page) {
 
 /* As prof ranks --format json has them; then what a range needs of them. */
 static void write_ranks(output *out, report_page *page) {
-    ranks_finish(&page->ranks, false, false);
+    ranks_finish(&page->ranks, false);
     output_text(out, "\"ranks\":");
     ranks_write_json(&page->ranks, out);
     output_text(out, ",\n\"rank_files\":[");

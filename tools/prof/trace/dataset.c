@@ -528,15 +528,13 @@ bool dataset_ranks(char *const *paths, size_t count, int64_t **ranks) {
         if (file_reads_once(paths[i]))
             return fail(paths[i], "tables read their input twice: it has to be a file"), false;
     if (count == 1) return true;
-    rank_id *ids = allocate(count * sizeof *ids), **all = allocate(count * sizeof *all);
+    rank_id *ids = allocate(count * sizeof *ids);
     bool good = read_ranks(ids, paths, count);
-    for (size_t i = 0; i < count; i++) all[i] = &ids[i];
     if (good) {
-        ranks_number(all, count, false);
+        free(ranks_order(ids, sizeof *ids, &count, false));
         *ranks = allocate(count * sizeof **ranks);
         for (size_t i = 0; i < count; i++) (*ranks)[i] = ids[i].rank;
     }
     free(ids);
-    free(all);
     return good;
 }

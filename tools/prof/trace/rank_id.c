@@ -3,6 +3,7 @@
 
 #include "trace/trace_range.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void rank_read(rank_id *id, const trace_member *member) {
@@ -18,7 +19,8 @@ void rank_read(rank_id *id, const trace_member *member) {
     }
 }
 
-bool rank_is_window(const rank_id *a, const rank_id *b) {
+/* Is one a later or earlier window of the other's rank? */
+static bool is_window(const rank_id *a, const rank_id *b) {
     return a->told && b->told && a->rank == b->rank && a->world_size == b->world_size &&
            (a->first_ns || a->last_ns) && (b->first_ns || b->last_ns) &&
            (a->last_ns <= b->first_ns || b->last_ns <= a->first_ns);
@@ -31,7 +33,7 @@ static bool tell_why_not(rank_id *const *ids, size_t count, bool always) {
     for (size_t i = count; i-- > 0; ) {
         if (!ids[i]->told) untold++, first = i;
         for (size_t k = count; ids[i]->told && k-- > i + 1; )
-            if (ids[k]->told && ids[k]->rank == ids[i]->rank && !rank_is_window(ids[i], ids[k]))
+            if (ids[k]->told && ids[k]->rank == ids[i]->rank && !is_window(ids[i], ids[k]))
                 same = ids[i]->path, as = ids[k]->path;
     }
     if (untold > 1 && (always || untold < count))
@@ -45,17 +47,39 @@ static bool tell_why_not(rank_id *const *ids, size_t count, bool always) {
     return untold || same;
 }
 
-void ranks_number(rank_id *const *ids, size_t count, bool always) {
-    if (!tell_why_not(ids, count, always)) return;
-    for (size_t i = 0; i < count; i++) {
+static bool rank_before(uint32_t a, uint32_t b, const void *context) {
+    rank_id *const *ids = context;
+    if (ids[a]->rank != ids[b]->rank) return ids[a]->rank < ids[b]->rank;
+    return ids[a]->first_ns < ids[b]->first_ns;
+}
+
+uint32_t *ranks_order(void *rows, size_t size, size_t *count, bool always) {
+    rank_id **ids = allocate((*count + 1) * sizeof *ids);
+    uint32_t *numbers = allocate((*count + 1) * sizeof *numbers);
+    size_t left = 0;
+    for (size_t i = 0; i < *count; i++) {
+        ids[left] = (rank_id *)(void *)((char *)rows + i * size);
+        if (ids[left]->failed) continue;
+        numbers[left++] = (uint32_t)i;
+    }
+    bool renumbered = tell_why_not(ids, left, always);
+    for (size_t i = 0; renumbered && i < left; i++) {
         ids[i]->told = false;
         ids[i]->rank = (int64_t)i;
     }
+    uint32_t *order = sorted_numbers(left, rank_before, ids);
+    for (size_t i = 0; i < left; i++) order[i] = numbers[order[i]];
+    free(ids);
+    free(numbers);
+    *count = left;
+    return order;
 }
 
-const char *align_zone(const char *align) {
-    return strcmp(align, "base") == 0 || strcmp(align, "collectives") == 0 ? NULL : align;
+bool align_by_collectives(const align_options *o) {
+    return o->by && strcmp(o->by, "collectives") == 0;
 }
+
+const char *align_zone(const align_options *o) { return align_by_collectives(o) ? NULL : o->by; }
 
 /* Is it this file's, which may be named without its folder? */
 static bool is_offset_of(const char *offset, const char *path, int64_t *ns) {
@@ -66,21 +90,22 @@ static bool is_offset_of(const char *offset, const char *path, int64_t *ns) {
            (name && strlen(name + 1) == size && memcmp(name + 1, offset, size) == 0);
 }
 
-int64_t offset_of(const text_list *offsets, const char *path) {
+int64_t align_offset(const align_options *o, const char *path) {
     int64_t ns;
-    for (size_t i = 0; i < offsets->count; i++)
-        if (is_offset_of(offsets->items[i], path, &ns)) return ns;
+    for (size_t i = 0; i < o->offsets.count; i++)
+        if (is_offset_of(o->offsets.items[i], path, &ns)) return ns;
     return 0;
 }
 
-bool offsets_fit(const text_list *offsets, char *const *paths, int count) {
+bool align_fits(align_options *o, char *const *paths, int count) {
     int64_t ns;
-    for (size_t i = 0; i < offsets->count; i++) {
+    if (o->by && strcmp(o->by, "base") == 0) o->by = NULL;
+    for (size_t i = 0; i < o->offsets.count; i++) {
         bool found = false;
-        for (int k = 0; k < count; k++) found |= is_offset_of(offsets->items[i], paths[k], &ns);
+        for (int k = 0; k < count; k++) found |= is_offset_of(o->offsets.items[i], paths[k], &ns);
         if (!found)
             return fail("--offset", "'%s' is not FILE=TIME (1.5s, -20ms, 300us) of one of the "
-                        "files", offsets->items[i]), false;
+                        "files", o->offsets.items[i]), false;
     }
     return true;
 }

@@ -28,14 +28,25 @@ int64_t time_add(int64_t a, int64_t b) {
 
 bool range_given(const range_options *o) { return o->from || o->to || o->step || o->within; }
 
-bool range_holds(const trace_range *r, int64_t ns) {
+/* Parts that begin by then. */
+static size_t parts_by(const trace_range *r, int64_t ns) {
     size_t from = 0, to = r->count;
     while (from < to) {
         size_t middle = from + (to - from) / 2;
         if (r->parts[middle].from_ns <= ns) from = middle + 1;
         else to = middle;
     }
-    return !r->parts || (from && ns < r->parts[from - 1].to_ns);
+    return from;
+}
+
+bool range_holds(const trace_range *r, int64_t ns) {
+    size_t count = parts_by(r, ns);
+    return !r->parts || (count && ns < r->parts[count - 1].to_ns);
+}
+
+bool range_reached(const trace_range *r, int64_t start_ns, int64_t end_ns) {
+    size_t next = parts_by(r, start_ns);
+    return range_holds(r, start_ns) || (next < r->count && end_ns > r->parts[next].from_ns);
 }
 
 static void add_part(trace_range *r, int64_t from_ns, int64_t to_ns) {
@@ -108,12 +119,13 @@ int range_find(const range_options *o, const char *path, trace_range *r) {
         return fail("--from", "'%s' is no time: 1.5s, 20ms, 300us", o->from);
     if (o->to && !time_parse(o->to, &to))
         return fail("--to", "'%s' is no time: 1.5s, 20ms, 300us", o->to);
+    if (o->from && o->to && from >= to) return fail("--to", "this time is not behind --from");
     if (file_reads_once(path))
         return fail(path, "a range needs a file that can be read twice");
     int status = read_parts(path, name, &first, r);
     if (status != EXIT_OK || first == INT64_MAX) return status;
     if (name && !r->count) return fail(path, "there is no %s", name);
-    from = time_add(first, from);
+    from = o->from ? time_add(first, from) : INT64_MIN;
     to = o->to ? time_add(first, to) : INT64_MAX;
     if (!name) add_part(r, from, to);
     settle_parts(r, from, to);

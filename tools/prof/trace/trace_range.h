@@ -34,6 +34,7 @@ bool range_given(const range_options *options);
 /* Reads the file twice where a range is given. The exit code; it has told what is wrong. */
 int range_find(const range_options *options, const char *path, trace_range *range);
 bool range_holds(const trace_range *range, int64_t ns);
+bool range_reached(const trace_range *range, int64_t start_ns, int64_t end_ns);    /* by a call */
 void range_free(trace_range *range);
 
 #endif
