@@ -125,10 +125,6 @@ def gaps(trace, file):
     for row in rows:
         if row["Time (us)"]:
             got[row["Device"]][row["Cause"]] = ns(row["Time (us)"])
-        if row["Gaps"] is not None:
-            hta = sum(ns(row[f"HTA {reason} (us)"]) for reason in ("host wait", "kernel wait", "other"))
-            if hta != ns(row["Time (us)"]):
-                yield f"HTA's reasons of {row}"
     for device, cause in got.items():
         parts = [cause.pop(kind, 0) for kind in ("compute", "exposed communication",
                                                  "exposed memory")]

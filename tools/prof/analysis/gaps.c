@@ -6,8 +6,6 @@
 const char *const cause_names[CAUSES] = {
     "idle", "host", "synchronize", "launch", "wait", "turnaround", "unknown"
 };
-const char *const reason_names[REASONS] = {"host wait", "kernel wait", "other"};
-enum { KERNEL_WAIT_NS = 30000 };
 
 typedef struct gap_finder {
     gap_list *found;
@@ -102,13 +100,11 @@ static void divide(const gap_finder *g, idle_gap *gap) {
     const device_work *next = &g->trace->works[gap->before];
     int64_t idle = next->start_ns - gap->start_ns;
     const call *launch = next->launch == NO_CALL ? NULL : &g->trace->calls[next->launch];
-    gap->reason = idle < KERNEL_WAIT_NS ? KERNEL_WAIT : OTHER;
     if (!launch) {
         gap->ns[UNKNOWN] = idle;
     } else if (launch->start_ns <= gap->start_ns) {
         gap->ns[(double)idle <= g->short_ns ? TURNAROUND : WAIT] = idle;
     } else {
-        gap->reason = HOST_WAIT;
         gap->launched_ns = launch->start_ns < next->start_ns ? launch->start_ns : next->start_ns;
         gap->ns[HOST] = gap->launched_ns - gap->start_ns;
         gap->ns[LAUNCH] = next->start_ns - gap->launched_ns;
@@ -116,10 +112,9 @@ static void divide(const gap_finder *g, idle_gap *gap) {
     }
 }
 
-static void add_part(cause_sum *sum, int64_t part, uint32_t reason) {
+static void add_part(cause_sum *sum, int64_t part) {
     sum->ns += part;
     sum->count += part > 0;
-    sum->reasons_ns[reason] += part;
     if (part > sum->longest_ns) sum->longest_ns = part;
 }
 
@@ -135,9 +130,8 @@ static void add_gap(gap_finder *g, uint32_t row, uint32_t after, uint32_t before
     };
     divide(g, gap);
     cause_sum *sums = found->rows[row].causes;
-    add_part(&sums[IDLE], gap_ns(gap), gap->reason);
-    for (int cause = HOST; cause < CAUSES; cause++)
-        add_part(&sums[cause], gap->ns[cause], gap->reason);
+    add_part(&sums[IDLE], gap_ns(gap));
+    for (int cause = HOST; cause < CAUSES; cause++) add_part(&sums[cause], gap->ns[cause]);
 }
 
 static bool work_before(uint32_t a, uint32_t b, const void *context) {

@@ -8,21 +8,17 @@
 enum { IDLE, HOST, SYNCHRONIZE, LAUNCH, WAIT, TURNAROUND, UNKNOWN, CAUSES };
 extern const char *const cause_names[CAUSES];
 
-enum { HOST_WAIT, KERNEL_WAIT, OTHER, REASONS };             /* HolisticTraceAnalysis's */
-extern const char *const reason_names[REASONS];
-
 typedef struct idle_gap {
     int64_t start_ns, ns[CAUSES];
     int64_t waited_to_ns, launched_ns;   /* where waits count from: begin, or end of the last one;
                                             and up to */
     uint32_t row;               /* the device's or stream's, in rows */
     uint32_t before, after;     /* works: that it ends with, that it follows */
-    uint32_t reason;
 } idle_gap;
 
 /* Of a cause on a device, or of all of them: IDLE. */
 typedef struct cause_sum {
-    int64_t ns, longest_ns, reasons_ns[REASONS];
+    int64_t ns, longest_ns;
     uint64_t count;
 } cause_sum;
 

@@ -30,11 +30,9 @@ const command gaps_command = {
     "  turnaround   the same, at most as long as --short: from kernel to kernel\n"
     "  unknown      its launch is not in the trace\n"
     "Idle is their sum.\n\n"
-    "Beside them stand the reasons of HolisticTraceAnalysis, which a gap has as a whole:\n"
-    "  host wait    the next work was launched after the gap had begun\n"
-    "  kernel wait  else, if the gap is shorter than 30 us\n"
-    "  other        else\n"
-    "HTA looks at each stream for itself: --streams.\n", run, 1, 1
+    "The reasons of HolisticTraceAnalysis are sums of these, with --streams --short 30:\n"
+    "host wait is host, synchronize and launch; kernel wait is turnaround; other is wait.\n",
+    run, 1, 1
 };
 
 typedef struct op_row {
@@ -138,13 +136,11 @@ static void add_device(const gap_finder *g, sheet *s, uint32_t row) {
         add_cause(g, s, row, cause_names[cause], sum->ns);
         cell_int(s, (int64_t)sum->count);
         cell_us(s, sum->longest_ns);
-        for (int reason = 0; reason < REASONS; reason++) cell_us(s, sum->reasons_ns[reason]);
     }
 }
 
 static void sheet_by_cause(const gap_finder *g, sheet *s) {
-    sheet_begin(s, "Device|Cause|Time (us)#|% of time#|Gaps#|Longest (us)#|HTA host wait (us)#|"
-                   "HTA kernel wait (us)#|HTA other (us)#");
+    sheet_begin(s, "Device|Cause|Time (us)#|% of time#|Gaps#|Longest (us)#");
     for (uint32_t row = 0; row < g->trace.thread_count; row++)
         if (g->found.rows[row].any) add_device(g, s, row);
 }
@@ -173,7 +169,7 @@ static void sheet_by_op(const gap_finder *g, sheet *s) {
 
 static void sheet_by_gap(const gap_finder *g, sheet *s) {
     const interner *names = &g->trace.names;
-    sheet_begin(s, "Device|Begin (us)#|Idle (us)#|Cause|Of it (us)#|Op|After|Before|HTA's reason");
+    sheet_begin(s, "Device|Begin (us)#|Idle (us)#|Cause|Of it (us)#|Op|After|Before");
     uint32_t *order = sorted_numbers(g->found.gap_count, longer, g->found.gaps);
     for (size_t i = 0; i < g->found.gap_count && (int64_t)i < g->options->limit; i++) {
         const idle_gap *gap = &g->found.gaps[order[i]];
@@ -187,7 +183,6 @@ static void sheet_by_gap(const gap_finder *g, sheet *s) {
         cell_text(s, op == NO_CALL ? NULL : interned_text(names, op));
         cell_text(s, interned_text(names, g->trace.works[gap->after].name));
         cell_text(s, interned_text(names, g->trace.works[gap->before].name));
-        cell_text(s, reason_names[gap->reason]);
     }
     free(order);
 }
