@@ -45,7 +45,12 @@ int options_parse(const command *self, const option_spec *options, int argc, cha
 
 /* The extended regular expression of --name, and what it says of each name, by the name's number.
    Zero-initialise: it finds all. */
-typedef struct name_pattern { regex_t regex; bool given; char *known; size_t capacity; } name_pattern;
+typedef struct name_pattern {
+    regex_t regex;
+    bool given;
+    char *known;
+    size_t capacity;
+} name_pattern;
 bool pattern_open(name_pattern *p, const char *expression);       /* false: it is none (told) */
 bool pattern_finds(name_pattern *p, uint32_t number, const char *name);
 void pattern_close(name_pattern *p);
