@@ -125,55 +125,6 @@ uint64_t hash_bytes(const void *data, size_t size) {
     return hash_mix(hash * 0xD6E8FEB86659FD93u);
 }
 
-static void intern_grow(interner *names) {
-    names->slot_count = names->slot_count ? names->slot_count * 2 : 256;
-    free(names->slots);
-    names->slots = allocate(names->slot_count * sizeof *names->slots);
-    for (size_t i = 0; i < names->count; i++) {
-        size_t slot = names->entries[i].hash & (names->slot_count - 1);
-        while (names->slots[slot]) slot = (slot + 1) & (names->slot_count - 1);
-        names->slots[slot] = (uint32_t)i + 1;
-    }
-}
-
-/* The slot with this text, or the empty one where it belongs. */
-static size_t intern_slot(const interner *names, const char *text, size_t size, uint64_t hash) {
-    size_t slot = hash & (names->slot_count - 1);
-    for (; names->slots[slot]; slot = (slot + 1) & (names->slot_count - 1)) {
-        const struct interned *entry = &names->entries[names->slots[slot] - 1];
-        if (entry->hash == hash && entry->size == size && memcmp(entry->text, text, size) == 0)
-            break;
-    }
-    return slot;
-}
-
-uint32_t intern(interner *names, const char *text, size_t size) {
-    if (names->count * 2 >= names->slot_count) intern_grow(names);
-    uint64_t hash = hash_bytes(text, size);
-    size_t slot = intern_slot(names, text, size, hash);
-    if (!names->slots[slot]) {
-        GROW(names->entries, names->count, names->capacity);
-        struct interned *entry = &names->entries[names->count++];
-        entry->text = arena_text(&names->memory, text, size);
-        entry->size = size;
-        entry->hash = hash;
-        names->slots[slot] = (uint32_t)names->count;
-    }
-    return names->slots[slot] - 1;
-}
-
-uint32_t intern_find(const interner *names, const char *text, size_t size) {
-    if (!names->slot_count) return UINT32_MAX;
-    return names->slots[intern_slot(names, text, size, hash_bytes(text, size))] - 1;
-}
-
-void intern_free(interner *names) {
-    arena_free(&names->memory);
-    free(names->entries);
-    free(names->slots);
-    memset(names, 0, sizeof *names);
-}
-
 /* A slot: 32 bits of the hash, then the number + 1; three of four are taken at most. */
 static uint64_t *free_slot(uint64_t *slots, size_t slot_count, uint32_t hash) {
     size_t at = hash & (slot_count - 1);
@@ -202,6 +153,29 @@ uint32_t number_of_thing(numbering *n, uint64_t hash, const void *things, const 
     }
     n->slots[at] = (uint64_t)tag << 32 | ++n->count;
     return (uint32_t)n->count - 1;
+}
+
+static bool same_text(const void *entries, uint32_t number, const void *text) {
+    const struct interned *a = (const struct interned *)entries + number, *b = text;
+    return a->size == b->size && memcmp(a->text, b->text, a->size) == 0;
+}
+
+uint32_t intern(interner *names, const char *text, size_t size) {
+    const struct interned made = {text, size};
+    uint32_t number = number_of_thing(&names->numbers, hash_bytes(text, size), names->entries,
+                                      &made, same_text);
+    if (number < names->count) return number;
+    GROW(names->entries, names->count, names->capacity);
+    names->entries[names->count++] =
+        (struct interned){arena_text(&names->memory, text, size), size};
+    return number;
+}
+
+void intern_free(interner *names) {
+    arena_free(&names->memory);
+    free(names->entries);
+    free(names->numbers.slots);
+    memset(names, 0, sizeof *names);
 }
 
 /* Keys are often ids that were counted up: eight of them in a row share two lines of the cache. */

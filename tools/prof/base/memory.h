@@ -35,27 +35,26 @@ void *arena_allocate(arena *a, size_t size);     /* zeroed, aligned for anything
 char *arena_text(arena *a, const char *text, size_t size);   /* a copy with a NUL */
 void arena_free(arena *a);
 
-/* Numbers equal texts alike: 0, 1, 2, ... in order of first sight. Zero-initialise. */
-typedef struct interner {
-    arena memory;
-    struct interned { const char *text; size_t size; uint64_t hash; } *entries;
-    uint32_t *slots;
-    size_t count, capacity, slot_count;
-} interner;
-uint32_t intern(interner *names, const char *text, size_t size);
-uint32_t intern_find(const interner *names, const char *text, size_t size);  /* or UINT32_MAX */
-static inline const char *interned_text(const interner *names, uint32_t number) {
-    return names->entries[number].text;          /* ends with a NUL */
-}
-void intern_free(interner *names);
-
-/* Numbers equal things alike, as an interner, but the things are the caller's: those of numbers
-   0, 1, 2, ... are told to `same`, one after the other. Zero-initialise; free(slots). */
+/* Numbers equal things of the caller's alike: those of numbers 0, 1, 2, ..., in order of first
+   sight, are told to `same`, one after the other. Zero-initialise; free(slots). */
 typedef struct numbering { uint64_t *slots; size_t slot_count, count; } numbering;
 typedef bool same_thing(const void *things, uint32_t number, const void *thing);
 /* Of a thing that is new, the count so far. */
 uint32_t number_of_thing(numbering *n, uint64_t hash, const void *things, const void *thing,
                          same_thing *same);
+
+/* The same of texts, which it keeps. Zero-initialise. */
+typedef struct interner {
+    arena memory;
+    numbering numbers;
+    struct interned { const char *text; size_t size; } *entries;
+    size_t count, capacity;
+} interner;
+uint32_t intern(interner *names, const char *text, size_t size);
+static inline const char *interned_text(const interner *names, uint32_t number) {
+    return names->entries[number].text;          /* ends with a NUL */
+}
+void intern_free(interner *names);
 
 uint64_t hash_bytes(const void *data, size_t size);
 static inline uint64_t hash_mix(uint64_t x) {

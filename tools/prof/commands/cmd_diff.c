@@ -157,7 +157,7 @@ static int add_rates(pairs *all, int side, const diff_options *o, const char *pa
         const struct interned *name = &table.trace.names.entries[row->name];
         char *key = allocate(name->size + 3);
         snprintf(key, name->size + 3, "10%s", name->text);
-        uint32_t number = intern_find(&all->keys, key, name->size + 2);
+        uint32_t number = intern(&all->keys, key, name->size + 2);     /* all rows are there */
         free(key);
         if (number < all->count) kernel_row_add(&all->list[number].rates[side], row);
     }

@@ -99,14 +99,9 @@ static void write_packet(pf_writer *w, const pb *body) {
 /* The number of a text of this kind; 0: it is to stand where it is. */
 static uint64_t intern_text(pf_writer *w, uint32_t kind, trace_text text) {
     interner *known = &w->texts[kind];
-    uint32_t number;
-    if (text.size >= LONGEST_INTERNED) return 0;
-    if (kind == PF_STRING_TEXTS && known->count >= MOST_STRINGS) {
-        number = intern_find(known, text.data, text.size);
-        return number == UINT32_MAX ? 0 : (uint64_t)number + 1;
-    }
-    number = intern(known, text.data, text.size);
-    return (uint64_t)number + 1;
+    bool many = kind == PF_STRING_TEXTS && known->count >= MOST_STRINGS;
+    if (many || text.size >= LONGEST_INTERNED) return 0;
+    return intern(known, text.data, text.size) + UINT64_C(1);
 }
 
 static void put_text(pf_writer *w, pb *to, uint32_t kind, trace_text text, uint32_t iid_field,
