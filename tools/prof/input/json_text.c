@@ -158,44 +158,7 @@ static const char *skip_nested(json_scan *s, const char *p) {
     }
 }
 
-/* ---- Shapes and strides: lists of whole numbers, in lists ---- */
-
-enum { PART_NONE, PART_OPEN, PART_CLOSE, PART_COMMA, PART_ZERO, PART_DIGIT, PART_SPACE, PARTS };
-static const uint8_t parts[256] = {
-    ['['] = PART_OPEN, [']'] = PART_CLOSE, [','] = PART_COMMA, [' '] = PART_SPACE,
-    ['0'] = PART_ZERO, ['1'] = PART_DIGIT, ['2'] = PART_DIGIT, ['3'] = PART_DIGIT,
-    ['4'] = PART_DIGIT, ['5'] = PART_DIGIT, ['6'] = PART_DIGIT, ['7'] = PART_DIGIT,
-    ['8'] = PART_DIGIT, ['9'] = PART_DIGIT
-};
-
-/* What a list may be up to so far, by what it was and the part that follows. */
-enum { LIST_OTHER, LIST_BEGIN, LIST_COMMA, LIST_NUMBER, LIST_ZERO, LIST_ITEM, LIST_STATES };
-static const uint8_t list_next[LIST_STATES][PARTS] = {
-    [LIST_BEGIN] = {[PART_OPEN] = LIST_BEGIN, [PART_CLOSE] = LIST_ITEM, [PART_ZERO] = LIST_ZERO,
-                    [PART_DIGIT] = LIST_NUMBER, [PART_SPACE] = LIST_BEGIN},
-    [LIST_COMMA] = {[PART_OPEN] = LIST_BEGIN, [PART_ZERO] = LIST_ZERO,
-                    [PART_DIGIT] = LIST_NUMBER, [PART_SPACE] = LIST_COMMA},
-    [LIST_NUMBER] = {[PART_CLOSE] = LIST_ITEM, [PART_COMMA] = LIST_COMMA,
-                     [PART_ZERO] = LIST_NUMBER, [PART_DIGIT] = LIST_NUMBER},
-    [LIST_ZERO] = {[PART_CLOSE] = LIST_ITEM, [PART_COMMA] = LIST_COMMA},
-    [LIST_ITEM] = {[PART_CLOSE] = LIST_ITEM, [PART_COMMA] = LIST_COMMA}
-};
-
-/* From an opening bracket to behind its match; NULL: it is no such list, or a long one. */
-static const char *skip_numbers(const char *p) {
-    unsigned depth = 0, state = LIST_COMMA;
-    for (const char *end = p + FITS; p < end; p++) {
-        unsigned part = parts[(unsigned char)*p];
-        if ((state = list_next[state][part]) == LIST_OTHER) return NULL;
-        depth += part == PART_OPEN;
-        if (part == PART_CLOSE && --depth == 0) return p + 1;
-    }
-    return NULL;
-}
-
 const char *json_odd_value(json_scan *s, const char *p) {
-    const char *end = *p == '[' ? skip_numbers(p) : NULL;
-    if (end) return end;
     if (characters[(unsigned char)*p] == OPEN) return skip_nested(s, p);
     bool number = characters[(unsigned char)*p] == DIGIT;
     p = skip_odd_scalar(s, p);
