@@ -23,7 +23,6 @@ static void to_base64(packed *p, const uint8_t *bytes, size_t size) {
     }
 }
 
-#ifdef PROF_ZLIB
 static void pack(packed *p, bool last) {
     uint8_t text[4096];
     p->stream.next_in = p->in;
@@ -36,20 +35,11 @@ static void pack(packed *p, bool last) {
     } while (p->stream.avail_out == 0);
     p->used = 0;
 }
-#else
-static void pack(packed *p, bool last) {
-    (void)last;
-    to_base64(p, p->in, p->used);
-    p->used = 0;
-}
-#endif
 
 void packed_begin(packed *p, output *out) {
     memset(p, 0, sizeof *p);
     p->out = out;
-#ifdef PROF_ZLIB
     if (deflateInit(&p->stream, Z_DEFAULT_COMPRESSION) != Z_OK) exit(fail(NULL, "out of memory"));
-#endif
     output_text(out, "\"");
 }
 
@@ -81,8 +71,6 @@ void packed_signed(packed *p, int64_t number) {
 void packed_end(packed *p) {
     pack(p, true);
     if (p->rest_count) write_group(p);
-#ifdef PROF_ZLIB
     deflateEnd(&p->stream);
-#endif
     output_text(p->out, "\"");
 }

@@ -1,5 +1,5 @@
-/* Bytes in the JSON of a page: deflated where zlib is there (PACKED_AS says so to the page's
-   script), in base64. In constant memory.
+/* Bytes in the JSON of a page: deflated (PACKED_AS says so to the page's script), in base64. In
+   constant memory.
 
        packed p;
        packed_begin(&p, out);          writes "..., with its quotes
@@ -8,14 +8,11 @@
 #ifndef PROF_PACKED_H
 #define PROF_PACKED_H
 
+#include <zlib.h>
+
 #include "base/output.h"
 
-#ifdef PROF_ZLIB
-#  include <zlib.h>
-#  define PACKED_AS "deflate"
-#else
-#  define PACKED_AS "plain"
-#endif
+#define PACKED_AS "deflate"
 
 typedef struct packed {
     output *out;
@@ -23,9 +20,7 @@ typedef struct packed {
     size_t used;
     uint8_t rest[3];            /* bytes that are no whole group of base64 yet */
     size_t rest_count;
-#ifdef PROF_ZLIB
     z_stream stream;
-#endif
 } packed;
 
 void packed_begin(packed *p, output *out);
