@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 
-NEVER = 22                           # who adds a function adds a test that calls it
+NEVER = 3                            # who adds a function adds a test that calls it
 TOLD = ('header', 'lines'), ('header', 'branches'), ('tools', 'lines')
 
 

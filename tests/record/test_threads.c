@@ -65,7 +65,7 @@ static prof_trace *stop_and_check(uint64_t zones) {
 
 /* ---- Eight at once ---- */
 
-enum { EACH = 2000, PER_TURN = 4 };
+enum { EACH = TEST_TSAN ? 1000 : 2000, PER_TURN = 4 };
 
 static gate all_here;
 
@@ -750,7 +750,7 @@ static void test_threads_stalled(void) {
     static char memory[1 << 20];
     pthread_t thread;
     prof_desc desc;
-    int i;
+    int i, rounds = test_sample() > 1 ? 20 : 60;
     memset(&desc, 0, sizeof desc);
     desc.memory = memory;
     desc.memory_size = sizeof memory;
@@ -759,7 +759,7 @@ static void test_threads_stalled(void) {
     signal(SIGUSR1, stall);
     flag_set(&finish, 0);
     pthread_create(&thread, NULL, stalled_body, NULL);
-    for (i = 0; i < 60 && !test_bad; i++) {
+    for (i = 0; i < rounds && !test_bad; i++) {
         flag_set(&released, 0);
         if (prof_start(&desc) != PROF_OK) test_fail(__FILE__, __LINE__, "prof_start");
         usleep((unsigned)(i % 7) * 50);
