@@ -372,14 +372,15 @@ async function gaps(page, file) {
 
 const part = (list, p) => [...list].sort((a, b) => a - b)[Math.floor(list.length * p)].toFixed(1);
 
-// How long the page takes until it is drawn, and a frame while it is moved and zoomed.
+// How long the page takes until it is drawn, and a frame while it is moved and zoomed. What a frame
+// draws is bounded by the pixels of its rows, however many slices there are.
 async function figures(name, file, page) {
   const ms = await page.run("performance.getEntriesByName('timeline')[0].startTime");
-  const [work, gaps] = await page.run(`(async () => {
+  const [work, gaps, things, bound] = await page.run(`(async () => {
     const gaps = [];
     KEYS.Escape();
     await new Promise(done => setTimeout(done, 300));
-    view.frames.length = 0;
+    view.frames.length = view.drawn.length = 0;
     for (let n = 0, last = 0; n < 120; n++) await new Promise(done => requestAnimationFrame(now => {
       if (last) gaps.push(now - last);
       last = now;
@@ -387,15 +388,18 @@ async function figures(name, file, page) {
       else zoom(n < 60 ? 0.9 : 1 / 0.9, lanes.clientWidth * (0.3 + n % 5 / 10));
       done();
     }));
-    return [view.frames, gaps];
+    return [view.frames, gaps, Math.max(...view.drawn),
+      (lanes.clientHeight / ROW + 2) * screen.width + 1000];
   })()`);
   const [size, drawn, frame] = name == "many_100000" ? [2e6, 500, 16] : [15e6, 2000, 33];
+  check(things <= bound, `a frame draws ${things} things, more than ${bound}`);
   check(statSync(file).size <= size, "more than " + size + " bytes");
   check(ms < 4 * drawn && part(work, 0.95) < 4 * frame,    // of a machine that does other things, too
     `drawn after ${ms} ms, frames of ${part(work, 0.95)} ms`);
   console.log(`figure ${name}: ${(statSync(file).size / 1e6).toFixed(2)} MB, ` +
     `${await page.run("slices.count")} slices, drawn after ${ms.toFixed(0)} ms; a frame's work ` +
-    `median ${part(work, 0.5)} ms, p95 ${part(work, 0.95)} ms; between frames p95 ${part(gaps, 0.95)} ms`);
+    `median ${part(work, 0.5)} ms, p95 ${part(work, 0.95)} ms, worst ${Math.max(...work).toFixed(1)} ms, ` +
+    `${things} things drawn of ${Math.round(bound)}; between frames p95 ${part(gaps, 0.95)} ms`);
 }
 
 async function pictures(name, file) {

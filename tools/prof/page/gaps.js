@@ -37,6 +37,7 @@ function drawGaps({gaps}, y0, y1) {
     if (gap.from >= view.to || x0 >= width) break;
     const x1 = Math.min(width, Math.max(x0 + 1, (gap.to - view.from) * k | 0));
     fill(x0, x1, y0, y1, ink[gap.cause]);
+    drawn++;
     i = Math.max(i + 1, above(n => gaps[n].to, i + 1, gaps.length, view.from + (x1 + 0.5) / k));
   }
 }

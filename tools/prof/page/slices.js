@@ -151,6 +151,7 @@ async function readSlices() {
   readGaps(numbers(gaps));
   for (const [track, at, text] of told.instants)
     if (slices.tracks[track]) slices.tracks[track].marks.push([at, plain(text)]);
+  for (const {marks} of slices.tracks) marks.sort((a, b) => a[0] - b[0]);
   slices.steps = [];
   for (let i = 0; i < n; i++)
     if (classOf[slices.name[i]] == ANNOTATION && names[slices.name[i]].startsWith("ProfilerStep#"))

@@ -1,7 +1,8 @@
 // ---- The timeline: slices of all tracks, drawn pixel by pixel; times are ns ----
 
 const ROW = 17, HEAD = 20, PROCESS = 26, RULER = 32, GRAPH = 44, GAPS = 14;
-const view = {from: 0, to: 1, chosen: -1, measured: null, found: null, frames: []};
+// frames: ms of the last ones; drawn: how many things were in each.
+const view = {from: 0, to: 1, chosen: -1, measured: null, found: null, frames: [], drawn: []};
 const whole = {from: 0, to: 1};
 let lines = [], height = 0;         // what stands at which y, from the top of all tracks
 let extents = [];                   // of each file [top, end] there
@@ -104,9 +105,11 @@ function mixInks() {
 // ---- Drawing ----
 
 let screen = null;                  // {width, height, scale, pixels, image}
+let across = 1, drawn = 0;          // CSS pixels; things in this frame
 function sizeScreen() {
   const scale = devicePixelRatio || 1, box = lanes.getBoundingClientRect();
-  const width = Math.max(1, Math.round(lanes.clientWidth * scale));
+  across = lanes.clientWidth;
+  const width = Math.max(1, Math.round(across * scale));
   const tall = Math.max(1, Math.round(lanes.clientHeight * scale));
   if (screen && screen.width == width && screen.height == tall) return box;
   canvas.style.height = lanes.clientHeight + "px";
@@ -133,6 +136,7 @@ function drawRow(row, y0, y1, texts) {
   for (let i = above(endOf, row.from, row.to, from); i < row.to && start[i] < to;) {
     const x = (start[i] - from) * k, end = x + dur[i] * k, x0 = Math.max(0, x | 0);
     if (x0 >= width) break;
+    drawn++;
     if (end - x >= 2) {
       const x1 = Math.min(width, Math.max(x0 + 1, (end | 0) - (end - x > 4 ? 1 : 0)));
       pixels.fill(inks[name[i]], base + x0, base + x1);
@@ -213,7 +217,7 @@ function fittedText(g, text, room, letter = letterOf(g, text)) {
   const fits = Math.floor((room - 10) / letter);
   return fits < 2 ? "" : text.slice(0, fits) + "\u2026";
 }
-const xOf = at => (at - view.from) * lanes.clientWidth / (view.to - view.from);
+const xOf = at => (at - view.from) * across / (view.to - view.from);
 const yOf = at => at - lanes.scrollTop + RULER;
 
 function drawTexts(g, texts) {
@@ -225,25 +229,41 @@ function drawTexts(g, texts) {
       y0 / scale + ROW / 2);
 }
 
-function drawCounter(g, [, name, every, points], y, width) {
-  const size = GRAPH - 8;
-  let least = 0, most = -Infinity, last = null;
-  for (let i = 1; i < points.length; i += 2) {
-    if (points[i] > most) most = points[i];
-    if (points[i] < least) least = points[i];
-  }
+// By their times: a file may have them in any order.
+function sortPoints([, , , points]) {
+  const order = points.map((n, i) => i).filter(i => i % 2 == 0).sort((a, b) => points[a] - points[b]);
+  const values = order.map(i => points[i + 1]);
+  return {at: order.map(i => points[i]), values, least: values.reduce((a, b) => Math.min(a, b), 0),
+    most: values.reduce((a, b) => Math.max(a, b), -Infinity)};
+}
+// Of the values in one pixel the least, the most and the last.
+function drawValues(g, {at, values, least, most}, y, width) {
+  const size = GRAPH - 8, n = at.length;
   const scaled = v => y + 4 + size - (most > least ? (v - least) / (most - least) * size : 0);
+  let last = null;
+  g.beginPath();
+  for (let i = Math.max(0, above(k => at[k], 0, n, view.from) - 1); i < n && at[i] <= view.to;) {
+    const x = xOf(at[i]);
+    let low = values[i], high = low, v = low;
+    for (; i < n && xOf(at[i]) < x + 1; i++) {
+      v = values[i];
+      low = Math.min(low, v);
+      high = Math.max(high, v);
+    }
+    g[last === null ? "moveTo" : "lineTo"](x, scaled(last === null ? low : last));
+    for (const value of new Set([low, high, v])) g.lineTo(x, scaled(value));
+    last = v;
+    drawn++;
+  }
+  if (last !== null) g.lineTo(width, scaled(last));
+  g.stroke();
+}
+function drawCounter(g, counter, y, width) {
+  const [, name, every, points] = counter, sorted = counter.sorted || sortPoints(counter);
+  const {least, most} = counter.sorted = sorted;
   g.strokeStyle = color("memory");
   g.lineWidth = 1.3;
-  g.beginPath();
-  for (let i = 0; i < points.length; i += 2) {
-    const x = xOf(points[i]), v = scaled(points[i + 1]);
-    if (last !== null) g.lineTo(x, last);
-    g[last === null ? "moveTo" : "lineTo"](x, v);
-    last = v;
-  }
-  if (last !== null) g.lineTo(width, last);
-  g.stroke();
+  drawValues(g, sorted, y, width);
   const text = cut(plain(name) + (points.length ? ": " + count(least) + " to " + count(most) : "") +
     (every > 1 ? " (every " + count(every) + "th value)" : ""), width - 12);
   g.fillStyle = color("card");
@@ -283,11 +303,14 @@ function drawHeads(g, width) {
 }
 function drawMarks(g, track, y) {
   g.fillStyle = color("found");
+  const {marks} = track;
   let last = -9;
-  for (const [at] of track.marks) {
-    const x = xOf(at);
-    if (at < view.from || at > view.to || x - last < 2) continue;
+  for (let n = above(k => marks[k][0], 0, marks.length, view.from); n < marks.length; n++) {
+    const x = xOf(marks[n][0]);
+    if (x > across) break;
+    if (x - last < 2) continue;
     last = x;
+    drawn++;
     g.beginPath();
     g.moveTo(x - 4, y + 5);
     g.lineTo(x + 4, y + 5);
@@ -376,7 +399,7 @@ function drawMeasured(g, width) {
 
 let asked = 0;
 function paint() {
-  asked = 0;
+  asked = drawn = 0;
   const began = performance.now(), texts = [], g = canvas.getContext("2d");
   if (!slices.tracks || !lanes.clientWidth) return;
   sizeScreen();
@@ -393,7 +416,8 @@ function paint() {
   drawRuler(g, lanes.clientWidth);
   drawMeasured(g, lanes.clientWidth);
   view.frames.push(performance.now() - began);
-  if (view.frames.length > 1000) view.frames.splice(0, 500);
+  view.drawn.push(drawn + texts.length);
+  for (const list of [view.frames, view.drawn]) if (list.length > 1000) list.splice(0, 500);
 }
 function repaint() { if (!asked) asked = requestAnimationFrame(paint); }
 
