@@ -732,6 +732,13 @@ static void write_number_text(timeline *t, output *out, uint32_t number) {
     else write_cut(t, out, t->texts.entries[number - 1].text, t->texts.entries[number - 1].size);
 }
 
+/* Of a process or thread; "" where the trace has no text for it either. */
+static void write_id(timeline *t, output *out, uint32_t text, int64_t number) {
+    static const trace_text none = {"", 0};
+    if (text || number == trace_text_id(none)) write_number_text(t, out, text);
+    else output_format(out, "\"%lld\"", (long long)number);
+}
+
 /* [label, when it begins and ends, rank, does it run beside another one] */
 static void write_files(timeline *t, output *out) {
     output_text(out, "\"files\":[");
@@ -746,8 +753,7 @@ static void write_files(timeline *t, output *out) {
     for (size_t i = 0; i < t->process_count; i++) {
         const process *p = &t->processes[i];
         output_format(out, "%s\n[%u,", i ? "," : "", p->file);
-        if (p->pid_text) write_number_text(t, out, p->pid_text);
-        else output_format(out, "\"%lld\"", (long long)p->pid);
+        write_id(t, out, p->pid_text, p->pid);
         output_text(out, ",");
         write_number_text(t, out, p->name);
         output_text(out, ",");
@@ -780,8 +786,7 @@ static void write_tracks(timeline *t, const page_order *order, output *out) {
     for (size_t i = 0; i < order->track_count; i++) {
         const track *k = &t->tracks[order->tracks[i]];
         output_format(out, "%s\n[%u,", i ? "," : "", k->process);
-        if (k->tid_text) write_number_text(t, out, k->tid_text);
-        else output_format(out, "\"%lld\"", (long long)k->tid);
+        write_id(t, out, k->tid_text, k->tid);
         output_text(out, ",");
         write_number_text(t, out, k->name);
         if (k->count) write_rows(order, &at, out);

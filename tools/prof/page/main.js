@@ -118,7 +118,9 @@ async function begin() {
     $("found").textContent = "This browser cannot unpack the timeline: " + error;
     return;
   }
-  whole.to = Math.max(1, ...told.files.map(file => file[2]));
+  whole.from = told.instants.reduce((least, [, at]) => Math.min(least, at), 0);
+  whole.to = told.instants.reduce((most, [, at]) => Math.max(most, at),
+    Math.max(1, ...told.files.map(file => file[2])));
   steps = findSteps();
   $("timeline_section").hidden = !slices.tracks.length && !told.counters.length;
   layOut();

@@ -51,7 +51,8 @@ function readTracks() {
     const track = {number, process, file: told.processes[process][0], tid, name: plain(name),
       from: at, rows: sizes.map(size => ({from: at, to: at += size})), to: at,
       device, async, summed, bins, marks: []};
-    track.title = track.name && track.name.trim() ? track.name : (device ? /^\d+$/.test(tid) ? "stream " : "" : "thread ") + tid;
+    track.title = track.name.trim() ? track.name.trim() :
+      tid ? (device ? /^\d+$/.test(tid) ? "stream " : "" : "thread ") + tid : "no thread";
     if (async) track.title += " (asynchronous)";
     return track;
   });

@@ -28,7 +28,7 @@ function titleOf(p) {
   const [file, pid, name, labels] = told.processes[p];
   const label = [name, labels].filter(Boolean).map(plain).join(" \u2013 ");
   const of = fileText(file);
-  return of + (label ? label + " (" + plain(pid) + ")" : "Process " + plain(pid));
+  return of + (label ? label + (pid ? " (" + plain(pid) + ")" : "") : pid ? "Process " + plain(pid) : "No process");
 }
 function addCounters(process) {
   for (const counter of told.counters)
