@@ -431,6 +431,33 @@ static void test_lean(void) {
     free(text.data);
 }
 
+/* Where events do not fit, memory of the caller's has room for what is beside zones, too. */
+static void test_lean_moments(void) {
+    static uint64_t arena[1 << 13], room[1 << 16];
+    const prof_event *events;
+    test_text text = { NULL, 0, 0, 0, 0 };
+    prof_desc desc = in_arena(arena, sizeof arena);
+    prof_trace *trace;
+    size_t size, count;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 500; i++) {
+        PROF_BEGIN("zone");
+        PROF_INSTANT("moment");
+        PROF_END();
+    }
+    trace = prof_stop();
+    EQUAL(prof_get_stats().dropped, 0);
+    CHECK(!prof_events(trace, &count) && !count, "there are events");
+    (void)prof_make_events(trace, NULL, 0, &size);
+    CHECK(size <= sizeof room, "%u bytes", (unsigned)size);
+    events = prof_make_events(trace, room, size, &count);
+    CHECK(events != NULL, "no events in %u bytes", (unsigned)size);
+    EQUAL(count, 500);
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    EQUAL(test_times(text.data, "\"ph\":\"i\""), 500);
+    free(text.data);
+}
+
 /* Details that come when zones have taken the room are left out, and counted. */
 static void test_lean_details(void) {
     static uint64_t arena[1 << 14];
@@ -539,6 +566,7 @@ int main(void) {
     RUN(test_stacks_too_many);
     RUN(test_records_as_events);
     RUN(test_lean);
+    RUN(test_lean_moments);
     RUN(test_lean_details);
     RUN(test_tree_fine_clock);
     RUN(test_tree_coarse_clock);

@@ -876,6 +876,61 @@ static void test_built_deep(void) {
     test_text_clear(&text);
 }
 
+/* A million events at one time: each holds the next, or none holds another. */
+static void test_built_million(void) {
+    enum { MANY = 1000000 };
+    prof_event *e = (prof_event *)malloc(MANY * sizeof *e);
+    const prof_event *events;
+    prof_average rows[2];
+    prof_trace_desc desc;
+    prof_trace *trace;
+    size_t count;
+    CHECK(e != NULL, "no memory");
+    for (int lasts = 0; lasts < 2; lasts++) {
+        for (int i = 0; i < MANY; i++)
+            e[i] = event_at(i % 2 ? "odd" : "even", -5, lasts * 10 - 5, 7);
+        memset(&desc, 0, sizeof desc);
+        desc.memory_size = prof_trace_memory_size(&desc, e, MANY);
+        desc.memory = malloc(desc.memory_size);
+        EQUAL(prof_trace_from_events(&desc, e, MANY, &trace), PROF_OK);
+        events = prof_events(trace, &count);
+        EQUAL(count, MANY);
+        EQUAL(events[MANY - 1].parent, lasts ? MANY - 2 : PROF_NONE);
+        EQUAL(events[MANY - 1].self_cpu_time_total_ns, 10 * lasts);
+        EQUAL(prof_key_averages(trace, NULL, rows, 2), 2);
+        EQUAL(rows[0].count + rows[1].count, MANY);
+        EQUAL(rows[0].self_cpu_time_total_ns + rows[1].self_cpu_time_total_ns, 10 * lasts);
+        free(desc.memory);
+    }
+    free(e);
+}
+
+/* Ten thousand spans around a zone, which the innermost adopts. */
+static void test_submit_deep(void) {
+    enum { DEEP = 10000 };
+    static uint64_t arena[3 << 20];
+    prof_desc desc = test_desc();
+    const prof_event *events;
+    prof_trace *trace;
+    size_t count;
+    desc.memory = arena;
+    desc.memory_size = sizeof arena;
+    test_time.tick = 0;
+    EQUAL(prof_start(&desc), PROF_OK);
+    zones_to_300();
+    for (int i = 0; i < DEEP; i++) {
+        prof_event e = event_at(i % 2 ? "odd" : "even", -i, 300 + i, 0);
+        EQUAL(prof_submit(&e, 1), PROF_OK);
+    }
+    trace = prof_stop();
+    events = prof_events(trace, &count);
+    EQUAL(count, DEEP + 2);
+    EQUAL(events[DEEP].parent, DEEP - 1);
+    SAME_TEXT(events[DEEP].name, "outer");
+    EQUAL(events[DEEP - 1].self_cpu_time_total_ns, 100);
+    EQUAL(events[0].self_cpu_time_total_ns, 2);
+}
+
 /* What says that it is JSON and is not shows as text: the trace stays JSON. */
 static void test_built_not_json(void) {
     static const char *const given[] = { "\"a\": 1, \"b\": [2]", "{\"a\": 1}", "\"a\": 1,", "}" };
@@ -926,6 +981,8 @@ int main(void) {
     RUN(test_duplicates_merge);
     RUN(test_rows_of_one_hash);
     RUN(test_built_deep);
+    RUN(test_built_million);
+    RUN(test_submit_deep);
     RUN(test_device_asked);
     return test_end();
 }
