@@ -4590,9 +4590,8 @@ struct prof__reader;
 struct prof__table;
 enum { PROF__DEVICE_PREPARE, PROF__DEVICE_START, PROF__DEVICE_STOP, PROF__DEVICE_FLUSH,
        PROF__DEVICE_LATE };
-/* Functions of rooms further on. */
+/* A function of a room further on. */
 PROF__FN void prof__devices_each(uint32_t activities, int what);
-PROF__FN void prof__read_any(struct prof__reader *r, const prof__item *i);
 
 typedef uint64_t prof__amount;           /* as the fields of prof_stats */
 
@@ -8618,10 +8617,8 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 #define prof__details_open(s, room) ((void)(room))
 #define prof__details_close(s) ((void)0)
 #define prof__read_details(depth, e) ((void)(e))
-#define prof__read_beside(r, i) prof__read_any(r, i)
-#define prof__read_step(r, i) ((void)0)
-#define prof__wide_detail(r, i) ((void)0)
-#define prof__moment_note(m) ((void)(m))
+#define prof__read_beside(r, i) false
+#define prof__moment_note(r, m) ((void)(m))
 #define prof__scratch_end(s) prof__arena.high
 
 /* @OUTSIDE */
@@ -11111,10 +11108,8 @@ PROF__FN void prof__details_close(struct prof_trace *s) {
 
 /* What is no zone: see @OUTSIDE. */
 struct prof__reader;
-PROF__FN void prof__read_beside(struct prof__reader *r, const prof__item *i);
-PROF__FN void prof__read_step(struct prof__reader *r, const prof__item *i);
-PROF__FN void prof__wide_detail(struct prof__reader *r, const prof__item *i);
-PROF__FN void prof__moment_note(const struct prof__moment *m);
+PROF__FN bool prof__read_beside(struct prof__reader *r, const prof__item *i);
+PROF__FN void prof__moment_note(const struct prof__reader *r, const struct prof__moment *m);
 #endif
 
 PROF__COLD_END
@@ -11288,24 +11283,18 @@ PROF__FN void prof__read_moment(prof__reader *r, const prof__item *i) {
            : kind == PROF__REAL ? PROF__MOMENT_REAL
            : kind == PROF__COUNTER ? PROF__MOMENT_COUNTER : PROF__MOMENT;
     if (r->feed->moment) (r->feed->moment)(r->feed->user, &m);
-    else prof__moment_note(&m);
-}
-
-/* A record that is no zone. */
-PROF__FN void prof__read_any(prof__reader *r, const prof__item *i) {
-    if (i->kind == PROF__STEP) prof__read_step(r, i);
-    else if (i->kind == PROF__INSTANT || i->kind == PROF__COUNTER) prof__read_moment(r, i);
-    else if (!PROF__BARE && i->kind == PROF__REAL && i->slots == 2) prof__read_moment(r, i);
-    else if (!PROF__BARE && i->kind >= PROF__ATTRIBUTE && i->kind <= PROF__FLOW)
-        prof__wide_detail(r, i);
-    else r->lost++;
+    else prof__moment_note(r, &m);
 }
 
 /* A record that is no plain zone. */
 PROF__FN void prof__read_item(prof__reader *r, const prof__item *i) {
-    if (i->kind == PROF__ZONE64 || i->kind == PROF__UNFINISHED)
-        prof__read_zone(r, i->end, i->duration, i->site_depth, i->kind == PROF__UNFINISHED);
-    else if (i->kind != PROF__CLOCK && i->kind != PROF__PART) prof__read_beside(r, i);
+    uint32_t kind = i->kind;
+    if (kind == PROF__ZONE64 || kind == PROF__UNFINISHED)
+        prof__read_zone(r, i->end, i->duration, i->site_depth, kind == PROF__UNFINISHED);
+    else if (kind == PROF__INSTANT || kind == PROF__COUNTER ||
+             (!PROF__BARE && (kind == PROF__REAL || kind == PROF__FLOW) && i->slots == 2))
+        prof__read_moment(r, i);
+    else if (kind != PROF__CLOCK && kind != PROF__PART && !prof__read_beside(r, i)) r->lost++;
 }
 
 /* Plain zones are read here, without an item: it would be stored in memory for each. take: of the
@@ -11610,9 +11599,16 @@ PROF__FN int64_t prof__cpu_ns(const prof_event *e) {
 
 struct prof__noted { struct prof__noted *next; prof__moment moment; };
 
-PROF__FN void prof__moment_note(const prof__moment *m) {
+/* Events of zones so far lie below the floor. */
+PROF__FN void prof__read_floor(const prof__reader *r) {
+    prof__details_now.floor =
+        (char *)(void *)(prof__trace.events + r->number + prof__trace.max_depth + 1);
+}
+
+PROF__FN void prof__moment_note(const prof__reader *r, const prof__moment *m) {
     prof__details *d = &prof__details_now;
     struct prof__noted *to = NULL;
+    prof__read_floor(r);
     if (d->high) to = (struct prof__noted *)prof__details_take(d, sizeof *to);
     if (!to) return;
     to->moment = *m;
@@ -11743,23 +11739,17 @@ PROF__FN void prof__ranges_once(struct prof_trace *s, uint32_t from, uint32_t to
     }
 }
 
-/* An instant may be where the timeline ends. Events of zones so far lie below the floor. */
-PROF__FN void prof__read_beside(prof__reader *r, const prof__item *i) {
-    const struct prof_trace *s = &prof__trace;
-    if (prof__details_now.high)
-        prof__details_now.floor = (char *)(void *)(s->events + r->number + s->max_depth + 1);
-    if (i->kind == PROF__INSTANT) prof__read_moment(r, i);
-    else prof__read_any(r, i);
-}
-
-PROF__FN void prof__wide_detail(prof__reader *r, const prof__item *i) {
-    if (i->kind == PROF__FLOW && i->slots == 2) prof__read_moment(r, i);
-    else if (!prof__wide(&prof__trace)) r->lost++;
+/* What belongs to a zone, or is an event. False: it cannot be read. */
+PROF__FN bool prof__read_beside(prof__reader *r, const prof__item *i) {
+    prof__read_floor(r);
+    if (i->kind == PROF__STEP) prof__read_step(r, i);
+    else if (!prof__wide(&prof__trace)) return false;
     else if (i->kind == PROF__ATTRIBUTE)
         prof__read_attribute(&prof__details_now, i->at, i->at + i->slots);
     else if (i->kind == PROF__MEMORY && i->slots == 4) prof__read_memory(r, i);
     else if (i->kind == PROF__ASYNC && i->slots == PROF__EXTRA_SLOTS + 1) prof__read_async(r, i);
-    else r->lost++;
+    else return false;
+    return true;
 }
 
 /* ---- events handed in while a session is open ---- */
@@ -12731,23 +12721,14 @@ PROF__FN bool prof__memory_after(const void *memory, uint32_t a, uint32_t b) {
     return ((const prof__memory *)memory)[a].ns > ((const prof__memory *)memory)[b].ns;
 }
 
-/* Puts the records in the order of time. scratch: 8 bytes a record. */
+/* Puts the records in the order of time. scratch: 8 bytes a record, and a copy of all. */
 PROF__FN void prof__memory_sort(struct prof_trace *s, char *scratch) {
     uint32_t *order = (uint32_t *)(void *)scratch, n = s->memory.count;
+    prof__memory *copy = (prof__memory *)(void *)(order + 2 * n);
     for (uint32_t i = 0; i < n; i++) order[i] = i;
-    prof__sort(order, order + n, n, prof__memory_after, s->memory.list);
-    for (uint32_t i = 0; i < n; i++) {   /* a cycle at a time */
-        prof__memory moved = s->memory.list[i];
-        uint32_t at = i;
-        while (order[at] != i) {
-            uint32_t from = order[at];
-            s->memory.list[at] = s->memory.list[from];
-            order[at] = at;
-            at = from;
-        }
-        s->memory.list[at] = moved;
-        order[at] = at;
-    }
+    if (!prof__sort(order, order + n, n, prof__memory_after, s->memory.list)) return;
+    memcpy(copy, s->memory.list, n * sizeof *copy);
+    for (uint32_t i = 0; i < n; i++) s->memory.list[i] = copy[order[i]];
 }
 
 PROF__FN bool prof__same_device(const prof__memory *a, const prof__memory *b) {
