@@ -95,14 +95,12 @@
 
    Signals and fork
        Zones, prof_push/prof_pop, prof_instant and prof_counter may be marked in a signal handler,
-       which must close what it begins and return (no longjmp). One that interrupts the program
-       anywhere else is recorded like any other code. One that interrupts the profiler costs at
-       most its own zones and the one zone whose end it interrupted; when that one held others,
-       "(lost)" stands for it. All other zones keep their names, places and order; times next to the
-       interruption may be off by as long as the handler ran. What a handler marks while its thread
-       is in the slow path (first zone, new chunk, new name, slow clock) is dropped and counted:
-       dropped_busy; displaced records: lost. Not in a handler: prof_start, prof_stop, prof_step,
-       prof_thread_end, prof_get_stats, queries.
+       which must close what it begins and return (no longjmp). They are recorded like those of any
+       other code, also in the middle of a begin or end. What a handler marks while its thread is in
+       the slow path (first zone, new chunk, new name, an argument, slow clock) is dropped and
+       counted: dropped_busy. "(lost)", counted as lost, stands around a handler's zones where the
+       zone that they came in was dropped, or just recorded. Not in a handler: prof_start,
+       prof_stop, prof_step, prof_thread_end, prof_get_stats, queries.
        After fork() the child records nothing until it calls prof_start() (or see prof_start_env);
        what a child of _Fork() records is lost, its parent's session goes on.
        A child of vfork() shares its parent's memory: PROF_BEGIN where only such children have been
@@ -408,7 +406,7 @@ typedef struct prof_stats {
     uint64_t unlinked;                   /* ... device events whose launch is not there */
     uint64_t schedule_errors;            /* since prof_start: steps at which a window is lost, and
                                             actions of schedule_fn that are no prof_action */
-    uint64_t lost;                       /* records that signal handlers displaced, "(lost)" */
+    uint64_t lost;                       /* zones "(lost)"; see "Signals and fork" */
     uint64_t overwritten;                /* zones that PROF_MODE_RING no longer holds */
     uint64_t stalls;                     /* PROF_MODE_STREAM: times a thread's chunks were full */
     uint64_t stream_failures;            /* ... and times its sink returned false */
@@ -1657,6 +1655,19 @@ PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const p
 #  define PROF__INLINE static inline
 #endif
 
+/* ThreadSanitizer sees no assembler, ends a child of fork that starts a thread, and knows no
+   clone. */
+#if defined(__SANITIZE_THREAD__)
+#  define PROF__TSAN 1
+#elif defined(__has_feature)
+#  if __has_feature(thread_sanitizer)
+#    define PROF__TSAN 1
+#  endif
+#endif
+#ifndef PROF__TSAN
+#  define PROF__TSAN 0
+#endif
+
 /* Symbols that zones refer to contain the version and the macros that must be the same in every
    file: files that do not fit together do not link, and the linker's message tells why. */
 #define PROF__TEXT2(x) #x
@@ -1848,13 +1859,13 @@ typedef struct prof__frame { uint32_t start, site, depth, epoch; } prof__frame; 
 
 /* The part of a thread's state that inline code touches. Inline code takes the slow path when a
    frame's epoch is not the clock's upper half (a new epoch, too deep, another clock, the arena is
-   full), or when the cursor is not in the span that ends with last. */
+   full), or when the cursor is behind last. */
 typedef struct prof__hot {
     prof__frame *top;                    /* one past the innermost open zone */
     prof__frame *bottom;                 /* top when none is open; below: older generations */
-    prof__record *cursor;                /* published: everything below is written */
+    prof__record *cursor;                /* slots below are claimed; without a third word one is not
+                                            written yet */
     uintptr_t last;                      /* its last byte that may be written; 0: always slow */
-    uintptr_t span;                      /* bytes of this chunk up to last */
 } prof__hot;
 
 /* What each thread has in TLS: its way to its state. skipped: begins dropped while it had no state,
@@ -1874,6 +1885,7 @@ PROF_API prof__frame *prof__begin(prof__mark *mark, bool token) PROF__LABEL("pro
     PROF__QUIET;
 PROF_API void prof__end(prof__frame *token) PROF__QUIET;
 PROF_API void prof__end_top(void) PROF__QUIET;
+PROF_API void prof__interrupted(const prof__record *seen) PROF__QUIET;
 PROF_API prof__frame *prof__begin_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1, 2);
 
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
@@ -1948,25 +1960,45 @@ PROF__INLINE prof__frame *prof__begin_inline(prof__mark *mark, bool token) {
     return PROF__LIKELY(opened != PROF__NULL) ? opened : prof__begin(mark, token);
 }
 
+/* Claims the slot at the cursor by one instruction, so that a signal handler that comes before or
+   after it has other slots. No other thread claims here: nothing needs to be locked. */
+PROF__INLINE prof__record *prof__claim(prof__hot *t) {
+    union { uintptr_t bits; prof__record *at; } c;
+#  if (defined(__x86_64__) || defined(__i386__)) && !PROF__TSAN
+    c.bits = sizeof(prof__record);
+    __asm__ volatile("{xadd %0, %1|xadd %1, %0}" : "+r"(c.bits), "+m"(t->cursor) : : "memory");
+#  elif defined(__aarch64__) && !PROF__TSAN   /* a signal between its loads and stores repeats it */
+    uintptr_t next, failed;
+    __asm__ volatile("1: ldxr %0, %3\n\tadd %1, %0, %4\n\tstlxr %w2, %1, %3\n\tcbnz %w2, 1b"
+                     : "=&r"(c.bits), "=&r"(next), "=&r"(failed), "+Q"(t->cursor)
+                     : "I"(sizeof(prof__record)) : "memory");
+#  else
+    c.at = __atomic_fetch_add(&t->cursor, sizeof(prof__record), __ATOMIC_RELEASE);
+#  endif
+    return c.at;
+}
+
 PROF__INLINE void prof__end_inline(prof__frame *token) {
     uint32_t lo, hi;
     prof__hot *t;
-    prof__record *c;
+    prof__record *c, *seen;
     prof__frame *f;
     if (PROF__UNLIKELY(!token)) return;
     prof__ticks(&lo, &hi);
     t = prof__tls.hot;
-    c = t->cursor;
+    seen = t->cursor;
     f = token - 1;
     if (PROF__UNLIKELY(t->top != token) || PROF__UNLIKELY(hi != f->epoch) ||
-        PROF__UNLIKELY(PROF__LOAD(t->last) - PROF__BITS(c) >= t->span)) {
-        prof__end(token);                /* no room; or c is of another chunk: prof__cursor_check */
+        PROF__UNLIKELY(PROF__BITS(seen) > PROF__LOAD(t->last))) {
+        prof__end(token);
         return;
     }
+    PROF__STORE(seen[1].site_depth, 0u); /* the slot at the cursor is always empty */
+    c = prof__claim(t);
+    if (PROF__UNLIKELY(c != seen)) prof__interrupted(seen);
     c->end = lo;
     c->duration = lo - f->start;
-    c->site_depth = f->site + f->depth;
-    PROF__RELEASE(t->cursor, c + 1);
+    PROF__RELEASE(c->site_depth, f->site + f->depth);
     PROF__RELEASE(t->top, f);
 }
 
@@ -2775,18 +2807,6 @@ extern int ftruncate(int file, off_t size);
 #  if !defined(__linux__)
 extern int issetugid(void);
 #  endif
-#endif
-
-/* ThreadSanitizer ends a child of fork that starts a thread, and knows no clone. */
-#if defined(__SANITIZE_THREAD__)
-#  define PROF__TSAN 1
-#elif defined(__has_feature)
-#  if __has_feature(thread_sanitizer)
-#    define PROF__TSAN 1
-#  endif
-#endif
-#ifndef PROF__TSAN
-#  define PROF__TSAN 0
 #endif
 
 /* The system's monotonic clock, in ns; 0: it cannot be read. */
@@ -4039,6 +4059,7 @@ PROF__FN const prof_site *prof__group_place(const prof_averages_desc *by, const 
    of slots that follow the first. Every reader of records goes through prof__next.
    - A reader never looks past `end`; a record that is cut off there is not read.
    - Each record takes at least one slot, so that a reader always makes progress.
+   - No third word is 0, but of a slot that was claimed and is not written. Readers pass over it.
    - Records of a kind that only a later version knows are skipped whole. */
 
 /* The third word of a long record is kind << 8 | how many 12-byte slots follow the first. */
@@ -4059,8 +4080,8 @@ enum {
 };
 
 /* The position of a reader in a thread's records. base: the clock; ends take its upper half;
-   freestanding: the time that the next end is counted from. last: the end of the zone before, set
-   by readers that make up for displaced clock records; else 0. */
+   freestanding: the time that the next end is counted from. last: the end of the zone before, where
+   the reader sets it. */
 typedef struct prof__cursor {
     const prof__record *at, *end;
     uint64_t base, last;
@@ -4089,21 +4110,19 @@ PROF__FN void prof__record_set(prof__record *c, uint64_t n, uint32_t word) {
    slots, or one and the clock's. */
 #define PROF__RESERVE(open) (2 * (open) + 4)
 
+/* Slots behind a chunk's limit: each end that a signal handler interrupts between its look at the
+   limit and its claim takes one, and handlers interrupt each other. */
+enum { PROF__CLAIMS = PROF__BARE ? 0 : 4 };
+
 PROF__FN void prof__clock_back(void);
 
-/* The 64-bit end of a zone's record. If it seems to be 2^31 ticks before the last end, a clock
-   record was displaced, and 2^32 is added. Freestanding: the first time with this lower half after
-   the end before; if that is more than half a wrap later the clock went back. */
+/* The 64-bit end of a zone's record. Freestanding: the first time with this lower half after the
+   end before; if that is more than half a wrap later the clock went back. */
 PROF__EAGER uint64_t prof__cursor_end(prof__cursor *k, uint32_t end) {
-    if (PROF__BARE) {
-        uint32_t step = end - (uint32_t)k->base;
-        if (step >> 31) prof__clock_back();
-        return k->base += step;
-    }
-    if (PROF__UNLIKELY(k->last >> 32 == k->base >> 32 &&
-                       (uint64_t)end + INT32_MAX < (uint32_t)k->last))
-        k->base += (uint64_t)1 << 32;
-    return k->base | end;
+    uint32_t step = end - (uint32_t)k->base;
+    if (!PROF__BARE) return k->base | end;
+    if (step >> 31) prof__clock_back();
+    return k->base += step;
 }
 
 /* How many slots a longer record at c takes. Sets *kind to PROF__KIND where it cannot be read. */
@@ -4124,6 +4143,7 @@ PROF__FN uint32_t prof__record_slots(const prof__record *c, const prof__record *
 PROF__FN void prof__next_long(prof__cursor *k, prof__item *i) {
     const prof__record *c = k->at, *second;
     i->kind = c->site_depth >> 8;
+    if (i->kind < PROF__KIND) i->kind = PROF__PART;   /* a slot that is not written */
     i->slots = prof__record_slots(c, k->end, &i->kind);
     i->at = c;
     k->at = c + i->slots;
@@ -4132,6 +4152,7 @@ PROF__FN void prof__next_long(prof__cursor *k, prof__item *i) {
     i->duration = 0;
     i->end = prof__record_get(c);
     i->value = prof__record_get(second);
+    if (!second->site_depth && i->kind != PROF__KIND) i->kind = PROF__PART;
     if (i->kind == PROF__CLOCK) {
         k->base = (uint64_t)c->end << 32 | c->duration;
     } else if (i->kind == PROF__ZONE64 || (!PROF__BARE && i->kind == PROF__UNFINISHED)) {
@@ -4149,7 +4170,7 @@ PROF__FN void prof__next_long(prof__cursor *k, prof__item *i) {
 PROF__EAGER bool prof__next(prof__cursor *k, prof__item *i) {
     const prof__record *c = k->at;
     if (c >= k->end) return false;
-    if (PROF__UNLIKELY(c->site_depth >> 8 >= PROF__KIND)) {
+    if (PROF__UNLIKELY((c->site_depth >> 8) - 1 >= PROF__KIND - 1)) {
         prof__next_long(k, i);
         return true;
     }
@@ -4439,6 +4460,8 @@ typedef struct prof__state_sums {
     uint64_t *inner;                     /* by depth: ticks of what ended within the zone that is
                                             open there, and is in no timeline */
     prof__record *block, *block_end;     /* kept for the state's next thread; NULL: none yet */
+    prof__record *hole, *hole_end;       /* part of it that is not used: see prof__block_empty */
+    prof__frame *hole_top;               /* top when it was found */
     prof__tallies tallies;               /* kept, too */
 } prof__state_sums;
 
@@ -4491,6 +4514,7 @@ typedef struct prof__state {
     /* Its clock: */
     prof_clock clock;
     uint32_t epoch;
+    uint32_t armed;                      /* epoch of the free frames below crowd */
     uint64_t last, bias;                 /* slow clocks: last tick seen, and what was added to it */
     prof_platform platform;
     /* Its open zones: */
@@ -4505,7 +4529,6 @@ typedef struct prof__state {
     /* The memory that it writes: */
     prof__row *row;
     prof__record *begin, *limit;         /* of its chunk or block of sums. Under the lock */
-    prof__record *clock_end;             /* one past its last clock record */
     prof__segment *segment;
     size_t segment_extra, segment_unfinished;   /* these counts, when segment was opened */
     struct prof__chunk *spare;
@@ -4723,7 +4746,7 @@ struct prof__row {
     HOST(names_cut, prof__sites.cut + PROF__LOAD(prof__loose.names_cut), 10, \
         "Names that were cut (too long)") \
     ALL(clock_steps, c->steps + s->steps, 9, "Times the clock went back") \
-    HOST(lost, s->lost, 16, "Records that signal handlers displaced, lost or shown as (lost)") \
+    HOST(lost, s->lost, 16, "Zones around those of signal handlers, shown as (lost)") \
     HOST(rejected, 0, PROF__NO, "Events left out, their end was before their start") \
     HOST(duplicates, 0, PROF__NO, "Events merged into a parent of the same name") \
     HOST(overlaps, 0, PROF__NO, \
@@ -5268,7 +5291,11 @@ enum { PROF__OWNED = 4 };
 PROF__FN bool prof__owned_block(const prof__state *t, int n, char *block[2]) {
     block[0] = n == 0 ? (char *)(uintptr_t)t : n == 1 ? (char *)t->begin : NULL;
     block[1] = n == 0 ? block[0] + prof__state_size((uint32_t)(t->deepest - t->frames))
-                      : (char *)t->limit;
+                      : (char *)(t->limit + PROF__CLAIMS);
+    if (n == 1 && t->sums.on) {
+        block[0] = (char *)t->sums.block;
+        block[1] = (char *)t->sums.block_end;
+    }
     if (n == 2 && t->spare) {
         block[0] = (char *)t->spare->begin;
         block[1] = (char *)t->spare->limit;
@@ -5416,7 +5443,8 @@ PROF__FN void prof__chunk_give(prof__state *t, prof__record *begin, prof__record
         if (t->ring.list[last].begin == begin) PROF__STORE(t->ring.next, last);
         return;
     }
-    if ((uintptr_t)limit < at + (PROF__RESERVE(prof__trace.max_depth) + 16) * sizeof *begin) return;
+    if ((uintptr_t)limit < at + (PROF__RESERVE(prof__trace.max_depth) + PROF__CLAIMS + 16) *
+                                    sizeof *begin) return;
     c->begin = (prof__record *)at;
     c->limit = c->begin + ((uintptr_t)limit - at) / sizeof *begin;
     c->next = prof__trace.pool.free_chunks;
@@ -5452,24 +5480,27 @@ PROF__FN bool prof__ring_open(prof__state *t) {
     return true;
 }
 
-/* A chunk that others left, or a new one, with its segment; NULL: the arena is full. It lies below
-   the thread's last one, so that prof__cursor_check knows a cursor from before. A ring takes its
-   chunks in turns, and a displaced cursor stays within the ring. Under the lock. */
+/* A chunk that others left, or a new one, with its segment; NULL: the arena is full. Under the
+   lock. */
 PROF__FN prof__chunk *prof__chunk_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     prof__segment *g = t->ring.list ? NULL : (prof__segment *)prof__take(sizeof *g, 0);
-    const prof__record *below = t->segment ? t->begin : NULL;
-    prof__chunk **place = &s->pool.free_chunks, *c;
+    prof__chunk *c;
     if (t->ring.list) return prof__ring_take(t);
     if (g) memset(g, 0, sizeof *g);      /* prof_dump sees it before it has a row */
-    while (*place && below && (*place)->begin > below) place = &(*place)->next;
-    c = g ? *place : NULL;
-    if (c) *place = c->next;
+    c = g ? s->pool.free_chunks : NULL;
+    if (c) s->pool.free_chunks = c->next;
     else if (g) c = prof__chunk_make();
-    PROF__ASSERT(!c || (c->begin < c->limit && (!below || c->limit <= below)));
+    PROF__ASSERT(!c || c->begin < c->limit);
     if (c) c->segment = g;
     else if (g) prof__arena.low = (char *)(void *)g;
     return c;
+}
+
+/* Sets the cursor; the slot there is empty. */
+PROF__FN void prof__publish(prof__state *t, prof__record *c) {
+    PROF__STORE(c->site_depth, 0u);
+    PROF__RELEASE(t->hot.cursor, c);
 }
 
 PROF__FN void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_depth) {
@@ -5478,7 +5509,7 @@ PROF__FN void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_de
     c->end = a;
     c->duration = b;
     c->site_depth = site_depth;
-    PROF__RELEASE(t->hot.cursor, c + 1);
+    prof__publish(t, c + 1);
 }
 
 /* A record of two slots, published when both are written. The first and third word of its second
@@ -5490,7 +5521,7 @@ PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t
     prof__record_set(c + 1, b, word);
     if (!t->sums.on)
         PROF__BUMP(t->counts.extra, kind == PROF__ZONE64 || kind == PROF__UNFINISHED ? 1u : 2u);
-    PROF__RELEASE(t->hot.cursor, c + 2);
+    prof__publish(t, c + 2);
 }
 
 /* Writes the clock's upper half. Sums do without, but where zones still go to the timeline. */
@@ -5498,23 +5529,23 @@ PROF__FN void prof__put_clock(prof__state *t) {
     if (t->sums.on && !t->sums.cut) return;
     prof__put(t, t->epoch, 0, (uint32_t)PROF__CLOCK << 8);
     if (!t->sums.on) PROF__BUMP(t->counts.extra, 1);
-    PROF__STORE(t->clock_end, t->hot.cursor);
 }
 
 /* Sets the limits that send the hot path to the slow one: while the arena is full, with a clock
    that is not the CPU's, among many open zones, and after the generation ended. */
 PROF__FN void prof__set_limits(prof__state *t) {
     bool slow = !t->fast || t->full || t->skipped || t->copy || t->hot.top > t->crowd;
+    uint32_t epoch = slow ? PROF__NEVER : t->epoch;
     prof__record *limit = t->spare ? t->limit : t->limit - t->reserve;
     if (t->due.records) {                /* prof_stop may be counting what it sums */
         size_t left = t->due.looked + t->due.records - (size_t)PROF__LOAD(t->counts.slots);
         if (left < (size_t)(limit - t->begin)) limit = t->begin + left;
     }
     PROF__ASSERT(t->frames <= t->hot.bottom && t->hot.bottom <= t->hot.top);
-    PROF__ASSERT(t->hot.top <= t->deepest && t->begin < limit);
-    for (prof__frame *f = t->hot.top; f < t->deepest; f++)
-        PROF__STORE(f->epoch, slow || f >= t->crowd ? PROF__NEVER : t->epoch);
-    t->hot.span = (uintptr_t)limit - (uintptr_t)t->begin;
+    PROF__ASSERT(t->hot.top <= t->deepest);
+    for (prof__frame *f = t->hot.top; epoch != t->armed && f < t->crowd; f++)
+        PROF__STORE(f->epoch, epoch);
+    t->armed = epoch;
     PROF__STORE(t->hot.last, slow ? 0 : (uintptr_t)limit - 1);
     PROF__FENCE(); /* prof_stop: on = 0, then last = 0; here the other way round */
     if (PROF__LOAD(prof__on) != t->generation) PROF__STORE(t->hot.last, 0u);
@@ -5630,6 +5661,7 @@ PROF__FN void prof__observe_moment(prof__state *t, uint32_t kind, uint32_t site,
    prof_stop finds the cursor in a segment it can reach at any moment. Under the lock. */
 PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
     prof__segment *g = c->segment;
+    prof__record *limit = c->limit - PROF__CLAIMS;
     PROF__STORE(g->begin, c->begin);     /* prof_dump may be reading it */
     PROF__STORE(g->flushed, c->begin);
     PROF__STORE(g->limit, c->limit);
@@ -5645,42 +5677,25 @@ PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
     if (!t->row->first) PROF__RELEASE(t->row->first, g);
     PROF__STORE(g->position, t->counts.slots);
     PROF__RELEASE(g->row, t->row);
-    PROF__ASSERT(g != t->segment && c->limit - c->begin > (ptrdiff_t)t->reserve);
+    PROF__ASSERT(g != t->segment && c->limit - c->begin > (ptrdiff_t)t->reserve + PROF__CLAIMS);
     t->segment = g;
     t->segment_extra = t->counts.extra;
     t->segment_unfinished = t->counts.unfinished;
+    memset(limit, 0, PROF__CLAIMS * sizeof *limit);
     PROF__STORE(t->begin, c->begin);
-    PROF__STORE(t->limit, c->limit);
-    PROF__RELEASE(t->hot.cursor, c->begin);
+    PROF__STORE(t->limit, limit);
+    prof__publish(t, c->begin);
     prof__put_clock(t);
 }
 
-/* Where the block's records end, when the cursor is lost: the slots behind them are empty. */
-PROF__FN PROF__RACES prof__record *prof__block_end(const prof__state *t) {
-    prof__record *c = PROF__LOAD(t->limit);
-    const prof__record *begin = PROF__LOAD(t->begin);
-    while (c > begin && !PROF__LOAD(c[-1].site_depth)) c--;
-    return c;
-}
-
-/* Where the records of t's chunk end when its cursor is outside of it: see prof__cursor_check. */
-PROF__FN prof__record *prof__cursor_lost(const prof__state *t) {
-    return PROF__LOAD(t->sums.on) ? prof__block_end(t) : PROF__LOAD(t->clock_end);
-}
-
-/* Mends a cursor that the hot path has displaced. An end there sets it one past where it found it,
-   whatever a signal handler has recorded in between: if the handler took a new chunk, the cursor is
-   in the old one; if it wrote a clock record, the cursor may be before that. */
-PROF__FN void prof__cursor_check(prof__state *t) {
-    if (t->hot.cursor < t->begin || t->hot.cursor > t->limit)
-        PROF__RELEASE(t->hot.cursor, prof__cursor_lost(t));
-    if (t->hot.cursor < t->clock_end) prof__put_clock(t);
-}
-
-/* Where the records of t's chunk end, read by others. */
-PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
+/* Where the records of t's chunk end, read by others: the last slots may be claimed, but not be
+   written yet. The chunk may change meanwhile. */
+PROF__FN PROF__RACES prof__record *prof__cursor_of(const prof__state *t) {
+    const prof__record *begin = PROF__LOAD(t->begin), *limit = PROF__LOAD(t->limit);
     prof__record *c = PROF__ACQUIRE(t->hot.cursor);
-    return c < PROF__LOAD(t->begin) || c > PROF__LOAD(t->limit) ? prof__cursor_lost(t) : c;
+    if (c < begin || c > limit + PROF__CLAIMS) return (prof__record *)(uintptr_t)begin;
+    while (c > begin && !PROF__ACQUIRE(c[-1].site_depth)) c--;
+    return c;
 }
 
 /* ---- @SUMS: what zones come to by name, where no record of them is kept ----
@@ -5694,7 +5709,7 @@ PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
    - sums.cut is at most the number of open zones. Zones at lower depths began before the cut; when
      they end they are written to the timeline's last segment.
    - A row's inner is at most its total. Rows never move; an index always has a free place.
-   - The block is written up to the cursor; slots that were added to rows have no site.
+   - Slots of the block that were added to rows have no third word.
    - sums is odd while rows or block change. Only their thread changes them, between prof__look and
      prof__looked, or the thread that ends its recording. */
 
@@ -5903,7 +5918,7 @@ PROF__FN void prof__sums_put(prof__state *t, const prof__item *i) {
 }
 
 /* A zone at a depth below sums.cut ends. *within: ticks of zones that ended in it since the cut.
-   False: it began after the cut; a signal handler displaced the one that was open at this depth. */
+   False: it began after the cut. */
 PROF__FN bool prof__cut_ends(uint32_t *cut, uint64_t *inner, uint64_t cut_tick,
                              const prof__item *i, uint64_t *within) {
     uint32_t depth = i->site_depth & 0xff, at = *cut;
@@ -5955,28 +5970,40 @@ PROF__FN void prof__sums_zone(prof__state *t, const prof__item *i) {
 PROF__FN prof__record *prof__sums_other(prof__state *t, prof__record *c, prof__record *end) {
     prof__cursor k = { c, end, t->sums.base, 0 };
     prof__item i;
+    if (!c->site_depth) {
+        if (!t->sums.hole) t->sums.hole = c;
+        t->sums.hole_end = c + 1;
+        return c + 1;
+    }
     (void)prof__next(&k, &i);
     t->sums.base = k.base;
     if (!prof__item_is_zone(&i)) {
         if (i.kind != PROF__CLOCK) PROF__BUMP(t->counts.not_kept, 1);
-    } else if (i.site_depth >> 8) {
+    } else {
         prof__sums_zone(t, &i);
     }
     for (uint32_t n = 0; n < i.slots; n++) c[n].site_depth = 0;
     return c + i.slots;
 }
 
-/* Adds the block up to end to the rows. Emptied records have no site, so that none is added twice:
-   a signal handler may come here within an end, which then sets the cursor after them again. */
-PROF__FN void prof__block_add(prof__state *t, prof__record *end) {
-    prof__record *c = t->begin;
-    PROF__ASSERT(end >= c && end <= t->limit);
+PROF__FN void prof__block_run(prof__state *t, prof__record *c, prof__record *end) {
     while (c < end) {
         uint32_t site_depth = c->site_depth;
         c = PROF__LIKELY((site_depth >> 8) - 1 < PROF__KIND - 1 &&
                          (site_depth & 0xff) >= t->sums.cut)
                 ? prof__tally_run(t, c, end) : prof__sums_other(t, c, end);
     }
+}
+
+/* Adds the block up to end to the rows, and before it what was not written the last time. */
+PROF__FN void prof__block_add(prof__state *t, prof__record *end) {
+    prof__record *hole = t->sums.hole;
+    PROF__ASSERT(end >= t->begin && end <= t->limit + PROF__CLAIMS);
+    t->sums.hole = NULL;
+    if (hole) prof__block_run(t, hole, t->sums.hole_end);
+    if (t->hot.top < t->sums.hole_top) t->sums.hole = NULL;   /* nobody will write it any more */
+    if (!t->sums.hole) t->sums.hole_top = t->hot.top;
+    prof__block_run(t, t->begin, end);
 }
 
 PROF__FN void prof__sums_open(prof__state *t) {
@@ -5997,17 +6024,25 @@ PROF__FN void prof__sums_add_held(prof__state *t, prof__record *end) {
     t->sums.held = false;
 }
 
-PROF__FN void prof__block_emptied(prof__state *t) {
-    PROF__STORE(t->clock_end, t->begin);
-    PROF__RELEASE(t->hot.cursor, t->begin);
+/* Adds the block to the rows, and begins it again. An end that this signal handler interrupted may
+   have claimed a slot that it has still to write: then the block goes on beside this hole, in the
+   larger part, until the zone has ended. */
+PROF__FN void prof__block_empty(prof__state *t) {
+    prof__state_sums *u = &t->sums;
+    prof__record *begin = u->block, *limit = u->block_end - PROF__CLAIMS;
+    prof__block_add(t, t->hot.cursor);
+    if (u->hole && u->hole - begin > limit - u->hole_end) limit = u->hole;
+    else if (u->hole) begin = u->hole_end;
+    PROF__STORE(t->begin, begin);
+    PROF__STORE(t->limit, PROF__MAX(begin, limit));
+    PROF__RELEASE(t->hot.cursor, begin);
 }
 
 /* The thread adds its block to its rows. False: the session is over, and its end adds the block. */
 PROF__FN bool prof__sums_drain(prof__state *t) {
     if (!prof__look(t)) return false;
     prof__sums_open(t);
-    prof__block_add(t, t->hot.cursor);
-    prof__block_emptied(t);   /* while sums is odd, so that a copy sees no half written record */
+    prof__block_empty(t);     /* while sums is odd, so that a copy sees no half written record */
     prof__sums_shut(t);
     prof__looked(t);
     return true;
@@ -6015,7 +6050,7 @@ PROF__FN bool prof__sums_drain(prof__state *t) {
 
 /* Bytes of the smallest block. */
 PROF__FN size_t prof__sums_block(uint32_t depth) {
-    return prof__align((PROF__RESERVE(depth) + 64) * sizeof(prof__record));
+    return prof__align((PROF__RESERVE(depth) + PROF__CLAIMS + 64) * sizeof(prof__record));
 }
 
 /* Bytes that the sums of a thread take with 16 names, with the rows of a report. */
@@ -6086,21 +6121,19 @@ PROF__FN void prof__sums_begin(prof__state *t) {
     t->wants = 0;
     t->hooks = none;
     PROF__STORE(t->sums.on, true);
+    t->sums.hole = NULL;
     PROF__STORE(t->begin, t->sums.block);
-    PROF__STORE(t->limit, t->sums.block_end);
-    PROF__STORE(t->clock_end, t->sums.block);
+    PROF__STORE(t->limit, t->sums.block_end - PROF__CLAIMS);
     PROF__RELEASE(t->hot.cursor, t->sums.block);
     prof__sums_shut(t);
 }
 
-/* The chunk's last records: an empty slot, which an end that a signal handler interrupted may still
-   write, and the instant "timeline ends". */
+/* The chunk's last record: the instant "timeline ends". */
 PROF__FN void prof__timeline_end(prof__state *t) {
     prof__record *c = t->hot.cursor;
-    uint32_t n = t->limit - c >= 3 ? 3 : 0;
-    if (n) prof__record_set(c, 0, (uint32_t)PROF__PART << 8);
-    if (n) prof__record_set(c + 1, t->sums.cut_tick, (uint32_t)PROF__INSTANT << 8 | 1);
-    if (n) prof__record_set(c + 2, 0, prof__trace.sums.timeline_ends << 8 | 255u);
+    uint32_t n = t->limit - c >= 2 ? 2 : 0;
+    if (n) prof__record_set(c, t->sums.cut_tick, (uint32_t)PROF__INSTANT << 8 | 1);
+    if (n) prof__record_set(c + 1, 0, prof__trace.sums.timeline_ends << 8 | 255u);
     PROF__BUMP(t->counts.extra, n);
     PROF__BUMP(t->counts.slots, (size_t)(c + n - t->segment->begin));
     PROF__RELEASE(t->segment->end, c + n);
@@ -6248,6 +6281,9 @@ PROF__FN bool prof__rest_next(prof__rest *rest, const prof__state *t, prof__curs
      in between finds each zone either open or written.
    - A drop is counted where it happens, and the end of a dropped begin ends nothing. */
 
+/* Slots up to the limit; less than 0: ends that signal handlers interrupted claimed some behind. */
+PROF__INLINE ptrdiff_t prof__left(const prof__state *t) { return t->limit - t->hot.cursor; }
+
 /* Makes room for n more slots, beside those kept for open zones; takes the next chunk before this
    one ends. */
 PROF__FN bool prof__room_made(prof__state *t, uint32_t n) {
@@ -6256,7 +6292,7 @@ PROF__FN bool prof__room_made(prof__state *t, uint32_t n) {
     ok = t->generation == PROF__LOAD(prof__on);
     if (ok && !t->spare) full = (t->spare = prof__chunk_take(t)) == NULL;
     if (full) ok = prof__sum_from_here(t);
-    if (ok && !full && (size_t)(t->limit - t->hot.cursor) < n) {
+    if (ok && !full && prof__left(t) < (ptrdiff_t)n) {
         prof__segment_open(t, t->spare);
         t->spare = NULL;
         prof__knot_sometimes();
@@ -6266,10 +6302,8 @@ PROF__FN bool prof__room_made(prof__state *t, uint32_t n) {
 }
 
 PROF__FN bool prof__room(prof__state *t, uint32_t n) {
-    prof__cursor_check(t);
-    PROF__ASSERT(t->begin <= t->hot.cursor && t->hot.cursor <= t->limit);
-    if ((size_t)(t->limit - t->hot.cursor) >= n + t->reserve) return true;
-    if (t->sums.on) return prof__sums_drain(t);
+    if (prof__left(t) >= (ptrdiff_t)(n + t->reserve)) return true;
+    if (t->sums.on) return prof__sums_drain(t) && prof__left(t) >= (ptrdiff_t)(n + t->reserve);
     if (prof__room_made(t, n)) return true;
     return t->flush && t->generation == PROF__LOAD(prof__on) && !prof__lock_mine() &&
            (t->flush)() == PROF_OK && prof__room_made(t, n);
@@ -6294,8 +6328,7 @@ PROF__FN void prof__put_zone(prof__state *t, prof__frame *f, uint64_t now, bool 
     if (now < start) PROF__BUMP(t->counts.steps, 1);
     if (unfinished || duration >> 32 || (now >> 32 != t->epoch && t->full)) {
         prof__put_long(t, unfinished ? PROF__UNFINISHED : PROF__ZONE64, duration, now, site_depth);
-        t->epoch = (uint32_t)(now >> 32);
-        PROF__STORE(t->clock_end, t->hot.cursor);   /* it is a clock record too */
+        t->epoch = (uint32_t)(now >> 32);    /* it is a clock record too */
         return;
     }
     if (now >> 32 != t->epoch) {
@@ -6319,10 +6352,10 @@ PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
         if (PROF__LOAD(prof__on) != t->generation) return false;
         t->full = true;
     }
-    if (t->limit - t->hot.cursor >= 2) prof__put_zone(t, f, now, unfinished);
+    if (prof__left(t) >= 2) prof__put_zone(t, f, now, unfinished);
     else PROF__BUMP(t->counts.full, 1);
     PROF__RELEASE(t->hot.top, f);
-    if (!t->fast) PROF__RELEASE(f->epoch, PROF__NEVER);
+    PROF__RELEASE(f->epoch, f < t->crowd ? t->armed : PROF__NEVER);
     if (t->observed) prof__observe_end(t, f->site);
     return true;
 }
@@ -6398,9 +6431,7 @@ PROF__FN void prof__deep_leave(prof__state *t, uint64_t now, uint64_t ticks) {
     else if (room)
         prof__put_long(t, PROF__ZONE64, ticks, now, prof__trace.sums.in_sums << 8 | depth);
     else PROF__BUMP(t->counts.full, 1);
-    if (t->sums.on || !room) return;
-    t->epoch = (uint32_t)(now >> 32);
-    PROF__STORE(t->clock_end, t->hot.cursor);   /* as in prof__put_zone */
+    if (!t->sums.on && room) t->epoch = (uint32_t)(now >> 32);   /* as in prof__put_zone */
 }
 
 /* Ends the innermost deep zone. False: the session is over, and prof_stop ends it. */
@@ -6410,9 +6441,8 @@ PROF__FN bool prof__end_deep(prof__state *t, bool unfinished) {
     if (!prof__look(t)) return false;
     site = prof__deep_top(t)->frame.site;
     prof__sums_open(t);
-    if (t->sums.on) prof__block_add(t, t->hot.cursor);
+    if (t->sums.on) prof__block_empty(t);
     ticks = prof__deep_put(t, now, unfinished);
-    if (t->sums.on) prof__block_emptied(t);
     prof__sums_shut(t);
     if (!PROF__LOAD(t->deep.open)) prof__deep_leave(t, now, ticks);
     prof__looked(t);
@@ -6571,6 +6601,7 @@ PROF__FN bool prof__row_for(prof__state *t, uint64_t id) {
 PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
     PROF__RELEASE(t->hot.bottom, bottom);
     PROF__RELEASE(t->hot.top, bottom);
+    t->armed = PROF__NEVER;
     for (prof__frame *f = t->frames; f <= t->deepest; f++) {   /* stale ends are slow, too */
         f->depth = f < bottom ? 0 : (uint32_t)(f - bottom);
         PROF__STORE(f->site, 0u);
@@ -6679,7 +6710,7 @@ PROF__FN void prof__state_give(prof__slot *slot, prof__state *t) {
     if (*p) *p = t->next;
     if (!s->open || !prof__in_grid(t)) return;
     if (t->generation >= s->first_generation && !t->sums.on) {
-        if (!t->ring.list) prof__chunk_give(t, t->hot.cursor, t->limit);
+        if (!t->ring.list) prof__chunk_give(t, t->hot.cursor, t->limit + PROF__CLAIMS);
         if (t->spare) prof__chunk_give(t, t->spare->begin, t->spare->limit);
     }
     t->next = s->pool.free_states;
@@ -6722,7 +6753,6 @@ PROF__CALL void prof_thread_end(void) {
     if (s->open && t->generation >= s->first_generation && prof__in_grid(t) &&
         t->row->number == t->number) t->row->over = true;   /* else it is another thread's row */
     if (s->open && t->generation == s->generation && !t->closed) {
-        prof__cursor_check(t);
         if (t->sums.on) {
             prof__sums_add_held(t, t->hot.cursor);
             PROF__RELEASE(t->hot.cursor, t->begin);
@@ -6964,8 +6994,7 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
         t->epoch = (uint32_t)(now >> 32);
         prof__put_clock(t);
     }
-    PROF__ASSERT(t->spare || (size_t)(t->limit - t->hot.cursor) >=
-                                 PROF__RESERVE((uint32_t)(f - t->hot.bottom)));
+    PROF__ASSERT(t->spare || prof__left(t) >= (ptrdiff_t)PROF__RESERVE(f - t->hot.bottom));
     t->full = false;
     PROF__STORE(f->epoch, t->epoch);
     PROF__STORE(t->hot.top, f + 1);
@@ -7188,6 +7217,7 @@ PROF__FN void prof__end_busy(prof__slot *slot, prof__frame *token) {
     if (token <= hot->bottom || token > hot->top) return;
     PROF__COUNT(prof__loose.dropped_busy);
     PROF__STORE(hot->top, token - 1);    /* deep zones: prof__deep_check */
+    PROF__STORE(token[-1].epoch, PROF__NEVER);
 }
 
 /* An end with a token, in the open generation. A token of no open zone may be of an older
@@ -7245,6 +7275,21 @@ PROF__CALL void prof__end(prof__frame *token) {
 
 PROF__CALL void prof__end_top(void) {
     if (PROF__LOAD(prof__on)) prof__end_any(NULL);
+}
+
+/* A signal handler recorded in the middle of an end. If it came between the look at the cursor and
+   the store behind it, that store has emptied the slot of the handler's second record. */
+PROF__CALL void prof__interrupted(const prof__record *seen) {
+    prof__state *t = prof__slot_state(prof__slot_get());
+    const prof__record *at = seen + 1;
+    bool here = at >= t->begin && at < t->hot.cursor - 1, before = false;   /* -1: this end's own */
+    if (at->site_depth || !prof__look(t)) return;
+    for (const prof__segment *g = PROF__ACQUIRE(t->row->first); g; g = PROF__ACQUIRE(g->next))
+        before |= at >= PROF__LOAD(g->begin) && at < PROF__LOAD(g->end);
+    if (here || before) PROF__COUNT(prof__loose.dropped_busy);
+    if (before || (here && !t->sums.on)) PROF__BUMP(t->counts.extra, 1);
+    t->segment_extra += before;
+    prof__looked(t);
 }
 
 PROF__CALL void prof_pop(void) { prof__end_top_inline(); }
@@ -7386,7 +7431,7 @@ PROF__FN void prof__put_step(uint64_t start, uint64_t number) {
     prof__record_set(c + 1, prof__state_now(t), 255);
     prof__record_set(c + 2, number, 255);
     PROF__BUMP(t->counts.extra, 3);
-    PROF__RELEASE(t->hot.cursor, c + 3);
+    prof__publish(t, c + 3);
     prof__leave(slot);
 }
 
@@ -8816,12 +8861,11 @@ PROF__CALL void prof_set_thread_name_f(const char *format, ...) {
 
    Shapes, arguments, memory, ranges and arrows are records between those of zones.
    - A zone's attributes come before its record: they belong to the next zone of their depth that
-     the thread records. Readers skip them if it never comes: a signal handler displaced it.
+     the thread records. Readers skip them if it never comes.
    - A detail without room is counted, and its zone is recorded without it. */
 
 /* An attribute is a record of many slots: PROF__ATTRIBUTE {type | depth << 8 | count << 16, bytes},
-   then slots of 8 bytes each, whose third word is PROF__PART. Readers skip these where a signal
-   handler's zone took the place of the first slot. */
+   then slots of 8 bytes each, whose third word is PROF__PART. */
 /* How a field is coded in records, and so read, packed and written as JSON. */
 enum {
     PROF__AS_SHAPES,                     /* for each: dims | list << 31, bytes of its dtype
@@ -8902,55 +8946,41 @@ PROF__FN void prof__field_set(prof_extra *x, uint32_t field, const void *value) 
 #define PROF__EXTRA_SLOTS \
     ((sizeof(prof_extra) + PROF__GROUP_SHARE) / (PROF__SLOT_SHARE + PROF__WIDE_SHARE - 40) + 1)
 
-/* A record that is being written. entered: the thread is in the slow path. */
+/* A record that is being written, in the slow path. */
 typedef struct prof__long {
     prof__slot *slot;
     prof__state *t;
     prof__record *begin, *at;
     prof__frame *frame;                  /* of the zone whose attribute it is */
-    bool entered;
+    bool entered;                        /* prof__long_close is to leave the slow path */
 } prof__long;
 
-PROF__RARE bool prof__long_slow(prof__long *l, uint32_t slots, uint32_t wants) {
-    prof__state *t = wants & ~PROF__LOAD(prof__recorder.wants) ? NULL : prof__state_here(l->slot);
-    if (t && (t->sums.on || PROF__LOAD(t->deep.open)) &&
-        !(wants & ~PROF__LOAD(prof__recorder.wants))) {
+/* Opens a record of that many slots; false: there is no room, which is counted, or the session does
+   not want it. */
+PROF__FN bool prof__long_open(prof__long *l, uint32_t slots, uint32_t wants) {
+    prof__state *t;
+    l->slot = prof__slot_get();
+    if (wants & ~PROF__LOAD(prof__recorder.wants)) return false;
+    t = prof__state_here(l->slot);
+    if (!t) return false;
+    if (t->sums.on || PROF__LOAD(t->deep.open)) {
         prof__count_not_kept(t);
         return false;
     }
-    if (!t || wants & ~t->wants) return false;
+    if (wants & ~t->wants) return false;
     if (!prof__enter(l->slot)) {
         PROF__COUNT(prof__loose.dropped_busy);
         return false;
     }
+    l->t = t = prof__slot_state(l->slot);
     l->entered = true;
-    if (!t->skipped && prof__room(t, slots) && (size_t)(t->limit - t->hot.cursor) >= slots) {
-        l->t = t;
+    if (!t->skipped && prof__room(t, slots) && prof__left(t) >= (ptrdiff_t)slots) {
         l->begin = l->at = t->hot.cursor;
         return true;
     }
     PROF__BUMP(t->counts.full, 1);
     prof__leave(l->slot);
     return false;
-}
-
-/* Opens a record of that many slots; false: there is no room, which is counted, or the session does
-   not want it. Outside the slow path signal handlers can come between: a zone of theirs may
-   displace this record, or be displaced by it. */
-PROF__INLINE bool prof__long_open(prof__long *l, uint32_t slots, uint32_t wants) {
-    uint32_t on = PROF__LOAD(prof__on);
-    l->slot = prof__slot_get();
-    if (PROF__LIKELY(l->slot->generation == on && !l->slot->busy)) {
-        uintptr_t room;
-        l->t = prof__slot_state(l->slot);
-        l->begin = l->at = PROF__LOAD(l->t->hot.cursor);
-        PROF__SIGNAL_FENCE();            /* an old chunk's cursor is found outside the new one */
-        room = PROF__LOAD(l->t->hot.last) - (uintptr_t)l->begin;
-        l->entered = false;
-        if (PROF__LIKELY(room < l->t->hot.span && room >= slots * sizeof *l->begin - 1 &&
-                         !(wants & ~l->t->wants))) return true;
-    }
-    return prof__long_slow(l, slots, wants);
 }
 
 PROF__INLINE void prof__long_put(prof__long *l, uint64_t n) {
@@ -8970,7 +9000,7 @@ PROF__INLINE void prof__long_close(prof__long *l, uint32_t kind, uint64_t head) 
     uint32_t slots = (uint32_t)(l->at - l->begin);
     prof__record_set(l->begin, head, kind << 8 | (slots - 1));
     if (!l->t->sums.on) PROF__BUMP(l->t->counts.extra, slots);
-    PROF__RELEASE(l->t->hot.cursor, l->at);
+    prof__publish(l->t, l->at);
     if (PROF__UNLIKELY(l->entered)) prof__leave(l->slot);
 }
 
@@ -9026,13 +9056,13 @@ PROF__FN bool prof__attribute_open(prof__long *l, uint32_t slots, uint32_t wants
     if (slot->generation != PROF__LOAD(prof__on) || wants & ~t->wants) return false;
     if (!t->details.wide && !prof__widen_now(t)) return false;
     if (!prof__long_open(l, first, wants)) return false;
-    top = PROF__LOAD(l->t->hot.top);     /* read once: a signal handler may end the zone */
+    top = l->t->hot.top;
     if (top > l->t->hot.bottom && top < l->t->deepest && !l->t->skipped) {
         l->frame = top - 1;
         l->at = l->begin + 1;
         return true;
     }
-    if (l->entered) prof__leave(l->slot);
+    prof__leave(l->slot);
     return false;
 }
 
@@ -11118,7 +11148,7 @@ PROF__COLD_END
    This room reads a thread's records in order, by @FORMAT, and hands the closes of zones, by @NEST,
    to tables, stacks and events (@TREE).
    - Records are only read: reading them twice gives the same.
-   - Zones that signal handlers displaced are mended or become "(lost)"; each is counted once. */
+   - "(lost)" stands for a zone that others lie in and that has no record. */
 
 /* What the reader hands on: zones in the order of their ends, innermost first, and moments. */
 typedef struct prof__moment {
@@ -11219,8 +11249,8 @@ PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z, prof__taker *t
 PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, uint32_t site_depth,
                               bool unfinished);
 
-/* Where a signal handler's zone took the place of another's record, "(lost)" stands for the other
-   zone, so that the zones in it keep their places. */
+/* "(lost)" stands for a zone that was dropped, so that the zones in it keep their places; and for
+   one whose end was written just before a signal handler's zones in it. */
 PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to) {
     while (r->pending > down_to) {
         prof__zone z = { 0, 0, 0, 0, true, false };
@@ -11231,6 +11261,22 @@ PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to) {
         if (PROF__BARE) prof__read_place(r, &z, r->feed->take);   /* stacks have a bound there */
         else prof__read_zone(r, z.end, z.end - z.start, z.depth, true);   /* no copy of that */
     }
+}
+
+/* The end of a zone that does not follow the one before, or does not hold what is within it. A
+   signal handler that came between the time of the end and its claim has a zone within it that
+   ended later, and may have written a clock record. Else the clock went back. */
+PROF__FN uint64_t prof__read_late(prof__reader *r, uint32_t depth, uint64_t end,
+                                  uint64_t *duration) {
+    const uint64_t wrap = (uint64_t)1 << 32;
+    uint64_t start = end - *duration;
+    bool held = !PROF__BARE && r->pending > depth && *duration <= end;
+    if (held && start > r->first_start[depth] && start >= wrap &&
+        start - wrap <= r->first_start[depth]) start -= wrap;
+    if (start + *duration >= r->k.last) return start + *duration;
+    if (!held || start > r->first_start[depth]) prof__clock_back();
+    else *duration = r->k.last - start;
+    return r->k.last;
 }
 
 PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t duration,
@@ -11245,10 +11291,9 @@ PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t 
         return;
     }
     if (PROF__UNLIKELY(r->pending > z.depth + 1)) prof__read_lost(r, z.depth + 1);
-    if (end < r->k.last) {               /* the clock went back */
-        prof__clock_back();
-        end = r->k.last;
-    }
+    if (PROF__UNLIKELY(end < r->k.last || (r->pending > z.depth &&
+                                           end > r->first_start[z.depth] + duration)))
+        end = prof__read_late(r, z.depth, end, &duration);
     z.start = duration > end ? end : end - duration;
     z.end = end;
     if (!PROF__BARE && PROF__UNLIKELY(end > r->latest)) {   /* it ended during prof_stop */
@@ -11304,7 +11349,7 @@ PROF__EAGER void prof__read_records(prof__reader *r, const prof__record *c,
     prof__item i;
     r->k.end = end;
     while (c < end) {
-        if (PROF__LIKELY(c->site_depth >> 8 < PROF__KIND)) {
+        if (PROF__LIKELY((c->site_depth >> 8) - 1 < PROF__KIND - 1)) {
             uint64_t at = prof__cursor_end(&r->k, c->end);
             if (PROF__BARE || take)
                 prof__read_zone_inline(r, at, c->duration, c->site_depth, false, take);
@@ -18590,6 +18635,7 @@ PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
             break;
         }
         span->zones += prof__item_is_zone(&i);
+        if (!i.at->site_depth) to[i.at - to].site_depth = PROF__PART_WORD;
     }
     span->base = k.base;
     span->at += k.at - to;
@@ -18645,21 +18691,25 @@ PROF__FN bool prof__stream_lock(void) { return prof__own(&prof__outgoing.owner);
 PROF__FN void prof__stream_unlock(void) { prof__disown(&prof__outgoing.owner); }
 
 /* Finds the oldest segment of t with records that are not written yet, and those. *done: they are
-   its last. NULL: there are none. */
+   its last. NULL: there are none. In its last two segments an end that a signal handler interrupted
+   may still write the slot that it claimed. */
 PROF__FN prof__segment *prof__stream_find(prof__state *t, prof__span *span, bool *done) {
     prof__segment *g;
     prof__lock();
     g = t->ring.list + t->ring.flushed;
     if (!g->row) g = NULL;
     if (g) {
-        const prof__record *end = g->end ? g->end : PROF__ACQUIRE(t->hot.cursor);
+        const prof__record *end = g->end ? g->end : PROF__ACQUIRE(t->hot.cursor), *whole;
         if (end < g->flushed || end > g->limit) end = g->flushed;
+        whole = end;
+        if (prof__trace.open && (g == t->segment || (g->next == t->segment && t->ring.count > 2)))
+            for (end = g->flushed; end < whole && PROF__ACQUIRE(end->site_depth);) end++;
         span->at = g->flushed;
         span->end = end;
         span->position = g->position + (uint64_t)(g->flushed - g->begin);
         span->base = (uint64_t)g->epoch << 32;
         span->zones = 0;
-        *done = g->end != NULL;
+        *done = g->end != NULL && end == whole;
         if (span->at == end && !*done) g = NULL;
     }
     prof__unlock();
@@ -18958,7 +19008,7 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
 }
 
 /* The zones of a stream that has ended: those written, those that remain where the sink failed, and
-   those that were open. They are counted as read: zones that signal handlers displaced are not. */
+   those that were open. */
 PROF__FN uint64_t prof__stream_recorded(const struct prof_trace *s) {
     uint64_t zones = s->stream.zones;
     for (const prof__state *t = prof__used(NULL); t; t = prof__used(t))
@@ -20922,9 +20972,10 @@ PROF__FN void prof__say_events(size_t bytes) {
 
 PROF__FN uint32_t prof__depth_of(const prof_desc *d) { return d->max_depth ? d->max_depth : 64; }
 
-/* The smallest chunk: the slots kept for open zones, and 32 others. */
+/* The smallest chunk: the slots kept for open zones and claims, and 24 others. */
 PROF__FN size_t prof__chunk_least(uint32_t depth) {
-    return prof__align((PROF__RESERVE((size_t)depth) + 2 * 16) * sizeof(prof__record));
+    size_t kept = PROF__RESERVE((size_t)depth) + PROF__CLAIMS;
+    return prof__align((kept + 24) * sizeof(prof__record));
 }
 
 PROF__FN bool prof__ring_mode(const prof_desc *d) {
@@ -21425,7 +21476,7 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
     prof__snapshot(t, row);
     row->stop_tick = s->stop_tick;
     if (t != own) prof__snapshot_check(t, row);
-    PROF__ASSERT(t->begin <= row->cursor && row->cursor <= t->limit);
+    PROF__ASSERT(t->begin <= row->cursor && row->cursor <= t->limit + PROF__CLAIMS);
     PROF__ASSERT(row->open_count <= s->max_depth);
     s->counts.unfinished += row->open_count;
     if (t->sums.on) {

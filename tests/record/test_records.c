@@ -223,27 +223,41 @@ static void test_length_of_another_kind(void) {
     }
 }
 
-/* An end in the hot path sets the cursor one past where it found it, whatever a signal handler has
-   recorded in between: here in a block that the thread has left. */
-static void test_cursor_displaced(void) {
-    static prof__record left[2];
-    prof_desc desc = test_desc();
-    prof_average row;
-    desc.mode = PROF_MODE_AGGREGATE;
-    EQUAL(prof_start(&desc), PROF_OK);
-    for (int i = 0; i < 10; i++) {
+static void zones_of_7(int n) {
+    while (n--) {
         prof_push("zone");
         test_time.tick += 7;
         prof_pop();
-        if (i == 4) prof__slot_state(prof__slot_get())->hot.cursor = left + 1;
     }
-    EQUAL(prof_key_averages(prof_stop(), NULL, &row, 1), 1);
-    EQUAL(row.count, 10);
-    EQUAL(row.cpu_time_total_ns, 70);
+}
+
+/* An end claims its slot; a signal handler records more than a block or chunk holds; then the end
+   writes the slot. */
+static void test_claimed(void) {
+    static const prof_mode modes[] = { PROF_MODE_AGGREGATE, PROF_MODE_TRACE };
+    for (int i = 0; i < 4; i++) {
+        prof_desc desc = test_desc();
+        prof_average row;
+        prof__record *slot, zone;
+        desc.mode = modes[i / 2];
+        EQUAL(prof_start(&desc), PROF_OK);
+        zones_of_7(10);
+        slot = prof__slot_state(prof__slot_get())->hot.cursor++;
+        zone = slot[-1];
+        zone.end += 7;
+        test_time.tick += 7;
+        zones_of_7(3000);
+        if (i & 1) *slot = zone;         /* else the handler does not come back */
+        zones_of_7(3000);
+        EQUAL(prof_key_averages(prof_stop(), NULL, &row, 1), 1);
+        EQUAL(row.count, 6010 + (i & 1));
+        EQUAL(row.cpu_time_total_ns, 7 * (6010 + (i & 1)));
+        EQUAL(prof_trace_stats(prof_stop()).lost, 0);
+    }
 }
 
 int main(void) {
-    RUN(test_cursor_displaced);
+    RUN(test_claimed);
     RUN(test_length_of_another_kind);
     RUN(test_clock_back);
     RUN(test_damaged_range);
