@@ -158,6 +158,30 @@ static void test_damaged_range(void) {
     }
 }
 
+/* Neither is an instant or a counter of a name that is not there. */
+static void test_damaged_moments(void) {
+    for (int counter = 0; counter < 2; counter++) {
+        prof_desc desc = test_desc();
+        prof__record *c;
+        prof_trace *trace;
+        test_text text;
+        memset(&text, 0, sizeof text);
+        EQUAL(prof_start(&desc), PROF_OK);
+        if (counter) prof_counter("gone", 7);
+        else prof_instant("gone");
+        prof_counter("kept", 7);
+        prof_instant("kept, too");
+        trace = prof_stop();
+        for (c = trace->rows->first->begin; (c->site_depth & 255) != 255; c++) {}
+        c->site_depth = ((uint32_t)PROF__KIND - 1) << 8 | 255;
+        EQUAL(test_write(trace, TEST_CHROME, &text), PROF_OK);
+        EQUAL(prof_trace_stats(trace).lost, 1);
+        EQUAL(test_times(text.data, "\"kept"), 2);
+        EQUAL(test_times(text.data, "\"gone"), 0);
+        test_text_clear(&text);
+    }
+}
+
 static prof__record *record_at_depth(const prof_trace *trace, uint32_t depth) {
     prof__record *c = trace->rows->first->begin;
     while (c->site_depth >> 8 >= PROF__KIND || (c->site_depth & 0xff) != depth) c++;
@@ -261,6 +285,7 @@ int main(void) {
     RUN(test_length_of_another_kind);
     RUN(test_clock_back);
     RUN(test_damaged_range);
+    RUN(test_damaged_moments);
     RUN(test_lost_in_between);
     RUN(test_wrong_length);
     RUN(test_records_scribbled);

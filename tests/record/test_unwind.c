@@ -310,6 +310,8 @@ static void test_odd_marks(void) {
     prof_unwind(elsewhere);
     unbalanced = prof_get_stats().unbalanced;
     EQUAL(unbalanced, 5);
+    prof_unwind(prof_mark());            /* nothing has begun since */
+    EQUAL(prof_get_stats().unbalanced, unbalanced);
     EQUAL(prof_get_stats().healed, 0);
     prof_unwind(first);                  /* from before the first zone */
     EQUAL(prof_get_stats().healed, 2);
