@@ -55,7 +55,6 @@ typedef struct gap_finder {
     const gap_options *options;
     struct trace trace;
     gap_list found;
-    map labels;                 /* pid -> label's number in names */
     map work_names;             /* kinds of work */
     op_row *op_rows;
     size_t op_count, op_capacity;
@@ -73,14 +72,9 @@ static bool longer(uint32_t a, uint32_t b, const void *context) {
 static void take(void *user, trace_reader *reader, trace_kept kept) {
     gap_finder *g = user;
     const trace_event *event = &reader->event;
-    char label[64];
     if (kept == KEPT_WORK)
         g->trace.works[g->trace.work_count - 1].key = work_kind_of(&g->work_names, event);
-    if (reader->item == TRACE_EVENT && event->phase == 'M' &&
-        text_is(event->name, "process_labels") &&
-        trace_arg_text(event, "labels", label, sizeof label))
-        *map_put(&g->labels, (uint64_t)event->pid, NULL) =
-            intern(&g->trace.names, label, strlen(label));
+    if (reader->item == TRACE_EVENT && event->phase == 'M') trace_take_name(&g->trace, event);
 }
 
 static uint32_t op_of(const gap_finder *g, const idle_gap *gap) {
@@ -105,16 +99,15 @@ static void add_to_op(gap_finder *g, const idle_gap *gap) {
 /* ---- Tables ---- */
 
 static void cell_device(const gap_finder *g, sheet *s, uint32_t row) {
-    const interner *names = &g->trace.names;
     const call_thread *thread = &g->trace.threads[row];
-    const uint64_t *label = map_get(&g->labels, (uint64_t)thread->pid);
-    char device[80], stream[32];
-    if (label) snprintf(device, sizeof device, "%s", interned_text(names, (uint32_t)*label));
-    else snprintf(device, sizeof device, "device %lld", (long long)thread->pid);
+    const char *label = trace_words(&g->trace, g->trace.processes[thread->process].labels);
+    const char *words = trace_words(&g->trace, thread->tid_text);
+    char device[32], stream[32];
+    snprintf(device, sizeof device, "device %lld", (long long)thread->pid);
     snprintf(stream, sizeof stream, "stream %lld", (long long)thread->tid);
-    if (!g->options->streams) cell_text(s, device);
-    else cell_format(s, "%s %s", device, thread->tid_text == NO_CALL ? stream
-                                           : interned_text(names, thread->tid_text));
+    if (!label) label = device;
+    if (!g->options->streams) cell_text(s, label);
+    else cell_format(s, "%s %s", label, words ? words : stream);
 }
 
 static void add_cause(const gap_finder *g, sheet *s, uint32_t row, const char *name, int64_t ns) {
@@ -206,7 +199,6 @@ static int write_gaps(gap_finder *g) {
 
 static void free_finder(gap_finder *g) {
     trace_free(&g->trace);
-    map_free(&g->labels);
     map_free(&g->work_names);
     map_free(&g->op_numbers);
     free(g->op_rows);

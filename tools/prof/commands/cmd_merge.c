@@ -46,10 +46,9 @@ typedef struct rank_file {
     const char *host;
     uint32_t number;            /* in merger.ranks */
     uint32_t owner;             /* in merger.files: the first one of its rank */
-    uint32_t *own_processes;    /* of each of its processes the number in the owner's */
     int64_t base_ns;
     int64_t clock_ns;           /* to be added to its times */
-    process *processes;
+    process *processes;         /* of an owner those of its windows, too */
     size_t process_count, process_capacity;
     map pids;                   /* pid -> number in processes */
     trace_text devices;         /* deviceProperties */
@@ -184,15 +183,12 @@ static int by_rank(const void *a, const void *b) {
     return (x->id.first_ns > y->id.first_ns) - (x->id.first_ns < y->id.first_ns);
 }
 
-/* A window's processes are those of its rank's first file. */
-static void join_window(rank_file *f, rank_file *owner) {
-    f->own_processes = allocate((f->process_count + 1) * sizeof *f->own_processes);
+static void join_window(const rank_file *f, rank_file *owner) {
     for (size_t i = 0; i < f->process_count; i++) {
         bool is_new;
         size_t number = NUMBER_OF(&owner->pids, (uint64_t)f->processes[i].pid, owner->processes,
                                   owner->process_count, owner->process_capacity, &is_new);
         if (is_new) owner->processes[number] = f->processes[i];
-        f->own_processes[i] = (uint32_t)number;
     }
 }
 
@@ -215,7 +211,6 @@ static void join_files(merger *m) {
 /* ---- Second pass: writing ---- */
 
 static int64_t new_pid(const rank_file *f, uint32_t number) {
-    if (f->own_processes) number = f->own_processes[number];
     return ((int64_t)f->owner + 1) * PIDS_OF_A_RANK + number;
 }
 
@@ -368,7 +363,7 @@ static bool write_event(trace_writer *w, merger *m, rank_file *f, const trace_ev
     size_t count = 0;
     uint64_t flow = event->has & TRACE_HAS_ID ? flow_number(m, event) : 0;
     trace_text rest = event->raw, key, value;
-    const uint64_t *number = map_get(&f->pids, (uint64_t)event->pid);
+    const uint64_t *number = map_get(&m->files[f->owner].pids, (uint64_t)event->pid);
     if (!number) return true;                        /* the file has changed meanwhile */
     while (count < MOST_EDITS && json_next(&rest, &key, &value)) {
         if (text_is(key, "pid")) {
@@ -434,7 +429,6 @@ static void free_merger(merger *m) {
         rank_file *f = &m->files[i];
         map_free(&f->pids);
         free(f->processes);
-        free(f->own_processes);
     }
     free(m->files);
     free(m->members);
