@@ -1,5 +1,6 @@
 /* prof decode: prof.h's raw stream, from a file, a pipe, a serial or TCP port, as a trace. */
 #include "base/interrupts.h"
+#include "commands/calls.h"
 #include "commands/top.h"
 #include "input/elf_names.h"
 #include "input/losses.h"
@@ -160,6 +161,13 @@ static int decode(source *from, const char *to, bool follow) {
     if (follow && !(from->top = top_begin(from->path, from->elf, stdout)))
         return fail(NULL, "out of memory");
     return decode_to(from, follow && !to ? "/dev/null" : to);
+}
+
+int decode_file(const char *path, const char *to) {
+    source from = {.path = path, .fd = source_open(path, 0)};
+    int status = from.fd < 0 ? EXIT_BAD : decode(&from, to, false);
+    if (from.fd >= 0) close(from.fd);
+    return status;
 }
 
 static int run(int argc, char **argv) {

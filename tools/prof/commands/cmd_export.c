@@ -1,6 +1,6 @@
 /* prof export: traces in the formats of other tools. */
 #include "analysis/flame.h"
-#include "commands/merge.h"
+#include "commands/calls.h"
 #include "input/pftrace.h"
 #include "input/trace_reader.h"
 #include "output/canonical.h"

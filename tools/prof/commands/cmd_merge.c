@@ -1,6 +1,6 @@
 /* prof merge: the traces of several ranks as one, with pids, flows and ids of their own. */
 #include "analysis/ranks.h"
-#include "commands/merge.h"
+#include "commands/calls.h"
 #include "input/head_sums.h"
 #include "input/losses.h"
 #include "input/trace_reader.h"

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE                      /* memfd_create */
 #include "base/files.h"
 #include "base/output.h"
+#include "commands/calls.h"
 #include "commands/record_notes.h"
 #include "commands/top.h"
 #include "input/losses.h"
@@ -40,8 +41,6 @@ const command record_command = {
     "  prof record --mode ring --memory 8M -- ./train\n"
     "      each thread's last zones, in 8 MiB\n", run, 1, INT_MAX
 };
-
-extern const command report_command, decode_command;
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127, KILLED = 128 /* + the signal: as the shell has it */ };
 enum { KEPT = 64 };                      /* beside an exit status: the folder stays */
@@ -284,13 +283,9 @@ static bool is_living(const recording *r, const record_note *start) {
 /* ---- The trace ---- */
 
 static int report(char *trace, const recording *r) {
-    char rows[48], by[80];
-    snprintf(rows, sizeof rows, "--limit=%lld", (long long)r->limit);
-    snprintf(by, sizeof by, "--sort=%s", r->sort);
-    char name[] = "report", *argv[] = {name, rows, by, trace, NULL};
     fflush(stdout);                              /* stdout is the program's */
     if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return fail("stderr", "%s", strerror(errno));
-    return report_command.run(4, argv);
+    return report_trace(trace, r->sort, r->limit);
 }
 
 /* Without a table its losses are told all the same, by who wrote it, or here. */
@@ -334,12 +329,10 @@ static bool put(const char *file, const char *to) {
 }
 
 /* The JSON of a stream. */
-static bool make_json(recording *r, char *raw, const char *json) {
-    char name[] = "decode", to[2 * PATH_ROOM], *argv[] = {name, to, raw, NULL};
-    snprintf(to, sizeof to, "--output=%s", json);
+static bool make_json(recording *r, const char *raw, const char *json) {
     if (r->with_report) losses_hold();           /* it tells them, and warns */
     warnings_hold(r->with_report);
-    int status = decode_command.run(3, argv);
+    int status = decode_file(raw, json);
     warnings_hold(false);
     losses_forget();
     r->told = status != EXIT_BAD;

@@ -1,5 +1,6 @@
 /* prof report: PyTorch's table, from any trace. */
 #include "analysis/busy.h"
+#include "commands/calls.h"
 #include "input/losses.h"
 #include "page/report_page.h"
 #include "trace/trace_range.h"
@@ -135,6 +136,29 @@ static int read_files(row_table *table, report_page *page, char **paths,
     return status;
 }
 
+static int report(const report_options *o, char **paths, int count) {
+    int written = EXIT_BAD;
+    prof_table_desc desc;
+    busy_table busy = {0};
+    row_table table = {0};
+    if (!understand(o, &desc) || !rows_begin(&table, &o->rows)) return EXIT_BAD;
+    if (o->format == FORMAT_TEXT) losses_hold();
+    report_page *page = o->format == FORMAT_HTML ? page_new(&table) : NULL;
+    if (o->format == FORMAT_TEXT && o->rows.device) table.busy = &busy;
+    int status = read_files(&table, page, paths, count);
+    const char *title = o->header ? o->header : file_name(paths[0]);
+    if (!status || table.events) written = write_report(&table, page, o, &desc, title);
+    if (page) page_free(page);
+    rows_free(&table);
+    busy_free(&busy);
+    return status ? status : written;
+}
+
+int report_trace(char *trace, const char *sort, int64_t limit) {
+    report_options o = {.rows = {.device = true, .memory = true}, .sort = sort, .limit = limit};
+    return report(&o, &trace, 1);
+}
+
 static int run(int argc, char **argv) {
     range_options window = {0};
     report_options o = {.rows.filter.window = &window, .sort = "self_cpu_time_total", .limit = 100};
@@ -178,20 +202,7 @@ static int run(int argc, char **argv) {
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
     rows->device = rows->memory = true;
-    int status, written = EXIT_BAD, count;
-    if ((count = options_parse(&report_command, options, argc, argv, &status)) < 0) return status;
-    prof_table_desc desc;
-    busy_table busy = {0};
-    row_table table = {0};
-    if (!understand(&o, &desc) || !rows_begin(&table, rows)) return EXIT_BAD;
-    if (o.format == FORMAT_TEXT) losses_hold();
-    report_page *page = o.format == FORMAT_HTML ? page_new(&table) : NULL;
-    if (o.format == FORMAT_TEXT && rows->device) table.busy = &busy;
-    status = read_files(&table, page, argv + 1, count);
-    const char *title = o.header ? o.header : file_name(argv[1]);
-    if (!status || table.events) written = write_report(&table, page, &o, &desc, title);
-    if (page) page_free(page);
-    rows_free(&table);
-    busy_free(&busy);
-    return status ? status : written;
+    int status, count = options_parse(&report_command, options, argc, argv, &status);
+    if (count < 0) return status;
+    return report(&o, argv + 1, count);
 }
