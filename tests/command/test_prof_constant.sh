@@ -64,9 +64,8 @@ says percentiles_of_many ',149999.000,269999.000,296999.000,' 0 \
 # are sorted.
 for kind in folded pb.gz csv parquet pftrace sqlite; do
     case $kind in
-    pftrace) tenths=6 ;;
-    sqlite) tenths=5 ;;
-    pb.gz) tenths=4 ;;
+    pftrace) tenths=5 ;;
+    sqlite | pb.gz) tenths=4 ;;
     *) tenths=3 ;;
     esac
     constant "export_$kind" export -o "$out/within.$kind"

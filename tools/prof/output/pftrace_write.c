@@ -22,7 +22,7 @@ enum {
 };
 
 typedef enum row_kind { ROW_THREAD, ROW_ASYNC, ROW_COUNTER } row_kind;
-enum { ITEM_FLOW = FLOWS_END, ITEM_INSTANT, ITEM_COUNTER };      /* what an item is */
+enum { ITEM_INSTANT = ITEM_CALL + 1, ITEM_COUNTER };     /* what an item is */
 
 typedef struct row {
     uint32_t process, thread;    /* in the writer's trace; thread: of a row of that kind */
@@ -30,7 +30,7 @@ typedef struct row {
     const char *name;            /* of another one */
 } row;
 
-typedef struct bound_flow { uint64_t id; uint32_t call; } bound_flow;
+typedef struct bound_flow { uint32_t id, call; } bound_flow;
 
 typedef struct pf_writer {
     output *out;
@@ -215,9 +215,7 @@ static void take_member(pf_writer *w, const trace_member *member) {
 
 static void add_item(pf_writer *w, const trace_event *event, uint32_t what, uint32_t number,
                      uint64_t payload) {
-    int64_t amount = what == ITEM_FLOW ? flows_add(&w->ends, event)
-                   : what == ITEM_CALL ? event->dur_ns : 0;
-    if (event->ts_ns < w->first_ns) w->first_ns = event->ts_ns;
+    int64_t amount = what == ITEM_CALL ? event->dur_ns : 0;
     items_add(&w->items, (row_item){event->ts_ns, amount, payload, number, what});
 }
 
@@ -278,6 +276,8 @@ static void take_counter(pf_writer *w, const trace_event *event) {
 }
 
 static void take_event(pf_writer *w, const trace_event *event) {
+    bool counts = event->phase && strchr("XiIRnCstf", event->phase);
+    if (counts && event->ts_ns < w->first_ns) w->first_ns = event->ts_ns;
     switch (event->phase) {
     case 'X': take_slice(w, event); break;
     case 'i': case 'I': case 'R': case 'n':
@@ -285,7 +285,7 @@ static void take_event(pf_writer *w, const trace_event *event) {
         break;
     case 'C': take_counter(w, event); break;
     case 's': case 't': case 'f':
-        add_item(w, event, ITEM_FLOW, thread_row(w, event), w->payloads.size);
+        flows_add(&w->ends, event, thread_row(w, event));
         break;
     case 'M': take_metadata(w, event); break;
     default: w->left_out++; break;
@@ -316,14 +316,14 @@ static int read_trace(pf_writer *w, const char *path, bool merged) {
 
 /* ---- Flows: their ends have the same id ---- */
 
-static void bind_flow(pf_writer *w, uint64_t id, uint32_t place) {
+static void bind_flow(pf_writer *w, uint32_t id, uint32_t place) {
     GROW(w->flows, w->flow_count, w->flow_capacity);
     w->flows[w->flow_count++] = (bound_flow){id, place};
 }
 
 static void add_flow(void *user, const flow_end *from, const flow_end *to) {
     pf_writer *w = user;
-    uint64_t id = w->flow_count / 2 + 1;
+    uint32_t id = (uint32_t)(w->flow_count / 2) + 1;
     bind_flow(w, id, from->call);
     bind_flow(w, id, to->call);
 }
@@ -480,7 +480,6 @@ static void write_items(pf_writer *w) {
     w->lanes.user = w;
     for (size_t i = 0; i < w->items.count; i++) {
         const row_item *item = &w->items.list[w->items.order[i]];
-        if (item->what == ITEM_FLOW) continue;
         if (item->row != number) {
             lanes_clear(&w->lanes);
             number = item->row;

@@ -84,7 +84,7 @@ typedef struct dataset {
     size_t calls, works;         /* so many are handed out */
     step_times steps;
     flows flows;
-    row_items items;             /* of all calls and ends of flows, if these are wanted */
+    row_items items;             /* of all calls, if flows are wanted */
     bool with_flows;
     bool own;                    /* the trace is prof.h's */
     uint64_t events, left_out, no_numbers;   /* no_numbers: values of counters */
@@ -183,9 +183,7 @@ static void collect_event(dataset *d, const trace_event *event, uint32_t thread,
 }
 
 static void collect_flow(dataset *d, const trace_event *event, uint32_t thread) {
-    if (!d->with_flows) return;
-    items_add(&d->items,
-              (row_item){event->ts_ns, flows_add(&d->flows, event), 0, thread, FLOWS_END});
+    if (d->with_flows) flows_add(&d->flows, event, thread);
 }
 
 static void collect(dataset *d, const trace_event *event, trace_kept kept) {

@@ -4,31 +4,49 @@
 #include <stdlib.h>
 #include <string.h>
 
-int64_t flows_add(flows *f, const trace_event *event) {
+void flows_add(flows *f, const trace_event *event, uint32_t row) {
     flow_end end = {
-        .flow = trace_flow(event), .call = FLOWS_NO_CALL, .ts_ns = event->ts_ns,
+        .flow = trace_flow(event), .call = FLOWS_NO_CALL, .ts_ns = event->ts_ns, .row = row,
         .cat = intern(&f->cats, event->cat.data, event->cat.size), .phase = event->phase
     };
     end.has_id = event->has & TRACE_HAS_ID && json_int(event->id, &end.id);
     GROW(f->ends, f->count, f->capacity);
-    f->ends[f->count] = end;
-    return (int64_t)f->count++;
+    f->ends[f->count++] = end;
+}
+
+static bool before_on_row(uint32_t one, uint32_t other, const void *ends) {
+    const flow_end *a = (const flow_end *)ends + one, *b = (const flow_end *)ends + other;
+    return a->row != b->row ? a->row < b->row : a->ts_ns < b->ts_ns;
+}
+
+/* Ends, by row and time; so many are bound. */
+typedef struct binding { flows *f; uint32_t *order; size_t next; } binding;
+
+/* Those before that time on that row, to the calls of `row` that are open. */
+static void bind_until(binding *b, const lanes *open, uint32_t row, uint32_t to_row, int64_t ns) {
+    for (; b->next < b->f->count; b->next++) {
+        flow_end *end = &b->f->ends[b->order[b->next]];
+        if (end->row > to_row || (end->row == to_row && end->ts_ns >= ns)) return;
+        const lane_call *call = end->row == row ? lanes_innermost(open, end->ts_ns) : NULL;
+        if (call) end->call = (uint32_t)call->id;
+    }
 }
 
 void flows_bind(flows *f, const row_items *items) {
+    binding b = {f, sorted_numbers(f->count, before_on_row, f->ends), 0};
     lanes open = {0};
     uint32_t row = UINT32_MAX;
     for (size_t i = 0; f->count && i < items->count; i++) {
         const row_item *item = &items->list[items->order[i]];
         int64_t end_ns = item->start_ns + item->amount;
+        bind_until(&b, &open, row, item->row, item->start_ns);
         if (item->row != row) lanes_clear(&open);
         row = item->row;
         if (item->what == ITEM_CALL) lanes_take(&open, item->start_ns, &end_ns, i);
-        if (item->what != FLOWS_END) continue;
-        const lane_call *call = lanes_innermost(&open, item->start_ns);
-        if (call) f->ends[item->amount].call = (uint32_t)call->id;
     }
+    bind_until(&b, &open, row, UINT32_MAX, INT64_MAX);
     lanes_free(&open);
+    free(b.order);
 }
 
 /* Starts before others; else as they came. */

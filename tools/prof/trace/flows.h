@@ -1,8 +1,7 @@
 /* The arrows of a trace (its flows), from call to call.
 
        flows f = {0};
-       for each event of phase s, t, f: an item (lanes.h) with what FLOWS_END, whose amount is
-           flows_add(&f, event); for each call one with what ITEM_CALL
+       for each event of phase s, t, f: flows_add(&f, event, row); for each call an item (lanes.h)
        items_sort(&items);
        flows_bind(&f, &items);
        flows_match(&f, take, user);
@@ -14,14 +13,13 @@
 #include "input/trace_event.h"
 #include "trace/lanes.h"
 
-enum { FLOWS_END = ITEM_CALL + 1 };
-
 /* One end of an arrow. */
 typedef struct flow_end {
     uint64_t flow;
     int64_t ts_ns, id;
     uint32_t call;               /* the place in items.order of the one around it, FLOWS_NO_CALL */
     uint32_t cat;                /* in flows.cats */
+    uint32_t row;
     char phase;
     bool has_id;                 /* id is a number */
 } flow_end;
@@ -34,7 +32,7 @@ typedef struct flows {
     uint64_t unmatched;          /* ends without another, or in no call */
 } flows;
 
-int64_t flows_add(flows *f, const trace_event *event);       /* its number */
+void flows_add(flows *f, const trace_event *event, uint32_t row);
 void flows_bind(flows *f, const row_items *items);           /* ends to the calls they lie in */
 /* Tells of each pair of ends that are bound. */
 void flows_match(flows *f, void (*take)(void *user, const flow_end *from, const flow_end *to),
