@@ -140,6 +140,11 @@ for command in report gaps ranks; do
     says "odd_${command}_repaired" 'next on its stream begins, 1 times: 3399.950 ms less' 0 \
         "$prof" $command --repair "$out/odd.json"
 done
+for command in analyze stacks flamegraph memory diff steps; do
+    # shellcheck disable=SC2046   # diff takes two
+    says "odd_${command}_repaired" 'next on its stream begins, 1 times: 3399.950 ms less' 0 \
+        "$prof" $command --repair $([ $command = diff ] && echo "$out/odd.json") "$out/odd.json"
+done
 says odd_validate 'the first of 1 that last beyond the begin of the next one' 0 "$prof" validate "$out/odd.json"
 says odd_validate_zero 'the first of 1 that begin at 0' 0 "$prof" validate "$out/zero.json"
 says odd_report_clipped 'busy 87.8 % of 0.490 ms' 0 "$prof" report --repair "$out/odd.json"

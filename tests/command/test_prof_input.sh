@@ -146,6 +146,13 @@ printf '[%s]\n[%s]' "$one" "$one" >"$out/behind.json"
 damaged behind 'something follows the end of the trace' "$out/behind.json"
 printf '[%s,{"ph":"X","name":"two","cat":"cpu_op","pid":1,"tid":1,"ts":1,"ts":2,"dur":1}]' "$one" >"$out/twice.json"
 damaged twice 'twice' "$out/twice.json" 'report page analyze diff augment stacks flamegraph gaps memory cut merge'
+for place in first second; do    # a name with bare quotes: what follows is read
+    broken='{"ph":"X","name":"lib("_test", [{"a":1}])","args":{"b":[{"c":1},{"d":2}]}}'
+    if [ $place = first ]; then printf '[%s,\n%s]' "$broken" "$one"; else printf '[%s,%s,%s,{}]' "$one" "$broken" "$one"; fi |
+        sed 's/\(.*\)"whole"\(.*\)"whole"/\1"before"\2"whole"/' >"$out/quotes.json"
+    damaged "quotes_$place" ': a comma is missing here' "$out/quotes.json" 'report page analyze diff augment stacks flamegraph gaps memory cut merge'
+    says "input_quotes_${place}_validate" 'events that are no JSON' 1 "$prof" validate "$out/quotes.json"
+done
 printf '[{"ph":"X","name":nope}]' >"$out/word.json"
 each damaged_at_once 'byte 18: ' 2 "$out/word.json"
 awk -v one="$one" 'BEGIN { srand(1); printf "[" one
@@ -180,13 +187,14 @@ static char arena[1 << 18];
 int main(int argc, char **argv) {
     prof_desc desc = {0};
     prof_sink out = {put, stdout};
-    int ring = argc > 1 && argv[1];
+    int ring = argc > 1 && *argv[1];
     desc.mode = ring ? PROF_MODE_RING : PROF_MODE_STREAM;
     desc.stream = out;
     desc.memory = ring ? arena : NULL;
     desc.memory_size = ring ? sizeof arena : 0;
     if (prof_start(&desc) != PROF_OK) return 1;
     for (int i = 0; i < 3000 << 4 * ring; i++) PROF_BLOCK("zone") {}
+    if (argc > 2) PROF_BLOCK("_Z1f") {}
     if (ring) return prof_dump(out) != PROF_OK;
     return prof_stop() == NULL;
 }
@@ -196,6 +204,12 @@ library zlib
 try input_raw_builds $cc -I. "$out/raw.c" "$library" -o "$out/raw" $libs
 "$out/raw" >"$out/whole.raw"
 try input_raw_whole sh -c "'$prof' report '$out/whole.raw' 2>'$out/warned' >/dev/null && [ ! -s '$out/warned' ]"
+# Names of C++ are shown as the source has them; what is written again has them as they were.
+"$out/raw" "" mangled >"$out/mangled.raw"
+says input_demangles ' f ' 0 "$prof" report "$out/mangled.raw"
+says input_decodes_as_written '"_Z1f"' 0 "$prof" decode "$out/mangled.raw"
+says input_decodes_demangled '"f"' 0 "$prof" decode --demangle "$out/mangled.raw"
+says input_merges_as_written '"_Z1f"' 0 "$prof" merge "$out/mangled.raw" "$trace"
 size=$(wc -c <"$out/whole.raw")
 head -c $((size / 2 + 1)) "$out/whole.raw" >"$out/cut.raw"
 each cut_raw 'the stream ends early, within a block' 1 "$out/cut.raw" \
@@ -231,7 +245,8 @@ is time_negative 'a 1.000' a -9223372036854774 1
 is name_nul "a$(printf '\357\277\275')b 1.000" 'a\u0000b' 0 1
 is name_not_utf8 "a$(printf '\357\277\275')b 1.000" "$(printf 'a\377b')" 0 1
 is name_cut_letter "a$(printf '\357\277\275\357\277\275') 1.000" "$(printf 'a\342\202')" 0 1
-is name_backslash "a$(printf '\303\251') 1.000" "$(printf 'a\\\303\251')" 0 1
+is name_backslash "a\\$(printf '\303\251') 1.000" "$(printf 'a\\\303\251')" 0 1
+is name_windows 'torch\cuda\__init__.py(9): \u12 1.000' 'torch\cuda\__init__.py(9): \u12' 0 1
 too() { row a "$1" "$2"; says "input_too_$3" 'do' 2 "$prof" report "$out/row.json"; }
 too 9223372036854775.808 1 late
 too 9223372036854775.807 1 late_an_end
@@ -339,6 +354,8 @@ halves 'E b 1 30' 'B a 1 10' 'B b 1 20' 'E a 1 40' 'E - 2 9' 'E - 2 8' 'B d 2 5'
 pairs by_time 'a 30.000 20.000/b 10.000 10.000/c 8.000 5.000/d 3.000 3.000'
 halves 'X x 2 0 ,"dur":9' 'B a 1 9' 'E a 1 1'
 says input_pairs_of_nothing '1 ends of nothing, left out' 0 "$prof" report "$out/halves.json"
+halves 'X a 1 0 ,"dur":3,"bind_id":"0x1","flow_out":true' 'B b 1 7 ,"bind_id":"0x1","flow_in":true' 'E b 1 9'
+says input_arrows_by_bind_id '2 arrows by bind_id (flow_in, flow_out), not read' 0 "$prof" report "$out/halves.json"
 halves "S s 1 5 $id" "T s 1 7 $id" "F s 1 9 $id"
 says input_pairs_steps '1 steps (T, p) of asynchronous events, left out' 0 "$prof" report "$out/halves.json"
 
@@ -412,6 +429,8 @@ printf '\377\376{\0' >"$out/utf16.json"
 each utf16 'byte 0: this is UTF-16' 2 "$out/utf16.json"
 printf '[\0{\0' >"$out/utf16.json"
 each utf16_without_mark 'byte 0: this is UTF-16' 2 "$out/utf16.json"
+printf ' {' >"$out/brace.json"
+each utf16_it_is_not 'the file ends early' 1 "$out/brace.json" report
 for size in 3 10 18; do
     head -c $size "$out/whole.json.gz" >"$out/cut.json.gz"
     each "cut_gzip_$size" 'cut.json.gz: the gzip file ends early, before anything' 2 "$out/cut.json.gz"

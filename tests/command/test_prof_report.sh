@@ -363,7 +363,7 @@ says report_utf8 '1 bytes that are not UTF-8' 0 "$prof" report "$out/utf8.json"
 gives report_duplicate 3.5 cpu_time_total --name twice tests/command/traces/defects.json
 says report_same_twice '1 keys that an event has twice' 0 "$prof" report tests/command/traces/defects.json
 sed 's/"dur": 3.5, "dur": 3.5/"dur": 3.5, "dur": 2.5/' tests/command/traces/defects.json >"$out/twice.json"
-says report_two_values 'byte 254: its key stands in this event twice, with another value; read up to there' 1 \
+says report_two_values 'byte 254): its key stands in this event twice, with another value' 1 \
     "$prof" report "$out/twice.json"
 echo '[{"ph":"X","name":"a","ts":1,"dur":1,"args":{"correlation":1,"b":2,"correlation":2}}]' \
     >"$out/twice.json"

@@ -58,9 +58,6 @@ void odd_note(odd_works *o, int64_t start_ns, int64_t end_ns);
 bool odd_take(odd_works *o, uint64_t row, int64_t start_ns, int64_t end_ns);
 size_t odd_text(const odd_works *o, char text[320]);         /* a line; 0: nothing is odd */
 void odd_free(odd_works *o);
-#define REPAIR_OPTION \
-    {"repair", 0, OPTION_FLAG, &trace_repairs, NULL, \
-     "device work that lasts beyond the next begin on its stream ends there"}
 
 static inline int64_t busy_span(const busy_time *b) { return b->last_ns - b->first_ns; }
 static inline int64_t busy_idle(const busy_time *b) { return busy_span(b) - b->busy_ns; }

@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-extern bool demangles;           /* --no-demangle */
+extern bool demangles;           /* --no-demangle. Off from the start, but for --demangle, in those
+                                    that write a trace again: decode, cut, merge */
 /* NULL: it is no such name, or there is no C++ library here. Lives as long as the program. */
 const char *demangled(const char *name, size_t size);
 static inline bool is_mangled(const char *name, size_t size) {

@@ -43,7 +43,9 @@ static void print_help(const command *self, const option_spec *options) {
     printf("usage: prof %s %s\n\n%s\n\n", self->name, self->arguments, self->summary);
     puts("Options (what holds without one is in brackets)");
     for (; options->name; options++) print_option(options);
-    printf("  %-28s %s\n", "--no-demangle", "names of C++ stay as the linker has them");
+    printf("  %-28s %s\n", demangles ? "--no-demangle" : "--demangle",
+           demangles ? "names of C++ stay as the linker has them"
+                     : "names of C++ in a raw stream are as the source has them");
     printf("  %-28s %s\n\nExamples\n%s", "--help, -h", "this text", self->examples);
 }
 
@@ -210,8 +212,8 @@ int options_parse(const command *self, const option_spec *options, int argc, cha
         } else if (strcmp(word, "--") == 0) {
             literal = true;
             i++;
-        } else if (strcmp(word, "--no-demangle") == 0) {
-            demangles = false;
+        } else if (strcmp(word, "--no-demangle") == 0 || strcmp(word, "--demangle") == 0) {
+            demangles = word[2] == 'd';
             i++;
         } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
             print_help(self, options);

@@ -1,4 +1,5 @@
 /* prof cut: a part of a trace, by time or by step, with the device work that it launched. */
+#include "base/demangle.h"
 #include "input/head_sums.h"
 #include "input/trace_reader.h"
 #include "output/trace_writer.h"
@@ -239,6 +240,7 @@ static int run(int argc, char **argv) {
         {"output", 'o', OPTION_TEXT, &path, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
+    demangles = false;           /* names are written as they are */
     int status, count = options_parse(&cut_command, options, argc, argv, &status);
     if (count < 0) return status;
     if (!range_given(&window)) return fail(NULL, "cut needs --from, --to, --step or --within");

@@ -1,4 +1,5 @@
 /* prof decode: prof.h's raw stream, from a file, a pipe, a serial or TCP port, as a trace. */
+#include "base/demangle.h"
 #include "base/interrupts.h"
 #include "commands/calls.h"
 #include "commands/top.h"
@@ -186,6 +187,7 @@ static int run(int argc, char **argv) {
         {"swo-port", 0, OPTION_COUNT, &port, "N", "the ITM's stimulus port (0)"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
+    demangles = false;           /* names are written as they are */
     int status, count = options_parse(&decode_command, options, argc, argv, &status);
     if (count < 0) return status;
     if (count != (where ? 0 : 1))

@@ -404,6 +404,7 @@ static int run(int argc, char **argv) {
     const option_spec options[] = {
         {"link", 'l', OPTION_TEXT, &o.link, "TRACE", "the Kineto trace of the same run"},
         {"output", 'o', OPTION_TEXT, &o.path, "FILE", "with --link: write the linked trace"},
+        REPAIR_OPTION,
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "names, or all (50)"},
         FORMAT_OPTION(o.format),
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}

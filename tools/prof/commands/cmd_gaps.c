@@ -229,7 +229,6 @@ static int run(int argc, char **argv) {
         {"streams", 0, OPTION_FLAG, &o.streams, NULL, "each stream for itself, not each device"},
         {"short", 0, OPTION_NUMBER, &o.short_us, "US", "the longest turnaround (10)"},
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "rows of ops or gaps, or all (50)"},
-        REPAIR_OPTION,
         FORMAT_OPTION(o.format),
         RANGE_OPTIONS(window),
         {"output", 'o', OPTION_TEXT, &o.path, "FILE", "instead of stdout"},

@@ -1,5 +1,6 @@
 /* prof merge: the traces of several ranks as one, with pids, flows and ids of their own. */
 #include "analysis/ranks.h"
+#include "base/demangle.h"
 #include "commands/calls.h"
 #include "input/head_sums.h"
 #include "input/losses.h"
@@ -477,6 +478,7 @@ static int run(int argc, char **argv) {
         {"output", 'o', OPTION_TEXT, &path, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };
+    demangles = false;           /* names are written as they are */
     int status, count = options_parse(&merge_command, options, argc, argv, &status);
     if (count < 0) return status;
     if (!align_fits(&o, argv + 1, count)) return EXIT_BAD;

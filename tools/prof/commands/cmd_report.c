@@ -185,7 +185,7 @@ static int run(int argc, char **argv) {
          "only rows of these: cpu_op, kernel, python_function, ..."},
         {"name", 0, OPTION_TEXT, &rows->filter.name, "REGEX", "only rows whose name it matches"},
         {"pid", 0, OPTION_LIST, &rows->filter.pids, "PID", "only events of these processes"},
-        RANGE_OPTIONS(window), REPAIR_OPTION,
+        RANGE_OPTIONS(window),
         {"device", 0, OPTION_FLAG, &rows->device, NULL,
          "no device times and rows: reads any file in little memory"},
         {"memory", 0, OPTION_FLAG, &rows->memory, NULL, "no columns of memory"},

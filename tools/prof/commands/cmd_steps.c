@@ -373,6 +373,7 @@ static int run(int argc, char **argv) {
         {"critical", 0, OPTION_FLAG, &o.critical, NULL,
          "the critical path: of each rank's median step, or of the worst"},
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "rows of a critical path, or all (20)"},
+        REPAIR_OPTION,
         FORMAT_OPTION(o.format),
         {"output", 'o', OPTION_TEXT, &o.output, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}

@@ -428,7 +428,8 @@ static void check_defects(checker *c, const trace_reader *reader) {
         {TRACE_BAD_NUMBER, RULE_NUMBER, "times, pids or tids that are no numbers"},
         {TRACE_NEGATIVE, RULE_TIME, "durations below 0"},
         {TRACE_NOT_OBJECT, RULE_FIELDS, "events that are not objects"},
-        {TRACE_COMMA, RULE_JSON, "commas before a closing bracket"}
+        {TRACE_COMMA, RULE_JSON, "commas before a closing bracket"},
+        {TRACE_BROKEN, RULE_JSON, "events that are no JSON"}
     };
     for (size_t i = 0; i < sizeof defects / sizeof *defects; i++)
         if (reader->defects[defects[i].defect])

@@ -79,7 +79,8 @@ static bool read_id(trace_text value, int64_t *id, trace_text *into) {
 
 typedef enum event_key {
     KEY_OTHER, KEY_PH, KEY_TS, KEY_ID, KEY_ID2, KEY_BP, KEY_CAT, KEY_PID, KEY_TID, KEY_DUR,
-    KEY_NAME, KEY_ARGS, KEY_SCOPE, EVENT_KEYS
+    KEY_NAME, KEY_ARGS, KEY_SCOPE, KEY_BIND_ID,
+    EVENT_KEYS
 } event_key;
 
 static event_key key_of(trace_text text) {
@@ -91,6 +92,7 @@ static event_key key_of(trace_text text) {
     case 3: return IS("pid") ? KEY_PID : IS("tid") ? KEY_TID : IS("dur") ? KEY_DUR :
                    IS("cat") ? KEY_CAT : IS("id2") ? KEY_ID2 : KEY_OTHER;
     case 4: return IS("name") ? KEY_NAME : IS("args") ? KEY_ARGS : KEY_OTHER;
+    case 7: return IS("bind_id") ? KEY_BIND_ID : KEY_OTHER;
     default: return KEY_OTHER;
     }
 #undef IS
@@ -156,6 +158,7 @@ static bool read_member(chrome_scan *s, trace_event *event, event_key key, trace
     case KEY_ID2: event->id2 = value; break;
     case KEY_BP: event->bp = value; break;
     case KEY_SCOPE: event->scope = value; break;
+    case KEY_BIND_ID: defect(&s->json, TRACE_BIND_ID); break;
     case KEY_ARGS:
         good = *value.data == '{';
         if (good) event->args_text = value;

@@ -13,14 +13,14 @@ static void add(mended *m, const char *piece, size_t size) {
     m->size += size;
 }
 
-/* p: at a backslash. Returns what is behind the escape, or behind the backslash alone: then the
-   character there is what is meant. */
+/* p: at a backslash. Returns what is behind the escape, or behind the backslash alone: then that is
+   meant, as in a path of Windows. */
 static const char *mend_escape(mended *m, const char *p, const char *end) {
     size_t size = json_escape(p, end);
     if (size) return add(m, p, size), p + size;
-    if (end - p < 2 || p[1] != 'u') return p + 1;
-    add(m, "\\ufffd", 6);
-    return p + (end - p >= 6 && json_hex4(p + 2) != UINT32_MAX ? 6 : 2);
+    bool half = json_is_code(p, end);
+    add(m, half ? "\\ufffd" : "\\\\", half ? 6 : 2);
+    return p + (half ? 6 : 1);
 }
 
 static const char *mend_character(mended *m, const char *p, const char *end) {

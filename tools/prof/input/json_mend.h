@@ -11,8 +11,8 @@ typedef struct mended { char *data; size_t size, capacity; } mended;
        NaN, Infinity, -inf, 1e999            null
        bytes that are not UTF-8              U+FFFD
        a raw control character in a text     its escape
-       \u12, half a surrogate pair           \ufffd
-       \x and whatever JSON has not          x
+       half a surrogate pair                 \ufffd
+       \x, \u12 and whatever JSON has not    \\x: the backslash stands for itself
        a comma before a closing bracket      left out
    It means what the reader's decoded texts and numbers say. At most six times as long. */
 void json_mend(mended *m, trace_text text);

@@ -177,6 +177,8 @@ static inline bool json_is_clean(const json_scan *s) {
 /* How much of the text at p, a backslash, is one escape of JSON, 2, 6 or 12 bytes; 0: none is.
    Four bytes behind end must be readable. */
 size_t json_escape(const char *p, const char *end);
+/* Is it \u and four digits, be they half of a character? */
+bool json_is_code(const char *p, const char *end);
 
 /* Is the number here more than a double holds? What is behind it must be readable. */
 bool json_is_infinite(const char *number);

@@ -24,6 +24,10 @@ unsigned json_hex4(const char *p) {
     return code;
 }
 
+bool json_is_code(const char *p, const char *end) {
+    return end - p >= 6 && p[1] == 'u' && json_hex4(p + 2) != UINT32_MAX;
+}
+
 size_t json_escape(const char *p, const char *end) {
     if (end - p < 2 || !p[1]) return 0;
     if (p[1] != 'u') return strchr("\"\\/bfnrt", p[1]) ? 2 : 0;
@@ -278,15 +282,15 @@ static size_t encode_utf8(unsigned code, char *out) {
     return 4;
 }
 
-/* The character of the escape at *p (behind the backslash), moving *p behind it. */
+/* The character of the escape at *p (behind the backslash), moving *p behind it; of half a
+   character U+FFFD. */
 static unsigned escape(const char **p, const char *end) {
     static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
     char c = *(*p)++;
     const char *known = c ? strchr(from, c) : NULL;
     if (known) return (unsigned char)to[known - from];
     if (c != 'u') return (unsigned char)c;
-    unsigned code = end - *p >= 4 ? json_hex4(*p) : UINT32_MAX;
-    if (code == UINT32_MAX) return 0xFFFD;
+    unsigned code = json_hex4(*p);
     *p += 4;
     if (code >= 0xD800 && code < 0xDC00 && end - *p >= 6 && (*p)[0] == '\\' && (*p)[1] == 'u') {
         unsigned low = json_hex4(*p + 2);
@@ -327,9 +331,13 @@ static void decode(trace_text text, decoded *d) {
     while (p < end) {
         const char *slash = memchr(p, '\\', (size_t)(end - p));
         put_clean(d, p, slash ? slash : end);
-        if (!slash || (p = slash + 1) == end) return;
-        if ((unsigned char)*p >= 0x80) continue;             /* a letter that needs no escape */
+        if (!slash) return;
+        p = slash + 1;
         char bytes[4];
+        if (!json_escape(slash, end) && !json_is_code(slash, end)) {
+            put(d, slash, 1);                                /* see json_mend.h */
+            continue;
+        }
         unsigned code = escape(&p, end);
         put(d, bytes, encode_utf8(code ? code : 0xFFFD, bytes));
     }

@@ -36,6 +36,8 @@ typedef enum trace_defect {
     TRACE_NOT_OBJECT,           /* an event that is not an object: skipped */
     TRACE_NO_BEGIN,             /* an end (E, e) of nothing: left out */
     TRACE_NO_END,               /* a begin (B, b) that nothing ends: see trace/README.md */
+    TRACE_BROKEN,               /* an event that is no JSON, before others: skipped */
+    TRACE_BIND_ID,              /* an arrow by bind_id: not read */
     TRACE_STEP,                 /* of an asynchronous event (T, p): left out */
     TRACE_DEFECTS
 } trace_defect;

@@ -2,6 +2,7 @@
 #include "input/repair.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/files.h"
 #include "input/event_kinds.h"
@@ -44,6 +45,8 @@ repairs *repair_find(const char *path) {
         warn(path, "--repair reads a trace twice: this one cannot be, its times stay");
         return NULL;
     }
+    static map told;             /* files that are read again */
+    bool is_new;
     repairs *r = allocate(sizeof *r);
     size_t count = 0;
     int64_t less_ns = 0;
@@ -58,7 +61,8 @@ repairs *repair_find(const char *path) {
         *map_put(&r->ends, w->offset, NULL) = (uint64_t)works[next].start_ns;
         less_ns += w->end_ns - works[next].start_ns;
     }
-    if (r->ends.count)
+    map_put(&told, hash_bytes(path, strlen(path)), &is_new);
+    if (r->ends.count && is_new)
         warn(path, "device work ends where the next on its stream begins, %zu times: %.3f ms "
              "less", r->ends.count, (double)less_ns * 1e-6);
     free(works);

@@ -124,7 +124,7 @@ static const char *scan_start(trace_reader *r, const char *p) {
         s->text->at += 3;
     }
     p = skip_space(p);
-    if (detect_utf16(p, left))
+    if (detect_utf16(p, (size_t)(s->text->buffer + s->text->used - p)))
         return stop(s->text, BAD, p, "this is UTF-16 or UTF-32, and JSON is UTF-8");
     if (*p != '[' && *p != '{') {
         const char *other = detect_other(p, left, r->path);
@@ -297,6 +297,39 @@ static const char *accept_event(trace_reader *r) {
     return p;
 }
 
+/* Is the text an event? MORE may be needed to say so. */
+static bool is_event(trace_reader *r, const char *p) {
+    return chrome_event(&r->source->scan, p, &r->event) && r->event.has & TRACE_HAS_PHASE;
+}
+
+static void count_broken(trace_reader *r, uint64_t offset, const char *why) {
+    note_cut_input();
+    if (r->defects[TRACE_BROKEN]++) return;
+    r->first_defect[TRACE_BROKEN] = r->broken_offset = offset;
+    r->broken = why;
+}
+
+/* An event that cannot be read: goes on at the next one. NULL: none follows. */
+static const char *skip_broken(trace_reader *r, const char *begin) {
+    enum { FARTHEST = 1 << 20, TRIES = 64 };
+    source *s = r->source;
+    const char *end = s->text->buffer + s->text->used;
+    int tries = 0;
+    const char *fault = s->text->fault, *why = s->text->why;
+    if (s->text->outcome != BAD || s->where != IN_EVENTS) return NULL;
+    for (const char *p = fault; (p = memchr(p, '}', (size_t)(end - p))) != NULL; p++) {
+        const char *comma = skip_space(p + 1), *next = *comma == ',' ? skip_space(comma + 1) : "";
+        if (*next != '{') continue;
+        if (++tries > TRIES) break;
+        if (!is_event(r, next)) continue;
+        count_broken(r, offset_of(r, fault), why);
+        return s->any_here ? comma : next;
+    }
+    if (!s->file.ended && end - begin < FARTHEST && tries <= TRIES)
+        return stop(s->text, MORE, end, NULL);
+    return stop(s->text, BAD, fault, why);
+}
+
 static bool is_v8_node(trace_text node) {
     trace_text key, value;
     while (json_next(&node, &key, &value))
@@ -315,7 +348,10 @@ static const char *scan_element(trace_reader *r, const char *p, trace_item *item
     s->any_element = true;
     if (*p != '{') return scan_row(r, p, item);
     *item = s->where == IN_NODES ? TRACE_NODE : TRACE_EVENT;
-    if (!chrome_event(&s->scan, p, &r->event)) return NULL;
+    if (!chrome_event(&s->scan, p, &r->event)) {
+        *item = TRACE_END;
+        return skip_broken(r, p);
+    }
     if (*item == TRACE_NODE && !s->any_here && is_v8_node(r->event.raw))
         return stop(s->text, BAD, p, "this is a .cpuprofile of V8 (node, Chrome): DevTools and "
                     "speedscope read it");
@@ -655,6 +691,8 @@ int trace_close(trace_reader *r) {
         "events that end before they begin, taken as of no length",
         "events that are not objects, skipped", "ends of nothing, left out",
         "begins without an end, taken to last to that of the one around them, or of the trace",
+        "events that are no JSON, left out",
+        "arrows by bind_id (flow_in, flow_out), not read",
         "steps (T, p) of asynchronous events, left out"
     };
     char names[400];
@@ -662,9 +700,10 @@ int trace_close(trace_reader *r) {
     if (!r->quiet) losses_tell(r->path, r->losses);
     for (int i = 0; i < TRACE_DEFECTS; i++)
         if (r->defects[i] && !r->quiet && !r->failed)
-            warn(r->path, "%llu %s (the first in the element at %s %llu)%s",
+            warn(r->path, "%llu %s (the first in the element at %s %llu)%s%s",
                  (unsigned long long)r->defects[i], said[i], r->format ? "item" : "byte",
-                 (unsigned long long)r->first_defect[i], i == TRACE_NO_END ? names : "");
+                 (unsigned long long)r->first_defect[i], i == TRACE_NO_END ? names :
+                 i == TRACE_BROKEN ? ": " : "", i == TRACE_BROKEN ? r->broken : "");
     int status = r->failed ? EXIT_BAD : EXIT_OK;
     source *s = r->source;
     if (!r->failed && !r->quiet) kinds_tell(&s->kinds, r->path);

@@ -16,7 +16,7 @@ typedef struct range_options {
     {"to", 0, OPTION_TEXT, &(range).to, "TIME", "only what begins before"}, \
     {"step", 0, OPTION_TEXT, &(range).step, "N", "only what begins in ProfilerStep#N"}, \
     {"within", 0, OPTION_TEXT, &(range).within, "NAME", \
-     "only what begins while a call of this name runs, on any thread"}
+     "only what begins while a call of this name runs, on any thread"}, REPAIR_OPTION
 
 /* Parts of a file's time. */
 typedef struct trace_range {
