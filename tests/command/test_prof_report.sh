@@ -327,6 +327,12 @@ says report_page_no_device '"device":null' 0 "$prof" report -f html "$out/thread
 says report_page_odd_counters '"no_numbers":2,' 0 sh -c "echo '[{\"ph\": \"C\", \"name\": \"load\", \"pid\": 1,
     \"ts\": 1, \"args\": {\"a\": null, \"b\": 1, \"c\": {}}}]' | '$prof' report -f html -"
 says report_page_sums '"sums":[980.000,240.129]' 0 "$prof" report -f html --name addmm "$now"
+echo '{"prof": {"version": "0.2.0", "counters": ["points"]}, "traceEvents": [
+    {"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 0, "dur": 9, "args": {"points": 7}},
+    {"ph": "X", "cat": "cpu_op", "name": "b", "pid": 1, "tid": 1, "ts": 1, "dur": 2, "args": {"points": 2}}]}' \
+    >"$out/counted.json"
+says report_page_counters '"counters":["points"]' 0 "$prof" report -f html "$out/counted.json"
+says report_page_counts '["a",0,1,7.000,9.000,0.000,0.000,0,0,0,0.000,5,7]' 0 "$prof" report -f html "$out/counted.json"
 if command -v node >/dev/null; then
     sed -n '/^"use strict";/,/^<.script>/p' "$out/now.html" | grep -v '^</script>' >"$out/page.js"
     try report_page_script node --check "$out/page.js"

@@ -43,8 +43,7 @@ typedef struct slice {
 } slice;
 
 typedef struct track {
-    int64_t pid, tid;
-    uint32_t process, pid_text, tid_text, name;   /* texts: numbers + 1; 0: none */
+    uint32_t process, thread;    /* thread: in the model */
     int64_t sort;
     bool is_async, on_device;
     uint64_t count;
@@ -53,9 +52,9 @@ typedef struct track {
     uint64_t summed;             /* how many slices those are */
 } track;
 
-typedef struct process {
-    int64_t pid, sort;
-    uint32_t file, pid_text, name, labels;
+typedef struct process {         /* as in the model of its file, behind those of files before it */
+    int64_t sort;
+    uint32_t file;
     bool has_slices;
     int64_t device;              /* that its first work ran on */
 } process;
@@ -76,6 +75,7 @@ typedef struct file {
     int64_t base_ns, begin_ns;   /* begin: the page's 0 on its clock */
     bool aside;                  /* it runs beside another one */
     struct trace model;          /* names: in the last file's */
+    uint32_t first_process;
     gap_list found;
     uint32_t *calls, *works;     /* the slice of each, when all are there; NO_CALL: only summed */
 } file;
@@ -100,9 +100,9 @@ struct timeline {
     uint64_t changes_left;
     counter *counters;
     size_t counter_count, counter_capacity;
-    map process_numbers, track_numbers, counter_numbers;
+    map track_numbers, counter_numbers;
     map work_names;              /* kinds of work */
-    interner texts;              /* of all but slices */
+    interner texts;              /* of files, instants and counters */
     const row_table *table;      /* of the file being read */
 };
 
@@ -126,6 +126,7 @@ void timeline_begin_file(timeline *t, const char *label, const row_table *table)
     GROW(t->files, t->file_count, t->file_capacity);
     t->files[t->file_count++] = (file){
         .label = intern(&t->texts, label, strlen(label)), .rank = -1,
+        .first_process = (uint32_t)t->process_count,
         .first_ns = INT64_MAX, .last_ns = INT64_MIN,
         .other_first_ns = INT64_MAX, .other_last_ns = INT64_MIN,
         .model = {.with_works = true, .with_python = true, .python_around = true,
@@ -139,62 +140,39 @@ void timeline_set_rank(timeline *t, int64_t rank) { last_file(t)->rank = rank; }
 
 /* ---- Processes and tracks ---- */
 
-static uint32_t keep_text(timeline *t, trace_text text) {
-    return text.size ? intern(&t->texts, text.data, text.size) + 1 : 0;
-}
-
-static uint64_t process_key(int64_t pid, size_t in_file) {
-    return hash_mix((uint64_t)pid) * 31 + in_file;
-}
-
 static uint32_t process_of(timeline *t, const trace_event *event) {
-    uint64_t key = process_key(event->pid, t->file_count - 1);
-    bool is_new;
-    uint64_t *number = map_put(&t->process_numbers, key, &is_new);
-    if (!is_new) return (uint32_t)*number;
-    GROW(t->processes, t->process_count, t->process_capacity);
-    t->processes[t->process_count] = (process){
-        .pid = event->pid, .file = (uint32_t)t->file_count - 1,
-        .pid_text = keep_text(t, event->pid_text)
-    };
-    return (uint32_t)(*number = t->process_count++);
+    file *f = last_file(t);
+    uint32_t number = f->first_process + trace_process(&f->model, event);
+    while (t->process_count <= number) {
+        GROW(t->processes, t->process_count, t->process_capacity);
+        t->processes[t->process_count++] = (process){.file = (uint32_t)t->file_count - 1};
+    }
+    return number;
 }
 
 static uint32_t track_of(timeline *t, const trace_event *event) {
-    uint32_t number_of_process = process_of(t, event);
-    uint64_t key = (hash_mix((uint64_t)event->tid) * 31 + number_of_process) * 2 + event->is_async;
+    uint32_t thread = trace_thread(&last_file(t)->model, event);
+    uint64_t key = ((uint64_t)t->file_count << 32 | thread) * 2 + event->is_async;
     bool is_new;
     uint64_t *number = map_put(&t->track_numbers, hash_mix(key), &is_new);
     if (!is_new) return (uint32_t)*number;
     GROW(t->tracks, t->track_count, t->track_capacity);
     t->tracks[t->track_count] = (track){
-        .pid = event->pid, .tid = event->tid, .process = number_of_process,
-        .tid_text = keep_text(t, event->tid_text), .is_async = event->is_async
+        .process = process_of(t, event), .thread = thread, .is_async = event->is_async
     };
     return (uint32_t)(*number = t->track_count++);
 }
 
-static track *track_at(timeline *t, const trace_event *event) {
-    uint32_t number = track_of(t, event);        /* it may move the tracks */
-    return &t->tracks[number];
-}
-
 /* The names and places that a trace gives its processes and threads. */
 static void add_metadata(timeline *t, const trace_event *event) {
-    char text[1024];
     uint32_t number = process_of(t, event);
-    process *p = &t->processes[number];
-    bool of_thread = text_is(event->name, "thread_name");
-    if (text_is(event->name, "process_sort_index")) trace_arg_int(event, "sort_index", &p->sort);
-    if (text_is(event->name, "thread_sort_index"))
-        trace_arg_int(event, "sort_index", &track_at(t, event)->sort);
-    bool labels = text_is(event->name, "process_labels");
-    if (!labels && !of_thread && !text_is(event->name, "process_name")) return;
-    if (!trace_arg_text(event, labels ? "labels" : "name", text, sizeof text) || !*text) return;
-    number = intern(&t->texts, text, strlen(text)) + 1;
-    if (of_thread) track_at(t, event)->name = number;
-    else if (labels) p->labels = number;
-    else p->name = number;
+    trace_take_name(&last_file(t)->model, event);
+    if (text_is(event->name, "process_sort_index"))
+        trace_arg_int(event, "sort_index", &t->processes[number].sort);
+    bool sorts = text_is(event->name, "thread_sort_index");
+    if (!sorts && !text_is(event->name, "thread_name")) return;
+    number = track_of(t, event);                 /* it may move the tracks */
+    if (sorts) trace_arg_int(event, "sort_index", &t->tracks[number].sort);
 }
 
 /* ---- What is too much: the shortest slices, their arguments ---- */
@@ -490,8 +468,8 @@ static uint32_t *no_slices(size_t count) {
     return of;
 }
 
-static file *file_of(const timeline *t, const slice *s) {
-    return &t->files[t->processes[t->tracks[s->track].process].file];
+static file *file_of(const timeline *t, const track *k) {
+    return &t->files[t->processes[k->process].file];
 }
 
 /* The slice of the call, or of the innermost one around it that is drawn. */
@@ -532,7 +510,7 @@ static void link_slices(timeline *t) {
     }
     for (size_t i = 0; i < t->count; i++) {
         const slice *s = &t->slices[i];
-        file *f = file_of(t, s);
+        file *f = file_of(t, &t->tracks[s->track]);
         if (s->number != NO_CALL) (is_work(s) ? f->works : f->calls)[s->number] = (uint32_t)i;
     }
     for (size_t i = 0; i < t->file_count; i++) {
@@ -601,7 +579,7 @@ const busy_time *timeline_device(const timeline *t, uint32_t number, int64_t *de
     const file *f = &t->files[p->file];
     *device = p->device;
     for (size_t i = 0; i < f->model.thread_count; i++)
-        if (f->found.rows[i].any && f->model.threads[i].pid == p->pid)
+        if (f->found.rows[i].any && f->model.threads[i].process + f->first_process == number)
             return &f->found.rows[i].busy;
     return NULL;
 }
@@ -715,7 +693,7 @@ static page_order put_in_order(timeline *t) {
 }
 
 static int64_t begin_of(const timeline *t, uint32_t number) {
-    return timeline_begin(t, t->processes[t->tracks[number].process].file);
+    return file_of(t, &t->tracks[number])->begin_ns;
 }
 
 /* A text of the trace; very long ones without their end. */
@@ -732,11 +710,17 @@ static void write_number_text(timeline *t, output *out, uint32_t number) {
     else write_cut(t, out, t->texts.entries[number - 1].text, t->texts.entries[number - 1].size);
 }
 
-/* Of a process or thread; "" where the trace has no text for it either. */
-static void write_id(timeline *t, output *out, uint32_t text, int64_t number) {
-    static const trace_text none = {"", 0};
-    if (text || number == trace_text_id(none)) write_number_text(t, out, text);
-    else output_format(out, "\"%lld\"", (long long)number);
+/* A text of the models, or a number for it. */
+static void write_word(timeline *t, output *out, uint32_t word, int64_t number) {
+    const interner *names = &last_file(t)->model.names;
+    if (word == NO_CALL) output_format(out, "\"%lld\"", (long long)number);
+    else write_cut(t, out, names->entries[word].text, names->entries[word].size);
+}
+
+static void write_name(timeline *t, output *out, uint32_t word) {
+    output_text(out, ",");
+    if (word == NO_CALL) output_text(out, "\"\"");
+    else write_word(t, out, word, 0);
 }
 
 /* [label, when it begins and ends, rank, does it run beside another one] */
@@ -751,13 +735,13 @@ static void write_files(timeline *t, output *out) {
     }
     output_text(out, "],\n\"processes\":[");
     for (size_t i = 0; i < t->process_count; i++) {
-        const process *p = &t->processes[i];
-        output_format(out, "%s\n[%u,", i ? "," : "", p->file);
-        write_id(t, out, p->pid_text, p->pid);
-        output_text(out, ",");
-        write_number_text(t, out, p->name);
-        output_text(out, ",");
-        write_number_text(t, out, p->labels);
+        uint32_t in_file = t->processes[i].file;
+        const file *f = &t->files[in_file];
+        const call_process *p = &f->model.processes[i - f->first_process];
+        output_format(out, "%s\n[%u,", i ? "," : "", in_file);
+        write_word(t, out, p->text, p->pid);
+        write_name(t, out, p->name);
+        write_name(t, out, p->labels);
         output_text(out, "]");
     }
 }
@@ -786,9 +770,9 @@ static void write_tracks(timeline *t, const page_order *order, output *out) {
     for (size_t i = 0; i < order->track_count; i++) {
         const track *k = &t->tracks[order->tracks[i]];
         output_format(out, "%s\n[%u,", i ? "," : "", k->process);
-        write_id(t, out, k->tid_text, k->tid);
-        output_text(out, ",");
-        write_number_text(t, out, k->name);
+        const call_thread *thread = &file_of(t, k)->model.threads[k->thread];
+        write_word(t, out, thread->tid_text, thread->tid);
+        write_name(t, out, thread->name);
         if (k->count) write_rows(order, &at, out);
         else output_text(out, ",[]");
         output_format(out, ",%d,%d,%llu", k->on_device, k->is_async,
@@ -974,12 +958,11 @@ static int64_t write_change(const page_order *order, size_t in_file, const memor
                             int64_t last_ns, packed *p) {
     const timeline *t = order->t;
     const file *f = &t->files[in_file];
-    int64_t pid = f->model.threads[change->thread].pid;
     int64_t at_ns = within(change->ts_ns, -MOST_NS, MOST_NS) - f->begin_ns;
     uint32_t owner = change->owner;
     while (owner != NO_CALL && f->model.calls[owner].apart) owner = f->model.calls[owner].parent;
     owner = drawn(f, owner);
-    packed_number(p, *map_get(&t->process_numbers, process_key(pid, in_file)));
+    packed_number(p, f->first_process + f->model.threads[change->thread].process);
     packed_signed(p, at_ns - last_ns);
     packed_signed(p, change->key == 1 ? change->bytes : 0);
     packed_signed(p, change->key == 2 ? change->bytes : 0);
@@ -1070,7 +1053,6 @@ void timeline_free(timeline *t) {
     free(t->args);
     free(t->instants);
     free(t->counters);
-    map_free(&t->process_numbers);
     map_free(&t->track_numbers);
     map_free(&t->counter_numbers);
     map_free(&t->work_names);

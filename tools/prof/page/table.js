@@ -58,27 +58,13 @@ function rowsOfFiles(taken) {
   for (let i = 0; i < slices.count; i++) {
     if (!isRow(i)) continue;
     const us = slices.dur[i] / 1e3;
-    if (isWork(i)) {
-      addWork(i, us, rowOfSlice, taken);
-      if (!taken(i)) continue;
-      const row = rowOfSlice(i, 1);
-      row[COUNT]++;
-      row[GPU_SELF] += us;
-      row[GPU_TOTAL] += us;
-      sums[1] += us;
-    } else if (onDevice(slices.name[i])) {
-      if (!taken(i)) continue;
-      const row = rowOfSlice(i, 1);
-      row[COUNT]++;
-      row[GPU_SELF] += us;
-      row[GPU_TOTAL] += us;
-    } else if (taken(i)) {
-      const row = rowOfSlice(i, 0);
-      row[COUNT]++;
-      row[SELF] += slices.self[i] / 1e3;
-      row[TOTAL] += us;
-      sums[0] += slices.self[i] / 1e3;
-    }
+    if (isWork(i)) addWork(i, us, rowOfSlice, taken);
+    if (!taken(i)) continue;
+    const on = onDevice(slices.name[i]), row = rowOfSlice(i, on);
+    row[COUNT]++;
+    row[on ? GPU_SELF : SELF] += on ? us : slices.self[i] / 1e3;
+    row[on ? GPU_TOTAL : TOTAL] += us;
+    if (!on || isWork(i)) sums[on] += on ? us : slices.self[i] / 1e3;
   }
   for (const change of slices.changes) addChanged(change, rowOf, taken);
   return {rows: [...rows.values()], sums};
