@@ -4674,7 +4674,6 @@ typedef struct prof__outside {
     struct prof__submitted *first, *last;
     uint32_t late_memory;                /* how many of these are changes of memory */
     bool late;                           /* devices may submit, though the session is over */
-    bool unsorted;                       /* they came out of order */
     bool any_launch, any_backward;       /* some event has a launch_ns; is backward; */
     bool any_same, any_sequence;         /* has its parent's name; has a sequence number */
     prof__kernel *kernels;
@@ -11378,12 +11377,6 @@ PROF__FN PROF__RACES void prof__stats_take(prof_stats *out, const struct prof_tr
 }
 
 PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
-    prof__read_records(r, c, end, PROF__BARE ? r->feed->take : NULL);
-}
-
-/* The same with a copy of the code for zones: for what needs no copy for its own take. */
-PROF__FN void prof__read_segment_fast(prof__reader *r, const prof__record *c,
-                                      const prof__record *end) {
     prof__read_records(r, c, end, r->feed->take);
 }
 
@@ -11543,11 +11536,11 @@ PROF__FN void prof__events_permute(prof_event *events, uint32_t *order, uint32_t
     }
 }
 
-/* False: they were in order. */
-PROF__FN bool prof__events_sort(prof_event *events, uint32_t n, char *scratch) {
+/* False: they were in order. scratch: 8 bytes an event; the latter half has where each went. */
+PROF__FN bool prof__events_sort(prof_event *events, uint32_t n, char *scratch, prof__after after) {
     uint32_t *order = (uint32_t *)(void *)scratch, *place = order + n;
     for (uint32_t i = 0; i < n; i++) order[i] = i;
-    if (!prof__sort(order, place, n, prof__events_after, events)) return false;
+    if (!prof__sort(order, place, n, after, events)) return false;
     prof__events_permute(events, order, place, n);
     return true;
 }
@@ -12979,17 +12972,8 @@ PROF__FN void prof__built_copy(struct prof_trace *s, const prof_event *from, siz
         if (!given && (!s->event_count || s->threads[last].id != e->thread))
             last = prof__built_thread(s, index, places, e->thread);
         if (!given) e->thread = last;
-        if (s->event_count && prof__outside_after(e - 1, 0, 1)) s->outside.unsorted = true;
         s->event_count++;
     }
-}
-
-PROF__FN void prof__built_sort(struct prof_trace *s) {
-    uint32_t *order = (uint32_t *)(void *)s->scratch, n = s->event_count;
-    if (!s->outside.unsorted) return;
-    for (uint32_t i = 0; i < n; i++) order[i] = i;
-    prof__sort(order, order + n, n, prof__outside_after, s->events);
-    prof__events_permute(s->events, order, order + n, n);
 }
 
 /* Sorts raw activities, and joins them in the order in which they came. */
@@ -12997,9 +12981,8 @@ PROF__FN void prof__built_correlate(struct prof_trace *s) {
     uint32_t *order = (uint32_t *)(void *)s->scratch, n;
     prof__raw_events(s, s->scratch);
     n = s->event_count;
-    s->outside.unsorted = true;                  /* memory events come last of their time */
     for (uint32_t i = 0; i < n; i++) s->events[i].site = i;
-    prof__built_sort(s);
+    (void)prof__events_sort(s->events, n, s->scratch, prof__outside_after);
     for (uint32_t i = 0; i < n; i++) {
         prof_event *e = s->events + i;
         e->flags &= (uint16_t)~PROF__EVENT_MEMORY;
@@ -13030,7 +13013,7 @@ PROF__CALL prof_result prof_trace_from_events(const prof_trace_desc *desc, const
     }
     s->raw = desc->correlate;
     if (desc->correlate) prof__built_correlate(s);
-    else prof__built_sort(s);
+    else (void)prof__events_sort(s->events, s->event_count, s->scratch, prof__outside_after);
     prof__outside_tree(s, s->event_count, desc->correlate);
     s->outside_count = s->event_count;
     *trace = s;
@@ -13223,7 +13206,7 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     to = prof__others_copy(s, prof__details_now.made, to);
     prof__ranges_once(s, s->zone_count, (uint32_t)(to - s->events));
     (void)prof__others_copy(s, s->outside.first, to);
-    if (prof__events_sort(s->events, s->event_count, s->scratch))
+    if (prof__events_sort(s->events, s->event_count, s->scratch, prof__events_after))
         for (uint32_t i = 0; i < s->memory.count; i++)
             s->memory.list[i].event = prof__moved(place, s->memory.list[i].event);
     prof__outside_tree(s, s->thread_count + s->outside_count, false);
@@ -13529,7 +13512,7 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     prof__read_over(s, tree.instants);
     if (prof__others(s) || prof__wide(s)) prof__analyse_outside(s);
     else if (s->row_count > 1 || tree.instants)
-        (void)prof__events_sort(s->events, s->event_count, s->scratch);
+        (void)prof__events_sort(s->events, s->event_count, s->scratch, prof__events_after);
     prof__flows_match(s);
     PROF__ASSERT(prof__events_hold(s->events, (uint32_t)s->event_count));
 }
@@ -14029,7 +14012,7 @@ PROF__FN void prof__groups_percentiles(prof__groups *g) {
     for (g->shift = 64; g->shift;) {
         g->shift -= 2;
         if (!(range >> g->shift)) continue;
-        prof__closes(g->s, prof__shares_take, prof__read_segment_fast, g);
+        prof__closes(g->s, prof__shares_take, NULL, g);
         for (size_t i = 0; i < n; i++) { /* narrows the range to the quarter that has it */
             prof__share *p = g->shares + i;
             uint32_t part = 0;
@@ -17205,7 +17188,7 @@ PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, pro
     f->max = (uint32_t)PROF__MIN((end - at) / size, (size_t)INT32_MAX);
     f->nodes = (prof__node *)at;
     for (uint32_t i = 0; i < f->depth + 3; i++) f->tops[i] = PROF_NONE;
-    prof__closes(s, prof__forest_take, PROF__BARE ? NULL : prof__read_segment_fast, f);
+    prof__closes(s, prof__forest_take, NULL, f);
     return !f->full;
 }
 
