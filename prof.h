@@ -680,7 +680,8 @@ typedef enum prof_time_unit {
 typedef struct prof_averages_desc {
     bool group_by_input_shapes, group_by_overload_name;
     uint32_t group_by_stack_n;           /* by the innermost n stack entries */
-    bool percentiles;                    /* exact, in tables with min and max; costs a sort */
+    bool percentiles;                    /* in tables with min and max; exact, but estimated (~p50)
+                                            where zones are in sums */
     bool group_by_site;                  /* by file and line, where one name has several: column
                                             "Source". Names made at run time have no place, of
                                             instrumented functions only static ones have their file
@@ -723,6 +724,7 @@ typedef struct prof_view {
     bool profile_memory, with_flops;
 #if !PROF__BARE
     const char *counters[PROF_COUNTERS]; /* names of the rows' counters; NULL: no more */
+    bool estimated;                      /* percentiles, by sums: their heads are ~p50, ~p90, ~p99 */
 #endif
 } prof_view;
 
@@ -14707,6 +14709,7 @@ PROF__FN void prof__table_head_text(const prof__table *t, int column, char *text
                            prof__text(prof__table_counter(t, prof__counter_of(i))));
         return;
     }
+    if (t->view.estimated && column >= PROF__COL_P50 && column <= PROF__COL_P99) *text++ = '~';
     for (; *head; head++) {
         const char *name = *head != '@' ? "" : device ? device : "None";
         for (; *name && text < end; name++) *text++ = device ? prof__upper(*name) : *name;
@@ -14734,7 +14737,10 @@ PROF__FN void prof__table_head_put(prof__table *t, int column) {
 
 /* ---- widths and sums of these columns ---- */
 
-PROF__FN void prof__table_view(prof__table *t) { t->view = t->trace->view; }
+PROF__FN void prof__table_view(prof__table *t) {
+    t->view = t->trace->view;
+    t->view.estimated = t->rows || prof__any_sums(t->trace);
+}
 
 /* The columns that only some traces have. */
 PROF__FN void prof__table_measure_wide(prof__table *t, const prof_average *r) {

@@ -307,6 +307,8 @@ says report_unknown_percentiles_json '"p50": null, "p90": null, "p99": null' 0 \
     "$prof" report --percentiles -f json "$out/sums.json"
 says report_known_percentiles_json '"p50": 0.700, "p90": 0.700, "p99": 0.700' 0 \
     "$prof" report --percentiles -f json "$out/sums.json"
+says report_estimated_percentiles '    ~p50          ~p90          ~p99 ' 0 \
+    "$prof" report --percentiles "$out/sums.json"
 for sort in self total calls; do
     says "report_sort_$sort" aten::addmm 0 "$prof" report --sort $sort "$now"
 done

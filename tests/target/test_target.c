@@ -236,6 +236,7 @@ static void test_target_tasks(void) {
     EQUAL(rows[0].on_cpu_ns, 3 * 15);
     EQUAL(rows[1].count, 3);
     EQUAL(rows[1].on_cpu_ns, 3 * 20);
+    EQUAL(prof_total_average(trace).on_cpu_ns, 3 * 35);
     EQUAL(prof_get_stats().unfinished, 3);
     SAME_TEXT(prof_threads(trace, &threads)[0].name, "same");
     EQUAL(prof_threads(trace, &threads)[0].id, 1007);

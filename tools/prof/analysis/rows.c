@@ -769,6 +769,7 @@ static void take_sums(row_table *t, const char *path, trace_text head) {
         group_key key = sums_key(t, row);
         uint32_t group = takes_sums(t, key.name) ? group_of(t, &key) : NO_GROUP;
         if (sums.timeline) row->p50_ns = row->p90_ns = row->p99_ns = 0;      /* the rest is there */
+        t->view.estimated |= row->p50_ns != 0;
         call_sums_add(t->sums, group == NO_GROUP ? PROF_NONE : t->group_rows[group], row);
     }
     t->summed += sums.count;
