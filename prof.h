@@ -13840,12 +13840,6 @@ PROF__EAGER void prof__call_add(prof__group *r, prof__group_wide *w, prof__group
 #undef PROF__SUM
 }
 
-/* Does event i lie in the one around? Parents come before their children. */
-PROF__FN bool prof__event_within(const struct prof_trace *s, uint32_t i, uint32_t around) {
-    while (i != PROF_NONE && i > around) i = s->events[i].parent;
-    return i == around;
-}
-
 PROF__EAGER void prof__group_take(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
     uint32_t row = prof__group_of(g, c->what), *last = g->last + row;
@@ -13854,9 +13848,10 @@ PROF__EAGER void prof__group_take(void *groups, const prof__close *c) {
         (void)prof__rank_take(g->ranks + row, c, !r->count);
         if (!PROF__BARE) *last = r->count && *last >= c->from ? PROF_NONE : c->number;
     } else {
+        uint32_t up = r->count ? *last : PROF_NONE;   /* parents come before their children */
         r->first = PROF__MIN(r->first, c->what);
-        if (*last != PROF_NONE)
-            *last = r->count && prof__event_within(g->s, *last, c->what) ? PROF_NONE : c->what;
+        while (up != PROF_NONE && up > c->what) up = g->s->events[up].parent;
+        if (*last != PROF_NONE) *last = up == c->what ? PROF_NONE : c->what;
     }
     prof__group_on_cpu(r, c);
     prof__call_add(r, !PROF__BARE && g->wide ? g->wide + row : NULL,
@@ -13899,6 +13894,18 @@ PROF__FN void prof__average_sums(prof_average *a, const prof__group *r, const pr
     memcpy((char *)a + offsetof(prof_average, device_time_total_ns), w,
            offsetof(prof__group_wide, cpu_us));
     if (k) memcpy(a->counters, k, sizeof *k);
+}
+
+/* Fills in the sums of a row with this call alone. */
+PROF__FN void prof__average_call(prof_average *a, const prof__close *c) {
+    prof__group sum;
+    prof__group_wide wide;
+    prof__group_counts counts;
+    memset(&wide, 0, sizeof wide);
+    memset(&counts, 0, sizeof counts);
+    prof__group_open(&sum);
+    prof__call_add(&sum, &wide, &counts, c);
+    prof__average_sums(a, &sum, &wide, &counts);
 }
 
 /* Clears the fields that rows are not grouped by. */
@@ -14340,20 +14347,13 @@ typedef struct prof__table {
 
 PROF__FN prof_average prof__table_row(const prof__table *t, uint32_t i) {
     prof_average r;
-    prof__group sum;
-    prof__group_wide wide;
-    prof__group_counts counts;
     prof__beside b;
     prof__close c;
     if (t->rows) return t->rows[i];
     if (PROF__BARE || t->groups) return prof__group_average(t->groups, i);
     r = prof__average_of(t->trace->events + i, i);
     c = prof__event_close(t->trace, i, &b);
-    memset(&wide, 0, sizeof wide);
-    memset(&counts, 0, sizeof counts);
-    prof__group_open(&sum);
-    prof__call_add(&sum, &wide, &counts, &c);
-    prof__average_sums(&r, &sum, &wide, &counts);
+    prof__average_call(&r, &c);
     return r;
 }
 
@@ -15529,14 +15529,6 @@ PROF__FN bool prof__is_overhead_row(const prof_thread_info *t) {
     return n > 9 && memcmp(t->name + n - 9, " Overhead", 9) == 0;
 }
 
-PROF__FN void prof__chrome_threads(prof__out *o, const struct prof_trace *s) {
-    prof__chrome_process(o, s);
-    for (uint32_t i = 0; i < s->thread_count; i++)
-        if (PROF__BARE || !prof__is_overhead_row(s->threads + i))
-            prof__chrome_thread(o, prof__chrome_pid(s), prof__chrome_tid(s, i), s->threads[i].name,
-                                i);
-}
-
 /* Who writes events. */
 typedef struct prof__chrome {
     prof__out *o;
@@ -16377,20 +16369,10 @@ PROF__CALL prof_result prof_set_distributed(const prof_distributed *info) {
 
 /* ---- the trace's head ---- */
 
-PROF__FN void prof__chrome_sum(prof__out *o, const prof_average *a, const char *before) {
-    char source[PROF__SOURCE];
-    prof__out_f(o, "%s\n{\"name\":\"%j\"", before, a->key);
-#define PROF__SUM_PUT(key, member) prof__out_f(o, ",\"%s\":%i", key, (int64_t)a->member);
-    PROF_SUM_FIELDS(PROF__SUM_PUT)
-    if (a->node_id >= 0) prof__out_f(o, ",\"" PROF_KEY_NODE "\":%i", (int64_t)a->node_id);
-    if (a->site)
-        prof__out_f(o, ",\"" PROF_KEY_SOURCE "\":\"%j\"", prof__site_source(a->site, source));
-    prof__out_text(o, "}");
-}
-
 /* Rows by name, or by name and place. */
 PROF__FN void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s, bool by_site) {
     const char *before = by_site ? ",\"" PROF_KEY_SUMS_BY_SITE "\":[" : ",\"" PROF_KEY_SUMS "\":[";
+    char source[PROF__SOURCE];
     prof_averages_desc by;
     prof_average *rows = NULL;           /* those of PROF_MODE_AGGREGATE */
     prof__groups g;
@@ -16406,7 +16388,13 @@ PROF__FN void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s, b
         prof_average a = rows ? rows[i] : prof__sums_average(s, g.rows[i].sums);
         if (!rows) a.site = by_site ? prof__site_placed(g.rows[i].first) : NULL;
         if (!rows) a.node_id = (int32_t)(prof__session.desc.node - 1);     /* as its events have */
-        prof__chrome_sum(o, &a, before);
+        prof__out_f(o, "%s\n{\"name\":\"%j\"", before, a.key);
+#define PROF__SUM_PUT(key, member) prof__out_f(o, ",\"%s\":%i", key, (int64_t)a.member);
+        PROF_SUM_FIELDS(PROF__SUM_PUT)
+        if (a.node_id >= 0) prof__out_f(o, ",\"" PROF_KEY_NODE "\":%i", (int64_t)a.node_id);
+        if (a.site)
+            prof__out_f(o, ",\"" PROF_KEY_SOURCE "\":\"%j\"", prof__site_source(a.site, source));
+        prof__out_text(o, "}");
         before = ",";
     }
     if (!before[1]) prof__out_text(o, "]");
@@ -16921,7 +16909,11 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
     prof__gpu gpu;
     prof__chrome w = { o, s, &gpu, { PROF_NONE, 0, 0, "" } };
     prof__gpu_open(&gpu, s);
-    prof__chrome_threads(o, s);
+    prof__chrome_process(o, s);
+    for (uint32_t i = 0; i < s->thread_count; i++)
+        if (PROF__BARE || !prof__is_overhead_row(s->threads + i))
+            prof__chrome_thread(o, prof__chrome_pid(s), prof__chrome_tid(s, i), s->threads[i].name,
+                                i);
     prof__chrome_streams(o, &gpu);
     for (uint32_t i = 0; !PROF__BARE && i < s->event_count && !o->failed; i++)
         prof__chrome_event(&w, s->events + i);
@@ -17099,19 +17091,12 @@ PROF__FN int64_t prof__metric_unit(prof_metric metric) {
 }
 
 PROF__FN int64_t prof__close_metric(const prof__close *c, prof_metric metric) {
-    const prof__beside *b = PROF__BARE ? NULL : c->beside;
-    const prof__amounts *all = b ? &b->all : NULL, *within = b ? &b->within : NULL;
+    prof_average a;
     if (metric <= PROF_METRIC_SELF_CPU_TIME_TOTAL) return c->self_ns;
     if (metric == PROF_METRIC_CPU_TIME_TOTAL) return c->cpu_ns;
-    if (!b) return 0;
-    switch (metric) {
-    case PROF_METRIC_DEVICE_TIME_TOTAL: return all->device_ns;
-    case PROF_METRIC_SELF_DEVICE_TIME_TOTAL: return PROF__MINUS(all->device_ns, within->device_ns);
-    case PROF_METRIC_CPU_MEMORY_USAGE: return all->cpu_bytes;
-    case PROF_METRIC_SELF_CPU_MEMORY_USAGE: return PROF__MINUS(all->cpu_bytes, within->cpu_bytes);
-    case PROF_METRIC_DEVICE_MEMORY_USAGE: return all->device_bytes;
-    default: return PROF__MINUS(all->device_bytes, within->device_bytes);
-    }
+    if (PROF__BARE || !c->beside) return 0;
+    prof__average_call(&a, c);
+    return prof__metric_of(&a, metric);
 }
 
 /* Merges the siblings `from` into those of the list, with all nodes below them. */
