@@ -724,7 +724,7 @@ typedef struct prof_view {
     bool profile_memory, with_flops;
 #if !PROF__BARE
     const char *counters[PROF_COUNTERS]; /* names of the rows' counters; NULL: no more */
-    bool estimated;                      /* percentiles, by sums: their heads are ~p50, ~p90, ~p99 */
+    bool estimated;                      /* percentiles, by sums: heads are ~p50, ~p90, ~p99 */
 #endif
 } prof_view;
 

@@ -5,8 +5,8 @@
    - prof__spans_hold, prof__nest_close: what lies in what;
    - prof__group_hash, prof__group_open, prof__same_group, prof__hash_place, prof__same_place,
      prof__pack_extra: which calls are of one row;
-   - prof__call_add, prof__extras_add, prof__rank_take, prof__rank_after: their sums;
-   - prof__average_of, prof__average_sums, prof__average_by, prof__average_extras: what a row tells;
+   - prof__call_add, prof__rank_take, prof__rank_after: their sums;
+   - prof__average_of, prof__average_sums, prof__average_by: what a row tells;
    - prof__order_add, prof__order_end: what a file has first;
    - prof__sort, prof__align.
    C99 that is C++, too. */
