@@ -118,4 +118,35 @@ if [ -n "$browser" ]; then
 else
     echo 'skip memory_page: no Chromium here'
 fi
+
+# Memory of a zone that never ends, as the program is killed in it.
+cat >"$out/killed.c" <<'END'
+#include "prof.h"
+#include <stdio.h>
+#include <unistd.h>
+static bool put(void *file, const void *data, size_t size) {
+    return fwrite(data, 1, size, (FILE *)file) == size && fflush((FILE *)file) == 0;
+}
+int main(void) {
+    static char block[64];
+    prof_desc desc = {0};
+    prof_device host = {0};
+    prof_sink out = {put, stdout};
+    desc.mode = PROF_MODE_STREAM;
+    desc.stream = out;
+    desc.profile_memory = true;
+    if (prof_start(&desc) != PROF_OK) return 1;
+    PROF_BLOCK("whole") prof_memory_alloc(block, sizeof block, host);
+    PROF_BLOCK("killed") {
+        prof_memory_alloc(block, sizeof block, host);
+        prof_flush();
+        _exit(0);
+    }
+}
+END
+library zlib
+# shellcheck disable=SC2086   # lists of words
+try memory_killed_builds $cc -I. "$out/killed.c" "$library" -o "$out/killed" $libs
+"$out/killed" >"$out/killed.raw"
+says memory_in_no_zone '1 zones that memory changed in have no end: those changes are in no row' 0 "$prof" report "$out/killed.raw"
 exit $failed

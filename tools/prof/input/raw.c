@@ -72,6 +72,7 @@ struct raw_source {
     map open;                                /* thread -> open_zones, if it has memory */
     arena memories;
     int64_t last_id;
+    uint64_t endless;                        /* zones with such an id whose end is missing */
     map rows;                                /* of devices, that have their names */
     span_sorter *ends;                       /* of arrows: by id, calls before work; NULL: none */
     arrow_end call;                            /* of the arrows that are being written; of none, */
@@ -166,12 +167,21 @@ static int64_t *open_at(raw_source *r, uint32_t thread, uint32_t depth) {
     return &open->ids[depth];
 }
 
+/* Of what is in `open` of a thread, zones from this depth on that memory has named. */
+static uint64_t named_zones(uint64_t place, uint32_t depth) {
+    const open_zones *open = (const open_zones *)(uintptr_t)place;
+    uint64_t count = 0;
+    for (; depth < open->room; depth++) count += open->ids[depth] != 0;
+    return count;
+}
+
 /* The id of a zone that ends; 0: nobody named it. */
 static int64_t id_of_ended(raw_source *r, const prof_raw_item *item) {
     const uint64_t *place = r->open.count ? map_get(&r->open, item->thread) : NULL;
     open_zones *open = place ? (open_zones *)(uintptr_t)*place : NULL;
     if (!open || item->depth >= open->room) return 0;
     int64_t id = open->ids[item->depth];
+    r->endless += named_zones(*place, item->depth + 1);
     memset(open->ids + item->depth, 0, (open->room - item->depth) * sizeof id);
     return id;
 }
@@ -756,9 +766,21 @@ bool raw_end(raw_source *r) {
 
 static bool is_cut(const prof_raw_stats *stats) { return !stats->ended && stats->tail_bytes > 0; }
 
+/* Zones that memory changed in, and that are still open at the stream's end. */
+static uint64_t still_open(const raw_source *r) {
+    uint64_t count = r->open.has_zero ? named_zones(r->open.zero_value, 0) : 0;
+    for (size_t i = 0; i < r->open.slot_count; i++)
+        if (r->open.slots[i].key) count += named_zones(r->open.slots[i].value, 0);
+    return count;
+}
+
 bool raw_tell(raw_source *r, const char *path) {
     const prof_raw_stats *stats = &r->stats;
     bool cut = is_cut(stats);
+    uint64_t endless = r->endless + still_open(r);
+    if (endless)
+        warn(path, "%llu zones that memory changed in have no end: those changes are in no row",
+             (unsigned long long)endless);
     if (stats->newer)
         warn(path, "%llu blocks are of a newer version than %s, or of the old PROF_CORE",
              (unsigned long long)stats->newer, PROF_VERSION);
