@@ -116,6 +116,34 @@ static void test_end_more_than_begun(void) {
     EQUAL(prof_get_stats().cut, 1);
 }
 
+static void act_unwind(void) { prof_unwind(prof_mark()); }
+static void act_pop(void) { prof_pop(); }
+
+/* There a handler cannot unwind, and a zone that it ends takes the deep ones in it along. */
+static void test_unwind_in_the_slow_path(void) {
+    for (int ends = 0; ends < 2; ends++) {
+        prof_desc desc = desc_of(PROF_MODE_TRACE);
+        prof_stats stats;
+        desc.platform.now = now_interrupted;
+        desc.max_depth = 1;
+        EQUAL(prof_start(&desc), PROF_OK);
+        PROF_BEGIN("outer");
+        PROF_BEGIN("deep");
+        PROF_BEGIN("deeper");
+        interrupt = ends ? act_pop : act_unwind;
+        prof_instant("moment");
+        PROF_END();
+        PROF_END();
+        PROF_END();
+        prof_stop();
+        stats = prof_get_stats();
+        EQUAL(stats.dropped_busy, 1);
+        EQUAL(stats.dropped_deep, ends ? 2 : 0);
+        EQUAL(stats.deep, ends ? 0 : 2);
+        EQUAL(stats.cut, ends ? 3 : 0);
+    }
+}
+
 /* first: the thread has not recorded in this session yet. */
 static void interrupt_lock(int act, bool first, bool os) {
     prof_desc desc = desc_of(PROF_MODE_TRACE);
@@ -147,6 +175,7 @@ static void test_under_the_lock(void) {
 int main(void) {
     RUN(test_in_the_slow_path);
     RUN(test_end_more_than_begun);
-    RUN(test_under_the_lock);
+    RUN(test_under_the_lock);            /* before deep zones make "(others)" */
+    RUN(test_unwind_in_the_slow_path);
     return test_end();
 }
