@@ -546,6 +546,38 @@ static void test_detail_records_only(void) {
     SAME_TEXT(threads[0].name, "the main one");
 }
 
+static size_t told;                      /* in the last window */
+
+static void tell_details(void *user, prof_trace *trace) {
+    size_t count;
+    const prof_event *e = prof_events(trace, &count);
+    (void)user;
+    told = 0;
+    for (size_t i = 0; i < count; i++) told += e[i].extra && e[i].extra->metadata_json;
+}
+
+/* A window gives back the memory that its analysis took for details. */
+static void test_detail_windows(void) {
+    enum { WINDOWS = 150 };
+    static uint64_t memory[200 << 10];
+    prof_desc desc = everything();
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    desc.max_threads = 1;
+    desc.acc_events = true;
+    desc.schedule.active = 1;
+    desc.on_trace_ready = tell_details;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 1; i <= WINDOWS; i++) {
+        PROF_BLOCK("zone") prof_set_arg_int("size", i);
+        (void)prof_step();
+        EQUAL(told, i);
+    }
+    (void)prof_stop();
+    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats().details_cut, 0);
+}
+
 int main(void) {
     RUN(test_detail_records_only);
     RUN(test_detail_fields);
@@ -563,5 +595,6 @@ int main(void) {
     RUN(test_detail_backward_random);
     RUN(test_detail_stacks);
     RUN(test_detail_small_arenas);
+    RUN(test_detail_windows);
     return test_end();
 }
