@@ -260,6 +260,15 @@ static void test_average_add(void) {
     EQUAL(sum.flops, 22);
     EQUAL(sum.counters[3], 42);
     EQUAL(sum.self_counters[0], 40);
+    before = a;                          /* all calls of a row as long as each other */
+    before.min_ns = before.p50_ns = before.p90_ns = before.p99_ns = before.max_ns = 5;
+    b.min_ns = b.p50_ns = b.p90_ns = b.p99_ns = b.max_ns = 10;
+    b.count = 25;
+    EQUAL(prof_average_add(&b, &before), PROF_OK);
+    EQUAL(b.p50_ns, 5);
+    EQUAL(b.p90_ns, 10);
+    EQUAL(b.min_ns, 5);
+    b.count = 100;
     b.p50_ns = b.p90_ns = b.p99_ns = 0;
     EQUAL(prof_average_add(&sum, &b), PROF_OK);
     EQUAL(sum.p50_ns, 0);

@@ -236,6 +236,35 @@ static void test_held_by_another(void) {
     EQUAL(prof_get_stats().recorded, 4);
 }
 
+static void *end_and_begin_deep(void *user) {
+    PROF_BEGIN("outer");
+    PROF_BLOCK("deep") {}
+    prof_push("open");
+    next_phase();
+    await_phase(2);
+    prof_pop();
+    PROF_END();
+    return user;
+}
+
+/* A thread that has ended a deep zone by its token does not look at the session any more. */
+static void test_deep_of_another(void) {
+    prof_desc desc;
+    pthread_t thread;
+    memset(&desc, 0, sizeof desc);
+    desc.max_depth = 1;
+    __atomic_store_n(&phase, 0, __ATOMIC_SEQ_CST);
+    EQUAL(prof_start(&desc), PROF_OK);
+    EQUAL(pthread_create(&thread, NULL, end_and_begin_deep, NULL), 0);
+    await_phase(1);
+    prof_stop();
+    next_phase();
+    pthread_join(thread, NULL);
+    EQUAL(prof_get_stats().deep, 2);
+    EQUAL(prof_get_stats().unfinished, 2);
+    EQUAL(prof_get_stats().dropped, 0);
+}
+
 /* A thread that takes a state over needs no more room for analysis than the one before it. */
 static void test_short_threads_take_no_room(void) {
     prof_desc desc;
@@ -304,6 +333,7 @@ int main(void) {
     RUN(test_threads_again);
     RUN(test_left_open_while_on);
     RUN(test_held_by_another);
+    RUN(test_deep_of_another);
     RUN(test_windows_among_threads);
     RUN(test_windows_back_to_back);
     RUN(test_windows_accumulate);
