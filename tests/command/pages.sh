@@ -101,13 +101,17 @@ write("threads_10000", [zone("work", i % 97, 5 + i % 13, tid=i) for i in range(1
 write("none", [])
 write("steps", [zone("ProfilerStep#%d" % (i // 2), 10 * i, 9, cat="user_annotation") for i in range(4500)])
 write("overlaps", [zone("part", 10 * i, 25, tid=1 + i % 2) for i in range(5000)])
+write("counters", [zone("work", 20 * i, 15, tid=i % 3) for i in range(2000)] +
+      [{"ph": "C", "name": "c%d" % (i % 9), "pid": 1, "ts": i, "args": {"value": i * 7919 % 1000}}
+       for i in range(40000, 0, -1)] +
+      [{"ph": "i", "name": "mark", "pid": 1, "tid": i % 3, "ts": 40000 - 3 * i} for i in range(12000)])
 write("told", [dict(zone(name, ts, 0), ph=ph) for name, ts, ph in
                (("outer", 0, "B"), ("inner", 0, "B"), ("inner", 9, "E"), ("outer", 9, "E"))] +
       [zone("far", 20, 5, args={"Zone id": 7}),
        zone("later", 30, 5, tid=2, args={"Zone id": 8, "Zone parent id": 7})])
 write("deep", [zone("level %d" % i, i, 20000 - 2 * i) for i in range(6000)])
 END_OF_PYTHON
-for name in hostile nan threads_10000 steps none told overlaps deep; do page $name "$out/$name.json"; done
+for name in hostile nan threads_10000 steps none told counters overlaps deep; do page $name "$out/$name.json"; done
 
 # ---- Figures ----
 

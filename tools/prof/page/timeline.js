@@ -34,6 +34,7 @@ function addCounters(process) {
   for (const counter of told.counters)
     if (counter[0] == process && !counter.shown) {
       counter.shown = true;
+      counter.sorted = counter.sorted || sortPoints(counter);
       addLine({counter}, GRAPH);
     }
 }
@@ -189,7 +190,8 @@ function drawTracks(texts) {
   const sums = pack(rgb(color("soft")));
   const first = Math.max(0, above(n => lines[n].y + lines[n].size, 0, lines.length, top));
   for (let n = first; n < lines.length && lines[n].y < top + tall; n++) {
-    const track = lines[n].rows, {gaps} = lines[n];
+    const track = lines[n].rows, {gaps, counter} = lines[n];
+    if (counter) drawValues(counter, y(lines[n].y));
     if (gaps !== undefined)
       drawGaps(idle.get(gaps), y(lines[n].y + HEAD), y(lines[n].y + HEAD + GAPS - 4));
     if (!track) continue;
@@ -236,42 +238,35 @@ function sortPoints([, , , points]) {
   return {at: order.map(i => points[i]), values, least: values.reduce((a, b) => Math.min(a, b), 0),
     most: values.reduce((a, b) => Math.max(a, b), -Infinity)};
 }
-// Of the values in one pixel the least, the most and the last.
-function drawValues(g, {at, values, least, most}, y, width) {
-  const size = GRAPH - 8, n = at.length;
-  const scaled = v => y + 4 + size - (most > least ? (v - least) / (most - least) * size : 0);
-  let last = null;
-  g.beginPath();
-  for (let i = Math.max(0, above(k => at[k], 0, n, view.from) - 1); i < n && at[i] <= view.to;) {
-    const x = xOf(at[i]);
-    let low = values[i], high = low, v = low;
-    for (; i < n && xOf(at[i]) < x + 1; i++) {
-      v = values[i];
-      low = Math.min(low, v);
-      high = Math.max(high, v);
+// In each column of pixels from the least of its values to the most; between them the last one.
+function drawValues(counter, top) {
+  const {at, values, least, most} = counter.sorted;
+  const {width, scale} = screen, k = width / (view.to - view.from), n = at.length;
+  const ink = pack(rgb(color("memory"))), thick = Math.max(1, Math.round(1.6 * scale));
+  const size = (GRAPH - 8) * scale, base = top + 4 * scale + size;
+  const y = v => Math.round(base - (most > least ? (v - least) / (most - least) * size : 0));
+  const column = moment => Math.max(0, (moment - view.from) * k | 0);
+  let i = Math.max(0, above(m => at[m], 0, n, view.from) - 1), last = values[i], end = column(at[i]);
+  while (i < n && at[i] <= view.to) {
+    const x = column(at[i]);
+    let low = last, high = last;
+    fill(end, x, y(last), y(last) + thick, ink);
+    for (; i < n && column(at[i]) == x; i++) {
+      last = values[i];
+      low = Math.min(low, last);
+      high = Math.max(high, last);
     }
-    g[last === null ? "moveTo" : "lineTo"](x, scaled(last === null ? low : last));
-    for (const value of new Set([low, high, v])) g.lineTo(x, scaled(value));
-    last = v;
+    if (x < width) fill(x, x + 1, y(high), y(low) + thick, ink);
+    end = Math.min(width, x + 1);
     drawn++;
   }
-  if (last !== null) g.lineTo(width, scaled(last));
-  g.stroke();
+  if (n && end < width) fill(end, width, y(last), y(last) + thick, ink);
 }
-function drawCounter(g, counter, y, width) {
-  const [, name, every, points] = counter, sorted = counter.sorted || sortPoints(counter);
-  const {least, most} = counter.sorted = sorted;
-  g.strokeStyle = color("memory");
-  g.lineWidth = 1.3;
-  drawValues(g, sorted, y, width);
+
+function drawCounter(g, {sorted: {least, most}, 1: name, 2: every, 3: points}, y, width) {
   const text = cut(plain(name) + (points.length ? ": " + count(least) + " to " + count(most) : "") +
     (every > 1 ? " (every " + count(every) + "th value)" : ""), width - 12);
-  g.fillStyle = color("card");
-  g.globalAlpha = 0.8;              // the line goes on behind it
-  g.fillRect(3, y + 3, g.measureText(text).width + 6, 15);
-  g.globalAlpha = 1;
-  g.fillStyle = color("ink");
-  g.fillText(text, 6, y + 10);
+  drawTitle(g, text, y + 10, color("ink"));
 }
 
 function drawHeads(g, width) {
@@ -287,12 +282,12 @@ function drawHeads(g, width) {
       g.fillText(cut(titleOf(process), width - 10), 6, at + PROCESS / 2);
     } else if (track) {
       g.font = "12px system-ui, sans-serif";
-      g.fillStyle = color("soft");
       const size = track.to - track.from, sums = track.summed ? " + " + count(track.summed) +
         " short" : "";
-      g.fillText((track.folded ? "\u25b8 " : "\u25be ") + cut(plain(track.title) + (size || sums
-        ? " \u2013 " + count(size) + sums + (size == 1 && !sums ? " slice" : " slices") : ""), width - 24), 6, at + HEAD / 2 + 1);
-      drawMarks(g, track, at);
+      if (track.marks.length) drawMarks(g, track, at);
+      drawTitle(g, (track.folded ? "\u25b8 " : "\u25be ") + cut(plain(track.title) + (size || sums
+        ? " \u2013 " + count(size) + sums + (size == 1 && !sums ? " slice" : " slices") : ""),
+      width - 24), at + HEAD / 2 + 1, color("soft"));
     } else if (gaps !== undefined) {
       drawGapHead(g, idle.get(gaps), at, width);
     } else if (counter) {
@@ -301,22 +296,30 @@ function drawHeads(g, width) {
     }
   }
 }
-function drawMarks(g, track, y) {
-  g.fillStyle = color("found");
-  const {marks} = track;
+function drawMarks(g, {marks}, y) {
   let last = -9;
+  g.beginPath();
   for (let n = above(k => marks[k][0], 0, marks.length, view.from); n < marks.length; n++) {
     const x = xOf(marks[n][0]);
     if (x > across) break;
-    if (x - last < 2) continue;
+    if (x - last < 3) continue;
     last = x;
     drawn++;
-    g.beginPath();
     g.moveTo(x - 4, y + 5);
     g.lineTo(x + 4, y + 5);
     g.lineTo(x, y + HEAD - 3);
-    g.fill();
   }
+  g.fillStyle = color("found");
+  g.fill();
+}
+// A text that can be read whatever is drawn behind it.
+function drawTitle(g, text, y, ink) {
+  g.fillStyle = color("card");
+  g.globalAlpha = 0.8;
+  g.fillRect(3, y - 8, g.measureText(text).width + 6, 15);
+  g.globalAlpha = 1;
+  g.fillStyle = ink;
+  g.fillText(text, 6, y);
 }
 
 function drawRuler(g, width) {
