@@ -68,5 +68,3 @@ function ticks(from, to, most) {
   for (let t = Math.ceil(from / step) * step; t <= to && list.length < 100; t += step) list.push(t);
   return list;
 }
-// A time on an axis: without zeros that tell nothing.
-function mark(us) { return time(us).replace(/\.0+ /, " ").replace(/(\.\d*?)0+ /, "$1 "); }
