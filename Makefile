@@ -126,9 +126,15 @@ soak: build/tests/soak ## long runs in flat memory (ZONES=1000000000), into buil
 storm: build/prof ## ends each command that writes at 1000 random moments (RUNS): output whole or old, nothing left
 	@STORM=$(or $(RUNS),1000) TIMEOUT=20000 sh tests/run.sh $(or $(ONLY),test_prof_outputs test_prof_record_files)
 
-stress: setup-test ## eight threads do everything at once, REPEATS=100 times; a tenth of it with TSan
+stress: setup-test ## eight threads do everything at once, REPEATS=100 times; a tenth of it with TSan. YIELD=1: 2000 times, each lets others run in the middle
+ifdef YIELD
+	@mkdir -p build/tests
+	gcc -std=c99 -O1 -DTEST_YIELD -DPROF_ASSERTS -I. tests/record/test_stress.c -o build/tests/stress_yield -lpthread -ldl -lm
+	@REPEATS=$(or $(REPEATS),2000) build/tests/stress_yield | tail -3
+else
 	@TIMEOUT=3000 REPEATS=$(or $(REPEATS),100) sh tests/run.sh gcc/test_stress
 	@TIMEOUT=3000 REPEATS=$$(($(or $(REPEATS),100) / 10)) sh tests/run.sh tsan/test_stress
+endif
 
 fuzz: setup-test ## every fuzz target for SECONDS=20 each, into build/trust.json
 	@FUZZ_SECONDS=$(SECONDS) sh tests/fuzz/fuzz.sh $(ONLY)

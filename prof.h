@@ -1891,10 +1891,13 @@ PROF_API void prof__interrupted(const prof__record *seen) PROF__QUIET;
 PROF_API prof__frame *prof__begin_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1, 2);
 
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
-#  define PROF__LOAD(p)          __atomic_load_n(&(p), __ATOMIC_RELAXED)
-#  define PROF__STORE(p, v)      __atomic_store_n(&(p), v, __ATOMIC_RELAXED)
-#  define PROF__ACQUIRE(p)       __atomic_load_n(&(p), __ATOMIC_ACQUIRE)
-#  define PROF__RELEASE(p, v)    __atomic_store_n(&(p), v, __ATOMIC_RELEASE)
+#  ifndef PROF__POINT                    /* tests: what runs before each of these */
+#    define PROF__POINT() ((void)0)
+#  endif
+#  define PROF__LOAD(p)          (PROF__POINT(), __atomic_load_n(&(p), __ATOMIC_RELAXED))
+#  define PROF__STORE(p, v)      (PROF__POINT(), __atomic_store_n(&(p), v, __ATOMIC_RELAXED))
+#  define PROF__ACQUIRE(p)       (PROF__POINT(), __atomic_load_n(&(p), __ATOMIC_ACQUIRE))
+#  define PROF__RELEASE(p, v)    (PROF__POINT(), __atomic_store_n(&(p), v, __ATOMIC_RELEASE))
 #endif
 /* What the inline code of every zone reads: variables of their own, by whose names the linker tells
    when the files of a program do not fit together. */
@@ -4202,8 +4205,8 @@ PROF__INLINE bool prof__item_is_zone(const prof__item *i) {
                       are read atomically and may be of a later session; what a thread writes to its
                       state goes by what prof__state_open copied there from its session
      all else: the trace, the arena, the description, names, observers
-                      under the lock, where prof__on has the state's generation; or from
-                      prof__look(t) to prof__looked(t), which the end of the session waits for
+                      where prof__on has the state's generation, under the lock or in the slow
+                      path: there the thread has its own lock, which the end of the session takes
    The thread that ends the session reads the states in prof__recorder.owned. prof_dump reads those
    in pool.used, by rules of its own. */
 
@@ -4452,8 +4455,6 @@ typedef struct prof__zone_hooks {
 typedef struct prof__state_sums {
     bool on;                             /* with AGGREGATE always; in a trace, once it is full */
     bool held;                           /* the lock is held by who adds the block */
-    uint32_t loan;                       /* PROF__LOAN_...: its thread wants the lock while sums
-                                            change, or was lent it by one who waits for them */
     uint32_t changes;                    /* one more when a change of them begins, and when it has
                                             ended: odd while they change */
     uint32_t cut;                        /* zones open at lower depths began before cut_tick: */
@@ -4476,7 +4477,7 @@ typedef struct prof__state_ring {
 /* @RECORD: zones deeper than max_depth. */
 typedef struct prof__state_deep {
     prof__deeps *zones;                  /* the innermost one is in here; NULL: none yet */
-    uint32_t open;                       /* how many; not 0: top is deepest. Within prof__look */
+    uint32_t open;                       /* how many; not 0: top is deepest */
 } prof__state_deep;
 
 /* @DETAILS */
@@ -4503,7 +4504,7 @@ typedef struct prof__state {
     uint32_t reserve;                    /* slots kept for the zones that are open */
     uint32_t promised; /* the generation in which room for open zones was promised */
     uint32_t recording;                  /* the generation it records in; 0: none, or not yet */
-    uint32_t looking;                    /* calls of prof__look that prof__looked has not ended */
+    uint32_t held;                       /* its own lock: prof__holder of who has it; 0: nobody */
     uint32_t wants;                      /* PROF__WANTS_... */
     bool full, fast;                     /* fast: the hot path may work */
     bool closed;                         /* prof_stop has read it. Under the lock */
@@ -5140,17 +5141,14 @@ static struct prof__recorder {
     uint64_t flow_last, async_last;      /* numbers given */
     uint32_t context_last;
     prof__state *owned;                  /* all states that threads own, of any session */
+    bool holding;                        /* a thread has or takes the own locks of others */
     prof__knot first_knot;               /* of the process: the longest base for the clock's rate */
     uintptr_t reading;                   /* who reads the records; prof_get_stats may, too */
 } prof__recorder;
 
 PROF__FN prof__slot *prof__slot_get(void);
 
-/* busy may be set still: siglongjmp or pthread_exit may have left the slow path half way. */
-PROF__FN void prof__thread_exits(void) {
-    prof__slot_get()->busy = 0;
-    prof_thread_end();
-}
+PROF__FN void prof__thread_exits(void);
 
 /* Arranges that prof__thread_exits runs at this thread's exit. */
 #if defined(_WIN32)
@@ -5301,7 +5299,7 @@ PROF__FN bool prof__owned_block(const prof__state *t, int n, char *block[2]) {
         block[0] = (char *)t->spare->begin;
         block[1] = (char *)t->spare->limit;
     }
-    if (n == 3 && PROF__ACQUIRE(t->looking)) {   /* it was stopped while it added to its rows */
+    if (n == 3 && PROF__ACQUIRE(t->held)) {   /* it was stopped while it added to its rows */
         block[0] = t->sums.tallies.low;
         block[1] = t->sums.tallies.high;
     }
@@ -5560,14 +5558,65 @@ PROF__FN prof__state *prof__slot_state(prof__slot *slot) {
     return (prof__state *)(void *)hot;
 }
 
+/* ---- a thread's own lock: it has it in the slow path; others take it to read what it wrote. Who
+   waits for it holds no other lock ---- */
+
+PROF__FN uint32_t prof__holder(void) { return (uint32_t)((uintptr_t)prof__slot_get() >> 3) | 1; }
+
+PROF__FN bool prof__state_mine(const prof__state *t) {
+    return PROF__LOAD(t->held) == prof__holder();
+}
+
+PROF__FN bool prof__state_try(prof__state *t) { return prof__swap(&t->held, 0, prof__holder()); }
+
+PROF__FN void prof__state_lock(prof__state *t) {
+    while (!prof__state_try(t)) prof__yield();
+}
+
+PROF__FN void prof__state_unlock(prof__state *t) {
+    if (prof__state_mine(t)) PROF__RELEASE(t->held, 0u);
+}
+
+/* Is the state's generation recorded? In the slow path it stays valid while that lasts. */
+PROF__FN bool prof__is_open(const prof__state *t) { return PROF__LOAD(prof__on) == t->generation; }
+
+PROF__FN void prof__lock_pause(void) {
+    prof__unlock();
+    prof__yield();
+    prof__lock();
+}
+
+/* Takes the own locks of the session's threads but `own`, the caller's; one after the other, so one
+   thread at a time does this. Gives up on who keeps its lock for long: it may be stalled. Under the
+   lock, which is free meanwhile. */
+PROF__FN void prof__states_lock(const struct prof_trace *s, const prof__state *own, int tries) {
+    for (; prof__recorder.holding && tries; tries--) prof__lock_pause();
+    prof__recorder.holding = true;
+    for (bool all = false; !all && tries; tries--) {
+        all = true;
+        for (prof__state *t = prof__recorder.owned; t; t = t->next)
+            if (t != own && t->generation == s->generation && !prof__state_mine(t) &&
+                !prof__state_try(t)) all = false;
+        if (!all) prof__lock_pause();
+    }
+}
+
+PROF__FN void prof__states_unlock(const prof__state *own) {
+    for (prof__state *t = prof__recorder.owned; t; t = t->next)
+        if (t != own) prof__state_unlock(t);
+    prof__recorder.holding = false;
+}
+
 /* Enters the slow path, which no signal handler may: it could not know what is half done. While
    last is 0 the ends in handlers come here too; what they begin is dropped, and counted. */
 PROF__FN bool prof__enter(prof__slot *slot) {
     if (slot->busy) return false;
     slot->busy = 1;
     PROF__SIGNAL_FENCE();
-    if (slot->generation == PROF__LOAD(prof__on)) PROF__STORE(slot->hot->last, 0u);
+    if (slot->generation != PROF__LOAD(prof__on)) return true;
+    PROF__STORE(slot->hot->last, 0u);
     PROF__SIGNAL_FENCE();
+    prof__state_lock(prof__slot_state(slot));
     return true;
 }
 
@@ -5592,43 +5641,38 @@ PROF__FN void prof__leave(prof__slot *slot) {
     bool on = slot->generation == PROF__LOAD(prof__on), due = on && t->due.records && prof__due(t);
     prof_result (*flush)(void) = due ? t->flush : NULL;
     if (on && t->fast) prof__set_limits(t);
+    if (&t->hot != &prof__nowhere) prof__state_unlock(t);
     PROF__SIGNAL_FENCE();
     slot->busy = 0;
     if (flush) (void)(flush)();
 }
 
-/* From here to prof__looked() the session stays open, and who would close it waits: the thread may
-   read the trace, the description and the arena. False: it is over. */
-PROF__FN bool prof__look(prof__state *t) {
-    PROF__STORE(t->looking, t->looking + 1);
-    PROF__FENCE();
-    if (PROF__LOAD(prof__on) == t->generation) return true;
-    PROF__RELEASE(t->looking, t->looking - 1);
-    return false;
+/* siglongjmp or pthread_exit may have left the slow path half way. */
+PROF__FN void prof__thread_exits(void) {
+    prof__slot *slot = prof__slot_get();
+    if (slot->hot != &prof__nowhere) prof__state_unlock(prof__slot_state(slot));
+    slot->busy = 0;
+    prof_thread_end();
 }
-
-PROF__FN void prof__looked(prof__state *t) { PROF__RELEASE(t->looking, t->looking - 1); }
 
 /* site: shifted by 8 */
 PROF__FN void prof__observe_begin(prof__state *t, uint32_t site) {
     const prof_extra *with = prof__slot_get()->with;
-    if (!prof__look(t)) return;
+    if (!prof__is_open(t)) return;
     for (uint32_t i = 0; i < prof__recorder.observer_count; i++) {
         const prof_observer *o = prof__recorder.observers + i;
         const char *name = PROF__ACQUIRE(prof__site(site >> 8)->name);   /* see @FUNCTIONS */
         if (o->begin_with) (o->begin_with)(o->user, name, with);
         else if (o->begin) (o->begin)(o->user, name);
     }
-    prof__looked(t);
 }
 
 PROF__FN void prof__observe_end(prof__state *t, uint32_t site) {
-    if (!prof__look(t)) return;
+    if (!prof__is_open(t)) return;
     for (uint32_t i = prof__recorder.observer_count; i--;)
         if (prof__recorder.observers[i].end)
             (prof__recorder.observers[i].end)(prof__recorder.observers[i].user,
                                    PROF__ACQUIRE(prof__site(site >> 8)->name));
-    prof__looked(t);
 }
 
 /* A record's value as the double that it is. */
@@ -5645,7 +5689,7 @@ PROF__FN int64_t prof__real_whole(double x) {
 
 PROF__FN void prof__observe_moment(prof__state *t, uint32_t kind, uint32_t site, uint64_t value) {
     bool real = kind == PROF__REAL;
-    if (!prof__look(t)) return;
+    if (!prof__is_open(t)) return;
     for (uint32_t i = 0; i < prof__recorder.observer_count; i++) {
         const prof_observer *o = prof__recorder.observers + i;
         const char *name = prof__site(site)->name;
@@ -5655,7 +5699,6 @@ PROF__FN void prof__observe_moment(prof__state *t, uint32_t kind, uint32_t site,
             (o->counter)(o->user, name,
                        real ? prof__real_whole(prof__real_value(value)) : (int64_t)value);
     }
-    prof__looked(t);
 }
 
 /* Goes on writing in chunk c. The new segment is linked before the cursor moves, so that
@@ -5689,14 +5732,12 @@ PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
     prof__put_clock(t);
 }
 
-/* Where the records of t's chunk end, read by others: the last slots may be claimed, but not be
-   written yet. The chunk may change meanwhile. */
-PROF__FN PROF__RACES prof__record *prof__cursor_of(const prof__state *t) {
+/* Where the slots of t's chunk end that are claimed, read by others. The chunk may change
+   meanwhile. */
+PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
     const prof__record *begin = PROF__LOAD(t->begin), *limit = PROF__LOAD(t->limit);
     prof__record *c = PROF__ACQUIRE(t->hot.cursor);
-    if (c < begin || c > limit + PROF__CLAIMS) return (prof__record *)(uintptr_t)begin;
-    while (c > begin && !PROF__ACQUIRE(c[-1].site_depth)) c--;
-    return c;
+    return c < begin || c > limit + PROF__CLAIMS ? (prof__record *)(uintptr_t)begin : c;
 }
 
 /* ---- @SUMS: what zones come to by name, where no record of them is kept ----
@@ -5711,8 +5752,7 @@ PROF__FN PROF__RACES prof__record *prof__cursor_of(const prof__state *t) {
      they end they are written to the timeline's last segment.
    - A row's inner is at most its total. Rows never move; an index always has a free place.
    - Slots of the block that were added to rows have no third word.
-   - sums is odd while rows or block change. Only their thread changes them, between prof__look and
-     prof__looked, or the thread that ends its recording. */
+   - sums is odd while rows or block change. Who changes them has their thread's own lock. */
 
 /* Adds the sums of one row to another; a bucket does not overflow. */
 PROF__FN void prof__tally_add(prof__tally *r, const prof__tally *from) {
@@ -5792,44 +5832,19 @@ PROF__FN bool prof__is_others(uint32_t site) {
     return !site || site == PROF__LOAD(prof__sites.others) << 8;
 }
 
-enum { PROF__LOAN_NONE, PROF__LOAN_WANTED, PROF__LOAN_GIVEN };
-
-/* Takes the lock while t's sums change. Its holder may be a snapshot that waits for just these
-   sums: then it lends the lock, and does nothing until it has the lock back. */
-PROF__FN bool prof__sums_lock(prof__state *t) {
-    if (t->sums.held) return true;
-    PROF__STORE(t->sums.loan, (uint32_t)PROF__LOAN_WANTED);
-    for (int i = 0; i < 1000000 && !prof__lock_mine(); i++) {
-        if (PROF__ACQUIRE(t->sums.loan) == PROF__LOAN_GIVEN) return true;
-        if (prof__try_lock()) {
-            PROF__STORE(t->sums.loan, (uint32_t)PROF__LOAN_NONE);
-            return true;
-        }
-        if (i >= 16) prof__yield();
-    }
-    (void)prof__swap(&t->sums.loan, PROF__LOAN_WANTED, PROF__LOAN_NONE);
-    return PROF__ACQUIRE(t->sums.loan) == PROF__LOAN_GIVEN;
-}
-
-PROF__FN void prof__sums_unlock(prof__state *t) {
-    if (t->sums.held) return;
-    if (PROF__LOAD(t->sums.loan) == PROF__LOAN_GIVEN)
-        PROF__RELEASE(t->sums.loan, (uint32_t)PROF__LOAN_NONE);
-    else prof__unlock();
-}
-
 /* A new row for a site; where there is no room for it, the row of all others. */
 PROF__RARE prof__tally *prof__tally_make(prof__state *t, uint32_t site) {
     prof__tallies *y = &t->sums.tallies;
     uint32_t places = y->index->mask + 1;
     prof__tally *r = NULL;
-    if (prof__is_others(site) || y->full || !prof__sums_lock(t)) return y->others;
+    if (prof__is_others(site) || y->full) return y->others;
+    if (!t->sums.held && !prof__lock_briefly()) return y->others;
     if (y->last->number + 1 <= places / 2 || prof__tallies_index(y, 2 * places) ||
         y->last->number + 1 < places) r = prof__tallies_row(y, site);
     if (r) prof__tally_place(y->index, r);
     PROF__ASSERT(y->last->number <= y->index->mask);   /* others, in no place, is number 0 */
     y->full = !r;
-    prof__sums_unlock(t);
+    if (!t->sums.held) prof__unlock();
     return r ? r : y->others;
 }
 
@@ -5999,11 +6014,12 @@ PROF__FN void prof__block_run(prof__state *t, prof__record *c, prof__record *end
 /* Adds the block up to end to the rows, and before it what was not written the last time. */
 PROF__FN void prof__block_add(prof__state *t, prof__record *end) {
     prof__record *hole = t->sums.hole;
+    prof__frame *top = PROF__LOAD(t->hot.top);
     PROF__ASSERT(end >= t->begin && end <= t->limit + PROF__CLAIMS);
     t->sums.hole = NULL;
     if (hole) prof__block_run(t, hole, t->sums.hole_end);
-    if (t->hot.top < t->sums.hole_top) t->sums.hole = NULL;   /* nobody will write it any more */
-    if (!t->sums.hole) t->sums.hole_top = t->hot.top;
+    if (top < t->sums.hole_top) t->sums.hole = NULL;   /* nobody will write it any more */
+    if (!t->sums.hole) t->sums.hole_top = top;
     prof__block_run(t, t->begin, end);
 }
 
@@ -6041,11 +6057,10 @@ PROF__FN void prof__block_empty(prof__state *t) {
 
 /* The thread adds its block to its rows. False: the session is over, and its end adds the block. */
 PROF__FN bool prof__sums_drain(prof__state *t) {
-    if (!prof__look(t)) return false;
+    if (!prof__is_open(t)) return false;
     prof__sums_open(t);
     prof__block_empty(t);     /* while sums is odd, so that a copy sees no half written record */
     prof__sums_shut(t);
-    prof__looked(t);
     return true;
 }
 
@@ -6175,14 +6190,10 @@ PROF__FN bool prof__sum_from_here(prof__state *t) {
 }
 
 /* Waits until state t's sums are whole, and sets *sums to how often they changed. Their thread may
-   be off its core for long; for one that never comes back it waits once: *gone is then *sums. lend:
-   t, where the reader holds the lock; else NULL. */
-PROF__FN void prof__sums_begin_read(const prof__state *t, uint32_t *sums, uint32_t *gone,
-                                    prof__state *lend) {
+   be off its core for long; for one that never comes back it waits once: *gone is then *sums. */
+PROF__FN void prof__sums_begin_read(const prof__state *t, uint32_t *sums, uint32_t *gone) {
     uint32_t i = 0;
     while ((*sums = PROF__ACQUIRE(t->sums.changes)) & 1 && *sums != *gone) {
-        if (lend && prof__swap(&lend->sums.loan, PROF__LOAN_WANTED, PROF__LOAN_GIVEN))
-            while (PROF__ACQUIRE(lend->sums.loan) == PROF__LOAN_GIVEN) prof__yield();
         if (i++ == 200000) *gone = *sums;
         prof__yield();
     }
@@ -6205,7 +6216,6 @@ typedef struct prof__rest {
     uint64_t cut_tick;
     prof__record *ended;                 /* zones that were open at the cut, by prof__cut_write; */
     uint32_t ended_count;                /* their slots. NULL: they are not wanted */
-    prof__state *lend;                   /* see prof__sums_begin_read */
 } prof__rest;
 
 /* Copies the block to `to`, which has room for so many records, and the ticks by depth to inner. */
@@ -6216,7 +6226,7 @@ PROF__FN PROF__RACES void prof__rest_copy(prof__rest *rest, const prof__state *t
     do {
         const prof__record *begin, *end;
         size_t n;
-        prof__sums_begin_read(t, &rest->sums, &rest->gone, rest->lend);
+        prof__sums_begin_read(t, &rest->sums, &rest->gone);
         begin = PROF__LOAD(t->begin);
         end = PROF__LOAD(t->sums.on) && !t->closed ? prof__cursor_of(t) : begin;
         n = end < begin ? 0 : PROF__MIN((size_t)(end - begin), room);
@@ -6241,7 +6251,7 @@ PROF__FN void prof__rest_row(prof__rest *rest, const prof__state *t, const prof_
     uint32_t sums;
     int i = 0;
     do {
-        prof__sums_begin_read(t, &sums, &rest->gone, rest->lend);
+        prof__sums_begin_read(t, &sums, &rest->gone);
         prof__copy_words(row, from, sizeof *row);
     } while (!prof__sums_same(t, sums) && i++ < 1000);
     if (sums != rest->sums) rest->moved = PROF__MIN(rest->moved, row->number);
@@ -6303,11 +6313,15 @@ PROF__FN bool prof__room_made(prof__state *t, uint32_t n) {
 }
 
 PROF__FN bool prof__room(prof__state *t, uint32_t n) {
+    bool made;
     if (prof__left(t) >= (ptrdiff_t)(n + t->reserve)) return true;
     if (t->sums.on) return prof__sums_drain(t) && prof__left(t) >= (ptrdiff_t)(n + t->reserve);
     if (prof__room_made(t, n)) return true;
-    return t->flush && t->generation == PROF__LOAD(prof__on) && !prof__lock_mine() &&
-           (t->flush)() == PROF_OK && prof__room_made(t, n);
+    if (!t->flush || !prof__is_open(t) || prof__lock_mine()) return false;
+    prof__state_unlock(t);                     /* who ends the session may be about to flush */
+    made = (t->flush)() == PROF_OK;
+    prof__state_lock(t);
+    return made && prof__room_made(t, n);
 }
 
 /* A begin that is not recorded. Without a token its end must be skipped when it comes. */
@@ -6345,10 +6359,7 @@ PROF__FN void prof__put_zone(prof__state *t, prof__frame *f, uint64_t now, bool 
 PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
     prof__frame *f = t->hot.top - 1;
     if (f < t->hot.bottom) return false;
-    if (t->hooks.end && prof__look(t)) {
-        (t->hooks.end)(t, f);
-        prof__looked(t);
-    }
+    if (t->hooks.end && prof__is_open(t)) (t->hooks.end)(t, f);
     if (!prof__room(t, 4)) {
         if (PROF__LOAD(prof__on) != t->generation) return false;
         t->full = true;
@@ -6406,7 +6417,7 @@ PROF__FN void prof__deep_pop(prof__state *t) {
 }
 
 /* Ends the innermost deep zone at now: adds it to its row, and returns its ticks. Called by its
-   thread, between prof__look and prof__looked, or by the thread that ends the session. */
+   thread, or by the thread that ends the session. */
 PROF__FN uint64_t prof__deep_put(prof__state *t, uint64_t now, bool unfinished) {
     const prof__deep *d = prof__deep_top(t);
     uint64_t start = (uint64_t)d->frame.epoch << 32 | d->frame.start;
@@ -6439,14 +6450,13 @@ PROF__FN void prof__deep_leave(prof__state *t, uint64_t now, uint64_t ticks) {
 PROF__FN bool prof__end_deep(prof__state *t, bool unfinished) {
     uint64_t now = prof__state_now(t), ticks;
     uint32_t site;
-    if (!prof__look(t)) return false;
+    if (!prof__is_open(t)) return false;
     site = prof__deep_top(t)->frame.site;
     prof__sums_open(t);
     if (t->sums.on) prof__block_empty(t);
     ticks = prof__deep_put(t, now, unfinished);
     prof__sums_shut(t);
     if (!PROF__LOAD(t->deep.open)) prof__deep_leave(t, now, ticks);
-    prof__looked(t);
     if (t->observed) prof__observe_end(t, site);
     return true;
 }
@@ -6461,9 +6471,8 @@ PROF__FN bool prof__end_deeps(prof__state *t, uint32_t n) {
 /* Drops deep zones where a signal handler, in the slow path, ended a zone around them. */
 PROF__FN void prof__deep_check(prof__state *t) {
     if (PROF__LIKELY(!PROF__LOAD(t->deep.open) || t->hot.top == t->deepest)) return;
-    if (!prof__look(t)) return;
+    if (!prof__is_open(t)) return;
     for (; PROF__LOAD(t->deep.open); PROF__BUMP(t->counts.deep, 1)) prof__deep_pop(t);
-    prof__looked(t);
 }
 
 /* Is t one of this session's states, perhaps from an older generation? */
@@ -6648,6 +6657,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     bool ok;
     PROF__STORE(t->recording, 0u);
     PROF__STORE(t->sums.on, false);
+    PROF__STORE(t->held, 0u);            /* a reader of what the last thread wrote may have it */
     if (!s->pool.regions) t->ring.list = NULL;
     if (s->pool.regions && !prof__ring_open(t)) return false;
     if (!s->pool.regions && !prof__state_used(t)) prof__state_use(t);
@@ -6707,6 +6717,7 @@ PROF__FN void prof__state_give(prof__slot *slot, prof__state *t) {
     slot->stale = (uint32_t)(t->hot.top - t->frames);
     slot->generation = 1;
     slot->hot = &prof__nowhere;
+    prof__state_unlock(t);
     while (*p && *p != t) p = &(*p)->next;
     if (*p) *p = t->next;
     if (!s->open || !prof__in_grid(t)) return;
@@ -6719,13 +6730,15 @@ PROF__FN void prof__state_give(prof__slot *slot, prof__state *t) {
 }
 
 /* Takes the lock when no end of the session is under way: that owns the thread's open zones. */
-PROF__FN void prof__lock_to_leave(const prof__state *t) {
+PROF__FN void prof__lock_to_leave(prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     prof__lock();
     while (s->open && t->generation == s->generation && !t->closed &&
            PROF__LOAD(prof__on) != t->generation) {
         prof__unlock();
+        prof__state_unlock(t);
         prof__yield();
+        prof__state_lock(t);
         prof__lock();
     }
 }
@@ -6907,12 +6920,9 @@ PROF__FN bool prof__is_left(prof__state *t, const prof__frame *f, prof__entry_fr
 
 /* A thread with many open zones begins another: first ends the inner zones that longjmp left. */
 PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
-    while (PROF__LOAD(t->deep.open) && prof__look(t)) {
-        bool left = prof__is_left(t, &prof__deep_top(t)->frame, here) &&
-                    prof__end_deeps(t, t->deep.open - 1);
-        prof__looked(t);
-        if (!left) break;
-    }
+    while (PROF__LOAD(t->deep.open) && prof__is_open(t) &&
+           prof__is_left(t, &prof__deep_top(t)->frame, here))
+        if (!prof__end_deeps(t, t->deep.open - 1)) return;
     while (!PROF__LOAD(t->deep.open) && t->hot.top > t->crowd &&
            prof__is_left(t, t->hot.top - 1, here)) {
         if (!prof__end_zone(t, prof__state_now(t), false)) return;
@@ -6934,7 +6944,7 @@ PROF__FN prof__frame *prof__open_deep(prof__state *t, uint32_t site, uint32_t wh
                                       prof__entry_frame entry) {
     prof__deep *d = NULL;
     uint64_t now;
-    if (!t->skipped && prof__look(t)) {
+    if (!t->skipped && prof__is_open(t)) {
         d = prof__deep_push(t);
         now = prof__state_now(t);
         if (d) {
@@ -6944,7 +6954,6 @@ PROF__FN prof__frame *prof__open_deep(prof__state *t, uint32_t site, uint32_t wh
             d->within = 0;
             prof__origin_set(t, &d->frame, token ? PROF__BY_SCOPE : PROF__BY_CALL, entry, 0);
         }
-        prof__looked(t);
     }
     if (!d) return prof__skip(t, &t->counts.deep, token);
     if (why <= PROF__NO_LOCK) PROF__BUMP(t->counts.others, 1);
@@ -6986,10 +6995,7 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
         return prof__skip(t, &t->counts.full, token);
     }
     if (why <= PROF__NO_LOCK) PROF__BUMP(t->counts.others, 1);
-    if (t->hooks.begin && prof__look(t)) {
-        (t->hooks.begin)(t, f, entry);
-        prof__looked(t);
-    }
+    if (t->hooks.begin && prof__is_open(t)) (t->hooks.begin)(t, f, entry);
     now = prof__state_now(t);
     if (now >> 32 != t->epoch) {
         t->epoch = (uint32_t)(now >> 32);
@@ -7070,7 +7076,7 @@ PROF__FN PROF__RACES bool prof__hint_fits(const char *text, const char *name) {
 }
 
 /* The number of a name by the thread's hints; 0: it must be looked up. The text that a hint points
-   to is compared, as it may be of another name. It needs no prof__look: if the session has ended
+   to is compared, as it may be of another name. It needs no lock: if the session has ended
    meanwhile, the number goes into a frame that nobody reads. */
 PROF__FN PROF__RACES uint32_t prof__name_hinted(prof__state *t, const char *name) {
     const int32_t *place = prof__hint_of(t, name);
@@ -7087,36 +7093,27 @@ PROF__FN PROF__RACES uint32_t prof__name_hinted(prof__state *t, const char *name
    interrupt this, as each place always holds some name of this session. */
 PROF__FN void prof__name_hint(prof__state *t, const char *name, uint32_t number) {
     int32_t *place = prof__hint_of(t, name), hint;
-    const prof__name *n;
-    if (!prof__look(t)) return;
-    n = PROF__LOAD(prof__sites.names.list)[number - 1];
+    const prof__name *n = PROF__LOAD(prof__sites.names.list)[number - 1];
     hint = (int32_t)(((intptr_t)n - (intptr_t)t) / 16);
     if ((uintptr_t)PROF__LOAD(prof__arena.end) - (uintptr_t)(n + 1) >= PROF__HINTED &&
         prof__hint_name(t, hint) == n) {
         PROF__STORE(place[1], PROF__LOAD(place[0]));
         PROF__STORE(place[0], hint);
     }
-    prof__looked(t);
 }
 
-/* The site of a run-time name, shifted by 8; or PROF__NO_...: why there is none. */
-PROF__FN uint32_t prof__intern(prof__state *t, const char *name) {
-    size_t length;
-    uint32_t hash, number, why = PROF__NO_LOCK;
+/* The same, by the table of names; it is added there. In the slow path. */
+PROF__FN uint32_t prof__name_found(prof__state *t, const char *name) {
     const prof__names *names = &prof__sites.names;
-    if (!name) name = "(null)";
-    if ((number = prof__name_hinted(t, name)) != 0) return (PROF__PUSHED + number - 1) << 8;
-    hash = prof__hash(name, &length);
-    if (prof__look(t)) {
-        if (PROF__ACQUIRE(names->index))
-            number = PROF__ACQUIRE(*prof__name_place(name, length, hash));
-        prof__looked(t);
-    }
+    size_t length;
+    uint32_t hash = prof__hash(name, &length), number = 0, why = PROF__NO_LOCK;
+    if (!prof__is_open(t)) return why;
+    if (PROF__ACQUIRE(names->index)) number = PROF__ACQUIRE(*prof__name_place(name, length, hash));
     if (!number && PROF__LOAD(prof__sites.others) &&
         (PROF__LOAD(names->count) == PROF__LOAD(names->capacity) ||
          length >= PROF__LOAD(names->refused))) return PROF__NO_ROOM;
     if (!number && prof__lock_briefly()) {
-        if (PROF__LOAD(prof__on) == t->generation) number = prof__name_add(name, length, hash);
+        if (prof__is_open(t)) number = prof__name_add(name, length, hash);
         if (number && name[length]) prof__sites.cut++;
         why = PROF__NO_ROOM;
         prof__unlock();
@@ -7124,6 +7121,18 @@ PROF__FN uint32_t prof__intern(prof__state *t, const char *name) {
     if (!number) return why;
     if (length < PROF__HINTED) prof__name_hint(t, name, number);
     return (PROF__PUSHED + number - 1) << 8;
+}
+
+/* The site of a run-time name, shifted by 8; or PROF__NO_...: why there is none. */
+PROF__FN uint32_t prof__intern(prof__state *t, const char *name) {
+    prof__slot *slot = prof__slot_get();
+    uint32_t number, site;
+    if (!name) name = "(null)";
+    if ((number = prof__name_hinted(t, name)) != 0) return (PROF__PUSHED + number - 1) << 8;
+    if (!prof__enter(slot)) return PROF__NO_LOCK;
+    site = prof__name_found(t, name);
+    prof__leave(slot);
+    return site;
 }
 
 /* The mark's site, shifted by 8, registered if need be; or PROF__NO_...: why there is none. */
@@ -7225,11 +7234,10 @@ PROF__FN void prof__end_busy(prof__slot *slot, prof__frame *token) {
    generation; where too many zones were open then (overlaid), it counts as cut. */
 PROF__FN void prof__end_here(prof__state *t, prof__frame *token) {
     uint32_t deep = 0;
-    if (PROF__LOAD(t->deep.open) && prof__look(t)) {
+    if (PROF__LOAD(t->deep.open) && prof__is_open(t)) {
         uint32_t n = PROF__LOAD(t->deep.open);
         for (const prof__deeps *b = t->deep.zones; n && !deep; b = n % PROF__DEEPS ? b : b->below)
             if (&b->zones[--n % PROF__DEEPS].frame == token - 1) deep = n + 1;
-        prof__looked(t);
     }
     if (deep) {
         if (prof__end_deeps(t, deep)) (void)prof__end_deep(t, false);
@@ -7281,16 +7289,18 @@ PROF__CALL void prof__end_top(void) {
 /* A signal handler recorded in the middle of an end. If it came between the look at the cursor and
    the store behind it, that store has emptied the slot of the handler's second record. */
 PROF__CALL void prof__interrupted(const prof__record *seen) {
-    prof__state *t = prof__slot_state(prof__slot_get());
+    prof__slot *slot = prof__slot_get();
+    prof__state *t = prof__slot_state(slot);
     const prof__record *at = seen + 1;
     bool here = at >= t->begin && at < t->hot.cursor - 1, before = false;   /* -1: this end's own */
-    if (at->site_depth || !prof__look(t)) return;
-    for (const prof__segment *g = PROF__ACQUIRE(t->row->first); g; g = PROF__ACQUIRE(g->next))
+    if (at->site_depth || !prof__enter(slot)) return;
+    for (const prof__segment *g = prof__is_open(t) ? PROF__ACQUIRE(t->row->first) : NULL; g;
+         g = PROF__ACQUIRE(g->next))
         before |= at >= PROF__LOAD(g->begin) && at < PROF__LOAD(g->end);
     if (here || before) PROF__COUNT(prof__loose.dropped_busy);
     if (before || (here && !t->sums.on)) PROF__BUMP(t->counts.extra, 1);
     t->segment_extra += before;
-    prof__looked(t);
+    prof__leave(slot);
 }
 
 PROF__CALL void prof_pop(void) { prof__end_top_inline(); }
@@ -7353,12 +7363,10 @@ PROF__CALL void prof_unwind(prof_place mark) {
     prof__leave(slot);
 }
 
-/* Counts a record that a thread in sums does not keep. It needs prof__look, because the end of the
-   session takes over the thread's counts. */
+/* Counts a record that a thread in sums does not keep; not after the end of the session, which has
+   taken over the thread's counts. */
 PROF__FN void prof__count_not_kept(prof__state *t) {
-    if (!prof__look(t)) return;
-    PROF__BUMP(t->counts.not_kept, 1);
-    prof__looked(t);
+    if (prof__is_open(t)) PROF__BUMP(t->counts.not_kept, 1);
 }
 
 /* Writes an instant or a counter: two slots; dropped and counted when it would take the room of
@@ -8963,23 +8971,21 @@ PROF__FN bool prof__long_open(prof__long *l, uint32_t slots, uint32_t wants) {
     l->slot = prof__slot_get();
     if (wants & ~PROF__LOAD(prof__recorder.wants)) return false;
     t = prof__state_here(l->slot);
-    if (!t) return false;
-    if (t->sums.on || PROF__LOAD(t->deep.open)) {
-        prof__count_not_kept(t);
-        return false;
-    }
-    if (wants & ~t->wants) return false;
+    if (!t || (wants & ~t->wants && !t->sums.on)) return false;
     if (!prof__enter(l->slot)) {
         PROF__COUNT(prof__loose.dropped_busy);
         return false;
     }
     l->t = t = prof__slot_state(l->slot);
     l->entered = true;
-    if (!t->skipped && prof__room(t, slots) && prof__left(t) >= (ptrdiff_t)slots) {
+    if (t->sums.on || PROF__LOAD(t->deep.open)) {
+        prof__count_not_kept(t);
+    } else if (t->skipped || !prof__room(t, slots) || prof__left(t) < (ptrdiff_t)slots) {
+        PROF__BUMP(t->counts.full, 1);
+    } else {
         l->begin = l->at = t->hot.cursor;
         return true;
     }
-    PROF__BUMP(t->counts.full, 1);
     prof__leave(l->slot);
     return false;
 }
@@ -9469,6 +9475,7 @@ PROF__CALL void *prof_context_switch(void *context) {
         if (to) to->parked = false;
         prof__unlock();
     }
+    if (to && from) prof__state_unlock(from);
     if (to) {
         prof__at_thread_exit();
         slot->hot = &to->hot;
@@ -9483,9 +9490,12 @@ PROF__CALL uint64_t prof_thread_id(void) {
     prof__slot *slot = prof__slot_get();
     prof_platform p;
     memset(&p, 0, sizeof p);
-    if (slot->generation == PROF__LOAD(prof__on)) {
-        const prof__row *row = PROF__ACQUIRE(prof__slot_state(slot)->row);
-        return row->info.id;             /* in one expression cudafe++ of CUDA 13 crashes */
+    if (prof__enter(slot)) {
+        bool on = slot->generation == PROF__LOAD(prof__on);
+        uint64_t id = 0;
+        if (on) id = prof__slot_state(slot)->row->info.id;
+        prof__leave(slot);
+        if (on) return id;
     }
     if (prof__lock_briefly()) {
         p = prof__session.desc.platform;
@@ -9960,8 +9970,9 @@ PROF__FN size_t prof__function_zones(const prof__state *t, uintptr_t function) {
 /* A function ends that is not the innermost zone. The zones in its zone, which longjmp left, end
    first. False: this session has no zone of it, so that its end must end nothing. */
 PROF__FN bool prof__function_heal(prof__slot *slot, prof__state *t, uintptr_t function) {
-    size_t zones = prof__function_zones(t, function);
+    size_t zones;
     if (!prof__enter(slot)) return true;
+    zones = prof__is_open(t) ? prof__function_zones(t, function) : 0;
     if (zones) prof__unwind_to(t, zones, t->skipped);
     else PROF__BUMP(t->counts.cut, 1);
     prof__leave(slot);
@@ -10009,11 +10020,10 @@ PROF__FN bool prof__function_ends_late(prof__slot *slot, prof__state *t, uintptr
     bool ends;
     if (t->skipped || t->hot.top <= t->hot.bottom) return true;
     if (!PROF__LOAD(t->deep.open)) return prof__function_heal(slot, t, function);
-    if (!prof__look(t)) return true;
-    ends = prof__is_function(t, &prof__deep_top(t)->frame, function) ||
-           prof__function_heal(slot, t, function);
-    prof__looked(t);
-    return ends;
+    if (!prof__enter(slot)) return true;
+    ends = !prof__is_open(t) || prof__is_function(t, &prof__deep_top(t)->frame, function);
+    prof__leave(slot);
+    return ends || prof__function_heal(slot, t, function);
 }
 
 /* Is the zone that is to end now this function's? */
@@ -19191,7 +19201,6 @@ PROF__FN PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace 
     for (const prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
         bool open = s->open && PROF__ACQUIRE(t->recording) == s->generation, sums;
         prof__rest rest;
-        rest.lend = NULL;
         sums = prof__any_sums(s) && PROF__ACQUIRE(t->sums.tallies.others);
         if (sums) prof__dump_sums(w, t, &rest, open);
         if (!open) continue;
@@ -19208,7 +19217,6 @@ PROF__FN PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace 
 PROF__FN PROF__RACES void prof__dump_rest(prof__raw *w, const struct prof_trace *s) {
     for (const prof__state *t = prof__any_sums(s) ? prof__used(NULL) : NULL; t; t = prof__used(t)) {
         prof__rest rest;
-        rest.lend = NULL;
         if (PROF__ACQUIRE(t->sums.tallies.others)) prof__dump_sums(w, t, &rest, false);
     }
 }
@@ -19692,7 +19700,7 @@ PROF__FN prof__tally *prof__merged_of(prof__merged *y, uint32_t site) {
     return y->rows + i;
 }
 
-/* Merges the rows and blocks of all states. Under the lock. */
+/* Merges the rows and blocks of all states. Under the lock; who has its own lock changes none. */
 PROF__FN void prof__merge_all(struct prof_trace *s) {
     prof__merged *to = &s->sums.merged;
     uint64_t *inner = (uint64_t *)(void *)(to->rows + to->places + 1), within;
@@ -19705,7 +19713,6 @@ PROF__FN void prof__merge_all(struct prof_trace *s) {
         prof__rest rest;
         prof__cursor k = { NULL, NULL, 0, 0 };
         prof__item i;
-        rest.lend = t;
         if (!t->sums.tallies.others) continue;
         prof__rest_copy(&rest, t, block, SIZE_MAX, inner);   /* there is room for any block */
         for (const prof__tally *r = t->sums.tallies.others; r; r = PROF__ACQUIRE(r->next)) {
@@ -19755,16 +19762,25 @@ PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof_
 
 PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max, bool by_site) {
     struct prof_trace *s = &prof__trace;
+    const prof__hot *hot = prof__slot_get()->hot;
+    const prof__state *own = hot == &prof__nowhere ? NULL : (const prof__state *)(const void *)hot;
     prof__scale k;
     size_t n = 0;
+    bool any;
     prof__lock();
-    if (!s->sums.average) {
+    any = s->sums.average != NULL;
+    if (any) {
+        prof__functions_name();
+        prof__states_lock(s, own, 200000);
+        any = s->sums.average != NULL;   /* else another session has begun meanwhile */
+        s->sums.merged.by_site = by_site;
+        if (any) prof__merge_all(s);
+        prof__states_unlock(own);
+    }
+    if (!any) {
         prof__unlock();
         return 0;
     }
-    prof__functions_name();
-    s->sums.merged.by_site = by_site;
-    prof__merge_all(s);
     s->tallied = 0;
     k = prof__sums_scale(s);
     for (uint32_t i = 0; i <= s->sums.merged.places; i++) {
@@ -21254,6 +21270,7 @@ PROF__FN void prof__child_after_fork(void) {
     prof__disown(&prof__recorder.reading);
     PROF__STORE(prof__outgoing.busy, 0u);
     prof__recorder.owned = NULL;
+    prof__recorder.holding = false;
     slot->hot = &prof__nowhere;          /* the next session may use its state */
     slot->generation = 1;
     prof__counting.serial++;             /* open counters count the parent */
@@ -21322,7 +21339,8 @@ PROF__FN void prof__recording_open(struct prof_trace *s, bool again) {
 }
 
 /* Reads a thread's cursor and its open zones. As it may be running they are read until two readings
-   in a row are equal. In doubt is only the begin or end under way when hot.last became 0. */
+   in a row are equal. In doubt is only the begin or end under way when hot.last became 0: a zone
+   whose slot is claimed and not written is still open. */
 PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     const prof__frame *top = NULL, *bottom = NULL;
     const void *kept;
@@ -21338,6 +21356,7 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
         const prof__frame *now_top = PROF__ACQUIRE(t->hot.top),
                           *now_bottom = PROF__ACQUIRE(t->hot.bottom);
         prof__record *now_cursor = prof__cursor_of(t);
+        while (now_cursor > t->begin && !PROF__ACQUIRE(now_cursor[-1].site_depth)) now_cursor--;
         if (now_top == top && now_bottom == bottom && now_cursor == row->cursor) break;
         top = now_top;
         bottom = now_bottom;
@@ -21421,15 +21440,9 @@ PROF__FN uint64_t prof__deeps_close(prof__state *t, uint64_t stop) {
 }
 
 /* Adds the zones in a thread's block, and its open zones: those that began in the timeline go
-   there. If the thread is stalled while it does so itself, its block counts as dropped. */
-PROF__FN void prof__sums_close(prof__state *t, prof__row *row, bool own) {
+   there. */
+PROF__FN void prof__sums_close(prof__state *t, prof__row *row) {
     uint64_t stop = PROF__MAX(row->stop_tick, t->sums.cut_tick);
-    if (!own && PROF__ACQUIRE(t->looking)) {
-        for (const prof__record *c = t->begin; c < row->cursor; c++)
-            PROF__COUNT(prof__loose.dropped_busy);
-        row->open_count = 0;
-        return;
-    }
     prof__sums_add_held(t, row->cursor);
     if (PROF__LOAD(t->deep.open))
         t->sums.inner[(int32_t)row->open_count - 1] += prof__deeps_close(t, stop);
@@ -21445,6 +21458,16 @@ PROF__FN void prof__sums_close(prof__state *t, prof__row *row, bool own) {
     t->sums.held = false;
 }
 
+/* A thread stands still in its slow path: what only it could add to its rows counts as dropped. */
+PROF__FN void prof__stalled_count(const prof__state *t, prof__row *row) {
+    uint32_t n = PROF__LOAD(t->deep.open);
+    for (const prof__record *c = t->begin; t->sums.on && c < row->cursor; c++)
+        n += PROF__LOAD(c->site_depth) != 0;
+    if (t->sums.on) n += row->open_count;
+    if (t->sums.on) row->open_count = 0;
+    while (n--) PROF__COUNT(prof__loose.dropped_busy);
+}
+
 PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof__state *own) {
     prof__row *row = t->row;
     prof__snapshot(t, row);
@@ -21452,10 +21475,13 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
     if (t != own) prof__snapshot_check(t, row);
     PROF__ASSERT(t->begin <= row->cursor && row->cursor <= t->limit + PROF__CLAIMS);
     PROF__ASSERT(row->open_count <= s->max_depth);
+    if (t != own && !prof__state_mine(t)) prof__stalled_count(t, row);
     s->counts.unfinished += row->open_count;
-    if (t->sums.on) {
-        prof__sums_close(t, row, t == own);
-    } else if (PROF__LOAD(t->deep.open) && (t == own || !PROF__ACQUIRE(t->looking))) {
+    if (t != own && !prof__state_mine(t)) {
+        PROF__ASSERT(!t->sums.on || !row->open_count);
+    } else if (t->sums.on) {
+        prof__sums_close(t, row);
+    } else if (PROF__LOAD(t->deep.open)) {
         prof__open *o = row->open + row->open_count;   /* "(in sums)" stands for the deep zones */
         o->start = row->stop_tick - prof__deeps_close(t, row->stop_tick);
         o->site = s->sums.in_sums << 8;
@@ -21469,20 +21495,6 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
     PROF__RELEASE(t->closed, true);
 }
 
-/* Waits for threads that look at the session, but no longer than a good part of a second, as one
-   may be stalled. They may need the lock, so it is free meanwhile. */
-PROF__FN void prof__looks_end(const struct prof_trace *s, const prof__state *own) {
-    for (int i = 0; i < 1000000; i++) {
-        const prof__state *t = prof__recorder.owned;
-        while (t && (t == own || t->generation != s->generation || !PROF__ACQUIRE(t->looking)))
-            t = t->next;
-        if (!t) return;
-        prof__unlock();
-        prof__yield();
-        prof__lock();
-    }
-}
-
 /* prof__on = 0 stops begins; hot.last = 0 sends ends to prof__end, ignored. Under the lock. */
 PROF__FN void prof__recording_close(struct prof_trace *s) {
     prof__slot *slot = prof__slot_get();
@@ -21494,9 +21506,10 @@ PROF__FN void prof__recording_close(struct prof_trace *s) {
         if (t->generation == s->generation) PROF__STORE(t->hot.last, 0u);
     PROF__FENCE();
     s->stop_tick = prof__now_ticks(s->clock, &s->platform);
-    prof__looks_end(s, own);
+    prof__states_lock(s, own, 1000000);
     for (prof__state *t = prof__recorder.owned; t; t = t->next)
         if (t->generation == s->generation) prof__state_close(s, t, own);
+    prof__states_unlock(own);
     if (own) prof__state_give(slot, own);   /* a program with one thread may free the arena */
     for (prof__state *t = prof__recorder.owned, *next; t; t = next) {
         prof__slot nobody;               /* no thread is in a parked state */
@@ -22520,9 +22533,12 @@ PROF__CALL prof_stats prof_get_stats(void) {
     prof__lock();
     c = s->counts;
     for (const prof__state *t = s->open ? prof__recorder.owned : NULL; t; t = t->next) {
+        const prof__record *begin, *end;
         if (t->generation != s->generation || t->closed) continue;   /* closed: by prof_toggle */
         prof__counts_add(&c, &t->counts);
-        *(t->sums.on ? &c.summed : &c.slots) += (size_t)(prof__cursor_of(t) - t->begin);
+        begin = PROF__LOAD(t->begin);
+        end = prof__cursor_of(t);
+        if (end > begin) *(t->sums.on ? &c.summed : &c.slots) += (size_t)(end - begin);
     }
     if (s->stopped && !s->read) prof__count_rows(s, NULL);
     prof__stats_add(&out, &c);

@@ -2,7 +2,13 @@
    and statistics, submit events, change contexts and die with zones open, while one of them after
    the other starts, stops, steps or toggles the session. Then each zone must be accounted for.
    REPEATS=n in the environment: so often (1; make stress: 100); SEED=n: the n-th alone. Each is a
-   process of its own: what is in memory resembles the numbers of a process' first sessions most. */
+   process of its own: what is in memory resembles the numbers of a process' first sessions most.
+   With TEST_YIELD (make stress YIELD=1) threads let others run in the middle of what they do:
+   before one of 64 atomic accesses. */
+#if defined(TEST_YIELD)
+static void test_point(void);
+#  define PROF__POINT() test_point()
+#endif
 #include "../test.h"
 #include "../../tools/prof/raw_read.h"
 
@@ -10,6 +16,19 @@
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#if defined(TEST_YIELD)
+static void test_point(void) {
+    static __thread uint32_t random;
+    if (!random) random = ((uint32_t)(uintptr_t)&random * 2654435761u ^ (uint32_t)getpid()) | 1;
+    random ^= random << 13;
+    random ^= random >> 17;
+    random ^= random << 5;
+    if (random % 64) return;
+    if (random >> 28) sched_yield();
+    else usleep(20 + (random >> 8 & 127));
+}
+#endif
 
 enum { THREADS = 8, SESSIONS = 3, DEPTH = 24, NAMES = 12, SNAPSHOT = 300, READER = 1 << 20,
        ROWS = 8192 };

@@ -1,0 +1,113 @@
+/* A thread that is in its slow path when another ends the session: each zone that it began is in
+   the trace, in the sums, or counted. It stands still in the clock, or before one of the next
+   atomic accesses. */
+static void test_point(void);
+#define PROF__POINT() test_point()
+#include "../test.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+
+enum { DEPTH = 4, OPEN = 14, BEFORE = 20 };
+static uint32_t ready, stopping, stopped;
+static uint32_t closes;                  /* prof_stop has read the clock: prof__on is 0 */
+static __thread bool is_worker, armed;
+static bool stands;                      /* until prof_stop has returned; else until that */
+static uint32_t spin;
+static __thread int points;              /* until it stands still; 0: it does not */
+static int point;
+
+static uint32_t get(const uint32_t *p) { return __atomic_load_n(p, __ATOMIC_SEQ_CST); }
+static void set(uint32_t *p, uint32_t n) { __atomic_store_n(p, n, __ATOMIC_SEQ_CST); }
+
+static void stand(void) {
+    set(&ready, 1);
+    while (!get(stands ? &stopped : &closes)) sched_yield();
+    for (volatile uint32_t i = 0; i < spin; i++) {}
+}
+
+static void test_point(void) {
+    if (points && !--points) stand();
+}
+
+static uint64_t now(void *user) {
+    static uint64_t tick;
+    (void)user;
+    if (is_worker && armed) {            /* the end of a zone deeper than max_depth */
+        armed = false;
+        points = point;
+        if (!points) stand();
+    }
+    if (!is_worker && get(&stopping)) set(&closes, 1);
+    return __atomic_add_fetch(&tick, 10, __ATOMIC_SEQ_CST);
+}
+
+static void *worker(void *unused) {
+    (void)unused;
+    is_worker = true;
+    for (int i = 0; i < BEFORE; i++) {
+        PROF_BEGIN("before");
+        PROF_END();
+    }
+    for (int i = 0; i < OPEN; i++) PROF_BEGIN("open");
+    armed = true;
+    PROF_END();
+    return NULL;
+}
+
+static void session(prof_mode mode, void *memory, size_t size) {
+    prof_desc desc;
+    pthread_t thread;
+    const prof_trace *trace;
+    prof_stats stats;
+    size_t in_sums = 0, n = 0;
+    memset(&desc, 0, sizeof desc);
+    desc.mode = mode;
+    desc.memory = memory;
+    desc.memory_size = size;
+    desc.max_depth = DEPTH;
+    desc.max_threads = 2;
+    desc.platform.now = now;
+    desc.platform.ticks_per_second = 1000000000;
+    set(&ready, 0), set(&stopping, 0), set(&stopped, 0), set(&closes, 0);
+    EQUAL(prof_start(&desc), PROF_OK);
+    EQUAL(pthread_create(&thread, NULL, worker, NULL), 0);
+    while (!get(&ready)) sched_yield();
+    set(&stopping, 1);
+    trace = prof_stop();
+    if (mode == PROF_MODE_TRACE) {
+        const prof_event *events = prof_events(trace, &n);
+        while (n--) in_sums += strcmp(events[n].name, "(in sums)") == 0;
+    }
+    stats = prof_get_stats();
+    set(&stopped, 1);
+    pthread_join(thread, NULL);
+    EQUAL(stats.recorded - in_sums + stats.summed + stats.dropped, BEFORE + OPEN);
+}
+
+static void sessions(bool still, int times) {
+    size_t size = 1 << 20;
+    void *memory = malloc(size);
+    stands = still;
+    for (int i = 0; i < times && !test_bad; i++) {
+        spin = (uint32_t)(i * 7) % 1500;
+        session(i % 2 ? PROF_MODE_AGGREGATE : PROF_MODE_TRACE, memory, size);
+        if (test_bad) test_say(" (session %d, point %d)", i, point);
+    }
+    free(memory);
+}
+
+static void test_stands_still(void) {
+    for (point = 0; point < 4 && !test_bad; point += 2) sessions(true, 2);
+}
+
+static void test_goes_on(void) {
+    for (point = 0; point < 4 && !test_bad; point++) sessions(false, 100);
+}
+
+int main(void) {
+    RUN(test_stands_still);
+    RUN(test_goes_on);
+    return test_end();
+}
