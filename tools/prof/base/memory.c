@@ -203,6 +203,11 @@ static void map_grow(map *m) {
     free(old.slots);
 }
 
+void map_begin(map *m, size_t count) {
+    for (m->slot_count = 256; m->slot_count * 3 < count * 4; m->slot_count *= 2) {}
+    m->slots = allocate(m->slot_count * sizeof *m->slots);
+}
+
 static uint64_t *map_put_zero(map *m, bool *is_new) {
     if (is_new) *is_new = !m->has_zero;
     m->count += !m->has_zero;

@@ -74,6 +74,7 @@ typedef struct map {
 /* The value's place, made (with value 0) when *is_new says so; valid until the next map_put. */
 uint64_t *map_put(map *m, uint64_t key, bool *is_new);
 uint64_t *map_get(const map *m, uint64_t key);   /* NULL: not there */
+void map_begin(map *m, size_t count);            /* room for so many, before the first one */
 void map_free(map *m);
 /* The number of the key's item in the caller's array; *is_new: it is the new one at the end, which
    the caller fills. */

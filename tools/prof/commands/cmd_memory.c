@@ -86,6 +86,8 @@ typedef struct memory_options {
 
 typedef struct memory_trace {
     struct trace trace;         /* more of a call: what it inherits, in contexts */
+    struct place { int64_t address, total; } *places;    /* of changes; INT64_MIN: not told */
+    size_t place_capacity;
     surroundings *contexts;     /* 0: none */
     size_t context_count, context_capacity;
     step *steps;                /* in the order of time */
@@ -201,20 +203,21 @@ static uint8_t category_of(const memory_trace *m, const memory_change *from,
     return free_ns == INT64_MAX ? MEMORY_UNKNOWN : MEMORY_TEMPORARY;
 }
 
-static void note_total(memory_device *device, const memory_change *e) {
-    if (device->has_total || e->total == INT64_MIN) return;
+static void note_total(memory_device *device, const memory_change *e, int64_t total) {
+    if (device->has_total || total == INT64_MIN) return;
     device->has_total = true;
-    device->before = e->total - e->bytes - (device->end - device->unknown_frees);
+    device->before = total - e->bytes - (device->end - device->unknown_frees);
 }
 
 /* What is allocated: its change and its step, by device and address. */
 typedef struct block { uint32_t change, step; } block;
 
 /* false: it frees nothing that is known. */
-static bool take_free(memory_trace *m, const memory_change *e, step *s, const block *known) {
+static bool take_free(memory_trace *m, uint32_t number, step *s, const block *known) {
+    const memory_change *e = &m->trace.changes[number];
     memory_device *device = &m->devices[s->device];
     const memory_change *from = known ? &m->trace.changes[known->change] : NULL;
-    bool told = e->address != INT64_MIN, fits = told && from && from->bytes == -e->bytes;
+    bool told = m->places[number].address != INT64_MIN, fits = told && from && from->bytes == -e->bytes;
     device->frees++;
     if (!told && device->end < device->unknown_frees)
         device->unknown_frees = device->end;     /* legacy records: the least that was there */
@@ -233,15 +236,16 @@ static void pair_changes(memory_trace *m) {
     uint32_t *order = sorted_numbers(m->trace.change_count, earlier, m->trace.changes);
     for (size_t i = 0; i < m->trace.change_count; i++) {
         const memory_change *e = &m->trace.changes[order[i]];
+        const struct place *where = &m->places[order[i]];
         uint32_t number = device_of(m, e->device_type, e->device_index);
         memory_device *device = &m->devices[number];
-        uint64_t *place = map_put(&open, hash_mix((uint64_t)e->address) + number + 1, NULL);
+        uint64_t *place = map_put(&open, hash_mix((uint64_t)where->address) + number + 1, NULL);
         step s = {.ns = e->ts_ns, .bytes = e->bytes, .device = number, .op = NO_CALL,
                   .action = e->bytes < 0 ? DESTROY : CREATE, .category = MEMORY_UNKNOWN};
-        note_total(device, e);
+        note_total(device, e, where->total);
         device->end += e->bytes;
         if (e->bytes < 0) {
-            if (take_free(m, e, &s, *place ? &blocks[*place - 1] : NULL)) *place = 0;
+            if (take_free(m, order[i], &s, *place ? &blocks[*place - 1] : NULL)) *place = 0;
         } else {
             device->allocations++;
             s.op = op_of(m, e);
@@ -307,7 +311,12 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
     if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "profile_memory"))
         m->was_on = !text_is(reader->member.value, "0");
     if (kept != KEPT_CHANGE) return;
-    memory_change *change = &m->trace.changes[m->trace.change_count - 1];
+    size_t number = m->trace.change_count - 1;
+    memory_change *change = &m->trace.changes[number];
+    GROW(m->places, number, m->place_capacity);
+    m->places[number] = (struct place){INT64_MIN, INT64_MIN};
+    trace_arg_int(&reader->event, PROF_KEY_ADDRESS, &m->places[number].address);
+    trace_arg_int(&reader->event, PROF_KEY_TOTAL, &m->places[number].total);
     change->key = told_category(&reader->event);
     m->tells_categories |= change->key != MEMORY_UNKNOWN;
 }
@@ -571,6 +580,7 @@ static int read_and_write(const memory_options *o, const char *path) {
     trace_free(&m.trace);
     map_free(&m.device_numbers);
     free(m.contexts);
+    free(m.places);
     free(m.steps);
     free(m.devices);
     return status ? status : written;

@@ -81,7 +81,6 @@ bool trace_takes_instant(const struct trace *t, const trace_event *event, memory
     if (!refused && !text_is(event->name, "[memory]")) return false;
     *change = (memory_change){
         .ts_ns = event->ts_ns, .told = told_parent(event), .owner = NO_CALL,
-        .address = INT64_MIN, .total = INT64_MIN,
         .is_legacy = trace_arg(event, "is_legacy") != NULL,
         .kind = refused ? CHANGE_REFUSED
               : trace_arg(event, PROF_KEY_MISSED) ? CHANGE_MISSED : CHANGE_EVENT
@@ -89,8 +88,6 @@ bool trace_takes_instant(const struct trace *t, const trace_event *event, memory
     if (!refused && !trace_arg_int(event, PROF_KEY_BYTES, &change->bytes)) return false;
     trace_arg_int(event, PROF_KEY_DEVICE_TYPE, &type);
     trace_arg_int(event, PROF_KEY_DEVICE_INDEX, &index);
-    trace_arg_int(event, PROF_KEY_ADDRESS, &change->address);
-    trace_arg_int(event, PROF_KEY_TOTAL, &change->total);
     change->device_type = (int32_t)type;
     change->device_index = (int32_t)index;
     return true;

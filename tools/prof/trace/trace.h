@@ -64,7 +64,6 @@ typedef enum change_kind {
 
 typedef struct memory_change {
     int64_t ts_ns, bytes, told; /* told: as that of works */
-    int64_t address, total;     /* INT64_MIN: not told */
     uint32_t thread, owner;     /* owner: the call it happened in, or NO_CALL */
     int32_t device_type, device_index;
     bool is_legacy;             /* the calls around it tell it too */
