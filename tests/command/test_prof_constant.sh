@@ -60,12 +60,11 @@ awk 'BEGIN { print "["; for (i = 0; i < 300000; i++) printf "{\"ph\":\"X\",\"nam
 says percentiles_of_many ',149999.000,269999.000,296999.000,' 0 \
     "$prof" report --percentiles --time-unit us -f csv "$out/differ.json"
 # Of the 120 bytes of an event here, less than a third of what PyTorch writes, some exports keep more:
-# SQLite's the ends of arrows, Perfetto's names and arguments till all
-# are sorted.
+# SQLite's the ends of arrows, Perfetto's names and arguments till all are sorted. (pprof's is near.)
 for kind in folded pb.gz csv parquet pftrace sqlite; do
     case $kind in
     pftrace) tenths=5 ;;
-    sqlite) tenths=4 ;;
+    sqlite | pb.gz) tenths=4 ;;
     *) tenths=3 ;;
     esac
     constant "export_$kind" export -o "$out/within.$kind"

@@ -217,7 +217,8 @@ static bool take_free(memory_trace *m, uint32_t number, step *s, const block *kn
     const memory_change *e = &m->trace.changes[number];
     memory_device *device = &m->devices[s->device];
     const memory_change *from = known ? &m->trace.changes[known->change] : NULL;
-    bool told = m->places[number].address != INT64_MIN, fits = told && from && from->bytes == -e->bytes;
+    bool told = m->places[number].address != INT64_MIN;
+    bool fits = told && from && from->bytes == -e->bytes;
     device->frees++;
     if (!told && device->end < device->unknown_frees)
         device->unknown_frees = device->end;     /* legacy records: the least that was there */
