@@ -230,7 +230,7 @@ LIBRARY = build/tests/prof.o
 build/tests/replay: tests/analyse/replay.c $(LIBRARY) $(READER_OBJECTS) prof.h Makefile | setup-test
 	$(call say,compiling $<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -I. -Itools/prof $< $(LIBRARY) $(READER_OBJECTS) -o $@ $(TOOL_LIBS) -lstdc++ $(LIBS)
+	$(Q)$(CC) $(CFLAGS) -I. -Itools/prof $< $(LIBRARY) $(READER_OBJECTS) -o $@ -lyajl $(TOOL_LIBS) -lstdc++ $(LIBS)
 
 build/tests/soak: tests/record/soak.c tests/test.h prof.h Makefile | setup-build
 	$(call say,compiling $< and prof.h)
