@@ -141,13 +141,13 @@ void odd_free(odd_works *o) {
 
 enum { MOST_LINES = 16, LINE = 110 /* columns of one, about */ };
 
-typedef struct busy_work { int64_t start_ns, ns; uint64_t row; uint32_t device, kind; } busy_work;
-
 static bool work_before(const void *one, const void *other) {
     const busy_work *a = one, *b = other;
     if (a->device != b->device) return a->device < b->device;
     return a->start_ns != b->start_ns ? a->start_ns < b->start_ns : a->ns > b->ns;
 }
+
+span_sorter *busy_works(void) { return sorter_of(sizeof(busy_work), work_before); }
 
 void busy_next_file(busy_table *t, const char *path) {
     t->path = path;
@@ -160,7 +160,7 @@ void busy_take(busy_table *t, const trace_event *event) {
     size_t number = NUMBER_OF(&t->numbers, key, t->devices, t->count, t->capacity, &is_new);
     if (is_new)
         t->devices[number] = (struct busy_device){t->path, event->pid, trace_device(event)};
-    if (!t->works) t->works = sorter_of(sizeof(busy_work), work_before);
+    if (!t->works) t->works = busy_works();
     odd_note(&t->odd, event->ts_ns, event->ts_ns + event->dur_ns);
     sorter_add(t->works, &(busy_work){
         event->ts_ns, event->dur_ns, hash_mix(number) * 31 + (uint64_t)event->tid,

@@ -67,6 +67,10 @@ static inline int64_t busy_exposed(const busy_time *b) {
     return b->kind_ns[WORK_COMMUNICATION] - b->overlap_ns;
 }
 
+/* A work to be sorted, by device and begin; row: its stream. */
+typedef struct busy_work { int64_t start_ns, ns; uint64_t row; uint32_t device, kind; } busy_work;
+struct span_sorter *busy_works(void);
+
 /* ---- Of each device of several files, in constant memory ---- */
 
 typedef struct busy_table {

@@ -21,7 +21,7 @@ void ranks_begin_file(rank_table *t, const char *path) {
     t->rows[t->files] = (rank_row){.id = {.path = path}, .owner = (uint32_t)t->files};
     if (t->align) t->rows[t->files].offset_ns = align_offset(t->align, path);
     t->zone = t->align ? align_zone(t->align) : NULL;
-    t->works = sorter_new();
+    t->works = busy_works();
 }
 
 void ranks_take(rank_table *t, const trace_event *event) {
@@ -38,9 +38,8 @@ void ranks_take(rank_table *t, const trace_event *event) {
         memcmp(event->name.data, "gloo:", 5) == 0) row->gloo++;
     if (!is_work(event)) return;
     work_kind kind = work_kind_of(&t->names, event);
-    int64_t stream = (int64_t)(hash_mix((uint64_t)event->pid) * 31 + (uint64_t)event->tid);
-    sorter_add(t->works, &(span){.start_ns = event->ts_ns, .amount = event->dur_ns, .what = kind,
-                                 .id = stream});
+    uint64_t stream = hash_mix((uint64_t)event->pid) * 31 + (uint64_t)event->tid;
+    sorter_add(t->works, &(busy_work){event->ts_ns, event->dur_ns, stream, 0, kind});
     odd_note(&t->odd, event->ts_ns, event->ts_ns + event->dur_ns);
     row->works++;
     if (kind == WORK_COMMUNICATION) collectives_take(&t->all, event);
@@ -54,12 +53,12 @@ void ranks_take_member(rank_table *t, const trace_member *member) {
 
 void ranks_end_file(rank_table *t, bool is_whole) {
     rank_row *row = &t->rows[t->files++];
-    span work;
+    busy_work work;
     char text[320];
     sorter_finish(t->works);
     while (sorter_next(t->works, &work))
-        if (odd_take(&t->odd, (uint64_t)work.id, work.start_ns, work.start_ns + work.amount))
-            busy_add(&row->time, (work_kind)work.what, work.start_ns, work.start_ns + work.amount);
+        if (odd_take(&t->odd, work.row, work.start_ns, work.start_ns + work.ns))
+            busy_add(&row->time, (work_kind)work.kind, work.start_ns, work.start_ns + work.ns);
     if (!t->untold && odd_text(&t->odd, text)) warn(row->id.path, "%s", text);
     odd_free(&t->odd);
     sorter_free(t->works);

@@ -12,14 +12,6 @@ struct span_sorter {
     uint32_t *order;             /* NULL: not all are there */
 };
 
-static bool span_before(const void *one, const void *other) {
-    const span *a = one, *b = other;
-    if (a->thread != b->thread) return a->thread < b->thread;
-    if (a->start_ns != b->start_ns) return a->start_ns < b->start_ns;
-    if ((a->flags ^ b->flags) & SPAN_CHANGE) return b->flags & SPAN_CHANGE;
-    return !(a->flags & SPAN_CHANGE) && a->amount > b->amount;
-}
-
 static const char *record(const span_sorter *s, size_t number) {
     return s->records + number * s->size;
 }
@@ -28,8 +20,6 @@ static bool number_before(uint32_t one, uint32_t other, const void *context) {
     const span_sorter *s = context;
     return s->before(record(s, one), record(s, other));
 }
-
-span_sorter *sorter_new(void) { return sorter_of(sizeof(span), span_before); }
 
 span_sorter *sorter_of(size_t size, record_before *before) {
     span_sorter *s = allocate(sizeof *s);
