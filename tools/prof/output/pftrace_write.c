@@ -201,6 +201,7 @@ static void take_metadata(pf_writer *w, const trace_event *event) {
     w->any_metadata = true;
     event_write(&w->events, event);
     trace_take_name(&w->trace, event);
+    if (text_is(event->name, "thread_name")) thread_row(w, event);       /* in the order of names */
 }
 
 static void take_member(pf_writer *w, const trace_member *member) {
