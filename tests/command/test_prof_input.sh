@@ -76,6 +76,32 @@ each pickle 'memory_viz' 2 "$out/snapshot.pickle"
 each memory_snapshot 'memory_viz' 2 "$out/snapshot.json"
 each perf_data 'stackcollapse-perf.pl' 2 "$out/perf.data"
 each zstd 'zstd -dc' 2 "$out/a.json.zst"
+other() {   # NAME WHAT-READS-IT BYTES, as printf takes them
+    # shellcheck disable=SC2059   # escapes are wanted
+    printf "$3" >"$out/other"
+    each "other_$1" "$2" 2 "$out/other" 'report validate merge'
+}
+other simpleperf stackcollapse.py 'SIMPLEPERF\1'
+other bpftrace stackcollapse-bpftrace.pl 'Attaching 1 probe...\n\n@[\n    foo+12\n]: 3\n'
+other nettrace 'dotnet-trace convert --format Chromium' 'Nettrace\024\0\0\0!FastSerialization.1'
+other go 'go tool trace' 'go 1.22 trace\0\0\0'
+other jfr 'JDK Mission Control' 'FLR\0\0\2'
+other gmon gprof 'gmon\1\0\0\0'
+other callgrind callgrind_annotate '# callgrind format\nversion: 1\n'
+other ctf babeltrace2 '\301\037\374\301\0'
+other fxt ui.perfetto.dev '\020\0\004FxT\026\0\0'
+other tracy tracy-profiler 'tlZ\004\0'
+other unreal 'Unreal Insights' '2CRT\0'
+other dalvik 'Android Studio' '*version\n3\n'
+other ftrace 'traceconv json' '# tracer: nop\n#\n'
+other textproto 'traceconv binary' 'packet {\n  timestamp: 1\n}\n'
+other ninja_log ninjatracing '# ninja log v5\n0\t2\t3\ta.o\tb\n'
+other html 'this is HTML' '<!DOCTYPE html>\n<html></html>'
+other perf_script stackcollapse-perf.pl 'a 1 2.5: 250 cpu-clock: \n\t  5581 foo+0x10 (/bin/x)\n\n'
+other speedscope speedscope.app '{"version":"0.0.1","$schema":"https://x","shared":{"frames":[]},"profiles":[]}'
+other firefox profiler.firefox.com '{"meta":{"version":24},"libs":[],"threads":[{"name":"main"}]}'
+other heap_snapshot 'heap snapshot' '{"snapshot":{"node_count":1},"nodes":[1],"edges":[]}'
+other opentelemetry OpenTelemetry '{"resourceSpans":[{"resource":{}}]}'
 echo 'int main(void) { return 0; }' >"$out/main.c"
 each text 'byte 0: this is neither' 2 "$out/main.c"
 : >"$out/empty.json"

@@ -12,6 +12,8 @@ const source_format *detect_format(const char *first, size_t size, bool *more);
 /* What a file that prof does not read is, and what reads it: by its first bytes or its name; NULL:
    not known. */
 const char *detect_other(const char *first, size_t size, const char *path);
+/* The same by a key of the object that a JSON file without events is. */
+const char *detect_other_key(trace_text key);
 
 /* Of a text: UTF-16 or UTF-32. */
 bool detect_utf16(const char *p, size_t left);

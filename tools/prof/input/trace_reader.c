@@ -46,6 +46,7 @@ struct trace_source {
     bool any_read;               /* one that was handed out, or will be */
     bool any_work;               /* neither metadata nor the profiler's own */
     char first_key[40];          /* of the object that the file is */
+    const char *other;           /* what a key of it says that the file is; NULL: nothing */
 };
 
 typedef struct trace_source source;
@@ -224,6 +225,7 @@ static const char *scan_member(trace_reader *r, const char *p, trace_item *item)
     if (!*s->first_key)
         snprintf(s->first_key, sizeof s->first_key, "%.*s",
                  (int)(r->member.key.size < 39 ? r->member.key.size : 39), r->member.key.data);
+    if (!s->other) s->other = detect_other_key(r->member.key);
     if (text_is(r->member.key, "traceEvents")) {
         if (s->has_events && !r->tolerant)
             return stop(s->text, BAD, p, "a second traceEvents: which of the two is the trace?");
@@ -412,11 +414,9 @@ static void tell_no_trace(trace_reader *r) {
     const source *s = r->source;
     r->failed = true;
     if (r->array_form) fail(r->path, "this is no trace: the array holds no events");
+    else if (s->other) fail(r->path, "%s", s->other);
     else if (s->has_nodes)
         fail(r->path, "this is an execution trace, without times: see prof et");
-    else if (text_is((trace_text){s->first_key, strlen(s->first_key)}, "segments"))
-        fail(r->path, "this is a memory snapshot of torch.cuda.memory: see "
-             "docs.pytorch.org/memory_viz; prof memory reads traces");
     else if (*s->first_key)
         fail(r->path, "this is no trace: it has no traceEvents, but \"%s\"", s->first_key);
     else fail(r->path, "this is no trace: it has no traceEvents");
