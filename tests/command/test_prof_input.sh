@@ -415,10 +415,38 @@ done
   work 8 3 20 Add ''; work 9 1 20 Computing ''; work 9 2 30 Free ''; work 7 7 50 aten::add ',"cat":"cpu_op"'; } |
     labels npu '50.000us 20.000us'
 says input_labels_repeat "2 events, as 'Computing', repeat those of other rows: left out" 0 "$prof" report "$out/labels.json"
+"$prof" merge -o "$out/merged.json" "$out/labels.json" 2>"$out/said"
+says input_labels_merged 'time total: 20.000us' 0 "$prof" report "$out/merged.json"
 { work '"CPU functions"' 1 50 add ''; work '"CUDA functions"' 0 20 add_kernel ''; } | labels pytorch_2020 '50.000us 20.000us'
 { label 0 0 process_labels labels 'XPU 0'; label 0 7 thread_name name 'stream 7 '
   work 1 1 70 urQueueFinish ',"cat":"xpu_runtime"'; work -1 1 70 urQueueFinish ',"cat":"xpu_sync"'
   work 0 7 30 gemm ',"cat":"kernel"'; work 0 7 30 'metrics: gemm' ',"cat":"kernel"'; } | labels xpu '70.000us 30.000us'
+# MXNet's tids are hashes of 64 bits without a sign: two threads, in which nothing nests
+{ label 0 0 process_name name cpu/0; label 1 0 process_name name gpu/0
+  work 0 18446744073709551000 20 Copy ',"cat":"operator"'; work 0 18446744073709551001 10 Copy ',"cat":"operator"'
+  work 1 3005078972234936124 30 Convolution ',"cat":"operator"'; } | labels mxnet '30.000us 30.000us'
+{ label '"2"' 0 process_name name '0 CPU HIP API'; label '"1"' 0 process_name name '1 COPY'
+  label '"6"' 0 process_name name '2 GPU0'; work '"2"' '"77"' 33 hipLaunchKernel ''
+  work '"6"' '"0"' 500 vecadd ''; work '"1"' '"0"' 40 CopyHostToDevice ''; } | labels rocprof '33.000us 540.000us'
+{ label 100 0 process_name name 'HOST<node1>'; label 101 0 process_name name 'DEVICE 0000:3a:00.0<node1>'
+  work 100 100 10 zeCommandListAppendLaunchKernel ',"cat":"cpu_op"'
+  work 101 5 400 'main[SIMD32 {4; 1; 1}]' ',"cat":"gpu_op"'; } | labels unitrace '10.000us 400.000us'
+for gpu in device:GPU:0 gpu:0; do
+    { label 1 0 process_name name "/job:localhost/replica:0/task:0/$gpu Compute"
+      label 3 0 process_name name "/$gpu/stream:all Compute"; label 5 0 process_name name "/$gpu/stream:13 Compute"
+      label 9 0 process_name name "/$gpu/memcpy Compute"
+      work 1 0 20 MatMul ',"cat":"Op"'; work 3 0 300 MatMul ',"cat":"Op"'; work 5 0 300 MatMul ',"cat":"Op"'
+      work 9 0 50 MEMCPYHtoD ',"cat":"Op"'; work 5 1 50 MEMCPYHtoD ',"cat":"Op"'; } |
+        labels "tensorflow_$gpu" '20.000us 350.000us'
+done
+{ label 1 13 thread_name name 'Stream #13(Compute)'; work 7 5 100 'PjitFunction(f)' ''
+  work 7 5 10 cuLaunchKernel ',"args":{"correlation_id":"42"}'
+  work 1 13 30 gemm ',"args":{"correlation_id":"42"}'; } | labels jax '100.000us 30.000us'
+says input_correlation_jax 'PjitFunction(f);gemm 30' 0 "$prof" stacks -m self_cuda_time_total "$out/labels.json"
+{ work 7 5 100 'matmul dygraph' ',"cat":"Operator"'
+  work 7 5 10 cudaLaunchKernel ',"cat":"CudaRuntime","args":{"correlation id":42}'
+  work 1 13 30 gemm ',"cat":"Kernel","args":{"correlation id":42}'; } | labels paddle '100.000us 30.000us'
+says input_correlation_paddle 'matmul_dygraph;gemm 30' 0 "$prof" stacks -m self_cuda_time_total "$out/labels.json"
 
 # ---- Little files that took minutes ----
 

@@ -67,11 +67,12 @@ static const char *scan_args(chrome_scan *s, const char *p, trace_event *event) 
 
 /* ---- Members ---- */
 
-/* A pid or tid: a number, a number in quotes, or any text, which gets a negative number. */
+/* A pid or tid: a number, a number in quotes, or any text, which gets a negative number, as does
+   a number beyond 64 bits with a sign (hashes as MXNet's tids). */
 static bool read_id(trace_text value, int64_t *id, trace_text *into) {
     *into = (trace_text){NULL, 0};
     if (json_int(value, id)) return true;
-    if (!json_is_text(value)) return false;
+    if (!json_is_text(value) && !json_is_decimal(value)) return false;
     *into = unquoted(value);
     *id = trace_text_id(*into);
     return true;

@@ -29,7 +29,7 @@ static bool has_shape(const char *text, const char *const *words, bool alone) {
     for (; *words; words++) {
         size_t size = strlen(*words);
         if (strncasecmp(text, *words, size) != 0) continue;
-        const char *number = text + size + strspn(text + size, " :#_-");
+        const char *number = text + size + strspn(text + size, " :#_-/");
         size_t digits = strspn(number, "0123456789");
         const char *rest = number + digits + strspn(number + digits, " ");
         if ((digits || alone) && (*rest == '\0' || *rest == '(')) return true;
@@ -37,12 +37,23 @@ static bool has_shape(const char *text, const char *const *words, bool alone) {
     return false;
 }
 
+/* Without what prof merge ("rank 3: ") and rocprof ("2 GPU0") put before it. */
+static const char *plain_label(const char *text) {
+    static const char rank[] = "rank ", digits[] = "0123456789";
+    size_t size = strncmp(text, rank, sizeof rank - 1) == 0 ? sizeof rank - 1 : 0;
+    size_t number = strspn(text + size, digits);
+    if (size && number) text += size + number + (text[size + number] == ':');
+    if (size && number) text += *text == ' ';
+    number = strspn(text, digits);
+    return number && text[number] == ' ' ? text + number + 1 : text;
+}
+
 /* XLA's and TensorFlow's "/device:GPU:0", whatever is behind; PyTorch's of 2020; "GPU 0". */
 static bool is_device(const char *text, bool alone) {
     static const char *const words[] = {"GPU", "XPU", "MTIA", "HPU", "NPU", "TPU", "CUDA", "HIP",
                                         "device", NULL};
     const char *device = strstr(text, "/device:");
-    return (device && strncmp(device, "/device:CPU", 11) != 0) ||
+    return (device && strncmp(device, "/device:CPU", 11) != 0) || strstr(text, "/gpu:") ||
            strcmp(text, "CUDA functions") == 0 || has_shape(text, words, alone);
 }
 
@@ -71,6 +82,18 @@ static unsigned thread_bits(const char *text, int64_t tid) {
     return bits;
 }
 
+/* Of TensorFlow's timeline: on a device that has a job the processor starts the ops; the rows
+   "stream:all" and "memcpy" have what its streams have. */
+static unsigned process_bits(const char *text, bool alone) {
+    static const char *const hosts[] = {"CPU", NULL};
+    const char *label = plain_label(text);
+    if (strcmp(label, "Overlap Analysis") == 0) return REPEATS;
+    if (label > text && strcmp(label, "COPY") == 0) return IS_DEVICE;    /* rocprof's */
+    if (!is_device(label, alone)) return alone && begins_with(label, hosts) ? IS_HOST : 0;
+    if (strncmp(label, "/job:", 5) == 0 && !strstr(label, "/stream:")) return IS_HOST;
+    return strstr(label, "/stream:all") || strstr(label, "/memcpy") ? REPEATS : IS_DEVICE;
+}
+
 static void note(event_kinds *k, uint64_t key, unsigned bits) {
     if (bits) *map_put(&k->rows, key, NULL) |= bits;
 }
@@ -83,7 +106,6 @@ static void note_thread(event_kinds *k, const trace_event *event, const char *na
 }
 
 void kinds_note_row(event_kinds *k, const trace_event *event) {
-    static const char *const hosts[] = {"CPU", NULL};
     enum { BEHIND_PROCESSES = 5000000 };
     char text[128];
     int64_t index;
@@ -93,12 +115,10 @@ void kinds_note_row(event_kinds *k, const trace_event *event) {
         note_thread(k, event, text);
     } else if (text_is(event->name, "process_labels") &&
                trace_arg_text(event, "labels", text, sizeof text)) {
-        note(k, process, begins_with(text, hosts) ? IS_HOST
-                         : is_device(text, true) ? IS_DEVICE : 0);
+        note(k, process, process_bits(text, true));
     } else if (text_is(event->name, "process_name") &&
                trace_arg_text(event, "name", text, sizeof text)) {
-        note(k, process, strcmp(text, "Overlap Analysis") == 0 ? REPEATS
-                         : is_device(text, false) ? IS_DEVICE : 0);
+        note(k, process, process_bits(text, false));
     } else if (text_is(event->name, "process_sort_index") &&
                trace_arg_int(event, "sort_index", &index) && index >= BEHIND_PROCESSES) {
         note(k, process, IS_BEHIND);
@@ -169,14 +189,17 @@ static uint8_t leave_out(event_kinds *k, const trace_event *event) {
     return TRACE_SPAN;
 }
 
-/* By its row; where that does not tell, by a stream among its arguments. */
+/* By its row; where that does not tell, by a stream among its arguments. What has no category and
+   shares an id with device work, as in JAX's traces, launched it. */
 static uint8_t guessed_kind(event_kinds *k, const trace_event *event) {
     row_place place = place_of(k, event);
     if (place == ROW_REPEATS) return leave_out(k, event);
     bool device = place == ROW_UNKNOWN ? event->cat.size && trace_arg(event, "stream")
                                        : place == ROW_ON_DEVICE;
+    int64_t id;
     if (event->cat.size) count_guess(k, event, device);
-    return device ? TRACE_KERNEL : TRACE_OTHER;
+    if (device) return TRACE_KERNEL;
+    return !event->cat.size && trace_correlation(event, &id) ? TRACE_RUNTIME : TRACE_OTHER;
 }
 
 /* Of XPU: it lies around the kernel that it names. */

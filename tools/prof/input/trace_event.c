@@ -17,7 +17,8 @@ static const struct { const char *category; size_t size; trace_kind kind; } kind
     KIND("xpu_driver", TRACE_RUNTIME), KIND("mtia_runtime", TRACE_RUNTIME),
     KIND("glow_runtime", TRACE_RUNTIME), KIND("mtia_ccp_events", TRACE_KERNEL),
     KIND("mtia_workloadd", TRACE_KERNEL), KIND("mtia_insight", TRACE_KERNEL),
-    KIND("hpu_op", TRACE_KERNEL), KIND("cuda_profiler_range", TRACE_KERNEL),
+    KIND("hpu_op", TRACE_KERNEL), KIND("gpu_op", TRACE_KERNEL) /* Intel's unitrace */,
+    KIND("CudaRuntime", TRACE_RUNTIME) /* Paddle's */, KIND("cuda_profiler_range", TRACE_KERNEL),
     KIND("privateuse1_runtime", TRACE_RUNTIME), KIND("privateuse1_driver", TRACE_RUNTIME)
 };
 #undef KIND
@@ -112,7 +113,9 @@ bool trace_arg_text(const trace_event *event, const char *name, char *buffer, si
 }
 
 bool trace_correlation(const trace_event *event, int64_t *id) {
-    return trace_arg_int(event, PROF_KEY_CORRELATION, id);
+    return trace_arg_int(event, PROF_KEY_CORRELATION, id) ||
+           trace_arg_int(event, "correlation_id", id) ||         /* JAX's */
+           trace_arg_int(event, "correlation id", id);           /* Paddle's */
 }
 
 bool trace_external_id(const trace_event *event, int64_t *id) {
