@@ -302,6 +302,9 @@ printf 'main;leaf 123\nmain;leaf 4' >"$out/folded.txt"
 try input_folded_no_newline folded 127
 { printf 'main;leaf 999999999999999\nmain;'; head -c 600000 /dev/zero | tr '\0' x; printf ' 5\nmain 1'; } >"$out/folded.txt"
 try input_folded_long folded 1000000000000005
+printf 'main;leaf 3.5\nmain;leaf\t4\nmain;leaf   2.25\nmain 1.5.2\n' >"$out/folded.txt"
+says input_folded_decimals 'Self CPU time total: 9.750us' 0 "$prof" report "$out/folded.txt"
+says input_folded_decimals_names '1 lines are no folded stacks' 0 "$prof" stacks "$out/folded.txt"
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo "main$i 999999999999999"; done >"$out/folded.txt"
 says input_folded_too_long '3 lines are no folded stacks' 0 "$prof" stacks "$out/folded.txt"
 
@@ -447,6 +450,9 @@ says input_correlation_jax 'PjitFunction(f);gemm 30' 0 "$prof" stacks -m self_cu
   work 7 5 10 cudaLaunchKernel ',"cat":"CudaRuntime","args":{"correlation id":42}'
   work 1 13 30 gemm ',"cat":"Kernel","args":{"correlation id":42}'; } | labels paddle '100.000us 30.000us'
 says input_correlation_paddle 'matmul_dygraph;gemm 30' 0 "$prof" stacks -m self_cuda_time_total "$out/labels.json"
+{ label 3 0 process_name name '/device:TPU:1'; label 3 3 thread_name name 'XLA Ops'
+  work 3 3 30 fusion ''; } | labels device_number '0.000us 30.000us'
+says input_labels_device_number 'Device 1 (pid 3) busy' 0 "$prof" report "$out/labels.json"
 
 # ---- Little files that took minutes ----
 

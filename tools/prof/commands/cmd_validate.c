@@ -161,7 +161,8 @@ static void check_fields(checker *c, const trace_event *event) {
 }
 
 static uint32_t stream_of(checker *c, const trace_event *event) {
-    int64_t device = trace_device(event), stream = event->tid;
+    int64_t device = event->pid, stream = event->tid;
+    trace_arg_int(event, "device", &device);
     trace_arg_int(event, "stream", &stream);
     bool is_new;
     uint64_t *number = map_put(&c->streams, hash_mix((uint64_t)device + 1) + (uint64_t)stream,

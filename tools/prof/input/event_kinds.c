@@ -13,7 +13,8 @@ enum { CPU_ROW = 999 };          /* of prof.h's traces: which task ran */
 enum {
     IS_HOST = 1, IS_DEVICE = 2, IS_BEHIND = 4 /* all processes, where Kineto puts devices */,
     IS_STREAM = 8, IS_OPS = 16 /* the row "XLA Ops" */, IS_NAMED = 32, REPEATS = 64 /* others */,
-    TELLS_WHO_RAN = 128, HAS_STREAMS = 256, HAS_OPS = 512
+    TELLS_WHO_RAN = 128, HAS_STREAMS = 256, HAS_OPS = 512,
+    NUMBER_SHIFT = 10, MOST_DEVICES = 65535 /* the device's number + 1 is above the rest */
 };
 
 static uint64_t process_key(int64_t pid) { return hash_mix((uint64_t)pid) | 1; }
@@ -82,6 +83,14 @@ static unsigned thread_bits(const char *text, int64_t tid) {
     return bits;
 }
 
+/* "/device:GPU:1", "GPU 1": the number + 1, in its place; 0: none. */
+static unsigned number_bits(const char *label) {
+    const char *device = strstr(label, "/device:");
+    const char *digits = strpbrk(device ? device : label, "0123456789");
+    unsigned long number = digits ? strtoul(digits, NULL, 10) : MOST_DEVICES;
+    return number < MOST_DEVICES ? ((unsigned)number + 1) << NUMBER_SHIFT : 0;
+}
+
 /* Of TensorFlow's timeline: on a device that has a job the processor starts the ops; the rows
    "stream:all" and "memcpy" have what its streams have. */
 static unsigned process_bits(const char *text, bool alone) {
@@ -91,11 +100,14 @@ static unsigned process_bits(const char *text, bool alone) {
     if (label > text && strcmp(label, "COPY") == 0) return IS_DEVICE;    /* rocprof's */
     if (!is_device(label, alone)) return alone && begins_with(label, hosts) ? IS_HOST : 0;
     if (strncmp(label, "/job:", 5) == 0 && !strstr(label, "/stream:")) return IS_HOST;
-    return strstr(label, "/stream:all") || strstr(label, "/memcpy") ? REPEATS : IS_DEVICE;
+    if (strstr(label, "/stream:all") || strstr(label, "/memcpy")) return REPEATS;
+    return IS_DEVICE | number_bits(label);
 }
 
 static void note(event_kinds *k, uint64_t key, unsigned bits) {
-    if (bits) *map_put(&k->rows, key, NULL) |= bits;
+    if (!bits) return;
+    uint64_t *known = map_put(&k->rows, key, NULL);
+    *known |= *known >> NUMBER_SHIFT ? bits & ((1u << NUMBER_SHIFT) - 1) : bits;
 }
 
 static void note_thread(event_kinds *k, const trace_event *event, const char *name) {
@@ -191,14 +203,17 @@ static uint8_t leave_out(event_kinds *k, const trace_event *event) {
 
 /* By its row; where that does not tell, by a stream among its arguments. What has no category and
    shares an id with device work, as in JAX's traces, launched it. */
-static uint8_t guessed_kind(event_kinds *k, const trace_event *event) {
+static uint8_t guessed_kind(event_kinds *k, trace_event *event) {
     row_place place = place_of(k, event);
     if (place == ROW_REPEATS) return leave_out(k, event);
     bool device = place == ROW_UNKNOWN ? event->cat.size && trace_arg(event, "stream")
                                        : place == ROW_ON_DEVICE;
     int64_t id;
     if (event->cat.size) count_guess(k, event, device);
-    if (device) return TRACE_KERNEL;
+    if (device) {
+        event->device = (int64_t)(bits_of(k, process_key(event->pid)) >> NUMBER_SHIFT) - 1;
+        return TRACE_KERNEL;
+    }
     return !event->cat.size && trace_correlation(event, &id) ? TRACE_RUNTIME : TRACE_OTHER;
 }
 

@@ -21,11 +21,15 @@ typedef struct folded {
     uint64_t bad_lines;
 } folded;
 
-/* Where the count begins in a line of folded stacks; NULL: it is none. */
+/* Where the count begins in a line of folded stacks, which may have decimals (inferno's, eflame's);
+   NULL: it is none. */
 static const char *count_of(const char *line, size_t size) {
-    const char *p = line + size;
-    while (p > line && isdigit((unsigned char)p[-1])) p--;
-    return p > line + 1 && p < line + size && p[-1] == ' ' && line + size - p <= 15 ? p : NULL;
+    const char *p = line + size, *point = NULL;
+    while (p > line && (isdigit((unsigned char)p[-1]) || (p[-1] == '.' && !point)))
+        if (*--p == '.') point = p;
+    bool whole = p < line + size && p != point && line[size - 1] != '.';
+    bool apart = p > line + 1 && (p[-1] == ' ' || p[-1] == '\t');
+    return whole && apart && (point ? point : line + size) - p <= 15 ? p : NULL;
 }
 
 static void put_frame(folded *t, size_t depth) {
@@ -45,22 +49,17 @@ static void close_frames(folded *t, size_t depth) {
     if (t->depth > depth) t->depth = depth;
 }
 
-/* Microseconds of 15 digits at most, as nanoseconds. */
-static int64_t count_ns(const char *p, const char *end) {
-    int64_t us = 0;
-    while (p < end) us = us * 10 + (*p++ - '0');
-    return us * 1000;
-}
-
 /* The line's count, in ns, to be added to the time so far; -1: this is no line of folded stacks. */
 static int64_t line_ns(const folded *t, const char *count, const char *end) {
-    int64_t ns = count ? count_ns(count, end) : -1;
+    int64_t ns = -1;
+    if (!count || !json_ns((trace_text){count, (size_t)(end - count)}, &ns)) return -1;
     return ns > INT64_MAX - t->now_ns ? -1 : ns;
 }
 
 static void read_line(folded *t, const char *line, size_t size) {
     if (size && line[size - 1] == '\r') size--;
     const char *count = count_of(line, size), *end = count ? count - 1 : line;
+    while (end > line + 1 && (end[-1] == ' ' || end[-1] == '\t')) end--;
     int64_t ns = line_ns(t, count, line + size);
     size_t depth = 0;
     bool same = true;            /* so far the frames are those of the stack before */

@@ -74,6 +74,7 @@ void trace_event_clear(trace_event *event) {
     event->arg_bits = event->arg_count = 0;
     event->phase = 0;
     event->kind = TRACE_OTHER;
+    event->device = -1;
     event->is_pair = event->is_async = false;
     event->depth = TRACE_NO_DEPTH;
     event->site = event->thread = 0;
@@ -129,7 +130,7 @@ const trace_member *trace_shapes(const trace_event *event) {
 }
 
 int64_t trace_device(const trace_event *event) {
-    int64_t device = event->pid;
+    int64_t device = event->device >= 0 ? event->device : event->pid;
     trace_arg_int(event, "device", &device);
     return device;
 }

@@ -39,6 +39,7 @@ typedef struct trace_event {
     int64_t pid, tid;           /* "stream 7" and the like: a negative number made from the text */
     trace_text pid_text, tid_text;   /* decoded text when it is not a number, else NULL */
     int64_t ts_ns, dur_ns;      /* exact to the nanosecond; 0 when absent */
+    int64_t device;             /* by its process' label; -1: that does not tell */
     bool is_pair;               /* made of a begin, which `offset` is of, and an end, or none: */
     uint64_t end_offset;        /* of that; 0: none */
     bool is_async;              /* made of b and e: beside what the thread does */
