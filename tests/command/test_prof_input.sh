@@ -450,6 +450,8 @@ says input_correlation_jax 'PjitFunction(f);gemm 30' 0 "$prof" stacks -m self_cu
   work 7 5 10 cudaLaunchKernel ',"cat":"CudaRuntime","args":{"correlation id":42}'
   work 1 13 30 gemm ',"cat":"Kernel","args":{"correlation id":42}'; } | labels paddle '100.000us 30.000us'
 says input_correlation_paddle 'matmul_dygraph;gemm 30' 0 "$prof" stacks -m self_cuda_time_total "$out/labels.json"
+{ label 3 0 process_name name /device:TPU:0; label 3 3 thread_name name 'XLA Ops'
+  work 3 3 90 while.2 ''; work 3 3 30 fusion ''; work 3 3 20 callback ''; } | labels xla_loop '0.000us 50.000us'
 { label 3 0 process_name name '/device:TPU:1'; label 3 3 thread_name name 'XLA Ops'
   work 3 3 30 fusion ''; } | labels device_number '0.000us 30.000us'
 says input_labels_device_number 'Device 1 (pid 3) busy' 0 "$prof" report "$out/labels.json"

@@ -57,6 +57,8 @@ finds order '1 order' "$(event 0 5),$(event 0 10)"
 finds flow '' "$(event 0 5),{\"ph\":\"s\",\"id\":1,\"cat\":\"c\",\"ts\":0},{\"ph\":\"f\",\"id\":1,\"bp\":\"e\",\"cat\":\"c\",\"ts\":1}"
 finds flow_no_start '1 flow' '{"ph":"f","id":1,"bp":"e","cat":"c","ts":1}'
 finds flow_no_end '1 flow' '{"ph":"s","id":1,"cat":"c","ts":1}'
+finds flow_step '' "$(event 0 5),{\"ph\":\"s\",\"id\":1,\"cat\":\"c\",\"ts\":0},{\"ph\":\"t\",\"id\":1,\"cat\":\"c\",\"ts\":1}"
+finds filler '' "$(event 0 5),{}"
 finds flow_back '36 flow' '{"ph":"s","id":1,"cat":"c","ts":5},{"ph":"f","id":1,"bp":"e","cat":"c","ts":1}'
 launch=$(gpu cuda_runtime cudaLaunchKernel 5 1 '"correlation":3')
 finds launch '115 launch' "$launch,$(gpu kernel k 4 1 '"correlation":3')"

@@ -201,11 +201,24 @@ static uint8_t leave_out(event_kinds *k, const trace_event *event) {
     return TRACE_SPAN;
 }
 
+/* XLA's loops and branches stand in the row of their ops, and around these. */
+static bool is_around_ops(const event_kinds *k, const trace_event *event) {
+    static const char *const words[] = {"while", "conditional", "call", NULL};
+    for (size_t i = 0; words[i]; i++) {
+        size_t size = strlen(words[i]);
+        if (event->name.size < size || memcmp(event->name.data, words[i], size) != 0 ||
+            (event->name.size > size && event->name.data[size] != '.')) continue;
+        return bits_of(k, thread_key(event->pid, event->tid)) & IS_OPS;
+    }
+    return false;
+}
+
 /* By its row; where that does not tell, by a stream among its arguments. What has no category and
    shares an id with device work, as in JAX's traces, launched it. */
 static uint8_t guessed_kind(event_kinds *k, trace_event *event) {
     row_place place = place_of(k, event);
-    if (place == ROW_REPEATS) return leave_out(k, event);
+    if (place == ROW_REPEATS || (place == ROW_ON_DEVICE && is_around_ops(k, event)))
+        return leave_out(k, event);
     bool device = place == ROW_UNKNOWN ? event->cat.size && trace_arg(event, "stream")
                                        : place == ROW_ON_DEVICE;
     int64_t id;

@@ -455,7 +455,7 @@ void timeline_add(timeline *t, const trace_event *event) {
     case 'M': add_metadata(t, event); break;
     case 'C': add_counter(t, event); break;
     case 'i': case 'I': case 'R': case 'n': add_instant(t, event); break;
-    case 's': case 'f': trace_add(&last_file(t)->model, event); break;
+    case 's': case 't': case 'f': trace_add(&last_file(t)->model, event); break;
     default: break;
     }
 }

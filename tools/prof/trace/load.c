@@ -169,7 +169,8 @@ trace_kept trace_add(struct trace *t, const trace_event *event) {
     memory_change change;
     if (t->as_ended && event->depth != TRACE_NO_DEPTH) return KEPT_NOTHING;
     if (trace_is_change(t, event, &change)) return add_change(t, event, &change);
-    if (t->with_works && (event->phase == 's' || event->phase == 'f')) trace_note_flow(t, event);
+    bool arrow = event->phase == 's' || event->phase == 't' || event->phase == 'f';
+    if (t->with_works && arrow) trace_note_flow(t, event);
     if (event->phase != 'X' || !may_matter(t, event)) return KEPT_NOTHING;
     if (kind_is_device(event->kind)) return t->with_works ? add_work(t, event) : KEPT_NOTHING;
     return trace_is_call(t, event) ? add_call(t, event) : KEPT_NOTHING;
