@@ -424,6 +424,13 @@ says input_labels_merged 'time total: 20.000us' 0 "$prof" report "$out/merged.js
 { label 0 0 process_labels labels 'XPU 0'; label 0 7 thread_name name 'stream 7 '
   work 1 1 70 urQueueFinish ',"cat":"xpu_runtime"'; work -1 1 70 urQueueFinish ',"cat":"xpu_sync"'
   work 0 7 30 gemm ',"cat":"kernel"'; work 0 7 30 'metrics: gemm' ',"cat":"kernel"'; } | labels xpu '70.000us 30.000us'
+{ work '"Device 1"' '"Stream 7"' 30 gemm ',"cat":"cuda"'
+  work '"Device 1"' '"NVTX Thread 4711"' 50 forward ',"cat":"nvtx"'; } | labels nsys2json '50.000us 30.000us'
+says input_labels_text_device 'Device 1 busy' 0 "$prof" report "$out/labels.json"
+{ label 0 0 process_name name trainer1:cuda_api; label 1 0 process_name name trainer1:cpu:block:0
+  label 2 0 process_name name trainer1:gpu:0; work 0 1 5 cudaLaunch ',"cat":"Op"'
+  work 1 1 40 mul ',"cat":"Op"'; work 2 7 30 sgemm ',"cat":"Op"'; } | labels paddle_2018 '45.000us 30.000us'
+says input_labels_paddle_device 'Device 0 (pid 2) busy' 0 "$prof" report "$out/labels.json"
 # MXNet's tids are hashes of 64 bits without a sign: two threads, in which nothing nests
 { label 0 0 process_name name cpu/0; label 1 0 process_name name gpu/0
   work 0 18446744073709551000 20 Copy ',"cat":"operator"'; work 0 18446744073709551001 10 Copy ',"cat":"operator"'

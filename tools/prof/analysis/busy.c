@@ -173,7 +173,8 @@ static void write_device(const busy_table *t, size_t number, const busy_time *b,
     const struct busy_device *device = &t->devices[number];
     double whole = busy_span(b) > 0 ? (double)busy_span(b) / 100 : 1;
     output_format(out, "Device %lld", (long long)device->index);
-    if (device->pid != device->index) output_format(out, " (pid %lld)", (long long)device->pid);
+    if (device->pid >= 0 && device->pid != device->index)     /* else made of a text */
+        output_format(out, " (pid %lld)", (long long)device->pid);
     if (t->files > 1) {
         output_text(out, " of ");
         output_plain_text(out, file_name(device->path));

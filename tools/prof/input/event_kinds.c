@@ -49,12 +49,23 @@ static const char *plain_label(const char *text) {
     return number && text[number] == ' ' ? text + number + 1 : text;
 }
 
-/* XLA's and TensorFlow's "/device:GPU:0", whatever is behind; PyTorch's of 2020; "GPU 0". */
+/* Where XLA's and TensorFlow's "/device:GPU:0" and "/gpu:0" and Paddle's "trainer:gpu:0" name it;
+   NULL: none of them. */
+static const char *named_device(const char *text) {
+    static const char *const marks[] = {"/device:", "/gpu:", ":gpu:", NULL};
+    for (size_t i = 0; marks[i]; i++) {
+        const char *at = strstr(text, marks[i]);
+        if (at) return at;
+    }
+    return NULL;
+}
+
+/* One of those, whatever is behind; PyTorch's of 2020; "GPU 0". */
 static bool is_device(const char *text, bool alone) {
     static const char *const words[] = {"GPU", "XPU", "MTIA", "HPU", "NPU", "TPU", "CUDA", "HIP",
                                         "device", NULL};
-    const char *device = strstr(text, "/device:");
-    return (device && strncmp(device, "/device:CPU", 11) != 0) || strstr(text, "/gpu:") ||
+    const char *device = named_device(text);
+    return (device && strncmp(device, "/device:CPU", 11) != 0) ||
            strcmp(text, "CUDA functions") == 0 || has_shape(text, words, alone);
 }
 
@@ -65,7 +76,8 @@ static bool is_one_of(const char *text, const char *const *words) {
 }
 
 static unsigned thread_bits(const char *text, int64_t tid) {
-    static const char *const streams[] = {"stream", NULL}, *const hosts[] = {"CPU", "thread", NULL};
+    static const char *const streams[] = {"stream", NULL};
+    static const char *const hosts[] = {"CPU", "thread", "NVTX Thread", NULL};
     /* of torch_npu and XLA: what other rows have, summed or cut otherwise */
     static const char *const repeats[] = {
         "Computing", "Communication", "Communication(Not Overlapped)", "Free", "Steps",
@@ -85,7 +97,7 @@ static unsigned thread_bits(const char *text, int64_t tid) {
 
 /* "/device:GPU:1", "GPU 1": the number + 1, in its place; 0: none. */
 static unsigned number_bits(const char *label) {
-    const char *device = strstr(label, "/device:");
+    const char *device = named_device(label);
     const char *digits = strpbrk(device ? device : label, "0123456789");
     unsigned long number = digits ? strtoul(digits, NULL, 10) : MOST_DEVICES;
     return number < MOST_DEVICES ? ((unsigned)number + 1) << NUMBER_SHIFT : 0;
@@ -148,8 +160,7 @@ static unsigned bits_of(const event_kinds *k, uint64_t key) {
 static void note_texts(event_kinds *k, const trace_event *event) {
     char text[128];
     snprintf(text, sizeof text, "%.*s", (int)event->pid_text.size, event->pid_text.data);
-    if (event->pid_text.size && is_device(text, false))
-        note(k, process_key(event->pid), IS_DEVICE);
+    if (event->pid_text.size) note(k, process_key(event->pid), process_bits(text, false));
     snprintf(text, sizeof text, "%.*s", (int)event->tid_text.size, event->tid_text.data);
     if (event->tid_text.size) note_thread(k, event, text);
 }
