@@ -102,6 +102,10 @@ other speedscope speedscope.app '{"version":"0.0.1","$schema":"https://x","share
 other firefox profiler.firefox.com '{"meta":{"version":24},"libs":[],"threads":[{"name":"main"}]}'
 other heap_snapshot 'heap snapshot' '{"snapshot":{"node_count":1},"nodes":[1],"edges":[]}'
 other opentelemetry OpenTelemetry '{"resourceSpans":[{"resource":{}}]}'
+other lz4 'lz4 -dc' '\004"M\030'
+other zlib 'pigz -dc' 'x\234\001'
+other atrace ui.perfetto.dev 'TRACE:\nx\234'
+other lines 'jq -s' '{"ph":"X","name":"a","ts":1}\n{"ph":"X","name":"b","ts":2}\n'
 echo 'int main(void) { return 0; }' >"$out/main.c"
 each text 'byte 0: this is neither' 2 "$out/main.c"
 : >"$out/empty.json"

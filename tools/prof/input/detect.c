@@ -17,6 +17,62 @@ const source_format *detect_format(const char *first, size_t size, bool *more) {
     return NULL;
 }
 
+/* What prof does not read, by its first bytes. */
+static const char nsight[] = "this is a report of Nsight Systems: nsys export --type sqlite "
+                             "makes a file of it that prof reads";
+static const char pickle[] = "this is a pickle of Python, as of torch.cuda.memory: see "
+                             "docs.pytorch.org/memory_viz; prof memory reads traces";
+static const char bpftrace[] = "this is bpftrace's: prof reads the folded stacks that "
+                               "stackcollapse-bpftrace.pl makes of it";
+static const char callgrind[] = "this is callgrind's: callgrind_annotate and KCachegrind read "
+                                "it";
+static const char ctf[] = "this is CTF, as LTTng writes it: babeltrace2 and Trace Compass "
+                          "read it";
+static const char tracy[] = "this is Tracy's: tracy-profiler shows it";
+static const char unreal[] = "this is a trace of Unreal Engine: Unreal Insights shows it";
+static const char zlib[] = "this is packed by zlib: pigz -dc FILE | prof COMMAND -";
+static const char html[] = "this is HTML, no trace (ui.perfetto.dev shows that of systrace)";
+#define OTHER(magic, what) {magic, sizeof magic - 1, what}
+static const struct { const char *magic; size_t size; const char *what; } others[] = {
+    OTHER("QDSTRM", nsight), OTHER("\x80\x02", pickle), OTHER("\x80\x03", pickle),
+    OTHER("\x80\x04", pickle), OTHER("\x80\x05", pickle),
+    OTHER("PERFILE2", "this is perf's: prof reads the folded stacks that stackcollapse-perf.pl "
+          "makes of perf script"),
+    OTHER("SIMPLEPERF", "this is simpleperf's: prof reads the folded stacks that its "
+          "stackcollapse.py makes"),
+    OTHER("Attaching ", bpftrace), OTHER("@[", bpftrace),
+    OTHER("Nettrace", "this is dotnet-trace's: dotnet-trace convert --format Chromium makes a "
+          "trace of it that prof reads"),
+    OTHER("go 1.", "this is a trace of Go: go tool trace shows it"),
+    OTHER("FLR\0", "this is a recording of Java's Flight Recorder: jfr and JDK Mission Control "
+          "read it"),
+    OTHER("gmon", "this is gprof's: gprof reads it, with the program"),
+    OTHER("# callgrind format", callgrind), OTHER("version: 1\ncreator: callgrind", callgrind),
+    OTHER("/* CTF", ctf), OTHER("\xC1\x1F\xFC\xC1", ctf),
+    OTHER("\x10\0\x04\x46\x78\x54\x16\0", "this is Fuchsia's: ui.perfetto.dev shows it"),
+    OTHER("tlZ\4", tracy), OTHER("tZst", tracy), OTHER("tr\xFD" "P", tracy),
+    OTHER("2CRT", unreal), OTHER("ECRT", unreal),
+    OTHER("*version\n", "this is a trace of Android's methods: Android Studio and "
+          "ui.perfetto.dev show it"),
+    OTHER("# tracer:", "this is ftrace's text: traceconv json, of Perfetto, makes a trace of "
+          "it that prof reads"),
+    OTHER("packet {", "this is Perfetto's text: traceconv binary makes a trace of it that prof "
+          "reads"),
+    OTHER("# ninja log", "this is ninja's log: ninjatracing makes a trace of it that prof "
+          "reads"),
+    OTHER("<!DOCTYPE", html), OTHER("<!doctype", html), OTHER("<html", html),
+    OTHER("\x28\xB5\x2F\xFD", "this is packed by zstd: zstd -dc FILE | prof COMMAND -"),
+    OTHER("\x04\x22\x4D\x18", "this is packed by lz4: lz4 -dc FILE | prof COMMAND -"),
+    OTHER("\x78\x01", zlib), OTHER("\x78\x9C", zlib), OTHER("\x78\xDA", zlib),
+    OTHER("TRACE:\n", "this is atrace's: ui.perfetto.dev shows it"),
+    OTHER("\xFD" "7zXZ", "this is packed by xz: xz -dc FILE | prof COMMAND -"),
+    OTHER("BZh", "this is packed by bzip2: bzip2 -dc FILE | prof COMMAND -"),
+    OTHER("PK\3\4", "this is a zip archive: unzip it"),
+    OTHER("PAR1", "this is Parquet: DuckDB and the like read it"),
+    OTHER("\x7F" "ELF", "this is a program: prof record runs it")
+};
+#undef OTHER
+
 /* A sample's line ends with a colon, those of its frames begin with a tab. */
 static bool is_perf_script(const char *first, size_t size) {
     const char *stop = memchr(first, '\n', size);
@@ -26,56 +82,6 @@ static bool is_perf_script(const char *first, size_t size) {
 }
 
 const char *detect_other(const char *first, size_t size, const char *path) {
-    static const char nsight[] = "this is a report of Nsight Systems: nsys export --type sqlite "
-                                 "makes a file of it that prof reads";
-    static const char pickle[] = "this is a pickle of Python, as of torch.cuda.memory: see "
-                                 "docs.pytorch.org/memory_viz; prof memory reads traces";
-    static const char bpftrace[] = "this is bpftrace's: prof reads the folded stacks that "
-                                   "stackcollapse-bpftrace.pl makes of it";
-    static const char callgrind[] = "this is callgrind's: callgrind_annotate and KCachegrind read "
-                                    "it";
-    static const char ctf[] = "this is CTF, as LTTng writes it: babeltrace2 and Trace Compass "
-                              "read it";
-    static const char tracy[] = "this is Tracy's: tracy-profiler shows it";
-    static const char unreal[] = "this is a trace of Unreal Engine: Unreal Insights shows it";
-    static const char html[] = "this is HTML, no trace (ui.perfetto.dev shows that of systrace)";
-#define OTHER(magic, what) {magic, sizeof magic - 1, what}
-    static const struct { const char *magic; size_t size; const char *what; } others[] = {
-        OTHER("QDSTRM", nsight), OTHER("\x80\x02", pickle), OTHER("\x80\x03", pickle),
-        OTHER("\x80\x04", pickle), OTHER("\x80\x05", pickle),
-        OTHER("PERFILE2", "this is perf's: prof reads the folded stacks that stackcollapse-perf.pl "
-              "makes of perf script"),
-        OTHER("SIMPLEPERF", "this is simpleperf's: prof reads the folded stacks that its "
-              "stackcollapse.py makes"),
-        OTHER("Attaching ", bpftrace), OTHER("@[", bpftrace),
-        OTHER("Nettrace", "this is dotnet-trace's: dotnet-trace convert --format Chromium makes a "
-              "trace of it that prof reads"),
-        OTHER("go 1.", "this is a trace of Go: go tool trace shows it"),
-        OTHER("FLR\0", "this is a recording of Java's Flight Recorder: jfr and JDK Mission Control "
-              "read it"),
-        OTHER("gmon", "this is gprof's: gprof reads it, with the program"),
-        OTHER("# callgrind format", callgrind), OTHER("version: 1\ncreator: callgrind", callgrind),
-        OTHER("/* CTF", ctf), OTHER("\xC1\x1F\xFC\xC1", ctf),
-        OTHER("\x10\0\x04\x46\x78\x54\x16\0", "this is Fuchsia's: ui.perfetto.dev shows it"),
-        OTHER("tlZ\4", tracy), OTHER("tZst", tracy), OTHER("tr\xFD" "P", tracy),
-        OTHER("2CRT", unreal), OTHER("ECRT", unreal),
-        OTHER("*version\n", "this is a trace of Android's methods: Android Studio and "
-              "ui.perfetto.dev show it"),
-        OTHER("# tracer:", "this is ftrace's text: traceconv json, of Perfetto, makes a trace of "
-              "it that prof reads"),
-        OTHER("packet {", "this is Perfetto's text: traceconv binary makes a trace of it that prof "
-              "reads"),
-        OTHER("# ninja log", "this is ninja's log: ninjatracing makes a trace of it that prof "
-              "reads"),
-        OTHER("<!DOCTYPE", html), OTHER("<!doctype", html), OTHER("<html", html),
-        OTHER("\x28\xB5\x2F\xFD", "this is packed by zstd: zstd -dc FILE | prof COMMAND -"),
-        OTHER("\xFD" "7zXZ", "this is packed by xz: xz -dc FILE | prof COMMAND -"),
-        OTHER("BZh", "this is packed by bzip2: bzip2 -dc FILE | prof COMMAND -"),
-        OTHER("PK\3\4", "this is a zip archive: unzip it"),
-        OTHER("PAR1", "this is Parquet: DuckDB and the like read it"),
-        OTHER("\x7F" "ELF", "this is a program: prof record runs it")
-    };
-#undef OTHER
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (size >= others[i].size && memcmp(first, others[i].magic, others[i].size) == 0)
             return others[i].what;

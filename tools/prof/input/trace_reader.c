@@ -369,7 +369,10 @@ static const char *scan_next(trace_reader *r, const char *p, trace_item *item) {
     }
     p = skip_space(p);
     if (*p || p < r->source->text->buffer + r->source->text->used)
-        return stop(r->source->text, BAD, p, "something follows the end of the trace");
+        return stop(r->source->text, BAD, p, *p == '{' && !r->array_form && !r->source->has_events ?
+                    "something follows the end of the trace: jq -s . FILE makes an array of "
+                    "objects that stand one behind another" :
+                    "something follows the end of the trace");
     return stop(r->source->text, MORE, p, NULL);
 }
 
