@@ -95,7 +95,7 @@ const char *detect_other_key(trace_text key) {
     static const char speedscope[] =
         "this is speedscope's: speedscope.app shows it (py-spy record -f chrometrace, dotnet-trace "
         "convert --format Chromium: traces that prof reads)";
-    static const struct { const char *key, *what; } others[] = {
+    static const struct { const char *key, *what; } keys[] = {
         {"$schema", speedscope}, {"profiles", speedscope},
         {"libs", "this is a profile of Firefox, as of samply: profiler.firefox.com shows it"},
         {"snapshot", "this is a heap snapshot of V8 (node, Chrome): DevTools reads it"},
@@ -103,8 +103,8 @@ const char *detect_other_key(trace_text key) {
         {"segments", "this is a memory snapshot of torch.cuda.memory: see "
                      "docs.pytorch.org/memory_viz; prof memory reads traces"}
     };
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        if (text_is(key, others[i].key)) return others[i].what;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (text_is(key, keys[i].key)) return keys[i].what;
     return NULL;
 }
 
