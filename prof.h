@@ -19683,16 +19683,21 @@ PROF__FN const prof_site *prof__merged_place(const prof__merged *y, uint32_t sit
     return y->by_site ? prof__site_placed(site >> 8) : NULL;
 }
 
-/* The merged row of a site's name, or place; that of all others where none is free. */
+/* The merged row of a site's name, or place, which has the site of it that was seen first; that of
+   all others where none is free. */
 PROF__FN prof__tally *prof__merged_of(prof__merged *y, uint32_t site) {
     const char *name = site ? prof__site(site >> 8)->name : "";
     const prof_site *place = prof__merged_place(y, site);
     size_t length;
     uint32_t i = prof__hash_place(prof__hash(name, &length), place) & (y->places - 1);
     if (prof__is_others(site)) return y->rows + y->places;
-    for (; y->rows[i].site; i = (i + 1) & (y->places - 1))
-        if (strcmp(prof__site(y->rows[i].site >> 8)->name, name) == 0 &&
-            prof__same_place(prof__merged_place(y, y->rows[i].site), place)) return y->rows + i;
+    for (; y->rows[i].site; i = (i + 1) & (y->places - 1)) {
+        uint32_t other = y->rows[i].site;
+        if (strcmp(prof__site(other >> 8)->name, name) != 0 ||
+            !prof__same_place(prof__merged_place(y, other), place)) continue;
+        if (prof__site_order(site >> 8) < prof__site_order(other >> 8)) y->rows[i].site = site;
+        return y->rows + i;
+    }
     if (y->used + 1 == y->places) return y->rows + y->places;
     y->used++;
     y->rows[i].site = site;
@@ -19720,8 +19725,6 @@ PROF__FN void prof__merge_all(struct prof_trace *s) {
             prof__rest_row(&rest, t, r, &row);
             sum = prof__merged_of(to, row.site);
             if (row.site && !sum->site) s->sums.not_merged += row.count;
-            if (sum->site && prof__site_order(row.site >> 8) < prof__site_order(sum->site >> 8))
-                sum->site = row.site;
             prof__tally_add(sum, &row);
         }
         k.at = rest.begin;

@@ -401,7 +401,7 @@ def compare_traces(old, new, paths):
     found, name = [], '+'.join(os.path.basename(path) for path in paths)
     for words in COMMANDS if len(paths) == 1 else COMMANDS_OF_TWO:
         for piece in command_pieces(old, new, words, [os.path.abspath(path) for path in paths]):
-            found.append((name, 'trace') + piece)
+            found.append((name, 'trace' if len(paths) == 1 else 'traces') + piece)
     return found
 
 
