@@ -4860,8 +4860,8 @@ struct prof_trace {
     bool refused;                        /* details came, and there was no room for events */
     bool read;                           /* the records were read: what they lack is counted */
     size_t events_need;                  /* bytes for which there was no room */
-    char *first_scratch, *first_high;    /* where scratch begins, and the arena ends, while there
-                                            are no events */
+    char *first_scratch, *first_high;    /* where scratch begins and the arena ends, as prof_stop
+                                            left it, while there are no events */
     char *place;                         /* of events, in the caller's memory; or NULL */
     char *limit;                         /* NULL: the arena's high */
     bool laid, began;                    /* the arena is laid out; its first window has started */
@@ -21195,7 +21195,7 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     if (size < need) return false;
     skip = (16u - ((uintptr_t)memory & 15u)) & 15u;
     prof__arena.low = memory + skip;
-    prof__arena.high = memory + skip + ((size - skip) & ~(size_t)15u);
+    prof__arena.high = s->first_high = memory + skip + ((size - skip) & ~(size_t)15u);
     PROF__STORE(prof__arena.base, prof__arena.low);
     PROF__STORE(prof__arena.end, prof__arena.high);
     s->pool.chunk_size = prof__chunk_bytes(size, s->max_threads, d);
@@ -21664,6 +21664,7 @@ PROF__FN void prof__window_close(struct prof_trace *s) {
         prof__functions_name();
         prof__arena.kept = 0;
         prof__arena.high = PROF__MIN(prof__arena.high, prof__arena.bound);   /* for analysis */
+        s->first_high = prof__arena.high;
         s->open = false;
         s->stopped = true;
     }
@@ -22531,6 +22532,7 @@ PROF__CALL prof_stats prof_get_stats(void) {
     struct prof_trace *s = &prof__trace;
     prof_stats out;
     prof__counts c;
+    const char *high;
     bool taken = prof__own(&prof__recorder.reading);
     (void)prof__average_tallies(NULL, 0, false);   /* counts in AGGREGATE */
     prof__lock();
@@ -22558,8 +22560,8 @@ PROF__CALL prof_stats prof_get_stats(void) {
     out.clock = s->clock;
     out.ticks_per_second = prof__rate(s);
     out.bytes_total = (size_t)(prof__arena.end - prof__arena.base);
-    out.bytes_used =
-        out.bytes_total - (size_t)(prof__arena.high - prof__arena.low) + prof__arena.promised;
+    high = s->stopped ? s->first_high : prof__arena.high;   /* what an analysis took was promised */
+    out.bytes_used = out.bytes_total - (size_t)(high - prof__arena.low) + prof__arena.promised;
     prof__unlock();
     if (taken) prof__disown(&prof__recorder.reading);
     return out;

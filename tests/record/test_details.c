@@ -517,6 +517,8 @@ static void test_detail_small_arenas(void) {
         CHECK(count > 0, "nothing at %u", (unsigned)size);
         PASS_ON(test_tree(trace));
         PASS_ON(test_all_writers(trace));
+        EQUAL(prof_get_stats().bytes_used, stats.bytes_used);   /* what events take was promised */
+        CHECK(stats.bytes_used <= size, "%u of %u", (unsigned)stats.bytes_used, (unsigned)size);
         prof_thread_end();
     }
 }
