@@ -951,7 +951,8 @@ PROF_API prof_result prof_prepare(const prof_desc *desc);
    and what is recorded: see tools/README.md. A program with other rights than
    its caller's (set-user-id) reads no variables, here and elsewhere: PROF_ERROR_UNSUPPORTED. Other
    errors are those of the calls named, of a variable (PROF_ERROR_INVALID: prof_strerror says
-   which), and of a stream's file; prof_stop_env: PROF_OK also where nothing was started. */
+   which), and of a file that cannot be made now; prof_stop_env: PROF_OK also where nothing was
+   started. */
 PROF_API prof_result prof_start_env(const prof_desc *desc);
 PROF_API prof_result prof_stop_env(void);
 
@@ -22005,6 +22006,7 @@ PROF__FN bool prof__env_open(void) {
 }
 
 PROF__FN uint64_t prof__env_there(void) { return 0; }
+PROF__FN bool prof__env_writable(void) { return true; }
 PROF__FN bool prof__env_claim(void) { return true; }
 #else
 /* Opens the file. The program keeps low numbers, and programs that it executes do not have it. */
@@ -22048,6 +22050,19 @@ PROF__FN uint64_t prof__env_there(void) {
     struct stat st;
     bool there = stat(prof__env.path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
     return there ? (uint64_t)st.st_ino : 0;
+}
+
+/* Can the file that the end writes be made, as things are now? Else errno says why. */
+PROF__FN bool prof__env_writable(void) {
+    char folder[sizeof prof__env.path];
+    char *name;
+    if (access(prof__env.path, W_OK) == 0) return true;
+    if (errno != ENOENT) return false;
+    memcpy(folder, prof__env.path, sizeof folder);
+    name = strrchr(folder, '/');
+    if (!name) return access(".", W_OK) == 0;
+    name[1] = 0;
+    return access(folder, W_OK) == 0;
 }
 
 /* Takes the file that is written at the end. False: it is another process's, now or since the
@@ -22341,7 +22356,8 @@ PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     result = prof__env_settle(&d);
     if (result != PROF_OK) return result;
     if (own) prof__env_name_free(false);
-    if (e->streams && !e->child && !prof__env_open()) return PROF_ERROR_FILE;
+    if (!e->child && !(e->streams ? prof__env_open() : prof__env_writable()))
+        return PROF_ERROR_FILE;
     e->there = prof__env_there();
     result = prof__session_begin(&d);
     if (result != PROF_OK && e->open) {

@@ -98,6 +98,7 @@ other textproto 'traceconv binary' 'packet {\n  timestamp: 1\n}\n'
 other ninja_log ninjatracing '# ninja log v5\n0\t2\t3\ta.o\tb\n'
 other html 'this is HTML' '<!DOCTYPE html>\n<html></html>'
 other perf_script stackcollapse-perf.pl 'a 1 2.5: 250 cpu-clock: \n\t  5581 foo+0x10 (/bin/x)\n\n'
+# shellcheck disable=SC2016   # $schema is a key
 other speedscope speedscope.app '{"version":"0.0.1","$schema":"https://x","shared":{"frames":[]},"profiles":[]}'
 other firefox profiler.firefox.com '{"meta":{"version":24},"libs":[],"threads":[{"name":"main"}]}'
 other heap_snapshot 'heap snapshot' '{"snapshot":{"node_count":1},"nodes":[1],"edges":[]}'
@@ -364,6 +365,7 @@ halves() {
 }
 pairs() {   # NAME EXPECTED: name, total and self in us of each row, by name; of a file and of a pipe
     for way in file pipe; do
+        # shellcheck disable=SC2002   # a pipe cannot be read twice
         got=$(if [ $way = file ]; then "$prof" report -f csv "$out/halves.json" 2>"$out/said"
               else cat "$out/halves.json" | "$prof" report -f csv - 2>"$out/said"; fi |
             awk -F, 'NR > 1 {gsub(/"/, "", $1); print $1, $3, $4}' | sort | paste -sd/)
