@@ -189,6 +189,7 @@ for side in 5 8; do
  {"ph": "X", "cat": "cpu_op", "name": "draw", "pid": 1, "tid": 1, "ts": 1, "dur": 5, "args": {"cycles": 3, "points": $side}}]}
 END
 done
+# shellcheck disable=SC2317   # says calls it
 counted() { "$prof" diff "$@" "$out/counted_5.json" "$out/counted_8.json"; }
 gives diff_counter 8 draw 'B points' diff --metric points "$out/counted_5.json" "$out/counted_8.json"
 gives diff_counter_change 3 draw Change diff --metric points "$out/counted_5.json" "$out/counted_8.json"
