@@ -11652,7 +11652,7 @@ struct prof__noted { struct prof__noted *next; prof__moment moment; };
 
 /* Events of zones so far lie below the floor. */
 PROF__FN void prof__read_floor(const prof__reader *r) {
-    prof__details_now.floor =
+    if (prof__trace.events) prof__details_now.floor =
         (char *)(void *)(prof__trace.events + r->number + prof__trace.max_depth + 1);
 }
 
@@ -11702,9 +11702,11 @@ PROF__FN prof__spanned *prof__read_span(prof__reader *r, const char *name, uint3
 PROF__FN void prof__read_step(prof__reader *r, const prof__item *i) {
     prof__spanned *span = prof__read_span(r, "ProfilerStep*", PROF_EVENT_USER_ANNOTATION |
                                           PROF__EVENT_STEP, PROF__STEP_NAME);
-    char *name = (char *)(span + 1);
-    prof_event *e = &span->submitted.event;
+    char *name;
+    prof_event *e;
     if (!span) return;
+    name = (char *)(span + 1);
+    e = &span->submitted.event;
     memcpy(name, "ProfilerStep#", 13);
     *prof__text_u64(name + 13, i->value) = 0;
     span->extra.trace_name = name;
@@ -13705,7 +13707,8 @@ PROF__FN uint32_t prof__shape_count(const prof_extra *x) {
 }
 
 PROF__FN uint32_t prof__hash_shapes(uint32_t h, const prof_shape *shapes, uint32_t n) {
-    for (const prof_shape *s = shapes; s < shapes + n; s++) {
+    for (uint32_t k = 0; k < n; k++) {
+        const prof_shape *s = shapes + k;
         h = (h ^ (s->count + (s->items ? 1u << 16 : 0u))) * 16777619u;
         if (s->items) h = prof__hash_shapes(h, s->items, s->count);
         for (uint32_t i = 0; s->dims && !s->items && i < s->count; i++)
