@@ -4589,6 +4589,15 @@ PROF__FN PROF__RACES void prof__copy_words(void *to, const void *from, size_t by
     }
 }
 
+/* Copies records that their thread may be writing, the third words first: the thread writes them
+   last, so that where one is there the other two are. 0 is a slot that is not written yet. */
+PROF__FN PROF__RACES void prof__copy_records(prof__record *to, const prof__record *from, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        prof__copy_words(&to[i].site_depth, &from[i].site_depth, sizeof to[i].site_depth);
+    PROF__FENCE();
+    for (size_t i = 0; i < n; i++) prof__copy_words(to + i, from + i, 2 * sizeof(uint32_t));
+}
+
 /* What lives from prof_start to prof_stop, over all windows. Written by the calls that open and
    close windows, of which one runs at a time: see busy, which is under the lock. */
 static struct prof__session {
@@ -6232,7 +6241,7 @@ PROF__FN PROF__RACES void prof__rest_copy(prof__rest *rest, const prof__state *t
         end = PROF__LOAD(t->sums.on) && !t->closed ? prof__cursor_of(t) : begin;
         n = end < begin ? 0 : PROF__MIN((size_t)(end - begin), room);
         prof__copy_words(inner, t->sums.inner - 1, (prof__trace.max_depth + 2) * sizeof *inner);
-        prof__copy_words(to, begin, n * sizeof *to);
+        prof__copy_records(to, begin, n);
         rest->cut = PROF__LOAD(t->sums.on) ? PROF__LOAD(t->sums.cut) : 0;
         rest->cut_tick = t->sums.cut_tick;
         rest->base = t->sums.base;
@@ -18615,7 +18624,7 @@ PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
     prof__cursor k = { to, NULL, span->base, 0 };
     prof__item i;
     n = PROF__MIN(n, room);
-    prof__copy_words(to, span->at, n * sizeof *to);
+    prof__copy_records(to, span->at, n);
     k.end = to + n;
     for (const prof__record *whole = to; prof__next(&k, &i); whole = k.at) {
         if (i.kind == PROF__KIND && whole != to) {
@@ -19047,7 +19056,7 @@ PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__ro
     prof__raw_open_head(w, row, w->now.tick, (uint32_t)(top - bottom));
     for (const prof__frame *f = bottom; f < top; f++) {
         uint32_t start = PROF__ACQUIRE(f->start), site = PROF__LOAD(f->site);
-        if (!prof__raw_told(w, site >> 8)) return;   /* it began just now, with a new name */
+        if (!site || !prof__raw_told(w, site >> 8)) return;   /* it began just now */
         prof__raw_open_zone(w, (uint64_t)PROF__LOAD(f->epoch) << 32 | start,
                             site | (uint32_t)(f - bottom));
     }
