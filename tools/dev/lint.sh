@@ -64,6 +64,11 @@ for header in prof.h prof_cuda.h; do
     fi
 done
 
+# ---- The top level, which is the user's ----
+
+rule 'only what belongs there stands at the top level' "$(git ls-files 2>/dev/null | cut -d / -f 1 | sort -u |
+    grep -vxE '\.[a-z-]+|LICENSE|Makefile|README\.md|examples|prof\.h|prof_cuda\.h|tests|tools')"
+
 # ---- The functions ----
 
 # "LENGTH FILE:NAME" of each: the lines between its opening brace, which stands at column 0 or at the
