@@ -224,12 +224,19 @@ static bool is_around_ops(const event_kinds *k, const trace_event *event) {
     return false;
 }
 
+/* Of clang's -ftime-trace: "Total Backend", a row for each name, from 0 on. */
+static bool is_total(const trace_event *event) {
+    static const char start[] = "Total ";
+    return !event->cat.size && event->name.size >= sizeof start - 1 &&
+           memcmp(event->name.data, start, sizeof start - 1) == 0 && trace_arg(event, "avg ms");
+}
+
 /* By its row; where that does not tell, by a stream among its arguments. What has no category and
    shares an id with device work, as in JAX's traces, launched it. */
 static uint8_t guessed_kind(event_kinds *k, trace_event *event) {
     row_place place = place_of(k, event);
-    if (place == ROW_REPEATS || (place == ROW_ON_DEVICE && is_around_ops(k, event)))
-        return leave_out(k, event);
+    if (place == ROW_REPEATS || (place == ROW_ON_DEVICE && is_around_ops(k, event)) ||
+        is_total(event)) return leave_out(k, event);
     bool device = place == ROW_UNKNOWN ? event->cat.size && trace_arg(event, "stream")
                                        : place == ROW_ON_DEVICE;
     int64_t id;
