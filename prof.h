@@ -337,10 +337,10 @@ typedef struct prof_desc {
     void *user;                          /* passed to the two above */
     uint32_t activities;                 /* PROF_ACTIVITY_...; 0: all that are available */
     bool acc_events;                     /* a new window adds to the same trace */
-    bool record_shapes;                  /* records prof_set_shapes, _strides, _inputs, _outputs */
-    bool with_flops;                     /* records prof_set_flops, and computes prof_flops for
+    bool record_shapes;                  /* records inputs and outputs: prof_set_shapes, prof_set */
+    bool with_flops;                     /* records prof_extra.flops, and computes prof_flops for
                                             zones with shapes; turns record_shapes on */
-    bool with_modules;                   /* records prof_module_push, prof_set_module */
+    bool with_modules;                   /* records prof_module_push, module_hierarchy */
     bool with_stack;                     /* each event has a stack: the zones around it */
     prof_native native_stack;            /* ... or its native call stack, read as the zone begins;
                                             turns with_stack on; not in AGGREGATE;
@@ -492,6 +492,7 @@ typedef struct prof_tensor {
 enum {                                   /* prof_extra.has: fields whose 0 is a value */
     PROF_HAS_NODE_ID = 1, PROF_HAS_SEQUENCE_NR = 2, PROF_HAS_FWD_THREAD = 4, PROF_HAS_ID = 8,
     PROF_HAS_DEVICE_INDEX = 16, PROF_HAS_LINK = 32, PROF_HAS_END_THREAD = 64, PROF_HAS_LAUNCH = 128,
+    PROF_HAS_ANNOTATION = 512,           /* of zones, see prof_set; events have a flag */
     PROF_HAS_KEPT_TEXT = 256             /* for prof_submit of many events with the same text:
                                             activity_type and metadata_json are not copied and must
                                             live as long as the trace; the Chrome trace adds
@@ -826,8 +827,9 @@ PROF_API prof_result prof_schedule_check(const prof_schedule *schedule);
    tells how many bytes are needed (one text per process: read it before another prof_start). */
 PROF_API const char *prof_strerror(prof_result result);
 
-/* Counts of the open session, or of the last one. Any thread; exact after prof_stop. */
-PROF_API prof_stats prof_get_stats(void);
+/* The counts of a trace; of one made from events, recorded is how many there are. NULL: those of
+   the open session, or of the last one; any thread; exact after prof_stop. */
+PROF_API prof_stats prof_get_stats(const prof_trace *trace);
 
 /* Bytes of arena that desc needs to record and analyse at least one chunk of zones on each of its
    max_threads (0 counts as 1 here). */
@@ -1023,49 +1025,31 @@ PROF_API uint64_t prof_flow(uint64_t number);
 /* ---- what the innermost open zone of the calling thread carries; all of it is copied ----
    Without a session or an open zone these calls do nothing. The last of several values counts. */
 
-/* prof_push of a zone that carries these from its begin on, so that observers see them: of `with`
-   the input_ and output_ fields, dtypes, strides, concrete_inputs, kwinputs, tensors, flops, scope,
-   sequence_nr, fwd_thread, overload_name, module_hierarchy, stack; id is for observers alone. */
+/* Sets what `with` has of these: the input_ and output_ fields, dtypes, strides, concrete_inputs,
+   kwinputs, tensors (62 at most), flops (instead of what prof_flops computes), overload_name,
+   module_hierarchy, stack (the program's own, say of an interpreter), and by `has`
+   - PROF_HAS_SEQUENCE_NR: sequence_nr, scope, fwd_thread. They join a backward zone (scope 1) with
+     its forward zone (scope 0), which has the same number and is on the thread fwd_thread (see
+     prof_thread_id): an arrow in the trace, and with desc.with_stack the forward's stack for the
+     backward zone and all within it (no stack where there is no such forward, as in PyTorch).
+   - PROF_HAS_ANNOTATION: is_user_annotation, a range that the user marked, as PyTorch's
+     record_function, not an op.
+   Inputs, outputs and tensors need desc.record_shapes, flops desc.with_flops, module_hierarchy
+   desc.with_modules. Outputs and tensors are for execution traces. */
+PROF_API void prof_set(const prof_extra *with);
+
+/* prof_push, then prof_set: so observers see it as the zone begins. id is for observers alone. */
 PROF_API void prof_push_with(const char *name, const prof_extra *with);
 
 /* Its inputs: shapes, and types such as "float" (count of them, or NULL). With desc.record_shapes.
    About 200 dimensions in all fit; further inputs are left out and counted (details_cut). */
 PROF_API void prof_set_shapes(const prof_shape *shapes, const char *const *dtypes, uint32_t count);
-PROF_API void prof_set_strides(const prof_shape *strides, uint32_t count);
-
-/* The inputs as text ("" for tensors), and the named ones: a JSON object, or NULL. Text that is not
-   JSON is shown as a string. With desc.record_shapes. PyTorch: concrete_inputs, kwinputs */
-PROF_API void prof_set_inputs(const char *const *concrete, uint32_t count, const char *kwinputs);
-
-/* For execution traces: its outputs, in the form of the inputs; and which tensors the inputs, then
-   the outputs are (62 at most). With desc.record_shapes. */
-PROF_API void prof_set_outputs(const prof_shape *shapes, const char *const *dtypes, uint32_t count);
-PROF_API void prof_set_tensors(const prof_tensor *tensors, uint32_t count);
-
-/* Its floating point operations, instead of what prof_flops computes. With desc.with_flops. */
-PROF_API void prof_set_flops(uint64_t flops);
-
-/* Joins a backward zone with its forward zone, which has the same sequence_nr: an arrow in the
-   trace, and with desc.with_stack the forward's stack for the backward zone and all within it (no
-   stack where there is no such forward, as in PyTorch). scope 0: forward; 1: backward, whose
-   forward is on the thread fwd_thread (see prof_thread_id). */
-PROF_API void prof_set_sequence(int64_t sequence_nr, uint8_t scope, uint64_t fwd_thread);
-
-/* overload_name, and module_hierarchy (with desc.with_modules). */
-PROF_API void prof_set_overload(const char *name);
-PROF_API void prof_set_module(const char *hierarchy);
 
 /* An argument for the Chrome trace; at most 16 a zone. Where key and text have over 300 bytes
    together it is left out and counted (details_cut). */
 PROF_API void prof_set_arg(const char *key, const char *text);
 PROF_API void prof_set_arg_f(const char *key, const char *format, ...) PROF__PRINTF(2, 3);
 PROF_API void prof_set_arg_int(const char *key, int64_t value);
-
-/* A stack of the program's own, say of an interpreter; innermost first. */
-PROF_API void prof_set_stack(const char *const *entries, uint32_t count);
-
-/* is_user_annotation: a range that the user marked, as PyTorch's record_function, not an op. */
-PROF_API void prof_set_annotation(void);
 
 /* Zones that begin between the two calls have the names of all open pushes, outermost first, as
    their module hierarchy: "model.encoder.0". With desc.with_modules. */
@@ -1294,9 +1278,6 @@ PROF_API size_t prof_format_memory(char *buf, size_t size, int64_t bytes);
 /* snprintf by the formatter of prof_push_f; cuts and returns as the three above do. */
 PROF_API size_t prof_format_text(char *buf, size_t size, const char *format, ...)
     PROF__PRINTF(3, 4);
-
-/* prof_get_stats() of a trace; of one made from events, recorded is how many there are. */
-PROF_API prof_stats prof_trace_stats(const prof_trace *trace);
 
 /* A count of prof_stats that matters where it is not 0: what was lost or mended, and what to do
    about it. The table's footers, the trace's head and `prof` all take them from one list. */
@@ -2056,13 +2037,13 @@ PROF__INLINE void prof__same_version(void) {
     }
 PROF__CHECKED(prof_result, start, (const prof_desc *desc), (desc))
 PROF__CHECKED(prof_result, start_env, (const prof_desc *desc), (desc))
-PROF__CHECKED(prof_stats, get_stats, (void), ())
+PROF__CHECKED(prof_stats, get_stats, (const prof_trace *trace), (trace))
 PROF__CHECKED(prof_result, trace_from_events, (const prof_trace_desc *desc,
               const prof_event *events, size_t count, prof_trace **trace),
               (desc, events, count, trace))
 #  define prof_start(...) prof__checked_start(__VA_ARGS__)   /* a compound literal has commas */
 #  define prof_start_env(...) prof__checked_start_env(__VA_ARGS__)
-#  define prof_get_stats() prof__checked_get_stats()
+#  define prof_get_stats(trace) prof__checked_get_stats(trace)
 #  define prof_trace_from_events(...) prof__checked_trace_from_events(__VA_ARGS__)
 #endif
 #endif /* !PROF__BARE */
@@ -2313,6 +2294,21 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
     prof_sums
 #define prof_sums_desc prof_sums
 #define prof_span prof_sums
+#define prof_trace_stats \
+    _Pragma("GCC error \"prof_trace_stats is gone: prof_get_stats(trace)\"") prof_trace_stats
+
+#define PROF__GONE_SET \
+    _Pragma("GCC error \"this is gone: fill a prof_extra and give it to prof_set\"")
+#define prof_set_strides PROF__GONE_SET
+#define prof_set_inputs PROF__GONE_SET
+#define prof_set_outputs PROF__GONE_SET
+#define prof_set_tensors PROF__GONE_SET
+#define prof_set_flops PROF__GONE_SET
+#define prof_set_sequence PROF__GONE_SET
+#define prof_set_overload PROF__GONE_SET
+#define prof_set_module PROF__GONE_SET
+#define prof_set_stack PROF__GONE_SET
+#define prof_set_annotation PROF__GONE_SET
 
 /* tools/prof/raw_read.h has these again. */
 #define PROF__GONE_RAW \
@@ -9175,47 +9171,6 @@ PROF__CALL void prof_set_shapes(const prof_shape *shapes, const char *const *dty
     prof__attribute_put(PROF__SHAPES, shapes, dtypes, count);
 }
 
-PROF__CALL void prof_set_strides(const prof_shape *strides, uint32_t count) {
-    prof__attribute_put(PROF__STRIDES, strides, NULL, count);
-}
-
-PROF__CALL void prof_set_outputs(const prof_shape *shapes, const char *const *dtypes,
-                                 uint32_t count) {
-    prof__attribute_put(PROF__OUTPUTS, shapes, dtypes, count);
-}
-
-PROF__CALL void prof_set_tensors(const prof_tensor *tensors, uint32_t count) {
-    prof__attribute_put(PROF__TENSORS, tensors, NULL, count);
-}
-
-PROF__CALL void prof_set_inputs(const char *const *concrete, uint32_t count, const char *kwinputs) {
-    prof__attribute_put(PROF__CONCRETE, concrete, NULL, count);
-    prof__attribute_put(PROF__KWINPUTS, kwinputs, NULL, 0);
-}
-
-PROF__CALL void prof_set_flops(uint64_t flops) {
-    prof__long l;
-    if (!prof__attribute_open(&l, 1, PROF__WANTS_FLOPS)) return;
-    prof__long_put(&l, flops);
-    prof__attribute_close(&l, PROF__FLOPS, 0, 0);
-}
-
-PROF__CALL void prof_set_sequence(int64_t sequence_nr, uint8_t scope, uint64_t fwd_thread) {
-    prof__long l;
-    if (!prof__attribute_open(&l, 2, 0)) return;
-    prof__long_put(&l, (uint64_t)sequence_nr);
-    prof__long_put(&l, fwd_thread);
-    prof__attribute_close(&l, PROF__SEQUENCE, scope, 0);
-}
-
-PROF__CALL void prof_set_overload(const char *name) {
-    prof__attribute_put(PROF__OVERLOAD, name, NULL, 0);
-}
-
-PROF__CALL void prof_set_module(const char *hierarchy) {
-    prof__attribute_put(PROF__HIERARCHY, hierarchy, NULL, 0);
-}
-
 /* A text that is put into a record byte by byte. */
 typedef struct prof__piece { prof__long l; size_t bytes; char word[8]; } prof__piece;
 
@@ -9270,14 +9225,32 @@ PROF__CALL void prof_set_arg_int(const char *key, int64_t value) {
     prof__attribute_argument(key, NULL, value);
 }
 
-PROF__CALL void prof_set_stack(const char *const *entries, uint32_t count) {
-    prof__attribute_put(PROF__STACKED, entries, NULL, count);
+/* Records an attribute of count numbers; kind: see PROF__SEQUENCE. */
+PROF__FN void prof__attribute_numbers(uint32_t type, uint32_t kind, const uint64_t *numbers,
+                                      uint32_t count, uint32_t wants) {
+    prof__long l;
+    if (!prof__attribute_open(&l, count, wants)) return;
+    for (uint32_t i = 0; i < count; i++) prof__long_put(&l, numbers[i]);
+    prof__attribute_close(&l, type, kind, 0);
 }
 
-PROF__CALL void prof_set_annotation(void) {
-    prof__long l;
-    if (!prof__attribute_open(&l, 0, 0)) return;
-    prof__attribute_close(&l, PROF__ANNOTATION, 0, 0);
+PROF__CALL void prof_set(const prof_extra *with) {
+    uint64_t flops, sequence[2];
+    if (!with || !PROF__LOAD(prof__on)) return;
+    flops = (uint64_t)with->flops;
+    sequence[0] = (uint64_t)with->sequence_nr;
+    sequence[1] = with->fwd_thread;
+    for (uint32_t i = PROF__SHAPES; i <= PROF__HIERARCHY; i++) {
+        const void *value = prof__field_get(with, i), *dtypes = NULL;
+        if (prof__fields[i].dtypes) dtypes = prof__field_get(with, prof__fields[i].dtypes);
+        prof__attribute_put(i, value, (const char *const *)dtypes, prof__field_count(with, i));
+    }
+    if (with->flops > 0)
+        prof__attribute_numbers(PROF__FLOPS, 0, &flops, 1, PROF__WANTS_FLOPS);
+    if (with->has & PROF_HAS_SEQUENCE_NR)
+        prof__attribute_numbers(PROF__SEQUENCE, with->scope, sequence, 2, 0);
+    if (with->has & PROF_HAS_ANNOTATION)
+        prof__attribute_numbers(PROF__ANNOTATION, 0, NULL, 0, 0);
 }
 
 PROF_API PROF__ENTRY void prof_push_with(const char *name, const prof_extra *with) {
@@ -9285,16 +9258,7 @@ PROF_API PROF__ENTRY void prof_push_with(const char *name, const prof_extra *wit
     slot->with = with;
     prof__push_text(name);
     slot->with = NULL;
-    if (!with || !PROF__LOAD(prof__on)) return;
-    for (uint32_t i = PROF__SHAPES; i <= PROF__HIERARCHY; i++) {
-        const void *value = prof__field_get(with, i), *dtypes = NULL;
-        if (prof__fields[i].dtypes) dtypes = prof__field_get(with, prof__fields[i].dtypes);
-        if (value)
-            prof__attribute_put(i, value, (const char *const *)dtypes, prof__field_count(with, i));
-    }
-    if (with->flops > 0) prof_set_flops((uint64_t)with->flops);
-    if (with->has & PROF_HAS_SEQUENCE_NR)
-        prof_set_sequence(with->sequence_nr, with->scope, with->fwd_thread);
+    prof_set(with);
 }
 
 /* A module begins or ends. The record belongs to the thread, not to a zone; depth: open zones. */
@@ -10998,7 +10962,7 @@ PROF__FN void prof__read_module_end(uint32_t open) {
     d->deepest = PROF__MAX(d->deepest, open);
 }
 
-/* A native call stack, once it has names. A stack by prof_set_stack is kept instead. */
+/* A native call stack, once it has names. A stack by prof_set is kept instead. */
 PROF__FN void prof__read_native(prof_extra *x, size_t number) {
     const prof__trail *r = number && number <= prof__trails.count ? prof__trails.list[number - 1]
                                                                   : NULL;
@@ -15126,7 +15090,7 @@ PROF__FN void prof__table_tiny(prof__table *t) {
 
 PROF__FN void prof__table_empty(prof__table *t) {
     const prof_desc *d = &prof__session.desc;
-    prof_stats stats = prof_trace_stats(t->trace);
+    prof_stats stats = prof_get_stats(t->trace);
     if (t->trace->built) return;         /* PyTorch's table of nothing is "" */
     if (stats.recorded) {
         prof__out_f(&t->out, "Zones recorded, but not kept for a table "
@@ -15284,7 +15248,7 @@ PROF__FN void prof__table_foot(prof__table *t) {
     if (t->desc->hide_notes) return;
     prof__table_remarks(t);
     if (t->trace) {
-        prof_stats stats = prof_trace_stats(t->trace);
+        prof_stats stats = prof_get_stats(t->trace);
         prof__table_timeline(t, &stats);
         for (size_t i = 0; i < PROF__NOTES; i++) {
             uint64_t count = prof__note_count(&stats, i);
@@ -16425,7 +16389,7 @@ PROF__FN void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s, b
 
 /* Zones that are in no timeline: see prof_write_chrome. */
 PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
-    prof_stats stats = prof_trace_stats(s);
+    prof_stats stats = prof_get_stats(s);
     prof__scale scale;
     memset(&scale, 0, sizeof scale);
     if (s->built || !(stats.summed || s->sums.average)) return;
@@ -16948,7 +16912,7 @@ PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
 
 /* Writes the counts that are not 0. */
 PROF__FN void prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
-    prof_stats stats = prof_trace_stats(s);
+    prof_stats stats = prof_get_stats(s);
     for (size_t i = 0; i < PROF__NOTES; i++) {
         uint64_t count = prof__note_count(&stats, i);
         if (count) prof__out_f(o, ",\"%s\":%u", prof__note_key(i), count);
@@ -18779,7 +18743,7 @@ PROF__FN void prof__chrome_close(prof__raw *w, struct prof_trace *s) {
     struct prof__chrome_stream *c = &prof__chrome_out;
     prof__out_open(&c->out, w->sink);
     (void)prof__chrome_rest(c, s);
-    prof__chrome_array_recorded(&c->out, s, prof_get_stats().recorded);
+    prof__chrome_array_recorded(&c->out, s, prof_get_stats(NULL).recorded);
     prof__chrome_counts(&c->out, s);
     if (prof__any_sums(s)) prof__prepare(s);
     prof__sources_find(s, PROF_CHROME_SOURCE_NONE);
@@ -18795,7 +18759,7 @@ PROF__FN void prof__raw_tell_session(prof__raw *w, bool again) {
     if (again) w->last_knot = UINT64_MAX;
     if (w->last_knot == knot || !prof__raw_session(w)) return;
     if (w->last_knot == UINT64_MAX) {
-        prof_stats stats = prof_get_stats();
+        prof_stats stats = prof_get_stats(NULL);
         prof__raw_details(w);
         prof__raw_counts(w, &stats, false);
     }
@@ -18996,7 +18960,7 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
     }
     if (!w->chrome) {
         if (ok) prof__dump_rest(w, s);
-        stats = prof_get_stats();
+        stats = prof_get_stats(NULL);
         prof__raw_counts(w, &stats, true);
     } else if (ok) {
         prof__chrome_close(w, s);
@@ -20919,10 +20883,11 @@ PROF__CALL int64_t prof_now(void) {
     return now ? prof__ticks_ns(now) : 0;
 }
 
-PROF__CALL prof_stats prof_get_stats(void) {
+PROF__CALL prof_stats prof_get_stats(const prof_trace *trace) {
     struct prof_trace *s = &prof__trace;
     prof_stats out;
     bool only = s->records_only && prof__mode() < PROF_MODE_STREAM;
+    (void)trace;                         /* there is one */
     if (only) s->records_only = false;   /* so that its zones are counted, too */
     if (only || !s->analysed) prof__count_rows(s, NULL);
     out = prof__counts_now(s);
@@ -20936,10 +20901,6 @@ PROF__CALL prof_stats prof_get_stats(void) {
     return out;
 }
 
-PROF__CALL prof_stats prof_trace_stats(const prof_trace *trace) {
-    (void)trace;                         /* there is one */
-    return prof_get_stats();
-}
 #else
 /* The session that the environment asks for (prof_start_env), and its file. Threads write the
    stream themselves, so often that what ends the program at once costs its last moments alone: see
@@ -22163,7 +22124,7 @@ PROF__FN bool prof__env_write(void *user, const void *data, size_t size) {
 PROF__FN bool prof__env_counts(void) {
     const struct prof_trace *s = &prof__trace;
     prof__raw *w = &prof__outgoing.raw;
-    prof_stats stats = prof_get_stats();
+    prof_stats stats = prof_get_stats(NULL);
     uint64_t left = stats.recorded - PROF__MIN(s->stream.zones, stats.recorded);
     if (!w->failed) return true;
     w->failed = w->chrome || !prof__env.open;
@@ -22181,7 +22142,7 @@ PROF__FN prof_result prof__env_save(void) {
     prof_result result = PROF_OK;
     if (e->streams) {
         if (!prof__env_counts()) result = PROF_ERROR_FILE;
-    } else if (!e->child || prof_get_stats().recorded) {
+    } else if (!e->child || prof_get_stats(NULL).recorded) {
         if (!prof__env_claim()) prof__env_name_free(true);
         if (e->child) prof__env_tell_start();
         result = prof_save_chrome(&prof__trace, e->path);
@@ -22516,27 +22477,6 @@ PROF__FN uint64_t prof__rate(const struct prof_trace *s) {
     return (uint64_t)((double)(k.tick - first.tick) * 1e9 / (double)(k.ns - first.ns));
 }
 
-PROF__CALL prof_stats prof_trace_stats(const prof_trace *trace) {
-    prof_stats out;
-    memset(&out, 0, sizeof out);
-    if (!prof__valid(trace)) return out;
-    if (!trace->built) {
-        bool taken = prof__reading_open();
-        if (!trace->read) (void)prof__from_records(trace);
-        out = prof_get_stats();
-        prof__reading_close(taken);
-    } else {
-        out.recorded = trace->event_count;
-        out.threads = trace->thread_count;
-    }
-    out.rejected = trace->outside.rejected;
-    out.duplicates = trace->outside.duplicates;
-    out.overlaps = trace->outside.overlaps;
-    out.no_forward = trace->outside.no_forward;
-    out.unlinked = trace->outside.unlinked;
-    return out;
-}
-
 PROF__FN uint32_t prof__warnings(const struct prof_trace *s) {
     const prof_desc *d = &prof__session.desc;
     uint32_t warnings = prof__session.errors ? PROF_WARN_SCHEDULE : 0;
@@ -22556,7 +22496,7 @@ PROF__FN uint64_t prof__ended_ns(const struct prof_trace *s) {
     return s->stopped && s->sums.full_tick ? (uint64_t)prof__to_ns(&scale, s->sums.full_tick) : 0;
 }
 
-PROF__CALL prof_stats prof_get_stats(void) {
+PROF__FN prof_stats prof__stats_now(void) {
     struct prof_trace *s = &prof__trace;
     prof_stats out;
     prof__counts c;
@@ -22592,6 +22532,28 @@ PROF__CALL prof_stats prof_get_stats(void) {
     out.bytes_used = out.bytes_total - (size_t)(high - prof__arena.low) + prof__arena.promised;
     prof__unlock();
     if (taken) prof__disown(&prof__recorder.reading);
+    return out;
+}
+
+PROF__CALL prof_stats prof_get_stats(const prof_trace *trace) {
+    prof_stats out;
+    if (!trace) return prof__stats_now();
+    memset(&out, 0, sizeof out);
+    if (!prof__valid(trace)) return out;
+    if (!trace->built) {
+        bool taken = prof__reading_open();
+        if (!trace->read) (void)prof__from_records(trace);
+        out = prof__stats_now();
+        prof__reading_close(taken);
+    } else {
+        out.recorded = trace->event_count;
+        out.threads = trace->thread_count;
+    }
+    out.rejected = trace->outside.rejected;
+    out.duplicates = trace->outside.duplicates;
+    out.overlaps = trace->outside.overlaps;
+    out.no_forward = trace->outside.no_forward;
+    out.unlinked = trace->outside.unlinked;
     return out;
 }
 

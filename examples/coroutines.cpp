@@ -82,7 +82,8 @@ int main(int argc, char **argv) {
     }
     prof_trace *trace = prof_stop();
     prof_print_table(trace, nullptr);
-    std::printf("%u unbalanced, %u healed\n", static_cast<unsigned>(prof_get_stats().unbalanced),
-                static_cast<unsigned>(prof_get_stats().healed));
+    const prof_stats stats = prof_get_stats(NULL);
+    std::printf("%u unbalanced, %u healed\n", static_cast<unsigned>(stats.unbalanced),
+                static_cast<unsigned>(stats.healed));
     return prof_save_chrome(trace, argc > 1 ? argv[1] : "trace.json") != PROF_OK;
 }

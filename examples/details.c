@@ -52,10 +52,20 @@ static void describe(int64_t m, int64_t k, int64_t n) {
     prof_set_shapes(shapes, types, 2);
 }
 
+/* Joins the backward zone with its forward zone (scope 0), which has the same number. */
+static void describe_sequence(int step, uint8_t scope) {
+    prof_extra extra = {0};
+    extra.has = PROF_HAS_SEQUENCE_NR;
+    extra.sequence_nr = step;
+    extra.scope = scope;
+    extra.fwd_thread = prof_thread_id();
+    prof_set(&extra);
+}
+
 static void forward(float *out, int step) {
     PROF_SCOPE("aten::mm");
     describe(BATCH, INPUTS, OUTPUTS);
-    prof_set_sequence(step, 0, 0);
+    describe_sequence(step, 0);
     prof_set_arg("layout", "row major");
     for (int i = 0; i < BATCH; i++) {
         for (int j = 0; j < OUTPUTS; j++) {
@@ -70,7 +80,7 @@ static void backward(const float *out, int step) {
     PROF_SCOPE("MmBackward");
     float *gradient;
     prof_memory_kind before = prof_memory_category(PROF_MEMORY_GRADIENT);
-    prof_set_sequence(step, 1, prof_thread_id());
+    describe_sequence(step, 1);
     gradient = profiled_malloc(sizeof *gradient * OUTPUTS);
     prof_memory_category(before);
     if (!gradient) return;

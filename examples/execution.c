@@ -29,9 +29,14 @@ static void describe(const matrix *a, const matrix *b, const matrix *out, const 
     static const char *const types[] = {"float", "float"};
     prof_shape shapes[] = {{dims, NULL, 2}, {dims, NULL, 2}};
     prof_tensor tensors[] = {tensor_of(a), tensor_of(b), tensor_of(out)};
-    prof_set_shapes(shapes, types, 2);
-    prof_set_outputs(shapes, types, 1);
-    prof_set_tensors(tensors, 3);
+    prof_extra extra = {0};
+    extra.input_shapes = extra.output_shapes = shapes;
+    extra.dtypes = extra.output_dtypes = types;
+    extra.input_count = 2;
+    extra.output_count = 1;
+    extra.tensors = tensors;
+    extra.tensor_count = 3;
+    prof_set(&extra);
     prof_set_arg("op_schema", schema);
 }
 

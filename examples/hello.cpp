@@ -71,7 +71,7 @@ int main(int argc, char **argv) {
     }
     prof_trace *trace = prof_stop();
 
-    const prof_stats stats = prof_get_stats();
+    const prof_stats stats = prof_get_stats(NULL);
     std::printf("The medians add up to %.2f; %d readings were rejected.\n", report.sum(),
                 report.rejected());
     std::printf("Exceptions left their zones closed: %d unbalanced, %d unfinished.\n",

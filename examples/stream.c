@@ -79,7 +79,7 @@ int main(int argc, char **argv) {
     running = false;
     pthread_join(drainer, NULL);
     prof_stop();                         /* writes what is left */
-    stats = prof_get_stats();
+    stats = prof_get_stats(NULL);
     fclose(file);
     printf("%llu zones, %llu dropped, %llu times a thread had to wait; %s\n",
            (unsigned long long)stats.recorded, (unsigned long long)stats.dropped,

@@ -106,7 +106,7 @@ int main(int argc, char **argv) {
     if (!ok) return EXIT_FAILURE;
 
     printf("There are %d primes below %d.\n", work.primes, END);
-    printf("%d threads recorded.\n", (int)prof_get_stats().threads);
+    printf("%d threads recorded.\n", (int)prof_get_stats(NULL).threads);
     prof_print_table(trace, NULL);
     prof_result result = prof_save_chrome(trace, path);
     if (result != PROF_OK) {

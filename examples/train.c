@@ -409,12 +409,12 @@ static double time_training(bool record, double *zones) {
     if (prof_start(NULL) != PROF_OK) return 0;
     if (!record) prof_stop();
     train(&model, 1);
-    uint64_t before = prof_get_stats().recorded;
+    uint64_t before = prof_get_stats(NULL).recorded;
     clock_t start = clock();
     train(&model, COST_EPOCHS);
     clock_t end = clock();
     if (record) prof_stop();
-    *zones = (double)(prof_get_stats().recorded - before);
+    *zones = (double)(prof_get_stats(NULL).recorded - before);
     return (double)(end - start) / CLOCKS_PER_SEC;
 }
 
@@ -470,7 +470,7 @@ int main(int argc, char **argv) {
     init(&model);
     train(&model, EPOCHS);
     prof_trace *trace = prof_stop();
-    prof_stats stats = prof_get_stats();
+    prof_stats stats = prof_get_stats(NULL);
 
     print_result(&model);
     if (!check(print_table(trace), "table")) return EXIT_FAILURE;

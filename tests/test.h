@@ -12,6 +12,7 @@
 #  define PROF_IMPLEMENTATION
 #endif
 #include "../prof.h"
+#include "set.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -360,7 +361,7 @@ TEST_UNUSED static const prof_event *test_find(const prof_trace *trace, const ch
 /* The zones that are told of: in the timeline (where "(in sums)" stands for others), in sums,
    dropped. */
 TEST_UNUSED static uint64_t test_told(const prof_trace *trace) {
-    prof_stats stats = prof_trace_stats(trace);
+    prof_stats stats = prof_get_stats(trace);
     uint64_t told = stats.recorded + stats.dropped;
     int i = 0;
 #if !PROF__BARE

@@ -77,8 +77,8 @@ static bool counted(const prof_trace *trace) {
         if (rows[i].key[0] == 't') in_interrupts = rows[i].count;
     }
     return jobs == JOBS && jobs_done[0] + jobs_done[1] == JOBS &&
-           in_interrupts == ticks[0] + ticks[1] && prof_get_stats().dropped_full == 0 &&
-           prof_get_stats().unbalanced == 0;
+           in_interrupts == ticks[0] + ticks[1] && prof_get_stats(NULL).dropped_full == 0 &&
+           prof_get_stats(NULL).unbalanced == 0;
 }
 
 int main(void) {

@@ -351,9 +351,9 @@ static void machine_line(value line, const prof_desc *desc, uint64_t *errors, co
         same_text(path("%s: action", label), *last, said_of(item(line, 1)));
     }
     same_text(path("%s: calls", label), machine.calls, want);
-    if ((uint64_t)prof_get_stats().schedule_errors != *errors)
+    if ((uint64_t)prof_get_stats(NULL).schedule_errors != *errors)
         mismatch(path("%s: schedule_errors", label), "%lu, not %lu",
-                 (unsigned long)prof_get_stats().schedule_errors, (unsigned long)*errors);
+                 (unsigned long)prof_get_stats(NULL).schedule_errors, (unsigned long)*errors);
 }
 
 static void machine_run(value c, prof_desc *desc) {
@@ -1233,9 +1233,9 @@ static void same_stream(const prof_trace *trace, value want) {
             check_stream_event(trace, events + at++, i, item(want, i));
         else merged++;
     }
-    if (at != count || merged != prof_trace_stats(trace).duplicates)
+    if (at != count || merged != prof_get_stats(trace).duplicates)
         mismatch("events", "%lu and %lu merged ones, not %lu", (unsigned long)count,
-                 (unsigned long)prof_trace_stats(trace).duplicates, (unsigned long)length(want));
+                 (unsigned long)prof_get_stats(trace).duplicates, (unsigned long)length(want));
 }
 
 static void check_legacy_records(value c) {

@@ -63,8 +63,8 @@ static void test_sums(void) {
     EQUAL(a->max_ns, 300);
     CHECK(a->p50_ns >= 100 && a->p50_ns < 200, "p50 %d", (int)a->p50_ns);
     CHECK(a->p90_ns >= 256 && a->p90_ns <= 300, "p90 %d", (int)a->p90_ns);
-    EQUAL(prof_get_stats().recorded, 3000);
-    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats(NULL).recorded, 3000);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
 }
 
 /* Percentiles are at most a factor of 2 off, whatever the distribution. */
@@ -102,7 +102,7 @@ static void test_snapshot_while_zones_are_open(void) {
     EQUAL(row_count, 2);
     EQUAL(row_of("open")->cpu_time_total_ns, 25);
     EQUAL(row_of("open")->self_cpu_time_total_ns, 20);
-    EQUAL(prof_get_stats().unfinished, 1);
+    EQUAL(prof_get_stats(NULL).unfinished, 1);
     EQUAL(prof_snapshot(NULL, 0), 2);
 }
 
@@ -126,16 +126,16 @@ static void test_more_names_than_rows(void) {
     snapshot();
     CHECK(row_count >= 7 && row_count <= 50, "%u rows", (unsigned)row_count);
     for (i = 0; i < row_count; i++) sum += (size_t)rows[i].count;
-    EQUAL(sum + prof_get_stats().dropped, 1000);
+    EQUAL(sum + prof_get_stats(NULL).dropped, 1000);
     CHECK(row_of("(others)") != NULL, "no row of all others");
-    EQUAL(row_of("(others)")->count, prof_get_stats().others);
+    EQUAL(row_of("(others)")->count, prof_get_stats(NULL).others);
     sprintf(name, ": %u\n", (unsigned)row_of("(others)")->count);
     EQUAL(prof_write_rows(rows, row_count, NULL, NULL, test_text_sink(&text)), PROF_OK);
     test_text_write(&text, "", 1);
     CHECK(strstr(text.data, "Zones in (others), their names had no room: ") &&
           strstr(text.data, name), "rows do not say what they lack");
     test_text_clear(&text);
-    EQUAL(prof_get_stats().not_kept, 2);
+    EQUAL(prof_get_stats(NULL).not_kept, 2);
     free(desc.memory);
 }
 
@@ -154,7 +154,7 @@ static void test_every_row(void) {
         }
         prof_stop();
         snapshot();
-        if (prof_get_stats().others) break;
+        if (prof_get_stats(NULL).others) break;
         EQUAL(row_count, names);
         for (i = 0; i < names; i++)
             CHECK(rows[i].count == 3 && rows[i].cpu_time_total_ns == 3000, "%d of %d", i, names);
@@ -199,9 +199,9 @@ static void test_threads(void) {
     CHECK(row_of("part")->min_ns <= row_of("part")->p50_ns &&
               row_of("part")->p99_ns <= row_of("part")->max_ns, "percentiles");
     prof_stop();
-    EQUAL(prof_get_stats().dropped + prof_get_stats().not_kept, 0);
-    EQUAL(prof_get_stats().others, 0);
-    EQUAL(prof_get_stats().threads, 150);
+    EQUAL(prof_get_stats(NULL).dropped + prof_get_stats(NULL).not_kept, 0);
+    EQUAL(prof_get_stats(NULL).others, 0);
+    EQUAL(prof_get_stats(NULL).threads, 150);
 }
 
 /* ---- Snapshots while a thread records: nothing is missing, nothing counts twice ---- */

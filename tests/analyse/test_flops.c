@@ -298,7 +298,7 @@ static void test_flops_registered_zone(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     PROF_BLOCK("my::op") {
         prof_set_shapes(in, NULL, 2);
-        prof_set_inputs(concrete, 2, "{\"k\": 1}");
+        set_inputs(concrete, 2, "{\"k\": 1}");
     }
     trace = prof_stop();
     EQUAL(prof_key_averages(trace, NULL, &row, 1), 1);

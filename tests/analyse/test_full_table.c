@@ -296,7 +296,7 @@ static void compare_dump(const dumped *d) {
 static void compare(const prof_trace *trace, bool exact) {
     sums all[NAMES];
     uint64_t zones = 0;
-    prof_stats stats = prof_trace_stats(trace);
+    prof_stats stats = prof_get_stats(trace);
     prof_average total = prof_total_average(trace);
     int k;
     row_count = prof_key_averages(trace, NULL, rows, 2 * NAMES);
@@ -433,7 +433,7 @@ static void test_open_at_stop(void) {
             while (c->depth) end(c);
             compare(trace, true);
             TOLD(" %u open before, %u after", (unsigned)before, (unsigned)after);
-            EQUAL(prof_get_stats().unfinished, before + after);
+            EQUAL(prof_get_stats(NULL).unfinished, before + after);
         }
 }
 
@@ -501,7 +501,7 @@ static void test_stopped_at_any_time(void) {
         usleep(1000 + (unsigned)(round % 7) * 300);
         trace = prof_stop();
         after = all_done();
-        stats = prof_get_stats();
+        stats = prof_get_stats(NULL);
         row_count = prof_key_averages(trace, NULL, rows, 2 * NAMES);
         a = row_of("within");
         told = (a ? a->count : 0) + stats.dropped;
@@ -553,7 +553,7 @@ static void test_grows_in_a_handler(void) {
     setitimer(ITIMER_REAL, &none, NULL);
     zones += 30000 + 40 * (uint64_t)signals;
     trace = prof_stop();
-    stats = prof_get_stats();
+    stats = prof_get_stats(NULL);
     row_count = prof_key_averages(trace, NULL, rows, 2 * NAMES);
     for (i = 0; i < row_count; i++) told += rows[i].count;
     told += stats.dropped;
@@ -600,7 +600,7 @@ static void test_lean_written(void) {
         test_text_clear(text + i);
         EQUAL(prof_write_stacks(trace, PROF_METRIC_NONE, test_text_sink(text + i)), PROF_OK);
         PASS_ON(test_all_writers(trace));
-        CHECK(test_events(trace, &count) && count == prof_get_stats().recorded, "no events");
+        CHECK(test_events(trace, &count) && count == prof_get_stats(NULL).recorded, "no events");
     }
     EQUAL(text[0].size, text[1].size);
     SAME_TEXT(text[0].data, text[1].data);
@@ -634,7 +634,7 @@ static void deep_session(prof_mode mode, size_t kib, uint32_t depth) {
 
 static void check_deep(const prof_trace *trace, prof_mode mode) {
     sums all[NAMES];
-    prof_stats stats = prof_get_stats();
+    prof_stats stats = prof_get_stats(NULL);
     EQUAL(stats.dropped + stats.lost + stats.healed + stats.others, 0);
     CHECK((stats.deep > 1000) == (mode != PROF_MODE_AGGREGATE), "%u are deep",
           (unsigned)stats.deep);
@@ -684,7 +684,7 @@ static void test_deep_at_stop(void) {
             dump(0);
             compare(trace, true);
             TOLD(" with %u open in %u KiB", (unsigned)depth, (unsigned)kib);
-            EQUAL(prof_get_stats().unfinished, depth);
+            EQUAL(prof_get_stats(NULL).unfinished, depth);
         }
 }
 
@@ -706,8 +706,8 @@ static void test_deep_unwound(void) {
         }
     }
     while (mine->depth) end(mine);
-    EQUAL(prof_get_stats().healed, 2400);
-    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats(NULL).healed, 2400);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
     compare(stop(), true);
 }
 
@@ -734,10 +734,10 @@ static void test_deep_scopes(void) {
     EQUAL(a->cpu_time_total_ns, 4002000);
     EQUAL(row_of("left open")->count, 20);
     EQUAL(a->self_cpu_time_total_ns + row_of("left open")->self_cpu_time_total_ns, 4000);
-    EQUAL(prof_get_stats().healed, 20);
-    EQUAL(prof_get_stats().dropped, 0);
-    EQUAL(prof_get_stats().recorded, 65);
-    EQUAL(prof_get_stats().deep, 1956);
+    EQUAL(prof_get_stats(NULL).healed, 20);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
+    EQUAL(prof_get_stats(NULL).recorded, 65);
+    EQUAL(prof_get_stats(NULL).deep, 1956);
     EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
     CHECK(strstr(text.data, "Zones deeper than prof_desc.max_depth (prof record --max-depth), in "
                             "averages and tables, not in the trace: 1956"), "%s", text.data);
@@ -763,8 +763,8 @@ static void test_deepest(void) {
     EQUAL(a->count, 20000);
     EQUAL(a->cpu_time_total_ns, 2 * 100000000);
     EQUAL(a->self_cpu_time_total_ns, 2 * 19999);
-    EQUAL(prof_get_stats().deep, 2 * (10000 - 64));
-    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats(NULL).deep, 2 * (10000 - 64));
+    EQUAL(prof_get_stats(NULL).dropped, 0);
     PASS_ON(test_all_writers(trace));
 }
 
@@ -776,7 +776,7 @@ static void test_deep_without_room(void) {
     PASS_ON(deep_session(PROF_MODE_TRACE, 64, 8));
     pushes(mine, 4000);
     trace = prof_stop();
-    stats = prof_get_stats();
+    stats = prof_get_stats(NULL);
     row_count = prof_key_averages(trace, NULL, rows, 2 * NAMES);
     a = row_of("push");
     CHECK(stats.deep > 100 && stats.dropped_deep > 100, "%u deep, %u dropped", (unsigned)stats.deep,
@@ -797,7 +797,7 @@ static void test_dropping(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     for (i = 0; i < 10000; i++) { PROF_SCOPE("zone"); }
     prof_stop();
-    stats = prof_get_stats();
+    stats = prof_get_stats(NULL);
     EQUAL(stats.summed, 0);
     EQUAL(stats.timeline_ns, 0);
     EQUAL(stats.recorded + stats.dropped_full, 10000);
@@ -825,7 +825,7 @@ static void told_where_it_ends(bool events, unsigned zones) {
     prof_instant("late");
     PROF_END();
     trace = prof_stop();
-    stats = prof_get_stats();
+    stats = prof_get_stats(NULL);
     CHECK(stats.timeline_ns > 0 && stats.timeline_ns < 7 * zones, "no end");
     EQUAL(stats.not_kept, 1);
     EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
@@ -885,7 +885,8 @@ static void test_dumped_when_it_was(void) {
     for (i = 0; i < zones; i++) { PROF_SCOPE("zone"); test_time.tick += 7; }
     PROF_END();
     EQUAL(prof_dump(test_text_sink(&text)), PROF_OK);
-    CHECK(prof_get_stats().summed > 10000, "%u zones in sums", (unsigned)prof_get_stats().summed);
+    CHECK(prof_get_stats(NULL).summed > 10000, "%u zones in sums",
+          (unsigned)prof_get_stats(NULL).summed);
     prof_stop();
     EQUAL(prof_raw_open(&reader, &raw), PROF_OK);
     prof_raw_feed(raw, text.data, text.size);
@@ -931,7 +932,7 @@ static void check_many_names(prof_trace *trace, uint64_t stored) {
     prof_average *all = (prof_average *)malloc(3 * MANY * sizeof *all);
     const prof_average *a = all, *o = all;
     size_t n = prof_key_averages(trace, NULL, all, 3 * MANY);
-    prof_stats stats = prof_get_stats();
+    prof_stats stats = prof_get_stats(NULL);
     memset(&text, 0, sizeof text);
     EQUAL(n, stored + 2);
     while (strcmp(a->key, "child")) a++;
@@ -1059,7 +1060,7 @@ static void test_room_for_threads(void) {
         zones = 1000 * (fills + 21 * THREADS) + chain.open * THREADS +
                 chain.names * (chain.late ? THREADS : 1);
         total = prof_total_average(prof_stop());
-        stats = prof_get_stats();
+        stats = prof_get_stats(NULL);
         CHECK(total.count == zones && !stats.dropped, "%u of %u, %u dropped: %u KiB, %s",
               (unsigned)total.count, (unsigned)zones, (unsigned)stats.dropped,
               (unsigned)of[i / 2].kib, chain.late ? "late" : "early");
@@ -1082,7 +1083,7 @@ static void test_a_thread_a_request(void) {
     row_count = prof_key_averages(trace, NULL, rows, 2 * NAMES);
     a = row_of("known");
     CHECK(a && a->count == 3000000, "%u of 3000000", a ? (unsigned)a->count : 0);
-    EQUAL(prof_get_stats().threads, 3000);
+    EQUAL(prof_get_stats(NULL).threads, 3000);
 }
 
 int main(void) {

@@ -109,16 +109,16 @@ static void carry_inputs(prof_extra *x) {
         prof_set_shapes(x->input_shapes = shapes + first, types, inputs(x, count));
         if (types) x->dtypes = types;
         break;
-    case 1: prof_set_strides(x->strides = shapes + first, inputs(x, count)); break;
+    case 1: set_strides(x->strides = shapes + first, inputs(x, count)); break;
     case 2:
-        prof_set_inputs(x->concrete_inputs = texts + first, inputs(x, count), "{}");
+        set_inputs(x->concrete_inputs = texts + first, inputs(x, count), "{}");
         x->kwinputs = "{}";
         break;
     case 3:
-        prof_set_outputs(x->output_shapes = shapes + first, types, x->output_count = count);
+        set_outputs(x->output_shapes = shapes + first, types, x->output_count = count);
         x->output_dtypes = types;
         break;
-    default: prof_set_tensors(x->tensors = tensors, x->tensor_count = count);
+    default: set_tensors(x->tensors = tensors, x->tensor_count = count);
     }
 }
 
@@ -129,18 +129,18 @@ static void carry(void) {
     int number = (int)test_random(12);
     z->carries = true;
     switch (number) {
-    case 0: prof_set_overload(x->overload_name = texts[test_random(5)]); break;
-    case 1: prof_set_flops((uint64_t)(x->flops = 1 + test_random(100))); break;
-    case 2: prof_set_stack(x->stack = texts + 2, x->stack_count = test_random(4)); break;
-    case 3: prof_set_module(strcpy(z->module, texts[2])); break;
+    case 0: set_overload(x->overload_name = texts[test_random(5)]); break;
+    case 1: set_flops((uint64_t)(x->flops = 1 + test_random(100))); break;
+    case 2: set_stack(x->stack = texts + 2, x->stack_count = test_random(4)); break;
+    case 3: set_module(strcpy(z->module, texts[2])); break;
     case 4:
-        prof_set_annotation();
+        set_annotation();
         z->flags |= PROF_EVENT_USER_ANNOTATION;
         break;
     case 5:
         x->scope = (uint8_t)test_random(2);
         x->has |= PROF_HAS_SEQUENCE_NR | (x->scope ? PROF_HAS_FWD_THREAD : 0);
-        prof_set_sequence(x->sequence_nr = --value, x->scope, x->fwd_thread = 7);
+        set_sequence(x->sequence_nr = --value, x->scope, x->fwd_thread = 7);
         break;
     case 6:
         if (strlen(z->args) > 150) break;
@@ -390,8 +390,8 @@ static void same_trace(const prof_trace *trace) {
     for (i = 0; i < (size_t)item_count; i++) open += items[i].end < 0;
     EQUAL(count, (size_t)item_count - open);
     for (i = 0; i < count; i++) PASS_ON(same_event(trace, events, events + i));
-    EQUAL(prof_trace_stats(trace).async_open, open);
-    EQUAL(prof_trace_stats(trace).dropped, 0);
+    EQUAL(prof_get_stats(trace).async_open, open);
+    EQUAL(prof_get_stats(trace).dropped, 0);
     PASS_ON(test_tree(trace));
     PASS_ON(compare_reports(trace));
     test_all_writers(trace);

@@ -185,7 +185,7 @@ static void test_odd_many_threads(void) {
     desc.memory = malloc(desc.memory_size);
     CHECK(desc.memory != NULL, "memory");
     EQUAL(prof_trace_from_events(&desc, &e, 1, &trace), PROF_OK);
-    EQUAL(prof_trace_stats(trace).unlinked, 1);
+    EQUAL(prof_get_stats(trace).unlinked, 1);
     free(desc.memory);
 }
 

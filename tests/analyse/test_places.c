@@ -75,8 +75,8 @@ static void check_rows(int kind) {
     prof_trace *trace = record(kind, (int)n);
     size_t count;
     CHECK(trace, "no trace");
-    EQUAL(prof_get_stats().dropped, 0);
-    CHECK((kind != FULL && kind != FULL_EVENTS) || prof_get_stats().summed, "it is not full");
+    EQUAL(prof_get_stats(NULL).dropped, 0);
+    CHECK((kind != FULL && kind != FULL_EVENTS) || prof_get_stats(NULL).summed, "it is not full");
     if (kind == EVENTS || kind == FULL_EVENTS) CHECK(prof_events(trace, &count), "no events");
     memset(&by, 0, sizeof by);
     EQUAL(prof_key_averages(trace, &by, whole, 16), 4);

@@ -120,7 +120,7 @@ static void model_stop(void) {
     size_t count;
     prof_trace *trace = prof_stop();
     const prof_event *events = prof_events(trace, &count);
-    prof_stats stats = prof_get_stats();
+    prof_stats stats = prof_get_stats(NULL);
     int i;
     EQUAL(count, m.count);
     EQUAL(stats.recorded, m.count);
@@ -251,7 +251,7 @@ static void test_tree_clock_back(void) {
         trace = prof_stop();
         events = prof_events(trace, &count);
         EQUAL(count, m.count);
-        CHECK(prof_get_stats().clock_steps > 0, "no step in trial %d", trial);
+        CHECK(prof_get_stats(NULL).clock_steps > 0, "no step in trial %d", trial);
         PASS_ON(test_tree(trace));
         for (i = 0; i < m.count; i++) {
             const zone *z = &m.zones[i];
@@ -287,7 +287,7 @@ static void test_tree_steps_back(void) {
     EQUAL(one->end_ns - one->start_ns, 100);
     EQUAL(two->end_ns - two->start_ns, 25);
     CHECK(two->start_ns >= one->end_ns, "two starts at %lld", (long long)two->start_ns);
-    EQUAL(prof_get_stats().clock_steps, 2);
+    EQUAL(prof_get_stats(NULL).clock_steps, 2);
     PASS_ON(test_tree(trace));
 }
 
@@ -401,7 +401,7 @@ static void test_lean(void) {
     desc = in_arena(arena, sizeof arena);
     trace = coarse_trace(3, &desc, 130000);
     CHECK(trace != NULL, "no trace");
-    stats = prof_get_stats();
+    stats = prof_get_stats(NULL);
     EQUAL(stats.dropped, 0);
     CHECK(stats.recorded > 50000 && stats.bytes_used < 60000 + (stats.recorded + 6000) * 25 / 2,
           "%lu bytes, %lu zones", (unsigned long)stats.bytes_used, (unsigned long)stats.recorded);
@@ -446,7 +446,7 @@ static void test_lean_moments(void) {
         PROF_END();
     }
     trace = prof_stop();
-    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
     CHECK(!prof_events(trace, &count) && !count, "there are events");
     (void)prof_make_events(trace, NULL, 0, &size);
     CHECK(size <= sizeof room, "%u bytes", (unsigned)size);
@@ -470,16 +470,16 @@ static void test_lean_details(void) {
     prof_set_arg("key", "value");
     prof_pop();
     CHECK(prof_stop() != NULL, "no trace");
-    EQUAL(prof_get_stats().recorded, 5001);
-    CHECK(prof_get_stats().details_cut >= 1, "not counted");
+    EQUAL(prof_get_stats(NULL).recorded, 5001);
+    CHECK(prof_get_stats(NULL).details_cut >= 1, "not counted");
     EQUAL(prof_start(&desc), PROF_OK);   /* early ones have room, and the session is lean no more */
     prof_push("early");
     prof_set_arg("key", "value");
     prof_pop();
     test_zones(2500);
     CHECK(prof_stop() != NULL, "no trace");
-    EQUAL(prof_get_stats().details_cut, 0);
-    CHECK(prof_get_stats().dropped_full > 1000, "all had room");
+    EQUAL(prof_get_stats(NULL).details_cut, 0);
+    CHECK(prof_get_stats(NULL).dropped_full > 1000, "all had room");
 }
 
 /* us in all lines of folded stacks; lines: how many; deep: the semicolons of the deepest. */
@@ -527,7 +527,7 @@ static void test_stacks_too_many(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     all_paths(5);
     trace = prof_stop();
-    EQUAL(prof_get_stats().recorded, 8 + 64 + 512 + 4096 + 32768);
+    EQUAL(prof_get_stats(NULL).recorded, 8 + 64 + 512 + 4096 + 32768);
     all = (uint64_t)prof_total_average(trace).self_cpu_time_total_ns / 1000;
     CHECK(!prof_events(trace, &count), "events have room");
     EQUAL(prof_write_stacks(trace, PROF_METRIC_NONE, test_text_sink(&text)), PROF_OK);
@@ -555,8 +555,8 @@ static void test_lean_ring(void) {
     desc.mode = PROF_MODE_RING;
     trace = coarse_trace(5, &desc, 50000);
     CHECK(trace && prof_events(trace, &count), "no events");
-    EQUAL(count, prof_get_stats().recorded);
-    CHECK(prof_get_stats().overwritten > 1000, "it has not gone round");
+    EQUAL(count, prof_get_stats(NULL).recorded);
+    CHECK(prof_get_stats(NULL).overwritten > 1000, "it has not gone round");
     PASS_ON(test_tree(trace));
     PASS_ON(test_all_writers(trace));
 }

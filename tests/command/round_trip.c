@@ -283,7 +283,7 @@ static void open_at_the_end(void) {
     prof_push("left open");
     tick(3);
     prof_push("with overload");
-    prof_set_overload("out");
+    set_overload("out");
     tick(4);
     zone("whole", 5);
     prof_push("as long as what lies in it");
@@ -351,9 +351,9 @@ static void odd_names(void) {
         while (test_odd_names[i][k] && (unsigned char)test_odd_names[i][k] < 0xc0) k++;
         if ((unsigned char)test_odd_names[i][k] >= 0xc0 && i != 12) continue;   /* no UTF-8 */
         prof_push(test_odd_names[i]);
-        prof_set_overload(test_odd_names[i]);
+        set_overload(test_odd_names[i]);
         stack[0] = test_odd_names[i];
-        if (!strchr(stack[0], ';') && *stack[0]) prof_set_stack(stack, 2);
+        if (!strchr(stack[0], ';') && *stack[0]) set_stack(stack, 2);
         tick(1000 + i);
         prof_pop();
     }
@@ -517,7 +517,7 @@ static void cuda(void) {
     start(desc);
     for (i = 0; i < 30; i++) {
         PROF_BLOCK("forward") {
-            if (i % 3) prof_set_annotation();
+            if (i % 3) set_annotation();
             fake_launch("_Z6vecAddPfS_S_i", 1, 700);
             PROF_BLOCK("inner") { fake_launch("k", 1 + (uint32_t)i % 2, 300); }
         }
@@ -574,15 +574,15 @@ static void random_details(void) {
         shapes[2].count = test_random(3);
     }
     if (chance(40)) prof_set_shapes(shapes, chance(50) ? types : NULL, count);
-    if (chance(10)) prof_set_inputs(concrete, count, "{\"k\": [1, {\"y\": 2}]}");
-    if (chance(20)) prof_set_overload(overloads[test_random(4)]);
-    if (chance(15)) prof_set_flops(test_random(1000));
-    if (chance(15)) prof_set_stack(stacks + test_random(3), 1 + test_random(2));
-    if (chance(10)) prof_set_annotation();
-    if (chance(10)) prof_set_sequence(test_random(6), (uint8_t)test_random(2), prof_thread_id());
+    if (chance(10)) set_inputs(concrete, count, "{\"k\": [1, {\"y\": 2}]}");
+    if (chance(20)) set_overload(overloads[test_random(4)]);
+    if (chance(15)) set_flops(test_random(1000));
+    if (chance(15)) set_stack(stacks + test_random(3), 1 + test_random(2));
+    if (chance(10)) set_annotation();
+    if (chance(10)) set_sequence(test_random(6), (uint8_t)test_random(2), prof_thread_id());
     if (chance(5)) prof_set_arg("Overload", "of my own; no overload");
     if (chance(5)) prof_set_arg_int("Bytes", -3);
-    if (chance(5)) prof_set_module("Net.layer1");
+    if (chance(5)) set_module("Net.layer1");
 }
 
 /* Of names with one place, with several, with calls that have none: see random_begin, random_op. */

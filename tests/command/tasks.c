@@ -86,7 +86,7 @@ int main(int argc, char **argv) {
     }
     fail_each = 0;
     trace = prof_stop();
-    if (fails != (prof_get_stats().stream_failures > 0)) return 9;
+    if (fails != (prof_get_stats(NULL).stream_failures > 0)) return 9;
     if (strcmp(what, "table") == 0) return (int)prof_write_table(trace, NULL, sink);
     if (strcmp(what, "trace") == 0) return (int)prof_write_chrome(trace, NULL, sink);
     if (strcmp(what, "dump") == 0) return (int)prof_dump(sink);

@@ -92,7 +92,7 @@ gives analyze_own_flop 0.5 gemm 'TFLOP/s' analyze "$out/own.json"
 gives analyze_own_gb 10.0 gemm 'GB/s' analyze "$out/own.json"
 trace aten::mm gemm ', "kernel_flop": 0' "$mm" >"$out/zero.json"
 gives analyze_own_zero 1.2 gemm 'TFLOP/s' analyze "$out/zero.json"
-# An op tells its own amounts: prof_set_flops, an adapter of one's own, another tool.
+# An op tells its own amounts: prof_set, an adapter of one's own, another tool.
 trace my::op k '' '"Flops": 5000000' >"$out/flops.json"
 gives analyze_op_flops 0.5 k 'TFLOP/s' analyze "$out/flops.json"
 trace my::op k '' '"kernel_flop": 5000000, "kernel_num_gb": 0.001, "Input Dims": []' >"$out/op_own.json"

@@ -88,8 +88,10 @@ NO_ZONE static void random_zones(int depth, uint64_t forward) {      /* forward 
     static const char *const stack[] = {"one.py(1): f", "two.py(2): g", "three.py(3): h"};
     for (uint32_t n = any(5); n > 0; n--) {
         prof_push(names[any(3)]);
-        if (any(3) == 0) prof_set_stack(stack + any(2), 1 + any(2));
-        if (any(4) == 0) prof_set_sequence(any(20), any(3) == 0, any(2) ? forward : prof_thread_id());
+        if (any(3) == 0) prof_set(&(prof_extra){ .stack = stack + any(2), .stack_count = 1 + any(2) });
+        if (any(4) == 0)
+            prof_set(&(prof_extra){ .has = PROF_HAS_SEQUENCE_NR, .sequence_nr = any(20), .scope = any(3) == 0,
+                                    .fwd_thread = any(2) ? forward : prof_thread_id() });
         if (depth < 7) random_zones(depth + 1, forward);
         if (depth > 0 || n > 1) prof_pop();                  /* some end with the session */
     }

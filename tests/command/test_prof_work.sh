@@ -63,9 +63,14 @@ static void work(int depth) {
     bool deeper = depth < 8;
     switch (below(7)) {
     case 0: PROF_BLOCK("a") { if (deeper) work(depth + 1); submit(); } break;
-    case 1: PROF_BLOCK("b") { prof_set_flops(below(2) ? 100 : 7); if (deeper) work(depth + 1); } break;
-    case 2: PROF_BLOCK("c.d") { prof_set_overload("Tensor"); submit(); } break;
-    case 3: PROF_BLOCK("(in sums)") { if (deeper) work(depth + 1); prof_set_sequence(below(9), (uint8_t)below(2), 0); } break;
+    case 1: PROF_BLOCK("b") { prof_set(&(prof_extra){ .flops = below(2) ? 100 : 7 }); if (deeper) work(depth + 1); } break;
+    case 2: PROF_BLOCK("c.d") { prof_set(&(prof_extra){ .overload_name = "Tensor" }); submit(); } break;
+    case 3:
+        PROF_BLOCK("(in sums)") {
+            if (deeper) work(depth + 1);
+            prof_set(&(prof_extra){ .has = PROF_HAS_SEQUENCE_NR, .sequence_nr = below(9), .scope = (uint8_t)below(2) });
+        }
+        break;
     case 4: submit(); PROF_BLOCK("outer") { for (int i = 0; deeper && i < 3; i++) work(depth + 2); } break;
     case 5: prof_push(long_name); prof_pop(); break;
     default: PROF_BLOCK("f") { prof_counter("n", 1); } break;

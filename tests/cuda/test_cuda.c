@@ -192,8 +192,8 @@ static void test_streamed(void) {
     EQUAL(prof_flush(), PROF_OK);
     (void)prof_stop();
     PASS_ON(check_whole());
-    EQUAL(prof_get_stats().not_kept, 0);
-    EQUAL(prof_get_stats().unstreamed, 0);
+    EQUAL(prof_get_stats(NULL).not_kept, 0);
+    EQUAL(prof_get_stats(NULL).unstreamed, 0);
     reader.memory = memory;
     reader.memory_size = sizeof memory;
     reader.item = take_streamed;
@@ -220,7 +220,7 @@ static void test_as_kineto(void) {
     cuda_desc.records = 511;
     PASS_ON(open_session(NULL));
     PROF_BLOCK("annotation") {
-        prof_set_annotation();
+        set_annotation();
         PROF_BLOCK("zone") { work(); }
         fake_driver_call(307);
         fake_event_record(3, 1);
@@ -293,7 +293,7 @@ static void test_beside_another_device(void) {
     EQUAL(prof_event_total(trace, test_find(trace, "inner", 0)).device_time_total_ns, 18000);
     EQUAL(prof_event_total(trace, test_find(trace, "inner", 0)).device_memory_usage, 4096);
     EQUAL(prof_event_total(trace, test_find(trace, "outer", 0)).device_memory_usage, 0);
-    EQUAL(prof_trace_stats(trace).unlinked, 0);
+    EQUAL(prof_get_stats(trace).unlinked, 0);
     EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
     CHECK(strstr(text.data, "Self DEVICE time total: 21.000us\n"), "%s", text.data);
     test_text_clear(&text);
@@ -460,7 +460,7 @@ static void check_threads(bool shared, bool worker, bool reverse) {
     trace = prof_stop();
     PASS_ON(check_whole());
     EQUAL(kernels_of(trace, "zone"), 4 * 2000 / SLOW);
-    EQUAL(prof_trace_stats(trace).unlinked, 0);
+    EQUAL(prof_get_stats(trace).unlinked, 0);
     close_session();
 }
 
@@ -598,7 +598,7 @@ static void test_memory_of_a_launch(void) {
         PASS_ON(open_session(NULL));
         launch_some(1000 * (i + 1));
         prof_events(prof_stop(), NULL);
-        used[i] = prof_get_stats().bytes_used;
+        used[i] = prof_get_stats(NULL).bytes_used;
         close_session();
     }
     CHECK(used[1] - used[0] <= 1000 * 1520, "%u bytes a launch with its zone",
@@ -1037,7 +1037,7 @@ static void test_platform_threads(void) {
     launch_some(10);
     trace = prof_stop();
     EQUAL(kernels_of(trace, "zone"), 10);
-    EQUAL(prof_trace_stats(trace).unlinked, 0);
+    EQUAL(prof_get_stats(trace).unlinked, 0);
     close_session();
 }
 

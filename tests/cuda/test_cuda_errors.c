@@ -291,7 +291,7 @@ static void test_too_many_names(void) {
     EQUAL(prof_cuda_get_stats().kernels, 4200);
     EQUAL(prof_cuda_get_stats().names_lost, 4200 - 4096);
     prof_events(trace, &count);          /* the session has room for fewer names yet */
-    EQUAL(count + prof_trace_stats(trace).dropped_full, 2 * 4200);
+    EQUAL(count + prof_get_stats(trace).dropped_full, 2 * 4200);
     reset();
     PASS_ON(open_session());
     for (i = 0; i < 300; i++) {          /* a megabyte, cut at 4095 bytes each */

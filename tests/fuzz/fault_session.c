@@ -58,9 +58,9 @@ static void mark_all(unsigned turns) {
         PROF_BEGIN("outer");
         prof_push(test_odd_names[i % TEST_ODD_NAMES]);
         prof_set_shapes(&shape, types, 1);
-        prof_set_stack(stack, 1);
+        set_stack(stack, 1);
         prof_set_arg("key", "text");
-        prof_set_sequence(i, 0, 0);
+        set_sequence(i, 0, 0);
         prof_memory_alloc(block + i % 64, 10, cpu);
         test_time.tick += 2345;
         prof_pop();
@@ -158,7 +158,7 @@ static prof_stats stream_to(bad_sink *bad) {
     (void)prof_flush();
     (void)prof_flush();
     prof_stop();
-    return prof_get_stats();
+    return prof_get_stats(NULL);
 }
 
 static void count_item(void *user, const prof_raw_item *item) {
@@ -296,7 +296,7 @@ static void one_session(bool os_clock) {
     for (int i = 0; i < made; i++) pthread_join(threads[i], NULL);
     trace = prof_stop();
     CHECK(trace != NULL, "no trace");
-    stats = prof_trace_stats(trace);
+    stats = prof_get_stats(trace);
     EQUAL(stats.recorded, 100 + made * 41);
     EQUAL(stats.dropped, 0);
     PASS_ON(save(trace, os_clock ? "os.json" : "cpu.json"));

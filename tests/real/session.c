@@ -74,7 +74,7 @@ void work_end(void) {
     if (!path || !(out = fopen(path, "w"))) return;
     fprintf(out, "seconds %f\n", cpu_seconds(&ended) - cpu_seconds(&began));
     if (trace) {
-        prof_stats stats = prof_get_stats();
+        prof_stats stats = prof_get_stats(NULL);
         fprintf(out, "later %llu\n", (unsigned long long)(stats.summed - stats.deep));
         fprintf(out, "recorded %llu\ndropped %llu\nhealed %llu\nunfinished %llu\nunbalanced %llu\n",
                 (unsigned long long)stats.recorded, (unsigned long long)stats.dropped,

@@ -81,7 +81,7 @@ static void one_aside(unsigned what, unsigned value) {
     case 3: prof_set_shapes(&shape, NULL, 1); break;
     case 4: prof_memory_alloc(&shape, value, cpu); break;
     case 5: prof_memory_free(&shape, cpu); break;
-    case 6: prof_set_stack(&text, 1); break;
+    case 6: set_stack(&text, 1); break;
     default: prof_set_thread_name(text);
     }
 }
@@ -159,7 +159,7 @@ static int compare_zones(const void *a, const void *b) {
 }
 
 static void same_stats(const prof_desc *desc) {
-    prof_stats stats = prof_get_stats();
+    prof_stats stats = prof_get_stats(NULL);
     EQUAL(stats.cut, model.unbalanced);
     EQUAL(stats.unbalanced, 0);          /* ends without a token are of nothing that is known */
     EQUAL(stats.dropped_deep, 0);
@@ -317,7 +317,7 @@ TEST_UNUSED static void check_small_arena(const uint8_t *data, size_t size, size
     trace = run_calls(b, &desc);
     if (!trace) return;
     PASS_ON(test_tree(trace));
-    stats = prof_get_stats();
+    stats = prof_get_stats(NULL);
     CHECK(stats.recorded + stats.summed + stats.dropped + stats.lost >= (uint64_t)model.count,
           "%u zones, %u recorded, %u in sums, %u dropped", (unsigned)model.count,
           (unsigned)stats.recorded, (unsigned)stats.summed, (unsigned)stats.dropped);

@@ -63,7 +63,7 @@ static void test_soak_stream(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     PASS_ON(mark_flat(zones));
     prof_stop();
-    PASS_ON(all_recorded(prof_get_stats()));
+    PASS_ON(all_recorded(prof_get_stats(NULL)));
     CHECK(bytes > 12 * (zones / ROUNDS / 2 * 2 * ROUNDS), "only %zu bytes", bytes);
 }
 
@@ -80,7 +80,7 @@ static void test_soak_aggregate(void) {
     EQUAL(prof_key_averages(trace, NULL, rows, 4), 2);
     EQUAL(rows[0].count + rows[1].count, zones / ROUNDS / 2 * 2 * ROUNDS);
     EQUAL(rows[0].count, rows[1].count);
-    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
 }
 
 /* The last zones are there, in their order; the others were overwritten, and counted. */
@@ -96,7 +96,7 @@ static void test_soak_ring(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     PASS_ON(mark_flat(zones / 10));
     events = prof_events(prof_stop(), &count);
-    stats = prof_get_stats();
+    stats = prof_get_stats(NULL);
     EQUAL(stats.recorded, count);
     EQUAL(stats.recorded + stats.overwritten, marked);
     EQUAL(stats.dropped, 0);
@@ -140,8 +140,8 @@ static void test_soak_threads(void) {
     }
     prof_events(prof_stop(), &count);
     EQUAL(count, 10 * THREADS);
-    EQUAL(prof_get_stats().threads, THREADS);
-    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats(NULL).threads, THREADS);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
     total += count;
 }
 
@@ -167,7 +167,7 @@ static void test_soak_clock(void) {
     mark(CLOCK_ZONES / 2);
     events = prof_events(prof_stop(), &count);
     EQUAL(count, CLOCK_ZONES);
-    CHECK(prof_get_stats().clock_steps > 100, "no step back was counted");
+    CHECK(prof_get_stats(NULL).clock_steps > 100, "no step back was counted");
     for (size_t i = 0; i < count; i++) {
         const prof_event *e = events + i;
         CHECK(e->start_ns <= e->end_ns, "event %zu ends before it begins", i);

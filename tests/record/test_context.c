@@ -43,7 +43,7 @@ static void test_contexts_in_turns(void) {
     EQUAL(test_find(trace, "a inner", 0)->end_ns, 110);
     EQUAL(test_find(trace, "b", 0)->parent, PROF_NONE);
     EQUAL(test_find(trace, "b", 0)->end_ns, 110);
-    EQUAL(prof_trace_stats(trace).unbalanced, 0);
+    EQUAL(prof_get_stats(trace).unbalanced, 0);
     PASS_ON(test_tree(trace));
 }
 
@@ -61,7 +61,7 @@ static void test_contexts_over_sessions(void) {
         CHECK(kept != NULL, "no state was left at %d", i);
         PROF_BLOCK("inner") (void)0;
         prof_stop();                     /* with kept parked */
-        EQUAL(prof_get_stats().dropped, 0);
+        EQUAL(prof_get_stats(NULL).dropped, 0);
     }
 }
 
@@ -189,9 +189,11 @@ static void test_contexts_deep(void) {
             EQUAL(rows[i].cpu_time_total_ns, totals[fiber]);
             EQUAL(++found <= FIBERS, true);
         }
-        if (desc.mode != PROF_MODE_AGGREGATE) EQUAL(prof_get_stats().deep, FIBERS * (LEVELS - 8));
-        EQUAL(prof_get_stats().dropped + prof_get_stats().unfinished, 0);
-        EQUAL(prof_get_stats().healed + prof_get_stats().cut + prof_get_stats().unbalanced, 0);
+        if (desc.mode != PROF_MODE_AGGREGATE)
+            EQUAL(prof_get_stats(NULL).deep, FIBERS * (LEVELS - 8));
+        EQUAL(prof_get_stats(NULL).dropped + prof_get_stats(NULL).unfinished, 0);
+        EQUAL(prof_get_stats(NULL).healed + prof_get_stats(NULL).cut, 0);
+        EQUAL(prof_get_stats(NULL).unbalanced, 0);
         test_text_clear(&text);
     }
 }

@@ -31,15 +31,15 @@ static void test_detail_fields(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     PROF_BEGIN("conv");
     prof_set_shapes(s, types, 2);
-    PROF_BLOCK("inner") prof_set_flops(77);
-    prof_set_strides(strides, 2);
-    prof_set_inputs(concrete, 2, "{\"bias\": null}");
-    prof_set_overload("out");
-    prof_set_sequence(41, 0, 0);
+    PROF_BLOCK("inner") set_flops(77);
+    set_strides(strides, 2);
+    set_inputs(concrete, 2, "{\"bias\": null}");
+    set_overload("out");
+    set_sequence(41, 0, 0);
     prof_set_arg("path", "a\"b");
     prof_set_arg_int("size", -5);
-    prof_set_stack(stack, 2);
-    prof_set_annotation();
+    set_stack(stack, 2);
+    set_annotation();
     memset(s, 0xff, sizeof s);           /* all was copied */
     PROF_END();
     PROF_BLOCK("plain") test_time.tick += 5;
@@ -62,8 +62,8 @@ static void test_detail_fields(void) {
     EQUAL(e->flags, PROF_EVENT_USER_ANNOTATION);
     EQUAL(test_find(trace, "inner", 0)->extra->flops, 77);
     CHECK(!test_find(trace, "plain", 0)->extra, "a plain zone has an extra");
-    EQUAL(prof_trace_stats(trace).details_cut, 0);
-    EQUAL(prof_trace_stats(trace).recorded, 3);
+    EQUAL(prof_get_stats(trace).details_cut, 0);
+    EQUAL(prof_get_stats(trace).recorded, 3);
     PASS_ON(test_tree(trace));
 }
 
@@ -74,15 +74,15 @@ static void test_detail_switches(void) {
     two_shapes(s);
     prof_set_shapes(s, NULL, 2);         /* no session */
     EQUAL(prof_start(&desc), PROF_OK);
-    prof_set_overload("of nothing");     /* no zone */
+    set_overload("of nothing");     /* no zone */
     PROF_BEGIN("zone");
     prof_set_shapes(s, NULL, 2);
-    prof_set_flops(5);
-    prof_set_module("m");
+    set_flops(5);
+    set_module("m");
     PROF_END();
     trace = prof_stop();
     CHECK(!test_find(trace, "zone", 0)->extra, "an attribute that was not asked for");
-    EQUAL(prof_trace_stats(trace).dropped, 0);
+    EQUAL(prof_get_stats(trace).dropped, 0);
 }
 
 static void test_detail_flops_formula(void) {
@@ -103,7 +103,7 @@ static void test_detail_flops_formula(void) {
     PROF_BLOCK("aten::mm") prof_set_shapes(s, NULL, 2);
     PROF_BLOCK("mine") {
         prof_set_shapes(s, NULL, 2);
-        prof_set_flops(1000);
+        set_flops(1000);
     }
     trace = prof_stop();
     EQUAL(test_find(trace, "aten::mm", 0)->extra->flops, 2 * 4 * 3 * 2);
@@ -188,7 +188,7 @@ static void test_detail_too_much(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     PROF_BEGIN("zone");
     prof_set_shapes(s, NULL, 2);         /* the second does not fit */
-    prof_set_overload(text);
+    set_overload(text);
     for (i = 0; i < 20; i++) prof_set_arg_int("n", i);
     prof_set_arg("long", text);
     PROF_END();
@@ -201,7 +201,7 @@ static void test_detail_too_much(void) {
     EQUAL(x->input_count, 1);
     EQUAL(strlen(x->overload_name), 2000);
     EQUAL(strlen(x->metadata_json), 10 * 5 + 6 * 6 + 15);
-    EQUAL(prof_trace_stats(trace).details_cut, 1 + 1 + 4 + 1 + 1);
+    EQUAL(prof_get_stats(trace).details_cut, 1 + 1 + 4 + 1 + 1);
     test_all_writers(trace);
 }
 
@@ -211,7 +211,7 @@ static void test_detail_orphans(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     PROF_BEGIN("outer");
     PROF_BEGIN("left open");
-    prof_set_overload("of the inner one");
+    set_overload("of the inner one");
     prof_stop();
     desc = everything();
     EQUAL(prof_start(&desc), PROF_OK);
@@ -241,7 +241,7 @@ static void test_detail_modules_begin(void) {
         prof_push(i ? "second" : "first");
         prof_module_push("layer");
         prof_push("inner");
-        prof_set_flops(1);
+        set_flops(1);
         prof_module_pop();
         prof_push("in inner");
         prof_module_pop();
@@ -278,9 +278,9 @@ static void test_detail_modules(void) {
     prof_module_push("model");
     PROF_BLOCK("step") {
         prof_module_push("encoder");
-        PROF_BLOCK("op") prof_set_overload("x");
+        PROF_BLOCK("op") set_overload("x");
         prof_module_pop();
-        PROF_BLOCK("op2") prof_set_module("its own");
+        PROF_BLOCK("op2") set_module("its own");
     }
     prof_module_pop();
     prof_module_pop();                   /* one too many */
@@ -305,7 +305,7 @@ static void test_detail_node(void) {
     prof_trace *trace;
     desc.node = 1;                       /* node_id 0 */
     EQUAL(prof_start(&desc), PROF_OK);
-    PROF_BLOCK("a") PROF_BLOCK("b") prof_set_overload("x");
+    PROF_BLOCK("a") PROF_BLOCK("b") set_overload("x");
     trace = prof_stop();
     EQUAL(prof_key_averages(trace, NULL, &row, 1), 2);
     EQUAL(row.node_id, 0);
@@ -324,14 +324,14 @@ static void test_detail_chrome(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     PROF_BEGIN("forward");
     prof_set_shapes(s, types, 2);
-    prof_set_inputs(NULL, 0, "not JSON");
-    prof_set_sequence(7, 0, 0);
+    set_inputs(NULL, 0, "not JSON");
+    set_sequence(7, 0, 0);
     test_time.tick = 1000;
     PROF_END();
     test_time.tick = 2000;
     PROF_BEGIN("backward");
-    prof_set_sequence(7, 1, prof_thread_id());
-    prof_set_annotation();
+    set_sequence(7, 1, prof_thread_id());
+    set_annotation();
     test_time.tick = 3000;
     PROF_END();
     trace = prof_stop();
@@ -352,13 +352,13 @@ static void leaf(void) { PROF_FUNCTION(); }
 
 static void forward_op(int64_t number) {
     PROF_SCOPE("op");
-    prof_set_sequence(number, 0, 0);
+    set_sequence(number, 0, 0);
     test_time.tick += 10;
 }
 
 static void backward_op(int64_t number, uint64_t thread) {
     PROF_SCOPE("op backward");
-    prof_set_sequence(number, 1, thread);
+    set_sequence(number, 1, thread);
     PROF_BLOCK("within") leaf();
     test_time.tick += 10;
 }
@@ -403,7 +403,7 @@ static void test_detail_backward_stacks(void) {
     n = prof_key_averages(trace, &by, rows, 16);
     for (i = 0; i < n; i++) found += strcmp(rows[i].key, "within") == 0;
     EQUAL(found, 3);
-    EQUAL(prof_trace_stats(trace).details_cut, 0);
+    EQUAL(prof_get_stats(trace).details_cut, 0);
     test_all_writers(trace);
 }
 
@@ -447,7 +447,7 @@ static void test_detail_stacks(void) {
     for (i = 0; i < 3; i++) {
         PROF_BLOCK("one") { test_time.tick += 2000; leaf(); }
         PROF_BLOCK("two") {
-            if (i == 2) prof_set_overload("x");
+            if (i == 2) set_overload("x");
             leaf();
             prof_push("made");
             test_time.tick += 3000;
@@ -468,7 +468,7 @@ static void test_detail_stacks(void) {
     EQUAL(prof_key_averages(trace, NULL, rows, 8), 4);
     EQUAL(prof_write_event_stacks(trace, PROF_METRIC_NONE, test_text_sink(&text)), PROF_OK);
     CHECK(strstr(text.data, "test_detail_stacks;made 3\n"), "%s", text.data);
-    EQUAL(prof_trace_stats(trace).details_cut, 0);
+    EQUAL(prof_get_stats(trace).details_cut, 0);
     test_all_writers(trace);
     test_text_clear(&text);
 }
@@ -483,10 +483,10 @@ static void mark_many(const prof_desc *desc, size_t count) {
         PROF_BEGIN("outer");
         PROF_BEGIN("inner");
         if (i % 3) prof_set_shapes(s, types, 2);
-        if (i % 5 == 0) prof_set_overload("an overload");
+        if (i % 5 == 0) set_overload("an overload");
         if (i % 7 == 0) prof_set_arg_int("i", (int64_t)i);
         PROF_END();
-        if (i % 2) prof_set_flops(3);
+        if (i % 2) set_flops(3);
         PROF_END();
     }
 }
@@ -509,7 +509,7 @@ static void test_detail_small_arenas(void) {
         desc.memory_size = size;
         mark_many(&desc, 600);
         trace = prof_stop();
-        stats = prof_get_stats();
+        stats = prof_get_stats(NULL);
         (void)prof_events(trace, &count);
         CHECK(count == stats.recorded, "%u of %u at %u", (unsigned)count, (unsigned)stats.recorded,
               (unsigned)size);
@@ -517,7 +517,7 @@ static void test_detail_small_arenas(void) {
         CHECK(count > 0, "nothing at %u", (unsigned)size);
         PASS_ON(test_tree(trace));
         PASS_ON(test_all_writers(trace));
-        EQUAL(prof_get_stats().bytes_used, stats.bytes_used);   /* what events take was promised */
+        EQUAL(prof_get_stats(NULL).bytes_used, stats.bytes_used);   /* promised */
         CHECK(stats.bytes_used <= size, "%u of %u", (unsigned)stats.bytes_used, (unsigned)size);
         prof_thread_end();
     }
@@ -576,8 +576,8 @@ static void test_detail_windows(void) {
         EQUAL(told, i);
     }
     (void)prof_stop();
-    EQUAL(prof_get_stats().dropped, 0);
-    EQUAL(prof_get_stats().details_cut, 0);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
+    EQUAL(prof_get_stats(NULL).details_cut, 0);
 }
 
 int main(void) {

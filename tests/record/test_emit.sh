@@ -146,7 +146,7 @@ static void zones(void) {
         prof_pop();
     }
     say("within", prof_emit_nvtx(true));
-    printf("%u zones\n", (unsigned)prof_trace_stats(prof_stop()).recorded);
+    printf("%u zones\n", (unsigned)prof_get_stats(prof_stop()).recorded);
 }
 int main(int argc, char **argv) {
     int depths[5], i;

@@ -60,7 +60,7 @@ static void test_exclude_by_session(void) {
         { "none,tiny_two, tiny_one", 0, 0 }, { "tiny_two", 11, 0 }, { NULL, 11, 10 } };
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         const prof_trace *trace = record(kinds[k].exclude, 10);
-        prof_stats stats = prof_get_stats();
+        prof_stats stats = prof_get_stats(NULL);
         CHECK(trace, "%s", prof_strerror(PROF_ERROR_UNSUPPORTED));
         EQUAL(calls_of(trace, "tiny_one"), kinds[k].one);
         EQUAL(calls_of(trace, "tiny_two"), kinds[k].two);

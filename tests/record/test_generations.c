@@ -21,7 +21,7 @@ static void stop(size_t zones) {
     CHECK(trace != NULL, "no trace");
     prof_events(trace, &count);
     EQUAL(count, zones);
-    EQUAL(prof_get_stats().recorded, zones);
+    EQUAL(prof_get_stats(NULL).recorded, zones);
     test_tree(trace);
 }
 
@@ -38,7 +38,7 @@ static void zone(const char *name, int n, int64_t from, int64_t to, const char *
 
 /* The counts of zones that did not go by the book. */
 static void counts(unsigned unbalanced, unsigned healed, unsigned cut, unsigned unfinished) {
-    prof_stats stats = prof_get_stats();
+    prof_stats stats = prof_get_stats(NULL);
     EQUAL(stats.unbalanced, unbalanced);
     EQUAL(stats.healed, healed);
     EQUAL(stats.cut, cut);
@@ -135,8 +135,8 @@ static void test_session_defaults(void) {
               (long long)after);
         SAME_TEXT(events[i].name, events[i].depth ? "inner" : "outer");
     }
-    CHECK(prof_get_stats().clock != PROF_CLOCK_NONE, "no clock");
-    CHECK(prof_get_stats().ticks_per_second > 0, "no rate");
+    CHECK(prof_get_stats(NULL).clock != PROF_CLOCK_NONE, "no clock");
+    CHECK(prof_get_stats(NULL).ticks_per_second > 0, "no rate");
     PASS_ON(counts(0, 0, 0, 0));
 }
 
@@ -151,7 +151,7 @@ static void test_session_os_clock(void) {
         for (begun = prof_now(); prof_now() < begun + 1000000;) {}
     }
     PASS_ON(stop(2));
-    EQUAL(prof_get_stats().clock, PROF_CLOCK_OS);
+    EQUAL(prof_get_stats(NULL).clock, PROF_CLOCK_OS);
     CHECK(test_find(trace, "inner", 0)->end_ns >= begun + 1000000, "the clock stood still");
 }
 
@@ -221,8 +221,8 @@ static void test_held_scope_ends_inside_new_zone(void) {
     wait_ns(1);
     PROF_END();
     PASS_ON(stop(1));
-    EQUAL(prof_get_stats().unfinished, 0);
-    PASS_ON(zone("inside", 0, 0, prof_get_stats().healed ? 6 : 7, NULL));
+    EQUAL(prof_get_stats(NULL).unfinished, 0);
+    PASS_ON(zone("inside", 0, 0, prof_get_stats(NULL).healed ? 6 : 7, NULL));
 }
 
 /* PROF_END knows no zone of its own: with none open, an end of an older session's zone. */
@@ -249,12 +249,12 @@ static void start_shallow(void) {
 
 /* As many zones as max_depth are open at once: none is too deep. */
 static void fill_depth(void) {
-    uint64_t before = prof_get_stats().recorded;
+    uint64_t before = prof_get_stats(NULL).recorded;
     int i;
     for (i = 0; i < 4; i++) prof_push("level");
     for (i = 0; i < 4; i++) prof_pop();
-    EQUAL(prof_get_stats().deep, 0);
-    EQUAL(prof_get_stats().recorded, before + 4);
+    EQUAL(prof_get_stats(NULL).deep, 0);
+    EQUAL(prof_get_stats(NULL).recorded, before + 4);
 }
 
 static void end_in_the_next(void) {
@@ -297,7 +297,7 @@ static void test_begin_off_end_on(void) {
     PASS_ON(stop(2));
     PASS_ON(zone("on", 0, 0, 1, NULL));
     PASS_ON(zone("after", 0, 1, 2, NULL));
-    EQUAL(prof_get_stats().unfinished + prof_get_stats().healed, 0);
+    EQUAL(prof_get_stats(NULL).unfinished + prof_get_stats(NULL).healed, 0);
 }
 
 /* Nothing is known of what was begun while nothing was recorded, but that there may be any number

@@ -44,7 +44,7 @@ static void test_range_in_the_clock(void) {
     PROF_BLOCK("after") {}
     trace = prof_stop();
     PASS_ON(test_tree(trace));
-    stats = prof_trace_stats(trace);
+    stats = prof_get_stats(trace);
     EQUAL(stats.clock_steps, 0);
     EQUAL(stats.async_open, 0);
     EQUAL(stats.dropped_busy, 2);        /* the ranges, and nothing else */
@@ -89,7 +89,7 @@ static void jump_session(void *block) {
         EQUAL(pthread_create(&thread, NULL, jumper, NULL), 0);
         pthread_join(thread, NULL);
     }
-    stats = prof_trace_stats(prof_stop());
+    stats = prof_get_stats(prof_stop());
     EQUAL(stats.dropped_threads, 0);
     EQUAL(stats.threads, JUMPERS);
     EQUAL(stats.recorded - stats.unfinished, JUMPERS);   /* before */
@@ -202,7 +202,7 @@ static void check_stats(prof_stats stats, bool of_trace) {
 }
 
 static void check_trace(const prof_trace *trace) {
-    prof_stats stats = prof_trace_stats(trace);
+    prof_stats stats = prof_get_stats(trace);
     size_t count, i;
     int known = 0;
     const prof_event *events = test_events(trace, &count);
@@ -235,7 +235,7 @@ static void chunk_end(void) {
 static void run_ring(void) {
     PASS_ON(chunk_start());
     zones(1200);                         /* more than the ring holds: through all its chunks */
-    PASS_ON(check_stats(prof_get_stats(), false));
+    PASS_ON(check_stats(prof_get_stats(NULL), false));
     chunk_end();
 }
 
@@ -266,7 +266,7 @@ static void run_stop(void) {
 
 static void run_stats(void) {
     PASS_ON(chunk_start());
-    PASS_ON(check_stats(prof_get_stats(), false));
+    PASS_ON(check_stats(prof_get_stats(NULL), false));
     chunk_end();
 }
 
@@ -303,7 +303,7 @@ static void run_range(void) {
     handler_range();
     stepped(range_begin, handler_range);
     prof_async_end(range);
-    stats = prof_trace_stats(prof_stop());
+    stats = prof_get_stats(prof_stop());
     EQUAL(stats.async_open, 0);
     EQUAL(stats.async_twice + stats.clock_steps, 0);
     prof_thread_end();
@@ -391,7 +391,7 @@ static void run_busy(void) {
     PASS_ON(test_tree(trace));
     CHECK(!test_find(trace, "inside", 0), "the slow path was entered twice");
     CHECK(test_find(trace, "after", 0), "nothing is recorded any more");
-    EQUAL(prof_trace_stats(trace).clock_steps, 0);
+    EQUAL(prof_get_stats(trace).clock_steps, 0);
     prof_thread_end();
 }
 

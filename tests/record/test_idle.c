@@ -53,7 +53,7 @@ static void test_open_after_idle(void) {
         pthread_join(thread, NULL);
         CHECK(test_find(trace, "before", 0) != NULL, "shift %d", shift);
         CHECK(test_find(trace, "late", 0) != NULL, "an idle time of 2^%d ticks", shift);
-        EQUAL(prof_get_stats().unfinished, 1);
+        EQUAL(prof_get_stats(NULL).unfinished, 1);
     }
 }
 
@@ -95,7 +95,7 @@ static void test_os_clock_by_hand(void) {
         EQUAL(e[i].start_ns, right[i].start);
         EQUAL(e[i].end_ns, right[i].end);
     }
-    EQUAL(prof_trace_stats(trace).clock_steps, 1);
+    EQUAL(prof_get_stats(trace).clock_steps, 1);
 }
 
 /* Without a second pair of both clocks a tick of the hot path's is a nanosecond. */
@@ -140,8 +140,8 @@ static void test_end_after_the_stop(void) {
               low->start_ns > mid->start_ns && low->end_ns > low->start_ns, "low is not in mid");
     for (size_t i = 0; i < count; i++) unfinished += (events[i].flags & PROF_EVENT_UNFINISHED) != 0;
     EQUAL(unfinished, 2);
-    EQUAL(prof_get_stats().unfinished, 2);
-    EQUAL(prof_get_stats().lost, 0);
+    EQUAL(prof_get_stats(NULL).unfinished, 2);
+    EQUAL(prof_get_stats(NULL).lost, 0);
 }
 
 int main(void) {

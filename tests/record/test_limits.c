@@ -65,7 +65,7 @@ static unsigned mark_pairs(unsigned n) {
 
 /* What was recorded is there, what was not is counted. */
 static void check_sum(const prof_trace *trace, unsigned marked) {
-    prof_stats stats = prof_get_stats();
+    prof_stats stats = prof_get_stats(NULL);
     size_t count;
     CHECK(trace != NULL, "no trace");
     (void)test_events(trace, &count);
@@ -86,7 +86,7 @@ static void arena(size_t offset, size_t size, unsigned pairs) {
     prof_result result = prof_start(&desc);
     if (result == PROF_OK) {
         unsigned marked = mark_pairs(pairs);
-        CHECK(prof_get_stats().bytes_total <= size, "more bytes than were given");
+        CHECK(prof_get_stats(NULL).bytes_total <= size, "more bytes than were given");
         PASS_ON(check_sum(prof_stop(), marked));
     } else {
         EQUAL(result, PROF_ERROR_MEMORY);
@@ -140,7 +140,7 @@ static void two_zones(size_t offset, size_t size) {
     EQUAL(prof_start(&desc), PROF_OK);
     PROF_BLOCK("zone") { PROF_SCOPE("inner"); }
     PASS_ON(check_sum(prof_stop(), 2));
-    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
     PASS_ON(check_guards(offset, size));
 }
 
@@ -233,9 +233,9 @@ static void test_full_arena(void) {
     fill_up(5000);
     trace = prof_stop();
     PASS_ON(check_sum(trace, 10003));
-    CHECK(prof_get_stats().recorded > 150, "only %u recorded in 32 KiB",
-          (unsigned)prof_get_stats().recorded);
-    EQUAL(prof_get_stats().dropped_full, 10003 - prof_get_stats().recorded);
+    CHECK(prof_get_stats(NULL).recorded > 150, "only %u recorded in 32 KiB",
+          (unsigned)prof_get_stats(NULL).recorded);
+    EQUAL(prof_get_stats(NULL).dropped_full, 10003 - prof_get_stats(NULL).recorded);
     one = test_find(trace, "one", 0);
     two = test_find(trace, "two", 0);
     three = test_find(trace, "three", 0);
@@ -245,7 +245,7 @@ static void test_full_arena(void) {
     EQUAL(one->end_ns, 5300);
     EQUAL(one->flags | two->flags | three->flags, 0);
     EQUAL(three->depth, 2);
-    snprintf(number, sizeof number, "%u", (unsigned)prof_get_stats().dropped);
+    snprintf(number, sizeof number, "%u", (unsigned)prof_get_stats(NULL).dropped);
     memset(&table, 0, sizeof table);
     memset(&chrome, 0, sizeof chrome);
     EQUAL(test_write(trace, TEST_TABLE, &table), PROF_OK);
@@ -283,9 +283,9 @@ static void test_full_of_counters(void) {
     }
     PROF_END();
     PASS_ON(test_all_writers(prof_stop()));
-    EQUAL(prof_get_stats().recorded, 1);
-    CHECK(prof_get_stats().dropped > 5000 && prof_get_stats().dropped < 10000, "dropped %u",
-          (unsigned)prof_get_stats().dropped);
+    EQUAL(prof_get_stats(NULL).recorded, 1);
+    CHECK(prof_get_stats(NULL).dropped > 5000 && prof_get_stats(NULL).dropped < 10000, "dropped %u",
+          (unsigned)prof_get_stats(NULL).dropped);
     PASS_ON(check_guards(0, 32 << 10));
 }
 
@@ -298,7 +298,7 @@ static void test_full_and_unfinished(void) {
     for (i = 0; i < 7; i++) PROF_BEGIN("open");
     for (i = 0; i < 3000; i++) PROF_BLOCK("zone") { test_time.tick++; }
     trace = prof_stop();
-    EQUAL(prof_get_stats().unfinished, 7);
+    EQUAL(prof_get_stats(NULL).unfinished, 7);
     for (i = 0; i < 7; i++) {
         const prof_event *open = test_find(trace, "open", i);
         CHECK(open != NULL, "zone %d was dropped", i);
@@ -330,8 +330,8 @@ static void test_names_beyond_max_sites(void) {
             prof_pop();
         }
     PASS_ON(check_sum(prof_stop(), 40));
-    EQUAL(prof_get_stats().recorded, 40);
-    EQUAL(prof_get_stats().others, 24);
+    EQUAL(prof_get_stats(NULL).recorded, 40);
+    EQUAL(prof_get_stats(NULL).others, 24);
 }
 
 /* One that has none, in a zone that is too deep for the timeline, is told as the others are. */
@@ -345,8 +345,8 @@ static void test_names_beyond_max_sites_deep(void) {
     prof_pop();
     prof_pop();
     prof_stop();
-    EQUAL(prof_get_stats().others, 1);
-    EQUAL(prof_get_stats().deep, 1);
+    EQUAL(prof_get_stats(NULL).others, 1);
+    EQUAL(prof_get_stats(NULL).deep, 1);
 }
 
 /* A name that found no place takes no zone but its own with it. */
@@ -370,9 +370,9 @@ static void test_names_dropped_inside(void) {
     test_time.tick += 1;
     prof_pop();
     trace = prof_stop();
-    EQUAL(prof_get_stats().others, 1);
-    EQUAL(prof_get_stats().dropped, 0);
-    EQUAL(prof_get_stats().recorded, 4);
+    EQUAL(prof_get_stats(NULL).others, 1);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
+    EQUAL(prof_get_stats(NULL).recorded, 4);
     EQUAL(test_find(trace, "(others)", 0)->start_ns, 2);
     EQUAL(test_find(trace, "a", 1)->start_ns, 3);
     EQUAL(test_find(trace, "a", 0)->end_ns, 6);
@@ -396,8 +396,8 @@ static void test_names_odd(void) {
     prof_instant(NULL);
     prof_counter(NULL, INT64_MAX);
     trace = prof_stop();
-    EQUAL(prof_get_stats().recorded, TEST_ODD_NAMES + 1);
-    EQUAL(prof_get_stats().names_cut, 0);
+    EQUAL(prof_get_stats(NULL).recorded, TEST_ODD_NAMES + 1);
+    EQUAL(prof_get_stats(NULL).names_cut, 0);
     CHECK(test_find(trace, "(null)", 0) != NULL, "no (null)");
     for (i = 0; i < TEST_ODD_NAMES; i++)
         CHECK(test_find(trace, test_odd_names[i], 0) != NULL, "name %d is not there", i);
@@ -429,8 +429,8 @@ static void test_names_long(void) {
         EQUAL(strlen(events[length - 4090].name), length < 4095 ? length : 4095);
     EQUAL(strlen(events[11].name), 4095);
     EQUAL(events[11].name[4094], 'b');
-    EQUAL(prof_get_stats().names_cut, 6);
-    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats(NULL).names_cut, 6);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
     PASS_ON(test_all_writers(trace));
 }
 
@@ -473,7 +473,7 @@ static void test_names_many(void) {
         }
     trace = prof_stop();
     rows = prof_key_averages(trace, NULL, NULL, 0);
-    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
     EQUAL(rows, 2000);
     CHECK(test_find(trace, "name 1999", 2) && !test_find(trace, "name 1999", 3), "not three");
 }

@@ -97,8 +97,8 @@ static void test_memory_charged(void) {
     EQUAL(prof_key_averages(trace, NULL, rows, 4), 3);
     SAME_TEXT(rows[2].key, "[memory]");
     EQUAL(rows[2].cpu_memory_usage, -100);
-    EQUAL(prof_trace_stats(trace).recorded, 2);
-    EQUAL(prof_trace_stats(trace).dropped, 0);
+    EQUAL(prof_get_stats(trace).recorded, 2);
+    EQUAL(prof_get_stats(trace).dropped, 0);
     PASS_ON(test_tree(trace));
     EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
     CHECK(strstr(text.data, "Self CPU Mem"), "%s", text.data);
@@ -157,7 +157,7 @@ static void test_memory_bad_input(void) {
     PROF_END();
     trace = prof_stop();
     (void)prof_events(trace, NULL);
-    stats = prof_trace_stats(trace);
+    stats = prof_get_stats(trace);
     EQUAL(stats.memory_unknown, 2);
     EQUAL(stats.memory_twice, 1);
     EQUAL(stats.memory_missed, 1);
@@ -179,7 +179,7 @@ static void test_memory_off(void) {
     EQUAL(prof_write_memory_timeline(trace, NULL, out), PROF_ERROR_NONE_RECORDED);
     EQUAL(prof_save_memory_timeline(trace, TEST_OUT "/none.json", cpu), PROF_ERROR_NONE_RECORDED);
     CHECK(strstr(prof_strerror(PROF_ERROR_NONE_RECORDED), "profile_memory"), "no word of it");
-    EQUAL(prof_trace_stats(trace).recorded, 1);
+    EQUAL(prof_get_stats(trace).recorded, 1);
     test_text_clear(&text);
 }
 
@@ -309,7 +309,7 @@ static void test_memory_random(void) {
         if (events[k].parent == PROF_NONE) top += t.cpu_memory_usage;
     }
     EQUAL(top, in_use);
-    EQUAL(prof_trace_stats(trace).memory_unknown, 0);
+    EQUAL(prof_get_stats(trace).memory_unknown, 0);
     PASS_ON(test_tree(trace));
 }
 
@@ -342,9 +342,9 @@ static void test_memory_small_arenas(void) {
         trace = prof_stop();
         (void)prof_events(trace, &count);
         CHECK(count > 0, "nothing at %u", (unsigned)size);
-        CHECK(prof_trace_stats(trace).recorded <= count, "%u of %u at %u",
-              (unsigned)prof_trace_stats(trace).recorded, (unsigned)count, (unsigned)size);
-        CHECK(prof_trace_stats(trace).dropped + prof_trace_stats(trace).not_kept > 0,
+        CHECK(prof_get_stats(trace).recorded <= count, "%u of %u at %u",
+              (unsigned)prof_get_stats(trace).recorded, (unsigned)count, (unsigned)size);
+        CHECK(prof_get_stats(trace).dropped + prof_get_stats(trace).not_kept > 0,
               "nothing was dropped at %u", (unsigned)size);
         PASS_ON(test_tree(trace));
         PASS_ON(test_all_writers(trace));
@@ -393,9 +393,9 @@ static void test_async_other_thread(void) {
     EQUAL(e->extra->end_thread, threads[1].id);
     EQUAL(e->thread, 0);
     CHECK(!test_find(trace, "request", 1), "a second range");
-    EQUAL(prof_trace_stats(trace).async_twice, 1);
-    EQUAL(prof_trace_stats(trace).async_open, 1);
-    EQUAL(prof_trace_stats(trace).recorded, prof_get_stats().recorded);
+    EQUAL(prof_get_stats(trace).async_twice, 1);
+    EQUAL(prof_get_stats(trace).async_open, 1);
+    EQUAL(prof_get_stats(trace).recorded, prof_get_stats(NULL).recorded);
     EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
     CHECK(strstr(text.data, "{\"ph\":\"b\",\"cat\":\"async\""), "%s", text.data);
     CHECK(strstr(text.data, "\"cat\":\"async\",\"name\":\"request\",\"pid\":1,\"tid\":0,"
@@ -423,8 +423,8 @@ static void test_async_full(void) {
         }
         CHECK(open.id != 0, "no range");
         (void)prof_events(prof_stop(), NULL);
-        CHECK(prof_get_stats().not_kept || mode, "it is not full");
-        EQUAL(prof_get_stats().async_open, 1);
+        CHECK(prof_get_stats(NULL).not_kept || mode, "it is not full");
+        EQUAL(prof_get_stats(NULL).async_open, 1);
         prof_thread_end();
     }
 }
@@ -442,7 +442,7 @@ static void test_async_other_session(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     prof_async_end(a);
     prof_async_end(prof_async_begin("inside"));
-    EQUAL(prof_trace_stats(prof_stop()).cut, 1);
+    EQUAL(prof_get_stats(prof_stop()).cut, 1);
 }
 
 static void test_flows(void) {

@@ -50,7 +50,7 @@ static void test_observer_told(void) {
     prof_pop();                          /* one too many: no end */
     PROF_BEGIN("open");
     trace = prof_stop();
-    EQUAL(prof_trace_stats(trace).recorded, 4);
+    EQUAL(prof_get_stats(trace).recorded, 4);
     SAME_TEXT(told, "astart a+one a+two a!moment a-two a7count a-one a+made a-made a+open astop ");
     told[0] = 0;
     EQUAL(prof_remove_observer(a.user), PROF_OK);
@@ -117,9 +117,9 @@ static void test_observer_marks_zones(void) {
     EQUAL(prof_start(NULL), PROF_OK);
     PROF_BLOCK("zone") (void)0;
     trace = prof_stop();
-    EQUAL(prof_trace_stats(trace).recorded, 1);
-    EQUAL(prof_trace_stats(trace).dropped_busy, 2);
-    EQUAL(prof_trace_stats(trace).dropped, 2);
+    EQUAL(prof_get_stats(trace).recorded, 1);
+    EQUAL(prof_get_stats(trace).dropped_busy, 2);
+    EQUAL(prof_get_stats(trace).dropped, 2);
     EQUAL(prof_remove_observer(NULL), PROF_OK);
 }
 

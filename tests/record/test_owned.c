@@ -87,7 +87,7 @@ static void record(int turns) {
         (void)prof_flush();
         (void)prof_snapshot(rows, ROWS);
         (void)prof_dump(test_text_sink(&text));
-        s = prof_get_stats();
+        s = prof_get_stats(NULL);
         EQUAL(s.dropped, 0);
         EQUAL(s.recorded, 2 * (i + 1) * ZONES);
         CHECK(s.bytes_used <= s.bytes_total, "%zu bytes used", s.bytes_used);
@@ -99,7 +99,7 @@ static void record(int turns) {
 static void stop(int turns) {
     prof_stats s;
     CHECK(prof_stop() != NULL, "a trace");
-    s = prof_get_stats();
+    s = prof_get_stats(NULL);
     EQUAL(s.dropped, 0);
     EQUAL(s.recorded, 2 * turns * ZONES);
 }
@@ -162,8 +162,8 @@ static void test_owner_ends(void) {
         for (int j = 0; j < OWNERS; j++) owner_start(others + j);
         (void)prof_dump(test_text_sink(&text));
         CHECK(prof_stop() != NULL, "a trace");
-        EQUAL(prof_get_stats().dropped, 0);
-        EQUAL(prof_get_stats().recorded, OWNERS);
+        EQUAL(prof_get_stats(NULL).dropped, 0);
+        EQUAL(prof_get_stats(NULL).recorded, OWNERS);
         for (int j = 0; j < OWNERS; j++) owner_end(others + j);
     }
 }
@@ -187,8 +187,9 @@ static void test_too_little_left(void) {
         desc.max_threads -= (uint32_t)n / 4;
         result = prof_start(&desc);
         CHECK(result == PROF_OK || result == PROF_ERROR_MEMORY, "%s", prof_strerror(result));
-        CHECK(prof_get_stats().bytes_used <= prof_get_stats().bytes_total, "%d: %zu bytes", n,
-              prof_get_stats().bytes_used);
+        CHECK(prof_get_stats(NULL).bytes_used <= prof_get_stats(NULL).bytes_total,
+              "%d: %zu bytes", n,
+              prof_get_stats(NULL).bytes_used);
         failed += result != PROF_OK;
         if (result == PROF_OK) CHECK(prof_stop() != NULL, "a trace");
         owner_end(owners + OWNERS - 1);
@@ -206,7 +207,7 @@ static int child(const prof_desc *desc) {
     zones(NULL);
     owner_end(&other);
     if (!prof_stop()) return 3;
-    return prof_get_stats().recorded == 1 + ZONES && prof_get_stats().threads == 2 ? 0 : 4;
+    return prof_get_stats(NULL).recorded == 1 + ZONES && prof_get_stats(NULL).threads == 2 ? 0 : 4;
 }
 
 static void test_fork(void) {
@@ -250,8 +251,8 @@ static void test_contexts_over_toggles(void) {
     }
     pthread_join(thread, NULL);
     CHECK(prof_stop() != NULL, "a trace");
-    EQUAL(prof_get_stats().dropped, 0);
-    EQUAL(prof_get_stats().recorded, 12);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
+    EQUAL(prof_get_stats(NULL).recorded, 12);
     for (size_t i = 0; i < sizeof memory / 8; i++) memory[i] = UINT64_MAX;   /* all have ended */
     start(NULL);
     CHECK(prof_stop() != NULL, "a trace");
@@ -288,7 +289,7 @@ static void test_sums_never_recorded(void) {
     desc.schedule.active = 1;
     start(&desc);
     CHECK(prof_stop() != NULL, "a trace");
-    EQUAL(prof_get_stats().recorded, 0);
+    EQUAL(prof_get_stats(NULL).recorded, 0);
 }
 
 /* What the first window recorded stays as it is. */
@@ -311,7 +312,7 @@ static void test_ring_over_windows(void) {
         if (strcmp(events[i].name, "zone") != 0) others++;
         else EQUAL(events[i].end_ns - events[i].start_ns, 0x1010101);
     CHECK(count > 1000 && others <= 2, "%zu of another name", others);
-    EQUAL(prof_get_stats().lost, 0);
+    EQUAL(prof_get_stats(NULL).lost, 0);
 }
 
 static owner streamer;
@@ -340,8 +341,8 @@ static void test_stream_over_windows(void) {
         EQUAL(prof_flush(), PROF_OK);
         CHECK(text.size > before, "%d: nothing was written", streamer.more);
         CHECK(prof_stop() != NULL, "a trace");
-        EQUAL(prof_get_stats().dropped, 0);
-        EQUAL(prof_get_stats().recorded, streamer.more + 1 + ZONES);
+        EQUAL(prof_get_stats(NULL).dropped, 0);
+        EQUAL(prof_get_stats(NULL).recorded, streamer.more + 1 + ZONES);
     }
 }
 

@@ -34,7 +34,7 @@ static void test_printf_zones(void) {
     prof_pop();
     prof_push_f("plain");
     prof_pop();
-    EQUAL(prof_get_stats().names_cut, 0);
+    EQUAL(prof_get_stats(NULL).names_cut, 0);
     trace = prof_stop();
     events = prof_events(trace, &count);
     EQUAL(count, 4);
@@ -61,7 +61,7 @@ static void test_printf_scope(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     EQUAL(in_scope(-1), -1);
     EQUAL(in_scope(2), 2);
-    EQUAL(prof_get_stats().unbalanced, 0);
+    EQUAL(prof_get_stats(NULL).unbalanced, 0);
     trace = prof_stop();
     CHECK(!named("row 7"), "a zone without a session");
     HAS("row -1");
@@ -79,25 +79,25 @@ static void test_printf_cut(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     prof_push_f("%255d", 1);
     prof_pop();
-    EQUAL(prof_get_stats().names_cut, 0);
+    EQUAL(prof_get_stats(NULL).names_cut, 0);
     prof_push_f("%0256d", 2);
     prof_pop();
     prof_push_f("%s%0300d", "abc", 3);
     prof_pop();
-    EQUAL(prof_get_stats().names_cut, 2);
+    EQUAL(prof_get_stats(NULL).names_cut, 2);
     prof_push("detail");
     prof_set_arg_f("short", "%d", 1);
-    EQUAL(prof_get_stats().details_cut, 0);
+    EQUAL(prof_get_stats(NULL).details_cut, 0);
     prof_set_arg_f("long", "%0256d", 1);
     prof_pop();
-    EQUAL(prof_get_stats().details_cut, 1);
+    EQUAL(prof_get_stats(NULL).details_cut, 1);
     trace = prof_stop();
     EQUAL(strlen(prof_events(trace, &count)[0].name), 255);
     EQUAL(strlen(prof_events(trace, &count)[1].name), 255);
     EQUAL(strncmp(prof_events(trace, &count)[2].name, "abc000", 6), 0);
     EQUAL(prof_start(&desc), PROF_OK);
     prof_stop();
-    EQUAL(prof_get_stats().names_cut, 0);
+    EQUAL(prof_get_stats(NULL).names_cut, 0);
 }
 
 static void test_printf_texts(void) {
@@ -113,7 +113,7 @@ static void test_printf_texts(void) {
     prof_pop();
     EQUAL(prof_add_metadata_f("build", "%s-%d", "release", 42), PROF_OK);
     EQUAL(prof_add_metadata_f("big", "%0300d", 1), PROF_ERROR_MEMORY);
-    EQUAL(prof_get_stats().details_cut, 1);
+    EQUAL(prof_get_stats(NULL).details_cut, 1);
     EQUAL(prof_write_chrome(prof_stop(), NULL, test_text_sink(&text)), PROF_OK);
     CHECK(strstr(text.data, "(worker 5)"), "no thread name");
     CHECK(strstr(text.data, "\"size\":\"640x480\""), "no argument");
@@ -156,7 +156,7 @@ static void test_printf_handler(void) {
     setitimer(ITIMER_REAL, &off, NULL);
     sigaction(SIGALRM, &before, NULL);
     trace = prof_stop();
-    stats = prof_get_stats();
+    stats = prof_get_stats(NULL);
     CHECK(ticks > 0, "no handler ran");
     CHECK(stats.recorded > i / 2 && stats.recorded <= i + (uint64_t)ticks + stats.lost,
           "%lld of %lld zones", (long long)stats.recorded, (long long)i + ticks);

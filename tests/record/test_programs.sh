@@ -477,7 +477,7 @@ int main(void) {
     }
     e = prof_events(prof_stop(), &n);
     for (size_t i = 0; i < n; i++) printf("%u %s, ", (unsigned)e[i].depth, e[i].name);
-    s = prof_get_stats();
+    s = prof_get_stats(NULL);
     printf("%u\n", (unsigned)(s.healed + s.dropped + s.unbalanced + s.cut + s.unfinished));
     return 0;
 }

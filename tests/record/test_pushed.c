@@ -37,7 +37,7 @@ static void check_names(const prof_trace *trace) {
     static prof_average averages[NAMES];
     size_t count = prof_key_averages(trace, NULL, averages, NAMES), i;
     int all = 0, sum = 0;
-    prof_stats stats = prof_get_stats();
+    prof_stats stats = prof_get_stats(NULL);
     CHECK(count <= NAMES, "%u names", (unsigned)count);
     EQUAL(stats.dropped + stats.others, 0);
     for (i = 0; i < NAMES; i++) all += pushed[i];

@@ -45,17 +45,17 @@ static prof_tensor tensors[2];
 static void carry(worker *me) {
     switch (dice(me, 12)) {
     case 0: prof_set_shapes(shapes, texts, 2); break;
-    case 1: prof_set_strides(shapes, 2); break;
-    case 2: prof_set_inputs(texts, 2, "{\"a\": 1}"); break;
-    case 3: prof_set_outputs(shapes, texts, 1); break;
-    case 4: prof_set_tensors(tensors, 2); break;
-    case 5: prof_set_flops(100); break;
-    case 6: prof_set_sequence(5, (uint8_t)dice(me, 2), prof_thread_id()); break;
-    case 7: prof_set_overload("out"); break;
-    case 8: prof_set_module("net.conv"); break;
+    case 1: set_strides(shapes, 2); break;
+    case 2: set_inputs(texts, 2, "{\"a\": 1}"); break;
+    case 3: set_outputs(shapes, texts, 1); break;
+    case 4: set_tensors(tensors, 2); break;
+    case 5: set_flops(100); break;
+    case 6: set_sequence(5, (uint8_t)dice(me, 2), prof_thread_id()); break;
+    case 7: set_overload("out"); break;
+    case 8: set_module("net.conv"); break;
     case 9: prof_set_arg("key", "text"); break;
-    case 10: prof_set_stack(texts, 2); break;
-    default: prof_set_annotation(); break;
+    case 10: set_stack(texts, 2); break;
+    default: set_annotation(); break;
     }
 }
 
@@ -114,7 +114,7 @@ static void dump(void) {
 
 static void look(void) {
     prof_average rows[4];
-    if (prof_get_stats().threads > 1u << 20) wrong("too many threads");
+    if (prof_get_stats(NULL).threads > 1u << 20) wrong("too many threads");
     (void)prof_snapshot(rows, 4);
 }
 
@@ -255,8 +255,8 @@ static void read_all(worker *me, const prof_trace *trace) {
         case 3: read_written(prof_write_stacks(trace, PROF_METRIC_CPU_TIME_TOTAL, sink)); break;
         case 4: read_written(prof_write_table(trace, NULL, sink)); break;
         case 5: (void)prof_total_average(trace); break;
-        case 6: (void)prof_trace_stats(trace); break;
-        default: (void)prof_get_stats(); break;
+        case 6: (void)prof_get_stats(trace); break;
+        default: (void)prof_get_stats(NULL); break;
         }
     }
 }

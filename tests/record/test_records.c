@@ -10,11 +10,11 @@ static void carry(int depth) {
     static const prof_tensor tensors[] = { { 1, 2, 3, { 0, 0 } } };
     switch (depth % 8) {
     case 0: prof_set_shapes(shapes, texts, 2); break;
-    case 1: prof_set_inputs(texts, 3, "{}"); break;
-    case 2: prof_set_stack(texts, 3); break;
+    case 1: set_inputs(texts, 3, "{}"); break;
+    case 2: set_stack(texts, 3); break;
     case 3: prof_set_arg("key", "text"); break;
-    case 4: prof_set_outputs(shapes, texts, 2); break;
-    case 5: prof_set_tensors(tensors, 1); break;
+    case 4: set_outputs(shapes, texts, 2); break;
+    case 5: set_tensors(tensors, 1); break;
     case 6: prof_module_push("module"); break;
     default: prof_module_pop();
     }
@@ -102,7 +102,7 @@ static void test_records_scribbled(void) {
         PASS_ON(each_in_place(trace));
         prof_events(trace, &count);
         events += count;
-        CHECK(prof_get_stats().lost > 0 || count > 300, "nothing lost of %u", (unsigned)count);
+        CHECK(prof_get_stats(NULL).lost > 0 || count > 300, "nothing lost of %u", (unsigned)count);
         for (writer = 0; writer < TEST_WRITERS; writer++)
             EQUAL(test_write(trace, writer, &text), PROF_OK);
         test_text_clear(&text);
@@ -129,7 +129,7 @@ static void test_clock_back(void) {
         c[1].end -= 25;
         CHECK(test_find(trace, "two", 0) != NULL, "no zone");
         EQUAL(test_find(trace, "two", 0)->end_ns, test_find(trace, "one", 0)->end_ns);
-        EQUAL(prof_trace_stats(trace).clock_steps, 1);
+        EQUAL(prof_get_stats(trace).clock_steps, 1);
         PASS_ON(test_tree(trace));
     }
 }
@@ -152,7 +152,7 @@ static void test_damaged_range(void) {
         if (what == 2) c[3].duration = 0xfffe00;
         prof_events(trace, &count);
         EQUAL(count, what ? 1 : 2);
-        EQUAL(prof_trace_stats(trace).lost, what != 0);
+        EQUAL(prof_get_stats(trace).lost, what != 0);
         CHECK(test_find(trace, "two", 0) != NULL, "no range");
         EQUAL(test_find(trace, "two", 0)->end_ns - test_find(trace, "two", 0)->start_ns, 10);
     }
@@ -175,7 +175,7 @@ static void test_damaged_moments(void) {
         for (c = trace->rows->first->begin; (c->site_depth & 255) != 255; c++) {}
         c->site_depth = ((uint32_t)PROF__KIND - 1) << 8 | 255;
         EQUAL(test_write(trace, TEST_CHROME, &text), PROF_OK);
-        EQUAL(prof_trace_stats(trace).lost, 1);
+        EQUAL(prof_get_stats(trace).lost, 1);
         EQUAL(test_times(text.data, "\"kept"), 2);
         EQUAL(test_times(text.data, "\"gone"), 0);
         test_text_clear(&text);
@@ -203,7 +203,7 @@ static void test_lost_in_between(void) {
     PASS_ON(three_deep());
     trace = prof_stop();
     record_at_depth(trace, 1)->site_depth = (uint32_t)PROF__PART << 8;
-    EQUAL(prof_get_stats().lost, 1);     /* nothing has read the trace yet */
+    EQUAL(prof_get_stats(NULL).lost, 1);     /* nothing has read the trace yet */
     PASS_ON(test_tree(trace));
     prof_events(trace, &count);
     lost = test_find(trace, "(lost)", 0);
@@ -214,7 +214,7 @@ static void test_lost_in_between(void) {
     EQUAL(lost->start_ns, inner->start_ns);
     EQUAL(lost->end_ns, inner->end_ns);
     EQUAL(lost->flags, PROF_EVENT_UNFINISHED);
-    EQUAL(prof_trace_stats(trace).lost, 1);
+    EQUAL(prof_get_stats(trace).lost, 1);
 }
 
 /* A record that says it is longer than what there is is none: "(lost)" stands for its zone. */
@@ -228,8 +228,8 @@ static void test_wrong_length(void) {
             trace = prof_stop();
             record_at_depth(trace, 0)->site_depth = kind << 8 | slots;   /* the last one */
             prof_events(trace, &count);
-            CHECK(count == 3 && prof_trace_stats(trace).lost == 2, "%d events, %d lost of %x, %d",
-                  (int)count, (int)prof_trace_stats(trace).lost, (unsigned)kind, (int)slots);
+            CHECK(count == 3 && prof_get_stats(trace).lost == 2, "%d events, %d lost of %x, %d",
+                  (int)count, (int)prof_get_stats(trace).lost, (unsigned)kind, (int)slots);
         }
 }
 
@@ -243,7 +243,7 @@ static void test_length_of_another_kind(void) {
         trace = prof_stop();
         record_at_depth(trace, 2)->site_depth = wrong[i][0] << 8 | wrong[i][1];
         EQUAL(prof_events(trace, NULL) != NULL, wrong[i][1] == 1);
-        EQUAL(prof_trace_stats(trace).lost, 1);
+        EQUAL(prof_get_stats(trace).lost, 1);
     }
 }
 
@@ -276,7 +276,7 @@ static void test_claimed(void) {
         EQUAL(prof_key_averages(prof_stop(), NULL, &row, 1), 1);
         EQUAL(row.count, 6010 + (i & 1));
         EQUAL(row.cpu_time_total_ns, 7 * (6010 + (i & 1)));
-        EQUAL(prof_trace_stats(prof_stop()).lost, 0);
+        EQUAL(prof_get_stats(prof_stop()).lost, 0);
     }
 }
 

@@ -101,9 +101,9 @@ static void test_keeps_the_last(void) {
     for (i = 0; i < count; i++) partial += (events[i].flags & PROF_EVENT_PARTIAL) != 0;
     CHECK(partial >= 1 && partial <= 3 && events[0].flags & PROF_EVENT_PARTIAL, "%u partial",
           (unsigned)partial);
-    EQUAL(prof_get_stats().dropped, 0);
-    EQUAL(prof_get_stats().recorded, count);
-    EQUAL(prof_get_stats().recorded + prof_get_stats().overwritten, 40011);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
+    EQUAL(prof_get_stats(NULL).recorded, count);
+    EQUAL(prof_get_stats(NULL).recorded + prof_get_stats(NULL).overwritten, 40011);
     free(desc.memory);
 }
 
@@ -117,7 +117,7 @@ static void test_what_fits_is_whole(void) {
     prof_events(trace, &count);
     EQUAL(count, 200);
     PASS_ON(test_tree(trace));
-    EQUAL(prof_get_stats().overwritten, 0);
+    EQUAL(prof_get_stats(NULL).overwritten, 0);
     free(desc.memory);
 }
 
@@ -148,9 +148,9 @@ static void test_threads_that_come_and_go(void) {
     prof_events(trace, &count);
     CHECK(count >= 400, "%u events", (unsigned)count);
     PASS_ON(test_tree(trace));
-    EQUAL(prof_get_stats().dropped, 0);
-    EQUAL(prof_get_stats().threads, 2000);
-    EQUAL(prof_get_stats().recorded + prof_get_stats().overwritten, 800000);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
+    EQUAL(prof_get_stats(NULL).threads, 2000);
+    EQUAL(prof_get_stats(NULL).recorded + prof_get_stats(NULL).overwritten, 800000);
     prof_thread_end();
     free(desc.memory);
 }
@@ -204,7 +204,7 @@ static void left_in(prof_mode mode) {
         CHECK(threads[i].id > 0 && threads[i].id < 1u << 30 && threads[i].name &&
                   strchr("fst", threads[i].name[0]), "thread %u is %llu", (unsigned)i,
               (unsigned long long)threads[i].id);
-    EQUAL(prof_get_stats().threads, 3);
+    EQUAL(prof_get_stats(NULL).threads, 3);
     EQUAL(test_write(trace, TEST_CHROME, &text), PROF_OK);
     test_text_clear(&text);
     free(desc.memory);
@@ -252,7 +252,7 @@ static void test_rows_after_a_toggle(void) {
     PASS_ON(each_on_its_row(trace, 500));
     prof_threads(trace, &rows);
     EQUAL(rows, 3);
-    EQUAL(prof_get_stats().threads, 3);
+    EQUAL(prof_get_stats(NULL).threads, 3);
     free(desc.memory);
 }
 
@@ -576,7 +576,7 @@ static void test_dump_counts_zones(void) {
     CHECK(d.stats.missing_records > 1000, "nothing is missing");
     EQUAL(d.stats.counts.overwritten, 0);
     prof_stop();
-    EQUAL(prof_get_stats().overwritten, 0);
+    EQUAL(prof_get_stats(NULL).overwritten, 0);
     free(desc.memory);
 }
 

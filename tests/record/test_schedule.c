@@ -88,15 +88,15 @@ static void test_schedule_warns(void) {
         prof_step();
     }
     (void)prof_events(prof_stop(), NULL);
-    EQUAL(prof_get_stats().warnings, PROF_WARN_NO_WARMUP);
+    EQUAL(prof_get_stats(NULL).warnings, PROF_WARN_NO_WARMUP);
     desc.schedule.warmup = 1;
     EQUAL(prof_start(&desc), PROF_OK);
     prof_step();
     prof_stop();
-    EQUAL(prof_get_stats().warnings, 0);
+    EQUAL(prof_get_stats(NULL).warnings, 0);
     EQUAL(prof_start(NULL), PROF_OK);
     prof_stop();
-    EQUAL(prof_get_stats().warnings, 0);
+    EQUAL(prof_get_stats(NULL).warnings, 0);
 }
 
 /* Steps in an arena that they fill: each is an event, or counted. */
@@ -119,7 +119,7 @@ static void test_schedule_full(void) {
         trace = prof_stop();
         e = prof_events(trace, &count);
         for (i = 0; i < count; i++) steps += strncmp(e[i].name, "ProfilerStep", 12) == 0;
-        missing = prof_get_stats().dropped_full + prof_get_stats().not_kept;
+        missing = prof_get_stats(NULL).dropped_full + prof_get_stats(NULL).not_kept;
         CHECK(steps > 10 && steps < 1000 && missing + steps == 1001,
               "%d steps, %d are missing of %d", (int)steps, (int)missing, (int)size);
         PASS_ON(test_tree(trace));

@@ -120,7 +120,7 @@ static void test_session_pairs(void) {
         CHECK(run_plan(&desc, rows[i].plan) != NULL, "%s: no trace", rows[i].plan);
         CHECK(strcmp(calls, rows[i].calls) == 0, "%s: %s, not %s", rows[i].plan, calls,
               rows[i].calls);
-        EQUAL(prof_get_stats().schedule_errors, rows[i].errors);
+        EQUAL(prof_get_stats(NULL).schedule_errors, rows[i].errors);
     }
 }
 
@@ -142,7 +142,7 @@ static void test_session_windows(void) {
     SAME_TEXT(ready_text, "01|");
     names_of(trace, text, sizeof text);
     SAME_TEXT(text, "2");                /* not delivered */
-    EQUAL(prof_get_stats().recorded, 1);
+    EQUAL(prof_get_stats(NULL).recorded, 1);
 }
 
 /* Times of a window count from its start; steps that are not recorded leave nothing. */
@@ -240,7 +240,7 @@ static void test_session_steps(void) {
         CHECK(e != NULL, "six steps");
         EQUAL(e->flags & PROF_EVENT_USER_ANNOTATION, PROF_EVENT_USER_ANNOTATION);
         EQUAL(prof_key_averages(trace, NULL, NULL, 0), 7);
-        EQUAL(prof_get_stats().recorded, 6);
+        EQUAL(prof_get_stats(NULL).recorded, 6);
         prof_events(trace, &count);
         EQUAL(count, 12);
         prof_pop();
@@ -287,7 +287,8 @@ static void test_session_many_steps(void) {
     }
     trace = prof_stop();
     prof_events(trace, &count);
-    missing = prof_get_stats().dropped + prof_get_stats().summed + prof_get_stats().not_kept;
+    missing = prof_get_stats(NULL).dropped + prof_get_stats(NULL).summed +
+              prof_get_stats(NULL).not_kept;
     EQUAL(count + missing, 2001);
     CHECK(missing > 500 && count > 100, "%u events", (unsigned)count);
     PASS_ON(test_tree(trace));
@@ -319,7 +320,7 @@ static void test_session_zone_across(void) {
     prof_step();
     prof_step();
     SAME_TEXT(ready_text, "insideafter|");
-    stats = prof_get_stats();
+    stats = prof_get_stats(NULL);
     EQUAL(stats.unfinished, 1);
     EQUAL(stats.cut + stats.unbalanced, 1);
     prof_pop();
@@ -341,7 +342,7 @@ static void test_session_accumulates(void) {
     EQUAL(test_find(trace, "5", 0)->start_ns, 4000);   /* one clock over all windows */
     prof_threads(trace, &threads);
     EQUAL(threads, 1);
-    EQUAL(prof_get_stats().threads, 1);
+    EQUAL(prof_get_stats(NULL).threads, 1);
     PASS_ON(test_tree(trace));
 }
 
@@ -366,8 +367,8 @@ static void test_session_toggle_small(void) {
         EQUAL(prof_toggle(PROF_ACTIVITY_CPU, true), PROF_OK);
     }
     trace = prof_stop();
-    EQUAL(prof_get_stats().recorded, 50);
-    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats(NULL).recorded, 50);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
     CHECK(test_find(trace, "zone", 49) != NULL, "50 zones");
     CHECK(test_find(trace, "off", 0) == NULL, "a zone while off");
     PASS_ON(test_tree(trace));
@@ -400,8 +401,8 @@ static void test_session_toggle(void) {
     trace = prof_stop();
     names_of(trace, text, sizeof text);
     SAME_TEXT(text, "abde");
-    EQUAL(prof_get_stats().unfinished, 2);
-    EQUAL(prof_get_stats().cut, 2);
+    EQUAL(prof_get_stats(NULL).unfinished, 2);
+    EQUAL(prof_get_stats(NULL).cut, 2);
     PASS_ON(test_tree(trace));
 }
 
@@ -474,7 +475,7 @@ static void test_session_prepare(void) {
     SAME_TEXT(calls, "psx");
     (void)prof_events(trace, &count);
     EQUAL(count, 4);
-    EQUAL(prof_get_stats().deep, 1);
+    EQUAL(prof_get_stats(NULL).deep, 1);
     EQUAL(prof_start(NULL), PROF_OK);    /* an ordinary one again */
     (void)prof_stop();
 }
@@ -608,7 +609,7 @@ static void test_session_nonsense_actions(void) {
     EQUAL(prof_step(), PROF_ACTION_NONE);
     prof_step();
     EQUAL(prof_step(), PROF_ACTION_NONE);
-    EQUAL(prof_get_stats().schedule_errors, 2);
+    EQUAL(prof_get_stats(NULL).schedule_errors, 2);
     memset(&text, 0, sizeof text);
     EQUAL(prof_write_table(prof_stop(), NULL, test_text_sink(&text)), PROF_OK);
     CHECK(strstr(text.data, "action lost a window or was none (see prof_schedule): 2") != NULL,
@@ -616,7 +617,7 @@ static void test_session_nonsense_actions(void) {
     test_text_clear(&text);
     planned = "?";
     EQUAL(prof_start(&desc), PROF_OK);
-    EQUAL(prof_get_stats().schedule_errors, 1);
+    EQUAL(prof_get_stats(NULL).schedule_errors, 1);
     CHECK(prof_stop() != NULL, "an empty trace");
 }
 
@@ -677,8 +678,8 @@ static void test_session_small_arena(void) {
     for (i = 0; i < 100; i++) {
         prof_push("zone");
         prof_pop();
-        EQUAL(prof_get_stats().recorded, 1);
-        EQUAL(prof_get_stats().dropped, 0);
+        EQUAL(prof_get_stats(NULL).recorded, 1);
+        EQUAL(prof_get_stats(NULL).dropped, 0);
         EQUAL(prof_step(), PROF_ACTION_RECORD_AND_SAVE);
     }
     prof_push("last");

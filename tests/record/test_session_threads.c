@@ -153,13 +153,13 @@ static void test_exit_while_off(void) {
     for (i = 0; i < 2; i++) {
         EQUAL(pthread_create(&thread, NULL, two_zones, i ? NULL : &result), 0);
         pthread_join(thread, NULL);
-        EQUAL(prof_get_stats().recorded, 2 + 2 * i);
+        EQUAL(prof_get_stats(NULL).recorded, 2 + 2 * i);
         EQUAL(prof_toggle(PROF_ACTIVITY_CPU, true), PROF_OK);
     }
     EQUAL(result, PROF_OK);
     CHECK(prof_stop() != NULL, "a trace");
-    EQUAL(prof_get_stats().recorded, 4);
-    EQUAL(prof_get_stats().unfinished, 0);
+    EQUAL(prof_get_stats(NULL).recorded, 4);
+    EQUAL(prof_get_stats(NULL).unfinished, 0);
 }
 
 /* A thread that ended and records again is another one; no two have one id. */
@@ -190,9 +190,9 @@ static void test_left_open_while_on(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     EQUAL(pthread_create(&thread, NULL, leave_open, NULL), 0);
     pthread_join(thread, NULL);
-    EQUAL(prof_get_stats().unfinished, 1);
+    EQUAL(prof_get_stats(NULL).unfinished, 1);
     prof_stop();
-    EQUAL(prof_get_stats().unfinished, 1);
+    EQUAL(prof_get_stats(NULL).unfinished, 1);
 }
 
 static int phase;
@@ -232,8 +232,8 @@ static void test_held_by_another(void) {
     next_phase();
     pthread_join(thread, NULL);
     prof_stop();
-    EQUAL(prof_get_stats().deep, 0);
-    EQUAL(prof_get_stats().recorded, 4);
+    EQUAL(prof_get_stats(NULL).deep, 0);
+    EQUAL(prof_get_stats(NULL).recorded, 4);
 }
 
 static void *end_and_begin_deep(void *user) {
@@ -260,9 +260,9 @@ static void test_deep_of_another(void) {
     prof_stop();
     next_phase();
     pthread_join(thread, NULL);
-    EQUAL(prof_get_stats().deep, 2);
-    EQUAL(prof_get_stats().unfinished, 2);
-    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats(NULL).deep, 2);
+    EQUAL(prof_get_stats(NULL).unfinished, 2);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
 }
 
 /* A thread that takes a state over needs no more room for analysis than the one before it. */
@@ -280,14 +280,14 @@ static void test_short_threads_take_no_room(void) {
     }
     PROF_BLOCK("zone") prof_set_arg("key", "text");
     CHECK(prof_stop() != NULL, "a trace");
-    EQUAL(prof_get_stats().details_cut, 0);
-    EQUAL(prof_get_stats().recorded, 801);
+    EQUAL(prof_get_stats(NULL).details_cut, 0);
+    EQUAL(prof_get_stats(NULL).recorded, 801);
     free(desc.memory);
 }
 
 static void *watch(void *user) {
     while (__atomic_load_n(&running, __ATOMIC_RELAXED)) {
-        if (prof_get_stats().warnings & PROF_WARN_DEVICE)
+        if (prof_get_stats(NULL).warnings & PROF_WARN_DEVICE)
             __atomic_store_n((int *)user, 1, __ATOMIC_RELAXED);
         sched_yield();
     }
@@ -321,7 +321,7 @@ static void test_stats_among_sessions(void) {
         prof_instant("moment");
         trace = prof_stop();
         CHECK(prof_key_averages(trace, NULL, rows, 4) == 2 && rows[0].count == 1, "not the zones");
-        EQUAL(prof_trace_stats(trace).recorded, 2);
+        EQUAL(prof_get_stats(trace).recorded, 2);
     }
     __atomic_store_n(&running, 0, __ATOMIC_RELAXED);
     pthread_join(thread, NULL);

@@ -212,7 +212,7 @@ static void run(const part *p, int filled, void (*by)(void)) {
     zones(60);                           /* and all goes on */
     trace = prof_stop();
     if (mode == PROF_MODE_TRACE) PASS_ON(check(trace, 2 * filled + p->zones + 120));
-    stats = mode == PROF_MODE_TRACE ? prof_trace_stats(trace) : prof_get_stats();
+    stats = mode == PROF_MODE_TRACE ? prof_get_stats(trace) : prof_get_stats(NULL);
     PASS_ON(check_counts(stats, 2 * filled + p->zones + 120));
     PASS_ON(guards());
     EQUAL(stats.healed, p->healed);

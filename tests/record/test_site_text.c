@@ -32,8 +32,8 @@ static void test_names_longer_than_the_text(void) {
         MARK_ALL();
         trace = prof_stop();
         PASS_ON(test_tree(trace));
-        EQUAL(prof_get_stats().recorded, 24);
-        EQUAL(prof_get_stats().others, 16);
+        EQUAL(prof_get_stats(NULL).recorded, 24);
+        EQUAL(prof_get_stats(NULL).others, 16);
         CHECK(test_find(trace, "sa", 0) && test_find(trace, "sh", 0), "a short name is missing");
         CHECK(test_find(trace, "(others)", 15) != NULL, "a long one is missing");
     }

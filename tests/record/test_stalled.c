@@ -80,7 +80,7 @@ static void session(prof_mode mode, void *memory, size_t size) {
         const prof_event *events = prof_events(trace, &n);
         while (n--) in_sums += strcmp(events[n].name, "(in sums)") == 0;
     }
-    stats = prof_get_stats();
+    stats = prof_get_stats(NULL);
     set(&stopped, 1);
     pthread_join(thread, NULL);
     EQUAL(stats.recorded - in_sums + stats.summed + stats.dropped, BEFORE + OPEN);

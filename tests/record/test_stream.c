@@ -119,7 +119,7 @@ static void test_flush_writes_what_was_marked(void) {
     trace = prof_stop();
     CHECK(trace != NULL, "no trace");
     CHECK(prof_events(trace, &count) == NULL && count == 0, "%u events", (unsigned)count);
-    EQUAL(prof_get_stats().recorded, 10);
+    EQUAL(prof_get_stats(NULL).recorded, 10);
     EQUAL(prof_flush(), PROF_ERROR_STATE);
     read_all(&text);
     PASS_ON(check_marked(&read_back, 5));
@@ -137,8 +137,8 @@ static void test_inline_flushes_lose_nothing(void) {
     desc.stream_inline = true;
     EQUAL(prof_start(&desc), PROF_OK);
     test_zones(50000);
-    EQUAL(prof_get_stats().dropped, 0);
-    CHECK(prof_get_stats().stalls > 10, "%u stalls", (unsigned)prof_get_stats().stalls);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
+    CHECK(prof_get_stats(NULL).stalls > 10, "%u stalls", (unsigned)prof_get_stats(NULL).stalls);
     prof_stop();
     read_all(&text);
     PASS_ON(check_marked(&read_back, 50000));
@@ -160,7 +160,7 @@ static void test_full_chunks_drop_and_count(void) {
     EQUAL(prof_flush(), PROF_OK);
     test_zones(10);
     prof_stop();
-    stats = prof_get_stats();
+    stats = prof_get_stats(NULL);
     CHECK(stats.dropped_full && stats.stalls == 1, "%u dropped, %u stalls",
           (unsigned)stats.dropped_full, (unsigned)stats.stalls);
     EQUAL(stats.recorded + stats.dropped, 100020);
@@ -427,7 +427,7 @@ static void carrier(int number) {
     static char block[1];
     prof_device host = { 0, 0 };
     prof_push("carrier");
-    prof_set_inputs(values, 1, "{\"of\": 1}");
+    set_inputs(values, 1, "{\"of\": 1}");
     prof_memory_alloc(block, 100, host);
     prof_push("inner");
     prof_set_arg_int("n", 2 * number);
@@ -449,7 +449,7 @@ static void make_carried(test_text *text, int count) {
         if (i % 3 == 0) (void)prof_flush();
     }
     (void)prof_stop();
-    EQUAL(prof_get_stats().unstreamed, 0);
+    EQUAL(prof_get_stats(NULL).unstreamed, 0);
 }
 
 static void check_carried(unsigned count) {
@@ -597,7 +597,7 @@ static void test_events_are_streamed(void) {
     EQUAL(from_the_sink, PROF_ERROR_STATE);
     works = false;
     EQUAL(submit_both(0), PROF_ERROR_SINK);
-    EQUAL(prof_get_stats().not_kept, 2);
+    EQUAL(prof_get_stats(NULL).not_kept, 2);
     (void)prof_stop();
 }
 
@@ -616,8 +616,8 @@ static void test_what_no_stream_can_carry(void) {
         EQUAL(prof_flush(), PROF_OK);
         EQUAL(text.size, 0);
         (void)prof_stop();
-        EQUAL(prof_get_stats().unstreamed, 1);
-        EQUAL(prof_get_stats().stream_failures, 0);
+        EQUAL(prof_get_stats(NULL).unstreamed, 1);
+        EQUAL(prof_get_stats(NULL).stream_failures, 0);
         if (chrome) {
             EQUAL(strncmp(text.data, "[\n{", 3), 0);
             SAME_TEXT(text.data + text.size - 3, "\n]\n");
@@ -1049,7 +1049,7 @@ static void test_sink_that_blocks(void) {
     PROF__STORE(blocked, false);
     pthread_join(thread, NULL);
     prof_stop();
-    stats = prof_get_stats();
+    stats = prof_get_stats(NULL);
     CHECK(stats.dropped_full > 0 && stats.stalls > 0, "nothing dropped");
     EQUAL(stats.recorded + stats.dropped, 100020);
     read_all(&text);
@@ -1095,8 +1095,8 @@ static void test_short_threads_flush(void) {
         pthread_join(thread, NULL);
     }
     prof_stop();
-    EQUAL(prof_get_stats().dropped, 0);
-    EQUAL(prof_get_stats().recorded, 2000);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
+    EQUAL(prof_get_stats(NULL).recorded, 2000);
     read_all(&text);
     EQUAL(read_back.zone_count, 2000);
     free(desc.memory);
@@ -1128,8 +1128,8 @@ static void test_many_threads_and_a_drain(void) {
     PROF__STORE(draining, false);
     pthread_join(drainer, NULL);
     prof_stop();
-    EQUAL(prof_get_stats().threads, 180);
-    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats(NULL).threads, 180);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
     read_all(&text);
     EQUAL(read_back.result, PROF_OK);
     EQUAL(read_back.zone_count, 180 * 2 * turns);
@@ -1333,7 +1333,7 @@ static void test_counts_in_a_signal_storm(void) {
     EQUAL(prof_raw_open(&raw_desc, &raw), PROF_OK);
     prof_raw_feed(raw, text.data, text.size);
     EQUAL(prof_raw_close(raw, NULL), PROF_OK);
-    EQUAL(zones, prof_get_stats().recorded);
+    EQUAL(zones, prof_get_stats(NULL).recorded);
     test_text_clear(&text);
 }
 
@@ -1399,7 +1399,7 @@ static void test_counter_f(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     count_numbers();
     (void)prof_stop();
-    EQUAL(prof_get_stats().not_kept, 8);
+    EQUAL(prof_get_stats(NULL).not_kept, 8);
     prof_counter_f("no session", 1);
     prof_counter_f(NULL, 1);
 }

@@ -207,7 +207,7 @@ static void snapshots(slot *me) {
 }
 
 static void look_at_stats(void) {
-    prof_stats s = prof_get_stats();
+    prof_stats s = prof_get_stats(NULL);
     if (s.dropped != s.dropped_full + s.dropped_deep + s.dropped_threads + s.dropped_sites +
                          s.dropped_busy)
         wrong("dropped is no sum");
@@ -385,7 +385,7 @@ static void check_sums(slot *me, const prof_stats *s) {
 
 /* What is in sums, too, and each zone once. */
 static prof_stats with_sums(const prof_trace *trace) {
-    prof_stats s = prof_get_stats();
+    prof_stats s = prof_get_stats(NULL);
     int i;
     for (i = 0; test_find(trace, "(in sums)", i); i++) s.recorded--;
     s.recorded += s.summed;
@@ -396,7 +396,7 @@ static prof_stats with_sums(const prof_trace *trace) {
 static void check(slot *me, const prof_trace *trace) {
     prof_stats s = with_sums(trace);
     PASS_ON(account(&s));
-    s = prof_get_stats();
+    s = prof_get_stats(NULL);
     if (mode == PROF_MODE_AGGREGATE) {
         PASS_ON(check_sums(me, &s));
     } else if (mode == PROF_MODE_STREAM) {

@@ -59,7 +59,7 @@ static void test_kernel_by_link(void) {
     EQUAL(prof_event_total(trace, zone).self_device_time_total_ns, 700);
     EQUAL(zone->self_cpu_time_total_ns, 160);
     EQUAL(test_find(trace, "cudaLaunchKernel", 0)->parent, zone - prof_events(trace, NULL));
-    EQUAL(prof_trace_stats(trace).unlinked, 0);
+    EQUAL(prof_get_stats(trace).unlinked, 0);
 }
 
 /* A driver's call in the runtime's: work belongs to the zone around both. */
@@ -122,7 +122,7 @@ static void test_kernel_by_time(void) {
     EQUAL(prof_event_total(trace, test_find(trace, "inner", 0)).device_time_total_ns, 10);
     EQUAL(prof_event_total(trace, test_find(trace, "outer", 0)).device_time_total_ns, 20);
     EQUAL(prof_event_total(trace, test_find(trace, "outer", 0)).self_device_time_total_ns, 10);
-    EQUAL(prof_trace_stats(trace).unlinked, 1);
+    EQUAL(prof_get_stats(trace).unlinked, 1);
 }
 
 /* What covers a zone is its parent, what lies in one is its child; a zone is never torn from the
@@ -153,7 +153,7 @@ static void test_among_zones(void) {
     SAME_TEXT(events[test_find(trace, "last", 0)->parent].name, "step 2");
     SAME_TEXT(events[test_find(trace, "leaf", 0)->parent].name, "zone");
     SAME_TEXT(events[test_find(trace, "deep", 0)->parent].name, "leaf");
-    EQUAL(prof_trace_stats(trace).overlaps, 2);
+    EQUAL(prof_get_stats(trace).overlaps, 2);
 }
 
 /* Zones of the program's own count as they are. */
@@ -172,7 +172,7 @@ static void test_recursion(void) {
     trace = prof_stop();
     prof_events(trace, &count);
     EQUAL(count, 3);
-    EQUAL(prof_trace_stats(trace).duplicates, 0);
+    EQUAL(prof_get_stats(trace).duplicates, 0);
     EQUAL(test_find(trace, "f", 0)->self_cpu_time_total_ns, 1);
     PASS_ON(test_tree(trace));
 }
@@ -206,7 +206,7 @@ static void test_submit_refused_streamed(void) {
     }
     e.extra = NULL;
     EQUAL(prof_submit(&e, 1), PROF_OK);
-    EQUAL(prof_trace_stats(prof_stop()).rejected, 3);
+    EQUAL(prof_get_stats(prof_stop()).rejected, 3);
     test_text_clear(&text);
 }
 
@@ -259,7 +259,7 @@ static void test_submit_not_asked(void) {
         trace = prof_stop();
         (void)prof_events(trace, &count);
         EQUAL(count, all ? 5 : 2);
-        EQUAL(prof_trace_stats(trace).not_kept, all ? 0 : 3);
+        EQUAL(prof_get_stats(trace).not_kept, all ? 0 : 3);
     }
 }
 
@@ -277,7 +277,7 @@ static void test_submit_toggled(void) {
     trace = prof_stop();
     (void)prof_events(trace, &count);
     EQUAL(count, 2);
-    EQUAL(prof_trace_stats(trace).not_kept, 1);
+    EQUAL(prof_get_stats(trace).not_kept, 1);
 }
 
 static void test_submit_refused(void) {
@@ -301,7 +301,7 @@ static void test_submit_refused(void) {
         e[0].extra = &x;
         EQUAL(prof_submit(e, 1), PROF_ERROR_INVALID);
     }
-    EQUAL(prof_trace_stats(prof_stop()).rejected, 5);
+    EQUAL(prof_get_stats(prof_stop()).rejected, 5);
 }
 
 /* Sessions that are not analysed say so, and count what they do not take. */
@@ -323,9 +323,9 @@ static void test_submit_not_analysed(void) {
         memset(&c, 0, sizeof c);
         EQUAL(prof_submit_memory(&c, 1), PROF_ERROR_UNSUPPORTED);
         CHECK(prof_stop() != NULL, "no trace");
-        EQUAL(prof_get_stats().recorded, 1);
-        EQUAL(prof_get_stats().not_kept, 3);
-        EQUAL(prof_get_stats().dropped, 0);
+        EQUAL(prof_get_stats(NULL).recorded, 1);
+        EQUAL(prof_get_stats(NULL).not_kept, 3);
+        EQUAL(prof_get_stats(NULL).dropped, 0);
         test_text_clear(&text);
     }
 }
@@ -370,7 +370,7 @@ static void test_memory_charged_recorded(void) {
     EQUAL(prof_submit_memory(&c, 1), PROF_OK);
     trace = prof_stop();
     (void)prof_events(trace, &count);
-    EQUAL(prof_trace_stats(trace).recorded, count);
+    EQUAL(prof_get_stats(trace).recorded, count);
 }
 
 /* In any order: 100 bytes to inner, 60 of them given back in outer, 7 of no zone; two the kinds. */
@@ -403,7 +403,7 @@ static void test_submit_memory(void) {
     CHECK(strstr(text.data, "\"Category\":\"GRADIENT\"") != NULL, "no category");
     CHECK(strstr(text.data, "\"Addr\":4096,\"Bytes\":-60") != NULL, "no free of 60");
     test_text_clear(&text);
-    EQUAL(prof_get_stats().memory_unknown, 0);
+    EQUAL(prof_get_stats(NULL).memory_unknown, 0);
 }
 
 /* As allocations of a session without zones: the CPU's memory counts as such. */
@@ -436,9 +436,9 @@ static void test_submit_memory_refused(void) {
     c[1] = change_at(160, 2, 5, 9);
     c[2] = change_at(160, 3, INT64_MAX, 0);
     EQUAL(prof_submit_memory(c, 3), PROF_ERROR_INVALID);
-    EQUAL(prof_trace_stats(prof_stop()).rejected, 3);
-    EQUAL(prof_get_stats().memory_refused, 1);
-    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats(prof_stop()).rejected, 3);
+    EQUAL(prof_get_stats(NULL).memory_refused, 1);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
 }
 
 static void test_submit_memory_small_arena(void) {
@@ -463,7 +463,7 @@ static void test_submit_memory_small_arena(void) {
     zone = test_find(trace, "inner", 0);
     CHECK(zone != NULL, "no zone");
     EQUAL(prof_event_total(trace, zone).device_memory_usage, taken);
-    EQUAL(prof_get_stats().dropped_full, 200 - taken);
+    EQUAL(prof_get_stats(NULL).dropped_full, 200 - taken);
 }
 
 /* ---- What companions ask of the session ---- */
@@ -687,10 +687,10 @@ static void test_submit_small_arenas(void) {
             taken += prof_submit(&e, 1) == PROF_OK;
         }
         trace = prof_stop();
-        taken += prof_get_stats().recorded;
+        taken += prof_get_stats(NULL).recorded;
         if (prof_events(trace, &count)) EQUAL(count, taken);
         else EQUAL(count, 0);
-        EQUAL(prof_get_stats().dropped + prof_get_stats().summed, 400 - taken);
+        EQUAL(prof_get_stats(NULL).dropped + prof_get_stats(NULL).summed, 400 - taken);
         prof_key_averages(trace, &by, NULL, 0);
         PASS_ON(test_tree(trace));
         PASS_ON(test_all_writers(trace));
@@ -745,7 +745,7 @@ static void test_built_refused(void) {
         prof_extra x = counts_nothing(i);
         e.extra = &x;
         EQUAL(prof_trace_from_events(&desc, &e, 1, &built), PROF_OK);
-        EQUAL(prof_trace_stats(built).rejected, 1);
+        EQUAL(prof_get_stats(built).rejected, 1);
         test_all_writers(built);
     }
     e.extra = NULL;
@@ -782,7 +782,7 @@ static void test_built_odd_events(void) {
     PASS_ON(build(e, 4, NULL));
     prof_events(built, &count);
     EQUAL(count, 3);
-    EQUAL(prof_trace_stats(built).rejected, 1);
+    EQUAL(prof_get_stats(built).rejected, 1);
     EQUAL(test_find(built, "(null)", 0)->parent, PROF_NONE);
     EQUAL(test_find(built, "\xff\x01\"", 0)->parent, 0);
     test_all_writers(built);
@@ -807,7 +807,7 @@ static void test_duplicates_merge(void) {
     PASS_ON(build(e, 5, NULL));
     prof_events(built, &count);
     EQUAL(count, 3);
-    EQUAL(prof_trace_stats(built).duplicates, 2);
+    EQUAL(prof_get_stats(built).duplicates, 2);
     EQUAL(prof_event_kernels(built, test_find(built, "f", 0), NULL, 0), 2);
     EQUAL(prof_event_total(built, test_find(built, "f", 0)).device_time_total_ns, 12);
     EQUAL(test_find(built, "f", 0)->self_cpu_time_total_ns, 100 - 7 - 9);

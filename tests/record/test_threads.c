@@ -49,7 +49,7 @@ static void run_threads(int n, void *(*body)(void *), void *user) {
 
 static prof_trace *stop_and_check(uint64_t zones) {
     prof_trace *trace = prof_stop();
-    prof_stats stats = prof_get_stats();
+    prof_stats stats = prof_get_stats(NULL);
     size_t count;
     test_events(trace, &count);
     test_tree(trace);
@@ -92,8 +92,8 @@ static void test_threads_eight(void) {
     PASS_ON(run_threads(8, eight_body, NULL));
     trace = stop_and_check(8 * EACH * PER_TURN);
     if (test_bad) return;
-    EQUAL(prof_get_stats().dropped, 0);
-    EQUAL(prof_get_stats().threads, 8);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
+    EQUAL(prof_get_stats(NULL).threads, 8);
     prof_threads(trace, &threads);
     EQUAL(threads, 8);
     EQUAL(prof_key_averages(trace, NULL, rows, 8), 5);
@@ -173,8 +173,8 @@ static void many_short(prof_desc *desc, int rounds, int together) {
     for (i = 0; i < rounds; i++) PASS_ON(run_threads(together, short_body, NULL));
     stop_and_check(3u * (uint64_t)rounds * (uint64_t)together);
     if (test_bad) return;
-    EQUAL(prof_get_stats().dropped, 0);
-    EQUAL(prof_get_stats().unfinished, 0);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
+    EQUAL(prof_get_stats(NULL).unfinished, 0);
 }
 
 static void test_threads_short_lived(void) { many_short(NULL, 625, 8); }
@@ -218,7 +218,7 @@ static void test_threads_too_many(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     PASS_ON(run_threads(6, crowd_body, NULL));
     PASS_ON(test_all_writers(stop_and_check(2 * 20)));
-    stats = prof_get_stats();
+    stats = prof_get_stats(NULL);
     EQUAL(stats.threads, 2);
     EQUAL(stats.dropped_threads, 4 * 20);
     EQUAL(stats.dropped, 4 * 20);
@@ -253,13 +253,13 @@ static void test_threads_dropped_before(void) {
     EQUAL(pthread_create(&thread, NULL, stateless_body, NULL), 0);
     gate_pass(&no_state);
     stop_and_check(1);
-    EQUAL(prof_get_stats().dropped_threads, 1);
+    EQUAL(prof_get_stats(NULL).dropped_threads, 1);
     EQUAL(prof_start(&desc), PROF_OK);
     gate_pass(&new_session);
     pthread_join(thread, NULL);
     PASS_ON(stop_and_check(1));
-    EQUAL(prof_get_stats().cut, 2);
-    EQUAL(prof_get_stats().unbalanced, 0);
+    EQUAL(prof_get_stats(NULL).cut, 2);
+    EQUAL(prof_get_stats(NULL).unbalanced, 0);
 }
 
 /* ---- Stops and starts while others run ---- */
@@ -291,7 +291,7 @@ static void *busy_body(void *user) {
 
 /* What may be said of a trace cut out of running loops. */
 static void cut_out(const prof_trace *trace, int threads) {
-    prof_stats stats = prof_get_stats();
+    prof_stats stats = prof_get_stats(NULL);
     size_t count, i, open = 0;
     const prof_event *events = test_events(trace, &count);
     PASS_ON(test_tree(trace));
@@ -335,7 +335,7 @@ static void stop_while_running(int threads, int rounds, void *memory, size_t siz
         trace = prof_stop();
         cut_out(trace, threads);
         if (!test_bad && i % 10 == 9) test_all_writers(trace);
-        seen += prof_get_stats().recorded;
+        seen += prof_get_stats(NULL).recorded;
     }
     if (test_bad) test_say(" (round %d)", i);
     flag_set(&finish, 1);
@@ -404,7 +404,7 @@ static void test_threads_open_elsewhere(void) {
     CHECK(inner->end_ns >= stop_time - 1000, "ends at %lld, stop at %lld",
           (long long)inner->end_ns, (long long)stop_time);
     EQUAL(inner->end_ns, outer->end_ns);
-    EQUAL(prof_get_stats().unfinished, 2);
+    EQUAL(prof_get_stats(NULL).unfinished, 2);
     gate_pass(&stopped);
     EQUAL(prof_start(NULL), PROF_OK);
     gate_pass(&restarted);
@@ -413,8 +413,8 @@ static void test_threads_open_elsewhere(void) {
     pthread_join(thread, NULL);
     if (test_bad) return;
     CHECK(test_find(trace, "new inner", 0) != NULL, "the new zones are missing");
-    EQUAL(prof_get_stats().cut, 2);
-    EQUAL(prof_get_stats().unbalanced, 0);
+    EQUAL(prof_get_stats(NULL).cut, 2);
+    EQUAL(prof_get_stats(NULL).unbalanced, 0);
 }
 
 /* The same with a counter as the thread's last record, of values that look like times. */
@@ -446,7 +446,7 @@ static void test_threads_open_after_counter(void) {
         gate_pass(&stopped);
         pthread_join(thread, NULL);
         if (test_bad) return;
-        EQUAL(prof_get_stats().unfinished, 1);
+        EQUAL(prof_get_stats(NULL).unfinished, 1);
     }
 }
 
@@ -474,7 +474,7 @@ static void test_threads_half_begun(void) {
     EQUAL(prof_start(NULL), PROF_OK);
     EQUAL(pthread_create(&thread, NULL, half_begun_body, NULL), 0);
     gate_pass(&opened);
-    trace = prof_get_stats().clock == PROF_CLOCK_CPU ? stop_and_check(1) : NULL;
+    trace = prof_get_stats(NULL).clock == PROF_CLOCK_CPU ? stop_and_check(1) : NULL;
     gate_pass(&stopped);
     pthread_join(thread, NULL);
     if (!trace) SKIP("begins are no stores here: the clock is not the CPU's");
@@ -508,7 +508,7 @@ static void test_threads_exit_open(void) {
     EQUAL(open_too->flags, PROF_EVENT_UNFINISHED);
     CHECK(open->end_ns <= after + 1000, "ended at %lld, exit before %lld",
           (long long)open->end_ns, (long long)after);
-    EQUAL(prof_get_stats().unfinished, 2);
+    EQUAL(prof_get_stats(NULL).unfinished, 2);
 }
 
 /* Ended by hand: its open zones end, it may begin anew, and another thread gets its place. */
@@ -527,7 +527,7 @@ static void test_threads_end_by_hand(void) {
     PROF_BLOCK("again") { test_time.tick += 10; }
     trace = stop_and_check(2 + 3 + 1);
     if (test_bad) return;
-    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
     EQUAL(test_find(trace, "open", 0)->end_ns, 20);
     EQUAL(test_find(trace, "open", 0)->flags, PROF_EVENT_UNFINISHED);
     EQUAL(test_find(trace, "again", 0)->depth, 0);
@@ -550,7 +550,7 @@ static void test_threads_stop_elsewhere(void) {
     CHECK(trace != NULL, "no trace");
     prof_events(trace, &count);
     EQUAL(count, 3);
-    EQUAL(prof_get_stats().unfinished, 1);
+    EQUAL(prof_get_stats(NULL).unfinished, 1);
     PASS_ON(test_tree(trace));
 }
 
@@ -597,7 +597,7 @@ static void fork_and_check(prof_desc *desc) {
     CHECK(test_find(trace, "child", 0) == NULL, "the child's zone is in the parent's trace");
     EQUAL(test_find(trace, "around", 0)->flags, 0);
     EQUAL(test_find(trace, "after", 0)->depth, 1);
-    EQUAL(prof_get_stats().unbalanced, 0);
+    EQUAL(prof_get_stats(NULL).unbalanced, 0);
 }
 
 static void test_fork(void) { fork_and_check(NULL); }
@@ -709,11 +709,12 @@ static void test_threads_stop_within_an_end(void) {
         usleep((unsigned)(n % 4) * 70);
         events = test_events(prof_stop(), &count);
         for (j = 0; j < count; j++) open += (events[j].flags & PROF_EVENT_UNFINISHED) != 0;
-        if (prof_get_stats().unfinished < open || prof_get_stats().lost ||
-            (prof_get_stats().unfinished > open && !prof_get_stats().summed)) {
+        if (prof_get_stats(NULL).unfinished < open || prof_get_stats(NULL).lost ||
+            (prof_get_stats(NULL).unfinished > open && !prof_get_stats(NULL).summed)) {
             test_fail(__FILE__, __LINE__, "unfinished");
-            test_say("%u, events %u, lost %u (session %d)", (unsigned)prof_get_stats().unfinished,
-                     (unsigned)open, (unsigned)prof_get_stats().lost, n);
+            test_say("%u, events %u, lost %u (session %d)",
+                     (unsigned)prof_get_stats(NULL).unfinished, (unsigned)open,
+                     (unsigned)prof_get_stats(NULL).lost, n);
         }
     }
     flag_set(&finish, 1);
@@ -769,7 +770,8 @@ static void test_threads_stalled(void) {
         if (prof_start(&desc) != PROF_OK) test_fail(__FILE__, __LINE__, "prof_start again");
         PROF_BLOCK("main") {}
         cut_out(prof_stop(), 1);
-        if (!test_bad && prof_get_stats().recorded < 1) test_fail(__FILE__, __LINE__, "no main");
+        if (!test_bad && prof_get_stats(NULL).recorded < 1)
+            test_fail(__FILE__, __LINE__, "no main");
         flag_set(&released, 1);
         while (flag_get(&stalled)) usleep(100);
     }

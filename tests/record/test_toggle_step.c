@@ -56,7 +56,7 @@ static void run(void (*body)(void)) {
     was_on = 0;
     PROF_END();
     prof_stop();
-    s = prof_get_stats();
+    s = prof_get_stats(NULL);
     EQUAL(s.recorded - s.unfinished + s.cut + s.unbalanced + s.dropped, 1);
 }
 

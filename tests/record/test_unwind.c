@@ -45,7 +45,7 @@ static prof_desc desc_of(prof_mode mode) {
 /* count calls of name, and nothing dropped, in any mode; a stream has no rows, only its count. */
 static void check_calls(prof_trace *trace, const char *name, uint64_t count, uint64_t all) {
     prof_average rows[8];
-    prof_stats stats = prof_get_stats();
+    prof_stats stats = prof_get_stats(NULL);
     size_t found = prof_key_averages(trace, NULL, rows, 8);
     EQUAL(stats.dropped, 0);
     EQUAL(stats.recorded + stats.overwritten, all);
@@ -69,9 +69,9 @@ static void test_left_by_longjmp(void) {
         for (int i = 0; i < REQUESTS; i++) serve(i);
         trace = prof_stop();
         PASS_ON(check_calls(trace, "parse", REQUESTS, REQUESTS));
-        CHECK(prof_get_stats().healed + prof_get_stats().unfinished == REQUESTS / 10,
-              "mode %d: %d healed, %d unfinished", m, (int)prof_get_stats().healed,
-              (int)prof_get_stats().unfinished);
+        CHECK(prof_get_stats(NULL).healed + prof_get_stats(NULL).unfinished == REQUESTS / 10,
+              "mode %d: %d healed, %d unfinished", m, (int)prof_get_stats(NULL).healed,
+              (int)prof_get_stats(NULL).unfinished);
     }
 }
 
@@ -92,7 +92,7 @@ static void test_deep_is_not_left(void) {
     for (int i = 0; i < 10; i++) down(55, 100);
     trace = prof_stop();
     PASS_ON(check_calls(trace, "down", 560, 560 + 2000));
-    EQUAL(prof_get_stats().healed, 0);
+    EQUAL(prof_get_stats(NULL).healed, 0);
 }
 
 /* Leaves zones of all kinds, two levels further in. */
@@ -122,8 +122,8 @@ static void unwind_in(prof_mode mode) {
     prof_pop();
     trace = prof_stop();
     PASS_ON(check_calls(trace, "deep", REQUESTS, 4 * REQUESTS + 1));
-    EQUAL(prof_get_stats().healed, 4 * REQUESTS / 10);
-    EQUAL(prof_get_stats().unfinished, 0);
+    EQUAL(prof_get_stats(NULL).healed, 4 * REQUESTS / 10);
+    EQUAL(prof_get_stats(NULL).unfinished, 0);
 }
 
 static void test_unwind(void) {
@@ -145,8 +145,8 @@ static void test_unwind_dropped(void) {
     prof_push("after");
     prof_pop();
     prof_pop();
-    EQUAL(prof_get_stats().deep + prof_get_stats().recorded, 62 + 3);   /* 3 "(in sums)" */
-    EQUAL(prof_get_stats().unbalanced + prof_get_stats().cut, 0);
+    EQUAL(prof_get_stats(NULL).deep + prof_get_stats(NULL).recorded, 62 + 3);   /* 3 "(in sums)" */
+    EQUAL(prof_get_stats(NULL).unbalanced + prof_get_stats(NULL).cut, 0);
     PASS_ON(CHECK(test_find(prof_stop(), "after", 0)->depth == 1, "within what is left"));
 }
 
@@ -174,8 +174,8 @@ static void test_unwind_without_room(void) {
     pthread_join(thread, NULL);
     prof_pop();
     prof_stop();
-    EQUAL(prof_get_stats().dropped_threads, 3);
-    EQUAL(prof_get_stats().cut, 1);
+    EQUAL(prof_get_stats(NULL).dropped_threads, 3);
+    EQUAL(prof_get_stats(NULL).cut, 1);
 }
 
 /* ---- begins that nobody unwinds: nothing tells that they are over ---- */
@@ -236,7 +236,7 @@ static void test_left_begins_are_streamed(void) {
         EQUAL(prof_start(&desc), PROF_OK);
         for (int i = 0; i < REQUESTS; i++) leave(i);
         prof_stop();
-        stats = prof_get_stats();
+        stats = prof_get_stats(NULL);
         EQUAL(stats.dropped, 0);
         EQUAL(stats.unfinished, REQUESTS / 10);
         if (chrome) PASS_ON(count_chrome(&text, &told));
@@ -264,9 +264,9 @@ static void test_thread_ends_deep(void) {
     EQUAL(pthread_create(&thread, NULL, end_deep, NULL), 0);
     pthread_join(thread, NULL);
     trace = prof_stop();
-    EQUAL(prof_trace_stats(trace).unfinished, 40);
-    EQUAL(prof_trace_stats(trace).deep, 32);
-    EQUAL(prof_trace_stats(trace).lost + prof_trace_stats(trace).clock_steps, 0);
+    EQUAL(prof_get_stats(trace).unfinished, 40);
+    EQUAL(prof_get_stats(trace).deep, 32);
+    EQUAL(prof_get_stats(trace).lost + prof_get_stats(trace).clock_steps, 0);
     CHECK(!test_find(trace, "(lost)", 0), "lost zones");
     PASS_ON(test_tree(trace));
 }
@@ -293,7 +293,7 @@ static void test_odd_marks(void) {
     prof_unwind(first);
     EQUAL(prof_start(&desc), PROF_OK);
     prof_unwind(first);                  /* of an ended session: of a thread without a state */
-    EQUAL(prof_get_stats().cut, 1);
+    EQUAL(prof_get_stats(NULL).cut, 1);
     first = prof_mark();
     prof_push("a");
     prof_push("b");
@@ -308,15 +308,15 @@ static void test_odd_marks(void) {
     EQUAL(pthread_create(&thread, NULL, mark_elsewhere, &elsewhere), 0);
     EQUAL(pthread_join(thread, NULL), 0);
     prof_unwind(elsewhere);
-    unbalanced = prof_get_stats().unbalanced;
+    unbalanced = prof_get_stats(NULL).unbalanced;
     EQUAL(unbalanced, 5);
     prof_unwind(prof_mark());            /* nothing has begun since */
-    EQUAL(prof_get_stats().unbalanced, unbalanced);
-    EQUAL(prof_get_stats().healed, 0);
+    EQUAL(prof_get_stats(NULL).unbalanced, unbalanced);
+    EQUAL(prof_get_stats(NULL).healed, 0);
     prof_unwind(first);                  /* from before the first zone */
-    EQUAL(prof_get_stats().healed, 2);
+    EQUAL(prof_get_stats(NULL).healed, 2);
     prof_unwind(first);                  /* again: there is nothing */
-    EQUAL(prof_get_stats().unbalanced, unbalanced);
+    EQUAL(prof_get_stats(NULL).unbalanced, unbalanced);
     prof_stop();
 }
 

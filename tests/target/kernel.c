@@ -342,7 +342,7 @@ static void session(prof_mode mode, size_t memory_size) {
     while (busy) yield();
     (void)board_mask();                  /* the end of the test, for the others */
     trace = prof_stop();
-    stats = prof_get_stats();
+    stats = prof_get_stats(NULL);
     __asm__ volatile("cpsie i");
     say("zones ", (uint32_t)stats.recorded);
     patient = true;

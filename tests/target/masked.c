@@ -58,7 +58,7 @@ CALL(prof_now, (void)prof_now())
 CALL(prof_flush, (void)prof_flush())
 CALL(prof_dump, (void)prof_dump(sink))
 CALL(prof_snapshot, (void)prof_snapshot(rows, 64))
-CALL(prof_get_stats, (void)prof_get_stats())
+CALL(prof_get_stats, (void)prof_get_stats(NULL))
 CALL(prof_write_table, (void)prof_write_table(prof_stop(), NULL, sink))
 
 /* The hot path alone fills the chunk; what comes then sees all those zones. */
@@ -120,7 +120,7 @@ static void calls(void) {
     call_prof_task_in();                 /* a new one */
     for (number = 1; number <= 5; number++) call_prof_task_gone();
     call_prof_thread_end();
-    call_prof_get_stats();
+    call_prof_get_stats(NULL);
     many_zones(40);
     call_prof_snapshot();
     many_zones(40);
@@ -147,9 +147,9 @@ int main(void) {
         call_prof_start();
         if (prof_now() < 0) return 1;
         calls();
-        call_prof_get_stats();
-        if (mode != PROF_MODE_STREAM && !prof_get_stats().recorded) return 2 + mode;
-        if (!prof_get_stats().dropped_sites) return 7;   /* the list of names is full */
+        call_prof_get_stats(NULL);
+        if (mode != PROF_MODE_STREAM && !prof_get_stats(NULL).recorded) return 2 + mode;
+        if (!prof_get_stats(NULL).dropped_sites) return 7;   /* the list of names is full */
         if (mode == PROF_MODE_TRACE) call_prof_write_table();
     }
     return 0;

@@ -104,7 +104,8 @@ static uint32_t wrong_sweep(void) {
         }
         while (interrupts == before) {}
         prof_stop();
-        wrong += !sums_are(5, 2, 2) || prof_get_stats().recorded != 7 || prof_get_stats().dropped;
+        wrong += !sums_are(5, 2, 2) || prof_get_stats(NULL).recorded != 7 ||
+                 prof_get_stats(NULL).dropped;
     }
     return wrong;
 }
@@ -129,7 +130,7 @@ static uint32_t wrong_sums(void) {
         prof_stop();
         came = interrupts - before;
         wrong += came < 3 || !sums_are(NAMES + 3, SUMS + came, 2 * came) ||
-                 prof_get_stats().recorded != 2 * SUMS + 3 * came;
+                 prof_get_stats(NULL).recorded != 2 * SUMS + 3 * came;
     }
     return wrong;
 }
@@ -152,7 +153,7 @@ int main(void) {
     board_timer(0);
     trace = prof_stop();
     events = prof_events(trace, &count);
-    stats = prof_get_stats();
+    stats = prof_get_stats(NULL);
     wrong = misplaced(events, count);
     say("interrupts ", interrupts);
     say("zones ", (uint32_t)count);

@@ -65,7 +65,7 @@ static uint32_t recorded(void) {
     return prof_dump(sink) == PROF_OK ? zones : 0;
 }
 #  else
-static uint64_t recorded(void) { return prof_get_stats().recorded; }
+static uint64_t recorded(void) { return prof_get_stats(NULL).recorded; }
 
 NOINLINE static void switch_twice(void) {
     prof_task_in(1, "one");
@@ -148,7 +148,7 @@ int main(void) {
     for (int i = 0; i < 32; i++) PROF_END();
     for (int i = 0; i < 32; i++) work();
     prof_stop();
-    return prof_get_stats().dropped || prof_get_stats().unbalanced;
+    return prof_get_stats(NULL).dropped || prof_get_stats(NULL).unbalanced;
 }
 #  elif PART == ZONES
 /* Sixteen zones, and sixteen more, which HALF leaves out. */

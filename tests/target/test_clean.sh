@@ -203,13 +203,18 @@ gone() {   # LINE WORDS COMPILER NAME...: line LINE of old.c has the first name,
         line=$((line + 1))
     done
 }
-calls='prof_file_write_behind prof_write_canonical prof_join prof_order prof_nest prof_sums'
+calls='prof_file_write_behind prof_write_canonical prof_join prof_order prof_nest prof_sums prof_trace_stats'
 { printf '#include "prof.h"\nvoid f(void **p);\nvoid f(void **p) {\n'
   printf '    *p++ = (void *)%s;\n' $calls; echo '}'; } >$out/old.c
 for cc in 'gcc -std=c99' 'clang -std=c99' 'g++ -x c++'; do gone 4 ' is gone: ' "$cc" $calls; done
 types='prof_sums_desc prof_span'
 { echo '#include "prof.h"'; printf 'extern %s *what;\n' $types; } >$out/old.c
 gone 2 'prof_sums is gone: ' gcc $types
+calls='prof_set_strides prof_set_inputs prof_set_outputs prof_set_tensors prof_set_flops prof_set_sequence
+       prof_set_overload prof_set_module prof_set_stack prof_set_annotation'
+{ printf '#include "prof.h"\nvoid f(void **p);\nvoid f(void **p) {\n'
+  printf '    *p++ = (void *)%s;\n' $calls; echo '}'; } >$out/old.c
+for cc in 'gcc -std=c99' 'clang -std=c99' 'g++ -x c++'; do gone 4 'give it to prof_set' "$cc" $calls; done
 types='prof_raw prof_raw_kind prof_raw_desc prof_raw_item prof_raw_stats prof_raw_open prof_raw_feed prof_raw_close'
 { echo '#include "prof.h"'; printf 'extern %s *what;\n' $types; } >$out/old.c
 gone 2 'or copy tools/prof/raw_read.h' gcc $types
@@ -339,7 +344,7 @@ int main(void) {
     if (prof_start(NULL) != PROF_OK) return 1;
     PROF_BLOCK("main") { in_b(); in_a(); }
     events = prof_events(prof_stop(), &count);
-    if (count != 4 || prof_get_stats().unbalanced) return 2;
+    if (count != 4 || prof_get_stats(NULL).unbalanced) return 2;
     for (i = 0; i < count; i++)
         if (strcmp(events[i].name, names[i]) || events[i].depth != depths[i]) return 3;
     return 0;

@@ -90,7 +90,7 @@ static void test_target_still_clock(void) {
     }
     trace = prof_stop();
     PASS_ON(test_tree(trace));
-    EQUAL(prof_get_stats().recorded, 10);
+    EQUAL(prof_get_stats(NULL).recorded, 10);
 }
 
 /* A timer of few bits counts in its lowest ones alone. */
@@ -108,7 +108,7 @@ static void test_target_timer_bits(void) {
         trace = prof_stop();
         PASS_ON(test_tree(trace));
         EQUAL(lasted(test_find(trace, "zone", 17)), (int64_t)(all / 2 - 9));
-        EQUAL(prof_get_stats().clock_steps, 0);
+        EQUAL(prof_get_stats(NULL).clock_steps, 0);
     }
 }
 
@@ -123,8 +123,8 @@ static void test_target_timer_back(void) {
     }
     trace = prof_stop();
     PASS_ON(test_tree(trace));
-    EQUAL(prof_get_stats().recorded, 10);
-    EQUAL(prof_get_stats().clock_steps, 9);
+    EQUAL(prof_get_stats(NULL).recorded, 10);
+    EQUAL(prof_get_stats(NULL).clock_steps, 9);
 }
 
 /* A clock of the caller's that goes back stands still for that long; it is counted. */
@@ -150,7 +150,7 @@ static void test_target_clock_back(void) {
     PROF_END();
     trace = prof_stop();
     PASS_ON(test_tree(trace));
-    EQUAL(prof_get_stats().clock_steps, 10);
+    EQUAL(prof_get_stats(NULL).clock_steps, 10);
     EQUAL(lasted(test_find(trace, "outer", 0)), 1000);
     for (int i = 0; i < 10; i++) EQUAL(lasted(test_find(trace, "inner", i)), 100);
 }
@@ -204,8 +204,8 @@ static void test_target_context_too_high(void) {
     interrupt(16);
     interrupt(4000);
     prof_stop();
-    EQUAL(prof_get_stats().recorded, 1);
-    EQUAL(prof_get_stats().dropped_threads, 2);
+    EQUAL(prof_get_stats(NULL).recorded, 1);
+    EQUAL(prof_get_stats(NULL).dropped_threads, 2);
 }
 
 /* Two tasks in turns: rows by task, zones, who ran, a task that comes when another is gone. */
@@ -237,7 +237,7 @@ static void test_target_tasks(void) {
     EQUAL(rows[1].count, 3);
     EQUAL(rows[1].on_cpu_ns, 3 * 20);
     EQUAL(prof_total_average(trace).on_cpu_ns, 3 * 35);
-    EQUAL(prof_get_stats().unfinished, 3);
+    EQUAL(prof_get_stats(NULL).unfinished, 3);
     SAME_TEXT(prof_threads(trace, &threads)[0].name, "same");
     EQUAL(prof_threads(trace, &threads)[0].id, 1007);
     SAME_TEXT(prof_threads(trace, &threads)[1].name, "CPU");
@@ -283,8 +283,8 @@ static void test_target_number_again(void) {
     EQUAL(threads, 2);
     SAME_TEXT(prof_threads(trace, NULL)[1].name, "second");
     EQUAL(prof_threads(trace, NULL)[1].id, 1);
-    EQUAL(prof_get_stats().unfinished, 2);
-    EQUAL(prof_get_stats().cut, 1);
+    EQUAL(prof_get_stats(NULL).unfinished, 2);
+    EQUAL(prof_get_stats(NULL).cut, 1);
 }
 
 /* PROF_INSTANT and PROF_COUNTER: a mark whose name is known goes on when the list is full. */
@@ -309,7 +309,7 @@ static void test_target_moments_by_mark(void) {
     EQUAL(test_times(text.data, "\"by mark\""), 3);
     EQUAL(test_times(text.data, "\"level by mark\""), 3);
     EQUAL(test_times(text.data, "\"value\":-14"), 1);
-    CHECK(prof_get_stats().dropped_sites > 0, "no name was dropped");
+    CHECK(prof_get_stats(NULL).dropped_sites > 0, "no name was dropped");
     test_text_clear(&text);
 }
 
@@ -328,7 +328,7 @@ static void test_target_rate_unknown(void) {
         stopped = prof_stop();
         EQUAL(prof_write_table(stopped, NULL, test_text_sink(&table)), PROF_OK);
         EQUAL(prof_write_chrome(stopped, NULL, test_text_sink(&trace)), PROF_OK);
-        EQUAL(prof_get_stats().ticks_per_second, known ? 1000 : 0);
+        EQUAL(prof_get_stats(NULL).ticks_per_second, known ? 1000 : 0);
         EQUAL(test_times(table.data, "1 ns is 1 tick: set desc.platform.ticks_per_second"), !known);
         EQUAL(test_times(trace.data, "\"ns_are_ticks\":1"), !known);
         test_text_clear(&table);
@@ -344,14 +344,14 @@ static void test_target_names_refused(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     for (int i = 0; i < 300; i++) {
         for (int k = 0, n = i; k < 4; k++, n /= 10) name[k] = (char)('0' + n % 10);
-        if (i == 100) used = prof_get_stats().bytes_used;
+        if (i == 100) used = prof_get_stats(NULL).bytes_used;
         prof_push(name);
         clock_ticks++;
         prof_pop();
     }
-    CHECK(prof_get_stats().dropped_sites >= 200, "fewer dropped");
-    EQUAL(prof_get_stats().bytes_used, used);
-    EQUAL(prof_get_stats().recorded + prof_get_stats().dropped_sites, 300);
+    CHECK(prof_get_stats(NULL).dropped_sites >= 200, "fewer dropped");
+    EQUAL(prof_get_stats(NULL).bytes_used, used);
+    EQUAL(prof_get_stats(NULL).recorded + prof_get_stats(NULL).dropped_sites, 300);
     prof_stop();
 }
 
@@ -387,8 +387,8 @@ static void test_target_not_mine(void) {
     PROF_END();
     prof_stop();
     PROF_END();
-    EQUAL(prof_get_stats().recorded, 1);
-    EQUAL(prof_get_stats().unbalanced + prof_get_stats().cut, 2);
+    EQUAL(prof_get_stats(NULL).recorded, 1);
+    EQUAL(prof_get_stats(NULL).unbalanced + prof_get_stats(NULL).cut, 2);
 }
 
 /* ---- Memory ---- */
@@ -417,7 +417,7 @@ static void one_arena(size_t size, size_t offset, prof_mode mode, bool records_o
             if (mode == PROF_MODE_STREAM && i % 5 == 0) EQUAL(prof_flush(), PROF_OK);
         }
         prof_stop();
-        stats = prof_get_stats();
+        stats = prof_get_stats(NULL);
         if (mode == PROF_MODE_TRACE && !records_only)
             CHECK(stats.recorded + stats.dropped >= 215, "%u and %u with %u bytes",
                   (unsigned)stats.recorded, (unsigned)stats.dropped, (unsigned)size);
@@ -456,7 +456,7 @@ static void test_target_stream_keeps_all(void) {
     }
     for (unsigned i = 1; i < 4; i++) interrupt(i);   /* in room that is left */
     CHECK(prof_stop() != NULL, "no trace");
-    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
     CHECK(bytes > 10000 * 12, "%u bytes", (unsigned)bytes);
 }
 
@@ -470,8 +470,9 @@ static void test_target_ring_overwrites(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     for (int i = 0; i < 10000; i++) { PROF_BLOCK("zone") clock_ticks += 3; }
     prof_stop();
-    EQUAL(prof_get_stats().dropped, 0);
-    CHECK(prof_get_stats().overwritten > 9000, "%u", (unsigned)prof_get_stats().overwritten);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
+    CHECK(prof_get_stats(NULL).overwritten > 9000, "%u",
+          (unsigned)prof_get_stats(NULL).overwritten);
 }
 
 /* ---- Sums, on the target ---- */
@@ -527,10 +528,10 @@ static void test_target_aggregate(void) {
     n = prof_snapshot(rows, 8);
     EQUAL(n, 4);
     EQUAL(row_of(rows, n, "open")->cpu_time_total_ns, 7);
-    EQUAL(prof_get_stats().recorded, 2201);
-    EQUAL(prof_get_stats().unfinished, 1);
-    EQUAL(prof_get_stats().not_kept, 1);
-    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats(NULL).recorded, 2201);
+    EQUAL(prof_get_stats(NULL).unfinished, 1);
+    EQUAL(prof_get_stats(NULL).not_kept, 1);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
 }
 
 /* One name at two places is one row (R15). */
@@ -601,16 +602,16 @@ static void test_target_twelve_bytes(void) {
         PROF_END();
     }
     trace = prof_stop();
-    zones = (unsigned)prof_get_stats().recorded;
+    zones = (unsigned)prof_get_stats(NULL).recorded;
     CHECK(zones * 12 > sizeof memory - 11000, "%u zones", zones);
-    EQUAL(zones + prof_get_stats().dropped, 4000);
+    EQUAL(zones + prof_get_stats(NULL).dropped, 4000);
     EQUAL(prof_key_averages(trace, NULL, rows, 4), 2);
     EQUAL(rows[0].count + rows[1].count, zones);
     text.size = 0;
     EQUAL(prof_write_stacks(trace, PROF_METRIC_NONE, sink), PROF_OK);
     CHECK(strstr(text.text, "outer_of_two;inner_of_two "), "%s", text.text);
     CHECK(!prof_events(trace, &count) && !count, "%u events", (unsigned)count);
-    EQUAL(prof_get_stats().recorded, zones);
+    EQUAL(prof_get_stats(NULL).recorded, zones);
     text.size = 0;
     EQUAL(prof_write_chrome(trace, NULL, sink), PROF_OK);
     EQUAL(test_times(text.text, "\"ph\":\"X\""), zones);
@@ -657,7 +658,7 @@ static void raw_stream(output *o) {
     }
     o->fail_each = 0;                    /* prof_stop does not write again what failed */
     prof_stop();
-    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
 }
 
 /* Slots in blocks of records. */
@@ -687,17 +688,17 @@ static void test_target_raw_failures(void) {
     static output whole, o;
     memset(&whole, 0, sizeof whole);
     PASS_ON(raw_stream(&whole));
-    EQUAL(prof_get_stats().stream_failures, 0);
+    EQUAL(prof_get_stats(NULL).stream_failures, 0);
     EQUAL(recorded_in(&whole), 220);
-    EQUAL(prof_get_stats().recorded, 220);
+    EQUAL(prof_get_stats(NULL).recorded, 220);
     for (unsigned each = 2; each < 9; each++) {
         memset(&o, 0, sizeof o);
         o.fail_each = each;
         PASS_ON(raw_stream(&o));
         EQUAL(slots_in(&o), slots_in(&whole));
         EQUAL(recorded_in(&o), 220);
-        EQUAL(prof_get_stats().recorded, 220);
-        CHECK(prof_get_stats().stream_failures > 0, "it did not fail");
+        EQUAL(prof_get_stats(NULL).recorded, 220);
+        CHECK(prof_get_stats(NULL).stream_failures > 0, "it did not fail");
     }
 }
 
@@ -782,7 +783,7 @@ static void test_target_chrome_array_failures(void) {
         PASS_ON(chrome_array(&o));
         EQUAL(test_times(o.text, "\"name\":\"zone\""), 200);
         EQUAL(test_times(o.text, "\"name\":\"process_labels\""), 1);
-        CHECK(prof_get_stats().stream_failures > 0, "it did not fail");
+        CHECK(prof_get_stats(NULL).stream_failures > 0, "it did not fail");
     }
 }
 
@@ -850,7 +851,7 @@ static void test_target_narrow_clocks(void) {
         PASS_ON(test_tree(trace));
         EQUAL(lasted(test_find(trace, "zone", 17)), (int64_t)(mask - 9));
         EQUAL(lasted(test_find(trace, "around", 0)), 30 * (int64_t)(mask - 9));
-        EQUAL(prof_get_stats().clock_steps, 0);
+        EQUAL(prof_get_stats(NULL).clock_steps, 0);
     }
 }
 
@@ -879,8 +880,9 @@ static void test_target_ring_of_one_chunk(void) {
         EQUAL(prof_start(&desc), PROF_OK);
         trace = zones_within(zones);
         PASS_ON(test_tree(trace));
-        EQUAL(prof_get_stats().dropped, 0);
-        CHECK(prof_get_stats().overwritten > 200, "%u", (unsigned)prof_get_stats().overwritten);
+        EQUAL(prof_get_stats(NULL).dropped, 0);
+        CHECK(prof_get_stats(NULL).overwritten > 200, "%u",
+              (unsigned)prof_get_stats(NULL).overwritten);
         EQUAL(test_find(trace, "around", 0)->end_ns, 3 * zones);
         for (size_t i = (prof_events(trace, &n), n); i-- > 1;)
             EQUAL(prof_events(trace, &n)[i].end_ns, 3 * (zones - (int64_t)(n - 1 - i)));
@@ -917,7 +919,7 @@ static void test_target_ring_of_tasks(void) {
         PROF_BLOCK("zone") clock_ticks += 3;
     }
     trace = prof_stop();
-    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
     EQUAL((prof_threads(trace, &threads), threads), 3);
     const prof_event *events = prof_events(trace, &count);
     for (size_t i = 0; i < count; i++) {
@@ -948,8 +950,8 @@ static void late_tasks(size_t size) {
         prof_task_gone(2 + i);
     }
     trace = prof_stop();
-    EQUAL(prof_get_stats().dropped_threads, 0);
-    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats(NULL).dropped_threads, 0);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
     for (const prof_event *e = prof_events(trace, &count), *end = e + count; e < end; e++)
         in_children += strcmp(e->name, "life") == 0 &&
                        strncmp(prof_threads(trace, NULL)[e->thread].name, "child", 5) == 0;
@@ -1059,7 +1061,7 @@ static void test_target_off(void) {
     out.write = NULL;
     EQUAL(prof_dump(out), PROF_ERROR_INVALID);
     trace = prof_stop();
-    CHECK(prof_get_stats().dropped_sites > 0, "no name was dropped");
+    CHECK(prof_get_stats(NULL).dropped_sites > 0, "no name was dropped");
     test_text_clear(&text);
     out = test_text_sink(&text);
     EQUAL(prof_dump(out), PROF_OK);
@@ -1094,8 +1096,8 @@ static void test_target_formats(void) {
         prof_pop();
     }
     trace = prof_stop();
-    EQUAL(prof_get_stats().names_cut, 1);
-    EQUAL(prof_get_stats().recorded, 3);
+    EQUAL(prof_get_stats(NULL).names_cut, 1);
+    EQUAL(prof_get_stats(NULL).recorded, 3);
     CHECK(test_find(trace, "scope 1", 0) && test_find(trace, "pushed", 0), "a name is missing");
     EQUAL(strlen(prof_events(trace, NULL)[2].name), 255);
 }

@@ -68,7 +68,7 @@ static void test_plain_zones(void) {
     prof_desc desc = recording();
     memset(&text, 0, sizeof text);
     EQUAL(prof_start(&desc), PROF_OK);
-    PROF_BLOCK("outer") PROF_BLOCK("inner \"quoted\"") prof_set_annotation();
+    PROF_BLOCK("outer") PROF_BLOCK("inner \"quoted\"") set_annotation();
     EQUAL(prof_write_execution_trace(prof_stop(), test_text_sink(&text)), PROF_OK);
     SAME_TEXT(text.data,
         "{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": 1, \"time\": \"1970-01-01 00:00:00\", "
@@ -114,10 +114,10 @@ static void test_inputs_and_outputs(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     PROF_BLOCK("aten::op") {
         prof_set_shapes(shapes, dtypes, 6);
-        prof_set_strides(steps, 6);
-        prof_set_inputs(concrete, 6, NULL);
-        prof_set_outputs(&out, out_type, 1);
-        prof_set_tensors(tensors, 7);
+        set_strides(steps, 6);
+        set_inputs(concrete, 6, NULL);
+        set_outputs(&out, out_type, 1);
+        set_tensors(tensors, 7);
         prof_set_arg("op_schema", "aten::op(Tensor self) -> \"Tensor\"");
         prof_set_arg("kernel_file", "kernels/k.py");
         prof_set_arg("note", "free");
@@ -154,8 +154,8 @@ static void test_odd_texts(void) {
         memset(&text, 0, sizeof text);
         EQUAL(prof_start(&desc), PROF_OK);
         prof_push(odd);
-        prof_set_inputs(&odd, 1, odd);
-        prof_set_outputs(NULL, NULL, 1);
+        set_inputs(&odd, 1, odd);
+        set_outputs(NULL, NULL, 1);
         prof_set_arg(odd, odd);
         prof_set_arg("kernel_file", odd);
         prof_pop();
@@ -181,9 +181,9 @@ static void test_backward(void) {
     memset(&text, 0, sizeof text);
     EQUAL(prof_start(&desc), PROF_OK);
     PROF_BLOCK("train") {
-        PROF_BLOCK("forward") prof_set_sequence(3, 0, 0);
+        PROF_BLOCK("forward") set_sequence(3, 0, 0);
         PROF_BLOCK("backward") {
-            PROF_BLOCK("AddBackward") prof_set_sequence(3, 1, prof_thread_id());
+            PROF_BLOCK("AddBackward") set_sequence(3, 1, prof_thread_id());
         }
     }
     EQUAL(prof_write_execution_trace(prof_stop(), test_text_sink(&text)), PROF_OK);
@@ -504,7 +504,7 @@ static void test_scalars(void) {
     PROF_BLOCK("op") {
         static const prof_shape none[12] = { { NULL, NULL, 0 } };
         prof_set_shapes(none, dtypes, 12);
-        prof_set_inputs(texts, 12, NULL);
+        set_inputs(texts, 12, NULL);
     }
     EQUAL(prof_write_execution_trace(prof_stop(), test_text_sink(&text)), PROF_OK);
     PASS_ON(has(text.data, "\"values\":[false,\"<None>\",\"<None>\",true,false,\"text\",{\"a\":1},"
@@ -553,8 +553,8 @@ static void test_push_with_all(void) {
         prof_push_with("op", &with);
         prof_pop();
         prof_push_with("none", NULL);
-        prof_set_tensors(NULL, 3);
-        prof_set_tensors(tensors, 70);   /* some of them */
+        set_tensors(NULL, 3);
+        set_tensors(tensors, 70);   /* some of them */
         prof_pop();
         trace = prof_stop();
         x = test_find(trace, "op", 0)->extra;
@@ -562,7 +562,7 @@ static void test_push_with_all(void) {
         EQUAL(x->input_count, all);
         EQUAL(x->tensor_count, all ? 2 : 0);
         EQUAL(x->flops, all ? 1234 : 0);
-        EQUAL(prof_trace_stats(trace).details_cut, all);
+        EQUAL(prof_get_stats(trace).details_cut, all);
         EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
         CHECK((strstr(text.data, "\"Input Strides\":[[4]]") != NULL) == (all != 0), "%d", all);
         test_text_clear(&text);

@@ -327,7 +327,7 @@ static void some_details(void) {
     memset(&shape, 0, sizeof shape);
     prof_set_shapes(&shape, NULL, 1);
     prof_set_arg("an argument", "\"quoted\"");
-    prof_set_flops(test_random(1000));
+    set_flops(test_random(1000));
 }
 
 /* Zones, half of them of ten names, and whatever else has a time; some zones stay open. */

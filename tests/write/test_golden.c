@@ -371,10 +371,10 @@ static void test_golden_record(void) {
     mark();
     trace = prof_stop();
     CHECK(trace != NULL, "no trace");
-    EQUAL(prof_get_stats().recorded, EVENTS);
-    EQUAL(prof_get_stats().unfinished, 1);
-    EQUAL(prof_get_stats().dropped, 0);
-    EQUAL(prof_get_stats().clock, PROF_CLOCK_PLATFORM);
+    EQUAL(prof_get_stats(NULL).recorded, EVENTS);
+    EQUAL(prof_get_stats(NULL).unfinished, 1);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
+    EQUAL(prof_get_stats(NULL).clock, PROF_CLOCK_PLATFORM);
 }
 
 int main(void) {

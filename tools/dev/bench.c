@@ -213,7 +213,7 @@ static void start_default(void) { open_session(in_arena(0)); }
 static void close_session(void) {
     trace = prof_stop();
     prof_thread_end();
-    if (!trace || prof_get_stats().dropped) fail("prof_stop", "zones were dropped");
+    if (!trace || prof_get_stats(NULL).dropped) fail("prof_stop", "zones were dropped");
 }
 
 static uint64_t counted(void) {
@@ -232,7 +232,7 @@ static double floor_ns;
 static void choose_clock(void) {
     start_default();
     close_session();
-    if (prof_get_stats().clock != PROF_CLOCK_CPU) floor_side.loop = floor_os;
+    if (prof_get_stats(NULL).clock != PROF_CLOCK_CPU) floor_side.loop = floor_os;
     floor_ns = compare(floor_side, floor_side, ZONES / 10, ROUNDS).base;
 }
 
@@ -451,7 +451,7 @@ static double to_floor(void (*start)(void), loop_fn *loop) {
 static void figure_modes(void) {
     report("zone.aggregate_ratio", to_floor(start_aggregate, zones));
     report("zone.summed_ratio", to_floor(start_summed, zones));
-    if (prof_get_stats().summed < ZONES) fail("zone.summed_ratio", "the arena was not full");
+    if (prof_get_stats(NULL).summed < ZONES) fail("zone.summed_ratio", "the arena was not full");
     for (int i = 0; i < PUSH_NAMES; i++)
         snprintf(push_names[i], sizeof push_names[i], "layer.%02d.fwd", i);
     report("push.ratio", to_floor(start_default, pushes));
@@ -609,7 +609,7 @@ static double bytes_in_all(bool events) {
     nested_zones(FULL_SIZE / 6);
     trace = prof_stop();
     prof_thread_end();
-    prof_stats stats = prof_get_stats();
+    prof_stats stats = prof_get_stats(NULL);
     if (!stats.dropped_full || counted() != stats.recorded)
         fail("bytes", "zones are missing in the averages");
     if (prof_write_table(trace, NULL, null_sink) != PROF_OK)

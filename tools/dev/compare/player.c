@@ -27,8 +27,11 @@ static unsigned in_context;
 #endif
 #define PROF_IMPLEMENTATION
 #include "prof.h"
-/* Calls stand here by their names in this tree. One that has another in the header of the commit
-   that is compared with gets a line: #ifdef COMPARE_OLD, #define prof_get_stats prof_stats_of. */
+/* Calls stand here by their names in this tree; here and in set.h stand those of the old header. */
+#ifdef COMPARE_OLD
+#  define prof_get_stats(trace) prof_get_stats()
+#endif
+#include "../../../tests/set.h"
 #include "fields.h"                      /* made of the header: the numbers of its structs */
 #include "report.h"
 
@@ -262,21 +265,21 @@ static void op_kind(char **w) { (void)prof_memory_category((prof_memory_kind)num
 
 static void op_arg(char **w) { prof_set_arg(w[0], w[1]); }
 static void op_arg_int(char **w) { prof_set_arg_int(w[0], number(w[1])); }
-static void op_flops(char **w) { prof_set_flops((uint64_t)number(w[0])); }
-static void op_overload(char **w) { prof_set_overload(w[0]); }
-static void op_module(char **w) { prof_set_module(w[0]); }
+static void op_flops(char **w) { set_flops((uint64_t)number(w[0])); }
+static void op_overload(char **w) { set_overload(w[0]); }
+static void op_module(char **w) { set_module(w[0]); }
 static void op_module_push(char **w) { prof_module_push(w[0]); }
 static void op_metadata(char **w) { (void)prof_add_metadata(w[0], w[1]); }
 
 static void op_module_pop(char **w) { prof_module_pop(); }
 
-static void op_annotation(char **w) { prof_set_annotation(); }
+static void op_annotation(char **w) { set_annotation(); }
 
 static void op_sequence(char **w) {
-    prof_set_sequence(number(w[0]), (uint8_t)number(w[1]), (uint64_t)number(w[2]));
+    set_sequence(number(w[0]), (uint8_t)number(w[1]), (uint64_t)number(w[2]));
 }
 
-static void op_stack(char **w) { prof_set_stack((const char *const *)w, 3); }
+static void op_stack(char **w) { set_stack((const char *const *)w, 3); }
 
 /* n inputs of up to 3 dimensions each, some of them lists. */
 static const char *const types[] = { "float", "double", "int", "" };
@@ -298,11 +301,11 @@ static void op_shapes(char **w) {
     prof_set_shapes(shapes, number(w[1]) ? types : NULL, count);
 }
 
-static void op_strides(char **w) { prof_set_strides(shapes, shapes_of((unsigned)number(w[0]))); }
+static void op_strides(char **w) { set_strides(shapes, shapes_of((unsigned)number(w[0]))); }
 static void op_outputs(char **w) {
-    prof_set_outputs(shapes, types, shapes_of((unsigned)number(w[0])));
+    set_outputs(shapes, types, shapes_of((unsigned)number(w[0])));
 }
-static void op_inputs(char **w) { prof_set_inputs((const char *const *)w, 3, "{\"alpha\": 2}"); }
+static void op_inputs(char **w) { set_inputs((const char *const *)w, 3, "{\"alpha\": 2}"); }
 
 static void op_tensors(char **w) {
     prof_tensor list[3];
@@ -312,7 +315,7 @@ static void op_tensors(char **w) {
         list[i].storage = 100 + i;
         list[i].offset = i;
     }
-    prof_set_tensors(list, 3);
+    set_tensors(list, 3);
 }
 
 static void op_push_with(char **w) {

@@ -173,7 +173,7 @@ static void report_files(const prof_trace *trace) {
    records where no events were asked for. A second time, rows are made of the events.
    few 1: stats and rows by name alone; 2: and events. */
 static void report(const prof_trace *trace, unsigned long long begun, int few) {
-    prof_stats stats = prof_get_stats();
+    prof_stats stats = prof_get_stats(NULL);
     say_stats(&stats);
     SAY("begun=%llu\n", begun);
     end_field("stats", PROF_OK);

@@ -1,6 +1,6 @@
 /* What a raw stream tells too late for those who read it as it comes. A free does not say how many
    bytes it was, and of two threads the later change may stand first. The stacks of a backward zone
-   and of all within it are those of its forward (prof_set_sequence), but what is within a zone
+   and of all within it are those of its forward (sequence_nr), but what is within a zone
    comes before it. So where the stream is a file, and holds such things, it is read ahead, once;
    else changes count as they come, and stacks stay.
 
