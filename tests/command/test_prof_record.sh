@@ -195,7 +195,8 @@ static void end(const char *way) {
     if (windows) steps(13);
     if (is(way, "killed_windows")) raise(SIGKILL);
     if (is(way, "no_handles")) limit(RLIMIT_NOFILE, 0);
-    if (is(way, "waits")) usleep(1500000);
+    if (is(way, "huge")) zones("huge", 9000000);
+    if (is(way, "waits") || is(way, "huge")) usleep(1500000);
     if (is(way, "tiny")) for (int i = 0; i < 300000; i = step(i)) {}
     if (is(way, "codes")) zones("\302\2332Jcaf\303\251", 1);
 }
@@ -232,7 +233,12 @@ rm -f ./*.json ./*.json.gz ./*.raw
 unset PROF_MODE PROF_MEMORY
 says record_program '2 words' 0 "$prof" record ./program . 0
 says record_reports 'work' 0 "$prof" record -n 5 ./program
-try record_default_file "$prof" validate trace.json
+try record_default_file "$prof" validate trace.raw
+says record_default_says_how 'MB; prof export -o trace.pftrace trace.raw' 0 "$prof" record ./program
+"$prof" record -o run.pftrace ./program >stdout 2>stderr
+# shellcheck disable=SC2016           # in a shell of its own
+try record_pftrace sh -c '"$0" report -f csv run.pftrace | grep -q "^\"before\",1000,"' "$prof"
+try record_pftrace_is_no_stream test "$(head -c 4 run.pftrace)" != FORP
 says record_status 'work' 5 "$prof" record ./program / 5
 says record_killed 'work' 137 "$prof" record ./program . 99
 "$prof" record -o packed.json.gz ./program / >stdout 2>stderr
@@ -240,14 +246,14 @@ try record_packed gzip -t packed.json.gz
 try record_stdout_is_the_programs test "$(cat stdout)" = '1 words'
 try record_table_on_stderr grep -q 'Self CPU time total' stderr
 says record_no_report '0 words' 0 "$prof" record --no-report -- ./program
-try record_no_table test "$(wc -l <said)" = 1
+try record_no_table test "$(wc -l <said)" = 2        # the program's, and where the trace is
 says record_options_are_the_programs '2 words' 0 "$prof" record ./program . --limit
-cp trace.json old.json
+"$prof" decode -o old.json trace.raw
 says record_no_trace 'wrote no trace to old.json' 2 "$prof" record -o old.json true
 says record_no_trace_status 'wrote no trace' 1 "$prof" record -o none.json false
-try record_old_stays cmp trace.json old.json
+try record_old_stays "$prof" validate old.json
 says record_not_found './none: cannot be run: No such file' 127 "$prof" record ./none
-says record_not_runnable 'cannot be run: Permission denied' 126 "$prof" record -o none.json ./trace.json
+says record_not_runnable 'cannot be run: Permission denied' 126 "$prof" record -o none.json ./trace.raw
 says record_own_names 'the trace is run.' 0 "$prof" record -o run.%p.json ./program
 try record_own_name test -s "$(echo run.*.json)"
 says record_no_command 'usage: prof record' 2 "$prof" record
@@ -255,29 +261,29 @@ says record_no_command 'usage: prof record' 2 "$prof" record
 # ---- Whatever way it ends: what it did up to then ----
 
 # shellcheck disable=SC2317              # try calls it
-calls() {   # NAME COUNT: that many in trace.json
-    "$prof" report --format csv trace.json 2>/dev/null |
+calls() {   # NAME COUNT: that many in trace.raw
+    "$prof" report --format csv trace.raw 2>/dev/null |
         awk -F, -v name="\"$1\"" -v count="$2" '
             $1 == name {found = $2 == count} END {exit !found}'
 }
 
 # shellcheck disable=SC2317
 calls_from() {   # the same, or up to 7000
-    "$prof" report --format csv trace.json 2>/dev/null | awk -F, -v name="\"$1\"" -v least="$2" '
+    "$prof" report --format csv trace.raw 2>/dev/null | awk -F, -v name="\"$1\"" -v least="$2" '
         $1 == name {found = $2 >= least && $2 <= 7000} END {exit !found}'
 }
 # shellcheck disable=SC2317
-begun() { "$prof" report --format csv trace.json 2>/dev/null | grep -q "^\"$1\""; }
+begun() { "$prof" report --format csv trace.raw 2>/dev/null | grep -q "^\"$1\""; }
 
 ends() {   # WAY STATUS; in the background of a script SIGINT is ignored, also by the program
-    rm -f trace.json
+    rm -f trace.raw
     says "record_ends_$1" 'before' "$2" env --default-signal=INT setsid -w \
         "$prof" record ./program . 0 "$1"
     cp said told
     case "$1" in
     exit | exits | missing | closes | fork) try "record_$1_is_whole" calls before 1000 ;;
     *) try "record_$1_has_begun" begun before          # its last millisecond is lost, and told
-       try "record_$1_is_told" test "$(grep -c '^prof: trace.json: .*ended before its session' told)" = 1 ;;
+       try "record_$1_is_told" test "$(grep -c '^prof: trace.raw: .*ended before its session' told)" = 1 ;;
     esac
 }
 
@@ -291,13 +297,14 @@ ends interrupt 130
 ends terminate 143
 ends exits 6
 ends leaves 7
-rm -f trace.json
+rm -f trace.raw
 says record_skip_tiny 'this option is gone: use --exclude NAME' 2 "$prof" record --skip-tiny ./program
 says record_all_functions step 0 "$prof" record -n all ./program . 0 tiny
 try record_functions calls step 300000
 says record_exclude zones 0 "$prof" record -n all --exclude step,is ./program . 0 tiny
-try record_excluded grep -q '"zones"' trace.json
-try record_excluded_none sh -c "! grep -q '\"step\"\|\"is\"' trace.json"
+"$prof" decode -o excluded.json trace.raw
+try record_excluded grep -q '"zones"' excluded.json
+try record_excluded_none sh -c "! grep -q '\"step\"\|\"is\"' excluded.json"
 ends exec 0
 try record_exec_ran grep -q 'another program' told
 ends itself 0                            # both have the same process id
@@ -325,9 +332,9 @@ until_true() {   # COMMAND...: for half a minute at most
     for _ in $(seq 300); do "$@" && return; sleep 0.1; done
 }
 # shellcheck disable=SC2317
-grown() { cp .prof-*/[0-9]*.raw trace.json 2>/dev/null && begun before; }
+grown() { cp .prof-*/[0-9]*.raw trace.raw 2>/dev/null && begun before; }
 # shellcheck disable=SC2317
-went_on() { cp .prof-*/[0-9]*.raw trace.json && calls after 1000; }
+went_on() { cp .prof-*/[0-9]*.raw trace.raw && calls after 1000; }
 
 # kill -9 of prof record: the program goes on, and its stream is there
 setsid "$prof" record ./program . 0 waits >stdout 2>stderr &
@@ -335,7 +342,7 @@ recorder=$!
 until_true grown
 kill -9 $recorder
 wait $recorder 2>/dev/null
-cp .prof-*/[0-9]*.raw trace.json
+cp .prof-*/[0-9]*.raw trace.raw
 try record_killed_stream_loads begun before
 until_true went_on
 try record_killed_program_went_on calls after 1000
@@ -343,14 +350,14 @@ try record_killed_program_went_on calls after 1000
 try record_next_removes_what_a_killed_one_left test ! -e "$(echo .prof-*)"
 
 # kill -9 of the program and all in its group
-rm -f trace.json
+rm -f trace.raw
 PROF_TRACE=$PWD/group.raw setsid ./program . 0 group >stdout 2>stderr
-cp group.raw trace.json
+cp group.raw trace.raw
 try record_group_killed_has_begun begun before
 
 # ---- What it chooses ----
 
-rm -f trace.json
+rm -f trace.raw
 # a schedule: all of its windows, the last one cut by the end
 for way in windows adds_windows killed_windows; do
     says "record_$way" 'in step' "$(case $way in killed*) echo 137;; *) echo 0;; esac)" \
@@ -363,7 +370,7 @@ says record_reads_windows 'not streamed, since a stream cannot have what on_trac
 try record_windows_are_read test "$(grep -c 'a window of 3[0-9]* events' said)" = 2
 PROF_MODE=stream PROF_TRACE=windows.json ./program . 0 windows >stdout 2>stderr
 says record_windows_are_one_array ' 0 errors' 0 "$prof" validate windows.json
-rm -f trace.json
+rm -f trace.raw
 says record_ring 'before' 3 "$prof" record --mode ring --memory 1M ./program . 0 exit
 says record_sums 'before' 3 "$prof" record --mode aggregate ./program . 0 exit
 says record_ring_killed 'ended before its session, whose trace is written at the end' 137 \
@@ -371,11 +378,11 @@ says record_ring_killed 'ended before its session, whose trace is written at the
 says record_arena 'not streamed' 0 env PROF_STACKS=zones "$prof" record ./program
 PROF_STACKS=zones "$prof" record --no-report -o arena.json ./program >stdout 2>stderr
 try record_arena_has_stacks grep -q '"Call stack"' arena.json
-PROF_SHAPES=1 PROF_PROFILE_MEMORY=1 "$prof" record -n 9 ./program . 0 carries >stdout 2>stderr
+PROF_SHAPES=1 PROF_PROFILE_MEMORY=1 "$prof" record -n 9 -o carries.json ./program . 0 carries >stdout 2>stderr
 try record_details_are_streamed test -z "$(grep 'not streamed' stderr)"
 # shellcheck disable=SC2016   # $1 is awk's
 try record_memory awk '$1 == "holder" && / 97.56 KB  *97.56 KB / {found = 1} END {exit !found}' stderr
-try record_carries grep -q '"number": *999' trace.json
+try record_carries grep -q '"number": *999' carries.json
 try record_tells_open_ranges grep -q 'Async ranges that never ended, left out: 1' stderr
 # backward zones have their forward's stack
 PROF_MODE=trace PROF_TRACE=backward.json ./program . 0 backward >stdout 2>stderr
@@ -453,14 +460,17 @@ says record_variable_without_record 'start: PROF_SHAPES=yes: it takes 0, 1' 0 \
     env PROF_SHAPES=yes PROF_TRACE=none.json ./program
 try record_variable_no_file test ! -e none.json
 says record_own_session 'it calls prof_start itself' 2 "$prof" record ./program . 0 own
-says record_many 'stay a raw stream; prof cut' 0 "$prof" record --zones 50000 ./program . 0 many
-try record_many_is_raw test -s trace.raw
+says record_many 'stay a raw stream; prof cut' 0 "$prof" record -o many.json --zones 50000 ./program . 0 many
+try record_many_is_raw test -s many.raw
+rm -f many.raw
+says record_tells_the_size ' MB streamed so far' 0 \
+    "$prof" record --no-report ./program . 0 huge
 rm -f trace.raw
 
 # ---- What cannot be written ----
 
-says record_no_folder 'none/trace.json: cannot be created: No such file' 2 \
-    "$prof" record -o none/trace.json ./program . 5
+says record_no_folder 'none/trace.raw: cannot be created: No such file' 2 \
+    "$prof" record -o none/trace.raw ./program . 5
 cp old.json fixed.json
 chmod a-w fixed.json
 says record_read_only 'fixed.json: is read-only' 2 "$prof" record -o fixed.json ./program
@@ -468,19 +478,19 @@ try record_read_only_stays cmp fixed.json old.json
 try record_read_only_did_not_run sh -c "! grep -q words said"
 chmod u+w fixed.json
 says record_full 'start: the file' 0 env PROF_TRACE=none/x.raw ./program
-rm -f trace.json
+rm -f trace.raw
 says record_limit 'not all of its trace was written' 2 "$prof" record ./program . 0 limit
 cp said told
 try record_limit_says_why grep -q 'File too large' told
 try record_limit_is_told grep -q 'Dropped, no room' told
-try record_limit_has_what_fitted test -s trace.json
+try record_limit_has_what_fitted test -s trace.raw
 # Without room for anything the program runs on; a note that cannot be told is not waited for.
 { "$prof" record ./program . 5 no_files 2>&1; echo "status $?"; } | cat >told
-try record_no_room grep -q 'trace.json: is empty: nothing could be written to it' told
+try record_no_room grep -q 'trace.raw: is empty: nothing could be written to it' told
 try record_no_room_status grep -q 'status 5' told
 PROF_MODE=trace "$prof" record ./program . 5 no_files 2>&1 | cat >told
 try record_no_room_at_the_end grep -q 'stop: the file could not be written' told
-rm -f trace.json
+rm -f trace.raw
 says record_no_notes 'before' 0 timeout 9 "$prof" record ./program . 0 no_handles
 mkfifo pipe.raw
 head -c 1000 pipe.raw >/dev/null &

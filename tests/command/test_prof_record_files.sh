@@ -60,8 +60,8 @@ mkdir d
 for name in d d/ none/ none/x.json; do
     says "record_refuses_$name" "prof: $name: " 2 "$prof" record -o $name $app
 done
-says record_refuses_an_ending 'out.pftrace: record writes .json, .json.gz and .raw' 2 \
-    "$prof" record -o out.pftrace $app
+says record_refuses_an_ending 'out.csv: record writes .raw, .pftrace, .json and .json.gz' 2 \
+    "$prof" record -o out.csv $app
 cp "$app" run
 says record_refuses_the_program 'run: this is the program' 2 "$prof" record -o run ./run
 try record_keeps_the_program cmp "$app" run
@@ -84,6 +84,9 @@ try record_gz_is_no_other_file grep -q mine x.json
 says record_raw_of_an_arena 'session writes JSON' 2 \
     env PROF_STACKS=zones "$prof" record -o y.raw $app
 try record_raw_of_an_arena_is_left inner y.json 10
+says record_default_of_an_arena inner 0 env PROF_STACKS=zones "$prof" record $app
+try record_default_of_an_arena_is_json inner trace.json 10
+rm -f trace.json
 echo mine >x.raw
 "$prof" record -o x.json $app >../stdout 2>../stderr
 try record_overwrites_what_it_was_given inner x.json 10
@@ -108,14 +111,14 @@ lines=$(printf 'a\nb')
 for folder in 'a%pb' "$lines" '-f'; do
     mkdir -- "$folder"
     (cd -- "$folder" && "$prof" record ../$app) >../stdout 2>../stderr
-    try record_in_any_folder inner "./$folder/trace.json" 10
+    try record_in_any_folder inner "./$folder/trace.raw" 10
     rm -rf -- "./$folder"
 done
 if unshare -m mount -t tmpfs none /mnt 2>/dev/null; then
     mkdir d
     # shellcheck disable=SC2016
     says record_full_disk 'No space left on device' 2 unshare -m sh -c 'mount -t tmpfs -o size=1m none d && cd d &&
-        echo old >trace.json && "$0" record "../$1" 300000; status=$?
+        echo old >trace.json && "$0" record -o trace.json "../$1" 300000; status=$?
         [ "$(cat trace.json) $(echo .prof-*)" = "old .prof-*" ] && test -s trace.raw && exit $status' "$prof" $app
     rmdir d
 else
@@ -128,7 +131,7 @@ says record_file_limit 'File too large' 2 sh -c "ulimit -f 1; trap '' XFSZ; exec
 rm -f -- *
 for status in 126 127; do
     says "record_status_$status" inner $status "$prof" record $app 10 $status
-    try "record_status_${status}_has_it" inner trace.json 10
+    try "record_status_${status}_has_it" inner trace.raw 10
 done
 for zones in 20001 20002 20003; do "$prof" record $app $zones >../stdout 2>../own.$zones & done
 wait
@@ -163,13 +166,13 @@ says record_children_ignored inner 5 "${python:-python3}" -c 'import os, signal,
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 os.execv(sys.argv[1], sys.argv[1:])' "$prof" record $app 10 5
 "$prof" record $app 50 0 straggler >../stdout 2>../stderr
-try record_straggler inner trace.json 50
-try record_straggler_leaves_nothing nothing_else trace.json
+try record_straggler inner trace.raw 50
+try record_straggler_leaves_nothing nothing_else trace.raw
 TMPDIR=/none says record_no_folder '/none/: no folder for the traces of processes' 2 "$prof" record -o - $app
 says record_no_descriptors 'without a file descriptor left (ulimit -n)' 9 "$prof" record $app 10 0 full
 if unshare -pf --mount-proc true 2>/dev/null; then
     says record_container inner 0 "$prof" record unshare -pf --mount-proc $app
-    try record_container_is_left_nothing nothing_else trace.json
+    try record_container_is_left_nothing nothing_else trace.raw
 else
     echo 'skip record_container: unshare needs more rights'
 fi

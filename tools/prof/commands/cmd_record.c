@@ -6,6 +6,7 @@
 #include "commands/record_notes.h"
 #include "commands/top.h"
 #include "input/losses.h"
+#include "input/pftrace.h"
 #include "input/raw_ahead.h"
 #include "input/trace_reader.h"
 
@@ -32,14 +33,17 @@ const command record_command = {
     "run a program that has prof.h in it, and report on its trace",
     "  prof record ./train data.bin\n"
     "      runs it with PROF_TRACE in its environment, which prof_start_env of prof.h\n"
-    "      heeds, makes trace.json of what it streams, also if it is killed, and prints\n"
-    "      the table to stderr; the exit status is the program's\n"
-    "  prof record -o run.json.gz -n 30 ./train\n"
-    "      another file, and 30 rows\n"
+    "      heeds, keeps what it streams in trace.raw, also if it is killed, and prints\n"
+    "      the table to stderr; the exit status is the program's. Every command of prof\n"
+    "      reads trace.raw; prof export -o trace.pftrace trace.raw makes the file for\n"
+    "      ui.perfetto.dev\n"
+    "  prof record -o run.pftrace -n 30 ./train\n"
+    "      makes that file at once, and prints 30 rows; .json and .json.gz are larger\n"
     "  prof record --top ./server\n"
     "      the table once a second while it runs\n"
     "  prof record --mode ring --memory 8M -- ./train\n"
-    "      each thread's last zones, in 8 MiB\n", run, 1, INT_MAX
+    "      each thread's last zones, in 8 MiB: trace.json, as for all that cannot be\n"
+    "      streamed\n", run, 1, INT_MAX
 };
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127, KILLED = 128 /* + the signal: as the shell has it */ };
@@ -47,10 +51,12 @@ enum { KEPT = 64 };                      /* beside an exit status: the folder st
 
 typedef struct recording {
     const char *program, *output, *sort;
-    int64_t limit, most;                 /* rows; zones of a JSON */
+    bool is_default;                     /* the output: it ends as what the program writes does */
+    int64_t limit, most;                 /* rows; zones of what is made of a stream */
     bool with_report;
     char folder[PATH_ROOM];              /* record's own; each process writes its file there */
     int lock;                            /* that folder, held by all that may write there */
+    int64_t next_size;                   /* of what is in it: when to tell it */
     char status_path[PATH_ROOM];
     int status_file;
     int signal;                          /* that ended the program; 0: none */
@@ -77,7 +83,8 @@ static bool is_special(const char *path) {
 static bool has_known_ending(const char *path) {
     const char *ending = strrchr(file_name(path), '.');
     return !ending || strcmp(ending, ".json") == 0 || strcmp(ending, ".raw") == 0 ||
-           strcmp(ending, ".%p") == 0 || ends_with(path, ".json.gz");
+           strcmp(ending, ".pftrace") == 0 || strcmp(ending, ".%p") == 0 ||
+           ends_with(path, ".json.gz");
 }
 
 /* Whether -o can be had, before the program runs. */
@@ -93,8 +100,8 @@ static bool check_output(const char *path, const char *program) {
         return fail(path, "is a folder: give -o a file"), false;
     if (there && !S_ISREG(st.st_mode)) return true;
     if (!has_known_ending(path))
-        return fail(path, "record writes .json, .json.gz and .raw; prof export makes others of "
-                    "them"), false;
+        return fail(path, "record writes .raw, .pftrace, .json and .json.gz; prof export makes "
+                    "others of them"), false;
     if (ends_with(path, ".raw") && mode && *mode && strcmp(mode, "stream") != 0)
         return fail(path, "--mode %s writes JSON: give -o a name that ends in .json", mode), false;
     if (there && ((st.st_mode & 0222) == 0 || access(path, W_OK) != 0))
@@ -110,7 +117,7 @@ static bool check_output(const char *path, const char *program) {
    NULL: the output's. */
 static void name_of(const recording *r, const char *base, const char *ending,
                     char name[PATH_ROOM]) {
-    static const char *const endings[] = {".json.gz", ".json", ".raw", ""};
+    static const char *const endings[] = {".json.gz", ".json", ".pftrace", ".raw", ""};
     int size = (int)strlen(r->output), id = (int)strcspn(base, "."), i = 0;
     while (!ends_with(r->output, endings[i])) i++;
     size -= (int)strlen(endings[i]);
@@ -188,13 +195,51 @@ static int exec_program(char **line, const recording *r) {
     return errno;
 }
 
+/* Of all files in the folder, bytes. */
+static int64_t size_so_far(const recording *r) {
+    DIR *list = opendir(r->folder);
+    int64_t size = 0;
+    struct stat st;
+    for (struct dirent *entry; list && (entry = readdir(list)); )
+        if (fstatat(dirfd(list), entry->d_name, &st, 0) == 0 && S_ISREG(st.st_mode))
+            size += (int64_t)st.st_size;
+    if (list) closedir(list);
+    return size;
+}
+
+/* So that no disk fills unseen: 100 MB, 200, 400, ... */
+static void tell_size(recording *r) {
+    int64_t size = size_so_far(r);
+    if (size < r->next_size) return;
+    warn(r->output, "%.0f MB streamed so far", (double)size / 1e6);
+    while (r->next_size <= size) r->next_size *= 2;
+}
+
+static void child_ended(int number) { (void)number; }        /* it ends pselect */
+
+/* The next child that ends, which the size is told before; < 0: there is none. */
+static pid_t wait_any(recording *r, int *how) {
+    const struct timespec second = {1, 0};
+    sigset_t child, before;
+    pid_t ended;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    signal(SIGCHLD, child_ended);
+    sigprocmask(SIG_BLOCK, &child, &before);
+    sigdelset(&before, SIGCHLD);
+    while ((ended = waitpid(-1, how, WNOHANG)) == 0)
+        if (pselect(0, NULL, NULL, NULL, &second, &before) == 0) tell_size(r);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return ended;
+}
+
 /* Waits until the program has ended. What outlives its parent becomes record's child: so at the end
    it is known whether anything is left. Workers often end a moment after the one that made them. */
 static void wait_program(recording *r, int *status) {
     const struct timespec moment = {0, 10000000};
     pid_t ended = 0;
     int how;
-    while (ended != r->child && (ended >= 0 || errno == EINTR)) ended = waitpid(-1, &how, 0);
+    while (ended != r->child && ended >= 0) ended = wait_any(r, &how);
     if (ended == r->child) *status = how;
     early = 0;
     running = 0;
@@ -328,11 +373,17 @@ static bool put(const char *file, const char *to) {
     return good && output_close(&out, got < 0 ? EXIT_BAD : EXIT_OK) == EXIT_OK;
 }
 
-/* The JSON of a stream. */
-static bool make_json(recording *r, const char *raw, const char *json) {
+static int make_pftrace(const char *file, const char *to) {
+    output out;
+    if (!output_open(&out, to)) return EXIT_BAD;
+    return output_close(&out, pftrace_write(file, false, &out));
+}
+
+/* What the ending asks for, of what a session wrote. */
+static bool make(recording *r, const char *file, const char *to) {
     if (r->with_report) losses_hold();           /* it tells them, and warns */
     warnings_hold(r->with_report);
-    int status = decode_file(raw, json);
+    int status = ends_with(to, ".pftrace") ? make_pftrace(file, to) : decode_file(file, to);
     warnings_hold(false);
     losses_forget();
     r->told = status != EXIT_BAD;
@@ -359,19 +410,25 @@ static void put_beside(recording *r, const record_note *start, bool plainly,
 /* The trace of the first session, to where it was asked for. */
 static void take_trace(recording *r, const record_note *first, char *file) {
     static char name[PATH_ROOM];                 /* by which the file is told, from now on */
-    bool raw = ends_with(first->text, ".raw"), wants_raw = ends_with(r->output, ".raw");
-    int64_t zones = raw && !wants_raw ? zones_of(file, r->most) : 0;
+    bool raw = ends_with(first->text, ".raw");
+    if (!raw && r->is_default) r->output = "trace.json";
+    bool wants_raw = ends_with(r->output, ".raw");
+    bool converts = raw ? !wants_raw : ends_with(r->output, ".pftrace");
+    int64_t zones = raw && converts ? zones_of(file, r->most) : 0;
     bool many = zones > r->most, other = !raw && wants_raw, done = false;
     name_of(r, strstr(r->output, "%p") ? first->text : "", NULL, name);
     name_errors(file, name);
     if (other) fail(r->output, "the program's session writes JSON");
-    else if (!many && raw && !wants_raw) done = make_json(r, file, name);
+    else if (!many && converts) done = make(r, file, name);
     else if (!many) done = put(file, name);
     r->failed |= !done && !many;
     if (!done) put_beside(r, first, true, name);
     if (many)
         warn(name, "%lld zones stay a raw stream; prof cut --from 1s --to 2s -o part.json %s makes "
              "the JSON of a part", (long long)zones, name);
+    else if (r->is_default && raw && done)
+        warn(name, "%.1f MB; prof export -o trace.pftrace %s makes the file for ui.perfetto.dev",
+             (double)size_of(name) / 1e6, name);
     else if (strcmp(name, r->output) != 0) warn(NULL, "the trace is %s", name);
 }
 
@@ -514,16 +571,16 @@ static const struct { const char *option, *variable, *takes, *help; } settings[]
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
 static int run(int argc, char **argv) {
-    recording r = {.output = "trace.json", .sort = "self_cpu_time_total", .limit = 20,
-                   .most = 10000000, .with_report = true};
+    recording r = {.sort = "self_cpu_time_total", .limit = 20, .most = 10000000,
+                   .with_report = true, .next_size = 100000000};
     bool top = false;
     const char *values[SETTINGS] = {NULL};
     option_spec options[7 + SETTINGS] = {
-        {"output", 'o', OPTION_TEXT, &r.output, "FILE", "the trace: FILE.json, FILE.json.gz, or\n"
-         "                               FILE.raw; %p in it is the process (trace.json)"},
+        {"output", 'o', OPTION_TEXT, &r.output, "FILE", "the trace: .raw, .pftrace, .json or\n"
+         "                               .json.gz; %p in it is the process (trace.raw)"},
         {"limit", 'n', OPTION_COUNT, &r.limit, "N", "rows of the table, or all (20)"},
         {"sort", 's', OPTION_TEXT, &r.sort, "METRIC", "of the table (self_cpu_time_total)"},
-        {"zones", 0, OPTION_COUNT, &r.most, "N", "more than these stay a raw stream (10000000)"},
+        {"zones", 0, OPTION_COUNT, &r.most, "N", "more than these stay .raw (10000000)"},
         {"report", 0, OPTION_FLAG, &r.with_report, NULL, "no table"},
         {"top", 0, OPTION_FLAG, &top, NULL, "the table once a second while it runs"},
     };
@@ -535,6 +592,10 @@ static int run(int argc, char **argv) {
     if (count < 0) return status;
     for (int i = 0; i < SETTINGS; i++)
         if (values[i]) setenv(settings[i].variable, values[i], 1);
+    const char *mode = getenv("PROF_MODE");
+    bool streams = !mode || !*mode || strcmp(mode, "stream") == 0;
+    r.is_default = !r.output;
+    if (!r.output) r.output = streams ? "trace.raw" : "trace.json";
     if (!check_output(r.output, argv[1])) return EXIT_BAD;
     r.program = argv[1];
     r.status_file = open_status(r.status_path);
