@@ -982,9 +982,10 @@ PROF_API void prof_counter_f(const char *name, double value);
    window, or of a zone that has ended, is ignored and counted: unbalanced, or cut where the thread
    records nothing. One taken without a session does nothing. Any thread; not in a signal handler
    that interrupted the profiler: dropped_busy. C++ exceptions end scopes by themselves.
-   Without these calls a thread that has three quarters of max_depth open ends the zones of
-   PROF_SCOPE and its kin, and of instrumented functions, whose stack frames are gone: those that
-   began deeper in the stack than it is now, or at the same place (x86-64 and aarch64). */
+   Without these calls a thread ends what its own stack no longer has, that is, what began deeper
+   than it is now, or at the same place (x86-64 and aarch64): instrumented functions, with all zones
+   in them, when it begins another; those of PROF_SCOPE and its kin once it has three quarters of
+   max_depth open. */
 PROF_API prof_place prof_mark(void);
 PROF_API void prof_unwind(prof_place mark);
 
@@ -4403,7 +4404,10 @@ typedef struct prof__merged {
 typedef struct prof__entry_frame {
     const void *returns, *frame;
     uintptr_t stack;                     /* the stack pointer at the call; 0: not known */
+    uintptr_t function;                  /* the instrumented one; 0: it is a mark */
 } prof__entry_frame;
+
+typedef struct prof__bounds { uintptr_t low, high; } prof__bounds;
 
 /* What began an open zone. It is kept for the upper quarter of max_depth, whose zones take the slow
    path, and for instrumented functions. What is here may be of an older zone: it is of the zone in
@@ -4524,7 +4528,9 @@ typedef struct prof__state {
     prof__frame *deepest;                /* the last, which is never used */
     prof__frame *crowd;                  /* zones from this frame on take the slow path, which */
     prof__origin *origins;               /* keeps what began them: prof__origin_of */
-    uintptr_t stack_low, stack_high;     /* the memory in which its call stack was last found */
+    prof__bounds stack;                  /* the memory in which its call stack was last found */
+    prof__bounds own;                    /* its thread's own stack: prof__stack_own; 0: not looked
+                                            for yet */
     prof__state_deep deep;
     /* The memory that it writes: */
     prof__row *row;
@@ -6680,7 +6686,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     while (PROF__LOAD(t->deep.open)) prof__deep_pop(t);
     t->details.end = NULL;
     t->last = t->bias = 0;
-    t->stack_low = t->stack_high = 0;
+    t->stack.high = t->own.high = 0;
     t->generation = s->generation;
     t->reserve = PROF__RESERVE(s->max_depth);
     t->clock = s->clock;
@@ -6877,7 +6883,7 @@ PROF__FN prof__state *prof__state_here(prof__slot *slot) {
 #if defined(__GNUC__) && !defined(__TINYC__)
 #  define PROF__ENTRY __attribute__((noinline)) PROF__QUIET
 PROF__FN prof__entry_frame prof__entry_of(const void *returns, const void *frame, void *stack) {
-    prof__entry_frame e = { returns, frame, 0 };
+    prof__entry_frame e = { returns, frame, 0, 0 };
     e.stack = (uintptr_t)stack;
     return e;
 }
@@ -6894,34 +6900,35 @@ PROF__FN prof__entry_frame prof__entry_of(const void *returns, const void *frame
 #  endif
 #else
 #  define PROF__ENTRY PROF__QUIET
-static const prof__entry_frame prof__entry_none = { NULL, NULL, 0 };
+static const prof__entry_frame prof__entry_none = { NULL, NULL, 0, 0 };
 #  define PROF__ENTRY_AT(stack) prof__entry_none
 #  define PROF__ENTRY_FRAME() prof__entry_none
 #endif
 
 PROF__FN void prof__origin_set(prof__state *t, const prof__frame *f, uint32_t kind,
-                               prof__entry_frame entry, uintptr_t function) {
+                               prof__entry_frame entry) {
     prof__origin *o = prof__origin_of(t, f);
     o->stack = entry.stack;
     o->returns = (uintptr_t)entry.returns;
-    o->function = function;
+    o->function = entry.function;
     o->site_kind = f->site | kind;
     o->start = f->start;
 }
 
 #if PROF__LEAVES
-PROF__FN bool prof__stack_find(prof__state *t, uintptr_t at);
+PROF__FN prof__bounds prof__stack_own(uintptr_t at);
 
 /* Has longjmp left the zone of frame f? Blocks and functions that began deeper in the stack than
-   here are over; so are those that began here, by the same instruction in the same stack frame. */
+   here are over; so are those that began here, by the same instruction in the same stack frame.
+   Of stacks that are not the thread's own (coroutines, sigaltstack) nothing is known. */
 PROF__FN bool prof__is_left(prof__state *t, const prof__frame *f, prof__entry_frame here) {
     const prof__origin *o = prof__origin_of(t, f);
     if (!o || (o->site_kind ^ f->site) - 1 >= PROF__BY_FUNCTION) return false;
     if (o->start != f->start || !o->stack || o->stack > here.stack) return false;
-    if (o->stack == here.stack && o->returns != (uintptr_t)here.returns) return false;
-    if ((here.stack < t->stack_low || here.stack >= t->stack_high) &&
-        !prof__stack_find(t, here.stack)) return false;
-    return o->stack >= t->stack_low && o->stack < t->stack_high;
+    if (o->stack == here.stack &&
+        (o->returns != (uintptr_t)here.returns || o->function != here.function)) return false;
+    if (!t->own.high) t->own = prof__stack_own(here.stack);
+    return o->stack >= t->own.low && here.stack < t->own.high;
 }
 
 /* A thread with many open zones begins another: first ends the inner zones that longjmp left. */
@@ -6958,7 +6965,7 @@ PROF__FN prof__frame *prof__open_deep(prof__state *t, uint32_t site, uint32_t wh
             d->frame.epoch = (uint32_t)(now >> 32);
             d->frame.start = (uint32_t)now;
             d->within = 0;
-            prof__origin_set(t, &d->frame, token ? PROF__BY_SCOPE : PROF__BY_CALL, entry, 0);
+            prof__origin_set(t, &d->frame, token ? PROF__BY_SCOPE : PROF__BY_CALL, entry);
         }
     }
     if (!d) return prof__skip(t, &t->counts.deep, token);
@@ -7013,7 +7020,7 @@ PROF__FN prof__frame *prof__open_zone(prof__state *t, uint32_t site, bool token,
     PROF__STORE(t->hot.top, f + 1);
     PROF__STORE(f->site, site);
     PROF__RELEASE(f->start, (uint32_t)now);
-    if (f >= t->crowd) prof__origin_set(t, f, token ? PROF__BY_SCOPE : PROF__BY_CALL, entry, 0);
+    if (f >= t->crowd) prof__origin_set(t, f, token ? PROF__BY_SCOPE : PROF__BY_CALL, entry);
     if (t->observed) prof__observe_begin(t, site);
     return f + 1;
 }
@@ -9923,30 +9930,58 @@ PROF__FN uint32_t prof__function_site(const prof__state *t, uintptr_t address) {
 void __cyg_profile_func_enter(void *function, void *caller) PROF__QUIET;
 void __cyg_profile_func_exit(void *function, void *caller) PROF__QUIET;
 
+/* Is the zone of frame f this function's? 0: is it any function's? */
 PROF__INLINE bool prof__is_function(const prof__state *t, const prof__frame *f,
                                     uintptr_t function) {
     const prof__origin *o = prof__origin_of(t, f);
-    return o->function == function && o->site_kind == (f->site | PROF__BY_FUNCTION) &&
-           o->start == f->start;
+    return (!function || o->function == function) &&
+           o->site_kind == (f->site | PROF__BY_FUNCTION) && o->start == f->start;
 }
 
-/* How many zones are open up to the innermost one of this function; 0: it has none open. */
-PROF__FN size_t prof__function_zones(const prof__state *t, uintptr_t function) {
+/* How many zones are open up to the innermost one of this function, whose frame is *at; 0: it has
+   none open. */
+PROF__FN size_t prof__function_zones(const prof__state *t, uintptr_t function,
+                                     const prof__frame **at) {
     const prof__frame *f = t->hot.top;
     uint32_t deep = PROF__LOAD(t->deep.open);
     const prof__deeps *b = t->deep.zones;
     while (deep && !prof__is_function(t, &b->zones[(deep - 1) % PROF__DEEPS].frame, function))
         if (--deep % PROF__DEEPS == 0) b = b->below;
     while (!deep && f > t->hot.bottom && !prof__is_function(t, f - 1, function)) f--;
+    *at = deep ? &b->zones[(deep - 1) % PROF__DEEPS].frame : f - 1;
     return f > t->hot.bottom ? (size_t)(f - t->frames) + deep : 0;
 }
+
+#if PROF__LEAVES
+/* A function begins: may longjmp have left the innermost one? */
+PROF__INLINE bool prof__functions_left(const prof__state *t, prof__entry_frame here) {
+    const prof__frame *f = t->hot.top;
+    while (f > t->hot.bottom && !prof__is_function(t, f - 1, 0)) f--;
+    return PROF__LOAD(t->deep.open) ||
+           (f > t->hot.bottom && prof__origin_of(t, f - 1)->stack <= here.stack);
+}
+
+/* Ends the functions that longjmp left, and all that is in them. */
+PROF__FN void prof__functions_heal(prof__slot *slot, prof__state *t, prof__entry_frame here) {
+    const prof__frame *f;
+    size_t zones;
+    if (!prof__enter(slot)) return;
+    while (prof__is_open(t) && (zones = prof__function_zones(t, 0, &f)) != 0 &&
+           prof__is_left(t, f, here)) prof__unwind_to(t, zones - 1, 0);
+    prof__leave(slot);
+}
+#else
+#  define prof__functions_left(t, here) ((void)(t), (void)(here), false)
+#  define prof__functions_heal(slot, t, here) ((void)0)
+#endif
 
 /* A function ends that is not the innermost zone. The zones in its zone, which longjmp left, end
    first. False: this session has no zone of it, so that its end must end nothing. */
 PROF__FN bool prof__function_heal(prof__slot *slot, prof__state *t, uintptr_t function) {
+    const prof__frame *f;
     size_t zones;
     if (!prof__enter(slot)) return true;
-    zones = prof__is_open(t) ? prof__function_zones(t, function) : 0;
+    zones = prof__is_open(t) ? prof__function_zones(t, function, &f) : 0;
     if (zones) prof__unwind_to(t, zones, t->skipped);
     else PROF__BUMP(t->counts.cut, 1);
     prof__leave(slot);
@@ -9970,6 +10005,7 @@ PROF__INLINE bool prof__is_excluded(uintptr_t function) {
 
 void __cyg_profile_func_enter(void *function, void *caller) {
     prof__slot *slot = prof__slot_get();
+    prof__entry_frame here = PROF__ENTRY_FRAME();
     prof__frame *opened = NULL;
     prof__state *t;
     uint32_t site;
@@ -9977,15 +10013,15 @@ void __cyg_profile_func_enter(void *function, void *caller) {
     if (slot->inside || slot->busy || !PROF__LOAD(prof__on)) return;
     if (prof__is_excluded((uintptr_t)function)) return;
     slot->inside = true;
+    here.function = (uintptr_t)function;
     t = prof__state_to_begin(false);
+    if (t && prof__functions_left(t, here)) prof__functions_heal(slot, t, here);
     site = t ? prof__function_site(t, (uintptr_t)function) : 0;
 #if PROF__FAST
     if (site > PROF__NO_LOCK) opened = prof__frame_open(&t->hot, site);
 #endif
-    if (t && !opened) opened = prof__begin_site(site, false, PROF__ENTRY_FRAME());
-    if (opened)
-        prof__origin_set(t, opened - 1, PROF__BY_FUNCTION, PROF__ENTRY_FRAME(),
-                         (uintptr_t)function);
+    if (t && !opened) opened = prof__begin_site(site, false, here);
+    if (opened) prof__origin_set(t, opened - 1, PROF__BY_FUNCTION, here);
     slot->inside = false;
 }
 
@@ -10219,24 +10255,44 @@ PROF__FN uint32_t prof__trail_add(const prof__trail *k) {
 #  define PROF__CODE(address) ((uintptr_t)(address))
 #endif
 #if PROF__FRAMES
-/* Finds the memory that holds this part of the stack, so that nothing past it is read. */
-PROF__FN bool prof__stack_find(prof__state *t, uintptr_t at) {
+/* The memory that holds this part of the stack, so that nothing past it is read; else nothing. */
+PROF__FN prof__bounds prof__stack_find(uintptr_t at) {
+    prof__bounds found = { 1, 1 };
 #  if defined(__APPLE__)
-    t->stack_high = (uintptr_t)pthread_get_stackaddr_np(pthread_self());
-    t->stack_low = t->stack_high - pthread_get_stacksize_np(pthread_self());
+    uintptr_t high = (uintptr_t)pthread_get_stackaddr_np(pthread_self());
+    uintptr_t low = high - pthread_get_stacksize_np(pthread_self());
+    if (at >= low && at < high) found.low = low, found.high = high;
 #  else
     prof__map m;
-    t->stack_low = t->stack_high = 0;
-    if (!prof__map_open(&m, NULL)) return false;
+    if (!prof__map_open(&m, NULL)) return found;
     while (prof__map_next(&m))
         if (at >= m.low && at < m.high) {
-            t->stack_low = m.low;
-            t->stack_high = m.high;
+            found.low = m.low;
+            found.high = m.high;
         }
     close(m.file);
 #  endif
-    return at >= t->stack_low && at < t->stack_high;
+    return found;
 }
+
+#  if PROF__LEAVES
+/* The calling thread's own stack, if `at` is in it; else nothing. The main thread's lies below what
+   the kernel put there, with nothing else near; another's ends where the C library keeps what it
+   knows of the thread. */
+PROF__FN prof__bounds prof__stack_own(uintptr_t at) {
+#    if defined(__linux__)
+    uintptr_t kernel = (uintptr_t)getauxval(25 /* AT_RANDOM */), self = (uintptr_t)pthread_self();
+    prof__bounds found = { kernel - ((uintptr_t)8 << 20), kernel };
+    if (at >= found.low && at < kernel) return found;
+    found = prof__stack_find(at);
+    if (self > at && self < found.high) found.high = self;
+    else found.low = found.high = 1;
+    return found;
+#    else
+    return prof__stack_find(at);
+#    endif
+}
+#  endif
 
 /* Reads frame after frame, outwards. Code without frame pointers may leave anything in the
    register, so each is checked. */
@@ -10245,9 +10301,9 @@ PROF__FN uint32_t prof__native_frames(prof__state *t, prof__entry_frame entry, u
     uintptr_t last = (uintptr_t)__builtin_frame_address(0), at = (uintptr_t)entry.frame;
     uint32_t n = 0;
     to[n++] = PROF__CODE(entry.returns);
-    if ((last < t->stack_low || last >= t->stack_high) && !prof__stack_find(t, last)) return n;
-    while (n < PROF__NATIVE_MOST && at > last && at < t->stack_high && !(at % sizeof at) &&
-           t->stack_high - at >= 2 * sizeof at) {
+    if (last < t->stack.low || last >= t->stack.high) t->stack = prof__stack_find(last);
+    while (n < PROF__NATIVE_MOST && at > last && at < t->stack.high && !(at % sizeof at) &&
+           t->stack.high - at >= 2 * sizeof at) {
         const uintptr_t *frame = (const uintptr_t *)at;
         if (PROF__CODE(frame[1]) < 4096) break;
         to[n++] = PROF__CODE(frame[1]);

@@ -31,13 +31,16 @@ def run(program, kind, mode, **variables):     # the lines of its WORK_OUT
 
 class Session:                # what session.c tells: figures, and rows by name
     def __init__(self, *run_of, **variables):
-        self.figures, self.calls, self.self_ns = {}, collections.Counter(), collections.Counter()
+        self.figures = {}
+        self.calls, self.self_ns, self.total_ns = (collections.Counter() for _ in range(3))
         self.answer, lines = run(*run_of, **variables)
         for line in lines:
-            key, value, *more = line.split(maxsplit=3)
+            key, value, *more = line.split(maxsplit=4)
             if key == "row":
-                self.calls[more[1].strip()] += int(value)
-                self.self_ns[more[1].strip()] += int(more[0])
+                name = more[2].strip()
+                self.calls[name] += int(value)
+                self.self_ns[name] += int(more[0])
+                self.total_ns[name] += int(more[1])
             else:
                 self.figures[key] = float(value)
         self.seconds = self.figures["seconds"]
@@ -122,6 +125,17 @@ def compare(program, kind, counts, plain):
                    full_shares(program, kind, zones))
 
 
+# What longjmp leaves ends where the program goes on: luaD_throw, which only jumps, has no time. Programs
+# without longjmp leave nothing.
+def left(program, session):
+    healed, whole = session.figures["healed"], sum(session.self_ns.values())
+    share = 100 * session.total_ns["luaD_throw"] / whole
+    if program == "lua":
+        print(f"lua: {int(healed)} zones left by longjmp; luaD_throw has {share:.2f} % of the time")
+    check(f"{program}/left_open", [] if (healed > 0) == (program == "lua") and share < 1 else [
+        f"{int(healed)} zones were left; luaD_throw has {share:.2f} % of the time"])
+
+
 def growth(program, full, zones):     # what a zone costs when the arena is full, and when it is not
     small = {"WORK_SIZE": "16384"}
     fits = Session(program, "instrumented", "trace", **small)
@@ -140,6 +154,8 @@ for program in programs:
     for kind in ("marked", "instrumented"):
         trace, row = compare(program, kind, counts, plain)
         rows.append(row)
+        if kind == "instrumented":
+            left(program, trace)
     if program == "zstd":
         growth(program, trace, sum(counts.values()))
 widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]

@@ -58,8 +58,9 @@ static void tell_rows(FILE *out, prof_trace *trace) {
     prof_average *rows = (prof_average *)calloc(count + 1, sizeof *rows);
     if (!rows || prof_key_averages(trace, &averages, rows, count) != count) fail("no averages");
     for (size_t i = 0; i < count; i++)
-        fprintf(out, "row %llu %lld %s\n", (unsigned long long)rows[i].count,
-                (long long)rows[i].self_cpu_time_total_ns, rows[i].key);
+        fprintf(out, "row %llu %lld %lld %s\n", (unsigned long long)rows[i].count,
+                (long long)rows[i].self_cpu_time_total_ns, (long long)rows[i].cpu_time_total_ns,
+                rows[i].key);
     free(rows);
 }
 

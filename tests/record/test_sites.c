@@ -4,6 +4,12 @@
 #define PROF_INSTRUMENT_FUNCTIONS
 #include "../test.h"
 
+#include <setjmp.h>
+#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
+#  include <pthread.h>
+#  include <ucontext.h>
+#endif
+
 static int marked;
 
 #define MARK(name) do { PROF_BEGIN(name); test_time.tick += 10; PROF_END(); marked++; } while (0)
@@ -141,6 +147,113 @@ static void test_functions_left(void) {
     EQUAL(prof_get_stats(NULL).unfinished, 0);
 }
 
+/* What a function leaves by longjmp has ended where the next one begins less deep in the stack, or
+   as deep by the same call; so have the marks in it. */
+static jmp_buf caught;
+__attribute__((noinline)) static void throws(void) {
+    __cyg_profile_func_enter(functions + 2, NULL);
+    prof_push("within");
+    prof_push("deeper");
+    test_time.tick++;
+    longjmp(caught, 1);
+}
+
+__attribute__((noinline)) static void parses(int i) {
+    __cyg_profile_func_enter(functions + 1, NULL);
+    if (i % 10 == 0) throws();
+    test_time.tick += 10;
+    __cyg_profile_func_exit(functions + 1, NULL);
+}
+
+__attribute__((noinline)) static void parses_all(volatile int depth) {
+    __cyg_profile_func_enter(functions + 0, NULL);
+    if (depth) parses_all(depth - 1);
+    for (volatile int i = 0; !depth && i < 100; i++)
+        if (!setjmp(caught)) parses(i);
+    __cyg_profile_func_exit(functions + 0, NULL);
+}
+
+static void times_of_thrown(int depth) {
+    prof_desc desc = test_desc();
+    prof_average rows[5];
+    prof_stats stats;
+    const char *names[5];
+    const uint64_t count[5] = { (uint64_t)depth + 1, 100, 10, 10, 10 };
+    const int64_t total[5] = { 0, 910, 10, 10, 10 };
+    EQUAL(prof_start(&desc), PROF_OK);
+    parses_all(depth);
+    EQUAL(prof_key_averages(prof_stop(), NULL, rows, 5), 5);
+    for (int i = 0; i < 3; i++)
+        names[i] = prof__site(prof__function_find((uintptr_t)(functions + i))->id >> 8)->name;
+    names[3] = "within";
+    names[4] = "deeper";
+    for (int n = 0; n < 5; n++) {
+        int i = 0;
+        while (i < 5 && strcmp(names[n], rows[i].key) != 0) i++;
+        CHECK(i < 5, "no row %s", names[n]);
+        EQUAL(rows[i].count, count[n]);
+        if (n) EQUAL(rows[i].cpu_time_total_ns, total[n]);
+    }
+    stats = prof_get_stats(NULL);
+    EQUAL(stats.healed, 40);
+    EQUAL(stats.cut + stats.unbalanced + stats.unfinished, 0);
+}
+
+static void test_functions_thrown(void) {
+#if defined(_WIN32) || (!defined(__x86_64__) && !defined(__aarch64__))
+    SKIP("the stack pointer does not tell here");
+#endif
+    PASS_ON(times_of_thrown(0));
+    PASS_ON(times_of_thrown(61));        /* the last frames, */
+    PASS_ON(times_of_thrown(62));
+    PASS_ON(times_of_thrown(100));       /* and zones deeper than max_depth */
+}
+
+#if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
+/* Nothing is over because another stack lies higher: a coroutine's, in the memory of main(). */
+static ucontext_t thread_context, coroutine_context;
+static void coroutine(void) {
+    for (int i = 0; i < 10; i++) {
+        __cyg_profile_func_enter(functions + 1, NULL);
+        swapcontext(&coroutine_context, &thread_context);
+        __cyg_profile_func_exit(functions + 1, NULL);
+    }
+}
+
+static void *resumes(void *stack) {
+    __cyg_profile_func_enter(functions + 0, NULL);
+    getcontext(&coroutine_context);
+    coroutine_context.uc_stack.ss_sp = stack;
+    coroutine_context.uc_stack.ss_size = 1 << 16;
+    coroutine_context.uc_link = &thread_context;
+    makecontext(&coroutine_context, coroutine, 0);
+    for (int i = 0; i <= 10; i++) {
+        swapcontext(&thread_context, &coroutine_context);
+        if (i == 10) break;
+        __cyg_profile_func_enter(functions + 2, NULL);
+        __cyg_profile_func_exit(functions + 2, NULL);
+    }
+    __cyg_profile_func_exit(functions + 0, NULL);
+    return NULL;
+}
+
+static void test_functions_of_coroutines(void) {
+    prof_desc desc = test_desc();
+    char stack[1 << 16];
+    pthread_t thread;
+    prof_stats stats;
+    EQUAL(prof_start(&desc), PROF_OK);
+    EQUAL(pthread_create(&thread, NULL, resumes, stack), 0);
+    pthread_join(thread, NULL);
+    CHECK(prof_stop() != NULL, "no trace");
+    stats = prof_get_stats(NULL);
+    EQUAL(stats.recorded, 21);
+    EQUAL(stats.healed + stats.cut + stats.unfinished, 0);
+}
+#else
+static void test_functions_of_coroutines(void) { SKIP("the stack pointer does not tell here"); }
+#endif
+
 /* Nor does a thread fall silent when none of the functions around it ever ends. */
 static void test_functions_left_for_ever(void) {
     prof_desc desc = test_desc();
@@ -160,6 +273,8 @@ static void test_functions_left_for_ever(void) {
 int main(void) {
     RUN(test_sites_without_room);
     RUN(test_functions_left);
+    RUN(test_functions_thrown);
+    RUN(test_functions_of_coroutines);
     RUN(test_functions_left_for_ever);
     RUN(test_sites_too_many);
     return test_end();
