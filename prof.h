@@ -3247,20 +3247,23 @@ PROF__FN bool prof__real_below(prof__real a, prof__real b) {
     return a.e != b.e ? a.e < b.e : a.m < b.m;   /* both m have 53 bits */
 }
 
-/* How many digits there are is counted first, so that each is written once, where it belongs. */
+/* n < 100 in two digits. A Cortex-M0 has no division: n * 103 / 1024 is n / 10. */
+PROF__EAGER char *prof__text_two(char *p, uint32_t n) {
+    uint32_t tens = n * 103 >> 10;
+    *p++ = (char)('0' + tens);
+    *p++ = (char)('0' + n - 10 * tens);
+    return p;
+}
+
 PROF__FN char *prof__text_u64(char *p, uint64_t n) {
-    uint64_t limit = 10;
-    int digits = 1;
-    char *end;
-    for (; digits < 20 && n >= limit; limit *= 10) digits++;
-    end = p + digits;
-    for (p = end; n >= 10;) {
-        uint32_t two = prof__divide(&n, 100);
-        *--p = (char)('0' + two % 10);
-        *--p = (char)('0' + two / 10);
-    }
-    if (n || p == end) p[-1] = (char)('0' + n);
-    return end;
+    char digits[20], *from = digits + sizeof digits;
+    do {
+        from -= 2;
+        (void)prof__text_two(from, prof__divide(&n, 100));
+    } while (n);
+    from += *from == '0';
+    while (from < digits + sizeof digits) *p++ = *from++;
+    return p;
 }
 
 PROF__FN char *prof__text_i64(char *p, int64_t n) {
@@ -3268,15 +3271,18 @@ PROF__FN char *prof__text_i64(char *p, int64_t n) {
     return prof__text_u64(p, n < 0 ? 0u - (uint64_t)n : (uint64_t)n);
 }
 
+/* A point, and n in 2 or 3 decimals: n * 41 / 4096 is n / 100. */
+PROF__EAGER char *prof__text_part(char *p, uint32_t n, int decimals) {
+    uint32_t hundreds = n * 41 >> 12;
+    *p++ = '.';
+    if (decimals == 3) *p++ = (char)('0' + hundreds);
+    return prof__text_two(p, n - 100 * hundreds);
+}
+
 /* ns as microseconds with three decimals. */
 PROF__FN char *prof__text_us(char *p, uint64_t ns) {
     uint32_t part = prof__divide(&ns, 1000);
-    p = prof__text_u64(p, ns);
-    *p++ = '.';
-    *p++ = (char)('0' + part / 100);
-    *p++ = (char)('0' + part / 10 % 10);
-    *p++ = (char)('0' + part % 10);
-    return p;
+    return prof__text_part(prof__text_u64(p, ns), part, 3);
 }
 
 /* printf's %.2f or %.3f, ties to even on the exact value. Past 2^64 it stops at 2^64 - 1. */
@@ -3296,9 +3302,7 @@ PROF__FN char *prof__text_real(char *p, prof__real x, int decimals) {
         part = prof__divide(&n, scale);
         p = prof__text_u64(p, n);
     }
-    *p++ = '.';
-    for (scale /= 10; scale; scale /= 10) *p++ = (char)('0' + part / scale % 10);
-    return p;
+    return prof__text_part(p, part, decimals);
 }
 
 /* us in a unit, with three decimals and the unit's name; unit 0: us, without a name. */
@@ -3317,11 +3321,13 @@ PROF__FN prof__real prof__us(int64_t ns) {
 }
 
 PROF__FN char *prof__text_share(char *p, prof__real part, prof__real total) {
+    prof__real hundredths = prof__real_round(part.m * 100, part.e, false);   /* 53 + 7 bits */
+    hundredths.negative = part.negative;
     if (!total.m) {
         memcpy(p, "NaN", 3);
         return p + 3;
     }
-    p = prof__text_real(p, prof__real_div(prof__real_mul(part, prof__real_from(100)), total), 2);
+    p = prof__text_real(p, prof__real_div(hundredths, total), 2);
     *p++ = '%';
     return p;
 }
@@ -3434,9 +3440,12 @@ PROF__FN void prof__out_u64(prof__out *o, uint64_t n) {
     o->p = prof__text_u64(o->p, n);
 }
 
-PROF__FN void prof__out_i64(prof__out *o, int64_t n) {
-    prof__out_room(o, 21);
-    o->p = prof__text_i64(o->p, n);
+/* us: n is ns, written as microseconds with three decimals. */
+PROF__FN void prof__out_number(prof__out *o, int64_t n, bool us) {
+    uint64_t size = n < 0 ? 0u - (uint64_t)n : (uint64_t)n;
+    prof__out_room(o, 32);
+    if (n < 0) *o->p++ = '-';
+    o->p = us ? prof__text_us(o->p, size) : prof__text_u64(o->p, size);
 }
 
 /* Bytes of the UTF-8 sequence at s: 1 to 4; 0 when it is not one. */
@@ -3482,20 +3491,22 @@ PROF__FN void prof__out_code_point(prof__out *o, const char **s) {
    Moves *s past it, and returns p behind it. */
 PROF__FN char *prof__text_json(char *p, const char **s) {
     static const char hex[] = "0123456789abcdef";
-    const unsigned char c = (unsigned char)**s;
-    size_t n = prof__utf8_length(*s), bytes = n ? n : 3;
-    if (n < 4 && prof__control(*s)) {
-        uint32_t code = n == 1 ? c : c & (n == 2 ? 0x1fu : 0xfu);
-        for (size_t i = 1; i < n; i++) code = code << 6 | ((unsigned char)(*s)[i] & 0x3f);
-        memcpy(p, "\\u", 2);
-        for (int i = 0; i < 4; i++) p[2 + i] = hex[code >> (12 - 4 * i) & 15];
-        bytes = 6;
-    } else {
-        if (c == '"' || c == '\\') *p++ = '\\';
-        memcpy(p, n ? *s : "\xef\xbf\xbd", bytes);
-    }
+    const char *c = *s;
+    size_t n = prof__utf8_length(c);
     *s += n ? n : 1;
-    return p + bytes;
+    if (!n) c = "\xef\xbf\xbd";
+    n = n ? n : 3;
+    if (n < 4 && prof__control(c)) {
+        uint32_t code = (unsigned char)*c & 0xffu >> n;
+        while (--n) code = code << 6 | ((unsigned char)*++c & 0x3f);
+        *p++ = '\\';
+        *p++ = 'u';
+        for (int i = 12; i >= 0; i -= 4) *p++ = hex[code >> i & 15];
+        return p;
+    }
+    if (*c == '"' || *c == '\\') *p++ = '\\';
+    while (n--) *p++ = *c++;
+    return p;
 }
 
 /* Writes s escaped for the inside of a JSON string. */
@@ -3506,12 +3517,6 @@ PROF__FN void prof__out_json(prof__out *o, const char *s) {
         prof__out_room(o, 6);
         if (*s) o->p = prof__text_json(o->p, &s);
     }
-}
-
-PROF__FN void prof__out_us(prof__out *o, int64_t ns) {
-    prof__out_room(o, 32);
-    if (ns < 0) *o->p++ = '-';
-    o->p = prof__text_us(o->p, ns < 0 ? 0u - (uint64_t)ns : (uint64_t)ns);
 }
 
 /* Writes format, in which %s is a text, %j a text inside a JSON string, %u a uint64_t, %i an
@@ -3527,8 +3532,8 @@ PROF__FN void prof__out_list(prof__out *o, const char *format, va_list arguments
         if (what == 's') prof__out_text(o, va_arg(arguments, const char *));
         else if (what == 'j') prof__out_json(o, va_arg(arguments, const char *));
         else if (what == 'u') prof__out_u64(o, va_arg(arguments, uint64_t));
-        else if (what == 't') prof__out_us(o, va_arg(arguments, int64_t));
-        else if (PROF__BARE || what == 'i') prof__out_i64(o, va_arg(arguments, int64_t));
+        else if (PROF__BARE || what == 'i' || what == 't')
+            prof__out_number(o, va_arg(arguments, int64_t), what == 't');
         else {
             from = va_arg(arguments, const char *);
             prof__out_bytes(o, from, va_arg(arguments, size_t));
@@ -4989,10 +4994,9 @@ PROF__FN uint64_t prof__tally_count(const prof__tally *r) {
 /* The ticks that this share of the calls took at most. Within a bucket they are taken to be spread
    evenly. */
 PROF__FN uint64_t prof__tally_percentile(const prof__tally *r, uint32_t percent) {
-    uint64_t before = 0, ticks = 0, rest, rank = prof__tally_count(r);
-    uint32_t last = prof__divide(&rank, 100) * percent + 99;
+    uint64_t before = 0, ticks = 0, rest, rank = prof__tally_count(r) * percent + 99;
     int i = 0;
-    rank = rank * percent + last / 100;
+    (void)prof__divide(&rank, 100);
     for (; i < PROF__BUCKETS - 1 && before + r->histogram[i] < rank; i++) before += r->histogram[i];
     if (i && r->histogram[i]) {
         uint64_t low = (uint64_t)1 << (i - 1) * PROF__BUCKET_BITS, parts = r->histogram[i];
@@ -14365,9 +14369,13 @@ PROF__FN int prof__metric_column(prof_metric metric) {
 
 #define PROF__FITTED (PROF__BARE ? 1 : (int)PROF__COLUMNS)   /* columns that can be fitted */
 
-/* Rows are averages, the caller's own, or the events themselves, seen as averages of one. */
+/* Rows are averages, the caller's own, or the events themselves, seen as averages of one. Who makes
+   rows of a trace, and its notes, is called by a pointer: a target that writes only rows of its own
+   links nothing of it. */
 typedef struct prof__table {
     const struct prof_trace *trace;      /* NULL: the rows are the caller's */
+    prof_average (*made)(const struct prof__table *t, uint32_t i);   /* a row; NULL: of `rows` */
+    void (*notes)(struct prof__table *t);
     const prof_table_desc *desc;
     prof_view view;
     const prof__groups *groups;
@@ -14389,10 +14397,13 @@ typedef struct prof__table {
 #define PROF__COLUMN 12
 
 PROF__FN prof_average prof__table_row(const prof__table *t, uint32_t i) {
+    return t->rows ? t->rows[i] : (t->made)(t, i);
+}
+
+PROF__FN prof_average prof__table_made(const prof__table *t, uint32_t i) {
     prof_average r;
     prof__beside b;
     prof__close c;
-    if (t->rows) return t->rows[i];
     if (PROF__BARE || t->groups) return prof__group_average(t->groups, i);
     r = prof__average_of(t->trace->events + i, i);
     c = prof__event_close(t->trace, i, &b);
@@ -14477,7 +14488,7 @@ PROF__FN void prof__put_dims(prof__out *o, const prof_shape *s, const char *comm
     prof__out_text(o, "[");
     for (uint32_t i = 0; s->dims && i < s->count; i++) {
         if (i) prof__out_text(o, comma);
-        prof__out_i64(o, s->dims[i]);
+        prof__out_number(o, s->dims[i], false);
     }
     prof__out_text(o, "]");
 }
@@ -14895,12 +14906,11 @@ PROF__FN void prof__list_number(prof__out *o, const prof_average *r, int column,
         prof__out_room(o, 48);
         o->p = prof__text_real(o->p, prof__ns_per(r, n), 3);
     }
-    else if (shows == PROF__SHOW_TIME) prof__out_us(o, n);
     else if (shows == PROF__SHOW_MEAN) {
         prof__out_room(o, 48);
         o->p = prof__text_real(o->p, prof__mean_us(n, r->count), 3);
     } else if (shows == PROF__SHOW_FLAG && json) prof__out_text(o, n ? "true" : "false");
-    else prof__out_i64(o, n);
+    else prof__out_number(o, n, shows == PROF__SHOW_TIME);
 }
 
 /* Texts, one or more, within quotes. In CSV each has a line. */
@@ -15291,7 +15301,23 @@ PROF__CALL bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *no
     return true;
 }
 
-/* Writes the sums, and tells what was dropped or mended. */
+/* Tells what of the trace was dropped or mended. */
+PROF__FN void prof__table_notes(prof__table *t) {
+    prof_stats stats = prof_get_stats(t->trace);
+    prof__table_timeline(t, &stats);
+    for (size_t i = 0; i < PROF__NOTES; i++) {
+        uint64_t count = prof__note_count(&stats, i);
+        if (!count) continue;
+        prof__out_text(&t->out, prof__note_text(prof__note_key(i)));
+        prof__out_text(&t->out, ": ");
+        prof__out_u64(&t->out, count);
+        prof__out_text(&t->out, "\n");
+    }
+    if (PROF__BARE && !stats.ticks_per_second)
+        prof__out_text(&t->out, "1 ns is 1 tick: set desc.platform.ticks_per_second\n");
+    prof__table_devices(t);
+}
+
 PROF__FN void prof__table_foot(prof__table *t) {
     if (t->count) {
         prof__table_rule(t);
@@ -15303,21 +15329,7 @@ PROF__FN void prof__table_foot(prof__table *t) {
     prof__table_left_out(t);
     if (t->desc->hide_notes) return;
     prof__table_remarks(t);
-    if (t->trace) {
-        prof_stats stats = prof_get_stats(t->trace);
-        prof__table_timeline(t, &stats);
-        for (size_t i = 0; i < PROF__NOTES; i++) {
-            uint64_t count = prof__note_count(&stats, i);
-            if (!count) continue;
-            prof__out_text(&t->out, prof__note_text(prof__note_key(i)));
-            prof__out_text(&t->out, ": ");
-            prof__out_u64(&t->out, count);
-            prof__out_text(&t->out, "\n");
-        }
-        if (PROF__BARE && !stats.ticks_per_second)
-            prof__out_text(&t->out, "1 ns is 1 tick: set desc.platform.ticks_per_second\n");
-        prof__table_devices(t);
-    }
+    if (t->notes) (t->notes)(t);
     prof__table_tiny(t);
 }
 
@@ -15422,6 +15434,8 @@ PROF__CALL prof_result prof_write_table(const prof_trace *trace, const prof_tabl
     if (result != PROF_OK) return result;
     prof__table_open(&t, desc ? desc : prof__table_usual(&usual), out);
     t.trace = trace;
+    t.made = prof__table_made;
+    t.notes = prof__table_notes;
     if (!prof__table_find(&t, &g, &order))
         return PROF__BARE ? PROF_ERROR_UNSUPPORTED : PROF_ERROR_MEMORY;
     prof__table_view(&t);
@@ -15517,33 +15531,35 @@ PROF__FN void prof__chrome_place(prof__place *place, uint32_t pid, uint32_t thre
     place->length = (size_t)(p - place->text);
 }
 
-PROF__FN void prof__chrome_where(prof__out *o, const prof__place *place, int64_t ns) {
+/* Begins an event of a thread, up to its time. ph: with what else stands before its name. */
+PROF__FN void prof__chrome_front(prof__out *o, const prof__place *place, const char *ph,
+                                 const char *name, int64_t ns) {
+    prof__out_f(o, ",\n{\"ph\":\"%s\",\"name\":\"%j\",", ph, name);
     if (PROF__BARE) prof__out_f(o, "\"pid\":1,\"tid\":%u,\"ts\":%t", place->tid, ns);
     else prof__out_f(o, "%b%t", place->text, place->length, ns);
 }
 
 PROF__FN void prof__chrome_zone(prof__out *o, const prof__place *place, const char *name,
                                 int64_t start_ns, int64_t end_ns, uint32_t flags) {
+    const char *end = flags & PROF_EVENT_UNFINISHED ? ",\"args\":{\"finished\":false}}"
+                    : flags & PROF_EVENT_PARTIAL ? ",\"args\":{\"partial\":true}}" : "}";
     char *p;
     if (PROF__BARE) {
-        prof__out_f(o, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"%j\",", name);
-        prof__chrome_where(o, place, start_ns);
-        prof__out_f(o, ",\"dur\":%t", end_ns - start_ns);
-    } else {
-        prof__out_room(o, 64);
-        o->p = PROF__LITERAL(o->p, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"");
-        prof__out_json(o, name);
-        prof__out_room(o, 160);
-        p = PROF__LITERAL(o->p, "\",");
-        memcpy(p, place->text, sizeof place->text);   /* all: a copy of known size is the fastest */
-        p = prof__text_us(p + place->length, (uint64_t)start_ns);
-        p = PROF__LITERAL(p, ",\"dur\":");
-        o->p = prof__text_us(p, (uint64_t)end_ns - (uint64_t)start_ns);
+        prof__chrome_front(o, place, "X\",\"cat\":\"cpu_op", name, start_ns);
+        prof__out_f(o, ",\"dur\":%t%s", end_ns - start_ns, end);
+        return;
     }
-    if (PROF__UNLIKELY(flags & (PROF_EVENT_UNFINISHED | PROF_EVENT_PARTIAL)))
-        prof__out_text(o, flags & PROF_EVENT_UNFINISHED ? ",\"args\":{\"finished\":false}"
-                                                        : ",\"args\":{\"partial\":true}");
-    prof__out_bytes(o, "}", 1);
+    prof__out_room(o, 64);
+    o->p = PROF__LITERAL(o->p, ",\n{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"");
+    prof__out_json(o, name);
+    prof__out_room(o, 160);
+    p = PROF__LITERAL(o->p, "\",");
+    memcpy(p, place->text, sizeof place->text);   /* all: a copy of known size is the fastest */
+    p = prof__text_us(p + place->length, (uint64_t)start_ns);
+    p = PROF__LITERAL(p, ",\"dur\":");
+    o->p = prof__text_us(p, (uint64_t)end_ns - (uint64_t)start_ns);
+    if (PROF__UNLIKELY(end[1])) prof__out_text(o, end);
+    else *o->p++ = '}';
 }
 
 PROF__RARE void prof__chrome_meta(prof__out *o, const char *name, int64_t pid, uint64_t tid,
@@ -15782,7 +15798,7 @@ PROF__FN void prof__chrome_key(prof__out *o, const char **before, const char *ke
 
 PROF__FN void prof__chrome_number(prof__out *o, const char **before, const char *key, int64_t n) {
     prof__chrome_key(o, before, key);
-    prof__out_i64(o, n);
+    prof__out_number(o, n, false);
 }
 
 PROF__FN void prof__chrome_string(prof__out *o, const char **before, const char *key,
@@ -16454,7 +16470,7 @@ PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
     prof__out_text(o, ",\"" PROF_KEY_TIMELINE_END "\":");
     prof__out_u64(o, stats.timeline_ns);
     prof__out_text(o, ",\"" PROF_KEY_SESSION "\":");
-    prof__out_i64(o, prof__to_ns(&scale, s->stop_tick));
+    prof__out_number(o, prof__to_ns(&scale, s->stop_tick), false);
     prof__chrome_sums_list(o, s, false);
     if (prof__sources.told) prof__chrome_sums_list(o, s, true);
 }
@@ -16784,10 +16800,8 @@ PROF__EAGER void prof__chrome_at(prof__chrome *w, uint32_t thread) {
 /* An instant (value NULL) or a counter's value; real: the value is the bits of a double. */
 PROF__FN void prof__chrome_put_moment(prof__out *o, const prof__place *place, const char *name,
                                       int64_t ns, const int64_t *value, bool real) {
-    prof__out_f(o, value ? ",\n{\"ph\":\"C\",\"name\":\"%j\","
-                         : ",\n{\"ph\":\"i\",\"cat\":\"cpu_instant_event\",\"s\":\"t\","
-                           "\"name\":\"%j\",", name);
-    prof__chrome_where(o, place, ns);
+    prof__chrome_front(o, place, value ? "C" : "i\",\"cat\":\"cpu_instant_event\",\"s\":\"t", name,
+                       ns);
     if (!value) prof__out_text(o, "}");
     else if (!PROF__BARE && real) prof__chrome_real(o, (uint64_t)*value);
     else prof__out_f(o, ",\"args\":{\"value\":%i}}", *value);
@@ -17340,7 +17354,7 @@ typedef struct prof__timeline {
 PROF__FN void prof__timeline_row(prof__timeline *t, bool times, bool first) {
     if (!first) prof__out_text(&t->out, ", ");
     if (times) {
-        prof__out_i64(&t->out, t->us);
+        prof__out_number(&t->out, t->us, false);
         return;
     }
     for (int i = 0; i < 9; i++) prof__out_f(&t->out, i ? ", %i" : "[%i", t->in_use[i]);
