@@ -427,9 +427,20 @@ def real_traces():
 
 # ---- Wanted differences ----
 
+def near(old, new, most):
+    """Are both texts the same, but for numbers that differ by `most` in their last place?"""
+    number = re.compile(r'\d+(?:\.\d+)?')
+    if number.split(old) != number.split(new):
+        return False
+    pairs = [(x, y, len(x.partition('.')[2]) == len(y.partition('.')[2]))
+             for x, y in zip(number.findall(old), number.findall(new))]
+    return all(same and abs(int(x.replace('.', '')) - int(y.replace('.', ''))) <= most
+               for x, y, same in pairs)
+
+
 class Wanted:
     """A line: case ; field ; old ; new ; why. The first two are patterns of a shell, the next two
-    regular expressions of the whole."""
+    regular expressions of the whole; new +-N: as near takes it."""
     def __init__(self, line):
         self.line = line
         self.case, self.field, self.old, self.new, _ = (word.strip() for word in line.split(' ; '))
@@ -438,7 +449,10 @@ class Wanted:
     def covers(self, difference):
         _, case, field, old, new = difference
         if not (fnmatch.fnmatchcase(case, self.case) and fnmatch.fnmatchcase(field, self.field) and
-                re.fullmatch(self.old, old, re.S) and re.fullmatch(self.new, new, re.S)):
+                re.fullmatch(self.old, old, re.S)):
+            return False
+        if not (near(old, new, int(self.new[2:])) if self.new[:2] == '+-'
+                else re.fullmatch(self.new, new, re.S)):
             return False
         self.needed += 1
         return True

@@ -144,7 +144,8 @@ class Script:
         self.say(*r.choice([
             ('arg', 'key%d' % (n % 3), 'text%d' % n), ('arg', 'other', '{"a": %d}' % n),
             ('arg_int', 'n', n * 1000003 - 7), ('arg_int', 'key%d' % n, -n),
-            ('flops', n * 100), ('overload', 'Tensor%d' % (n % 2)), ('module', 'net.layer%d' % n),
+            ('flops', n * 100 or 1),     # 0 is none for prof_set
+            ('overload', 'Tensor%d' % (n % 2)), ('module', 'net.layer%d' % n),
             ('module_push', 'm%d' % n), ('module_pop',), ('annotation',),
             ('sequence', n, n % 2, 5000),
             ('stack', 'a.py(3):f', 'b.py(%d):g' % n, 'main.py(1):main'), ('shapes', n, n % 2),
