@@ -40,7 +40,7 @@ rank 1 5000000 7000 >"$out/a.trace"
 rank 0 4000000 0 >"$out/b.trace"
 try merge_base merge_alike base --align=base "$out/a.trace" "$out/b.trace"
 try merge_collectives merge_alike collectives --align=collectives "$out/a.trace" "$out/b.trace"
-says merge_clock 'a.trace: clock set by -8000.000 us, from 5 collectives that end within 0.000 us' \
+says merge_clock 'a.trace: clock set by -8000.000 us, from 5 collectives of which half end within 0.000 us' \
     0 cat "$out/collectives.json.said"
 says merge_names '"name": "rank 1: python"' 0 cat "$out/base.json"
 says merge_labels '"labels": "rank 0 GPU 0"' 0 cat "$out/base.json"

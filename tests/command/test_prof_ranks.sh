@@ -130,6 +130,38 @@ says ranks_merge_align_zone 'clock set by -3000.000 us, from 5 calls' 0 \
     "$prof" merge --align MPI_Barrier -o "$out/merged.json" "$out/barrier0.json" "$out/barrier1.json"
 "$prof" merge --offset "$out/barrier1.json=-3ms" -o "$out/merged.json" "$out/barrier0.json" "$out/barrier1.json"
 says ranks_merge_offset 600.000 0 cat "$out/merged.json"
+says ranks_align_zone_word '"clock_us": -3000.000' 0 \
+    "$prof" ranks -f json --align zone:MPI_Barrier "$out/barrier0.json" "$out/barrier1.json"
+says ranks_align_start '"clock_us": -3100.000' 0 \
+    "$prof" ranks -f json --align start "$out/barrier0.json" "$out/barrier1.json"
+says ranks_align_zone_unnamed 'zone: needs a NAME' 2 "$prof" ranks --align zone: "$out/barrier0.json"
+
+# ---- Clocks that drift, of many ranks: within 5 us on generated ones; children stay where they lie ----
+
+drifting() { python3 tests/command/drifting_ranks.py "$@"; }
+rm -rf "$out/drift"
+mkdir "$out/drift" "$out/drift/some"
+drifting write "$out/drift" 64
+drifting write "$out/drift/some" 4 without
+says ranks_drift_merged 'prof: ' 0 \
+    "$prof" merge --align zone:MPI_Barrier -o "$out/drift/all.json" "$out"/drift/rank*.json
+try ranks_drift_is_told test "$(grep -c 'a drift of .* ppm, from 200 calls of which half end within [123]\.' "$out/said")" = 63
+try ranks_drift drifting merged "$out/drift/all.json" 64 5
+"$prof" export --align zone:MPI_Barrier -o "$out/drift/events.csv" "$out"/drift/rank*.json
+try ranks_drift_export drifting table "$out/drift/events.csv" 64 5
+"$prof" export --align zone:MPI_Barrier -o "$out/drift/all.pftrace" "$out"/drift/rank?.json 2>"$out/said"
+"$prof" export -o "$out/drift/ten.json" "$out/drift/all.pftrace"
+try ranks_drift_pftrace drifting merged "$out/drift/ten.json" 10 5
+says ranks_drift_in_json '"clock_error_us": 1.' 0 \
+    "$prof" ranks -f json --align zone:MPI_Barrier "$out"/drift/rank?.json
+says ranks_drift_note 'Clocks: set by 200 ends or more' 0 \
+    "$prof" ranks --align zone:MPI_Barrier "$out"/drift/rank?.json
+says ranks_without_the_zone "1 of 4 files, this one first, have no call 'MPI_Barrier' in common with" 2 \
+    "$prof" merge --align zone:MPI_Barrier -o "$out/drift/none.json" "$out"/drift/some/rank*.json
+try ranks_without_the_zone_no_file test ! -e "$out/drift/none.json"
+says ranks_export_one 'there is one' 2 "$prof" export --align start -o "$out/x.csv" "$out/barrier0.json"
+says ranks_export_untimed 'has no times of several clocks' 2 \
+    "$prof" export --align start -o "$out/x.folded" "$out/barrier0.json" "$out/barrier1.json"
 says ranks_no_such_zone "there is no call 'nothing' in the traces" 2 \
     "$prof" ranks --align nothing "$out/barrier0.json" "$out/barrier1.json"
 says ranks_no_such_offset "'x.json=1s' is not FILE=TIME" 2 "$prof" ranks --offset x.json=1s "$out/barrier0.json"

@@ -338,30 +338,91 @@ static const collective_part *parts_of(const collectives *c, uint32_t owner, siz
     return c->parts + begin;
 }
 
-int64_t collectives_clock(const collectives *c, uint32_t first, uint32_t file, size_t *count,
-                          int64_t *spread_ns) {
-    size_t ends, own;
+typedef struct end_pair { int64_t at_ns, apart_ns; } end_pair;       /* of a file and the first */
+
+static int by_time(const void *a, const void *b) {
+    const end_pair *x = a, *y = b;
+    return (x->at_ns > y->at_ns) - (x->at_ns < y->at_ns);
+}
+
+/* How far they are from the line, which gets the median of that; the median of what is left. */
+static int64_t fit_offset(const end_pair *ends, size_t count, clock_line *line) {
+    int64_t *values = allocate(count * sizeof *values);
+    line->add_ns = 0;
+    for (size_t i = 0; i < count; i++)
+        values[i] = ends[i].apart_ns - clock_add(line, ends[i].at_ns);
+    line->add_ns = median(values, count);
+    for (size_t i = 0; i < count; i++)
+        values[i] = llabs(ends[i].apart_ns - clock_add(line, ends[i].at_ns));
+    int64_t left_ns = median(values, count);
+    free(values);
+    return left_ns;
+}
+
+static int by_number(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median of the slopes between each end of the first half and its like in the second one: some
+   ends that are far off do not move it. */
+static double slope(const end_pair *ends, size_t count) {
+    size_t half = count / 2, used = 0;
+    double *slopes = allocate((half + 1) * sizeof *slopes);
+    for (size_t i = 0; i < half; i++) {
+        const end_pair *a = &ends[i], *b = &ends[i + count - half];
+        if (b->at_ns > a->at_ns)
+            slopes[used++] = ((double)b->apart_ns - (double)a->apart_ns) /
+                             ((double)b->at_ns - (double)a->at_ns);
+    }
+    if (used) qsort(slopes, used, sizeof *slopes, by_number);
+    double middle = used ? slopes[used / 2] : 0;
+    free(slopes);
+    return middle;
+}
+
+/* Few ends always lie near a line. No clock is off by a hundredth. */
+static clock_fit fit_clock(end_pair *ends, size_t count) {
+    enum { ENOUGH = 20 };
+    clock_fit flat = {.count = count}, drifts = flat;
+    if (!count) return flat;
+    flat.spread_ns = fit_offset(ends, count, &flat.line);
+    if (count < ENOUGH) return flat;
+    qsort(ends, count, sizeof *ends, by_time);
+    int64_t first_ns = ends[0].at_ns, last_ns = ends[count - 1].at_ns;
+    drifts.line = (clock_line){first_ns / 2 + last_ns / 2, 0, slope(ends, count)};
+    if (!(drifts.line.rate > -0.01 && drifts.line.rate < 0.01)) return flat;
+    drifts.spread_ns = fit_offset(ends, count, &drifts.line);
+    return drifts.spread_ns < flat.spread_ns / 2 ? drifts : flat;
+}
+
+static bool sets_clocks(const collectives *c, const collective_part *part) {
+    const collective *of = &c->list[part->collective];
+    return of->synchronizes && (!c->zone || of->name + 1 == c->zone);
+}
+
+clock_fit collectives_clock(const collectives *c, uint32_t first, uint32_t file) {
+    size_t ends, own, count = 0, first_has = 0, owner_has = 0;
     const collective_part *of_first = parts_of(c, first, &ends), *of_file = parts_of(c, file, &own);
     map end_of = {0};
-    int64_t *apart = allocate((own + 1) * sizeof *apart), clock_ns = 0;
-    for (size_t i = 0; i < ends; i++)
+    end_pair *apart = allocate((own + 1) * sizeof *apart);
+    for (size_t i = 0; i < ends; i++) {
+        if (!sets_clocks(c, &of_first[i])) continue;
         *map_put(&end_of, of_first[i].collective, NULL) = (uint64_t)of_first[i].end_ns;
-    *count = 0;
+        first_has++;
+    }
     for (size_t i = 0; i < own; i++) {
         const uint64_t *end = map_get(&end_of, of_file[i].collective);
-        const collective *of = &c->list[of_file[i].collective];
-        if (end && of->synchronizes && (!c->zone || of->name + 1 == c->zone))
-            apart[(*count)++] = (int64_t)*end - of_file[i].end_ns;
+        owner_has += sets_clocks(c, &of_file[i]);
+        if (end)
+            apart[count++] = (end_pair){of_file[i].end_ns, (int64_t)*end - of_file[i].end_ns};
     }
-    *spread_ns = 0;
-    if (*count) {
-        clock_ns = median(apart, *count);
-        for (size_t i = 0; i < *count; i++) apart[i] = llabs(apart[i] - clock_ns);
-        *spread_ns = median(apart, *count);
-    }
+    clock_fit fit = fit_clock(apart, count);
+    fit.first_has = first_has;
+    fit.owner_has = owner_has;
     map_free(&end_of);
     free(apart);
-    return clock_ns;
+    return fit;
 }
 
 void collectives_free(collectives *c) {

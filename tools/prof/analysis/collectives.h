@@ -4,12 +4,12 @@
        collectives c = {0};
        for each file: collectives_take(&c, &event) ..., then collectives_end_file(&c, base);
        collectives_join(&c, places);
-       collectives_clock(&c, first, owner, ...) ...
+       collectives_clock(&c, first, owner) ...
        collectives_free(&c);                                                                   */
 #ifndef PROF_COLLECTIVES_H
 #define PROF_COLLECTIVES_H
 
-#include "input/trace_event.h"
+#include "trace/rank_id.h"
 
 enum { COLLECTIVE_UNKNOWN = -1 };
 
@@ -59,10 +59,15 @@ void collectives_end_file(collectives *c, int64_t base_ns);  /* files are 0, 1, 
 void collectives_join(collectives *c, const collective_place *places);       /* of each file */
 
 /* What is to be added to the owner's times so that synchronizing collectives end when they do on
-   the first: the median of the differences, the upper one of two. *count: so many were in both; 0:
-   none, and 0 is returned. *spread_ns: the median of how far they are from it. */
-int64_t collectives_clock(const collectives *c, uint32_t first, uint32_t owner, size_t *count,
-                          int64_t *spread_ns);
+   the first: the median of the differences, the upper one of two; or a line, where its clock
+   drifts. */
+typedef struct clock_fit {
+    clock_line line;
+    size_t count;                /* so many were in both; 0: none, and nothing is to be added */
+    size_t first_has, owner_has; /* so many each */
+    int64_t spread_ns;           /* the median of how far they are from it */
+} clock_fit;
+clock_fit collectives_clock(const collectives *c, uint32_t first, uint32_t owner);
 /* The most that a rank sends or receives, by the mean of all; 0: not known. */
 double collective_imbalance(const collective *c);
 void collectives_free(collectives *c);

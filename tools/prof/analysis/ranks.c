@@ -117,19 +117,46 @@ static void join_windows(rank_table *t, bool tell) {
     free(places);
 }
 
-static void align(rank_table *t) {
-    uint32_t first = t->order[0];
+/* false: told. */
+static bool align(rank_table *t) {
+    const rank_row *first = &t->rows[t->order[0]];
+    size_t without = 0;
+    const char *which = NULL;
     for (size_t i = 1; i < t->count; i++) {
         rank_row *row = &t->rows[t->order[i]];
-        row->clock_ns = collectives_clock(&t->all, first, t->order[i], &row->clock_parts,
-                                          &row->clock_spread_ns);
-        if (row->clock_parts == 0 && t->zone)
-            warn(row->id.path, "it has no '%s' in common with %s: its clock stays", t->zone,
-                 t->rows[first].id.path);
-        else if (row->clock_parts == 0 && row->works)
+        row->clock = collectives_clock(&t->all, t->order[0], t->order[i]);
+        if (t->zone && row->clock.count && row->clock.first_has != row->clock.owner_has)
+            warn(row->id.path, "it has %zu calls '%s', and %s has %zu: the n-th of each are taken "
+                 "for one", row->clock.owner_has, t->zone, first->id.path, row->clock.first_has);
+        if (row->clock.count) continue;
+        if (!without++) which = row->id.path;
+        if (!t->zone && row->works)
             warn(row->id.path, "it has no synchronizing collective in common with %s: its "
-                 "clock stays", t->rows[first].id.path);
+                 "clock stays", first->id.path);
     }
+    if (t->zone && without)
+        fail(which, "%zu of %zu files, this one first, have no call '%s' in common with %s: name a "
+             "zone that all ranks have", without, t->count, t->zone, first->id.path);
+    return !t->zone || !without;
+}
+
+static bool align_starts(rank_table *t) {
+    const rank_row *first = &t->rows[t->order[0]];
+    for (size_t i = 0; i < t->count; i++) {
+        rank_row *row = &t->rows[t->order[i]];
+        if (!row->calls)
+            return fail(row->id.path, "it has no call: nothing says when it starts"), false;
+        row->clock.line.add_ns = first->id.first_ns - row->id.first_ns;
+    }
+    return true;
+}
+
+clock_line ranks_clock(const rank_table *t, uint32_t file) {
+    clock_line clock = t->rows[t->rows[file].owner].clock.line;
+    int64_t offset_ns = t->rows[file].offset_ns;
+    clock.at_ns -= offset_ns;
+    clock.add_ns = time_add(clock.add_ns, offset_ns);
+    return clock;
 }
 
 static bool part_before(uint32_t a, uint32_t b, const void *context) {
@@ -145,9 +172,9 @@ static void sort_parts(rank_table *t) {
     for (size_t i = 0; i < t->all.part_count; i++) {
         collective_part *part = &t->parts[i];
         *part = t->all.parts[order[i]];
-        int64_t clock_ns = t->rows[t->rows[part->file].owner].clock_ns;
-        part->begin_ns += clock_ns;
-        part->end_ns += clock_ns;
+        const clock_line *clock = &t->rows[t->rows[part->file].owner].clock.line;
+        part->begin_ns += clock_add(clock, part->begin_ns);
+        part->end_ns += clock_add(clock, part->end_ns);
     }
     free(order);
 }
@@ -267,8 +294,8 @@ static void tell_missing(const rank_table *t) {
 static void tell_other_run(const rank_table *t, uint32_t file) {
     const rank_row *first = &t->rows[t->order[0]], *row = &t->rows[file];
     bool apart = first->works && row->works &&
-                 (row->id.first_ns + row->clock_ns > first->id.last_ns ||
-                  row->id.last_ns + row->clock_ns < first->id.first_ns);
+                 (row->id.first_ns + row->clock.line.add_ns > first->id.last_ns ||
+                  row->id.last_ns + row->clock.line.add_ns < first->id.first_ns);
     if (row->id.world_size && first->id.world_size && row->id.world_size != first->id.world_size)
         warn(row->id.path, "it is of another run than %s: of %lld ranks, not %lld",
              first->id.path, (long long)row->id.world_size, (long long)first->id.world_size);
@@ -297,9 +324,20 @@ static void tell_files(const rank_table *t) {
 
 /* ---- Tables ---- */
 
+static bool by_collectives(const rank_table *t) {
+    return t->align && align_is(t->align, "collectives");
+}
+
 static int64_t rank_of(const rank_table *t, uint32_t part) { return row_of(t, part)->id.rank; }
 
-static void add_rank(sheet *s, const rank_row *row) {
+static void add_clock(sheet *s, const clock_fit *clock) {
+    if (clock->count) cell_us(s, clock->spread_ns);
+    else cell_text(s, NULL);
+    if (clock->count) cell_format(s, "%.3f", clock->line.rate * 1e6);
+    else cell_text(s, NULL);
+}
+
+static void add_rank(sheet *s, const rank_row *row, bool fits) {
     const busy_time *time = &row->time;
     int64_t whole = busy_span(time);
     if (row->id.path) cell_int(s, row->id.rank);
@@ -318,7 +356,8 @@ static void add_rank(sheet *s, const rank_row *row) {
     cell_us(s, time->overlap_ns);
     cell_us(s, time->kind_ns[WORK_MEMORY]);
     cell_us(s, time->busy_ns);
-    if (row->id.path) cell_us(s, row->clock_ns + row->offset_ns);
+    if (row->id.path) cell_us(s, row->clock.line.add_ns + row->offset_ns);
+    if (row->id.path && fits) add_clock(s, &row->clock);
     if (row->id.path) cell_text(s, row->id.path);
     sheet_row(s);
 }
@@ -326,21 +365,26 @@ static void add_rank(sheet *s, const rank_row *row) {
 void ranks_write(const rank_table *t, table_format format, output *out) {
     sheet s;
     rank_row total = {0};
-    sheet_begin(&s, format == FORMAT_JSON ?
+    bool json = format == FORMAT_JSON, fits = t->zone || by_collectives(t);
+    char head[512];
+    snprintf(head, sizeof head, "%s|%s%s", json ?
         "rank#|span_us#|compute_us#|compute_percent#|exposed_communication_us#|"
         "exposed_communication_percent#|exposed_memory_us#|idle_us#|idle_percent#|late_us#|"
-        "wait_us#|communication_us#|overlap_us#|memory_us#|busy_us#|clock_us#|file" :
+        "wait_us#|communication_us#|overlap_us#|memory_us#|busy_us#|clock_us#" :
         "Rank|Span (us)#|Compute (us)#|Compute %#|Exposed comm. (us)#|Exposed comm. %#|"
         "Exposed memory (us)#|Idle (us)#|Idle %#|Late (us)#|Wait (us)#|Communication (us)#|"
-        "Overlap (us)#|Memory (us)#|Busy (us)#|Clock (us)#|File");
+        "Overlap (us)#|Memory (us)#|Busy (us)#|Clock (us)#",
+        !fits ? "" : json ? "clock_error_us#|drift_ppm#|" : "Clock error (us)#|Drift (ppm)#|",
+        json ? "file" : "File");
+    sheet_begin(&s, head);
     for (size_t i = 0; i < t->count; i++) {
         const rank_row *row = &t->rows[t->order[i]];
-        add_rank(&s, row);
+        add_rank(&s, row, fits);
         add_time(&total.time, &row->time);
         total.late_ns = time_add(total.late_ns, row->late_ns);
         total.wait_ns = time_add(total.wait_ns, row->wait_ns);
     }
-    if (format != FORMAT_JSON) add_rank(&s, &total);
+    if (format != FORMAT_JSON) add_rank(&s, &total, fits);
     sheet_end(&s, format, out);
 }
 
@@ -435,18 +479,52 @@ void ranks_write_json(const rank_table *t, output *out) {
 
 /* ---- All of it ---- */
 
+static bool set_clocks(rank_table *t) {
+    if (!t->count) return true;
+    if (t->align && align_is(t->align, "start")) return align_starts(t);
+    return !(by_collectives(t) || t->all.zone) || align(t);
+}
+
 bool ranks_finish(rank_table *t, bool tell) {
-    bool by_collectives = t->align && align_by_collectives(t->align);
     if (t->zone && !t->all.zone)
-        fail("--align", "there is no call '%s' in the traces; else: base, collectives", t->zone);
+        fail("--align", "there is no call '%s' in the traces; else: base, collectives, start",
+             t->zone);
     t->count = t->files;
     t->order = ranks_order(t->rows, sizeof *t->rows, &t->count, tell);
     join_windows(t, tell);
-    if ((by_collectives || t->all.zone) && t->count) align(t);
+    bool aligned = set_clocks(t);
     join(t);
     find_stragglers(t);
     if (tell) tell_files(t);
-    return !t->zone || t->all.zone;
+    return aligned && (!t->zone || t->all.zone);
+}
+
+int ranks_read(rank_table *t, const char *path) {
+    trace_reader *reader = trace_open(path);
+    int status = EXIT_BAD;
+    ranks_begin_file(t, path);
+    if (reader) {
+        while (trace_next(reader) != TRACE_END)
+            if (reader->item == TRACE_EVENT) ranks_take(t, &reader->event);
+            else if (reader->item == TRACE_MEMBER) ranks_take_member(t, &reader->member);
+        t->rows[t->files].base_ns = reader->base_time_ns;
+        status = trace_close(reader);
+    }
+    ranks_end_file(t, status == EXIT_OK);
+    return status;
+}
+
+clock_line *ranks_clocks(char *const *paths, size_t count, const align_options *align) {
+    rank_table t = {.align = align, .untold = true};
+    clock_line *clocks = allocate((count + 1) * sizeof *clocks);
+    bool good = true;
+    for (size_t i = 0; i < count && good; i++) good = ranks_read(&t, paths[i]) == EXIT_OK;
+    good = good && ranks_finish(&t, false);
+    for (size_t i = 0; i < count && good; i++) clocks[i] = ranks_clock(&t, (uint32_t)i);
+    ranks_free(&t);
+    if (good) return clocks;
+    free(clocks);
+    return NULL;
 }
 
 void ranks_free(rank_table *t) {

@@ -17,9 +17,8 @@
 typedef struct rank_row {
     rank_id id;
     busy_time time;
-    int64_t base_ns, clock_ns, late_ns, wait_ns;
-    size_t clock_parts;          /* clock_ns is the median of so many, which end within that: */
-    int64_t clock_spread_ns;
+    int64_t base_ns, late_ns, wait_ns;
+    clock_fit clock;
     int64_t offset_ns;           /* --offset: in base_ns once the file is read */
     uint32_t owner;              /* the row of its rank: its own, but for further windows */
     uint64_t calls, works, gloo; /* gloo: calls of it on the CPU */
@@ -56,9 +55,14 @@ void ranks_begin_file(rank_table *t, const char *path);
 void ranks_take(rank_table *t, const trace_event *event);
 void ranks_take_member(rank_table *t, const trace_member *member);
 void ranks_end_file(rank_table *t, bool is_whole);
+int ranks_read(rank_table *t, const char *path);             /* all of these; the exit code */
 /* tell: what is odd about the files as a whole, a line each on stderr. false: there is no call by
    which to align (told). */
 bool ranks_finish(rank_table *t, bool tell);
+/* What is to be added to a file's times as they stand with its own base, --offset included. */
+clock_line ranks_clock(const rank_table *t, uint32_t file);
+/* Of each of these files, to be freed; NULL: told. */
+clock_line *ranks_clocks(char *const *paths, size_t count, const align_options *align);
 void ranks_free(rank_table *t);
 
 /* Of what synchronizes, on two ranks or more: did all begin before the first one ended, or not? */

@@ -8,7 +8,8 @@
 int merge_files(char *const *paths, size_t count, const align_options *align, const char *to);
 
 /* What prof merge writes, in a file that *path names: merge_remove. */
-int merge_to_temporary(char *const *traces, size_t count, char **path);
+int merge_to_temporary(char *const *traces, size_t count, const align_options *align,
+                       char **path);
 void merge_remove(char *path);                   /* NULL: there is none */
 
 /* The table of prof report, on stdout; a raw stream as JSON. */

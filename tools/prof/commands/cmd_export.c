@@ -1,5 +1,6 @@
 /* prof export: traces in the formats of other tools. */
 #include "analysis/flame.h"
+#include "analysis/ranks.h"
 #include "commands/calls.h"
 #include "input/pftrace.h"
 #include "input/trace_reader.h"
@@ -50,7 +51,8 @@ const command export_command = {
     "threads, metadata. Times are ns; ts_ns counts from 1970 where the trace tells.\n"
     "NULL: the trace does not tell. Several traces: the column rank is theirs\n"
     "(distributedInfo), else their place. Queries for SQLite, DuckDB and ClickHouse\n"
-    "are in tools/prof/sql, installed as share/prof/sql.\n", run, 0, 0
+    "are in tools/prof/sql, installed as share/prof/sql.\n\n"
+    "Clocks of several traces: --align\n" ALIGN_HELP, run, 0, 0
 };
 
 typedef struct exporter {
@@ -60,6 +62,7 @@ typedef struct exporter {
     bool lanes;                  /* of JSON */
     bool canonical;
     const char *table;           /* of CSV and Parquet */
+    align_options align;
 } exporter;
 
 /* ---- JSON ---- */
@@ -94,7 +97,7 @@ static int export_json(const exporter *e) {
     if (e->lanes && e->count > 1)
         return fail("--lanes", "it takes one trace: prof merge makes one of several");
     if (e->count > 1)
-        return merge_files(e->traces, (size_t)e->count, NULL, e->path);
+        return merge_files(e->traces, (size_t)e->count, &e->align, e->path);
     if (e->lanes && file_reads_once(trace))
         return fail(trace, "with --lanes the input is read twice: it has to be a file");
     json_lanes *lanes = e->lanes ? json_lanes_find(trace) : NULL;
@@ -114,7 +117,8 @@ static int export_pftrace(const exporter *e) {
     output out;
     char *merged = NULL;
     int status = EXIT_OK;
-    if (e->count > 1) status = merge_to_temporary(e->traces, (size_t)e->count, &merged);
+    if (e->count > 1)
+        status = merge_to_temporary(e->traces, (size_t)e->count, &e->align, &merged);
     if (status == EXIT_OK && !output_open(&out, e->path)) status = EXIT_BAD;
     else if (status == EXIT_OK)
         status = output_close(&out, pftrace_write(merged ? merged : e->traces[0], merged, &out));
@@ -160,8 +164,16 @@ static int export_tables(const exporter *e, int (*write)(const table_job *job)) 
         return fail("--table", "%s has all tables", e->path);
     int64_t *ranks;
     if (!dataset_ranks(e->traces, job.count, &ranks)) return EXIT_BAD;
+    clock_line *clocks = NULL;
+    int status = EXIT_OK;
+    if (align_given(&e->align)) {
+        clocks = ranks_clocks(e->traces, job.count, &e->align);
+        if (!clocks) status = EXIT_BAD;
+    }
     job.ranks = ranks;
-    int status = write(&job);
+    job.clocks = clocks;
+    if (status == EXIT_OK) status = write(&job);
+    free(clocks);
     free(ranks);
     return status;
 }
@@ -180,6 +192,11 @@ static const struct format {
 
 /* What the format cannot do is not silently left undone. */
 static int export_as(const exporter *e, const struct format *format) {
+    bool timed = format->tables || format->write == export_json || format->write == export_pftrace;
+    if (align_given(&e->align) && e->count < 2)
+        return fail("--align", "clocks are aligned of several traces: there is one");
+    if (align_given(&e->align) && !timed)
+        return fail("--align", "%s has no times of several clocks", e->path);
     if (e->lanes && format->write != export_json)
         return fail("--lanes", "%s is not JSON: the option is of that alone", e->path);
     if (format->tables) return export_tables(e, format->tables);
@@ -192,6 +209,7 @@ static int run(int argc, char **argv) {
         {"lanes", 'l', OPTION_FLAG, &e.lanes, NULL,
          "of JSON: calls that overlap get rows of their own, for viewers lose them else"},
         {"canonical", 0, OPTION_FLAG, &e.canonical, NULL, "lines that equal runs have equal"},
+        ALIGN_OPTIONS(e.align),
         {"table", 't', OPTION_TEXT, &e.table, "NAME", "of .csv and .parquet: which table (events)"},
         {"output", 'o', OPTION_TEXT, &e.path, "OUT", "the file, whose ending says what it is"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
@@ -202,6 +220,7 @@ static int run(int argc, char **argv) {
     if (!e.path && !e.canonical)
         return fail(NULL, "export needs -o OUT; see prof export --help");
     if (e.count == 0) return fail(NULL, "export needs a trace; see prof export --help");
+    if (!align_fits(&e.align, argv + 1, e.count)) return EXIT_BAD;
     if (e.canonical) return export_canonical(&e);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (ends_with(e.path, formats[i].suffix)) return export_as(&e, &formats[i]);

@@ -27,11 +27,8 @@ const command merge_command = {
     "processes in common. Times are put on one base by baseTimeNanoseconds. In args, External id,\n"
     "correlation and the like get the number of the file, less one, times 2^32 on\n"
     "top.\n\n"
-    "Collectives are those of prof ranks that synchronize. --align collectives adds\n"
-    "to each file the median of (end on the lowest rank - end on this one); --align\n"
-    "NAME does so with the calls of that name, the n-th of each. --offset FILE=TIME\n"
-    "is added to a file's times before that.\n"
-    COLLECTIVES_HELP, run, 1, INT_MAX
+    "Clocks: --align\n" ALIGN_HELP "\n"
+    "Collectives are those of prof ranks.\n" COLLECTIVES_HELP, run, 1, INT_MAX
 };
 
 enum { PIDS_OF_A_RANK = 100000, MOST_EDITS = 24 };
@@ -48,7 +45,7 @@ typedef struct rank_file {
     uint32_t number;            /* in merger.ranks */
     uint32_t owner;             /* in merger.files: the first one of its rank */
     int64_t base_ns;
-    int64_t clock_ns;           /* to be added to its times */
+    clock_line clock;           /* to be added to its times */
     process *processes;         /* of an owner those of its windows, too */
     size_t process_count, process_capacity;
     map pids;                   /* pid -> number in processes */
@@ -193,6 +190,15 @@ static void join_window(const rank_file *f, rank_file *owner) {
     }
 }
 
+static void tell_clock(const rank_file *f, const clock_fit *fit, const char *what) {
+    char drift[64] = "";
+    if (!fit->count) return;
+    if (fit->line.rate != 0)
+        snprintf(drift, sizeof drift, " and a drift of %+.3f ppm", fit->line.rate * 1e6);
+    warn(f->id.path, "clock set by %+.3f us%s, from %zu %s of which half end within %.3f us of it",
+         (double)f->clock.add_ns / 1e3, drift, fit->count, what, (double)fit->spread_ns / 1e3);
+}
+
 /* Files of a rank stand behind each other: further ones are windows of it. */
 static void join_files(merger *m) {
     for (uint32_t i = 0, owner = 0; i < m->count; i++) {
@@ -201,11 +207,8 @@ static void join_files(merger *m) {
         if (row == &m->ranks.rows[f->number]) owner = i;
         else join_window(f, &m->files[owner]);
         f->owner = owner;
-        f->clock_ns = time_add(m->ranks.rows[f->number].offset_ns, row->clock_ns);
-        if (owner == i && row->clock_parts)
-            warn(f->id.path, "clock set by %+.3f us, from %zu %s that end within %.3f us of it",
-                 (double)f->clock_ns / 1e3, row->clock_parts,
-                 m->ranks.zone ? "calls" : "collectives", (double)row->clock_spread_ns / 1e3);
+        f->clock = ranks_clock(&m->ranks, f->number);
+        if (owner == i) tell_clock(f, &row->clock, m->ranks.zone ? "calls" : "collectives");
     }
 }
 
@@ -315,7 +318,8 @@ static void write_head(trace_writer *w, const merger *m) {
             output_json_text(w->out, f->host, strlen(f->host));
         }
         output_text(w->out, ", \"clock_us\": ");
-        write_us(w->out, f->clock_ns);
+        write_us(w->out, f->clock.add_ns);
+        if (f->clock.rate != 0) output_format(w->out, ", \"drift_ppm\": %.6f", f->clock.rate * 1e6);
         output_text(w->out, "}");
     }
     output_text(w->out, "]");
@@ -342,11 +346,13 @@ static void edit_args(const trace_event *event, int64_t above, text_edit *edits,
     }
 }
 
-/* An event's time on the merged trace's clock. */
-static bool shifted(const merger *m, const rank_file *f, const trace_event *event, int64_t *ns) {
+/* An event's time, or its end, on the merged trace's clock. */
+static bool shifted(const merger *m, const rank_file *f, const trace_event *event, int64_t at_ns,
+                    int64_t *ns) {
+    int64_t more = clock_add(&f->clock, time_add(at_ns, f->base_ns));
     if (!__builtin_sub_overflow(f->base_ns, m->base_ns, ns) &&
-        !__builtin_add_overflow(*ns, f->clock_ns, ns) &&
-        !__builtin_add_overflow(*ns, event->ts_ns, ns) && *ns != INT64_MIN) return true;
+        !__builtin_add_overflow(*ns, more, ns) &&
+        !__builtin_add_overflow(*ns, at_ns, ns) && *ns != INT64_MIN) return true;
     fail(f->id.path, "byte %llu: on the base of the other traces this time does not fit 64 bits of "
          "nanoseconds", (unsigned long long)event->offset);
     return false;
@@ -358,6 +364,16 @@ static uint64_t flow_number(merger *m, const trace_event *event) {
     uint64_t *number = map_put(&m->flows, trace_flow(event), &is_new);
     if (is_new) *number = ++m->flow_count;
     return *number;
+}
+
+/* Of a clock that drifts: what lies in a call on its own clock does so still. */
+static bool dur_edit(const merger *m, const rank_file *f, const trace_event *event,
+                     trace_text value, text_edit *edit) {
+    int64_t start_ns, end_ns;
+    if (!shifted(m, f, event, event->ts_ns, &start_ns) ||
+        !shifted(m, f, event, time_add(event->ts_ns, event->dur_ns), &end_ns)) return false;
+    *edit = us_edit(value, end_ns - start_ns);
+    return true;
 }
 
 static bool write_event(trace_writer *w, merger *m, rank_file *f, const trace_event *event) {
@@ -372,8 +388,11 @@ static bool write_event(trace_writer *w, merger *m, rank_file *f, const trace_ev
             add_edit(edits, &count, value, new_pid(f, (uint32_t)*number));
         } else if (text_is(key, "ts") && event->has & TRACE_HAS_TS && count < MOST_EDITS) {
             int64_t ns;
-            if (!shifted(m, f, event, &ns)) return false;
+            if (!shifted(m, f, event, event->ts_ns, &ns)) return false;
             edits[count++] = us_edit(value, ns);
+        } else if (text_is(key, "dur") && event->has & TRACE_HAS_DUR && f->clock.rate != 0) {
+            if (!dur_edit(m, f, event, value, &edits[count])) return false;
+            count++;
         } else if (text_is(key, "id") && flow) {
             add_edit(edits, &count, value, (int64_t)flow);
         }
@@ -458,12 +477,13 @@ int merge_files(char *const *paths, size_t count, const align_options *align, co
     return merge_onto(paths, count, align, to, -1);
 }
 
-int merge_to_temporary(char *const *traces, size_t count, char **path) {
+int merge_to_temporary(char *const *traces, size_t count, const align_options *align,
+                       char **path) {
     int fd = temporary_unnamed(), to = fd < 0 ? -1 : dup(fd);
     if (to < 0) temporary_failed();
     *path = allocate(32);
     snprintf(*path, 32, "/dev/fd/%d", fd);
-    return merge_onto(traces, count, NULL, temporary_folder(), to);
+    return merge_onto(traces, count, align, temporary_folder(), to);
 }
 
 void merge_remove(char *path) {

@@ -1,7 +1,6 @@
 /* prof ranks: what each rank did with its time, and who made the others wait. */
 #include "analysis/ranks.h"
 #include "input/losses.h"
-#include "input/trace_reader.h"
 #include "trace/trace_range.h"
 
 #include <limits.h>
@@ -16,6 +15,8 @@ const command ranks_command = {
     "      the stragglers\n"
     "  prof ranks --align collectives node*/rank*.json.gz\n"
     "      ranks of several machines: clocks are set so that collectives end together\n"
+    "  prof ranks --align zone:MPI_Barrier rank*.raw\n"
+    "      so that these calls do, which are listed with the collectives\n"
     "  prof ranks --by collective --format csv -o collectives.csv rank*.json\n"
     "      the collectives alone, all of them\n\n"
     "How it counts\n"
@@ -51,11 +52,9 @@ const command ranks_command = {
     "  where it came last. Wait: its sum of (latest begin - its own). Stragglers: the\n"
     "  fewest ranks that hold 80 % of all skew; none if that is less than 1 % of the\n"
     "  longest span.\n\n"
-    "Clocks are the files' own (ts and baseTimeNanoseconds). --align collectives adds\n"
-    "to each file the median of (end on the first rank - end on this one) over the\n"
-    "collectives, of those kinds, that it shares with the lowest rank; --align NAME\n"
-    "over the calls of that name (MPI_Barrier), the n-th of each, which are listed\n"
-    "with the collectives. --offset FILE=TIME is added to a file's times before that.\n",
+    "Clocks: prof merge --help tells what --align and --offset do. Clock: what was\n"
+    "added to the file's times (in the middle, where it drifts). Clock error: half of\n"
+    "the ends that it was set by are within that.\n",
     run, 1, INT_MAX
 };
 
@@ -67,8 +66,28 @@ typedef struct rank_options {
     int64_t limit;
 } rank_options;
 
+/* How well the clocks of all ranks were set. */
+static void write_clocks(const rank_table *t, output *out) {
+    size_t fewest = SIZE_MAX;
+    int64_t worst_ns = 0;
+    double drift = 0;
+    for (size_t i = 1; i < t->count; i++) {
+        const clock_fit *clock = &t->rows[t->order[i]].clock;
+        if (!clock->count) continue;
+        double rate = clock->line.rate < 0 ? -clock->line.rate : clock->line.rate;
+        if (clock->count < fewest) fewest = clock->count;
+        if (clock->spread_ns > worst_ns) worst_ns = clock->spread_ns;
+        if (rate > drift) drift = rate;
+    }
+    if (fewest == SIZE_MAX) return;
+    output_format(out, "Clocks: set by %zu ends or more, half of which are within ", fewest);
+    write_us(out, worst_ns);
+    output_format(out, " us; drift up to %.3f ppm\n", drift * 1e6);
+}
+
 static void write_notes(const rank_table *t, const rank_options *o, output *out) {
     size_t apart = 0;
+    write_clocks(t, out);
     for (size_t i = 0; i < t->joined_count; i++) apart += ranks_apart(t, &t->joined[i]);
     if (apart)
         output_format(out, "Of %zu collectives %zu began on a rank after they had ended on "
@@ -100,21 +119,6 @@ static void write_text(const rank_table *t, const rank_options *o, output *out) 
 
 /* ---- The command ---- */
 
-static int read_rank(rank_table *t, const char *path) {
-    trace_reader *reader = trace_open(path);
-    int status = EXIT_BAD;
-    ranks_begin_file(t, path);
-    if (reader) {
-        while (trace_next(reader) != TRACE_END)
-            if (reader->item == TRACE_EVENT) ranks_take(t, &reader->event);
-            else if (reader->item == TRACE_MEMBER) ranks_take_member(t, &reader->member);
-        t->rows[t->files].base_ns = reader->base_time_ns;
-        status = trace_close(reader);
-    }
-    ranks_end_file(t, status == EXIT_OK);
-    return status;
-}
-
 static int write_all(const rank_table *t, const rank_options *o) {
     output out;
     if (!output_open(&out, o->output)) return EXIT_BAD;
@@ -143,7 +147,7 @@ static int run(int argc, char **argv) {
     rank_table t = {.align = &o.align};
     status = EXIT_OK;
     for (int i = 1; i <= count; i++)
-        if (read_rank(&t, argv[i]) != EXIT_OK) status = EXIT_BAD;
+        if (ranks_read(&t, argv[i]) != EXIT_OK) status = EXIT_BAD;
     bool aligns = ranks_finish(&t, true);
     int written = aligns && t.count ? write_all(&t, &o) : EXIT_BAD;
     ranks_free(&t);

@@ -46,7 +46,7 @@ static int write_table(const table_job *job, bool as_parquet) {
     int status = EXIT_OK;
     if (!file_open(&f, job->path, -1, job->table, as_parquet)) return EXIT_BAD;
     for (size_t i = 0; i < job->count && status == EXIT_OK && !f.out.failed; i++)
-        status = dataset_read(job->traces[i], job_rank(job, i), &f.sink);
+        status = dataset_read(job->traces[i], job_rank(job, i), job_clock(job, i), &f.sink);
     return file_close(&f, status);
 }
 
@@ -86,8 +86,9 @@ static bool folder_begin(row_sink *sink, int64_t rank) {
     return true;
 }
 
-static int write_rank(folder *f, const char *trace, const int64_t *rank) {
-    int status = dataset_read(trace, rank, &f->sink);
+static int write_rank(folder *f, const table_job *job, size_t trace) {
+    int status = dataset_read(job->traces[trace], job_rank(job, trace), job_clock(job, trace),
+                              &f->sink);
     while (f->open > 0) {
         int closed = file_close(&f->files[--f->open], status);
         if (closed != EXIT_OK) status = closed;
@@ -184,7 +185,7 @@ int tables_folder(const table_job *job) {
     while (made < TABLES && (f.whole[made] = file_unnamed(beside, 0600)) >= 0) made++;
     if (made < TABLES) status = fail(path, "cannot be created: %s", strerror(errno));
     for (size_t i = 0; i < job->count && status == EXIT_OK; i++)
-        status = write_rank(&f, job->traces[i], job_rank(job, i));
+        status = write_rank(&f, job, i);
     if (status == EXIT_OK) status = make_folder(&f, beside, there);
     while (made > 0) close(f.whole[--made]);
     free(f.ranks);

@@ -130,7 +130,7 @@ int tables_sqlite(const table_job *job) {
     database d = {.sink = {NULL, insert_row, (1u << TABLES) - 1}, .path = job->path};
     open_database(&d, out.fd);
     for (size_t i = 0; i < job->count && status == EXIT_OK && !d.error[0]; i++)
-        status = dataset_read(job->traces[i], job_rank(job, i), &d.sink);
+        status = dataset_read(job->traces[i], job_rank(job, i), job_clock(job, i), &d.sink);
     close_database(&d);
     return output_close(&out, d.error[0] ? EXIT_BAD : status);
 }

@@ -10,6 +10,7 @@ typedef struct table_job {
     const char *path;
     char *const *traces;
     const int64_t *ranks;
+    const clock_line *clocks;    /* NULL: as they are */
     size_t count;
     table_id table;
 } table_job;
@@ -17,6 +18,10 @@ typedef struct table_job {
 /* The trace's, for dataset_read. */
 static inline const int64_t *job_rank(const table_job *job, size_t trace) {
     return job->ranks ? &job->ranks[trace] : NULL;
+}
+
+static inline const clock_line *job_clock(const table_job *job, size_t trace) {
+    return job->clocks ? &job->clocks[trace] : NULL;
 }
 
 int tables_csv(const table_job *job);

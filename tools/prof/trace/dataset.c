@@ -12,6 +12,7 @@
 #include "trace/rank_id.h"
 #include "trace/step_times.h"
 #include "trace/trace.h"
+#include "trace/trace_range.h"
 
 /* ---- The model ---- */
 
@@ -78,6 +79,7 @@ const table_model table_models[TABLES] = {
 typedef struct dataset {
     row_sink *sink;
     const char *path;
+    const clock_line *clock;     /* NULL: its own */
     rank_id id;
     struct trace trace;          /* its threads are those of all events; key of a call: the number
                                     of its event; more: its depth */
@@ -94,6 +96,12 @@ typedef struct dataset {
 } dataset;
 
 /* ---- Cells ---- */
+
+/* A time of the trace on the clock of all. */
+static int64_t calendar_ns(const dataset *d, int64_t ns) {
+    ns += d->trace.base_ns;
+    return d->clock ? time_add(ns, clock_add(d->clock, ns)) : ns;
+}
 
 static void put(dataset *d, int column, int64_t integer) {
     d->cells[column] = (cell){.is = true, .integer = integer};
@@ -299,8 +307,8 @@ static void put_names(dataset *d, const trace_event *event) {
 
 static void put_times(dataset *d, const trace_event *event) {
     int64_t step = step_times_at(&d->steps, event->ts_ns);
-    put(d, E_TS, event->ts_ns + d->trace.base_ns);
-    put(d, E_DUR, event->dur_ns);
+    put(d, E_TS, calendar_ns(d, event->ts_ns));
+    put(d, E_DUR, calendar_ns(d, event->ts_ns + event->dur_ns) - calendar_ns(d, event->ts_ns));
     if (step != NO_STEP) put(d, E_STEP, step);
 }
 
@@ -330,7 +338,7 @@ static void event_row(dataset *d, const trace_event *event) {
 static void memory_row(dataset *d, const trace_event *event) {
     char category[32];
     begin_row(d, 0);
-    put(d, M_TS, event->ts_ns + d->trace.base_ns);
+    put(d, M_TS, calendar_ns(d, event->ts_ns));
     put_ids(d, M_PID, M_TID, event);
     put_small(d, M_TYPE, event, PROF_KEY_DEVICE_TYPE);
     put_small(d, M_DEVICE, event, PROF_KEY_DEVICE_INDEX);
@@ -349,7 +357,7 @@ static void instant_row(dataset *d, const trace_event *event) {
     put_text(d, I_NAME, event->name);
     if (event->has & TRACE_HAS_CAT) put_text(d, I_CAT, event->cat);
     put_ids(d, I_PID, I_TID, event);
-    put(d, I_TS, event->ts_ns + d->trace.base_ns);
+    put(d, I_TS, calendar_ns(d, event->ts_ns));
     if (event->scope.size && json_is_text(event->scope)) {
         json_decode(event->scope, scope, sizeof scope);
         put_words(d, I_SCOPE, scope);
@@ -380,7 +388,7 @@ static void counter_rows(dataset *d, const trace_event *event) {
         put_counter_name(d, event);
         put_key(d, C_SERIES, args[i].key);
         if (has_pid(event)) put(d, C_PID, event->pid);
-        put(d, C_TS, event->ts_ns + d->trace.base_ns);
+        put(d, C_TS, calendar_ns(d, event->ts_ns));
         d->cells[C_VALUE] = (cell){.is = true, .number = number};
         end_row(d, TABLE_COUNTERS);
     }
@@ -417,8 +425,8 @@ static void flow_row(void *user, const flow_end *from, const flow_end *to) {
     if (cat->size) put_text(d, F_CAT, (trace_text){cat->text, cat->size});
     put(d, F_FROM, from->call);
     put(d, F_TO, to->call);
-    put(d, F_FROM_TS, from->ts_ns + d->trace.base_ns);
-    put(d, F_TO_TS, to->ts_ns + d->trace.base_ns);
+    put(d, F_FROM_TS, calendar_ns(d, from->ts_ns));
+    put(d, F_TO_TS, calendar_ns(d, to->ts_ns));
     end_row(d, TABLE_FLOWS);
 }
 
@@ -486,8 +494,8 @@ static void free_dataset(dataset *d) {
     free(d->json);
 }
 
-int dataset_read(const char *path, const int64_t *rank, row_sink *sink) {
-    dataset d = {.sink = sink, .path = path};
+int dataset_read(const char *path, const int64_t *rank, const clock_line *clock, row_sink *sink) {
+    dataset d = {.sink = sink, .path = path, .clock = clock};
     d.trace.with_works = d.trace.with_python = d.trace.whole_names = true;
     d.with_flows = wants(&d, TABLE_FLOWS) || wants(&d, TABLE_METADATA);
     int status = trace_load(&d.trace, path, take, &d);

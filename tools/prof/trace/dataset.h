@@ -1,13 +1,13 @@
 /* A trace as tables, for export: events with their self times, parents and owners, and what else
    the trace has. Names, types and units are one model for SQLite, Parquet and CSV.
 
-       dataset_read(path, rank, &sink)
+       dataset_read(path, rank, clock, &sink)
            calls sink.begin(&sink, rank), then
            sink.row(&sink, table, cells) for each row of the tables that it wants                */
 #ifndef PROF_DATASET_H
 #define PROF_DATASET_H
 
-#include "input/trace_event.h"
+#include "trace/rank_id.h"
 
 typedef enum table_id {
     TABLE_EVENTS, TABLE_FLOWS, TABLE_INSTANTS, TABLE_MEMORY, TABLE_COUNTERS, TABLE_THREADS,
@@ -33,8 +33,9 @@ typedef struct row_sink {
     unsigned wanted;             /* bit 1 << table_id each */
 } row_sink;
 
-/* rank NULL: what the trace tells, else 0. The exit code. The file is read twice. */
-int dataset_read(const char *path, const int64_t *rank, row_sink *sink);
+/* rank NULL: what the trace tells, else 0. clock NULL: the trace's own. The exit code. The file is
+   read twice. */
+int dataset_read(const char *path, const int64_t *rank, const clock_line *clock, row_sink *sink);
 
 /* The ranks of files, to be freed: of one file NULL, as dataset_read finds it. false: one cannot be
    read twice (told). */

@@ -75,11 +75,20 @@ uint32_t *ranks_order(void *rows, size_t size, size_t *count, bool always) {
     return order;
 }
 
-bool align_by_collectives(const align_options *o) {
-    return o->by && strcmp(o->by, "collectives") == 0;
+int64_t clock_add(const clock_line *clock, int64_t ns) {
+    if (clock->rate == 0) return clock->add_ns;
+    double more = clock->rate * ((double)ns - (double)clock->at_ns);
+    return time_add(clock->add_ns, (int64_t)(more < 0 ? more - 0.5 : more + 0.5));
 }
 
-const char *align_zone(const align_options *o) { return align_by_collectives(o) ? NULL : o->by; }
+bool align_is(const align_options *o, const char *by) { return o->by && strcmp(o->by, by) == 0; }
+
+bool align_given(const align_options *o) { return o->by || o->offsets.count; }
+
+const char *align_zone(const align_options *o) {
+    if (!o->by || align_is(o, "collectives") || align_is(o, "start")) return NULL;
+    return strncmp(o->by, "zone:", 5) == 0 ? o->by + 5 : o->by;
+}
 
 /* Is it this file's, which may be named without its folder? */
 static bool is_offset_of(const char *offset, const char *path, int64_t *ns) {
@@ -99,7 +108,8 @@ int64_t align_offset(const align_options *o, const char *path) {
 
 bool align_fits(align_options *o, char *const *paths, int count) {
     int64_t ns;
-    if (o->by && strcmp(o->by, "base") == 0) o->by = NULL;
+    if (align_is(o, "base")) o->by = NULL;
+    if (align_is(o, "zone:")) return fail("--align", "zone: needs a NAME behind it"), false;
     for (size_t i = 0; i < o->offsets.count; i++) {
         bool found = false;
         for (int k = 0; k < count; k++) found |= is_offset_of(o->offsets.items[i], paths[k], &ns);

@@ -24,20 +24,37 @@ uint32_t *ranks_order(void *rows, size_t size, size_t *count, bool always);
 /* ---- The clocks of several files: --align and --offset ---- */
 
 typedef struct align_options {
-    const char *by;              /* "collectives", or NAME; NULL: base */
+    const char *by;              /* "collectives", "start", "zone:NAME" or NAME; NULL: base */
     text_list offsets;           /* FILE=TIME */
 } align_options;
 #define ALIGN_OPTIONS(o) \
     {"align", 'a', OPTION_TEXT, &(o).by, "BY", \
      "base: by the traces' base times (default); collectives: then so that collectives end " \
-     "together; NAME: so that the calls of that name do"}, \
+     "together; zone:NAME: so that the calls of that name do; start: files begin together"}, \
     {"offset", 0, OPTION_LIST, &(o).offsets, "FILE=TIME", \
      "is added to that file's times: node1.json=-1.5ms"}
+#define ALIGN_HELP \
+    "  base         by baseTimeNanoseconds alone\n" \
+    "  collectives  then so that collectives which synchronize end on each rank when\n" \
+    "               they do on the lowest: by the median of the differences\n" \
+    "  zone:NAME    the same by the calls of that name, the n-th of each rank, which\n" \
+    "               all ranks leave together (MPI_Barrier). A rank without one is an\n" \
+    "               error\n" \
+    "  start        so that each file's first call begins when the lowest rank's does\n" \
+    "  Where twenty ends or more show that a clock drifts, that is taken out too: they\n" \
+    "  lie on a line then, half as far from it as from the median. The clock's error\n" \
+    "  is told as what half of the ends are within. --offset FILE=TIME is added to a\n" \
+    "  file's times before all that.\n"
+
+/* What is to be added to the times of a clock: add_ns at at_ns, and rate more for each ns since. */
+typedef struct clock_line { int64_t at_ns, add_ns; double rate; } clock_line;
+int64_t clock_add(const clock_line *clock, int64_t ns);
 
 /* Is each the offset of one of these files? false: told. "base" becomes NULL. */
 bool align_fits(align_options *o, char *const *paths, int count);
-bool align_by_collectives(const align_options *o);
-const char *align_zone(const align_options *o);  /* the NAME of --align; NULL: none */
+bool align_is(const align_options *o, const char *by);       /* "collectives", "start" */
+bool align_given(const align_options *o);
+const char *align_zone(const align_options *o);  /* the NAME of zone:NAME; NULL: none */
 int64_t align_offset(const align_options *o, const char *path);
 
 #endif
