@@ -823,8 +823,8 @@ PROF_API prof_action prof_schedule_action(const prof_schedule *schedule, uint64_
    (a negative number, most likely). skip_first_wait may be anything. Pure, any thread. */
 PROF_API prof_result prof_schedule_check(const prof_schedule *schedule);
 
-/* A result in English words; static text, never NULL. After PROF_ERROR_MEMORY from prof_start it
-   tells how many bytes are needed (one text per process: read it before another prof_start). */
+/* A result in English words, never NULL: of the last error of this kind what is known of it, as
+   "prof_desc.max_depth is 300: 255 at most". One text per process: read it before the next call. */
 PROF_API const char *prof_strerror(prof_result result);
 
 /* The counts of a trace; of one made from events, recorded is how many there are. NULL: those of
@@ -1114,7 +1114,8 @@ PROF_API int prof_itt_range_pop(void);
    its nodes when it closes, and leaves a valid file. It has only zones that begin between start and
    stop, which may be called before, between and within windows (up to 16 times in one). The Chrome
    traces of these windows have the zones' ids, which `prof et --link` needs.
-   register: PROF_ERROR_FILE (errno says why), PROF_ERROR_INVALID: no path, or one over 1023 bytes.
+   register: PROF_ERROR_FILE (errno says why), PROF_ERROR_INVALID: no path, or one over 1023 bytes;
+   PROF_ERROR_UNSUPPORTED: .gz without PROF_ZLIB.
    start: PROF_ERROR_STATE: not registered; PROF_ERROR_MEMORY: too often. unregister says what went
    wrong with the file; PROF_ERROR_STATE: the window has to close first, or (modes without events)
    there was nothing to write. After fork the child is not registered. Any thread, one at a time. */
@@ -1131,7 +1132,8 @@ PROF_API const char *prof_execution_trace_path(void);   /* NULL: not registered 
 /* Adds a key with text, or with JSON (which is checked), to the trace's head. The last value of a
    key counts. A key added while no session is open stays for all later sessions, else it is this
    session's alone. Any thread. PROF_ERROR_MEMORY: more than PROF_METADATA_SIZE bytes (8 KiB) of
-   either. PROF_ERROR_JSON: json is not JSON; prof_strerror says at which byte. PyTorch:
+   either. PROF_ERROR_INVALID: also a key that the trace writes itself (traceEvents, traceName,
+   schemaVersion, prof, displayTimeUnit, baseTimeNanoseconds). PROF_ERROR_JSON: json is not JSON; prof_strerror says at which byte. PyTorch:
    add_metadata(), add_metadata_json(), preset_metadata_json() */
 PROF_API prof_result prof_add_metadata(const char *key, const char *text);
 PROF_API prof_result prof_add_metadata_json(const char *key, const char *json);
@@ -4622,12 +4624,21 @@ static struct prof__session {
     uint64_t step, step_tick, errors;
 } prof__session;
 
-/* What prof_strerror says of the last error of a kind, where that is more than usual: "", and
-   unsupported NULL, where it is not. Whoever fails writes it. */
+/* What prof_strerror says of the last error of each kind, where that is more than usual: a literal,
+   or the text of this kind. Whoever fails sets it. */
 static struct prof__errors {
-    char memory[96], json[96], library[160];
-    const char *unsupported;             /* library, or a literal */
+    const char *said[PROF_ERROR_JSON + 1];
+    char texts[PROF_ERROR_JSON + 1][256];
 } prof__errors;
+
+/* Says why a call fails; NULL: the usual. Returns result. */
+PROF__FN prof_result prof__fail(prof_result result, const char *why) {
+    PROF__STORE(prof__errors.said[result], why);
+    return result;
+}
+
+#define PROF__SAY(result) prof__errors.texts[result], sizeof prof__errors.texts[result]
+#define PROF__SAID(result) prof__fail(result, prof__errors.texts[result])
 
 struct prof__reader;
 struct prof__table;
@@ -8813,7 +8824,8 @@ PROF__INLINE void prof__row_name_read(const prof__row *row, char *text) {
 #define prof__scale_ns(k, ticks) ((void)(k), (ticks))
 
 /* @SESSION */
-#define prof__said(result) ((void)(result), "")
+#define prof__said(result) ((void)(result), PROF__NULL)
+#define prof__fail(result, why) (result)
 #endif
 
 /* ---- @PRINTF: names and texts by a format: stb_sprintf, or without it the C library's ----
@@ -10437,15 +10449,14 @@ static struct prof__counting {
     uint32_t count;                      /* counters; 0: none */
     uint32_t numbers;                    /* the last ones of them, by prof_add */
     uint32_t serial;                     /* the number of the last session with counters */
-    char names[PROF_COUNTERS][32], text[128];   /* text: why there are none */
+    char names[PROF_COUNTERS][32];
     uint32_t type[PROF_COUNTERS];
     uint64_t config[PROF_COUNTERS];
 } prof__counting;
 
 PROF__FN const char *prof__counting_say(const char *name, const char *why) {
-    (void)prof__text_f(prof__counting.text, sizeof prof__counting.text, "counters: %s%s", name,
-                       why);
-    return prof__counting.text;
+    (void)prof__text_f(PROF__SAY(PROF_ERROR_UNSUPPORTED), "counters: %s%s", name, why);
+    return prof__errors.texts[PROF_ERROR_UNSUPPORTED];
 }
 
 #if defined(__linux__) && defined(__GNUC__) && !defined(__TINYC__) && defined(__has_include)
@@ -12049,9 +12060,9 @@ PROF__FN prof_result prof__submit_each(const void *list, size_t count,
     if (count && !list) return PROF_ERROR_INVALID;
     prof__lock();
     if (!s->open && !s->outside.late) {
-        result = PROF_ERROR_STATE;
+        result = prof__fail(PROF_ERROR_STATE, "events were submitted while no session is open");
     } else if (s->records_only) {
-        result = PROF_ERROR_UNSUPPORTED;
+        result = prof__fail(PROF_ERROR_UNSUPPORTED, "this session keeps no events: see prof_mode");
         PROF__BUMP(s->counts.not_kept, count);
     } else if (count && !prof__widen(s)) {
         result = PROF_ERROR_MEMORY;
@@ -16377,7 +16388,12 @@ PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
 }
 
 PROF__FN prof_result prof__metadata_add(const char *key, const char *value, bool json) {
+    static const char own[][20] = { "schemaVersion", "prof", "displayTimeUnit",
+                                    "baseTimeNanoseconds", "traceEvents", "traceName" };
     prof__out o;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(key, own[i]) == 0)
+            return prof__fail(PROF_ERROR_INVALID, "this key of metadata is the trace's own");
     prof__metadata_open(&o, key);
     prof__out_f(&o, json ? "%s" : "\"%j\"", value);
     return prof__metadata_close(&o);
@@ -16400,9 +16416,9 @@ PROF__CALL prof_result prof_add_metadata_f(const char *key, const char *format, 
 PROF__FN prof_result prof__json_result(const char *json) {
     const char *at = prof__json_check(json);
     if (!at) return PROF_OK;
-    (void)prof__text_f(prof__errors.json, sizeof prof__errors.json,
-                       "this is not JSON, at byte %u", (uint64_t)(at - json));
-    return PROF_ERROR_JSON;
+    (void)prof__text_f(PROF__SAY(PROF_ERROR_JSON), "this is not JSON, at byte %u",
+                       (uint64_t)(at - json));
+    return PROF__SAID(PROF_ERROR_JSON);
 }
 
 PROF__CALL prof_result prof_add_metadata_json(const char *key, const char *json) {
@@ -16685,6 +16701,8 @@ PROF__FN bool prof__file_write(void *file, const void *data, size_t size) {
     return prof__file_check(f, ok);
 }
 
+#define PROF__NO_ZLIB "a file that ends in .gz needs PROF_ZLIB where PROF_IMPLEMENTATION is"
+
 /* A file is written as `path.<pid>.tmp`, beside path so that a rename stays on one disk. */
 PROF__CALL prof_result prof_file_open(prof_file *f, const char *path) {
     bool zip = path && prof__ends_with(path, ".gz");
@@ -16692,8 +16710,7 @@ PROF__CALL prof_result prof_file_open(prof_file *f, const char *path) {
     if (!f || !path) return PROF_ERROR_INVALID;
     memset(f, 0, sizeof *f);
 #if !defined(PROF_ZLIB)
-    prof__errors.unsupported = NULL;
-    if (zip) return PROF_ERROR_UNSUPPORTED;
+    if (zip) return prof__fail(PROF_ERROR_UNSUPPORTED, PROF__NO_ZLIB);
 #endif
     errno = n ? ENAMETOOLONG : ENOENT;
     if (!n || n + 32 > sizeof f->temporary) return PROF_ERROR_FILE;
@@ -16715,7 +16732,8 @@ PROF__CALL prof_result prof_file_open(prof_file *f, const char *path) {
 
 PROF__CALL prof_result prof_file_close(prof_file *f) {
     char path[sizeof f->temporary];
-    if (!f || !f->sink.write) return f ? PROF_ERROR_STATE : PROF_ERROR_INVALID;
+    if (!f) return PROF_ERROR_INVALID;
+    if (!f->sink.write) return prof__fail(PROF_ERROR_STATE, "this prof_file is not open");
     f->sink.write = NULL;
     errno = 0;
 #ifdef PROF_ZLIB
@@ -17423,11 +17441,9 @@ PROF__CALL prof_result prof_save_memory_timeline(const prof_trace *trace, const 
     desc.device = device;
     if (!prof__valid(trace) || !path) return PROF_ERROR_INVALID;
     if (trace->built || !trace->view.profile_memory) return PROF_ERROR_NONE_RECORDED;
-    if (prof__ends_with(path, ".html")) {
-        prof__errors.unsupported = "a page is made by the command: prof memory --format html -o "
-                                 "FILE.html TRACE.json";
-        return PROF_ERROR_UNSUPPORTED;
-    }
+    if (prof__ends_with(path, ".html"))
+        return prof__fail(PROF_ERROR_UNSUPPORTED, "a page is made by the command: "
+                                                  "prof memory --format html -o FILE TRACE.json");
     desc.raw = prof__ends_with(path, ".raw.json") || prof__ends_with(path, ".raw.json.gz");
     result = prof_file_open(&f, path);
     if (result != PROF_OK) return result;
@@ -17871,11 +17887,13 @@ PROF__FN uint64_t prof__trace_end(const struct prof_trace *s) {
     return s->start_wall_ns + (uint64_t)end;
 }
 
+#define PROF__NO_EVENTS "an execution trace needs events, which a session of this mode does not keep"
+
 PROF__CALL prof_result prof_write_execution_trace(const prof_trace *trace, prof_sink out) {
     prof__nodes n;
     prof__out o;
     if (!prof__valid(trace) || !out.write) return PROF_ERROR_INVALID;
-    if (trace->records_only) return PROF_ERROR_STATE;
+    if (trace->records_only) return prof__fail(PROF_ERROR_STATE, PROF__NO_EVENTS);
     if (!prof__analyse(trace)) return PROF_ERROR_MEMORY;
     memset(&n, 0, sizeof n);
     n.s = trace;
@@ -17919,16 +17937,34 @@ PROF__FN bool prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
 }
 #endif
 
-typedef struct prof__execution_file { prof_file file; uint64_t at; } prof__execution_file;
+typedef struct prof__execution_file { prof_file file; uint64_t at; bool zip; } prof__execution_file;
 
+/* In a .gz each piece is a gzip member of its own, so that the next window can overwrite the end. */
 PROF__FN bool prof__execution_put(void *user, const void *data, size_t size) {
     prof__execution_file *f = (prof__execution_file *)user;
+#ifdef PROF_ZLIB
+    char zipped[PROF__OUT_SIZE + 1024];
+    z_stream z;
+    memset(&z, 0, sizeof z);
+    if (f->zip) {
+        bool ok = deflateInit2(&z, 1, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY) == Z_OK;
+        z.next_in = (Bytef *)(uintptr_t)data;
+        z.avail_in = (uInt)size;
+        z.next_out = (Bytef *)(void *)zipped;
+        z.avail_out = sizeof zipped;
+        ok = ok && deflate(&z, Z_FINISH) == Z_STREAM_END;
+        (void)deflateEnd(&z);
+        if (!ok) return false;
+        size = z.total_out;
+        data = zipped;
+    }
+#endif
     f->at += size;
     return prof__file_put(&f->file, (const char *)data, size);
 }
 
-/* Writes n's nodes (NULL: none) after those in the file, then the file's end, then blanks up to
-   *least, which a longer write that failed has reached. *least: the end that this write reached. */
+/* Writes n's nodes (NULL: none) after those in the file, then the file's end, then what readers skip
+   up to *least, which a longer write that failed has reached. *least: the end of this write. */
 PROF__FN bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t end, uint64_t *least) {
     struct prof__execution *x = &prof__execution;
     prof__execution_file f;
@@ -17938,6 +17974,7 @@ PROF__FN bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t end
     bool ok;
     sink.user = &f;
     f.at = x->end;
+    f.zip = prof__ends_with(x->path, ".gz");
     if (!prof__file_open_at(&f.file, x->path, x->end)) return false;
     prof__out_open(&o, sink);
     if (!x->end) prof__execution_head(&o, prof__chrome_pid(&prof__trace), begin);
@@ -17945,9 +17982,8 @@ PROF__FN bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t end
     prof__out_flush(&o);
     nodes_end = f.at;
     prof__execution_end(&o, end);
-    prof__out_flush(&o);
-    prof__out_repeat(&o, ' ', (size_t)(*least > f.at ? *least - f.at : 0));
     ok = prof__out_close(&o) == PROF_OK;
+    for (; ok && f.at < *least; f.at++) ok = prof__file_put(&f.file, f.zip ? "" : " ", 1);
     ok = prof__file_shut(&f.file) && ok;
     if (ok && n) x->end = nodes_end;
     *least = f.at;
@@ -17960,6 +17996,9 @@ PROF__CALL prof_result prof_execution_trace_register(const char *path) {
     uint64_t now = prof__wall_now(), least = 0;
     if (x->registered) return PROF_OK;
     if (size < 2 || size > sizeof x->path) return PROF_ERROR_INVALID;
+#if !defined(PROF_ZLIB)
+    if (prof__ends_with(path, ".gz")) return prof__fail(PROF_ERROR_UNSUPPORTED, PROF__NO_ZLIB);
+#endif
     memset(x, 0, sizeof *x);
     memcpy(x->path, path, size);
     x->next_id = 2;
@@ -17974,7 +18013,7 @@ PROF__CALL prof_result prof_execution_trace_start(void) {
     prof_result result = PROF_OK;
     prof__lock();
     if (!x->registered) {
-        result = PROF_ERROR_STATE;
+        result = prof__fail(PROF_ERROR_STATE, "no execution trace is registered");
     } else if (!x->running && s->open && x->span_count == PROF__SPANS) {
         result = PROF_ERROR_MEMORY;
     } else if (!x->running) {
@@ -18000,7 +18039,8 @@ PROF__CALL void prof_execution_trace_stop(void) {
 
 PROF__CALL prof_result prof_execution_trace_unregister(void) {
     struct prof__execution *x = &prof__execution;
-    if (prof__trace.open && x->span_count) return PROF_ERROR_STATE;
+    if (prof__trace.open && x->span_count)
+        return prof__fail(PROF_ERROR_STATE, "the window that the execution trace is of is open");
     x->running = x->registered = false;
     return x->result;
 }
@@ -18020,7 +18060,7 @@ PROF__FN prof_result prof__execution_append(struct prof_trace *s) {
     prof__nodes n;
     prof__scale scale;
     uint64_t end, least = 0;
-    if (s->records_only) return PROF_ERROR_STATE;
+    if (s->records_only) return prof__fail(PROF_ERROR_STATE, PROF__NO_EVENTS);
     memset(&n, 0, sizeof n);
     memset(&scale, 0, sizeof scale);
     if (!prof__analyse(s)) return PROF_ERROR_MEMORY;
@@ -18909,9 +18949,11 @@ PROF__FN bool prof__is_copy(void) {
 
 PROF__CALL prof_result prof_flush(void) {
     struct prof_trace *s = &prof__trace;
-    prof_result result = PROF_ERROR_STATE;
+    prof_result result;
     bool ours, unstreamed;
-    if (prof__is_copy() || !prof__stream_lock()) return PROF_ERROR_STATE;
+    if (prof__is_copy() || !prof__stream_lock())
+        return prof__fail(PROF_ERROR_STATE, "prof_flush was called in the stream's sink or a child");
+    result = prof__fail(PROF_ERROR_STATE, "no session of PROF_MODE_STREAM is open");
     prof__lock();
     ours = s->open && s->mode == PROF_MODE_STREAM;
     unstreamed = s->open && s->stream.refused;
@@ -18993,7 +19035,8 @@ PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t coun
     prof_result result = PROF_OK;
     size_t lost = 0;
     bool ours, failed;
-    if (!prof__stream_lock()) return PROF_ERROR_STATE;
+    if (!prof__stream_lock())
+        return prof__fail(PROF_ERROR_STATE, "events were submitted in the stream's sink");
     failed = prof__env_failed();
     prof__lock();
     ours = prof__streams_events(s);
@@ -19012,7 +19055,8 @@ PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t coun
     PROF__BUMP(s->counts.not_kept, lost);
     prof__unlock();
     prof__stream_unlock();
-    return ours ? result : PROF_ERROR_STATE;
+    if (ours) return result;
+    return prof__fail(PROF_ERROR_STATE, "events were submitted while no session is open");
 }
 
 /* After prof_stop: writes the remaining records, and what is known only now. */
@@ -19299,9 +19343,11 @@ PROF__FN void prof__windows_unsettle(void) {
 PROF__FN prof_result prof__dump_to(prof_sink out, bool own) {
     const struct prof_trace *s = &prof__trace;
     prof__raw *w = &prof__outgoing.raw;
-    prof_result result = PROF_ERROR_STATE;
+    prof_result result;
     if (!out.write) return PROF_ERROR_INVALID;
-    if (!prof__swap(&prof__outgoing.busy, 0, 1)) return PROF_ERROR_STATE;
+    if (!prof__swap(&prof__outgoing.busy, 0, 1))
+        return prof__fail(PROF_ERROR_STATE, "another dump is being written");
+    result = prof__fail(PROF_ERROR_STATE, "there is no session of PROF_MODE_TRACE or _RING to dump");
     PROF__FENCE();
     if (PROF__ACQUIRE(prof__outgoing.settled) && (s->open || s->stopped) &&
         s->mode <= PROF_MODE_RING && (own || !s->stream.refused)) {
@@ -20428,6 +20474,8 @@ PROF__CALL void prof_store_submit(prof_store *s, bool kept) {
    - Observers are added and removed only while no session is open.
    - While there are any, all zones take the slow path; their records are the same. */
 
+#define PROF__IS_OPEN "a session is open already"
+
 PROF__FN uint32_t prof__observer_find(const void *user) {
     uint32_t i = 0;
     while (i < prof__recorder.observer_count && prof__recorder.observers[i].user != user) i++;
@@ -20439,7 +20487,7 @@ PROF__CALL prof_result prof_add_observer(const prof_observer *observer) {
     if (!observer) return PROF_ERROR_INVALID;
     prof__lock();
     if (prof__session.open || prof__observer_find(observer->user) < prof__recorder.observer_count)
-        result = PROF_ERROR_STATE;
+        result = prof__fail(PROF_ERROR_STATE, "a session is open, or this observer is there already");
     else if (prof__recorder.observer_count == PROF__OBSERVERS) result = PROF_ERROR_MEMORY;
     else prof__recorder.observers[prof__recorder.observer_count++] = *observer;
     prof__unlock();
@@ -20453,7 +20501,7 @@ PROF__CALL prof_result prof_remove_observer(const void *user) {
     memset(&gone, 0, sizeof gone);
     prof__lock();
     i = prof__observer_find(user);
-    if (prof__session.open) result = PROF_ERROR_STATE;
+    if (prof__session.open) result = prof__fail(PROF_ERROR_STATE, PROF__IS_OPEN);
     else if (i == prof__recorder.observer_count) result = PROF_ERROR_INVALID;
     else {
         gone = prof__recorder.observers[i];
@@ -20470,9 +20518,8 @@ PROF__CALL prof_result prof_remove_observer(const void *user) {
 
 /* Sets prof_strerror's text for PROF_ERROR_UNSUPPORTED from now on. */
 PROF__FN void prof__unsupported(const char *who, const char *a, const char *b, const char *c) {
-    prof__errors.unsupported = prof__errors.library;
-    (void)prof__text_f(prof__errors.library, sizeof prof__errors.library, "%s: %s%s%s", who, a, b,
-                       c);
+    (void)prof__text_f(PROF__SAY(PROF_ERROR_UNSUPPORTED), "%s: %s%s%s", who, a, b, c);
+    (void)PROF__SAID(PROF_ERROR_UNSUPPORTED);
 }
 
 #define PROF__OTHER_RIGHTS "a program with other rights than its caller's reads no variables"
@@ -20980,7 +21027,7 @@ static struct prof__env {
     bool started, streams, child;
     bool arranged;                       /* handlers of exit and fork are installed */
     uint32_t open, saving, mute;         /* open: the file; mute: write nothing */
-    char path[1024], wrong[256];         /* wrong: why prof_start_env failed, or "" */
+    char path[1024];
     prof_file file;
     uint64_t end;                        /* the end of the whole blocks in the file */
     uint64_t there;                      /* prof__env_there at the start */
@@ -20993,18 +21040,16 @@ static struct prof__env {
 #endif
 } prof__env;
 
-/* The text that the last error of this kind set; "": none. */
+/* The text that the last error of this kind set; NULL: none. */
 PROF__FN const char *prof__said(prof_result result) {
-    return result == PROF_ERROR_MEMORY ? prof__errors.memory
-         : result == PROF_ERROR_JSON ? prof__errors.json
-         : result == PROF_ERROR_UNSUPPORTED && prof__errors.unsupported ? prof__errors.unsupported
-         : result == PROF_ERROR_INVALID ? prof__env.wrong : "";
+    return (unsigned)result <= PROF_ERROR_JSON ? PROF__LOAD(prof__errors.said[result]) : NULL;
 }
 
 PROF__FN void prof__say_events(size_t bytes) {
-    (void)prof__text_f(prof__errors.memory, sizeof prof__errors.memory,
+    (void)prof__text_f(PROF__SAY(PROF_ERROR_MEMORY),
                        "the events take %u bytes: see prof_make_events, prof_desc.events",
                        (uint64_t)bytes);
+    (void)PROF__SAID(PROF_ERROR_MEMORY);
 }
 
 PROF__FN uint32_t prof__depth_of(const prof_desc *d) { return d->max_depth ? d->max_depth : 64; }
@@ -21233,9 +21278,10 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     s->max_depth = prof__depth_of(d);
     s->max_threads = prof__threads_of(d, size);
     need = prof__need(d, s->max_threads);
-    (void)prof__text_f(prof__errors.memory, sizeof prof__errors.memory,
+    (void)prof__text_f(PROF__SAY(PROF_ERROR_MEMORY),
                        "the arena is too small: %u bytes, and this description needs %u",
                        (uint64_t)size, (uint64_t)need);
+    (void)PROF__SAID(PROF_ERROR_MEMORY);
     if (size < need) return false;
     skip = (16u - ((uintptr_t)memory & 15u)) & 15u;
     prof__arena.low = memory + skip;
@@ -21634,7 +21680,7 @@ PROF__CALL prof_result prof_add_device(const prof_device_desc *device) {
     prof__lock();
     while (i < prof__devices.count && prof__devices.list[i].desc.user != device->user) i++;
     if (prof__session.open || i < prof__devices.count) {
-        result = PROF_ERROR_STATE;
+        result = prof__fail(PROF_ERROR_STATE, "a session is open, or this device is there already");
     } else if (i == PROF__DEVICES) {
         result = PROF_ERROR_MEMORY;
     } else {
@@ -21785,29 +21831,45 @@ PROF__FN prof_action prof__action_at(struct prof__session *v, uint64_t step) {
     return PROF_ACTION_NONE;
 }
 
+PROF__FN prof_result prof__desc_wrong(const char *field, uint64_t value, const char *takes) {
+    (void)prof__text_f(PROF__SAY(PROF_ERROR_INVALID), "prof_desc.%s is %u: %s", field, value, takes);
+    return PROF__SAID(PROF_ERROR_INVALID);
+}
+
 PROF__FN prof_result prof__desc_check(const prof_desc *d) {
-    if (d->max_depth > 255 || (!d->memory && d->memory_size)) return PROF_ERROR_INVALID;
-    if ((uint32_t)d->mode > PROF_MODE_AGGREGATE) return PROF_ERROR_INVALID;
-    if ((uint32_t)d->when_full > PROF_FULL_DROP) return PROF_ERROR_INVALID;
-    if (d->mode == PROF_MODE_STREAM && !d->stream.write) return PROF_ERROR_INVALID;
-    if (d->activities && !(d->activities & prof_supported_activities())) return PROF_ERROR_INVALID;
-    if ((uint32_t)d->native_stack > PROF_NATIVE_UNWIND) return PROF_ERROR_INVALID;
-    if (d->schedule_fn || !prof__has_schedule(d)) return PROF_OK;
-    return prof_schedule_check(&d->schedule);
+    const uint32_t enums[] = { (uint32_t)d->mode, (uint32_t)d->when_full,
+                               (uint32_t)d->native_stack, (uint32_t)d->stream_format };
+    static const char names[][16] = { "mode", "when_full", "native_stack", "stream_format" };
+    static const uint8_t most[] = { PROF_MODE_AGGREGATE, PROF_FULL_DROP, PROF_NATIVE_UNWIND,
+                                    PROF_STREAM_CHROME };
+    for (int i = 0; i < 4; i++)
+        if (enums[i] > most[i]) return prof__desc_wrong(names[i], enums[i], "there is no such one");
+    if (d->max_depth > 255) return prof__desc_wrong("max_depth", d->max_depth, "255 at most");
+    if (!d->memory && d->memory_size)
+        return prof__desc_wrong("memory_size", d->memory_size, "it is 0 where memory is NULL");
+    if (d->mode == PROF_MODE_STREAM && !d->stream.write)
+        return prof__desc_wrong("stream.write", 0, "PROF_MODE_STREAM needs it");
+    if (d->activities && !(d->activities & prof_supported_activities()))
+        return prof__desc_wrong("activities", d->activities, "none of these is available");
+    if (d->schedule_fn || !prof__has_schedule(d) || prof_schedule_check(&d->schedule) == PROF_OK)
+        return PROF_OK;
+    if (!d->schedule.active) return prof__desc_wrong("schedule.active", 0, "1 or more");
+    return prof__fail(PROF_ERROR_INVALID, "prof_desc.schedule has a count over 2147483647");
 }
 
 PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *desc) {
     struct prof__session *v = &prof__session;
     prof_result result = prof__desc_check(desc);
+    const char *why;
     bool unstreamed;
-    if (v->open) return PROF_ERROR_STATE;
+    if (v->open) return prof__fail(PROF_ERROR_STATE, PROF__IS_OPEN);
     if (result != PROF_OK) return result;
     unstreamed = desc->mode == PROF_MODE_STREAM && prof__unstreamable(desc) != NULL;
-    prof__errors.unsupported = !prof__functions_exclude(desc->exclude)
+    why = !prof__functions_exclude(desc->exclude)
         ? "exclude: this is for PROF_INSTRUMENT_FUNCTIONS on Linux"
         : prof__hooks_start(desc, unstreamed || prof__details_wanted(desc));
-    if (prof__errors.unsupported || (!desc->platform.now && !prof__os_now()))
-        return PROF_ERROR_UNSUPPORTED;
+    if (why || (!desc->platform.now && !prof__os_now()))
+        return prof__fail(PROF_ERROR_UNSUPPORTED, why ? why : "the system's clock cannot be read");
     prof__exit_key_make();
     memset(v, 0, sizeof *v);
     v->desc = *desc;
@@ -22006,14 +22068,15 @@ static const prof__variable prof__variables[] = {
     { "PROF_SKIP_TINY", "nothing any more, see PROF_EXCLUDE", prof__env_count, 0, 0 },
 };
 
-/* Reads all variables into *d. False: one is wrong, as prof__env.wrong says. */
+/* Reads all variables into *d. False: one is wrong, as prof_strerror says. */
 PROF__FN bool prof__env_read(prof_desc *d) {
     for (size_t i = 0; i < sizeof prof__variables / sizeof *prof__variables; i++) {
         const prof__variable *v = prof__variables + i;
         const char *text = prof_getenv(v->name);
         if (!text || !*text || (v->take)(v, d, text)) continue;
-        (void)prof__text_f(prof__env.wrong, sizeof prof__env.wrong, "%s=%b: it takes %s", v->name,
-                           text, PROF__MIN(strlen(text), (size_t)64), v->takes);
+        (void)prof__text_f(PROF__SAY(PROF_ERROR_INVALID), "%s=%b: it takes %s", v->name, text,
+                           PROF__MIN(strlen(text), (size_t)64), v->takes);
+        (void)PROF__SAID(PROF_ERROR_INVALID);
         return false;
     }
     return true;
@@ -22230,7 +22293,9 @@ PROF__CALL prof_result prof_prepare(const prof_desc *desc) {
     prof_desc none;
     prof_result result;
     memset(&none, 0, sizeof none);
-    if (desc && prof__has_schedule(desc)) return PROF_ERROR_INVALID;
+    (void)prof__fail(PROF_ERROR_INVALID, NULL);
+    if (desc && prof__has_schedule(desc))
+        return prof__fail(PROF_ERROR_INVALID, "prof_desc.schedule: prof_prepare takes none");
     prof__lock();
     result = prof__session_open(s, desc ? desc : &none);
     prof__unlock();
@@ -22275,7 +22340,8 @@ PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
 }
 
 PROF__CALL prof_result prof_start(const prof_desc *desc) {
-    prof__env.wrong[0] = 0;
+    (void)prof__fail(PROF_ERROR_INVALID, NULL);
+    (void)prof__fail(PROF_ERROR_UNSUPPORTED, NULL);
     prof__env_tell("own", "");
     return prof__session_begin(desc);
 }
@@ -22349,11 +22415,6 @@ PROF__FN bool prof__env_expand(const char *from) {
     return p < end - 16;                 /* with room for another ending and a number */
 }
 
-PROF__FN prof_result prof__env_refuse(const char *why) {
-    (void)prof__text_f(prof__env.wrong, sizeof prof__env.wrong, "%s", why);
-    return PROF_ERROR_INVALID;
-}
-
 /* A file FILE.raw is a stream, unless another mode is asked for: then it is FILE.json. */
 PROF__FN prof_result prof__env_settle(prof_desc *d) {
     struct prof__env *e = &prof__env;
@@ -22372,10 +22433,9 @@ PROF__FN prof_result prof__env_settle(prof_desc *d) {
     }
     if (raw && !e->streams) memcpy(e->path + strlen(e->path) - 4, ".json", 6);
     if (prof__ends_with(e->path, ".gz") && e->streams)
-        return prof__env_refuse("PROF_TRACE: a stream cannot end in .gz");
+        return prof__fail(PROF_ERROR_INVALID, "PROF_TRACE: a stream cannot end in .gz");
 #if !defined(PROF_ZLIB)
-    prof__errors.unsupported = NULL;
-    if (prof__ends_with(e->path, ".gz")) return PROF_ERROR_UNSUPPORTED;
+    if (prof__ends_with(e->path, ".gz")) return prof__fail(PROF_ERROR_UNSUPPORTED, PROF__NO_ZLIB);
 #endif
     if (!e->streams) return PROF_OK;
     d->mode = PROF_MODE_STREAM;
@@ -22394,7 +22454,8 @@ PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     e->started = e->failed = e->counting = false;
     e->open = e->saving = e->mute = 0;
     e->error = 0;
-    if (!prof__env_expand(path)) return prof__env_refuse("PROF_TRACE: the name is too long");
+    if (!prof__env_expand(path))
+        return prof__fail(PROF_ERROR_INVALID, "PROF_TRACE: the name is too long");
     if (!prof__env_read(&d)) return PROF_ERROR_INVALID;
     result = prof__env_settle(&d);
     if (result != PROF_OK) return result;
@@ -22450,8 +22511,8 @@ PROF__CALL prof_result prof_start_env(const prof_desc *desc) {
         prof__unsupported("PROF_TRACE", PROF__OTHER_RIGHTS, "", "");
         return PROF_ERROR_UNSUPPORTED;
     }
-    if (prof__session.open) return PROF_ERROR_STATE;
-    e->wrong[0] = 0;
+    (void)prof__fail(PROF_ERROR_INVALID, NULL);
+    if (prof__session.open) return prof__fail(PROF_ERROR_STATE, PROF__IS_OPEN);
     e->child = false;
     memset(&e->desc, 0, sizeof e->desc);
     if (desc) e->desc = *desc;
@@ -22484,7 +22545,8 @@ PROF__CALL prof_result prof_toggle(uint32_t activities, bool enable) {
     struct prof_trace *s = &prof__trace;
     uint32_t changed;
     bool open;
-    if (!prof__session_claim()) return PROF_ERROR_STATE;
+    if (!prof__session_claim())
+        return prof__fail(PROF_ERROR_STATE, "no session is open, or prof_toggle is in its callback");
     open = s->open;
     if (open) {
         changed = activities & prof__session.activities &
@@ -22501,7 +22563,7 @@ PROF__CALL prof_result prof_toggle(uint32_t activities, bool enable) {
         if (enable) prof__devices_each(changed, PROF__DEVICE_START);
     }
     prof__session_release(true);
-    return open ? PROF_OK : PROF_ERROR_STATE;
+    return open ? PROF_OK : prof__fail(PROF_ERROR_STATE, "no window is open");
 }
 
 PROF__CALL int64_t prof_now(void) {
@@ -22649,15 +22711,15 @@ PROF__CALL const char *prof_strerror(prof_result result) {
         "no error\0"
         "an argument is not one this call takes\0"
         "the arena is too small: prof_arena_size(desc) says how much it takes\0"
-        "not now: a session is open already\0"
+        "not now: no session is open, or one is open already\0"
         "the sink's write() returned false\0"
         "the file could not be written (errno says why)\0"
-        "left out of this build (.gz needs PROF_ZLIB), or the device asked for cannot record\0"
+        "left out of this build, or the device asked for cannot record\0"
         "the session did not record that: set profile_memory in prof_desc\0"
         "this is not JSON\0"
         "unknown error";
     const char *said = prof__said(result);
-    return said[0] ? said : prof__text_of(texts, PROF__MIN((unsigned)result, PROF_ERROR_JSON + 1u));
+    return said ? said : prof__text_of(texts, PROF__MIN((unsigned)result, PROF_ERROR_JSON + 1u));
 }
 
 PROF__COLD_END

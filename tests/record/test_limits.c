@@ -202,6 +202,44 @@ static void test_strerror(void) {
     CHECK(prof_strerror((prof_result)(PROF_ERROR_UNSUPPORTED + 1)) != NULL, "unknown result");
 }
 
+/* An error of a description names the field and its value, one of state the state. */
+static void test_strerror_names(void) {
+    static char memory[100];
+    prof_desc desc[6];
+    static const char *const says[] = {
+        "prof_desc.max_depth is 300: 255 at most", "prof_desc.memory_size is 100: ",
+        "prof_desc.stream.write is 0: ", "prof_desc.mode is 9: ", "prof_desc.schedule.active is 0: ",
+        "prof_desc.activities is 1073741824: " };
+    memset(desc, 0, sizeof desc);
+    desc[0].max_depth = 300;
+    desc[1].memory_size = sizeof memory;
+    desc[2].mode = PROF_MODE_STREAM;
+    desc[3].mode = (prof_mode)9;
+    desc[4].schedule.wait = 1;
+    desc[5].activities = 1u << 30;
+    for (int i = 0; i < 6; i++) {
+        const char *said;
+        EQUAL(prof_start(desc + i), PROF_ERROR_INVALID);
+        said = prof_strerror(PROF_ERROR_INVALID);
+        CHECK(strncmp(said, says[i], strlen(says[i])) == 0, "'%s'", said);
+    }
+#define STATE(call, text) \
+    do { \
+        EQUAL(call, PROF_ERROR_STATE); \
+        SAME_TEXT(prof_strerror(PROF_ERROR_STATE), text); \
+    } while (0)
+    STATE(prof_toggle(PROF_ACTIVITY_CPU, false),
+          "no session is open, or prof_toggle is in its callback");
+    STATE(prof_submit(NULL, 0), "events were submitted while no session is open");
+    STATE(prof_flush(), "no session of PROF_MODE_STREAM is open");
+    STATE(prof_execution_trace_start(), "no execution trace is registered");
+    desc[0].max_depth = 0;
+    EQUAL(prof_start(desc), PROF_OK);
+    STATE(prof_start(desc), "a session is open already");
+    STATE(prof_flush(), "no session of PROF_MODE_STREAM is open");
+    CHECK(prof_stop() != NULL, "no trace");
+}
+
 /* ---- A full arena ---- */
 
 static void fill_up(unsigned n) {
@@ -566,6 +604,7 @@ int main(void) {
     RUN(test_thread_takes);
     RUN(test_arena_bad_desc);
     RUN(test_strerror);
+    RUN(test_strerror_names);
     RUN(test_full_arena);
     RUN(test_full_then_new_session);
     RUN(test_full_of_counters);

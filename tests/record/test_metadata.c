@@ -68,6 +68,18 @@ static void test_metadata_json(void) {
     EQUAL(prof_add_metadata("j", NULL), PROF_ERROR_INVALID);
 }
 
+/* Twice in a head they would make the file no trace. */
+static void test_metadata_own_keys(void) {
+    static const char *const own[] = { "schemaVersion", "prof", "displayTimeUnit",
+                                       "baseTimeNanoseconds", "traceEvents", "traceName" };
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        EQUAL(prof_add_metadata(own[i], "mine"), PROF_ERROR_INVALID);
+        CHECK(strstr(prof_strerror(PROF_ERROR_INVALID), "the trace's own"), "no word of it");
+        EQUAL(prof_add_metadata_json(own[i], "[]"), PROF_ERROR_INVALID);
+    }
+    EQUAL(prof_add_metadata("profiler", ""), PROF_OK);
+}
+
 static void test_metadata_full(void) {
     static char text[3000];
     memset(text, 'x', sizeof text - 1);
@@ -173,6 +185,7 @@ static void test_trace_handler(void) {
 int main(void) {
     RUN(test_metadata_presets);
     RUN(test_metadata_json);
+    RUN(test_metadata_own_keys);
     RUN(test_metadata_full);
     RUN(test_metadata_distributed);
 #if !defined(_WIN32)
