@@ -778,13 +778,10 @@ typedef struct prof_chrome_desc {
 /* Opens a session; NULL or zeroed: every default. Any thread.
    PROF_ERROR_STATE: one is open. PROF_ERROR_MEMORY: the arena is too small, or its widest part
    between what running threads still hold of sessions before: a chunk each, until they record.
-   PROF_ERROR_INVALID: max_depth over its limit, memory NULL with a size, a bad schedule (see
-   prof_schedule_check), or activities of which none is available. PROF_ERROR_UNSUPPORTED:
-   activities without PROF_ACTIVITY_CPU, and none of the devices can record; the OS's clock cannot
-   be read; this system lacks native_stack or hw_counters, numbers are no list of names, more than
-   four, or asked of AGGREGATE: prof_strerror says which. Freestanding:
-   may not be called in an interrupt, prof_stop may; UNSUPPORTED: its clock does not count, or
-   hw_counters or numbers are asked for. */
+   PROF_ERROR_INVALID: a field of desc is wrong. PROF_ERROR_UNSUPPORTED: this system, or the devices
+   asked for, cannot do it. prof_strerror says which. Freestanding: may not be called in an
+   interrupt, prof_stop may; UNSUPPORTED: its clock does not count, or hw_counters or numbers are
+   asked for. */
 PROF_API prof_result prof_start(const prof_desc *desc);
 
 /* Closes the session; zones still open end now. NULL only when no session was open (or in one of
@@ -893,7 +890,6 @@ PROF_API prof_result prof_dump(prof_sink out);
 
 /* Names the calling thread in table and trace; copied, at most 63 bytes. Needs an open session. */
 PROF_API void prof_set_thread_name(const char *name);
-PROF_API void prof_set_thread_name_f(const char *format, ...) PROF__PRINTF(1, 2);
 
 /* Gives back the calling thread's part of the arena, as its exit does. Freestanding: the task of
    PROF_CONTEXT() has ended: its zones end, and the next task of this number has another row. */
@@ -1133,14 +1129,11 @@ PROF_API const char *prof_execution_trace_path(void);   /* NULL: not registered 
    key counts. A key added while no session is open stays for all later sessions, else it is this
    session's alone. Any thread. PROF_ERROR_MEMORY: more than PROF_METADATA_SIZE bytes (8 KiB) of
    either. PROF_ERROR_INVALID: also a key that the trace writes itself (traceEvents, traceName,
-   schemaVersion, prof, displayTimeUnit, baseTimeNanoseconds). PROF_ERROR_JSON: json is not JSON; prof_strerror says at which byte. PyTorch:
-   add_metadata(), add_metadata_json(), preset_metadata_json() */
+   schemaVersion, prof, displayTimeUnit, baseTimeNanoseconds). PROF_ERROR_JSON: json is not JSON;
+   prof_strerror says at which byte. PyTorch: add_metadata(), add_metadata_json(),
+   preset_metadata_json() */
 PROF_API prof_result prof_add_metadata(const char *key, const char *text);
 PROF_API prof_result prof_add_metadata_json(const char *key, const char *json);
-
-/* The same with text by a format. PROF_ERROR_MEMORY also: it was added, but cut to 255 bytes. */
-PROF_API prof_result prof_add_metadata_f(const char *key, const char *format, ...)
-    PROF__PRINTF(2, 3);
 
 /* Which of several processes this is: the key distributedInfo. pg_config: a JSON array, or NULL. */
 typedef struct prof_distributed {
@@ -1767,7 +1760,6 @@ PROF__INLINE bool prof__category_on(uint32_t categories) {
 #    define PROF__BEGIN_F(...) PROF__NEEDS_STB(PROF_SCOPE_F)
 #    define prof_push_f(...) ((void)PROF__NEEDS_STB(prof_push_f))
 #    define prof_instant_f(...) ((void)PROF__NEEDS_STB(prof_instant_f))
-#    define prof_set_thread_name_f(...) ((void)PROF__NEEDS_STB(prof_set_thread_name_f))
 #    define prof_format_text(...) sizeof(PROF__NEEDS_STB(prof_format_text))
 #  endif
 
@@ -2279,29 +2271,21 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #endif
 
 /* What is gone in version 0.3: each is an error that tells what to use instead. */
-#define prof_file_write_behind \
-    _Pragma("GCC error \"prof_file_write_behind is gone: leave it out, the sink writes itself\"") \
-    prof_file_write_behind
-#define prof_write_canonical \
-    _Pragma("GCC error \"prof_write_canonical is gone: prof export --canonical\"") \
-    prof_write_canonical
-#define prof_join \
-    _Pragma("GCC error \"prof_join is gone: prof_trace_from_events joins work by ids\"") prof_join
-#define prof_order \
-    _Pragma("GCC error \"prof_order is gone: prof_write_chrome writes zones in order\"") prof_order
-#define prof_nest \
-    _Pragma("GCC error \"prof_nest is gone: prof_trace_from_events tells what lies in what\"") \
-    prof_nest
-#define prof_sums \
-    _Pragma("GCC error \"prof_sums is gone: prof_trace_from_events, then prof_key_averages\"") \
-    prof_sums
+#define PROF__PRAGMA(x) _Pragma(#x)
+#define PROF__GONE(text) PROF__PRAGMA(GCC error text)
+#define prof_file_write_behind PROF__GONE("prof_file_write_behind is gone: the sink writes itself")
+#define prof_write_canonical PROF__GONE("prof_write_canonical is gone: prof export --canonical")
+#define prof_join PROF__GONE("prof_join is gone: prof_trace_from_events joins work by ids")
+#define prof_order PROF__GONE("prof_order is gone: prof_write_chrome writes zones in order")
+#define prof_nest PROF__GONE("prof_nest is gone: prof_trace_from_events tells what lies in what")
+#define prof_sums PROF__GONE("prof_sums is gone: prof_trace_from_events, then prof_key_averages")
 #define prof_sums_desc prof_sums
 #define prof_span prof_sums
-#define prof_trace_stats \
-    _Pragma("GCC error \"prof_trace_stats is gone: prof_get_stats(trace)\"") prof_trace_stats
-
-#define PROF__GONE_SET \
-    _Pragma("GCC error \"this is gone: fill a prof_extra and give it to prof_set\"")
+#define prof_trace_stats PROF__GONE("prof_trace_stats is gone: prof_get_stats(trace)")
+#define PROF__GONE_F PROF__GONE("this is gone: prof_format_text makes the text")
+#define prof_set_thread_name_f PROF__GONE_F
+#define prof_add_metadata_f PROF__GONE_F
+#define PROF__GONE_SET PROF__GONE("this is gone: fill a prof_extra and give it to prof_set")
 #define prof_set_strides PROF__GONE_SET
 #define prof_set_inputs PROF__GONE_SET
 #define prof_set_outputs PROF__GONE_SET
@@ -2312,10 +2296,8 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #define prof_set_module PROF__GONE_SET
 #define prof_set_stack PROF__GONE_SET
 #define prof_set_annotation PROF__GONE_SET
-
 /* tools/prof/raw_read.h has these again. */
-#define PROF__GONE_RAW \
-    _Pragma("GCC error \"gone: read raw streams by `prof decode`, or copy tools/prof/raw_read.h\"")
+#define PROF__GONE_RAW PROF__GONE("gone: read raw by `prof decode`, or copy tools/prof/raw_read.h")
 #define prof_raw PROF__GONE_RAW
 #define prof_raw_kind PROF__GONE_RAW
 #define prof_raw_item PROF__GONE_RAW
@@ -8884,13 +8866,6 @@ PROF__CALL void prof_instant_f(const char *format, ...) {
     if (!PROF__LOAD(prof__on)) return;
     PROF__PRINT(text, format, prof__name_was_cut());
     prof_instant(text);
-}
-
-PROF__CALL void prof_set_thread_name_f(const char *format, ...) {
-    char text[PROF__PRINTED];
-    if (!PROF__LOAD(prof__on)) return;
-    PROF__PRINT(text, format, prof__name_was_cut());
-    prof_set_thread_name(text);
 }
 #endif
 
@@ -16403,15 +16378,6 @@ PROF__CALL prof_result prof_add_metadata(const char *key, const char *text) {
     return key && text ? prof__metadata_add(key, text, false) : PROF_ERROR_INVALID;
 }
 
-PROF__CALL prof_result prof_add_metadata_f(const char *key, const char *format, ...) {
-    char text[PROF__PRINTED];
-    prof_result cut = PROF_OK, result;
-    PROF__PRINT(text, format, cut = PROF_ERROR_MEMORY);
-    if (cut) PROF__COUNT(prof__loose.details_cut);
-    result = prof_add_metadata(key, text);
-    return result == PROF_OK ? cut : result;
-}
-
 /* Checks it; prof_strerror then says "this is not JSON, at byte 17". */
 PROF__FN prof_result prof__json_result(const char *json) {
     const char *at = prof__json_check(json);
@@ -17887,7 +17853,7 @@ PROF__FN uint64_t prof__trace_end(const struct prof_trace *s) {
     return s->start_wall_ns + (uint64_t)end;
 }
 
-#define PROF__NO_EVENTS "an execution trace needs events, which a session of this mode does not keep"
+#define PROF__NO_EVENTS "an execution trace needs events, which this mode does not keep"
 
 PROF__CALL prof_result prof_write_execution_trace(const prof_trace *trace, prof_sink out) {
     prof__nodes n;
@@ -17939,7 +17905,7 @@ PROF__FN bool prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
 
 typedef struct prof__execution_file { prof_file file; uint64_t at; bool zip; } prof__execution_file;
 
-/* In a .gz each piece is a gzip member of its own, so that the next window can overwrite the end. */
+/* In a .gz each piece is a gzip member of its own: the next window can overwrite the end. */
 PROF__FN bool prof__execution_put(void *user, const void *data, size_t size) {
     prof__execution_file *f = (prof__execution_file *)user;
 #ifdef PROF_ZLIB
@@ -17963,8 +17929,8 @@ PROF__FN bool prof__execution_put(void *user, const void *data, size_t size) {
     return prof__file_put(&f->file, (const char *)data, size);
 }
 
-/* Writes n's nodes (NULL: none) after those in the file, then the file's end, then what readers skip
-   up to *least, which a longer write that failed has reached. *least: the end of this write. */
+/* Writes n's nodes (NULL: none) after those in the file, then the file's end, then what readers
+   skip up to *least, which a longer write that failed has reached. *least: the end of this one. */
 PROF__FN bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t end, uint64_t *least) {
     struct prof__execution *x = &prof__execution;
     prof__execution_file f;
@@ -18952,7 +18918,7 @@ PROF__CALL prof_result prof_flush(void) {
     prof_result result;
     bool ours, unstreamed;
     if (prof__is_copy() || !prof__stream_lock())
-        return prof__fail(PROF_ERROR_STATE, "prof_flush was called in the stream's sink or a child");
+        return prof__fail(PROF_ERROR_STATE, "prof_flush was called in the sink, or in a child");
     result = prof__fail(PROF_ERROR_STATE, "no session of PROF_MODE_STREAM is open");
     prof__lock();
     ours = s->open && s->mode == PROF_MODE_STREAM;
@@ -19347,7 +19313,7 @@ PROF__FN prof_result prof__dump_to(prof_sink out, bool own) {
     if (!out.write) return PROF_ERROR_INVALID;
     if (!prof__swap(&prof__outgoing.busy, 0, 1))
         return prof__fail(PROF_ERROR_STATE, "another dump is being written");
-    result = prof__fail(PROF_ERROR_STATE, "there is no session of PROF_MODE_TRACE or _RING to dump");
+    result = prof__fail(PROF_ERROR_STATE, "no session of PROF_MODE_TRACE or _RING to dump");
     PROF__FENCE();
     if (PROF__ACQUIRE(prof__outgoing.settled) && (s->open || s->stopped) &&
         s->mode <= PROF_MODE_RING && (own || !s->stream.refused)) {
@@ -20487,7 +20453,7 @@ PROF__CALL prof_result prof_add_observer(const prof_observer *observer) {
     if (!observer) return PROF_ERROR_INVALID;
     prof__lock();
     if (prof__session.open || prof__observer_find(observer->user) < prof__recorder.observer_count)
-        result = prof__fail(PROF_ERROR_STATE, "a session is open, or this observer is there already");
+        result = prof__fail(PROF_ERROR_STATE, "a session is open, or this observer is there");
     else if (prof__recorder.observer_count == PROF__OBSERVERS) result = PROF_ERROR_MEMORY;
     else prof__recorder.observers[prof__recorder.observer_count++] = *observer;
     prof__unlock();
@@ -21680,7 +21646,7 @@ PROF__CALL prof_result prof_add_device(const prof_device_desc *device) {
     prof__lock();
     while (i < prof__devices.count && prof__devices.list[i].desc.user != device->user) i++;
     if (prof__session.open || i < prof__devices.count) {
-        result = prof__fail(PROF_ERROR_STATE, "a session is open, or this device is there already");
+        result = prof__fail(PROF_ERROR_STATE, "a session is open, or this device is there");
     } else if (i == PROF__DEVICES) {
         result = PROF_ERROR_MEMORY;
     } else {
@@ -21832,7 +21798,8 @@ PROF__FN prof_action prof__action_at(struct prof__session *v, uint64_t step) {
 }
 
 PROF__FN prof_result prof__desc_wrong(const char *field, uint64_t value, const char *takes) {
-    (void)prof__text_f(PROF__SAY(PROF_ERROR_INVALID), "prof_desc.%s is %u: %s", field, value, takes);
+    (void)prof__text_f(PROF__SAY(PROF_ERROR_INVALID), "prof_desc.%s is %u: %s", field, value,
+                       takes);
     return PROF__SAID(PROF_ERROR_INVALID);
 }
 
@@ -22546,7 +22513,7 @@ PROF__CALL prof_result prof_toggle(uint32_t activities, bool enable) {
     uint32_t changed;
     bool open;
     if (!prof__session_claim())
-        return prof__fail(PROF_ERROR_STATE, "no session is open, or prof_toggle is in its callback");
+        return prof__fail(PROF_ERROR_STATE, "no session is open, or this is its callback");
     open = s->open;
     if (open) {
         changed = activities & prof__session.activities &

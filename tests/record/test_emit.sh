@@ -186,7 +186,7 @@ is() {
 }
 
 op='seq = 5, op_id = 7, sizes = [[2, 3], [], [2], []]'
-state='a session is open, or this observer is there already'
+state='a session is open, or this observer is there'
 unknown='an argument is not one this call takes'
 broken='the library that NVTX_INJECTION64_PATH names'
 missing='NVTX: no tool listens, NVTX_INJECTION64_PATH is not set'

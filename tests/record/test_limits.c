@@ -208,8 +208,8 @@ static void test_strerror_names(void) {
     prof_desc desc[6];
     static const char *const says[] = {
         "prof_desc.max_depth is 300: 255 at most", "prof_desc.memory_size is 100: ",
-        "prof_desc.stream.write is 0: ", "prof_desc.mode is 9: ", "prof_desc.schedule.active is 0: ",
-        "prof_desc.activities is 1073741824: " };
+        "prof_desc.stream.write is 0: ", "prof_desc.mode is 9: ",
+        "prof_desc.schedule.active is 0: ", "prof_desc.activities is 1073741824: " };
     memset(desc, 0, sizeof desc);
     desc[0].max_depth = 300;
     desc[1].memory_size = sizeof memory;
@@ -229,7 +229,7 @@ static void test_strerror_names(void) {
         SAME_TEXT(prof_strerror(PROF_ERROR_STATE), text); \
     } while (0)
     STATE(prof_toggle(PROF_ACTIVITY_CPU, false),
-          "no session is open, or prof_toggle is in its callback");
+          "no session is open, or this is its callback");
     STATE(prof_submit(NULL, 0), "events were submitted while no session is open");
     STATE(prof_flush(), "no session of PROF_MODE_STREAM is open");
     STATE(prof_execution_trace_start(), "no execution trace is registered");

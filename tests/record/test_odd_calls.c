@@ -81,8 +81,7 @@ static void test_calls_without_session(void) {
     EQUAL(prof_snapshot(&row, 1), 0);
     EQUAL(prof_flush(), PROF_ERROR_STATE);
     EQUAL(prof_dump(test_text_sink(&none)), PROF_ERROR_STATE);
-    SAME_TEXT(prof_strerror(PROF_ERROR_STATE),
-              "there is no session of PROF_MODE_TRACE or _RING to dump");
+    SAME_TEXT(prof_strerror(PROF_ERROR_STATE), "no session of PROF_MODE_TRACE or _RING to dump");
     EQUAL(none.size, 0);
     EQUAL(prof_toggle(PROF_ACTIVITY_CPU, false), PROF_ERROR_STATE);
     EQUAL(prof_add_metadata(NULL, "x"), PROF_ERROR_INVALID);

@@ -215,6 +215,9 @@ calls='prof_set_strides prof_set_inputs prof_set_outputs prof_set_tensors prof_s
 { printf '#include "prof.h"\nvoid f(void **p);\nvoid f(void **p) {\n'
   printf '    *p++ = (void *)%s;\n' $calls; echo '}'; } >$out/old.c
 for cc in 'gcc -std=c99' 'clang -std=c99' 'g++ -x c++'; do gone 4 'give it to prof_set' "$cc" $calls; done
+types='prof_set_thread_name_f prof_add_metadata_f'
+{ echo '#include "prof.h"'; printf 'extern %s *what;\n' $types; } >$out/old.c
+gone 2 'prof_format_text makes the text' gcc $types
 types='prof_raw prof_raw_kind prof_raw_desc prof_raw_item prof_raw_stats prof_raw_open prof_raw_feed prof_raw_close'
 { echo '#include "prof.h"'; printf 'extern %s *what;\n' $types; } >$out/old.c
 gone 2 'or copy tools/prof/raw_read.h' gcc $types
@@ -307,8 +310,7 @@ cat >$out/bare.c <<'END'
 void f(int x);
 void f(int x) { PROF_KIND; (void)x; }
 END
-for kind in 'prof_push_f("a%d",x)' 'prof_instant_f("a%d",x)' 'PROF_SCOPE_F("a%d",x)' \
-    'prof_set_thread_name_f("a%d",x)'; do
+for kind in 'prof_push_f("a%d",x)' 'prof_instant_f("a%d",x)' 'PROF_SCOPE_F("a%d",x)'; do
     says "freestanding without it: $kind" needs_stb_sprintf_h gcc -ffreestanding -DPROF_NO_STB \
         "-DPROF_KIND=$kind" -fsyntax-only -I. $out/bare.c
     says "arguments that do not fit: $kind" Werror=format gcc -Wall -Werror -fsyntax-only -I. \
