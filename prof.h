@@ -987,7 +987,7 @@ PROF_API void prof_unwind(prof_place mark);
 
 /* Fibers and coroutines: the calling thread goes on in another context, which has its own open
    zones and its own row in the trace. Returns the context that it leaves; pass it to the call that
-   resumes it, on any thread. NULL as argument, or a context of another session: a new context. So a
+   resumes it, on any thread. NULL as argument, or a context of another session or window: a new one. So a
    scheduler's switch from a to b is: a->prof = prof_context_switch(b->prof). A context ends with
    prof_thread_end() while it is the current one, or with the session. Each takes a state and a
    chunk, as a thread does: see max_threads. Returns NULL where no session or no context was. */
@@ -4501,6 +4501,7 @@ typedef struct prof__state {
     bool observed;                       /* there are observers */
     bool overlaid;                       /* zones of older generations were open in its frames */
     bool parked;                         /* a context that no thread is in. Under the lock. */
+    uintptr_t handle;                    /* of the context; 0: it was never left. Under the lock */
     bool streams;                        /* they leave as they are: nothing is made of them here */
     prof_result (*flush)(void);          /* desc.stream_inline: makes room; else NULL */
     prof__zone_hooks hooks;
@@ -5149,6 +5150,7 @@ static struct prof__recorder {
     void (*thread_leaves)(void);         /* closes its counters; NULL: there never were any */
     uint64_t flow_last, async_last;      /* numbers given */
     uint32_t context_last;
+    uintptr_t handle_last;               /* handles of contexts given */
     prof__state *owned;                  /* all states that threads own, of any session */
     bool holding;                        /* a thread has or takes the own locks of others */
     prof__knot first_knot;               /* of the process: the longest base for the clock's rate */
@@ -6676,6 +6678,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     prof__counts_clear(&t->counts);
     memset(t->hints, 0, sizeof t->hints);
     t->parked = false;
+    t->handle = 0;
     t->spare = NULL;
     t->epoch = 0;
     t->full = false;
@@ -9424,7 +9427,7 @@ PROF__CALL uint64_t prof_flow(uint64_t number) {
 /* The parked state of this handle; else a new one, whose id no thread has. Under the lock. */
 PROF__FN prof__state *prof__context_take(const void *context) {
     prof__state *t = context ? prof__recorder.owned : NULL;
-    while (t && ((const void *)t != context || !t->parked ||
+    while (t && (t->handle != (uintptr_t)context || !t->parked ||
                  t->generation != prof__trace.generation)) t = t->next;
     if (t) return t;
     t = prof__state_take(0, 0x40000000u | (++prof__recorder.context_last & 0xfffffff));
@@ -9436,6 +9439,7 @@ PROF__CALL void *prof_context_switch(void *context) {
     prof__slot *slot = prof__slot_get();
     uint32_t on = PROF__LOAD(prof__on);
     prof__state *from = NULL, *to = NULL;
+    uintptr_t handle = 0;
     if (!on || !prof__enter(slot)) return NULL;
     if (prof__lock_briefly()) {
         if (PROF__LOAD(prof__on) == on) {
@@ -9444,6 +9448,8 @@ PROF__CALL void *prof_context_switch(void *context) {
             to = prof__context_take(context);
         }
         if (to && from) from->parked = true;
+        if (to && from && !from->handle) from->handle = ++prof__recorder.handle_last;
+        if (to && from) handle = from->handle;
         if (to) to->parked = false;
         prof__unlock();
     }
@@ -9455,7 +9461,7 @@ PROF__CALL void *prof_context_switch(void *context) {
         slot->generation = on;
     }
     prof__leave(slot);
-    return to ? from : NULL;
+    return (void *)handle;
 }
 
 PROF__CALL uint64_t prof_thread_id(void) {

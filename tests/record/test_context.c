@@ -288,7 +288,50 @@ static void test_contexts_mixed(void) {
     }
 }
 
+static void *handles[2];
+static void *other_context(void *none) {
+    prof_push("other");
+    handles[1] = prof_context_switch(NULL);
+    prof_thread_end();
+    return none;
+}
+
+/* A handle of an earlier session or window is a new context, also where another one has its memory
+   by now. */
+static void old_handle(bool toggle) {
+    pthread_t thread;
+    prof_trace *trace;
+    prof_stats stats;
+    EQUAL(prof_start(NULL), PROF_OK);
+    prof_push("first");
+    handles[0] = prof_context_switch(NULL);
+    if (toggle) prof_toggle(PROF_ACTIVITY_CPU, false);
+    else prof_stop();
+    if (toggle) prof_toggle(PROF_ACTIVITY_CPU, true);
+    else EQUAL(prof_start(NULL), PROF_OK);
+    EQUAL(pthread_create(&thread, NULL, other_context, NULL), 0);
+    pthread_join(thread, NULL);
+    prof_context_switch(handles[0]);
+    prof_push("new");
+    prof_pop();
+    prof_pop();                          /* one too many */
+    prof_context_switch(handles[1]);
+    prof_pop();
+    trace = prof_stop();
+    EQUAL(test_find(trace, "new", 0)->depth, 0);
+    EQUAL(test_find(trace, "other", 0)->flags, 0);
+    stats = prof_get_stats(trace);
+    EQUAL(stats.cut, 1);
+    EQUAL(stats.unbalanced + stats.dropped, 0);
+}
+
+static void test_old_handles(void) {
+    PASS_ON(old_handle(true));
+    PASS_ON(old_handle(false));
+}
+
 int main(void) {
+    RUN(test_old_handles);
     RUN(test_contexts_mixed);
     RUN(test_contexts_deep);
     RUN(test_contexts_in_turns);
