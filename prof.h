@@ -408,8 +408,9 @@ typedef struct prof_stats {
                                             actions of schedule_fn that are no prof_action */
     uint64_t lost;                       /* zones "(lost)"; see "Signals and fork" */
     uint64_t overwritten;                /* zones that PROF_MODE_RING no longer holds */
-    uint64_t stalls;                     /* PROF_MODE_STREAM: times a thread's chunks were full */
-    uint64_t stream_failures;            /* ... and times its sink returned false */
+    uint64_t stalls;                     /* PROF_MODE_STREAM: times a thread's chunks were full, */
+    uint64_t stalled_us;                 /* the time that threads waited then, in their zones, */
+    uint64_t stream_failures;            /* and times its sink returned false */
     uint64_t memory_unknown;             /* frees of what was not allocated in this trace */
     uint64_t memory_twice;               /* frees of what had been freed */
     uint64_t memory_missed;              /* allocations at an address that was not freed before */
@@ -987,10 +988,11 @@ PROF_API void prof_unwind(prof_place mark);
 
 /* Fibers and coroutines: the calling thread goes on in another context, which has its own open
    zones and its own row in the trace. Returns the context that it leaves; pass it to the call that
-   resumes it, on any thread. NULL as argument, or a context of another session or window: a new one. So a
-   scheduler's switch from a to b is: a->prof = prof_context_switch(b->prof). A context ends with
-   prof_thread_end() while it is the current one, or with the session. Each takes a state and a
-   chunk, as a thread does: see max_threads. Returns NULL where no session or no context was. */
+   resumes it, on any thread. NULL as argument, or a context of another session or window: a new
+   one. So a scheduler's switch from a to b is: a->prof = prof_context_switch(b->prof). A context
+   ends with prof_thread_end() while it is the current one, or with the session. Each takes a state
+   and a chunk, as a thread does: see max_threads. Returns NULL where no session or no context
+   was. */
 PROF_API void *prof_context_switch(void *context);
 
 /* ---- memory, with desc.profile_memory ---- */
@@ -4350,7 +4352,7 @@ typedef struct prof__plan { size_t state, state_more, chunk, chunk_more; } prof_
     uint64_t now_ns;
 #define PROF__BUCKETS 59
 #define PROF__BUCKET_BITS 1
-enum { PROF__NO = 25 };
+enum { PROF__NO = 26 };
 #define PROF__HOSTED(place) (place)
 #define PROF__STAT_HOST(each) each
 #define PROF__HOST_TEXT(text) text
@@ -4359,6 +4361,7 @@ enum { PROF__NO = 25 };
 typedef struct prof__counts {
     PROF__COUNTS_BOTH
     size_t others;                       /* zones in "(others)" */
+    size_t stalled_us;                   /* see prof_stats */
     size_t async, async_ends;            /* ranges begun, and ends of ranges */
     size_t summed, summed_open, summed_deep;   /* zones that are only in sums; of them, unfinished,
                                             deeper than max_depth */
@@ -4738,6 +4741,8 @@ struct prof__row {
 #define PROF__STATS(ALL, HOST, PLAIN) \
     PLAIN(recorded, 0, 0, NULL) \
     PLAIN(dropped, 0, PROF__NO, NULL) \
+    HOST(stalled_us, c->stalled_us, PROF__HOSTED(25), \
+        "Microseconds that threads waited within their zones for the stream, which are too long") \
     HOST(stalls, s->stream.stalls, 12, \
         "Times a thread waited within its zones for the stream, which are too long, or dropped " \
         "(give prof_desc.memory more, or call prof_flush more often)") \
@@ -6324,14 +6329,18 @@ PROF__FN bool prof__room_made(prof__state *t, uint32_t n) {
 }
 
 PROF__FN bool prof__room(prof__state *t, uint32_t n) {
+    uint64_t before;
     bool made;
     if (prof__left(t) >= (ptrdiff_t)(n + t->reserve)) return true;
     if (t->sums.on) return prof__sums_drain(t) && prof__left(t) >= (ptrdiff_t)(n + t->reserve);
     if (prof__room_made(t, n)) return true;
     if (!t->flush || !prof__is_open(t) || prof__lock_mine()) return false;
     prof__state_unlock(t);                     /* who ends the session may be about to flush */
+    before = prof__os_now();
     made = (t->flush)() == PROF_OK;
     prof__state_lock(t);
+    if (prof__is_open(t))
+        PROF__BUMP(t->counts.stalled_us, (size_t)((prof__os_now() - before) / 1000));
     return made && prof__room_made(t, n);
 }
 
@@ -15064,12 +15073,19 @@ PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
 /* ---- below the table ---- */
 
 /* Tells where the timeline ended, if it ended before the session. */
+PROF__FN void prof__table_not_kept(prof__table *t, const prof_stats *stats) {
+    prof__out_f(&t->out, "Zones recorded, but not kept for a table "
+                         "(prof_desc.records_only, PROF_MODE_STREAM): %u\n", stats->recorded);
+}
+
 PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
     char first[48], whole[48];
     prof__scale scale;
     int64_t end = (int64_t)stats->timeline_ns, all;
     uint64_t later = stats->summed - PROF__MIN(stats->summed, stats->deep);
     memset(&scale, 0, sizeof scale);
+    if (t->count && t->trace->records_only && t->trace->mode != PROF_MODE_AGGREGATE)
+        prof__table_not_kept(t, stats);
     if (later == 0) return;
     all = prof__to_ns(&scale, t->trace->stop_tick);
     *prof__text_time(first, prof__us(end), prof__table_unit(t, end)) = 0;
@@ -15151,8 +15167,7 @@ PROF__FN void prof__table_empty(prof__table *t) {
     prof_stats stats = prof_get_stats(t->trace);
     if (t->trace->built) return;         /* PyTorch's table of nothing is "" */
     if (stats.recorded) {
-        prof__out_f(&t->out, "Zones recorded, but not kept for a table "
-                             "(prof_desc.records_only, PROF_MODE_STREAM): %u\n", stats.recorded);
+        prof__table_not_kept(t, &stats);
         return;
     }
     prof__out_text(&t->out, "No zones were recorded");

@@ -146,6 +146,57 @@ static void test_inline_flushes_lose_nothing(void) {
     test_text_clear(&text);
 }
 
+static bool slow_sink(void *user, const void *data, size_t size) {
+    usleep(1000);
+    return test_text_write(user, data, size);
+}
+
+/* The time that a thread waits for a slow stream is counted, and told first. */
+static void test_waits_are_timed(void) {
+    test_text text;
+    prof_desc desc;
+    prof_stats stats;
+    prof_note note;
+    memset(&text, 0, sizeof text);
+    desc = stream_desc(&text);
+    desc.stream.write = slow_sink;
+    desc.memory_size = 64 << 10;
+    desc.memory = malloc(desc.memory_size);
+    desc.stream_inline = true;
+    EQUAL(prof_start(&desc), PROF_OK);
+    test_zones(20000);
+    stats = prof_get_stats(NULL);
+    CHECK(stats.stalls && stats.stalled_us >= 1000 * stats.stalls, "%u us in %u stalls",
+          (unsigned)stats.stalled_us, (unsigned)stats.stalls);
+    CHECK(prof_stats_note(&stats, 0, &note) && note.count == stats.stalled_us, "not the first");
+    prof_stop();
+    read_all(&text);
+    CHECK(read_back.stats.counts.stalled_us >= stats.stalled_us, "the stream says %u us",
+          (unsigned)read_back.stats.counts.stalled_us);
+    free(desc.memory);
+    test_text_clear(&text);
+}
+
+/* A stream's table has only the zones that are in sums: it says so. */
+static void test_table_of_a_stream(void) {
+    test_text text, table;
+    prof_desc desc;
+    prof_trace *trace;
+    memset(&text, 0, sizeof text);
+    memset(&table, 0, sizeof table);
+    desc = stream_desc(&text);
+    desc.max_depth = 4;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 10; i++) prof_push("within");
+    for (int i = 0; i < 10; i++) prof_pop();
+    trace = prof_stop();
+    EQUAL(prof_write_table(trace, NULL, test_text_sink(&table)), PROF_OK);
+    CHECK(strstr(table.data, "within") && strstr(table.data, "not kept for a table"), "%s",
+          table.data);
+    test_text_clear(&table);
+    test_text_clear(&text);
+}
+
 /* Without a flush the chunks fill up: what does not fit is dropped, counted, and known. */
 static void test_full_chunks_drop_and_count(void) {
     test_text text;
@@ -246,7 +297,7 @@ static void test_cut_at_every_byte(void) {
         read_stream(&read_back, text.data, cut, 0);
         CHECK(!read_back.stats.ended, "cut at %u: ended", (unsigned)cut);
         CHECK(read_back.zone_count >= last, "cut at %u: fewer zones", (unsigned)cut);
-        CHECK(read_back.stats.damaged_bytes < 400, "cut at %u: %u bytes damaged", (unsigned)cut,
+        CHECK(read_back.stats.damaged_bytes < 500, "cut at %u: %u bytes damaged", (unsigned)cut,
               (unsigned)read_back.stats.damaged_bytes);
         last = read_back.zone_count;
     }
@@ -1418,6 +1469,8 @@ static void test_what_start_refuses(void) {
 int main(void) {
     RUN(test_flush_writes_what_was_marked);
     RUN(test_inline_flushes_lose_nothing);
+    RUN(test_waits_are_timed);
+    RUN(test_table_of_a_stream);
     RUN(test_full_chunks_drop_and_count);
     RUN(test_everything_a_stream_can_hold);
     RUN(test_pushes_of_any_size);

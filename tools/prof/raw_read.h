@@ -31,7 +31,7 @@
                   dropped_threads, dropped_sites, unbalanced, healed, cut, unfinished, clock_steps,
                   names_cut, overwritten, stalls, stream_failures, threads, dropped_busy, lost,
                   others, 3 that are 0 (up to 0.2.0 parts of others), async_open, not_kept,
-                  details_cut, memory_refused
+                  details_cut, memory_refused, stalled_us
        7 sums     of zones in no timeline: thread, count, u64 tick at which the first timeline
                   ended, u64 tick of the session's end, or of now; then rows: site (0: all that
                   had no row, "(others)"), its first bucket << 16 | count of buckets, u64 each:
