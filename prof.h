@@ -313,7 +313,7 @@ typedef struct prof_desc {
     size_t memory_size;                  /* its bytes; 0 where memory is NULL */
     prof_mode mode;
     prof_sink stream;                    /* PROF_MODE_STREAM: where prof_flush writes; needed. With
-                                            with_stack, with_modules, native_stack, node or an
+                                            with_stack, with_modules, native_stack or an
                                             execution trace it is written at the end, from the arena
                                             (prof_stats.unstreamed). So is a Chrome array with
                                             devices or with anything that zones carry */
@@ -323,7 +323,7 @@ typedef struct prof_desc {
     bool events;                         /* keeps room for prof_events: 96 bytes a zone instead of
                                             12. Always so in modes other than PROF_MODE_TRACE, and
                                             with details (from the first one on), devices, a
-                                            schedule, node, an execution trace. Freestanding: only
+                                            schedule, an execution trace. Freestanding: only
                                             where it is set */
     prof_platform platform;
     uint32_t max_threads;                /* recording at the same time; 0: up to 256, as fit */
@@ -352,7 +352,6 @@ typedef struct prof_desc {
     bool profile_memory;                 /* records prof_memory_alloc and prof_memory_free */
     const char *exclude;                 /* instrumented functions that are to be no zones, named as
                                             in tables: "step,draw". Linux; as of prof_start */
-    uint32_t node;                       /* 1 + the node_id of all zones; 0: none */
     prof_full when_full;                 /* sums are of zones' times alone, and at least a sixteenth
                                             of the arena is kept for them, new names and threads */
 } prof_desc;
@@ -1225,8 +1224,7 @@ PROF_API prof_result prof_write_event_stacks(const prof_trace *trace, prof_metri
        "summed": how many, "timeline_end_ns": prof_stats.timeline_ns (PROF_MODE_AGGREGATE: 0),
        "session_ns": the session's length,
        "sums": [{"name", "count", "total", "self", "min", "max", "p50", "p90", "p99"}, ...]: a row
-       per name, of these zones alone; prof_average_add joins it with the row of the events. With
-       desc.node each has its node_id, as "Node ID";
+       per name, of these zones alone; prof_average_add joins it with the row of the events;
        "sums_by_site", where a name has several places: the same, a row per place, with "source".
    "sites" in it is [{"name", "source": "file:line"}, ...]: the program's names that have one place
    alone, so that their events need not tell it. A streamed array tells no places.
@@ -10806,8 +10804,7 @@ typedef struct prof__details {
     uint32_t module_count, modules_skipped;
     prof__pending open[PROF__LEVELS];
     prof__module modules[PROF__MODULES];
-    prof_extra *node;                    /* extra of zones that carry nothing; NULL: none */
-    prof_extra of_node, unnamed;         /* unnamed: of "[memory]" events */
+    prof_extra unnamed;                  /* of "[memory]" events */
     uint32_t extras;                     /* rows of averages that they may make */
     uint32_t memory_count, made_count;
     struct prof__submitted *made, **made_end;   /* what is no zone, and what only passes through: */
@@ -11120,16 +11117,12 @@ PROF__FN void prof__read_details(uint32_t depth, prof_event *e) {
     for (; n && d->modules[n - 1].depth > depth; n--)
         d->modules[n - 1].depth = depth;   /* a module that was pushed in the zone stays open */
     m = z->in_module ? z->module : n ? d->modules[n - 1].extra : NULL;
-    x = z->any ? z->extra : m ? m : d->node;
+    x = z->any ? z->extra : m;
     e->extra = x;
     if (z->any) {
         if (m && !x->module_hierarchy) x->module_hierarchy = m->module_hierarchy;
         if (z->annotation) e->flags |= PROF_EVENT_USER_ANNOTATION;
         if (prof__session.desc.with_flops && !x->flops && x->input_shapes) prof__flops_of(e, x);
-    }
-    if (x && d->node) {
-        x->has |= PROF_HAS_NODE_ID;
-        x->node_id = d->node->node_id;
     }
     for (prof__late *c = z->memory; c; c = c->same)
         c->memory.event = (uint32_t)(e - prof__trace.events);
@@ -11152,17 +11145,11 @@ PROF__FN const char *prof__scratch_end(const struct prof_trace *s) {
    only counted. */
 PROF__FN void prof__details_open(struct prof_trace *s, size_t *room) {
     prof__details *d = &prof__details_now;
-    uint32_t node = prof__session.desc.node;
     memset(d, 0, sizeof *d);
     d->max_depth = s->max_depth;
     d->made_end = &d->made;
     d->noted_end = &d->noted;
     d->unnamed.trace_name = "";
-    if (prof__wide(s) && node) {
-        d->node = &d->of_node;
-        d->node->has = PROF_HAS_NODE_ID | PROF__HAS_SHARED;
-        d->node->node_id = (int32_t)(node - 1);
-    }
     if (!room) return;
     d->room = room;
     d->high = (char *)((uintptr_t)prof__scratch_end(s) & ~(uintptr_t)7u);
@@ -11744,10 +11731,6 @@ PROF__FN void prof__read_step(prof__reader *r, const prof__item *i) {
     memcpy(name, "ProfilerStep#", 13);
     *prof__text_u64(name + 13, i->value) = 0;
     span->extra.trace_name = name;
-    if (prof__details_now.node) {        /* events nest only in events of the same node */
-        span->extra.has = PROF_HAS_NODE_ID;
-        span->extra.node_id = prof__details_now.node->node_id;
-    }
     e->start_ns = prof__to_ns(&r->scale, i->end - i->duration);
     e->end_ns = PROF__MAX(prof__to_ns(&r->scale, i->end), e->start_ns);
 }
@@ -13495,7 +13478,6 @@ PROF__FN prof_event prof__plain_event(const prof__tally *r) {
     e.name = prof__tally_name(r);
     e.site = r->site >> 8;
     e.parent = e.first_child = e.next_sibling = PROF_NONE;
-    e.extra = prof__session.desc.node ? prof__details_now.node : NULL;
     return e;
 }
 
@@ -16449,11 +16431,9 @@ PROF__FN void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s, b
     for (uint32_t i = 0; i < n; i++) {
         prof_average a = rows ? rows[i] : prof__sums_average(s, g.rows[i].sums);
         if (!rows) a.site = by_site ? prof__site_placed(g.rows[i].first) : NULL;
-        if (!rows) a.node_id = (int32_t)(prof__session.desc.node - 1);     /* as its events have */
         prof__out_f(o, "%s\n{\"name\":\"%j\"", before, a.key);
 #define PROF__SUM_PUT(key, member) prof__out_f(o, ",\"%s\":%i", key, (int64_t)a.member);
         PROF_SUM_FIELDS(PROF__SUM_PUT)
-        if (a.node_id >= 0) prof__out_f(o, ",\"" PROF_KEY_NODE "\":%i", (int64_t)a.node_id);
         if (a.site)
             prof__out_f(o, ",\"" PROF_KEY_SOURCE "\":\"%j\"", prof__site_source(a.site, source));
         prof__out_text(o, "}");
@@ -21080,7 +21060,7 @@ PROF__FN bool prof__has_schedule(const prof_desc *d) {
 /* Bytes that the analysis keeps beside each zone. */
 PROF__FN size_t prof__beside_of(const prof_desc *d) {
     if (d->record_shapes || d->with_flops || d->with_modules || d->with_stack ||
-        d->native_stack || d->hw_counters || d->numbers || d->profile_memory || d->node)
+        d->native_stack || d->hw_counters || d->numbers || d->profile_memory)
         return PROF__WIDE_SHARE;
     return prof__has_schedule(d) ? PROF__FORK_SHARE : 0;
 }
@@ -21090,7 +21070,7 @@ PROF__FN size_t prof__beside_of(const prof_desc *d) {
    names of call stacks at prof_stop. */
 PROF__FN const char *prof__unstreamable(const prof_desc *d) {
     return d->with_stack ? "stacks" : d->native_stack ? "native stacks"
-         : d->with_modules ? "modules" : d->node ? "a node"
+         : d->with_modules ? "modules"
          : prof__execution.registered ? "an execution trace"
          : d->stream_format != PROF_STREAM_CHROME ? NULL
          : prof__devices.count ? "device work"

@@ -130,12 +130,11 @@ static void zone(const char *name, uint64_t ns) {
 }
 
 /* Zones that a step's border cuts; steps of no length. */
-static void steps(bool coarse, uint32_t node, const char *name) {
+static void steps(bool coarse, const char *name) {
     prof_desc desc = test_desc();
     int i;
     desc.schedule.active = 6;
     desc.schedule.repeat = 1;
-    desc.node = node;
     start(desc);
     for (i = 0; i < 5; i++) {
         prof_push(i == 2 ? "across" : "step");
@@ -149,11 +148,10 @@ static void steps(bool coarse, uint32_t node, const char *name) {
     end_as(name);
 }
 
-/* Zones of a node that are too deep for the timeline: the sums in the head are the node's, too. */
+/* Zones that are too deep for the timeline. */
 static void steps_in_sums(void) {
     prof_desc desc = test_desc();
     int i;
-    desc.node = 3;
     desc.max_depth = 2;
     start(desc);
     for (i = 0; i < 5; i++) {
@@ -758,13 +756,13 @@ static void random_program(uint32_t seed, const char *of, test_text *stream) {
     desc.schedule.active = chance(40) ? 1000 : 0;
     desc.schedule.repeat = desc.schedule.active ? 1 : 0;
     desc.acc_events = chance(10);
-    desc.node = chance(25) ? 1 + test_random(4) : 0;
+    if (chance(25)) (void)test_random(4);
     devices = chance(40);
     now.streamed = strcmp(of, "seed") != 0;
     if (now.streamed && devices) now.coarse = false;     /* which lies in which times must tell */
     if (now.streamed) {
         desc.with_stack = desc.with_modules = false;
-        desc.schedule.active = desc.schedule.repeat = desc.node = 0;
+        desc.schedule.active = desc.schedule.repeat = 0;
     }
     if (stream) {
         desc.mode = PROF_MODE_STREAM;
@@ -1002,9 +1000,8 @@ int main(int argc, char **argv) {
     test_text stream;
     folder = argc > 1 ? argv[1] : ".";
     memset(&stream, 0, sizeof stream);
-    steps(false, 0, "steps");
-    steps(true, 0, "steps_coarse");
-    steps(false, 3, "steps_node");
+    steps(false, "steps");
+    steps(true, "steps_coarse");
     steps_in_sums();
     coarse_memory();
     coarse_zones();

@@ -233,7 +233,6 @@ static void test_detail_modules_begin(void) {
     int i;
     test_time.step = 1;
     desc.with_modules = true;
-    desc.node = 1;
     EQUAL(prof_start(&desc), PROF_OK);
     PROF_BEGIN("around");
     for (i = 0; i < 2; i++) {
@@ -297,21 +296,6 @@ static void test_detail_modules(void) {
     CHECK(!test_find(trace, "after", 0)->extra, "a module after its pop");
     EQUAL(strlen(test_find(trace, "in the deep", 0)->extra->module_hierarchy), 64 * 5 - 1);
     CHECK(!test_find(trace, "out again", 0)->extra, "a module after its pop");
-}
-
-static void test_detail_node(void) {
-    prof_desc desc = test_desc();
-    prof_average row;
-    prof_trace *trace;
-    desc.node = 1;                       /* node_id 0 */
-    EQUAL(prof_start(&desc), PROF_OK);
-    PROF_BLOCK("a") PROF_BLOCK("b") set_overload("x");
-    trace = prof_stop();
-    EQUAL(prof_key_averages(trace, NULL, &row, 1), 2);
-    EQUAL(row.node_id, 0);
-    EQUAL(test_find(trace, "b", 0)->extra->node_id, 0);
-    PASS_ON(test_tree(trace));
-    test_all_writers(trace);
 }
 
 static void test_detail_chrome(void) {
@@ -591,7 +575,6 @@ int main(void) {
     RUN(test_detail_orphans);
     RUN(test_detail_modules);
     RUN(test_detail_modules_begin);
-    RUN(test_detail_node);
     RUN(test_detail_chrome);
     RUN(test_detail_backward_stacks);
     RUN(test_detail_backward_random);
