@@ -10442,11 +10442,6 @@ static struct prof__counting {
     uint64_t config[PROF_COUNTERS];
 } prof__counting;
 
-PROF__FN const char *prof__counting_say(const char *name, const char *why) {
-    (void)prof__text_f(PROF__SAY(PROF_ERROR_UNSUPPORTED), "counters: %s%s", name, why);
-    return prof__errors.texts[PROF_ERROR_UNSUPPORTED];
-}
-
 #if defined(__linux__) && defined(__GNUC__) && !defined(__TINYC__) && defined(__has_include)
 #  if __has_include(<linux/perf_event.h>) && defined(SYS_perf_event_open)
 #    define PROF__PERF 1
@@ -10561,53 +10556,57 @@ PROF__FN const char *prof__perf_refusal(int error) {
     return ": this machine does not count it";
 }
 
-/* Parses the names, and opens all counters on this thread, as a test. NULL: well; else why not. */
-PROF__FN const char *prof__counters_start(const char *names) {
+/* Opens all counters on this thread, as a test. NULL: well; else why not, of the last one. */
+PROF__FN const char *prof__counters_test(void) {
     struct prof__counting *c = &prof__counting;
-    while (*names) {
-        size_t n = strcspn(names, ",");
-        char *name = c->names[c->count];
-        if (c->count == PROF_COUNTERS) return prof__counting_say("", "more than four");
-        if (n >= sizeof c->names[0]) return prof__counting_say(names, ": not known");
-        memcpy(name, names, n);
-        name[n] = 0;
-        if (!prof__counter_parse(name, c->type + c->count, c->config + c->count))
-            return prof__counting_say(name, ": not known (see prof_hw_counter_name)");
-        c->count++;
-        names += n + (names[n] == ',');
-    }
     c->serial++;
     for (uint32_t i = 0, count = c->count; i < count; i++) {
         c->count = i + 1;
         prof__perf.serial = 0;
-        if (!prof__perf_open()) return prof__counting_say(c->names[i], prof__perf_refusal(errno));
+        if (!prof__perf_open()) return prof__perf_refusal(errno);
     }
     PROF__STORE(prof__recorder.thread_leaves, &prof__perf_close);
-    return c->count ? NULL : prof__counting_say("", "none is named");
+    return NULL;
 }
 #else
-#  define prof__counters_start(names) prof__counting_say("", "they need the perf events of Linux")
+#  define prof__counter_parse(name, type, config) false
+#  define prof__counters_test() NULL
 #endif
 
-/* Adds desc.numbers to the counters. NULL: well; else why not. */
-PROF__FN const char *prof__numbers_start(const prof_desc *d) {
+/* Adds a list of names: of counters, or of numbers. NULL: well; else why not, of the last one. */
+PROF__FN const char *prof__counters_take(const char *list, bool numbers) {
     struct prof__counting *c = &prof__counting;
-    const char *names = d->numbers;
-    if (d->mode == PROF_MODE_AGGREGATE) return "numbers: not in PROF_MODE_AGGREGATE";
-    for (;; names++) {
-        size_t n = strcspn(names, ",");
-        char *name = c->names[c->count];
-        if (c->count == PROF_COUNTERS) return "numbers: more than four, with hw_counters";
-        if (!n || n >= sizeof c->names[0]) return "numbers: a name is empty, or has over 31 bytes";
-        memcpy(name, names, n);
-        name[n] = 0;
-        for (uint32_t i = 0; i < c->count; i++)
-            if (strcmp(c->names[i], name) == 0) return "numbers: a name is there twice";
+    for (;; list++) {
+        uint32_t i = c->count;
+        size_t n = strcspn(list, ",");
+        if (i == PROF_COUNTERS) return ": counters and numbers are four at most";
+        (void)prof__text_f(c->names[i], sizeof c->names[i], "%b", list, n);
         c->count++;
-        c->numbers++;
-        names += n;
-        if (!*names) return NULL;
+        if (!n || n >= sizeof c->names[i]) return ": a name is empty, or has over 31 bytes";
+        for (uint32_t k = 0; k < i; k++)
+            if (strcmp(c->names[i], c->names[k]) == 0) return ": it is there twice";
+        if (!numbers && !prof__counter_parse(c->names[i], c->type + i, c->config + i))
+            return ": not known here (see prof_hw_counter_name)";
+        c->numbers += numbers;
+        list += n;
+        if (!*list) return NULL;
     }
+}
+
+/* Prepares what desc counts. NULL: well; else why not. */
+PROF__FN const char *prof__counters_start(const prof_desc *d) {
+    struct prof__counting *c = &prof__counting;
+    const char *why = NULL;
+    c->count = c->numbers = 0;
+    if (d->hw_counters) why = prof__counters_take(d->hw_counters, false);
+    if (!why && d->hw_counters) why = prof__counters_test();
+    if (!why && d->numbers) why = prof__counters_take(d->numbers, true);
+    if (!why && d->numbers && d->mode == PROF_MODE_AGGREGATE) why = ": not in PROF_MODE_AGGREGATE";
+    if (!why) return NULL;
+    (void)prof__text_f(PROF__SAY(PROF_ERROR_UNSUPPORTED), "counters: %s%s",
+                       c->names[PROF__MAX(c->count, 1u) - 1], why);
+    c->count = c->numbers = 0;
+    return prof__errors.texts[PROF_ERROR_UNSUPPORTED];
 }
 
 /* The counters of the calling thread, whose state is t, as they are now. False: not known. */
@@ -10690,10 +10689,7 @@ PROF__FN void prof__hook_begin(prof__state *t, prof__frame *f, prof__entry_frame
 PROF__FN const char *prof__hooks_start(const prof_desc *d, bool recorded) {
     const char *why = d->native_stack ? prof__native_check(d->native_stack) : NULL;
     memset(&prof__recorder.hooks, 0, sizeof prof__recorder.hooks);
-    prof__counting.count = prof__counting.numbers = 0;
-    if (!why && d->hw_counters) why = prof__counters_start(d->hw_counters);
-    if (!why && d->numbers) why = prof__numbers_start(d);
-    if (why) prof__counting.count = prof__counting.numbers = 0;
+    if (!why) why = prof__counters_start(d);
     if (!why && recorded && (d->native_stack || prof__counting.count)) {
         prof__recorder.hooks.begin = prof__hook_begin;
         prof__recorder.hooks.slots = PROF__EXTRA_SLOTS + 1 + PROF_COUNTERS;
