@@ -9535,20 +9535,17 @@ PROF__FN bool prof__json_number(const char **at) {
     return prof__json_digits(at);
 }
 
-PROF__FN bool prof__json_word(const char **at) {
-    size_t n = prof__begins(*at, "true") || prof__begins(*at, "null") ? 4
-             : prof__begins(*at, "false") ? 5 : 0;
-    *at += n;
-    return n != 0;
-}
-
 /* One value with all that is in it, which may be nested 61 deep. */
 PROF__FN bool prof__json_value(const char **at, int depth) {
     bool object = prof__json_sign(at, '{');
     char end = object ? '}' : ']';
-    if (!object && !prof__json_sign(at, '['))
-        return **at == '"' ? prof__json_string(at)
-             : strchr("-0123456789", **at) ? prof__json_number(at) : prof__json_word(at);
+    if (!object && !prof__json_sign(at, '[')) {
+        size_t word = prof__begins(*at, "true") || prof__begins(*at, "null") ? 4
+                    : prof__begins(*at, "false") ? 5 : 0;
+        if (**at == '"') return prof__json_string(at);
+        *at += word;
+        return word || prof__json_number(at);
+    }
     if (depth == 61) return false;
     if (prof__json_sign(at, end)) return true;
     do {
@@ -10922,13 +10919,6 @@ PROF__FN const prof_tensor *prof__payload_tensors(prof__payload *p, uint32_t cou
     return tensors;
 }
 
-PROF__FN const char *const *prof__payload_texts(prof__payload *p, uint32_t count) {
-    const char **texts = (const char **)prof__details_take(p->d, count * sizeof *texts);
-    for (uint32_t i = 0; i < count; i++)
-        texts[i] = prof__payload_text(p, (size_t)prof__payload_number(p));
-    return texts;
-}
-
 /* Adds an argument to the zone's others. */
 PROF__FN void prof__read_argument(prof__pending *z, prof__payload *p, size_t bytes) {
     size_t length = z->argument_bytes;
@@ -10967,8 +10957,12 @@ PROF__FN void prof__read_field(prof__payload *p, prof_extra *x, uint32_t type, u
     if (f->coding == PROF__AS_SHAPES)
         value = prof__payload_shapes(p, count, f->dtypes ? &dtypes : NULL);
     else if (f->coding == PROF__AS_TENSORS) value = prof__payload_tensors(p, count);
-    else if (f->coding < PROF__AS_TEXT) value = prof__payload_texts(p, count);
-    else value = prof__payload_text(p, bytes);
+    else if (f->coding < PROF__AS_TEXT) {
+        const char **texts = (const char **)prof__details_take(p->d, count * sizeof *texts);
+        for (uint32_t i = 0; i < count; i++)
+            texts[i] = prof__payload_text(p, (size_t)prof__payload_number(p));
+        value = texts;
+    } else value = prof__payload_text(p, bytes);
     if (f->count == offsetof(prof_extra, input_count) &&
         (x->input_shapes || x->strides || x->concrete_inputs))
         count = PROF__MIN(count, x->input_count);
@@ -11550,10 +11544,13 @@ PROF__FN bool prof__events_hold(const prof_event *events, uint32_t n) {
 }
 #endif
 
-/* Moves event order[i] to place i, for all i, and adjusts the links. place: room for n. Each moves
-   to where one has just left, so that the events of threads that ran together stay together. */
-PROF__FN void prof__events_permute(prof_event *events, uint32_t *order, uint32_t *place,
-                                   uint32_t n) {
+/* Sorts events, and adjusts their links. False: they were in order. scratch: 8 bytes an event; the
+   latter half has where each went. Each moves to where one has just left, so that the events of
+   threads that ran together stay together. */
+PROF__FN bool prof__events_sort(prof_event *events, uint32_t n, char *scratch, prof__after after) {
+    uint32_t *order = (uint32_t *)(void *)scratch, *place = order + n;
+    for (uint32_t i = 0; i < n; i++) order[i] = i;
+    if (!prof__sort(order, place, n, after, events)) return false;
     for (uint32_t i = 0; i < n; i++) place[order[i]] = i;
     for (uint32_t i = 0; i < n; i++) prof__event_moved(events + i, place);
     for (uint32_t i = 0; i < n; i++) {   /* order[from] is now where the one at from went */
@@ -11564,14 +11561,6 @@ PROF__FN void prof__events_permute(prof_event *events, uint32_t *order, uint32_t
         events[from] = moved;
         order[i] = from;
     }
-}
-
-/* False: they were in order. scratch: 8 bytes an event; the latter half has where each went. */
-PROF__FN bool prof__events_sort(prof_event *events, uint32_t n, char *scratch, prof__after after) {
-    uint32_t *order = (uint32_t *)(void *)scratch, *place = order + n;
-    for (uint32_t i = 0; i < n; i++) order[i] = i;
-    if (!prof__sort(order, place, n, after, events)) return false;
-    prof__events_permute(events, order, place, n);
     return true;
 }
 
@@ -11583,18 +11572,6 @@ PROF__FN void prof__tree_row(void *tree, const prof__row *row) {
 
 PROF__FN void prof__tree_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
     prof__read_records(r, c, end, prof__tree_add);
-}
-
-PROF__FN void prof__tree_feed(prof__feed *feed, struct prof_trace *s, prof__tree *t) {
-    memset(t, 0, sizeof *t);
-    t->s = s;
-    t->room = (size_t)(prof__scratch_end(s) - (char *)(void *)s->events) / sizeof *s->events;
-    memset(feed, 0, sizeof *feed);
-    feed->take = prof__tree_take;
-    feed->segment = PROF__BARE ? NULL : prof__tree_segment;
-    feed->row = prof__tree_row;
-    feed->event = prof__wide(s) ? &t->made : NULL;
-    feed->user = t;
 }
 
 /* Hands the zones of all threads to feed, and counts zones, moments and losses. room: see
@@ -11753,19 +11730,10 @@ PROF__FN void prof__read_memory(prof__reader *r, const prof__item *i) {
     d->deepest = PROF__MAX(d->deepest, depth + 1);
 }
 
-/* The index of the thread whose row has this number; other, where that row is gone. */
-PROF__FN uint32_t prof__thread_numbered(const struct prof_trace *s, uint32_t number,
-                                        uint32_t other) {
-    const prof__row *row = s->rows;
-    /* no toggle, and no row used again */
-    if (s->pool.row_number == s->thread_count) return number;
-    while (row && row->number < number) row = row->next;
-    return row && row->number == number ? row->thread : other;
-}
-
 PROF__FN void prof__read_async(prof__reader *r, const prof__item *i) {
     struct prof_trace *s = &prof__trace;
     prof__range range = prof__range_get(i);
+    const prof__row *row = s->rows;      /* of the thread that began it, unless it is gone */
     prof__spanned *span;
     prof_event *e;
     if (!prof__site_known(range.site) || range.thread >= s->pool.row_number) {
@@ -11778,7 +11746,12 @@ PROF__FN void prof__read_async(prof__reader *r, const prof__item *i) {
     e->start_ns = prof__read_ns(r, i->end);
     e->end_ns = PROF__MAX(e->start_ns, prof__read_ns(r, range.end));
     e->site = range.site;
-    e->thread = prof__thread_numbered(s, range.thread, r->thread);
+    if (s->pool.row_number == s->thread_count) {   /* no row was used again */
+        e->thread = range.thread;
+    } else {
+        while (row && row->number < range.thread) row = row->next;
+        if (row && row->number == range.thread) e->thread = row->thread;
+    }
     span->extra.has = PROF_HAS_ID | PROF_HAS_END_THREAD;
     span->extra.id = (int64_t)range.id;
     span->extra.end_thread = s->threads[r->thread].id;
@@ -12055,49 +12028,42 @@ PROF__CALL prof_result prof_submit(const prof_event *events, size_t count) {
                              : prof__submit_each(events, count, prof__submit_event);
 }
 
-/* next = PROF_NONE: it is of the innermost zone of its thread. Else, and without such a zone, it is
-   an event of its own. */
-PROF__FN prof__memory prof__memory_from(const prof_memory_change *c) {
-    prof__memory m;
-    memset(&m, 0, sizeof m);
-    m.ns = c->ns;
-    m.address = c->address;
-    m.bytes = c->is_free ? 0 : (int64_t)c->bytes;
-    m.what = c->is_free ? PROF__FREE : PROF__ALLOCATED;
-    m.category = (unsigned)c->kind > PROF_MEMORY_AUTOGRAD_DETAIL ? 0 : (uint8_t)c->kind;
-    m.device_type = c->device.type;
-    m.device_index = c->device.index;
-    if (c->thread == PROF_NONE) return m;
-    m.thread = c->thread;
-    m.next = PROF_NONE;
-    return m;
-}
-
+/* A change of memory.next = PROF_NONE: it is of the innermost zone of its thread. Else, and without
+   such a zone, it is an event of its own. */
 PROF__FN prof_result prof__submit_change(struct prof_trace *s, const void *changes, size_t i) {
     const prof_memory_change *c = (const prof_memory_change *)changes + i;
-    prof__memory m = prof__memory_from(c);
+    bool placed = c->thread != PROF_NONE;
     prof__late *to;
     prof_event *e;
     if (!c->is_free && c->bytes >> 63) {
         PROF__COUNT(prof__loose.memory_refused);
         return PROF_ERROR_INVALID;
     }
-    if (m.thread >= s->thread_count) {
+    if ((placed ? c->thread : 0) >= s->thread_count) {
         s->outside.rejected++;
         return PROF_ERROR_INVALID;
     }
     to = (prof__late *)prof__take(prof__align(sizeof *to),
-                                  PROF__OUTSIDE_SHARE + prof__align(sizeof m));
+                                  PROF__OUTSIDE_SHARE + prof__align(sizeof to->memory));
     if (!to) {
         PROF__BUMP(s->counts.full, 1);
         return PROF_ERROR_MEMORY;
     }
+    memset(to, 0, sizeof *to);
+    to->memory.ns = c->ns;
+    to->memory.address = c->address;
+    to->memory.bytes = c->is_free ? 0 : (int64_t)c->bytes;
+    to->memory.what = c->is_free ? PROF__FREE : PROF__ALLOCATED;
+    to->memory.category =
+        (unsigned)c->kind > PROF_MEMORY_AUTOGRAD_DETAIL ? 0 : (uint8_t)c->kind;
+    to->memory.device_type = c->device.type;
+    to->memory.device_index = c->device.index;
+    to->memory.thread = placed ? c->thread : 0;
+    to->memory.next = placed ? PROF_NONE : 0;
     e = &to->submitted.event;
-    to->memory = m;
-    memset(e, 0, sizeof *e);
     e->name = "[memory]";
-    e->start_ns = e->end_ns = m.ns;
-    e->thread = m.thread;
+    e->start_ns = e->end_ns = c->ns;
+    e->thread = to->memory.thread;
     e->flags = PROF_EVENT_SUBMITTED | PROF__EVENT_MEMORY;
     prof__submitted_add(s, &to->submitted);
     s->outside.late_memory++;
@@ -12362,16 +12328,6 @@ PROF__FN void prof__move_up(struct prof_trace *s, char *scratch) {
 
 /* ---- amounts, children included ---- */
 
-/* Device time of an event without its children. */
-PROF__FN int64_t prof__launched_ns(const struct prof_trace *s, uint32_t i) {
-    int64_t sum = 0;
-    if (!s->view.device_name || s->events[i].flags & PROF_EVENT_ASYNC) return 0;
-    if (s->events[i].device_type != PROF_DEVICE_CPU) return prof__elapsed(s->events + i);
-    for (uint32_t k = s->side[i].first_kernel; k != PROF_NONE; k = s->outside.kernels[k].next)
-        sum = PROF__PLUS(sum, s->outside.kernels[k].duration_ns);
-    return sum;
-}
-
 /* Parents come before their children, so that one pass gives depths, and one from the end sums all
    subtrees. Self times are 0 before, or what duplicates left. */
 PROF__FN void prof__sum_up(struct prof_trace *s) {
@@ -12382,14 +12338,19 @@ PROF__FN void prof__sum_up(struct prof_trace *s) {
     }
     for (uint32_t i = s->event_count; i--;) {
         prof_event *e = s->events + i, *p = e->parent == PROF_NONE ? NULL : s->events + e->parent;
-        int64_t *self = &e->self_cpu_time_total_ns;
+        int64_t *self = &e->self_cpu_time_total_ns, *device;
+        uint32_t k;
         if (prof__in_tree(e)) *self = PROF__PLUS(*self, prof__elapsed(e));
         if (p) p->self_cpu_time_total_ns = PROF__MINUS(p->self_cpu_time_total_ns, prof__elapsed(e));
-        if (!s->side) continue;
-        s->side[i].device_ns = PROF__PLUS(s->side[i].device_ns, prof__launched_ns(s, i));
+        if (!s->side || !s->view.device_name) continue;
+        device = &s->side[i].device_ns;
+        k = e->device_type == PROF_DEVICE_CPU ? s->side[i].first_kernel : PROF_NONE;
+        if (e->flags & PROF_EVENT_ASYNC) k = PROF_NONE;
+        else if (e->device_type != PROF_DEVICE_CPU) *device = PROF__PLUS(*device, prof__elapsed(e));
+        for (; k != PROF_NONE; k = s->outside.kernels[k].next)
+            *device = PROF__PLUS(*device, s->outside.kernels[k].duration_ns);
         if (p && !(p->flags & PROF_EVENT_LEGACY))
-            s->side[e->parent].device_ns =
-                PROF__PLUS(s->side[e->parent].device_ns, s->side[i].device_ns);
+            s->side[e->parent].device_ns = PROF__PLUS(s->side[e->parent].device_ns, *device);
     }
 }
 
@@ -12421,8 +12382,6 @@ PROF__FN uint32_t *prof__sequence_place(prof__sequences *q, const prof_event *e,
     return prof__place_of(q->index, 2 * q->s->event_count,
                           (uint64_t)q->sequence_nr * 0x9e3779b1u ^ thread, prof__sequence_same, q);
 }
-
-PROF__FN bool prof__is_backward(const prof_event *e) { return e->extra && e->extra->scope == 1; }
 
 /* The bytes of scratch memory that queries need. */
 PROF__FN size_t prof__query_share(const struct prof_trace *s) {
@@ -12494,7 +12453,7 @@ PROF__FN void prof__set_backward_stacks(struct prof_trace *s, char *scratch) {
     for (uint32_t i = 0; i < n; i++) {
         const prof_event *e = s->events + i;
         uint32_t *place;
-        root[i] = prof__is_backward(e) ? i : prof__moved(root, e->parent);
+        root[i] = e->extra && e->extra->scope == 1 ? i : prof__moved(root, e->parent);
         if (root[i] == i) s->outside.no_forward += !(prof__has(e) & PROF_HAS_FWD_THREAD);
         if (root[i] != PROF_NONE) continue;
         place = prof__sequence_place(&q, e, s->threads[e->thread].id);
@@ -12967,24 +12926,14 @@ PROF__FN int64_t prof__thread_id(const void *threads, uint32_t i) {
     return (int64_t)((const prof_thread_info *)threads)[i].id;
 }
 
-/* The number of the thread with this id; threads are numbered in the order of their first event. */
-PROF__FN uint32_t prof__built_thread(struct prof_trace *s, uint32_t *index, uint32_t places,
-                                     uint64_t id) {
-    prof__ids ids = { index, places, prof__thread_id, s->threads };
-    uint32_t *place = prof__id_place(&ids, (int64_t)id);
-    if (!*place) {
-        s->threads[s->thread_count].id = id;
-        s->threads[s->thread_count].name = NULL;
-        *place = ++s->thread_count;
-    }
-    return *place - 1;
-}
-
-/* Copies the valid events, with threads by number; given: the caller numbered them. */
+/* Copies the valid events, with threads by number; given: the caller numbered them. Else they are
+   numbered in the order of their first events. */
 PROF__FN void prof__built_copy(struct prof_trace *s, const prof_event *from, size_t count,
                                bool given) {
-    uint32_t *index = (uint32_t *)(void *)s->scratch, places = 2 * (uint32_t)count, last = 0;
-    if (!given) memset(index, 0, places * sizeof *index);
+    prof__ids ids = { (uint32_t *)(void *)s->scratch, 2 * (uint32_t)count, prof__thread_id,
+                      s->threads };
+    uint32_t last = 0;
+    if (!given) memset(ids.index, 0, ids.places * sizeof *ids.index);
     for (size_t i = 0; i < count; i++) {
         prof_event *e = s->events + s->event_count;
         if (!prof__event_right(from + i)) {
@@ -12997,8 +12946,15 @@ PROF__FN void prof__built_copy(struct prof_trace *s, const prof_event *from, siz
         e->site = 0;
         e->depth = 0;
         e->flags = (uint16_t)((e->flags & 0xff) | PROF_EVENT_SUBMITTED);
-        if (!given && (!s->event_count || s->threads[last].id != e->thread))
-            last = prof__built_thread(s, index, places, e->thread);
+        if (!given && (!s->event_count || s->threads[last].id != e->thread)) {
+            uint32_t *place = prof__id_place(&ids, (int64_t)e->thread);
+            if (!*place) {
+                s->threads[s->thread_count].id = e->thread;
+                s->threads[s->thread_count].name = NULL;
+                *place = ++s->thread_count;
+            }
+            last = *place - 1;
+        }
         if (!given) e->thread = last;
         s->event_count++;
     }
@@ -13132,16 +13088,17 @@ PROF__FN bool prof__address_after(const void *symbols, uint32_t a, uint32_t b) {
     return list[a].address > list[b].address;
 }
 
-/* Lists the addresses that have no text, sorted. The list, and as much again to sort it, is in the
-   scratch memory; false: it does not fit. */
-PROF__FN bool prof__trails_list(const struct prof_trace *s, prof__symbols *n) {
+/* Names the addresses of all call stacks that have no text, as far as there is room beside what the
+   analysis was promised. Their list, sorted, and as much again, is in the scratch memory. */
+PROF__FN void prof__trails_name(struct prof_trace *s) {
     prof__symbol *from = (prof__symbol *)(void *)s->scratch;
-    size_t room = (size_t)(prof__arena.high - s->scratch), total = 0, at = 0;
+    size_t keep = prof__arena.promised, total = 0, at = 0;
     uint32_t *order;
+    prof__symbols n;
     for (uint32_t i = 0; i < prof__trails.count; i++)
         total += prof__trails.list[i]->named ? 0 : prof__trails.list[i]->count;
-    n->count = (uint32_t)total;
-    if (room / (2 * sizeof *from + 2 * sizeof *order) <= total) return false;
+    if (!prof__trails.count || (size_t)(prof__arena.high - s->scratch) /
+                               (2 * sizeof *from + 2 * sizeof *order) <= total) return;
     for (uint32_t i = 0; i < prof__trails.count; i++) {
         prof__trail *r = prof__trails.list[i];
         for (uint32_t k = 0; !r->named && k < r->count; k++, at++) {
@@ -13150,21 +13107,13 @@ PROF__FN bool prof__trails_list(const struct prof_trace *s, prof__symbols *n) {
             from[at].entry = !k;
         }
     }
-    n->list = from + total;
-    order = (uint32_t *)(void *)(n->list + total);
-    for (uint32_t i = 0; i < n->count; i++) order[i] = i;
-    prof__sort(order, order + total, n->count, prof__address_after, from);
-    for (uint32_t i = 0; i < n->count; i++) n->list[i] = from[order[i]];
-    return true;
-}
-
-/* Names the addresses of all call stacks, as far as there is room beside what the analysis was
-   promised. */
-PROF__FN void prof__trails_name(struct prof_trace *s) {
-    size_t keep = prof__arena.promised;
-    prof__symbols n;
     memset(&n, 0, sizeof n);
-    if (!prof__trails.count || !prof__trails_list(s, &n)) return;
+    n.count = (uint32_t)total;
+    n.list = from + total;
+    order = (uint32_t *)(void *)(n.list + total);
+    for (uint32_t i = 0; i < n.count; i++) order[i] = i;
+    prof__sort(order, order + total, n.count, prof__address_after, from);
+    for (uint32_t i = 0; i < n.count; i++) n.list[i] = from[order[i]];
     n.low = PROF__MAX((char *)(n.list + n.count), s->scratch + keep);
     n.high = prof__arena.high;
     if (n.low > n.high) return;
@@ -13532,7 +13481,15 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     prof__events_place(s);
     prof__trails_name(s);
     s->analysed = true;
-    prof__tree_feed(&feed, s, &tree);
+    memset(&tree, 0, sizeof tree);
+    tree.s = s;
+    tree.room = (size_t)(prof__scratch_end(s) - (char *)(void *)s->events) / sizeof *s->events;
+    memset(&feed, 0, sizeof feed);
+    feed.take = prof__tree_take;
+    feed.segment = PROF__BARE ? NULL : prof__tree_segment;
+    feed.row = prof__tree_row;
+    feed.event = prof__wide(s) ? &tree.made : NULL;
+    feed.user = &tree;
     prof__read_rows(s, &feed, &tree.room);
     s->event_count = s->zone_count + prof__others(s);
     if (!prof__analysis_open(s, tree.room != 0)) return;
@@ -14848,11 +14805,6 @@ PROF__FN bool prof__is_formula(const char *s) {
     return c == '=' || c == '+' || c == '-' || c == '@';
 }
 
-/* Begins a text: a quote, and a ' where a spreadsheet would take s for a formula. */
-PROF__FN void prof__csv_quote(prof__out *o, const char *s) {
-    prof__out_text(o, prof__is_formula(s) ? "\"'" : "\"");
-}
-
 /* Text within quotes; control characters, but the line feed, become spaces. */
 PROF__FN void prof__csv_quoted(prof__out *o, const char *s) {
     while (*s) {
@@ -14892,9 +14844,10 @@ PROF__FN void prof__list_number(prof__out *o, const prof_average *r, int column,
     else prof__out_number(o, n, shows == PROF__SHOW_TIME);
 }
 
-/* Texts, one or more, within quotes. In CSV each has a line. */
+/* Texts, one or more, within quotes. In CSV each has a line, and a ' stands before what a
+   spreadsheet would take for a formula. */
 PROF__FN void prof__list_texts(prof__out *o, const char *const *texts, uint32_t n, bool json) {
-    if (!json) prof__csv_quote(o, prof__text(n ? texts[0] : NULL));
+    if (!json) prof__out_text(o, prof__is_formula(prof__text(n ? texts[0] : NULL)) ? "\"'" : "\"");
     for (uint32_t i = 0; i < n; i++) {
         if (i) prof__out_text(o, json ? ", " : "\n");
         if (json) prof__out_f(o, "\"%j\"", prof__text(texts[i]));
@@ -14979,18 +14932,6 @@ PROF__FN bool prof__table_is_text(int column) {
            column == PROF__COL_SHAPES || column == PROF__COL_SOURCE;
 }
 
-/* The width of the table's lines. A head may be wider than its column, as "CUDA time avg" is. */
-PROF__FN size_t prof__table_line_width(const prof__table *t) {
-    size_t sum = 0;
-    for (int i = 0; i < PROF__COLUMNS; i++) {
-        char text[128];
-        if (!t->width[i]) continue;
-        prof__table_head_text(t, i, text);
-        sum += PROF__MAX(t->width[i], prof__text_width(text)) + 2;
-    }
-    return sum;
-}
-
 /* Keeps a column, if there is room for its least width. */
 PROF__FN void prof__table_keep(prof__table *t, int column, size_t *room) {
     size_t least = PROF__MIN(t->need[column], prof__table_is_text(column) ? 24u : SIZE_MAX);
@@ -15023,8 +14964,15 @@ PROF__FN void prof__table_needs(prof__table *t, const uint32_t *order) {
    most 24; columns of zeroes come last. Columns without room are left out. The rest of the room
    widens columns of text. */
 PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
-    size_t room = t->desc->width;
-    if (!t->count || !room || prof__table_line_width(t) <= room) return;
+    size_t room = t->desc->width, line = 0;
+    if (!t->count || !room) return;
+    for (int i = 0; i < PROF__COLUMNS; i++) {   /* a head may be wider, as "CUDA time avg" is */
+        char text[128];
+        if (!t->width[i]) continue;
+        prof__table_head_text(t, i, text);
+        line += PROF__MAX(t->width[i], prof__text_width(text)) + 2;
+    }
+    if (line <= room) return;
     prof__table_needs(t, order);
     memset(t->width, 0, sizeof t->width);
     t->fitted = true;
@@ -15383,46 +15331,38 @@ PROF__FN prof_result prof__table_check(const prof_table_desc *desc, prof_sink ou
                                                                  : PROF_OK;
 }
 
-/* Finds the rows, and where they are sorted their order, which it returns; NULL: as they are.
-   False: events have no room. */
-PROF__FN bool prof__table_find(prof__table *t, prof__groups *g, uint32_t **order) {
-    const struct prof_trace *s = t->trace;
-    prof_metric by = t->desc->sort_by;
-    *order = NULL;
-    if (prof__averages_kept(s, t->desc->averages, &t->rows, &t->count)) {
-        prof__rows_sort(t->rows, t->count, by ? by : PROF_METRIC_FLOPS);
-        return true;
-    }
-    if (t->desc->averages) {
-        prof__groups_make(g, s, t->desc->averages);
-        t->groups = g;
-        t->count = g->count;
-    } else {
-        if (PROF__BARE || !prof__analyse(s)) return false;
-        t->count = s->event_count;
-    }
-    if (by == PROF_METRIC_NONE) return true;
-    *order = (uint32_t *)(void *)(t->groups ? prof__groups_end(g) : s->scratch);
-    for (uint32_t i = 0; i < t->count; i++) (*order)[i] = i;
-    prof__sort(*order, *order + t->count, t->count, prof__table_after, t);
-    return true;
-}
-
 PROF__CALL prof_result prof_write_table(const prof_trace *trace, const prof_table_desc *desc,
                                         prof_sink out) {
     prof_table_desc usual;
     prof__table t;
     prof__groups g;
-    uint32_t *order;
+    uint32_t *order = NULL;              /* NULL: rows stand as they are */
     prof_result result = prof__table_check(desc, out);
+    prof_metric by;
     if (!prof__valid(trace)) return PROF_ERROR_INVALID;
     if (result != PROF_OK) return result;
     prof__table_open(&t, desc ? desc : prof__table_usual(&usual), out);
     t.trace = trace;
     t.made = prof__table_made;
     t.notes = prof__table_notes;
-    if (!prof__table_find(&t, &g, &order))
-        return PROF__BARE ? PROF_ERROR_UNSUPPORTED : PROF_ERROR_MEMORY;
+    by = t.desc->sort_by;
+    if (prof__averages_kept(trace, t.desc->averages, &t.rows, &t.count)) {
+        prof__rows_sort(t.rows, t.count, by ? by : PROF_METRIC_FLOPS);
+        by = PROF_METRIC_NONE;
+    } else if (t.desc->averages) {
+        prof__groups_make(&g, trace, t.desc->averages);
+        t.groups = &g;
+        t.count = g.count;
+    } else {
+        if (PROF__BARE) return PROF_ERROR_UNSUPPORTED;
+        if (!prof__analyse(trace)) return PROF_ERROR_MEMORY;
+        t.count = trace->event_count;
+    }
+    if (by != PROF_METRIC_NONE) {
+        order = (uint32_t *)(void *)(t.groups ? prof__groups_end(&g) : trace->scratch);
+        for (uint32_t i = 0; i < t.count; i++) order[i] = i;
+        prof__sort(order, order + t.count, t.count, prof__table_after, &t);
+    }
     prof__table_view(&t);
     prof__table_write(&t, order);
     return prof__out_close(&t.out);
@@ -15686,11 +15626,14 @@ PROF__FN void prof__gpu_cover(prof__gpu *g, uint32_t event, const prof_event *e)
     c->end_ns = PROF__MAX(c->end_ns, e->end_ns);
 }
 
-/* Finds calls, streams and covers among the events of devices, if there are any. */
-PROF__FN void prof__gpu_find(prof__gpu *g) {
-    const struct prof_trace *s = g->s;
+/* Finds calls, streams and covers among the events of devices. places stays 0 where there are
+   none. */
+PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < s->event_count; i++) {
+    memset(g, 0, sizeof *g);
+    g->s = s;
+    g->pid = prof__chrome_pid(s);
+    for (uint32_t i = 0; s->side && i < s->event_count; i++) {
         n += prof__is_gpu(s->events + i);
         g->most -= s->events[i].extra && s->events[i].device_type != PROF_DEVICE_CPU;
     }
@@ -15720,14 +15663,6 @@ PROF__FN void prof__gpu_find(prof__gpu *g) {
     }
 }
 
-/* places stays 0 where there are no events of devices. */
-PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
-    memset(g, 0, sizeof *g);
-    g->s = s;
-    g->pid = prof__chrome_pid(s);
-    if (s->side) prof__gpu_find(g);
-}
-
 /* Begins an event, up to its time. ph: with "s", for an instant. With an overload the name is
    "aten::add.Tensor", as PyTorch has it. */
 PROF__FN void prof__chrome_open(prof__out *o, const char *ph, const char *category,
@@ -15755,12 +15690,6 @@ PROF__FN prof__stream prof__chrome_row(const prof__gpu *g, const prof_event *e) 
         at.id = 0;
     }
     return at;
-}
-
-PROF__FN const char *prof__chrome_category(const prof_event *e) {
-    if (e->extra && e->extra->activity_type) return e->extra->activity_type;
-    if (e->device_type != PROF_DEVICE_CPU) return "kernel";
-    return prof__is_annotation(e) ? "user_annotation" : "cpu_op";
 }
 
 /* Is it a node of an execution trace, and so a record function of PyTorch? */
@@ -15793,36 +15722,32 @@ PROF__FN void prof__chrome_string(prof__out *o, const char **before, const char 
     prof__out_f(o, "\"%j\"", text);
 }
 
-/* Writes a list of shapes or texts. A stack becomes one text, innermost first, as in PyTorch. */
-PROF__FN void prof__chrome_list(prof__out *o, uint32_t coding, const void *list, uint32_t count) {
-    const char *const *texts = (const char *const *)list;
-    bool stack = coding == PROF__AS_STACK;
-    if (coding == PROF__AS_SHAPES) {
-        prof__put_shapes(o, (const prof_shape *)list, count, ",");
-        return;
-    }
-    prof__out_text(o, stack ? "\"" : "[");
-    for (uint32_t i = 0; i < count; i++)
-        prof__out_f(o, stack ? "%s%j" : "%s\"%j\"", !i ? "" : stack ? ";" : ",",
-                    prof__text(texts[i]));
-    prof__out_text(o, stack ? "\"" : "]");
-}
-
-/* JSON is written as it is; what is none becomes a string. */
+/* JSON is written as it is; what is none becomes a string. A stack becomes one text, innermost
+   first, as in PyTorch. */
 PROF__FN void prof__chrome_field(prof__out *o, const char **before, const prof_extra *x,
                                  uint32_t field) {
     const prof__field *f = prof__fields + field;
     const void *value = prof__field_get(x, field);
-    const char *text = (const char *)value;
+    const char *text = (const char *)value, *const *texts = (const char *const *)value;
     uint32_t count = prof__field_count(x, field);
-    if (f->coding == PROF__AS_JSON && text && *text && !prof__json_check(text)) {
-        prof__chrome_key(o, before, f->key);
-        prof__out_text(o, text);
-    } else if (f->coding == PROF__AS_TEXT || f->coding == PROF__AS_JSON) {
+    bool stack = f->coding == PROF__AS_STACK;
+    if (f->coding == PROF__AS_TEXT ||
+        (f->coding == PROF__AS_JSON && text && prof__json_check(text))) {
         prof__chrome_string(o, before, f->key, text);
-    } else if (value && (count || f->coding != PROF__AS_STACK)) {
-        prof__chrome_key(o, before, f->key);
-        prof__chrome_list(o, f->coding, value, count);
+        return;
+    }
+    if (!value || (stack && !count)) return;
+    prof__chrome_key(o, before, f->key);
+    if (f->coding == PROF__AS_JSON) {
+        prof__out_text(o, text);
+    } else if (f->coding == PROF__AS_SHAPES) {
+        prof__put_shapes(o, (const prof_shape *)value, count, ",");
+    } else {
+        prof__out_text(o, stack ? "\"" : "[");
+        for (uint32_t i = 0; i < count; i++)
+            prof__out_f(o, stack ? "%s%j" : "%s\"%j\"", !i ? "" : stack ? ";" : ",",
+                        prof__text(texts[i]));
+        prof__out_text(o, stack ? "\"" : "]");
     }
 }
 
@@ -15973,27 +15898,23 @@ PROF__FN void prof__chrome_arrow(prof__out *o, const prof__gpu *g, const char *n
     prof__out_f(o, end ? ",\"id\":%i,\"bp\":\"e\"}" : ",\"id\":%i}", id);
 }
 
-/* One end of the arrow from a call to its work; only where the trace has both ends. */
-PROF__FN void prof__chrome_launch(prof__out *o, prof__gpu *g, const prof_event *e) {
-    bool from = prof__is_call(e);
-    int64_t id = from ? e->extra->id : prof__link_of(e);
-    uint32_t *place;
-    if (!id || (!from && e->device_type == PROF_DEVICE_CPU)) return;
-    place = prof__gpu_call(g, id);
-    if (!*place || !g->launched[place - g->calls]) return;
-    if (from && g->s->events + *place - 1 != e) return;
-    prof__chrome_arrow(o, g, "ac2g", id, e, !from);
-}
-
 PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e) {
-    const char *type = prof__chrome_category(e), *before = ",\"args\":{";
-    bool instant = strcmp(type, "cpu_instant_event") == 0;
+    const char *type = e->extra ? e->extra->activity_type : NULL, *before = ",\"args\":{";
+    bool instant = type && strcmp(type, "cpu_instant_event") == 0, call = prof__is_call(e);
+    uint32_t *place;
+    int64_t id;
+    if (!type) type = e->device_type != PROF_DEVICE_CPU ? "kernel"
+                    : prof__is_annotation(e) ? "user_annotation" : "cpu_op";
     prof__chrome_open(o, instant ? PROF__INSTANT_PH : "X", type, prof__chrome_name(e),
                       prof__overload(e), prof__chrome_row(g, e), e->start_ns);
     if (!instant) prof__out_f(o, ",\"dur\":%t", prof__elapsed(e));
     prof__chrome_arg_members(o, g->s, e, &before);
     prof__out_text(o, *before == ',' && !before[1] ? "}}" : "}");
-    if (g->places) prof__chrome_launch(o, g, e);
+    id = call ? e->extra->id : e->device_type != PROF_DEVICE_CPU ? prof__link_of(e) : 0;
+    if (!g->places || !id) return;
+    place = prof__gpu_call(g, id);       /* an arrow's end, where the trace has both */
+    if (!*place || !g->launched[place - g->calls]) return;
+    if (!call || g->s->events + *place - 1 == e) prof__chrome_arrow(o, g, "ac2g", id, e, !call);
 }
 
 /* The system's name of the program. */
@@ -16140,13 +16061,6 @@ PROF__FN uint32_t prof__memory_zone(const struct prof_trace *s, const prof__memo
     return own ? PROF_NONE : m->event;
 }
 
-/* Does it have a correlation id? By that readers find the call, and so the zone of the work. */
-PROF__FN bool prof__tells_launch(const prof_event *e) {
-    const char *json = e->extra ? e->extra->metadata_json : NULL;
-    return e->extra && (e->extra->has & PROF_HAS_KEPT_TEXT ||
-                        (json && strstr(json, "\"" PROF_KEY_CORRELATION "\"") != NULL));
-}
-
 /* Marks zones and changes of memory that must tell their parent, and these parents. False: none. */
 PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
     const uint16_t none = (uint16_t)~(PROF__EVENT_NAMED | PROF__EVENT_TOLD);
@@ -16181,8 +16095,10 @@ PROF__FN bool prof__marks_work(const struct prof_trace *s) {
     bool any = false;
     for (uint32_t i = 0; i < s->event_count; i++) {
         prof_event *e = s->events + i;
+        const char *json = e->extra ? e->extra->metadata_json : NULL;
         uint32_t from;
-        if (e->device_type == PROF_DEVICE_CPU || prof__tells_launch(e)) continue;
+        if (e->device_type == PROF_DEVICE_CPU || prof__has(e) & PROF_HAS_KEPT_TEXT) continue;
+        if (json && strstr(json, "\"" PROF_KEY_CORRELATION "\"")) continue;   /* tells the call */
         from = prof__launcher_of(s, i);
         if (from != PROF_NONE ? !prof__tell(s, from, PROF_NONE)
                               : !e->extra || !e->extra->external_id) continue;
