@@ -48,7 +48,7 @@ static void random_events(void) {
     for (i = 0; i < given_count; i++) {
         prof_event *e = given + i;
         e->name = names[test_random(NAMES)];
-        e->start_ns = (int64_t)test_random(40);
+        e->start_ns = (int64_t)test_random(40) - 20;
         e->end_ns = e->start_ns + (int64_t)test_random(test_random(3) ? 10 : 60);
         e->thread = test_random(2) * 7;
         if (!test_random(8)) e->flags |= PROF_EVENT_ASYNC;
