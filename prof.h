@@ -422,8 +422,7 @@ typedef struct prof_stats {
     uint64_t others;                     /* zones under the name "(others)", since there was no room
                                             for their own or its sums (memory, max_sites,
                                             PROF_MAX_SITES), or a signal handler began them */
-    uint64_t deep;                       /* ... of those in summed, zones inside max_depth others:
-                                            "(in sums)" stands for the outermost in the timeline */
+    uint64_t deep;                       /* ... of those in summed, zones inside max_depth others */
     uint64_t unstreamed;                 /* 1: the stream is written at the end: see desc.stream */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
@@ -462,7 +461,9 @@ enum {                                   /* prof_event.flags */
     PROF_EVENT_LEGACY = 8,               /* is_legacy: its one kernel covers its children's too */
     PROF_EVENT_USER_ANNOTATION = 16,     /* is_user_annotation */
     PROF_EVENT_SUBMITTED = 64,           /* from outside: set by the library */
-    PROF_EVENT_PARTIAL = 128             /* PROF_MODE_RING: what was within it is lost in part */
+    PROF_EVENT_PARTIAL = 128             /* PROF_MODE_RING: what was within it is lost in part. With
+                                            UNFINISHED: the timeline ended within it; it counts in
+                                            no row, sums have it whole */
 };
 
 /* One device activity that an event launched. PyTorch: Kernel */
@@ -1228,8 +1229,8 @@ PROF_API prof_result prof_write_event_stacks(const prof_trace *trace, prof_metri
        "sums_by_site", where a name has several places: the same, a row per place, with "source".
    "sites" in it is [{"name", "source": "file:line"}, ...]: the program's names that have one place
    alone, so that their events need not tell it. A streamed array tells no places.
-   In the timeline an instant "timeline ends" tells where a thread's timeline ends; a zone that was
-   open then has one child "(in sums)" for its later children; it counts in no row. */
+   In the timeline an instant "timeline ends" tells where a thread's timeline ends. A zone that was
+   open then ends there, with "finished": false and "partial": true; its call is in the sums. */
 PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrome_desc *desc,
                                        prof_sink out);
 
@@ -4068,7 +4069,9 @@ enum {
     PROF__MEMORY,
     PROF__ASYNC,
     PROF__FLOW,
-    PROF__REAL                           /* as COUNTER, the value a double */
+    PROF__REAL,                          /* as COUNTER, the value a double */
+    PROF__PARTIAL                        /* as ZONE64, up to where the timeline ended: sums have all
+                                            of the zone */
 };
 
 /* The position of a reader in a thread's records. base: the clock; ends take its upper half;
@@ -4079,7 +4082,7 @@ typedef struct prof__cursor {
     uint64_t base, last;
 } prof__cursor;
 
-/* One record, at `at`, of `slots` slots. kind: 0 a zone; PROF__CLOCK to PROF__REAL as written;
+/* One record, at `at`, of `slots` slots. kind: 0 a zone; PROF__CLOCK to PROF__PARTIAL as written;
    PROF__KIND: one that this version does not know, or that is cut off. A zone has end, duration
    and site_depth, a moment its time in end and its value, a step end, duration and value. */
 typedef struct prof__item {
@@ -4132,6 +4135,17 @@ PROF__FN uint32_t prof__record_slots(const prof__record *c, const prof__record *
     return 1 + more;
 }
 
+PROF__INLINE bool prof__item_is_zone(const prof__item *i) {
+    return !i->kind || i->kind == PROF__ZONE64 ||
+           (!PROF__BARE && (i->kind == PROF__UNFINISHED || i->kind == PROF__PARTIAL));
+}
+
+/* What a zone's event has in flags. */
+PROF__FN uint16_t prof__item_flags(const prof__item *i) {
+    if (!PROF__BARE && i->kind == PROF__PARTIAL) return PROF_EVENT_UNFINISHED | PROF_EVENT_PARTIAL;
+    return i->kind == PROF__UNFINISHED ? PROF_EVENT_UNFINISHED : 0;
+}
+
 PROF__FN void prof__next_long(prof__cursor *k, prof__item *i) {
     const prof__record *c = k->at, *second;
     i->kind = c->site_depth >> 8;
@@ -4147,7 +4161,7 @@ PROF__FN void prof__next_long(prof__cursor *k, prof__item *i) {
     if (!second->site_depth && i->kind != PROF__KIND) i->kind = PROF__PART;
     if (i->kind == PROF__CLOCK) {
         k->base = (uint64_t)c->end << 32 | c->duration;
-    } else if (i->kind == PROF__ZONE64 || (!PROF__BARE && i->kind == PROF__UNFINISHED)) {
+    } else if (prof__item_is_zone(i)) {
         i->duration = i->end;
         k->base = PROF__BARE ? i->value : (uint64_t)second->duration << 32;
         i->end = PROF__BARE ? k->base : prof__cursor_end(k, second->end);
@@ -4174,10 +4188,6 @@ PROF__EAGER bool prof__next(prof__cursor *k, prof__item *i) {
     i->end = prof__cursor_end(k, c->end);
     k->at = c + 1;
     return true;
-}
-
-PROF__INLINE bool prof__item_is_zone(const prof__item *i) {
-    return !i->kind || i->kind == PROF__ZONE64 || (!PROF__BARE && i->kind == PROF__UNFINISHED);
 }
 
 /* ---- @STATES: what a thread has: its open zones, its chunks, its place in the trace ----
@@ -4448,11 +4458,9 @@ typedef struct prof__state_sums {
     bool held;                           /* the lock is held by who adds the block */
     uint32_t changes;                    /* one more when a change of them begins, and when it has
                                             ended: odd while they change */
-    uint32_t cut;                        /* zones open at lower depths began before cut_tick: */
-    uint64_t cut_tick;                   /* they are written to the timeline's last segment */
-    uint64_t base;                       /* clock at the block's begin */
     uint64_t *inner;                     /* by depth: ticks of what ended within the zone that is
-                                            open there, and is in no timeline */
+                                            open there, and is in no timeline. See
+                                            prof__timeline_end */
     prof__record *block, *block_end;     /* kept for the state's next thread; NULL: none yet */
     prof__record *hole, *hole_end;       /* part of it that is not used: see prof__block_empty */
     prof__frame *hole_top;               /* top when it was found */
@@ -4662,7 +4670,7 @@ typedef struct prof__pool {
 typedef struct prof__summed {
     bool on;                             /* when the arena is full threads go on in sums */
     bool any_apart;                      /* there are deep zones */
-    uint32_t in_sums, timeline_ends;     /* sites of what the timeline has instead; 0: not yet */
+    uint32_t timeline_ends;              /* the site of that instant; 0: none yet */
     uint64_t full_tick;                  /* when the first timeline ended; 0: none did */
     size_t kept;                         /* prof__arena.kept, while the session is open */
     size_t each;                         /* what a thread takes to begin in sums */
@@ -4915,7 +4923,8 @@ struct prof_trace {
     bool prepared, analysed;             /* for queries; events are made */
     uint32_t sites;                      /* known when prepared: threads may add more meanwhile */
     prof__amount steps, lost, unfinished;   /* found while reading */
-    uint32_t zone_count;                 /* of the events, before the others joined them */
+    uint32_t zone_count;                 /* of the events, before the others joined them; */
+    uint32_t partials;                   /* of them, those that sums have whole */
     uint32_t made_count;                 /* events made of what is no zone: steps, ranges, memory.
                                             What follows is not for freestanding traces */
     bool built, raw;                     /* raw: of raw activities */
@@ -4949,12 +4958,6 @@ PROF__FN int64_t prof__ticks_ns(uint64_t tick) {
    tell of: these are constants there, so that the compiler leaves out the code behind them. */
 PROF__FN uint32_t prof__others(const struct prof_trace *s) {
     return PROF__BARE ? 0 : s->outside_count + s->made_count;
-}
-
-/* Depths that zones in records have: one more than max_depth, at which "(in sums)" stands for deep
-   zones. */
-PROF__EAGER uint32_t prof__depths(const struct prof_trace *s) {
-    return s->max_depth + (PROF__BARE ? 0 : 1);
 }
 
 /* Is there a prof__side beside every event? */
@@ -5003,16 +5006,19 @@ PROF__FN uint64_t prof__tally_percentile(const prof__tally *r, uint32_t percent)
         (void)prof__divide(&rest, (uint32_t)parts);
         ticks = low + width * part + rest;
     }
-    return PROF__MAX(r->least, PROF__MIN(ticks, r->most));
+    return PROF__MIN(PROF__MAX(ticks, r->least), r->most);
 }
 
-/* The times of a row's average, in ticks, in the order of their fields: see prof_average. */
+/* The times of a row's average, in ticks, in the order of their fields (see prof_average). Where
+   more ended within its zones than they took, they are in the timeline: the self time is -ticks[1].
+   */
 enum { PROF__TALLY_TIMES = 7 };
 PROF__FN void prof__tally_times(const prof__tally *r, uint64_t *ticks) {
     static const uint8_t percents[] = { 50, 90, 99 };
     ticks[0] = r->total;
     ticks[1] = r->total - PROF__MIN(r->inner, r->total);
-    ticks[2] = r->least;
+    if (!PROF__BARE && r->inner > r->total) ticks[1] = r->inner - r->total;
+    ticks[2] = PROF__MIN(r->least, r->most);   /* of no call: 0 */
     ticks[3] = r->most;
     for (int i = 0; i < 3; i++) ticks[4 + i] = prof__tally_percentile(r, percents[i]);
 }
@@ -5076,13 +5082,25 @@ PROF__FN bool prof__rank_after(const prof__rank *a, const prof__rank *b) {
 /* Are rows made of records, which have ranks, and not of events? On targets they always are. */
 PROF__INLINE bool prof__ranked(const prof__rank *ranks) { return PROF__BARE || ranks; }
 
-/* If c comes before r, sets r to the rank of c and returns true. first: there is no r yet. */
-PROF__EAGER bool prof__rank_take(prof__rank *r, const prof__close *c, bool first) {
+/* If c comes before r, sets r to the rank of c and returns true. */
+#define PROF__NO_RANK INT64_MAX          /* the start_ns of a row without a close */
+PROF__EAGER bool prof__rank_take(prof__rank *r, const prof__close *c) {
     const prof__rank own = { c->start_ns, c->end_ns, c->order, c->thread, c->depth, c->number };
-    if (PROF__LIKELY(!PROF__BARE && !first && c->start_ns > r->start_ns)) return false;
-    if (!first && !prof__rank_after(r, &own)) return false;
+    if (PROF__LIKELY(!PROF__BARE && c->start_ns > r->start_ns)) return false;
+    if (!prof__rank_after(r, &own)) return false;
     *r = own;
     return true;
+}
+
+/* Did the timeline end within it? Then no row counts it: sums have all of it. */
+PROF__INLINE bool prof__is_partial(uint32_t flags) {
+    const uint32_t both = PROF_EVENT_UNFINISHED | PROF_EVENT_PARTIAL;
+    return !PROF__BARE && (flags & both) == both;
+}
+
+/* What a zone adds to its row's self time. */
+PROF__INLINE int64_t prof__self_of(const prof__close *c) {
+    return prof__is_partial(c->flags) ? PROF__MINUS(c->self_ns, c->cpu_ns) : c->self_ns;
 }
 
 /* A zone closes. level: of its depth: the time of what has closed there since the last close
@@ -5112,7 +5130,7 @@ PROF__EAGER uint32_t prof__site_dense(uint32_t number) {
 
 /* Bytes to promise for the zones that a state may have open. slots: 0 in sums (no events). */
 PROF__FN size_t prof__state_share(uint32_t slots) {
-    return (prof__trace.max_depth + 1) * sizeof(prof__open) + slots * prof__slot_share();
+    return prof__trace.max_depth * sizeof(prof__open) + slots * prof__slot_share();
 }
 
 /* Counted by any thread, atomically, without a state or the lock. */
@@ -5537,11 +5555,11 @@ PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t
     prof__publish(t, c + 2);
 }
 
-/* Writes the clock's upper half. Sums do without, but where zones still go to the timeline. */
+/* Writes the clock's upper half. Sums do without. */
 PROF__FN void prof__put_clock(prof__state *t) {
-    if (t->sums.on && !t->sums.cut) return;
+    if (t->sums.on) return;
     prof__put(t, t->epoch, 0, (uint32_t)PROF__CLOCK << 8);
-    if (!t->sums.on) PROF__BUMP(t->counts.extra, 1);
+    PROF__BUMP(t->counts.extra, 1);
 }
 
 /* Sets the limits that send the hot path to the slow one: while the arena is full, with a clock
@@ -5759,12 +5777,13 @@ PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
    This room adds up all zones of PROF_MODE_AGGREGATE, and those of a trace after its arena is full.
    A thread writes their records to a block of its own; when the block is full it adds them to its
    rows (tallies), one for each site, and begins the block again. Other threads may read rows and
-   block meanwhile: prof__rest. The cut is the moment at which a thread's timeline ends.
+   block meanwhile: prof__rest.
    - inner[d] is the ticks of zones that ended within the zone open at depth d and are in no
      timeline.
-   - sums.cut is at most the number of open zones. Zones at lower depths began before the cut; when
-     they end they are written to the timeline's last segment.
-   - A row's inner is at most its total. Rows never move; an index always has a free place.
+   - A zone that is open when the timeline ends is added up whole when it ends. The timeline has it
+     up to there (PROF__PARTIAL): of that, rows of averages take only what its children there took
+     off its self time.
+   - Rows never move; an index always has a free place.
    - Slots of the block that were added to rows have no third word.
    - sums is odd while rows or block change. Who changes them has their thread's own lock. */
 
@@ -5931,7 +5950,6 @@ PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof
     } while (++c < end && c->site_depth == site_depth);
     (void)prof__tally_within(inner, total);
     r->total += total;
-    PROF__ASSERT(r->inner <= r->total);
     prof__tally_counted(r, (uint64_t)(c - begin));
     PROF__BUMP(t->counts.summed, (size_t)(c - begin));
     if (PROF__UNLIKELY(!r->site)) prof__count_rowless(t, site_depth, (size_t)(c - begin));
@@ -5947,58 +5965,10 @@ PROF__FN void prof__sums_put(prof__state *t, const prof__item *i) {
     if (!r->site) prof__count_rowless(t, i->site_depth, 1);
 }
 
-/* A zone at a depth below sums.cut ends. *within: ticks of zones that ended in it since the cut.
-   False: it began after the cut. */
-PROF__FN bool prof__cut_ends(uint32_t *cut, uint64_t *inner, uint64_t cut_tick,
-                             const prof__item *i, uint64_t *within) {
-    uint32_t depth = i->site_depth & 0xff, at = *cut;
-    bool before = i->end - PROF__MIN(i->duration, i->end) <= cut_tick;
-    *within = 0;
-    for (; before && at > depth; inner[at] = 0) *within += inner[--at];
-    *within = PROF__MIN(*within, i->duration);
-    PROF__STORE(*cut, depth);
-    return before;
-}
-
-/* Writes such a zone from c on as the timeline shows it: with one child "(in sums)", which takes
-   the ticks within. */
-PROF__FN prof__record *prof__cut_write(prof__record *c, const prof__item *i, uint64_t within) {
-    uint32_t kind = i->kind == PROF__UNFINISHED ? PROF__UNFINISHED : PROF__ZONE64;
-    if (within) {
-        prof__record_set(c++, within, (uint32_t)PROF__ZONE64 << 8 | 1);
-        prof__record_set(c++, i->end, prof__trace.sums.in_sums << 8 | ((i->site_depth & 0xff) + 1));
-    }
-    prof__record_set(c++, i->duration, kind << 8 | 1);
-    prof__record_set(c++, i->end, i->site_depth);
-    return c;
-}
-
-/* Writes a zone that was open at the cut to the timeline's last segment, which has room for all of
-   them. */
-PROF__FN void prof__sums_cut(prof__state *t, const prof__item *i) {
-    prof__segment *g = t->segment;
-    uint64_t within;
-    size_t slots;
-    if (!prof__cut_ends(&t->sums.cut, t->sums.inner, t->sums.cut_tick, i, &within)) {
-        prof__sums_put(t, i);
-        return;
-    }
-    PROF__ASSERT(g->limit - g->end >= (within ? 4 : 2));
-    slots = (size_t)(prof__cut_write(g->end, i, within) - g->end);
-    PROF__BUMP(t->counts.slots, slots);
-    PROF__BUMP(t->counts.extra, slots / 2);
-    PROF__RELEASE(g->end, g->end + slots);
-}
-
-PROF__FN void prof__sums_zone(prof__state *t, const prof__item *i) {
-    if ((i->site_depth & 0xff) < t->sums.cut) prof__sums_cut(t, i);
-    else prof__sums_put(t, i);
-}
-
-/* Adds the record at c, which is no plain zone above the cut, and empties it. Records other than
-   zones are counted (not_kept). */
+/* Adds the record at c, which is no plain zone, and empties it. Records of something else are
+   counted (not_kept). */
 PROF__FN prof__record *prof__sums_other(prof__state *t, prof__record *c, prof__record *end) {
-    prof__cursor k = { c, end, t->sums.base, 0 };
+    prof__cursor k = { c, end, 0, 0 };
     prof__item i;
     if (!c->site_depth) {
         if (!t->sums.hole) t->sums.hole = c;
@@ -6006,21 +5976,15 @@ PROF__FN prof__record *prof__sums_other(prof__state *t, prof__record *c, prof__r
         return c + 1;
     }
     (void)prof__next(&k, &i);
-    t->sums.base = k.base;
-    if (!prof__item_is_zone(&i)) {
-        if (i.kind != PROF__CLOCK) PROF__BUMP(t->counts.not_kept, 1);
-    } else {
-        prof__sums_zone(t, &i);
-    }
+    if (prof__item_is_zone(&i)) prof__sums_put(t, &i);
+    else PROF__BUMP(t->counts.not_kept, 1);
     for (uint32_t n = 0; n < i.slots; n++) c[n].site_depth = 0;
     return c + i.slots;
 }
 
 PROF__FN void prof__block_run(prof__state *t, prof__record *c, prof__record *end) {
     while (c < end) {
-        uint32_t site_depth = c->site_depth;
-        c = PROF__LIKELY((site_depth >> 8) - 1 < PROF__KIND - 1 &&
-                         (site_depth & 0xff) >= t->sums.cut)
+        c = PROF__LIKELY((c->site_depth >> 8) - 1 < PROF__KIND - 1)
                 ? prof__tally_run(t, c, end) : prof__sums_other(t, c, end);
     }
 }
@@ -6092,9 +6056,8 @@ PROF__FN size_t prof__sums_share(uint32_t depth) {
 /* Bytes that a thread needs to begin in sums, or to go over to sums with so many open zones. */
 PROF__FN size_t prof__sums_first(uint32_t depth) {
     return prof__align((depth + 2) * sizeof(uint64_t)) + prof__sums_block(depth) +
-           prof__align(sizeof(prof__segment)) + 4 * depth * sizeof(prof__record) +
            prof__align(sizeof(prof__tally_index) + 15 * sizeof(prof__tally *)) +
-           4 * sizeof(prof__tally) + sizeof(prof__row);
+           8 * sizeof(prof__tally) + sizeof(prof__row) + depth * sizeof(prof__open);
 }
 
 /* A block from the arena's top, smaller where little room is left. Under the lock. */
@@ -6112,11 +6075,9 @@ PROF__FN bool prof__block_take(prof__state *t) {
     return true;
 }
 
-/* Makes the sites "(in sums)", "timeline ends" and "(others)". */
+/* Makes the sites "timeline ends" and "(others)". */
 PROF__FN void prof__sums_sites(struct prof_trace *s) {
-    static const prof_site in_sums = { "(in sums)", "", "", 0 },
-                           timeline_ends = { "timeline ends", "", "", 0 };
-    if (!s->sums.in_sums) s->sums.in_sums = prof__site_add(&in_sums, true);
+    static const prof_site timeline_ends = { "timeline ends", "", "", 0 };
     if (!s->sums.timeline_ends) s->sums.timeline_ends = prof__site_add(&timeline_ends, true);
     (void)prof__others_make();
 }
@@ -6137,7 +6098,9 @@ PROF__FN bool prof__rows_prepare(prof__state *t) {
 PROF__FN bool prof__sums_prepare(prof__state *t) {
     struct prof_trace *s = &prof__trace;
     if (s->mode == PROF_MODE_TRACE) prof__sums_sites(s);
-    return (t->sums.block || prof__block_take(t)) && prof__rows_prepare(t);
+    if (!(t->sums.block || prof__block_take(t)) || !prof__rows_prepare(t)) return false;
+    memset(t->sums.inner - 1, 0, (s->max_depth + 2) * sizeof *t->sums.inner);
+    return true;
 }
 
 /* From here on t's zones go to its block, which prof__sums_prepare has made. */
@@ -6145,9 +6108,6 @@ PROF__FN void prof__sums_begin(prof__state *t) {
     static const prof__zone_hooks none = { NULL, NULL, 0 };
     prof__sums_open(t);                  /* a dump may be reading what the last thread left */
     memset(t->sums.block, 0, (size_t)(t->sums.block_end - t->sums.block) * sizeof *t->sums.block);
-    memset(t->sums.inner - 1, 0, (prof__trace.max_depth + 2) * sizeof *t->sums.inner);
-    PROF__STORE(t->sums.cut, 0u);
-    t->sums.base = (uint64_t)t->epoch << 32;
     t->wants = 0;
     t->hooks = none;
     PROF__STORE(t->sums.on, true);
@@ -6158,49 +6118,9 @@ PROF__FN void prof__sums_begin(prof__state *t) {
     prof__sums_shut(t);
 }
 
-/* The chunk's last record: the instant "timeline ends". */
-PROF__FN void prof__timeline_end(prof__state *t) {
-    prof__record *c = t->hot.cursor;
-    uint32_t n = t->limit - c >= 2 ? 2 : 0;
-    if (n) prof__record_set(c, t->sums.cut_tick, (uint32_t)PROF__INSTANT << 8 | 1);
-    if (n) prof__record_set(c + 1, 0, prof__trace.sums.timeline_ends << 8 | 255u);
-    PROF__BUMP(t->counts.extra, n);
-    PROF__BUMP(t->counts.slots, (size_t)(c + n - t->segment->begin));
-    PROF__RELEASE(t->segment->end, c + n);
-}
-
 /* A thread's timeline ended at tick; full_tick 0 is kept for none. Under the lock. */
 PROF__FN void prof__timeline_full(struct prof_trace *s, uint64_t tick) {
     if (!s->sums.full_tick || tick < s->sums.full_tick) s->sums.full_tick = PROF__MAX(tick, 1u);
-}
-
-/* The arena is full: t goes on in sums. False: there is no room for that either. Under the lock. */
-PROF__FN bool prof__sum_from_here(prof__state *t) {
-    struct prof_trace *s = &prof__trace;
-    uint32_t open = (uint32_t)(t->hot.top - t->hot.bottom);
-    size_t head = prof__align(sizeof(prof__segment));
-    prof__segment *g;
-    char *p;
-    if (!s->sums.on || !prof__sums_prepare(t)) return false;
-    /* The analysis's room for zones that are open was promised with the rest of the chunk. */
-    p = (char *)prof__tallies_take(&t->sums.tallies, head + 4 * open * sizeof(prof__record));
-    if (!p) return false;
-    g = (prof__segment *)(void *)p;
-    g->begin = g->end = g->flushed = (prof__record *)(void *)(p + head);
-    g->limit = g->begin + 4 * open;
-    g->epoch = t->epoch;
-    g->row = t->row;
-    t->sums.cut_tick = s->clock == PROF_CLOCK_CPU ? prof__cpu_now() : t->last;
-    prof__timeline_full(s, t->sums.cut_tick);
-    prof__timeline_end(t);
-    g->position = t->counts.slots;
-    PROF__RELEASE(t->segment->next, g);
-    t->segment = g;
-    prof__sums_begin(t);
-    PROF__STORE(t->sums.cut, open);
-    prof__put_clock(t);
-    t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU && !t->observed;
-    return true;
 }
 
 /* Waits until state t's sums are whole, and sets *sums to how often they changed. Their thread may
@@ -6224,12 +6144,7 @@ PROF__FN bool prof__sums_same(const prof__state *t, uint32_t sums) {
 typedef struct prof__rest {
     const prof__record *begin, *end;
     uint64_t *inner;
-    uint64_t base;                       /* of a prof__cursor that begins there */
     uint32_t sums, moved, gone;          /* gone: see prof__sums_begin_read */
-    uint32_t cut;                        /* the state's cut, as zones of the copy are taken */
-    uint64_t cut_tick;
-    prof__record *ended;                 /* zones that were open at the cut, by prof__cut_write; */
-    uint32_t ended_count;                /* their slots. NULL: they are not wanted */
 } prof__rest;
 
 /* Copies the block to `to`, which has room for so many records, and the ticks by depth to inner. */
@@ -6246,16 +6161,11 @@ PROF__FN PROF__RACES void prof__rest_copy(prof__rest *rest, const prof__state *t
         n = end < begin ? 0 : PROF__MIN((size_t)(end - begin), room);
         prof__copy_words(inner, t->sums.inner - 1, (prof__trace.max_depth + 2) * sizeof *inner);
         prof__copy_records(to, begin, n);
-        rest->cut = PROF__LOAD(t->sums.on) ? PROF__LOAD(t->sums.cut) : 0;
-        rest->cut_tick = t->sums.cut_tick;
-        rest->base = t->sums.base;
         rest->end = to + n;
     } while (!prof__sums_same(t, rest->sums) && i++ < 1000);
     rest->begin = to;
     rest->inner = inner + 1;
     rest->moved = UINT32_MAX;
-    rest->ended = NULL;
-    rest->ended_count = 0;
 }
 
 /* Copies a row while it does not change; notes whether rows from it on have the copied zones
@@ -6271,24 +6181,13 @@ PROF__FN void prof__rest_row(prof__rest *rest, const prof__state *t, const prof_
     if (sums != rest->sums) rest->moved = PROF__MIN(rest->moved, row->number);
 }
 
-/* Takes a zone of the copy, as prof__sums_cut does. False: it was not open at the cut. */
-PROF__FN bool prof__rest_cut(prof__rest *rest, const prof__item *i) {
-    prof__record *c = rest->ended;
-    uint64_t within;
-    if ((i->site_depth & 0xff) >= rest->cut ||
-        !prof__cut_ends(&rest->cut, rest->inner, rest->cut_tick, i, &within)) return false;
-    if (c && rest->ended_count + 4 <= 4 * PROF__LEVELS)
-        rest->ended_count = (uint32_t)(prof__cut_write(c + rest->ended_count, i, within) - c);
-    return true;
-}
-
 /* The next zone of the copy that no row has yet, and the ticks within it. False: no more. */
 PROF__FN bool prof__rest_next(prof__rest *rest, const prof__state *t, prof__cursor *k,
                               prof__item *i, uint64_t *within) {
     while (prof__next(k, i)) {
         uint32_t site = i->site_depth & ~(uint32_t)0xff;
         const prof__tally *r;
-        if (!site || !prof__item_is_zone(i) || prof__rest_cut(rest, i)) continue;
+        if (!site || !prof__item_is_zone(i)) continue;
         *within = prof__tally_within(rest->inner + (i->site_depth & 0xff), i->duration);
         r = prof__tally_find(&t->sums.tallies, site);
         if ((r ? r : t->sums.tallies.others)->number < rest->moved) return true;
@@ -6308,6 +6207,61 @@ PROF__FN bool prof__rest_next(prof__rest *rest, const prof__state *t, prof__curs
 
 /* Slots up to the limit; less than 0: ends that signal handlers interrupted claimed some behind. */
 PROF__INLINE ptrdiff_t prof__left(const prof__state *t) { return t->limit - t->hot.cursor; }
+
+/* Writes the zone of frame f, ended at now, and returns its ticks. kind: 0, PROF__UNFINISHED or
+   PROF__PARTIAL. The caller has made room: by prof__room, or it uses the slots kept for open
+   zones. */
+PROF__FN uint64_t prof__put_zone(prof__state *t, const prof__frame *f, uint64_t now,
+                                 uint32_t kind) {
+    uint64_t start = (uint64_t)f->epoch << 32 | f->start, duration;
+    uint32_t site_depth = f->site + f->depth;
+    if (start > now + INT32_MAX) start -= (uint64_t)1 << 32;   /* a handler changed the epoch */
+    duration = now < start ? 0 : now - start;
+    if (kind == PROF__UNFINISHED) PROF__BUMP(t->counts.unfinished, 1);
+    if (now < start) PROF__BUMP(t->counts.steps, 1);
+    if (kind || duration >> 32 || (now >> 32 != t->epoch && t->full)) {
+        prof__put_long(t, kind ? kind : (uint32_t)PROF__ZONE64, duration, now, site_depth);
+        t->epoch = (uint32_t)(now >> 32);    /* it is a clock record too */
+        return duration;
+    }
+    if (now >> 32 != t->epoch) {
+        t->epoch = (uint32_t)(now >> 32);
+        prof__put_clock(t);
+    }
+    prof__put(t, (uint32_t)now, (uint32_t)duration, site_depth);
+    return duration;
+}
+
+/* The timeline of t ends now: with its open zones up to here, in the slots kept for their ends, and
+   the instant "timeline ends". In sums an open zone's time so far lies in the zone around it
+   already: inner ticks begin that much below 0, and are above when both have ended. Under the
+   lock. */
+PROF__FN void prof__timeline_end(prof__state *t, uint64_t now) {
+    t->sums.held = true;
+    for (prof__frame *f = t->hot.top; f > t->hot.bottom && prof__left(t) >= 2;) {
+        prof__frame part = *--f;
+        if (!prof__tally_of(t, f->site)->site) part.site = prof__sites.others << 8;
+        t->sums.inner[f - t->hot.bottom - 1] -= prof__put_zone(t, &part, now, PROF__PARTIAL);
+    }
+    t->sums.held = false;
+    if (prof__left(t) >= 2)
+        prof__put_long(t, PROF__INSTANT, now, 0, prof__trace.sums.timeline_ends << 8 | 255u);
+    PROF__BUMP(t->counts.slots, (size_t)(t->hot.cursor - t->segment->begin));
+    PROF__RELEASE(t->segment->end, t->hot.cursor);
+}
+
+/* The arena is full: t goes on in sums. False: there is no room for that either. Under the lock. */
+PROF__FN bool prof__sum_from_here(prof__state *t) {
+    struct prof_trace *s = &prof__trace;
+    uint64_t now;
+    if (!s->sums.on || !prof__sums_prepare(t)) return false;
+    now = s->clock == PROF_CLOCK_CPU ? prof__cpu_now() : t->last;
+    prof__timeline_full(s, now);
+    prof__timeline_end(t, now);
+    prof__sums_begin(t);
+    t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU && !t->observed;
+    return true;
+}
 
 /* Makes room for n more slots, beside those kept for open zones; takes the next chunk before this
    one ends. */
@@ -6350,27 +6304,6 @@ PROF__FN prof__frame *prof__skip(prof__state *t, size_t *count, bool token) {
     return NULL;
 }
 
-/* Writes the zone of frame f, ended at now. The caller has made room: by prof__room, or it uses the
-   slots kept for open zones. */
-PROF__FN void prof__put_zone(prof__state *t, prof__frame *f, uint64_t now, bool unfinished) {
-    uint64_t start = (uint64_t)f->epoch << 32 | f->start, duration;
-    uint32_t site_depth = f->site + f->depth;
-    if (start > now + INT32_MAX) start -= (uint64_t)1 << 32;   /* a handler changed the epoch */
-    duration = now < start ? 0 : now - start;
-    if (unfinished) PROF__BUMP(t->counts.unfinished, 1);
-    if (now < start) PROF__BUMP(t->counts.steps, 1);
-    if (unfinished || duration >> 32 || (now >> 32 != t->epoch && t->full)) {
-        prof__put_long(t, unfinished ? PROF__UNFINISHED : PROF__ZONE64, duration, now, site_depth);
-        t->epoch = (uint32_t)(now >> 32);    /* it is a clock record too */
-        return;
-    }
-    if (now >> 32 != t->epoch) {
-        t->epoch = (uint32_t)(now >> 32);
-        prof__put_clock(t);
-    }
-    prof__put(t, (uint32_t)now, (uint32_t)duration, site_depth);
-}
-
 /* Ends the innermost open zone. False: it is not open any more: prof_stop has ended it, or a signal
    handler that ends zones it did not begin. The record has no room only where the lock could not be
    taken; then the zone is dropped. */
@@ -6382,7 +6315,8 @@ PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
         if (PROF__LOAD(prof__on) != t->generation) return false;
         t->full = true;
     }
-    if (prof__left(t) >= 2) prof__put_zone(t, f, now, unfinished);
+    if (prof__left(t) >= 2)
+        (void)prof__put_zone(t, f, now, unfinished ? (uint32_t)PROF__UNFINISHED : 0);
     else PROF__BUMP(t->counts.full, 1);
     PROF__RELEASE(t->hot.top, f);
     PROF__RELEASE(f->epoch, f < t->crowd ? t->armed : PROF__NEVER);
@@ -6405,7 +6339,7 @@ PROF__FN prof__deeps *prof__deeps_take(prof__state *t) {
     if (prof__arena_spare() >= sizeof *b && prof__rows_prepare(t))
         b = (prof__deeps *)prof__tallies_take(&t->sums.tallies, sizeof *b);
     if (!b) return NULL;
-    if (s->mode != PROF_MODE_AGGREGATE) prof__sums_sites(s);
+    if (s->mode != PROF_MODE_AGGREGATE) (void)prof__others_make();
     PROF__STORE(s->sums.any_apart, true);
     b->below = t->deep.zones;
     if (t->deep.zones) t->deep.zones->above = b;
@@ -6434,9 +6368,10 @@ PROF__FN void prof__deep_pop(prof__state *t) {
     if (d->open % PROF__DEEPS == 0 && d->zones->below) d->zones = d->zones->below;
 }
 
-/* Ends the innermost deep zone at now: adds it to its row, and returns its ticks. Called by its
-   thread, or by the thread that ends the session. */
-PROF__FN uint64_t prof__deep_put(prof__state *t, uint64_t now, bool unfinished) {
+/* Ends the innermost deep zone at now: adds it to its row, and its ticks to those within the zone
+   around it. If that one is in the timeline, they go to its row. Called by its thread, or by the
+   thread that ends the session. */
+PROF__FN void prof__deep_put(prof__state *t, uint64_t now, bool unfinished) {
     const prof__deep *d = prof__deep_top(t);
     uint64_t start = (uint64_t)d->frame.epoch << 32 | d->frame.start;
     uint64_t ticks = now - PROF__MIN(start, now);
@@ -6449,32 +6384,20 @@ PROF__FN uint64_t prof__deep_put(prof__state *t, uint64_t now, bool unfinished) 
     PROF__BUMP(t->counts.unfinished, unfinished);
     prof__deep_pop(t);
     if (PROF__LOAD(t->deep.open)) prof__deep_top(t)->within += ticks;
-    return ticks;
-}
-
-/* The outermost deep zone has ended: takes its ticks from the self time of the zone around it, by a
-   record of "(in sums)" or in the sums. */
-PROF__FN void prof__deep_leave(prof__state *t, uint64_t now, uint64_t ticks) {
-    uint32_t depth = (uint32_t)(t->deepest - t->hot.bottom);
-    bool room = t->sums.on || prof__room(t, 4);
-    if (t->sums.on) t->sums.inner[(int32_t)depth - 1] += ticks;
-    else if (room)
-        prof__put_long(t, PROF__ZONE64, ticks, now, prof__trace.sums.in_sums << 8 | depth);
-    else PROF__BUMP(t->counts.full, 1);
-    if (!t->sums.on && room) t->epoch = (uint32_t)(now >> 32);   /* as in prof__put_zone */
+    else if (t->sums.on) t->sums.inner[t->deepest - t->hot.bottom - 1] += ticks;
+    else if (t->deepest > t->hot.bottom) prof__tally_of(t, t->deepest[-1].site)->inner += ticks;
 }
 
 /* Ends the innermost deep zone. False: the session is over, and prof_stop ends it. */
 PROF__FN bool prof__end_deep(prof__state *t, bool unfinished) {
-    uint64_t now = prof__state_now(t), ticks;
+    uint64_t now = prof__state_now(t);
     uint32_t site;
     if (!prof__is_open(t)) return false;
     site = prof__deep_top(t)->frame.site;
     prof__sums_open(t);
     if (t->sums.on) prof__block_empty(t);
-    ticks = prof__deep_put(t, now, unfinished);
+    prof__deep_put(t, now, unfinished);
     prof__sums_shut(t);
-    if (!PROF__LOAD(t->deep.open)) prof__deep_leave(t, now, ticks);
     if (t->observed) prof__observe_end(t, site);
     return true;
 }
@@ -6643,7 +6566,7 @@ PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
 PROF__FN prof__chunk *prof__state_place(prof__state *t, bool *ok) {
     struct prof_trace *s = &prof__trace;
     bool promised = t->promised == s->generation;
-    uint32_t slots = promised ? t->slots : s->mode == PROF_MODE_AGGREGATE ? 0 : s->max_depth + 1;
+    uint32_t slots = promised ? t->slots : s->mode == PROF_MODE_AGGREGATE ? 0 : s->max_depth;
     size_t share = promised ? 0 : prof__state_share(slots);
     prof__chunk *c = NULL;
     *ok = true;
@@ -7486,7 +7409,6 @@ PROF__CALL void prof_tick(void) {}
 #define prof__row_latest() \
     (prof__trace.clock == PROF_CLOCK_CPU ? prof__trace.stop_tick : UINT64_MAX)
 #define prof__row_open(row, i) ((row)->open[i])
-#define prof__stands_for_sums(site) ((site) >> 8 == prof__trace.sums.in_sums)
 
 /* Adds the counts of threads, c, and those of no thread to *out. prof_dump has no lock: for it the
    latter may be a moment old. */
@@ -8531,7 +8453,6 @@ PROF__FN uint64_t prof__clock_rate(const struct prof_trace *s) {
 #define prof__row_overwritten(row) 0
 #define prof__row_is_cpu(row) ((row)->context == PROF__CPU)   /* whose zones are in no sum */
 #define prof__row_latest() UINT64_MAX
-#define prof__stands_for_sums(site) false
 
 PROF__FN uint32_t prof__row_open_count(const prof__row *row) {
     return prof__trace.open ? 0 : (uint32_t)prof__open_zones(prof__row_state(row));
@@ -8714,9 +8635,9 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 #define prof__beside_of_event(b, s, e) ((void)(b))
 
 /* @AVERAGES */
-#define prof__group_is_sums(r) false
-#define prof__group_in_sums(g, row) false
-#define prof__plain_event(r) g->s->events[0]
+#define prof__plain_event(site) prof__site_event(site)
+#define prof__row_event(r, events) prof__site_event((r)->first)
+#define prof__group_sums(r) false
 #define prof__sums_into_rows(g) ((void)0)
 #define prof__groups_percentiles(g) ((void)0)
 #define prof__groups_us(g) ((void)0)
@@ -11185,7 +11106,7 @@ enum { PROF__MOMENT, PROF__MOMENT_COUNTER, PROF__MOMENT_REAL, PROF__MOMENT_FLOW,
 typedef struct prof__zone {
     uint64_t start, end;
     uint32_t site, depth;
-    bool unfinished, partial;            /* partial: a ring has lost what was within it */
+    uint16_t flags;                      /* PROF_EVENT_UNFINISHED, _PARTIAL */
 } prof__zone;
 struct prof__reader;
 typedef void prof__segmenter(struct prof__reader *r, const prof__record *c,
@@ -11203,7 +11124,7 @@ typedef struct prof__feed {
 
 typedef struct prof__reader {
     const prof__feed *feed;
-    uint32_t thread, unfinished, moment_count;
+    uint32_t thread, unfinished, partials, moment_count;
     uint32_t number;                     /* of closes so far, over all threads */
     uint32_t pending;                    /* zones at depths below this are still to come */
     uint32_t first[PROF__LEVELS + 1];    /* [depth + 1]: of such a zone: the number of the first one
@@ -11231,8 +11152,7 @@ PROF__EAGER prof__close prof__read_close(prof__reader *r, const prof__zone *z, u
     c.number = r->number;
     c.from = from;
     c.up = r->first[z->depth];
-    c.flags = z->unfinished ? PROF_EVENT_UNFINISHED : 0;
-    if (z->partial) c.flags |= PROF_EVENT_PARTIAL;
+    c.flags = z->flags;
     prof__nest_close(r->levels + z->depth, &c);
     PROF__ASSERT(c.self_ns >= 0);
     return c;
@@ -11242,9 +11162,12 @@ PROF__EAGER prof__close prof__read_close(prof__reader *r, const prof__zone *z, u
 PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z, prof__taker *take) {
     uint32_t from = r->number;
     PROF__ASSERT(z->depth + 1 >= r->pending && z->start <= z->end);
-    if (!PROF__BARE) r->unfinished += z->unfinished && z->site;   /* 0: lost */
-    if (!PROF__BARE && r->oldest == UINT64_MAX) r->oldest = z->end;
-    z->partial = !PROF__BARE && z->start < r->oldest;
+    if (!PROF__BARE) {
+        r->unfinished += z->flags == PROF_EVENT_UNFINISHED && z->site;   /* 0: lost */
+        r->partials += prof__is_partial(z->flags);
+        if (r->oldest == UINT64_MAX) r->oldest = z->end;
+        if (!z->flags && z->start < r->oldest) z->flags = PROF_EVENT_PARTIAL;
+    }
     if (r->pending <= z->depth) {
         z->start = PROF__MAX(z->start, r->k.last);
         for (uint32_t d = r->pending; d < z->depth; d++) {
@@ -11270,19 +11193,19 @@ PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z, prof__taker *t
 }
 
 PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, uint32_t site_depth,
-                              bool unfinished);
+                              uint16_t flags);
 
 /* "(lost)" stands for a zone that was dropped, so that the zones in it keep their places; and for
    one whose end was written just before a signal handler's zones in it. */
 PROF__FN void prof__read_lost(prof__reader *r, uint32_t down_to) {
     while (r->pending > down_to) {
-        prof__zone z = { 0, 0, 0, 0, true, false };
+        prof__zone z = { 0, 0, 0, 0, PROF_EVENT_UNFINISHED };
         z.depth = r->pending - 1;
         z.start = r->first_start[z.depth];
         z.end = r->k.last;
         r->lost++;
         if (PROF__BARE) prof__read_place(r, &z, r->feed->take);   /* stacks have a bound there */
-        else prof__read_zone(r, z.end, z.end - z.start, z.depth, true);   /* no copy of that */
+        else prof__read_zone(r, z.end, z.end - z.start, z.depth, z.flags);   /* no copy of that */
     }
 }
 
@@ -11303,11 +11226,11 @@ PROF__FN uint64_t prof__read_late(prof__reader *r, uint32_t depth, uint64_t end,
 }
 
 PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t duration,
-                                         uint32_t site_depth, bool unfinished,
+                                         uint32_t site_depth, uint16_t flags,
                                          prof__taker *take) {
     prof__zone z;
     z.depth = site_depth & 0xff;
-    if (PROF__UNLIKELY(z.depth >= prof__depths(&prof__trace) ||
+    if (PROF__UNLIKELY(z.depth >= prof__trace.max_depth ||
                        ((PROF__BARE || site_depth >> 8 > PROF__ACQUIRE(prof__sites.count)) &&
                         !prof__site_known(site_depth >> 8)))) {   /* a call, for pushed names */
         r->lost++;                       /* no such depth or site */
@@ -11324,14 +11247,14 @@ PROF__EAGER void prof__read_zone_inline(prof__reader *r, uint64_t end, uint64_t 
         z.start = PROF__MIN(z.start, z.end);
     }
     z.site = site_depth >> 8;
-    z.unfinished = unfinished;
+    z.flags = flags;
     if (r->pending > z.depth && r->first_start[z.depth] < z.start) prof__read_lost(r, z.depth);
     prof__read_place(r, &z, take);
 }
 
 PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, uint32_t site_depth,
-                              bool unfinished) {
-    prof__read_zone_inline(r, end, duration, site_depth, unfinished, r->feed->take);
+                              uint16_t flags) {
+    prof__read_zone_inline(r, end, duration, site_depth, flags, r->feed->take);
 }
 
 PROF__FN void prof__read_moment(prof__reader *r, const prof__item *i) {
@@ -11357,8 +11280,8 @@ PROF__FN void prof__read_moment(prof__reader *r, const prof__item *i) {
 /* A record that is no plain zone. */
 PROF__FN void prof__read_item(prof__reader *r, const prof__item *i) {
     uint32_t kind = i->kind;
-    if (kind == PROF__ZONE64 || kind == PROF__UNFINISHED)
-        prof__read_zone(r, i->end, i->duration, i->site_depth, kind == PROF__UNFINISHED);
+    if (prof__item_is_zone(i))
+        prof__read_zone(r, i->end, i->duration, i->site_depth, prof__item_flags(i));
     else if (kind == PROF__INSTANT || kind == PROF__COUNTER ||
              (!PROF__BARE && (kind == PROF__REAL || kind == PROF__FLOW) && i->slots == 2))
         prof__read_moment(r, i);
@@ -11375,8 +11298,8 @@ PROF__EAGER void prof__read_records(prof__reader *r, const prof__record *c,
         if (PROF__LIKELY((c->site_depth >> 8) - 1 < PROF__KIND - 1)) {
             uint64_t at = prof__cursor_end(&r->k, c->end);
             if (PROF__BARE || take)
-                prof__read_zone_inline(r, at, c->duration, c->site_depth, false, take);
-            else prof__read_zone(r, at, c->duration, c->site_depth, false);
+                prof__read_zone_inline(r, at, c->duration, c->site_depth, 0, take);
+            else prof__read_zone(r, at, c->duration, c->site_depth, 0);
             c++;
             continue;
         }
@@ -11419,7 +11342,7 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
         prof__open o = prof__row_open(row, i);
         uint64_t stop = PROF__MAX(prof__row_stop(row), r->k.last);
         prof__read_zone(r, stop, stop < o.start ? 0 : stop - o.start, o.site | o.depth,
-                        !prof__stands_for_sums(o.site));
+                        PROF_EVENT_UNFINISHED);
     }
     prof__read_lost(r, 0);
 }
@@ -11579,7 +11502,7 @@ PROF__FN void prof__tree_segment(prof__reader *r, const prof__record *c, const p
 PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, size_t *room) {
     uint32_t zones = 0, moments = 0;
     prof__details_open(s, room);
-    s->steps = s->lost = s->unfinished = 0;
+    s->steps = s->lost = s->unfinished = s->partials = 0;
     for (prof__row *row = s->records_only ? NULL : s->rows; row; row = row->next) {
         prof__reader r;
         memset(&r, 0, sizeof r);
@@ -11593,6 +11516,7 @@ PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, size
         moments += r.moment_count;
         s->lost += (prof__amount)r.lost;
         s->unfinished += r.unfinished;
+        s->partials += r.partials;
     }
     s->zone_count = zones;
     s->moment_count = moments;
@@ -13400,8 +13324,6 @@ PROF__FN PROF__RACES bool prof__any_sums(const struct prof_trace *s) {
     return !s->built && (s->sums.full_tick || PROF__LOAD(s->sums.any_apart));
 }
 
-PROF__FN bool prof__group_is_sums(const prof__group *r) { return r->sums && !r->count; }
-
 /* PROF_MODE_AGGREGATE: no zone is kept, and there are rows of sums alone. */
 PROF__FN bool prof__sums_alone(const struct prof_trace *s) { return s->sums.average != NULL; }
 
@@ -13416,15 +13338,25 @@ PROF__FN prof_average *prof__sums_room(const struct prof_trace *s, size_t *most)
     return s->sums.rows;
 }
 
-/* A zone that is only in sums, as an event of its name. */
-PROF__FN prof_event prof__plain_event(const prof__tally *r) {
+/* A zone of this site (0: "(others)") that is in sums, as an event. */
+PROF__FN prof_event prof__plain_event(uint32_t site) {
     prof_event e;
     memset(&e, 0, sizeof e);
-    e.name = prof__tally_name(r);
-    e.site = r->site >> 8;
+    e.name = site ? prof__site(site)->name : "(others)";
+    e.site = site;
     e.parent = e.first_child = e.next_sibling = PROF_NONE;
     return e;
 }
+
+/* An event of a row of events, to compare with. */
+PROF__FN prof_event prof__row_event(const prof__group *r, const prof_event *events) {
+    if (r->first == PROF_NONE) return prof__plain_event(r->sums->site >> 8);
+    if (prof__is_partial(events[r->first].flags)) return prof__plain_event(events[r->first].site);
+    return events[r->first];
+}
+
+/* Of these rows, the first of a thread's sums; NULL: all its zones are in the timeline. */
+#define prof__group_sums(r) ((r)->sums)
 
 #endif
 
@@ -13751,7 +13683,13 @@ PROF__FN prof_event prof__site_event(uint32_t site) {
 /* An event of the row, to compare with. */
 PROF__FN prof_event prof__group_event(const prof__groups *g, const prof__group *r) {
     if (prof__ranked(g->ranks)) return prof__site_event(r->first);
-    return r->first == PROF_NONE ? prof__plain_event(r->sums) : g->s->events[r->first];
+    return prof__row_event(r, g->s->events);
+}
+
+/* Is no zone of this row in the timeline? */
+PROF__FN bool prof__group_is_sums(const prof__groups *g, uint32_t row) {
+    if (PROF__BARE) return false;
+    return g->ranks ? g->ranks[row].start_ns == PROF__NO_RANK : g->rows[row].first == PROF_NONE;
 }
 
 /* Finds the row of an event by its hash, or makes one, with `first`. */
@@ -13777,6 +13715,7 @@ PROF__FN uint32_t prof__group_find(prof__groups *g, const prof_event *e, uint32_
     r->first = first;
     r->hash = hash;
     if (!PROF__BARE) g->last[g->count] = first;
+    if (prof__ranked(g->ranks)) g->ranks[g->count].start_ns = PROF__NO_RANK;
     g->index[at] = ++g->count;
     return g->count - 1;
 }
@@ -13786,32 +13725,39 @@ PROF__RARE uint32_t prof__group_new(prof__groups *g, uint32_t what) {
     return prof__group_find(g, &e, what);
 }
 
-/* The row of a close, by what it tells: a site, or an event. */
+/* The row of a close, by what it tells: a site, or an event. What sums have whole they have without
+   what it carries. */
 PROF__COLD_END
 PROF__EAGER uint32_t prof__group_of(prof__groups *g, uint32_t what) {
     uint32_t site = what, *row;
     if (!prof__ranked(g->ranks)) {
         const prof_event *e = g->s->events + what;
         site = prof__extra_of(e) || e->flags & ~PROF_EVENT_UNFINISHED ? 0 : e->site;
-        if (!site) return prof__group_find(g, e, what);
+        if (!site) {
+            prof_event plain = prof__plain_event(e->site);
+            return prof__group_find(g, prof__is_partial(e->flags) ? &plain : e, what);
+        }
     }
     row = g->row_of_site + prof__site_dense(site);
     if (PROF__UNLIKELY(!*row)) *row = prof__group_new(g, what) + 1;
     return *row - 1;
 }
 
-/* Adds a call to its row. w, k: the row's amounts beside times; NULL: the trace has none. */
+/* Adds a call to its row; of a partial one only what its children took. w, k: the row's amounts
+   beside times; NULL: the trace has none. */
 PROF__EAGER void prof__call_add(prof__group *r, prof__group_wide *w, prof__group_counts *k,
                                 const prof__close *c) {
 #define PROF__SUM(sum, self, field)                             \
     sum = PROF__PLUS(sum, b->all.field);                        \
     self = PROF__PLUS(self, PROF__MINUS(b->all.field, b->within.field))
     const prof__beside *b = c->beside;
-    r->count++;
-    r->cpu_ns = PROF__PLUS(r->cpu_ns, c->cpu_ns);
-    r->self_cpu_ns = PROF__PLUS(r->self_cpu_ns, c->self_ns);
-    if (c->cpu_ns < r->min_ns) r->min_ns = c->cpu_ns;
-    if (c->cpu_ns > r->max_ns) r->max_ns = c->cpu_ns;
+    r->self_cpu_ns = PROF__PLUS(r->self_cpu_ns, prof__self_of(c));
+    if (PROF__LIKELY(!prof__is_partial(c->flags))) {
+        r->count++;
+        r->cpu_ns = PROF__PLUS(r->cpu_ns, c->cpu_ns);
+        if (c->cpu_ns < r->min_ns) r->min_ns = c->cpu_ns;
+        if (c->cpu_ns > r->max_ns) r->max_ns = c->cpu_ns;
+    }
     if (PROF__BARE || !w || !b) return;
     PROF__SUM(w->device_ns, w->self_device_ns, device_ns);
     PROF__SUM(w->cpu_bytes, w->self_cpu_bytes, cpu_bytes);
@@ -13828,7 +13774,7 @@ PROF__EAGER void prof__group_take(void *groups, const prof__close *c) {
     uint32_t row = prof__group_of(g, c->what), *last = g->last + row;
     prof__group *r = g->rows + row;
     if (prof__ranked(g->ranks)) {
-        (void)prof__rank_take(g->ranks + row, c, !r->count);
+        (void)prof__rank_take(g->ranks + row, c);
         if (!PROF__BARE) *last = r->count && *last >= c->from ? PROF_NONE : c->number;
     } else {
         uint32_t up = r->count ? *last : PROF_NONE;   /* parents come before their children */
@@ -13886,8 +13832,10 @@ PROF__FN void prof__average_call(prof_average *a, const prof__close *c) {
     prof__group_counts counts;
     memset(&wide, 0, sizeof wide);
     memset(&counts, 0, sizeof counts);
+    prof__close whole = *c;
+    whole.flags = 0;
     prof__group_open(&sum);
-    prof__call_add(&sum, &wide, &counts, c);
+    prof__call_add(&sum, &wide, &counts, &whole);
     prof__average_sums(a, &sum, &wide, &counts);
 }
 
@@ -13936,23 +13884,16 @@ PROF__FN void prof__sums_into_rows(prof__groups *g) {
     for (; t; t = prof__used(t))
         for (prof__tally *r = t->sums.tallies.others; r; r = r->next) {
             uint32_t row;
-            if (!r->count) continue;
+            if (!r->count && !r->inner) continue;
             if (prof__ranked(g->ranks)) {
                 row = prof__group_of(g, r->site ? r->site >> 8 : prof__sites.others);
             } else {
-                prof_event plain = prof__plain_event(r);
+                prof_event plain = prof__plain_event(r->site >> 8);
                 row = prof__group_find(g, &plain, PROF_NONE);
             }
             r->same = g->rows[row].sums;
             g->rows[row].sums = r;
         }
-}
-
-/* Is it the row of the events "(in sums)"? Averages leave it out: they have rows of those zones. */
-PROF__FN bool prof__group_in_sums(const prof__groups *g, uint32_t row) {
-    const prof__group *r = g->rows + row;
-    if (!g->s->sums.in_sums || !r->count) return false;
-    return (g->ranks ? r->first : g->s->events[r->first].site) == g->s->sums.in_sums;
 }
 
 /* Adds up CPU times in double microseconds, as PyTorch does for Kineto's times: where a mean is
@@ -13977,7 +13918,7 @@ typedef struct prof__share { int64_t low; uint32_t rank, parts[3]; } prof__share
 PROF__FN void prof__shares_take(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
     prof__share *p = g->shares + 3 * (size_t)prof__group_of(g, c->what);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3 && !prof__is_partial(c->flags); i++) {
         uint64_t part = ((uint64_t)c->cpu_ns - (uint64_t)p[i].low) >> g->shift;
         if (part < 3) p[i].parts[part]++;
     }
@@ -14098,8 +14039,8 @@ PROF__CALL prof_result prof_average_add(prof_average *into, const prof_average *
 
 PROF__FN bool prof__group_after(const void *groups, uint32_t a, uint32_t b) {
     const prof__groups *g = (const prof__groups *)groups;
-    if (prof__group_is_sums(g->rows + a) || prof__group_is_sums(g->rows + b))
-        return prof__group_is_sums(g->rows + a) && !prof__group_is_sums(g->rows + b);
+    if (prof__group_is_sums(g, a) || prof__group_is_sums(g, b))
+        return prof__group_is_sums(g, a) && !prof__group_is_sums(g, b);
     if (prof__ranked(g->ranks)) return prof__rank_after(g->ranks + a, g->ranks + b);
     return g->rows[a].first > g->rows[b].first;
 }
@@ -14115,7 +14056,7 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
     if (!PROF__BARE && g->by.percentiles) prof__groups_percentiles(g);
     g->order = g->index;                 /* the index is no longer needed */
     for (uint32_t i = 0; i < g->count; i++)
-        if (!prof__group_in_sums(g, i)) g->order[n++] = i;
+        if (g->rows[i].count || prof__group_sums(g->rows + i)) g->order[n++] = i;
     g->count = n;
     prof__sort(g->order, g->order + g->count, g->count, prof__group_after, g);
     prof__reading_close(taken);
@@ -14127,12 +14068,13 @@ PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
     const prof__group *r = g->rows + row;
     prof_event first = prof__group_event(g, r);
     prof_average a;
-    if (prof__ranked(g->ranks) && !prof__group_is_sums(r) && g->ranks[row].depth) first.parent = 0;
+    bool zones = !prof__group_is_sums(g, row);
+    if (prof__ranked(g->ranks) && zones && g->ranks[row].depth) first.parent = 0;
     a = prof__average_of(&first, prof__ranked(g->ranks) ? i : r->first);
     prof__average_sums(&a, r, !PROF__BARE && g->wide ? g->wide + row : NULL,
                        !PROF__BARE && g->counts ? g->counts - 1 - row : NULL);
     prof__average_by(&a, &g->by);
-    a.is_recursive = !PROF__BARE && !prof__group_is_sums(r) && g->last[row] == PROF_NONE;
+    a.is_recursive = !PROF__BARE && zones && g->last[row] == PROF_NONE;
     prof__average_more(&a, g, row, &first);
     return a;
 }
@@ -14169,7 +14111,7 @@ PROF__CALL prof_average prof_total_average(const prof_trace *trace) {
         prof__groups_make(&g, trace, NULL);
         n = g.count;
         if (!PROF__BARE && trace->event_count) last = trace->events[trace->event_count - 1];
-        if (n && !prof__group_is_sums(g.rows + g.order[0]))
+        if (n && !prof__group_is_sums(&g, g.order[0]))
             total = prof__average_of(&last, PROF_NONE);
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -15466,7 +15408,8 @@ PROF__FN void prof__chrome_front(prof__out *o, const prof__place *place, const c
 
 PROF__FN void prof__chrome_zone(prof__out *o, const prof__place *place, const char *name,
                                 int64_t start_ns, int64_t end_ns, uint32_t flags) {
-    const char *end = flags & PROF_EVENT_UNFINISHED ? ",\"args\":{\"finished\":false}}"
+    const char *end = prof__is_partial(flags) ? ",\"args\":{\"finished\":false,\"partial\":true}}"
+                    : flags & PROF_EVENT_UNFINISHED ? ",\"args\":{\"finished\":false}}"
                     : flags & PROF_EVENT_PARTIAL ? ",\"args\":{\"partial\":true}}" : "}";
     char *p;
     if (PROF__BARE) {
@@ -15864,7 +15807,8 @@ PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
     if (e->flags & PROF_EVENT_UNFINISHED) {
         prof__chrome_key(o, before, "finished");
         prof__out_text(o, "false");
-    } else if (e->flags & PROF_EVENT_PARTIAL) {
+    }
+    if (e->flags & PROF_EVENT_PARTIAL) {
         prof__chrome_key(o, before, "partial");
         prof__out_text(o, "true");
     }
@@ -16845,7 +16789,7 @@ PROF__FN void prof__chrome_by_end(prof__chrome *w) {
     feed.moment = prof__by_end_moment;
     feed.user = &u;
     u.w = w;
-    u.order.most = PROF__MIN(prof__depths(s) + 2, (uint32_t)PROF__CHAINS);
+    u.order.most = PROF__MIN(s->max_depth + 2, (uint32_t)PROF__CHAINS);
     u.order.chains = (prof__chain *)(void *)s->scratch;
     chains = (u.order.most + 1) * sizeof *u.order.chains;
     u.held = (prof_event *)(void *)(s->scratch + chains);
@@ -17119,7 +17063,7 @@ PROF__FN bool prof__forest_open(prof__forest *f, const struct prof_trace *s, pro
     f->s = s;
     f->metric = metric;
     f->records = prof__from_records(s);
-    f->depth = prof__depths(s);
+    f->depth = s->max_depth;
     f->unused = PROF_NONE;
     f->tops = (uint32_t *)(void *)s->scratch;
     if (!f->records) prof__closes(s, prof__forest_deepest, NULL, f);
@@ -18441,7 +18385,7 @@ PROF__FN void prof__raw_open(prof__raw *w, const prof__row *row, uint32_t count)
 /* Is it a zone, a moment or a step, which streams show? */
 PROF__FN bool prof__item_shows(const prof__item *i) {
     if (!PROF__BARE && i->kind == PROF__REAL) return i->slots == 2;
-    return !i->kind || (i->kind > PROF__CLOCK && i->kind <= PROF__STEP);
+    return prof__item_is_zone(i) || (i->kind >= PROF__INSTANT && i->kind <= PROF__STEP);
 }
 
 PROF__FN uint64_t prof__item_start(const prof__item *i) {
@@ -18498,7 +18442,7 @@ PROF__FN void prof__chrome_item(struct prof__chrome_stream *c, const prof__item 
         name = step;
     }
     prof__chrome_zone(&c->out, &c->place, name, start, prof__to_ns(&c->scale, i->end),
-                      i->kind == PROF__UNFINISHED ? PROF_EVENT_UNFINISHED : 0);
+                      prof__item_flags(i));
 }
 
 /* Writes the zones still open, and all names again. Returns the number of these zones. */
@@ -18622,7 +18566,6 @@ typedef struct prof__shown {
 typedef struct prof__dumped {
     uint64_t inner[PROF__LEVELS + 2];
     prof__record block[2048];            /* prof__block_take: 16 KiB at most */
-    prof__record ended[4 * PROF__LEVELS];
 } prof__dumped;
 
 /* What leaves while a session is open. raw and shown are the owner's; in a session that is not
@@ -19001,14 +18944,11 @@ PROF__FN const prof__frame *prof__dump_frames(const prof__state *t, const prof__
     return *bottom < t->frames || top > PROF__LOAD(t->deepest) || top <= *bottom ? NULL : top;
 }
 
-/* Writes the zones that are open in t now. Of a thread in sums only those at depths below `cut` are
-   in the timeline; in_sums: ticks of zones in sums within the innermost of them. */
-PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__row *row,
-                              uint32_t cut, uint64_t in_sums) {
+/* Writes the zones that are open in t now. */
+PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__row *row) {
     const prof__frame *bottom, *top = prof__dump_frames(t, &bottom);
     uint32_t number = PROF__LOAD(row->number);
-    if (top && (uint32_t)(top - bottom) > cut) top = bottom + cut;
-    if (!top || top == bottom) return;
+    if (!top) return;
     prof__raw_sites(w);
     prof__raw_open_head(w, row, w->now.tick, (uint32_t)(top - bottom));
     for (const prof__frame *f = bottom; f < top; f++) {
@@ -19016,11 +18956,6 @@ PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__ro
         if (!site || !prof__raw_told(w, site >> 8)) return;   /* it began just now */
         prof__raw_open_zone(w, (uint64_t)PROF__LOAD(f->epoch) << 32 | start,
                             site | (uint32_t)(f - bottom));
-    }
-    if (in_sums) {
-        w->words[PROF__RAW_HEAD + 1]++;
-        prof__raw_open_zone(w, w->now.tick - PROF__MIN(in_sums, w->now.tick),
-                            prof__trace.sums.in_sums << 8 | (uint32_t)(top - bottom));
     }
     PROF__FENCE();                       /* dropped if another thread has the state since */
     if (PROF__LOAD(t->row) == row && PROF__LOAD(row->number) == number) prof__raw_end(w);
@@ -19067,25 +19002,7 @@ PROF__FN PROF__RACES void prof__raw_sum_zone(prof__raw *w, const prof__state *t,
     prof__raw_sum(w, thread, &row);
 }
 
-/* Writes zones that were open at the cut and have ended: they come after the last segment. */
-PROF__FN void prof__dump_ended(prof__raw *w, const prof__row *row, const prof__rest *rest) {
-    const prof__segment *g = row ? PROF__ACQUIRE(row->first) : NULL, *next;
-    prof__span span;
-    if (!rest->ended_count || !g || !prof__dump_row(w, row, NULL)) return;
-    while ((next = PROF__ACQUIRE(g->next)) != NULL) g = next;
-    span.at = rest->ended;
-    span.end = rest->ended + rest->ended_count;
-    span.position = PROF__LOAD(g->position) + (uint64_t)(PROF__ACQUIRE(g->end) - g->begin);
-    span.base = (uint64_t)PROF__LOAD(g->epoch) << 32;
-    span.zones = 0;
-    prof__raw_sites(w);
-    while (span.at < span.end && !w->failed) {
-        prof__raw_records(w, row, &span);
-        prof__raw_end(w);
-    }
-}
-
-/* Writes the sums of t: rows, zones in its block, and if `open` open zones that began in sums. */
+/* Writes the sums of t: rows, zones in its block, and if `open` open zones of a thread in sums. */
 PROF__FN void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *rest, bool open) {
     const prof__row *row = PROF__ACQUIRE(t->row);
     const prof__frame *bottom, *top = prof__dump_frames(t, &bottom);
@@ -19095,8 +19012,6 @@ PROF__FN void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *re
     uint64_t within = 0;
     prof__dumped *d = &prof__outgoing.dumped;
     prof__rest_copy(rest, t, d->block, sizeof d->block / sizeof *d->block, d->inner);
-    rest->ended = d->ended;
-    k.base = rest->base;
     k.at = rest->begin;
     k.end = rest->end;
     prof__raw_sites(w);
@@ -19104,12 +19019,12 @@ PROF__FN void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *re
     for (const prof__tally *r = t->sums.tallies.others; r; r = PROF__ACQUIRE(r->next)) {
         prof__tally whole;
         prof__rest_row(rest, t, r, &whole);
-        if (whole.count) prof__raw_sum(w, thread, &whole);
+        if (whole.count || whole.inner) prof__raw_sum(w, thread, &whole);
     }
     while (prof__rest_next(rest, t, &k, &i, &within))
         prof__raw_sum_zone(w, t, thread, i.site_depth, i.duration, within);
     if (!open || !PROF__LOAD(t->sums.on)) top = NULL;
-    for (; top && (uint32_t)(top - bottom) > rest->cut; top--) {
+    for (; top && top > bottom; top--) {
         const prof__frame *f = top - 1;
         uint64_t start = (uint64_t)PROF__LOAD(f->epoch) << 32 | PROF__ACQUIRE(f->start);
         uint64_t ticks = w->now.tick - PROF__MIN(start, w->now.tick);
@@ -19117,7 +19032,6 @@ PROF__FN void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *re
         prof__raw_sum_zone(w, t, thread, PROF__LOAD(f->site), ticks, within);
     }
     if (w->words[PROF__RAW_HEAD + 1]) prof__raw_end(w);
-    prof__dump_ended(w, row, rest);
 }
 
 /* Writes the records of a segment, but no block that was copied while its thread t emptied it. t's
@@ -19152,7 +19066,7 @@ PROF__FN void prof__dump_state(prof__raw *w, const prof__state *t) {
     for (uint32_t i = 0; i < t->ring.count; i++)
         prof__dump_segment(w, t->ring.list + (oldest + i) % t->ring.count, t, NULL);
     if (PROF__ACQUIRE(t->recording) == prof__trace.generation) {
-        if (prof__dump_row(w, row, NULL)) prof__dump_open(w, t, row, UINT32_MAX, 0);
+        if (prof__dump_row(w, row, NULL)) prof__dump_open(w, t, row);
     } else if (row->open_count && PROF__LOAD(row->number) == PROF__LOAD(t->number)) {
         if (prof__dump_row(w, row, NULL)) prof__raw_open(w, row, row->open_count);
     }
@@ -19169,14 +19083,11 @@ PROF__FN PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace 
         for (; g; g = PROF__ACQUIRE(g->next)) prof__dump_segment(w, g, of, row->cursor);
     }
     for (const prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
-        bool open = s->open && PROF__ACQUIRE(t->recording) == s->generation, sums;
+        bool open = s->open && PROF__ACQUIRE(t->recording) == s->generation;
         prof__rest rest;
-        sums = prof__any_sums(s) && PROF__ACQUIRE(t->sums.tallies.others);
-        if (sums) prof__dump_sums(w, t, &rest, open);
-        if (!open) continue;
-        sums = sums && PROF__LOAD(t->sums.on);   /* else all open zones are in the timeline */
-        prof__dump_open(w, t, PROF__LOAD(t->row), sums ? rest.cut : UINT32_MAX,
-                        sums && rest.cut ? rest.inner[rest.cut - 1] : 0);
+        if (prof__any_sums(s) && PROF__ACQUIRE(t->sums.tallies.others))
+            prof__dump_sums(w, t, &rest, open);
+        if (open && !PROF__LOAD(t->sums.on)) prof__dump_open(w, t, PROF__LOAD(t->row));
     }
     for (const prof__row *row = s->open ? NULL : PROF__ACQUIRE(s->rows); row;
          row = PROF__ACQUIRE(row->next))
@@ -19504,6 +19415,8 @@ PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const p
         memcpy((char *)a + offsetof(prof_average, cpu_time_total_ns) + sizeof ns * (size_t)i, &ns,
                sizeof ns);
     }
+    if (!PROF__BARE && r->inner > r->total)
+        a->self_cpu_time_total_ns = -a->self_cpu_time_total_ns;
     a->first = prof__site_order(r->site >> 8);
     if (!PROF__BARE && !r->site) a->first = PROF_NONE;
 }
@@ -19701,7 +19614,6 @@ PROF__FN void prof__merge_all(struct prof_trace *s) {
         }
         k.at = rest.begin;
         k.end = rest.end;
-        k.base = rest.base;
         while (prof__rest_next(&rest, t, &k, &i, &within))
             prof__tally_put(prof__merged_of(to, i.site_depth & ~(uint32_t)0xff), i.duration,
                             within);
@@ -21008,12 +20920,12 @@ PROF__FN size_t prof__record_share(const prof_desc *d) {
 /* Bytes of a thread: state, row, segments, a chunk (a ring: two) with its analysis, open zones. */
 PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
     uint32_t depth = prof__depth_of(d);
-    size_t zones = depth + 1 + chunk / sizeof(prof__record) * (prof__ring_mode(d) ? 2 : 1);
+    size_t zones = depth + chunk / sizeof(prof__record) * (prof__ring_mode(d) ? 2 : 1);
     size_t state = prof__state_size(depth) + prof__align(sizeof(prof__row)) +
                    sizeof(prof_thread_info) + PROF__LANE_SHARE;
     if (d->mode == PROF_MODE_AGGREGATE)
-        return state + (depth + 1) * sizeof(prof__open) + prof__sums_share(depth);
-    return state + 2 * prof__align(sizeof(prof__segment)) + (depth + 1) * sizeof(prof__open) +
+        return state + depth * sizeof(prof__open) + prof__sums_share(depth);
+    return state + 2 * prof__align(sizeof(prof__segment)) + depth * sizeof(prof__open) +
            zones * prof__record_share(d);
 }
 
@@ -21342,8 +21254,8 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
         }
         PROF__FENCE();
     }
-    slots = t->sums.on ? 0 : row->open_count + 1;   /* for deep zones: prof__deeps_close */
-    kept = prof__take_kept((row->open_count + 1) * sizeof *row->open, slots * prof__slot_share());
+    slots = t->sums.on ? 0 : row->open_count;
+    kept = prof__take_kept(row->open_count * sizeof *row->open, slots * prof__slot_share());
     PROF__ASSERT(kept != NULL);          /* it was promised */
     (void)kept;
     prof__trace.slot_count += slots;
@@ -21400,32 +21312,27 @@ PROF__FN void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
     PROF__STORE(sum->unfinished, left);
 }
 
-/* Ends the open deep zones, and adds them to their rows. Returns the ticks of the outermost. */
-PROF__FN uint64_t prof__deeps_close(prof__state *t, uint64_t stop) {
-    uint64_t ticks = 0;
+/* Ends the open deep zones, and adds them to their rows. */
+PROF__FN void prof__deeps_close(prof__state *t, uint64_t stop) {
     t->sums.held = true;
     prof__sums_open(t);
-    while (PROF__LOAD(t->deep.open)) ticks = prof__deep_put(t, stop, true);
+    while (PROF__LOAD(t->deep.open)) prof__deep_put(t, stop, true);
     prof__sums_shut(t);
     t->sums.held = false;
-    return ticks;
 }
 
-/* Adds the zones in a thread's block, and its open zones: those that began in the timeline go
-   there. */
+/* Adds the zones in a thread's block, and its open zones. */
 PROF__FN void prof__sums_close(prof__state *t, prof__row *row) {
-    uint64_t stop = PROF__MAX(row->stop_tick, t->sums.cut_tick);
+    uint64_t stop = row->stop_tick;
     prof__sums_add_held(t, row->cursor);
-    if (PROF__LOAD(t->deep.open))
-        t->sums.inner[(int32_t)row->open_count - 1] += prof__deeps_close(t, stop);
+    prof__deeps_close(t, stop);
     t->sums.held = true;
     while (row->open_count) {
         const prof__open *o = row->open + --row->open_count;
         prof__item i = { PROF__UNFINISHED, 2, 0, 0, 0, 0, NULL };
         i.site_depth = o->site | o->depth;
-        i.end = stop;
         i.duration = stop > o->start ? stop - o->start : 0;
-        prof__sums_zone(t, &i);
+        prof__sums_put(t, &i);
     }
     t->sums.held = false;
 }
@@ -21454,10 +21361,7 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
     } else if (t->sums.on) {
         prof__sums_close(t, row);
     } else if (PROF__LOAD(t->deep.open)) {
-        prof__open *o = row->open + row->open_count;   /* "(in sums)" stands for the deep zones */
-        o->start = row->stop_tick - prof__deeps_close(t, row->stop_tick);
-        o->site = s->sums.in_sums << 8;
-        o->depth = row->open_count++;
+        prof__deeps_close(t, row->stop_tick);
     }
     if (!t->sums.on) s->counts.slots += (size_t)(row->cursor - t->begin) + row->open_count;
     prof__snapshot_counts(&s->counts, t, row->cursor);
@@ -22531,7 +22435,7 @@ PROF__FN prof_stats prof__stats_now(void) {
     if (s->stopped && !s->records_only) {
         if (s->overwritten)
             out.overwritten = out.recorded - PROF__MIN(s->zone_count, out.recorded);
-        out.recorded = s->zone_count;
+        out.recorded = s->zone_count - s->partials;
         out.unfinished = s->unfinished + c.summed_open;
     }
     out.timeline_ns = prof__ended_ns(s);

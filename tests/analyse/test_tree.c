@@ -49,8 +49,7 @@ static void model_begin(void) {
         prof_push(z->name);
     }
     m.deep += m.depth >= m.max_depth;
-    if (m.depth == m.max_depth) strcpy(z->name, "(in sums)");
-    if (m.depth > m.max_depth) {
+    if (m.depth >= m.max_depth) {
         m.open[m.depth++] = -1;
         return;
     }

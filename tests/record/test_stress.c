@@ -108,7 +108,7 @@ static bool known(const char *name, uint32_t *who) {
     const char *rest = name[0] == 'w' ? name + 2 : name + 7;
     *who = 0;
     if (!strcmp(name, "loop") || !strcmp(name, "deeper") || !strcmp(name, "instant")) return true;
-    if (!strcmp(name, "(in sums)") || !strcmp(name, "timeline ends") || !strcmp(name, "(others)"))
+    if (!strcmp(name, "timeline ends") || !strcmp(name, "(others)"))
         return true;                     /* the arena was full */
     if (name[0] != 'w' && strncmp(name, "count ", 6) != 0) return false;
     *who = (uint32_t)(rest[-1] - '0') + 1;
@@ -126,7 +126,7 @@ static void take(void *user, const prof_raw_item *item) {
         r->others += item->kind == PROF_RAW_STEP;
         return;
     }
-    if (item->kind == PROF_RAW_ZONE) r->zones++;
+    if (item->kind == PROF_RAW_ZONE) r->zones += !test_partial(item->flags);
     else r->others++;
     if (row >= ROWS) return;
     if (!known(item->name, &who))
@@ -338,18 +338,16 @@ static void done_since(tally *sure, tally *perhaps) {
 static void account(const prof_stats *s) {
     tally sure, perhaps;
     uint64_t kept = s->recorded + s->overwritten, ended, extra, most;
-    bool unseen = s->overwritten || mode == PROF_MODE_STREAM || desc.records_only;
-    uint64_t standing = unseen ? s->deep : 0;   /* "(in sums)" of deep zones, that no event shows */
     done_since(&sure, &perhaps);
     extra = sure.others + perhaps.others - submits_before;
     extra += __atomic_load_n(&submits, __ATOMIC_SEQ_CST);
-    most = sure.zones + perhaps.zones + standing;
+    most = sure.zones + perhaps.zones;
     WITHIN(sure.zones, kept + s->dropped + s->not_kept, most + extra);
     WITHIN(0, kept, most);
     ended = kept + s->not_kept - s->unfinished + s->cut + s->unbalanced;
     if (!s->dropped && !dropped_before)
         WITHIN(sure.ends, ended,
-               sure.ends + perhaps.ends + standing + (s->not_kept ? extra : 0));
+               sure.ends + perhaps.ends + (s->not_kept ? extra : 0));
     dropped_before = s->dropped != 0;
     EQUAL(s->healed + s->lost + s->clock_steps, 0);
     traces++;
@@ -364,7 +362,7 @@ static void check_events(const prof_trace *trace, const prof_stats *s) {
         uint32_t who;
         if (strcmp(events[i].name, "outside") && strncmp(events[i].name, "ProfilerStep", 12)) {
             CHECK(known(events[i].name, &who), "a name '%.100s'", events[i].name);
-            zones_there++;
+            zones_there += !test_partial(events[i].flags);
             unfinished += events[i].flags & PROF_EVENT_UNFINISHED;
         }
     }
@@ -383,18 +381,16 @@ static void check_sums(slot *me, const prof_stats *s) {
     EQUAL(sum, s->recorded);
 }
 
-/* What is in sums, too, and each zone once. */
-static prof_stats with_sums(const prof_trace *trace) {
+/* What is in sums, too. */
+static prof_stats with_sums(void) {
     prof_stats s = prof_get_stats(NULL);
-    int i;
-    for (i = 0; test_find(trace, "(in sums)", i); i++) s.recorded--;
     s.recorded += s.summed;
     return s;
 }
 
 /* All of a trace. */
 static void check(slot *me, const prof_trace *trace) {
-    prof_stats s = with_sums(trace);
+    prof_stats s = with_sums();
     PASS_ON(account(&s));
     s = prof_get_stats(NULL);
     if (mode == PROF_MODE_AGGREGATE) {

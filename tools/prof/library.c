@@ -5,7 +5,7 @@
    - prof__spans_hold, prof__nest_close: what lies in what;
    - prof__group_hash, prof__group_open, prof__same_group, prof__hash_place, prof__same_place,
      prof__pack_extra: which calls are of one row;
-   - prof__call_add, prof__rank_take, prof__rank_after: their sums;
+   - prof__call_add, prof__self_of, prof__is_partial, prof__rank_take, prof__rank_after: their sums;
    - prof__average_of, prof__average_sums, prof__average_by: what a row tells;
    - prof__order_add, prof__order_end: what a file has first;
    - prof__sort, prof__align.
@@ -137,16 +137,18 @@ static void sums_tell(const call_sums *s, const prof__close *c) {
     s->desc.ended(s->desc.user, &end);
 }
 
+/* Has no span come for this row? */
+static bool sums_alone(const sums_row *r) { return r->first.start_ns == PROF__NO_RANK; }
+
 /* Adds a span that has ended, and is no duplicate, to its row. */
 static void sums_call(call_sums *s, const prof__close *c) {
     sums_row *r;
     uint32_t *last;
-    s->stats.self_cpu_time_total_ns = PROF__PLUS(s->stats.self_cpu_time_total_ns, c->self_ns);
+    s->stats.self_cpu_time_total_ns = PROF__PLUS(s->stats.self_cpu_time_total_ns, prof__self_of(c));
     if (s->desc.ended) sums_tell(s, c);
     if (c->what == PROF_NONE || c->flags & CALL_HIDDEN) return;
     r = s->rows[c->what];
-    if ((!r->sums.count || r->part == s->part) &&
-        prof__rank_take(&r->first, c, !r->sums.count)) {
+    if ((sums_alone(r) || r->part == s->part) && prof__rank_take(&r->first, c)) {
         r->part = s->part;
         r->flags = c->flags;
         r->nested = c->depth != 0;
@@ -154,7 +156,7 @@ static void sums_call(call_sums *s, const prof__close *c) {
     last = s->turn && c->what < s->turn->lasts ? s->turn->last + c->what : &r->last;
     r->recursive = r->recursive || *last > c->from;
     *last = PROF__MAX(*last, c->number + 1);
-    s->stats.calls++;
+    s->stats.calls += !prof__is_partial(c->flags);
     prof__call_add(&r->sums, &r->wide, &r->counts, c);
 }
 
@@ -215,6 +217,7 @@ static sums_row *sums_row_new(call_sums *s, const prof_event *key, const prof_si
         r->key.extra = prof__pack_extra(&pack, &x);
     }
     prof__group_open(&r->sums);
+    r->first.start_ns = PROF__NO_RANK;
     return r;
 }
 
@@ -510,8 +513,8 @@ void call_sums_add(call_sums *s, uint32_t row, const prof_average *more) {
 
 static bool sums_after(const void *rows, uint32_t a, uint32_t b) {
     sums_row *const *list = (sums_row *const *)rows;
-    if (!list[a]->sums.count || !list[b]->sums.count)
-        return list[b]->sums.count || (!list[a]->sums.count && a > b);
+    if (sums_alone(list[a]) || sums_alone(list[b]))
+        return !sums_alone(list[b]) || (sums_alone(list[a]) && a > b);
     if (list[a]->part != list[b]->part) return list[a]->part > list[b]->part;
     return prof__rank_after(&list[a]->first, &list[b]->first);
 }

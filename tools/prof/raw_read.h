@@ -37,7 +37,9 @@
                   had no row, "(others)"), its first bucket << 16 | count of buckets, u64 each:
                   count, and in ticks total, total of its children, least, most; buckets: bucket n
                   counts zones of less than 2^n ticks that are in none before. Rows of a name add
-                  up. Up to 0.2.0 calls in no bucket were not timed, where less than 2^30 are in one
+                  up. Children's may be more than total: those of zones that records tell; count is
+                  then 0 where there are no others. Up to 0.2.0 calls in no bucket were not timed,
+                  where less than 2^30 are in one
        8 details  1 memory | 2 flops | 4 shapes | 8 steps: asked for; count of desc.hw_counters;
                   {bytes of a name, name} of each
        9 event    of prof_submit: u64 start and u64 end in ns of the session, thread, flags |
@@ -55,6 +57,7 @@
        ffff05 {u64 tick} {u64 value, site << 8 | 255}: a counter
        ffff06 {u64 tick of its start} {u64 of its end, 255} {u64 number, 255}: ProfilerStep#number
        ffff0c as ffff05, the value an IEEE 754 double
+       ffff0d as ffff02, up to where its thread's timeline ended: sums have all of the zone
      and from version 2 on, each followed by records {u64, 7 << 8 | 0xff0000}, its payload:
        ffff08 {type | depth << 8 | count << 16, bytes}: an attribute of the next zone of that depth
               that its thread ends: see @DETAILS in prof.h for types; text is 8 bytes a record
@@ -122,7 +125,8 @@ typedef struct prof_raw_item {
     int64_t value;
     double number;                       /* PROF_RAW_COUNTER_F */
     uint8_t depth;                       /* open zones around it */
-    uint16_t flags;                      /* PROF_EVENT_UNFINISHED (innermost first), _PARTIAL */
+    uint16_t flags;                      /* PROF_EVENT_UNFINISHED (innermost first), _PARTIAL; both:
+                                            sums have all of it, so it is no call */
     const prof_stats *counts;            /* PROF_RAW_COUNTS (value 1: the last) */
     const prof_average *average;         /* PROF_RAW_SUMS. All these are valid until item returns */
     const prof_extra *extra;             /* what a zone carries; NULL: nothing */
@@ -415,8 +419,9 @@ static bool prof__raw_sum_ok(const prof__tally *sums, const prof__tally *more) {
     const uint64_t most = (uint64_t)1 << 60, in_buckets = prof__tally_count(more);
     uint64_t timed = in_buckets >> 30 ? more->count : PROF__MIN(in_buckets, more->count);
     uint64_t mean = timed ? more->total / timed : 0;
-    return more->count && more->count < most && more->total < most && more->most <= more->total &&
-           more->inner <= more->total &&
+    if (more->inner >= most || sums->inner + more->inner >= most) return false;
+    if (!more->count) return !more->total;   /* its calls are in the timeline */
+    return more->count < most && more->total < most && more->most <= more->total &&
            (timed ? more->least <= mean && mean <= more->most : !more->total) &&
            sums->count + more->count < most && sums->total + more->total < most;
 }
@@ -491,11 +496,12 @@ static void prof__raw_hand_sums(prof_raw *r) {
         uint64_t ticks[PROF__TALLY_TIMES];
         int64_t ns[PROF__TALLY_TIMES];
         prof_average a;
-        if (!n->tally.count) continue;
+        if (!n->tally.count && !n->tally.inner) continue;
         prof__tally_times(&n->tally, ticks);
         prof__tally_identity(&a, n->name, n->tally.count);
         for (int i = 0; i < PROF__TALLY_TIMES; i++)
-            ns[i] = n->tally.total ? prof__raw_span_ns(r, ticks[i]) : 0;
+            ns[i] = ticks[i] ? prof__raw_span_ns(r, ticks[i]) : 0;
+        if (n->tally.inner > n->tally.total) ns[1] = -ns[1];
         memcpy((char *)&a + offsetof(prof_average, cpu_time_total_ns), ns, sizeof ns);
         a.first = PROF_NONE;
         item.name = n->name;
@@ -809,13 +815,13 @@ static void prof__raw_hand_item(prof_raw *r, prof__raw_row *row, uint32_t thread
     item->start_ns = prof__raw_ns(r, prof__item_start(i));
     item->end_ns = prof__raw_ns(r, i->end);
     if (item->end_ns < item->start_ns) item->end_ns = item->start_ns;
-    item->value = i->kind >= PROF__INSTANT ? (int64_t)i->value : 0;
+    item->value = item->kind == PROF_RAW_ZONE ? 0 : (int64_t)i->value;
     item->depth = (uint8_t)i->site_depth;
-    item->flags = i->kind == PROF__UNFINISHED ? PROF_EVENT_UNFINISHED : 0;
+    item->flags = prof__item_flags(i);
     item->extra = NULL;
     r->zones += item->kind == PROF_RAW_ZONE && !item->flags;
-    if (item->kind == PROF_RAW_ZONE && row && prof__item_start(i) < row->oldest)
-        item->flags |= PROF_EVENT_PARTIAL;
+    if (item->kind == PROF_RAW_ZONE && !item->flags && row && prof__item_start(i) < row->oldest)
+        item->flags = PROF_EVENT_PARTIAL;
     if (item->kind == PROF_RAW_ZONE && row && row->page)
         item->extra = prof__raw_carried(r, row, item->name, item->depth, &item->flags);
     prof__raw_hand(r, item);

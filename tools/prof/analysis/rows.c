@@ -165,17 +165,27 @@ static void note_first(row_table *t, const trace_event *event) {
     };
 }
 
+/* Did its timeline end within it, so that the sums in the head have all of it? (Of what the filter
+   takes by when it was, there are no sums.) */
+static bool is_summed(const row_table *t, const trace_event *event) {
+    const trace_member *partial = trace_arg(event, "partial"), *end = trace_arg(event, "finished");
+    return partial && end && text_is(partial->value, "true") && text_is(end->value, "false") &&
+           !t->trace.range.parts && !t->options->filter.pids.count;
+}
+
 static uint32_t event_group(row_table *t, const trace_event *event, uint32_t name,
                             uint8_t device_type) {
+    bool plain = is_summed(t, event);    /* as sums have it: without what it carries */
     group_key key = {0};
     key.name = name;
     key.device_type = device_type;
-    key.is_user_annotation = event->kind == TRACE_ANNOTATION || event->kind == TRACE_GPU_ANNOTATION;
+    key.is_user_annotation = !plain && (event->kind == TRACE_ANNOTATION ||
+                                        event->kind == TRACE_GPU_ANNOTATION);
     key.is_legacy = trace_arg(event, "is_legacy") != NULL;
-    if (t->options->by_shapes) key.shapes = text_number(t, shapes_of(event));
-    if (t->options->by_overload)
+    if (t->options->by_shapes && !plain) key.shapes = text_number(t, shapes_of(event));
+    if (t->options->by_overload && !plain)
         key.overload = text_number(t, decoded(t, trace_overload(event)));
-    key.stack = stack_argument(t, event);
+    if (!plain) key.stack = stack_argument(t, event);
     key.source = source_of(t, event, name, device_type != PROF_DEVICE_CPU);
     int64_t node;
     if (trace_arg_int(event, PROF_KEY_NODE, &node)) key.node = (uint32_t)node + 1;
@@ -306,10 +316,12 @@ static void name_devices(row_table *t, trace_text properties) {
 
 /* ---- Into the sums ---- */
 
+enum { PARTIAL = PROF_EVENT_UNFINISHED | PROF_EVENT_PARTIAL };
+
 static void push(row_table *t, const call_span *s) {
     call_sums_push(t->sums, s);
     if (t->options->percentiles && s->row != PROF_NONE &&
-        !(s->flags & (CALL_HIDDEN | CALL_MEMORY)))
+        !(s->flags & (CALL_HIDDEN | CALL_MEMORY | PROF_EVENT_PARTIAL)))
         durations_add(&t->durations, s->row, s->end_ns - s->start_ns);
 }
 
@@ -330,7 +342,7 @@ static call_span span_of(const row_table *t, uint32_t number) {
         .order = order_of(number), .flops = more->flops, .device_ns = more->device_ns,
         .cpu_bytes = more->cpu_bytes, .device_bytes = more->device_bytes,
         .counters = more->has_counters ? more->counters : NULL,
-        .flags = c->is_hidden ? CALL_HIDDEN : 0
+        .flags = (c->is_hidden ? CALL_HIDDEN : 0) | (c->is_partial ? PARTIAL : 0)
     };
     if (c->key == NO_GROUP) return out;
     out.row = t->group_rows[c->key];
@@ -524,6 +536,7 @@ static void take_call(row_table *t, const trace_event *event) {
     c->key = NO_GROUP;
     if (c->apart) return;
     c->is_hidden = !shown(t, event, c->name);
+    c->is_partial = is_summed(t, event);
     if (!c->is_hidden || t->options->merge_duplicates)
         c->key = event_group(t, event, c->name, PROF_DEVICE_CPU);
     c->more = more_of(t, event, c->name);
@@ -585,6 +598,7 @@ static void take_streamed_zone(row_table *t, const trace_event *event) {
         uint32_t name = trace_name(&t->trace, event);
         const call_more *more = more_at(t, more_of(t, event, name));
         find_row(t, event, name, &zone);
+        if (is_summed(t, event)) zone.flags |= PARTIAL;
         zone.flops = more->flops;
         zone.counters = more->has_counters ? more->counters : NULL;
     }

@@ -30,7 +30,8 @@ static bool read_field(sums_row *row, trace_text key, trace_text value) {
 static bool makes_sense(const head_sums *s, const prof_average *r, uint64_t untimed) {
     const int64_t most = (int64_t)1 << 60, ns = r->cpu_time_total_ns;
     double count = (double)(r->count - untimed);
-    return r->key && r->count && r->count <= (uint64_t)most && s->total_ns <= 3 * most &&
+    bool any = r->count || r->self_cpu_time_total_ns;    /* only what lies in it may be in sums */
+    return r->key && any && r->count <= (uint64_t)most && s->total_ns <= 3 * most &&
            untimed <= r->count && (count > 0 || !ns) &&
            r->min_ns >= 0 && r->min_ns <= r->max_ns && r->max_ns <= ns && ns <= most &&
            (double)ns >= count * (double)r->min_ns &&

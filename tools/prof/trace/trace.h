@@ -32,6 +32,7 @@ typedef struct call {
     bool is_pair : 1;           /* made of a begin and an end */
     bool is_outside : 1;        /* of the window */
     bool is_hidden : 1;         /* the caller's */
+    bool is_partial : 1;        /* the caller's */
     bool apart : 1;             /* the caller's: in its times it is as if it were not there */
 } call;
 
