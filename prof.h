@@ -124,7 +124,7 @@
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
        @PLATFORM @BLOCKS @ARENA @TEXT @SITES @FORMAT @STATES @NEST @THREADS @SUMS @RECORD
        @TARGET @PRINTF @DETAILS @SYMBOLS @FUNCTIONS @NATIVE @COUNTERS @READ @COLLECT @TREE
-       @OUTSIDE @AVERAGES @TABLE @CHROME @STACKS @MEMORY @EXECUTION @FLOPS @RAW @AGGREGATE @STORE
+       @OUTSIDE @AVERAGES @TABLE @CHROME @STACKS @MEMORY @EXECUTION @FLOPS @RAW @AGGREGATE
        @OBSERVE @SCHEDULE @SESSION
 */
 #ifndef PROF_H
@@ -403,6 +403,8 @@ typedef struct prof_stats {
     uint64_t overlaps;                   /* ... that overlap another only partly */
     uint64_t no_forward;                 /* ... backward events without fwd_thread: no stack */
     uint64_t unlinked;                   /* ... device events whose launch is not there */
+    uint64_t early;                      /* ... that begin before their launch */
+    uint64_t pending;                    /* launches that were not done at prof_stop: left out */
     uint64_t schedule_errors;            /* since prof_start: steps at which a window is lost, and
                                             actions of schedule_fn that are no prof_action */
     uint64_t lost;                       /* zones "(lost)"; see "Signals and fork" */
@@ -539,7 +541,8 @@ typedef struct prof_extra {
     uint8_t scope;                       /* at::RecordScope; 1: backward */
 } prof_extra;
 
-enum { PROF_ROW_SYNC = 1000000 };        /* as Kineto numbers those rows */
+enum { PROF_ROW_SYNC = 1000000,          /* as Kineto numbers those rows */
+       PROF_ROW_LANE = 10000 };          /* further rows of a queue whose work overlaps */
 
 /* Where a zone is marked in the source. Strings live as long as the process. */
 typedef struct prof_site {
@@ -1403,132 +1406,45 @@ PROF_API uint32_t prof_submit_thread(uint64_t id, const char *name);
 /* The same by the operating system's id, which prof_platform.thread_id may hide. */
 PROF_API uint32_t prof_submit_os_thread(uint64_t os_id, const char *name);
 
-/* ---- A store of what a device did: for companions such as prof_cuda.h ----
+/* ---- Launches: what a program tells of the work it gives to a device ----
 
-   Records of 24 bytes, and what many of them have in common once in 64, until the trace is read.
-   Then they become events: calls of the device's library on the threads that made them, and work
-   that belongs to the zone around its call, with an arrow from it.
-       store = prof_store_open(&desc);                          once
-       prof_store_clear(store); prof_store_begin(store, now);   at the device's start()
-       prof_store_pair(store, prof_pair_clocks(read, user));    then, at flush(), at stop()
-       prof_store_keep(store, KERNEL, PROF_STORE_WORK, from, to, id, prof_store_detail(store, &d));
-       prof_store_judge(store);                                 at stop()
-       prof_store_submit(store, false);                         at late(), or at stop()
-   One thread at a time: the caller locks. Times are ns of the device's own clock; each clock needs
-   a store. Ids of two stores do not collide if their device_type differs. */
-typedef struct prof_store prof_store;
+       queue = prof_queue(device, "copies");                    once
+       token = prof_launch(queue, "matmul");                    beside the call that launches it
+       prof_launch_done(token, start, end);                     when its times are known
+   The work belongs to the zone that was innermost where prof_launch was called, and in the trace an
+   arrow leads there. With its event it takes 160 bytes of the arena. Kept in PROF_MODE_TRACE; in
+   other modes launches are counted (not_kept). */
 
-typedef struct prof_store_record {
-    uint64_t start;                      /* of a PROF_STORE_ID: the id */
-    uint32_t duration;
-    uint16_t duration_high;
-    uint8_t kind, flags;                 /* kind: the caller's, below 64; PROF_STORE_... */
-    uint32_t correlation;                /* a call's id, and that of what it launched; 0: none */
-    uint32_t detail;                     /* of a call: its thread << 16 | which one; else a number
-                                            of prof_store_detail, or the caller's own */
-} prof_store_record;
+/* The number of a device's queue, which is a row in the trace, of this name (47 bytes; NULL: "");
+   work that overlaps gets further rows. Any thread, at any time; for the whole process. PROF_NONE:
+   there are 64 queues. */
+PROF_API uint32_t prof_queue(prof_device device, const char *name);
 
-enum {                                   /* prof_store_record.flags */
-    PROF_STORE_CALL = 1,
-    PROF_STORE_INNER = 2,                /* with CALL: in a call of this id, which stands for it */
-    PROF_STORE_LINKED = 2,               /* without: has its call's thread, and an arrow from it */
-    PROF_STORE_WORK = 4,                 /* on the device; linked */
-    PROF_STORE_RUNNING = 8,              /* has no end: work was cut off; others: see _END */
-    PROF_STORE_ID = 16,                  /* another id of a call: external_id */
-    PROF_STORE_END = 32,                 /* the end of the RUNNING record of its correlation */
-    PROF_STORE_TIMELESS = 64,            /* its times are not checked */
-    PROF_STORE_LEFT_OUT = 128            /* becomes no event */
-};
+/* Work is launched here and now; name is copied. Any thread, not from a signal handler. 0: no
+   session is open, or it cannot be kept, which is counted (dropped_full, not_kept, rejected). */
+PROF_API uint64_t prof_launch(uint32_t queue, const char *name);
 
-/* What many records have in common. Zero it before it is filled: bytes are compared. */
-typedef struct prof_store_detail_head {
-    uint32_t kind, name;                 /* name: as prof_store_name returned it; 0: none */
-    uint32_t device, stream;             /* stream UINT32_MAX: none */
-    uint64_t own[6];                     /* the caller's */
-} prof_store_detail_head;
+/* When it began and ended, by the device's clock: see prof_device_clock. Any thread; until
+   prof_stop, or in prof_device_desc.stop: launches that are not done then are left out and counted
+   (pending). token 0: nothing. PROF_ERROR_STATE: no session is open. PROF_ERROR_INVALID: the token
+   is another window's, or was done, or end is before start: counted (rejected). */
+PROF_API prof_result prof_launch_done(uint64_t token, uint64_t start, uint64_t end);
 
-enum { PROF_STORE_ARGS = 1000, PROF_STORE_NAME = 256, PROF_STORE_KINDS = 64 };
+/* What a device's clock was when prof_now() was host_ns. One pair tells how far the clocks are
+   apart, two (say at the window's start and stop) also how fast the device's runs, in whatever
+   unit; times between pairs are linear, and how far pairs are off that is told in the trace's head
+   ("device_clocks"). Without a pair the device's clock is prof_now()'s. Any thread.
+   PROF_ERROR_STATE: no session is open. PROF_ERROR_MEMORY: 16 devices have clocks.
+   PROF_ERROR_INVALID: not later than the pair before: ignored. */
+PROF_API prof_result prof_device_clock(prof_device device, int64_t host_ns, uint64_t device_ns);
 
-typedef struct prof_store_desc {
-    void *memory;                        /* the store and all it keeps */
-    size_t memory_size;
-    uint8_t device_type;                 /* prof_device_type */
-    uint64_t shared;                     /* 1 << kind: arguments are made once for all calls of the
-                                            same number (detail & 0xffff), all work of one detail */
-    void (*begin)(void *user);           /* before records become events; NULL: none */
-    bool (*leave)(void *user, const prof_store_record *r);   /* asked by prof_store_judge of what is
-                                            neither call nor work: true: no event. NULL: none */
-    /* Fills the caller's part of an event: e->name, x->activity_type; the rest is filled already.
-       args: PROF_STORE_ARGS bytes for JSON members without "correlation"; NULL: they are known.
-       name: PROF_STORE_NAME bytes that e->name may point to. False: there is no event. */
-    bool (*event)(void *user, const prof_store_record *r, prof_event *e, prof_extra *x, char *args,
-                  char *name);
-    /* Demangles a name ("_Z...") into buf; false: it cannot. NULL: names stay as they are. */
-    bool (*demangle)(void *user, const char *name, char *buf, size_t size);
-    void *user;
-} prof_store_desc;
-
-typedef struct prof_store_stats {        /* counts of records, but for the last two lines */
-    uint64_t kept[PROF_STORE_KINDS];     /* of each kind, without those that were left out */
-    uint64_t lost_full;                  /* there was no room for them */
-    uint64_t outside;                    /* from before the session: not kept */
-    uint64_t odd_time, no_time, wrong_clock;   /* impossible times; 0; far outside the session */
-    uint64_t unfinished, no_launch;      /* work that was cut off; work without its call */
-    uint64_t names_lost;                 /* names that did not fit */
-    size_t bytes_used, bytes_total;
-} prof_store_stats;
-
-/* NULL: desc.memory is too small; prof_store_memory_size(launches) tells how much so many launches
-   take, each with a call, a call in it, and work. */
-PROF_API prof_store *prof_store_open(const prof_store_desc *desc);
-PROF_API size_t prof_store_memory_size(size_t launches);
-
-/* clear empties the store, but for names; then nothing is kept until begin tells when the window
-   began. Records from before that are not kept; but work may begin a little before its call. */
-PROF_API void prof_store_clear(prof_store *store);
-PROF_API void prof_store_begin(prof_store *store, uint64_t now);
+/* A device's time on the session's clock, by the pairs so far. */
+PROF_API int64_t prof_device_ns(prof_device device, uint64_t device_ns);
 
 /* Two clocks at one moment: the device's, by `read` (false: it cannot), and prof_now(): the closest
    of 4 readings, or of up to 32 if the thread had to wait. device_ns 0: read failed. Any thread. */
 typedef struct prof_clock_pair { uint64_t device_ns; int64_t session_ns; } prof_clock_pair;
 PROF_API prof_clock_pair prof_pair_clocks(bool (*read)(void *user, uint64_t *ns), void *user);
-
-/* Adds a pair; one no later than the last is ignored. session_ns: a device time on the session's
-   clock, linear between two pairs. paired_ns: session_ns of the last pair; INT64_MIN: no pair. */
-PROF_API void prof_store_pair(prof_store *store, prof_clock_pair pair);
-PROF_API int64_t prof_store_paired_ns(const prof_store *store);
-PROF_API int64_t prof_store_session_ns(const prof_store *store, uint64_t device_ns);
-
-/* The number of a name, which is copied once, and the text of a number, demangled. */
-PROF_API uint32_t prof_store_name(prof_store *store, const char *name);
-PROF_API const char *prof_store_text(prof_store *store, uint32_t name);
-
-/* The number of a thread, by the OS's id, and, in begin or event, its index in the session. */
-PROF_API uint32_t prof_store_thread(prof_store *store, uint32_t os_id);
-PROF_API uint32_t prof_store_thread_index(prof_store *store, uint32_t thread);
-
-/* The number of a detail, new or known: 64 bytes of the caller's that begin with a
-   prof_store_detail_head. PROF_NONE: no room; prof_store_keep counts it. */
-PROF_API uint32_t prof_store_detail(prof_store *store, const void *detail);
-
-/* Keeps a record; end 0: it still runs. False: no room, or not of the session; both are counted. */
-PROF_API bool prof_store_keep(prof_store *store, uint32_t kind, uint32_t flags, uint64_t start,
-                              uint64_t end, uint32_t correlation, uint32_t detail);
-
-/* Checks the records since the last call: leaves out those whose time is not of the session, and
-   work from before it; counts work without its call. */
-PROF_API void prof_store_judge(prof_store *store);
-
-/* Makes events of all records, once, and closes the store until prof_store_clear. kept: the store
-   lives as long as the trace, which may use its texts. */
-PROF_API void prof_store_submit(prof_store *store, bool kept);
-PROF_API prof_store_stats prof_store_get_stats(const prof_store *store);
-
-/* Record and detail i, from 0; NULL: there are no more. take: memory for desc.begin's use, until
-   the next clear; NULL: there is none left. */
-PROF_API const prof_store_record *prof_store_record_at(const prof_store *store, uint32_t i);
-PROF_API const void *prof_store_detail_at(const prof_store *store, uint32_t i);
-PROF_API void *prof_store_take(prof_store *store, size_t bytes);
 
 /* ---- Traces from events ---- */
 
@@ -1570,6 +1486,7 @@ PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const p
 #define PROF_KEY_SOURCE       "source"
 #define PROF_KEY_ZONE         "Zone id"
 #define PROF_KEY_ZONE_PARENT  "Zone parent id"
+#define PROF_KEY_LAUNCHED     "Launched"
 #define PROF_KEY_COVER        "cover"
 #define PROF_KEY_DEVICE_TYPE  "Device Type"
 #define PROF_KEY_DEVICE_INDEX "Device Id"
@@ -2298,6 +2215,7 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #define prof_set_stack PROF__GONE_SET
 #define prof_set_annotation PROF__GONE_SET
 /* tools/prof/raw_read.h has these again. */
+#define prof_store PROF__GONE("prof_store is gone: prof_launch tells of a device's work")
 #define PROF__GONE_RAW PROF__GONE("gone: read raw by `prof decode`, or copy tools/prof/raw_read.h")
 #define prof_raw PROF__GONE_RAW
 #define prof_raw_kind PROF__GONE_RAW
@@ -4209,6 +4127,8 @@ PROF__EAGER bool prof__next(prof__cursor *k, prof__item *i) {
 
 typedef struct prof__open { uint64_t start; uint32_t site, depth; } prof__open;
 
+#define PROF__HAS_PLACE 0x20000000u      /* in prof_extra.has: of a queue; until it is in order an
+                                            event's self time is the place of its launch */
 #define PROF__HAS_SHARED 0x80000000u     /* in prof_extra.has: more than one event may have it */
 #define PROF__HAS_NATIVE 0x40000000u     /* its stack is a native one */
 
@@ -4235,15 +4155,32 @@ typedef struct prof__memory {
 typedef struct prof__side {
     int64_t device_ns, cpu_bytes, device_bytes;   /* children included */
     uint32_t first_kernel, last_kernel;  /* its list of kernels. Work on a device has none: here
-                                            PROF_NONE, and the event that launched it */
+                                            the place of its prof__launch, or PROF_NONE, and the
+                                            event that launched it; in cpu_bytes the kernel behind
+                                            it in that one's list */
 } prof__side;
 
-typedef struct prof__kernel {            /* an element of an event's list of kernels */
-    const char *name;                    /* NULL: an event has the name and the device */
-    int64_t duration_ns;
-    int32_t device;                      /* if name is NULL, the number of that event */
-    uint32_t next;
-} prof__kernel;
+/* An event's list of kernels has the numbers of works, which are events, and PROF__LISTED + numbers
+   of these: kernels that the extra of an event lists. */
+#define PROF__LISTED 0x80000000u
+typedef struct prof__kernel { const prof_kernel *kernel; uint32_t next; } prof__kernel;
+
+/* Work that was launched: see prof_launch. Its place is what its token tells. */
+enum { PROF__LAUNCH_OPEN = 1, PROF__LAUNCH_DONE, PROF__LAUNCH_PLACED };
+typedef struct prof__launch {
+    uint64_t at;                         /* a tick; PLACED: ns */
+    uint64_t start, end;                 /* by the device's clock */
+    uint32_t name;                       /* a site */
+    uint16_t thread;
+    uint8_t queue, state;
+} prof__launch;
+
+enum { PROF__LAUNCHES = 64 };            /* of a block */
+struct prof__launches {
+    struct prof__launches *next;
+    uint32_t count;
+    prof__launch list[PROF__LAUNCHES];
+};
 
 /* One thread of one node. top: the innermost event that may hold the next one. */
 typedef struct prof__lane { uint32_t thread, top; int32_t node; } prof__lane;
@@ -4294,6 +4231,8 @@ typedef struct prof__tally prof__tally;
 enum { PROF__NO = 17 };
 #define PROF__HOSTED(place) PROF__NO
 #define PROF__STAT_HOST(each) PROF__STAT_NONE
+#define prof__launched(s) 0u
+#define prof__launch_rows(s) 0u
 #define PROF__HOST_TEXT(text) ""
 #define PROF__COLUMN_SITE(HOST)
 #define prof__inside(now) (now)
@@ -4363,6 +4302,8 @@ typedef struct prof__plan { size_t state, state_more, chunk, chunk_more; } prof_
 enum { PROF__NO = 26 };
 #define PROF__HOSTED(place) (place)
 #define PROF__STAT_HOST(each) each
+#define prof__launched(s) ((s)->outside.launched)
+#define prof__launch_rows(s) ((s)->outside.launch_rows)
 #define PROF__HOST_TEXT(text) text
 #define PROF__COLUMN_SITE(HOST) HOST(SITE, SITE, site, "Source", "source")
 
@@ -4697,6 +4638,9 @@ typedef struct prof__outside {
     struct prof__submitted *first, *last;
     uint32_t late_memory;                /* how many of these are changes of memory */
     bool late;                           /* devices may submit, though the session is over */
+    struct prof__launches *launches;     /* the newest block */
+    uint32_t launched, pending;          /* launches that are done; that are not */
+    uint32_t launch_rows, queue_rows;    /* rows of averages, of the trace that they may have */
     bool any_launch, any_backward;       /* some event has a launch_ns; is backward; */
     bool any_same, any_sequence;         /* has its parent's name; has a sequence number */
     prof__kernel *kernels;
@@ -4705,7 +4649,7 @@ typedef struct prof__outside {
                                             trace has extras of its own */
     const char *(*demangle)(void *user, const char *name);
     void *demangle_user;
-    uint64_t rejected, duplicates, overlaps, no_forward, unlinked;
+    uint64_t rejected, duplicates, overlaps, no_forward, unlinked, early;
 } prof__outside;
 
 /* @OUTSIDE: changes of memory, in order of time once they are charged to zones. */
@@ -4771,12 +4715,17 @@ struct prof__row {
         "Names that were cut (too long)") \
     ALL(clock_steps, c->steps + s->steps, 9, "Times the clock went back") \
     HOST(lost, s->lost, 16, "Zones around those of signal handlers, shown as (lost)") \
-    HOST(rejected, 0, PROF__NO, "Events left out, their end was before their start") \
+    HOST(rejected, 0, PROF__NO, "Events left out, their end was before their start, " \
+        "or their thread or launch not of the session") \
     HOST(duplicates, 0, PROF__NO, "Events merged into a parent of the same name") \
     HOST(overlaps, 0, PROF__NO, \
         "Events that overlap another only partly (self times may be negative)") \
     HOST(no_forward, 0, PROF__NO, "Backward events without a forward thread: no stack") \
     HOST(unlinked, 0, PROF__NO, "Device events whose launch is not in the trace") \
+    HOST(early, 0, PROF__NO, \
+        "Device events that begin before their launch (do their clocks agree? see " \
+        "prof_device_clock)") \
+    HOST(pending, 0, PROF__NO, "Launches that were not done when the session ended, left out") \
     ALL(overwritten, s->overwritten, 11, \
         "Zones that the ring no longer holds (give prof_desc.memory more)") \
     ALL(stream_failures, s->stream_failures, 13, "Times the stream's sink failed") \
@@ -4954,10 +4903,17 @@ PROF__FN int64_t prof__ticks_ns(uint64_t tick) {
     return prof__rate_ns(tick, prof__clock_rate(s));
 }
 
+#define PROF__KEEPS_NONE "this session keeps no work of devices; PROF_MODE_TRACE does"
+
 /* How many events are no recorded zones. Freestanding builds have none, nor what the next functions
    tell of: these are constants there, so that the compiler leaves out the code behind them. */
 PROF__FN uint32_t prof__others(const struct prof_trace *s) {
-    return PROF__BARE ? 0 : s->outside_count + s->made_count;
+    return PROF__BARE ? 0 : s->outside_count + s->made_count + prof__launched(s);
+}
+
+/* How many rows of averages they may need. */
+PROF__FN uint32_t prof__other_rows(const struct prof_trace *s) {
+    return prof__others(s) - prof__launched(s) + prof__launch_rows(s);
 }
 
 /* Is there a prof__side beside every event? */
@@ -11720,14 +11676,31 @@ PROF__FN bool prof__read_beside(prof__reader *r, const prof__item *i) {
 #define PROF__DEVICES 8
 struct prof__device {
     prof_device_desc desc;
-    bool prepared, started;
+    bool prepared, started, refused;     /* refused: the session keeps no work of devices */
     prof_result result;                  /* of the callback that failed */
 };
 
-/* Devices are added while no session is open; calls that open and close windows write them. */
+/* Pairs of readings, of this session's clock and a device's. */
+enum { PROF__CLOCKS = 16, PROF__PAIRS = 64 };
+typedef struct prof__paired {
+    prof_device device;
+    uint32_t count;
+    double usual;                        /* ns of the session a unit: see prof__paired_usual */
+    prof_clock_pair pairs[PROF__PAIRS];
+} prof__paired;
+
+/* A queue is known as long as the process lives. rows: of this session: PROF__ROWS extras, one for
+   each row that the queue's work needs where it overlaps; NULL: nothing was launched there. */
+enum { PROF__QUEUES = 64, PROF__ROWS = 8 };
+typedef struct prof__queue { prof_device device; char name[48]; prof_extra *rows; } prof__queue;
+
+/* Devices are added while no session is open; calls that open and close windows write them. Queues
+   and clocks come at any time, under the lock. */
 static struct prof__devices {
     struct prof__device list[PROF__DEVICES];
-    uint32_t count;
+    uint32_t count, queue_count, clock_count;
+    prof__queue queues[PROF__QUEUES];
+    prof__paired clocks[PROF__CLOCKS];
 } prof__devices;
 
 /* Packs an extra and what it points to into one piece of memory; p NULL: only counts. */
@@ -11781,6 +11754,7 @@ PROF__FN const prof_shape *prof__pack_shapes(prof__pack *k, const prof_shape *fr
 PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
     prof_extra x = *from, *to = (prof_extra *)prof__pack_bytes(k, NULL, sizeof x, sizeof(int64_t));
     prof_kernel *kernels = NULL;
+    x.has &= 2 * PROF_HAS_KEPT_TEXT - 1;
     for (uint32_t i = PROF__SHAPES; i < PROF__FIELDS; i++) {
         uint32_t coding = prof__fields[i].coding, count = prof__field_count(from, i);
         const void *value = prof__field_get(from, i);
@@ -11814,8 +11788,7 @@ PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
 
 /* Bytes of analysis that an event from outside entails. */
 #define PROF__OUTSIDE_SHARE \
-    (PROF__SLOT_SHARE + sizeof(prof__side) + 2 * sizeof(uint32_t) + PROF__GROUP_SHARE + \
-     PROF__LANE_SHARE + sizeof(prof__kernel) + sizeof(uint32_t))
+    (PROF__SLOT_SHARE + PROF__WIDE_SHARE + PROF__GROUP_SHARE + PROF__LANE_SHARE)
 
 PROF__CALL const char *prof_device_name(uint8_t type) {
     static const char names[][12] = {
@@ -11837,6 +11810,13 @@ PROF__FN uint32_t prof__device_number(const struct prof_trace *s, uint8_t type) 
     uint32_t i = 0;
     while (i < PROF__DEVICE_TYPES - 1 && s->device_types[i] && s->device_types[i] != type) i++;
     return i;
+}
+
+/* There is work on such a device. Memory may have named the first, too. */
+PROF__FN void prof__device_used(struct prof_trace *s, uint8_t type) {
+    uint8_t *place = s->device_types + prof__device_number(s, type);
+    if (!*place) *place = type;
+    s->view.device_name = s->device_types[1] ? "device" : prof__device_title(type);
 }
 
 PROF__FN void prof__submitted_add(struct prof_trace *s, struct prof__submitted *to) {
@@ -11905,17 +11885,18 @@ PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events
     pack.used = 0;
     if (e->extra) to->event.extra = prof__pack_extra(&pack, e->extra);
     prof__submitted_add(s, to);
-    if (e->device_type != PROF_DEVICE_CPU) {   /* memory may have named the first, too */
-        uint8_t *type = s->device_types + prof__device_number(s, e->device_type);
-        if (!*type) *type = e->device_type;
-        s->view.device_name = s->device_types[1] ? "device" : prof__device_title(e->device_type);
-    }
-    s->outside.kernel_max += (e->extra ? e->extra->kernel_count : 0) + 1;
+    if (e->device_type != PROF_DEVICE_CPU) prof__device_used(s, e->device_type);
+    s->outside.kernel_max += e->extra ? e->extra->kernel_count : 0;
     return PROF_OK;
 }
 
 PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t count);
 PROF__FN bool prof__streams_events(const struct prof_trace *s);
+
+/* Is work kept, now or once there is some? What a raw stream takes is another matter. */
+PROF__FN bool prof__keeps_work(const struct prof_trace *s) {
+    return !s->records_only && (s->mode != PROF_MODE_RING || prof__wide(s));
+}
 
 /* Adds each of a list to the session that is open, or being read. */
 PROF__FN prof_result prof__submit_each(const void *list, size_t count,
@@ -11927,8 +11908,8 @@ PROF__FN prof_result prof__submit_each(const void *list, size_t count,
     prof__lock();
     if (!s->open && !s->outside.late) {
         result = prof__fail(PROF_ERROR_STATE, "events were submitted while no session is open");
-    } else if (s->records_only) {
-        result = prof__fail(PROF_ERROR_UNSUPPORTED, "this session keeps no events: see prof_mode");
+    } else if (!prof__keeps_work(s)) {
+        result = prof__fail(PROF_ERROR_UNSUPPORTED, PROF__KEEPS_NONE);
         PROF__BUMP(s->counts.not_kept, count);
     } else if (count && !prof__widen(s)) {
         result = PROF_ERROR_MEMORY;
@@ -12029,19 +12010,327 @@ PROF__CALL uint32_t prof_submit_thread(uint64_t id, const char *name) {
 PROF__CALL uint32_t prof_submit_os_thread(uint64_t os_id, const char *name) {
     return prof__submit_thread(os_id, name, true);
 }
+
+/* ---- clocks of devices, and launches ---- */
+
+PROF__FN bool prof__device_is(prof_device a, prof_device b) {
+    return a.type == b.type && a.index == b.index;
+}
+
+/* A new session: what queues and clocks have is the last one's. */
+PROF__FN void prof__queues_clear(void) {
+    for (uint32_t i = 0; i < prof__devices.queue_count; i++) prof__devices.queues[i].rows = NULL;
+    prof__devices.clock_count = 0;
+}
+
+PROF__CALL prof_clock_pair prof_pair_clocks(bool (*read)(void *user, uint64_t *ns), void *user) {
+    prof_clock_pair best = { 0, 0 };
+    int64_t width = INT64_MAX;
+    for (int i = 0; i < 4 || (i < 32 && width > 2000); i++) {
+        int64_t a = prof_now(), b;
+        uint64_t t = 0;
+        if (!read(user, &t)) break;
+        b = prof_now();
+        if (b - a >= width) continue;
+        width = b - a;
+        best.device_ns = t;
+        best.session_ns = a + width / 2;
+    }
+    return best;
+}
+
+PROF__FN prof__paired *prof__paired_of(prof_device device) {
+    prof__paired *c = prof__devices.clocks, *end = c + prof__devices.clock_count;
+    while (c < end && !prof__device_is(c->device, device)) c++;
+    return c < end ? c : NULL;
+}
+
+/* ns of the session for each unit of the device's clock, from one pair to another. */
+PROF__FN double prof__paired_rate(const prof__paired *c, uint32_t from, uint32_t to) {
+    return (double)(c->pairs[to].session_ns - c->pairs[from].session_ns) /
+           (double)(c->pairs[to].device_ns - c->pairs[from].device_ns);
+}
+
+/* The rate that as many stretches between two pairs are above as are below. */
+PROF__FN double prof__paired_usual(const prof__paired *c) {
+    double usual = 1;
+    for (uint32_t i = 0; i + 1 < c->count; i++) {
+        double rate = prof__paired_rate(c, i, i + 1);
+        uint32_t below = 0, same = 0;
+        for (uint32_t k = 0; k + 1 < c->count; k++) {
+            below += prof__paired_rate(c, k, k + 1) < rate;
+            same += prof__paired_rate(c, k, k + 1) <= rate;
+        }
+        if (2 * below <= c->count - 1 && 2 * same >= c->count - 1) usual = rate;
+    }
+    return usual;
+}
+
+/* Where there are too many pairs every second one goes. */
+PROF__CALL prof_result prof_device_clock(prof_device device, int64_t host_ns, uint64_t device_ns) {
+    prof_result result = PROF_OK;
+    prof__paired *c;
+    prof__lock();
+    c = prof__paired_of(device);
+    if (!prof__trace.open) {
+        result = prof__fail(PROF_ERROR_STATE, "clocks were paired while no session is open");
+    } else if (!c && prof__devices.clock_count == PROF__CLOCKS) {
+        result = prof__fail(PROF_ERROR_MEMORY, "16 devices have clocks");
+    } else if (c && (c->pairs[c->count - 1].device_ns >= device_ns ||
+                     c->pairs[c->count - 1].session_ns >= host_ns)) {
+        result = prof__fail(PROF_ERROR_INVALID, "a pair of clocks is no later than the one before");
+    } else {
+        if (!c) {
+            c = prof__devices.clocks + prof__devices.clock_count++;
+            memset(c, 0, sizeof *c);
+            c->device = device;
+        }
+        if (c->count == PROF__PAIRS) {
+            for (uint32_t i = 1; i < PROF__PAIRS / 2; i++) c->pairs[i] = c->pairs[2 * i];
+            c->count = PROF__PAIRS / 2;
+        }
+        c->pairs[c->count].device_ns = device_ns;
+        c->pairs[c->count++].session_ns = host_ns;
+        c->usual = prof__paired_usual(c);
+    }
+    prof__unlock();
+    return result;
+}
+
+/* Did the clock jump between pairs i and i + 1: does it differ there from its usual rate by more
+   than the 500 ppm that systems slew their clocks by? */
+PROF__FN bool prof__paired_jumps(const prof__paired *c, uint32_t i) {
+    double span = (double)(c->pairs[i + 1].session_ns - c->pairs[i].session_ns);
+    double off = span - c->usual * (double)(c->pairs[i + 1].device_ns - c->pairs[i].device_ns);
+    return off > span / 2000 + 100000 || -off > span / 2000 + 100000;
+}
+
+/* A device's time on the session's clock: linear between two pairs; beyond them, and where the
+   clock jumped, by its usual rate. c NULL: its clock is the session's. */
+PROF__FN int64_t prof__paired_ns(const prof__paired *c, uint64_t t) {
+    uint32_t i = 0;
+    double rate;
+    if (!c) return (int64_t)PROF__MIN(t, (uint64_t)INT64_MAX);
+    rate = c->usual;
+    while (i + 1 < c->count && c->pairs[i + 1].device_ns <= t) i++;
+    if (i + 1 < c->count && t > c->pairs[i].device_ns && !prof__paired_jumps(c, i))
+        rate = prof__paired_rate(c, i, i + 1);
+    return PROF__MAX(c->pairs[i].session_ns +
+                         (int64_t)(rate * (double)(int64_t)(t - c->pairs[i].device_ns)), 0);
+}
+
+/* Where the device counts ns, durations are its own. */
+PROF__FN int64_t prof__paired_length(const prof__paired *c, uint64_t length) {
+    bool counts = !c || (c->usual > 0.99 && c->usual < 1.01);
+    return (int64_t)(counts ? length : (uint64_t)(c->usual * (double)length));
+}
+
+PROF__CALL int64_t prof_device_ns(prof_device device, uint64_t device_ns) {
+    int64_t ns;
+    prof__lock();
+    ns = prof__paired_ns(prof__paired_of(device), device_ns);
+    prof__unlock();
+    return ns;
+}
+
+PROF__CALL uint32_t prof_queue(prof_device device, const char *name) {
+    prof__queue *q = prof__devices.queues;
+    uint32_t i = 0;
+    if (!name) name = "";
+    prof__lock();
+    while (i < prof__devices.queue_count && !(prof__device_is(q->device, device) &&
+                                              strncmp(q->name, name, sizeof q->name - 1) == 0))
+        i++, q++;
+    if (i == prof__devices.queue_count && i < PROF__QUEUES) {
+        q->device = device;
+        (void)prof__text_f(q->name, sizeof q->name, "%s", name);
+        prof__devices.queue_count++;
+    }
+    prof__unlock();
+    return i < PROF__QUEUES ? i : PROF_NONE;
+}
+
+/* The number of a queue's first row: queues of a device are numbered as they came. */
+PROF__FN uint32_t prof__queue_row(uint32_t queue) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < queue; i++)
+        n += prof__device_is(prof__devices.queues[i].device, prof__devices.queues[queue].device);
+    return n;
+}
+
+/* Bytes that a writer of traces needs for a row of a device. */
+#define PROF__ROW_SHARE 112u
+
+/* Makes the extras of a queue's work. False: no room. */
+PROF__FN bool prof__queue_open(struct prof_trace *s, uint32_t queue) {
+    const size_t size = PROF__ROWS * sizeof(prof_extra);
+    prof_extra *x = prof__devices.queues[queue].rows;
+    if (x) return true;
+    x = (prof_extra *)prof__take(size, PROF__ROWS * PROF__ROW_SHARE);
+    if (!x) return false;
+    memset(x, 0, size);
+    for (uint32_t i = 0; i < PROF__ROWS; i++) {
+        x[i].has = PROF_HAS_DEVICE_INDEX | PROF__HAS_PLACE | PROF__HAS_SHARED;
+        x[i].device_index = prof__devices.queues[queue].device.index;
+        x[i].device_resource_id = prof__queue_row(queue) + i * PROF_ROW_LANE;
+        x[i].activity_type = "kernel";
+    }
+    prof__devices.queues[queue].rows = x;
+    s->outside.queue_rows += PROF__ROWS;
+    return true;
+}
+
+/* Promises a row of averages for each name and each type of device. */
+PROF__FN bool prof__launch_rows_promise(struct prof_trace *s) {
+    uint32_t types = 1, rows;
+    while (types < PROF__DEVICE_TYPES && s->device_types[types]) types++;
+    rows = types * prof__sites.names.count;
+    if (rows <= s->outside.launch_rows) return true;
+    if (!prof__arena_fits((rows - s->outside.launch_rows) * prof__site_share())) return false;
+    prof__arena.promised += (rows - s->outside.launch_rows) * prof__site_share();
+    s->outside.launch_rows = rows;
+    return true;
+}
+
+/* Bytes that the analysis of a launch takes. */
+#define PROF__LAUNCH_SHARE (PROF__SLOT_SHARE + PROF__WIDE_SHARE)
+
+/* Room for a launch; NULL: there is none. */
+PROF__FN prof__launch *prof__launch_take(struct prof_trace *s) {
+    struct prof__launches *b = s->outside.launches;
+    if (!b || b->count == PROF__LAUNCHES) {
+        b = (struct prof__launches *)prof__take(sizeof *b, PROF__LAUNCHES * PROF__LAUNCH_SHARE);
+        if (!b) return NULL;
+        b->next = s->outside.launches;
+        b->count = 0;
+        s->outside.launches = b;
+    }
+    return b->list + b->count++;
+}
+
+/* Keeps a launch. 0: it is not kept, which is counted. Under the lock. */
+PROF__FN uint64_t prof__launch_keep(struct prof_trace *s, uint32_t queue, const char *name,
+                                    uint32_t thread, uint64_t tick) {
+    const prof_device device = prof__devices.queues[queue].device;
+    prof__launch *l = NULL;
+    size_t length;
+    uint32_t hash = prof__hash(name, &length), number;
+    if (!prof__keeps_work(s) || !prof__device_asked(device.type)) {
+        PROF__BUMP(s->counts.not_kept, 1);
+        return 0;
+    }
+    number = prof__name_add(name, length, hash);
+    if (number && thread <= UINT16_MAX && prof__widen(s) && prof__queue_open(s, queue)) {
+        prof__device_used(s, device.type);
+        if (prof__launch_rows_promise(s)) l = prof__launch_take(s);
+    }
+    if (!l) {
+        PROF__BUMP(s->counts.full, 1);
+        return 0;
+    }
+    l->at = tick;
+    l->start = l->end = 0;
+    l->name = PROF__PUSHED + number - 1;
+    l->thread = (uint16_t)thread;
+    l->queue = (uint8_t)queue;
+    l->state = PROF__LAUNCH_OPEN;
+    s->outside.pending++;
+    return (uint64_t)s->generation << 32 | (uint64_t)((char *)l - prof__arena.base) / 16;
+}
+
+PROF__CALL uint64_t prof_launch(uint32_t queue, const char *name) {
+    struct prof_trace *s = &prof__trace;
+    prof__state *t = prof__state_here(prof__slot_get());
+    uint64_t token = 0, tick = 0;
+    uint32_t thread = PROF_NONE;
+    if (t) tick = prof__now_ticks(t->clock, &t->platform) +
+                  (t->clock == PROF_CLOCK_CPU ? 0 : t->bias);
+    else if (!PROF__LOAD(prof__on)) thread = prof_submit_thread(prof_thread_id(), NULL);
+    prof__lock();
+    if (s->open) {
+        if (t && t->generation == s->generation) thread = t->row->thread;
+        else tick = prof__now_ticks(s->clock, &s->platform);
+        if (t && t->row) t->row->kept = true;   /* it stays this thread's */
+        if (queue >= prof__devices.queue_count) s->outside.rejected++;
+        else token = prof__launch_keep(s, queue, name ? name : "(null)", thread, tick);
+    }
+    prof__unlock();
+    return token;
+}
+
+PROF__CALL prof_result prof_launch_done(uint64_t token, uint64_t start, uint64_t end) {
+    struct prof_trace *s = &prof__trace;
+    prof_result result = PROF_OK;
+    prof__launch *l;
+    size_t at = (size_t)(uint32_t)token * 16;
+    if (!token) return PROF_OK;
+    prof__lock();
+    l = (prof__launch *)(void *)(prof__arena.base + at);
+    if (!s->open) {
+        result = PROF_ERROR_STATE;
+    } else if (token >> 32 != s->generation || (char *)(l + 1) > prof__arena.low ||
+               l->state != PROF__LAUNCH_OPEN || end < start) {
+        result = prof__fail(PROF_ERROR_INVALID, "a launch is another window's, or was done, or its "
+                                                "end is before its start");
+        s->outside.rejected++;
+    } else {
+        l->start = start;
+        l->end = end;
+        l->state = PROF__LAUNCH_DONE;
+        s->outside.pending--;
+        s->outside.launched++;
+    }
+    prof__unlock();
+    return result;
+}
+
+/* Makes the events of launches that are done. */
+PROF__FN prof_event *prof__launches_copy(struct prof_trace *s, prof_event *to) {
+    const prof__paired *clock = NULL;
+    prof__scale scale;
+    memset(&scale, 0, sizeof scale);
+    for (struct prof__launches *b = s->outside.launches; b; b = b->next)
+        for (uint32_t i = 0; i < b->count; i++) {
+            prof__launch *l = b->list + i;
+            prof_device device = prof__devices.queues[l->queue].device;
+            if (l->state < PROF__LAUNCH_DONE) continue;
+            if (l->state == PROF__LAUNCH_DONE) l->at = (uint64_t)prof__to_ns(&scale, l->at);
+            l->state = PROF__LAUNCH_PLACED;
+            if (!clock || !prof__device_is(clock->device, device)) clock = prof__paired_of(device);
+            memset(to, 0, sizeof *to);
+            to->name = prof__site(l->name)->name;
+            to->site = l->name;
+            to->extra = prof__devices.queues[l->queue].rows;
+            to->start_ns = prof__paired_ns(clock, l->start);
+            to->end_ns = to->start_ns + prof__paired_length(clock, l->end - l->start);
+            to->self_cpu_time_total_ns = (int64_t)(((char *)l - prof__arena.base) / 16);
+            to->thread = l->thread;
+            to->device_type = device.type;
+            to->flags = PROF_EVENT_SUBMITTED;
+            to->parent = to->first_child = to->next_sibling = PROF_NONE;
+            to++;
+        }
+    return to;
+}
 /* ---- kernels ---- */
 
-PROF__FN prof__kernel *prof__kernel_add(struct prof_trace *s, prof__side *to,
-                                        const prof_kernel *from) {
-    prof__kernel *k = s->outside.kernels + s->outside.kernel_count;
-    k->name = from->name ? from->name : "(null)";
-    k->duration_ns = from->duration_ns;
-    k->device = from->device;
-    k->next = PROF_NONE;
-    if (to->first_kernel == PROF_NONE) to->first_kernel = s->outside.kernel_count;
-    else s->outside.kernels[to->last_kernel].next = s->outside.kernel_count;
-    to->last_kernel = s->outside.kernel_count++;
-    return k;
+/* The next in the list of kernels that k is in; PROF_NONE: k is the last. */
+PROF__FN uint32_t prof__kernel_next(const struct prof_trace *s, uint32_t k) {
+    return k & PROF__LISTED ? s->outside.kernels[k - PROF__LISTED].next
+                            : (uint32_t)s->side[k].cpu_bytes;
+}
+
+PROF__FN void prof__kernel_join(struct prof_trace *s, uint32_t k, uint32_t next) {
+    if (k & PROF__LISTED) s->outside.kernels[k - PROF__LISTED].next = next;
+    else s->side[k].cpu_bytes = (int64_t)next;
+}
+
+/* Appends the kernels from first to last, which are joined, to a list. */
+PROF__FN void prof__kernels_add(struct prof_trace *s, prof__side *to, uint32_t first,
+                                uint32_t last) {
+    if (to->first_kernel == PROF_NONE) to->first_kernel = first;
+    else prof__kernel_join(s, to->last_kernel, first);
+    to->last_kernel = last;
 }
 
 PROF__FN int32_t prof__device_index(const prof_event *e) {
@@ -12050,17 +12339,37 @@ PROF__FN int32_t prof__device_index(const prof_event *e) {
 
 /* Copies the amounts in an event's extra to its prof__side. */
 PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
-    const prof_extra *x = s->events[i].extra;
+    const prof_event *e = s->events + i;
+    const prof_extra *x = e->extra;
     prof__side *side = s->side + i;
     memset(side, 0, sizeof *side);
     side->first_kernel = side->last_kernel = PROF_NONE;
     if (!x) return;
+    if (!s->built && x->has & PROF__HAS_PLACE)
+        side->first_kernel = (uint32_t)e->self_cpu_time_total_ns;
     s->outside.any_sequence = s->outside.any_sequence || x->has & PROF_HAS_SEQUENCE_NR;
-    s->outside.any_launch = s->outside.any_launch || x->has & PROF_HAS_LAUNCH;
+    s->outside.any_launch =
+        s->outside.any_launch || x->has & (PROF_HAS_LAUNCH | PROF__HAS_PLACE);
     s->outside.any_backward = s->outside.any_backward || x->scope == 1;
-    side->cpu_bytes = x->cpu_memory_usage;
     side->device_bytes = x->device_memory_usage;
-    for (uint32_t k = 0; k < x->kernel_count; k++) (void)prof__kernel_add(s, side, x->kernels + k);
+    if (e->device_type != PROF_DEVICE_CPU) return;
+    side->cpu_bytes = x->cpu_memory_usage;
+    for (uint32_t k = 0; k < x->kernel_count; k++) {
+        uint32_t place = s->outside.kernel_count++ | PROF__LISTED;
+        s->outside.kernels[place - PROF__LISTED].kernel = x->kernels + k;
+        prof__kernel_join(s, place, PROF_NONE);
+        prof__kernels_add(s, side, place, place);
+    }
+}
+
+PROF__FN prof_kernel prof__kernel_at(const struct prof_trace *s, uint32_t k) {
+    const prof_event *e = k & PROF__LISTED ? NULL : s->events + k;
+    prof_kernel out;
+    if (!e) return *s->outside.kernels[k - PROF__LISTED].kernel;
+    out.name = e->name;
+    out.duration_ns = prof__elapsed(e);
+    out.device = prof__device_index(e);
+    return out;
 }
 
 typedef struct prof__linker {
@@ -12191,7 +12500,6 @@ PROF__FN void prof__merge_duplicates(struct prof_trace *s) {
     for (uint32_t i = 0; i < s->event_count; i++) {
         prof_event *e = s->events + i, *p;
         const prof__side *from = s->side ? s->side + i : NULL;
-        prof__side *to;
         if (e->parent == PROF_NONE || e->next_sibling != PROF_NONE) continue;
         p = s->events + e->parent;
         if (p->first_child != i || !(e->flags & p->flags & PROF_EVENT_SUBMITTED) ||
@@ -12204,17 +12512,25 @@ PROF__FN void prof__merge_duplicates(struct prof_trace *s) {
             s->events[c].parent = e->parent;
         if (!from || from->first_kernel == PROF_NONE) continue;
         if (p->flags & PROF_EVENT_LEGACY) continue;   /* a legacy kernel covers the child's */
-        to = s->side + e->parent;
-        if (to->first_kernel == PROF_NONE) to->first_kernel = from->first_kernel;
-        else s->outside.kernels[to->last_kernel].next = from->first_kernel;
-        to->last_kernel = from->last_kernel;
+        prof__kernels_add(s, s->side + e->parent, from->first_kernel, from->last_kernel);
     }
 }
 
 /* The event that launched i, which is work on a device; PROF_NONE: it is not known. */
 PROF__FN uint32_t prof__launcher_of(const struct prof_trace *s, uint32_t i) {
     bool work = s->side && s->events[i].device_type != PROF_DEVICE_CPU;
-    return work && s->side[i].first_kernel == PROF_NONE ? s->side[i].last_kernel : PROF_NONE;
+    return work ? s->side[i].last_kernel : PROF_NONE;
+}
+
+/* The list of the kernels that event i launched: its first. */
+PROF__FN uint32_t prof__kernels_of(const struct prof_trace *s, uint32_t i) {
+    bool may = s->side && s->events[i].device_type == PROF_DEVICE_CPU;
+    return may ? s->side[i].first_kernel : PROF_NONE;
+}
+
+/* The new number of a kernel whose event has moved; works stay. */
+PROF__FN uint32_t prof__kernel_moved(const uint32_t *place, uint32_t k) {
+    return k & PROF__LISTED ? k : place[k];
 }
 
 /* The new place of event i, or of the parent that it was merged into; PROF_NONE: it is gone. */
@@ -12231,13 +12547,20 @@ PROF__FN void prof__move_up(struct prof_trace *s, char *scratch) {
     if (kept == n) return;
     for (uint32_t i = 0; s->side && i < n; i++) {
         uint32_t from = prof__launcher_of(s, i);
-        if (from != PROF_NONE) s->side[i].last_kernel = prof__moved_into(s, place, from);
+        prof__side *side = s->side + i;
+        if (s->events[i].device_type == PROF_DEVICE_CPU) {
+            side->first_kernel = prof__kernel_moved(place, side->first_kernel);
+            side->last_kernel = prof__kernel_moved(place, side->last_kernel);
+        } else if (from != PROF_NONE) {
+            side->last_kernel = prof__moved_into(s, place, from);
+            prof__kernel_join(s, i, prof__kernel_moved(place, prof__kernel_next(s, i)));
+        }
     }
     for (uint32_t i = 0; i < s->memory.count; i++)
         s->memory.list[i].event = prof__moved_into(s, place, s->memory.list[i].event);
     for (uint32_t i = 0; i < s->outside.kernel_count; i++) {
         prof__kernel *k = s->outside.kernels + i;
-        if (!k->name) k->device = (int32_t)place[k->device];   /* work on a device stays */
+        k->next = prof__kernel_moved(place, k->next);
     }
     for (uint32_t i = 0; i < n; i++) {
         prof_event *e = s->events + i;
@@ -12271,8 +12594,8 @@ PROF__FN void prof__sum_up(struct prof_trace *s) {
         k = e->device_type == PROF_DEVICE_CPU ? s->side[i].first_kernel : PROF_NONE;
         if (e->flags & PROF_EVENT_ASYNC) k = PROF_NONE;
         else if (e->device_type != PROF_DEVICE_CPU) *device = PROF__PLUS(*device, prof__elapsed(e));
-        for (; k != PROF_NONE; k = s->outside.kernels[k].next)
-            *device = PROF__PLUS(*device, s->outside.kernels[k].duration_ns);
+        for (; k != PROF_NONE; k = prof__kernel_next(s, k))
+            *device = PROF__PLUS(*device, prof__kernel_at(s, k).duration_ns);
         if (p && !(p->flags & PROF_EVENT_LEGACY))
             s->side[e->parent].device_ns = PROF__PLUS(s->side[e->parent].device_ns, *device);
     }
@@ -12309,7 +12632,7 @@ PROF__FN uint32_t *prof__sequence_place(prof__sequences *q, const prof_event *e,
 
 /* The bytes of scratch memory that queries need. */
 PROF__FN size_t prof__query_share(const struct prof_trace *s) {
-    size_t rows = prof__sites_of(s) + prof__others(s) + s->detail_rows;
+    size_t rows = prof__sites_of(s) + prof__other_rows(s) + s->detail_rows;
     return (size_t)s->event_count * (PROF__SLOT_SHARE + s->beside - sizeof(prof_event)) +
            rows * PROF__GROUP_SHARE + 4096;
 }
@@ -12568,14 +12891,13 @@ PROF__FN int64_t prof__link_of(const prof_event *e) {
     return prof__has(e) & PROF_HAS_LINK ? e->extra->linked_correlation_id : 0;
 }
 
-PROF__FN void prof__launched_by(struct prof_trace *s, const prof_event *e, uint32_t launcher) {
-    prof__side *own = s->side + (e - s->events);
-    prof_kernel from = { NULL, prof__elapsed(e), 0 };
-    prof__kernel *k;
-    if (own->first_kernel == PROF_NONE) own->last_kernel = launcher;
-    k = prof__kernel_add(s, s->side + launcher, &from);
-    k->name = NULL;
-    k->device = (int32_t)(e - s->events);
+/* launch_ns: when. */
+PROF__FN void prof__launched_by(struct prof_trace *s, uint32_t work, uint32_t launcher,
+                                int64_t launch_ns) {
+    s->outside.early += !s->built && s->events[work].start_ns < launch_ns;
+    s->side[work].last_kernel = launcher;
+    prof__kernel_join(s, work, PROF_NONE);
+    prof__kernels_add(s, s->side + launcher, work, work);
 }
 
 /* A call of a device's library. */
@@ -12613,14 +12935,55 @@ PROF__FN void prof__link_by_id(struct prof_trace *s, uint32_t *index, const uint
         place = prof__id_place(&ids, id);
         if (id < 0 || !*place) s->outside.unlinked += e->device_type != PROF_DEVICE_CPU;
         else if (e->device_type != PROF_DEVICE_CPU)
-            prof__launched_by(s, e, prof__launcher(s, *place - 1));
+            prof__launched_by(s, (uint32_t)(e - s->events), prof__launcher(s, *place - 1),
+                              s->events[*place - 1].start_ns);
         else e->thread = s->events[*place - 1].thread;
     }
 }
 
-PROF__FN bool prof__launch_after(const void *events, uint32_t a, uint32_t b) {
-    const prof_event *e = (const prof_event *)events;
-    return e[a].extra->launch_ns > e[b].extra->launch_ns;
+/* The launch that event i came of; NULL: none. */
+PROF__FN const prof__launch *prof__launched_at(const struct prof_trace *s, uint32_t i) {
+    bool work = s->side && s->events[i].device_type != PROF_DEVICE_CPU;
+    size_t place = work ? s->side[i].first_kernel : PROF_NONE;
+    if (place == PROF_NONE) return NULL;
+    return (const prof__launch *)(void *)(prof__arena.base + 16 * place);
+}
+
+/* When, and on which thread, work was launched that no id links. */
+typedef struct prof__told { int64_t ns; uint32_t thread; } prof__told;
+
+/* Work that overlaps in a queue goes to rows of its own, as long as there are some. */
+PROF__FN void prof__launches_part(struct prof_trace *s) {
+    int64_t until[PROF__QUEUES][PROF__ROWS];
+    memset(until, 0, sizeof until);
+    for (uint32_t i = 0; i < s->event_count; i++) {
+        prof_event *e = s->events + i;
+        const prof__launch *l = prof__launched_at(s, i);
+        uint32_t row = 0;
+        if (!l) continue;
+        while (row < PROF__ROWS && until[l->queue][row] > e->start_ns) row++;
+        s->outside.overlaps += row == PROF__ROWS;
+        row = PROF__MIN(row, (uint32_t)PROF__ROWS - 1);
+        until[l->queue][row] = PROF__MAX(until[l->queue][row], e->end_ns);
+        e->extra = prof__devices.queues[l->queue].rows + row;
+    }
+}
+
+PROF__FN bool prof__launch_told(const struct prof_trace *s, uint32_t i, prof__told *told) {
+    const prof_event *e = s->events + i;
+    const prof__launch *l = prof__launched_at(s, i);
+    if (!s->side || e->device_type == PROF_DEVICE_CPU || prof__link_of(e)) return false;
+    if (!l && !(prof__has(e) & PROF_HAS_LAUNCH)) return false;
+    told->ns = l ? (int64_t)l->at : e->extra->launch_ns;
+    told->thread = l ? l->thread : e->extra->launch_thread;
+    return true;
+}
+
+PROF__FN bool prof__launch_after(const void *trace, uint32_t a, uint32_t b) {
+    prof__told x = { 0, 0 }, y = { 0, 0 };
+    (void)prof__launch_told((const struct prof_trace *)trace, a, &x);
+    (void)prof__launch_told((const struct prof_trace *)trace, b, &y);
+    return x.ns > y.ns;
 }
 
 /* The innermost zone of a thread at ns, where *last is the last that began; *last becomes it. */
@@ -12633,24 +12996,21 @@ PROF__FN uint32_t prof__innermost(const struct prof_trace *s, uint32_t *last, in
 PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
     uint32_t *list = (uint32_t *)(void *)scratch, *last = list + 2 * s->event_count, zone;
     uint32_t n = 0, at = 0, change = 0, changes = s->outside.late_memory ? s->memory.count : 0;
-    for (uint32_t i = 0; s->outside.any_launch && i < s->event_count; i++) {
-        const prof_event *e = s->events + i;
-        if (prof__has(e) & PROF_HAS_LAUNCH && e->device_type != PROF_DEVICE_CPU &&
-            !prof__link_of(e)) list[n++] = i;
-    }
+    prof__told told = { 0, 0 };
+    for (uint32_t i = 0; s->outside.any_launch && i < s->event_count; i++)
+        if (prof__launch_told(s, i, &told)) list[n++] = i;
     if (!n && !changes) return;
-    prof__sort(list, list + n, n, prof__launch_after, s->events);
+    prof__sort(list, list + n, n, prof__launch_after, s);
     for (uint32_t t = 0; t < s->thread_count; t++) last[t] = PROF_NONE;
     for (uint32_t i = 0; i <= s->event_count; i++) {
         const prof_event *e = i < s->event_count ? s->events + i : NULL;
         for (; at < n; at++) {
-            const prof_event *work = s->events + list[at];
-            uint32_t thread = work->extra->launch_thread;
-            if (e && work->extra->launch_ns >= e->start_ns) break;
-            zone = thread < s->thread_count
-                ? prof__innermost(s, last + thread, work->extra->launch_ns) : PROF_NONE;
+            (void)prof__launch_told(s, list[at], &told);
+            if (e && told.ns >= e->start_ns) break;
+            zone = told.thread < s->thread_count
+                ? prof__innermost(s, last + told.thread, told.ns) : PROF_NONE;
             if (zone == PROF_NONE) s->outside.unlinked++;
-            else prof__launched_by(s, work, prof__launcher(s, zone));
+            else prof__launched_by(s, list[at], prof__launcher(s, zone), told.ns);
         }
         for (; change < changes; change++) {
             prof__memory *m = s->memory.list + change;
@@ -12759,6 +13119,7 @@ PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
 PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes, bool correlated) {
     char *scratch = s->scratch;
     prof__link(s, scratch, lanes, !correlated);
+    if (s->outside.launched) prof__launches_part(s);
     if (s->side && !s->built) prof__link_by_id(s, (uint32_t *)(void *)scratch, NULL);
     if (s->memory.count) prof__memory_sort(s, scratch);
     prof__link_by_time(s, scratch);
@@ -12791,7 +13152,6 @@ PROF__FN prof__sizes prof__sizes_of(const prof_trace_desc *d, const prof_event *
     for (size_t i = 0; i < count; i++) {
         const prof_extra *x = events[i].extra;
         n.wide = n.wide || x || events[i].device_type != PROF_DEVICE_CPU;
-        n.kernels += events[i].device_type != PROF_DEVICE_CPU;
         if (!x) continue;
         n.kernels += x->kernel_count;
         backward = backward || x->scope == 1;
@@ -13106,7 +13466,8 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     s->memory.count = 0;
     to = prof__others_copy(s, prof__details_now.made, to);
     prof__ranges_once(s, s->zone_count, (uint32_t)(to - s->events));
-    (void)prof__others_copy(s, s->outside.first, to);
+    to = prof__others_copy(s, s->outside.first, to);
+    (void)prof__launches_copy(s, to);
     if (prof__events_sort(s->events, s->event_count, s->scratch, prof__events_after))
         for (uint32_t i = 0; i < s->memory.count; i++)
             s->memory.list[i].event = prof__moved(place, s->memory.list[i].event);
@@ -13119,6 +13480,7 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
 PROF__FN const char *prof__device_status(const prof_trace *trace, uint32_t i) {
     const prof_device_desc *d = &prof__devices.list[i].desc;
     bool asked = !trace->built && (prof__session.activities & d->activity);
+    if (asked && prof__devices.list[i].refused) return PROF__KEEPS_NONE;
     return asked && d->status ? (d->status)(d->user) : NULL;
 }
 
@@ -13126,6 +13488,7 @@ PROF__FN const char *prof__device_status(const prof_trace *trace, uint32_t i) {
 PROF__FN void prof__devices_late(struct prof_trace *s) {
     s->outside.kernel_count = 0;
     s->outside.duplicates = s->outside.overlaps = s->outside.no_forward = s->outside.unlinked = 0;
+    s->outside.early = 0;
     s->ranges_twice = 0;
     if (!prof__devices.count) return;
     prof__lock();
@@ -13160,7 +13523,7 @@ PROF__FN void prof__read_over(struct prof_trace *s, bool instants) {
 }
 
 PROF__FN void prof__beside_none(struct prof_trace *s) {
-    s->memory.count = s->made_count = 0;
+    s->memory.count = s->made_count = s->outside.launched = 0;
     s->side = NULL;
 }
 
@@ -13218,17 +13581,16 @@ PROF__CALL const prof_event *prof_make_events(const prof_trace *trace, void *mem
 
 PROF__CALL size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
                                      prof_kernel *kernels, size_t max) {
-    size_t n = 0;
+    size_t n = 0, listed = 0;
     uint32_t at;
     if (!prof__valid(trace) || !event || !trace->side) return 0;
-    at = trace->side[event - trace->events].first_kernel;
-    for (; at != PROF_NONE; at = trace->outside.kernels[at].next, n++) {
-        const prof__kernel *k = trace->outside.kernels + at;
-        const prof_event *e = k->name ? NULL : trace->events + k->device;
-        if (!kernels || n >= max) continue;
-        kernels[n].name = e ? e->name : k->name;
-        kernels[n].duration_ns = k->duration_ns;
-        kernels[n].device = e ? prof__device_index(e) : k->device;
+    at = prof__kernels_of(trace, (uint32_t)(event - trace->events));
+    if (event->device_type != PROF_DEVICE_CPU && event->extra) listed = event->extra->kernel_count;
+    for (; n < listed || at != PROF_NONE; n++) {
+        prof_kernel k = n < listed ? event->extra->kernels[n] : prof__kernel_at(trace, at);
+        if (!k.name) k.name = "(null)";
+        if (kernels && n < max) kernels[n] = k;
+        if (n >= listed) at = prof__kernel_next(trace, at);
     }
     return n;
 }
@@ -13264,6 +13626,8 @@ PROF__FN void prof__beside_of_event(prof__beside *b, const struct prof_trace *s,
     memset(b, 0, sizeof *b);
     all->device_ns = side->device_ns;
     all->cpu_bytes = side->cpu_bytes;
+    if (e->device_type != PROF_DEVICE_CPU)
+        all->cpu_bytes = e->extra ? e->extra->cpu_memory_usage : 0;
     all->device_bytes = side->device_bytes;
     b->flops = e->extra ? e->extra->flops : 0;
     b->counted = e->extra && e->extra->counter_count;
@@ -13569,7 +13933,7 @@ PROF__FN void prof__groups_open(prof__groups *g, const struct prof_trace *s,
     memset(g, 0, sizeof *g);
     g->s = s;
     if (by) g->by = *by;
-    g->max = sites + prof__others(s) + s->detail_rows;
+    g->max = sites + prof__other_rows(s) + s->detail_rows;
     g->places = 2 * g->max + 1;
     g->rows = (prof__group *)(void *)s->scratch;
     p = (char *)(g->rows + g->max);
@@ -15576,7 +15940,10 @@ PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
     memset(g, 0, sizeof *g);
     g->s = s;
     g->pid = prof__chrome_pid(s);
+    if (s->side && !s->built) n = s->outside.queue_rows;
+    g->most -= n;
     for (uint32_t i = 0; s->side && i < s->event_count; i++) {
+        if (prof__launched_at(s, i)) continue;   /* its rows are counted */
         n += prof__is_gpu(s->events + i);
         g->most -= s->events[i].extra && s->events[i].device_type != PROF_DEVICE_CPU;
     }
@@ -15836,16 +16203,29 @@ PROF__CALL prof_result prof_write_args(const prof_event *event, prof_sink out) {
     return o.failed ? PROF_ERROR_SINK : PROF_OK;
 }
 
-PROF__FN void prof__chrome_arrow(prof__out *o, const prof__gpu *g, const char *name,
-                                 int64_t id, const prof_event *e, bool end) {
-    prof__chrome_open(o, end ? "f" : "s", name, name, "", prof__chrome_row(g, e), e->start_ns);
+PROF__FN void prof__chrome_arrow(prof__out *o, const prof__gpu *g, const char *name, int64_t id,
+                                 const prof_event *e, int64_t ns, bool end) {
+    prof__chrome_open(o, end ? "f" : "s", name, name, "", prof__chrome_row(g, e), ns);
     prof__out_f(o, end ? ",\"id\":%i,\"bp\":\"e\"}" : ",\"id\":%i}", id);
+}
+
+/* The ids of arrows from zones to work that no id links. */
+#define PROF__LAUNCH_IDS ((int64_t)1 << 40)
+
+/* Where work was launched that no id links; the arrow from the zone that did. */
+PROF__FN void prof__chrome_launched(prof__out *o, const prof__gpu *g, const prof_event *e,
+                                    int64_t ns) {
+    uint32_t i = (uint32_t)(e - g->s->events), by = prof__launcher_of(g->s, i);
+    if (by == PROF_NONE) return;
+    prof__chrome_arrow(o, g, "ac2g", PROF__LAUNCH_IDS + i, g->s->events + by, ns, false);
+    prof__chrome_arrow(o, g, "ac2g", PROF__LAUNCH_IDS + i, e, e->start_ns, true);
 }
 
 PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e) {
     const char *type = e->extra ? e->extra->activity_type : NULL, *before = ",\"args\":{";
-    bool instant = type && strcmp(type, "cpu_instant_event") == 0, call = prof__is_call(e);
+    bool instant = type && strcmp(type, "cpu_instant_event") == 0, call = prof__is_call(e), told;
     uint32_t *place;
+    prof__told at;
     int64_t id;
     if (!type) type = e->device_type != PROF_DEVICE_CPU ? "kernel"
                     : prof__is_annotation(e) ? "user_annotation" : "cpu_op";
@@ -15853,12 +16233,17 @@ PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e)
                       prof__overload(e), prof__chrome_row(g, e), e->start_ns);
     if (!instant) prof__out_f(o, ",\"dur\":%t", prof__elapsed(e));
     prof__chrome_arg_members(o, g->s, e, &before);
+    told = prof__launch_told(g->s, (uint32_t)(e - g->s->events), &at);
+    if (told) prof__chrome_key(o, &before, PROF_KEY_LAUNCHED);
+    if (told) prof__out_f(o, "%t", at.ns);
     prof__out_text(o, *before == ',' && !before[1] ? "}}" : "}");
+    if (told) prof__chrome_launched(o, g, e, at.ns);
     id = call ? e->extra->id : e->device_type != PROF_DEVICE_CPU ? prof__link_of(e) : 0;
     if (!g->places || !id) return;
     place = prof__gpu_call(g, id);       /* an arrow's end, where the trace has both */
     if (!*place || !g->launched[place - g->calls]) return;
-    if (!call || g->s->events + *place - 1 == e) prof__chrome_arrow(o, g, "ac2g", id, e, !call);
+    if (!call || g->s->events + *place - 1 == e)
+        prof__chrome_arrow(o, g, "ac2g", id, e, e->start_ns, !call);
 }
 
 /* The system's name of the program. */
@@ -15883,14 +16268,28 @@ PROF__FN void prof__chrome_process_named(prof__out *o, int64_t pid, const char *
     prof__out_f(o, "%i}}", sort_index);
 }
 
-/* The label of device type i's rows: "GPU", as in PyTorch; where the program chose a name, or there
-   are several types, the name in tables. */
+/* The label of device type i's rows: the name in tables; where there is CUDA alone "GPU", as in
+   PyTorch. */
 PROF__FN const char *prof__device_label(const struct prof_trace *s, uint32_t i, char text[64]) {
-    const char *usual = prof_device_name(s->device_types[i]), *c = text;
-    bool several = s->device_types[1];
-    if (s->built || !*prof__text_upper(text, prof__device_title(s->device_types[i]))) return "GPU";
-    while (*c && *c == prof__upper(*usual)) c++, usual++;
-    return several || *c || *usual ? text : "GPU";
+    const char *title = prof__device_title(s->device_types[i]);
+    bool alone = s->device_types[i] == PROF_DEVICE_CUDA && !s->device_types[1];
+    return s->built || !*title || (alone && strcmp(prof__text_upper(text, title), "CUDA") == 0)
+        ? "GPU" : prof__text_upper(text, title);
+}
+
+/* The name of a row, where it is a queue's that has one: "copies", "copies (2)". */
+PROF__FN bool prof__chrome_queue(prof__out *o, const prof__gpu *g, prof__stream at) {
+    for (uint32_t i = 0; !g->s->built && i < prof__devices.queue_count; i++) {
+        const prof__queue *q = prof__devices.queues + i;
+        if (!q->rows || !q->name[0] || g->s->device_types[at.type] != q->device.type ||
+            prof__queue_row(i) != at.id % PROF_ROW_LANE ||
+            at.device - (int32_t)(at.type * PROF__OTHER_PIDS) != q->device.index) continue;
+        prof__out_f(o, "\"%j", q->name);
+        if (at.id >= PROF_ROW_LANE) prof__out_f(o, " (%i)", at.id / PROF_ROW_LANE + 1);
+        prof__out_text(o, "\"}},\n");
+        return true;
+    }
+    return false;
 }
 
 /* A GPU is a process, its streams are threads. The overhead of profiling a device is a process. */
@@ -15918,7 +16317,8 @@ PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
         }
         prof__out_text(o, ",\n");
         prof__chrome_meta(o, "thread_name", at.device, (uint64_t)at.id, "name");
-        if (at.id < PROF_ROW_SYNC - 1) prof__out_f(o, "\"stream %i \"}},\n", at.id);
+        if (prof__chrome_queue(o, g, at)) {
+        } else if (at.id < PROF_ROW_SYNC - 1) prof__out_f(o, "\"stream %i \"}},\n", at.id);
         else if (at.id < PROF_ROW_SYNC) prof__out_text(o, "\"waits\"}},\n");
         else prof__out_f(o, "\"stream %i (sync)\"}},\n", at.id - PROF_ROW_SYNC);
         prof__chrome_meta(o, "thread_sort_index", at.device, (uint64_t)at.id, "sort_index");
@@ -15926,9 +16326,38 @@ PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
     }
 }
 
+/* By how many ns a pair of readings is off the line between those around it, at most. */
+PROF__FN double prof__paired_error(const prof__paired *c) {
+    double most = 0;
+    for (uint32_t i = 1; i + 1 < c->count; i++) {
+        double off = (double)(c->pairs[i].session_ns - c->pairs[i - 1].session_ns) -
+                     prof__paired_rate(c, i - 1, i + 1) *
+                         (double)(c->pairs[i].device_ns - c->pairs[i - 1].device_ns);
+        if (prof__paired_jumps(c, i - 1) || prof__paired_jumps(c, i)) continue;
+        most = PROF__MAX(most, off < 0 ? -off : off);
+    }
+    return most;
+}
+
+/* What pairs of readings tell of the devices' clocks. */
+PROF__FN void prof__chrome_clocks(prof__out *o) {
+    for (uint32_t i = 0; i < prof__devices.clock_count; i++) {
+        const prof__paired *c = prof__devices.clocks + i;
+        uint32_t jumps = 0;
+        for (uint32_t k = 0; k + 1 < c->count; k++) jumps += prof__paired_jumps(c, k);
+        prof__out_f(o, "%s{\"device\":\"%j %i\",\"pairs\":%u,\"ns_per_1e9\":%i",
+                    i ? "," : ",\n\"device_clocks\":[", prof__device_title(c->device.type),
+                    (int64_t)c->device.index, (uint64_t)c->count, (int64_t)(c->usual * 1e9));
+        prof__out_f(o, ",\"error_ns\":%i,\"jumps\":%u}", (int64_t)prof__paired_error(c),
+                    (uint64_t)jumps);
+    }
+    if (prof__devices.clock_count) prof__out_text(o, "]");
+}
+
 /* Writes the metadata of the devices. */
 PROF__FN void prof__chrome_devices(prof__out *o, const struct prof_trace *s) {
     size_t room = s->built ? 0 : (size_t)(prof__scratch_end(s) - s->scratch);
+    if (!s->built) prof__chrome_clocks(o);
     for (uint32_t i = 0; i < prof__devices.count && !s->built; i++) {
         const prof_device_desc *d = &prof__devices.list[i].desc;
         size_t n = prof__session.activities & d->activity && d->metadata
@@ -15981,8 +16410,9 @@ PROF__FN void prof__chrome_pairs(prof__out *o, const prof__gpu *g) {
     }
     for (uint32_t i = 0; i < n && !o->failed; i++) {
         if (forward[i] == PROF_NONE) continue;
-        prof__chrome_arrow(o, g, "fwdbwd", ++id, s->events + forward[i], false);
-        prof__chrome_arrow(o, g, "fwdbwd", id, s->events + i, true);
+        prof__chrome_arrow(o, g, "fwdbwd", ++id, s->events + forward[i],
+                           s->events[forward[i]].start_ns, false);
+        prof__chrome_arrow(o, g, "fwdbwd", id, s->events + i, s->events[i].start_ns, true);
     }
 }
 
@@ -16091,7 +16521,7 @@ PROF__FN void prof__chrome_moment_flow(prof__out *o, const prof__gpu *g, const p
     memset(&e, 0, sizeof e);
     e.thread = m->thread;
     e.start_ns = m->ns;
-    prof__chrome_arrow(o, g, "flow", m->value, &e, m->kind == PROF__MOMENT_FLOW_END);
+    prof__chrome_arrow(o, g, "flow", m->value, &e, e.start_ns, m->kind == PROF__MOMENT_FLOW_END);
 }
 
 /* What stands behind the events, and comes from them or beside them. */
@@ -16375,12 +16805,11 @@ PROF__FN void prof__chrome_legacy(prof__out *o, const struct prof_trace *s) {
         else prof__out_u64(o, s->threads[e->thread].id);
         prof__out_text(o, ", \"pid\": \"CPU functions\", \"args\": {}}");
         first = false;
-        at = s->side ? s->side[i].first_kernel : PROF_NONE;
-        for (; at != PROF_NONE; at = s->outside.kernels[at].next, id++) {
-            const prof__kernel *k = s->outside.kernels + at;
-            if (k->name || !prof__legacy_has(s->events + k->device)) continue;
+        at = prof__kernels_of(s, i);
+        for (; at != PROF_NONE; at = prof__kernel_next(s, at), id++) {
+            if (at & PROF__LISTED || !prof__legacy_has(s->events + at)) continue;
             prof__legacy_end(o, s, e, id, true);
-            prof__legacy_end(o, s, s->events + k->device, id, false);
+            prof__legacy_end(o, s, s->events + at, id, false);
         }
     }
     prof__out_text(o, "]\n");
@@ -19713,551 +20142,6 @@ PROF__FN bool prof__merged_open(struct prof_trace *s) {
     return true;
 }
 
-/* ---- @STORE: what a device did, smaller than events, until the trace is read ----
-
-   Companions keep launches and activities here, in memory of their own, until events are made of
-   them when the trace is read.
-   - A record is written once and judged once; records that belong to nothing are counted.
-   - Device times become the session's by pairs of clock readings. */
-
-enum {
-    PROF__STORE_NAMES = 8192, PROF__STORE_THREADS = 1024, PROF__STORE_PAIRS = 64,
-    PROF__STORE_BATCH = 32, PROF__STORE_CALLS = 1024, PROF__STORE_TEXT = 1 << 20
-};
-
-/* Finds calls, ids or ends by correlation: number + 1, in two places for each and one more. */
-typedef struct prof__store_table { uint32_t *index, places; } prof__store_table;
-
-struct prof__store_name { const char *source; uint32_t text; };
-
-struct prof_store {
-    prof_store_desc desc;
-    prof_store_stats stats;
-    /* records from low up, details from high down */
-    char *base, *low, *high, *end, *taken;   /* taken: after low, while events are made */
-    uint32_t record_count, detail_count, index_places, last_detail, judged;
-    uint32_t *index;                     /* details by content: number + 1 */
-    struct prof__store_name *names;
-    char *text;
-    uint32_t text_used, name_count;
-    uint32_t threads[PROF__STORE_THREADS];
-    uint32_t thread_index[PROF__STORE_THREADS + 1];   /* in the session, + 1; 0: not asked yet */
-    struct { uint32_t from, to; } demangled[1024];
-    uint64_t window_start;
-    prof_clock_pair pairs[PROF__STORE_PAIRS];
-    uint32_t pair_count;
-    bool closed;                         /* events were made of it */
-    /* while events are made: */
-    prof__store_table calls, ids, ends;
-    char *shared, *shared_end;           /* room for shared arguments; NULL: none */
-    const char **of_detail, *of_call[2][PROF__STORE_CALLS];
-    uint32_t count;
-    prof_event events[PROF__STORE_BATCH];
-    prof_extra extras[PROF__STORE_BATCH];
-    char args[PROF__STORE_BATCH][PROF_STORE_ARGS + 32], called[PROF__STORE_BATCH][PROF_STORE_NAME];
-};
-
-/* Bytes of a record with its places in the tables. */
-#define PROF__STORE_SHARE (sizeof(prof_store_record) + 2 * sizeof(uint32_t))
-#define PROF__STORE_FIXED                                                              \
-    (prof__align(sizeof(prof_store)) + PROF__STORE_TEXT + 64 +                         \
-     PROF__STORE_NAMES * sizeof(struct prof__store_name))
-
-PROF__CALL size_t prof_store_memory_size(size_t launches) {
-    size_t fixed = PROF__STORE_FIXED + 4096;
-    if (launches > (SIZE_MAX - fixed) / 256) return SIZE_MAX;
-    /* every 16th launch unlike the ones before */
-    return fixed +
-           launches * (3 * PROF__STORE_SHARE + sizeof(prof_store_detail_head) / 16 + 8);
-}
-
-PROF__CALL prof_store *prof_store_open(const prof_store_desc *desc) {
-    char *p = desc ? (char *)(((uintptr_t)desc->memory + 15) & ~(uintptr_t)15) : NULL;
-    prof_store *s = (prof_store *)(void *)p;
-    size_t room;
-    if (!p || !desc->event || desc->memory_size < PROF__STORE_FIXED + 4096) return NULL;
-    memset(s, 0, sizeof *s);
-    s->desc = *desc;
-    s->end = (char *)desc->memory + desc->memory_size;
-    p += prof__align(sizeof *s);
-    memset(p, 0, PROF__STORE_NAMES * sizeof *s->names);
-    s->names = (struct prof__store_name *)(void *)p;
-    s->text = p + PROF__STORE_NAMES * sizeof *s->names;
-    s->text[0] = 0;
-    s->text_used = 1;
-    p = s->text + PROF__STORE_TEXT;
-    room = (size_t)(s->end - p);
-    s->index_places = (uint32_t)PROF__MIN(room / 512, (size_t)1 << 20) | 1;
-    s->index = (uint32_t *)(void *)p;
-    s->base = p + prof__align(s->index_places * sizeof *s->index);
-    s->end = s->base + ((size_t)(s->end - s->base) & ~(size_t)63);
-    prof_store_clear(s);
-    return s;
-}
-
-PROF__CALL void prof_store_clear(prof_store *s) {
-    memset(&s->stats, 0, sizeof s->stats);
-    memset(s->threads, 0, sizeof s->threads);
-    s->low = s->base;
-    s->high = s->end;
-    s->taken = NULL;
-    s->record_count = s->detail_count = s->judged = s->pair_count = 0;
-    memset(s->index, 0, s->index_places * sizeof *s->index);
-    s->window_start = UINT64_MAX;
-    s->closed = false;
-}
-
-PROF__CALL void prof_store_begin(prof_store *s, uint64_t now) { s->window_start = now; }
-
-/* ---- names, threads, details ---- */
-
-/* Copies a text, cut as all names are, and returns its offset. 0: no room. */
-PROF__FN uint32_t prof__store_copy(prof_store *s, const char *text) {
-    uint32_t at = s->text_used;
-    size_t n;
-    (void)prof__hash(text, &n);
-    if (PROF__STORE_TEXT - at <= n) {
-        s->stats.names_lost++;
-        return 0;
-    }
-    memcpy(s->text + at, text, n);
-    s->text[at + n] = 0;
-    s->text_used += (uint32_t)n + 1;
-    return at;
-}
-
-/* A name is found by its address, but its bytes must be the same: a library that is loaded again
-   may have another name there. */
-PROF__CALL uint32_t prof_store_name(prof_store *s, const char *name) {
-    uint32_t i = (uint32_t)((uint64_t)(uintptr_t)name * 0x9e3779b97f4a7c15u >> 32);
-    if (!name) return 0;
-    for (i %= PROF__STORE_NAMES; s->names[i].source;
-         i = i + 1 == PROF__STORE_NAMES ? 0 : i + 1)
-        if (s->names[i].source == name &&
-            strncmp(s->text + s->names[i].text, name, PROF__MAX_NAME) == 0)
-            return s->names[i].text;
-    if (s->name_count == PROF__STORE_NAMES / 2) {
-        s->stats.names_lost++;
-        return 0;
-    }
-    s->name_count++;
-    s->names[i].source = name;
-    return s->names[i].text = prof__store_copy(s, name);
-}
-
-PROF__CALL const char *prof_store_text(prof_store *s, uint32_t name) {
-    const char *text = s->text + name;
-    uint32_t i = name % 1024;
-    if (!s->desc.demangle || text[0] != '_' || text[1] != 'Z') return text;
-    if (s->demangled[i].from != name) {
-        char plain[PROF__MAX_NAME + 1];
-        uint32_t to = (s->desc.demangle)(s->desc.user, text, plain, sizeof plain)
-            ? prof__store_copy(s, plain) : 0;
-        s->demangled[i].from = name;
-        s->demangled[i].to = to ? to : name;
-    }
-    return s->text + s->demangled[i].to;
-}
-
-/* The last number is for all threads without one. Ids are often consecutive, hence the hash. */
-PROF__CALL uint32_t prof_store_thread(prof_store *s, uint32_t id) {
-    uint32_t i = (id * 2654435761u >> 16) % PROF__STORE_THREADS, tries = 0;
-    for (; s->threads[i] != id; i = (i + 1) % PROF__STORE_THREADS) {
-        if (s->threads[i]) {
-            if (++tries == 64) return PROF__STORE_THREADS;
-            continue;
-        }
-        s->threads[i] = id;
-        break;
-    }
-    return i;
-}
-
-PROF__CALL uint32_t prof_store_thread_index(prof_store *s, uint32_t i) {
-    uint32_t id = i < PROF__STORE_THREADS ? s->threads[i] : 0;
-    i = PROF__MIN(i, (uint32_t)PROF__STORE_THREADS);
-    if (!s->thread_index[i])
-        s->thread_index[i] = (id ? prof_submit_os_thread(id, NULL)
-                                 : prof_submit_thread(0, "other threads")) + 1;
-    return s->thread_index[i] ? s->thread_index[i] - 1 : 0;
-}
-
-PROF__INLINE bool prof__store_fits(const prof_store *s, size_t bytes) {
-    size_t tables = (s->record_count + 4) * 2 * sizeof(uint32_t);
-    return !s->closed && (size_t)(s->high - s->low) >= bytes + tables;
-}
-
-PROF__CALL const prof_store_record *prof_store_record_at(const prof_store *s, uint32_t i) {
-    return i < s->record_count ? (const prof_store_record *)(const void *)s->base + i : NULL;
-}
-
-PROF__CALL const void *prof_store_detail_at(const prof_store *s, uint32_t i) {
-    return i < s->detail_count ? s->end - (i + 1) * sizeof(prof_store_detail_head) : NULL;
-}
-
-/* A sum of products, which the CPU computes in parallel. */
-PROF__INLINE uint32_t prof__store_hash(const void *detail) {
-    uint64_t word[sizeof(prof_store_detail_head) / 8], h = 0, odd = 0x9e3779b97f4a7c15u;
-    memcpy(word, detail, sizeof word);
-    for (size_t i = 0; i < sizeof word / 8; i++, odd += 0x3c6ef372fe94f82au)
-        h += (word[i] ^ word[i] >> 31) * odd;
-    return (uint32_t)(h >> 32);
-}
-
-/* Once the index is half full the same detail may be kept twice. */
-PROF__CALL uint32_t prof_store_detail(prof_store *s, const void *d) {
-    const size_t size = sizeof(prof_store_detail_head);
-    uint32_t i;
-    if (s->last_detail < s->detail_count &&
-        memcmp(prof_store_detail_at(s, s->last_detail), d, size) == 0) return s->last_detail;
-    i = (uint32_t)((uint64_t)prof__store_hash(d) * s->index_places >> 32);
-    for (; s->index[i]; i = i + 1 == s->index_places ? 0 : i + 1)
-        if (memcmp(prof_store_detail_at(s, s->index[i] - 1), d, size) == 0)
-            return s->last_detail = s->index[i] - 1;
-    if (!prof__store_fits(s, size + PROF__STORE_SHARE)) return PROF_NONE;
-    s->high -= size;
-    memcpy(s->high, d, size);
-    if (s->detail_count < s->index_places / 2) s->index[i] = s->detail_count + 1;
-    return s->last_detail = s->detail_count++;
-}
-
-/* ---- records ---- */
-
-/* Is a record of the session? Devices compute their times, so that work may seem to begin before
-   its call, which prof_store_judge checks. */
-PROF__INLINE bool prof__store_inside(prof_store *s, uint64_t start, uint32_t flags) {
-    bool begun = s->window_start != UINT64_MAX;
-    bool early = flags & PROF_STORE_WORK || !start || start >= s->window_start;
-    if (begun && (flags & (PROF_STORE_ID | PROF_STORE_TIMELESS) || (!(start >> 62) && early)))
-        return true;
-    if (begun && start >> 62) s->stats.odd_time++;
-    else s->stats.outside++;
-    return false;
-}
-
-PROF__CALL bool prof_store_keep(prof_store *s, uint32_t kind, uint32_t flags, uint64_t start,
-                                uint64_t end, uint32_t correlation, uint32_t detail) {
-    prof_store_record *r = (prof_store_record *)(void *)s->low;
-    uint64_t duration = end > start ? end - start : 0;
-    if (!prof__store_inside(s, start, flags)) return false;
-    if (detail == PROF_NONE || !prof__store_fits(s, PROF__STORE_SHARE)) {
-        s->stats.lost_full++;
-        return false;
-    }
-    s->low += sizeof *r;
-    s->record_count++;
-    r->start = start;
-    r->duration = (uint32_t)duration;
-    r->duration_high = (uint16_t)(duration >> 32);
-    r->kind = (uint8_t)(kind % PROF_STORE_KINDS);
-    r->flags = (uint8_t)flags;
-    if (flags & PROF_STORE_WORK && start && !end) {
-        r->flags |= PROF_STORE_RUNNING;
-        s->stats.unfinished++;
-    }
-    r->correlation = correlation;
-    r->detail = detail;
-    s->stats.kept[r->kind]++;
-    return true;
-}
-
-PROF__FN uint64_t prof__store_duration(const prof_store_record *r) {
-    return (uint64_t)r->duration_high << 32 | r->duration;
-}
-
-PROF__FN void prof__store_leave(prof_store *s, prof_store_record *r) {
-    if (r->flags & PROF_STORE_LEFT_OUT) return;
-    if (r->flags & PROF_STORE_WORK && r->flags & PROF_STORE_RUNNING) s->stats.unfinished--;
-    r->flags |= PROF_STORE_LEFT_OUT;
-}
-
-PROF__FN void prof__store_uncount(prof_store *s, prof_store_record *r) {
-    prof__store_leave(s, r);
-    s->stats.kept[r->kind]--;
-}
-
-/* ---- the clock ---- */
-
-PROF__CALL prof_clock_pair prof_pair_clocks(bool (*read)(void *user, uint64_t *ns), void *user) {
-    prof_clock_pair best = { 0, 0 };
-    int64_t width = INT64_MAX;
-    for (int i = 0; i < 4 || (i < 32 && width > 2000); i++) {
-        int64_t a = prof_now(), b;
-        uint64_t t = 0;
-        if (!read(user, &t)) break;
-        b = prof_now();
-        if (b - a >= width) continue;
-        width = b - a;
-        best.device_ns = t;
-        best.session_ns = a + width / 2;
-    }
-    return best;
-}
-
-/* Keeps a pair. When there are too many, every second one is removed. */
-PROF__CALL void prof_store_pair(prof_store *s, prof_clock_pair pair) {
-    uint64_t last = s->pair_count ? s->pairs[s->pair_count - 1].device_ns : 0;
-    if (pair.device_ns <= last) return;
-    if (s->pair_count == PROF__STORE_PAIRS) {
-        for (uint32_t i = 1; i < PROF__STORE_PAIRS / 2; i++) s->pairs[i] = s->pairs[2 * i];
-        s->pair_count = PROF__STORE_PAIRS / 2;
-    }
-    s->pairs[s->pair_count++] = pair;
-}
-
-PROF__CALL int64_t prof_store_paired_ns(const prof_store *s) {
-    return s->pair_count ? s->pairs[s->pair_count - 1].session_ns : INT64_MIN;
-}
-
-/* Between two pairs the difference of the clocks changes linearly, unless one of them jumped, which
-   is a change by more than the 500 ppm that systems slew their clocks by. */
-PROF__CALL int64_t prof_store_session_ns(const prof_store *s, uint64_t t) {
-    uint32_t i = 0;
-    int64_t offset;
-    if (!s->pair_count) return 0;
-    while (i + 1 < s->pair_count && s->pairs[i + 1].device_ns <= t) i++;
-    offset = s->pairs[i].session_ns - (int64_t)s->pairs[i].device_ns;
-    if (i + 1 < s->pair_count && t > s->pairs[i].device_ns) {
-        int64_t span = (int64_t)(s->pairs[i + 1].device_ns - s->pairs[i].device_ns);
-        int64_t drift = s->pairs[i + 1].session_ns - (int64_t)s->pairs[i + 1].device_ns - offset;
-        int64_t jump = span / 2000 + 100000;
-        if (drift > -jump && drift < jump)
-            offset += (int64_t)((double)drift * (double)(t - s->pairs[i].device_ns) / (double)span);
-    }
-    return PROF__MAX((int64_t)t + offset, 0);
-}
-
-/* ---- calls, ids and ends by correlation ---- */
-
-PROF__INLINE uint32_t *prof__store_place(const prof_store *s, const prof__store_table *t,
-                                         uint32_t correlation) {
-    const prof_store_record *r = (const prof_store_record *)(const void *)s->base;
-    uint32_t i = (uint32_t)((uint64_t)(correlation * 2654435761u) * t->places >> 32);
-    while (t->index[i] && r[t->index[i] - 1].correlation != correlation)
-        i = i + 1 == t->places ? 0 : i + 1;
-    return t->index + i;
-}
-
-/* Makes the table of the records with this flag in the memory at *at, after the records, and moves
-   *at on. prof__store_fits has kept room for all tables. An outer call stands for the one in it. */
-PROF__FN prof__store_table prof__store_table_of(prof_store *s, uint32_t flag, char **at) {
-    const prof_store_record *r = (const prof_store_record *)(const void *)s->base;
-    const uint32_t mask = flag | PROF_STORE_LEFT_OUT;
-    prof__store_table t;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->record_count; i++) n += (r[i].flags & mask) == flag;
-    t.index = (uint32_t *)(void *)*at;
-    t.places = 2 * n + 1;
-    *at += t.places * sizeof *t.index;
-    memset(t.index, 0, t.places * sizeof *t.index);
-    for (uint32_t i = 0; i < s->record_count; i++) {
-        uint32_t *place;
-        if ((r[i].flags & mask) != flag) continue;
-        place = prof__store_place(s, &t, r[i].correlation);
-        if (!*place || flag != PROF_STORE_CALL || !(r[i].flags & PROF_STORE_INNER)) *place = i + 1;
-    }
-    return t;
-}
-
-/* The record of a table that has r's id; NULL: none. */
-PROF__FN const prof_store_record *prof__store_other(const prof_store *s,
-                                                    const prof__store_table *t,
-                                                    const prof_store_record *r) {
-    uint32_t place = r->correlation && t->places > 1 ? *prof__store_place(s, t, r->correlation) : 0;
-    return place ? (const prof_store_record *)(const void *)s->base + place - 1 : NULL;
-}
-
-/* Leaves out a record without a time, or with one far outside the session: some records may be by
-   another clock. */
-PROF__FN void prof__store_judge_time(prof_store *s, prof_store_record *r) {
-    const uint64_t second = 1000000000;
-    uint64_t end = r->start + prof__store_duration(r);
-    if (r->flags & (PROF_STORE_ID | PROF_STORE_TIMELESS)) return;
-    if (!r->start) s->stats.no_time++;
-    else if (s->pair_count && (r->start + second < s->window_start ||
-                               end > s->pairs[s->pair_count - 1].device_ns + second))
-        s->stats.wrong_clock++;
-    else return;
-    prof__store_leave(s, r);
-}
-
-/* Work without its call: if it began before the session it is not the session's. */
-PROF__FN void prof__store_judge_work(prof_store *s, prof_store_record *r) {
-    if (!r->start || r->start >= s->window_start) {
-        s->stats.no_launch++;
-        return;
-    }
-    if (r->flags & PROF_STORE_LEFT_OUT) s->stats.wrong_clock--;
-    prof__store_uncount(s, r);
-    s->stats.outside++;
-}
-
-PROF__CALL void prof_store_judge(prof_store *s) {
-    prof_store_record *r = (prof_store_record *)(void *)s->base;
-    char *at = s->low;
-    prof__store_table calls;
-    if (s->closed || s->judged == s->record_count) return;
-    for (uint32_t i = s->judged; i < s->record_count; i++) prof__store_judge_time(s, r + i);
-    calls = prof__store_table_of(s, PROF_STORE_CALL, &at);
-    for (uint32_t i = s->judged; i < s->record_count; i++) {
-        bool other = !(r[i].flags & (PROF_STORE_CALL | PROF_STORE_WORK | PROF_STORE_LEFT_OUT));
-        if (r[i].flags & PROF_STORE_WORK && !*prof__store_place(s, &calls, r[i].correlation))
-            prof__store_judge_work(s, r + i);
-        if (other && s->desc.leave && (s->desc.leave)(s->desc.user, r + i))
-            prof__store_uncount(s, r + i);
-    }
-    s->judged = s->record_count;
-}
-
-PROF__CALL prof_store_stats prof_store_get_stats(const prof_store *s) {
-    prof_store_stats out = s->stats;
-    out.bytes_total = (size_t)(s->end - s->base);
-    out.bytes_used = (size_t)(s->low - s->base) + (size_t)(s->end - s->high) +
-                     (s->record_count ? (s->record_count + 1) * 2 * sizeof(uint32_t) : 0);
-    return out;
-}
-
-/* ---- records to events ---- */
-
-PROF__CALL void *prof_store_take(prof_store *s, size_t bytes) {
-    char *at = s->taken;
-    bytes = prof__align(bytes);
-    if (!at || at > s->high || (size_t)(s->high - at) < bytes) return NULL;
-    s->taken += bytes;
-    return at;
-}
-
-PROF__FN void prof__store_send(prof_store *s) {
-    (void)prof_submit(s->events, s->count);   /* what does not fit is counted by the session */
-    s->count = 0;
-}
-
-/* The place of the arguments that r shares with others; NULL: they are its own. */
-PROF__FN const char **prof__store_shared(prof_store *s, const prof_store_record *r, bool linked) {
-    uint32_t number = r->detail & 0xffff;
-    if (!s->shared || !(s->desc.shared >> r->kind & 1)) return NULL;
-    if (r->flags & PROF_STORE_WORK) return linked ? s->of_detail + r->detail : NULL;
-    return r->flags & PROF_STORE_CALL && number < PROF__STORE_CALLS
-        ? &s->of_call[(r->flags & PROF_STORE_INNER) != 0][number] : NULL;
-}
-
-/* Gives the last event of the batch its arguments: *text, which it shares with others, or args,
-   which are shared from now on if there is room. Else they are its own, after its correlation. */
-PROF__FN void prof__store_args(prof_store *s, const char *args, const char **text) {
-    prof_extra *x = s->extras + s->count - 1;
-    size_t size = strlen(args) + 1;
-    if (text && !*text && (size_t)(s->shared_end - s->shared) >= size) {
-        memcpy(s->shared, args, size);
-        *text = s->shared;
-        s->shared += size;
-    }
-    if (text && *text) x->has |= PROF_HAS_KEPT_TEXT;
-    if (text && *text) x->metadata_json = *text;
-    else if (*args) x->metadata_json = s->args[s->count - 1];
-}
-
-/* Fills in where a linked record ran, and the thread that launched it. */
-PROF__FN void prof__store_link(prof_store *s, const prof_store_record *r, prof_event *e,
-                               prof_extra *x) {
-    const prof_store_record *call = prof__store_other(s, &s->calls, r);
-    const void *at = prof_store_detail_at(s, r->detail);
-    prof_store_detail_head d;
-    memset(&d, 0, sizeof d);
-    if (at) memcpy(&d, at, sizeof d);
-    e->device_type = s->desc.device_type;
-    x->has = PROF_HAS_DEVICE_INDEX;
-    x->device_index = (int32_t)d.device;
-    x->device_resource_id = d.stream == UINT32_MAX ? -1 : (int64_t)d.stream;
-    if (!call) return;
-    e->thread = prof_store_thread_index(s, call->detail >> 16);
-    x->has |= PROF_HAS_LINK;
-}
-
-/* The id of a correlation, different from CUDA's for other types of devices. */
-PROF__FN int64_t prof__store_id(const prof_store *s, uint32_t correlation) {
-    uint64_t type = s->desc.device_type;
-    return (int64_t)(correlation | (type > PROF_DEVICE_CUDA && correlation ? type << 32 : 0));
-}
-
-PROF__FN void prof__store_end(const prof_store *s, const prof_store_record *r, prof_event *e) {
-    const prof_store_record *end = NULL;
-    int64_t stop_ns = PROF__MAX(prof_store_paired_ns(s), 0);
-    if (r->flags & PROF_STORE_WORK) e->flags = PROF_EVENT_UNFINISHED;
-    else if (s->ends.places > 1 && *prof__store_place(s, &s->ends, r->correlation))
-        end = (const prof_store_record *)(const void *)s->base +
-              *prof__store_place(s, &s->ends, r->correlation) - 1;
-    e->end_ns = PROF__MAX(end ? prof_store_session_ns(s, end->start) : stop_ns, e->start_ns);
-}
-
-/* Makes the event of a record, if it has one, at the end of the batch. */
-PROF__FN void prof__store_hand(prof_store *s, const prof_store_record *r) {
-    const prof_store_record *id = prof__store_other(s, &s->ids, r);
-    prof_event *e = s->events + s->count;
-    prof_extra *x = s->extras + s->count;
-    const char **text;
-    char *args = s->args[s->count];
-    memset(e, 0, sizeof *e);
-    memset(x, 0, sizeof *x);
-    e->extra = x;
-    e->start_ns = prof_store_session_ns(s, r->start);
-    e->end_ns = e->start_ns + (int64_t)prof__store_duration(r);
-    if (r->flags & PROF_STORE_RUNNING) prof__store_end(s, r, e);
-    if (id) x->external_id = (int64_t)id->start;
-    if (r->flags & PROF_STORE_CALL) {
-        e->thread = prof_store_thread_index(s, r->detail >> 16);
-        x->has = PROF_HAS_ID;
-        x->id = prof__store_id(s, r->correlation);
-    } else if (r->flags & (PROF_STORE_LINKED | PROF_STORE_WORK)) {
-        prof__store_link(s, r, e, x);
-        if (x->has & PROF_HAS_LINK) x->linked_correlation_id = prof__store_id(s, r->correlation);
-    }
-    text = prof__store_shared(s, r, x->has & PROF_HAS_LINK);
-    if (!(text && *text) && r->correlation && x->has & (PROF_HAS_ID | PROF_HAS_DEVICE_INDEX))
-        args += prof__text_f(args, 32, "\"" PROF_KEY_CORRELATION "\":%u,",
-                             (uint64_t)r->correlation);
-    *args = 0;
-    if (!(s->desc.event)(s->desc.user, r, e, x, text && *text ? NULL : args, s->called[s->count]))
-        return;
-    s->count++;
-    prof__store_args(s, args, text);
-    if (s->count == PROF__STORE_BATCH) prof__store_send(s);
-}
-
-/* Opens the memory for shared arguments, after the tables. */
-PROF__FN void prof__store_share_open(prof_store *s, bool kept) {
-    size_t size = s->detail_count * sizeof *s->of_detail;
-    s->of_detail = kept ? (const char **)prof_store_take(s, size) : NULL;
-    s->shared = s->of_detail ? s->taken : NULL;
-    s->shared_end = s->high;
-    if (!s->shared) return;
-    memset(s->of_detail, 0, size);
-    memset(s->of_call, 0, sizeof s->of_call);
-}
-
-PROF__CALL void prof_store_submit(prof_store *s, bool kept) {
-    const prof_store_record *r = (const prof_store_record *)(const void *)s->base;
-    char *at = s->low;
-    if (!s->closed && s->record_count) {
-        prof_store_judge(s);
-        s->calls = prof__store_table_of(s, PROF_STORE_CALL, &at);
-        s->ids = prof__store_table_of(s, PROF_STORE_ID, &at);
-        s->ends = prof__store_table_of(s, PROF_STORE_END, &at);
-        s->taken = (char *)(((uintptr_t)at + 15) & ~(uintptr_t)15);
-        memset(s->thread_index, 0, sizeof s->thread_index);
-        s->count = 0;
-        if (s->desc.begin) (s->desc.begin)(s->desc.user);
-        prof__store_share_open(s, kept);
-        for (uint32_t i = 0; i < s->record_count; i++) {
-            bool inner = r[i].flags & PROF_STORE_CALL && r[i].flags & PROF_STORE_INNER;
-            if (r[i].flags & (PROF_STORE_LEFT_OUT | PROF_STORE_ID | PROF_STORE_END)) continue;
-            if (inner && prof__store_other(s, &s->calls, r + i) != r + i) continue;
-            prof__store_hand(s, r + i);
-        }
-        prof__store_send(s);
-    }
-    s->closed = true;
-}
-
 /* ---- @OBSERVE: observers, and those that hand zones on to NVTX and ITT ----
 
    Observers see each zone begin and end, on its thread: begins in the order in which observers were
@@ -21181,6 +21065,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     PROF__STORE(prof__sites.names.refused, SIZE_MAX);
     PROF__STORE(prof__sites.names.count, 0u);
     memset(&prof__trails, 0, sizeof prof__trails);
+    prof__queues_clear();
     prof__sites.cut = 0;
     PROF__STORE(prof__loose.names_cut, 0u);
     prof__sites.list[0].name = "(lost)";
@@ -21418,7 +21303,9 @@ PROF__FN void prof__devices_each(uint32_t activities, int what) {
         struct prof__device *d = prof__devices.list + i;
         if (!(d->desc.activity & activities)) continue;
         if (what == PROF__DEVICE_PREPARE) {
-            d->prepared = prof__device_call(d, d->desc.prepare);
+            d->refused = !prof__keeps_work(&prof__trace) &&
+                         !prof__details_wanted(&prof__session.desc);
+            d->prepared = !d->refused && prof__device_call(d, d->desc.prepare);
         } else if (what == PROF__DEVICE_START && d->prepared && !d->started) {
             d->started = prof__device_call(d, d->desc.start);
         } else if (what == PROF__DEVICE_STOP && d->started) {
@@ -22465,6 +22352,8 @@ PROF__CALL prof_stats prof_get_stats(const prof_trace *trace) {
         out.recorded = trace->event_count;
         out.threads = trace->thread_count;
     }
+    out.early = trace->outside.early;
+    out.pending = trace->outside.pending;
     out.rejected = trace->outside.rejected;
     out.duplicates = trace->outside.duplicates;
     out.overlaps = trace->outside.overlaps;

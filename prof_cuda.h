@@ -12,7 +12,7 @@
 
    How it works
        CUPTI (libcupti.so of CUDA 11 to 13) is opened when a session starts, and asked for activity
-       records. It writes them into buffers of ours; when one is full a prof_store takes them over.
+       records. It writes them into buffers of ours; when one is full they are copied as they are.
        After prof_stop they become events: a kernel belongs to the innermost zone that was open on
        the thread that launched it, at the time it did. Zones cost what they cost without a GPU.
        Where CUPTI is missing or in use by another profiler, ranges that the program marks with
@@ -345,20 +345,62 @@ typedef struct prof_cuda__marker {       /* CUpti_ActivityMarker2 */
     const char *name, *domain;
 } prof_cuda__marker;
 
-/* Bytes of a record that are looked at; 0: a kind that is not known. */
-static const uint8_t prof_cuda__size_of[PROF_CUDA__KINDS] = {
-    0, sizeof(prof_cuda__memcpy), sizeof(prof_cuda__memset), sizeof(prof_cuda__kernel),
-    sizeof(prof_cuda__call), sizeof(prof_cuda__call), 0, 0, 0, 0,
-    sizeof(prof_cuda__kernel), 0, sizeof(prof_cuda__marker), 0, 0, 0, 0,
-    sizeof(prof_cuda__overhead), 0, 0, 0, 0,
-    sizeof(prof_cuda__peer), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    sizeof(prof_cuda__event), 0, sizeof(prof_cuda__sync), sizeof(prof_cuda__external),
-    0, 0, 0, 0, 0, 0, 0, 0, 0, sizeof(prof_cuda__allocation), 0, 0, 0, 0, 0, 0
+enum {                                   /* what a record is */
+    PROF_CUDA__CALL = 1,
+    PROF_CUDA__INNER = 2,                /* a driver call: in one of the runtime, if it is there */
+    PROF_CUDA__WORK = 4,                 /* on the device */
+    PROF_CUDA__LINKED = 8,               /* has its call's thread, and an arrow from it */
+    PROF_CUDA__ID = 16,                  /* another id of a call */
+    PROF_CUDA__TIMELESS = 32
 };
 
-#define PROF_CUDA__WORK_KINDS                                                          \
-    ((uint64_t)(1u << PROF_CUDA__KERNEL | 1u << PROF_CUDA__MEMCPY |                    \
-                1u << PROF_CUDA__MEMCPY_PEER | 1u << PROF_CUDA__MEMSET))
+/* The kinds that are kept: what asks for them, whether there is a point without them, their bytes
+   that are looked at, where times and correlation stand in these (0: there is none). */
+#define PROF_CUDA__AT(type, member) ((uint8_t)offsetof(prof_cuda__##type, member))
+#define PROF_CUDA__ROW(kind, records, needed, type, start, end, correlation, what)            \
+    { records, kind, needed, (uint8_t)sizeof(prof_cuda__##type), PROF_CUDA__AT(type, start),  \
+      PROF_CUDA__AT(type, end), PROF_CUDA__AT(type, correlation), what }
+static const struct prof_cuda__kind {
+    uint16_t records;
+    uint8_t kind;
+    bool needed;
+    uint8_t size, start, end, correlation, what;
+} prof_cuda__kinds[] = {
+    PROF_CUDA__ROW(PROF_CUDA__KERNEL, PROF_CUDA_KERNELS, true, kernel, start, end, correlation,
+                   PROF_CUDA__WORK | PROF_CUDA__LINKED),
+    PROF_CUDA__ROW(PROF_CUDA__MEMCPY, PROF_CUDA_COPIES, true, memcpy, start, end, correlation,
+                   PROF_CUDA__WORK | PROF_CUDA__LINKED),
+    PROF_CUDA__ROW(PROF_CUDA__MEMCPY_PEER, PROF_CUDA_COPIES, false, peer, start, end, correlation,
+                   PROF_CUDA__WORK | PROF_CUDA__LINKED),
+    PROF_CUDA__ROW(PROF_CUDA__MEMSET, PROF_CUDA_COPIES, true, memset, start, end, correlation,
+                   PROF_CUDA__WORK | PROF_CUDA__LINKED),
+    PROF_CUDA__ROW(PROF_CUDA__RUNTIME_CALL, PROF_CUDA_RUNTIME, true, call, start, end, correlation,
+                   PROF_CUDA__CALL),
+    PROF_CUDA__ROW(PROF_CUDA__OVERHEAD_RECORD, PROF_CUDA_OVERHEAD, false, overhead, start, end,
+                   kind, 0),
+    PROF_CUDA__ROW(PROF_CUDA__SYNCHRONIZATION, PROF_CUDA_SYNC, false, sync, start, end,
+                   correlation, PROF_CUDA__LINKED),
+    PROF_CUDA__ROW(PROF_CUDA__CUDA_EVENT, PROF_CUDA_SYNC, false, event, kind, kind, correlation,
+                   PROF_CUDA__TIMELESS),
+    PROF_CUDA__ROW(PROF_CUDA__ALLOCATION, PROF_CUDA_DEVICE_MEMORY, false, allocation, time, time,
+                   correlation, PROF_CUDA__LINKED),
+    PROF_CUDA__ROW(PROF_CUDA__EXTERNAL, PROF_CUDA_EXTERNAL_IDS, false, external, kind, kind,
+                   correlation, PROF_CUDA__ID | PROF_CUDA__TIMELESS),
+    PROF_CUDA__ROW(PROF_CUDA__MARKER, PROF_CUDA_MARKERS, false, marker, time, time, id, 0),
+    PROF_CUDA__ROW(PROF_CUDA__DRIVER_CALL, 0, false, call, start, end, correlation,
+                   PROF_CUDA__CALL | PROF_CUDA__INNER),   /* asked for one by one */
+    PROF_CUDA__ROW(PROF_CUDA__SERIAL_KERNEL, 0, false, kernel, start, end, correlation,
+                   PROF_CUDA__WORK | PROF_CUDA__LINKED)
+};
+enum { PROF_CUDA__KIND_COUNT = sizeof prof_cuda__kinds / sizeof *prof_cuda__kinds };
+
+/* What is known of a kind; NULL: nothing. */
+PROF_CUDA__FN const struct prof_cuda__kind *prof_cuda__kind_of(uint32_t kind) {
+    static const uint8_t rows[PROF_CUDA__KINDS] = {
+        0, 2, 4, 13, 12, 5, 0, 0, 0, 0, 1, 0, 11, 0, 0, 0, 0, 6, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 7, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0 };
+    return kind < PROF_CUDA__KINDS && rows[kind] ? prof_cuda__kinds + rows[kind] - 1 : NULL;
+}
 
 enum { PROF_CUDA__END_OF_BUFFER = 12,    /* CUPTI_ERROR_MAX_LIMIT_REACHED */
        PROF_CUDA__OUR_IDS = 3,           /* CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0 */
@@ -423,35 +465,35 @@ static const prof_cuda__entry prof_cuda__driver_names[] = { PROF_CUDA__DRIVER(PR
 
 /* ---- the one state ---- */
 
-/* What many records have in common: a prof_store_detail_head of CUPTI's. */
-typedef struct prof_cuda__detail {
-    uint32_t kind, name, device, stream, context, graph;
-    uint64_t node_or_bytes;              /* kernels: graph node; else: bytes */
-    union {
-        struct { uint32_t grid[3], block[3], registers, shared; } launch;
-        struct { uint64_t node; uint32_t kinds, from[2], to[2], spare; } copy;
-        struct { uint64_t address; uint32_t type, event, thread, memory_kind, spare[2]; } more;
-    } u;
-} prof_cuda__detail;
+/* What many kernels have in common, and what is written of it. */
+typedef struct prof_cuda__shape {
+    uint32_t device, context, stream, graph, grid[3], block[3], registers, shared;
+    uint64_t node;
+} prof_cuda__shape;
+typedef struct prof_cuda__shaped { prof_cuda__shape shape; const char *text; } prof_cuda__shaped;
 
-/* A stream that was asked for: what work was on it; NULL: none. */
-typedef struct prof_cuda__stream {
-    uint32_t context, stream;
-    bool asked;
-    const prof_cuda__detail *work;
-} prof_cuda__stream;
+/* A stream of a context that has work, or all of the context's. */
+typedef struct prof_cuda__stream { uint32_t context, stream, device; bool used; } prof_cuda__stream;
 typedef struct prof_cuda__range {
     void *begin, *end, *stream;          /* CUevents, CUstream */
     int64_t launch_ns;
     uint64_t thread;
-    uint32_t name;
+    const char *name;
     int32_t device;
     bool ended;
 } prof_cuda__range;
 
 enum {
     PROF_CUDA__STREAMS = 256, PROF_CUDA__ANY_STREAM = 0x7fffffff,   /* of a context */
-    PROF_CUDA__DEVICES = 64, PROF_CUDA__BUFFERS = 8192, PROF_CUDA__CBIDS = 1024
+    PROF_CUDA__DEVICES = 64, PROF_CUDA__BUFFERS = 8192, PROF_CUDA__CBIDS = 1024,
+    PROF_CUDA__NAMES = 8192, PROF_CUDA__TEXT = 1 << 20, PROF_CUDA__SHAPES = 1024,
+    PROF_CUDA__ARGS = 1000, PROF_CUDA__NAME = 256
+};
+
+enum {                                   /* added to the kind of a record that is kept: */
+    PROF_CUDA__LEFT_OUT = 1 << 16,       /* it becomes no event */
+    PROF_CUDA__RUNNING = 1 << 17,        /* it has no end: work was cut off, others have a record */
+    PROF_CUDA__END = 1 << 18             /* the end of the RUNNING one with its correlation */
 };
 
 static struct prof_cuda__all {
@@ -474,11 +516,27 @@ static struct prof_cuda__all {
     uint32_t buffer_count, free_count, out;
     uint16_t free_list[PROF_CUDA__BUFFERS];
     bool is_out[PROF_CUDA__BUFFERS];
-    prof_store *store;
+    /* CUPTI's records as they came, from base up to low */
+    char *base, *low, *end;
+    const char *judged;                  /* up to here they are checked */
+    uint32_t indexed;                    /* records that the index has room for */
+    bool closed;                         /* events were made of them */
+    uint64_t kept[PROF_CUDA__KINDS], window_start;
+    prof_clock_pair pair;                /* the last one */
     prof_cuda__stream streams[PROF_CUDA__STREAMS];
+    struct { const char *source, *text; } *names;
+    char *text;
+    uint32_t text_used, name_count;
+    struct { const char *from, *to; } plain[1024];   /* demangled */
+    struct { uint32_t id, index; } threads[256];   /* index: in the session, + 1 */
+    uint32_t *index, places;             /* calls, ids, ends by correlation: see prof_cuda__match */
+    char *shared;                        /* behind these: texts; NULL: they are not kept */
+    prof_cuda__shaped *shapes;
+    const char *call_texts[2][PROF_CUDA__CBIDS];
     bool named[2][PROF_CUDA__CBIDS], dull[2][PROF_CUDA__CBIDS];   /* the driver's calls, the
                                             runtime's */
-    uint32_t *recorded, recorded_count;  /* records of CUDA events by (event, context, call) */
+    const prof_cuda__event **recorded;   /* by (event, context, call) */
+    uint32_t recorded_count;
     uint32_t overhead_thread;
     prof_cuda_device devices[PROF_CUDA__DEVICES];
     bool device_known[PROF_CUDA__DEVICES];
@@ -756,158 +814,163 @@ PROF_CUDA__FN bool prof_cuda__load_cupti(void) {
     return g->subscribed;
 }
 
-/* ---- @DECODE: CUPTI's buffers to records ---- */
+/* ---- @DECODE: CUPTI's buffers to records that are kept ---- */
 
-/* Keeps what has a detail. */
-PROF_CUDA__FN void prof_cuda__keep(const prof_cuda__detail *d, uint32_t flags, uint64_t start,
-                                   uint64_t end, uint32_t correlation) {
-    prof_store *s = prof_cuda__.store;
-    (void)prof_store_keep(s, d->kind, flags, start, end, correlation, prof_store_detail(s, d));
-}
-
-/* What device work has in common. */
-PROF_CUDA__FN void prof_cuda__detail_open(prof_cuda__detail *d, uint32_t kind, uint32_t device,
-                                          uint32_t context, uint32_t stream) {
-    memset(d, 0, sizeof *d);
-    d->kind = kind;
-    d->device = device;
-    d->context = context;
-    d->stream = stream;
-}
-
-PROF_CUDA__FN void prof_cuda__take_kernel(const prof_cuda__kernel *k) {
-    prof_cuda__detail d;
-    prof_cuda__detail_open(&d, PROF_CUDA__KERNEL, k->device, k->context, k->stream);
-    d.name = prof_store_name(prof_cuda__.store, k->name);
-    d.graph = k->graph;
-    d.node_or_bytes = k->graph_node;
-    for (int i = 0; i < 3; i++) {
-        d.u.launch.grid[i] = (uint32_t)k->grid[i];
-        d.u.launch.block[i] = (uint32_t)k->block[i];
-    }
-    d.u.launch.registers = k->registers;
-    d.u.launch.shared = (uint32_t)k->static_shared + (uint32_t)k->dynamic_shared;
-    prof_cuda__keep(&d, PROF_STORE_WORK, k->start, k->end, k->correlation);
-}
-
-/* A copy or fill; kinds: of memory, and the way between. Its fields are those of three structs. */
-#define PROF_CUDA__COPY_OPEN(d, m, what, of)                                           \
-    (prof_cuda__detail_open(d, what, (m)->device, (m)->context, (m)->stream),          \
-     (d)->node_or_bytes = (m)->bytes, (d)->u.copy.node = (m)->graph_node, (d)->u.copy.kinds = (of))
-#define PROF_CUDA__COPY_KINDS(m) \
-    ((uint32_t)(m)->copy_kind << 16 | (uint32_t)(m)->source_kind << 8 | (m)->target_kind)
-
-PROF_CUDA__FN void prof_cuda__take_memcpy(const prof_cuda__memcpy *m) {
-    prof_cuda__detail d;
-    PROF_CUDA__COPY_OPEN(&d, m, PROF_CUDA__MEMCPY, PROF_CUDA__COPY_KINDS(m));
-    prof_cuda__keep(&d, PROF_STORE_WORK, m->start, m->end, m->correlation);
-}
-
-PROF_CUDA__FN void prof_cuda__take_peer(const prof_cuda__peer *m) {
-    prof_cuda__detail d;
-    PROF_CUDA__COPY_OPEN(&d, m, PROF_CUDA__MEMCPY_PEER, PROF_CUDA__COPY_KINDS(m));
-    d.u.copy.from[0] = m->source_device;
-    d.u.copy.from[1] = m->source_context;
-    d.u.copy.to[0] = m->target_device;
-    d.u.copy.to[1] = m->target_context;
-    prof_cuda__keep(&d, PROF_STORE_WORK, m->start, m->end, m->correlation);
-}
-
-PROF_CUDA__FN void prof_cuda__take_memset(const prof_cuda__memset *m) {
-    prof_cuda__detail d;
-    PROF_CUDA__COPY_OPEN(&d, m, PROF_CUDA__MEMSET, m->memory_kind);
-    prof_cuda__keep(&d, PROF_STORE_WORK, m->start, m->end, m->correlation);
-}
-
-PROF_CUDA__FN void prof_cuda__take_call(const prof_cuda__call *c) {
+/* Copies a text, cut as all names are; NULL: no room. */
+PROF_CUDA__FN const char *prof_cuda__copy(const char *text) {
     struct prof_cuda__all *g = &prof_cuda__;
-    bool runtime = c->kind == PROF_CUDA__RUNTIME_CALL;
-    if (c->cbid < PROF_CUDA__CBIDS && g->dull[runtime][c->cbid]) g->stats.muted++;
-    else (void)prof_store_keep(g->store, c->kind,
-                               PROF_STORE_CALL | (runtime ? 0u : (uint32_t)PROF_STORE_INNER),
-                               c->start, c->end, c->correlation,
-                               prof_store_thread(g->store, c->thread) << 16 | (c->cbid & 0xffff));
-}
-
-PROF_CUDA__FN void prof_cuda__take_overhead(const prof_cuda__overhead *o, size_t room) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    const prof_cuda__overhead3 *o3 = (const prof_cuda__overhead3 *)(const void *)o;
-    if (g->stats.cupti_version >= 22 && room >= sizeof *o3) free(o3->data);
-    (void)prof_store_keep(g->store, o->kind, 0, o->start, o->end, 0, o->overhead_kind & 0xffffff);
-}
-
-PROF_CUDA__FN void prof_cuda__take_sync(const prof_cuda__sync *s) {
-    prof_cuda__detail d;
-    prof_cuda__detail_open(&d, PROF_CUDA__SYNCHRONIZATION, 0, s->context, s->stream);
-    d.u.more.type = s->type;
-    d.u.more.event = s->event;
-    prof_cuda__keep(&d, PROF_STORE_LINKED, s->start, s->end, s->correlation);
-}
-
-/* A CUDA event, for those that record it and those that wait for it. */
-PROF_CUDA__FN uint64_t prof_cuda__event_key(const prof_cuda__detail *d) {
-    return (uint64_t)d->u.more.event << 32 | d->context;
-}
-
-/* Which call recorded an event last: for the waits that follow. */
-PROF_CUDA__FN void prof_cuda__take_event(const prof_cuda__event *e) {
-    prof_cuda__detail d;
-    prof_cuda__detail_open(&d, PROF_CUDA__CUDA_EVENT, 0, e->context, e->stream);
-    d.u.more.event = e->event;
-    prof_cuda__keep(&d, PROF_STORE_TIMELESS, prof_cuda__event_key(&d), 0, e->correlation);
-}
-
-PROF_CUDA__FN void prof_cuda__take_allocation(const prof_cuda__allocation *a) {
-    prof_cuda__detail d;
-    if (a->bytes >> 63) {
-        prof_cuda__.stats.corrupt++;
-        return;
+    size_t room = PROF_CUDA__MIN((size_t)(PROF_CUDA__TEXT - g->text_used), (size_t)4096);
+    char *to = g->text + g->text_used;
+    size_t n = prof_format_text(to, room, "%s", text);
+    if (n + 1 >= room && room < 4096) {
+        g->stats.names_lost++;
+        return NULL;
     }
-    prof_cuda__detail_open(&d, PROF_CUDA__ALLOCATION, a->device, a->context, a->stream);
-    d.node_or_bytes = a->bytes;
-    d.u.more.address = a->address;
-    d.u.more.type = a->operation;
-    d.u.more.memory_kind = a->memory_kind;
-    prof_cuda__keep(&d, PROF_STORE_LINKED, a->time, a->time, a->correlation);
+    g->text_used += (uint32_t)n + 1;
+    return to;
+}
+
+/* A name's copy, which lives as long as the block; NULL: there is none. It is found by its address,
+   but its bytes must be the same: a library that is loaded again may have another name there. */
+PROF_CUDA__FN const char *prof_cuda__name(const char *name) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    uint32_t i = (uint32_t)((uint64_t)(uintptr_t)name * 0x9e3779b97f4a7c15u >> 32);
+    if (!name) return NULL;
+    for (i %= PROF_CUDA__NAMES; g->names[i].source; i = (i + 1) % PROF_CUDA__NAMES)
+        if (g->names[i].source == name && g->names[i].text &&
+            strncmp(g->names[i].text, name, 4095) == 0) return g->names[i].text;
+    if (g->name_count == PROF_CUDA__NAMES / 2) {
+        g->stats.names_lost++;
+        return NULL;
+    }
+    g->name_count++;
+    g->names[i].source = name;
+    return g->names[i].text = prof_cuda__copy(name);
+}
+
+PROF_CUDA__FN uint64_t prof_cuda__u64(const void *record, uint32_t at) {
+    uint64_t n = 0;
+    if (at) memcpy(&n, (const char *)record + at, sizeof n);
+    return n;
+}
+
+PROF_CUDA__FN uint32_t prof_cuda__correlation(const void *record,
+                                              const struct prof_cuda__kind *k) {
+    uint32_t n = 0;
+    if (k->correlation) memcpy(&n, (const char *)record + k->correlation, sizeof n);
+    return n;
+}
+
+/* Is a record of the session? Devices compute their times, so that work may seem to begin before
+   its call, which prof_cuda__judge checks. */
+PROF_CUDA__FN bool prof_cuda__inside(const struct prof_cuda__kind *k, uint64_t start) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    bool begun = g->window_start != UINT64_MAX;
+    bool early = k->what & PROF_CUDA__WORK || !start || start >= g->window_start;
+    if (begun && (k->what & PROF_CUDA__TIMELESS || (!(start >> 62) && early))) return true;
+    if (begun && start >> 62) g->stats.corrupt++;
+    else g->stats.outside++;
+    return false;
+}
+
+/* Keeps a record; NULL: it is not the session's, or there is no room. flags: PROF_CUDA__RUNNING,
+   _END. All have room for what is made of them later: places in an index. */
+PROF_CUDA__FN void *prof_cuda__keep(const void *record, const struct prof_cuda__kind *k,
+                                    uint32_t flags) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    uint64_t start = prof_cuda__u64(record, k->start);
+    uint32_t kind = k->kind == PROF_CUDA__SERIAL_KERNEL ? PROF_CUDA__KERNEL : k->kind;
+    size_t size = PROF_CUDA__ROUND_UP(k->size, 8u);
+    char *to = g->low;
+    if (!prof_cuda__inside(k, start)) return NULL;
+    if (g->closed || (size_t)(g->end - to) < size + (g->indexed + 4u) * sizeof(uint64_t)) {
+        g->stats.lost_full++;
+        return NULL;
+    }
+    memcpy(to, record, k->size);
+    g->low += size;
+    g->indexed++;
+    if (k->what & PROF_CUDA__WORK && start && !prof_cuda__u64(record, k->end)) {
+        flags |= PROF_CUDA__RUNNING;
+        g->stats.unfinished++;
+    }
+    ((prof_cuda__any *)(void *)to)->kind = kind | flags;
+    g->kept[kind]++;
+    return to;
+}
+
+/* The place of a stream in the list of those with work; NULL: there is no room. */
+PROF_CUDA__FN prof_cuda__stream *prof_cuda__stream_of(uint32_t context, uint32_t stream) {
+    uint32_t place = (context * 31 + stream) * 2654435761u >> 16;
+    for (uint32_t i = 0; i < 16; i++) {
+        prof_cuda__stream *s = prof_cuda__.streams + (place + i) % PROF_CUDA__STREAMS;
+        if (!s->used || (s->context == context && s->stream == stream)) return s;
+    }
+    return NULL;
+}
+
+PROF_CUDA__FN void prof_cuda__stream_used(uint32_t device, uint32_t context, uint32_t stream) {
+    prof_cuda__stream *s = prof_cuda__stream_of(context, stream);
+    if (!s || s->used) return;
+    s->context = context;
+    s->stream = stream;
+    s->device = device;
+    s->used = true;
+    prof_cuda__stream_used(device, context, PROF_CUDA__ANY_STREAM);
+}
+
+PROF_CUDA__FN void prof_cuda__take_kernel(const void *record, const struct prof_cuda__kind *k) {
+    prof_cuda__kernel *kernel = (prof_cuda__kernel *)prof_cuda__keep(record, k, 0);
+    if (!kernel) return;
+    kernel->name = prof_cuda__name(kernel->name);
+    prof_cuda__stream_used(kernel->device, kernel->context, kernel->stream);
 }
 
 /* Flags of a marker: 1 a mark, 2 a begin, 4 an end. */
-PROF_CUDA__FN void prof_cuda__take_marker(const prof_cuda__marker *m) {
-    prof_cuda__detail d;
-    prof_cuda__detail_open(&d, PROF_CUDA__MARKER, 0, 0, 0);
-    d.name = prof_store_name(prof_cuda__.store, m->name);
-    d.u.more.thread = prof_store_thread(prof_cuda__.store, m->thread);
-    prof_cuda__keep(&d, m->flags & 4 ? PROF_STORE_END : m->flags & 2 ? PROF_STORE_RUNNING : 0,
-                    m->time, m->time, m->id);
+PROF_CUDA__FN void prof_cuda__take_marker(const prof_cuda__marker *m,
+                                          const struct prof_cuda__kind *k) {
+    uint32_t flags = m->flags & 4 ? PROF_CUDA__END : m->flags & 2 ? PROF_CUDA__RUNNING : 0;
+    prof_cuda__marker *kept = (prof_cuda__marker *)prof_cuda__keep(m, k, flags);
+    if (kept) kept->name = prof_cuda__name(kept->name);
 }
 
-PROF_CUDA__FN void prof_cuda__take(const void *r, uint32_t kind, size_t room) {
+PROF_CUDA__FN bool prof_cuda__is_muted(const void *record, uint32_t kind) {
+    bool runtime = kind == PROF_CUDA__RUNTIME_CALL;
+    uint32_t cbid = ((const prof_cuda__call *)record)->cbid;
+    if (kind == PROF_CUDA__EXTERNAL)
+        return ((const prof_cuda__external *)record)->external_kind != PROF_CUDA__OUR_IDS;
+    return (runtime || kind == PROF_CUDA__DRIVER_CALL) && cbid < PROF_CUDA__CBIDS &&
+           prof_cuda__.dull[runtime][cbid];
+}
+
+PROF_CUDA__FN void prof_cuda__take(const void *r, const struct prof_cuda__kind *k, size_t room) {
     struct prof_cuda__all *g = &prof_cuda__;
-    switch (kind) {
-    case PROF_CUDA__SERIAL_KERNEL:
-    case PROF_CUDA__KERNEL: prof_cuda__take_kernel((const prof_cuda__kernel *)r); break;
-    case PROF_CUDA__MEMCPY: prof_cuda__take_memcpy((const prof_cuda__memcpy *)r); break;
-    case PROF_CUDA__MEMCPY_PEER: prof_cuda__take_peer((const prof_cuda__peer *)r); break;
-    case PROF_CUDA__MEMSET: prof_cuda__take_memset((const prof_cuda__memset *)r); break;
-    case PROF_CUDA__RUNTIME_CALL:
-    case PROF_CUDA__DRIVER_CALL: prof_cuda__take_call((const prof_cuda__call *)r); break;
-    case PROF_CUDA__SYNCHRONIZATION: prof_cuda__take_sync((const prof_cuda__sync *)r); break;
-    case PROF_CUDA__CUDA_EVENT: prof_cuda__take_event((const prof_cuda__event *)r); break;
-    case PROF_CUDA__MARKER: prof_cuda__take_marker((const prof_cuda__marker *)r); break;
-    case PROF_CUDA__OVERHEAD_RECORD:
-        prof_cuda__take_overhead((const prof_cuda__overhead *)r, room);
-        break;
-    case PROF_CUDA__ALLOCATION:
-        prof_cuda__take_allocation((const prof_cuda__allocation *)r);
-        break;
-    case PROF_CUDA__EXTERNAL: {
-        const prof_cuda__external *x = (const prof_cuda__external *)r;
-        if (x->external_kind != PROF_CUDA__OUR_IDS) g->stats.muted++;
-        else (void)prof_store_keep(g->store, kind, PROF_STORE_ID, x->id, x->id, x->correlation, 0);
-        break;
+    const prof_cuda__overhead3 *o3 = (const prof_cuda__overhead3 *)r;
+    const prof_cuda__memcpy *copy = (const prof_cuda__memcpy *)r;
+    const prof_cuda__memset *fill = (const prof_cuda__memset *)r;
+    uint32_t kind = k ? k->kind : 0;
+    if (!k) {
+        g->stats.unknown++;
+        return;
     }
-    default: g->stats.unknown++;
+    if (prof_cuda__is_muted(r, kind)) {
+        g->stats.muted++;
+        return;
     }
+    if (kind == PROF_CUDA__ALLOCATION && ((const prof_cuda__allocation *)r)->bytes >> 63) {
+        g->stats.corrupt++;
+        return;
+    }
+    if (kind == PROF_CUDA__OVERHEAD_RECORD && g->stats.cupti_version >= 22 && room >= sizeof *o3)
+        free(o3->data);
+    if (kind == PROF_CUDA__MARKER) prof_cuda__take_marker((const prof_cuda__marker *)r, k);
+    else if (kind == PROF_CUDA__KERNEL || kind == PROF_CUDA__SERIAL_KERNEL)
+        prof_cuda__take_kernel(r, k);
+    else if (prof_cuda__keep(r, k, 0) == NULL) return;
+    if (kind == PROF_CUDA__MEMCPY || kind == PROF_CUDA__MEMCPY_PEER)   /* begin alike */
+        prof_cuda__stream_used(copy->device, copy->context, copy->stream);
+    if (kind == PROF_CUDA__MEMSET)
+        prof_cuda__stream_used(fill->device, fill->context, fill->stream);
 }
 
 /* The next record, if it lies in the buffer as a whole; NULL: none, or it does not. */
@@ -919,8 +982,8 @@ PROF_CUDA__FN const void *prof_cuda__next(uint8_t *buffer, const uint8_t *at, co
     if (result == PROF_CUDA__END_OF_BUFFER) return NULL;
     *size = 8;
     if (!result && p >= at && p <= end - 8 && ((uintptr_t)p & 7) == 0) {
-        uint32_t kind = (*cursor)->kind;
-        if (kind < PROF_CUDA__KINDS && prof_cuda__size_of[kind]) *size = prof_cuda__size_of[kind];
+        const struct prof_cuda__kind *k = prof_cuda__kind_of((*cursor)->kind);
+        if (k) *size = k->size;
         if (*size <= (size_t)(end - p)) return p;
     }
     g->stats.corrupt++;
@@ -936,7 +999,8 @@ PROF_CUDA__FN void prof_cuda__decode(uint8_t *buffer, size_t valid, bool lost) {
     if (valid < 8) return;
     while ((r = prof_cuda__next(buffer, at, end, &cursor, &size)) != NULL) {
         if (lost) prof_cuda__.stats.lost_overwritten++;
-        else prof_cuda__take(r, cursor->kind, (size_t)(end - (const uint8_t *)r));
+        else prof_cuda__take(r, prof_cuda__kind_of(cursor->kind),
+                             (size_t)(end - (const uint8_t *)r));
         at = (const uint8_t *)r + size;
     }
 }
@@ -995,27 +1059,13 @@ PROF_CUDA__FN bool prof_cuda__time(void *user, uint64_t *ns) {
 }
 
 PROF_CUDA__FN void prof_cuda__pair_now(void) {
+    const prof_device device = { PROF_DEVICE_CUDA, 0 };
     prof_clock_pair pair = prof_pair_clocks(prof_cuda__time, NULL);
+    if (prof_device_clock(device, pair.session_ns, pair.device_ns) != PROF_OK) return;
     prof_cuda__lock();
-    prof_store_pair(prof_cuda__.store, pair);
+    prof_cuda__.pair = pair;
     prof_cuda__unlock();
 }
-
-/* Kinds of records by what asks for them. needed: without it there is no point. */
-static const struct prof_cuda__kind { uint32_t records, kind; bool needed; } prof_cuda__kinds[] = {
-    { PROF_CUDA_KERNELS, PROF_CUDA__KERNEL, true },
-    { PROF_CUDA_COPIES, PROF_CUDA__MEMCPY, true },
-    { PROF_CUDA_COPIES, PROF_CUDA__MEMCPY_PEER, false },
-    { PROF_CUDA_COPIES, PROF_CUDA__MEMSET, true },
-    { PROF_CUDA_RUNTIME, PROF_CUDA__RUNTIME_CALL, true },
-    { PROF_CUDA_OVERHEAD, PROF_CUDA__OVERHEAD_RECORD, false },
-    { PROF_CUDA_SYNC, PROF_CUDA__SYNCHRONIZATION, false },
-    { PROF_CUDA_SYNC, PROF_CUDA__CUDA_EVENT, false },
-    { PROF_CUDA_DEVICE_MEMORY, PROF_CUDA__ALLOCATION, false },
-    { PROF_CUDA_EXTERNAL_IDS, PROF_CUDA__EXTERNAL, false },
-    { PROF_CUDA_MARKERS, PROF_CUDA__MARKER, false }
-};
-enum { PROF_CUDA__KIND_COUNT = sizeof prof_cuda__kinds / sizeof *prof_cuda__kinds };
 
 /* Driver calls one by one where CUPTI can; else all, and the decoder mutes. */
 PROF_CUDA__FN void prof_cuda__driver_calls(bool on) {
@@ -1088,6 +1138,19 @@ PROF_CUDA__FN prof_result prof_cuda__prepare(void *user) {
     return PROF_OK;                      /* ranges at least */
 }
 
+/* Forgets all records; nothing is kept until window_start tells when the window began. */
+PROF_CUDA__FN void prof_cuda__clear(void) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    g->low = g->base;
+    g->judged = g->base;
+    g->indexed = 0;
+    g->closed = false;
+    g->window_start = UINT64_MAX;
+    g->pair.device_ns = 0;
+    memset(g->kept, 0, sizeof g->kept);
+    memset(g->streams, 0, sizeof g->streams);
+}
+
 PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
     prof_result result = prof_cuda__prepare(user);
@@ -1099,7 +1162,7 @@ PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
     memset(&g->stats, 0, sizeof g->stats);
     g->stats.cupti_version = version;
     g->stats.buffers_most = g->out;
-    prof_store_clear(g->store);
+    prof_cuda__clear();
     prof_cuda__unlock();
     if (g->fallback) {
         PROF_CUDA__STORE(g->state, PROF_CUDA_ACTIVE_EVENTS);
@@ -1110,7 +1173,7 @@ PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
     prof_cuda__pair_now();
     (void)(g->cupti.time)(&now);
     prof_cuda__lock();
-    prof_store_begin(g->store, now);
+    g->window_start = now;
     prof_cuda__unlock();
     PROF_CUDA__STORE(g->state, PROF_CUDA_ACTIVE_CUPTI);
     return PROF_OK;
@@ -1140,7 +1203,7 @@ PROF_CUDA__FN void prof_cuda__flush(void *user) {
     int64_t last;
     prof_cuda__thread_ends(user);
     prof_cuda__lock();
-    last = prof_store_paired_ns(g->store);
+    last = g->pair.session_ns;
     prof_cuda__unlock();
     if (last < prof_now() - 1000000000) prof_cuda__pair_now();
 }
@@ -1186,6 +1249,8 @@ PROF_CUDA__FN void prof_cuda__await_buffers(void) {
 }
 
 PROF_CUDA__FN void prof_cuda__ranges_read(void);
+PROF_CUDA__FN void prof_cuda__judge(void);
+PROF_CUDA__FN const char *prof_cuda__plain(const char *name, const char *none);
 PROF_CUDA__FN void prof_cuda__hand_over(void *user);
 
 PROF_CUDA__FN prof_result prof_cuda__stop(void *user) {
@@ -1215,10 +1280,8 @@ PROF_CUDA__FN prof_result prof_cuda__stop(void *user) {
     prof_cuda__unsubscribe();
     prof_cuda__lock();
     g->stats.lost_dropped += dropped;
-    memset(g->streams, 0, sizeof g->streams);
-    prof_store_judge(g->store);
     prof_cuda__unlock();
-    /* when the window goes on, or others are added to it, the store is needed again */
+    /* when the window goes on, or others are added to it, the memory is needed again */
     prof_session_info(&session);
     if (session.desc.acc_events || !(session.enabled & PROF_ACTIVITY_CUDA))
         prof_cuda__hand_over(NULL);
@@ -1232,32 +1295,22 @@ PROF_API PROF_CUDA__QUIET const char *prof_cuda_status(void) {
 
 PROF_API PROF_CUDA__QUIET prof_cuda_stats prof_cuda_get_stats(void) {
     struct prof_cuda__all *g = &prof_cuda__;
-    prof_store_stats s;
+    const uint64_t *kept = g->kept;
     prof_cuda_stats out;
-    memset(&s, 0, sizeof s);
     prof_cuda__lock();
+    if (PROF_CUDA__LOAD(g->state) == PROF_CUDA_READY) prof_cuda__judge();
     out = g->stats;
     out.state = PROF_CUDA__LOAD(g->state);
     out.buffers = g->buffer_count;
-    if (g->store) s = prof_store_get_stats(g->store);
+    out.kernels = kept[PROF_CUDA__KERNEL];
+    out.copies = kept[PROF_CUDA__MEMCPY] + kept[PROF_CUDA__MEMCPY_PEER] + kept[PROF_CUDA__MEMSET];
+    out.calls = kept[PROF_CUDA__RUNTIME_CALL] + kept[PROF_CUDA__DRIVER_CALL];
+    for (int i = 0; i < PROF_CUDA__KINDS; i++) out.other += kept[i];
+    out.bytes_total = (size_t)(g->end - g->base);
+    out.bytes_used = (size_t)(g->low - g->base) + g->indexed * sizeof(uint64_t);
     prof_cuda__unlock();
-    out.kernels = s.kept[PROF_CUDA__KERNEL];
-    out.copies = s.kept[PROF_CUDA__MEMCPY] + s.kept[PROF_CUDA__MEMCPY_PEER] +
-                 s.kept[PROF_CUDA__MEMSET];
-    out.calls = s.kept[PROF_CUDA__RUNTIME_CALL] + s.kept[PROF_CUDA__DRIVER_CALL];
-    for (int i = 0; i < PROF_STORE_KINDS; i++) out.other += s.kept[i];
     out.other -= out.kernels + out.copies + out.calls;
-    out.lost_full = s.lost_full;
     out.lost = out.lost_dropped + out.lost_full + out.lost_overwritten;
-    out.corrupt += s.odd_time;
-    out.outside = s.outside;
-    out.no_time = s.no_time;
-    out.wrong_clock = s.wrong_clock;
-    out.unfinished = s.unfinished;
-    out.no_launch = s.no_launch;
-    out.names_lost = s.names_lost;
-    out.bytes_total = s.bytes_total;
-    out.bytes_used = s.bytes_used;
     return out;
 }
 
@@ -1304,7 +1357,7 @@ PROF_CUDA__FN bool prof_cuda__range_open(prof_cuda__range *r, const char *name, 
     if ((g->driver.event_create)(&r->begin, 0) != 0) return false;
     r->device = device;
     r->stream = stream;
-    r->name = prof_store_name(g->store, name ? name : "(null)");
+    r->name = prof_cuda__name(name);
     r->thread = prof_thread_id();
     r->launch_ns = prof_now();
     r->ended = false;
@@ -1361,7 +1414,7 @@ PROF_CUDA__FN void prof_cuda__ranges_read(void) {
         if (r->ended && (g->driver.event_wait)(r->end) == 0 &&
             prof_cuda__elapsed_ns(g->base_event[r->device], r->begin, &start) &&
             prof_cuda__elapsed_ns(r->begin, r->end, &duration) && duration > 0) {
-            e.name = prof_store_text(g->store, r->name);
+            e.name = prof_cuda__plain(r->name, "(null)");
             e.start_ns = g->base_ns[r->device] + start;
             e.end_ns = e.start_ns + duration;
             e.device_type = PROF_DEVICE_CUDA;
@@ -1387,34 +1440,136 @@ PROF_CUDA__FN void prof_cuda__ranges_read(void) {
 
 /* ---- @EVENTS: what was kept, as events of the session ---- */
 
-PROF_CUDA__FN const prof_cuda__detail *prof_cuda__detail_at(uint32_t number) {
-    return (const prof_cuda__detail *)prof_store_detail_at(prof_cuda__.store, number);
+/* ---- calls, ids and ends by correlation ---- */
+
+#define PROF_CUDA__MARKS (PROF_CUDA__CALL | PROF_CUDA__ID)
+
+PROF_CUDA__FN uint32_t prof_cuda__kind_at(const void *record) {
+    return ((const prof_cuda__any *)record)->kind;
 }
 
-/* Some work on a context's stream, or on any of it; NULL: there is none. */
-PROF_CUDA__FN const prof_cuda__detail *prof_cuda__work_on(uint32_t context, uint32_t stream) {
-    uint32_t place = ((context * 31 + stream) * 2654435761u >> 16) % PROF_CUDA__STREAMS;
-    prof_cuda__stream *s = prof_cuda__.streams + place;
-    const prof_cuda__detail *d;
-    if (s->asked && s->context == context && s->stream == stream) return s->work;
-    s->asked = true;
-    s->context = context;
-    s->stream = stream;
-    for (uint32_t i = 0; (d = prof_cuda__detail_at(i)) != NULL; i++)
-        if (PROF_CUDA__WORK_KINDS >> d->kind & 1 && d->context == context &&
-            (stream == PROF_CUDA__ANY_STREAM || d->stream == stream)) break;
-    return s->work = d;
+/* What others find a record by: that it is a call, an id, an end; 0: nothing. */
+PROF_CUDA__FN uint32_t prof_cuda__mark_of(const void *record) {
+    uint32_t kind = prof_cuda__kind_at(record);
+    if (kind & (PROF_CUDA__LEFT_OUT | PROF_CUDA__END)) return kind & PROF_CUDA__END;
+    return prof_cuda__kind_of(kind & 0xffff)->what & PROF_CUDA__MARKS;
+}
+
+/* The record after this one; a round of all: from base, to low. */
+PROF_CUDA__FN const char *prof_cuda__after(const char *record) {
+    return record + PROF_CUDA__ROUND_UP(
+                        prof_cuda__kind_of(prof_cuda__kind_at(record) & 0xffff)->size, 8u);
+}
+
+/* The place of a mark's correlation: a record's offset / 8, + 1; 0: there is none. */
+PROF_CUDA__FN uint32_t *prof_cuda__place(uint32_t mark, uint32_t correlation) {
+    const struct prof_cuda__all *g = &prof_cuda__;
+    uint32_t i = (uint32_t)((uint64_t)((correlation ^ mark << 24) * 2654435761u) * g->places >> 32);
+    for (; g->index[i]; i = i + 1 == g->places ? 0 : i + 1) {
+        const char *r = g->base + (g->index[i] - 1) * (size_t)8;
+        const struct prof_cuda__kind *k = prof_cuda__kind_of(prof_cuda__kind_at(r) & 0xffff);
+        if (prof_cuda__correlation(r, k) == correlation && prof_cuda__mark_of(r) == mark) break;
+    }
+    return g->index + i;
+}
+
+/* The record with this mark that has r's correlation; NULL: none. */
+PROF_CUDA__FN const void *prof_cuda__match(uint32_t mark, const void *r) {
+    uint32_t correlation =
+        prof_cuda__correlation(r, prof_cuda__kind_of(prof_cuda__kind_at(r) & 0xffff));
+    uint32_t at = correlation || mark == PROF_CUDA__END ? *prof_cuda__place(mark, correlation) : 0;
+    return at ? prof_cuda__.base + (at - 1) * (size_t)8 : NULL;
+}
+
+/* Makes the index behind the records. An outer call stands for the one in it. */
+PROF_CUDA__FN void prof_cuda__index_all(void) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    uint32_t n = 0;
+    for (const char *r = g->base; r < g->low; r = prof_cuda__after(r))
+        n += prof_cuda__mark_of(r) != 0;
+    g->index = (uint32_t *)(void *)g->low;
+    g->places = 2 * n + 1;
+    memset(g->index, 0, g->places * sizeof *g->index);
+    for (const char *r = g->base; r < g->low; r = prof_cuda__after(r)) {
+        const struct prof_cuda__kind *k = prof_cuda__kind_of(prof_cuda__kind_at(r) & 0xffff);
+        uint32_t mark = prof_cuda__mark_of(r), *place;
+        if (!mark) continue;
+        place = prof_cuda__place(mark, prof_cuda__correlation(r, k));
+        if (!*place || mark != PROF_CUDA__CALL || !(k->what & PROF_CUDA__INNER))
+            *place = (uint32_t)((r - g->base) / 8) + 1;
+    }
+}
+
+/* ---- what is the session's ---- */
+
+PROF_CUDA__FN void prof_cuda__leave(char *record) {
+    prof_cuda__any *any = (prof_cuda__any *)(void *)record;
+    const struct prof_cuda__kind *k = prof_cuda__kind_of(any->kind & 0xffff);
+    if (any->kind & PROF_CUDA__LEFT_OUT) return;
+    if (k->what & PROF_CUDA__WORK && any->kind & PROF_CUDA__RUNNING) prof_cuda__.stats.unfinished--;
+    any->kind |= PROF_CUDA__LEFT_OUT;
+}
+
+/* Leaves out a record without a time, or with one far outside the session: some records may be by
+   another clock. */
+PROF_CUDA__FN void prof_cuda__judge_time(char *record, const struct prof_cuda__kind *k) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    const uint64_t second = 1000000000;
+    uint64_t start = prof_cuda__u64(record, k->start), end = prof_cuda__u64(record, k->end);
+    if (k->what & PROF_CUDA__TIMELESS) return;
+    if (!start) g->stats.no_time++;
+    else if (g->pair.device_ns && (start + second < g->window_start ||
+                                   PROF_CUDA__MAX(start, end) > g->pair.device_ns + second))
+        g->stats.wrong_clock++;
+    else return;
+    prof_cuda__leave(record);
+}
+
+/* Work without its call: if it began before the session it is not the session's. */
+PROF_CUDA__FN void prof_cuda__judge_work(char *record, const struct prof_cuda__kind *k) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    uint64_t start = prof_cuda__u64(record, k->start);
+    if (!start || start >= g->window_start) {
+        g->stats.no_launch++;
+        return;
+    }
+    if (prof_cuda__kind_at(record) & PROF_CUDA__LEFT_OUT) g->stats.wrong_clock--;
+    prof_cuda__leave(record);
+    g->kept[k->kind]--;
+    g->stats.outside++;
 }
 
 /* Streams that only wait say nothing: Kineto leaves them out, too. */
-PROF_CUDA__FN bool prof_cuda__leave(void *user, const prof_store_record *r) {
-    const prof_cuda__detail *d =
-        r->kind == PROF_CUDA__SYNCHRONIZATION ? prof_cuda__detail_at(r->detail) : NULL;
-    bool idle = d && d->u.more.type == 2 && !prof_cuda__work_on(d->context, d->stream);
-    (void)user;
-    prof_cuda__.stats.muted += idle;
-    return idle;
+PROF_CUDA__FN bool prof_cuda__is_idle(const void *record) {
+    const prof_cuda__sync *sync = (const prof_cuda__sync *)record;
+    const prof_cuda__stream *s;
+    if (prof_cuda__kind_at(record) != PROF_CUDA__SYNCHRONIZATION || sync->type != 2) return false;
+    s = prof_cuda__stream_of(sync->context, sync->stream);
+    return s && !s->used;
 }
+
+/* Checks the records that came since the last time. Under the lock. */
+PROF_CUDA__FN void prof_cuda__judge(void) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    char *first = g->base + (g->judged - g->base), *r;
+    if (g->closed || first == g->low) return;
+    for (r = first; r < g->low; r += prof_cuda__after(r) - r)
+        prof_cuda__judge_time(r, prof_cuda__kind_of(prof_cuda__kind_at(r) & 0xffff));
+    prof_cuda__index_all();
+    for (r = first; r < g->low; r += prof_cuda__after(r) - r) {
+        const struct prof_cuda__kind *k = prof_cuda__kind_of(prof_cuda__kind_at(r) & 0xffff);
+        if (k->what & PROF_CUDA__WORK &&
+            !*prof_cuda__place(PROF_CUDA__CALL, prof_cuda__correlation(r, k)))
+            prof_cuda__judge_work(r, k);
+        if (!prof_cuda__is_idle(r)) continue;
+        prof_cuda__leave(r);
+        g->kept[k->kind]--;
+        g->stats.muted++;
+    }
+    g->judged = g->low;
+}
+
+/* ---- texts ---- */
 
 /* Text that is being put together; what does not fit is cut off. */
 typedef struct prof_cuda__line { char *p, *end; } prof_cuda__line;
@@ -1452,11 +1607,11 @@ PROF_CUDA__FN void prof_cuda__ratio(prof_cuda__line *l, const char *name, uint64
 PROF_CUDA__FN const prof_cuda_device *prof_cuda__device_at(uint32_t id);
 
 /* Blocks of a kernel that fit on a multiprocessor: by threads, registers, shared memory. */
-PROF_CUDA__FN uint32_t prof_cuda__blocks_fit(const prof_cuda_device *v, const prof_cuda__detail *d,
+PROF_CUDA__FN uint32_t prof_cuda__blocks_fit(const prof_cuda_device *v, const prof_cuda__shape *d,
                                              uint32_t threads) {
     uint32_t warps = (threads + 31) / 32, fit = (uint32_t)v->max_threads_per_sm / 32 / warps;
-    uint32_t per_warp = PROF_CUDA__ROUND_UP(d->u.launch.registers * 32, 256);
-    uint32_t shared = d->u.launch.shared + (v->compute_major >= 8 ? 1024 : 0);
+    uint32_t per_warp = PROF_CUDA__ROUND_UP(d->registers * 32, 256);
+    uint32_t shared = d->shared + (v->compute_major >= 8 ? 1024 : 0);
     if (v->max_blocks_per_sm) fit = PROF_CUDA__MIN(fit, (uint32_t)v->max_blocks_per_sm);
     if (per_warp)                        /* registers are dealt to warps in fours */
         fit = PROF_CUDA__MIN(fit, (uint32_t)v->registers_per_sm / per_warp / 4 * 4 / warps);
@@ -1467,9 +1622,9 @@ PROF_CUDA__FN uint32_t prof_cuda__blocks_fit(const prof_cuda_device *v, const pr
 
 /* How much of the GPU a launch can keep busy. As Kineto's figures of these names, but above 48 KiB
    of shared memory, where Kineto tells 0 and this the real value. */
-PROF_CUDA__FN void prof_cuda__put_occupancy(prof_cuda__line *l, const prof_cuda__detail *d) {
+PROF_CUDA__FN void prof_cuda__put_occupancy(prof_cuda__line *l, const prof_cuda__shape *d) {
     const prof_cuda_device *v = prof_cuda__device_at(d->device);
-    const uint32_t *g = d->u.launch.grid, *b = d->u.launch.block;
+    const uint32_t *g = d->grid, *b = d->block;
     uint64_t blocks = (uint64_t)g[0] * g[1] * g[2], threads = (uint64_t)b[0] * b[1] * b[2];
     uint64_t fit, share;
     if (!v || v->sm_count < 1 || v->max_threads_per_sm < 1 || !threads || threads > 4096) return;
@@ -1482,33 +1637,53 @@ PROF_CUDA__FN void prof_cuda__put_occupancy(prof_cuda__line *l, const prof_cuda_
                           ((uint64_t)v->sm_count * (uint64_t)v->max_threads_per_sm));
 }
 
-PROF_CUDA__FN void prof_cuda__kernel_json(prof_cuda__line *l, const prof_cuda__detail *d) {
-    const uint32_t *g = d->u.launch.grid, *b = d->u.launch.block;
+PROF_CUDA__FN void prof_cuda__kernel_json(prof_cuda__line *l, const prof_cuda__shape *d) {
+    const uint32_t *g = d->grid, *b = d->block;
     PROF_CUDA__PUT(l, "\"queued\":0,\"device\":%u,\"context\":%u,\"stream\":%u",
                    (unsigned)d->device, (unsigned)d->context, (unsigned)d->stream);
     PROF_CUDA__PUT(l, ",\"registers per thread\":%u,\"shared memory\":%u",
-                   (unsigned)d->u.launch.registers, (unsigned)d->u.launch.shared);
+                   (unsigned)d->registers, (unsigned)d->shared);
     PROF_CUDA__PUT(l, ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u]", (unsigned)g[0],
                    (unsigned)g[1], (unsigned)g[2], (unsigned)b[0], (unsigned)b[1], (unsigned)b[2]);
     prof_cuda__put_occupancy(l, d);
     prof_cuda__member(l, "graph id", d->graph);
-    prof_cuda__member(l, "graph node id", d->node_or_bytes);
+    prof_cuda__member(l, "graph node id", d->node);
 }
 
-PROF_CUDA__FN void prof_cuda__copy_json(prof_cuda__line *l, const prof_store_record *r,
-                                        const prof_cuda__detail *d) {
-    uint64_t ns = (uint64_t)r->duration_high << 32 | r->duration;
-    const uint32_t *from = d->u.copy.from, *to = d->u.copy.to;
-    PROF_CUDA__PUT(l, "\"device\":%u,\"context\":%u,\"stream\":%u", (unsigned)d->device,
-                   (unsigned)d->context, (unsigned)d->stream);
-    if (d->kind == PROF_CUDA__MEMCPY_PEER)
+/* Copies and fills: the three kinds as one. */
+PROF_CUDA__FN prof_cuda__peer prof_cuda__copied(const void *record) {
+    prof_cuda__peer p;
+    memset(&p, 0, sizeof p);
+    if (prof_cuda__kind_of(prof_cuda__kind_at(record) & 0xffff)->kind == PROF_CUDA__MEMSET) {
+        const prof_cuda__memset *m = (const prof_cuda__memset *)record;
+        p.bytes = m->bytes;
+        p.start = m->start;
+        p.end = m->end;
+        p.device = m->device;
+        p.context = m->context;
+        p.stream = m->stream;
+        p.target_kind = (uint8_t)m->memory_kind;
+    } else if ((prof_cuda__kind_at(record) & 0xffff) == PROF_CUDA__MEMCPY) {
+        memcpy(&p, record, offsetof(prof_cuda__memcpy, correlation));   /* they begin alike */
+    } else {
+        memcpy(&p, record, sizeof p);
+    }
+    p.kind = prof_cuda__kind_at(record);
+    return p;
+}
+
+PROF_CUDA__FN void prof_cuda__copy_json(prof_cuda__line *l, const prof_cuda__peer *p) {
+    PROF_CUDA__PUT(l, "\"device\":%u,\"context\":%u,\"stream\":%u", (unsigned)p->device,
+                   (unsigned)p->context, (unsigned)p->stream);
+    if ((p->kind & 0xffff) == PROF_CUDA__MEMCPY_PEER)
         PROF_CUDA__PUT(l, ",\"fromDevice\":%u,\"inDevice\":%u,\"toDevice\":%u,\"fromContext\":%u"
-                          ",\"inContext\":%u,\"toContext\":%u", (unsigned)from[0],
-                       (unsigned)d->device, (unsigned)to[0], (unsigned)from[1],
-                       (unsigned)d->context, (unsigned)to[1]);
-    prof_cuda__member(l, "bytes", d->node_or_bytes);
-    if (ns && !(r->flags & PROF_STORE_RUNNING))
-        prof_cuda__ratio(l, "memory bandwidth (GB/s)", d->node_or_bytes, ns, 15);
+                          ",\"inContext\":%u,\"toContext\":%u", (unsigned)p->source_device,
+                       (unsigned)p->device, (unsigned)p->target_device,
+                       (unsigned)p->source_context, (unsigned)p->context,
+                       (unsigned)p->target_context);
+    prof_cuda__member(l, "bytes", p->bytes);
+    if (p->end > p->start && !(p->kind & PROF_CUDA__RUNNING))
+        prof_cuda__ratio(l, "memory bandwidth (GB/s)", p->bytes, p->end - p->start, 15);
     else PROF_CUDA__PUT(l, ",\"memory bandwidth (GB/s)\":\"N/A\"");
 }
 
@@ -1521,25 +1696,24 @@ static const char *const prof_cuda__memory_kinds[] = {
     "Managed Static" };
 
 /* "Memcpy HtoD (Pageable -> Device)" */
-PROF_CUDA__FN void prof_cuda__copy_name(char *name, const prof_cuda__detail *d) {
+PROF_CUDA__FN void prof_cuda__copy_name(char *name, const prof_cuda__peer *p) {
     static const char *const ways[] = { "Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD",
                                         "DtoA", "DtoD", "HtoH", "PtoP" };
-    uint32_t kinds = d->u.copy.kinds;
-    const char *to = prof_cuda__list(prof_cuda__memory_kinds, 8, kinds & 255);
-    const char *from = prof_cuda__list(prof_cuda__memory_kinds, 8, kinds >> 8 & 255);
-    if (d->kind == PROF_CUDA__MEMSET)
-        (void)prof_format_text(name, PROF_STORE_NAME, "Memset (%s)", to);
+    const char *to = prof_cuda__list(prof_cuda__memory_kinds, 8, p->target_kind);
+    const char *from = prof_cuda__list(prof_cuda__memory_kinds, 8, p->source_kind);
+    if ((p->kind & 0xffff) == PROF_CUDA__MEMSET)
+        (void)prof_format_text(name, PROF_CUDA__NAME, "Memset (%s)", to);
     else
-        (void)prof_format_text(name, PROF_STORE_NAME, "Memcpy %s (%s -> %s)",
-                               prof_cuda__list(ways, 11, kinds >> 16), from, to);
+        (void)prof_format_text(name, PROF_CUDA__NAME, "Memcpy %s (%s -> %s)",
+                               prof_cuda__list(ways, 11, p->copy_kind), from, to);
 }
 
 /* By the C++ library's own function where there is one. Its result is malloc'ed by it; that is once
    for each distinct name. */
 #if defined(_WIN32)
-#  define prof_cuda__demangle NULL
+#  define prof_cuda__demangle(name, buf, size) ((void)(name), (void)(buf), (void)(size), false)
 #else
-PROF_CUDA__FN bool prof_cuda__demangle(void *user, const char *name, char *buf, size_t size) {
+PROF_CUDA__FN bool prof_cuda__demangle(const char *name, char *buf, size_t size) {
     typedef char *(*demangle_fn)(const char *, char *, size_t *, int *);
     static demangle_fn demangle;
     static bool tried;
@@ -1554,10 +1728,25 @@ PROF_CUDA__FN bool prof_cuda__demangle(void *user, const char *name, char *buf, 
     text = demangle ? demangle(name, NULL, NULL, NULL) : NULL;
     if (text) (void)prof_format_text(buf, size, "%s", text);
     free(text);
-    (void)user;
     return text != NULL;
 }
 #endif
+
+/* A name that was copied, demangled; none: where there is no name. */
+PROF_CUDA__FN const char *prof_cuda__plain(const char *name, const char *none) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    size_t i;
+    if (!name || name[0] != '_' || name[1] != 'Z') return name ? name : none;
+    i = (size_t)(name - g->text) % 1024;
+    if (g->plain[i].from != name) {
+        char plain[4096];
+        const char *to = prof_cuda__demangle(name, plain, sizeof plain) ? prof_cuda__copy(plain)
+                                                                        : NULL;
+        g->plain[i].from = name;
+        g->plain[i].to = to ? to : name;
+    }
+    return g->plain[i].to;
+}
 
 /* "cudaLaunchKernel_ptsz" of CUPTI's "cudaLaunchKernel_ptsz_v7000"; a "_v2" is the call's own. */
 PROF_CUDA__FN const char *prof_cuda__call_name(bool runtime, uint32_t cbid, char *text) {
@@ -1566,7 +1755,7 @@ PROF_CUDA__FN const char *prof_cuda__call_name(bool runtime, uint32_t cbid, char
     if (cbid >= PROF_CUDA__CBIDS ||
         (prof_cuda__.cupti.callback_name)(runtime ? 2 : 1, cbid, &name) != 0 || !name)
         return runtime ? "cuda call" : "driver call";
-    end = text + prof_format_text(text, PROF_STORE_NAME, "%s", name);
+    end = text + prof_format_text(text, PROF_CUDA__NAME, "%s", name);
     for (tail = end; tail > text && tail[-1] >= '0' && tail[-1] <= '9';) tail--;
     if (runtime && end - tail >= 4 && tail - text > 2 && memcmp(tail - 2, "_v", 2) == 0)
         tail[-2] = 0;
@@ -1575,29 +1764,98 @@ PROF_CUDA__FN const char *prof_cuda__call_name(bool runtime, uint32_t cbid, char
 
 /* ---- one event at a time ---- */
 
-PROF_CUDA__FN void prof_cuda__work_event(const prof_store_record *r, prof_event *e, prof_extra *x,
-                                         prof_cuda__line *l, char *name) {
-    const prof_cuda__detail *d = prof_cuda__detail_at(r->detail);
-    x->activity_type = d->kind == PROF_CUDA__KERNEL ? "kernel"
-                     : d->kind == PROF_CUDA__MEMSET ? "gpu_memset" : "gpu_memcpy";
-    e->name = name;
-    if (d->kind != PROF_CUDA__KERNEL) {
-        prof_cuda__copy_name(name, d);
-        prof_cuda__copy_json(l, r, d);
-        return;
+/* The session's index of a thread. Ids are often consecutive. */
+PROF_CUDA__FN uint32_t prof_cuda__thread(uint32_t id) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    uint32_t i = id % 256, index;
+    if (!g->threads[i].index || g->threads[i].id != id) {
+        index = id ? prof_submit_os_thread(id, NULL) : prof_submit_thread(0, "other threads");
+        g->threads[i].id = id;
+        g->threads[i].index = index + 1;
     }
-    e->name = d->name ? prof_store_text(prof_cuda__.store, d->name) : "(unknown kernel)";
-    if (l->p) prof_cuda__kernel_json(l, d);
+    return g->threads[i].index ? g->threads[i].index - 1 : 0;
 }
 
-PROF_CUDA__FN void prof_cuda__overhead_event(const prof_store_record *r, prof_event *e,
+/* A time of CUPTI's on the session's clock. */
+PROF_CUDA__FN int64_t prof_cuda__ns(uint64_t t) {
+    const prof_device device = { PROF_DEVICE_CUDA, 0 };
+    return t && prof_cuda__.pair.device_ns ? prof_device_ns(device, t) : 0;
+}
+
+/* Keeps a text that many events have; NULL: no room. */
+PROF_CUDA__FN const char *prof_cuda__share(const char *text) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    size_t size = strlen(text) + 1;
+    char *to = g->shared;
+    if (!to || (size_t)(g->end - to) < size) return NULL;
+    memcpy(to, text, size);
+    g->shared += size;
+    return to;
+}
+
+/* Gives an event a text for arguments that others have, too, or its own where *place has none and
+   it cannot be kept. */
+PROF_CUDA__FN void prof_cuda__give(prof_extra *x, const char **place, char *args) {
+    if (!*place) *place = prof_cuda__share(args);
+    x->metadata_json = *place ? *place : args;
+    if (*place) x->has |= PROF_HAS_KEPT_TEXT;
+}
+
+PROF_CUDA__FN void prof_cuda__call_event(const prof_cuda__call *c, prof_event *e, prof_extra *x,
+                                         prof_cuda__line *l, char *name) {
+    bool runtime = (c->kind & 0xffff) == PROF_CUDA__RUNTIME_CALL;
+    const char *none = NULL, **place = &none;
+    e->thread = prof_cuda__thread(c->thread);
+    e->name = prof_cuda__call_name(runtime, c->cbid, name);
+    x->has = PROF_HAS_ID;
+    x->id = (int64_t)c->correlation;
+    x->activity_type = runtime ? "cuda_runtime" : "cuda_driver";
+    PROF_CUDA__PUT(l, "\"cbid\":%u", (unsigned)c->cbid);
+    if (c->cbid < PROF_CUDA__CBIDS) place = &prof_cuda__.call_texts[runtime][c->cbid];
+    prof_cuda__give(x, place, l->end - PROF_CUDA__ARGS);
+}
+
+PROF_CUDA__FN void prof_cuda__kernel_event(const prof_cuda__kernel *k, prof_event *e,
+                                           prof_extra *x, prof_cuda__line *l) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    prof_cuda__shaped own, *at = &own;
+    prof_cuda__shape d;
+    uint32_t words[sizeof d / 4], h = 0;
+    memset(&d, 0, sizeof d);
+    memset(&own, 0, sizeof own);
+    d.device = k->device;
+    d.context = k->context;
+    d.stream = k->stream;
+    d.graph = k->graph;
+    d.node = k->graph_node;
+    for (int i = 0; i < 3; i++) {
+        d.grid[i] = (uint32_t)k->grid[i];
+        d.block[i] = (uint32_t)k->block[i];
+    }
+    d.registers = k->registers;
+    d.shared = (uint32_t)k->static_shared + (uint32_t)k->dynamic_shared;
+    memcpy(words, &d, sizeof words);
+    for (size_t i = 0; i < sizeof d / 4; i++) h = (h ^ words[i]) * 16777619u;
+    if (g->shapes) at = g->shapes + (h ^ h >> 16) % PROF_CUDA__SHAPES;
+    if (!at->text || memcmp(&at->shape, &d, sizeof d) != 0) {
+        at->shape = d;
+        at->text = NULL;
+        prof_cuda__kernel_json(l, &d);
+    }
+    e->name = prof_cuda__plain(k->name, "(unknown kernel)");
+    x->activity_type = "kernel";
+    prof_cuda__give(x, &at->text, l->end - PROF_CUDA__ARGS);
+}
+
+PROF_CUDA__FN void prof_cuda__overhead_event(const prof_cuda__overhead *o, prof_event *e,
                                              prof_extra *x) {
     static const char *const names[] = { "Unknown", "Buffer Flush", "Instrumentation", "Resource",
         "Runtime Triggered Module Loading", "Lazy Function Loading", "Command Buffer Full",
         "Activity Buffer Request", "UVM Activity Init" };
     struct prof_cuda__all *g = &prof_cuda__;
     x->activity_type = "overhead";
-    e->name = r->detail == 1 ? "Driver Compiler" : prof_cuda__list(names, 9, r->detail >> 16);
+    e->name = o->overhead_kind == 1 ? "Driver Compiler"
+                                    : prof_cuda__list(names, 9, o->overhead_kind >> 16);
     if (g->overhead_thread == PROF_NONE)
         g->overhead_thread = prof_submit_thread(0, "CUPTI Overhead");
     e->thread = g->overhead_thread == PROF_NONE ? 0 : g->overhead_thread;
@@ -1605,123 +1863,230 @@ PROF_CUDA__FN void prof_cuda__overhead_event(const prof_store_record *r, prof_ev
 
 /* Orders records of CUDA events by (event, context, call). */
 PROF_CUDA__FN int prof_cuda__event_order(const void *a, const void *b) {
-    const prof_store_record *x = prof_store_record_at(prof_cuda__.store, *(const uint32_t *)a);
-    const prof_store_record *y = prof_store_record_at(prof_cuda__.store, *(const uint32_t *)b);
-    if (x->start != y->start) return x->start < y->start ? -1 : 1;
+    const prof_cuda__event *x, *y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    if (x->event != y->event) return x->event < y->event ? -1 : 1;
+    if (x->context != y->context) return x->context < y->context ? -1 : 1;
     return x->correlation < y->correlation ? -1 : x->correlation > y->correlation;
 }
 
-PROF_CUDA__FN void prof_cuda__begin(void *user) {
+/* Lists them behind the index; each has room there. */
+PROF_CUDA__FN void prof_cuda__recorded_list(void) {
     struct prof_cuda__all *g = &prof_cuda__;
-    const prof_store_record *r;
-    uint32_t n = 0;
-    (void)user;
-    g->overhead_thread = PROF_NONE;
+    g->recorded = (const prof_cuda__event **)(void *)g->shared;
     g->recorded_count = 0;
-    for (uint32_t i = 0; (r = prof_store_record_at(g->store, i)) != NULL; i++)
-        n += r->kind == PROF_CUDA__CUDA_EVENT;
-    g->recorded = n ? (uint32_t *)prof_store_take(g->store, n * sizeof *g->recorded) : NULL;
-    for (uint32_t i = 0; g->recorded && (r = prof_store_record_at(g->store, i)) != NULL; i++)
-        if (r->kind == PROF_CUDA__CUDA_EVENT) g->recorded[g->recorded_count++] = i;
-    if (g->recorded)
-        qsort(g->recorded, g->recorded_count, sizeof *g->recorded, prof_cuda__event_order);
+    for (const char *r = g->base; r < g->low; r = prof_cuda__after(r))
+        if (prof_cuda__kind_at(r) == PROF_CUDA__CUDA_EVENT)
+            g->recorded[g->recorded_count++] = (const prof_cuda__event *)(const void *)r;
+    g->shared += g->recorded_count * sizeof *g->recorded;
+    if (g->recorded_count)
+        qsort((void *)g->recorded, g->recorded_count, sizeof *g->recorded, prof_cuda__event_order);
 }
 
 /* The call that last recorded the event before this wait for it; NULL: none. */
-PROF_CUDA__FN const prof_store_record *prof_cuda__recorded_by(const prof_store_record *wait) {
+PROF_CUDA__FN const prof_cuda__event *prof_cuda__recorded_by(const prof_cuda__sync *wait) {
     struct prof_cuda__all *g = &prof_cuda__;
-    uint64_t key = prof_cuda__event_key(prof_cuda__detail_at(wait->detail));
-    const prof_store_record *by = NULL, *r;
+    prof_cuda__event want = { 0, wait->correlation, wait->context, 0, wait->event, 0 };
+    const prof_cuda__event *by = NULL, *key = &want;
     uint32_t low = 0, high = g->recorded_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        r = prof_store_record_at(g->store, g->recorded[middle]);
-        if (r->start < key || (r->start == key && r->correlation <= wait->correlation)) {
+        if (prof_cuda__event_order(g->recorded + middle, &key) <= 0) {
             low = middle + 1;
-            by = r;
+            by = g->recorded[middle];
         } else high = middle;
     }
-    return by && by->start == key ? by : NULL;
+    return by && by->event == wait->event && by->context == wait->context ? by : NULL;
 }
 
-PROF_CUDA__FN void prof_cuda__sync_event(const prof_store_record *r, prof_event *e, prof_extra *x,
+PROF_CUDA__FN void prof_cuda__sync_event(const prof_cuda__sync *s, prof_event *e, prof_extra *x,
                                          prof_cuda__line *l) {
     static const char *const names[] = { "Unknown Sync", "Event Sync", "Stream Wait Event",
                                          "Stream Sync", "Context Sync" };
-    const prof_cuda__detail *d = prof_cuda__detail_at(r->detail);
-    const prof_cuda__detail *on = prof_cuda__work_on(d->context, PROF_CUDA__ANY_STREAM);
-    uint32_t device = on ? on->device : 0;
+    const prof_cuda__stream *on = prof_cuda__stream_of(s->context, PROF_CUDA__ANY_STREAM);
+    uint32_t device = on && on->used ? on->device : 0;
     x->activity_type = "cuda_sync";
     x->device_index = (int32_t)device;
     x->device_resource_id += PROF_ROW_SYNC;   /* waits overlap the stream's work */
-    e->name = prof_cuda__list(names, 5, d->u.more.type);
+    e->name = prof_cuda__list(names, 5, s->type);
     PROF_CUDA__PUT(l, "\"cuda_sync_kind\":\"%s\"", e->name);
-    if (d->u.more.type == 1 || d->u.more.type == 2) {
-        const prof_store_record *from = prof_cuda__recorded_by(r);
-        prof_cuda__member_or_none(l, "wait_on_stream",
-                                  from ? prof_cuda__detail_at(from->detail)->stream : UINT32_MAX);
+    if (s->type == 1 || s->type == 2) {
+        const prof_cuda__event *from = prof_cuda__recorded_by(s);
+        prof_cuda__member_or_none(l, "wait_on_stream", from ? from->stream : UINT32_MAX);
         prof_cuda__member_or_none(l, "wait_on_cuda_event_record_corr_id",
                                   from ? from->correlation : UINT32_MAX);
-        prof_cuda__member_or_none(l, "wait_on_cuda_event_id", d->u.more.event);
+        prof_cuda__member_or_none(l, "wait_on_cuda_event_id", s->event);
     }
-    prof_cuda__member_or_none(l, "stream", d->stream);
+    prof_cuda__member_or_none(l, "stream", s->stream);
     prof_cuda__member(l, "device", device);
-    prof_cuda__member(l, "context", d->context);
+    prof_cuda__member(l, "context", s->context);
 }
 
 /* Page-locked memory is the host's. A zone has what it allocated, its thread's innermost. */
-PROF_CUDA__FN void prof_cuda__allocation_told(const prof_store_record *r, const prof_event *e) {
-    const prof_cuda__detail *d = prof_cuda__detail_at(r->detail);
-    bool host = d->u.more.memory_kind == 1 || d->u.more.memory_kind == 2;
+PROF_CUDA__FN void prof_cuda__allocation_told(const prof_cuda__allocation *a,
+                                              const prof_event *e) {
+    bool host = a->memory_kind == 1 || a->memory_kind == 2;
     prof_memory_change c;
     memset(&c, 0, sizeof c);
     c.ns = e->start_ns;
-    c.address = d->u.more.address;
-    c.bytes = d->node_or_bytes;
-    c.is_free = d->u.more.type == 2;
+    c.address = a->address;
+    c.bytes = a->bytes;
+    c.is_free = a->operation == 2;
     c.device.type = host ? PROF_DEVICE_CPU : PROF_DEVICE_CUDA;
-    c.device.index = (int8_t)(host ? 0 : d->device);
+    c.device.index = (int8_t)(host ? 0 : a->device);
     c.thread = e->extra->has & PROF_HAS_LINK ? e->thread : PROF_NONE;
     (void)prof_submit_memory(&c, 1);     /* what is left out is counted there */
 }
 
-PROF_CUDA__FN void prof_cuda__marker_event(const prof_store_record *r, prof_event *e,
-                                           prof_extra *x) {
-    const prof_cuda__detail *d = prof_cuda__detail_at(r->detail);
-    x->activity_type = "user_annotation";
-    x->external_id = 0;
-    e->name = d->name ? prof_store_text(prof_cuda__.store, d->name) : "(null)";
-    e->thread = prof_store_thread_index(prof_cuda__.store, d->u.more.thread);
-    e->flags = PROF_EVENT_USER_ANNOTATION;
+/* Fills in where a record ran, which calls launch, and their thread. */
+PROF_CUDA__FN void prof_cuda__link(const void *r, uint32_t device, uint32_t stream, prof_event *e,
+                                   prof_extra *x) {
+    const prof_cuda__call *call = (const prof_cuda__call *)prof_cuda__match(PROF_CUDA__CALL, r);
+    e->device_type = PROF_DEVICE_CUDA;
+    x->has = PROF_HAS_DEVICE_INDEX;
+    x->device_index = (int32_t)device;
+    x->device_resource_id = stream == UINT32_MAX ? -1 : (int64_t)stream;
+    e->thread = prof_cuda__thread(call ? call->thread : 0);
+    if (!call) return;
+    x->has |= PROF_HAS_LINK;
+    x->linked_correlation_id = (int64_t)call->correlation;
 }
 
-PROF_CUDA__FN bool prof_cuda__event_of(void *user, const prof_store_record *r, prof_event *e,
-                                       prof_extra *x, char *args, char *name) {
-    bool runtime = r->kind == PROF_CUDA__RUNTIME_CALL;
-    prof_cuda__line l = { args, args ? args + PROF_STORE_ARGS : NULL };
-    (void)user;
-    switch (r->kind) {
+/* Durations are CUPTI's own, unless its clock runs at another rate. */
+PROF_CUDA__FN void prof_cuda__ends(const void *r, const struct prof_cuda__kind *k,
+                                   prof_event *e) {
+    const prof_cuda__marker *end = (const prof_cuda__marker *)prof_cuda__match(PROF_CUDA__END, r);
+    uint64_t start = prof_cuda__u64(r, k->start), stop = prof_cuda__u64(r, k->end);
+    int64_t length = stop > start ? (int64_t)(stop - start) : 0, off;
+    e->start_ns = prof_cuda__ns(start);
+    off = prof_cuda__ns(stop) - e->start_ns - length;
+    e->end_ns = e->start_ns + length + (off > length / 100 || -off > length / 100 + 1 ? off : 0);
+    if (prof_cuda__kind_at(r) & PROF_CUDA__RUNNING) {
+        if (k->what & PROF_CUDA__WORK) e->flags = PROF_EVENT_UNFINISHED;
+        e->end_ns = k->kind == PROF_CUDA__MARKER && end ? prof_cuda__ns(end->time)
+                                                         : prof_cuda__.pair.session_ns;
+    }
+    e->end_ns = PROF_CUDA__MAX(e->end_ns, e->start_ns);
+}
+
+/* Fills in what a kind of records has of its own. False: it becomes no event. */
+PROF_CUDA__FN bool prof_cuda__event_of(const void *r, uint32_t kind, prof_event *e, prof_extra *x,
+                                       prof_cuda__line *l, char *name) {
+    const prof_cuda__kernel *k = (const prof_cuda__kernel *)r;
+    const prof_cuda__sync *sync = (const prof_cuda__sync *)r;
+    const prof_cuda__marker *m = (const prof_cuda__marker *)r;
+    const prof_cuda__allocation *a = (const prof_cuda__allocation *)r;
+    prof_cuda__peer copy;
+    switch (kind) {
     case PROF_CUDA__RUNTIME_CALL:
     case PROF_CUDA__DRIVER_CALL:
-        x->activity_type = runtime ? "cuda_runtime" : "cuda_driver";
-        e->name = prof_cuda__call_name(runtime, r->detail & 0xffff, name);
-        if (args) PROF_CUDA__PUT(&l, "\"cbid\":%u", (unsigned)(r->detail & 0xffff));
+        prof_cuda__call_event((const prof_cuda__call *)r, e, x, l, name);
         return true;
-    case PROF_CUDA__OVERHEAD_RECORD: prof_cuda__overhead_event(r, e, x); return true;
-    case PROF_CUDA__SYNCHRONIZATION: prof_cuda__sync_event(r, e, x, &l); return true;
-    case PROF_CUDA__MARKER: prof_cuda__marker_event(r, e, x); return true;
-    case PROF_CUDA__ALLOCATION: prof_cuda__allocation_told(r, e); return false;
+    case PROF_CUDA__KERNEL:
+        prof_cuda__link(r, k->device, k->stream, e, x);
+        prof_cuda__kernel_event(k, e, x, l);
+        return true;
+    case PROF_CUDA__OVERHEAD_RECORD:
+        prof_cuda__overhead_event((const prof_cuda__overhead *)r, e, x);
+        return true;
+    case PROF_CUDA__SYNCHRONIZATION:
+        prof_cuda__link(r, 0, sync->stream, e, x);
+        prof_cuda__sync_event(sync, e, x, l);
+        return true;
+    case PROF_CUDA__MARKER:
+        x->activity_type = "user_annotation";
+        e->name = prof_cuda__plain(m->name, "(null)");
+        e->thread = prof_cuda__thread(m->thread);
+        e->flags = PROF_EVENT_USER_ANNOTATION;
+        return true;
+    case PROF_CUDA__ALLOCATION:
+        prof_cuda__link(r, a->device, a->stream, e, x);
+        prof_cuda__allocation_told(a, e);
+        return false;
     case PROF_CUDA__CUDA_EVENT: return false;
-    default: prof_cuda__work_event(r, e, x, &l, name); return true;
+    default:
+        copy = prof_cuda__copied(r);
+        prof_cuda__link(r, copy.device, copy.stream, e, x);
+        x->activity_type = kind == PROF_CUDA__MEMSET ? "gpu_memset" : "gpu_memcpy";
+        prof_cuda__copy_name(name, &copy);
+        e->name = name;
+        prof_cuda__copy_json(l, &copy);
+        return true;
     }
+}
+
+/* Hands a record to the session, if it becomes an event. Arguments of its own begin with its
+   correlation. */
+PROF_CUDA__FN void prof_cuda__hand(const char *r) {
+    const struct prof_cuda__kind *k = prof_cuda__kind_of(prof_cuda__kind_at(r) & 0xffff);
+    const prof_cuda__external *id = k->kind == PROF_CUDA__MARKER ? NULL
+        : (const prof_cuda__external *)prof_cuda__match(PROF_CUDA__ID, r);
+    char args[PROF_CUDA__ARGS + 32], name[PROF_CUDA__NAME];
+    prof_cuda__line l = { args + 32, args + sizeof args };
+    uint32_t correlation = prof_cuda__correlation(r, k);
+    prof_event e;
+    prof_extra x;
+    char head[32];
+    size_t n = 0;
+    memset(&e, 0, sizeof e);
+    memset(&x, 0, sizeof x);
+    args[32] = 0;
+    e.extra = &x;
+    prof_cuda__ends(r, k, &e);
+    if (id) x.external_id = (int64_t)id->id;
+    if (!prof_cuda__event_of(r, k->kind, &e, &x, &l, name)) return;
+    if (!x.metadata_json && args[32]) x.metadata_json = args + 32;
+    if (x.metadata_json == args + 32 && correlation &&
+        x.has & (PROF_HAS_ID | PROF_HAS_DEVICE_INDEX)) {
+        n = prof_format_text(head, sizeof head, "\"" PROF_KEY_CORRELATION "\":%u,",
+                             (unsigned)correlation);
+        x.metadata_json = (char *)memcpy(args + 32 - n, head, n);
+    }
+    (void)prof_submit(&e, 1);            /* what does not fit is counted by the session */
+}
+
+/* Opens the memory for texts that events share, behind what was made of the records. */
+PROF_CUDA__FN void prof_cuda__share_open(bool kept) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    size_t size = PROF_CUDA__SHAPES * sizeof *g->shapes;
+    memset(g->call_texts, 0, sizeof g->call_texts);
+    g->shapes = NULL;
+    if (!kept || (size_t)(g->end - g->shared) < size) {
+        g->shared = NULL;
+        return;
+    }
+    g->shapes = (prof_cuda__shaped *)memset(g->shared, 0, size);
+    g->shared += size;
+}
+
+/* Makes events of all records, once. */
+PROF_CUDA__FN void prof_cuda__submit(bool kept) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    if (!g->closed && g->low != g->base) {
+        prof_cuda__judge();
+        prof_cuda__index_all();
+        g->shared = (char *)(((uintptr_t)(g->index + g->places) + 15) & ~(uintptr_t)15);
+        g->overhead_thread = PROF_NONE;
+        memset(g->threads, 0, sizeof g->threads);
+        prof_cuda__recorded_list();
+        prof_cuda__share_open(kept);
+        for (const char *r = g->base; r < g->low; r = prof_cuda__after(r)) {
+            uint32_t kind = prof_cuda__kind_at(r), what = prof_cuda__kind_of(kind & 0xffff)->what;
+            if (kind & (PROF_CUDA__LEFT_OUT | PROF_CUDA__END) || what & PROF_CUDA__ID) continue;
+            if (what & PROF_CUDA__INNER && prof_cuda__match(PROF_CUDA__CALL, r) != (const void *)r)
+                continue;
+            prof_cuda__hand(r);
+        }
+    }
+    g->closed = true;
 }
 
 /* Hands what was kept to the session, once. user: NULL where the trace outlives it. */
 PROF_CUDA__FN void prof_cuda__hand_over(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
     prof_cuda__lock();
-    memset(g->streams, 0, sizeof g->streams);
-    if (g->store) prof_store_submit(g->store, user != NULL);
+    if (g->base) prof_cuda__submit(user != NULL);
     prof_cuda__unlock();
 }
 
@@ -1880,7 +2245,11 @@ PROF_CUDA__FN size_t prof_cuda__buffer_count(const prof_cuda_desc *d) {
     return PROF_CUDA__MAX(2u, PROF_CUDA__MIN(n, (size_t)PROF_CUDA__BUFFERS));
 }
 
-/* Bytes before the store. */
+/* Bytes of names and texts, before the records. */
+#define PROF_CUDA__RECORDS_FIXED \
+    (PROF_CUDA__TEXT + PROF_CUDA__NAMES * sizeof *prof_cuda__.names + 64)
+
+/* Bytes before these. */
 PROF_CUDA__FN size_t prof_cuda__fixed_bytes(const prof_cuda_desc *d) {
     uint32_t ranges = d->max_ranges ? d->max_ranges : 4096;
     return 64 + prof_cuda__buffer_count(d) * prof_cuda__buffer_bytes(d) +
@@ -1890,9 +2259,10 @@ PROF_CUDA__FN size_t prof_cuda__fixed_bytes(const prof_cuda_desc *d) {
 PROF_API PROF_CUDA__QUIET size_t prof_cuda_memory_size(const prof_cuda_desc *desc,
                                                        size_t launches) {
     static prof_cuda_desc usual;
-    size_t fixed = prof_cuda__fixed_bytes(desc ? desc : &usual);
-    size_t store = prof_store_memory_size(launches);
-    return store > SIZE_MAX - fixed ? SIZE_MAX : fixed + store;
+    size_t fixed = prof_cuda__fixed_bytes(desc ? desc : &usual) + PROF_CUDA__RECORDS_FIXED + 4096;
+    size_t each = PROF_CUDA__ROUND_UP(sizeof(prof_cuda__kernel), 8u) +
+                  2 * PROF_CUDA__ROUND_UP(sizeof(prof_cuda__call), 8u) + 3 * sizeof(uint64_t) + 8;
+    return launches > (SIZE_MAX - fixed) / each ? SIZE_MAX : fixed + launches * each;
 }
 
 /* The built-in block is used from behind the last buffer that CUPTI keeps. */
@@ -1911,27 +2281,24 @@ PROF_CUDA__FN bool prof_cuda__lay(void) {
     char *memory = own ? (char *)g->desc.memory : prof_cuda__memory.bytes + prof_cuda__withheld;
     size_t size = own ? g->desc.memory_size : sizeof prof_cuda__memory - prof_cuda__withheld;
     char *p = (char *)(((uintptr_t)memory + 63) & ~(uintptr_t)63), *end = memory + size;
-    prof_store_desc store;
     if (size < prof_cuda__fixed_bytes(&g->desc)) return false;
-    memset(&store, 0, sizeof store);
     g->buffer_size = prof_cuda__buffer_bytes(&g->desc);
     g->buffer_count = (uint32_t)prof_cuda__buffer_count(&g->desc);
     g->pool = (uint8_t *)p;
     g->ranges = (prof_cuda__range *)(void *)(p += g->buffer_count * g->buffer_size);
-    store.memory = p += g->desc.max_ranges * sizeof(prof_cuda__range);
-    store.memory_size = (size_t)(end - p);
-    store.device_type = PROF_DEVICE_CUDA;
-    store.shared = (uint64_t)1 << PROF_CUDA__KERNEL | 1u << PROF_CUDA__RUNTIME_CALL |
-                   1u << PROF_CUDA__DRIVER_CALL;
-    store.begin = prof_cuda__begin;
-    store.leave = prof_cuda__leave;
-    store.event = prof_cuda__event_of;
-    store.demangle = prof_cuda__demangle;
-    g->store = prof_store_open(&store);
+    p += g->desc.max_ranges * sizeof(prof_cuda__range);
+    if ((size_t)(end - p) < PROF_CUDA__RECORDS_FIXED + 4096) return false;
+    memset(p, 0, PROF_CUDA__NAMES * sizeof *g->names);
+    memcpy(&g->names, &p, sizeof p);
+    p += PROF_CUDA__NAMES * sizeof *g->names;
+    g->text = p;
+    g->base = (char *)(((uintptr_t)(p + PROF_CUDA__TEXT) + 15) & ~(uintptr_t)15);
+    g->end = end;
+    prof_cuda__clear();
     for (uint32_t i = 0; i < g->buffer_count; i++)
         g->free_list[i] = (uint16_t)(g->buffer_count - 1 - i);
     g->free_count = g->buffer_count;
-    return g->store != NULL;
+    return true;
 }
 
 #if !defined(_WIN32)

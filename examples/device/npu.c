@@ -6,8 +6,8 @@
 
 static void layer(int i) {
     PROF_SCOPE("layer");
-    npu_launch("transpose", 16, 20000);
-    if (i % 2) npu_launch("matmul", 64, 80000);
+    npu_launch("transpose", 20000);
+    if (i % 2) npu_launch("matmul", 80000);
 }
 
 int main(int argc, char **argv) {

@@ -279,9 +279,9 @@ static void test_beside_another_device(void) {
     PROF_BLOCK("outer") {
         fake_launch("gemm", 0, 3000);
         PROF_BLOCK("inner") {
-            npu_launch("dot", 4, 5000);
-            npu_launch("dot", 4, 6000);
-            npu_launch("sum", 8, 7000);
+            npu_launch("dot", 5000);
+            npu_launch("dot", 6000);
+            npu_launch("sum", 7000);
             npu_alloc(&desc, 4096);
         }
         npu_free(&desc);
@@ -300,7 +300,7 @@ static void test_beside_another_device(void) {
     EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
     EQUAL(test_times(text.data, "\"ph\":\"s\""), 4);
     EQUAL(test_times(text.data, "\"ph\":\"f\""), 4);
-    EQUAL(test_times(text.data, "\"tiles\":4"), 2);
+    EQUAL(test_times(text.data, "{\"name\":\"compute\"}"), 1);
     CHECK(strstr(text.data, "\"labels\":\"CUDA 0\"") && strstr(text.data, "\"labels\":\"NPU 0\""),
           "labels");
     test_text_clear(&text);
@@ -584,7 +584,7 @@ static void test_million(void) {
     s = prof_cuda_get_stats();
     PASS_ON(check_exact());
     EQUAL(s.kernels + s.lost_dropped, n + (s.lost_dropped ? n - s.calls : 0));
-    CHECK(s.bytes_used / n <= 112, "%u bytes a launch", (unsigned)(s.bytes_used / n));
+    CHECK(s.bytes_used / n <= 216, "%u bytes a launch", (unsigned)(s.bytes_used / n));
     if (!s.lost) EQUAL(s.calls, n);
     close_session();
 }
@@ -861,6 +861,7 @@ static void test_before_the_session(void) {
     reset();
     PASS_ON(open_session(&desc));
     launch_some(7);                      /* CUPTI is on, nothing is recorded yet */
+    for (int64_t end = prof_os_now() + 1000000; prof_os_now() < end;) {}   /* they have run */
     prof_step();
     launch_some(3);
     prof_stop();

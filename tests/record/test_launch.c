@@ -1,0 +1,307 @@
+/* portable */
+/* Launches: work that a device does for zones, its clock, its queues. */
+#include <pthread.h>
+
+#include "../test.h"
+
+static const prof_device device = { PROF_DEVICE_OPENCL, 0 };
+#define HOUR 3600000000000u
+
+static void start_at_zero(void) {
+    prof_desc desc = test_desc();
+    test_time.step = 1;
+    if (prof_start(&desc) != PROF_OK) test_fail(__FILE__, __LINE__, "prof_start");
+}
+
+static int64_t device_ns(const prof_trace *trace, const char *zone) {
+    return prof_event_total(trace, test_find(trace, zone, 0)).self_device_time_total_ns;
+}
+
+/* The chrome text of a trace; the caller clears it. */
+static test_text chrome(const prof_trace *trace) {
+    test_text text;
+    memset(&text, 0, sizeof text);
+    (void)prof_write_chrome(trace, NULL, test_text_sink(&text));
+    return text;
+}
+
+static void test_zones_have_their_launches(void) {
+    uint32_t queue = prof_queue(device, "compute");
+    uint64_t token[4];
+    prof_trace *trace;
+    prof_kernel list[2];
+    test_text text;
+    EQUAL(queue, prof_queue(device, "compute"));
+    start_at_zero();
+    test_time.step = 0;
+    test_time.tick = 100;
+    PROF_BLOCK("outer") {
+        test_time.tick = 110;
+        token[0] = prof_launch(queue, "matmul");
+        test_time.tick = 120;
+        PROF_BLOCK("inner") {
+            test_time.tick = 130;
+            token[1] = prof_launch(queue, "add");
+            test_time.tick = 140;
+        }
+        token[2] = prof_launch(queue, "matmul");   /* as inner ends */
+        test_time.tick = 150;
+    }
+    token[3] = prof_launch(queue, "free");         /* as outer ends */
+    EQUAL(prof_launch_done(token[0], 1000, 1100), PROF_OK);
+    EQUAL(prof_launch_done(token[2], 1200, 1230), PROF_OK);
+    EQUAL(prof_launch_done(token[1], 1100, 1107), PROF_OK);
+    EQUAL(prof_launch_done(token[3], 1300, 1301), PROF_OK);
+    trace = prof_stop();
+    EQUAL(device_ns(trace, "inner"), 7);
+    EQUAL(device_ns(trace, "outer"), 130);
+    EQUAL(prof_event_total(trace, test_find(trace, "outer", 0)).device_time_total_ns, 137);
+    EQUAL(prof_event_kernels(trace, test_find(trace, "outer", 0), list, 2), 2);
+    SAME_TEXT(list[1].name, "matmul");
+    EQUAL(list[1].duration_ns, 30);
+    EQUAL(prof_event_kernels(trace, test_find(trace, "matmul", 0), list, 2), 0);
+    EQUAL(prof_get_stats(trace).unlinked, 1);
+    EQUAL(prof_get_stats(trace).early, 0);
+    text = chrome(trace);
+    EQUAL(test_times(text.data, "\"ph\":\"s\",\"cat\":\"ac2g\""), 3);
+    EQUAL(test_times(text.data, "\"ph\":\"f\",\"cat\":\"ac2g\""), 3);
+    CHECK(strstr(text.data, "\"name\":\"add\",\"pid\":0,\"tid\":0,\"ts\":1.100,\"dur\":0.007,"
+                            "\"args\":{\"Device Type\":4,\"Zone parent id\":2,"
+                            "\"Launched\":0.129}"), "%s",
+          strstr(text.data, "kernel"));
+    CHECK(strstr(text.data, "{\"name\":\"compute\"}"), "%s", text.data);
+    test_text_clear(&text);
+}
+
+/* Work that another thread launched before it had a zone, and that a third thread finishes. */
+static uint64_t shared_token;
+static void *launcher(void *queue) {
+    shared_token = prof_launch(*(uint32_t *)queue, "k");
+    PROF_BLOCK("theirs") shared_token = prof_launch(*(uint32_t *)queue, "k");
+    return NULL;
+}
+
+static void *finisher(void *unused) {
+    int64_t now = prof_now();
+    (void)unused;
+    (void)prof_launch_done(shared_token, (uint64_t)now, (uint64_t)now + 5);
+    return NULL;
+}
+
+static void test_threads(void) {
+    uint32_t queue = prof_queue(device, "compute");
+    void *(*const work[])(void *) = { launcher, finisher };
+    prof_trace *trace;
+    pthread_t thread;
+    EQUAL(prof_start(NULL), PROF_OK);
+    for (int i = 0; i < 2; i++) {
+        if (pthread_create(&thread, NULL, work[i], &queue) != 0) return;
+        pthread_join(thread, NULL);
+    }
+    trace = prof_stop();
+    EQUAL(device_ns(trace, "theirs"), 5);
+    EQUAL(prof_get_stats(trace).pending, 1);
+}
+
+/* A launch of one window that is done in the next, twice, by a wrong time, or never. */
+static void test_tokens(void) {
+    uint32_t queue = prof_queue(device, "compute");
+    uint64_t old, token;
+    prof_trace *trace;
+    EQUAL(prof_launch(queue, "k"), 0);   /* no session */
+    EQUAL(prof_launch_done(1, 0, 1), PROF_ERROR_STATE);
+    start_at_zero();
+    PROF_BLOCK("first") old = prof_launch(queue, "k");
+    trace = prof_stop();
+    EQUAL(prof_get_stats(trace).pending, 1);
+    EQUAL(device_ns(trace, "first"), 0);
+    start_at_zero();
+    PROF_BLOCK("second") token = prof_launch(queue, "k");
+    EQUAL(prof_launch_done(old, 10, 20), PROF_ERROR_INVALID);
+    EQUAL(prof_launch_done(token, 20, 10), PROF_ERROR_INVALID);
+    EQUAL(prof_launch_done(token, 20, 30), PROF_OK);
+    EQUAL(prof_launch_done(token, 20, 30), PROF_ERROR_INVALID);
+    EQUAL(prof_launch_done(token | 0xffffffff, 20, 30), PROF_ERROR_INVALID);
+    EQUAL(prof_launch_done(0, 20, 30), PROF_OK);
+    EQUAL(prof_launch(prof_queue(device, "compute") + 1000, "k"), 0);
+    trace = prof_stop();
+    EQUAL(device_ns(trace, "second"), 10);
+    EQUAL(prof_get_stats(trace).rejected, 5);
+    EQUAL(prof_get_stats(trace).pending, 0);
+}
+
+/* What keeps no work of devices says so, and how much it was. */
+static void test_modes(void) {
+    static const prof_mode modes[] = { PROF_MODE_RING, PROF_MODE_AGGREGATE };
+    uint32_t queue = prof_queue(device, "compute");
+    for (int i = 0; i < 2; i++) {
+        prof_desc desc = test_desc();
+        prof_event e;
+        memset(&e, 0, sizeof e);
+        e.name = "k";
+        desc.mode = modes[i];
+        EQUAL(prof_start(&desc), PROF_OK);
+        PROF_BLOCK("zone") EQUAL(prof_launch(queue, "k"), 0);
+        EQUAL(prof_submit(&e, 1), PROF_ERROR_UNSUPPORTED);
+        CHECK(strstr(prof_strerror(PROF_ERROR_UNSUPPORTED), "PROF_MODE_TRACE"), "%s",
+              prof_strerror(PROF_ERROR_UNSUPPORTED));
+        EQUAL(prof_get_stats(prof_stop()).not_kept, 2);
+    }
+}
+
+/* A clock an hour ahead and 100 ppm fast, or in units of its own: kernels stand where they ran, and
+   belong to the zones whose calls were by the host's clock. */
+static void test_clocks(void) {
+    static const struct { uint64_t per_million; int64_t length; } clocks[] = {
+        { 1000100, 1000 }, { 2500000, 400 } };
+    uint32_t queue = prof_queue(device, "compute");
+    for (int c = 0; c < 2; c++) {
+        const uint64_t rate = clocks[c].per_million;
+        prof_trace *trace;
+        uint64_t token;
+        test_text text;
+        start_at_zero();
+        for (uint64_t i = 0; i <= 10; i++) {
+            uint64_t now = i * 100000000, to = HOUR + now * rate / 1000000;
+            test_time.tick = now;
+            EQUAL(prof_device_clock(device, (int64_t)now, to), PROF_OK);
+            PROF_BLOCK("zone") {
+                token = prof_launch(queue, "k");
+                test_time.tick = now + 10;
+            }
+            now += 50000;
+            to = HOUR + now * rate / 1000000;
+            EQUAL(prof_launch_done(token, to, to + 1000), PROF_OK);
+        }
+        EQUAL(prof_device_clock(device, 5000, HOUR + 5000), PROF_ERROR_INVALID);
+        trace = prof_stop();
+        EQUAL(prof_get_stats(trace).early, 0);
+        EQUAL(prof_get_stats(trace).unlinked, 0);
+        for (int i = 0; i <= 10; i++) {
+            const prof_event *k = test_find(trace, "k", i);
+            int64_t off = k ? k->start_ns - (i * 100000000 + 50000) : 99;
+            CHECK(off >= -2 && off <= 2, "kernel %d is off by %lld ns", i, (long long)off);
+            EQUAL(k->end_ns - k->start_ns, clocks[c].length);
+        }
+        text = chrome(trace);
+        CHECK(strstr(text.data, "\"device_clocks\":[{\"device\":\"opencl 0\",\"pairs\":11,"),
+              "%.900s", text.data);
+        CHECK(strstr(text.data, "\"error_ns\":0,\"jumps\":0}]"), "%.900s", text.data);
+        test_text_clear(&text);
+    }
+}
+
+/* A clock that jumps is taken for what it is; a wrong one is told. */
+static void test_odd_clocks(void) {
+    uint32_t queue = prof_queue(device, "compute");
+    uint64_t token[2], i;
+    prof_trace *trace;
+    test_text text;
+    start_at_zero();
+    PROF_BLOCK("zone") {
+        token[0] = prof_launch(queue, "k");
+        token[1] = prof_launch(queue, "k");
+    }
+    for (i = 1; i <= 6; i++)
+        EQUAL(prof_device_clock(device, (int64_t)i * 1000000, i * 1000000 + (i > 3) * HOUR),
+              PROF_OK);
+    EQUAL(prof_launch_done(token[0], 3500000, 3500100), PROF_OK);
+    EQUAL(prof_launch_done(token[1], HOUR + 5500000, HOUR + 5500100), PROF_OK);
+    trace = prof_stop();
+    EQUAL(test_find(trace, "k", 0)->start_ns, 3500000);
+    EQUAL(test_find(trace, "k", 1)->start_ns, 5500000);
+    text = chrome(trace);
+    CHECK(strstr(text.data, "\"jumps\":1}]"), "%.900s", text.data);
+    test_text_clear(&text);
+    start_at_zero();
+    test_time.tick = 5000;
+    PROF_BLOCK("zone") token[0] = prof_launch(queue, "k");
+    EQUAL(prof_launch_done(token[0], 100, 200), PROF_OK);
+    trace = prof_stop();
+    EQUAL(device_ns(trace, "zone"), 100);
+    EQUAL(prof_get_stats(trace).early, 1);
+}
+
+/* Work that overlaps in a queue stands in rows of its own; queues are rows with names. */
+static void test_queues(void) {
+    static const int64_t times[][2] = { { 0, 50 }, { 30, 80 }, { 35, 40 }, { 60, 70 } };
+    const prof_device other = { PROF_DEVICE_VULKAN, 1 };
+    uint32_t queue = prof_queue(device, "out of order"), second = prof_queue(device, "copies");
+    prof_trace *trace;
+    test_text text;
+    start_at_zero();
+    PROF_BLOCK("zone") {
+        for (size_t i = 0; i < 4; i++)
+            EQUAL(prof_launch_done(prof_launch(queue, "abcd" + i), (uint64_t)times[i][0] + 9000,
+                                   (uint64_t)times[i][1] + 9000), PROF_OK);
+        for (size_t i = 0; i < 20; i++)
+            EQUAL(prof_launch_done(prof_launch(second, "copy"), 9000, 9100), PROF_OK);
+        EQUAL(prof_launch_done(prof_launch(prof_queue(other, NULL), "draw"), 9000, 9001), PROF_OK);
+    }
+    trace = prof_stop();
+    EQUAL(prof_get_stats(trace).overlaps, 12);
+    text = chrome(trace);
+    EQUAL(test_times(text.data, "{\"name\":\"out of order\"}"), 1);
+    EQUAL(test_times(text.data, "{\"name\":\"out of order (3)\"}"), 1);
+    EQUAL(test_times(text.data, "{\"name\":\"out of order (4)\"}"), 0);
+    EQUAL(test_times(text.data, "{\"name\":\"copies (8)\"}"), 1);
+    CHECK(strstr(text.data, "\"labels\":\"OPENCL 0\"") &&
+              strstr(text.data, "\"labels\":\"VULKAN 1\""), "labels");
+    test_text_clear(&text);
+}
+
+/* What a launch takes of the arena with its event, when all is full, and that none is lost silently
+   then. */
+static void test_memory(void) {
+    static uint64_t memory[1 << 17];
+    uint32_t queue = prof_queue(device, "compute");
+    uint64_t used[2], launched = 0, before;
+    prof_trace *trace;
+    test_text text;
+    EQUAL(prof_start(NULL), PROF_OK);
+    for (int i = 0; i < 2; i++) {
+        for (int k = 0; k < 6400; k++)
+            EQUAL(prof_launch_done(prof_launch(queue, "k"), 0, 1), PROF_OK);
+        used[i] = prof_get_stats(NULL).bytes_used;
+    }
+    prof_stop();
+    CHECK(used[1] - used[0] <= 6400 * 160 + 1600, "%u bytes a launch",
+          (unsigned)((used[1] - used[0]) / 6400));
+    for (int full = 0; full < 2; full++) {
+        prof_desc desc;
+        memset(&desc, 0, sizeof desc);
+        desc.memory = memory;
+        desc.memory_size = sizeof memory;
+        desc.max_threads = 2;
+        launched = 0;
+        EQUAL(prof_start(&desc), PROF_OK);
+        PROF_BLOCK("zone")
+            for (int k = 0; k < 20000; k++) {
+                uint64_t token = prof_launch(queue, "k");
+                if (full) PROF_BLOCK("other") {}
+                launched += token != 0;
+                EQUAL(prof_launch_done(token, 0, 1), PROF_OK);
+            }
+        trace = prof_stop();
+        before = prof_get_stats(trace).dropped_full;
+        CHECK(launched > 500 && launched < 20000 && before >= 20000 - launched, "%u launched",
+              (unsigned)launched);
+        EQUAL(device_ns(trace, "zone") + (int64_t)prof_get_stats(trace).unlinked,
+              (int64_t)launched);        /* unlinked: where the timeline has ended */
+        text = chrome(trace);
+        EQUAL(test_times(text.data, "\"cat\":\"kernel\""), launched);
+        test_text_clear(&text);
+    }
+}
+
+int main(void) {
+    RUN(test_zones_have_their_launches);
+    RUN(test_threads);
+    RUN(test_tokens);
+    RUN(test_modes);
+    RUN(test_clocks);
+    RUN(test_odd_clocks);
+    RUN(test_queues);
+    RUN(test_memory);
+    return test_end();
+}
