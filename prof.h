@@ -854,13 +854,13 @@ PROF_API bool prof_category_on(uint32_t categories);
 PROF_API void prof_push(const char *name);
 PROF_API void prof_pop(void);
 
-/* prof_push by a format as printf takes it. This holds for all calls that end in _f: the text has
-   at most 255 bytes, the rest is cut and counted (names_cut; details_cut). While nothing is
-   recorded nothing is formatted. Each different text is a name of its own and takes room: what
-   often changes belongs into an argument (prof_set_arg_f). stb_sprintf formats, if its header can
-   be included as <stb/stb_sprintf.h> or "stb_sprintf.h" (Debian: libstb-dev) or was included
-   before: then these calls are safe in signal handlers, as prof_push is, and take 2 KiB of stack.
-   Hosted builds without it use vsnprintf, which is not safe there. Freestanding builds need it. */
+/* prof_push by a format as printf takes it. In all calls that end in _f the text has at most 255
+   bytes; the rest is cut and counted (names_cut; details_cut). While nothing is recorded nothing is
+   formatted. Each different text is a name of its own and takes room: what often changes belongs
+   into an argument (prof_set_arg_f). stb_sprintf formats, if its header can be included as
+   <stb/stb_sprintf.h> or "stb_sprintf.h" (Debian: libstb-dev) or was included before: then these
+   calls are safe in signal handlers and take 2 KiB of stack. Without it hosted builds use
+   vsnprintf, which is not safe there; freestanding builds need it. */
 PROF_API void prof_push_f(const char *format, ...) PROF__PRINTF(1, 2);
 
 /* A moment, and a value that changes over time: shown in the Chrome trace. name is copied. With a
@@ -870,20 +870,18 @@ PROF_API void prof_instant_f(const char *format, ...) PROF__PRINTF(1, 2);
 PROF_API void prof_counter(const char *name, int64_t value);
 
 /* PROF_MODE_STREAM: writes what was recorded since the last flush to desc.stream. Call it from an
-   idle loop, or from a thread of its own that sleeps 1 ms or so in between: without a pause it
-   takes the cache lines that other threads record into, and zones cost them twice as much.
-   PROF_ERROR_SINK: the sink returned false; what it did not take comes again with the next flush;
-   zones are dropped, and counted, while all chunks are full. PROF_ERROR_STATE: no such session,
-   or called from within the sink. The sink runs on the thread that flushes (any, one at a time)
-   and must not call prof_start, prof_stop or prof_flush. */
+   idle loop, or from a thread that sleeps 1 ms or so in between: without a pause it takes the cache
+   lines that other threads record into, and zones cost them twice as much. The sink runs on the
+   thread that flushes (any, one at a time) and must not call prof_start, prof_stop or prof_flush.
+   PROF_ERROR_SINK: it returned false; the same comes again with the next flush; zones are dropped
+   and counted while all chunks are full. PROF_ERROR_STATE: no such session, or in the sink. */
 PROF_API prof_result prof_flush(void);
 
 /* PROF_MODE_AGGREGATE: the sums so far, a row for each name, in the order in which names came;
    while threads go on recording, or after prof_stop. Fills at most max rows and returns how many
-   there are. Zones that are open do not count yet; those that end meanwhile may or may not count.
-   p50, p90 and p99 are read from a histogram whose buckets double: at most a factor of 2 off.
-   prof_write_rows makes a table, CSV or JSON of the rows. Any thread; not in a signal handler: it
-   may read names from the program's file. 0 in other modes. By place: prof_key_averages. */
+   there are; 0 in other modes. Zones that are open do not count yet. p50, p90 and p99 come from a
+   histogram whose buckets double: at most a factor of 2 off. For prof_write_rows; by place:
+   prof_key_averages. Any thread; not in a signal handler: it may read the program's file. */
 PROF_API size_t prof_snapshot(prof_average *rows, size_t max);
 
 /* Writes what PROF_MODE_TRACE or _RING holds, zones still open included, as a raw stream, which
@@ -901,12 +899,11 @@ PROF_API void prof_thread_end(void);
 
 /* Adds to number `index` of desc.numbers, from 0, for the innermost zone and all zones around it:
    what it worked on, as points, bytes or rows. Numbers are arguments in the trace, columns of
-   tables ("Self points", "points") and fields of averages, as counters are (prof_average.counters,
-   after those of desc.hw_counters); What is added outside of zones, or after the timeline ended
-   (desc.when_full), is left out and counted (details_cut, not_kept); a zone's record is longer by
-   one slot for each number, where any is not 0. Where desc.numbers has no such number it does
-   nothing. Any thread; not in a signal handler. Freestanding: does nothing. PyTorch: none;
-   with_flops is one such number */
+   tables ("Self points", "points") and prof_average.counters, after those of desc.hw_counters. What
+   is added outside of zones, or after the timeline ended, is left out and counted (details_cut,
+   not_kept). A zone's record is longer by a slot for each number, where any is not 0. Nothing where
+   desc.numbers has no such number, nor in freestanding builds. Any thread; not in a signal
+   handler. */
 PROF_API void prof_add(uint32_t index, int64_t value);
 
 #if PROF__BARE
@@ -934,27 +931,24 @@ PROF_API void prof_task_gone(uint32_t number);
 
 /* What a warm-up step does, apart from a schedule: checks desc, takes the arena and touches its
    memory, lets devices prepare. Nothing is recorded until prof_start(NULL), which opens this
-   session and then costs little. Errors are those of prof_start; PROF_ERROR_INVALID also where desc
-   has a schedule. Until then prof_start(desc) says PROF_ERROR_STATE, prof_step does nothing, and
-   prof_stop ends it with an empty trace. PyTorch: prepare_trace(), then start_trace() */
+   session and then costs little; until then prof_start(desc) says PROF_ERROR_STATE, prof_step does
+   nothing, and prof_stop ends it with an empty trace. Errors are those of prof_start;
+   PROF_ERROR_INVALID also where desc has a schedule. PyTorch: prepare_trace(), start_trace() */
 PROF_API prof_result prof_prepare(const prof_desc *desc);
 
-/* For programs that are profiled when the environment asks for it. With PROF_TRACE=FILE these are
-   prof_start(desc), and prof_stop() with prof_save_chrome() to FILE, in which %p stands for the
-   process id; without PROF_TRACE they do nothing. Call them in main(), or where a session would be;
-   `prof record` sets PROF_TRACE. FILE.raw is a raw stream that is written as it comes (FILE.json
-   where a stream cannot carry what desc asks for). A process that ends without prof_stop_env still
-   leaves its trace: by exit() whole; a stream also if it is killed, or calls _exit() or exec(), but
-   for what its threads recorded in their last millisecond, and what was open. With %p in its name a
-   child of fork() records into a file of its own, and so does each further session of a process,
-   also of a program that exec() runs: FILE-2.raw; without it the child records nothing, and the
-   session replaces FILE. FILE is one program's: where another one writes it, or has written it
-   since the start, this is FILE.PID.raw, PID the process id. Other variables choose mode, memory
-   and what is recorded: see tools/README.md. A program with other rights than
-   its caller's (set-user-id) reads no variables, here and elsewhere: PROF_ERROR_UNSUPPORTED. Other
-   errors are those of the calls named, of a variable (PROF_ERROR_INVALID: prof_strerror says
-   which), and of a file that cannot be made now; prof_stop_env: PROF_OK also where nothing was
-   started. */
+/* For programs that are profiled when the environment asks for it; `prof record` does. With
+   PROF_TRACE=FILE these are prof_start(desc), and prof_stop() with prof_save_chrome() to FILE, in
+   which %p stands for the process id; without PROF_TRACE they do nothing. Other variables choose
+   mode, memory and what is recorded: see tools/README.md. FILE.raw is a stream that is written as
+   it comes (FILE.json where a stream cannot carry what desc asks for). A process that ends without
+   prof_stop_env leaves its trace, too: by exit() whole; a stream also if it is killed, or calls
+   _exit() or exec(), but for its last millisecond and what was open. With %p in the name a child of
+   fork() and each further session, also of a program that exec() runs, have files of their own
+   (FILE-2.raw); without it the child records nothing, and the session replaces FILE. A FILE that
+   another program writes is left to it: this is FILE.PID.raw. A program with other rights than its
+   caller's (set-user-id) reads no variables, here and elsewhere: PROF_ERROR_UNSUPPORTED. Other
+   errors are those of the calls named, of a variable (PROF_ERROR_INVALID), and of a file that
+   cannot be made now; prof_stop_env: PROF_OK also where nothing was started. */
 PROF_API prof_result prof_start_env(const prof_desc *desc);
 PROF_API prof_result prof_stop_env(void);
 
@@ -977,25 +971,23 @@ PROF_API void prof_counter_f(const char *name, double value);
 
 /* Ends zones that longjmp, or another language's exception, left open. prof_mark(), before setjmp,
    remembers which zones are open; prof_unwind(mark), after the jump, ends all zones that the
-   calling thread has begun since and that are still open. They end now, and count as healed. A mark
-   is good for many jumps, while its zones are open. A mark of another thread, context, session or
-   window, or of a zone that has ended, is ignored and counted: unbalanced, or cut where the thread
-   records nothing. One taken without a session does nothing. Any thread; not in a signal handler
-   that interrupted the profiler: dropped_busy. C++ exceptions end scopes by themselves.
-   Without these calls a thread ends what its own stack no longer has, that is, what began deeper
-   than it is now, or at the same place (x86-64 and aarch64): instrumented functions, with all zones
-   in them, when it begins another; those of PROF_SCOPE and its kin once it has three quarters of
-   max_depth open. */
+   calling thread has begun since and that are still open: now, and counted as healed. A mark is
+   good for many jumps, while its zones are open. A mark of another thread, context, session or
+   window, or of a zone that has ended, is ignored and counted (unbalanced, cut). Any thread; not in
+   a signal handler that interrupted the profiler: dropped_busy. C++ exceptions end scopes by
+   themselves. Without these calls a thread ends what its own stack no longer has, that is, what
+   began deeper than it is now, or at the same place (x86-64 and aarch64): instrumented functions,
+   with all zones in them, when it begins another; those of PROF_SCOPE and its kin once it has three
+   quarters of max_depth open. */
 PROF_API prof_place prof_mark(void);
 PROF_API void prof_unwind(prof_place mark);
 
 /* Fibers and coroutines: the calling thread goes on in another context, which has its own open
    zones and its own row in the trace. Returns the context that it leaves; pass it to the call that
-   resumes it, on any thread. NULL as argument, or a context of another session or window: a new
-   one. So a scheduler's switch from a to b is: a->prof = prof_context_switch(b->prof). A context
-   ends with prof_thread_end() while it is the current one, or with the session. Each takes a state
-   and a chunk, as a thread does: see max_threads. Returns NULL where no session or no context
-   was. */
+   resumes it, on any thread: a->prof = prof_context_switch(b->prof). NULL, or a context of another
+   session or window: a new one. A context ends with prof_thread_end() while it is the current one,
+   or with the session. Each takes a state and a chunk, as a thread does: see max_threads. Returns
+   NULL where no session or no context was. */
 PROF_API void *prof_context_switch(void *context);
 
 /* ---- memory, with desc.profile_memory ---- */
@@ -1003,9 +995,9 @@ PROF_API void *prof_context_switch(void *context);
 /* An allocation, or a free: charged to the zones that are open on the calling thread, and an
    instant in the trace. A free's bytes are those of the allocation at this address, on any thread.
    pointer NULL with bytes: an allocation that failed, [OutOfMemory]; without bytes: ignored.
-   Counted in prof_stats and left out: over 2^63 - 1 bytes, frees of what was not allocated in this
-   trace, second frees. An allocation at an address in use ends the one before, whose free was
-   missed: counted. PyTorch: reportMemoryUsage() */
+   Counted in prof_stats and left out: over 2^63 - 1 bytes, frees of what is not allocated. An
+   allocation at an address in use ends the one before, whose free was missed: counted. PyTorch:
+   reportMemoryUsage() */
 PROF_API void prof_memory_alloc(const void *pointer, size_t bytes, prof_device device)
     PROF__ADDRESS(1);
 PROF_API void prof_memory_free(const void *pointer, prof_device device) PROF__ADDRESS(1);
@@ -1083,9 +1075,9 @@ typedef struct prof_observer {
 } prof_observer;
 
 /* Adds an observer for the sessions to come; *observer is copied. They are called in the order in
-   which they were added. PROF_ERROR_STATE: a session is open, or an observer with this user is
-   there. PROF_ERROR_MEMORY: there are 8. prof_remove_observer takes the one with this user away:
-   PROF_ERROR_STATE: a session is open; PROF_ERROR_INVALID: no such user. */
+   which they were added. PROF_ERROR_STATE: a session is open, or one with this user is there.
+   PROF_ERROR_MEMORY: there are 8. prof_remove_observer takes the one with this user away;
+   PROF_ERROR_INVALID: there is none. */
 PROF_API prof_result prof_add_observer(const prof_observer *observer);
 PROF_API prof_result prof_remove_observer(const void *user);
 
@@ -1114,12 +1106,11 @@ PROF_API int prof_itt_range_pop(void);
 /* One for the process: a second register does nothing. The file is made at once; each window adds
    its nodes when it closes, and leaves a valid file. It has only zones that begin between start and
    stop, which may be called before, between and within windows (up to 16 times in one). The Chrome
-   traces of these windows have the zones' ids, which `prof et --link` needs.
-   register: PROF_ERROR_FILE (errno says why), PROF_ERROR_INVALID: no path, or one over 1023 bytes;
-   PROF_ERROR_UNSUPPORTED: .gz without PROF_ZLIB.
+   traces of these windows have the zones' ids, which `prof et --link` needs. .gz, with PROF_ZLIB.
+   register: PROF_ERROR_FILE: errno says why; PROF_ERROR_INVALID: no path, or over 1023 bytes.
    start: PROF_ERROR_STATE: not registered; PROF_ERROR_MEMORY: too often. unregister says what went
-   wrong with the file; PROF_ERROR_STATE: the window has to close first, or (modes without events)
-   there was nothing to write. After fork the child is not registered. Any thread, one at a time. */
+   wrong with the file; PROF_ERROR_STATE: the window has to close first, or the mode keeps no
+   events. After fork the child is not registered. Any thread, one at a time. */
 PROF_API prof_result prof_execution_trace_register(const char *path);
 PROF_API prof_result prof_execution_trace_start(void);
 PROF_API void prof_execution_trace_stop(void);
@@ -1184,12 +1175,10 @@ PROF_API const prof_site *prof_event_site(const prof_trace *trace, const prof_ev
    stalled-cycles-backend, L1-dcache-loads, L1-dcache-load-misses, LLC-loads, LLC-load-misses,
    dTLB-load-misses, iTLB-load-misses, and rHEX for a raw one (all of them in user mode only);
    task-clock (ns), page-faults, minor-faults, major-faults, context-switches, cpu-migrations.
-   Linux: perf_event_open, a group for each thread, each of which a system call of some 0.5 us reads
-   at each begin and end of a zone. Counts are arguments in the trace, columns of tables and fields
-   of averages. A zone that ends on another thread than it began on, or that prof_stop ends, has
-   none. Where a counter is unknown, missing or not allowed prof_start returns
-   PROF_ERROR_UNSUPPORTED, and prof_strerror tells why. A thread keeps a few file descriptors for
-   its counters until it exits or calls prof_thread_end. */
+   Linux: each begin and end of a zone reads them by a system call, some 0.5 us each; a thread keeps
+   a file open for each until it exits or calls prof_thread_end. A zone that ends on another thread
+   than it began on, or that prof_stop ends, has no counts. prof_start refuses a counter that is
+   unknown, missing or not allowed; prof_strerror tells why. */
 PROF_API const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i);
 
 /* An event's times and memory, with and without its children. */
@@ -1237,13 +1226,12 @@ PROF_API prof_result prof_write_event_stacks(const prof_trace *trace, prof_metri
 PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrome_desc *desc,
                                        prof_sink out);
 
-/* Folded stacks, `outer;inner 123` with microseconds, for flamegraph.pl and speedscope; with bytes
-   for memory. One line for each distinct stack with at least 1 us or byte. Where memory does not
-   hold all stacks, only outer levels are told apart, and inner ones are one stack, `(deeper)`
-   (freestanding: PROF_ERROR_MEMORY); prof_make_events gives more memory. With desc.native_stack the
-   functions stand between the zones that they called. metric: one that is a sum (NONE: self CPU
-   time); self_ metrics count the event alone, others its children, too. PROF_ERROR_INVALID:
-   CPU_TIME, DEVICE_TIME, COUNT, FLOPS. */
+/* Folded stacks, `outer;inner 123` with microseconds or bytes, for flamegraph.pl and speedscope: a
+   line for each distinct stack with at least 1. Where memory does not hold all stacks, inner ones
+   are one stack, `(deeper)` (freestanding: PROF_ERROR_MEMORY); prof_make_events gives more. With
+   desc.native_stack the functions stand between the zones that they called. metric: one that is a
+   sum (NONE: self CPU time); self_ metrics count the event alone, others its children, too.
+   PROF_ERROR_INVALID: CPU_TIME, DEVICE_TIME, COUNT, FLOPS. */
 PROF_API prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric, prof_sink out);
 
 /* prof_write_chrome to a file, as by prof_file_open and prof_file_close. */
@@ -1309,11 +1297,10 @@ PROF_API size_t prof_event_kernels(const prof_trace *trace, const prof_event *ev
 PROF_API const char *prof_device_name(uint8_t type);
 
 /* Adds `from`, a row of another window or trace, to `into`, a row of the same name: sums, counts,
-   min and max. p50, p90 and p99, where both have them, are estimated from both rows' five points
-   (min to max, linear between), exact where one row has no calls; else 0, not known. Where into's
-   key is NULL (zeroed) it takes name, node, shapes and what else tells rows apart from `from`,
-   whose trace goes on owning the texts. Sums wrap past 2^63. Pure, any thread. PROF_ERROR_INVALID:
-   NULL, or the names differ; into is as it was. PyTorch: FunctionEventAvg.__iadd__ */
+   min and max. p50, p90 and p99, where both rows have them, are estimated from both rows' five
+   points; else 0, not known. Where into's key is NULL (zeroed) it takes from's name and what else
+   tells rows apart, whose texts stay from's trace's. Pure, any thread. PROF_ERROR_INVALID: NULL, or
+   the names differ. PyTorch: FunctionEventAvg.__iadd__ */
 PROF_API prof_result prof_average_add(prof_average *into, const prof_average *from);
 
 /* Floating point operations of one call of op, by its inputs' shapes; a multiply and an add are
@@ -1329,23 +1316,22 @@ PROF_API prof_result prof_average_add(prof_average *into, const prof_average *fr
 PROF_API uint64_t prof_flops(const char *op, const prof_shape *inputs, uint32_t count,
                              const prof_flops_desc *desc);
 
-/* A formula for an op of the program's own, for prof_flops, and so for zones with shapes in
-   sessions with desc.with_flops. Its arguments are those of prof_flops (desc is never NULL; for a
-   zone it has the concrete and named inputs, too); it returns 0 where it cannot tell. It must be
+/* A formula for an op of the program's own. It gets prof_flops' arguments (desc is never NULL; for
+   a zone it has the concrete and named inputs, too) and returns 0 where it cannot tell. It must be
    pure: any thread may call it while a trace is read, also with the profiler's locks held. */
 typedef uint64_t (*prof_flops_formula)(const prof_shape *inputs, uint32_t count,
                                        const prof_flops_desc *desc);
 
 /* Registers a formula for the op `name`, where `aten::` may be left out; name must live as long as
-   the process. It replaces the built-in formula or one registered before; formula NULL takes it
-   back. Any thread, before or during sessions: it counts for traces that are read from then on.
-   PROF_ERROR_INVALID: no name. PROF_ERROR_MEMORY: there are 64. PyTorch: register_flop_formula() */
+   the process. It replaces any other one; NULL takes it back. Any thread, at any time: it counts
+   for traces that are read from then on. PROF_ERROR_INVALID: no name. PROF_ERROR_MEMORY: there are
+   64. PyTorch: register_flop_formula() */
 PROF_API prof_result prof_flops_register(const char *name, prof_flops_formula formula);
 
 /* A file as a sink: any writer takes file.sink, several of them one after the other. It is written
    under a temporary name beside path and renamed by prof_file_close, so that path is never half a
-   file; it may be read by no more than the old one, and programs that are executed do not have it.
-   A link is replaced; a device or a pipe is written in place. .gz by its ending, with PROF_ZLIB. */
+   file; its rights are the old one's. A link is replaced; a device or a pipe is written in place.
+   .gz by its ending, with PROF_ZLIB. */
 typedef struct prof_file {
     prof_sink sink;                      /* from open to close, while the struct must not move */
     bool failed;                         /* a write has; or set it: close leaves nothing behind */
@@ -1381,15 +1367,13 @@ PROF_API uint32_t prof_terminal_width(void);
    prof_threads. They are copied with all that they point to, and nest among the zones by time:
    see prof_trace_from_events. A device event belongs to the event whose extra.id is its
    linked_correlation_id (a call of activity_type *_runtime or *_driver passes it on to the zone
-   around it), or to the zone that was innermost in launch_thread at launch_ns. Any thread, not
-   from a signal handler. PROF_ERROR_STATE: no session is open. PROF_ERROR_INVALID: events is
-   NULL, or some are as those that prof_trace_from_events leaves out, or name no known thread:
-   left out, counted (rejected). PROF_ERROR_MEMORY: some did not fit: dropped, counted.
+   around it), or to the zone that was innermost in launch_thread at launch_ns. Work on a device
+   that desc.activities leave out is not taken, but counted (not_kept). Any thread, not from a
+   signal handler. Events that are wrong, or name no known thread, are left out and counted
+   (rejected): PROF_ERROR_INVALID. PROF_ERROR_MEMORY: some did not fit: dropped, counted.
    PROF_ERROR_UNSUPPORTED: the session keeps no events (a Chrome stream, sums, records_only):
-   none is taken, all are counted (not_kept). Work on a device that desc.activities leave out is not
-   taken either, and counted (not_kept): PROF_OK. In a raw stream they go to the sink at once, on
-   this thread, without launch_ns (counted: not_kept). PROF_ERROR_SINK: lost, counted
-   (not_kept). PROF_ERROR_STATE: also in the sink. */
+   counted (not_kept). PROF_ERROR_STATE: no session is open. In a raw stream they go to the sink at
+   once, on this thread, without launch_ns; PROF_ERROR_SINK: lost, counted (not_kept). */
 PROF_API prof_result prof_submit(const prof_event *events, size_t count);
 
 /* The same for changes of memory, of any age and in any order; a free's bytes are those of the
@@ -1453,18 +1437,18 @@ PROF_API size_t prof_trace_memory_size(const prof_trace_desc *desc, const prof_e
                                        size_t count);
 
 /* A trace without a session: the tree, averages and tables of count events from outside. Any number
-   may live at a time, each in its desc->memory, for as long as that memory does. Set name, times,
-   thread, device_type, flags and extra of the events; the rest is computed. Events are copied and
-   sorted by (start, -end), stable; strings and arrays that they point to are not copied.
-   Parents are found by interval for each (thread, node_id); async and device events have none;
-   an only child of its parent's name is merged into it. With desc->correlate the events are what
-   Kineto recorded: utility events are left out, ProfilerStep#N becomes ProfilerStep*, "[memory]" is
-   charged to the events of its thread around it, device events go to the event whose id is their
-   linked_correlation_id, end_thread makes events async. PyTorch: EventList(), _build_tree()
-   PROF_ERROR_INVALID: NULL where something is needed, a thread out of range, more than 2^31 - 2
-   events. PROF_ERROR_MEMORY: memory_size is too small. Events that end before they start, or whose
-   extra has a stack_count, kernel_count or tensor_count beside a NULL list, are left out and
-   counted (rejected). Lists of input_count and output_count entries may be NULL. */
+   may live at a time, each in its desc->memory. Set name, times, thread, device_type, flags and
+   extra of the events; the rest is computed. Events are copied and sorted by (start, -end), stable;
+   strings and arrays that they point to are not copied. Parents are found by interval for each
+   (thread, node_id); async and device events have none; an only child of its parent's name is
+   merged into it. With desc->correlate the events are what Kineto recorded: utility events are left
+   out, ProfilerStep#N becomes ProfilerStep*, "[memory]" is charged to the events of its thread
+   around it, device events go to the event whose id is their linked_correlation_id, end_thread
+   makes events async. PyTorch: EventList(), _build_tree()
+   Left out and counted (rejected): events that end before they start, or have a stack_count,
+   kernel_count or tensor_count beside a NULL list. PROF_ERROR_INVALID: NULL where something is
+   needed, a thread out of range, more than 2^31 - 2 events. PROF_ERROR_MEMORY: memory is too
+   small. */
 PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const prof_event *events,
                                             size_t count, prof_trace **trace);
 
