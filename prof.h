@@ -251,7 +251,8 @@ typedef struct prof_platform {
     uint64_t (*now)(void *user);         /* ticks; NULL: TSC or cntvct where usable, else the OS;
                                             *: DWT->CYCCNT, SysTick, cycle, or PROF_NOW() */
     uint64_t ticks_per_second;           /* of now(); 0: 1e9. * 0: unknown, all counts ticks */
-    uint32_t clock_bits;                 /* * bits of now(), which then wraps; 0: 64 */
+    uint32_t clock_bits;                 /* * bits of now(), which then wraps; 0: 64. PROF_NOW()
+                                            has PROF_CLOCK_BITS instead */
     uint32_t (*thread_id)(void *user);   /* NULL: the OS's id. *: the task's number, from 0 up */
     uintptr_t (*lock)(void *user);       /* * masks interrupts, tasks; returns unlock's state */
     void (*unlock)(void *user, uintptr_t state);
@@ -1615,6 +1616,7 @@ PROF_API void prof__counter(prof__mark *mark, int64_t value) PROF__QUIET;
 typedef struct prof__frame prof__frame;
 PROF__SEEN(volatile unsigned char, prof__on);
 PROF__SEEN(uint32_t, prof__categories_off);
+PROF__SEEN(const char *, prof__wrong);   /* what was wrong with a description; NULL: nothing yet */
 PROF_API prof__frame *prof__begin(prof__mark *mark) PROF__LABEL("prof__begin") PROF__QUIET;
 PROF_API prof__frame *prof__begin_in_elf(const char *place) PROF__QUIET;
 PROF_API void prof__begin_dropped(void) PROF__QUIET;
@@ -1693,10 +1695,18 @@ PROF__INLINE uint32_t prof__shape_of(const prof_desc *d) {
     return shape | (d->max_threads < 0xffff ? d->max_threads : 0xffff) << 16;
 }
 
-PROF__INLINE bool prof__desc_valid(const prof_desc *d) {
-    return d->mode <= PROF_MODE_AGGREGATE && d->max_depth <= PROF__MOST_DEPTH &&
-           (d->memory || !d->memory_size) && (d->mode != PROF_MODE_STREAM || d->stream.write) &&
-           !(d->platform.ticks_per_second >> 32);
+/* The field that prof_start cannot take; NULL: it takes all. */
+PROF__INLINE const char *prof__desc_wrong(const prof_desc *d) {
+    const prof_platform *p = &d->platform;
+    if (d->mode > PROF_MODE_AGGREGATE) return "mode";
+    if (d->max_depth > PROF__MOST_DEPTH) return "max_depth: 32 at most";
+    if (!d->memory && d->memory_size) return "memory_size: memory is NULL";
+    if (d->mode == PROF_MODE_STREAM && !d->stream.write) return "stream.write";
+    if (p->ticks_per_second >> 32) return "platform.ticks_per_second: less than 2^32";
+    if (p->clock_bits && !p->now) return "platform.clock_bits: PROF_NOW() has PROF_CLOCK_BITS";
+    if (p->clock_bits > 64) return "platform.clock_bits: 64 at most";
+    if (!p->lock != !p->unlock) return "platform.lock, unlock: both or none";
+    return PROF__NULL;
 }
 
 PROF__INLINE const prof__parts *prof__parts_of(const prof_desc *d) {
@@ -1717,7 +1727,10 @@ PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
     size_t size;
     if (prof__on) return PROF_ERROR_STATE;
     if (!d) return prof__start(16, PROF__NULL, PROF__NULL, 0);
-    if (!prof__desc_valid(d)) return PROF_ERROR_INVALID;
+    if (prof__desc_wrong(d)) {
+        prof__wrong = prof__desc_wrong(d);
+        return PROF_ERROR_INVALID;
+    }
     if (d->hw_counters || d->numbers) return PROF_ERROR_UNSUPPORTED;
 #  ifdef PROF_NAMES_IN_ELF               /* these modes need names on the target */
     if (d->mode == PROF_MODE_AGGREGATE) return PROF_ERROR_UNSUPPORTED;
@@ -2432,6 +2445,7 @@ PROF__RARE void prof__assert_failed(const char *file, int line, const char *cond
 #ifndef PROF_STATIC
 volatile unsigned char prof__on;
 uint32_t prof__categories_off;
+const char *prof__wrong;
 #endif
 #define prof__process_id() 1u
 #if !__STDC_HOSTED__                     /* what is in use of string.h */
@@ -4435,6 +4449,7 @@ typedef struct prof__state {
     bool observed;                       /* there are observers */
     bool overlaid;                       /* zones of older generations were open in its frames */
     bool parked;                         /* a context that no thread is in. Under the lock. */
+    bool own;                            /* `stack` is its thread's own, or nothing */
     uintptr_t handle;                    /* of the context; 0: it was never left. Under the lock */
     bool streams;                        /* they leave as they are: nothing is made of them here */
     prof_result (*flush)(void);          /* desc.stream_inline: makes room; else NULL */
@@ -4453,8 +4468,6 @@ typedef struct prof__state {
     prof__frame *crowd;                  /* zones from this frame on take the slow path, which */
     prof__origin *origins;               /* keeps what began them: prof__origin_of */
     prof__bounds stack;                  /* the memory in which its call stack was last found */
-    prof__bounds own;                    /* its thread's own stack: prof__stack_own; 0: not looked
-                                            for yet */
     prof__state_deep deep;
     /* The memory that it writes: */
     prof__row *row;
@@ -6556,7 +6569,8 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     while (PROF__LOAD(t->deep.open)) prof__deep_pop(t);
     t->details.end = NULL;
     t->last = t->bias = 0;
-    t->stack.high = t->own.high = 0;
+    t->stack.high = 0;
+    t->own = false;
     t->generation = s->generation;
     t->reserve = PROF__RESERVE(s->max_depth);
     t->clock = s->clock;
@@ -6797,8 +6811,9 @@ PROF__FN bool prof__is_left(prof__state *t, const prof__frame *f, prof__entry_fr
     if (o->start != f->start || !o->stack || o->stack > here.stack) return false;
     if (o->stack == here.stack &&
         (o->returns != (uintptr_t)here.returns || o->function != here.function)) return false;
-    if (!t->own.high) t->own = prof__stack_own(here.stack);
-    return o->stack >= t->own.low && here.stack < t->own.high;
+    if (!t->own) t->stack = prof__stack_own(here.stack);
+    t->own = true;
+    return o->stack >= t->stack.low && here.stack < t->stack.high;
 }
 
 /* A thread with many open zones begins another: first ends the inner zones that longjmp left. */
@@ -8677,7 +8692,7 @@ PROF__INLINE void prof__row_name_read(const prof__row *row, char *text) {
 #define prof__scale_ns(k, ticks) ((void)(k), (ticks))
 
 /* @SESSION */
-#define prof__said(result) ((void)(result), PROF__NULL)
+#define prof__said(result) ((result) == PROF_ERROR_INVALID ? prof__wrong : NULL)
 #define prof__fail(result, why) (result)
 #endif
 
@@ -10163,7 +10178,10 @@ PROF__FN uint32_t prof__native_frames(prof__state *t, prof__entry_frame entry, u
     uintptr_t last = (uintptr_t)__builtin_frame_address(0), at = (uintptr_t)entry.frame;
     uint32_t n = 0;
     to[n++] = PROF__CODE(entry.returns);
-    if (last < t->stack.low || last >= t->stack.high) t->stack = prof__stack_find(last);
+    if (last < t->stack.low || last >= t->stack.high) {
+        t->stack = prof__stack_find(last);
+        t->own = false;
+    }
     while (n < PROF__NATIVE_MOST && at > last && at < t->stack.high && !(at % sizeof at) &&
            t->stack.high - at >= 2 * sizeof at) {
         const uintptr_t *frame = (const uintptr_t *)at;
@@ -21504,6 +21522,11 @@ PROF__FN prof_result prof__desc_check(const prof_desc *d) {
         return prof__desc_wrong("memory_size", d->memory_size, "it is 0 where memory is NULL");
     if (d->mode == PROF_MODE_STREAM && !d->stream.write)
         return prof__desc_wrong("stream.write", 0, "PROF_MODE_STREAM needs it");
+    if (d->platform.clock_bits && d->platform.clock_bits != 64)
+        return prof__desc_wrong("platform.clock_bits", d->platform.clock_bits,
+                                "now() has 64 here; others are for freestanding builds");
+    if (d->platform.lock || d->platform.unlock)
+        return prof__desc_wrong("platform.lock", 1, "locks are for freestanding builds");
     if (d->activities && !(d->activities & prof_supported_activities()))
         return prof__desc_wrong("activities", d->activities, "none of these is available");
     if (d->schedule_fn || !prof__has_schedule(d) || prof_schedule_check(&d->schedule) == PROF_OK)

@@ -1020,6 +1020,15 @@ static void test_target_refusals(void) {
     desc = target_desc();
     desc.platform.ticks_per_second = (uint64_t)1 << 32;
     EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
+    desc = target_desc();
+    desc.platform.now = NULL;
+    desc.platform.clock_bits = 16;       /* these would be PROF_NOW()'s */
+    EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
+    CHECK(strstr(prof_strerror(PROF_ERROR_INVALID), "platform.clock_bits"), "no field");
+    desc = target_desc();
+    desc.platform.lock = own_lock;
+    EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
+    CHECK(strstr(prof_strerror(PROF_ERROR_INVALID), "platform.lock"), "no field");
 }
 
 static void test_target_off(void) {
