@@ -474,7 +474,7 @@ static void test_session_prepare(void) {
     trace = prof_stop();
     SAME_TEXT(calls, "psx");
     (void)prof_events(trace, &count);
-    EQUAL(count, 4);
+    EQUAL(count, 3);
     EQUAL(prof_get_stats(NULL).deep, 1);
     EQUAL(prof_start(NULL), PROF_OK);    /* an ordinary one again */
     (void)prof_stop();
