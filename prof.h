@@ -1616,7 +1616,6 @@ PROF_API void prof__counter(prof__mark *mark, int64_t value) PROF__QUIET;
 typedef struct prof__frame prof__frame;
 PROF__SEEN(volatile unsigned char, prof__on);
 PROF__SEEN(uint32_t, prof__categories_off);
-PROF__SEEN(const char *, prof__wrong);   /* what was wrong with a description; NULL: nothing yet */
 PROF_API prof__frame *prof__begin(prof__mark *mark) PROF__LABEL("prof__begin") PROF__QUIET;
 PROF_API prof__frame *prof__begin_in_elf(const char *place) PROF__QUIET;
 PROF_API void prof__begin_dropped(void) PROF__QUIET;
@@ -1676,6 +1675,7 @@ PROF_API const prof__parts *prof__parts_raw(prof_sink sink) PROF__QUIET;
 PROF_API const prof__parts *prof__parts_chrome(prof_sink sink) PROF__QUIET;
 PROF_API const prof__parts *prof__parts_aggregate(void) PROF__QUIET;
 PROF_API const prof__hooks *prof__hooks_of(const prof_platform *platform) PROF__QUIET;
+PROF_API prof_result prof__refuse(const char *why) PROF__QUIET;
 PROF_API prof_result prof__start(uint32_t shape, const prof__parts *parts,
                                  const prof__hooks *hooks, uint32_t rate) PROF__QUIET;
 PROF_API prof_result prof__start_in(uint32_t shape, const prof__parts *parts,
@@ -1727,10 +1727,7 @@ PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
     size_t size;
     if (prof__on) return PROF_ERROR_STATE;
     if (!d) return prof__start(16, PROF__NULL, PROF__NULL, 0);
-    if (prof__desc_wrong(d)) {
-        prof__wrong = prof__desc_wrong(d);
-        return PROF_ERROR_INVALID;
-    }
+    if (prof__desc_wrong(d)) return prof__refuse(prof__desc_wrong(d));
     if (d->hw_counters || d->numbers) return PROF_ERROR_UNSUPPORTED;
 #  ifdef PROF_NAMES_IN_ELF               /* these modes need names on the target */
     if (d->mode == PROF_MODE_AGGREGATE) return PROF_ERROR_UNSUPPORTED;
@@ -2445,7 +2442,6 @@ PROF__RARE void prof__assert_failed(const char *file, int line, const char *cond
 #ifndef PROF_STATIC
 volatile unsigned char prof__on;
 uint32_t prof__categories_off;
-const char *prof__wrong;
 #endif
 #define prof__process_id() 1u
 #if !__STDC_HOSTED__                     /* what is in use of string.h */
@@ -4812,6 +4808,7 @@ struct prof_trace {
     uint64_t time;                       /* when the clock was last read */
     const prof__parts *parts;            /* NULL: PROF_MODE_TRACE */
     const prof__hooks *hooks;            /* NULL: the chip's */
+    const char *refused;                 /* what prof_start could not take last; or NULL */
     bool (*ticked)(void *state, prof__frame *f);   /* prof__ticked, once prof_tick came */
     uintptr_t held;                      /* in the slow path: what prof__let_in gets */
     size_t reserve;                      /* bytes of a chunk kept for open zones, and one call */
@@ -8692,7 +8689,7 @@ PROF__INLINE void prof__row_name_read(const prof__row *row, char *text) {
 #define prof__scale_ns(k, ticks) ((void)(k), (ticks))
 
 /* @SESSION */
-#define prof__said(result) ((result) == PROF_ERROR_INVALID ? prof__wrong : NULL)
+#define prof__said(result) ((result) == PROF_ERROR_INVALID ? prof__trace.refused : NULL)
 #define prof__fail(result, why) (result)
 #endif
 
@@ -20631,6 +20628,11 @@ PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts
     PROF__BARRIER();
     prof__on = 1;
     return PROF_OK;
+}
+
+PROF__CALL prof_result prof__refuse(const char *why) {
+    prof__trace.refused = why;
+    return PROF_ERROR_INVALID;
 }
 
 PROF__CALL prof_result prof__start(uint32_t shape, const prof__parts *parts,
