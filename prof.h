@@ -10413,13 +10413,6 @@ PROF__FN bool prof__perf_open(void) {
     return true;
 }
 
-PROF__FN bool prof__perf_read(uint64_t *values) {
-    for (uint32_t i = 0; i < prof__perf.count; i++)
-        if (read(prof__perf.file[i], values + i, sizeof *values) != (ssize_t)sizeof *values)
-            return false;
-    return true;
-}
-
 PROF__FN const char *prof__perf_refusal(int error) {
     if (error == EACCES || error == EPERM)
         return ": not allowed (see /proc/sys/kernel/perf_event_paranoid)";
@@ -10486,7 +10479,10 @@ PROF__FN const char *prof__counters_start(const prof_desc *d) {
 PROF__FN bool prof__counters_read(const prof__state *t, uint64_t *values) {
     uint32_t hardware = prof__counting.count - prof__counting.numbers;
 #ifdef PROF__PERF
-    if (hardware && !(prof__perf_open() && prof__perf_read(values))) return false;
+    if (hardware && !prof__perf_open()) return false;
+    for (uint32_t i = 0; hardware && i < prof__perf.count; i++)
+        if (read(prof__perf.file[i], values + i, sizeof *values) != (ssize_t)sizeof *values)
+            return false;
 #endif
     for (uint32_t i = 0; i < prof__counting.numbers; i++)
         values[hardware + i] = t->counters.added[i];
@@ -10513,13 +10509,6 @@ PROF__FN uint64_t *prof__counted_of(prof__state *t, const prof__frame *f) {
         prof__unlock();
     }
     return t->counters.begun ? t->counters.begun + f->depth * each : NULL;
-}
-
-PROF__FN void prof__counters_begin(prof__state *t, prof__frame *f) {
-    uint64_t *counted = prof__counted_of(t, f);
-    if (!counted) return;
-    counted[0] = prof__counters_read(t, counted + 1) ? prof__counters_opening() : 0;
-    if (!counted[0]) PROF__COUNT(prof__loose.details_cut);
 }
 
 /* Writes what was counted since the zone's begin, unless all of it is 0. */
@@ -10555,7 +10544,12 @@ PROF__CALL void prof_add(uint32_t index, int64_t value) {
 /* The hooks of a zone's begin; the counters come last, since they count from here. */
 PROF__FN void prof__hook_begin(prof__state *t, prof__frame *f, prof__entry_frame entry) {
     if (prof__session.desc.native_stack) prof__native_begin(t, f, entry);
-    if (prof__counting.count) prof__counters_begin(t, f);
+    if (prof__counting.count) {
+        uint64_t *counted = prof__counted_of(t, f);
+        if (!counted) return;
+        counted[0] = prof__counters_read(t, counted + 1) ? prof__counters_opening() : 0;
+        if (!counted[0]) PROF__COUNT(prof__loose.details_cut);
+    }
 }
 
 /* Prepares native stacks and counters, as described. NULL: the system has them; else why not. */
@@ -17726,34 +17720,26 @@ typedef struct prof__et_node {
     prof__values in, out;
 } prof__et_node;
 
-PROF__FN uint64_t prof__elements(const prof_shape *s) {
-    uint64_t n = 1;
+/* [id, storage, offset, elements, bytes of one (0: not known), "cuda:0"] */
+PROF__FN void prof__et_tensor(prof__out *o, const prof_shape *s, const char *dtype,
+                              const prof_tensor *t) {
+    static const prof_tensor none = { 0, 0, 0, { PROF_DEVICE_CPU, 0 } };
+    static const struct { uint8_t size; char name[21]; } types[] = {
+        { 8, "double" }, { 8, "long int" }, { 8, "long" }, { 8, "c10::complex<float>" },
+        { 4, "float" }, { 4, "int" }, { 4, "unsigned int" }, { 2, "c10::Half" },
+        { 2, "c10::BFloat16" }, { 2, "short int" }, { 2, "short" }, { 1, "bool" },
+        { 1, "signed char" }, { 1, "unsigned char" }, { 16, "c10::complex<double>" } };
+    uint64_t elements = 1, size = strncmp(dtype, "c10::Float8", 11) == 0;
     for (uint32_t i = 0; s && s->dims && i < s->count; i++) {
         uint64_t dim = s->dims[i] > 0 ? (uint64_t)s->dims[i] : 0;
-        n = dim && n > (uint64_t)INT64_MAX / dim ? (uint64_t)INT64_MAX : n * dim;
+        bool fits = !dim || elements <= (uint64_t)INT64_MAX / dim;
+        elements = fits ? elements * dim : (uint64_t)INT64_MAX;
     }
-    return n;
-}
-
-/* Bytes of an element of this type; 0: not known. */
-PROF__FN uint64_t prof__item_size(const char *dtype) {
-    static const char names[][21] = {
-        "double", "long int", "long", "c10::complex<float>", "float", "int", "unsigned int",
-        "c10::Half", "c10::BFloat16", "short int", "short", "bool", "signed char",
-        "unsigned char", "c10::complex<double>" };
-    static const uint8_t sizes[] = { 8, 8, 8, 8, 4, 4, 4, 2, 2, 2, 2, 1, 1, 1, 16 };
-    for (size_t i = 0; i < sizeof sizes; i++)
-        if (strcmp(dtype, names[i]) == 0) return sizes[i];
-    return strncmp(dtype, "c10::Float8", 11) == 0;
-}
-
-/* [id, storage, offset, elements, bytes of one, "cuda:0"] */
-PROF__FN void prof__et_tensor(prof__out *o, const prof_shape *s, const char *dtype,
-                                  const prof_tensor *t) {
-    static const prof_tensor none = { 0, 0, 0, { PROF_DEVICE_CPU, 0 } };
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(dtype, types[i].name) == 0) size = types[i].size;
     if (!t) t = &none;
-    prof__out_f(o, "[%u,%u,%i,%u,%u,\"%s", t->id, t->storage, t->offset, prof__elements(s),
-                prof__item_size(dtype), prof_device_name(t->device.type));
+    prof__out_f(o, "[%u,%u,%i,%u,%u,\"%s", t->id, t->storage, t->offset, elements, size,
+                prof_device_name(t->device.type));
     if (t->device.type != PROF_DEVICE_CPU) prof__out_f(o, ":%i", (int64_t)t->device.index);
     prof__out_text(o, "\"]");
 }
@@ -21406,15 +21392,6 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
     prof__devices_each(prof__session.enabled, PROF__DEVICE_START);
 }
 
-/* Writes a session that could not be streamed to the stream's sink, at its end. */
-PROF__FN prof_result prof__write_unstreamed(struct prof_trace *s, const prof_desc *d) {
-    prof_chrome_desc array;
-    if (d->stream_format != PROF_STREAM_CHROME) return prof__dump_to(d->stream, true);
-    memset(&array, 0, sizeof array);
-    array.format = PROF_CHROME_ARRAY;
-    return prof_write_chrome(s, &array, d->stream);
-}
-
 PROF__FN void prof__window_close(struct prof_trace *s) {
     bool stream, unstreamed;
     (void)prof__stream_lock();
@@ -21436,7 +21413,13 @@ PROF__FN void prof__window_close(struct prof_trace *s) {
     prof__unlock();
     PROF__RELEASE(prof__outgoing.settled, 1u);
     if (stream) prof__stream_close(s);
-    if (unstreamed) s->stream_failures += prof__write_unstreamed(s, &prof__session.desc) != PROF_OK;
+    if (unstreamed) {                    /* now it is written to the stream's sink */
+        const prof_desc *d = &prof__session.desc;
+        prof_chrome_desc array = { PROF_CHROME_ARRAY, false, PROF_CHROME_SOURCE_AUTO };
+        bool raw = d->stream_format != PROF_STREAM_CHROME;
+        s->stream_failures += (raw ? prof__dump_to(d->stream, true)
+                                   : prof_write_chrome(s, &array, d->stream)) != PROF_OK;
+    }
     prof__stream_unlock();
 }
 
@@ -21903,15 +21886,6 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
 }
 #endif
 
-/* The file of a child of fork is made when there is something to write. */
-PROF__FN bool prof__env_made(void) {
-    if (PROF__ACQUIRE(prof__env.open)) return true;
-    prof__env_name_free(false);
-    if (!prof__env_open()) return false;
-    prof__env_tell_start();
-    return true;
-}
-
 /* Has the stream's file failed? Then the program goes on without it; its end tries once more. */
 PROF__FN bool prof__env_failed(void) {
     const struct prof__env *e = &prof__env;
@@ -21925,7 +21899,13 @@ PROF__FN bool prof__env_streams(const prof_sink *sink) { return sink->user == &p
 PROF__FN bool prof__env_write(void *user, const void *data, size_t size) {
     struct prof__env *e = (struct prof__env *)user;
     int kept = errno;                    /* the program's: a zone may write */
-    bool ok = PROF__LOAD(e->mute) || (prof__env_made() && prof__env_block(data, size));
+    bool ok = true;
+    if (!PROF__ACQUIRE(e->open) && !PROF__LOAD(e->mute)) {   /* a child of fork: its first block */
+        prof__env_name_free(false);
+        ok = prof__env_open();
+        if (ok) prof__env_tell_start();
+    }
+    ok = PROF__LOAD(e->mute) || (ok && prof__env_block(data, size));
     if (!ok) e->error = errno;
     if (!ok) PROF__STORE(e->failed, true);
     else e->end += size;
@@ -22302,16 +22282,11 @@ PROF__FN uint32_t prof__warnings(const struct prof_trace *s) {
     return warnings;
 }
 
-PROF__FN uint64_t prof__ended_ns(const struct prof_trace *s) {
-    prof__scale scale;
-    memset(&scale, 0, sizeof scale);
-    return s->stopped && s->sums.full_tick ? (uint64_t)prof__to_ns(&scale, s->sums.full_tick) : 0;
-}
-
 PROF__FN prof_stats prof__stats_now(void) {
     struct prof_trace *s = &prof__trace;
     prof_stats out;
     prof__counts c;
+    prof__scale scale;
     const char *high;
     bool taken = prof__own(&prof__recorder.reading);
     (void)prof__average_tallies(NULL, 0, false);   /* counts in AGGREGATE */
@@ -22334,7 +22309,9 @@ PROF__FN prof_stats prof__stats_now(void) {
         out.recorded = s->zone_count - s->partials;
         out.unfinished = s->unfinished + c.summed_open;
     }
-    out.timeline_ns = prof__ended_ns(s);
+    memset(&scale, 0, sizeof scale);
+    if (s->stopped && s->sums.full_tick)
+        out.timeline_ns = (uint64_t)prof__to_ns(&scale, s->sums.full_tick);
     if (s->stream.over) out.recorded = prof__stream_recorded(s);
     out.warnings = prof__warnings(s);
     out.clock = s->clock;
