@@ -285,7 +285,7 @@ typedef struct prof_trace prof_trace;    /* what was recorded; valid until the n
 
 typedef enum prof_mode {                 /* what a session keeps, and what it does when full */
     PROF_MODE_TRACE = 0,                 /* every zone; see desc.when_full */
-    PROF_MODE_RING,                      /* each thread's last zones: see prof_dump */
+    PROF_MODE_RING,                      /* the last zones, whoever's they are: see prof_dump */
     PROF_MODE_STREAM,                    /* nothing: full chunks leave through desc.stream */
     PROF_MODE_AGGREGATE                  /* no zones, but their sums per name: prof_snapshot */
 } prof_mode;
@@ -4263,7 +4263,9 @@ typedef struct prof__plan { size_t state, state_more, chunk, chunk_more; } prof_
 #define PROF__SEGMENT_PORT \
     uint64_t position;                   /* slots this thread wrote before it */ \
     prof__row *row; \
-    uint32_t use;                        /* counts how often it was emptied */ \
+    size_t number;                       /* in the order in which they were begun, from 1; 0: it \
+                                            is free. Another one says that it was used again */ \
+    prof__segment *made, *queued;        /* next of all; of those whose page may be taken */ \
     uint32_t epoch;                      /* the clock's upper half at flushed */
 #define PROF__TALLY_PORT \
     uint32_t number;                     /* in the order in which its thread's rows were made */ \
@@ -4402,12 +4404,6 @@ typedef struct prof__state_sums {
     prof__tallies tallies;               /* kept, too */
 } prof__state_sums;
 
-/* @RECORD, @RAW: chunks used in turns. Under the lock, as who writes the stream frees them. */
-typedef struct prof__state_ring {
-    prof__segment *list;                 /* NULL: neither RING nor STREAM */
-    uint32_t count, next, flushed;       /* how many; the next to take; the next to flush */
-} prof__state_ring;
-
 /* @RECORD: zones deeper than max_depth. */
 typedef struct prof__state_deep {
     prof__deeps *zones;                  /* the innermost one is in here; NULL: none yet */
@@ -4468,11 +4464,10 @@ typedef struct prof__state {
     /* The memory that it writes: */
     prof__row *row;
     prof__record *begin, *limit;         /* of its chunk or block of sums. Under the lock */
-    prof__segment *segment;
+    prof__segment *segment, *before;     /* before: in a ring, left and not queued yet, or NULL */
     size_t segment_extra, segment_unfinished;   /* these counts, when segment was opened */
     struct prof__chunk *spare;
     struct { size_t looked; uint32_t records, us; } due;   /* records: 0: never. See prof__due */
-    prof__state_ring ring;
     prof__state_sums sums;
     prof__state_details details;
     prof__state_counters counters;
@@ -4590,10 +4585,12 @@ typedef struct prof__knots {
 /* @THREADS, under the lock: what threads take when they begin, and give back. */
 typedef struct prof__pool {
     prof__state *states;                 /* the grid: max_threads of state_size bytes */
-    size_t state_size, chunk_size, region_size;
+    size_t state_size, chunk_size;
     prof__state *free_states, *used;     /* used: have recorded in this arena; only ever added */
     prof__chunk *free_chunks;
-    char *regions;                       /* of the states' rings, in the arena; region_size each */
+    size_t begun;                        /* segments so far */
+    prof__segment *made;                 /* all; only ever added */
+    prof__segment *oldest, *newest;      /* of a ring: those that no thread writes to any more */
     prof__row *free_rows, *last_row;
     uint32_t row_number, came;           /* rows so far; threads */
     uint32_t awaited;                    /* rows that are */
@@ -5357,13 +5354,11 @@ PROF__FN void prof__row_free(prof__row *row) {
     s->pool.free_rows = row;
 }
 
-/* Lets go of the oldest records in a ring. */
+/* Lets go of a row's first records, of a ring or a stream. */
 PROF__FN void prof__segment_free(prof__segment *g) {
     prof__row *row = g->row;
-    if (!row) return;
     PROF__ASSERT(row->first == g && g->begin <= g->end && g->end <= g->limit);   /* the oldest */
-    PROF__STORE(g->row, NULL);
-    PROF__RELEASE(g->use, g->use + 1);   /* prof_dump sees that it may have read both old and new */
+    PROF__RELEASE(g->number, (size_t)0); /* prof_dump sees that it may have read both old and new */
     PROF__FENCE();
     row->overwritten += (size_t)(g->end - g->begin);
     if (prof__trace.mode == PROF_MODE_RING) prof__trace.overwritten += (size_t)(g->end - g->begin);
@@ -5371,21 +5366,43 @@ PROF__FN void prof__segment_free(prof__segment *g) {
     if (row->left && !row->first && !row->open_count && prof__trace.open) prof__row_free(row);
 }
 
-/* The next chunk of a state's ring; NULL: it is still to be flushed. Under the lock. */
-PROF__FN prof__chunk *prof__ring_take(prof__state *t) {
-    prof__segment *g = t->ring.list + t->ring.next;
+/* The memory of a free segment, as a chunk that has it. */
+PROF__FN prof__chunk *prof__segment_chunk(prof__segment *g) {
     prof__chunk *c = (prof__chunk *)(void *)g->begin;
-    if (prof__trace.mode == PROF_MODE_STREAM && g->row) {
-        prof__trace.stream.stalls += !t->full;
-        return NULL;
-    }
-    PROF__ASSERT(g != t->segment && t->ring.next < t->ring.count);
-    prof__segment_free(g);
-    PROF__STORE(t->ring.next, (t->ring.next + 1) % t->ring.count);
     c->begin = g->begin;
     c->limit = g->limit;
     c->segment = g;
     return c;
+}
+
+PROF__FN void prof__chunk_free(prof__chunk *c) {
+    c->next = prof__trace.pool.free_chunks;
+    prof__trace.pool.free_chunks = c;
+}
+
+/* A ring's segment that its thread has left for good: others may take it, the oldest first. NULL:
+   there is none. */
+PROF__FN void prof__ring_queue(prof__segment *g) {
+    if (!g) return;
+    g->queued = NULL;
+    if (prof__trace.pool.oldest) prof__trace.pool.newest->queued = g;
+    else prof__trace.pool.oldest = g;
+    prof__trace.pool.newest = g;
+}
+
+/* Overwrites the oldest records of all in a ring; where nobody has left any, those that t wrote
+   before its current ones. NULL: there are none. */
+PROF__FN prof__chunk *prof__ring_take(prof__state *t) {
+    prof__segment *g = prof__trace.pool.oldest;
+    if (g) {
+        prof__trace.pool.oldest = g->queued;
+    } else {
+        g = t->before;
+        t->before = NULL;
+    }
+    if (!g) return NULL;
+    prof__segment_free(g);
+    return prof__segment_chunk(g);
 }
 
 /* The next of the states that have recorded in this arena; after NULL the first. The grid may also
@@ -5414,67 +5431,47 @@ PROF__FN void prof__state_use(prof__state *t) {
     PROF__RELEASE(*last, t);
 }
 
-/* What is left of a chunk goes to the next thread, if it is worth it. A ring's chunk that was not
-   begun is the next again. Under the lock. */
-PROF__FN void prof__chunk_give(prof__state *t, prof__record *begin, prof__record *limit) {
-    uintptr_t at = ((uintptr_t)begin + 15u) & ~(uintptr_t)15u;
+/* What a thread that ends has left of its chunk goes to the next thread, if it is worth it. In a
+   ring and a stream chunks stay whole. Under the lock. */
+PROF__FN void prof__chunk_give(prof__state *t) {
+    uintptr_t at = ((uintptr_t)t->hot.cursor + 15u) & ~(uintptr_t)15u;
+    uintptr_t limit = (uintptr_t)(t->limit + PROF__CLAIMS);
     prof__chunk *c = (prof__chunk *)at;
-    if (t->ring.list) {
-        uint32_t last = (t->ring.next + t->ring.count - 1) % t->ring.count;
-        if (t->ring.list[last].begin == begin) PROF__STORE(t->ring.next, last);
-        return;
+    if (t->spare) prof__chunk_free(t->spare);
+    if (prof__trace.mode == PROF_MODE_RING) {
+        prof__ring_queue(t->before);
+        prof__ring_queue(t->segment);
+    } else if (prof__trace.mode == PROF_MODE_TRACE && limit >= at +
+               (PROF__RESERVE(prof__trace.max_depth) + PROF__CLAIMS + 16) * sizeof *c->begin) {
+        c->begin = (prof__record *)at;
+        c->limit = c->begin + (limit - at) / sizeof *c->begin;
+        c->segment = NULL;
+        prof__chunk_free(c);
     }
-    if ((uintptr_t)limit < at + (PROF__RESERVE(prof__trace.max_depth) + PROF__CLAIMS + 16) *
-                                    sizeof *begin) return;
-    c->begin = (prof__record *)at;
-    c->limit = c->begin + ((uintptr_t)limit - at) / sizeof *begin;
-    c->next = prof__trace.pool.free_chunks;
-    prof__trace.pool.free_chunks = c;
-}
-
-/* Divides a state's region into its ring, once: segments from its start up, chunks from its end
-   down. False: threads of earlier sessions still own too much of it. */
-PROF__FN bool prof__ring_open(prof__state *t) {
-    const struct prof_trace *s = &prof__trace;
-    size_t index = ((size_t)t - (size_t)s->pool.states) / s->pool.state_size;
-    char *region = s->pool.regions + index * s->pool.region_size;
-    char *chunk = region + s->pool.region_size;
-    uint32_t most = (uint32_t)(s->pool.region_size / (s->pool.chunk_size + sizeof(prof__segment)));
-    prof__segment *g = (prof__segment *)(void *)region;
-    if (prof__state_used(t)) {
-        if (t->spare) prof__chunk_give(t, t->spare->begin, t->spare->limit);
-        return true;
-    }
-    t->ring.list = g;
-    t->ring.count = t->ring.next = t->ring.flushed = 0;
-    if (!prof__not_owned(region, region + most * sizeof *g)) return false;
-    while (most--) {
-        chunk -= s->pool.chunk_size;
-        if (!prof__not_owned(chunk, chunk + s->pool.chunk_size)) continue;
-        memset(g, 0, sizeof *g);
-        g->begin = (prof__record *)(void *)chunk;
-        g++->limit = (prof__record *)(void *)chunk + s->pool.chunk_size / sizeof(prof__record);
-        t->ring.count++;
-    }
-    if (t->ring.count < 2) return false;
-    prof__state_use(t);
-    return true;
+    t->spare = NULL;
+    t->segment = t->before = NULL;
 }
 
 /* A chunk that others left, or a new one, with its segment; NULL: the arena is full. Under the
    lock. */
 PROF__FN prof__chunk *prof__chunk_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
-    prof__segment *g = t->ring.list ? NULL : (prof__segment *)prof__take(sizeof *g, 0);
-    prof__chunk *c;
-    if (t->ring.list) return prof__ring_take(t);
+    prof__chunk *c = s->pool.free_chunks;
+    prof__segment *g = NULL;
+    if (!c || !c->segment) g = (prof__segment *)prof__take(sizeof *g, 0);
     if (g) memset(g, 0, sizeof *g);      /* prof_dump sees it before it has a row */
-    c = g ? s->pool.free_chunks : NULL;
-    if (c) s->pool.free_chunks = c->next;
-    else if (g) c = prof__chunk_make();
+    if (c && (g || c->segment)) s->pool.free_chunks = c->next;
+    else c = g ? prof__chunk_make() : NULL;
+    if (c && g) {
+        c->segment = g;
+        g->made = s->pool.made;
+        PROF__RELEASE(s->pool.made, g);
+    } else if (g) {
+        prof__arena.low = (char *)(void *)g;
+    }
     PROF__ASSERT(!c || c->begin < c->limit);
-    if (c) c->segment = g;
-    else if (g) prof__arena.low = (char *)(void *)g;
+    if (!c && s->mode == PROF_MODE_RING) c = prof__ring_take(t);
+    if (!c && s->mode == PROF_MODE_STREAM) s->stream.stalls += !t->full;
     return c;
 }
 
@@ -5702,7 +5699,13 @@ PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
     }
     if (!t->row->first) PROF__RELEASE(t->row->first, g);
     PROF__STORE(g->position, t->counts.slots);
-    PROF__RELEASE(g->row, t->row);
+    PROF__STORE(g->row, t->row);
+    PROF__STORE(prof__trace.pool.begun, prof__trace.pool.begun + 1);
+    PROF__RELEASE(g->number, prof__trace.pool.begun);
+    if (prof__trace.mode == PROF_MODE_RING) {
+        prof__ring_queue(t->before);
+        t->before = t->segment;
+    }
     PROF__ASSERT(g != t->segment && c->limit - c->begin > (ptrdiff_t)t->reserve + PROF__CLAIMS);
     t->segment = g;
     t->segment_extra = t->counts.extra;
@@ -6520,9 +6523,9 @@ PROF__FN prof__chunk *prof__state_place(prof__state *t, bool *ok) {
     size_t share = promised ? 0 : prof__state_share(slots);
     prof__chunk *c = NULL;
     *ok = true;
-    if (s->mode != PROF_MODE_AGGREGATE && slots && prof__arena_fits(share)) c = prof__chunk_take(t);
-    if (c && !prof__arena_fits(share)) {
-        prof__chunk_give(t, c->begin, c->limit);
+    if (s->mode != PROF_MODE_AGGREGATE && slots) c = prof__chunk_take(t);
+    if (c && !(s->sums.on ? prof__arena_fits(share) : prof__arena_room() >= share)) {
+        prof__chunk_free(c);
         c = NULL;
     }
     if (!c) {
@@ -6531,6 +6534,8 @@ PROF__FN prof__chunk *prof__state_place(prof__state *t, bool *ok) {
         if (!*ok) return NULL;
     }
     prof__arena.promised += share;
+    if (share && c && !s->sums.on)
+        prof__arena.seats -= PROF__MIN(prof__arena.seats, s->sums.each);
     if (!promised) s->slot_count += slots;
     t->slots = slots;
     t->promised = s->generation;
@@ -6549,10 +6554,8 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     PROF__STORE(t->recording, 0u);
     PROF__STORE(t->sums.on, false);
     PROF__STORE(t->held, 0u);            /* a reader of what the last thread wrote may have it */
-    if (!s->pool.regions) t->ring.list = NULL;
-    if (s->pool.regions && !prof__ring_open(t)) return false;
-    if (!s->pool.regions && !prof__state_used(t)) prof__state_use(t);
-    t->segment = NULL;
+    if (!prof__state_used(t)) prof__state_use(t);
+    t->segment = t->before = NULL;
     c = prof__state_place(t, &ok);
     if (!ok) return false;
     prof__counts_clear(&t->counts);
@@ -6584,9 +6587,10 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     t->observed = prof__recorder.observer_count != 0;
     PROF__STORE(t->closed, false);
     PROF__STORE(t->hot.last, 0u);
-    if (!prof__row_for(t, id)) {
-        if (c) prof__chunk_give(t, c->begin, c->limit);
-        return false;
+    while (!prof__row_for(t, id)) {      /* a ring's oldest row may become free */
+        if (c) prof__chunk_free(c);
+        c = c && s->mode == PROF_MODE_RING ? prof__ring_take(t) : NULL;
+        if (!c) return false;
     }
     if (c) prof__segment_open(t, c);
     else prof__sums_begin(t);
@@ -6614,10 +6618,7 @@ PROF__FN void prof__state_give(prof__slot *slot, prof__state *t) {
     while (*p && *p != t) p = &(*p)->next;
     if (*p) *p = t->next;
     if (!s->open || !prof__in_grid(t)) return;
-    if (t->generation >= s->first_generation && !t->sums.on) {
-        if (!t->ring.list) prof__chunk_give(t, t->hot.cursor, t->limit + PROF__CLAIMS);
-        if (t->spare) prof__chunk_give(t, t->spare->begin, t->spare->limit);
-    }
+    if (t->generation >= s->first_generation && !t->sums.on) prof__chunk_give(t);
     t->next = s->pool.free_states;
     s->pool.free_states = t;
 }
@@ -6677,20 +6678,13 @@ PROF__CALL void prof_thread_end(void) {
     prof__leave(slot);
 }
 
-/* A free state, which records in the open generation from now on. Skips states whose region is
-   still owned by threads of earlier sessions. NULL: there is none. Under the lock. */
+/* A free state, which records in the open generation from now on. NULL: there is none, or no room.
+   Under the lock. */
 PROF__FN prof__state *prof__state_find(uint32_t stale, uint64_t id) {
-    struct prof_trace *s = &prof__trace;
-    for (prof__state **p = &s->pool.free_states, *t = *p; t; t = *p) {
-        prof__state *after = t->next;
-        if (prof__state_open(t, stale, id)) {
-            *p = after;
-            return t;
-        }
-        if (!s->pool.regions) break;
-        p = &t->next;
-    }
-    return NULL;
+    prof__state *t = prof__trace.pool.free_states, *after = t ? t->next : NULL;
+    if (!t || !prof__state_open(t, stale, id)) return NULL;
+    prof__trace.pool.free_states = after;
+    return t;
 }
 
 /* The same; counts a failure. Where all chunks wait to be flushed it may flush them, with the lock
@@ -18997,27 +18991,44 @@ static struct prof__outgoing {
 PROF__FN bool prof__stream_lock(void) { return prof__own(&prof__outgoing.owner); }
 PROF__FN void prof__stream_unlock(void) { prof__disown(&prof__outgoing.owner); }
 
-/* Finds the oldest segment of t with records that are not written yet, and those. *done: they are
-   its last. NULL: there are none. In its last two segments an end that a signal handler interrupted
-   may still write the slot that it claimed. */
-PROF__FN prof__segment *prof__stream_find(prof__state *t, prof__span *span, bool *done) {
-    prof__segment *g;
+/* The thread that records in row; NULL: none does. */
+PROF__FN PROF__RACES const prof__state *prof__row_state(const prof__row *row) {
+    const prof__state *t = prof__used(NULL);
+    while (t && (PROF__ACQUIRE(t->recording) != prof__trace.generation ||
+                 PROF__LOAD(t->row) != row)) t = prof__used(t);
+    return t;
+}
+
+/* The records of g that are not written yet. In a thread's last two segments an end that a signal
+   handler interrupted may still write the slot that it claimed. Under the lock. */
+PROF__FN void prof__stream_span(const prof__segment *g, prof__span *span, bool *done) {
+    const prof__state *t = g->next && g->next->next ? NULL : prof__row_state(g->row);
+    const prof__record *end = g->end, *whole;
+    if (!end) end = t ? PROF__ACQUIRE(t->hot.cursor) : g->row->cursor;
+    if (end < g->flushed || end > g->limit) end = g->flushed;
+    whole = end;
+    if (t) for (end = g->flushed; end < whole && PROF__ACQUIRE(end->site_depth);) end++;
+    span->at = g->flushed;
+    span->end = end;
+    span->position = g->position + (uint64_t)(g->flushed - g->begin);
+    span->base = (uint64_t)g->epoch << 32;
+    span->zones = 0;
+    *done = g->end && end == whole;
+}
+
+/* Finds the first row from *row on that has records that are not written yet, in segments up to
+   `last`, and the oldest of those; *done: they are its segment's last. NULL: there are none. */
+PROF__FN prof__segment *prof__stream_find(uint32_t *row, size_t last, prof__span *span,
+                                          bool *done) {
+    prof__segment *g = NULL;
     prof__lock();
-    g = t->ring.list + t->ring.flushed;
-    if (!g->row) g = NULL;
-    if (g) {
-        const prof__record *end = g->end ? g->end : PROF__ACQUIRE(t->hot.cursor), *whole;
-        if (end < g->flushed || end > g->limit) end = g->flushed;
-        whole = end;
-        if (prof__trace.open && (g == t->segment || (g->next == t->segment && t->ring.count > 2)))
-            for (end = g->flushed; end < whole && PROF__ACQUIRE(end->site_depth);) end++;
-        span->at = g->flushed;
-        span->end = end;
-        span->position = g->position + (uint64_t)(g->flushed - g->begin);
-        span->base = (uint64_t)g->epoch << 32;
-        span->zones = 0;
-        *done = g->end != NULL && end == whole;
-        if (span->at == end && !*done) g = NULL;
+    for (const prof__row *r = prof__trace.rows; r && !g; r = r->next) {
+        g = r->number < *row ? NULL : r->first;
+        if (g && g->number > last) g = NULL;
+        if (!g) continue;
+        *row = r->number;
+        prof__stream_span(g, span, done);
+        if (span->at == span->end && !*done) g = NULL;
     }
     prof__unlock();
     return g;
@@ -19112,12 +19123,15 @@ PROF__FN void prof__raw_tell_session(prof__raw *w, bool again) {
     w->last_knot = knot;
 }
 
-/* Writes what is new of t, and notes how much that was, so that it is not written again. */
-PROF__FN bool prof__stream_state(prof__raw *w, prof__state *t) {
+/* Writes what is new of all threads, and notes how much that was, so that it is not written again.
+   What comes meanwhile is for the next time. */
+PROF__FN bool prof__stream_rows(prof__raw *w) {
     prof__segment *g;
     prof__span span;
-    bool done, ok;
-    while ((g = prof__stream_find(t, &span, &done)) != NULL) {
+    size_t last = PROF__LOAD(prof__trace.pool.begun);
+    uint32_t row = 0;
+    bool done, ok = true;
+    while (ok && (g = prof__stream_find(&row, last, &span, &done)) != NULL) {
         if (w->chrome) {
             prof__functions_name_new();
             ok = prof__chrome_write(w, g->row, &span);
@@ -19129,13 +19143,12 @@ PROF__FN bool prof__stream_state(prof__raw *w, prof__state *t) {
         g->flushed = g->begin + (span.at - g->begin);
         g->epoch = (uint32_t)(span.base >> 32);
         prof__trace.stream.zones += span.zones;
-        done = done && ok;
-        if (done) prof__segment_free(g);
-        if (done) t->ring.flushed = (t->ring.flushed + 1) % t->ring.count;
+        if (!done) row++;
+        if (done && ok) prof__segment_free(g);
+        if (done && ok) prof__chunk_free(prof__segment_chunk(g));
         prof__unlock();
-        if (!done) return ok;
     }
-    return true;
+    return ok;
 }
 
 /* A stream turns ticks into times before the next readings of both clocks are known. So the last
@@ -19160,14 +19173,13 @@ PROF__FN void prof__stream_clock(struct prof_trace *s) {
 
 PROF__FN prof_result prof__stream_flush_locked(struct prof_trace *s) {
     prof__raw *w = &prof__outgoing.raw;
-    bool ok = true;
+    bool ok;
     w->failed = false;
     prof__lock();
     prof__stream_clock(s);
     prof__unlock();
     prof__raw_now(w);
-    for (prof__state *t = prof__used(NULL); ok && t; t = prof__used(t))
-        ok = prof__stream_state(w, t);
+    ok = prof__stream_rows(w);
     s->stream_failures += !ok;
     PROF__STORE(s->stream.flushed_us, (uint32_t)(prof__os_now() / 1000u));
     return ok ? PROF_OK : PROF_ERROR_SINK;
@@ -19322,14 +19334,13 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
    those that were open. */
 PROF__FN uint64_t prof__stream_recorded(const struct prof_trace *s) {
     uint64_t zones = s->stream.zones;
-    for (const prof__state *t = prof__used(NULL); t; t = prof__used(t))
-        for (uint32_t i = 0; i < t->ring.count; i++) {
-            const prof__segment *g = t->ring.list + i;
-            prof__cursor k = { g->flushed, PROF__MIN(g->end, g->limit), 0, 0 };
-            for (prof__item item; g->row && prof__next(&k, &item);)
-                zones += prof__item_is_zone(&item);
+    for (const prof__row *row = s->rows; row; row = row->next) {
+        for (const prof__segment *g = row->first; g; g = g->next) {
+            prof__cursor k = { g->flushed, g->end ? g->end : row->cursor, 0, 0 };
+            for (prof__item item; prof__next(&k, &item);) zones += prof__item_is_zone(&item);
         }
-    for (const prof__row *row = s->rows; row; row = row->next) zones += row->open_count;
+        zones += row->open_count;
+    }
     return zones;
 }
 
@@ -19340,8 +19351,9 @@ PROF__FN bool prof__raw_told(const prof__raw *w, uint32_t number) {
 }
 
 /* Writes row, unless it was the last one. False: *use changed: it may be another thread's. */
-PROF__FN bool prof__dump_row(prof__raw *w, const prof__row *row, const uint32_t *use) {
-    uint32_t used = use ? PROF__LOAD(*use) : 0, number = PROF__LOAD(row->number);
+PROF__FN bool prof__dump_row(prof__raw *w, const prof__row *row, const size_t *use) {
+    size_t used = use ? PROF__LOAD(*use) : 0;
+    uint32_t number = PROF__LOAD(row->number);
     if (w->row == number + 1) return true;
     prof__raw_thread_begin(w, row);
     PROF__FENCE();
@@ -19448,15 +19460,15 @@ PROF__FN void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *re
     if (w->words[PROF__RAW_HEAD + 1]) prof__raw_end(w);
 }
 
-/* Writes the records of a segment, but no block that was copied while its thread t emptied it. t's
-   cursor (NULL: it has left, at cursor) is read before g->end: one from before the chunk was last
-   emptied would reach past what is written. */
+/* Writes the records of a segment, but no block that was copied while it was used again. t's cursor
+   (NULL: it has left, at cursor) is read before g->end: one from before the chunk was last emptied
+   would reach past what is written. */
 PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const prof__state *t,
                                  const prof__record *cursor) {
-    uint32_t use = PROF__ACQUIRE(g->use);
+    size_t number = PROF__ACQUIRE(g->number);
     const prof__row *row = PROF__ACQUIRE(g->row);
     prof__span span;
-    if (!row || !prof__dump_row(w, row, &g->use) || PROF__LOAD(g->use) != use) return;
+    if (!number || !prof__dump_row(w, row, &g->number) || PROF__LOAD(g->number) != number) return;
     if (t) cursor = PROF__ACQUIRE(t->hot.cursor);
     span.end = PROF__ACQUIRE(g->end);
     if (!span.end) span.end = cursor;
@@ -19468,31 +19480,43 @@ PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const pro
     while (span.at < span.end && !w->failed) {
         prof__raw_records(w, row, &span);
         PROF__FENCE();
-        if (PROF__LOAD(g->use) != use) return;
+        if (PROF__LOAD(g->number) != number) return;
         prof__raw_end(w);
     }
 }
 
-PROF__FN void prof__dump_state(prof__raw *w, const prof__state *t) {
-    const prof__row *row = PROF__ACQUIRE(t->row);
-    uint32_t oldest = PROF__LOAD(t->ring.next);
-    if (!row) return;
-    for (uint32_t i = 0; i < t->ring.count; i++)
-        prof__dump_segment(w, t->ring.list + (oldest + i) % t->ring.count, t, NULL);
-    if (PROF__ACQUIRE(t->recording) == prof__trace.generation) {
-        if (prof__dump_row(w, row, NULL)) prof__dump_open(w, t, row);
-    } else if (row->open_count && PROF__LOAD(row->number) == PROF__LOAD(t->number)) {
-        if (prof__dump_row(w, row, NULL)) prof__raw_open(w, row, row->open_count);
+/* Writes a ring, which threads may be overwriting: its segments in the order in which they were
+   begun, then the zones that are open. */
+PROF__FN void prof__dump_ring(prof__raw *w, const struct prof_trace *s) {
+    for (size_t number = 0, last = PROF__LOAD(s->pool.begun); number < last && !w->failed;) {
+        const prof__segment *next = NULL;
+        size_t least = last;
+        for (const prof__segment *g = PROF__ACQUIRE(s->pool.made); g; g = g->made) {
+            size_t n = PROF__LOAD(g->number);
+            if (n <= number || n > least) continue;
+            least = n;
+            next = g;
+        }
+        number = least;
+        if (!next) continue;
+        const prof__row *row = PROF__ACQUIRE(next->row);
+        prof__dump_segment(w, next, prof__row_state(row), row->cursor);
+    }
+    for (const prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
+        const prof__row *row = PROF__ACQUIRE(t->row);
+        bool open = PROF__ACQUIRE(t->recording) == s->generation;
+        if (!row || !(open || (row->open_count && PROF__LOAD(row->number) ==
+                               PROF__LOAD(t->number))) || !prof__dump_row(w, row, NULL)) continue;
+        if (open) prof__dump_open(w, t, row);
+        else prof__raw_open(w, row, row->open_count);
     }
 }
 
 /* With PROF_MODE_TRACE rows and segments are only ever added. */
 PROF__FN PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace *s) {
     for (const prof__row *row = PROF__ACQUIRE(s->rows); row; row = PROF__ACQUIRE(row->next)) {
-        const prof__state *of = row->cursor ? NULL : prof__used(NULL);
+        const prof__state *of = row->cursor ? NULL : prof__row_state(row);
         const prof__segment *g = PROF__ACQUIRE(row->first);
-        while (of && (PROF__ACQUIRE(of->recording) != s->generation || PROF__LOAD(of->row) != row))
-            of = prof__used(of);
         prof__dump_row(w, row, NULL);
         for (; g; g = PROF__ACQUIRE(g->next)) prof__dump_segment(w, g, of, row->cursor);
     }
@@ -19562,10 +19586,12 @@ PROF__FN prof_result prof__dump_to(prof_sink out, bool own) {
         prof__raw_session(w);
         prof__raw_details(w);
         prof__raw_sites(w);
-        for (const prof__state *t = s->pool.regions ? prof__used(NULL) : NULL; t; t = prof__used(t))
-            prof__dump_state(w, t);
-        if (s->pool.regions) prof__dump_rest(w, s);
-        else prof__dump_rows(w, s);
+        if (s->mode == PROF_MODE_RING) {
+            prof__dump_ring(w, s);
+            prof__dump_rest(w, s);
+        } else {
+            prof__dump_rows(w, s);
+        }
         prof__dump_counts(w, s);
         result = w->failed ? PROF_ERROR_SINK : PROF_OK;
     }
@@ -20777,7 +20803,7 @@ PROF__FN const char *prof__unstreamable(const prof_desc *d) {
 
 /* Is the session lean: do zones take only their records? Events then need other memory. */
 PROF__FN bool prof__is_lean(const prof_desc *d) {
-    return !d->events && d->mode == PROF_MODE_TRACE && !d->records_only &&
+    return !d->events && d->mode <= PROF_MODE_RING && !d->records_only &&
            !prof__beside_of(d) && !prof__devices.count && !prof__execution.registered;
 }
 
@@ -20791,15 +20817,18 @@ PROF__FN size_t prof__record_share(const prof_desc *d) {
     return prof__is_lean(d) ? sizeof(prof__record) : prof__event_share(d);
 }
 
-/* Bytes of a thread: state, row, segments, a chunk (a ring: two) with its analysis, open zones. */
+/* Bytes of a thread: state, row, segments, chunks with their analysis, open zones. In a ring or a
+   stream a thread has up to three chunks: the current one, the ones before and behind it. */
 PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
     uint32_t depth = prof__depth_of(d);
-    size_t zones = depth + chunk / sizeof(prof__record) * (prof__ring_mode(d) ? 2 : 1);
+    size_t chunks = prof__ring_mode(d) ? 3 : 1;
+    size_t zones = depth + chunks * (chunk / sizeof(prof__record));
     size_t state = prof__state_size(depth) + prof__align(sizeof(prof__row)) +
                    sizeof(prof_thread_info) + PROF__LANE_SHARE;
     if (d->mode == PROF_MODE_AGGREGATE)
         return state + depth * sizeof(prof__open) + prof__sums_share(depth);
-    return state + 2 * prof__align(sizeof(prof__segment)) + depth * sizeof(prof__open) +
+    return state + (chunks + 1) * prof__align(sizeof(prof__segment)) +
+           depth * sizeof(prof__open) +
            zones * prof__record_share(d);
 }
 
@@ -20821,39 +20850,27 @@ PROF__CALL size_t prof_arena_size(const prof_desc *desc) {
     return prof__need(desc, desc->max_threads ? desc->max_threads : 1);
 }
 
-/* The description's number of threads, else as many as fit a quarter of the arena, at most 256. */
+/* The description's number of threads, else as many as fit a quarter of the arena, a sixteenth of a
+   ring's, at most 256. */
 PROF__FN uint32_t prof__threads_of(const prof_desc *d, size_t size) {
-    size_t n = size / 4 / prof__thread_share(d, prof__chunk_least(prof__depth_of(d)));
+    size_t n = size / (prof__ring_mode(d) ? 16 : 4);
+    n /= prof__thread_share(d, prof__chunk_least(prof__depth_of(d)));
     if (d->max_threads) return d->max_threads;
     return n < 1 ? 1 : n > 256 ? 256 : (uint32_t)n;
 }
 
 /* The size of a chunk: a power of two, so that each thread could have four chunks in the records'
-   share of the arena; 16 in a ring, which loses one at a time, and in PROF_MODE_AGGREGATE. The
-   share of events is not counted, also where they get it only later. */
+   share of the arena, and 16 in AGGREGATE. A ring or a stream has 256, and eight for each thread;
+   no more than 4,096. The share of events is not counted, also where a trace gets it only later. */
 PROF__FN size_t prof__chunk_bytes(size_t size, uint32_t threads, const prof_desc *d) {
-    size_t want = size / (prof__event_share(d) / sizeof(prof__record)) / threads, n = 1024;
-    want /= prof__ring_mode(d) || d->mode == PROF_MODE_AGGREGATE ? 16u : 4u;
-    while (n * 2 <= want && n < (64u << 10)) n *= 2;
+    bool ring = prof__ring_mode(d);
+    size_t share = (ring ? prof__record_share(d) : prof__event_share(d)) / sizeof(prof__record);
+    size_t most = ring ? PROF__MAX(16u << 10, size >> 12) : 64u << 10, n = 1024;
+    size_t parts = ring ? PROF__MAX(threads * 8u, 256u)
+                        : threads * (d->mode == PROF_MODE_AGGREGATE ? 16u : 4u);
+    size_t want = size / share / parts;
+    while (n * 2 <= want && n < most) n *= 2;
     return PROF__MAX(n <= want ? n : 0, prof__chunk_least(prof__depth_of(d)));
-}
-
-/* Makes a region for each thread, of seven eighths of the arena; the rest is for names, threads. */
-PROF__FN bool prof__regions_open(struct prof_trace *s, const prof_desc *d) {
-    size_t gap = (size_t)(prof__arena.high - prof__arena.low) - prof__arena.promised, least, size;
-    least = 2 * (s->pool.chunk_size + prof__align(sizeof(prof__segment)));
-    size = (gap - gap / 8) / s->max_threads -
-           PROF__MIN((gap - gap / 8) / s->max_threads,
-                     prof__thread_share(d, 0) - prof__state_size(s->max_depth));
-    size = (size / prof__record_share(d) * sizeof(prof__record)) & ~(size_t)15u;
-    if (d->mode == PROF_MODE_STREAM) size = PROF__MIN(size, 16 * s->pool.chunk_size + 1024);
-    if (size < least) size = least;
-    if (gap / size < s->max_threads) return false;
-    s->pool.region_size = size;
-    s->pool.regions = prof__arena.high -= size * s->max_threads;
-    s->slot_count = size / sizeof(prof__record) * s->max_threads;
-    prof__arena.promised += s->slot_count * prof__slot_share();
-    return (size_t)(prof__arena.high - prof__arena.low) >= prof__arena.promised;
 }
 
 /* Finds the first block in the arena that a thread still owns and that ends after p; else high. */
@@ -20900,6 +20917,7 @@ PROF__FN void prof__states_free(struct prof_trace *s) {
         prof__state *t = (prof__state *)(void *)p;
         if (!prof__not_owned(p, p + s->pool.state_size)) continue;
         if (!prof__state_used(t)) memset(p, 0, offsetof(prof__state, frames));
+        else if (t->segment && !t->sums.on) prof__chunk_give(t);
         if (t->promised) {
             prof__arena.promised -= prof__state_share(t->slots);
             s->slot_count -= t->slots;
@@ -20910,22 +20928,27 @@ PROF__FN void prof__states_free(struct prof_trace *s) {
     }
 }
 
-/* Touches the pages of the first records, an eighth of the gap (or one ring), at most 8 MiB: the
-   first touch of a page costs more than a zone. */
-PROF__FN void prof__prefault(const struct prof_trace *s) {
+/* Touches the pages of the first records, an eighth of the gap, at most 8 MiB: the first touch of a
+   page costs more than a zone. */
+PROF__FN void prof__prefault(void) {
     size_t share = (size_t)(prof__arena.high - prof__arena.low) / 8;
-    char *p = s->pool.regions ? s->pool.regions + s->pool.region_size : prof__arena.high, *end;
-    if (s->pool.regions) share = s->pool.region_size;
-    end = p - PROF__MIN(share, 8u << 20);
+    char *p = prof__arena.high, *end = p - PROF__MIN(share, 8u << 20);
     for (; p - 4096 >= end; p -= 4096)
         if (prof__not_owned(p - 4096, p)) *(volatile char *)(p - 4096) = 0;
 }
 
 /* Sets the bytes kept for sums, names and threads when records have filled the arena: a sixteenth
    of it, up to an eighth for many threads, up to a quarter for what they must have, but no more
-   than `left`, which the threads' least chunks leave. */
+   than `left`, which the threads' least chunks leave. In a ring or a stream a 32nd, and the rows of
+   threads, for which there is room. */
 PROF__FN void prof__sums_keep(struct prof_trace *s, const prof_desc *d, size_t size, size_t left) {
     size_t share = s->max_threads * prof__sums_share(s->max_depth), first;
+    if (prof__ring_mode(d)) {
+        s->sums.each = prof__thread_share(d, 0) - s->pool.state_size;
+        prof__arena.seats = s->max_threads * s->sums.each;
+        prof__arena.kept = s->sums.kept = prof__arena.seats + PROF__MIN(size / 32, left);
+        return;
+    }
     s->sums.each = prof__sums_first(s->max_depth);
     s->sums.on = d->when_full == PROF_FULL_SUMS;
     s->sums.kept = PROF__MAX(size / 16, PROF__MIN(share, size / 8));
@@ -20968,9 +20991,6 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
         prof__arena.high = PROF__MIN(prof__arena.high, prof__arena.bound);
         return prof__merged_open(s);
     }
-    if (prof__ring_mode(d))
-        return prof__regions_open(s, d) &&
-               prof__arena_fits(s->max_threads * (prof__thread_share(d, 0) - s->pool.state_size));
     need = s->max_threads * (prof__thread_share(d, prof__chunk_least(s->max_depth)) -
                              s->pool.state_size);
     if (!prof__arena_fits(need)) return false;
@@ -21240,7 +21260,7 @@ PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof
     }
     if (!t->sums.on) s->counts.slots += (size_t)(row->cursor - t->begin) + row->open_count;
     prof__snapshot_counts(&s->counts, t, row->cursor);
-    if (t->ring.list) t->segment->end = row->cursor;
+    if (s->mode == PROF_MODE_RING || s->mode == PROF_MODE_STREAM) t->segment->end = row->cursor;
     row->left = true;
     PROF__STORE(t->recording, 0u);
     PROF__RELEASE(t->closed, true);
@@ -21360,7 +21380,7 @@ PROF__FN void prof__window_prepare(struct prof_trace *s) {
     if (s->prepared) prof__arena.high = s->first_high;
     if (s->stopped && !prof__session.desc.acc_events) ready = prof__window_lay(s);
     s->stopped = s->prepared = s->read = s->analysed = false;
-    if (ready && !s->began) prof__prefault(s);
+    if (ready && !s->began) prof__prefault();
     prof__unlock();
     PROF__STORE(prof__session.enabled, prof__session.activities);
     PROF__STORE(prof__session.off, 0u);

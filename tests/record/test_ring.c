@@ -72,6 +72,7 @@ static dumped dump(void) {
 static prof_desc ring_desc(size_t size) {
     prof_desc desc = test_desc();
     desc.mode = PROF_MODE_RING;
+    desc.events = true;
     desc.max_threads = 1;
     desc.max_depth = 8;
     desc.memory_size = size;
@@ -135,6 +136,7 @@ static void test_threads_that_come_and_go(void) {
     int i;
     memset(&desc, 0, sizeof desc);
     desc.mode = PROF_MODE_RING;
+    desc.events = true;
     desc.memory_size = 1 << 20;
     desc.memory = malloc(desc.memory_size);
     desc.max_threads = 3;
@@ -178,6 +180,83 @@ static void leave(const char *name, unsigned turns) {
     leaver_name = name;
     pthread_create(&thread, NULL, mark_and_leave, &turns);
     pthread_join(thread, NULL);
+}
+
+/* ---- Its memory is whoever's records it is ---- */
+
+static size_t calls_of(prof_trace *trace) {
+    static prof_average rows[16];
+    size_t count = prof_key_averages(trace, NULL, rows, 16), calls = 0;
+    for (size_t i = 0; i < count; i++) calls += rows[i].count;
+    return calls;
+}
+
+/* One thread has nearly all of the arena, however many may come. */
+static void test_one_thread_fills_it(void) {
+    prof_desc desc;
+    prof_trace *trace;
+    size_t calls;
+    memset(&desc, 0, sizeof desc);
+    desc.mode = PROF_MODE_RING;
+    desc.memory_size = 8 << 20;
+    desc.memory = malloc(desc.memory_size);
+    EQUAL(prof_start(&desc), PROF_OK);
+    test_zones(1000000);
+    trace = prof_stop();
+    calls = calls_of(trace);
+    CHECK(calls * 12 >= desc.memory_size / 10 * 9, "%u zones", (unsigned)calls);
+    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats().recorded, calls);
+    EQUAL(prof_get_stats().recorded + prof_get_stats().overwritten, 2000000);
+    prof_thread_end();
+    free(desc.memory);
+}
+
+/* Threads that come when the ring is full are in it, from their first zone on. */
+static void test_late_threads(void) {
+    prof_desc desc;
+    prof_trace *trace;
+    const prof_thread_info *threads;
+    size_t count;
+    memset(&desc, 0, sizeof desc);
+    desc.mode = PROF_MODE_RING;
+    desc.memory_size = 256 << 10;
+    desc.memory = malloc(desc.memory_size);
+    desc.max_threads = 4;
+    EQUAL(prof_start(&desc), PROF_OK);
+    test_zones(100000);
+    for (unsigned i = 0; i < 3; i++) leave(i == 0 ? "one" : i == 1 ? "two" : "three", 1);
+    trace = prof_stop();
+    threads = prof_threads(trace, &count);
+    EQUAL(count, 4);
+    SAME_TEXT(threads[count - 1].name, "three");
+    EQUAL(prof_get_stats().dropped, 0);
+    prof_thread_end();
+    free(desc.memory);
+}
+
+/* Short threads take no more than a chunk each, and rows of those that are gone serve again. */
+static void test_short_threads(void) {
+    prof_desc desc;
+    prof_trace *trace;
+    unsigned turns = 1;
+    size_t calls;
+    memset(&desc, 0, sizeof desc);
+    desc.mode = PROF_MODE_RING;
+    desc.memory_size = 4 << 20;
+    desc.memory = malloc(desc.memory_size);
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 3000; i++) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, mark_some, &turns);
+        pthread_join(thread, NULL);
+    }
+    trace = prof_stop();
+    calls = calls_of(trace);
+    CHECK(calls >= 400, "%u zones", (unsigned)calls);
+    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats().recorded + prof_get_stats().overwritten, 6000);
+    free(desc.memory);
 }
 
 /* One of whose zones nothing is left is a thread of the trace all the same. */
@@ -393,6 +472,7 @@ static void test_damaged_dump(void) {
     dumped whole, rest;
     uint32_t head[3];
     size_t at;
+    desc.events = false;
     EQUAL(prof_start(&desc), PROF_OK);
     test_zones(200000);
     memset(&text, 0, sizeof text);
@@ -403,7 +483,7 @@ static void test_damaged_dump(void) {
     EQUAL(whole.stats.counts.overwritten + whole.zones, whole.stats.counts.recorded);
     for (at = 0; at < text.size; at += 24 + head[2]) {           /* without the large ones */
         memcpy(head, text.data + at, sizeof head);
-        if (head[2] < 5000) test_text_write(&cut, text.data + at, 24 + head[2]);
+        if (head[2] < 3000) test_text_write(&cut, text.data + at, 24 + head[2]);
     }
     rest = read_dump(cut.data, cut.size);
     CHECK(rest.zones + 5000 < whole.zones, "%u zones of %u", (unsigned)rest.zones,
@@ -585,6 +665,9 @@ int main(void) {
     RUN(test_what_fits_is_whole);
     RUN(test_threads_that_come_and_go);
     RUN(test_threads_of_which_nothing_is_kept);
+    RUN(test_one_thread_fills_it);
+    RUN(test_late_threads);
+    RUN(test_short_threads);
     RUN(test_rows_after_a_toggle);
     RUN(test_rows_of_one_id);
     RUN(test_range_of_a_forgotten_thread);

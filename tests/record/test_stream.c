@@ -1355,6 +1355,7 @@ static void count_zone(void *user, const prof_raw_item *item) {
 
 /* Signal handlers displace records: what is told to be recorded is what the stream has. */
 static void test_counts_in_a_signal_storm(void) {
+    static char small[64 << 10];
     prof_raw_desc raw_desc;
     prof_raw *raw;
     prof_desc desc;
@@ -1367,6 +1368,9 @@ static void test_counts_in_a_signal_storm(void) {
     memset(&raw_desc, 0, sizeof raw_desc);
     desc.mode = PROF_MODE_STREAM;
     desc.stream = test_text_sink(&text);
+    desc.max_threads = 2;
+    desc.memory = small;
+    desc.memory_size = sizeof small;
     signal(SIGUSR1, mark_in_a_storm);
     EQUAL(prof_start(&desc), PROF_OK);
     pthread_create(&thread, NULL, mark_till_told, &told);
