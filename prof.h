@@ -322,9 +322,9 @@ typedef struct prof_desc {
     bool stream_inline;                  /* a thread whose chunks are full flushes them itself */
     bool records_only;                   /* keeps no room for events and tables: for prof_dump */
     bool events;                         /* keeps room for prof_events: 96 bytes a zone instead of
-                                            12. Always so in modes other than PROF_MODE_TRACE, and
-                                            with details (from the first one on), devices, a
-                                            schedule, an execution trace. Freestanding: only
+                                            12. Always so with details (from the first one on),
+                                            devices, a schedule, an execution trace; not in
+                                            PROF_MODE_STREAM and _AGGREGATE. Freestanding: only
                                             where it is set */
     prof_platform platform;
     uint32_t max_threads;                /* recording at the same time; 0: up to 256, as fit */
