@@ -205,9 +205,9 @@ static void test_one_thread_fills_it(void) {
     trace = prof_stop();
     calls = calls_of(trace);
     CHECK(calls * 12 >= desc.memory_size / 10 * 9, "%u zones", (unsigned)calls);
-    EQUAL(prof_get_stats().dropped, 0);
-    EQUAL(prof_get_stats().recorded, calls);
-    EQUAL(prof_get_stats().recorded + prof_get_stats().overwritten, 2000000);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
+    EQUAL(prof_get_stats(NULL).recorded, calls);
+    EQUAL(prof_get_stats(NULL).recorded + prof_get_stats(NULL).overwritten, 2000000);
     prof_thread_end();
     free(desc.memory);
 }
@@ -230,7 +230,7 @@ static void test_late_threads(void) {
     threads = prof_threads(trace, &count);
     EQUAL(count, 4);
     SAME_TEXT(threads[count - 1].name, "three");
-    EQUAL(prof_get_stats().dropped, 0);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
     prof_thread_end();
     free(desc.memory);
 }
@@ -254,8 +254,8 @@ static void test_short_threads(void) {
     trace = prof_stop();
     calls = calls_of(trace);
     CHECK(calls >= 400, "%u zones", (unsigned)calls);
-    EQUAL(prof_get_stats().dropped, 0);
-    EQUAL(prof_get_stats().recorded + prof_get_stats().overwritten, 6000);
+    EQUAL(prof_get_stats(NULL).dropped, 0);
+    EQUAL(prof_get_stats(NULL).recorded + prof_get_stats(NULL).overwritten, 6000);
     free(desc.memory);
 }
 

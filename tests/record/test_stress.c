@@ -439,6 +439,7 @@ static void session_start(slot *me) {
     desc.max_depth = dice(me, 4) ? DEPTH : 4;
     desc.os_clock = dice(me, 3) == 0;
     desc.records_only = dice(me, 4) == 0 && mode != PROF_MODE_RING;
+    desc.events = mode == PROF_MODE_RING;
     desc.stream.write = sink;
     desc.stream_inline = dice(me, 2);
     set(&sink_fails, mode == PROF_MODE_STREAM && dice(me, 2) ? 7 : 0);
