@@ -1254,10 +1254,6 @@ PROF_API prof_result prof_write_execution_trace(const prof_trace *trace, prof_si
 /* prof_write_table to stdout; on a terminal it fits its width (see prof_table_desc.width). */
 PROF_API prof_result prof_print_table(const prof_trace *trace, const prof_table_desc *desc);
 
-/* The arguments that an event has in a Chrome trace, made of its name, extra and flags: a JSON
-   object, {} where there are none. It lacks counters, whose names only the session knows. */
-PROF_API prof_result prof_write_args(const prof_event *event, prof_sink out);
-
 /* Times (in us), shares and bytes as the table prints them: 12.345ms, 33.33%. The text is cut to
    size; returns its length then, without the NUL. Pure, any thread. */
 PROF_API size_t prof_format_time(char *buf, size_t size, double us);
@@ -1267,17 +1263,6 @@ PROF_API size_t prof_format_memory(char *buf, size_t size, int64_t bytes);
 /* snprintf by the formatter of prof_push_f; cuts and returns as the three above do. */
 PROF_API size_t prof_format_text(char *buf, size_t size, const char *format, ...)
     PROF__PRINTF(3, 4);
-
-/* A count of prof_stats that matters where it is not 0: what was lost or mended, and what to do
-   about it. The table's footers, the trace's head and `prof` all take them from one list. */
-typedef struct prof_note {
-    const char *key;                     /* the field of prof_stats, and its key in the head */
-    const char *text;                    /* "Dropped, no room (give ...)" */
-    uint64_t count;
-} prof_note;
-
-/* Fills *note with number i of that list and its count in stats (NULL: 0). False: no more. Pure. */
-PROF_API bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note);
 
 #if !PROF__BARE
 /* Hosted builds alone have the rest of this room. */
@@ -1292,10 +1277,6 @@ PROF_API const prof_event *prof_make_events(const prof_trace *trace, void *memor
    PyTorch: FunctionEvent.kernels */
 PROF_API size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
                                    prof_kernel *kernels, size_t max);
-
-/* What tables call a prof_device_type where no device of that type was added: "cuda", "mps";
-   "device" where there is no such type. Static. Any thread. */
-PROF_API const char *prof_device_name(uint8_t type);
 
 /* Adds `from`, a row of another window or trace, to `into`, a row of the same name: sums, counts,
    min and max. p50, p90 and p99, where both rows have them, are estimated from both rows' five
@@ -1357,9 +1338,6 @@ PROF_API prof_result prof_file_close(prof_file *file);
    names the command that makes the page. PyTorch: export_memory_timeline(path, device) */
 PROF_API prof_result prof_save_memory_timeline(const prof_trace *trace, const char *path,
                                                prof_device device);
-
-/* The width of the terminal that stdout is, by COLUMNS, else as it tells. 0: it is no terminal. */
-PROF_API uint32_t prof_terminal_width(void);
 
 /* ---- events from outside ---- */
 
@@ -2193,6 +2171,11 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #define prof_sums PROF__GONE("prof_sums is gone: prof_trace_from_events, then prof_key_averages")
 #define prof_sums_desc prof_sums
 #define prof_span prof_sums
+#define PROF__GONE_TOOL PROF__GONE("this is gone: tools/prof/library.h has it for the command")
+#define prof_write_args PROF__GONE_TOOL
+#define prof_stats_note PROF__GONE_TOOL
+#define prof_terminal_width PROF__GONE_TOOL
+#define prof_device_name PROF__GONE_TOOL
 #define prof_trace_stats PROF__GONE("prof_trace_stats is gone: prof_get_stats(trace)")
 #define PROF__GONE_F PROF__GONE("this is gone: prof_format_text makes the text")
 #define prof_set_thread_name_f PROF__GONE_F
@@ -11777,7 +11760,7 @@ PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
 #define PROF__OUTSIDE_SHARE \
     (PROF__SLOT_SHARE + PROF__WIDE_SHARE + PROF__GROUP_SHARE + PROF__LANE_SHARE)
 
-PROF__CALL const char *prof_device_name(uint8_t type) {
+PROF__FN const char *prof__device_name(uint8_t type) {
     static const char names[][12] = {
         "cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip",
         "fpga", "maia", "xla", "vulkan", "metal", "xpu", "mps",
@@ -11789,7 +11772,7 @@ PROF__CALL const char *prof_device_name(uint8_t type) {
 PROF__FN const char *prof__device_title(uint8_t type) {
     for (uint32_t i = 0; i < prof__devices.count; i++)
         if (prof__devices.list[i].desc.type == type) return prof__devices.list[i].desc.name;
-    return prof_device_name(type);
+    return prof__device_name(type);
 }
 
 /* The number of a device type in the session's list; the last, where it had no room. */
@@ -15422,7 +15405,7 @@ PROF__FN bool prof__stdio_write(void *file, const void *data, size_t size) {
     return fwrite(data, 1, size, (FILE *)file) == size;
 }
 
-PROF__CALL uint32_t prof_terminal_width(void) {
+PROF__FN uint32_t prof__terminal_width(void) {
     const char *columns = prof_getenv("COLUMNS");
     int given = columns ? atoi(columns) : 0;
     bool terminal = false;
@@ -15447,7 +15430,7 @@ PROF__CALL prof_result prof_print_table(const prof_trace *trace, const prof_tabl
     prof_result r;
     fitting = desc ? *desc : *prof__table_usual(&usual);
     out.user = stdout;
-    if (!fitting.width) fitting.width = prof_terminal_width();
+    if (!fitting.width) fitting.width = prof__terminal_width();
     r = prof_write_table(trace, &fitting, out);
     return r == PROF_OK && fflush(stdout) ? PROF_ERROR_SINK : r;
 }
@@ -15517,14 +15500,6 @@ PROF__FN uint64_t prof__note_count(const prof_stats *s, size_t note) {
     uint64_t n;
     memcpy(&n, (const char *)s + prof__note_places[note], sizeof n);
     return n;
-}
-
-PROF__CALL bool prof_stats_note(const prof_stats *stats, size_t i, prof_note *note) {
-    if (!note || i >= PROF__NOTES) return false;
-    note->key = prof__note_key(i);
-    note->text = prof__note_text(note->key);
-    note->count = stats ? prof__note_count(stats, i) : 0;
-    return true;
 }
 
 /* Tells what of the trace was dropped or mended. */
@@ -16175,7 +16150,7 @@ PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
                                                                        : prof__launcher_of(s, i));
 }
 
-PROF__CALL prof_result prof_write_args(const prof_event *event, prof_sink out) {
+PROF__FN prof_result prof__write_args(const prof_event *event, prof_sink out) {
     const char *before = "{";
     prof__out o;
     prof_event e;
@@ -17733,7 +17708,7 @@ PROF__FN void prof__et_tensor(prof__out *o, const prof_shape *s, const char *dty
         if (strcmp(dtype, types[i].name) == 0) size = types[i].size;
     if (!t) t = &none;
     prof__out_f(o, "[%u,%u,%i,%u,%u,\"%s", t->id, t->storage, t->offset, elements, size,
-                prof_device_name(t->device.type));
+                prof__device_name(t->device.type));
     if (t->device.type != PROF_DEVICE_CPU) prof__out_f(o, ":%i", (int64_t)t->device.index);
     prof__out_text(o, "\"]");
 }
@@ -19238,7 +19213,7 @@ PROF__FN void prof__raw_event(prof__raw *w, const prof__row *row, const prof_eve
     prof_sink sink = { prof__entry_write, NULL };
     sink.user = &args;
     args.size = 0;
-    if (prof_write_args(e, sink) != PROF_OK) {   /* too long */
+    if (prof__write_args(e, sink) != PROF_OK) {   /* too long */
         PROF__COUNT(prof__loose.details_cut);
         args.size = 0;
     }

@@ -1,6 +1,7 @@
 /* PROF_MODE_STREAM and the raw stream: what leaves through the sink is what was marked, however it
    is cut, damaged or turned round. */
 #include "../test.h"
+#include "../../tools/prof/library.h"
 #include "../../tools/prof/raw_read.h"
 
 #include <math.h>
@@ -156,7 +157,7 @@ static void test_waits_are_timed(void) {
     test_text text;
     prof_desc desc;
     prof_stats stats;
-    prof_note note;
+    stats_note note;
     memset(&text, 0, sizeof text);
     desc = stream_desc(&text);
     desc.stream.write = slow_sink;
@@ -168,7 +169,7 @@ static void test_waits_are_timed(void) {
     stats = prof_get_stats(NULL);
     CHECK(stats.stalls && stats.stalled_us >= 1000 * stats.stalls, "%u us in %u stalls",
           (unsigned)stats.stalled_us, (unsigned)stats.stalls);
-    CHECK(prof_stats_note(&stats, 0, &note) && note.count == stats.stalled_us, "not the first");
+    CHECK(stats_note_at(&stats, 0, &note) && note.count == stats.stalled_us, "not the first");
     prof_stop();
     read_all(&text);
     CHECK(read_back.stats.counts.stalled_us >= stats.stalled_us, "the stream says %u us",

@@ -193,7 +193,7 @@ static void test_twenty_digits(void) {
     for (i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         extra.fwd_thread = numbers[i];
         digits_of(digits, numbers[i], false);
-        written(prof_write_args(&e, fresh()));
+        written(prof__write_args(&e, fresh()));
         CHECK(strstr(text.data, digits) != NULL, "%s, without %s", text.data, digits);
     }
 }

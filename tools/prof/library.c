@@ -1,6 +1,8 @@
 /* prof.h's implementation for the prof command and for tests that ask it the same: the only file of
    tools/prof that sees inside the library. Nothing of that is copied here. It calls
-   - prof__is_utility, prof__is_machinery, prof__control, prof__text_json, prof__is_formula;
+   - prof__is_utility, prof__is_machinery, prof__control, prof__text_json, prof__is_formula,
+     prof__device_name, prof__terminal_width, prof__write_args;
+   - prof__note_key, prof__note_text, prof__note_count: what was lost;
    - what raw_read.h asks: records and attributes, sums, ns of ticks;
    - prof__spans_hold, prof__nest_close: what lies in what;
    - prof__group_hash, prof__group_open, prof__same_group, prof__hash_place, prof__same_place,
@@ -21,6 +23,19 @@ bool is_machinery_entry(const char *entry) { return prof__is_machinery(entry); }
 size_t control_size(const char *text) { return prof__control(text); }
 char *text_json(char *to, const char *text) { return prof__text_json(to, &text); }
 bool is_formula(const char *text) { return prof__is_formula(text); }
+const char *device_type_name(uint8_t type) { return prof__device_name(type); }
+uint32_t terminal_width(void) { return prof__terminal_width(); }
+prof_result write_event_args(const prof_event *event, prof_sink out) {
+    return prof__write_args(event, out);
+}
+
+bool stats_note_at(const prof_stats *stats, size_t i, stats_note *note) {
+    if (i >= PROF__NOTES) return false;
+    note->key = prof__note_key(i);
+    note->text = prof__note_text(note->key);
+    note->count = stats ? prof__note_count(stats, i) : 0;
+    return true;
+}
 
 /* ---- The caller's array of spans ---- */
 

@@ -19,6 +19,27 @@ size_t control_size(const char *text);
 char *text_json(char *to, const char *text);
 bool is_formula(const char *text);
 
+/* What tables call a prof_device_type: "cuda", "mps"; "device" where there is no such type. */
+const char *device_type_name(uint8_t type);
+
+/* The width of the terminal that stdout is, by COLUMNS, else as it tells. 0: it is no terminal. */
+uint32_t terminal_width(void);
+
+/* The arguments that an event has in a Chrome trace, made of its name, extra and flags: a JSON
+   object, {} where there are none. It lacks counters, whose names only the session knows. */
+prof_result write_event_args(const prof_event *event, prof_sink out);
+
+/* A count of prof_stats that matters where it is not 0: what was lost or mended, and what to do
+   about it. The table's footers, the trace's head and `prof` all take them from one list. */
+typedef struct stats_note {
+    const char *key;                     /* the field of prof_stats, and its key in the head */
+    const char *text;                    /* "Dropped, no room (give ...)" */
+    uint64_t count;
+} stats_note;
+
+/* Fills *note with number i of that list and its count in stats (NULL: 0). False: no more. */
+bool stats_note_at(const prof_stats *stats, size_t i, stats_note *note);
+
 /* ---- Spans: nested and summed as a session nests and sums its zones ---- */
 
 /* The caller's array of spans. Each has its end and the number of the span around it. */

@@ -11,6 +11,7 @@
 #include "analysis/busy.h"
 #include "input/losses.h"
 #include "input/trace_reader.h"
+#include "library.h"
 
 /* What one row is about; compared byte by byte, so zeroed before it is filled. */
 typedef struct group_key {
@@ -279,9 +280,9 @@ static void note_device(row_table *t, const trace_event *event) {
                 (event->phase == 'X' && trace_arg(event, "kernels") != NULL);   /* legacy */
     if (t->type_count && runs) {
         uint8_t type = device_type_of(t, event);
-        list_type(t, type, prof_device_name(type));
+        list_type(t, type, device_type_name(type));
     } else if (!t->view.device_name && runs)
-        t->view.device_name = t->own ? prof_device_name(device_type_of(t, event)) : "CUDA";
+        t->view.device_name = t->own ? device_type_name(device_type_of(t, event)) : "CUDA";
 }
 
 static row_device *device_of(row_table *t, int64_t index) {
@@ -828,7 +829,7 @@ static void begin_file(row_table *t) {
 /* All events of the file are there. */
 static void end_file(row_table *t) {
     if (t->memory_type && !t->view.device_name && t->options->device)
-        t->view.device_name = prof_device_name(t->memory_type);
+        t->view.device_name = device_type_name(t->memory_type);
     t->memory_ns = INT64_MIN;                    /* the first file's counts */
     row_walk w = {.table = t};
     tasks_sort(&t->tasks);

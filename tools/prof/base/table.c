@@ -178,7 +178,7 @@ static void write_left_out(const sheet *s, const size_t *widths, size_t room, ou
 
 static void write_text_sheet(const sheet *s, output *out) {
     size_t *widths = allocate(s->columns * sizeof *widths);
-    size_t room = out->path ? 0 : prof_terminal_width();
+    size_t room = out->path ? 0 : terminal_width();
     for (size_t c = 0; c < s->columns; c++) widths[c] = code_points(s->heads[c].text);
     for (size_t i = 0; i < s->cell_count; i++) {
         size_t size = s->cells[i] ? code_points(s->cells[i]) : 1;

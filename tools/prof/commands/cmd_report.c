@@ -2,6 +2,7 @@
 #include "analysis/busy.h"
 #include "commands/calls.h"
 #include "input/losses.h"
+#include "library.h"
 #include "page/report_page.h"
 #include "trace/trace_range.h"
 
@@ -95,7 +96,7 @@ static void write_nothing(const row_table *table, output *out) {
 static void write_text(row_table *table, prof_table_desc *desc, const text_list *notes,
                        output *out) {
     losses_write(out);
-    desc->width = out->path ? 0 : prof_terminal_width();
+    desc->width = out->path ? 0 : terminal_width();
     prof_result result = prof_write_rows(table->rows, table->count, &table->view, desc,
                                          output_sink(out));
     if (result != PROF_OK && result != PROF_ERROR_SINK) fail(NULL, "%s", prof_strerror(result));

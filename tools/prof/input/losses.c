@@ -2,6 +2,7 @@
 #include "input/losses.h"
 
 #include "input/head_sums.h"
+#include "library.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,16 +37,16 @@ enum { OTHER_COUNTS = sizeof other_counts / sizeof *other_counts };
 
 /* How many there are of the library's. */
 static size_t known_counts(void) {
-    prof_note note;
+    stats_note note;
     size_t known = 0;
-    while (prof_stats_note(NULL, known, &note)) known++;
+    while (stats_note_at(NULL, known, &note)) known++;
     return known;
 }
 
 /* Number i of the whole list: the library's, the others, prof_cuda.h's. */
-static bool count_at(size_t i, prof_note *note) {
+static bool count_at(size_t i, stats_note *note) {
     size_t known = known_counts();
-    if (prof_stats_note(NULL, i, note)) return true;
+    if (stats_note_at(NULL, i, note)) return true;
     i -= known;
     if (known + OTHER_COUNTS + CUDA_COUNTS > LOSS_COUNTS || i >= OTHER_COUNTS + CUDA_COUNTS)
         return false;
@@ -60,7 +61,7 @@ static uint64_t sum(uint64_t a, uint64_t b) {
 }
 
 static uint64_t count_of(const losses *l, const char *key) {
-    prof_note note;
+    stats_note note;
     for (size_t i = 0; i < LOSS_COUNTS && count_at(i, &note); i++)
         if (strcmp(note.key, key) == 0) return l->counts[i];
     return 0;
@@ -69,14 +70,14 @@ static uint64_t count_of(const losses *l, const char *key) {
 /* ---- Collecting ---- */
 
 /* Of which part of the list is this note? */
-static bool is_cuda(const prof_note *note) {
+static bool is_cuda(const stats_note *note) {
     for (size_t i = 0; i < CUDA_COUNTS; i++)
         if (note->text == cuda_counts[i].text) return true;
     return false;
 }
 
 static void read_count(losses *l, trace_text key, trace_text value, bool cuda) {
-    prof_note note;
+    stats_note note;
     if (key.size > 7 && memcmp(key.data, "others_", 7) == 0)
         key.size = 6;                    /* up to 0.2.0 there were four */
     for (size_t i = 0; count_at(i, &note); i++) {
@@ -190,8 +191,8 @@ void losses_read(losses *l, trace_text head) { read_head(l, head, false); }
 void losses_read_cuda(losses *l, trace_text head) { read_head(l, head, true); }
 
 void losses_add_stats(losses *l, const prof_stats *stats) {
-    prof_note note;
-    for (size_t i = 0; i < LOSS_COUNTS && prof_stats_note(stats, i, &note); i++)
+    stats_note note;
+    for (size_t i = 0; i < LOSS_COUNTS && stats_note_at(stats, i, &note); i++)
         l->counts[i] = sum(l->counts[i], note.count);
 }
 
@@ -245,7 +246,7 @@ void losses_add(losses *to, const losses *from, const char *whose) {
 
 /* A device that says how many records it lost says what prof_cuda's counts say. */
 static bool is_told(const losses *l, size_t device) {
-    prof_note note;
+    stats_note note;
     if (strncmp(l->devices[device].text, "GPU records lost", 16) != 0) return false;
     for (size_t i = 0; count_at(i, &note); i++)
         if (is_cuda(&note) && l->counts[i]) return true;
@@ -274,7 +275,7 @@ static void timeline_line(const losses *l, char line[320]) {
 }
 
 bool losses_next(const losses *l, size_t *place, char line[320]) {
-    prof_note note;
+    stats_note note;
     for (; *place < LOSS_COUNTS; ++*place) {
         if (!l->counts[*place] || !count_at(*place, &note)) continue;
         snprintf(line, 320, "%s: %llu", note.text, (unsigned long long)l->counts[(*place)++]);
@@ -306,7 +307,7 @@ bool losses_next(const losses *l, size_t *place, char line[320]) {
 }
 
 static void write_counts(const losses *l, output *out, bool cuda, const char *comma) {
-    prof_note note;
+    stats_note note;
     for (size_t i = 0; count_at(i, &note); i++) {
         if (!l->counts[i] || is_cuda(&note) != cuda) continue;
         output_format(out, "%s\"%s\": %llu", comma, note.key, (unsigned long long)l->counts[i]);
@@ -359,7 +360,7 @@ static void write_promises(const losses *l, output *out) {
 }
 
 void losses_write_head(const losses *l, const head_lists *lists, size_t count, output *out) {
-    prof_note note;
+    stats_note note;
     bool cuda = false;
     for (size_t i = 0; count_at(i, &note); i++) cuda |= is_cuda(&note) && l->counts[i];
     output_text(out, "\"prof\": {\"version\": \"" PROF_VERSION "\"");

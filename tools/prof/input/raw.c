@@ -231,7 +231,7 @@ static bool write_args(raw_source *r, const prof_raw_item *item) {
         event.extra = &extra;
     }
     output_forget(&r->args);
-    prof_write_args(&event, (prof_sink){take_args, &r->args});
+    write_event_args(&event, (prof_sink){take_args, &r->args});
     free(json);
     if (id) add_id(r, PROF_KEY_ZONE, id);
     return written(&r->args).size > 2;
@@ -616,7 +616,7 @@ static void take_event(raw_source *r, const prof_raw_item *item) {
     prof_event carried = {.name = item->name, .extra = &own, .flags = PROF_EVENT_SUBMITTED};
     int64_t id = op_id(r, item);
     output_forget(&r->args);
-    prof_write_args(&carried, (prof_sink){take_args, &r->args});
+    write_event_args(&carried, (prof_sink){take_args, &r->args});
     if (id) add_id(r, PROF_KEY_EXTERNAL_ID, id);
     queue_args(r->to, event, written(&r->args));
     take_end(r, item, at);
