@@ -1449,9 +1449,10 @@ PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const p
 #define PROF_KEY_SOURCE       "source"
 #define PROF_KEY_ZONE         "Zone id"
 #define PROF_KEY_ZONE_PARENT  "Zone parent id"
-#define PROF_KEY_LAUNCHED     "Launched"
+#define PROF_KEY_LATENCY      "Launch latency (us)"
 #define PROF_KEY_COVER        "cover"
 #define PROF_KEY_DEVICE_TYPE  "Device Type"
+#define PROF_KEY_DEVICE       "device"
 #define PROF_KEY_DEVICE_INDEX "Device Id"
 #define PROF_KEY_ADDRESS      "Addr"
 #define PROF_KEY_BYTES        "Bytes"
@@ -16141,8 +16142,11 @@ PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
         prof__chrome_key(o, before, "partial");
         prof__out_text(o, "true");
     }
-    if (e->device_type > PROF_DEVICE_CUDA)
+    if (e->device_type > PROF_DEVICE_CUDA) {
         prof__chrome_number(o, before, PROF_KEY_DEVICE_TYPE, e->device_type);
+        if (!e->extra || !e->extra->metadata_json)
+            prof__chrome_number(o, before, PROF_KEY_DEVICE, prof__device_index(e));
+    }
     if (e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD)) i = (uint32_t)(e - s->events);
     if (e->flags & PROF__EVENT_NAMED) prof__chrome_number(o, before, PROF_KEY_ZONE, (int64_t)i + 1);
     if (e->flags & PROF__EVENT_TOLD)
@@ -16196,8 +16200,8 @@ PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e)
     if (!instant) prof__out_f(o, ",\"dur\":%t", prof__elapsed(e));
     prof__chrome_arg_members(o, g->s, e, &before);
     told = prof__launch_told(g->s, (uint32_t)(e - g->s->events), &at);
-    if (told) prof__chrome_key(o, &before, PROF_KEY_LAUNCHED);
-    if (told) prof__out_f(o, "%t", at.ns);
+    if (told) prof__chrome_key(o, &before, PROF_KEY_LATENCY);
+    if (told) prof__out_f(o, "%t", PROF__MINUS(e->start_ns, at.ns));
     prof__out_text(o, *before == ',' && !before[1] ? "}}" : "}");
     if (told) prof__chrome_launched(o, g, e, at.ns);
     id = call ? e->extra->id : e->device_type != PROF_DEVICE_CPU ? prof__link_of(e) : 0;

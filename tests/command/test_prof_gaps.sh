@@ -114,6 +114,20 @@ if command -v python3 >/dev/null; then
 fi
 says gaps_help 'usage: prof gaps' 0 "$prof" gaps --help
 says gaps_two 'usage: prof gaps' 2 "$prof" gaps a b
+# Work that says itself when it was launched, as prof_launch has it.
+cat >"$out/launched.json" <<'JSON'
+{"traceEvents": [
+{"ph":"X","cat":"cpu_op","name":"zone","pid":9,"tid":9,"ts":0,"dur":100,"args":{"Zone id":1}},
+{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":0,"ts":10,"dur":10,"args":{"Zone parent id":1,"Launch latency (us)":5}},
+{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":0,"ts":50,"dur":10,"args":{"Zone parent id":1,"Launch latency (us)":20.000}},
+{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":0,"ts":100,"dur":10,"args":{"Zone parent id":1,"Launch latency (us)":60}}
+]}
+JSON
+launched() { "$prof" gaps --format csv "$out/launched.json" | grep -q "$1"; }
+try gaps_launched_host launched ',host,10.000,'
+try gaps_launched_launch launched ',launch,20.000,'
+try gaps_launched_wait launched ',wait,40.000,'
+try gaps_launched_unknown launched ',unknown,0.000,'
 says gaps_by 'not a value it takes: cause|op|gap' 2 "$prof" gaps --by x "$out/causes.json"
 says gaps_html 'not a value it takes: text|csv|json' 2 "$prof" gaps -f html "$out/causes.json"
 printf '[{"ph":"X"' >"$out/cut.json"

@@ -66,8 +66,8 @@ static void test_zones_have_their_launches(void) {
     EQUAL(test_times(text.data, "\"ph\":\"s\",\"cat\":\"ac2g\""), 3);
     EQUAL(test_times(text.data, "\"ph\":\"f\",\"cat\":\"ac2g\""), 3);
     CHECK(strstr(text.data, "\"name\":\"add\",\"pid\":0,\"tid\":0,\"ts\":1.100,\"dur\":0.007,"
-                            "\"args\":{\"Device Type\":4,\"Zone parent id\":2,"
-                            "\"Launched\":0.129}"), "%s",
+                            "\"args\":{\"Device Type\":4,\"device\":0,\"Zone parent id\":2,"
+                            "\"Launch latency (us)\":0.971}"), "%s",
           strstr(text.data, "kernel"));
     CHECK(strstr(text.data, "{\"name\":\"compute\"}"), "%s", text.data);
     test_text_clear(&text);

@@ -99,13 +99,16 @@ static void take_waits(const gap_finder *g, idle_gap *gap, uint32_t thread) {
 static void divide(const gap_finder *g, idle_gap *gap) {
     const device_work *next = &g->trace->works[gap->before];
     int64_t idle = next->start_ns - gap->start_ns;
-    const call *launch = next->launch == NO_CALL ? NULL : &g->trace->calls[next->launch];
+    uint32_t by = next->launch == NO_CALL && next->launched_ns != NO_ID ? next->owner : next->launch;
+    const call *launch = by == NO_CALL ? NULL : &g->trace->calls[by];
+    int64_t launched_ns = !launch ? INT64_MIN
+                        : next->launch == NO_CALL ? next->launched_ns : launch->start_ns;
     if (!launch) {
         gap->ns[UNKNOWN] = idle;
-    } else if (launch->start_ns <= gap->start_ns) {
+    } else if (launched_ns <= gap->start_ns) {
         gap->ns[(double)idle <= g->short_ns ? TURNAROUND : WAIT] = idle;
     } else {
-        gap->launched_ns = launch->start_ns < next->start_ns ? launch->start_ns : next->start_ns;
+        gap->launched_ns = launched_ns < next->start_ns ? launched_ns : next->start_ns;
         gap->ns[HOST] = gap->launched_ns - gap->start_ns;
         gap->ns[LAUNCH] = next->start_ns - gap->launched_ns;
         take_waits(g, gap, launch->thread);

@@ -114,8 +114,12 @@ static trace_kept add_work(struct trace *t, const trace_event *event) {
     device_work made = {
         .start_ns = event->ts_ns, .end_ns = event->ts_ns + event->dur_ns,
         .told = told_parent(event), .name = intern(&t->names, event->name.data, event->name.size),
-        .thread = trace_thread(t, event), .owner = NO_CALL, .launch = NO_CALL, .kind = event->kind
+        .thread = trace_thread(t, event), .owner = NO_CALL, .launch = NO_CALL,
+        .launched_ns = NO_ID, .kind = event->kind
     };
+    const trace_member *latency = trace_arg(event, PROF_KEY_LATENCY);
+    int64_t latency_ns;
+    if (latency && json_ns(latency->value, &latency_ns)) made.launched_ns = event->ts_ns - latency_ns;
     made.external = trace_work_ids(event, &made.correlation);
     GROW(t->works, t->work_count, t->work_capacity);
     t->works[t->work_count++] = made;

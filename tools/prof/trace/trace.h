@@ -49,6 +49,7 @@ typedef struct call_thread {
 
 typedef struct device_work {    /* a kernel, copy or fill */
     int64_t start_ns, end_ns;
+    int64_t launched_ns;                 /* where no call tells; NO_ID: not known */
     int64_t external, correlation;       /* NO_ID: it has none */
     int64_t told;               /* id of the zone that launched it; 0: none; NOT_TOLD */
     uint32_t name, thread;
