@@ -49,6 +49,23 @@ runs coroutines coroutines.json
 for example in counters observers outside stacks switches; do runs "$example"; done
 mkdir -p $out/device
 runs device/npu npu.json
+
+# Built with OpenCL, and run where a device is (pocl is one on the CPU).
+opencl() {   # NAME SOURCE
+    library gcc && $cc -O1 $warn -I. "$2" "$library" -o "$out/$1" $libs -lOpenCL >$out/said 2>&1 &&
+        (cd $out && POCL_CACHE_DIR=$PWD/pocl timeout 250 "./$1" >said 2>&1)
+    case $? in
+    0) echo "ok $1" ;;
+    3) echo "skip $1: $(cat $out/said)" ;;
+    *) failed=1; echo "not ok $1: $(tail -n 9 $out/said)" ;;
+    esac
+}
+if printf '#include <CL/cl.h>\n' | gcc -E - >/dev/null 2>&1; then
+    opencl example_opencl examples/device/opencl.c
+    opencl opencl_times tests/record/opencl_times.c
+else
+    echo 'skip opencl_times: there is no CL/cl.h (opencl-headers, ocl-icd-opencl-dev, pocl-opencl-icd)'
+fi
 for example in schedule train; do runs "$example" .; done
 runs stream stream.json
 runs crash crash.prof

@@ -20,6 +20,9 @@ zlib1g-dev                  zlib.h                   .gz traces
 libisal-dev                 isa-l/igzip_lib.h        .gz traces, twice as fast
 libyajl-dev                 yajl/yajl_parse.h        tests that read JSON
 libsqlite3-dev              sqlite3.h                the prof command
+opencl-headers              CL/cl.h                  the OpenCL example
+ocl-icd-opencl-dev          -                        the OpenCL example
+pocl-opencl-icd             -                        the OpenCL example
 python3                     python3                  tests that read the JSON back
 shellcheck                  shellcheck               lint of the scripts
 frama-c-base                frama-c                  make proof

@@ -99,10 +99,10 @@ static void take_waits(const gap_finder *g, idle_gap *gap, uint32_t thread) {
 static void divide(const gap_finder *g, idle_gap *gap) {
     const device_work *next = &g->trace->works[gap->before];
     int64_t idle = next->start_ns - gap->start_ns;
-    uint32_t by = next->launch == NO_CALL && next->launched_ns != NO_ID ? next->owner : next->launch;
+    bool told = next->launch == NO_CALL && next->launched_ns != NO_ID;
+    uint32_t by = told ? next->owner : next->launch;
     const call *launch = by == NO_CALL ? NULL : &g->trace->calls[by];
-    int64_t launched_ns = !launch ? INT64_MIN
-                        : next->launch == NO_CALL ? next->launched_ns : launch->start_ns;
+    int64_t launched_ns = told ? next->launched_ns : launch ? launch->start_ns : 0;
     if (!launch) {
         gap->ns[UNKNOWN] = idle;
     } else if (launched_ns <= gap->start_ns) {

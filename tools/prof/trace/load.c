@@ -118,8 +118,8 @@ static trace_kept add_work(struct trace *t, const trace_event *event) {
         .launched_ns = NO_ID, .kind = event->kind
     };
     const trace_member *latency = trace_arg(event, PROF_KEY_LATENCY);
-    int64_t latency_ns;
-    if (latency && json_ns(latency->value, &latency_ns)) made.launched_ns = event->ts_ns - latency_ns;
+    int64_t ns;
+    if (latency && json_ns(latency->value, &ns)) made.launched_ns = event->ts_ns - ns;
     made.external = trace_work_ids(event, &made.correlation);
     GROW(t->works, t->work_count, t->work_capacity);
     t->works[t->work_count++] = made;
