@@ -4377,8 +4377,7 @@ typedef struct prof__zone_hooks {
 typedef struct prof__state_sums {
     bool on;                             /* with AGGREGATE always; in a trace, once it is full */
     bool held;                           /* the lock is held by who adds the block */
-    uint32_t changes;                    /* one more when a change of them begins, and when it has
-                                            ended: odd while they change */
+    uint64_t since;                      /* when the timeline ended; 0: there was none */
     uint64_t *inner;                     /* by depth: ticks of what ended within the zone that is
                                             open there, and is in no timeline. See
                                             prof__timeline_end */
@@ -5713,8 +5712,8 @@ PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
 
    This room adds up all zones of PROF_MODE_AGGREGATE, and those of a trace after its arena is full.
    A thread writes their records to a block of its own; when the block is full it adds them to its
-   rows (tallies), one for each site, and begins the block again. Other threads may read rows and
-   block meanwhile: prof__rest.
+   rows (tallies), one for each site, and begins the block again. Who has the thread's own lock may
+   read both: what is in the block is in no row.
    - inner[d] is the ticks of zones that ended within the zone open at depth d and are in no
      timeline.
    - A zone that is open when the timeline ends is added up whole when it ends. The timeline has it
@@ -5722,7 +5721,7 @@ PROF__FN prof__record *prof__cursor_of(const prof__state *t) {
      off its self time.
    - Rows never move; an index always has a free place.
    - Slots of the block that were added to rows have no third word.
-   - sums is odd while rows or block change. Who changes them has their thread's own lock. */
+   - Who changes rows, or empties the block, has their thread's own lock. */
 
 /* Adds the sums of one row to another; a bucket does not overflow. */
 PROF__FN void prof__tally_add(prof__tally *r, const prof__tally *from) {
@@ -5938,21 +5937,10 @@ PROF__FN void prof__block_add(prof__state *t, prof__record *end) {
     prof__block_run(t, t->begin, end);
 }
 
-PROF__FN void prof__sums_open(prof__state *t) {
-    PROF__STORE(t->sums.changes, t->sums.changes + 1);
-    PROF__FENCE();
-}
-
-PROF__FN void prof__sums_shut(prof__state *t) {
-    PROF__RELEASE(t->sums.changes, t->sums.changes + 1);
-}
-
 /* The same under the lock. */
 PROF__FN void prof__sums_add_held(prof__state *t, prof__record *end) {
     t->sums.held = true;
-    prof__sums_open(t);
     prof__block_add(t, end);
-    prof__sums_shut(t);
     t->sums.held = false;
 }
 
@@ -5973,9 +5961,7 @@ PROF__FN void prof__block_empty(prof__state *t) {
 /* The thread adds its block to its rows. False: the session is over, and its end adds the block. */
 PROF__FN bool prof__sums_drain(prof__state *t) {
     if (!prof__is_open(t)) return false;
-    prof__sums_open(t);
-    prof__block_empty(t);     /* while sums is odd, so that a copy sees no half written record */
-    prof__sums_shut(t);
+    prof__block_empty(t);
     return true;
 }
 
@@ -6041,18 +6027,17 @@ PROF__FN bool prof__sums_prepare(prof__state *t) {
 }
 
 /* From here on t's zones go to its block, which prof__sums_prepare has made. */
-PROF__FN void prof__sums_begin(prof__state *t) {
+PROF__FN void prof__sums_begin(prof__state *t, uint64_t since) {
     static const prof__zone_hooks none = { NULL, NULL, 0 };
-    prof__sums_open(t);                  /* a dump may be reading what the last thread left */
     memset(t->sums.block, 0, (size_t)(t->sums.block_end - t->sums.block) * sizeof *t->sums.block);
     t->wants = 0;
     t->hooks = none;
+    PROF__STORE(t->sums.since, since);
     PROF__STORE(t->sums.on, true);
     t->sums.hole = NULL;
     PROF__STORE(t->begin, t->sums.block);
     PROF__STORE(t->limit, t->sums.block_end - PROF__CLAIMS);
     PROF__RELEASE(t->hot.cursor, t->sums.block);
-    prof__sums_shut(t);
 }
 
 /* A thread's timeline ended at tick; full_tick 0 is kept for none. Under the lock. */
@@ -6060,74 +6045,25 @@ PROF__FN void prof__timeline_full(struct prof_trace *s, uint64_t tick) {
     if (!s->sums.full_tick || tick < s->sums.full_tick) s->sums.full_tick = PROF__MAX(tick, 1u);
 }
 
-/* Waits until state t's sums are whole, and sets *sums to how often they changed. Their thread may
-   be off its core for long; for one that never comes back it waits once: *gone is then *sums. */
-PROF__FN void prof__sums_begin_read(const prof__state *t, uint32_t *sums, uint32_t *gone) {
-    uint32_t i = 0;
-    while ((*sums = PROF__ACQUIRE(t->sums.changes)) & 1 && *sums != *gone) {
-        if (i++ == 200000) *gone = *sums;
-        prof__yield();
-    }
+/* Copies what t has not added to its rows yet: its block to `to`, which has room for so many
+   records, and the ticks by depth to inner. Returns the copy's end. What is read after the rows is
+   in none of them. */
+PROF__FN PROF__RACES prof__record *prof__block_copy(const prof__state *t, prof__record *to,
+                                                    size_t room, uint64_t *inner) {
+    const prof__record *begin = PROF__LOAD(t->begin);
+    const prof__record *end = PROF__LOAD(t->sums.on) && !t->closed ? prof__cursor_of(t) : begin;
+    size_t n = end < begin ? 0 : PROF__MIN((size_t)(end - begin), room);
+    prof__copy_words(inner, t->sums.inner - 1, (prof__trace.max_depth + 2) * sizeof *inner);
+    prof__copy_records(to, begin, n);
+    return to + n;
 }
 
-PROF__FN bool prof__sums_same(const prof__state *t, uint32_t sums) {
-    PROF__FENCE();
-    return PROF__LOAD(t->sums.changes) == sums;
-}
-
-/* A copy of the zones that a state has not added to its rows yet. The block is copied before the
-   rows are read. sums is the state's at that time: when it changes while rows are read, the rows
-   from number `moved` on have these zones already. */
-typedef struct prof__rest {
-    const prof__record *begin, *end;
-    uint64_t *inner;
-    uint32_t sums, moved, gone;          /* gone: see prof__sums_begin_read */
-} prof__rest;
-
-/* Copies the block to `to`, which has room for so many records, and the ticks by depth to inner. */
-PROF__FN PROF__RACES void prof__rest_copy(prof__rest *rest, const prof__state *t,
-                                          prof__record *to, size_t room, uint64_t *inner) {
-    int i = 0;
-    rest->gone = 0;
-    do {
-        const prof__record *begin, *end;
-        size_t n;
-        prof__sums_begin_read(t, &rest->sums, &rest->gone);
-        begin = PROF__LOAD(t->begin);
-        end = PROF__LOAD(t->sums.on) && !t->closed ? prof__cursor_of(t) : begin;
-        n = end < begin ? 0 : PROF__MIN((size_t)(end - begin), room);
-        prof__copy_words(inner, t->sums.inner - 1, (prof__trace.max_depth + 2) * sizeof *inner);
-        prof__copy_records(to, begin, n);
-        rest->end = to + n;
-    } while (!prof__sums_same(t, rest->sums) && i++ < 1000);
-    rest->begin = to;
-    rest->inner = inner + 1;
-    rest->moved = UINT32_MAX;
-}
-
-/* Copies a row while it does not change; notes whether rows from it on have the copied zones
-   now. */
-PROF__FN void prof__rest_row(prof__rest *rest, const prof__state *t, const prof__tally *from,
-                             prof__tally *row) {
-    uint32_t sums;
-    int i = 0;
-    do {
-        prof__sums_begin_read(t, &sums, &rest->gone);
-        prof__copy_words(row, from, sizeof *row);
-    } while (!prof__sums_same(t, sums) && i++ < 1000);
-    if (sums != rest->sums) rest->moved = PROF__MIN(rest->moved, row->number);
-}
-
-/* The next zone of the copy that no row has yet, and the ticks within it. False: no more. */
-PROF__FN bool prof__rest_next(prof__rest *rest, const prof__state *t, prof__cursor *k,
-                              prof__item *i, uint64_t *within) {
+/* The next zone of the copy, and the ticks within it. False: no more. */
+PROF__FN bool prof__block_next(prof__cursor *k, prof__item *i, uint64_t *inner, uint64_t *within) {
     while (prof__next(k, i)) {
-        uint32_t site = i->site_depth & ~(uint32_t)0xff;
-        const prof__tally *r;
-        if (!site || !prof__item_is_zone(i)) continue;
-        *within = prof__tally_within(rest->inner + (i->site_depth & 0xff), i->duration);
-        r = prof__tally_find(&t->sums.tallies, site);
-        if ((r ? r : t->sums.tallies.others)->number < rest->moved) return true;
+        if (!prof__item_is_zone(i)) continue;
+        *within = prof__tally_within(inner + 1 + (i->site_depth & 0xff), i->duration);
+        return true;
     }
     return false;
 }
@@ -6195,7 +6131,7 @@ PROF__FN bool prof__sum_from_here(prof__state *t) {
     now = s->clock == PROF_CLOCK_CPU ? prof__cpu_now() : t->last;
     prof__timeline_full(s, now);
     prof__timeline_end(t, now);
-    prof__sums_begin(t);
+    prof__sums_begin(t, now);
     t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU && !t->observed;
     return true;
 }
@@ -6331,10 +6267,8 @@ PROF__FN bool prof__end_deep(prof__state *t, bool unfinished) {
     uint32_t site;
     if (!prof__is_open(t)) return false;
     site = prof__deep_top(t)->frame.site;
-    prof__sums_open(t);
     if (t->sums.on) prof__block_empty(t);
     prof__deep_put(t, now, unfinished);
-    prof__sums_shut(t);
     if (t->observed) prof__observe_end(t, site);
     return true;
 }
@@ -6537,7 +6471,8 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     bool ok;
     PROF__STORE(t->recording, 0u);
     PROF__STORE(t->sums.on, false);
-    PROF__STORE(t->held, 0u);            /* a reader of what the last thread wrote may have it */
+    for (int i = 0; i < 1000 && !prof__state_try(t); i++) prof__yield();
+    PROF__STORE(t->held, 0u);            /* a dump may have read what the last thread wrote */
     if (!prof__state_used(t)) prof__state_use(t);
     t->segment = t->before = NULL;
     c = prof__state_place(t, &ok);
@@ -6577,7 +6512,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
         if (!c) return false;
     }
     if (c) prof__segment_open(t, c);
-    else prof__sums_begin(t);
+    else prof__sums_begin(t, 0);
     t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU && !t->observed && !t->hooks.slots;
     PROF__STORE(t->deepest, t->frames + s->max_depth);
     t->crowd = t->deepest - (s->max_depth + 3) / 4;
@@ -19375,23 +19310,28 @@ PROF__FN PROF__RACES void prof__raw_sums_begin(prof__raw *w, uint32_t thread) {
     prof__raw_u64(w, s->open ? w->now.tick : s->stop_tick);
 }
 
-/* Adds a row to the block of sums, or to another one where it is full. */
-PROF__FN void prof__raw_sum(prof__raw *w, uint32_t thread, const prof__tally *r) {
+/* Adds a row to the block of sums. False: it is full, or lacks the row's name. */
+PROF__FN bool prof__raw_sum(prof__raw *w, const prof__tally *r) {
     uint32_t first = 0, end = PROF__BUCKETS, site = r->site >> 8;
     const uint64_t sums[] = { r->count, r->total, r->inner, r->least, r->most };
+    if (!r->count && !r->inner) return true;
     while (end && !r->histogram[end - 1]) end--;
     while (first < end && !r->histogram[first]) first++;
     if (!prof__raw_told(w, site) ||
-        PROF__RAW_WORDS - w->used < (uint32_t)PROF__RAW_SUM + end - first) {
-        prof__raw_end(w);
-        prof__raw_sites(w);              /* the site may be newer than the dump's begin */
-        prof__raw_sums_begin(w, thread);
-    }
+        PROF__RAW_WORDS - w->used < (uint32_t)PROF__RAW_SUM + end - first) return false;
     prof__raw_u32(w, site);
     prof__raw_u32(w, first << 16 | (end - first));
     for (int i = 0; i < 5; i++) prof__raw_u64(w, sums[i]);
     for (; first < end; first++) prof__raw_u32(w, r->histogram[first]);
     w->words[PROF__RAW_HEAD + 1]++;
+    return true;
+}
+
+/* Writes the block of sums, and begins the next with the names so far. */
+PROF__FN PROF__RACES void prof__raw_sums_next(prof__raw *w, uint32_t thread) {
+    if (w->words[PROF__RAW_HEAD + 1]) prof__raw_end(w);
+    prof__raw_sites(w);
+    prof__raw_sums_begin(w, thread);
 }
 
 /* Adds a row of one zone: of its name, or of all others where t would have none for it. */
@@ -19404,36 +19344,71 @@ PROF__FN PROF__RACES void prof__raw_sum_zone(prof__raw *w, const prof__state *t,
     row.site = t->sums.tallies.full && !prof__tally_find(&t->sums.tallies, site) ? 0 : site;
     row.least = UINT64_MAX;
     prof__tally_put(&row, ticks, within);
-    prof__raw_sum(w, thread, &row);
+    if (prof__raw_sum(w, &row)) return;
+    prof__raw_sums_next(w, thread);
+    (void)prof__raw_sum(w, &row);
+}
+
+/* Holds t, so that it adds nothing to its rows. False: it has not let go in time, or this signal
+   handler interrupted it; what it was just adding may be missing. */
+PROF__FN bool prof__dump_hold(prof__state *t) {
+    prof__slot *slot = prof__slot_get();
+    bool own = slot->hot == &t->hot;
+    if (own && slot->busy) return false;
+    if (own) slot->busy = 1;             /* handlers on this thread wait for nobody */
+    for (int i = 0; i < 1000; i++, prof__yield())
+        if (prof__state_try(t)) return true;
+    if (own) slot->busy = 0;
+    return false;
+}
+
+PROF__FN void prof__dump_release(prof__state *t) {
+    prof__slot *slot = prof__slot_get();
+    prof__state_unlock(t);
+    if (slot->hot == &t->hot) slot->busy = 0;
+}
+
+/* Writes the rows of t, as many as a block has room for while it is held, and copies t's block
+   with the last of them. Returns the copy's end. */
+PROF__FN prof__record *prof__dump_rows_of(prof__raw *w, prof__state *t, uint32_t thread) {
+    prof__dumped *d = &prof__outgoing.dumped;
+    const prof__tally *r = t->sums.tallies.others;
+    prof__record *end = d->block;
+    prof__raw_sites(w);
+    prof__raw_sums_begin(w, thread);
+    do {
+        bool held = prof__dump_hold(t);
+        for (; r; r = PROF__ACQUIRE(r->next)) {
+            prof__tally row;
+            prof__copy_words(&row, r, sizeof row);
+            if (!prof__raw_sum(w, &row)) break;
+        }
+        if (!r) end = prof__block_copy(t, d->block, sizeof d->block / sizeof *d->block, d->inner);
+        if (held) prof__dump_release(t);
+        if (r) prof__raw_sums_next(w, thread);
+    } while (r && !w->failed);
+    return end;
 }
 
 /* Writes the sums of t: rows, zones in its block, and if `open` open zones of a thread in sums. */
-PROF__FN void prof__dump_sums(prof__raw *w, const prof__state *t, prof__rest *rest, bool open) {
+PROF__FN void prof__dump_sums(prof__raw *w, prof__state *t, bool open) {
     const prof__row *row = PROF__ACQUIRE(t->row);
-    const prof__frame *bottom, *top = prof__dump_frames(t, &bottom);
+    const prof__frame *bottom, *top;
     uint32_t thread = row ? PROF__LOAD(row->number) : 0;
-    prof__cursor k = { NULL, NULL, 0, 0 };
+    prof__dumped *d = &prof__outgoing.dumped;
+    prof__cursor k = { d->block, d->block, 0, 0 };
     prof__item i;
     uint64_t within = 0;
-    prof__dumped *d = &prof__outgoing.dumped;
-    prof__rest_copy(rest, t, d->block, sizeof d->block / sizeof *d->block, d->inner);
-    k.at = rest->begin;
-    k.end = rest->end;
-    prof__raw_sites(w);
-    prof__raw_sums_begin(w, thread);
-    for (const prof__tally *r = t->sums.tallies.others; r; r = PROF__ACQUIRE(r->next)) {
-        prof__tally whole;
-        prof__rest_row(rest, t, r, &whole);
-        if (whole.count || whole.inner) prof__raw_sum(w, thread, &whole);
-    }
-    while (prof__rest_next(rest, t, &k, &i, &within))
+    k.end = prof__dump_rows_of(w, t, thread);
+    while (prof__block_next(&k, &i, d->inner, &within))
         prof__raw_sum_zone(w, t, thread, i.site_depth, i.duration, within);
+    top = prof__dump_frames(t, &bottom);
     if (!open || !PROF__LOAD(t->sums.on)) top = NULL;
     for (; top && top > bottom; top--) {
         const prof__frame *f = top - 1;
         uint64_t start = (uint64_t)PROF__LOAD(f->epoch) << 32 | PROF__ACQUIRE(f->start);
         uint64_t ticks = w->now.tick - PROF__MIN(start, w->now.tick);
-        within = prof__tally_within(rest->inner + (f - bottom), ticks);
+        within = prof__tally_within(d->inner + 1 + (f - bottom), ticks);
         prof__raw_sum_zone(w, t, thread, PROF__LOAD(f->site), ticks, within);
     }
     if (w->words[PROF__RAW_HEAD + 1]) prof__raw_end(w);
@@ -19499,12 +19474,14 @@ PROF__FN PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace 
         prof__dump_row(w, row, NULL);
         for (; g; g = PROF__ACQUIRE(g->next)) prof__dump_segment(w, g, of, row->cursor);
     }
-    for (const prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
+    for (prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
         bool open = s->open && PROF__ACQUIRE(t->recording) == s->generation;
-        prof__rest rest;
         if (prof__any_sums(s) && PROF__ACQUIRE(t->sums.tallies.others))
-            prof__dump_sums(w, t, &rest, open);
-        if (open && !PROF__LOAD(t->sums.on)) prof__dump_open(w, t, PROF__LOAD(t->row));
+            prof__dump_sums(w, t, open);
+        if (!open) continue;
+        if (!PROF__LOAD(t->sums.on)) prof__dump_open(w, t, PROF__LOAD(t->row));
+        else if (PROF__LOAD(t->sums.since) >= w->now.tick)   /* just now: again, to its end */
+            prof__dump_segment(w, t->segment, NULL, NULL);
     }
     for (const prof__row *row = s->open ? NULL : PROF__ACQUIRE(s->rows); row;
          row = PROF__ACQUIRE(row->next))
@@ -19513,10 +19490,8 @@ PROF__FN PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace 
 
 /* Writes the zones of a stream or a ring that are only in sums. */
 PROF__FN PROF__RACES void prof__dump_rest(prof__raw *w, const struct prof_trace *s) {
-    for (const prof__state *t = prof__any_sums(s) ? prof__used(NULL) : NULL; t; t = prof__used(t)) {
-        prof__rest rest;
-        if (PROF__ACQUIRE(t->sums.tallies.others)) prof__dump_sums(w, t, &rest, false);
-    }
+    for (prof__state *t = prof__any_sums(s) ? prof__used(NULL) : NULL; t; t = prof__used(t))
+        if (PROF__ACQUIRE(t->sums.tallies.others)) prof__dump_sums(w, t, false);
 }
 
 PROF__FN void prof__dump_counts(prof__raw *w, const struct prof_trace *s) {
@@ -20009,7 +19984,8 @@ PROF__FN prof__tally *prof__merged_of(prof__merged *y, uint32_t site) {
     return y->rows + i;
 }
 
-/* Merges the rows and blocks of all states. Under the lock; who has its own lock changes none. */
+/* Merges the rows and blocks of all states, whose own locks are taken. Under the lock. Of a thread
+   that stands still in its slow path, what it was just adding may be missing. */
 PROF__FN void prof__merge_all(struct prof_trace *s) {
     prof__merged *to = &s->sums.merged;
     uint64_t *inner = (uint64_t *)(void *)(to->rows + to->places + 1), within;
@@ -20019,21 +19995,18 @@ PROF__FN void prof__merge_all(struct prof_trace *s) {
     to->used = 0;
     s->sums.not_merged = 0;
     for (prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
-        prof__rest rest;
-        prof__cursor k = { NULL, NULL, 0, 0 };
+        prof__cursor k = { block, block, 0, 0 };
         prof__item i;
         if (!t->sums.tallies.others) continue;
-        prof__rest_copy(&rest, t, block, SIZE_MAX, inner);   /* there is room for any block */
         for (const prof__tally *r = t->sums.tallies.others; r; r = PROF__ACQUIRE(r->next)) {
             prof__tally row, *sum;
-            prof__rest_row(&rest, t, r, &row);
+            prof__copy_words(&row, r, sizeof row);
             sum = prof__merged_of(to, row.site);
             if (row.site && !sum->site) s->sums.not_merged += row.count;
             prof__tally_add(sum, &row);
         }
-        k.at = rest.begin;
-        k.end = rest.end;
-        while (prof__rest_next(&rest, t, &k, &i, &within))
+        k.end = prof__block_copy(t, block, SIZE_MAX, inner);   /* there is room for any block */
+        while (prof__block_next(&k, &i, inner, &within))
             prof__tally_put(prof__merged_of(to, i.site_depth & ~(uint32_t)0xff), i.duration,
                             within);
     }
@@ -21189,9 +21162,7 @@ PROF__FN void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
 /* Ends the open deep zones, and adds them to their rows. */
 PROF__FN void prof__deeps_close(prof__state *t, uint64_t stop) {
     t->sums.held = true;
-    prof__sums_open(t);
     while (PROF__LOAD(t->deep.open)) prof__deep_put(t, stop, true);
-    prof__sums_shut(t);
     t->sums.held = false;
 }
 
