@@ -9614,6 +9614,7 @@ typedef struct prof__map {
     int file;
     size_t at, size;                     /* of what is in buf */
     uintptr_t low, high;
+    bool code;                           /* it may be executed */
     uint64_t offset;                     /* of low in the file at path */
     char *path, buf[256];                /* zones read it, too: on little stack, without paths */
 } prof__map;
@@ -9658,6 +9659,7 @@ PROF__FN bool prof__map_next(prof__map *m) {
     int c;
     m->low = (uintptr_t)prof__map_number(m);
     m->high = (uintptr_t)prof__map_number(m);
+    for (int i = 0; i < 3; i++) m->code = prof__map_byte(m) == 'x';
     (void)prof__map_field(m);
     m->offset = prof__map_number(m);
     (void)prof__map_field(m);
@@ -9693,8 +9695,9 @@ PROF__FN bool prof__elf_open(prof__elf *f, const char *path) {
     return false;
 }
 
-/* Calls visit for all functions in the file's symbols; for those it exports, if it was stripped. */
-PROF__FN void prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *user) {
+/* Calls visit for all functions in the file's symbols; for those it exports, if it was stripped:
+   then it returns false. */
+PROF__FN bool prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *user) {
     PROF__ELF(Sym) list[64];
     PROF__ELF(Shdr) section, symbols;
     uint64_t at, end, n;
@@ -9702,20 +9705,78 @@ PROF__FN void prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *use
     memset(&f->source, 0, sizeof f->source);
     for (uint32_t i = 0; i < f->head.e_shnum && symbols.sh_type != SHT_SYMTAB; i++) {
         at = f->head.e_shoff + i * sizeof section;
-        if (!prof__elf_read(f, at, &section, sizeof section)) return;
+        if (!prof__elf_read(f, at, &section, sizeof section)) return false;
         if (section.sh_type == SHT_SYMTAB || section.sh_type == SHT_DYNSYM) symbols = section;
     }
     at = f->head.e_shoff + symbols.sh_link * sizeof f->names;
-    if (!symbols.sh_type || !prof__elf_read(f, at, &f->names, sizeof f->names)) return;
+    if (!symbols.sh_type || !prof__elf_read(f, at, &f->names, sizeof f->names)) return false;
     at = symbols.sh_offset;
     for (end = at + symbols.sh_size; at < end; at += n * sizeof *list) {
         n = PROF__MIN((end - at) / sizeof *list, 64);
-        if (!n || !prof__elf_read(f, at, list, (size_t)n * sizeof *list)) return;
+        if (!n || !prof__elf_read(f, at, list, (size_t)n * sizeof *list)) return false;
         for (uint64_t i = 0; i < n; i++) {
             if ((list[i].st_info & 15) == STT_FILE) f->source = list[i];
             if ((list[i].st_info & 15) == STT_FUNC && list[i].st_shndx != SHN_UNDEF)
                 visit(user, f, list + i);
         }
+    }
+    return symbols.sh_type == SHT_SYMTAB;
+}
+
+/* The CRC-32 of a whole file. */
+PROF__FN uint32_t prof__elf_crc(const prof__elf *f) {
+    uint32_t table[16], crc = UINT32_MAX;
+    unsigned char part[512];
+    ssize_t n;
+    for (uint32_t i = 0; i < 16; i++) {
+        table[i] = i;
+        for (int bit = 0; bit < 4; bit++)
+            table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320u : 0);
+    }
+    if (lseek(f->file, 0, SEEK_SET) != 0) return 0;
+    while ((n = read(f->file, part, sizeof part)) > 0)
+        for (ssize_t i = 0; i < n; i++) {
+            crc = crc >> 4 ^ table[(crc ^ part[i]) & 15];
+            crc = crc >> 4 ^ table[(crc ^ part[i] >> 4) & 15];
+        }
+    return ~crc;
+}
+
+/* Reads the section .gnu_debuglink of a stripped file: another one's name, and *crc of it. */
+PROF__FN bool prof__elf_link(const prof__elf *f, char *name, size_t size, uint32_t *crc) {
+    PROF__ELF(Shdr) names, s;
+    uint64_t at = f->head.e_shoff + f->head.e_shstrndx * sizeof names;
+    if (!prof__elf_read(f, at, &names, sizeof names)) return false;
+    for (uint32_t i = 0; i < f->head.e_shnum; i++) {
+        if (!prof__elf_read(f, f->head.e_shoff + i * sizeof s, &s, sizeof s)) return false;
+        if (!prof__elf_read(f, names.sh_offset + s.sh_name, name, 15)) continue;
+        if (memcmp(name, ".gnu_debuglink", 15) != 0 || s.sh_size < 8) continue;
+        return prof__elf_read(f, s.sh_offset, name, PROF__MIN((size_t)s.sh_size, size)) &&
+               prof__elf_read(f, s.sh_offset + s.sh_size - 4, crc, sizeof *crc) &&
+               memchr(name, 0, PROF__MIN((size_t)s.sh_size, size)) && !strchr(name, '/');
+    }
+    return false;
+}
+
+/* prof__elf_functions of the file at path and, if it was stripped, of the one that it names: beside
+   it, in .debug there, or under /usr/lib/debug. */
+PROF__FN void prof__elf_symbols(prof__elf *f, const char *path, prof__elf_visit visit, void *user) {
+    static const char *const places[] = { "", "", "", ".debug/", "/usr/lib/debug", "" };
+    char name[128], at[2 * PROF__MAP_PATH];
+    const char *file = strrchr(path, '/');
+    uint32_t crc;
+    if (prof__elf_functions(f, visit, user) || !file) return;
+    if (!prof__elf_link(f, name, sizeof name, &crc)) return;
+    for (int i = 0; i < 6; i += 2) {
+        prof__elf debug;
+        bool same;
+        (void)prof__text_f(at, sizeof at, "%s%b%s%s", places[i], path, (size_t)(file + 1 - path),
+                           places[i + 1], name);
+        if (!prof__elf_open(&debug, at)) continue;
+        same = prof__elf_crc(&debug) == crc;
+        if (same) (void)prof__elf_functions(&debug, visit, user);
+        close(debug.file);
+        if (same) return;
     }
 }
 
@@ -9774,7 +9835,7 @@ PROF__FN void prof__symbols_name(prof__symbols *n) {
         n->shift = 0u - m.low;
         if (m.path[0] == '/' && prof__elf_open(&f, m.path)) {
             if (prof__elf_shift(&f, &m, n->list[n->first].address - 1, &n->shift))
-                prof__elf_functions(&f, prof__symbol_visit, n);
+                prof__elf_symbols(&f, m.path, prof__symbol_visit, n);
             close(f.file);
         }
         for (uint32_t i = n->first; i < n->end; i++)
@@ -9819,6 +9880,8 @@ PROF__FN void prof__symbols_name(prof__symbols *n) {
    The compiler calls a hook at each function's begin and end; they push and pop by address.
    - A function's site is made once; its name is 0x... until symbols are read.
    - Functions that prof.h itself calls are no zones.
+   - The program's dlclose is this room's (Linux): names are read before a library goes, and its
+     addresses are free for the next one's functions after that.
    - prof_start looks desc.exclude up once; begins and ends of these functions return at once. */
 
 /* The number of a word in a list such as "trace, ring"; -1: it is not in it. */
@@ -9850,14 +9913,31 @@ static struct prof__functions {
     struct prof__instrumented list[PROF_MAX_SITES * 2 + 1];
 } prof__functions;
 
-PROF__FN struct prof__instrumented *prof__function_find(uintptr_t address) {
+/* The function of this name at an address, or the one that was there before its library went: then
+   its address is inverted. name NULL: any. If there is none, a free place. */
+PROF__FN struct prof__instrumented *prof__function_at(uintptr_t address, bool gone,
+                                                      const char *name) {
     const uint32_t places = PROF_MAX_SITES * 2 + 1;
+    uintptr_t wanted = gone ? ~address : address, there;
     uint32_t i = (uint32_t)((address >> 4) * 2654435761u) % places;
-    uintptr_t there;
-    while ((there = PROF__ACQUIRE(prof__functions.list[i].address)) != 0 && there != address)
+    while ((there = PROF__ACQUIRE(prof__functions.list[i].address)) != 0) {
+        uint32_t site = prof__functions.list[i].id >> 8;
+        if (there == wanted &&
+            (!name || (site && strcmp(prof__sites.list[site].name, name) == 0))) break;
         i = i + 1 == places ? 0 : i + 1;
+    }
     return prof__functions.list + i;
 }
+
+PROF__FN struct prof__instrumented *prof__function_find(uintptr_t address) {
+    return prof__function_at(address, false, NULL);
+}
+
+#if defined(__linux__)
+PROF__FN void prof__functions_return(uintptr_t address);
+#else
+#  define prof__functions_return(address) ((void)0)
+#endif
 
 /* Fills the place of a function, unless too many have no site already. Under the lock. */
 PROF__FN uint32_t prof__function_add(struct prof__instrumented *f, uintptr_t address,
@@ -9865,6 +9945,11 @@ PROF__FN uint32_t prof__function_add(struct prof__instrumented *f, uintptr_t add
     char name[24];
     prof_site site = { NULL, "", "", 0 };
     uint32_t id;
+    if (prof__function_at(address, true, NULL)->address) {
+        prof__functions_return(address);
+        f = prof__function_find(address);
+        if (f->id > PROF__NO_LOCK) return f->id;
+    }
     *prof__text_hex(name, address) = 0;
     site.name = name;
     id = prof__site_add(&site, false) << 8;
@@ -10027,6 +10112,14 @@ void __cyg_profile_func_exit(void *function, void *caller) {
 #if defined(__linux__)
 extern const char __ehdr_start[];        /* by the linker: where this program's image begins */
 
+/* Names a function that has none yet. False: there is no room for its name. */
+PROF__FN bool prof__function_call(const struct prof__instrumented *f, const char *name) {
+    const char *copy = prof__site_copy(name, NULL);
+    if (copy) PROF__RELEASE(prof__sites.list[f->id >> 8].name, copy);   /* observers may read it */
+    if (copy) PROF__BUMP(prof__functions.unnamed, -1u);
+    return copy != NULL;
+}
+
 /* Names a function that has no name yet. user: the shift of prof__elf_shift. A name that is cut
    ends with its address, to be unique. Symbols have the source file of static functions only. */
 PROF__FN void prof__function_visit(void *user, prof__elf *elf, const PROF__ELF(Sym) *symbol) {
@@ -10036,9 +10129,7 @@ PROF__FN void prof__function_visit(void *user, prof__elf *elf, const PROF__ELF(S
     char name[1024];
     if (known[0] != '0' || !prof__elf_name(elf, symbol, name, sizeof name)) return;
     if (strlen(name) == sizeof name - 1) *prof__text_hex(name + sizeof name - 20, address) = 0;
-    copy = prof__site_copy(name, NULL);
-    if (copy) PROF__RELEASE(prof__sites.list[f->id >> 8].name, copy);   /* observers may read it */
-    PROF__BUMP(prof__functions.unnamed, -1u);
+    if (!prof__function_call(f, name)) return;
     if (symbol->st_info >> 4 != STB_LOCAL || !elf->source.st_name ||
         !prof__elf_name(elf, &elf->source, name, sizeof name) || *name == '<') return;
     copy = prof__site_copy(name, prof__functions.file);   /* mostly that of the one before */
@@ -10053,6 +10144,23 @@ PROF__FN uintptr_t prof__function_within(uintptr_t low, uintptr_t high) {
             prof__sites.list[f->id >> 8].name[0] == '0') return f->address;
     }
     return 0;
+}
+
+/* The name of a function that has no symbol: `file+0x1234`, the same in each run. */
+PROF__FN void prof__offset_name(char *name, size_t size, const char *path, uintptr_t offset) {
+    const char *file = strrchr(path, '/') + 1;
+    char hex[20];
+    *prof__text_hex(hex, offset) = 0;
+    (void)prof__text_f(name, size, "%b+%s", file, PROF__MIN(strlen(file), 100u), hex);
+}
+
+PROF__FN void prof__functions_offset(const prof__map *m, uintptr_t shift) {
+    uintptr_t address;
+    while ((address = prof__function_within(m->low, m->high)) != 0) {
+        char name[128];
+        prof__offset_name(name, sizeof name, m->path, address + shift);
+        if (!prof__function_call(prof__function_find(address), name)) return;
+    }
 }
 
 /* Opens the file of a mapping; if the program's own was replaced since it began, by /proc. */
@@ -10076,8 +10184,10 @@ PROF__FN void prof__functions_name(void) {
         uintptr_t address = prof__function_within(m.low, m.high), shift;
         prof__elf elf;
         if (!address || m.path[0] != '/' || !prof__map_elf(&m, &elf)) continue;
-        if (prof__elf_shift(&elf, &m, address, &shift))
-            prof__elf_functions(&elf, prof__function_visit, &shift);
+        if (prof__elf_shift(&elf, &m, address, &shift)) {
+            prof__elf_symbols(&elf, m.path, prof__function_visit, &shift);
+            prof__functions_offset(&m, shift);
+        }
         close(elf.file);
     }
     close(m.file);
@@ -10086,6 +10196,66 @@ PROF__FN void prof__functions_name(void) {
 }
 
 #if defined(__linux__)
+/* A library is there where others have been: its functions may have been there before. */
+PROF__FN void prof__function_returns(const char *name, uintptr_t address) {
+    struct prof__instrumented *f = prof__function_at(address, true, name);
+    if (f->address) PROF__RELEASE(f->address, address);
+}
+
+PROF__FN void prof__return_visit(void *user, prof__elf *elf, const PROF__ELF(Sym) *symbol) {
+    uintptr_t address = (uintptr_t)symbol->st_value - *(const uintptr_t *)user;
+    char name[1024];
+    if (prof__function_at(address, true, NULL)->address &&
+        prof__elf_name(elf, symbol, name, sizeof name)) prof__function_returns(name, address);
+}
+
+/* A function is new where one was whose library has gone. Where the file says that it is the same
+   library again, its functions go on. Under the lock. */
+PROF__FN void prof__functions_return(uintptr_t address) {
+    char path[PROF__MAP_PATH];
+    prof__map m;
+    if (!prof__map_open(&m, path)) return;
+    while (prof__map_next(&m)) {
+        uintptr_t shift;
+        prof__elf elf;
+        if (address < m.low || address >= m.high || m.path[0] != '/' || !prof__map_elf(&m, &elf))
+            continue;
+        if (prof__elf_shift(&elf, &m, address, &shift))
+            prof__elf_symbols(&elf, m.path, prof__return_visit, &shift);
+        else shift = 0;
+        close(elf.file);
+        for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1; i++) {
+            uintptr_t gone = ~prof__functions.list[i].address;
+            char name[128];
+            if (gone < m.low || gone >= m.high) continue;
+            prof__offset_name(name, sizeof name, m.path, gone + shift);
+            prof__function_returns(name, gone);
+        }
+    }
+    close(m.file);
+}
+
+/* Inverts the addresses of functions whose code has gone: others may be there next. */
+PROF__FN void prof__functions_forget(void) {
+    uintptr_t from = 0;
+    bool more = true;
+    prof__map m;
+    if (!prof__map_open(&m, NULL)) return;
+    prof__lock();
+    while (more) {
+        more = prof__map_next(&m);
+        if (more && !m.code) continue;
+        for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1; i++) {
+            struct prof__instrumented *f = prof__functions.list + i;
+            if (f->address > from && f->address < (more ? m.low : UINTPTR_MAX) &&
+                f->address < UINTPTR_MAX / 2) PROF__RELEASE(f->address, ~f->address);
+        }
+        from = m.high;
+    }
+    prof__unlock();
+    close(m.file);
+}
+
 typedef struct prof__excluding {
     const char *names;                   /* desc.exclude */
     uintptr_t shift;                     /* see prof__elf_shift */
@@ -10125,7 +10295,7 @@ PROF__FN bool prof__functions_exclude(const char *names) {
         prof__elf elf;
         if (m.offset || m.path[0] != '/' || !prof__map_elf(&m, &elf)) continue;
         if (prof__elf_shift(&elf, &m, m.low, &x.shift))
-            prof__elf_functions(&elf, prof__exclude_visit, &x);
+            prof__elf_symbols(&elf, m.path, prof__exclude_visit, &x);
         close(elf.file);
     }
     close(m.file);
@@ -10152,6 +10322,21 @@ PROF__FN void prof__functions_name_new(void) {
     prof__functions_name();
     prof__unlock();
 }
+
+#if defined(__linux__) && !defined(PROF_STATIC)
+/* What programs call as dlclose: the functions of a library get their names before it goes. */
+int prof__dlclose(void *library) __asm__("dlclose") __attribute__((weak)) PROF__QUIET;
+int prof__dlclose(void *library) {
+    void *found = dlsym ? dlsym((void *)~(uintptr_t)0 /* RTLD_NEXT */, "dlclose") : NULL;
+    int (*next)(void *), result;
+    if (!found) return -1;
+    memcpy(&next, &found, sizeof next);
+    prof__functions_name_new();
+    result = (next)(library);
+    prof__functions_forget();
+    return result;
+}
+#endif
 #else
 #  define prof__functions_name() ((void)0)
 #  define prof__functions_name_new() ((void)0)

@@ -249,4 +249,63 @@ else
     failed=1
     echo "not ok thin: $(grep inner $out/thin.out | tr '\n' ' ')"
 fi
+
+# Libraries that go: their functions keep their names, also where the next one lies at the same
+# address; those of a stripped one are file+0x1234, and a debuglink gives them their names.
+cat >$out/plugins.c <<'END'
+#include "prof.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+static void use(const char *path, const char *name) {
+    void *library = dlopen(path, RTLD_NOW), *found;
+    void (*run)(void);
+    if (!library) return (void)puts(dlerror());
+    found = dlsym(library, name);
+    memcpy(&run, &found, sizeof run);
+    run();
+    dlclose(library);
+}
+
+int main(int argc, char **argv) {
+    prof_averages_desc by_name = { 0 };
+    prof_table_desc desc = { .averages = &by_name, .format = PROF_FORMAT_CSV };
+    prof_start(NULL);
+    for (int i = 0; i < 500; i++)
+        for (int n = 1; n + 1 < argc; n += 2) use(argv[n], argv[n + 1]);
+    prof_print_table(prof_stop(), &desc);
+    return 0;
+}
+END
+plugins() {   # PATH FUNCTION...: the calls of each function
+    $out/plugins "$@" | sed '1d; s/\r$//; s/^"\([^"]*\)",\([0-9]*\),.*/\1 \2/; s/0x[0-9a-f]*/0x/' |
+        LC_ALL=C sort | tr '\n' ' '
+}
+same() {   # NAME GOT EXPECTED
+    if [ "$2" = "$3" ]; then echo "ok $1"; else failed=1 && echo "not ok $1: $2"; fi
+}
+for name in red blue; do
+    echo "static __attribute__((noinline)) void ${name}_inner(void) { __asm__ volatile(\"\"); }
+        void $name(void) { ${name}_inner(); ${name}_inner(); __asm__ volatile(\"\"); }" >$out/$name.c
+done
+if [ ! -e $out/three.so ] || ! command -v objcopy >/dev/null; then
+    echo 'skip plugins: no ELF here'
+elif gcc -O1 -finstrument-functions -fPIC -shared $out/red.c -o $out/red.so &&
+    gcc -O1 -finstrument-functions -fPIC -shared $out/blue.c -o $out/blue.so &&
+    strip -o $out/bare.so $out/red.so && cp $out/bare.so $out/link.so &&
+    objcopy --only-keep-debug $out/red.so $out/red.debug &&
+    objcopy --add-gnu-debuglink=$out/red.debug $out/link.so &&
+    gcc -O0 -I. $out/plugins.c $out/prof.o -o $out/plugins $libs; then
+    same 'plugins at one address' "$(plugins $out/red.so red $out/blue.so blue)" \
+        'blue 500 blue_inner 1000 red 500 red_inner 1000 '
+    same 'a stripped plugin' "$(plugins $out/bare.so red)" 'bare.so+0x 1000 red 500 '
+    same 'its debuglink' "$(plugins $out/link.so red)" 'red 500 red_inner 1000 '
+    echo more >>$out/red.debug
+    same 'that is of another' "$(plugins $out/link.so red)" 'link.so+0x 1000 red 500 '
+else
+    failed=1
+    echo 'not ok plugins: they do not compile'
+fi
 exit $failed
