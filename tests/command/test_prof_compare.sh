@@ -179,6 +179,59 @@ says diff_metric_threshold ',50.00,slower (p95)' 1 diff_p --metric p95 --thresho
 says diff_metric_threshold_passes 'steady' 0 diff_p --metric p95 --threshold 50
 says diff_metric_thresholds 'slower (p95)' 1 diff_p --threshold total=20,p95=20
 says diff_metric_thresholds_pass 'steady' 0 diff_p --threshold total=20,p50=1,p95=50,avg=10
+
+# ---- a gate, several runs a side, Markdown ----
+
+for run in 1 2 3; do
+    for side in a b; do
+        python3 - $run $side >"$out/gate_$side$run.json" <<'END'
+import json, random, sys
+run, side = int(sys.argv[1]), sys.argv[2]
+rng, events, at = random.Random(f"{side}{run}"), [], 0.0
+spike = 1.5 if side == "b" and run == 2 else 1          # of one run alone: no median has it
+for i in range(20):
+    for name, dur in (("decode <T> | x`y", 120 if side == "b" else 100), ("sync", 50), ("steady @you", 200 * spike)):
+        dur *= rng.uniform(0.95, 1.05)
+        events.append(dict(ph="X", cat="cpu_op", name=name, pid=1, tid=1, ts=round(at, 3), dur=round(dur, 3)))
+        at += dur + 1
+print(json.dumps({"traceEvents": events}))
+END
+    done
+done
+# shellcheck disable=SC2317   # says calls it
+gate() {   # LINES OPTION...
+    printf '%s\n' "$1" >"$out/gate.txt"
+    shift
+    "$prof" diff --gate "$out/gate.txt" "$@" "$out"/gate_a?.json vs "$out"/gate_b?.json
+}
+says diff_gate_of_all ',slower' 1 gate 'total 5% *' -f csv
+cp "$out/said" "$out/told"
+try diff_gate_names_one test "$(grep -c ',slower' "$out/told")" = 1
+try diff_gate_median_has_no_spike sh -c "! grep -q 'steady.*slower' '$out/told'"
+says diff_gate_noise ',noise' 0 gate 'total 0% sync' -f csv
+says diff_gate_by_name 'nothing is beyond its limit' 0 gate "$(printf 'total 30%% *\ncalls 0%% sync\n# ...\n')" -f markdown
+says diff_gate_name_is_stronger 'slower (avg)' 1 gate "$(printf 'avg 1%% decode <T> | x`y\navg 50%% *')"
+says diff_gate_name_excepts Medians 0 gate "$(printf 'avg 50%% decode <T> | x`y\navg 15%% *')"
+says diff_gate_budget 'slower (max)' 1 gate 'max 110us decode <T> | x`y'
+says diff_gate_budget_kept Medians 0 gate 'max 140us decode <T> | x`y'
+says diff_gate_calls 'more (calls)' 1 gate 'calls 19 sync'
+says diff_gate_total 'Total of self CPU times' 1 gate 'total 7ms Total of self CPU times'
+says diff_markdown '### prof diff: 1 row is beyond its limit' 1 gate 'avg 10% *' -f markdown
+cp "$out/said" "$out/told"
+# shellcheck disable=SC2016   # backticks of Markdown
+try diff_markdown_name_is_code grep -qF '| `` decode <T> \| x`y `` | cpu |' "$out/told"
+# shellcheck disable=SC2016
+try diff_markdown_other_name grep -qF '| `steady @you` |' "$out/told"
+says diff_gate_unknown_name "gate.txt: no row of any trace has the name 'nothing'" 2 gate 'total 5% nothing'
+says diff_gate_unknown_metric "gate.txt: 'foo' is none of total" 2 gate 'foo 5% *'
+says diff_gate_short 'gate.txt: line 2: it takes METRIC LIMIT NAME' 2 gate "$(printf '#\ntotal 5%%')"
+says diff_gate_no_limit "line 1: '5' is no limit of total" 2 gate 'total 5 *'
+says diff_gate_no_file 'No such file' 2 "$prof" diff --gate "$out/none.txt" "$now" "$now"
+says diff_runs_one_side 'several a side: A1 A2 vs B1 B2' 2 "$prof" diff "$now" vs
+says diff_three 'several a side' 2 "$prof" diff "$now" "$now" "$now"
+says diff_runs_page 'takes one trace a side' 2 "$prof" diff -f html "$now" "$now" vs "$now"
+says diff_metric_calls '"B calls": 20' 0 "$prof" diff -f json --metric calls "$out/gate_a1.json" "$out/gate_b1.json"
+
 says diff_metric_unknown 'none of total, avg, p50' 2 diff_p --metric p42
 says diff_metric_threshold_unknown "'p42' is none of total" 2 diff_p --threshold p42=5
 # Counters are metrics, too: what a row has counted itself.

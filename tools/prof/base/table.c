@@ -229,14 +229,61 @@ static void write_json_row(const sheet *s, const char *const *row, output *out) 
     output_text(out, "}");
 }
 
+/* ---- Markdown, as GitHub and GitLab have it ---- */
+
+/* Of a text in a cell: what would end it, or mark it up. */
+static void write_marked(output *out, const char *text, const char *special) {
+    const char *shown;
+    size_t size;
+    while (*text) {
+        const char *at = text;
+        text += plain_next(text, &shown, &size);
+        if (strchr(special, *at)) output_text(out, "\\");
+        output_write(out, shown, size);
+    }
+}
+
+/* Backticks within are fewer than those around it. */
+static void write_code(output *out, const char *text) {
+    size_t longest = 0, run = 0;
+    for (const char *p = text; *p; p++) {
+        run = *p == '`' ? run + 1 : 0;
+        if (run > longest) longest = run;
+    }
+    for (size_t i = 0; i <= longest; i++) output_text(out, "`");
+    output_text(out, longest ? " " : "");
+    write_marked(out, text, "|");
+    output_text(out, longest ? " " : "");
+    for (size_t i = 0; i <= longest; i++) output_text(out, "`");
+}
+
+static void write_markdown_row(const sheet *s, const char *const *row, output *out) {
+    for (size_t c = 0; c < s->columns; c++) {
+        const char *text = text_at(s, row, c);
+        output_text(out, "| ");
+        if (row && c == 0 && text && *text) write_code(out, text);
+        else write_marked(out, text ? text : "", "\\`*_[]<>|~&#");
+        output_text(out, c + 1 < s->columns ? " " : " |\n");
+    }
+}
+
+static void write_markdown_head(const sheet *s, output *out) {
+    write_markdown_row(s, NULL, out);
+    for (size_t c = 0; c < s->columns; c++)
+        output_text(out, s->heads[c].is_number ? "|---:" : "|---");
+    output_text(out, "|\n");
+}
+
 void sheet_end(sheet *s, table_format format, output *out) {
     sheet_row(s);
     if (format == FORMAT_TEXT) write_text_sheet(s, out);
+    else if (format == FORMAT_MARKDOWN) write_markdown_head(s, out);
     else if (format == FORMAT_CSV) write_csv_row(s, NULL, out);
     else output_text(out, "[");
     for (size_t i = 0; format != FORMAT_TEXT && i < s->cell_count; i += s->columns) {
         if (format == FORMAT_JSON) output_text(out, i ? ",\n " : "\n ");
         if (format == FORMAT_JSON) write_json_row(s, s->cells + i, out);
+        else if (format == FORMAT_MARKDOWN) write_markdown_row(s, s->cells + i, out);
         else write_csv_row(s, s->cells + i, out);
     }
     if (format == FORMAT_JSON) output_text(out, "\n]\n");

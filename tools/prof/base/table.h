@@ -9,10 +9,13 @@
 #include "base/memory.h"
 #include "base/output.h"
 
-typedef enum table_format { FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML } table_format;
+typedef enum table_format {
+    FORMAT_TEXT, FORMAT_CSV, FORMAT_JSON, FORMAT_HTML, FORMAT_MARKDOWN
+} table_format;
 #define FORMAT_OPTION(format) {"format", 'f', OPTION_WORD, &(format), "text|csv|json", "(text)"}
 
-/* A table of any columns: text (numbers right-aligned), csv, json (an array of objects). */
+/* A table of any columns: text (numbers right-aligned), csv, json (an array of objects), markdown,
+   in which the first column is code: its text is nobody's markup. */
 typedef struct sheet {
     struct sheet_head { const char *text; bool is_number; } *heads;  /* numbers are bare in JSON */
     size_t columns, head_capacity;

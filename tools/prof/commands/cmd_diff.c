@@ -3,13 +3,15 @@
 #include "input/losses.h"
 #include "page/report_page.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 static int run(int argc, char **argv);
 
 const command diff_command = {
-    "diff", "[OPTION]... A B", "two traces side by side, by kernel and by op",
+    "diff", "[OPTION]... A B  or  A... vs B...", "two traces side by side, by kernel and by op",
     "  prof diff before.json.gz after.json.gz\n"
     "      what took more or less time, the largest change first\n"
     "  prof diff --threshold 5 --names main,branch main.json branch.json\n"
@@ -17,6 +19,9 @@ const command diff_command = {
     "      over 5 % longer\n"
     "  prof diff --metric p95 --threshold 10,total=5 main.json branch.json\n"
     "      ... when the p95 of a row's calls takes over 10 % longer, or its total 5 %\n"
+    "  prof diff --gate limits.txt --format markdown main*.raw vs branch*.raw\n"
+    "      several runs of each, for a pull request: what is beyond the limits of that\n"
+    "      file and beyond the noise comes first; exit status 1 if anything is\n"
     "  prof diff --kernels --rates --dtype bf16 a.json b.json\n"
     "      kernels alone, with the FLOP/s and GB/s of each\n"
     "  prof diff --kernels --format csv a.json b.json\n"
@@ -25,26 +30,52 @@ const command diff_command = {
     "  total: of the CPU, self time; the others are of the duration of one call: avg,\n"
     "  p50, p90, p95, p99, max. A percentile is the ceil(n p / 100)-th of n durations\n"
     "  in ascending order, exact. What is in A or B alone passes all thresholds but\n"
-    "  that of the totals, which are compared by total alone. Names of counters are\n"
-    "  metrics, too (cycles, own numbers): what a row has counted itself.\n", run, 2, 2
+    "  that of the totals, which are compared by total alone. calls: how many. Names\n"
+    "  of counters are metrics, too (cycles, own numbers): what a row has counted\n"
+    "  itself.\n\n"
+    "Several traces a side: each figure is the median of its side's, the spread goes\n"
+    "from the lowest to the highest of them, without a quarter of them at each end. A\n"
+    "change that is less than both spreads together is noise, and passes.\n\n"
+    "Limits, a line each in the file of --gate (lines that begin with # are none):\n"
+    "  METRIC LIMIT NAME    total 5% *            all rows and totals, as --threshold\n"
+    "                       p95 10% aten::mm      rows of that name, whatever they are\n"
+    "                       max 20ms decode a     B's alone: at most that\n"
+    "                       calls 0% sync\n"
+    "  A line with a name is stronger than one with *; of two the last one holds.\n", run, 2,
+    INT_MAX
 };
 
-/* Behind MAX the rows' counters, by the names that were asked for. */
+/* Behind CALLS the rows' counters, by the names that were asked for. Those before it are times. */
 typedef enum metric {
-    TOTAL, AVG, P50, P90, P95, P99, MAX, COUNTER, METRICS = COUNTER + PROF_COUNTERS
+    TOTAL, AVG, P50, P90, P95, P99, MAX, CALLS, COUNTER, METRICS = COUNTER + PROF_COUNTERS
 } metric;
-static const char *metric_names[METRICS] = {"total", "avg", "p50", "p90", "p95", "p99", "max"};
+static const char *metric_names[METRICS] = {
+    "total", "avg", "p50", "p90", "p95", "p99", "max", "calls"
+};
+
+/* Of B, of a metric. */
+typedef struct limit {
+    metric metric;
+    const char *name;            /* NULL: of all rows */
+    bool is_percent;             /* more than A has; else B itself: */
+    double most;                 /* ns or a number */
+} limit;
 
 typedef struct diff_options {
     row_options rows;
     text_list names;
-    text_list limits;            /* --threshold */
+    text_list thresholds;        /* --threshold */
+    const char *gate;
+    limit *limits;               /* of both */
+    size_t limit_count, limit_capacity;
+    interner limit_names;
     const char *output, *dtype, *by;
     table_format format;
     bool kernels, ops, rates, any_order;
     int64_t limit, name_width;
     metric metric;               /* that is shown */
-    double thresholds[METRICS], least_share;     /* percent; below 0: none */
+    double least_share;          /* percent */
+    size_t runs[2];              /* traces a side */
 } diff_options;
 
 /* One row of both traces; times are ns of the device, or of a call itself on the CPU. */
@@ -52,8 +83,12 @@ typedef struct pair {
     const char *key;
     bool on_device;
     uint64_t count[2];
-    int64_t ns[METRICS][2];
+    int64_t ns[METRICS][2];      /* of CALLS and counters: how many */
+    int64_t spread[METRICS][2];
+    int64_t (*runs[2])[METRICS]; /* of each trace that was read, room for all of its side */
     int64_t change_ns;           /* of the metric that is shown */
+    metric worse;                /* that is beyond its limit; METRICS: none */
+    bool noise;                  /* one would be, but is within the noise */
     kernel_row rates[2];         /* --rates */
 } pair;
 
@@ -88,6 +123,58 @@ static void add_counters(pair *to, int side, const row_table *table, const prof_
             if (strcmp(table->view.counters[i], metric_names[m]) == 0)
                 to->ns[m][side] += row->self_counters[i];
 }
+
+/* ---- Several traces a side ---- */
+
+/* Puts by what the last trace of a side has added. number: which it was. */
+static void put_by(pair *row, int side, size_t number, size_t runs) {
+    if (!row->runs[side]) row->runs[side] = allocate(runs * sizeof *row->runs[side]);
+    row->ns[CALLS][side] = (int64_t)row->count[side];
+    row->count[side] = 0;
+    for (int m = 0; m < METRICS; m++) {
+        row->runs[side][number][m] = row->ns[m][side];
+        row->ns[m][side] = 0;
+    }
+}
+
+static int by_value(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The medians and spreads of a side. */
+static void settle(pair *row, int side, size_t runs) {
+    int64_t *values = allocate((runs + 1) * sizeof *values);
+    for (int m = 0; row->runs[side] && m < METRICS; m++) {
+        for (size_t i = 0; i < runs; i++) values[i] = row->runs[side][i][m];
+        qsort(values, runs, sizeof *values, by_value);
+        int64_t low = values[(runs - 1) / 2], high = values[runs / 2];
+        row->ns[m][side] = low + (high - low) / 2;
+        row->spread[m][side] = values[runs - 1 - runs / 4] - values[runs / 4];
+    }
+    row->count[side] = (uint64_t)row->ns[CALLS][side];
+    free(row->runs[side]);
+    row->runs[side] = NULL;
+    free(values);
+}
+
+/* Calls it for each row there is. */
+static void put_all_by(pairs *all, int side, size_t number, size_t runs) {
+    for (size_t i = 0; i < all->count; i++) put_by(&all->list[i], side, number, runs);
+    for (size_t i = 0; i < all->device_count; i++) put_by(&all->devices[i], side, number, runs);
+    for (int on = 0; on < 2; on++) put_by(&all->total[on], side, number, runs);
+}
+
+static void settle_all(pairs *all, const diff_options *o) {
+    for (int side = 0; side < 2; side++) {
+        for (size_t i = 0; i < all->count; i++) settle(&all->list[i], side, o->runs[side]);
+        for (size_t i = 0; i < all->device_count; i++)
+            settle(&all->devices[i], side, o->runs[side]);
+        for (int on = 0; on < 2; on++) settle(&all->total[on], side, o->runs[side]);
+    }
+}
+
+/* ---- Rows ---- */
 
 static void add_side(pairs *all, row_table *table, int side, const diff_options *o) {
     for (size_t i = 0; i < table->count; i++) {
@@ -177,34 +264,70 @@ static int by_change(const void *a, const void *b) {
     return p != q ? (p < q ? 1 : -1) : strcmp(x->key, y->key);
 }
 
-/* Which metric is more by more than its threshold? METRICS: none. Rows of one side only count in
-   the total alone. */
-static metric regression_of(const pair *row, const pair *total, const diff_options *o) {
-    const int64_t *whole = total->ns[TOTAL];
-    double share = whole[1] > 0 ? 100 * (double)row->ns[TOTAL][1] / (double)whole[1] : 0;
-    for (int m = TOTAL; m < METRICS && share >= o->least_share; m++) {
-        const int64_t *ns = row->ns[m];
-        if (o->thresholds[m] >= 0 && ns[0] > 0 &&
-            (double)ns[1] > (double)ns[0] * (1 + o->thresholds[m] / 100)) return (metric)m;
+/* The last limit of the row's name, else of all rows; NULL: none. */
+static const limit *limit_of(const diff_options *o, const pair *row, metric m) {
+    const limit *found = NULL;
+    for (size_t i = 0; i < o->limit_count; i++) {
+        const limit *l = &o->limits[i];
+        if (l->metric == m && (l->name ? strcmp(l->name, row->key) == 0 : !found || !found->name))
+            found = l;
     }
-    return METRICS;
+    return found;
 }
 
-static void cell_note(sheet *s, const pair *row, metric worse) {
-    if (row->count[0] == 0) cell_text(s, "new");
-    else if (row->count[1] == 0) cell_text(s, "gone");
-    else if (worse == TOTAL) cell_text(s, "slower");
-    else if (worse == METRICS) cell_text(s, "");
-    else cell_format(s, "%s (%s)", worse < COUNTER ? "slower" : "more", metric_names[worse]);
+/* Rows of one side only count in the total alone, if a limit is by what A has. share: of B's total,
+   percent. */
+static void judge(pair *row, double share, const diff_options *o) {
+    row->worse = METRICS;
+    for (int m = TOTAL; m < METRICS && row->worse == METRICS; m++) {
+        const limit *l = limit_of(o, row, (metric)m);
+        const int64_t *ns = row->ns[m], *spread = row->spread[m];
+        if (!l || (!l->name && share < o->least_share)) continue;
+        double most = l->is_percent ? (double)ns[0] * (1 + l->most / 100) : l->most;
+        if ((l->is_percent && ns[0] <= 0) || (double)ns[1] <= most) continue;
+        bool noise = l->is_percent && ns[1] - ns[0] <= spread[0] + spread[1];
+        if (noise) row->noise = true;
+        else row->worse = (metric)m;
+    }
 }
+
+/* How many are beyond their limits. Lines of devices are judged by their names alone. */
+static size_t judge_all(pairs *all, const diff_options *o) {
+    size_t beyond = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        pair *row = &all->list[i];
+        int64_t whole = all->total[row->on_device].ns[TOTAL][1];
+        judge(row, whole > 0 ? 100 * (double)row->ns[TOTAL][1] / (double)whole : 0, o);
+        beyond += row->worse != METRICS;
+    }
+    for (size_t i = 0; i < all->device_count; i++) {
+        judge(&all->devices[i], -1, o);
+        beyond += all->devices[i].worse != METRICS;
+    }
+    for (int on = 0; on < 2; on++) {
+        judge(&all->total[on], 100, o);
+        beyond += all->total[on].worse != METRICS;
+    }
+    return beyond;
+}
+
+static void cell_note(sheet *s, const pair *row) {
+    const char *what = row->worse < CALLS ? "slower" : "more";
+    if (row->worse == TOTAL) cell_text(s, what);
+    else if (row->worse != METRICS) cell_format(s, "%s (%s)", what, metric_names[row->worse]);
+    else if (row->count[0] == 0) cell_text(s, "new");
+    else if (row->count[1] == 0) cell_text(s, "gone");
+    else cell_text(s, row->noise ? "noise" : "");
+}
+
+static bool has_runs(const diff_options *o) { return o->runs[0] > 1 || o->runs[1] > 1; }
 
 static void cell_metric(sheet *s, metric m, int64_t value) {
-    if (m < COUNTER) cell_format(s, "%.6f", (double)value * 1e-6);
+    if (m < CALLS) cell_format(s, "%.6f", (double)value * 1e-6);
     else cell_int(s, value);
 }
 
-static void add_line(sheet *s, const pair *row, metric worse, int64_t width,
-                     const diff_options *o) {
+static void add_line(sheet *s, const pair *row, int64_t width, const diff_options *o) {
     const int64_t *ns = row->ns[o->metric];
     cell_name(s, row->key, width);
     cell_text(s, row->on_device ? "device" : "cpu");
@@ -216,7 +339,9 @@ static void add_line(sheet *s, const pair *row, metric worse, int64_t width,
         else cell_text(s, NULL);
     cell_metric(s, o->metric, ns[1] - ns[0]);
     cell_percent(s, ns[1] - ns[0], ns[0]);
-    cell_note(s, row, worse);
+    for (int side = 0; side < 2 && has_runs(o); side++)
+        cell_metric(s, o->metric, row->spread[o->metric][side]);
+    cell_note(s, row);
     if (!o->rates) return;
     for (int side = 0; side < 2; side++) cell_tflop_s(s, &row->rates[side]);
     for (int side = 0; side < 2; side++) cell_gb_s(s, &row->rates[side]);
@@ -224,20 +349,23 @@ static void add_line(sheet *s, const pair *row, metric worse, int64_t width,
     for (int side = 0; side < 2; side++) cell_gb_share(s, &row->rates[side]);
 }
 
-/* Lines of devices and of all; the table shows them where it shows totals. */
-static void add_totals(sheet *s, pairs *all, const diff_options *o, bool *regression) {
+static void name_totals(pairs *all, const diff_options *o) {
     bool part = o->rows.filter.name || o->rows.filter.categories.count;
+    all->total[1].on_device = true;
+    all->total[1].key = part ? "Total of devices, these rows" : "Total of devices";
+    all->total[0].key = part ? "Total of self CPU times, these rows" : "Total of self CPU times";
+}
+
+/* Lines of devices and of all; the table shows them where it shows totals. */
+static void add_totals(sheet *s, const pairs *all, const diff_options *o, bool worse_only) {
     for (size_t i = 0; i < all->device_count && o->metric == TOTAL; i++)
-        add_line(s, &all->devices[i], METRICS, INT64_MAX, o);
+        if (!worse_only || all->devices[i].worse != METRICS)
+            add_line(s, &all->devices[i], INT64_MAX, o);
     for (int side = 1; side >= 0; side--) {
-        pair *total = &all->total[side];
-        if (total->count[0] + total->count[1] == 0) continue;
-        total->key = side ? part ? "Total of devices, these rows" : "Total of devices"
-                   : part ? "Total of self CPU times, these rows" : "Total of self CPU times";
-        total->on_device = side == 1;
-        metric worse = regression_of(total, total, o);
-        *regression |= worse != METRICS;
-        if (o->metric == TOTAL || o->metric >= COUNTER) add_line(s, total, worse, o->name_width, o);
+        const pair *total = &all->total[side];
+        bool shown = o->metric == TOTAL || o->metric >= CALLS;
+        if (worse_only) shown = total->worse != METRICS;
+        if (shown && total->count[0] + total->count[1] > 0) add_line(s, total, o->name_width, o);
     }
 }
 
@@ -251,56 +379,78 @@ static void head_both(sheet *s, const diff_options *o, const char *kind) {
     for (int side = 0; side < 2; side++) sheet_head(s, true, "%s %s", o->names.items[side], kind);
 }
 
-static int write_pairs(pairs *all, const diff_options *o, bool *regression) {
+static void write_table(const pairs *all, const diff_options *o, bool worse_only, output *out) {
     static const char *const rates[] = {"TFLOP/s", "GB/s", "of peak FLOP/s %", "of peak GB/s %"};
-    output out;
+    int64_t left = o->limit;
     sheet s;
-    if (!output_open(&out, o->output)) return EXIT_BAD;
-    losses_write(&out);
     sheet_begin(&s, "Name|On");
     head_both(&s, o, "count");
-    head_both(&s, o, o->metric < COUNTER ? "(ms)" : metric_names[o->metric]);
-    sheet_head(&s, true, o->metric < COUNTER ? "Change (ms)" : "Change");
+    head_both(&s, o, o->metric < CALLS ? "(ms)" : metric_names[o->metric]);
+    sheet_head(&s, true, o->metric < CALLS ? "Change (ms)" : "Change");
     sheet_head(&s, true, "Change %%");
+    if (has_runs(o)) head_both(&s, o, "spread");
     sheet_head(&s, false, "Note");
     for (int i = 0; i < 4 && o->rates; i++) head_both(&s, o, rates[i]);
-    sort_pairs(all, o);
-    for (size_t i = 0; i < all->count; i++) {
-        const pair *row = &all->list[i];
-        metric worse = regression_of(row, &all->total[row->on_device], o);
-        *regression |= worse != METRICS;
-        if ((int64_t)i < o->limit) add_line(&s, row, worse, o->name_width, o);
+    for (size_t i = 0; i < all->count && left > 0; i++) {
+        if (worse_only && all->list[i].worse == METRICS) continue;
+        add_line(&s, &all->list[i], o->name_width, o);
+        left--;
     }
-    add_totals(&s, all, o, regression);
-    sheet_end(&s, o->format, &out);
+    add_totals(&s, all, o, worse_only);
+    sheet_end(&s, o->format, out);
+}
+
+static void write_runs(const diff_options *o, output *out) {
+    if (!has_runs(o)) return;
+    output_format(out, "Medians of %zu and %zu traces. Changes that are less than both spreads "
+                  "together are noise.\n", o->runs[0], o->runs[1]);
+}
+
+/* For a pull request: what is beyond its limit, and, folded up, the rest. */
+static void write_markdown(const pairs *all, const diff_options *o, size_t beyond, output *out) {
+    if (!o->limit_count) output_text(out, "### prof diff\n\n");
+    else if (!beyond) output_text(out, "### prof diff: nothing is beyond its limit\n\n");
+    else output_format(out, beyond == 1 ? "### prof diff: %zu row is beyond its limit\n\n"
+                           : "### prof diff: %zu rows are beyond their limits\n\n", beyond);
+    if (beyond) write_table(all, o, true, out);
+    output_text(out, beyond ? "\n" : "");
+    write_runs(o, out);
+    output_text(out, "\n<details><summary>Largest changes</summary>\n\n");
+    write_table(all, o, false, out);
+    output_text(out, "\n</details>\n");
+}
+
+static int write_pairs(const pairs *all, const diff_options *o, size_t beyond) {
+    output out;
+    if (!output_open(&out, o->output)) return EXIT_BAD;
+    if (o->format == FORMAT_MARKDOWN) {
+        write_markdown(all, o, beyond, &out);
+    } else {
+        losses_write(&out);
+        write_table(all, o, false, &out);
+        if (o->format == FORMAT_TEXT) write_runs(o, &out);
+    }
     return output_close(&out, EXIT_OK);
 }
 
-static page_pair page_row(const pair *row, metric shown, bool worse) {
+static page_pair page_row(const pair *row, metric shown) {
     const int64_t *ns = row->ns[shown];
-    return (page_pair){row->key, row->on_device, worse, {row->count[0], row->count[1]},
-                       {ns[0], ns[1]}};
+    return (page_pair){row->key, row->on_device, row->worse != METRICS,
+                       {row->count[0], row->count[1]}, {ns[0], ns[1]}};
 }
 
-static int write_page(pairs *all, const diff_options *o, report_page *page, const row_table *table,
-                      bool *regression) {
+static int write_page(const pairs *all, const diff_options *o, report_page *page,
+                      const row_table *table) {
     page_pair *rows = allocate((all->count + 1) * sizeof *rows);
     page_comparison c = {{o->names.items[0], o->names.items[1]}, metric_names[o->metric], rows,
                          all->count, {{0}}};
     text_list none = {0};
     char title[300];
     output out;
-    sort_pairs(all, o);
-    for (size_t i = 0; i < all->count; i++) {
-        const pair *row = &all->list[i];
-        bool worse = regression_of(row, &all->total[row->on_device], o) != METRICS;
-        rows[i] = page_row(row, o->metric, worse);
-        *regression |= worse;
-    }
+    for (size_t i = 0; i < all->count; i++) rows[i] = page_row(&all->list[i], o->metric);
     for (int on = 0; on < 2; on++) {
-        const pair *total = &all->total[on];
-        c.totals[on] = page_row(total, TOTAL, false);
-        *regression |= regression_of(total, total, o) != METRICS;
+        c.totals[on] = page_row(&all->total[on], TOTAL);
+        c.totals[on].is_worse = false;
     }
     snprintf(title, sizeof title, "%s and %s", c.names[0], c.names[1]);
     bool good = output_open(&out, o->output);
@@ -324,44 +474,125 @@ static bool metric_parse(const char *text, size_t size, metric *m) {
     return true;
 }
 
-static bool counters_known(const row_table tables[2]) {
-    for (int m = COUNTER; m < METRICS && metric_names[m]; m++) {
-        bool known = false;
-        for (int i = 0; i < 2 * PROF_COUNTERS; i++) {
-            const char *name = tables[i % 2].view.counters[i / 2];
-            known |= name && strcmp(name, metric_names[m]) == 0;
-        }
-        if (!known)
-            return fail("--metric", "'%s' is none of total, avg, p50, p90, p95, p99, max, and no "
-                        "counter of the traces", metric_names[m]), false;
-    }
+static void note_counters(bool known[METRICS], const row_table *table) {
+    for (int i = 0; i < PROF_COUNTERS && table->view.counters[i]; i++)
+        for (int m = COUNTER; m < METRICS && metric_names[m]; m++)
+            known[m] |= strcmp(table->view.counters[i], metric_names[m]) == 0;
+}
+
+static bool counters_known(const bool known[METRICS], const diff_options *o) {
+    for (int m = COUNTER; m < METRICS && metric_names[m]; m++)
+        if (!known[m])
+            return fail(o->gate ? o->gate : "--metric", "'%s' is none of total, avg, p50, p90, "
+                        "p95, p99, max, calls, and no counter of the traces", metric_names[m]),
+                   false;
     return true;
+}
+
+/* ---- Limits ---- */
+
+static void add_limit(diff_options *o, limit l) {
+    GROW(o->limits, o->limit_count, o->limit_capacity);
+    o->limits[o->limit_count++] = l;
+    o->rows.percentiles |= l.metric > TOTAL && l.metric < CALLS;
 }
 
 /* --threshold: "5", of the metric shown, or "p95=10". */
 static bool threshold_parse(diff_options *o, const char *text) {
     const char *sign = strchr(text, '='), *number = sign ? sign + 1 : text;
-    metric m = o->metric;
+    limit l = {.metric = o->metric, .is_percent = true};
     char *end;
-    if (sign && !metric_parse(text, (size_t)(sign - text), &m)) return false;
-    o->thresholds[m] = strtod(number, &end);
-    return *number && !*end && o->thresholds[m] >= 0;
+    if (sign && !metric_parse(text, (size_t)(sign - text), &l.metric)) return false;
+    l.most = strtod(number, &end);
+    if (!*number || *end || !(l.most >= 0)) return false;
+    add_limit(o, l);
+    return true;
+}
+
+/* "5%", "20ms" of times, "300" of what is counted. */
+static bool most_parse(limit *l, const char *text) {
+    char *end;
+    int64_t ns;
+    l->most = strtod(text, &end);
+    l->is_percent = strcmp(end, "%") == 0;
+    if (l->is_percent || l->metric >= CALLS)
+        return end > text && (l->is_percent || !*end) && l->most >= 0;
+    if (!*end || !time_parse(text, &ns) || ns < 0) return false;     /* 5: of what? */
+    l->most = (double)ns;
+    return true;
+}
+
+/* A line of the gate's file: METRIC LIMIT NAME. */
+static bool gate_line(diff_options *o, char *text, size_t number) {
+    limit l = {.metric = TOTAL};
+    char *name = text + strlen(text), *most = text + strcspn(text, " \t");
+    while (name > text && strchr(" \t\r\n", name[-1])) *--name = '\0';
+    size_t size = (size_t)(most - text);
+    most += strspn(most, " \t");
+    name = most + strcspn(most, " \t");
+    if (*name) *name++ = '\0';
+    name += strspn(name, " \t");
+    if (!*name)
+        return fail(o->gate, "line %zu: it takes METRIC LIMIT NAME, as: total 5%% *", number),
+               false;
+    if (!metric_parse(text, size, &l.metric))
+        return fail(o->gate, "line %zu: '%.*s' is no metric: total, avg, p50, p90, p95, p99, max, "
+                    "calls, a counter", number, (int)size, text), false;
+    if (!most_parse(&l, most))
+        return fail(o->gate, "line %zu: '%s' is no limit of %s: 5%%%s", number, most,
+                    metric_names[l.metric], l.metric < CALLS ? ", 1.5s, 20ms, 300us" : ", 1000"),
+               false;
+    if (strcmp(name, "*") != 0)
+        l.name = interned_text(&o->limit_names, intern(&o->limit_names, name, strlen(name)));
+    add_limit(o, l);
+    return true;
+}
+
+static bool gate_read(diff_options *o) {
+    enum { LONGEST = 1 << 16 };
+    FILE *file = fopen(o->gate, "r");
+    char *line = allocate(LONGEST);
+    bool good = file != NULL;
+    if (!file) fail(o->gate, "%s", strerror(errno));
+    for (size_t number = 1; good && fgets(line, LONGEST, file); number++) {
+        char *text = line + strspn(line, " \t");
+        if (strchr("#\r\n", *text)) continue;
+        good = gate_line(o, text, number);
+    }
+    if (good && ferror(file)) good = fail(o->gate, "%s", strerror(errno)) == EXIT_OK;
+    if (file) fclose(file);
+    free(line);
+    return good;
+}
+
+static bool is_name(const pairs *all, const char *name) {
+    for (size_t i = 0; i < all->count; i++)
+        if (strcmp(all->list[i].key, name) == 0) return true;
+    for (size_t i = 0; i < all->device_count; i++)
+        if (strcmp(all->devices[i].key, name) == 0) return true;
+    return strcmp(all->total[0].key, name) == 0 || strcmp(all->total[1].key, name) == 0;
+}
+
+/* A limit of what is not there would pass for ever. */
+static bool names_known(const pairs *all, const diff_options *o) {
+    for (size_t i = 0; i < o->limit_count; i++)
+        if (o->limits[i].name && !is_name(all, o->limits[i].name))
+            return fail(o->gate, "no row of any trace has the name '%s'", o->limits[i].name),
+                   false;
+    return true;
 }
 
 static bool check_metrics(diff_options *o) {
-    for (int m = 0; m < METRICS; m++) o->thresholds[m] = -1;
     if (!metric_parse(o->by, strlen(o->by), &o->metric))
         return fail("--metric", "'%s' is not a value it takes: METRIC", o->by), false;
-    if (o->metric >= COUNTER && o->format == FORMAT_HTML)
+    if (o->metric >= CALLS && o->format == FORMAT_HTML)
         return fail("--metric", "the page is of times: not of '%s'", o->by), false;
-    o->rows.percentiles = o->metric > TOTAL && o->metric < COUNTER;
-    for (size_t i = 0; i < o->limits.count; i++) {
-        if (!threshold_parse(o, o->limits.items[i]))
+    o->rows.percentiles = o->metric > TOTAL && o->metric < CALLS;
+    for (size_t i = 0; i < o->thresholds.count; i++)
+        if (!threshold_parse(o, o->thresholds.items[i]))
             return fail("--threshold", "'%s' is not a value it takes: PERCENT or METRIC=PERCENT",
-                        o->limits.items[i]), false;
-        o->rows.percentiles |= strchr(o->limits.items[i], '=') != NULL;
-    }
-    return true;
+                        o->thresholds.items[i]), false;
+    return !o->gate || gate_read(o);
 }
 
 static bool check(diff_options *o) {
@@ -372,6 +603,8 @@ static bool check(diff_options *o) {
         return fail("--dtype", "there is no type '%s'; some are fp32, tf32, bf16, fp16", o->dtype),
                false;
     if (!o->dtype) o->dtype = "";
+    if (has_runs(o) && (o->rates || o->format == FORMAT_HTML))
+        return fail(o->rates ? "--rates" : "--format html", "takes one trace a side"), false;
     return check_metrics(o);
 }
 
@@ -395,44 +628,76 @@ static void pairs_free(pairs *all) {
     free(all->list);
 }
 
-/* Both traces: their rows, when they were, what is to be told of them. */
+/* Both sides: the rows of their last traces, when those were, what is to be told of them. */
 typedef struct sides {
     row_table tables[2];
     span when[2];
-    text_list notes[2];
+    char **paths[2];
     report_page *page;           /* NULL: none */
+    bool known[METRICS];         /* counters that a trace has */
+    struct trace_notes { const char *path; text_list list; } *notes;     /* of each trace */
+    size_t note_count;
 } sides;
 
-static int read_sides(sides *both, pairs *all, const diff_options *o, char **paths) {
+static int read_trace(sides *both, pairs *all, const diff_options *o, int side, size_t number) {
+    row_table *table = &both->tables[side];
+    char *path = both->paths[side][number], label[400];
+    if (table->options) rows_free(table);
+    if (!rows_begin(table, &o->rows)) return EXIT_BAD;
+    if (both->page) page_takes(both->page, table);
+    snprintf(label, sizeof label, "%s: %s", o->names.items[side], file_name(path));
+    if (both->page) page_begin_file(both->page, label);
+    int status = rows_read(table, path);
+    if (both->page) page_end_file(both->page);
+    rows_finish(table);
+    both->when[side] = (span){table->first_ns, table->last_ns, table->dated_at};
+    note_counters(both->known, table);
+    add_side(all, table, side, o);
+    add_devices(all, table, side);
+    put_all_by(all, side, number, o->runs[side]);
+    both->notes[both->note_count++] =
+        (struct trace_notes){path, rows_notes(table, &all->memory)};
+    return status;
+}
+
+static int read_sides(sides *both, pairs *all, const diff_options *o) {
     int status = EXIT_OK;
-    char label[400];
-    for (int side = 0; side < 2 && status == EXIT_OK; side++) {
-        row_table *table = &both->tables[side];
-        if (!rows_begin(table, &o->rows)) return EXIT_BAD;
-        if (both->page) page_takes(both->page, table);
-        snprintf(label, sizeof label, "%s: %s", o->names.items[side], file_name(paths[side]));
-        if (both->page) page_begin_file(both->page, label);
-        status = rows_read(table, paths[side]);
-        if (both->page) page_end_file(both->page);
-        rows_finish(table);
-        both->when[side] = (span){table->first_ns, table->last_ns, table->dated_at};
-        add_side(all, table, side, o);
-        add_devices(all, table, side);
-        both->notes[side] = rows_notes(table, &all->memory);
-    }
-    if (status == EXIT_OK && !counters_known(both->tables)) status = EXIT_BAD;
+    both->notes = allocate((o->runs[0] + o->runs[1]) * sizeof *both->notes);
+    for (int side = 0; side < 2; side++)
+        for (size_t i = 0; i < o->runs[side] && status == EXIT_OK; i++)
+            status = read_trace(both, all, o, side, i);
+    settle_all(all, o);
+    name_totals(all, o);
+    if (status == EXIT_OK && !(counters_known(both->known, o) && names_known(all, o)))
+        status = EXIT_BAD;
     for (int side = 0; o->rates && side < 2 && status == EXIT_OK; side++)
-        status = add_rates(all, side, o, paths[side]);
-    if (status == EXIT_OK && !o->any_order) status = check_order(paths[0], paths[1], both->when);
+        status = add_rates(all, side, o, both->paths[side][0]);
+    if (status == EXIT_OK && !o->any_order && !has_runs(o))
+        status = check_order(both->paths[0][0], both->paths[1][0], both->when);
+    for (size_t i = 0; i < both->note_count && status == EXIT_OK; i++)
+        rows_tell(both->notes[i].path, &both->notes[i].list);
     return status;
 }
 
 static void sides_free(sides *both) {
-    for (int side = 0; side < 2; side++) {
-        free(both->notes[side].items);
+    for (int side = 0; side < 2; side++)
         if (both->tables[side].options) rows_free(&both->tables[side]);
-    }
+    for (size_t i = 0; i < both->note_count; i++) free(both->notes[i].list.items);
+    free(both->notes);
     if (both->page) page_free(both->page);
+}
+
+/* A B, or A... vs B... */
+static bool find_sides(sides *both, diff_options *o, char **paths, size_t count) {
+    size_t vs = 0;
+    while (vs < count && strcmp(paths[vs], "vs") != 0) vs++;
+    bool both_named = vs < count;
+    o->runs[0] = both_named ? vs : 1;
+    o->runs[1] = both_named ? count - vs - 1 : 1;
+    both->paths[0] = paths;
+    both->paths[1] = paths + o->runs[0] + both_named;
+    if (o->runs[0] && o->runs[1] && (both_named || count == 2)) return true;
+    return fail(NULL, "diff takes two traces, or several a side: A1 A2 vs B1 B2"), false;
 }
 
 static int run(int argc, char **argv) {
@@ -441,10 +706,12 @@ static int run(int argc, char **argv) {
     const option_spec options[] = {
         {"names", 0, OPTION_LIST, &o.names, "A,B", "what the columns call the two"},
         {"metric", 0, OPTION_TEXT, &o.by, "METRIC",
-         "what is compared: total (default), avg, p50, p90, p95, p99, max, a counter"},
-        {"threshold", 0, OPTION_LIST, &o.limits, "PERCENT",
+         "what is compared: total (default), avg, p50, p90, p95, p99, max, calls, a counter"},
+        {"threshold", 0, OPTION_LIST, &o.thresholds, "PERCENT",
          "exit status 1 when something takes that much longer in B, by the metric; of others: "
          "p95=10,total=5"},
+        {"gate", 0, OPTION_TEXT, &o.gate, "FILE",
+         "exit status 1 when something is beyond its limit in that file, see below"},
         {"min-share", 0, OPTION_NUMBER, &o.least_share, "PERCENT",
          "for --threshold: of B's total, what a row needs to count (1)"},
         {"kernels", 0, OPTION_FLAG, &o.kernels, NULL, "only what runs on devices"},
@@ -462,7 +729,7 @@ static int run(int argc, char **argv) {
          "also when A was recorded after B, which else is an error"},
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "rows, or all (100)"},
         {"name-width", 0, OPTION_COUNT, &o.name_width, "N", "letters of a name, or all (55)"},
-        {"format", 'f', OPTION_WORD, &o.format, "text|csv|json|html", "(text)"},
+        {"format", 'f', OPTION_WORD, &o.format, "text|csv|json|html|markdown", "(text)"},
         RANGE_OPTIONS(window),
         {"output", 'o', OPTION_TEXT, &o.output, "FILE", "instead of stdout; .gz by its ending"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
@@ -471,18 +738,19 @@ static int run(int argc, char **argv) {
     o.rows.filter.window = &window;
     int status, count = options_parse(&diff_command, options, argc, argv, &status);
     if (count < 0) return status;
-    if (!check(&o)) return EXIT_BAD;
+    sides both = {.page = NULL};
+    if (!find_sides(&both, &o, argv + 1, (size_t)count) || !check(&o)) return EXIT_BAD;
     if (o.format == FORMAT_TEXT) losses_hold();
     pairs all = {0};
-    sides both = {.page = o.format == FORMAT_HTML ? page_new(NULL) : NULL};
-    bool regression = false;
-    status = read_sides(&both, &all, &o, argv + 1);
-    for (int side = 0; side < 2 && status == EXIT_OK; side++)
-        rows_tell(argv[1 + side], &both.notes[side]);
-    if (status == EXIT_OK && both.page)
-        status = write_page(&all, &o, both.page, &both.tables[1], &regression);
-    else if (status == EXIT_OK) status = write_pairs(&all, &o, &regression);
+    both.page = o.format == FORMAT_HTML ? page_new(NULL) : NULL;
+    status = read_sides(&both, &all, &o);
+    sort_pairs(&all, &o);
+    size_t beyond = judge_all(&all, &o);
+    if (status == EXIT_OK && both.page) status = write_page(&all, &o, both.page, &both.tables[1]);
+    else if (status == EXIT_OK) status = write_pairs(&all, &o, beyond);
     sides_free(&both);
     pairs_free(&all);
-    return status ? status : regression ? EXIT_FOUND : EXIT_OK;
+    intern_free(&o.limit_names);
+    free(o.limits);
+    return status ? status : beyond ? EXIT_FOUND : EXIT_OK;
 }
