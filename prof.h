@@ -18961,11 +18961,6 @@ PROF__FN void prof__raw_thread_begin(prof__raw *w, const prof__row *row) {
     prof__raw_text(w, &name, &size, 1);
 }
 
-PROF__FN bool prof__raw_thread(prof__raw *w, const prof__row *row) {
-    prof__raw_thread_begin(w, row);
-    return prof__raw_end(w);
-}
-
 PROF__FN void prof__raw_open_head(prof__raw *w, const prof__row *row, uint64_t end, uint32_t n) {
     prof__raw_begin(w, PROF__RAW_OPEN);
     prof__raw_u32(w, PROF__LOAD(row->number));
@@ -19030,7 +19025,8 @@ PROF__FN void prof__raw_tell(prof__raw *w, prof__row *row) {
     if (PROF__LOAD(row->announced) == w->round) return;
     prof__context_name(row);
     PROF__STORE(row->announced, w->round);   /* first: a name set from now on comes again */
-    if (!prof__raw_thread(w, row)) PROF__STORE(row->announced, 0u);
+    prof__raw_thread_begin(w, row);
+    if (!prof__raw_end(w)) PROF__STORE(row->announced, 0u);
 }
 
 /* Makes a block of records, for prof__raw_end to write, and moves span on. */
@@ -19156,12 +19152,6 @@ PROF__FN uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struct 
         }
     }
     return n;
-}
-
-/* False: the sink failed. The buffer has whole events, unless one is longer than the buffer. */
-PROF__FN bool prof__chrome_sent(struct prof__chrome_stream *c) {
-    prof__out_flush(&c->out);
-    return !c->out.failed;
 }
 
 #if !PROF__BARE
@@ -19355,7 +19345,7 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
                    used + PROF__SHOWN_BYTES * (order->end - order->begin + 1) < PROF__OUT_SIZE;
         if (used > PROF__OUT_SIZE / 2 && !together) {
             prof__order_end(order);
-            w->failed = !prof__chrome_sent(c);
+            w->failed = prof__out_close(&c->out) != PROF_OK;
             if (w->failed) break;
             span->at = next.at;
             span->base = next.base;
@@ -19371,7 +19361,7 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
         next.zones += prof__item_is_zone(&item);
     }
     prof__order_end(order);
-    if (!w->failed) w->failed = !prof__chrome_sent(c);
+    if (!w->failed) w->failed = prof__out_close(&c->out) != PROF_OK;
     if (!w->failed) {
         *span = next;
         return true;
@@ -19392,7 +19382,7 @@ PROF__FN void prof__chrome_close(prof__raw *w, struct prof_trace *s) {
     prof__sources_find(s, PROF_CHROME_SOURCE_NONE);
     prof__chrome_sums(&c->out, s);
     prof__out_text(&c->out, "}}\n]\n");
-    w->failed = !prof__chrome_sent(c);
+    w->failed = prof__out_close(&c->out) != PROF_OK;
     c->told = false;                     /* another window is another array */
 }
 
@@ -19603,7 +19593,8 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
     prof__unlock();
     for (prof__row *row = w->chrome ? NULL : s->rows; ok && row; row = row->next) {
         prof__raw_tell(w, row);
-        prof__raw_thread(w, row);
+        prof__raw_thread_begin(w, row);
+        (void)prof__raw_end(w);
         prof__raw_open(w, row, row->open_count);
     }
     if (!w->chrome) {
@@ -20118,13 +20109,13 @@ PROF__FN bool prof__chunk_to_chrome(void *state, void *chunk) {
     prof__out_open(&c->out, c->sink);
     if (g->flushed == end) return true;
     prof__chrome_begin(&prof__trace);
-    if (!prof__chrome_sent(c)) {
+    if (prof__out_close(&c->out) != PROF_OK) {
         c->told = told;
         return false;
     }
     prof__context_name(&t->row);
     prof__chrome_tell(&t->row, false);
-    if (!prof__chrome_sent(c)) {
+    if (prof__out_close(&c->out) != PROF_OK) {
         t->row.announced = announced;
         return false;
     }
@@ -20133,7 +20124,7 @@ PROF__FN bool prof__chunk_to_chrome(void *state, void *chunk) {
         prof__item item;
         (void)prof__next(&k, &item);
         if (item.kind != PROF__CLOCK) prof__chrome_item(c, &item);
-        if (!prof__chrome_sent(c)) return false;
+        if (prof__out_close(&c->out) != PROF_OK) return false;
         prof__trace.tallied += prof__item_is_zone(&item);
         g->flushed += item.slots;
         g->base = k.base;
@@ -21988,45 +21979,25 @@ PROF__FN bool prof__env_number(const char *text, uint64_t least, uint64_t most, 
     return !*end && n >= least && n <= most;
 }
 
-/* A variable, the values that it takes, and how they are put into the description: `at` is the
-   offset of the field, `most` the largest number. */
+/* A variable, the values that it takes, and what they are: words, text, numbers from least to most.
+   at: the offset of the description's field. */
+enum { PROF__ENV_MODE, PROF__ENV_FLAG, PROF__ENV_STACK, PROF__ENV_TEXT, PROF__ENV_COUNT,
+       PROF__ENV_CATEGORIES, PROF__ENV_MEMORY };
 typedef struct prof__variable {
     char name[20], takes[36];
-    bool (*take)(const struct prof__variable *v, prof_desc *d, const char *text);
+    uint8_t kind;
     size_t at;
-    uint32_t most;
+    uint64_t least, most;
 } prof__variable;
 
-PROF__FN bool prof__env_mode(const prof__variable *v, prof_desc *d, const char *text) {
-    int word = prof__word_in(text, v->takes);
-    d->mode = word < 0 ? d->mode : (prof_mode)word;
-    return word >= 0;
-}
-
-PROF__FN bool prof__env_flag(const prof__variable *v, prof_desc *d, const char *text) {
-    int word = prof__word_in(text, v->takes);
-    *(bool *)(void *)((char *)(void *)d + v->at) = word > 0;
-    return word >= 0;
-}
-
-PROF__FN bool prof__env_count(const prof__variable *v, prof_desc *d, const char *text) {
-    uint64_t n;
-    if (!prof__env_number(text, 1, v->most, &n)) return false;
-    *(uint32_t *)(void *)((char *)(void *)d + v->at) = (uint32_t)n;
-    return true;
-}
-
 /* Memory beyond the built-in arena is taken from the system, once for all sessions. */
-PROF__FN bool prof__env_memory(const prof__variable *v, prof_desc *d, const char *text) {
+PROF__FN bool prof__env_memory(prof_desc *d, size_t n) {
     struct prof__env *e = &prof__env;
-    uint64_t n;
-    (void)v;
-    if (!prof__env_number(text, 64u << 10, SIZE_MAX / 4, &n)) return false;
     d->memory = prof__builtin_arena.bytes;
-    d->memory_size = (size_t)n;
+    d->memory_size = n;
     if (n <= sizeof prof__builtin_arena.bytes) return true;
 #if defined(__linux__)
-    if (e->taken < n) e->memory = mmap(NULL, (size_t)n, PROT_READ | PROT_WRITE,
+    if (e->taken < n) e->memory = mmap(NULL, n, PROT_READ | PROT_WRITE,
                                        MAP_PRIVATE | 0x20 /* MAP_ANONYMOUS */, -1, 0);
     e->taken = e->memory == MAP_FAILED ? 0 : PROF__MAX(e->taken, n);
 #endif
@@ -22034,41 +22005,43 @@ PROF__FN bool prof__env_memory(const prof__variable *v, prof_desc *d, const char
     return e->taken != 0;
 }
 
-PROF__FN bool prof__env_categories(const prof__variable *v, prof_desc *d, const char *text) {
-    uint64_t n;
-    bool ok = prof__env_number(text, 0, v->most, &n);
-    (void)d;
-    if (ok) (void)prof_set_categories((uint32_t)n);
-    return ok;
-}
-
-/* prof_start checks it. */
-PROF__FN bool prof__env_text(const prof__variable *v, prof_desc *d, const char *text) {
-    *(const char **)(void *)((char *)(void *)d + v->at) = text;
+/* Puts a variable's value into *d; false: it does not take that. */
+PROF__FN bool prof__env_put(const prof__variable *v, prof_desc *d, const char *text) {
+    void *at = (char *)(void *)d + v->at;
+    uint64_t n = 0;
+    int word = v->kind < PROF__ENV_TEXT ? prof__word_in(text, v->takes) : 0;
+    if (v->kind >= PROF__ENV_COUNT && !prof__env_number(text, v->least, v->most, &n)) return false;
+    if (word < 0) return false;
+    switch (v->kind) {
+    case PROF__ENV_MODE: d->mode = (prof_mode)word; break;
+    case PROF__ENV_FLAG: *(bool *)at = word > 0; break;
+    case PROF__ENV_STACK:
+        d->with_stack = word > 0;
+        d->native_stack = word > 1 ? (prof_native)(word - 1) : PROF_NATIVE_NONE;
+        break;
+    case PROF__ENV_TEXT: *(const char **)at = text; break;   /* prof_start checks it */
+    case PROF__ENV_COUNT: *(uint32_t *)at = (uint32_t)n; break;
+    case PROF__ENV_CATEGORIES: (void)prof_set_categories((uint32_t)n); break;
+    default: return prof__env_memory(d, (size_t)n);
+    }
     return true;
-}
-
-PROF__FN bool prof__env_stack(const prof__variable *v, prof_desc *d, const char *text) {
-    int word = prof__word_in(text, v->takes);
-    d->with_stack = word > 0;
-    d->native_stack = word > 1 ? (prof_native)(word - 1) : PROF_NATIVE_NONE;
-    return word >= 0;
 }
 
 #define PROF__AT(field) offsetof(prof_desc, field)
 static const prof__variable prof__variables[] = {
-    { "PROF_MODE", "trace, ring, stream, aggregate", prof__env_mode, 0, 0 },
-    { "PROF_MEMORY", "bytes that there are, 64K at least", prof__env_memory, 0, 0 },
-    { "PROF_MAX_DEPTH", "1 to 255", prof__env_count, PROF__AT(max_depth), 255 },
-    { "PROF_MAX_THREADS", "1 to 65536", prof__env_count, PROF__AT(max_threads), 65536 },
-    { "PROF_CATEGORIES", "a number, a bit for each that is on", prof__env_categories, 0,
+    { "PROF_MODE", "trace, ring, stream, aggregate", PROF__ENV_MODE, 0, 0, 0 },
+    { "PROF_MEMORY", "bytes that there are, 64K at least", PROF__ENV_MEMORY, 0, 64u << 10,
+      SIZE_MAX / 4 },
+    { "PROF_MAX_DEPTH", "1 to 255", PROF__ENV_COUNT, PROF__AT(max_depth), 1, 255 },
+    { "PROF_MAX_THREADS", "1 to 65536", PROF__ENV_COUNT, PROF__AT(max_threads), 1, 65536 },
+    { "PROF_CATEGORIES", "a number, a bit for each that is on", PROF__ENV_CATEGORIES, 0, 0,
       UINT32_MAX },
-    { "PROF_COUNTERS", "", prof__env_text, PROF__AT(hw_counters), 0 },
-    { "PROF_EXCLUDE", "", prof__env_text, PROF__AT(exclude), 0 },
-    { "PROF_SHAPES", "0, 1", prof__env_flag, PROF__AT(record_shapes), 0 },
-    { "PROF_STACKS", "none, zones, frames, unwind", prof__env_stack, 0, 0 },
-    { "PROF_PROFILE_MEMORY", "0, 1", prof__env_flag, PROF__AT(profile_memory), 0 },
-    { "PROF_SKIP_TINY", "nothing any more, see PROF_EXCLUDE", prof__env_count, 0, 0 },
+    { "PROF_COUNTERS", "", PROF__ENV_TEXT, PROF__AT(hw_counters), 0, 0 },
+    { "PROF_EXCLUDE", "", PROF__ENV_TEXT, PROF__AT(exclude), 0, 0 },
+    { "PROF_SHAPES", "0, 1", PROF__ENV_FLAG, PROF__AT(record_shapes), 0, 0 },
+    { "PROF_STACKS", "none, zones, frames, unwind", PROF__ENV_STACK, 0, 0, 0 },
+    { "PROF_PROFILE_MEMORY", "0, 1", PROF__ENV_FLAG, PROF__AT(profile_memory), 0, 0 },
+    { "PROF_SKIP_TINY", "nothing any more, see PROF_EXCLUDE", PROF__ENV_COUNT, 0, 1, 0 },
 };
 
 /* Reads all variables into *d. False: one is wrong, as prof_strerror says. */
@@ -22076,7 +22049,7 @@ PROF__FN bool prof__env_read(prof_desc *d) {
     for (size_t i = 0; i < sizeof prof__variables / sizeof *prof__variables; i++) {
         const prof__variable *v = prof__variables + i;
         const char *text = prof_getenv(v->name);
-        if (!text || !*text || (v->take)(v, d, text)) continue;
+        if (!text || !*text || prof__env_put(v, d, text)) continue;
         (void)prof__text_f(PROF__SAY(PROF_ERROR_INVALID), "%s=%b: it takes %s", v->name, text,
                            PROF__MIN(strlen(text), (size_t)64), v->takes);
         (void)PROF__SAID(PROF_ERROR_INVALID);
