@@ -4580,7 +4580,6 @@ typedef struct prof__state {
     prof__row *row;
     prof__record *begin, *limit;         /* of its chunk or block of sums. Under the lock */
     prof__segment *segment, *before;     /* before: in a ring, left and not queued yet, or NULL */
-    size_t segment_extra, segment_unfinished;   /* these counts, when segment was opened */
     struct prof__chunk *spare;
     struct { size_t looked; uint32_t records, us; } due;   /* records: 0: never. See prof__due */
     prof__state_sums sums;
@@ -5830,8 +5829,6 @@ PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
     }
     PROF__ASSERT(g != t->segment && c->limit - c->begin > (ptrdiff_t)t->reserve + PROF__CLAIMS);
     t->segment = g;
-    t->segment_extra = t->counts.extra;
-    t->segment_unfinished = t->counts.unfinished;
     memset(limit, 0, PROF__CLAIMS * sizeof *limit);
     PROF__STORE(t->begin, c->begin);
     PROF__STORE(t->limit, limit);
@@ -6074,13 +6071,6 @@ PROF__FN void prof__block_add(prof__state *t, prof__record *end) {
     if (top < t->sums.hole_top) t->sums.hole = NULL;   /* nobody will write it any more */
     if (!t->sums.hole) t->sums.hole_top = top;
     prof__block_run(t, t->begin, end);
-}
-
-/* The same under the lock. */
-PROF__FN void prof__sums_add_held(prof__state *t, prof__record *end) {
-    t->sums.held = true;
-    prof__block_add(t, end);
-    t->sums.held = false;
 }
 
 /* Adds the block to the rows, and begins it again. An end that this signal handler interrupted may
@@ -6721,7 +6711,9 @@ PROF__CALL void prof_thread_end(void) {
         t->row->number == t->number) t->row->over = true;   /* else it is another thread's row */
     if (s->open && t->generation == s->generation && !t->closed) {
         if (t->sums.on) {
-            prof__sums_add_held(t, t->hot.cursor);
+            t->sums.held = true;
+            prof__block_add(t, t->hot.cursor);
+            t->sums.held = false;
             PROF__RELEASE(t->hot.cursor, t->begin);
         } else {
             if (t->segment) PROF__RELEASE(t->segment->end, t->hot.cursor);
@@ -7289,7 +7281,6 @@ PROF__CALL void prof__interrupted(const prof__record *seen) {
         before |= at >= PROF__LOAD(g->begin) && at < PROF__LOAD(g->end);
     if (here || before) PROF__COUNT(prof__loose.dropped_busy);
     if (before || (here && !t->sums.on)) PROF__BUMP(t->counts.extra, 1);
-    t->segment_extra += before;
     prof__leave(slot);
 }
 
@@ -21500,41 +21491,13 @@ PROF__FN void prof__snapshot_check(const prof__state *t, prof__row *row) {
     if (!o->site || ended > 0 || (row->open_count > 1 && o->start < o[-1].start)) row->open_count--;
 }
 
-/* Adds the counts of a thread. It may just be counting a record past its cursor: so counts that
-   follow from the records are taken from these. */
-PROF__FN void prof__snapshot_counts(prof__counts *sum, const prof__state *t,
-                                    const prof__record *cursor) {
-    size_t extra = sum->extra + t->segment_extra;
-    size_t left = sum->unfinished + t->segment_unfinished + t->counts.summed_open;
-    prof__cursor k = { t->begin, cursor, 0, 0 };
-    prof__item i;
-    prof__counts_add(sum, &t->counts);
-    if (!t->segment || t->sums.on) {     /* in sums the counts are exact */
-        PROF__STORE(sum->extra, sum->extra);
-        return;
-    }
-    while (prof__next(&k, &i)) {
-        extra += prof__item_is_zone(&i) ? i.slots - 1 : i.slots;
-        left += i.kind == PROF__UNFINISHED;
-    }
-    PROF__STORE(sum->extra, extra);
-    PROF__STORE(sum->unfinished, left);
-}
-
-/* Ends the open deep zones, and adds them to their rows. */
-PROF__FN void prof__deeps_close(prof__state *t, uint64_t stop) {
-    t->sums.held = true;
-    while (PROF__LOAD(t->deep.open)) prof__deep_put(t, stop, true);
-    t->sums.held = false;
-}
-
-/* Adds the zones in a thread's block, and its open zones. */
+/* Adds to a thread's rows: zones in its block, its open deep zones, and in sums all open ones. */
 PROF__FN void prof__sums_close(prof__state *t, prof__row *row) {
     uint64_t stop = row->stop_tick;
-    prof__sums_add_held(t, row->cursor);
-    prof__deeps_close(t, stop);
     t->sums.held = true;
-    while (row->open_count) {
+    if (t->sums.on) prof__block_add(t, row->cursor);
+    while (PROF__LOAD(t->deep.open)) prof__deep_put(t, stop, true);
+    while (t->sums.on && row->open_count) {
         const prof__open *o = row->open + --row->open_count;
         prof__item i = { PROF__UNFINISHED, 2, 0, 0, 0, 0, NULL };
         i.site_depth = o->site | o->depth;
@@ -21556,22 +21519,17 @@ PROF__FN void prof__stalled_count(const prof__state *t, prof__row *row) {
 
 PROF__FN void prof__state_close(struct prof_trace *s, prof__state *t, const prof__state *own) {
     prof__row *row = t->row;
+    bool stalled = t != own && !prof__state_mine(t);
     prof__snapshot(t, row);
     row->stop_tick = s->stop_tick;
     if (t != own) prof__snapshot_check(t, row);
     PROF__ASSERT(t->begin <= row->cursor && row->cursor <= t->limit + PROF__CLAIMS);
     PROF__ASSERT(row->open_count <= s->max_depth);
-    if (t != own && !prof__state_mine(t)) prof__stalled_count(t, row);
+    if (stalled) prof__stalled_count(t, row);
     s->counts.unfinished += row->open_count;
-    if (t != own && !prof__state_mine(t)) {
-        PROF__ASSERT(!t->sums.on || !row->open_count);
-    } else if (t->sums.on) {
-        prof__sums_close(t, row);
-    } else if (PROF__LOAD(t->deep.open)) {
-        prof__deeps_close(t, row->stop_tick);
-    }
+    if (!stalled) prof__sums_close(t, row);
     if (!t->sums.on) s->counts.slots += (size_t)(row->cursor - t->begin) + row->open_count;
-    prof__snapshot_counts(&s->counts, t, row->cursor);
+    prof__counts_add(&s->counts, &t->counts);
     if (s->mode == PROF_MODE_RING || s->mode == PROF_MODE_STREAM) t->segment->end = row->cursor;
     row->left = true;
     PROF__STORE(t->recording, 0u);
