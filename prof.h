@@ -4831,7 +4831,8 @@ struct prof__row {
         "prof_device_clock)") \
     HOST(pending, 0, PROF__NO, "Launches that were not done when the session ended, left out") \
     ALL(overwritten, s->overwritten, 11, \
-        "Zones that the ring no longer holds (give prof_desc.memory more)") \
+        "Zones that the ring no longer holds, their time counts as self time of the zones " \
+        "around them (give prof_desc.memory more)") \
     ALL(stream_failures, s->stream_failures, 13, "Times the stream's sink failed") \
     HOST(details_cut, PROF__LOAD(prof__loose.details_cut), PROF__HOSTED(23), \
         "Inputs, texts and arguments of zones that were too many or too long") \
@@ -11728,6 +11729,7 @@ PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, size
         memset(&r, 0, sizeof r);
         r.feed = feed;
         r.number = r.first[0] = zones;
+        r.k.last = s->start_tick;        /* a clock that was set back below it is counted */
         r.thread = row->thread;
         if (feed->row) (feed->row)(feed->user, row);
         else if (feed->take && prof__row_is_cpu(row)) continue;
@@ -16143,6 +16145,18 @@ PROF__FN bool prof__is_call(const prof_event *e) {
     return prof__has(e) & PROF_HAS_ID && prof__in_tree(e) && prof__is_launch(e);
 }
 
+/* The place of the call that launched this work: the one that its link names; or where links name
+   ops, those of calls too, as in Kineto, the one of its own id. NULL: none. */
+PROF__FN uint32_t *prof__gpu_launch(prof__gpu *g, const prof_event *e) {
+    int64_t ids[2] = { prof__link_of(e), prof__has(e) & PROF_HAS_ID ? e->extra->id : 0 };
+    for (int i = 0; i < 2; i++) {
+        uint32_t *place = ids[i] ? prof__gpu_call(g, ids[i]) : NULL;
+        if (place && *place && (i == 1) == (prof__link_of(g->s->events + *place - 1) != 0))
+            return place;
+    }
+    return NULL;
+}
+
 PROF__FN bool prof__is_gpu(const prof_event *e) {
     return e->extra && (e->device_type != PROF_DEVICE_CPU || prof__is_call(e));
 }
@@ -16222,8 +16236,8 @@ PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
         uint32_t *place;
         if (!e->extra || e->device_type == PROF_DEVICE_CPU) continue;
         prof__gpu_cover(g, PROF_NONE, e);
-        place = prof__link_of(e) ? prof__gpu_call(g, prof__link_of(e)) : NULL;
-        if (!place || !*place) continue;
+        place = prof__gpu_launch(g, e);
+        if (!place) continue;
         g->launched[place - g->calls] = 1;
         for (uint32_t up = *place - 1; up != PROF_NONE; up = s->events[up].parent)
             if (prof__is_annotation(s->events + up)) prof__gpu_cover(g, up, e);
@@ -16484,9 +16498,9 @@ PROF__FN void prof__chrome_launched(prof__out *o, const prof__gpu *g, const prof
 PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e) {
     const char *type = e->extra ? e->extra->activity_type : NULL, *before = ",\"args\":{";
     bool instant = type && strcmp(type, "cpu_instant_event") == 0, call = prof__is_call(e), told;
+    const prof_event *from;
     uint32_t *place;
     prof__told at;
-    int64_t id;
     if (!type) type = e->device_type != PROF_DEVICE_CPU ? "kernel"
                     : prof__is_annotation(e) ? "user_annotation" : "cpu_op";
     prof__chrome_open(o, instant ? PROF__INSTANT_PH : "X", type, prof__chrome_name(e),
@@ -16498,12 +16512,12 @@ PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e)
     if (told) prof__out_f(o, "%t", PROF__MINUS(e->start_ns, at.ns));
     prof__out_text(o, *before == ',' && !before[1] ? "}}" : "}");
     if (told) prof__chrome_launched(o, g, e, at.ns);
-    id = call ? e->extra->id : e->device_type != PROF_DEVICE_CPU ? prof__link_of(e) : 0;
-    if (!g->places || !id) return;
-    place = prof__gpu_call(g, id);       /* an arrow's end, where the trace has both */
-    if (!*place || !g->launched[place - g->calls]) return;
-    if (!call || g->s->events + *place - 1 == e)
-        prof__chrome_arrow(o, g, "ac2g", id, e, e->start_ns, !call);
+    if (!g->places || (!call && e->device_type == PROF_DEVICE_CPU)) return;
+    place = call ? prof__gpu_call(g, e->extra->id) : prof__gpu_launch(g, e);
+    if (!place || !*place || !g->launched[place - g->calls]) return;
+    from = g->s->events + *place - 1;    /* an arrow's end, where the trace has both */
+    if (!call || from == e)
+        prof__chrome_arrow(o, g, "ac2g", from->extra->id, e, e->start_ns, !call);
 }
 
 /* The system's name of the program. */
@@ -17024,10 +17038,6 @@ PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
 
 /* ---- the legacy array. PyTorch: EventList.export_chrome_trace() ---- */
 
-PROF__FN const char *prof__legacy_name(const prof_event *e) {
-    return e->extra && e->extra->trace_name ? e->extra->trace_name : e->name;
-}
-
 /* An event whose trace_name is "", PyTorch's None, is left out. */
 PROF__FN bool prof__legacy_has(const prof_event *e) {
     return !e->extra || !e->extra->trace_name || *e->extra->trace_name;
@@ -17039,7 +17049,7 @@ PROF__FN void prof__legacy_end(prof__out *o, const struct prof_trace *s, const p
     const char *device = s->view.device_name ? s->view.device_name : "cuda";
     prof__out_f(o, ",\n{\"name\": \"%j\", \"ph\": \"%s, \"ts\": %t, \"tid\": %u, "
                    "\"pid\": \"CPU functions\", \"id\": %u, \"cat\": \"cpu_to_",
-                prof__legacy_name(e), start ? "s\"" : "f\", \"bp\": \"e\"", e->start_ns,
+                prof__chrome_name(e), start ? "s\"" : "f\", \"bp\": \"e\"", e->start_ns,
                 s->threads[e->thread].id, (uint64_t)id);
     for (; *device; device++) {
         char c[2] = { (char)(*device >= 'A' && *device <= 'Z' ? *device + 32 : *device), 0 };
@@ -17058,7 +17068,7 @@ PROF__FN void prof__chrome_legacy(prof__out *o, const struct prof_trace *s) {
         const prof_event *e = s->events + i;
         if (!prof__legacy_has(e)) continue;
         prof__out_f(o, "%s{\"name\": \"%j\", \"ph\": \"X\", \"ts\": %t, \"dur\": %t, \"tid\": ",
-                    first ? "" : ",\n", prof__legacy_name(e), e->start_ns, prof__elapsed(e));
+                    first ? "" : ",\n", prof__chrome_name(e), e->start_ns, prof__elapsed(e));
         if (e->flags & PROF_EVENT_REMOTE)
             prof__out_f(o, "\" node_id:%i, thread_id:%u \"", (int64_t)prof__node_id(e),
                         s->threads[e->thread].id);

@@ -237,6 +237,24 @@ static uint64_t back_and_forth(void) {
     return jump < test_time.tick ? 0 - jump : 0;
 }
 
+/* A clock that is set back below the session's start has gone back, too. */
+static void test_tree_clock_before_start(void) {
+    prof_desc desc = test_desc();
+    const prof_event *events;
+    prof_trace *trace;
+    test_time.tick = 5000;
+    EQUAL(prof_start(&desc), PROF_OK);
+    test_time.tick = 10;
+    PROF_BLOCK("early") test_time.tick = 20;
+    test_time.tick = 6000;
+    PROF_BLOCK("late") test_time.tick = 6500;
+    trace = prof_stop();
+    events = prof_events(trace, NULL);
+    EQUAL(events[0].end_ns, 0);
+    EQUAL(events[1].start_ns, 1000);
+    EQUAL(prof_get_stats(NULL).clock_steps, 1);
+}
+
 /* The clock goes back: times are whatever they are, but names, nesting and counts stay right. */
 static void test_tree_clock_back(void) {
     int trial, i;
@@ -581,6 +599,7 @@ int main(void) {
     RUN(test_tree_every_depth);
     RUN(test_tree_deeper_than_max);
     RUN(test_tree_max_depth_checked);
+    RUN(test_tree_clock_before_start);
     RUN(test_tree_clock_back);
     RUN(test_tree_steps_back);
     return test_end();

@@ -255,7 +255,7 @@ each crashed_raw "byte $last: the stream ends without its last block" 0 "$out/cr
 
 "$out/raw" ring >"$out/ring.raw"
 told_once() {   # FILE: what the ring has overwritten is one loss, in one line
-    "$prof" report "$1" | head -n 1 | grep -q "^$1: Zones that the ring no longer holds ([^;]*$"
+    "$prof" report "$1" | head -n 1 | grep -q "^$1: Zones that the ring no longer holds[^;]*$"
 }
 try input_ring_is_told_once told_once "$out/ring.raw"
 try input_ring_is_decoded "$prof" decode -o "$out/ring.json" "$out/ring.raw"

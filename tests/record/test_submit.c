@@ -93,6 +93,43 @@ static void test_kernel_of_nested_calls(void) {
     EQUAL(prof_event_total(trace, test_find(trace, "cudaLaunchKernel", 0)).device_time_total_ns, 0);
 }
 
+static prof_event with_ids(const char *type, int64_t start, int64_t id, int64_t link,
+                           prof_extra *x) {
+    prof_event e = event_at(type, start, start + 10, 0);
+    memset(x, 0, sizeof *x);
+    x->has = PROF_HAS_ID | (link ? PROF_HAS_LINK : 0);
+    x->id = id;
+    x->linked_correlation_id = link;
+    x->activity_type = type;
+    e.extra = x;
+    if (strcmp(type, "kernel") == 0) e.device_type = PROF_DEVICE_CUDA;
+    return e;
+}
+
+/* As in Kineto: calls and work name the op that they are of, and one op has another call's id. Each
+   arrow goes from the call with the id of the work. */
+static void test_kernel_of_ops_call(void) {
+    prof_event e[6];
+    prof_extra x[6];
+    test_text text;
+    memset(&text, 0, sizeof text);
+    start_at_zero();
+    PROF_BLOCK("zone") {}
+    e[0] = with_ids("cpu_op", 0, 5, 0, x);
+    e[1] = with_ids("cuda_runtime", 1, 7, 5, x + 1);
+    e[2] = with_ids("kernel", 100, 7, 5, x + 2);
+    e[3] = with_ids("cpu_op", 20, 7, 0, x + 3);
+    e[4] = with_ids("cuda_runtime", 21, 5, 7, x + 4);
+    e[5] = with_ids("kernel", 200, 5, 7, x + 5);
+    EQUAL(prof_submit(e, 6), PROF_OK);
+    EQUAL(prof_write_chrome(prof_stop(), NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(test_times(text.data, "\"ac2g\",\"name\"") == 4, "%s", text.data);
+    CHECK(strstr(text.data, "\"ts\":0.001,\"id\":7}"), "%s", text.data);
+    CHECK(strstr(text.data, "\"ts\":0.100,\"id\":7,"), "%s", text.data);
+    CHECK(strstr(text.data, "\"ts\":0.200,\"id\":5,"), "%s", text.data);
+    test_text_clear(&text);
+}
+
 static void test_kernel_by_time(void) {
     prof_event e[3];
     prof_extra x[3];
@@ -957,6 +994,7 @@ int main(void) {
     RUN(test_built_not_json);
     RUN(test_kernel_by_link);
     RUN(test_kernel_of_nested_calls);
+    RUN(test_kernel_of_ops_call);
     RUN(test_kernel_by_time);
     RUN(test_among_zones);
     RUN(test_recursion);

@@ -22,7 +22,13 @@ enum {
 typedef struct event_place { int64_t pid, tid; } event_place;
 
 /* A call, or work that one of this id launched. */
-typedef struct arrow_end { int64_t id, ts_ns; uint32_t place; bool is_launch; } arrow_end;
+typedef struct arrow_end {
+    int64_t id, ts_ns;
+    uint32_t place;
+    bool is_launch;
+    bool linked;                               /* a call whose link names an op, as in Kineto's
+                                                  traces, or work by the id of such a call */
+} arrow_end;
 
 /* Zones of a thread that may still belong behind one to come: see end_order. */
 typedef struct lane {
@@ -567,26 +573,33 @@ static uint32_t place_number(raw_source *r, event_place at) {
 
 static bool end_before(const void *one, const void *other) {
     const arrow_end *a = one, *b = other;
-    return a->id != b->id ? a->id < b->id : a->is_launch && !b->is_launch;
+    if (a->id != b->id) return a->id < b->id;
+    return a->linked != b->linked ? b->linked : a->is_launch && !b->is_launch;
 }
 
-/* Ends of arrows are kept until all are there: any may come first. */
+/* Ends of arrows are kept until all are there: any may come first. Work has one by its link, and
+   one by its own id. */
 static void take_end(raw_source *r, const prof_raw_item *item, event_place at) {
     const prof_extra *x = item->extra;
-    bool launch = is_launch(item);
-    bool work = item->device_type != PROF_DEVICE_CPU && x->has & PROF_HAS_LINK;
-    int64_t id = launch ? x->id : x->linked_correlation_id;
-    if (!id || !(launch || work)) return;
+    bool launch = is_launch(item), device = item->device_type != PROF_DEVICE_CPU;
+    int64_t link = x->has & PROF_HAS_LINK ? x->linked_correlation_id : 0;
+    int64_t id = launch || x->has & PROF_HAS_ID ? x->id : 0;
+    if (!launch && !device) return;
     if (!r->ends) r->ends = sorter_of(sizeof(arrow_end), end_before);
-    sorter_add(r->ends, &(arrow_end){id, item->start_ns + r->shift_ns, place_number(r, at),
-                                     launch});
+    arrow_end end = {id, item->start_ns + r->shift_ns, place_number(r, at), launch,
+                     !launch || link};
+    if (id) sorter_add(r->ends, &end);
+    end.id = link;
+    end.linked = false;
+    if (link && !launch) sorter_add(r->ends, &end);
 }
 
 /* From the first call of an id to all that it launched. */
 static void put_end(raw_source *r, const arrow_end *end) {
-    if (end->is_launch && end->id == r->call.id) return;
+    bool same = end->id == r->call.id && end->linked == r->call.linked;
+    if (end->is_launch && same) return;
     if (end->is_launch) r->call = *end, r->told_call = false;
-    if (end->is_launch || end->id != r->call.id) return;
+    if (end->is_launch || !same) return;
     if (!r->told_call) put_arrow(r, 's', &r->call);
     r->told_call = true;
     put_arrow(r, 'f', end);
