@@ -1087,16 +1087,11 @@ typedef struct prof_observer {
 PROF_API prof_result prof_add_observer(const prof_observer *observer);
 PROF_API prof_result prof_remove_observer(const void *user);
 
-/* Turns zones into NVTX ranges and instants into NVTX marks, for nsys, ncu and other tools of NVTX;
-   no header or library of theirs is needed. A range tells what is known when it begins, as
-   PyTorch's do: "name, seq = 5, op_id = 7, sizes = [[2, 3]]" (see prof_push_with). false turns this
-   off. PROF_ERROR_UNSUPPORTED: no tool listens; prof_strerror says what is missing (most likely
-   NVTX_INJECTION64_PATH, which nsys and ncu set). PROF_ERROR_STATE: a session is open, or it is on
-   already; other errors: prof_add_observer. PyTorch: emit_nvtx() */
-PROF_API prof_result prof_emit_nvtx(bool on);
-
-/* The same with ITT tasks in the domain "prof", under the zones' names, for VTune and others that
-   set INTEL_LIBITTNOTIFY64. PyTorch: emit_itt() */
+/* Turns zones and instants into ITT tasks of these names in the domain "prof", for VTune and others
+   that set INTEL_LIBITTNOTIFY64; false turns this off. No header or library of theirs is needed.
+   PROF_ERROR_UNSUPPORTED: no tool listens; prof_strerror says what is missing. PROF_ERROR_STATE: a
+   session is open, or it is on already; other errors: prof_add_observer. PyTorch: emit_itt().
+   NVTX ranges: prof_cuda_emit_nvtx in prof_cuda.h. */
 PROF_API prof_result prof_emit_itt(bool on);
 
 /* ITT tasks of the program's own; they need no session. Any thread. range_push returns the depth of
@@ -2234,6 +2229,7 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #define prof_set_stack PROF__GONE_SET
 #define prof_set_annotation PROF__GONE_SET
 /* tools/prof/raw_read.h has these again. */
+#define prof_emit_nvtx PROF__GONE("prof_emit_nvtx is gone: prof_cuda_emit_nvtx, in prof_cuda.h")
 #define prof_store PROF__GONE("prof_store is gone: prof_launch tells of a device's work")
 #define PROF__GONE_RAW PROF__GONE("gone: read raw by `prof decode`, or copy tools/prof/raw_read.h")
 #define prof_raw PROF__GONE_RAW
@@ -20469,7 +20465,7 @@ PROF__FN bool prof__merged_open(struct prof_trace *s) {
     return true;
 }
 
-/* ---- @OBSERVE: observers, and those that hand zones on to NVTX and ITT ----
+/* ---- @OBSERVE: observers, and one that hands zones on to ITT ----
 
    Observers see each zone begin and end, on its thread: begins in the order in which observers were
    added, ends in reverse.
@@ -20593,123 +20589,6 @@ PROF__FN bool prof__lazy_load(prof__lazy *lazy, bool (*load)(void)) {
     return PROF__ACQUIRE(lazy->done) && lazy->good;
 }
 
-/* ---- NVTX: as NVTX's own header does, this hands the tool a table of functions to fill in ---- */
-
-enum { PROF__NVTX_MARK = 2, PROF__NVTX_PUSH = 9, PROF__NVTX_POP = 11, PROF__NVTX_CORE = 16 };
-
-/* Written by the thread that loads the tool: prof__lazy_load. */
-static struct prof__nvtx {
-    prof__lazy lazy;
-    prof__function core[PROF__NVTX_CORE], others[PROF__NVTX_CORE];   /* others: are never called */
-    prof__function *core_table[PROF__NVTX_CORE + 1], *other_table[PROF__NVTX_CORE + 1];
-} prof__nvtx;
-
-PROF__FN int PROF__STDCALL prof__nvtx_module(int module, prof__function ***table, unsigned *count) {
-    static const uint8_t counts[] = { 0, PROF__NVTX_CORE, 9, 15, 7, 16, 7 };
-    if (module < 1 || module >= (int)sizeof counts) return 0;
-    if (table) *table = module == 1 ? prof__nvtx.core_table : prof__nvtx.other_table;
-    if (count) *count = counts[module];
-    return 1;
-}
-
-PROF__FN void PROF__STDCALL prof__nvtx_version(uint32_t version) { (void)version; }
-
-/* The tables that a tool asks for, by id: 1: functions, 3: the version of NVTX. */
-PROF__FN const void *PROF__STDCALL prof__nvtx_export(uint32_t id) {
-    static const struct {
-        size_t size;
-        int (PROF__STDCALL *module)(int, prof__function ***, unsigned *);
-    } tables = { sizeof tables, prof__nvtx_module };
-    static const struct {
-        size_t size;
-        uint32_t version, reserved;
-        void (PROF__STDCALL *tell)(uint32_t);
-    } version = { sizeof version, 3, 0, prof__nvtx_version };
-    return id == 1 ? (const void *)&tables : id == 3 ? (const void *)&version : NULL;
-}
-
-PROF__FN bool prof__nvtx_load(void) {
-    struct prof__nvtx *n = &prof__nvtx;
-    const char *variable = sizeof(void *) == 4 ? "NVTX_INJECTION32_PATH" : "NVTX_INJECTION64_PATH";
-    int (PROF__STDCALL *begin)(const void *(PROF__STDCALL *)(uint32_t)) = NULL;
-    void *library = prof__library_open("NVTX", variable);
-    prof__function f;
-    if (!library) return false;
-    for (int i = 1; i < PROF__NVTX_CORE; i++) {
-        n->core_table[i] = n->core + i;
-        n->other_table[i] = n->others + i;
-    }
-    f = prof__library_find(library, "InitializeInjectionNvtx2");
-    memcpy(&begin, &f, sizeof begin);
-    if (begin && (begin)(prof__nvtx_export)) return true;
-    prof__unsupported("NVTX", "the library that ", variable, " names is no tool that works");
-    return false;
-}
-
-/* PyTorch's text of a range, what is known: "name, seq = 5, op_id = 7, sizes = [[2, 3], []]". */
-PROF__FN void prof__nvtx_text(char *text, size_t size, const char *name, const prof_extra *with) {
-    prof__text_end to;
-    prof_sink sink = { prof__text_write, NULL };
-    prof__out o;
-    to.p = text;
-    to.end = text + size - 1;
-    sink.user = &to;
-    prof__out_open(&o, sink);
-    prof__out_text(&o, name);
-    if (with->has & PROF_HAS_SEQUENCE_NR && with->sequence_nr >= 0)
-        prof__out_f(&o, ", seq = %i", with->sequence_nr);
-    if (with->has & PROF_HAS_ID && with->id > 0) prof__out_f(&o, ", op_id = %i", with->id);
-    for (uint32_t i = 0; with->input_shapes && i < with->input_count; i++) {
-        prof__out_text(&o, i ? ", " : ", sizes = [");
-        if (with->input_shapes[i].items) prof__out_text(&o, "[]");
-        else prof__put_dims(&o, with->input_shapes + i, ", ");
-    }
-    if (with->input_shapes && with->input_count) prof__out_text(&o, "]");
-    (void)prof__out_close(&o);
-    *to.p = 0;
-}
-
-PROF__FN void prof__nvtx_begin(void *user, const char *name, const prof_extra *with) {
-    int (PROF__STDCALL *push)(const char *text) = NULL;
-    char text[1024];
-    (void)user;
-    memcpy(&push, prof__nvtx.core + PROF__NVTX_PUSH, sizeof push);
-    if (!push) return;
-    if (with) prof__nvtx_text(text, sizeof text, name, with);
-    (void)push(with ? text : name);
-}
-
-PROF__FN void prof__nvtx_end(void *user, const char *name) {
-    int (PROF__STDCALL *pop)(void) = NULL;
-    (void)user;
-    (void)name;
-    memcpy(&pop, prof__nvtx.core + PROF__NVTX_POP, sizeof pop);
-    if (pop) (void)pop();
-}
-
-PROF__FN void prof__nvtx_instant(void *user, const char *name) {
-    void (PROF__STDCALL *mark)(const char *text) = NULL;
-    (void)user;
-    memcpy(&mark, prof__nvtx.core + PROF__NVTX_MARK, sizeof mark);
-    if (mark) mark(name);
-}
-
-/* Adds the observer of a library that was loaded, or removes it. */
-PROF__FN prof_result prof__emit(bool on, bool loaded, const prof_observer *observer) {
-    if (!on) return prof_remove_observer(observer->user);
-    return loaded ? prof_add_observer(observer) : PROF_ERROR_UNSUPPORTED;
-}
-
-PROF__CALL prof_result prof_emit_nvtx(bool on) {
-    prof_observer o;
-    memset(&o, 0, sizeof o);
-    o.begin_with = prof__nvtx_begin;
-    o.end = prof__nvtx_end;
-    o.instant = prof__nvtx_instant;
-    o.user = &prof__nvtx;
-    return prof__emit(on, on && prof__lazy_load(&prof__nvtx.lazy, prof__nvtx_load), &o);
-}
-
 /* ---- ITT: as ITT's own static part does, this has the tool fill in a list of functions ---- */
 
 typedef struct prof__itt_id { unsigned long long d1, d2, d3; } prof__itt_id;
@@ -20745,7 +20624,7 @@ typedef struct prof__itt_global {
 #endif
 enum { PROF__ITT_DOMAIN, PROF__ITT_STRING, PROF__ITT_BEGIN, PROF__ITT_END, PROF__ITT_APIS };
 
-/* Written by the thread that loads the collector, as prof__nvtx. */
+/* Written by the thread that loads the collector: prof__lazy_load. */
 static struct prof__itt {
     prof__lazy lazy;
     prof__function functions[PROF__ITT_APIS];
@@ -20827,7 +20706,8 @@ PROF__CALL prof_result prof_emit_itt(bool on) {
     o.end = prof__itt_end;
     o.instant = prof__itt_instant;
     o.user = &prof__itt;
-    return prof__emit(on, on && prof_itt_is_available(), &o);
+    if (!on) return prof_remove_observer(o.user);
+    return prof_itt_is_available() ? prof_add_observer(&o) : PROF_ERROR_UNSUPPORTED;
 }
 
 PROF__CALL bool prof_itt_is_available(void) {

@@ -44,7 +44,7 @@
        CUPTI 13.0 mixes up which graph launch a kernel came from after a process's first session.
        On Windows only what desc.symbol finds.
 
-   Rooms, in this order: @API @OWN @MIRROR @LOAD @DECODE @STATES @RANGES @EVENTS @DEVICE
+   Rooms, in this order: @API @OWN @MIRROR @LOAD @DECODE @STATES @RANGES @EVENTS @NVTX @DEVICE
 */
 #ifndef PROF_CUDA_H
 #define PROF_CUDA_H
@@ -175,6 +175,15 @@ PROF_API void prof_cuda_pop_id(void);
 PROF_API uint32_t prof_cuda_range_begin(const char *name, void *stream);
 PROF_API void prof_cuda_range_end(uint32_t range);
 
+/* Turns zones into NVTX ranges and instants into NVTX marks, for nsys, ncu and other tools. A range
+   tells what is known when it begins, as PyTorch's do: "name, seq = 5, op_id = 7, sizes =
+   [[2, 3]]" (see prof_push_with). false turns this off. Needs no prof_cuda_init.
+   PROF_ERROR_UNSUPPORTED: prof_cuda_status() tells why: no tool listens (NVTX_INJECTION64_PATH is
+   not set, which nsys and ncu do), or this was compiled without <nvtx3/nvToolsExt.h>: nvcc finds
+   it, others by -I of CUDA's include folder. PROF_ERROR_STATE: a session is open, or it is on
+   already; other errors: prof_add_observer. PyTorch: emit_nvtx() */
+PROF_API prof_result prof_cuda_emit_nvtx(bool on);
+
 /* The program's own device allocator: bytes handed out, or taken back when negative, at address,
    on GPU `device`: prof_memory_alloc and _free for it. Needs prof_desc.profile_memory. */
 PROF_API void prof_cuda_memory(const void *address, int64_t bytes, int32_t device);
@@ -199,6 +208,22 @@ PROF_API void prof_cuda_memory(const void *address, int64_t bytes, int32_t devic
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#if defined(__has_include)
+#  if __has_include(<nvtx3/nvToolsExt.h>)
+#    define PROF_CUDA__NVTX              /* NVIDIA's own header, which has no library */
+#    if defined(__GNUC__)
+#      pragma GCC diagnostic push
+#      pragma GCC diagnostic ignored "-Wpedantic"
+#      pragma GCC diagnostic ignored "-Wconversion"
+#      pragma GCC diagnostic ignored "-Wshadow"
+#    endif
+#    include <nvtx3/nvToolsExt.h>
+#    if defined(__GNUC__)
+#      pragma GCC diagnostic pop
+#    endif
+#  endif
+#endif
 
 #ifndef PROF_CUDA_MEMORY
 #  define PROF_CUDA_MEMORY (80u << 20)
@@ -476,9 +501,7 @@ typedef struct prof_cuda__shaped { prof_cuda__shape shape; const char *text; } p
 typedef struct prof_cuda__stream { uint32_t context, stream, device; bool used; } prof_cuda__stream;
 typedef struct prof_cuda__range {
     void *begin, *end, *stream;          /* CUevents, CUstream */
-    int64_t launch_ns;
-    uint64_t thread;
-    const char *name;
+    uint64_t launch;                     /* prof_launch's token */
     int32_t device;
     bool ended;
 } prof_cuda__range;
@@ -1351,17 +1374,17 @@ PROF_CUDA__FN bool prof_cuda__base(int32_t device) {
 /* Puts the range's first event into stream; false: something is not there. Under the lock. */
 PROF_CUDA__FN bool prof_cuda__range_open(prof_cuda__range *r, const char *name, void *stream) {
     struct prof_cuda__all *g = &prof_cuda__;
+    prof_device on = { PROF_DEVICE_CUDA, 0 };
     int device = 0;
     if ((g->driver.context_device)(&device) != 0 || device < 0 || device >= PROF_CUDA__DEVICES ||
         !prof_cuda__base(device)) return false;
     if ((g->driver.event_create)(&r->begin, 0) != 0) return false;
     r->device = device;
     r->stream = stream;
-    r->name = prof_cuda__name(name);
-    r->thread = prof_thread_id();
-    r->launch_ns = prof_now();
     r->ended = false;
     if ((g->driver.event_create)(&r->end, 0) == 0) {
+        on.index = (int8_t)device;
+        r->launch = prof_launch(prof_queue(on, "CUDA events"), name);
         if ((g->driver.event_record)(r->begin, stream) == 0) return true;
         (void)(g->driver.event_destroy)(r->end);
     }
@@ -1407,25 +1430,12 @@ PROF_CUDA__FN void prof_cuda__ranges_read(void) {
     for (uint32_t i = 0; i < g->range_count; i++) {
         prof_cuda__range *r = g->ranges + i;
         int64_t start = 0, duration = 0;
-        prof_event e;
-        prof_extra x;
-        memset(&e, 0, sizeof e);
-        memset(&x, 0, sizeof x);
         if (r->ended && (g->driver.event_wait)(r->end) == 0 &&
             prof_cuda__elapsed_ns(g->base_event[r->device], r->begin, &start) &&
             prof_cuda__elapsed_ns(r->begin, r->end, &duration) && duration > 0) {
-            e.name = prof_cuda__plain(r->name, "(null)");
-            e.start_ns = g->base_ns[r->device] + start;
-            e.end_ns = e.start_ns + duration;
-            e.device_type = PROF_DEVICE_CUDA;
-            e.thread = prof_submit_thread(r->thread, NULL);
-            e.extra = &x;
-            x.has = PROF_HAS_DEVICE_INDEX | PROF_HAS_LAUNCH;
-            x.device_index = r->device;
-            x.launch_thread = e.thread;
-            x.launch_ns = r->launch_ns;
-            x.activity_type = "kernel";
-            if (prof_submit(&e, 1) == PROF_OK) g->stats.ranges++;
+            start += g->base_ns[r->device];
+            g->stats.ranges += prof_launch_done(r->launch, (uint64_t)start,
+                                                (uint64_t)(start + duration)) == PROF_OK;
         } else {
             g->stats.ranges_lost++;
         }
@@ -2095,6 +2105,67 @@ PROF_API PROF_CUDA__QUIET void prof_cuda_memory(const void *address, int64_t byt
     const prof_device on = { PROF_DEVICE_CUDA, (int8_t)device };
     if (bytes < 0) prof_memory_free(address, on);
     else prof_memory_alloc(address, (size_t)bytes, on);
+}
+
+/* ---- @NVTX: zones as NVTX ranges ---- */
+
+#ifdef PROF_CUDA__NVTX
+PROF_CUDA__FN void prof_cuda__nvtx_sizes(prof_cuda__line *l, const prof_extra *with) {
+    for (uint32_t i = 0; with->input_shapes && i < with->input_count; i++) {
+        const prof_shape *s = with->input_shapes + i;
+        PROF_CUDA__PUT(l, i ? ", [" : ", sizes = [[");
+        for (uint32_t k = 0; s->dims && !s->items && k < s->count; k++)
+            PROF_CUDA__PUT(l, k ? ", %lld" : "%lld", (long long)s->dims[k]);
+        PROF_CUDA__PUT(l, "]");
+    }
+    if (with->input_shapes && with->input_count) PROF_CUDA__PUT(l, "]");
+}
+
+PROF_CUDA__FN void prof_cuda__nvtx_begin(void *user, const char *name, const prof_extra *with) {
+    char text[1024];
+    prof_cuda__line l = { text, text + sizeof text };
+    (void)user;
+    if (!with) {
+        (void)nvtxRangePushA(name);
+        return;
+    }
+    PROF_CUDA__PUT(&l, "%s", name);
+    if (with->has & PROF_HAS_SEQUENCE_NR && with->sequence_nr >= 0)
+        PROF_CUDA__PUT(&l, ", seq = %lld", (long long)with->sequence_nr);
+    if (with->has & PROF_HAS_ID && with->id > 0)
+        PROF_CUDA__PUT(&l, ", op_id = %lld", (long long)with->id);
+    prof_cuda__nvtx_sizes(&l, with);
+    (void)nvtxRangePushA(text);
+}
+
+PROF_CUDA__FN void prof_cuda__nvtx_end(void *user, const char *name) {
+    (void)user, (void)name;
+    (void)nvtxRangePop();
+}
+
+PROF_CUDA__FN void prof_cuda__nvtx_instant(void *user, const char *name) {
+    (void)user;
+    nvtxMarkA(name);
+}
+#endif
+
+PROF_API PROF_CUDA__QUIET prof_result prof_cuda_emit_nvtx(bool on) {
+    static const char user[] = "NVTX";
+    prof_observer o;
+    memset(&o, 0, sizeof o);
+    o.user = (void *)(uintptr_t)user;
+    if (!on) return prof_remove_observer(user);
+#ifdef PROF_CUDA__NVTX
+    o.begin_with = prof_cuda__nvtx_begin;
+    o.end = prof_cuda__nvtx_end;
+    o.instant = prof_cuda__nvtx_instant;
+    if (prof_getenv("NVTX_INJECTION64_PATH") && *prof_getenv("NVTX_INJECTION64_PATH"))
+        return prof_add_observer(&o);
+    PROF_CUDA__SAY("no NVTX ranges: no tool listens, NVTX_INJECTION64_PATH is not set");
+#else
+    PROF_CUDA__SAY("no NVTX ranges: compile with <nvtx3/nvToolsExt.h> of CUDA's include folder");
+#endif
+    return PROF_ERROR_UNSUPPORTED;
 }
 
 /* ---- @DEVICE: the GPUs, and how all this joins a session ---- */

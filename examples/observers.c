@@ -1,9 +1,9 @@
 /* observers.c: others are told of each zone as it begins and ends.
 
-   Shows: an observer of one's own, which prints; zones as NVTX ranges for nsys and ncu, and as ITT
-          tasks for VTune, where such a tool runs the program; a zone with shapes from its begin.
+   Shows: an observer of one's own, which prints; zones as ITT tasks for VTune, where it runs the
+          program (NVTX: prof_cuda_emit_nvtx); a zone with shapes from its begin.
    Build: cc -std=c99 -O2 -I. examples/observers.c examples/prof.c -o observers -lpthread
-   Run:   ./observers    or: nsys profile ./observers */
+   Run:   ./observers */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ static void multiply(int64_t rows, int64_t inner, int64_t columns) {
     with.input_count = 2;
     with.sequence_nr = 5;
     with.has = PROF_HAS_SEQUENCE_NR;
-    prof_push_with("mm", &with);         /* an NVTX range "mm, seq = 5, sizes = [[2, 3], [3, 4]]" */
+    prof_push_with("mm", &with);         /* observers are told all of it as it begins */
     prof_counter("products", rows * inner * columns);
     prof_pop();
 }
@@ -52,8 +52,6 @@ static void multiply(int64_t rows, int64_t inner, int64_t columns) {
 int main(void) {
     printer lines = {0};
     prof_observer observer = {0};
-    prof_result nvtx = prof_emit_nvtx(true);
-    puts(nvtx == PROF_OK ? "NVTX: on" : prof_strerror(nvtx));
     prof_result itt = prof_emit_itt(true);
     puts(itt == PROF_OK ? "ITT: on" : prof_strerror(itt));
 
@@ -69,7 +67,6 @@ int main(void) {
     }
     prof_stop();
     prof_remove_observer(&lines);
-    if (nvtx == PROF_OK) prof_emit_nvtx(false);
     if (itt == PROF_OK) prof_emit_itt(false);
     return lines.depth == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -250,18 +250,44 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get) {
 }
 END
     cat >$out/ranges.c <<'END'
-#include "prof.h"
+#define PROF_IMPLEMENTATION
+#define PROF_CUDA_IMPLEMENTATION
+#include "prof_cuda.h"
 int main(void) {
-    if (prof_emit_nvtx(true) != PROF_OK || prof_start(NULL) != PROF_OK) return 1;
-    PROF_BLOCK("outer") { PROF_BLOCK("inner") { prof_instant("here"); } }
-    return prof_stop() == NULL;
+    static const int64_t dims[] = {2, 3};
+    prof_shape one[] = {{dims, NULL, 1}};
+    prof_shape shapes[] = {{dims, NULL, 2}, {NULL, NULL, 3}, {dims, NULL, 1}, {NULL, one, 1}};
+    prof_extra with;
+    if (prof_cuda_emit_nvtx(true) != PROF_OK) puts(prof_cuda_status());
+    if (prof_cuda_emit_nvtx(true) != PROF_ERROR_STATE || prof_start(NULL) != PROF_OK) return 1;
+    memset(&with, 0, sizeof with);
+    with.has = PROF_HAS_SEQUENCE_NR | PROF_HAS_ID;
+    with.sequence_nr = 5;
+    with.id = 7;
+    with.input_shapes = shapes;
+    with.input_count = 4;
+    PROF_BLOCK("outer") {
+        prof_push_with("op", &with);
+        prof_instant("here");
+        prof_pop();
+        memset(&with, 0, sizeof with);
+        prof_push_with("plain", &with);
+        prof_pop();
+    }
+    prof_stop();
+    return prof_cuda_emit_nvtx(false) != PROF_OK ||
+           prof_cuda_emit_nvtx(false) != PROF_ERROR_INVALID;
 }
 END
     ok 'zones are NVTX ranges' sh -c "gcc -std=c99 -O0 -fPIC -shared -w -isystem $cuda/include \
         $out/tool.c -o $out/tool.so && $cc -O0 -Wall -Wextra -Werror -I. \
-        $out/ranges.c $library -o $out/ranges $libs &&
-        NVTX_INJECTION64_PATH=$PWD/$out/tool.so $out/ranges | tr '\n' ' ' >$out/ranges.txt &&
-        cat $out/ranges.txt && grep -qx 'push outer push inner mark here pop pop ' $out/ranges.txt"
+        -I$cuda/include $out/ranges.c -o $out/ranges $libs &&
+        NVTX_INJECTION64_PATH=$PWD/$out/tool.so $out/ranges | tr '\n' '|' >$out/ranges.txt &&
+        cat $out/ranges.txt && grep -qx 'push outer|push op, seq = 5, op_id = 7, \
+sizes = \[\[2, 3\], \[\], \[2\], \[\]\]|mark here|pop|push plain|pop|pop|' $out/ranges.txt"
+    ok 'no tool of NVTX' says 'NVTX_INJECTION64_PATH is not set' $out/ranges
+    ok 'no header of NVTX' sh -c "$cc -O0 -I. $out/ranges.c -o $out/plain $libs && \
+        $out/plain | grep 'compile with <nvtx3/nvToolsExt.h>'"
 else
     echo 'skip zones are NVTX ranges: no nvtx3 here'
 fi

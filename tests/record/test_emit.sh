@@ -1,6 +1,6 @@
 #!/bin/sh
-# Zones as NVTX ranges and ITT tasks, for tools of our own that a program loads as it would load
-# those of the vendors: by the path in the environment. With ALL=1 (tests/run.sh --all) also on Windows.
+# Zones as ITT tasks, for tools of our own that a program loads as it would load VTune's: by the path
+# in the environment. With ALL=1 (tests/run.sh --all) also on Windows.
 # shellcheck disable=SC2086   # commands of several words
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -11,44 +11,6 @@ out=${TESTS_OUT:-build/tests}/test_emit.dir
 failed=0
 mkdir -p "$out"
 
-cat >"$out/nvtx.c" <<'END'
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#ifdef _WIN32
-#  define EXPORT __declspec(dllexport)
-#else
-#  define EXPORT
-#endif
-typedef void (*function)(void);
-static int depth;
-static int push(const char *text) { printf("push %s\n", text); return depth++; }
-static int pop(void) { printf("pop\n"); return --depth; }
-static void mark(const char *text) { printf("mark %s\n", text); }
-EXPORT int InitializeInjectionNvtx2(const void *(*get)(uint32_t));
-int InitializeInjectionNvtx2(const void *(*get)(uint32_t)) {
-    const struct { size_t size; int (*module)(int, function ***, unsigned *); } *tables = get(1);
-    const struct { size_t size; uint32_t version, none; void (*tell)(uint32_t); } *version = get(3);
-    function **f;
-    unsigned count = 0;
-    int module;
-    if (!tables || tables->size < sizeof *tables || get(2) || get(99)) return 0;
-    if (!version || version->version != 3) return 0;
-    version->tell(2);
-    for (module = 2; module <= 6; module++) {   /* a tool may fill in all that there is */
-        if (!tables->module(module, &f, &count)) return 0;
-        while (--count) *f[count] = (function)pop;
-    }
-    if (tables->module(0, &f, &count) || tables->module(7, &f, &count)) return 0;
-    if (!tables->module(1, NULL, NULL)) return 0;
-    if (!tables->module(1, &f, &count) || count != 16 || f[0] || f[16]) return 0;
-    if (getenv("FAKE_FEW")) return 1;    /* a tool that wants none of them */
-    *f[2] = (function)mark;
-    *f[9] = (function)push;
-    *f[11] = (function)pop;
-    return 1;
-}
-END
 cat >"$out/itt.c" <<'END'
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,24 +107,12 @@ static void zones(void) {
         prof_push_with("unknown", &with);
         prof_pop();
     }
-    say("within", prof_emit_nvtx(true));
+    say("within", prof_emit_itt(true));
     printf("%u zones\n", (unsigned)prof_get_stats(prof_stop()).recorded);
 }
-int main(int argc, char **argv) {
+int main(void) {
     int depths[5], i;
     setvbuf(stdout, NULL, _IOFBF, 1 << 16);
-    if (argc < 2) return 2;
-    if (argv[1][0] == 'n') {
-        prof_result r = prof_emit_nvtx(true);
-        say("on", r);
-        if (r != PROF_OK) return 1;
-        say("again", prof_emit_nvtx(true));
-        zones();
-        say("off", prof_emit_nvtx(false));
-        say("off again", prof_emit_nvtx(false));
-        zones();
-        return 0;
-    }
     printf("available %d\n", prof_itt_is_available());
     prof_itt_mark("moment");
     for (i = 0; i < 5; i++)
@@ -185,15 +135,9 @@ is() {
     echo "not ok $label: $got"
 }
 
-op='seq = 5, op_id = 7, sizes = [[2, 3], [], [2], []]'
 state='a session is open, or this observer is there'
 unknown='an argument is not one this call takes'
-broken='the library that NVTX_INJECTION64_PATH names'
-missing='NVTX: no tool listens, NVTX_INJECTION64_PATH is not set'
-nvtx="on: ok|again: $state|start: ok|push outer|push op, $op|mark here|pop|"
-nvtx="${nvtx}push sizes only, sizes = [[2, 3], [], [2], []]|pop|push nothing|pop|"
-nvtx="${nvtx}push unknown|pop|pop|"
-nvtx="${nvtx}within: $state|5 zones|off: ok|off again: $unknown|start: ok|within: $state|5 zones|"
+missing='ITT: no tool listens, INTEL_LIBITTNOTIFY64 is not set'
 
 itt() {   # END: how a task's end shows
     printf 'available 1|prof: begin moment 0|%s|' "$1"
@@ -201,39 +145,33 @@ itt() {   # END: how a task's end shows
     printf 'prof: begin outer 0|prof: begin op 0|prof: begin here 0|%s|%s|' "$1" "$1"
     printf 'prof: begin sizes only 0|%s|prof: begin nothing 0|%s|' "$1" "$1"
     printf 'prof: begin unknown 0|%s|%s|' "$1" "$1"
-    printf 'within: %s|5 zones|off: ok|' "$missing"
+    printf 'within: %s|5 zones|off: ok|' "$state"
+}
+
+none() {   # WHY: without a tool
+    printf 'available 0|-1 -1 -1 -1 -1 on: %s|start: ok|' "$1"
+    printf 'within: %s|5 zones|off: %s|' "$1" "$unknown"
 }
 
 all() {   # NAME SUFFIX [RUNNER]: the program is NAME, the tools end in SUFFIX
     name=$1 dll=$2 exe=${3:+$3 }$out/$1 here=$PWD/$out
-    is "$name: nvtx" "$nvtx" env NVTX_INJECTION64_PATH="$here/nvtx.$dll" $exe nvtx
-    is "$name: nvtx that wants nothing" \
-        "$(printf %s "$nvtx" | tr '|' '\n' | grep -Ev '^(push|pop|mark)' | tr '\n' '|')" \
-        env FAKE_FEW=1 NVTX_INJECTION64_PATH="$here/nvtx.$dll" $exe nvtx
-    is "$name: no tool" "on: $missing|" $exe nvtx
-    is "$name: no path" "on: $missing|" env NVTX_INJECTION64_PATH= $exe nvtx
-    is "$name: no library" "on: NVTX: $broken cannot be loaded|" \
-        env NVTX_INJECTION64_PATH="$here/none.$dll" $exe nvtx
-    is "$name: no tool in it" "on: NVTX: $broken is no tool that works|" \
-        env NVTX_INJECTION64_PATH="$here/itt.$dll" $exe nvtx
-    is "$name: itt" "$(itt 'prof: end')" env INTEL_LIBITTNOTIFY64="$here/itt.$dll" $exe itt
+    is "$name: itt" "$(itt 'prof: end')" env INTEL_LIBITTNOTIFY64="$here/itt.$dll" $exe
     is "$name: itt with init" "init 4 1|$(itt 'prof: END')" \
-        env INTEL_LIBITTNOTIFY64="$here/itt_init.$dll" $exe itt
+        env INTEL_LIBITTNOTIFY64="$here/itt_init.$dll" $exe
     is "$name: itt that is off" "$(itt 'prof: end' | tr '|' '\n' | grep -v ^prof: | tr '\n' '|')" \
-        env FAKE_OFF=1 INTEL_LIBITTNOTIFY64="$here/itt.$dll" $exe itt
-    none='available 0|-1 -1 -1 -1 -1 on: ITT: '
-    after="|start: ok|within: $missing|5 zones|off: $unknown|"
-    is "$name: no itt" "${none}no tool listens, INTEL_LIBITTNOTIFY64 is not set$after" $exe itt
-    for tool in nvtx $lacking; do
-        is "$name: $tool is no itt" "${none}the library that INTEL_LIBITTNOTIFY64 names is no tool \
-that works$after" env INTEL_LIBITTNOTIFY64="$here/$tool.$dll" $exe itt
+        env FAKE_OFF=1 INTEL_LIBITTNOTIFY64="$here/itt.$dll" $exe
+    is "$name: no itt" "$(none "$missing")" $exe
+    for tool in $lacking; do
+        is "$name: $tool is no itt" \
+            "$(none 'ITT: the library that INTEL_LIBITTNOTIFY64 names is no tool that works')" \
+            env INTEL_LIBITTNOTIFY64="$here/$tool.$dll" $exe
     done
 }
 
 build() {   # SUFFIX PROGRAM IMPLEMENTATION COMPILER...: an object, or a flag
     dll=$1 exe=$2 body=$3
     shift 3
-    for tool in nvtx itt itt_init; do
+    for tool in itt itt_init; do
         "$@" -std=gnu99 -w -shared -fPIC "$out/${tool%_init}.c" -o "$out/$tool.$dll" \
             -D"$tool" || return
     done

@@ -265,8 +265,6 @@ int main(void) {
     printf("%d %s\n", r == PROF_ERROR_UNSUPPORTED, prof_strerror(r));
     PROF_BLOCK("zone") {}
     printf("%d\n", (int)prof_stop_env());
-    r = prof_emit_nvtx(true);
-    printf("%s\n", prof_strerror(r));
     r = prof_emit_itt(true);
     printf("%s\n", prof_strerror(r));
     return 0;
@@ -274,14 +272,14 @@ int main(void) {
 END
 $quick_cc -shared -fPIC evil.c -o evil.so && chmod 4755 rights
 other='setpriv --reuid=65534 --clear-groups'
-variables="env PROF_TRACE=$PWD/rights.raw NVTX_INJECTION64_PATH=$PWD/evil.so INTEL_LIBITTNOTIFY64=$PWD/evil.so"
+variables="env PROF_TRACE=$PWD/rights.raw INTEL_LIBITTNOTIFY64=$PWD/evil.so"
 why="a program with other rights than its caller's reads no variables"
 if [ "$(id -u)" -ne 0 ] || ! $other true 2>/dev/null; then
     echo 'skip the rights of another: only root makes such a program'
 elif $variables $other ./rights >rights.out 2>&1; [ $? -eq 77 ]; then
     echo 'skip the rights of another: this file system has no such programs'
 else
-    says 'the rights of another' "1 PROF_TRACE: $why|0|NVTX: $why|ITT: $why|status 0|" $variables $other ./rights
+    says 'the rights of another' "1 PROF_TRACE: $why|0|ITT: $why|status 0|" $variables $other ./rights
     [ -e rights.raw ] && not_ok 'no file of another' 'rights.raw'
 fi
 
