@@ -3042,8 +3042,8 @@ PROF__FN void prof__raw_seal(uint32_t *words, uint32_t n, uint32_t number) {
 
 /* ---- @ARENA: one range; records from the top down, the rest from the bottom up ----
 
-   The arena is all the memory there is. Chunks of records are taken from high downwards, all else
-   from low upwards; freestanding builds take everything from low. `promised` is how much of the gap
+   The arena is all the memory there is. Records are taken from high downwards, all else from low
+   upwards. `promised` is how much of the gap
    between low and high the analysis will need. Calls of this room are made under the lock.
    - low + promised <= high: whatever was recorded can be reported. */
 
@@ -4230,7 +4230,6 @@ PROF__EAGER bool prof__next(prof__cursor *k, prof__item *i) {
    The thread that ends the session reads the states in prof__recorder.owned. prof_dump reads those
    in pool.used, by rules of its own. */
 
-typedef struct prof__open { uint64_t start; uint32_t site, depth; } prof__open;
 
 #define PROF__HAS_PLACE 0x20000000u      /* in prof_extra.has: of a queue; until it is in order an
                                             event's self time is the place of its launch */
@@ -4323,6 +4322,9 @@ typedef struct prof__tally prof__tally;
 #define PROF__GROUP_PORT int64_t on_cpu_ns;
 #define PROF__SEGMENT_PORT \
     uint64_t base;                       /* the clock at flushed */
+#define PROF__OPEN_PORT \
+    bool ended;                          /* it ended, at: */ \
+    uint64_t end;
 #define PROF__TALLY_PORT
 #define PROF__ROW_PORT \
     uint16_t context;                    /* whose it is, or: */
@@ -4348,11 +4350,14 @@ typedef uint8_t prof__at;                /* of a member of prof_average */
 typedef uint32_t prof__amount;
 typedef struct prof__scale { uint32_t none; } prof__scale;
 
+struct prof__state;
 struct prof__parts {                     /* what a mode does: all but mode may be NULL */
     prof_mode mode;
-    void *(*chunk)(void *state);         /* one more, or one that may be used again; NULL: none.
-                                            AGGREGATE: empties the one that there is */
-    bool (*write)(void *state, void *chunk);   /* STREAM: what is new of it; false: it failed */
+    prof__segment *(*page)(struct prof__state *t);   /* to go on in, or its own, emptied;
+                                            NULL: none. Without: a free one */
+    bool (*late)(struct prof__state *t); /* STREAM: writes the zones that wait; false: no room */
+    bool (*write)(struct prof__state *t, prof__segment *g);   /* STREAM: what is new of it;
+                                            false: it failed */
     void (*close)(void);                 /* when the session has ended */
     size_t (*average)(prof_average *rows, size_t max);
 };
@@ -4366,12 +4371,15 @@ struct prof__hooks {
     void (*advance)(void);               /* the session's time */
 };
 
-/* Bytes of a state and of a chunk, and those (_more) that each adds to the analysis. */
-typedef struct prof__plan { size_t state, state_more, chunk, chunk_more; } prof__plan;
+/* Bytes of a state and of a page, and those (_more) that each adds to the analysis; slots: of a
+   page. */
+typedef struct prof__plan { size_t state, state_more, page, page_more, slots; } prof__plan;
 #else
 #define PROF__GROUP_PORT \
     const prof__tally *sums;             /* what is in no timeline; NULL: nothing */
+#define PROF__OPEN_PORT
 #define PROF__SEGMENT_PORT \
+    prof__record *begin, *limit; \
     uint64_t position;                   /* slots this thread wrote before it */ \
     prof__row *row; \
     size_t number;                       /* in the order in which they were begun, from 1; 0: it \
@@ -4764,14 +4772,17 @@ typedef struct prof__memories {
 /* ---- what both ports have ---- */
 
 /* A stretch of one thread's records: a chunk, or what another thread had left of one. Those of a
-   ring stand before its chunks and are used again; a free one has no row. */
+   ring stand before its chunks and are used again; a free one has no row. On targets it is a page,
+   whose records follow. */
 struct prof__segment {
-    prof__record *begin, *limit;
     prof__record *end; /* of its records, once the thread has gone on; else NULL */
     prof__segment *next;
     prof__record *flushed;               /* below: streamed; on targets also: added to sums */
     PROF__SEGMENT_PORT
 };
+
+/* A zone that has no record when the session ends. */
+typedef struct prof__open { uint64_t start; uint32_t site, depth; PROF__OPEN_PORT } prof__open;
 
 /* What the trace knows of a thread. */
 struct prof__row {
@@ -4894,9 +4905,9 @@ typedef struct prof__group_counts {      /* and of desc.hw_counters and desc.num
 } prof__group_counts;
 
 /* Bytes for one row more: the row, its last call, its places in two indices, two numbers to sort
-   by. A prof__rank takes less than a prof__group_wide, or 48. */
+   by. A prof__rank takes 32, less than a prof__group_wide. */
 #define PROF__GROUP_SHARE \
-    (sizeof(prof__group) + (PROF__BARE ? 48 : sizeof(prof__group_wide)) + \
+    (sizeof(prof__group) + (PROF__BARE ? 32 : sizeof(prof__group_wide)) + \
      (PROF__BARE ? 5 : 6) * sizeof(uint32_t))
 
 PROF__FN size_t prof__site_share(void) {
@@ -4919,10 +4930,9 @@ struct prof_trace {
     const char *refused;                 /* what prof_start could not take last; or NULL */
     bool (*ticked)(void *state, prof__frame *f);   /* prof__ticked, once prof_tick came */
     uintptr_t held;                      /* in the slow path: what prof__let_in gets */
-    size_t reserve;                      /* bytes of a chunk kept for open zones, and one call */
     prof__plan plan;
     uint32_t rate;                       /* of the clock; 0: ns */
-    prof__segment *free_chunks;
+    prof__segment *free_pages;
     prof__row *tasks;                    /* that live: see prof__live */
     const struct prof__cpu_results *cpu_results;     /* NULL: nobody told of tasks */
 #else
@@ -7438,12 +7448,17 @@ PROF__CALL void prof_tick(void) {}
 
 #define prof__row_cursor(row) ((row)->cursor)
 #define prof__row_stop(row) ((row)->stop_tick)
+#define prof__open_stop(row, o) prof__row_stop(row)
+#define prof__segment_begin(g) ((g)->begin)
+#define prof__segment_limit(g) ((g)->limit)
+#define prof__segment_clock(r, g) ((void)0)
 #define prof__row_open_count(row) ((row)->open_count)
 #define prof__row_overwritten(row) ((row)->overwritten)
 #define prof__row_is_cpu(row) false
 #define prof__row_latest() \
     (prof__trace.clock == PROF_CLOCK_CPU ? prof__trace.stop_tick : UINT64_MAX)
 #define prof__row_open(row, i) ((row)->open[i])
+#define prof__open_ended(o) ((void)(o), false)
 
 /* Adds the counts of threads, c, and those of no thread to *out. prof_dump has no lock: for it the
    latter may be a moment old. */
@@ -7494,17 +7509,22 @@ PROF__FN bool prof__lean(const struct prof_trace *s) {
 
 /* prof__begin and prof__end take few instructions. prof__begin tests whether the mark has a site
    and the stack a free frame, prof__end whether the token is that of the innermost zone and the
-   chunk has room. Where something rare is to be done prof__contexts holds &prof__nowhere, which
+   page has room. Where something rare is to be done prof__contexts holds &prof__nowhere, which
    fails these tests and so leads to the slow path: while a context has no state yet, or its begins
    are dropped, with a clock of the caller's, and once in each half wrap of the clock, so that the
    slow path sees every one. A context alone changes its state, on the slow path, too. What all
    contexts share is changed with interrupts masked, for at most 150 instructions (make size:
-   masked_max). */
+   masked_max).
+   Records are in pages of one size, which come from the arena's high end one by one, for whichever
+   context needs one. A zone that ends when there is none waits in its frame: whatever began has
+   room for its end. Begins are dropped until there is a page again. */
 
-struct prof__frame {                     /* an open zone */
+struct prof__frame {                     /* an open zone, or one that waits */
     uint32_t start, site_depth;
-    uint16_t above;                      /* 256 + depth, to be added to a mark's id; 0: no frame */
+    uint16_t above;                      /* 256 + depth, to be added to a mark's id; 0: no frame.
+                                            Waits: half wraps of the clock at its end */
     uint16_t epoch;                      /* of start: half wraps of the clock */
+    uint32_t end;                        /* waits: when it ended */
 };
 
 typedef struct prof__hot {
@@ -7515,12 +7535,11 @@ typedef struct prof__hot {
 
 typedef struct prof__state {
     prof__hot hot;                       /* must be first */
-    prof__record *end;                   /* of the chunk; limit leaves room for open zones */
-    prof__segment *spare;                /* the next chunk, taken before this one ends */
-    prof__segment *segment;
+    prof__segment *page;                 /* in which cursor and limit are; NULL: none */
     const prof__record *known;           /* records from here on are the hot path's */
     uint64_t known_time;                 /* no later than their ends */
     uint16_t epoch, skipped;             /* skipped: begins dropped whose ends are to come */
+    uint16_t waiting;                    /* zones in the frames from top on */
     uint32_t written;                    /* slots that the stream or the dump wrote */
     prof__row row;
     prof__frame none, frames[1];         /* max_depth + 1: the last is none, too. none.site_depth:
@@ -7607,6 +7626,7 @@ PROF__FN void prof__time_in(prof__state *t) {
     if (!prof__trace.ticked)
         for (const prof__record *c = t->known; c < t->hot.cursor; c++)
             time += c->end - (uint32_t)time;
+    t->known = t->hot.cursor;
     t->known_time = prof__time_now(time);
 }
 
@@ -7638,72 +7658,101 @@ PROF__RARE void prof__put_clock(prof__state *t) {
     prof__put(t, t->hot.top, (uint32_t)(time >> 32), (uint32_t)time, (uint32_t)PROF__CLOCK << 8);
 }
 
-/* Most slots of a call that begins no zone. The session's reserve is that of max_depth zones, so
-   that the hot path need not ask how many are open. */
-#define PROF__CALL_SLOTS 3
-#define PROF__WORK_SLOTS 12              /* beside those kept for max_depth zones */
 PROF__FN size_t prof__open_zones(const prof__state *t) { return (size_t)(t->hot.top - t->frames); }
 
-/* A new chunk; NULL: the arena is full. */
-PROF__FN void *prof__chunk_new(void) {
-    const prof__plan *p = &prof__trace.plan;
-    prof__segment *g = (prof__segment *)prof__take(p->chunk, p->chunk_more);
-    if (!g) return NULL;
-    g->begin = (prof__record *)(void *)(g + 1);
-    g->limit = (prof__record *)(void *)((char *)g + p->chunk);
+PROF__INLINE prof__record *prof__page_begin(prof__segment *g) {
+    return (prof__record *)(void *)(g + 1);
+}
+
+/* A free page; NULL: the arena is full. */
+PROF__FN prof__segment *prof__page_new(void) {
+    struct prof_trace *s = &prof__trace;
+    const prof__plan *p = &s->plan;
+    uintptr_t lock = prof__lock();
+    prof__segment *g = s->free_pages;
+    if (g) {
+        s->free_pages = g->next;
+    } else if (prof__promise(p->page + p->page_more)) {
+        g = (prof__segment *)(void *)(prof__arena.high -= p->page);
+    }
+    prof__unlock(lock);
     return g;
 }
 
-/* Goes on writing in the spare chunk. */
-PROF__FN void prof__chunk_open(prof__state *t) {
-    prof__segment *g = t->spare;
-    uintptr_t lock;
-    t->spare = g->next = NULL;
-    g->base = 0;
-    g->end = NULL;
-    g->flushed = g->begin;
-    lock = prof__lock();                 /* a stream may read */
-    if (t->segment) {
-        t->segment->end = t->hot.cursor;
-        t->segment->next = g;
-    } else {
-        t->row.first = g;
+/* Takes off a row its first page, if nobody writes there any more; else NULL. */
+PROF__FN prof__segment *prof__page_off(prof__row *row) {
+    prof__state *t = prof__row_state(row);
+    uintptr_t lock = prof__lock();
+    prof__segment *g = row->first && row->first->end ? row->first : NULL;
+    if (g) row->first = g->next;
+    if (g && g == t->page) {             /* of a task that is over */
+        t->page = NULL;
+        t->known = t->hot.cursor = t->hot.limit = NULL;
     }
-    t->segment = g;
-    t->hot.cursor = g->begin;
     prof__unlock(lock);
-    t->end = g->limit;
-    t->hot.limit = (prof__record *)(void *)((char *)t->end - prof__trace.reserve);
-    prof__put_clock(t);
+    return g;
+}
+
+PROF__FN void prof__page_give(prof__segment *g) {
+    uintptr_t lock = prof__lock();
+    g->next = prof__trace.free_pages;
+    prof__trace.free_pages = g;
+    prof__unlock(lock);
 }
 
 /* If the clock has come into a new half wrap, the frames not in use are of it from now on. */
-PROF__FN void prof__new_epoch(prof__state *t) {
+PROF__FN bool prof__new_epoch(prof__state *t) {
     uint16_t epoch = (uint16_t)(t->known_time >> 31);
-    if (t->epoch == epoch) return;
+    if (t->epoch == epoch) return false;
     t->epoch = epoch;
-    for (prof__frame *f = t->hot.top; f->above; f++) f->epoch = epoch;
-    prof__put_clock(t);
+    for (prof__frame *f = t->hot.top + t->waiting; f->above; f++) f->epoch = epoch;
+    return true;
 }
 
-/* Is there room for one call's records in this half wrap, beside those kept for open zones? Takes a
-   chunk where there must be one. While the cursor is below the limit there is always room. */
-PROF__FN bool prof__room(prof__state *t) {
+/* Counts what a ring has overwritten of a page. */
+PROF__FN void prof__ring_lost(prof__segment *g, const prof__record *end) {
+    prof__trace.overwritten += (prof__amount)(end - prof__page_begin(g));
+}
+
+/* Goes on in a page, which may be its own, emptied; false: there is none. */
+PROF__FN bool prof__page_turn(prof__state *t) {
     const prof__parts *parts = prof__trace.parts;
-    size_t room;
-    if (!t->spare && t->hot.cursor >= t->hot.limit) {
-        t->spare = (prof__segment *)(parts && parts->chunk ? (parts->chunk)(t) : prof__chunk_new());
-        t->hot.limit = t->spare ? t->end : t->hot.limit;
+    prof__segment *g = parts && parts->page ? (parts->page)(t) : prof__page_new();
+    uintptr_t lock;
+    if (!g) return false;
+    lock = prof__lock();                 /* a stream may read */
+    if (!t->page) {
+        t->row.first = g;
+    } else if (t->page != g) {
+        t->page->end = t->hot.cursor;
+        t->page->next = g;
     }
-    room = (uintptr_t)t->end - (uintptr_t)t->hot.cursor;   /* without a chunk both are NULL */
-    if (!t->spare) {
-        if (room < (PROF__RESERVE(prof__open_zones(t)) + PROF__CALL_SLOTS) * sizeof(prof__record))
-            return false;
-    } else if (room < PROF__CALL_SLOTS * sizeof(prof__record)) {
-        prof__chunk_open(t);
-    }
-    prof__new_epoch(t);
+    g->next = NULL;
+    g->end = NULL;
+    g->base = t->known_time;
+    t->page = g;
+    t->hot.cursor = g->flushed = prof__page_begin(g);
+    prof__unlock(lock);
+    t->hot.limit = t->hot.cursor + prof__trace.plan.slots;
+    (void)prof__new_epoch(t);
     return true;
+}
+
+/* Is there room for so many slots, and the clock's where it must be told? Takes a page if need
+   be. */
+PROF__FN bool prof__slots(prof__state *t, uint32_t slots) {
+    size_t room = (uintptr_t)t->hot.limit - (uintptr_t)t->hot.cursor;   /* without a page: 0 */
+    slots += t->epoch != (uint16_t)(t->known_time >> 31);
+    if (room < slots * sizeof(prof__record) && !prof__page_turn(t)) return false;
+    if (prof__new_epoch(t)) prof__put_clock(t);
+    return true;
+}
+
+/* Is there room for so many slots, after the zones that wait? */
+PROF__FN bool prof__room(prof__state *t, uint32_t slots) {
+    const prof__parts *parts = prof__trace.parts;
+    if (t->waiting && !(parts && parts->late && (parts->late)(t))) return false;
+    return prof__slots(t, slots);
 }
 
 /* Makes a context's state; NULL: there is no room. end: where the list of rows was seen to end. */
@@ -7759,7 +7808,7 @@ PROF__FN prof__state *prof__state_enter(bool make) {
 PROF__INLINE prof__hot *prof__way(prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     prof__hot *hot = &t->hot;
-    if (s->slow || t->skipped || t->hot.cursor >= t->hot.limit ||
+    if (s->slow || t->skipped || t->waiting || t->hot.cursor >= t->hot.limit ||
         (s->ticked && (s->ticked)(t, NULL)))
         hot = &prof__nowhere;
     return hot;
@@ -7778,7 +7827,7 @@ PROF__FN void prof__state_leave(prof__state *t) {
 /* Begins a zone, if there is room, and leaves the slow path. NULL: the zone is dropped. */
 PROF__FN prof__frame *prof__begun(prof__state *t, uint32_t site) {
     prof__frame *f = t ? t->hot.top : NULL;
-    if (t && site && f->above && !t->skipped && prof__room(t)) {
+    if (t && site && f->above && !t->skipped && prof__room(t, 1)) {
         f->start = (uint32_t)t->known_time;
         f->site_depth = site + f->above;
         t->hot.top = ++f;
@@ -7875,12 +7924,18 @@ PROF__CALL void prof__begin_dropped(void) {
     prof__state_leave(t);
 }
 
-/* Ends the innermost zone now, and writes it. Room for its record was kept. */
+/* Ends the innermost zone now, and writes it or lets it wait. */
 PROF__FN void prof__end_zone(prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     prof__frame *f = t->hot.top - 1;
     uint32_t now = (uint32_t)t->known_time;
-    if (!prof__room(t)) prof__new_epoch(t);
+    if (!prof__room(t, s->ticked ? 2 : 1)) {
+        f->above = (uint16_t)(t->known_time >> 31);
+        f->end = now;
+        t->hot.top = f;
+        t->waiting++;
+        return;
+    }
     if (s->ticked && (s->ticked)(t, f)) t->hot.top = f;
     else prof__put(t, f, now, now - f->start, f->site_depth);
     f->epoch = t->epoch;
@@ -7980,9 +8035,9 @@ PROF__CALL void prof_push(const char *name) {
 PROF__CALL void prof_pop(void) { prof__end_top_inline(); }
 
 /* Writes a moment, of two slots, and leaves the slow path. It is dropped and counted where it has
-   no site, or only the room of open zones is left. */
+   no site or no room. */
 PROF__FN void prof__put_moment(prof__state *t, uint32_t kind, uint32_t site, int64_t value) {
-    if (t && site && prof__room(t)) {
+    if (t && site && prof__room(t, 2)) {
         prof__put_long(t, kind, t->known_time, (uint64_t)value, (site + 256) | 255u);
     } else if (t) {
         prof__count(!site ? PROF__COUNTED(sites) : PROF__COUNTED(full));
@@ -8028,15 +8083,12 @@ PROF__CALL void prof_set_thread_name(const char *name) {
     prof__state_leave(t);
 }
 
-/* The context's task is over: its zones end, and the next task of its number has another row. */
+PROF__FN void prof__row_over(prof__state *t);
+
+/* The context's task is over, and the next one of its number has another row. */
 PROF__CALL void prof_thread_end(void) {
     prof__state *t = prof__state_enter(false);
-    if (t) {
-        for (; prof__open_zones(t); prof__count(PROF__COUNTED(unfinished))) prof__end_zone(t);
-        prof__contexts[t->row.context] = &prof__nowhere;   /* the slow path finds another row */
-        t->row.context = PROF__OVER;
-        t->known = t->hot.cursor;
-    }
+    if (t) prof__row_over(t);
     prof__state_leave(NULL);
 }
 #define prof__rows_unused(s) NULL
@@ -8074,14 +8126,39 @@ PROF__FN void prof__context_name(prof__row *row) {
 
 /* ---- longer zones, other clocks ---- */
 
-/* When an open zone began, in 64 bits. With prof_tick its epoch tells the half wrap; without, it is
-   taken to have begun less than a wrap ago. */
-PROF__FN uint64_t prof__start_of(const prof__frame *f) {
-    uint64_t now = prof__trace.time, half = now >> 31, start;
-    if (!prof__trace.ticked) return now - ((uint32_t)now - f->start);
-    half -= (uint16_t)(half - f->epoch);
-    start = half << 31;
-    return start + (uint32_t)(f->start - (uint32_t)start);
+/* The time no later than now of which these are the lowest bits and the half wraps. */
+PROF__FN uint64_t prof__time_at(uint32_t tick, uint16_t epoch) {
+    uint64_t half = prof__trace.time >> 31, base;
+    half -= (uint16_t)(half - epoch);
+    base = half << 31;
+    return base + (uint32_t)(tick - (uint32_t)base);
+}
+
+/* When a zone began, in 64 bits, of which the end, or now, is known. With prof_tick its epoch tells
+   the half wrap; without, it is taken to have lasted less than a wrap. */
+PROF__FN uint64_t prof__start_of(const prof__frame *f, uint64_t end) {
+    if (prof__trace.ticked) return prof__time_at(f->start, f->epoch);
+    return end - ((uint32_t)end - f->start);
+}
+
+/* The record of a zone that waits. */
+PROF__FN void prof__waiting_record(const prof__frame *f, prof__record *c) {
+    uint64_t end = prof__time_at(f->end, f->above);
+    prof__record_set(c, end - prof__start_of(f, end), (uint32_t)PROF__ZONE64 << 8 | 1);
+    prof__record_set(c + 1, end, f->site_depth);
+}
+
+/* Writes the zones that wait, innermost first; false: there is no room. */
+PROF__FN bool prof__late(prof__state *t) {
+    while (t->waiting && prof__slots(t, 2)) {
+        prof__frame *f = t->hot.top + --t->waiting;
+        prof__waiting_record(f, t->hot.cursor);
+        PROF__BARRIER();
+        t->hot.cursor += 2;
+        f->above = (uint16_t)(256 + (f - t->frames));
+        f->epoch = t->epoch;
+    }
+    return !t->waiting;
 }
 
 /* What prof_trace.ticked is with prof_tick. f: writes the zone that ends, if it lasted longer than
@@ -8090,7 +8167,7 @@ PROF__FN bool prof__ticked(void *state, prof__frame *f) {
     prof__state *t = (prof__state *)state;
     uint64_t now = t->known_time, duration;
     if (!f) return prof__open_zones(t) && (uint16_t)(t->epoch - t->frames[0].epoch) > 1;
-    duration = now - prof__start_of(f);
+    duration = now - prof__start_of(f, now);
     if (duration >> 32) prof__put_long(t, PROF__ZONE64, duration, now, f->site_depth);
     return duration >> 32;
 }
@@ -8190,7 +8267,6 @@ enum { PROF__CPU_ID = 999, PROF__TASK_IDS };
 typedef struct prof__rows {
     prof__row **end, *cpu, *out, *in;
     prof__row *over;                     /* of a task that is gone, its memory free; or NULL */
-    prof__state *rest;                   /* of a task that is gone and left a chunk; or NULL */
 } prof__rows;
 
 /* The row "CPU" and those of live tasks are in a list of their own, so that a switch takes no
@@ -8247,15 +8323,14 @@ PROF__FN bool prof__only_sums(void) {
 PROF__FN bool prof__row_reusable(const prof__row *row) {
     const prof__parts *parts = prof__trace.parts;
     return row->context == PROF__OVER &&
-           (!row->first || (parts && (parts->average || parts->mode == PROF_MODE_RING)));
+           ((!row->first && !prof__row_state(row)->waiting) ||
+            (parts && (parts->average || parts->mode == PROF_MODE_RING)));
 }
 
 PROF__FN void prof__rows_gone(prof__rows *r) {
     for (r->end = &prof__trace.rows; *r->end; r->end = &(*r->end)->next) {
         prof__row *row = *r->end;
-        if ((!r->over || !r->over->first) && prof__row_reusable(row)) r->over = row;
-        if (row->context == PROF__OVER && prof__row_state(row)->spare)
-            r->rest = prof__row_state(row);
+        if ((!r->over || r->over->first) && prof__row_reusable(row)) r->over = row;
     }
 }
 
@@ -8285,20 +8360,9 @@ PROF__FN void prof__row_name_task(prof__row *row, uint32_t number, const char *n
 /* Gives the state of a task that is gone to another. What a ring has of it is overwritten. */
 PROF__FN prof__state *prof__state_again(prof__row *row) {
     prof__state *t = prof__row_state(row);
-    struct prof_trace *s = &prof__trace;
     if (!prof__only_sums()) {
-        for (prof__segment *g = row->first; g; g = g->next) {
-            s->overwritten += (prof__amount)((g->end ? g->end : t->hot.cursor) - g->begin);
-            g->end = g->begin;
-        }
-        if (!t->spare && row->first) {
-            t->spare = row->first;
-            row->first = t->spare->next;
-        }
-        if (!row->first) t->segment = NULL;
-        t->hot.cursor = t->segment ? t->segment->begin : NULL;
-        t->hot.limit = t->end = NULL;
-        t->known = t->hot.cursor;
+        for (prof__segment *g; (g = prof__page_off(row)) != NULL; prof__page_give(g))
+            prof__ring_lost(g, g->end);
         row->number += 0x10000;          /* to who reads a dump it is another row */
     }
     prof__live_remove(row);              /* prof_thread_end leaves it there */
@@ -8309,52 +8373,25 @@ PROF__FN prof__state *prof__state_again(prof__row *row) {
     return t;
 }
 
-/* Takes the oldest chunk of a task that is gone, for one that finds none; NULL: there is none. */
-PROF__FN prof__segment *prof__chunk_of(prof__row *gone) {
-    prof__state *t = prof__row_state(gone);
-    prof__segment *g = gone->first;
-    uintptr_t lock;
-    if (!g) return NULL;
-    lock = prof__lock();
-    prof__trace.overwritten += (prof__amount)(g->end - g->begin);
-    gone->first = g->next;
-    if (!g->next) {
-        t->segment = NULL;
-        t->known = t->hot.cursor = t->hot.limit = t->end = NULL;
-    }
-    prof__unlock(lock);
-    return g;
-}
-
 /* prof__state_make is inline in both callers: else programs without tasks would pay for a call. */
 PROF__FN prof__state *prof__state_new(prof__row **end) { return prof__state_make(0, end); }
 
-/* Is there room for a task that comes, with its name and a chunk, without which it would drop all,
-   and for so many bytes beside it? */
-PROF__FN bool prof__task_fits(size_t beside) {
+/* Is there room for a task that comes, with its name? */
+PROF__FN bool prof__task_fits(void) {
     const prof__plan *p = &prof__trace.plan;
     size_t name = prof__align(sizeof(prof__name) + sizeof(prof__trace.rows->name));
-    return prof__arena.room >= p->state + p->state_more + p->chunk + p->chunk_more + name +
-                                   prof__sites.share + beside;
+    return prof__arena.room >= p->state + p->state_more + name + prof__sites.share;
 }
 
 /* The row of a task that was not there before; NULL: no room. */
 PROF__FN prof__row *prof__task_row(prof__rows *r, uint32_t number, const char *name) {
     prof__state *t = NULL;
     const struct prof_trace *s = &prof__trace;
-    bool full = !prof__task_fits(0) || (s->max_threads && s->row_count >= s->max_threads);
+    bool full = !prof__task_fits() || (s->max_threads && s->row_count >= s->max_threads);
     prof__rows_gone(r);
     if (!r->over || (r->over->first && !prof__only_sums() && !full)) t = prof__state_new(r->end);
     else t = prof__state_again(r->over);
     if (!t) return NULL;
-    if (!t->spare && r->rest) {
-        t->spare = r->rest->spare;
-        r->rest->spare = NULL;
-    }
-    if (!t->spare && !t->segment && s->parts && s->parts->mode == PROF_MODE_RING) {
-        t->spare = (prof__segment *)prof__chunk_new();   /* before another task does */
-        if (!t->spare && r->over) t->spare = prof__chunk_of(r->over);   /* an interrupt did */
-    }
     t->row.context = 0;
     prof__row_name_task(&t->row, number, name);
     return &t->row;
@@ -8377,7 +8414,7 @@ PROF__FN prof__row *prof__cpu_row(void) {
 PROF__FN void prof__stretch_begin(prof__state *cpu, const prof__row *task, uint64_t then) {
     uint32_t site = task ? prof__row_state(task)->none.site_depth : 0;
     prof__frame *f = cpu->hot.top;
-    bool room = prof__room(cpu);
+    bool room = prof__room(cpu, 1);
     if (site && room) {
         f->start = (uint32_t)then;
         f->site_depth = site + f->above;
@@ -8433,26 +8470,12 @@ PROF__CALL void prof_task_in(uint32_t number, const char *name) {
     prof__let_in(held);
 }
 
-/* When a task is over the rest of its chunk is the next task's, if it is enough to work in. */
-PROF__FN void prof__chunk_rest(prof__state *t) {
-    uintptr_t begin = prof__align((size_t)(uintptr_t)t->hot.cursor);
-    size_t least = sizeof(prof__segment) + prof__trace.reserve +
-                   PROF__WORK_SLOTS * sizeof(prof__record);
-    prof__segment *g = (prof__segment *)begin;
-    if (t->spare || !t->segment || begin + least > (uintptr_t)t->end) return;
-    g->begin = (prof__record *)(void *)(g + 1);
-    g->limit = t->end;
-    t->segment->limit = t->end = t->hot.limit = t->hot.cursor;
-    t->spare = g;
-}
-
-/* A task is over: its zones end. Its chunk is complete, so that a stream can give it back. */
-PROF__FN void prof__task_over(prof__state *t) {
-    if (!t->row.context) prof__contexts[0] = &prof__nowhere;
+/* A row's task is over: its zones end. Its page is complete, so that it can be given back. */
+PROF__FN void prof__row_over(prof__state *t) {
+    if (t->row.context < PROF_MAX_CONTEXTS) prof__contexts[t->row.context] = &prof__nowhere;
     prof__time_in(t);
     for (; prof__open_zones(t); prof__count(PROF__COUNTED(unfinished))) prof__end_zone(t);
-    if (t->segment && !prof__only_sums()) t->segment->end = t->hot.cursor;
-    if (!prof__trace.parts) prof__chunk_rest(t);
+    if (t->page && !prof__only_sums()) t->page->end = t->hot.cursor;
     t->known = t->hot.cursor;
     prof__live_remove(&t->row);
     t->row.context = PROF__OVER;
@@ -8462,7 +8485,7 @@ PROF__CALL void prof_task_gone(uint32_t number) {
     uintptr_t held = prof__keep_out();
     if (prof__trace.open) {
         prof__rows r = prof__rows_seen(number);
-        if (r.in) prof__task_over(prof__row_state(r.in));
+        if (r.in) prof__row_over(prof__row_state(r.in));
     }
     if (prof__task.number == number) prof__task.name = NULL;
     prof__let_in(held);
@@ -8484,19 +8507,28 @@ PROF__FN uint64_t prof__clock_rate(const struct prof_trace *s) {
 /* ---- rows: prof_stop leaves the states as they are ---- */
 
 #define prof__row_cursor(row) (prof__row_state(row)->hot.cursor)
+#define prof__segment_begin(g) ((const prof__record *)(const void *)((g) + 1))
+#define prof__segment_limit(g) (prof__segment_begin(g) + prof__trace.plan.slots)
+#define prof__segment_clock(r, g) ((r)->k.base = (g)->base)
 #define prof__row_stop(row) (prof__trace.time)
+#define prof__open_stop(row, o) ((o)->end)
 #define prof__row_overwritten(row) 0
 #define prof__row_is_cpu(row) ((row)->context == PROF__CPU)   /* whose zones are in no sum */
 #define prof__row_latest() UINT64_MAX
+#define prof__open_ended(o) ((o)->ended)
 
 PROF__FN uint32_t prof__row_open_count(const prof__row *row) {
-    return prof__trace.open ? 0 : (uint32_t)prof__open_zones(prof__row_state(row));
+    const prof__state *t = prof__row_state(row);
+    return prof__trace.open ? 0 : (uint32_t)prof__open_zones(t) + t->waiting;
 }
 
 PROF__FN prof__open prof__row_open(const prof__row *row, uint32_t i) {
-    const prof__frame *f = prof__row_state(row)->frames + i;
-    prof__open o = { 0, 0, 0 };
-    o.start = prof__start_of(f);
+    const prof__state *t = prof__row_state(row);
+    const prof__frame *f = t->frames + i;
+    prof__open o;
+    o.ended = f >= t->hot.top;
+    o.end = o.ended ? prof__time_at(f->end, f->above) : prof__trace.time;
+    o.start = prof__start_of(f, o.end);
     o.site = f->site_depth & ~(uint32_t)0xff;
     o.depth = i;
     return o;
@@ -8506,8 +8538,8 @@ PROF__FN prof__open prof__row_open(const prof__row *row, uint32_t i) {
 PROF__FN prof_stats prof__counts_now(struct prof_trace *s) {
     prof_stats stats, *out = &stats;
     prof__stats_take(out, s, &s->counts);
-    for (const prof__row *row = s->rows; row; row = row->next)
-        out->unfinished += prof__row_is_cpu(row) ? 0 : prof__row_open_count(row);
+    for (const prof__row *row = s->open ? NULL : s->rows; row; row = row->next)
+        out->unfinished += prof__row_is_cpu(row) ? 0 : prof__open_zones(prof__row_state(row));
 #if PROF__STB
     out->names_cut = s->names_cut;
 #endif
@@ -8525,15 +8557,17 @@ typedef struct prof__stretches {         /* a place in that row */
     prof__cursor k;
     const prof__segment *next;           /* behind that in which k is */
     uint32_t site, session;              /* whose stretch it is */
-    int64_t start_ns, end_ns;            /* INT64_MAX: the last one, which was open */
+    bool last;
+    int64_t start_ns, end_ns;            /* INT64_MAX: it was open */
 } prof__stretches;
 
 PROF__FN bool prof__stretch_record(prof__stretches *w, const prof__row *cpu, prof__item *i) {
     while (!prof__next(&w->k, i)) {
         const prof__segment *g = w->next;
         if (!g) return false;
-        w->k.at = g->begin;
+        w->k.at = prof__segment_begin(g);
         w->k.end = g->end ? g->end : prof__row_cursor(cpu);
+        w->k.base = g->base;
         w->next = g->next;
     }
     return true;
@@ -8541,26 +8575,29 @@ PROF__FN bool prof__stretch_record(prof__stretches *w, const prof__row *cpu, pro
 
 /* The next stretch; false: there is none. */
 PROF__FN bool prof__stretch_next(prof__stretches *w, const prof__row *cpu) {
-    prof__open o = { 0, 0, 0 };
+    prof__open o;
     prof__item i;
     bool more;
     do more = prof__stretch_record(w, cpu, &i);
     while (more && !prof__item_is_zone(&i));
-    if (!more && (w->end_ns == INT64_MAX || !prof__row_open_count(cpu))) return false;
-    if (!more) o = prof__row_open(cpu, 0);
-    w->site = more ? i.site_depth & ~(uint32_t)0xff : o.site;
-    w->start_ns = prof__ticks_ns(more ? i.end - i.duration : o.start);
-    w->end_ns = more ? prof__ticks_ns(i.end) : INT64_MAX;
+    if (more) {
+        w->site = i.site_depth & ~(uint32_t)0xff;
+        w->start_ns = prof__ticks_ns(i.end - i.duration);
+        w->end_ns = prof__ticks_ns(i.end);
+        return true;
+    }
+    if (w->last || !prof__row_open_count(cpu)) return false;
+    o = prof__row_open(cpu, 0);
+    w->last = true;
+    w->site = o.site;
+    w->start_ns = prof__ticks_ns(o.start);
+    w->end_ns = o.ended ? prof__ticks_ns(o.end) : INT64_MAX;
     return true;
 }
 
-/* The last segment that had been begun by ns: a segment's first record is the clock. */
+/* The last page that had been begun by ns. */
 PROF__FN const prof__segment *prof__stretches_from(const prof__segment *g, int64_t ns) {
-    while (g && g->next) {
-        const prof__record *c = g->next->begin;
-        if (prof__ticks_ns((uint64_t)c->end << 32 | c->duration) > ns) break;
-        g = g->next;
-    }
+    while (g && g->next && prof__ticks_ns(g->next->base) <= ns) g = g->next;
     return g;
 }
 
@@ -11551,15 +11588,17 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
     r->latest = prof__row_latest();
     r->oldest = prof__row_overwritten(row) ? UINT64_MAX : 0;
     for (const prof__segment *g = row->first; g; g = g->next) {
+        const prof__record *begin = prof__segment_begin(g);
         const prof__record *end = g->end ? g->end : prof__row_cursor(row);
-        if (end > g->begin && end <= g->limit)
-            (r->feed->segment ? r->feed->segment : prof__read_segment)(r, g->begin, end);
+        prof__segment_clock(r, g);
+        if (end > begin && end <= prof__segment_limit(g))
+            (r->feed->segment ? r->feed->segment : prof__read_segment)(r, begin, end);
     }
     for (uint32_t i = prof__row_open_count(row); i--;) {
         prof__open o = prof__row_open(row, i);
-        uint64_t stop = PROF__MAX(prof__row_stop(row), r->k.last);
+        uint64_t stop = PROF__MAX(prof__open_stop(row, &o), r->k.last);
         prof__read_zone(r, stop, stop < o.start ? 0 : stop - o.start, o.site | o.depth,
-                        PROF_EVENT_UNFINISHED);
+                        prof__open_ended(&o) ? 0 : PROF_EVENT_UNFINISHED);
     }
     prof__read_lost(r, 0);
 }
@@ -19136,13 +19175,13 @@ PROF__FN void prof__chrome_item(struct prof__chrome_stream *c, const prof__item 
 PROF__FN uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struct prof_trace *s) {
     prof__item item;
     uint32_t n = 0;
-    item.kind = PROF__UNFINISHED;
     prof__chrome_begin(s);
     for (prof__row *row = s->rows; row; row = row->next) {
         prof__chrome_tell(row, true);
         for (uint32_t i = 0; i < prof__row_open_count(row); i++, n++) {
             prof__open o = prof__row_open(row, i);
-            item.end = PROF__MAX(prof__row_stop(row), o.start);
+            item.end = PROF__MAX(prof__open_stop(row, &o), o.start);
+            item.kind = prof__open_ended(&o) ? PROF__ZONE64 : PROF__UNFINISHED;
             item.duration = item.end - o.start;
             item.site_depth = o.site;
             prof__chrome_item(c, &item);
@@ -19959,7 +19998,7 @@ PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
     }
 }
 
-PROF__FN void prof__raw_chunk(prof__raw *w, prof__state *t, prof__segment *g) {
+PROF__FN void prof__raw_page(prof__raw *w, prof__state *t, prof__segment *g) {
     prof__span span;
     span.at = g->flushed;
     span.end = g->end ? g->end : t->hot.cursor;
@@ -19970,15 +20009,30 @@ PROF__FN void prof__raw_chunk(prof__raw *w, prof__state *t, prof__segment *g) {
     t->written = span.position;
     w->zones = span.zones;
     if (w->dump) return;
-    g->flushed = g->begin + (span.at - g->begin);
+    g->flushed += span.at - g->flushed;
     g->base = span.base;
+}
+
+/* Writes the zones that wait, innermost first. */
+PROF__FN void prof__raw_waiting(prof__raw *w, prof__state *t) {
+    for (uint32_t i = t->waiting; i--;) {
+        prof__record records[2];
+        prof__span span = { records, records + 2, 0, t->written, w->zones };
+        prof__waiting_record(t->hot.top + i, records);
+        (void)prof__raw_span(w, &t->row, &span);
+        t->written = span.position;
+        w->zones = span.zones;
+    }
 }
 
 /* Writes open zones, then counts. For a ring `recorded` has all zones that ended: the reader
    subtracts those that it has; the others are overwritten. */
 PROF__FN void prof__raw_rest(prof__raw *w) {
     prof_stats stats = prof__counts_now(&prof__trace);
-    uint64_t ended = w->zones + stats.overwritten;
+    uint64_t ended;
+    for (prof__row *row = prof__trace.rows; row; row = row->next)
+        prof__raw_waiting(w, prof__row_state(row));
+    ended = w->zones + stats.overwritten;
     for (prof__row *row = prof__trace.rows; row; row = row->next) {
         uint32_t open = (uint32_t)prof__open_zones(prof__row_state(row));
         prof__raw_open(w, row, open);
@@ -20001,7 +20055,7 @@ PROF__CALL prof_result prof_dump(prof_sink out) {
         prof__state *t = prof__row_state(row);
         row->announced = 0;
         t->written = 0;
-        for (prof__segment *g = row->first; g; g = g->next) prof__raw_chunk(w, t, g);
+        for (prof__segment *g = row->first; g; g = g->next) prof__raw_page(w, t, g);
     }
     prof__raw_rest(w);
     return w->failed ? PROF_ERROR_SINK : PROF_OK;
@@ -20009,51 +20063,40 @@ PROF__CALL prof_result prof_dump(prof_sink out) {
 
 /* ---- The ring and the stream ---- */
 
-/* A new chunk, or the context's oldest; NULL: none, or its only one, which begins anew. Where there
-   are tasks, room is kept for a late one: without a chunk it would drop all its zones, and so would
-   the tasks that get its state later. */
-PROF__FN void *prof__chunk_ring(void *state) {
-    prof__state *t = (prof__state *)state;
-    const prof__plan *p = &prof__trace.plan;
-    prof__segment *g = NULL, *oldest = t->row.first;
-    bool only = oldest == t->segment;
-    uintptr_t lock;
-    if (!oldest || !prof__trace.tasks || prof__task_fits(p->chunk + p->chunk_more))
-        g = (prof__segment *)prof__chunk_new();
-    if (g || !oldest) return g;
-    lock = prof__lock();
-    prof__trace.overwritten += (prof__amount)((only ? t->hot.cursor : oldest->end) - oldest->begin);
-    if (only) t->hot.cursor = oldest->begin;
-    else t->row.first = oldest->next;
-    prof__unlock(lock);
-    if (only) prof__put_clock(t);
-    return only ? NULL : oldest;
+/* A free page. Memory is kept for who comes late: an eighth of the arena, or max_threads, and for
+   one more at least. */
+PROF__FN prof__segment *prof__page_kept(prof__state *t) {
+    const struct prof_trace *s = &prof__trace;
+    size_t one = s->plan.state + s->plan.state_more + 2 * prof__sites.share;
+    size_t used = (s->row_count + 1) * one, page = s->plan.page + s->plan.page_more;
+    size_t all = (size_t)(prof__arena.end - prof__arena.base);
+    size_t kept = PROF__MAX(s->max_threads * one, all / 8);
+    kept = one + (kept > used ? kept - used : 0);
+    return s->free_pages || !t->page || prof__arena.room >= kept + page ? prof__page_new() : NULL;
+}
+
+/* A new page, or the oldest that nobody writes to, whoever had it, or its own. */
+PROF__FN prof__segment *prof__page_ring(prof__state *t) {
+    prof__segment *g = prof__page_kept(t);
+    while (!g) {
+        prof__row *oldest = NULL;
+        uint64_t base = UINT64_MAX;
+        for (prof__row *row = prof__trace.rows; row; row = row->next) {
+            const prof__segment *first = row->first;
+            if (!first || !first->end || first->base >= base) continue;
+            base = first->base;
+            oldest = row;
+        }
+        if (oldest) g = prof__page_off(oldest);   /* NULL: an interrupt took it */
+        else if ((g = t->page) == NULL) return NULL;
+        if (g) prof__ring_lost(g, oldest ? g->end : t->hot.cursor);
+    }
+    return g;
 }
 
 PROF__CALL const prof__parts *prof__parts_ring(void) {
-    static const prof__parts parts = { PROF_MODE_RING, prof__chunk_ring, NULL, NULL, NULL };
+    static const prof__parts parts = { PROF_MODE_RING, prof__page_ring, NULL, NULL, NULL, NULL };
     return &parts;
-}
-
-/* A chunk that was streamed, or else a new one: the rest of the arena is for rows of tasks. */
-PROF__FN void *prof__chunk_stream(void *state) {
-    uintptr_t lock = prof__lock();
-    prof__segment *g = prof__trace.free_chunks;
-    if (g) prof__trace.free_chunks = g->next;
-    prof__unlock(lock);
-    (void)state;
-    return g ? g : prof__chunk_new();
-}
-
-/* Gives back the oldest chunk of a row, which the stream has written. */
-PROF__FN void prof__chunk_streamed(prof__row *row) {
-    uintptr_t held = prof__keep_out(), lock = prof__lock();
-    prof__segment *g = row->first;
-    row->first = g->next;
-    g->next = prof__trace.free_chunks;
-    prof__trace.free_chunks = g;
-    prof__unlock(lock);
-    prof__let_in(held);
 }
 
 PROF__CALL prof_result prof_flush(void) {
@@ -20064,17 +20107,17 @@ PROF__CALL prof_result prof_flush(void) {
         for (bool whole = true; whole && ok && row->first;) {
             whole = row->first->end != NULL;
             ok = (s->parts->write)(prof__row_state(row), row->first);
-            if (whole && ok) prof__chunk_streamed(row);
+            if (whole && ok) prof__page_give(prof__page_off(row));
         }
     }
     s->stream_failures += !ok;
     return ok ? PROF_OK : PROF_ERROR_SINK;
 }
 
-PROF__FN bool prof__chunk_to_raw(void *state, void *chunk) {
+PROF__FN bool prof__page_to_raw(prof__state *t, prof__segment *g) {
     prof__raw *w = &prof__raw_out;
     w->failed = false;
-    prof__raw_chunk(w, (prof__state *)state, (prof__segment *)chunk);
+    prof__raw_page(w, t, g);
     prof__trace.tallied = w->zones;
     return !w->failed;
 }
@@ -20086,8 +20129,8 @@ PROF__FN void prof__raw_finish(void) {
 }
 
 PROF__CALL const prof__parts *prof__parts_raw(prof_sink sink) {
-    static const prof__parts parts = { PROF_MODE_STREAM, prof__chunk_stream, prof__chunk_to_raw,
-                                       prof__raw_finish, NULL };
+    static const prof__parts parts = { PROF_MODE_STREAM, prof__page_kept, prof__late,
+                                       prof__page_to_raw, prof__raw_finish, NULL };
     memset(&prof__raw_out, 0, sizeof prof__raw_out);
     prof__raw_out.sink = sink;
     return &parts;
@@ -20096,9 +20139,7 @@ PROF__CALL const prof__parts *prof__parts_raw(prof_sink sink) {
 /* ---- The stream as a Chrome array ---- */
 
 /* Head, thread's name and events go to the sink one at a time: what it refuses comes again. */
-PROF__FN bool prof__chunk_to_chrome(void *state, void *chunk) {
-    prof__state *t = (prof__state *)state;
-    prof__segment *g = (prof__segment *)chunk;
+PROF__FN bool prof__page_to_chrome(prof__state *t, prof__segment *g) {
     struct prof__chrome_stream *c = &prof__chrome_out;
     const prof__record *end = g->end ? g->end : t->hot.cursor;
     uint32_t announced = t->row.announced;
@@ -20142,8 +20183,8 @@ PROF__FN void prof__chrome_finish(void) {
 }
 
 PROF__CALL const prof__parts *prof__parts_chrome(prof_sink sink) {
-    static const prof__parts parts = { PROF_MODE_STREAM, prof__chunk_stream, prof__chunk_to_chrome,
-                                       prof__chrome_finish, NULL };
+    static const prof__parts parts = { PROF_MODE_STREAM, prof__page_kept, prof__late,
+                                       prof__page_to_chrome, prof__chrome_finish, NULL };
     prof__chrome_out.sink = sink;
     prof__chrome_out.told = false;
     return &parts;
@@ -20176,7 +20217,7 @@ PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const p
 }
 
 #if PROF__BARE
-/* The rows of sites, of all contexts. One sums its chunk up when it is full, as reports do. */
+/* The rows of sites, of all contexts. One sums its page up when it is full, as reports do. */
 static prof__tally *prof__tally_rows[PROF_MAX_SITES];   /* written with interrupts masked, */
 static volatile uint32_t prof__tally_changes;   /* as this; apart, as RV32 has shorter code so */
 
@@ -20198,7 +20239,7 @@ PROF__FN prof__tally *prof__tally_of(uint32_t site) {
 
 /* Sums up the next record of a context; false: there is none. Interrupts may do so meanwhile. */
 PROF__FN bool prof__tally_next(prof__state *t) {
-    prof__segment *g = t->segment;
+    prof__segment *g = t->page;
     prof__record *c = g ? g->flushed : t->hot.cursor;
     uint32_t kind, site_depth, i = 0;
     uint64_t ticks;
@@ -20235,27 +20276,21 @@ PROF__FN bool prof__tally_next(prof__state *t) {
     return true;
 }
 
-PROF__FN void prof__tally_chunk(prof__state *t) {
+PROF__FN void prof__tally_page(prof__state *t) {
     while (prof__tally_next(t)) {}
 }
 
-/* A context has one chunk. When it is full it is summed up and used again. */
-PROF__FN void *prof__tally_chunk_again(void *state) {
-    prof__state *t = (prof__state *)state;
-    uintptr_t lock;
-    if (!t->segment) return prof__chunk_new();
-    prof__tally_chunk(t);
-    lock = prof__lock();
-    t->hot.cursor = t->segment->flushed = t->segment->begin;
-    prof__unlock(lock);
-    return NULL;
+/* A context has one page. When it is full it is summed up and used again. */
+PROF__FN prof__segment *prof__page_again(prof__state *t) {
+    prof__tally_page(t);
+    return t->page ? t->page : prof__page_new();
 }
 
 PROF__FN void prof__tally_close(void) {
     for (prof__row *row = prof__trace.rows; row; row = row->next) {
         prof__state *t = prof__row_state(row);
         for (; prof__open_zones(t); prof__trace.counts.unfinished++) prof__end_zone(t);
-        prof__tally_chunk(t);
+        prof__tally_page(t);
     }
 }
 
@@ -20289,7 +20324,7 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
     size_t n = 0;
     prof__scale k = { 0 };
     for (prof__row *row = prof__trace.rows; row; row = row->next)
-        prof__tally_chunk(prof__row_state(row));
+        prof__tally_page(prof__row_state(row));
     prof__trace.tallied = 0;
     for (uint32_t i = 0; i < PROF_MAX_SITES; i++) {
         prof__tally r;
@@ -20307,7 +20342,7 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
 }
 
 PROF__CALL const prof__parts *prof__parts_aggregate(void) {
-    static const prof__parts parts = { PROF_MODE_AGGREGATE, prof__tally_chunk_again, NULL,
+    static const prof__parts parts = { PROF_MODE_AGGREGATE, prof__page_again, NULL, NULL,
                                        prof__tally_close, prof__average_tallies };
     memset(prof__tally_rows, 0, sizeof prof__tally_rows);
     return &parts;
@@ -20782,24 +20817,26 @@ static const char prof__transitions[4][5][5] = {
    - Calls that open and close windows come one at a time: a busy session refuses the others. */
 
 #if PROF__BARE
-/* Plans the bytes of a state and a chunk, and of the analysis for them. Returns the bytes of a
-   context in all. size: of the arena. */
-PROF__INLINE size_t prof__plan_make(prof__plan *p, uint32_t shape, size_t size) {
-    size_t depth = shape & 0xff, slots = PROF__RESERVE(depth) + PROF__WORK_SLOTS;
+/* Plans the bytes of a state, and of a page of so many slots, and of the analysis for them. Returns
+   the bytes of a context in all. LEAST_SLOTS: what a call may take. */
+enum { PROF__LEAST_SLOTS = 4 };
+PROF__FN size_t prof__plan_make(prof__plan *p, uint32_t shape, size_t slots) {
+    size_t depth = shape & 0xff;
     size_t share = shape & PROF__SHAPE_EVENTS ? PROF__SLOT_SHARE : 0;
-    slots = PROF__MAX(slots, size >> 10);
+    p->slots = slots;
     p->state = sizeof(prof__state) + depth * sizeof(prof__frame);
     if (shape & PROF__SHAPE_SUMS) p->state += depth * sizeof(uint64_t) + 24;   /* at most */
-    p->state_more = depth * share + prof__align(sizeof(prof_thread_info));
-    p->chunk = sizeof(prof__segment) + slots * sizeof(prof__record);
-    p->chunk_more = slots * share;
-    return p->state + p->state_more + p->chunk + p->chunk_more + 30;   /* to align both */
+    p->state = prof__align(p->state);
+    p->state_more = prof__align(depth * share + sizeof(prof_thread_info));
+    p->page = prof__align(sizeof(prof__segment) + slots * sizeof(prof__record));
+    p->page_more = prof__align(slots * share);
+    return p->state + p->state_more + p->page + p->page_more;
 }
 
 PROF__CALL size_t prof_arena_size(const prof_desc *desc) {
     prof__plan p;
     uint32_t shape = desc ? prof__shape_of(desc) : 16, threads = shape >> 16;
-    size_t one = prof__plan_make(&p, shape, 0);
+    size_t one = prof__plan_make(&p, shape, PROF__LEAST_SLOTS);
     size_t sites = shape & PROF__SHAPE_RECORDS_ONLY ? 0 : prof__site_share();
     return 15 + (threads ? threads : 1) * one + (prof__sites.count + 1) * sites;
 }
@@ -20808,7 +20845,7 @@ PROF__CALL size_t prof_arena_size(const prof_desc *desc) {
 PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts,
                                         const prof__hooks *hooks, uint32_t rate) {
     struct prof_trace *s = &prof__trace;
-    size_t need, threads = shape >> 16;
+    size_t slots, contexts = PROF__MAX(shape >> 16, 1);
     bool going;
     memset(s, 0, sizeof *s);
     s->parts = parts;
@@ -20818,18 +20855,19 @@ PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts
     if (!going) return PROF_ERROR_UNSUPPORTED;
     s->start_tick = s->time;
     s->max_depth = shape & 0xff;
-    s->max_threads = (uint32_t)threads;
+    s->max_threads = shape >> 16;
     s->records_only = (shape & PROF__SHAPE_RECORDS_ONLY) != 0;
-    s->reserve = (PROF__RESERVE(s->max_depth) + PROF__CALL_SLOTS) * sizeof(prof__record);
     prof__sites.names.count = 0;
     prof__arena.low = prof__arena.base;
-    prof__arena.high = prof__arena.end;
-    prof__arena.room = (size_t)(prof__arena.end - prof__arena.base);
-    need = prof__plan_make(&s->plan, shape, prof__arena.room);
-    if (threads) need *= threads;
+    prof__arena.room = (size_t)(prof__arena.end - prof__arena.base) & ~(size_t)15u;
+    prof__arena.high = prof__arena.base + prof__arena.room;
     prof__sites.share = s->records_only ? 0 : prof__site_share();
-    if (!prof__promise((prof__sites.count + 1) * prof__sites.share) || prof__arena.room < need)
-        return PROF_ERROR_MEMORY;
+    if (!prof__promise((prof__sites.count + 1) * prof__sites.share)) return PROF_ERROR_MEMORY;
+    slots = 8 + (prof__arena.room >> 11);   /* few where memory is little, for many contexts */
+    while (contexts * prof__plan_make(&s->plan, shape, slots) > prof__arena.room) {
+        if (slots == PROF__LEAST_SLOTS) return PROF_ERROR_MEMORY;
+        slots = PROF__LEAST_SLOTS;
+    }
     prof__disarm();
     s->open = true;
     PROF__BARRIER();

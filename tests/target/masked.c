@@ -120,7 +120,7 @@ static void calls(void) {
     call_prof_task_in();                 /* a new one */
     for (number = 1; number <= 5; number++) call_prof_task_gone();
     call_prof_thread_end();
-    call_prof_get_stats(NULL);
+    call_prof_get_stats();
     many_zones(40);
     call_prof_snapshot();
     many_zones(40);
@@ -147,7 +147,7 @@ int main(void) {
         call_prof_start();
         if (prof_now() < 0) return 1;
         calls();
-        call_prof_get_stats(NULL);
+        call_prof_get_stats();
         if (mode != PROF_MODE_STREAM && !prof_get_stats(NULL).recorded) return 2 + mode;
         if (!prof_get_stats(NULL).dropped_sites) return 7;   /* the list of names is full */
         if (mode == PROF_MODE_TRACE) call_prof_write_table();

@@ -725,6 +725,113 @@ static void test_target_dump_failures(void) {
     }
 }
 
+/* Two zones around others, until the arena is full; the clock wraps before they end. */
+static unsigned full_within(void) {
+    unsigned begun = 2;
+    PROF_BEGIN("around");
+    PROF_BEGIN("within it");
+    for (; begun < 500; begun++) { PROF_BLOCK("zone") clock_ticks += 3; }
+    for (int i = 0; i < 9; i++) {
+        clock_ticks += HALF;
+        prof_tick();
+    }
+    PROF_END();
+    clock_ticks += 5;
+    PROF_END();
+    clock_ticks += 1000;
+    return begun;
+}
+
+/* What began before the arena was full is recorded, whenever it ends: in its frame. */
+static void test_target_full_keeps_ends(void) {
+    static char memory[9000];
+    static output o;
+    prof_desc desc = target_desc();
+    const prof_sink sink = { write_output, &o };
+    prof_average rows[4];
+    prof_trace *trace;
+    prof_stats stats;
+    unsigned begun, recorded;
+    for (int ended = 0; ended < 2; ended++) {
+        desc = target_desc();
+        desc.memory = memory;
+        desc.memory_size = sizeof memory;
+        desc.max_depth = 4;
+        EQUAL(prof_start(&desc), PROF_OK);
+        if (ended) prof_thread_end();    /* no row to end */
+        begun = full_within();
+        trace = prof_stop();
+        stats = prof_get_stats(NULL);
+        recorded = (unsigned)stats.recorded;
+        EQUAL(recorded + stats.dropped, begun);
+        CHECK(stats.dropped > 0, "none was dropped");
+        EQUAL(stats.unfinished, 0);
+        EQUAL(prof_key_averages(trace, NULL, rows, 4), 3);
+        SAME_TEXT(rows[0].key, "around");
+        EQUAL(rows[0].cpu_time_total_ns, 498 * 3 + 9 * (int64_t)HALF + 5);
+        EQUAL(rows[0].self_cpu_time_total_ns, 5);
+        EQUAL(rows[1].cpu_time_total_ns, 498 * 3 + 9 * (int64_t)HALF);
+        memset(&o, 0, sizeof o);
+        EQUAL(prof_dump(sink), PROF_OK);
+        EQUAL(recorded_in(&o), recorded);
+        memset(&o, 0, sizeof o);
+        EQUAL(prof_write_chrome(trace, NULL, sink), PROF_OK);
+        EQUAL(test_times(o.text, "\"ph\":\"X\""), recorded);
+        EQUAL(test_times(o.text, "\"finished\":false"), 0);
+    }
+}
+
+/* A stream that was not flushed in time goes on once it is, after what waited for that. */
+static void test_target_stream_goes_on(void) {
+    static const prof_stream_format formats[] = { PROF_STREAM_RAW, PROF_STREAM_CHROME };
+    for (int i = 0; i < 4; i++) {
+        static output o;
+        unsigned begun;
+        memset(&o, 0, sizeof o);
+        PASS_ON(start_stream(&o, formats[i % 2]));
+        begun = full_within();
+        if (i < 2) {
+            EQUAL(prof_flush(), PROF_OK);
+            PROF_BLOCK("after") clock_ticks += 7;
+            begun++;
+        }
+        prof_stop();
+        EQUAL(prof_get_stats(NULL).recorded + prof_get_stats(NULL).dropped, begun);
+        EQUAL(prof_get_stats(NULL).unfinished, 0);
+        if (i % 2 == 0) {
+            EQUAL(recorded_in(&o), prof_get_stats(NULL).recorded);
+            continue;
+        }
+        EQUAL(test_times(o.text, "\"ph\":\"X\""), prof_get_stats(NULL).recorded);
+        EQUAL(test_times(o.text, "\"name\":\"around\""), 1);
+        EQUAL(test_times(o.text, "\"name\":\"within it\""), 1);
+        EQUAL(test_times(o.text, "\"name\":\"after\""), i < 2);
+    }
+}
+
+/* An interrupt that first comes when main() has filled the ring has its zones there (F1), and so
+   have as many contexts as the session was told of (F2). */
+static void test_target_ring_of_late_interrupts(void) {
+    static char memory[32768];
+    for (size_t size = 4096; size <= 16384; size += 4096) {
+        prof_desc desc = target_desc();
+        unsigned contexts = size == 16384 ? 14 : 2;
+        size_t threads;
+        desc.max_threads = size == 16384 ? contexts : 0;   /* memory is kept for so many */
+        desc.memory = memory;
+        desc.memory_size = size + prof__sites.count * prof__site_share();
+        desc.mode = PROF_MODE_RING;
+        desc.max_depth = 4;
+        EQUAL(prof_start(&desc), PROF_OK);
+        for (int i = 0; i < 3000; i++) { PROF_BLOCK("zone") clock_ticks += 3; }
+        for (unsigned i = 1; i < contexts; i++) interrupt(i);
+        PROF_BLOCK("after") clock_ticks += 3;
+        EQUAL((prof_threads(prof_stop(), &threads), threads), contexts);
+        EQUAL(prof_get_stats(NULL).dropped, 0);
+        EQUAL(prof_get_stats(NULL).dropped_threads, 0);
+    }
+}
+
 static void test_target_aggregate_table(void) {
     static char memory[4096];
     static output table, rows_table;
@@ -1139,6 +1246,9 @@ int main(void) {
     RUN(test_target_aggregate_table);
     RUN(test_target_raw_failures);
     RUN(test_target_dump_failures);
+    RUN(test_target_full_keeps_ends);
+    RUN(test_target_stream_goes_on);
+    RUN(test_target_ring_of_late_interrupts);
     RUN(test_target_chrome_array);
     RUN(test_target_chrome_array_failures);
     RUN(test_target_platform);

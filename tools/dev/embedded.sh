@@ -312,6 +312,25 @@ still() {   # CPU
 
 still cortex-m3
 
+# ---- What small arenas hold ----
+
+room() {   # CPU MACHINE
+    name="room $1"
+    wanted "$name" || return
+    has "$name" arm-none-eabi-gcc qemu-system-arm || return
+    folder=$out/room
+    mkdir -p "$folder"
+    arm "$folder/program" 0x20000 -mcpu="$1" '-DPROF_NOW()=(*(volatile uint32_t *)0x40028018)' \
+        tests/target/room.c >"$out/said" 2>&1 ||
+        { not_ok "$name" "does not compile: $(head -n 5 "$out/said")"; return; }
+    emulate "$folder/program" arm "$2"
+    got=$?
+    if [ $got = 0 ]; then ok "$name"; else not_ok "$name" "check $got of tests/target/room.c failed"; fi
+}
+
+room cortex-m0 mps2-an385
+room cortex-m3 mps2-an385
+
 # ---- The race: an interrupt in the midst of the recorder ----
 
 interrupted() {   # NAME STATUSES CPU FLAGS AND FILES...: one of them it must have; 98: a fault
