@@ -20863,7 +20863,7 @@ PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts
     prof__arena.high = prof__arena.base + prof__arena.room;
     prof__sites.share = s->records_only ? 0 : prof__site_share();
     if (!prof__promise((prof__sites.count + 1) * prof__sites.share)) return PROF_ERROR_MEMORY;
-    slots = 8 + (prof__arena.room >> 11);   /* few where memory is little, for many contexts */
+    slots = 8 + PROF__MIN(prof__arena.room >> 11, 248);   /* few, for many contexts */
     while (contexts * prof__plan_make(&s->plan, shape, slots) > prof__arena.room) {
         if (slots == PROF__LEAST_SLOTS) return PROF_ERROR_MEMORY;
         slots = PROF__LEAST_SLOTS;

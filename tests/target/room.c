@@ -33,6 +33,7 @@ static int zones(prof_mode mode) {
     const prof_sink sink = { nowhere, NULL };
     prof_desc desc = { 0 };
     prof_trace *trace;
+    prof_stats stats;
     if (start(&desc, mode, 8192) != PROF_OK) return 1;
     for (int i = 0; i < 1000; i++) {
         PROF_BEGIN("outer");
@@ -41,8 +42,8 @@ static int zones(prof_mode mode) {
     }
     trace = prof_stop();
     if (prof_get_stats(NULL).recorded < 420) return 2;
-    if (mode == PROF_MODE_TRACE && prof_get_stats(NULL).recorded + prof_get_stats(NULL).dropped != 2000)
-        return 3;
+    stats = prof_get_stats(NULL);
+    if (mode == PROF_MODE_TRACE && stats.recorded + stats.dropped != 2000) return 3;
     if (mode == PROF_MODE_RING && prof_get_stats(NULL).dropped) return 4;
     return prof_write_table(trace, NULL, sink) == PROF_OK ? 0 : 5;
 }
