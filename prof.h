@@ -831,7 +831,8 @@ PROF_API prof_action prof_schedule_action(const prof_schedule *schedule, uint64_
 PROF_API prof_result prof_schedule_check(const prof_schedule *schedule);
 
 /* A result in English words, never NULL: of the last error of this kind what is known of it, as
-   "prof_desc.max_depth is 300: 255 at most". One text per process: read it before the next call. */
+   "prof_desc.max_depth is 300: 255 at most". One text per process: read it before the next call,
+   and once. */
 PROF_API const char *prof_strerror(prof_result result);
 
 /* The counts of a trace; of one made from events, recorded is how many there are. NULL: those of
@@ -22358,6 +22359,7 @@ PROF__FN void prof__env_go(void) {
 PROF__CALL prof_result prof_start_env(const prof_desc *desc) {
     struct prof__env *e = &prof__env;
     const char *path = prof__getenv("PROF_TRACE");
+    const char *said;
     prof_result result;
     if (!path || !*path) return PROF_OK;
     if (prof__trusts_none()) {
@@ -22370,10 +22372,11 @@ PROF__CALL prof_result prof_start_env(const prof_desc *desc) {
     memset(&e->desc, 0, sizeof e->desc);
     if (desc) e->desc = *desc;
     result = prof__env_begin(&e->desc, path);
+    said = prof__said(result);
     if (result == PROF_OK) prof__env_go();
     else prof__env_tell("error", result == PROF_ERROR_FILE ? strerror(errno)
                                                            : prof_strerror(result));
-    return result;
+    return prof__fail(result, said);     /* for the program, too */
 }
 
 PROF__CALL prof_result prof_stop_env(void) {
@@ -22571,6 +22574,7 @@ PROF__CALL const char *prof_strerror(prof_result result) {
         "this is not JSON\0"
         "unknown error";
     const char *said = prof__said(result);
+    if (result == PROF_ERROR_INVALID) (void)prof__fail(result, PROF__NULL);   /* it is told once */
     return said ? said : prof__text_of(texts, PROF__MIN((unsigned)result, PROF_ERROR_JSON + 1u));
 }
 

@@ -224,6 +224,8 @@ static void test_strerror_names(void) {
         EQUAL(prof_start(desc + i), PROF_ERROR_INVALID);
         said = prof_strerror(PROF_ERROR_INVALID);
         CHECK(strncmp(said, says[i], strlen(says[i])) == 0, "'%s'", said);
+        EQUAL(prof_write_table(NULL, NULL, desc[2].stream), PROF_ERROR_INVALID);
+        CHECK(!strstr(prof_strerror(PROF_ERROR_INVALID), "prof_desc"), "it stands for another");
     }
 #define STATE(call, text) \
     do { \
