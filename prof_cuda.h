@@ -23,7 +23,7 @@
        that are not touched cost nothing). What does not fit is counted, never silently lost: see
        prof_cuda_stats. Events are made when the trace is first read; those of a launch then take
        about 1.4 KB of the session's arena (prof_desc.memory), for which 64 MiB are little.
-       GPU work needs PROF_MODE_TRACE: other modes have no room for it, and count it as dropped.
+       GPU work needs PROF_MODE_TRACE or a raw stream: other modes keep none, and say so.
 
    Threads
        Set-up and shutdown: one thread, no session open. prof_cuda_range_*, prof_cuda_push_id,

@@ -149,6 +149,38 @@ static void test_modes(void) {
     }
 }
 
+/* A device that was added is not started where nothing of it is kept; table and head say why. */
+static int started;
+static prof_result start_device(void *user) {
+    (void)user;
+    started++;
+    return PROF_OK;
+}
+
+static void test_device_in_modes(void) {
+    static const prof_mode modes[] = { PROF_MODE_TRACE, PROF_MODE_RING, PROF_MODE_AGGREGATE };
+    prof_device_desc d;
+    memset(&d, 0, sizeof d);
+    d.name = "Board";
+    d.type = PROF_DEVICE_FPGA;
+    d.activity = PROF_ACTIVITY_PRIVATEUSE1;
+    d.start = start_device;
+    EQUAL(prof_add_device(&d), PROF_OK);
+    for (int i = 0; i < 3; i++) {
+        prof_desc desc = test_desc();
+        test_text text;
+        memset(&text, 0, sizeof text);
+        desc.mode = modes[i];
+        started = 0;
+        EQUAL(prof_start(&desc), PROF_OK);
+        PROF_BLOCK("zone") {}
+        EQUAL(prof_write_table(prof_stop(), NULL, test_text_sink(&text)), PROF_OK);
+        EQUAL(started, !i);
+        EQUAL(strstr(text.data, "Board: this session keeps no work of devices") != NULL, i > 0);
+        test_text_clear(&text);
+    }
+}
+
 /* A clock an hour ahead and 100 ppm fast, or in units of its own: kernels stand where they ran, and
    belong to the zones whose calls were by the host's clock. */
 static void test_clocks(void) {
@@ -303,5 +335,6 @@ int main(void) {
     RUN(test_odd_clocks);
     RUN(test_queues);
     RUN(test_memory);
+    RUN(test_device_in_modes);
     return test_end();
 }
