@@ -5168,11 +5168,6 @@ PROF__INLINE bool prof__is_partial(uint32_t flags) {
     return !PROF__BARE && (flags & both) == both;
 }
 
-/* What a zone adds to its row's self time. */
-PROF__INLINE int64_t prof__self_of(const prof__close *c) {
-    return prof__is_partial(c->flags) ? PROF__MINUS(c->self_ns, c->cpu_ns) : c->self_ns;
-}
-
 /* A zone closes. level: of its depth: the time of what has closed there since the last close
    further out; the level behind it has that of its children. */
 PROF__EAGER void prof__nest_close(int64_t *level, prof__close *c) {
@@ -14418,8 +14413,10 @@ PROF__EAGER void prof__call_add(prof__group *r, prof__group_wide *w, prof__group
     sum = PROF__PLUS(sum, b->all.field);                        \
     self = PROF__PLUS(self, PROF__MINUS(b->all.field, b->within.field))
     const prof__beside *b = c->beside;
-    r->self_cpu_ns = PROF__PLUS(r->self_cpu_ns, prof__self_of(c));
-    if (PROF__LIKELY(!prof__is_partial(c->flags))) {
+    r->self_cpu_ns = PROF__PLUS(r->self_cpu_ns, c->self_ns);
+    if (PROF__UNLIKELY(prof__is_partial(c->flags))) {
+        r->self_cpu_ns = PROF__MINUS(r->self_cpu_ns, c->cpu_ns);
+    } else {
         r->count++;
         r->cpu_ns = PROF__PLUS(r->cpu_ns, c->cpu_ns);
         if (c->cpu_ns < r->min_ns) r->min_ns = c->cpu_ns;

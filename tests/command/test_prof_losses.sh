@@ -203,6 +203,18 @@ is sums_merged 'f 22 10.0 7.8 0.01 4.0; only 4 0.2 -0.2 0.04 0.06; ' \
 says sums_merged_told "${line%12*}24" 0 "$prof" report "$out/merged.json"
 "$prof" cut --from 0 --to 3us -o "$out/cut.json" "$out/sums.json" >"$out/told" 2>&1
 is sums_cut 'f 1 4.0 3.0 4.0 4.0; ' cells "$prof" report -f json "$out/cut.json"
+cat >"$out/partial.json" <<END
+{"schemaVersion":1,"prof":{"version":"0.2.0","summed":1,"timeline_end_ns":5000,"session_ns":20000,"sums":[
+{"name":"f","count":1,"total":9000,"self":8000,"min":9000,"max":9000,"p50":9000,"p90":9000,"p99":9000}]},
+"traceEvents":[
+{"ph":"X","cat":"cpu_op","name":"f","pid":1,"tid":1,"ts":1.000,"dur":4.000,"args":{"finished":false,"partial":true}},
+{"ph":"X","cat":"cpu_op","name":"g","pid":1,"tid":1,"ts":2.000,"dur":1.000}]}
+END
+is sums_partial 'f 1 9.0 7.0 9.0 9.0; g 1 1.0 1.0 1.0 1.0; ' \
+    cells "$prof" report -s none -f json "$out/partial.json"
+"$prof" cut --from 0 --to 3us -o "$out/cut.json" "$out/partial.json" >"$out/told" 2>&1
+is sums_partial_cut 'f 1 4.0 3.0 4.0 4.0; g 1 1.0 1.0 1.0 1.0; ' \
+    cells "$prof" report -s none -f json "$out/cut.json"   # the sums are gone: what it shows
 cat >"$out/array.json" <<END
 [{"ph":"M","name":"prof","pid":1,"tid":0,"args":{"version":"0.2.0"}},
 {"ph":"M","name":"prof counts","pid":1,"tid":0,"args":{"recorded":0,"summed":2,"timeline_end_ns":0,

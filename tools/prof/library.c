@@ -7,8 +7,8 @@
    - prof__spans_hold, prof__nest_close: what lies in what;
    - prof__group_hash, prof__group_open, prof__same_group, prof__hash_place, prof__same_place,
      prof__pack_extra: which calls are of one row;
-   - prof__call_add, prof__self_of, prof__is_partial, prof__rank_take, prof__rank_after: their sums;
-   - prof__average_of, prof__average_sums, prof__average_by: what a row tells;
+   - prof__call_add, prof__is_partial, prof__rank_take, prof__rank_after: their sums;
+   - prof__average_of, prof__average_sums, prof__average_by, prof__average_join: what a row tells;
    - prof__order_add, prof__order_end: what a file has first;
    - prof__sort, prof__align.
    C99 that is C++, too. */
@@ -89,7 +89,7 @@ typedef struct spans_open {
 
 typedef struct sums_row {
     prof_event key;                      /* with an extra of its own */
-    prof__group sums;
+    prof__group sums, partial;           /* partial: calls that call_sums_add's have, too */
     prof__group_wide wide;
     prof__group_counts counts;
     prof__rank first;
@@ -159,7 +159,7 @@ static bool sums_alone(const sums_row *r) { return r->first.start_ns == PROF__NO
 static void sums_call(call_sums *s, const prof__close *c) {
     sums_row *r;
     uint32_t *last;
-    s->stats.self_cpu_time_total_ns = PROF__PLUS(s->stats.self_cpu_time_total_ns, prof__self_of(c));
+    s->stats.self_cpu_time_total_ns = PROF__PLUS(s->stats.self_cpu_time_total_ns, c->self_ns);
     if (s->desc.ended) sums_tell(s, c);
     if (c->what == PROF_NONE || c->flags & CALL_HIDDEN) return;
     r = s->rows[c->what];
@@ -171,8 +171,14 @@ static void sums_call(call_sums *s, const prof__close *c) {
     last = s->turn && c->what < s->turn->lasts ? s->turn->last + c->what : &r->last;
     r->recursive = r->recursive || *last > c->from;
     *last = PROF__MAX(*last, c->number + 1);
-    s->stats.calls += !prof__is_partial(c->flags);
-    prof__call_add(&r->sums, &r->wide, &r->counts, c);
+    s->stats.calls++;
+    if (prof__is_partial(c->flags)) {
+        prof__close whole = *c;
+        whole.flags = 0;
+        prof__call_add(&r->partial, &r->wide, &r->counts, &whole);
+    } else {
+        prof__call_add(&r->sums, &r->wide, &r->counts, c);
+    }
 }
 
 /* ---- Their rows ---- */
@@ -232,6 +238,7 @@ static sums_row *sums_row_new(call_sums *s, const prof_event *key, const prof_si
         r->key.extra = prof__pack_extra(&pack, &x);
     }
     prof__group_open(&r->sums);
+    prof__group_open(&r->partial);
     r->first.start_ns = PROF__NO_RANK;
     return r;
 }
@@ -545,14 +552,22 @@ static prof_average sums_average(const call_sums *s, const sums_row *r, uint32_t
     prof__average_by(&a, &s->desc.averages);
     a.site = r->site;
     a.is_recursive = r->recursive;
-    if (r->more) (void)prof_average_add(&a, r->more);
+    if (r->more) {                       /* of partial calls, it lacks what lay in them before */
+        a.self_cpu_time_total_ns += r->partial.self_cpu_ns - r->partial.cpu_ns;
+        (void)prof_average_add(&a, r->more);
+    } else if (r->partial.count) {
+        prof_average partial;            /* the file has no sums any more: what it shows */
+        memset(&partial, 0, sizeof partial);
+        prof__average_sums(&partial, &r->partial, NULL, NULL);
+        prof__average_join(&a, &partial);
+    }
     return a;
 }
 
 size_t call_sums_look(call_sums *s, prof_average *rows, size_t max) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->count; i++)
-        if (s->rows[i]->sums.count || s->rows[i]->more) s->order[n++] = i;
+        if (s->rows[i]->more || !sums_alone(s->rows[i])) s->order[n++] = i;
     if (n) prof__sort(s->order, s->order + n, n, sums_after, s->rows);
     for (uint32_t i = 0; rows && i < n && i < max; i++)
         rows[i] = sums_average(s, s->rows[s->order[i]], i);
@@ -564,7 +579,16 @@ size_t call_sums_close(call_sums *s, prof_average *rows, size_t max) {
     return call_sums_look(s, rows, max);
 }
 
-call_sums_stats call_sums_get_stats(const call_sums *s) { return s->stats; }
+call_sums_stats call_sums_get_stats(const call_sums *s) {
+    call_sums_stats stats = s->stats;
+    for (uint32_t i = 0; i < s->count; i++) {
+        const sums_row *r = s->rows[i];
+        if (!r->more) continue;          /* else it has these calls whole */
+        stats.calls -= r->partial.count;
+        stats.self_cpu_time_total_ns -= r->partial.cpu_ns;
+    }
+    return stats;
+}
 
 /* ---- Zones in the order of their ends ---- */
 

@@ -166,17 +166,15 @@ static void note_first(row_table *t, const trace_event *event) {
     };
 }
 
-/* Did its timeline end within it, so that the sums in the head have all of it? (Of what the filter
-   takes by when it was, there are no sums.) */
-static bool is_summed(const row_table *t, const trace_event *event) {
+/* Did its timeline end within it? Then the sums in the head have all of it. */
+static bool is_partial(const trace_event *event) {
     const trace_member *partial = trace_arg(event, "partial"), *end = trace_arg(event, "finished");
-    return partial && end && text_is(partial->value, "true") && text_is(end->value, "false") &&
-           !t->trace.range.parts && !t->options->filter.pids.count;
+    return partial && end && text_is(partial->value, "true") && text_is(end->value, "false");
 }
 
 static uint32_t event_group(row_table *t, const trace_event *event, uint32_t name,
                             uint8_t device_type) {
-    bool plain = is_summed(t, event);    /* as sums have it: without what it carries */
+    bool plain = is_partial(event);    /* as sums have it: without what it carries */
     group_key key = {0};
     key.name = name;
     key.device_type = device_type;
@@ -537,7 +535,7 @@ static void take_call(row_table *t, const trace_event *event) {
     c->key = NO_GROUP;
     if (c->apart) return;
     c->is_hidden = !shown(t, event, c->name);
-    c->is_partial = is_summed(t, event);
+    c->is_partial = is_partial(event);
     if (!c->is_hidden || t->options->merge_duplicates)
         c->key = event_group(t, event, c->name, PROF_DEVICE_CPU);
     c->more = more_of(t, event, c->name);
@@ -599,7 +597,7 @@ static void take_streamed_zone(row_table *t, const trace_event *event) {
         uint32_t name = trace_name(&t->trace, event);
         const call_more *more = more_at(t, more_of(t, event, name));
         find_row(t, event, name, &zone);
-        if (is_summed(t, event)) zone.flags |= PARTIAL;
+        if (is_partial(event)) zone.flags |= PARTIAL;
         zone.flops = more->flops;
         zone.counters = more->has_counters ? more->counters : NULL;
     }
