@@ -108,6 +108,10 @@ static void on_trace_ready(void *user, prof_trace *ready) {
     window++;
 }
 
+#if !COMPARE_BARE
+static void *contexts[SLOTS];            /* a session's own (A30) */
+#endif
+
 static void op_start(char **w) {
     prof_result result;
     desc.memory = desc.memory_size ? arena : NULL;
@@ -118,6 +122,7 @@ static void op_start(char **w) {
     if (desc.schedule.active) desc.on_trace_ready = on_trace_ready;
 #if !COMPARE_BARE
     desc.platform.thread_id = thread_id;
+    memset(contexts, 0, sizeof contexts);
 #endif
     desc.platform.ticks_per_second = 1000000u * ticks_per_us;
     begun = 0;
@@ -234,7 +239,6 @@ static void op_counter_f(char **w) { prof_counter_f(w[0], (double)number(w[1]) /
 static prof_place marks[SLOTS];
 static prof_async ranges[SLOTS];
 static uint64_t flows[SLOTS];
-static void *contexts[SLOTS];
 
 static void op_mark(char **w) { marks[number(w[0])] = prof_mark(); }
 static void op_unwind(char **w) { prof_unwind(marks[number(w[0])]); }
