@@ -16,7 +16,9 @@ TOOL_NEEDS = $(BUILD_NEEDS) zlib1g-dev libsqlite3-dev
 TOOL_OPTIONS = libisal-dev
 EXAMPLE_NEEDS = $(BUILD_NEEDS) g++
 TEST_NEEDS = $(EXAMPLE_NEEDS) $(TOOL_NEEDS) clang python3 libyajl-dev
-TEST_OPTIONS = $(TOOL_OPTIONS) opencl-headers ocl-icd-opencl-dev pocl-opencl-icd libstb-dev tcc libclang-rt-dev shellcheck spin gcc-mingw-w64-x86-64-win32 wine64 \
+TEST_OPTIONS = $(TOOL_OPTIONS) opencl-headers ocl-icd-opencl-dev pocl-opencl-icd libstb-dev tcc libclang-rt-dev shellcheck spin \
+               gcc-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-posix \
+               libz-mingw-w64-dev wine64 wasi-libc libclang-rt-dev-wasm32 emscripten nodejs npm \
                gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static \
                git pkg-config cmake meson ninja-build
 EMBEDDED_OPTIONS = python3 g++ clang tcc musl-tools gcc-arm-none-eabi qemu-system-arm \

@@ -236,7 +236,8 @@ typedef enum prof_result {
     PROF_ERROR_MEMORY,       /* the arena is too small: see prof_arena_size */
     PROF_ERROR_STATE,        /* the call is not possible now: already started, the trace is gone */
     PROF_ERROR_SINK,         /* a sink's write() returned false */
-    PROF_ERROR_FILE,         /* the file could not be created, written or renamed */
+    PROF_ERROR_FILE,         /* the file could not be created, written or renamed: see errno. Paths
+                                are UTF-8, also on Windows, where they may be long, too */
     PROF_ERROR_UNSUPPORTED,  /* left out of this build (.gz without PROF_ZLIB), or the device
                                 cannot record: its status says why */
     PROF_ERROR_NONE_RECORDED, /* prof_desc did not ask for what the call needs */
@@ -967,7 +968,8 @@ PROF_API void prof_session_info(prof_session *session);
    signal handler. 0: it cannot be read. */
 PROF_API int64_t prof_os_now(void);
 
-/* getenv for profilers; NULL in a program with other rights than its caller's (set-user-id). */
+/* getenv for profilers, UTF-8 also on Windows; NULL in a program with other rights than its
+   caller's (set-user-id). */
 PROF_API const char *prof_getenv(const char *name);
 
 /* prof_counter with a fraction; the trace has as many digits as it takes to read the same number

@@ -145,12 +145,13 @@ count() {   # FILE...
 all_jobs() {
     printf '%s\n' compile symbols lint lint_scripts
     for file in tests/test_*.sh tests/*/test_*.sh; do basename "$file" .sh; done
-    for config in tsan asan c++ clang gcc zlib aarch64 windows; do
+    for config in tsan asan c++ clang gcc zlib aarch64 windows wasi; do
         for file in tests/*/test_*.c; do
             case $config in
             zlib) grep -q PROF_ZLIB "$file" || continue ;;
-            c++ | clang | aarch64 | windows) head -n 1 "$file" | grep -q '/\* portable \*/' || continue ;;
+            c++ | clang | aarch64 | windows | wasi) head -n 1 "$file" | grep -q '/\* portable \*/' || continue ;;
             esac
+            [ $config != wasi ] || ! grep -Eq '<(pthread|setjmp|signal|sys/wait)\.h>' "$file" || continue
             echo "$config/$(basename "$file" .c)"
         done
     done

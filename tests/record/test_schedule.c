@@ -109,7 +109,8 @@ static void test_schedule_full(void) {
     for (size = 24 << 10; size < 64 << 10; size += 2500) {
         const prof_event *e;
         prof_trace *trace;
-        size_t steps = 0, missing;
+        size_t steps = 0;
+        uint64_t missing;
         desc.memory = malloc(desc.memory_size = size);
         EQUAL(prof_start(&desc), PROF_OK);
         for (i = 0; i < 1000; i++) {

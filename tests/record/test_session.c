@@ -270,7 +270,8 @@ static void test_session_many_steps(void) {
     static union { char bytes[100 << 10]; void *align; } memory;
     prof_desc desc = test_desc();
     prof_trace *trace;
-    size_t count, missing;
+    size_t count;
+    uint64_t missing;
     int i;
     desc.memory = memory.bytes;
     desc.memory_size = sizeof memory;

@@ -38,7 +38,13 @@ nodejs                      node                     real viewers
 npm                         npm                      real viewers
 chromium                    chromium                 pages in a real browser
 gcc-mingw-w64-x86-64-win32  x86_64-w64-mingw32-gcc   tests on Windows
+libz-mingw-w64-dev          -                        tests on Windows, .gz traces
+g++-mingw-w64-x86-64-win32  x86_64-w64-mingw32-g++-win32  tests on Windows, C++
+g++-mingw-w64-x86-64-posix  x86_64-w64-mingw32-g++-posix  tests on Windows, its other threads
 wine64                      /usr/lib/wine/wine64     tests on Windows
+wasi-libc                   -                        tests in WebAssembly
+libclang-rt-dev-wasm32      -                        tests in WebAssembly
+emscripten                  emcc                     tests in WebAssembly, as web pages have it
 gcc-aarch64-linux-gnu       aarch64-linux-gnu-gcc    tests on aarch64
 libc6-dev-arm64-cross       -                        tests on aarch64
 qemu-user-static            qemu-aarch64-static      tests on aarch64 and other processors
