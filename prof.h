@@ -20548,85 +20548,15 @@ PROF__CALL prof_result prof_remove_observer(const void *user) {
     return result;
 }
 
-/* ---- libraries that a tool names in the environment ---- */
-
-/* Sets prof_strerror's text for PROF_ERROR_UNSUPPORTED from now on. */
-PROF__FN void prof__unsupported(const char *who, const char *a, const char *b, const char *c) {
-    (void)prof__text_f(PROF__SAY(PROF_ERROR_UNSUPPORTED), "%s: %s%s%s", who, a, b, c);
-    (void)PROF__SAID(PROF_ERROR_UNSUPPORTED);
-}
-
-#define PROF__OTHER_RIGHTS "a program with other rights than its caller's reads no variables"
-typedef void (*prof__function)(void);
-
-/* Opens the library that an environment variable names. NULL: prof_strerror then says why. */
-PROF__FN void *prof__library_open(const char *who, const char *variable) {
-    const char *path = prof_getenv(variable);
-    void *library = NULL;
-    if (!path || !*path) {
-        if (prof__trusts_none()) prof__unsupported(who, PROF__OTHER_RIGHTS, "", "");
-        else prof__unsupported(who, "no tool listens, ", variable, " is not set");
-        return NULL;
-    }
-#if defined(_WIN32)
-    PROF__WIDE(wide, path);
-    library = wide ? (void *)LoadLibraryW(wide) : NULL;
-#elif PROF__POSIX
-#  if defined(__ELF__)
-    void *(*open)(const char *, int) = NULL;   /* not called by name: of that a static link warns */
-    void *found = dlsym ? dlsym(NULL, "dlopen") : NULL;
-    memcpy(&open, &found, sizeof found);
-    if (!open) {
-        prof__unsupported(who, "link with -ldl, and not -static", "", "");
-        return NULL;
-    }
-    library = (*open)(path, RTLD_NOW | RTLD_LOCAL);
-#  else
-    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-#  endif
-#endif
-    if (!library) prof__unsupported(who, "the library that ", variable, " names cannot be loaded");
-    return library;
-}
-
-/* The library's function of this name; NULL: it has none. */
-PROF__FN prof__function prof__library_find(void *library, const char *name) {
-    prof__function f = NULL;
-#if defined(_WIN32)
-    prof__far p = GetProcAddress((prof__dll *)library, name);
-#elif PROF__POSIX
-    void *p = dlsym(library, name);
-#else
-    void *p = NULL;
-    (void)library;
-    (void)name;
-#endif
-    memcpy(&f, &p, sizeof f);
-    return f;
-}
-
-/* Something that is loaded at its first use: one thread loads it, others wait. */
-typedef struct prof__lazy { bool begun, done, good; } prof__lazy;
-
-PROF__FN bool prof__lazy_load(prof__lazy *lazy, bool (*load)(void)) {
-    bool mine;
-    if (PROF__ACQUIRE(lazy->done)) return lazy->good;
-    prof__lock();
-    mine = !lazy->begun;
-    lazy->begun = true;
-    prof__unlock();
-    if (mine) {
-        lazy->good = load();
-        lazy->begun = lazy->good;        /* a failure may be tried again */
-        PROF__RELEASE(lazy->done, lazy->good);
-        return lazy->good;
-    }
-    for (int i = 0; i < 10000 && !PROF__ACQUIRE(lazy->done); i++) prof__yield();
-    return PROF__ACQUIRE(lazy->done) && lazy->good;
-}
-
 /* ---- ITT: as ITT's own static part does, this has the tool fill in a list of functions ---- */
 
+#if UINTPTR_MAX > 0xffffffffu
+#  define PROF__ITT_LIBRARY "INTEL_LIBITTNOTIFY64"
+#else
+#  define PROF__ITT_LIBRARY "INTEL_LIBITTNOTIFY32"
+#endif
+#define PROF__OTHER_RIGHTS "a program with other rights than its caller's reads no variables"
+typedef void (*prof__function)(void);
 typedef struct prof__itt_id { unsigned long long d1, d2, d3; } prof__itt_id;
 typedef struct prof__itt_api {
     const char *name;
@@ -20658,33 +20588,81 @@ typedef struct prof__itt_global {
 #else
 #  define PROF__ITT_TEXT(name) name
 #endif
-enum { PROF__ITT_DOMAIN, PROF__ITT_STRING, PROF__ITT_BEGIN, PROF__ITT_END, PROF__ITT_APIS };
+enum { PROF__ITT_APIS = 4 };
 
-/* Written by the thread that loads the collector: prof__lazy_load. */
+/* Written by the thread that loads the collector; others wait for it. */
 static struct prof__itt {
-    prof__lazy lazy;
-    prof__function functions[PROF__ITT_APIS];
+    bool begun, ready;
+    union {                              /* the tool fills in the list; who calls knows the types */
+        prof__function list[PROF__ITT_APIS];
+        struct {
+            volatile int *(*create)(const char *name);
+            void *(*string)(const char *text);
+            void (*begin)(volatile int *domain, prof__itt_id, prof__itt_id, void *string);
+            void (*end)(volatile int *domain);
+        } of;
+    } calls;
     prof__itt_api list[PROF__ITT_APIS + 1];
     prof__itt_global global;
     volatile int *domain;                /* its first field: 0 is off */
 } prof__itt;
 
+/* Opens the library that a tool names in the environment. NULL: prof_strerror then says why. */
+PROF__FN void *prof__itt_open(void) {
+    const char *path = prof_getenv(PROF__ITT_LIBRARY);
+    const char *why = "ITT: the library that " PROF__ITT_LIBRARY " names cannot be loaded";
+    void *library = NULL;
+    if (!path || !*path) {
+        why = prof__trusts_none() ? "ITT: " PROF__OTHER_RIGHTS
+                                  : "ITT: no tool listens, " PROF__ITT_LIBRARY " is not set";
+    } else {
+#if defined(_WIN32)
+        PROF__WIDE(wide, path);
+        library = wide ? (void *)LoadLibraryW(wide) : NULL;
+#elif PROF__POSIX && defined(__ELF__)
+        void *(*open)(const char *, int) = NULL;   /* by name a static link would warn of it */
+        void *found = dlsym ? dlsym(NULL, "dlopen") : NULL;
+        memcpy(&open, &found, sizeof found);
+        if (!open) why = "ITT: link with -ldl, and not -static";
+        else library = (*open)(path, RTLD_NOW | RTLD_LOCAL);
+#elif PROF__POSIX
+        library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+#endif
+    }
+    if (!library) (void)prof__fail(PROF_ERROR_UNSUPPORTED, why);
+    return library;
+}
+
+/* The library's function of this name; NULL: it has none. */
+PROF__FN prof__function prof__itt_find(void *library, const char *name) {
+    prof__function f = NULL;
+#if defined(_WIN32)
+    prof__far p = GetProcAddress((prof__dll *)library, name);
+#elif PROF__POSIX
+    void *p = dlsym(library, name);
+#else
+    void *p = NULL;
+    (void)library;
+    (void)name;
+#endif
+    memcpy(&f, &p, sizeof f);
+    return f;
+}
+
 PROF__FN bool prof__itt_load(void) {
     static const unsigned char magic[] = { 0xed, 0xab, 0xab, 0xec, 0x0d, 0xee, 0xda, 0x30 };
     static const char names[][32] = { PROF__ITT_TEXT("__itt_domain_create"),
         PROF__ITT_TEXT("__itt_string_handle_create"), "__itt_task_begin", "__itt_task_end" };
-    const char *variable = sizeof(void *) == 4 ? "INTEL_LIBITTNOTIFY32" : "INTEL_LIBITTNOTIFY64";
     struct prof__itt *t = &prof__itt;
     prof__itt_global *g = &t->global;
-    void *library = prof__library_open("ITT", variable);
+    void *library = prof__itt_open();
     void (*begin)(prof__itt_global *, int) = NULL;
-    volatile int *(*create)(const char *) = NULL;
     prof__function f;
     if (!library) return false;
     for (int i = 0; i < PROF__ITT_APIS; i++) {
         t->list[i].name = names[i];
-        t->list[i].function = t->functions + i;
-        t->functions[i] = prof__library_find(library, names[i]);
+        t->list[i].function = t->calls.list + i;
+        t->calls.list[i] = prof__itt_find(library, names[i]);
     }
     memcpy(g->magic, magic, sizeof magic);
     g->version_major = 3;
@@ -20699,35 +20677,43 @@ PROF__FN bool prof__itt_load(void) {
 #endif
     g->library = library;
     g->list = t->list;
-    f = prof__library_find(library, "__itt_api_init");
+    f = prof__itt_find(library, "__itt_api_init");
     memcpy(&begin, &f, sizeof begin);
     if (begin) (begin)(g, -1);           /* all groups */
-    memcpy(&create, t->functions + PROF__ITT_DOMAIN, sizeof create);
-    t->domain = create ? create("prof") : NULL;
-    if (t->domain && t->functions[PROF__ITT_STRING] && t->functions[PROF__ITT_BEGIN] &&
-        t->functions[PROF__ITT_END]) return true;
-    prof__unsupported("ITT", "the library that ", variable, " names is no tool that works");
+    t->domain = t->calls.of.create ? (t->calls.of.create)("prof") : NULL;
+    if (t->domain && t->calls.of.string && t->calls.of.begin && t->calls.of.end) return true;
+    (void)prof__fail(PROF_ERROR_UNSUPPORTED,
+                     "ITT: the library that " PROF__ITT_LIBRARY " names is no tool that works");
     return false;
 }
 
+PROF__CALL bool prof_itt_is_available(void) {
+    struct prof__itt *t = &prof__itt;
+    bool mine;
+    if (PROF__ACQUIRE(t->ready)) return true;
+    prof__lock();
+    mine = !t->begun;
+    t->begun = true;
+    prof__unlock();
+    if (mine) {
+        t->begun = prof__itt_load();     /* a failure may be tried again */
+        PROF__RELEASE(t->ready, t->begun);
+    }
+    for (int i = 0; i < 10000 && !mine && !PROF__ACQUIRE(t->ready); i++) prof__yield();
+    return PROF__ACQUIRE(t->ready);
+}
+
 PROF__FN void prof__itt_begin(void *user, const char *text) {
-    void *(*string)(const char *) = NULL;
-    void (*begin)(volatile int *, prof__itt_id, prof__itt_id, void *) = NULL;
+    struct prof__itt *t = &prof__itt;
     prof__itt_id none = { 0, 0, 0 };
     (void)user;
-    if (!*prof__itt.domain) return;
-    memcpy(&string, prof__itt.functions + PROF__ITT_STRING, sizeof string);
-    memcpy(&begin, prof__itt.functions + PROF__ITT_BEGIN, sizeof begin);
-    (begin)(prof__itt.domain, none, none, (string)(text));
+    if (*t->domain) (t->calls.of.begin)(t->domain, none, none, (t->calls.of.string)(text));
 }
 
 PROF__FN void prof__itt_end(void *user, const char *text) {
-    void (*end)(volatile int *) = NULL;
     (void)user;
     (void)text;
-    if (!*prof__itt.domain) return;
-    memcpy(&end, prof__itt.functions + PROF__ITT_END, sizeof end);
-    (end)(prof__itt.domain);
+    if (*prof__itt.domain) (prof__itt.calls.of.end)(prof__itt.domain);
 }
 
 PROF__FN void prof__itt_instant(void *user, const char *text) {
@@ -20744,10 +20730,6 @@ PROF__CALL prof_result prof_emit_itt(bool on) {
     o.user = &prof__itt;
     if (!on) return prof_remove_observer(o.user);
     return prof_itt_is_available() ? prof_add_observer(&o) : PROF_ERROR_UNSUPPORTED;
-}
-
-PROF__CALL bool prof_itt_is_available(void) {
-    return prof__lazy_load(&prof__itt.lazy, prof__itt_load);
 }
 
 PROF__CALL void prof_itt_mark(const char *text) {
@@ -22363,10 +22345,8 @@ PROF__CALL prof_result prof_start_env(const prof_desc *desc) {
     const char *said;
     prof_result result;
     if (!path || !*path) return PROF_OK;
-    if (prof__trusts_none()) {
-        prof__unsupported("PROF_TRACE", PROF__OTHER_RIGHTS, "", "");
-        return PROF_ERROR_UNSUPPORTED;
-    }
+    if (prof__trusts_none())
+        return prof__fail(PROF_ERROR_UNSUPPORTED, "PROF_TRACE: " PROF__OTHER_RIGHTS);
     (void)prof__fail(PROF_ERROR_INVALID, NULL);
     if (prof__session.open) return prof__fail(PROF_ERROR_STATE, PROF__IS_OPEN);
     e->child = false;
