@@ -1069,7 +1069,8 @@ PROF_API uint64_t prof_thread_id(void);
    session. Each end belongs to the thread's last begin; zones that prof_stop ends get no end. While
    there are observers every zone takes the slow path. */
 typedef struct prof_observer {
-    void (*begin)(void *user, const char *name);
+    void (*begin)(void *user, const char *name, const prof_extra *with);   /* with: from
+                                            prof_push_with, else NULL */
     void (*end)(void *user, const char *name);
     void (*instant)(void *user, const char *name);
     void (*counter)(void *user, const char *name, int64_t value);
@@ -1077,8 +1078,6 @@ typedef struct prof_observer {
     void (*stop)(void *user);            /* it has closed */
     void (*cleanup)(void *user);         /* by prof_remove_observer */
     void *user;
-    void (*begin_with)(void *user, const char *name, const prof_extra *with);   /* instead of
-                                            begin; with: from prof_push_with, else NULL */
     void (*counter_f)(void *user, const char *name, double value);   /* of prof_counter_f; NULL:
                                             counter gets the value without its fraction */
 } prof_observer;
@@ -5768,8 +5767,7 @@ PROF__FN void prof__observe_begin(prof__state *t, uint32_t site) {
     for (uint32_t i = 0; i < prof__recorder.observer_count; i++) {
         const prof_observer *o = prof__recorder.observers + i;
         const char *name = PROF__ACQUIRE(prof__site(site >> 8)->name);   /* see @FUNCTIONS */
-        if (o->begin_with) (o->begin_with)(o->user, name, with);
-        else if (o->begin) (o->begin)(o->user, name);
+        if (o->begin) (o->begin)(o->user, name, with);
     }
 }
 
@@ -20703,10 +20701,11 @@ PROF__CALL bool prof_itt_is_available(void) {
     return PROF__ACQUIRE(t->ready);
 }
 
-PROF__FN void prof__itt_begin(void *user, const char *text) {
+PROF__FN void prof__itt_begin(void *user, const char *text, const prof_extra *with) {
     struct prof__itt *t = &prof__itt;
     prof__itt_id none = { 0, 0, 0 };
     (void)user;
+    (void)with;
     if (*t->domain) (t->calls.of.begin)(t->domain, none, none, (t->calls.of.string)(text));
 }
 
@@ -20717,7 +20716,7 @@ PROF__FN void prof__itt_end(void *user, const char *text) {
 }
 
 PROF__FN void prof__itt_instant(void *user, const char *text) {
-    prof__itt_begin(user, text);
+    prof__itt_begin(user, text, NULL);
     prof__itt_end(user, text);
 }
 
@@ -20738,7 +20737,7 @@ PROF__CALL void prof_itt_mark(const char *text) {
 
 PROF__CALL int prof_itt_range_push(const char *text) {
     if (!prof_itt_is_available()) return -1;
-    prof__itt_begin(NULL, prof__text(text));
+    prof__itt_begin(NULL, prof__text(text), NULL);
     return (int)prof__slot_get()->itt_ranges++;
 }
 

@@ -2156,7 +2156,7 @@ PROF_API PROF_CUDA__QUIET prof_result prof_cuda_emit_nvtx(bool on) {
     o.user = (void *)(uintptr_t)user;
     if (!on) return prof_remove_observer(user);
 #ifdef PROF_CUDA__NVTX
-    o.begin_with = prof_cuda__nvtx_begin;
+    o.begin = prof_cuda__nvtx_begin;
     o.end = prof_cuda__nvtx_end;
     o.instant = prof_cuda__nvtx_instant;
     if (prof_getenv("NVTX_INJECTION64_PATH") && *prof_getenv("NVTX_INJECTION64_PATH"))

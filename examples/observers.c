@@ -55,7 +55,7 @@ int main(void) {
     prof_result itt = prof_emit_itt(true);
     puts(itt == PROF_OK ? "ITT: on" : prof_strerror(itt));
 
-    observer.begin_with = on_begin;
+    observer.begin = on_begin;
     observer.end = on_end;
     observer.counter = on_counter;
     observer.user = &lines;

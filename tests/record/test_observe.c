@@ -8,7 +8,9 @@ static void tell(void *user, const char *what, const char *name) {
     size_t n = strlen(told);
     snprintf(told + n, sizeof told - n, "%s%s%s ", (const char *)user, what, name);
 }
-static void on_begin(void *user, const char *name) { tell(user, "+", name); }
+static void on_begin(void *user, const char *name, const prof_extra *with) {
+    tell(user, with ? "with " : "+", name);
+}
 static void on_end(void *user, const char *name) { tell(user, "-", name); }
 static void on_instant(void *user, const char *name) { tell(user, "!", name); }
 static void on_counter(void *user, const char *name, int64_t value) {
@@ -91,7 +93,8 @@ static void test_observers_many(void) {
     for (i = 0; i < 9; i++) {
         o = observer(users[i]);
         o.start = o.stop = o.cleanup = NULL;
-        if (i > 1) o.begin = o.end = NULL;
+        if (i > 1) o.begin = NULL;
+        if (i > 1) o.end = NULL;
         EQUAL(prof_add_observer(&o), i < 8 ? PROF_OK : PROF_ERROR_MEMORY);
     }
     EQUAL(prof_start(NULL), PROF_OK);
@@ -108,11 +111,17 @@ static void marks_zones(void *user, const char *name) {
     PROF_BLOCK("within") (void)0;
 }
 
+static void begin_marks_zones(void *user, const char *name, const prof_extra *with) {
+    (void)with;
+    marks_zones(user, name);
+}
+
 static void test_observer_marks_zones(void) {
     prof_observer o;
     prof_trace *trace;
     memset(&o, 0, sizeof o);
-    o.begin = o.end = marks_zones;
+    o.begin = begin_marks_zones;
+    o.end = marks_zones;
     EQUAL(prof_add_observer(&o), PROF_OK);
     EQUAL(prof_start(NULL), PROF_OK);
     PROF_BLOCK("zone") (void)0;

@@ -214,6 +214,11 @@ static void watch(void *user, const char *name) {
     __atomic_add_fetch(&w->calls, 1, __ATOMIC_RELAXED);
 }
 
+static void watch_begin(void *user, const char *name, const prof_extra *with) {
+    (void)with;
+    watch(user, name);
+}
+
 static void watch_some(worker *me) {
     prof_observer o;
     if (watching) {
@@ -224,7 +229,8 @@ static void watch_some(worker *me) {
     }
     if (dice(me, 4)) return;
     memset(&o, 0, sizeof o);
-    o.begin = o.end = o.instant = watch;
+    o.begin = watch_begin;
+    o.end = o.instant = watch;
     o.user = watching = (struct watcher *)calloc(1, sizeof *watching);
     if (prof_add_observer(&o) != PROF_OK) wrong("no observer");
 }
