@@ -82,6 +82,16 @@ if command -v emcc >/dev/null && command -v node >/dev/null; then
     check 'Emscripten compiles' emcc -std=gnu99 -Wall -Wextra -Werror -O1 -I. "$out/program.c" \
         -sNODERAWFS=1 -sSINGLE_FILE=1 -o "$out/program.js"
     check 'Emscripten: table, stacks and trace' same node "$out/program.js"
+    check 'a page of hello.c' emcc -std=gnu99 -O1 -I. -sINITIAL_MEMORY=128MB -sSINGLE_FILE=1 -sMINIFY_HTML=0 \
+        --shell-file examples/web/shell.html examples/hello.c -o "$out/hello.html"
+    shows() {
+        timeout 60 chromium --headless --no-sandbox --disable-gpu --virtual-time-budget=10000 --dump-dom \
+            "file://$PWD/$out/hello.html" 2>/dev/null >"$out/shown"
+        grep -q 'find_median .* 100 *$' "$out/shown" && grep -q 'Self CPU time total' "$out/shown"
+    }
+    if command -v chromium >/dev/null; then check 'the page shows its table in Chromium' shows
+    else echo 'skip the page: chromium is not installed'
+    fi
 else
     echo 'skip Emscripten: emcc or node is not installed'
 fi
