@@ -4137,13 +4137,20 @@ enum { PROF__CLAIMS = PROF__BARE ? 0 : 4 };
 
 PROF__FN void prof__clock_back(void);
 
-/* The 64-bit end of a zone's record. Freestanding: the first time with this lower half after the
-   end before; if that is more than half a wrap later the clock went back. */
+/* Freestanding: the time, of 64 bits, at which the clock next has this lower half; where it went
+   back by less than 2^16 ticks, the time before. */
+PROF__FN uint64_t prof__time_next(uint64_t time, uint32_t clock) {
+    uint32_t step = clock - (uint32_t)time;
+    if (step >> 16 == 0xffff) time -= (uint64_t)1 << 32;
+    return time + step;
+}
+
+/* The 64-bit end of a zone's record. Freestanding: by the end before; if that is more than half a
+   wrap earlier the clock went back. */
 PROF__EAGER uint64_t prof__cursor_end(prof__cursor *k, uint32_t end) {
-    uint32_t step = end - (uint32_t)k->base;
     if (!PROF__BARE) return k->base | end;
-    if (step >> 31) prof__clock_back();
-    return k->base += step;
+    if ((end - (uint32_t)k->base) >> 31) prof__clock_back();
+    return k->base = prof__time_next(k->base, end);
 }
 
 /* How many slots a longer record at c takes. Sets *kind to PROF__KIND where it cannot be read. */
@@ -4930,7 +4937,6 @@ struct prof_trace {
     uint64_t time;                       /* when the clock was last read */
     const prof__parts *parts;            /* NULL: PROF_MODE_TRACE */
     const prof__hooks *hooks;            /* NULL: the chip's */
-    const char *refused;                 /* what prof_start could not take last; or NULL */
     bool (*ticked)(void *state, prof__frame *f);   /* prof__ticked, once prof_tick came */
     uintptr_t held;                      /* in the slow path: what prof__let_in gets */
     prof__plan plan;
@@ -4938,6 +4944,7 @@ struct prof_trace {
     prof__segment *free_pages;
     prof__row *tasks;                    /* that live: see prof__live */
     const struct prof__cpu_results *cpu_results;     /* NULL: nobody told of tasks */
+    const char *refused;                 /* what prof_start could not take last; or NULL */
 #else
     prof_mode mode;
     prof_clock clock;
@@ -7590,7 +7597,7 @@ PROF__FN void prof__disarm(void) {
 
 /* Moves the session's time, of 64 bits, on to the chip's clock. */
 PROF__INLINE void prof__advance(void) {
-    prof__trace.time += (uint32_t)(prof__clock() - (uint32_t)prof__trace.time);
+    prof__trace.time = prof__time_next(prof__trace.time, prof__clock());
 }
 
 /* Starts the chip's clock, and sets the session's time by it; false: no clock runs. */
@@ -7622,7 +7629,7 @@ PROF__FN void prof__time_in(prof__state *t) {
     uint64_t time = t->known_time;
     if (!prof__trace.ticked)
         for (const prof__record *c = t->known; c < t->hot.cursor; c++)
-            time += c->end - (uint32_t)time;
+            time = prof__time_next(time, c->end);
     t->known = t->hot.cursor;
     t->known_time = prof__time_now(time);
 }
@@ -8172,8 +8179,10 @@ PROF__FN bool prof__ticked(void *state, prof__frame *f) {
 PROF__CALL void prof_tick(void) {
     uintptr_t held = prof__keep_out();
     if (prof__on) {
+        uint64_t before = prof__trace.time;
         prof__trace.ticked = prof__ticked;
-        (void)prof__time_now(0);
+        if (((prof__time_now(0) - before) >> 31) == 1 && !prof__trace.hooks)
+            prof__trace.counts.steps++;  /* it went back, so far that nobody knows when it is */
     }
     prof__let_in(held);
 }
@@ -11471,6 +11480,7 @@ PROF__FN uint64_t prof__read_late(prof__reader *r, uint32_t depth, uint64_t end,
     if (held && start > r->first_start[depth] && start >= wrap &&
         start - wrap <= r->first_start[depth]) start -= wrap;
     if (start + *duration >= r->k.last) return start + *duration;
+    if (PROF__BARE) return r->k.last;    /* prof__cursor_end counted it */
     if (!held || start > r->first_start[depth]) prof__clock_back();
     else *duration = r->k.last - start;
     return r->k.last;
@@ -11755,7 +11765,8 @@ PROF__FN void prof__tree_segment(prof__reader *r, const prof__record *c, const p
 PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, size_t *room) {
     uint32_t zones = 0, moments = 0;
     prof__details_open(s, room);
-    s->steps = s->lost = s->unfinished = s->partials = 0;
+    s->lost = s->unfinished = s->partials = 0;
+    if (!s->records_only) s->steps = 0;  /* a target's stream counts as it writes */
     for (prof__row *row = s->records_only ? NULL : s->rows; row; row = row->next) {
         prof__reader r;
         memset(&r, 0, sizeof r);
@@ -20049,6 +20060,7 @@ PROF__CALL prof_result prof_dump(prof_sink out) {
     memset(w, 0, offsetof(prof__raw, words));
     w->sink = out;
     w->dump = true;
+    s->steps = 0;
     if (s->open) (void)prof__time_now(0);
     for (prof__row *row = s->rows; row; row = row->next) {
         prof__state *t = prof__row_state(row);

@@ -127,6 +127,43 @@ static void test_target_timer_back(void) {
     EQUAL(prof_get_stats(NULL).clock_steps, 9);
 }
 
+/* A clock that says a few ticks less after idling is told right, with prof_tick and without. */
+static void little_back(prof_mode mode, bool ticked, uint32_t by) {
+    prof_desc desc = target_desc();
+    prof_average rows[4];
+    prof_trace *trace;
+    size_t count;
+    desc.mode = mode;
+    clock_ticks = 1000000;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 10; i++) {
+        PROF_BLOCK("work") {
+            clock_ticks += 600;
+            PROF_BLOCK("sleep") clock_ticks += 460;
+            if (ticked) prof_tick();
+            clock_ticks -= by;
+            if (ticked) prof_tick();
+        }
+        PROF_BLOCK("after") clock_ticks += 5000;
+    }
+    trace = prof_stop();
+    count = prof_key_averages(trace, NULL, rows, 4);
+    EQUAL(count, 3);
+    for (size_t i = 0; i < count; i++) {
+        int64_t total = rows[i].cpu_time_total_ns;
+        if (strcmp(rows[i].key, "work") == 0) EQUAL(total, 10600 - 10 * (int64_t)by);
+        else if (strcmp(rows[i].key, "sleep") == 0) EQUAL(total, 4600);
+        else CHECK(total <= 50000 && total >= 50000 - 10 * (int64_t)by, "%d", (int)total);
+    }
+    if (mode != PROF_MODE_AGGREGATE) EQUAL(prof_get_stats(trace).clock_steps, 10);
+}
+
+static void test_target_little_back(void) {
+    static const prof_mode modes[] = { PROF_MODE_TRACE, PROF_MODE_RING, PROF_MODE_AGGREGATE };
+    for (int i = 0; i < 12; i++)
+        PASS_ON(little_back(modes[i % 3], i / 3 % 2 != 0, i < 6 ? 1 : 100));
+}
+
 /* A clock of the caller's that goes back stands still for that long; it is counted. */
 static uint64_t caller_ticks;
 static uint64_t caller_now(void *user) {
@@ -1264,5 +1301,6 @@ int main(void) {
     RUN(test_target_twelve_bytes);
     RUN(test_target_aggregate_written);
     RUN(test_target_aggregate_places);   /* last: its names would take of the others' room */
+    RUN(test_target_little_back);
     return test_end();
 }
