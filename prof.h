@@ -8744,8 +8744,11 @@ PROF__FN void prof__prepare(struct prof_trace *s);
 
 /* Memory for rows that are made of them, behind the threads. most: how many. */
 PROF__FN prof_average *prof__sums_room(const struct prof_trace *s, size_t *most) {
+    uint64_t room;
     prof__prepare(&prof__trace);
-    *most = (size_t)(prof__arena.high - s->scratch) / sizeof(prof_average);
+    room = (size_t)(prof__arena.high - s->scratch);
+    (void)prof__divide(&room, sizeof(prof_average));
+    *most = (size_t)room;
     return (prof_average *)(void *)s->scratch;
 }
 
@@ -14367,7 +14370,8 @@ PROF__FN bool prof__group_is_sums(const prof__groups *g, uint32_t row) {
 
 /* Finds the row of an event by its hash, or makes one, with `first`. */
 PROF__FN uint32_t prof__group_find(prof__groups *g, const prof_event *e, uint32_t first) {
-    uint32_t hash = prof__group_hash(&g->by, e), at = hash % g->places;
+    uint32_t hash = prof__group_hash(&g->by, e);
+    uint32_t at = (uint32_t)((uint64_t)hash * g->places >> 32);   /* a Cortex-M0 cannot divide */
     prof__group *r;
     for (; g->index[at]; at = at + 1 == g->places ? 0 : at + 1) {
         prof_event other;
