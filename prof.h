@@ -12532,7 +12532,8 @@ PROF__FN uint64_t prof__launch_keep(struct prof_trace *s, uint32_t queue, const 
         return 0;
     }
     number = prof__name_add(name, length, hash);
-    if (number && thread <= UINT16_MAX && prof__widen(s) && prof__queue_open(s, queue)) {
+    if (number && thread < PROF__MIN(s->thread_count, 1u << 16) && prof__widen(s) &&
+        prof__queue_open(s, queue)) {
         prof__device_used(s, device.type);
         if (prof__launch_rows_promise(s)) l = prof__launch_take(s);
     }
@@ -12560,9 +12561,10 @@ PROF__CALL uint64_t prof_launch(uint32_t queue, const char *name) {
     else if (!PROF__LOAD(prof__on)) thread = prof_submit_thread(prof_thread_id(), NULL);
     prof__lock();
     if (s->open) {
-        if (t && t->generation == s->generation) thread = t->row->thread;
-        else tick = prof__now_ticks(s->clock, &s->platform);
-        if (t && t->row) t->row->kept = true;   /* it stays this thread's */
+        if (t && t->generation == s->generation) {
+            thread = t->row->thread;
+            t->row->kept = true;         /* it stays this thread's */
+        } else tick = prof__now_ticks(s->clock, &s->platform);
         if (queue >= prof__devices.queue_count) s->outside.rejected++;
         else token = prof__launch_keep(s, queue, name ? name : "(null)", thread, tick);
     }

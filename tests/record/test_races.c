@@ -94,6 +94,17 @@ static void submit(worker *me) {
     if (event.thread != PROF_NONE) (void)prof_submit(&event, 1);
 }
 
+/* Launches that this worker or another one finishes, perhaps in another session. */
+static void launch(worker *me) {
+    static uint64_t last;
+    const prof_device device = { PROF_DEVICE_OPENCL, 0 };
+    uint64_t token = prof_launch(prof_queue(device, me->number % 2 ? "odd" : "even"), "work");
+    uint64_t now = (uint64_t)prof_now();
+    token = __atomic_exchange_n(&last, token, __ATOMIC_RELAXED);
+    if (dice(me, 4)) (void)prof_launch_done(token, now, now + 5);
+    if (dice(me, 8) == 0) (void)prof_device_clock(device, (int64_t)now, now + 1000);
+}
+
 static bool nowhere(void *user, const void *data, size_t size) {
     (void)user;
     (void)data;
@@ -172,7 +183,7 @@ static void something(worker *me) {
     case 14: (void)prof_flush(); break;
     case 15: if (dice(me, 8) == 0) dump(); break;
     case 16: if (dice(me, 8) == 0) look(); break;
-    case 17: submit(me); break;
+    case 17: if (dice(me, 2)) submit(me); else launch(me); break;
     case 18: if (dice(me, 4) == 0) prof_thread_end(); break;
     case 19: me->context = prof_context_switch(me->context); break;
     case 20: if (dice(me, 4)) (void)prof_step_number(); else metadata(me); break;
