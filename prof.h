@@ -4343,6 +4343,9 @@ typedef struct prof__tally prof__tally;
 #define PROF__CPU (UINT16_MAX - 2)       /* the kernel's: which task ran when */
 #define PROF__RAW_PORT \
     uint32_t zones;                      /* how many were written */
+#define PROF__SPAN_PORT \
+    prof__segment *page;                 /* in which `at` is; those behind are in the span, too */ \
+    const struct prof__state *t;         /* whose; NULL: there is no page */
 #define PROF__BUCKETS 16
 #define PROF__BUCKET_BITS 2
 enum { PROF__NO = 17 };
@@ -4365,7 +4368,7 @@ struct prof__parts {                     /* what a mode does: all but mode may b
     prof_mode mode;
     prof__segment *(*page)(struct prof__state *t);   /* to go on in, or its own, emptied;
                                             NULL: none. Without: a free one */
-    bool (*late)(struct prof__state *t); /* STREAM: writes the zones that wait; false: no room */
+    bool (*late)(struct prof__state *t); /* writes the zones that wait; false: no room */
     bool (*write)(struct prof__state *t, prof__segment *g);   /* STREAM: what is new of it;
                                             false: it failed */
     void (*close)(void);                 /* when the session has ended */
@@ -4417,6 +4420,7 @@ typedef struct prof__plan { size_t state, state_more, page, page_more, slots; } 
     bool listed;                         /* the row is in the list of rows */ \
     uint64_t os_id;                      /* that the OS told; info.id is this row's alone */ \
     prof__row *again;                    /* while it is free: the next free row */
+#define PROF__SPAN_PORT
 #define PROF__RAW_PORT \
     uint32_t row;                        /* of a dump: 1 + number of the last row told */ \
     uint64_t last_knot;                  /* last one told; UINT64_MAX: none in this round */ \
@@ -4932,6 +4936,7 @@ struct prof_trace {
     bool open, stopped;
 #if PROF__BARE                           /* first what the recorder needs: short offsets */
     bool slow;                           /* the hot path cannot work */
+    bool dumping;                        /* pages stay whose they are: prof_dump reads them */
     uint8_t clock;                       /* prof_clock */
     uint16_t names_cut;                  /* those by a format */
     uint64_t time;                       /* when the clock was last read */
@@ -8330,7 +8335,8 @@ PROF__FN bool prof__row_reusable(const prof__row *row) {
     const prof__parts *parts = prof__trace.parts;
     return row->context == PROF__OVER &&
            ((!row->first && !prof__row_state(row)->waiting) ||
-            (parts && (parts->average || parts->mode == PROF_MODE_RING)));
+            (parts && (parts->average || (parts->mode == PROF_MODE_RING &&
+                                          !prof__trace.dumping))));
 }
 
 PROF__FN void prof__rows_gone(prof__rows *r) {
@@ -18940,6 +18946,7 @@ typedef struct prof__span {
     const prof__record *at, *end;
     uint64_t base;                       /* of a prof__cursor at `at` */
     prof__amount position, zones;        /* slots of its thread before it; zones written of it */
+    PROF__SPAN_PORT
 } prof__span;
 
 /* What each port does in its own way; defined with the stream and the dump of each. The knots are
@@ -19994,11 +20001,31 @@ PROF__FN void prof__raw_tell_session(prof__raw *w, bool again) {
 #  endif
 }
 
+PROF__FN void prof__span_page(prof__span *span, prof__segment *g) {
+    span->page = g;
+    span->at = g->flushed;
+    span->end = g->end ? g->end : span->t->hot.cursor;
+    span->base = g->base;
+}
+
+/* Reads the next record of a span, page after page; false: there is none. */
+PROF__FN bool prof__span_next(prof__cursor *k, prof__span *span, prof__item *i) {
+    while (!prof__next(k, i)) {
+        if (!span->t || !span->page->next) return false;
+        prof__span_page(span, span->page->next);
+        k->at = span->at;
+        k->end = span->end;
+        k->base = span->base;
+    }
+    return true;
+}
+
 /* Copies as many records as fit. The recorder lets ends wrap; here clock records tell when. */
 PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
     prof__cursor k = { span->at, span->end, span->base, 0 };
     prof__item i;
-    for (uint32_t epoch = (uint32_t)(k.base >> 32); prof__next(&k, &i); span->base = k.base) {
+    for (uint32_t epoch = (uint32_t)(k.base >> 32); prof__span_next(&k, span, &i);
+         span->base = k.base) {
         prof__record clock = { (uint32_t)(k.base >> 32), 0, (uint32_t)PROF__CLOCK << 8 };
         if ((PROF__RAW_WORDS - w->used) / 3 < i.slots + 1) return;
         span->at = k.at;
@@ -20014,26 +20041,28 @@ PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
     }
 }
 
-PROF__FN void prof__raw_page(prof__raw *w, prof__state *t, prof__segment *g) {
+/* Writes what is new from a page on. Returns the page that it has come to. */
+PROF__FN prof__segment *prof__raw_pages(prof__raw *w, prof__state *t, prof__segment *g) {
     prof__span span;
-    span.at = g->flushed;
-    span.end = g->end ? g->end : t->hot.cursor;
-    span.base = g->base;
+    span.t = t;
     span.position = t->written;
     span.zones = w->zones;
+    prof__span_page(&span, g);
     (void)prof__raw_span(w, &t->row, &span);
     t->written = span.position;
     w->zones = span.zones;
-    if (w->dump) return;
+    if (w->dump) return span.page;
+    for (; g != span.page; g = g->next) g->flushed = g->end;
     g->flushed += span.at - g->flushed;
     g->base = span.base;
+    return g;
 }
 
 /* Writes the zones that wait, innermost first. */
 PROF__FN void prof__raw_waiting(prof__raw *w, prof__state *t) {
     for (uint32_t i = t->waiting; i--;) {
         prof__record records[2];
-        prof__span span = { records, records + 2, 0, t->written, w->zones };
+        prof__span span = { records, records + 2, 0, t->written, w->zones, NULL, NULL };
         prof__waiting_record(t->hot.top + i, records);
         (void)prof__raw_span(w, &t->row, &span);
         t->written = span.position;
@@ -20067,14 +20096,16 @@ PROF__CALL prof_result prof_dump(prof_sink out) {
     w->sink = out;
     w->dump = true;
     s->steps = 0;
+    s->dumping = true;
     if (s->open) (void)prof__time_now(0);
     for (prof__row *row = s->rows; row; row = row->next) {
         prof__state *t = prof__row_state(row);
         row->announced = 0;
         t->written = 0;
-        for (prof__segment *g = row->first; g; g = g->next) prof__raw_page(w, t, g);
+        for (prof__segment *g = row->first; g; g = g->next) g = prof__raw_pages(w, t, g);
     }
     prof__raw_rest(w);
+    s->dumping = false;
     return w->failed ? PROF_ERROR_SINK : PROF_OK;
 }
 
@@ -20095,7 +20126,7 @@ PROF__FN prof__segment *prof__page_kept(prof__state *t) {
 /* A new page, or the oldest that nobody writes to, whoever had it, or its own. */
 PROF__FN prof__segment *prof__page_ring(prof__state *t) {
     prof__segment *g = prof__page_kept(t);
-    while (!g) {
+    while (!g && !prof__trace.dumping) {
         prof__row *oldest = NULL;
         uint64_t base = UINT64_MAX;
         for (prof__row *row = prof__trace.rows; row; row = row->next) {
@@ -20112,7 +20143,8 @@ PROF__FN prof__segment *prof__page_ring(prof__state *t) {
 }
 
 PROF__CALL const prof__parts *prof__parts_ring(void) {
-    static const prof__parts parts = { PROF_MODE_RING, prof__page_ring, NULL, NULL, NULL, NULL };
+    static const prof__parts parts = { PROF_MODE_RING, prof__page_ring, prof__late, NULL, NULL,
+                                       NULL };
     return &parts;
 }
 
@@ -20134,7 +20166,7 @@ PROF__CALL prof_result prof_flush(void) {
 PROF__FN bool prof__page_to_raw(prof__state *t, prof__segment *g) {
     prof__raw *w = &prof__raw_out;
     w->failed = false;
-    prof__raw_page(w, t, g);
+    (void)prof__raw_pages(w, t, g);
     prof__trace.tallied = w->zones;
     return !w->failed;
 }

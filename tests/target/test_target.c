@@ -709,6 +709,17 @@ static unsigned slots_in(const output *o) {
     return n;
 }
 
+/* Blocks of records. */
+static unsigned blocks_in(const output *o) {
+    uint32_t words[3];
+    unsigned n = 0;
+    for (size_t at = 0; at < o->size; at += 24 + words[2]) {
+        memcpy(words, o->text + at, sizeof words);
+        n += (words[1] & 0xffff) == 4;
+    }
+    return n;
+}
+
 /* What the last block of counts has recorded. */
 static unsigned recorded_in(const output *o) {
     uint32_t words[9];
@@ -867,6 +878,41 @@ static void test_target_ring_of_late_interrupts(void) {
         EQUAL(prof_get_stats(NULL).dropped, 0);
         EQUAL(prof_get_stats(NULL).dropped_threads, 0);
     }
+}
+
+/* Interrupts come while a ring is dumped: the pages stay as they are, and it goes on afterwards. A
+   block has the records of several pages. */
+static bool interrupted_output(void *user, const void *data, size_t size) {
+    for (int i = 0; i < 20; i++) interrupt(3);
+    return write_output(user, data, size);
+}
+
+static void test_target_dump_interrupted(void) {
+    static char memory[32768];
+    static output o;
+    const prof_sink sink = { interrupted_output, &o };
+    prof_desc desc = target_desc();
+    prof_average rows[4];
+    prof_trace *trace;
+    unsigned slots;
+    desc.memory = memory;
+    desc.memory_size = 8192 + prof__sites.count * prof__site_share();
+    desc.mode = PROF_MODE_RING;
+    desc.max_depth = 4;
+    memset(&o, 0, sizeof o);
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 1000; i++) { PROF_BLOCK("zone") clock_ticks += 3; }
+    interrupt(3);
+    EQUAL(prof_dump(sink), PROF_OK);
+    CHECK(prof_get_stats(NULL).dropped > 0, "pages were taken");
+    slots = slots_in(&o);
+    CHECK(slots > 200 && blocks_in(&o) < slots / 40 + 5, "%u blocks of %u", blocks_in(&o), slots);
+    for (int i = 0; i < 3; i++) interrupt(3);
+    PROF_BLOCK("after") clock_ticks += 3;
+    trace = prof_stop();
+    EQUAL(prof_key_averages(trace, NULL, rows, 4), 3);
+    CHECK(row_of(rows, 3, "interrupt")->count >= 3, "the interrupt's zones are missing");
+    EQUAL(row_of(rows, 3, "after")->count, 1);
 }
 
 static void test_target_aggregate_table(void) {
@@ -1284,6 +1330,7 @@ int main(void) {
     RUN(test_target_raw_failures);
     RUN(test_target_dump_failures);
     RUN(test_target_full_keeps_ends);
+    RUN(test_target_dump_interrupted);
     RUN(test_target_stream_goes_on);
     RUN(test_target_ring_of_late_interrupts);
     RUN(test_target_chrome_array);
