@@ -1458,17 +1458,20 @@ PROF_CUDA__FN uint32_t prof_cuda__kind_at(const void *record) {
     return ((const prof_cuda__any *)record)->kind;
 }
 
+PROF_CUDA__FN const struct prof_cuda__kind *prof_cuda__row(const void *record) {
+    return prof_cuda__kind_of(prof_cuda__kind_at(record) & 0xffff);
+}
+
 /* What others find a record by: that it is a call, an id, an end; 0: nothing. */
 PROF_CUDA__FN uint32_t prof_cuda__mark_of(const void *record) {
     uint32_t kind = prof_cuda__kind_at(record);
     if (kind & (PROF_CUDA__LEFT_OUT | PROF_CUDA__END)) return kind & PROF_CUDA__END;
-    return prof_cuda__kind_of(kind & 0xffff)->what & PROF_CUDA__MARKS;
+    return prof_cuda__row(record)->what & PROF_CUDA__MARKS;
 }
 
 /* The record after this one; a round of all: from base, to low. */
 PROF_CUDA__FN const char *prof_cuda__after(const char *record) {
-    return record + PROF_CUDA__ROUND_UP(
-                        prof_cuda__kind_of(prof_cuda__kind_at(record) & 0xffff)->size, 8u);
+    return record + PROF_CUDA__ROUND_UP(prof_cuda__row(record)->size, 8u);
 }
 
 /* The place of a mark's correlation: a record's offset / 8, + 1; 0: there is none. */
@@ -1477,16 +1480,15 @@ PROF_CUDA__FN uint32_t *prof_cuda__place(uint32_t mark, uint32_t correlation) {
     uint32_t i = (uint32_t)((uint64_t)((correlation ^ mark << 24) * 2654435761u) * g->places >> 32);
     for (; g->index[i]; i = i + 1 == g->places ? 0 : i + 1) {
         const char *r = g->base + (g->index[i] - 1) * (size_t)8;
-        const struct prof_cuda__kind *k = prof_cuda__kind_of(prof_cuda__kind_at(r) & 0xffff);
-        if (prof_cuda__correlation(r, k) == correlation && prof_cuda__mark_of(r) == mark) break;
+        if (prof_cuda__correlation(r, prof_cuda__row(r)) == correlation &&
+            prof_cuda__mark_of(r) == mark) break;
     }
     return g->index + i;
 }
 
 /* The record with this mark that has r's correlation; NULL: none. */
 PROF_CUDA__FN const void *prof_cuda__match(uint32_t mark, const void *r) {
-    uint32_t correlation =
-        prof_cuda__correlation(r, prof_cuda__kind_of(prof_cuda__kind_at(r) & 0xffff));
+    uint32_t correlation = prof_cuda__correlation(r, prof_cuda__row(r));
     uint32_t at = correlation || mark == PROF_CUDA__END ? *prof_cuda__place(mark, correlation) : 0;
     return at ? prof_cuda__.base + (at - 1) * (size_t)8 : NULL;
 }
@@ -1501,7 +1503,7 @@ PROF_CUDA__FN void prof_cuda__index_all(void) {
     g->places = 2 * n + 1;
     memset(g->index, 0, g->places * sizeof *g->index);
     for (const char *r = g->base; r < g->low; r = prof_cuda__after(r)) {
-        const struct prof_cuda__kind *k = prof_cuda__kind_of(prof_cuda__kind_at(r) & 0xffff);
+        const struct prof_cuda__kind *k = prof_cuda__row(r);
         uint32_t mark = prof_cuda__mark_of(r), *place;
         if (!mark) continue;
         place = prof_cuda__place(mark, prof_cuda__correlation(r, k));
@@ -1514,9 +1516,9 @@ PROF_CUDA__FN void prof_cuda__index_all(void) {
 
 PROF_CUDA__FN void prof_cuda__leave(char *record) {
     prof_cuda__any *any = (prof_cuda__any *)(void *)record;
-    const struct prof_cuda__kind *k = prof_cuda__kind_of(any->kind & 0xffff);
     if (any->kind & PROF_CUDA__LEFT_OUT) return;
-    if (k->what & PROF_CUDA__WORK && any->kind & PROF_CUDA__RUNNING) prof_cuda__.stats.unfinished--;
+    if (prof_cuda__row(record)->what & PROF_CUDA__WORK && any->kind & PROF_CUDA__RUNNING)
+        prof_cuda__.stats.unfinished--;
     any->kind |= PROF_CUDA__LEFT_OUT;
 }
 
@@ -1564,10 +1566,10 @@ PROF_CUDA__FN void prof_cuda__judge(void) {
     char *first = g->base + (g->judged - g->base), *r;
     if (g->closed || first == g->low) return;
     for (r = first; r < g->low; r += prof_cuda__after(r) - r)
-        prof_cuda__judge_time(r, prof_cuda__kind_of(prof_cuda__kind_at(r) & 0xffff));
+        prof_cuda__judge_time(r, prof_cuda__row(r));
     prof_cuda__index_all();
     for (r = first; r < g->low; r += prof_cuda__after(r) - r) {
-        const struct prof_cuda__kind *k = prof_cuda__kind_of(prof_cuda__kind_at(r) & 0xffff);
+        const struct prof_cuda__kind *k = prof_cuda__row(r);
         if (k->what & PROF_CUDA__WORK &&
             !*prof_cuda__place(PROF_CUDA__CALL, prof_cuda__correlation(r, k)))
             prof_cuda__judge_work(r, k);
@@ -1664,7 +1666,7 @@ PROF_CUDA__FN void prof_cuda__kernel_json(prof_cuda__line *l, const prof_cuda__s
 PROF_CUDA__FN prof_cuda__peer prof_cuda__copied(const void *record) {
     prof_cuda__peer p;
     memset(&p, 0, sizeof p);
-    if (prof_cuda__kind_of(prof_cuda__kind_at(record) & 0xffff)->kind == PROF_CUDA__MEMSET) {
+    if ((prof_cuda__kind_at(record) & 0xffff) == PROF_CUDA__MEMSET) {
         const prof_cuda__memset *m = (const prof_cuda__memset *)record;
         p.bytes = m->bytes;
         p.start = m->start;
@@ -2029,7 +2031,7 @@ PROF_CUDA__FN bool prof_cuda__event_of(const void *r, uint32_t kind, prof_event 
 /* Hands a record to the session, if it becomes an event. Arguments of its own begin with its
    correlation. */
 PROF_CUDA__FN void prof_cuda__hand(const char *r) {
-    const struct prof_cuda__kind *k = prof_cuda__kind_of(prof_cuda__kind_at(r) & 0xffff);
+    const struct prof_cuda__kind *k = prof_cuda__row(r);
     const prof_cuda__external *id = k->kind == PROF_CUDA__MARKER ? NULL
         : (const prof_cuda__external *)prof_cuda__match(PROF_CUDA__ID, r);
     char args[PROF_CUDA__ARGS + 32], name[PROF_CUDA__NAME];
@@ -2082,7 +2084,7 @@ PROF_CUDA__FN void prof_cuda__submit(bool kept) {
         prof_cuda__recorded_list();
         prof_cuda__share_open(kept);
         for (const char *r = g->base; r < g->low; r = prof_cuda__after(r)) {
-            uint32_t kind = prof_cuda__kind_at(r), what = prof_cuda__kind_of(kind & 0xffff)->what;
+            uint32_t kind = prof_cuda__kind_at(r), what = prof_cuda__row(r)->what;
             if (kind & (PROF_CUDA__LEFT_OUT | PROF_CUDA__END) || what & PROF_CUDA__ID) continue;
             if (what & PROF_CUDA__INNER && prof_cuda__match(PROF_CUDA__CALL, r) != (const void *)r)
                 continue;

@@ -254,6 +254,37 @@ static void test_odd_clocks(void) {
     EQUAL(prof_get_stats(trace).early, 1);
 }
 
+/* More queues and clocks than there is room for; what a session is needed for. */
+static void test_limits(void) {
+    prof_device d = { PROF_DEVICE_METAL, 0 };
+    char name[64];
+    uint32_t last = 0;
+    EQUAL(prof_device_clock(d, 0, 0), PROF_ERROR_STATE);
+    EQUAL(prof_device_ns(d, 77), 77);
+    memset(name, 'n', sizeof name);
+    name[63] = 0;
+    EQUAL(prof_queue(d, name), prof_queue(d, name));   /* 47 bytes of it count */
+    start_at_zero();
+    for (int i = 0; i < 17; i++) {
+        d.index = (int8_t)i;
+        EQUAL(prof_device_clock(d, 10, 1000), i < 16 ? PROF_OK : PROF_ERROR_MEMORY);
+        if (i < 16) EQUAL(prof_device_ns(d, 1005), 15);
+    }
+    d.index = 0;                         /* many pairs: every second one goes, the line stays */
+    for (int i = 1; i < 500; i++)
+        EQUAL(prof_device_clock(d, 10 + i * 1000, 1000 + (uint64_t)i * 2000), PROF_OK);
+    EQUAL(prof_device_ns(d, 1000 + 250 * 2000 + 10), 10 + 250 * 1000 + 5);
+    EQUAL(prof_device_ns(d, 1000 + 600 * 2000), 10 + 600 * 1000);
+    EQUAL(prof_device_ns(d, 0), 0);      /* no time is before the session */
+    prof_stop();
+    for (int i = 0; i < 70; i++) {
+        name[0] = (char)('0' + i);
+        last = prof_queue(d, name);
+    }
+    EQUAL(last, PROF_NONE);
+    EQUAL(prof_launch(last, "k"), 0);
+}
+
 /* Work that overlaps in a queue stands in rows of its own; queues are rows with names. */
 static void test_queues(void) {
     static const int64_t times[][2] = { { 0, 50 }, { 30, 80 }, { 35, 40 }, { 60, 70 } };
@@ -336,5 +367,6 @@ int main(void) {
     RUN(test_queues);
     RUN(test_memory);
     RUN(test_device_in_modes);
+    RUN(test_limits);                    /* the last: no queue is left then */
     return test_end();
 }
