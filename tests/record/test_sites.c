@@ -64,6 +64,30 @@ static void test_sites_too_many(void) {
     }
 }
 
+/* Zones go to "(others)"; instants and counters without a place are dropped, and counted so. */
+static void test_moments_without_a_place(void) {
+    prof_desc desc = test_desc();
+    prof_trace *trace = NULL;
+    prof_stats stats;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    PASS_ON(session(&trace));            /* takes all places */
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 3; i++) {
+        PROF_INSTANT("an instant");
+        PROF_COUNTER("a counter", i);
+        prof_instant("by name");
+    }
+    trace = prof_stop();
+    stats = prof_get_stats(trace);
+    EQUAL(stats.dropped_sites, 6);
+    EQUAL(stats.dropped, 6);
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    EQUAL(test_times(text.data, "\"by name\""), 3);
+    EQUAL(test_times(text.data, "\"an instant\"") + test_times(text.data, "\"a counter\""), 0);
+    test_text_clear(&text);
+}
+
 /* ---- The arena is full ---- */
 
 enum { FUNCTIONS = 4 };
@@ -277,5 +301,6 @@ int main(void) {
     RUN(test_functions_of_coroutines);
     RUN(test_functions_left_for_ever);
     RUN(test_sites_too_many);
+    RUN(test_moments_without_a_place);
     return test_end();
 }

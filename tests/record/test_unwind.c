@@ -271,6 +271,42 @@ static void test_thread_ends_deep(void) {
     PASS_ON(test_tree(trace));
 }
 
+/* A block deeper than max_depth ends what was left in it, and nothing around it. */
+static void test_deep_blocks_end_their_own(void) {
+    static const struct { const char *name; int64_t total; } right[] = {
+        { "a", 1111 }, { "b", 1111 }, { "c", 1111 }, { "d", 110 }, { "left", 100 } };
+    prof_desc desc = test_desc();
+    prof_average rows[8];
+    prof_stats stats;
+    size_t count;
+    desc.max_depth = 2;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("a") {
+        PROF_BLOCK("b") PROF_BLOCK("c") {
+            test_time.tick += 1;
+            PROF_BLOCK("d") {
+                test_time.tick += 10;
+                PROF_BEGIN("left");
+                test_time.tick += 100;
+            }
+            test_time.tick += 1000;
+        }
+    }
+    count = prof_key_averages(prof_stop(), NULL, rows, 8);
+    EQUAL(count, 5);
+    for (size_t i = 0; i < count; i++) {
+        size_t n = 0;
+        while (n < 5 && strcmp(rows[i].key, right[n].name) != 0) n++;
+        CHECK(n < 5, "a row %s", rows[i].key);
+        EQUAL(rows[i].count, 1);
+        EQUAL(rows[i].cpu_time_total_ns, right[n].total);
+    }
+    stats = prof_get_stats(NULL);
+    EQUAL(stats.healed, 1);
+    EQUAL(stats.deep, 3);
+    EQUAL(stats.dropped + stats.unbalanced + stats.cut + stats.unfinished, 0);
+}
+
 static void *mark_elsewhere(void *user) {
     prof_push("other");
     *(prof_place *)user = prof_mark();
@@ -328,6 +364,7 @@ int main(void) {
     RUN(test_unwind_without_room);
     RUN(test_left_begins_are_streamed);
     RUN(test_thread_ends_deep);
+    RUN(test_deep_blocks_end_their_own);
     RUN(test_odd_marks);
     return test_end();
 }
