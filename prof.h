@@ -1539,7 +1539,6 @@ PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const p
 #define PROF__TEXT(x) PROF__TEXT2(x)
 #if defined(PROF_STATIC) || !(defined(__GNUC__) || defined(__TINYC__))
 #  define PROF__LABEL(name)
-#  define PROF__LABELED(name) name
 #  if defined(_MSC_VER) && !defined(PROF_STATIC)
 #    pragma detect_mismatch("prof.h", PROF_VERSION PROF__PORT_LABEL)
 #  endif
@@ -1774,8 +1773,10 @@ PROF_API prof__frame *prof__begin_f(const char *format, ...) PROF__QUIET PROF__P
 #endif
 
 /* A variable of each thread. With gcc for Windows that is a call each time, and it is gone before
-   the thread is: there it lies in a section that the system copies for each thread. */
-#if defined(_WIN32) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+   the thread is: there it lies in a section that the system copies for each thread, by a name that
+   is the same with -flto (not with PROF_STATIC: prof__threads_reap finds what has ended). */
+#if defined(_WIN32) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
+    !defined(PROF_STATIC)
 #  define PROF__THREAD __attribute__((section(".tls$"), used))
 #  define PROF__TLS prof__tls_image PROF__LABEL("prof__tls_image")
 #  define prof__tls (*prof__tls_here())
@@ -2713,7 +2714,10 @@ PROF__FN uint32_t prof__divide(uint64_t *n, uint32_t by) {
 #if !PROF__FAST
 static uint32_t prof__on, prof__categories_off;
 static prof__hot prof__nowhere;
-static PROF__THREAD prof__slot PROF__TLS = PROF__SLOT_BEGINS;
+#  ifndef prof__tls
+static
+#  endif
+PROF__THREAD prof__slot PROF__TLS = PROF__SLOT_BEGINS;
 #elif !defined(PROF_STATIC)
 uint32_t prof__on, prof__categories_off;
 prof__hot prof__nowhere;

@@ -109,4 +109,20 @@ for flags in '' -DUNICODE -D_WIN32_WINNT=0x0501 -masm=intel -DNO_STRICT '-DPROF_
     check "before windows.h $flags" $gcc_windows -std=c99 $warn -I. $flags -c "$out/after.c" -o "$out/x.o"
     check "after windows.h $flags" $gcc_windows -std=c99 $warn -I. $flags -c "$out/before.c" -o "$out/x.o"
 done
+
+# ---- A copy in each of two files, whose names are the linker's ----
+
+for number in 1 2; do
+    printf '#define PROF_STATIC\n#define PROF_ARENA_SIZE (1 << 20)\n#include "prof.h"\nint f%d(void);\n' \
+        $number
+    printf 'int f%d(void) { PROF_BLOCK("off") {} if (prof_start(NULL)) return 1; PROF_BLOCK("on") {} prof_stop();\n' \
+        $number
+    printf 'return prof_get_stats(NULL).recorded != 1; }\n'
+done | awk -v out="$out/copy" '/PROF_STATIC/ {n++} {print >(out n ".c")}'
+echo 'int f1(void); int f2(void); int main(void) { return f1() | f2(); }' >"$out/copies.c"
+for flags in -O2 '-O2 -flto'; do
+    check "copies $flags" $gcc_windows -std=c99 $flags -w -static -I. "$out/copies.c" "$out/copy1.c" \
+        "$out/copy2.c" -o "$out/copies.exe"
+    check "they record $flags" timeout 60 "$wine" "$out/copies.exe"
+done
 exit $failed
