@@ -109,7 +109,7 @@ static void on_trace_ready(void *user, prof_trace *ready) {
 }
 
 #if !COMPARE_BARE
-static void *contexts[SLOTS];            /* a session's own (A30) */
+static void *contexts[SLOTS];            /* a window's own (A30) */
 #endif
 
 static void op_start(char **w) {
@@ -227,7 +227,10 @@ static void op_step(char **w) {
     end_field("step", PROF_OK);
 }
 
-static void op_toggle(char **w) { (void)prof_toggle(PROF_ACTIVITY_CPU, number(w[0]) != 0); }
+static void op_toggle(char **w) {
+    (void)prof_toggle(PROF_ACTIVITY_CPU, number(w[0]) != 0);
+    memset(contexts, 0, sizeof contexts);
+}
 
 static void op_push_f(char **w) {
     begun += recording;
