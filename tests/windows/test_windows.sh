@@ -33,7 +33,7 @@ program() {   # NAME THREADS LIBS COMPILER...
     name=$1 threads=$2 libs=$3
     shift 3
     mkdir -p "$out/$name"
-    if ! "$@" $warn -O2 -I. -Itests -DONLY_DLL -shared $source -o "$out/$name/plugin.dll" 2>"$out/said" ||
+    if ! "$@" $warn -O2 -I. -Itests -DONLY_DLL -shared $source -o "$out/$name/plugin.dll" $libs 2>"$out/said" ||
         ! "$@" $warn -O2 -I. -Itests -DTHREADS="$threads" "-DTEST_OUT=\"$out/$name\"" $source \
             -o "$out/$name/windows.exe" -lpsapi $libs 2>"$out/said"; then
         failed=1
