@@ -20084,6 +20084,7 @@ PROF__FN void prof__raw_rest(prof__raw *w) {
     ended = w->zones + stats.overwritten;
     for (prof__row *row = prof__trace.rows; row; row = row->next) {
         uint32_t open = (uint32_t)prof__open_zones(prof__row_state(row));
+        if (open) prof__raw_tell(w, row);    /* it may have no records */
         prof__raw_open(w, row, open);
         w->zones += open;
     }

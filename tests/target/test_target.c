@@ -773,6 +773,30 @@ static void test_target_dump_failures(void) {
     }
 }
 
+/* A context that has no record yet is told of before its open zones: they are not another's. */
+static void test_target_dump_of_open_contexts(void) {
+    static output o;
+    const prof_sink sink = { write_output, &o };
+    prof_desc desc = target_desc();
+    uint32_t words[7], thread = UINT32_MAX;
+    unsigned open = 0;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("zone") clock_ticks += 3;
+    for (in_context = 1; in_context < 3; in_context++) prof_push("open");
+    in_context = 0;
+    memset(&o, 0, sizeof o);
+    EQUAL(prof_dump(sink), PROF_OK);
+    for (size_t at = 0; at < o.size; at += 24 + words[2]) {
+        memcpy(words, o.text + at, sizeof words);
+        if ((words[1] & 0xffff) == PROF__RAW_THREAD) thread = words[6];
+        if ((words[1] & 0xffff) != PROF__RAW_OPEN) continue;
+        EQUAL(words[6], thread);
+        open++;
+    }
+    EQUAL(open, 2);
+    prof_stop();
+}
+
 /* Two zones around others, until the arena is full; the clock wraps before they end. */
 static unsigned full_within(void) {
     unsigned begun = 2;
@@ -1329,6 +1353,7 @@ int main(void) {
     RUN(test_target_aggregate_table);
     RUN(test_target_raw_failures);
     RUN(test_target_dump_failures);
+    RUN(test_target_dump_of_open_contexts);
     RUN(test_target_full_keeps_ends);
     RUN(test_target_dump_interrupted);
     RUN(test_target_stream_goes_on);
