@@ -21120,8 +21120,8 @@ PROF__CALL size_t prof_arena_size(const prof_desc *desc) {
     return prof__need(desc, desc->max_threads ? desc->max_threads : 1);
 }
 
-/* The description's number of threads, else as many as fit a quarter of the arena (a sixteenth where
-   a ring has nothing but records), at most 256. */
+/* The description's number of threads, else as many as fit a quarter of the arena (a 16th where a
+   ring has nothing but records), at most 256. */
 PROF__FN uint32_t prof__threads_of(const prof_desc *d, size_t size) {
     size_t n = size / (prof__is_lean(d) && prof__ring_mode(d) ? 16 : 4);
     n /= prof__thread_share(d, prof__chunk_least(prof__depth_of(d)));
