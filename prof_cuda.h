@@ -902,7 +902,8 @@ PROF_CUDA__FN void *prof_cuda__keep(const void *record, const struct prof_cuda__
                                     uint32_t flags) {
     struct prof_cuda__all *g = &prof_cuda__;
     uint64_t start = prof_cuda__u64(record, k->start);
-    uint32_t kind = k->kind == PROF_CUDA__SERIAL_KERNEL ? PROF_CUDA__KERNEL : k->kind;
+    const bool serial = k->kind == PROF_CUDA__SERIAL_KERNEL;
+    uint32_t kind = serial ? (uint32_t)PROF_CUDA__KERNEL : k->kind;
     size_t size = PROF_CUDA__ROUND_UP(k->size, 8u);
     char *to = g->low;
     if (!prof_cuda__inside(k, start)) return NULL;
