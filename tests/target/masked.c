@@ -61,7 +61,7 @@ CALL(prof_snapshot, (void)prof_snapshot(rows, 64))
 CALL(prof_get_stats, (void)prof_get_stats(NULL))
 CALL(prof_write_table, (void)prof_write_table(prof_stop(), NULL, sink))
 
-/* The hot path alone fills the chunk; what comes then sees all those zones. */
+/* The hot path alone fills the page; what comes then sees all those zones. */
 NOINLINE static void many_zones(int n) {
     for (int i = 0; i < n; i++) call_zone();
 }

@@ -110,7 +110,7 @@ int main(void) {
     prof_stop();
     if (prof_start(&desc) != PROF_OK) return 1;
     prof_tick();
-    zone();                              /* sites, a state, the first chunk */
+    zone();                              /* sites, a state, the first page */
     pair();
     say("zone", measure(zone) - nothing);
     say("pair", measure(pair) - nothing);

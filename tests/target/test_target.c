@@ -617,7 +617,7 @@ static bool write_output(void *user, const void *data, size_t size) {
     return true;
 }
 
-/* A zone takes 12 bytes of the arena, beside a chunk's head (F3). Table, stacks and Chrome JSON are
+/* A zone takes 12 bytes of the arena, beside a page's head (F3). Table, stacks and Chrome JSON are
    made of these; events have no room. Of zones that begin together the outer one comes first. */
 static void test_target_twelve_bytes(void) {
     static char memory[16384];
@@ -1076,8 +1076,8 @@ static prof_trace *zones_within(int zones) {
     return prof_stop();
 }
 
-/* A ring of one chunk has the last zones, too. Less memory is refused. */
-static void test_target_ring_of_one_chunk(void) {
+/* A ring of one page has the last zones, too. Less memory is refused. */
+static void test_target_ring_of_one_page(void) {
     static char memory[16384];
     prof_desc desc = target_desc();
     prof_trace *trace;
@@ -1362,7 +1362,7 @@ int main(void) {
     RUN(test_target_chrome_array_failures);
     RUN(test_target_platform);
     RUN(test_target_narrow_clocks);
-    RUN(test_target_ring_of_one_chunk);
+    RUN(test_target_ring_of_one_page);
     RUN(test_target_ring_of_tasks);
     RUN(test_target_ring_of_late_tasks);
     RUN(test_target_end_keeps_time);

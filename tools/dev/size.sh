@@ -5,7 +5,7 @@
 #   tools/dev/size.sh FILE.json
 # The size of a part is what it adds to an image that has none of it, with memcpy, names of files and
 # what of the compiler's library it takes: record_text is a zone, with all that its begin and end
-# call (names, contexts, chunks, wraps of the clock); recorder_text is that with prof_start and
+# call (names, contexts, pages, wraps of the clock); recorder_text is that with prof_start and
 # prof_stop; moments_text has instants, counters, prof_push too; dump_text and raw_text the raw
 # stream, at the end or live; chrome_text a Chrome array, live; aggregate_text the sums and their
 # table; table_text, trace_text and stacks_text a writer each of a whole trace; full_text all of
@@ -213,7 +213,7 @@ measure() {   # TARGET ZONE-LIMIT FULL-LIMIT, of core.h: ZONE-LIMIT DUMP-LIMIT
     link "$target" $out/program $out/library.o -DPART=EMPTY
     empty=$(flash $out/program)
     part record_text RECORD 0
-    part recorder_text RECORDER 1700
+    part recorder_text RECORDER 2100
     part moments_text MOMENTS 0
     part dump_text DUMP 0
     part raw_text RAW 0
@@ -235,10 +235,10 @@ measure() {   # TARGET ZONE-LIMIT FULL-LIMIT, of core.h: ZONE-LIMIT DUMP-LIMIT
 
 between='' failed=0
 printf '{' >"$json.part"
-measure cortex-m0 62 0 66 0
-measure cortex-m3 45 20480 61 1800
-measure cortex-m4 45 0 61 1800
-measure rv32 52 0 66 0
+measure cortex-m0 60 0 66 0
+measure cortex-m3 46 20480 61 1800
+measure cortex-m4 46 0 61 1800
+measure rv32 50 0 66 0
 printf '\n}\n' >>"$json.part"
 mv "$json.part" "$json"
 exit $failed
