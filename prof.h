@@ -3057,7 +3057,8 @@ PROF__FN void prof__raw_seal(uint32_t *words, uint32_t n, uint32_t number) {
 /* A session's arena where its description has none. It stands apart so that linkers can drop it. */
 static union { char bytes[PROF_ARENA_SIZE]; uint64_t align; void *pointer; } prof__builtin_arena;
 
-PROF__FN size_t prof__align(size_t n) { return (n + 15u) & ~(size_t)15u; }
+#define PROF__ALIGN (PROF__BARE ? 8u : 16u)
+PROF__FN size_t prof__align(size_t n) { return (n + PROF__ALIGN - 1) & ~(size_t)(PROF__ALIGN - 1); }
 
 /* Looks a key up in an index with open addressing: the place that holds the key's number + 1, or
    the free place where it would go. same() tells whether a number is that of the key, `context`. */
@@ -20120,7 +20121,7 @@ PROF__CALL prof_result prof_dump(prof_sink out) {
    one more at least. */
 PROF__FN prof__segment *prof__page_kept(prof__state *t) {
     const struct prof_trace *s = &prof__trace;
-    size_t one = s->plan.state + s->plan.state_more + 2 * prof__sites.share;
+    size_t one = s->plan.state + s->plan.state_more + 4 * prof__sites.share;
     size_t used = (s->row_count + 1) * one, page = s->plan.page + s->plan.page_more;
     size_t all = (size_t)(prof__arena.end - prof__arena.base);
     size_t kept = PROF__MAX(s->max_threads * one, all / 8);
@@ -20896,7 +20897,7 @@ PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts
     s->records_only = (shape & PROF__SHAPE_RECORDS_ONLY) != 0;
     prof__sites.names.count = 0;
     prof__arena.low = prof__arena.base;
-    prof__arena.room = (size_t)(prof__arena.end - prof__arena.base) & ~(size_t)15u;
+    prof__arena.room = (size_t)(prof__arena.end - prof__arena.base) & ~(size_t)(PROF__ALIGN - 1);
     prof__arena.high = prof__arena.base + prof__arena.room;
     prof__sites.share = s->records_only ? 0 : prof__site_share();
     if (!prof__promise((prof__sites.count + 1) * prof__sites.share)) return PROF_ERROR_MEMORY;
