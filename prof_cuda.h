@@ -41,7 +41,8 @@
 
    Limits
        Do not stop a session while a stream is captured: it waits for the GPU (or set no_sync).
-       CUPTI 13.0 mixes up which graph launch a kernel came from after a process's first session.
+       CUPTI of CUDA 13 before 13.1 Update 1 mixes up which graph launch a kernel came from after a
+       process's first session: prof_cuda_stats.graph_doubts.
        On Windows only what desc.symbol finds.
 
    Rooms, in this order: @API @OWN @MIRROR @LOAD @DECODE @STATES @RANGES @EVENTS @NVTX @DEVICE
@@ -109,6 +110,8 @@ typedef struct prof_cuda_stats {
     uint64_t lost_overwritten;           /* no buffer was left, and a CUPTI before API 27 must have
                                             one: an estimate, as all others are exact */
     uint64_t corrupt;                    /* buffers with a record that is none: the rest skipped */
+    uint64_t foreign;                    /* buffers of another profiler in the process, as
+                                            torch.profiler: it and this cannot record together */
     uint64_t unknown;                    /* records of kinds not known here: skipped */
     uint64_t outside;                    /* records from before the session's start: skipped */
     uint64_t muted;                      /* calls that are many and dull, ids of other profilers,
@@ -118,6 +121,7 @@ typedef struct prof_cuda_stats {
                                             off the session: not in the trace */
     uint64_t unfinished;                 /* were running at prof_stop: cut there, and flagged */
     uint64_t no_launch;                  /* device work whose launch call is not there */
+    uint64_t graph_doubts;               /* kernels maybe of another graph launch: see Limits */
     uint64_t no_buffer;                  /* times that CUPTI asked in vain for a buffer */
     uint64_t names_lost;                 /* names that did not fit */
     uint64_t ranges, ranges_lost;        /* CUDA-event ranges; lost: more than max_ranges */
@@ -428,7 +432,8 @@ PROF_CUDA__FN const struct prof_cuda__kind *prof_cuda__kind_of(uint32_t kind) {
 }
 
 enum { PROF_CUDA__END_OF_BUFFER = 12,    /* CUPTI_ERROR_MAX_LIMIT_REACHED */
-       PROF_CUDA__OUR_IDS = 3,           /* CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0 */
+       PROF_CUDA__OUR_IDS = 5,           /* CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2;
+                                            Kineto's are CUSTOM0 */
        PROF_CUDA__NOT_INITIALIZED = 15, PROF_CUDA__OTHER_SUBSCRIBER = 39 };   /* errors */
 
 /* ---- @LOAD: CUPTI and the driver, at run time ---- */
@@ -545,7 +550,7 @@ static struct prof_cuda__all {
     uint32_t indexed;                    /* records that the index has room for */
     bool closed;                         /* events were made of them */
     uint64_t kept[PROF_CUDA__KINDS], window_start;
-    prof_clock_pair pair;                /* the last one */
+    prof_clock_pair first_pair, pair;    /* pair: the last one */
     prof_cuda__stream streams[PROF_CUDA__STREAMS];
     struct { const char *source, *text; } *names;
     char *text;
@@ -572,6 +577,7 @@ static struct prof_cuda__all {
 
 static union { char bytes[PROF_CUDA_MEMORY]; uint64_t align; void *pointer; } prof_cuda__memory;
 static size_t prof_cuda__withheld;       /* of those: CUPTI kept a buffer in them when let go */
+static uint32_t prof_cuda__sessions;     /* of CUPTI's in this process */
 
 #if defined(_WIN32)
 static CRITICAL_SECTION prof_cuda__mutex;
@@ -663,7 +669,7 @@ PROF_CUDA__FN bool prof_cuda__cupti_failed(const char *what, int result) {
     const char *text = NULL;
     if (result == PROF_CUDA__OTHER_SUBSCRIBER)
         return PROF_CUDA__FALL_BACK(": another profiler is attached; end it (nsys, ncu, "
-                                    "compute-sanitizer, PyTorch's) (CUPTI error 39)");
+                                    "compute-sanitizer) (CUPTI error 39)");
     if (result == 35 || result == 40)
         return PROF_CUDA__FALL_BACK(": the driver lets only root profile; load the nvidia module "
                                     "with NVreg_RestrictProfilingToAdminUsers=0, or run as root "
@@ -679,10 +685,10 @@ PROF_CUDA__FN bool prof_cuda__cupti_failed(const char *what, int result) {
 PROF_CUDA__FN bool prof_cuda__is_dull(bool runtime, const char *name) {
     static const char *const work[] = { "cuLaunch", "cuGraphLaunch", "cuMemcpy", "cuMemset" };
     static const char *const many[] = { "cudaGetLastError", "cudaSetDevice_", "cudaGetDevice_",
-        "cudaEventCreate_", "cudaEventCreateWithFlags", "cudaEventDestroy",
-        "__cudaPushCallConfiguration", "__cudaPopCallConfiguration" };
+        "cudaEventCreate_", "cudaEventCreateWithFlags", "cudaEventDestroy", "__cuda" };
     const char *const *prefixes = runtime ? many : work;
-    for (int i = 0; i < (runtime ? 8 : 4); i++)
+    if (strncmp(name, "__cudaLaunchKernel", 18) == 0) return false;
+    for (int i = 0; i < (runtime ? 7 : 4); i++)
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0) return runtime;
     return !runtime;
 }
@@ -833,7 +839,8 @@ PROF_CUDA__FN bool prof_cuda__load_cupti(void) {
     else prof_cuda__try_cuptis();
     if (!g->has_cupti && !g->why[0])
         return PROF_CUDA__FALL_BACK(": libcupti is not found; install it with CUDA's toolkit, or "
-                                    "set PROF_CUDA_CUPTI to its path");
+                                    "set PROF_CUDA_CUPTI to its path, as PyTorch's "
+                                    ".../site-packages/nvidia/cuda_cupti/lib/libcupti.so.12");
     return g->subscribed;
 }
 
@@ -884,12 +891,18 @@ PROF_CUDA__FN uint32_t prof_cuda__correlation(const void *record,
     return n;
 }
 
+/* Was it stamped by another clock? No buffer waits for a day. */
+PROF_CUDA__FN bool prof_cuda__is_far(uint64_t start) {
+    return start && start + 86400000000000u < prof_cuda__.window_start;
+}
+
 /* Is a record of the session? Devices compute their times, so that work may seem to begin before
    its call, which prof_cuda__judge checks. */
 PROF_CUDA__FN bool prof_cuda__inside(const struct prof_cuda__kind *k, uint64_t start) {
     struct prof_cuda__all *g = &prof_cuda__;
     bool begun = g->window_start != UINT64_MAX;
-    bool early = k->what & PROF_CUDA__WORK || !start || start >= g->window_start;
+    bool early = k->what & PROF_CUDA__WORK || !start || start >= g->window_start ||
+                 prof_cuda__is_far(start);
     if (begun && (k->what & PROF_CUDA__TIMELESS || (!(start >> 62) && early))) return true;
     if (begun && start >> 62) g->stats.corrupt++;
     else g->stats.outside++;
@@ -947,6 +960,8 @@ PROF_CUDA__FN void prof_cuda__take_kernel(const void *record, const struct prof_
     prof_cuda__kernel *kernel = (prof_cuda__kernel *)prof_cuda__keep(record, k, 0);
     if (!kernel) return;
     kernel->name = prof_cuda__name(kernel->name);
+    if (kernel->graph && prof_cuda__sessions > 1 && prof_cuda__.stats.cupti_version >= 130000 &&
+        prof_cuda__.stats.cupti_version < 130101) prof_cuda__.stats.graph_doubts++;
     prof_cuda__stream_used(kernel->device, kernel->context, kernel->stream);
 }
 
@@ -1070,7 +1085,7 @@ PROF_CUDA__FN void prof_cuda__completed(void *context, uint32_t stream, uint8_t 
         prof_cuda__decode(buffer, PROF_CUDA__MIN(valid, sizeof g->scratch), true);
     } else if ((size_t)((uintptr_t)buffer - (uintptr_t)prof_cuda__memory.bytes) >=
                prof_cuda__withheld) {
-        g->stats.corrupt++;              /* not one of ours */
+        g->stats.foreign++;
     }
     prof_cuda__unlock();
 }
@@ -1082,11 +1097,19 @@ PROF_CUDA__FN bool prof_cuda__time(void *user, uint64_t *ns) {
     return (prof_cuda__.cupti.time)(ns) == 0;
 }
 
+/* A clock that jumps ahead is another one, which another profiler set: no ticks are that short. */
 PROF_CUDA__FN void prof_cuda__pair_now(void) {
     const prof_device device = { PROF_DEVICE_CUDA, 0 };
-    prof_clock_pair pair = prof_pair_clocks(prof_cuda__time, NULL);
+    prof_clock_pair pair = prof_pair_clocks(prof_cuda__time, NULL), last;
+    prof_cuda__lock();
+    last = prof_cuda__.pair;
+    prof_cuda__unlock();
+    if (last.device_ns && pair.device_ns > last.device_ns + 1000000000 &&
+        (pair.device_ns - last.device_ns) / 16 > (uint64_t)(pair.session_ns - last.session_ns))
+        return;
     if (prof_device_clock(device, pair.session_ns, pair.device_ns) != PROF_OK) return;
     prof_cuda__lock();
+    if (!prof_cuda__.pair.device_ns) prof_cuda__.first_pair = pair;
     prof_cuda__.pair = pair;
     prof_cuda__unlock();
 }
@@ -1198,6 +1221,7 @@ PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
     (void)(g->cupti.time)(&now);
     prof_cuda__lock();
     g->window_start = now;
+    prof_cuda__sessions++;
     prof_cuda__unlock();
     PROF_CUDA__STORE(g->state, PROF_CUDA_ACTIVE_CUPTI);
     return PROF_OK;
@@ -1546,6 +1570,7 @@ PROF_CUDA__FN void prof_cuda__judge_work(char *record, const struct prof_cuda__k
         g->stats.no_launch++;
         return;
     }
+    if (prof_cuda__is_far(start)) return;   /* it is left out, and counted */
     if (prof_cuda__kind_at(record) & PROF_CUDA__LEFT_OUT) g->stats.wrong_clock--;
     prof_cuda__leave(record);
     g->kept[k->kind]--;
@@ -2245,14 +2270,24 @@ PROF_CUDA__FN uint64_t prof_cuda__runtime_version(void) {
     return version > 0 ? (uint64_t)version : 0;
 }
 
+/* What CUPTI's clock counted in a microsecond; 0: nanoseconds, or too little is known. */
+PROF_CUDA__FN uint64_t prof_cuda__ticks(void) {
+    const prof_clock_pair *from = &prof_cuda__.first_pair, *to = &prof_cuda__.pair;
+    int64_t us = to->device_ns ? (to->session_ns - from->session_ns) / 1000 : 0;
+    uint64_t ticks = us < 1000 ? 0 : (to->device_ns - from->device_ns) / (uint64_t)us;
+    return ticks > 990 && ticks < 1010 ? 0 : ticks;
+}
+
 /* What is not 0 of what was lost or is odd, for the trace's head. */
 PROF_CUDA__FN void prof_cuda__counts_json(prof_cuda__line *l) {
     const prof_cuda_stats s = prof_cuda_get_stats();
     const struct { const char *name; uint64_t n; } counts[] = {
         { "lost_dropped", s.lost_dropped }, { "lost_full", s.lost_full },
         { "lost_overwritten", s.lost_overwritten }, { "corrupt", s.corrupt },
-        { "unknown", s.unknown }, { "no_time", s.no_time }, { "wrong_clock", s.wrong_clock },
-        { "unfinished", s.unfinished }, { "no_launch", s.no_launch }, { "no_buffer", s.no_buffer },
+        { "foreign", s.foreign }, { "unknown", s.unknown }, { "no_time", s.no_time },
+        { "wrong_clock", s.wrong_clock }, { "ticks_per_us", prof_cuda__ticks() },
+        { "unfinished", s.unfinished }, { "no_launch", s.no_launch },
+        { "graph_doubts", s.graph_doubts }, { "no_buffer", s.no_buffer },
         { "names_lost", s.names_lost }, { "ranges_lost", s.ranges_lost },
         { "buffers_missing", s.buffers_missing } };
     PROF_CUDA__PUT(l, ",\"prof_cuda\":{\"kernels\":%llu,\"copies\":%llu,\"calls\":%llu",
@@ -2291,11 +2326,18 @@ PROF_CUDA__FN size_t prof_cuda__metadata(void *user, char *buf, size_t size) {
 
 /* Why not, or what was lost: a line for the footer. */
 PROF_CUDA__FN const char *prof_cuda__status_line(void *user) {
-    static char text[sizeof prof_cuda__.why];
+    static char text[1024];
     const prof_cuda_stats s = prof_cuda_get_stats();
     const struct { const char *text; uint64_t n; } more[] = {
         { "; without a time: ", s.no_time },
         { "; of another clock, as another profiler in the process sets it: ", s.wrong_clock },
+        { "; times are scaled, as another profiler in the process gave CUPTI a clock that does not "
+          "count ns; its ticks a microsecond: ", prof_cuda__ticks() },
+        { "; buffers of another profiler in the process, end it, as torch.profiler: ", s.foreign },
+        { "; kernels that this CUPTI may give to a wrong graph launch, as CUDA 13.1 Update 1 does "
+          "not: ", s.graph_doubts },
+        { "; a stop can hang in this CUPTI, take CUDA 13.0 Update 1: API version ",
+          s.cupti_version == 130000 ? 130000 : 0 },
         { "; corrupt buffers: ", s.corrupt }, { "; of kinds not known: ", s.unknown },
         { "; buffers CUPTI kept: ", s.buffers_missing } };
     prof_cuda__line l = { text, text + sizeof text };

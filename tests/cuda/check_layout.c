@@ -31,7 +31,7 @@ KIND(MEMORY2, PROF_CUDA__ALLOCATION);
 _Static_assert((int)CUPTI_ERROR_MAX_LIMIT_REACHED == PROF_CUDA__END_OF_BUFFER, "end of buffer");
 _Static_assert((int)CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER == 9, "per-thread buffers");
 _Static_assert((int)CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM == 1, "thread ids");
-_Static_assert((int)CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0 == PROF_CUDA__OUR_IDS, "external ids");
+_Static_assert((int)CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2 == PROF_CUDA__OUR_IDS, "external ids");
 _Static_assert((int)CUPTI_ERROR_NOT_INITIALIZED == PROF_CUDA__NOT_INITIALIZED, "error 15");
 _Static_assert((int)CUPTI_CB_DOMAIN_DRIVER_API == 1 && (int)CUPTI_CB_DOMAIN_RUNTIME_API == 2,
                "domains");

@@ -321,12 +321,12 @@ static void launch_call(launch *l, uint32_t runtime_cbid, uint32_t driver_cbid) 
     if (on[EXTERNAL] && l->t->id_count) {
         memset(&x, 0, sizeof x);
         x.kind = EXTERNAL;
-        x.external_kind = 3;
+        x.external_kind = 5;
         x.id = l->t->ids[l->t->id_count - 1];
         x.correlation = l->correlation;
         put(l->where, &x, sizeof x, 0, &l->filled);
         if (fake.other_ids) {
-            x.external_kind = 4;
+            x.external_kind = 3;   /* as Kineto's */
             x.id += 1000;
             put(l->where, &x, sizeof x, 0, &l->filled);
         }
@@ -763,14 +763,14 @@ int cuptiActivityGetNumDroppedRecords(void *context_, uint32_t stream, size_t *c
 int cuptiActivityPushExternalCorrelationId(int kind, uint64_t id);
 int cuptiActivityPushExternalCorrelationId(int kind, uint64_t id) {
     thread *t = me();
-    if (kind != 3 || t->id_count == 16) return 1;
+    if (kind != 5 || t->id_count == 16) return 1;
     t->ids[t->id_count++] = id;
     return 0;
 }
 int cuptiActivityPopExternalCorrelationId(int kind, uint64_t *id);
 int cuptiActivityPopExternalCorrelationId(int kind, uint64_t *id) {
     thread *t = me();
-    if (kind != 3) return 1;
+    if (kind != 5) return 1;
     if (!t->id_count) return 18;
     *id = t->ids[--t->id_count];
     return 0;

@@ -262,6 +262,31 @@ static void test_graph(void) {
     close_session();
 }
 
+/* Versions with faults that NVIDIA mended: which graph launch a kernel is of, from a process's
+   second session on; a stop that hangs. */
+static void test_faulty_versions(void) {
+    static const struct { uint32_t version; bool graphs, stop; } cases[] = {
+        { 28, false, false }, { 130000, true, true }, { 130001, true, false },
+        { 130100, true, false }, { 130101, false, false } };
+    static const char *const nodes[] = { "a", "b" };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *line;
+        reset();
+        fake.version = cases[i].version;
+        PASS_ON(open_session(NULL));     /* another one came before this test */
+        fake_graph(nodes, 2, 1);
+        launch_some(1);
+        prof_stop();
+        line = inside_cuda_status_line();
+        EQUAL(prof_cuda_get_stats().kernels, 3);
+        EQUAL(prof_cuda_get_stats().graph_doubts, cases[i].graphs ? 2 : 0);
+        CHECK((line != NULL) == cases[i].graphs, "%u: %s", (unsigned)cases[i].version, line);
+        CHECK(!line || strstr(line, "wrong graph launch, as CUDA 13.1"), "%s", line);
+        CHECK((line && strstr(line, "a stop can hang")) == cases[i].stop, "%s", line);
+        close_session();
+    }
+}
+
 /* A made-up device (examples/device) beside the GPU: rows and ids of its own; the table has one
    column for both. */
 static void test_beside_another_device(void) {
@@ -772,6 +797,50 @@ static void test_head_kernels(void) {
     close_session();
 }
 
+/* Another profiler in the process gave CUPTI a clock of two ticks a ns since boot: before the
+   session, in the middle of it, and in the one after it. */
+static bool by_ticks;
+static uint64_t other_clock(void) {
+    uint64_t ns = (uint64_t)prof_os_now();
+    return by_ticks ? 2 * ns : ns + 1700000000000000000;
+}
+
+static void test_other_clocks(void) {
+    int session, i;
+    reset();
+    fake.clock = other_clock;
+    fake.call_ns = fake.latency_ns = 0;
+    by_ticks = true;
+    PASS_ON(open_session(NULL));
+    for (session = 0; session < 4; session++) {
+        const char *name = "vecAdd(float*, float*, float*, int)", *line;
+        const prof_trace *trace;
+        const prof_event *k;
+        if (session) prof_start(NULL);
+        for (i = 0; i < 20; i++) {
+            int64_t now = prof_os_now();
+            if (session == 1) by_ticks = false;   /* since the start */
+            if (session == 2) by_ticks = i >= 10;
+            PROF_BLOCK("zone") {
+                fake_launch("_Z6vecAddPfS_S_i", by_ticks, by_ticks ? 1000000 : 500000);
+            }
+            while (prof_os_now() < now + 1000000) {}
+        }
+        trace = prof_stop();
+        line = inside_cuda_status_line();
+        EQUAL(prof_cuda_get_stats().kernels, 20);
+        for (i = 0; (k = test_find(trace, name, i)) != NULL; i++)
+            CHECK(k->end_ns - k->start_ns > 490000 && k->end_ns - k->start_ns < 510000,
+                  "session %d: kernel %d takes %lld ns", session, i,
+                  (long long)(k->end_ns - k->start_ns));
+        EQUAL(i, session == 1 ? 0 : session == 2 ? 10 : 20);
+        EQUAL(kernels_of(trace, "zone"), (size_t)i);
+        CHECK(line && strstr(line, session % 3 ? "of another clock" : "ticks a microsecond: "),
+              "session %d: %s", session, line);
+    }
+    close_session();
+}
+
 /* A GPU's times are worked out: a kernel may seem to start before its launch, or the session. */
 static void test_early_kernels(void) {
     static const uint64_t early[] = { 1000, 50000, 500000 };
@@ -982,7 +1051,7 @@ static void test_call_choice(void) {
     static const uint32_t kept_ones[] = { 60, 216, 248, 249, 254, 307, 397, 408, 416, 514, 652,
                                           799 };
     static const uint32_t muted_ones[] = { 1, 209, 215, 243, 294, 304, 479 };
-    static const uint32_t dull[] = { 10, 16, 17, 133, 134, 136, 502, 503 };
+    static const uint32_t dull[] = { 10, 16, 17, 133, 134, 136, 494, 502, 503 };
     int one_by_one;
     size_t i;
     for (one_by_one = 0; one_by_one < 2; one_by_one++) {
@@ -992,12 +1061,13 @@ static void test_call_choice(void) {
         PASS_ON(open_session(NULL));
         for (i = 0; i < 12; i++) fake_driver_call(kept_ones[i]);
         for (i = 0; i < 7; i++) fake_driver_call(muted_ones[i]);
-        for (i = 0; i < 8; i++) fake_runtime_call(dull[i]);
+        for (i = 0; i < 9; i++) fake_runtime_call(dull[i]);
         fake_runtime_call(212);          /* cudaGetDeviceFlags */
+        fake_runtime_call(505);       /* __cudaLaunchKernel */
         prof_stop();
         PASS_ON(check_exact());
-        EQUAL(prof_cuda_get_stats().calls, 13);
-        EQUAL(prof_cuda_get_stats().muted, one_by_one ? 8 : 7);
+        EQUAL(prof_cuda_get_stats().calls, 14);
+        EQUAL(prof_cuda_get_stats().muted, one_by_one ? 9 : 7);
         close_session();
     }
 }
@@ -1487,12 +1557,12 @@ static void test_corrupt_buffers(void) {
     fake_deliver(bytes, 8, 8);
     EQUAL(prof_cuda_get_stats().corrupt, 3);
     memset(bytes, 0, sizeof bytes);
-    bytes[0] = (uint64_t)3 << 32 | 39;   /* an id, and "valid" past the buffer's end */
+    bytes[0] = (uint64_t)5 << 32 | 39;   /* an id, and "valid" past the buffer's end */
     fake_deliver(bytes, 24, 100000000);
     EQUAL(prof_cuda_get_stats().corrupt, 4);
     EQUAL(prof_cuda_get_stats().other, 1);
     for (i = 1; i <= 3; i++) {
-        for (k = 0; k < 30; k++) bytes[k] = k % 3 ? 0 : (uint64_t)3 << 32 | 39;
+        for (k = 0; k < 30; k++) bytes[k] = k % 3 ? 0 : (uint64_t)5 << 32 | 39;
         fake_walk_wrongly((int)i);
         fake_deliver(bytes, 240, 240);
         EQUAL(prof_cuda_get_stats().corrupt, 4 + i);
@@ -1552,10 +1622,12 @@ static void test_foreign_buffers(void) {
     PASS_ON(open_session(NULL));
     inside_cuda_completed(mine, sizeof mine);
     inside_cuda_completed(NULL, 0);
-    EQUAL(prof_cuda_get_stats().corrupt, 2);
+    EQUAL(prof_cuda_get_stats().foreign, 2);
+    EQUAL(prof_cuda_get_stats().corrupt, 0);
     launch_some(1);
     prof_stop();
     EQUAL(prof_cuda_get_stats().kernels, 1);
+    CHECK(strstr(inside_cuda_status_line(), "of another profiler in the process"), "not told");
     close_session();
 }
 
@@ -1565,6 +1637,7 @@ int main(void) {
     RUN(test_streamed);
     RUN(test_as_kineto);
     RUN(test_graph);
+    RUN(test_faulty_versions);
     RUN(test_devices_and_streams);
     RUN(test_beside_another_device);
     RUN(test_annotations_cover_the_gpu);
@@ -1585,6 +1658,7 @@ int main(void) {
     RUN(test_unfinished);
     RUN(test_clock_offset);
     RUN(test_head_kernels);
+    RUN(test_other_clocks);
     RUN(test_early_kernels);
     RUN(test_drift);
     RUN(test_before_the_session);

@@ -101,10 +101,10 @@ else
     echo 'torch      skipped: PyTorch with CUDA is not installed'
 fi
 
-# ---- beside ncu: durations within 10 % (it fixes the clocks, so this is rough) ----
+# ---- beside ncu: durations, roughly: the card's clocks are left as they are ----
 
 if command -v ncu >/dev/null && [ -f $out/kernels.txt ]; then
-    ncu --csv --metrics gpu__time_duration.sum --kernel-name regex:gemm --launch-count 5 \
+    ncu --csv --clock-control none --metrics gpu__time_duration.sum --kernel-name regex:gemm --launch-count 5 \
         $program order 2>/dev/null | tail -n 5 >$out/ncu.csv
     awk -F '","' '{gsub(/[",]/, "", $NF); sum += $NF; n++}
         END {if (n) printf "ncu        gemm, ns, mean of %d: %.0f\n", n, sum / n}' $out/ncu.csv
