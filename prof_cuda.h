@@ -2337,7 +2337,7 @@ PROF_CUDA__FN const char *prof_cuda__status_line(void *user) {
         { "; kernels that this CUPTI may give to a wrong graph launch, as CUDA 13.1 Update 1 does "
           "not: ", s.graph_doubts },
         { "; a stop can hang in this CUPTI, take CUDA 13.0 Update 1: API version ",
-          s.cupti_version == 130000 ? 130000 : 0 },
+          s.cupti_version == 130000 ? 130000u : 0 },
         { "; corrupt buffers: ", s.corrupt }, { "; of kinds not known: ", s.unknown },
         { "; buffers CUPTI kept: ", s.buffers_missing } };
     prof_cuda__line l = { text, text + sizeof text };
