@@ -19866,6 +19866,13 @@ PROF__FN void prof__dump_segment(prof__raw *w, const prof__segment *g, const pro
     }
 }
 
+/* Writes the zones that were open when their window was closed. */
+PROF__FN PROF__RACES void prof__dump_closed(prof__raw *w, const struct prof_trace *s) {
+    for (const prof__row *row = PROF__ACQUIRE(s->rows); row; row = PROF__ACQUIRE(row->next))
+        if (row->open_count && !prof__row_state(row) && prof__dump_row(w, row, NULL))
+            prof__raw_open(w, row, row->open_count);
+}
+
 /* Writes a ring, which threads may be overwriting: its segments in the order in which they were
    begun, then the zones that are open. */
 PROF__FN void prof__dump_ring(prof__raw *w, const struct prof_trace *s) {
@@ -19885,12 +19892,10 @@ PROF__FN void prof__dump_ring(prof__raw *w, const struct prof_trace *s) {
     }
     for (const prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
         const prof__row *row = PROF__ACQUIRE(t->row);
-        bool open = PROF__ACQUIRE(t->recording) == s->generation;
-        if (!row || !(open || (row->open_count && PROF__LOAD(row->number) ==
-                               PROF__LOAD(t->number))) || !prof__dump_row(w, row, NULL)) continue;
-        if (open) prof__dump_open(w, t, row);
-        else prof__raw_open(w, row, row->open_count);
+        if (row && PROF__ACQUIRE(t->recording) == s->generation && prof__dump_row(w, row, NULL))
+            prof__dump_open(w, t, row);
     }
+    prof__dump_closed(w, s);
 }
 
 /* With PROF_MODE_TRACE rows and segments are only ever added. */
@@ -19910,9 +19915,7 @@ PROF__FN PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace 
         else if (PROF__LOAD(t->sums.since) >= w->now.tick)   /* just now: again, to its end */
             prof__dump_segment(w, t->segment, NULL, NULL);
     }
-    for (const prof__row *row = s->open ? NULL : PROF__ACQUIRE(s->rows); row;
-         row = PROF__ACQUIRE(row->next))
-        prof__raw_open(w, row, row->open_count);
+    prof__dump_closed(w, s);
 }
 
 /* Writes the zones of a stream or a ring that are only in sums. */

@@ -295,7 +295,7 @@ static void test_queues(void) {
     start_at_zero();
     PROF_BLOCK("zone") {
         for (size_t i = 0; i < 4; i++)
-            EQUAL(prof_launch_done(prof_launch(queue, "abcd" + i), (uint64_t)times[i][0] + 9000,
+            EQUAL(prof_launch_done(prof_launch(queue, &"abcd"[i]), (uint64_t)times[i][0] + 9000,
                                    (uint64_t)times[i][1] + 9000), PROF_OK);
         for (size_t i = 0; i < 20; i++)
             EQUAL(prof_launch_done(prof_launch(second, "copy"), 9000, 9100), PROF_OK);

@@ -194,7 +194,7 @@ if [ -n "${ALL:-}" ]; then
         END {
             for (f in own) if (f ~ /(^|:)prof_(_begin_site|_end|_end_top|push|push_with|pop|instant|counter|set_arg|set_arg_int|set_shapes|set_stack|memory_alloc)$/) {
                 found++
-                if (most(f) > 1300) print f, most(f)
+                if (most(f) > 1360) print f, most(f)
             }
             if (found < 12) print found " found"
         }' ./*plain.ci >sums

@@ -212,6 +212,28 @@ static void test_one_thread_fills_it(void) {
     free(desc.memory);
 }
 
+/* A dump has the zones that were open when a window was closed, whoever has their thread's state. */
+static void dump_after_a_toggle(prof_mode mode) {
+    prof_desc desc = ring_desc(256 << 10);
+    desc.mode = mode;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("open");
+    EQUAL(prof_toggle(PROF_ACTIVITY_CPU, false), PROF_OK);
+    EQUAL(prof_toggle(PROF_ACTIVITY_CPU, true), PROF_OK);
+    PROF_BLOCK("later") {}
+    dumped d = dump();
+    EQUAL(d.open, 1);
+    SAME_TEXT(d.last_open, "open");
+    prof_stop();
+    prof_thread_end();
+    free(desc.memory);
+}
+
+static void test_dump_after_a_toggle(void) {
+    PASS_ON(dump_after_a_toggle(PROF_MODE_TRACE));
+    PASS_ON(dump_after_a_toggle(PROF_MODE_RING));
+}
+
 /* Threads that come when the ring is full are in it, from their first zone on. */
 static void test_late_threads(void) {
     prof_desc desc;
@@ -667,6 +689,7 @@ int main(void) {
     RUN(test_threads_of_which_nothing_is_kept);
     RUN(test_one_thread_fills_it);
     RUN(test_late_threads);
+    RUN(test_dump_after_a_toggle);
     RUN(test_short_threads);
     RUN(test_rows_after_a_toggle);
     RUN(test_rows_of_one_id);

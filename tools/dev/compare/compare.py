@@ -337,11 +337,16 @@ def compare_script(old, new, seed, case):
                 found += [(seed, case) + fault for fault in ring_faults(side, case, path, fields)]
         answers = [sums(case, fields) for fields in answers]
         for side, fields in zip((old, new), answers):
+            if case == 'ring':               # what begins while windows are closed is not told
+                continue
             found += [(seed, case, '%s of the %s side' % (name, side.name), '0', data.decode())
                       for name, data in fields.items()
                       if name.endswith('uncounted') and data != b'0']
         both = [name for name in answers[0] if name in answers[1]]   # no sums: a side dropped some
         answers = [{name: data for name, data in fields.items() if name in both + ['crash']}
+                   for fields in answers]
+    if 'toggle' in scripts.script(seed, case):   # a dump of 29a0f05 lacks what a window's end ended
+        answers = [{name: data for name, data in fields.items() if ' dump' not in name}
                    for fields in answers]
     left, right = answers
     for name in list(left) + [name for name in right if name not in left]:
