@@ -5476,8 +5476,8 @@ PROF__FN void prof__row_unlist(prof__row *row) {
     struct prof_trace *s = &prof__trace;
     prof__row *before = NULL;
     for (prof__row *r = s->rows; r != row; r = r->next) before = r;
-    if (before) before->next = row->next;
-    else s->rows = row->next;
+    if (before) PROF__STORE(before->next, row->next);
+    else PROF__STORE(s->rows, row->next);
     if (s->pool.last_row == row) s->pool.last_row = before;
     s->row_count--;
     row->listed = false;
@@ -6526,7 +6526,7 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     PROF__STORE(row->number, s->pool.row_number++);
     row->listed = true;
     if (listed) return row;
-    row->next = NULL;
+    PROF__STORE(row->next, NULL);
     if (s->pool.last_row) PROF__RELEASE(s->pool.last_row->next, row);
     else PROF__RELEASE(s->rows, row);
     s->pool.last_row = row;
