@@ -212,7 +212,7 @@ static void test_one_thread_fills_it(void) {
     free(desc.memory);
 }
 
-/* A dump has the zones that were open when a window was closed, whoever has their thread's state. */
+/* A dump has zones that were open when a window was closed, whoever has their thread's state. */
 static void dump_after_a_toggle(prof_mode mode) {
     prof_desc desc = ring_desc(256 << 10);
     desc.mode = mode;
