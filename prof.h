@@ -6015,7 +6015,7 @@ PROF__INLINE uint64_t prof__tally_within(uint64_t *inner, uint64_t ticks) {
     uint64_t within = *inner;
     *inner = 0;
     inner[-1] += ticks;
-    return within;
+    return within >> 63 ? 0 : within;    /* the timeline ended just after the zone within did */
 }
 
 /* Counts zones whose site has no row. Zones without a site were counted when they began. */
@@ -6032,7 +6032,7 @@ PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof
     prof__tally *r = prof__tally_of(t, site_depth & ~(uint32_t)0xff);
     uint64_t *inner = t->sums.inner + (site_depth & 0xff);
     uint64_t total = 0, least = r->least, most = r->most;
-    r->inner += PROF__MIN(*inner, c->duration);
+    if (*inner < (uint64_t)1 << 63) r->inner += PROF__MIN(*inner, c->duration);
     do {
         uint64_t ticks = c->duration;
         total += ticks;
