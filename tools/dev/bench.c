@@ -12,6 +12,9 @@
 #define _GNU_SOURCE
 #define PROF_IMPLEMENTATION
 #include "prof.h"
+#ifdef BENCH_OLD
+#  define prof_get_stats(trace) prof_get_stats()
+#endif
 
 #include <pthread.h>
 #include <signal.h>
