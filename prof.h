@@ -13805,7 +13805,7 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
 PROF__FN const char *prof__device_status(const prof_trace *trace, uint32_t i) {
     const prof_device_desc *d = &prof__devices.list[i].desc;
     bool asked = !trace->built && (prof__session.activities & d->activity);
-    if (asked && prof__devices.list[i].refused) return PROF__KEEPS_NONE;
+    if (asked && PROF__LOAD(prof__devices.list[i].refused)) return PROF__KEEPS_NONE;
     return asked && d->status ? (d->status)(d->user) : NULL;
 }
 
@@ -20281,7 +20281,7 @@ static volatile uint32_t prof__tally_changes;   /* as this; apart, as RV32 has s
 
 /* The row of a site; NULL: no room. */
 PROF__FN prof__tally *prof__tally_of(uint32_t site) {
-    prof__tally **place = prof__tally_rows + (site >> 8) - PROF__FIRST_SITE, *r;
+    prof__tally **place = prof__tally_rows + ((site >> 8) - PROF__FIRST_SITE), *r;
     uintptr_t lock;
     if (*place) return *place;
     r = (prof__tally *)prof__take(sizeof **place, 0);
@@ -21552,9 +21552,9 @@ PROF__FN void prof__devices_each(uint32_t activities, int what) {
         struct prof__device *d = prof__devices.list + i;
         if (!(d->desc.activity & activities)) continue;
         if (what == PROF__DEVICE_PREPARE) {
-            d->refused = !prof__keeps_work(&prof__trace) &&
-                         !(prof__session.desc.mode == PROF_MODE_STREAM &&
-                           prof__session.desc.stream_format == PROF_STREAM_RAW);
+            PROF__STORE(d->refused, !prof__keeps_work(&prof__trace) &&
+                                    !(prof__session.desc.mode == PROF_MODE_STREAM &&
+                                      prof__session.desc.stream_format == PROF_STREAM_RAW));
             d->prepared = !d->refused && prof__device_call(d, d->desc.prepare);
         } else if (what == PROF__DEVICE_START && d->prepared && !d->started) {
             d->started = prof__device_call(d, d->desc.start);
