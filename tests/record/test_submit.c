@@ -890,7 +890,7 @@ static void test_rows_of_one_hash(void) {
     EQUAL(prof_key_averages(built, NULL, rows, 32), 5);
 }
 
-static void test_built_deep(void) {
+TEST_UNUSED static void test_built_deep(void) {
     enum { DEEP = 2000 };
     static prof_event e[DEEP];
     static char names[DEEP][16];
@@ -914,7 +914,7 @@ static void test_built_deep(void) {
 }
 
 /* A million events at one time: each holds the next, or none holds another. */
-static void test_built_million(void) {
+TEST_UNUSED static void test_built_million(void) {
     enum { MANY = 1000000 };
     prof_event *e = (prof_event *)malloc(MANY * sizeof *e);
     const prof_event *events;
