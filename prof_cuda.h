@@ -502,6 +502,9 @@ typedef struct prof_cuda__shape {
 } prof_cuda__shape;
 typedef struct prof_cuda__shaped { prof_cuda__shape shape; const char *text; } prof_cuda__shaped;
 
+/* A name of CUPTI's, by its address there; the copy; that one demangled, once it is needed. */
+typedef struct prof_cuda__named { const char *source, *text, *plain; } prof_cuda__named;
+
 /* A stream of a context that has work, or all of the context's. */
 typedef struct prof_cuda__stream { uint32_t context, stream, device; bool used; } prof_cuda__stream;
 typedef struct prof_cuda__range {
@@ -552,10 +555,9 @@ static struct prof_cuda__all {
     uint64_t kept[PROF_CUDA__KINDS], window_start;
     prof_clock_pair first_pair, pair;    /* pair: the last one */
     prof_cuda__stream streams[PROF_CUDA__STREAMS];
-    struct { const char *source, *text; } *names;
+    prof_cuda__named *names;
     char *text;
     uint32_t text_used, name_count;
-    struct { const char *from, *to; } plain[1024];   /* demangled */
     struct { uint32_t id, index; } threads[256];   /* index: in the session, + 1 */
     uint32_t *index, places;             /* calls, ids, ends by correlation: see prof_cuda__match */
     char *shared;                        /* behind these: texts; NULL: they are not kept */
@@ -860,22 +862,26 @@ PROF_CUDA__FN const char *prof_cuda__copy(const char *text) {
     return to;
 }
 
-/* A name's copy, which lives as long as the block; NULL: there is none. It is found by its address,
-   but its bytes must be the same: a library that is loaded again may have another name there. */
+/* What a kept record has for its name: a prof_cuda__named, which lives as long as the block; NULL:
+   there is no name, or no room. It is found by its address, but its bytes must be the same: a
+   library that is loaded again may have another name there. */
 PROF_CUDA__FN const char *prof_cuda__name(const char *name) {
     struct prof_cuda__all *g = &prof_cuda__;
     uint32_t i = (uint32_t)((uint64_t)(uintptr_t)name * 0x9e3779b97f4a7c15u >> 32);
+    prof_cuda__named *n;
     if (!name) return NULL;
-    for (i %= PROF_CUDA__NAMES; g->names[i].source; i = (i + 1) % PROF_CUDA__NAMES)
-        if (g->names[i].source == name && g->names[i].text &&
-            strncmp(g->names[i].text, name, 4095) == 0) return g->names[i].text;
+    for (i %= PROF_CUDA__NAMES; (n = g->names + i)->source; i = (i + 1) % PROF_CUDA__NAMES)
+        if (n->source == name && strncmp(n->text, name, 4095) == 0)
+            return (const char *)(const void *)n;
     if (g->name_count == PROF_CUDA__NAMES / 2) {
         g->stats.names_lost++;
         return NULL;
     }
+    n->text = prof_cuda__copy(name);
+    if (!n->text) return NULL;
+    n->source = name;
     g->name_count++;
-    g->names[i].source = name;
-    return g->names[i].text = prof_cuda__copy(name);
+    return (const char *)(const void *)n;
 }
 
 PROF_CUDA__FN uint64_t prof_cuda__u64(const void *record, uint32_t at) {
@@ -1298,7 +1304,6 @@ PROF_CUDA__FN void prof_cuda__await_buffers(void) {
 
 PROF_CUDA__FN void prof_cuda__ranges_read(void);
 PROF_CUDA__FN void prof_cuda__judge(void);
-PROF_CUDA__FN const char *prof_cuda__plain(const char *name, const char *none);
 PROF_CUDA__FN void prof_cuda__hand_over(void *user);
 
 PROF_CUDA__FN prof_result prof_cuda__stop(void *user) {
@@ -1770,20 +1775,16 @@ PROF_CUDA__FN bool prof_cuda__demangle(const char *name, char *buf, size_t size)
 }
 #endif
 
-/* A name that was copied, demangled; none: where there is no name. */
+/* A kept record's name, demangled; none: where there is no name. */
 PROF_CUDA__FN const char *prof_cuda__plain(const char *name, const char *none) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    size_t i;
-    if (!name || name[0] != '_' || name[1] != 'Z') return name ? name : none;
-    i = (size_t)(name - g->text) % 1024;
-    if (g->plain[i].from != name) {
-        char plain[4096];
-        const char *to = prof_cuda__demangle(name, plain, sizeof plain) ? prof_cuda__copy(plain)
-                                                                        : NULL;
-        g->plain[i].from = name;
-        g->plain[i].to = to ? to : name;
-    }
-    return g->plain[i].to;
+    prof_cuda__named *n;
+    char plain[4096];
+    memcpy(&n, &name, sizeof n);
+    if (!n) return none;
+    if (!n->plain && strncmp(n->text, "_Z", 2) == 0 &&
+        prof_cuda__demangle(n->text, plain, sizeof plain)) n->plain = prof_cuda__copy(plain);
+    if (!n->plain) n->plain = n->text;
+    return n->plain;
 }
 
 /* "cudaLaunchKernel_ptsz" of CUPTI's "cudaLaunchKernel_ptsz_v7000"; a "_v2" is the call's own. */
@@ -2404,8 +2405,7 @@ PROF_CUDA__FN bool prof_cuda__lay(void) {
     g->ranges = (prof_cuda__range *)(void *)(p += g->buffer_count * g->buffer_size);
     p += g->desc.max_ranges * sizeof(prof_cuda__range);
     if ((size_t)(end - p) < PROF_CUDA__RECORDS_FIXED + 4096) return false;
-    memset(p, 0, PROF_CUDA__NAMES * sizeof *g->names);
-    memcpy(&g->names, &p, sizeof p);
+    g->names = (prof_cuda__named *)memset(p, 0, PROF_CUDA__NAMES * sizeof *g->names);
     p += PROF_CUDA__NAMES * sizeof *g->names;
     g->text = p;
     g->base = (char *)(((uintptr_t)(p + PROF_CUDA__TEXT) + 15) & ~(uintptr_t)15);

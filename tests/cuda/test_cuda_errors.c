@@ -275,6 +275,28 @@ static void test_demangling(void) {
               test_find(trace, "(unknown kernel)", 0), "a name changed");
 }
 
+/* Each name is demangled once, whichever else are there: these two kernels, whose names are long,
+   take turns. */
+static void test_long_names(void) {
+    static char names[2][1024], plain[1020];
+    const prof_trace *trace;
+    reset();
+    PASS_ON(open_session());
+    for (int i = 0; i < 2; i++) {
+        memset(names[i], 'a' + i, 1022);
+        memcpy(names[i], "_Z1016", 6);
+        names[i][1022] = 'v';            /* a function without arguments */
+    }
+    for (int i = 0; i < 2000; i++) fake_launch(names[i % 2], 0, 10);
+    trace = prof_stop();
+    for (int i = 0; i < 2; i++) {
+        memset(plain, 'a' + i, 1016);
+        memcpy(plain + 1016, "()", 2);
+        CHECK(test_find(trace, plain, 999), "a mangled name");
+    }
+    EQUAL(prof_cuda_get_stats().names_lost, 0);
+}
+
 /* More names than there are places for, and more than there is room for. */
 static void test_too_many_names(void) {
     static char names[4200][8], longs[300][4100];
@@ -538,6 +560,7 @@ int main(void) {
     RUN(test_reasons);
     RUN(test_call_names);
     RUN(test_demangling);
+    RUN(test_long_names);
     RUN(test_too_many_names);
     RUN(test_many_threads);
     RUN(test_clock_pairs);
