@@ -1978,7 +1978,7 @@ PROF_CUDA__FN void prof_cuda__allocation_told(const prof_cuda__allocation *a,
     (void)prof_submit_memory(&c, 1);     /* what is left out is counted there */
 }
 
-/* Fills in where a record ran, which calls launch, and their thread. */
+/* Fills in where a record ran, and the call that launched it, if that is there. */
 PROF_CUDA__FN void prof_cuda__link(const void *r, uint32_t device, uint32_t stream, prof_event *e,
                                    prof_extra *x) {
     const prof_cuda__call *call = (const prof_cuda__call *)prof_cuda__match(PROF_CUDA__CALL, r);
@@ -1987,9 +1987,8 @@ PROF_CUDA__FN void prof_cuda__link(const void *r, uint32_t device, uint32_t stre
     x->device_index = (int32_t)device;
     x->device_resource_id = stream == UINT32_MAX ? -1 : (int64_t)stream;
     e->thread = prof_cuda__thread(call ? call->thread : 0);
-    if (!call) return;
-    x->has |= PROF_HAS_LINK;
-    x->linked_correlation_id = (int64_t)call->correlation;
+    if (call) x->has |= PROF_HAS_LINK;
+    x->linked_correlation_id = (int64_t)prof_cuda__correlation(r, prof_cuda__row(r));
 }
 
 /* Durations are CUPTI's own, unless its clock runs at another rate. */

@@ -1114,6 +1114,8 @@ static void test_platform_threads(void) {
 
 static void test_without_calls(void) {
     const prof_trace *trace;
+    test_text text;
+    memset(&text, 0, sizeof text);
     reset();
     cuda_desc.records = PROF_CUDA_KERNELS;
     PASS_ON(open_session(NULL));
@@ -1125,6 +1127,10 @@ static void test_without_calls(void) {
     EQUAL(prof_cuda_get_stats().copies, 0);
     EQUAL(kernels_of(trace, "zone"), 0);
     CHECK(test_find(trace, "vecAdd(float*, float*, float*, int)", 9), "no kernels");
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    EQUAL(test_times(text.data, "\"correlation\":"), 10);
+    EQUAL(test_times(text.data, "\"correlation\":0"), 0);
+    test_text_clear(&text);
     close_session();
 }
 
