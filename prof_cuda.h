@@ -378,9 +378,8 @@ enum {                                   /* what a record is */
     PROF_CUDA__CALL = 1,
     PROF_CUDA__INNER = 2,                /* a driver call: in one of the runtime, if it is there */
     PROF_CUDA__WORK = 4,                 /* on the device */
-    PROF_CUDA__LINKED = 8,               /* has its call's thread, and an arrow from it */
-    PROF_CUDA__ID = 16,                  /* another id of a call */
-    PROF_CUDA__TIMELESS = 32
+    PROF_CUDA__ID = 8,                   /* another id of a call */
+    PROF_CUDA__TIMELESS = 16             /* it tells of others, and becomes no event */
 };
 
 /* The kinds that are kept: what asks for them, whether there is a point without them, their bytes
@@ -396,30 +395,30 @@ static const struct prof_cuda__kind {
     uint8_t size, start, end, correlation, what;
 } prof_cuda__kinds[] = {
     PROF_CUDA__ROW(PROF_CUDA__KERNEL, PROF_CUDA_KERNELS, true, kernel, start, end, correlation,
-                   PROF_CUDA__WORK | PROF_CUDA__LINKED),
+                   PROF_CUDA__WORK),
     PROF_CUDA__ROW(PROF_CUDA__MEMCPY, PROF_CUDA_COPIES, true, memcpy, start, end, correlation,
-                   PROF_CUDA__WORK | PROF_CUDA__LINKED),
+                   PROF_CUDA__WORK),
     PROF_CUDA__ROW(PROF_CUDA__MEMCPY_PEER, PROF_CUDA_COPIES, false, peer, start, end, correlation,
-                   PROF_CUDA__WORK | PROF_CUDA__LINKED),
+                   PROF_CUDA__WORK),
     PROF_CUDA__ROW(PROF_CUDA__MEMSET, PROF_CUDA_COPIES, true, memset, start, end, correlation,
-                   PROF_CUDA__WORK | PROF_CUDA__LINKED),
+                   PROF_CUDA__WORK),
     PROF_CUDA__ROW(PROF_CUDA__RUNTIME_CALL, PROF_CUDA_RUNTIME, true, call, start, end, correlation,
                    PROF_CUDA__CALL),
     PROF_CUDA__ROW(PROF_CUDA__OVERHEAD_RECORD, PROF_CUDA_OVERHEAD, false, overhead, start, end,
                    kind, 0),
     PROF_CUDA__ROW(PROF_CUDA__SYNCHRONIZATION, PROF_CUDA_SYNC, false, sync, start, end,
-                   correlation, PROF_CUDA__LINKED),
+                   correlation, 0),
     PROF_CUDA__ROW(PROF_CUDA__CUDA_EVENT, PROF_CUDA_SYNC, false, event, kind, kind, correlation,
                    PROF_CUDA__TIMELESS),
     PROF_CUDA__ROW(PROF_CUDA__ALLOCATION, PROF_CUDA_DEVICE_MEMORY, false, allocation, time, time,
-                   correlation, PROF_CUDA__LINKED),
+                   correlation, 0),
     PROF_CUDA__ROW(PROF_CUDA__EXTERNAL, PROF_CUDA_EXTERNAL_IDS, false, external, kind, kind,
                    correlation, PROF_CUDA__ID | PROF_CUDA__TIMELESS),
     PROF_CUDA__ROW(PROF_CUDA__MARKER, PROF_CUDA_MARKERS, false, marker, time, time, id, 0),
     PROF_CUDA__ROW(PROF_CUDA__DRIVER_CALL, 0, false, call, start, end, correlation,
                    PROF_CUDA__CALL | PROF_CUDA__INNER),   /* asked for one by one */
     PROF_CUDA__ROW(PROF_CUDA__SERIAL_KERNEL, 0, false, kernel, start, end, correlation,
-                   PROF_CUDA__WORK | PROF_CUDA__LINKED)
+                   PROF_CUDA__WORK)
 };
 enum { PROF_CUDA__KIND_COUNT = sizeof prof_cuda__kinds / sizeof *prof_cuda__kinds };
 
@@ -549,7 +548,7 @@ static struct prof_cuda__all {
     bool is_out[PROF_CUDA__BUFFERS];
     /* CUPTI's records as they came, from base up to low */
     char *base, *low, *end;
-    const char *judged;                  /* up to here they are checked */
+    char *judged;                        /* up to here they are checked */
     uint32_t indexed;                    /* records that the index has room for */
     bool closed;                         /* events were made of them */
     uint64_t kept[PROF_CUDA__KINDS], window_start;
@@ -915,10 +914,9 @@ PROF_CUDA__FN bool prof_cuda__inside(const struct prof_cuda__kind *k, uint64_t s
     return false;
 }
 
-/* Keeps a record; NULL: it is not the session's, or there is no room. flags: PROF_CUDA__RUNNING,
-   _END. All have room for what is made of them later: places in an index. */
-PROF_CUDA__FN void *prof_cuda__keep(const void *record, const struct prof_cuda__kind *k,
-                                    uint32_t flags) {
+/* Keeps a record; NULL: it is not the session's, or there is no room. All have room for what is
+   made of them later: places in an index. */
+PROF_CUDA__FN void *prof_cuda__keep(const void *record, const struct prof_cuda__kind *k) {
     struct prof_cuda__all *g = &prof_cuda__;
     uint64_t start = prof_cuda__u64(record, k->start);
     const bool serial = k->kind == PROF_CUDA__SERIAL_KERNEL;
@@ -933,12 +931,12 @@ PROF_CUDA__FN void *prof_cuda__keep(const void *record, const struct prof_cuda__
     memcpy(to, record, k->size);
     g->low += size;
     g->indexed++;
+    g->kept[kind]++;
     if (k->what & PROF_CUDA__WORK && start && !prof_cuda__u64(record, k->end)) {
-        flags |= PROF_CUDA__RUNNING;
+        kind |= PROF_CUDA__RUNNING;
         g->stats.unfinished++;
     }
-    ((prof_cuda__any *)(void *)to)->kind = kind | flags;
-    g->kept[kind]++;
+    ((prof_cuda__any *)(void *)to)->kind = kind;
     return to;
 }
 
@@ -963,7 +961,7 @@ PROF_CUDA__FN void prof_cuda__stream_used(uint32_t device, uint32_t context, uin
 }
 
 PROF_CUDA__FN void prof_cuda__take_kernel(const void *record, const struct prof_cuda__kind *k) {
-    prof_cuda__kernel *kernel = (prof_cuda__kernel *)prof_cuda__keep(record, k, 0);
+    prof_cuda__kernel *kernel = (prof_cuda__kernel *)prof_cuda__keep(record, k);
     if (!kernel) return;
     kernel->name = prof_cuda__name(kernel->name);
     if (kernel->graph && prof_cuda__sessions > 1 && prof_cuda__.stats.cupti_version >= 130000 &&
@@ -974,9 +972,10 @@ PROF_CUDA__FN void prof_cuda__take_kernel(const void *record, const struct prof_
 /* Flags of a marker: 1 a mark, 2 a begin, 4 an end. */
 PROF_CUDA__FN void prof_cuda__take_marker(const prof_cuda__marker *m,
                                           const struct prof_cuda__kind *k) {
-    uint32_t flags = m->flags & 4 ? PROF_CUDA__END : m->flags & 2 ? PROF_CUDA__RUNNING : 0;
-    prof_cuda__marker *kept = (prof_cuda__marker *)prof_cuda__keep(m, k, flags);
-    if (kept) kept->name = prof_cuda__name(kept->name);
+    prof_cuda__marker *kept = (prof_cuda__marker *)prof_cuda__keep(m, k);
+    if (!kept) return;
+    kept->kind |= m->flags & 4 ? PROF_CUDA__END : m->flags & 2 ? PROF_CUDA__RUNNING : 0;
+    kept->name = prof_cuda__name(kept->name);
 }
 
 PROF_CUDA__FN bool prof_cuda__is_muted(const void *record, uint32_t kind) {
@@ -992,12 +991,12 @@ PROF_CUDA__FN void prof_cuda__take(const void *r, const struct prof_cuda__kind *
     struct prof_cuda__all *g = &prof_cuda__;
     const prof_cuda__overhead3 *o3 = (const prof_cuda__overhead3 *)r;
     const prof_cuda__memcpy *copy = (const prof_cuda__memcpy *)r;
-    const prof_cuda__memset *fill = (const prof_cuda__memset *)r;
-    uint32_t kind = k ? k->kind : 0;
+    uint32_t kind;
     if (!k) {
         g->stats.unknown++;
         return;
     }
+    kind = k->kind;
     if (prof_cuda__is_muted(r, kind)) {
         g->stats.muted++;
         return;
@@ -1011,11 +1010,8 @@ PROF_CUDA__FN void prof_cuda__take(const void *r, const struct prof_cuda__kind *
     if (kind == PROF_CUDA__MARKER) prof_cuda__take_marker((const prof_cuda__marker *)r, k);
     else if (kind == PROF_CUDA__KERNEL || kind == PROF_CUDA__SERIAL_KERNEL)
         prof_cuda__take_kernel(r, k);
-    else if (prof_cuda__keep(r, k, 0) == NULL) return;
-    if (kind == PROF_CUDA__MEMCPY || kind == PROF_CUDA__MEMCPY_PEER)   /* begin alike */
+    else if (prof_cuda__keep(r, k) && k->what & PROF_CUDA__WORK)   /* all these begin alike */
         prof_cuda__stream_used(copy->device, copy->context, copy->stream);
-    if (kind == PROF_CUDA__MEMSET)
-        prof_cuda__stream_used(fill->device, fill->context, fill->stream);
 }
 
 /* The next record, if it lies in the buffer as a whole; NULL: none, or it does not. */
@@ -1499,9 +1495,9 @@ PROF_CUDA__FN uint32_t prof_cuda__mark_of(const void *record) {
     return prof_cuda__row(record)->what & PROF_CUDA__MARKS;
 }
 
-/* The record after this one; a round of all: from base, to low. */
-PROF_CUDA__FN const char *prof_cuda__after(const char *record) {
-    return record + PROF_CUDA__ROUND_UP(prof_cuda__row(record)->size, 8u);
+/* Bytes to the next record; a round of all: from base, to low. */
+PROF_CUDA__FN size_t prof_cuda__size(const void *record) {
+    return PROF_CUDA__ROUND_UP(prof_cuda__row(record)->size, 8u);
 }
 
 /* The place of a mark's correlation: a record's offset / 8, + 1; 0: there is none. */
@@ -1527,12 +1523,12 @@ PROF_CUDA__FN const void *prof_cuda__match(uint32_t mark, const void *r) {
 PROF_CUDA__FN void prof_cuda__index_all(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     uint32_t n = 0;
-    for (const char *r = g->base; r < g->low; r = prof_cuda__after(r))
+    for (const char *r = g->base; r < g->low; r += prof_cuda__size(r))
         n += prof_cuda__mark_of(r) != 0;
     g->index = (uint32_t *)(void *)g->low;
     g->places = 2 * n + 1;
     memset(g->index, 0, g->places * sizeof *g->index);
-    for (const char *r = g->base; r < g->low; r = prof_cuda__after(r)) {
+    for (const char *r = g->base; r < g->low; r += prof_cuda__size(r)) {
         const struct prof_cuda__kind *k = prof_cuda__row(r);
         uint32_t mark = prof_cuda__mark_of(r), *place;
         if (!mark) continue;
@@ -1546,7 +1542,6 @@ PROF_CUDA__FN void prof_cuda__index_all(void) {
 
 PROF_CUDA__FN void prof_cuda__leave(char *record) {
     prof_cuda__any *any = (prof_cuda__any *)(void *)record;
-    if (any->kind & PROF_CUDA__LEFT_OUT) return;
     if (prof_cuda__row(record)->what & PROF_CUDA__WORK && any->kind & PROF_CUDA__RUNNING)
         prof_cuda__.stats.unfinished--;
     any->kind |= PROF_CUDA__LEFT_OUT;
@@ -1567,19 +1562,20 @@ PROF_CUDA__FN void prof_cuda__judge_time(char *record, const struct prof_cuda__k
     prof_cuda__leave(record);
 }
 
-/* Work without its call: if it began before the session it is not the session's. */
+/* Work without its call that began before the session is not the session's. */
 PROF_CUDA__FN void prof_cuda__judge_work(char *record, const struct prof_cuda__kind *k) {
     struct prof_cuda__all *g = &prof_cuda__;
     uint64_t start = prof_cuda__u64(record, k->start);
-    if (!start || start >= g->window_start) {
-        g->stats.no_launch++;
+    bool called = *prof_cuda__place(PROF_CUDA__CALL, prof_cuda__correlation(record, k)) != 0;
+    bool early = start && start < g->window_start;
+    if (!called && early && !prof_cuda__is_far(start)) {
+        prof_cuda__leave(record);
+        g->kept[k->kind]--;
+        g->stats.outside++;
         return;
     }
-    if (prof_cuda__is_far(start)) return;   /* it is left out, and counted */
-    if (prof_cuda__kind_at(record) & PROF_CUDA__LEFT_OUT) g->stats.wrong_clock--;
-    prof_cuda__leave(record);
-    g->kept[k->kind]--;
-    g->stats.outside++;
+    if (!called && !early) g->stats.no_launch++;
+    prof_cuda__judge_time(record, k);
 }
 
 /* Streams that only wait say nothing: Kineto leaves them out, too. */
@@ -1591,19 +1587,19 @@ PROF_CUDA__FN bool prof_cuda__is_idle(const void *record) {
     return s && !s->used;
 }
 
-/* Checks the records that came since the last time. Under the lock. */
+/* Checks the records that came since the last time, and indexes all. Under the lock. */
 PROF_CUDA__FN void prof_cuda__judge(void) {
     struct prof_cuda__all *g = &prof_cuda__;
-    char *first = g->base + (g->judged - g->base), *r;
-    if (g->closed || first == g->low) return;
-    for (r = first; r < g->low; r += prof_cuda__after(r) - r)
-        prof_cuda__judge_time(r, prof_cuda__row(r));
-    prof_cuda__index_all();
-    for (r = first; r < g->low; r += prof_cuda__after(r) - r) {
+    char *r;
+    if (g->closed || g->judged == g->low) return;
+    for (r = g->judged; r < g->low; r += prof_cuda__size(r)) {
         const struct prof_cuda__kind *k = prof_cuda__row(r);
-        if (k->what & PROF_CUDA__WORK &&
-            !*prof_cuda__place(PROF_CUDA__CALL, prof_cuda__correlation(r, k)))
-            prof_cuda__judge_work(r, k);
+        if (!(k->what & PROF_CUDA__WORK)) prof_cuda__judge_time(r, k);
+    }
+    prof_cuda__index_all();
+    for (r = g->judged; r < g->low; r += prof_cuda__size(r)) {
+        const struct prof_cuda__kind *k = prof_cuda__row(r);
+        if (k->what & PROF_CUDA__WORK) prof_cuda__judge_work(r, k);
         if (!prof_cuda__is_idle(r)) continue;
         prof_cuda__leave(r);
         g->kept[k->kind]--;
@@ -1693,25 +1689,15 @@ PROF_CUDA__FN void prof_cuda__kernel_json(prof_cuda__line *l, const prof_cuda__s
     prof_cuda__member(l, "graph node id", d->node);
 }
 
-/* Copies and fills: the three kinds as one. */
+/* Copies and fills: the three kinds, which begin alike, as one. */
 PROF_CUDA__FN prof_cuda__peer prof_cuda__copied(const void *record) {
+    uint32_t kind = prof_cuda__row(record)->kind;
     prof_cuda__peer p;
     memset(&p, 0, sizeof p);
-    if ((prof_cuda__kind_at(record) & 0xffff) == PROF_CUDA__MEMSET) {
-        const prof_cuda__memset *m = (const prof_cuda__memset *)record;
-        p.bytes = m->bytes;
-        p.start = m->start;
-        p.end = m->end;
-        p.device = m->device;
-        p.context = m->context;
-        p.stream = m->stream;
-        p.target_kind = (uint8_t)m->memory_kind;
-    } else if ((prof_cuda__kind_at(record) & 0xffff) == PROF_CUDA__MEMCPY) {
-        memcpy(&p, record, offsetof(prof_cuda__memcpy, correlation));   /* they begin alike */
-    } else {
-        memcpy(&p, record, sizeof p);
-    }
-    p.kind = prof_cuda__kind_at(record);
+    memcpy(&p, record, kind == PROF_CUDA__MEMCPY_PEER ? sizeof p
+                                                      : offsetof(prof_cuda__memcpy, correlation));
+    if (kind == PROF_CUDA__MEMSET)
+        p.target_kind = (uint8_t)((const prof_cuda__memset *)record)->memory_kind;
     return p;
 }
 
@@ -1915,7 +1901,7 @@ PROF_CUDA__FN void prof_cuda__recorded_list(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     g->recorded = (const prof_cuda__event **)(void *)g->shared;
     g->recorded_count = 0;
-    for (const char *r = g->base; r < g->low; r = prof_cuda__after(r))
+    for (const char *r = g->base; r < g->low; r += prof_cuda__size(r))
         if (prof_cuda__kind_at(r) == PROF_CUDA__CUDA_EVENT)
             g->recorded[g->recorded_count++] = (const prof_cuda__event *)(const void *)r;
     g->shared += g->recorded_count * sizeof *g->recorded;
@@ -1994,7 +1980,7 @@ PROF_CUDA__FN void prof_cuda__link(const void *r, uint32_t device, uint32_t stre
 /* Durations are CUPTI's own, unless its clock runs at another rate. */
 PROF_CUDA__FN void prof_cuda__ends(const void *r, const struct prof_cuda__kind *k,
                                    prof_event *e) {
-    const prof_cuda__marker *end = (const prof_cuda__marker *)prof_cuda__match(PROF_CUDA__END, r);
+    const prof_cuda__marker *end = NULL;
     uint64_t start = prof_cuda__u64(r, k->start), stop = prof_cuda__u64(r, k->end);
     int64_t length = stop > start ? (int64_t)(stop - start) : 0, off;
     e->start_ns = prof_cuda__ns(start);
@@ -2002,8 +1988,8 @@ PROF_CUDA__FN void prof_cuda__ends(const void *r, const struct prof_cuda__kind *
     e->end_ns = e->start_ns + length + (off > length / 100 || -off > length / 100 + 1 ? off : 0);
     if (prof_cuda__kind_at(r) & PROF_CUDA__RUNNING) {
         if (k->what & PROF_CUDA__WORK) e->flags = PROF_EVENT_UNFINISHED;
-        e->end_ns = k->kind == PROF_CUDA__MARKER && end ? prof_cuda__ns(end->time)
-                                                         : prof_cuda__.pair.session_ns;
+        else end = (const prof_cuda__marker *)prof_cuda__match(PROF_CUDA__END, r);
+        e->end_ns = end ? prof_cuda__ns(end->time) : prof_cuda__.pair.session_ns;
     }
     e->end_ns = PROF_CUDA__MAX(e->end_ns, e->start_ns);
 }
@@ -2042,7 +2028,6 @@ PROF_CUDA__FN bool prof_cuda__event_of(const void *r, uint32_t kind, prof_event 
         prof_cuda__link(r, a->device, a->stream, e, x);
         prof_cuda__allocation_told(a, e);
         return false;
-    case PROF_CUDA__CUDA_EVENT: return false;
     default:
         copy = prof_cuda__copied(r);
         prof_cuda__link(r, copy.device, copy.stream, e, x);
@@ -2098,33 +2083,27 @@ PROF_CUDA__FN void prof_cuda__share_open(bool kept) {
     g->shared += size;
 }
 
-/* Makes events of all records, once. */
-PROF_CUDA__FN void prof_cuda__submit(bool kept) {
+/* Makes events of all records, once. user: NULL where the trace outlives them. */
+PROF_CUDA__FN void prof_cuda__hand_over(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
+    prof_cuda__lock();
     if (!g->closed && g->low != g->base) {
         prof_cuda__judge();
-        prof_cuda__index_all();
         g->shared = (char *)(((uintptr_t)(g->index + g->places) + 15) & ~(uintptr_t)15);
         g->overhead_thread = PROF_NONE;
         memset(g->threads, 0, sizeof g->threads);
         prof_cuda__recorded_list();
-        prof_cuda__share_open(kept);
-        for (const char *r = g->base; r < g->low; r = prof_cuda__after(r)) {
+        prof_cuda__share_open(user != NULL);
+        for (const char *r = g->base; r < g->low; r += prof_cuda__size(r)) {
             uint32_t kind = prof_cuda__kind_at(r), what = prof_cuda__row(r)->what;
-            if (kind & (PROF_CUDA__LEFT_OUT | PROF_CUDA__END) || what & PROF_CUDA__ID) continue;
+            if (kind & (PROF_CUDA__LEFT_OUT | PROF_CUDA__END) || what & PROF_CUDA__TIMELESS)
+                continue;
             if (what & PROF_CUDA__INNER && prof_cuda__match(PROF_CUDA__CALL, r) != (const void *)r)
                 continue;
             prof_cuda__hand(r);
         }
     }
     g->closed = true;
-}
-
-/* Hands what was kept to the session, once. user: NULL where the trace outlives it. */
-PROF_CUDA__FN void prof_cuda__hand_over(void *user) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    prof_cuda__lock();
-    if (g->base) prof_cuda__submit(user != NULL);
     prof_cuda__unlock();
 }
 
@@ -2302,10 +2281,11 @@ PROF_CUDA__FN size_t prof_cuda__metadata(void *user, char *buf, size_t size) {
     struct prof_cuda__all *g = &prof_cuda__;
     static char text[PROF_CUDA__DEVICES * 1024];   /* a name of 96 bytes may be six times as long */
     prof_cuda__line l = { text, text + sizeof text };
-    size_t length;
+    uint64_t runtime;
     int version = 0;
     (void)user;
     if (g->state == PROF_CUDA_OFF) return 0;
+    runtime = prof_cuda__runtime_version();
     PROF_CUDA__PUT(&l, "\"deviceProperties\":[");
     for (int i = 0; i < g->device_count && i < PROF_CUDA__DEVICES - 4; i++) {
         const prof_cuda_device *d = prof_cuda__device_at((uint32_t)i);
@@ -2314,14 +2294,12 @@ PROF_CUDA__FN size_t prof_cuda__metadata(void *user, char *buf, size_t size) {
     }
     PROF_CUDA__PUT(&l, "]");
     if (g->stats.cupti_version) prof_cuda__member(&l, "cupti_version", g->stats.cupti_version);
-    if (prof_cuda__runtime_version())
-        prof_cuda__member(&l, "cuda_runtime_version", prof_cuda__runtime_version());
+    if (runtime) prof_cuda__member(&l, "cuda_runtime_version", runtime);
     if (g->has_driver && (g->driver.driver_version)(&version) == 0)
         prof_cuda__member(&l, "cuda_driver_version", (uint64_t)version);
     prof_cuda__counts_json(&l);
-    length = (size_t)(l.p - text);
     (void)prof_format_text(buf, size, "%s", text);
-    return length;
+    return (size_t)(l.p - text);
 }
 
 /* Why not, or what was lost: a line for the footer. */
