@@ -4407,6 +4407,7 @@ typedef struct prof__plan { size_t state, state_more, page, page_more, slots; } 
 #define PROF__TALLY_PORT \
     uint32_t number;                     /* in the order in which its thread's rows were made */ \
     uint64_t count; \
+    uint64_t around;                     /* of inner: of deep zones, within zones that have records */ \
     prof__tally *next;                   /* of its thread, NULL: the last one */ \
     const prof__tally *same;             /* while reading: another of the same name */
 #define PROF__ROW_PORT \
@@ -5885,6 +5886,7 @@ PROF__FN void prof__tally_add(prof__tally *r, const prof__tally *from) {
     r->count += from->count;
     r->total += from->total;
     r->inner += from->inner;
+    r->around += from->around;
     r->least = PROF__MIN(r->least, from->least);
     r->most = PROF__MAX(r->most, from->most);
     for (int i = 0; i < PROF__BUCKETS; i++) {
@@ -6408,7 +6410,7 @@ PROF__FN void prof__deep_put(prof__state *t, uint64_t now, bool unfinished) {
     prof__deep_pop(t);
     if (PROF__LOAD(t->deep.open)) prof__deep_top(t)->within += ticks;
     else if (t->sums.on) t->sums.inner[t->deepest - t->hot.bottom - 1] += ticks;
-    else if (t->deepest > t->hot.bottom) prof__tally_of(t, t->deepest[-1].site)->inner += ticks;
+    else if (t->deepest > t->hot.bottom) prof__tally_of(t, t->deepest[-1].site)->around += ticks;
 }
 
 /* Ends the innermost deep zone. False: the session is over, and prof_stop ends it. */
@@ -14569,6 +14571,13 @@ PROF__FN void prof__group_segment(prof__reader *r, const prof__record *c, const 
 
 PROF__COLD_BEGIN
 
+/* What deep zones take off the self time of zones that have records: nothing where not all of these
+   are at hand. Then the zone around a deep one keeps its time. */
+PROF__FN uint64_t prof__tally_around(const prof__tally *r) {
+    const struct prof_trace *s = &prof__trace;
+    return s->mode == PROF_MODE_STREAM || s->overwritten ? 0 : r->around;
+}
+
 /* Adds the threads' sums to the rows of plain zones. Names without a row get one after those of the
    timeline, in the order of threads, and in each as they first came. */
 PROF__FN void prof__sums_into_rows(prof__groups *g) {
@@ -14576,7 +14585,7 @@ PROF__FN void prof__sums_into_rows(prof__groups *g) {
     for (; t; t = prof__used(t))
         for (prof__tally *r = t->sums.tallies.others; r; r = r->next) {
             uint32_t row;
-            if (!r->count && !r->inner) continue;
+            if (!r->count && !prof__tally_around(r)) continue;
             if (prof__ranked(g->ranks)) {
                 row = prof__group_of(g, r->site ? r->site >> 8 : prof__sites.others);
             } else {
@@ -19671,8 +19680,8 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
     s->stream_failures += ok && w->failed;
 }
 
-/* The zones of a stream that has ended: those written, those that remain where the sink failed, and
-   those that were open. */
+/* The zones of a stream or a ring that has ended: those written, those that remain (in a stream
+   where the sink failed), and those that were open. */
 PROF__FN uint64_t prof__stream_recorded(const struct prof_trace *s) {
     uint64_t zones = s->stream.zones;
     for (const prof__row *row = s->rows; row; row = row->next) {
@@ -19740,8 +19749,9 @@ PROF__FN PROF__RACES void prof__raw_sums_begin(prof__raw *w, uint32_t thread) {
 /* Adds a row to the block of sums. False: it is full, or lacks the row's name. */
 PROF__FN bool prof__raw_sum(prof__raw *w, const prof__tally *r) {
     uint32_t first = 0, end = PROF__BUCKETS, site = r->site >> 8;
-    const uint64_t sums[] = { r->count, r->total, r->inner, r->least, r->most };
-    if (!r->count && !r->inner) return true;
+    const uint64_t inner = r->inner + (w->dump ? prof__tally_around(r) : r->around);
+    const uint64_t sums[] = { r->count, r->total, inner, r->least, r->most };
+    if (!r->count && !inner) return true;
     while (end && !r->histogram[end - 1]) end--;
     while (first < end && !r->histogram[first]) first++;
     if (!prof__raw_told(w, site) ||
@@ -20488,6 +20498,7 @@ PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof_
     all.least = UINT64_MAX;
     all.site = r->site;
     for (; r; r = r->same) prof__tally_add(&all, r);
+    all.inner += prof__tally_around(&all);
     prof__tally_average(&a, &all, &k);
     return a;
 }
@@ -22538,11 +22549,11 @@ PROF__FN prof_stats prof__stats_now(void) {
     if (s->stopped && !s->read) prof__count_rows(s, NULL);
     prof__stats_add(&out, &c);
     if (s->sums.average) out.recorded = s->tallied;
-    if (s->stopped && !s->records_only) {
-        if (s->overwritten)
-            out.overwritten = out.recorded - PROF__MIN(s->zone_count, out.recorded);
-        out.recorded = s->zone_count - s->partials;
-        out.unfinished = s->unfinished + c.summed_open;
+    if (s->stopped && (!s->records_only || s->mode == PROF_MODE_RING)) {
+        uint64_t zones = s->records_only ? prof__stream_recorded(s) : s->zone_count;
+        if (s->overwritten) out.overwritten = out.recorded - PROF__MIN(zones, out.recorded);
+        out.recorded = zones - s->partials;
+        if (!s->records_only) out.unfinished = s->unfinished + c.summed_open;
     }
     memset(&scale, 0, sizeof scale);
     if (s->stopped && s->sums.full_tick)

@@ -234,6 +234,48 @@ static void test_dump_after_a_toggle(void) {
     PASS_ON(dump_after_a_toggle(PROF_MODE_RING));
 }
 
+static void nest(int zones) {
+    prof_push(zones % 2 ? "odd" : "even");
+    if (zones > 1) nest(zones - 1);
+    prof_pop();
+}
+
+/* Zones deeper than max_depth take no time off zones around them of which the ring, or the stream,
+   has no record any more; and all are counted, whatever is made of the records. */
+static void deep_in(prof_mode mode, bool records_only) {
+    prof_desc desc = ring_desc(64 << 10);
+    prof_average rows[2];
+    prof_trace *trace;
+    prof_stats stats;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    desc.mode = mode;
+    desc.events = false;
+    desc.records_only = records_only;
+    desc.max_depth = 2;
+    desc.stream = test_text_sink(&text);
+    desc.stream_inline = true;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 3000; i++) nest(6);
+    trace = prof_stop();
+    stats = prof_get_stats(trace);
+    EQUAL(stats.recorded + stats.overwritten + stats.summed, 18000);
+    CHECK(mode != PROF_MODE_RING || (stats.recorded > 1000 && stats.overwritten > 1000),
+          "%u recorded", (unsigned)stats.recorded);
+    EQUAL(prof_key_averages(trace, NULL, rows, 2), 2);
+    for (int i = 0; i < 2; i++)
+        CHECK(rows[i].self_cpu_time_total_ns > 0, "%s: %lld", rows[i].key,
+              (long long)rows[i].self_cpu_time_total_ns);
+    prof_thread_end();
+    test_text_clear(&text);
+    free(desc.memory);
+}
+
+static void test_deep_zones(void) {
+    for (int i = 0; i < 4; i++)
+        PASS_ON(deep_in(i < 2 ? PROF_MODE_RING : PROF_MODE_STREAM, i % 2 != 0));
+}
+
 /* Threads that come when the ring is full are in it, from their first zone on. */
 static void test_late_threads(void) {
     prof_desc desc;
@@ -688,6 +730,7 @@ int main(void) {
     RUN(test_threads_that_come_and_go);
     RUN(test_threads_of_which_nothing_is_kept);
     RUN(test_one_thread_fills_it);
+    RUN(test_deep_zones);
     RUN(test_late_threads);
     RUN(test_dump_after_a_toggle);
     RUN(test_short_threads);
