@@ -14573,7 +14573,7 @@ PROF__COLD_BEGIN
 
 /* What deep zones take off the self time of zones that have records: nothing where not all of these
    are at hand. Then the zone around a deep one keeps its time. */
-PROF__FN uint64_t prof__tally_around(const prof__tally *r) {
+PROF__FN PROF__RACES uint64_t prof__tally_around(const prof__tally *r) {
     const struct prof_trace *s = &prof__trace;
     return s->mode == PROF_MODE_STREAM || s->overwritten ? 0 : r->around;
 }
