@@ -4407,7 +4407,7 @@ typedef struct prof__plan { size_t state, state_more, page, page_more, slots; } 
 #define PROF__TALLY_PORT \
     uint32_t number;                     /* in the order in which its thread's rows were made */ \
     uint64_t count; \
-    uint64_t around;                     /* of inner: of deep zones, within zones that have records */ \
+    uint64_t around;                     /* of deep zones, within zones in records */ \
     prof__tally *next;                   /* of its thread, NULL: the last one */ \
     const prof__tally *same;             /* while reading: another of the same name */
 #define PROF__ROW_PORT \
