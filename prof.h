@@ -12079,7 +12079,7 @@ PROF__FN const prof_shape *prof__pack_shapes(prof__pack *k, const prof_shape *fr
 PROF__FN prof_extra *prof__pack_extra(prof__pack *k, const prof_extra *from) {
     prof_extra x = *from, *to = (prof_extra *)prof__pack_bytes(k, NULL, sizeof x, sizeof(int64_t));
     prof_kernel *kernels = NULL;
-    x.has &= 2 * PROF_HAS_KEPT_TEXT - 1;
+    x.has &= 2 * PROF_HAS_KEPT_TEXT - 1;   /* the others are of zones, or ours */
     for (uint32_t i = PROF__SHAPES; i < PROF__FIELDS; i++) {
         uint32_t coding = prof__fields[i].coding, count = prof__field_count(from, i);
         const void *value = prof__field_get(from, i);
@@ -12571,7 +12571,8 @@ PROF__CALL uint64_t prof_launch(uint32_t queue, const char *name) {
     uint32_t thread = PROF_NONE;
     if (t) tick = prof__now_ticks(t->clock, &t->platform) +
                   (t->clock == PROF_CLOCK_CPU ? 0 : t->bias);
-    else if (!PROF__LOAD(prof__on)) thread = prof_submit_thread(prof_thread_id(), NULL);
+    else if (!PROF__LOAD(prof__on))      /* zones are turned off, launches are not */
+        thread = prof_submit_thread(prof_thread_id(), NULL);
     prof__lock();
     if (s->open) {
         if (t && t->generation == s->generation) {
@@ -12639,6 +12640,7 @@ PROF__FN prof_event *prof__launches_copy(struct prof_trace *s, prof_event *to) {
         }
     return to;
 }
+
 /* ---- kernels ---- */
 
 /* The next in the list of kernels that k is in; PROF_NONE: k is the last. */

@@ -130,6 +130,32 @@ static void test_tokens(void) {
     EQUAL(prof_get_stats(trace).pending, 0);
 }
 
+/* Launches are kept while zones are not: of a thread that has had zones, and of one that has not. */
+static void *lone_launcher(void *queue) {
+    shared_token = prof_launch(*(uint32_t *)queue, "lone");
+    return NULL;
+}
+
+static void test_toggle(void) {
+    uint32_t queue = prof_queue(device, "compute");
+    prof_trace *trace;
+    pthread_t thread;
+    uint64_t token;
+    EQUAL(prof_start(NULL), PROF_OK);
+    PROF_BLOCK("zone") {}
+    EQUAL(prof_toggle(PROF_ACTIVITY_CPU, false), PROF_OK);
+    token = prof_launch(queue, "k");
+    if (pthread_create(&thread, NULL, lone_launcher, &queue) != 0) return;
+    pthread_join(thread, NULL);
+    EQUAL(prof_launch_done(token, 10, 20), PROF_OK);
+    EQUAL(prof_launch_done(shared_token, 10, 20), PROF_OK);
+    EQUAL(prof_toggle(PROF_ACTIVITY_CPU, true), PROF_OK);
+    trace = prof_stop();
+    EQUAL(prof_get_stats(trace).unlinked, 2);
+    CHECK(test_find(trace, "k", 0) && test_find(trace, "lone", 0), "a launch is missing");
+    EQUAL(prof_get_stats(trace).dropped_full, 0);
+}
+
 /* What keeps no work of devices says so, and how much it was. */
 static void test_modes(void) {
     static const prof_mode modes[] = { PROF_MODE_RING, PROF_MODE_AGGREGATE };
@@ -361,6 +387,7 @@ int main(void) {
     RUN(test_zones_have_their_launches);
     RUN(test_threads);
     RUN(test_tokens);
+    RUN(test_toggle);
     RUN(test_modes);
     RUN(test_clocks);
     RUN(test_odd_clocks);
