@@ -157,7 +157,8 @@ PROF_API prof_result prof_cuda_shutdown(void);
 PROF_API size_t prof_cuda_memory_size(const prof_cuda_desc *desc, size_t launches);
 
 /* NULL: all is well, or nothing was tried yet. Else why there is no GPU work, or only CUDA-event
-   ranges, and what to do about it; English, one line, valid until prof_cuda_shutdown. */
+   ranges, or, until a session starts, why prof_cuda_emit_nvtx failed, and what to do about it;
+   English, one line, valid until prof_cuda_shutdown. */
 PROF_API const char *prof_cuda_status(void);
 
 PROF_API prof_cuda_stats prof_cuda_get_stats(void);
@@ -422,7 +423,7 @@ static const struct prof_cuda__kind {
 };
 enum { PROF_CUDA__KIND_COUNT = sizeof prof_cuda__kinds / sizeof *prof_cuda__kinds };
 
-/* What is known of a kind; NULL: nothing. */
+/* What is known of a kind; NULL: nothing. rows: their numbers in prof_cuda__kinds, from 1. */
 PROF_CUDA__FN const struct prof_cuda__kind *prof_cuda__kind_of(uint32_t kind) {
     static const uint8_t rows[PROF_CUDA__KINDS] = {
         0, 2, 4, 13, 12, 5, 0, 0, 0, 0, 1, 0, 11, 0, 0, 0, 0, 6, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
@@ -534,7 +535,7 @@ static struct prof_cuda__all {
     bool tried_driver, has_driver, has_cupti;
     int device_count;
     char why[320];
-    void *driver_handle;
+    const char *no_nvtx;                 /* why prof_cuda_emit_nvtx failed, until a session starts */
     prof_cuda__cupti cupti;
     prof_cuda__driver driver;
     void *subscriber;
@@ -644,17 +645,17 @@ PROF_CUDA__FN const char *prof_cuda__resolve(const char *library, void *handle, 
 
 PROF_CUDA__FN bool prof_cuda__load_driver(void) {
     struct prof_cuda__all *g = &prof_cuda__;
+    void *handle = NULL;
     const char *missing;
     int result;
     if (g->tried_driver) return g->has_driver;
     g->tried_driver = true;
     if (!g->desc.symbol) {
-        g->driver_handle = prof_cuda__open("libcuda.so.1", false);
-        if (!g->driver_handle)
-            return PROF_CUDA__GIVE_UP("there is no NVIDIA driver here (libcuda.so.1)");
+        handle = prof_cuda__open("libcuda.so.1", false);
+        if (!handle) return PROF_CUDA__GIVE_UP("there is no NVIDIA driver here (libcuda.so.1)");
     }
-    missing = prof_cuda__resolve("cuda", g->driver_handle, (char *)&g->driver,
-                                 prof_cuda__driver_names, sizeof prof_cuda__driver_names);
+    missing = prof_cuda__resolve("cuda", handle, (char *)&g->driver, prof_cuda__driver_names,
+                                 sizeof prof_cuda__driver_names);
     if (missing) return PROF_CUDA__GIVE_UP("the NVIDIA driver is too old, it lacks %s", missing);
     result = (g->driver.init)(0);
     if (!result) result = (g->driver.device_count)(&g->device_count);
@@ -1180,6 +1181,7 @@ PROF_CUDA__FN bool prof_cuda__enable(void) {
 PROF_CUDA__FN prof_result prof_cuda__prepare(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
     (void)user;
+    g->no_nvtx = NULL;
     if (g->state == PROF_CUDA_OFF || g->state == PROF_CUDA_UNAVAILABLE ||
         !prof_cuda__load_driver()) return PROF_ERROR_UNSUPPORTED;
     if (g->state != PROF_CUDA_READY) return PROF_OK;
@@ -1339,6 +1341,7 @@ PROF_CUDA__FN prof_result prof_cuda__stop(void *user) {
 }
 
 PROF_API PROF_CUDA__QUIET const char *prof_cuda_status(void) {
+    if (prof_cuda__.no_nvtx) return prof_cuda__.no_nvtx;
     return prof_cuda__.why[0] ? prof_cuda__.why : NULL;
 }
 
@@ -2168,9 +2171,10 @@ PROF_API PROF_CUDA__QUIET prof_result prof_cuda_emit_nvtx(bool on) {
     o.instant = prof_cuda__nvtx_instant;
     if (prof_getenv("NVTX_INJECTION64_PATH") && *prof_getenv("NVTX_INJECTION64_PATH"))
         return prof_add_observer(&o);
-    PROF_CUDA__SAY("no NVTX ranges: no tool listens, NVTX_INJECTION64_PATH is not set");
+    prof_cuda__.no_nvtx = "no NVTX ranges: no tool listens, NVTX_INJECTION64_PATH is not set";
 #else
-    PROF_CUDA__SAY("no NVTX ranges: compile with <nvtx3/nvToolsExt.h> of CUDA's include folder");
+    prof_cuda__.no_nvtx =
+        "no NVTX ranges: compile with <nvtx3/nvToolsExt.h> of CUDA's include folder";
 #endif
     return PROF_ERROR_UNSUPPORTED;
 }
@@ -2321,7 +2325,7 @@ PROF_CUDA__FN const char *prof_cuda__status_line(void *user) {
     prof_cuda__line l = { text, text + sizeof text };
     uint64_t any = s.lost;
     (void)user;
-    if (prof_cuda_status()) return prof_cuda_status();
+    if (prof_cuda__.why[0]) return prof_cuda__.why;
     PROF_CUDA__PUT(&l, "GPU records lost: %llu%s%s", (unsigned long long)s.lost,
                    s.lost_dropped ? " (dropped by CUPTI: a larger pool_size helps)" : "",
                    s.lost_full ? " (no room: give prof_cuda_desc.memory more)" : "");

@@ -223,6 +223,13 @@ static void test_reasons(void) {
                   strcmp(why + strlen(why) - strlen(cases[i].says), cases[i].says) == 0,
               "case %u: %s", (unsigned)i, why);
     }
+    unsetenv("NVTX_INJECTION64_PATH");   /* what is asked for between sessions is another matter */
+    EQUAL(prof_cuda_emit_nvtx(true), PROF_ERROR_UNSUPPORTED);
+    CHECK(strstr(prof_cuda_status(), "no NVTX ranges"), "%s", prof_cuda_status());
+    CHECK(strstr(inside_cuda_status_line(), "xxxxxxxxxx"), "%s", inside_cuda_status_line());
+    prof_start(NULL);
+    prof_stop();
+    CHECK(strstr(prof_cuda_status(), "xxxxxxxxxx"), "%s", prof_cuda_status());
 }
 
 static void test_call_names(void) {
