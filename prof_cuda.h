@@ -535,7 +535,7 @@ static struct prof_cuda__all {
     bool tried_driver, has_driver, has_cupti;
     int device_count;
     char why[320];
-    const char *no_nvtx;                 /* why prof_cuda_emit_nvtx failed, until a session starts */
+    const char *no_nvtx;                 /* why prof_cuda_emit_nvtx failed, if it did */
     prof_cuda__cupti cupti;
     prof_cuda__driver driver;
     void *subscriber;

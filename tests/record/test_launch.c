@@ -130,7 +130,7 @@ static void test_tokens(void) {
     EQUAL(prof_get_stats(trace).pending, 0);
 }
 
-/* Launches are kept while zones are not: of a thread that has had zones, and of one that has not. */
+/* Launches are kept while zones are not: of a thread that has had some, and of one that has not. */
 static void *lone_launcher(void *queue) {
     shared_token = prof_launch(*(uint32_t *)queue, "lone");
     return NULL;
