@@ -328,10 +328,10 @@ typedef struct prof_desc {
     bool stream_inline;                  /* a thread whose chunks are full flushes them itself */
     bool records_only;                   /* keeps no room for events and tables: for prof_dump */
     bool events;                         /* keeps room for prof_events: 96 bytes a zone instead of
-                                            12. Always so with details (from the first one on),
-                                            devices, a schedule, an execution trace; not in
-                                            PROF_MODE_STREAM and _AGGREGATE. Freestanding: only
-                                            where it is set */
+                                            12. Always so with details (from the first one on; if
+                                            it finds the arena full they are cut), devices, a
+                                            schedule, an execution trace; not in PROF_MODE_STREAM
+                                            and _AGGREGATE. Freestanding: only where it is set */
     prof_platform platform;
     uint32_t max_threads;                /* recording at the same time; 0: up to 256, as fit */
     uint32_t max_depth;                  /* open zones per thread in the timeline, up to 255; 0: 64
@@ -4862,7 +4862,8 @@ struct prof__row {
         "around them (give prof_desc.memory more)") \
     ALL(stream_failures, s->stream_failures, 13, "Times the stream's sink failed") \
     HOST(details_cut, PROF__LOAD(prof__loose.details_cut), PROF__HOSTED(23), \
-        "Inputs, texts and arguments of zones that were too many or too long") \
+        "Inputs, texts and arguments of zones that were too many or too long, or first came " \
+        "when the arena was full") \
     ALL(not_kept, c->not_kept, PROF__HOSTED(22), \
         "Zones, instants, counters, details, events not kept") \
     HOST(others, c->others + s->sums.not_merged, PROF__HOSTED(17), \

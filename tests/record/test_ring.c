@@ -276,6 +276,25 @@ static void test_deep_zones(void) {
         PASS_ON(deep_in(i < 2 ? PROF_MODE_RING : PROF_MODE_STREAM, i % 2 != 0));
 }
 
+/* The first details that come when a ring is full are cut, and counted; the zones are there. */
+static void test_late_details(void) {
+    prof_desc desc = ring_desc(256 << 10);
+    prof_trace *trace;
+    desc.events = false;
+    EQUAL(prof_start(&desc), PROF_OK);
+    test_zones(100000);
+    for (int i = 0; i < 10; i++) {
+        PROF_BEGIN("late");
+        prof_set_arg("key", "value");
+        PROF_END();
+    }
+    trace = prof_stop();
+    EQUAL(prof_get_stats(trace).details_cut, 10);
+    EQUAL(calls_of(trace), prof_get_stats(trace).recorded);
+    prof_thread_end();
+    free(desc.memory);
+}
+
 /* Threads that come when the ring is full are in it, from their first zone on. */
 static void test_late_threads(void) {
     prof_desc desc;
@@ -731,6 +750,7 @@ int main(void) {
     RUN(test_threads_of_which_nothing_is_kept);
     RUN(test_one_thread_fills_it);
     RUN(test_deep_zones);
+    RUN(test_late_details);
     RUN(test_late_threads);
     RUN(test_dump_after_a_toggle);
     RUN(test_short_threads);
