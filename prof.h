@@ -894,8 +894,10 @@ PROF_API size_t prof_snapshot(prof_average *rows, size_t max);
 
 /* Writes what PROF_MODE_TRACE or _RING holds, zones still open included, as a raw stream, which
    `prof decode` and `prof report` read. Safe in a signal handler if out.write is: it takes no lock
-   and calls only clock_gettime and getpid. Other threads may go on recording; what they overwrite
-   is left out. Also after prof_stop. PROF_ERROR_STATE: another mode, no session, a dump goes on. */
+   and calls only clock_gettime and getpid; with PROF_INSTRUMENT_FUNCTIONS it waits for a lock for
+   part of a second, and reads the names of new functions from the program's files (open, lseek,
+   read, close), on 3 KiB of stack. Other threads may go on recording; what they overwrite is left
+   out. Also after prof_stop. PROF_ERROR_STATE: another mode, no session, a dump goes on. */
 PROF_API prof_result prof_dump(prof_sink out);
 
 /* Names the calling thread in table and trace; copied, at most 63 bytes. Needs an open session. */
@@ -9648,6 +9650,7 @@ PROF__FN uint32_t prof__symbol_at(const prof__symbols *n, uintptr_t address) {
     return low;
 }
 
+#define PROF__MAP_PATH 512u
 #if defined(__linux__)
 #  include <elf.h>
 #  if UINTPTR_MAX > UINT32_MAX
@@ -9657,7 +9660,6 @@ PROF__FN uint32_t prof__symbol_at(const prof__symbols *n, uintptr_t address) {
 #  endif
 
 /* A line of /proc/self/maps. It is read only by calls that are safe in signal handlers. */
-#  define PROF__MAP_PATH 512u
 typedef struct prof__map {
     int file;
     size_t at, size;                     /* of what is in buf */
@@ -9746,7 +9748,7 @@ PROF__FN bool prof__elf_open(prof__elf *f, const char *path) {
 /* Calls visit for all functions in the file's symbols; for those it exports, if it was stripped:
    then it returns false. */
 PROF__FN bool prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *user) {
-    PROF__ELF(Sym) list[64];
+    PROF__ELF(Sym) list[16];             /* few: a dump is in a crash handler, on 8 KiB of stack */
     PROF__ELF(Shdr) section, symbols;
     uint64_t at, end, n;
     memset(&symbols, 0, sizeof symbols);
@@ -9760,7 +9762,7 @@ PROF__FN bool prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *use
     if (!symbols.sh_type || !prof__elf_read(f, at, &f->names, sizeof f->names)) return false;
     at = symbols.sh_offset;
     for (end = at + symbols.sh_size; at < end; at += n * sizeof *list) {
-        n = PROF__MIN((end - at) / sizeof *list, 64);
+        n = PROF__MIN((end - at) / sizeof *list, 16);
         if (!n || !prof__elf_read(f, at, list, (size_t)n * sizeof *list)) return false;
         for (uint64_t i = 0; i < n; i++) {
             if ((list[i].st_info & 15) == STT_FILE) f->source = list[i];
@@ -9806,26 +9808,32 @@ PROF__FN bool prof__elf_link(const prof__elf *f, char *name, size_t size, uint32
     return false;
 }
 
-/* prof__elf_functions of the file at path and, if it was stripped, of the one that it names: beside
-   it, in .debug there, or under /usr/lib/debug. */
-PROF__FN void prof__elf_symbols(prof__elf *f, const char *path, prof__elf_visit visit, void *user) {
+/* prof__elf_functions of the file that a stripped one names: beside it, in .debug there, or under
+   /usr/lib/debug. */
+PROF__RARE void prof__elf_debug(const prof__elf *f, const char *path, prof__elf_visit visit,
+                                void *user) {
     static const char *const places[] = { "", "", "", ".debug/", "/usr/lib/debug", "" };
-    char name[128], at[2 * PROF__MAP_PATH];
+    char name[128], at[PROF__MAP_PATH + 160];
     const char *file = strrchr(path, '/');
     uint32_t crc;
-    if (prof__elf_functions(f, visit, user) || !file) return;
-    if (!prof__elf_link(f, name, sizeof name, &crc)) return;
+    if (!file || !prof__elf_link(f, name, sizeof name, &crc)) return;
     for (int i = 0; i < 6; i += 2) {
         prof__elf debug;
         bool same;
-        (void)prof__text_f(at, sizeof at, "%s%b%s%s", places[i], path, (size_t)(file + 1 - path),
-                           places[i + 1], name);
+        strcpy(at, places[i]);           /* prof__text_f takes 8 KiB of stack */
+        strncat(at, path, (size_t)(file + 1 - path));
+        strcat(at, places[i + 1]);
+        strcat(at, name);
         if (!prof__elf_open(&debug, at)) continue;
         same = prof__elf_crc(&debug) == crc;
         if (same) (void)prof__elf_functions(&debug, visit, user);
         close(debug.file);
         if (same) return;
     }
+}
+
+PROF__FN void prof__elf_symbols(prof__elf *f, const char *path, prof__elf_visit visit, void *user) {
+    if (!prof__elf_functions(f, visit, user)) prof__elf_debug(f, path, visit, user);
 }
 
 /* Reads a symbol's name, cut to size; a copy that the compiler made (f.lto_priv.0, f.llvm.17) has
@@ -9958,6 +9966,7 @@ static struct prof__functions {
     uint32_t foreign;                    /* how many stayed unnamed when symbols were read last */
     const char *file;                    /* the last source file that was copied */
     bool excludes;                       /* some functions are no zones */
+    char path[PROF__MAP_PATH], name[1024];   /* of what is being read */
     struct prof__instrumented list[PROF_MAX_SITES * 2 + 1];
 } prof__functions;
 
@@ -10169,17 +10178,19 @@ PROF__FN bool prof__function_call(const struct prof__instrumented *f, const char
 }
 
 /* Names a function that has no name yet. user: the shift of prof__elf_shift. A name that is cut
-   ends with its address, to be unique. Symbols have the source file of static functions only. */
+   ends with its address, to be unique. Symbols have the source file of static functions only. Under
+   the lock. */
 PROF__FN void prof__function_visit(void *user, prof__elf *elf, const PROF__ELF(Sym) *symbol) {
     uintptr_t address = (uintptr_t)symbol->st_value - *(const uintptr_t *)user;
     struct prof__instrumented *f = prof__function_find(address);
     const char *known = f->address ? prof__sites.list[f->id >> 8].name : "", *copy;
-    char name[1024];
-    if (known[0] != '0' || !prof__elf_name(elf, symbol, name, sizeof name)) return;
-    if (strlen(name) == sizeof name - 1) *prof__text_hex(name + sizeof name - 20, address) = 0;
+    char *name = prof__functions.name;
+    const size_t size = sizeof prof__functions.name;
+    if (known[0] != '0' || !prof__elf_name(elf, symbol, name, size)) return;
+    if (strlen(name) == size - 1) *prof__text_hex(name + size - 20, address) = 0;
     if (!prof__function_call(f, name)) return;
     if (symbol->st_info >> 4 != STB_LOCAL || !elf->source.st_name ||
-        !prof__elf_name(elf, &elf->source, name, sizeof name) || *name == '<') return;
+        !prof__elf_name(elf, &elf->source, name, size) || *name == '<') return;
     copy = prof__site_copy(name, prof__functions.file);   /* mostly that of the one before */
     if (copy) prof__sites.list[f->id >> 8].file = prof__functions.file = copy;
 }
@@ -10195,18 +10206,19 @@ PROF__FN uintptr_t prof__function_within(uintptr_t low, uintptr_t high) {
 }
 
 /* The name of a function that has no symbol: `file+0x1234`, the same in each run. */
-PROF__FN void prof__offset_name(char *name, size_t size, const char *path, uintptr_t offset) {
+PROF__FN void prof__offset_name(char *name, const char *path, uintptr_t offset) {
     const char *file = strrchr(path, '/') + 1;
-    char hex[20];
-    *prof__text_hex(hex, offset) = 0;
-    (void)prof__text_f(name, size, "%b+%s", file, PROF__MIN(strlen(file), 100u), hex);
+    size_t size = PROF__MIN(strlen(file), 100u);
+    memcpy(name, file, size);
+    name[size] = '+';
+    *prof__text_hex(name + size + 1, offset) = 0;
 }
 
 PROF__FN void prof__functions_offset(const prof__map *m, uintptr_t shift) {
     uintptr_t address;
     while ((address = prof__function_within(m->low, m->high)) != 0) {
         char name[128];
-        prof__offset_name(name, sizeof name, m->path, address + shift);
+        prof__offset_name(name, m->path, address + shift);
         if (!prof__function_call(prof__function_find(address), name)) return;
     }
 }
@@ -10225,9 +10237,9 @@ PROF__FN bool prof__map_elf(const prof__map *m, prof__elf *elf) {
 /* Names functions from the symbols of the files that are mapped. Under the lock. */
 PROF__FN void prof__functions_name(void) {
 #if defined(__linux__)
-    char path[PROF__MAP_PATH];
     prof__map m;
-    if (prof__functions.unnamed == prof__functions.foreign || !prof__map_open(&m, path)) return;
+    if (prof__functions.unnamed == prof__functions.foreign ||
+        !prof__map_open(&m, prof__functions.path)) return;
     while (prof__functions.unnamed && prof__map_next(&m)) {
         uintptr_t address = prof__function_within(m.low, m.high), shift;
         prof__elf elf;
@@ -10276,7 +10288,7 @@ PROF__FN void prof__functions_return(uintptr_t address) {
             uintptr_t gone = ~prof__functions.list[i].address;
             char name[128];
             if (gone < m.low || gone >= m.high) continue;
-            prof__offset_name(name, sizeof name, m.path, gone + shift);
+            prof__offset_name(name, m.path, gone + shift);
             prof__function_returns(name, gone);
         }
     }
@@ -10363,10 +10375,11 @@ PROF__FN bool prof__is_function_name(const char *name) {
     return false;
 }
 
-/* Names new functions before a stream writes their sites. */
+/* Names new functions before a stream or a dump writes their sites. A dump may be in a signal
+   handler: it does not wait for ever, and keeps the addresses. */
 PROF__FN void prof__functions_name_new(void) {
     if (PROF__LOAD(prof__functions.unnamed) == PROF__LOAD(prof__functions.foreign)) return;
-    prof__lock();
+    if (!prof__lock_briefly()) return;
     prof__functions_name();
     prof__unlock();
 }
@@ -19077,7 +19090,7 @@ PROF__FN bool prof__raw_session(prof__raw *w) {
 PROF__FN void prof__raw_sites(prof__raw *w) {
     uint32_t sites = PROF__ACQUIRE(prof__sites.count);
     uint32_t names = PROF__ACQUIRE(prof__sites.names.count);
-    if (w->sites < sites && prof__mode() == PROF_MODE_STREAM) prof__functions_name_new();
+    if (w->sites < sites) prof__functions_name_new();
     while (!w->failed && (w->sites < sites || w->names < names)) {
         uint32_t i = w->sites, j = w->names;
         prof__raw_begin(w, PROF__RAW_SITES);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # PROF_FUNCTION in C++: rows of methods, lambdas, templates and operators, by their qualified names,
 # the same with gcc and clang but for what their templates are made of. Functions that the compiler
-# instrumented: named in snapshots too, static ones of one name told apart by their file.
+# instrumented: named in snapshots and dumps too, static ones of one name told apart by their file.
 # shellcheck disable=SC2086   # $libs is several words
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -248,6 +248,55 @@ elif $out/thin >$out/thin.out && ! grep -q llvm $out/thin.out &&
 else
     failed=1
     echo "not ok thin: $(grep inner $out/thin.out | tr '\n' ' ')"
+fi
+
+# A crash handler's dump has names, too, on 8 KiB of stack; of a stripped program file+0x1234.
+cat >$out/crash.c <<'END'
+#define _GNU_SOURCE
+#include "prof.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PLAIN __attribute__((no_instrument_function))
+static PLAIN bool to_stdout(void *user, const void *data, size_t size) {
+    (void)user;
+    return write(1, data, size) == (ssize_t)size;
+}
+static PLAIN void on_crash(int number) {
+    prof_dump((prof_sink){ to_stdout, NULL });
+    signal(number, SIG_DFL);
+    raise(number);
+}
+static void fails(void) { raise(SIGUSR1); }
+int PLAIN main(void) {
+    static char arena[1 << 20], stack[8192];
+    prof_desc desc = { .mode = PROF_MODE_RING, .memory = arena, .memory_size = sizeof arena };
+    stack_t on = { .ss_sp = stack, .ss_size = sizeof stack };
+    struct sigaction action = { .sa_handler = on_crash, .sa_flags = SA_ONSTACK };
+    sigaltstack(&on, NULL);
+    sigaction(SIGUSR1, &action, NULL);
+    if (prof_start(&desc) == PROF_OK) fails();
+    return 0;
+}
+END
+crashes() {   # NAME EXPECTED: it is in the dump
+    if $out/crash >$out/crash.raw; [ $? -gt 128 ] && grep -aq "$2" $out/crash.raw; then
+        echo "ok $1"
+    else
+        failed=1
+        echo "not ok $1: no $2 in $out/crash.raw"
+    fi
+}
+if [ ! -e $out/three.so ] || ! gcc -O0 -finstrument-functions -I. $out/crash.c $out/prof.o \
+    -o $out/crash $libs; then
+    echo 'skip crash: no ELF here'
+else
+    crashes 'a dump of a crash' fails
+    strip $out/crash
+    crashes 'of a stripped program' 'crash+0x'
 fi
 
 # Libraries that go: their functions keep their names, also where the next one lies at the same
