@@ -12405,6 +12405,13 @@ PROF__FN double prof__paired_usual(const prof__paired *c) {
     return usual;
 }
 
+/* A driver may tell any times. They count as PROF__FAR ns at most, so that the sum of two does not
+   overflow; what is worked out by a rate counts as 60 years at most. */
+#define PROF__FAR (INT64_MAX / 2)
+PROF__FN int64_t prof__span_ns(double ns) {
+    return (int64_t)PROF__MAX(PROF__MIN(ns, 2e18), -2e18);
+}
+
 /* Where there are too many pairs every second one goes. */
 PROF__CALL prof_result prof_device_clock(prof_device device, int64_t host_ns, uint64_t device_ns) {
     prof_result result = PROF_OK;
@@ -12415,9 +12422,11 @@ PROF__CALL prof_result prof_device_clock(prof_device device, int64_t host_ns, ui
         result = prof__fail(PROF_ERROR_STATE, "clocks were paired while no session is open");
     } else if (!c && prof__devices.clock_count == PROF__CLOCKS) {
         result = prof__fail(PROF_ERROR_MEMORY, "16 devices have clocks");
-    } else if (c && (c->pairs[c->count - 1].device_ns >= device_ns ||
-                     c->pairs[c->count - 1].session_ns >= host_ns)) {
-        result = prof__fail(PROF_ERROR_INVALID, "a pair of clocks is no later than the one before");
+    } else if (host_ns < 0 || host_ns > PROF__FAR ||
+               (c && (c->pairs[c->count - 1].device_ns >= device_ns ||
+                      c->pairs[c->count - 1].session_ns >= host_ns))) {
+        result = prof__fail(PROF_ERROR_INVALID, "a pair of clocks is no later than the one before, "
+                                                "or its host_ns is no time of prof_now()");
     } else {
         if (!c) {
             c = prof__devices.clocks + prof__devices.clock_count++;
@@ -12448,20 +12457,22 @@ PROF__FN bool prof__paired_jumps(const prof__paired *c, uint32_t i) {
    clock jumped, by its usual rate. c NULL: its clock is the session's. */
 PROF__FN int64_t prof__paired_ns(const prof__paired *c, uint64_t t) {
     uint32_t i = 0;
+    int64_t ns;
     double rate;
-    if (!c) return (int64_t)PROF__MIN(t, (uint64_t)INT64_MAX);
+    if (!c) return (int64_t)PROF__MIN(t, (uint64_t)PROF__FAR);
     rate = c->usual;
     while (i + 1 < c->count && c->pairs[i + 1].device_ns <= t) i++;
     if (i + 1 < c->count && t > c->pairs[i].device_ns && !prof__paired_jumps(c, i))
         rate = prof__paired_rate(c, i, i + 1);
-    return PROF__MAX(c->pairs[i].session_ns +
-                         (int64_t)(rate * (double)(int64_t)(t - c->pairs[i].device_ns)), 0);
+    ns = c->pairs[i].session_ns +
+         prof__span_ns(rate * (double)(int64_t)(t - c->pairs[i].device_ns));
+    return PROF__MAX(PROF__MIN(ns, PROF__FAR), 0);
 }
 
 /* Where the device counts ns, durations are its own. */
 PROF__FN int64_t prof__paired_length(const prof__paired *c, uint64_t length) {
     bool counts = !c || (c->usual > 0.99 && c->usual < 1.01);
-    return (int64_t)(counts ? length : (uint64_t)(c->usual * (double)length));
+    return prof__span_ns((counts ? 1 : c->usual) * (double)length);
 }
 
 PROF__CALL int64_t prof_device_ns(prof_device device, uint64_t device_ns) {
@@ -16708,9 +16719,9 @@ PROF__FN void prof__chrome_clocks(prof__out *o) {
         for (uint32_t k = 0; k + 1 < c->count; k++) jumps += prof__paired_jumps(c, k);
         prof__out_f(o, "%s{\"device\":\"%j %i\",\"pairs\":%u,\"ns_per_1e9\":%i",
                     i ? "," : ",\n\"device_clocks\":[", prof__device_title(c->device.type),
-                    (int64_t)c->device.index, (uint64_t)c->count, (int64_t)(c->usual * 1e9));
-        prof__out_f(o, ",\"error_ns\":%i,\"jumps\":%u}", (int64_t)prof__paired_error(c),
-                    (uint64_t)jumps);
+                    (int64_t)c->device.index, (uint64_t)c->count, prof__span_ns(c->usual * 1e9));
+        prof__out_f(o, ",\"error_ns\":%i,\"jumps\":%u}",
+                    prof__span_ns(prof__paired_error(c)), (uint64_t)jumps);
     }
     if (prof__devices.clock_count) prof__out_text(o, "]");
 }

@@ -280,6 +280,39 @@ static void test_odd_clocks(void) {
     EQUAL(prof_get_stats(trace).early, 1);
 }
 
+/* A driver may tell any times, by any clock: no event ends before it begins. */
+static void test_any_times(void) {
+    static const uint64_t times[] = { 0, 1, 1000, INT64_MAX - 5, INT64_MAX, INT64_MAX + (uint64_t)1,
+                                      UINT64_MAX - 1, UINT64_MAX };
+    static const struct { int64_t ns; uint64_t units; } paces[] = {
+        { 1, 1 }, { 1000, 1 }, { 1, 1000 }, { INT64_MAX / 4, 1 }, { 1, UINT64_MAX / 4 } };
+    uint32_t queue = prof_queue(device, "compute");
+    for (uint32_t c = 0; c < 6; c++) {
+        const prof_event *e;
+        prof_trace *trace;
+        test_text text;
+        size_t count;
+        start_at_zero();
+        EQUAL(prof_device_clock(device, -1, 0), PROF_ERROR_INVALID);
+        EQUAL(prof_device_clock(device, INT64_MAX, 0), PROF_ERROR_INVALID);
+        for (uint32_t i = 0; c && i < 3; i++)
+            EQUAL(prof_device_clock(device, paces[c - 1].ns * i, paces[c - 1].units * i), PROF_OK);
+        PROF_BLOCK("zone")
+            for (int i = 0; i < 8; i++)
+                for (int k = i; k < 8; k++)
+                    EQUAL(prof_launch_done(prof_launch(queue, "k"), times[i], times[k]), PROF_OK);
+        trace = prof_stop();
+        e = prof_events(trace, &count);
+        EQUAL(count, 37);
+        for (size_t i = 0; i < count; i++)
+            CHECK(e[i].start_ns >= 0 && e[i].end_ns >= e[i].start_ns, "clock %u: %lld to %lld",
+                  (unsigned)c, (long long)e[i].start_ns, (long long)e[i].end_ns);
+        text = chrome(trace);
+        EQUAL(test_times(text.data, "\"dur\":-"), 0);
+        test_text_clear(&text);
+    }
+}
+
 /* More queues and clocks than there is room for; what a session is needed for. */
 static void test_limits(void) {
     prof_device d = { PROF_DEVICE_METAL, 0 };
@@ -391,6 +424,7 @@ int main(void) {
     RUN(test_modes);
     RUN(test_clocks);
     RUN(test_odd_clocks);
+    RUN(test_any_times);
     RUN(test_queues);
     RUN(test_memory);
     RUN(test_device_in_modes);
