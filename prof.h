@@ -12494,7 +12494,7 @@ PROF__CALL uint32_t prof_queue(prof_device device, const char *name) {
     if (i == prof__devices.queue_count && i < PROF__QUEUES) {
         q->device = device;
         (void)prof__text_f(q->name, sizeof q->name, "%s", name);
-        prof__devices.queue_count++;
+        PROF__RELEASE(prof__devices.queue_count, i + 1);   /* a trace may be written */
     }
     prof__unlock();
     return i < PROF__QUEUES ? i : PROF_NONE;
@@ -13886,7 +13886,7 @@ PROF__FN void prof__beside_none(struct prof_trace *s) {
 PROF__FN void prof__queries_open(struct prof_trace *s) {
     s->sites = PROF__ACQUIRE(prof__sites.count);
     s->first_scratch = s->scratch;
-    s->first_high = prof__arena.high;
+    PROF__STORE(s->first_high, prof__arena.high);   /* prof_get_stats may read it */
     s->refused = false;
     s->limit = s->place = NULL;
 }
@@ -16651,7 +16651,7 @@ PROF__FN const char *prof__device_label(const struct prof_trace *s, uint32_t i, 
 
 /* The name of a row, where it is a queue's that has one: "copies", "copies (2)". */
 PROF__FN bool prof__chrome_queue(prof__out *o, const prof__gpu *g, prof__stream at) {
-    for (uint32_t i = 0; !g->s->built && i < prof__devices.queue_count; i++) {
+    for (uint32_t i = 0; !g->s->built && i < PROF__ACQUIRE(prof__devices.queue_count); i++) {
         const prof__queue *q = prof__devices.queues + i;
         if (!q->rows || !q->name[0] || g->s->device_types[at.type] != q->device.type ||
             prof__queue_row(i) != at.id % PROF_ROW_LANE ||
@@ -19661,21 +19661,23 @@ PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t coun
     bool ours, failed;
     if (!prof__stream_lock())
         return prof__fail(PROF_ERROR_STATE, "events were submitted in the stream's sink");
-    failed = prof__env_failed();
     prof__lock();
     ours = prof__streams_events(s);
     if (ours) prof__stream_clock(s);
     prof__unlock();
-    prof__outgoing.raw.failed = false;
-    if (ours) prof__raw_now(&prof__outgoing.raw);
+    failed = ours && prof__env_failed();   /* else a new session may be opening it */
+    if (ours) {
+        prof__outgoing.raw.failed = false;
+        prof__raw_now(&prof__outgoing.raw);
+    }
     for (size_t i = 0; ours && i < count; i++) {
         prof_result taken = failed ? PROF_ERROR_SINK : prof__stream_event(s, events + i);
         if (taken != PROF_OK) result = taken;
         lost += taken == PROF_ERROR_SINK || !prof__device_asked(events[i].device_type) ||
                 prof__has(events + i) & PROF_HAS_LAUNCH;
     }
-    s->stream_failures += lost && !failed;
     prof__lock();
+    if (lost && !failed) s->stream_failures++;
     PROF__BUMP(s->counts.not_kept, lost);
     prof__unlock();
     prof__stream_unlock();
@@ -22590,7 +22592,8 @@ PROF__FN prof_stats prof__stats_now(void) {
     out.clock = s->clock;
     out.ticks_per_second = prof__rate(s);
     out.bytes_total = (size_t)(prof__arena.end - prof__arena.base);
-    high = s->stopped ? s->first_high : prof__arena.high;   /* what an analysis took was promised */
+    high = s->stopped ? PROF__LOAD(s->first_high)
+                      : prof__arena.high;   /* what an analysis took was promised */
     out.bytes_used = out.bytes_total - (size_t)(high - prof__arena.low) + prof__arena.promised;
     prof__unlock();
     if (taken) prof__disown(&prof__recorder.reading);

@@ -270,7 +270,8 @@ static void timeline_line(const losses *l, char line[320]) {
         snprintf(line, 320, "Timeline: the first %s of %s. %llu later zones are in sums alone "
                             "(give prof_desc.memory more)", end, whole, zones);
     else
-        snprintf(line, 320, "%llu zones are in sums alone, not in the timeline: deeper than "
+        snprintf(line, 320, "%llu zones are in sums alone, not in the timeline: "
+                            "PROF_MODE_AGGREGATE has no timeline; else they are deeper than "
                             "max_depth (prof record --max-depth), or memory was full", zones);
 }
 
