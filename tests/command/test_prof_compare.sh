@@ -226,6 +226,14 @@ says diff_gate_unknown_name "gate.txt: no row of any trace has the name 'nothing
 says diff_gate_unknown_metric "gate.txt: 'foo' is none of total" 2 gate 'foo 5% *'
 says diff_gate_short 'gate.txt: line 2: it takes METRIC LIMIT NAME' 2 gate "$(printf '#\ntotal 5%%')"
 says diff_gate_no_limit "line 1: '5' is no limit of total" 2 gate 'total 5 *'
+says diff_gate_empty 'gate.txt: there is no limit in it' 2 gate '# total 5% *'
+says diff_gate_endless "line 1: '1e400%' is no limit of total" 2 gate 'total 1e400% *'
+printf '\0\ntotal 5%% *\n' >"$out/zero.txt"
+says diff_gate_no_text 'line 1: it is no line of text' 2 "$prof" diff --gate "$out/zero.txt" "$now" "$now"
+says diff_gate_regex_is_a_name "no row of any trace has the name '.*'" 2 gate 'total 5% .*'
+says diff_threshold_endless "'inf' is not a value it takes" 2 diff_p --threshold inf
+says diff_min_share_no_number "'nan' is not a value it takes" 2 diff_p --threshold 5 --min-share nan
+says diff_names_alike 'takes two names' 2 diff_p --names a,a
 says diff_gate_no_file 'No such file' 2 "$prof" diff --gate "$out/none.txt" "$now" "$now"
 says diff_runs_one_side 'several a side: A1 A2 vs B1 B2' 2 "$prof" diff "$now" vs
 says diff_three 'several a side' 2 "$prof" diff "$now" "$now" "$now"

@@ -11,12 +11,12 @@
 /* --device-peak: "bf16=989.5" or "gb=3350". */
 static bool override_peak(kernel_device *device, const char *text) {
     const char *value = strchr(text, '=');
-    char name[32], *end;
+    char name[32];
+    double number;
     if (!value || (size_t)(value - text) >= sizeof name) return false;
     memcpy(name, text, (size_t)(value - text));
     name[value - text] = '\0';
-    double number = strtod(value + 1, &end);
-    if (*end || end == value + 1 || !(number > 0)) return false;
+    if (!number_parse(value + 1, "", &number) || number <= 0) return false;
     dtype type = dtype_parse(name);
     if (strcmp(name, "gb") == 0) device->peak.gb_s = number;
     else if (type > DTYPE_NONE && type < DTYPE_PEAKS) device->peak.tflops[type] = number;

@@ -2,6 +2,7 @@
 #include "base/options.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,12 @@ static bool count_parse(const char *text, int64_t *count) {
     return *text && !*end && !errno && *count >= 0;
 }
 
+bool number_parse(const char *text, const char *ending, double *number) {
+    char *end;
+    *number = strtod(text, &end);
+    return end > text && strcmp(end, ending) == 0 && isfinite(*number);
+}
+
 /* Which of the words between the bars it is. */
 static bool word_find(const char *text, const char *words, unsigned *number) {
     size_t size = strlen(text);
@@ -83,14 +90,13 @@ static bool word_find(const char *text, const char *words, unsigned *number) {
 }
 
 static bool option_set(const option_spec *option, const char *text) {
-    char *end;
     switch (option->type) {
     case OPTION_FLAG: *(bool *)option->value = text == NULL; return true;
     case OPTION_TEXT: *(const char **)option->value = text; return true;
     case OPTION_WORD: return word_find(text, option->placeholder, option->value);
     case OPTION_LIST: list_add(option->value, text); return true;
     case OPTION_COUNT: return count_parse(text, option->value);
-    case OPTION_NUMBER: *(double *)option->value = strtod(text, &end); return *text && !*end;
+    case OPTION_NUMBER: return number_parse(text, "", option->value);
     case OPTION_COMMAND: break;
     }
     return false;

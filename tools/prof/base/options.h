@@ -13,7 +13,7 @@ typedef enum option_type {
     OPTION_WORD,      /* unsigned: which of the placeholder's words, "text|csv|json", from 0 on */
     OPTION_LIST,      /* text_list: may be given several times, and as a,b,c */
     OPTION_COUNT,     /* int64_t, not negative; "all": INT64_MAX */
-    OPTION_NUMBER,    /* double */
+    OPTION_NUMBER,    /* double, as number_parse takes it */
     OPTION_COMMAND    /* of a list's end: operands are a command line, options end before them */
 } option_type;
 
@@ -42,6 +42,9 @@ typedef struct command {
    -1: the command is over, with exit code *status (--help, or an error that it has told). */
 int options_parse(const command *self, const option_spec *options, int argc, char **argv,
                   int *status);
+
+/* The number that ends there, which is not endless; false: it is none. */
+bool number_parse(const char *text, const char *ending, double *number);
 
 /* The extended regular expression of --name, and what it says of each name, by the name's number.
    Zero-initialise: it finds all. */

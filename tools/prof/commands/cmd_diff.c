@@ -501,23 +501,19 @@ static void add_limit(diff_options *o, limit l) {
 static bool threshold_parse(diff_options *o, const char *text) {
     const char *sign = strchr(text, '='), *number = sign ? sign + 1 : text;
     limit l = {.metric = o->metric, .is_percent = true};
-    char *end;
     if (sign && !metric_parse(text, (size_t)(sign - text), &l.metric)) return false;
-    l.most = strtod(number, &end);
-    if (!*number || *end || !(l.most >= 0)) return false;
+    if (!number_parse(number, "", &l.most) || l.most < 0) return false;
     add_limit(o, l);
     return true;
 }
 
 /* "5%", "20ms" of times, "300" of what is counted. */
 static bool most_parse(limit *l, const char *text) {
-    char *end;
     int64_t ns;
-    l->most = strtod(text, &end);
-    l->is_percent = strcmp(end, "%") == 0;
-    if (l->is_percent || l->metric >= CALLS)
-        return end > text && (l->is_percent || !*end) && l->most >= 0;
-    if (!*end || !time_parse(text, &ns) || ns < 0) return false;     /* 5: of what? */
+    l->is_percent = number_parse(text, "%", &l->most);
+    bool is_number = l->is_percent || number_parse(text, "", &l->most);
+    if (l->is_percent || l->metric >= CALLS) return is_number && l->most >= 0;
+    if (is_number || !time_parse(text, &ns) || ns < 0) return false;     /* 5: of what? */
     l->most = (double)ns;
     return true;
 }
@@ -551,16 +547,21 @@ static bool gate_line(diff_options *o, char *text, size_t number) {
 static bool gate_read(diff_options *o) {
     enum { LONGEST = 1 << 16 };
     FILE *file = fopen(o->gate, "r");
+    if (!file) return fail(o->gate, "%s", strerror(errno)), false;
     char *line = allocate(LONGEST);
-    bool good = file != NULL;
-    if (!file) fail(o->gate, "%s", strerror(errno));
+    size_t before = o->limit_count;
+    bool good = true;
     for (size_t number = 1; good && fgets(line, LONGEST, file); number++) {
         char *text = line + strspn(line, " \t");
-        if (strchr("#\r\n", *text)) continue;
-        good = gate_line(o, text, number);
+        if (!strchr(line, '\n') && !feof(file))
+            good = fail(o->gate, "line %zu: it is no line of text", number) == EXIT_OK;
+        else if (!strchr("#\r\n", *text)) good = gate_line(o, text, number);
     }
     if (good && ferror(file)) good = fail(o->gate, "%s", strerror(errno)) == EXIT_OK;
-    if (file) fclose(file);
+    if (good && o->limit_count == before)
+        good = fail(o->gate, "there is no limit in it: METRIC LIMIT NAME, as: total 5%% *") ==
+               EXIT_OK;
+    fclose(file);
     free(line);
     return good;
 }
@@ -598,7 +599,8 @@ static bool check_metrics(diff_options *o) {
 static bool check(diff_options *o) {
     static const char *usual[] = {"A", "B"};
     if (o->names.count == 0) o->names = (text_list){usual, 2};
-    if (o->names.count != 2) return fail("--names", "takes two names, as A,B"), false;
+    if (o->names.count != 2 || strcmp(o->names.items[0], o->names.items[1]) == 0)
+        return fail("--names", "takes two names, as A,B"), false;
     if (o->dtype && dtype_parse(o->dtype) == DTYPE_NONE)
         return fail("--dtype", "there is no type '%s'; some are fp32, tf32, bf16, fp16", o->dtype),
                false;
