@@ -471,6 +471,8 @@ rm -f trace.raw
 
 says record_no_folder 'none/trace.raw: cannot be created: No such file' 2 \
     "$prof" record -o none/trace.raw ./program . 5
+says record_long_name 'cannot be created: File name too long' 2 "$prof" record -o "$(printf %300s x).raw" ./program
+try record_long_name_did_not_run sh -c "! grep -q words said"
 cp old.json fixed.json
 chmod a-w fixed.json
 says record_read_only 'fixed.json: is read-only' 2 "$prof" record -o fixed.json ./program

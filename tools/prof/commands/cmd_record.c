@@ -93,6 +93,8 @@ static bool check_output(const char *path, const char *program) {
     char folder[PATH_ROOM];
     struct stat st, run;
     bool there = stat(path, &st) == 0;
+    if (!there && errno != ENOENT)
+        return fail(path, "cannot be created: %s", strerror(errno)), false;
     if (to_stdout(path)) return true;
     if (there && stat(program, &run) == 0 && run.st_dev == st.st_dev && run.st_ino == st.st_ino)
         return fail(path, "this is the program: give -o another file"), false;
