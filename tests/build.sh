@@ -4,6 +4,7 @@
 #   library CONFIG     sets library, tests/prof.c as an object, compiled once in that configuration
 #   make_command WORDS make, with $tests_prof as the command
 #   wine_begin         makes what $wine needs, once; false: it is not installed
+#   check NAME COMMAND ok when the command succeeds; what it says is in $out/said
 #   quick_python       puts a python3 first in PATH that begins in a tenth of the time
 # Under coverage (TESTS_OUT, CC: tests/coverage.sh) CC compiles in every configuration.
 wine=$(command -v wine64 || echo /usr/lib/wine/wine64)
@@ -47,6 +48,16 @@ configure() {   # CONFIG
     esac
     [ -n "$level" ] || level=-O0
     [ -z "${TESTS_OUT:-}" ] || cc="$CC -std=c99 -DPROF_ZLIB" libs="$libs -lz"
+}
+
+# shellcheck disable=SC2154   # out is the caller's
+check() {   # NAME COMMAND...
+    name=$1
+    shift
+    if "$@" >"$out/said" 2>&1; then echo "ok $name"; return; fi
+    failed=1
+    echo "not ok $name: $*"
+    head -n 20 "$out/said"
 }
 
 # A program that starts while Wine sets itself up may fail: its server ends when that is over. If it

@@ -14,15 +14,6 @@ failed=0
 mkdir -p $out
 
 # Runs a command: "ok NAME", or "not ok NAME" and what the command said.
-check() {   # NAME COMMAND...
-    name=$1
-    shift
-    if "$@" >$out/said 2>&1; then echo "ok $name"; return; fi
-    failed=1
-    echo "not ok $name: $*"
-    head -n 20 $out/said
-}
-
 all=${ALL:-}
 
 has() {   # COMMAND

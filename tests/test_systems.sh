@@ -15,15 +15,6 @@ rm -rf "$out"
 mkdir -p "$out"
 [ -n "${ALL:-}" ] || { echo 'skip other systems: only with --all'; exit 0; }
 
-check() {   # NAME COMMAND...
-    name=$1
-    shift
-    if "$@" >"$out/said" 2>&1; then echo "ok $name"; return; fi
-    failed=1
-    echo "not ok $name: $*"
-    head -n 20 "$out/said"
-}
-
 cat >"$out/program.c" <<'END'
 #define PROF_IMPLEMENTATION
 #define PROF_ARENA_SIZE (4 << 20)

@@ -8,19 +8,10 @@ cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/build.sh
 . tests/build.sh
 out=$PWD/build/tests/core.dir
-warn='-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror'
 board=examples/baremetal
 failed=0
 rm -rf "$out"
 mkdir -p "$out"
-
-check() {   # NAME COMMAND...
-    name=$1
-    shift
-    if "$@" >"$out/said" 2>&1; then echo "ok $name"; return; fi
-    failed=1
-    echo "not ok $name: $(head -n 5 "$out/said" | tr '\n' ' ')"
-}
 
 fails() {   # NAME TEXT COMMAND...: it fails, and says that
     name=$1 text=$2

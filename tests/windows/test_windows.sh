@@ -19,15 +19,6 @@ mkdir -p "$out"
 if [ -n "${CC:-}" ] || [ -z "${ALL:-}" ]; then echo 'skip Windows: only with --all'; exit 0; fi
 wine_begin || { echo 'skip Windows: wine64 is not installed'; exit 0; }
 
-check() {   # NAME COMMAND...
-    name=$1
-    shift
-    if "$@" >"$out/said" 2>&1; then echo "ok $name"; return; fi
-    failed=1
-    echo "not ok $name: $*"
-    head -n 20 "$out/said"
-}
-
 # Builds windows.c and its DLL, and runs them; -static: no DLL of the compiler's is needed.
 program() {   # NAME THREADS LIBS COMPILER...
     name=$1 threads=$2 libs=$3
