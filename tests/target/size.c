@@ -91,6 +91,40 @@ static void say(const char *name, int32_t instructions) {
     board_uart(NULL, p, (size_t)(text + sizeof text - p));
 }
 
+#  ifdef MODES
+NOINLINE static void moment(void) {
+    PROF_INSTANT("moment");
+    NOTHING();
+}
+NOINLINE static void push(void) {
+    prof_push("short");
+    NOTHING();
+    prof_pop();
+}
+
+static void in_mode(prof_mode mode, const char *name, void (*what)(void), int32_t nothing) {
+    static uint64_t memory[1024];        /* 8 KiB: pages change, and a trace is full */
+    prof_desc desc = { 0 };
+    desc.mode = mode;
+    desc.max_depth = 4;
+    if (what == zone) desc.memory = memory, desc.memory_size = sizeof memory;
+    if (prof_start(&desc) != PROF_OK) return;
+    prof_tick();
+    for (int i = 0; i < ROUNDS; i++) zone();
+    what();
+    say(name, measure(what) - nothing);
+    prof_stop();
+}
+
+static void modes(int32_t nothing) {
+    in_mode(PROF_MODE_TRACE, "full", zone, nothing);
+    in_mode(PROF_MODE_RING, "ring", zone, nothing);
+    in_mode(PROF_MODE_AGGREGATE, "sums", zone, nothing);
+    in_mode(PROF_MODE_TRACE, "moment", moment, nothing);
+    in_mode(PROF_MODE_TRACE, "push", push, nothing);
+}
+#  endif
+
 int main(void) {
     prof_desc desc = { 0 };
     int32_t nothing;
@@ -103,6 +137,10 @@ int main(void) {
     *(volatile uint32_t *)0xE000E010 = 5;
 #  endif
     nothing = measure(without);
+#  ifdef MODES
+    modes(nothing);
+    return 0;
+#  endif
     say("off_zone", measure(zone) - nothing);
     if (prof_start(&desc) != PROF_OK) return 1;
     zone();

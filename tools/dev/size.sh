@@ -13,7 +13,8 @@
 # elf_zone_flash and elf_zone_ram with PROF_NAMES_IN_ELF. min_ram: 32 open zones and 32 more, recorded, in 16 contexts' table; prof_dump's
 # block of 616 bytes is not in it. Instructions are counted by QEMU, a zone around nothing less the
 # same without the zone; in plain_instructions nobody calls prof_tick; task_zone is a zone in a
-# kernel's task, switch what prof_task_in takes. core_ are those of examples/baremetal/core.h. masked_max is how many
+# kernel's task, switch what prof_task_in takes. full, ring and sums are zones: in a trace whose memory is full,
+# in a ring of 8 KiB with its changes of pages, in sums; moment is an instant, push prof_push and prof_pop. core_ are those of examples/baremetal/core.h. masked_max is how many
 # instructions of prof.h interrupts are masked for at most, in any public call, with as many names as
 # there can be (tests/target/masked.c). Code for Cortex-M0 runs on an M3.
 # shellcheck disable=SC2086   # lists of flags are meant to split
@@ -81,11 +82,13 @@ fail() {
 flash() { bytes "$1" .text .rodata .data prof_marks; }
 ram() { bytes "$1" .data .bss; }
 
-count() {   # TARGET: the lines that the program prints, "NAME HUNDREDTHS"
+count() {   # TARGET FLAG...: the lines that the program prints, "NAME HUNDREDTHS"
     clock=-DPROF_CLOCK_AT=0x40028018     # a timer; CYCCNT, which is read alike, stands in QEMU
     [ "$1" = rv32 ] && clock=-DDEFAULT_CLOCK
-    link "$1" $out/count $out/prof.c -DCOUNT -DPROF_ARENA_SIZE=1048576 "$clock"
-    counts "$1"
+    target=$1
+    shift
+    link "$target" $out/count $out/prof.c -DCOUNT -DPROF_ARENA_SIZE=1048576 "$clock" "$@"
+    counts "$target"
 }
 
 counts() {   # TARGET
@@ -208,6 +211,8 @@ measure() {   # TARGET ZONE-LIMIT FULL-LIMIT, of core.h: ZONE-LIMIT DUMP-LIMIT
     instructions task_zone_instructions task_zone "$2"
     instructions switch_instructions switch 0
     instructions off_instructions off_zone 8
+    count "$target" -DMODES
+    for mode in full ring sums moment push; do instructions ${mode}_instructions $mode 0; done
     [ $tool != arm-none-eabi-gcc ] || masked "$target"
     compile "$target" -c $out/prof.c -o $out/library.o
     link "$target" $out/program $out/library.o -DPART=EMPTY
