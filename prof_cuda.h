@@ -271,8 +271,8 @@ extern "C" {
    to the end. `make check_layout` compares them with cupti.h where that is installed. */
 
 enum {                                   /* CUpti_ActivityKind */
-    PROF_CUDA__MEMCPY = 1, PROF_CUDA__MEMSET = 2, PROF_CUDA__SERIAL_KERNEL = 3,
-    PROF_CUDA__DRIVER_CALL = 4, PROF_CUDA__RUNTIME_CALL = 5, PROF_CUDA__KERNEL = 10,
+    PROF_CUDA__MEMCPY = 1, PROF_CUDA__MEMSET = 2, PROF_CUDA__DRIVER_CALL = 4,
+    PROF_CUDA__RUNTIME_CALL = 5, PROF_CUDA__KERNEL = 10,
     PROF_CUDA__MARKER = 12, PROF_CUDA__OVERHEAD_RECORD = 17, PROF_CUDA__MEMCPY_PEER = 22,
     PROF_CUDA__CUDA_EVENT = 36, PROF_CUDA__SYNCHRONIZATION = 38, PROF_CUDA__EXTERNAL = 39,
     PROF_CUDA__ALLOCATION = 49, PROF_CUDA__KINDS = 56
@@ -417,16 +417,14 @@ static const struct prof_cuda__kind {
                    correlation, PROF_CUDA__ID | PROF_CUDA__TIMELESS),
     PROF_CUDA__ROW(PROF_CUDA__MARKER, PROF_CUDA_MARKERS, false, marker, time, time, id, 0),
     PROF_CUDA__ROW(PROF_CUDA__DRIVER_CALL, 0, false, call, start, end, correlation,
-                   PROF_CUDA__CALL | PROF_CUDA__INNER),   /* asked for one by one */
-    PROF_CUDA__ROW(PROF_CUDA__SERIAL_KERNEL, 0, false, kernel, start, end, correlation,
-                   PROF_CUDA__WORK)
+                   PROF_CUDA__CALL | PROF_CUDA__INNER)    /* asked for one by one */
 };
 enum { PROF_CUDA__KIND_COUNT = sizeof prof_cuda__kinds / sizeof *prof_cuda__kinds };
 
 /* What is known of a kind; NULL: nothing. rows: their numbers in prof_cuda__kinds, from 1. */
 PROF_CUDA__FN const struct prof_cuda__kind *prof_cuda__kind_of(uint32_t kind) {
     static const uint8_t rows[PROF_CUDA__KINDS] = {
-        0, 2, 4, 13, 12, 5, 0, 0, 0, 0, 1, 0, 11, 0, 0, 0, 0, 6, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 2, 4, 0, 12, 5, 0, 0, 0, 0, 1, 0, 11, 0, 0, 0, 0, 6, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
         0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 7, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0 };
     return kind < PROF_CUDA__KINDS && rows[kind] ? prof_cuda__kinds + rows[kind] - 1 : NULL;
 }
@@ -920,8 +918,7 @@ PROF_CUDA__FN bool prof_cuda__inside(const struct prof_cuda__kind *k, uint64_t s
 PROF_CUDA__FN void *prof_cuda__keep(const void *record, const struct prof_cuda__kind *k) {
     struct prof_cuda__all *g = &prof_cuda__;
     uint64_t start = prof_cuda__u64(record, k->start);
-    const bool serial = k->kind == PROF_CUDA__SERIAL_KERNEL;
-    uint32_t kind = serial ? (uint32_t)PROF_CUDA__KERNEL : k->kind;
+    uint32_t kind = k->kind;
     size_t size = PROF_CUDA__ROUND_UP(k->size, 8u);
     char *to = g->low;
     if (!prof_cuda__inside(k, start)) return NULL;
@@ -1009,8 +1006,7 @@ PROF_CUDA__FN void prof_cuda__take(const void *r, const struct prof_cuda__kind *
     if (kind == PROF_CUDA__OVERHEAD_RECORD && g->stats.cupti_version >= 22 && room >= sizeof *o3)
         free(o3->data);
     if (kind == PROF_CUDA__MARKER) prof_cuda__take_marker((const prof_cuda__marker *)r, k);
-    else if (kind == PROF_CUDA__KERNEL || kind == PROF_CUDA__SERIAL_KERNEL)
-        prof_cuda__take_kernel(r, k);
+    else if (kind == PROF_CUDA__KERNEL) prof_cuda__take_kernel(r, k);
     else if (prof_cuda__keep(r, k) && k->what & PROF_CUDA__WORK)   /* all these begin alike */
         prof_cuda__stream_used(copy->device, copy->context, copy->stream);
 }
