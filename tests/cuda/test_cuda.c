@@ -361,6 +361,31 @@ static void test_devices_and_streams(void) {
     close_session();
 }
 
+/* Kernels of many shapes, in turns: each has the text of its own. */
+static void test_many_shapes(void) {
+    const prof_trace *trace;
+    int i;
+    reset();
+    fake.devices = 8;
+    PASS_ON(open_session(NULL));
+    for (i = 0; i < 1024; i++) {
+        fake_device(i % 8);
+        PROF_BLOCK("zone") { fake_launch("k", (uint32_t)(i / 8 % 64), 1000); }
+    }
+    fake_device(0);
+    trace = prof_stop();
+    for (i = 0; i < 1024; i++) {
+        const prof_event *k = test_find(trace, "k", i);
+        char says[64];
+        CHECK(k, "no kernel %d", i);
+        snprintf(says, sizeof says, "\"device\":%d,\"context\":%d,\"stream\":%lld,",
+                 (int)k->extra->device_index, (int)k->extra->device_index + 1,
+                 (long long)k->extra->device_resource_id);
+        CHECK(strstr(k->extra->metadata_json, says), "%s: %s", says, k->extra->metadata_json);
+    }
+    close_session();
+}
+
 /* What an annotation launched shows on the streams' rows too. */
 static void test_annotations_cover_the_gpu(void) {
     const prof_trace *trace;
@@ -674,7 +699,7 @@ static void test_kept_buffer(void) {
     launch_some(10);
     fake.keep_one = false;
     prof_stop();
-    EQUAL(prof_cuda_get_stats().corrupt, 0);
+    EQUAL(prof_cuda_get_stats().foreign, 0);
     EQUAL(prof_cuda_get_stats().buffers_missing, 0);
     close_session();
 }
@@ -829,6 +854,7 @@ static void test_other_clocks(void) {
         trace = prof_stop();
         line = inside_cuda_status_line();
         EQUAL(prof_cuda_get_stats().kernels, 20);
+        EQUAL(prof_cuda_get_stats().outside, 0);
         for (i = 0; (k = test_find(trace, name, i)) != NULL; i++)
             CHECK(k->end_ns - k->start_ns > 490000 && k->end_ns - k->start_ns < 510000,
                   "session %d: kernel %d takes %lld ns", session, i,
@@ -1136,8 +1162,9 @@ static void test_without_calls(void) {
 
 static void test_ids(void) {
     const prof_trace *trace;
+    uint32_t i;
     reset();
-    cuda_desc.records = PROF_CUDA_DEFAULT | PROF_CUDA_EXTERNAL_IDS;
+    cuda_desc.records = PROF_CUDA_DEFAULT | PROF_CUDA_EXTERNAL_IDS | PROF_CUDA_MARKERS;
     PASS_ON(open_session(NULL));
     fake.other_ids = true;               /* another profiler's, of another kind */
     prof_cuda_push_id(42);
@@ -1145,11 +1172,13 @@ static void test_ids(void) {
     prof_cuda_pop_id();
     fake_launch("outside", 0, 10);
     prof_cuda_pop_id();
+    for (i = 1; i < 10; i++) fake_marker(i, 1, "mark");   /* their ids are no calls' */
     trace = prof_stop();
     PASS_ON(check_exact());
     EQUAL(test_find(trace, "inside", 0)->extra->external_id, 42);
     EQUAL(test_find(trace, "outside", 0)->extra->external_id, 0);
     EQUAL(test_find(trace, "cudaLaunchKernel", 0)->extra->external_id, 42);
+    for (i = 0; i < 9; i++) EQUAL(test_find(trace, "mark", (int)i)->extra->external_id, 0);
     close_session();
 }
 
@@ -1646,6 +1675,7 @@ int main(void) {
     RUN(test_faulty_versions);
     RUN(test_devices_and_streams);
     RUN(test_beside_another_device);
+    RUN(test_many_shapes);
     RUN(test_annotations_cover_the_gpu);
     RUN(test_steps_cover_the_gpu);
     RUN(test_versions);

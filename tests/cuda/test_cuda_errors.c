@@ -372,6 +372,8 @@ static void test_many_threads(void) {
 /* Readings of both clocks: many, one that goes back, one that jumps, none. */
 static void test_clock_pairs(void) {
     const prof_trace *trace;
+    test_text text;
+    memset(&text, 0, sizeof text);
     reset();
     PASS_ON(open_session());
     for (int i = 0; i < 200; i++) {
@@ -385,6 +387,9 @@ static void test_clock_pairs(void) {
     prof_cuda_flush();
     trace = prof_stop();
     EQUAL(prof_cuda_get_stats().kernels, 201);
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "\"jumps\":1}"), "%.900s", text.data);
+    test_text_clear(&text);
     for (int i = 0; i < 200; i++) {
         const prof_event *zone = test_find(trace, "zone", i), *kernel = test_find(trace, "k", i);
         CHECK(zone && kernel && kernel->start_ns > zone->start_ns - 100000 &&
@@ -399,10 +404,29 @@ static void test_clock_pairs(void) {
     CHECK(test_find(trace, "k", 1) && test_find(trace, "k", 1)->start_ns == 0, "a time of none");
 }
 
+/* Clocks are compared at steps, once a second at most. */
+static void test_clocks_at_steps(void) {
+    prof_desc desc = test_desc();
+    test_text text;
+    memset(&text, 0, sizeof text);
+    reset();
+    EQUAL(prof_cuda_init(&cuda_desc), PROF_OK);
+    test_time.step = 1000;
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_step();
+    test_time.tick += 2000000000;
+    prof_step();
+    prof_step();
+    EQUAL(prof_write_chrome(prof_stop(), NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "\"device\":\"CUDA 0\",\"pairs\":3,"), "%.900s", text.data);
+    test_text_clear(&text);
+}
+
 /* Records that come when their session is over, and before it. */
 static void test_late_records(void) {
     fake_call call;
     fake_marker_record marker;
+    fake_kernel kernel;
     prof_trace *trace;
     reset();
     fail("cuptiActivityGetNumDroppedRecords", 0);
@@ -412,6 +436,11 @@ static void test_late_records(void) {
     marker.time = cupti_now() - 1000000000;
     fake_deliver(&marker, sizeof marker, sizeof marker);
     EQUAL(prof_cuda_get_stats().outside, 1);
+    memset(&kernel, 0, sizeof kernel);
+    kernel.kind = 10;                    /* it began before the session, and has no end */
+    kernel.start = marker.time;
+    fake_deliver(&kernel, sizeof kernel, sizeof kernel);
+    EQUAL(prof_cuda_get_stats().kernels, 1);
     memset(&call, 0, sizeof call);
     call.kind = 5;
     call.start = call.end = cupti_now();
@@ -419,6 +448,9 @@ static void test_late_records(void) {
     prof_events(trace, NULL);
     fake_deliver(&call, sizeof call, sizeof call);
     EQUAL(prof_cuda_get_stats().calls, 0);
+    EQUAL(prof_cuda_get_stats().outside, 2);
+    EQUAL(prof_cuda_get_stats().unfinished, 0);
+    EQUAL(prof_cuda_get_stats().kernels, 0);
     EQUAL(prof_cuda_get_stats().lost_full, 1);
     EQUAL(prof_cuda_get_stats().lost_dropped, 0);
     prof_cuda_shutdown();
@@ -571,6 +603,7 @@ int main(void) {
     RUN(test_too_many_names);
     RUN(test_many_threads);
     RUN(test_clock_pairs);
+    RUN(test_clocks_at_steps);
     RUN(test_late_records);
     RUN(test_warmup_only);
     RUN(test_footer);
