@@ -27,10 +27,11 @@ static void opencl_add(int more) {
     pthread_mutex_unlock(&opencl.lock);
 }
 
+/* Work of a queue that opencl_join was not told of is left out, and counted (rejected). */
 static uint64_t opencl_launch(cl_command_queue queue, const char *name) {
     uint32_t i = 0;
-    while (i + 1 < opencl.count && opencl.queues[i] != queue) i++;
-    return prof_launch(opencl.numbers[i], name);
+    while (i < opencl.count && opencl.queues[i] != queue) i++;
+    return prof_launch(i < opencl.count ? opencl.numbers[i] : PROF_NONE, name);
 }
 
 /* OpenCL calls this on a thread of its own. */
