@@ -1403,7 +1403,7 @@ PROF_API prof_result prof_launch_done(uint64_t token, uint64_t start, uint64_t e
    unit; times between pairs are linear, and how far pairs are off that is told in the trace's head
    ("device_clocks"). Without a pair the device's clock is prof_now()'s. Any thread.
    PROF_ERROR_STATE: no session is open. PROF_ERROR_MEMORY: 16 devices have clocks.
-   PROF_ERROR_INVALID: not later than the pair before: ignored. */
+   PROF_ERROR_INVALID: not later than the pair before, or no time of prof_now(): ignored. */
 PROF_API prof_result prof_device_clock(prof_device device, int64_t host_ns, uint64_t device_ns);
 
 /* A device's time on the session's clock, by the pairs so far. */

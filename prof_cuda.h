@@ -1103,6 +1103,7 @@ PROF_CUDA__FN void prof_cuda__pair_now(void) {
     prof_cuda__lock();
     last = prof_cuda__.pair;
     prof_cuda__unlock();
+    if (!pair.device_ns) return;         /* CUPTI could not tell */
     if (last.device_ns && pair.device_ns > last.device_ns + 1000000000 &&
         (pair.device_ns - last.device_ns) / 16 > (uint64_t)(pair.session_ns - last.session_ns))
         return;
