@@ -366,17 +366,16 @@ void ranks_write(const rank_table *t, table_format format, output *out) {
     sheet s;
     rank_row total = {0};
     bool json = format == FORMAT_JSON, fits = t->zone || by_collectives(t);
-    char head[512];
-    snprintf(head, sizeof head, "%s|%s%s", json ?
+    sheet_begin(&s, json ?
         "rank#|span_us#|compute_us#|compute_percent#|exposed_communication_us#|"
         "exposed_communication_percent#|exposed_memory_us#|idle_us#|idle_percent#|late_us#|"
         "wait_us#|communication_us#|overlap_us#|memory_us#|busy_us#|clock_us#" :
         "Rank|Span (us)#|Compute (us)#|Compute %#|Exposed comm. (us)#|Exposed comm. %#|"
         "Exposed memory (us)#|Idle (us)#|Idle %#|Late (us)#|Wait (us)#|Communication (us)#|"
-        "Overlap (us)#|Memory (us)#|Busy (us)#|Clock (us)#",
-        !fits ? "" : json ? "clock_error_us#|drift_ppm#|" : "Clock error (us)#|Drift (ppm)#|",
-        json ? "file" : "File");
-    sheet_begin(&s, head);
+        "Overlap (us)#|Memory (us)#|Busy (us)#|Clock (us)#");
+    if (fits) sheet_head(&s, true, json ? "clock_error_us" : "Clock error (us)");
+    if (fits) sheet_head(&s, true, json ? "drift_ppm" : "Drift (ppm)");
+    sheet_head(&s, false, json ? "file" : "File");
     for (size_t i = 0; i < t->count; i++) {
         const rank_row *row = &t->rows[t->order[i]];
         add_rank(&s, row, fits);

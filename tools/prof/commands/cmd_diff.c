@@ -124,6 +124,15 @@ static void add_counters(pair *to, int side, const row_table *table, const prof_
                 to->ns[m][side] += row->self_counters[i];
 }
 
+/* The rows, the lines of devices, and both totals, one after another; NULL: no more. */
+static pair *pair_at(pairs *all, size_t i) {
+    if (i < all->count) return &all->list[i];
+    i -= all->count;
+    if (i < all->device_count) return &all->devices[i];
+    i -= all->device_count;
+    return i < 2 ? &all->total[i] : NULL;
+}
+
 /* ---- Several traces a side ---- */
 
 /* Puts by what the last trace of a side has added. number: which it was. */
@@ -156,22 +165,6 @@ static void settle(pair *row, int side, size_t runs) {
     free(row->runs[side]);
     row->runs[side] = NULL;
     free(values);
-}
-
-/* Calls it for each row there is. */
-static void put_all_by(pairs *all, int side, size_t number, size_t runs) {
-    for (size_t i = 0; i < all->count; i++) put_by(&all->list[i], side, number, runs);
-    for (size_t i = 0; i < all->device_count; i++) put_by(&all->devices[i], side, number, runs);
-    for (int on = 0; on < 2; on++) put_by(&all->total[on], side, number, runs);
-}
-
-static void settle_all(pairs *all, const diff_options *o) {
-    for (int side = 0; side < 2; side++) {
-        for (size_t i = 0; i < all->count; i++) settle(&all->list[i], side, o->runs[side]);
-        for (size_t i = 0; i < all->device_count; i++)
-            settle(&all->devices[i], side, o->runs[side]);
-        for (int on = 0; on < 2; on++) settle(&all->total[on], side, o->runs[side]);
-    }
 }
 
 /* ---- Rows ---- */
@@ -294,19 +287,13 @@ static void judge(pair *row, double share, const diff_options *o) {
 /* How many are beyond their limits. Lines of devices are judged by their names alone. */
 static size_t judge_all(pairs *all, const diff_options *o) {
     size_t beyond = 0;
-    for (size_t i = 0; i < all->count; i++) {
-        pair *row = &all->list[i];
+    pair *row;
+    for (size_t i = 0; (row = pair_at(all, i)); i++) {
         int64_t whole = all->total[row->on_device].ns[TOTAL][1];
-        judge(row, whole > 0 ? 100 * (double)row->ns[TOTAL][1] / (double)whole : 0, o);
+        double share = whole > 0 ? 100 * (double)row->ns[TOTAL][1] / (double)whole : 0;
+        if (i >= all->count) share = i < all->count + all->device_count ? -1 : 100;
+        judge(row, share, o);
         beyond += row->worse != METRICS;
-    }
-    for (size_t i = 0; i < all->device_count; i++) {
-        judge(&all->devices[i], -1, o);
-        beyond += all->devices[i].worse != METRICS;
-    }
-    for (int on = 0; on < 2; on++) {
-        judge(&all->total[on], 100, o);
-        beyond += all->total[on].worse != METRICS;
     }
     return beyond;
 }
@@ -566,16 +553,15 @@ static bool gate_read(diff_options *o) {
     return good;
 }
 
-static bool is_name(const pairs *all, const char *name) {
-    for (size_t i = 0; i < all->count; i++)
-        if (strcmp(all->list[i].key, name) == 0) return true;
-    for (size_t i = 0; i < all->device_count; i++)
-        if (strcmp(all->devices[i].key, name) == 0) return true;
-    return strcmp(all->total[0].key, name) == 0 || strcmp(all->total[1].key, name) == 0;
+static bool is_name(pairs *all, const char *name) {
+    pair *row;
+    for (size_t i = 0; (row = pair_at(all, i)); i++)
+        if (strcmp(row->key, name) == 0) return true;
+    return false;
 }
 
 /* A limit of what is not there would pass for ever. */
-static bool names_known(const pairs *all, const diff_options *o) {
+static bool names_known(pairs *all, const diff_options *o) {
     for (size_t i = 0; i < o->limit_count; i++)
         if (o->limits[i].name && !is_name(all, o->limits[i].name))
             return fail(o->gate, "no row of any trace has the name '%s'", o->limits[i].name),
@@ -656,7 +642,8 @@ static int read_trace(sides *both, pairs *all, const diff_options *o, int side, 
     note_counters(both->known, table);
     add_side(all, table, side, o);
     add_devices(all, table, side);
-    put_all_by(all, side, number, o->runs[side]);
+    pair *row;
+    for (size_t i = 0; (row = pair_at(all, i)); i++) put_by(row, side, number, o->runs[side]);
     both->notes[both->note_count++] =
         (struct trace_notes){path, rows_notes(table, &all->memory)};
     return status;
@@ -668,7 +655,9 @@ static int read_sides(sides *both, pairs *all, const diff_options *o) {
     for (int side = 0; side < 2; side++)
         for (size_t i = 0; i < o->runs[side] && status == EXIT_OK; i++)
             status = read_trace(both, all, o, side, i);
-    settle_all(all, o);
+    pair *row;
+    for (size_t i = 0; (row = pair_at(all, i)); i++)
+        for (int side = 0; side < 2; side++) settle(row, side, o->runs[side]);
     name_totals(all, o);
     if (status == EXIT_OK && !(counters_known(both->known, o) && names_known(all, o)))
         status = EXIT_BAD;
