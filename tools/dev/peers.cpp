@@ -1,6 +1,9 @@
 /* What a zone of one profiler costs, PEER_NAME (see peers.sh), as a multiple of two clock reads:
    one line "RATIO NANOSECONDS". Both loops take turns on one thread, in its CPU time; the ratio is
-   the median of the rounds' ratios. What the peer does with full buffers comes in between. */
+   the median of the rounds' ratios. What the peer does with full buffers comes in between.
+   For prof.h alone elsewhere, of tools/dev/peers.cpp:
+       x86_64-w64-mingw32-g++ -O2 -DPEER_PROF -I. -static peers.cpp -lpthread
+       em++ -O1 -DPEER_PROF -I. -sINITIAL_MEMORY=256MB -sSINGLE_FILE=1 peers.cpp -o peers.js */
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -75,7 +78,11 @@ static void settle() { MicroProfileFlip(nullptr); }
 
 static double cpu_ns() {
     timespec t;
+#if defined(_WIN32) || defined(__wasm__)   /* a thread's time is in steps of 16 ms, or not there */
+    clock_gettime(CLOCK_MONOTONIC, &t);
+#else
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+#endif
     return double(t.tv_sec) * 1e9 + double(t.tv_nsec);
 }
 
