@@ -3112,10 +3112,12 @@ static struct prof__arena {
 
 /* Bytes of the gap that are not promised. */
 PROF__FN size_t prof__arena_room(void) {
-    char *top = PROF__MIN(prof__arena.high, prof__arena.bound);
-    size_t gap = top > prof__arena.low ? (size_t)(top - prof__arena.low) : 0;
-    if (prof__arena.closed || gap < prof__arena.promised) return 0;
-    return gap - prof__arena.promised;
+    char *top;
+    size_t gap;
+    if (prof__arena.closed) return 0;    /* high is the analysis's, which has no lock */
+    top = PROF__MIN(prof__arena.high, prof__arena.bound);
+    gap = top > prof__arena.low ? (size_t)(top - prof__arena.low) : 0;
+    return gap < prof__arena.promised ? 0 : gap - prof__arena.promised;
 }
 
 PROF__FN bool prof__arena_fits(size_t bytes) {
