@@ -21830,11 +21830,15 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     if (v->open) return prof__fail(PROF_ERROR_STATE, PROF__IS_OPEN);
     if (result != PROF_OK) return result;
     unstreamed = desc->mode == PROF_MODE_STREAM && prof__unstreamable(desc) != NULL;
+    prof__windows_unsettle();            /* a dump tells the names of counters */
     why = !prof__functions_exclude(desc->exclude)
         ? "exclude: this is for PROF_INSTRUMENT_FUNCTIONS on Linux"
         : prof__hooks_start(desc, unstreamed || prof__details_wanted(desc));
-    if (why || (!desc->platform.now && !prof__os_now()))
-        return prof__fail(PROF_ERROR_UNSUPPORTED, why ? why : "the system's clock cannot be read");
+    if (!why && !desc->platform.now && !prof__os_now()) why = "the system's clock cannot be read";
+    if (why) {
+        PROF__RELEASE(prof__outgoing.settled, 1u);
+        return prof__fail(PROF_ERROR_UNSUPPORTED, why);
+    }
     prof__exit_key_make();
     memset(v, 0, sizeof *v);
     v->desc = *desc;
@@ -21847,7 +21851,6 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     v->has_steps = prof__has_schedule(desc);
     v->activities = prof_supported_activities();
     if (desc->activities) v->activities &= desc->activities;
-    prof__windows_unsettle();
     if (!prof__window_lay(s)) return PROF_ERROR_MEMORY;
     v->open = v->busy = true;
     PROF__STORE(prof__port.owner, prof__process_id());
