@@ -19523,7 +19523,8 @@ PROF__FN bool prof__stream_rows(prof__raw *w) {
         prof__trace.stream.zones += span.zones;
         if (!done) row++;
         if (done && ok) prof__segment_free(g);
-        if (done && ok) prof__chunk_free(prof__segment_chunk(g));
+        /* after the end a thread may still be writing there, and no session takes chunks over */
+        if (done && ok && prof__trace.open) prof__chunk_free(prof__segment_chunk(g));
         prof__unlock();
     }
     return ok;
