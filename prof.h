@@ -5517,6 +5517,13 @@ PROF__FN void prof__segment_free(prof__segment *g) {
     if (row->left && !row->first && !row->open_count && prof__trace.open) prof__row_free(row);
 }
 
+/* Has a thread a free segment still? It may be writing there after the end of its window. */
+PROF__FN bool prof__segment_held(const prof__segment *g) {
+    const prof__state *t = prof__recorder.owned;
+    while (t && t->segment != g) t = t->next;
+    return t != NULL;
+}
+
 /* The memory of a free segment, as a chunk that has it. */
 PROF__FN prof__chunk *prof__segment_chunk(prof__segment *g) {
     prof__chunk *c = (prof__chunk *)(void *)g->begin;
@@ -5592,6 +5599,8 @@ PROF__FN void prof__chunk_give(prof__state *t) {
     if (prof__trace.mode == PROF_MODE_RING) {
         prof__ring_queue(t->before);
         prof__ring_queue(t->segment);
+    } else if (prof__trace.mode == PROF_MODE_STREAM) {
+        if (!t->segment->number) prof__chunk_free(prof__segment_chunk(t->segment));   /* flushed */
     } else if (prof__trace.mode == PROF_MODE_TRACE && limit >= at +
                (PROF__RESERVE(prof__trace.max_depth) + PROF__CLAIMS + 16) * sizeof *c->begin) {
         c->begin = (prof__record *)at;
@@ -19523,8 +19532,7 @@ PROF__FN bool prof__stream_rows(prof__raw *w) {
         prof__trace.stream.zones += span.zones;
         if (!done) row++;
         if (done && ok) prof__segment_free(g);
-        /* after the end a thread may still be writing there, and no session takes chunks over */
-        if (done && ok && prof__trace.open) prof__chunk_free(prof__segment_chunk(g));
+        if (done && ok && !prof__segment_held(g)) prof__chunk_free(prof__segment_chunk(g));
         prof__unlock();
     }
     return ok;

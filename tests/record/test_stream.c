@@ -1334,6 +1334,35 @@ static void test_array_to_a_moody_sink(void) {
     test_text_clear(&m.text);
 }
 
+/* The last chunk of a window that is over is used again, when its thread has taken another. */
+static void test_chunks_of_many_windows(void) {
+    static char small[256 << 10];
+    prof_desc desc;
+    test_text text;
+    memset(&desc, 0, sizeof desc);
+    memset(&text, 0, sizeof text);
+    desc.mode = PROF_MODE_STREAM;
+    desc.stream = test_text_sink(&text);
+    desc.memory = small;
+    desc.memory_size = sizeof small;
+    desc.max_threads = 2;
+    desc.acc_events = true;
+    desc.schedule.wait = desc.schedule.active = 1;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 300; i++) {
+        PROF_BLOCK("zone") {}
+        if (i % 4 == 3) EQUAL(prof_toggle(PROF_ACTIVITY_CPU, false), PROF_OK);
+        if (i % 4 == 3) EQUAL(prof_toggle(PROF_ACTIVITY_CPU, true), PROF_OK);
+        PROF_BLOCK("zone") {}
+        prof_step();
+    }
+    prof_stop();
+    EQUAL(prof_get_stats(NULL).dropped, 0);
+    EQUAL(prof_get_stats(NULL).recorded, 300);
+    prof_thread_end();
+    test_text_clear(&text);
+}
+
 static void *mark_till_told(void *user) {
     while (!__atomic_load_n((int *)user, __ATOMIC_RELAXED)) {
         PROF_SCOPE("loop");
@@ -1508,6 +1537,7 @@ int main(void) {
     RUN(test_arrays_have_their_own_times);
     RUN(test_array_of_nothing_is_json);
     RUN(test_array_to_a_moody_sink);
+    RUN(test_chunks_of_many_windows);
     RUN(test_counts_in_a_signal_storm);
     RUN(test_counter_f);
     RUN(test_what_start_refuses);
