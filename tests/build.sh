@@ -43,7 +43,7 @@ configure() {   # CONFIG
     zlib) cc="$quick_cc -std=c99 -DPROF_ZLIB" libs="$libs -lz" level=${ALL:+-O2} ;;
     tsan) cc='clang -std=c99 -g1 -fsanitize=thread' level=${ALL:+-O1} ;;
     aarch64) cc='aarch64-linux-gnu-gcc -std=c99 -static' runner=qemu-aarch64-static ;;
-    windows) cc='x86_64-w64-mingw32-gcc -std=c99 -static' runner=$wine libs=-lm ;;
+    windows) cc='x86_64-w64-mingw32-gcc -std=c99 -static' runner=$wine libs='-lm -lpthread' ;;
     wasi) cc="clang --target=wasm32-wasi -std=c99" runner=tests/wasi.mjs libs="-Wl,-z,stack-size=1048576" ;;
     esac
     [ -n "$level" ] || level=-O0

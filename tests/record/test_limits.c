@@ -208,6 +208,7 @@ static void test_strerror(void) {
 static void test_strerror_names(void) {
     static char memory[100];
     prof_desc desc[6];
+    const int nine = 9;
     static const char *const says[] = {
         "prof_desc.max_depth is 300: 255 at most", "prof_desc.memory_size is 100: ",
         "prof_desc.stream.write is 0: ", "prof_desc.mode is 9: ",
@@ -216,7 +217,7 @@ static void test_strerror_names(void) {
     desc[0].max_depth = 300;
     desc[1].memory_size = sizeof memory;
     desc[2].mode = PROF_MODE_STREAM;
-    desc[3].mode = (prof_mode)9;
+    memcpy(&desc[3].mode, &nine, sizeof desc[3].mode);
     desc[4].schedule.wait = 1;
     desc[5].activities = 1u << 30;
     for (int i = 0; i < 6; i++) {
