@@ -1,5 +1,7 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --single-threaded-gc
 // Runs a WebAssembly program (WASI): tests/wasi.mjs PROGRAM ARGUMENT... Its root is this folder.
+// Its memory grows often. Node 20's collector, which marks on other threads, ends such a program
+// now and then by "unreachable code".
 import { readFileSync } from 'node:fs';
 
 process.removeAllListeners('warning');   // that WASI is an experiment
