@@ -251,17 +251,14 @@ typedef struct prof_sink {
     void *user;
 } prof_sink;
 
-/* The clock, threads and lock of the machine, where the defaults (all zero) do not fit. Fields and
-   remarks with a star are for freestanding builds only. */
+/* The clock and threads of the machine, where the defaults (all zero) do not fit. Freestanding
+   builds take ticks_per_second alone: their clock is DWT->CYCCNT, SysTick, cycle, or PROF_NOW(),
+   their threads are PROF_CONTEXT(). */
 typedef struct prof_platform {
-    uint64_t (*now)(void *user);         /* ticks; NULL: TSC or cntvct where usable, else the OS;
-                                            *: DWT->CYCCNT, SysTick, cycle, or PROF_NOW() */
-    uint64_t ticks_per_second;           /* of now(); 0: 1e9. * 0: unknown, all counts ticks */
-    uint32_t clock_bits;                 /* * bits of now(), which then wraps; 0: 64. PROF_NOW()
-                                            has PROF_CLOCK_BITS instead */
-    uint32_t (*thread_id)(void *user);   /* NULL: the OS's id. *: the task's number, from 0 up */
-    uintptr_t (*lock)(void *user);       /* * masks interrupts, tasks; returns unlock's state */
-    void (*unlock)(void *user, uintptr_t state);
+    uint64_t (*now)(void *user);         /* ticks; NULL: TSC or cntvct where usable, else the OS */
+    uint64_t ticks_per_second;           /* of now(); 0: 1e9. Freestanding: of the chip's clock; 0:
+                                            unknown, all counts ticks */
+    uint32_t (*thread_id)(void *user);   /* NULL: the OS's id */
     void *user;                          /* passed to the functions above */
 } prof_platform;
 
@@ -1651,21 +1648,18 @@ PROF__INLINE bool prof__category_on(uint32_t categories) {
 #    define prof_format_text(...) sizeof(PROF__NEEDS_STB(prof_format_text))
 #  endif
 
-/* Parts: what a mode adds to the recorder. Hooks: what a platform of the caller's adds. They are
-   chosen inline: where the compiler sees the description, the linker leaves the others out. */
+/* Parts: what a mode adds to the recorder. They are chosen inline: where the compiler sees the
+   description, the linker leaves the others out. */
 typedef struct prof__parts prof__parts;
-typedef struct prof__hooks prof__hooks;
 PROF_API const prof__parts *prof__parts_ring(void) PROF__QUIET;
 PROF_API const prof__parts *prof__parts_raw(prof_sink sink) PROF__QUIET;
 PROF_API const prof__parts *prof__parts_chrome(prof_sink sink) PROF__QUIET;
 PROF_API const prof__parts *prof__parts_aggregate(void) PROF__QUIET;
-PROF_API const prof__hooks *prof__hooks_of(const prof_platform *platform) PROF__QUIET;
 PROF_API prof_result prof__refuse(const char *why) PROF__QUIET;
 PROF_API prof_result prof__start(uint32_t shape, const prof__parts *parts,
-                                 const prof__hooks *hooks, uint32_t rate) PROF__QUIET;
-PROF_API prof_result prof__start_in(uint32_t shape, const prof__parts *parts,
-                                    const prof__hooks *hooks, uint32_t rate, void *memory,
-                                    size_t size) PROF__QUIET;
+                                 uint32_t rate) PROF__QUIET;
+PROF_API prof_result prof__start_in(uint32_t shape, const prof__parts *parts, uint32_t rate,
+                                    void *memory, size_t size) PROF__QUIET;
 
 /* A shape packs a description: max_depth, max_threads << 16 (at most 0xffff), and these bits.
    PROF__MOST_DEPTH: the largest max_depth. */
@@ -1688,9 +1682,8 @@ PROF__INLINE const char *prof__desc_wrong(const prof_desc *d) {
     if (!d->memory && d->memory_size) return "memory_size: memory is NULL";
     if (d->mode == PROF_MODE_STREAM && !d->stream.write) return "stream.write";
     if (p->ticks_per_second >> 32) return "platform.ticks_per_second: less than 2^32";
-    if (p->clock_bits && !p->now) return "platform.clock_bits: PROF_NOW() has PROF_CLOCK_BITS";
-    if (p->clock_bits > 64) return "platform.clock_bits: 64 at most";
-    if (!p->lock != !p->unlock) return "platform.lock, unlock: both or none";
+    if (p->now) return "platform.now: define PROF_NOW() beside PROF_IMPLEMENTATION";
+    if (p->thread_id) return "platform.thread_id: define PROF_CONTEXT() there";
     return PROF__NULL;
 }
 
@@ -1705,13 +1698,11 @@ PROF__INLINE const prof__parts *prof__parts_of(const prof_desc *d) {
 /* All of *d is read before the first call that gets an address in it, and so might change it. */
 PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
     const prof__parts *parts;
-    const prof__hooks *hooks = PROF__NULL;
     uint32_t shape, rate;
-    bool platform;
     void *memory;
     size_t size;
     if (prof__on) return PROF_ERROR_STATE;
-    if (!d) return prof__start(16, PROF__NULL, PROF__NULL, 0);
+    if (!d) return prof__start(16, PROF__NULL, 0);
     if (prof__desc_wrong(d)) return prof__refuse(prof__desc_wrong(d));
     if (d->hw_counters || d->numbers) return PROF_ERROR_UNSUPPORTED;
 #  ifdef PROF_NAMES_IN_ELF               /* these modes need names on the target */
@@ -1723,11 +1714,9 @@ PROF__INLINE prof_result prof__start_inline(const prof_desc *d) {
     rate = PROF__CAST(uint32_t, d->platform.ticks_per_second);
     memory = d->memory;
     size = d->memory_size;
-    platform = d->platform.now || d->platform.lock || d->platform.thread_id;
     parts = prof__parts_of(d);
-    if (platform) hooks = prof__hooks_of(&d->platform);
-    return memory ? prof__start_in(shape, parts, hooks, rate, memory, size)
-                  : prof__start(shape, parts, hooks, rate);
+    return memory ? prof__start_in(shape, parts, rate, memory, size)
+                  : prof__start(shape, parts, rate);
 }
 #define prof_start(...) prof__start_inline(__VA_ARGS__)   /* a compound literal has commas */
 #else
@@ -4384,15 +4373,6 @@ struct prof__parts {                     /* what a mode does: all but mode may b
     size_t (*average)(prof_average *rows, size_t max);
 };
 
-/* desc.platform: what replaces the chip's own. */
-struct prof__hooks {
-    bool (*open)(void);                  /* sets the session's clock going; false: there is none */
-    uintptr_t (*lock)(void);
-    void (*unlock)(uintptr_t state);
-    uint32_t (*context)(void);
-    void (*advance)(void);               /* the session's time */
-};
-
 /* Bytes of a state and of a page, and those (_more) that each adds to the analysis; slots: of a
    page. */
 typedef struct prof__plan { size_t state, state_more, page, page_more, slots; } prof__plan;
@@ -4946,13 +4926,11 @@ enum { PROF__DEVICE_TYPES = 8 };         /* that a trace tells apart; further on
 struct prof_trace {
     bool open, stopped;
 #if PROF__BARE                           /* first what the recorder needs: short offsets */
-    bool slow;                           /* the hot path cannot work */
     bool dumping;                        /* pages stay whose they are: prof_dump reads them */
     uint8_t clock;                       /* prof_clock */
     uint16_t names_cut;                  /* those by a format */
     uint64_t time;                       /* when the clock was last read */
     const prof__parts *parts;            /* NULL: PROF_MODE_TRACE */
-    const prof__hooks *hooks;            /* NULL: the chip's */
     bool (*ticked)(void *state, prof__frame *f);   /* prof__ticked, once prof_tick came */
     uintptr_t held;                      /* in the slow path: what prof__let_in gets */
     prof__plan plan;
@@ -5037,7 +5015,7 @@ PROF__FN uint64_t prof__clock_rate(const struct prof_trace *s);
 PROF__FN int64_t prof__ticks_ns(uint64_t tick) {
     const struct prof_trace *s = &prof__trace;
     tick = tick < s->start_tick ? 0 : tick - s->start_tick;
-    if (s->clock == PROF_CLOCK_CPU) tick >>= PROF__CLOCK_SHIFT;
+    tick >>= PROF__CLOCK_SHIFT;
     return prof__rate_ns(tick, prof__clock_rate(s));
 }
 
@@ -7596,16 +7574,11 @@ static prof__hot *volatile prof__contexts[PROF_MAX_CONTEXTS + 1];   /* last: of 
 PROF__INLINE prof__hot *prof__here(void) { return prof__contexts[PROF__CONTEXT_INDEX()]; }
 
 /* Masks interrupts for the whole slow path, where an interrupt may have the context of what it
-   interrupts; with a platform of the caller's, its lock does. */
-PROF__INLINE uintptr_t prof__keep_out(void) {
-    const prof__hooks *h = prof__trace.hooks;
-    return h ? (h->lock)() : PROF__BY_IPSR ? 0 : prof__mask();
-}
+   interrupts. */
+PROF__INLINE uintptr_t prof__keep_out(void) { return PROF__BY_IPSR ? 0 : prof__mask(); }
 
 PROF__INLINE void prof__let_in(uintptr_t state) {
-    const prof__hooks *h = prof__trace.hooks;
-    if (h) (h->unlock)(state);
-    else if (!PROF__BY_IPSR) prof__unmask(state);
+    if (!PROF__BY_IPSR) prof__unmask(state);
 }
 
 /* Counts one more, under the lock: contexts share the counts. at: PROF__COUNTED. */
@@ -7619,11 +7592,6 @@ PROF__FN void prof__count(size_t at) {
 /* Sends all contexts to the slow path. */
 PROF__FN void prof__disarm(void) {
     for (uint32_t i = 0; i <= PROF_MAX_CONTEXTS; i++) prof__contexts[i] = &prof__nowhere;
-}
-
-/* Moves the session's time, of 64 bits, on to the chip's clock. */
-PROF__INLINE void prof__advance(void) {
-    prof__trace.time = prof__time_next(prof__trace.time, prof__clock());
 }
 
 /* Starts the chip's clock, and sets the session's time by it; false: no clock runs. */
@@ -7641,9 +7609,7 @@ PROF__FN uint64_t prof__time_now(uint64_t least) {
     uintptr_t lock = prof__lock();
     uint64_t before = s->time, now;
     if (least > before) s->time = least;
-    if (s->hooks) (s->hooks->advance)();
-    else prof__advance();
-    now = s->time;
+    s->time = now = prof__time_next(s->time, prof__clock());
     prof__unlock(lock);
     if ((now ^ before) >> 31) prof__disarm();
     return now;
@@ -7818,14 +7784,8 @@ PROF__FN prof__state *prof__state_enter(bool make) {
     prof__row **row = &s->rows;
     prof__state *t;
     uint32_t context;
-    if (s->hooks) {
-        uintptr_t held = (s->hooks->lock)();
-        s->held = held;
-        context = (s->hooks->context)();
-    } else {
-        if (!PROF__BY_IPSR) s->held = prof__mask();
-        context = PROF_CONTEXT();
-    }
+    if (!PROF__BY_IPSR) s->held = prof__mask();
+    context = PROF_CONTEXT();
     if (!s->open) return NULL;
     while (*row && (*row)->context != context) row = &(*row)->next;
     if (*row) t = prof__row_state(*row);
@@ -7838,7 +7798,7 @@ PROF__FN prof__state *prof__state_enter(bool make) {
 PROF__INLINE prof__hot *prof__way(prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     prof__hot *hot = &t->hot;
-    if (s->slow || t->skipped || t->waiting || t->hot.cursor >= t->hot.limit ||
+    if (!s->open || t->skipped || t->waiting || t->hot.cursor >= t->hot.limit ||
         (s->ticked && (s->ticked)(t, NULL)))
         hot = &prof__nowhere;
     return hot;
@@ -8207,70 +8167,10 @@ PROF__CALL void prof_tick(void) {
     if (prof__on) {
         uint64_t before = prof__trace.time;
         prof__trace.ticked = prof__ticked;
-        if (((prof__time_now(0) - before) >> 31) == 1 && !prof__trace.hooks)
+        if (((prof__time_now(0) - before) >> 31) == 1)
             prof__trace.counts.steps++;  /* it went back, so far that nobody knows when it is */
     }
     prof__let_in(held);
-}
-
-/* Written by prof_start; `read` by who reads the clock, with interrupts masked. */
-static struct prof__own_platform {
-    prof_platform is;
-    uint64_t read;                       /* what its clock last said */
-} prof__platform;
-
-PROF__FN uintptr_t prof__platform_lock(void) {
-    const prof_platform *p = &prof__platform.is;
-    return p->lock ? (p->lock)(p->user) : prof__mask();
-}
-
-PROF__FN void prof__platform_unlock(uintptr_t state) {
-    const prof_platform *p = &prof__platform.is;
-    if (p->lock) (p->unlock)(p->user, state);
-    else prof__unmask(state);
-}
-
-PROF__FN uint32_t prof__platform_context(void) {
-    const prof_platform *p = &prof__platform.is;
-    return p->thread_id ? (p->thread_id)(p->user) : PROF_CONTEXT();
-}
-
-/* As prof__advance, by the caller's clock. Where it goes back time stands still; it is counted. */
-PROF__FN void prof__platform_advance(void) {
-    const prof_platform *p = &prof__platform.is;
-    uint64_t now, step;
-    if (!p->now) {
-        prof__advance();
-        return;
-    }
-    now = (p->now)(p->user);
-    step = now - prof__platform.read;
-    prof__platform.read = now;
-    if (p->clock_bits && p->clock_bits < 64) step &= ((uint64_t)1 << p->clock_bits) - 1;
-    else if (step >> 63) {
-        prof__trace.counts.steps++;
-        return;
-    }
-    prof__trace.time += step;
-}
-
-PROF__FN bool prof__platform_open(void) {
-    struct prof_trace *s = &prof__trace;
-    const prof_platform *p = &prof__platform.is;
-    s->slow = p->now || p->thread_id;
-    if (!p->now) return prof__chip_open();
-    s->clock = PROF_CLOCK_PLATFORM;
-    s->ticked = prof__ticked;
-    s->time = prof__platform.read = (p->now)(p->user);
-    return true;
-}
-
-PROF__CALL const prof__hooks *prof__hooks_of(const prof_platform *platform) {
-    static const prof__hooks hooks = { prof__platform_open, prof__platform_lock,
-                                       prof__platform_unlock, prof__platform_context,
-                                       prof__platform_advance };
-    prof__platform.is = *platform;
-    return &hooks;
 }
 
 /* ---- the tasks of a kernel ---- */
@@ -20934,17 +20834,13 @@ PROF__CALL size_t prof_arena_size(const prof_desc *desc) {
 }
 
 /* Opens a session in the arena from base to end. */
-PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts,
-                                        const prof__hooks *hooks, uint32_t rate) {
+PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts, uint32_t rate) {
     struct prof_trace *s = &prof__trace;
     size_t slots, contexts = PROF__MAX(shape >> 16, 1);
-    bool going;
     memset(s, 0, sizeof *s);
     s->parts = parts;
-    s->hooks = hooks;
     s->rate = rate;
-    going = hooks ? (hooks->open)() : prof__chip_open();
-    if (!going) return PROF_ERROR_UNSUPPORTED;
+    if (!prof__chip_open()) return PROF_ERROR_UNSUPPORTED;
     s->start_tick = s->time;
     s->max_depth = shape & 0xff;
     s->max_threads = shape >> 16;
@@ -20972,20 +20868,18 @@ PROF__CALL prof_result prof__refuse(const char *why) {
     return PROF_ERROR_INVALID;
 }
 
-PROF__CALL prof_result prof__start(uint32_t shape, const prof__parts *parts,
-                                   const prof__hooks *hooks, uint32_t rate) {
+PROF__CALL prof_result prof__start(uint32_t shape, const prof__parts *parts, uint32_t rate) {
     prof__arena.base = prof__builtin_arena.bytes;
     prof__arena.end = prof__builtin_arena.bytes + sizeof prof__builtin_arena.bytes;
-    return prof__open_session(shape, parts, hooks, rate);
+    return prof__open_session(shape, parts, rate);
 }
 
-PROF__CALL prof_result prof__start_in(uint32_t shape, const prof__parts *parts,
-                                      const prof__hooks *hooks, uint32_t rate, void *memory,
-                                      size_t size) {
+PROF__CALL prof_result prof__start_in(uint32_t shape, const prof__parts *parts, uint32_t rate,
+                                      void *memory, size_t size) {
     size_t skip = (0 - (uintptr_t)memory) & 15u;
     prof__arena.base = (char *)memory + PROF__MIN(skip, size);
     prof__arena.end = (char *)memory + size;
-    return prof__open_session(shape, parts, hooks, rate);
+    return prof__open_session(shape, parts, rate);
 }
 
 /* The macro of this name as a function, for pointers to it and for other languages. */
@@ -21001,7 +20895,7 @@ PROF__CALL prof_trace *prof_stop(void) {
     prof__unlock(lock);
     if (!open) return NULL;
     prof__on = 0;
-    s->stopped = s->slow = true;         /* slow: begins and ends that this interrupted stop, too */
+    s->stopped = true;
     prof__disarm();
     for (prof__row *row = s->rows; row; row = row->next) prof__time_in(prof__row_state(row));
     if (s->parts && s->parts->close) (s->parts->close)();
@@ -21818,11 +21712,6 @@ PROF__FN prof_result prof__desc_check(const prof_desc *d) {
         return prof__desc_wrong("memory_size", d->memory_size, "it is 0 where memory is NULL");
     if (d->mode == PROF_MODE_STREAM && !d->stream.write)
         return prof__desc_wrong("stream.write", 0, "PROF_MODE_STREAM needs it");
-    if (d->platform.clock_bits && d->platform.clock_bits != 64)
-        return prof__desc_wrong("platform.clock_bits", d->platform.clock_bits,
-                                "now() has 64 here; others are for freestanding builds");
-    if (d->platform.lock || d->platform.unlock)
-        return prof__desc_wrong("platform.lock", 1, "locks are for freestanding builds");
     if (d->activities && !(d->activities & prof_supported_activities()))
         return prof__desc_wrong("activities", d->activities, "none of these is available");
     if (d->schedule_fn || !prof__has_schedule(d) || prof_schedule_check(&d->schedule) == PROF_OK)

@@ -37,6 +37,9 @@ static inline void board_unmask(uintptr_t state) {
 }
 #endif
 
+/* With FAKE_CLOCK the application's: on targets PROF_NOW() is it, elsewhere desc.platform.now. */
+uint64_t fake_clock(void *user);
+
 /* Bytes to the UART. A prof_sink's write. */
 bool board_uart(void *user, const void *data, size_t size);
 

@@ -19,7 +19,7 @@ static int32_t motor;
 
 #ifdef FAKE_CLOCK
 static uint64_t fake_now;
-static uint64_t now(void *user) {
+uint64_t fake_clock(void *user) {
     (void)user;
     return fake_now;
 }
@@ -112,10 +112,13 @@ int main(void) {
     prof_desc desc = { 0 };
     prof_sink uart = { board_uart, NULL };
     const prof_trace *trace;
-#ifdef FAKE_CLOCK
-    desc.platform.now = now;
-#else
+#ifndef FAKE_CLOCK
     desc.platform.ticks_per_second = BOARD_HZ;
+#else
+    desc.platform.ticks_per_second = 1000000000;
+#  if !defined(PROF_FREESTANDING) && __STDC_HOSTED__
+    desc.platform.now = fake_clock;
+#  endif
 #endif
     desc.max_depth = 4;
 #ifdef STREAM

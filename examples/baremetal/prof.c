@@ -1,8 +1,11 @@
 /* The library, in a file of its own: the linker then leaves out what the program does not call. */
 #include "board.h"
-#if defined(BOARD_CLOCK_AT)
+#if !defined(PROF_FREESTANDING) && __STDC_HOSTED__   /* a PC has a clock */
+#elif defined(FAKE_CLOCK)
+#  define PROF_NOW() fake_clock(NULL)
+#elif defined(BOARD_CLOCK_AT)
 #  define PROF_CLOCK_AT BOARD_CLOCK_AT
-#elif defined(BOARD_CLOCK) && (defined(PROF_FREESTANDING) || !__STDC_HOSTED__)
+#elif defined(BOARD_CLOCK)
 #  define PROF_NOW() board_clock()
 #endif
 #ifdef BOARD_AN521

@@ -1,18 +1,18 @@
 /* Tasks of a small cooperative scheduler: each has zones of its own, which stay open while others
    run, and a row of its own in the trace. What tells prof.h the running task is one line, whatever
-   the kernel: PROF_CONTEXT() at compile time, or platform.thread_id. `make embedded` runs it on
-   targets and PCs under a fake clock and compares the output. */
+   the kernel: PROF_CONTEXT(), where the implementation is. `make embedded` runs it on targets and
+   PCs under a fake clock and compares the output. */
+#include <stdint.h>
+static uint32_t running, fake_now;
+
+#define PROF_CONTEXT() running
+#define PROF_NOW() fake_now
+#define PROF_IMPLEMENTATION
 #include "prof.h"
 
 #include "board.h"
 
 enum { TASKS = 3 };
-
-static uint64_t fake_now;
-static uint64_t now(void *user) {
-    (void)user;
-    return fake_now;
-}
 
 /* ---- the scheduler: a task is a function that goes on where it last waited ---- */
 
@@ -21,12 +21,6 @@ typedef struct task { const char *name; bool (*run)(struct task *self); int at, 
 #define TASK_BEGIN(self) switch ((self)->at) { default: return false; case 0:
 #define TASK_WAIT(self) do { (self)->at = __LINE__; return true; case __LINE__:; } while (0)
 #define TASK_END(self) (self)->at = -1; return false; }
-
-static uint32_t running;
-static uint32_t running_task(void *user) {
-    (void)user;
-    return running;
-}
 
 /* Each in turn until all are done. */
 static void schedule(task *tasks) {
@@ -84,8 +78,7 @@ int main(void) {
     prof_desc desc = { 0 };
     prof_sink uart = { board_uart, NULL }, file = { board_file, NULL };
     const prof_trace *trace;
-    desc.platform.now = now;
-    desc.platform.thread_id = running_task;
+    desc.platform.ticks_per_second = 1000000000;
     desc.max_depth = 4;
     if (prof_start(&desc) != PROF_OK) return 1;
     for (running = 0; running < TASKS; running++) prof_set_thread_name(tasks[running].name);

@@ -107,12 +107,12 @@ named() {   # NAME STREAMING
 
 variants='chrome aggregate tasks'
 
-variant() {   # NAME: sets app and flags
-    app=control flags=-DFAKE_CLOCK
+variant() {   # NAME: sets app, flags and library
+    app=control flags=-DFAKE_CLOCK library=$board/prof.c
     case $1 in
     chrome) flags="$flags -DSTREAM -DCHROME" ;;
     aggregate) flags="$flags -DAGGREGATE" ;;
-    tasks) app=tasks flags=-DPROF_MAX_CONTEXTS=8 ;;
+    tasks) app=tasks flags='' library='' ;;   # it has prof.h's implementation in itself
     esac
 }
 
@@ -137,7 +137,7 @@ of_pc() {   # NAME VARIANT RUNNER COMPILER...
     shift 3
     rm -rf "$folder"
     mkdir -p "$folder"
-    "$@" $flags -I. $board/$app.c $board/prof.c $board/host.c -o "$folder/program.exe" -lpthread \
+    "$@" $flags -I. $board/$app.c $library $board/host.c -o "$folder/program.exe" -lpthread \
         >"$out/said" 2>&1 && (cd "$folder" && timeout 200 $runner ./program.exe >table.txt 2>>"$out/said")
 }
 
@@ -206,7 +206,7 @@ target() {   # NAME SYSTEM MACHINE BUILDER RAM FLAGS: the application, bare
         interrupts) flags='' ;;
         esac
         mkdir -p "$folder"
-        if ! $4 "$folder/program" "$5" $6 $flags $board/$app.c $board/prof.c >"$out/said" 2>&1
+        if ! $4 "$folder/program" "$5" $6 $flags $board/$app.c $library >"$out/said" 2>&1
         then
             not_ok "$name" "does not compile: $(head -n 5 "$out/said")"
         elif ! emulate "$folder/program" "$2" "$3"; then not_ok "$name" 'it failed, see above'
