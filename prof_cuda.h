@@ -36,7 +36,8 @@
        PROF_CUDA_CUPTI            path of the libcupti to open; else: one that is loaded, then the
                                   loader's, then those beside the CUDA libraries that are loaded, in
                                   CUDA_HOME, CUDA_PATH, CONDA_PREFIX, VIRTUAL_ENV (pip's too),
-                                  /usr/local/cuda: of the driver's CUDA, then older, then newer
+                                  /usr/local/cuda, pip's of the pythons on PATH: of the driver's
+                                  CUDA, then older, then newer
        NVTX_INJECTION64_PATH      for PROF_CUDA_MARKERS: path of libcupti, told to NVTX
 
    Limits
@@ -284,7 +285,8 @@ typedef struct prof_cuda__kernel {       /* CUpti_ActivityKernel5 and later */
     uint32_t kind;
     uint8_t cache_config, shared_config;
     uint16_t registers;
-    uint32_t cache_requested, cache_executed;
+    int32_t priority;                    /* of CUDA 13.1 on; it stands elsewhere in the record */
+    uint32_t cache_executed;
     uint64_t start, end, completed;
     uint32_t device, context, stream;
     int32_t grid[3], block[3];
@@ -305,8 +307,7 @@ typedef struct prof_cuda__memcpy {       /* CUpti_ActivityMemcpy3 and later */
     uint8_t copy_kind, source_kind, target_kind, flags;
     uint64_t bytes, start, end;
     uint32_t device, context, stream, correlation, runtime_correlation, padding;
-    void *reserved;
-    uint64_t graph_node;
+    uint64_t graph, graph_node;          /* graph: see prof_cuda__take_copy */
 } prof_cuda__memcpy;
 
 typedef struct prof_cuda__peer {         /* CUpti_ActivityMemcpyPtoP2 and later */
@@ -315,8 +316,7 @@ typedef struct prof_cuda__peer {         /* CUpti_ActivityMemcpyPtoP2 and later 
     uint64_t bytes, start, end;
     uint32_t device, context, stream;
     uint32_t source_device, source_context, target_device, target_context, correlation;
-    void *reserved;
-    uint64_t graph_node;
+    uint64_t graph, graph_node;          /* graph: see prof_cuda__take_copy */
 } prof_cuda__peer;
 
 typedef struct prof_cuda__memset {       /* CUpti_ActivityMemset2 and later */
@@ -325,8 +325,7 @@ typedef struct prof_cuda__memset {       /* CUpti_ActivityMemset2 and later */
     uint32_t device, context, stream, correlation;
     uint16_t flags, memory_kind;
     uint32_t padding;
-    void *reserved;
-    uint64_t graph_node;
+    uint64_t graph, graph_node;          /* graph: see prof_cuda__take_copy */
 } prof_cuda__memset;
 
 typedef struct prof_cuda__call {         /* CUpti_ActivityAPI */
@@ -429,7 +428,9 @@ PROF_CUDA__FN const struct prof_cuda__kind *prof_cuda__kind_of(uint32_t kind) {
     return kind < PROF_CUDA__KINDS && rows[kind] ? prof_cuda__kinds + rows[kind] - 1 : NULL;
 }
 
-enum { PROF_CUDA__END_OF_BUFFER = 12,    /* CUPTI_ERROR_MAX_LIMIT_REACHED */
+enum { PROF_CUDA__PRIORITY_FROM = 130100, PROF_CUDA__PRIORITY_AT = 212,   /* CUpti_ActivityKernel11:
+                                            the API's version, where it is in the record */
+       PROF_CUDA__END_OF_BUFFER = 12,    /* CUPTI_ERROR_MAX_LIMIT_REACHED */
        PROF_CUDA__OUR_IDS = 5,           /* CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2;
                                             Kineto's are CUSTOM0 */
        PROF_CUDA__NOT_INITIALIZED = 15, PROF_CUDA__OTHER_SUBSCRIBER = 39 };   /* errors */
@@ -496,6 +497,7 @@ static const prof_cuda__entry prof_cuda__driver_names[] = { PROF_CUDA__DRIVER(PR
 /* What many kernels have in common, and what is written of it. */
 typedef struct prof_cuda__shape {
     uint32_t device, context, stream, graph, grid[3], block[3], registers, shared;
+    int32_t priority;
     uint64_t node;
 } prof_cuda__shape;
 typedef struct prof_cuda__shaped { prof_cuda__shape shape; const char *text; } prof_cuda__shaped;
@@ -786,14 +788,20 @@ PROF_CUDA__FN const char *prof_cuda__loaded_folder(void) {
 /* Where toolkits, conda and pip keep it that the system's loader does not know of. */
 PROF_CUDA__FN void prof_cuda__try_folders(const char *tail) {
     static const char *const places[] = { "/lib64", "/extras/CUPTI/lib64", "/lib",
-        "/lib/python3*/site-packages/nvidia/c*/lib" };
+        "/lib/python3*/site-packages/nvidia/c*/lib", "/lib/python3*/dist-packages/nvidia/c*/lib" };
     const char *const roots[] = { prof_getenv("CUDA_HOME"), prof_getenv("CUDA_PATH"),
         prof_getenv("CONDA_PREFIX"), prof_getenv("VIRTUAL_ENV"), "/usr/local/cuda" };
-    const char *loaded = prof_cuda__loaded_folder();
+    const char *loaded = prof_cuda__loaded_folder(), *path = prof_getenv("PATH");
+    char root[512];
     prof_cuda__try_pattern(loaded, "", tail);
     prof_cuda__try_pattern(loaded, "/../../cuda_cupti/lib", tail);
     for (size_t i = 0; i < 5; i++)
         for (size_t k = 0; k < 4; k++) prof_cuda__try_pattern(roots[i], places[k], tail);
+    for (size_t n; path && (n = strcspn(path, ":"), *path); path += n + (path[n] == ':')) {
+        if (n >= 496) continue;
+        (void)prof_format_text(root, sizeof root, "%.*s/..", (int)n, path);
+        for (size_t k = 3; k < 5; k++) prof_cuda__try_pattern(root, places[k], tail);
+    }
 }
 
 /* Of one version of CUDA; each CUDA 11 has a name of its own. */
@@ -958,13 +966,30 @@ PROF_CUDA__FN void prof_cuda__stream_used(uint32_t device, uint32_t context, uin
     prof_cuda__stream_used(device, context, PROF_CUDA__ANY_STREAM);
 }
 
-PROF_CUDA__FN void prof_cuda__take_kernel(const void *record, const struct prof_cuda__kind *k) {
+PROF_CUDA__FN void prof_cuda__take_kernel(const char *record, const struct prof_cuda__kind *k,
+                                          size_t room) {
     prof_cuda__kernel *kernel = (prof_cuda__kernel *)prof_cuda__keep(record, k);
+    uint32_t version = prof_cuda__.stats.cupti_version;
     if (!kernel) return;
     kernel->name = prof_cuda__name(kernel->name);
-    if (kernel->graph && prof_cuda__sessions > 1 && prof_cuda__.stats.cupti_version >= 130000 &&
-        prof_cuda__.stats.cupti_version < 130101) prof_cuda__.stats.graph_doubts++;
+    if (version >= PROF_CUDA__PRIORITY_FROM && room >= PROF_CUDA__PRIORITY_AT + sizeof(int32_t))
+        memcpy(&kernel->priority, record + PROF_CUDA__PRIORITY_AT, sizeof kernel->priority);
+    if (kernel->graph && prof_cuda__sessions > 1 && version >= 130000 && version < 130101)
+        prof_cuda__.stats.graph_doubts++;
     prof_cuda__stream_used(kernel->device, kernel->context, kernel->stream);
+}
+
+/* The id of a copy's graph stands behind the rest, and only since CUDA 12 as Kineto shows it: it
+   takes the place of `reserved`, which is before graph_node in all three kinds. */
+PROF_CUDA__FN void prof_cuda__take_copy(const char *record, const struct prof_cuda__kind *k,
+                                        size_t room) {
+    prof_cuda__memcpy *copy = (prof_cuda__memcpy *)prof_cuda__keep(record, k);
+    uint64_t graph = 0;
+    if (!copy) return;
+    if (prof_cuda__.stats.cupti_version >= 19 && room >= k->size + sizeof(uint32_t))
+        memcpy(&graph, record + k->size, sizeof(uint32_t));
+    memcpy((char *)copy + k->size - 2 * sizeof graph, &graph, sizeof graph);
+    prof_cuda__stream_used(copy->device, copy->context, copy->stream);
 }
 
 /* Flags of a marker: 1 a mark, 2 a begin, 4 an end. */
@@ -988,7 +1013,6 @@ PROF_CUDA__FN bool prof_cuda__is_muted(const void *record, uint32_t kind) {
 PROF_CUDA__FN void prof_cuda__take(const void *r, const struct prof_cuda__kind *k, size_t room) {
     struct prof_cuda__all *g = &prof_cuda__;
     const prof_cuda__overhead3 *o3 = (const prof_cuda__overhead3 *)r;
-    const prof_cuda__memcpy *copy = (const prof_cuda__memcpy *)r;
     uint32_t kind;
     if (!k) {
         g->stats.unknown++;
@@ -1006,9 +1030,9 @@ PROF_CUDA__FN void prof_cuda__take(const void *r, const struct prof_cuda__kind *
     if (kind == PROF_CUDA__OVERHEAD_RECORD && g->stats.cupti_version >= 22 && room >= sizeof *o3)
         free(o3->data);
     if (kind == PROF_CUDA__MARKER) prof_cuda__take_marker((const prof_cuda__marker *)r, k);
-    else if (kind == PROF_CUDA__KERNEL) prof_cuda__take_kernel(r, k);
-    else if (prof_cuda__keep(r, k) && k->what & PROF_CUDA__WORK)   /* all these begin alike */
-        prof_cuda__stream_used(copy->device, copy->context, copy->stream);
+    else if (kind == PROF_CUDA__KERNEL) prof_cuda__take_kernel((const char *)r, k, room);
+    else if (k->what & PROF_CUDA__WORK) prof_cuda__take_copy((const char *)r, k, room);
+    else (void)prof_cuda__keep(r, k);
 }
 
 /* The next record, if it lies in the buffer as a whole; NULL: none, or it does not. */
@@ -1660,7 +1684,8 @@ PROF_CUDA__FN uint32_t prof_cuda__blocks_fit(const prof_cuda_device *v, const pr
 }
 
 /* How much of the GPU a launch can keep busy. As Kineto's figures of these names, but above 48 KiB
-   of shared memory, where Kineto tells 0 and this the real value. */
+   of shared memory, where Kineto tells 0 and this the real value. Its object "occupancy" of 2026,
+   which says why there is no more, is not written. */
 PROF_CUDA__FN void prof_cuda__put_occupancy(prof_cuda__line *l, const prof_cuda__shape *d) {
     const prof_cuda_device *v = prof_cuda__device_at(d->device);
     const uint32_t *g = d->grid, *b = d->block;
@@ -1687,16 +1712,20 @@ PROF_CUDA__FN void prof_cuda__kernel_json(prof_cuda__line *l, const prof_cuda__s
     prof_cuda__put_occupancy(l, d);
     prof_cuda__member(l, "graph id", d->graph);
     prof_cuda__member(l, "graph node id", d->node);
+    if (prof_cuda__.stats.cupti_version >= PROF_CUDA__PRIORITY_FROM)
+        PROF_CUDA__PUT(l, ",\"priority\":%d", (int)d->priority);
 }
 
-/* Copies and fills: the three kinds, which begin alike, as one. */
+/* Copies and fills: the three kinds, which begin and end alike, as one. */
 PROF_CUDA__FN prof_cuda__peer prof_cuda__copied(const void *record) {
-    uint32_t kind = prof_cuda__row(record)->kind;
+    const struct prof_cuda__kind *k = prof_cuda__row(record);
+    const size_t graphs = 2 * sizeof(uint64_t);
     prof_cuda__peer p;
     memset(&p, 0, sizeof p);
-    memcpy(&p, record, kind == PROF_CUDA__MEMCPY_PEER ? sizeof p
-                                                      : offsetof(prof_cuda__memcpy, correlation));
-    if (kind == PROF_CUDA__MEMSET)
+    memcpy(&p, record, k->kind == PROF_CUDA__MEMCPY_PEER
+                           ? sizeof p : offsetof(prof_cuda__memcpy, correlation));
+    memcpy(&p.graph, (const char *)record + k->size - graphs, graphs);
+    if (k->kind == PROF_CUDA__MEMSET)
         p.target_kind = (uint8_t)((const prof_cuda__memset *)record)->memory_kind;
     return p;
 }
@@ -1714,6 +1743,8 @@ PROF_CUDA__FN void prof_cuda__copy_json(prof_cuda__line *l, const prof_cuda__pee
     if (p->end > p->start && !(p->kind & PROF_CUDA__RUNNING))
         prof_cuda__ratio(l, "memory bandwidth (GB/s)", p->bytes, p->end - p->start, 15);
     else PROF_CUDA__PUT(l, ",\"memory bandwidth (GB/s)\":\"N/A\"");
+    if (p->graph_node && p->graph) prof_cuda__member(l, "graph id", p->graph);
+    if (p->graph_node) prof_cuda__member(l, "graph node id", p->graph_node);
 }
 
 PROF_CUDA__FN const char *prof_cuda__list(const char *const *names, uint32_t count, uint32_t i) {
@@ -1853,6 +1884,7 @@ PROF_CUDA__FN void prof_cuda__kernel_event(const prof_cuda__kernel *k, prof_even
     d.stream = k->stream;
     d.graph = k->graph;
     d.node = k->graph_node;
+    d.priority = k->priority;
     for (int i = 0; i < 3; i++) {
         d.grid[i] = (uint32_t)k->grid[i];
         d.block[i] = (uint32_t)k->block[i];
@@ -2298,6 +2330,8 @@ PROF_CUDA__FN size_t prof_cuda__metadata(void *user, char *buf, size_t size) {
     if (runtime) prof_cuda__member(&l, "cuda_runtime_version", runtime);
     if (g->has_driver && (g->driver.driver_version)(&version) == 0)
         prof_cuda__member(&l, "cuda_driver_version", (uint64_t)version);
+    if (!runtime && g->kept[PROF_CUDA__RUNTIME_CALL])
+        PROF_CUDA__PUT(&l, ",\"cuda_runtime\":\"linked statically, so its version is not known\"");
     prof_cuda__counts_json(&l);
     (void)prof_format_text(buf, size, "%s", text);
     return (size_t)(l.p - text);

@@ -385,6 +385,8 @@ static void put_kernel(launch *l, struct stream *s, const char *name, uint64_t n
     k.name = name;
     k.graph = graph;
     k.graph_node = node;
+    k.priority = fake.version < 130100 ? 0x5eeeeeee : -(int32_t)s->id;   /* padding before */
+    if (graph && fake.mixed_graphs) k.correlation++;
     put(l->where, &k, sizeof k, end, &l->filled);
     l->t->counts.kernels++;
     if (fake.unknown_every && n % fake.unknown_every == 0) {
@@ -411,6 +413,10 @@ void fake_graph(const char *const *kernels, uint32_t count, uint32_t stream) {
     launch_end(&l);
 }
 
+static uint64_t copy_node(uint32_t node) {
+    return fake.graph_copies ? (uint64_t)fake.graph_copies << 32 | node : 0;
+}
+
 void fake_copy(int way, int from, int to, uint64_t bytes, uint32_t stream) {
     launch l = launch_begin();
     struct stream *s = stream_of(l.t, stream);
@@ -428,6 +434,8 @@ void fake_copy(int way, int from, int to, uint64_t bytes, uint32_t stream) {
     m.context = (uint32_t)s->device + 1;
     m.stream = s->id;
     m.correlation = l.correlation;
+    m.graph = fake.graph_copies;
+    m.graph_node = copy_node(7);
     if (on[MEMCPY]) put(l.where, &m, sizeof m, m.end, &l.filled);
     l.t->counts.copies += on[MEMCPY];
     launch_end(&l);
@@ -453,6 +461,8 @@ void fake_copy_peer(int from_device, int to_device, uint64_t bytes, uint32_t str
     m.to_device = (uint32_t)to_device;
     m.to_context = (uint32_t)to_device + 1;
     m.correlation = l.correlation;
+    m.graph = fake.graph_copies;
+    m.graph_node = copy_node(8);
     if (on[PEER]) put(l.where, &m, sizeof m, m.end, &l.filled);
     l.t->counts.copies += on[PEER];
     launch_end(&l);
@@ -473,6 +483,8 @@ void fake_memset(uint64_t bytes, uint32_t stream) {
     m.stream = s->id;
     m.correlation = l.correlation;
     m.memory_kind = 3;
+    m.graph = fake.graph_copies;
+    m.graph_node = copy_node(9);
     if (on[MEMSET]) put(l.where, &m, sizeof m, m.end, &l.filled);
     l.t->counts.copies += on[MEMSET];
     launch_end(&l);

@@ -52,6 +52,8 @@ typedef struct fake_settings {
     uint32_t head_kernels;               /* so many are stamped by the OS's realtime clock alone */
     uint64_t early_ns;                   /* kernels are stamped that much before their time */
     bool kernels_first;                  /* their records come before those of their calls */
+    uint32_t graph_copies;               /* copies and fills are nodes of this graph; 0: of none */
+    bool mixed_graphs;                   /* graphs' kernels have the correlation of the next call */
     bool other_ids;                      /* another profiler pushes ids around all launches, too */
     uint64_t (*clock)(void);             /* its clock; NULL: as above. Nothing waits for it */
 } fake_settings;

@@ -89,7 +89,8 @@ typedef struct fake_kernel {
     uint32_t channel, channel_type, cluster_x, cluster_y, cluster_z, cluster_policy;
     uint64_t local_total_2;
     uint32_t cluster_most, clusters_active;
-    uint8_t device_launched, padding_3[7];
+    uint8_t device_launched, padding_3[3];
+    int32_t priority;                    /* of CUpti_ActivityKernel11, 13.1 */
 } fake_kernel;
 
 typedef struct fake_memcpy {

@@ -262,6 +262,57 @@ static void test_graph(void) {
     close_session();
 }
 
+/* Copies and fills in a graph have its ids, where CUPTI tells them; others have none. */
+static void test_graph_of_copies(void) {
+    static const struct { uint32_t version, graph; int ids, nodes; } cases[] = {
+        { 13, 6, 0, 3 }, { 16, 6, 0, 3 }, { 19, 6, 3, 3 }, { 130001, 6, 3, 3 },
+        { 130001, 0, 0, 0 } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        test_text text;
+        memset(&text, 0, sizeof text);
+        reset();
+        fake.version = cases[i].version;
+        fake.devices = 2;
+        PASS_ON(open_session(NULL));
+        fake.graph_copies = cases[i].graph;
+        fake_copy(1, 1, 3, 4096, 1);
+        fake_copy_peer(0, 1, 4096, 1);
+        fake_memset(512, 1);
+        EQUAL(prof_write_chrome(prof_stop(), NULL, test_text_sink(&text)), PROF_OK);
+        EQUAL(test_times(text.data, "\"graph id\":6"), cases[i].ids);
+        EQUAL(test_times(text.data, "\"graph id\""), cases[i].ids);
+        for (int node = 7; node < 10; node++) {
+            char says[40];
+            snprintf(says, sizeof says, "\"graph node id\":%llu}",
+                     (unsigned long long)cases[i].graph << 32 | (unsigned)node);
+            EQUAL(test_times(text.data, says), cases[i].nodes != 0);
+        }
+        EQUAL(test_times(text.data, "\"graph node id\""), cases[i].nodes);
+        test_text_clear(&text);
+        close_session();
+    }
+}
+
+/* A kernel's priority, where CUPTI tells it; a runtime whose version nobody can tell. */
+static void test_priority(void) {
+    static const uint32_t versions[] = { 19, 130001, 130100, 140000 };
+    for (size_t i = 0; i < sizeof versions / sizeof *versions; i++) {
+        test_text text;
+        memset(&text, 0, sizeof text);
+        reset();
+        fake.version = versions[i];
+        PASS_ON(open_session(NULL));
+        fake_launch("k", 1, 1000);
+        fake_launch("k", 2, 1000);
+        EQUAL(prof_write_chrome(prof_stop(), NULL, test_text_sink(&text)), PROF_OK);
+        EQUAL(test_times(text.data, "\"priority\":-13}"), versions[i] >= 130100);
+        EQUAL(test_times(text.data, "\"priority\""), versions[i] >= 130100 ? 2 : 0);
+        EQUAL(test_times(text.data, "\"cuda_runtime\":\"linked statically"), 1);
+        test_text_clear(&text);
+        close_session();
+    }
+}
+
 /* Versions with faults that NVIDIA mended: which graph launch a kernel is of, from a process's
    second session on; a stop that hangs. */
 static void test_faulty_versions(void) {
@@ -285,6 +336,29 @@ static void test_faulty_versions(void) {
         CHECK((line && strstr(line, "a stop can hang")) == cases[i].stop, "%s", line);
         close_session();
     }
+}
+
+/* Kernels that CUPTI gave to another launch of a graph: those that begin before that are known. */
+static void test_mixed_graphs(void) {
+    static const char *const nodes[] = { "a", "b" };
+    const prof_trace *trace;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    reset();
+    fake.mixed_graphs = true;
+    fake.latency_ns = 0;
+    fake.call_ns = 5000;
+    PASS_ON(open_session(NULL));
+    for (int i = 0; i < 5; i++) fake_graph(nodes, 2, 1);
+    trace = prof_stop();
+    EQUAL(prof_get_stats(trace).early, 2 * 4);
+    EQUAL(prof_cuda_get_stats().graph_doubts, 2 * 5);
+    EQUAL(prof_cuda_get_stats().no_launch, 2);   /* of the last: there is no next call */
+    EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
+    CHECK(strstr(text.data, "Device events that begin before their launch") &&
+              strstr(text.data, "wrong graph launch"), "%s", text.data);
+    test_text_clear(&text);
+    close_session();
 }
 
 /* A made-up device (examples/device) beside the GPU: rows and ids of its own; the table has one
@@ -1672,7 +1746,10 @@ int main(void) {
     RUN(test_streamed);
     RUN(test_as_kineto);
     RUN(test_graph);
+    RUN(test_graph_of_copies);
+    RUN(test_priority);
     RUN(test_faulty_versions);
+    RUN(test_mixed_graphs);
     RUN(test_devices_and_streams);
     RUN(test_beside_another_device);
     RUN(test_many_shapes);

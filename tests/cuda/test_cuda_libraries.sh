@@ -130,6 +130,11 @@ pip "pip's of CUDA 12, beside its libcudart" 18 driver.12040 \
     RUNTIME="$PWD/$out/pip/nvidia/cuda_runtime/lib/libcudart.so.x"
 pip "pip's of CUDA 13, beside its libcudart" 130001 driver.13000 \
     RUNTIME="$PWD/$out/pip/nvidia/cu13/lib/libcudart.so.x"
+mkdir -p $out/python/bin
+cp -r $out/venv/lib $out/python/lib
+pip "pip's of a python on PATH" 130001 driver.13000 PATH="$PATH:/none:$PWD/$out/python/bin"
+mv $out/python/lib/python3.11/site-packages $out/python/lib/python3.11/dist-packages
+pip "Debian's of a python on PATH" 130001 driver.13000 PATH="$PWD/$out/python/bin:$PATH"
 pip "pip's in a virtual environment" 130001 driver.13000 VIRTUAL_ENV="$PWD/$out/venv"
 ok 'CUPTI by PROF_CUDA_CUPTI' says '^state 2, 3 kernels, 9 events: well$' \
     env LD_LIBRARY_PATH=$out/driver PROF_CUDA_CUPTI=$out/driver/libcuda.so.1 $out/program
@@ -225,7 +230,7 @@ else
 fi
 
 if [ -f "$cuda/include/cupti.h" ]; then
-    ok 'the mirror of the records' make -s check_layout CUDA_HOME="$cuda"
+    ok 'the mirror of the records' env SETUP=check make -s check_layout CUDA_HOME="$cuda"
 else
     echo 'skip the mirror of the records: no cupti.h here'
 fi
