@@ -44,7 +44,6 @@ INSTRUMENT = -finstrument-functions $(INSTRUMENT_$(if $(findstring clang,$(CC)),
 
 # Of CUDA's toolkit
 CUDA_HOME = /usr/local/cuda
-CUPTI_INCLUDE = $(CUDA_HOME)/extras/CUPTI/include
 NVCC = $(firstword $(wildcard $(CUDA_HOME)/bin/nvcc) $(shell command -v nvcc))
 CUDA_PROGRAMS = build/examples/cuda/vector_add build/examples/cuda/gemm_chain build/cuda_acceptance
 
@@ -65,7 +64,7 @@ TOOL_PAGES = $(addprefix $(TOOLS)/, report_html.h flamegraph_css.h flamegraph_js
 
 .PHONY: help prof demo examples cuda check_layout test test-all nightly test-viewers real coverage fuzz mutants compare proof soak storm trust analysis \
         bench bench-compile embedded size lint install clean setup-build setup-examples setup-test setup-tool setup-embedded setup-proof \
-        setup-analysis setup-viewers
+        setup-layout setup-analysis setup-viewers
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z_-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -76,11 +75,15 @@ cuda: ## build the examples for NVIDIA GPUs, and the acceptance program, where n
 	@if [ -x "$(NVCC)" ]; then $(MAKE) -s $(CUDA_PROGRAMS); \
 	else echo 'cuda: skipped, it needs nvcc (CUDA_HOME, or in PATH)'; fi
 
-check_layout: ## compare prof_cuda.h's mirror of CUPTI's records with cupti.h, where that is there
-	@if [ -f $(CUDA_HOME)/include/cupti.h ] || [ -f $(CUPTI_INCLUDE)/cupti.h ]; then \
-	    $(CC) -std=gnu11 -I. -isystem $(CUDA_HOME)/include -isystem $(CUPTI_INCLUDE) \
-	        -fsyntax-only tests/cuda/check_layout.c && echo 'check_layout: ok'; \
-	else echo 'check_layout: skipped, there is no cupti.h in $(CUDA_HOME)'; fi
+check_layout: setup-layout ## compare prof_cuda.h's mirror of CUPTI's records with every cupti.h that is there
+	@for root in $$(realpath -qe $(CUDA_HOME) /usr/local/cuda-* /usr | sort -u); do \
+	    [ -f $$root/include/cupti.h ] || [ -f $$root/extras/CUPTI/include/cupti.h ] || continue; \
+	    echo '#include <cuda.h>' | $(CC) -E -dM -I$$root/include - | sed -n "s|#define CUDA_VERSION|check_layout: $$root, CUDA|p"; \
+	    $(CC) -std=gnu11 -I. -isystem $$root/include -isystem $$root/extras/CUPTI/include \
+	        -fsyntax-only tests/cuda/check_layout.c || exit 1; \
+	    found=1; \
+	done; \
+	[ "$$found" ] || echo 'check_layout: skipped, there is no cupti.h in CUDA_HOME, /usr/local/cuda*, /usr/include'
 
 demo: build/examples/train ## profile the training of a small network: a table, a timeline
 	@mkdir -p build/demo
@@ -182,6 +185,7 @@ clean: ## remove build/
 setup-build: ; @sh tools/dev/setup.sh $(BUILD_NEEDS)
 setup-tool: ; @sh tools/dev/setup.sh $(TOOL_NEEDS) --optional $(TOOL_OPTIONS)
 setup-examples: ; @sh tools/dev/setup.sh $(EXAMPLE_NEEDS) --optional libstb-dev
+setup-layout: ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional libcupti-dev nvidia-cuda-dev
 setup-analysis: setup-test ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional cppcheck valgrind
 setup-viewers: setup-examples setup-tool ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional nodejs npm python3 chromium golang-go sqlite3
 setup-proof: ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional frama-c-base

@@ -1,11 +1,13 @@
 /* The mirrors of CUPTI's records in prof_cuda.h, and the stand-in's whole ones, against cupti.h:
-   compiles where they agree. make check_layout */
+   compiles where they agree, with CUDA 11.6 and later: records that a version lacks are left out.
+   make check_layout */
 #define PROF_IMPLEMENTATION
 #include "prof.h"
 #define PROF_CUDA_IMPLEMENTATION
 #include "prof_cuda.h"
 #include "fake_records.h"
 
+#include <cuda.h>
 #include <cupti.h>
 
 #define SAME(theirs, field, ours, mine)                                            \
@@ -28,7 +30,9 @@ KIND(SYNCHRONIZATION, PROF_CUDA__SYNCHRONIZATION);
 KIND(EXTERNAL_CORRELATION, PROF_CUDA__EXTERNAL);
 KIND(MEMORY2, PROF_CUDA__ALLOCATION);
 _Static_assert((int)CUPTI_ERROR_MAX_LIMIT_REACHED == PROF_CUDA__END_OF_BUFFER, "end of buffer");
+#if CUDA_VERSION >= 12030
 _Static_assert((int)CUPTI_ACTIVITY_ATTR_PER_THREAD_ACTIVITY_BUFFER == 9, "per-thread buffers");
+#endif
 _Static_assert((int)CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM == 1, "thread ids");
 _Static_assert((int)CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2 == PROF_CUDA__OUR_IDS, "external ids");
 _Static_assert((int)CUPTI_ERROR_NOT_INITIALIZED == PROF_CUDA__NOT_INITIALIZED, "error 15");
@@ -56,9 +60,20 @@ _Static_assert((int)CUDA_ERROR_NO_DEVICE == 100, "no device");
     SAME(theirs, name, prof_cuda__kernel, name);                                        \
     SAME(theirs, graphNodeId, prof_cuda__kernel, graph_node);                           \
     SAME(theirs, graphId, prof_cuda__kernel, graph)
+#if CUDA_VERSION >= 13010
+KERNEL_SAME(CUpti_ActivityKernel11);
+_Static_assert(offsetof(CUpti_ActivityKernel11, priority) == PROF_CUDA__PRIORITY_AT &&
+                   offsetof(fake_kernel, priority) == PROF_CUDA__PRIORITY_AT, "priority");
+#endif
+#if CUDA_VERSION >= 13000
 KERNEL_SAME(CUpti_ActivityKernel10);
+#endif
+#if CUDA_VERSION >= 12000
 KERNEL_SAME(CUpti_ActivityKernel9);
+#endif
+#if CUDA_VERSION >= 11080
 KERNEL_SAME(CUpti_ActivityKernel8);
+#endif
 KERNEL_SAME(CUpti_ActivityKernel7);
 KERNEL_SAME(CUpti_ActivityKernel6);
 
@@ -73,9 +88,19 @@ KERNEL_SAME(CUpti_ActivityKernel6);
     SAME(theirs, streamId, prof_cuda__memcpy, stream);                                  \
     SAME(theirs, correlationId, prof_cuda__memcpy, correlation);                        \
     SAME(theirs, graphNodeId, prof_cuda__memcpy, graph_node)
+#if CUDA_VERSION >= 13000
 MEMCPY_SAME(CUpti_ActivityMemcpy6);
+#endif
 MEMCPY_SAME(CUpti_ActivityMemcpy5);
 MEMCPY_SAME(CUpti_ActivityMemcpy3);
+
+/* The graph's id is behind what is mirrored; `reserved` is where it is kept. */
+#define GRAPH_SAME(theirs, ours)                                                        \
+    _Static_assert(offsetof(theirs, graphId) == sizeof(ours) &&                         \
+                       offsetof(theirs, reserved0) == offsetof(ours, graph), #theirs ".graphId")
+GRAPH_SAME(CUpti_ActivityMemcpy5, prof_cuda__memcpy);
+GRAPH_SAME(CUpti_ActivityMemcpyPtoP4, prof_cuda__peer);
+GRAPH_SAME(CUpti_ActivityMemset4, prof_cuda__memset);
 
 SAME(CUpti_ActivityMemcpyPtoP4, bytes, prof_cuda__peer, bytes);
 SAME(CUpti_ActivityMemcpyPtoP4, start, prof_cuda__peer, start);
@@ -105,29 +130,40 @@ SAME(CUpti_ActivityExternalCorrelation, correlationId, prof_cuda__external, corr
 SAME(CUpti_ActivityOverhead, overheadKind, prof_cuda__overhead, overhead_kind);
 SAME(CUpti_ActivityOverhead, start, prof_cuda__overhead, start);
 SAME(CUpti_ActivityOverhead, end, prof_cuda__overhead, end);
+#define SYNC_SAME(theirs, of_events)                                                    \
+    SAME(theirs, type, prof_cuda__sync, type);                                          \
+    SAME(theirs, start, prof_cuda__sync, start);                                        \
+    SAME(theirs, correlationId, prof_cuda__sync, correlation);                          \
+    SAME(theirs, streamId, prof_cuda__sync, stream);                                    \
+    SAME(theirs, cudaEventId, prof_cuda__sync, event);                                  \
+    SAME(of_events, correlationId, prof_cuda__event, correlation);                      \
+    SAME(of_events, streamId, prof_cuda__event, stream);                                \
+    SAME(of_events, eventId, prof_cuda__event, event)
+SYNC_SAME(CUpti_ActivitySynchronization, CUpti_ActivityCudaEvent);
+
+#define MEMORY_SAME(theirs)                                                             \
+    SAME(theirs, memoryOperationType, prof_cuda__allocation, operation);                \
+    SAME(theirs, correlationId, prof_cuda__allocation, correlation);                    \
+    SAME(theirs, address, prof_cuda__allocation, address);                              \
+    SAME(theirs, bytes, prof_cuda__allocation, bytes);                                  \
+    SAME(theirs, timestamp, prof_cuda__allocation, time);                               \
+    SAME(theirs, streamId, prof_cuda__allocation, stream)
+MEMORY_SAME(CUpti_ActivityMemory2);
+MEMORY_SAME(CUpti_ActivityMemory3);
+#if CUDA_VERSION >= 12060
+MEMORY_SAME(CUpti_ActivityMemory4);
 SAME(CUpti_ActivityOverhead3, start, prof_cuda__overhead3, base.start);
 SAME(CUpti_ActivityOverhead3, overheadData, prof_cuda__overhead3, data);
-SAME(CUpti_ActivitySynchronization, type, prof_cuda__sync, type);
-SAME(CUpti_ActivitySynchronization2, start, prof_cuda__sync, start);
-SAME(CUpti_ActivitySynchronization2, correlationId, prof_cuda__sync, correlation);
-SAME(CUpti_ActivitySynchronization2, streamId, prof_cuda__sync, stream);
-SAME(CUpti_ActivitySynchronization2, cudaEventId, prof_cuda__sync, event);
-SAME(CUpti_ActivityCudaEvent2, correlationId, prof_cuda__event, correlation);
-SAME(CUpti_ActivityCudaEvent2, streamId, prof_cuda__event, stream);
-SAME(CUpti_ActivityCudaEvent2, eventId, prof_cuda__event, event);
-SAME(CUpti_ActivityMemory4, memoryOperationType, prof_cuda__allocation, operation);
-SAME(CUpti_ActivityMemory4, correlationId, prof_cuda__allocation, correlation);
-SAME(CUpti_ActivityMemory4, address, prof_cuda__allocation, address);
-SAME(CUpti_ActivityMemory4, bytes, prof_cuda__allocation, bytes);
-SAME(CUpti_ActivityMemory4, timestamp, prof_cuda__allocation, time);
-SAME(CUpti_ActivityMemory4, streamId, prof_cuda__allocation, stream);
-SAME(CUpti_ActivityMemory2, streamId, prof_cuda__allocation, stream);
+#endif
 SAME(CUpti_ActivityMarker2, flags, prof_cuda__marker, flags);
 SAME(CUpti_ActivityMarker2, timestamp, prof_cuda__marker, time);
 SAME(CUpti_ActivityMarker2, id, prof_cuda__marker, id);
 SAME(CUpti_ActivityMarker2, objectId.pt.threadId, prof_cuda__marker, thread);
 SAME(CUpti_ActivityMarker2, name, prof_cuda__marker, name);
 
+/* What is whole, with calls by their numbers, is of 13.0. */
+#if CUDA_VERSION >= 13000
+SYNC_SAME(CUpti_ActivitySynchronization2, CUpti_ActivityCudaEvent2);
 SAME_SIZE(CUpti_ActivityKernel10, fake_kernel);
 SAME_SIZE(CUpti_ActivityMemcpy6, fake_memcpy);
 SAME_SIZE(CUpti_ActivityMemcpyPtoP4, fake_peer);
@@ -151,5 +187,6 @@ SAME(CUpti_ActivityMemcpyPtoP4, correlationId, fake_peer, correlation);
     _Static_assert((int)CUPTI_RUNTIME_TRACE_CBID_##name == number, #name);
 FAKE_DRIVER_CALLS(DRIVER_CALL)
 FAKE_RUNTIME_CALLS(RUNTIME_CALL)
+#endif
 
 int main(void) { return 0; }
