@@ -3,7 +3,7 @@
 #include "base/files.h"
 #include "base/output.h"
 #include "commands/calls.h"
-#include "commands/record_notes.h"
+#include "commands/recording.h"
 #include "commands/top.h"
 #include "input/losses.h"
 #include "input/pftrace.h"
@@ -49,25 +49,6 @@ const command record_command = {
 enum { CANNOT_RUN = 126, NOT_FOUND = 127, KILLED = 128 /* + the signal: as the shell has it */ };
 enum { KEPT = 64 };                      /* beside an exit status: the folder stays */
 
-typedef struct recording {
-    const char *program, *output, *sort;
-    bool is_default;                     /* the output: it ends as what the program writes does */
-    int64_t limit, most;                 /* rows; zones of what is made of a stream */
-    bool with_report;
-    char folder[PATH_ROOM];              /* record's own; each process writes its file there */
-    int lock;                            /* that folder, held by all that may write there */
-    int64_t next_size;                   /* of what is in it: when to tell it */
-    char status_path[PATH_ROOM];
-    int status_file;
-    int signal;                          /* that ended the program; 0: none */
-    pid_t child;
-    record_notes notes;
-    bool failed;                         /* something was told, beside the program's own status */
-    bool told;                           /* what the trace lost, without a report */
-    bool kept;                           /* the folder has what is not elsewhere */
-    int left;                            /* 1: children of it still run; -1: that is not known */
-} recording;
-
 /* ---- Names ---- */
 
 static bool to_stdout(const char *path) {
@@ -87,8 +68,7 @@ static bool has_known_ending(const char *path) {
            ends_with(path, ".json.gz");
 }
 
-/* Whether -o can be had, before the program runs. */
-static bool check_output(const char *path, const char *program) {
+bool recording_check(const char *path, const char *program) {
     const char *mode = getenv("PROF_MODE");
     char folder[PATH_ROOM];
     struct stat st, run;
@@ -168,8 +148,7 @@ static int open_status(char path[PATH_ROOM]) {
     return file >= 0 && write(file, "prof record\n", 12) == 12 ? file : -1;
 }
 
-/* A folder beside the output, else where temporary files are. Nobody else may look into it. */
-static bool open_folder(recording *r) {
+bool recording_open(recording *r) {
     char beside[PATH_ROOM], own[PATH_ROOM];
     folder_of(r->output, beside);
     if (!is_special(r->output)) leftovers_remove(beside);
@@ -182,14 +161,18 @@ static bool open_folder(recording *r) {
     return fail(beside, "no folder for the traces of processes: %s", strerror(errno)), false;
 }
 
-/* PROF_TRACE: a file for each process in the folder, in whose name %% stands for %. */
-static int exec_program(char **line, const recording *r) {
-    char pattern[2 * PATH_ROOM], *p = pattern;
-    for (const char *from = r->folder; *from && p < pattern + sizeof pattern - 16; from++) {
+void recording_pattern(const char *folder, char pattern[2 * PATH_ROOM]) {
+    char *p = pattern;
+    for (const char *from = folder; *from && p < pattern + 2 * PATH_ROOM - 16; from++) {
         if (*from == '%') *p++ = '%';
         *p++ = *from;
     }
     strcpy(p, "/%p.raw");
+}
+
+static int exec_program(char **line, const recording *r) {
+    char pattern[2 * PATH_ROOM];
+    recording_pattern(r->folder, pattern);
     if (fcntl(r->lock, F_DUPFD, 100) < 0)        /* it holds the folder's lock, with its children */
         fcntl(r->lock, F_SETFD, 0);
     if (setenv("PROF_TRACE", pattern, 1) == 0 && setenv("PROF_STATUS", r->status_path, 1) == 0)
@@ -558,6 +541,13 @@ static int finish_apart(recording *r) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_BAD;
 }
 
+int recording_end(recording *r, bool any) {
+    int told = any ? finish_apart(r) : EXIT_OK;
+    if (told & KEPT) fchmod(r->lock, 0700);      /* so the next run does not remove it */
+    else tree_remove(r->folder);
+    return told & ~KEPT;
+}
+
 static const struct { const char *option, *variable, *takes, *help; } settings[] = {
     {"mode", "PROF_MODE", "MODE", "trace, ring, stream, aggregate (stream)"},
     {"memory", "PROF_MEMORY", "BYTES", "of the arena, as 512K, 64M or 2G (64M)"},
@@ -598,21 +588,19 @@ static int run(int argc, char **argv) {
     bool streams = !mode || !*mode || strcmp(mode, "stream") == 0;
     r.is_default = !r.output;
     if (!r.output) r.output = streams ? "trace.raw" : "trace.json";
-    if (!check_output(r.output, argv[1])) return EXIT_BAD;
+    if (!recording_check(r.output, argv[1])) return EXIT_BAD;
     r.program = argv[1];
     r.status_file = open_status(r.status_path);
     if (r.status_file < 0) return fail(NULL, "no file for notes: %s", strerror(errno));
     signals_set(tell);
-    if (!open_folder(&r)) return EXIT_BAD;
+    if (!recording_open(&r)) return EXIT_BAD;
     r.notes.folder = r.folder;
     bool ran = run_program(argv + 1, &r, top, &status);
     if (ran && WIFSIGNALED(status)) r.signal = WTERMSIG(status);
-    int told = ran ? finish_apart(&r) : EXIT_OK;
-    if (told & KEPT) fchmod(r.lock, 0700);       /* so the next run does not remove it */
-    else tree_remove(r.folder);
+    int told = recording_end(&r, ran);
     signals_set(SIG_DFL);
     if (early) raise(early);
     if (!ran) return status;
     status = WIFSIGNALED(status) ? KILLED + WTERMSIG(status) : WEXITSTATUS(status);
-    return status ? status : told & ~KEPT;
+    return status ? status : told;
 }
