@@ -5492,7 +5492,14 @@ PROF__FN void prof__segment_free(prof__segment *g) {
     row->overwritten += (size_t)(g->end - g->begin);
     if (prof__trace.mode == PROF_MODE_RING) prof__trace.overwritten += (size_t)(g->end - g->begin);
     PROF__RELEASE(row->first, g->next);
-    if (row->left && !row->first && !row->open_count && prof__trace.open) prof__row_free(row);
+    if (!row->left || row->first || !prof__trace.open) return;
+    if (prof__trace.mode == PROF_MODE_RING) {   /* they ended with a window before */
+        prof__trace.overwritten += row->open_count;
+        prof__trace.slot_count -= row->open_count;
+        prof__arena.promised -= row->open_count * prof__slot_share();
+        row->open_count = 0;
+    }
+    if (!row->open_count) prof__row_free(row);
 }
 
 /* Has a thread a free segment still? It may be writing there after the end of its window. */
@@ -6476,6 +6483,7 @@ PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
         row = (prof__row *)prof__take_kept(sizeof *row, sizeof row->info + PROF__LANE_SHARE);
         if (row) row->thread = PROF_NONE;
         if (row) row->listed = false;
+        if (row) row->open = NULL;
     }
     if (row && old) row->thread = old->thread;
     if (!row) {
@@ -6495,6 +6503,7 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     uint64_t own = id;
     uint32_t thread;
     uint32_t bit = 1u << id % 32, *ids = s->pool.ids + id / 32 % 1024;
+    prof__open *open;
     bool listed, fresh = !s->platform.thread_id && !(*ids & bit);   /* no row has it */
     *ids |= bit;
     row = fresh || s->generation == s->first_generation ? NULL : s->rows;
@@ -6507,6 +6516,7 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     if (!row) return NULL;
     thread = row->thread;
     listed = row->listed;
+    open = row->open;
     prof__copy_words(row, &empty, offsetof(prof__row, thread));   /* prof_dump may be reading it */
     prof__copy_words(row->name, empty.name, sizeof row->name);
     PROF__STORE(row->announced, 0u);
@@ -6518,6 +6528,7 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     row->os_id = id;
     row->generation = s->generation;
     PROF__STORE(row->number, s->pool.row_number++);
+    row->open = s->mode == PROF_MODE_TRACE ? NULL : open;
     row->listed = true;
     if (listed) return row;
     PROF__STORE(row->next, NULL);
@@ -21327,6 +21338,18 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     return true;
 }
 
+/* Rows of a stream's windows before, and of sums', have no records any more: threads that come may
+   use them. The stream has told their open zones. Under the lock. */
+PROF__FN void prof__rows_free(struct prof_trace *s) {
+    for (prof__row *row = s->mode == PROF_MODE_TRACE ? NULL : s->rows, *next; row; row = next) {
+        next = row->next;
+        if (row->first || (row->open_count && s->mode != PROF_MODE_STREAM)) continue;
+        s->stream.zones += row->open_count;
+        row->open_count = 0;
+        prof__row_free(row);
+    }
+}
+
 /* Threads record from now on; again: they have recorded in this arena before. Under the lock. */
 PROF__FN void prof__recording_open(struct prof_trace *s, bool again) {
     if (again) {
@@ -21341,14 +21364,14 @@ PROF__FN void prof__recording_open(struct prof_trace *s, bool again) {
    whose slot is claimed and not written is still open. */
 PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
     const prof__frame *top = NULL, *bottom = NULL;
-    const void *kept;
-    uint32_t slots;
+    const bool again = row->open != NULL;   /* it has room for them of an older window */
+    uint32_t slots, room;
     PROF__ASSERT(t->promised == t->generation &&
                  prof__arena.promised >= prof__state_share(t->slots));
     prof__arena.promised -= prof__state_share(t->slots);   /* it is taken now */
     prof__trace.slot_count -= t->slots;
     t->promised = 0;
-    row->open = (prof__open *)(void *)prof__arena.low;
+    if (!again) row->open = (prof__open *)(void *)prof__arena.low;
     row->cursor = NULL;
     for (int i = 0; i < 1000; i++) {
         const prof__frame *now_top = PROF__ACQUIRE(t->hot.top),
@@ -21369,9 +21392,10 @@ PROF__FN void prof__snapshot(prof__state *t, prof__row *row) {
         PROF__FENCE();
     }
     slots = t->sums.on ? 0 : row->open_count;
-    kept = prof__take_kept(row->open_count * sizeof *row->open, slots * prof__slot_share());
-    PROF__ASSERT(kept != NULL);          /* it was promised */
-    (void)kept;
+    room = prof__trace.mode == PROF_MODE_TRACE ? row->open_count : prof__trace.max_depth;
+    if (again || !row->open_count) room = 0;
+    if (!again && !room) row->open = NULL;
+    (void)prof__take_kept(room * sizeof *row->open, slots * prof__slot_share());   /* promised */
     prof__trace.slot_count += slots;
 }
 
@@ -21585,6 +21609,7 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
         else if (s->clock == PROF_CLOCK_CPU) prof__knot_add(prof__knot_now());
         prof__arena.closed = false;
         prof__arena.kept = s->sums.kept;
+        prof__rows_free(s);
         s->stream.over = false;
         s->open = true;
         prof__execution.spans[0].from = 0;

@@ -1334,14 +1334,17 @@ static void test_array_to_a_moody_sink(void) {
     test_text_clear(&m.text);
 }
 
-/* The last chunk of a window that is over is used again, when its thread has taken another. */
-static void test_chunks_of_many_windows(void) {
+/* What a window that is over had is used again: its last chunk, when its thread has taken another,
+   and the rows of its threads, with their open zones. */
+static void many_windows(prof_mode mode, bool toggles) {
     static char small[256 << 10];
+    const int windows = 5000;
     prof_desc desc;
+    prof_stats stats;
     test_text text;
     memset(&desc, 0, sizeof desc);
     memset(&text, 0, sizeof text);
-    desc.mode = PROF_MODE_STREAM;
+    desc.mode = mode;
     desc.stream = test_text_sink(&text);
     desc.memory = small;
     desc.memory_size = sizeof small;
@@ -1349,18 +1352,29 @@ static void test_chunks_of_many_windows(void) {
     desc.acc_events = true;
     desc.schedule.wait = desc.schedule.active = 1;
     EQUAL(prof_start(&desc), PROF_OK);
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < windows; i++) {
+        prof_step();
+        prof_push("open at its end");
         PROF_BLOCK("zone") {}
-        if (i % 4 == 3) EQUAL(prof_toggle(PROF_ACTIVITY_CPU, false), PROF_OK);
-        if (i % 4 == 3) EQUAL(prof_toggle(PROF_ACTIVITY_CPU, true), PROF_OK);
+        if (toggles && i % 4 == 3) EQUAL(prof_toggle(PROF_ACTIVITY_CPU, false), PROF_OK);
+        if (toggles && i % 4 == 3) EQUAL(prof_toggle(PROF_ACTIVITY_CPU, true), PROF_OK);
         PROF_BLOCK("zone") {}
         prof_step();
+        prof_pop();
     }
     prof_stop();
-    EQUAL(prof_get_stats(NULL).dropped, 0);
-    EQUAL(prof_get_stats(NULL).recorded, 300);
+    stats = prof_get_stats(NULL);
+    if (mode != PROF_MODE_RING) EQUAL(stats.dropped, 0);   /* else steps */
+    EQUAL(stats.recorded + stats.overwritten, 3 * windows);
     prof_thread_end();
     test_text_clear(&text);
+}
+
+static void test_many_windows(void) {
+    many_windows(PROF_MODE_STREAM, false);
+    many_windows(PROF_MODE_STREAM, true);
+    many_windows(PROF_MODE_AGGREGATE, false);
+    many_windows(PROF_MODE_RING, false);
 }
 
 static void *mark_till_told(void *user) {
@@ -1537,7 +1551,7 @@ int main(void) {
     RUN(test_arrays_have_their_own_times);
     RUN(test_array_of_nothing_is_json);
     RUN(test_array_to_a_moody_sink);
-    RUN(test_chunks_of_many_windows);
+    RUN(test_many_windows);
     RUN(test_counts_in_a_signal_storm);
     RUN(test_counter_f);
     RUN(test_what_start_refuses);
