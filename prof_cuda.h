@@ -84,6 +84,9 @@ typedef struct prof_cuda_desc {
     bool shared_buffers;                 /* one CUPTI buffer at a time instead of one per thread */
     bool no_sync;                        /* stop does not wait for the GPU: what runs is cut off */
     bool no_cupti;                       /* CUDA events even where CUPTI is there */
+    bool hardware_trace;                 /* Blackwell's own time stamps (CUPTI's HES), which cannot
+                                            be turned off any more: start before CUDA's first
+                                            context, call prof_cuda_flush several times a second */
     /* The address of a function, where the program has CUPTI or the driver API linked in or loaded
        in its own way. library: "cupti" or "cuda". NULL: dlopen and dlsym. */
     void *(*symbol)(void *user, const char *library, const char *name);
@@ -433,6 +436,8 @@ enum { PROF_CUDA__PRIORITY_FROM = 130100, PROF_CUDA__PRIORITY_AT = 212,   /* CUp
        PROF_CUDA__END_OF_BUFFER = 12,    /* CUPTI_ERROR_MAX_LIMIT_REACHED */
        PROF_CUDA__OUR_IDS = 5,           /* CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2;
                                             Kineto's are CUSTOM0 */
+       PROF_CUDA__ZEROED = 5, PROF_CUDA__PER_THREAD = 9,   /* CUPTI_ACTIVITY_ATTR_..., */
+       PROF_CUDA__HES = 13, PROF_CUDA__THREAD_IDS = 21,   /* of 13.3 on */
        PROF_CUDA__NOT_INITIALIZED = 15, PROF_CUDA__OTHER_SUBSCRIBER = 39 };   /* errors */
 
 /* ---- @LOAD: CUPTI and the driver, at run time ---- */
@@ -440,7 +445,19 @@ enum { PROF_CUDA__PRIORITY_FROM = 130100, PROF_CUDA__PRIORITY_AT = 212,   /* CUp
 typedef void (*prof_cuda__request_fn)(uint8_t **buffer, size_t *size, size_t *most);
 typedef void (*prof_cuda__complete_fn)(void *context, uint32_t stream, uint8_t *buffer, size_t size,
                                        size_t valid);
+typedef void (*prof_cuda__request_multi_fn)(uint8_t **buffer, size_t *size, size_t *most,
+                                            const void *info);
+typedef void (*prof_cuda__complete_multi_fn)(uint8_t *buffer, size_t size, size_t valid,
+                                             const void *info);
 typedef void (*prof_cuda__callback_fn)(void *user, int domain, uint32_t cbid, const void *data);
+
+typedef struct prof_cuda__params {       /* CUpti_SubscriberParams */
+    size_t size;
+    const char *name;
+    char *other;                         /* gets the name of who is there already */
+    size_t other_size;
+    uint8_t multiple, padding[7];        /* 13.2 and later */
+} prof_cuda__params;
 
 /* Functions by their names in the libraries: X(field, name, needed, arguments). */
 #define PROF_CUDA__CUPTI(X) \
@@ -449,6 +466,9 @@ typedef void (*prof_cuda__callback_fn)(void *user, int domain, uint32_t cbid, co
     X(result_text, "cuptiGetResultString", false, (int, const char **)) \
     X(callback_name, "cuptiGetCallbackName", true, (int, uint32_t, const char **)) \
     X(subscribe, "cuptiSubscribe", true, (void **, prof_cuda__callback_fn, void *)) \
+    X(subscribe_v2, "cuptiSubscribe_v2", false, \
+      (void **, prof_cuda__callback_fn, void *, prof_cuda__params *)) \
+    X(hardware_trace, "cuptiActivityEnableHWTrace", false, (uint8_t)) \
     X(unsubscribe, "cuptiUnsubscribe", true, (void *)) \
     X(callbacks, "cuptiActivityRegisterCallbacks", true, \
       (prof_cuda__request_fn, prof_cuda__complete_fn)) \
@@ -484,11 +504,51 @@ typedef void (*prof_cuda__callback_fn)(void *user, int domain, uint32_t cbid, co
     X(event_wait, "cuEventSynchronize", true, (void *)) \
     X(event_elapsed, "cuEventElapsedTime", true, (float *, void *, void *))
 
+/* Those of a subscriber that is one of several, which CUDA 13.3 and its driver allow: the functions
+   of these fields call them. X(field, name, parameters, their types, how they are passed). */
+#define PROF_CUDA__MULTI(X) \
+    X(time, "cuptiGetTimestamp_v2", (uint64_t *t), (void *, uint64_t *), (s, t)) \
+    X(enable, "cuptiActivityEnable_v2", (uint32_t kind), (void *, uint32_t, void *), \
+      (s, kind, NULL)) \
+    X(disable, "cuptiActivityDisable_v2", (uint32_t kind), (void *, uint32_t, void *), \
+      (s, kind, NULL)) \
+    X(next, "cuptiActivityGetNextRecord_v2", (uint8_t *b, size_t n, prof_cuda__any **r), \
+      (void *, uint8_t *, size_t, prof_cuda__any **), (s, b, n, r)) \
+    X(dropped, "cuptiActivityGetNumDroppedRecords_v2", (void *c, uint32_t stream, size_t *n), \
+      (void *, void *, uint32_t, size_t *), (s, c, stream, n)) \
+    X(push_id, "cuptiActivityPushExternalCorrelationId_v2", (int kind, uint64_t id), \
+      (void *, int, uint64_t), (s, kind, id)) \
+    X(pop_id, "cuptiActivityPopExternalCorrelationId_v2", (int kind, uint64_t *id), \
+      (void *, int, uint64_t *), (s, kind, id)) \
+    X(attribute, "cuptiActivitySetAttribute_v2", (int what, size_t *n, void *v), \
+      (void *, int, size_t *, void *), (s, what, n, v)) \
+    X(runtime_call, "cuptiActivityEnableRuntimeApi_v2", (uint32_t cbid, uint8_t on), \
+      (void *, uint32_t, uint8_t), (s, cbid, on)) \
+    X(driver_call, "cuptiActivityEnableDriverApi_v2", (uint32_t cbid, uint8_t on), \
+      (void *, uint32_t, uint8_t), (s, cbid, on)) \
+    X(callbacks, "cuptiActivityRegisterCallbacks_v2", \
+      (prof_cuda__request_fn request, prof_cuda__complete_fn complete), \
+      (void *, prof_cuda__request_multi_fn, prof_cuda__complete_multi_fn), \
+      (s, ((void)request, prof_cuda__requested_multi), \
+       ((void)complete, prof_cuda__completed_multi)))
+
 #define PROF_CUDA__FIELD(field, name, needed, arguments) int (*field) arguments;
+#define PROF_CUDA__MULTI_FIELD(field, name, parameters, types, arguments) int (*field) types;
+#define PROF_CUDA__MULTI_ENTRY(field, name, parameters, types, arguments) { name, true },
+#define PROF_CUDA__MULTI_CALL(field, name, parameters, types, arguments) \
+    PROF_CUDA__FN int prof_cuda__multi_##field parameters { \
+        void *s = prof_cuda__.subscriber; \
+        return (prof_cuda__.multi.field) arguments; \
+    }
+#define PROF_CUDA__MULTI_USE(field, name, parameters, types, arguments) \
+    prof_cuda__.cupti.field = prof_cuda__multi_##field;
 #define PROF_CUDA__ENTRY(field, name, needed, arguments) { name, needed },
 typedef struct prof_cuda__cupti { PROF_CUDA__CUPTI(PROF_CUDA__FIELD) } prof_cuda__cupti;
 typedef struct prof_cuda__driver { PROF_CUDA__DRIVER(PROF_CUDA__FIELD) } prof_cuda__driver;
+typedef struct prof_cuda__multi { PROF_CUDA__MULTI(PROF_CUDA__MULTI_FIELD) } prof_cuda__multi;
 typedef struct prof_cuda__entry { const char *name; bool needed; } prof_cuda__entry;
+static const prof_cuda__entry prof_cuda__multi_names[] = {
+    PROF_CUDA__MULTI(PROF_CUDA__MULTI_ENTRY) };
 static const prof_cuda__entry prof_cuda__cupti_names[] = { PROF_CUDA__CUPTI(PROF_CUDA__ENTRY) };
 static const prof_cuda__entry prof_cuda__driver_names[] = { PROF_CUDA__DRIVER(PROF_CUDA__ENTRY) };
 
@@ -533,10 +593,14 @@ static struct prof_cuda__all {
     bool subscribed, enabled, fallback, taken;   /* taken: by another profiler */
     bool retry;                          /* what failed may work another time */
     bool tried_driver, has_driver, has_cupti;
+    bool can_multi, is_multi;            /* one of several subscribers: CUPTI could, it is so */
+    bool zeroed;                         /* CUPTI gets buffers of zeros */
+    bool hardware;                       /* Blackwell's own time stamps */
     int device_count;
     char why[320];
     const char *no_nvtx;                 /* why prof_cuda_emit_nvtx failed, if it did */
-    prof_cuda__cupti cupti;
+    prof_cuda__cupti cupti, single;      /* single: cupti where there is one subscriber alone */
+    prof_cuda__multi multi;
     prof_cuda__driver driver;
     void *subscriber;
     prof_cuda_stats stats;
@@ -579,6 +643,7 @@ static struct prof_cuda__all {
 
 static union { char bytes[PROF_CUDA_MEMORY]; uint64_t align; void *pointer; } prof_cuda__memory;
 static size_t prof_cuda__withheld;       /* of those: CUPTI kept a buffer in them when let go */
+static bool prof_cuda__used;             /* they may not be zeros */
 static uint32_t prof_cuda__sessions;     /* of CUPTI's in this process */
 
 #if defined(_WIN32)
@@ -666,12 +731,12 @@ PROF_CUDA__FN bool prof_cuda__load_driver(void) {
     return g->has_driver = true;
 }
 
-/* Says what a CUPTI error means for the user. */
-PROF_CUDA__FN bool prof_cuda__cupti_failed(const char *what, int result) {
+/* Says what a CUPTI error means for the user. other: who is there already, or "". */
+PROF_CUDA__FN bool prof_cuda__cupti_failed(const char *what, int result, const char *other) {
     const char *text = NULL;
     if (result == PROF_CUDA__OTHER_SUBSCRIBER)
-        return PROF_CUDA__FALL_BACK(": another profiler is attached; end it (nsys, ncu, "
-                                    "compute-sanitizer) (CUPTI error 39)");
+        return PROF_CUDA__FALL_BACK(": another profiler is attached; end it (%s) (CUPTI error 39)",
+                                    *other ? other : "nsys, ncu, compute-sanitizer");
     if (result == 35 || result == 40)
         return PROF_CUDA__FALL_BACK(": the driver lets only root profile; load the nvidia module "
                                     "with NVreg_RestrictProfilingToAdminUsers=0, or run as root "
@@ -717,26 +782,70 @@ PROF_CUDA__FN bool prof_cuda__take_cupti(void *handle) {
         return PROF_CUDA__FALL_BACK(": the libcupti found is none of CUDA 11 to 13, it lacks %s",
                                     missing);
     result = (g->cupti.version)(&g->stats.cupti_version);
-    if (result) return prof_cuda__cupti_failed("cuptiGetVersion", result);
+    if (result) return prof_cuda__cupti_failed("cuptiGetVersion", result, "");
     if (g->stats.cupti_version < 13)
         return PROF_CUDA__FALL_BACK(": the libcupti found is too old; take that of CUDA 11.0 or "
                                     "later");
+    g->single = g->cupti;
+    g->can_multi = g->stats.cupti_version >= 130300 && g->cupti.subscribe_v2 &&
+                   !prof_cuda__resolve("cupti", handle, (char *)&g->multi, prof_cuda__multi_names,
+                                       sizeof prof_cuda__multi_names);
     prof_cuda__name_calls();
     return true;
 }
+
+PROF_CUDA__FN void prof_cuda__requested(uint8_t **buffer, size_t *size, size_t *most);
+PROF_CUDA__FN void prof_cuda__completed(void *context, uint32_t stream, uint8_t *buffer,
+                                        size_t size, size_t valid);
+PROF_CUDA__FN void prof_cuda__requested_multi(uint8_t **buffer, size_t *size, size_t *most,
+                                              const void *info) {
+    (void)info;
+    prof_cuda__requested(buffer, size, most);
+}
+PROF_CUDA__FN void prof_cuda__completed_multi(uint8_t *buffer, size_t size, size_t valid,
+                                              const void *info) {
+    (void)info;
+    prof_cuda__completed(NULL, 0, buffer, size, valid);
+}
+PROF_CUDA__MULTI(PROF_CUDA__MULTI_CALL)
 
 PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, const void *data) {
     (void)user, (void)domain, (void)cbid, (void)data;
 }
 
-/* Becomes the process's subscriber of the CUPTI that was taken. Another profiler may have left by
-   the next start, and CUDA may be there: then it is tried again. */
+/* Beside others, if CUPTI can, they too, and all that is needed works; or alone. */
+PROF_CUDA__FN int prof_cuda__subscribe_to(bool multi, char *other, size_t size) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    prof_cuda__params params = { sizeof params, "prof", other, size, multi, { 0 } };
+    uint64_t now;
+    uint32_t os_ids = 1;
+    size_t bytes = sizeof os_ids;
+    int result;
+    g->cupti = g->single;
+    g->is_multi = multi;
+    if (!multi) params.size = offsetof(prof_cuda__params, multiple);
+    result = g->cupti.subscribe_v2
+                 ? (g->cupti.subscribe_v2)(&g->subscriber, prof_cuda__subscriber, NULL, &params)
+                 : (g->cupti.subscribe)(&g->subscriber, prof_cuda__subscriber, NULL);
+    if (result || !multi) return result;
+    PROF_CUDA__MULTI(PROF_CUDA__MULTI_USE)
+    result = (g->cupti.time)(&now);
+    if (!result) result = (g->cupti.attribute)(PROF_CUDA__THREAD_IDS, &bytes, &os_ids);
+    if (result) (void)(g->cupti.unsubscribe)(g->subscriber);
+    return result;
+}
+
+/* Becomes a subscriber of the CUPTI that was taken. Another profiler may have left by the next
+   start, and CUDA may be there: then it is tried again. */
 PROF_CUDA__FN bool prof_cuda__subscribe(void) {
     struct prof_cuda__all *g = &prof_cuda__;
-    int result = (g->cupti.subscribe)(&g->subscriber, prof_cuda__subscriber, NULL);
+    char other[64] = "";
+    int result = g->can_multi ? prof_cuda__subscribe_to(true, other, sizeof other) : 1;
+    if (result) result = prof_cuda__subscribe_to(false, other, sizeof other);
+    other[sizeof other - 1] = 0;
     g->taken = result == PROF_CUDA__OTHER_SUBSCRIBER;
     if (g->taken || result == PROF_CUDA__NOT_INITIALIZED) g->retry = true;
-    if (result) return prof_cuda__cupti_failed("cuptiSubscribe", result);
+    if (result) return prof_cuda__cupti_failed("cuptiSubscribe", result, other);
     return g->subscribed = true;
 }
 
@@ -1100,7 +1209,9 @@ PROF_CUDA__FN void prof_cuda__completed(void *context, uint32_t stream, uint8_t 
     (void)context, (void)stream, (void)size;
     prof_cuda__lock();
     if (i < g->buffer_count && at % g->buffer_size == 0 && g->is_out[i]) {
-        prof_cuda__decode(buffer, PROF_CUDA__MIN(valid, g->buffer_size), false);
+        valid = PROF_CUDA__MIN(valid, g->buffer_size);
+        prof_cuda__decode(buffer, valid, false);
+        if (g->zeroed) memset(buffer, 0, valid);   /* else CUPTI does, where work is launched */
         g->is_out[i] = false;
         g->free_list[g->free_count++] = (uint16_t)i;
         g->out--;
@@ -1170,7 +1281,7 @@ PROF_CUDA__FN bool prof_cuda__enable_kinds(void) {
     for (int i = 0; i < PROF_CUDA__KIND_COUNT; i++) {
         const struct prof_cuda__kind *k = prof_cuda__kinds + i;
         int result = g->desc.records & k->records ? (g->cupti.enable)(k->kind) : 0;
-        if (result && k->needed) return prof_cuda__cupti_failed("cuptiActivityEnable", result);
+        if (result && k->needed) return prof_cuda__cupti_failed("cuptiActivityEnable", result, "");
     }
     if (g->desc.records & PROF_CUDA_DRIVER) prof_cuda__driver_calls(true);
     for (uint32_t cbid = 1; runtime && cbid < PROF_CUDA__CBIDS; cbid++)
@@ -1181,18 +1292,23 @@ PROF_CUDA__FN bool prof_cuda__enable_kinds(void) {
 /* Makes CUPTI record. What costs is done here, in the session's warm-up. */
 PROF_CUDA__FN bool prof_cuda__enable(void) {
     struct prof_cuda__all *g = &prof_cuda__;
-    uint8_t per_thread = !g->desc.shared_buffers;
-    size_t size = sizeof per_thread;
+    uint8_t per_thread = !g->desc.shared_buffers, yes = 1;
+    size_t size = 1;
     int result;
     if (g->enabled) return true;
     g->fallback = g->retry = false;
     g->why[0] = 0;
     if (!prof_cuda__load_cupti()) return false;
     prof_cuda__watch_threads(true);
-    (void)(g->cupti.thread_ids)(1);        /* the OS's thread ids */
-    (void)(g->cupti.attribute)(9, &size, &per_thread);
+    if (!g->is_multi) (void)(g->cupti.thread_ids)(1);   /* the OS's thread ids */
+    (void)(g->cupti.attribute)(PROF_CUDA__PER_THREAD, &size, &per_thread);
+    g->zeroed = g->stats.cupti_version >= 27 &&   /* before, there may be scratch */
+                (g->cupti.attribute)(PROF_CUDA__ZEROED, &size, &yes) == 0;
+    if (g->desc.hardware_trace && !g->hardware)
+        g->hardware = g->is_multi ? (g->cupti.attribute)(PROF_CUDA__HES, &size, &yes) == 0
+                                  : g->cupti.hardware_trace && !(g->cupti.hardware_trace)(1);
     result = (g->cupti.callbacks)(prof_cuda__requested, prof_cuda__completed);
-    if (result) prof_cuda__cupti_failed("cuptiActivityRegisterCallbacks", result);
+    if (result) prof_cuda__cupti_failed("cuptiActivityRegisterCallbacks", result, "");
     if (!result && prof_cuda__enable_kinds()) return true;
     if (!result) prof_cuda__disable();
     prof_cuda__unsubscribe();
@@ -2290,7 +2406,7 @@ PROF_CUDA__FN uint64_t prof_cuda__ticks(void) {
     return ticks > 990 && ticks < 1010 ? 0 : ticks;
 }
 
-/* What is not 0 of what was lost or is odd, for the trace's head. */
+/* What is not 0 of what was lost or is odd, and how CUPTI is used, for the trace's head. */
 PROF_CUDA__FN void prof_cuda__counts_json(prof_cuda__line *l) {
     const prof_cuda_stats s = prof_cuda_get_stats();
     const struct { const char *name; uint64_t n; } counts[] = {
@@ -2301,7 +2417,8 @@ PROF_CUDA__FN void prof_cuda__counts_json(prof_cuda__line *l) {
         { "unfinished", s.unfinished }, { "no_launch", s.no_launch },
         { "graph_doubts", s.graph_doubts }, { "no_buffer", s.no_buffer },
         { "names_lost", s.names_lost }, { "ranges_lost", s.ranges_lost },
-        { "buffers_missing", s.buffers_missing } };
+        { "buffers_missing", s.buffers_missing }, { "multi_subscriber", prof_cuda__.is_multi },
+        { "zeroed_buffers", prof_cuda__.zeroed }, { "hardware_trace", prof_cuda__.hardware } };
     PROF_CUDA__PUT(l, ",\"prof_cuda\":{\"kernels\":%llu,\"copies\":%llu,\"calls\":%llu",
                    (unsigned long long)s.kernels, (unsigned long long)s.copies,
                    (unsigned long long)s.calls);
@@ -2414,6 +2531,8 @@ PROF_CUDA__FN bool prof_cuda__lay(void) {
     g->buffer_size = prof_cuda__buffer_bytes(&g->desc);
     g->buffer_count = (uint32_t)prof_cuda__buffer_count(&g->desc);
     g->pool = (uint8_t *)p;
+    if (own || prof_cuda__used) memset(p, 0, g->buffer_count * g->buffer_size);
+    prof_cuda__used = true;
     g->ranges = (prof_cuda__range *)(void *)(p += g->buffer_count * g->buffer_size);
     p += g->desc.max_ranges * sizeof(prof_cuda__range);
     if ((size_t)(end - p) < PROF_CUDA__RECORDS_FIXED + 4096) return false;

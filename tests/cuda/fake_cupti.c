@@ -58,10 +58,15 @@ struct event { uint64_t time; };
 
 typedef void (*request_fn)(uint8_t **, size_t *, size_t *);
 typedef void (*complete_fn)(void *, uint32_t, uint8_t *, size_t, size_t);
+typedef void (*request_2_fn)(uint8_t **, size_t *, size_t *, const void *);
+typedef void (*complete_2_fn)(uint8_t *, size_t, size_t, const void *);
 
 fake_settings fake;
 static request_fn request;
 static complete_fn complete;
+static request_2_fn request_2;           /* of one of several subscribers */
+static complete_2_fn complete_2;
+static bool multi, zeroed;
 static bool on[KINDS], runtime_off[1024], driver_on[1024], per_thread = true, system_ids;
 static int subscriber, subscribed, walking;
 static uint32_t correlations, out, launches;
@@ -171,8 +176,20 @@ static void cut(buffer *b, uint64_t at) {
     }
 }
 
+static bool has_client(void) { return multi ? request_2 && complete_2 : request && complete; }
+
+static void ask(uint8_t **bytes, size_t *size, size_t *most) {
+    if (multi) request_2(bytes, size, most, "info");
+    else request(bytes, size, most);
+}
+
+static void hand(uint8_t *bytes, size_t size, size_t used) {
+    if (multi) complete_2(bytes, size, used, "info");
+    else complete(NULL, 0, bytes, size, used);
+}
+
 static void give_back(buffer *b) {
-    complete(NULL, 0, b->bytes, b->size, b->used);
+    hand(b->bytes, b->size, b->used);
     free(b);
     __atomic_sub_fetch(&out, 1, __ATOMIC_RELEASE);
 }
@@ -220,7 +237,13 @@ static buffer *buffer_new(void) {
     uint8_t *bytes = NULL;
     size_t size = 0, most = 0;
     buffer *b;
-    request(&bytes, &size, &most);
+    ask(&bytes, &size, &most);
+    if (bytes && zeroed && fake.check_zeros)
+        for (size_t i = 0; i < size; i++)
+            if (bytes[i]) {
+                __atomic_add_fetch(&counts_all.dirty, 1, __ATOMIC_RELAXED);
+                break;
+            }
     if (!bytes && fake.version < 27) {
         fprintf(stderr, "fake CUPTI: no buffer; this version crashes here\n");
         abort();
@@ -247,7 +270,7 @@ static uint8_t *room(thread *t, size_t size, bool *filled) {
         t->filling = b = kept;
         kept = NULL;
     }
-    if (!b && request) t->filling = b = buffer_new();
+    if (!b && has_client()) t->filling = b = buffer_new();
     if (!b) {
         t->counts.dropped++;
         __atomic_add_fetch(&dropped_now, 1, __ATOMIC_RELAXED);
@@ -272,7 +295,7 @@ static void *worker_main(void *unused) {
     (void)unused;
     while (!__atomic_load_n(&worker_ends, __ATOMIC_ACQUIRE)) {
         nanosleep(&ms, NULL);
-        if (complete) deliver(fake.slow_worker, fake.slow_worker ? 1 : -1);
+        if (has_client()) deliver(fake.slow_worker, fake.slow_worker ? 1 : -1);
     }
     return NULL;
 }
@@ -586,10 +609,10 @@ void *fake_stream(uint32_t stream) { return stream_of(me(), stream); }
 void fake_deliver(const void *bytes, size_t size, size_t valid) {
     uint8_t *to = NULL;
     size_t room_size = 0, most = 0;
-    request(&to, &room_size, &most);
+    ask(&to, &room_size, &most);
     if (!to) return;
     memcpy(to, bytes, size < room_size ? size : room_size);
-    complete(NULL, 0, to, room_size, valid);
+    hand(to, room_size, valid);
 }
 
 void fake_walk_wrongly(int way) { walking = way; }
@@ -625,6 +648,9 @@ static int answer(const char *name) {
     return failure(name);
 }
 #define ANSWER do { int code = answer(__func__); if (code) return code; } while (0)
+/* A call of those for one subscriber alone, or of those for one of several, where it is allowed. */
+#define ALONE if (multi) return 14
+#define MULTI if (!multi || handle != &subscriber) return 14
 #define DRIVER_ANSWER do { int code = failure(__func__); if (code) return code; } while (0)
 
 int cuptiGetVersion(uint32_t *version);
@@ -636,6 +662,7 @@ int cuptiGetVersion(uint32_t *version) {
 int cuptiGetTimestamp(uint64_t *time);
 int cuptiGetTimestamp(uint64_t *time) {
     DRIVER_ANSWER;
+    ALONE;
     *time = now();
     return 0;
 }
@@ -671,7 +698,7 @@ int cuptiSubscribe(void **handle, callback_fn callback, void *user) {
     uint32_t kind;
     ANSWER;
     if (FAKE_REFUSES) return FAKE_REFUSES;
-    if (subscribed) return 39;
+    if (subscribed || fake.other) return 39;
     for (kind = 0; kind < KINDS; kind++) sizes[kind] = size_in_version(kind);
     subscribed = 1;
     *handle = &subscriber;
@@ -683,11 +710,16 @@ int cuptiUnsubscribe(void *handle) {
     ANSWER;
     if (handle != &subscriber || !subscribed) return 1;
     subscribed = 0;
+    if (!multi) return 0;                /* the worker may read all these */
+    multi = false;
+    request_2 = NULL;
+    complete_2 = NULL;
     return 0;
 }
 int cuptiActivityRegisterCallbacks(request_fn requested, complete_fn completed);
 int cuptiActivityRegisterCallbacks(request_fn requested, complete_fn completed) {
     ANSWER;
+    ALONE;
     request = requested;
     complete = completed;
     if ((fake.worker || fake.slow_worker) && !worker_runs)
@@ -702,16 +734,19 @@ static int enable(uint32_t kind, bool enabled) {
 int cuptiActivityEnable(uint32_t kind);
 int cuptiActivityEnable(uint32_t kind) {
     ANSWER;
+    ALONE;
     return enable(kind, true);
 }
 int cuptiActivityDisable(uint32_t kind);
 int cuptiActivityDisable(uint32_t kind) {
     ANSWER;
+    ALONE;
     return enable(kind, false);
 }
 int cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t enabled);
 int cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t enabled) {
     ANSWER;
+    ALONE;
     if (cbid >= 1024) return 1;
     runtime_off[cbid] = !enabled;
     return 0;
@@ -719,6 +754,7 @@ int cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t enabled) {
 int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t enabled);
 int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t enabled) {
     ANSWER;
+    ALONE;
     if (cbid >= 1024) return 1;
     driver_on[cbid] = enabled != 0;
     return 0;
@@ -738,7 +774,7 @@ int cuptiActivityFlushAll(uint32_t forced);
 int cuptiActivityFlushAll(uint32_t forced) {
     thread *t;
     ANSWER;
-    if (!complete || fake.keep_buffers) return 0;
+    if (!has_client() || fake.keep_buffers) return 0;
     seal(&shared);
     pthread_mutex_lock(&mutex);
     t = threads;
@@ -767,6 +803,7 @@ int cuptiActivityGetNextRecord(uint8_t *bytes, size_t valid, uint8_t **record) {
 int cuptiActivityGetNumDroppedRecords(void *context_, uint32_t stream, size_t *count);
 int cuptiActivityGetNumDroppedRecords(void *context_, uint32_t stream, size_t *count) {
     ANSWER;
+    ALONE;
     (void)context_;
     (void)stream;
     *count = __atomic_exchange_n(&dropped_now, 0, __ATOMIC_RELAXED);
@@ -774,6 +811,7 @@ int cuptiActivityGetNumDroppedRecords(void *context_, uint32_t stream, size_t *c
 }
 int cuptiActivityPushExternalCorrelationId(int kind, uint64_t id);
 int cuptiActivityPushExternalCorrelationId(int kind, uint64_t id) {
+    ALONE;
     thread *t = me();
     if (kind != 5 || t->id_count == 16) return 1;
     t->ids[t->id_count++] = id;
@@ -781,6 +819,7 @@ int cuptiActivityPushExternalCorrelationId(int kind, uint64_t id) {
 }
 int cuptiActivityPopExternalCorrelationId(int kind, uint64_t *id);
 int cuptiActivityPopExternalCorrelationId(int kind, uint64_t *id) {
+    ALONE;
     thread *t = me();
     if (kind != 5) return 1;
     if (!t->id_count) return 18;
@@ -790,15 +829,127 @@ int cuptiActivityPopExternalCorrelationId(int kind, uint64_t *id) {
 int cuptiActivitySetAttribute(int attribute, size_t *size, void *value);
 int cuptiActivitySetAttribute(int attribute, size_t *size, void *value) {
     ANSWER;
+    ALONE;
     if (attribute == 9 && *size == 1) per_thread = *(uint8_t *)value != 0;
+    if (attribute == 5 && *size == 1) zeroed = *(uint8_t *)value != 0;
+    return 0;
+}
+int cuptiActivityEnableHWTrace(uint8_t enable);
+int cuptiActivityEnableHWTrace(uint8_t enable) {
+    ANSWER;
+    ALONE;
+    if (fake.no_hardware) return 27;
+    counts_all.hardware = enable != 0;
     return 0;
 }
 int cuptiSetThreadIdType(int type);
 int cuptiSetThreadIdType(int type) {
     ANSWER;
+    ALONE;
     system_ids = type == 1;
     return 0;
 }
+
+/* ---- one of several subscribers: 13.3 ---- */
+
+struct params { size_t size; const char *name; char *other; size_t other_size; uint8_t several; };
+int cuptiSubscribe_v2(void **handle, callback_fn callback, void *user, struct params *p);
+int cuptiSubscribe_v2(void **handle, callback_fn callback, void *user, struct params *p) {
+    bool several = p && p->size >= sizeof *p && p->several;
+    bool beside = fake.other && fake.other_multi && several;
+    const char *other = fake.other;
+    int result;
+    if (several && fake.version < 130200) return 1;
+    if (other && p && p->other) snprintf(p->other, p->other_size, "%s", other);
+    if (beside) fake.other = NULL;
+    result = cuptiSubscribe(handle, callback, user);
+    fake.other = other;
+    if (several) multi = !result;
+    return result;
+}
+int cuptiGetTimestamp_v2(void *handle, uint64_t *time);
+int cuptiGetTimestamp_v2(void *handle, uint64_t *time) {
+    DRIVER_ANSWER;
+    MULTI;
+    *time = now();
+    return 0;
+}
+int cuptiActivityEnable_v2(void *handle, uint32_t kind, void *config);
+int cuptiActivityEnable_v2(void *handle, uint32_t kind, void *config) {
+    ANSWER;
+    MULTI;
+    return config ? 1 : enable(kind, true);
+}
+int cuptiActivityDisable_v2(void *handle, uint32_t kind, void *config);
+int cuptiActivityDisable_v2(void *handle, uint32_t kind, void *config) {
+    ANSWER;
+    MULTI;
+    return config ? 1 : enable(kind, false);
+}
+int cuptiActivityGetNextRecord_v2(void *handle, uint8_t *bytes, size_t valid, uint8_t **record);
+int cuptiActivityGetNextRecord_v2(void *handle, uint8_t *bytes, size_t valid, uint8_t **record) {
+    MULTI;
+    return cuptiActivityGetNextRecord(bytes, valid, record);
+}
+int cuptiActivityGetNumDroppedRecords_v2(void *handle, void *ctx, uint32_t stream, size_t *count);
+int cuptiActivityGetNumDroppedRecords_v2(void *handle, void *ctx, uint32_t stream, size_t *count) {
+    ANSWER;
+    MULTI;
+    (void)ctx, (void)stream;
+    *count = __atomic_exchange_n(&dropped_now, 0, __ATOMIC_RELAXED);
+    return 0;
+}
+int cuptiActivityPushExternalCorrelationId_v2(void *handle, int kind, uint64_t id);
+int cuptiActivityPushExternalCorrelationId_v2(void *handle, int kind, uint64_t id) {
+    MULTI;
+    if (kind != 5) return 1;
+    me()->ids[me()->id_count++] = id;
+    return 0;
+}
+int cuptiActivityPopExternalCorrelationId_v2(void *handle, int kind, uint64_t *id);
+int cuptiActivityPopExternalCorrelationId_v2(void *handle, int kind, uint64_t *id) {
+    MULTI;
+    if (kind != 5) return 1;
+    *id = me()->ids[--me()->id_count];
+    return 0;
+}
+int cuptiActivitySetAttribute_v2(void *handle, int attribute, size_t *size, void *value);
+int cuptiActivitySetAttribute_v2(void *handle, int attribute, size_t *size, void *value) {
+    ANSWER;
+    MULTI;
+    if (attribute == 21 && fake.no_thread_ids) return 1;
+    if (attribute == 21) system_ids = *size == 4 && *(uint32_t *)value == 1;
+    if (attribute == 13 && fake.no_hardware) return 27;
+    if (attribute == 13) counts_all.hardware = *size == 1 && *(uint8_t *)value;
+    if (attribute == 9) per_thread = *(uint8_t *)value != 0;
+    if (attribute == 5) zeroed = *(uint8_t *)value != 0;
+    return 0;
+}
+int cuptiActivityEnableRuntimeApi_v2(void *handle, uint32_t cbid, uint8_t enabled);
+int cuptiActivityEnableRuntimeApi_v2(void *handle, uint32_t cbid, uint8_t enabled) {
+    ANSWER;
+    MULTI;
+    runtime_off[cbid] = !enabled;
+    return 0;
+}
+int cuptiActivityEnableDriverApi_v2(void *handle, uint32_t cbid, uint8_t enabled);
+int cuptiActivityEnableDriverApi_v2(void *handle, uint32_t cbid, uint8_t enabled) {
+    ANSWER;
+    MULTI;
+    driver_on[cbid] = enabled != 0;
+    return 0;
+}
+int cuptiActivityRegisterCallbacks_v2(void *handle, request_2_fn requested,
+                                      complete_2_fn completed);
+int cuptiActivityRegisterCallbacks_v2(void *handle, request_2_fn requested,
+                                      complete_2_fn completed) {
+    ANSWER;
+    MULTI;
+    request_2 = requested;
+    complete_2 = completed;
+    return 0;
+}
+
 int cuptiActivityRegisterTimestampCallback(uint64_t (*callback)(void));
 int cuptiActivityRegisterTimestampCallback(uint64_t (*callback)(void)) {
     (void)callback;
@@ -943,6 +1094,14 @@ void *fake_symbol(void *user, const char *library, const char *name) {
         FUNCTION(cuptiActivityPopExternalCorrelationId), FUNCTION(cuptiActivitySetAttribute),
         FUNCTION(cuptiSetThreadIdType), FUNCTION(cuptiActivityRegisterTimestampCallback),
         FUNCTION(cuptiActivityEnableRuntimeApi), FUNCTION(cuptiActivityEnableDriverApi),
+        FUNCTION(cuptiSubscribe_v2), FUNCTION(cuptiGetTimestamp_v2),
+        FUNCTION(cuptiActivityEnable_v2), FUNCTION(cuptiActivityDisable_v2),
+        FUNCTION(cuptiActivityGetNextRecord_v2), FUNCTION(cuptiActivityGetNumDroppedRecords_v2),
+        FUNCTION(cuptiActivityPushExternalCorrelationId_v2),
+        FUNCTION(cuptiActivityPopExternalCorrelationId_v2),
+        FUNCTION(cuptiActivitySetAttribute_v2), FUNCTION(cuptiActivityEnableRuntimeApi_v2),
+        FUNCTION(cuptiActivityEnableDriverApi_v2), FUNCTION(cuptiActivityRegisterCallbacks_v2),
+        FUNCTION(cuptiActivityEnableHWTrace),
         FUNCTION(cuInit), FUNCTION(cuDriverGetVersion), FUNCTION(cuDeviceGetCount),
         FUNCTION(cuDeviceGetName), FUNCTION(cuDeviceTotalMem_v2), FUNCTION(cuDeviceGetAttribute),
         FUNCTION(cuCtxGetCurrent), FUNCTION(cuCtxSetCurrent), FUNCTION(cuCtxGetDevice),
@@ -955,6 +1114,7 @@ void *fake_symbol(void *user, const char *library, const char *name) {
     (void)user;
     (void)library;
     if (fake.missing && strcmp(name, fake.missing) == 0) return NULL;
+    if (fake.version < 28 && strcmp(name, "cuptiSubscribe_v2") == 0) return NULL;
     for (i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(all[i].name, name) == 0) memcpy(&address, &all[i].function, sizeof address);
     return address;
@@ -1000,8 +1160,10 @@ void fake_reset(void) {
     memset(driver_on, 0, sizeof driver_on);
     request = NULL;
     complete = NULL;
+    request_2 = NULL;
+    complete_2 = NULL;
     per_thread = true;
-    system_ids = false;
+    system_ids = multi = zeroed = false;
     subscribed = walking = 0;
     out = correlations = launches = 0;
     dropped_now = 0;

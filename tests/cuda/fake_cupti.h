@@ -54,6 +54,11 @@ typedef struct fake_settings {
     bool kernels_first;                  /* their records come before those of their calls */
     uint32_t graph_copies;               /* copies and fills are nodes of this graph; 0: of none */
     bool mixed_graphs;                   /* graphs' kernels have the correlation of the next call */
+    bool check_zeros;                    /* buffers must be zeros, where the client says so */
+    const char *other;                   /* the name of another subscriber, that came first */
+    bool other_multi;                    /* which is of those that allow more */
+    bool no_thread_ids;                  /* many subscribers cannot have the OS's thread ids */
+    bool no_hardware;                    /* no time stamps of the hardware's */
     bool other_ids;                      /* another profiler pushes ids around all launches, too */
     uint64_t (*clock)(void);             /* its clock; NULL: as above. Nothing waits for it */
 } fake_settings;
@@ -65,6 +70,8 @@ typedef struct fake_counts {
     uint64_t records;                    /* all of CUPTI's records, dropped ones too */
     uint64_t dropped;
     uint64_t library_calls;              /* into CUPTI, without GetNextRecord */
+    uint64_t dirty;                      /* buffers that were not zeros */
+    bool hardware;                       /* their time stamps were asked for */
 } fake_counts;
 
 void fake_reset(void);

@@ -537,13 +537,88 @@ static void check_version(uint32_t version, uint32_t tail, bool shared) {
 
 static void test_versions(void) {
     static const uint32_t versions[] = { 13, 14, 15, 16, 17, 18, 19, 20, 22, 24, 26, 27, 28, 130000,
-                                         130001, 130100, 140000 };
+                                         130001, 130100, 130300, 140000 };
     size_t i;
     for (i = 0; i < sizeof versions / sizeof *versions; i++) {
         PASS_ON(check_version(versions[i], 0, false));
         PASS_ON(check_version(versions[i], 0, true));
     }
     PASS_ON(check_version(140000, 40, false));
+}
+
+/* From 13.3 on several subscribers record, if the first allows it; else one, as before. */
+static void test_beside_other_subscribers(void) {
+    static const struct {
+        uint32_t version;
+        const char *other, *missing;
+        bool other_multi, no_ids, works, multi;
+    } cases[] = {
+        { 28, "CUPTI for x", NULL, false, false, false, false },
+        { 130001, "CUPTI for x", NULL, false, false, false, false },
+        { 130001, NULL, NULL, false, false, true, false },
+        { 130300, "CUPTI for x", NULL, true, false, true, true },
+        { 130300, "CUPTI for x", NULL, false, false, false, false },
+        { 130300, NULL, NULL, false, false, true, true },
+        { 130300, NULL, NULL, false, true, true, false },
+        { 130300, NULL, "cuptiActivityEnable_v2", false, false, true, false },
+        { 130300, "CUPTI for x", "cuptiSubscribe_v2", true, false, false, false }
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int session = 0; session < 2; session++) {
+            const prof_trace *trace;
+            test_text text;
+            const char *why;
+            memset(&text, 0, sizeof text);
+            if (!session) {
+                reset();
+                fake.version = cases[i].version;
+                fake.missing = cases[i].missing;
+                fake.no_thread_ids = cases[i].no_ids;
+                cuda_desc.records = PROF_CUDA_DEFAULT | PROF_CUDA_DRIVER | PROF_CUDA_EXTERNAL_IDS;
+                EQUAL(prof_cuda_init(&cuda_desc), PROF_OK);
+            }
+            fake.other = cases[i].other;
+            fake.other_multi = cases[i].other_multi;
+            EQUAL(prof_start(NULL), PROF_OK);
+            prof_cuda_push_id(77);
+            work();
+            prof_cuda_pop_id();
+            fake_runtime_call(17);       /* dull */
+            trace = prof_stop();
+            why = prof_cuda_status();
+            EQUAL(prof_cuda_get_stats().kernels, cases[i].works ? 2 : 0);
+            EQUAL(kernels_of(trace, "outer"), cases[i].works ? 3 : 0);
+            EQUAL(prof_cuda_get_stats().other, cases[i].works ? 4 : 0);
+            CHECK((why == NULL) == cases[i].works, "case %u: %s", (unsigned)i, why);
+            CHECK(!why || cases[i].missing || cases[i].version < 28 ||
+                      strstr(why, "end it (CUPTI for x)"), "case %u: %s", (unsigned)i, why);
+            EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+            EQUAL(test_times(text.data, "\"multi_subscriber\":1"), cases[i].multi);
+            EQUAL(test_times(text.data, "\"External id\":77"), cases[i].works ? 8 : 0);
+            test_text_clear(&text);
+        }
+    close_session();
+}
+
+/* The hardware's time stamps: only where they are asked for, and there. */
+static void test_hardware_trace(void) {
+    for (int i = 0; i < 8; i++) {
+        bool asks = i & 1, has = i & 2;
+        test_text text;
+        memset(&text, 0, sizeof text);
+        reset();
+        fake.version = i & 4 ? 130300 : 28;
+        fake.no_hardware = !has;
+        cuda_desc.hardware_trace = asks;
+        PASS_ON(open_session(NULL));
+        launch_some(3);
+        EQUAL(prof_write_chrome(prof_stop(), NULL, test_text_sink(&text)), PROF_OK);
+        EQUAL(fake_get_counts().hardware, asks && has);
+        EQUAL(prof_cuda_get_stats().kernels, 3);
+        EQUAL(test_times(text.data, "\"hardware_trace\":1"), asks && has);
+        test_text_clear(&text);
+        close_session();
+    }
 }
 
 static void test_too_old(void) {
@@ -570,6 +645,27 @@ static void launch_in_threads(int threads, int n) {
     int i;
     for (i = 0; i < threads; i++) pthread_create(&thread[i], NULL, launch_thread, &n);
     for (i = 0; i < threads; i++) pthread_join(thread[i], NULL);
+}
+
+/* Buffers are zeros each time that CUPTI gets them: it then has not to clear them. */
+static void test_buffers_are_zeros(void) {
+    for (int i = 0; i < 4; i++) {
+        reset();
+        fake.version = i & 1 ? 130300 : 27;
+        fake.check_zeros = true;
+        cuda_desc.buffer_size = i & 1 ? 8192 : 4096;
+        if (i >= 2) {
+            room_for(100);
+            memset(cuda_memory, 0xaa, cuda_desc.memory_size);
+        }
+        PASS_ON(open_session(NULL));
+        launch_in_threads(3, 1000);
+        prof_stop();
+        EQUAL(fake_get_counts().dirty, 0);
+        EQUAL(prof_cuda_get_stats().corrupt, 0);
+        CHECK(prof_cuda_get_stats().kernels >= 100, "nothing came");
+        close_session();
+    }
 }
 
 static void check_threads(bool shared, bool worker, bool reverse) {
@@ -1756,6 +1852,9 @@ int main(void) {
     RUN(test_annotations_cover_the_gpu);
     RUN(test_steps_cover_the_gpu);
     RUN(test_versions);
+    RUN(test_beside_other_subscribers);
+    RUN(test_buffers_are_zeros);
+    RUN(test_hardware_trace);
     RUN(test_too_old);
     RUN(test_threads);
     RUN(test_exhausted_pool);
