@@ -587,9 +587,12 @@ typedef struct prof_memory_change {
     bool is_free;
 } prof_memory_change;
 
-/* What a companion asks of the session: see prof_session_info. */
+/* The session as it is now: see prof_session_info. */
 typedef struct prof_session {
-    bool open;                           /* between prof_start or prof_prepare and prof_stop */
+    bool open;                           /* between prof_start and prof_stop */
+    uint32_t supported;                  /* PROF_ACTIVITY_... that desc.activities may ask for.
+                                            PyTorch: supported_activities() */
+    uint64_t step;                       /* the current one, from 0. PyTorch: profile.step_num */
     uint32_t enabled;                    /* PROF_ACTIVITY_... that the window records, or recorded
                                             until the device's stop(); without those that
                                             prof_toggle has turned off. 0: no session */
@@ -618,8 +621,9 @@ typedef struct prof_flops_desc {
     const char *kwinputs;                /* ... and the named inputs, a JSON object; NULL: none */
 } prof_flops_desc;
 
-/* An event's amounts, its own and less those of its children. All 0 for what has none. */
+/* An event's place, and its amounts, with and without those of its children; 0: it has none. */
 typedef struct prof_event_totals {
+    const prof_site *site;
     int64_t cpu_time_total_ns, self_cpu_time_total_ns;
     int64_t device_time_total_ns, self_device_time_total_ns;
     int64_t cpu_memory_usage, self_cpu_memory_usage;         /* bytes */
@@ -804,9 +808,6 @@ PROF_API prof_trace *prof_stop(void);
    a session: PROF_ACTION_NONE. PyTorch: profile.step() */
 PROF_API prof_action prof_step(void);
 
-/* The number of the current step, from 0. PyTorch: profile.step_num */
-PROF_API uint64_t prof_step_number(void);
-
 /* Turns recording of some activities (PROF_ACTIVITY_...) off or on inside a window; the next one
    begins with desc.activities again. Zones that are open end when their recording does; work by
    prof_submit on devices that were not added is left out while theirs is off. PROF_ERROR_STATE: no
@@ -818,15 +819,8 @@ PROF_API prof_result prof_toggle(uint32_t activities, bool enable);
    PROF_ERROR_INVALID: no name, or activity is not one bit above PROF_ACTIVITY_CPU. */
 PROF_API prof_result prof_add_device(const prof_device_desc *device);
 
-/* The activities that desc.activities may ask for. PyTorch: supported_activities() */
-PROF_API uint32_t prof_supported_activities(void);
-
 /* What a schedule does at a step, from 0 on. Pure, any thread. active 0: PROF_ACTION_NONE. */
 PROF_API prof_action prof_schedule_action(const prof_schedule *schedule, uint64_t step);
-
-/* Can prof_start take this schedule? PROF_ERROR_INVALID: NULL, active 0, or a count above INT32_MAX
-   (a negative number, most likely). skip_first_wait may be anything. Pure, any thread. */
-PROF_API prof_result prof_schedule_check(const prof_schedule *schedule);
 
 /* A result in English words, never NULL: of the last error of this kind what is known of it, as
    "prof_desc.max_depth is 300: 255 at most". One text per process: read it before the next call,
@@ -862,7 +856,7 @@ PROF_API void prof_pop(void);
 /* prof_push by a format as printf takes it. In all calls that end in _f the text has at most 255
    bytes; the rest is cut and counted (names_cut; details_cut). While nothing is recorded nothing is
    formatted. Each different text is a name of its own and takes room: what often changes belongs
-   into an argument (prof_set_arg_f). stb_sprintf formats, if its header can be included as
+   into an argument (prof_set_arg). stb_sprintf formats, if its header can be included as
    <stb/stb_sprintf.h> or "stb_sprintf.h" (Debian: libstb-dev) or was included before: then these
    calls are safe in signal handlers and take 2 KiB of stack. Without it hosted builds use
    vsnprintf, which is not safe there; freestanding builds need it. */
@@ -871,7 +865,6 @@ PROF_API void prof_push_f(const char *format, ...) PROF__PRINTF(1, 2);
 /* A moment, and a value that changes over time: shown in the Chrome trace. name is copied. With a
    literal name PROF_INSTANT("name") and PROF_COUNTER("name", value) cost less: no search. */
 PROF_API void prof_instant(const char *name);
-PROF_API void prof_instant_f(const char *format, ...) PROF__PRINTF(1, 2);
 PROF_API void prof_counter(const char *name, int64_t value);
 
 /* PROF_MODE_STREAM: writes what was recorded since the last flush to desc.stream. Call it from an
@@ -936,13 +929,6 @@ PROF_API void prof_task_gone(uint32_t number);
 
 /* ---- more of a session ---- */
 
-/* What a warm-up step does, apart from a schedule: checks desc, takes the arena and touches its
-   memory, lets devices prepare. Nothing is recorded until prof_start(NULL), which opens this
-   session and then costs little; until then prof_start(desc) says PROF_ERROR_STATE, prof_step does
-   nothing, and prof_stop ends it with an empty trace. Errors are those of prof_start;
-   PROF_ERROR_INVALID also where desc has a schedule. PyTorch: prepare_trace(), start_trace() */
-PROF_API prof_result prof_prepare(const prof_desc *desc);
-
 /* For programs that are profiled when the environment asks for it; `prof record` does. With
    PROF_TRACE=FILE these are prof_start(desc), and prof_stop() with prof_save_chrome() to FILE, in
    which %p stands for the process id; without PROF_TRACE they do nothing. Other variables choose
@@ -959,7 +945,7 @@ PROF_API prof_result prof_prepare(const prof_desc *desc);
 PROF_API prof_result prof_start_env(const prof_desc *desc);
 PROF_API prof_result prof_stop_env(void);
 
-/* Copies the session as it is now. Any thread, also in callbacks; not in a signal handler. */
+/* Tells of the session as it is now. Any thread, also in callbacks; not in a signal handler. */
 PROF_API void prof_session_info(prof_session *session);
 
 /* The OS's steady clock in ns (CLOCK_MONOTONIC, QueryPerformanceCounter), which device runtimes
@@ -1050,7 +1036,6 @@ PROF_API void prof_set_shapes(const prof_shape *shapes, const char *const *dtype
 /* An argument for the Chrome trace; at most 16 a zone. Where key and text have over 300 bytes
    together it is left out and counted (details_cut). */
 PROF_API void prof_set_arg(const char *key, const char *text);
-PROF_API void prof_set_arg_f(const char *key, const char *format, ...) PROF__PRINTF(2, 3);
 PROF_API void prof_set_arg_int(const char *key, int64_t value);
 
 /* Zones that begin between the two calls have the names of all open pushes, outermost first, as
@@ -1117,7 +1102,6 @@ PROF_API prof_result prof_execution_trace_register(const char *path);
 PROF_API prof_result prof_execution_trace_start(void);
 PROF_API void prof_execution_trace_stop(void);
 PROF_API prof_result prof_execution_trace_unregister(void);
-PROF_API bool prof_execution_trace_is_registered(void);
 PROF_API bool prof_execution_trace_is_running(void);
 PROF_API const char *prof_execution_trace_path(void);   /* NULL: not registered */
 
@@ -1160,16 +1144,16 @@ PROF_API void prof_trace_handler(void *handler, prof_trace *trace);
    tables, files. They use the free part of the arena, so only one may run at a time. */
 
 /* All events, sorted by (start, -end, thread, depth): a parent comes before its children. They are
-   made by the first call that needs them, and live as long as the trace. NULL with count 0: there
-   are none, or the arena has no room for them: see prof_make_events (without desc.events they take
-   eight times the memory of the records). PyTorch: profile.events() */
-PROF_API const prof_event *prof_events(const prof_trace *trace, size_t *count);
+   made by the first call that needs them, and live as long as the trace. memory: NULL, or `size`
+   bytes, of any alignment, that live as long as the trace: they are used where the arena has no
+   room, as without desc.events events take eight times the memory of records. NULL with count 0:
+   there are none, or no room for them; prof_strerror(PROF_ERROR_MEMORY) says how many bytes they
+   take. Freestanding: memory is not used. PyTorch: profile.events() */
+PROF_API const prof_event *prof_events(const prof_trace *trace, void *memory, size_t size,
+                                       size_t *count);
 
 /* The threads that recorded, by index. */
 PROF_API const prof_thread_info *prof_threads(const prof_trace *trace, size_t *count);
-
-/* Name and place of an event; NULL when it has none. */
-PROF_API const prof_site *prof_event_site(const prof_trace *trace, const prof_event *event);
 
 /* The name of counter i, from 0, of desc.hw_counters, then desc.numbers; NULL: there are not so
    many. Names of hw_counters are those of `perf list`: cycles, instructions, cache-references,
@@ -1183,7 +1167,7 @@ PROF_API const prof_site *prof_event_site(const prof_trace *trace, const prof_ev
    unknown, missing or not allowed; prof_strerror tells why. */
 PROF_API const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i);
 
-/* An event's times and memory, with and without its children. */
+/* An event's place; its times and memory, with and without its children. */
 PROF_API prof_event_totals prof_event_total(const prof_trace *trace, const prof_event *event);
 
 /* One row per name, and per what desc (NULL: nothing) adds to it, in first-seen order; fills at
@@ -1203,10 +1187,6 @@ PROF_API prof_result prof_write_table(const prof_trace *trace, const prof_table_
    column even where no row has a place. */
 PROF_API prof_result prof_write_rows(prof_average *rows, size_t count, const prof_view *view,
                                      const prof_table_desc *desc, prof_sink out);
-
-/* The metric that PyTorch calls `text`: "self_cuda_time_total". Other devices' names mean the same
-   as cuda: device, xpu, privateuseone, any backend's name. PROF_ERROR_INVALID: no such metric. */
-PROF_API prof_result prof_metric_from_text(const char *text, prof_metric *metric);
 
 /* One line for each event that has a stack and 1 us or more, as EventList.export_stacks writes. */
 PROF_API prof_result prof_write_event_stacks(const prof_trace *trace, prof_metric metric,
@@ -1230,9 +1210,9 @@ PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrom
 
 /* Folded stacks, `outer;inner 123` with microseconds or bytes, for flamegraph.pl and speedscope: a
    line for each distinct stack with at least 1. Where memory does not hold all stacks, inner ones
-   are one stack, `(deeper)` (freestanding: PROF_ERROR_MEMORY); prof_make_events gives more. With
-   desc.native_stack the functions stand between the zones that they called. metric: one that is a
-   sum (NONE: self CPU time); self_ metrics count the event alone, others its children, too.
+   are one stack, `(deeper)` (freestanding: PROF_ERROR_MEMORY); prof_events with memory gives more.
+   With desc.native_stack the functions stand between the zones that they called. metric: one that
+   is a sum (NONE: self CPU time); self_ metrics count the event alone, others its children, too.
    PROF_ERROR_INVALID: CPU_TIME, DEVICE_TIME, COUNT, FLOPS. */
 PROF_API prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric, prof_sink out);
 
@@ -1255,24 +1235,13 @@ PROF_API prof_result prof_write_execution_trace(const prof_trace *trace, prof_si
 /* prof_write_table to stdout; on a terminal it fits its width (see prof_table_desc.width). */
 PROF_API prof_result prof_print_table(const prof_trace *trace, const prof_table_desc *desc);
 
-/* Times (in us), shares and bytes as the table prints them: 12.345ms, 33.33%. The text is cut to
-   size; returns its length then, without the NUL. Pure, any thread. */
-PROF_API size_t prof_format_time(char *buf, size_t size, double us);
-PROF_API size_t prof_format_share(char *buf, size_t size, double part, double total);
-PROF_API size_t prof_format_memory(char *buf, size_t size, int64_t bytes);
-
-/* snprintf by the formatter of prof_push_f; cuts and returns as the three above do. */
+/* snprintf by the formatter of prof_push_f. The text is cut to size; returns its length then,
+   without the NUL. */
 PROF_API size_t prof_format_text(char *buf, size_t size, const char *format, ...)
     PROF__PRINTF(3, 4);
 
 #if !PROF__BARE
 /* Hosted builds alone have the rest of this room. */
-
-/* prof_events with the caller's memory where the arena has no room: any alignment; it must live as
-   long as the trace is used. NULL with count 0: it is too small. memory NULL: *count is the bytes
-   that it takes, 0 where prof_events has room. */
-PROF_API const prof_event *prof_make_events(const prof_trace *trace, void *memory, size_t size,
-                                            size_t *count);
 
 /* The device activities that an event launched: fills at most max and returns how many there are.
    PyTorch: FunctionEvent.kernels */
@@ -1333,12 +1302,6 @@ typedef struct prof_file {
    was set: the file is removed. PROF_ERROR_STATE: it is not open. */
 PROF_API prof_result prof_file_open(prof_file *file, const char *path);
 PROF_API prof_result prof_file_close(prof_file *file);
-
-/* prof_write_memory_timeline to a file, as prof_save_chrome, by path's ending: .raw.json raw,
-   anything else rows; with .gz behind it zipped. .html: PROF_ERROR_UNSUPPORTED, and prof_strerror
-   names the command that makes the page. PyTorch: export_memory_timeline(path, device) */
-PROF_API prof_result prof_save_memory_timeline(const prof_trace *trace, const char *path,
-                                               prof_device device);
 
 /* ---- events from outside ---- */
 
@@ -1644,7 +1607,6 @@ PROF__INLINE bool prof__category_on(uint32_t categories) {
     (sizeof(struct name##_needs_stb_sprintf_h__give_its_folder_with_I) ? PROF__NULL : PROF__NULL)
 #    define PROF__BEGIN_F(...) PROF__NEEDS_STB(PROF_SCOPE_F)
 #    define prof_push_f(...) ((void)PROF__NEEDS_STB(prof_push_f))
-#    define prof_instant_f(...) ((void)PROF__NEEDS_STB(prof_instant_f))
 #    define prof_format_text(...) sizeof(PROF__NEEDS_STB(prof_format_text))
 #  endif
 
@@ -2207,10 +2169,24 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #define prof_write_args PROF__GONE_TOOL
 #define prof_stats_note PROF__GONE_TOOL
 #define prof_terminal_width PROF__GONE_TOOL
+#define prof_format_time PROF__GONE_TOOL
+#define prof_format_share PROF__GONE_TOOL
+#define prof_format_memory PROF__GONE_TOOL
+#define prof_metric_from_text PROF__GONE_TOOL
 #define prof_device_name PROF__GONE_TOOL
 #define prof_trace_stats PROF__GONE("prof_trace_stats is gone: prof_get_stats(trace)")
+#define prof_make_events PROF__GONE("prof_make_events is gone: prof_events takes memory")
+#define prof_event_site PROF__GONE("prof_event_site is gone: prof_event_total(trace, event).site")
+#define prof_schedule_check PROF__GONE("prof_schedule_check is gone: prof_start checks it")
+#define prof_prepare PROF__GONE("prof_prepare is gone: desc.schedule.warmup 1, then prof_step")
+#define prof_step_number PROF__GONE("prof_step_number is gone: step of prof_session_info")
+#define prof_supported_activities PROF__GONE("gone: supported of prof_session_info")
+#define prof_execution_trace_is_registered PROF__GONE("gone: prof_execution_trace_path() != NULL")
+#define prof_save_memory_timeline PROF__GONE("gone: prof_file_open, prof_write_memory_timeline")
 #define PROF__GONE_F PROF__GONE("this is gone: prof_format_text makes the text")
 #define prof_set_thread_name_f PROF__GONE_F
+#define prof_set_arg_f PROF__GONE_F
+#define prof_instant_f PROF__GONE_F
 #define prof_add_metadata_f PROF__GONE_F
 #define PROF__GONE_SET PROF__GONE("this is gone: fill a prof_extra and give it to prof_set")
 #define prof_set_strides PROF__GONE_SET
@@ -3351,31 +3327,7 @@ PROF__FN const char *prof__text_of(const char *list, size_t i) {
     return list;
 }
 
-PROF__FN size_t prof__text_copy(char *buf, size_t size, const char *text, size_t length) {
-    if (size) {
-        memcpy(buf, text, PROF__MIN(length, size - 1));
-        buf[PROF__MIN(length, size - 1)] = 0;
-    }
-    return length;
-}
-
-PROF__CALL size_t prof_format_time(char *buf, size_t size, double us) {
-    char text[48];
-    prof__real x = prof__real_from_double(us);
-    prof_time_unit unit = prof__real_below(x, prof__real_from(1000)) ? PROF_TIME_US
-                        : prof__real_below(x, prof__real_from(1000000)) ? PROF_TIME_MS
-                                                                        : PROF_TIME_S;
-    return prof__text_copy(buf, size, text, (size_t)(prof__text_time(text, x, unit) - text));
-}
-
-PROF__CALL size_t prof_format_share(char *buf, size_t size, double part, double total) {
-    char text[48],
-        *end = prof__text_share(text, prof__real_from_double(part), prof__real_from_double(total));
-    return prof__text_copy(buf, size, text, (size_t)(end - text));
-}
-
-PROF__CALL size_t prof_format_memory(char *buf, size_t size, int64_t bytes) {
-    char text[48], *p = text;
+PROF__FN char *prof__text_memory(char *p, int64_t bytes) {
     uint64_t n = bytes < 0 ? 0u - (uint64_t)bytes : (uint64_t)bytes;
     int power = n >> 30 ? 3 : n >> 20 ? 2 : n >> 10 ? 1 : 0;
     prof__real x = prof__real_from(bytes);
@@ -3384,7 +3336,7 @@ PROF__CALL size_t prof_format_memory(char *buf, size_t size, int64_t bytes) {
     *p++ = ' ';
     if (power) *p++ = " KMG"[power];
     *p++ = 'B';
-    return prof__text_copy(buf, size, text, (size_t)(p - text));
+    return p;
 }
 
 /* Output: a buffer before a sink. */
@@ -4946,7 +4898,6 @@ struct prof_trace {
     bool lean;                           /* nothing is promised for events until details come */
     bool refused;                        /* details came, and there was no room for events */
     bool read;                           /* the records were read: what they lack is counted */
-    size_t events_need;                  /* bytes for which there was no room */
     char *first_scratch, *first_high;    /* where scratch begins and the arena ends, as prof_stop
                                             left it, while there are no events */
     char *place;                         /* of events, in the caller's memory; or NULL */
@@ -8641,6 +8592,7 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 #define prof__beside_none(s) ((void)0)
 #define prof__analysis_refuse(s, bytes) false
 #define prof__analysis_refused(s) false
+#define prof__analysis_lend(s, memory, size) ((void)(memory), (void)(size), false)
 #define prof__trails_name(s) ((void)0)
 #define prof__analyse_outside(s) ((void)0)
 #define prof__flows_match(s) ((void)0)
@@ -8809,13 +8761,6 @@ PROF_API PROF__ENTRY prof__frame *prof__begin_f(const char *format, ...) {
     if (!PROF__LOAD(prof__on)) return NULL;
     PROF__PRINT(text, format, prof__name_was_cut());
     return prof__push_token(text);
-}
-
-PROF__CALL void prof_instant_f(const char *format, ...) {
-    char text[PROF__PRINTED];
-    if (!PROF__LOAD(prof__on)) return;
-    PROF__PRINT(text, format, prof__name_was_cut());
-    prof_instant(text);
 }
 #endif
 
@@ -9160,13 +9105,6 @@ PROF__FN void prof__attribute_argument(const char *key, const char *text, int64_
 
 PROF__CALL void prof_set_arg(const char *key, const char *text) {
     prof__attribute_argument(key, text ? text : "(null)", 0);
-}
-
-PROF__CALL void prof_set_arg_f(const char *key, const char *format, ...) {
-    char text[PROF__PRINTED];
-    if (!prof__wanted(0)) return;
-    PROF__PRINT(text, format, PROF__COUNT(prof__loose.details_cut));
-    prof_set_arg(key, text);
 }
 
 PROF__CALL void prof_set_arg_int(const char *key, int64_t value) {
@@ -13824,7 +13762,6 @@ PROF__FN void prof__say_events(size_t bytes);
 PROF__FN bool prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
     bytes += s->detail_bytes + 32;
     prof__say_events(bytes);
-    s->events_need = bytes;
     prof__arena.high = s->first_high;
     s->refused = true;
     s->analysed = s->instants = false;
@@ -13840,19 +13777,14 @@ PROF__FN bool prof__analysis_refused(const struct prof_trace *s) {
     return s->prepared && s->refused;
 }
 
-PROF__CALL const prof_event *prof_make_events(const prof_trace *trace, void *memory, size_t size,
-                                              size_t *count) {
-    struct prof_trace *s = &prof__trace;
-    const prof_event *events = prof_events(trace, count);
-    bool refused = !events && trace == s && prof__analysis_refused(s);
-    char *base = (char *)(((uintptr_t)memory + 15u) & ~(uintptr_t)15u);
-    if (!memory && count) *count = refused ? s->events_need + 16 : 0;
-    if (!refused || !memory) return events;
-    if ((size_t)(base - (char *)memory) >= size) return NULL;
-    s->place = base;
+/* Lends the caller's memory to an analysis that found no room in the arena. False: too little. */
+PROF__FN bool prof__analysis_lend(struct prof_trace *s, void *memory, size_t size) {
+    size_t skip = (0 - (uintptr_t)memory) & 15u;
+    if (!memory || skip >= size || !prof__analysis_refused(s)) return false;
+    s->place = (char *)memory + skip;
     s->limit = (char *)memory + size;
     s->refused = false;
-    return prof_events(trace, count);
+    return true;
 }
 
 PROF__CALL size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
@@ -14085,8 +14017,11 @@ PROF__FN bool prof__analyse(const prof_trace *trace) {
     return s->analysed;
 }
 
-PROF__CALL const prof_event *prof_events(const prof_trace *trace, size_t *count) {
-    bool made = prof__valid(trace) && prof__analyse(trace);
+PROF__CALL const prof_event *prof_events(const prof_trace *trace, void *memory, size_t size,
+                                         size_t *count) {
+    bool made = prof__valid(trace) &&
+                (prof__analyse(trace) || (prof__analysis_lend(&prof__trace, memory, size) &&
+                                          prof__analyse(trace)));
     if (count) *count = made ? trace->event_count : 0;
     return made && trace->event_count ? trace->events : NULL;
 }
@@ -14098,16 +14033,13 @@ PROF__CALL const prof_thread_info *prof_threads(const prof_trace *trace, size_t 
     return ok && trace->thread_count ? trace->threads : NULL;
 }
 
-PROF__CALL const prof_site *prof_event_site(const prof_trace *trace, const prof_event *event) {
-    return prof__valid(trace) && event && event->site ? prof__site(event->site) : NULL;
-}
-
 /* ---- what an event sums up to ---- */
 
 PROF__CALL prof_event_totals prof_event_total(const prof_trace *trace, const prof_event *event) {
     prof_event_totals t;
     memset(&t, 0, sizeof t);
     if (!prof__valid(trace) || !event) return t;
+    if (event->site) t.site = prof__site(event->site);
     t.cpu_time_total_ns = prof__cpu_ns(event);
     t.self_cpu_time_total_ns = event->self_cpu_time_total_ns;
     if (prof__side_of(trace)) {
@@ -15156,7 +15088,7 @@ PROF__FN void prof__table_text(const prof__table *t, const prof_average *r, int 
                                 prof__real_from((int64_t)r->count));
         text = prof__text_time(text, us, prof__table_unit(t, prof__mean_ns(n, r->count)));
     } else if (!PROF__BARE && shows == PROF__SHOW_MEMORY) {
-        text += prof_format_memory(text, 48, n);
+        text = prof__text_memory(text, n);
     } else if (!PROF__BARE && shows == PROF__SHOW_FLOPS) {
         static const double scales[] = { 1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-15 };
         us = prof__real_mul(prof__real_from(n), prof__real_from_double(scales[t->flops_power]));
@@ -15969,35 +15901,6 @@ PROF__CALL prof_result prof_write_rows(prof_average *rows, size_t count, const p
     if (t.desc->sort_by) prof__rows_sort(rows, count, t.desc->sort_by);
     prof__table_write(&t, NULL);
     return prof__out_close(&t.out);
-}
-
-/* Can this be a device's name: an identifier that does not begin as fields of the CPU do? */
-PROF__FN bool prof__is_device_name(const char *name, size_t size) {
-    if (!size || (size >= 3 && memcmp(name, "cpu", 3) == 0) ||
-        (size >= 4 && memcmp(name, "self", 4) == 0 && (size == 4 || name[4] == '_'))) return false;
-    for (size_t i = 0; i < size; i++) {
-        char c = name[i];
-        bool letter = c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        if (!letter && (!i || c < '0' || c > '9')) return false;
-    }
-    return true;
-}
-
-/* The name is that of a field, in which a device's name may replace "device". */
-PROF__CALL prof_result prof_metric_from_text(const char *text, prof_metric *metric) {
-    if (!text || !metric) return PROF_ERROR_INVALID;
-    for (int i = 1; i < PROF_METRIC_LAST; i++) {
-        const char *name = prof__column_field(prof__metric_column((prof_metric)i)), *after;
-        size_t before = strncmp(name, "self_", 5) == 0 ? 5 : 0, size = strlen(text);
-        *metric = (prof_metric)i;
-        if (strcmp(text, name) == 0) return PROF_OK;
-        after = name + before + 6;
-        if (strncmp(name + before, "device", 6) == 0 && size > before + strlen(after) &&
-            strncmp(text, name, before) == 0 && strcmp(text + size - strlen(after), after) == 0 &&
-            prof__is_device_name(text + before, size - before - strlen(after))) return PROF_OK;
-    }
-    *metric = PROF_METRIC_NONE;
-    return PROF_ERROR_INVALID;
 }
 
 /* ---- @CHROME: Chrome trace JSON as Kineto writes it ----
@@ -17996,24 +17899,6 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
     return prof__out_close(&t.out);
 }
 
-PROF__CALL prof_result prof_save_memory_timeline(const prof_trace *trace, const char *path,
-                                                 prof_device device) {
-    prof_memory_desc desc;
-    prof_result result;
-    prof_file f;
-    memset(&desc, 0, sizeof desc);
-    desc.device = device;
-    if (!prof__valid(trace) || !path) return PROF_ERROR_INVALID;
-    if (trace->built || !trace->view.profile_memory) return PROF_ERROR_NONE_RECORDED;
-    if (prof__ends_with(path, ".html"))
-        return prof__fail(PROF_ERROR_UNSUPPORTED, "a page is made by the command: "
-                                                  "prof memory --format html -o FILE TRACE.json");
-    desc.raw = prof__ends_with(path, ".raw.json") || prof__ends_with(path, ".raw.json.gz");
-    result = prof_file_open(&f, path);
-    if (result != PROF_OK) return result;
-    return prof__file_written(&f, prof_write_memory_timeline(trace, &desc, f.sink));
-}
-
 /* ---- @EXECUTION: what ran, in which order, on which inputs: PyTorch's execution trace ----
 
    This room writes events as nodes, with their inputs and outputs: of one trace, or of all windows
@@ -18581,10 +18466,6 @@ PROF__CALL prof_result prof_execution_trace_unregister(void) {
         return prof__fail(PROF_ERROR_STATE, "the window that the execution trace is of is open");
     x->running = x->registered = false;
     return x->result;
-}
-
-PROF__CALL bool prof_execution_trace_is_registered(void) {
-    return prof__execution.registered;
 }
 
 PROF__CALL bool prof_execution_trace_is_running(void) { return prof__execution.running; }
@@ -20775,12 +20656,6 @@ PROF__CALL int prof_itt_range_pop(void) {
    This room computes the action of a step from its number, and what must happen between two steps.
    It has no state of its own: that is in @SESSION. */
 
-PROF__CALL prof_result prof_schedule_check(const prof_schedule *s) {
-    const uint32_t most = INT32_MAX;
-    return s && s->active && s->skip_first <= most && s->wait <= most && s->warmup <= most &&
-                   s->active <= most && s->repeat <= most ? PROF_OK : PROF_ERROR_INVALID;
-}
-
 PROF__CALL prof_action prof_schedule_action(const prof_schedule *s, uint64_t step) {
     uint64_t length, cycle;
     if (!s || !s->active || step < s->skip_first) return PROF_ACTION_NONE;
@@ -20968,7 +20843,7 @@ PROF__FN const char *prof__said(prof_result result) {
 
 PROF__FN void prof__say_events(size_t bytes) {
     (void)prof__text_f(PROF__SAY(PROF_ERROR_MEMORY),
-                       "the events take %u bytes: see prof_make_events, prof_desc.events",
+                       "the events take %u bytes: give prof_events memory, or set prof_desc.events",
                        (uint64_t)bytes);
     (void)PROF__SAID(PROF_ERROR_MEMORY);
 }
@@ -21499,7 +21374,7 @@ PROF__FN void prof__recording_close(struct prof_trace *s) {
 
 /* ---- Devices ---- */
 
-PROF__CALL uint32_t prof_supported_activities(void) {
+PROF__FN uint32_t prof__supported(void) {
     uint32_t all = PROF_ACTIVITY_CPU;
     for (uint32_t i = 0; i < prof__devices.count; i++) all |= prof__devices.list[i].desc.activity;
     return all;
@@ -21725,6 +21600,7 @@ PROF__FN prof_result prof__desc_wrong(const char *field, uint64_t value, const c
 }
 
 PROF__FN prof_result prof__desc_check(const prof_desc *d) {
+    const prof_schedule *c = &d->schedule;
     const uint32_t enums[] = { (uint32_t)d->mode, (uint32_t)d->when_full,
                                (uint32_t)d->native_stack, (uint32_t)d->stream_format };
     static const char names[][16] = { "mode", "when_full", "native_stack", "stream_format" };
@@ -21737,11 +21613,11 @@ PROF__FN prof_result prof__desc_check(const prof_desc *d) {
         return prof__desc_wrong("memory_size", d->memory_size, "it is 0 where memory is NULL");
     if (d->mode == PROF_MODE_STREAM && !d->stream.write)
         return prof__desc_wrong("stream.write", 0, "PROF_MODE_STREAM needs it");
-    if (d->activities && !(d->activities & prof_supported_activities()))
+    if (d->activities && !(d->activities & prof__supported()))
         return prof__desc_wrong("activities", d->activities, "none of these is available");
-    if (d->schedule_fn || !prof__has_schedule(d) || prof_schedule_check(&d->schedule) == PROF_OK)
-        return PROF_OK;
-    if (!d->schedule.active) return prof__desc_wrong("schedule.active", 0, "1 or more");
+    if (d->schedule_fn || !prof__has_schedule(d)) return PROF_OK;
+    if (!c->active) return prof__desc_wrong("schedule.active", 0, "1 or more");
+    if ((c->skip_first | c->wait | c->warmup | c->active | c->repeat) <= INT32_MAX) return PROF_OK;
     return prof__fail(PROF_ERROR_INVALID, "prof_desc.schedule has a count over 2147483647");
 }
 
@@ -21772,7 +21648,7 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     v->desc.with_stack = desc->with_stack || desc->native_stack;
     prof__metadata[1].used = 0;
     v->has_steps = prof__has_schedule(desc);
-    v->activities = prof_supported_activities();
+    v->activities = prof__supported();
     if (desc->activities) v->activities &= desc->activities;
     if (!prof__window_lay(s)) return PROF_ERROR_MEMORY;
     v->open = v->busy = true;
@@ -22149,49 +22025,18 @@ PROF__FN prof_result prof__env_save(void) {
     return result;
 }
 
-PROF__CALL prof_result prof_prepare(const prof_desc *desc) {
+PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
     struct prof_trace *s = &prof__trace;
     prof_desc none;
     prof_result result;
     memset(&none, 0, sizeof none);
-    (void)prof__fail(PROF_ERROR_INVALID, NULL);
-    if (desc && prof__has_schedule(desc))
-        return prof__fail(PROF_ERROR_INVALID, "prof_desc.schedule: prof_prepare takes none");
     prof__threads_reap(prof__slot_get());
     prof__lock();
     result = prof__session_open(s, desc ? desc : &none);
     prof__unlock();
     if (result != PROF_OK) return result;
-    (void)prof__step_set(0, PROF_ACTION_WARMUP);
-    prof__transit(s, PROF_ACTION_NONE, PROF_ACTION_WARMUP);
-    prof__session_release(true);
-    return PROF_OK;
-}
-
-/* Is the session prof_prepare's? Others without steps do not warm up. */
-PROF__FN bool prof__is_prepared(void) {
-    const struct prof__session *v = &prof__session;
-    return v->open && !v->has_steps && v->action == PROF_ACTION_WARMUP;
-}
-
-PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
-    struct prof_trace *s = &prof__trace;
-    prof_action from = PROF_ACTION_WARMUP;
-    prof_desc none;
-    prof_result result = PROF_OK;
-    memset(&none, 0, sizeof none);
-    prof__threads_reap(prof__slot_get());
-    prof__lock();
-    if (desc || prof__session.busy || !prof__is_prepared()) {
-        from = PROF_ACTION_NONE;
-        result = prof__session_open(s, desc ? desc : &none);
-    } else {
-        prof__session.busy = true;
-    }
-    prof__unlock();
-    if (result != PROF_OK) return result;
     (void)prof__step_set(0, prof__action_at(&prof__session, 0));
-    prof__transit(s, from, (int)prof__session.action);
+    prof__transit(s, PROF_ACTION_NONE, (int)prof__session.action);
     if (prof__devices_fail(prof__session.activities)) {
         prof__window_stop(s);
         prof__session_release(false);
@@ -22219,10 +22064,6 @@ PROF__CALL prof_action prof_step(void) {
         prof__unlock();
         return from;
     }
-    if (prof__is_prepared()) {
-        prof__session_release(true);
-        return PROF_ACTION_WARMUP;
-    }
     prof__step_end();
     prof__devices_each(v->enabled, PROF__DEVICE_FLUSH);
     (void)prof__step_set(v->step + 1, v->action);
@@ -22232,14 +22073,6 @@ PROF__CALL prof_action prof_step(void) {
     prof__step_begin(s);
     prof__session_release(true);
     return to;
-}
-
-PROF__CALL uint64_t prof_step_number(void) {
-    uint64_t step;
-    prof__lock();
-    step = prof__session.step;
-    prof__unlock();
-    return step;
 }
 
 PROF__CALL prof_trace *prof_stop(void) {
@@ -22457,6 +22290,8 @@ PROF__CALL void prof_session_info(prof_session *session) {
     prof__lock();
     session->desc = prof__session.desc;
     session->open = prof__session.open;
+    session->supported = prof__supported();
+    session->step = prof__session.step;
     session->enabled = session->open ? PROF__LOAD(prof__session.enabled) : 0;
     session->start_ns = !s->open || s->clock == PROF_CLOCK_PLATFORM ? 0
                       : (int64_t)(s->clock == PROF_CLOCK_CPU ? s->knots.list[0].ns : s->start_tick);
@@ -22477,7 +22312,7 @@ PROF__FN uint32_t prof__warnings(const struct prof_trace *s) {
     uint32_t warnings = prof__session.errors ? PROF_WARN_SCHEDULE : 0;
     if (prof__has_schedule(d) && !d->schedule_fn && !d->schedule.warmup)
         warnings |= PROF_WARN_NO_WARMUP;
-    if (d->activities & ~prof_supported_activities()) warnings |= PROF_WARN_DEVICE;
+    if (d->activities & ~prof__supported()) warnings |= PROF_WARN_DEVICE;
     for (uint32_t i = 0; i < prof__devices.count; i++)
         if ((prof__devices.list[i].desc.activity & prof__session.activities) &&
             (prof__devices.list[i].result != PROF_OK || prof__device_status(s, i)))

@@ -457,12 +457,10 @@ static void print_cost(void) {
 }
 
 static void print_stats(prof_stats stats) {
-    char used[32], total[32];
-    prof_format_memory(used, sizeof used, (int64_t)stats.bytes_used);
-    prof_format_memory(total, sizeof total, (int64_t)stats.bytes_total);
     printf("The table's session: %.0f zones recorded, %.0f dropped;\n", (double)stats.recorded,
            (double)stats.dropped);
-    printf("    %s of %s used, the room to analyse them included.\n", used, total);
+    printf("    %.2f MB of %.2f MB used, the room to analyse them included.\n",
+           (double)stats.bytes_used / (1 << 20), (double)stats.bytes_total / (1 << 20));
 }
 
 int main(int argc, char **argv) {

@@ -64,7 +64,7 @@ int main(void) {
     size_t count, i;
     if (prof_start(NULL) != PROF_OK) return 1;
     PROF_BLOCK("outer") { in_b(); }
-    events = prof_events(prof_stop(), &count);
+    events = prof_events(prof_stop(), NULL, 0, &count);
     if (count != 5) return 2;
     for (i = 0; i < count; i++)
         if (strcmp(events[i].name, names[i]) != 0 || events[i].depth != depths[i]) return 3;
@@ -94,12 +94,12 @@ int main(void) {
         pthread_join(thread, NULL);
         PROF_BLOCK("inner") { }
     }
-    events = prof_events(prof_stop(), &count);
+    events = prof_events(prof_stop(), NULL, 0, &count);
     if (count != 2 || strcmp(events[1].name, "inner") != 0 || events[1].parent != 0) return 3;
     if (prof_get_stats(NULL).dropped_busy != 4) return 4;
     if (prof_start(NULL) != PROF_OK) return 5;
     PROF_BLOCK("again") { }
-    events = prof_events(prof_stop(), &count);
+    events = prof_events(prof_stop(), NULL, 0, &count);
     return count == 1 ? 0 : 6;
 }
 END
@@ -114,7 +114,7 @@ static size_t zones(void) {
     size_t count;
     if (prof_start(NULL) != PROF_OK) return 9;
     PROF_BLOCK("mine") { prof_instant("here"); }
-    prof_events(prof_stop(), &count);
+    prof_events(prof_stop(), NULL, 0, &count);
     return count;
 }
 END

@@ -317,18 +317,26 @@ TEST_UNUSED static int test_order(const prof_event *a, const prof_event *b) {
 
 /* The events; where the arena has no room for them, in memory that is freed for the next trace. */
 TEST_UNUSED static const prof_event *test_events(const prof_trace *trace, size_t *count) {
-    const prof_event *events = prof_events(trace, count);
+    const prof_event *events = prof_events(trace, NULL, 0, count);
 #if !PROF__BARE
     static void *room;
-    size_t size;
-    if (!events && (prof_make_events(trace, NULL, 0, &size), size)) {
+    size_t size = 8 * prof_get_stats(trace).bytes_used + 4096;
+    if (!events) {
         free(room);
         room = malloc(size);
-        events = prof_make_events(trace, room, size, count);
+        events = prof_events(trace, room, size, count);
     }
 #endif
     return events;
 }
+
+#if !PROF__BARE
+TEST_UNUSED static prof_session test_info(void) {
+    prof_session session;
+    prof_session_info(&session);
+    return session;
+}
+#endif
 
 TEST_UNUSED static void test_tree(const prof_trace *trace) {
     size_t count, threads, i, linked = 0;

@@ -46,7 +46,7 @@ static bool same_row(const prof_event *a, const prof_event *b, const prof_averag
 
 /* A row of event i alone. by NULL: of a table of events. */
 static prof_average row_of_event(const prof_trace *trace, size_t i, const prof_averages_desc *by) {
-    const prof_event *e = prof_events(trace, NULL) + i;
+    const prof_event *e = prof_events(trace, NULL, 0, NULL) + i;
     prof_event_totals t = prof_event_total(trace, e);
     prof_average r;
     memset(&r, 0, sizeof r);
@@ -109,7 +109,7 @@ static size_t reference_rows(const prof_trace *trace, const prof_averages_desc *
                              prof_average *rows) {
     static int64_t times[REFERENCE_EVENTS];
     size_t count, n = 0, k, i, called;
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = prof_events(trace, NULL, 0, &count);
     for (i = 0; i < count; i++) {
         prof_average one = row_of_event(trace, i, by);
         for (k = 0; by && k < n && !same_row(events + rows[k].first, events + i, by); k++) {}

@@ -4,7 +4,7 @@
    something failed or could not be read.
        replay FILE... */
 #define _DEFAULT_SOURCE 1
-#include "../../prof.h"
+#include "../../tools/prof/library.h"
 #include "../../tools/prof/input/trace_reader.h"
 
 #include <ctype.h>
@@ -202,7 +202,7 @@ static prof_action action_of(value name) {
     return PROF_ACTION_NONE;
 }
 
-/* A count of a schedule; what no uint32_t holds becomes one that prof_schedule_check refuses. */
+/* A count of a schedule; what no uint32_t holds becomes one that prof_start refuses. */
 static uint32_t count_of(value args, const char *key) {
     int64_t n = integer(get(args, key));
     return n < 0 || n > UINT32_MAX ? UINT32_MAX : (uint32_t)n;
@@ -221,7 +221,13 @@ static prof_schedule schedule_of(value args) {
 
 static void check_schedule(value c) {
     prof_schedule s = schedule_of(get(c, "args"));
-    bool good = prof_schedule_check(&s) == PROF_OK;
+    prof_desc desc;
+    bool good;
+    memset(&desc, 0, sizeof desc);
+    desc.schedule = s;
+    good = prof_start(&desc) == PROF_OK;
+    prof_stop();
+    if (!s.active) good = false;         /* all zero: no schedule */
     value want = get(c, "ok");
     if (good != (want != NULL)) mismatch("check", "%s", good ? "valid" : "invalid");
     for (size_t i = 0; i < length(want); i++)
@@ -265,7 +271,7 @@ static prof_result machine_stop(void *user) {
 static void machine_steps(const prof_trace *trace, const char *want) {
     char got[4096] = "";
     size_t count;
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = prof_events(trace, NULL, 0, &count);
     for (size_t i = 0; i < count; i++) {
         const prof_extra *x = events[i].extra;
         const char *name = x && x->trace_name ? x->trace_name : events[i].name;
@@ -395,11 +401,11 @@ static void check_format(const char *list, value row) {
     char got[64];
     const char *want = said_of(item(row, 1));
     if (strcmp(list, "time") == 0) {
-        prof_format_time(got, sizeof got, number(item(row, 0)));
+        format_time(got, sizeof got, number(item(row, 0)));
     } else if (strcmp(list, "memory") == 0) {
-        prof_format_memory(got, sizeof got, integer(item(row, 0)));
+        format_memory(got, sizeof got, integer(item(row, 0)));
     } else {
-        prof_format_share(got, sizeof got, number(item(row, 0)), number(item(row, 1)));
+        format_share(got, sizeof got, number(item(row, 0)), number(item(row, 1)));
         want = said_of(get(item(row, 2), "ok"));
     }
     same_text(path("%s of %s", list,
@@ -742,8 +748,7 @@ static void check_table(const prof_trace *trace, value table) {
     memset(&desc, 0, sizeof desc);
     desc.hide_notes = true;
     if (get(table, "key_averages")) desc.averages = &grouping;
-    if (get(args, "sort_by") && prof_metric_from_text(said_of(get(args, "sort_by")),
-                                                      &desc.sort_by) != PROF_OK)
+    if (get(args, "sort_by") && !metric_from_text(said_of(get(args, "sort_by")), &desc.sort_by))
         mismatch("sort_by", "'%s' is no metric", said_of(get(args, "sort_by")));
     desc.row_limit = limit_of(args, "row_limit");
     desc.max_name_column_width = limit_of(args, "max_name_column_width");
@@ -763,7 +768,7 @@ static void check_stacks(const prof_trace *trace, value stacks) {
         prof_metric metric = PROF_METRIC_NONE;
         text got;
         prof_sink sink = text_sink(&got);
-        if (prof_metric_from_text(name, &metric) != PROF_OK) mismatch(name, "is no metric");
+        if (!metric_from_text(name, &metric)) mismatch(name, "is no metric");
         same_output(path("stacks %s", name), prof_write_event_stacks(trace, metric, sink), &got,
                     get(stacks->u.object.values[i], "ok"));
     }
@@ -806,7 +811,7 @@ static void same_flow(const char *field, const prof_trace *trace, const prof_eve
 static void check_flows(const prof_trace *trace, const char *device, value want) {
     size_t count, at = 0;
     int64_t id = 0;
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = prof_events(trace, NULL, 0, &count);
     for (size_t i = 0; i < count; i++) {
         const prof_extra *x = events[i].extra;
         size_t kernels = prof_event_kernels(trace, events + i, NULL, 0);
@@ -903,7 +908,7 @@ static void check_kept(const prof_trace *trace, const prof_event *events, size_t
 
 static void check_kept_events(const prof_trace *trace, value ok) {
     size_t count;
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = prof_events(trace, NULL, 0, &count);
     int64_t self = 0;
     if (count != length(get(ok, "kept"))) {
         mismatch("events", "%lu kept, not %lu", (unsigned long)count,
@@ -1027,7 +1032,7 @@ static void check_raw_answers(const prof_trace *trace, value ok) {
     text got;
     prof_sink sink = text_sink(&got);
     size_t count;
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = prof_events(trace, NULL, 0, &count);
     memset(&desc, 0, sizeof desc);
     memset(&plain, 0, sizeof plain);
     if (count != length(get(ok, "events")))
@@ -1225,7 +1230,7 @@ static void check_stream_event(const prof_trace *trace, const prof_event *e, siz
 /* The trace lacks those that were merged into a parent of their name. */
 static void same_stream(const prof_trace *trace, value want) {
     size_t count, at = 0, merged = 0;
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = prof_events(trace, NULL, 0, &count);
     for (size_t i = 0; i < length(want); i++) {
         const prof_extra *x = at < count ? events[at].extra : NULL;
         if (x && x->id == integer(get(item(want, i), "id")) &&

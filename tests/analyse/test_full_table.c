@@ -843,7 +843,7 @@ static void told_where_it_ends(bool events, unsigned zones) {
               strstr(text.data, "\"timeline_end_ns\":"), "%s", number);
         test_text_clear(&text);
     }
-    CHECK(events || !prof_events(trace, NULL), "events have room");
+    CHECK(events || !prof_events(trace, NULL, 0, NULL), "events have room");
     EQUAL(test_told(trace), zones + 1);
     CHECK(test_partial(test_find(trace, "outer", 0)->flags), "it goes on");
     EQUAL(test_find(trace, "outer", 0)->end_ns, stats.timeline_ns);

@@ -381,7 +381,7 @@ static void same_event(const prof_trace *trace, const prof_event *events, const 
 
 static void same_trace(const prof_trace *trace) {
     size_t count, i, open = 0, n;
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = prof_events(trace, NULL, 0, &count);
     const prof_thread_info *threads = prof_threads(trace, &n);
     EQUAL(n, CONTEXTS);
     EQUAL(threads[0].id, 5);

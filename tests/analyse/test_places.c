@@ -77,7 +77,8 @@ static void check_rows(int kind) {
     CHECK(trace, "no trace");
     EQUAL(prof_get_stats(NULL).dropped, 0);
     CHECK((kind != FULL && kind != FULL_EVENTS) || prof_get_stats(NULL).summed, "it is not full");
-    if (kind == EVENTS || kind == FULL_EVENTS) CHECK(prof_events(trace, &count), "no events");
+    if (kind == EVENTS || kind == FULL_EVENTS)
+        CHECK(prof_events(trace, NULL, 0, &count), "no events");
     memset(&by, 0, sizeof by);
     EQUAL(prof_key_averages(trace, &by, whole, 16), 4);
     for (size_t i = 0; i < 4; i++) CHECK(!whole[i].site, "a place, not asked for");

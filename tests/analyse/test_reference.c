@@ -195,7 +195,7 @@ static prof_trace *trace;
 
 static void compare_events(void) {
     size_t count, i, at = 0, place[MOST];
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = prof_events(trace, NULL, 0, &count);
     for (i = 0; i < given_count; i++) place[i] = models[i].gone ? (size_t)MOST : at++;
     EQUAL(count, at);
     for (i = 0; i < given_count; i++) {
@@ -237,7 +237,7 @@ static bool tell_ends;
 static size_t ended, ended_wrong;        /* calls that sums told of as they ended */
 
 static void take_end(void *user, const call_end *end) {
-    const prof_event *e = prof_events((const prof_trace *)user, NULL) + end->order;
+    const prof_event *e = prof_events((const prof_trace *)user, NULL, 0, NULL) + end->order;
     prof_event_totals t = prof_event_total((const prof_trace *)user, e);
     bool apart = e->device_type != PROF_DEVICE_CPU || e->flags & PROF_EVENT_ASYNC;
     ended++;
@@ -369,7 +369,7 @@ static void spans_by_nest(const prof_averages_desc *by) {
     }
     push_nested(sums, PROF_NONE, 0);
     PASS_ON(compare_sums(sums, by));
-    prof_events(trace, &i);
+    prof_events(trace, NULL, 0, &i);
     EQUAL(call_sums_get_stats(sums).duplicates, given_count - i);
 }
 
@@ -390,7 +390,7 @@ static void push_subtree(call_sums *sums, const prof_event *events, uint32_t i, 
 static void spans_by_depth(const prof_averages_desc *by) {
     call_sums *sums;
     size_t count;
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = prof_events(trace, NULL, 0, &count);
     uint32_t i;
     tell_ends = true;
     sums = sums_of(by, false);

@@ -144,7 +144,7 @@ static bool windows;                         /* steps 2 to 4, 7 to 9, ... are re
 static void read_window(void *user, prof_trace *trace) {
     size_t count = 0;
     (void)user;
-    (void)prof_events(trace, &count);
+    (void)prof_events(trace, NULL, 0, &count);
     fprintf(stderr, "a window of %zu events\n", count);
 }
 

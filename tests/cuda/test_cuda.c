@@ -76,7 +76,7 @@ static void launch_some(int n) {
 /* Kernels that went to events of that name. */
 static size_t kernels_of(const prof_trace *trace, const char *name) {
     size_t count, i, sum = 0;
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = prof_events(trace, NULL, 0, &count);
     for (i = 0; i < count; i++)
         if (events[i].device_type == PROF_DEVICE_CPU && strcmp(events[i].name, name) == 0)
             sum += prof_event_kernels(trace, events + i, NULL, 0);
@@ -116,7 +116,7 @@ static void test_kernels_go_to_zones(void) {
     EQUAL(kernel->extra->device_resource_id, 13);
     EQUAL(kernel->extra->device_index, 0);
     CHECK(kernel->start_ns >= call->end_ns, "the kernel starts before its launch ends");
-    CHECK(test_find(trace, "inner", 0) == prof_events(trace, NULL) + call->parent,
+    CHECK(test_find(trace, "inner", 0) == prof_events(trace, NULL, 0, NULL) + call->parent,
           "the call is not in its zone");
     EQUAL(kernels_of(trace, "outer"), 3);
     EQUAL(kernels_of(trace, "cudaLaunchKernel"), 0);
@@ -817,7 +817,7 @@ static void test_memory_of_a_launch(void) {
         reset();
         PASS_ON(open_session(NULL));
         launch_some(1000 * (i + 1));
-        prof_events(prof_stop(), NULL);
+        prof_events(prof_stop(), NULL, 0, NULL);
         used[i] = prof_get_stats(NULL).bytes_used;
         close_session();
     }
@@ -1283,7 +1283,7 @@ static void test_records_without_times(void) {
     }
     trace = prof_stop();
     EQUAL(prof_cuda_get_stats().no_time, 2);
-    prof_events(trace, &count);
+    prof_events(trace, NULL, 0, &count);
     EQUAL(count, 0);
     close_session();
 }

@@ -256,7 +256,7 @@ static void test_call_names(void) {
     }
     driver[2].cbid = 304;                /* cuCtxGetCurrent launches nothing: muted */
     fake_deliver(driver, sizeof driver, sizeof driver);
-    events = prof_events(prof_stop(), &count);
+    events = prof_events(prof_stop(), NULL, 0, &count);
     for (size_t i = 0; i < count; i++) {
         if (strcmp(events[i].extra->activity_type, "cuda_driver") == 0)
             SAME_TEXT(events[i].name, of_driver++ ? "cuMemcpyDtoHAsync"
@@ -319,7 +319,7 @@ static void test_too_many_names(void) {
     trace = prof_stop();
     EQUAL(prof_cuda_get_stats().kernels, 4200);
     EQUAL(prof_cuda_get_stats().names_lost, 4200 - 4096);
-    prof_events(trace, &count);          /* the session has room for fewer names yet */
+    prof_events(trace, NULL, 0, &count);          /* the session has room for fewer names yet */
     EQUAL(count + prof_get_stats(trace).dropped_full, 2 * 4200);
     reset();
     PASS_ON(open_session());
@@ -359,7 +359,7 @@ static void test_many_threads(void) {
     }
     fake_deliver(calls, sizeof calls, sizeof calls);
     trace = prof_stop();
-    events = prof_events(trace, &count);
+    events = prof_events(trace, NULL, 0, &count);
     threads = prof_threads(trace, &thread_count);
     EQUAL(count, 70);
     for (size_t i = 0; i < count; i++) {
@@ -460,7 +460,7 @@ static void test_late_records(void) {
     call.kind = 5;
     call.start = call.end = cupti_now();
     trace = prof_stop();
-    prof_events(trace, NULL);
+    prof_events(trace, NULL, 0, NULL);
     fake_deliver(&call, sizeof call, sizeof call);
     EQUAL(prof_cuda_get_stats().calls, 0);
     EQUAL(prof_cuda_get_stats().outside, 2);

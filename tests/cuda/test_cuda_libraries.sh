@@ -61,7 +61,7 @@ int main(int argc, char **argv) {
     if (getenv("VERSION")) printf("version %d\n", (int)prof_cuda_get_stats().cupti_version);
     trace = prof_stop();
     if (file && prof_save_chrome(trace, file) != PROF_OK) return 4;
-    prof_events(trace, &count);
+    prof_events(trace, NULL, 0, &count);
     printf("state %d, %d kernels, %d events: %s\n", (int)state,
            (int)prof_cuda_get_stats().kernels, (int)count,
            prof_cuda_status() ? prof_cuda_status() : "well");

@@ -327,7 +327,7 @@ static void test_handler(void) {
     }
     prof_stop();
     if (handler.result != PROF_OK) printf("error: handler: %s\n", prof_strerror(handler.result));
-    CHECK(handler.saved == 2 || handler.result == PROF_ERROR_FILE || prof_step_number() == 0,
+    CHECK(handler.saved == 2 || handler.result == PROF_ERROR_FILE || test_info().step == 0,
           "%u saved, result %d", (unsigned)handler.saved, (int)handler.result);
 }
 

@@ -106,7 +106,7 @@ int main(void) {
         const prof_event *events;
         int64_t ns = 0;
         size_t count;
-        events = prof_events(trace, &count);
+        events = prof_events(trace, NULL, 0, &count);
         for (size_t k = 0; k < count; k++)
             if (strcmp(events[k].name, rows[i]) == 0)
                 ns += prof_event_total(trace, events + k).self_device_time_total_ns;

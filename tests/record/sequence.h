@@ -167,7 +167,7 @@ static void same_stats(const prof_desc *desc) {
 
 static void same_events(const prof_trace *trace) {
     size_t count, i;
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = prof_events(trace, NULL, 0, &count);
     EQUAL(count, model.ended_count);
     count = 0;
     for (int k = 0; k < model.count; k++)

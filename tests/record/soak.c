@@ -95,7 +95,7 @@ static void test_soak_ring(void) {
     desc.memory = malloc(desc.memory_size);
     EQUAL(prof_start(&desc), PROF_OK);
     PASS_ON(mark_flat(zones / 10));
-    events = prof_events(prof_stop(), &count);
+    events = prof_events(prof_stop(), NULL, 0, &count);
     stats = prof_get_stats(NULL);
     EQUAL(stats.recorded, count);
     EQUAL(stats.recorded + stats.overwritten, marked);
@@ -116,7 +116,7 @@ static void test_soak_sessions(void) {
         mark(50);
         trace = prof_stop();
         CHECK(trace != NULL, "no trace in cycle %d", i);
-        prof_events(trace, &count);
+        prof_events(trace, NULL, 0, &count);
         EQUAL(count, 100);
         total += count;
         if (i == CYCLES / 100) before = resident_kb();
@@ -138,7 +138,7 @@ static void test_soak_threads(void) {
         EQUAL(pthread_create(&thread, NULL, short_life, NULL), 0);
         pthread_join(thread, NULL);
     }
-    prof_events(prof_stop(), &count);
+    prof_events(prof_stop(), NULL, 0, &count);
     EQUAL(count, 10 * THREADS);
     EQUAL(prof_get_stats(NULL).threads, THREADS);
     EQUAL(prof_get_stats(NULL).dropped, 0);
@@ -165,7 +165,7 @@ static void test_soak_clock(void) {
     desc.platform.user = &now;
     EQUAL(prof_start(&desc), PROF_OK);
     mark(CLOCK_ZONES / 2);
-    events = prof_events(prof_stop(), &count);
+    events = prof_events(prof_stop(), NULL, 0, &count);
     EQUAL(count, CLOCK_ZONES);
     CHECK(prof_get_stats(NULL).clock_steps > 100, "no step back was counted");
     for (size_t i = 0; i < count; i++) {

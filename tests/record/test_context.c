@@ -32,7 +32,7 @@ static void test_contexts_in_turns(void) {
     test_time.tick += 1000;
     PROF_END();
     trace = prof_stop();
-    events = prof_events(trace, &count);
+    events = prof_events(trace, NULL, 0, &count);
     threads = prof_threads(trace, &thread_count);
     EQUAL(count, 4);
     EQUAL(thread_count, 3);
@@ -256,7 +256,7 @@ static void mixed_record(int what, bool coarse) {
 
 static void mixed_check(const prof_trace *trace, uint64_t begin) {
     size_t count, ranges = 0;
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = prof_events(trace, NULL, 0, &count);
     uint32_t thread[MIXED] = { 0, 0, 0, 0, 0 };
     PASS_ON(test_tree(trace));
     for (size_t i = 0; i < count; i++) {

@@ -246,7 +246,7 @@ static void test_counters_small_arenas(void) {
         for (i = 0; i < 50; i++)
             PROF_BLOCK("a") PROF_BLOCK("b") {}
         trace = prof_stop();
-        events = prof_events(trace, &count);
+        events = prof_events(trace, NULL, 0, &count);
         for (i = 0; i < count; i++) {
             const prof_extra *x = events[i].extra;
             CHECK(!x || !x->counter_count || x->counter_count == 2, "%d", (int)x->counter_count);

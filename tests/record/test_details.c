@@ -495,7 +495,7 @@ static void test_detail_small_arenas(void) {
         mark_many(&desc, 600);
         trace = prof_stop();
         stats = prof_get_stats(NULL);
-        events = prof_events(trace, &count);
+        events = prof_events(trace, NULL, 0, &count);
         for (size_t i = 0; i < count; i++) whole += !test_partial(events[i].flags);
         CHECK(whole == stats.recorded, "%u of %u at %u", (unsigned)whole, (unsigned)stats.recorded,
               (unsigned)size);
@@ -538,7 +538,7 @@ static size_t told;                      /* in the last window */
 
 static void tell_details(void *user, prof_trace *trace) {
     size_t count;
-    const prof_event *e = prof_events(trace, &count);
+    const prof_event *e = prof_events(trace, NULL, 0, &count);
     (void)user;
     told = 0;
     for (size_t i = 0; i < count; i++) told += e[i].extra && e[i].extra->metadata_json;

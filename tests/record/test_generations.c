@@ -19,7 +19,7 @@ static void stop(size_t zones) {
     size_t count;
     trace = prof_stop();
     CHECK(trace != NULL, "no trace");
-    prof_events(trace, &count);
+    prof_events(trace, NULL, 0, &count);
     EQUAL(count, zones);
     EQUAL(prof_get_stats(NULL).recorded, zones);
     test_tree(trace);
@@ -28,7 +28,7 @@ static void stop(size_t zones) {
 /* The n-th zone of that name: from and to are ns since the start, up its parent or NULL. */
 static void zone(const char *name, int n, int64_t from, int64_t to, const char *up) {
     const prof_event *event = test_find(trace, name, n);
-    const prof_event *events = prof_events(trace, NULL);
+    const prof_event *events = prof_events(trace, NULL, 0, NULL);
     CHECK(event != NULL, "no zone %s", name);
     EQUAL(event->start_ns, from);
     EQUAL(event->end_ns, to);
@@ -90,7 +90,7 @@ static void test_session_empty(void) {
     int writer;
     PASS_ON(start());
     PASS_ON(stop(0));
-    CHECK(prof_events(trace, &count) == NULL, "events of nothing");
+    CHECK(prof_events(trace, NULL, 0, &count) == NULL, "events of nothing");
     EQUAL(count, 0);
     EQUAL(prof_key_averages(trace, NULL, NULL, 0), 0);
     EQUAL(prof_total_average(trace).count, 0);
@@ -127,7 +127,7 @@ static void test_session_defaults(void) {
     CHECK(after >= before && before >= 0, "now %lld, then %lld", (long long)before,
           (long long)after);
     PASS_ON(stop(2000));
-    events = prof_events(trace, &count);
+    events = prof_events(trace, NULL, 0, &count);
     for (i = 0; i < count; i++) {
         CHECK(events[i].start_ns >= before - 1000 && events[i].end_ns <= after + 1000,
               "event %u: %lld to %lld, not within %lld to %lld", (unsigned)i,
@@ -620,7 +620,7 @@ static void test_readers_in_any_order(void) {
     PASS_ON(record_some());
     trace = prof_stop();
     PASS_ON(write_all(first));
-    events = prof_events(trace, &count);
+    events = prof_events(trace, NULL, 0, &count);
     EQUAL(count, 200);
     memcpy(copy, events, sizeof copy);
     for (round = 0; round < 2; round++) {
@@ -632,11 +632,11 @@ static void test_readers_in_any_order(void) {
         }
     }
     EQUAL(prof_total_average(trace).count, 200);
-    CHECK(prof_events(trace, &count) == events, "the events moved");
+    CHECK(prof_events(trace, NULL, 0, &count) == events, "the events moved");
     EQUAL(memcmp(copy, events, sizeof copy), 0);
     PASS_ON(record_some());
     trace = prof_stop();                 /* the same once more, asked in another order */
-    prof_events(trace, &count);
+    prof_events(trace, NULL, 0, &count);
     for (writer = TEST_WRITERS - 1; writer >= 0; writer--) {
         memset(&again[writer], 0, sizeof again[writer]);
         EQUAL(test_write(trace, writer, &again[writer]), PROF_OK);

@@ -88,7 +88,7 @@ static void test_os_clock_by_hand(void) {
     spend("again", 10);
     trace = prof_stop();
     os_ns = -1;
-    e = prof_events(trace, &count);
+    e = prof_events(trace, NULL, 0, &count);
     EQUAL(count, 4);
     for (i = 0; i < count; i++) {
         SAME_TEXT(e[i].name, right[i].name);
@@ -130,7 +130,7 @@ static void test_end_after_the_stop(void) {
     PROF_END();
     idle_ticks -= 800000;                /* the stop is 100000 after low began */
     trace = prof_stop();
-    events = prof_events(trace, &count);
+    events = prof_events(trace, NULL, 0, &count);
     EQUAL(count, 3);
     turn = test_find(trace, "turn", 0);
     mid = test_find(trace, "mid", 0);

@@ -59,7 +59,7 @@ static prof_desc desc_of(prof_mode mode) {
 /* before, interrupted, inside and after are there; no zone or moment of an act is. */
 static void check_rest(const prof_trace *trace) {
     size_t count, i;
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = prof_events(trace, NULL, 0, &count);
     PASS_ON(test_tree(trace));
     for (i = 0; i < count; i++)
         CHECK(strncmp(events[i].name, "act ", 4) != 0, "%s is there", events[i].name);

@@ -467,7 +467,7 @@ static void test_names_long(void) {
     prof_push(name);
     prof_pop();
     trace = prof_stop();
-    events = prof_events(trace, &count);
+    events = prof_events(trace, NULL, 0, &count);
     EQUAL(count, 12);
     for (length = 4090; length <= 4100; length++)
         EQUAL(strlen(events[length - 4090].name), length < 4095 ? length : 4095);

@@ -4,9 +4,6 @@
 #if !defined(_WIN32)
 #  include <pthread.h>
 #endif
-#ifdef PROF_ZLIB
-#  include <zlib.h>
-#endif
 
 static const prof_device cpu = { PROF_DEVICE_CPU, 0 }, gpu = { PROF_DEVICE_CUDA, 1 };
 static char block[16];                   /* addresses */
@@ -156,7 +153,7 @@ static void test_memory_bad_input(void) {
     prof_memory_alloc(block + 2, INT64_MAX > SIZE_MAX ? 1 : (size_t)INT64_MAX, cpu);
     PROF_END();
     trace = prof_stop();
-    (void)prof_events(trace, NULL);
+    (void)prof_events(trace, NULL, 0, NULL);
     stats = prof_get_stats(trace);
     EQUAL(stats.memory_unknown, 2);
     EQUAL(stats.memory_twice, 1);
@@ -177,7 +174,6 @@ static void test_memory_off(void) {
     PROF_BLOCK("zone") prof_memory_alloc(block, 5, cpu);
     trace = prof_stop();
     EQUAL(prof_write_memory_timeline(trace, NULL, out), PROF_ERROR_NONE_RECORDED);
-    EQUAL(prof_save_memory_timeline(trace, TEST_OUT "/none.json", cpu), PROF_ERROR_NONE_RECORDED);
     CHECK(strstr(prof_strerror(PROF_ERROR_NONE_RECORDED), "profile_memory"), "no word of it");
     EQUAL(prof_get_stats(trace).recorded, 1);
     test_text_clear(&text);
@@ -214,58 +210,6 @@ static void test_memory_timeline(void) {
     test_text_clear(&text);
 }
 
-static size_t read_file(const char *path, char *to, size_t size) {
-    FILE *file = fopen(path, "rb");
-    size_t n = file ? fread(to, 1, size - 1, file) : 0;
-    if (file) fclose(file);
-    to[n] = 0;
-    return n;
-}
-
-/* By the ending of the name: rows or records, plain or zipped. */
-static void test_memory_timeline_files(void) {
-    prof_trace *trace;
-    char data[4096];
-    size_t n;
-    prof_result zipped;
-    start_memory();
-    test_time.tick = 1000;
-    prof_memory_alloc(block, 512, cpu);
-    trace = prof_stop();
-    EQUAL(prof_save_memory_timeline(trace, TEST_OUT "/memory.json", cpu), PROF_OK);
-    (void)read_file(TEST_OUT "/memory.json", data, sizeof data);
-    SAME_TEXT(data, "[[1], [[0, 0, 0, 0, 0, 0, 0, 0, 512]]]\n");
-    EQUAL(prof_save_memory_timeline(trace, TEST_OUT "/memory.raw.json", cpu), PROF_OK);
-    (void)read_file(TEST_OUT "/memory.raw.json", data, sizeof data);
-    SAME_TEXT(data, "[[1000, 2, 512, 7]]\n");
-    remove(TEST_OUT "/memory.json");
-    remove(TEST_OUT "/memory.raw.json");
-    zipped = prof_save_memory_timeline(trace, TEST_OUT "/memory.raw.json.gz", cpu);
-#ifdef PROF_ZLIB
-    EQUAL(zipped, PROF_OK);
-    {
-        gzFile file = gzopen(TEST_OUT "/memory.raw.json.gz", "rb");
-        int got = gzread(file, data, sizeof data - 1);
-        gzclose(file);
-        data[got < 0 ? 0 : got] = 0;
-        SAME_TEXT(data, "[[1000, 2, 512, 7]]\n");
-    }
-    n = read_file(TEST_OUT "/memory.raw.json.gz", data, sizeof data);
-    CHECK(n > 10 && (unsigned char)data[0] == 0x1f, "it is not zipped");
-    remove(TEST_OUT "/memory.raw.json.gz");
-#else
-    EQUAL(zipped, PROF_ERROR_UNSUPPORTED);
-    n = read_file(TEST_OUT "/memory.raw.json.gz", data, sizeof data);
-    EQUAL(n, 0);
-#endif
-    EQUAL(prof_save_memory_timeline(trace, TEST_OUT "/memory.html", cpu), PROF_ERROR_UNSUPPORTED);
-    CHECK(strstr(prof_strerror(PROF_ERROR_UNSUPPORTED), "prof memory") != NULL, "says '%s'",
-          prof_strerror(PROF_ERROR_UNSUPPORTED));
-    EQUAL(prof_save_memory_timeline(trace, NULL, cpu), PROF_ERROR_INVALID);
-    EQUAL(prof_save_memory_timeline(NULL, "x", cpu), PROF_ERROR_INVALID);
-    EQUAL(prof_save_memory_timeline(trace, TEST_OUT "/none/such/m.json", cpu), PROF_ERROR_FILE);
-}
-
 /* Random allocations among nested zones, against sums made while they happen. */
 static void test_memory_random(void) {
     enum { BLOCKS = 16, STEPS = 4000 };
@@ -298,7 +242,7 @@ static void test_memory_random(void) {
         }
     }
     trace = prof_stop();
-    events = prof_events(trace, &count);
+    events = prof_events(trace, NULL, 0, &count);
     for (k = 0; k < count; k++) {
         prof_event_totals t = prof_event_total(trace, events + k);
         int64_t sum = t.self_cpu_memory_usage;
@@ -340,7 +284,7 @@ static void test_memory_small_arenas(void) {
             if (i % 3 == 0) prof_async_end(a);
         }
         trace = prof_stop();
-        (void)prof_events(trace, &count);
+        (void)prof_events(trace, NULL, 0, &count);
         CHECK(count > 0, "nothing at %u", (unsigned)size);
         CHECK(prof_get_stats(trace).recorded <= count, "%u of %u at %u",
               (unsigned)prof_get_stats(trace).recorded, (unsigned)count, (unsigned)size);
@@ -422,7 +366,7 @@ static void test_async_full(void) {
             prof_async_end(ended);
         }
         CHECK(open.id != 0, "no range");
-        (void)prof_events(prof_stop(), NULL);
+        (void)prof_events(prof_stop(), NULL, 0, NULL);
         CHECK(prof_get_stats(NULL).not_kept || mode, "it is not full");
         EQUAL(prof_get_stats(NULL).async_open, 1);
         prof_thread_end();
@@ -506,7 +450,6 @@ int main(void) {
     RUN(test_memory_bad_input);
     RUN(test_memory_off);
     RUN(test_memory_timeline);
-    RUN(test_memory_timeline_files);
     RUN(test_memory_random);
     RUN(test_memory_small_arenas);
 #if !defined(_WIN32)

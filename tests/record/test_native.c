@@ -257,7 +257,7 @@ static void test_native_deep_threads(void) {
     for (i = 0; i < 3; i++) pthread_create(threads + i, NULL, recurse, (void *)(intptr_t)60);
     for (i = 0; i < 3; i++) pthread_join(threads[i], NULL);
     trace = prof_stop();
-    events = prof_events(trace, &count);
+    events = prof_events(trace, NULL, 0, &count);
     EQUAL(count, 3 * 61);
     for (i = 0; i < count; i++) {
         CHECK(events[i].extra && events[i].extra->stack_count, "no stack at %u", (unsigned)i);

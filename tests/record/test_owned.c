@@ -307,7 +307,7 @@ static void test_ring_over_windows(void) {
     start(&desc);
     for (int i = 0; i < 60000; i++) PROF_BLOCK("zone") {}
     (void)prof_step();
-    events = prof_events(prof_stop(), &count);
+    events = prof_events(prof_stop(), NULL, 0, &count);
     for (size_t i = 0; i < count; i++)
         if (strcmp(events[i].name, "zone") != 0) others++;
         else EQUAL(events[i].end_ns - events[i].start_ns, 0x1010101);

@@ -473,7 +473,7 @@ int main(void) {
         spawn(i % 3);
         PROF_BLOCK("after") {}
     }
-    e = prof_events(prof_stop(), &n);
+    e = prof_events(prof_stop(), NULL, 0, &n);
     for (size_t i = 0; i < n; i++) printf("%u %s, ", (unsigned)e[i].depth, e[i].name);
     s = prof_get_stats(NULL);
     printf("%u\n", (unsigned)(s.healed + s.dropped + s.unbalanced + s.cut + s.unfinished));

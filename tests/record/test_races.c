@@ -186,7 +186,7 @@ static void something(worker *me) {
     case 17: if (dice(me, 2)) submit(me); else launch(me); break;
     case 18: if (dice(me, 4) == 0) prof_thread_end(); break;
     case 19: me->context = prof_context_switch(me->context); break;
-    case 20: if (dice(me, 4)) (void)prof_step_number(); else metadata(me); break;
+    case 20: if (dice(me, 4)) (void)test_info().step; else metadata(me); break;
     case 21: case 22: case 23: session_turn(me); break;
     case 24: if (dice(me, 8) == 0) mark(me); break;
     default: zones(me, dice(me, 4)); break;
@@ -248,7 +248,7 @@ static void watch_some(worker *me) {
 
 static void read_events(const prof_trace *trace) {
     size_t count, threads;
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = prof_events(trace, NULL, 0, &count);
     (void)prof_threads(trace, &threads);
     for (size_t i = 0; events && i < count; i++)
         if (!events[i].name || events[i].thread >= threads) wrong("an event of no thread");

@@ -68,7 +68,7 @@ static void scribble(const prof_trace *trace, uint32_t one_in) {
    steps more cannot be asked. */
 static void each_in_place(const prof_trace *trace) {
     size_t count, i;
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = prof_events(trace, NULL, 0, &count);
     for (i = 0; i < count; i++) {
         const prof_extra *x = events[i].extra;
         CHECK(!x || (x->stack_count <= 250 && x->input_count <= 250 && x->output_count <= 250 &&
@@ -100,7 +100,7 @@ static void test_records_scribbled(void) {
         trace = prof_stop();
         scribble(trace, 1u << trial % 6);
         PASS_ON(each_in_place(trace));
-        prof_events(trace, &count);
+        prof_events(trace, NULL, 0, &count);
         events += count;
         CHECK(prof_get_stats(NULL).lost > 0 || count > 300, "nothing lost of %u", (unsigned)count);
         for (writer = 0; writer < TEST_WRITERS; writer++)
@@ -150,7 +150,7 @@ static void test_damaged_range(void) {
         for (c = trace->rows->first->begin; c->site_depth >> 8 != PROF__ASYNC; c++) {}
         if (what == 1) c[3].end = 1;     /* there is number 0 */
         if (what == 2) c[3].duration = 0xfffe00;
-        prof_events(trace, &count);
+        prof_events(trace, NULL, 0, &count);
         EQUAL(count, what ? 1 : 2);
         EQUAL(prof_get_stats(trace).lost, what != 0);
         CHECK(test_find(trace, "two", 0) != NULL, "no range");
@@ -205,7 +205,7 @@ static void test_lost_in_between(void) {
     record_at_depth(trace, 1)->site_depth = (uint32_t)PROF__PART << 8;
     EQUAL(prof_get_stats(NULL).lost, 1);     /* nothing has read the trace yet */
     PASS_ON(test_tree(trace));
-    prof_events(trace, &count);
+    prof_events(trace, NULL, 0, &count);
     lost = test_find(trace, "(lost)", 0);
     inner = test_find(trace, "inner", 0);
     EQUAL(count, 3);
@@ -227,7 +227,7 @@ static void test_wrong_length(void) {
             PASS_ON(three_deep());
             trace = prof_stop();
             record_at_depth(trace, 0)->site_depth = kind << 8 | slots;   /* the last one */
-            prof_events(trace, &count);
+            prof_events(trace, NULL, 0, &count);
             CHECK(count == 3 && prof_get_stats(trace).lost == 2, "%d events, %d lost of %x, %d",
                   (int)count, (int)prof_get_stats(trace).lost, (unsigned)kind, (int)slots);
         }
@@ -242,7 +242,7 @@ static void test_length_of_another_kind(void) {
         PASS_ON(three_deep());
         trace = prof_stop();
         record_at_depth(trace, 2)->site_depth = wrong[i][0] << 8 | wrong[i][1];
-        EQUAL(prof_events(trace, NULL) != NULL, wrong[i][1] == 1);
+        EQUAL(prof_events(trace, NULL, 0, NULL) != NULL, wrong[i][1] == 1);
         EQUAL(prof_get_stats(trace).lost, 1);
     }
 }

@@ -94,7 +94,7 @@ static void test_keeps_the_last(void) {
     PROF_END();
     test_zones(5);
     trace = prof_stop();
-    events = prof_events(trace, &count);
+    events = prof_events(trace, NULL, 0, &count);
     CHECK(count > 1000 && count < 40000, "%u events", (unsigned)count);
     PASS_ON(test_tree(trace));
     SAME_TEXT(events[count - 1].name, "inner");
@@ -115,7 +115,7 @@ static void test_what_fits_is_whole(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     test_zones(100);
     trace = prof_stop();
-    prof_events(trace, &count);
+    prof_events(trace, NULL, 0, &count);
     EQUAL(count, 200);
     PASS_ON(test_tree(trace));
     EQUAL(prof_get_stats(NULL).overwritten, 0);
@@ -147,7 +147,7 @@ static void test_threads_that_come_and_go(void) {
         pthread_join(thread, NULL);
     }
     trace = prof_stop();
-    prof_events(trace, &count);
+    prof_events(trace, NULL, 0, &count);
     CHECK(count >= 400, "%u events", (unsigned)count);
     PASS_ON(test_tree(trace));
     EQUAL(prof_get_stats(NULL).dropped, 0);
@@ -382,7 +382,7 @@ static void each_on_its_row(prof_trace *trace, size_t least) {
     const prof_thread_info *threads;
     const prof_event *events;
     size_t count, rows, zones = 0;
-    events = prof_events(trace, &count);
+    events = prof_events(trace, NULL, 0, &count);
     threads = prof_threads(trace, &rows);
     for (size_t i = 0; i < count; i++) {
         const char *name = threads[events[i].thread].name;
@@ -456,7 +456,7 @@ static void test_range_of_a_forgotten_thread(void) {
     leave("third", 3);
     prof_async_end(range);
     trace = prof_stop();
-    events = prof_events(trace, &count);
+    events = prof_events(trace, NULL, 0, &count);
     threads = prof_threads(trace, NULL);
     while (i < count && strcmp(events[i].name, "range") != 0) i++;
     CHECK(i < count, "no range");

@@ -50,7 +50,7 @@ static const prof_trace *whole;         /* what the last session ended with */
 
 static void ready(void *user, prof_trace *trace) {
     size_t count, i, zones = 0;
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = prof_events(trace, NULL, 0, &count);
     (void)user;
     windows++;
     test_tree(trace);

@@ -52,7 +52,7 @@ static void test_sites_too_many(void) {
         size_t count;
         PASS_ON(session(&trace));
         stats = prof_get_stats(NULL);
-        prof_events(trace, &count);
+        prof_events(trace, NULL, 0, &count);
         EQUAL(count, stats.recorded);
         EQUAL(stats.recorded, marked);
         EQUAL(stats.others, marked - (1 + 2 * 7));

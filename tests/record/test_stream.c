@@ -119,7 +119,7 @@ static void test_flush_writes_what_was_marked(void) {
     test_zones(2);
     trace = prof_stop();
     CHECK(trace != NULL, "no trace");
-    CHECK(prof_events(trace, &count) == NULL && count == 0, "%u events", (unsigned)count);
+    CHECK(prof_events(trace, NULL, 0, &count) == NULL && count == 0, "%u events", (unsigned)count);
     EQUAL(prof_get_stats(NULL).recorded, 10);
     EQUAL(prof_flush(), PROF_ERROR_STATE);
     read_all(&text);

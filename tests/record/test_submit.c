@@ -58,7 +58,8 @@ static void test_kernel_by_link(void) {
     EQUAL(prof_event_total(trace, zone).device_time_total_ns, 700);
     EQUAL(prof_event_total(trace, zone).self_device_time_total_ns, 700);
     EQUAL(zone->self_cpu_time_total_ns, 160);
-    EQUAL(test_find(trace, "cudaLaunchKernel", 0)->parent, zone - prof_events(trace, NULL));
+    EQUAL(test_find(trace, "cudaLaunchKernel", 0)->parent,
+          zone - prof_events(trace, NULL, 0, NULL));
     EQUAL(prof_get_stats(trace).unlinked, 0);
 }
 
@@ -185,7 +186,7 @@ static void test_among_zones(void) {
     e[3] = event_at("deep", 121, 122, 0);
     EQUAL(prof_submit(e, 4), PROF_OK);
     trace = prof_stop();
-    events = prof_events(trace, NULL);
+    events = prof_events(trace, NULL, 0, NULL);
     EQUAL(test_find(trace, "zone", 0)->parent, PROF_NONE);
     SAME_TEXT(events[test_find(trace, "last", 0)->parent].name, "step 2");
     SAME_TEXT(events[test_find(trace, "leaf", 0)->parent].name, "zone");
@@ -207,7 +208,7 @@ static void test_recursion(void) {
         }
     }
     trace = prof_stop();
-    prof_events(trace, &count);
+    prof_events(trace, NULL, 0, &count);
     EQUAL(count, 3);
     EQUAL(prof_get_stats(trace).duplicates, 0);
     EQUAL(test_find(trace, "f", 0)->self_cpu_time_total_ns, 1);
@@ -294,7 +295,7 @@ static void test_submit_not_asked(void) {
             EQUAL(prof_submit(&e, 1), PROF_OK);
         }
         trace = prof_stop();
-        (void)prof_events(trace, &count);
+        (void)prof_events(trace, NULL, 0, &count);
         EQUAL(count, all ? 5 : 2);
         EQUAL(prof_get_stats(trace).not_kept, all ? 0 : 3);
     }
@@ -312,7 +313,7 @@ static void test_submit_toggled(void) {
         EQUAL(prof_submit(&e, 1), PROF_OK);
     }
     trace = prof_stop();
-    (void)prof_events(trace, &count);
+    (void)prof_events(trace, NULL, 0, &count);
     EQUAL(count, 2);
     EQUAL(prof_get_stats(trace).not_kept, 1);
 }
@@ -406,7 +407,7 @@ static void test_memory_charged_recorded(void) {
     c.bytes = 64;
     EQUAL(prof_submit_memory(&c, 1), PROF_OK);
     trace = prof_stop();
-    (void)prof_events(trace, &count);
+    (void)prof_events(trace, NULL, 0, &count);
     EQUAL(prof_get_stats(trace).recorded, count);
 }
 
@@ -605,7 +606,7 @@ static void test_device_asked(void) {
         e = event_at("work", 1, 2, prof_submit_thread(7, NULL));
         e.device_type = PROF_DEVICE_HIP;
         EQUAL(prof_submit(&e, 1), PROF_OK);
-        (void)prof_events(prof_stop(), &count);
+        (void)prof_events(prof_stop(), NULL, 0, &count);
         EQUAL(count, asked);
     }
 }
@@ -725,7 +726,7 @@ static void test_submit_small_arenas(void) {
         }
         trace = prof_stop();
         taken += prof_get_stats(NULL).recorded;
-        if (prof_events(trace, &count)) EQUAL(count, taken);
+        if (prof_events(trace, NULL, 0, &count)) EQUAL(count, taken);
         else EQUAL(count, 0);
         EQUAL(prof_get_stats(NULL).dropped + prof_get_stats(NULL).summed, 400 - taken);
         prof_key_averages(trace, &by, NULL, 0);
@@ -755,7 +756,7 @@ static void build(const prof_event *events, size_t count, const prof_thread_info
 static void test_built_empty(void) {
     size_t count = 7;
     PASS_ON(build(NULL, 0, NULL));
-    CHECK(prof_events(built, &count) == NULL && count == 0, "events of nothing");
+    CHECK(prof_events(built, NULL, 0, &count) == NULL && count == 0, "events of nothing");
     EQUAL(prof_key_averages(built, NULL, NULL, 0), 0);
     test_all_writers(built);
 }
@@ -817,7 +818,7 @@ static void test_built_odd_events(void) {
     e[2].extra = &x;
     e[3].flags = 0xffff;
     PASS_ON(build(e, 4, NULL));
-    prof_events(built, &count);
+    prof_events(built, NULL, 0, &count);
     EQUAL(count, 3);
     EQUAL(prof_get_stats(built).rejected, 1);
     EQUAL(test_find(built, "(null)", 0)->parent, PROF_NONE);
@@ -842,7 +843,7 @@ static void test_duplicates_merge(void) {
     e[0].extra = x;
     e[2].extra = x + 1;
     PASS_ON(build(e, 5, NULL));
-    prof_events(built, &count);
+    prof_events(built, NULL, 0, &count);
     EQUAL(count, 3);
     EQUAL(prof_get_stats(built).duplicates, 2);
     EQUAL(prof_event_kernels(built, test_find(built, "f", 0), NULL, 0), 2);
@@ -909,7 +910,7 @@ static void test_built_deep(void) {
         e[i] = event_at(names[i], i * 1000, 2 * DEEP * 1000 - i * 1000, 0);
     }
     PASS_ON(build(e, DEEP, NULL));
-    events = prof_events(built, &count);
+    events = prof_events(built, NULL, 0, &count);
     EQUAL(count, DEEP);
     for (i = 1; i < DEEP; i++) EQUAL(events[i].parent, i - 1);
     EQUAL(events[DEEP - 1].depth, 255);
@@ -936,7 +937,7 @@ static void test_built_many(void) {
         desc.memory_size = prof_trace_memory_size(&desc, e, MANY);
         desc.memory = malloc(desc.memory_size);
         EQUAL(prof_trace_from_events(&desc, e, MANY, &trace), PROF_OK);
-        events = prof_events(trace, &count);
+        events = prof_events(trace, NULL, 0, &count);
         EQUAL(count, MANY);
         EQUAL(events[MANY - 1].parent, lasts ? MANY - 2 : PROF_NONE);
         EQUAL(events[MANY - 1].self_cpu_time_total_ns, 10 * lasts);
@@ -966,7 +967,7 @@ static void test_submit_deep(void) {
         EQUAL(prof_submit(&e, 1), PROF_OK);
     }
     trace = prof_stop();
-    events = prof_events(trace, &count);
+    events = prof_events(trace, NULL, 0, &count);
     EQUAL(count, AROUND + 2);
     EQUAL(events[AROUND].parent, AROUND - 1);
     SAME_TEXT(events[AROUND].name, "outer");

@@ -549,7 +549,7 @@ static void test_threads_stop_elsewhere(void) {
     PROF_BEGIN("open");
     PASS_ON(run_threads(1, start_and_stop_body, &trace));
     CHECK(trace != NULL, "no trace");
-    prof_events(trace, &count);
+    prof_events(trace, NULL, 0, &count);
     EQUAL(count, 3);
     EQUAL(prof_get_stats(NULL).unfinished, 1);
     PASS_ON(test_tree(trace));
@@ -570,7 +570,7 @@ static int child_steps(void) {
     PROF_BLOCK("of the child") { PROF_SCOPE("inner"); }
     trace = prof_stop();
     if (!trace) return 2;
-    prof_events(trace, &count);
+    prof_events(trace, NULL, 0, &count);
     if (count != 2 || !test_find(trace, "of the child", 0)) return 3;
     test_tree(trace);
     return test_bad ? 4 : 0;
@@ -661,7 +661,7 @@ static void test_signals(void) {
     }
     signals_every(0);
     trace = prof_stop();
-    events = prof_events(trace, &count);
+    events = prof_events(trace, NULL, 0, &count);
     for (i = 0; i < count; i++) {
         CHECK(events[i].name != NULL, "event %u has no name", (unsigned)i);
         CHECK(events[i].parent == PROF_NONE || events[i].parent < i, "event %u before its parent",

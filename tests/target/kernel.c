@@ -282,7 +282,7 @@ static const char *owner(const char *zone) {
 /* Each zone is in its task's row and in the zone that it must be in; who ran follows each other. */
 static void check_events(const prof_trace *trace) {
     size_t n, threads;
-    const prof_event *events = prof_events(trace, &n);
+    const prof_event *events = prof_events(trace, NULL, 0, &n);
     const prof_thread_info *info = prof_threads(trace, &threads);
     uint32_t misplaced = 0, gaps = 0;
     int64_t end_ns = -1;

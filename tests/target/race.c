@@ -152,7 +152,7 @@ int main(void) {
     }
     board_timer(0);
     trace = prof_stop();
-    events = prof_events(trace, &count);
+    events = prof_events(trace, NULL, 0, &count);
     stats = prof_get_stats(NULL);
     wrong = misplaced(events, count);
     say("interrupts ", interrupts);

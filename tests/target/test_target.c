@@ -200,7 +200,7 @@ static void test_target_contexts(void) {
     prof_threads(trace, &threads);
     EQUAL(threads, 3);
     EQUAL(prof_threads(trace, NULL)[1].id, 3);
-    events = prof_events(trace, &count);
+    events = prof_events(trace, NULL, 0, &count);
     EQUAL(count, 20);
     for (size_t i = 0; i < count; i++)
         EQUAL(events[i].thread == 0, strcmp(events[i].name, "main") == 0);
@@ -619,7 +619,7 @@ static void test_target_twelve_bytes(void) {
     text.size = 0;
     EQUAL(prof_write_stacks(trace, PROF_METRIC_NONE, sink), PROF_OK);
     CHECK(strstr(text.text, "outer_of_two;inner_of_two "), "%s", text.text);
-    CHECK(!prof_events(trace, &count) && !count, "%u events", (unsigned)count);
+    CHECK(!prof_events(trace, NULL, 0, &count) && !count, "%u events", (unsigned)count);
     EQUAL(prof_get_stats(NULL).recorded, zones);
     text.size = 0;
     EQUAL(prof_write_chrome(trace, NULL, sink), PROF_OK);
@@ -1023,8 +1023,8 @@ static void test_target_ring_of_one_page(void) {
         CHECK(prof_get_stats(NULL).overwritten > 200, "%u",
               (unsigned)prof_get_stats(NULL).overwritten);
         EQUAL(test_find(trace, "around", 0)->end_ns, 3 * zones);
-        for (size_t i = (prof_events(trace, &n), n); i-- > 1;)
-            EQUAL(prof_events(trace, &n)[i].end_ns, 3 * (zones - (int64_t)(n - 1 - i)));
+        for (size_t i = (prof_events(trace, NULL, 0, &n), n); i-- > 1;)
+            EQUAL(prof_events(trace, NULL, 0, &n)[i].end_ns, 3 * (zones - (int64_t)(n - 1 - i)));
     }
     for (desc.memory_size--; prof_start(&desc) == PROF_OK; desc.memory_size--) prof_stop();
     EQUAL(prof_start(&desc), PROF_ERROR_MEMORY);
@@ -1060,7 +1060,7 @@ static void test_target_ring_of_tasks(void) {
     trace = prof_stop();
     EQUAL(prof_get_stats(NULL).dropped, 0);
     EQUAL((prof_threads(trace, &threads), threads), 3);
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = prof_events(trace, NULL, 0, &count);
     for (size_t i = 0; i < count; i++) {
         int64_t *end = last + events[i].thread;
         *end = events[i].end_ns > *end ? events[i].end_ns : *end;
@@ -1091,7 +1091,7 @@ static void late_tasks(size_t size) {
     trace = prof_stop();
     EQUAL(prof_get_stats(NULL).dropped_threads, 0);
     EQUAL(prof_get_stats(NULL).dropped, 0);
-    for (const prof_event *e = prof_events(trace, &count), *end = e + count; e < end; e++)
+    for (const prof_event *e = prof_events(trace, NULL, 0, &count), *end = e + count; e < end; e++)
         in_children += strcmp(e->name, "life") == 0 &&
                        strncmp(prof_threads(trace, NULL)[e->thread].name, "child", 5) == 0;
     EQUAL(in_children, 1);
@@ -1246,7 +1246,7 @@ static void test_target_formats(void) {
     EQUAL(prof_get_stats(NULL).names_cut, 1);
     EQUAL(prof_get_stats(NULL).recorded, 3);
     CHECK(test_find(trace, "scope 1", 0) && test_find(trace, "pushed", 0), "a name is missing");
-    EQUAL(strlen(prof_events(trace, NULL)[2].name), 255);
+    EQUAL(strlen(prof_events(trace, NULL, 0, NULL)[2].name), 255);
 }
 #endif
 

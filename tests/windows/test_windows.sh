@@ -79,7 +79,7 @@ int main(void) {
     size_t n;
     prof_start(NULL);
     for (int i = 0; i < 1000; i++) PROF_BLOCK("zone") {}
-    prof_events(prof_stop(), &n);
+    prof_events(prof_stop(), NULL, 0, &n);
     return n != 1000 || prof_get_stats(NULL).clock != PROF_CLOCK_CPU;
 }
 #endif

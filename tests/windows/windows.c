@@ -212,7 +212,7 @@ static void test_a_fiber_goes(void) {
     DeleteFiber(f);
     PROF_BLOCK("inner") {}
     PROF_END();
-    e = prof_events(prof_stop(), &n);
+    e = prof_events(prof_stop(), NULL, 0, &n);
     ConvertFiberToThread();
     EQUAL(n, 3);
     SAME_TEXT(e[1].name, "outer");

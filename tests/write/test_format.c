@@ -1,6 +1,7 @@
 /* portable */
 /* Figures as the table prints them, against Python's. */
 #include "../test.h"
+#include "../../tools/prof/library.h"
 #include "../inside.h"
 #include "format_vectors.h"
 
@@ -10,7 +11,7 @@ static void test_format_time(void) {
     char text[64];
     size_t i;
     for (i = 0; i < COUNT(time_rows); i++) {
-        size_t length = prof_format_time(text, sizeof text, time_rows[i].us);
+        size_t length = format_time(text, sizeof text, time_rows[i].us);
         SAME_TEXT(text, time_rows[i].text);
         EQUAL(length, strlen(text));
     }
@@ -21,7 +22,7 @@ static void test_format_share(void) {
     size_t i;
     for (i = 0; i < COUNT(share_rows); i++) {
         size_t length =
-            prof_format_share(text, sizeof text, share_rows[i].part, share_rows[i].total);
+            format_share(text, sizeof text, share_rows[i].part, share_rows[i].total);
         SAME_TEXT(text, share_rows[i].text);
         EQUAL(length, strlen(text));
     }
@@ -31,7 +32,7 @@ static void test_format_memory(void) {
     char text[64];
     size_t i;
     for (i = 0; i < COUNT(memory_rows); i++) {
-        size_t length = prof_format_memory(text, sizeof text, memory_rows[i].bytes);
+        size_t length = format_memory(text, sizeof text, memory_rows[i].bytes);
         SAME_TEXT(text, memory_rows[i].text);
         EQUAL(length, strlen(text));
     }
@@ -46,15 +47,15 @@ static void test_format_ties(void) {
     char text[64];
     size_t i;
     for (i = 0; i < COUNT(times); i++) {
-        prof_format_time(text, sizeof text, times[i].us);
+        format_time(text, sizeof text, times[i].us);
         SAME_TEXT(text, times[i].text);
     }
     for (i = 0; i < COUNT(shares); i++) {
-        prof_format_share(text, sizeof text, shares[i].part, shares[i].total);
+        format_share(text, sizeof text, shares[i].part, shares[i].total);
         SAME_TEXT(text, shares[i].text);
     }
     for (i = 0; i < COUNT(memory); i++) {
-        prof_format_memory(text, sizeof text, memory[i].bytes);
+        format_memory(text, sizeof text, memory[i].bytes);
         SAME_TEXT(text, memory[i].text);
     }
 }
@@ -72,13 +73,13 @@ static void test_format_cut(void) {
     size_t size;
     for (size = 0; size <= 10; size++) {
         memset(text, '#', sizeof text);
-        prof_format_time(text, size, 12345.0);
+        format_time(text, size, 12345.0);
         PASS_ON(check_cut(text, size, "12.345ms"));
         memset(text, '#', sizeof text);
-        prof_format_share(text, size, 1, 3);
+        format_share(text, size, 1, 3);
         PASS_ON(check_cut(text, size, "33.33%"));
         memset(text, '#', sizeof text);
-        prof_format_memory(text, size, 1536);
+        format_memory(text, size, 1536);
         PASS_ON(check_cut(text, size, "1.50 KB"));
     }
 }
@@ -90,15 +91,15 @@ static void test_format_extremes(void) {
     size_t i;
     for (i = 0; i < COUNT(odd); i++) {
         memset(text, '#', sizeof text);
-        CHECK(prof_format_time(text, sizeof text, odd[i]) > 0, "time %g", odd[i]);
+        CHECK(format_time(text, sizeof text, odd[i]) > 0, "time %g", odd[i]);
         CHECK(memchr(text, 0, sizeof text) != NULL, "time %g has no end", odd[i]);
         memset(text, '#', sizeof text);
-        CHECK(prof_format_share(text, sizeof text, odd[i], 3) > 0, "share %g", odd[i]);
+        CHECK(format_share(text, sizeof text, odd[i], 3) > 0, "share %g", odd[i]);
         CHECK(memchr(text, 0, sizeof text) != NULL, "share %g has no end", odd[i]);
     }
-    CHECK(prof_format_memory(text, sizeof text, INT64_MIN) > 0, "INT64_MIN");
+    CHECK(format_memory(text, sizeof text, INT64_MIN) > 0, "INT64_MIN");
     SAME_TEXT(text, "-8589934592.00 GB");
-    prof_format_memory(text, sizeof text, INT64_MAX);
+    format_memory(text, sizeof text, INT64_MAX);
     SAME_TEXT(text, "8589934592.00 GB");
 }
 

@@ -2,6 +2,7 @@
 /* The table's other forms (CSV, JSON), rows of the caller's own, metrics by name and the legacy
    views. What PyTorch's text looks like, tests/replay holds to the byte. */
 #include "../test.h"
+#include "../../tools/prof/library.h"
 
 static test_text text;
 
@@ -175,7 +176,6 @@ static void test_digits(void) {
     for (i = 0; i < 2000; i++) check_digits((uint64_t)i * 10007u);
 }
 
-#if !PROF__BARE
 /* Numbers without a sign have a digit more. */
 static void test_twenty_digits(void) {
     static const uint64_t numbers[] = { UINT64_C(9999999999999999999),
@@ -193,11 +193,10 @@ static void test_twenty_digits(void) {
     for (i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         extra.fwd_thread = numbers[i];
         digits_of(digits, numbers[i], false);
-        written(prof__write_args(&e, fresh()));
+        written(write_event_args(&e, fresh()));
         CHECK(strstr(text.data, digits) != NULL, "%s, without %s", text.data, digits);
     }
 }
-#endif
 
 /* Sorted as a stable sort would, against the definition. */
 static void test_rows_sort(void) {
@@ -308,13 +307,12 @@ static void test_metric_names(void) {
     prof_metric metric = PROF_METRIC_COUNT;
     size_t i;
     for (i = 0; i < sizeof good / sizeof *good; i++) {
-        EQUAL(prof_metric_from_text(good[i].name, &metric), PROF_OK);
+        CHECK(metric_from_text(good[i].name, &metric), "%s", good[i].name);
         CHECK(metric == good[i].metric, "%s is %d", good[i].name, (int)metric);
     }
     for (i = 0; i < sizeof bad / sizeof *bad; i++)
-        CHECK(prof_metric_from_text(bad[i], &metric) == PROF_ERROR_INVALID && !metric, "'%s' is %d",
+        CHECK(!metric_from_text(bad[i], &metric) && !metric, "'%s' is %d",
               bad[i], (int)metric);
-    EQUAL(prof_metric_from_text(NULL, &metric), PROF_ERROR_INVALID);
 }
 
 /* ---- Legacy array, stacks of events ---- */
@@ -454,7 +452,7 @@ static void test_begin_together(void) {
     prof_pop();
     for (i = 0; i < 40000; i++) { PROF_BLOCK("more") test_time.tick += 7; }
     trace = prof_stop();
-    CHECK(!prof_events(trace, NULL), "events have room");
+    CHECK(!prof_events(trace, NULL, 0, NULL), "events have room");
     EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
     for (i = 0; i < 6; i++) {
         char name[32];
@@ -606,7 +604,6 @@ static void test_empty(void) {
     test_text_clear(&text);
 }
 
-#if !PROF__BARE
 enum { PLAIN = 6000 };
 
 /* One after the other: lengths of time of all numbers of digits; names of which some come again and
@@ -662,17 +659,14 @@ static void test_plain_zones(void) {
     free(desc.memory);
     test_text_clear(&text);
 }
-#endif
 
 int main(void) {
     RUN(test_csv);
     RUN(test_names_that_act);
     RUN(test_json);
     RUN(test_digits);
-#if !PROF__BARE
     RUN(test_twenty_digits);
     RUN(test_plain_zones);
-#endif
     RUN(test_rows_sort);
     RUN(test_rows_refused);
     RUN(test_rows_as_table);

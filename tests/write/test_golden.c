@@ -2,6 +2,7 @@
 /* One small program under a fake clock: its figures, worked out by hand, and every writer's output
    against tests/write/golden. PROF_GOLDEN_UPDATE=1 writes those files anew: read the difference. */
 #include "../test.h"
+#include "../../tools/prof/library.h"
 
 #define LONG_NAME "a_name_that_is_a_good_deal_longer_than_the_fifty_five_letters_of_the_column"
 #define ODD_NAME "say \"hi\" \\ tab\there\x01" "end\x7f"
@@ -45,7 +46,7 @@ static const int64_t all_self = 9000 + 24000 + 1500000 + 200000 + 500000;
 
 static void test_golden_events(void) {
     size_t count, threads;
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = prof_events(trace, NULL, 0, &count);
     const prof_event *open = test_find(trace, "open", 0), *fib = test_find(trace, "fib", 2);
     const prof_thread_info *thread = prof_threads(trace, &threads);
     EQUAL(count, EVENTS);
@@ -64,7 +65,7 @@ static void test_golden_events(void) {
 static void test_golden_averages(void) {
     prof_average got[ROWS + 1];
     size_t i, count;
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = prof_events(trace, NULL, 0, &count);
     EQUAL(prof_key_averages(trace, NULL, NULL, 0), ROWS);
     memset(got, 0x55, sizeof got);
     EQUAL(prof_key_averages(trace, NULL, got, 2), ROWS);
@@ -100,9 +101,9 @@ static void test_golden_total(void) {
 
 /* Name and place of a zone, and what a run-time name has of them. */
 static void test_golden_sites(void) {
-    const prof_site *load = prof_event_site(trace, test_find(trace, "load", 0));
+    const prof_site *load = prof_event_total(trace, test_find(trace, "load", 0)).site;
     const prof_event *first = test_find(trace, "parse", 0), *second = test_find(trace, "parse", 1);
-    const prof_site *forward = prof_event_site(trace, test_find(trace, "forward", 0));
+    const prof_site *forward = prof_event_total(trace, test_find(trace, "forward", 0)).site;
     CHECK(load && forward, "no site");
     SAME_TEXT(load->name, "load");
     SAME_TEXT(load->file, "golden.c");
@@ -113,14 +114,14 @@ static void test_golden_sites(void) {
     EQUAL(test_find(trace, "layer.0", 0)->site, test_find(trace, "layer.0", 1)->site);
 }
 
-/* A row of the table as prof_format_time and prof_format_share write its figures. */
+/* A row of the table as format_time and format_share write its figures. */
 static void table_row(char *row, size_t size, const expected *e) {
     char self[32], total[32], average[32], self_share[32], total_share[32];
-    prof_format_time(self, sizeof self, (double)e->self / 1e3);
-    prof_format_time(total, sizeof total, (double)e->total / 1e3);
-    prof_format_time(average, sizeof average, (double)e->total / (double)e->count / 1e3);
-    prof_format_share(self_share, sizeof self_share, (double)e->self, (double)all_self);
-    prof_format_share(total_share, sizeof total_share, (double)e->total, (double)all_self);
+    format_time(self, sizeof self, (double)e->self / 1e3);
+    format_time(total, sizeof total, (double)e->total / 1e3);
+    format_time(average, sizeof average, (double)e->total / (double)e->count / 1e3);
+    format_share(self_share, sizeof self_share, (double)e->self, (double)all_self);
+    format_share(total_share, sizeof total_share, (double)e->total, (double)all_self);
     snprintf(row, size, " %s  %12s  %12s  %12s  %12s  %12s  %12u  \n", e->key, self_share, self,
              total_share, total, average, (unsigned)e->count);
 }

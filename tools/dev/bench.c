@@ -619,7 +619,7 @@ static double bytes_in_all(bool events) {
         fail("bytes", "a full arena has no table");
     write_chrome(0);
     write_stacks(0);
-    if (events && (!prof_events(trace, &count) || count != stats.recorded))
+    if (events && (!prof_events(trace, NULL, 0, &count) || count != stats.recorded))
         fail("bytes", "events are missing");
     return (double)FULL_SIZE / (double)stats.recorded;
 }
@@ -647,7 +647,8 @@ static void figure_bytes(void) {
 
 TIMED void build_tree(size_t count) {
     size_t found;
-    if (!prof_events(trace, &found) || found != count) fail("prof_events", "zones are missing");
+    if (!prof_events(trace, NULL, 0, &found) || found != count)
+        fail("prof_events", "zones are missing");
 }
 
 static prof_event *plain_events;              /* what the tree is compared with */

@@ -146,7 +146,7 @@ static prof_cuda_stats stop() {
 static std::vector<const prof_event *> events_of(const char *type) {
     std::vector<const prof_event *> list;
     size_t n;
-    const prof_event *e = prof_events(trace, &n);
+    const prof_event *e = prof_events(trace, NULL, 0, &n);
     for (size_t i = 0; i < n; i++)
         if (e[i].extra && e[i].extra->activity_type && !strcmp(e[i].extra->activity_type, type))
             list.push_back(e + i);
@@ -302,7 +302,7 @@ static void join() {
     }
     stop();
     size_t n;
-    const prof_event *events = prof_events(trace, &n);
+    const prof_event *events = prof_events(trace, NULL, 0, &n);
     for (const prof_event *e : events_of("cuda_runtime")) {
         if (!e->extra->external_id) continue;
         seen++;
@@ -525,7 +525,7 @@ static void memory() {
     for (auto &i : p) PROF_BLOCK("take") { check(cudaMalloc(&i, bytes), "cudaMalloc"); }
     for (auto &i : p) PROF_BLOCK("give") { check(cudaFree(i), "cudaFree"); }
     stop();
-    events = prof_events(trace, &n);
+    events = prof_events(trace, NULL, 0, &n);
     for (size_t i = 0; i < n; i++) {
         int64_t here = prof_event_total(trace, events + i).device_memory_usage;
         if (!strcmp(events[i].name, "take")) taken += here;

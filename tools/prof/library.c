@@ -1,7 +1,8 @@
 /* prof.h's implementation for the prof command and for tests that ask it the same: the only file of
    tools/prof that sees inside the library. Nothing of that is copied here. It calls
    - prof__is_utility, prof__is_machinery, prof__control, prof__text_json, prof__is_formula,
-     prof__device_name, prof__terminal_width, prof__write_args;
+     prof__device_name, prof__terminal_width, prof__write_args, prof__column_field;
+   - prof__text_time, prof__text_share, prof__text_memory: figures as the table prints them;
    - prof__note_key, prof__note_text, prof__note_count: what was lost;
    - what raw_read.h asks: records and attributes, sums, ns of ticks;
    - prof__spans_hold, prof__nest_close: what lies in what;
@@ -28,6 +29,66 @@ uint32_t terminal_width(void) { return prof__terminal_width(); }
 prof_result write_event_args(const prof_event *event, prof_sink out) {
     return prof__write_args(event, out);
 }
+
+/* ---- Figures, and the metrics that they are of ---- */
+
+static size_t copied(char *buf, size_t size, const char *text, size_t length) {
+    if (size) {
+        memcpy(buf, text, PROF__MIN(length, size - 1));
+        buf[PROF__MIN(length, size - 1)] = 0;
+    }
+    return length;
+}
+
+size_t format_time(char *buf, size_t size, double us) {
+    char text[48];
+    prof__real x = prof__real_from_double(us);
+    prof_time_unit unit = prof__real_below(x, prof__real_from(1000)) ? PROF_TIME_US
+                        : prof__real_below(x, prof__real_from(1000000)) ? PROF_TIME_MS
+                                                                        : PROF_TIME_S;
+    return copied(buf, size, text, (size_t)(prof__text_time(text, x, unit) - text));
+}
+
+size_t format_share(char *buf, size_t size, double part, double total) {
+    char text[48],
+        *end = prof__text_share(text, prof__real_from_double(part), prof__real_from_double(total));
+    return copied(buf, size, text, (size_t)(end - text));
+}
+
+size_t format_memory(char *buf, size_t size, int64_t bytes) {
+    char text[48];
+    return copied(buf, size, text, (size_t)(prof__text_memory(text, bytes) - text));
+}
+
+/* Can this be a device's name: an identifier that does not begin as fields of the CPU do? */
+static bool is_device_name(const char *name, size_t size) {
+    if (!size || (size >= 3 && memcmp(name, "cpu", 3) == 0) ||
+        (size >= 4 && memcmp(name, "self", 4) == 0 && (size == 4 || name[4] == '_'))) return false;
+    for (size_t i = 0; i < size; i++) {
+        char c = name[i];
+        bool letter = c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+        if (!letter && (!i || c < '0' || c > '9')) return false;
+    }
+    return true;
+}
+
+/* The name is that of a field, in which a device's name may replace "device". */
+bool metric_from_text(const char *text, prof_metric *metric) {
+    for (int i = 1; i < PROF_METRIC_LAST; i++) {
+        const char *name = prof__column_field(prof__metric_column((prof_metric)i)), *after;
+        size_t before = strncmp(name, "self_", 5) == 0 ? 5 : 0, size = strlen(text);
+        *metric = (prof_metric)i;
+        if (strcmp(text, name) == 0) return true;
+        after = name + before + 6;
+        if (strncmp(name + before, "device", 6) == 0 && size > before + strlen(after) &&
+            strncmp(text, name, before) == 0 && strcmp(text + size - strlen(after), after) == 0 &&
+            is_device_name(text + before, size - before - strlen(after))) return true;
+    }
+    *metric = PROF_METRIC_NONE;
+    return false;
+}
+
+/* ---- What was lost ---- */
 
 bool stats_note_at(const prof_stats *stats, size_t i, stats_note *note) {
     if (i >= PROF__NOTES) return false;

@@ -29,6 +29,16 @@ uint32_t terminal_width(void);
    object, {} where there are none. It lacks counters, whose names only the session knows. */
 prof_result write_event_args(const prof_event *event, prof_sink out);
 
+/* Times (in us), shares and bytes as the table prints them: 12.345ms, 33.33%. The text is cut to
+   size; returns its length, without the NUL. */
+size_t format_time(char *buf, size_t size, double us);
+size_t format_share(char *buf, size_t size, double part, double total);
+size_t format_memory(char *buf, size_t size, int64_t bytes);
+
+/* The metric that PyTorch calls `text`: "self_cuda_time_total". Other devices' names mean the same
+   as cuda: device, xpu, privateuseone, any backend's name. False: there is no such metric. */
+bool metric_from_text(const char *text, prof_metric *metric);
+
 /* A count of prof_stats that matters where it is not 0: what was lost or mended, and what to do
    about it. The table's footers, the trace's head and `prof` all take them from one list. */
 typedef struct stats_note {

@@ -30,6 +30,20 @@ static unsigned in_context;
 /* Calls stand here by their names in this tree; here and in set.h stand those of the old header. */
 #ifdef COMPARE_OLD
 #  define prof_get_stats(trace) prof_get_stats()
+#  define prof_events(trace, memory, size, count) prof_events(trace, count)
+#  define events_in prof_make_events
+#  define site_of(trace, event) prof_event_site(trace, event)
+#  define step_number prof_step_number
+#else
+#  define events_in prof_events
+#  define site_of(trace, event) prof_event_total(trace, event).site
+#  if !COMPARE_BARE
+static uint64_t step_number(void) {
+    prof_session session;
+    prof_session_info(&session);
+    return session.step;
+}
+#  endif
 #endif
 #include "../../../tests/set.h"
 #include "fields.h"                      /* made of the header: the numbers of its structs */
@@ -223,7 +237,7 @@ static void op_task(char **w) {
 
 static void op_step(char **w) {
     SAY("%d", (int)prof_step());
-    SAY(" %llu\n", (unsigned long long)prof_step_number());
+    SAY(" %llu\n", (unsigned long long)step_number());
     end_field("step", PROF_OK);
 }
 

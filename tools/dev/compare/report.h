@@ -51,10 +51,10 @@ static void say_stats(const prof_stats *s) {
 static void report_events(const prof_trace *trace) {
     static char memory[16 << 20];
     size_t count = 0, threads;
-    const prof_event *events = prof_events(trace, &count);
+    const prof_event *events = prof_events(trace, NULL, 0, &count);
     const prof_thread_info *list = prof_threads(trace, &threads);
 #if !COMPARE_BARE                        /* where the arena has no room */
-    if (!events) events = prof_make_events(trace, memory, sizeof memory, &count);
+    if (!events) events = events_in(trace, memory, sizeof memory, &count);
 #endif
     for (size_t i = 0; i < threads; i++)
         SAY("thread=%lld name=%s\n", (long long)list[i].id, list[i].name ? list[i].name : "-");
@@ -62,7 +62,7 @@ static void report_events(const prof_trace *trace) {
     SAY("count=%zu made=%d\n", count, events != NULL);
     for (size_t i = 0; events && i < count; i++) {
         const prof_event *e = events + i;
-        const prof_site *site = prof_event_site(trace, e);
+        const prof_site *site = site_of(trace, e);
         prof_event_totals total = prof_event_total(trace, e);
         SAY("i=%zu name=%s line=%u", i, e->name, site ? site->line : 0);
 #define X(name) SAY(" " #name "=%lld", (long long)e->name);

@@ -315,7 +315,7 @@ void flame_free(flame *f) {
 
 bool flame_metric(const char *name, flame_options *options) {
     prof_metric metric;
-    if (prof_metric_from_text(name, &metric) == PROF_OK &&
+    if (metric_from_text(name, &metric) &&
         (metric == PROF_METRIC_SELF_CPU_TIME_TOTAL ||
          metric == PROF_METRIC_SELF_DEVICE_TIME_TOTAL)) {
         options->device = metric == PROF_METRIC_SELF_DEVICE_TIME_TOTAL;

@@ -75,7 +75,7 @@ static bool understand(const report_options *o, prof_table_desc *desc) {
     const char *sort = strcmp(o->sort, "self") == 0 ? "self_cpu_time_total" :    /* as in top */
                        strcmp(o->sort, "total") == 0 ? "cpu_time_total" :
                        strcmp(o->sort, "calls") == 0 ? "count" : o->sort;
-    if (strcmp(sort, "none") != 0 && prof_metric_from_text(sort, &desc->sort_by) != PROF_OK)
+    if (strcmp(sort, "none") != 0 && !metric_from_text(sort, &desc->sort_by))
         return fail("--sort", "there is no metric '%s'; some are self_cpu_time_total, "
                     "cpu_time_total, self_cuda_time_total, count, none", o->sort), false;
     if (o->rows.percentiles && o->rows.merge_duplicates)

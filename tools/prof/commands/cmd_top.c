@@ -180,11 +180,11 @@ static void write_losses(top_view *t) {
 
 static void write_row(top_view *t, const top_row *row, int64_t all, size_t width) {
     char self[32], total[32], share[32], rate[32] = "-", busy[32] = "-";
-    prof_format_time(self, sizeof self, (double)row->self / 1e3);
-    prof_format_time(total, sizeof total, (double)row->total / 1e3);
-    prof_format_share(share, sizeof share, (double)row->self, (double)all);
+    format_time(self, sizeof self, (double)row->self / 1e3);
+    format_time(total, sizeof total, (double)row->total / 1e3);
+    format_share(share, sizeof share, (double)row->self, (double)all);
     if (t->since > 0) {
-        prof_format_share(busy, sizeof busy, (double)row->self_since, t->since * 1e9);
+        format_share(busy, sizeof busy, (double)row->self_since, t->since * 1e9);
         snprintf(rate, sizeof rate, "%.0f", (double)row->calls_since / t->since);
     }
     write_name(t->out, row->name, width);

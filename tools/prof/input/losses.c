@@ -264,8 +264,8 @@ static uint64_t later_zones(const losses *l) {
 static void timeline_line(const losses *l, char line[320]) {
     char end[32], whole[32];
     unsigned long long zones = later_zones(l);
-    prof_format_time(end, sizeof end, (double)l->timeline_ns / 1e3);
-    prof_format_time(whole, sizeof whole, (double)l->session_ns / 1e3);
+    format_time(end, sizeof end, (double)l->timeline_ns / 1e3);
+    format_time(whole, sizeof whole, (double)l->session_ns / 1e3);
     if (l->timeline_ns && l->session_ns >= l->timeline_ns)
         snprintf(line, 320, "Timeline: the first %s of %s. %llu later zones are in sums alone "
                             "(give prof_desc.memory more)", end, whole, zones);

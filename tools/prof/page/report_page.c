@@ -224,12 +224,12 @@ static void write_card(output *out, const char *name, const char *value) {
 static void write_cards(output *out, const report_page *page, const row_table *table) {
     char text[64];
     output_text(out, "\"cards\":[");
-    prof_format_time(text, sizeof text, (double)timeline_longest(page->timeline) * 1e-3);
+    format_time(text, sizeof text, (double)timeline_longest(page->timeline) * 1e-3);
     write_card(out, page->files > 1 ? "Longest file" : "From first to last", text);
-    prof_format_time(text, sizeof text, (double)table->whole_cpu_ns * 1e-3);
+    format_time(text, sizeof text, (double)table->whole_cpu_ns * 1e-3);
     write_card(out, "Self CPU total", text);
     if (table->view.device_name) {
-        prof_format_time(text, sizeof text, (double)table->whole_device_ns * 1e-3);
+        format_time(text, sizeof text, (double)table->whole_device_ns * 1e-3);
         write_card(out, "Device total", text);
         snprintf(text, sizeof text, "%llu", (unsigned long long)table->kernels);
         write_card(out, "Kernels and copies", text);
@@ -279,7 +279,7 @@ static void write_compared_cards(output *out, const page_comparison *c) {
     for (int i = 0; i < 4; i++) {
         const page_pair *total = &c->totals[i / 2];
         if (total->count[0] + total->count[1] == 0) continue;
-        prof_format_time(text, sizeof text, (double)total->ns[i % 2] * 1e-3);
+        format_time(text, sizeof text, (double)total->ns[i % 2] * 1e-3);
         snprintf(name, sizeof name, "%s: %s", c->names[i % 2], i > 1 ? "device" : "self CPU");
         write_card(out, name, text);
     }
