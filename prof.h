@@ -598,6 +598,8 @@ typedef struct prof_session {
                                             prof_toggle has turned off. 0: no session */
     int64_t start_ns;                    /* what prof_os_now() was when prof_now() was 0; 0: no
                                             window is open, or the clock is desc.platform.now */
+    const prof_site *zone;               /* name and place of the calling thread's innermost zone;
+                                            NULL: none is open. Until prof_stop */
     prof_desc desc;                      /* as given to prof_start, defaults still 0; what
                                             with_flops and native_stack turn on is on. Without a
                                             session: the last one's */
@@ -22287,7 +22289,12 @@ PROF__CALL int64_t prof_os_now(void) { return (int64_t)prof__os_now(); }
 
 PROF__CALL void prof_session_info(prof_session *session) {
     const struct prof_trace *s = &prof__trace;
+    prof__slot *slot = prof__slot_get();
+    uint32_t on = PROF__LOAD(prof__on);
+    const prof__hot *hot = on && slot->generation == on ? &prof__slot_state(slot)->hot : NULL;
     prof__lock();
+    session->zone = hot && hot->top != hot->bottom && hot->top[-1].site
+                        ? prof__site(hot->top[-1].site >> 8) : NULL;
     session->desc = prof__session.desc;
     session->open = prof__session.open;
     session->supported = prof__supported();

@@ -108,6 +108,9 @@ typedef struct prof_cuda_stats {
     uint32_t cupti_version;              /* CUPTI_API_VERSION of the library; 0: none */
     uint64_t kernels, copies, calls;     /* kept */
     uint64_t other;                      /* kept: overhead, waits, memory, ids, markers */
+    uint64_t captured;                   /* nodes of graphs that were made in the session: kernels
+                                            and copies of their replays, in later sessions of the
+                                            process too, tell the zone ("captured in") */
     uint64_t lost;                       /* the sum of lost_: records that did not come through */
     uint64_t lost_dropped;               /* CUPTI had no buffer, or dropped them itself */
     uint64_t lost_full;                  /* our block was full (give prof_cuda_desc.memory more) */
@@ -279,7 +282,9 @@ enum {                                   /* CUpti_ActivityKind */
     PROF_CUDA__RUNTIME_CALL = 5, PROF_CUDA__KERNEL = 10,
     PROF_CUDA__MARKER = 12, PROF_CUDA__OVERHEAD_RECORD = 17, PROF_CUDA__MEMCPY_PEER = 22,
     PROF_CUDA__CUDA_EVENT = 36, PROF_CUDA__SYNCHRONIZATION = 38, PROF_CUDA__EXTERNAL = 39,
-    PROF_CUDA__ALLOCATION = 49, PROF_CUDA__KINDS = 56
+    PROF_CUDA__ALLOCATION = 49,
+    PROF_CUDA__NODE = 255,               /* ours */
+    PROF_CUDA__KINDS = 256
 };
 
 typedef struct prof_cuda__any { uint32_t kind; } prof_cuda__any;
@@ -377,6 +382,20 @@ typedef struct prof_cuda__marker {       /* CUpti_ActivityMarker2 */
     const char *name, *domain;
 } prof_cuda__marker;
 
+/* A node of a graph, and the zone in which it was made. */
+typedef struct prof_cuda__node {
+    uint32_t kind, line;
+    uint64_t id, time, thread;           /* thread: prof_thread_id's */
+    const char *name, *file;             /* prof_cuda__named */
+} prof_cuda__node;
+
+/* What the callback for a graph's nodes gets: CUpti_ResourceData, and of it CUpti_GraphData. */
+typedef struct prof_cuda__graph { void *graph, *original, *node, *original_node; } prof_cuda__graph;
+typedef struct prof_cuda__resource {
+    void *context, *handle;
+    const prof_cuda__graph *graph;
+} prof_cuda__resource;
+
 enum {                                   /* what a record is */
     PROF_CUDA__CALL = 1,
     PROF_CUDA__INNER = 2,                /* a driver call: in one of the runtime, if it is there */
@@ -418,6 +437,7 @@ static const struct prof_cuda__kind {
     PROF_CUDA__ROW(PROF_CUDA__EXTERNAL, PROF_CUDA_EXTERNAL_IDS, false, external, kind, kind,
                    correlation, PROF_CUDA__ID | PROF_CUDA__TIMELESS),
     PROF_CUDA__ROW(PROF_CUDA__MARKER, PROF_CUDA_MARKERS, false, marker, time, time, id, 0),
+    PROF_CUDA__ROW(PROF_CUDA__NODE, 0, false, node, time, time, kind, 0),
     PROF_CUDA__ROW(PROF_CUDA__DRIVER_CALL, 0, false, call, start, end, correlation,
                    PROF_CUDA__CALL | PROF_CUDA__INNER)    /* asked for one by one */
 };
@@ -425,10 +445,11 @@ enum { PROF_CUDA__KIND_COUNT = sizeof prof_cuda__kinds / sizeof *prof_cuda__kind
 
 /* What is known of a kind; NULL: nothing. rows: their numbers in prof_cuda__kinds, from 1. */
 PROF_CUDA__FN const struct prof_cuda__kind *prof_cuda__kind_of(uint32_t kind) {
-    static const uint8_t rows[PROF_CUDA__KINDS] = {
-        0, 2, 4, 0, 12, 5, 0, 0, 0, 0, 1, 0, 11, 0, 0, 0, 0, 6, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 7, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0 };
-    return kind < PROF_CUDA__KINDS && rows[kind] ? prof_cuda__kinds + rows[kind] - 1 : NULL;
+    static const uint8_t rows[PROF_CUDA__ALLOCATION + 1] = {
+        0, 2, 4, 0, 13, 5, 0, 0, 0, 0, 1, 0, 11, 0, 0, 0, 0, 6, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
+        0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 7, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9 };
+    if (kind == PROF_CUDA__NODE) return prof_cuda__kinds + 11;
+    return kind < sizeof rows && rows[kind] ? prof_cuda__kinds + rows[kind] - 1 : NULL;
 }
 
 enum { PROF_CUDA__PRIORITY_FROM = 130100, PROF_CUDA__PRIORITY_AT = 212,   /* CUpti_ActivityKernel11:
@@ -436,6 +457,8 @@ enum { PROF_CUDA__PRIORITY_FROM = 130100, PROF_CUDA__PRIORITY_AT = 212,   /* CUp
        PROF_CUDA__END_OF_BUFFER = 12,    /* CUPTI_ERROR_MAX_LIMIT_REACHED */
        PROF_CUDA__OUR_IDS = 5,           /* CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2;
                                             Kineto's are CUSTOM0 */
+       PROF_CUDA__RESOURCE = 3, PROF_CUDA__NODE_MADE = 13, PROF_CUDA__NODE_CLONED = 20,
+                                         /* CUPTI_CB_DOMAIN_, CUPTI_CBID_RESOURCE_GRAPHNODE_... */
        PROF_CUDA__ZEROED = 5, PROF_CUDA__PER_THREAD = 9,   /* CUPTI_ACTIVITY_ATTR_..., */
        PROF_CUDA__HES = 13, PROF_CUDA__THREAD_IDS = 21,   /* of 13.3 on */
        PROF_CUDA__NOT_INITIALIZED = 15, PROF_CUDA__OTHER_SUBSCRIBER = 39 };   /* errors */
@@ -466,6 +489,8 @@ typedef struct prof_cuda__params {       /* CUpti_SubscriberParams */
     X(result_text, "cuptiGetResultString", false, (int, const char **)) \
     X(callback_name, "cuptiGetCallbackName", true, (int, uint32_t, const char **)) \
     X(subscribe, "cuptiSubscribe", true, (void **, prof_cuda__callback_fn, void *)) \
+    X(callback, "cuptiEnableCallback", false, (uint32_t, void *, int, uint32_t)) \
+    X(node_id, "cuptiGetGraphNodeId", false, (void *, uint64_t *)) \
     X(subscribe_v2, "cuptiSubscribe_v2", false, \
       (void **, prof_cuda__callback_fn, void *, prof_cuda__params *)) \
     X(hardware_trace, "cuptiActivityEnableHWTrace", false, (uint8_t)) \
@@ -577,6 +602,7 @@ typedef struct prof_cuda__range {
 enum {
     PROF_CUDA__STREAMS = 256, PROF_CUDA__ANY_STREAM = 0x7fffffff,   /* of a context */
     PROF_CUDA__DEVICES = 64, PROF_CUDA__BUFFERS = 8192, PROF_CUDA__CBIDS = 1024,
+    PROF_CUDA__NODES = 16384,            /* half of them are used */
     PROF_CUDA__NAMES = 8192, PROF_CUDA__TEXT = 1 << 20, PROF_CUDA__SHAPES = 1024,
     PROF_CUDA__ARGS = 1000, PROF_CUDA__NAME = 256
 };
@@ -621,7 +647,8 @@ static struct prof_cuda__all {
     prof_cuda__stream streams[PROF_CUDA__STREAMS];
     prof_cuda__named *names;
     char *text;
-    uint32_t text_used, name_count;
+    uint32_t text_used, name_count, node_count;
+    prof_cuda__node *nodes;              /* by id */
     struct { uint32_t id, index; } threads[256];   /* index: in the session, + 1 */
     uint32_t *index, places;             /* calls, ids, ends by correlation: see prof_cuda__match */
     char *shared;                        /* behind these: texts; NULL: they are not kept */
@@ -809,9 +836,7 @@ PROF_CUDA__FN void prof_cuda__completed_multi(uint8_t *buffer, size_t size, size
 }
 PROF_CUDA__MULTI(PROF_CUDA__MULTI_CALL)
 
-PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, const void *data) {
-    (void)user, (void)domain, (void)cbid, (void)data;
-}
+PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, const void *data);
 
 /* Beside others, if CUPTI can, they too, and all that is needed works; or alone. */
 PROF_CUDA__FN int prof_cuda__subscribe_to(bool multi, char *other, size_t size) {
@@ -999,6 +1024,13 @@ PROF_CUDA__FN const char *prof_cuda__name(const char *name) {
     return (const char *)(const void *)n;
 }
 
+/* The text of a kept record's name. */
+PROF_CUDA__FN const char *prof_cuda__text_of(const char *name) {
+    const prof_cuda__named *n;
+    memcpy(&n, &name, sizeof n);
+    return n ? n->text : "";
+}
+
 PROF_CUDA__FN uint64_t prof_cuda__u64(const void *record, uint32_t at) {
     uint64_t n = 0;
     if (at) memcpy(&n, (const char *)record + at, sizeof n);
@@ -1075,6 +1107,58 @@ PROF_CUDA__FN void prof_cuda__stream_used(uint32_t device, uint32_t context, uin
     prof_cuda__stream_used(device, context, PROF_CUDA__ANY_STREAM);
 }
 
+/* The place of a graph's node: its id is 0 where it is not known. */
+PROF_CUDA__FN prof_cuda__node *prof_cuda__node_of(uint64_t id) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    uint32_t i = (uint32_t)(id * 0x9e3779b97f4a7c15u >> 32) % PROF_CUDA__NODES;
+    while (g->nodes[i].id && g->nodes[i].id != id) i = (i + 1) % PROF_CUDA__NODES;
+    return g->nodes + i;
+}
+
+/* A node of a graph is made in a zone, or cloned when the graph is made ready to be launched. */
+PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, const void *data) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    const prof_cuda__graph *graph;
+    const prof_site *zone;
+    prof_session session;
+    uint64_t thread = prof_thread_id();
+    prof_cuda__node node, *place;
+    uint64_t original = 0;
+    (void)user;
+    if (domain != PROF_CUDA__RESOURCE || !data) return;
+    graph = ((const prof_cuda__resource *)data)->graph;
+    memset(&node, 0, sizeof node);
+    if (!graph || (g->cupti.node_id)(graph->node, &node.id) != 0 || !node.id) return;
+    if (cbid == PROF_CUDA__NODE_CLONED &&
+        (g->cupti.node_id)(graph->original_node, &original) != 0) return;
+    if ((g->cupti.time)(&node.time) != 0) return;
+    prof_session_info(&session);
+    zone = session.zone;
+    prof_cuda__lock();
+    place = prof_cuda__node_of(original ? original : node.id);
+    if (original) {
+        node.name = place->name;
+        node.file = place->file;
+        node.line = place->line;
+    } else if (zone) {
+        const char *slash = zone->file ? strrchr(zone->file, '/') : NULL;
+        node.name = prof_cuda__name(zone->name);
+        node.file = prof_cuda__name(slash ? slash + 1 : zone->file);
+        node.line = zone->line;
+    }
+    place = prof_cuda__node_of(node.id);
+    if (!node.name || (!place->id && g->node_count == PROF_CUDA__NODES / 2)) {
+        g->stats.names_lost += node.name != NULL;
+    } else {
+        node.kind = PROF_CUDA__NODE;
+        node.thread = thread;
+        g->node_count += !place->id;
+        *place = node;
+        (void)prof_cuda__keep(&node, prof_cuda__kind_of(PROF_CUDA__NODE));
+    }
+    prof_cuda__unlock();
+}
+
 PROF_CUDA__FN void prof_cuda__take_kernel(const char *record, const struct prof_cuda__kind *k,
                                           size_t room) {
     prof_cuda__kernel *kernel = (prof_cuda__kernel *)prof_cuda__keep(record, k);
@@ -1123,7 +1207,7 @@ PROF_CUDA__FN void prof_cuda__take(const void *r, const struct prof_cuda__kind *
     struct prof_cuda__all *g = &prof_cuda__;
     const prof_cuda__overhead3 *o3 = (const prof_cuda__overhead3 *)r;
     uint32_t kind;
-    if (!k) {
+    if (!k || k->kind == PROF_CUDA__NODE) {
         g->stats.unknown++;
         return;
     }
@@ -1307,6 +1391,10 @@ PROF_CUDA__FN bool prof_cuda__enable(void) {
     if (g->desc.hardware_trace && !g->hardware)
         g->hardware = g->is_multi ? (g->cupti.attribute)(PROF_CUDA__HES, &size, &yes) == 0
                                   : g->cupti.hardware_trace && !(g->cupti.hardware_trace)(1);
+    if (g->cupti.callback && g->cupti.node_id) {
+        (void)(g->cupti.callback)(1, g->subscriber, PROF_CUDA__RESOURCE, PROF_CUDA__NODE_MADE);
+        (void)(g->cupti.callback)(1, g->subscriber, PROF_CUDA__RESOURCE, PROF_CUDA__NODE_CLONED);
+    }
     result = (g->cupti.callbacks)(prof_cuda__requested, prof_cuda__completed);
     if (result) prof_cuda__cupti_failed("cuptiActivityRegisterCallbacks", result, "");
     if (!result && prof_cuda__enable_kinds()) return true;
@@ -1498,7 +1586,8 @@ PROF_API PROF_CUDA__QUIET prof_cuda_stats prof_cuda_get_stats(void) {
     out.bytes_total = (size_t)(g->end - g->base);
     out.bytes_used = (size_t)(g->low - g->base) + g->indexed * sizeof(uint64_t);
     prof_cuda__unlock();
-    out.other -= out.kernels + out.copies + out.calls;
+    out.captured = kept[PROF_CUDA__NODE];
+    out.other -= out.kernels + out.copies + out.calls + out.captured;
     out.lost = out.lost_dropped + out.lost_full + out.lost_overwritten;
     return out;
 }
@@ -1783,6 +1872,31 @@ PROF_CUDA__FN void prof_cuda__ratio(prof_cuda__line *l, const char *name, uint64
     *l->p = 0;
 }
 
+/* A text in quotes, cut where there is no room. */
+PROF_CUDA__FN void prof_cuda__put_text(prof_cuda__line *l, const char *s) {
+    PROF_CUDA__PUT(l, "\"");
+    for (; *s && (l->end - l->p > 80 || (*s & 0xc0) == 0x80); s++) {
+        unsigned char u = (unsigned char)*s;
+        bool plain = u >= 0x20 && u != 0x7f && u != '"' && u != '\\';
+        PROF_CUDA__PUT(l, plain ? "%c" : "\\u%04x", (int)u);
+    }
+    PROF_CUDA__PUT(l, "\"");
+}
+
+/* Ids of a graph and its node, and the zone in which that was made. */
+PROF_CUDA__FN void prof_cuda__put_node(prof_cuda__line *l, uint64_t graph, uint64_t id) {
+    const prof_cuda__node *node = prof_cuda__node_of(id);
+    char text[300];
+    if (graph || !id) prof_cuda__member(l, "graph id", graph);
+    prof_cuda__member(l, "graph node id", id);
+    if (!id || !node->id) return;
+    (void)prof_format_text(text, sizeof text, "%.150s (%.120s:%u)",
+                           prof_cuda__text_of(node->name), prof_cuda__text_of(node->file),
+                           (unsigned)node->line);
+    PROF_CUDA__PUT(l, ",\"captured in\":");
+    prof_cuda__put_text(l, node->line ? text : prof_cuda__text_of(node->name));
+}
+
 PROF_CUDA__FN const prof_cuda_device *prof_cuda__device_at(uint32_t id);
 
 /* Blocks of a kernel that fit on a multiprocessor: by threads, registers, shared memory. */
@@ -1826,8 +1940,7 @@ PROF_CUDA__FN void prof_cuda__kernel_json(prof_cuda__line *l, const prof_cuda__s
     PROF_CUDA__PUT(l, ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u]", (unsigned)g[0],
                    (unsigned)g[1], (unsigned)g[2], (unsigned)b[0], (unsigned)b[1], (unsigned)b[2]);
     prof_cuda__put_occupancy(l, d);
-    prof_cuda__member(l, "graph id", d->graph);
-    prof_cuda__member(l, "graph node id", d->node);
+    prof_cuda__put_node(l, d->graph, d->node);
     if (prof_cuda__.stats.cupti_version >= PROF_CUDA__PRIORITY_FROM)
         PROF_CUDA__PUT(l, ",\"priority\":%d", (int)d->priority);
 }
@@ -1859,8 +1972,7 @@ PROF_CUDA__FN void prof_cuda__copy_json(prof_cuda__line *l, const prof_cuda__pee
     if (p->end > p->start && !(p->kind & PROF_CUDA__RUNNING))
         prof_cuda__ratio(l, "memory bandwidth (GB/s)", p->bytes, p->end - p->start, 15);
     else PROF_CUDA__PUT(l, ",\"memory bandwidth (GB/s)\":\"N/A\"");
-    if (p->graph_node && p->graph) prof_cuda__member(l, "graph id", p->graph);
-    if (p->graph_node) prof_cuda__member(l, "graph node id", p->graph_node);
+    if (p->graph_node) prof_cuda__put_node(l, p->graph, p->graph_node);
 }
 
 PROF_CUDA__FN const char *prof_cuda__list(const char *const *names, uint32_t count, uint32_t i) {
@@ -2149,6 +2261,7 @@ PROF_CUDA__FN bool prof_cuda__event_of(const void *r, uint32_t kind, prof_event 
     const prof_cuda__sync *sync = (const prof_cuda__sync *)r;
     const prof_cuda__marker *m = (const prof_cuda__marker *)r;
     const prof_cuda__allocation *a = (const prof_cuda__allocation *)r;
+    const prof_cuda__node *node = (const prof_cuda__node *)r;
     prof_cuda__peer copy;
     switch (kind) {
     case PROF_CUDA__RUNTIME_CALL:
@@ -2171,6 +2284,13 @@ PROF_CUDA__FN bool prof_cuda__event_of(const void *r, uint32_t kind, prof_event 
         e->name = prof_cuda__plain(m->name, "(null)");
         e->thread = prof_cuda__thread(m->thread);
         e->flags = PROF_EVENT_USER_ANNOTATION;
+        return true;
+    case PROF_CUDA__NODE:
+        x->activity_type = "cuda_runtime";
+        e->name = "(captured graph node)";
+        e->thread = prof_submit_thread(node->thread, NULL);
+        prof_cuda__put_node(l, 0, node->id);
+        x->metadata_json = l->end - PROF_CUDA__ARGS + 1;   /* without its first comma */
         return true;
     case PROF_CUDA__ALLOCATION:
         prof_cuda__link(r, a->device, a->stream, e, x);
@@ -2368,13 +2488,9 @@ PROF_CUDA__FN const prof_cuda_device *prof_cuda__device_at(uint32_t id) {
 }
 
 PROF_CUDA__FN void prof_cuda__device_json(prof_cuda__line *l, const prof_cuda_device *d) {
-    PROF_CUDA__PUT(l, "{\"id\":%d,\"name\":\"", (int)d->id);
-    for (const char *s = d->name; *s; s++) {
-        unsigned char u = (unsigned char)*s;
-        bool plain = u >= 0x20 && u < 0x7f && u != '"' && u != '\\';
-        PROF_CUDA__PUT(l, plain ? "%c" : "\\u%04x", (int)u);
-    }
-    PROF_CUDA__PUT(l, "\",\"totalGlobalMem\":%llu", (unsigned long long)d->total_memory);
+    PROF_CUDA__PUT(l, "{\"id\":%d,\"name\":", (int)d->id);
+    prof_cuda__put_text(l, d->name);
+    PROF_CUDA__PUT(l, ",\"totalGlobalMem\":%llu", (unsigned long long)d->total_memory);
     for (size_t i = 0; prof_cuda__attributes[i].name; i++) {
         int32_t value;
         memcpy(&value, (const char *)d + prof_cuda__attributes[i].at, sizeof value);
@@ -2493,7 +2609,8 @@ PROF_CUDA__FN size_t prof_cuda__buffer_count(const prof_cuda_desc *d) {
 
 /* Bytes of names and texts, before the records. */
 #define PROF_CUDA__RECORDS_FIXED \
-    (PROF_CUDA__TEXT + PROF_CUDA__NAMES * sizeof *prof_cuda__.names + 64)
+    (PROF_CUDA__TEXT + PROF_CUDA__NAMES * sizeof *prof_cuda__.names + \
+     PROF_CUDA__NODES * sizeof *prof_cuda__.nodes + 64)
 
 /* Bytes before these. */
 PROF_CUDA__FN size_t prof_cuda__fixed_bytes(const prof_cuda_desc *d) {
@@ -2538,6 +2655,8 @@ PROF_CUDA__FN bool prof_cuda__lay(void) {
     if ((size_t)(end - p) < PROF_CUDA__RECORDS_FIXED + 4096) return false;
     g->names = (prof_cuda__named *)memset(p, 0, PROF_CUDA__NAMES * sizeof *g->names);
     p += PROF_CUDA__NAMES * sizeof *g->names;
+    g->nodes = (prof_cuda__node *)memset(p, 0, PROF_CUDA__NODES * sizeof *g->nodes);
+    p += PROF_CUDA__NODES * sizeof *g->nodes;
     g->text = p;
     g->base = (char *)(((uintptr_t)(p + PROF_CUDA__TEXT) + 15) & ~(uintptr_t)15);
     g->end = end;

@@ -162,6 +162,23 @@ gives report_memory_self '0,0,65536' self_device_memory_usage -s cpu_time_total 
 gives report_free_memory '-64' cpu_memory_usage --name '^.memory' "$now"
 gives report_shapes '[[6], [6], []]' input_shapes --group-by-input-shape --name 'aten::add$' \
     tests/command/traces/kineto_2024.json
+# What CUDA graphs ran stands by the zone that captured it, which a trace of the capture may tell.
+graph_node() {   # NAME CAT TS NODE [CAPTURED]
+    printf '{"ph":"X","cat":"%s","name":"%s","pid":0,"tid":7,"ts":%s,"dur":5,"args":{"graph node id":%s%s}}' \
+        "$2" "$1" "$3" "$4" "${5:+,\"captured in\":\"$5\"}"
+}
+capture="[$(graph_node '(captured graph node)' cuda_runtime 1 21474836480 'fw (a.c:3)'),
+    $(graph_node '(captured graph node)' cuda_runtime 2 21474836481 'bw (a.c:9)')]"
+echo "$capture" >"$out/capture.json"
+echo "[$(graph_node k kernel 1 21474836480),$(graph_node k kernel 8 21474836481),$(graph_node k kernel 20 7)]" >"$out/replay.json"
+echo "[$(graph_node k kernel 1 21474836480 'fw (a.c:3)'),$(graph_node k kernel 8 21474836480)]" >"$out/told.json"
+by_capture="--sort none --group-by-stack 1 --name ^k\$"
+# shellcheck disable=SC2086   # words
+gives report_captured '["fw (a.c:3)"],["bw (a.c:9)"],[]' stack $by_capture "$out/capture.json" "$out/replay.json"
+# shellcheck disable=SC2086
+gives report_captured_told '["fw (a.c:3)"]' stack $by_capture "$out/told.json"
+# shellcheck disable=SC2086
+gives report_captured_unknown '[]' stack $by_capture "$out/replay.json"
 gives report_stack '["nn.Module: Linear_0", "train.py(12): step"]' stack --group-by-stack 5 \
     --name aten::addmm "$now"
 gives report_old_stack '["model.py(10): forward"]' stack --group-by-stack 1 --name aten::linear \

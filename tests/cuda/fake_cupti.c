@@ -61,7 +61,12 @@ typedef void (*complete_fn)(void *, uint32_t, uint8_t *, size_t, size_t);
 typedef void (*request_2_fn)(uint8_t **, size_t *, size_t *, const void *);
 typedef void (*complete_2_fn)(uint8_t *, size_t, size_t, const void *);
 
+typedef void (*callback_fn)(void *, int, uint32_t, const void *);
+
 fake_settings fake;
+static callback_fn callback;
+static void *callback_user;
+static bool told[32];                    /* resource callbacks */
 static request_fn request;
 static complete_fn complete;
 static request_2_fn request_2;           /* of one of several subscribers */
@@ -427,6 +432,33 @@ void fake_launch(const char *kernel, uint32_t stream, uint64_t duration_ns) {
     launch_end(&l);
 }
 
+/* What the callback for nodes gets; a node is its id. */
+struct graph_data { void *graph, *original, *node, *original_node; uint32_t type; };
+struct resource { void *context, *handle, *descriptor; };
+
+static void tell_node(uint32_t cbid, uint64_t node, uint64_t original) {
+    struct graph_data data;
+    struct resource resource;
+    memset(&data, 0, sizeof data);
+    memset(&resource, 0, sizeof resource);
+    data.node = (void *)(uintptr_t)node;
+    data.original_node = (void *)(uintptr_t)original;
+    resource.descriptor = &data;
+    if (callback && told[cbid]) callback(callback_user, 3, cbid, &resource);
+}
+
+void fake_capture(uint32_t node) {
+    launch l = launch_begin();
+    launch_call(&l, 211, 307);
+    launch_end(&l);
+    tell_node(13, (uint64_t)4 << 32 | node, 0);
+}
+
+void fake_instantiate(uint32_t count) {
+    uint32_t i;
+    for (i = 0; i < count; i++) tell_node(20, (uint64_t)5 << 32 | i, (uint64_t)4 << 32 | i);
+}
+
 void fake_graph(const char *const *kernels, uint32_t count, uint32_t stream) {
     launch l = launch_begin();
     uint32_t i;
@@ -692,9 +724,8 @@ int cuptiGetCallbackName(int domain, uint32_t cbid, const char **name) {
         }
     return 1;
 }
-typedef void (*callback_fn)(void *, int, uint32_t, const void *);
-int cuptiSubscribe(void **handle, callback_fn callback, void *user);
-int cuptiSubscribe(void **handle, callback_fn callback, void *user) {
+int cuptiSubscribe(void **handle, callback_fn wanted, void *user);
+int cuptiSubscribe(void **handle, callback_fn wanted, void *user) {
     uint32_t kind;
     ANSWER;
     if (FAKE_REFUSES) return FAKE_REFUSES;
@@ -702,14 +733,31 @@ int cuptiSubscribe(void **handle, callback_fn callback, void *user) {
     for (kind = 0; kind < KINDS; kind++) sizes[kind] = size_in_version(kind);
     subscribed = 1;
     *handle = &subscriber;
+    callback = wanted;
+    callback_user = user;
     if (callback) callback(user, 0, 0, NULL);   /* nobody asked for any: it does nothing */
     return 0;
+}
+int cuptiEnableCallback(uint32_t enable_it, void *handle, int domain, uint32_t cbid);
+int cuptiEnableCallback(uint32_t enable_it, void *handle, int domain, uint32_t cbid) {
+    ANSWER;
+    if (handle != &subscriber || domain != 3 || cbid >= 32) return 1;
+    told[cbid] = enable_it != 0;
+    return 0;
+}
+int cuptiGetGraphNodeId(void *node, uint64_t *id);
+int cuptiGetGraphNodeId(void *node, uint64_t *id) {
+    DRIVER_ANSWER;
+    *id = (uint64_t)(uintptr_t)node;
+    return node ? 0 : 1;
 }
 int cuptiUnsubscribe(void *handle);
 int cuptiUnsubscribe(void *handle) {
     ANSWER;
     if (handle != &subscriber || !subscribed) return 1;
     subscribed = 0;
+    callback = NULL;
+    memset(told, 0, sizeof told);
     if (!multi) return 0;                /* the worker may read all these */
     multi = false;
     request_2 = NULL;
@@ -853,8 +901,8 @@ int cuptiSetThreadIdType(int type) {
 /* ---- one of several subscribers: 13.3 ---- */
 
 struct params { size_t size; const char *name; char *other; size_t other_size; uint8_t several; };
-int cuptiSubscribe_v2(void **handle, callback_fn callback, void *user, struct params *p);
-int cuptiSubscribe_v2(void **handle, callback_fn callback, void *user, struct params *p) {
+int cuptiSubscribe_v2(void **handle, callback_fn wanted, void *user, struct params *p);
+int cuptiSubscribe_v2(void **handle, callback_fn wanted, void *user, struct params *p) {
     bool several = p && p->size >= sizeof *p && p->several;
     bool beside = fake.other && fake.other_multi && several;
     const char *other = fake.other;
@@ -862,7 +910,7 @@ int cuptiSubscribe_v2(void **handle, callback_fn callback, void *user, struct pa
     if (several && fake.version < 130200) return 1;
     if (other && p && p->other) snprintf(p->other, p->other_size, "%s", other);
     if (beside) fake.other = NULL;
-    result = cuptiSubscribe(handle, callback, user);
+    result = cuptiSubscribe(handle, wanted, user);
     fake.other = other;
     if (several) multi = !result;
     return result;
@@ -951,8 +999,8 @@ int cuptiActivityRegisterCallbacks_v2(void *handle, request_2_fn requested,
 }
 
 int cuptiActivityRegisterTimestampCallback(uint64_t (*callback)(void));
-int cuptiActivityRegisterTimestampCallback(uint64_t (*callback)(void)) {
-    (void)callback;
+int cuptiActivityRegisterTimestampCallback(uint64_t (*clock)(void)) {
+    (void)clock;
     abort();                             /* the real one then mixes up clocks, or loses times */
 }
 
@@ -1101,7 +1149,8 @@ void *fake_symbol(void *user, const char *library, const char *name) {
         FUNCTION(cuptiActivityPopExternalCorrelationId_v2),
         FUNCTION(cuptiActivitySetAttribute_v2), FUNCTION(cuptiActivityEnableRuntimeApi_v2),
         FUNCTION(cuptiActivityEnableDriverApi_v2), FUNCTION(cuptiActivityRegisterCallbacks_v2),
-        FUNCTION(cuptiActivityEnableHWTrace),
+        FUNCTION(cuptiActivityEnableHWTrace), FUNCTION(cuptiEnableCallback),
+        FUNCTION(cuptiGetGraphNodeId),
         FUNCTION(cuInit), FUNCTION(cuDriverGetVersion), FUNCTION(cuDeviceGetCount),
         FUNCTION(cuDeviceGetName), FUNCTION(cuDeviceTotalMem_v2), FUNCTION(cuDeviceGetAttribute),
         FUNCTION(cuCtxGetCurrent), FUNCTION(cuCtxSetCurrent), FUNCTION(cuCtxGetDevice),
@@ -1165,6 +1214,8 @@ void fake_reset(void) {
     per_thread = true;
     system_ids = multi = zeroed = false;
     subscribed = walking = 0;
+    callback = NULL;
+    memset(told, 0, sizeof told);
     out = correlations = launches = 0;
     dropped_now = 0;
 }

@@ -293,6 +293,67 @@ static void test_graph_of_copies(void) {
     }
 }
 
+/* Kernels of a replay tell the zones in which their graph was captured, in that session or in later
+   ones of the process; the capture's trace lists the nodes. */
+static void test_captured_in(void) {
+    static const char *const nodes[] = { "a", "b", "c" };
+    static const char wanted[] = "\"graph id\":5,\"graph node id\":21474836480,\"captured in\":"
+                                 "\"for\\u0022ward (test_cuda.c:";
+    const prof_event *e;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    reset();
+    EQUAL(prof_cuda_init(&cuda_desc), PROF_OK);
+    for (int session = 0; session < 3; session++) {
+        const prof_trace *trace;
+        EQUAL(prof_start(NULL), PROF_OK);
+        if (session == 0) {
+            PROF_BLOCK("for\"ward") {
+                fake_capture(0);
+                PROF_BLOCK("attention") { fake_capture(1); }
+            }
+            fake_capture(2);             /* in no zone */
+            PROF_BLOCK("instantiate") { fake_instantiate(3); }
+        }
+        if (session) PROF_BLOCK("replay") { fake_graph(nodes, 3, 1); }
+        if (session == 2) fake.fails = "cuptiGetGraphNodeId";
+        if (session == 2) fake.fail_code = 1;
+        if (session == 2) PROF_BLOCK("none") { fake_capture(9); }
+        fake.fails = NULL;
+        trace = prof_stop();
+        EQUAL(prof_cuda_get_stats().captured, session ? 0 : 4);
+        if (!session) PASS_ON(check_exact());
+        EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+        EQUAL(test_times(text.data, wanted), session != 0);
+        EQUAL(test_times(text.data, "\"captured in\":\"for\\u0022ward (test_cuda.c:"),
+              session ? 1 : 2);
+        EQUAL(test_times(text.data, "\"captured in\":\"attention (test_cuda.c:"),
+              session ? 1 : 2);
+        EQUAL(test_times(text.data, "\"captured in\":"), session ? 2 : 4);
+        EQUAL(test_times(text.data, "\"(captured graph node)\""), session ? 0 : 4);
+        e = test_find(trace, "(captured graph node)", 1);
+        CHECK(session || (e && e->parent == (uint32_t)(test_find(trace, "attention", 0) -
+                                                       prof_events(trace, NULL, 0, NULL))),
+              "not in its zone");
+        EQUAL(kernels_of(trace, "replay"), session ? 3 : 0);
+        test_text_clear(&text);
+    }
+    close_session();
+}
+
+/* More nodes than there is room for: the rest is counted. */
+static void test_many_nodes(void) {
+    reset();
+    PASS_ON(open_session(NULL));
+    PROF_BLOCK("zone") {
+        for (uint32_t i = 0; i < 9000; i++) fake_capture(i);
+    }
+    prof_stop();
+    EQUAL(prof_cuda_get_stats().captured, 8192);
+    EQUAL(prof_cuda_get_stats().names_lost, 9000 - 8192);
+    close_session();
+}
+
 /* A kernel's priority, where CUPTI tells it; a runtime whose version nobody can tell. */
 static void test_priority(void) {
     static const uint32_t versions[] = { 19, 130001, 130100, 140000 };
@@ -1843,6 +1904,8 @@ int main(void) {
     RUN(test_as_kineto);
     RUN(test_graph);
     RUN(test_graph_of_copies);
+    RUN(test_captured_in);
+    RUN(test_many_nodes);
     RUN(test_priority);
     RUN(test_faulty_versions);
     RUN(test_mixed_graphs);

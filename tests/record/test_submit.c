@@ -653,6 +653,20 @@ static void test_session_info(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     prof_session_info(&info);
     EQUAL(info.start_ns, 0);             /* another clock */
+    CHECK(!info.zone, "a zone before there is one");
+    PROF_BLOCK("outer") {
+        PROF_BLOCK("here") prof_session_info(&info);
+        SAME_TEXT(info.zone->name, "here");
+        CHECK(strstr(info.zone->file, "test_submit") && info.zone->line, "no place");
+        prof_session_info(&info);
+        SAME_TEXT(info.zone->name, "outer");
+        prof_push("pushed");
+        prof_session_info(&info);
+        SAME_TEXT(info.zone->name, "pushed");
+        prof_pop();
+    }
+    prof_session_info(&info);
+    CHECK(!info.zone, "a zone behind the last one");
     EQUAL(info.enabled & PROF_ACTIVITY_CPU, PROF_ACTIVITY_CPU);
     prof_stop();
 }

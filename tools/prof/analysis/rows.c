@@ -123,10 +123,29 @@ static trace_text decoded(row_table *t, const trace_member *arg) {
     return (trace_text){t->text, json_decode(arg->value, t->text, 3 * t->text_capacity + 1)};
 }
 
-/* The first entries of the argument "Call stack", with semicolons between them or behind each. */
+/* Where a node of a CUDA graph was captured: its capture tells that, or each of its replays. */
+static void note_capture(row_table *t, const trace_event *event) {
+    const trace_member *told = trace_arg(event, "captured in");
+    int64_t node;
+    bool is_new;
+    if (!told || !trace_arg_int(event, "graph node id", &node)) return;
+    *map_put(&t->captured, (uint64_t)node, &is_new) = text_number(t, decoded(t, told));
+}
+
+static uint32_t captured_in(const row_table *t, const trace_event *event) {
+    int64_t node;
+    uint64_t *text = NULL;
+    if (trace_arg_int(event, "graph node id", &node)) text = map_get(&t->captured, (uint64_t)node);
+    return text ? (uint32_t)*text : 0;
+}
+
+/* The first entries of the argument "Call stack", with semicolons between them or behind each; of
+   what a graph ran, the zone that captured it. */
 static uint32_t stack_argument(row_table *t, const trace_event *event) {
     if (!t->options->by_stack) return 0;
-    trace_text text = decoded(t, trace_arg(event, PROF_KEY_STACK));
+    const trace_member *told = trace_arg(event, PROF_KEY_STACK);
+    if (!told) return captured_in(t, event);
+    trace_text text = decoded(t, told);
     int64_t left = t->options->by_stack;
     size_t size = 0;
     while (size < text.size && (text.data[size] != ';' || --left > 0)) size++;
@@ -853,6 +872,7 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
     t->own |= t->trace.as_ended;
     if (!streamed) note_item(t, reader);
     if (!is_event) return;
+    if (t->options->by_stack) note_capture(t, event);
     if (!streamed) add_event(t, event, kept);
     else if (event->phase == 'X') take_streamed_zone(t, event);
     else take_streamed_change(t, event);
@@ -952,6 +972,7 @@ void rows_free(row_table *t) {
     intern_free(&t->groups);
     intern_free(&t->texts);
     intern_free(&t->mores);
+    map_free(&t->captured);
     arena_free(&t->sums_memory);
     tasks_clear(&t->tasks);
     free(t->away_ns);

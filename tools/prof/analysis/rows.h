@@ -69,6 +69,7 @@ typedef struct row_table {
     size_t group_capacity;
     uint32_t *last_groups;      /* by name, + 1 */
     size_t last_capacity;
+    map captured;               /* nodes of graphs, of all files: number of the text */
     map places;                 /* of this file's names: number of the text; 0: several, or none */
     amounts amounts;            /* with_flops: of the ops */
     tasks tasks;                /* of this file's kernel */

@@ -39,7 +39,9 @@ const command report_command = {
     "  prof gaps and prof ranks have it. Python functions are rows only with\n"
     "  --category python_function. Percentiles are exact: the ceil(n p / 100)-th of n\n"
     "  durations in ascending order; they take 16 bytes of memory a call. An event\n"
-    "  with a key twice is an error, told with file and byte.\n\n"
+    "  with a key twice is an error, told with file and byte. Where what a CUDA graph\n"
+    "  ran does not tell the zone that captured it, a trace of the capture may, by\n"
+    "  \"graph node id\": name that first.\n\n"
     "The page\n"
     "  Files that ran at the same time, by ts and baseTimeNanoseconds, stand as they\n"
     "  ran; others begin at 0. A step is each file's own. What begins in the chosen\n"
@@ -173,7 +175,8 @@ static int run(int argc, char **argv) {
         {"group-by-input-shape", 0, OPTION_FLAG, &rows->by_shapes, NULL, "a row for each shape"},
         {"group-by-overload", 0, OPTION_FLAG, &rows->by_overload, NULL, "a row for each overload"},
         {"group-by-stack", 0, OPTION_COUNT, &rows->by_stack, "N",
-         "a row for each innermost N entries of the stack"},
+         "a row for each innermost N entries of the stack; of what a CUDA graph ran, for\n"
+         "                               each zone that captured it"},
         {"group-by-site", 0, OPTION_FLAG, &rows->by_site, NULL,
          "a row for each place in the source that has the name"},
         {"top-level", 0, OPTION_FLAG, &o.top_level, NULL, "only calls that no other encloses"},
