@@ -16,7 +16,7 @@ TOOL_NEEDS = $(BUILD_NEEDS) zlib1g-dev libsqlite3-dev
 TOOL_OPTIONS = libisal-dev
 EXAMPLE_NEEDS = $(BUILD_NEEDS) g++
 TEST_NEEDS = $(EXAMPLE_NEEDS) $(TOOL_NEEDS) clang python3 libyajl-dev
-TEST_OPTIONS = $(TOOL_OPTIONS) opencl-headers ocl-icd-opencl-dev pocl-opencl-icd libstb-dev tcc libclang-rt-dev shellcheck spin \
+TEST_OPTIONS = $(TOOL_OPTIONS) opencl-headers ocl-icd-opencl-dev pocl-opencl-icd libvulkan-dev mesa-vulkan-drivers libstb-dev tcc libclang-rt-dev shellcheck spin \
                gcc-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-win32 g++-mingw-w64-x86-64-posix \
                libz-mingw-w64-dev wine64 wasi-libc libclang-rt-dev-wasm32 emscripten nodejs npm \
                gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static \

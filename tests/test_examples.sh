@@ -66,6 +66,27 @@ if printf '#include <CL/cl.h>\n' | gcc -E - >/dev/null 2>&1; then
 else
     echo 'skip opencl_times: there is no CL/cl.h (opencl-headers, ocl-icd-opencl-dev, pocl-opencl-icd)'
 fi
+# The same with Vulkan, where a device has timestamps that are paired with the host's (lavapipe, Mesa's on
+# the CPU, has): the trace's times are the sum of Vulkan's own.
+vulkan_alike() {
+    sed -n "s/^Vulkan's own sum: //p" $out/said >$out/vulkan.sum
+    grep '"cat":"kernel"' $out/vulkan.json | sed 's/.*"dur":\([0-9.]*\).*/\1/' |
+        awk '{s += $1} END {printf "%.3f us\n", s}' | diff - $out/vulkan.sum >$out/vulkan.diff
+}
+if ! printf '#include <vulkan/vulkan.h>\n' | gcc -E - >/dev/null 2>&1; then
+    echo 'skip example_vulkan: there is no vulkan/vulkan.h (libvulkan-dev, mesa-vulkan-drivers)'
+elif ! { library gcc && $cc -O1 $warn -I. examples/device/vulkan.c "$library" -o $out/vulkan $libs -lvulkan &&
+    timeout 250 $out/vulkan $out/vulkan.json; } >$out/said 2>&1; then
+    failed=1
+    echo "not ok example_vulkan: $(tail -n 9 $out/said)"
+elif grep -q 'no Vulkan with' $out/said; then
+    echo "skip example_vulkan: $(cat $out/said)"
+elif vulkan_alike; then
+    echo 'ok example_vulkan'
+else
+    failed=1
+    echo "not ok example_vulkan: $(cat $out/vulkan.diff)"
+fi
 for example in schedule train; do runs "$example" .; done
 runs stream stream.json
 runs crash crash.prof

@@ -23,6 +23,8 @@ libsqlite3-dev              sqlite3.h                the prof command
 opencl-headers              CL/cl.h                  the OpenCL example
 ocl-icd-opencl-dev          -                        the OpenCL example
 pocl-opencl-icd             -                        the OpenCL example
+libvulkan-dev               vulkan/vulkan.h          the Vulkan example
+mesa-vulkan-drivers         -                        the Vulkan example
 libcupti-dev                cupti.h                  comparing records with CUDA 11.8's
 nvidia-cuda-dev             cuda.h                   comparing records with CUDA 11.8's
 python3                     python3                  tests that read the JSON back
