@@ -447,7 +447,7 @@ static void tell_node(uint32_t cbid, uint64_t node, uint64_t original) {
     if (callback && told[cbid]) callback(callback_user, 3, cbid, &resource);
 }
 
-void fake_capture(uint32_t node) {
+void fake_capture_node(uint32_t node) {
     launch l = launch_begin();
     launch_call(&l, 211, 307);
     launch_end(&l);

@@ -87,7 +87,7 @@ void fake_copy(int way, int from, int to, uint64_t bytes, uint32_t stream);
 void fake_copy_peer(int from_device, int to_device, uint64_t bytes, uint32_t stream);
 void fake_memset(uint64_t bytes, uint32_t stream);
 void fake_graph(const char *const *kernels, uint32_t count, uint32_t stream);   /* one launch */
-void fake_capture(uint32_t node);        /* a call makes a node of graph 4, of which */
+void fake_capture_node(uint32_t node);   /* a call makes a node of graph 4, of which */
 void fake_instantiate(uint32_t count);   /* fake_graph's, 5, is a clone then */
 void fake_runtime_call(uint32_t cbid);   /* a call that launches nothing */
 void fake_driver_call(uint32_t cbid);    /* recorded where all driver calls are on, or this one */

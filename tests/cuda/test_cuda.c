@@ -309,16 +309,16 @@ static void test_captured_in(void) {
         EQUAL(prof_start(NULL), PROF_OK);
         if (session == 0) {
             PROF_BLOCK("for\"ward") {
-                fake_capture(0);
-                PROF_BLOCK("attention") { fake_capture(1); }
+                fake_capture_node(0);
+                PROF_BLOCK("attention") { fake_capture_node(1); }
             }
-            fake_capture(2);             /* in no zone */
+            fake_capture_node(2);             /* in no zone */
             PROF_BLOCK("instantiate") { fake_instantiate(3); }
         }
         if (session) PROF_BLOCK("replay") { fake_graph(nodes, 3, 1); }
         if (session == 2) fake.fails = "cuptiGetGraphNodeId";
         if (session == 2) fake.fail_code = 1;
-        if (session == 2) PROF_BLOCK("none") { fake_capture(9); }
+        if (session == 2) PROF_BLOCK("none") { fake_capture_node(9); }
         fake.fails = NULL;
         trace = prof_stop();
         EQUAL(prof_cuda_get_stats().captured, session ? 0 : 4);
@@ -346,7 +346,7 @@ static void test_many_nodes(void) {
     reset();
     PASS_ON(open_session(NULL));
     PROF_BLOCK("zone") {
-        for (uint32_t i = 0; i < 9000; i++) fake_capture(i);
+        for (uint32_t i = 0; i < 9000; i++) fake_capture_node(i);
     }
     prof_stop();
     EQUAL(prof_cuda_get_stats().captured, 8192);
