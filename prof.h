@@ -59,6 +59,7 @@
        PROF_LOCK() PROF_UNLOCK(s)   mask interrupts and restore them (without: PRIMASK or mstatus);
                                 all zones are then in one row, unless PROF_CONTEXT is defined
        PROF_CONTEXT()         which interrupt or task runs: 0.. (IPSR on Cortex-M)
+       PROF_ONE_CORE 0        contexts run at once (1, but with PROF_CONTEXT and PROF_LOCK)
        PROF_MAX_CONTEXTS n    how many there are, 4 bytes each (127 from Cortex-M3 up, 48 on M0,
                                 else 1, or 8 with PROF_CONTEXT)
        PROF_CLOCK_BITS n      bits of PROF_NOW() or PROF_CLOCK_AT, where it has fewer than 32
@@ -559,7 +560,8 @@ typedef struct prof_event {
     const char *name;                    /* UTF-8 as given; lives as long as the trace */
     const prof_extra *extra;             /* NULL: a plain zone */
     int64_t start_ns, end_ns;            /* time_range; 0: the session's or window's start */
-    int64_t self_cpu_time_total_ns;      /* less the direct children */
+    int64_t self_cpu_time_total_ns;      /* less the direct children; freestanding: less what had
+                                            the core then (tasks, interrupts) */
     uint32_t parent;                     /* cpu_parent; PROF_NONE: top level */
     uint32_t first_child, next_sibling;  /* cpu_children, in the order they began */
     uint32_t thread;                     /* index into prof_threads() */
@@ -2542,6 +2544,13 @@ PROF__FN bool prof__clock_runs(uint32_t before) {
    context, by its number: whatever interrupts it is another context, so that the hot path need not
    mask interrupts. Elsewhere begin and end mask interrupts for a few instructions, and all code is
    one context, unless PROF_CONTEXT() tells contexts apart. */
+#ifndef PROF_ONE_CORE                    /* else self times leave out what interrupted: prof__ran */
+#  if defined(PROF_CONTEXT) && defined(PROF_LOCK)
+#    define PROF_ONE_CORE 0
+#  else
+#    define PROF_ONE_CORE 1
+#  endif
+#endif
 #if !defined(PROF_CONTEXT) && PROF__CORTEX_M && !defined(PROF_LOCK)
 #  define PROF__BY_IPSR 1
 #  define PROF__CONTEXTS_POSSIBLE (PROF__CORTEX_M == 2 ? 512 : 48)
@@ -5124,11 +5133,12 @@ PROF__INLINE bool prof__is_partial(uint32_t flags) {
 }
 
 /* A zone closes. level: of its depth: the time of what has closed there since the last close
-   further out; the level behind it has that of its children. */
-PROF__EAGER void prof__nest_close(int64_t *level, prof__close *c) {
-    c->self_ns = PROF__MINUS(c->cpu_ns, level[1]);
+   further out; the level behind it has that of its children. ran_ns: its time less what others had
+   its core. */
+PROF__EAGER void prof__nest_close(int64_t *level, prof__close *c, int64_t ran_ns) {
+    c->self_ns = PROF__MINUS(ran_ns, level[1]);
     level[1] = 0;
-    *level = PROF__PLUS(*level, c->cpu_ns);
+    *level = PROF__PLUS(*level, ran_ns);
 }
 
 #if !PROF__BARE
@@ -7456,6 +7466,9 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
 #define prof__tally_calls(r) ((r)->count)
 #define prof__mode() (prof__trace.mode)
 #define prof__window_number(s) ((s)->first_generation)
+#define prof__one_core() false
+#define prof__who_ran() NULL
+#define prof__interrupts_ns() 0
 #define prof__raw_now_tick(w) ((w)->now.tick)
 #define prof__raw_now_ns(w) ((w)->now_ns)
 
@@ -8145,7 +8158,7 @@ PROF__CALL void prof_tick(void) {
    in the slow path, for a task may be switched away in the middle of that. The slow path sets
    prof__contexts[0], too, but only while its task runs. */
 static struct prof__task {
-    uint32_t number, sessions;           /* of the task that runs; how many had tasks */
+    uint32_t number, queries;            /* of the task that runs; of sessions that were read */
     const char *name;                    /* NULL: nobody knows who runs */
 } prof__task;
 
@@ -8302,7 +8315,6 @@ PROF__FN prof__row *prof__cpu_row(void) {
     t->row.info.id = PROF__CPU_ID;
     prof__row_call(&t->row, "CPU");
     prof__live_add(&t->row);
-    prof__task.sessions++;
     prof__trace.cpu_results = prof__cpu_results_here();
     return &t->row;
 }
@@ -8448,22 +8460,24 @@ PROF__FN prof_stats prof__counts_now(struct prof_trace *s) {
     return stats;
 }
 
-/* ---- how long zones were on the CPU, by the stretches of the row "CPU" ---- */
+/* ---- who had the core: tasks, by the stretches of the row "CPU", and interrupts ---- */
 
-typedef struct prof__stretches {         /* a place in that row */
+typedef struct prof__stretches {         /* a place among the outermost zones of a row */
     prof__cursor k;
+    const prof__row *row;
     const prof__segment *next;           /* behind that in which k is */
-    uint32_t site, session;              /* whose stretch it is */
+    uint32_t site, query;
     bool last;
     int64_t start_ns, end_ns;            /* INT64_MAX: it was open */
+    int64_t at, before;                  /* by what it is looked for, and what is before it */
 } prof__stretches;
 
-PROF__FN bool prof__stretch_record(prof__stretches *w, const prof__row *cpu, prof__item *i) {
+PROF__FN bool prof__stretch_record(prof__stretches *w, prof__item *i) {
     while (!prof__next(&w->k, i)) {
         const prof__segment *g = w->next;
         if (!g) return false;
         w->k.at = prof__segment_begin(g);
-        w->k.end = g->end ? g->end : prof__row_cursor(cpu);
+        w->k.end = g->end ? g->end : prof__row_cursor(w->row);
         w->k.base = g->base;
         w->next = g->next;
     }
@@ -8471,61 +8485,112 @@ PROF__FN bool prof__stretch_record(prof__stretches *w, const prof__row *cpu, pro
 }
 
 /* The next stretch; false: there is none. */
-PROF__FN bool prof__stretch_next(prof__stretches *w, const prof__row *cpu) {
+PROF__FN bool prof__stretch_next(prof__stretches *w) {
     prof__open o;
     prof__item i;
     bool more;
-    do more = prof__stretch_record(w, cpu, &i);
-    while (more && !prof__item_is_zone(&i));
+    do more = prof__stretch_record(w, &i);
+    while (more && (!prof__item_is_zone(&i) || i.site_depth & 0xff));
     if (more) {
-        w->site = i.site_depth & ~(uint32_t)0xff;
+        w->site = i.site_depth;
         w->start_ns = prof__ticks_ns(i.end - i.duration);
         w->end_ns = prof__ticks_ns(i.end);
-        return true;
+    } else {
+        if (w->last || !prof__row_open_count(w->row)) return false;
+        o = prof__row_open(w->row, 0);
+        w->last = true;
+        w->site = o.site;
+        w->start_ns = prof__ticks_ns(o.start);
+        w->end_ns = o.ended ? prof__ticks_ns(o.end) : INT64_MAX;
     }
-    if (w->last || !prof__row_open_count(cpu)) return false;
-    o = prof__row_open(cpu, 0);
-    w->last = true;
-    w->site = o.site;
-    w->start_ns = prof__ticks_ns(o.start);
-    w->end_ns = o.ended ? prof__ticks_ns(o.end) : INT64_MAX;
+    w->before = w->at;
+    w->at = prof__row_is_cpu(w->row) ? w->end_ns - 1 : w->start_ns;
     return true;
 }
 
-/* The last page that had been begun by ns. */
-PROF__FN const prof__segment *prof__stretches_from(const prof__segment *g, int64_t ns) {
-    while (g && g->next && prof__ticks_ns(g->next->base) <= ns) g = g->next;
-    return g;
+/* The first stretch of the row that begins at ns or later, or of a task that lasts longer; NULL:
+   there is none. A place is kept where the last one was: zones come nearly in order. */
+PROF__FN const prof__stretches *prof__stretch_from(const prof__row *row, int64_t ns) {
+    static prof__stretches places[4];
+    prof__stretches *w = places + row->number % 4;
+    if (w->row != row || w->query != prof__task.queries || w->before >= ns) {
+        memset(w, 0, sizeof *w);
+        w->row = row;
+        w->query = prof__task.queries;
+        w->at = w->before = -1;
+        w->next = row->first;
+        while (w->next && w->next->next && prof__ticks_ns(w->next->next->base) <= ns)
+            w->next = w->next->next;
+    }
+    while (w->at < ns)
+        if (!prof__stretch_next(w)) return NULL;
+    return w;
 }
 
-/* How long a zone from times[0] to times[1] had the CPU: all but what other tasks had. A place for
-   each depth is kept where the last one began: zones of one depth come in order, as do events. What
-   is no task is always on the CPU. */
-PROF__FN int64_t prof__on_cpu(const int64_t *times, uint32_t thread, uint32_t depth) {
-    static prof__stretches places[8];
-    prof__stretches *place = places + PROF__MIN(depth, 7), w;
-    const prof__row *cpu = NULL;
-    uint32_t site = 0;
-    int64_t ns = times[1] - times[0];
-    bool more = true;
-    for (const prof__row *row = prof__trace.rows; row; row = row->next)
-        if (prof__row_is_cpu(row)) cpu = row;
-        else if (row->thread == thread) site = prof__row_state(row)->none.site_depth;
-    if (!cpu || !site) return ns;
-    if (place->session != prof__task.sessions || place->start_ns > times[0]) {
-        memset(place, 0, sizeof *place);
-        place->session = prof__task.sessions;
-        place->next = prof__stretches_from(cpu->first, times[0]);
+/* Are these an interrupt's zones? */
+PROF__FN bool prof__row_interrupts(const prof__row *row) {
+    return row->info.id && row->info.id < PROF__CPU_ID;
+}
+
+/* The first of the row's stretches from ns on that was no time of `own` until times[1]: another
+   task's, or an interrupt's that ends by then. Of two with the same times the one with the lesser
+   number is the outer one. */
+PROF__FN const prof__stretches *prof__stretch_other(const prof__row *row, const prof__row *own,
+                                                    const int64_t *times, int64_t ns) {
+    bool cpu = prof__row_is_cpu(row);
+    uint32_t site = prof__row_state(own)->none.site_depth + 256;
+    for (;;) {
+        const prof__stretches *w = prof__stretch_from(row, ns);
+        bool outer;
+        if (!w || w->start_ns >= times[1]) return NULL;
+        outer = w->end_ns > times[1] || (w->start_ns == times[0] && w->end_ns == times[1] &&
+                                         row->info.id < own->info.id);
+        if (cpu ? w->site != site : !outer) return w;
+        ns = w->at + 1;
     }
-    while (more && place->end_ns <= times[0]) more = prof__stretch_next(place, cpu);
-    for (w = *place; more && w.start_ns < times[1]; more = prof__stretch_next(&w, cpu))
-        if (w.site != site + 256)
-            ns -= PROF__MIN(w.end_ns, times[1]) - PROF__MAX(w.start_ns, times[0]);
+}
+
+/* How long the context of a row ran from times[0] to times[1]: a core does one thing at a time.
+   tasks: with what interrupted it; what is no task always runs then. */
+PROF__FN int64_t prof__ran(const prof__row *own, const int64_t *times, bool tasks) {
+    int64_t ns = times[1] - times[0], from = times[0];
+    if (tasks && !prof__row_state(own)->none.site_depth) return ns;
+    while (from < times[1]) {
+        int64_t start = times[1], end = start;
+        for (const prof__row *row = prof__trace.rows; row; row = row->next) {
+            bool others = prof__row_is_cpu(row) ? !prof__row_interrupts(own)
+                                                : !tasks && prof__row_interrupts(row);
+            const prof__stretches *w = NULL;
+            int64_t begin;
+            if (others && row != own) w = prof__stretch_other(row, own, times, from);
+            if (!w) continue;
+            begin = PROF__MAX(w->start_ns, from);
+            if (begin > start || (begin == start && w->end_ns <= end)) continue;
+            start = begin;
+            end = PROF__MIN(w->end_ns, times[1]);
+        }
+        ns -= end - start;
+        from = PROF__MAX(end, start + 1);
+    }
     return ns;
 }
 
+/* With PROF_MODE_AGGREGATE, else 0: how long interrupts lasted. */
+PROF__FN int64_t prof__interrupts_ns(void) {
+    uint64_t ticks = 0;
+    for (const prof__row *row = prof__trace.rows; row && prof__only_sums(); row = row->next)
+        if (prof__row_interrupts(row)) ticks += *prof__state_inner(prof__row_state(row));
+    return prof__rate_ns(ticks >> PROF__CLOCK_SHIFT, prof__clock_rate(&prof__trace));
+}
+
+PROF__FN const prof__row *prof__row_of(uint32_t thread) {
+    const prof__row *row = prof__trace.rows;
+    while (row->thread != thread) row = row->next;
+    return row;
+}
+
 PROF__FN void prof__group_add_on_cpu(prof__group *r, const prof__close *c) {
-    r->on_cpu_ns += prof__on_cpu(&c->start_ns, c->thread, c->depth);
+    r->on_cpu_ns += prof__ran(prof__row_of(c->thread), &c->start_ns, true);
 }
 
 /* Adds its task's time on the CPU to the event that was just written. */
@@ -8533,7 +8598,7 @@ PROF__FN void prof__chrome_on_cpu(prof__out *o, const prof_event *e) {
     o->p--;
     prof__out_text(o, ",\"tdur\":");
     prof__out_room(o, 32);
-    o->p = prof__text_us(o->p, (uint64_t)prof__on_cpu(&e->start_ns, e->thread, e->depth));
+    o->p = prof__text_us(o->p, (uint64_t)prof__ran(prof__row_of(e->thread), &e->start_ns, true));
     prof__out_text(o, "}");
 }
 
@@ -8587,7 +8652,7 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 
 /* @OUTSIDE */
 #define prof__devices_late(s) ((void)(s))
-#define prof__queries_open(s) ((void)0)
+#define prof__queries_open(s) ((void)prof__task.queries++)
 #define prof__events_place(s) ((void)0)
 #define prof__beside_lay(s, p) (p)
 #define prof__read_over(s, instants) ((void)0)
@@ -8697,6 +8762,8 @@ PROF__FN prof_mode prof__mode(void) {
 
 #define prof__functions_name_new() ((void)0)
 #define prof__window_number(s) 1u
+#define prof__one_core() PROF_ONE_CORE
+#define prof__who_ran() (PROF_ONE_CORE ? prof__ran : NULL)
 #define prof__raw_now_tick(w) (prof__trace.time)
 #define prof__raw_now_ns(w) ((uint64_t)prof__ticks_ns(prof__trace.time))
 
@@ -11272,10 +11339,13 @@ typedef struct prof__feed {
     void (*moment)(void *user, const prof__moment *m);   /* NULL: listed, or counted */
     prof__segmenter *segment;            /* reads records, faster for this take; NULL: any */
     prof_event **event;                  /* what take made last, for details; NULL: none wanted */
+    /* targets: how long the row's context had the core from times[0] to times[1]; NULL: always */
+    int64_t (*ran)(const prof__row *row, const int64_t *times, bool tasks);
 } prof__feed;
 
 typedef struct prof__reader {
     const prof__feed *feed;
+    const prof__row *row;
     uint32_t thread, unfinished, partials, moment_count;
     uint32_t number;                     /* of closes so far, over all threads */
     uint32_t pending;                    /* zones at depths below this are still to come */
@@ -11291,6 +11361,12 @@ typedef struct prof__reader {
     int64_t levels[PROF__LEVELS + 1];
 } prof__reader;
 
+/* A zone ran at least as long as those in it. */
+PROF__FN int64_t prof__read_ran(const prof__reader *r, const prof__close *c) {
+    int64_t ns = (r->feed->ran)(r->row, &c->start_ns, false);
+    return PROF__MAX(ns, r->levels[c->depth + 1]);
+}
+
 PROF__EAGER prof__close prof__read_close(prof__reader *r, const prof__zone *z, uint32_t from) {
     prof__close c;
     c.start_ns = prof__to_ns(&r->scale, z->start);
@@ -11305,7 +11381,8 @@ PROF__EAGER prof__close prof__read_close(prof__reader *r, const prof__zone *z, u
     c.from = from;
     c.up = r->first[z->depth];
     c.flags = z->flags;
-    prof__nest_close(r->levels + z->depth, &c);
+    prof__nest_close(r->levels + z->depth, &c,
+                     PROF__BARE && r->feed->ran ? prof__read_ran(r, &c) : c.cpu_ns);
     PROF__ASSERT(c.self_ns >= 0);
     return c;
 }
@@ -11663,6 +11740,7 @@ PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, size
         prof__reader r;
         memset(&r, 0, sizeof r);
         r.feed = feed;
+        r.row = row;
         r.number = r.first[0] = zones;
         r.k.last = s->start_tick;        /* a clock that was set back below it is counted */
         r.thread = row->thread;
@@ -11682,7 +11760,7 @@ PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, size
 
 /* Counts all records, and feeds the zones at the same time. */
 PROF__FN void prof__count_rows(struct prof_trace *s, const prof__feed *feed) {
-    static const prof__feed none = { NULL, NULL, NULL, NULL, NULL, NULL };
+    static const prof__feed none = { NULL, NULL, NULL, NULL, NULL, NULL, NULL };
     prof__read_rows(s, feed ? feed : &none, NULL);
 }
 
@@ -13993,6 +14071,7 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     memset(&feed, 0, sizeof feed);
     feed.take = prof__tree_take;
     feed.segment = PROF__BARE ? NULL : prof__tree_segment;
+    feed.ran = prof__who_ran();
     feed.row = prof__tree_row;
     feed.event = prof__wide(s) ? &tree.made : NULL;
     feed.user = &tree;
@@ -14100,6 +14179,7 @@ PROF__FN void prof__closes(const struct prof_trace *s, prof__taker *take, prof__
     feed.take = take;
     feed.user = user;
     feed.segment = segment;
+    feed.ran = prof__who_ran();
     if (prof__from_records(s)) prof__closes_of_records(&feed);
     else prof__closes_of_events(s, &feed);
 }
@@ -15753,6 +15833,18 @@ PROF__FN uint64_t prof__note_count(const prof_stats *s, size_t note) {
     return n;
 }
 
+/* Where zones are in sums alone nobody knows what interrupts interrupted: their time counts there,
+   too. */
+PROF__FN void prof__table_interrupts(prof__table *t) {
+    char text[48];
+    int64_t ns = prof__one_core() ? prof__interrupts_ns() : 0;
+    if (!ns) return;
+    *prof__text_time(text, prof__us(ns), prof__table_unit(t, ns)) = 0;
+    prof__out_text(&t->out, "Interrupts, whose time counts in what they interrupted, too: ");
+    prof__out_text(&t->out, text);
+    prof__out_text(&t->out, "\n");
+}
+
 /* Tells what of the trace was dropped or mended. */
 PROF__FN void prof__table_notes(prof__table *t) {
     prof_stats stats = prof_get_stats(t->trace);
@@ -15765,6 +15857,7 @@ PROF__FN void prof__table_notes(prof__table *t) {
         prof__out_u64(&t->out, count);
         prof__out_text(&t->out, "\n");
     }
+    prof__table_interrupts(t);
     if (PROF__BARE && !stats.ticks_per_second)
         prof__out_text(&t->out, "1 ns is 1 tick: set desc.platform.ticks_per_second\n");
     prof__table_devices(t);
@@ -17475,6 +17568,7 @@ PROF__FN void prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
         if (count) prof__out_f(o, ",\"%s\":%u", prof__note_key(i), count);
     }
     if (PROF__BARE && !stats.ticks_per_second) prof__out_text(o, ",\"ns_are_ticks\":1");
+    if (prof__one_core()) prof__out_text(o, ",\"one_core\":1");
     if (!PROF__BARE && stats.warnings) prof__out_f(o, ",\"warnings\":%u", (uint64_t)stats.warnings);
 }
 
@@ -19840,7 +19934,10 @@ PROF__FN uint64_t prof__raw_rate(const prof__raw *w) {
     return s->clock == PROF_CLOCK_CPU ? rate << PROF__CLOCK_SHIFT : rate;
 }
 
-PROF__FN void prof__raw_knots(prof__raw *w) { prof__raw_u32(w, 0); }
+PROF__FN void prof__raw_knots(prof__raw *w) {
+    prof__raw_u32(w, 0);
+    if (prof__one_core()) prof__raw_u32(w, 1);
+}
 
 PROF__FN void prof__raw_tell_session(prof__raw *w, bool again) {
     if (!again) return;

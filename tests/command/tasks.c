@@ -23,17 +23,23 @@ static bool out(void *user, const void *data, size_t size) {
     return fwrite(data, 1, fails ? size / 2 : size, stdout) == size;
 }
 
+static void interrupt(unsigned ticks) {
+    in_context = 15;
+    PROF_BLOCK("interrupt") {
+        clock_ticks += 9;
+        in_context = 20;
+        if (ticks % 3 == 0) PROF_BLOCK("urgent") clock_ticks += ticks % 7;
+        in_context = 15;
+    }
+    in_context = 0;
+}
+
 static void work(unsigned ticks) {
     PROF_BLOCK("work") {
         clock_ticks += 100 + ticks % 31 * 7;
         PROF_BLOCK("part") clock_ticks += 13 + ticks % 5;
+        if (ticks % 4 == 1) interrupt(ticks);
     }
-}
-
-static void interrupt(void) {
-    in_context = 15;
-    PROF_BLOCK("interrupt") clock_ticks += 9;
-    in_context = 0;
 }
 
 static void round_of(unsigned i) {
@@ -45,7 +51,7 @@ static void round_of(unsigned i) {
     prof_task_in(worker, "worker");
     PROF_BEGIN("job");
     work(3 * i);
-    interrupt();
+    interrupt(i);
     prof_task_in(9, "idle");
     clock_ticks += 50;
     prof_task_in(worker, "worker");

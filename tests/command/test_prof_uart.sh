@@ -72,28 +72,28 @@ as_table() { table_of "$1" >"$out/tasks.report" && diff "$out/tasks.wanted" "$ou
 from_pipe() { table_of - <"$out/tasks.raw" | diff "$out/tasks.wanted" -; }
 decoded() { "$prof" decode -o "$out/tasks.json" "$out/tasks.raw" && as_table "$out/tasks.json"; }
 of_ring() {   # FILE: what it forgot first, who ran, counts as on the CPU; how much that is, is told
-    told='Zones that the ring no longer holds, their time counts as self time of the zones around them (give prof_desc.memory more): 25388'
+    told='Zones that the ring no longer holds, their time counts as self time of the zones around them (give prof_desc.memory more): 25644'
     grep -q 'part .* 0\.900us  *60 *$' "$out/tasks.ringtable" && grep -qF "$told" "$out/tasks.ringtable" &&
         "$prof" report "$1" 2>&1 | head -n 1 | grep -qF "$told" &&
         table_of "$1" | sed -n '/^---/,$p' >"$out/tasks.report" &&
         grep -v '^Zones' "$out/tasks.ringtable" | diff - "$out/tasks.report"
 }
-fields() {   # of "waits", which is on the CPU for 13.297 of 42.837 us
-    "$prof" report -f json "$out/tasks.raw" | grep '"waits"' | grep -q '"on_cpu": 13.297' &&
-        "$prof" report -f csv "$out/tasks.raw" | cut -d, -f1,3,22 | grep -q '"waits",42.837,13.297' &&
+fields() {   # of "waits", which is on the CPU for 13.443 of 43.369 us
+    "$prof" report -f json "$out/tasks.raw" | grep '"waits"' | grep -q '"on_cpu": 13.443' &&
+        "$prof" report -f csv "$out/tasks.raw" | cut -d, -f1,3,22 | grep -q '"waits",43.369,13.443' &&
         ! "$prof" report -f json "$out/whole.raw" | grep -q on_cpu
 }
 twice() {   # of two files the sums
     "$prof" report -f json "$out/tasks.raw" "$out/tasks.trace" | grep '"waits"' |
-        grep -q '"on_cpu": 26.594'
+        grep -q '"on_cpu": 26.886'
 }
 told() {   # the same where calls tell what they lie in
     sed 's/"prof":{/&"zone_ids":true,/' "$out/tasks.trace" >"$out/told.trace" &&
         ! cmp -s "$out/tasks.trace" "$out/told.trace" && as_table "$out/told.trace"
 }
 sessions() {   # the second is told, too, behind the first
-    "$prof" report -f json "$out/tasks.twice" | grep '"waits", "count": 120, "cpu_time_total": 85.674' |
-        grep -q '"on_cpu": 26.594' &&
+    "$prof" report -f json "$out/tasks.twice" | grep '"waits", "count": 120, "cpu_time_total": 86.738' |
+        grep -q '"on_cpu": 26.886' &&
         "$prof" report "$out/tasks.twice" | grep -q 'Zones still open.*: 6$'
 }
 no_zones() {   # who ran is a row of the page, but no call: in no table, stacks or flame graph
@@ -106,7 +106,7 @@ top() {
 page() {
     "$prof" report -f html -o "$out/tasks.html" "$out/tasks.raw" &&
         dom "$out/tasks.html" >"$out/tasks.dom" && grep -q '<th[^>]*>On CPU</th>' "$out/tasks.dom" &&
-        grep -q '<td>42\.84 [^<]*</td><td>13\.30 ' "$out/tasks.dom"
+        grep -q '<td>43\.37 [^<]*</td><td>13\.44 ' "$out/tasks.dom"
 }
 try tasks_build "$CC" -std=gnu99 -I. tests/command/tasks.c -o "$out/tasks"
 for form in table trace dump raw chrome fails twice; do try "tasks_$form" tasks $form; done

@@ -3,6 +3,7 @@
 #define PROF_FREESTANDING
 #define PROF_ARENA_SIZE 65536
 #define PROF_MAX_CONTEXTS 16
+#define PROF_MAX_SITES 70
 #define PROF_CONTEXT() in_context
 #define PROF_NOW() ((uint32_t)clock_ticks)
 #define PROF_CLOCK_BITS clock_bits
@@ -1230,6 +1231,104 @@ static void test_target_off(void) {
     EQUAL(prof_write_memory_timeline(trace, NULL, out), PROF_ERROR_UNSUPPORTED);
 }
 
+/* ---- One core is one clock ---- */
+
+/* Who had the core, by what the program itself counts: each name's own ticks. Tasks switch in the
+   midst of zones, and interrupts interrupt each other. */
+enum { OWN_TASK_1, OWN_TASK_2, OWN_PART, OWN_HANDLER, OWN_DEEP, OWN_NAMES, OWN_NOBODY = OWN_NAMES };
+static const char *const own_names[] = {"task 1", "task 2", "part", "handler", "deep"};
+static int64_t own_ns[OWN_NAMES + 1];
+static uint32_t own_state;
+
+static uint32_t own_random(uint32_t below) {
+    own_state = own_state * 1664525u + 1013904223u;
+    return (own_state >> 16) % below;
+}
+
+static void own_spend(int who) {
+    uint32_t ticks = own_random(50);
+    clock_ticks += ticks;
+    own_ns[who] += ticks;
+}
+
+/* Spends time, in which interrupts of this number and above come. */
+static void own_work(int who, unsigned number) {
+    for (uint32_t i = own_random(4); i; i--) {
+        own_spend(who);
+        if (own_random(3) == 0 && number < 6) {
+            unsigned before = in_context;
+            in_context = number + own_random(2);
+            own_spend(who);
+            PROF_BLOCK("handler") {
+                own_work(OWN_HANDLER, in_context + 1);
+                PROF_BLOCK("deep") own_work(OWN_DEEP, in_context + 1);
+            }
+            in_context = before;
+        }
+        own_spend(who);
+    }
+}
+
+static void own_check(prof_trace *trace) {
+    prof_average rows[OWN_NAMES];
+    size_t count = prof_key_averages(trace, NULL, rows, OWN_NAMES);
+    int64_t all = 0;
+    for (size_t i = 0; i < count && i < OWN_NAMES; i++)
+        for (int k = 0; k < OWN_NAMES; k++)
+            if (strcmp(rows[i].key, own_names[k]) == 0) {
+                EQUAL(rows[i].self_cpu_time_total_ns, own_ns[k]);
+                all += rows[i].self_cpu_time_total_ns;
+            }
+    EQUAL(all, (int64_t)clock_ticks - 12345 - own_ns[OWN_NOBODY]);
+}
+
+static void test_target_one_core(void) {
+    for (uint32_t seed = 0; seed < 40; seed++) {
+        prof_desc desc = target_desc();
+        bool tasks = seed % 2;
+        desc.mode = seed % 3 == 1 ? PROF_MODE_RING : PROF_MODE_TRACE;
+        own_state = seed;
+        memset(own_ns, 0, sizeof own_ns);
+        EQUAL(prof_start(&desc), PROF_OK);
+        for (int i = 0; i < 60; i++) {
+            if (tasks) prof_task_in(1, "one");
+            own_work(OWN_NOBODY, 1);
+            PROF_BLOCK("task 1") {
+                own_work(OWN_TASK_1, 1);
+                PROF_BLOCK("part") own_work(OWN_PART, 1);
+                if (tasks) {
+                    prof_task_in(2, "two");
+                    PROF_BLOCK("task 2") own_work(OWN_TASK_2, 1);
+                    own_work(OWN_NOBODY, 1);
+                    prof_task_in(1, "one");
+                }
+                own_work(OWN_TASK_1, 1);
+            }
+        }
+        own_check(prof_stop());
+        EQUAL(prof_get_stats(NULL).dropped + prof_get_stats(NULL).overwritten, 0);
+    }
+}
+
+/* Sums do not know what was interrupted, and the table says so. */
+static void test_target_one_core_sums(void) {
+    static output table;
+    prof_desc desc = target_desc();
+    prof_sink sink = { write_output, NULL };
+    desc.mode = PROF_MODE_AGGREGATE;
+    desc.platform.ticks_per_second = 1000000000;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 100; i++) {
+        PROF_BEGIN("main");
+        interrupt(3u + (unsigned)i % 2);
+        PROF_END();
+    }
+    sink.user = &table;
+    EQUAL(prof_write_table(prof_stop(), NULL, sink), PROF_OK);
+    CHECK(strstr(table.text, "Interrupts, whose time counts in what they interrupted, too: 1.000us"
+                             "\n"), "%s", table.text);
+}
+
 #ifdef prof__vsnprintf                   /* stb_sprintf is installed */
 static void test_target_formats(void) {
     prof_desc desc = target_desc();
@@ -1296,5 +1395,7 @@ int main(void) {
     RUN(test_target_aggregate_written);
     RUN(test_target_aggregate_places);   /* last: its names would take of the others' room */
     RUN(test_target_little_back);
+    RUN(test_target_one_core);
+    RUN(test_target_one_core_sums);
     return test_end();
 }

@@ -370,16 +370,23 @@ static int64_t nest_merge(call_sums *s, spans_open *n, const prof__close *c, pro
     return legacy ? own : 0;
 }
 
+/* How long it had its core: at least as long as those in it. */
+static int64_t ran(const int64_t *level, const prof__close *c, int64_t away_ns) {
+    int64_t ns = PROF__MINUS(c->cpu_ns, away_ns);
+    return away_ns ? PROF__MAX(ns, level[1]) : ns;
+}
+
 /* A span has ended: c has its times, b its amounts: the device time that it launched itself (with
    PROF_EVENT_LEGACY its children's, too); the others include its children's. */
-static void nest_end_wide(call_sums *s, spans_open *n, prof__close *c, prof__beside *b) {
+static void nest_end_wide(call_sums *s, spans_open *n, prof__close *c, prof__beside *b,
+                          int64_t away_ns) {
     span_siblings *l = n->siblings + c->depth, *kids = l + 1;
     int64_t *level = n->levels + c->depth, only_ns, lifted_ns = 0;
     if (is_duplicate(s, kids, c->what)) lifted_ns = nest_merge(s, n, c, b, kids);
     siblings_tell(s, kids);
     only_ns = level[1];
     siblings_from(l, c);
-    prof__nest_close(level, c);
+    prof__nest_close(level, c, ran(level, c, away_ns));
     b->within = kids->all;
     if (!(c->flags & PROF_EVENT_LEGACY))
         b->all.device_ns = PROF__PLUS(b->all.device_ns, kids->all.device_ns);
@@ -436,11 +443,11 @@ static void nest_end(call_sums *s, spans_open *n, const call_span *span, uint32_
     c.number = n->number++;
     if (n->wide) {
         b = amounts_of(span);
-        nest_end_wide(s, n, &c, &b);
+        nest_end_wide(s, n, &c, &b, span->away_ns);
         return;
     }
     siblings_from(n->siblings + depth, &c);
-    prof__nest_close(n->levels + depth, &c);
+    prof__nest_close(n->levels + depth, &c, ran(n->levels + depth, &c, span->away_ns));
     sums_call(s, &c);
 }
 

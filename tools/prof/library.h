@@ -81,6 +81,7 @@ enum {                                   /* call_span.flags, beside PROF_EVENT_.
 /* One call, of whatever a row counts. */
 typedef struct call_span {
     int64_t start_ns, end_ns;
+    int64_t away_ns;                     /* of that, what others had its core: it is in no self */
     uint32_t thread;                     /* a number for each thread, and for each node on it */
     uint32_t row;                        /* from call_sums_row; a device's row: lies in no span.
                                             PROF_NONE: hidden, with a name unlike all others */

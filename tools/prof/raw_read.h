@@ -17,7 +17,9 @@
        1 session  clock (prof_clock), process id, u64 ticks per second, u64 tick and u64 ns since
                   1970 of its start, generation, count of pairs, pairs {u64 tick, u64 ns}: time is
                   ns since the start; ticks between two pairs are linear, past the last they go on
-                  as before. Without pairs (no CPU clock): ns = (tick - start) / rate
+                  as before. Without pairs (no CPU clock): ns = (tick - start) / rate. Then 1 where
+                  threads take turns on one core: thread 0, interrupts (1 to 998), which run while
+                  another waits, the row of which task ran when (999), tasks (from 1000 on)
        2 sites    one or more {number, line, bytes of name, of file, of function; their text}.
                   400000 to 7fffff are places in an ELF file (PROF_NAMES_IN_ELF), 3fffff has its
                   build id, in hex, as name
@@ -89,7 +91,8 @@ extern "C" {
 #endif
 
 typedef enum prof_raw_kind {
-    PROF_RAW_SESSION,                    /* start_ns: its start, since 1970; value: process id */
+    PROF_RAW_SESSION,                    /* start_ns: its start, since 1970; value: process id;
+                                            flags 1: its threads take turns on one core */
     PROF_RAW_THREAD,                     /* value: its id; name: its name or NULL; may come again */
     PROF_RAW_ZONE,                       /* at its end: inner zones come before outer ones; zones
                                             still open at the end of the stream: outer ones first */
@@ -512,7 +515,7 @@ static void prof__raw_hand_sums(prof_raw *r) {
 
 /* A session begins, or is repeated. If it is new, the one before ends: its sums are handed on. */
 static void prof__raw_session_is(prof_raw *r, uint32_t process, uint64_t tick, uint64_t wall_ns,
-                                 uint32_t generation) {
+                                 uint32_t generation, bool one_core) {
     prof_raw_item item;
     if (r->session && r->generation == generation && r->start_wall_ns == wall_ns &&
         r->start_tick == tick) return;   /* of a target only the tick differs */
@@ -524,6 +527,7 @@ static void prof__raw_session_is(prof_raw *r, uint32_t process, uint64_t tick, u
     item.kind = PROF_RAW_SESSION;
     item.start_ns = (int64_t)wall_ns;
     item.value = process;
+    item.flags = one_core;
     prof__raw_hand(r, &item);
     r->session = true;
     r->start_tick = tick;
@@ -533,11 +537,14 @@ static void prof__raw_session_is(prof_raw *r, uint32_t process, uint64_t tick, u
 
 static void prof__raw_read_session(prof_raw *r, size_t at, size_t end) {
     uint32_t count;
+    size_t pairs_end;
     if (end - at < 10) return;
     count = prof__raw_get(r, at + 9);
-    if (count > PROF__KNOTS || end - at < 10 + 4 * count || (count == 1)) return;
+    pairs_end = at + 10 + 4 * count;
+    if (count > PROF__KNOTS || end < pairs_end || (count == 1)) return;
     prof__raw_session_is(r, prof__raw_get(r, at + 1), prof__raw_get64(r, at + 4),
-                         prof__raw_get64(r, at + 6), prof__raw_get(r, at + 8));
+                         prof__raw_get64(r, at + 6), prof__raw_get(r, at + 8),
+                         end > pairs_end && prof__raw_get(r, pairs_end) == 1);
     r->clock = prof__raw_get(r, at);
     r->rate = prof__raw_get64(r, at + 2);
     r->knot_count = count;

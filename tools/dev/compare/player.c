@@ -20,6 +20,7 @@ static unsigned in_context;
 #if COMPARE_BARE
 #  define PROF_FREESTANDING
 #  define PROF_CONTEXT() in_context
+#  define PROF_ONE_CORE 0                /* they take no turns: a zone of each is open at once */
 #  define PROF_MAX_CONTEXTS 16
 #  define PROF_ARENA_SIZE 65536
 #  undef PROF_NOW

@@ -634,13 +634,11 @@ static void take_streamed_change(row_table *t, const trace_event *event) {
 /* ---- The walk: in the order in which things lie in each other ---- */
 
 /* Of a call's time, what its task did not run. */
-static void add_away(row_table *t, const call_span *s) {
+static void add_away(row_table *t, const call_span *s, const call *c) {
     const unsigned without = CALL_HIDDEN | PROF_EVENT_ASYNC;    /* a range has no task */
-    if (!t->tasks.count || s->row == PROF_NONE || s->flags & without) return;
-    const call_thread *thread = &t->trace.threads[s->thread / 2];
+    if (!t->trace.tasks.stretches.count || s->row == PROF_NONE || s->flags & without) return;
     GROW_TO(t->away_ns, s->row, t->away_capacity);
-    t->away_ns[s->row] +=
-        (uint64_t)tasks_away(&t->tasks, thread->pid, thread->tid, s->start_ns, s->end_ns);
+    t->away_ns[s->row] += (uint64_t)trace_away(&t->trace, c).for_tasks_ns;
 }
 
 typedef struct row_walk { row_table *table; int64_t (*bytes)[2]; } row_walk;
@@ -651,23 +649,18 @@ static void push_call(void *user, uint32_t number, const call_span *made) {
     out.flags |= made->flags;
     out.depth = made->depth;
     out.device_ns = made->device_ns;
+    out.away_ns = made->away_ns;
     if (w->bytes) {
         call_span changes = {
             .thread = out.thread, .row = PROF_NONE, .depth = out.depth, .flags = CALL_DEPTH
         };
         push_memory(w->table, changes, w->bytes[number]);
     }
-    add_away(w->table, &out);
+    add_away(w->table, &out, &w->table->trace.calls[number]);
     push(w->table, &out);
 }
 
 /* ---- The table ---- */
-
-static void name_task(row_table *t, const trace_event *event) {
-    char name[256];
-    if (trace_arg_text(event, "name", name, sizeof name))
-        tasks_name(&t->tasks, event->pid, event->tid, (trace_text){name, strlen(name)});
-}
 
 static void take_change(row_table *t, bool inside) {
     const memory_change *change = &t->trace.changes[t->trace.change_count - 1];
@@ -679,12 +672,8 @@ static void take_change(row_table *t, bool inside) {
 static void add_event(row_table *t, const trace_event *event, trace_kept kept) {
     bool inside = taken(t, event);
     bool named = event->phase == 'M' && text_is(event->name, "thread_name");
-    if (named) name_task(t, event);
     if (named && t->own) trace_thread(&t->trace, event);     /* the library's order */
-    if (event->kind == TRACE_TASK) {
-        tasks_add(&t->tasks, event->pid, event->name, event->ts_ns, event->dur_ns);
-        return;
-    }
+    if (event->kind == TRACE_TASK) return;
     if (kept == KEPT_CHANGE) take_change(t, inside);
     if (event->phase != 'X') return;
     note_time(t, event);
@@ -849,8 +838,7 @@ static void end_file(row_table *t) {
         t->view.device_name = device_type_name(t->memory_type);
     t->memory_ns = INT64_MIN;                    /* the first file's counts */
     row_walk w = {.table = t};
-    tasks_sort(&t->tasks);
-    t->had_tasks |= t->tasks.count > 0;
+    t->had_tasks |= t->trace.tasks.stretches.count > 0;
     trace_nest(&t->trace);
     trace_own(&t->trace);
     if (t->options->by_stack) group_by_frames(t);
@@ -861,7 +849,6 @@ static void end_file(row_table *t) {
     t->unowned += t->trace.range.parts ? 0 : t->trace.unowned;   /* launched before it */
     t->ambiguous += t->trace.ambiguous;
     t->kernels += t->trace.work_count;
-    tasks_clear(&t->tasks);
 }
 
 static void take(void *user, trace_reader *reader, trace_kept kept) {
@@ -974,7 +961,6 @@ void rows_free(row_table *t) {
     intern_free(&t->mores);
     map_free(&t->captured);
     arena_free(&t->sums_memory);
-    tasks_clear(&t->tasks);
     free(t->away_ns);
     free(t->group_rows);
     free(t->last_groups);

@@ -6,7 +6,6 @@
 #include "analysis/durations.h"
 #include "input/head_sums.h"
 #include "input/losses.h"
-#include "input/tasks.h"
 #include "trace/trace.h"
 
 typedef struct row_filter {
@@ -72,7 +71,6 @@ typedef struct row_table {
     map captured;               /* nodes of graphs, of all files: number of the text */
     map places;                 /* of this file's names: number of the text; 0: several, or none */
     amounts amounts;            /* with_flops: of the ops */
-    tasks tasks;                /* of this file's kernel */
     uint64_t *away_ns;          /* by row of the sums: when the tasks of calls did not run */
     size_t away_capacity;
     bool had_tasks;

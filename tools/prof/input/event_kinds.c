@@ -7,7 +7,6 @@
 
 #include "input/tasks.h"
 
-enum { CPU_ROW = 999 };          /* of prof.h's traces: which task ran */
 
 /* What labels say of a process or a thread. They may stand anywhere in the file, in any order. */
 enum {

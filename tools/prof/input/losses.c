@@ -166,6 +166,7 @@ static bool read_promise(losses *l, trace_text key, trace_text value) {
         l->zones_ahead |= text_is(value, "\"ahead\"");
         return true;
     }
+    if (text_is(key, "one_core")) return l->one_core |= text_is(value, "1"), true;
     if (!text_is(key, PROF_KEY_COUNTERS)) return false;
     if (!value.size || *value.data != '[') return true;
     while (json_next(&value, &none, &name)) {
@@ -218,6 +219,7 @@ void losses_take_raw(losses *l, raw_losses *r, const prof_raw_item *item) {
         l->session_ns = item->end_ns;
     }
     if (item->kind != PROF_RAW_SESSION) return;
+    l->one_core |= item->flags;
     size_t mixed = known_counts() + OTHER_COUNTS - 1;
     if (r->in_session && item->value != r->process && mixed < LOSS_COUNTS) l->counts[mixed]++;
     r->process = item->value;
@@ -358,6 +360,7 @@ static void write_promises(const losses *l, output *out) {
     }
     output_text(out, l->type_count ? "}" : "");
     output_text(out, l->zone_ids ? ", \"" PROF_KEY_ZONE_IDS "\": true" : "");
+    output_text(out, l->one_core ? ", \"one_core\": 1" : "");
 }
 
 void losses_write_head(const losses *l, const head_lists *lists, size_t count, output *out) {

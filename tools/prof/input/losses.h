@@ -23,6 +23,7 @@ typedef struct losses {
     struct { int64_t type; char name[64]; } types[DEVICE_TYPES];   /* of devices */
     size_t type_count, more_types;
     bool zone_ids;                  /* times do not tell all of the tree: some zones tell parents */
+    bool one_core;                  /* its threads take turns on one core: see raw_read.h */
     bool zones_ahead;               /* nor what memory changes in: it names zones that come later */
 } losses;
 

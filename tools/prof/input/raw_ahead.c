@@ -98,13 +98,16 @@ static bool is_cpu_row(const unsigned char *block) {
            memcmp(block + 40, "CPU", 3) == 0;
 }
 
+/* A session whose threads take turns on one core is a word longer. */
+static bool is_one_core(const unsigned char *block) { return word_at(block, 2) == 4 * 11; }
+
 /* What the stream holds, as far as its blocks can be told: behind that may be attributes. */
 typedef struct survey { bool is_whole, has_memory, has_attributes; } survey;
 
 static survey survey_of(int fd, off_t at, off_t size) {
     unsigned char block[HEAD], session[20];      /* when it began, and its generation */
     survey s = {.is_whole = true};
-    bool begun = false;
+    bool begun = false, one_core = false;
     for (; at + HEAD <= size; at = block_end(block, at)) {
         if (!block_at(fd, at, block)) return s.is_whole = false, s.has_attributes = true, s;
         uint32_t type = word_at(block, 1) & 0xffff;
@@ -112,9 +115,11 @@ static survey survey_of(int fd, off_t at, off_t size) {
         s.has_memory |= (asked & PROF_RAW_HAS_MEMORY) != 0;
         if (type == RECORDS && !s.has_attributes)
             s.has_attributes = has_attributes(fd, at + HEAD, block_end(block, at));
-        if (type == EVENT || asked & PROF_RAW_HAS_STEPS || (type == THREAD && is_cpu_row(block)))
-            s.is_whole = false;
+        bool interrupts = type == THREAD && one_core && word_at(block, 8);
+        if (type == EVENT || asked & PROF_RAW_HAS_STEPS || interrupts ||
+            (type == THREAD && is_cpu_row(block))) s.is_whole = false;
         if (type != SESSION) continue;
+        one_core = is_one_core(block);
         if (begun && memcmp(session, block + 40, sizeof session) != 0) s.is_whole = false;
         memcpy(session, block + 40, sizeof session);
         begun = true;

@@ -1,10 +1,8 @@
-/* Tasks of a kernel: see tasks.h. */
+/* Who had the core when: see tasks.h. */
 #include "input/tasks.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { TASK_IDS = 1000 };        /* prof.h's tasks have these thread ids, and above */
 
 trace_text tasks_plain_name(trace_text name) {
     const char *open = memchr(name.data, '(', name.size);
@@ -25,70 +23,134 @@ static uint64_t thread_key(int64_t pid, int64_t tid) {
     return hash_mix(hash_mix((uint64_t)pid) * 31 + (uint64_t)tid);
 }
 
+static uint32_t process_of(tasks *t, int64_t pid) {
+    bool is_new;
+    uint64_t *number = map_put(&t->processes, hash_mix((uint64_t)pid), &is_new);
+    if (is_new) *number = t->processes.count;
+    return (uint32_t)*number;
+}
+
 void tasks_name(tasks *t, int64_t pid, int64_t tid, trace_text name) {
     *map_put(&t->threads, thread_key(pid, tid), NULL) = task_of(t, pid, tasks_plain_name(name)) + 1;
 }
 
-void tasks_add(tasks *t, int64_t pid, trace_text task, int64_t start_ns, int64_t ns) {
-    bool is_new;
-    uint64_t *first = map_put(&t->firsts, hash_mix((uint64_t)pid), &is_new);
-    if (is_new || start_ns < (int64_t)*first) *first = (uint64_t)start_ns;
-    GROW(t->list, t->count, t->capacity);
-    t->list[t->count++] = (struct stretch){start_ns, (uint64_t)ns, 0, task_of(t, pid, task)};
+static void add_turn(tasks *t, turns *to, int64_t pid, turn made) {
+    made.process = process_of(t, pid);
+    GROW(to->list, to->count, to->capacity);
+    to->list[to->count++] = made;
 }
 
-static int by_task(const void *a, const void *b) {
-    const struct stretch *x = a, *y = b;
-    if (x->task != y->task) return x->task < y->task ? -1 : 1;
-    return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+void tasks_add(tasks *t, int64_t pid, trace_text task, int64_t start_ns, int64_t end_ns) {
+    uint32_t owner = task_of(t, pid, task);
+    add_turn(t, &t->stretches, pid, (turn){start_ns, end_ns, 0, owner});
+    *map_put(&t->running, owner + 1, NULL) = 1;
+}
+
+void tasks_interrupt(tasks *t, int64_t pid, int64_t tid, int64_t start_ns, int64_t end_ns) {
+    add_turn(t, &t->interrupts, pid, (turn){start_ns, end_ns, 0, (uint32_t)tid});
+}
+
+/* By time, what lies around others first. */
+static int by_time(const void *a, const void *b) {
+    const turn *x = a, *y = b;
+    if (x->process != y->process) return x->process < y->process ? -1 : 1;
+    if (x->start_ns != y->start_ns) return x->start_ns < y->start_ns ? -1 : 1;
+    if (x->end_ns != y->end_ns) return x->end_ns > y->end_ns ? -1 : 1;
+    return x->owner < y->owner ? -1 : x->owner > y->owner;
 }
 
 void tasks_sort(tasks *t) {
-    size_t at = 0;
-    if (!t->count) return;
-    qsort(t->list, t->count, sizeof *t->list, by_task);
-    t->begins = allocate((t->names.count + 1) * sizeof *t->begins);
-    for (uint32_t task = 0; task < t->names.count; task++) {
-        uint64_t before_ns = 0;
-        for (t->begins[task] = at; at < t->count && t->list[at].task == task; at++) {
-            t->list[at].before_ns = before_ns;
-            before_ns += t->list[at].ns;
-        }
-    }
-    t->begins[t->names.count] = at;
+    qsort(t->stretches.list, t->stretches.count, sizeof(turn), by_time);
+    qsort(t->interrupts.list, t->interrupts.count, sizeof(turn), by_time);
 }
 
-/* How long it had run by then. */
-static uint64_t ran(const tasks *t, uint32_t task, int64_t ns) {
-    size_t low = t->begins[task], high = t->begins[task + 1];
+/* The task of that thread + 1; 0: it is none. */
+static uint64_t task_at(const tasks *t, int64_t pid, int64_t tid) {
+    const uint64_t *task = map_get(&t->threads, thread_key(pid, tid));
+    return task && (tid >= FIRST_TASK || map_get(&t->running, *task)) ? *task : 0;
+}
+
+bool tasks_is_task(const tasks *t, int64_t pid, int64_t tid) { return task_at(t, pid, tid) != 0; }
+
+/* A call, and what is looked at next of the turns in it. */
+typedef struct looking {
+    const tasks *tasks;
+    int64_t tid, start_ns, end_ns;
+    uint64_t process, task;
+    size_t stretch, interrupt;
+} looking;
+
+/* The first turn that begins at ns or later. */
+static size_t turn_from(const turns *list, uint64_t process, int64_t ns) {
+    size_t low = 0, high = list->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (t->list[middle].start_ns <= ns) low = middle + 1;
+        const turn *at = &list->list[middle];
+        if (at->process < process || (at->process == process && at->start_ns < ns))
+            low = middle + 1;
         else high = middle;
     }
-    if (low == t->begins[task]) return 0;
-    const struct stretch *last = &t->list[low - 1];
-    uint64_t since = (uint64_t)ns - (uint64_t)last->start_ns;
-    return last->before_ns + (since < last->ns ? since : last->ns);
+    return low;
 }
 
-int64_t tasks_away(const tasks *t, int64_t pid, int64_t tid, int64_t start_ns, int64_t end_ns) {
-    const uint64_t *first = map_get(&t->firsts, hash_mix((uint64_t)pid));
-    const uint64_t *task = first ? map_get(&t->threads, thread_key(pid, tid)) : NULL;
-    if (!task || (tid < TASK_IDS && t->begins[*task - 1] == t->begins[*task])) return 0;
-    uint32_t number = (uint32_t)(*task - 1);
-    if (start_ns < (int64_t)*first) start_ns = (int64_t)*first;
-    if (end_ns <= start_ns) return 0;
-    uint64_t ns = (uint64_t)end_ns - (uint64_t)start_ns;
-    uint64_t on_cpu = ran(t, number, end_ns) - ran(t, number, start_ns);
-    return on_cpu < ns ? (int64_t)(ns - on_cpu) : 0;
+static const turn *turn_at(const looking *l, const turns *list, size_t number) {
+    const turn *at = number < list->count ? &list->list[number] : NULL;
+    return at && at->process == l->process && at->start_ns < l->end_ns ? at : NULL;
+}
+
+/* Another task's, if the call is of no interrupt; NULL: none. */
+static const turn *next_stretch(looking *l) {
+    const turn *at;
+    bool interrupt = !l->task && l->tid;
+    while ((at = turn_at(l, &l->tasks->stretches, l->stretch)) != NULL)
+        if (!interrupt && at->owner + UINT64_C(1) != l->task && at->end_ns > l->start_ns) return at;
+        else l->stretch++;
+    return NULL;
+}
+
+/* That of another interrupt which begins and ends within the call. Of two with the same times the
+   one with the lesser number is the outer one. */
+static const turn *next_interrupt(looking *l) {
+    const turn *at;
+    for (; (at = turn_at(l, &l->tasks->interrupts, l->interrupt)) != NULL; l->interrupt++) {
+        bool same = at->start_ns == l->start_ns && at->end_ns == l->end_ns;
+        if (at->owner != l->tid && at->end_ns <= l->end_ns && !(same && at->owner < l->tid))
+            return at;
+    }
+    return NULL;
+}
+
+away tasks_away(const tasks *t, int64_t pid, int64_t tid, int64_t start_ns, int64_t end_ns) {
+    const uint64_t *process = map_get(&t->processes, hash_mix((uint64_t)pid));
+    away sum = {0, 0};
+    if (!process) return sum;
+    looking l = {t, tid, start_ns, end_ns, *process, task_at(t, pid, tid),
+                 turn_from(&t->stretches, *process, start_ns),
+                 turn_from(&t->interrupts, *process, start_ns)};
+    int64_t from_ns = start_ns;
+    if (l.stretch && t->stretches.list[l.stretch - 1].process == *process)
+        l.stretch--;                             /* it may last into the call */
+    for (;;) {
+        const turn *stretch = next_stretch(&l), *interrupt = next_interrupt(&l), *at = stretch;
+        if (!at || (interrupt && interrupt->start_ns < at->start_ns)) at = interrupt;
+        if (!at) return sum;
+        int64_t until_ns = at->end_ns < end_ns ? at->end_ns : end_ns;
+        int64_t begin_ns = at->start_ns > from_ns ? at->start_ns : from_ns;
+        if (at == stretch && l.task)
+            sum.for_tasks_ns += until_ns - (at->start_ns > start_ns ? at->start_ns : start_ns);
+        if (until_ns > begin_ns) sum.ns += until_ns - begin_ns;
+        if (until_ns > from_ns) from_ns = until_ns;
+        if (at == stretch) l.stretch++;
+        else l.interrupt++;
+    }
 }
 
 void tasks_clear(tasks *t) {
     intern_free(&t->names);
     map_free(&t->threads);
-    map_free(&t->firsts);
-    free(t->list);
-    free(t->begins);
+    map_free(&t->processes);
+    map_free(&t->running);
+    free(t->stretches.list);
+    free(t->interrupts.list);
     *t = (tasks){0};
 }

@@ -1,9 +1,11 @@
-/* Which task of a kernel ran when, by the row "CPU" of prof.h's traces (prof_task_in), and by that,
-   how long its calls waited. Memory: 32 bytes a switch. Zero-initialise.
+/* Who had the core when, in traces of prof.h whose threads take turns on one: tasks of a kernel, by
+   the row "CPU" (prof_task_in), and interrupts, by their outermost zones; and by that, how long a
+   call's thread did not run. Memory: 24 bytes a switch or interrupt. Zero-initialise.
 
-       tasks_name(&t, pid, tid, name); ... tasks_add(&t, pid, task, start_ns, dur_ns); ...
+       tasks_name(&t, pid, tid, name); ... tasks_add(&t, pid, task, start_ns, end_ns); ...
+       tasks_interrupt(&t, pid, tid, start_ns, end_ns); ...
        tasks_sort(&t);
-       waited_ns = tasks_away(&t, pid, tid, start_ns, end_ns);
+       waited = tasks_away(&t, pid, tid, start_ns, end_ns);
        tasks_clear(&t);                                                                          */
 #ifndef PROF_TASKS_H
 #define PROF_TASKS_H
@@ -11,22 +13,37 @@
 #include "base/memory.h"
 #include "input/trace_event.h"
 
+enum { CPU_ROW = 999, FIRST_TASK };  /* thread ids; interrupts have lower ones, main() has 0 */
+
+typedef struct turn {
+    int64_t start_ns, end_ns;
+    uint32_t process, owner;     /* owner: the task, or the interrupt's thread id */
+} turn;
+
+typedef struct turns {
+    turn *list;
+    size_t count, capacity;
+} turns;
+
 typedef struct tasks {
     interner names;
     map threads;                 /* of pid and tid: number of a task of that name, + 1 */
-    map firsts;                  /* of pid: when the first stretch that is known begins */
-    struct stretch { int64_t start_ns; uint64_t ns, before_ns; uint32_t task; } *list;
-    size_t count, capacity;
-    size_t *begins;              /* by task, once they are sorted */
+    map processes;               /* of pid: its number, + 1 */
+    map running;                 /* tasks that ran */
+    turns stretches, interrupts; /* in order of time, by process */
 } tasks;
 
 /* What metadata call a thread: "name", or "thread 12 (name)" as prof.h writes it. */
 void tasks_name(tasks *t, int64_t pid, int64_t tid, trace_text name);
-void tasks_add(tasks *t, int64_t pid, trace_text task, int64_t start_ns, int64_t ns);
+void tasks_add(tasks *t, int64_t pid, trace_text task, int64_t start_ns, int64_t end_ns);
+void tasks_interrupt(tasks *t, int64_t pid, int64_t tid, int64_t start_ns, int64_t end_ns);
 void tasks_sort(tasks *t);
-/* Of that time, what the task of this thread is known not to have run (a ring forgets who ran, as
-   prof_task_in says); 0: it is no task's. */
-int64_t tasks_away(const tasks *t, int64_t pid, int64_t tid, int64_t start_ns, int64_t end_ns);
+bool tasks_is_task(const tasks *t, int64_t pid, int64_t tid);
+
+/* Of that time of a thread, what it is known not to have run (a ring forgets who ran, as
+   prof_task_in says): for other tasks, if it is a task's itself; and for all. */
+typedef struct away { int64_t for_tasks_ns, ns; } away;
+away tasks_away(const tasks *t, int64_t pid, int64_t tid, int64_t start_ns, int64_t end_ns);
 void tasks_clear(tasks *t);
 
 /* "name" of "thread 12 (name)", else all of it. */

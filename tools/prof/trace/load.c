@@ -169,8 +169,19 @@ static trace_kept add_call(struct trace *t, const trace_event *event) {
     return KEPT_CALL;
 }
 
+/* Which task runs, and what the threads are called whose tasks these are. */
+static void add_task(struct trace *t, const trace_event *event) {
+    char name[256];
+    if (event->phase == 'X')
+        tasks_add(&t->tasks, event->pid, event->name, event->ts_ns, event->ts_ns + event->dur_ns);
+    else if (trace_arg_text(event, "name", name, sizeof name))
+        tasks_name(&t->tasks, event->pid, event->tid, text_of(name));
+}
+
 trace_kept trace_add(struct trace *t, const trace_event *event) {
     memory_change change;
+    if (event->kind == TRACE_TASK || (event->phase == 'M' && text_is(event->name, "thread_name")))
+        add_task(t, event);
     if (t->as_ended && event->depth != TRACE_NO_DEPTH) return KEPT_NOTHING;
     if (trace_is_change(t, event, &change)) return add_change(t, event, &change);
     bool arrow = event->phase == 's' || event->phase == 't' || event->phase == 'f';
@@ -221,6 +232,7 @@ int trace_load(struct trace *t, const char *path, trace_take *take, void *user) 
     t->base_offset = reader->base_offset;
     t->ended_early = reader->failed || reader->empty || reader->truncated;
     t->summed = reader->losses->summed;
+    t->one_core |= reader->losses->one_core;
     map_free(&t->flows);                         /* the processes of devices are known */
     return trace_close(reader);
 }
@@ -231,12 +243,13 @@ void trace_clear(struct trace *t) {
     memcpy(&kept, t, offsetof(struct trace, calls));
     if (t->tree != t->order) free(t->tree);
     void *all[] = {t->calls, t->order, t->ids, t->times, t->works, t->changes, t->threads,
-                   t->processes, t->launched_ns};
+                   t->processes, t->launched_ns, t->away_ns};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     map *maps[] = {&t->thread_numbers, &t->process_numbers, &t->by_zone, &t->told, &t->flows,
                    &t->device_owners};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) map_free(maps[i]);
     range_free(&t->range);
+    tasks_clear(&t->tasks);
     *t = kept;
 }
 

@@ -118,6 +118,29 @@ static uint32_t *in_order_of_tree(const struct trace *t) {
     return tree;
 }
 
+away trace_away(const struct trace *t, const call *c) {
+    const call_thread *thread = &t->threads[c->thread];
+    return tasks_away(&t->tasks, thread->pid, thread->tid, c->start_ns, c->end_ns);
+}
+
+/* What interrupted calls on one core, where they lie in others as on a thread of their own. */
+static void find_away(struct trace *t) {
+    if (!t->one_core && !t->tasks.stretches.count) return;
+    for (size_t i = 0; i < t->call_count; i++) {
+        const call *c = &t->calls[i];
+        const call_thread *thread = &t->threads[c->thread];
+        bool interrupt = thread->tid > 0 && thread->tid < CPU_ROW && !c->is_async;
+        if (!interrupt || c->parent != NO_CALL) continue;
+        if (!tasks_is_task(&t->tasks, thread->pid, thread->tid))
+            tasks_interrupt(&t->tasks, thread->pid, thread->tid, c->start_ns, c->end_ns);
+    }
+    tasks_sort(&t->tasks);
+    if (!t->tasks.stretches.count && !t->tasks.interrupts.count) return;
+    t->away_ns = allocate(t->call_count * sizeof *t->away_ns);
+    for (size_t i = 0; i < t->call_count; i++)
+        if (!t->calls[i].is_async) t->away_ns[i] = trace_away(t, &t->calls[i]).ns;
+}
+
 void trace_nest(struct trace *t) {
     uint32_t *changes = sorted_numbers(t->change_count, change_before, t->changes);
     nesting n = {.trace = t, .changes = changes, .open = {NO_CALL, NO_CALL}};
@@ -138,6 +161,7 @@ void trace_nest(struct trace *t) {
     }
     if (thread != NO_CALL) own_changes(&n, thread, INT64_MAX);
     own_told_changes(t);
+    find_away(t);
     free(changes);
     bool in_order = !t->told.count && (!t->with_python || t->python_around);
     t->tree = in_order ? t->order : in_order_of_tree(t);
@@ -149,7 +173,8 @@ static call_span span_of(const struct trace *t, uint32_t number, uint32_t depth)
     const call *c = &t->calls[number];
     return (call_span){
         .start_ns = c->start_ns, .end_ns = c->end_ns, .row = PROF_NONE, .order = number,
-        .device_ns = t->launched_ns ? t->launched_ns[number] : 0, .depth = depth,
+        .device_ns = t->launched_ns ? t->launched_ns[number] : 0,
+        .away_ns = t->away_ns ? t->away_ns[number] : 0, .depth = depth,
         .flags = CALL_DEPTH | (c->is_legacy ? PROF_EVENT_LEGACY : 0)
     };
 }

@@ -13,6 +13,7 @@
 #define PROF_TRACE_H
 
 #include "library.h"
+#include "input/tasks.h"
 #include "trace/trace_range.h"
 #include "input/trace_reader.h"
 
@@ -104,6 +105,10 @@ struct trace {
     call_process *processes;
     size_t process_count, process_capacity;
     span_nest nest;             /* of calls */
+    tasks tasks;                /* who had the core, */
+    bool one_core;              /* if there is one alone */
+    int64_t *away_ns;           /* of each call, by trace_nest: what its thread did not run; NULL:
+                                   it ran */
     uint64_t unowned;           /* works of no known call, */
     uint64_t ambiguous;         /* of those: calls of several processes have its id */
     int64_t base_ns;            /* of the file: nanoseconds since 1970 at its time 0 */
@@ -161,7 +166,10 @@ const char *trace_thread_name(const struct trace *t, uint32_t number);
 
 /* ---- What lies in what, and times: nest.c ---- */
 
-void trace_nest(struct trace *t);                /* parents of calls, owners of changes */
+void trace_nest(struct trace *t);                /* parents of calls, owners of changes; on one
+                                                    core what interrupted them */
+/* Of that call: see tasks.h. */
+away trace_away(const struct trace *t, const call *c);
 void trace_times(struct trace *t);                /* after trace_own, if that is asked for */
 /* The calls that are not apart as spans for call_sums_push, each after all that lie in it. They are
    in no row yet. */
