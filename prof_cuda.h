@@ -196,10 +196,6 @@ PROF_API void prof_cuda_range_end(uint32_t range);
    already; other errors: prof_add_observer. PyTorch: emit_nvtx() */
 PROF_API prof_result prof_cuda_emit_nvtx(bool on);
 
-/* The program's own device allocator: bytes handed out, or taken back when negative, at address,
-   on GPU `device`: prof_memory_alloc and _free for it. Needs prof_desc.profile_memory. */
-PROF_API void prof_cuda_memory(const void *address, int64_t bytes, int32_t device);
-
 #ifdef __cplusplus
 }
 #endif
@@ -448,8 +444,8 @@ PROF_CUDA__FN const struct prof_cuda__kind *prof_cuda__kind_of(uint32_t kind) {
     static const uint8_t rows[PROF_CUDA__ALLOCATION + 1] = {
         0, 2, 4, 0, 13, 5, 0, 0, 0, 0, 1, 0, 11, 0, 0, 0, 0, 6, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
         0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 7, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9 };
-    if (kind == PROF_CUDA__NODE) return prof_cuda__kinds + 11;
-    return kind < sizeof rows && rows[kind] ? prof_cuda__kinds + rows[kind] - 1 : NULL;
+    if (kind >= sizeof rows) return kind == PROF_CUDA__NODE ? prof_cuda__kinds + 11 : NULL;
+    return rows[kind] ? prof_cuda__kinds + rows[kind] - 1 : NULL;
 }
 
 enum { PROF_CUDA__PRIORITY_FROM = 130100, PROF_CUDA__PRIORITY_AT = 212,   /* CUpti_ActivityKernel11:
@@ -2373,13 +2369,6 @@ PROF_CUDA__FN void prof_cuda__hand_over(void *user) {
     }
     g->closed = true;
     prof_cuda__unlock();
-}
-
-PROF_API PROF_CUDA__QUIET void prof_cuda_memory(const void *address, int64_t bytes,
-                                                int32_t device) {
-    const prof_device on = { PROF_DEVICE_CUDA, (int8_t)device };
-    if (bytes < 0) prof_memory_free(address, on);
-    else prof_memory_alloc(address, (size_t)bytes, on);
 }
 
 /* ---- @NVTX: zones as NVTX ranges ---- */

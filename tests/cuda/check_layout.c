@@ -161,6 +161,31 @@ SAME(CUpti_ActivityMarker2, id, prof_cuda__marker, id);
 SAME(CUpti_ActivityMarker2, objectId.pt.threadId, prof_cuda__marker, thread);
 SAME(CUpti_ActivityMarker2, name, prof_cuda__marker, name);
 
+/* What the callback for nodes of graphs gets. */
+SAME(CUpti_ResourceData, resourceDescriptor, prof_cuda__resource, graph);
+SAME(CUpti_GraphData, node, prof_cuda__graph, node);
+SAME(CUpti_GraphData, originalNode, prof_cuda__graph, original_node);
+_Static_assert((int)CUPTI_CB_DOMAIN_RESOURCE == PROF_CUDA__RESOURCE &&
+                   (int)CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED == PROF_CUDA__NODE_MADE &&
+                   (int)CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED == PROF_CUDA__NODE_CLONED, "nodes");
+_Static_assert((int)CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER == PROF_CUDA__ZEROED, "zeros");
+
+/* How to subscribe. */
+#if CUDA_VERSION >= 13000
+SAME(CUpti_SubscriberParams, subscriberName, prof_cuda__params, name);
+SAME(CUpti_SubscriberParams, oldSubscriberName, prof_cuda__params, other);
+SAME(CUpti_SubscriberParams, oldSubscriberSize, prof_cuda__params, other_size);
+#endif
+#if CUDA_VERSION >= 13020
+SAME(CUpti_SubscriberParams, allowMultipleSubscribers, prof_cuda__params, multiple);
+#elif CUDA_VERSION >= 13000
+_Static_assert(sizeof(CUpti_SubscriberParams) == offsetof(prof_cuda__params, multiple), "params");
+#endif
+#if CUDA_VERSION >= 13030
+_Static_assert((int)CUPTI_ACTIVITY_ATTR_ENABLE_HES == PROF_CUDA__HES &&
+                   (int)CUPTI_ACTIVITY_ATTR_THREAD_ID_TYPE == PROF_CUDA__THREAD_IDS, "attributes");
+#endif
+
 /* What is whole, with calls by their numbers, is of 13.0. */
 #if CUDA_VERSION >= 13000
 SYNC_SAME(CUpti_ActivitySynchronization2, CUpti_ActivityCudaEvent2);

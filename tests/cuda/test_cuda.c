@@ -1545,7 +1545,9 @@ static void test_device_memory(void) {
     close_session();
 }
 
+/* The program's own allocator tells of it, as of any device's. */
 static void test_own_memory(void) {
+    const prof_device gpu = { PROF_DEVICE_CUDA, 0 };
     prof_desc desc;
     const prof_trace *trace;
     memset(&desc, 0, sizeof desc);
@@ -1553,9 +1555,9 @@ static void test_own_memory(void) {
     reset();
     PASS_ON(open_session(&desc));
     PROF_BLOCK("zone") {
-        prof_cuda_memory(&desc, 512, 0);
-        prof_cuda_memory(&trace, 4096, 0);
-        prof_cuda_memory(&desc, -512, 0);
+        prof_memory_alloc(&desc, 512, gpu);
+        prof_memory_alloc(&trace, 4096, gpu);
+        prof_memory_free(&desc, gpu);
         fake_launch("k", 0, 10);
     }
     trace = prof_stop();

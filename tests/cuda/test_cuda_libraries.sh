@@ -173,11 +173,11 @@ fi
 
 public=$out/public
 mkdir -p $public/tests/cuda $public/examples/device $public/tools/prof
-for file in prof.h tools/prof/raw_read.h; do
+for file in prof.h tools/prof/raw_read.h tests/test.h; do
     sed 's/\<prof__/internal_prof__/g; s/\<PROF__/INTERNAL_PROF__/g' $file >$public/$file
 done
 cp prof_cuda.h $public
-cp tests/test.h tests/set.h tests/inside.h $public/tests
+cp tests/set.h tests/inside.h $public/tests
 printf '#define PROF_IMPLEMENTATION\n#include "tools/prof/raw_read.h"\n' >$public/prof.c
 cp tests/cuda/*.[ch] $public/tests/cuda
 cp examples/device/npu.h $public/examples/device
