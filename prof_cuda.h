@@ -834,7 +834,7 @@ PROF_CUDA__MULTI(PROF_CUDA__MULTI_CALL)
 
 PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, const void *data);
 
-/* Beside others, if CUPTI can, they too, and all that is needed works; or alone. */
+/* Beside others, if they and CUPTI can, and all that is needed works; or alone. */
 PROF_CUDA__FN int prof_cuda__subscribe_to(bool multi, char *other, size_t size) {
     struct prof_cuda__all *g = &prof_cuda__;
     prof_cuda__params params = { sizeof params, "prof", other, size, multi, { 0 } };
@@ -856,13 +856,15 @@ PROF_CUDA__FN int prof_cuda__subscribe_to(bool multi, char *other, size_t size) 
     return result;
 }
 
-/* Becomes a subscriber of the CUPTI that was taken. Another profiler may have left by the next
-   start, and CUDA may be there: then it is tried again. */
+/* Becomes a subscriber of the CUPTI that was taken: alone, or beside another profiler that allows
+   it. That may have left by the next start, and CUDA may be there: then it is tried again. */
 PROF_CUDA__FN bool prof_cuda__subscribe(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     char other[64] = "";
-    int result = g->can_multi ? prof_cuda__subscribe_to(true, other, sizeof other) : 1;
-    if (result) result = prof_cuda__subscribe_to(false, other, sizeof other);
+    int result = prof_cuda__subscribe_to(false, other, sizeof other);
+    if (result == PROF_CUDA__OTHER_SUBSCRIBER && g->can_multi &&
+        prof_cuda__subscribe_to(true, other, sizeof other) == 0) result = 0;
+    g->is_multi = g->is_multi && !result;
     other[sizeof other - 1] = 0;
     g->taken = result == PROF_CUDA__OTHER_SUBSCRIBER;
     if (g->taken || result == PROF_CUDA__NOT_INITIALIZED) g->retry = true;

@@ -607,7 +607,7 @@ static void test_versions(void) {
     PASS_ON(check_version(140000, 40, false));
 }
 
-/* From 13.3 on several subscribers record, if the first allows it; else one, as before. */
+/* From 13.3 on one may record beside another, if that allows it. */
 static void test_beside_other_subscribers(void) {
     static const struct {
         uint32_t version;
@@ -619,9 +619,9 @@ static void test_beside_other_subscribers(void) {
         { 130001, NULL, NULL, false, false, true, false },
         { 130300, "CUPTI for x", NULL, true, false, true, true },
         { 130300, "CUPTI for x", NULL, false, false, false, false },
-        { 130300, NULL, NULL, false, false, true, true },
-        { 130300, NULL, NULL, false, true, true, false },
-        { 130300, NULL, "cuptiActivityEnable_v2", false, false, true, false },
+        { 130300, NULL, NULL, false, false, true, false },
+        { 130300, "CUPTI for x", NULL, true, true, false, false },
+        { 130300, "CUPTI for x", "cuptiActivityEnable_v2", true, false, false, false },
         { 130300, "CUPTI for x", "cuptiSubscribe_v2", true, false, false, false }
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -669,6 +669,8 @@ static void test_hardware_trace(void) {
         memset(&text, 0, sizeof text);
         reset();
         fake.version = i & 4 ? 130300 : 28;
+        fake.other = i & 4 ? "CUPTI for x" : NULL;
+        fake.other_multi = true;
         fake.no_hardware = !has;
         cuda_desc.hardware_trace = asks;
         PASS_ON(open_session(NULL));
@@ -713,6 +715,8 @@ static void test_buffers_are_zeros(void) {
     for (int i = 0; i < 4; i++) {
         reset();
         fake.version = i & 1 ? 130300 : 27;
+        fake.other = i & 1 ? "CUPTI for x" : NULL;
+        fake.other_multi = true;
         fake.check_zeros = true;
         cuda_desc.buffer_size = i & 1 ? 8192 : 4096;
         if (i >= 2) {
