@@ -66,7 +66,18 @@ tasks() {   # FORM
     "$out/tasks" "$1" >"$out/tasks.$1"
 }
 table_of() {   # FILE: less the counts, which stand above
-    "$prof" report "$1" 2>/dev/null | grep -v 'Zones still open\|Bytes of the raw stream in damaged'
+    "$prof" report "$1" 2>/dev/null |
+        grep -v 'Zones still open\|Bytes of the raw stream in damaged\|% of the core, '
+}
+contexts() {   # all had 43.369 us: the tasks, interrupts, and nothing besides
+    "$prof" report --contexts "$1" 2>/dev/null | grep '% of the core, ' >"$out/tasks.contexts"
+    diff - "$out/tasks.contexts" <<'END'
+Task worker: 59.95 % of the core, 26.000 us, 120 times, at most 0.326 us at once
+Task control: 30.66 % of the core, 13.297 us, 61 times, at most 0.328 us at once
+Task idle: 6.92 % of the core, 3.000 us, 60 times, at most 0.050 us at once
+Interrupt 15: 2.18 % of the core, 0.945 us, 105 times, at most 0.009 us at once
+Interrupt 20: 0.29 % of the core, 0.127 us, 45 times, at most 0.006 us at once
+END
 }
 as_table() { table_of "$1" >"$out/tasks.report" && diff "$out/tasks.wanted" "$out/tasks.report"; }
 from_pipe() { table_of - <"$out/tasks.raw" | diff "$out/tasks.wanted" -; }
@@ -113,6 +124,7 @@ for form in table trace dump raw chrome fails twice; do try "tasks_$form" tasks 
 grep -v 'Zones still open' "$out/tasks.table" >"$out/tasks.wanted"
 for form in trace dump raw chrome fails; do try "tasks_report_of_$form" as_table "$out/tasks.$form"; done
 try tasks_report_of_pipe from_pipe
+for form in trace dump raw chrome; do try "tasks_contexts_of_$form" contexts "$out/tasks.$form"; done
 try tasks_report_of_decoded decoded
 try tasks_fields fields
 try tasks_two_files twice

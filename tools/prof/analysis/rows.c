@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "analysis/busy.h"
+#include "analysis/contexts.h"
 #include "input/losses.h"
 #include "input/trace_reader.h"
 #include "library.h"
@@ -840,6 +841,7 @@ static void end_file(row_table *t) {
     row_walk w = {.table = t};
     t->had_tasks |= t->trace.tasks.stretches.count > 0;
     trace_nest(&t->trace);
+    contexts_tell(&t->trace, &t->memory, &t->contexts);
     trace_own(&t->trace);
     if (t->options->by_stack) group_by_frames(t);
     w.bytes = take_changes(t);
@@ -962,6 +964,7 @@ void rows_free(row_table *t) {
     map_free(&t->captured);
     arena_free(&t->sums_memory);
     free(t->away_ns);
+    free(t->contexts.items);
     free(t->group_rows);
     free(t->last_groups);
     free(t->firsts);

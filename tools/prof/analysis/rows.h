@@ -91,6 +91,7 @@ typedef struct row_table {
     void (*on_member)(void *user, const trace_member *member);
     void *user;
     struct busy_table *busy;    /* gets what ran on devices; NULL */
+    text_list contexts;         /* who had the core of a microcontroller, in lines */
 } row_table;
 
 /* false: the filter's name is no regular expression (told). */

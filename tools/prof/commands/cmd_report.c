@@ -54,7 +54,7 @@ typedef struct report_options {
     table_format format;
     prof_time_unit unit;
     int64_t limit, name_width, stack_width, shapes_width;
-    bool top_level, ns_per_counter;
+    bool top_level, ns_per_counter, contexts;
 } report_options;
 
 static uint32_t limit32(int64_t count) {
@@ -95,8 +95,17 @@ static void write_nothing(const row_table *table, output *out) {
                 "while the session was on, or what ran had not ended.\n");
 }
 
+/* Who had the core of a microcontroller. */
+static void write_contexts(const text_list *lines, bool all, output *out) {
+    enum { SHOWN = 6 };
+    size_t shown = all || lines->count <= SHOWN ? lines->count : SHOWN;
+    for (size_t i = 0; i < shown; i++) output_format(out, "%s\n", lines->items[i]);
+    if (shown < lines->count)
+        output_format(out, "%zu more tasks and interrupts: --contexts\n", lines->count - shown);
+}
+
 static void write_text(row_table *table, prof_table_desc *desc, const text_list *notes,
-                       output *out) {
+                       bool all_contexts, output *out) {
     losses_write(out);
     desc->width = out->path ? 0 : terminal_width();
     prof_result result = prof_write_rows(table->rows, table->count, &table->view, desc,
@@ -105,6 +114,7 @@ static void write_text(row_table *table, prof_table_desc *desc, const text_list 
     if (table->count == 0) write_nothing(table, out);
     for (size_t i = 0; i < notes->count; i++) output_format(out, "%s\n", notes->items[i]);
     if (table->busy) busy_write(table->busy, desc->width, out);
+    write_contexts(&table->contexts, all_contexts, out);
 }
 
 static int write_report(row_table *table, report_page *page, const report_options *o,
@@ -118,7 +128,7 @@ static int write_report(row_table *table, report_page *page, const report_option
     } else {
         desc->whole_cpu_ns = rows_filtered(table) ? table->whole_cpu_ns : 0;
         desc->whole_device_ns = rows_filtered(table) ? table->whole_device_ns : 0;
-        if (desc->format == PROF_FORMAT_TEXT) write_text(table, desc, &notes, &out);
+        if (desc->format == PROF_FORMAT_TEXT) write_text(table, desc, &notes, o->contexts, &out);
         else prof_write_rows(table->rows, table->count, &table->view, desc, output_sink(&out));
         if (desc->format != PROF_FORMAT_TEXT) rows_tell(NULL, &notes);
     }
@@ -196,6 +206,9 @@ static int run(int argc, char **argv) {
         {"flops", 0, OPTION_FLAG, &rows->with_flops, NULL,
          "a column of FLOPs, by the inputs' shapes, as profile(with_flops=True)"},
         {"ns-per-counter", 0, OPTION_FLAG, &o.ns_per_counter, NULL, "CPU total by each counter"},
+        {"contexts", 0, OPTION_FLAG, &o.contexts, NULL,
+         "a line below the table for each task and interrupt of a\n"
+         "                               microcontroller (the 6 that had the core longest)"},
         {"time-unit", 0, OPTION_WORD, &o.unit, "auto|s|ms|us", "(auto: each time its own)"},
         {"name-width", 0, OPTION_COUNT, &o.name_width, "N", "letters of a name, or all (55)"},
         {"stack-width", 0, OPTION_COUNT, &o.stack_width, "N", "letters of a stack (75)"},

@@ -120,15 +120,13 @@ static const turn *next_interrupt(looking *l) {
     return NULL;
 }
 
-away tasks_away(const tasks *t, int64_t pid, int64_t tid, int64_t start_ns, int64_t end_ns) {
-    const uint64_t *process = map_get(&t->processes, hash_mix((uint64_t)pid));
+static away away_in(looking l) {
+    const tasks *t = l.tasks;
+    int64_t start_ns = l.start_ns, end_ns = l.end_ns, from_ns = start_ns;
     away sum = {0, 0};
-    if (!process) return sum;
-    looking l = {t, tid, start_ns, end_ns, *process, task_at(t, pid, tid),
-                 turn_from(&t->stretches, *process, start_ns),
-                 turn_from(&t->interrupts, *process, start_ns)};
-    int64_t from_ns = start_ns;
-    if (l.stretch && t->stretches.list[l.stretch - 1].process == *process)
+    l.stretch = turn_from(&t->stretches, l.process, start_ns);
+    l.interrupt = turn_from(&t->interrupts, l.process, start_ns);
+    if (l.stretch && t->stretches.list[l.stretch - 1].process == l.process)
         l.stretch--;                             /* it may last into the call */
     for (;;) {
         const turn *stretch = next_stretch(&l), *interrupt = next_interrupt(&l), *at = stretch;
@@ -143,6 +141,19 @@ away tasks_away(const tasks *t, int64_t pid, int64_t tid, int64_t start_ns, int6
         if (at == stretch) l.stretch++;
         else l.interrupt++;
     }
+}
+
+away tasks_away(const tasks *t, int64_t pid, int64_t tid, int64_t start_ns, int64_t end_ns) {
+    const uint64_t *process = map_get(&t->processes, hash_mix((uint64_t)pid));
+    if (!process) return (away){0, 0};
+    return away_in((looking){t, tid, start_ns, end_ns, *process, task_at(t, pid, tid), 0, 0});
+}
+
+int64_t tasks_own_ns(const tasks *t, const turn *at, bool interrupt) {
+    looking l = {t, 0, at->start_ns, at->end_ns, at->process, 0, 0, 0};
+    if (interrupt) l.tid = at->owner;
+    else l.task = at->owner + UINT64_C(1);
+    return at->end_ns - at->start_ns - away_in(l).ns;
 }
 
 void tasks_clear(tasks *t) {

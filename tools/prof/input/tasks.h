@@ -44,6 +44,8 @@ bool tasks_is_task(const tasks *t, int64_t pid, int64_t tid);
    prof_task_in says): for other tasks, if it is a task's itself; and for all. */
 typedef struct away { int64_t for_tasks_ns, ns; } away;
 away tasks_away(const tasks *t, int64_t pid, int64_t tid, int64_t start_ns, int64_t end_ns);
+/* Of a stretch, or of an interrupt's turn, what it had itself. */
+int64_t tasks_own_ns(const tasks *t, const turn *at, bool interrupt);
 void tasks_clear(tasks *t);
 
 /* "name" of "thread 12 (name)", else all of it. */
