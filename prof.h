@@ -2614,7 +2614,8 @@ PROF__INLINE uint32_t prof__context_index(void) {
 #  define PROF__THUMB2 0
 #endif
 
-/* Masks interrupts on the slow path; also on the hot path, where contexts are not exceptions. */
+/* Masks interrupts for moments of the slow path; also on the hot path, where contexts are not
+   exceptions. */
 PROF__INLINE uintptr_t prof__mask(void) {
 #if defined(PROF_LOCK)
     return (uintptr_t)PROF_LOCK();
@@ -2637,7 +2638,7 @@ PROF__INLINE void prof__unmask(uintptr_t state) {
 #elif PROF__CORTEX_M
     __asm__ volatile("msr primask, %0" : : "r"(state) : "memory");
 #elif defined(__riscv) && !defined(__linux__)
-    __asm__ volatile("csrs mstatus, %0" : : "r"(state & 8u) : "memory");
+    __asm__ volatile("csrw mstatus, %0" : : "r"(state) : "memory");
 #else
     (void)state;
 #endif
@@ -2650,15 +2651,9 @@ PROF__INLINE void prof__unmask(uintptr_t state) {
 #  define PROF__HOT_UNMASK(state) ((void)(state))
 #endif
 
-/* The lock of data that contexts share, held for a few instructions. Where two contexts may have
-   the same number the whole slow path is masked instead: see prof__keep_out. */
-#if PROF__BY_IPSR
-#  define prof__lock() prof__mask()
-#  define prof__unlock(state) prof__unmask(state)
-#else
-#  define prof__lock() 0
-#  define prof__unlock(state) ((void)(state))
-#endif
+/* The lock of data that contexts share, held for a few instructions. */
+#define prof__lock() prof__mask()
+#define prof__unlock(state) prof__unmask(state)
 
 #if defined(__GNUC__) && !defined(__TINYC__)
 #  define PROF__BARRIER() __asm__ volatile("" : : : "memory")
@@ -4102,7 +4097,7 @@ PROF__FN void prof__clock_back(void);
    back by less than 2^16 ticks, the time before. */
 PROF__FN uint64_t prof__time_next(uint64_t time, uint32_t clock) {
     uint32_t step = clock - (uint32_t)time;
-    if (step >> 16 == 0xffff) time -= (uint64_t)1 << 32;
+    if (step >= 0xffff0000u) time -= (uint64_t)1 << 32;
     return time + step;
 }
 
@@ -4292,7 +4287,7 @@ typedef struct prof__tally prof__tally;
 #if PROF__BARE
 #define PROF__GROUP_PORT int64_t on_cpu_ns;
 #define PROF__SEGMENT_PORT \
-    uint64_t base;                       /* the clock at flushed */
+    uint64_t base;                       /* the clock at its first record that is not flushed */
 #define PROF__OPEN_PORT \
     bool ended;                          /* it ended, at: */ \
     uint64_t end;
@@ -4336,14 +4331,13 @@ struct prof__parts {                     /* what a mode does: all but mode may b
     size_t (*average)(prof_average *rows, size_t max);
 };
 
-/* Bytes of a state and of a page, and those (_more) that each adds to the analysis; slots: of a
-   page. */
-typedef struct prof__plan { size_t state, state_more, page, page_more, slots; } prof__plan;
+typedef struct prof__plan { size_t state, page; } prof__plan;   /* bytes */
 #else
 #define PROF__GROUP_PORT \
     const prof__tally *sums;             /* what is in no timeline; NULL: nothing */
 #define PROF__OPEN_PORT
 #define PROF__SEGMENT_PORT \
+    prof__record *flushed;               /* below: streamed */ \
     prof__record *begin, *limit; \
     uint64_t position;                   /* slots this thread wrote before it */ \
     prof__row *row; \
@@ -4744,7 +4738,6 @@ typedef struct prof__memories {
 struct prof__segment {
     prof__record *end; /* of its records, once the thread has gone on; else NULL */
     prof__segment *next;
-    prof__record *flushed;               /* below: streamed; on targets also: added to sums */
     PROF__SEGMENT_PORT
 };
 
@@ -4895,7 +4888,6 @@ struct prof_trace {
     uint64_t time;                       /* when the clock was last read */
     const prof__parts *parts;            /* NULL: PROF_MODE_TRACE */
     bool (*ticked)(void *state, prof__frame *f);   /* prof__ticked, once prof_tick came */
-    uintptr_t held;                      /* in the slow path: what prof__let_in gets */
     prof__plan plan;
     uint32_t rate;                       /* of the clock; 0: ns */
     prof__segment *free_pages;
@@ -7496,10 +7488,9 @@ PROF__FN bool prof__lean(const struct prof_trace *s) {
    and the stack a free frame, prof__end whether the token is that of the innermost zone and the
    page has room. Where something rare is to be done prof__contexts holds &prof__nowhere, which
    fails these tests and so leads to the slow path: while a context has no state yet, or its begins
-   are dropped, with a clock of the caller's, and once in each half wrap of the clock, so that the
-   slow path sees every one. A context alone changes its state, on the slow path, too. What all
-   contexts share is changed with interrupts masked, for at most 150 instructions (make size:
-   masked_max).
+   are dropped, and once in each half wrap of the clock, so that the slow path sees every one. A
+   context alone changes its state, on the slow path, too. What all contexts share is changed with
+   interrupts masked, for at most 150 instructions (make size: masked_max).
    Records are in pages of one size, which come from the arena's high end one by one, for whichever
    context needs one. A zone that ends when there is none waits in its frame: whatever began has
    room for its end. Begins are dropped until there is a page again. */
@@ -7522,10 +7513,13 @@ typedef struct prof__state {
     prof__hot hot;                       /* must be first */
     prof__segment *page;                 /* in which cursor and limit are; NULL: none */
     const prof__record *known;           /* records from here on are the hot path's */
+    prof__record *flushed;               /* of row.first: those below are streamed, or in sums */
     uint64_t known_time;                 /* no later than their ends */
-    uint16_t epoch, skipped;             /* skipped: begins dropped whose ends are to come */
+    uint16_t half, epoch;                /* half wraps of the clock then; of the free frames */
+    uint16_t skipped;                    /* begins dropped whose ends are to come */
     uint16_t waiting;                    /* zones in the frames from top on */
     uint32_t written;                    /* slots that the stream or the dump wrote */
+    bool busy;                           /* claimed: see prof__claim */
     prof__row row;
     prof__frame none, frames[1];         /* max_depth + 1: the last is none, too. none.site_depth:
                                             a task's site in the row "CPU" */
@@ -7549,14 +7543,6 @@ static prof__hot prof__nowhere = { &prof__no_frames[1], NULL, NULL };
 static prof__hot *volatile prof__contexts[PROF_MAX_CONTEXTS + 1];   /* last: of higher numbers */
 
 PROF__INLINE prof__hot *prof__here(void) { return prof__contexts[PROF__CONTEXT_INDEX()]; }
-
-/* Masks interrupts for the whole slow path, where an interrupt may have the context of what it
-   interrupts. */
-PROF__INLINE uintptr_t prof__keep_out(void) { return PROF__BY_IPSR ? 0 : prof__mask(); }
-
-PROF__INLINE void prof__let_in(uintptr_t state) {
-    if (!PROF__BY_IPSR) prof__unmask(state);
-}
 
 /* Counts one more, under the lock: contexts share the counts. at: PROF__COUNTED. */
 #define PROF__COUNTED(name) (offsetof(struct prof_trace, counts) + offsetof(prof__counts, name))
@@ -7601,6 +7587,7 @@ PROF__FN void prof__time_in(prof__state *t) {
             time = prof__time_next(time, c->end);
     t->known = t->hot.cursor;
     t->known_time = prof__time_now(time);
+    t->half = (uint16_t)(t->known_time >> 31);
 }
 
 /* Writes a record; top: the stack after it. */
@@ -7645,7 +7632,7 @@ PROF__FN prof__segment *prof__page_new(void) {
     prof__segment *g = s->free_pages;
     if (g) {
         s->free_pages = g->next;
-    } else if (prof__promise(p->page + p->page_more)) {
+    } else if (prof__promise(p->page)) {
         g = (prof__segment *)(void *)(prof__arena.high -= p->page);
     }
     prof__unlock(lock);
@@ -7658,6 +7645,7 @@ PROF__FN prof__segment *prof__page_off(prof__row *row) {
     uintptr_t lock = prof__lock();
     prof__segment *g = row->first && row->first->end ? row->first : NULL;
     if (g) row->first = g->next;
+    if (g && g->next) t->flushed = prof__page_begin(g->next);
     if (g && g == t->page) {             /* of a task that is over */
         t->page = NULL;
         t->known = t->hot.cursor = t->hot.limit = NULL;
@@ -7675,10 +7663,9 @@ PROF__FN void prof__page_give(prof__segment *g) {
 
 /* If the clock has come into a new half wrap, the frames not in use are of it from now on. */
 PROF__FN bool prof__new_epoch(prof__state *t) {
-    uint16_t epoch = (uint16_t)(t->known_time >> 31);
-    if (t->epoch == epoch) return false;
-    t->epoch = epoch;
-    for (prof__frame *f = t->hot.top + t->waiting; f->above; f++) f->epoch = epoch;
+    if (t->epoch == t->half) return false;
+    t->epoch = t->half;
+    for (prof__frame *f = t->hot.top + t->waiting; f->above; f++) f->epoch = t->half;
     return true;
 }
 
@@ -7704,9 +7691,10 @@ PROF__FN bool prof__page_turn(prof__state *t) {
     g->end = NULL;
     g->base = t->known_time;
     t->page = g;
-    t->hot.cursor = g->flushed = prof__page_begin(g);
+    t->hot.cursor = prof__page_begin(g);
+    if (t->row.first == g) t->flushed = t->hot.cursor;
     prof__unlock(lock);
-    t->hot.limit = t->hot.cursor + prof__trace.plan.slots;
+    t->hot.limit = (prof__record *)(void *)((char *)g + prof__trace.plan.page);
     (void)prof__new_epoch(t);
     return true;
 }
@@ -7715,7 +7703,7 @@ PROF__FN bool prof__page_turn(prof__state *t) {
    be. */
 PROF__FN bool prof__slots(prof__state *t, uint32_t slots) {
     size_t room = (uintptr_t)t->hot.limit - (uintptr_t)t->hot.cursor;   /* without a page: 0 */
-    slots += t->epoch != (uint16_t)(t->known_time >> 31);
+    slots += t->epoch != t->half;
     if (room < slots * sizeof(prof__record) && !prof__page_turn(t)) return false;
     if (prof__new_epoch(t)) prof__put_clock(t);
     return true;
@@ -7728,14 +7716,35 @@ PROF__FN bool prof__room(prof__state *t, uint32_t slots) {
     return prof__slots(t, slots);
 }
 
-/* Makes a context's state; NULL: there is no room. end: where the list of rows was seen to end. */
-PROF__INLINE prof__state *prof__state_make(uint32_t context, prof__row **end) {
+/* Where an interrupt may have the context of what it interrupts, whoever is in the slow path has
+   claimed the state. What comes into it meanwhile has a state of its own, whose context is WITHIN
+   higher. PROF__OUTER: a context's place in prof__contexts. */
+#if PROF__BY_IPSR
+#  define PROF__WITHIN 0
+#  define PROF__OUTER(context) (context)
+#  define prof__claim(t) true
+#else
+#  define PROF__WITHIN 0x4000u
+#  define PROF__OUTER(context) (PROF_MAX_CONTEXTS == 1 ? 0 : (context) & (PROF__WITHIN - 1))
+PROF__FN bool prof__claim(prof__state *t) {
+    uintptr_t mask = prof__mask();
+    bool busy = t->busy;
+    t->busy = true;
+    prof__contexts[PROF__CONTEXT_INDEX()] = &prof__nowhere;
+    prof__unmask(mask);
+    return !busy;
+}
+#endif
+
+/* Makes a context's state, which is in no list yet; NULL: there is no room. It is inline in both
+   callers: else programs without tasks would pay for a call. */
+PROF__INLINE prof__state *prof__state_make(uint32_t context) {
     struct prof_trace *s = &prof__trace;
     prof__state *t = NULL;
     prof__frame *f;
-    uintptr_t lock;
-    if (context < PROF_MAX_CONTEXTS && s->row_count <= s->max_threads - 1u)   /* 0: any number */
-        t = (prof__state *)prof__take(s->plan.state, s->plan.state_more);
+    if (PROF__OUTER(context) < PROF_MAX_CONTEXTS && context <= UINT16_MAX &&
+        s->row_count <= s->max_threads - 1u)   /* 0: any number */
+        t = (prof__state *)prof__take(s->plan.state, 0);
     if (!t) {
         prof__count(offsetof(struct prof_trace, dropped_threads));
         return NULL;
@@ -7745,28 +7754,42 @@ PROF__INLINE prof__state *prof__state_make(uint32_t context, prof__row **end) {
     for (uint32_t i = 256; i < 256u + s->max_depth; i++) (f++)->above = (uint16_t)i;
     t->row.info.id = context;
     t->row.context = (uint16_t)context;
-    lock = prof__lock();
-    while (*end) end = &(*end)->next;    /* what came meanwhile */
-    *end = &t->row;
-    t->row.thread = t->row.number = s->row_count;
-    s->thread_count = ++s->row_count;
-    prof__unlock(lock);
     return t;
 }
 
+/* Adds a row to the list of rows, which was seen to end at `end`; false: it goes on there. */
+PROF__FN bool prof__row_add(prof__row **end, prof__row *row) {
+    struct prof_trace *s = &prof__trace;
+    uintptr_t lock = prof__lock();
+    bool last = !*end;
+    if (last) {
+        *end = row;
+        row->thread = row->number = s->row_count;
+        s->thread_count = ++s->row_count;
+    }
+    prof__unlock(lock);
+    return last;
+}
+
 /* Enters the slow path, which prof__state_leave leaves. Returns the state of this context, and
-   makes it if `make` says so. NULL: nothing is recorded, or there is no state. */
+   makes it if `make` says so. NULL: nothing is recorded, or there is no state. Where an interrupt
+   of the same context made one meanwhile, ours is not used. */
 PROF__FN prof__state *prof__state_enter(bool make) {
     struct prof_trace *s = &prof__trace;
     prof__row **row = &s->rows;
-    prof__state *t;
-    uint32_t context;
-    if (!PROF__BY_IPSR) s->held = prof__mask();
-    context = PROF_CONTEXT();
+    prof__state *t = NULL;
+    uint32_t context = PROF_CONTEXT();
     if (!s->open) return NULL;
-    while (*row && (*row)->context != context) row = &(*row)->next;
-    if (*row) t = prof__row_state(*row);
-    else if (!make || !(t = prof__state_make(context, row))) return NULL;
+    for (;; row = &(*row)->next) {
+        if (!*row) {
+            if (!t && (!make || !(t = prof__state_make(context)))) return NULL;
+            (void)prof__row_add(row, &t->row);
+        }
+        if ((*row)->context != context) continue;
+        if (prof__claim(prof__row_state(*row))) break;
+        context += PROF__WITHIN;
+    }
+    t = prof__row_state(*row);
     prof__time_in(t);
     return t;
 }
@@ -7776,29 +7799,30 @@ PROF__INLINE prof__hot *prof__way(prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     prof__hot *hot = &t->hot;
     if (!s->open || t->skipped || t->waiting || t->hot.cursor >= t->hot.limit ||
-        (s->ticked && (s->ticked)(t, NULL)))
-        hot = &prof__nowhere;
+        (s->ticked && (s->ticked)(t, NULL))) hot = &prof__nowhere;
+    if (!PROF__BY_IPSR && (t->busy || t->half != (uint16_t)(s->time >> 31))) hot = &prof__nowhere;
     return hot;
 }
 
-/* Leaves the slow path. t: the context's state; NULL: it has none. */
+/* Leaves the slow path. */
 PROF__FN void prof__state_leave(prof__state *t) {
-    struct prof_trace *s = &prof__trace;
-    if (t) {
-        t->known = t->hot.cursor;
-        prof__contexts[t->row.context] = prof__way(t);
-    }
-    prof__let_in(s->held);
+    uintptr_t mask = PROF__HOT_MASK();
+    t->known = t->hot.cursor;
+    if (!PROF__BY_IPSR) t->busy = false;
+    prof__contexts[PROF__OUTER(t->row.context)] = prof__way(t);
+    PROF__HOT_UNMASK(mask);
 }
 
 /* Begins a zone, if there is room, and leaves the slow path. NULL: the zone is dropped. */
 PROF__FN prof__frame *prof__begun(prof__state *t, uint32_t site) {
-    prof__frame *f = t ? t->hot.top : NULL;
-    if (t && site && f->above && !t->skipped && prof__room(t, 1)) {
+    prof__frame *f;
+    if (!t) return NULL;
+    f = t->hot.top;
+    if (site && f->above && !t->skipped && prof__room(t, 1)) {
         f->start = (uint32_t)t->known_time;
         f->site_depth = site + f->above;
         t->hot.top = ++f;
-    } else if (t) {
+    } else {
         prof__count(!site ? PROF__COUNTED(sites) :
                     !f->above ? PROF__COUNTED(deep) : PROF__COUNTED(full));
         f = NULL;
@@ -7808,8 +7832,8 @@ PROF__FN prof__frame *prof__begun(prof__state *t, uint32_t site) {
 }
 
 PROF__RARE prof__frame *prof__begin_slow(prof__mark *mark) {
-    prof__state *t = prof__state_enter(true);
-    return prof__begun(t, t ? prof__mark_resolve(mark) : 0);
+    uint32_t site = prof__mark_resolve(mark);
+    return prof__begun(prof__state_enter(true), site);
 }
 
 #if PROF__THUMB2                         /* r12 is free here; compilers save r4 instead */
@@ -7887,7 +7911,8 @@ PROF__CALL prof__frame *prof__begin_in_elf(const char *place) {
 
 PROF__CALL void prof__begin_dropped(void) {
     prof__state *t = prof__state_enter(false);
-    if (t) t->skipped++;
+    if (!t) return;
+    t->skipped++;
     prof__state_leave(t);
 }
 
@@ -7895,9 +7920,10 @@ PROF__CALL void prof__begin_dropped(void) {
 PROF__FN void prof__end_zone(prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     prof__frame *f = t->hot.top - 1;
+    bool room = prof__room(t, 2);
     uint32_t now = (uint32_t)t->known_time;
-    if (!prof__room(t, s->ticked ? 2 : 1)) {
-        f->above = (uint16_t)(t->known_time >> 31);
+    if (!room) {
+        f->above = t->half;
         f->end = now;
         t->hot.top = f;
         t->waiting++;
@@ -7913,7 +7939,9 @@ PROF__RARE void prof__end_slow(prof__frame *token) {
     prof__state *t = prof__state_enter(false);
     if (!t) {
         if (prof__trace.open) prof__count(PROF__COUNTED(cut));
-    } else if (!token && t->skipped) {
+        return;
+    }
+    if (!token && t->skipped) {
         t->skipped--;
     } else {
         if (!token) token = t->hot.top;
@@ -7922,8 +7950,7 @@ PROF__RARE void prof__end_slow(prof__frame *token) {
         } else if (token > t->hot.top) {
             prof__count(PROF__COUNTED(unbalanced));
         } else {
-            for (; t->hot.top > token; prof__count(PROF__COUNTED(healed))) prof__end_zone(t);
-            prof__end_zone(t);
+            while (prof__end_zone(t), t->hot.top >= token) prof__count(PROF__COUNTED(healed));
         }
     }
     prof__state_leave(t);
@@ -8004,9 +8031,10 @@ PROF__CALL void prof_pop(void) { prof__end_top_inline(); }
 /* Writes a moment, of two slots, and leaves the slow path. It is dropped and counted where it has
    no site or no room. */
 PROF__FN void prof__put_moment(prof__state *t, uint32_t kind, uint32_t site, int64_t value) {
-    if (t && site && prof__room(t, 2)) {
+    if (!t) return;
+    if (site && prof__room(t, 2)) {
         prof__put_long(t, kind, t->known_time, (uint64_t)value, (site + 256) | 255u);
-    } else if (t) {
+    } else {
         prof__count(!site ? PROF__COUNTED(sites) : PROF__COUNTED(full));
     }
     prof__state_leave(t);
@@ -8046,7 +8074,8 @@ PROF__FN void prof__row_call(prof__row *row, const char *name) {
 
 PROF__CALL void prof_set_thread_name(const char *name) {
     prof__state *t = prof__state_enter(true);
-    if (t && name) prof__row_call(&t->row, name);
+    if (!t) return;
+    if (name) prof__row_call(&t->row, name);
     prof__state_leave(t);
 }
 
@@ -8056,7 +8085,6 @@ PROF__FN void prof__row_over(prof__state *t);
 PROF__CALL void prof_thread_end(void) {
     prof__state *t = prof__state_enter(false);
     if (t) prof__row_over(t);
-    prof__state_leave(NULL);
 }
 #define prof__rows_unused(s) NULL
 #define prof__row_again_of(row) NULL
@@ -8074,7 +8102,7 @@ PROF__FN void prof__name_was_cut(void) {
     uintptr_t lock = prof__lock();
     if (prof__trace.names_cut < UINT16_MAX) prof__trace.names_cut++;
     prof__unlock(lock);
-    prof__state_leave(t);
+    if (t) prof__state_leave(t);
 }
 #endif
 
@@ -8087,7 +8115,9 @@ PROF__FN void prof__context_name(prof__row *row) {
     memcpy(row->name, name, strlen(name) + 1);
     if (n >= 16) *prof__text_u64(row->name + 4, n - 16) = 0;
 #else
-    (void)row;
+    if (row->context >= PROF__CPU || row->context < PROF__WITHIN) return;
+    row->info.id = 990 + row->context / PROF__WITHIN;   /* see prof__row_interrupts */
+    if (!row->name[0]) prof__row_call(row, "interrupts");
 #endif
 }
 
@@ -8140,14 +8170,11 @@ PROF__FN bool prof__ticked(void *state, prof__frame *f) {
 }
 
 PROF__CALL void prof_tick(void) {
-    uintptr_t held = prof__keep_out();
-    if (prof__on) {
-        uint64_t before = prof__trace.time;
-        prof__trace.ticked = prof__ticked;
-        if (((prof__time_now(0) - before) >> 31) == 1)
-            prof__trace.counts.steps++;  /* it went back, so far that nobody knows when it is */
-    }
-    prof__let_in(held);
+    uint64_t before = prof__trace.time;
+    if (!prof__on) return;
+    prof__trace.ticked = prof__ticked;
+    if (((prof__time_now(0) - before) >> 31) == 1)
+        prof__trace.counts.steps++;      /* it went back, so far that nobody knows when it is */
 }
 
 /* ---- the tasks of a kernel ---- */
@@ -8283,35 +8310,41 @@ PROF__FN prof__state *prof__state_again(prof__row *row) {
     return t;
 }
 
-/* prof__state_make is inline in both callers: else programs without tasks would pay for a call. */
-PROF__FN prof__state *prof__state_new(prof__row **end) { return prof__state_make(0, end); }
+/* A new state, of a row that is no running task's; NULL: there is no room. end: of the rows. */
+PROF__FN prof__state *prof__state_new(prof__row **end, uint16_t context) {
+    prof__state *t = prof__state_make(0);
+    if (!t) return NULL;
+    t->row.context = context;
+    while (!prof__row_add(end, &t->row)) end = &(*end)->next;
+    return t;
+}
 
 /* Is there room for a task that comes, with its name? */
 PROF__FN bool prof__task_fits(void) {
     const prof__plan *p = &prof__trace.plan;
     size_t name = prof__align(sizeof(prof__name) + sizeof(prof__trace.rows->name));
-    return prof__arena.room >= p->state + p->state_more + name + prof__sites.share;
+    return prof__arena.room >= p->state + name + prof__sites.share;
 }
 
-/* The row of a task that was not there before; NULL: no room. */
+/* The row of a task that was not there before, and does not run yet; NULL: no room. */
 PROF__FN prof__row *prof__task_row(prof__rows *r, uint32_t number, const char *name) {
     prof__state *t = NULL;
     const struct prof_trace *s = &prof__trace;
     bool full = !prof__task_fits() || (s->max_threads && s->row_count >= s->max_threads);
     prof__rows_gone(r);
-    if (!r->over || (r->over->first && !prof__only_sums() && !full)) t = prof__state_new(r->end);
+    if (!r->over || (r->over->first && !prof__only_sums() && !full))
+        t = prof__state_new(r->end, PROF__AWAY);
     else t = prof__state_again(r->over);
     if (!t) return NULL;
-    t->row.context = 0;
+    t->row.context = PROF__AWAY;
     prof__row_name_task(&t->row, number, name);
     return &t->row;
 }
 
 /* The row "CPU"; NULL: no room, or sums alone are kept. */
 PROF__FN prof__row *prof__cpu_row(void) {
-    prof__state *t = prof__only_sums() ? NULL : prof__state_new(&prof__trace.rows);
+    prof__state *t = prof__only_sums() ? NULL : prof__state_new(&prof__trace.rows, PROF__CPU);
     if (!t) return NULL;
-    t->row.context = PROF__CPU;
     t->row.info.id = PROF__CPU_ID;
     prof__row_call(&t->row, "CPU");
     prof__live_add(&t->row);
@@ -8348,9 +8381,13 @@ PROF__FN void prof__stretch_change(prof__row *row, const prof__row *before, cons
 /* Switches from r->out to the task's row: r->in, another row than r->out, or a new one. */
 PROF__FN void prof__switch(prof__rows *r, uint32_t number, const char *name) {
     const prof__row *before = r->out && r->out->info.id ? r->out : NULL;
+    uintptr_t mask;
+    if (!r->in) r->in = prof__task_row(r, number, name);
+    mask = PROF__HOT_MASK();             /* an interrupt always finds one of them */
     if (r->out) r->out->context = PROF__AWAY;
     if (r->in) r->in->context = 0;
-    else r->in = prof__task_row(r, number, name);
+    prof__contexts[0] = &prof__nowhere;
+    PROF__HOT_UNMASK(mask);
     if (r->cpu) before = NULL;
     else r->cpu = prof__cpu_row();
     if (r->cpu) prof__stretch_change(r->cpu, before, r->in);
@@ -8359,45 +8396,47 @@ PROF__FN void prof__switch(prof__rows *r, uint32_t number, const char *name) {
 
 PROF__CALL void prof_task_in(uint32_t number, const char *name) {
     const struct prof_trace *s = &prof__trace;
-    uintptr_t held = prof__keep_out();
     if (!name) name = "";
     if (s->open) {
         prof__rows r = prof__rows_seen(number);
-        prof__hot *way = &prof__nowhere;
         if (r.out && !r.out->info.id && prof__task.name)   /* it was there when we started */
             prof__row_name_task(r.out, prof__task.number, prof__task.name);
         if (!r.in || r.in != r.out || !r.cpu) {
-            prof__contexts[0] = way;
+            uintptr_t mask;
             prof__switch(&r, number, name);
+            mask = PROF__HOT_MASK();
             if (r.in && prof__row_state(r.in)->epoch == (uint16_t)(s->time >> 31))
-                way = prof__way(prof__row_state(r.in));
-            prof__contexts[0] = way;
+                prof__contexts[0] = prof__way(prof__row_state(r.in));
+            PROF__HOT_UNMASK(mask);
         }
     }
     prof__task.number = number;
     prof__task.name = name;
-    prof__let_in(held);
 }
 
-/* A row's task is over: its zones end. Its page is complete, so that it can be given back. */
+/* A row's task is over, whose state is claimed: its zones end. Its page is complete, so that it can
+   be given back. */
 PROF__FN void prof__row_over(prof__state *t) {
-    if (t->row.context < PROF_MAX_CONTEXTS) prof__contexts[t->row.context] = &prof__nowhere;
+    if (t->row.context < PROF__AWAY - 1)
+        prof__contexts[PROF__OUTER(t->row.context)] = &prof__nowhere;
     prof__time_in(t);
     for (; prof__open_zones(t); prof__count(PROF__COUNTED(unfinished))) prof__end_zone(t);
     if (t->page && !prof__only_sums()) t->page->end = t->hot.cursor;
     t->known = t->hot.cursor;
     prof__live_remove(&t->row);
     t->row.context = PROF__OVER;
+    t->busy = false;
 }
 
 PROF__CALL void prof_task_gone(uint32_t number) {
-    uintptr_t held = prof__keep_out();
     if (prof__trace.open) {
         prof__rows r = prof__rows_seen(number);
-        if (r.in) prof__row_over(prof__row_state(r.in));
+        if (r.in) {
+            (void)prof__claim(prof__row_state(r.in));
+            prof__row_over(prof__row_state(r.in));
+        }
     }
     if (prof__task.number == number) prof__task.name = NULL;
-    prof__let_in(held);
 }
 
 /* As prof_start takes no rate of more than 32 bits, part does not overflow. */
@@ -8417,7 +8456,8 @@ PROF__FN uint64_t prof__clock_rate(const struct prof_trace *s) {
 
 #define prof__row_cursor(row) (prof__row_state(row)->hot.cursor)
 #define prof__segment_begin(g) ((const prof__record *)(const void *)((g) + 1))
-#define prof__segment_limit(g) (prof__segment_begin(g) + prof__trace.plan.slots)
+#define prof__segment_limit(g) \
+    ((const prof__record *)(const void *)((const char *)(g) + prof__trace.plan.page))
 #define prof__segment_clock(r, g) ((r)->k.base = (g)->base)
 #define prof__row_stop(row) (prof__trace.time)
 #define prof__open_stop(row, o) ((o)->end)
@@ -19952,7 +19992,7 @@ PROF__FN void prof__raw_tell_session(prof__raw *w, bool again) {
 
 PROF__FN void prof__span_page(prof__span *span, prof__segment *g) {
     span->page = g;
-    span->at = g->flushed;
+    span->at = g == span->t->row.first ? span->t->flushed : prof__page_begin(g);
     span->end = g->end ? g->end : span->t->hot.cursor;
     span->base = g->base;
 }
@@ -20001,10 +20041,10 @@ PROF__FN prof__segment *prof__raw_pages(prof__raw *w, prof__state *t, prof__segm
     t->written = span.position;
     w->zones = span.zones;
     if (w->dump) return span.page;
-    for (; g != span.page; g = g->next) g->flushed = g->end;
-    g->flushed += span.at - g->flushed;
-    g->base = span.base;
-    return g;
+    while (t->row.first != span.page) prof__page_give(prof__page_off(&t->row));
+    t->flushed += span.at - t->flushed;
+    span.page->base = span.base;
+    return span.page;
 }
 
 /* Writes the zones that wait, innermost first. */
@@ -20065,12 +20105,12 @@ PROF__CALL prof_result prof_dump(prof_sink out) {
    one more at least. */
 PROF__FN prof__segment *prof__page_kept(prof__state *t) {
     const struct prof_trace *s = &prof__trace;
-    size_t one = s->plan.state + s->plan.state_more + 4 * prof__sites.share;
-    size_t used = (s->row_count + 1) * one, page = s->plan.page + s->plan.page_more;
+    size_t one = s->plan.state + 4 * prof__sites.share, used = (s->row_count + 1) * one;
     size_t all = (size_t)(prof__arena.end - prof__arena.base);
     size_t kept = PROF__MAX(s->max_threads * one, all / 8);
     kept = one + (kept > used ? kept - used : 0);
-    return s->free_pages || !t->page || prof__arena.room >= kept + page ? prof__page_new() : NULL;
+    kept += s->plan.page;
+    return s->free_pages || !t->page || prof__arena.room >= kept ? prof__page_new() : NULL;
 }
 
 /* A new page, or the oldest that nobody writes to, whoever had it, or its own. */
@@ -20104,8 +20144,8 @@ PROF__CALL prof_result prof_flush(void) {
     if (prof__mode() != PROF_MODE_STREAM || !(s->open || s->stopped)) return PROF_ERROR_STATE;
     for (prof__row *row = s->rows; row; row = row->next) {
         for (bool whole = true; whole && ok && row->first;) {
-            whole = row->first->end != NULL;
             ok = (s->parts->write)(prof__row_state(row), row->first);
+            whole = row->first->end == prof__row_state(row)->flushed;
             if (whole && ok) prof__page_give(prof__page_off(row));
         }
     }
@@ -20144,7 +20184,7 @@ PROF__FN bool prof__page_to_chrome(prof__state *t, prof__segment *g) {
     uint32_t announced = t->row.announced;
     bool told = c->told;
     prof__out_open(&c->out, c->sink);
-    if (g->flushed == end) return true;
+    if (t->flushed == end) return true;
     prof__chrome_begin(&prof__trace);
     if (prof__out_close(&c->out) != PROF_OK) {
         c->told = told;
@@ -20156,14 +20196,14 @@ PROF__FN bool prof__page_to_chrome(prof__state *t, prof__segment *g) {
         t->row.announced = announced;
         return false;
     }
-    while (g->flushed < end) {
-        prof__cursor k = { g->flushed, end, g->base, 0 };
+    while (t->flushed < end) {
+        prof__cursor k = { t->flushed, end, g->base, 0 };
         prof__item item;
         (void)prof__next(&k, &item);
         if (item.kind != PROF__CLOCK) prof__chrome_item(c, &item);
         if (prof__out_close(&c->out) != PROF_OK) return false;
         prof__trace.tallied += prof__item_is_zone(&item);
-        g->flushed += item.slots;
+        t->flushed += item.slots;
         g->base = k.base;
     }
     return true;
@@ -20238,8 +20278,7 @@ PROF__FN prof__tally *prof__tally_of(uint32_t site) {
 
 /* Sums up the next record of a context; false: there is none. Interrupts may do so meanwhile. */
 PROF__FN bool prof__tally_next(prof__state *t) {
-    prof__segment *g = t->page;
-    prof__record *c = g ? g->flushed : t->hot.cursor;
+    prof__record *c = t->page ? t->flushed : t->hot.cursor;
     uint32_t kind, site_depth, i = 0;
     uint64_t ticks;
     prof__tally *r = NULL;
@@ -20253,9 +20292,9 @@ PROF__FN bool prof__tally_next(prof__state *t) {
     if (zone) r = prof__tally_of(site_depth & ~(uint32_t)0xff);
     while (i < PROF__BUCKETS - 1 && ticks >> i * PROF__BUCKET_BITS) i++;
     lock = prof__lock();
-    if (c == g->flushed && c[kind == PROF__ZONE64].site_depth == site_depth) {
+    if (c == t->flushed && c[kind == PROF__ZONE64].site_depth == site_depth) {
         uint64_t *inner = prof__state_inner(t) + (site_depth & 0xff);
-        g->flushed += kind <= PROF__CLOCK ? 1 : 2;
+        t->flushed += kind <= PROF__CLOCK ? 1 : 2;
         if (r) {
             prof__tally_changes++;
             r->histogram[i]++;
@@ -20319,7 +20358,6 @@ PROF__FN void prof__tally_take(prof__tally *to, const prof__tally *from) {
 }
 
 PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
-    uintptr_t held = prof__keep_out();
     size_t n = 0;
     prof__scale k = { 0 };
     for (prof__row *row = prof__trace.rows; row; row = row->next)
@@ -20336,7 +20374,6 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
         if (n < max) prof__tally_average(rows + n, &r, &k);
         n++;
     }
-    prof__let_in(held);
     return n;
 }
 
@@ -20794,34 +20831,30 @@ static const char prof__transitions[4][5][5] = {
    - Calls that open and close windows come one at a time: a busy session refuses the others. */
 
 #if PROF__BARE
-/* Plans the bytes of a state, and of a page of so many slots, and of the analysis for them. Returns
-   the bytes of a context in all. LEAST_SLOTS: what a call may take. */
-enum { PROF__LEAST_SLOTS = 4 };
-PROF__FN size_t prof__plan_make(prof__plan *p, uint32_t shape, size_t slots) {
-    size_t depth = shape & 0xff;
-    size_t share = shape & PROF__SHAPE_EVENTS ? PROF__SLOT_SHARE : 0;
-    p->slots = slots;
+/* Plans the bytes of a state, and of a page of 8 slots, 6 for several contexts, and one more for
+   each 2 KiB of room; an even number, so that pages are aligned. Returns their sum. */
+PROF__FN size_t prof__plan_make(prof__plan *p, uint32_t shape, size_t room) {
+    size_t depth = shape & 0xff, slots = shape >> 17 ? 6 : 8;   /* >> 17: max_threads > 1 */
+    slots = (slots + PROF__MIN(room >> 11, 248)) & ~(size_t)1;
+    p->page = sizeof(prof__segment) + slots * sizeof(prof__record);
     p->state = sizeof(prof__state) + depth * sizeof(prof__frame);
-    if (shape & PROF__SHAPE_SUMS) p->state += depth * sizeof(uint64_t) + 24;   /* at most */
-    p->state = prof__align(p->state);
-    p->state_more = prof__align(depth * share + sizeof(prof_thread_info));
-    p->page = prof__align(sizeof(prof__segment) + slots * sizeof(prof__record));
-    p->page_more = prof__align(slots * share);
-    return p->state + p->state_more + p->page + p->page_more;
+    if (shape & PROF__SHAPE_SUMS) p->state += (depth + 3) * sizeof(uint64_t);
+    return p->state + p->page;
 }
 
 PROF__CALL size_t prof_arena_size(const prof_desc *desc) {
     prof__plan p;
     uint32_t shape = desc ? prof__shape_of(desc) : 16, threads = shape >> 16;
-    size_t one = prof__plan_make(&p, shape, PROF__LEAST_SLOTS);
-    size_t sites = shape & PROF__SHAPE_RECORDS_ONLY ? 0 : prof__site_share();
-    return 15 + (threads ? threads : 1) * one + (prof__sites.count + 1) * sites;
+    size_t size = (threads ? threads : 1) * prof__plan_make(&p, shape, 0);
+    if (shape & PROF__SHAPE_EVENTS) size = size * 64 / 7 + 64;
+    if (!(shape & PROF__SHAPE_RECORDS_ONLY)) size += (prof__sites.count + 1) * prof__site_share();
+    return 15 + size;
 }
 
 /* Opens a session in the arena from base to end. */
 PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts, uint32_t rate) {
     struct prof_trace *s = &prof__trace;
-    size_t slots, contexts = PROF__MAX(shape >> 16, 1);
+    prof__arena.room = (size_t)(prof__arena.end - prof__arena.base) & ~(size_t)(PROF__ALIGN - 1);
     memset(s, 0, sizeof *s);
     s->parts = parts;
     s->rate = rate;
@@ -20831,16 +20864,13 @@ PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts
     s->max_threads = shape >> 16;
     s->records_only = (shape & PROF__SHAPE_RECORDS_ONLY) != 0;
     prof__sites.names.count = 0;
-    prof__arena.low = prof__arena.base;
-    prof__arena.room = (size_t)(prof__arena.end - prof__arena.base) & ~(size_t)(PROF__ALIGN - 1);
-    prof__arena.high = prof__arena.base + prof__arena.room;
     prof__sites.share = s->records_only ? 0 : prof__site_share();
+    prof__arena.low = prof__arena.base;
+    prof__arena.high = prof__arena.base + prof__arena.room;
     if (!prof__promise((prof__sites.count + 1) * prof__sites.share)) return PROF_ERROR_MEMORY;
-    slots = 8 + PROF__MIN(prof__arena.room >> 11, 248);   /* few, for many contexts */
-    while (contexts * prof__plan_make(&s->plan, shape, slots) > prof__arena.room) {
-        if (slots == PROF__LEAST_SLOTS) return PROF_ERROR_MEMORY;
-        slots = PROF__LEAST_SLOTS;
-    }
+    if (shape & PROF__SHAPE_EVENTS) prof__arena.room = prof__arena.room / 64 * 7;
+    if (PROF__MAX(s->max_threads, 1) * prof__plan_make(&s->plan, shape, prof__arena.room) >
+        prof__arena.room) return PROF_ERROR_MEMORY;
     prof__disarm();
     s->open = true;
     PROF__BARRIER();
@@ -20889,9 +20919,7 @@ PROF__CALL prof_trace *prof_stop(void) {
 }
 
 PROF__CALL int64_t prof_now(void) {
-    uintptr_t held = prof__keep_out();
     uint64_t now = prof__trace.open ? prof__time_now(0) : 0;
-    prof__let_in(held);
     return now ? prof__ticks_ns(now) : 0;
 }
 

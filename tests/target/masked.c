@@ -1,6 +1,7 @@
 /* Every public call of the recorder with as many names as there can be, for tools/dev/masked.awk,
    which finds in QEMU's log how long each keeps interrupts masked: a call stands in a function of
-   its own, call_NAME. The machine is an MPS2 with a Cortex-M; RISC-V has no interrupts here. */
+   its own, call_NAME. The machine is an MPS2 with a Cortex-M, or RISC-V's virt, on which interrupts
+   are calls here. */
 #include "prof.h"
 
 #include "examples/baremetal/board.h"
@@ -26,7 +27,7 @@ static bool nowhere(void *user, const void *data, size_t size) {
 }
 static const prof_sink sink = { nowhere, NULL };
 
-#define CLOCK (*(volatile uint32_t *)0x20300000)   /* free memory, by size.sh the PROF_NOW() */
+#define CLOCK (*(volatile uint32_t *)CLOCK_AT)   /* free memory, by size.sh the PROF_NOW() */
 
 static void name_them(void) {
     static const char text[] = "sensor/channel/";

@@ -1,12 +1,29 @@
 /* The recorder of freestanding builds on this machine: contexts, a 32-bit clock that wraps, small
    arenas, rings and streams. What needs real interrupts is in tests/target. */
+#include <stdbool.h>
 #define PROF_FREESTANDING
 #define PROF_ARENA_SIZE 65536
 #define PROF_MAX_CONTEXTS 16
-#define PROF_MAX_SITES 70
+#define PROF_MAX_SITES 90
 #define PROF_CONTEXT() in_context
 #define PROF_NOW() ((uint32_t)clock_ticks)
 #define PROF_CLOCK_BITS clock_bits
+#define PROF_ONE_CORE 1
+#define PROF_LOCK() mask()
+#define PROF_UNLOCK(state) unmask(state)
+
+static bool masked;
+static void (*unmasked)(void);           /* where an interrupt may come: before a mask, after it */
+static bool mask(void) {
+    bool was = masked;
+    if (!was && unmasked) unmasked();
+    masked = true;
+    return was;
+}
+static void unmask(bool was) {
+    masked = was;
+    if (!was && unmasked) unmasked();
+}
 
 static unsigned in_context, clock_bits = 32;
 static unsigned long long clock_ticks;
@@ -308,7 +325,7 @@ static void test_target_moments_by_mark(void) {
         PROF_INSTANT("by mark");
         PROF_COUNTER("level by mark", -7 * i);
         clock_ticks += 10;
-        for (int k = 0; k < 70; k++) {
+        for (int k = 0; k < 100; k++) {
             char name[3] = { (char)('0' + k / 10), (char)('0' + k % 10), 0 };
             prof_instant(name);
         }
@@ -578,7 +595,7 @@ static void test_target_aggregate_long(void) {
     EQUAL(row.max_ns, 9 * (int64_t)HALF);
 }
 
-typedef struct output { char text[1 << 16]; size_t size; unsigned calls, fail_each; } output;
+typedef struct output { char text[1 << 17]; size_t size; unsigned calls, fail_each; } output;
 
 static bool write_output(void *user, const void *data, size_t size) {
     output *o = (output *)user;
@@ -974,6 +991,77 @@ static void test_target_chrome_array_failures(void) {
     }
 }
 
+/* ---- Interrupts of the context that they interrupt, before each mask and after it ---- */
+
+static unsigned moments, moment_of_interrupt;
+
+static void interrupt_once(void) {
+    if (moments++ != moment_of_interrupt) return;
+    PROF_BLOCK("interrupt") { PROF_BLOCK("within it") clock_ticks += 2; }
+    prof_push("named");
+    prof_pop();
+}
+
+static void interrupted(bool tasks) {
+    for (uint32_t i = 0; i < 4; i++) {
+        if (tasks) prof_task_in(i % 3, i % 3 ? "one" : "other");
+        PROF_BLOCK("first") {
+            PROF_BLOCK("second") clock_ticks += 5;
+            prof_push("named");
+            prof_pop();
+            PROF_INSTANT("here");
+            for (int k = 0; k < 9; k++) { PROF_BLOCK("short") clock_ticks++; }
+        }
+    }
+    if (tasks) prof_task_gone(0);
+}
+
+static uint64_t count_of(const prof_average *rows, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(rows[i].key, name) == 0) return rows[i].count;
+    return 0;
+}
+
+static void interrupt_everywhere(prof_mode mode, bool tasks) {
+    bool came = true;
+    for (moment_of_interrupt = 0; came; moment_of_interrupt++) {
+        prof_desc desc = target_desc();
+        prof_average rows[10];
+        prof_stats stats;
+        prof_trace *trace;
+        size_t n;
+        desc.mode = mode;
+        desc.max_depth = 8;
+        EQUAL(prof_start(&desc), PROF_OK);
+        moments = 0;
+        unmasked = interrupt_once;
+        interrupted(tasks);
+        unmasked = NULL;
+        came = moments > moment_of_interrupt;
+        trace = prof_stop();
+        stats = prof_get_stats(NULL);
+        EQUAL(stats.dropped + stats.unbalanced + stats.healed + stats.cut + stats.unfinished, 0);
+        if (mode == PROF_MODE_AGGREGATE) n = prof_snapshot(rows, 10);
+        else n = prof_key_averages(trace, NULL, rows, 10);
+        EQUAL(count_of(rows, n, "first"), 4);
+        EQUAL(count_of(rows, n, "second"), 4);
+        EQUAL(count_of(rows, n, "short"), 36);
+        EQUAL(count_of(rows, n, "named"), 4 + came);
+        EQUAL(count_of(rows, n, "interrupt"), came);
+        EQUAL(count_of(rows, n, "within it"), came);
+        if (mode != PROF_MODE_AGGREGATE) PASS_ON(test_tree(trace));
+    }
+    CHECK(moment_of_interrupt > 200, "%u moments", moment_of_interrupt);
+}
+
+static void test_target_interrupted(void) {
+    PASS_ON(interrupt_everywhere(PROF_MODE_TRACE, false));
+    PASS_ON(interrupt_everywhere(PROF_MODE_RING, false));
+    PASS_ON(interrupt_everywhere(PROF_MODE_AGGREGATE, false));
+    PASS_ON(interrupt_everywhere(PROF_MODE_TRACE, true));
+    PASS_ON(interrupt_everywhere(PROF_MODE_AGGREGATE, true));
+}
+
 /* ---- Odd names, and what is refused ---- */
 
 static void test_target_odd_names(void) {
@@ -1033,7 +1121,7 @@ static void test_target_ring_of_one_page(void) {
 
 /* A ring of so many bytes, for tasks. */
 static void start_ring(size_t size) {
-    static char memory[16384];
+    static char memory[65536];
     prof_desc desc = target_desc();
     desc.events = true;
     desc.mode = PROF_MODE_RING;
@@ -1048,7 +1136,7 @@ static void test_target_ring_of_tasks(void) {
     prof_trace *trace;
     size_t count, threads;
     int64_t last[4] = { 0 };
-    PASS_ON(start_ring(16384));
+    PASS_ON(start_ring(65536));
     for (uint32_t i = 0; i < 4; i++) {
         prof_task_in(1 + i % 2, i % 2 ? "even" : "odd");
         PROF_BLOCK("zone") clock_ticks += 3;
@@ -1099,7 +1187,7 @@ static void late_tasks(size_t size) {
 }
 
 static void test_target_ring_of_late_tasks(void) {
-    for (size_t size = 14150; size <= 16384; size += 47) {   /* less is not enough for three */
+    for (size_t size = 20000; size <= 65536; size += 147) {   /* less is not enough for three */
         late_tasks(size);
         if (test_bad) {
             test_say(" (%u bytes)", (unsigned)size);
@@ -1397,5 +1485,6 @@ int main(void) {
     RUN(test_target_little_back);
     RUN(test_target_one_core);
     RUN(test_target_one_core_sums);
+    RUN(test_target_interrupted);
     return test_end();
 }

@@ -163,13 +163,14 @@ addresses() {   # PATTERN: of the instructions that match it
 }
 
 masked() {   # TARGET: the longest stretch with interrupts masked
-    main=tests/target/masked.c
-    link "$1" $out/masked $out/prof.c -DPROF_ARENA_SIZE=32768 \
-        '-DPROF_NOW()=(*(volatile uint32_t *)0x20300000)'   # that the program sets
+    main=tests/target/masked.c clock=0x20300000
+    [ "$1" != rv32 ] || clock=0x84000000
+    link "$1" $out/masked $out/prof.c -DPROF_ARENA_SIZE=32768 -DCLOCK_AT=$clock \
+        "-DPROF_NOW()=(*(volatile uint32_t *)$clock)"   # that the program sets
     main=tests/target/size.c
-    arm-none-eabi-objdump -d $out/masked >$out/masked.s
+    ${tool%gcc}objdump -d $out/masked >$out/masked.s
     { emulate "$1" $out/masked -singlestep -d exec,nochain; echo "ended $?"; } 2>&1 |
-        awk -v mask="$(addresses 'cpsid')" -v unmask="$(addresses 'msr.PRIMASK')" \
+        awk -v mask="$(addresses 'cpsid|csrrc.*mstatus')" -v unmask="$(addresses 'msr.PRIMASK|csrw.*mstatus')" \
             -f tools/dev/masked.awk >$out/masked.txt ||
         { echo "size: $1: the program that masks failed" >&2; exit 1; }
     most=$(sort -rn $out/masked.txt | head -n 1)
@@ -213,7 +214,7 @@ measure() {   # TARGET ZONE-LIMIT FULL-LIMIT, of core.h: ZONE-LIMIT DUMP-LIMIT
     instructions off_instructions off_zone 8
     count "$target" -DMODES
     for mode in full ring sums moment push; do instructions ${mode}_instructions $mode 0; done
-    [ $tool != arm-none-eabi-gcc ] || masked "$target"
+    masked "$target"
     compile "$target" -c $out/prof.c -o $out/library.o
     link "$target" $out/program $out/library.o -DPART=EMPTY
     empty=$(flash $out/program)
