@@ -942,7 +942,9 @@ PROF_API void prof_task_gone(uint32_t number);
    _exit() or exec(), but for its last millisecond and what was open. With %p in the name a child of
    fork() and each further session, also of a program that exec() runs, have files of their own
    (FILE-2.raw); without it the child records nothing, and the session replaces FILE. A FILE that
-   another program writes is left to it: this is FILE.PID.raw. A program with other rights than its
+   another program writes is left to it: this is FILE.PID.raw. With PROF_MODE=wait nothing is
+   recorded until `prof window` or `prof top` asks for it: then a thread that slept until then
+   starts a session, without desc's schedule and on_trace_ready (Linux). A program with other rights than its
    caller's (set-user-id) reads no variables, here and elsewhere: PROF_ERROR_UNSUPPORTED. Other
    errors are those of the calls named, of a variable (PROF_ERROR_INVALID), and of a file that
    cannot be made now; prof_stop_env: PROF_OK also where nothing was started. */
@@ -20949,6 +20951,7 @@ static struct prof__env {
     prof_desc desc;                      /* for a child of fork, which records again */
     bool started, streams, child;
     bool arranged;                       /* handlers of exit and fork are installed */
+    char waits[32];                      /* PROF_MODE=wait: the file of prof__wait; else "" */
     uint32_t open, saving, mute;         /* open: the file; mute: write nothing */
     char path[1024];
     prof_file file;
@@ -21831,10 +21834,10 @@ PROF__FN prof_action prof__step_set(uint64_t step, prof_action action) {
 /* ---- The environment: prof_start_env ---- */
 
 #if PROF__POSIX
-/* Writes a line for prof record, into the file that it names in PROF_STATUS. A daemon outlives it:
-   then that name may lead to another's file. */
+/* Writes a line for prof record, into the file that it names in PROF_STATUS, or for prof window. A
+   daemon outlives record: then that name may lead to another's file. */
 PROF__FN void prof__env_tell(const char *what, const char *text) {
-    const char *path = prof_getenv("PROF_STATUS");
+    const char *path = *prof__env.waits ? prof__env.waits : prof_getenv("PROF_STATUS");
     int kept = errno, file = path && *path ? open(path, O_RDWR | O_APPEND) : -1;
     char line[1280];
     struct stat st;
@@ -21883,7 +21886,7 @@ PROF__FN bool prof__env_number(const char *text, uint64_t least, uint64_t most, 
 enum { PROF__ENV_MODE, PROF__ENV_FLAG, PROF__ENV_STACK, PROF__ENV_TEXT, PROF__ENV_COUNT,
        PROF__ENV_CATEGORIES, PROF__ENV_MEMORY };
 typedef struct prof__variable {
-    char name[20], takes[36];
+    char name[20], takes[40];
     uint8_t kind;
     size_t at;
     uint64_t least, most;
@@ -21912,7 +21915,7 @@ PROF__FN bool prof__env_put(const prof__variable *v, prof_desc *d, const char *t
     if (v->kind >= PROF__ENV_COUNT && !prof__env_number(text, v->least, v->most, &n)) return false;
     if (word < 0) return false;
     switch (v->kind) {
-    case PROF__ENV_MODE: d->mode = (prof_mode)word; break;
+    case PROF__ENV_MODE: d->mode = word > 3 ? PROF_MODE_STREAM : (prof_mode)word; break;
     case PROF__ENV_FLAG: *(bool *)at = word > 0; break;
     case PROF__ENV_STACK:
         d->with_stack = word > 0;
@@ -21928,7 +21931,7 @@ PROF__FN bool prof__env_put(const prof__variable *v, prof_desc *d, const char *t
 
 #define PROF__AT(field) offsetof(prof_desc, field)
 static const prof__variable prof__variables[] = {
-    { "PROF_MODE", "trace, ring, stream, aggregate", PROF__ENV_MODE, 0, 0, 0 },
+    { "PROF_MODE", "trace, ring, stream, aggregate, wait", PROF__ENV_MODE, 0, 0, 0 },
     { "PROF_MEMORY", "bytes that there are, 64K at least", PROF__ENV_MEMORY, 0, 64u << 10,
       SIZE_MAX / 4 },
     { "PROF_MAX_DEPTH", "1 to 255", PROF__ENV_COUNT, PROF__AT(max_depth), 1, 255 },
@@ -21986,16 +21989,19 @@ PROF__FN void prof__env_name_free(bool other) {
         (void)prof__text_f(at, (size_t)(end - at), "-%i%s", (int64_t)i, ending);
 }
 
-/* Opens the file. The program keeps low numbers, and programs that it executes do not have it. */
-PROF__FN bool prof__env_take(int how) {
-    prof_file *f = &prof__env.file;
-    int file = open(prof__env.path, how, 0644), high;
+/* Keeps an open file. Low numbers are the program's, and those that it executes do not have it. */
+PROF__FN bool prof__env_keep(prof_file *f, int file) {
+    int high;
     f->handle = file;
     if (file < 0) return false;
     high = fcntl(file, F_DUPFD, 100);
     if (high >= 0) (void)prof__file_shut(f);
     if (high >= 0) f->handle = high;
     return fcntl((int)f->handle, F_SETFD, FD_CLOEXEC) == 0;
+}
+
+PROF__FN bool prof__env_take(int how) {
+    return prof__env_keep(&prof__env.file, open(prof__env.path, how, 0644));
 }
 
 /* Locks the file until this process ends. False: another one has it. */
@@ -22177,7 +22183,7 @@ PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
 PROF__CALL prof_result prof_start(const prof_desc *desc) {
     (void)prof__fail(PROF_ERROR_INVALID, NULL);
     (void)prof__fail(PROF_ERROR_UNSUPPORTED, NULL);
-    prof__env_tell("own", "");
+    if (!*prof__env.waits) prof__env_tell("own", "");
     return prof__session_begin(desc);
 }
 
@@ -22294,9 +22300,145 @@ PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     return result;
 }
 
-PROF__FN void prof__env_at_exit(void) { (void)prof_stop_env(); }
+/* Starts the session, and tells of it. A child's first block does. */
+PROF__FN prof_result prof__env_start(const char *path) {
+    struct prof__env *e = &prof__env;
+    prof_result result = prof__env_begin(&e->desc, path);
+    const char *said = prof__said(result);
+    e->started = result == PROF_OK;
+    if (e->child) return result;
+    if (e->started) prof__env_tell_start();
+    else prof__env_tell("error", result == PROF_ERROR_FILE ? strerror(errno)
+                                                           : prof_strerror(result));
+    return prof__fail(result, said);     /* for the program, too */
+}
 
-PROF__FN void prof__env_go(void);
+/* Ends it. Another thread may be in prof_step, for a moment. */
+PROF__FN prof_result prof__env_end(void) {
+    struct prof__env *e = &prof__env;
+    prof_result result = PROF_OK;
+    if (e->started && prof__session.open) {
+        PROF__STORE(e->saving, 1u);
+        if (e->child && e->streams && !PROF__LOAD(e->open)) (void)prof_flush();
+        if (e->child && e->streams && !PROF__LOAD(e->open)) PROF__STORE(e->mute, 1u);
+        for (int i = 0; i < 1000000 && !prof_stop() && prof__session.open; i++) prof__yield();
+        result = e->mute ? PROF_OK : prof__env_save();
+        PROF__STORE(e->saving, 0u);
+    }
+    if (e->open) (void)prof__file_shut(&e->file);
+    e->open = 0;
+    e->started = false;
+    return result;
+}
+
+#if defined(__linux__) && defined(SYS_futex) && defined(SYS_memfd_create)
+#define PROF__WAIT
+/* What a process with PROF_MODE=wait shares with prof window: a file without a name, which is gone
+   when the process is; /proc/PID/fd leads to it, but not for other users. Lines of prof__env_tell
+   come behind it. Who asks locks it. */
+typedef struct prof__page {
+    char head[12];                       /* that of PROF_STATUS */
+    uint32_t bell;                       /* odd: a window is wanted; a futex, which the asker wakes */
+    uint32_t steps;                      /* of prof_step that it has; 0: until the bell is even */
+    char path[1004];                     /* its PROF_TRACE */
+} prof__page;
+
+static struct prof__wait {
+    prof__page *page;
+    int file;
+    uint32_t served, over;               /* the last bell heard; over: the thread is to end */
+    pthread_t thread;
+} prof__wait;
+
+/* Opens or closes a window, as the bell says and while the one who asked lives. */
+PROF__FN void prof__wait_look(uint32_t bell) {
+    struct prof__wait *w = &prof__wait;
+    struct prof__env *e = &prof__env;
+    prof_schedule *c = &e->desc.schedule;
+    struct flock l;
+    char path[sizeof w->page->path];
+    memset(&l, 0, sizeof l);
+    l.l_type = F_WRLCK;
+    if (fcntl(w->file, F_GETLK, &l) != 0 || l.l_type == F_UNLCK) bell = 0;
+    if (e->started && (bell != w->served || (c->active && prof_step_number() > c->active))) {
+        (void)prof__env_end();
+        prof__env_tell("over", "");
+    }
+    if (!(bell & 1) || bell == w->served) return;
+    w->served = bell;
+    memset(c, 0, sizeof *c);
+    c->active = PROF__LOAD(w->page->steps);
+    c->warmup = c->repeat = c->active != 0;      /* the rest of this step is no whole one */
+    memcpy(path, w->page->path, sizeof path);
+    path[sizeof path - 1] = 0;
+    (void)prof__env_start(path);
+}
+
+/* Sleeps between windows; in one it looks after its steps and its asker. */
+PROF__FN void *prof__wait_thread(void *unused) {
+    struct prof__wait *w = &prof__wait;
+    long moment[2] = { 0, 10000000 };
+    while (!PROF__ACQUIRE(w->over)) {
+        uint32_t bell = PROF__ACQUIRE(w->page->bell);
+        prof__wait_look(bell);
+        (void)syscall(SYS_futex, &w->page->bell, 0 /* FUTEX_WAIT */, bell,
+                      prof__env.started ? moment : NULL, NULL, 0);
+    }
+    prof__wait_look(0);
+    return unused;
+}
+
+/* Waits no more. A child of fork has no thread. */
+PROF__FN void prof__wait_close(bool has_thread) {
+    struct prof__wait *w = &prof__wait;
+    prof__page *page = w->page;
+    prof_file f;
+    if (has_thread) {
+        PROF__STORE(w->over, 1u);
+        PROF__COUNT(page->bell);
+        (void)syscall(SYS_futex, &page->bell, 1 /* FUTEX_WAKE */, 1, NULL, NULL, 0);
+        (void)pthread_join(w->thread, NULL);
+    }
+    *prof__env.waits = 0;
+    (void)munmap((void *)page, sizeof *page);
+    f.handle = w->file;                  /* the program may have closed it by mistake */
+    if (fcntl(w->file, 1034 /* F_GET_SEALS */, 0) == 2) (void)prof__file_shut(&f);
+}
+
+/* Shares the page and starts the thread, which no signal interrupts but those of the C library. */
+PROF__FN prof_result prof__wait_open(void) {
+    struct prof__wait *w = &prof__wait;
+    struct prof__env *e = &prof__env;
+    unsigned long mask[2] = { ~(unsigned long)(7ull << 31), ~3ul }, before[2] = { 0, 0 };
+    prof_desc tried = e->desc;
+    prof_file f;
+    void *page = MAP_FAILED;
+    if (!prof__env_read(&tried)) return PROF_ERROR_INVALID;
+    if (prof__env_keep(&f, (int)syscall(SYS_memfd_create, "prof window", 2 /* _ALLOW_SEALING */)) &&
+        ftruncate((int)f.handle, sizeof(prof__page)) == 0 &&
+        fcntl((int)f.handle, 1033 /* F_ADD_SEALS */, 2 /* it gets no smaller */) == 0)
+        page = mmap(NULL, sizeof(prof__page), PROT_READ | PROT_WRITE, MAP_SHARED, (int)f.handle, 0);
+    if (page == MAP_FAILED) return prof__fail(PROF_ERROR_UNSUPPORTED, "PROF_MODE=wait: no memory");
+    w->page = (prof__page *)page;
+    w->file = (int)f.handle;
+    w->served = w->over = 0;
+    memcpy(w->page->head, "prof record\n", 12);
+    (void)prof__text_f(e->waits, sizeof e->waits, "/proc/self/fd/%i", (int64_t)w->file);
+    e->started = false;
+    e->desc.schedule_fn = NULL;
+    e->desc.on_trace_ready = NULL;
+    (void)prof__slot_get();              /* without TLS: the first is the program's */
+    (void)syscall(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, mask, before, (size_t)8);
+    if (pthread_create(&w->thread, NULL, prof__wait_thread, NULL) != 0) prof__wait_close(false);
+    (void)syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, before, NULL, (size_t)8);
+    return *e->waits ? PROF_OK : prof__fail(PROF_ERROR_UNSUPPORTED, "PROF_MODE=wait: no thread");
+}
+#else
+#  define prof__wait_close(has_thread) ((void)0)
+#  define prof__wait_open() prof__fail(PROF_ERROR_UNSUPPORTED, "PROF_MODE=wait: this is for Linux")
+#endif
+
+PROF__FN void prof__env_at_exit(void) { (void)prof_stop_env(); }
 
 #if PROF__POSIX
 /* A child of fork records into a file of its own, if the name has %p. */
@@ -22305,63 +22447,46 @@ PROF__FN void prof__env_after_fork(void) {
     const char *path = prof_getenv("PROF_TRACE");
     if (e->open && prof__env_same((int)e->file.handle)) (void)prof__file_shut(&e->file);
     e->open = 0;
+    if (*e->waits) {
+        prof__wait_close(false);
+        (void)prof__wait_open();
+        return;
+    }
     if (!e->started) return;
     e->started = false;
     e->child = true;
-    if (path && strstr(path, "%p") &&
-        prof__env_begin(&e->desc, path) == PROF_OK) prof__env_go();
+    if (path && strstr(path, "%p")) (void)prof__env_start(path);
 }
 #endif
-
-/* The session is open: installs handlers for its end. */
-PROF__FN void prof__env_go(void) {
-    struct prof__env *e = &prof__env;
-    e->started = true;
-    if (!e->child) prof__env_tell_start();
-    if (!e->arranged) (void)atexit(prof__env_at_exit);
-#if PROF__POSIX
-    if (!e->arranged) (void)pthread_atfork(NULL, NULL, prof__env_after_fork);
-#endif
-    e->arranged = true;
-}
 
 PROF__CALL prof_result prof_start_env(const prof_desc *desc) {
     struct prof__env *e = &prof__env;
-    const char *path = prof__getenv("PROF_TRACE");
-    const char *said;
+    const char *path = prof__getenv("PROF_TRACE"), *mode = prof__getenv("PROF_MODE");
+    bool waits = mode && strcmp(mode, "wait") == 0;
     prof_result result;
-    if (!path || !*path) return PROF_OK;
+    if (!waits && (!path || !*path)) return PROF_OK;
     if (prof__trusts_none())
         return prof__fail(PROF_ERROR_UNSUPPORTED, "PROF_TRACE: " PROF__OTHER_RIGHTS);
     (void)prof__fail(PROF_ERROR_INVALID, NULL);
-    if (prof__session.open) return prof__fail(PROF_ERROR_STATE, PROF__IS_OPEN);
+    if (prof__session.open || *e->waits) return prof__fail(PROF_ERROR_STATE, PROF__IS_OPEN);
     e->child = false;
     memset(&e->desc, 0, sizeof e->desc);
     if (desc) e->desc = *desc;
-    result = prof__env_begin(&e->desc, path);
-    said = prof__said(result);
-    if (result == PROF_OK) prof__env_go();
-    else prof__env_tell("error", result == PROF_ERROR_FILE ? strerror(errno)
-                                                           : prof_strerror(result));
-    return prof__fail(result, said);     /* for the program, too */
+    result = waits ? prof__wait_open() : prof__env_start(path);
+    if (result != PROF_OK || e->arranged) return result;
+    (void)atexit(prof__env_at_exit);     /* handlers for its end */
+#if PROF__POSIX
+    prof__exit_key_make();               /* its handler of fork comes first */
+    (void)pthread_atfork(NULL, NULL, prof__env_after_fork);
+#endif
+    e->arranged = true;
+    return result;
 }
 
 PROF__CALL prof_result prof_stop_env(void) {
-    struct prof__env *e = &prof__env;
-    prof_result result = PROF_OK;
     if (prof__is_copy()) return PROF_OK;
-    if (e->started && prof__session.open) {
-        PROF__STORE(e->saving, 1u);
-        if (e->child && e->streams && !PROF__LOAD(e->open)) (void)prof_flush();
-        if (e->child && e->streams && !PROF__LOAD(e->open)) PROF__STORE(e->mute, 1u);
-        (void)prof_stop();
-        result = e->mute ? PROF_OK : prof__env_save();
-        PROF__STORE(e->saving, 0u);
-    }
-    if (e->open) (void)prof__file_shut(&e->file);
-    e->open = 0;
-    e->started = false;
-    return result;
+    if (*prof__env.waits) prof__wait_close(true);
+    return prof__env_end();
 }
 
 PROF__CALL prof_result prof_toggle(uint32_t activities, bool enable) {

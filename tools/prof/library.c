@@ -30,6 +30,12 @@ prof_result write_event_args(const prof_event *event, prof_sink out) {
     return prof__write_args(event, out);
 }
 
+#ifdef PROF__WAIT
+typedef char window_page_is_that[sizeof(window_page) == sizeof(prof__page) &&
+                                 offsetof(window_page, bell) == offsetof(prof__page, bell) &&
+                                 offsetof(window_page, path) == offsetof(prof__page, path) ? 1 : -1];
+#endif
+
 /* ---- Figures, and the metrics that they are of ---- */
 
 static size_t copied(char *buf, size_t size, const char *text, size_t length) {

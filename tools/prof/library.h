@@ -50,6 +50,13 @@ typedef struct stats_note {
 /* Fills *note with number i of that list and its count in stats (NULL: 0). False: no more. */
 bool stats_note_at(const prof_stats *stats, size_t i, stats_note *note);
 
+/* What a process with PROF_MODE=wait shares, prof.h's prof__page: see there. */
+typedef struct window_page {
+    char head[12];
+    uint32_t bell, steps;
+    char path[1004];
+} window_page;
+
 /* ---- Spans: nested and summed as a session nests and sums its zones ---- */
 
 /* The caller's array of spans. Each has its end and the number of the span around it. */

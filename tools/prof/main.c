@@ -14,13 +14,13 @@
 extern const command report_command, analyze_command, diff_command, augment_command,
     validate_command, stacks_command, flamegraph_command, gaps_command, ranks_command,
     steps_command, memory_command, cut_command, merge_command, et_command,
-    decode_command, export_command, record_command, top_command;
+    decode_command, export_command, record_command, window_command, top_command;
 
 static const command *const commands[] = {
     &report_command, &analyze_command, &diff_command, &augment_command, &validate_command,
     &stacks_command, &flamegraph_command, &gaps_command, &ranks_command, &steps_command,
     &memory_command, &cut_command, &merge_command, &et_command,
-    &decode_command, &export_command, &record_command, &top_command, NULL
+    &decode_command, &export_command, &record_command, &window_command, &top_command, NULL
 };
 
 static void print_commands(void) {

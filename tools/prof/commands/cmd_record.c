@@ -43,7 +43,9 @@ const command record_command = {
     "      the table once a second while it runs\n"
     "  prof record --mode ring --memory 8M -- ./train\n"
     "      each thread's last zones, in 8 MiB: trace.json, as for all that cannot be\n"
-    "      streamed\n", run, 1, INT_MAX
+    "      streamed\n"
+    "  prof record --wait -- ./server\n"
+    "      starts it, and records nothing until prof window or prof top asks\n", run, 1, INT_MAX
 };
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127, KILLED = 128 /* + the signal: as the shell has it */ };
@@ -562,12 +564,22 @@ static const struct { const char *option, *variable, *takes, *help; } settings[]
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
+/* The program in place of this one: it records nothing until prof window asks. */
+static int exec_waiting(char **line) {
+    long pid = (long)getpid();
+    warn(line[0], "process %ld waits: prof window --for 2s -o trace.pftrace %ld", pid, pid);
+    execvp(line[0], line);
+    int status = errno == ENOENT ? NOT_FOUND : CANNOT_RUN;
+    fail(line[0], "cannot be run: %s", strerror(errno));
+    return status;
+}
+
 static int run(int argc, char **argv) {
     recording r = {.sort = "self_cpu_time_total", .limit = 20, .most = 10000000,
                    .with_report = true, .next_size = 100000000};
-    bool top = false;
+    bool top = false, waits = false;
     const char *values[SETTINGS] = {NULL};
-    option_spec options[7 + SETTINGS] = {
+    option_spec options[8 + SETTINGS] = {
         {"output", 'o', OPTION_TEXT, &r.output, "FILE", "the trace: .raw, .pftrace, .json or\n"
          "                               .json.gz; %p in it is the process (trace.raw)"},
         {"limit", 'n', OPTION_COUNT, &r.limit, "N", "rows of the table, or all (20)"},
@@ -575,16 +587,19 @@ static int run(int argc, char **argv) {
         {"zones", 0, OPTION_COUNT, &r.most, "N", "more than these stay .raw (10000000)"},
         {"report", 0, OPTION_FLAG, &r.with_report, NULL, "no table"},
         {"top", 0, OPTION_FLAG, &top, NULL, "the table once a second while it runs"},
+        {"wait", 0, OPTION_FLAG, &waits, NULL, "records only when prof window or top asks"},
     };
     for (int i = 0; i < SETTINGS; i++)
-        options[6 + i] = (option_spec){settings[i].option, 0, OPTION_TEXT, values + i,
+        options[7 + i] = (option_spec){settings[i].option, 0, OPTION_TEXT, values + i,
                                        settings[i].takes, settings[i].help};
-    options[6 + SETTINGS] = (option_spec){NULL, 0, OPTION_COMMAND, NULL, NULL, NULL};
+    options[7 + SETTINGS] = (option_spec){NULL, 0, OPTION_COMMAND, NULL, NULL, NULL};
     int status, count = options_parse(&record_command, options, argc, argv, &status);
     if (count < 0) return status;
     for (int i = 0; i < SETTINGS; i++)
         if (values[i]) setenv(settings[i].variable, values[i], 1);
+    if (waits) setenv("PROF_MODE", "wait", 1);
     const char *mode = getenv("PROF_MODE");
+    if (mode && strcmp(mode, "wait") == 0) return exec_waiting(argv + 1);
     bool streams = !mode || !*mode || strcmp(mode, "stream") == 0;
     r.is_default = !r.output;
     if (!r.output) r.output = streams ? "trace.raw" : "trace.json";

@@ -1,0 +1,90 @@
+/* prof window: records a part of what a process does that is running. */
+#include "base/common.h"
+#include "base/interrupts.h"
+#include "commands/asking.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int run(int argc, char **argv);
+
+const command window_command = {
+    "window", "[OPTION]... PID", "record a process that is running, from outside, for a while",
+    "  prof window --for 2s -o out.json 4711\n"
+    "      two seconds of process 4711, which was started by `prof record --wait -- CMD`, or\n"
+    "      with PROF_MODE=wait in its environment, and calls prof_start_env of prof.h;\n"
+    "      before and after nothing is recorded. The table goes to stderr. Ctrl-C ends the\n"
+    "      window earlier, and so does the process: what was recorded is kept. Where another\n"
+    "      window is open in it, this one is next\n"
+    "  prof window --steps 10 -o out.raw 4711\n"
+    "      ten whole steps: from one call of prof_step to the eleventh\n"
+    "  prof window --delay 1m --for 500ms -o out.pftrace 4711\n"
+    "      begins in a minute\n", run, 1, 1
+};
+
+/* A time with its unit, in s. */
+static bool seconds_of(const char *option, const char *text, double *seconds) {
+    static const struct { const char *unit; double seconds; } units[] = {
+        {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}, {"m", 60}, {"h", 3600}
+    };
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (!number_parse(text, units[i].unit, seconds)) continue;
+        *seconds *= units[i].seconds;
+        if (*seconds > 0 && *seconds < 1e6) return true;
+    }
+    return fail(NULL, "%s '%s': give a time, as 2s, 500ms or 1m", option, text), false;
+}
+
+/* The window; false: there was none. */
+static bool record_window(asking *a, recording *r, double seconds, uint32_t steps) {
+    const char *inside;
+    if (!asking_place(a, r, &inside)) return false;
+    r->notes.folder = r->folder;
+    a->notes = &r->notes;
+    bool open = asking_begin(a, inside, steps);
+    if (open) asking_wait(a, seconds);
+    bool ended = open && asking_over(a);
+    asking_end(a);
+    if (ended && !record_find(a->notes, "over", 0, 0))
+        warn(a->process, "it ended while the window was open");
+    return open;
+}
+
+static int run(int argc, char **argv) {
+    recording r = {.sort = "self_cpu_time_total", .limit = 20, .most = 10000000,
+                   .with_report = true, .status_file = -1};
+    const char *length = NULL, *delay = NULL;
+    int64_t steps = 0;
+    double seconds = 1e6, wait = 0;
+    const option_spec options[] = {
+        {"for", 'f', OPTION_TEXT, &length, "TIME", "as 2s, 500ms or 1m (until Ctrl-C)"},
+        {"steps", 0, OPTION_COUNT, &steps, "N", "as many steps of prof_step instead"},
+        {"delay", 'd', OPTION_TEXT, &delay, "TIME", "asks after that (at once)"},
+        {"output", 'o', OPTION_TEXT, &r.output, "FILE", "the trace: .raw, .pftrace, .json or\n"
+         "                               .json.gz (trace.raw)"},
+        {"limit", 'n', OPTION_COUNT, &r.limit, "N", "rows of the table, or all (20)"},
+        {"sort", 's', OPTION_TEXT, &r.sort, "METRIC", "of the table (self_cpu_time_total)"},
+        {"zones", 0, OPTION_COUNT, &r.most, "N", "more than these stay .raw (10000000)"},
+        {"report", 0, OPTION_FLAG, &r.with_report, NULL, "no table"},
+        {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
+    };
+    asking a;
+    char exe[64];
+    int status, count = options_parse(&window_command, options, argc, argv, &status);
+    if (count < 0) return status;
+    if (length && !seconds_of("--for", length, &seconds)) return EXIT_BAD;
+    if (delay && !seconds_of("--delay", delay, &wait)) return EXIT_BAD;
+    if (steps > INT32_MAX) return fail(NULL, "--steps: 2147483647 at most");
+    r.is_default = !r.output;
+    if (!r.output) r.output = "trace.raw";
+    if (!asking_open(&a, argv[1])) return EXIT_BAD;
+    snprintf(exe, sizeof exe, "/proc/%ld/exe", a.pid);
+    if (!recording_check(r.output, exe)) return EXIT_BAD;
+    r.program = a.process;
+    r.child = (pid_t)a.pid;
+    interrupts_take();
+    readable(-1, (int)(wait * 1000));
+    if (interrupted()) return fail(a.process, "no window: a signal came first");
+    bool any = record_window(&a, &r, seconds, (uint32_t)steps);
+    return recording_end(&r, any) | (any ? EXIT_OK : EXIT_BAD);
+}
