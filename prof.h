@@ -943,9 +943,9 @@ PROF_API void prof_task_gone(uint32_t number);
    fork() and each further session, also of a program that exec() runs, have files of their own
    (FILE-2.raw); without it the child records nothing, and the session replaces FILE. A FILE that
    another program writes is left to it: this is FILE.PID.raw. With PROF_MODE=wait nothing is
-   recorded until `prof window` or `prof top` asks for it: then a thread that slept until then
-   starts a session, without desc's schedule and on_trace_ready (Linux). A program with other rights than its
-   caller's (set-user-id) reads no variables, here and elsewhere: PROF_ERROR_UNSUPPORTED. Other
+   recorded until `prof window` or `prof top` asks for it: a thread, which slept until then, starts
+   a session, without desc's schedule and on_trace_ready (Linux). A program with other rights than
+   its caller's (set-user-id) reads no variables, here and elsewhere: PROF_ERROR_UNSUPPORTED. Other
    errors are those of the calls named, of a variable (PROF_ERROR_INVALID), and of a file that
    cannot be made now; prof_stop_env: PROF_OK also where nothing was started. */
 PROF_API prof_result prof_start_env(const prof_desc *desc);
@@ -22338,7 +22338,7 @@ PROF__FN prof_result prof__env_end(void) {
    come behind it. Who asks locks it. */
 typedef struct prof__page {
     char head[12];                       /* that of PROF_STATUS */
-    uint32_t bell;                       /* odd: a window is wanted; a futex, which the asker wakes */
+    uint32_t bell;                       /* a futex; odd: a window is wanted */
     uint32_t steps;                      /* of prof_step that it has; 0: until the bell is even */
     char path[1004];                     /* its PROF_TRACE */
 } prof__page;
@@ -22357,10 +22357,14 @@ PROF__FN void prof__wait_look(uint32_t bell) {
     prof_schedule *c = &e->desc.schedule;
     struct flock l;
     char path[sizeof w->page->path];
+    uint64_t step;
     memset(&l, 0, sizeof l);
     l.l_type = F_WRLCK;
     if (fcntl(w->file, F_GETLK, &l) != 0 || l.l_type == F_UNLCK) bell = 0;
-    if (e->started && (bell != w->served || (c->active && prof_step_number() > c->active))) {
+    prof__lock();
+    step = prof__session.step;
+    prof__unlock();
+    if (e->started && (bell != w->served || (c->active && step > c->active))) {
         (void)prof__env_end();
         prof__env_tell("over", "");
     }
@@ -22418,7 +22422,8 @@ PROF__FN prof_result prof__wait_open(void) {
         ftruncate((int)f.handle, sizeof(prof__page)) == 0 &&
         fcntl((int)f.handle, 1033 /* F_ADD_SEALS */, 2 /* it gets no smaller */) == 0)
         page = mmap(NULL, sizeof(prof__page), PROT_READ | PROT_WRITE, MAP_SHARED, (int)f.handle, 0);
-    if (page == MAP_FAILED) return prof__fail(PROF_ERROR_UNSUPPORTED, "PROF_MODE=wait: no memory");
+    if (page == MAP_FAILED)
+        return prof__fail(PROF_ERROR_UNSUPPORTED, "PROF_MODE=wait: no memory");
     w->page = (prof__page *)page;
     w->file = (int)f.handle;
     w->served = w->over = 0;

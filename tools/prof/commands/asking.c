@@ -48,8 +48,8 @@ static bool has_closed_it(const asking *a) {
 
 static int tell_deaf(const asking *a) {
     if (has_closed_it(a))
-        return fail(a->process, "it has closed the file by which it is asked (as daemons close all):"
-                    " prof_start_env must come after that");
+        return fail(a->process, "it has closed the file by which it is asked, as daemons close "
+                    "all: prof_start_env must come after that");
     return fail(a->process, "it waits for no window. Start it by `prof record --wait`, or with "
                 "PROF_MODE=wait in its environment; it must call prof_start_env of this prof.h");
 }
@@ -186,8 +186,8 @@ bool asking_begin(asking *a, const char *folder, uint32_t steps) {
         told += 1e9;
     }
     if (answer(a)) return true;
-    if (!interrupted()) fail(a->process, "it ended before the window was open");
-    return false;
+    return fail(a->process, interrupted() ? "no window: a signal came first"
+                                          : "it ended before the window was open"), false;
 }
 
 void asking_wait(asking *a, double seconds) {

@@ -45,7 +45,7 @@ static bool record_window(asking *a, recording *r, double seconds, uint32_t step
     if (open) asking_wait(a, seconds);
     bool ended = open && asking_over(a);
     asking_end(a);
-    if (ended && !record_find(a->notes, "over", 0, 0))
+    if (ended && record_find(a->notes, "start", 0, 0) && !record_find(a->notes, "over", 0, 0))
         warn(a->process, "it ended while the window was open");
     return open;
 }

@@ -1,0 +1,199 @@
+#!/bin/sh
+# prof window: a part of what a process does that is running, from outside.
+# shellcheck disable=SC2317   # functions that try and says call
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/command/prof.sh
+. tests/command/prof.sh
+[ "$(uname)" = Linux ] || { echo 'skip window: this is for Linux'; exit 0; }
+
+cat >"$out/program.c" <<'END_OF_C'
+#include "prof.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* It writes the number of its process to FILE when it is ready, and then works until USR1 comes. */
+static volatile sig_atomic_t over;
+static void ends(int number) { over = number; }
+
+static void ready(const char *file) {
+    FILE *f = fopen(file, "w");
+    fprintf(f, "%ld\n", (long)getpid());
+    fclose(f);
+}
+
+int main(int argc, char **argv) {
+    const char *does = argc > 2 ? argv[2] : "";
+    prof_result result = prof_start_env(NULL);
+    if (result != PROF_OK) fprintf(stderr, "prof_start_env: %s\n", prof_strerror(result));
+    signal(SIGUSR1, ends);
+    if (strcmp(does, "twice") == 0 && prof_start_env(NULL) != PROF_ERROR_STATE) return 9;
+    if (strcmp(does, "forks") == 0 && fork() > 0) pause();
+    if (strcmp(does, "closes") == 0)
+        for (int i = 3; i < 1024; i++) close(i);
+    if (strcmp(does, "own") == 0) prof_start(NULL);
+    if (strcmp(does, "stops") == 0) prof_stop_env();
+    ready(argv[1]);
+    while (!over) {
+        if (strcmp(does, "nothing") != 0) PROF_BLOCK("work") PROF_BLOCK("inner") {}
+        usleep(500);
+        prof_step();
+    }
+    if (over == SIGUSR1) exit(0);
+    return 0;
+}
+END_OF_C
+library zlib
+# shellcheck disable=SC2086   # lists of words
+try window_builds $cc -D_GNU_SOURCE -I. "$out/program.c" "$library" -o "$out/program" $libs || exit 1
+cd "$out" || exit 1
+out=.
+
+begin() {   # WHAT-IT-DOES [VARIABLE=VALUE...]: $pid
+    does=$1
+    shift
+    rm -f pid
+    env PROF_MODE=wait "$@" ./program pid "$does" 2>begin.txt &
+    parent=$!
+    for _ in $(seq 200); do [ -s pid ] && break; sleep 0.02; done
+    pid=$(cat pid)
+}
+finish() {   # its child too, where that is who told its number
+    kill -"${1:-USR1}" "$pid" "$parent" 2>/dev/null
+    wait "$parent" 2>/dev/null
+}
+has_calls() { "$prof" report "$1" 2>/dev/null | grep -q "^ *$2 "; }
+count_of() { "$prof" report "$1" 2>/dev/null | awk '$1 == "'"$2"'" {print $NF}'; }
+nothing_left() { [ -z "$(find . -name '.prof-*')" ]; }
+recording() { [ -n "$(find /proc/"$pid"/fd -lname '*.prof-*' 2>/dev/null)" ]; }
+until_recording() {
+    for _ in $(seq 200); do recording && sleep 0.1 && return; sleep 0.02; done
+    return 1
+}
+until_silent() { for _ in $(seq 100); do recording || return 0; sleep 0.02; done; return 1; }
+
+# ---- Windows, one after the other ----
+
+begin works
+says window_for 'work' 0 "$prof" window --for 200ms -o for.raw "$pid"
+try window_for_zones has_calls for.raw inner
+try window_silent_after until_silent
+says window_steps 'ProfilerStep' 0 "$prof" window --steps 7 -o steps.json "$pid"
+try window_steps_seven test "$(count_of steps.json 'ProfilerStep*')" = 7
+try window_steps_whole test "$(count_of steps.json work)" = 7
+try window_pftrace "$prof" window --for 50ms --no-report -o for.pftrace "$pid"
+try window_pftrace_zones has_calls for.pftrace work
+says window_delay 'work' 0 "$prof" window --delay 100ms --for 50ms -o delay.raw "$pid"
+says window_default 'trace.raw' 0 "$prof" window --for 50ms "$pid"
+try window_leaves_nothing nothing_left
+
+# ---- Two at once, and askers that are killed ----
+
+"$prof" window --for 700ms --no-report -o first.raw "$pid" >first.txt 2>&1 &
+first=$!
+try window_first_is_open until_recording
+says window_second 'has a window open in it; this one is next' 0 \
+    "$prof" window --for 100ms --no-report -o second.raw "$pid"
+wait $first
+try window_first_whole has_calls first.raw work
+try window_second_whole has_calls second.raw work
+"$prof" window --for 1h -o killed.raw "$pid" >killed.txt 2>&1 &
+killed=$!
+try window_killed_is_open until_recording
+kill -9 $killed
+try window_of_killed_closes until_silent
+try window_after_killed "$prof" window --for 50ms --no-report -o after.raw "$pid"
+try window_after_killed_zones has_calls after.raw work
+try window_after_killed_leaves_nothing nothing_left
+"$prof" window -o interrupted.raw --no-report "$pid" >interrupted.txt 2>&1 &
+interrupted=$!
+until_recording
+kill -TERM $interrupted
+try window_interrupted wait $interrupted
+try window_interrupted_zones has_calls interrupted.raw work
+try window_process_lives kill -0 "$pid"
+finish
+
+# ---- The process ends in the middle ----
+
+begin works
+"$prof" window -o exits.raw --no-report "$pid" >exits.txt 2>&1 &
+asker=$!
+until_recording
+kill -USR1 "$pid"
+try window_program_exits wait $asker
+try window_program_exits_zones has_calls exits.raw work
+begin works
+"$prof" window -o dies.raw --no-report "$pid" >dies.txt 2>&1 &
+asker=$!
+until_recording
+sleep 0.1
+finish KILL
+wait $asker
+says window_program_dies 'it ended while the window was open' 0 cat dies.txt
+try window_program_dies_zones has_calls dies.raw work
+
+# ---- Programs that do other things ----
+
+begin nothing
+says window_of_nothing 'nothing was recorded in it' 0 "$prof" window --for 50ms -o nothing.raw "$pid"
+finish
+begin forks
+says window_of_child 'work' 0 "$prof" window --for 50ms -o child.raw "$pid"
+finish
+begin twice
+try window_of_twice "$prof" window --for 50ms -o twice.raw "$pid"
+finish
+begin own
+says window_of_own 'a session is open already' 2 "$prof" window --for 50ms -o own.raw "$pid"
+finish
+begin closes
+says window_of_closer 'it has closed the file by which it is asked' 2 "$prof" window --for 1s "$pid"
+finish
+begin stops
+says window_of_stopped 'it waits for no window' 2 "$prof" window --for 1s "$pid"
+finish
+begin works PROF_STACKS=zones
+says window_of_stacks 'not streamed' 0 "$prof" window --for 50ms -o stacks.json "$pid"
+try window_of_stacks_zones has_calls stacks.json work
+finish
+begin works PROF_MAX_DEPTH=0
+says window_of_wrong_variable 'PROF_MAX_DEPTH=0: it takes 1 to 255' 0 cat begin.txt
+says window_of_wrong_variable_no 'it waits for no window' 2 "$prof" window --for 1s "$pid"
+finish
+
+# ---- Processes that are none, or others' ----
+
+sleep 30 &
+says window_not_ours 'it waits for no window' 2 "$prof" window --for 1s $!
+kill $!
+says window_gone 'there is none' 2 "$prof" window --for 1s 4194301
+for wrong in x 0 -1 1x 99999999999; do
+    says "window_pid_$wrong" 'is no number of a process' 2 "$prof" window --for 1s -- "$wrong"
+done
+for wrong in 2 x 0s -1s 1d; do
+    says "window_for_$wrong" 'give a time, as 2s' 2 "$prof" window "--for=$wrong" 1
+done
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && chmod a+rx . 2>/dev/null; then
+    begin works
+    cp "$prof" ./prof_of_other && chmod a+rx prof_of_other
+    says window_of_other_user "another user's" 2 \
+        setpriv --reuid 65534 --clear-groups ./prof_of_other window --for 1s -o /tmp/never.raw "$pid"
+    finish
+fi
+
+# ---- prof record --wait ----
+
+rm -f waits
+"$prof" record --wait -- ./program waits works 2>record.txt &
+parent=$!
+for _ in $(seq 200); do [ -s waits ] && break; sleep 0.02; done
+pid=$(cat waits)
+says window_of_record 'work' 0 "$prof" window --for 50ms -o record.raw "$pid"
+says window_record_says "process $pid waits: prof window" 0 cat record.txt
+finish
+says window_record_none 'cannot be run' 127 "$prof" record --wait -- ./no_such_program
+exit $failed
