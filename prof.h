@@ -4183,8 +4183,7 @@ PROF__EAGER bool prof__next(prof__cursor *k, prof__item *i) {
 
 /* ---- @STATES: what a thread has: its open zones, its chunks, its place in the trace ----
 
-   This room declares what recording works on: the state of a thread, its row and segments, and the
-   trace. A thread may be recording while others stop the session, start the next one and lay the
+   A thread may be recording while others stop the session, start the next one and lay the
    arena out anew. What it may touch then, and what keeps that valid:
      its slot, its state, the memory between the state's begin and limit
                       are its own until it gives the state back: no session lays anything over them,
@@ -4354,7 +4353,6 @@ typedef struct prof__plan { size_t state, page; } prof__plan;   /* bytes */
     prof__tally *next;                   /* of its thread, NULL: the last one */ \
     const prof__tally *same;             /* while reading: another of the same name */
 #define PROF__ROW_PORT \
-    prof__open *open;                    /* zones that prof_stop ended, outermost first */ \
     uint32_t open_count; \
     prof__record *cursor;                /* where prof_stop found it; NULL: the thread had left */ \
     uint64_t stop_tick;                  /* when prof_stop did */ \
@@ -4366,9 +4364,11 @@ typedef struct prof__plan { size_t state, page; } prof__plan;   /* bytes */
     bool kept;                           /* the caller knows the index: it stays this thread's */ \
     uint8_t awaited;                     /* made for a thread without zones so far: 1: by its id, 2:
                                             by its OS id; 0: it is no such row */ \
-    bool listed;                         /* the row is in the list of rows */ \
     uint64_t os_id;                      /* that the OS told; info.id is this row's alone */ \
-    prof__row *again;                    /* while it is free: the next free row */
+    prof__row *again;                    /* while it is free: the next free row */ \
+    prof__open *open;                    /* zones that prof_stop ended, outermost first. This and \
+                                            what follows stays when it is used again */ \
+    bool listed;                         /* the row is in the list of rows */
 #define PROF__SPAN_PORT
 #define PROF__RAW_PORT \
     uint32_t row;                        /* of a dump: 1 + number of the last row told */ \
@@ -4505,9 +4505,8 @@ typedef struct prof__state_counters {
     uint32_t generation;                 /* the first one in whose arena these lie */
 } prof__state_counters;
 
-/* What a thread records with: its chunk, its open zones, its counts. It is the thread's from one
-   session to the next, until it exits or calls prof_thread_end. What a zone's slow path reads comes
-   first. */
+/* What a thread records with, from one session to the next, until it exits or calls
+   prof_thread_end. What a zone's slow path reads comes first. */
 typedef struct prof__state {
     prof__hot hot;                       /* must be first */
     /* Since prof__state_open, of the session: */
@@ -5136,10 +5135,7 @@ PROF__EAGER void prof__nest_close(int64_t *level, prof__close *c, int64_t ran_ns
 }
 
 #if !PROF__BARE
-/* ---- @THREADS: states, which threads take and give back, with their chunks ----
-
-   What a thread has (@STATES) comes from here: its state at its first zone, a chunk whenever one
-   is full. All of it goes back when the thread ends, or calls prof_thread_end. */
+/* ---- @THREADS: states, which threads take and give back, with their chunks ---- */
 
 PROF__FN bool prof__lean(const struct prof_trace *s) { return s->lean; }
 
@@ -5720,6 +5716,8 @@ PROF__FN void prof__leave(prof__slot *slot) {
     bool on = slot->generation == PROF__LOAD(prof__on), due = on && t->due.records && prof__due(t);
     prof_result (*flush)(void) = due ? t->flush : NULL;
     if (on && t->fast) prof__set_limits(t);
+    if (on && t->spare)                  /* a first touch is slow; handlers record already */
+        (void)prof__swap(&(t->spare->limit - 1)->end, 0, 0);
     if (&t->hot != &prof__nowhere) prof__state_unlock(t);
     PROF__SIGNAL_FENCE();
     slot->busy = 0;
@@ -5734,7 +5732,6 @@ PROF__FN void prof__thread_exits(void) {
     prof_thread_end();
 }
 
-/* site: shifted by 8 */
 PROF__FN void prof__observe_begin(prof__state *t, uint32_t site) {
     const prof_extra *with = prof__slot_get()->with;
     if (!prof__is_open(t)) return;
@@ -5753,7 +5750,6 @@ PROF__FN void prof__observe_end(prof__state *t, uint32_t site) {
                                    PROF__ACQUIRE(prof__site(site >> 8)->name));
 }
 
-/* A record's value as the double that it is. */
 PROF__FN double prof__real_value(uint64_t bits) {
     double x;
     memcpy(&x, &bits, sizeof x);
@@ -5911,7 +5907,6 @@ PROF__FN prof__tally *prof__tallies_row(prof__tallies *y, uint32_t site) {
     return y->last = r;
 }
 
-/* Has a site (shifted by 8) no row of its own? */
 PROF__FN bool prof__is_others(uint32_t site) {
     return !site || site == PROF__LOAD(prof__sites.others) << 8;
 }
@@ -6073,7 +6068,6 @@ PROF__FN bool prof__sums_drain(prof__state *t) {
     return true;
 }
 
-/* Bytes of the smallest block. */
 PROF__FN size_t prof__sums_block(uint32_t depth) {
     return prof__align((PROF__RESERVE(depth) + PROF__CLAIMS + 64) * sizeof(prof__record));
 }
@@ -6327,7 +6321,6 @@ PROF__FN prof__deeps *prof__deeps_take(prof__state *t) {
     return b;
 }
 
-/* Opens a deep zone; NULL: no room. */
 PROF__FN prof__deep *prof__deep_push(prof__state *t) {
     prof__deeps *b = t->deep.zones;
     if (PROF__LOAD(t->deep.open) % PROF__DEEPS == 0 && (PROF__LOAD(t->deep.open) || !b)) {
@@ -6403,7 +6396,6 @@ PROF__FN bool prof__in_grid(const prof__state *t) {
            t->deepest == t->frames + s->max_depth;
 }
 
-/* The members of prof__counts, which are all size_t. */
 enum { PROF__COUNTS = sizeof(prof__counts) / sizeof(size_t) };
 
 /* Adds a thread's counts, which may be changing. */
@@ -6438,9 +6430,8 @@ PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
     prof__row *row = prof__row_again(s, !old);
     if (!row) {
         row = (prof__row *)prof__take_kept(sizeof *row, sizeof row->info + PROF__LANE_SHARE);
+        if (row) memset(row, 0, sizeof *row);
         if (row) row->thread = PROF_NONE;
-        if (row) row->listed = false;
-        if (row) row->open = NULL;
     }
     if (row && old) row->thread = old->thread;
     if (!row) {
@@ -6460,8 +6451,7 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     uint64_t own = id;
     uint32_t thread;
     uint32_t bit = 1u << id % 32, *ids = s->pool.ids + id / 32 % 1024;
-    prof__open *open;
-    bool listed, fresh = !s->platform.thread_id && !(*ids & bit);   /* no row has it */
+    bool fresh = !s->platform.thread_id && !(*ids & bit);   /* no row has it */
     *ids |= bit;
     row = fresh || s->generation == s->first_generation ? NULL : s->rows;
     for (; row; row = row->next) {
@@ -6472,9 +6462,7 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     row = prof__row_take(s, old);
     if (!row) return NULL;
     thread = row->thread;
-    listed = row->listed;
-    open = row->open;
-    prof__copy_words(row, &empty, offsetof(prof__row, thread));   /* prof_dump may be reading it */
+    prof__copy_words(row, &empty, offsetof(prof__row, open));   /* prof_dump may be reading it */
     prof__copy_words(row->name, empty.name, sizeof row->name);
     PROF__STORE(row->announced, 0u);
     for (const prof__row *r = fresh || s->platform.thread_id ? NULL : s->rows; r && own == id;
@@ -6485,9 +6473,9 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     row->os_id = id;
     row->generation = s->generation;
     PROF__STORE(row->number, s->pool.row_number++);
-    row->open = s->mode == PROF_MODE_TRACE ? NULL : open;
+    if (s->mode == PROF_MODE_TRACE) row->open = NULL;
+    if (row->listed) return row;
     row->listed = true;
-    if (listed) return row;
     PROF__STORE(row->next, NULL);
     if (s->pool.last_row) PROF__RELEASE(s->pool.last_row->next, row);
     else PROF__RELEASE(s->rows, row);
@@ -7251,19 +7239,29 @@ PROF__CALL void prof__end_top(void) {
     if (PROF__LOAD(prof__on)) prof__end_any(NULL);
 }
 
+/* The third word of a handler's record, by its zone's frame; 0: another zone began there since. */
+PROF__FN uint32_t prof__handled(const prof__state *t, const prof__record *c) {
+    for (const prof__frame *f = t->hot.top; f < t->deepest; f++)
+        if (f->site && f->start == c->end - c->duration) return f->site + f->depth;
+    return 0;
+}
+
 /* A signal handler recorded in the middle of an end. If it came between the look at the cursor and
    the store behind it, that store has emptied the slot of the handler's second record. */
 PROF__CALL void prof__interrupted(const prof__record *seen) {
     prof__slot *slot = prof__slot_get();
     prof__state *t = prof__slot_state(slot);
-    const prof__record *at = seen + 1;
+    prof__record *at = (prof__record *)(uintptr_t)(seen + 1);
     bool here = at >= t->begin && at < t->hot.cursor - 1, before = false;   /* -1: this end's own */
+    uint32_t word = 0;
     if (at->site_depth || !prof__enter(slot)) return;
     for (const prof__segment *g = prof__is_open(t) ? PROF__ACQUIRE(t->row->first) : NULL; g;
          g = PROF__ACQUIRE(g->next))
         before |= at >= PROF__LOAD(g->begin) && at < PROF__LOAD(g->end);
-    if (here || before) PROF__COUNT(prof__loose.dropped_busy);
-    if (before || (here && !t->sums.on)) PROF__BUMP(t->counts.extra, 1);
+    if ((here || before) && !t->sums.on) word = prof__handled(t, at);
+    if (word) PROF__RELEASE(at->site_depth, word);
+    else if (here || before) PROF__COUNT(prof__loose.dropped_busy);
+    if (!word && (before || (here && !t->sums.on))) PROF__BUMP(t->counts.extra, 1);
     prof__leave(slot);
 }
 
@@ -21343,7 +21341,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     return true;
 }
 
-/* Rows of a stream's windows before, and of sums', have no records any more: threads that come may
+/* Rows of a stream's and of sums' windows before have no records any more: threads that come may
    use them. The stream has told their open zones. Under the lock. */
 PROF__FN void prof__rows_free(struct prof_trace *s) {
     for (prof__row *row = s->mode == PROF_MODE_TRACE ? NULL : s->rows, *next; row; row = next) {
