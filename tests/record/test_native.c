@@ -241,9 +241,10 @@ static void test_native_signal(void) {
 
 static void *recurse(void *depth) {
     intptr_t n = (intptr_t)depth;
+    volatile int mine = 0;               /* of this thread; else as `after` */
     PROF_SCOPE("recursion");
     if (n) recurse((void *)(n - 1));
-    after++;
+    mine++;
     return NULL;
 }
 
