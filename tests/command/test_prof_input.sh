@@ -526,7 +526,8 @@ is negative_dur 'a 0.000' a 5 -3
 is dur_is_text 'a 30.250' a '"1704161511420306.491"' '"30.25"'      # torch_npu, Hermes (A1)
 told no_number '"now"' 5 '1 pids, tids or times that are no numbers'
 echo '[{"ph":"i","name":"mark","pid":1,"tid":1,"ts":1}]' >"$out/mark.json"
-says input_instant_is_something 'there are no complete events in it' 0 "$prof" report "$out/mark.json"
+says input_instant_is_something 'no complete events in it, only instants (1) and values of counters (0)' 0 \
+    "$prof" report "$out/mark.json"
 
 # ---- A base that times do not fit with; a pipe where a file is read twice ----
 

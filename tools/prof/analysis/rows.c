@@ -861,6 +861,8 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
     t->own |= t->trace.as_ended;
     if (!streamed) note_item(t, reader);
     if (!is_event) return;
+    t->instants += event->phase == 'i' || event->phase == 'I' || event->phase == 'R';
+    t->counters += event->phase == 'C';
     if (t->options->by_stack) note_capture(t, event);
     if (!streamed) add_event(t, event, kept);
     else if (event->phase == 'X') take_streamed_zone(t, event);
@@ -873,11 +875,16 @@ int rows_read(row_table *t, const char *path) {
     uint64_t events = t->events, summed = t->summed;
     begin_file(t);
     t->own = false;
+    t->instants = t->counters = 0;
     t->trace.as_ended = !in_window(t);
     int status = trace_load(&t->trace, path, take, t);
     end_file(t);
     bool nothing = t->events == events && t->summed == summed;
-    if (nothing && !t->trace.ended_early)
+    if (nothing && !t->trace.ended_early && t->instants + t->counters)
+        warn(path, "there are no complete events in it, only instants (%llu) and values of "
+                   "counters (%llu), which take no time",
+             (unsigned long long)t->instants, (unsigned long long)t->counters);
+    else if (nothing && !t->trace.ended_early)
         warn(path, "there are no complete events in it");
     else if (t->events > events) note_span(t, t->trace.base_ns, events == 0);
     t->base_ns = t->trace.base_ns;

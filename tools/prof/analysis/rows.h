@@ -43,6 +43,7 @@ typedef struct row_table {
     map device_numbers;         /* index -> its place there */
     uint64_t events;            /* complete events of all files */
     uint64_t summed;            /* rows of their heads' sums */
+    uint64_t instants, counters; /* of the last file; they are in no row */
     uint64_t overlaps, unowned, ambiguous, kernels;  /* of all files, whatever the filter leaves */
     int64_t whole_cpu_ns, whole_device_ns;   /* the self times that the table would have without
                                    its filter: what shares are of */
