@@ -2722,6 +2722,7 @@ PROF__OS(unsigned long) GetLastError(void);
 PROF__OS(unsigned long) GetModuleFileNameW(prof__dll *, wchar_t *, unsigned long);
 PROF__OS(int) GetModuleHandleExW(unsigned long, const wchar_t *, prof__dll **);
 PROF__OS(prof__far) GetProcAddress(prof__dll *, const char *);
+PROF__OS(int) GetFileTime(void *, struct _FILETIME *, struct _FILETIME *, struct _FILETIME *);
 PROF__OS(void *) GetStdHandle(unsigned long);
 PROF__OS(void) GetSystemTimeAsFileTime(struct _FILETIME *);
 PROF__OS(void) InitializeCriticalSection(struct _RTL_CRITICAL_SECTION *);
@@ -2940,16 +2941,25 @@ PROF__FN bool prof__lock_mine(void) { return PROF__LOAD(prof__port.lock) == prof
 PROF__FN void prof__unlock(void) { PROF__RELEASE(prof__port.lock, 0u); }
 PROF__FN void prof__lock_reset(void) { prof__port.lock = 0; }
 
-PROF__FN void prof__yield(void) {
+/* Lets others run. True: there are none, and what they held nobody gives back. Windows ends all
+   other threads, wherever they are, before it calls what a DLL runs at exit. */
+PROF__FN bool prof__yield(void) {
 #if defined(_WIN32)
+    static prof__far ends;
+    prof__dll *system;
     SwitchToThread();
+    if (!ends && GetModuleHandleExW(2, L"ntdll.dll", &system))
+        ends = GetProcAddress(system, "RtlDllShutdownInProgress");
+    return ends && (ends() & 0xff);
 #else
     sched_yield();
+    return false;
 #endif
 }
 
 PROF__FN void prof__lock(void) {
-    while (!prof__try_lock()) prof__yield();
+    while (!prof__try_lock())
+        if (prof__yield()) prof__lock_reset();
 }
 
 /* For the recorder, which never waits for ever: a signal handler that interrupted the owner gives
@@ -5266,13 +5276,14 @@ PROF__FN prof__slot *prof__slot_get(void) {
 PROF__FN bool prof__own(uintptr_t *owner) {
     uintptr_t self = (uintptr_t)prof__slot_get();
     if (PROF__LOAD(*owner) == self) return false;
-    for (;; prof__yield()) {
+    for (;;) {
         bool taken;
         prof__lock();
         taken = !PROF__ACQUIRE(*owner);
         if (taken) PROF__STORE(*owner, self);
         prof__unlock();
         if (taken) return true;
+        if (prof__yield()) PROF__STORE(*owner, (uintptr_t)0);
     }
 }
 
@@ -5655,24 +5666,26 @@ PROF__FN void prof__state_unlock(prof__state *t) {
 /* Is the state's generation recorded? In the slow path it stays valid while that lasts. */
 PROF__FN bool prof__is_open(const prof__state *t) { return PROF__LOAD(prof__on) == t->generation; }
 
-PROF__FN void prof__lock_pause(void) {
+PROF__FN bool prof__lock_pause(void) {
+    bool alone;
     prof__unlock();
-    prof__yield();
+    alone = prof__yield();
     prof__lock();
+    return alone;
 }
 
 /* Takes the own locks of the session's threads but `own`, the caller's; one after the other, so one
    thread at a time does this. Gives up on who keeps its lock for long: it may be stalled. Under the
    lock, which is free meanwhile. */
 PROF__FN void prof__states_lock(const struct prof_trace *s, const prof__state *own, int tries) {
-    for (; prof__recorder.holding && tries; tries--) prof__lock_pause();
+    for (; prof__recorder.holding && tries && !prof__lock_pause(); tries--) {}
     prof__recorder.holding = true;
     for (bool all = false; !all && tries; tries--) {
         all = true;
         for (prof__state *t = prof__recorder.owned; t; t = t->next)
             if (t != own && t->generation == s->generation && !prof__state_mine(t) &&
                 !prof__state_try(t)) all = false;
-        if (!all) prof__lock_pause();
+        if (!all && prof__lock_pause()) break;
     }
 }
 
@@ -17197,11 +17210,25 @@ enum { PROF__FILE_THERE, PROF__FILE_NEW, PROF__FILE_EMPTY };   /* NEW: no file m
 #  define prof__seek(file, at) _lseeki64(file, (int64_t)(at), SEEK_SET)
 #  define prof__file_mode(path) ((void)(path), 0666)
 #  define prof__file_cut(file, end) _chsize_s(file, (int64_t)(end))
+#  define PROF__FILE_BUSY (_doserrno == 32)   /* another process writes it */
+#  define PROF__FILE_THERE(path) (prof__file_id(path) != 0)
 PROF__FN int prof__file_open(const char *path, int what, int mode) {
     static const int how[] = { 0, _O_CREAT | _O_EXCL, _O_CREAT | _O_TRUNC };
     PROF__WIDE(wide, path);
     (void)mode;
-    return wide ? _wopen(wide, _O_WRONLY | _O_BINARY | _O_NOINHERIT | how[what], _S_IWRITE) : -1;
+    return wide ? _wsopen(wide, _O_WRONLY | _O_BINARY | _O_NOINHERIT | how[what],
+                          0x20 /* _SH_DENYWR */, _S_IWRITE) : -1;
+}
+/* What tells the file of this path from one that another process puts there; 0: there is none. */
+PROF__FN uint64_t prof__file_id(const char *path) {
+    PROF__WIDE(wide, path);
+    int file = wide && wide[2] != '.' ? _wopen(wide, _O_RDONLY) : -1;
+    uint32_t written[2] = { 0, 0 };
+    if (file < 0) return 0;
+    (void)GetFileTime((void *)_get_osfhandle(file), NULL, NULL,
+                      (struct _FILETIME *)(void *)written);
+    (void)_close(file);
+    return (uint64_t)written[1] << 32 | written[0];
 }
 PROF__FN bool prof__file_rename(const char *from, const char *to) {
     PROF__WIDE(before, from);
@@ -17225,6 +17252,8 @@ PROF__FN void prof__folder_make(const char *path) {
 #else
 #  define prof__seek(file, at) (lseek)(file, (off_t)(at), SEEK_SET)
 #  define prof__file_cut(file, end) ftruncate(file, (off_t)(end))
+#  define PROF__FILE_BUSY false
+#  define PROF__FILE_THERE(path) (access(path, 0) == 0)
 #  define prof__folder_make(path) ((void)mkdir(path, 0777))
 PROF__FN int prof__file_open(const char *path, int what, int mode) {
     static const int how[] = { 0, O_CREAT | O_EXCL, O_CREAT | O_TRUNC };
@@ -17236,6 +17265,11 @@ PROF__FN void prof__file_remove(const char *path) { (void)unlink(path); }
 PROF__FN bool prof__file_special(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 ? !S_ISREG(st.st_mode) : errno != ENOENT;
+}
+/* What tells the file of this path from one that another process puts there; 0: there is none. */
+PROF__FN uint64_t prof__file_id(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 ? (uint64_t)st.st_ino : 0;
 }
 PROF__FN int prof__file_mode(const char *path) {
     struct stat st;
@@ -20954,7 +20988,7 @@ static struct prof__env {
     char path[1024];
     prof_file file;
     uint64_t end;                        /* the end of the whole blocks in the file */
-    uint64_t there;                      /* prof__env_there at the start */
+    uint64_t there;                      /* prof__file_id at the start */
     bool failed, counting;               /* a write has: no more is written but counts */
     int error;                           /* errno of that write */
     void *memory;                        /* `taken` bytes from the system, for all sessions */
@@ -21960,33 +21994,39 @@ PROF__FN bool prof__env_read(prof_desc *d) {
 
 /* ---- Its file ---- */
 
-#if !PROF__POSIX
-#  define prof__env_name_free(other) ((void)0)
-#  define prof__env_there() 0u
-#  define prof__env_writable() true
-#  define prof__env_claim() true
-PROF__FN bool prof__env_open(void) {
-    prof__env.end = 0;
-    if (!prof__file_open_at(&prof__env.file, prof__env.path, 0)) return false;
-    PROF__RELEASE(prof__env.open, 1u);
-    return true;
-}
-#else
 /* Gives the file a name that is free, by what it puts before the ending: other: FILE is another
    process's; else a number, for the sessions of one process, and for programs that it executes. */
 PROF__FN void prof__env_name_free(bool other) {
     char *path = prof__env.path, *end = path + sizeof prof__env.path, *at, ending[32];
     char *last = path + strlen(path) - (prof__ends_with(path, ".gz") ? 3 : 0);
-    struct stat st;
     for (at = last; at > path && at[-1] != '.' && at[-1] != '/'; at--) {}
     at = at > path && at[-1] == '.' ? at - 1 : last;
     (void)prof__text_f(ending, sizeof ending, "%s", at);
     if (other) at += prof__text_f(at, 12, ".%u", (uint64_t)prof__process_id());
     (void)prof__text_f(at, (size_t)(end - at), "%s", ending);
-    for (int i = 2; i < 1000 && stat(path, &st) == 0; i++)
+    for (int i = 2; i < 1000 && PROF__FILE_THERE(path); i++)
         (void)prof__text_f(at, (size_t)(end - at), "-%i%s", (int64_t)i, ending);
 }
 
+#if !PROF__POSIX
+#  define prof__env_writable() true
+PROF__FN bool prof__env_claim(void) {
+    uint64_t there = prof__file_id(prof__env.path);
+    return !there || there == prof__env.there;
+}
+
+/* Makes the file, which no other process can write while it is open. */
+PROF__FN bool prof__env_open(void) {
+    struct prof__env *e = &prof__env;
+    e->end = 0;
+    for (int i = 0; !prof__file_open_at(&e->file, e->path, 0); i++) {
+        if (i == 100 || !PROF__FILE_BUSY) return false;
+        prof__env_name_free(i == 0);
+    }
+    PROF__RELEASE(e->open, 1u);
+    return true;
+}
+#else
 /* Keeps an open file. Low numbers are the program's, and those that it executes do not have it. */
 PROF__FN bool prof__env_keep(prof_file *f, int file) {
     int high;
@@ -22026,13 +22066,6 @@ PROF__FN bool prof__env_open(void) {
     return true;
 }
 
-/* The file by which it is known whether another process has written it since; 0: there is none. */
-PROF__FN uint64_t prof__env_there(void) {
-    struct stat st;
-    bool there = stat(prof__env.path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0;
-    return there ? (uint64_t)st.st_ino : 0;
-}
-
 /* Can the file that the end writes be made, as things are now? Else errno says why. */
 PROF__FN bool prof__env_writable(void) {
     char folder[sizeof prof__env.path];
@@ -22054,7 +22087,7 @@ PROF__FN bool prof__env_claim(void) {
     if (!prof__env_take(O_WRONLY) && !prof__env_take(O_WRONLY | O_CREAT | O_EXCL)) return false;
     PROF__RELEASE(prof__env.open, 1u);
     if (!prof__env_lock()) return false;
-    there = prof__env_there();
+    there = prof__file_id(prof__env.path);
     return !there || there == prof__env.there;
 }
 
@@ -22148,7 +22181,7 @@ PROF__FN prof_result prof__env_save(void) {
         if (e->child) prof__env_tell_start();
         result = prof_save_chrome(&prof__trace, e->path);
         e->error = errno;
-        if (result != PROF_OK && e->open && !prof__env_there()) prof__file_remove(e->path);
+        if (result != PROF_OK && e->open && !prof__file_id(e->path)) prof__file_remove(e->path);
     }
     if (result != PROF_OK) errno = e->error ? e->error : errno;
     prof__env_tell(result == PROF_OK ? "end" : "failed", result == PROF_ERROR_FILE
@@ -22289,7 +22322,7 @@ PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     if (own) prof__env_name_free(false);
     if (!e->child && !(e->streams ? prof__env_open() : prof__env_writable()))
         return PROF_ERROR_FILE;
-    e->there = prof__env_there();
+    e->there = prof__file_id(prof__env.path);
     result = prof__session_begin(&d);
     if (result != PROF_OK && e->open) {
         (void)prof__file_shut(&e->file);

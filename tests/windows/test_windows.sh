@@ -89,6 +89,83 @@ check 'a DLL with the profiler' dll dllexport profiler.dll '-DLIB -shared'
 check 'a program that uses it' dll dllimport clock.exe "$out/profiler.dll"
 check 'its clock is the CPU' timeout 60 "$wine" "$out/clock.exe"
 
+# ---- Processes: how they end, and what they leave ----
+
+# Threads are in the middle of the recorder when main() returns, and Windows ends them there. The
+# session is then saved by the DLL's exit: github.com/wolfpld/tracy/issues/483, microsoft/mimalloc/issues/1377.
+cat >"$out/ends.c" <<'END'
+#include "prof.h"
+#include <windows.h>
+static DWORD WINAPI work(void *p) {
+    for (;;) PROF_BLOCK("work") { prof_push("named"); prof_pop(); }
+    return p != NULL;
+}
+int main(void) {
+    if (prof_start_env(NULL)) return 1;
+    for (int i = 0; i < 4; i++) CreateThread(NULL, 0, work, NULL, 0, NULL);
+    Sleep(20);
+    return 0;
+}
+END
+# The child of a program has its environment, and so its PROF_TRACE: dotnet/runtime/issues/3474.
+cat >"$out/family.c" <<'END'
+#define PROF_IMPLEMENTATION
+#include "prof.h"
+#include <windows.h>
+int main(int argc, char **argv) {
+    if (prof_start_env(NULL)) return 1;
+    PROF_BLOCK("first") {}
+    if (argc == 1) {
+        char command[1000];
+        STARTUPINFOA s = { .cb = sizeof s };
+        PROCESS_INFORMATION p;
+        snprintf(command, sizeof command, "\"%s\" child", argv[0]);
+        if (!CreateProcessA(NULL, command, NULL, NULL, TRUE, 0, NULL, NULL, &s, &p)) return 2;
+        WaitForSingleObject(p.hProcess, INFINITE);
+        PROF_BLOCK("parent") {}
+    } else PROF_BLOCK("child") {}
+    return 0;
+}
+END
+# A disk that is full: a block that did not go whole is taken back. Here by a limit of the file's size.
+cat >"$out/full.c" <<'END'
+#define PROF_IMPLEMENTATION
+#include "prof.h"
+int main(void) {
+    prof_start_env(NULL);
+    for (int i = 0; i < 400000; i++) PROF_BLOCK("zone") {}
+    return prof_stop_env() != PROF_ERROR_FILE;
+}
+END
+saves() {   # FILE
+    rm -f "$out/$1"
+    PROF_TRACE=$out/$1 timeout 60 "$wine" "$out/ends.exe" && "$tests_prof" report "$out/$1" | grep -q 'work.* [0-9]*$'
+}
+own_files() {   # ENDING: each of two processes, and of two more, has a file
+    rm -f "$out"/family*."$1"
+    for _ in 1 2; do PROF_TRACE=$out/family.$1 timeout 60 "$wine" "$out/family.exe" || return 1; done
+    for file in "$out"/family*."$1"; do "$tests_prof" report "$file" || return 1; done >"$out/families"
+    grep 'parent\|child' "$out/families"
+    [ "$(grep -c ' parent ' "$out/families")$(grep -c ' child ' "$out/families")" = "$2" ]
+}
+whole_blocks() {
+    rm -f "$out/full.raw"
+    "$wine" cmd /c exit                  # its server has no limit
+    (trap '' XFSZ; ulimit -f 2000; PROF_TRACE=$out/full.raw timeout 60 "$wine" "$out/full.exe") || return 1
+    "$tests_prof" report "$out/full.raw" >"$out/full" 2>&1
+    cat "$out/full"
+    grep -q "the stream's sink failed" "$out/full" && ! grep -q 'damaged' "$out/full"
+}
+make_command "$tests_prof" >"$out/said" 2>&1
+check 'a program with threads that work' $gcc_windows -std=c99 -O1 -w -I. '-DPROF_API=__declspec(dllimport)' \
+    "$out/ends.c" "$out/profiler.dll" -o "$out/ends.exe"
+for file in ends.raw ends.json; do check "it ends, and $file is there" saves $file; done
+check 'a program with a child' $gcc_windows -std=c99 -O1 $warn -I. -static "$out/family.c" -o "$out/family.exe"
+check 'each has its stream' own_files raw 12
+check 'each has its trace' own_files json 21
+check 'a stream on a full disk' $gcc_windows -std=c99 -O1 $warn -I. -static "$out/full.c" -o "$out/full.exe"
+check 'it has whole blocks' whole_blocks
+
 # ---- Settings and headers of others ----
 
 # shellcheck disable=SC2016
