@@ -185,6 +185,18 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && chmod a+rx . 2>/dev/nu
     finish
 fi
 
+# ---- prof top PID ----
+
+begin works
+says top_of_process 'work' 0 "$prof" top --looks 2 "$pid"
+try top_of_process_closes until_silent
+says top_of_process_again 'inner' 0 "$prof" top --looks 2 "$pid"
+finish
+begin own
+says top_of_own 'a session is open already' 2 "$prof" top --looks 1 "$pid"
+finish
+says top_of_none 'there is none' 2 "$prof" top 4194301
+
 # ---- prof record --wait ----
 
 rm -f waits

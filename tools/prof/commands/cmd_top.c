@@ -1,4 +1,5 @@
 /* prof top: what a program does at the moment, from the stream that it is writing. */
+#define _GNU_SOURCE                      /* fallocate */
 #include "commands/top.h"
 
 #include "base/demangle.h"
@@ -7,6 +8,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "base/text.h"
+#include "commands/asking.h"
 #include "input/elf_names.h"
 #include "input/losses.h"
 #include "input/raw.h"
@@ -29,12 +31,14 @@
 static int run(int argc, char **argv);
 
 const command top_command = {
-    "top", "[OPTION]... STREAM", "the table of a stream that is being written, once a second",
+    "top", "[OPTION]... STREAM|PID", "the table of a stream that is being written, once a second",
     "  prof top run.raw\n"
     "      of a program with PROF_TRACE=run.raw; keys: q ends, s sorts by the next\n"
     "      column, p pauses\n"
     "  prof top --looks 1 --sort calls run.raw\n"
-    "      as it is now\n", run, 1, 1
+    "      as it is now\n"
+    "  prof top 4711\n"
+    "      of process 4711 from now on, which waits for that: see prof window --help\n", run, 1, 1
 };
 
 enum { PIECE = 1 << 16, BEFORE_END = 12 };
@@ -379,15 +383,47 @@ void top_watch(pid_t program, record_notes *notes, int notes_file) {
     top_close(&t);
 }
 
-static int follow(top_view *t, int64_t looks) {
+static int follow(top_view *t, int64_t looks, const asking *a) {
     interrupts_take();
     for (int64_t i = 1; !t->quit && !interrupted(); i++) {
         if (!t->paused) read_more(t);
         if (!t->paused) look_fitting(t);
-        if (t->ended || i >= looks || ferror(t->out)) break;
+        if (t->ended || i >= looks || ferror(t->out) || (a && asking_over(a))) break;
+#ifdef __linux__
+        if (a) (void)fallocate(t->file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                               (off_t)t->bytes);         /* what was read takes no room */
+#endif
         wait_second(t);
     }
     return EXIT_OK;
+}
+
+/* The window of a process: its stream is in a folder of the command's own. */
+static int follow_process(top_view *t, const char *pid, int64_t looks) {
+    recording r = {.output = "-"};
+    asking a;
+    const char *inside;
+    char path[PATH_ROOM];
+    int status = EXIT_BAD;
+    if (!asking_open(&a, pid) || !asking_place(&a, &r, &inside)) return EXIT_BAD;
+    interrupts_take();
+    a.notes = &r.notes;
+    bool open_now = asking_begin(&a, inside, 0);
+    const record_note *start = record_find(&r.notes, "start", 0, 0);
+    const record_note *error = record_find(&r.notes, "error", 0, 0);
+    if (error) fail(a.process, "%s", error->text);
+    if (open_now && start) {
+        snprintf(path, sizeof path, "%.*s/%.64s", PATH_ROOM - 70, r.folder, start->text);
+        t->file = open(path, O_RDWR | O_CLOEXEC);
+        t->path = a.process;
+        if (t->file < 0 || !top_can(t->file))
+            fail(a.process, "what it records cannot be streamed: prof window keeps it");
+        else if (top_open(t, stdout)) status = follow(t, looks, &a);
+    }
+    asking_end(&a);
+    if (status == EXIT_OK) top_close(t);
+    tree_remove(r.folder);
+    return status;
 }
 
 static int run(int argc, char **argv) {
@@ -401,6 +437,8 @@ static int run(int argc, char **argv) {
     int status, count = options_parse(&top_command, options, argc, argv, &status);
     top_view t = {.path = argv[1], .sort = sort};
     if (count < 0) return status;
+    if (argv[1][strspn(argv[1], "0123456789")] == 0 && access(argv[1], F_OK) != 0)
+        return follow_process(&t, argv[1], looks);
     t.file = open(t.path, O_RDONLY | O_CLOEXEC);
     if (t.file < 0 || read(t.file, &status, 0) < 0) return fail(t.path, "%s", strerror(errno));
     if (!top_can(t.file)) {
@@ -408,7 +446,7 @@ static int run(int argc, char **argv) {
         return fail(t.path, "byte 0: this is no raw stream of prof.h");
     }
     if (!top_open(&t, stdout)) return fail(NULL, "out of memory");
-    status = follow(&t, looks);
+    status = follow(&t, looks, NULL);
     top_close(&t);
     return status;
 }
