@@ -7712,8 +7712,7 @@ PROF__FN bool prof__page_turn(prof__state *t) {
     return true;
 }
 
-/* Is there room for so many slots, and the clock's where it must be told? Takes a page if need
-   be. */
+/* Is there room for so many slots, and the clock's if need be? May take a page. */
 PROF__FN bool prof__slots(prof__state *t, uint32_t slots) {
     size_t room = (uintptr_t)t->hot.limit - (uintptr_t)t->hot.cursor;   /* without a page: 0 */
     slots += t->epoch != t->half;
@@ -7749,13 +7748,12 @@ PROF__FN bool prof__claim(prof__state *t) {
 }
 #endif
 
-/* Makes a context's state, which is in no list yet; NULL: there is no room. It is inline in both
-   callers: else programs without tasks would pay for a call. */
+/* Makes a context's state, which is in no list yet; NULL: there is no room. */
 PROF__INLINE prof__state *prof__state_make(uint32_t context) {
     struct prof_trace *s = &prof__trace;
     prof__state *t = NULL;
     prof__frame *f;
-    if (PROF__OUTER(context) < PROF_MAX_CONTEXTS && context <= UINT16_MAX &&
+    if (PROF__OUTER(context) < PROF_MAX_CONTEXTS && (PROF__BY_IPSR || context <= UINT16_MAX) &&
         s->row_count <= s->max_threads - 1u)   /* 0: any number */
         t = (prof__state *)prof__take(s->plan.state, 0);
     if (!t) {
@@ -7813,7 +7811,8 @@ PROF__INLINE prof__hot *prof__way(prof__state *t) {
     prof__hot *hot = &t->hot;
     if (!s->open || t->skipped || t->waiting || t->hot.cursor >= t->hot.limit ||
         (s->ticked && (s->ticked)(t, NULL))) hot = &prof__nowhere;
-    if (!PROF__BY_IPSR && (t->busy || t->half != (uint16_t)(s->time >> 31))) hot = &prof__nowhere;
+    if (!PROF__BY_IPSR && (t->busy || (PROF_MAX_CONTEXTS > 1 &&   /* on another core: a half wrap */
+                           t->half != (uint16_t)(s->time >> 31)))) hot = &prof__nowhere;
     return hot;
 }
 
@@ -7933,7 +7932,7 @@ PROF__CALL void prof__begin_dropped(void) {
 PROF__FN void prof__end_zone(prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     prof__frame *f = t->hot.top - 1;
-    bool room = prof__room(t, 2);
+    bool room = prof__room(t, s->ticked ? 2 : 1);
     uint32_t now = (uint32_t)t->known_time;
     if (!room) {
         f->above = t->half;
@@ -20867,7 +20866,7 @@ static const char prof__transitions[4][5][5] = {
 #if PROF__BARE
 /* Plans the bytes of a state, and of a page of 8 slots, 6 for several contexts, and one more for
    each 2 KiB of room; an even number, so that pages are aligned. Returns their sum. */
-PROF__FN size_t prof__plan_make(prof__plan *p, uint32_t shape, size_t room) {
+PROF__INLINE size_t prof__plan_make(prof__plan *p, uint32_t shape, size_t room) {
     size_t depth = shape & 0xff, slots = shape >> 17 ? 6 : 8;   /* >> 17: max_threads > 1 */
     slots = (slots + PROF__MIN(room >> 11, 248)) & ~(size_t)1;
     p->page = sizeof(prof__segment) + slots * sizeof(prof__record);

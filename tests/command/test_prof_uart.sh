@@ -83,7 +83,7 @@ as_table() { table_of "$1" >"$out/tasks.report" && diff "$out/tasks.wanted" "$ou
 from_pipe() { table_of - <"$out/tasks.raw" | diff "$out/tasks.wanted" -; }
 decoded() { "$prof" decode -o "$out/tasks.json" "$out/tasks.raw" && as_table "$out/tasks.json"; }
 of_ring() {   # FILE: what it forgot first, who ran, counts as on the CPU; how much that is, is told
-    told='Zones that the ring no longer holds, their time counts as self time of the zones around them (give prof_desc.memory more): 25800'
+    told='Zones that the ring no longer holds, their time counts as self time of the zones around them (give prof_desc.memory more): 25388'
     grep -q 'part .* 0\.900us  *60 *$' "$out/tasks.ringtable" && grep -qF "$told" "$out/tasks.ringtable" &&
         "$prof" report "$1" 2>&1 | head -n 1 | grep -qF "$told" &&
         table_of "$1" | sed -n '/^---/,$p' >"$out/tasks.report" &&
