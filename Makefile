@@ -60,7 +60,7 @@ TOOL_SOURCES = $(wildcard tools/prof/*.c tools/prof/*/*.c)
 TOOL_OBJECTS = $(TOOL_SOURCES:tools/prof/%.c=$(TOOLS)/%.o)
 READER_OBJECTS = $(filter $(TOOLS)/base/% $(TOOLS)/input/%, $(TOOL_OBJECTS))
 PAGE_PARTS = $(wildcard tools/prof/page/*.html tools/prof/page/*.css tools/prof/page/*.js)
-TOOL_PAGES = $(addprefix $(TOOLS)/, report_html.h flamegraph_css.h flamegraph_js.h report_sql.h)
+TOOL_PAGES = $(addprefix $(TOOLS)/, report_html.h flamegraph_css.h flamegraph_js.h report_sql.h heap_so.h)
 
 .PHONY: help prof demo examples cuda check_layout test test-all nightly test-viewers real coverage fuzz mutants compare proof soak storm trust analysis \
         bench bench-compile embedded size lint install clean setup-build setup-examples setup-test setup-tool setup-embedded setup-proof \
@@ -281,9 +281,14 @@ $(TOOLS)/%_html.h: tools/prof/page/%.html $(PAGE_PARTS) Makefile ; $(embed)
 $(TOOLS)/%_css.h: tools/prof/page/%.css $(PAGE_PARTS) Makefile ; $(embed)
 $(TOOLS)/%_js.h: tools/prof/page/%.js $(PAGE_PARTS) Makefile ; $(embed)
 $(TOOLS)/%_sql.h: tools/prof/sql/%.sql Makefile ; $(embed)
+# What prof record --heap preloads, as numbers; none where the compiler makes no shared libraries.
+$(TOOLS)/heap_so.h: examples/heap/heap.c prof.h Makefile
+	$(Q)mkdir -p $(@D)
+	$(Q)if $(CC) -std=c99 -O2 -fPIC -shared -s -DHEAP_PRELOAD -I. $< -o $(@:.h=.so) -ldl 2>/dev/null; \
+	    then od -An -v -tu1 $(@:.h=.so) | sed 's/[0-9]\{1,\}/&,/g' > $@; else echo 0 > $@; fi
 $(TOOLS)/report_html.h: | $(filter-out $(TOOLS)/report_html.h, $(TOOL_PAGES))
 
-$(addprefix $(TOOLS)/, page/report_page.o commands/cmd_flamegraph.o output/table_sqlite.o): $(TOOL_PAGES)
+$(addprefix $(TOOLS)/, page/report_page.o commands/cmd_flamegraph.o commands/cmd_record.o output/table_sqlite.o): $(TOOL_PAGES)
 $(TOOLS)/%.o: tools/prof/%.c $(wildcard tools/prof/*.h tools/prof/*/*.h) prof.h Makefile | setup-tool
 	$(call say,compiling $<)
 	$(Q)mkdir -p $(@D)

@@ -45,7 +45,10 @@ const command record_command = {
     "      each thread's last zones, in 8 MiB: trace.json, as for all that cannot be\n"
     "      streamed\n"
     "  prof record --wait -- ./server\n"
-    "      starts it, and records nothing until prof window or prof top asks\n", run, 1, INT_MAX
+    "      starts it, and records nothing until prof window or prof top asks\n"
+    "  prof record --heap ./server\n"
+    "      each malloc and free, too: columns in the table, prof memory trace.raw\n",
+    run, 1, INT_MAX
 };
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127, KILLED = 128 /* + the signal: as the shell has it */ };
@@ -161,6 +164,46 @@ bool recording_open(recording *r) {
     }
     if (r->lock >= 0 && realpath(own, r->folder)) return true;
     return fail(beside, "no folder for the traces of processes: %s", strerror(errno)), false;
+}
+
+/* ---- --heap: the library that is preloaded, examples/heap/heap.c ---- */
+
+static const unsigned char heap_library[] = {
+#include "heap_so.h"
+};
+
+/* Puts it into the folder, and its name into the environment; LD_PRELOAD's names end at a space. */
+static bool preload_heap(const recording *r) {
+    const char *others = getenv("LD_PRELOAD");
+    char name[PATH_ROOM], *list;
+    bool long_name = snprintf(name, sizeof name, "%s/heap.so", r->folder) >= PATH_ROOM;
+    if (sizeof heap_library == 1)
+        return fail("--heap", "this prof was built without the library"), false;
+    if (long_name || strpbrk(name, " :"))
+        return fail(r->folder, "--heap preloads a library from here, so the folder of -o needs a "
+                    "short name without spaces and colons"), false;
+    int file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0700);
+    bool good = file >= 0 &&
+                write(file, heap_library, sizeof heap_library) == (ssize_t)sizeof heap_library;
+    if (!good) fail(name, "cannot be written: %s", strerror(errno));
+    if (file >= 0) close(file);
+    list = allocate(strlen(name) + (others ? strlen(others) : 0) + 2);
+    sprintf(list, "%s%s%s", name, others ? ":" : "", others ? others : "");
+    good = good && setenv("LD_PRELOAD", list, 1) == 0 &&
+           setenv("PROF_PROFILE_MEMORY", "1", 1) == 0;
+    free(list);
+    return good;
+}
+
+/* Was the program's heap told? The library says why not, before the session; the last one counts,
+   for exec. */
+static void tell_heap(recording *r, const record_note *first) {
+    const char *why = "the library was not loaded: the program is static, or has other rights";
+    for (const record_note *note = r->notes.items; note < first; note++)
+        if (note->pid == first->pid && strcmp(note->what, "heap") == 0) why = note->text;
+    if (!*why) return;
+    fail(r->program, "--heap told nothing: %s. Or link examples/heap/heap.c into it", why);
+    r->failed = true;
 }
 
 void recording_pattern(const char *folder, char pattern[2 * PATH_ROOM]) {
@@ -517,6 +560,7 @@ static int finish(recording *r) {
     bool any = first && size_of(file_of(r, first, file)) > 0, living = any && is_living(r, first);
     if (any && !living) tell_cut(r, first);
     tell_notes(r, any);
+    if (first && r->heap) tell_heap(r, first);
     if (any && !living) take_trace(r, first, file);
     if (any) status = living ? EXIT_OK : r->with_report ? report(file, r) : tell_losses(r, file);
     take_others(r, first);
@@ -579,7 +623,7 @@ static int run(int argc, char **argv) {
                    .with_report = true, .next_size = 100000000};
     bool top = false, waits = false;
     const char *values[SETTINGS] = {NULL};
-    option_spec options[8 + SETTINGS] = {
+    option_spec options[9 + SETTINGS] = {
         {"output", 'o', OPTION_TEXT, &r.output, "FILE", "the trace: .raw, .pftrace, .json or\n"
          "                               .json.gz; %p in it is the process (trace.raw)"},
         {"limit", 'n', OPTION_COUNT, &r.limit, "N", "rows of the table, or all (20)"},
@@ -588,11 +632,12 @@ static int run(int argc, char **argv) {
         {"report", 0, OPTION_FLAG, &r.with_report, NULL, "no table"},
         {"top", 0, OPTION_FLAG, &top, NULL, "the table once a second while it runs"},
         {"wait", 0, OPTION_FLAG, &waits, NULL, "records only when prof window or top asks"},
+        {"heap", 0, OPTION_FLAG, &r.heap, NULL, "what it allocates, without a mark in its code"},
     };
     for (int i = 0; i < SETTINGS; i++)
-        options[7 + i] = (option_spec){settings[i].option, 0, OPTION_TEXT, values + i,
+        options[8 + i] = (option_spec){settings[i].option, 0, OPTION_TEXT, values + i,
                                        settings[i].takes, settings[i].help};
-    options[7 + SETTINGS] = (option_spec){NULL, 0, OPTION_COMMAND, NULL, NULL, NULL};
+    options[8 + SETTINGS] = (option_spec){NULL, 0, OPTION_COMMAND, NULL, NULL, NULL};
     int status, count = options_parse(&record_command, options, argc, argv, &status);
     if (count < 0) return status;
     for (int i = 0; i < SETTINGS; i++)
@@ -610,7 +655,9 @@ static int run(int argc, char **argv) {
     signals_set(tell);
     if (!recording_open(&r)) return EXIT_BAD;
     r.notes.folder = r.folder;
-    bool ran = run_program(argv + 1, &r, top, &status);
+    status = EXIT_BAD;
+    bool ready = !r.heap || preload_heap(&r);
+    bool ran = ready && run_program(argv + 1, &r, top, &status);
     if (ran && WIFSIGNALED(status)) r.signal = WTERMSIG(status);
     int told = recording_end(&r, ran);
     signals_set(SIG_DFL);

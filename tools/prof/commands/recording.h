@@ -15,6 +15,7 @@ typedef struct recording {
     bool is_default;                     /* the output: it ends as what the program writes does */
     int64_t limit, most;                 /* rows; zones of what is made of a stream */
     bool with_report;
+    bool heap;                           /* tells what is allocated, by a preloaded library */
     char folder[PATH_ROOM];              /* the command's own; each process writes its file there */
     int lock;                            /* that folder, held by all that may write there */
     int64_t next_size;                   /* of what is in it: when to tell it */
