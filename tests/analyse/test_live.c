@@ -373,6 +373,8 @@ static void same_event(const prof_trace *trace, const prof_event *events, const 
     if (z->kind == RANGE)
         EQUAL(e->extra->end_thread, prof_threads(trace, &count)[z->end_thread].id);
     want = totals_of(n);
+    want.site = got.site;
+    CHECK(!got.site || strcmp(got.site->name, e->name) == 0, "a site of another name");
     CHECK(memcmp(&want, &got, sizeof want) == 0, "%s: self %ld, not %ld; device %ld, not %ld; "
           "memory %ld, not %ld", e->name, (long)got.self_cpu_time_total_ns,
           (long)want.self_cpu_time_total_ns, (long)got.device_time_total_ns,

@@ -126,7 +126,6 @@ static void test_no_trace(void) {
     prof_event event;
     prof_raw_desc raw_desc;
     prof_raw *raw = NULL;
-    prof_device cpu = { PROF_DEVICE_CPU, 0 };
     test_text text;
     prof_sink out;
     size_t count = 5;
