@@ -1,6 +1,6 @@
 #!/bin/sh
 # examples/heap: what a program allocates, linked in by --wrap and preloaded by prof record --heap.
-# shellcheck disable=SC2086   # flags are meant to split
+# shellcheck disable=SC2086,SC2317   # flags are meant to split; try calls told
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 # shellcheck source=tests/command/prof.sh

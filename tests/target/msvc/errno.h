@@ -14,6 +14,8 @@ extern "C" {
 #define ENAMETOOLONG 38
 #define EILSEQ 42
 int *_errno(void);
+unsigned long *__doserrno(void);
+#define _doserrno (*__doserrno())
 #define errno (*_errno())
 #ifdef __cplusplus
 }

@@ -1,5 +1,6 @@
 /* What prof.h takes of fcntl.h: see windows.h. */
 #pragma once
+#define _O_RDONLY 0
 #define _O_WRONLY 1
 #define _O_CREAT 0x100
 #define _O_TRUNC 0x200

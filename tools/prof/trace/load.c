@@ -194,12 +194,18 @@ trace_kept trace_add(struct trace *t, const trace_event *event) {
 /* ---- The file ---- */
 
 /* Ends the loading before the machine swaps. What is left of the file needs as much memory for each
-   byte as what was read, and then come orders and times, about as much again. */
-static bool has_room(const trace_reader *reader, uint64_t size, int64_t taken_before) {
+   byte as what was read since the first look, when what does not grow with the file was there
+   already; and then come orders and times, about as much again. */
+typedef struct look { int64_t taken; uint64_t bytes; } look;
+
+static bool has_room(const trace_reader *reader, uint64_t size, look *first) {
     const int64_t least = 16 << 20;
+    look now = {memory_taken(), reader->bytes};
+    if (!first->bytes) *first = now;
     int64_t left = memory_left();
-    double taken = (double)(memory_taken() - taken_before), read = (double)reader->bytes;
-    double more = (double)size > read ? (double)size - read : 0;
+    double taken = (double)(now.taken - first->taken);
+    double read = (double)(now.bytes - first->bytes);
+    double more = size > now.bytes ? (double)(size - now.bytes) : 0;
     double need = taken > 0 && read > 0 ? taken * more / read + taken : 0;
     return left > least && need < (double)left;
 }
@@ -211,7 +217,7 @@ int trace_load(struct trace *t, const char *path, trace_take *take, void *user) 
     if (t->window && range_find(t->window, path, &t->range)) return EXIT_BAD;
     trace_reader *reader = trace_open(path);
     if (!reader) return EXIT_BAD;
-    int64_t taken = memory_taken();
+    look first = {0, 0};
     uint64_t events = 0;
     struct stat status;
     uint64_t size = stat(path, &status) == 0 ? (uint64_t)status.st_size : 0;
@@ -224,7 +230,7 @@ int trace_load(struct trace *t, const char *path, trace_take *take, void *user) 
         t->as_ended = reader->as_ended;
         if (reader->item == TRACE_EVENT) kept = trace_add(t, &reader->event);
         if (take) take(user, reader, kept);
-        if (++events % EVENTS_A_LOOK == 0 && !has_room(reader, size, taken))
+        if (++events % EVENTS_A_LOOK == 0 && !has_room(reader, size, &first))
             exit(fail(path, "it needs more memory than there is (%lld MB are left): take a part of "
                       "it with --from and --to", (long long)(memory_left() >> 20)));
     }
