@@ -59,9 +59,13 @@ static int by_time(const void *a, const void *b) {
     return x->owner < y->owner ? -1 : x->owner > y->owner;
 }
 
+static void in_order(turns *l) {
+    if (l->count) qsort(l->list, l->count, sizeof(turn), by_time);
+}
+
 void tasks_sort(tasks *t) {
-    qsort(t->stretches.list, t->stretches.count, sizeof(turn), by_time);
-    qsort(t->interrupts.list, t->interrupts.count, sizeof(turn), by_time);
+    in_order(&t->stretches);
+    in_order(&t->interrupts);
 }
 
 /* The task of that thread + 1; 0: it is none. */
