@@ -21453,9 +21453,10 @@ PROF__FN PROF__RACES int prof__ended_last(const prof__open *o, const prof__recor
 /* Removes the innermost open zone if it was just beginning, so that the frame still has the last
    zone of its depth, or has just ended: then it is the last zone recorded. */
 PROF__FN void prof__snapshot_check(const prof__state *t, prof__row *row) {
-    const prof__open *o = row->open + row->open_count - 1;
+    const prof__open *o;
     int ended = 0;
     if (!row->open_count || PROF__LOAD(t->deep.open)) return;
+    o = row->open + row->open_count - 1;
     if (t->sums.on) ended = prof__ended_last(o, t->begin, row->cursor);
     for (const prof__segment *g = t->sums.on ? NULL : row->first; g; g = g->next) {
         const prof__record *end = g->end ? g->end : row->cursor;
