@@ -17641,7 +17641,6 @@ PROF__FN void prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
         if (count) prof__out_f(o, ",\"%s\":%u", prof__note_key(i), count);
     }
     if (PROF__BARE && !stats.ticks_per_second) prof__out_text(o, ",\"ns_are_ticks\":1");
-    if (prof__one_core()) prof__out_text(o, ",\"one_core\":1");
     if (!PROF__BARE && stats.warnings) prof__out_f(o, ",\"warnings\":%u", (uint64_t)stats.warnings);
 }
 
@@ -17651,6 +17650,7 @@ PROF__FN void prof__chrome_array_head(prof__out *o, const struct prof_trace *s, 
     prof__out_text(o, "[\n");
     prof__chrome_meta(o, "prof", prof__chrome_pid(s), 0, "version");
     prof__out_f(o, "\"" PROF_VERSION "\",\"baseTimeNanoseconds\":%u", s->start_wall_ns);
+    if (prof__one_core()) prof__out_text(o, ",\"one_core\":1");
     if (whole) prof__chrome_promises(o, s);
     if (whole) prof__chrome_sites(o, s);
     prof__out_text(o, "}},\n");
@@ -17668,6 +17668,7 @@ PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool a
         prof__chrome_array_head(o, s, true);
     } else {
         prof__out_text(o, "{\"schemaVersion\":1,\n\"prof\":{\"version\":\"" PROF_VERSION "\"");
+        if (prof__one_core()) prof__out_text(o, ",\"one_core\":1");
         prof__chrome_promises(o, s);
         prof__chrome_counts(o, s);
         prof__chrome_sums(o, s);

@@ -135,7 +135,7 @@ static void find_away(struct trace *t) {
             tasks_interrupt(&t->tasks, thread->pid, thread->tid, c->start_ns, c->end_ns);
     }
     tasks_sort(&t->tasks);
-    if (!t->tasks.stretches.count && !t->tasks.interrupts.count) return;
+    if (!t->one_core || (!t->tasks.stretches.count && !t->tasks.interrupts.count)) return;
     t->away_ns = allocate(t->call_count * sizeof *t->away_ns);
     for (size_t i = 0; i < t->call_count; i++)
         if (!t->calls[i].is_async) t->away_ns[i] = trace_away(t, &t->calls[i]).ns;
