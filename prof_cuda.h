@@ -15,8 +15,7 @@
        records. It writes them into buffers of ours; when one is full they are copied as they are.
        After prof_stop they become events: a kernel belongs to the innermost zone that was open on
        the thread that launched it, at the time it did. Zones cost what they cost without a GPU.
-       Where CUPTI is missing or in use by another profiler, ranges that the program marks with
-       prof_cuda_range_begin and _end are timed with CUDA events instead.
+       Without CUPTI, time work with CUDA events and tell of it by prof_launch.
 
    Memory
        One block: prof_cuda_desc.memory, or a static array of PROF_CUDA_MEMORY bytes (80 MiB; pages
@@ -26,8 +25,8 @@
        GPU work needs PROF_MODE_TRACE or a raw stream: other modes keep none, and say so.
 
    Threads
-       Set-up and shutdown: one thread, no session open. prof_cuda_range_*, prof_cuda_push_id,
-       prof_cuda_flush: any thread. A child after fork() profiles its CPU side only.
+       Set-up and shutdown: one thread, no session open. prof_cuda_push_id, prof_cuda_flush: any
+       thread. A child after fork() profiles its CPU side only.
 
    Macros
        PROF_CUDA_IMPLEMENTATION   put the function bodies here
@@ -46,7 +45,7 @@
        process's first session: prof_cuda_stats.graph_doubts.
        On Windows only what desc.symbol finds.
 
-   Rooms, in this order: @API @OWN @MIRROR @LOAD @DECODE @STATES @RANGES @EVENTS @NVTX @DEVICE
+   Rooms, in this order: @API @OWN @MIRROR @LOAD @DECODE @STATES @EVENTS @NVTX @DEVICE
 */
 #ifndef PROF_CUDA_H
 #define PROF_CUDA_H
@@ -80,10 +79,8 @@ typedef struct prof_cuda_desc {
     uint32_t records;                    /* PROF_CUDA_...; 0: PROF_CUDA_DEFAULT */
     size_t buffer_size;                  /* bytes of a CUPTI buffer; 0: 256 KiB */
     size_t pool_size;                    /* bytes of all of them; 0: 16 MiB. At least 2 a thread */
-    uint32_t max_ranges;                 /* CUDA-event ranges a session holds; 0: 4096 */
     bool shared_buffers;                 /* one CUPTI buffer at a time instead of one per thread */
     bool no_sync;                        /* stop does not wait for the GPU: what runs is cut off */
-    bool no_cupti;                       /* CUDA events even where CUPTI is there */
     bool hardware_trace;                 /* Blackwell's own time stamps (CUPTI's HES), which cannot
                                             be turned off any more: start before CUDA's first
                                             context, call prof_cuda_flush several times a second */
@@ -96,8 +93,7 @@ typedef struct prof_cuda_desc {
 typedef enum prof_cuda_state {
     PROF_CUDA_OFF = 0,                   /* before prof_cuda_init, after prof_cuda_shutdown */
     PROF_CUDA_READY,
-    PROF_CUDA_ACTIVE_CUPTI,
-    PROF_CUDA_ACTIVE_EVENTS,             /* the fallback: prof_cuda_range_begin and _end */
+    PROF_CUDA_ACTIVE,
     PROF_CUDA_DRAINING,                  /* waiting for the last buffers */
     PROF_CUDA_UNAVAILABLE                /* prof_cuda_status says why; stays so */
 } prof_cuda_state;
@@ -131,7 +127,6 @@ typedef struct prof_cuda_stats {
     uint64_t graph_doubts;               /* kernels maybe of another graph launch: see Limits */
     uint64_t no_buffer;                  /* times that CUPTI asked in vain for a buffer */
     uint64_t names_lost;                 /* names that did not fit */
-    uint64_t ranges, ranges_lost;        /* CUDA-event ranges; lost: more than max_ranges */
     uint32_t buffers, buffers_most;      /* buffers there are; most that CUPTI held at a time */
     uint32_t buffers_missing;            /* that CUPTI kept at the stop: what is in them counts as
                                             `outside` of the session they come in */
@@ -163,9 +158,9 @@ PROF_API prof_result prof_cuda_shutdown(void);
 /* Bytes of memory for the buffers of desc and for `launches` kernels with their calls. */
 PROF_API size_t prof_cuda_memory_size(const prof_cuda_desc *desc, size_t launches);
 
-/* NULL: all is well, or nothing was tried yet. Else why there is no GPU work, or only CUDA-event
-   ranges, or, until a session starts, why prof_cuda_emit_nvtx failed, and what to do about it;
-   English, one line, valid until prof_cuda_shutdown. */
+/* NULL: all is well, or nothing was tried yet. Else why there is no GPU work or, until a session
+   starts, why prof_cuda_emit_nvtx failed, and what to do about it; English, one line, valid until
+   prof_cuda_shutdown. */
 PROF_API const char *prof_cuda_status(void);
 
 PROF_API prof_cuda_stats prof_cuda_get_stats(void);
@@ -180,12 +175,6 @@ PROF_API void prof_cuda_flush(void);
    PROF_CUDA_EXTERNAL_IDS; else, and without CUPTI, they do nothing. id: not 0. */
 PROF_API void prof_cuda_push_id(uint64_t id);
 PROF_API void prof_cuda_pop_id(void);
-
-/* Times what is put into stream (a CUstream or cudaStream_t; NULL: the default one) in between,
-   as one event `name` on the GPU, where CUPTI is missing; else nothing. name is copied. Returns
-   what _end takes: both on any thread, with the same context current. */
-PROF_API uint32_t prof_cuda_range_begin(const char *name, void *stream);
-PROF_API void prof_cuda_range_end(uint32_t range);
 
 /* Turns zones into NVTX ranges and instants into NVTX marks, for nsys, ncu and other tools. A range
    tells what is known when it begins, as PyTorch's do: "name, seq = 5, op_id = 7, sizes =
@@ -514,16 +503,10 @@ typedef struct prof_cuda__params {       /* CUpti_SubscriberParams */
     X(device_attribute, "cuDeviceGetAttribute", true, (int *, int, int)) \
     X(context_now, "cuCtxGetCurrent", true, (void **)) \
     X(context_set, "cuCtxSetCurrent", true, (void *)) \
-    X(context_device, "cuCtxGetDevice", true, (int *)) \
     X(synchronize, "cuCtxSynchronize", true, (void)) \
     X(primary_state, "cuDevicePrimaryCtxGetState", true, (int, unsigned *, int *)) \
     X(primary_retain, "cuDevicePrimaryCtxRetain", true, (void **, int)) \
-    X(primary_release, "cuDevicePrimaryCtxRelease_v2", true, (int)) \
-    X(event_create, "cuEventCreate", true, (void **, unsigned)) \
-    X(event_destroy, "cuEventDestroy_v2", true, (void *)) \
-    X(event_record, "cuEventRecord", true, (void *, void *)) \
-    X(event_wait, "cuEventSynchronize", true, (void *)) \
-    X(event_elapsed, "cuEventElapsedTime", true, (float *, void *, void *))
+    X(primary_release, "cuDevicePrimaryCtxRelease_v2", true, (int))
 
 /* Those of a subscriber that is one of several, which CUDA 13.3 and its driver allow: the functions
    of these fields call them. X(field, name, parameters, their types, how they are passed). */
@@ -588,13 +571,6 @@ typedef struct prof_cuda__named { const char *source, *text, *plain; } prof_cuda
 
 /* A stream of a context that has work, or all of the context's. */
 typedef struct prof_cuda__stream { uint32_t context, stream, device; bool used; } prof_cuda__stream;
-typedef struct prof_cuda__range {
-    void *begin, *end, *stream;          /* CUevents, CUstream */
-    uint64_t launch;                     /* prof_launch's token */
-    int32_t device;
-    bool ended;
-} prof_cuda__range;
-
 enum {
     PROF_CUDA__STREAMS = 256, PROF_CUDA__ANY_STREAM = 0x7fffffff,   /* of a context */
     PROF_CUDA__DEVICES = 64, PROF_CUDA__BUFFERS = 8192, PROF_CUDA__CBIDS = 1024,
@@ -612,7 +588,7 @@ enum {                                   /* added to the kind of a record that i
 static struct prof_cuda__all {
     prof_cuda_desc desc;
     prof_cuda_state state;
-    bool subscribed, enabled, fallback, taken;   /* taken: by another profiler */
+    bool subscribed, enabled, taken;     /* taken: by another profiler */
     bool retry;                          /* what failed may work another time */
     bool tried_driver, has_driver, has_cupti;
     bool can_multi, is_multi;            /* one of several subscribers: CUPTI could, it is so */
@@ -657,11 +633,6 @@ static struct prof_cuda__all {
     uint32_t overhead_thread;
     prof_cuda_device devices[PROF_CUDA__DEVICES];
     bool device_known[PROF_CUDA__DEVICES];
-    /* ranges */
-    prof_cuda__range *ranges;
-    uint32_t range_count;
-    void *base_event[PROF_CUDA__DEVICES];
-    int64_t base_ns[PROF_CUDA__DEVICES];
 } prof_cuda__;
 
 static union { char bytes[PROF_CUDA_MEMORY]; uint64_t align; void *pointer; } prof_cuda__memory;
@@ -711,12 +682,7 @@ PROF_CUDA__FN void prof_cuda__watch_thread(void) {
 
 #define PROF_CUDA__SAY(...) \
     ((void)prof_format_text(prof_cuda__.why, sizeof prof_cuda__.why, __VA_ARGS__))
-/* It does not change any more: no call into CUPTI or the driver follows. */
-#define PROF_CUDA__GIVE_UP(...) \
-    (PROF_CUDA__SAY("no GPU work: " __VA_ARGS__), prof_cuda__.state = PROF_CUDA_UNAVAILABLE, false)
-/* CUPTI cannot be had, the driver can: only ranges. */
-#define PROF_CUDA__FALL_BACK(...) \
-    (PROF_CUDA__SAY("only CUDA-event ranges" __VA_ARGS__), prof_cuda__.fallback = true, false)
+#define PROF_CUDA__FAILS(...) (PROF_CUDA__SAY("no GPU work: " __VA_ARGS__), false)
 
 /* Fills a table of functions; NULL, or the name that is missing. */
 PROF_CUDA__FN const char *prof_cuda__resolve(const char *library, void *handle, char *table,
@@ -740,17 +706,17 @@ PROF_CUDA__FN bool prof_cuda__load_driver(void) {
     g->tried_driver = true;
     if (!g->desc.symbol) {
         handle = prof_cuda__open("libcuda.so.1", false);
-        if (!handle) return PROF_CUDA__GIVE_UP("there is no NVIDIA driver here (libcuda.so.1)");
+        if (!handle) return PROF_CUDA__FAILS("there is no NVIDIA driver here (libcuda.so.1)");
     }
     missing = prof_cuda__resolve("cuda", handle, (char *)&g->driver, prof_cuda__driver_names,
                                  sizeof prof_cuda__driver_names);
-    if (missing) return PROF_CUDA__GIVE_UP("the NVIDIA driver is too old, it lacks %s", missing);
+    if (missing) return PROF_CUDA__FAILS("the NVIDIA driver is too old, it lacks %s", missing);
     result = (g->driver.init)(0);
     if (!result) result = (g->driver.device_count)(&g->device_count);
     if (result == 100 || (!result && g->device_count < 1))
-        return PROF_CUDA__GIVE_UP("the NVIDIA driver finds no GPU (is it visible? see "
-                                  "CUDA_VISIBLE_DEVICES)");
-    if (result) return PROF_CUDA__GIVE_UP("cuInit fails with CUDA error %u", (unsigned)result);
+        return PROF_CUDA__FAILS("the NVIDIA driver finds no GPU (is it visible? see "
+                                "CUDA_VISIBLE_DEVICES)");
+    if (result) return PROF_CUDA__FAILS("cuInit fails with CUDA error %u", (unsigned)result);
     return g->has_driver = true;
 }
 
@@ -758,16 +724,16 @@ PROF_CUDA__FN bool prof_cuda__load_driver(void) {
 PROF_CUDA__FN bool prof_cuda__cupti_failed(const char *what, int result, const char *other) {
     const char *text = NULL;
     if (result == PROF_CUDA__OTHER_SUBSCRIBER)
-        return PROF_CUDA__FALL_BACK(": another profiler is attached; end it (%s) (CUPTI error 39)",
-                                    *other ? other : "nsys, ncu, compute-sanitizer");
+        return PROF_CUDA__FAILS("another profiler is attached; end it (%s) (CUPTI error 39)",
+                                *other ? other : "nsys, ncu, compute-sanitizer");
     if (result == 35 || result == 40)
-        return PROF_CUDA__FALL_BACK(": the driver lets only root profile; load the nvidia module "
-                                    "with NVreg_RestrictProfilingToAdminUsers=0, or run as root "
-                                    "(CUPTI error %u)", (unsigned)result);
+        return PROF_CUDA__FAILS("the driver lets only root profile; load the nvidia module with "
+                                "NVreg_RestrictProfilingToAdminUsers=0, or run as root "
+                                "(CUPTI error %u)", (unsigned)result);
     if (prof_cuda__.cupti.result_text && (prof_cuda__.cupti.result_text)(result, &text) != 0)
         text = NULL;
-    return PROF_CUDA__FALL_BACK(": %s (CUPTI error %u)%s%s", what, (unsigned)result,
-                                text ? ": " : "", text ? text : "");
+    return PROF_CUDA__FAILS("%s (CUPTI error %u)%s%s", what, (unsigned)result,
+                            text ? ": " : "", text ? text : "");
 }
 
 /* What is dull, by CUPTI's own names: driver calls that neither launch, copy nor set, and a few
@@ -802,13 +768,12 @@ PROF_CUDA__FN bool prof_cuda__take_cupti(void *handle) {
     missing = prof_cuda__resolve("cupti", handle, (char *)&g->cupti, prof_cuda__cupti_names,
                                  sizeof prof_cuda__cupti_names);
     if (missing)
-        return PROF_CUDA__FALL_BACK(": the libcupti found is none of CUDA 11 to 13, it lacks %s",
-                                    missing);
+        return PROF_CUDA__FAILS("the libcupti found is none of CUDA 11 to 13, it lacks %s",
+                                missing);
     result = (g->cupti.version)(&g->stats.cupti_version);
     if (result) return prof_cuda__cupti_failed("cuptiGetVersion", result, "");
     if (g->stats.cupti_version < 13)
-        return PROF_CUDA__FALL_BACK(": the libcupti found is too old; take that of CUDA 11.0 or "
-                                    "later");
+        return PROF_CUDA__FAILS("the libcupti found is too old; take that of CUDA 11.0 or later");
     g->single = g->cupti;
     g->can_multi = g->stats.cupti_version >= 130300 && g->cupti.subscribe_v2 &&
                    !prof_cuda__resolve("cupti", handle, (char *)&g->multi, prof_cuda__multi_names,
@@ -883,7 +848,7 @@ PROF_CUDA__FN void prof_cuda__try_cupti(const char *path, bool loaded) {
     g->has_cupti = prof_cuda__take_cupti(handle) && (prof_cuda__subscribe() || g->taken);
     if (g->subscribed) {
         g->why[0] = 0;
-        g->fallback = g->retry = false;
+        g->retry = false;
     } else if (first[0]) memcpy(g->why, first, sizeof first);   /* the best one's */
 }
 
@@ -972,15 +937,13 @@ PROF_CUDA__FN void prof_cuda__try_cuptis(void) {
 PROF_CUDA__FN bool prof_cuda__load_cupti(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     if (g->has_cupti) return prof_cuda__subscribe();
-    if (g->desc.no_cupti)
-        return PROF_CUDA__FALL_BACK(", as asked for");
     if (g->desc.symbol) g->has_cupti = prof_cuda__take_cupti(NULL) &&
                                        (prof_cuda__subscribe() || g->taken);
     else prof_cuda__try_cuptis();
     if (!g->has_cupti && !g->why[0])
-        return PROF_CUDA__FALL_BACK(": libcupti is not found; install it with CUDA's toolkit, or "
-                                    "set PROF_CUDA_CUPTI to its path, as PyTorch's "
-                                    ".../site-packages/nvidia/cuda_cupti/lib/libcupti.so.12");
+        return PROF_CUDA__FAILS("libcupti is not found; install it with CUDA's toolkit, or set "
+                                "PROF_CUDA_CUPTI to its path, as PyTorch's "
+                                ".../site-packages/nvidia/cuda_cupti/lib/libcupti.so.12");
     return g->subscribed;
 }
 
@@ -1378,7 +1341,8 @@ PROF_CUDA__FN bool prof_cuda__enable(void) {
     size_t size = 1;
     int result;
     if (g->enabled) return true;
-    g->fallback = g->retry = false;
+    g->retry = false;
+    if (!prof_cuda__load_driver()) return false;
     g->why[0] = 0;
     if (!prof_cuda__load_cupti()) return false;
     prof_cuda__watch_threads(true);
@@ -1405,11 +1369,9 @@ PROF_CUDA__FN prof_result prof_cuda__prepare(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
     (void)user;
     g->no_nvtx = NULL;
-    if (g->state == PROF_CUDA_OFF || g->state == PROF_CUDA_UNAVAILABLE ||
-        !prof_cuda__load_driver()) return PROF_ERROR_UNSUPPORTED;
-    if (g->state != PROF_CUDA_READY) return PROF_OK;
-    if (!g->fallback || g->retry) (void)prof_cuda__enable();
-    return PROF_OK;                      /* ranges at least */
+    if (g->state == PROF_CUDA_READY && !prof_cuda__enable() && !g->retry)
+        g->state = PROF_CUDA_UNAVAILABLE;
+    return g->enabled ? PROF_OK : PROF_ERROR_UNSUPPORTED;
 }
 
 /* Forgets all records; nothing is kept until window_start tells when the window began. */
@@ -1438,10 +1400,6 @@ PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
     g->stats.buffers_most = g->out;
     prof_cuda__clear();
     prof_cuda__unlock();
-    if (g->fallback) {
-        PROF_CUDA__STORE(g->state, PROF_CUDA_ACTIVE_EVENTS);
-        return PROF_OK;
-    }
     if (g->free_count < g->buffer_count / 2) (void)(g->cupti.flush)(0);   /* the warm-up's */
     (void)(g->cupti.dropped)(NULL, 0, &before);   /* those are not ours */
     prof_cuda__pair_now();
@@ -1450,13 +1408,13 @@ PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
     g->window_start = now;
     prof_cuda__sessions++;
     prof_cuda__unlock();
-    PROF_CUDA__STORE(g->state, PROF_CUDA_ACTIVE_CUPTI);
+    PROF_CUDA__STORE(g->state, PROF_CUDA_ACTIVE);
     return PROF_OK;
 }
 
 PROF_API PROF_CUDA__QUIET void prof_cuda_flush(void) {
     struct prof_cuda__all *g = &prof_cuda__;
-    if (PROF_CUDA__LOAD(g->state) != PROF_CUDA_ACTIVE_CUPTI) return;
+    if (PROF_CUDA__LOAD(g->state) != PROF_CUDA_ACTIVE) return;
     (void)(g->cupti.flush)(0);
     prof_cuda__pair_now();
 }
@@ -1523,7 +1481,6 @@ PROF_CUDA__FN void prof_cuda__await_buffers(void) {
     prof_cuda__unlock();
 }
 
-PROF_CUDA__FN void prof_cuda__ranges_read(void);
 PROF_CUDA__FN void prof_cuda__judge(void);
 PROF_CUDA__FN void prof_cuda__hand_over(void *user);
 
@@ -1533,18 +1490,9 @@ PROF_CUDA__FN prof_result prof_cuda__stop(void *user) {
     prof_session session;
     size_t dropped = 0;
     (void)user;
-    if (g->enabled && state != PROF_CUDA_ACTIVE_CUPTI) {   /* prepared, never started */
-        prof_cuda__disable();
-        prof_cuda__unsubscribe();
-    }
-    if (state != PROF_CUDA_ACTIVE_CUPTI && state != PROF_CUDA_ACTIVE_EVENTS) return PROF_OK;
+    if (state != PROF_CUDA_ACTIVE) return PROF_OK;
     PROF_CUDA__STORE(g->state, PROF_CUDA_DRAINING);
     if (!g->desc.no_sync) prof_cuda__synchronize();
-    if (state == PROF_CUDA_ACTIVE_EVENTS) {
-        prof_cuda__ranges_read();
-        PROF_CUDA__STORE(g->state, PROF_CUDA_READY);
-        return PROF_OK;
-    }
     prof_cuda__pair_now();
     prof_cuda__disable();
     (void)(g->cupti.flush)(0);
@@ -1591,7 +1539,7 @@ PROF_API PROF_CUDA__QUIET prof_cuda_stats prof_cuda_get_stats(void) {
 }
 
 PROF_CUDA__FN bool prof_cuda__wants_ids(void) {
-    return PROF_CUDA__LOAD(prof_cuda__.state) == PROF_CUDA_ACTIVE_CUPTI &&
+    return PROF_CUDA__LOAD(prof_cuda__.state) == PROF_CUDA_ACTIVE &&
            prof_cuda__.desc.records & PROF_CUDA_EXTERNAL_IDS;
 }
 
@@ -1602,103 +1550,6 @@ PROF_API PROF_CUDA__QUIET void prof_cuda_push_id(uint64_t id) {
 PROF_API PROF_CUDA__QUIET void prof_cuda_pop_id(void) {
     uint64_t id;
     if (prof_cuda__wants_ids()) (void)(prof_cuda__.cupti.pop_id)(PROF_CUDA__OUR_IDS, &id);
-}
-
-/* ---- @RANGES: CUDA events where there is no CUPTI ---- */
-
-/* The device's base event: times on it are told from here. False: none can be had. */
-PROF_CUDA__FN bool prof_cuda__base(int32_t device) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    void *event = NULL;
-    int64_t before;
-    if (g->base_event[device]) return true;
-    if ((g->driver.event_create)(&event, 0) != 0) return false;
-    (void)(g->driver.synchronize)();       /* an idle GPU records the event at once */
-    before = prof_now();
-    if ((g->driver.event_record)(event, NULL) != 0 || (g->driver.event_wait)(event) != 0) {
-        (void)(g->driver.event_destroy)(event);
-        return false;
-    }
-    g->base_ns[device] = before + (prof_now() - before) / 2;
-    g->base_event[device] = event;
-    return true;
-}
-
-/* Puts the range's first event into stream; false: something is not there. Under the lock. */
-PROF_CUDA__FN bool prof_cuda__range_open(prof_cuda__range *r, const char *name, void *stream) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    prof_device on = { PROF_DEVICE_CUDA, 0 };
-    int device = 0;
-    if ((g->driver.context_device)(&device) != 0 || device < 0 || device >= PROF_CUDA__DEVICES ||
-        !prof_cuda__base(device)) return false;
-    if ((g->driver.event_create)(&r->begin, 0) != 0) return false;
-    r->device = device;
-    r->stream = stream;
-    r->ended = false;
-    if ((g->driver.event_create)(&r->end, 0) == 0) {
-        on.index = (int8_t)device;
-        r->launch = prof_launch(prof_queue(on, "CUDA events"), name);
-        if ((g->driver.event_record)(r->begin, stream) == 0) return true;
-        (void)(g->driver.event_destroy)(r->end);
-    }
-    (void)(g->driver.event_destroy)(r->begin);
-    return false;
-}
-
-PROF_API PROF_CUDA__QUIET uint32_t prof_cuda_range_begin(const char *name, void *stream) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    uint32_t number = PROF_NONE;
-    if (PROF_CUDA__LOAD(g->state) != PROF_CUDA_ACTIVE_EVENTS) return PROF_NONE;
-    prof_cuda__lock();
-    if (g->range_count == g->desc.max_ranges ||
-        !prof_cuda__range_open(g->ranges + g->range_count, name, stream)) g->stats.ranges_lost++;
-    else number = g->range_count++;
-    prof_cuda__unlock();
-    return number;
-}
-
-PROF_API PROF_CUDA__QUIET void prof_cuda_range_end(uint32_t range) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    if (PROF_CUDA__LOAD(g->state) != PROF_CUDA_ACTIVE_EVENTS) return;
-    prof_cuda__lock();
-    if (range < g->range_count && !g->ranges[range].ended) {
-        prof_cuda__range *r = g->ranges + range;
-        r->ended = (g->driver.event_record)(r->end, r->stream) == 0;
-    }
-    prof_cuda__unlock();
-}
-
-/* ms as the driver tells them, to ns. */
-PROF_CUDA__FN bool prof_cuda__elapsed_ns(void *from, void *to, int64_t *ns) {
-    float ms = 0;
-    if ((prof_cuda__.driver.event_elapsed)(&ms, from, to) != 0 || !(ms >= 0 && ms < 1e12f))
-        return false;
-    *ns = (int64_t)((double)ms * 1e6);
-    return true;
-}
-
-/* The ranges that took time become events. One that is not over, or has no time, is counted. */
-PROF_CUDA__FN void prof_cuda__ranges_read(void) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    for (uint32_t i = 0; i < g->range_count; i++) {
-        prof_cuda__range *r = g->ranges + i;
-        int64_t start = 0, duration = 0;
-        if (r->ended && (g->driver.event_wait)(r->end) == 0 &&
-            prof_cuda__elapsed_ns(g->base_event[r->device], r->begin, &start) &&
-            prof_cuda__elapsed_ns(r->begin, r->end, &duration) && duration > 0) {
-            start += g->base_ns[r->device];
-            g->stats.ranges += prof_launch_done(r->launch, (uint64_t)start,
-                                                (uint64_t)(start + duration)) == PROF_OK;
-        } else {
-            g->stats.ranges_lost++;
-        }
-        (void)(g->driver.event_destroy)(r->begin);
-        (void)(g->driver.event_destroy)(r->end);
-    }
-    for (int i = 0; i < PROF_CUDA__DEVICES; i++)
-        if (g->base_event[i]) (void)(g->driver.event_destroy)(g->base_event[i]);
-    memset(g->base_event, 0, sizeof g->base_event);
-    g->range_count = 0;
 }
 
 /* ---- @EVENTS: what was kept, as events of the session ---- */
@@ -2523,8 +2374,8 @@ PROF_CUDA__FN void prof_cuda__counts_json(prof_cuda__line *l) {
         { "wrong_clock", s.wrong_clock }, { "ticks_per_us", prof_cuda__ticks() },
         { "unfinished", s.unfinished }, { "no_launch", s.no_launch },
         { "graph_doubts", s.graph_doubts }, { "no_buffer", s.no_buffer },
-        { "names_lost", s.names_lost }, { "ranges_lost", s.ranges_lost },
-        { "buffers_missing", s.buffers_missing }, { "multi_subscriber", prof_cuda__.is_multi },
+        { "names_lost", s.names_lost }, { "buffers_missing", s.buffers_missing },
+        { "multi_subscriber", prof_cuda__.is_multi },
         { "zeroed_buffers", prof_cuda__.zeroed }, { "hardware_trace", prof_cuda__.hardware } };
     PROF_CUDA__PUT(l, ",\"prof_cuda\":{\"kernels\":%llu,\"copies\":%llu,\"calls\":%llu",
                    (unsigned long long)s.kernels, (unsigned long long)s.copies,
@@ -2605,9 +2456,7 @@ PROF_CUDA__FN size_t prof_cuda__buffer_count(const prof_cuda_desc *d) {
 
 /* Bytes before these. */
 PROF_CUDA__FN size_t prof_cuda__fixed_bytes(const prof_cuda_desc *d) {
-    uint32_t ranges = d->max_ranges ? d->max_ranges : 4096;
-    return 64 + prof_cuda__buffer_count(d) * prof_cuda__buffer_bytes(d) +
-           ranges * sizeof(prof_cuda__range);
+    return 64 + prof_cuda__buffer_count(d) * prof_cuda__buffer_bytes(d);
 }
 
 PROF_API PROF_CUDA__QUIET size_t prof_cuda_memory_size(const prof_cuda_desc *desc,
@@ -2641,8 +2490,7 @@ PROF_CUDA__FN bool prof_cuda__lay(void) {
     g->pool = (uint8_t *)p;
     if (own || prof_cuda__used) memset(p, 0, g->buffer_count * g->buffer_size);
     prof_cuda__used = true;
-    g->ranges = (prof_cuda__range *)(void *)(p += g->buffer_count * g->buffer_size);
-    p += g->desc.max_ranges * sizeof(prof_cuda__range);
+    p += g->buffer_count * g->buffer_size;
     if ((size_t)(end - p) < PROF_CUDA__RECORDS_FIXED + 4096) return false;
     g->names = (prof_cuda__named *)memset(p, 0, PROF_CUDA__NAMES * sizeof *g->names);
     p += PROF_CUDA__NAMES * sizeof *g->names;
@@ -2662,8 +2510,9 @@ PROF_CUDA__FN bool prof_cuda__lay(void) {
 PROF_CUDA__FN void prof_cuda__child(void) {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
     prof_cuda__mutex = fresh;
-    if (prof_cuda__.state != PROF_CUDA_OFF)
-        (void)PROF_CUDA__GIVE_UP("this is a forked child; CUDA and CUPTI stay with the parent");
+    if (prof_cuda__.state == PROF_CUDA_OFF) return;
+    prof_cuda__.state = PROF_CUDA_UNAVAILABLE;
+    (void)PROF_CUDA__FAILS("this is a forked child; CUDA and CUPTI stay with the parent");
 }
 #endif
 
@@ -2699,7 +2548,6 @@ PROF_API PROF_CUDA__QUIET prof_result prof_cuda_init(const prof_cuda_desc *desc)
     if ((!g->desc.memory && g->desc.memory_size) ||
         (g->desc.buffer_size && g->desc.buffer_size < 4096)) return PROF_ERROR_INVALID;
     if (!g->desc.records) g->desc.records = PROF_CUDA_DEFAULT;
-    if (!g->desc.max_ranges) g->desc.max_ranges = 4096;
     if (!prof_cuda__lay()) return PROF_ERROR_MEMORY;
     result = prof_cuda__join_sessions();
     if (result == PROF_OK) g->state = PROF_CUDA_READY;

@@ -156,15 +156,15 @@ if [ -e /usr/local/cuda/lib64/libcupti.so ] ||
     [ -e /usr/local/cuda/extras/CUPTI/lib64/libcupti.so ]; then
     echo 'skip no CUPTI at all: there is one in /usr/local/cuda'
 else
-    ok 'no CUPTI at all' says '^state 3, 0 kernels, 3 events: .*libcupti is not found' \
+    ok 'no CUPTI at all' says '^state 4, 0 kernels, 3 events: .*libcupti is not found' \
         env LD_LIBRARY_PATH=$out/broken CUDA_HOME=$none CUDA_PATH=$none $out/program
 fi
-ok 'a path that is wrong' says '^state 3, 0 kernels, 3 events: .*libcupti is not found' \
+ok 'a path that is wrong' says '^state 4, 0 kernels, 3 events: .*libcupti is not found' \
     env LD_LIBRARY_PATH=$out/both PROF_CUDA_CUPTI=$none $out/program
-ok 'a library that is none of CUPTI' says '^state 3, 0 kernels, 3 events: .*lacks cuptiGetVersion' \
+ok 'a library that is none of CUPTI' says '^state 4, 0 kernels, 3 events: .*lacks cuptiGetVersion' \
     env LD_LIBRARY_PATH=$out/both PROF_CUDA_CUPTI=libm.so.6 $out/program
 if ! ldconfig -p 2>/dev/null | grep -q "libcuda[.]so[.]1"; then
-    ok 'no driver' says '^state 5, 0 kernels, 3 events: .*no NVIDIA driver' $out/program
+    ok 'no driver' says '^state 4, 0 kernels, 3 events: .*no NVIDIA driver' $out/program
 else
     echo 'skip no driver: there is one'
 fi
@@ -223,7 +223,7 @@ real=$(find -L "$cuda/lib64" "$cuda/extras/CUPTI/lib64" -name 'libcupti.so.1[123
     head -n 1)
 if [ -n "$real" ] && [ ! -e /dev/nvidia0 ]; then
     ok 'the real libcupti without a GPU refuses' \
-        says '^state 3, 0 kernels, 3 events: only CUDA-event ranges: .*(CUPTI error' \
+        says '^state 4, 0 kernels, 3 events: no GPU work: .*(CUPTI error' \
         env LD_LIBRARY_PATH=$out/driver PROF_CUDA_CUPTI="$real" $out/program
 else
     echo 'skip the real libcupti without a GPU refuses: no libcupti here, or a GPU'
@@ -304,7 +304,7 @@ if [ -z "${ALL:-}" ]; then :             # nvcc takes ten seconds
 elif [ -x "$nvcc" ]; then
     ok 'nvcc reads prof.h' "$nvcc" -cuda -I. $out/front.cu -o $out/front.ii
     ok 'nvcc builds an example' make -s build/examples/cuda/vector_add CUDA_HOME="$cuda"
-    ok 'which says what is wrong' says 'no GPU work:\|only CUDA-event ranges:\|Self CUDA' \
+    ok 'which says what is wrong' says 'no GPU work:\|Self CUDA' \
         build/examples/cuda/vector_add $out/trace.json
 else
     echo 'skip nvcc reads prof.h, builds an example: no nvcc here'

@@ -136,7 +136,7 @@ static void start(uint32_t records) {
 
 static prof_cuda_stats stop() {
     trace = prof_stop();
-    if (prof_cuda_status() && !cuda_desc.no_cupti) {
+    if (prof_cuda_status()) {
         fprintf(stderr, "cuda_acceptance: %s\n", prof_cuda_status());
         exit(2);
     }
@@ -360,7 +360,6 @@ static void refusal() {
     (void)handle;
     (void)f;
     equal("subscribed first", subscribe && !subscribe(&subscriber, prof_cuda__subscriber, NULL), 1);
-    cuda_desc.no_cupti = false;
     if (prof_cuda_init(&cuda_desc) != PROF_OK || prof_start(NULL) != PROF_OK) exit(2);
     work_vec_add(1);
     trace = prof_stop();
@@ -369,25 +368,44 @@ static void refusal() {
           prof_cuda_status() && strstr(prof_cuda_status(), "another profiler"), 1);
 }
 
+/* Without CUPTI: CUDA events around each launch, of which prof_launch tells. */
 static void fallback() {
-    double cupti;
+    enum { COUNT = 21 };
+    const prof_device device = { PROF_DEVICE_CUDA, 0 };
+    cudaEvent_t base, before[COUNT], after[COUNT];
+    uint64_t tokens[COUNT];
+    double cupti, events;
     start(0);
-    work_gemm(21);
+    work_gemm(COUNT);
     stop();
     cupti = median_ns(events_of("kernel"), "gemm");
-    cuda_desc.no_cupti = true;
-    start(0);
-    for (int i = 0; i < 21; i++) {
-        uint32_t range = prof_cuda_range_begin("gemm", NULL);
+    prof_cuda_shutdown();
+    if (prof_start(NULL) != PROF_OK) exit(2);
+    check(cudaEventCreate(&base), "event");
+    check(cudaEventRecord(base), "record");
+    check(cudaEventSynchronize(base), "wait");
+    prof_device_clock(device, prof_now(), 0);
+    for (int i = 0; i < COUNT; i++) {
+        check(cudaEventCreate(&before[i]), "event");
+        check(cudaEventCreate(&after[i]), "event");
+        tokens[i] = prof_launch(prof_queue(device, "CUDA events"), "gemm");
+        check(cudaEventRecord(before[i]), "record");
         work_gemm(1);
-        prof_cuda_range_end(range);
+        check(cudaEventRecord(after[i]), "record");
     }
-    stop();
+    work_sync();
+    for (int i = 0; i < COUNT; i++) {
+        float begin = 0, end = 0;
+        check(cudaEventElapsedTime(&begin, base, before[i]), "elapsed");
+        check(cudaEventElapsedTime(&end, base, after[i]), "elapsed");
+        prof_launch_done(tokens[i], (uint64_t)((double)begin * 1e6), (uint64_t)((double)end * 1e6));
+    }
+    trace = prof_stop();
+    events = median_ns(events_of("kernel"), "gemm");
     tell("us by CUPTI", cupti / 1e3);
-    tell("us by CUDA events", median_ns(events_of("kernel"), "gemm") / 1e3);
-    if (cupti >= 100000)
-        at_most("difference, %", 100 * std::fabs(median_ns(events_of("kernel"), "gemm") / cupti - 1),
-                2);
+    tell("us by CUDA events", events / 1e3);
+    equal("launches told", (double)events_of("kernel").size(), COUNT);
+    if (cupti >= 100000) at_most("difference, %", 100 * std::fabs(events / cupti - 1), 2);
 }
 
 /* Kernels against CUDA events around each; a long kernel before keeps the queue full, so that

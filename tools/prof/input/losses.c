@@ -18,7 +18,7 @@ static const struct { const char *key, *text; } cuda_counts[] = {
     {"unfinished", "Kernels and copies still running at the end, ended there"},
     {"no_launch", "Kernels and copies whose launch is not in the trace"},
     {"names_lost", "Names of GPU records that did not fit (give prof_cuda_desc.memory more)"},
-    {"ranges_lost", "GPU ranges that did not fit (give prof_cuda_desc.max_ranges more)"},
+    {"ranges_lost", "GPU ranges that did not fit"},
     {"buffers_missing", "Buffers of GPU records that CUPTI did not give back"},
 };
 enum { CUDA_COUNTS = sizeof cuda_counts / sizeof *cuda_counts };
