@@ -320,7 +320,7 @@ typedef struct prof_desc {
     prof_sink stream;                    /* PROF_MODE_STREAM: where prof_flush writes; needed. With
                                             with_stack, with_modules, native_stack or an
                                             execution trace it is written at the end, from the arena
-                                            (prof_stats.unstreamed). So is a Chrome array with
+                                            (PROF_WARN_UNSTREAMED). So is a Chrome array with
                                             devices or with anything that zones carry */
     prof_stream_format stream_format;
     bool stream_inline;                  /* a thread whose chunks are full flushes them itself */
@@ -397,32 +397,28 @@ typedef struct prof_stats {
     uint64_t dropped_threads;            /* ... no thread state was free (max_threads) */
     uint64_t dropped_sites;              /* ... no room for the name; no zones but on targets */
     uint64_t dropped_busy;               /* ... a signal handler's, or the lock was held too long */
-    uint64_t unbalanced;                 /* second ends of the same zone: ignored */
+    uint64_t unbalanced;                 /* second ends of the same zone or range: ignored */
     uint64_t healed;                     /* zones that an outer one's end, or prof_unwind, ended */
     uint64_t cut;                        /* ends without a begin in this session: ignored */
     uint64_t unfinished;                 /* zones ended by prof_stop or by their thread's exit */
     uint64_t clock_steps;                /* times the clock went back */
     uint64_t names_cut;                  /* names shortened to 4095 bytes, formatted ones to 255 */
-    uint64_t rejected;                   /* events from outside that are wrong: see prof_submit */
-    uint64_t duplicates;                 /* ... merged into a parent of the same name */
-    uint64_t overlaps;                   /* ... that overlap another only partly */
-    uint64_t no_forward;                 /* ... backward events without fwd_thread: no stack */
-    uint64_t unlinked;                   /* ... device events whose launch is not there */
+    uint64_t rejected;                   /* events from outside that are wrong: see prof_submit;
+                                            allocations of more than 2^63 - 1 bytes */
+    uint64_t overlaps;                   /* events from outside that overlap another only partly */
+    uint64_t unlinked;                   /* ... whose launch (of device events), or forward thread
+                                            (of backward events: no stack) is not there */
     uint64_t early;                      /* ... that begin before their launch */
-    uint64_t pending;                    /* launches that were not done at prof_stop: left out */
+    uint64_t pending;                    /* ranges and launches not done at prof_stop: left out */
     uint64_t schedule_errors;            /* since prof_start: steps at which a window is lost, and
                                             actions of schedule_fn that are no prof_action */
     uint64_t lost;                       /* zones "(lost)"; see "Signals and fork" */
     uint64_t overwritten;                /* zones that PROF_MODE_RING no longer holds */
-    uint64_t stalls;                     /* PROF_MODE_STREAM: times a thread's chunks were full, */
-    uint64_t stalled_us;                 /* the time that threads waited then, in their zones, */
+    uint64_t stalled_us;                 /* PROF_MODE_STREAM: the time that threads, their chunks
+                                            full, waited in their zones, */
     uint64_t stream_failures;            /* and times its sink returned false */
-    uint64_t memory_unknown;             /* frees of what was not allocated in this trace */
-    uint64_t memory_twice;               /* frees of what had been freed */
+    uint64_t memory_unknown;             /* frees of what is not allocated in this trace */
     uint64_t memory_missed;              /* allocations at an address that was not freed before */
-    uint64_t memory_refused;             /* allocations of more than 2^63 - 1 bytes */
-    uint64_t async_open;                 /* ranges that never ended; known after prof_stop */
-    uint64_t async_twice;                /* ... that ended twice: the first end counts */
     uint64_t details_cut;                /* inputs, texts, arguments and stacks that did not fit */
     uint64_t not_kept;                   /* counters, instants, steps, attributes where only sums
                                             are kept; events submitted to sessions without events */
@@ -430,7 +426,6 @@ typedef struct prof_stats {
                                             for their own or its sums (memory, max_sites,
                                             PROF_MAX_SITES), or a signal handler began them */
     uint64_t deep;                       /* ... of those in summed, zones inside max_depth others */
-    uint64_t unstreamed;                 /* 1: the stream is written at the end: see desc.stream */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
     uint64_t ticks_per_second;           /* of that clock, so far; 0: not known, ns are ticks */
@@ -444,8 +439,9 @@ typedef struct prof_stats {
 enum {                                   /* prof_stats.warnings, and in the trace's head */
     PROF_WARN_NO_WARMUP = 1,             /* a schedule without warm-up: its cost is in step one */
     PROF_WARN_SCHEDULE = 2,              /* see schedule_errors */
-    PROF_WARN_DEVICE = 4                 /* a device could not record, or not everything, or was
+    PROF_WARN_DEVICE = 4,                /* a device could not record, or not everything, or was
                                             asked for and is not there */
+    PROF_WARN_UNSTREAMED = 8             /* the stream is written at the end: see desc.stream */
 };
 
 #define PROF_NONE UINT32_MAX             /* no such index */
@@ -1008,7 +1004,7 @@ PROF_API prof_memory_kind prof_memory_category(prof_memory_kind kind);
 /* ---- ranges and arrows across threads ---- */
 
 /* A range that may end on another thread, by its token. It has a lane of its own in the trace and
-   is no part of the tree. Counted if it never ends (async_open) or ends twice (async_twice). */
+   is no part of the tree. Counted if it never ends (pending) or ends twice (unbalanced). */
 PROF_API prof_async prof_async_begin(const char *name);
 PROF_API void prof_async_end(prof_async token);
 
@@ -1330,7 +1326,7 @@ PROF_API prof_result prof_submit(const prof_event *events, size_t count);
    allocation at this address. Each is charged to the zones of its thread that are open at its time;
    where there is none it is an event "[memory]". They need no desc.profile_memory, and turn on the
    tables' columns of memory. Errors and threads as with prof_submit; PROF_ERROR_INVALID: no such
-   thread, or too many bytes: left out, counted (rejected, memory_refused). */
+   thread, or too many bytes: left out, counted (rejected). */
 PROF_API prof_result prof_submit_memory(const prof_memory_change *changes, size_t count);
 
 /* The index of the thread with this id in the open session, added if need be; name may be NULL.
@@ -4710,7 +4706,7 @@ typedef struct prof__streamed {
     bool refused;                        /* the session's unstreamed: prof_dump has no lock */
     bool over;                           /* the session is over, and so is its stream */
     uint32_t asked;                      /* PROF__RAW_HAS_... */
-    uint64_t zones, stalls;              /* zones: that have left */
+    uint64_t zones;                      /* that have left */
 } prof__streamed;
 
 /* @OUTSIDE: events that no zone was recorded for, and what they say of the others. */
@@ -4729,14 +4725,14 @@ typedef struct prof__outside {
                                             trace has extras of its own */
     const char *(*demangle)(void *user, const char *name);
     void *demangle_user;
-    uint64_t rejected, duplicates, overlaps, no_forward, unlinked, early;
+    uint64_t rejected, overlaps, unlinked, early;
 } prof__outside;
 
 /* @OUTSIDE: changes of memory, in order of time once they are charged to zones. */
 typedef struct prof__memories {
     prof__memory *list;
     uint32_t count;
-    uint64_t unknown, twice, missed;
+    uint64_t unknown, missed;
 } prof__memories;
 
 #endif
@@ -4774,9 +4770,7 @@ struct prof__row {
     PLAIN(recorded, 0, 0, NULL) \
     PLAIN(dropped, 0, PROF__NO, NULL) \
     HOST(stalled_us, c->stalled_us, PROF__HOSTED(25), \
-        "Microseconds that threads waited within their zones for the stream, which are too long") \
-    HOST(stalls, s->stream.stalls, 12, \
-        "Times a thread waited within its zones for the stream, which are too long, or dropped " \
+        "Microseconds that threads waited within their zones for the stream, which are too long " \
         "(give prof_desc.memory more, or call prof_flush more often)") \
     ALL(dropped_full, c->full, 1, \
         "Dropped, no room (give prof_desc.memory more, or a stream more of its disk)") \
@@ -4788,7 +4782,7 @@ struct prof__row {
         "Dropped, no room for their names (PROF_MAX_SITES, prof_desc.max_sites)") \
     HOST(dropped_busy, PROF__LOAD(prof__loose.dropped_busy), 15, \
         "Dropped, in signal handlers that interrupted the profiler") \
-    ALL(unbalanced, c->unbalanced, 5, "Ends of zones that had been ended, ignored") \
+    ALL(unbalanced, c->unbalanced, 5, "Ends of zones or ranges that had been ended, ignored") \
     ALL(healed, c->healed, 6, "Zones left open when an outer one ended, ended with it") \
     ALL(cut, c->cut, 7, "Ends without a begin in the session, ignored") \
     ALL(unfinished, c->unfinished, 8, \
@@ -4797,17 +4791,18 @@ struct prof__row {
         "Names that were cut (too long)") \
     ALL(clock_steps, c->steps + s->steps, 9, "Times the clock went back") \
     HOST(lost, s->lost, 16, "Zones around those of signal handlers, shown as (lost)") \
-    HOST(rejected, 0, PROF__NO, "Events left out, their end was before their start, " \
-        "or their thread or launch not of the session") \
-    HOST(duplicates, 0, PROF__NO, "Events merged into a parent of the same name") \
-    HOST(overlaps, 0, PROF__NO, \
+    HOST(rejected, PROF__LOAD(prof__loose.rejected) + s->outside.rejected, PROF__HOSTED(24), \
+        "Events left out, their end was before their start, their thread or launch not of the " \
+        "session, or their bytes too many") \
+    HOST(overlaps, s->outside.overlaps, PROF__NO, \
         "Events that overlap another only partly (self times may be negative)") \
-    HOST(no_forward, 0, PROF__NO, "Backward events without a forward thread: no stack") \
-    HOST(unlinked, 0, PROF__NO, "Device events whose launch is not in the trace") \
-    HOST(early, 0, PROF__NO, \
+    HOST(unlinked, s->outside.unlinked, PROF__NO, \
+        "Events whose launch or forward thread is not in the trace") \
+    HOST(early, s->outside.early, PROF__NO, \
         "Device events that begin before their launch (do their clocks agree? see " \
         "prof_device_clock)") \
-    HOST(pending, 0, PROF__NO, "Launches that were not done when the session ended, left out") \
+    HOST(pending, s->stopped ? s->outside.pending : 0, PROF__HOSTED(21), \
+        "Ranges and launches that were not done when the session ended, left out") \
     ALL(overwritten, s->overwritten, 11, \
         "Zones that the ring no longer holds, their time counts as self time of the zones " \
         "around them (give prof_desc.memory more)") \
@@ -4823,17 +4818,10 @@ struct prof__row {
     HOST(deep, s->sums.average ? 0 : c->summed_deep, PROF__NO, \
         "Zones deeper than prof_desc.max_depth (prof record --max-depth), in averages and " \
         "tables, not in the trace") \
-    HOST(unstreamed, prof__session.unstreamed, PROF__NO, \
-        "Streams that cannot carry what was asked for: kept in the arena, written at the end") \
     HOST(memory_unknown, s->memory.unknown, PROF__NO, \
-        "Frees of memory that was not allocated in this trace") \
-    HOST(memory_twice, s->memory.twice, PROF__NO, "Frees of memory that had been freed") \
+        "Frees of memory that was not allocated in this trace, or had been freed") \
     HOST(memory_missed, s->memory.missed, PROF__NO, \
         "Allocations where one stood whose free was not seen") \
-    HOST(memory_refused, PROF__LOAD(prof__loose.memory_refused), PROF__HOSTED(24), \
-        "Allocations of more than 2^63 - 1 bytes, left out") \
-    HOST(async_open, 0, PROF__HOSTED(21), "Async ranges that never ended, left out") \
-    HOST(async_twice, s->ranges_twice, PROF__NO, "Ends of async ranges that had ended, ignored") \
     HOST(schedule_errors, prof__session.errors, PROF__NO, \
         "Steps whose action lost a window or was none (see prof_schedule)")
 
@@ -5165,7 +5153,7 @@ PROF__FN size_t prof__state_share(uint32_t slots) {
 
 /* Counted by any thread, atomically, without a state or the lock. */
 static struct prof__loose {
-    size_t dropped_busy, cut, details_cut, memory_refused;
+    size_t dropped_busy, cut, details_cut, rejected;
     size_t names_cut;                    /* names made by a format */
     size_t async_dropped;                /* ends of ranges for which there was no room */
 } prof__loose;
@@ -5580,7 +5568,6 @@ PROF__FN prof__chunk *prof__chunk_take(prof__state *t) {
     }
     PROF__ASSERT(!c || c->begin < c->limit);
     if (!c && s->mode == PROF_MODE_RING) c = prof__ring_take(t);
-    if (!c && s->mode == PROF_MODE_STREAM) s->stream.stalls += !t->full;
     return c;
 }
 
@@ -7458,7 +7445,7 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
     out->cut += PROF__LOAD(prof__loose.cut);
     ended = c->async_ends - PROF__MIN(s->ranges_twice, c->async_ends);
     ended += PROF__LOAD(prof__loose.async_dropped);
-    if (s->stopped && c->async > ended) out->async_open = c->async - ended;
+    if (s->stopped && c->async > ended) out->pending += c->async - ended;
     if (!s->sums.average) out->summed = c->summed;
     out->threads = s->pool.came;
 }
@@ -9327,7 +9314,7 @@ PROF__FN prof__memory prof__memory_get(const prof__item *i, uint32_t *depth) {
 PROF__CALL void prof_memory_alloc(const void *pointer, size_t bytes, prof_device device) {
     if (!pointer && !bytes) return;
     if ((uint64_t)bytes >> 63) {   /* no comparison: size_t may have 32 bits */
-        if (PROF__LOAD(prof__on)) PROF__COUNT(prof__loose.memory_refused);
+        if (PROF__LOAD(prof__on)) PROF__COUNT(prof__loose.rejected);
         return;
     }
     prof__memory_put(pointer ? PROF__ALLOCATED : PROF__NO_MEMORY, (uintptr_t)pointer, bytes,
@@ -12271,11 +12258,7 @@ PROF__FN prof_result prof__submit_change(struct prof_trace *s, const void *chang
     bool placed = c->thread != PROF_NONE;
     prof__late *to;
     prof_event *e;
-    if (!c->is_free && c->bytes >> 63) {
-        PROF__COUNT(prof__loose.memory_refused);
-        return PROF_ERROR_INVALID;
-    }
-    if ((placed ? c->thread : 0) >= s->thread_count) {
+    if ((!c->is_free && c->bytes >> 63) || (placed ? c->thread : 0) >= s->thread_count) {
         s->outside.rejected++;
         return PROF_ERROR_INVALID;
     }
@@ -12850,7 +12833,6 @@ PROF__FN void prof__merge_duplicates(struct prof_trace *s) {
         p = s->events + e->parent;
         if (p->first_child != i || !(e->flags & p->flags & PROF_EVENT_SUBMITTED) ||
             strcmp(p->name, e->name) != 0) continue;
-        s->outside.duplicates++;
         e->name = NULL;
         p->first_child = e->first_child;
         p->self_cpu_time_total_ns += e->self_cpu_time_total_ns;
@@ -13047,7 +13029,7 @@ PROF__FN void prof__set_backward_stacks(struct prof_trace *s, char *scratch) {
         const prof_event *e = s->events + i;
         uint32_t *place;
         root[i] = e->extra && e->extra->scope == 1 ? i : prof__moved(root, e->parent);
-        if (root[i] == i) s->outside.no_forward += !(prof__has(e) & PROF_HAS_FWD_THREAD);
+        if (root[i] == i) s->outside.unlinked += !(prof__has(e) & PROF_HAS_FWD_THREAD);
         if (root[i] != PROF_NONE) continue;
         place = prof__sequence_place(&q, e, s->threads[e->thread].id);
         if (!*place) *place = i + 1;
@@ -13416,8 +13398,7 @@ PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint
         return m->bytes = -old->bytes;
     }
     m->what = PROF__NOT_COUNTED;
-    if (old) s->memory.twice++;
-    else s->memory.unknown++;
+    s->memory.unknown++;
     return 0;
 }
 
@@ -13431,7 +13412,7 @@ PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
     prof__memory_key key;
     memset(index, 0, 2 * n * sizeof *index);
     memset(&in_use, 0, sizeof in_use);
-    s->memory.unknown = s->memory.twice = s->memory.missed = 0;
+    s->memory.unknown = s->memory.missed = 0;
     key.list = s->memory.list;
     for (uint32_t i = 0; i < n; i++) {
         prof__memory *m = s->memory.list + i;
@@ -13833,8 +13814,7 @@ PROF__FN const char *prof__device_status(const prof_trace *trace, uint32_t i) {
 /* Calls prof_device_desc.late of all devices, and resets what the analysis counts. */
 PROF__FN void prof__devices_late(struct prof_trace *s) {
     s->outside.kernel_count = 0;
-    s->outside.duplicates = s->outside.overlaps = s->outside.no_forward = s->outside.unlinked = 0;
-    s->outside.early = 0;
+    s->outside.overlaps = s->outside.unlinked = s->outside.early = 0;
     s->ranges_twice = 0;
     if (!prof__devices.count) return;
     prof__lock();
@@ -15909,6 +15889,9 @@ PROF__FN void prof__table_notes(prof__table *t) {
         prof__out_u64(&t->out, count);
         prof__out_text(&t->out, "\n");
     }
+    if (!PROF__BARE && stats.warnings & PROF_WARN_UNSTREAMED)
+        prof__out_text(&t->out, "The stream cannot carry all that was asked for: it was kept in "
+                                "the arena, and written at the end\n");
     prof__table_interrupts(t);
     if (PROF__BARE && !stats.ticks_per_second)
         prof__out_text(&t->out, "1 ns is 1 tick: set desc.platform.ticks_per_second\n");
@@ -21348,7 +21331,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     prof__sites.list[0].name = "(lost)";
     PROF__STORE(prof__loose.dropped_busy, 0u);
     PROF__STORE(prof__loose.details_cut, 0u);
-    PROF__STORE(prof__loose.memory_refused, 0u);
+    PROF__STORE(prof__loose.rejected, 0u);
     PROF__STORE(prof__loose.async_dropped, 0u);
     PROF__STORE(prof__loose.cut, 0u);
     s->mode = desc->mode;
@@ -22611,6 +22594,7 @@ PROF__FN uint32_t prof__warnings(const struct prof_trace *s) {
         if ((prof__devices.list[i].desc.activity & prof__session.activities) &&
             (prof__devices.list[i].result != PROF_OK || prof__device_status(s, i)))
             warnings |= PROF_WARN_DEVICE;
+    if (prof__session.unstreamed) warnings |= PROF_WARN_UNSTREAMED;
     return warnings;
 }
 
@@ -22634,6 +22618,7 @@ PROF__FN prof_stats prof__stats_now(void) {
     }
     if (s->stopped && !s->read) prof__count_rows(s, NULL);
     prof__stats_add(&out, &c);
+    out.unbalanced += s->ranges_twice;
     if (s->sums.average) out.recorded = s->tallied;
     if (s->stopped && (!s->records_only || s->mode == PROF_MODE_RING)) {
         uint64_t zones = s->records_only ? prof__stream_recorded(s) : s->zone_count;
@@ -22670,14 +22655,11 @@ PROF__CALL prof_stats prof_get_stats(const prof_trace *trace) {
     } else {
         out.recorded = trace->event_count;
         out.threads = trace->thread_count;
+        out.early = trace->outside.early;
+        out.rejected = trace->outside.rejected;
+        out.overlaps = trace->outside.overlaps;
+        out.unlinked = trace->outside.unlinked;
     }
-    out.early = trace->outside.early;
-    out.pending = trace->outside.pending;
-    out.rejected = trace->outside.rejected;
-    out.duplicates = trace->outside.duplicates;
-    out.overlaps = trace->outside.overlaps;
-    out.no_forward = trace->outside.no_forward;
-    out.unlinked = trace->outside.unlinked;
     return out;
 }
 

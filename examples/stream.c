@@ -81,8 +81,8 @@ int main(int argc, char **argv) {
     prof_stop();                         /* writes what is left */
     stats = prof_get_stats(NULL);
     fclose(file);
-    printf("%llu zones, %llu dropped, %llu times a thread had to wait; %s\n",
+    printf("%llu zones, %llu dropped, threads waited %llu us; %s\n",
            (unsigned long long)stats.recorded, (unsigned long long)stats.dropped,
-           (unsigned long long)stats.stalls, path);
+           (unsigned long long)stats.stalled_us, path);
     return 0;
 }

@@ -391,7 +391,7 @@ static void same_trace(const prof_trace *trace) {
     for (i = 0; i < (size_t)item_count; i++) open += items[i].end < 0;
     EQUAL(count, (size_t)item_count - open);
     for (i = 0; i < count; i++) PASS_ON(same_event(trace, events, events + i));
-    EQUAL(prof_get_stats(trace).async_open, open);
+    EQUAL(prof_get_stats(trace).pending, open);
     EQUAL(prof_get_stats(trace).dropped, 0);
     PASS_ON(test_tree(trace));
     PASS_ON(compare_reports(trace));

@@ -190,6 +190,12 @@ for command in report analyze gaps flamegraph diff; do
     says sums_told_$command "$line" 0 "$prof" $command "$out/sums.json" $second
 done
 trace others.json '{"others_names":1,"others_sites":2,"others_full":3,"others_busy":4}'
+trace older.json '{"memory_twice":1,"memory_unknown":2,"async_open":3,"async_twice":4,"unbalanced":5,"no_forward":6,
+    "memory_refused":7}'
+for part in 'had been freed: 3' 'session ended, left out: 3' 'ranges that had been ended, ignored: 9' \
+    'is not in the trace: 6' 'bytes too many: 7'; do
+    says losses_older "$part" 0 "$prof" report "$out/older.json"
+done
 says losses_others 'see max_sites, PROF_MAX_SITES): 10' 0 "$prof" report "$out/others.json"
 sed 's/"summed"/"deep":3,"untimed":4,"summed"/' "$out/sums.json" >"$out/apart.json"   # told by themselves
 says sums_told_apart "${line%12*}5 later" 0 "$prof" report "$out/apart.json"
@@ -258,9 +264,9 @@ sums odd.json "$(python3 -c 'print([dict(name="n%d" % i, count=1, total=i, self=
     for i in range(66000)])' | tr "'" '"')"
 says sums_many "prof: $out/odd.json: 464 rows of the sums $odd" 0 "$prof" report -n 3 "$out/odd.json"
 # A thread that waited for its stream: its zones are too long, which is said before all else.
-echo '{"prof": {"version": "0.2.0", "healed": 2, "stalls": 7}, "traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a",
+echo '{"prof": {"version": "0.2.0", "healed": 2, "stalls": 3, "stalled_us": 7}, "traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "a",
     "pid": 1, "tid": 1, "ts": 0, "dur": 1}]}' >"$out/stalls.json"
-says stalls_are_told 'Times a thread waited within its zones for the stream' 0 "$prof" report "$out/stalls.json"
-first_line() { "$prof" report "$out/stalls.json" | head -n 1 | grep -q 'stalls.json: Times a thread waited.*: 7'; }
+says stalls_are_told 'Times a thread waited within its zones for the stream, which are too long: 3' 0 "$prof" report "$out/stalls.json"
+first_line() { "$prof" report "$out/stalls.json" | head -n 1 | grep -q 'stalls.json: Microseconds.*: 7'; }
 try stalls_are_first first_line
 exit $failed

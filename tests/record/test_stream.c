@@ -139,7 +139,6 @@ static void test_inline_flushes_lose_nothing(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     test_zones(50000);
     EQUAL(prof_get_stats(NULL).dropped, 0);
-    CHECK(prof_get_stats(NULL).stalls > 10, "%u stalls", (unsigned)prof_get_stats(NULL).stalls);
     prof_stop();
     read_all(&text);
     PASS_ON(check_marked(&read_back, 50000));
@@ -167,8 +166,7 @@ static void test_waits_are_timed(void) {
     EQUAL(prof_start(&desc), PROF_OK);
     test_zones(20000);
     stats = prof_get_stats(NULL);
-    CHECK(stats.stalls && stats.stalled_us >= 1000 * stats.stalls, "%u us in %u stalls",
-          (unsigned)stats.stalled_us, (unsigned)stats.stalls);
+    CHECK(stats.stalled_us >= 10000, "%u us", (unsigned)stats.stalled_us);
     CHECK(stats_note_at(&stats, 0, &note) && note.count == stats.stalled_us, "not the first");
     prof_stop();
     read_all(&text);
@@ -213,8 +211,7 @@ static void test_full_chunks_drop_and_count(void) {
     test_zones(10);
     prof_stop();
     stats = prof_get_stats(NULL);
-    CHECK(stats.dropped_full && stats.stalls == 1, "%u dropped, %u stalls",
-          (unsigned)stats.dropped_full, (unsigned)stats.stalls);
+    CHECK(stats.dropped_full > 0, "nothing dropped");
     EQUAL(stats.recorded + stats.dropped, 100020);
     read_all(&text);
     EQUAL(read_back.result, PROF_OK);
@@ -501,7 +498,7 @@ static void make_carried(test_text *text, int count) {
         if (i % 3 == 0) (void)prof_flush();
     }
     (void)prof_stop();
-    EQUAL(prof_get_stats(NULL).unstreamed, 0);
+    EQUAL(prof_get_stats(NULL).warnings, 0);
 }
 
 static void check_carried(unsigned count) {
@@ -668,7 +665,7 @@ static void test_what_no_stream_can_carry(void) {
         EQUAL(prof_flush(), PROF_OK);
         EQUAL(text.size, 0);
         (void)prof_stop();
-        EQUAL(prof_get_stats(NULL).unstreamed, 1);
+        EQUAL(prof_get_stats(NULL).warnings, PROF_WARN_UNSTREAMED);
         EQUAL(prof_get_stats(NULL).stream_failures, 0);
         if (chrome) {
             EQUAL(strncmp(text.data, "[\n{", 3), 0);
@@ -1102,7 +1099,7 @@ static void test_sink_that_blocks(void) {
     pthread_join(thread, NULL);
     prof_stop();
     stats = prof_get_stats(NULL);
-    CHECK(stats.dropped_full > 0 && stats.stalls > 0, "nothing dropped");
+    CHECK(stats.dropped_full > 0, "nothing dropped");
     EQUAL(stats.recorded + stats.dropped, 100020);
     read_all(&text);
     EQUAL(read_back.result, PROF_OK);

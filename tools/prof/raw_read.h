@@ -31,9 +31,9 @@
                   site << 8 | depth, 0} of each zone still open, outermost first
        6 counts   1: the last, count of fields, u64 each: recorded, dropped_full, dropped_deep,
                   dropped_threads, dropped_sites, unbalanced, healed, cut, unfinished, clock_steps,
-                  names_cut, overwritten, stalls, stream_failures, threads, dropped_busy, lost,
-                  others, 3 that are 0 (up to 0.2.0 parts of others), async_open, not_kept,
-                  details_cut, memory_refused, stalled_us
+                  names_cut, overwritten, 0 (up to 0.2.0 stalls), stream_failures, threads,
+                  dropped_busy, lost, others, 3 that are 0 (up to 0.2.0 parts of others), pending,
+                  not_kept, details_cut, rejected, stalled_us
        7 sums     of zones in no timeline: thread, count, u64 tick at which the first timeline
                   ended, u64 tick of the session's end, or of now; then rows: site (0: all that
                   had no row, "(others)"), its first bucket << 16 | count of buckets, u64 each:

@@ -30,10 +30,19 @@ static const struct { const char *key, *text; } other_counts[] = {
     {"stream_blocks_missing", "Blocks of the raw stream that are missing"},
     {"stream_records_missing", "Records of the raw stream that are missing"},
     {"stream_bytes_damaged", "Bytes of the raw stream in damaged places, skipped"},
+    {"stalls", "Times a thread waited within its zones for the stream, which are too long"},
     {"untimed", "Calls that were counted and not timed, their time is the caller's"},
     {"stream_mixed", "Sessions of another process in the same file: two programs wrote it"}
 };
 enum { OTHER_COUNTS = sizeof other_counts / sizeof *other_counts };
+
+/* What they are counted in now. */
+static const struct { const char *old, *now; } older_counts[] = {
+    {"async_open", "pending"}, {"async_twice", "unbalanced"}, {"memory_refused", "rejected"},
+    {"memory_twice", "memory_unknown"}, {"no_forward", "unlinked"}, {"others_busy", "others"},
+    {"others_full", "others"}, {"others_names", "others"}, {"others_sites", "others"}
+};
+enum { OLDER_COUNTS = sizeof older_counts / sizeof *older_counts };
 
 /* How many there are of the library's. */
 static size_t known_counts(void) {
@@ -78,8 +87,8 @@ static bool is_cuda(const stats_note *note) {
 
 static void read_count(losses *l, trace_text key, trace_text value, bool cuda) {
     stats_note note;
-    if (key.size > 7 && memcmp(key.data, "others_", 7) == 0)
-        key.size = 6;                    /* up to 0.2.0 there were four */
+    for (size_t i = 0; !cuda && i < OLDER_COUNTS; i++)
+        if (text_is(key, older_counts[i].old)) key = text_of(older_counts[i].now);
     for (size_t i = 0; count_at(i, &note); i++) {
         int64_t n = 0;
         if (is_cuda(&note) != cuda || !text_is(key, note.key)) continue;

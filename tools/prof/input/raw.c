@@ -749,7 +749,7 @@ static void end_stream(raw_source *r) {
 static void put_head(raw_source *r) {
     head_lists lists = {0};
     raw_ahead_lose(r->ahead, &r->raw_lost.counts);
-    r->raw_lost.counts.async_twice += r->twice;
+    r->raw_lost.counts.unbalanced += r->twice;
     losses_end_raw(&r->lost, &r->raw_lost);
     losses_add_stream(&r->lost, r->stats.missing_blocks, r->stats.missing_records,
                       r->stats.damaged_bytes - (r->stats.ended ? 0 : r->stats.tail_bytes));

@@ -44,7 +44,7 @@ typedef struct zone_thread {
 
 struct raw_ahead {
     map blocks, totals;
-    uint64_t unknown, twice, missed;         /* frees, and allocations: as prof_stats has them */
+    uint64_t unknown, missed;                /* frees, and allocations: as prof_stats has them */
     noted_change *changes;       /* as they come */
     size_t change_count, change_capacity, next_change;
     uint32_t session;
@@ -141,9 +141,10 @@ static uint64_t block_key(const prof_memory_change *c) {
 /* A block has 1 + its bytes; 0: it was freed. */
 static bool free_block(raw_ahead *a, const prof_memory_change *c, raw_change *out) {
     uint64_t *block = map_get(&a->blocks, block_key(c));
-    a->unknown += !block;
-    a->twice += block && !*block;
-    if (!block || !*block) return false;
+    if (!block || !*block) {
+        a->unknown++;
+        return false;
+    }
     out->bytes = (int64_t)(1 - *block);
     *block = 0;
     return true;
@@ -413,7 +414,6 @@ const prof_raw_item *raw_ahead_zone(raw_ahead *a, const prof_raw_item *item) {
 
 void raw_ahead_lose(const raw_ahead *a, prof_stats *counts) {
     counts->memory_unknown += a->unknown;
-    counts->memory_twice += a->twice;
     counts->memory_missed += a->missed;
 }
 
