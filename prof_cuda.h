@@ -282,7 +282,7 @@ typedef struct prof_cuda__kernel {       /* CUpti_ActivityKernel5 and later */
     uint32_t cache_executed;
     uint64_t start, end, completed;
     uint32_t device, context, stream;
-    int32_t grid[3], block[3];
+    uint32_t grid[3], block[3];
     int32_t static_shared, dynamic_shared;
     uint32_t local_per_thread, local_total, correlation;
     int64_t grid_id;
@@ -400,7 +400,9 @@ static const struct prof_cuda__kind {
     uint8_t kind;
     bool needed;
     uint8_t size, start, end, correlation, what;
-} prof_cuda__kinds[] = {
+} prof_cuda__kinds[] = {                 /* the most frequent first */
+    PROF_CUDA__ROW(PROF_CUDA__RUNTIME_CALL, PROF_CUDA_RUNTIME, true, call, start, end, correlation,
+                   PROF_CUDA__CALL),
     PROF_CUDA__ROW(PROF_CUDA__KERNEL, PROF_CUDA_KERNELS, true, kernel, start, end, correlation,
                    PROF_CUDA__WORK),
     PROF_CUDA__ROW(PROF_CUDA__MEMCPY, PROF_CUDA_COPIES, true, memcpy, start, end, correlation,
@@ -409,8 +411,6 @@ static const struct prof_cuda__kind {
                    PROF_CUDA__WORK),
     PROF_CUDA__ROW(PROF_CUDA__MEMSET, PROF_CUDA_COPIES, true, memset, start, end, correlation,
                    PROF_CUDA__WORK),
-    PROF_CUDA__ROW(PROF_CUDA__RUNTIME_CALL, PROF_CUDA_RUNTIME, true, call, start, end, correlation,
-                   PROF_CUDA__CALL),
     PROF_CUDA__ROW(PROF_CUDA__OVERHEAD_RECORD, PROF_CUDA_OVERHEAD, false, overhead, start, end,
                    kind, 0),
     PROF_CUDA__ROW(PROF_CUDA__SYNCHRONIZATION, PROF_CUDA_SYNC, false, sync, start, end,
@@ -428,13 +428,11 @@ static const struct prof_cuda__kind {
 };
 enum { PROF_CUDA__KIND_COUNT = sizeof prof_cuda__kinds / sizeof *prof_cuda__kinds };
 
-/* What is known of a kind; NULL: nothing. rows: their numbers in prof_cuda__kinds, from 1. */
+/* What is known of a kind; NULL: nothing. */
 PROF_CUDA__FN const struct prof_cuda__kind *prof_cuda__kind_of(uint32_t kind) {
-    static const uint8_t rows[PROF_CUDA__ALLOCATION + 1] = {
-        0, 2, 4, 0, 13, 5, 0, 0, 0, 0, 1, 0, 11, 0, 0, 0, 0, 6, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 7, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9 };
-    if (kind >= sizeof rows) return kind == PROF_CUDA__NODE ? prof_cuda__kinds + 11 : NULL;
-    return rows[kind] ? prof_cuda__kinds + rows[kind] - 1 : NULL;
+    for (int i = 0; i < PROF_CUDA__KIND_COUNT; i++)
+        if (prof_cuda__kinds[i].kind == kind) return prof_cuda__kinds + i;
+    return NULL;
 }
 
 enum { PROF_CUDA__PRIORITY_FROM = 130100, PROF_CUDA__PRIORITY_AT = 212,   /* CUpti_ActivityKernel11:
@@ -558,14 +556,6 @@ static const prof_cuda__entry prof_cuda__driver_names[] = { PROF_CUDA__DRIVER(PR
 
 /* ---- the one state ---- */
 
-/* What many kernels have in common, and what is written of it. */
-typedef struct prof_cuda__shape {
-    uint32_t device, context, stream, graph, grid[3], block[3], registers, shared;
-    int32_t priority;
-    uint64_t node;
-} prof_cuda__shape;
-typedef struct prof_cuda__shaped { prof_cuda__shape shape; const char *text; } prof_cuda__shaped;
-
 /* A name of CUPTI's, by its address there; the copy; that one demangled, once it is needed. */
 typedef struct prof_cuda__named { const char *source, *text, *plain; } prof_cuda__named;
 
@@ -575,7 +565,7 @@ enum {
     PROF_CUDA__STREAMS = 256, PROF_CUDA__ANY_STREAM = 0x7fffffff,   /* of a context */
     PROF_CUDA__DEVICES = 64, PROF_CUDA__BUFFERS = 8192, PROF_CUDA__CBIDS = 1024,
     PROF_CUDA__NODES = 16384,            /* half of them are used */
-    PROF_CUDA__NAMES = 8192, PROF_CUDA__TEXT = 1 << 20, PROF_CUDA__SHAPES = 1024,
+    PROF_CUDA__NAMES = 8192, PROF_CUDA__TEXT = 1 << 20, PROF_CUDA__ALIKE = 8192,
     PROF_CUDA__ARGS = 1000, PROF_CUDA__NAME = 256
 };
 
@@ -623,14 +613,11 @@ static struct prof_cuda__all {
     prof_cuda__node *nodes;              /* by id */
     struct { uint32_t id, index; } threads[256];   /* index: in the session, + 1 */
     uint32_t *index, places;             /* calls, ids, ends by correlation: see prof_cuda__match */
-    char *shared;                        /* behind these: texts; NULL: they are not kept */
-    prof_cuda__shaped *shapes;
-    const char *call_texts[2][PROF_CUDA__CBIDS];
-    bool named[2][PROF_CUDA__CBIDS], dull[2][PROF_CUDA__CBIDS];   /* the driver's calls, the
-                                            runtime's */
+    char *shared;                        /* behind these: texts that many events have, */
+    const char **texts;                  /* by their hash; NULL: none are kept */
+    bool dull[2][PROF_CUDA__CBIDS];      /* calls of the driver, the runtime */
     const prof_cuda__event **recorded;   /* by (event, context, call) */
     uint32_t recorded_count;
-    uint32_t overhead_thread;
     prof_cuda_device devices[PROF_CUDA__DEVICES];
     bool device_known[PROF_CUDA__DEVICES];
 } prof_cuda__;
@@ -645,7 +632,8 @@ static CRITICAL_SECTION prof_cuda__mutex;
 #  define prof_cuda__lock_make() InitializeCriticalSection(&prof_cuda__mutex)
 #  define prof_cuda__lock() EnterCriticalSection(&prof_cuda__mutex)
 #  define prof_cuda__unlock() LeaveCriticalSection(&prof_cuda__mutex)
-#  define prof_cuda__open(name, loaded) ((void)(name), (void)(loaded), (void *)NULL)
+#  define prof_cuda__open(name) ((void)(name), (void *)NULL)
+#  define prof_cuda__loaded(name) NULL
 #  define prof_cuda__find(handle, name) ((void)(handle), (void)(name), (void *)NULL)
 #  define prof_cuda__close(handle) ((void)(handle))
 #  define prof_cuda__watch_threads(on) ((void)(on))
@@ -659,8 +647,23 @@ static pthread_mutex_t prof_cuda__mutex = PTHREAD_MUTEX_INITIALIZER;
 #  define prof_cuda__find(handle, name) dlsym(handle, name)
 #  define prof_cuda__sleep() ((void)poll(NULL, 0, 1))
 #  define prof_cuda__close(handle) ((void)((handle) && dlclose(handle)))
-#  define prof_cuda__open(name, loaded) /* loaded: only a copy that the process has already */ \
-      dlopen(name, RTLD_NOW | RTLD_LOCAL | ((loaded) ? RTLD_NOLOAD : 0))
+#  define prof_cuda__open(name) dlopen(name, RTLD_NOW | RTLD_LOCAL)
+
+/* The path of a library that the process has loaded, by a part of it; NULL: there is none. It is
+   valid until the next call. */
+PROF_CUDA__FN const char *prof_cuda__loaded(const char *part) {
+    static char line[600];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char *path = NULL;
+    while (maps && !path && fgets(line, sizeof line, maps)) {
+        path = strchr(line, '/');
+        if (path && !strstr(path, part)) path = NULL;
+    }
+    if (maps) fclose(maps);
+    if (path) path[strcspn(path, "\n")] = 0;
+    return path;
+}
+
 /* Threads that launch are told of when they end. */
 PROF_CUDA__FN void prof_cuda__thread_ends(void *user);
 static pthread_key_t prof_cuda__thread_key;
@@ -705,7 +708,7 @@ PROF_CUDA__FN bool prof_cuda__load_driver(void) {
     if (g->tried_driver) return g->has_driver;
     g->tried_driver = true;
     if (!g->desc.symbol) {
-        handle = prof_cuda__open("libcuda.so.1", false);
+        handle = prof_cuda__open("libcuda.so.1");
         if (!handle) return PROF_CUDA__FAILS("there is no NVIDIA driver here (libcuda.so.1)");
     }
     missing = prof_cuda__resolve("cuda", handle, (char *)&g->driver, prof_cuda__driver_names,
@@ -754,9 +757,9 @@ PROF_CUDA__FN void prof_cuda__name_calls(void) {
     for (int runtime = 0; runtime < 2; runtime++)
         for (uint32_t cbid = 1; cbid < PROF_CUDA__CBIDS; cbid++) {
             const char *name = NULL;
-            bool named = (g->cupti.callback_name)(runtime ? 2 : 1, cbid, &name) == 0 && name;
-            g->named[runtime][cbid] = named;
-            g->dull[runtime][cbid] = named && prof_cuda__is_dull(runtime, name);
+            g->dull[runtime][cbid] =
+                (g->cupti.callback_name)(runtime ? 2 : 1, cbid, &name) == 0 && name &&
+                prof_cuda__is_dull(runtime, name);
         }
 }
 
@@ -839,9 +842,9 @@ PROF_CUDA__FN bool prof_cuda__subscribe(void) {
 
 /* Tries a CUPTI, unless one is found already: that works, or that another profiler has. A copy of
    the driver's past or future may refuse: then the next is tried. */
-PROF_CUDA__FN void prof_cuda__try_cupti(const char *path, bool loaded) {
+PROF_CUDA__FN void prof_cuda__try_cupti(const char *path) {
     struct prof_cuda__all *g = &prof_cuda__;
-    void *handle = g->has_cupti ? NULL : prof_cuda__open(path, loaded);
+    void *handle = g->has_cupti ? NULL : prof_cuda__open(path);
     char first[sizeof g->why];
     if (!handle) return;
     memcpy(first, g->why, sizeof first);
@@ -855,62 +858,49 @@ PROF_CUDA__FN void prof_cuda__try_cupti(const char *path, bool loaded) {
 #if defined(_WIN32)
 PROF_CUDA__FN void prof_cuda__try_cuptis(void) {}
 #else
-/* The copies that a pattern finds. */
-PROF_CUDA__FN void prof_cuda__try_pattern(const char *root, const char *place, const char *tail) {
+/* The copies that lie where toolkits, conda and pip keep them below a folder, beside pip's
+   libcudart, too. */
+PROF_CUDA__FN void prof_cuda__try_folder(const char *folder, size_t length, const char *up,
+                                         const char *tail) {
+    static const char *const places[] = { "", "/../../cuda_cupti/lib", "/lib64",
+        "/extras/CUPTI/lib64", "/lib", "/lib/python3*/site-packages/nvidia/c*/lib",
+        "/lib/python3*/dist-packages/nvidia/c*/lib" };
     char pattern[600];
     glob_t found;
-    size_t n = root ? strlen(root) : 0;
-    if (!n || n > 500 || prof_cuda__.has_cupti) return;
-    (void)prof_format_text(pattern, sizeof pattern, "%s%s/libcupti.so%s", root, place, tail);
-    if (glob(pattern, 0, NULL, &found) == 0)
-        for (size_t i = found.gl_pathc; i--;) prof_cuda__try_cupti(found.gl_pathv[i], false);
-    globfree(&found);
-}
-
-/* The folder of a CUDA library that the process has loaded, as pip's libcudart. */
-PROF_CUDA__FN const char *prof_cuda__loaded_folder(void) {
-    static char line[600];
-    FILE *maps = fopen("/proc/self/maps", "r");
-    char *path = NULL, *end;
-    while (maps && !path && fgets(line, sizeof line, maps)) {
-        path = strchr(line, '/');
-        if (path && !strstr(path, "/libcudart") && !strstr(path, "/libcublas")) path = NULL;
+    if (!length || length > 490) return;
+    for (size_t k = 0; k < 7 && !prof_cuda__.has_cupti; k++) {
+        (void)prof_format_text(pattern, sizeof pattern, "%.*s%s%s/libcupti.so%s", (int)length,
+                               folder, up, places[k], tail);
+        if (glob(pattern, 0, NULL, &found) == 0)
+            for (size_t i = found.gl_pathc; i--;) prof_cuda__try_cupti(found.gl_pathv[i]);
+        globfree(&found);
     }
-    if (maps) fclose(maps);
-    end = path ? strrchr(path, '/') : NULL;
-    if (end) *end = 0;
-    return path;
 }
 
-/* Where toolkits, conda and pip keep it that the system's loader does not know of. */
+/* Where the system's loader does not look: beside a library of CUDA that the process has loaded,
+   where the environment says, beside the pythons on PATH. */
 PROF_CUDA__FN void prof_cuda__try_folders(const char *tail) {
-    static const char *const places[] = { "/lib64", "/extras/CUPTI/lib64", "/lib",
-        "/lib/python3*/site-packages/nvidia/c*/lib", "/lib/python3*/dist-packages/nvidia/c*/lib" };
     const char *const roots[] = { prof_getenv("CUDA_HOME"), prof_getenv("CUDA_PATH"),
         prof_getenv("CONDA_PREFIX"), prof_getenv("VIRTUAL_ENV"), "/usr/local/cuda" };
-    const char *loaded = prof_cuda__loaded_folder(), *path = prof_getenv("PATH");
-    char root[512];
-    prof_cuda__try_pattern(loaded, "", tail);
-    prof_cuda__try_pattern(loaded, "/../../cuda_cupti/lib", tail);
+    const char *beside = prof_cuda__loaded("/libcudart"), *path = prof_getenv("PATH");
+    if (!beside) beside = prof_cuda__loaded("/libcublas");
+    if (beside) prof_cuda__try_folder(beside, (size_t)(strrchr(beside, '/') - beside), "", tail);
     for (size_t i = 0; i < 5; i++)
-        for (size_t k = 0; k < 4; k++) prof_cuda__try_pattern(roots[i], places[k], tail);
-    for (size_t n; path && (n = strcspn(path, ":"), *path); path += n + (path[n] == ':')) {
-        if (n >= 496) continue;
-        (void)prof_format_text(root, sizeof root, "%.*s/..", (int)n, path);
-        for (size_t k = 3; k < 5; k++) prof_cuda__try_pattern(root, places[k], tail);
-    }
+        if (roots[i]) prof_cuda__try_folder(roots[i], strlen(roots[i]), "", tail);
+    for (size_t n; path && (n = strcspn(path, ":"), *path); path += n + (path[n] == ':'))
+        prof_cuda__try_folder(path, n, "/..", tail);
 }
 
 /* Of one version of CUDA; each CUDA 11 has a name of its own. */
-PROF_CUDA__FN void prof_cuda__try_version(int major, bool loaded) {
+PROF_CUDA__FN void prof_cuda__try_version(int major) {
     char name[32];
     for (int minor = major == 11 ? 8 : -1; minor >= -1; minor--) {
         (void)prof_format_text(name, sizeof name,
                                minor < 0 ? "libcupti.so.%d" : "libcupti.so.%d.%d", major, minor);
-        prof_cuda__try_cupti(name, loaded);
+        prof_cuda__try_cupti(name);
     }
     (void)prof_format_text(name, sizeof name, ".%d*", major);
-    if (!loaded) prof_cuda__try_folders(name);
+    prof_cuda__try_folders(name);
 }
 
 /* A copy that is loaded already comes first: it is the one that sees the program's kernels. Then
@@ -921,14 +911,14 @@ PROF_CUDA__FN void prof_cuda__try_cuptis(void) {
     if ((prof_cuda__.driver.driver_version)(&version) != 0) version = 0;
     own = version >= 11000 && version < 13000 ? version / 1000 : 13;
     if (path && *path) {
-        prof_cuda__try_cupti(path, false);
+        prof_cuda__try_cupti(path);
         return;
     }
-    for (int loaded = 1; loaded >= 0; loaded--) {
-        for (int major = own; major >= 11; major--) prof_cuda__try_version(major, loaded != 0);
-        for (int major = own + 1; major <= 13; major++) prof_cuda__try_version(major, loaded != 0);
-        prof_cuda__try_cupti("libcupti.so", loaded != 0);
-    }
+    path = prof_cuda__loaded("/libcupti.so");
+    if (path) prof_cuda__try_cupti(path);
+    for (int major = own; major >= 11; major--) prof_cuda__try_version(major);
+    for (int major = own + 1; major <= 13; major++) prof_cuda__try_version(major);
+    prof_cuda__try_cupti("libcupti.so");
     prof_cuda__try_folders("");
 }
 #endif
@@ -1299,7 +1289,7 @@ PROF_CUDA__FN void prof_cuda__driver_calls(bool on) {
     const struct prof_cuda__all *g = &prof_cuda__;
     bool any = false;
     for (uint32_t cbid = 1; g->cupti.driver_call && cbid < PROF_CUDA__CBIDS; cbid++)
-        if (g->named[0][cbid] && !g->dull[0][cbid])
+        if (!g->dull[0][cbid])
             any = (g->cupti.driver_call)(cbid, on) == 0 || any;
     if (!on) (void)(g->cupti.disable)(PROF_CUDA__DRIVER_CALL);
     else if (!any) (void)(g->cupti.enable)(PROF_CUDA__DRIVER_CALL);
@@ -1748,12 +1738,16 @@ PROF_CUDA__FN void prof_cuda__put_node(prof_cuda__line *l, uint64_t graph, uint6
 
 PROF_CUDA__FN const prof_cuda_device *prof_cuda__device_at(uint32_t id);
 
+PROF_CUDA__FN uint32_t prof_cuda__shared_of(const prof_cuda__kernel *k) {
+    return (uint32_t)k->static_shared + (uint32_t)k->dynamic_shared;
+}
+
 /* Blocks of a kernel that fit on a multiprocessor: by threads, registers, shared memory. */
-PROF_CUDA__FN uint32_t prof_cuda__blocks_fit(const prof_cuda_device *v, const prof_cuda__shape *d,
+PROF_CUDA__FN uint32_t prof_cuda__blocks_fit(const prof_cuda_device *v, const prof_cuda__kernel *k,
                                              uint32_t threads) {
     uint32_t warps = (threads + 31) / 32, fit = (uint32_t)v->max_threads_per_sm / 32 / warps;
-    uint32_t per_warp = PROF_CUDA__ROUND_UP(d->registers * 32, 256);
-    uint32_t shared = d->shared + (v->compute_major >= 8 ? 1024 : 0);
+    uint32_t per_warp = PROF_CUDA__ROUND_UP(k->registers * 32u, 256);
+    uint32_t shared = prof_cuda__shared_of(k) + (v->compute_major >= 8 ? 1024 : 0);
     if (v->max_blocks_per_sm) fit = PROF_CUDA__MIN(fit, (uint32_t)v->max_blocks_per_sm);
     if (per_warp)                        /* registers are dealt to warps in fours */
         fit = PROF_CUDA__MIN(fit, (uint32_t)v->registers_per_sm / per_warp / 4 * 4 / warps);
@@ -1765,33 +1759,33 @@ PROF_CUDA__FN uint32_t prof_cuda__blocks_fit(const prof_cuda_device *v, const pr
 /* How much of the GPU a launch can keep busy. As Kineto's figures of these names, but above 48 KiB
    of shared memory, where Kineto tells 0 and this the real value. Its object "occupancy" of 2026,
    which says why there is no more, is not written. */
-PROF_CUDA__FN void prof_cuda__put_occupancy(prof_cuda__line *l, const prof_cuda__shape *d) {
-    const prof_cuda_device *v = prof_cuda__device_at(d->device);
-    const uint32_t *g = d->grid, *b = d->block;
+PROF_CUDA__FN void prof_cuda__put_occupancy(prof_cuda__line *l, const prof_cuda__kernel *k) {
+    const prof_cuda_device *v = prof_cuda__device_at(k->device);
+    const uint32_t *g = k->grid, *b = k->block;
     uint64_t blocks = (uint64_t)g[0] * g[1] * g[2], threads = (uint64_t)b[0] * b[1] * b[2];
     uint64_t fit, share;
     if (!v || v->sm_count < 1 || v->max_threads_per_sm < 1 || !threads || threads > 4096) return;
     prof_cuda__ratio(l, "blocks per SM", blocks, (uint64_t)v->sm_count, 6);
     prof_cuda__ratio(l, "warps per SM", blocks * threads, 32 * (uint64_t)v->sm_count, 6);
-    fit = prof_cuda__blocks_fit(v, d, (uint32_t)threads) * (uint64_t)v->sm_count;
+    fit = prof_cuda__blocks_fit(v, k, (uint32_t)threads) * (uint64_t)v->sm_count;
     share = PROF_CUDA__MIN(blocks, fit) * threads * 100;
     prof_cuda__member(l, "est. achieved occupancy %",
                       (share + (uint64_t)v->sm_count * (uint64_t)v->max_threads_per_sm / 2) /
                           ((uint64_t)v->sm_count * (uint64_t)v->max_threads_per_sm));
 }
 
-PROF_CUDA__FN void prof_cuda__kernel_json(prof_cuda__line *l, const prof_cuda__shape *d) {
-    const uint32_t *g = d->grid, *b = d->block;
+PROF_CUDA__FN void prof_cuda__kernel_json(prof_cuda__line *l, const prof_cuda__kernel *k) {
+    const uint32_t *g = k->grid, *b = k->block;
     PROF_CUDA__PUT(l, "\"queued\":0,\"device\":%u,\"context\":%u,\"stream\":%u",
-                   (unsigned)d->device, (unsigned)d->context, (unsigned)d->stream);
+                   (unsigned)k->device, (unsigned)k->context, (unsigned)k->stream);
     PROF_CUDA__PUT(l, ",\"registers per thread\":%u,\"shared memory\":%u",
-                   (unsigned)d->registers, (unsigned)d->shared);
+                   (unsigned)k->registers, (unsigned)prof_cuda__shared_of(k));
     PROF_CUDA__PUT(l, ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u]", (unsigned)g[0],
                    (unsigned)g[1], (unsigned)g[2], (unsigned)b[0], (unsigned)b[1], (unsigned)b[2]);
-    prof_cuda__put_occupancy(l, d);
-    prof_cuda__put_node(l, d->graph, d->node);
+    prof_cuda__put_occupancy(l, k);
+    prof_cuda__put_node(l, k->graph, k->graph_node);
     if (prof_cuda__.stats.cupti_version >= PROF_CUDA__PRIORITY_FROM)
-        PROF_CUDA__PUT(l, ",\"priority\":%d", (int)d->priority);
+        PROF_CUDA__PUT(l, ",\"priority\":%d", (int)k->priority);
 }
 
 /* Copies and fills: the three kinds, which begin and end alike, as one. */
@@ -1902,7 +1896,7 @@ PROF_CUDA__FN uint32_t prof_cuda__thread(uint32_t id) {
     struct prof_cuda__all *g = &prof_cuda__;
     uint32_t i = id % 256, index;
     if (!g->threads[i].index || g->threads[i].id != id) {
-        index = id ? prof_submit_os_thread(id, NULL) : prof_submit_thread(0, "other threads");
+        index = id ? prof_submit_os_thread(id, NULL) : prof_submit_thread(0, "CUPTI Overhead");
         g->threads[i].id = id;
         g->threads[i].index = index + 1;
     }
@@ -1915,84 +1909,40 @@ PROF_CUDA__FN int64_t prof_cuda__ns(uint64_t t) {
     return t && prof_cuda__.pair.device_ns ? prof_device_ns(device, t) : 0;
 }
 
-/* Keeps a text that many events have; NULL: no room. */
-PROF_CUDA__FN const char *prof_cuda__share(const char *text) {
+/* Events with the same arguments share their text, where there is room for it. */
+PROF_CUDA__FN void prof_cuda__share(prof_extra *x, const char *text) {
     struct prof_cuda__all *g = &prof_cuda__;
     size_t size = strlen(text) + 1;
-    char *to = g->shared;
-    if (!to || (size_t)(g->end - to) < size) return NULL;
-    memcpy(to, text, size);
-    g->shared += size;
-    return to;
-}
-
-/* Gives an event a text for arguments that others have, too, or its own where *place has none and
-   it cannot be kept. */
-PROF_CUDA__FN void prof_cuda__give(prof_extra *x, const char **place, char *args) {
-    if (!*place) *place = prof_cuda__share(args);
-    x->metadata_json = *place ? *place : args;
-    if (*place) x->has |= PROF_HAS_KEPT_TEXT;
+    uint32_t hash = 0;
+    const char **at;
+    if (!g->texts) return;
+    for (size_t i = 0; i < size; i++) hash = (hash ^ (uint8_t)text[i]) * 16777619u;
+    at = g->texts + (hash ^ hash >> 16) % PROF_CUDA__ALIKE;
+    if (!*at || strcmp(*at, text) != 0) {
+        if ((size_t)(g->end - g->shared) < size) return;
+        *at = (const char *)memcpy(g->shared, text, size);
+        g->shared += size;
+    }
+    x->metadata_json = *at;
+    x->has |= PROF_HAS_KEPT_TEXT;
 }
 
 PROF_CUDA__FN void prof_cuda__call_event(const prof_cuda__call *c, prof_event *e, prof_extra *x,
                                          prof_cuda__line *l, char *name) {
     bool runtime = (c->kind & 0xffff) == PROF_CUDA__RUNTIME_CALL;
-    const char *none = NULL, **place = &none;
     e->thread = prof_cuda__thread(c->thread);
     e->name = prof_cuda__call_name(runtime, c->cbid, name);
     x->has = PROF_HAS_ID;
     x->id = (int64_t)c->correlation;
     x->activity_type = runtime ? "cuda_runtime" : "cuda_driver";
     PROF_CUDA__PUT(l, "\"cbid\":%u", (unsigned)c->cbid);
-    if (c->cbid < PROF_CUDA__CBIDS) place = &prof_cuda__.call_texts[runtime][c->cbid];
-    prof_cuda__give(x, place, l->end - PROF_CUDA__ARGS);
 }
 
-PROF_CUDA__FN void prof_cuda__kernel_event(const prof_cuda__kernel *k, prof_event *e,
-                                           prof_extra *x, prof_cuda__line *l) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    prof_cuda__shaped own, *at = &own;
-    prof_cuda__shape d;
-    uint32_t words[sizeof d / 4], h = 0;
-    memset(&d, 0, sizeof d);
-    memset(&own, 0, sizeof own);
-    d.device = k->device;
-    d.context = k->context;
-    d.stream = k->stream;
-    d.graph = k->graph;
-    d.node = k->graph_node;
-    d.priority = k->priority;
-    for (int i = 0; i < 3; i++) {
-        d.grid[i] = (uint32_t)k->grid[i];
-        d.block[i] = (uint32_t)k->block[i];
-    }
-    d.registers = k->registers;
-    d.shared = (uint32_t)k->static_shared + (uint32_t)k->dynamic_shared;
-    memcpy(words, &d, sizeof words);
-    for (size_t i = 0; i < sizeof d / 4; i++) h = (h ^ words[i]) * 16777619u;
-    if (g->shapes) at = g->shapes + (h ^ h >> 16) % PROF_CUDA__SHAPES;
-    if (!at->text || memcmp(&at->shape, &d, sizeof d) != 0) {
-        at->shape = d;
-        at->text = NULL;
-        prof_cuda__kernel_json(l, &d);
-    }
-    e->name = prof_cuda__plain(k->name, "(unknown kernel)");
-    x->activity_type = "kernel";
-    prof_cuda__give(x, &at->text, l->end - PROF_CUDA__ARGS);
-}
-
-PROF_CUDA__FN void prof_cuda__overhead_event(const prof_cuda__overhead *o, prof_event *e,
-                                             prof_extra *x) {
+PROF_CUDA__FN const char *prof_cuda__overhead_name(uint32_t kind) {
     static const char *const names[] = { "Unknown", "Buffer Flush", "Instrumentation", "Resource",
         "Runtime Triggered Module Loading", "Lazy Function Loading", "Command Buffer Full",
         "Activity Buffer Request", "UVM Activity Init" };
-    struct prof_cuda__all *g = &prof_cuda__;
-    x->activity_type = "overhead";
-    e->name = o->overhead_kind == 1 ? "Driver Compiler"
-                                    : prof_cuda__list(names, 9, o->overhead_kind >> 16);
-    if (g->overhead_thread == PROF_NONE)
-        g->overhead_thread = prof_submit_thread(0, "CUPTI Overhead");
-    e->thread = g->overhead_thread == PROF_NONE ? 0 : g->overhead_thread;
+    return kind == 1 ? "Driver Compiler" : prof_cuda__list(names, 9, kind >> 16);
 }
 
 /* Orders records of CUDA events by (event, context, call). */
@@ -2119,10 +2069,14 @@ PROF_CUDA__FN bool prof_cuda__event_of(const void *r, uint32_t kind, prof_event 
         return true;
     case PROF_CUDA__KERNEL:
         prof_cuda__link(r, k->device, k->stream, e, x);
-        prof_cuda__kernel_event(k, e, x, l);
+        x->activity_type = "kernel";
+        e->name = prof_cuda__plain(k->name, "(unknown kernel)");
+        prof_cuda__kernel_json(l, k);
         return true;
     case PROF_CUDA__OVERHEAD_RECORD:
-        prof_cuda__overhead_event((const prof_cuda__overhead *)r, e, x);
+        x->activity_type = "overhead";
+        e->name = prof_cuda__overhead_name(((const prof_cuda__overhead *)r)->overhead_kind);
+        e->thread = prof_cuda__thread(0);
         return true;
     case PROF_CUDA__SYNCHRONIZATION:
         prof_cuda__link(r, 0, sync->stream, e, x);
@@ -2139,7 +2093,6 @@ PROF_CUDA__FN bool prof_cuda__event_of(const void *r, uint32_t kind, prof_event 
         e->name = "(captured graph node)";
         e->thread = prof_submit_thread(node->thread, NULL);
         prof_cuda__put_node(l, 0, node->id);
-        x->metadata_json = l->end - PROF_CUDA__ARGS + 1;   /* without its first comma */
         return true;
     case PROF_CUDA__ALLOCATION:
         prof_cuda__link(r, a->device, a->stream, e, x);
@@ -2156,61 +2109,45 @@ PROF_CUDA__FN bool prof_cuda__event_of(const void *r, uint32_t kind, prof_event 
     }
 }
 
-/* Hands a record to the session, if it becomes an event. Arguments of its own begin with its
-   correlation. */
+/* Hands a record to the session, if it becomes an event. Arguments begin with its correlation,
+   where they are not shared. */
 PROF_CUDA__FN void prof_cuda__hand(const char *r) {
     const struct prof_cuda__kind *k = prof_cuda__row(r);
     const prof_cuda__external *id = k->kind == PROF_CUDA__MARKER ? NULL
         : (const prof_cuda__external *)prof_cuda__match(PROF_CUDA__ID, r);
-    char args[PROF_CUDA__ARGS + 32], name[PROF_CUDA__NAME];
-    prof_cuda__line l = { args + 32, args + sizeof args };
+    char args[PROF_CUDA__ARGS], name[PROF_CUDA__NAME], *own;
+    prof_cuda__line l = { args, args + sizeof args };
     uint32_t correlation = prof_cuda__correlation(r, k);
     prof_event e;
     prof_extra x;
-    char head[32];
-    size_t n = 0;
     memset(&e, 0, sizeof e);
     memset(&x, 0, sizeof x);
-    args[32] = 0;
     e.extra = &x;
     prof_cuda__ends(r, k, &e);
     if (id) x.external_id = (int64_t)id->id;
+    if (correlation) PROF_CUDA__PUT(&l, "\"" PROF_KEY_CORRELATION "\":%u,", (unsigned)correlation);
+    own = l.p;
     if (!prof_cuda__event_of(r, k->kind, &e, &x, &l, name)) return;
-    if (!x.metadata_json && args[32]) x.metadata_json = args + 32;
-    if (x.metadata_json == args + 32 && correlation &&
-        x.has & (PROF_HAS_ID | PROF_HAS_DEVICE_INDEX)) {
-        n = prof_format_text(head, sizeof head, "\"" PROF_KEY_CORRELATION "\":%u,",
-                             (unsigned)correlation);
-        x.metadata_json = (char *)memcpy(args + 32 - n, head, n);
-    }
+    if (l.p > own) x.metadata_json = *own == ',' ? own + 1 : args;
+    if (l.p > own && correlation) prof_cuda__share(&x, own);
     (void)prof_submit(&e, 1);            /* what does not fit is counted by the session */
-}
-
-/* Opens the memory for texts that events share, behind what was made of the records. */
-PROF_CUDA__FN void prof_cuda__share_open(bool kept) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    size_t size = PROF_CUDA__SHAPES * sizeof *g->shapes;
-    memset(g->call_texts, 0, sizeof g->call_texts);
-    g->shapes = NULL;
-    if (!kept || (size_t)(g->end - g->shared) < size) {
-        g->shared = NULL;
-        return;
-    }
-    g->shapes = (prof_cuda__shaped *)memset(g->shared, 0, size);
-    g->shared += size;
 }
 
 /* Makes events of all records, once. user: NULL where the trace outlives them. */
 PROF_CUDA__FN void prof_cuda__hand_over(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
+    const size_t texts = PROF_CUDA__ALIKE * sizeof *g->texts;
     prof_cuda__lock();
     if (!g->closed && g->low != g->base) {
         prof_cuda__judge();
         g->shared = (char *)(((uintptr_t)(g->index + g->places) + 15) & ~(uintptr_t)15);
-        g->overhead_thread = PROF_NONE;
         memset(g->threads, 0, sizeof g->threads);
         prof_cuda__recorded_list();
-        prof_cuda__share_open(user != NULL);
+        g->texts = NULL;
+        if (user && (size_t)(g->end - g->shared) > texts) {
+            g->texts = (const char **)memset(g->shared, 0, texts);
+            g->shared += texts;
+        }
         for (const char *r = g->base; r < g->low; r += prof_cuda__size(r)) {
             uint32_t kind = prof_cuda__kind_at(r), what = prof_cuda__row(r)->what;
             if (kind & (PROF_CUDA__LEFT_OUT | PROF_CUDA__END) || what & PROF_CUDA__TIMELESS)
@@ -2341,18 +2278,16 @@ PROF_CUDA__FN void prof_cuda__device_json(prof_cuda__line *l, const prof_cuda_de
     PROF_CUDA__PUT(l, "}");
 }
 
+/* 0: it is not known, as where it is linked statically. */
 PROF_CUDA__FN uint64_t prof_cuda__runtime_version(void) {
-    static const char *const names[] = { "libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0",
-                                         "libcudart.so" };
+    const char *path = prof_cuda__loaded("/libcudart");
+    void *handle = path ? prof_cuda__open(path) : NULL;
+    void *f = handle ? prof_cuda__find(handle, "cudaRuntimeGetVersion") : NULL;
+    int (*get)(int *) = NULL;
     int version = 0;
-    for (int i = 0; i < 4 && !version; i++) {
-        void *handle = prof_cuda__open(names[i], true);
-        void *f = handle ? prof_cuda__find(handle, "cudaRuntimeGetVersion") : NULL;
-        int (*get)(int *) = NULL;
-        memcpy(&get, &f, sizeof f);
-        if (get && get(&version) != 0) version = 0;
-        prof_cuda__close(handle);
-    }
+    memcpy(&get, &f, sizeof f);
+    if (get && get(&version) != 0) version = 0;
+    prof_cuda__close(handle);
     return version > 0 ? (uint64_t)version : 0;
 }
 
@@ -2364,30 +2299,45 @@ PROF_CUDA__FN uint64_t prof_cuda__ticks(void) {
     return ticks > 990 && ticks < 1010 ? 0 : ticks;
 }
 
-/* What is not 0 of what was lost or is odd, and how CUPTI is used, for the trace's head. */
-PROF_CUDA__FN void prof_cuda__counts_json(prof_cuda__line *l) {
+/* Tells what is not 0 of what was lost or is odd, and how CUPTI is used: all of it as JSON, or what
+   a user must know as text. False: there was none. */
+PROF_CUDA__FN bool prof_cuda__tell(prof_cuda__line *l, bool json) {
     const prof_cuda_stats s = prof_cuda_get_stats();
-    const struct { const char *name; uint64_t n; } counts[] = {
-        { "lost_dropped", s.lost_dropped }, { "lost_full", s.lost_full },
-        { "lost_overwritten", s.lost_overwritten }, { "corrupt", s.corrupt },
-        { "foreign", s.foreign }, { "unknown", s.unknown }, { "no_time", s.no_time },
-        { "wrong_clock", s.wrong_clock }, { "ticks_per_us", prof_cuda__ticks() },
-        { "unfinished", s.unfinished }, { "no_launch", s.no_launch },
-        { "graph_doubts", s.graph_doubts }, { "no_buffer", s.no_buffer },
-        { "names_lost", s.names_lost }, { "buffers_missing", s.buffers_missing },
-        { "multi_subscriber", prof_cuda__.is_multi },
-        { "zeroed_buffers", prof_cuda__.zeroed }, { "hardware_trace", prof_cuda__.hardware } };
-    PROF_CUDA__PUT(l, ",\"prof_cuda\":{\"kernels\":%llu,\"copies\":%llu,\"calls\":%llu",
-                   (unsigned long long)s.kernels, (unsigned long long)s.copies,
-                   (unsigned long long)s.calls);
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        if (counts[i].n) prof_cuda__member(l, counts[i].name, counts[i].n);
-    PROF_CUDA__PUT(l, "}");
+    const struct { const char *name, *text; uint64_t n; } told[] = {
+        { "lost_dropped", NULL, s.lost_dropped }, { "lost_full", NULL, s.lost_full },
+        { "lost_overwritten", NULL, s.lost_overwritten },
+        { "no_time", "without a time", s.no_time },
+        { "wrong_clock", "of another clock, as another profiler in the process sets it",
+          s.wrong_clock },
+        { "ticks_per_us", "times are scaled, as another profiler in the process gave CUPTI a clock "
+          "that does not count ns; its ticks a microsecond", prof_cuda__ticks() },
+        { "foreign", "buffers of another profiler in the process, end it, as torch.profiler",
+          s.foreign },
+        { "graph_doubts", "kernels that this CUPTI may give to a wrong graph launch, as CUDA 13.1 "
+          "Update 1 does not", s.graph_doubts },
+        { NULL, "a stop can hang in this CUPTI, take CUDA 13.0 Update 1: API version",
+          s.cupti_version == 130000 ? 130000u : 0 },
+        { "corrupt", "corrupt buffers", s.corrupt }, { "unknown", "of kinds not known", s.unknown },
+        { "buffers_missing", "buffers CUPTI kept", s.buffers_missing },
+        { "unfinished", NULL, s.unfinished }, { "no_launch", NULL, s.no_launch },
+        { "no_buffer", NULL, s.no_buffer }, { "names_lost", NULL, s.names_lost },
+        { "multi_subscriber", NULL, prof_cuda__.is_multi },
+        { "zeroed_buffers", NULL, prof_cuda__.zeroed },
+        { "hardware_trace", NULL, prof_cuda__.hardware } };
+    bool any = false;
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        if (!told[i].n || !(json ? told[i].name : told[i].text)) continue;
+        any = true;
+        if (json) prof_cuda__member(l, told[i].name, told[i].n);
+        else PROF_CUDA__PUT(l, "; %s: %llu", told[i].text, (unsigned long long)told[i].n);
+    }
+    return any;
 }
 
 PROF_CUDA__FN size_t prof_cuda__metadata(void *user, char *buf, size_t size) {
     struct prof_cuda__all *g = &prof_cuda__;
     static char text[PROF_CUDA__DEVICES * 1024];   /* a name of 96 bytes may be six times as long */
+    const prof_cuda_stats s = prof_cuda_get_stats();
     prof_cuda__line l = { text, text + sizeof text };
     uint64_t runtime;
     int version = 0;
@@ -2407,7 +2357,11 @@ PROF_CUDA__FN size_t prof_cuda__metadata(void *user, char *buf, size_t size) {
         prof_cuda__member(&l, "cuda_driver_version", (uint64_t)version);
     if (!runtime && g->kept[PROF_CUDA__RUNTIME_CALL])
         PROF_CUDA__PUT(&l, ",\"cuda_runtime\":\"linked statically, so its version is not known\"");
-    prof_cuda__counts_json(&l);
+    PROF_CUDA__PUT(&l, ",\"prof_cuda\":{\"kernels\":%llu,\"copies\":%llu,\"calls\":%llu",
+                   (unsigned long long)s.kernels, (unsigned long long)s.copies,
+                   (unsigned long long)s.calls);
+    (void)prof_cuda__tell(&l, true);
+    PROF_CUDA__PUT(&l, "}");
     (void)prof_format_text(buf, size, "%s", text);
     return (size_t)(l.p - text);
 }
@@ -2416,28 +2370,13 @@ PROF_CUDA__FN size_t prof_cuda__metadata(void *user, char *buf, size_t size) {
 PROF_CUDA__FN const char *prof_cuda__status_line(void *user) {
     static char text[1024];
     const prof_cuda_stats s = prof_cuda_get_stats();
-    const struct { const char *text; uint64_t n; } more[] = {
-        { "; without a time: ", s.no_time },
-        { "; of another clock, as another profiler in the process sets it: ", s.wrong_clock },
-        { "; times are scaled, as another profiler in the process gave CUPTI a clock that does not "
-          "count ns; its ticks a microsecond: ", prof_cuda__ticks() },
-        { "; buffers of another profiler in the process, end it, as torch.profiler: ", s.foreign },
-        { "; kernels that this CUPTI may give to a wrong graph launch, as CUDA 13.1 Update 1 does "
-          "not: ", s.graph_doubts },
-        { "; a stop can hang in this CUPTI, take CUDA 13.0 Update 1: API version ",
-          s.cupti_version == 130000 ? 130000u : 0 },
-        { "; corrupt buffers: ", s.corrupt }, { "; of kinds not known: ", s.unknown },
-        { "; buffers CUPTI kept: ", s.buffers_missing } };
     prof_cuda__line l = { text, text + sizeof text };
-    uint64_t any = s.lost;
     (void)user;
     if (prof_cuda__.why[0]) return prof_cuda__.why;
     PROF_CUDA__PUT(&l, "GPU records lost: %llu%s%s", (unsigned long long)s.lost,
                    s.lost_dropped ? " (dropped by CUPTI: a larger pool_size helps)" : "",
                    s.lost_full ? " (no room: give prof_cuda_desc.memory more)" : "");
-    for (size_t i = 0; i < sizeof more / sizeof *more; i++, any |= more[i - 1].n)
-        if (more[i].n) PROF_CUDA__PUT(&l, "%s%llu", more[i].text, (unsigned long long)more[i].n);
-    return any ? text : NULL;
+    return prof_cuda__tell(&l, false) || s.lost ? text : NULL;
 }
 
 PROF_CUDA__FN size_t prof_cuda__buffer_bytes(const prof_cuda_desc *d) {

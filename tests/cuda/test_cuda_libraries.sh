@@ -206,15 +206,15 @@ for case in good:13000:0 refuses:13000:1 zero:0:0 negative:-1:0; do
     version=${case#*:} returns=${case##*:}
     version=${version%:*}
     printf 'int cudaRuntimeGetVersion(int *v) { *v = %s; return %s; }\n' $version $returns |
-        gcc -x c -shared -fPIC -Wl,-soname,libcudart.so.13 - -o $out/cudart_${case%%:*}.so
+        gcc -x c -shared -fPIC -Wl,-soname,libcudart.so.13 - -o $out/libcudart_${case%%:*}.so
     has='"cuda_runtime_version":13000' lacks=
     [ $case = good:13000:0 ] || { lacks=cuda_runtime_version has=cuda_driver_version; }
     traced "libcudart that is ${case%%:*}" "$has" "$lacks" LD_LIBRARY_PATH=$out/both \
-        RUNTIME=$out/cudart_${case%%:*}.so
+        RUNTIME=$out/libcudart_${case%%:*}.so
 done
-echo 'int other;' | gcc -x c -shared -fPIC -Wl,-soname,libcudart.so.12 - -o $out/cudart_none.so
+echo 'int other;' | gcc -x c -shared -fPIC -Wl,-soname,libcudart.so.12 - -o $out/libcudart_none.so
 traced 'libcudart without a version' cuda_driver_version cuda_runtime_version \
-    LD_LIBRARY_PATH=$out/both RUNTIME=$out/cudart_none.so
+    LD_LIBRARY_PATH=$out/both RUNTIME=$out/libcudart_none.so
 
 # ---- the real CUPTI ----
 
