@@ -588,6 +588,7 @@ prof_result prof_dump(prof_sink out) {
     prof__u64(core->records->end);
     prof__u64(0);
     prof__u64(1);
+    prof__u32(1);                        /* interrupts take the core from what they interrupt */
     prof__block_end();
     for (const prof_site *s = __start_prof_marks; s < __stop_prof_marks;) prof__dump_site(s++);
     for (uint32_t row = 0; row < 256; row++)

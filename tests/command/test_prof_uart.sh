@@ -112,7 +112,17 @@ no_zones() {   # who ran is a row of the page, but no call: in no table, stacks 
 }
 top() {
     "$prof" top --looks 1 "$out/tasks.raw" >"$out/tasks.top" && grep -q 'waits' "$out/tasks.top" &&
+        grep -q 'Interrupts, whose time counts in what they interrupted, too: 1.199us' "$out/tasks.top" &&
         ! grep -q 'worker\|idle' "$out/tasks.top"
+}
+merged() {   # with itself: interrupts are no part of what they interrupted, nor are other tasks
+    "$prof" merge -o "$out/merged.json" "$out/tasks.raw" "$out/tasks.raw" &&
+        "$prof" report -f csv "$out/merged.json" | cut -d, -f1-5 >"$out/merged.csv" &&
+        "$prof" report -f csv "$out/tasks.raw" "$out/tasks.raw" | cut -d, -f1-5 | diff - "$out/merged.csv"
+}
+merged_with_other() {   # of a trace whose threads run at once
+    echo '[{"ph": "X", "cat": "cpu_op", "name": "f", "pid": 1, "tid": 1, "ts": 0, "dur": 5}]' >"$out/other.json" &&
+        "$prof" merge -o "$out/mixed.json" "$out/tasks.raw" "$out/other.json"
 }
 page() {
     "$prof" report -f html -o "$out/tasks.html" "$out/tasks.raw" &&
@@ -134,5 +144,7 @@ try tasks_told told
 try tasks_two_sessions sessions
 try tasks_no_zones no_zones
 try tasks_top top
+try tasks_merged merged
+says tasks_merged_with_other 'some of these traces are of one core, some are not' 0 merged_with_other
 if [ -n "$browser" ]; then try tasks_page page; else echo 'skip tasks_page: there is no Chromium'; fi
 exit $failed

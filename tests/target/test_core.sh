@@ -80,6 +80,44 @@ deep() {
 }
 check 'core, 31 open zones are in the dump' deep
 
+# ---- What an interrupt takes is no self time of what it interrupts ----
+
+cat >"$out/interrupted.c" <<'END'
+#define PROF_IMPLEMENTATION
+static unsigned clock_ticks, in_context;
+#define PROF_NOW() clock_ticks
+#define PROF_CONTEXT() in_context
+#include "examples/baremetal/core.h"
+#include <stdio.h>
+static bool put(void *user, const void *data, size_t size) {
+    (void)user;
+    return fwrite(data, 1, size, stdout) == size;
+}
+int main(void) {
+    prof_sink out = { put, NULL };
+    prof_desc desc = { 0 };
+    desc.platform.ticks_per_second = 1000000;
+    if (prof_start(&desc) != PROF_OK) return 1;
+    PROF_BEGIN("work");
+    clock_ticks += 10;
+    in_context = 5;
+    PROF_BEGIN("handler");
+    clock_ticks += 30;
+    PROF_END();
+    in_context = 0;
+    clock_ticks += 60;
+    PROF_END();
+    prof_stop();
+    return prof_dump(out) != PROF_OK;
+}
+END
+interrupted() {   # 100 us, of which the handler had 30
+    gcc -std=c99 $warn -Wno-missing-field-initializers -I. "$out/interrupted.c" -o "$out/interrupted" &&
+        "$out/interrupted" >"$out/interrupted.raw" &&
+        $tests_prof report -f csv "$out/interrupted.raw" | cut -d, -f1-4 | grep -qx '"work",1,100.000,70.000'
+}
+[ -x $tests_prof ] && check 'core, an interrupted zone' interrupted
+
 # ---- It compiles clean everywhere, also where prof.h takes its place ----
 
 cat >"$out/zones.c" <<'END'

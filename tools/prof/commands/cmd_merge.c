@@ -274,23 +274,28 @@ static void write_devices(trace_writer *w, const merger *m) {
 
 /* The sums of all ranks; devices by rank. */
 static void write_losses(trace_writer *w, const merger *m) {
-    losses lost = {0};
+    losses lost = {.one_core = true};
     head_lists *lists = allocate(m->count * sizeof *lists);
-    bool placed = false;
+    bool placed = false, any_core = false;
     for (size_t i = 0; i < m->count; i++) {
         char whose[40];
         snprintf(whose, sizeof whose, "rank %lld ", (long long)m->files[i].id.rank);
         losses_add(&lost, &m->files[i].lost, whose);
+        lost.one_core &= m->files[i].lost.one_core;
+        any_core |= m->files[i].lost.one_core;
         lists[i] = m->files[i].lists;
         placed |= lists[i].of[HEAD_SITES].size > 0;
     }
     if (lost.more_counters)
         warn(NULL, "the traces have more than %d different counters: the rest stay arguments",
              PROF_COUNTERS);
+    if (any_core && !lost.one_core)
+        warn(NULL, "some of these traces are of one core, some are not: in the merged one "
+             "interrupts count in what they interrupted, too");
     size_t place = 0;
     char line[320];
     if (losses_next(&lost, &place, line) || lost.counter_count || lost.type_count ||
-        lost.zone_ids || placed) {
+        lost.zone_ids || placed || lost.one_core) {
         writer_members(w);
         losses_write_head(&lost, lists, m->count, w->out);
     }

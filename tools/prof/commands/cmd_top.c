@@ -13,6 +13,7 @@
 #include "input/losses.h"
 #include "input/raw.h"
 #include "input/raw_ahead.h"
+#include "input/tasks.h"
 #include "library.h"
 
 #include <errno.h>
@@ -70,6 +71,9 @@ struct top_view {
     losses lost;
     raw_losses raw_lost;
     uint32_t cpu_row;                    /* the thread that tells which task ran + 1; 0: none */
+    bool one_core;
+    int64_t interrupts_ns;               /* of one core: it is in what they interrupted, too */
+    map threads;                         /* of the session: number -> id */
     uint64_t bytes;
     double last, since;                  /* the last reading; s from the one before, 0: none */
     top_sort sort;
@@ -96,14 +100,33 @@ static void take_zone(top_view *t, const prof_raw_item *item) {
     call_sums_push(t->sums, &zone);
 }
 
+/* Zones of a stream come thread by thread, so nobody knows yet what an interrupt interrupted. */
+static void take_interrupt(top_view *t, const prof_raw_item *item) {
+    const uint64_t *told = map_get(&t->threads, item->thread);
+    uint64_t id = told ? *told : item->thread;
+    if (t->one_core && id > 0 && id < CPU_ROW && item->depth == 0)
+        t->interrupts_ns += item->end_ns - item->start_ns;
+}
+
+static void take_session(top_view *t, const prof_raw_item *item) {
+    t->cpu_row = 0;
+    t->ended = false;
+    t->one_core = item->flags;
+    map_free(&t->threads);
+}
+
 static void take(void *user, const prof_raw_item *item) {
     top_view *t = user;
     losses_take_raw(&t->lost, &t->raw_lost, item);
     if (item->kind == PROF_RAW_COUNTS) t->ended = item->value == 1;
-    if (item->kind == PROF_RAW_SESSION) t->cpu_row = 0, t->ended = false;
+    if (item->kind == PROF_RAW_SESSION) take_session(t, item);
+    if (item->kind == PROF_RAW_THREAD && t->one_core)
+        *map_put(&t->threads, item->thread, NULL) = (uint64_t)item->value;
     if (item->kind == PROF_RAW_THREAD && raw_is_cpu_row(item)) t->cpu_row = item->thread + 1;
-    if (item->kind == PROF_RAW_ZONE && item->thread < 1 << 20 && item->thread + 1 != t->cpu_row)
+    if (item->kind == PROF_RAW_ZONE && item->thread < 1 << 20 && item->thread + 1 != t->cpu_row) {
         take_zone(t, item);
+        take_interrupt(t, item);
+    }
 }
 
 static struct top_known *known_of(top_view *t, const char *name) {
@@ -180,6 +203,10 @@ static void write_losses(top_view *t) {
     char line[320];
     losses_end_raw(&now, &counts);
     while (losses_next(&now, &place, line)) fprintf(t->out, "%s: %s\n", t->path, line);
+    if (!t->interrupts_ns) return;
+    format_time(line, sizeof line, (double)t->interrupts_ns / 1e3);
+    fprintf(t->out, "%s: Interrupts, whose time counts in what they interrupted, too: %s\n",
+            t->path, line);
 }
 
 static void write_row(top_view *t, const top_row *row, int64_t all, size_t width) {
@@ -290,6 +317,7 @@ static void top_close(top_view *t) {
     free(t->averages);
     free(t->rows);
     free(t->known);
+    map_free(&t->threads);
     arena_free(&t->sums_memory);
     if (t->file >= 0) close(t->file);
 }

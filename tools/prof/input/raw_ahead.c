@@ -115,7 +115,8 @@ static survey survey_of(int fd, off_t at, off_t size) {
         s.has_memory |= (asked & PROF_RAW_HAS_MEMORY) != 0;
         if (type == RECORDS && !s.has_attributes)
             s.has_attributes = has_attributes(fd, at + HEAD, block_end(block, at));
-        bool interrupts = type == THREAD && one_core && word_at(block, 8);
+        bool interrupts = one_core && ((type == THREAD && word_at(block, 8)) ||
+                                       (type == RECORDS && word_at(block, 6)));
         if (type == EVENT || asked & PROF_RAW_HAS_STEPS || interrupts ||
             (type == THREAD && is_cpu_row(block))) s.is_whole = false;
         if (type != SESSION) continue;
