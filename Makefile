@@ -62,9 +62,9 @@ READER_OBJECTS = $(filter $(TOOLS)/base/% $(TOOLS)/input/%, $(TOOL_OBJECTS))
 PAGE_PARTS = $(wildcard tools/prof/page/*.html tools/prof/page/*.css tools/prof/page/*.js)
 TOOL_PAGES = $(addprefix $(TOOLS)/, report_html.h flamegraph_css.h flamegraph_js.h report_sql.h heap_so.h)
 
-.PHONY: help prof demo examples cuda check_layout test test-all nightly test-viewers real coverage fuzz mutants compare proof soak storm trust analysis \
+.PHONY: help prof demo examples pictures cuda check_layout test test-all nightly test-viewers real coverage fuzz mutants compare proof soak storm trust analysis \
         bench bench-compile embedded size lint install clean setup-build setup-examples setup-test setup-tool setup-embedded setup-proof \
-        setup-layout setup-analysis setup-viewers
+        setup-layout setup-analysis setup-viewers setup-pictures
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z_-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -91,6 +91,9 @@ demo: build/examples/train ## profile the training of a small network: a table, 
 	$(Q)build/examples/train build/demo
 
 examples: $(EXAMPLES:%=build/examples/%) ## build the examples
+
+pictures: setup-pictures build/prof build/examples/train build/examples/images ## make README's pictures again, in headless Chromium
+	@sh tools/dev/pictures.sh
 
 test: setup-test ## run every suite in minutes; the last line counts tests (ONLY="words": one in the name; COSTS=1)
 	@sh tests/run.sh $(ONLY)
@@ -188,6 +191,7 @@ setup-examples: ; @sh tools/dev/setup.sh $(EXAMPLE_NEEDS) --optional libstb-dev
 setup-layout: ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional libcupti-dev nvidia-cuda-dev
 setup-analysis: setup-test ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional cppcheck valgrind
 setup-viewers: setup-examples setup-tool ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional nodejs npm python3 chromium golang-go sqlite3
+setup-pictures: setup-examples setup-tool ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional nodejs chromium libstb-dev gcc-arm-none-eabi qemu-system-arm
 setup-proof: ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional frama-c-base
 setup-embedded: ; @sh tools/dev/setup.sh $(BUILD_NEEDS) --optional $(EMBEDDED_OPTIONS)
 setup-test: ; @sh tools/dev/setup.sh $(TEST_NEEDS) --optional $(TEST_OPTIONS)

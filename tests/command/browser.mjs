@@ -39,7 +39,7 @@ export async function start(program, folder, ...flags) {
   };
 }
 
-async function openPage(call, listeners, file, {width = 1280, height = 900, dark = false} = {}) {
+async function openPage(call, listeners, file, {width = 1280, height = 900, dark = false, scale = 1} = {}) {
   const {targetId} = await call("Target.createTarget", {url: "about:blank"});
   const {sessionId} = await call("Target.attachToTarget", {targetId, flatten: true});
   const ask = (method, params) => call(method, params, sessionId);
@@ -56,7 +56,7 @@ async function openPage(call, listeners, file, {width = 1280, height = 900, dark
   });
   await Promise.all([ask("Page.enable"), ask("Runtime.enable"), ask("Log.enable"),
     ask("Emulation.setDeviceMetricsOverride",
-      {width, height, deviceScaleFactor: 1, mobile: width < 600}),
+      {width, height, deviceScaleFactor: scale, mobile: width < 600}),
     ask("Emulation.setEmulatedMedia",
       {features: [{name: "prefers-color-scheme", value: dark ? "dark" : "light"}]})]);
   page.run = async expression => {

@@ -416,27 +416,6 @@ async function pictures(name, file) {
     }
 }
 
-// For README.md: one epoch of examples/train, measured, and Esc; its calls.
-async function readmePicture(file) {
-  const page = await browser.open(file, {width: 1100, height: 1400});
-  await page.until("root.dataset.ready == 'yes'");
-  await page.run(`(() => {
-    const list = callsOf("epoch", 0).sort((a, b) => slices.dur[a] - slices.dur[b]);
-    const epoch = list[list.length >> 1];
-    view.measured = [slices.start[epoch], endOf(epoch)];
-    setRange("measured");
-    KEYS.Escape();
-    limit = 6;
-    fillTable();
-  })()`);
-  await settled(page);
-  const [y, bottom] = await page.run("[$('timeline_section').getBoundingClientRect().top, " +
-    "$('rows').lastChild.getBoundingClientRect().bottom]");
-  writeFileSync(`${process.env.PICTURES}/train.png`,
-    await page.picture(false, {x: 10, y: y - 8, width: 1080, height: bottom - y + 12, scale: 1}));
-  await page.close();
-}
-
 async function narrow(file) {
   const page = await browser.open(file, {width: 390, height: 844, dark: true});
   await page.until("root.dataset.ready == 'yes'");
@@ -553,7 +532,6 @@ for (const argument of pages) {
     check(!page.errors.length, page.errors.join("; ").slice(0, 300)));
   await page.close();
   if (process.env.PICTURES) await pictures(name, file);
-  if (process.env.PICTURES && name == "trace") await readmePicture(file);
 }
 await browser.close();
 process.exit(failed ? 1 : 0);

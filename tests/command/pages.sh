@@ -1,7 +1,7 @@
 #!/bin/sh
 # The pages of the prof command in headless Chromium: of real traces, of two programs, of hostile
 # input, and of a million slices. Part of tests/write/viewers.sh, which counts what it prints.
-# PICTURES=FOLDER keeps pictures of the pages; train.png of them is README.md's.
+# PICTURES=FOLDER keeps pictures of the pages.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 
