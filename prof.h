@@ -3167,19 +3167,17 @@ PROF__FN int64_t prof__event_id(const void *events, uint32_t i) {
    nearest even, as IEEE 754 does. */
 typedef struct prof__real { uint64_t m; int e; bool negative; } prof__real;
 
-/* m * 2^e, rounded to 53 bits; rest: there is something below its last bit. */
-PROF__FN prof__real prof__real_round(uint64_t m, int e, bool rest) {
+/* m * 2^e, rounded to 53 bits. */
+PROF__FN prof__real prof__real_round(uint64_t m, int e) {
     prof__real r = { 0, 0, false };
-    uint64_t low, half = 1u << 10;
     if (!m) return r;
     while (!(m >> 63)) {
         m <<= 1;
         e--;
     }
-    low = m & 0x7ff;
     r.m = m >> 11;
     r.e = e + 11;
-    if (low > half || (low == half && (rest || (r.m & 1)))) r.m++;
+    if ((m & 0x7ff) + (r.m & 1) > 1u << 10) r.m++;
     if (r.m >> 53) {
         r.m >>= 1;
         r.e++;
@@ -3188,7 +3186,7 @@ PROF__FN prof__real prof__real_round(uint64_t m, int e, bool rest) {
 }
 
 PROF__FN prof__real prof__real_from(int64_t n) {
-    prof__real r = prof__real_round(n < 0 ? 0u - (uint64_t)n : (uint64_t)n, 0, false);
+    prof__real r = prof__real_round(n < 0 ? 0u - (uint64_t)n : (uint64_t)n, 0);
     r.negative = n < 0;
     return r;
 }
@@ -3199,8 +3197,7 @@ PROF__FN prof__real prof__real_from_double(double d) {
     int e;
     memcpy(&bits, &d, sizeof bits);
     e = (int)(bits >> 52 & 0x7ff);
-    r = prof__real_round((bits & 0xfffffffffffffu) | (uint64_t)(e != 0) << 52, (e ? e : 1) - 1075,
-                         false);
+    r = prof__real_round((bits & 0xfffffffffffffu) | (uint64_t)(e != 0) << 52, (e ? e : 1) - 1075);
     r.negative = (bits >> 63) != 0;
     return r;
 }
@@ -3209,7 +3206,7 @@ PROF__FN prof__real prof__real_div(prof__real a, prof__real b) {
     uint64_t q = 0, r = a.m;
     prof__real out = { 0, 0, a.negative != b.negative };   /* Python's -0.0, too */
     if (!a.m || !b.m) return out;
-    for (int i = 0; i < 63; i++) {       /* 62 or 63 bits of quotient; r != 0: more would follow */
+    for (int i = 0; i < 63; i++) {       /* 62 or 63 bits of quotient */
         q <<= 1;
         if (r >= b.m) {
             r -= b.m;
@@ -3217,9 +3214,13 @@ PROF__FN prof__real prof__real_div(prof__real a, prof__real b) {
         }
         r <<= 1;
     }
-    out = prof__real_round(q, a.e - b.e - 62, r != 0);
+    out = prof__real_round(q | (r != 0), a.e - b.e - 62);   /* more would follow */
     out.negative = a.negative != b.negative;
     return out;
+}
+
+PROF__FN prof__real prof__real_over(prof__real a, int64_t n) {
+    return prof__real_div(a, prof__real_from(n));
 }
 
 PROF__FN prof__real prof__real_mul(prof__real a, prof__real b) {
@@ -3229,21 +3230,16 @@ PROF__FN prof__real prof__real_mul(prof__real a, prof__real b) {
     uint64_t high = ah * bh + (middle >> 32) + (cross >> 32);   /* 106 bits in high and low */
     prof__real out;
     low = cross << 32 | (low & 0xffffffffu);
-    out = prof__real_round(high << 22 | low >> 42, a.e + b.e + 42, (low << 22) != 0);
+    out = prof__real_round(high << 22 | low >> 42 | (low << 22 != 0), a.e + b.e + 42);
     out.negative = a.negative != b.negative;
     return out;
 }
 
 PROF__FN bool prof__real_below(prof__real a, prof__real b) {
-    bool negative = a.m && a.negative, other = b.m && b.negative;
-    if (negative != other) return negative;
-    if (negative) {
-        prof__real swap = a;
-        a = b;
-        b = swap;
-    }
-    if (!a.m || !b.m) return !a.m && b.m;
-    return a.e != b.e ? a.e < b.e : a.m < b.m;   /* both m have 53 bits */
+    prof__real less = a.negative ? b : a, more = a.negative ? a : b;
+    if (a.negative != b.negative) return a.negative && (a.m || b.m);
+    if (!less.m || !more.m || less.e == more.e) return less.m < more.m;   /* of 53 bits, or 0 */
+    return less.e < more.e;
 }
 
 /* n < 100 in two digits. A Cortex-M0 has no division: n * 103 / 1024 is n / 10. */
@@ -3293,11 +3289,13 @@ PROF__FN char *prof__text_real(char *p, prof__real x, int decimals) {
         n = x.e > 11 ? UINT64_MAX : x.m << x.e;
         p = prof__text_u64(p, n);
     } else {
-        int shift = -x.e;
-        uint64_t rest = shift > 63 ? n : n & (((uint64_t)1 << shift) - 1);
-        uint64_t half = shift > 63 ? UINT64_MAX : (uint64_t)1 << (shift - 1);
-        n = shift > 63 ? 0 : n >> shift;
-        if (rest > half || (rest == half && (n & 1))) n++;
+        bool half = false, rest = false; /* of what was shifted out: its first bit, any other */
+        for (int e = x.e; e < 0; e++) {
+            rest = rest || half;
+            half = n & 1;
+            n >>= 1;
+        }
+        if (half && (rest || (n & 1))) n++;
         part = prof__divide(&n, scale);
         p = prof__text_u64(p, n);
     }
@@ -3308,19 +3306,17 @@ PROF__FN char *prof__text_real(char *p, prof__real x, int decimals) {
 PROF__FN char *prof__text_time(char *p, prof__real us, prof_time_unit unit) {
     static const char names[][3] = { "", "s", "ms", "us" };
     const char *name = names[unit];
-    if (unit == PROF_TIME_S) us = prof__real_div(us, prof__real_from(1000000));
-    if (unit == PROF_TIME_MS) us = prof__real_div(us, prof__real_from(1000));
+    if (unit == PROF_TIME_S) us = prof__real_over(us, 1000000);
+    if (unit == PROF_TIME_MS) us = prof__real_over(us, 1000);
     p = prof__text_real(p, us, 3);
     while (*name) *p++ = *name++;
     return p;
 }
 
-PROF__FN prof__real prof__us(int64_t ns) {
-    return prof__real_div(prof__real_from(ns), prof__real_from(1000));
-}
+PROF__FN prof__real prof__us(int64_t ns) { return prof__real_over(prof__real_from(ns), 1000); }
 
 PROF__FN char *prof__text_share(char *p, prof__real part, prof__real total) {
-    prof__real hundredths = prof__real_round(part.m * 100, part.e, false);   /* 53 + 7 bits */
+    prof__real hundredths = prof__real_round(part.m * 100, part.e);   /* 53 + 7 bits */
     hundredths.negative = part.negative;
     if (!total.m) {
         memcpy(p, "NaN", 3);
@@ -4874,6 +4870,8 @@ PROF__FN size_t prof__site_share(void) {
     return prof__align(PROF__GROUP_SHARE + (PROF__BARE ? 0 : 72));   /* 72: shares */
 }
 
+enum { PROF__SUMS_ROW = sizeof(prof_average) + 2 * sizeof(uint32_t) };   /* with its place in the
+                                            order of a table */
 enum { PROF__DEVICE_TYPES = 8 };         /* that a trace tells apart; further ones are the last's */
 
 /* The window that is open or was last, and with it the trace: there is one. What is in no part is
@@ -4931,6 +4929,7 @@ struct prof_trace {
     bool records_only;                   /* nothing is promised for events, nor for rows */
     prof__amount overwritten, stream_failures, tallied;   /* tallied: zones */
     uint64_t start_tick, start_wall_ns;
+    uint64_t interrupts;                 /* targets' AGGREGATE: ticks of their zones */
     prof_event *events;                  /* made by the first query */
     uint32_t event_count;
     uint32_t outside_count;              /* events that may need an average's row of their own */
@@ -8507,8 +8506,7 @@ typedef struct prof__stretches {         /* a place among the outermost zones of
     const prof__segment *next;           /* behind that in which k is */
     uint32_t site, query;
     bool last;
-    int64_t start_ns, end_ns;            /* INT64_MAX: it was open */
-    int64_t at, before;                  /* by what it is looked for, and what is before it */
+    int64_t start_ns, end_ns, before;    /* before: when the stretch before it ended */
 } prof__stretches;
 
 PROF__FN bool prof__stretch_record(prof__stretches *w, prof__item *i) {
@@ -8530,38 +8528,35 @@ PROF__FN bool prof__stretch_next(prof__stretches *w) {
     bool more;
     do more = prof__stretch_record(w, &i);
     while (more && (!prof__item_is_zone(&i) || i.site_depth & 0xff));
-    if (more) {
-        w->site = i.site_depth;
-        w->start_ns = prof__ticks_ns(i.end - i.duration);
-        w->end_ns = prof__ticks_ns(i.end);
-    } else {
+    if (!more) {
         if (w->last || !prof__row_open_count(w->row)) return false;
-        o = prof__row_open(w->row, 0);
         w->last = true;
-        w->site = o.site;
-        w->start_ns = prof__ticks_ns(o.start);
-        w->end_ns = o.ended ? prof__ticks_ns(o.end) : INT64_MAX;
+        o = prof__row_open(w->row, 0);
+        i.site_depth = o.site;
+        i.end = o.end;
+        i.duration = o.end - o.start;
     }
-    w->before = w->at;
-    w->at = prof__row_is_cpu(w->row) ? w->end_ns - 1 : w->start_ns;
+    w->site = i.site_depth;
+    w->before = w->end_ns;
+    w->start_ns = prof__ticks_ns(i.end - i.duration);
+    w->end_ns = prof__ticks_ns(i.end);
     return true;
 }
 
-/* The first stretch of the row that begins at ns or later, or of a task that lasts longer; NULL:
-   there is none. A place is kept where the last one was: zones come nearly in order. */
+/* The first stretch of the row that ends after ns; NULL: there is none. A place is kept where the
+   last one was: zones come nearly in order. */
 PROF__FN const prof__stretches *prof__stretch_from(const prof__row *row, int64_t ns) {
     static prof__stretches places[4];
     prof__stretches *w = places + row->number % 4;
-    if (w->row != row || w->query != prof__task.queries || w->before >= ns) {
+    if (w->row != row || w->query != prof__task.queries || w->before > ns) {
         memset(w, 0, sizeof *w);
         w->row = row;
         w->query = prof__task.queries;
-        w->at = w->before = -1;
         w->next = row->first;
         while (w->next && w->next->next && prof__ticks_ns(w->next->next->base) <= ns)
             w->next = w->next->next;
     }
-    while (w->at < ns)
+    while (w->end_ns <= ns)
         if (!prof__stretch_next(w)) return NULL;
     return w;
 }
@@ -8571,21 +8566,20 @@ PROF__FN bool prof__row_interrupts(const prof__row *row) {
     return row->info.id && row->info.id < PROF__CPU_ID;
 }
 
-/* The first of the row's stretches from ns on that was no time of `own` until times[1]: another
-   task's, or an interrupt's that ends by then. Of two with the same times the one with the lesser
-   number is the outer one. */
+/* The first of the row's stretches that ends after ns and was no time of `own` from times[0] to
+   times[1]: another task's, or an interrupt's that lies within. Of two with the same times the one
+   with the lesser number is the outer one. */
 PROF__FN const prof__stretches *prof__stretch_other(const prof__row *row, const prof__row *own,
                                                     const int64_t *times, int64_t ns) {
-    bool cpu = prof__row_is_cpu(row);
     uint32_t site = prof__row_state(own)->none.site_depth + 256;
+    bool first = row->info.id < own->info.id;
     for (;;) {
         const prof__stretches *w = prof__stretch_from(row, ns);
-        bool outer;
         if (!w || w->start_ns >= times[1]) return NULL;
-        outer = w->end_ns > times[1] || (w->start_ns == times[0] && w->end_ns == times[1] &&
-                                         row->info.id < own->info.id);
-        if (cpu ? w->site != site : !outer) return w;
-        ns = w->at + 1;
+        ns = w->end_ns;
+        if (prof__row_is_cpu(row) ? w->site != site
+                                  : w->start_ns >= times[0] + (first && ns == times[1]) &&
+                                    ns <= times[1]) return w;
     }
 }
 
@@ -8600,26 +8594,21 @@ PROF__FN int64_t prof__ran(const prof__row *own, const int64_t *times, bool task
             bool others = prof__row_is_cpu(row) ? !prof__row_interrupts(own)
                                                 : !tasks && prof__row_interrupts(row);
             const prof__stretches *w = NULL;
-            int64_t begin;
             if (others && row != own) w = prof__stretch_other(row, own, times, from);
-            if (!w) continue;
-            begin = PROF__MAX(w->start_ns, from);
-            if (begin > start || (begin == start && w->end_ns <= end)) continue;
-            start = begin;
+            if (!w || w->start_ns >= start) continue;
+            start = PROF__MAX(w->start_ns, from);
             end = PROF__MIN(w->end_ns, times[1]);
         }
         ns -= end - start;
-        from = PROF__MAX(end, start + 1);
+        from = end;
     }
     return ns;
 }
 
-/* With PROF_MODE_AGGREGATE, else 0: how long interrupts lasted. */
+/* How long interrupts lasted whose zones are in sums alone. */
 PROF__FN int64_t prof__interrupts_ns(void) {
-    uint64_t ticks = 0;
-    for (const prof__row *row = prof__trace.rows; row && prof__only_sums(); row = row->next)
-        if (prof__row_interrupts(row)) ticks += *prof__state_inner(prof__row_state(row));
-    return prof__rate_ns(ticks >> PROF__CLOCK_SHIFT, prof__clock_rate(&prof__trace));
+    uint64_t ticks = PROF_ONE_CORE ? prof__trace.interrupts >> PROF__CLOCK_SHIFT : 0;
+    return prof__rate_ns(ticks, prof__clock_rate(&prof__trace));
 }
 
 PROF__FN const prof__row *prof__row_of(uint32_t thread) {
@@ -8743,7 +8732,7 @@ PROF__FN prof_average *prof__sums_room(const struct prof_trace *s, size_t *most)
     uint64_t room;
     prof__prepare(&prof__trace);
     room = (size_t)(prof__arena.high - s->scratch);
-    (void)prof__divide(&room, sizeof(prof_average));
+    (void)prof__divide(&room, PROF__SUMS_ROW);
     *most = (size_t)room;
     return (prof_average *)(void *)s->scratch;
 }
@@ -10898,8 +10887,8 @@ PROF__EAGER uint64_t prof__scale_ns(const prof__scale *k, uint64_t ticks) {
 /* The scale between two knots; its times count from base. */
 PROF__FN prof__scale prof__scale_between(prof__knot a, prof__knot b, uint64_t base) {
     prof__scale k = { a.tick, 0, b.tick, 0, 0 };
-    prof__real r = prof__real_div(prof__real_from((int64_t)(b.ns - a.ns)),
-                                  prof__real_from((int64_t)(b.tick - a.tick)));
+    prof__real r = prof__real_over(prof__real_from((int64_t)(b.ns - a.ns)),
+                                   (int64_t)(b.tick - a.tick));
     k.ns = a.ns - base;
     if (!r.m) return k;
     k.mult = r.m >> 21;                  /* 32 bits; rounded down, not to pass the next knot */
@@ -14826,7 +14815,7 @@ PROF__CALL prof_average prof_total_average(const prof_trace *trace) {
    This room writes rows of averages, or events as rows of one call each. One list of columns makes
    text, CSV and JSON, and the metrics by which rows are sorted.
    - Shares are of all rows, whether they are shown or not.
-   - Notes below a table tell what is missing in its figures: prof__notes. */
+   - Notes below a table tell what is missing in its figures: prof__note_text. */
 
 /* The columns, in the order of the text: name; what a cell shows; the member of prof_average; head,
    where @ stands for the device's name; field of CSV and JSON, "": none. On targets HOST columns
@@ -14913,13 +14902,11 @@ PROF__FN uint8_t prof__column_shows(int column) {
 /* A row's value in a column of numbers; times in ns. */
 PROF__FN int64_t prof__row_number(const prof_average *r, int column) {
     const char *at = (const char *)r + prof__columns[prof__column_place(column)].at;
-    int64_t n;
     int i = prof__column_counter(column);
     if (!PROF__BARE && i >= 0) return prof__row_counter(r, i);
     if (!PROF__BARE && column == PROF__COL_NODE) return r->node_id;
     if (!PROF__BARE && column >= PROF__COL_DEVICE_TYPE) return *at;
-    memcpy(&n, at, sizeof n);
-    return n;
+    return *(const int64_t *)(const void *)at;
 }
 
 /* The name of a column's field; "": it has none. */
@@ -14993,7 +14980,7 @@ PROF__FN int64_t prof__metric_of(const prof_average *r, prof_metric metric) {
 }
 
 PROF__FN prof__real prof__mean_us(int64_t ns, uint64_t count) {
-    return prof__real_div(prof__us(ns), prof__real_from((int64_t)count));
+    return prof__real_over(prof__us(ns), (int64_t)count);
 }
 
 /* A mean in whole ns, towards 0. */
@@ -15167,6 +15154,14 @@ PROF__FN prof_time_unit prof__table_unit(const prof__table *t, int64_t ns) {
     return ns >= 1000000000 ? PROF_TIME_S : ns >= 1000000 ? PROF_TIME_MS : PROF_TIME_US;
 }
 
+/* The mean of `count` times, ended by a NUL, in the unit that suits it in whole ns. */
+PROF__FN char *prof__table_time(const prof__table *t, char *p, int64_t ns, uint64_t count) {
+    prof_time_unit unit = prof__table_unit(t, prof__mean_ns(ns, count));
+    p = prof__text_time(p, prof__mean_us(ns, count), unit);
+    *p = 0;
+    return p;
+}
+
 /* Is it a percentile of calls that are in sums alone, or the time for each of no points? */
 PROF__FN bool prof__table_unknown(const prof_average *r, int column) {
     if (PROF__BARE) return false;
@@ -15176,7 +15171,7 @@ PROF__FN bool prof__table_unknown(const prof_average *r, int column) {
 
 /* ns of a row for each of its n points. */
 PROF__FN prof__real prof__ns_per(const prof_average *r, int64_t n) {
-    return prof__real_div(prof__real_from(r->cpu_time_total_ns), prof__real_from(n));
+    return prof__real_over(prof__real_from(r->cpu_time_total_ns), n);
 }
 
 /* The text of a cell of numbers. */
@@ -15184,29 +15179,27 @@ PROF__FN void prof__table_text(const prof__table *t, const prof_average *r, int 
                                char text[48]) {
     uint8_t shows = prof__column_shows(column);
     int64_t n = prof__row_number(r, column);
-    prof__real us = prof__us(n);
     if (shows == PROF__SHOW_SHARE) {
         bool device = !PROF__BARE && column == PROF__COL_SELF_DEVICE_SHARE;
-        text = prof__text_share(text, us, prof__us(device ? t->self_device_ns : t->self_cpu_ns));
+        int64_t whole = device ? t->self_device_ns : t->self_cpu_ns;
+        text = prof__text_share(text, prof__us(n), prof__us(whole));
     } else if (prof__table_unknown(r, column)) {
         *text++ = '-', *text++ = '-';
     } else if (!PROF__BARE && shows == PROF__SHOW_NS_PER) {
         text = prof__text_real(text, prof__ns_per(r, n), 3);
-    } else if (shows == PROF__SHOW_TIME) {
-        text = prof__text_time(text, us, prof__table_unit(t, n));
-    } else if (shows == PROF__SHOW_MEAN) {   /* in the unit that suits the mean in whole ns */
-        const prof__group_wide *raw = prof__table_raw(t, t->row);
-        us = prof__mean_us(n, r->count);
-        if (column == PROF__COL_CPU_MEAN && raw)
-            us = prof__real_div(prof__real_from_double(raw->cpu_us),
-                                prof__real_from((int64_t)r->count));
-        text = prof__text_time(text, us, prof__table_unit(t, prof__mean_ns(n, r->count)));
+    } else if (column == PROF__COL_CPU_MEAN && prof__table_raw(t, t->row)) {
+        double us = prof__table_raw(t, t->row)->cpu_us;
+        text = prof__text_time(text, prof__real_over(prof__real_from_double(us), (int64_t)r->count),
+                               prof__table_unit(t, prof__mean_ns(n, r->count)));
+    } else if (shows == PROF__SHOW_TIME || shows == PROF__SHOW_MEAN) {
+        text = prof__table_time(t, text, n, shows == PROF__SHOW_MEAN ? r->count : 1);
     } else if (!PROF__BARE && shows == PROF__SHOW_MEMORY) {
         text = prof__text_memory(text, n);
     } else if (!PROF__BARE && shows == PROF__SHOW_FLOPS) {
         static const double scales[] = { 1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-15 };
-        us = prof__real_mul(prof__real_from(n), prof__real_from_double(scales[t->flops_power]));
-        text = n > 0 ? prof__text_real(text, us, 3) : PROF__LITERAL(text, "--");
+        prof__real x = prof__real_from_double(scales[t->flops_power]);
+        x = prof__real_mul(prof__real_from(n), x);
+        text = n > 0 ? prof__text_real(text, x, 3) : PROF__LITERAL(text, "--");
     } else {
         text = prof__text_i64(text, n);
     }
@@ -15242,7 +15235,7 @@ PROF__FN const char *prof__column_head(int column) {
 
 PROF__FN void prof__table_sum(prof__table *t, const char *device, bool rows, int64_t ns) {
     char text[48], name[64];
-    *prof__text_time(text, prof__us(ns), prof__table_unit(t, ns)) = 0;
+    (void)prof__table_time(t, text, ns, 1);
     prof__out_text(&t->out, "Self ");    /* prof__out_f would cost targets 600 bytes */
     prof__out_text(&t->out, PROF__BARE ? device : prof__text_upper(name, device));
     prof__out_text(&t->out, rows && !PROF__BARE ? " time of these rows: " : " time total: ");
@@ -15652,8 +15645,8 @@ PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
         prof__table_not_kept(t, stats);
     if (later == 0) return;
     all = prof__to_ns(&scale, t->trace->stop_tick);
-    *prof__text_time(first, prof__us(end), prof__table_unit(t, end)) = 0;
-    *prof__text_time(whole, prof__us(all), prof__table_unit(t, all)) = 0;
+    (void)prof__table_time(t, first, end, 1);
+    (void)prof__table_time(t, whole, all, 1);
     prof__out_f(&t->out, "Timeline: the first %s of %s. %u later zones are in averages and tables, "
                          "not in the trace (give prof_desc.memory more)", first, whole, later);
     if (prof__wide(t->trace)) prof__out_text(&t->out, ". What zones carry ends with it");
@@ -15845,33 +15838,39 @@ PROF__FN void prof__table_head(prof__table *t) {
     prof__table_rule(t);
 }
 
-/* The counts of prof_stats that matter when they are not zero: the name of each, and behind it what
-   to do about it. */
-#define PROF__NOTE(name, value, place, note) #name "\0" note "\0"
-static const char prof__notes[] =
-    PROF__STATS(PROF__NOTE, PROF__STAT_HOST(PROF__NOTE), PROF__STAT_NONE);
+/* The counts of prof_stats that matter when they are not zero. */
 #define PROF__NOTE_PLACE(name, value, place, note) offsetof(prof_stats, name),
 static const uint16_t prof__note_places[] = {
     PROF__STATS(PROF__NOTE_PLACE, PROF__STAT_HOST(PROF__NOTE_PLACE), PROF__STAT_NONE)
 };
 #define PROF__NOTES (sizeof prof__note_places / sizeof *prof__note_places)
 
-PROF__FN const char *prof__note_key(size_t note) { return prof__text_of(prof__notes, 2 * note); }
-PROF__FN const char *prof__note_text(const char *key) { return prof__text_of(key, 1); }
+PROF__FN const char *prof__note_key(size_t note) {
+#define PROF__NOTE_KEY(name, value, place, note) #name "\0"
+    static const char keys[] =
+        PROF__STATS(PROF__NOTE_KEY, PROF__STAT_HOST(PROF__NOTE_KEY), PROF__STAT_NONE);
+    return prof__text_of(keys, note);
+}
+
+/* What to do about it. */
+PROF__FN const char *prof__note_text(size_t note) {
+#define PROF__NOTE_TEXT(name, value, place, note) note "\0"
+    static const char texts[] =
+        PROF__STATS(PROF__NOTE_TEXT, PROF__STAT_HOST(PROF__NOTE_TEXT), PROF__STAT_NONE);
+    return prof__text_of(texts, note);
+}
 
 PROF__FN uint64_t prof__note_count(const prof_stats *s, size_t note) {
-    uint64_t n;
-    memcpy(&n, (const char *)s + prof__note_places[note], sizeof n);
-    return n;
+    return *(const uint64_t *)(const void *)((const char *)s + prof__note_places[note]);
 }
 
 /* Where zones are in sums alone nobody knows what interrupts interrupted: their time counts there,
    too. */
 PROF__FN void prof__table_interrupts(prof__table *t) {
     char text[48];
-    int64_t ns = prof__one_core() ? prof__interrupts_ns() : 0;
+    int64_t ns = prof__interrupts_ns();
     if (!ns) return;
-    *prof__text_time(text, prof__us(ns), prof__table_unit(t, ns)) = 0;
+    (void)prof__table_time(t, text, ns, 1);
     prof__out_text(&t->out, "Interrupts, whose time counts in what they interrupted, too: ");
     prof__out_text(&t->out, text);
     prof__out_text(&t->out, "\n");
@@ -15884,7 +15883,7 @@ PROF__FN void prof__table_notes(prof__table *t) {
     for (size_t i = 0; i < PROF__NOTES; i++) {
         uint64_t count = prof__note_count(&stats, i);
         if (!count) continue;
-        prof__out_text(&t->out, prof__note_text(prof__note_key(i)));
+        prof__out_text(&t->out, prof__note_text(i));
         prof__out_text(&t->out, ": ");
         prof__out_u64(&t->out, count);
         prof__out_text(&t->out, "\n");
@@ -15983,33 +15982,29 @@ PROF__CALL prof_result prof_write_table(const prof_trace *trace, const prof_tabl
     prof_table_desc usual;
     prof__table t;
     prof__groups g;
-    uint32_t *order = NULL;              /* NULL: rows stand as they are */
+    uint32_t *order;
     prof_result result = prof__table_check(desc, out);
-    prof_metric by;
     if (!prof__valid(trace)) return PROF_ERROR_INVALID;
     if (result != PROF_OK) return result;
     prof__table_open(&t, desc ? desc : prof__table_usual(&usual), out);
     t.trace = trace;
     t.made = prof__table_made;
     t.notes = prof__table_notes;
-    by = t.desc->sort_by;
     if (prof__averages_kept(trace, t.desc->averages, &t.rows, &t.count)) {
-        prof__rows_sort(t.rows, t.count, by ? by : PROF_METRIC_FLOPS);
-        by = PROF_METRIC_NONE;
+        order = (uint32_t *)(void *)(t.rows + t.count);
     } else if (t.desc->averages) {
         prof__groups_make(&g, trace, t.desc->averages);
         t.groups = &g;
         t.count = g.count;
+        order = (uint32_t *)(void *)prof__groups_end(&g);
     } else {
         if (PROF__BARE) return PROF_ERROR_UNSUPPORTED;
         if (!prof__analyse(trace)) return PROF_ERROR_MEMORY;
         t.count = trace->event_count;
+        order = (uint32_t *)(void *)trace->scratch;
     }
-    if (by != PROF_METRIC_NONE) {
-        order = (uint32_t *)(void *)(t.groups ? prof__groups_end(&g) : trace->scratch);
-        for (uint32_t i = 0; i < t.count; i++) order[i] = i;
-        prof__sort(order, order + t.count, t.count, prof__table_after, &t);
-    }
+    for (uint32_t i = 0; i < t.count; i++) order[i] = i;
+    if (t.desc->sort_by) prof__sort(order, order + t.count, t.count, prof__table_after, &t);
     prof__table_view(&t);
     prof__table_write(&t, order);
     return prof__out_close(&t.out);
@@ -20346,6 +20341,7 @@ PROF__FN void prof__tally_close(void) {
         prof__state *t = prof__row_state(row);
         for (; prof__open_zones(t); prof__trace.counts.unfinished++) prof__end_zone(t);
         prof__tally_page(t);
+        if (prof__row_interrupts(row)) prof__trace.interrupts += *prof__state_inner(t);
     }
 }
 
@@ -20538,11 +20534,11 @@ PROF__FN bool prof__merged_open(struct prof_trace *s) {
     size_t rest = prof__align(s->max_depth + 2) * sizeof(uint64_t) + PROF__MAX(block, most);
     uint32_t places = 8192;
     for (;; places /= 2) {
-        rows = (places + 1) * (sizeof(prof__tally) + sizeof(prof_average));
+        rows = (places + 1) * (sizeof(prof__tally) + PROF__SUMS_ROW);
         if (places < 8) return false;
         if (rows + rest <= gap / (places > 16 ? 4 : 2)) break;
     }
-    prof__arena.high -= prof__align((places + 1) * sizeof(prof_average));
+    prof__arena.high -= prof__align((places + 1) * PROF__SUMS_ROW);
     s->sums.rows = (prof_average *)(void *)prof__arena.high;
     prof__arena.high -= prof__align((places + 1) * sizeof(prof__tally) + rest);
     s->sums.merged.rows = (prof__tally *)(void *)prof__arena.high;

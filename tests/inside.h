@@ -15,7 +15,7 @@ void inside_unlock(void);
 uint32_t *inside_renames(void);          /* of the first row; odd: its name is being written */
 
 typedef struct inside_real { uint64_t m; int e; } inside_real;
-inside_real inside_real_round(uint64_t m, int e, bool rest);   /* m * 2^e to 53 bits */
+inside_real inside_real_round(uint64_t m, int e);   /* m * 2^e to 53 bits */
 
 bool inside_has_perf(void);              /* else these mean nothing */
 const char *inside_perf_refusal(int error);

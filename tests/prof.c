@@ -11,8 +11,8 @@ bool inside_try_lock(void) { return prof__try_lock(); }
 void inside_unlock(void) { prof__unlock(); }
 uint32_t *inside_renames(void) { return &prof__trace.rows->renames; }
 
-inside_real inside_real_round(uint64_t m, int e, bool rest) {
-    prof__real r = prof__real_round(m, e, rest);
+inside_real inside_real_round(uint64_t m, int e) {
+    prof__real r = prof__real_round(m, e);
     inside_real out;
     out.m = r.m;
     out.e = r.e;

@@ -20,11 +20,11 @@ static uint64_t any_u64(void) { return Frama_C_unsigned_long_long_interval(0, UI
 static uint32_t prof__divide(uint64_t *n, uint32_t by);
 
 /* What proof_rounding shows of it, and proof_reals makes use of. */
-/*@ assigns \result \from m, e, rest;
+/*@ assigns \result \from m, e;
   @ ensures bits: \result.m == 0 || 0x10000000000000 <= \result.m < 0x20000000000000;
   @ ensures exponent: e - 63 <= \result.e <= e + 12;
   @ ensures sign: \result.negative == 0; */
-static prof__real prof__real_round(uint64_t m, int e, bool rest);
+static prof__real prof__real_round(uint64_t m, int e);
 
 void proof_rounding(void) {
     int bits = Frama_C_interval(0, 64);
@@ -34,7 +34,7 @@ void proof_rounding(void) {
         uint64_t high = (uint64_t)1 << (bits - 1);
         m = Frama_C_unsigned_long_long_interval(high, high | (high - 1));
     }
-    (void)prof__real_round(m, 0, Frama_C_interval(0, 1));
+    (void)prof__real_round(m, 0);
 }
 
 /* Zero, or any double, and what their products and quotients may be. */

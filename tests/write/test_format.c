@@ -113,14 +113,14 @@ static void test_format_rounding(void) {
         for (m = one; m < one + 4; m++)
             for (low = 0; low < (uint64_t)1 << shift; low++) {
                 uint64_t n = m << shift | low;
-                inside_real r = inside_real_round(n, 0, false);
+                inside_real r = inside_real_round(n, 0);
                 CHECK((double)r.m * (double)((uint64_t)1 << r.e) == (double)n, "%llu: %llu * 2^%d",
                       (unsigned long long)n, (unsigned long long)r.m, r.e);
             }
     for (m = one; m < one + 4; m++) {
-        EQUAL(inside_real_round(m << 11 | 1u << 10, 0, true).m, m + 1);
-        EQUAL(inside_real_round(m << 11 | 1u << 10, 0, false).m, m + (m & 1));
-        EQUAL(inside_real_round(m << 11 | ((1u << 10) - 1), 0, true).m, m);
+        EQUAL(inside_real_round(m << 11 | 1u << 10 | 1, 0).m, m + 1);
+        EQUAL(inside_real_round(m << 11 | 1u << 10, 0).m, m + (m & 1));
+        EQUAL(inside_real_round(m << 11 | ((1u << 10) - 1), 0).m, m);
     }
 }
 

@@ -100,7 +100,7 @@ bool metric_from_text(const char *text, prof_metric *metric) {
 bool stats_note_at(const prof_stats *stats, size_t i, stats_note *note) {
     if (i >= PROF__NOTES) return false;
     note->key = prof__note_key(i);
-    note->text = prof__note_text(note->key);
+    note->text = prof__note_text(i);
     note->count = stats ? prof__note_count(stats, i) : 0;
     return true;
 }
