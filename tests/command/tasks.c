@@ -1,8 +1,9 @@
 /* What a target with a kernel's tasks tells, for test_prof_uart.sh: tasks that wait within zones,
    an interrupt, and three tasks of one name, one after the other, that end in the midst of a zone.
    tasks table|trace|dump|raw|chrome|fails: to stdout; fails: a raw stream whose sink fails each
-   third time, when it has taken half; twice: two sessions in one raw stream; ringtable, ringtrace,
-   ringdump: a ring that forgets who ran before it forgets what the tasks did. */
+   third time, when it has taken half; twice: two sessions in one raw stream; ready: a raw stream
+   that tells when the worker was ready to run, too; ringtable, ringtrace, ringdump: a ring that
+   forgets who ran before it forgets what the tasks did. */
 #define PROF_IMPLEMENTATION
 #define PROF_FREESTANDING
 #define PROF_ARENA_SIZE 1048576
@@ -16,6 +17,7 @@ static unsigned clock_ticks, in_context;
 #include <string.h>
 
 static unsigned writes, fail_each;
+static bool tells_ready;
 
 static bool out(void *user, const void *data, size_t size) {
     bool fails = fail_each && ++writes % fail_each == 0;
@@ -53,7 +55,9 @@ static void round_of(unsigned i) {
     work(3 * i);
     interrupt(i);
     prof_task_in(9, "idle");
-    clock_ticks += 50;
+    clock_ticks += 20;
+    if (tells_ready) PROF_INSTANT("ready worker");
+    clock_ticks += 30;
     prof_task_in(worker, "worker");
     work(5 * i);
     if (!last) PROF_END();
@@ -71,6 +75,8 @@ int main(int argc, char **argv) {
     bool fails = strcmp(what, "fails") == 0, chrome = strcmp(what, "chrome") == 0;
     bool ring = strncmp(what, "ring", 4) == 0;
     bool twice = strcmp(what, "twice") == 0, raw = fails || twice || strcmp(what, "raw") == 0;
+    tells_ready = strcmp(what, "ready") == 0;
+    raw |= tells_ready;
     memset(&desc, 0, sizeof desc);
     desc.platform.ticks_per_second = 1000000000;
     if (raw || chrome) desc.mode = PROF_MODE_STREAM;

@@ -70,14 +70,65 @@ table_of() {   # FILE: less the counts, which stand above
         grep -v 'Zones still open\|Bytes of the raw stream in damaged\|% of the core, '
 }
 contexts() {   # all had 43.369 us: the tasks, interrupts, and nothing besides
-    "$prof" report --contexts "$1" 2>/dev/null | grep '% of the core, ' >"$out/tasks.contexts"
-    diff - "$out/tasks.contexts" <<'END'
+    "$prof" report "$1" 2>/dev/null | grep '% of the core, ' >"$out/tasks.contexts"
+    diff - "$out/tasks.contexts" <<'END' || return
 Task worker: 59.95 % of the core, 26.000 us, 120 times, at most 0.326 us at once
 Task control: 30.66 % of the core, 13.297 us, 61 times, at most 0.328 us at once
 Task idle: 6.92 % of the core, 3.000 us, 60 times, at most 0.050 us at once
 Interrupt 15: 2.18 % of the core, 0.945 us, 105 times, at most 0.009 us at once
 Interrupt 20: 0.29 % of the core, 0.127 us, 45 times, at most 0.006 us at once
 END
+    "$prof" report --contexts -f csv "$1" 2>/dev/null | diff - "$out/tasks.loads"
+}
+windows() {   # of 10 us: what all had in them is what they had
+    "$prof" report --contexts --every 10us -f csv "$out/tasks.ready" 2>/dev/null |
+        awk -F, 'NR > 1 {of[$2] += $4; times[$2] += $5; all[$1] += $3
+                         if ($7 + 0 > wait[$2]) wait[$2] = $7 + 0}
+                 END {for (c in of) printf "%s %.3f %d %.3f\n", c, of[c], times[c], wait[c]
+                      for (w in all) if (all[w] < 99.95 || all[w] > 100.05) print "window", w, all[w]}' |
+        sort >"$out/tasks.windows"
+    diff - "$out/tasks.windows" <<'END'
+Interrupt 15 0.945 105 0.000
+Interrupt 20 0.127 45 0.000
+Task control 13.297 61 0.000
+Task idle 3.000 60 0.000
+Task worker 26.000 120 0.030
+END
+}
+latency() {   # it was ready 30 ticks before it ran
+    "$prof" report "$out/tasks.ready" | grep -q '^Task worker: .* ran at most 0.030 us after it was ready$' &&
+        "$prof" report --contexts -f json "$out/tasks.ready" 2>/dev/null |
+        grep '"Task worker"' | grep -q '"times": 120, "longest_us": 0.326, "longest_wait_us": 0.030}'
+}
+odd() {   # a switch within an interrupt, an interrupt that ends behind its task, tasks of one name
+    cat >"$out/odd.json" <<'END'
+{"prof":{"one_core":1},"traceEvents":[
+{"ph":"M","name":"thread_name","pid":1,"tid":999,"args":{"name":"CPU"}},
+{"ph":"M","name":"thread_name","pid":1,"tid":1001,"args":{"name":"thread 1001 (a)"}},
+{"ph":"M","name":"thread_name","pid":1,"tid":1002,"args":{"name":"thread 1002 (a#2)"}},
+{"ph":"X","name":"a","cat":"cpu_op","pid":1,"tid":999,"ts":0,"dur":10},
+{"ph":"X","name":"a#2","cat":"cpu_op","pid":1,"tid":999,"ts":10,"dur":10},
+{"ph":"X","name":"tick","cat":"cpu_op","pid":1,"tid":15,"ts":8,"dur":4},
+{"ph":"X","name":"late","cat":"cpu_op","pid":1,"tid":16,"ts":18,"dur":4},
+{"ph":"i","name":"ready a","s":"t","pid":1,"tid":15,"ts":9},
+{"ph":"X","name":"alone","cat":"cpu_op","pid":1,"tid":0,"ts":0,"dur":30}]}
+END
+    "$prof" report --contexts -f csv "$out/odd.json" | diff - /dev/fd/3 3<<'END'
+begin_us,context,percent,time_us,times,longest_us,longest_wait_us
+0.000,Task a,26.67,8.000,1,8.000,
+0.000,What is neither task nor interrupt,26.67,8.000,,,
+0.000,Task a#2,20.00,6.000,1,6.000,
+0.000,Interrupt 15,13.33,4.000,1,4.000,
+0.000,Interrupt 16,13.33,4.000,1,4.000,
+END
+}
+refused() {
+    ! "$prof" report --every 1ms "$out/tasks.raw" 2>"$out/said" && grep -q 'it is of --contexts' "$out/said" &&
+        ! "$prof" report --contexts --every 0 "$out/tasks.raw" 2>"$out/said" &&
+        grep -q "'0' is no length of time" "$out/said" &&
+        ! "$prof" report --contexts -f html "$out/tasks.raw" 2>"$out/said" &&
+        ! "$prof" report --contexts --every 1ns "$out/far.json" 2>"$out/said" >"$out/far" &&
+        grep -q 'that makes 1000000001 windows' "$out/said" && [ ! -s "$out/far" ]
 }
 as_table() { table_of "$1" >"$out/tasks.report" && diff "$out/tasks.wanted" "$out/tasks.report"; }
 from_pipe() { table_of - <"$out/tasks.raw" | diff "$out/tasks.wanted" -; }
@@ -130,11 +181,29 @@ page() {
         grep -q '<td>43\.37 [^<]*</td><td>13\.44 ' "$out/tasks.dom"
 }
 try tasks_build "$CC" -std=gnu99 -I. tests/command/tasks.c -o "$out/tasks"
-for form in table trace dump raw chrome fails twice; do try "tasks_$form" tasks $form; done
+cat >"$out/tasks.loads" <<'END'
+begin_us,context,percent,time_us,times,longest_us,longest_wait_us
+0.000,Task worker,59.95,26.000,120,0.326,
+0.000,Task control,30.66,13.297,61,0.328,
+0.000,Task idle,6.92,3.000,60,0.050,
+0.000,Interrupt 15,2.18,0.945,105,0.009,
+0.000,Interrupt 20,0.29,0.127,45,0.006,
+END
+cat >"$out/far.json" <<'END'
+{"prof":{"one_core":1},"traceEvents":[
+{"ph":"M","name":"thread_name","pid":1,"tid":999,"args":{"name":"CPU"}},
+{"ph":"X","name":"a","cat":"cpu_op","pid":1,"tid":999,"ts":0,"dur":10},
+{"ph":"X","name":"z","cat":"cpu_op","pid":1,"tid":0,"ts":0,"dur":1000000}]}
+END
+for form in table trace dump raw chrome fails twice ready; do try "tasks_$form" tasks $form; done
 grep -v 'Zones still open' "$out/tasks.table" >"$out/tasks.wanted"
 for form in trace dump raw chrome fails; do try "tasks_report_of_$form" as_table "$out/tasks.$form"; done
 try tasks_report_of_pipe from_pipe
 for form in trace dump raw chrome; do try "tasks_contexts_of_$form" contexts "$out/tasks.$form"; done
+try tasks_contexts_in_windows windows
+try tasks_contexts_latency latency
+try tasks_contexts_odd odd
+try tasks_contexts_refused refused
 try tasks_report_of_decoded decoded
 try tasks_fields fields
 try tasks_two_files twice

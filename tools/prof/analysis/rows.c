@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "analysis/busy.h"
-#include "analysis/contexts.h"
 #include "input/losses.h"
 #include "input/trace_reader.h"
 #include "library.h"
@@ -841,7 +840,7 @@ static void end_file(row_table *t) {
     row_walk w = {.table = t};
     t->had_tasks |= t->trace.tasks.stretches.count > 0;
     trace_nest(&t->trace);
-    contexts_tell(&t->trace, &t->memory, &t->contexts);
+    contexts_add(&t->contexts, &t->trace);
     trace_own(&t->trace);
     if (t->options->by_stack) group_by_frames(t);
     w.bytes = take_changes(t);
@@ -971,7 +970,7 @@ void rows_free(row_table *t) {
     map_free(&t->captured);
     arena_free(&t->sums_memory);
     free(t->away_ns);
-    free(t->contexts.items);
+    contexts_free(&t->contexts);
     free(t->group_rows);
     free(t->last_groups);
     free(t->firsts);

@@ -3,6 +3,7 @@
 #define PROF_ROWS_H
 
 #include "analysis/amounts.h"
+#include "analysis/contexts.h"
 #include "analysis/durations.h"
 #include "input/head_sums.h"
 #include "input/losses.h"
@@ -92,7 +93,7 @@ typedef struct row_table {
     void (*on_member)(void *user, const trace_member *member);
     void *user;
     struct busy_table *busy;    /* gets what ran on devices; NULL */
-    text_list contexts;         /* who had the core of a microcontroller, in lines */
+    contexts_table contexts;    /* who had the core of a microcontroller */
 } row_table;
 
 /* false: the filter's name is no regular expression (told). */

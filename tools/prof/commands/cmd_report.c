@@ -23,7 +23,9 @@ const command report_command = {
     "  prof report --step 3 trace.json\n"
     "      one step of the profiler's schedule alone\n"
     "  prof report --format html -o report.html trace.json\n"
-    "      a page for any browser: timeline, table, flame graph, memory\n\n"
+    "      a page for any browser: timeline, table, flame graph, memory\n"
+    "  prof report --contexts --every 10ms uart.raw\n"
+    "      the load of a microcontroller's core, every 10 ms: tasks and interrupts\n\n"
     "How it counts\n"
     "  A begin and an end (B and E, b and e) are one event. CPU time is wall time. A\n"
     "  device's time belongs to the op that its External id names; where that only\n"
@@ -42,6 +44,12 @@ const command report_command = {
     "  with a key twice is an error, told with file and byte. Where what a CUDA graph\n"
     "  ran does not tell the zone that captured it, a trace of the capture may, by\n"
     "  \"graph node id\": name that first.\n\n"
+    "Tasks and interrupts\n"
+    "  Time is without what interrupted it; an interrupt lasts from its first zone's\n"
+    "  begin to its end. longest: at once. longest_wait: from the instant \"ready NAME\"\n"
+    "  (examples/baremetal/kernel records them) until the task NAME runs; empty where\n"
+    "  two tasks have that name. What begins in a window counts there, longest and\n"
+    "  longest_wait, too; times are of the window's own part.\n\n"
     "The page\n"
     "  Files that ran at the same time, by ts and baseTimeNanoseconds, stand as they\n"
     "  ran; others begin at 0. A step is each file's own. What begins in the chosen\n"
@@ -50,15 +58,25 @@ const command report_command = {
 
 typedef struct report_options {
     row_options rows;
-    const char *sort, *header, *output;
+    const char *sort, *header, *output, *every;
     table_format format;
     prof_time_unit unit;
-    int64_t limit, name_width, stack_width, shapes_width;
+    int64_t limit, name_width, stack_width, shapes_width, every_ns;
     bool top_level, ns_per_counter, contexts;
 } report_options;
 
 static uint32_t limit32(int64_t count) {
     return count >= UINT32_MAX ? UINT32_MAX : (uint32_t)count;
+}
+
+/* false: told. */
+static bool understand_windows(report_options *o) {
+    if (o->contexts && o->format == FORMAT_HTML)
+        return fail("--contexts", "not in a page: its formats are text, csv and json"), false;
+    if (!o->every) return true;
+    if (!o->contexts) return fail("--every", "it is of --contexts"), false;
+    if (time_parse(o->every, &o->every_ns) && o->every_ns > 0) return true;
+    return fail("--every", "'%s' is no length of time: 1.5s, 20ms, 300us", o->every), false;
 }
 
 /* The options that are words; false: told. */
@@ -96,16 +114,16 @@ static void write_nothing(const row_table *table, output *out) {
 }
 
 /* Who had the core of a microcontroller. */
-static void write_contexts(const text_list *lines, bool all, output *out) {
+static void write_contexts(const text_list *lines, output *out) {
     enum { SHOWN = 6 };
-    size_t shown = all || lines->count <= SHOWN ? lines->count : SHOWN;
+    size_t shown = lines->count <= SHOWN ? lines->count : SHOWN;
     for (size_t i = 0; i < shown; i++) output_format(out, "%s\n", lines->items[i]);
     if (shown < lines->count)
         output_format(out, "%zu more tasks and interrupts: --contexts\n", lines->count - shown);
 }
 
 static void write_text(row_table *table, prof_table_desc *desc, const text_list *notes,
-                       bool all_contexts, output *out) {
+                       output *out) {
     losses_write(out);
     desc->width = out->path ? 0 : terminal_width();
     prof_result result = prof_write_rows(table->rows, table->count, &table->view, desc,
@@ -114,7 +132,7 @@ static void write_text(row_table *table, prof_table_desc *desc, const text_list 
     if (table->count == 0) write_nothing(table, out);
     for (size_t i = 0; i < notes->count; i++) output_format(out, "%s\n", notes->items[i]);
     if (table->busy) busy_write(table->busy, desc->width, out);
-    write_contexts(&table->contexts, all_contexts, out);
+    write_contexts(&table->contexts.lines, out);
 }
 
 static int write_report(row_table *table, report_page *page, const report_options *o,
@@ -125,10 +143,13 @@ static int write_report(row_table *table, report_page *page, const report_option
     text_list notes = rows_notes(table, &memory);
     if (page) {
         page_write(page, table, title, &notes, NULL, &out);
+    } else if (o->contexts) {
+        if (o->format == FORMAT_TEXT) losses_write(&out);
+        contexts_write(&table->contexts, o->format, &out);
     } else {
         desc->whole_cpu_ns = rows_filtered(table) ? table->whole_cpu_ns : 0;
         desc->whole_device_ns = rows_filtered(table) ? table->whole_device_ns : 0;
-        if (desc->format == PROF_FORMAT_TEXT) write_text(table, desc, &notes, o->contexts, &out);
+        if (desc->format == PROF_FORMAT_TEXT) write_text(table, desc, &notes, &out);
         else prof_write_rows(table->rows, table->count, &table->view, desc, output_sink(&out));
         if (desc->format != PROF_FORMAT_TEXT) rows_tell(NULL, &notes);
     }
@@ -149,18 +170,22 @@ static int read_files(row_table *table, report_page *page, char **paths,
     return status;
 }
 
-static int report(const report_options *o, char **paths, int count) {
+static int report(report_options *o, char **paths, int count) {
     int written = EXIT_BAD;
     prof_table_desc desc;
     busy_table busy = {0};
     row_table table = {0};
-    if (!understand(o, &desc) || !rows_begin(&table, &o->rows)) return EXIT_BAD;
+    if (!understand_windows(o) || !understand(o, &desc)) return EXIT_BAD;
+    if (!rows_begin(&table, &o->rows)) return EXIT_BAD;
+    table.contexts.every_ns = o->every_ns;
     if (o->format == FORMAT_TEXT) losses_hold();
     report_page *page = o->format == FORMAT_HTML ? page_new(&table) : NULL;
     if (o->format == FORMAT_TEXT && o->rows.device) table.busy = &busy;
     int status = read_files(&table, page, paths, count);
+    bool wrong = table.contexts.failed;
+    if (wrong) status = EXIT_BAD;
     const char *title = o->header ? o->header : file_name(paths[0]);
-    if (!status || table.events) written = write_report(&table, page, o, &desc, title);
+    if (!wrong && (!status || table.events)) written = write_report(&table, page, o, &desc, title);
     if (page) page_free(page);
     rows_free(&table);
     busy_free(&busy);
@@ -207,8 +232,10 @@ static int run(int argc, char **argv) {
          "a column of FLOPs, by the inputs' shapes, as profile(with_flops=True)"},
         {"ns-per-counter", 0, OPTION_FLAG, &o.ns_per_counter, NULL, "CPU total by each counter"},
         {"contexts", 0, OPTION_FLAG, &o.contexts, NULL,
-         "a line below the table for each task and interrupt of a\n"
-         "                               microcontroller (the 6 that had the core longest)"},
+         "a row for each task and interrupt of a microcontroller, in\n"
+         "                               the place of the table (below it stand 6 of them)"},
+        {"every", 0, OPTION_TEXT, &o.every, "TIME",
+         "with --contexts: rows for each window of that length: 10ms"},
         {"time-unit", 0, OPTION_WORD, &o.unit, "auto|s|ms|us", "(auto: each time its own)"},
         {"name-width", 0, OPTION_COUNT, &o.name_width, "N", "letters of a name, or all (55)"},
         {"stack-width", 0, OPTION_COUNT, &o.stack_width, "N", "letters of a stack (75)"},

@@ -50,6 +50,14 @@ void tasks_interrupt(tasks *t, int64_t pid, int64_t tid, int64_t start_ns, int64
     add_turn(t, &t->interrupts, pid, (turn){start_ns, end_ns, 0, (uint32_t)tid});
 }
 
+void tasks_ready(tasks *t, int64_t pid, trace_text instant, int64_t ns) {
+    static const char before[] = "ready ";
+    enum { SIZE = sizeof before - 1 };
+    if (instant.size <= SIZE || memcmp(instant.data, before, SIZE) != 0) return;
+    trace_text name = {instant.data + SIZE, instant.size - SIZE};
+    add_turn(t, &t->ready, pid, (turn){ns, ns, 0, task_of(t, pid, name)});
+}
+
 /* By time, what lies around others first. */
 static int by_time(const void *a, const void *b) {
     const turn *x = a, *y = b;
@@ -66,6 +74,7 @@ static void in_order(turns *l) {
 void tasks_sort(tasks *t) {
     in_order(&t->stretches);
     in_order(&t->interrupts);
+    in_order(&t->ready);
 }
 
 /* The task of that thread + 1; 0: it is none. */
@@ -153,13 +162,6 @@ away tasks_away(const tasks *t, int64_t pid, int64_t tid, int64_t start_ns, int6
     return away_in((looking){t, tid, start_ns, end_ns, *process, task_at(t, pid, tid), 0, 0});
 }
 
-int64_t tasks_own_ns(const tasks *t, const turn *at, bool interrupt) {
-    looking l = {t, 0, at->start_ns, at->end_ns, at->process, 0, 0, 0};
-    if (interrupt) l.tid = at->owner;
-    else l.task = at->owner + UINT64_C(1);
-    return at->end_ns - at->start_ns - away_in(l).ns;
-}
-
 void tasks_clear(tasks *t) {
     intern_free(&t->names);
     map_free(&t->threads);
@@ -167,5 +169,6 @@ void tasks_clear(tasks *t) {
     map_free(&t->running);
     free(t->stretches.list);
     free(t->interrupts.list);
+    free(t->ready.list);
     *t = (tasks){0};
 }

@@ -31,12 +31,15 @@ typedef struct tasks {
     map processes;               /* of pid: its number, + 1 */
     map running;                 /* tasks that ran */
     turns stretches, interrupts; /* in order of time, by process */
+    turns ready;                 /* when a task became ready to run: of no length */
 } tasks;
 
 /* What metadata call a thread: "name", or "thread 12 (name)" as prof.h writes it. */
 void tasks_name(tasks *t, int64_t pid, int64_t tid, trace_text name);
 void tasks_add(tasks *t, int64_t pid, trace_text task, int64_t start_ns, int64_t end_ns);
 void tasks_interrupt(tasks *t, int64_t pid, int64_t tid, int64_t start_ns, int64_t end_ns);
+/* By an instant "ready NAME"; of others nothing. */
+void tasks_ready(tasks *t, int64_t pid, trace_text instant, int64_t ns);
 void tasks_sort(tasks *t);
 bool tasks_is_task(const tasks *t, int64_t pid, int64_t tid);
 
@@ -44,8 +47,6 @@ bool tasks_is_task(const tasks *t, int64_t pid, int64_t tid);
    prof_task_in says): for other tasks, if it is a task's itself; and for all. */
 typedef struct away { int64_t for_tasks_ns, ns; } away;
 away tasks_away(const tasks *t, int64_t pid, int64_t tid, int64_t start_ns, int64_t end_ns);
-/* Of a stretch, or of an interrupt's turn, what it had itself. */
-int64_t tasks_own_ns(const tasks *t, const turn *at, bool interrupt);
 void tasks_clear(tasks *t);
 
 /* "name" of "thread 12 (name)", else all of it. */
