@@ -6,23 +6,23 @@
        #include "prof_cuda.h"
    and, before prof_start,
        prof_cuda_init(NULL);
-   Link with -ldl -lpthread; nothing of CUDA is linked, included or needed to build. The same
-   program starts where there is no GPU: the CPU profile is then whole, and prof_cuda_status(), the
-   table's footer and the trace's metadata say why there is no more.
+   Link with -ldl -lpthread; nothing of CUDA is linked, included or needed to build. Where there is
+   no GPU the CPU profile is whole, and prof_cuda_status(), the table's footer and the trace's
+   metadata say why there is no more.
 
    How it works
-       CUPTI (libcupti.so of CUDA 11 to 13) is opened when a session starts, and asked for activity
-       records. It writes them into buffers of ours; when one is full they are copied as they are.
-       After prof_stop they become events: a kernel belongs to the innermost zone that was open on
-       the thread that launched it, at the time it did. Zones cost what they cost without a GPU.
+       CUPTI (libcupti.so of CUDA 11 to 13) is opened when a session starts. It writes records into
+       buffers of ours; when one is full they are copied as they are. After prof_stop they become
+       events: a kernel belongs to the innermost zone that was open on the thread that launched it,
+       at the time it did. Zones cost what they cost without a GPU.
        Without CUPTI, time work with CUDA events and tell of it by prof_launch.
+       GPU work needs PROF_MODE_TRACE or a raw stream: other modes keep none, and say so.
 
    Memory
        One block: prof_cuda_desc.memory, or a static array of PROF_CUDA_MEMORY bytes (80 MiB; pages
-       that are not touched cost nothing). What does not fit is counted, never silently lost: see
-       prof_cuda_stats. Events are made when the trace is first read; those of a launch then take
-       about 1.4 KB of the session's arena (prof_desc.memory), for which 64 MiB are little.
-       GPU work needs PROF_MODE_TRACE or a raw stream: other modes keep none, and say so.
+       that are not touched cost nothing). What does not fit is counted: see prof_cuda_stats. When
+       the trace is first read a launch takes about 1.4 KB of the session's arena
+       (prof_desc.memory), too.
 
    Threads
        Set-up and shutdown: one thread, no session open. prof_cuda_push_id, prof_cuda_flush: any
@@ -506,52 +506,35 @@ typedef struct prof_cuda__params {       /* CUpti_SubscriberParams */
     X(primary_retain, "cuDevicePrimaryCtxRetain", true, (void **, int)) \
     X(primary_release, "cuDevicePrimaryCtxRelease_v2", true, (int))
 
-/* Those of a subscriber that is one of several, which CUDA 13.3 and its driver allow: the functions
-   of these fields call them. X(field, name, parameters, their types, how they are passed). */
+/* The same for one of several subscribers, which CUDA 13.3 and its driver allow. */
 #define PROF_CUDA__MULTI(X) \
-    X(time, "cuptiGetTimestamp_v2", (uint64_t *t), (void *, uint64_t *), (s, t)) \
-    X(enable, "cuptiActivityEnable_v2", (uint32_t kind), (void *, uint32_t, void *), \
-      (s, kind, NULL)) \
-    X(disable, "cuptiActivityDisable_v2", (uint32_t kind), (void *, uint32_t, void *), \
-      (s, kind, NULL)) \
-    X(next, "cuptiActivityGetNextRecord_v2", (uint8_t *b, size_t n, prof_cuda__any **r), \
-      (void *, uint8_t *, size_t, prof_cuda__any **), (s, b, n, r)) \
-    X(dropped, "cuptiActivityGetNumDroppedRecords_v2", (void *c, uint32_t stream, size_t *n), \
-      (void *, void *, uint32_t, size_t *), (s, c, stream, n)) \
-    X(push_id, "cuptiActivityPushExternalCorrelationId_v2", (int kind, uint64_t id), \
-      (void *, int, uint64_t), (s, kind, id)) \
-    X(pop_id, "cuptiActivityPopExternalCorrelationId_v2", (int kind, uint64_t *id), \
-      (void *, int, uint64_t *), (s, kind, id)) \
-    X(attribute, "cuptiActivitySetAttribute_v2", (int what, size_t *n, void *v), \
-      (void *, int, size_t *, void *), (s, what, n, v)) \
-    X(runtime_call, "cuptiActivityEnableRuntimeApi_v2", (uint32_t cbid, uint8_t on), \
-      (void *, uint32_t, uint8_t), (s, cbid, on)) \
-    X(driver_call, "cuptiActivityEnableDriverApi_v2", (uint32_t cbid, uint8_t on), \
-      (void *, uint32_t, uint8_t), (s, cbid, on)) \
-    X(callbacks, "cuptiActivityRegisterCallbacks_v2", \
-      (prof_cuda__request_fn request, prof_cuda__complete_fn complete), \
-      (void *, prof_cuda__request_multi_fn, prof_cuda__complete_multi_fn), \
-      (s, ((void)request, prof_cuda__requested_multi), \
-       ((void)complete, prof_cuda__completed_multi)))
+    X(time, "cuptiGetTimestamp_v2", true, (void *, uint64_t *)) \
+    X(enable, "cuptiActivityEnable_v2", true, (void *, uint32_t, void *)) \
+    X(disable, "cuptiActivityDisable_v2", true, (void *, uint32_t, void *)) \
+    X(next, "cuptiActivityGetNextRecord_v2", true, \
+      (void *, uint8_t *, size_t, prof_cuda__any **)) \
+    X(dropped, "cuptiActivityGetNumDroppedRecords_v2", true, (void *, void *, uint32_t, size_t *)) \
+    X(push_id, "cuptiActivityPushExternalCorrelationId_v2", true, (void *, int, uint64_t)) \
+    X(pop_id, "cuptiActivityPopExternalCorrelationId_v2", true, (void *, int, uint64_t *)) \
+    X(attribute, "cuptiActivitySetAttribute_v2", true, (void *, int, size_t *, void *)) \
+    X(runtime_call, "cuptiActivityEnableRuntimeApi_v2", true, (void *, uint32_t, uint8_t)) \
+    X(driver_call, "cuptiActivityEnableDriverApi_v2", true, (void *, uint32_t, uint8_t)) \
+    X(callbacks, "cuptiActivityRegisterCallbacks_v2", true, \
+      (void *, prof_cuda__request_multi_fn, prof_cuda__complete_multi_fn))
+
+/* Calls what both have. */
+#define PROF_CUDA__ASK(field, ...) \
+    (prof_cuda__.is_multi ? (prof_cuda__.multi.field)(prof_cuda__.subscriber, __VA_ARGS__) \
+                          : (prof_cuda__.cupti.field)(__VA_ARGS__))
 
 #define PROF_CUDA__FIELD(field, name, needed, arguments) int (*field) arguments;
-#define PROF_CUDA__MULTI_FIELD(field, name, parameters, types, arguments) int (*field) types;
-#define PROF_CUDA__MULTI_ENTRY(field, name, parameters, types, arguments) { name, true },
-#define PROF_CUDA__MULTI_CALL(field, name, parameters, types, arguments) \
-    PROF_CUDA__FN int prof_cuda__multi_##field parameters { \
-        void *s = prof_cuda__.subscriber; \
-        return (prof_cuda__.multi.field) arguments; \
-    }
-#define PROF_CUDA__MULTI_USE(field, name, parameters, types, arguments) \
-    prof_cuda__.cupti.field = prof_cuda__multi_##field;
 #define PROF_CUDA__ENTRY(field, name, needed, arguments) { name, needed },
 typedef struct prof_cuda__cupti { PROF_CUDA__CUPTI(PROF_CUDA__FIELD) } prof_cuda__cupti;
+typedef struct prof_cuda__multi { PROF_CUDA__MULTI(PROF_CUDA__FIELD) } prof_cuda__multi;
 typedef struct prof_cuda__driver { PROF_CUDA__DRIVER(PROF_CUDA__FIELD) } prof_cuda__driver;
-typedef struct prof_cuda__multi { PROF_CUDA__MULTI(PROF_CUDA__MULTI_FIELD) } prof_cuda__multi;
 typedef struct prof_cuda__entry { const char *name; bool needed; } prof_cuda__entry;
-static const prof_cuda__entry prof_cuda__multi_names[] = {
-    PROF_CUDA__MULTI(PROF_CUDA__MULTI_ENTRY) };
 static const prof_cuda__entry prof_cuda__cupti_names[] = { PROF_CUDA__CUPTI(PROF_CUDA__ENTRY) };
+static const prof_cuda__entry prof_cuda__multi_names[] = { PROF_CUDA__MULTI(PROF_CUDA__ENTRY) };
 static const prof_cuda__entry prof_cuda__driver_names[] = { PROF_CUDA__DRIVER(PROF_CUDA__ENTRY) };
 
 /* ---- the one state ---- */
@@ -587,7 +570,7 @@ static struct prof_cuda__all {
     int device_count;
     char why[320];
     const char *no_nvtx;                 /* why prof_cuda_emit_nvtx failed, if it did */
-    prof_cuda__cupti cupti, single;      /* single: cupti where there is one subscriber alone */
+    prof_cuda__cupti cupti;
     prof_cuda__multi multi;
     prof_cuda__driver driver;
     void *subscriber;
@@ -777,28 +760,12 @@ PROF_CUDA__FN bool prof_cuda__take_cupti(void *handle) {
     if (result) return prof_cuda__cupti_failed("cuptiGetVersion", result, "");
     if (g->stats.cupti_version < 13)
         return PROF_CUDA__FAILS("the libcupti found is too old; take that of CUDA 11.0 or later");
-    g->single = g->cupti;
     g->can_multi = g->stats.cupti_version >= 130300 && g->cupti.subscribe_v2 &&
                    !prof_cuda__resolve("cupti", handle, (char *)&g->multi, prof_cuda__multi_names,
                                        sizeof prof_cuda__multi_names);
     prof_cuda__name_calls();
     return true;
 }
-
-PROF_CUDA__FN void prof_cuda__requested(uint8_t **buffer, size_t *size, size_t *most);
-PROF_CUDA__FN void prof_cuda__completed(void *context, uint32_t stream, uint8_t *buffer,
-                                        size_t size, size_t valid);
-PROF_CUDA__FN void prof_cuda__requested_multi(uint8_t **buffer, size_t *size, size_t *most,
-                                              const void *info) {
-    (void)info;
-    prof_cuda__requested(buffer, size, most);
-}
-PROF_CUDA__FN void prof_cuda__completed_multi(uint8_t *buffer, size_t size, size_t valid,
-                                              const void *info) {
-    (void)info;
-    prof_cuda__completed(NULL, 0, buffer, size, valid);
-}
-PROF_CUDA__MULTI(PROF_CUDA__MULTI_CALL)
 
 PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, const void *data);
 
@@ -810,16 +777,14 @@ PROF_CUDA__FN int prof_cuda__subscribe_to(bool multi, char *other, size_t size) 
     uint32_t os_ids = 1;
     size_t bytes = sizeof os_ids;
     int result;
-    g->cupti = g->single;
     g->is_multi = multi;
     if (!multi) params.size = offsetof(prof_cuda__params, multiple);
     result = g->cupti.subscribe_v2
                  ? (g->cupti.subscribe_v2)(&g->subscriber, prof_cuda__subscriber, NULL, &params)
                  : (g->cupti.subscribe)(&g->subscriber, prof_cuda__subscriber, NULL);
     if (result || !multi) return result;
-    PROF_CUDA__MULTI(PROF_CUDA__MULTI_USE)
-    result = (g->cupti.time)(&now);
-    if (!result) result = (g->cupti.attribute)(PROF_CUDA__THREAD_IDS, &bytes, &os_ids);
+    result = PROF_CUDA__ASK(time, &now);
+    if (!result) result = PROF_CUDA__ASK(attribute, PROF_CUDA__THREAD_IDS, &bytes, &os_ids);
     if (result) (void)(g->cupti.unsubscribe)(g->subscriber);
     return result;
 }
@@ -1082,7 +1047,7 @@ PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, 
     if (!graph || (g->cupti.node_id)(graph->node, &node.id) != 0 || !node.id) return;
     if (cbid == PROF_CUDA__NODE_CLONED &&
         (g->cupti.node_id)(graph->original_node, &original) != 0) return;
-    if ((g->cupti.time)(&node.time) != 0) return;
+    if (PROF_CUDA__ASK(time, &node.time) != 0) return;
     prof_session_info(&session);
     zone = session.zone;
     prof_cuda__lock();
@@ -1183,7 +1148,7 @@ PROF_CUDA__FN void prof_cuda__take(const void *r, const struct prof_cuda__kind *
 PROF_CUDA__FN const void *prof_cuda__next(uint8_t *buffer, const uint8_t *at, const uint8_t *end,
                                           prof_cuda__any **cursor, size_t *size) {
     struct prof_cuda__all *g = &prof_cuda__;
-    int result = (g->cupti.next)(buffer, (size_t)(end - buffer), cursor);
+    int result = PROF_CUDA__ASK(next, buffer, (size_t)(end - buffer), cursor);
     const uint8_t *p = (const uint8_t *)*cursor;
     if (result == PROF_CUDA__END_OF_BUFFER) return NULL;
     *size = 8;
@@ -1259,11 +1224,22 @@ PROF_CUDA__FN void prof_cuda__completed(void *context, uint32_t stream, uint8_t 
     prof_cuda__unlock();
 }
 
+PROF_CUDA__FN void prof_cuda__requested_multi(uint8_t **buffer, size_t *size, size_t *most,
+                                              const void *info) {
+    (void)info;
+    prof_cuda__requested(buffer, size, most);
+}
+PROF_CUDA__FN void prof_cuda__completed_multi(uint8_t *buffer, size_t size, size_t valid,
+                                              const void *info) {
+    (void)info;
+    prof_cuda__completed(NULL, 0, buffer, size, valid);
+}
+
 /* ---- @STATES: prepare, start, flush, stop ---- */
 
 PROF_CUDA__FN bool prof_cuda__time(void *user, uint64_t *ns) {
     (void)user;
-    return (prof_cuda__.cupti.time)(ns) == 0;
+    return PROF_CUDA__ASK(time, ns) == 0;
 }
 
 /* A clock that jumps ahead is another one, which another profiler set: no ticks are that short. */
@@ -1284,22 +1260,29 @@ PROF_CUDA__FN void prof_cuda__pair_now(void) {
     prof_cuda__unlock();
 }
 
+/* Turns a kind of records on or off. */
+PROF_CUDA__FN int prof_cuda__switch(uint32_t kind, bool on) {
+    const struct prof_cuda__all *g = &prof_cuda__;
+    if (g->is_multi && on) return (g->multi.enable)(g->subscriber, kind, NULL);
+    if (g->is_multi) return (g->multi.disable)(g->subscriber, kind, NULL);
+    return on ? (g->cupti.enable)(kind) : (g->cupti.disable)(kind);
+}
+
 /* Driver calls one by one where CUPTI can; else all, and the decoder mutes. */
 PROF_CUDA__FN void prof_cuda__driver_calls(bool on) {
     const struct prof_cuda__all *g = &prof_cuda__;
     bool any = false;
     for (uint32_t cbid = 1; g->cupti.driver_call && cbid < PROF_CUDA__CBIDS; cbid++)
         if (!g->dull[0][cbid])
-            any = (g->cupti.driver_call)(cbid, on) == 0 || any;
-    if (!on) (void)(g->cupti.disable)(PROF_CUDA__DRIVER_CALL);
-    else if (!any) (void)(g->cupti.enable)(PROF_CUDA__DRIVER_CALL);
+            any = PROF_CUDA__ASK(driver_call, cbid, on) == 0 || any;
+    if (!on || !any) (void)prof_cuda__switch(PROF_CUDA__DRIVER_CALL, on);
 }
 
 PROF_CUDA__FN void prof_cuda__disable(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     for (int i = 0; i < PROF_CUDA__KIND_COUNT; i++)
         if (g->desc.records & prof_cuda__kinds[i].records)
-            (void)(g->cupti.disable)(prof_cuda__kinds[i].kind);
+            (void)prof_cuda__switch(prof_cuda__kinds[i].kind, false);
     if (g->desc.records & PROF_CUDA_DRIVER) prof_cuda__driver_calls(false);
     g->enabled = false;
 }
@@ -1315,12 +1298,12 @@ PROF_CUDA__FN bool prof_cuda__enable_kinds(void) {
     bool runtime = g->cupti.runtime_call && g->desc.records & PROF_CUDA_RUNTIME;
     for (int i = 0; i < PROF_CUDA__KIND_COUNT; i++) {
         const struct prof_cuda__kind *k = prof_cuda__kinds + i;
-        int result = g->desc.records & k->records ? (g->cupti.enable)(k->kind) : 0;
+        int result = g->desc.records & k->records ? prof_cuda__switch(k->kind, true) : 0;
         if (result && k->needed) return prof_cuda__cupti_failed("cuptiActivityEnable", result, "");
     }
     if (g->desc.records & PROF_CUDA_DRIVER) prof_cuda__driver_calls(true);
     for (uint32_t cbid = 1; runtime && cbid < PROF_CUDA__CBIDS; cbid++)
-        if (g->dull[1][cbid]) (void)(g->cupti.runtime_call)(cbid, 0);
+        if (g->dull[1][cbid]) (void)PROF_CUDA__ASK(runtime_call, cbid, 0);
     return g->enabled = true;
 }
 
@@ -1337,17 +1320,19 @@ PROF_CUDA__FN bool prof_cuda__enable(void) {
     if (!prof_cuda__load_cupti()) return false;
     prof_cuda__watch_threads(true);
     if (!g->is_multi) (void)(g->cupti.thread_ids)(1);   /* the OS's thread ids */
-    (void)(g->cupti.attribute)(PROF_CUDA__PER_THREAD, &size, &per_thread);
+    (void)PROF_CUDA__ASK(attribute, PROF_CUDA__PER_THREAD, &size, &per_thread);
     g->zeroed = g->stats.cupti_version >= 27 &&   /* before, there may be scratch */
-                (g->cupti.attribute)(PROF_CUDA__ZEROED, &size, &yes) == 0;
+                PROF_CUDA__ASK(attribute, PROF_CUDA__ZEROED, &size, &yes) == 0;
     if (g->desc.hardware_trace && !g->hardware)
-        g->hardware = g->is_multi ? (g->cupti.attribute)(PROF_CUDA__HES, &size, &yes) == 0
+        g->hardware = g->is_multi ? PROF_CUDA__ASK(attribute, PROF_CUDA__HES, &size, &yes) == 0
                                   : g->cupti.hardware_trace && !(g->cupti.hardware_trace)(1);
     if (g->cupti.callback && g->cupti.node_id) {
         (void)(g->cupti.callback)(1, g->subscriber, PROF_CUDA__RESOURCE, PROF_CUDA__NODE_MADE);
         (void)(g->cupti.callback)(1, g->subscriber, PROF_CUDA__RESOURCE, PROF_CUDA__NODE_CLONED);
     }
-    result = (g->cupti.callbacks)(prof_cuda__requested, prof_cuda__completed);
+    result = g->is_multi ? (g->multi.callbacks)(g->subscriber, prof_cuda__requested_multi,
+                                                prof_cuda__completed_multi)
+                         : (g->cupti.callbacks)(prof_cuda__requested, prof_cuda__completed);
     if (result) prof_cuda__cupti_failed("cuptiActivityRegisterCallbacks", result, "");
     if (!result && prof_cuda__enable_kinds()) return true;
     if (!result) prof_cuda__disable();
@@ -1391,9 +1376,9 @@ PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
     prof_cuda__clear();
     prof_cuda__unlock();
     if (g->free_count < g->buffer_count / 2) (void)(g->cupti.flush)(0);   /* the warm-up's */
-    (void)(g->cupti.dropped)(NULL, 0, &before);   /* those are not ours */
+    (void)PROF_CUDA__ASK(dropped, NULL, 0, &before);   /* those are not ours */
     prof_cuda__pair_now();
-    (void)(g->cupti.time)(&now);
+    (void)PROF_CUDA__ASK(time, &now);
     prof_cuda__lock();
     g->window_start = now;
     prof_cuda__sessions++;
@@ -1488,7 +1473,7 @@ PROF_CUDA__FN prof_result prof_cuda__stop(void *user) {
     (void)(g->cupti.flush)(0);
     (void)(g->cupti.flush)(1);
     prof_cuda__await_buffers();
-    if ((g->cupti.dropped)(NULL, 0, &dropped) != 0) dropped = 0;
+    if (PROF_CUDA__ASK(dropped, NULL, 0, &dropped) != 0) dropped = 0;
     prof_cuda__unsubscribe();
     prof_cuda__lock();
     g->stats.lost_dropped += dropped;
@@ -1534,12 +1519,12 @@ PROF_CUDA__FN bool prof_cuda__wants_ids(void) {
 }
 
 PROF_API PROF_CUDA__QUIET void prof_cuda_push_id(uint64_t id) {
-    if (prof_cuda__wants_ids()) (void)(prof_cuda__.cupti.push_id)(PROF_CUDA__OUR_IDS, id);
+    if (prof_cuda__wants_ids()) (void)PROF_CUDA__ASK(push_id, PROF_CUDA__OUR_IDS, id);
 }
 
 PROF_API PROF_CUDA__QUIET void prof_cuda_pop_id(void) {
     uint64_t id;
-    if (prof_cuda__wants_ids()) (void)(prof_cuda__.cupti.pop_id)(PROF_CUDA__OUR_IDS, &id);
+    if (prof_cuda__wants_ids()) (void)PROF_CUDA__ASK(pop_id, PROF_CUDA__OUR_IDS, &id);
 }
 
 /* ---- @EVENTS: what was kept, as events of the session ---- */
@@ -1694,18 +1679,11 @@ PROF_CUDA__FN void prof_cuda__member_or_none(prof_cuda__line *l, const char *nam
     else PROF_CUDA__PUT(l, ",\"%s\":-1", name);
 }
 
-/* a / b with at most so many decimals, 15 or fewer, rounded; b not 0. */
-PROF_CUDA__FN void prof_cuda__ratio(prof_cuda__line *l, const char *name, uint64_t a, uint64_t b,
-                                    int decimals) {
-    uint64_t part = 0, unit = 1, rest = a % b;
-    for (int i = 0; i < decimals; i++, rest %= b) {
-        rest = PROF_CUDA__MIN(rest, UINT64_MAX / 10) * 10;
-        part = part * 10 + rest / b;
-        unit *= 10;
-    }
-    part += rest >= b - rest;
-    PROF_CUDA__PUT(l, ",\"%s\":%llu.%0*llu", name, (unsigned long long)(a / b + part / unit),
-                   decimals, (unsigned long long)(part % unit));
+/* a / b with at most six decimals; b not 0. */
+PROF_CUDA__FN void prof_cuda__ratio(prof_cuda__line *l, const char *name, uint64_t a, uint64_t b) {
+    uint64_t millionths = a / b * 1000000 + (a % b * 1000000 + b / 2) / b;
+    PROF_CUDA__PUT(l, ",\"%s\":%llu.%06llu", name, (unsigned long long)(millionths / 1000000),
+                   (unsigned long long)(millionths % 1000000));
     while (l->p[-1] == '0') l->p--;
     if (l->p[-1] == '.') l->p--;
     *l->p = 0;
@@ -1765,8 +1743,8 @@ PROF_CUDA__FN void prof_cuda__put_occupancy(prof_cuda__line *l, const prof_cuda_
     uint64_t blocks = (uint64_t)g[0] * g[1] * g[2], threads = (uint64_t)b[0] * b[1] * b[2];
     uint64_t fit, share;
     if (!v || v->sm_count < 1 || v->max_threads_per_sm < 1 || !threads || threads > 4096) return;
-    prof_cuda__ratio(l, "blocks per SM", blocks, (uint64_t)v->sm_count, 6);
-    prof_cuda__ratio(l, "warps per SM", blocks * threads, 32 * (uint64_t)v->sm_count, 6);
+    prof_cuda__ratio(l, "blocks per SM", blocks, (uint64_t)v->sm_count);
+    prof_cuda__ratio(l, "warps per SM", blocks * threads, 32 * (uint64_t)v->sm_count);
     fit = prof_cuda__blocks_fit(v, k, (uint32_t)threads) * (uint64_t)v->sm_count;
     share = PROF_CUDA__MIN(blocks, fit) * threads * 100;
     prof_cuda__member(l, "est. achieved occupancy %",
@@ -1813,7 +1791,7 @@ PROF_CUDA__FN void prof_cuda__copy_json(prof_cuda__line *l, const prof_cuda__pee
                        (unsigned)p->target_context);
     prof_cuda__member(l, "bytes", p->bytes);
     if (p->end > p->start && !(p->kind & PROF_CUDA__RUNNING))
-        prof_cuda__ratio(l, "memory bandwidth (GB/s)", p->bytes, p->end - p->start, 15);
+        prof_cuda__ratio(l, "memory bandwidth (GB/s)", p->bytes, p->end - p->start);
     else PROF_CUDA__PUT(l, ",\"memory bandwidth (GB/s)\":\"N/A\"");
     if (p->graph_node) prof_cuda__put_node(l, p->graph, p->graph_node);
 }
@@ -2388,20 +2366,17 @@ PROF_CUDA__FN size_t prof_cuda__buffer_count(const prof_cuda_desc *d) {
     return PROF_CUDA__MAX(2u, PROF_CUDA__MIN(n, (size_t)PROF_CUDA__BUFFERS));
 }
 
-/* Bytes of names and texts, before the records. */
-#define PROF_CUDA__RECORDS_FIXED \
-    (PROF_CUDA__TEXT + PROF_CUDA__NAMES * sizeof *prof_cuda__.names + \
-     PROF_CUDA__NODES * sizeof *prof_cuda__.nodes + 64)
-
-/* Bytes before these. */
+/* Bytes of buffers, names, nodes and texts, and for a few records. */
 PROF_CUDA__FN size_t prof_cuda__fixed_bytes(const prof_cuda_desc *d) {
-    return 64 + prof_cuda__buffer_count(d) * prof_cuda__buffer_bytes(d);
+    return 64 + prof_cuda__buffer_count(d) * prof_cuda__buffer_bytes(d) +
+           PROF_CUDA__NAMES * sizeof *prof_cuda__.names +
+           PROF_CUDA__NODES * sizeof *prof_cuda__.nodes + PROF_CUDA__TEXT + 64 + 4096;
 }
 
 PROF_API PROF_CUDA__QUIET size_t prof_cuda_memory_size(const prof_cuda_desc *desc,
                                                        size_t launches) {
     static prof_cuda_desc usual;
-    size_t fixed = prof_cuda__fixed_bytes(desc ? desc : &usual) + PROF_CUDA__RECORDS_FIXED + 4096;
+    size_t fixed = prof_cuda__fixed_bytes(desc ? desc : &usual);
     size_t each = PROF_CUDA__ROUND_UP(sizeof(prof_cuda__kernel), 8u) +
                   2 * PROF_CUDA__ROUND_UP(sizeof(prof_cuda__call), 8u) + 3 * sizeof(uint64_t) + 8;
     return launches > (SIZE_MAX - fixed) / each ? SIZE_MAX : fixed + launches * each;
@@ -2422,7 +2397,7 @@ PROF_CUDA__FN bool prof_cuda__lay(void) {
     bool own = g->desc.memory != NULL;
     char *memory = own ? (char *)g->desc.memory : prof_cuda__memory.bytes + prof_cuda__withheld;
     size_t size = own ? g->desc.memory_size : sizeof prof_cuda__memory - prof_cuda__withheld;
-    char *p = (char *)(((uintptr_t)memory + 63) & ~(uintptr_t)63), *end = memory + size;
+    char *p = (char *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
     if (size < prof_cuda__fixed_bytes(&g->desc)) return false;
     g->buffer_size = prof_cuda__buffer_bytes(&g->desc);
     g->buffer_count = (uint32_t)prof_cuda__buffer_count(&g->desc);
@@ -2430,14 +2405,13 @@ PROF_CUDA__FN bool prof_cuda__lay(void) {
     if (own || prof_cuda__used) memset(p, 0, g->buffer_count * g->buffer_size);
     prof_cuda__used = true;
     p += g->buffer_count * g->buffer_size;
-    if ((size_t)(end - p) < PROF_CUDA__RECORDS_FIXED + 4096) return false;
     g->names = (prof_cuda__named *)memset(p, 0, PROF_CUDA__NAMES * sizeof *g->names);
     p += PROF_CUDA__NAMES * sizeof *g->names;
     g->nodes = (prof_cuda__node *)memset(p, 0, PROF_CUDA__NODES * sizeof *g->nodes);
     p += PROF_CUDA__NODES * sizeof *g->nodes;
     g->text = p;
     g->base = (char *)(((uintptr_t)(p + PROF_CUDA__TEXT) + 15) & ~(uintptr_t)15);
-    g->end = end;
+    g->end = memory + size;
     prof_cuda__clear();
     for (uint32_t i = 0; i < g->buffer_count; i++)
         g->free_list[i] = (uint16_t)(g->buffer_count - 1 - i);
