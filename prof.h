@@ -5682,12 +5682,13 @@ PROF__FN void prof__states_unlock(const prof__state *own) {
 }
 
 /* Enters the slow path, which no signal handler may: it could not know what is half done. While
-   last is 0 the ends in handlers come here too; what they begin is dropped, and counted. */
+   last is 0 the ends in handlers come here too; what they begin is dropped, and counted. Once
+   prof__on is 0 a thread still needs its lock: prof_stop may be about to read what it wrote. */
 PROF__FN bool prof__enter(prof__slot *slot) {
     if (slot->busy) return false;
     slot->busy = 1;
     PROF__SIGNAL_FENCE();
-    if (slot->generation != PROF__LOAD(prof__on)) return true;
+    if (slot->hot == &prof__nowhere) return true;
     PROF__STORE(slot->hot->last, 0u);
     PROF__SIGNAL_FENCE();
     prof__state_lock(prof__slot_state(slot));

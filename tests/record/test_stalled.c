@@ -1,6 +1,6 @@
 /* A thread that is in its slow path when another ends the session: each zone that it began is in
    the trace, in the sums, or counted. It stands still in the clock, or before one of the next
-   atomic accesses. */
+   atomic accesses. So is what is no zone: it is no zone of the trace either. */
 static void test_point(void);
 #define PROF__POINT() test_point()
 #include "../test.h"
@@ -8,6 +8,7 @@ static void test_point(void);
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { DEPTH = 4, OPEN = 14, BEFORE = 20 };
 static uint32_t ready, stopping, stopped;
@@ -17,6 +18,9 @@ static bool stands;                      /* until prof_stop has returned; else u
 static uint32_t spin;
 static __thread int points;              /* until it stands still; 0: it does not */
 static int point;
+static bool only_instant;                /* the worker stands before it is in its slow path, and */
+static int again;                        /* once more, so many points later: until prof_stop has */
+static __thread int points_again;        /* returned, but not for long */
 
 static uint32_t get(const uint32_t *p) { return __atomic_load_n(p, __ATOMIC_SEQ_CST); }
 static void set(uint32_t *p, uint32_t n) { __atomic_store_n(p, n, __ATOMIC_SEQ_CST); }
@@ -27,8 +31,15 @@ static void stand(void) {
     for (volatile uint32_t i = 0; i < spin; i++) {}
 }
 
+static void stand_again(void) {
+    for (int i = 0; i < 50 && !get(&stopped); i++) usleep(1000);
+}
+
 static void test_point(void) {
-    if (points && !--points) stand();
+    if (points_again && !points && !--points_again) stand_again();
+    if (!points || --points) return;
+    stand();
+    points_again = again;
 }
 
 static uint64_t now(void *user) {
@@ -50,9 +61,15 @@ static void *worker(void *unused) {
         PROF_BEGIN("before");
         PROF_END();
     }
-    for (int i = 0; i < OPEN; i++) PROF_BEGIN("open");
-    armed = true;
-    PROF_END();
+    for (int i = 0; i < OPEN && !only_instant; i++) PROF_BEGIN("open");
+    armed = !only_instant;
+    for (int i = 0; i < 2 && only_instant; i++) {
+        if (i) points = point;           /* the first has made its site */
+        PROF_INSTANT("instant");
+    }
+    if (!only_instant) PROF_END();
+    points = 0;
+    set(&ready, 1);
     return NULL;
 }
 
@@ -64,6 +81,7 @@ static void session(prof_mode mode, void *memory, size_t size) {
     desc.mode = mode;
     desc.memory = memory;
     desc.memory_size = size;
+    desc.records_only = only_instant;    /* else the analysis counts the zones again */
     desc.max_depth = DEPTH;
     desc.max_threads = 2;
     desc.platform.now = now;
@@ -77,7 +95,7 @@ static void session(prof_mode mode, void *memory, size_t size) {
     stats = prof_get_stats(NULL);
     set(&stopped, 1);
     pthread_join(thread, NULL);
-    EQUAL(stats.recorded + stats.summed + stats.dropped, BEFORE + OPEN);
+    EQUAL(stats.recorded + stats.summed + stats.dropped, BEFORE + (only_instant ? 0 : OPEN));
 }
 
 static void sessions(bool still, int times) {
@@ -100,7 +118,17 @@ static void test_goes_on(void) {
     for (point = 0; point < 4 && !test_bad; point++) sessions(false, 100);
 }
 
+/* An instant of a thread that found the session open, and is in its slow path when that ends. */
+static void test_enters(void) {
+    only_instant = true;
+    for (point = 2; point < 6 && !test_bad; point++)
+        for (again = 2; again < 7 && !test_bad; again++) sessions(false, 1);
+    if (test_bad) test_say(" (again %d)", again);
+    only_instant = false;
+}
+
 int main(void) {
+    RUN(test_enters);
     RUN(test_stands_still);
     RUN(test_goes_on);
     return test_end();
