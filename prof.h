@@ -21573,7 +21573,8 @@ PROF__FN bool prof__devices_fail(uint32_t activities) {
         const struct prof__device *d = prof__devices.list + i;
         if (!(d->desc.activity & activities)) continue;
         tried = true;
-        if (d->result != PROF_OK) continue;
+        if (d->refused) (void)prof__fail(PROF_ERROR_UNSUPPORTED, PROF__KEEPS_NONE);
+        if (d->refused || d->result != PROF_OK) continue;
         if (!d->desc.status || !(d->desc.status)(d->desc.user)) return false;
     }
     return tried;

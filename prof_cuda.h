@@ -119,9 +119,12 @@ typedef struct prof_cuda_stats {
     uint64_t outside;                    /* records from before the session's start: skipped */
     uint64_t muted;                      /* calls that are many and dull, ids of other profilers,
                                             waits on streams that did no work: skipped */
-    uint64_t no_time;                    /* records without a time: not in the trace */
+    uint64_t no_time;                    /* records without a time, or that end before they begin:
+                                            not in the trace */
     uint64_t wrong_clock;                /* records stamped by a clock that is not CUPTI's own, far
                                             off the session: not in the trace */
+    uint64_t clock_back;                 /* times that CUPTI's clock was found to have gone back:
+                                            records since then are misplaced, or count as outside */
     uint64_t unfinished;                 /* were running at prof_stop: cut there, and flagged */
     uint64_t no_launch;                  /* device work whose launch call is not there */
     uint64_t graph_doubts;               /* kernels maybe of another graph launch: see Limits */
@@ -712,10 +715,13 @@ PROF_CUDA__FN bool prof_cuda__cupti_failed(const char *what, int result, const c
     if (result == PROF_CUDA__OTHER_SUBSCRIBER)
         return PROF_CUDA__FAILS("another profiler is attached; end it (%s) (CUPTI error 39)",
                                 *other ? other : "nsys, ncu, compute-sanitizer");
-    if (result == 35 || result == 40)
+    if (result == 35)
         return PROF_CUDA__FAILS("the driver lets only root profile; load the nvidia module with "
-                                "NVreg_RestrictProfilingToAdminUsers=0, or run as root "
-                                "(CUPTI error %u)", (unsigned)result);
+                                "NVreg_RestrictProfilingToAdminUsers=0, or run as root, in a "
+                                "container with --cap-add=SYS_ADMIN (CUPTI error 35)");
+    if (result == 40)
+        return PROF_CUDA__FAILS("the hypervisor does not let this virtual GPU be profiled; allow "
+                                "it there (CUPTI error 40)");
     if (prof_cuda__.cupti.result_text && (prof_cuda__.cupti.result_text)(result, &text) != 0)
         text = NULL;
     return PROF_CUDA__FAILS("%s (CUPTI error %u)%s%s", what, (unsigned)result,
@@ -1253,7 +1259,12 @@ PROF_CUDA__FN void prof_cuda__pair_now(void) {
     if (last.device_ns && pair.device_ns > last.device_ns + 1000000000 &&
         (pair.device_ns - last.device_ns) / 16 > (uint64_t)(pair.session_ns - last.session_ns))
         return;
-    if (prof_device_clock(device, pair.session_ns, pair.device_ns) != PROF_OK) return;
+    if (prof_device_clock(device, pair.session_ns, pair.device_ns) != PROF_OK) {
+        prof_cuda__lock();
+        prof_cuda__.stats.clock_back += pair.device_ns < last.device_ns;
+        prof_cuda__unlock();
+        return;
+    }
     prof_cuda__lock();
     if (!prof_cuda__.pair.device_ns) prof_cuda__.first_pair = pair;
     prof_cuda__.pair = pair;
@@ -1600,14 +1611,14 @@ PROF_CUDA__FN void prof_cuda__leave(char *record) {
     any->kind |= PROF_CUDA__LEFT_OUT;
 }
 
-/* Leaves out a record without a time, or with one far outside the session: some records may be by
-   another clock. */
+/* Leaves out a record without a time that is right, or with one far outside the session: some
+   records may be by another clock. */
 PROF_CUDA__FN void prof_cuda__judge_time(char *record, const struct prof_cuda__kind *k) {
     struct prof_cuda__all *g = &prof_cuda__;
     const uint64_t second = 1000000000;
     uint64_t start = prof_cuda__u64(record, k->start), end = prof_cuda__u64(record, k->end);
     if (k->what & PROF_CUDA__TIMELESS) return;
-    if (!start) g->stats.no_time++;
+    if (!start || (end && end < start)) g->stats.no_time++;
     else if (g->pair.device_ns && (start + second < g->window_start ||
                                    PROF_CUDA__MAX(start, end) > g->pair.device_ns + second))
         g->stats.wrong_clock++;
@@ -2287,8 +2298,11 @@ PROF_CUDA__FN bool prof_cuda__tell(prof_cuda__line *l, bool json) {
         { "no_time", "without a time", s.no_time },
         { "wrong_clock", "of another clock, as another profiler in the process sets it",
           s.wrong_clock },
-        { "ticks_per_us", "times are scaled, as another profiler in the process gave CUPTI a clock "
-          "that does not count ns; its ticks a microsecond", prof_cuda__ticks() },
+        { "clock_back", "records are misplaced or left out, as CUPTI's clock went back, as the "
+          "system's does when it is set; times", s.clock_back },
+        { "ticks_per_us", "times are scaled, as CUPTI's clock does not count ns, which another "
+          "profiler in the process may have given it; its ticks a microsecond",
+          prof_cuda__ticks() },
         { "foreign", "buffers of another profiler in the process, end it, as torch.profiler",
           s.foreign },
         { "graph_doubts", "kernels that this CUPTI may give to a wrong graph launch, as CUDA 13.1 "

@@ -1061,14 +1061,9 @@ int cuCtxSetCurrent(void *to) {
     context = (int)(uintptr_t)to;
     return 0;
 }
-int cuCtxGetDevice(int *device);
-int cuCtxGetDevice(int *device) {
-    DRIVER_ANSWER;
-    *device = me()->device;
-    return 0;
-}
 int cuCtxSynchronize(void);
 int cuCtxSynchronize(void) {
+    DRIVER_ANSWER;
     int device = context > 0 ? context - 1 : me()->device;
     uint32_t i;
     for (i = 0; i < FAKE_STREAMS; i++)
@@ -1153,7 +1148,7 @@ void *fake_symbol(void *user, const char *library, const char *name) {
         FUNCTION(cuptiGetGraphNodeId),
         FUNCTION(cuInit), FUNCTION(cuDriverGetVersion), FUNCTION(cuDeviceGetCount),
         FUNCTION(cuDeviceGetName), FUNCTION(cuDeviceTotalMem_v2), FUNCTION(cuDeviceGetAttribute),
-        FUNCTION(cuCtxGetCurrent), FUNCTION(cuCtxSetCurrent), FUNCTION(cuCtxGetDevice),
+        FUNCTION(cuCtxGetCurrent), FUNCTION(cuCtxSetCurrent),
         FUNCTION(cuCtxSynchronize), FUNCTION(cuDevicePrimaryCtxGetState),
         FUNCTION(cuDevicePrimaryCtxRetain), FUNCTION(cuDevicePrimaryCtxRelease_v2),
         FUNCTION(cuEventCreate), FUNCTION(cuEventDestroy_v2), FUNCTION(cuEventRecord),

@@ -1674,7 +1674,12 @@ static void test_refusals(void) {
     reset();
     fake.fails = "cuptiActivityEnable";
     fake.fail_code = 35;
-    PASS_ON(check_refusal("NVreg_RestrictProfilingToAdminUsers=0", true));
+    PASS_ON(check_refusal("NVreg_RestrictProfilingToAdminUsers=0, or run as root, in a container",
+                          true));
+    reset();
+    fake.fails = "cuptiActivityEnable";
+    fake.fail_code = 40;
+    PASS_ON(check_refusal("the hypervisor does not let this virtual GPU", true));
     reset();
     fake.fails = "cuptiSubscribe";
     fake.fail_code = 39;

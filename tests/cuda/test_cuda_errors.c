@@ -57,6 +57,7 @@ static void test_contexts_that_fail(void) {
     static const struct { const char *call; bool idle; uintptr_t now; } cases[] = {
         { "cuCtxGetCurrent", false, 0 }, { "cuCtxSetCurrent", false, 0 },
         { "cuDevicePrimaryCtxGetState", false, 2 }, { "cuDevicePrimaryCtxRetain", false, 0 },
+        { "cuCtxSynchronize", false, 1 },   /* it was destroyed in the session */
         { NULL, true, 0 }, { NULL, false, 1 }, { NULL, false, 2 }
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -389,6 +390,58 @@ static void test_clock_pairs(void) {
     test_text_clear(&text);
 }
 
+/* CUPTI's clock may be the system's, which may be set: that it went back is told. */
+static void test_clock_goes_back(void) {
+    const prof_trace *trace;
+    reset();
+    PASS_ON(open_session());
+    launch_some(2);
+    fake.clock_offset = (uint64_t)0 - 200000000u;
+    prof_cuda_flush();
+    launch_some(2);
+    trace = prof_stop();
+    EQUAL(prof_cuda_get_stats().clock_back, 1);
+    EQUAL(prof_cuda_get_stats().kernels, 4);
+    EQUAL(prof_cuda_get_stats().calls, 2);
+    EQUAL(prof_cuda_get_stats().outside, 2);
+    CHECK(test_find(trace, "zone", 3), "the zones are not whole");
+    CHECK(strstr(inside_cuda_status_line(), "CUPTI's clock went back"), "%s",
+          inside_cuda_status_line());
+}
+
+/* Times of kernels as drivers have been seen to tell them: none, one of them, any. */
+static void test_odd_times(void) {
+    static const struct { int64_t start, end; int no_time, wrong_clock, corrupt, unfinished; }
+        cases[] = {
+        { 1000, 2000, 0, 0, 0, 0 }, { 2000, 1000, 1, 0, 0, 0 }, { 1000, 0, 0, 0, 0, 1 },
+        { 0, 1000, 1, 0, 0, 0 }, { 0, 0, 1, 0, 0, 0 }, { 1000, INT64_MIN, 0, 1, 0, 0 },
+        { INT64_MIN, INT64_MIN, 0, 0, 1, 0 }
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint64_t now;
+        fake_kernel k;
+        prof_cuda_stats s;
+        const prof_event *e;
+        reset();
+        PASS_ON(open_session());
+        now = cupti_now();
+        memset(&k, 0, sizeof k);
+        k.kind = 10;
+        k.name = "k";
+        k.start = cases[i].start > 0 ? now + (uint64_t)cases[i].start : (uint64_t)cases[i].start;
+        k.end = cases[i].end > 0 ? now + (uint64_t)cases[i].end : (uint64_t)cases[i].end;
+        fake_deliver(&k, sizeof k, sizeof k);
+        e = test_find(prof_stop(), "k", 0);
+        s = prof_cuda_get_stats();
+        EQUAL(s.no_time, cases[i].no_time);
+        EQUAL(s.wrong_clock, cases[i].wrong_clock);
+        EQUAL(s.corrupt, cases[i].corrupt);
+        EQUAL(s.unfinished, cases[i].unfinished);
+        CHECK((e != NULL) == (i == 0 || i == 2), "case %u", (unsigned)i);
+        CHECK(!e || e->end_ns > e->start_ns, "case %u", (unsigned)i);
+    }
+}
+
 /* Clocks are compared at steps, once a second at most. */
 static void test_clocks_at_steps(void) {
     prof_desc desc = test_desc();
@@ -568,6 +621,8 @@ int main(void) {
     RUN(test_too_many_names);
     RUN(test_many_threads);
     RUN(test_clock_pairs);
+    RUN(test_clock_goes_back);
+    RUN(test_odd_times);
     RUN(test_clocks_at_steps);
     RUN(test_late_records);
     RUN(test_warmup_only);

@@ -204,6 +204,11 @@ static void test_device_in_modes(void) {
         EQUAL(started, !i);
         EQUAL(strstr(text.data, "Board: this session keeps no work of devices") != NULL, i > 0);
         test_text_clear(&text);
+        desc.activities = PROF_ACTIVITY_PRIVATEUSE1;   /* where nothing else is asked for */
+        EQUAL(prof_start(&desc), i ? PROF_ERROR_UNSUPPORTED : PROF_OK);
+        CHECK(!i || strstr(prof_strerror(PROF_ERROR_UNSUPPORTED), "keeps no work of devices"), "%s",
+              prof_strerror(PROF_ERROR_UNSUPPORTED));
+        (void)prof_stop();
     }
 }
 
