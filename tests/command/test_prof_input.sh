@@ -72,8 +72,8 @@ printf '\050\265\057\375\001' >"$out/a.json.zst"
 echo '{"segments": [], "device_traces": [[]]}' >"$out/snapshot.json"
 each qdstrm 'nsys export --type sqlite' 2 "$out/a.qdstrm"
 each nsys_rep 'nsys export --type sqlite' 2 "$out/a.nsys-rep"
-each pickle 'memory_viz' 2 "$out/snapshot.pickle"
-each memory_snapshot 'memory_viz' 2 "$out/snapshot.json"
+each pickle 'the pickle ends early' 1 "$out/snapshot.pickle" 'report analyze memory merge'
+each memory_snapshot 'prof memory reads the pickle' 2 "$out/snapshot.json"
 each perf_data 'stackcollapse-perf.pl' 2 "$out/perf.data"
 each zstd 'zstd -dc' 2 "$out/a.json.zst"
 other() {   # NAME WHAT-READS-IT BYTES, as printf takes them

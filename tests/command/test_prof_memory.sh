@@ -119,6 +119,44 @@ else
     echo 'skip memory_page: no Chromium here'
 fi
 
+# Memory snapshots of PyTorch, which are pickles.
+python3 tests/command/makers.py "$out"
+for protocol in 2 3 4 5; do
+    snapshot=$out/snapshot$protocol.pickle
+    says "memory_snapshot$protocol" 'cuda:0,2000,2.000,600,950,3,2' 0 "$prof" memory -f csv "$snapshot"
+done
+says memory_snapshot_device 'cuda:1,64,2.000,0,0,1,1' 0 "$prof" memory -f csv "$snapshot"
+says memory_snapshot_op 'cuda:0,/site/torch/nn/linear.py(125): forward,temporary,1000,50.00,1' 0 \
+    "$prof" memory -f csv --by op "$snapshot"
+says memory_snapshot_stack 'cuda:0,"loss_odd.py(30): loss ""x"";train.py(9): <module>",unknown,400,20.00,1' 0 \
+    "$prof" memory -f csv --by stack "$snapshot"
+says memory_snapshot_before '[[-1, 1, 500, 7], [-1, 1, 100, 7], [1700000000000001000, 2, 1000, 3]' 0 \
+    "$prof" memory -f raw "$snapshot"
+"$prof" export -o "$out/snapshot.json" "$snapshot"
+says memory_snapshot_oom '"name": "[OutOfMemory]", "pid": 0' 0 cat "$out/snapshot.json"
+says memory_snapshot_exported 'cuda:0,2000,2.000,600,950,3,2' 0 "$prof" memory -f csv "$out/snapshot.json"
+says memory_snapshot_packed 'cuda:0,2000,2.000,600,950,3,2' 0 sh -c 'gzip -c "$2" | "$1" memory -f csv -' x "$prof" "$snapshot"
+head -c 1000 "$snapshot" >"$out/cut.pickle"
+says memory_snapshot_cut 'the pickle ends early; read up to there' 1 "$prof" memory "$out/cut.pickle"
+python3 - "$out" <<'PYTHON'
+import os, pickle, sys
+class Code:
+    def __reduce__(self): return (os.system, ("touch " + sys.argv[1] + "/was_run",))
+for protocol in 2, 4:
+    with open(f"{sys.argv[1]}/code{protocol}.pickle", "wb") as file:
+        pickle.dump({"segments": [Code()]}, file, protocol)
+with open(f"{sys.argv[1]}/other.pickle", "wb") as file:
+    pickle.dump([1, {"a": 2}], file, 4)
+PYTHON
+rm -f "$out/was_run"
+says memory_code 'opcode GLOBAL (0x63) is refused' 2 "$prof" memory "$out/code2.pickle"
+says memory_code_4 'opcode STACK_GLOBAL (0x93) is refused' 2 "$prof" memory "$out/code4.pickle"
+not_run() { [ ! -e "$out/was_run" ]; }
+try memory_code_is_not_run not_run
+says memory_other_pickle 'no memory snapshot of PyTorch' 2 "$prof" memory "$out/other.pickle"
+printf '\200\004]r\377\377\377\377.' >"$out/odd.pickle"
+says memory_odd_pickle 'byte 3: this is no pickle' 2 "$prof" memory "$out/odd.pickle"
+
 # Memory of a zone that never ends, as the program is killed in it.
 cat >"$out/killed.c" <<'END'
 #include "prof.h"

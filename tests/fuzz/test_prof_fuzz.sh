@@ -49,9 +49,12 @@ for kind in raw:$((sample == 1 ? 4000 : 1000)) record:200 submit:200 elf:2000; d
     count=$((${kind#*:} / sample)) kind=${kind%:*}
     try "corpus_$kind" sh -c "cd '$out' && ./corpus $kind $count '$PWD'/tests/fuzz/corpus/$kind/*"
 done
+rm -rf "$out/makers"
+mkdir -p "$out/makers"
+python3 tests/command/makers.py "$out/makers"
 number=$(date +%s)       # without ALL every fourth file, the rest another time
 for file in tests/command/traces/*.json tests/fuzz/corpus/trace/* tests/fuzz/corpus/stream/* \
-    tests/fuzz/corpus/folded/* tests/fuzz/corpus/import/* "$0"; do
+    tests/fuzz/corpus/folded/* tests/fuzz/corpus/import/* "$out"/makers/* "$0"; do
     number=$((number + 1))
     [ $sample = 1 ] || [ $((number % 4)) = 0 ] || continue
     label=$(basename "$file")

@@ -1,5 +1,5 @@
-/* prof memory: what memory was used for, over time, from a trace's [memory] events or from
-   PyTorch's raw memory timeline. */
+/* prof memory: what memory was used for, over time, from a trace's [memory] events from PyTorch's
+   memory snapshots or its raw memory timeline. */
 #include "base/text.h"
 #include "input/losses.h"
 #include "input/trace_reader.h"
@@ -19,10 +19,12 @@ const command memory_command = {
     "      the ops that hold the memory at the peak\n"
     "  prof memory -o memory.html trace.json\n"
     "      a page with a plot by category: drag to zoom, click on names to hide them\n"
+    "  prof memory --by stack snapshot.pickle\n"
+    "      of what torch.cuda.memory._dump_snapshot wrote: the call stacks that hold it\n"
     "  prof memory --device cuda:0 -o memory.raw.json.gz trace.json\n"
     "      as PyTorch's export_memory_timeline: .json, .raw.json, .html, each also\n"
     "      .gz\n\n"
-    "The trace must have been recorded with profile_memory=True. What it tells of a\n"
+    "A trace must have been recorded with profile_memory=True. What it tells of a\n"
     "block is its category (prof.h's prof_memory_category); where it tells none at\n"
     "all, that is inferred from the calls that allocate and free a block:\n"
     "  optimizer state  allocated in Optimizer.step, lives on behind it\n"
@@ -69,7 +71,8 @@ typedef struct memory_device {
     int32_t type;
     uint64_t allocations, frees;
     bool has_total;
-    int64_t before, unknown_frees;       /* allocated before the recording */
+    int64_t before, unknown_frees;       /* allocated before the recording, */
+    int64_t told_before;                 /* block by block */
     int64_t peak, peak_ns, end;
     uint64_t peak_step;                  /* the sums up to and with it are the peak */
 } memory_device;
@@ -78,7 +81,7 @@ enum { FORMAT_RAW = FORMAT_HTML + 1, FORMAT_BY_NAME };
 
 typedef struct memory_options {
     const range_options *window;
-    enum { BY_DEVICE, BY_CATEGORY, BY_OP } by;
+    enum { BY_DEVICE, BY_CATEGORY, BY_OP, BY_STACK } by;
     unsigned format;             /* table_format, or one of these */
     const char *device, *path;
     int64_t limit;
@@ -86,13 +89,18 @@ typedef struct memory_options {
 
 typedef struct memory_trace {
     struct trace trace;         /* more of a call: what it inherits, in contexts */
-    struct place { int64_t address, total; } *places;    /* of changes; INT64_MIN: not told */
+    struct place {              /* of changes; INT64_MIN: not told */
+        int64_t address, total;
+        uint32_t op;            /* of its call stack; or NO_CALL */
+        bool before;            /* it was there before the recording */
+    } *places;
     size_t place_capacity;
     surroundings *contexts;     /* 0: none */
     size_t context_count, context_capacity;
     step *steps;                /* in the order of time */
     size_t count, capacity, before;      /* before: so many were allocated before the recording */
     bool tells_categories, was_on;       /* was_on: the head says that memory was recorded */
+    bool by_stack;              /* ops of call stacks are whole */
     memory_device *devices;
     size_t device_count, device_capacity;
     map device_numbers;
@@ -182,8 +190,9 @@ static const surroundings *context_of(const memory_trace *m, const memory_change
     return &m->contexts[change->owner == NO_CALL ? 0 : m->trace.calls[change->owner].more];
 }
 
-static uint32_t op_of(const memory_trace *m, const memory_change *change) {
-    return change->owner == NO_CALL ? NO_CALL : m->trace.calls[change->owner].name;
+static uint32_t op_of(const memory_trace *m, uint32_t change) {
+    uint32_t owner = m->trace.changes[change].owner;
+    return owner == NO_CALL ? m->places[change].op : m->trace.calls[owner].name;
 }
 
 /* freed: where that was; NULL with free_ns INT64_MAX: nobody has freed it. */
@@ -225,7 +234,7 @@ static bool take_free(memory_trace *m, uint32_t number, step *s, const block *kn
     if (told && !fits) device->unknown_frees += e->bytes;
     if (!fits) return false;
     s->category = category_of(m, from, context_of(m, e), e->ts_ns);
-    s->op = op_of(m, from);
+    s->op = op_of(m, known->change);
     m->steps[known->step].category = s->category;
     return true;
 }
@@ -248,8 +257,15 @@ static void pair_changes(memory_trace *m) {
         if (e->bytes < 0) {
             if (take_free(m, order[i], &s, *place ? &blocks[*place - 1] : NULL)) *place = 0;
         } else {
-            device->allocations++;
-            s.op = op_of(m, e);
+            s.op = op_of(m, order[i]);
+            if (where->before) {
+                s.ns = -1;
+                s.action = PREEXISTING;
+                device->told_before += e->bytes;
+                m->before++;
+            } else {
+                device->allocations++;
+            }
             blocks[i] = (block){order[i], (uint32_t)m->count};
             *place = i + 1;
         }
@@ -271,12 +287,14 @@ static void add_preexisting(memory_trace *m) {
     for (uint32_t i = 0; i < m->device_count; i++) {
         memory_device *device = &m->devices[i];
         if (device->before < -device->unknown_frees) device->before = -device->unknown_frees;
-        if (device->before <= 0) continue;
+        int64_t bytes = device->before;
+        device->before += device->told_before;
+        if (bytes <= 0) continue;
         add_step(m, (step){0});
         memmove(m->steps + m->before + 1, m->steps + m->before,
                 (m->count - 1 - m->before) * sizeof *m->steps);
         m->steps[m->before++] = (step){
-            .ns = -1, .bytes = device->before, .device = i, .op = NO_CALL,
+            .ns = -1, .bytes = bytes, .device = i, .op = NO_CALL,
             .action = PREEXISTING, .category = MEMORY_UNKNOWN
         };
     }
@@ -306,8 +324,35 @@ static void take_row(memory_trace *m, trace_reader *reader) {
     if (values[1] == PREEXISTING) m->devices[0].before += values[2];
 }
 
+/* "file.py(12): name" of Python, and not of C++ */
+static bool is_python(trace_text frame) {
+    const char *place = memchr(frame.data, '(', frame.size);
+    return place && place - frame.data > 3 && memcmp(place - 3, ".py", 3) == 0;
+}
+
+/* Of an event with a call stack (as "a;b;c", the innermost first): the innermost frame of Python,
+   or of any; with by_stack all of it. */
+static uint32_t stack_op(memory_trace *m, const trace_event *event) {
+    const trace_member *told = trace_arg(event, PROF_KEY_STACK);
+    if (!told || !json_is_text(told->value)) return NO_CALL;
+    trace_text all = {told->value.data + 1, told->value.size - 2}, chosen = all;
+    const char *end = all.data + all.size;
+    for (const char *p = all.data, *stop; !m->by_stack && p < end; p = stop + 1) {
+        stop = memchr(p, ';', (size_t)(end - p));
+        if (!stop) stop = end;
+        trace_text frame = {p, (size_t)(stop - p)};
+        if (p == all.data || is_python(frame)) chosen = frame;
+        if (is_python(frame)) break;
+    }
+    char *text = allocate(3 * chosen.size + 1);
+    uint32_t op = intern(&m->trace.names, text, text_decode(chosen, text, 3 * chosen.size));
+    free(text);
+    return op;
+}
+
 static void take(void *user, trace_reader *reader, trace_kept kept) {
     memory_trace *m = user;
+    int64_t before;
     if (reader->item == TRACE_ROW) take_row(m, reader);
     if (reader->item == TRACE_MEMBER && text_is(reader->member.key, "profile_memory"))
         m->was_on = !text_is(reader->member.value, "0");
@@ -315,7 +360,10 @@ static void take(void *user, trace_reader *reader, trace_kept kept) {
     size_t number = m->trace.change_count - 1;
     memory_change *change = &m->trace.changes[number];
     GROW(m->places, number, m->place_capacity);
-    m->places[number] = (struct place){INT64_MIN, INT64_MIN};
+    m->places[number] = (struct place){
+        INT64_MIN, INT64_MIN, change->bytes > 0 ? stack_op(m, &reader->event) : NO_CALL,
+        change->bytes > 0 && trace_arg_int(&reader->event, "Before", &before)
+    };
     trace_arg_int(&reader->event, PROF_KEY_ADDRESS, &m->places[number].address);
     trace_arg_int(&reader->event, PROF_KEY_TOTAL, &m->places[number].total);
     change->key = told_category(&reader->event);
@@ -471,7 +519,7 @@ static void add_device(const memory_device *device, sheet *s) {
 }
 
 static void write_table(const memory_trace *m, const memory_options *o, output *out) {
-    bool by_op = o->by == BY_OP, by_device = o->by == BY_DEVICE;
+    bool by_op = o->by == BY_OP || o->by == BY_STACK, by_device = o->by == BY_DEVICE;
     sheet s;
     sheet_begin(&s, by_op ? "Device|Op|Category|At the peak (B)#|%#|Blocks#" :
                     by_device ? "Device|Peak (B)#|At (us)#|Before (B)#|At the end (B)#|"
@@ -569,7 +617,7 @@ static int write_memory(memory_trace *m, const memory_options *o, const char *na
 }
 
 static int read_and_write(const memory_options *o, const char *path) {
-    memory_trace m = {0};
+    memory_trace m = {.by_stack = o->by == BY_STACK};
     if (o->format == FORMAT_TEXT) losses_hold();
     int status = read_trace(&m, o->window, path);
     find_peaks(&m);
@@ -591,7 +639,7 @@ static int run(int argc, char **argv) {
     range_options window = {0};
     memory_options o = {.window = &window, .format = FORMAT_BY_NAME, .limit = 30};
     const option_spec options[] = {
-        {"by", 'b', OPTION_WORD, &o.by, "device|category|op", "of tables (device)"},
+        {"by", 'b', OPTION_WORD, &o.by, "device|category|op|stack", "of tables (device)"},
         {"device", 'd', OPTION_TEXT, &o.device, "DEVICE",
          "cuda:0, cpu, ...; json and raw: one only, else the largest"},
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "rows of each device, or all (30)"},

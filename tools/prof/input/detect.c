@@ -7,7 +7,8 @@
 
 const source_format *detect_format(const char *first, size_t size, bool *more) {
     static const source_format *const formats[] = {&raw_format, &perfetto_format,
-                                                  &import_format, &folded_format};
+                                                  &import_format, &folded_format,
+                                                  &snapshot_format};
     *more = false;
     for (size_t i = 0; i < sizeof formats / sizeof *formats && size; i++) {
         int is = formats[i]->is(first, size);
@@ -20,8 +21,6 @@ const source_format *detect_format(const char *first, size_t size, bool *more) {
 /* What prof does not read, by its first bytes. */
 static const char nsight[] = "this is a report of Nsight Systems: nsys export --type sqlite "
                              "makes a file of it that prof reads";
-static const char pickle[] = "this is a pickle of Python, as of torch.cuda.memory: see "
-                             "docs.pytorch.org/memory_viz; prof memory reads traces";
 static const char bpftrace[] = "this is bpftrace's: prof reads the folded stacks that "
                                "stackcollapse-bpftrace.pl makes of it";
 static const char callgrind[] = "this is callgrind's: callgrind_annotate and KCachegrind read "
@@ -34,8 +33,7 @@ static const char zlib[] = "this is packed by zlib: pigz -dc FILE | prof COMMAND
 static const char html[] = "this is HTML, no trace (ui.perfetto.dev shows that of systrace)";
 #define OTHER(magic, what) {magic, sizeof magic - 1, what}
 static const struct { const char *magic; size_t size; const char *what; } others[] = {
-    OTHER("QDSTRM", nsight), OTHER("\x80\x02", pickle), OTHER("\x80\x03", pickle),
-    OTHER("\x80\x04", pickle), OTHER("\x80\x05", pickle),
+    OTHER("QDSTRM", nsight),
     OTHER("PERFILE2", "this is perf's: prof reads the folded stacks that stackcollapse-perf.pl "
           "makes of perf script"),
     OTHER("SIMPLEPERF", "this is simpleperf's: prof reads the folded stacks that its "
@@ -100,8 +98,8 @@ const char *detect_other_key(trace_text key) {
         {"libs", "this is a profile of Firefox, as of samply: profiler.firefox.com shows it"},
         {"snapshot", "this is a heap snapshot of V8 (node, Chrome): DevTools reads it"},
         {"resourceSpans", "this is OpenTelemetry's: Jaeger and the like show it"},
-        {"segments", "this is a memory snapshot of torch.cuda.memory: see "
-                     "docs.pytorch.org/memory_viz; prof memory reads traces"}
+        {"segments", "this is a memory snapshot of torch.cuda.memory as JSON: prof memory "
+                     "reads the pickle that _dump_snapshot writes"}
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (text_is(key, keys[i].key)) return keys[i].what;

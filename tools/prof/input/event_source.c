@@ -64,18 +64,25 @@ trace_text queue_decoded(event_queue *q, trace_text json) {
 }
 
 void queue_args(event_queue *q, trace_event *event, trace_text args) {
-    trace_text text = queue_copy(q, args), rest = text, key, value;
+    enum { FEW = 16 };
+    trace_text text = queue_copy(q, args), rest = text;
+    trace_member few[FEW], member;
     event->args_text = text;
     event->has |= TRACE_HAS_ARGS;
-    while (json_next(&rest, &key, &value)) {
+    while (json_next(&rest, &member.key, &member.value)) {
+        if (event->arg_count < FEW) few[event->arg_count] = member;
         event->arg_count++;
-        event->arg_bits |= key_bit(key);
+        event->arg_bits |= key_bit(member.key);
     }
     trace_member *members = arena_allocate(&q->texts, event->arg_count * sizeof *members);
+    event->args = members;
+    if (event->arg_count <= FEW) {
+        memcpy(members, few, event->arg_count * sizeof *members);
+        return;
+    }
     rest = text;
     for (size_t i = 0; i < event->arg_count; i++)
         json_next(&rest, &members[i].key, &members[i].value);
-    event->args = members;
 }
 
 output *queue_begin_args(event_queue *q) {

@@ -72,6 +72,7 @@ typedef struct source_format {
     void (*close)(void *source);
 } source_format;
 
-extern const source_format raw_format, perfetto_format, folded_format, import_format;
+extern const source_format raw_format, perfetto_format, folded_format, import_format,
+                           snapshot_format;
 
 #endif

@@ -609,7 +609,8 @@ static bool feed(trace_reader *r) {
     if (piece > PIECE) piece = PIECE;
     r->format->push(s->made_by, s->text->buffer + s->text->at, piece);
     s->text->at += piece;
-    return true;
+    r->failed |= s->made.failed;
+    return !r->failed;
 }
 
 static bool next_made(trace_reader *r) {
