@@ -113,7 +113,11 @@ static int heap_is_early(const void *p) {
 
 /* ---- The program's marks: exported, or in the table of symbols of its file ---- */
 
-static const char *const heap_marks[2] = { "prof_memory_alloc", "prof_memory_free" };
+/* The last one: this file is linked into it, too, and tells what it allocates. */
+enum { HEAP_MARKS = 3 };
+static const char *const heap_marks[HEAP_MARKS] = {
+    "prof_memory_alloc", "prof_memory_free", "__wrap_malloc"
+};
 
 /* From the symbols of a section, which the file holds whole. */
 static void heap_search(const char *file, size_t size, const ElfW(Shdr) *symbols,
@@ -125,7 +129,7 @@ static void heap_search(const char *file, size_t size, const ElfW(Shdr) *symbols
         ElfW(Sym) symbol;
         memcpy(&symbol, file + symbols->sh_offset + i * sizeof symbol, sizeof symbol);
         if (!symbol.st_value || symbol.st_name >= names->sh_size) continue;
-        for (int m = 0; m < 2; m++)
+        for (int m = 0; m < HEAP_MARKS; m++)
             if (strcmp(file + names->sh_offset + symbol.st_name, heap_marks[m]) == 0)
                 found[m] = (void *)(base + (uintptr_t)symbol.st_value);
     }
@@ -185,9 +189,9 @@ static void heap_say(const char *why) {
 }
 
 __attribute__((constructor)) static void heap_begin(void) {
-    void *found[2];
+    void *found[HEAP_MARKS];
     heap_inside = 1;
-    for (int m = 0; m < 2; m++) found[m] = dlsym(RTLD_DEFAULT, heap_marks[m]);
+    for (int m = 0; m < HEAP_MARKS; m++) found[m] = dlsym(RTLD_DEFAULT, heap_marks[m]);
     if (!found[0] || !found[1]) heap_find_marks(found);
     heap_inside = 0;
     if (heap_file_of(dlsym(RTLD_DEFAULT, "malloc")) != heap_file_of(&heap_real)) {
@@ -195,6 +199,8 @@ __attribute__((constructor)) static void heap_begin(void) {
     } else if (!found[0] || !found[1]) {
         heap_say("the program has no symbol prof_memory_alloc: it is stripped, and does not "
                  "export it (-rdynamic)");
+    } else if (found[2]) {
+        heap_say("linked");
     } else {
         memcpy(&heap_alloc_told, found, sizeof *found);
         memcpy(&heap_free_told, found + 1, sizeof *found);

@@ -124,6 +124,10 @@ try heap_object $CC -std=c99 $heap -c examples/heap/heap.c -o "$out/heap.o"
 try heap_wrapped $CC "$out/program.o" "$out/heap.o" "$library" @examples/heap/wrap -o "$out/wrapped" $libs
 wants wrapped "$mine"
 try heap_linked told wrapped "$prof" record --no-report --profile-memory 1 -o "$out/wrapped.raw" "$out/wrapped"
+# Linked in and preloaded: it is told once.
+wants both "$mine"
+try heap_linked_and_preloaded told both "$prof" record --no-report --heap -o "$out/both.raw" "$out/wrapped"
+says heap_linked_says 'it wraps malloc itself' 0 cat "$out/both.log"
 says heap_linked_total 'cpu,47200,' 0 "$prof" memory -f csv "$out/wrapped.raw"
 if command -v g++ >/dev/null; then
     plus="$mine
