@@ -373,7 +373,6 @@ typedef struct prof_device_desc {
     void (*flush)(void *user);           /* at each prof_step while started */
     void (*late)(void *user);            /* before the trace is first read, or at a stream's end:
                                             calls prof_submit for what stop kept back */
-    bool (*stopped)(void *user);         /* true: it stopped by itself; prof_step ends the window */
     const char *(*status)(void *user);   /* what went wrong, for footer and head; NULL: nothing */
     size_t (*metadata)(void *user, char *buf, size_t size);   /* JSON members for the trace's head;
                                             returns their length, cut to size as by snprintf */
@@ -4618,7 +4617,6 @@ static struct prof__session {
     bool busy;                           /* one of the calls that open and close windows runs */
     bool has_steps;                      /* there is a schedule */
     bool unstreamed;                     /* desc asked for a stream, which cannot carry all of it */
-    bool silent;                         /* a device stopped by itself: no more in this cycle */
     bool step_open;                      /* the step began in this window, at step_tick */
     uint32_t activities;                 /* that are wanted and there */
     uint32_t enabled;                    /* those being recorded */
@@ -21556,15 +21554,6 @@ PROF__FN void prof__devices_each(uint32_t activities, int what) {
     }
 }
 
-PROF__FN bool prof__devices_stopped(uint32_t activities) {
-    bool any = false;
-    for (uint32_t i = 0; i < prof__devices.count; i++) {
-        const prof_device_desc *d = &prof__devices.list[i].desc;
-        if ((d->activity & activities) && d->stopped && (d->stopped)(d->user)) any = true;
-    }
-    return any;
-}
-
 /* Were only devices asked for, and do all of them fail? */
 PROF__FN bool prof__devices_fail(uint32_t activities) {
     bool tried = false;
@@ -21705,23 +21694,6 @@ PROF__FN void prof__calls(struct prof_trace *s, const char *calls) {
         else if (*calls == '!') prof__schedule_error();
         else if (s->stopped && d->on_trace_ready) (d->on_trace_ready)(d->user, s);
     }
-}
-
-/* Goes from one action to the next; to may be PROF__EXIT. */
-PROF__FN void prof__transit(struct prof_trace *s, prof_action from, int to) {
-    struct prof__session *v = &prof__session;
-    if (v->silent) {                     /* to the end of the cycle */
-        if (from != PROF_ACTION_RECORD_AND_SAVE && from != PROF_ACTION_NONE) return;
-        v->silent = false;
-        from = PROF_ACTION_NONE;
-    }
-    if ((from == PROF_ACTION_WARMUP || from == PROF_ACTION_RECORD) && to != PROF_ACTION_NONE &&
-        to != PROF__EXIT && prof__devices_stopped(v->enabled)) {
-        v->silent = true;                /* the window ends early */
-        prof__calls(s, from == PROF_ACTION_WARMUP ? "sxr" : "xr");
-        return;
-    }
-    prof__calls(s, prof__transitions[from][to]);
 }
 
 /* ---- The session ---- */
@@ -22182,7 +22154,7 @@ PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
     prof__unlock();
     if (result != PROF_OK) return result;
     (void)prof__step_set(0, prof__action_at(&prof__session, 0));
-    prof__transit(s, PROF_ACTION_NONE, (int)prof__session.action);
+    prof__calls(s, prof__transitions[PROF_ACTION_NONE][prof__session.action]);
     if (prof__devices_fail(prof__session.activities)) {
         prof__window_stop(s);
         prof__session_release(false);
@@ -22215,7 +22187,7 @@ PROF__CALL prof_action prof_step(void) {
     (void)prof__step_set(v->step + 1, v->action);
     to = prof__action_at(v, v->step);
     from = prof__step_set(v->step, to);
-    prof__transit(s, from, (int)to);
+    prof__calls(s, prof__transitions[from][to]);
     prof__step_begin(s);
     prof__session_release(true);
     return to;
@@ -22225,7 +22197,7 @@ PROF__CALL prof_trace *prof_stop(void) {
     struct prof_trace *s = &prof__trace;
     if (!prof__session_claim()) return NULL;
     prof__step_end();
-    prof__transit(s, prof__session.action, PROF__EXIT);
+    prof__calls(s, prof__transitions[prof__session.action][PROF__EXIT]);
     prof__windows_unsettle();
     prof__lock();
     s->stopped = s->laid;                /* also if no window was opened */

@@ -2448,7 +2448,7 @@ PROF_CUDA__FN prof_result prof_cuda__join_sessions(void) {
     static bool joined;
     const prof_device_desc d = {
         "CUDA", PROF_DEVICE_CUDA, PROF_ACTIVITY_CUDA, prof_cuda__prepare, prof_cuda__start,
-        prof_cuda__stop, prof_cuda__flush, prof_cuda__hand_over, NULL, prof_cuda__status_line,
+        prof_cuda__stop, prof_cuda__flush, prof_cuda__hand_over, prof_cuda__status_line,
         prof_cuda__metadata, &prof_cuda__ };
     prof_result result = joined ? PROF_OK : prof_add_device(&d);
     if (joined) return PROF_OK;

@@ -4,7 +4,7 @@
 
 /* A device and a handler that write down what is called: p s x f for the device, r for ready. */
 static char calls[4096];
-static int asked, device_fails, device_stopped;
+static int asked, device_fails;
 static char ready_text[4096];            /* what each trace held that the handler was given */
 
 static void note(char c) {
@@ -33,11 +33,6 @@ static prof_result device_stop(void *user) {
     return device_fails == 3 ? PROF_ERROR_UNSUPPORTED : PROF_OK;
 }
 
-static bool device_has_stopped(void *user) {
-    (void)user;
-    return device_stopped != 0;
-}
-
 static int device_user;
 
 static void add_device(void) {
@@ -49,11 +44,10 @@ static void add_device(void) {
     device.prepare = device_prepare;
     device.start = device_start;
     device.stop = device_stop;
-    device.stopped = device_has_stopped;
     device.user = &device_user;
     (void)prof_add_device(&device);
     calls[0] = ready_text[0] = 0;
-    asked = device_fails = device_stopped = 0;
+    asked = device_fails = 0;
 }
 
 /* Names of the events, those of steps left out. */
@@ -470,37 +464,6 @@ static void test_session_prepare(void) {
     CHECK(test_find(trace, "a", 0) && !test_find(trace, "before", 0), "not from the step on");
 }
 
-static void test_session_device_stops(void) {
-    prof_desc desc = test_desc();
-    prof_trace *trace;
-    const char *p;
-    char name[2] = "0";
-    add_device();
-    planned = "WRRSWRSSN";
-    desc.schedule_fn = plan;
-    desc.on_trace_ready = on_ready;
-    EQUAL(prof_start(&desc), PROF_OK);
-    for (p = planned + 1; *p; p++, name[0]++) {
-        prof_push(name);
-        prof_pop();
-        device_stopped = name[0] == '1';
-        note('.');
-        prof_step();
-    }
-    trace = prof_stop();
-    SAME_TEXT(calls, "p.s.xr..p.s..xrps.xr");
-    SAME_TEXT(ready_text, "1|56|7|");
-    CHECK(trace != NULL, "a trace");
-    add_device();
-    planned = "WR";
-    device_stopped = 1;
-    EQUAL(prof_start(&desc), PROF_OK);
-    prof_step();
-    SAME_TEXT(calls, "psxr");
-    prof_stop();
-    SAME_TEXT(calls, "psxr");
-}
-
 static void test_session_adds_devices(void) {
     static int users[16];
     prof_device_desc device;
@@ -677,7 +640,6 @@ int main(void) {
     RUN(test_session_activities);
     RUN(test_session_device_fails);
     RUN(test_session_prepare);
-    RUN(test_session_device_stops);
     RUN(test_session_meddling_handler);
     RUN(test_session_nonsense_actions);
     RUN(test_session_without_one);
