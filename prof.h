@@ -44,6 +44,8 @@
        PROF_INSTRUMENT_FUNCTIONS   beside PROF_IMPLEMENTATION: every function that is compiled
                                 with -finstrument-functions is a zone, named from the program's
                                 symbols (Linux; elsewhere by address)
+       PROF_OS_CLOCK e        an expression: where it is true at prof_start, the system's clock is
+                              taken even where the CPU's is usable
        PROF_METADATA_SIZE n   bytes for prof_add_metadata (8 KiB)
        PROF_NO_STB            formats (prof_push_f and its kin) are the C library's, even where
                               stb_sprintf.h is there. (A file that has stb_sprintf's
@@ -73,11 +75,12 @@
    Memory
        All of it comes from one range: desc.memory, or a static array of PROF_ARENA_SIZE bytes.
        There is no malloc. A zone takes 12 bytes, and tables, stacks and traces are made of these;
-       where zones carry more, or with desc.events, a zone is recorded only while there is also room
-       for its event (96 bytes in all). So whatever was recorded can be reported. When the arena is
-       full the timeline ends, and later zones are added up per name (desc.when_full; freestanding:
-       they are dropped). What is not kept is counted in prof_stats, and told under the table and in
-       the trace's metadata. desc.mode has other ways: the last zones only, a stream, sums alone.
+       where zones carry more, or with PROF_KEEP_EVENTS, a zone is recorded only while there is also
+       room for its event (96 bytes in all). So whatever was recorded can be reported. When the
+       arena is full the timeline ends, and later zones are added up per name (desc.when_full;
+       freestanding: they are dropped). What is not kept is counted in prof_stats, and told under
+       the table and in the trace's metadata. desc.mode has other ways: the last zones only, a
+       stream, sums alone.
 
    Threads
        Zones, prof_push/prof_pop, prof_instant, prof_counter: any thread, no lock. A zone begins and
@@ -111,7 +114,7 @@
        CPU time is wall time, as in PyTorch: a zone that waits or is preempted goes on counting.
        Shares are of all threads' self time. Each level of a recursion counts, so that a total can
        pass 100 %. The clock is the CPU's counter where it runs at one rate, else, or with
-       desc.os_clock, the system's; the two are compared at start, at stop and now and then
+       PROF_OS_CLOCK, the system's; the two are compared at start, at stop and now and then
        between, for which the first prof_stop() may wait until 5 ms have passed since the first
        prof_start(). Parents and children come from the order of begins and ends, so that they are
        right even where the clock stands still; a clock that goes back is counted. An empty zone
@@ -294,9 +297,12 @@ typedef enum prof_mode {                 /* what a session keeps, and what it do
     PROF_MODE_AGGREGATE                  /* no zones, but their sums per name: prof_snapshot */
 } prof_mode;
 
-typedef enum prof_full {                 /* PROF_MODE_TRACE: what it does when the arena is full */
-    PROF_FULL_SUMS = 0,                  /* the timeline ends; tables still have the whole run */
-    PROF_FULL_DROP                       /* drops them: dropped_full. Freestanding: always */
+typedef enum prof_full {                 /* what a thread does when it finds the arena full */
+    PROF_FULL_CONTINUE = 0,              /* loses nothing. PROF_MODE_TRACE: the timeline ends,
+                                            tables still have the whole run (freestanding: zones
+                                            are dropped); PROF_MODE_STREAM: it flushes, and waits
+                                            for the sink */
+    PROF_FULL_DROP                       /* drops zones: dropped_full. In other modes: ignored */
 } prof_full;
 
 typedef enum prof_stream_format {
@@ -304,13 +310,25 @@ typedef enum prof_stream_format {
     PROF_STREAM_CHROME                   /* a Chrome JSON array; loads when it is cut off too */
 } prof_stream_format;
 
-typedef enum prof_native {               /* how a zone's native call stack is read */
-    PROF_NATIVE_NONE = 0,                /* not at all */
-    PROF_NATIVE_FRAMES,                  /* by frame pointers, some ns a frame; for code built with
+typedef enum prof_stack {                /* what an event's stack is */
+    PROF_STACK_NONE = 0,                 /* it has none */
+    PROF_STACK_ZONES,                    /* the zones around it */
+    PROF_STACK_FRAMES,                   /* its native call stack, read as the zone begins, by frame
+                                            pointers, some ns a frame; for code built with
                                             -fno-omit-frame-pointer (x86, aarch64; not Windows) */
-    PROF_NATIVE_UNWIND                   /* by the system's unwinder, some us a zone; any code
+    PROF_STACK_UNWIND                    /* ... by the system's unwinder, some us a zone; any code
                                             (the C library's backtrace(), Windows) */
-} prof_native;
+} prof_stack;
+
+typedef enum prof_keep {                 /* what the arena keeps room for */
+    PROF_KEEP_ROWS = 0,                  /* records, 12 bytes a zone, and the rows of tables */
+    PROF_KEEP_EVENTS,                    /* prof_events, too: 96 bytes a zone. Always so with
+                                            details (from the first one on; if it finds the arena
+                                            full they are cut), devices, a schedule, an execution
+                                            trace; not in PROF_MODE_STREAM and _AGGREGATE.
+                                            Freestanding: only where it is asked for */
+    PROF_KEEP_RECORDS                    /* records alone, no tables: for prof_dump */
+} prof_keep;
 
 /* Zero-initialise; 0 always means the default. */
 typedef struct prof_desc {
@@ -318,24 +336,18 @@ typedef struct prof_desc {
     size_t memory_size;                  /* its bytes; 0 where memory is NULL */
     prof_mode mode;
     prof_sink stream;                    /* PROF_MODE_STREAM: where prof_flush writes; needed. With
-                                            with_stack, with_modules, native_stack or an
+                                            with_stack, with_modules or an
                                             execution trace it is written at the end, from the arena
                                             (PROF_WARN_UNSTREAMED). So is a Chrome array with
                                             devices or with anything that zones carry */
     prof_stream_format stream_format;
-    bool stream_inline;                  /* a thread whose chunks are full flushes them itself */
-    bool records_only;                   /* keeps no room for events and tables: for prof_dump */
-    bool events;                         /* keeps room for prof_events: 96 bytes a zone instead of
-                                            12. Always so with details (from the first one on; if
-                                            it finds the arena full they are cut), devices, a
-                                            schedule, an execution trace; not in PROF_MODE_STREAM
-                                            and _AGGREGATE. Freestanding: only where it is set */
+    prof_full when_full;                 /* sums are of zones' times alone, and at least a sixteenth
+                                            of the arena is kept for them, new names and threads */
+    prof_keep keep;
     prof_platform platform;
     uint32_t max_threads;                /* recording at the same time; 0: up to 256, as fit */
     uint32_t max_depth;                  /* open zones per thread in the timeline, up to 255; 0: 64
                                             (freestanding: 32; 0: 16). More: see prof_stats.deep */
-    uint32_t max_sites;                  /* run-time names; 0: one a KiB of arena, 4096 at most */
-    bool os_clock;                       /* use the OS's clock even where the CPU's is usable */
     prof_schedule schedule;              /* all zero: record from start to stop, no steps */
     prof_action (*schedule_fn)(void *user, uint64_t step);   /* instead; NULL: schedule */
     void (*on_trace_ready)(void *user, prof_trace *trace);   /* see prof_step; NULL: none */
@@ -346,10 +358,8 @@ typedef struct prof_desc {
     bool with_flops;                     /* records prof_extra.flops, and computes prof_flops for
                                             zones with shapes; turns record_shapes on */
     bool with_modules;                   /* records prof_module_push, module_hierarchy */
-    bool with_stack;                     /* each event has a stack: the zones around it */
-    prof_native native_stack;            /* ... or its native call stack, read as the zone begins;
-                                            turns with_stack on; not in AGGREGATE;
-                                            a zone's begin then takes 4 KiB of stack */
+    prof_stack with_stack;               /* not in AGGREGATE; a native call stack is read on 4 KiB
+                                            of the stack */
     const char *hw_counters;             /* counted in each zone, as "cycles,instructions"; at most
                                             4: prof_hw_counter_name; not in AGGREGATE */
     const char *numbers;                 /* the program's own, as "points,bytes": see prof_add. With
@@ -357,8 +367,6 @@ typedef struct prof_desc {
     bool profile_memory;                 /* records prof_memory_alloc and prof_memory_free */
     const char *exclude;                 /* instrumented functions that are to be no zones, named as
                                             in tables: "step,draw". Linux; as of prof_start */
-    prof_full when_full;                 /* sums are of zones' times alone, and at least a sixteenth
-                                            of the arena is kept for them, new names and threads */
 } prof_desc;
 
 /* A device that takes part in sessions (prof_cuda.h is one). The callbacks may be NULL; they run
@@ -422,7 +430,7 @@ typedef struct prof_stats {
     uint64_t not_kept;                   /* counters, instants, steps, attributes where only sums
                                             are kept; events submitted to sessions without events */
     uint64_t others;                     /* zones under the name "(others)", since there was no room
-                                            for their own or its sums (memory, max_sites,
+                                            for their own or its sums (memory,
                                             PROF_MAX_SITES), or a signal handler began them */
     uint64_t deep;                       /* ... of those in summed, zones inside max_depth others */
     uint32_t threads;                    /* that recorded */
@@ -598,8 +606,8 @@ typedef struct prof_session {
     const prof_site *zone;               /* name and place of the calling thread's innermost zone;
                                             NULL: none is open. Until prof_stop */
     prof_desc desc;                      /* as given to prof_start, defaults still 0; what
-                                            with_flops and native_stack turn on is on. Without a
-                                            session: the last one's */
+                                            with_flops turns on is on. Without a session: the last
+                                            one's */
 } prof_session;
 
 /* The token of a range: see prof_async_begin. To be kept as it is. */
@@ -1147,7 +1155,7 @@ PROF_API void prof_trace_handler(void *handler, prof_trace *trace);
 /* All events, sorted by (start, -end, thread, depth): a parent comes before its children. They are
    made by the first call that needs them, and live as long as the trace. memory: NULL, or `size`
    bytes, of any alignment, that live as long as the trace: they are used where the arena has no
-   room, as without desc.events events take eight times the memory of records. NULL with count 0:
+   room, as without PROF_KEEP_EVENTS they take eight times the memory of records. NULL with count 0:
    there are none, or no room for them; prof_strerror(PROF_ERROR_MEMORY) says how many bytes they
    take. Freestanding: memory is not used. PyTorch: profile.events() */
 PROF_API const prof_event *prof_events(const prof_trace *trace, void *memory, size_t size,
@@ -1212,7 +1220,7 @@ PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrom
 /* Folded stacks, `outer;inner 123` with microseconds or bytes, for flamegraph.pl and speedscope: a
    line for each distinct stack with at least 1. Where memory does not hold all stacks, inner ones
    are one stack, `(deeper)` (freestanding: PROF_ERROR_MEMORY); prof_events with memory gives more.
-   With desc.native_stack the functions stand between the zones that they called. metric: one that
+   With native stacks the functions stand between the zones that they called. metric: one that
    is a sum (NONE: self CPU time); self_ metrics count the event alone, others its children, too.
    PROF_ERROR_INVALID: CPU_TIME, DEVICE_TIME, COUNT, FLOPS. */
 PROF_API prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric, prof_sink out);
@@ -1631,8 +1639,9 @@ enum { PROF__SHAPE_RECORDS_ONLY = 256, PROF__SHAPE_SUMS = 512, PROF__SHAPE_EVENT
 
 PROF__INLINE uint32_t prof__shape_of(const prof_desc *d) {
     uint32_t shape = d->max_depth ? d->max_depth : 16;
-    if (d->records_only || d->mode >= PROF_MODE_STREAM) shape |= PROF__SHAPE_RECORDS_ONLY;
-    else if (d->events) shape |= PROF__SHAPE_EVENTS;
+    if (d->keep == PROF_KEEP_RECORDS || d->mode >= PROF_MODE_STREAM)
+        shape |= PROF__SHAPE_RECORDS_ONLY;
+    else if (d->keep == PROF_KEEP_EVENTS) shape |= PROF__SHAPE_EVENTS;
     if (d->mode == PROF_MODE_AGGREGATE) shape |= PROF__SHAPE_SUMS;
     return shape | (d->max_threads < 0xffff ? d->max_threads : 0xffff) << 16;
 }
@@ -2200,9 +2209,15 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #define prof_set_module PROF__GONE_SET
 #define prof_set_stack PROF__GONE_SET
 #define prof_set_annotation PROF__GONE_SET
-/* tools/prof/raw_read.h has these again. */
+#define PROF_FULL_SUMS PROF__GONE("PROF_FULL_SUMS is gone: PROF_FULL_CONTINUE")
+#define PROF__GONE_NATIVE PROF__GONE("this is gone: desc.with_stack = PROF_STACK_...")
+#define prof_native PROF__GONE_NATIVE
+#define PROF_NATIVE_NONE PROF__GONE_NATIVE
+#define PROF_NATIVE_FRAMES PROF__GONE_NATIVE
+#define PROF_NATIVE_UNWIND PROF__GONE_NATIVE
 #define prof_emit_nvtx PROF__GONE("prof_emit_nvtx is gone: prof_cuda_emit_nvtx, in prof_cuda.h")
 #define prof_store PROF__GONE("prof_store is gone: prof_launch tells of a device's work")
+/* tools/prof/raw_read.h has these again. */
 #define PROF__GONE_RAW PROF__GONE("gone: read raw by `prof decode`, or copy tools/prof/raw_read.h")
 #define prof_raw PROF__GONE_RAW
 #define prof_raw_kind PROF__GONE_RAW
@@ -2900,8 +2915,11 @@ PROF__FN uint64_t prof__cpu_now(void) {
 #  define prof__cpu_now prof__os_now
 #endif
 
-/* Does the CPU's counter run at one rate on all cores? */
+/* Does the CPU's counter run at one rate on all cores, and may it be used? */
 PROF__FN bool prof__cpu_clock_usable(void) {
+#ifdef PROF_OS_CLOCK
+    if (PROF_OS_CLOCK) return false;
+#endif
 #if !PROF__TICKS
     return false;
 #elif defined(PROF_NOW) || defined(__aarch64__)
@@ -4525,7 +4543,7 @@ typedef struct prof__state {
     bool own;                            /* `stack` is its thread's own, or nothing */
     uintptr_t handle;                    /* of the context; 0: it was never left. Under the lock */
     bool streams;                        /* they leave as they are: nothing is made of them here */
-    prof_result (*flush)(void);          /* desc.stream_inline: makes room; else NULL */
+    prof_result (*flush)(void);          /* PROF_FULL_CONTINUE: makes room; else NULL */
     prof__zone_hooks hooks;
     /* Its clock: */
     prof_clock clock;
@@ -4773,7 +4791,7 @@ struct prof__row {
     ALL(dropped_threads, s->dropped_threads, 3, \
         "Dropped, more threads at once than prof_desc.max_threads") \
     ALL(dropped_sites, c->sites, 4, \
-        "Dropped, no room for their names (PROF_MAX_SITES, prof_desc.max_sites)") \
+        "Dropped, no room for their names (PROF_MAX_SITES, prof_desc.memory)") \
     HOST(dropped_busy, PROF__LOAD(prof__loose.dropped_busy), 15, \
         "Dropped, in signal handlers that interrupted the profiler") \
     ALL(unbalanced, c->unbalanced, 5, "Ends of zones or ranges that had been ended, ignored") \
@@ -4808,7 +4826,7 @@ struct prof__row {
         "Zones, instants, counters, details, events not kept") \
     HOST(others, c->others + s->sums.not_merged, PROF__HOSTED(17), \
         "Zones in (others), no room for their names or sums (give prof_desc.memory more; see " \
-        "max_sites, PROF_MAX_SITES)") \
+        "PROF_MAX_SITES)") \
     HOST(deep, s->sums.average ? 0 : c->summed_deep, PROF__NO, \
         "Zones deeper than prof_desc.max_depth (prof record --max-depth), in averages and " \
         "tables, not in the trace") \
@@ -10527,7 +10545,7 @@ PROF__FN void prof__native_begin(prof__state *t, prof__frame *f, prof__entry_fra
     prof__trail key = { 2166136261u, 0, false, NULL, addresses };
     prof__long l;
     uint32_t number = 0;
-    key.count = prof__session.desc.native_stack == PROF_NATIVE_FRAMES
+    key.count = prof__session.desc.with_stack == PROF_STACK_FRAMES
                     ? prof__native_frames(t, entry, addresses)
                     : prof__native_unwind(entry, addresses);
     for (uint32_t i = 0; i < key.count; i++)
@@ -10547,14 +10565,17 @@ PROF__FN void prof__native_begin(prof__state *t, prof__frame *f, prof__entry_fra
 
 /* NULL: call stacks can be read in this way; else why not. It reads one, because the unwinder may
    have to load a library the first time. */
-PROF__FN const char *prof__native_check(prof_native how) {
+PROF__FN const char *prof__native_check(prof_stack how) {
     void *some[4];
-    if (how == PROF_NATIVE_FRAMES)
-        return PROF__FRAMES ? NULL : "native_stack: no frame pointers on this system; try "
-                                     "PROF_NATIVE_UNWIND";
+    if (how <= PROF_STACK_ZONES) return NULL;
+    if (how == PROF_STACK_FRAMES)
+        return PROF__FRAMES ? NULL : "prof_desc.with_stack is PROF_STACK_FRAMES: no frame pointers "
+                                     "on this system; try PROF_STACK_UNWIND";
     if (!PROF__UNWINDS)
-        return "native_stack: the C library has no backtrace(); try PROF_NATIVE_FRAMES";
-    return prof__unwind(some, 4) ? NULL : "native_stack: the unwinder finds nothing";
+        return "prof_desc.with_stack is PROF_STACK_UNWIND: the C library has no backtrace(); try "
+               "PROF_STACK_FRAMES";
+    return prof__unwind(some, 4) ? NULL
+         : "prof_desc.with_stack is PROF_STACK_UNWIND: the unwinder finds nothing";
 }
 
 /* ---- the stacks of a trace's events ---- */
@@ -10840,7 +10861,7 @@ PROF__CALL void prof_add(uint32_t index, int64_t value) {
 
 /* The hooks of a zone's begin; the counters come last, since they count from here. */
 PROF__FN void prof__hook_begin(prof__state *t, prof__frame *f, prof__entry_frame entry) {
-    if (prof__session.desc.native_stack) prof__native_begin(t, f, entry);
+    if (prof__session.desc.with_stack > PROF_STACK_ZONES) prof__native_begin(t, f, entry);
     if (prof__counting.count) {
         uint64_t *counted = prof__counted_of(t, f);
         if (!counted) return;
@@ -10851,10 +10872,10 @@ PROF__FN void prof__hook_begin(prof__state *t, prof__frame *f, prof__entry_frame
 
 /* Prepares native stacks and counters, as described. NULL: the system has them; else why not. */
 PROF__FN const char *prof__hooks_start(const prof_desc *d, bool recorded) {
-    const char *why = d->native_stack ? prof__native_check(d->native_stack) : NULL;
+    const char *why = prof__native_check(d->with_stack);
     memset(&prof__recorder.hooks, 0, sizeof prof__recorder.hooks);
     if (!why) why = prof__counters_start(d);
-    if (!why && recorded && (d->native_stack || prof__counting.count)) {
+    if (!why && recorded && (d->with_stack > PROF_STACK_ZONES || prof__counting.count)) {
         prof__recorder.hooks.begin = prof__hook_begin;
         prof__recorder.hooks.slots = PROF__EXTRA_SLOTS + 1 + PROF_COUNTERS;
         if (prof__counting.count) prof__recorder.hooks.end = prof__counters_end;
@@ -15631,7 +15652,7 @@ PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
 /* Tells where the timeline ended, if it ended before the session. */
 PROF__FN void prof__table_not_kept(prof__table *t, const prof_stats *stats) {
     prof__out_f(&t->out, "Zones recorded, but not kept for a table "
-                         "(prof_desc.records_only, PROF_MODE_STREAM): %u\n", stats->recorded);
+                         "(PROF_KEEP_RECORDS, PROF_MODE_STREAM): %u\n", stats->recorded);
 }
 
 PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
@@ -16959,7 +16980,7 @@ PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
     const prof_desc *d = &prof__session.desc;
     prof__entries m[2];
     const struct { const char *key; bool on; } flags[] = {
-        { "profile_memory", d->profile_memory }, { "with_stack", d->with_stack },
+        { "profile_memory", d->profile_memory }, { "with_stack", d->with_stack != 0 },
         { "record_shapes", d->record_shapes }, { "with_modules", d->with_modules },
         { "with_flops", d->with_flops } };
     if (s->built) return;
@@ -19545,7 +19566,7 @@ PROF__FN void prof__stream_open(struct prof_trace *s, const prof_desc *d) {
     w->chrome = d->stream_format == PROF_STREAM_CHROME;
     prof__chrome_out.told = false;
     memset(&prof__chrome_out.scale, 0, sizeof prof__chrome_out.scale);   /* of the last session */
-    s->stream.flush_inline = d->stream_inline;
+    s->stream.flush_inline = d->when_full == PROF_FULL_CONTINUE;
     s->stream.often = prof__env_streams(&d->stream);
     prof__stream_clock(s);
 }
@@ -20983,7 +21004,7 @@ PROF__FN const char *prof__said(prof_result result) {
 
 PROF__FN void prof__say_events(size_t bytes) {
     (void)prof__text_f(PROF__SAY(PROF_ERROR_MEMORY),
-                       "the events take %u bytes: give prof_events memory, or set prof_desc.events",
+                       "the events take %u bytes: give prof_events memory, or set prof_desc.keep",
                        (uint64_t)bytes);
     (void)PROF__SAID(PROF_ERROR_MEMORY);
 }
@@ -21001,7 +21022,7 @@ PROF__FN bool prof__ring_mode(const prof_desc *d) {
 }
 
 PROF__FN bool prof__records_only(const prof_desc *d) {
-    return d->records_only || d->mode >= PROF_MODE_STREAM;
+    return d->keep == PROF_KEEP_RECORDS || d->mode >= PROF_MODE_STREAM;
 }
 
 /* Are attributes, memory, ranges and arrows recorded? A raw stream carries them, too. */
@@ -21028,9 +21049,8 @@ PROF__FN bool prof__has_schedule(const prof_desc *d) {
 
 /* Bytes that the analysis keeps beside each zone. */
 PROF__FN size_t prof__beside_of(const prof_desc *d) {
-    if (d->record_shapes || d->with_flops || d->with_modules || d->with_stack ||
-        d->native_stack || d->hw_counters || d->numbers || d->profile_memory)
-        return PROF__WIDE_SHARE;
+    if (d->record_shapes || d->with_flops || d->with_modules || d->with_stack || d->hw_counters ||
+        d->numbers || d->profile_memory) return PROF__WIDE_SHARE;
     return prof__has_schedule(d) ? PROF__FORK_SHARE : 0;
 }
 
@@ -21038,7 +21058,7 @@ PROF__FN size_t prof__beside_of(const prof_desc *d) {
    in its arena, and streamed at the end: a stack is known only when the zones around have ended,
    names of call stacks at prof_stop. */
 PROF__FN const char *prof__unstreamable(const prof_desc *d) {
-    return d->with_stack ? "stacks" : d->native_stack ? "native stacks"
+    return d->with_stack ? "stacks"
          : d->with_modules ? "modules"
          : prof__execution.registered ? "an execution trace"
          : d->stream_format != PROF_STREAM_CHROME ? NULL
@@ -21048,8 +21068,8 @@ PROF__FN const char *prof__unstreamable(const prof_desc *d) {
 
 /* Is the session lean: do zones take only their records? Events then need other memory. */
 PROF__FN bool prof__is_lean(const prof_desc *d) {
-    return !d->events && d->mode <= PROF_MODE_RING && !d->records_only &&
-           !prof__beside_of(d) && !prof__devices.count && !prof__execution.registered;
+    return d->keep == PROF_KEEP_ROWS && d->mode <= PROF_MODE_RING && !prof__beside_of(d) &&
+           !prof__devices.count && !prof__execution.registered;
 }
 
 /* Bytes of a zone with its event; of its record alone, where events are never made. */
@@ -21195,7 +21215,7 @@ PROF__FN void prof__sums_keep(struct prof_trace *s, const prof_desc *d, size_t s
         return;
     }
     s->sums.each = prof__sums_first(s->max_depth);
-    s->sums.on = d->when_full == PROF_FULL_SUMS;
+    s->sums.on = d->when_full == PROF_FULL_CONTINUE;
     s->sums.kept = PROF__MAX(size / 16, PROF__MIN(share, size / 8));
     first = s->max_threads * s->sums.each;
     s->sums.kept = PROF__MAX(s->sums.kept, PROF__MIN(first, size / 4));
@@ -21243,16 +21263,17 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     return true;
 }
 
-/* The number of run-time names that a session may use: see prof_desc.max_sites. */
-PROF__FN uint32_t prof__names_of(const prof_desc *d) {
-    size_t n = PROF__MIN((size_t)(prof__arena.end - prof__arena.base) / 1024, 4096u);
-    if (d->max_sites) n = PROF__MIN(d->max_sites, (uint32_t)(PROF__KIND - PROF__PUSHED));
-    return (uint32_t)PROF__MAX(n, 1u);
+/* The number of run-time names that a session may use: one a KiB of the arena, from 4,096 on one
+   for each 16 KiB. */
+PROF__FN uint32_t prof__names_most(void) {
+    size_t size = (size_t)(prof__arena.end - prof__arena.base);
+    size_t n = PROF__MAX(PROF__MIN(size >> 10, 4096u), size >> 14);
+    return (uint32_t)PROF__MIN(n, (size_t)(PROF__KIND - PROF__PUSHED));
 }
 
 PROF__FN prof_clock prof__clock_of(const prof_desc *d) {
     if (d->platform.now) return PROF_CLOCK_PLATFORM;
-    return prof__cpu_clock_usable() && !d->os_clock ? PROF_CLOCK_CPU : PROF_CLOCK_OS;
+    return prof__cpu_clock_usable() ? PROF_CLOCK_CPU : PROF_CLOCK_OS;
 }
 
 PROF__FN void prof__clock_start(struct prof_trace *s) {
@@ -21346,7 +21367,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
         s->counts.full++;
         return false;
     }
-    PROF__STORE(prof__sites.names.capacity, prof__names_of(desc));
+    PROF__STORE(prof__sites.names.capacity, prof__names_most());
     s->platform = desc->platform;
     s->clock = prof__clock_of(desc);
     s->laid = true;
@@ -21718,11 +21739,12 @@ PROF__FN prof_result prof__desc_wrong(const char *field, uint64_t value, const c
 PROF__FN prof_result prof__desc_check(const prof_desc *d) {
     const prof_schedule *c = &d->schedule;
     const uint32_t enums[] = { (uint32_t)d->mode, (uint32_t)d->when_full,
-                               (uint32_t)d->native_stack, (uint32_t)d->stream_format };
-    static const char names[][16] = { "mode", "when_full", "native_stack", "stream_format" };
-    static const uint8_t most[] = { PROF_MODE_AGGREGATE, PROF_FULL_DROP, PROF_NATIVE_UNWIND,
-                                    PROF_STREAM_CHROME };
-    for (int i = 0; i < 4; i++)
+                               (uint32_t)d->with_stack, (uint32_t)d->stream_format,
+                               (uint32_t)d->keep };
+    static const char names[][16] = { "mode", "when_full", "with_stack", "stream_format", "keep" };
+    static const uint8_t most[] = { PROF_MODE_AGGREGATE, PROF_FULL_DROP, PROF_STACK_UNWIND,
+                                    PROF_STREAM_CHROME, PROF_KEEP_RECORDS };
+    for (int i = 0; i < 5; i++)
         if (enums[i] > most[i]) return prof__desc_wrong(names[i], enums[i], "there is no such one");
     if (d->max_depth > 255) return prof__desc_wrong("max_depth", d->max_depth, "255 at most");
     if (!d->memory && d->memory_size)
@@ -21761,7 +21783,6 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     if (v->unstreamed) v->desc.mode = PROF_MODE_TRACE;
     PROF__STORE(prof__recorder.wants, prof__wants_of(&v->desc));
     v->desc.record_shapes = desc->record_shapes || desc->with_flops;
-    v->desc.with_stack = desc->with_stack || desc->native_stack;
     prof__metadata[1].used = 0;
     v->has_steps = prof__has_schedule(desc);
     v->activities = prof__supported();
@@ -21903,10 +21924,7 @@ PROF__FN bool prof__env_put(const prof__variable *v, prof_desc *d, const char *t
     switch (v->kind) {
     case PROF__ENV_MODE: d->mode = word > 3 ? PROF_MODE_STREAM : (prof_mode)word; break;
     case PROF__ENV_FLAG: *(bool *)at = word > 0; break;
-    case PROF__ENV_STACK:
-        d->with_stack = word > 0;
-        d->native_stack = word > 1 ? (prof_native)(word - 1) : PROF_NATIVE_NONE;
-        break;
+    case PROF__ENV_STACK: d->with_stack = (prof_stack)word; break;
     case PROF__ENV_TEXT: *(const char **)at = text; break;   /* prof_start checks it */
     case PROF__ENV_COUNT: *(uint32_t *)at = (uint32_t)n; break;
     case PROF__ENV_CATEGORIES: (void)prof_set_categories((uint32_t)n); break;
@@ -21929,7 +21947,6 @@ static const prof__variable prof__variables[] = {
     { "PROF_SHAPES", "0, 1", PROF__ENV_FLAG, PROF__AT(record_shapes), 0, 0 },
     { "PROF_STACKS", "none, zones, frames, unwind", PROF__ENV_STACK, 0, 0, 0 },
     { "PROF_PROFILE_MEMORY", "0, 1", PROF__ENV_FLAG, PROF__AT(profile_memory), 0, 0 },
-    { "PROF_SKIP_TINY", "nothing any more, see PROF_EXCLUDE", PROF__ENV_COUNT, 0, 1, 0 },
 };
 
 /* Reads all variables into *d. False: one is wrong, as prof_strerror says. */
@@ -22253,7 +22270,7 @@ PROF__FN prof_result prof__env_settle(prof_desc *d) {
 #endif
     if (!e->streams) return PROF_OK;
     d->mode = PROF_MODE_STREAM;
-    d->stream_inline = true;
+    d->when_full = PROF_FULL_CONTINUE;
     d->stream.write = prof__env_write;
     d->stream.user = e;
     return PROF_OK;

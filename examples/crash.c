@@ -60,7 +60,7 @@ static void run_and_crash(const char *path) {
     desc.memory = memory;
     desc.memory_size = sizeof memory;
     desc.max_threads = 4;
-    desc.records_only = true;            /* no room for events: the dump is all we want */
+    desc.keep = PROF_KEEP_RECORDS;       /* no room for events: the dump is all we want */
     dump_file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     signal(SIGSEGV, on_crash);
     if (dump_file < 0 || prof_start(&desc) != PROF_OK) exit(1);

@@ -141,7 +141,8 @@ int main(int argc, char **argv) {
 
     for (int i = 0; i < BATCH * INPUTS; i++) input[i / INPUTS][i % INPUTS] = (float)(i % 7);
     desc.record_shapes = desc.with_flops = desc.with_modules = true;
-    desc.with_stack = desc.profile_memory = true;
+    desc.profile_memory = true;
+    desc.with_stack = PROF_STACK_ZONES;
     prof_add_metadata("model", "one linear layer");
     prof_start(&desc);
     if (!load()) return EXIT_FAILURE;

@@ -30,7 +30,7 @@ int main(void) {
     prof_desc desc = { 0 };
     prof_sink out = { write_out, NULL };
     out.user = stdout;
-    desc.native_stack = PROF_NATIVE_UNWIND;
+    desc.with_stack = PROF_STACK_UNWIND;
     if (prof_start(&desc) != PROF_OK) {
         fprintf(stderr, "%s\n", prof_strerror(PROF_ERROR_UNSUPPORTED));
         return 1;

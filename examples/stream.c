@@ -68,7 +68,6 @@ int main(int argc, char **argv) {
     desc.stream.write = write_file;
     desc.stream.user = file;
     desc.stream_format = strstr(path, ".json") ? PROF_STREAM_CHROME : PROF_STREAM_RAW;
-    desc.stream_inline = true;           /* when the drain is late, wait for it: lose nothing */
     desc.max_threads = 4;
     if (prof_start(&desc) != PROF_OK) return 1;
     pthread_create(&drainer, NULL, drain, NULL);

@@ -10,6 +10,8 @@
 extern "C" {
 #endif
 
+extern bool inside_os_clock;             /* sessions have the OS's clock */
+
 bool inside_try_lock(void);              /* the session's lock */
 void inside_unlock(void);
 uint32_t *inside_renames(void);          /* of the first row; odd: its name is being written */

@@ -1,11 +1,14 @@
 /* The implementation that tests link, compiled once in each configuration (tests/run.sh): prof.h,
    prof_cuda.h, what prof asks of prof.h, and what of their insides inside.h lets tests see. */
 #define _DEFAULT_SOURCE 1
-#include "../tools/prof/library.c"
+#define PROF_OS_CLOCK inside_os_clock
 #include "inside.h"
+#include "../tools/prof/library.c"
 #ifndef __wasi__                        /* no libraries to load */
 #  include "cuda/prof_cuda.c"
 #endif
+
+bool inside_os_clock;
 
 bool inside_try_lock(void) { return prof__try_lock(); }
 void inside_unlock(void) { prof__unlock(); }

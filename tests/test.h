@@ -10,6 +10,11 @@
 #endif
 #ifndef TEST_LIBRARY                     /* else linked: see tests/run.sh */
 #  define PROF_IMPLEMENTATION
+#  define PROF_OS_CLOCK inside_os_clock
+#  include <stdbool.h>
+static bool inside_os_clock;             /* sessions have the OS's clock */
+#else
+#  include "inside.h"
 #endif
 #include "../prof.h"
 #include "set.h"
@@ -98,18 +103,35 @@ TEST_UNUSED static void test_fail(const char *file, int line, const char *condit
     snprintf(test_why, sizeof test_why, "%s:%d: %.200s: ", file, line, condition);
 }
 
+static uint64_t test_still(void *user) {
+    (void)user;
+    return 1;
+}
+
 /* Closes what a test left open, and ends the zones that it left behind. */
 static void test_clean_up(void) {
     prof_desc desc;
     int i;
     prof_stop();
     memset(&desc, 0, sizeof desc);
-    desc.os_clock = true;
+    desc.platform.now = test_still;
     if (prof_start(&desc) != PROF_OK) return;
     prof_push("clean up");
     for (i = 0; i < 300; i++) prof_pop();
     prof_stop();
     prof_thread_end();
+}
+
+/* Zones of names n0, n1, ... until there is no room for one more: it is in (others). */
+TEST_UNUSED static void test_fill_names(void) {
+    uint64_t before = prof_get_stats(NULL).others;
+    char name[24];
+    int i;
+    for (i = 0; prof_get_stats(NULL).others == before; i++) {
+        snprintf(name, sizeof name, "n%d", i);
+        prof_push(name);
+        prof_pop();
+    }
 }
 
 TEST_UNUSED static void test_run(const char *name, void (*function)(void)) {

@@ -336,7 +336,7 @@ static void start(size_t kib, uint32_t depth) {
     desc.memory_size = kib << 10;
     desc.max_threads = kib < 128 ? 1 : THREADS;
     desc.max_depth = depth;
-    desc.events = !lean;
+    desc.keep = lean ? PROF_KEEP_ROWS : PROF_KEEP_EVENTS;
     memset(counters, 0, sizeof counters);
     for (i = 0; i < NAMES; i++) sprintf(names[i], "function %d", i);
     EQUAL(prof_start(&desc), PROF_OK);
@@ -481,7 +481,7 @@ static void session_of(size_t kib) {
     desc.memory = arena;
     desc.memory_size = kib << 10;
     desc.max_threads = THREADS;
-    desc.events = !lean;
+    desc.keep = lean ? PROF_KEEP_ROWS : PROF_KEEP_EVENTS;
     EQUAL(prof_start(&desc), PROF_OK);
 }
 
@@ -624,7 +624,7 @@ static void deep_session(prof_mode mode, size_t kib, uint32_t depth) {
     desc.memory_size = kib << 10;
     desc.max_threads = 1;
     desc.max_depth = depth;
-    desc.events = !lean;
+    desc.keep = lean ? PROF_KEEP_ROWS : PROF_KEEP_EVENTS;
     memset(counters, 0, sizeof counters);
     for (i = 0; i < NAMES; i++) sprintf(names[i], "function %d", i);
     EQUAL(prof_start(&desc), PROF_OK);
@@ -819,7 +819,7 @@ static void told_where_it_ends(bool events, unsigned zones) {
     desc.memory = arena;
     desc.memory_size = 256 << 10;
     desc.max_threads = 1;
-    desc.events = events;
+    desc.keep = events ? PROF_KEEP_EVENTS : PROF_KEEP_ROWS;
     EQUAL(prof_start(&desc), PROF_OK);
     PROF_BEGIN("outer");
     for (i = 0; i < zones; i++) { PROF_SCOPE("zone"); test_time.tick += 7; }
@@ -951,7 +951,7 @@ static void check_many_names(prof_trace *trace, uint64_t stored) {
     EQUAL(stats.others, o->count);
     EQUAL(stats.dropped, 0);
     EQUAL(prof_write_table(trace, NULL, test_text_sink(&text)), PROF_OK);
-    sprintf(told, "; see max_sites, PROF_MAX_SITES): %u\n", (unsigned)o->count);
+    sprintf(told, "; see PROF_MAX_SITES): %u\n", (unsigned)o->count);
     CHECK(strstr(text.data, told), "%s", told);
     test_text_clear(&text);
     free(all);
@@ -965,7 +965,7 @@ static void test_more_names_than_are_kept(void) {
         desc.platform.now = now;
         desc.memory = arena;
         desc.memory_size = 64 << 20;
-        desc.events = mode != 1;
+        desc.keep = mode != 1 ? PROF_KEEP_EVENTS : PROF_KEEP_ROWS;
         desc.max_threads = 1;
         desc.mode = mode == 2 ? PROF_MODE_AGGREGATE : mode == 3 ? PROF_MODE_RING : PROF_MODE_TRACE;
         memset(counters, 0, sizeof counters);

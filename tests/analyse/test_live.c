@@ -481,7 +481,6 @@ static void one_round(int calls) {
     here = contexts;
     memset(&text, 0, sizeof text);
     desc.stream = test_text_sink(&text);
-    desc.stream_inline = true;
     EQUAL(prof_start(&desc), PROF_OK);
     begin();                             /* the first context is the thread itself */
     for (i = 1; i < CONTEXTS; i++) go_to(contexts + i);

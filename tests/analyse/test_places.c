@@ -21,12 +21,11 @@ static prof_trace *record(int kind, int turns) {
     static char small[1 << 17];
     prof_desc desc = test_desc();
     desc.mode = kind == SUMS ? PROF_MODE_AGGREGATE : PROF_MODE_TRACE;
-    desc.events = kind == EVENTS || kind == FULL_EVENTS;
+    desc.keep = kind == EVENTS || kind == FULL_EVENTS ? PROF_KEEP_EVENTS : PROF_KEEP_ROWS;
     if (kind == FULL || kind == FULL_EVENTS) {
         desc.memory = small;
         desc.memory_size = sizeof small;
         desc.max_threads = 1;
-        desc.max_sites = 64;
     }
     if (prof_start(&desc) != PROF_OK) return NULL;
     for (int i = 0; i < turns; i++) {

@@ -574,7 +574,7 @@ static void test_lean_ring(void) {
     size_t count;
     desc = in_arena(arena, sizeof arena);
     desc.mode = PROF_MODE_RING;
-    desc.events = true;
+    desc.keep = PROF_KEEP_EVENTS;
     trace = coarse_trace(5, &desc, 50000);
     CHECK(trace && prof_events(trace, NULL, 0, &count), "no events");
     EQUAL(count, prof_get_stats(NULL).recorded);

@@ -321,7 +321,8 @@ static void turns(void) {
 
 static void modules(void) {
     prof_desc desc = test_desc();
-    desc.with_modules = desc.with_stack = true;
+    desc.with_modules = true;
+    desc.with_stack = PROF_STACK_ZONES;
     start(desc);
     prof_module_push("model");
     prof_push("begins within");
@@ -377,7 +378,8 @@ static void windows(bool acc_events) {
     desc.on_trace_ready = save_window;
     desc.user = acc_events ? (void *)"windows_acc" : (void *)"windows";
     desc.acc_events = acc_events;
-    desc.with_stack = desc.record_shapes = true;
+    desc.record_shapes = true;
+    desc.with_stack = PROF_STACK_ZONES;
     test_time.step = 3;
     start(desc);
     for (i = 0; i < 8; i++) {
@@ -400,7 +402,6 @@ static void ring(void) {
     desc.memory = memory;
     desc.memory_size = sizeof memory;
     desc.max_threads = 1;
-    desc.max_sites = 16;
     start(desc);
     prof_push("around");
     for (i = 0; i < 40; i++) {
@@ -422,7 +423,6 @@ static void full(bool aggregate, const char *name) {
     desc.memory = memory;
     desc.memory_size = sizeof memory;
     desc.max_threads = 2;
-    desc.max_sites = 64;
     start(desc);
     prof_push("around");
     for (i = 0; i < 24000; i++) {
@@ -441,12 +441,12 @@ static void full(bool aggregate, const char *name) {
     end_as(name);
 }
 
-static void real_stack(prof_native how, const char *name) {
+static void real_stack(prof_stack how, const char *name) {
     prof_desc desc;
     prof_trace *trace;
     int i;
     memset(&desc, 0, sizeof desc);
-    desc.native_stack = how;
+    desc.with_stack = how;
     if (prof_start(&desc) != PROF_OK) return;
     for (i = 0; i < 20; i++) {
         PROF_BLOCK("outer") { PROF_BLOCK("inner") { test_random(3); } }
@@ -749,7 +749,7 @@ static void random_program(uint32_t seed, const char *of, test_text *stream) {
                     : chance(50) ? 0 : chance(50) ? PROF_DEVICE_XPU : PROF_DEVICE_MPS;
     desc.record_shapes = chance(70);
     desc.profile_memory = chance(70);
-    desc.with_stack = chance(50);
+    desc.with_stack = chance(50) ? PROF_STACK_ZONES : PROF_STACK_NONE;
     desc.with_flops = chance(50);
     desc.with_modules = chance(50);
     (void)chance(25);                    /* for a field that is gone: so seeds mean the same */
@@ -761,12 +761,12 @@ static void random_program(uint32_t seed, const char *of, test_text *stream) {
     now.streamed = strcmp(of, "seed") != 0;
     if (now.streamed && devices) now.coarse = false;     /* which lies in which times must tell */
     if (now.streamed) {
-        desc.with_stack = desc.with_modules = false;
+        desc.with_stack = PROF_STACK_NONE;
+        desc.with_modules = false;
         desc.schedule.active = desc.schedule.repeat = 0;
     }
     if (stream) {
         desc.mode = PROF_MODE_STREAM;
-        desc.stream_inline = true;
         desc.stream = test_text_sink(stream);
     }
     start(desc);
@@ -807,7 +807,6 @@ static void same_id(test_text *stream) {
     desc.platform.thread_id = one_id;
     if (stream) {
         desc.mode = PROF_MODE_STREAM;
-        desc.stream_inline = true;
         desc.stream = test_text_sink(stream);
     }
     start(desc);
@@ -980,7 +979,7 @@ static void random_cuda(uint32_t seed) {
     now.device_type = PROF_DEVICE_CUDA;
     desc.profile_memory = chance(50);
     desc.record_shapes = chance(50);
-    desc.with_stack = chance(50);
+    desc.with_stack = chance(50) ? PROF_STACK_ZONES : PROF_STACK_NONE;
     desc.with_flops = chance(50);
     (void)chance(25);                    /* for a field that is gone: so seeds mean the same */
     desc.schedule.active = chance(50) ? 1000 : 0;
@@ -1017,8 +1016,8 @@ int main(int argc, char **argv) {
     ring();
     full(false, "full");
     full(true, "sums_alone");
-    real_stack(PROF_NATIVE_FRAMES, "native_frames");
-    real_stack(PROF_NATIVE_UNWIND, "native_unwind");
+    real_stack(PROF_STACK_FRAMES, "native_frames");
+    real_stack(PROF_STACK_UNWIND, "native_unwind");
     counters();
     threads();
     cuda();

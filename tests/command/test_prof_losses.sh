@@ -196,7 +196,7 @@ for part in 'had been freed: 3' 'session ended, left out: 3' 'ranges that had be
     'is not in the trace: 6' 'bytes too many: 7'; do
     says losses_older "$part" 0 "$prof" report "$out/older.json"
 done
-says losses_others 'see max_sites, PROF_MAX_SITES): 10' 0 "$prof" report "$out/others.json"
+says losses_others 'see PROF_MAX_SITES): 10' 0 "$prof" report "$out/others.json"
 sed 's/"summed"/"deep":3,"untimed":4,"summed"/' "$out/sums.json" >"$out/apart.json"   # told by themselves
 says sums_told_apart "${line%12*}5 later" 0 "$prof" report "$out/apart.json"
 old='{"name":"old","count":10,"total":1000,"self":900,"min":400,"max":600,"untimed":8}'

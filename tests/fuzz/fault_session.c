@@ -126,7 +126,8 @@ static void test_writers(void) {
     prof_desc desc = test_desc();
     prof_trace *trace;
     int writer;
-    desc.record_shapes = desc.with_stack = desc.with_flops = desc.profile_memory = true;
+    desc.record_shapes = desc.with_flops = desc.profile_memory = true;
+    desc.with_stack = PROF_STACK_ZONES;
     EQUAL(prof_start(&desc), PROF_OK);
     mark_all(300);
     trace = prof_stop();
@@ -147,6 +148,7 @@ static prof_stats stream_to(bad_sink *bad) {
     desc.mode = PROF_MODE_STREAM;
     desc.stream = sink_of(bad);
     desc.stream_format = format;
+    desc.when_full = PROF_FULL_DROP;
     desc.memory = memory;
     desc.memory_size = sizeof memory;
     desc.max_threads = 2;
@@ -283,7 +285,7 @@ static void one_session(bool os_clock) {
     prof_result result;
     int made = 0, left = files_open();
     memset(&desc, 0, sizeof desc);
-    desc.os_clock = os_clock;
+    inside_os_clock = os_clock;
     result = prof_start(&desc);
     if (result == PROF_ERROR_UNSUPPORTED) {   /* there is no clock */
         printf("error: prof_start: %s\n", prof_strerror(result));

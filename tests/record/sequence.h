@@ -275,7 +275,8 @@ TEST_UNUSED static void check_sequence(const uint8_t *data, size_t size,
     for (int i = 0; i < 3; i++) {
         prof_desc desc = test_desc();
         desc.mode = modes[i];
-        desc.record_shapes = desc.with_stack = desc.profile_memory = i == 0 && size % 2;
+        desc.record_shapes = desc.profile_memory = i == 0 && size % 2;
+        desc.with_stack = desc.profile_memory ? PROF_STACK_ZONES : PROF_STACK_NONE;
         trace = run_calls(b, &desc);
         CHECK(trace != NULL, "no trace in mode %d", (int)modes[i]);
         PASS_ON(same_stats(&desc));
@@ -292,7 +293,6 @@ TEST_UNUSED static void check_sequence(const uint8_t *data, size_t size,
         prof_desc desc = test_desc();
         desc.mode = PROF_MODE_STREAM;
         desc.stream = test_text_sink(&text);
-        desc.stream_inline = true;
         desc.stream_format = chrome ? PROF_STREAM_CHROME : PROF_STREAM_RAW;
         CHECK(run_calls(b, &desc) != NULL, "no stream");
         PASS_ON(same_stats(&desc));

@@ -59,7 +59,6 @@ static void test_soak_stream(void) {
     desc.mode = PROF_MODE_STREAM;
     desc.stream.write = count_bytes;
     desc.stream.user = &bytes;
-    desc.stream_inline = true;
     EQUAL(prof_start(&desc), PROF_OK);
     PASS_ON(mark_flat(zones));
     prof_stop();

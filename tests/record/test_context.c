@@ -164,7 +164,6 @@ static void test_contexts_deep(void) {
         desc.mode = modes[m];
         desc.max_depth = 8;
         desc.stream = test_text_sink(&text);
-        desc.stream_inline = true;
         EQUAL(prof_start(&desc), PROF_OK);
         prof_push("main");
         go_deep(contexts);

@@ -360,7 +360,7 @@ static void test_detail_backward_stacks(void) {
     prof_trace *trace;
     size_t i, n, found = 0;
     memset(&by, 0, sizeof by);
-    desc.with_stack = true;
+    desc.with_stack = PROF_STACK_ZONES;
     EQUAL(prof_start(&desc), PROF_OK);
     PROF_BLOCK("first layer") forward_op(1);
     PROF_BLOCK("second layer") forward_op(2);
@@ -397,7 +397,7 @@ static void test_detail_backward_random(void) {
     int round, i;
     for (round = 0; round < 30; round++) {
         prof_desc desc = test_desc();
-        desc.with_stack = round % 3 != 0;
+        desc.with_stack = round % 3 ? PROF_STACK_ZONES : PROF_STACK_NONE;
         desc.with_modules = round % 2 != 0;
         desc.memory = memory;
         desc.memory_size = 20000 + (size_t)round * 1500;
@@ -426,7 +426,8 @@ static void test_detail_stacks(void) {
     memset(&text, 0, sizeof text);
     memset(&by, 0, sizeof by);
     by.group_by_stack_n = 3;
-    desc.with_stack = desc.with_modules = true;
+    desc.with_stack = PROF_STACK_ZONES;
+    desc.with_modules = true;
     EQUAL(prof_start(&desc), PROF_OK);
     for (i = 0; i < 3; i++) {
         PROF_BLOCK("one") { test_time.tick += 2000; leaf(); }
@@ -515,7 +516,8 @@ static void test_detail_records_only(void) {
     prof_desc desc = test_desc();
     const prof_thread_info *threads;
     size_t count;
-    desc.records_only = desc.record_shapes = desc.profile_memory = true;
+    desc.keep = PROF_KEEP_RECORDS;
+    desc.record_shapes = desc.profile_memory = true;
     desc.schedule.active = 4;
     EQUAL(prof_start(&desc), PROF_OK);
     prof_set_thread_name("the main one");

@@ -160,10 +160,9 @@ static prof_desc desc_of(prof_mode mode, bool records_only) {
     desc.memory = memory.bytes;
     desc.memory_size = ARENA;
     desc.max_depth = 8;
-    desc.max_sites = 8;
     desc.max_threads = 16;               /* chunks of 50 to 85 zones */
     desc.mode = mode;
-    desc.records_only = records_only;
+    desc.keep = records_only ? PROF_KEEP_RECORDS : PROF_KEEP_ROWS;
     return desc;
 }
 
@@ -340,7 +339,6 @@ static void run_no_name(void) {
     prof_desc desc = desc_of(PROF_MODE_AGGREGATE, true);
     int i;
     desc.memory_size = LARGE;
-    desc.max_sites = 2 * NAMES;
     desc.max_threads = 2;
     EQUAL(prof_start(&desc), PROF_OK);
     zone();

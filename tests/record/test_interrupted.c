@@ -149,8 +149,9 @@ static void interrupt_lock(int act, bool first, bool os) {
     prof_desc desc = desc_of(PROF_MODE_TRACE);
     const prof_trace *trace;
     if (os) memset(&desc.platform, 0, sizeof desc.platform);
-    desc.os_clock = os;
+    inside_os_clock = os;
     EQUAL(prof_start(&desc), PROF_OK);
+    inside_os_clock = false;
     if (!first) PROF_BLOCK("before") test_time.tick++;
     CHECK(inside_try_lock(), "the lock is held");
     acts[act].act();

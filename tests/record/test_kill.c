@@ -26,7 +26,6 @@ static void stream_on(const char *path, prof_stream_format format) {
     desc.stream.write = to_file;
     desc.stream.user = file;
     desc.stream_format = format;
-    desc.stream_inline = true;
     if (!file || prof_start(&desc) != PROF_OK) _exit(1);
     for (i = 0;; i++) {
         PROF_BEGIN("outer \"zone\"");

@@ -125,7 +125,7 @@ static void test_arena_every_size(void) { each_size(); }
 static void test_arena_every_size_dropping(void) {
     when_full = PROF_FULL_DROP;
     each_size();
-    when_full = PROF_FULL_SUMS;
+    when_full = PROF_FULL_CONTINUE;
 }
 
 static void test_arena_around_the_least(void) {
@@ -360,52 +360,54 @@ static void start(void) {
     EQUAL(prof_start(&desc), PROF_OK);
 }
 
-static void test_names_beyond_max_sites(void) {
-    prof_desc desc = test_desc();
+static void test_more_names_than_fit(void) {
+    prof_desc desc = sized_desc(0, 32 << 10);
     char name[24];
     int i, round;
-    desc.max_sites = 8;
     EQUAL(prof_start(&desc), PROF_OK);
     for (round = 0; round < 2; round++)
-        for (i = 0; i < 20; i++) {
+        for (i = 0; i < 40; i++) {
             snprintf(name, sizeof name, "name %d", i);
             prof_push(name);
             test_time.tick++;
             prof_pop();
         }
-    PASS_ON(check_sum(prof_stop(), 40));
-    EQUAL(prof_get_stats(NULL).recorded, 40);
-    EQUAL(prof_get_stats(NULL).others, 24);
+    PASS_ON(check_sum(prof_stop(), 80));
+    EQUAL(prof_get_stats(NULL).recorded, 80);
+    CHECK(prof_get_stats(NULL).others >= 16, "%u in others", (unsigned)prof_get_stats(NULL).others);
+    EQUAL(prof_get_stats(NULL).others % 2, 0);
 }
 
 /* One that has none, in a zone that is too deep for the timeline, is told as the others are. */
-static void test_names_beyond_max_sites_deep(void) {
-    prof_desc desc = test_desc();
-    desc.max_sites = 1;
+static void test_more_names_than_fit_deep(void) {
+    prof_desc desc = sized_desc(0, 32 << 10);
     desc.max_depth = 1;
     EQUAL(prof_start(&desc), PROF_OK);
-    prof_push("name");
+    test_fill_names();
+    prof_push("n0");
     prof_push("another");
     prof_pop();
     prof_pop();
     prof_stop();
-    EQUAL(prof_get_stats(NULL).others, 1);
+    EQUAL(prof_get_stats(NULL).others, 2);
     EQUAL(prof_get_stats(NULL).deep, 1);
 }
 
 /* A name that found no place takes no zone but its own with it. */
 static void test_names_dropped_inside(void) {
-    prof_desc desc = test_desc();
+    prof_desc desc = sized_desc(0, 32 << 10);
     prof_trace *trace;
-    desc.max_sites = 2;
+    uint64_t filled;
     EQUAL(prof_start(&desc), PROF_OK);
-    prof_push("a");
+    test_fill_names();
+    filled = prof_get_stats(NULL).recorded;
+    prof_push("n0");
     test_time.tick += 1;
-    prof_push("b");
+    prof_push("n1");
     test_time.tick += 1;
-    prof_push("c");
+    prof_push("another");
     test_time.tick += 1;
-    prof_push("a");
+    prof_push("n0");
     test_time.tick += 1;
     prof_pop();
     prof_pop();
@@ -414,13 +416,13 @@ static void test_names_dropped_inside(void) {
     test_time.tick += 1;
     prof_pop();
     trace = prof_stop();
-    EQUAL(prof_get_stats(NULL).others, 1);
+    EQUAL(prof_get_stats(NULL).others, 2);
     EQUAL(prof_get_stats(NULL).dropped, 0);
-    EQUAL(prof_get_stats(NULL).recorded, 4);
-    EQUAL(test_find(trace, "(others)", 0)->start_ns, 2);
-    EQUAL(test_find(trace, "a", 1)->start_ns, 3);
-    EQUAL(test_find(trace, "a", 0)->end_ns, 6);
-    EQUAL(test_find(trace, "b", 0)->end_ns, 5);
+    EQUAL(prof_get_stats(NULL).recorded, filled + 4);
+    EQUAL(test_find(trace, "(others)", 1)->start_ns, 2);
+    EQUAL(test_find(trace, "n0", 2)->start_ns, 3);
+    EQUAL(test_find(trace, "n0", 0)->end_ns, 6);
+    EQUAL(test_find(trace, "n1", 1)->end_ns, 5);
     PASS_ON(test_tree(trace));
 }
 
@@ -615,8 +617,8 @@ int main(void) {
     RUN(test_full_then_new_session);
     RUN(test_full_of_counters);
     RUN(test_full_and_unfinished);
-    RUN(test_names_beyond_max_sites);
-    RUN(test_names_beyond_max_sites_deep);
+    RUN(test_more_names_than_fit);
+    RUN(test_more_names_than_fit_deep);
     RUN(test_names_dropped_inside);
     RUN(test_names_odd);
     RUN(test_names_long);

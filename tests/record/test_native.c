@@ -58,10 +58,10 @@ static bool has_names(void) {
 #endif
 }
 
-static prof_result start(prof_native how) {
+static prof_result start(prof_stack how) {
     prof_desc desc;
     memset(&desc, 0, sizeof desc);
-    desc.native_stack = how;
+    desc.with_stack = how;
     return prof_start(&desc);
 }
 
@@ -106,7 +106,7 @@ static void check_folded(const char *text) {
     CHECK(!strstr(text, "outer;pushed") && !strstr(text, "inner;pushed"), "%s", text);
 }
 
-static void one_way(prof_native how) {
+static void one_way(prof_stack how) {
     prof_averages_desc by;
     prof_average rows[8];
     prof_trace *trace;
@@ -115,7 +115,7 @@ static void one_way(prof_native how) {
     memset(&by, 0, sizeof by);
     memset(&text, 0, sizeof text);
     if (start(how) == PROF_ERROR_UNSUPPORTED) {
-        CHECK(strstr(prof_strerror(PROF_ERROR_UNSUPPORTED), "native_stack"), "%s",
+        CHECK(strstr(prof_strerror(PROF_ERROR_UNSUPPORTED), "with_stack"), "%s",
               prof_strerror(PROF_ERROR_UNSUPPORTED));
         SKIP("%s", prof_strerror(PROF_ERROR_UNSUPPORTED));
     }
@@ -146,15 +146,15 @@ static void one_way(prof_native how) {
     test_all_writers(trace);
 }
 
-static void test_native_frames(void) { one_way(PROF_NATIVE_FRAMES); }
-static void test_native_unwind(void) { one_way(PROF_NATIVE_UNWIND); }
+static void test_native_frames(void) { one_way(PROF_STACK_FRAMES); }
+static void test_native_unwind(void) { one_way(PROF_STACK_UNWIND); }
 
-/* The zone stack is what with_stack alone records. */
+/* PROF_STACK_ZONES: no frames. */
 static void test_native_off(void) {
     prof_desc desc;
     const prof_event *e;
     memset(&desc, 0, sizeof desc);
-    desc.with_stack = true;
+    desc.with_stack = PROF_STACK_ZONES;
     EQUAL(prof_start(&desc), PROF_OK);
     outer_function();
     e = test_find(prof_stop(), "inner", 0);
@@ -166,11 +166,11 @@ static void test_native_bad_input(void) {
     prof_desc desc;
     memset(&desc, 0, sizeof desc);
 #ifndef __cplusplus
-    desc.native_stack = (prof_native)77;
+    desc.with_stack = (prof_stack)77;
     EQUAL(prof_start(&desc), PROF_ERROR_INVALID);
 #endif
-    desc.native_stack = PROF_NATIVE_FRAMES;   /* no room to analyse: no stacks, and no error */
-    desc.records_only = true;
+    desc.with_stack = PROF_STACK_FRAMES;    /* no room to analyse: no stacks, and no error */
+    desc.keep = PROF_KEEP_RECORDS;
     if (prof_start(&desc) == PROF_ERROR_UNSUPPORTED) SKIP("not on this system");
     outer_function();
     EQUAL(prof_get_stats(NULL).recorded, 3);
@@ -187,7 +187,7 @@ static void test_native_small_arenas(void) {
         prof_result result;
         int i;
         memset(&desc, 0, sizeof desc);
-        desc.native_stack = PROF_NATIVE_FRAMES;
+        desc.with_stack = PROF_STACK_FRAMES;
         desc.memory = memory;
         desc.memory_size = size;
         desc.max_threads = 1;
@@ -226,7 +226,7 @@ static void test_native_signal(void) {
     action.sa_flags = SA_ONSTACK;
     sigaltstack(&other, NULL);
     sigaction(SIGUSR1, &action, NULL);
-    if (start(PROF_NATIVE_FRAMES) != PROF_OK) SKIP("not on this system");
+    if (start(PROF_STACK_FRAMES) != PROF_OK) SKIP("not on this system");
     PROF_BLOCK("main") raise(SIGUSR1);
     outer_function();
     trace = prof_stop();
@@ -254,7 +254,7 @@ static void test_native_deep_threads(void) {
     prof_trace *trace;
     size_t count, i, deepest = 0;
     const prof_event *events;
-    if (start(PROF_NATIVE_FRAMES) != PROF_OK) SKIP("not on this system");
+    if (start(PROF_STACK_FRAMES) != PROF_OK) SKIP("not on this system");
     for (i = 0; i < 3; i++) pthread_create(threads + i, NULL, recurse, (void *)(intptr_t)60);
     for (i = 0; i < 3; i++) pthread_join(threads[i], NULL);
     trace = prof_stop();
@@ -312,7 +312,7 @@ static const char *entry_in_copy(void *library) {
     memcpy(&init, &f, sizeof init);
     memset(stream, 0, sizeof stream);
     memcpy(stream + 8, &take, sizeof take);
-    if (!init || start(PROF_NATIVE_UNWIND) != PROF_OK) return "";
+    if (!init || start(PROF_STACK_UNWIND) != PROF_OK) return "";
     (void)init(stream, 6, 8, 15, 8, 0, "1", (int)sizeof stream);
     e = test_find(prof_stop(), "called back", 0);
     i = e && e->extra && entry_of(e, "called_back") == 0 ? entry_of(e, "libcopy.so") : -1;

@@ -67,21 +67,25 @@ static void test_observer_told(void) {
 
 /* Zones too deep for the timeline are told, too, and so are those whose name has no room. */
 static void test_observer_deep(void) {
+    static uint64_t small[2 << 10];
     prof_observer a = observer("a");
     prof_desc desc = test_desc();
     a.start = a.stop = a.cleanup = NULL;
-    desc.max_depth = desc.max_sites = 1;
-    told[0] = 0;
+    desc.max_depth = desc.max_threads = 1;
+    desc.memory = small;
+    desc.memory_size = sizeof small;
     EQUAL(prof_add_observer(&a), PROF_OK);
     EQUAL(prof_start(&desc), PROF_OK);
-    prof_push("one");
-    prof_push("one");
-    prof_push("two");
+    test_fill_names();
+    told[0] = 0;
+    prof_push("n0");
+    prof_push("n0");
+    prof_push("another");
     prof_pop();
     prof_pop();
     prof_pop();
     prof_stop();
-    SAME_TEXT(told, "a+one a+one a+(others) a-(others) a-one a-one ");
+    SAME_TEXT(told, "a+n0 a+n0 a+(others) a-(others) a-n0 a-n0 ");
     EQUAL(prof_remove_observer(a.user), PROF_OK);
 }
 

@@ -111,7 +111,7 @@ static void test_one_owner_stays(void) {
         for (int mode = 0; mode < 4; mode++) {
             prof_desc desc;
             describe(&desc, PROF_MODE_TRACE, 2 * OWNERS, 0);
-            desc.records_only = true;
+            desc.keep = PROF_KEEP_RECORDS;
             start(&desc);
             for (int i = 0; i < OWNERS; i++) owner_start(owners + i);
             for (int i = 0; i < OWNERS; i++) if (i != stays) owner_end(owners + i);
@@ -177,7 +177,7 @@ static void test_too_little_left(void) {
         prof_result result;
         uint32_t threads = 1u << 16;
         describe(&desc, PROF_MODE_TRACE, 2 * OWNERS, 0);
-        desc.records_only = true;
+        desc.keep = PROF_KEEP_RECORDS;
         start(&desc);
         for (int i = 0; i < OWNERS; i++) owner_start(owners + i);
         for (int i = 0; i + 1 < OWNERS; i++) owner_end(owners + i);

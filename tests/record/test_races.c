@@ -290,9 +290,9 @@ static void session_details(worker *me) {
     desc.record_shapes = dice(me, 2);
     desc.with_flops = dice(me, 4) == 0;
     desc.with_modules = dice(me, 2);
-    desc.with_stack = dice(me, 4) == 0;
+    desc.with_stack = dice(me, 4) ? PROF_STACK_NONE : PROF_STACK_ZONES;
     desc.profile_memory = dice(me, 2);
-    desc.native_stack = dice(me, 8) ? PROF_NATIVE_NONE : PROF_NATIVE_UNWIND;
+    if (!dice(me, 8)) desc.with_stack = PROF_STACK_UNWIND;
     desc.hw_counters = dice(me, 8) ? NULL : "page-faults,context-switches";
 }
 
@@ -305,11 +305,11 @@ static void session_start(worker *me) {
     desc.memory = desc.memory_size ? arena : NULL;
     if (dice(me, 2)) desc.max_threads = 2 + dice(me, 2 * THREADS);
     if (dice(me, 4) == 0) desc.max_depth = 2;
-    desc.os_clock = dice(me, 4) == 0;
-    desc.records_only = dice(me, 8) == 0;
+    inside_os_clock = dice(me, 4) == 0;
+    if (!dice(me, 8)) desc.keep = PROF_KEEP_RECORDS;
     desc.stream.write = nowhere;
     desc.stream_format = (prof_stream_format)dice(me, 2);
-    desc.stream_inline = dice(me, 2);
+    desc.when_full = (prof_full)dice(me, 2);
     __atomic_store_n(&plain, dice(me, 2), __ATOMIC_RELAXED);
     if (!get(&plain)) session_details(me);
     if (dice(me, 4) == 0) {
@@ -323,7 +323,7 @@ static void session_start(worker *me) {
     result = prof_start(&desc);
     if (result == PROF_ERROR_UNSUPPORTED) {
         desc.hw_counters = NULL;
-        desc.native_stack = PROF_NATIVE_NONE;
+        desc.with_stack = PROF_STACK_NONE;
         result = prof_start(&desc);
     }
     if (result != PROF_OK && result != PROF_ERROR_MEMORY) wrong(prof_strerror(result));

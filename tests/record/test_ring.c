@@ -72,7 +72,7 @@ static dumped dump(void) {
 static prof_desc ring_desc(size_t size) {
     prof_desc desc = test_desc();
     desc.mode = PROF_MODE_RING;
-    desc.events = true;
+    desc.keep = PROF_KEEP_EVENTS;
     desc.max_threads = 1;
     desc.max_depth = 8;
     desc.memory_size = size;
@@ -136,7 +136,7 @@ static void test_threads_that_come_and_go(void) {
     int i;
     memset(&desc, 0, sizeof desc);
     desc.mode = PROF_MODE_RING;
-    desc.events = true;
+    desc.keep = PROF_KEEP_EVENTS;
     desc.memory_size = 1 << 20;
     desc.memory = malloc(desc.memory_size);
     desc.max_threads = 3;
@@ -250,11 +250,10 @@ static void deep_in(prof_mode mode, bool records_only) {
     test_text text;
     memset(&text, 0, sizeof text);
     desc.mode = mode;
-    desc.events = false;
-    desc.records_only = records_only;
+    desc.keep = PROF_KEEP_ROWS;
+    if (records_only) desc.keep = PROF_KEEP_RECORDS;
     desc.max_depth = 2;
     desc.stream = test_text_sink(&text);
-    desc.stream_inline = true;
     EQUAL(prof_start(&desc), PROF_OK);
     for (int i = 0; i < 3000; i++) nest(6);
     trace = prof_stop();
@@ -280,7 +279,7 @@ static void test_deep_zones(void) {
 static void test_late_details(void) {
     prof_desc desc = ring_desc(256 << 10);
     prof_trace *trace;
-    desc.events = false;
+    desc.keep = PROF_KEEP_ROWS;
     EQUAL(prof_start(&desc), PROF_OK);
     test_zones(100000);
     for (int i = 0; i < 10; i++) {
@@ -555,7 +554,7 @@ static void test_damaged_dump(void) {
     dumped whole, rest;
     uint32_t head[3];
     size_t at;
-    desc.events = false;
+    desc.keep = PROF_KEEP_ROWS;
     EQUAL(prof_start(&desc), PROF_OK);
     test_zones(200000);
     memset(&text, 0, sizeof text);
@@ -621,7 +620,7 @@ static void test_dumps_race(void) {
     desc.memory_size = 256 << 10;
     desc.memory = malloc(desc.memory_size);
     desc.max_threads = 3;
-    desc.records_only = true;
+    desc.keep = PROF_KEEP_RECORDS;
     EQUAL(prof_start(&desc), PROF_OK);
     PROF__STORE(racing, true);
     for (i = 0; i < 2; i++) pthread_create(threads + i, NULL, mark_on, NULL);

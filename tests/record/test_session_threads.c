@@ -104,10 +104,11 @@ static void test_windows_back_to_back(void) {
     prof_desc desc;
     memset(&desc, 0, sizeof desc);
     desc.schedule.active = 1;
-    desc.os_clock = true;
+    inside_os_clock = true;
     PASS_ON(run(&desc, 40, false));
     EQUAL(windows, 41);
     EQUAL(steps_found, 41);
+    inside_os_clock = false;
 }
 
 /* One trace grows over all windows: the last one handed out holds every step. */
@@ -148,7 +149,7 @@ static void test_exit_while_off(void) {
     prof_result result = PROF_ERROR_STATE;
     int i;
     memset(&desc, 0, sizeof desc);
-    desc.records_only = true;
+    desc.keep = PROF_KEEP_RECORDS;
     EQUAL(prof_start(&desc), PROF_OK);
     for (i = 0; i < 2; i++) {
         EQUAL(pthread_create(&thread, NULL, two_zones, i ? NULL : &result), 0);

@@ -207,10 +207,10 @@ static void run(const part *p, int filled, void (*by)(void)) {
     desc.memory = memory.bytes + GUARD;
     desc.memory_size = ARENA;
     desc.max_depth = 8;
-    desc.max_sites = 8;                  /* no long tables to clear, step by step */
     desc.max_threads = mode == PROF_MODE_TRACE ? 16 : 6;   /* so that chunks are small */
     desc.mode = mode;
     desc.stream.write = sink_write;
+    desc.when_full = PROF_FULL_DROP;
     handled = moments = 0;
     step_ticks += 100 - step_ticks % 100;
     EQUAL(prof_start(&desc), PROF_OK);

@@ -109,11 +109,10 @@ static void test_sites_without_room(void) {
     desc.memory = memory;
     desc.memory_size = sizeof memory;
     desc.max_threads = 1;
-    desc.max_sites = 1000;
     EQUAL(prof_start(&desc), PROF_OK);
     for (int i = 0; i < 900; i++) {
-        char name[8];
-        snprintf(name, sizeof name, "%d", i);
+        char name[1000];
+        snprintf(name, sizeof name, "%0900d", i);
         prof_push(name);
         prof_pop();
     }

@@ -77,6 +77,7 @@ static prof_desc stream_desc(test_text *text) {
     prof_desc desc = test_desc();
     desc.mode = PROF_MODE_STREAM;
     desc.stream = test_text_sink(text);
+    desc.when_full = PROF_FULL_DROP;
     desc.max_threads = 2;
     test_time.step = 1;
     return desc;
@@ -135,7 +136,7 @@ static void test_inline_flushes_lose_nothing(void) {
     desc = stream_desc(&text);
     desc.memory_size = 64 << 10;
     desc.memory = malloc(desc.memory_size);
-    desc.stream_inline = true;
+    desc.when_full = PROF_FULL_CONTINUE;
     EQUAL(prof_start(&desc), PROF_OK);
     test_zones(50000);
     EQUAL(prof_get_stats(NULL).dropped, 0);
@@ -162,7 +163,7 @@ static void test_waits_are_timed(void) {
     desc.stream.write = slow_sink;
     desc.memory_size = 64 << 10;
     desc.memory = malloc(desc.memory_size);
-    desc.stream_inline = true;
+    desc.when_full = PROF_FULL_CONTINUE;
     EQUAL(prof_start(&desc), PROF_OK);
     test_zones(20000);
     stats = prof_get_stats(NULL);
@@ -1137,7 +1138,7 @@ static void test_short_threads_flush(void) {
     desc.memory_size = 128 << 10;
     desc.memory = malloc(desc.memory_size);
     desc.max_threads = 2;
-    desc.stream_inline = true;
+    desc.when_full = PROF_FULL_CONTINUE;
     EQUAL(prof_start(&desc), PROF_OK);
     for (int i = 0; i < 1000; i++) {
         pthread_create(&thread, NULL, mark_many, &turns);
@@ -1164,7 +1165,6 @@ static void test_many_threads_and_a_drain(void) {
     desc.mode = PROF_MODE_STREAM;
     desc.stream = test_text_sink(&text);
     desc.max_threads = 4;
-    desc.stream_inline = true;
     desc.memory_size = 128 << 10;
     desc.memory = malloc(desc.memory_size);
     EQUAL(prof_start(&desc), PROF_OK);

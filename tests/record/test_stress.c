@@ -399,7 +399,7 @@ static void check(slot *me, const prof_trace *trace) {
         PASS_ON(read_raw(me, &stream, false));
         EQUAL(readings[me->number].zones, s.recorded);
     } else {
-        if (!desc.records_only) PASS_ON(check_events(trace, &s));
+        if (desc.keep != PROF_KEEP_RECORDS) PASS_ON(check_events(trace, &s));
         me->text.size = 0;
         while (prof_dump(test_text_sink(&me->text)) == PROF_ERROR_STATE) sched_yield();
         PASS_ON(read_raw(me, &me->text, mode == PROF_MODE_RING));
@@ -411,7 +411,7 @@ static void check_trace(slot *me, const prof_trace *trace) {
     check(me, trace);
     if (test_bad) {
         test_say(" (mode %d, %s, %u threads, schedule %d)", (int)mode,
-                 desc.os_clock ? "OS clock" : "CPU clock", (unsigned)desc.max_threads,
+                 inside_os_clock ? "OS clock" : "CPU clock", (unsigned)desc.max_threads,
                  (int)desc.schedule.active);
         wrong(test_why);
     }
@@ -437,11 +437,11 @@ static void session_start(slot *me) {
     submits_before = __atomic_load_n(&submits, __ATOMIC_SEQ_CST);
     desc.max_threads = dice(me, 4) ? 2 * THREADS : THREADS / 2;
     desc.max_depth = dice(me, 4) ? DEPTH : 4;
-    desc.os_clock = dice(me, 3) == 0;
-    desc.records_only = dice(me, 4) == 0 && mode != PROF_MODE_RING;
-    desc.events = mode == PROF_MODE_RING;
+    inside_os_clock = dice(me, 3) == 0;
+    desc.keep = mode == PROF_MODE_RING ? PROF_KEEP_EVENTS
+              : dice(me, 4) ? PROF_KEEP_ROWS : PROF_KEEP_RECORDS;
     desc.stream.write = sink;
-    desc.stream_inline = dice(me, 2);
+    desc.when_full = (prof_full)dice(me, 2);
     set(&sink_fails, mode == PROF_MODE_STREAM && dice(me, 2) ? 7 : 0);
     stream.size = 0;
     if (mode == PROF_MODE_TRACE && dice(me, 2)) {

@@ -351,7 +351,7 @@ static void test_submit_not_analysed(void) {
         memset(&text, 0, sizeof text);
         desc.mode = i == 0 ? PROF_MODE_STREAM : i == 1 ? PROF_MODE_AGGREGATE : PROF_MODE_TRACE;
         desc.stream_format = PROF_STREAM_CHROME;
-        desc.records_only = i == 2;
+        desc.keep = i == 2 ? PROF_KEEP_RECORDS : PROF_KEEP_ROWS;
         desc.stream = test_text_sink(&text);
         EQUAL(prof_start(&desc), PROF_OK);
         PROF_BLOCK("zone") {}
@@ -622,7 +622,7 @@ static void test_session_info(void) {
     desc.max_depth = 17;
     desc.with_flops = true;
     desc.activities = BOTH;
-    desc.os_clock = true;
+    inside_os_clock = true;
     before = prof_os_now();
     EQUAL(prof_start(&desc), PROF_OK);
     after = prof_os_now();
@@ -668,6 +668,7 @@ static void test_session_info(void) {
     CHECK(!info.zone, "a zone behind the last one");
     EQUAL(info.enabled & PROF_ACTIVITY_CPU, PROF_ACTIVITY_CPU);
     prof_stop();
+    inside_os_clock = false;
 }
 
 /* The same text for many events is not copied, and their own correlation stands behind it. */

@@ -179,8 +179,7 @@ static void test_variables(void) {
         {"PROF_MEMORY", "1K"}, {"PROF_MEMORY", "64Q"}, {"PROF_MEMORY", "-1"},
         {"PROF_MEMORY", "99999999999999999999G"}, {"PROF_MAX_DEPTH", "0"},
         {"PROF_MAX_DEPTH", "256"}, {"PROF_MAX_THREADS", "x"}, {"PROF_CATEGORIES", "0x1ffffffff"},
-        {"PROF_SHAPES", "yes"}, {"PROF_STACKS", "some"}, {"PROF_PROFILE_MEMORY", "2"},
-        {"PROF_SKIP_TINY", "1"}};
+        {"PROF_SHAPES", "yes"}, {"PROF_STACKS", "some"}, {"PROF_PROFILE_MEMORY", "2"}};
     static const char *const right[][2] = {
         {"PROF_MODE", "trace"}, {"PROF_MODE", "ring"}, {"PROF_MODE", "aggregate"},
         {"PROF_MODE", "stream"}, {"PROF_MODE", ""}, {"PROF_MEMORY", "512K"},

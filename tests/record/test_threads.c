@@ -326,7 +326,7 @@ static void stop_while_running(int threads, int rounds, void *memory, size_t siz
         desc.memory_size = memory ? size : 0;
         desc.max_threads = (uint32_t)threads + 1;
         desc.max_depth = 16;
-        desc.events = i % 3 == 2;
+        desc.keep = i % 3 == 2 ? PROF_KEEP_EVENTS : PROF_KEEP_ROWS;
         prof_result result = prof_start(&desc);
         if (result != PROF_OK) {
             test_fail(__FILE__, __LINE__, prof_strerror(result));
@@ -359,7 +359,7 @@ static void test_threads_full_buffer(void) {
     memset(&desc, 0, sizeof desc);
     desc.max_threads = 4;
     desc.max_depth = 16;
-    desc.events = true;
+    desc.keep = PROF_KEEP_EVENTS;
     CHECK(prof_arena_size(&desc) < sizeof memory / 5, "needs %u bytes",
           (unsigned)prof_arena_size(&desc));
     stop_while_running(3, 50, memory, sizeof memory);

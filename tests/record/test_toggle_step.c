@@ -46,7 +46,6 @@ static void run(void (*body)(void)) {
     memset(&desc, 0, sizeof desc);
     desc.memory = memory;
     desc.memory_size = sizeof memory;
-    desc.max_sites = 8;
     desc.max_depth = 8;
     desc.max_threads = 4;
     prof_thread_end();

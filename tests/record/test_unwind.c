@@ -38,7 +38,6 @@ static prof_desc desc_of(prof_mode mode) {
     desc.memory_size = sizeof memory;
     desc.stream.write = sink;
     desc.stream.user = &streamed;
-    desc.stream_inline = true;
     return desc;
 }
 

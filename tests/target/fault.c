@@ -13,7 +13,7 @@ void board_on_fault(void) {
 int main(void) {
     prof_desc desc = { 0 };
     desc.mode = PROF_MODE_RING;
-    desc.records_only = true;
+    desc.keep = PROF_KEEP_RECORDS;
     desc.max_depth = 4;
     if (prof_start(&desc) != PROF_OK) return 2;
     for (int i = 0; i < 5000; i++) {

@@ -180,7 +180,7 @@ static void work(void) {
 int main(void) {
     prof_desc desc = { 0 };
     desc.max_depth = 32;
-    desc.records_only = true;
+    desc.keep = PROF_KEEP_RECORDS;
     if (prof_start(&desc) != PROF_OK) return 1;
     for (int i = 0; i < 32; i++) PROF_BEGIN("deep");
     for (int i = 0; i < 32; i++) PROF_END();

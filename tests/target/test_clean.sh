@@ -221,6 +221,9 @@ gone 2 'prof_format_text makes the text' gcc $types
 types='prof_write_args prof_stats_note prof_terminal_width prof_device_name'
 { echo '#include "prof.h"'; printf 'extern %s *what;\n' $types; } >$out/old.c
 gone 2 'tools/prof/library.h has it' gcc $types
+types='prof_native PROF_NATIVE_NONE PROF_NATIVE_FRAMES PROF_NATIVE_UNWIND'
+{ echo '#include "prof.h"'; printf 'extern %s *what;\n' $types; } >$out/old.c
+gone 2 'desc.with_stack = PROF_STACK_' gcc $types
 types='prof_raw prof_raw_kind prof_raw_desc prof_raw_item prof_raw_stats prof_raw_open prof_raw_feed prof_raw_close'
 { echo '#include "prof.h"'; printf 'extern %s *what;\n' $types; } >$out/old.c
 gone 2 'or copy tools/prof/raw_read.h' gcc $types

@@ -430,7 +430,7 @@ static void one_arena(size_t size, size_t offset, prof_mode mode, bool records_o
     desc.memory_size = size;
     desc.max_depth = 3;
     desc.mode = mode;
-    desc.records_only = records_only;
+    desc.keep = records_only ? PROF_KEEP_RECORDS : PROF_KEEP_ROWS;
     desc.stream.write = count_bytes;
     desc.stream.user = &bytes;
     if (prof_start(&desc) == PROF_OK) {
@@ -493,7 +493,7 @@ static void test_target_ring_overwrites(void) {
     desc.memory = memory;
     desc.memory_size = sizeof memory;
     desc.mode = PROF_MODE_RING;
-    desc.records_only = true;
+    desc.keep = PROF_KEEP_RECORDS;
     EQUAL(prof_start(&desc), PROF_OK);
     for (int i = 0; i < 10000; i++) { PROF_BLOCK("zone") clock_ticks += 3; }
     prof_stop();
@@ -1098,7 +1098,7 @@ static void test_target_ring_of_one_page(void) {
     size_t n;
     EQUAL(prof_start(&desc), PROF_OK);   /* its names are known from now on */
     (void)zones_within(1);
-    desc.events = true;
+    desc.keep = PROF_KEEP_EVENTS;
     desc.mode = PROF_MODE_RING;
     desc.max_depth = 4;
     desc.memory = memory;
@@ -1123,7 +1123,7 @@ static void test_target_ring_of_one_page(void) {
 static void start_ring(size_t size) {
     static char memory[65536];
     prof_desc desc = target_desc();
-    desc.events = true;
+    desc.keep = PROF_KEEP_EVENTS;
     desc.mode = PROF_MODE_RING;
     desc.max_depth = 4;
     desc.memory = memory;

@@ -286,7 +286,7 @@ static void test_not_an_execution_trace(void) {
     test_text text;
     prof_desc desc = recording();
     memset(&text, 0, sizeof text);
-    desc.records_only = true;
+    desc.keep = PROF_KEEP_RECORDS;
     desc.memory = arena;
     desc.memory_size = sizeof arena;
     EQUAL(prof_write_execution_trace(NULL, test_text_sink(&text)), PROF_ERROR_INVALID);
@@ -577,7 +577,8 @@ static void test_push_with_all(void) {
     with.stack_count = 2;
     prof_push_with("off", &with);
     for (int all = 1; all >= 0; all--) {
-        desc.record_shapes = desc.with_flops = desc.with_stack = desc.with_modules = all;
+        desc.record_shapes = desc.with_flops = desc.with_modules = all;
+        desc.with_stack = all ? PROF_STACK_ZONES : PROF_STACK_NONE;
         EQUAL(prof_start(&desc), PROF_OK);
         prof_push_with("op", &with);
         prof_pop();

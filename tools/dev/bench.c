@@ -246,7 +246,7 @@ static double zone_ratio(void) {
 
 static void record_tree(void) {
     prof_desc desc = in_arena(ARENA_SIZE);
-    desc.events = true;
+    desc.keep = PROF_KEEP_EVENTS;
     open_session(desc);
     nested_zones(TREE_ZONES);
     close_session();
@@ -321,7 +321,7 @@ static struct figure {
     { "zone.threads_ratio", '<', 1.10, 0, "a zone: a thread on each core / one thread", 0, 0 },
     { "zone.bytes", '<', 12.5, 0, "arena bytes a recorded zone takes", 0, 0 },
     { "zone.all_in_bytes", '<', 13, 0, "arena bytes a zone takes in all, of a full arena", 0, 0 },
-    { "event.bytes", '<', 96, 0, "the same with desc.events", 0, 0 },
+    { "event.bytes", '<', 96, 0, "the same with PROF_KEEP_EVENTS", 0, 0 },
     { "ring.share", '>', 0.9, 0, "of the arena that one thread's ring holds", 0, 0 },
     { "report.mevents_s", '>', 53, 0,
       "M records a second to key averages; 0.85 of the old's", 0, 0 },
@@ -536,7 +536,6 @@ static void open_stream(prof_sink sink) {
     prof_desc desc = in_arena(0);
     desc.mode = PROF_MODE_STREAM;
     desc.stream = sink;
-    desc.stream_inline = true;
     desc.max_threads = 2;
     open_session(desc);
 }
@@ -640,7 +639,7 @@ static double bytes_in_all(bool events) {
     size_t count;
     prof_desc desc = in_arena(FULL_SIZE);
     desc.when_full = PROF_FULL_DROP;
-    desc.events = events;
+    desc.keep = events ? PROF_KEEP_EVENTS : PROF_KEEP_ROWS;
     open_session(desc);
     nested_zones(FULL_SIZE / 6);
     trace = prof_stop();

@@ -35,7 +35,15 @@ static unsigned in_context;
 #  define events_in prof_make_events
 #  define site_of(trace, event) prof_event_site(trace, event)
 #  define step_number prof_step_number
+#  define INLINE stream_inline = v != 0
+#  define RECORDS_ONLY records_only = v != 0
+#  define EVENTS events = v != 0
+#  define STACK with_stack = v != 0
 #else
+#  define INLINE when_full = v ? PROF_FULL_CONTINUE : PROF_FULL_DROP
+#  define RECORDS_ONLY keep = v ? PROF_KEEP_RECORDS : desc.keep
+#  define EVENTS keep = v && desc.keep != PROF_KEEP_RECORDS ? PROF_KEEP_EVENTS : desc.keep
+#  define STACK with_stack = v ? PROF_STACK_ZONES : PROF_STACK_NONE
 #  define events_in prof_events
 #  define site_of(trace, event) prof_event_total(trace, event).site
 #  if !COMPARE_BARE
@@ -96,15 +104,15 @@ static void op_set(char **w) {
     SET("memory", memory_size = (size_t)v)
     SET("when_full", when_full = (prof_full)v)
     SET("chrome_stream", stream_format = (prof_stream_format)v)
-    SET("inline", stream_inline = v != 0)
-    SET("records_only", records_only = v != 0)
-    SET("events", events = v != 0)
+    SET("inline", INLINE)
+    SET("records_only", RECORDS_ONLY)
+    SET("events", EVENTS)
     SET("depth", max_depth = (uint32_t)v)
     SET("threads", max_threads = (uint32_t)v)
     SET("shapes", record_shapes = v != 0)
     SET("flops", with_flops = v != 0)
     SET("modules", with_modules = v != 0)
-    SET("stack", with_stack = v != 0)
+    SET("stack", STACK)
     SET("profile_memory", profile_memory = v != 0)
     SET("acc_events", acc_events = v != 0)
     SET("skip_first", schedule.skip_first = (uint32_t)v)
