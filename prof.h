@@ -19,19 +19,43 @@
            return prof_save_chrome(trace, "trace.json") != PROF_OK;
        }
 
+   Words, each with one meaning
+       zone         a stretch of one thread's time under a name, from its begin to its end
+       mark         a macro or a call that begins a zone; site: its name, file and line
+       open         begun and not yet ended; frame: what a thread keeps of an open zone
+       record       the 12 bytes that a zone leaves when it ends
+       arena        all memory of the profiler; chunk (on targets: page): a piece of it that one
+                    thread fills with records
+       session      from prof_start to prof_stop; window: those of its steps that are saved together
+       trace        what a session or a window recorded
+       event        what a trace says of one zone, or of other things that took time
+       moment       what takes no time: an instant, a counter, a change of memory
+       work         what a device does; launch: the call that starts it
+       row          the sums of all events of one name (or one key): a line of the table
+       sums         rows that are added up while the program runs, instead of records
+       self, total  the time of a zone without the zones inside it, and with them
+       target       a microcontroller; its threads are contexts: interrupts, tasks, the main program
+       dropped      never recorded, but counted
+
+   Include order
+       Define your system's feature macros (_GNU_SOURCE, _POSIX_C_SOURCE, ...) before you include
+       prof.h: it includes standard headers, which look at them once. prof.h needs none itself.
+
    Macros (define before the include; those marked * must be the same in every file)
        PROF_IMPLEMENTATION    put the function bodies here
        PROF_STATIC            everything static: each such file is a profiler of its own
-       PROF_API a             what stands before each declaration, for one profiler in a program
-                              and its shared libraries: visibility("default") with -fvisibility=
-                              hidden; on Windows __declspec(dllexport) in the library that has the
-                              implementation, __declspec(dllimport) elsewhere (zones are calls then)
-       PROF_TLS_MODEL "m"     how the thread's state is reached (gcc's tls_model). Taken without:
-                              "initial-exec" with glibc or in programs, gcc's choice in shared
-                              libraries elsewhere, so that musl can open them by dlopen
-       PROF_DISABLE           this file's zones become nothing; functions stay. C++ keeps one copy
-                              of an inline function or template: where it has zones, give this to
-                              all files that have it, or to none
+       PROF_SHARED            * one profiler for a program and its shared libraries, plugins or
+                              DLLs. The file with PROF_IMPLEMENTATION exports it (also with
+                              -fvisibility=hidden), all others import it. If that file is in the
+                              program itself, link the program with -rdynamic. On Windows each
+                              zone is then a call
+       PROF_API a             instead of PROF_SHARED: what stands before each declaration
+       PROF_TLS_MODEL "m"     how the thread's state is reached (gcc's tls_model). Default:
+                              "initial-exec" with glibc or in programs; elsewhere gcc's choice in
+                              shared libraries, so that musl can dlopen them
+       PROF_DISABLE           turns this file's zones into nothing; functions stay. C++ keeps one
+                              copy of an inline function or template: where it has zones, give
+                              this to all files that have it, or to none
        PROF_ARENA_SIZE n      bytes of the built-in arena (64 MiB, of which untouched pages cost
                                 nothing; freestanding: 8 KiB)
        PROF_MAX_SITES n       distinct (name, file, line) a process can mark (16384; freestanding:
@@ -47,9 +71,9 @@
        PROF_OS_CLOCK e        an expression: where it is true at prof_start, the system's clock is
                               taken even where the CPU's is usable
        PROF_METADATA_SIZE n   bytes for prof_add_metadata (8 KiB)
-       PROF_NO_STB            formats (prof_push_f and its kin) are the C library's, even where
-                              stb_sprintf.h is there. (A file that has stb_sprintf's
-                              implementation, too, includes it before prof.h.)
+       PROF_NO_STB            the C library formats names (prof_push_f and its kin), even where
+                              stb_sprintf.h is found. (A file that also has stb_sprintf's
+                              implementation includes that before prof.h.)
      Freestanding builds (room @TARGET; implied by -ffreestanding)
        PROF_FREESTANDING      * no C library, no OS, no threads, no files
        PROF_CLOCK_AT a        instead of PROF_NOW(): the address of a 32-bit counter that counts up
@@ -58,53 +82,49 @@
                                 the ELF file's section prof_sites, where `prof decode --elf` finds
                                 them (except with g++, and for PROF_FUNCTION()); tables and Chrome
                                 JSON made on the target lack them
-       PROF_LOCK() PROF_UNLOCK(s)   mask interrupts and restore them (without: PRIMASK or mstatus);
+       PROF_LOCK() PROF_UNLOCK(s)   mask interrupts and restore them (default: PRIMASK, mstatus);
                                 all zones are then in one row, unless PROF_CONTEXT is defined
        PROF_CONTEXT()         which interrupt or task runs: 0.. (IPSR on Cortex-M)
-       PROF_ONE_CORE 0        contexts run at once (1, but with PROF_CONTEXT and PROF_LOCK)
+       PROF_ONE_CORE 0        contexts run at once (default 1; 0 with PROF_CONTEXT and PROF_LOCK)
        PROF_MAX_CONTEXTS n    how many there are, 4 bytes each (127 from Cortex-M3 up, 48 on M0,
                                 else 1, or 8 with PROF_CONTEXT)
        PROF_CLOCK_BITS n      bits of PROF_NOW() or PROF_CLOCK_AT, where it has fewer than 32
 
    How it works
-       Each thread owns a shadow stack of its open zones and writes ONE 12-byte record when a zone
-       ends, into a chunk of the arena that only it writes. Nothing is allocated, locked or shared
-       between threads on that path. prof_stop() reads the published records; the first query
-       builds the event tree from them in one pass.
+       Each thread keeps a stack of its open zones. When a zone ends, the thread writes one record
+       into a chunk that only it writes: no allocation, no lock, nothing shared. prof_stop() reads
+       the records; the first query builds the event tree from them in one pass.
 
    Memory
        All of it comes from one range: desc.memory, or a static array of PROF_ARENA_SIZE bytes.
-       There is no malloc. A zone takes 12 bytes, and tables, stacks and traces are made of these;
-       where zones carry more, or with PROF_KEEP_EVENTS, a zone is recorded only while there is also
-       room for its event (96 bytes in all). So whatever was recorded can be reported. When the
-       arena is full the timeline ends, and later zones are added up per name (desc.when_full;
-       freestanding: they are dropped). What is not kept is counted in prof_stats, and told under
-       the table and in the trace's metadata. desc.mode has other ways: the last zones only, a
-       stream, sums alone.
+       There is no malloc. A zone takes 12 bytes, from which tables, stacks and traces are made.
+       Where zones carry more, or with PROF_KEEP_EVENTS, a zone is recorded only while there is
+       also room for its event (96 bytes in all), so that all that was recorded can be reported.
+       When the arena is full the timeline ends, and zones are added up per name (desc.when_full;
+       freestanding: they are dropped). prof_stats counts what is not kept; the table and the
+       trace's metadata say so. Other modes keep the last zones, stream all, or keep sums alone.
 
    Threads
        Zones, prof_push/prof_pop, prof_instant, prof_counter: any thread, no lock. A zone begins and
-       ends on one thread. They take 1 KiB of stack at most; 2 KiB with a format (prof_push_f), and
-       where they write a stream, as under PROF_TRACE, with what its sink takes; the system's loader
-       4 KiB where the program was not linked with -z now.
+       ends on one thread. They take at most 1 KiB of stack; with a format (prof_push_f) 2 KiB;
+       where they write a stream, as under PROF_TRACE, also what its sink takes; and the system's
+       loader takes 4 KiB where the program was not linked with -z now.
        Session calls (start, stop) may come from any thread, one at a time.
        Queries and writers of a trace: one thread at a time.
-       A compiler without TLS and atomics (tcc) records from one thread, the first that is here:
-       zones of others are dropped and counted (dropped_busy). Call all else from that thread.
-       A thread's first zone of a session asks Linux for the thread's id (gettid), PROF_BEGIN at a
-       new place and session calls (prof_stop) for the process's (getpid); threads that wait call
-       sched_yield: a seccomp filter must allow these. Streams write, too.
+       A compiler without TLS and atomics (tcc) records from the first thread only: zones of
+       others are dropped (dropped_busy). Make all other calls from that thread, too.
+       Seccomp filters must allow gettid (a thread's first zone of a session), getpid (PROF_BEGIN
+       at a new place, session calls), sched_yield (threads that wait), and write for streams.
        desc.memory must stay valid until every thread that recorded has exited or has called
        prof_thread_end().
 
    Signals and fork
-       Zones, prof_push/prof_pop, prof_instant and prof_counter may be marked in a signal handler,
-       which must close what it begins and return (no longjmp). They are recorded like those of any
-       other code, also in the middle of a begin or end. What a handler marks while its thread is in
-       the slow path (first zone, new chunk, new name, an argument, slow clock) is dropped and
-       counted: dropped_busy. "(lost)", counted as lost, stands around a handler's zones where the
-       zone that they came in was dropped, or just recorded. Not in a handler: prof_start,
-       prof_stop, prof_step, prof_thread_end, prof_get_stats, queries.
+       A signal handler may mark zones and call prof_push, prof_pop, prof_instant, prof_counter. It
+       must close what it begins, and return (no longjmp). It may come in the middle of a begin or
+       an end. While its thread is in the slow path (first zone, new chunk, new name, an argument,
+       slow clock) what it marks is dropped: dropped_busy. Where the zone around a handler's zones
+       was dropped or just recorded, "(lost)" takes its place, and is counted as lost. Do not call
+       in a handler: prof_start, prof_stop, prof_step, prof_thread_end, prof_get_stats, queries.
        After fork() the child records nothing until it calls prof_start() (or see prof_start_env);
        what a child of _Fork() records is lost, its parent's session goes on.
        A child of vfork() shares its parent's memory: PROF_BEGIN where only such children have been
@@ -112,17 +132,17 @@
 
    What the figures mean
        CPU time is wall time, as in PyTorch: a zone that waits or is preempted goes on counting.
-       Shares are of all threads' self time. Each level of a recursion counts, so that a total can
-       pass 100 %. The clock is the CPU's counter where it runs at one rate, else, or with
-       PROF_OS_CLOCK, the system's; the two are compared at start, at stop and now and then
-       between, for which the first prof_stop() may wait until 5 ms have passed since the first
-       prof_start(). Parents and children come from the order of begins and ends, so that they are
-       right even where the clock stands still; a clock that goes back is counted. An empty zone
-       reads as about one clock read; the rest of its cost is its parent's self time.
+       Shares are of all threads' self time. Each level of a recursion counts, so a total can pass
+       100 %. The clock is the CPU's counter where that runs at one rate, else, or with
+       PROF_OS_CLOCK, the system's. The two are compared at start, at stop and now and then
+       between, for which the first prof_stop() may wait until 5 ms after the first prof_start().
+       Parents and children come from the order of begins and ends, so they are right even where
+       the clock stands still; a clock that goes back is counted. An empty zone reads as about one
+       clock read; the rest of its cost is its parent's self time.
 
    Errors
        Set-up and export return a prof_result; prof_strerror() says it in words. Recording cannot
-       fail. Nothing here prints (but prof_print_table), aborts or exits.
+       fail. Nothing here prints (except prof_print_table), aborts or exits.
 
    Rooms, in this order; each begins with a banner
        @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
@@ -153,10 +173,19 @@
 
 #define PROF_VERSION "0.2.0"
 
+#if defined(PROF_SHARED) && !defined(PROF_API)
+#  ifndef _WIN32
+#    define PROF_API __attribute__((visibility("default")))
+#  elif defined(PROF_IMPLEMENTATION)
+#    define PROF_API __declspec(dllexport)
+#  else
+#    define PROF_API __declspec(dllimport)
+#  endif
+#endif
 #ifdef PROF_STATIC
 #  undef PROF_API
 #  define PROF_API static
-#elif defined(PROF_API)                  /* the user's: where the functions come from or go to */
+#elif defined(PROF_API)                  /* where the functions come from or go to */
 #  define PROF__SHARED 1
 #  define PROF__DATA extern PROF_API
 #else
@@ -8977,8 +9006,7 @@ typedef struct prof__long {
     bool entered;                        /* prof__long_close is to leave the slow path */
 } prof__long;
 
-/* Opens a record of that many slots; false: there is no room, which is counted, or the session does
-   not want it. */
+/* Opens a record of so many slots; false: no room, which is counted, or it is not wanted. */
 PROF__FN bool prof__long_open(prof__long *l, uint32_t slots, uint32_t wants) {
     prof__state *t;
     l->slot = prof__slot_get();
@@ -9719,8 +9747,7 @@ PROF__FN bool prof__elf_open(prof__elf *f, const char *path) {
     return false;
 }
 
-/* Calls visit for all functions in the file's symbols; for those it exports, if it was stripped:
-   then it returns false. */
+/* Visits all functions in the file's symbols. False: it was stripped, and exports only these. */
 PROF__FN bool prof__elf_functions(prof__elf *f, prof__elf_visit visit, void *user) {
     PROF__ELF(Sym) list[16];             /* few: a dump is in a crash handler, on 8 KiB of stack */
     PROF__ELF(Shdr) section, symbols;
@@ -9927,8 +9954,7 @@ PROF__FN int prof__word_in(const char *text, const char *words) {
 }
 
 #ifdef PROF_INSTRUMENT_FUNCTIONS
-/* A function. asked: the generation in which its site was asked for last; or PROF__EXCLUDED: it is
-   no zone. */
+/* A function. asked: the generation that last asked for its site; PROF__EXCLUDED: no zone. */
 struct prof__instrumented {
     uintptr_t address;                   /* 0: free */
     uint32_t id, asked;                  /* its site, shifted by 8; or PROF__NO_... in `asked` */
@@ -9993,8 +10019,7 @@ PROF__FN uint32_t prof__function_add(struct prof__instrumented *f, uintptr_t add
     return id;
 }
 
-/* The site of a function, shifted by 8; or PROF__NO_...: why there is none. A function without one
-   asks once in a generation. */
+/* A function's site, shifted by 8, asked for once a generation; PROF__NO_...: why it has none. */
 PROF__FN uint32_t prof__function_site(const prof__state *t, uintptr_t address) {
     struct prof__instrumented *f = prof__function_find(address);
     uint32_t id = PROF__NO_ROOM;
@@ -10483,8 +10508,7 @@ PROF__FN prof__bounds prof__stack_own(uintptr_t at) {
 }
 #  endif
 
-/* Reads frame after frame, outwards. Code without frame pointers may leave anything in the
-   register, so each is checked. */
+/* Reads frame after frame, outwards; checks each: the register may hold anything. */
 __attribute__((no_sanitize("address", "thread")))
 PROF__FN uint32_t prof__native_frames(prof__state *t, prof__entry_frame entry, uintptr_t *to) {
     uintptr_t last = (uintptr_t)__builtin_frame_address(0), at = (uintptr_t)entry.frame;
@@ -11030,8 +11054,7 @@ PROF__FN size_t prof__payload_most(const prof__payload *p, size_t bytes) {
     return PROF__MIN(bytes, most);
 }
 
-/* The text `before` of so many bytes, a separator, and text of the payload; only the latter where
-   length is 0. */
+/* `before`, of length bytes, a separator, and the payload's text; length 0: only the latter. */
 PROF__FN char *prof__payload_joined(prof__payload *p, const char *before, size_t length,
                                     char separator, size_t bytes) {
     char *text = (char *)prof__details_take(p->d, length + (length != 0) + bytes + 1);
@@ -11285,8 +11308,7 @@ PROF__FN void prof__details_drop(uint32_t depth) {
     d->deepest = PROF__MIN(d->deepest, depth);
 }
 
-/* A zone of this depth has come: gives its event the details that wait for it. Details that wait
-   deeper have no zone. */
+/* A zone of this depth has come: it gets the details that wait for it; deeper ones have no zone. */
 PROF__FN void prof__read_details(uint32_t depth, prof_event *e) {
     prof__details *d = &prof__details_now;
     prof__pending *z = d->open + depth;
@@ -11777,8 +11799,7 @@ PROF__FN void prof__tree_segment(prof__reader *r, const prof__record *c, const p
     prof__read_records(r, c, end, prof__tree_add);
 }
 
-/* Hands the zones of all threads to feed, and counts zones, moments and losses. room: see
-   prof__details_open. */
+/* Feeds the zones of all threads; counts zones, moments, losses. room: see prof__details_open. */
 PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, size_t *room) {
     uint32_t zones = 0, moments = 0;
     prof__details_open(s, room);
@@ -11868,8 +11889,7 @@ PROF__FN void prof__moment_note(const prof__reader *r, const prof__moment *m) {
     d->noted_end = &to->next;
 }
 
-/* The next event of a step, of a range, or of memory, of so many bytes; NULL where they are only
-   counted. */
+/* The next event of a step, a range or memory, of so many bytes; NULL: they are only counted. */
 PROF__FN void *prof__read_made(prof__reader *r, const char *name, uint32_t flags, size_t size) {
     prof__details *d = &prof__details_now;
     struct prof__submitted *to = NULL;
@@ -11964,8 +11984,7 @@ PROF__FN void prof__read_async(prof__reader *r, const prof__item *i) {
     span->extra.end_thread = s->threads[r->thread].id;
 }
 
-/* Of ranges that ended twice the earlier end counts. They are events [from, to). scratch: 8 bytes
-   an event. */
+/* The earlier end of ranges [from, to) that ended twice counts. scratch: 8 bytes an event. */
 PROF__FN void prof__ranges_once(struct prof_trace *s, uint32_t from, uint32_t to) {
     prof__ids ids = { (uint32_t *)(void *)s->scratch, 2 * (to - from), prof__event_id, s->events };
     memset(ids.index, 0, ids.places * sizeof *ids.index);
@@ -12988,8 +13007,7 @@ PROF__FN char *prof__stack_take(struct prof_trace *s, size_t bytes) {
     return prof__arena.high -= bytes;
 }
 
-/* Is an event's extra its own, in the trace's memory? Those of modules, nodes, zone stacks are
-   shared. */
+/* Does an event own its extra? Modules, nodes and zone stacks share theirs. */
 PROF__FN bool prof__extra_own(const struct prof_trace *s, const prof_event *e) {
     const char *x = (const char *)e->extra;
     if (!x || e->extra->has & PROF__HAS_SHARED) return false;
@@ -13794,8 +13812,7 @@ PROF__FN prof_event *prof__others_copy(struct prof_trace *s, const struct prof__
     return to;
 }
 
-/* Copies the events that are no zones behind those that are; then sorts all, and makes one tree of
-   them. */
+/* Copies events that are no zones behind the zones, sorts all, and makes one tree of them. */
 PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     prof_event *to = s->events + s->zone_count;
     const uint32_t *place = (const uint32_t *)(const void *)s->scratch + s->event_count;
@@ -14421,8 +14438,7 @@ PROF__RARE uint32_t prof__group_new(prof__groups *g, uint32_t what) {
     return prof__group_find(g, &e, what);
 }
 
-/* The row of a close, by what it tells: a site, or an event. What sums have whole they have without
-   what it carries. */
+/* A close's row, by site or event. Sums leave out what a zone carries. */
 PROF__COLD_END
 PROF__EAGER uint32_t prof__group_of(prof__groups *g, uint32_t what) {
     uint32_t site = what, *row;
@@ -14691,8 +14707,7 @@ PROF__FN void prof__average_more(prof_average *a, const prof__groups *g, uint32_
 
 /* ---- rows of several traces ---- */
 
-/* The share of a row's calls that took t or less. Calls are assumed to be spread evenly between the
-   row's min, percentiles and max. */
+/* The share of a row's calls of t or less, spread evenly between min, percentiles and max. */
 PROF__FN double prof__share_below(const prof_average *a, int64_t t) {
     static const double shares[] = { 0, 0.5, 0.9, 0.99, 1 };
     const int64_t at[] = { a->min_ns, a->p50_ns, a->p90_ns, a->p99_ns, a->max_ns };
@@ -14906,8 +14921,7 @@ PROF__FN size_t prof__column_place(int column) {
     return (size_t)(column - (column > PROF__COL_COUNTERS ? PROF__COUNTER_COLUMNS : 0));
 }
 
-/* The number of a column among those of counters: self and total of each, then ns per each. -1: it
-   is none. */
+/* A column's number among counters': self and total of each, then ns per each. -1: none. */
 PROF__FN int prof__column_counter(int column) {
     int i = column - PROF__COL_COUNTERS;
     return i >= 0 && i < PROF__COUNTER_COLUMNS ? i : -1;
@@ -15446,8 +15460,7 @@ PROF__FN void prof__table_whole(prof__table *t) {
 
 PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order);
 
-/* Would a spreadsheet take s for a formula? Some pass over what shows nothing, and take full width
-   signs. */
+/* Is s a formula to a spreadsheet? Some skip what shows nothing, and take full width signs. */
 PROF__FN bool prof__is_formula(const char *s) {
     char c;
     while (*s && (*s == ' ' || prof__control(s) || !strncmp(s, "\xc2\xa0", 2)))
@@ -16272,8 +16285,7 @@ PROF__FN void prof__gpu_cover(prof__gpu *g, uint32_t event, const prof_event *e)
     c->end_ns = PROF__MAX(c->end_ns, e->end_ns);
 }
 
-/* Finds calls, streams and covers among the events of devices. places stays 0 where there are
-   none. */
+/* Finds calls, streams and covers among device events; without any places stays 0. */
 PROF__FN void prof__gpu_open(prof__gpu *g, const struct prof_trace *s) {
     uint32_t n = 0;
     memset(g, 0, sizeof *g);
@@ -16610,8 +16622,7 @@ PROF__FN void prof__chrome_process_named(prof__out *o, int64_t pid, const char *
     prof__out_f(o, "%i}}", sort_index);
 }
 
-/* The label of device type i's rows: the name in tables; where there is CUDA alone "GPU", as in
-   PyTorch. */
+/* The label of device type i's rows: its name in tables; "GPU" for CUDA alone, as in PyTorch. */
 PROF__FN const char *prof__device_label(const struct prof_trace *s, uint32_t i, char text[64]) {
     const char *title = prof__device_title(s->device_types[i]);
     bool alone = s->device_types[i] == PROF_DEVICE_CUDA && !s->device_types[1];
@@ -16729,8 +16740,7 @@ PROF__FN bool prof__asks_forward(const prof_event *e) {
     return prof__has_sequence(e) && e->extra->has & PROF_HAS_FWD_THREAD && e->extra->fwd_thread;
 }
 
-/* Draws an arrow to the first backward event of each sequence from its forward, the last one that
-   began before it. */
+/* Draws an arrow to a sequence's first backward event from its last forward before that. */
 PROF__FN void prof__chrome_pairs(prof__out *o, const prof__gpu *g) {
     const struct prof_trace *s = g->s;
     uint32_t n = s->event_count, *forward = (uint32_t *)(void *)s->scratch, at;
@@ -17642,8 +17652,7 @@ PROF__FN void prof__chrome_counts(prof__out *o, const struct prof_trace *s) {
     if (!PROF__BARE && stats.warnings) prof__out_f(o, ",\"warnings\":%u", (uint64_t)stats.warnings);
 }
 
-/* The head of an array: that of an object, as far as it is known at the start. whole: all events
-   are known, it is no stream. */
+/* An array's head: an object's, as far as known at the start. whole: it is no stream. */
 PROF__FN void prof__chrome_array_head(prof__out *o, const struct prof_trace *s, bool whole) {
     prof__out_text(o, "[\n");
     prof__chrome_meta(o, "prof", prof__chrome_pid(s), 0, "version");
@@ -17790,8 +17799,7 @@ PROF__FN uint32_t prof__forest_pop(prof__forest *f, uint32_t *from) {
     return at;
 }
 
-/* The divisor for the value of a line: 1000 for times, which are written in us, 1 for bytes; 0: the
-   metric is no sum of such. */
+/* The divisor of a line's value: 1000 (times, in us), 1 (bytes); 0: the metric is no such sum. */
 PROF__FN int64_t prof__metric_unit(prof_metric metric) {
     if (metric == PROF_METRIC_NONE || metric == PROF_METRIC_SELF_CPU_TIME_TOTAL ||
         metric == PROF_METRIC_CPU_TIME_TOTAL || metric == PROF_METRIC_DEVICE_TIME_TOTAL ||

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Programs that use prof.h as other people's projects do, each by the lines that README.md shows:
-# pkg-config, CMake's find_package and FetchContent, Meson. All but FetchContent use what
-# `make install` made; FetchContent clones a repository of the files that stand here.
+# pkg-config, CMake's find_package and FetchContent, Meson, shared libraries by the compiler alone. What
+# is not told to clone a repository of the files that stand here uses what `make install` made.
 # shellcheck disable=SC2317   # check calls them
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -93,8 +93,8 @@ by_fetch_content() {
             "$(block cmake 2 | sed "s|GIT_REPOSITORY [^ ]*|GIT_REPOSITORY file://$out/repository|")"
 }
 
-# A program and two shared libraries of its own, each with a zone, in one profiler.
-plugins() {   # OPTION...
+# A program and two shared libraries of its own, each with a zone.
+sources() {
     rm -rf "$out/plugins"
     mkdir -p "$out/plugins"
     cd "$out/plugins" || exit 1
@@ -120,6 +120,11 @@ int main(void) {
     return prof_print_table(prof_stop(), 0) != PROF_OK;
 }
 EOF
+}
+
+# All three in one profiler.
+plugins() {   # OPTION...
+    sources
     cat >CMakeLists.txt <<'EOF'
 cmake_minimum_required(VERSION 3.18)
 project(app C)
@@ -146,12 +151,70 @@ dlls() {
         counts_three "$wine" build/app.exe
 }
 
+# The same by README's lines for a compiler alone: the three that have PROF_SHARED.
+by_the_compiler() {   # FLAG...
+    lines=$(grep '^cc .*-DPROF_SHARED' README.md | sed "s/^cc/gcc $*/")
+    sources
+    cat one.c two.c >plugin.c
+    cp "$out/root/include/prof.h" .
+    sed -i 's/<prof.h>/"prof.h"/' ./*.c
+    echo "$lines"
+    [ "$(echo "$lines" | wc -l)" = 3 ] && eval "$lines" && counts_three ./app
+}
+
+# The program has the profiler itself, and opens its plugin.
+by_dlopen() {
+    by_the_compiler -O1 && rm app libprof.so
+    cat >app.c <<'EOF'
+#define PROF_IMPLEMENTATION
+#include "prof.h"
+#include <dlfcn.h>
+int main(void) {
+    void *plugin = dlopen("./libplugin.so", RTLD_NOW);
+    void *one = plugin ? dlsym(plugin, "one") : NULL, *two = plugin ? dlsym(plugin, "two") : NULL;
+    if (!one || !two) return puts(dlerror());
+    prof_start(NULL);
+    PROF_BLOCK("both") {
+        ((void (*)(void))one)();
+        ((void (*)(void))two)();
+    }
+    return prof_print_table(prof_stop(), NULL) != PROF_OK;
+}
+EOF
+    gcc -shared -fPIC -DPROF_SHARED plugin.c -o libplugin.so &&
+        gcc -fvisibility=hidden -rdynamic -DPROF_SHARED app.c -o app -lpthread && counts_three ./app
+}
+
+# Feature macros that come before prof.h hold, and its implementation compiles in any file, with any.
+include_order() {
+    new order
+    for macro in _GNU_SOURCE _POSIX_C_SOURCE=200809L _XOPEN_SOURCE=700 NONE; do
+        printf '#include <stdio.h>\n#include <prof.h>\n#define PROF_IMPLEMENTATION\n#include <prof.h>\n' >order.c
+        gcc -std=c99 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$out/root/include" "-D$macro" order.c || return
+    done
+    printf '#define _GNU_SOURCE\n#include <prof.h>\n#include <string.h>\nchar *f(void);\nchar *f(void) { return strcasestr("a", "A"); }\n' >order.c
+    gcc -std=c99 -Wall -Werror -fsyntax-only -I"$out/root/include" order.c
+}
+
 by_meson() {
     lines=$(block meson 1)
     new meson
     printf "project('app', 'c')\n%s\n" "$lines" >meson.build
+    mkdir subprojects
+    [ ! -e ../prof.wrap ] || mv ../prof.wrap ../packagefiles subprojects
     cat meson.build
-    meson setup build --pkg-config-path "$out/root/lib/pkgconfig" && ninja -C build && runs build/app
+    meson setup build "$@" && ninja -C build && runs build/app
+}
+
+by_pkg_config_of_meson() { by_meson --pkg-config-path "$out/root/lib/pkgconfig"; }
+
+# Nothing is installed: a subproject, by the two files of tools/meson.
+by_subproject() {
+    repository
+    mkdir -p "$out/packagefiles/prof"
+    cp tools/meson/meson.build "$out/packagefiles/prof"
+    sed "s|^url = .*|url = file://$out/repository|" tools/meson/prof.wrap >"$out/prof.wrap"
+    by_meson --pkg-config-path "$out/none"
 }
 
 pkg_config_block() {   # the number of the sh block that has it
@@ -170,5 +233,12 @@ if has cmake cmake; then
     has dlls x86_64-w64-mingw32-gcc "$wine" && check dlls dlls
     if has fetch_content git; then check fetch_content by_fetch_content; fi
 fi
-has meson meson ninja && check meson by_meson
+check compiler_alone by_the_compiler
+check compiler_alone_hidden by_the_compiler -fvisibility=hidden
+check plugin by_dlopen
+check include_order include_order
+if has meson meson ninja; then
+    check meson by_pkg_config_of_meson
+    if has meson_subproject git; then check meson_subproject by_subproject; fi
+fi
 exit $failed

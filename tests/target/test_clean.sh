@@ -360,7 +360,7 @@ int main(void) {
 END
 for hidden in ${ALL:+-fvisibility=default} -fvisibility=hidden; do
     there='__attribute__((visibility("default")))'
-    api="-DPROF_API=$there -DA_API=$there -DB_API=$there"
+    api="-DPROF_SHARED -DA_API=$there -DB_API=$there"
     shared="$quick_cc -std=c99 -O0 -fPIC -shared $hidden -I. $api"
     check "library with the profiler $hidden" $shared $out/a.c -o $out/liba.so
     check "library with zones $hidden" $shared $out/b.c -o $out/libb.so -L$out -la
@@ -381,10 +381,10 @@ gcc_windows=x86_64-w64-mingw32-gcc
 if [ -n "${ALL:-}" ] && has $gcc_windows; then
     from='__declspec(dllimport)' to='__declspec(dllexport)'
     dll="$gcc_windows -std=c99 -O0 -shared -static-libgcc -I."
-    check 'DLL with the profiler' $dll -DPROF_API=$to -DA_API=$to -DB_API= $out/a.c -o $out/a.dll
-    check 'DLL with zones' $dll -DPROF_API=$from -DA_API=$from -DB_API=$to $out/b.c -o $out/b.dll \
+    check 'DLL with the profiler' $dll -DPROF_SHARED -DA_API=$to -DB_API= $out/a.c -o $out/a.dll
+    check 'DLL with zones' $dll -DPROF_SHARED -DA_API=$from -DB_API=$to $out/b.c -o $out/b.dll \
         $out/a.dll
-    check 'program for DLLs' $gcc_windows -std=c99 -O1 -static-libgcc -I. -DPROF_API=$from \
+    check 'program for DLLs' $gcc_windows -std=c99 -O1 -static-libgcc -I. -DPROF_SHARED \
         -DA_API=$from -DB_API=$from $out/program.c -o $out/program.exe $out/b.dll $out/a.dll
     if wine_begin; then
         check 'one profiler for a program and two DLLs' timeout 100 "$wine" $out/program.exe
