@@ -129,7 +129,7 @@ typedef struct prof_cuda_stats {
     uint64_t no_launch;                  /* device work whose launch call is not there */
     uint64_t graph_doubts;               /* kernels maybe of another graph launch: see Limits */
     uint64_t no_buffer;                  /* times that CUPTI asked in vain for a buffer */
-    uint64_t names_lost;                 /* names that did not fit */
+    uint64_t names_lost;                 /* names, and nodes of graphs, that did not fit */
     uint32_t buffers, buffers_most;      /* buffers there are; most that CUPTI held at a time */
     uint32_t buffers_missing;            /* that CUPTI kept at the stop: what is in them counts as
                                             `outside` of the session they come in */
@@ -550,7 +550,7 @@ typedef struct prof_cuda__stream { uint32_t context, stream, device; bool used; 
 enum {
     PROF_CUDA__STREAMS = 256, PROF_CUDA__ANY_STREAM = 0x7fffffff,   /* of a context */
     PROF_CUDA__DEVICES = 64, PROF_CUDA__BUFFERS = 8192, PROF_CUDA__CBIDS = 1024,
-    PROF_CUDA__NODES = 16384,            /* half of them are used */
+    PROF_CUDA__NODES = 1 << 17,          /* half of them are used: large models have that many */
     PROF_CUDA__NAMES = 8192, PROF_CUDA__TEXT = 1 << 20, PROF_CUDA__ALIKE = 8192,
     PROF_CUDA__ARGS = 1000, PROF_CUDA__NAME = 256
 };
@@ -2312,7 +2312,7 @@ PROF_CUDA__FN bool prof_cuda__tell(prof_cuda__line *l, bool json) {
         { "corrupt", "corrupt buffers", s.corrupt }, { "unknown", "of kinds not known", s.unknown },
         { "buffers_missing", "buffers CUPTI kept", s.buffers_missing },
         { "unfinished", NULL, s.unfinished }, { "no_launch", NULL, s.no_launch },
-        { "no_buffer", NULL, s.no_buffer }, { "names_lost", NULL, s.names_lost },
+        { "no_buffer", NULL, s.no_buffer }, { "names_lost", "names, or nodes of graphs, that did not fit", s.names_lost },
         { "multi_subscriber", NULL, prof_cuda__.is_multi },
         { "zeroed_buffers", NULL, prof_cuda__.zeroed },
         { "hardware_trace", NULL, prof_cuda__.hardware } };
