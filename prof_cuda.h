@@ -669,9 +669,10 @@ PROF_CUDA__FN void prof_cuda__watch_thread(void) {
 }
 #endif
 
-#define PROF_CUDA__SAY(...) \
-    ((void)prof_format_text(prof_cuda__.why, sizeof prof_cuda__.why, __VA_ARGS__))
-#define PROF_CUDA__FAILS(...) (PROF_CUDA__SAY("no GPU work: " __VA_ARGS__), false)
+/* Says why there is no GPU work. */
+#define PROF_CUDA__FAILS(...)                                                      \
+    ((void)prof_format_text(prof_cuda__.why, sizeof prof_cuda__.why, "no GPU work: " __VA_ARGS__), \
+     false)
 
 /* Fills a table of functions; NULL, or the name that is missing. */
 PROF_CUDA__FN const char *prof_cuda__resolve(const char *library, void *handle, char *table,
@@ -1001,10 +1002,8 @@ PROF_CUDA__FN void *prof_cuda__keep(const void *record, const struct prof_cuda__
     g->low += size;
     g->indexed++;
     g->kept[kind]++;
-    if (k->what & PROF_CUDA__WORK && start && !prof_cuda__u64(record, k->end)) {
+    if (k->what & PROF_CUDA__WORK && start && !prof_cuda__u64(record, k->end))
         kind |= PROF_CUDA__RUNNING;
-        g->stats.unfinished++;
-    }
     ((prof_cuda__any *)(void *)to)->kind = kind;
     return to;
 }
@@ -1605,10 +1604,7 @@ PROF_CUDA__FN void prof_cuda__index_all(void) {
 /* ---- what is the session's ---- */
 
 PROF_CUDA__FN void prof_cuda__leave(char *record) {
-    prof_cuda__any *any = (prof_cuda__any *)(void *)record;
-    if (prof_cuda__row(record)->what & PROF_CUDA__WORK && any->kind & PROF_CUDA__RUNNING)
-        prof_cuda__.stats.unfinished--;
-    any->kind |= PROF_CUDA__LEFT_OUT;
+    ((prof_cuda__any *)(void *)record)->kind |= PROF_CUDA__LEFT_OUT;
 }
 
 /* Leaves out a record without a time that is right, or with one far outside the session: some
@@ -1640,6 +1636,7 @@ PROF_CUDA__FN void prof_cuda__judge_work(char *record, const struct prof_cuda__k
     }
     if (!called && !early) g->stats.no_launch++;
     prof_cuda__judge_time(record, k);
+    if ((prof_cuda__kind_at(record) & ~0xffffu) == PROF_CUDA__RUNNING) g->stats.unfinished++;
 }
 
 /* Streams that only wait say nothing: Kineto leaves them out, too. */
@@ -2311,8 +2308,10 @@ PROF_CUDA__FN bool prof_cuda__tell(prof_cuda__line *l, bool json) {
           s.cupti_version == 130000 ? 130000u : 0 },
         { "corrupt", "corrupt buffers", s.corrupt }, { "unknown", "of kinds not known", s.unknown },
         { "buffers_missing", "buffers CUPTI kept", s.buffers_missing },
-        { "unfinished", NULL, s.unfinished }, { "no_launch", NULL, s.no_launch },
-        { "no_buffer", NULL, s.no_buffer }, { "names_lost", "names, or nodes of graphs, that did not fit", s.names_lost },
+        { "no_launch", "of no zone, as the call that launched them is not there", s.no_launch },
+        { "unfinished", NULL, s.unfinished },
+        { "no_buffer", NULL, s.no_buffer },
+        { "names_lost", "names, or nodes of graphs, that did not fit", s.names_lost },
         { "multi_subscriber", NULL, prof_cuda__.is_multi },
         { "zeroed_buffers", NULL, prof_cuda__.zeroed },
         { "hardware_trace", NULL, prof_cuda__.hardware } };

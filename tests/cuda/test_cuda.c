@@ -1388,6 +1388,7 @@ static void test_without_calls(void) {
     trace = prof_stop();
     PASS_ON(check_exact());
     EQUAL(prof_cuda_get_stats().no_launch, 10);
+    CHECK(strstr(inside_cuda_status_line(), "is not there: 10"), "%s", inside_cuda_status_line());
     EQUAL(prof_cuda_get_stats().copies, 0);
     EQUAL(kernels_of(trace, "zone"), 0);
     CHECK(test_find(trace, "vecAdd(float*, float*, float*, int)", 9), "no kernels");
