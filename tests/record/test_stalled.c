@@ -1,6 +1,7 @@
 /* A thread that is in its slow path when another ends the session: each zone that it began is in
    the trace, in the sums, or counted. It stands still in the clock, or before one of the next
    atomic accesses. So is what is no zone: it is no zone of the trace either. */
+#define _GNU_SOURCE 1                    /* mincore */
 static void test_point(void);
 #define PROF__POINT() test_point()
 #include "../test.h"
@@ -8,6 +9,7 @@ static void test_point(void);
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { DEPTH = 4, OPEN = 14, BEFORE = 20 };
@@ -127,7 +129,45 @@ static void test_enters(void) {
     only_instant = false;
 }
 
+#if defined(__linux__) && !PROF__TSAN
+static bool touched(const void *at) {
+    uintptr_t page = (uintptr_t)at & ~(uintptr_t)(sysconf(_SC_PAGESIZE) - 1);
+    unsigned char there = 0;
+    return mincore((void *)page, 1, &there) == 0 && there & 1;
+}
+
+/* What a thread takes next has been touched before it is in its slow path, where it could drop what
+   a signal handler records. */
+static void test_touched(void) {
+    size_t size = 64 << 20;
+    prof_desc desc;
+    memset(&desc, 0, sizeof desc);
+    desc.records_only = true;
+    desc.memory_size = size;
+    desc.memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(desc.memory != MAP_FAILED, "no memory");
+    madvise(desc.memory, size, MADV_NOHUGEPAGE);
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0, seen = 0; seen < 100 && !test_bad; i++) {
+        const prof__chunk *c;
+        PROF_BLOCK("zone") {}
+        c = ((const prof__state *)(const void *)prof__tls.hot)->spare;
+        if (!c || i < 1000000) continue;   /* prof__prefault has touched the first */
+        seen++;
+        CHECK(touched(c->begin) && touched(c->limit - 1) &&
+              touched(c->begin - (c->limit - c->begin)), "a chunk is new memory");
+        while (((const prof__state *)(const void *)prof__tls.hot)->spare) PROF_BLOCK("zone") {}
+    }
+    prof_stop();
+    prof_thread_end();
+    munmap(desc.memory, size);
+}
+#else
+static void test_touched(void) {}
+#endif
+
 int main(void) {
+    RUN(test_touched);
     RUN(test_enters);
     RUN(test_stands_still);
     RUN(test_goes_on);
