@@ -8336,6 +8336,7 @@ PROF__FN void prof__row_name_task(prof__row *row, uint32_t number, const char *n
     char text[20], *end = prof__text_u64(text, number);
     size_t length;
     row->info.id = (uint64_t)PROF__TASK_IDS + number;
+    row->announced = 0;
     if (!row->name[0]) prof__row_call(row, name);
     *end++ = 0;
     length = PROF__MIN(strlen(row->name), sizeof row->name - 1 - (size_t)(end - text));
@@ -8358,7 +8359,6 @@ PROF__FN prof__state *prof__state_again(prof__row *row) {
     prof__live_remove(row);              /* prof_thread_end leaves it there */
     t->skipped = 0;
     t->written = 0;
-    row->announced = 0;
     row->name[0] = 0;
     return t;
 }

@@ -2,7 +2,8 @@
    an interrupt, and three tasks of one name, one after the other, that end in the midst of a zone.
    tasks table|trace|dump|raw|chrome|fails: to stdout; fails: a raw stream whose sink fails each
    third time, when it has taken half; twice: two sessions in one raw stream; ready: a raw stream
-   that tells when the worker was ready to run, too; ringtable, ringtrace, ringdump: a ring that
+   that tells when the worker was ready to run, too; early: one of a task that was there before the
+   session, and is told before the first switch; ringtable, ringtrace, ringdump: a ring that
    forgets who ran before it forgets what the tasks did. */
 #define PROF_IMPLEMENTATION
 #define PROF_FREESTANDING
@@ -75,8 +76,10 @@ int main(int argc, char **argv) {
     bool fails = strcmp(what, "fails") == 0, chrome = strcmp(what, "chrome") == 0;
     bool ring = strncmp(what, "ring", 4) == 0;
     bool twice = strcmp(what, "twice") == 0, raw = fails || twice || strcmp(what, "raw") == 0;
+    bool early = strcmp(what, "early") == 0;
     tells_ready = strcmp(what, "ready") == 0;
-    raw |= tells_ready;
+    raw |= tells_ready || early;
+    if (early) prof_task_in(5, "starter");
     memset(&desc, 0, sizeof desc);
     desc.platform.ticks_per_second = 1000000000;
     if (raw || chrome) desc.mode = PROF_MODE_STREAM;
@@ -85,6 +88,16 @@ int main(int argc, char **argv) {
     if (ring) desc.mode = PROF_MODE_RING;
     if (ring) what += 4;
     if (prof_start(&desc) != PROF_OK) return 1;
+    if (early) {
+        prof_instant("first");
+        (void)prof_flush();
+        PROF_BEGIN("start");
+        clock_ticks += 7;
+        prof_task_in(9, "idle");
+        clock_ticks += 5;
+        prof_task_in(5, "starter");
+        PROF_END();
+    }
     for (unsigned i = 0; twice && i < 60; i++) round_of(i);
     if (twice && (!prof_stop() || prof_start(&desc) != PROF_OK)) return 1;
     for (unsigned i = 0; i < 60; i++) {

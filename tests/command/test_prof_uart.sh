@@ -122,6 +122,12 @@ begin_us,context,percent,time_us,times,longest_us,longest_wait_us
 0.000,Interrupt 16,13.33,4.000,1,4.000,
 END
 }
+early() {   # it has its name when it first switches, and waits while another runs
+    "$prof" decode "$out/tasks.early" 2>/dev/null |
+        grep -q '"thread_name", "pid": 1, "tid": 1005, "args": {"name": "starter"}' &&
+        "$prof" report -f json "$out/tasks.early" 2>/dev/null | grep '"start"' |
+        grep -q '"cpu_time_total": 0.012,.*"on_cpu": 0.007'
+}
 refused() {
     ! "$prof" report --every 1ms "$out/tasks.raw" 2>"$out/said" && grep -q 'it is of --contexts' "$out/said" &&
         ! "$prof" report --contexts --every 0 "$out/tasks.raw" 2>"$out/said" &&
@@ -195,7 +201,7 @@ cat >"$out/far.json" <<'END'
 {"ph":"X","name":"a","cat":"cpu_op","pid":1,"tid":999,"ts":0,"dur":10},
 {"ph":"X","name":"z","cat":"cpu_op","pid":1,"tid":0,"ts":0,"dur":1000000}]}
 END
-for form in table trace dump raw chrome fails twice ready; do try "tasks_$form" tasks $form; done
+for form in table trace dump raw chrome fails twice ready early; do try "tasks_$form" tasks $form; done
 grep -v 'Zones still open' "$out/tasks.table" >"$out/tasks.wanted"
 for form in trace dump raw chrome fails; do try "tasks_report_of_$form" as_table "$out/tasks.$form"; done
 try tasks_report_of_pipe from_pipe
@@ -204,6 +210,7 @@ try tasks_contexts_in_windows windows
 try tasks_contexts_latency latency
 try tasks_contexts_odd odd
 try tasks_contexts_refused refused
+try tasks_early early
 try tasks_report_of_decoded decoded
 try tasks_fields fields
 try tasks_two_files twice

@@ -8,6 +8,9 @@
 static volatile uint32_t kernel_clock;
 #define PROF_CLOCK_AT (&kernel_clock)
 #define PROF_IMPLEMENTATION
+typedef unsigned long UBaseType_t;
+#define configUSE_TRACE_FACILITY 1
+#define tskKERNEL_VERSION_MAJOR 11
 #include "examples/baremetal/kernel/freertos.h"
 
 #include "examples/baremetal/board.h"
@@ -25,12 +28,18 @@ enum { MAIN, PRODUCER, CONSUMER, PARENT, CHILD, TASKS, STACK = 1024, ROOM = 3,
 typedef struct task {
     uint32_t *sp;
     uint32_t uxTCBNumber;
+    UBaseType_t uxTaskNumber;
     char pcTaskName[16];
     bool lives;
     uint32_t ran, stretch;               /* ticks, all and since it last came */
 } task;
 
-static struct { uint32_t uxItemSize, count; } queue = { 4, 0 };
+typedef struct kernel_queue {
+    uint32_t uxMessagesWaiting, uxLength;
+    UBaseType_t uxQueueNumber;
+    uint8_t ucQueueType;
+} Queue_t;
+static Queue_t queue = { 0, ROOM, 0, 0 };
 static task tasks[TASKS];
 static task *pxCurrentTCB;
 static uint64_t stacks[TASKS][STACK / 2];
@@ -88,6 +97,7 @@ static void task_make(uint32_t i, const char *name, void (*run)(void)) {
     for (int k = 0; name[k]; k++) t->pcTaskName[k] = name[k];
     t->ran = 0;
     t->lives = true;
+    traceTASK_CREATE(t);
 }
 
 static void task_delete(task *t) {
@@ -95,6 +105,7 @@ static void task_delete(task *t) {
     traceTASK_DELETE(t);
     t->lives = false;
     for (int k = 0; k < 16; k++) t->pcTaskName[k] = '?';   /* as freed memory is */
+    t->uxTaskNumber = 0;
     board_unmask(mask);
     if (t == pxCurrentTCB) yield();
 }
@@ -138,12 +149,17 @@ static bool queue_give(void) {
     bool given = false;
     while (go && !given) {
         uintptr_t mask = board_mask();
-        given = queue.count < ROOM;
-        queue.count += given;
+        given = queue.uxMessagesWaiting < ROOM;
+        if (given) {
+            traceQUEUE_SEND(&queue);
+            queue.uxMessagesWaiting++;
+        } else {
+            traceBLOCKING_ON_QUEUE_SEND(&queue);
+        }
         board_unmask(mask);
         if (!given) yield();
     }
-    if (given) traceQUEUE_SEND(&queue);
+    if (!given) traceQUEUE_SEND_FAILED(&queue);
     return given;
 }
 
@@ -151,11 +167,17 @@ static bool queue_take(void) {
     bool taken = false;
     while (go && !taken) {
         uintptr_t mask = board_mask();
-        taken = queue.count != 0;
-        queue.count -= taken;
+        taken = queue.uxMessagesWaiting != 0;
+        if (taken) {
+            traceQUEUE_RECEIVE(&queue);
+            queue.uxMessagesWaiting--;
+        } else {
+            traceBLOCKING_ON_QUEUE_RECEIVE(&queue);
+        }
         board_unmask(mask);
         if (!taken) yield();
     }
+    if (!taken) traceQUEUE_RECEIVE_FAILED(&queue);
     return taken;
 }
 
@@ -326,7 +348,7 @@ static void session(prof_mode mode, size_t memory_size) {
     desc.max_depth = 4;
     desc.stream.write = stream;
     for (int z = 0; z < ZONES; z++) accounts[z].count = accounts[z].on_cpu = 0;
-    queue.count = 0;
+    queue.uxMessagesWaiting = 0;
     if (prof_start(&desc) != PROF_OK) {
         wrong++;
         return;

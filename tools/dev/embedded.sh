@@ -3,6 +3,7 @@
 # emulator and compares: with the fake clock the table, the trace and the stacks are those of the
 # first, byte for byte (a Chrome stream: its lines). Then what needs real interrupts. The last line counts.
 #   tools/dev/embedded.sh [WORD]    only the checks with WORD in their name
+#   FREERTOS=FOLDER                 the source of FreeRTOS-Kernel: without it its checks are skipped
 # shellcheck disable=SC2086,SC2030,SC2031   # lists of flags are meant to split; a subshell has an emulator of its own
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -447,6 +448,67 @@ for noise in 1 77777 3141592653; do
     kernel cortex-m7 mps2-an500 $noise
 done
 kernel cortex-m3 mps2-an385 1 -DPROF_NO_ASM
+
+# ---- FreeRTOS itself: FREERTOS=FOLDER names the kernel's source ----
+
+# An application of eleven tasks, with all that they wait for: the trace has what they counted.
+freertos() {   # NAME FLAGS...
+    name="freertos, $1" folder=$out/freertos kernel=${FREERTOS:-}
+    shift
+    wanted "$name" || return
+    if [ ! -f "$kernel/tasks.c" ]; then
+        skipped=$((skipped + 1))
+        echo "skip $name: FREERTOS=FOLDER must name the source of FreeRTOS-Kernel (V11)"
+        return
+    fi
+    has "$name" arm-none-eabi-gcc qemu-system-arm build/prof || return
+    rm -rf "$folder"
+    mkdir -p "$folder/include"
+    echo '#include <stddef.h>' | tee "$folder/include/stdlib.h" >"$folder/include/string.h"
+    grep -E '^(void|int|size_t) .*\);$' $board/string.c >>"$folder/include/string.h"
+    port=$kernel/portable/GCC/ARM_CM3
+    sources=''
+    for file in tasks queue list timers event_groups stream_buffer portable/MemMang/heap_4; do
+        sources="$sources $kernel/$file.c"
+    done
+    if ! arm "$folder/program" 0x400000 -mcpu=cortex-m3 -std=gnu99 -DPROF_ARENA_SIZE=1500000 \
+        -Itests/target/freertos -I"$folder/include" -isystem "$kernel/include" -isystem "$port" "$@" \
+        tests/target/freertos/app.c $board/prof.c $sources "$port/port.c" >"$out/said" 2>&1
+    then not_ok "$name" "does not compile: $(head -n 5 "$out/said")"
+    elif ! emulate "$folder/program" arm mps2-an385; then not_ok "$name" 'it failed, see above'
+    elif ! "$check" >"$out/said" 2>&1; then not_ok "$name" "$(head -n 5 "$out/said")"
+    else ok "$name"; fi
+}
+
+counted() {   # a zone for each count, or one less: the last may be between the two
+    build/prof report -f csv --limit all "$1" 2>/dev/null | tr -d '"' |
+        awk -F, 'NR == FNR {split($0, of, " "); counts[of[1]] = of[2]; next}
+            {calls[$1] = $2}
+            END {for (name in counts)
+                     if (name ~ /^=/ ? counts[name] : calls[name] > counts[name] || calls[name] + 1 < counts[name])
+                         print name, calls[name], "not", counts[name]}' "$folder/counts.txt" - >"$folder/differ"
+    [ ! -s "$folder/differ" ] || { cat "$folder/differ"; return 1; }
+}
+
+# What the kernel told: objects by name, waits, who was ready; and the core's time is somebody's.
+told_by_kernel() {   # TRACE
+    build/prof decode "$1" 2>/dev/null >"$folder/decoded.json" || cp "$1" "$folder/decoded.json"
+    for what in 'queue rx' 'queue [0-9a-f]*' 'mutex bus' 'semaphore conversions' 'stack display' 'ready filter' \
+        'timer blink' 'delay' 'notification' 'event group' 'stream buffer'; do
+        grep -q "\"name\": *\"$what\"" "$folder/decoded.json" || { echo "no $what"; return 1; }
+    done
+    build/prof report --contexts -f csv "$1" 2>/dev/null |
+        awk -F, '{of[$2] = $7; sum += $3} END {exit !(sum > 99.8 && sum < 100.2 && of["Task adc"] > 0)}' ||
+        { echo 'the shares of the core are wrong'; return 1; }
+}
+of_stream() { counted "$folder/table.txt" && told_by_kernel "$folder/table.txt"; }
+of_trace() { counted "$folder/trace.json" && told_by_kernel "$folder/trace.json"; }
+of_tasks() { counted "$folder/table.txt" && ! grep -q 'queue rx' "$folder/table.txt"; }
+nothing() { [ -s "$folder/counts.txt" ]; }
+check=of_stream && freertos 'a stream' -DSTREAM
+check=of_trace && freertos 'a trace on the target'
+check=of_tasks && freertos 'tasks alone' -DSTREAM -DPROF_KERNEL_NO_OBJECTS
+check=nothing && freertos 'without prof.h' -DWITHOUT_PROF
 
 # ---- Two cores: one at a time and, as threads of the emulator, at once ----
 

@@ -60,6 +60,7 @@ struct raw_source {
     int64_t pid, base_ns, shift_ns;          /* shift: of a later session, since the first */
     int64_t last_ns;                         /* the end of all so far, since the first */
     map threads;                             /* number in the stream -> thread id */
+    map labels;                              /* number in the stream -> its name, if that is told */
     losses lost;
     raw_losses raw_lost;
     uint64_t twice;                          /* ends of ranges that had ended */
@@ -382,10 +383,14 @@ static void name_ours(raw_source *r) {
 }
 
 static void take_thread(raw_source *r, const prof_raw_item *item) {
-    bool is_new;
-    if (tid_of(r, item->thread) != item->value) end_thread(r, item->thread);
-    *map_put(&r->threads, item->thread, &is_new) = (uint64_t)item->value;
-    if (!is_new || !item->name) return;
+    uint64_t *named = map_put(&r->labels, item->thread, NULL);
+    if (tid_of(r, item->thread) != item->value) {
+        end_thread(r, item->thread);
+        *named = 0;
+    }
+    *map_put(&r->threads, item->thread, NULL) = (uint64_t)item->value;
+    if (!item->name || *named == (uintptr_t)item->name) return;
+    *named = (uintptr_t)item->name;              /* the text of a name is kept once */
     if (raw_is_cpu_row(item)) name_ours(r);
     set_text(r, add_metadata(r, "thread_name", (event_place){r->pid, item->value}), "name",
              item->name);
@@ -818,6 +823,7 @@ const losses *raw_losses_of(const raw_source *r) { return &r->lost; }
 void raw_close(raw_source *r) {
     if (r->spool >= 0) close(r->spool);
     map_free(&r->threads);
+    map_free(&r->labels);
     output_discard(&r->sums);
     free_lanes(r);
     output_discard(&r->args);
