@@ -171,7 +171,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROF_VERSION "0.2.0"
+#define PROF_VERSION "0.3.0"
 
 #if defined(PROF_SHARED) && !defined(PROF_API)
 #  ifndef _WIN32

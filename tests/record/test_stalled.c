@@ -83,7 +83,7 @@ static void session(prof_mode mode, void *memory, size_t size) {
     desc.mode = mode;
     desc.memory = memory;
     desc.memory_size = size;
-    desc.records_only = only_instant;    /* else the analysis counts the zones again */
+    if (only_instant) desc.keep = PROF_KEEP_RECORDS;   /* else zones are counted again, read */
     desc.max_depth = DEPTH;
     desc.max_threads = 2;
     desc.platform.now = now;
