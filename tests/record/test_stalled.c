@@ -142,7 +142,7 @@ static void test_touched(void) {
     size_t size = 64 << 20;
     prof_desc desc;
     memset(&desc, 0, sizeof desc);
-    desc.records_only = true;
+    desc.keep = PROF_KEEP_RECORDS;
     desc.memory_size = size;
     desc.memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(desc.memory != MAP_FAILED, "no memory");
