@@ -337,6 +337,21 @@ says ranks_in_order "(0, 3) (1, 13) (2, 3)" 0 query "SELECT rank, count(*) FROM 
     "$out/frames.json" "$out/odd.json" "$out/frames.json"
 try several_ranks_alike tables_alike "$out/frames.json" "$out/odd.json"
 try ranks_in_any_order tables_alike "$out/odd.json" "$out/frames.json"
+# A folder of ranks, in the order of their numbers where they do not tell them; what is no trace in it is no rank.
+mkdir -p "$out/job" "$out/untold" "$out/empty"
+try many_ranks_build "$CC" -std=c99 -O1 tests/command/many_ranks.c -o "$out/many_ranks" -lz
+try many_ranks_made "$out/many_ranks" "$out/job" 20 500
+echo 'none' >"$out/job/notes.txt"
+echo 'none' >"$out/job/.hidden.json"
+says many_ranks_alike "10000 events" 0 tables_alike "$out/job"
+says many_ranks_in_order "(0, 'n0') (1, 'n1') (2, 'n2') (3, 'n10')" 0 sh -c "for n in 10 2 1 0; do
+    echo '[{\"ph\": \"X\", \"name\": \"n'\$n'\", \"pid\": 1, \"tid\": 1, \"ts\": 1, \"dur\": 1}]' >'$out/untold/r'\$n.json
+    done; '$prof' export -o '$out/untold.sqlite' '$out/untold/' 2>/dev/null; python3 -c '
+import sqlite3
+print(*sqlite3.connect(\"$out/untold.sqlite\").execute(\"SELECT rank, name FROM events ORDER BY rank\"))'"
+says many_ranks_none 'this folder has no file .json' 2 "$prof" export -o "$out/no.sqlite" "$out/empty"
+says many_ranks_merged '"rank 19: process 100"' 0 "$prof" merge "$out/job"
+says many_ranks_table 'rank19.json.gz' 0 "$prof" ranks "$out/job"
 # Rows of every size around those at which SQLite's pages end, in a table with a key and in one without.
 python3 - >"$out/sizes.json" <<'END'
 import json

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE                              /* O_TMPFILE */
 #include "base/files.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 #include "base/errors.h"
 #include "base/interrupts.h"
 #include "base/memory.h"
+#include "base/output.h"
 
 const char *file_name(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -27,6 +29,64 @@ const char *file_name(const char *path) {
 void folder_of(const char *path, char folder[PATH_ROOM]) {
     const char *slash = strrchr(path, '/');
     snprintf(folder, PATH_ROOM, "%.*s", slash ? (int)(slash + 1 - path) : 0, path);
+}
+
+/* ---- Folders of traces ---- */
+
+static bool is_trace(const char *name) {
+    static const char *const endings[] = {".json", ".json.gz", ".raw", ".pftrace", ".trace",
+                                          ".trace.gz"};
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+        if (*name != '.' && ends_with(name, endings[i])) return true;
+    return false;
+}
+
+/* Numbers in names by what they are. */
+static int by_number(const void *one, const void *other) {
+    const char *a = *(char *const *)one, *b = *(char *const *)other;
+    for (; *a && *b; a++, b++) {
+        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
+            a += strspn(a, "0");
+            b += strspn(b, "0");
+            size_t digits = strspn(a, "0123456789"), others = strspn(b, "0123456789");
+            if (digits != others) return digits < others ? -1 : 1;
+        }
+        if (*a != *b || !*a) break;
+    }
+    return (unsigned char)*a - (unsigned char)*b;
+}
+
+static struct { char **items; size_t count, capacity; } opened;   /* of one command */
+
+static void open_one(char *path) {
+    GROW(opened.items, opened.count, opened.capacity);
+    opened.items[opened.count++] = path;
+}
+
+static bool open_folder(const char *path, DIR *list) {
+    size_t before = opened.count;
+    for (struct dirent *entry; (entry = readdir(list)); ) {
+        if (!is_trace(entry->d_name)) continue;
+        char *name = allocate(strlen(path) + strlen(entry->d_name) + 2);
+        sprintf(name, "%s%s%s", path, ends_with(path, "/") ? "" : "/", entry->d_name);
+        open_one(name);
+    }
+    closedir(list);
+    qsort(opened.items + before, opened.count - before, sizeof *opened.items, by_number);
+    if (opened.count > before) return true;
+    return fail(path, "this folder has no file .json, .json.gz, .raw or .pftrace"), false;
+}
+
+bool folders_open(char ***paths, int *count) {
+    opened.count = 0;
+    for (int i = 0; i < *count; i++) {
+        DIR *list = opendir((*paths)[i]);
+        if (!list) open_one((*paths)[i]);
+        else if (!open_folder((*paths)[i], list)) return false;
+    }
+    *paths = opened.items;
+    *count = (int)opened.count;
+    return true;
 }
 
 static struct { dev_t device; ino_t number; } *inputs;       /* of one command */

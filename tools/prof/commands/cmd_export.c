@@ -27,8 +27,9 @@ const command export_command = {
     "      for go tool pprof: -sample_index=device, -tagfocus=rank=0\n"
     "  prof export -o run.sqlite trace.json.gz\n"
     "      sqlite3 run.sqlite 'SELECT * FROM report ORDER BY 6 DESC LIMIT 10'\n"
-    "  prof export -o run.parquet/ rank*.json.gz\n"
-    "      a folder for DuckDB, Spark and the like: all tables of each rank\n"
+    "  prof export -o run.parquet/ run/\n"
+    "      a folder for DuckDB, Spark and the like: all tables of each rank, of whom\n"
+    "      run/ has a trace each (so may merge and ranks have it)\n"
     "  prof export -o back.json.gz run.pftrace\n"
     "      JSON of a .pftrace, of a raw stream or of JSON\n"
     "  prof export --canonical trace.json\n"
@@ -220,7 +221,8 @@ static int run(int argc, char **argv) {
     if (!e.path && !e.canonical)
         return fail(NULL, "export needs -o OUT; see prof export --help");
     if (e.count == 0) return fail(NULL, "export needs a trace; see prof export --help");
-    if (!align_fits(&e.align, argv + 1, e.count)) return EXIT_BAD;
+    if (!folders_open(&e.traces, &e.count)) return EXIT_BAD;
+    if (!align_fits(&e.align, e.traces, e.count)) return EXIT_BAD;
     if (e.canonical) return export_canonical(&e);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
         if (ends_with(e.path, formats[i].suffix)) return export_as(&e, &formats[i]);

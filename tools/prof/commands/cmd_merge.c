@@ -507,6 +507,7 @@ static int run(int argc, char **argv) {
     demangles = false;           /* names are written as they are */
     int status, count = options_parse(&merge_command, options, argc, argv, &status);
     if (count < 0) return status;
-    if (!align_fits(&o, argv + 1, count)) return EXIT_BAD;
-    return merge_files(argv + 1, (size_t)count, &o, path);
+    char **traces = argv + 1;
+    if (!folders_open(&traces, &count) || !align_fits(&o, traces, count)) return EXIT_BAD;
+    return merge_files(traces, (size_t)count, &o, path);
 }

@@ -142,12 +142,13 @@ static int run(int argc, char **argv) {
     };
     int status, count = options_parse(&ranks_command, options, argc, argv, &status);
     if (count < 0) return status;
-    if (!align_fits(&o.align, argv + 1, count)) return EXIT_BAD;
+    char **traces = argv + 1;
+    if (!folders_open(&traces, &count) || !align_fits(&o.align, traces, count)) return EXIT_BAD;
     if (o.format == FORMAT_TEXT) losses_hold();
     rank_table t = {.align = &o.align};
     status = EXIT_OK;
-    for (int i = 1; i <= count; i++)
-        if (ranks_read(&t, argv[i]) != EXIT_OK) status = EXIT_BAD;
+    for (int i = 0; i < count; i++)
+        if (ranks_read(&t, traces[i]) != EXIT_OK) status = EXIT_BAD;
     bool aligns = ranks_finish(&t, true);
     int written = aligns && t.count ? write_all(&t, &o) : EXIT_BAD;
     ranks_free(&t);
