@@ -4925,7 +4925,6 @@ struct prof_trace {
     bool open, stopped;
 #if PROF__BARE                           /* first what the recorder needs: short offsets */
     bool dumping;                        /* pages stay whose they are: prof_dump reads them */
-    uint8_t clock;                       /* prof_clock */
     uint16_t names_cut;                  /* those by a format */
     uint64_t time;                       /* when the clock was last read */
     const prof__parts *parts;            /* NULL: PROF_MODE_TRACE */
@@ -4966,7 +4965,7 @@ struct prof_trace {
     prof__memories memory;
     uint64_t ranges_twice;               /* ends of ranges that had ended */
 #endif
-    prof__row *rows;
+    prof__row *rows, **rows_end;         /* rows_end: targets, where the next one goes */
     uint32_t row_count, thread_count;
     uint32_t max_threads, max_depth;
     size_t dropped_threads;
@@ -7511,6 +7510,7 @@ PROF__FN PROF__RACES void prof__stats_add(prof_stats *out, const prof__counts *c
 #define prof__event_on_cpu(o, s, e) ((void)0)
 #define prof__tally_calls(r) ((r)->count)
 #define prof__mode() (prof__trace.mode)
+#define prof__clock_kind(s) ((s)->clock)
 #define prof__window_number(s) ((s)->first_generation)
 #define prof__one_core() false
 #define prof__who_ran() NULL
@@ -7613,7 +7613,6 @@ PROF__FN void prof__disarm(void) {
 
 /* Starts the chip's clock, and sets the session's time by it; false: no clock runs. */
 PROF__FN bool prof__chip_open(void) {
-    prof__trace.clock = PROF_CLOCK_CPU;
     if (!prof__clock_open()) return false;
     prof__trace.time = prof__clock();
     return prof__clock_runs((uint32_t)prof__trace.time);
@@ -7624,11 +7623,10 @@ PROF__FN bool prof__chip_open(void) {
 PROF__FN uint64_t prof__time_now(uint64_t least) {
     struct prof_trace *s = &prof__trace;
     uintptr_t lock = prof__lock();
-    uint64_t before = s->time, now;
-    if (least > before) s->time = least;
-    s->time = now = prof__time_next(s->time, prof__clock());
+    uint64_t before = s->time, now = prof__time_next(PROF__MAX(before, least), prof__clock());
+    s->time = now;
     prof__unlock(lock);
-    if ((now ^ before) >> 31) prof__disarm();
+    if ((uint32_t)((now ^ before) >> 31)) prof__disarm();
     return now;
 }
 
@@ -7644,16 +7642,14 @@ PROF__FN void prof__time_in(prof__state *t) {
     t->half = (uint16_t)(t->known_time >> 31);
 }
 
-/* Writes a record; top: the stack after it. */
-PROF__FN void prof__put(prof__state *t, prof__frame *top, uint32_t a, uint32_t b,
-                        uint32_t site_depth) {
+/* Writes a record. */
+PROF__FN void prof__put(prof__state *t, uint32_t a, uint32_t b, uint32_t site_depth) {
     prof__record *c = t->hot.cursor;
     c->end = a;
     c->duration = b;
     c->site_depth = site_depth;
     c++;
     PROF__BARRIER_WITH(c);
-    t->hot.top = top;
     t->hot.cursor = c;
 }
 
@@ -7669,7 +7665,7 @@ PROF__FN void prof__put_long(prof__state *t, uint32_t kind, uint64_t a, uint64_t
 /* Writes the whole time, from which the ends after it are counted. */
 PROF__RARE void prof__put_clock(prof__state *t) {
     uint64_t time = t->known_time;
-    prof__put(t, t->hot.top, (uint32_t)(time >> 32), (uint32_t)time, (uint32_t)PROF__CLOCK << 8);
+    prof__put(t, (uint32_t)(time >> 32), (uint32_t)time, (uint32_t)PROF__CLOCK << 8);
 }
 
 PROF__FN size_t prof__open_zones(const prof__state *t) { return (size_t)(t->hot.top - t->frames); }
@@ -7809,18 +7805,19 @@ PROF__INLINE prof__state *prof__state_make(uint32_t context) {
     return t;
 }
 
-/* Adds a row to the list of rows, which was seen to end at `end`; false: it goes on there. */
-PROF__FN bool prof__row_add(prof__row **end, prof__row *row) {
+/* Adds a row to the list of rows, if it still has `count` of them. */
+PROF__INLINE bool prof__row_add(prof__row *row, uint32_t count) {
     struct prof_trace *s = &prof__trace;
     uintptr_t lock = prof__lock();
-    bool last = !*end;
-    if (last) {
-        *end = row;
-        row->thread = row->number = s->row_count;
-        s->thread_count = ++s->row_count;
+    bool same = s->row_count == count;
+    if (same) {
+        *s->rows_end = row;
+        s->rows_end = &row->next;
+        row->number = count;
+        s->row_count = count + 1;
     }
     prof__unlock(lock);
-    return last;
+    return same;
 }
 
 /* Enters the slow path, which prof__state_leave leaves. Returns the state of this context, and
@@ -7828,22 +7825,23 @@ PROF__FN bool prof__row_add(prof__row **end, prof__row *row) {
    of the same context made one meanwhile, ours is not used. */
 PROF__FN prof__state *prof__state_enter(bool make) {
     struct prof_trace *s = &prof__trace;
-    prof__row **row = &s->rows;
     prof__state *t = NULL;
     uint32_t context = PROF_CONTEXT();
     if (!s->open) return NULL;
-    for (;; row = &(*row)->next) {
-        if (!*row) {
+    for (;;) {
+        uint32_t count = s->row_count;
+        const prof__row *row = s->rows;
+        while (row && row->context != context) row = row->next;
+        if (!row) {
             if (!t && (!make || !(t = prof__state_make(context)))) return NULL;
-            (void)prof__row_add(row, &t->row);
+            (void)prof__row_add(&t->row, count);
+        } else if (prof__claim(prof__row_state(row))) {
+            prof__time_in(prof__row_state(row));
+            return prof__row_state(row);
+        } else {
+            context += PROF__WITHIN;
         }
-        if ((*row)->context != context) continue;
-        if (prof__claim(prof__row_state(*row))) break;
-        context += PROF__WITHIN;
     }
-    t = prof__row_state(*row);
-    prof__time_in(t);
-    return t;
 }
 
 /* What prof__contexts is to hold: t, where the hot path may work, else &prof__nowhere. */
@@ -7852,8 +7850,8 @@ PROF__INLINE prof__hot *prof__way(prof__state *t) {
     prof__hot *hot = &t->hot;
     if (!s->open || t->skipped || t->waiting || t->hot.cursor >= t->hot.limit ||
         (s->ticked && (s->ticked)(t, NULL))) hot = &prof__nowhere;
-    if (!PROF__BY_IPSR && (t->busy || (PROF_MAX_CONTEXTS > 1 &&   /* on another core: a half wrap */
-                           t->half != (uint16_t)(s->time >> 31)))) hot = &prof__nowhere;
+    if (!PROF__BY_IPSR && PROF_MAX_CONTEXTS > 1 &&   /* on another core: a half wrap */
+        t->half != (uint16_t)(s->time >> 31)) hot = &prof__nowhere;
     return hot;
 }
 
@@ -7869,15 +7867,17 @@ PROF__FN void prof__state_leave(prof__state *t) {
 /* Begins a zone, if there is room, and leaves the slow path. NULL: the zone is dropped. */
 PROF__FN prof__frame *prof__begun(prof__state *t, uint32_t site) {
     prof__frame *f;
+    size_t dropped;
     if (!t) return NULL;
     f = t->hot.top;
-    if (site && f->above && !t->skipped && prof__room(t, 1)) {
+    dropped = !site ? PROF__COUNTED(sites) : !f->above ? PROF__COUNTED(deep)
+            : t->skipped || !prof__room(t, 1) ? PROF__COUNTED(full) : 0;
+    if (!dropped) {
         f->start = (uint32_t)t->known_time;
         f->site_depth = site + f->above;
         t->hot.top = ++f;
     } else {
-        prof__count(!site ? PROF__COUNTED(sites) :
-                    !f->above ? PROF__COUNTED(deep) : PROF__COUNTED(full));
+        prof__count(dropped);
         f = NULL;
     }
     prof__state_leave(t);
@@ -7975,15 +7975,14 @@ PROF__FN void prof__end_zone(prof__state *t) {
     prof__frame *f = t->hot.top - 1;
     bool room = prof__room(t, s->ticked ? 2 : 1);
     uint32_t now = (uint32_t)t->known_time;
+    t->hot.top = f;
     if (!room) {
         f->above = t->half;
         f->end = now;
-        t->hot.top = f;
         t->waiting++;
         return;
     }
-    if (s->ticked && (s->ticked)(t, f)) t->hot.top = f;
-    else prof__put(t, f, now, now - f->start, f->site_depth);
+    if (!(s->ticked && (s->ticked)(t, f))) prof__put(t, now, now - f->start, f->site_depth);
     f->epoch = t->epoch;
 }
 
@@ -8254,7 +8253,7 @@ enum { PROF__CPU_ID = 999, PROF__TASK_IDS };
 
 /* What a switch finds among the rows of live tasks, and, for a new one, among all. */
 typedef struct prof__rows {
-    prof__row **end, *cpu, *out, *in;
+    prof__row *cpu, *out, *in;
     prof__row *over;                     /* of a task that is gone, its memory free; or NULL */
 } prof__rows;
 
@@ -8318,10 +8317,8 @@ PROF__FN bool prof__row_reusable(const prof__row *row) {
 }
 
 PROF__FN void prof__rows_gone(prof__rows *r) {
-    for (r->end = &prof__trace.rows; *r->end; r->end = &(*r->end)->next) {
-        prof__row *row = *r->end;
+    for (prof__row *row = prof__trace.rows; row; row = row->next)
         if ((!r->over || r->over->first) && prof__row_reusable(row)) r->over = row;
-    }
 }
 
 /* Has another live task this name? */
@@ -8363,12 +8360,12 @@ PROF__FN prof__state *prof__state_again(prof__row *row) {
     return t;
 }
 
-/* A new state, of a row that is no running task's; NULL: there is no room. end: of the rows. */
-PROF__FN prof__state *prof__state_new(prof__row **end, uint16_t context) {
+/* A new state, of a row that is no running task's; NULL: there is no room. */
+PROF__FN prof__state *prof__state_new(uint16_t context) {
     prof__state *t = prof__state_make(0);
     if (!t) return NULL;
     t->row.context = context;
-    while (!prof__row_add(end, &t->row)) end = &(*end)->next;
+    while (!prof__row_add(&t->row, prof__trace.row_count)) {}
     return t;
 }
 
@@ -8386,7 +8383,7 @@ PROF__FN prof__row *prof__task_row(prof__rows *r, uint32_t number, const char *n
     bool full = !prof__task_fits() || (s->max_threads && s->row_count >= s->max_threads);
     prof__rows_gone(r);
     if (!r->over || (r->over->first && !prof__only_sums() && !full))
-        t = prof__state_new(r->end, PROF__AWAY);
+        t = prof__state_new(PROF__AWAY);
     else t = prof__state_again(r->over);
     if (!t) return NULL;
     t->row.context = PROF__AWAY;
@@ -8396,7 +8393,7 @@ PROF__FN prof__row *prof__task_row(prof__rows *r, uint32_t number, const char *n
 
 /* The row "CPU"; NULL: no room, or sums alone are kept. */
 PROF__FN prof__row *prof__cpu_row(void) {
-    prof__state *t = prof__only_sums() ? NULL : prof__state_new(&prof__trace.rows, PROF__CPU);
+    prof__state *t = prof__only_sums() ? NULL : prof__state_new(PROF__CPU);
     if (!t) return NULL;
     t->row.info.id = PROF__CPU_ID;
     prof__row_call(&t->row, "CPU");
@@ -8458,7 +8455,8 @@ PROF__CALL void prof_task_in(uint32_t number, const char *name) {
             uintptr_t mask;
             prof__switch(&r, number, name);
             mask = PROF__HOT_MASK();
-            if (r.in && prof__row_state(r.in)->epoch == (uint16_t)(s->time >> 31))
+            if (r.in && prof__row_state(r.in)->epoch == (uint16_t)(s->time >> 31) &&
+                !prof__row_state(r.in)->busy)   /* it was switched away in the slow path */
                 prof__contexts[0] = prof__way(prof__row_state(r.in));
             PROF__HOT_UNMASK(mask);
         }
@@ -8546,8 +8544,8 @@ PROF__FN prof_stats prof__counts_now(struct prof_trace *s) {
     out->names_cut = s->names_cut;
 #endif
     out->threads = s->row_count;
-    out->clock = (prof_clock)s->clock;
-    out->ticks_per_second = s->rate || s->clock != PROF_CLOCK_CPU ? prof__clock_rate(s) : 0;
+    out->clock = s->max_depth ? PROF_CLOCK_CPU : PROF_CLOCK_NONE;   /* it has been a session's */
+    out->ticks_per_second = s->rate || !out->clock ? prof__clock_rate(s) : 0;
     out->bytes_total = (size_t)(prof__arena.end - prof__arena.base);
     out->bytes_used = out->bytes_total - prof__arena.room;
     return stats;
@@ -8844,6 +8842,7 @@ PROF__FN prof_mode prof__mode(void) {
 }
 
 #define prof__functions_name_new() ((void)0)
+#define prof__clock_kind(s) ((void)(s), PROF_CLOCK_CPU)
 #define prof__window_number(s) 1u
 #define prof__one_core() PROF_ONE_CORE
 #define prof__who_ran() (PROF_ONE_CORE ? prof__ran : NULL)
@@ -14083,6 +14082,7 @@ PROF__FN prof_event prof__row_event(const prof__group *r, const prof_event *even
 
 PROF__FN void prof__thread_fill(struct prof_trace *s, prof__row *row) {
     prof__context_name(row);
+    if (PROF__BARE) row->thread = s->thread_count++;
     if (row->thread == PROF_NONE) return;
     s->threads[row->thread] = row->info;
     if (row->name[0]) s->threads[row->thread].name = row->name;
@@ -16082,11 +16082,11 @@ PROF__CALL prof_result prof_write_rows(prof_average *rows, size_t count, const p
 
 /* With a clock of the caller's output is reproducible: the process is 1, threads are indices. */
 PROF__FN uint32_t prof__chrome_pid(const struct prof_trace *s) {
-    return s->clock == PROF_CLOCK_PLATFORM ? 1 : prof__process_id() & INT32_MAX;
+    return prof__clock_kind(s) == PROF_CLOCK_PLATFORM ? 1 : prof__process_id() & INT32_MAX;
 }
 
 PROF__FN uint64_t prof__chrome_tid(const struct prof_trace *s, uint32_t thread) {
-    return s->clock == PROF_CLOCK_PLATFORM ? thread : s->threads[thread].id & INT32_MAX;
+    return prof__clock_kind(s) == PROF_CLOCK_PLATFORM ? thread : s->threads[thread].id & INT32_MAX;
 }
 
 /* `"pid":1,"tid":2,"ts":` of a thread: the same for all its events. */
@@ -19073,9 +19073,9 @@ PROF__FN void prof__raw_counts(prof__raw *w, const prof_stats *s, bool last) {
 /* Writes the session. A target's clock is written as PROF_CLOCK_PLATFORM. */
 PROF__FN bool prof__raw_session(prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
-    bool own = PROF__BARE || s->clock == PROF_CLOCK_PLATFORM;
+    bool own = PROF__BARE || prof__clock_kind(s) == PROF_CLOCK_PLATFORM;
     prof__raw_begin(w, PROF__RAW_SESSION);
-    prof__raw_u32(w, own ? (uint32_t)PROF_CLOCK_PLATFORM : (uint32_t)s->clock);
+    prof__raw_u32(w, own ? (uint32_t)PROF_CLOCK_PLATFORM : (uint32_t)prof__clock_kind(s));
     prof__raw_u32(w, own ? 1 : prof__process_id());
     prof__raw_u64(w, prof__raw_rate(w));
     prof__raw_u64(w, s->start_tick);
@@ -19192,7 +19192,7 @@ PROF__FN void prof__chrome_begin(const struct prof_trace *s) {
 /* Writes a row's name before its events; again: also if it was written before. */
 PROF__FN void prof__chrome_tell(prof__row *row, bool again) {
     struct prof__chrome_stream *c = &prof__chrome_out;
-    uint64_t tid = prof__trace.clock == PROF_CLOCK_PLATFORM ? row->number
+    uint64_t tid = prof__clock_kind(&prof__trace) == PROF_CLOCK_PLATFORM ? row->number
                                                             : row->info.id & INT32_MAX;
     bool tell = again || !PROF__LOAD(row->announced);
     char copy[sizeof row->name], *name = PROF__BARE ? row->name : copy;
@@ -20020,7 +20020,7 @@ PROF__FN uint64_t prof__raw_rate(const prof__raw *w) {
     const struct prof_trace *s = &prof__trace;
     uint64_t rate = prof__clock_rate(s);
     (void)w;
-    return s->clock == PROF_CLOCK_CPU ? rate << PROF__CLOCK_SHIFT : rate;
+    return prof__clock_kind(s) == PROF_CLOCK_CPU ? rate << PROF__CLOCK_SHIFT : rate;
 }
 
 PROF__FN void prof__raw_knots(prof__raw *w) {
@@ -20288,7 +20288,7 @@ PROF__CALL const prof__parts *prof__parts_chrome(prof_sink sink) {
 
 PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const prof__scale *k) {
     uint64_t ticks[PROF__TALLY_TIMES];
-    bool cpu = prof__trace.clock == PROF_CLOCK_CPU;
+    bool cpu = prof__clock_kind(&prof__trace) == PROF_CLOCK_CPU;
     prof__tally_identity(a, prof__tally_name(r), prof__tally_calls(r));
     prof__tally_times(r, ticks);
     for (int i = 0; i < PROF__TALLY_TIMES; i++) {
@@ -20906,6 +20906,7 @@ PROF__FN prof_result prof__open_session(uint32_t shape, const prof__parts *parts
     struct prof_trace *s = &prof__trace;
     prof__arena.room = (size_t)(prof__arena.end - prof__arena.base) & ~(size_t)(PROF__ALIGN - 1);
     memset(s, 0, sizeof *s);
+    s->rows_end = &s->rows;
     s->parts = parts;
     s->rate = rate;
     if (!prof__chip_open()) return PROF_ERROR_UNSUPPORTED;
