@@ -145,7 +145,8 @@
        fail. Nothing here prints (except prof_print_table), aborts or exits.
 
    Rooms, in this order; each begins with a banner
-       @API-TYPES @API-SESSION @API-TRACE @API-INLINE @API-MACROS
+       @API-MARKS @API-SESSION @API-RESULTS @API-DETAILS @API-COMPANIONS @API-INLINE
+       @API-MACROS
        @PLATFORM @BLOCKS @ARENA @TEXT @SITES @FORMAT @STATES @NEST @THREADS @SUMS @RECORD
        @TARGET @PRINTF @DETAILS @SYMBOLS @FUNCTIONS @NATIVE @COUNTERS @READ @COLLECT @TREE
        @OUTSIDE @AVERAGES @TABLE @CHROME @STACKS @MEMORY @EXECUTION @FLOPS @RAW @AGGREGATE
@@ -258,10 +259,79 @@
 extern "C" {
 #endif
 
-/* ---- @API-TYPES: results, descriptions, events, averages ----
+/* ---- @API-MARKS: zones, moments and values ----
 
-   The types that the calls take and return. In a description 0, NULL and false are the defaults.
-   Times are ns since the session's start, sizes bytes, unless a name or comment says otherwise. */
+   A program marks what it does by these, on any thread, whether a session is open or not; see
+   Threads, and Signals and fork, above. Macros take a literal name, which is looked up once;
+   functions take any name. With PROF_DISABLE a macro checks its arguments and does nothing. */
+
+#ifndef PROF_DISABLE
+/* A zone from here to the end of the enclosing block. */
+#  define PROF_SCOPE(name) PROF__SCOPE(PROF__ID, "" name)
+
+/* PROF_SCOPE with a name by a format: PROF_SCOPE_F("tile %d,%d", x, y); see prof_push_f. */
+#  define PROF_SCOPE_F(...) PROF__SCOPE_F(PROF__ID, PROF__BEGIN_F(__VA_ARGS__))
+
+/* PROF_SCOPE named after the function; in C++ its qualified name, as A::update, or main::<lambda>,
+   and what its template's parameters are. */
+#  define PROF_FUNCTION() PROF__FUNCTION_IN(PROF__ID, true)
+
+/* A zone around the block or statement that follows: PROF_BLOCK("name") { ... } */
+#  define PROF_BLOCK(name) PROF__BLOCK(PROF__ID, "" name)
+
+/* The same, but zones only while one of these categories is on: see prof_set_categories. */
+#  define PROF_SCOPE_IN(categories, name) \
+    PROF__SCOPE_IN(PROF__ID, "" name, prof__category_on(categories))
+#  define PROF_FUNCTION_IN(categories) PROF__FUNCTION_IN(PROF__ID, prof__category_on(categories))
+#  define PROF_BLOCK_IN(categories, name) \
+    PROF__BLOCK_IN(PROF__ID, "" name, prof__category_on(categories))
+
+/* A pair that need not be in one block. PROF_END() ends the innermost open zone of this thread. */
+#  define PROF_BEGIN(name) PROF__BEGIN(PROF__ID, "" name)
+#  define PROF_END() prof__end_top_inline()
+
+/* prof_instant and prof_counter with a literal name, which is looked up once. value: an int64_t.
+   Both are statements, not expressions. */
+#  define PROF_INSTANT(name) \
+    do { PROF__MARK(moment, "" name); prof__instant_inline(PROF__MARK_REF(moment)); } while (0)
+#  define PROF_COUNTER(name, value) \
+    do { \
+        PROF__MARK(moment, "" name); \
+        prof__counter_inline(PROF__MARK_REF(moment), value); \
+    } while (0)
+#endif
+
+/* A zone whose name is made at run time; name is copied, once for each text. NULL: "(null)". */
+PROF_API void prof_push(const char *name);
+PROF_API void prof_pop(void);
+
+/* prof_push by a format as printf takes it. In all calls that end in _f the text has at most 255
+   bytes; the rest is cut and counted (names_cut; details_cut). While nothing is recorded nothing is
+   formatted. Each different text is a name of its own and takes room: what often changes belongs
+   into an argument (prof_set_arg). stb_sprintf formats, if its header can be included as
+   <stb/stb_sprintf.h> or "stb_sprintf.h" (Debian: libstb-dev) or was included before: then these
+   calls are safe in signal handlers and take 2 KiB of stack. Without it hosted builds use
+   vsnprintf, which is not safe there; freestanding builds need it. */
+PROF_API void prof_push_f(const char *format, ...) PROF__PRINTF(1, 2);
+
+/* A moment, and a value that changes over time: shown in the Chrome trace. name is copied. With a
+   literal name PROF_INSTANT("name") and PROF_COUNTER("name", value) cost less: no search. */
+PROF_API void prof_instant(const char *name);
+PROF_API void prof_counter(const char *name, int64_t value);
+
+/* Categories of zones, a bit each, up to 32 of the program's own. PROF_SCOPE_IN and its kin mark a
+   zone only while one of its categories is on; at first all are. Returns what was on. Any thread,
+   at any time; open zones stay open. prof_category_on: is one of these on? */
+PROF_API uint32_t prof_set_categories(uint32_t on);
+PROF_API bool prof_category_on(uint32_t categories);
+
+/* Names the calling thread in table and trace; copied, at most 63 bytes. Needs an open session. */
+PROF_API void prof_set_thread_name(const char *name);
+
+/* ---- @API-SESSION: start, stop, and what a session is asked for ----
+
+   In a description 0, NULL and false are the defaults. Times are ns since the session's start,
+   sizes bytes, unless a name or comment says otherwise. "Freestanding" tells what differs there. */
 
 typedef enum prof_result {
     PROF_OK = 0,
@@ -398,24 +468,6 @@ typedef struct prof_desc {
                                             in tables: "step,draw". Linux; as of prof_start */
 } prof_desc;
 
-/* A device that takes part in sessions (prof_cuda.h is one). The callbacks may be NULL; they run
-   on the thread that starts, steps or stops the session, under no lock. */
-typedef struct prof_device_desc {
-    const char *name;                    /* "CUDA": for tables; must live as long as the process */
-    uint8_t type;                        /* prof_device_type */
-    uint32_t activity;                   /* the PROF_ACTIVITY_... that asks for it */
-    prof_result (*prepare)(void *user);  /* warm-up: costly set-up; nothing is recorded yet */
-    prof_result (*start)(void *user);    /* not called when prepare failed */
-    prof_result (*stop)(void *user);     /* calls prof_submit for the rest; after a good start */
-    void (*flush)(void *user);           /* at each prof_step while started */
-    void (*late)(void *user);            /* before the trace is first read, or at a stream's end:
-                                            calls prof_submit for what stop kept back */
-    const char *(*status)(void *user);   /* what went wrong, for footer and head; NULL: nothing */
-    size_t (*metadata)(void *user, char *buf, size_t size);   /* JSON members for the trace's head;
-                                            returns their length, cut to size as by snprintf */
-    void *user;
-} prof_device_desc;
-
 typedef enum prof_clock {
     PROF_CLOCK_NONE,                     /* no session yet */
     PROF_CLOCK_OS,                       /* CLOCK_MONOTONIC, QueryPerformanceCounter */
@@ -480,6 +532,102 @@ enum {                                   /* prof_stats.warnings, and in the trac
     PROF_WARN_UNSTREAMED = 8             /* the stream is written at the end: see desc.stream */
 };
 
+/* Opens a session; NULL or zeroed: every default. Any thread.
+   PROF_ERROR_STATE: one is open. PROF_ERROR_MEMORY: the arena is too small, or its widest part
+   between what running threads still hold of sessions before: a chunk each, until they record.
+   PROF_ERROR_INVALID: a field of desc is wrong. PROF_ERROR_UNSUPPORTED: this system, or the devices
+   asked for, cannot do it. prof_strerror says which. Freestanding: may not be called in an
+   interrupt, prof_stop may; UNSUPPORTED: its clock does not count, or hw_counters or numbers are
+   asked for. */
+PROF_API prof_result prof_start(const prof_desc *desc);
+
+/* Closes the session; zones still open end now. NULL only when no session was open (or in one of
+   its callbacks). The trace holds the last window; an open one goes to on_trace_ready first.
+   Threads may go on marking zones: they are not recorded. */
+PROF_API prof_trace *prof_stop(void);
+
+/* Begins the next step and returns its action. Windows open and close here as the schedule says; a
+   complete one goes to on_trace_ready, while nothing is recorded; its trace is gone when that
+   returns. With a schedule each step is an event ProfilerStep#N of the calling thread. In callbacks
+   of the session prof_start, prof_step and prof_stop do nothing. Any thread, one at a time; without
+   a session: PROF_ACTION_NONE. PyTorch: profile.step() */
+PROF_API prof_action prof_step(void);
+
+/* Turns recording of some activities (PROF_ACTIVITY_...) off or on inside a window; the next one
+   begins with desc.activities again. Zones that are open end when their recording does; work by
+   prof_submit on devices that were not added is left out while theirs is off. PROF_ERROR_STATE: no
+   window is open. PyTorch: toggle_collection_dynamic */
+PROF_API prof_result prof_toggle(uint32_t activities, bool enable);
+
+/* What a schedule does at a step, from 0 on. Pure, any thread. active 0: PROF_ACTION_NONE. */
+PROF_API prof_action prof_schedule_action(const prof_schedule *schedule, uint64_t step);
+
+/* A result in English words, never NULL: of the last error of this kind what is known of it, as
+   "prof_desc.max_depth is 300: 255 at most". One text per process: read it before the next call,
+   and once. */
+PROF_API const char *prof_strerror(prof_result result);
+
+/* The counts of a trace; of one made from events, recorded is how many there are. NULL: those of
+   the open session, or of the last one; any thread; exact after prof_stop. */
+PROF_API prof_stats prof_get_stats(const prof_trace *trace);
+
+/* Bytes of arena that desc needs to record and analyse at least one chunk of zones on each of its
+   max_threads (0 counts as 1 here). */
+PROF_API size_t prof_arena_size(const prof_desc *desc);
+
+/* The session's clock: ns since its start, as in its zones' times. Any thread. 0: no session. */
+PROF_API int64_t prof_now(void);
+
+/* Freestanding: notices when a 32-bit clock wraps. Call it at least once in half the time of a
+   wrap, say from a timer's interrupt, if zones may be open, or contexts silent, for longer than
+   that. Once called it must go on to the end of the session. Hosted: does nothing. */
+PROF_API void prof_tick(void);
+
+/* PROF_MODE_STREAM: writes what was recorded since the last flush to desc.stream. Call it from an
+   idle loop, or from a thread that sleeps 1 ms or so in between: without a pause it takes the cache
+   lines that other threads record into, and zones cost them twice as much. The sink runs on the
+   thread that flushes (any, one at a time) and must not call prof_start, prof_stop or prof_flush.
+   PROF_ERROR_SINK: it returned false; the same comes again with the next flush; zones are dropped
+   and counted while all chunks are full. PROF_ERROR_STATE: no such session, or in the sink. */
+PROF_API prof_result prof_flush(void);
+
+/* Writes what PROF_MODE_TRACE or _RING holds, zones still open included, as a raw stream, which
+   `prof decode` and `prof report` read. Safe in a signal handler if out.write is: it takes no lock
+   and calls only clock_gettime and getpid; with PROF_INSTRUMENT_FUNCTIONS it waits for a lock for
+   part of a second, and reads the names of new functions from the program's files (open, lseek,
+   read, close), on 3 KiB of stack. Other threads may go on recording; what they overwrite is left
+   out. Also after prof_stop. PROF_ERROR_STATE: another mode, no session, a dump goes on. */
+PROF_API prof_result prof_dump(prof_sink out);
+
+/* Gives back the calling thread's part of the arena, as its exit does. Freestanding: the task of
+   PROF_CONTEXT() has ended: its zones end, and the next task of this number has another row. */
+PROF_API void prof_thread_end(void);
+
+#if !PROF__BARE
+/* For programs that are profiled when the environment asks for it; `prof record` does. With
+   PROF_TRACE=FILE these are prof_start(desc), and prof_stop() with prof_save_chrome() to FILE, in
+   which %p stands for the process id; without PROF_TRACE they do nothing. Other variables choose
+   mode, memory and what is recorded: see tools/README.md. FILE.raw is a stream that is written as
+   it comes (FILE.json where a stream cannot carry what desc asks for). A process that ends without
+   prof_stop_env leaves its trace, too: by exit() whole; a stream also if it is killed, or calls
+   _exit() or exec(), but for its last millisecond and what was open. With %p in the name a child of
+   fork() and each further session, also of a program that exec() runs, have files of their own
+   (FILE-2.raw); without it the child records nothing, and the session replaces FILE. A FILE that
+   another program writes is left to it: this is FILE.PID.raw. With PROF_MODE=wait nothing is
+   recorded until `prof window` or `prof top` asks for it: a thread, which slept until then, starts
+   a session, without desc's schedule and on_trace_ready (Linux). A program with other rights than
+   its caller's (set-user-id) reads no variables, here and elsewhere: PROF_ERROR_UNSUPPORTED. Other
+   errors are those of the calls named, of a variable (PROF_ERROR_INVALID), and of a file that
+   cannot be made now; prof_stop_env: PROF_OK also where nothing was started. */
+PROF_API prof_result prof_start_env(const prof_desc *desc);
+PROF_API prof_result prof_stop_env(void);
+#endif
+
+/* ---- @API-RESULTS: what was recorded: events, rows, tables, files ----
+
+   Queries and writers of a trace that prof_stop or prof_trace_from_events returned. They use the
+   free part of the arena, so only one may run at a time. */
+
 #define PROF_NONE UINT32_MAX             /* no such index */
 #define PROF_COUNTERS 4                  /* at most so many in desc.hw_counters and numbers */
 
@@ -522,71 +670,13 @@ typedef struct prof_shape {
 /* Where memory is. index: which one of that type; 0 for the CPU. */
 typedef struct prof_device { uint8_t type; int8_t index; } prof_device;
 
-/* Which tensor an input or output is, for execution traces. */
-typedef struct prof_tensor {
-    uint64_t id, storage;                /* the caller's numbers of it and of its memory; 0: none */
-    int64_t offset;                      /* elements from the begin of its storage */
-    prof_device device;
-} prof_tensor;
-
-enum {                                   /* prof_extra.has: fields whose 0 is a value */
-    PROF_HAS_NODE_ID = 1, PROF_HAS_SEQUENCE_NR = 2, PROF_HAS_FWD_THREAD = 4, PROF_HAS_ID = 8,
-    PROF_HAS_DEVICE_INDEX = 16, PROF_HAS_LINK = 32, PROF_HAS_END_THREAD = 64, PROF_HAS_LAUNCH = 128,
-    PROF_HAS_ANNOTATION = 512,           /* of zones, see prof_set; events have a flag */
-    PROF_HAS_KEPT_TEXT = 256             /* for prof_submit of many events with the same text:
-                                            activity_type and metadata_json are not copied and must
-                                            live as long as the trace; the Chrome trace adds
-                                            "correlation" to metadata_json, from id, or else from
-                                            linked_correlation_id. Not for zones */
-};
-
-/* What few events have: the rest of PyTorch's FunctionEvent. Zeroed: nothing is known. */
-typedef struct prof_extra {
-    uint32_t has;                        /* PROF_HAS_... of the fields that are set */
-    int32_t node_id;                     /* default -1 */
-    int64_t sequence_nr;                 /* default -1 */
-    uint64_t fwd_thread;                 /* of a backward event: thread id of its forward */
-    uint64_t end_thread;                 /* thread id where it ended; default: where it began */
-    int64_t id;                          /* correlation id */
-    int64_t linked_correlation_id;       /* id of the event that launched this one; 0: none */
-    int64_t external_id;
-    int64_t launch_ns;                   /* when the innermost zone of launch_thread launched it */
-    uint32_t launch_thread;              /* index into prof_threads() */
-    int32_t device_index;
-    int64_t device_resource_id;          /* stream; PROF_ROW_SYNC + stream: the waits for it */
-    const char *overload_name;           /* NULL or "": none */
-    const char *trace_name;              /* NULL: the name; "": none, left out of legacy traces */
-    const char *activity_type;           /* Kineto's category, as "kernel"; NULL: by device type */
-    const char *kwinputs, *metadata_json;   /* JSON: an object; members without the braces. Text
-                                            that is not JSON is shown as a string */
-    const char *backend, *module_hierarchy;
-    const prof_shape *input_shapes, *strides;
-    const char *const *dtypes, *const *concrete_inputs;   /* input_count each, or NULL */
-    const prof_shape *output_shapes;     /* output_count each, or NULL */
-    const char *const *output_dtypes;
-    const prof_tensor *tensors;          /* of the inputs, then of the outputs; tensor_count */
-    uint32_t input_count, output_count, tensor_count;
-    uint32_t stack_count, kernel_count;
-    const char *const *stack;            /* "file(line): function", innermost first */
-    const prof_kernel *kernels;
-    int64_t cpu_memory_usage;            /* bytes allocated less freed, children included */
-    int64_t device_memory_usage;
-    int64_t flops;
-    const int64_t *counters;             /* desc.hw_counters, then desc.numbers, of this zone and
-                                            its children */
-    uint8_t counter_count;
-    uint8_t scope;                       /* at::RecordScope; 1: backward */
-} prof_extra;
-
-enum { PROF_ROW_SYNC = 1000000,          /* as Kineto numbers those rows */
-       PROF_ROW_LANE = 10000 };          /* further rows of a queue whose work overlaps */
-
 /* Where a zone is marked in the source. Strings live as long as the process. */
 typedef struct prof_site {
     const char *name, *file, *function;
     uint32_t line;
 } prof_site;
 
+typedef struct prof_extra prof_extra;    /* see @API-DETAILS */
 /* A zone or device activity: PyTorch's FunctionEvent. Indices are into prof_events(). */
 typedef struct prof_event {
     const char *name;                    /* UTF-8 as given; lives as long as the trace */
@@ -602,60 +692,6 @@ typedef struct prof_event {
     uint8_t device_type;                 /* prof_device_type */
     uint16_t flags;                      /* PROF_EVENT_... */
 } prof_event;
-
-typedef enum prof_memory_kind {          /* as PyTorch's memory timeline tells them apart */
-    PROF_MEMORY_UNKNOWN = 0, PROF_MEMORY_PARAMETER, PROF_MEMORY_OPTIMIZER_STATE,
-    PROF_MEMORY_INPUT, PROF_MEMORY_TEMPORARY, PROF_MEMORY_ACTIVATION, PROF_MEMORY_GRADIENT,
-    PROF_MEMORY_AUTOGRAD_DETAIL
-} prof_memory_kind;
-
-/* Memory handed out or taken back, told of afterwards: see prof_submit_memory. */
-typedef struct prof_memory_change {
-    int64_t ns;                          /* when, by prof_now()'s clock */
-    uint64_t address;
-    uint64_t bytes;                      /* 2^63 - 1 at most; of a free: not looked at */
-    uint32_t thread;                     /* its zones that are open then are charged: an index from
-                                            prof_submit_thread or prof_threads; PROF_NONE: none */
-    prof_device device;
-    prof_memory_kind kind;               /* of a free: that of its allocation */
-    bool is_free;
-} prof_memory_change;
-
-/* The session as it is now: see prof_session_info. */
-typedef struct prof_session {
-    bool open;                           /* between prof_start and prof_stop */
-    uint32_t supported;                  /* PROF_ACTIVITY_... that desc.activities may ask for.
-                                            PyTorch: supported_activities() */
-    uint64_t step;                       /* the current one, from 0. PyTorch: profile.step_num */
-    uint32_t enabled;                    /* PROF_ACTIVITY_... that the window records, or recorded
-                                            until the device's stop(); without those that
-                                            prof_toggle has turned off. 0: no session */
-    int64_t start_ns;                    /* what prof_os_now() was when prof_now() was 0; 0: no
-                                            window is open, or the clock is desc.platform.now */
-    const prof_site *zone;               /* name and place of the calling thread's innermost zone;
-                                            NULL: none is open. Until prof_stop */
-    prof_desc desc;                      /* as given to prof_start, defaults still 0; what
-                                            with_flops turns on is on. Without a session: the last
-                                            one's */
-} prof_session;
-
-/* The token of a range: see prof_async_begin. To be kept as it is. */
-typedef struct prof_async { uint64_t id, start; uint32_t generation, site, thread; } prof_async;
-
-/* How many zones a thread has open: see prof_mark. A value, to be kept as it is. */
-typedef struct prof_place { uint64_t thread; uint32_t generation, zones, dropped; } prof_place;
-
-/* What prof_flops takes beside the shapes of the inputs. Zeroed: the defaults. */
-typedef struct prof_flops_desc {
-    bool with_flops;                     /* the small set; see prof_flops */
-    bool transposed;                     /* convolution: a transposed one */
-    bool no_grad_input, no_grad_weight;  /* convolution_backward: output_mask without these */
-    prof_shape stride, padding, dilation;   /* a value per dimension, or one; none: 1, 0, 1 */
-    int64_t groups;                      /* 0: as the shapes imply */
-    const prof_shape *output;            /* convolution: the result's; NULL: computed */
-    const char *const *concrete_inputs;  /* for own formulas: a text per shape; NULL: not known */
-    const char *kwinputs;                /* ... and the named inputs, a JSON object; NULL: none */
-} prof_flops_desc;
 
 /* An event's place, and its amounts, with and without those of its children; 0: it has none. */
 typedef struct prof_event_totals {
@@ -777,20 +813,6 @@ typedef struct prof_view {
 #endif
 } prof_view;
 
-/* A trace made of events from outside. */
-typedef struct prof_trace_desc {
-    void *memory;                        /* holds all of it; see prof_trace_memory_size */
-    size_t memory_size;
-    prof_view view;
-    const prof_thread_info *threads;     /* event.thread is an index into it; */
-    size_t thread_count;                 /* threads NULL: event.thread is the thread's id itself */
-    int64_t base_time_ns;                /* of time 0, since 1970 */
-    bool correlate;                      /* raw activities: see prof_trace_from_events */
-    const char *(*demangle)(void *user, const char *name);   /* `_Z...`, with correlate; NULL: none.
-                                            Its text must outlive the trace */
-    void *user;                          /* passed to demangle */
-} prof_trace_desc;
-
 typedef struct prof_memory_desc {        /* prof_write_memory_timeline; NULL: all zero */
     prof_device device;
     bool raw;
@@ -818,98 +840,40 @@ typedef struct prof_chrome_desc {
     prof_chrome_source source;
 } prof_chrome_desc;
 
-/* ---- @API-SESSION: start, stop, and the calls that record ----
+/* All events, sorted by (start, -end, thread, depth): a parent comes before its children. They are
+   made by the first call that needs them, and live as long as the trace. memory: NULL, or `size`
+   bytes, of any alignment, that live as long as the trace: they are used where the arena has no
+   room, as without PROF_KEEP_EVENTS they take eight times the memory of records. NULL with count 0:
+   there are none, or no room for them; prof_strerror(PROF_ERROR_MEMORY) says how many bytes they
+   take. Freestanding: memory is not used. PyTorch: profile.events() */
+PROF_API const prof_event *prof_events(const prof_trace *trace, void *memory, size_t size,
+                                       size_t *count);
 
-   What a program calls while it runs. See Threads, and Signals and fork, above for which thread may
-   call what; "Freestanding" tells what differs there. */
+/* The threads that recorded, by index. */
+PROF_API const prof_thread_info *prof_threads(const prof_trace *trace, size_t *count);
 
-/* Opens a session; NULL or zeroed: every default. Any thread.
-   PROF_ERROR_STATE: one is open. PROF_ERROR_MEMORY: the arena is too small, or its widest part
-   between what running threads still hold of sessions before: a chunk each, until they record.
-   PROF_ERROR_INVALID: a field of desc is wrong. PROF_ERROR_UNSUPPORTED: this system, or the devices
-   asked for, cannot do it. prof_strerror says which. Freestanding: may not be called in an
-   interrupt, prof_stop may; UNSUPPORTED: its clock does not count, or hw_counters or numbers are
-   asked for. */
-PROF_API prof_result prof_start(const prof_desc *desc);
+/* The name of counter i, from 0, of desc.hw_counters, then desc.numbers; NULL: there are not so
+   many. Names of hw_counters are those of `perf list`: cycles, instructions, cache-references,
+   cache-misses, branches, branch-misses, ref-cycles, stalled-cycles-frontend,
+   stalled-cycles-backend, L1-dcache-loads, L1-dcache-load-misses, LLC-loads, LLC-load-misses,
+   dTLB-load-misses, iTLB-load-misses, and rHEX for a raw one (all of them in user mode only);
+   task-clock (ns), page-faults, minor-faults, major-faults, context-switches, cpu-migrations.
+   Linux: each begin and end of a zone reads them by a system call, some 0.5 us each; a thread keeps
+   a file open for each until it exits or calls prof_thread_end. A zone that ends on another thread
+   than it began on, or that prof_stop ends, has no counts. prof_start refuses a counter that is
+   unknown, missing or not allowed; prof_strerror tells why. */
+PROF_API const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i);
 
-/* Closes the session; zones still open end now. NULL only when no session was open (or in one of
-   its callbacks). The trace holds the last window; an open one goes to on_trace_ready first.
-   Threads may go on marking zones: they are not recorded. */
-PROF_API prof_trace *prof_stop(void);
+/* An event's place; its times and memory, with and without its children. */
+PROF_API prof_event_totals prof_event_total(const prof_trace *trace, const prof_event *event);
 
-/* Begins the next step and returns its action. Windows open and close here as the schedule says; a
-   complete one goes to on_trace_ready, while nothing is recorded; its trace is gone when that
-   returns. With a schedule each step is an event ProfilerStep#N of the calling thread. In callbacks
-   of the session prof_start, prof_step and prof_stop do nothing. Any thread, one at a time; without
-   a session: PROF_ACTION_NONE. PyTorch: profile.step() */
-PROF_API prof_action prof_step(void);
+/* One row per name, and per what desc (NULL: nothing) adds to it, in first-seen order; fills at
+   most max rows and returns how many there are, also for (NULL, 0). PyTorch: key_averages() */
+PROF_API size_t prof_key_averages(const prof_trace *trace, const prof_averages_desc *desc,
+                                  prof_average *rows, size_t max);
 
-/* Turns recording of some activities (PROF_ACTIVITY_...) off or on inside a window; the next one
-   begins with desc.activities again. Zones that are open end when their recording does; work by
-   prof_submit on devices that were not added is left out while theirs is off. PROF_ERROR_STATE: no
-   window is open. PyTorch: toggle_collection_dynamic */
-PROF_API prof_result prof_toggle(uint32_t activities, bool enable);
-
-/* Lets a device take part in the sessions to come; *device is copied. PROF_ERROR_STATE: a session
-   is open, or one with this user was added. PROF_ERROR_MEMORY: there are 8 already.
-   PROF_ERROR_INVALID: no name, or activity is not one bit above PROF_ACTIVITY_CPU. */
-PROF_API prof_result prof_add_device(const prof_device_desc *device);
-
-/* What a schedule does at a step, from 0 on. Pure, any thread. active 0: PROF_ACTION_NONE. */
-PROF_API prof_action prof_schedule_action(const prof_schedule *schedule, uint64_t step);
-
-/* A result in English words, never NULL: of the last error of this kind what is known of it, as
-   "prof_desc.max_depth is 300: 255 at most". One text per process: read it before the next call,
-   and once. */
-PROF_API const char *prof_strerror(prof_result result);
-
-/* The counts of a trace; of one made from events, recorded is how many there are. NULL: those of
-   the open session, or of the last one; any thread; exact after prof_stop. */
-PROF_API prof_stats prof_get_stats(const prof_trace *trace);
-
-/* Bytes of arena that desc needs to record and analyse at least one chunk of zones on each of its
-   max_threads (0 counts as 1 here). */
-PROF_API size_t prof_arena_size(const prof_desc *desc);
-
-/* The session's clock: ns since its start, as in its zones' times. Any thread. 0: no session. */
-PROF_API int64_t prof_now(void);
-
-/* Freestanding: notices when a 32-bit clock wraps. Call it at least once in half the time of a
-   wrap, say from a timer's interrupt, if zones may be open, or contexts silent, for longer than
-   that. Once called it must go on to the end of the session. Hosted: does nothing. */
-PROF_API void prof_tick(void);
-
-/* Categories of zones, a bit each, up to 32 of the program's own. PROF_SCOPE_IN and its kin mark a
-   zone only while one of its categories is on; at first all are. Returns what was on. Any thread,
-   at any time; open zones stay open. prof_category_on: is one of these on? */
-PROF_API uint32_t prof_set_categories(uint32_t on);
-PROF_API bool prof_category_on(uint32_t categories);
-
-/* A zone whose name is made at run time; name is copied, once for each text. NULL: "(null)". */
-PROF_API void prof_push(const char *name);
-PROF_API void prof_pop(void);
-
-/* prof_push by a format as printf takes it. In all calls that end in _f the text has at most 255
-   bytes; the rest is cut and counted (names_cut; details_cut). While nothing is recorded nothing is
-   formatted. Each different text is a name of its own and takes room: what often changes belongs
-   into an argument (prof_set_arg). stb_sprintf formats, if its header can be included as
-   <stb/stb_sprintf.h> or "stb_sprintf.h" (Debian: libstb-dev) or was included before: then these
-   calls are safe in signal handlers and take 2 KiB of stack. Without it hosted builds use
-   vsnprintf, which is not safe there; freestanding builds need it. */
-PROF_API void prof_push_f(const char *format, ...) PROF__PRINTF(1, 2);
-
-/* A moment, and a value that changes over time: shown in the Chrome trace. name is copied. With a
-   literal name PROF_INSTANT("name") and PROF_COUNTER("name", value) cost less: no search. */
-PROF_API void prof_instant(const char *name);
-PROF_API void prof_counter(const char *name, int64_t value);
-
-/* PROF_MODE_STREAM: writes what was recorded since the last flush to desc.stream. Call it from an
-   idle loop, or from a thread that sleeps 1 ms or so in between: without a pause it takes the cache
-   lines that other threads record into, and zones cost them twice as much. The sink runs on the
-   thread that flushes (any, one at a time) and must not call prof_start, prof_stop or prof_flush.
-   PROF_ERROR_SINK: it returned false; the same comes again with the next flush; zones are dropped
-   and counted while all chunks are full. PROF_ERROR_STATE: no such session, or in the sink. */
-PROF_API prof_result prof_flush(void);
+/* The sum over all events, key "Total"; the rest is the last event's. PyTorch: total_average() */
+PROF_API prof_average prof_total_average(const prof_trace *trace);
 
 /* PROF_MODE_AGGREGATE: the sums so far, a row for each name, in the order in which names came;
    while threads go on recording, or after prof_stop. Fills at most max rows and returns how many
@@ -918,20 +882,195 @@ PROF_API prof_result prof_flush(void);
    prof_key_averages. Any thread; not in a signal handler: it may read the program's file. */
 PROF_API size_t prof_snapshot(prof_average *rows, size_t max);
 
-/* Writes what PROF_MODE_TRACE or _RING holds, zones still open included, as a raw stream, which
-   `prof decode` and `prof report` read. Safe in a signal handler if out.write is: it takes no lock
-   and calls only clock_gettime and getpid; with PROF_INSTRUMENT_FUNCTIONS it waits for a lock for
-   part of a second, and reads the names of new functions from the program's files (open, lseek,
-   read, close), on 3 KiB of stack. Other threads may go on recording; what they overwrite is left
-   out. Also after prof_stop. PROF_ERROR_STATE: another mode, no session, a dump goes on. */
-PROF_API prof_result prof_dump(prof_sink out);
+/* PyTorch's table. desc NULL: key averages by self CPU time. */
+PROF_API prof_result prof_write_table(const prof_trace *trace, const prof_table_desc *desc,
+                                      prof_sink out);
 
-/* Names the calling thread in table and trace; copied, at most 63 bytes. Needs an open session. */
-PROF_API void prof_set_thread_name(const char *name);
+/* prof_write_table to stdout; on a terminal it fits its width (see prof_table_desc.width). */
+PROF_API prof_result prof_print_table(const prof_trace *trace, const prof_table_desc *desc);
 
-/* Gives back the calling thread's part of the arena, as its exit does. Freestanding: the task of
-   PROF_CONTEXT() has ended: its zones end, and the next task of this number has another row. */
-PROF_API void prof_thread_end(void);
+/* The same of the caller's rows (row.first: their first-seen order), which are sorted in place.
+   view NULL: CPU times only. Of desc.averages only group_by_site counts: CSV and JSON then have the
+   column even where no row has a place. */
+PROF_API prof_result prof_write_rows(prof_average *rows, size_t count, const prof_view *view,
+                                     const prof_table_desc *desc, prof_sink out);
+
+/* One line for each event that has a stack and 1 us or more, as EventList.export_stacks writes. */
+PROF_API prof_result prof_write_event_stacks(const prof_trace *trace, prof_metric metric,
+                                             prof_sink out);
+
+/* Folded stacks, `outer;inner 123` with microseconds or bytes, for flamegraph.pl and speedscope: a
+   line for each distinct stack with at least 1. Where memory does not hold all stacks, inner ones
+   are one stack, `(deeper)` (freestanding: PROF_ERROR_MEMORY); prof_events with memory gives more.
+   With native stacks the functions stand between the zones that they called. metric: one that
+   is a sum (NONE: self CPU time); self_ metrics count the event alone, others its children, too.
+   PROF_ERROR_INVALID: CPU_TIME, DEVICE_TIME, COUNT, FLOPS. */
+PROF_API prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric, prof_sink out);
+
+/* Chrome trace JSON, for Perfetto, chrome://tracing, speedscope; desc NULL: Kineto's format,
+   without window_marks. PROF_ERROR_INVALID: there is no such format. "prof" in its head (in an
+   array the event "prof counts") has the counts of prof_stats that are not zero; and where some
+   zones are only in sums (times in whole ns):
+       "summed": how many, "timeline_end_ns": prof_stats.timeline_ns (PROF_MODE_AGGREGATE: 0),
+       "session_ns": the session's length,
+       "sums": [{"name", "count", "total", "self", "min", "max", "p50", "p90", "p99"}, ...]: a row
+       per name, of these zones alone; prof_average_add joins it with the row of the events;
+       "sums_by_site", where a name has several places: the same, a row per place, with "source".
+   "sites" in it is [{"name", "source": "file:line"}, ...]: the program's names that have one place
+   alone, so that their events need not tell it. A streamed array tells no places.
+   In the timeline an instant "timeline ends" tells where a thread's timeline ends. A zone that was
+   open then ends there, with "finished": false and "partial": true; its call is in the sums. */
+PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrome_desc *desc,
+                                       prof_sink out);
+
+/* prof_write_chrome to a file, as by prof_file_open and prof_file_close. */
+PROF_API prof_result prof_save_chrome(const prof_trace *trace, const char *path);
+
+/* The memory in use on a device over time, by kind, as PyTorch's memory timeline. desc.raw false:
+   [times in us, rows of 9: 0, then the 8 kinds, unknown last]; true: [ns, action (2: allocated, 4:
+   freed), bytes, kind (7: unknown)] for each record. Times are since 1970. desc NULL: the CPU.
+   PROF_ERROR_NONE_RECORDED: the session had no profile_memory. PyTorch: export_memory_timeline() */
+PROF_API prof_result prof_write_memory_timeline(const prof_trace *trace,
+                                                const prof_memory_desc *desc, prof_sink out);
+
+/* What ran, in which order, on which inputs, as JSON of the schema 1.1.1-chakra.0.0.4: a node for
+   each zone (none for device activities), whose ctrl_deps is the node around it. Arguments of zones
+   become attributes: op_schema, kernel_backend, kernel_file, tensor_range are known to readers.
+   PROF_ERROR_STATE: the session kept no events. PyTorch: ExecutionTraceObserver */
+PROF_API prof_result prof_write_execution_trace(const prof_trace *trace, prof_sink out);
+
+#if !PROF__BARE
+/* Hosted builds alone have the rest of this room. */
+
+/* The device activities that an event launched: fills at most max and returns how many there are.
+   PyTorch: FunctionEvent.kernels */
+PROF_API size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
+                                   prof_kernel *kernels, size_t max);
+
+/* Adds `from`, a row of another window or trace, to `into`, a row of the same name: sums, counts,
+   min and max. p50, p90 and p99, where both rows have them, are estimated from both rows' five
+   points; else 0, not known. Where into's key is NULL (zeroed) it takes from's name and what else
+   tells rows apart, whose texts stay from's trace's. Pure, any thread. PROF_ERROR_INVALID: NULL, or
+   the names differ. PyTorch: FunctionEventAvg.__iadd__ */
+PROF_API prof_result prof_average_add(prof_average *into, const prof_average *from);
+
+/* A file as a sink: any writer takes file.sink, several of them one after the other. It is written
+   under a temporary name beside path and renamed by prof_file_close, so that path is never half a
+   file; its rights are the old one's. A link is replaced; a device or a pipe is written in place.
+   .gz by its ending, with PROF_ZLIB. */
+typedef struct prof_file {
+    prof_sink sink;                      /* from open to close, while the struct must not move */
+    bool failed;                         /* a write has; or set it: close leaves nothing behind */
+    bool in_place;                       /* this and the rest are the library's own */
+    int error;
+    size_t path_size;
+    intptr_t handle;
+    void *zip;
+    char temporary[1024];
+} prof_file;
+
+/* Both may be called on any thread, one at a time for a file; not in a signal handler.
+   open: PROF_ERROR_INVALID: NULL. PROF_ERROR_FILE: errno says why (a path over 992 bytes:
+   ENAMETOOLONG). PROF_ERROR_UNSUPPORTED: .gz without PROF_ZLIB. Needs no close after an error.
+   close: PROF_ERROR_FILE: it could not be written, closed or renamed, errno says why, or `failed`
+   was set: the file is removed. PROF_ERROR_STATE: it is not open. */
+PROF_API prof_result prof_file_open(prof_file *file, const char *path);
+PROF_API prof_result prof_file_close(prof_file *file);
+
+/* An on_trace_ready that saves each window as DIR/WORKER.TIME_NS.pt.trace.json: desc.on_trace_ready
+   = prof_trace_handler; desc.user = &handler. It makes the directory. `result` is the last error.
+   PyTorch: tensorboard_trace_handler() */
+typedef struct prof_handler {
+    const char *dir;                     /* NULL: "." */
+    const char *worker;                  /* NULL: HOSTNAME_PID */
+    bool gzip;                           /* .gz, with PROF_ZLIB */
+    prof_result result;
+    uint32_t saved;                      /* windows */
+} prof_handler;
+PROF_API void prof_trace_handler(void *handler, prof_trace *trace);
+#endif
+
+/* ---- @API-DETAILS: what zones carry, and what is recorded beside them ---- */
+
+/* Which tensor an input or output is, for execution traces. */
+typedef struct prof_tensor {
+    uint64_t id, storage;                /* the caller's numbers of it and of its memory; 0: none */
+    int64_t offset;                      /* elements from the begin of its storage */
+    prof_device device;
+} prof_tensor;
+
+enum {                                   /* prof_extra.has: fields whose 0 is a value */
+    PROF_HAS_NODE_ID = 1, PROF_HAS_SEQUENCE_NR = 2, PROF_HAS_FWD_THREAD = 4, PROF_HAS_ID = 8,
+    PROF_HAS_DEVICE_INDEX = 16, PROF_HAS_LINK = 32, PROF_HAS_END_THREAD = 64, PROF_HAS_LAUNCH = 128,
+    PROF_HAS_ANNOTATION = 512,           /* of zones, see prof_set; events have a flag */
+    PROF_HAS_KEPT_TEXT = 256             /* for prof_submit of many events with the same text:
+                                            activity_type and metadata_json are not copied and must
+                                            live as long as the trace; the Chrome trace adds
+                                            "correlation" to metadata_json, from id, or else from
+                                            linked_correlation_id. Not for zones */
+};
+
+/* What few events have: the rest of PyTorch's FunctionEvent. Zeroed: nothing is known. */
+struct prof_extra {
+    uint32_t has;                        /* PROF_HAS_... of the fields that are set */
+    int32_t node_id;                     /* default -1 */
+    int64_t sequence_nr;                 /* default -1 */
+    uint64_t fwd_thread;                 /* of a backward event: thread id of its forward */
+    uint64_t end_thread;                 /* thread id where it ended; default: where it began */
+    int64_t id;                          /* correlation id */
+    int64_t linked_correlation_id;       /* id of the event that launched this one; 0: none */
+    int64_t external_id;
+    int64_t launch_ns;                   /* when the innermost zone of launch_thread launched it */
+    uint32_t launch_thread;              /* index into prof_threads() */
+    int32_t device_index;
+    int64_t device_resource_id;          /* stream; PROF_ROW_SYNC + stream: the waits for it */
+    const char *overload_name;           /* NULL or "": none */
+    const char *trace_name;              /* NULL: the name; "": none, left out of legacy traces */
+    const char *activity_type;           /* Kineto's category, as "kernel"; NULL: by device type */
+    const char *kwinputs, *metadata_json;   /* JSON: an object; members without the braces. Text
+                                            that is not JSON is shown as a string */
+    const char *backend, *module_hierarchy;
+    const prof_shape *input_shapes, *strides;
+    const char *const *dtypes, *const *concrete_inputs;   /* input_count each, or NULL */
+    const prof_shape *output_shapes;     /* output_count each, or NULL */
+    const char *const *output_dtypes;
+    const prof_tensor *tensors;          /* of the inputs, then of the outputs; tensor_count */
+    uint32_t input_count, output_count, tensor_count;
+    uint32_t stack_count, kernel_count;
+    const char *const *stack;            /* "file(line): function", innermost first */
+    const prof_kernel *kernels;
+    int64_t cpu_memory_usage;            /* bytes allocated less freed, children included */
+    int64_t device_memory_usage;
+    int64_t flops;
+    const int64_t *counters;             /* desc.hw_counters, then desc.numbers, of this zone and
+                                            its children */
+    uint8_t counter_count;
+    uint8_t scope;                       /* at::RecordScope; 1: backward */
+};
+
+typedef enum prof_memory_kind {          /* as PyTorch's memory timeline tells them apart */
+    PROF_MEMORY_UNKNOWN = 0, PROF_MEMORY_PARAMETER, PROF_MEMORY_OPTIMIZER_STATE,
+    PROF_MEMORY_INPUT, PROF_MEMORY_TEMPORARY, PROF_MEMORY_ACTIVATION, PROF_MEMORY_GRADIENT,
+    PROF_MEMORY_AUTOGRAD_DETAIL
+} prof_memory_kind;
+
+/* The token of a range: see prof_async_begin. To be kept as it is. */
+typedef struct prof_async { uint64_t id, start; uint32_t generation, site, thread; } prof_async;
+
+/* How many zones a thread has open: see prof_mark. A value, to be kept as it is. */
+typedef struct prof_place { uint64_t thread; uint32_t generation, zones, dropped; } prof_place;
+
+/* What prof_flops takes beside the shapes of the inputs. Zeroed: the defaults. */
+typedef struct prof_flops_desc {
+    bool with_flops;                     /* the small set; see prof_flops */
+    bool transposed;                     /* convolution: a transposed one */
+    bool no_grad_input, no_grad_weight;  /* convolution_backward: output_mask without these */
+    prof_shape stride, padding, dilation;   /* a value per dimension, or one; none: 1, 0, 1 */
+    int64_t groups;                      /* 0: as the shapes imply */
+    const prof_shape *output;            /* convolution: the result's; NULL: computed */
+    const char *const *concrete_inputs;  /* for own formulas: a text per shape; NULL: not known */
+    const char *kwinputs;                /* ... and the named inputs, a JSON object; NULL: none */
+} prof_flops_desc;
 
 /* Adds to number `index` of desc.numbers, from 0, for the innermost zone and all zones around it:
    what it worked on, as points, bytes or rows. Numbers are arguments in the trace, columns of
@@ -942,62 +1081,50 @@ PROF_API void prof_thread_end(void);
    handler. */
 PROF_API void prof_add(uint32_t index, int64_t value);
 
-#if PROF__BARE
-/* The tasks of a preemptive kernel on one core, where PROF_CONTEXT() is 0 in tasks. The kernel
-   calls prof_task_in at each switch and prof_task_gone at the end of a task, also while nothing is
-   recorded, so that a session knows which task runs when it starts: see examples/baremetal/kernel.
-   Each task has a row of its own, at no further cost a zone. The row "CPU" tells which task ran (a
-   record of 12 bytes a switch, counted in prof_stats.recorded; not in PROF_MODE_AGGREGATE), and so
-   how long zones were on the CPU: column "On CPU" of tables, "tdur" in Chrome traces. Time for
-   which this is not known (before a ring's first switch, after a dropped switch) counts as on it.
-   prof_task_in: `number` runs from now on, which is the caller or the next to run. A task keeps its
-   number while it lives, any will do; its row's id is 1000 + number. name: must stay as it is until
-   the task first runs in a session, which copies it; NULL: none; a second live task of that name
-   gets its number added. One call at a time.
-   prof_task_gone: the task will not run again, or is the caller and ends: its zones end
-   (unfinished). Its memory goes to the next task; in PROF_MODE_TRACE its records stay. */
-PROF_API void prof_task_in(uint32_t number, const char *name);
-PROF_API void prof_task_gone(uint32_t number);
-#else
-/* Hosted builds alone have what follows. There each task is a thread, or a prof_context_switch. */
-#  define prof_task_in(number, name) ((void)(number), (void)(name))
-#  define prof_task_gone(number) ((void)(number))
+/* snprintf by the formatter of prof_push_f. The text is cut to size; returns its length then,
+   without the NUL. */
+PROF_API size_t prof_format_text(char *buf, size_t size, const char *format, ...)
+    PROF__PRINTF(3, 4);
 
-/* ---- more of a session ---- */
-
-/* For programs that are profiled when the environment asks for it; `prof record` does. With
-   PROF_TRACE=FILE these are prof_start(desc), and prof_stop() with prof_save_chrome() to FILE, in
-   which %p stands for the process id; without PROF_TRACE they do nothing. Other variables choose
-   mode, memory and what is recorded: see tools/README.md. FILE.raw is a stream that is written as
-   it comes (FILE.json where a stream cannot carry what desc asks for). A process that ends without
-   prof_stop_env leaves its trace, too: by exit() whole; a stream also if it is killed, or calls
-   _exit() or exec(), but for its last millisecond and what was open. With %p in the name a child of
-   fork() and each further session, also of a program that exec() runs, have files of their own
-   (FILE-2.raw); without it the child records nothing, and the session replaces FILE. A FILE that
-   another program writes is left to it: this is FILE.PID.raw. With PROF_MODE=wait nothing is
-   recorded until `prof window` or `prof top` asks for it: a thread, which slept until then, starts
-   a session, without desc's schedule and on_trace_ready (Linux). A program with other rights than
-   its caller's (set-user-id) reads no variables, here and elsewhere: PROF_ERROR_UNSUPPORTED. Other
-   errors are those of the calls named, of a variable (PROF_ERROR_INVALID), and of a file that
-   cannot be made now; prof_stop_env: PROF_OK also where nothing was started. */
-PROF_API prof_result prof_start_env(const prof_desc *desc);
-PROF_API prof_result prof_stop_env(void);
-
-/* Tells of the session as it is now. Any thread, also in callbacks; not in a signal handler. */
-PROF_API void prof_session_info(prof_session *session);
-
-/* The OS's steady clock in ns (CLOCK_MONOTONIC, QueryPerformanceCounter), which device runtimes
-   read, too. prof_session.start_ns is by this clock. It needs no session. Any thread, also in a
-   signal handler. 0: it cannot be read. */
-PROF_API int64_t prof_os_now(void);
-
-/* getenv for profilers, UTF-8 also on Windows; NULL in a program with other rights than its
-   caller's (set-user-id). */
-PROF_API const char *prof_getenv(const char *name);
+#if !PROF__BARE
+/* Hosted builds alone have the rest of this room. */
 
 /* prof_counter with a fraction; the trace has as many digits as it takes to read the same number
    back. NaN and the infinities are null. Not in freestanding builds: count thousandths there. */
 PROF_API void prof_counter_f(const char *name, double value);
+
+/* ---- what the innermost open zone of the calling thread carries; all of it is copied ----
+   Without a session or an open zone these calls do nothing. The last of several values counts. */
+
+/* Sets what `with` has of these: the input_ and output_ fields, dtypes, strides, concrete_inputs,
+   kwinputs, tensors (62 at most), flops (instead of what prof_flops computes), overload_name,
+   module_hierarchy, stack (the program's own, say of an interpreter), and by `has`
+   - PROF_HAS_SEQUENCE_NR: sequence_nr, scope, fwd_thread. They join a backward zone (scope 1) with
+     its forward zone (scope 0), which has the same number and is on the thread fwd_thread (see
+     prof_thread_id): an arrow in the trace, and with desc.with_stack the forward's stack for the
+     backward zone and all within it (no stack where there is no such forward, as in PyTorch).
+   - PROF_HAS_ANNOTATION: is_user_annotation, a range that the user marked, as PyTorch's
+     record_function, not an op.
+   Inputs, outputs and tensors need desc.record_shapes, flops desc.with_flops, module_hierarchy
+   desc.with_modules. Outputs and tensors are for execution traces. */
+PROF_API void prof_set(const prof_extra *with);
+
+/* prof_push, then prof_set: so observers see it as the zone begins. id is for observers alone. */
+PROF_API void prof_push_with(const char *name, const prof_extra *with);
+
+/* Its inputs: shapes, and types such as "float" (count of them, or NULL). With desc.record_shapes.
+   About 200 dimensions in all fit; further inputs are left out and counted (details_cut). */
+PROF_API void prof_set_shapes(const prof_shape *shapes, const char *const *dtypes, uint32_t count);
+
+/* An argument for the Chrome trace; at most 16 a zone. Where key and text have over 300 bytes
+   together it is left out and counted (details_cut). */
+PROF_API void prof_set_arg(const char *key, const char *text);
+PROF_API void prof_set_arg_int(const char *key, int64_t value);
+
+/* Zones that begin between the two calls have the names of all open pushes, outermost first, as
+   their module hierarchy: "model.encoder.0". With desc.with_modules. */
+PROF_API void prof_module_push(const char *name);
+PROF_API void prof_module_pop(void);
 
 /* ---- zones that end out of order: jumps and fibers ---- */
 
@@ -1048,41 +1175,52 @@ PROF_API void prof_async_end(prof_async token);
    its number (0: no session), prof_flow(number) ends it. An arrow without an end is left out. */
 PROF_API uint64_t prof_flow(uint64_t number);
 
-/* ---- what the innermost open zone of the calling thread carries; all of it is copied ----
-   Without a session or an open zone these calls do nothing. The last of several values counts. */
+/* ---- floating point operations ---- */
 
-/* Sets what `with` has of these: the input_ and output_ fields, dtypes, strides, concrete_inputs,
-   kwinputs, tensors (62 at most), flops (instead of what prof_flops computes), overload_name,
-   module_hierarchy, stack (the program's own, say of an interpreter), and by `has`
-   - PROF_HAS_SEQUENCE_NR: sequence_nr, scope, fwd_thread. They join a backward zone (scope 1) with
-     its forward zone (scope 0), which has the same number and is on the thread fwd_thread (see
-     prof_thread_id): an arrow in the trace, and with desc.with_stack the forward's stack for the
-     backward zone and all within it (no stack where there is no such forward, as in PyTorch).
-   - PROF_HAS_ANNOTATION: is_user_annotation, a range that the user marked, as PyTorch's
-     record_function, not an op.
-   Inputs, outputs and tensors need desc.record_shapes, flops desc.with_flops, module_hierarchy
-   desc.with_modules. Outputs and tensors are for execution traces. */
-PROF_API void prof_set(const prof_extra *with);
+/* Floating point operations of one call of op, by its inputs' shapes; a multiply and an add are
+   two. 0: none, op is not known, or the shapes are not ones it takes; at most UINT64_MAX.
+   `aten::` before op may be left out; desc NULL: defaults. Pure, any thread. There are two sets:
+   - PyTorch's flop registry (torch.utils.flop_counter), for the ops that do the work: mm, addmm,
+     bmm, baddbmm, _scaled_mm; convolution and its kinds (inputs: x, weight), transposed ones too;
+     convolution_backward (grad_output, x, weight): for each gradient asked for as much as forward;
+     scaled dot product attention of every name (query, key, value: two products) and backward
+     (grad_output, query, key, value: five).
+   - desc.with_flops: that of profile(with_flops=True): mm, addmm, bmm, baddbmm, conv2d; add, mul
+     (the first input's elements). Others are 0: a conv2d calls ops that must not count again. */
+PROF_API uint64_t prof_flops(const char *op, const prof_shape *inputs, uint32_t count,
+                             const prof_flops_desc *desc);
 
-/* prof_push, then prof_set: so observers see it as the zone begins. id is for observers alone. */
-PROF_API void prof_push_with(const char *name, const prof_extra *with);
+/* A formula for an op of the program's own. It gets prof_flops' arguments (desc is never NULL; for
+   a zone it has the concrete and named inputs, too) and returns 0 where it cannot tell. It must be
+   pure: any thread may call it while a trace is read, also with the profiler's locks held. */
+typedef uint64_t (*prof_flops_formula)(const prof_shape *inputs, uint32_t count,
+                                       const prof_flops_desc *desc);
 
-/* Its inputs: shapes, and types such as "float" (count of them, or NULL). With desc.record_shapes.
-   About 200 dimensions in all fit; further inputs are left out and counted (details_cut). */
-PROF_API void prof_set_shapes(const prof_shape *shapes, const char *const *dtypes, uint32_t count);
+/* Registers a formula for the op `name`, where `aten::` may be left out; name must live as long as
+   the process. It replaces any other one; NULL takes it back. Any thread, at any time: it counts
+   for traces that are read from then on. PROF_ERROR_INVALID: no name. PROF_ERROR_MEMORY: there are
+   64. PyTorch: register_flop_formula() */
+PROF_API prof_result prof_flops_register(const char *name, prof_flops_formula formula);
 
-/* An argument for the Chrome trace; at most 16 a zone. Where key and text have over 300 bytes
-   together it is left out and counted (details_cut). */
-PROF_API void prof_set_arg(const char *key, const char *text);
-PROF_API void prof_set_arg_int(const char *key, int64_t value);
+/* ---- metadata: keys in the trace's head ---- */
 
-/* Zones that begin between the two calls have the names of all open pushes, outermost first, as
-   their module hierarchy: "model.encoder.0". With desc.with_modules. */
-PROF_API void prof_module_push(const char *name);
-PROF_API void prof_module_pop(void);
+/* Adds a key with text, or with JSON (which is checked), to the trace's head. The last value of a
+   key counts. A key added while no session is open stays for all later sessions, else it is this
+   session's alone. Any thread. PROF_ERROR_MEMORY: more than PROF_METADATA_SIZE bytes (8 KiB) of
+   either. PROF_ERROR_INVALID: also a key that the trace writes itself (traceEvents, traceName,
+   schemaVersion, prof, displayTimeUnit, baseTimeNanoseconds). PROF_ERROR_JSON: json is not JSON;
+   prof_strerror says at which byte. PyTorch: add_metadata(), add_metadata_json(),
+   preset_metadata_json() */
+PROF_API prof_result prof_add_metadata(const char *key, const char *text);
+PROF_API prof_result prof_add_metadata_json(const char *key, const char *json);
 
-/* The calling thread's id, as in prof_thread_info. */
-PROF_API uint64_t prof_thread_id(void);
+/* Which of several processes this is: the key distributedInfo. pg_config: a JSON array, or NULL. */
+typedef struct prof_distributed {
+    const char *backend;                 /* "nccl" */
+    uint32_t rank, world_size, pg_count;
+    const char *pg_config, *nccl_version;
+} prof_distributed;
+PROF_API prof_result prof_set_distributed(const prof_distributed *info);
 
 /* ---- observers: told of what is recorded, as it is recorded ---- */
 
@@ -1142,204 +1280,117 @@ PROF_API void prof_execution_trace_stop(void);
 PROF_API prof_result prof_execution_trace_unregister(void);
 PROF_API bool prof_execution_trace_is_running(void);
 PROF_API const char *prof_execution_trace_path(void);   /* NULL: not registered */
-
-/* ---- metadata: keys in the trace's head ---- */
-
-/* Adds a key with text, or with JSON (which is checked), to the trace's head. The last value of a
-   key counts. A key added while no session is open stays for all later sessions, else it is this
-   session's alone. Any thread. PROF_ERROR_MEMORY: more than PROF_METADATA_SIZE bytes (8 KiB) of
-   either. PROF_ERROR_INVALID: also a key that the trace writes itself (traceEvents, traceName,
-   schemaVersion, prof, displayTimeUnit, baseTimeNanoseconds). PROF_ERROR_JSON: json is not JSON;
-   prof_strerror says at which byte. PyTorch: add_metadata(), add_metadata_json(),
-   preset_metadata_json() */
-PROF_API prof_result prof_add_metadata(const char *key, const char *text);
-PROF_API prof_result prof_add_metadata_json(const char *key, const char *json);
-
-/* Which of several processes this is: the key distributedInfo. pg_config: a JSON array, or NULL. */
-typedef struct prof_distributed {
-    const char *backend;                 /* "nccl" */
-    uint32_t rank, world_size, pg_count;
-    const char *pg_config, *nccl_version;
-} prof_distributed;
-PROF_API prof_result prof_set_distributed(const prof_distributed *info);
-
-/* An on_trace_ready that saves each window as DIR/WORKER.TIME_NS.pt.trace.json: desc.on_trace_ready
-   = prof_trace_handler; desc.user = &handler. It makes the directory. `result` is the last error.
-   PyTorch: tensorboard_trace_handler() */
-typedef struct prof_handler {
-    const char *dir;                     /* NULL: "." */
-    const char *worker;                  /* NULL: HOSTNAME_PID */
-    bool gzip;                           /* .gz, with PROF_ZLIB */
-    prof_result result;
-    uint32_t saved;                      /* windows */
-} prof_handler;
-PROF_API void prof_trace_handler(void *handler, prof_trace *trace);
 #endif
 
-/* ---- @API-TRACE: what was recorded, and the writers ----
+/* ---- @API-COMPANIONS: for kernels, devices, bindings and tools ----
 
-   Queries and writers of a trace that prof_stop or prof_trace_from_events returned: events, rows,
-   tables, files. They use the free part of the arena, so only one may run at a time. */
+   prof_cuda.h, the command prof and ports of kernels call these. Programs seldom need them. */
 
-/* All events, sorted by (start, -end, thread, depth): a parent comes before its children. They are
-   made by the first call that needs them, and live as long as the trace. memory: NULL, or `size`
-   bytes, of any alignment, that live as long as the trace: they are used where the arena has no
-   room, as without PROF_KEEP_EVENTS they take eight times the memory of records. NULL with count 0:
-   there are none, or no room for them; prof_strerror(PROF_ERROR_MEMORY) says how many bytes they
-   take. Freestanding: memory is not used. PyTorch: profile.events() */
-PROF_API const prof_event *prof_events(const prof_trace *trace, void *memory, size_t size,
-                                       size_t *count);
+enum { PROF_ROW_SYNC = 1000000,          /* as Kineto numbers those rows */
+       PROF_ROW_LANE = 10000 };          /* further rows of a queue whose work overlaps */
 
-/* The threads that recorded, by index. */
-PROF_API const prof_thread_info *prof_threads(const prof_trace *trace, size_t *count);
+/* A device that takes part in sessions (prof_cuda.h is one). The callbacks may be NULL; they run
+   on the thread that starts, steps or stops the session, under no lock. */
+typedef struct prof_device_desc {
+    const char *name;                    /* "CUDA": for tables; must live as long as the process */
+    uint8_t type;                        /* prof_device_type */
+    uint32_t activity;                   /* the PROF_ACTIVITY_... that asks for it */
+    prof_result (*prepare)(void *user);  /* warm-up: costly set-up; nothing is recorded yet */
+    prof_result (*start)(void *user);    /* not called when prepare failed */
+    prof_result (*stop)(void *user);     /* calls prof_submit for the rest; after a good start */
+    void (*flush)(void *user);           /* at each prof_step while started */
+    void (*late)(void *user);            /* before the trace is first read, or at a stream's end:
+                                            calls prof_submit for what stop kept back */
+    const char *(*status)(void *user);   /* what went wrong, for footer and head; NULL: nothing */
+    size_t (*metadata)(void *user, char *buf, size_t size);   /* JSON members for the trace's head;
+                                            returns their length, cut to size as by snprintf */
+    void *user;
+} prof_device_desc;
 
-/* The name of counter i, from 0, of desc.hw_counters, then desc.numbers; NULL: there are not so
-   many. Names of hw_counters are those of `perf list`: cycles, instructions, cache-references,
-   cache-misses, branches, branch-misses, ref-cycles, stalled-cycles-frontend,
-   stalled-cycles-backend, L1-dcache-loads, L1-dcache-load-misses, LLC-loads, LLC-load-misses,
-   dTLB-load-misses, iTLB-load-misses, and rHEX for a raw one (all of them in user mode only);
-   task-clock (ns), page-faults, minor-faults, major-faults, context-switches, cpu-migrations.
-   Linux: each begin and end of a zone reads them by a system call, some 0.5 us each; a thread keeps
-   a file open for each until it exits or calls prof_thread_end. A zone that ends on another thread
-   than it began on, or that prof_stop ends, has no counts. prof_start refuses a counter that is
-   unknown, missing or not allowed; prof_strerror tells why. */
-PROF_API const char *prof_hw_counter_name(const prof_trace *trace, uint32_t i);
+/* Memory handed out or taken back, told of afterwards: see prof_submit_memory. */
+typedef struct prof_memory_change {
+    int64_t ns;                          /* when, by prof_now()'s clock */
+    uint64_t address;
+    uint64_t bytes;                      /* 2^63 - 1 at most; of a free: not looked at */
+    uint32_t thread;                     /* its zones that are open then are charged: an index from
+                                            prof_submit_thread or prof_threads; PROF_NONE: none */
+    prof_device device;
+    prof_memory_kind kind;               /* of a free: that of its allocation */
+    bool is_free;
+} prof_memory_change;
 
-/* An event's place; its times and memory, with and without its children. */
-PROF_API prof_event_totals prof_event_total(const prof_trace *trace, const prof_event *event);
+/* The session as it is now: see prof_session_info. */
+typedef struct prof_session {
+    bool open;                           /* between prof_start and prof_stop */
+    uint32_t supported;                  /* PROF_ACTIVITY_... that desc.activities may ask for.
+                                            PyTorch: supported_activities() */
+    uint64_t step;                       /* the current one, from 0. PyTorch: profile.step_num */
+    uint32_t enabled;                    /* PROF_ACTIVITY_... that the window records, or recorded
+                                            until the device's stop(); without those that
+                                            prof_toggle has turned off. 0: no session */
+    int64_t start_ns;                    /* what prof_os_now() was when prof_now() was 0; 0: no
+                                            window is open, or the clock is desc.platform.now */
+    const prof_site *zone;               /* name and place of the calling thread's innermost zone;
+                                            NULL: none is open. Until prof_stop */
+    prof_desc desc;                      /* as given to prof_start, defaults still 0; what
+                                            with_flops turns on is on. Without a session: the last
+                                            one's */
+} prof_session;
 
-/* One row per name, and per what desc (NULL: nothing) adds to it, in first-seen order; fills at
-   most max rows and returns how many there are, also for (NULL, 0). PyTorch: key_averages() */
-PROF_API size_t prof_key_averages(const prof_trace *trace, const prof_averages_desc *desc,
-                                  prof_average *rows, size_t max);
+/* A trace made of events from outside. */
+typedef struct prof_trace_desc {
+    void *memory;                        /* holds all of it; see prof_trace_memory_size */
+    size_t memory_size;
+    prof_view view;
+    const prof_thread_info *threads;     /* event.thread is an index into it; */
+    size_t thread_count;                 /* threads NULL: event.thread is the thread's id itself */
+    int64_t base_time_ns;                /* of time 0, since 1970 */
+    bool correlate;                      /* raw activities: see prof_trace_from_events */
+    const char *(*demangle)(void *user, const char *name);   /* `_Z...`, with correlate; NULL: none.
+                                            Its text must outlive the trace */
+    void *user;                          /* passed to demangle */
+} prof_trace_desc;
 
-/* The sum over all events, key "Total"; the rest is the last event's. PyTorch: total_average() */
-PROF_API prof_average prof_total_average(const prof_trace *trace);
+/* Lets a device take part in the sessions to come; *device is copied. PROF_ERROR_STATE: a session
+   is open, or one with this user was added. PROF_ERROR_MEMORY: there are 8 already.
+   PROF_ERROR_INVALID: no name, or activity is not one bit above PROF_ACTIVITY_CPU. */
+PROF_API prof_result prof_add_device(const prof_device_desc *device);
 
-/* PyTorch's table. desc NULL: key averages by self CPU time. */
-PROF_API prof_result prof_write_table(const prof_trace *trace, const prof_table_desc *desc,
-                                      prof_sink out);
+#if PROF__BARE
+/* The tasks of a preemptive kernel on one core, where PROF_CONTEXT() is 0 in tasks. The kernel
+   calls prof_task_in at each switch and prof_task_gone at the end of a task, also while nothing is
+   recorded, so that a session knows which task runs when it starts: see examples/baremetal/kernel.
+   Each task has a row of its own, at no further cost a zone. The row "CPU" tells which task ran (a
+   record of 12 bytes a switch, counted in prof_stats.recorded; not in PROF_MODE_AGGREGATE), and so
+   how long zones were on the CPU: column "On CPU" of tables, "tdur" in Chrome traces. Time for
+   which this is not known (before a ring's first switch, after a dropped switch) counts as on it.
+   prof_task_in: `number` runs from now on, which is the caller or the next to run. A task keeps its
+   number while it lives, any will do; its row's id is 1000 + number. name: must stay as it is until
+   the task first runs in a session, which copies it; NULL: none; a second live task of that name
+   gets its number added. One call at a time.
+   prof_task_gone: the task will not run again, or is the caller and ends: its zones end
+   (unfinished). Its memory goes to the next task; in PROF_MODE_TRACE its records stay. */
+PROF_API void prof_task_in(uint32_t number, const char *name);
+PROF_API void prof_task_gone(uint32_t number);
+#else
+/* Hosted builds alone have what follows. There each task is a thread, or a prof_context_switch. */
+#  define prof_task_in(number, name) ((void)(number), (void)(name))
+#  define prof_task_gone(number) ((void)(number))
 
-/* The same of the caller's rows (row.first: their first-seen order), which are sorted in place.
-   view NULL: CPU times only. Of desc.averages only group_by_site counts: CSV and JSON then have the
-   column even where no row has a place. */
-PROF_API prof_result prof_write_rows(prof_average *rows, size_t count, const prof_view *view,
-                                     const prof_table_desc *desc, prof_sink out);
+/* Tells of the session as it is now. Any thread, also in callbacks; not in a signal handler. */
+PROF_API void prof_session_info(prof_session *session);
 
-/* One line for each event that has a stack and 1 us or more, as EventList.export_stacks writes. */
-PROF_API prof_result prof_write_event_stacks(const prof_trace *trace, prof_metric metric,
-                                             prof_sink out);
+/* The OS's steady clock in ns (CLOCK_MONOTONIC, QueryPerformanceCounter), which device runtimes
+   read, too. prof_session.start_ns is by this clock. It needs no session. Any thread, also in a
+   signal handler. 0: it cannot be read. */
+PROF_API int64_t prof_os_now(void);
 
-/* Chrome trace JSON, for Perfetto, chrome://tracing, speedscope; desc NULL: Kineto's format,
-   without window_marks. PROF_ERROR_INVALID: there is no such format. "prof" in its head (in an
-   array the event "prof counts") has the counts of prof_stats that are not zero; and where some
-   zones are only in sums (times in whole ns):
-       "summed": how many, "timeline_end_ns": prof_stats.timeline_ns (PROF_MODE_AGGREGATE: 0),
-       "session_ns": the session's length,
-       "sums": [{"name", "count", "total", "self", "min", "max", "p50", "p90", "p99"}, ...]: a row
-       per name, of these zones alone; prof_average_add joins it with the row of the events;
-       "sums_by_site", where a name has several places: the same, a row per place, with "source".
-   "sites" in it is [{"name", "source": "file:line"}, ...]: the program's names that have one place
-   alone, so that their events need not tell it. A streamed array tells no places.
-   In the timeline an instant "timeline ends" tells where a thread's timeline ends. A zone that was
-   open then ends there, with "finished": false and "partial": true; its call is in the sums. */
-PROF_API prof_result prof_write_chrome(const prof_trace *trace, const prof_chrome_desc *desc,
-                                       prof_sink out);
+/* getenv for profilers, UTF-8 also on Windows; NULL in a program with other rights than its
+   caller's (set-user-id). */
+PROF_API const char *prof_getenv(const char *name);
 
-/* Folded stacks, `outer;inner 123` with microseconds or bytes, for flamegraph.pl and speedscope: a
-   line for each distinct stack with at least 1. Where memory does not hold all stacks, inner ones
-   are one stack, `(deeper)` (freestanding: PROF_ERROR_MEMORY); prof_events with memory gives more.
-   With native stacks the functions stand between the zones that they called. metric: one that
-   is a sum (NONE: self CPU time); self_ metrics count the event alone, others its children, too.
-   PROF_ERROR_INVALID: CPU_TIME, DEVICE_TIME, COUNT, FLOPS. */
-PROF_API prof_result prof_write_stacks(const prof_trace *trace, prof_metric metric, prof_sink out);
-
-/* prof_write_chrome to a file, as by prof_file_open and prof_file_close. */
-PROF_API prof_result prof_save_chrome(const prof_trace *trace, const char *path);
-
-/* The memory in use on a device over time, by kind, as PyTorch's memory timeline. desc.raw false:
-   [times in us, rows of 9: 0, then the 8 kinds, unknown last]; true: [ns, action (2: allocated, 4:
-   freed), bytes, kind (7: unknown)] for each record. Times are since 1970. desc NULL: the CPU.
-   PROF_ERROR_NONE_RECORDED: the session had no profile_memory. PyTorch: export_memory_timeline() */
-PROF_API prof_result prof_write_memory_timeline(const prof_trace *trace,
-                                                const prof_memory_desc *desc, prof_sink out);
-
-/* What ran, in which order, on which inputs, as JSON of the schema 1.1.1-chakra.0.0.4: a node for
-   each zone (none for device activities), whose ctrl_deps is the node around it. Arguments of zones
-   become attributes: op_schema, kernel_backend, kernel_file, tensor_range are known to readers.
-   PROF_ERROR_STATE: the session kept no events. PyTorch: ExecutionTraceObserver */
-PROF_API prof_result prof_write_execution_trace(const prof_trace *trace, prof_sink out);
-
-/* prof_write_table to stdout; on a terminal it fits its width (see prof_table_desc.width). */
-PROF_API prof_result prof_print_table(const prof_trace *trace, const prof_table_desc *desc);
-
-/* snprintf by the formatter of prof_push_f. The text is cut to size; returns its length then,
-   without the NUL. */
-PROF_API size_t prof_format_text(char *buf, size_t size, const char *format, ...)
-    PROF__PRINTF(3, 4);
-
-#if !PROF__BARE
-/* Hosted builds alone have the rest of this room. */
-
-/* The device activities that an event launched: fills at most max and returns how many there are.
-   PyTorch: FunctionEvent.kernels */
-PROF_API size_t prof_event_kernels(const prof_trace *trace, const prof_event *event,
-                                   prof_kernel *kernels, size_t max);
-
-/* Adds `from`, a row of another window or trace, to `into`, a row of the same name: sums, counts,
-   min and max. p50, p90 and p99, where both rows have them, are estimated from both rows' five
-   points; else 0, not known. Where into's key is NULL (zeroed) it takes from's name and what else
-   tells rows apart, whose texts stay from's trace's. Pure, any thread. PROF_ERROR_INVALID: NULL, or
-   the names differ. PyTorch: FunctionEventAvg.__iadd__ */
-PROF_API prof_result prof_average_add(prof_average *into, const prof_average *from);
-
-/* Floating point operations of one call of op, by its inputs' shapes; a multiply and an add are
-   two. 0: none, op is not known, or the shapes are not ones it takes; at most UINT64_MAX.
-   `aten::` before op may be left out; desc NULL: defaults. Pure, any thread. There are two sets:
-   - PyTorch's flop registry (torch.utils.flop_counter), for the ops that do the work: mm, addmm,
-     bmm, baddbmm, _scaled_mm; convolution and its kinds (inputs: x, weight), transposed ones too;
-     convolution_backward (grad_output, x, weight): for each gradient asked for as much as forward;
-     scaled dot product attention of every name (query, key, value: two products) and backward
-     (grad_output, query, key, value: five).
-   - desc.with_flops: that of profile(with_flops=True): mm, addmm, bmm, baddbmm, conv2d; add, mul
-     (the first input's elements). Others are 0: a conv2d calls ops that must not count again. */
-PROF_API uint64_t prof_flops(const char *op, const prof_shape *inputs, uint32_t count,
-                             const prof_flops_desc *desc);
-
-/* A formula for an op of the program's own. It gets prof_flops' arguments (desc is never NULL; for
-   a zone it has the concrete and named inputs, too) and returns 0 where it cannot tell. It must be
-   pure: any thread may call it while a trace is read, also with the profiler's locks held. */
-typedef uint64_t (*prof_flops_formula)(const prof_shape *inputs, uint32_t count,
-                                       const prof_flops_desc *desc);
-
-/* Registers a formula for the op `name`, where `aten::` may be left out; name must live as long as
-   the process. It replaces any other one; NULL takes it back. Any thread, at any time: it counts
-   for traces that are read from then on. PROF_ERROR_INVALID: no name. PROF_ERROR_MEMORY: there are
-   64. PyTorch: register_flop_formula() */
-PROF_API prof_result prof_flops_register(const char *name, prof_flops_formula formula);
-
-/* A file as a sink: any writer takes file.sink, several of them one after the other. It is written
-   under a temporary name beside path and renamed by prof_file_close, so that path is never half a
-   file; its rights are the old one's. A link is replaced; a device or a pipe is written in place.
-   .gz by its ending, with PROF_ZLIB. */
-typedef struct prof_file {
-    prof_sink sink;                      /* from open to close, while the struct must not move */
-    bool failed;                         /* a write has; or set it: close leaves nothing behind */
-    bool in_place;                       /* this and the rest are the library's own */
-    int error;
-    size_t path_size;
-    intptr_t handle;
-    void *zip;
-    char temporary[1024];
-} prof_file;
-
-/* Both may be called on any thread, one at a time for a file; not in a signal handler.
-   open: PROF_ERROR_INVALID: NULL. PROF_ERROR_FILE: errno says why (a path over 992 bytes:
-   ENAMETOOLONG). PROF_ERROR_UNSUPPORTED: .gz without PROF_ZLIB. Needs no close after an error.
-   close: PROF_ERROR_FILE: it could not be written, closed or renamed, errno says why, or `failed`
-   was set: the file is removed. PROF_ERROR_STATE: it is not open. */
-PROF_API prof_result prof_file_open(prof_file *file, const char *path);
-PROF_API prof_result prof_file_close(prof_file *file);
+/* The calling thread's id, as in prof_thread_info. */
+PROF_API uint64_t prof_thread_id(void);
 
 /* ---- events from outside ---- */
 
@@ -2002,11 +2053,10 @@ PROF__INLINE prof__held prof__hold(prof__frame *token) {
 PROF__INLINE void prof__scope_end(const prof__held *held) { prof__end_inline(held->token); }
 #endif
 
-/* ---- @API-MACROS: marking zones ----
+/* ---- @API-MACROS: what marks are made of ----
 
-   Each macro has a static mark at its place, so that its name is looked up once. Scopes end where
-   their block does: by a destructor, gcc's cleanup, or a for loop.
-   - With PROF_DISABLE a macro checks its arguments, and does nothing. */
+   Each mark has a static variable at its place, so that its name is looked up once. Scopes end
+   where their block does: by a destructor, gcc's cleanup, or a for loop. */
 
 #define PROF__JOIN2(a, b) a##b
 #define PROF__JOIN(a, b) PROF__JOIN2(a, b)
@@ -2080,24 +2130,6 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #  define PROF_COUNTER(name, value) \
     do { PROF__NAMED("" name) (void)("" name); (void)sizeof((value) + 0); } while (0)
 #else
-
-/* A zone from here to the end of the enclosing block. */
-#  define PROF_SCOPE(name) PROF__SCOPE(PROF__ID, "" name)
-
-/* PROF_SCOPE with a name by a format: PROF_SCOPE_F("tile %d,%d", x, y); see prof_push_f. */
-#  define PROF_SCOPE_F(...) PROF__SCOPE_F(PROF__ID, PROF__BEGIN_F(__VA_ARGS__))
-
-/* PROF_SCOPE named after the function; in C++ its qualified name, as A::update, or main::<lambda>,
-   and what its template's parameters are. */
-#  define PROF_FUNCTION() PROF__FUNCTION_IN(PROF__ID, true)
-
-/* A zone around the block or statement that follows: PROF_BLOCK("name") { ... } */
-#  define PROF_BLOCK(name) PROF__BLOCK(PROF__ID, "" name)
-
-/* The same, but zones only while one of these categories is on: see prof_set_categories. */
-#  define PROF_SCOPE_IN(categories, name) \
-    PROF__SCOPE_IN(PROF__ID, "" name, prof__category_on(categories))
-#  define PROF_FUNCTION_IN(categories) PROF__FUNCTION_IN(PROF__ID, prof__category_on(categories))
 #  define PROF__FUNCTION_IN(id, on) PROF__FUNCTION_IN2(id, on)
 #  ifdef PROF__QUALIFIED
 #    define PROF__FUNCTION_IN2(id, on) \
@@ -2113,23 +2145,6 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #  else
 #    define PROF__FUNCTION_IN2(id, on) PROF__SCOPE3(id, __func__, on)
 #  endif
-#  define PROF_BLOCK_IN(categories, name) \
-    PROF__BLOCK_IN(PROF__ID, "" name, prof__category_on(categories))
-
-/* A pair that need not be in one block. PROF_END() ends the innermost open zone of this thread. */
-#  define PROF_BEGIN(name) PROF__BEGIN(PROF__ID, "" name)
-#  define PROF_END() prof__end_top_inline()
-
-/* prof_instant and prof_counter with a literal name, which is looked up once. value: an int64_t.
-   Both are statements, not expressions. */
-#  define PROF_INSTANT(name) \
-    do { PROF__MARK(moment, "" name); prof__instant_inline(PROF__MARK_REF(moment)); } while (0)
-#  define PROF_COUNTER(name, value) \
-    do { \
-        PROF__MARK(moment, "" name); \
-        prof__counter_inline(PROF__MARK_REF(moment), value); \
-    } while (0)
-
 #  define PROF__SCOPE(id, name) PROF__SCOPE2(id, name)
 #  define PROF__BLOCK(id, name) PROF__BLOCK2(id, name, true)
 #  define PROF__SCOPE_F(id, token) PROF__SCOPE4(id, token)

@@ -108,7 +108,7 @@ at_most "lines of the longest of $(echo "$lengths" | wc -l) functions, ${lengths
 at_most 'lines of prof.h' "$(wc -l <prof.h)" 22760
 at_most 'bytes of prof.h' "$(wc -c <prof.h)" 1013505
 at_most 'public functions of prof.h' "$(public | wc -l)" 100
-at_most '#if of prof.h on PROF__BARE' "$(grep -cE '^ *# *(el)?if.*PROF__BARE' prof.h)" 22
+at_most '#if of prof.h on PROF__BARE' "$(grep -cE '^ *# *(el)?if.*PROF__BARE' prof.h)" 24
 
 # What nm sees in an object of the implementation with all that is optional: variables, of threads and
 # of functions, too, and tables that are constant. A feature has one struct: what has to stand apart
