@@ -304,6 +304,7 @@ if [ -z "${ALL:-}" ]; then :             # nvcc takes ten seconds
 elif [ -x "$nvcc" ]; then
     ok 'nvcc reads prof.h' "$nvcc" -cuda -I. $out/front.cu -o $out/front.ii
     ok 'nvcc builds an example' make -s build/examples/cuda/vector_add CUDA_HOME="$cuda"
+    ok 'nvcc builds the acceptance program' make -s build/cuda_acceptance CUDA_HOME="$cuda"
     ok 'which says what is wrong' says 'no GPU work:\|Self CUDA' \
         build/examples/cuda/vector_add $out/trace.json
 else

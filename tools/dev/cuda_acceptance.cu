@@ -353,7 +353,7 @@ static void refusal() {
     const char *const names[] = { own && *own ? own : "libcupti.so.13", "libcupti.so.13",
                                   "libcupti.so.12", "libcupti.so",
                                   "/usr/local/cuda/lib64/libcupti.so" };
-    for (int i = 0; i < 5 && !handle; i++) handle = prof_cuda__open(names[i], false);
+    for (int i = 0; i < 5 && !handle; i++) handle = prof_cuda__open(names[i]);
     f = handle ? prof_cuda__find(handle, "cuptiSubscribe") : NULL;
     memcpy(&subscribe, &f, sizeof f);
 #endif
