@@ -585,8 +585,10 @@ PROF_API void prof_tick(void);
 
 /* PROF_MODE_STREAM: writes what was recorded since the last flush to desc.stream. Call it from an
    idle loop, or from a thread that sleeps 1 ms or so in between: without a pause it takes the cache
-   lines that other threads record into, and zones cost them twice as much. The sink runs on the
-   thread that flushes (any, one at a time) and must not call prof_start, prof_stop or prof_flush.
+   lines that other threads record into, and zones cost them twice as much. Freestanding, a raw
+   stream keeps a context's records back until they are 48, or a quarter of a second old. The sink
+   runs on the thread that flushes (any, one at a time); it must not call prof_start, prof_stop or
+   prof_flush.
    PROF_ERROR_SINK: it returned false; the same comes again with the next flush; zones are dropped
    and counted while all chunks are full. PROF_ERROR_STATE: no such session, or in the sink. */
 PROF_API prof_result prof_flush(void);
@@ -3045,12 +3047,15 @@ PROF__INLINE uint32_t prof__divide(uint64_t *n, uint32_t by) {
 
 enum {
     PROF__RAW_SESSION = 1, PROF__RAW_SITES, PROF__RAW_THREAD, PROF__RAW_RECORDS, PROF__RAW_OPEN,
-    PROF__RAW_COUNTS, PROF__RAW_SUMS, PROF__RAW_DETAILS, PROF__RAW_EVENT
+    PROF__RAW_COUNTS, PROF__RAW_SUMS, PROF__RAW_DETAILS, PROF__RAW_EVENT, PROF__RAW_OLD_CORE,
+    PROF__RAW_DENSE
 };
 enum {
-    PROF__RAW_MAGIC = 0x50524f46, PROF__RAW_VERSION = 2,
+    PROF__RAW_MAGIC = 0x50524f46, PROF__RAW_VERSION = PROF__BARE ? 3 : 2,
     PROF__RAW_HEAD = 6,                  /* words before the payload */
     PROF__RAW_RECORDS_HEAD = 10,         /* words of a payload before its records */
+    PROF__RAW_LONGEST = 28,              /* bytes of a record in a dense block, at most */
+    PROF__RAW_WAIT = 48,                 /* records that are worth a dense block */
     PROF__RAW_SUM = 12,                  /* words of such a row before its buckets */
     PROF__RAW_WORDS = PROF__BARE ? 144 : 4096,   /* the most that the writer puts into a block */
     PROF__RAW_HAS_MEMORY = 1, PROF__RAW_HAS_FLOPS = 2, PROF__RAW_HAS_SHAPES = 4,
@@ -18998,7 +19003,8 @@ typedef struct prof__span {
 PROF__FN uint64_t prof__raw_rate(const prof__raw *w);   /* ticks per second */
 PROF__FN void prof__raw_knots(prof__raw *w);
 PROF__FN void prof__raw_tell_session(prof__raw *w, bool again);   /* again, or if it changed */
-PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span);     /* as many records as fit */
+/* Makes a block of records, as many as fit, for prof__raw_end to write, and moves span on. */
+PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *span);
 
 PROF__RARE void prof__raw_begin(prof__raw *w, uint32_t type) {
     prof__raw_head(w->words, type);
@@ -19130,19 +19136,6 @@ PROF__FN void prof__raw_tell(prof__raw *w, prof__row *row) {
     PROF__STORE(row->announced, w->round);   /* first: a name set from now on comes again */
     prof__raw_thread_begin(w, row);
     if (!prof__raw_end(w)) PROF__STORE(row->announced, 0u);
-}
-
-/* Makes a block of records, for prof__raw_end to write, and moves span on. */
-PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *span) {
-    prof__raw_begin(w, PROF__RAW_RECORDS);
-    prof__raw_u32(w, PROF__LOAD(row->number));
-    prof__raw_u32(w, (uint32_t)(span->base >> 32));
-    prof__raw_u64(w, span->position);
-    prof__raw_u64(w, prof__raw_now_tick(w));
-    prof__raw_u64(w, prof__raw_now_ns(w));
-    prof__raw_u64(w, prof__raw_rate(w));
-    prof__raw_copy(w, span);
-    span->position += (w->used - PROF__RAW_HEAD - PROF__RAW_RECORDS_HEAD) / 3;
 }
 
 /* Writes the records of span; false: the sink failed, and the rest is still in span. */
@@ -19321,6 +19314,18 @@ PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
     span->base = k.base;
     span->at += k.at - to;
     w->used += 3 * (uint32_t)(k.at - to);
+}
+
+PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *span) {
+    prof__raw_begin(w, PROF__RAW_RECORDS);
+    prof__raw_u32(w, PROF__LOAD(row->number));
+    prof__raw_u32(w, (uint32_t)(span->base >> 32));
+    prof__raw_u64(w, span->position);
+    prof__raw_u64(w, prof__raw_now_tick(w));
+    prof__raw_u64(w, prof__raw_now_ns(w));
+    prof__raw_u64(w, prof__raw_rate(w));
+    prof__raw_copy(w, span);
+    span->position += (w->used - PROF__RAW_HEAD - PROF__RAW_RECORDS_HEAD) / 3;
 }
 
 /* Reads the session's clock. A dump's times are linear from the session's start to now. */
@@ -20073,25 +20078,50 @@ PROF__FN bool prof__span_next(prof__cursor *k, prof__span *span, prof__item *i) 
     return true;
 }
 
-/* Copies as many records as fit. The recorder lets ends wrap; here clock records tell when. */
-PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
+/* Writes n, 7 bits a byte, the low ones first; bit 7: more bytes follow. */
+PROF__FN unsigned char *prof__raw_varint(unsigned char *to, uint64_t n) {
+    for (; n > 127; n >>= 7) *to++ = (unsigned char)(n | 128);
+    *to++ = (unsigned char)n;
+    return to;
+}
+
+PROF__FN unsigned char *prof__raw_dense(unsigned char *to, const prof__item *i, uint64_t last) {
+    uint32_t depth = i->site_depth & 255, few = PROF__MIN(depth, 31);
+    uint64_t after = i->end - last, sign = (uint64_t)0 - (after >> 63);
+    to = prof__raw_varint(to, i->site_depth >> 8 << 5 | few);
+    if (few == 31) to = prof__raw_varint(to, depth);
+    to = prof__raw_varint(to, after << 1 ^ sign);
+    return prof__raw_varint(to, i->duration);
+}
+
+/* A block holds the more records the later it is written: see prof_flush. */
+PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *span) {
     prof__cursor k = { span->at, span->end, span->base, 0 };
+    unsigned char *to, *limit = (unsigned char *)(w->words + PROF__RAW_WORDS) - PROF__RAW_LONGEST;
+    uint64_t last = k.base;
     prof__item i;
-    for (uint32_t epoch = (uint32_t)(k.base >> 32); prof__span_next(&k, span, &i);
-         span->base = k.base) {
-        prof__record clock = { (uint32_t)(k.base >> 32), 0, (uint32_t)PROF__CLOCK << 8 };
-        if ((PROF__RAW_WORDS - w->used) / 3 < i.slots + 1) return;
-        span->at = k.at;
-        if (i.kind == PROF__CLOCK) continue;
-        if (!i.kind && clock.end != epoch) {
-            memcpy(w->words + w->used, &clock, sizeof clock);
-            w->used += 3;
+    prof__raw_begin(w, PROF__RAW_DENSE);
+    to = (unsigned char *)(w->words + w->used);
+    to = prof__raw_varint(to, row->number);
+    to = prof__raw_varint(to, span->position);
+    to = prof__raw_varint(to, prof__raw_rate(w));
+    to = prof__raw_varint(to, last);
+    while (to <= limit && prof__span_next(&k, span, &i)) {
+        if (!i.kind) {
+            to = prof__raw_dense(to, &i, last);
+        } else if (i.kind != PROF__CLOCK) {
+            *to++ = (unsigned char)i.slots;
+            memcpy(to, i.at, i.slots * sizeof *i.at);
+            to += i.slots * sizeof *i.at;
         }
-        epoch = clock.end;
-        memcpy(w->words + w->used, i.at, i.slots * sizeof clock);
-        w->used += 3 * i.slots;
+        if (prof__item_is_zone(&i)) last = i.end;
+        span->at = k.at;
+        span->base = k.base;
+        span->position += i.kind == PROF__CLOCK ? 0 : i.slots;
         span->zones += prof__item_is_zone(&i);
     }
+    while ((to - (unsigned char *)w->words) & 3) *to++ = 0;
+    w->used = (uint32_t)(to - (unsigned char *)w->words) / 4;
 }
 
 /* Writes what is new from a page on. Returns the page that it has come to. */
@@ -20165,16 +20195,20 @@ PROF__CALL prof_result prof_dump(prof_sink out) {
 
 /* ---- The ring and the stream ---- */
 
-/* A free page. Memory is kept for who comes late: an eighth of the arena, or max_threads, and for
-   one more at least. */
-PROF__FN prof__segment *prof__page_kept(prof__state *t) {
+/* Is there a page for t? Memory is kept for who comes late: an eighth of the arena, or max_threads,
+   and for one more at least. */
+PROF__FN bool prof__page_free(const prof__state *t) {
     const struct prof_trace *s = &prof__trace;
     size_t one = s->plan.state + 4 * prof__sites.share, used = (s->row_count + 1) * one;
     size_t all = (size_t)(prof__arena.end - prof__arena.base);
     size_t kept = PROF__MAX(s->max_threads * one, all / 8);
     kept = one + (kept > used ? kept - used : 0);
     kept += s->plan.page;
-    return s->free_pages || !t->page || prof__arena.room >= kept ? prof__page_new() : NULL;
+    return s->free_pages || !t->page || prof__arena.room >= kept;
+}
+
+PROF__FN prof__segment *prof__page_kept(prof__state *t) {
+    return prof__page_free(t) ? prof__page_new() : NULL;
 }
 
 /* A new page, or the oldest that nobody writes to, whoever had it, or its own. */
@@ -20217,8 +20251,24 @@ PROF__CALL prof_result prof_flush(void) {
     return ok ? PROF_OK : PROF_ERROR_SINK;
 }
 
+/* Is there less in a live row's pages than a block has room for, a page for what follows, and was
+   the last block written just now? Then it waits: blocks are as long where flushes are many. */
+PROF__FN bool prof__raw_waits(const prof__state *t, prof__segment *g) {
+    const prof__record *at = t->flushed;
+    size_t slots = 0;
+    if (!prof__trace.open || t->row.context == PROF__OVER || !prof__page_free(t)) return false;
+    for (; g->end && g->next; at = prof__page_begin(g)) {
+        slots += (size_t)(g->end - at);
+        g = g->next;
+    }
+    slots += (size_t)(t->hot.cursor - at);
+    if (slots >= PROF__RAW_WAIT) return false;
+    return prof__time_now(0) - t->row.first->base < prof__raw_rate(NULL) / 4;
+}
+
 PROF__FN bool prof__page_to_raw(prof__state *t, prof__segment *g) {
     prof__raw *w = &prof__raw_out;
+    if (prof__raw_waits(t, g)) return true;
     w->failed = false;
     (void)prof__raw_pages(w, t, g);
     prof__trace.tallied = w->zones;

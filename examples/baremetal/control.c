@@ -12,7 +12,10 @@
 
 #include "board.h"
 
-enum { STEPS = 6, TAPS = 3, TARGET = 1000 };
+#ifndef STEPS
+#define STEPS 6
+#endif
+enum { TAPS = 3, TARGET = 1000 };
 
 static volatile int32_t position, samples;
 static int32_t motor;

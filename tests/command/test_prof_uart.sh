@@ -10,7 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 board=examples/baremetal
 whole=$out/whole.raw
 build() {
-    "$CC" -std=gnu99 -DPROF_FREESTANDING -DPROF_ARENA_SIZE=16384 -DFAKE_CLOCK -DSTREAM -I. \
+    "$CC" -std=gnu99 -DPROF_FREESTANDING -DPROF_ARENA_SIZE=16384 -DFAKE_CLOCK -DSTREAM -DSTEPS=60 -I. \
         "$board/control.c" "$board/prof.c" "$board/host.c" -o "$out/program"
 }
 zones() { grep -o '"ph": *"X"' "$1" | wc -l; }
@@ -21,7 +21,7 @@ warns() {   # NAME: decodes what is there, and says what is not
     grep -q 'missing\|damaged\|ends early\|without its last block' "$out/warned"
 }
 size() { wc -c <"$1" | tr -d ' '; }
-all() { [ "$(zones "$out/whole.json")" = 43 ]; }
+all() { [ "$(zones "$out/whole.json")" = 421 ]; }
 some() {   # NAME LEAST MOST: zones, in a trace that is JSON
     n=$(zones "$out/$1.json")
     is_json "$out/$1.json" && [ "$n" -ge "$2" ] && [ "$n" -le "$3" ]
@@ -42,24 +42,24 @@ for percent in 5 20 35 50 65 80 95; do
         name=lost_${percent}_$lost
         without "$name" $((bytes * percent / 100)) "$lost"
         try "uart_says_$name" warns "$name"
-        try "uart_$name" some "$name" 12 43
+        try "uart_$name" some "$name" 200 421
     done
 done
 
 # A bit that toggles.
 { head -c 1000 "$whole"; printf '\377'; tail -c +1002 "$whole"; } >"$out/changed.raw"
 try uart_says_changed warns changed
-try uart_changed some changed 10 43
+try uart_changed some changed 300 421
 
 # A reset in mid-chunk: a stream that breaks off, and a whole one behind it.
 { head -c $((bytes / 2 + 7)) "$whole"; cat "$whole"; } >"$out/reset.raw"
 try uart_says_reset warns reset
-try uart_reset some reset 43 86
+try uart_reset some reset 421 842
 
 # Noise before it, as when the cable is plugged in.
 { printf 'boot v1.2\r\n\000\377PROF\r\n'; cat "$whole"; } >"$out/noise.raw"
 try uart_says_noise warns noise
-try uart_noise some noise 43 43
+try uart_noise some noise 421 421
 
 # Tasks of a kernel: what the target's own table tells of them, from all that leaves it.
 tasks() {   # FORM

@@ -8,7 +8,8 @@
    A sequence of blocks, each of 32-bit words in the writer's byte order; a 64-bit field is two
    words, the low one first; text is bytes, filled up with zeroes to a whole word. A block:
        0     0x50524f46: tells the byte order
-       1     version << 16 | type; this is version 2. Version 1 had no types from 7 on
+       1     version << 16 | type; at most 3, which targets write: type 4 became 11 there. Version
+             1 had no types from 7 on
        2     bytes of what follows word 5, a multiple of 4, at most 65536
        3     number of the block, from 0
        4, 5  Fletcher-64 of words 1 to the last, 4 and 5 taken as 0: two sums a and b, from 0;
@@ -50,6 +51,11 @@
                   activity_type, of its members of args in a Chrome trace, of what its device is
                   called
        10 was PROF_CORE's, up to 0.2.0
+       11 dense   as 4, in bytes, by varints: 7 bits a byte, the low ones first, bit 7: more follow.
+                  thread, records that it wrote before, ticks per second, a tick; then records, up
+                  to a 0: 1 to 3, so many records of three words; or a zone: site << 5 | depth, or
+                  site << 5 | 31 and depth; its end, in ticks after the end of the zone before, at
+                  first after the tick: n as 2 n, -n as 2 n - 1; its duration
    A record is a zone: lower half of the tick of its end, duration in ticks, site << 8 | depth. From
    site 0xffff00 on it is something else, and the depth is how many records more belong to it:
        ffff01 {upper half of the ticks from here on, 0}
@@ -226,9 +232,9 @@ typedef struct prof__raw_named {
 } prof__raw_named;
 enum { PROF__RAW_NAMES = 1024 };         /* places in it */
 enum {
+    PROF__RAW_NEWEST = 3,                /* version */
     PROF__RAW_SUMS_HEAD = 6,             /* words of a payload before its rows of sums */
-    PROF__RAW_PAYLOAD = 65536,           /* the most bytes of it */
-    PROF__RAW_OLD_CORE = 10              /* of PROF_CORE in 0.2.0, whose blocks nobody reads now */
+    PROF__RAW_PAYLOAD = 65536            /* the most bytes of it */
 };
 
 struct prof_raw {
@@ -834,16 +840,24 @@ static void prof__raw_hand_item(prof_raw *r, prof__raw_row *row, uint32_t thread
     prof__raw_hand(r, item);
 }
 
-/* The number of these records that were read before. Counts records missing before them. */
-static size_t prof__raw_known(prof_raw *r, prof__raw_row *row, uint64_t position,
-                              size_t count) {
-    uint64_t known = row->position > position ? row->position - position : 0;
+/* The number of records from position on that were read before. Counts records missing before. */
+static uint64_t prof__raw_known(prof_raw *r, prof__raw_row *row, uint64_t position) {
+    if (!row) return 0;
     if (row->position < position) {
         r->stats.missing_records += position - row->position;
         row->oldest = UINT64_MAX;
+        row->position = position;
     }
-    row->position = PROF__MAX(row->position, position + count);
-    return (size_t)PROF__MIN(known, count);
+    return row->position - position;
+}
+
+static void prof__raw_read_record(prof_raw *r, prof__raw_row *row, uint32_t thread,
+                                  const prof__item *i) {
+    if (i->kind == PROF__ATTRIBUTE) prof__raw_push(r, row, i);
+    if (i->kind >= PROF__MEMORY && i->kind <= PROF__FLOW) prof__raw_hand_detail(r, thread, i);
+    if (!prof__item_shows(i)) return;
+    if (row && row->oldest == UINT64_MAX) row->oldest = i->end;
+    prof__raw_hand_item(r, row, thread, i);
 }
 
 static void prof__raw_read_records(prof_raw *r, size_t at, size_t end) {
@@ -852,28 +866,81 @@ static void prof__raw_read_records(prof_raw *r, size_t at, size_t end) {
     prof__raw_row *row;
     prof__item item;
     uint32_t thread;
-    size_t known = 0;
+    uint64_t position, known;
     if (end - at < PROF__RAW_RECORDS_HEAD) return;
     thread = prof__raw_get(r, at);
     k.base = (uint64_t)prof__raw_get(r, at + 1) << 32;
     row = prof__raw_row_of(r, thread);
+    position = prof__raw_get64(r, at + 2);
     r->pair.tick = prof__raw_get64(r, at + 4);
     r->pair.ns = prof__raw_get64(r, at + 6);
     r->rate = prof__raw_get64(r, at + 8);
     k.at = begin = (const prof__record *)(const void *)(r->block + at + PROF__RAW_RECORDS_HEAD);
     k.end = k.at + (end - at - PROF__RAW_RECORDS_HEAD) / 3;
-    if (row) known = prof__raw_known(r, row, prof__raw_get64(r, at + 2), (size_t)(k.end - k.at));
+    known = prof__raw_known(r, row, position);
+    if (row) row->position = PROF__MAX(row->position, position + (uint64_t)(k.end - k.at));
     for (size_t i = at; r->swap && i < end; i++) r->block[i] = prof__raw_swapped(r->block[i]);
-    while (prof__next(&k, &item)) {
-        bool again = (size_t)(item.at - begin) < known;
-        if (again || item.kind == PROF__KIND) continue;
-        if (item.kind == PROF__ATTRIBUTE) prof__raw_push(r, row, &item);
-        if (item.kind >= PROF__MEMORY && item.kind <= PROF__FLOW)
-            prof__raw_hand_detail(r, thread, &item);
-        if (!prof__item_shows(&item)) continue;
-        if (row && row->oldest == UINT64_MAX) row->oldest = item.end;
-        prof__raw_hand_item(r, row, thread, &item);
+    while (prof__next(&k, &item))
+        if ((size_t)(item.at - begin) >= known && item.kind != PROF__KIND)
+            prof__raw_read_record(r, row, thread, &item);
+}
+
+/* Bytes of a dense block. */
+typedef struct prof__raw_bytes { const unsigned char *at, *end; } prof__raw_bytes;
+
+/* The next number; 0 where the bytes end. */
+static uint64_t prof__raw_number(prof__raw_bytes *b) {
+    uint64_t n = 0;
+    for (unsigned shift = 0; b->at < b->end; shift += 7) {
+        unsigned char c = *b->at++;
+        if (shift < 64) n |= (uint64_t)(c & 127) << shift;
+        if (c < 128) return n;
     }
+    return 0;
+}
+
+/* Copies a record of so many slots, and reads it; false: it is cut off, or of a kind that is in no
+   dense block. */
+static bool prof__raw_long(prof_raw *r, prof__raw_bytes *b, size_t slots, prof__item *i) {
+    uint32_t words[9];
+    prof__cursor k = { (const prof__record *)(const void *)words, NULL, 0, 0 };
+    if (slots > 3 || (size_t)(b->end - b->at) < 12 * slots) return false;
+    memcpy(words, b->at, 12 * slots);
+    b->at += 12 * slots;
+    for (size_t w = 0; r->swap && w < 3 * slots; w++) words[w] = prof__raw_swapped(words[w]);
+    k.end = k.at + slots;
+    return prof__next(&k, i) && i->kind && prof__item_shows(i);
+}
+
+static void prof__raw_read_dense(prof_raw *r, size_t at, size_t end) {
+    prof__raw_bytes b = { (const unsigned char *)(r->block + at),
+                          (const unsigned char *)(r->block + end) };
+    uint32_t thread = (uint32_t)prof__raw_number(&b);
+    uint64_t position = prof__raw_number(&b), n = 0, last, code;
+    prof__raw_row *row = prof__raw_row_of(r, thread);
+    uint64_t known = prof__raw_known(r, row, position);
+    prof__item item;
+    r->rate = prof__raw_number(&b);
+    last = prof__raw_number(&b);
+    r->pair.tick = r->pair.ns = 0;
+    while ((code = prof__raw_number(&b)) != 0) {
+        memset(&item, 0, sizeof item);
+        if (code < 32) {
+            if (!prof__raw_long(r, &b, (size_t)code, &item)) break;
+        } else {
+            uint64_t depth = code & 31, after;
+            if (depth == 31) depth = prof__raw_number(&b);
+            after = prof__raw_number(&b);
+            item.slots = 1;
+            item.site_depth = (uint32_t)(code >> 5) << 8 | (uint8_t)depth;
+            item.end = last + (after >> 1 ^ ((uint64_t)0 - (after & 1)));
+            item.duration = (uint32_t)prof__raw_number(&b);
+        }
+        if (prof__item_is_zone(&item)) last = item.end;
+        if (n >= known) prof__raw_read_record(r, row, thread, &item);
+        n += item.slots;
+    }
+    if (row) row->position = PROF__MAX(row->position, position + n);
 }
 
 /* Open zones are in a block from the outermost on; they are handed on from the innermost. */
@@ -934,7 +1001,7 @@ static void prof__raw_read_block(prof_raw *r, size_t words) {
     static void (*const readers[])(prof_raw *r, size_t at, size_t end) = {   /* by type */
         NULL, prof__raw_read_session, prof__raw_read_sites, prof__raw_read_thread,
         prof__raw_read_records, prof__raw_read_open, prof__raw_read_counts, prof__raw_read_sums,
-        prof__raw_read_details, prof__raw_read_event };
+        prof__raw_read_details, prof__raw_read_event, NULL, prof__raw_read_dense };
     uint32_t type = prof__raw_get(r, 1) & 0xffff, number = prof__raw_get(r, 3);
     if (number > r->next_block) r->stats.missing_blocks += number - r->next_block;
     r->next_block = number + 1;
@@ -942,7 +1009,7 @@ static void prof__raw_read_block(prof_raw *r, size_t words) {
     r->in_damage = false;
     r->stats.tail_bytes = 0;
     if (r->swap) r->stats.other_endian = true;
-    if (prof__raw_get(r, 1) >> 16 > PROF__RAW_VERSION || type == PROF__RAW_OLD_CORE) {
+    if (prof__raw_get(r, 1) >> 16 > PROF__RAW_NEWEST || type == PROF__RAW_OLD_CORE) {
         r->stats.newer++;
         return;
     }
