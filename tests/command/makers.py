@@ -1,6 +1,6 @@
 """Small files as other makers of profiles write them, into the folder that is named: what the
 definitions that the readers in tools/prof/input name say, and no file of theirs."""
-import pickle, sys
+import json, pickle, sys
 
 out = sys.argv[1]
 big = int(sys.argv[2]) if len(sys.argv) > 2 else 0          # events of a large memory snapshot
@@ -73,3 +73,58 @@ for protocol in 2, 3, 4, 5:
 if big:
     with open(f"{out}/large.pickle", "wb") as file:
         pickle.dump(large(big), file, 4)
+
+
+def write(name, value):
+    with open(f"{out}/{name}", "w") as file:
+        json.dump(value, file)
+
+
+def node(number, name, url, line, children):
+    return {"id": number, "callFrame": {"functionName": name, "scriptId": "1", "url": url,
+            "lineNumber": line, "columnNumber": 0}, "hitCount": 1, "children": children}
+
+
+def cpuprofile():
+    """main runs 10 ms, of which it is in parse for 4 and in the collector, called there, for 1."""
+    nodes = [node(1, "(root)", "", -1, [2, 3, 5]), node(2, "(idle)", "", -1, []),
+             node(3, "main", "file:///home/a.js", 0, [4]), node(4, "parse", "file:///home/b.js", 6, []),
+             node(5, "(garbage collector)", "", -1, [])]
+    return {"nodes": nodes, "startTime": 1000000, "endTime": 1012000,
+            "samples": [2, 3, 4, 5, 4, 3], "timeDeltas": [0, 2000, 3000, 2000, 1000, 1000]}
+
+
+def table(**columns):
+    return {**columns, "length": len(next(iter(columns.values())))}
+
+
+def firefox(shared):
+    """Two threads; the first is in main for 4 ms, and in draw, below it, for 2 of them."""
+    tables = {"stackTable": table(frame=[0, 1], prefix=[None, 0]),
+              "frameTable": table(func=[0, 1], line=[None, 3]),
+              "funcTable": table(name=[0, 1]), "stringArray": ["main", "dr\u00e4w"]}
+    def thread(name, tid, samples):
+        return {"name": name, "pid": "7", "tid": tid, "samples": samples, **({} if shared else tables)}
+    threads = [thread("GeckoMain", 8, table(stack=[0, 1, 1, 0, None], time=[0.5, 1.5, 2.5, 3.5, 4.5])),
+               thread("other", 9, table(stack=[0, None], timeDeltas=[1, 0.25], weight=None))]
+    return {"meta": {"interval": 1, "startTime": 1700000000000, "preprocessedProfileVersion": 58},
+            "libs": [], "counters": [{"samples": table(time=[1, 2], count=[3, 4])}],
+            **({"shared": tables} if shared else {}), "threads": threads}
+
+
+def gecko():
+    """The same thread as Gecko itself writes it, in a process of its own."""
+    thread = {"name": "GeckoMain", "pid": 7, "tid": 8,
+              "samples": {"schema": {"stack": 0, "time": 1},
+                          "data": [[0, 0.5], [1, 1.5], [1, 2.5], [0, 3.5], [None, 4.5]]},
+              "stackTable": {"schema": {"prefix": 0, "frame": 1}, "data": [[None, 0], [0, 1]]},
+              "frameTable": {"schema": {"location": 0, "line": 4}, "data": [[0], [1, None, 2, 3, 3]]},
+              "stringTable": ["main", "dr\u00e4w"]}
+    meta = {"interval": 1, "startTime": 1700000000000, "version": 24}
+    return {"meta": meta, "libs": [], "threads": [], "processes": [{"meta": meta, "threads": [thread]}]}
+
+
+write("v8.cpuprofile", cpuprofile())
+write("firefox.json", firefox(False))
+write("firefox_shared.json", firefox(True))
+write("gecko.json", gecko())

@@ -60,10 +60,6 @@ echo '[{"rocprofiler-sdk-tool": [{"kernel_dispatch": []}]}]' >"$out/rocprof.json
 each array_of_objects 'the array holds no events' 2 "$out/rocprof.json"
 each execution_trace 'this is an execution trace' 2 "$out/et.json"
 # What others write: one line says what it is and what reads it.
-echo '{"nodes":[{"id":1,"callFrame":{"functionName":"(root)"},"hitCount":0}],"startTime":0,"samples":[1],"timeDeltas":[5]}' \
-    >"$out/in.cpuprofile"
-each cpuprofile 'this is a .cpuprofile of V8' 2 "$out/in.cpuprofile"
-says cpuprofile_et 'this is a .cpuprofile of V8' 2 "$prof" et "$out/in.cpuprofile"
 printf 'QDSTRM\000\001' >"$out/a.qdstrm"
 printf '\001\002\003NVIDIA' >"$out/a.nsys-rep"
 printf '\200\004\225\001' >"$out/snapshot.pickle"
@@ -100,7 +96,6 @@ other html 'this is HTML' '<!DOCTYPE html>\n<html></html>'
 other perf_script stackcollapse-perf.pl 'a 1 2.5: 250 cpu-clock: \n\t  5581 foo+0x10 (/bin/x)\n\n'
 # shellcheck disable=SC2016   # $schema is a key
 other speedscope speedscope.app '{"version":"0.0.1","$schema":"https://x","shared":{"frames":[]},"profiles":[]}'
-other firefox profiler.firefox.com '{"meta":{"version":24},"libs":[],"threads":[{"name":"main"}]}'
 other heap_snapshot 'heap snapshot' '{"snapshot":{"node_count":1},"nodes":[1],"edges":[]}'
 other opentelemetry OpenTelemetry '{"resourceSpans":[{"resource":{}}]}'
 other lz4 'lz4 -dc' '\004"M\030'

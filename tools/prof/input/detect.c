@@ -8,7 +8,7 @@
 const source_format *detect_format(const char *first, size_t size, bool *more) {
     static const source_format *const formats[] = {&raw_format, &perfetto_format,
                                                   &import_format, &folded_format,
-                                                  &snapshot_format};
+                                                  &snapshot_format, &sampled_format};
     *more = false;
     for (size_t i = 0; i < sizeof formats / sizeof *formats && size; i++) {
         int is = formats[i]->is(first, size);
@@ -95,7 +95,6 @@ const char *detect_other_key(trace_text key) {
         "convert --format Chromium: traces that prof reads)";
     static const struct { const char *key, *what; } keys[] = {
         {"$schema", speedscope}, {"profiles", speedscope},
-        {"libs", "this is a profile of Firefox, as of samply: profiler.firefox.com shows it"},
         {"snapshot", "this is a heap snapshot of V8 (node, Chrome): DevTools reads it"},
         {"resourceSpans", "this is OpenTelemetry's: Jaeger and the like show it"},
         {"segments", "this is a memory snapshot of torch.cuda.memory as JSON: prof memory "

@@ -128,6 +128,34 @@ void queue_free(event_queue *q) {
     arena_free(&q->texts);
 }
 
+/* Of those that began together, too, the outer one comes first. */
+static void close_frames(frame_stack *s, event_queue *to, const interner *names, size_t depth,
+                         int64_t now_ns) {
+    for (size_t i = depth; i < s->depth; i++) {
+        const struct interned *name = &names->entries[s->frames[i].name];
+        trace_event *event = queue_timed(to, 'X', text_of("cpu_op"),
+                                         (trace_text){name->text, name->size},
+                                         s->frames[i].start_ns);
+        event->pid = s->pid;
+        event->tid = s->tid;
+        queue_until(event, now_ns - s->frames[i].start_ns);
+        event->depth = (int32_t)i;
+    }
+    if (s->depth > depth) s->depth = depth;
+}
+
+void frames_are(frame_stack *s, event_queue *to, const interner *names, const uint32_t *frames,
+                size_t depth, int64_t now_ns) {
+    size_t same = 0;
+    while (same < depth && same < s->depth && s->frames[same].name == frames[same]) same++;
+    close_frames(s, to, names, same, now_ns);
+    while (s->depth < depth) {
+        GROW(s->frames, s->depth, s->capacity);
+        s->frames[s->depth] = (open_frame){frames[s->depth], now_ns};
+        s->depth++;
+    }
+}
+
 uint32_t intern_clean(interner *names, trace_text text) {
     size_t size = text_clean(text, NULL, 0);
     if (size == text.size) return intern(names, text.data, size);

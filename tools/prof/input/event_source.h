@@ -48,6 +48,21 @@ void queue_free(event_queue *q);
 /* As intern, of a text that may be anything. */
 uint32_t intern_clean(interner *names, trace_text text);
 
+/* ---- Sampled stacks ---- */
+
+typedef struct open_frame { uint32_t name; int64_t start_ns; } open_frame;
+
+/* The frames that are open, the outermost first. Zero-initialise but for the ids; free(frames). */
+typedef struct frame_stack {
+    open_frame *frames;
+    size_t depth, capacity;
+    int64_t pid, tid;
+} frame_stack;
+
+/* From now on these are open: makes calls of those that no longer are. */
+void frames_are(frame_stack *s, event_queue *to, const interner *names, const uint32_t *frames,
+                size_t depth, int64_t now_ns);
+
 /* ---- A format ---- */
 
 typedef struct source_desc {
@@ -73,6 +88,6 @@ typedef struct source_format {
 } source_format;
 
 extern const source_format raw_format, perfetto_format, folded_format, import_format,
-                           snapshot_format;
+                           snapshot_format, sampled_format;
 
 #endif

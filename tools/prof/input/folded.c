@@ -7,13 +7,12 @@
 
 enum { LONGEST_LINE = 1 << 20 };
 
-typedef struct open_frame { uint32_t name; int64_t start_ns; } open_frame;
-
 typedef struct folded {
     event_queue *to;
     interner names;
-    open_frame *frames;          /* of the stack read last, outermost first */
-    size_t depth, frame_capacity;
+    frame_stack stack;           /* read last */
+    uint32_t *frames;            /* of this line, the outermost first */
+    size_t frame_capacity;
     int64_t now_ns;
     char *line;                  /* begun in the bytes before */
     size_t line_size;
@@ -32,23 +31,6 @@ static const char *count_of(const char *line, size_t size) {
     return whole && apart && (point ? point : line + size) - p <= 15 ? p : NULL;
 }
 
-static void put_frame(folded *t, size_t depth) {
-    const open_frame *frame = &t->frames[depth];
-    static const trace_text category = {"cpu_op", 6};
-    const struct interned *name = &t->names.entries[frame->name];
-    trace_event *event = queue_timed(t->to, 'X', category, (trace_text){name->text, name->size},
-                                     frame->start_ns);
-    event->pid = event->tid = 1;
-    queue_until(event, t->now_ns - frame->start_ns);
-    event->depth = (int32_t)depth;
-}
-
-/* Of those that began together, too, the outer one comes first. */
-static void close_frames(folded *t, size_t depth) {
-    for (size_t i = depth; i < t->depth; i++) put_frame(t, i);
-    if (t->depth > depth) t->depth = depth;
-}
-
 /* The line's count, in ns, to be added to the time so far; -1: this is no line of folded stacks. */
 static int64_t line_ns(const folded *t, const char *count, const char *end) {
     int64_t ns = -1;
@@ -62,7 +44,6 @@ static void read_line(folded *t, const char *line, size_t size) {
     while (end > line + 1 && (end[-1] == ' ' || end[-1] == '\t')) end--;
     int64_t ns = line_ns(t, count, line + size);
     size_t depth = 0;
-    bool same = true;            /* so far the frames are those of the stack before */
     if (ns < 0) {
         t->bad_lines += size > 0;
         return;
@@ -70,16 +51,11 @@ static void read_line(folded *t, const char *line, size_t size) {
     for (const char *p = line; p < end; depth++) {
         const char *stop = memchr(p, ';', (size_t)(end - p));
         if (!stop) stop = end;
-        uint32_t name = intern_clean(&t->names, (trace_text){p, (size_t)(stop - p)});
-        same = same && depth < t->depth && t->frames[depth].name == name;
-        if (!same) {
-            close_frames(t, depth);
-            GROW(t->frames, t->depth, t->frame_capacity);
-            t->frames[t->depth++] = (open_frame){name, t->now_ns};
-        }
+        GROW(t->frames, depth, t->frame_capacity);
+        t->frames[depth] = intern_clean(&t->names, (trace_text){p, (size_t)(stop - p)});
         p = stop + 1;
     }
-    close_frames(t, depth);
+    frames_are(&t->stack, t->to, &t->names, t->frames, depth, t->now_ns);
     t->now_ns += ns;
 }
 
@@ -128,13 +104,14 @@ static int is_folded(const void *bytes, size_t size) {
 static void *open_folded(const source_desc *desc) {
     folded *t = allocate(sizeof *t);
     t->to = desc->to;
+    t->stack.pid = t->stack.tid = 1;
     return t;
 }
 
 static bool end_lines(void *source) {
     folded *t = source;
     if (t->line_size || t->too_long) end_line(t);
-    close_frames(t, 0);
+    frames_are(&t->stack, t->to, &t->names, NULL, 0, t->now_ns);
     return false;
 }
 
@@ -147,6 +124,7 @@ static bool tell_lines(void *source, const char *path) {
 
 static void close_folded(void *source) {
     folded *t = source;
+    free(t->stack.frames);
     free(t->frames);
     free(t->line);
     intern_free(&t->names);

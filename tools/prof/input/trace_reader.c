@@ -332,13 +332,6 @@ static const char *skip_broken(trace_reader *r, const char *begin) {
     return stop(s->text, BAD, fault, why);
 }
 
-static bool is_v8_node(trace_text node) {
-    trace_text key, value;
-    while (json_next(&node, &key, &value))
-        if (text_is(key, "callFrame")) return true;
-    return false;
-}
-
 static const char *scan_element(trace_reader *r, const char *p, trace_item *item) {
     source *s = r->source;
     bool last;
@@ -354,9 +347,6 @@ static const char *scan_element(trace_reader *r, const char *p, trace_item *item
         *item = TRACE_END;
         return skip_broken(r, p);
     }
-    if (*item == TRACE_NODE && !s->any_here && is_v8_node(r->event.raw))
-        return stop(s->text, BAD, p, "this is a .cpuprofile of V8 (node, Chrome): DevTools and "
-                    "speedscope read it");
     return accept_event(r);
 }
 

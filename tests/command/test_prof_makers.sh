@@ -1,0 +1,37 @@
+#!/bin/sh
+# Profiles of other makers, as makers.py writes them: what they are as traces.
+# shellcheck disable=SC2317   # functions that try and says call
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+# shellcheck source=tests/command/prof.sh
+. tests/command/prof.sh
+
+rm -rf "$out/makers"
+mkdir -p "$out/makers"
+python3 tests/command/makers.py "$out/makers"
+stacks() {   # NAME FILE LINES: its folded stacks
+    "$prof" stacks "$out/makers/$2" >"$out/stacks" 2>"$out/said"
+    echo "$3" >"$out/wanted"
+    try "$1" cmp "$out/stacks" "$out/wanted"
+}
+ends_early() {   # NAME FILE: half of it
+    head -c $(($(wc -c <"$out/makers/$2") / 2)) "$out/makers/$2" >"$out/cut"
+    says "$1" 'read up to there' 1 "$prof" export -o "$out/cut.json" "$out/cut"
+}
+
+# ---- Samples ----
+
+stacks cpuprofile v8.cpuprofile 'main_(a.js:1) 6000
+main_(a.js:1);parse_(b.js:7) 3000
+main_(a.js:1);parse_(b.js:7);(garbage_collector) 1000'
+for name in firefox firefox_shared gecko; do
+    "$prof" export -o "$out/$name.json" "$out/makers/$name.json"
+    says "$name" '"name": "dräw", "pid": 7, "tid": 8, "ts": 1500.000, "dur": 2000.000' 0 cat "$out/$name.json"
+    says "${name}_base" '"baseTimeNanoseconds": 1700000000000000000' 0 cat "$out/$name.json"
+done
+stacks firefox_stacks firefox.json 'main 2250
+main;dräw 2000'
+says firefox_thread '"name": "GeckoMain"' 0 cat "$out/firefox.json"
+ends_early cpuprofile_cut v8.cpuprofile
+ends_early firefox_cut firefox.json
+exit $failed
