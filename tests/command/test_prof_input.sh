@@ -106,7 +106,7 @@ echo 'int main(void) { return 0; }' >"$out/main.c"
 each text 'byte 0: this is neither' 2 "$out/main.c"
 : >"$out/empty.json"
 each empty_file 'the file is empty' 2 "$out/empty.json"
-each directory 'is a directory' 2 "$out"
+each directory 'is a directory' 2 "$out" 'report page analyze diff augment validate stacks flamegraph gaps memory cut link'
 each missing 'No such file' 2 "$out/there_is_no_such.json"
 
 # ---- Traces of an empty session ----
