@@ -10832,14 +10832,15 @@ PROF__FN const char *prof__counters_take(const char *list, bool numbers) {
 /* Prepares what desc counts. NULL: well; else why not. */
 PROF__FN const char *prof__counters_start(const prof_desc *d) {
     struct prof__counting *c = &prof__counting;
-    const char *why = NULL;
+    const char *why = NULL, *field = "hw_counters";
     c->count = c->numbers = 0;
     if (d->hw_counters) why = prof__counters_take(d->hw_counters, false);
     if (!why && d->hw_counters) why = prof__counters_test();
+    if (!why) field = "numbers";
     if (!why && d->numbers) why = prof__counters_take(d->numbers, true);
     if (!why && d->numbers && d->mode == PROF_MODE_AGGREGATE) why = ": not in PROF_MODE_AGGREGATE";
     if (!why) return NULL;
-    (void)prof__text_f(PROF__SAY(PROF_ERROR_UNSUPPORTED), "counters: %s%s",
+    (void)prof__text_f(PROF__SAY(PROF_ERROR_UNSUPPORTED), "prof_desc.%s has %s%s", field,
                        c->names[PROF__MAX(c->count, 1u) - 1], why);
     c->count = c->numbers = 0;
     return prof__errors.texts[PROF_ERROR_UNSUPPORTED];
@@ -13922,12 +13923,13 @@ PROF__FN void prof__events_place(struct prof_trace *s) {
     s->events = (prof_event *)(void *)(s->place ? s->place : s->first_scratch);
 }
 
-PROF__FN void prof__say_events(size_t bytes);
-
 /* Events do not fit: queries work from the records. */
 PROF__FN bool prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
     bytes += s->detail_bytes + 32;
-    prof__say_events(bytes);
+    (void)prof__text_f(PROF__SAY(PROF_ERROR_MEMORY),
+                       "the events take %u bytes: give prof_events memory, or set prof_desc.keep",
+                       (uint64_t)bytes);
+    (void)PROF__SAID(PROF_ERROR_MEMORY);
     prof__arena.high = s->first_high;
     s->refused = true;
     s->analysed = s->instants = false;
@@ -21085,13 +21087,6 @@ PROF__FN const char *prof__said(prof_result result) {
     return (unsigned)result <= PROF_ERROR_JSON ? PROF__LOAD(prof__errors.said[result]) : NULL;
 }
 
-PROF__FN void prof__say_events(size_t bytes) {
-    (void)prof__text_f(PROF__SAY(PROF_ERROR_MEMORY),
-                       "the events take %u bytes: give prof_events memory, or set prof_desc.keep",
-                       (uint64_t)bytes);
-    (void)PROF__SAID(PROF_ERROR_MEMORY);
-}
-
 PROF__FN uint32_t prof__depth_of(const prof_desc *d) { return d->max_depth ? d->max_depth : 64; }
 
 /* The smallest chunk: the slots kept for open zones and claims, and 24 others. */
@@ -21354,11 +21349,6 @@ PROF__FN uint32_t prof__names_most(void) {
     return (uint32_t)PROF__MIN(n, (size_t)(PROF__KIND - PROF__PUSHED));
 }
 
-PROF__FN prof_clock prof__clock_of(const prof_desc *d) {
-    if (d->platform.now) return PROF_CLOCK_PLATFORM;
-    return prof__cpu_clock_usable() ? PROF_CLOCK_CPU : PROF_CLOCK_OS;
-}
-
 PROF__FN void prof__clock_start(struct prof_trace *s) {
     s->knots.count = 0;
     s->knots.gap_ns = 1000000000u;
@@ -21452,7 +21442,8 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     }
     PROF__STORE(prof__sites.names.capacity, prof__names_most());
     s->platform = desc->platform;
-    s->clock = prof__clock_of(desc);
+    s->clock = desc->platform.now ? PROF_CLOCK_PLATFORM
+             : prof__cpu_clock_usable() ? PROF_CLOCK_CPU : PROF_CLOCK_OS;
     s->laid = true;
     return true;
 }
@@ -21852,7 +21843,7 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     unstreamed = desc->mode == PROF_MODE_STREAM && prof__unstreamable(desc) != NULL;
     prof__windows_unsettle();            /* a dump tells the names of counters */
     why = !prof__functions_exclude(desc->exclude)
-        ? "exclude: this is for PROF_INSTRUMENT_FUNCTIONS on Linux"
+        ? "prof_desc.exclude is for PROF_INSTRUMENT_FUNCTIONS on Linux"
         : prof__hooks_start(desc, unstreamed || prof__details_wanted(desc));
     if (!why && !desc->platform.now && !prof__os_now()) why = "the system's clock cannot be read";
     if (why) {

@@ -53,7 +53,7 @@ static prof_trace *record(const char *exclude, int calls) {
 static void test_exclude_by_session(void) {
 #if !defined(__linux__)
     CHECK(!record("tiny_one", 10), "names are read on Linux alone");
-    EQUAL(strncmp(prof_strerror(PROF_ERROR_UNSUPPORTED), "exclude: ", 9), 0);
+    EQUAL(strncmp(prof_strerror(PROF_ERROR_UNSUPPORTED), "prof_desc.exclude is ", 21), 0);
 #else
     static const struct { const char *exclude; uint64_t one, two; } kinds[] = {
         { NULL, 11, 10 }, { "tiny_one", 0, 10 }, { "tiny", 11, 10 }, { "", 11, 10 },
