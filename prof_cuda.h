@@ -2415,14 +2415,14 @@ PROF_CUDA__FN bool prof_cuda__lay(void) {
     g->buffer_size = prof_cuda__buffer_bytes(&g->desc);
     g->buffer_count = (uint32_t)prof_cuda__buffer_count(&g->desc);
     g->pool = (uint8_t *)p;
-    if (own || prof_cuda__used) memset(p, 0, g->buffer_count * g->buffer_size);
-    prof_cuda__used = true;
     p += g->buffer_count * g->buffer_size;
-    g->names = (prof_cuda__named *)memset(p, 0, PROF_CUDA__NAMES * sizeof *g->names);
+    g->names = (prof_cuda__named *)(void *)p;
     p += PROF_CUDA__NAMES * sizeof *g->names;
-    g->nodes = (prof_cuda__node *)memset(p, 0, PROF_CUDA__NODES * sizeof *g->nodes);
+    g->nodes = (prof_cuda__node *)(void *)p;
     p += PROF_CUDA__NODES * sizeof *g->nodes;
     g->text = p;
+    if (own || prof_cuda__used) memset(g->pool, 0, (size_t)(p - (char *)g->pool));
+    prof_cuda__used = true;
     g->base = (char *)(((uintptr_t)(p + PROF_CUDA__TEXT) + 15) & ~(uintptr_t)15);
     g->end = memory + size;
     prof_cuda__clear();
