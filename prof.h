@@ -1804,7 +1804,7 @@ PROF_API prof__frame *prof__begin(prof__mark *mark, bool token) PROF__LABEL("pro
     PROF__QUIET;
 PROF_API void prof__end(prof__frame *token) PROF__QUIET;
 PROF_API void prof__end_top(void) PROF__QUIET;
-PROF_API void prof__interrupted(const prof__record *seen) PROF__QUIET;
+PROF_API void prof__interrupted(const prof__record *seen, const prof__record *own) PROF__QUIET;
 PROF_API prof__frame *prof__begin_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1, 2);
 
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
@@ -1953,7 +1953,7 @@ PROF__INLINE void prof__end_inline(prof__frame *token) {
     }
     PROF__STORE(seen[1].site_depth, 0u); /* the slot at the cursor is always empty */
     c = prof__claim(t);
-    if (PROF__UNLIKELY(c != seen)) prof__interrupted(seen);
+    if (PROF__UNLIKELY(c != seen)) prof__interrupted(seen, c);
     c->end = lo;
     c->duration = lo - f->start;
     PROF__RELEASE(c->site_depth, f->site + f->depth);
@@ -7320,14 +7320,15 @@ PROF__FN uint32_t prof__handled(const prof__state *t, const prof__record *c) {
 }
 
 /* A signal handler recorded in the middle of an end. If it came between the look at the cursor and
-   the store behind it, that store has emptied the slot of the handler's second record. */
-PROF__CALL void prof__interrupted(const prof__record *seen) {
+   the store behind it, that store has emptied the slot of the handler's second record. own: what
+   this end has claimed, and not written yet. */
+PROF__CALL void prof__interrupted(const prof__record *seen, const prof__record *own) {
     prof__slot *slot = prof__slot_get();
     prof__state *t = prof__slot_state(slot);
     prof__record *at = (prof__record *)(uintptr_t)(seen + 1);
-    bool here = at >= t->begin && at < t->hot.cursor - 1, before = false;   /* -1: this end's own */
+    bool here = at >= t->begin && at < t->hot.cursor, before = false;
     uint32_t word = 0;
-    if (at->site_depth || !prof__enter(slot)) return;
+    if (at == own || at->site_depth || !prof__enter(slot)) return;
     for (const prof__segment *g = prof__is_open(t) ? PROF__ACQUIRE(t->row->first) : NULL; g;
          g = PROF__ACQUIRE(g->next))
         before |= at >= PROF__LOAD(g->begin) && at < PROF__LOAD(g->end);
