@@ -436,7 +436,7 @@ for kernel in threadx zephyr; do
     echo "#include \"examples/baremetal/kernel/$kernel.h\"" >$out/kernel.c
     check "$kernel: builds" $quick_cc $strict -Dwith_$kernel -I. -I$here/kernels \
         $here/kernels/run.c -o $out/kernel
-    check "$kernel: rows, time on the CPU, instants" $out/kernel
+    check "$kernel: rows, time on the CPU, objects" $out/kernel
     has arm-none-eabi-gcc && check "$kernel: builds for Cortex-M0" arm-none-eabi-gcc -mcpu=cortex-m0 \
         -mthumb -Os -ffreestanding $strict -I. -I$here/kernels -c $out/kernel.c -o $out/kernel.o
 done

@@ -109,7 +109,7 @@ PROF_KERNEL_WEAK prof_kernel_object *prof_kernel_new(const char *kind, const cha
         if (!o->name[0]) prof_kernel_text(o->name, kind, name, handle);
     }
     if (o == prof_kernel_objects && !o->name[0]) {
-        prof_kernel_text(o->name, "other kernel objects", " ", NULL);
+        prof_kernel_text(o->name, "other kernel ", "objects", NULL);
         (void)prof_kernel_made(o, NULL);
     }
     prof_kernel_unmask(mask);
@@ -130,6 +130,11 @@ static inline prof_kernel_object *prof_kernel_at(const char *kind, const char *n
     for (int i = 1; i <= PROF_KERNEL_OBJECTS; i++)
         if (prof_kernel_objects[i].handle == handle) return prof_kernel_objects + i;
     return prof_kernel_new(kind, name, handle);
+}
+
+static inline void prof_kernel_forget(const void *handle) {
+    for (int i = 1; i <= PROF_KERNEL_OBJECTS; i++)
+        if (prof_kernel_objects[i].handle == handle) prof_kernel_gone(prof_kernel_objects + i);
 }
 
 static inline void prof_kernel_count(prof_kernel_object *o, int64_t count) {

@@ -4,9 +4,13 @@
      CONFIG_TRACING_USER=y
      CONFIG_THREAD_NAME=y
    - Each thread is a row of its own, "CPU" the row of who ran. A thread's number is its address:
-     the memory of one that ended may be the next one's.
-   - CONFIG_TRACING_USER has no hooks for queues and semaphores: PROF_INSTANT("queue given") where
-     they are used, or the macros below in place of the calls.
+     the memory of one that ended may be the next one's. "ready NAME" tells who made it ready.
+   - Semaphores, mutexes and message queues: objects.h says how they are told. Where Zephyr's
+     tracing_user.h has sys_trace_k_sem_take_exit_user and its kin, nothing is to be done; before,
+     the macros below stand in place of the calls. PROF_K_NAME(&rx, "queue rx") gives one its name,
+     else its address stands there.
+   - PROF_KERNEL_STACKS(), now and then: counters "stack NAME", bytes never used
+     (CONFIG_INIT_STACKS, CONFIG_THREAD_STACK_INFO, CONFIG_THREAD_MONITOR).
    - A timer of the application must call prof_tick(), see K_TIMER_DEFINE below.
    The end of a thread is its k_thread_abort(), which the end of its function calls, too. */
 #ifndef PROF_KERNEL_ZEPHYR_H
@@ -14,7 +18,7 @@
 
 #include <zephyr/kernel.h>
 
-#include "prof.h"
+#include "objects.h"
 
 #ifdef CONFIG_SMP
 #  error "prof.h records the threads of one core"
@@ -28,6 +32,12 @@ void sys_trace_thread_switched_in_user(void) {
 
 void sys_trace_thread_abort_user(struct k_thread *thread) {
     prof_task_gone((uint32_t)(uintptr_t)thread);
+    prof_kernel_forget(thread);
+}
+
+void sys_trace_thread_sched_ready_user(struct k_thread *thread);
+void sys_trace_thread_sched_ready_user(struct k_thread *thread) {
+    prof_kernel_moment(prof_kernel_at("ready ", k_thread_name_get(thread), thread));
 }
 
 /* K_TIMER_DEFINE(prof_timer, prof_kernel_tick, NULL);
@@ -37,10 +47,110 @@ static inline void prof_kernel_tick(struct k_timer *timer) {
     prof_tick();
 }
 
-#define PROF_K_MSGQ_PUT(queue, data, timeout) \
-    (prof_instant("queue given"), k_msgq_put(queue, data, timeout))
-#define PROF_K_MSGQ_GET(queue, data, timeout) \
-    (prof_instant("queue taken"), k_msgq_get(queue, data, timeout))
-#define PROF_K_SEM_GIVE(sem) (prof_instant("semaphore given"), k_sem_give(sem))
-#define PROF_K_SEM_TAKE(sem, timeout) (prof_instant("semaphore taken"), k_sem_take(sem, timeout))
+/* ---- Objects ---- */
+
+#define PROF_K_NAME(object, name) \
+    (prof_kernel_forget(object), (void)prof_kernel_new("", name, object))
+#define PROF_K_SEM(sem) prof_kernel_at("semaphore ", NULL, sem)
+#define PROF_K_MUTEX(mutex) prof_kernel_at("mutex ", NULL, mutex)
+#define PROF_K_MSGQ(queue) prof_kernel_at("queue ", NULL, queue)
+
+/* Each enter has its exit in the same thread or interrupt: between them is a zone. */
+static inline void prof_kernel_enter(prof_kernel_object *o) {
+    (void)prof__begin_inline(&o->mark, false);
+}
+static inline void prof_kernel_exit(prof_kernel_object *o, int64_t count) {
+    prof__end_top_inline();
+    prof_kernel_count(o, count);
+}
+
+#define PROF_K_HOOK(name, arguments) \
+    void sys_trace_k_##name##_user arguments; \
+    void sys_trace_k_##name##_user arguments
+
+PROF_K_HOOK(sem_give_exit, (struct k_sem *sem)) { prof_kernel_count(PROF_K_SEM(sem), sem->count); }
+PROF_K_HOOK(sem_take_enter, (struct k_sem *sem, k_timeout_t timeout)) {
+    (void)timeout;
+    prof_kernel_enter(PROF_K_SEM(sem));
+}
+PROF_K_HOOK(sem_take_exit, (struct k_sem *sem, k_timeout_t timeout, int result)) {
+    (void)timeout;
+    (void)result;
+    prof_kernel_exit(PROF_K_SEM(sem), sem->count);
+}
+PROF_K_HOOK(mutex_lock_enter, (struct k_mutex *mutex, k_timeout_t timeout)) {
+    (void)timeout;
+    prof_kernel_enter(PROF_K_MUTEX(mutex));
+}
+PROF_K_HOOK(mutex_lock_exit, (struct k_mutex *mutex, k_timeout_t timeout, int result)) {
+    (void)timeout;
+    (void)result;
+    prof_kernel_exit(PROF_K_MUTEX(mutex), !mutex->lock_count);
+}
+PROF_K_HOOK(mutex_unlock_exit, (struct k_mutex *mutex, int result)) {
+    (void)result;
+    prof_kernel_count(PROF_K_MUTEX(mutex), !mutex->lock_count);
+}
+PROF_K_HOOK(msgq_put_enter, (struct k_msgq *queue, k_timeout_t timeout)) {
+    (void)timeout;
+    prof_kernel_enter(PROF_K_MSGQ(queue));
+}
+PROF_K_HOOK(msgq_put_exit, (struct k_msgq *queue, k_timeout_t timeout, int result)) {
+    (void)timeout;
+    (void)result;
+    prof_kernel_exit(PROF_K_MSGQ(queue), queue->used_msgs);
+}
+PROF_K_HOOK(msgq_get_enter, (struct k_msgq *queue, k_timeout_t timeout)) {
+    (void)timeout;
+    prof_kernel_enter(PROF_K_MSGQ(queue));
+}
+PROF_K_HOOK(msgq_get_exit, (struct k_msgq *queue, k_timeout_t timeout, int result)) {
+    (void)timeout;
+    (void)result;
+    prof_kernel_exit(PROF_K_MSGQ(queue), queue->used_msgs);
+}
+
+#define PROF_K_MSGQ_PUT(queue, data, timeout) prof_k_msgq_put(queue, data, timeout)
+#define PROF_K_MSGQ_GET(queue, data, timeout) prof_k_msgq_get(queue, data, timeout)
+#define PROF_K_SEM_GIVE(sem) (k_sem_give(sem), sys_trace_k_sem_give_exit_user(sem))
+#define PROF_K_SEM_TAKE(sem, timeout) prof_k_sem_take(sem, timeout)
+#define PROF_K_MUTEX_LOCK(mutex, timeout) prof_k_mutex_lock(mutex, timeout)
+#define PROF_K_MUTEX_UNLOCK(mutex) \
+    (k_mutex_unlock(mutex), sys_trace_k_mutex_unlock_exit_user(mutex, 0))
+
+static inline int prof_k_msgq_put(struct k_msgq *queue, const void *data, k_timeout_t timeout) {
+    sys_trace_k_msgq_put_enter_user(queue, timeout);
+    int result = k_msgq_put(queue, data, timeout);
+    sys_trace_k_msgq_put_exit_user(queue, timeout, result);
+    return result;
+}
+static inline int prof_k_msgq_get(struct k_msgq *queue, void *data, k_timeout_t timeout) {
+    sys_trace_k_msgq_get_enter_user(queue, timeout);
+    int result = k_msgq_get(queue, data, timeout);
+    sys_trace_k_msgq_get_exit_user(queue, timeout, result);
+    return result;
+}
+static inline int prof_k_sem_take(struct k_sem *sem, k_timeout_t timeout) {
+    sys_trace_k_sem_take_enter_user(sem, timeout);
+    int result = k_sem_take(sem, timeout);
+    sys_trace_k_sem_take_exit_user(sem, timeout, result);
+    return result;
+}
+static inline int prof_k_mutex_lock(struct k_mutex *mutex, k_timeout_t timeout) {
+    sys_trace_k_mutex_lock_enter_user(mutex, timeout);
+    int result = k_mutex_lock(mutex, timeout);
+    sys_trace_k_mutex_lock_exit_user(mutex, timeout, result);
+    return result;
+}
+
+static inline void prof_kernel_stack(const struct k_thread *thread, void *unused) {
+    char name[PROF_KERNEL_NAME];
+    k_tid_t of = (k_tid_t)(uintptr_t)thread;
+    size_t left = 0;
+    (void)unused;
+    if (k_thread_stack_space_get(thread, &left) != 0) return;
+    prof_kernel_text(name, "stack ", k_thread_name_get(of), thread);
+    prof_counter(name, (int64_t)left);
+}
+#define PROF_KERNEL_STACKS() k_thread_foreach(prof_kernel_stack, NULL)
 #endif
