@@ -398,10 +398,9 @@ typedef enum prof_mode {                 /* what a session keeps, and what it do
 
 typedef enum prof_full {                 /* what a thread does when it finds the arena full */
     PROF_FULL_CONTINUE = 0,              /* loses nothing. PROF_MODE_TRACE: the timeline ends,
-                                            tables still have the whole run (freestanding: zones
-                                            are dropped); PROF_MODE_STREAM: it flushes, and waits
-                                            for the sink */
-    PROF_FULL_DROP                       /* drops zones: dropped_full. In other modes: ignored */
+                                            tables still have the whole run; PROF_MODE_STREAM: it
+                                            calls prof_flush, and waits for the sink */
+    PROF_FULL_DROP                       /* drops zones: dropped_full. Freestanding: always */
 } prof_full;
 
 typedef enum prof_stream_format {
@@ -435,8 +434,8 @@ typedef struct prof_desc {
     size_t memory_size;                  /* its bytes; 0 where memory is NULL */
     prof_mode mode;
     prof_sink stream;                    /* PROF_MODE_STREAM: where prof_flush writes; needed. With
-                                            with_stack, with_modules or an
-                                            execution trace it is written at the end, from the arena
+                                            with_stack, with_modules or an execution trace it is
+                                            written at the end, from the arena
                                             (PROF_WARN_UNSTREAMED). So is a Chrome array with
                                             devices or with anything that zones carry */
     prof_stream_format stream_format;
@@ -511,8 +510,8 @@ typedef struct prof_stats {
     uint64_t not_kept;                   /* counters, instants, steps, attributes where only sums
                                             are kept; events submitted to sessions without events */
     uint64_t others;                     /* zones under the name "(others)", since there was no room
-                                            for their own or its sums (memory,
-                                            PROF_MAX_SITES), or a signal handler began them */
+                                            for their own or its sums (memory, PROF_MAX_SITES),
+                                            or a signal handler began them */
     uint64_t deep;                       /* ... of those in summed, zones inside max_depth others */
     uint32_t threads;                    /* that recorded */
     prof_clock clock;
@@ -583,12 +582,13 @@ PROF_API int64_t prof_now(void);
    that. Once called it must go on to the end of the session. Hosted: does nothing. */
 PROF_API void prof_tick(void);
 
-/* PROF_MODE_STREAM: writes what was recorded since the last flush to desc.stream. Call it from an
-   idle loop, or from a thread that sleeps 1 ms or so in between: without a pause it takes the cache
-   lines that other threads record into, and zones cost them twice as much. Freestanding, a raw
-   stream keeps a context's records back until they are 48, or a quarter of a second old. The sink
-   runs on the thread that flushes (any, one at a time); it must not call prof_start, prof_stop or
-   prof_flush.
+/* PROF_MODE_STREAM: writes what was recorded since the last flush to desc.stream. Threads whose
+   chunks are full do so themselves (see desc.when_full). So that they seldom have to, call it from
+   an idle loop, or from a thread that sleeps 1 ms or so in between: without a pause it takes the
+   cache lines that other threads record into, and zones cost them twice as much. Freestanding, a
+   raw stream keeps a context's records back until they are 48, or a quarter of a second old. The
+   sink runs on the thread that flushes (any, one at a time); it must not call prof_start, prof_stop
+   or prof_flush.
    PROF_ERROR_SINK: it returned false; the same comes again with the next flush; zones are dropped
    and counted while all chunks are full. PROF_ERROR_STATE: no such session, or in the sink. */
 PROF_API prof_result prof_flush(void);
