@@ -18494,10 +18494,6 @@ PROF__FN void prof__nodes_write(prof__nodes *n, prof__out *o) {
 
 /* ---- the file's head and end ---- */
 
-PROF__FN void prof__put_padded(prof__out *o, const char *before, uint64_t n) {
-    prof__out_f(o, n < 10 ? "%s0%u" : "%s%u", before, n);
-}
-
 /* 2026-01-31 23:59:59, UTC */
 PROF__FN void prof__put_date(prof__out *o, uint64_t ns) {
     static const uint8_t lengths[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
@@ -18511,11 +18507,10 @@ PROF__FN void prof__put_date(prof__out *o, uint64_t ns) {
         month = (month + 1) % 12;
     }
     prof__out_u64(o, year);
-    prof__put_padded(o, "-", month + 1);
-    prof__put_padded(o, "-", days + 1);
-    prof__put_padded(o, " ", s / 3600 % 24);
-    prof__put_padded(o, ":", s / 60 % 60);
-    prof__put_padded(o, ":", s % 60);
+    for (int i = 0; i < 5; i++) {
+        const uint64_t parts[] = { month + 1, days + 1, s / 3600 % 24, s / 60 % 60, s % 60 };
+        prof__out_f(o, parts[i] < 10 ? "%b0%u" : "%b%u", &"-- ::"[i], (size_t)1, parts[i]);
+    }
 }
 
 PROF__FN void prof__execution_head(prof__out *o, uint32_t pid, uint64_t wall_ns) {
