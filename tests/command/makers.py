@@ -1,6 +1,6 @@
 """Small files as other makers of profiles write them, into the folder that is named: what the
 definitions that the readers in tools/prof/input name say, and no file of theirs."""
-import json, pickle, sys
+import json, pickle, struct, sys
 
 out = sys.argv[1]
 big = int(sys.argv[2]) if len(sys.argv) > 2 else 0          # events of a large memory snapshot
@@ -128,3 +128,57 @@ write("v8.cpuprofile", cpuprofile())
 write("firefox.json", firefox(False))
 write("firefox_shared.json", firefox(True))
 write("gecko.json", gecko())
+
+
+# ---- Protobuf ----
+
+def varint(number):
+    number &= (1 << 64) - 1
+    text = b""
+    while number > 127:
+        text += bytes([number & 127 | 128])
+        number >>= 7
+    return text + bytes([number])
+
+
+def field(number, value):
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    if isinstance(value, float):
+        return varint(number << 3 | 1) + struct.pack("<d", value)
+    value = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(value)) + value
+
+
+def message(*fields):
+    return b"".join(field(number, value) for number, value in fields)
+
+
+def xplane(repeat):
+    """A launch on the host of a kernel on a GPU, which tells both in its statistics."""
+    T = 1700000000000000000
+    def event(name, offset, duration, *stats):
+        return 4, message((1, name), (2, offset), (3, duration), *[(4, message(*s)) for s in stats])
+    def entry(number, *fields):
+        return message((1, number), (2, message((1, number), *fields)))
+    host = message((1, 1), (2, "/host:CPU"), (3, message(
+        (1, 77), (2, "python"), (3, T), event(1, 1000000, 5000000, ((1, 5), (4, -3 & (1 << 64) - 1))),
+        event(2, 2000500, 1000499, ((1, 9), (3, 42)), ((1, 6), (5, "a \"b\"")), ((1, 7), (2, 0.5))),
+        (4, message((1, 1), (5, 9))))),
+        (4, entry(1, (2, "PjitFunction(f)"))), (4, entry(2, (2, "cuLaunchKernel"))),
+        (5, entry(5, (2, "step"))), (5, entry(6, (2, "text"))), (5, entry(7, (2, "ratio"))),
+        (5, entry(9, (2, "correlation_id"))))
+    gpu = message((1, 2), (2, "/device:GPU:0"),
+        (3, message((1, 13), (2, "Stream #13(Compute)"), (3, T + 1000),
+                    *[event(1, 9000000 + i * 3000000, 2000000, ((1, 9), (4, 42)), ((1, 4), (7, 3)))
+                      for i in range(repeat)])),
+        (3, message((1, 1), (10, 9), (2, "x"), (11, "XLA Modules"), (3, T), event(1, 0, 90000000))),
+        (4, entry(1, (2, "fusion kernel, long"), (4, "fusion.1"))),
+        (5, entry(9, (2, "correlation_id"))), (5, entry(4, (2, "hlo_op"))), (5, entry(3, (2, "f.1"))))
+    return message((1, host), (1, gpu), (4, "machine"))
+
+
+for name, repeat in ("xla.xplane.pb", 1), ("large.xplane.pb", big // 4):
+    if repeat:
+        with open(f"{out}/{name}", "wb") as file:
+            file.write(xplane(repeat))

@@ -34,4 +34,18 @@ main;dräw 2000'
 says firefox_thread '"name": "GeckoMain"' 0 cat "$out/firefox.json"
 ends_early cpuprofile_cut v8.cpuprofile
 ends_early firefox_cut firefox.json
+
+# ---- XLA ----
+
+"$prof" export -o "$out/xla.json" "$out/makers/xla.xplane.pb" 2>"$out/told"
+says xla_sums '1 events are sums without a time: left out' 0 cat "$out/told"
+says xla_call '"name": "PjitFunction(f)", "pid": 1, "tid": 77, "ts": 1.000, "dur": 5.000, "args": {"step": -3}' 0 \
+    cat "$out/xla.json"
+says xla_launch '"ts": 2.000, "dur": 1.000, "args": {"correlation_id": 42, "text": "a \"b\"", "ratio": 0.5}' 0 \
+    cat "$out/xla.json"
+says xla_kernel '"name": "fusion.1", "pid": 2, "tid": 13, "ts": 10.000, "dur": 2.000, "args": {"correlation_id": 42, "hlo_op": "f.1"}' 0 \
+    cat "$out/xla.json"
+# The kernel is the launch's, and the modules' row repeats it.
+says xla_report '"PjitFunction(f)",1,5.000,4.000,5.000,5.000,5.000,2.000' 0 "$prof" report -f csv "$out/makers/xla.xplane.pb"
+ends_early xla_cut xla.xplane.pb
 exit $failed

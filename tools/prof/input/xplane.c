@@ -1,0 +1,327 @@
+/* XLA's own profiles (NAME.xplane.pb of JAX, TensorFlow, PyTorch/XLA) as the events that its
+   converter to trace.json makes of them: a plane is a process, a line a thread. They are defined in
+   tsl/profiler/protobuf/xplane.proto of google/tsl. What names events stands behind the lines of a
+   plane: so a plane is kept while it is read. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/protobuf.h"
+#include "input/event_source.h"
+
+enum { LONGEST_NAME = 256 };
+#define LARGEST_PLANE (UINT64_C(1) << 31)
+
+enum {                           /* fields */
+    SPACE_PLANE = 1,
+    PLANE_NAME = 2, PLANE_LINE = 3, PLANE_EVENTS = 4, PLANE_STATS = 5,
+    LINE_ID = 1, LINE_NAME = 2, LINE_NS = 3, LINE_EVENT = 4, LINE_DISPLAY_ID = 10,
+    LINE_DISPLAY_NAME = 11,
+    EVENT_METADATA = 1, EVENT_OFFSET = 2, EVENT_DURATION = 3, EVENT_STAT = 4, EVENT_OCCURRENCES = 5,
+    STAT_METADATA = 1, STAT_DOUBLE = 2, STAT_UINT = 3, STAT_INT = 4, STAT_TEXT = 5, STAT_REF = 7,
+    MAP_KEY = 1, MAP_VALUE = 2, METADATA_NAME = 2, METADATA_DISPLAY_NAME = 4
+};
+
+typedef struct line { int64_t id, ns; trace_text name; pb_reader events; } line;
+
+typedef struct xplane {
+    event_queue *to;
+    uint8_t *buffer;             /* of the file, from offset on */
+    size_t size, capacity;
+    uint64_t offset;
+    const char *broken;          /* what is wrong there; NULL: nothing is */
+    uint8_t *bytes;              /* of the plane that is read; NULL: none is */
+    pb_reader plane;             /* what is left of it, */
+    line line;                   /* and of its line */
+    int64_t pid;
+    bool has_base;
+    int64_t base_ns;
+    map names, stats;            /* of a plane: id -> text + 1 */
+    interner texts;
+    uint64_t sums, odd;
+} xplane;
+
+static trace_text text_in(const pb_field *f) {
+    if (f->type != PB_BYTES) return (trace_text){"", 0};
+    return (trace_text){(const char *)f->data, (size_t)f->value};
+}
+
+static trace_text known_text(const xplane *x, const map *names, uint64_t id) {
+    const uint64_t *number = map_get(names, id);
+    if (!number || !*number) return (trace_text){"", 0};
+    const struct interned *text = &x->texts.entries[*number - 1];
+    return (trace_text){text->text, text->size};
+}
+
+/* ---- Planes ---- */
+
+/* An entry of a map: id -> metadata, of which the name counts, or rather that for display. */
+static void take_metadata(xplane *x, map *names, pb_reader r) {
+    pb_field f, part;
+    uint64_t id = 0;
+    trace_text name = {"", 0}, shown = {"", 0};
+    while (pb_next(&r, &f)) {
+        if (f.number == MAP_KEY && f.type == PB_VARINT) id = f.value;
+        if (f.number != MAP_VALUE || f.type != PB_BYTES) continue;
+        for (pb_reader in = pb_within(&f); pb_next(&in, &part); ) {
+            if (part.number == METADATA_NAME) name = text_in(&part);
+            if (part.number == METADATA_DISPLAY_NAME && names == &x->names) shown = text_in(&part);
+        }
+    }
+    *map_put(names, id, NULL) = intern_clean(&x->texts, shown.size ? shown : name) + UINT64_C(1);
+}
+
+static void put_name(xplane *x, const char *what, int64_t tid, trace_text name) {
+    trace_event *event = queue_event(x->to, 'M', (trace_text){NULL, 0}, text_of(what));
+    event->pid = x->pid;
+    event->tid = tid;
+    output *args = queue_begin_args(x->to);
+    output_text(args, "\"name\": ");
+    output_json_text(args, name.data, name.size);
+    queue_end_args(x->to, event);
+}
+
+static line line_of(const pb_field *f) {
+    line l = {.events = pb_within(f)};
+    pb_field part;
+    for (pb_reader r = l.events; pb_next(&r, &part); ) {
+        if (part.number == LINE_ID && !l.id) l.id = (int64_t)part.value;
+        if (part.number == LINE_DISPLAY_ID && part.value) l.id = (int64_t)part.value;
+        if (part.number == LINE_NS) l.ns = (int64_t)part.value;
+        if (part.number == LINE_NAME && !l.name.size) l.name = text_in(&part);
+        if (part.number == LINE_DISPLAY_NAME && part.value) l.name = text_in(&part);
+    }
+    return l;
+}
+
+/* The trace's begin is that of the first line, in front of all events. false: there is no line. */
+static bool find_base(xplane *x, pb_reader plane) {
+    char base[24];
+    pb_field f;
+    bool any = false;
+    while ((!any || (!x->has_base && !x->base_ns)) && pb_next(&plane, &f)) {
+        if (f.number != PLANE_LINE || f.type != PB_BYTES) continue;
+        any = true;
+        if (!x->has_base) x->base_ns = line_of(&f).ns;
+    }
+    snprintf(base, sizeof base, "%lld", (long long)x->base_ns);
+    if (any && !x->has_base && x->base_ns)
+        queue_member(x->to, text_of("baseTimeNanoseconds"), text_of(base));
+    x->has_base |= any;
+    return any;
+}
+
+/* Its names, and those of its rows, in front of its events. */
+static void begin_plane(xplane *x, pb_reader plane) {
+    pb_field f;
+    x->pid++;
+    if (!find_base(x, plane)) return;
+    map_free(&x->names);
+    map_free(&x->stats);
+    x->names = x->stats = (map){0};
+    for (pb_reader r = plane; pb_next(&r, &f); ) {
+        if (f.type != PB_BYTES) continue;
+        if (f.number == PLANE_NAME) put_name(x, "process_name", 0, text_in(&f));
+        if (f.number == PLANE_EVENTS) take_metadata(x, &x->names, pb_within(&f));
+        if (f.number == PLANE_STATS) take_metadata(x, &x->stats, pb_within(&f));
+        if (f.number != PLANE_LINE) continue;
+        line l = line_of(&f);
+        if (l.name.size) put_name(x, "thread_name", l.id, l.name);
+    }
+    x->plane = plane;
+}
+
+/* ---- Events ---- */
+
+static void put_stat(xplane *x, output *args, bool first, pb_reader r) {
+    pb_field f, value = {0};
+    uint64_t id = 0;
+    double number;
+    while (pb_next(&r, &f)) {
+        if (f.number == STAT_METADATA && f.type == PB_VARINT) id = f.value;
+        if (f.number > STAT_METADATA && f.number <= STAT_REF) value = f;
+    }
+    trace_text key = known_text(x, &x->stats, id), text = text_in(&value);
+    if (!key.size) return;
+    output_text(args, first ? "" : ", ");
+    output_json_text(args, key.data, key.size);
+    output_text(args, ": ");
+    memcpy(&number, &value.value, sizeof number);
+    if (value.number == STAT_DOUBLE && value.type == PB_FIXED64) output_double(args, number);
+    else if (value.number == STAT_UINT)
+        output_format(args, "%llu", (unsigned long long)value.value);
+    else if (value.number == STAT_INT) output_int(args, (int64_t)value.value);
+    else if (value.number == STAT_TEXT) output_json_text(args, text.data, text.size);
+    else if (value.number == STAT_REF) {
+        text = known_text(x, &x->stats, value.value);
+        output_json_text(args, text.data, text.size);
+    } else output_text(args, "null");
+}
+
+/* Picoseconds become nanoseconds, begins and ends alike, so that what lay in another still does. */
+static bool times_of(const xplane *x, int64_t offset, int64_t duration, int64_t *ns,
+                     int64_t *dur) {
+    int64_t end, since;
+    if (offset < 0 || duration < 0 || __builtin_add_overflow(offset, duration, &end) ||
+        __builtin_sub_overflow(x->line.ns, x->base_ns, &since) ||
+        __builtin_add_overflow(since, offset / 1000, ns)) return false;
+    *dur = end / 1000 - offset / 1000;
+    return true;
+}
+
+static void put_event(xplane *x, pb_reader r) {
+    pb_field f;
+    pb_reader again = r;
+    uint64_t metadata = 0;
+    int64_t offset = 0, duration = 0, ns, dur;
+    bool is_sum = false, any = false;
+    while (pb_next(&r, &f)) {
+        if (f.number == EVENT_METADATA) metadata = f.value;
+        if (f.number == EVENT_OFFSET) offset = (int64_t)f.value;
+        if (f.number == EVENT_DURATION) duration = (int64_t)f.value;
+        is_sum |= f.number == EVENT_OCCURRENCES;
+        any |= f.number == EVENT_STAT && f.type == PB_BYTES;
+    }
+    if (is_sum || !times_of(x, offset, duration, &ns, &dur)) {
+        x->sums += is_sum;
+        x->odd += !is_sum;
+        return;
+    }
+    trace_event *event = queue_timed(x->to, 'X', (trace_text){NULL, 0},
+                                     known_text(x, &x->names, metadata), ns);
+    event->pid = x->pid;
+    event->tid = x->line.id;
+    queue_until(event, dur);
+    if (!any) return;
+    output *args = queue_begin_args(x->to);
+    bool first = true;
+    while (pb_next(&again, &f)) {
+        if (f.number != EVENT_STAT || f.type != PB_BYTES) continue;
+        size_t before, after;
+        output_memory(args, &before);
+        put_stat(x, args, first, pb_within(&f));
+        output_memory(args, &after);
+        first &= before == after;
+    }
+    queue_end_args(x->to, event);
+}
+
+/* Some events of the plane. false: it has no more. */
+static bool put_some(xplane *x) {
+    enum { SOME = 600 };
+    pb_field f;
+    for (int i = 0; i < SOME; ) {
+        if (pb_next(&x->line.events, &f)) {
+            if (f.number == LINE_EVENT && f.type == PB_BYTES) put_event(x, pb_within(&f)), i++;
+            continue;
+        }
+        x->odd += x->line.events.bad;
+        x->line = (line){.id = 0};
+        if (!pb_next(&x->plane, &f)) return x->odd += x->plane.bad, false;
+        if (f.number == PLANE_LINE && f.type == PB_BYTES) x->line = line_of(&f);
+    }
+    return true;
+}
+
+/* ---- The whole ---- */
+
+/* Takes the first bytes out of the buffer. */
+static uint8_t *take(xplane *x, size_t size) {
+    uint8_t *taken = x->buffer;
+    x->size -= size;
+    x->offset += size;
+    x->capacity = x->size + (1 << 16);
+    x->buffer = allocate(x->capacity);
+    memcpy(x->buffer, taken + size, x->size);
+    return taken;
+}
+
+/* Goes on in the plane, or with the next one, if that is whole. false: more bytes are needed. */
+static bool go_on(xplane *x) {
+    const uint8_t *at = x->buffer, *end = at + x->size;
+    uint64_t tag, length = 0;
+    if (x->bytes && put_some(x)) return true;
+    free(x->bytes);
+    x->bytes = NULL;
+    if (x->broken || !x->size) return false;
+    int is = pb_read_varint(&at, end, &tag);
+    if (is > 0 && (tag & 7) != PB_BYTES) is = -1;
+    if (is > 0) is = pb_read_varint(&at, end, &length);
+    if (is < 0 || length > LARGEST_PLANE) x->broken = "this is no plane of a profile of XLA";
+    if (is <= 0 || x->broken || length > (uint64_t)(end - at)) return false;
+    size_t head = (size_t)(at - x->buffer);
+    x->bytes = take(x, head + (size_t)length);
+    pb_reader plane = {x->bytes + head, x->bytes + head + length, false};
+    x->plane = x->line.events = (pb_reader){0};
+    if (tag >> 3 == SPACE_PLANE) begin_plane(x, plane);
+    return true;
+}
+
+/* A plane begins with its number, or its name. */
+static int is_xplane(const void *first, size_t size) {
+    const uint8_t *at = first, *end = at + size;
+    uint64_t length, number;
+    if (*at++ != (SPACE_PLANE << 3 | PB_BYTES)) return 0;
+    int is = pb_read_varint(&at, end, &length);
+    if (is > 0 && at < end && *at == (1 << 3 | PB_VARINT)) {
+        at++;
+        is = pb_read_varint(&at, end, &number);
+    }
+    if (is <= 0) return is == 0 ? -1 : 0;
+    if (at == end) return -1;
+    if (*at++ != (PLANE_NAME << 3 | PB_BYTES)) return 0;
+    is = pb_read_varint(&at, end, &length);
+    if (is <= 0 || !length || length > LONGEST_NAME) return is == 0 ? -1 : 0;
+    for (uint64_t i = 0; i < length; i++, at++) {
+        if (at == end) return -1;
+        if (*at < ' ' || *at > '~') return 0;
+    }
+    return 1;
+}
+
+static void *open_xplane(const source_desc *desc) {
+    xplane *x = allocate(sizeof *x);
+    x->to = desc->to;
+    return x;
+}
+
+static void push_xplane(void *source, const void *data, size_t size) {
+    xplane *x = source;
+    if (x->broken) return;
+    while (x->capacity - x->size < size) {
+        x->capacity = x->capacity ? 2 * x->capacity : 1 << 16;
+        x->buffer = reallocate(x->buffer, x->capacity);
+    }
+    memcpy(x->buffer + x->size, data, size);
+    x->size += size;
+    go_on(x);
+}
+
+static bool end_xplane(void *source) {
+    return go_on(source);
+}
+
+static bool tell_xplane(void *source, const char *path) {
+    const xplane *x = source;
+    const char *what = x->broken ? x->broken : "the file ends early";
+    if (x->sums)
+        warn(path, "%llu events are sums without a time: left out", (unsigned long long)x->sums);
+    if (x->odd)
+        warn(path, "%llu events or lines make no sense: left out", (unsigned long long)x->odd);
+    if (x->broken || x->size)
+        warn(path, "byte %llu: %s; read up to there", (unsigned long long)x->offset, what);
+    return x->broken || x->size;
+}
+
+static void close_xplane(void *source) {
+    xplane *x = source;
+    free(x->buffer);
+    free(x->bytes);
+    map_free(&x->names);
+    map_free(&x->stats);
+    intern_free(&x->texts);
+    free(x);
+}
+
+const source_format xplane_format = {
+    is_xplane, open_xplane, push_xplane, end_xplane, tell_xplane, close_xplane
+};
