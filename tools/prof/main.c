@@ -25,15 +25,16 @@ static const command *const commands[] = {
 
 static void print_commands(void) {
     puts("usage: prof COMMAND [OPTION]... [FILE]...\n\n"
-         "Reads traces of the PyTorch profiler, of any year since 2021, the record streams\n"
-         "of its older profiler, what prof.h writes and Perfetto's .pftrace: plain or gzip,\n"
-         "from a file or from stdin (-).\n\nCommands");
+         "Reads traces of the PyTorch profiler (any year since 2021), record streams of its\n"
+         "older profiler, everything that prof.h writes, and Perfetto's .pftrace. Input is\n"
+         "plain or gzipped, from a file or from stdin (-).\n\nCommands");
     for (int i = 0; commands[i]; i++)
         printf("  %-12s %s\n", commands[i]->name, commands[i]->summary);
-    puts("\n`prof COMMAND --help` tells its options, with examples; `prof --version` the\n"
-         "version. Exit status: 0 done; 1 done, with findings (validate, et, diff\n"
-         "--threshold), of an input that ends early, or a cut of nothing: then no input is\n"
-         "written over; 2 bad input (what could be read of it may be reported) or usage.");
+    puts("\n`prof COMMAND --help` lists the command's options, with examples; `prof --version`\n"
+         "prints the version. Exit status: 0: done. 1: done, but there are findings\n"
+         "(validate, et, diff --threshold), the input ends early, or nothing was cut out;\n"
+         "the input is then not overwritten. 2: wrong usage or bad input, of which the\n"
+         "readable part may still be reported.");
 }
 
 static void on_large_file(int number) { (void)number; }

@@ -69,7 +69,7 @@ static inline const char *flame_name(const flame *f, uint32_t node) {
      "Python functions only; ops' times are theirs"}, \
     {"group-by-site", 0, OPTION_FLAG, &(o).by_site, NULL, \
      "of a name with several places each has its own: parse (a.c:12)"}, \
-    {"threads", 0, OPTION_FLAG, &(o).threads, NULL, "the outermost entry is the thread"}, \
+    {"threads", 0, OPTION_FLAG, &(o).threads, NULL, "add the thread as the outermost entry"}, \
     RANGE_OPTIONS(window)
 bool flame_metric(const char *name, flame_options *options);
 

@@ -42,12 +42,12 @@ static void print_option(const option_spec *option) {
 
 static void print_help(const command *self, const option_spec *options) {
     printf("usage: prof %s %s\n\n%s\n\n", self->name, self->arguments, self->summary);
-    puts("Options (what holds without one is in brackets)");
+    puts("Options (defaults in brackets)");
     for (; options->name; options++) print_option(options);
     printf("  %-28s %s\n", demangles ? "--no-demangle" : "--demangle",
-           demangles ? "names of C++ stay as the linker has them"
-                     : "names of C++ in a raw stream are as the source has them");
-    printf("  %-28s %s\n\nExamples\n%s", "--help, -h", "this text", self->examples);
+           demangles ? "keep C++ names as the linker has them"
+                     : "C++ names of a raw stream as the source has them");
+    printf("  %-28s %s\n\nExamples\n%s", "--help, -h", "print this text", self->examples);
 }
 
 static arena option_memory;      /* lives as long as the program */

@@ -9,7 +9,7 @@ static int run(int argc, char **argv);
 
 const command analyze_command = {
     "analyze", "[OPTION]... TRACE",
-    "FLOP/s, GB/s and the share of the peak that kernels achieve",
+    "FLOP/s and GB/s of kernels, and their share of the peak",
     "  prof analyze trace.json.gz\n"
     "      a table for each device; peaks by the device's name\n"
     "  prof analyze --dtype bf16 --name-limit 80 trace.json\n"
@@ -116,11 +116,11 @@ static int run(int argc, char **argv) {
     analyze_options o = {.name_limit = 40, .limit = INT64_MAX};
     const option_spec options[] = {
         {"dtype", 't', OPTION_TEXT, &o.dtype, "TYPE",
-         "the type where the trace tells none: fp32, tf32, bf16, ..."},
-        {"device", 'd', OPTION_TEXT, &o.device, "NAME", "take the devices for this one: H100, ..."},
+         "the type to use where the trace has none: fp32, tf32, bf16, ..."},
+        {"device", 'd', OPTION_TEXT, &o.device, "NAME", "treat the devices as this one: H100, ..."},
         {"device-peak", 0, OPTION_LIST, &o.peaks, "PEAK",
          "TYPE=TFLOP/s or gb=GB/s instead of what is known of the devices"},
-        {"name-limit", 0, OPTION_COUNT, &o.name_limit, "N", "letters of a name, or all (40)"},
+        {"name-limit", 0, OPTION_COUNT, &o.name_limit, "N", "characters of a name, or all (40)"},
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "kernels of a device, or all (all)"},
         FORMAT_OPTION(o.format),
         RANGE_OPTIONS(window),

@@ -10,8 +10,9 @@ static int run(int argc, char **argv);
 const command augment_command = {
     "augment", "[OPTION]... IN OUT", "write kernel_flop and kernel_num_gb into a trace's events",
     "  prof augment trace.json.gz augmented.json.gz\n"
-    "      each kernel, and the op that launched it, gets its FLOPs and gigabytes;\n"
-    "      all else stays, but NaN and the like, of which JSON is made\n", run, 2, 2
+    "      gives each kernel, and the op that launched it, its FLOPs and gigabytes;\n"
+    "      all\n"
+    "      else stays, except that NaN and the like become JSON\n", run, 2, 2
 };
 
 static bool is_zero(const trace_member *member) {

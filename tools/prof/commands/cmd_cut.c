@@ -12,14 +12,14 @@
 static int run(int argc, char **argv);
 
 const command cut_command = {
-    "cut", "[OPTION]... TRACE", "a part of a trace, by time or step",
+    "cut", "[OPTION]... TRACE", "cut a part out of a trace, by time or step",
     "  prof cut --from 1.5s --to 1600ms -o part.json.gz trace.json.gz\n"
     "      times since the trace's first event, in s, ms, us (also without a unit)\n"
     "      or ns\n"
     "  prof cut --step 7 -o step7.json trace.json\n"
     "      what happened in ProfilerStep#7\n\n"
-    "Events that reach into the window are there whole; kernels, copies and fills are\n"
-    "there when their launch is, whenever they ran. Flows are there with both ends.\n", run, 1, 1
+    "Events that reach into the window are kept whole. Kernels, copies and fills are\n"
+    "kept if their launch is, whenever they ran. Flows are kept with both ends.\n", run, 1, 1
 };
 
 typedef struct device_event {

@@ -20,11 +20,12 @@
 static int run(int argc, char **argv);
 
 const command decode_command = {
-    "decode", "[OPTION]... [STREAM]", "a raw stream of prof.h, of a file or a port, as a trace",
+    "decode", "[OPTION]... [STREAM]",
+    "make a trace of a raw stream of prof.h, from a file or a port",
     "  prof decode run.prof -o run.json.gz\n"
     "      the raw stream of PROF_MODE_STREAM, of prof_dump or of a crash\n"
     "  prof decode --baud 921600 /dev/ttyUSB0 -o board.json\n"
-    "      what a board sends, until Ctrl-C; then the trace is complete\n"
+    "      what a board sends, until Ctrl-C, which completes the trace\n"
     "  prof decode --connect localhost:19021 --follow -o board.json\n"
     "      what J-Link's RTT server, OpenOCD or QEMU sends; its table, once a second\n"
     "  prof decode --elf firmware.elf /dev/ttyACM0 -o board.json\n"
@@ -178,12 +179,14 @@ static int run(int argc, char **argv) {
     const option_spec options[] = {
         {"baud", 'b', OPTION_COUNT, &baud, "N", "speed of a serial port (115200)"},
         {"connect", 'c', OPTION_TEXT, &where, "HOST:PORT", "the stream comes from that TCP port"},
-        {"elf", 'e', OPTION_TEXT, &elf, "FILE", "the program, which has the names of its zones "
+        {"elf", 'e', OPTION_TEXT, &elf, "FILE",
+         "the program file, which has the names of its zones "
          "(PROF_NAMES_IN_ELF)"},
         {"follow", 'f', OPTION_FLAG, &follow, NULL, "the table on stdout as it grows, once a "
          "second, until the stream ends, q or Ctrl-C; the trace with -o alone"},
         {"output", 'o', OPTION_TEXT, &to, "FILE", "instead of stdout; .gz by its ending"},
-        {"swo", 0, OPTION_FLAG, &itm, NULL, "take it out of the packets of a Cortex-M's SWO pin"},
+        {"swo", 0, OPTION_FLAG, &itm, NULL,
+         "unpack the stream from the packets of a Cortex-M's SWO pin"},
         {"swo-port", 0, OPTION_COUNT, &port, "N", "the ITM's stimulus port (0)"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };

@@ -11,7 +11,7 @@
 static int run(int argc, char **argv);
 
 const command diff_command = {
-    "diff", "[OPTION]... A B  or  A... vs B...", "two traces side by side, by kernel and by op",
+    "diff", "[OPTION]... A B  or  A... vs B...", "compare two traces, by kernel and by op",
     "  prof diff before.json.gz after.json.gz\n"
     "      what took more or less time, the largest change first\n"
     "  prof diff --threshold 5 --names main,branch main.json branch.json\n"
@@ -20,22 +20,22 @@ const command diff_command = {
     "  prof diff --metric p95 --threshold 10,total=5 main.json branch.json\n"
     "      ... when the p95 of a row's calls takes over 10 % longer, or its total 5 %\n"
     "  prof diff --gate limits.txt --format markdown main*.raw vs branch*.raw\n"
-    "      several runs of each, for a pull request: what is beyond the limits of that\n"
-    "      file and beyond the noise comes first; exit status 1 if anything is\n"
+    "      several runs of each side, for a pull request: what is beyond its limit\n"
+    "      and beyond the noise comes first; exit status 1 if there is anything\n"
     "  prof diff --kernels --rates --dtype bf16 a.json b.json\n"
     "      kernels alone, with the FLOP/s and GB/s of each\n"
     "  prof diff --kernels --format csv a.json b.json\n"
     "      only what runs on devices, for a spreadsheet\n\n"
     "Metrics\n"
-    "  total: of the CPU, self time; the others are of the duration of one call: avg,\n"
-    "  p50, p90, p95, p99, max. A percentile is the ceil(n p / 100)-th of n durations\n"
-    "  in ascending order, exact. What is in A or B alone passes all thresholds but\n"
-    "  that of the totals, which are compared by total alone. calls: how many. Names\n"
-    "  of counters are metrics, too (cycles, own numbers): what a row has counted\n"
-    "  itself.\n\n"
-    "Several traces a side: each figure is the median of its side's, the spread goes\n"
-    "from the lowest to the highest of them, without a quarter of them at each end. A\n"
-    "change that is less than both spreads together is noise, and passes.\n\n"
+    "  total is self time on the CPU, and all time on devices. The others are about\n"
+    "  the duration of one call: avg, p50, p90, p95, p99, max. A percentile is\n"
+    "  exact: the ceil(n p / 100)-th of n durations in ascending order. calls is how\n"
+    "  many. A counter's name (cycles, a number of your own) is a metric too: what\n"
+    "  the row itself has counted. What only A or only B has passes all thresholds,\n"
+    "  except those of the totals, which are compared by total alone.\n\n"
+    "Several traces on a side: each figure is the median of its side; the spread\n"
+    "goes from the lowest to the highest, without a quarter of them at each end. A\n"
+    "change that is smaller than both spreads together is noise, and passes.\n\n"
     "Limits, a line each in the file of --gate (lines that begin with # are none):\n"
     "  METRIC LIMIT NAME    total 5% *            all rows and totals, as --threshold\n"
     "                       p95 10% aten::mm      rows of that name, whatever they are\n"
@@ -702,11 +702,11 @@ static int run(int argc, char **argv) {
          "exit status 1 when something takes that much longer in B, by the metric; of others: "
          "p95=10,total=5"},
         {"gate", 0, OPTION_TEXT, &o.gate, "FILE",
-         "exit status 1 when something is beyond its limit in that file, see below"},
+         "exit status 1 if something is beyond its limit in that file, see below"},
         {"min-share", 0, OPTION_NUMBER, &o.least_share, "PERCENT",
          "for --threshold: of B's total, what a row needs to count (1)"},
-        {"kernels", 0, OPTION_FLAG, &o.kernels, NULL, "only what runs on devices"},
-        {"ops", 0, OPTION_FLAG, &o.ops, NULL, "only what runs on the CPU"},
+        {"kernels", 0, OPTION_FLAG, &o.kernels, NULL, "only work on devices"},
+        {"ops", 0, OPTION_FLAG, &o.ops, NULL, "only calls on the CPU"},
         {"name", 0, OPTION_TEXT, &o.rows.filter.name, "REGEX",
          "only rows whose name it matches; totals are of these"},
         {"category", 'c', OPTION_LIST, &o.rows.filter.categories, "CAT", "only rows of these"},
@@ -719,7 +719,7 @@ static int run(int argc, char **argv) {
         {"any-order", 0, OPTION_FLAG, &o.any_order, NULL,
          "also when A was recorded after B, which else is an error"},
         {"limit", 'n', OPTION_COUNT, &o.limit, "N", "rows, or all (100)"},
-        {"name-width", 0, OPTION_COUNT, &o.name_width, "N", "letters of a name, or all (55)"},
+        {"name-width", 0, OPTION_COUNT, &o.name_width, "N", "characters of a name, or all (55)"},
         {"format", 'f', OPTION_WORD, &o.format, "text|csv|json|html|markdown", "(text)"},
         RANGE_OPTIONS(window),
         {"output", 'o', OPTION_TEXT, &o.output, "FILE", "instead of stdout; .gz by its ending"},

@@ -10,9 +10,9 @@
 static int run(int argc, char **argv);
 
 const command et_command = {
-    "et", "[OPTION]... ET", "check, summarise, link an execution trace",
+    "et", "[OPTION]... ET", "check, summarise or link an execution trace",
     "  prof et et.json.gz\n"
-    "      what breaks its rules, with byte offsets (exit status 1), and its nodes\n"
+    "      what breaks the rules, with byte offsets (exit status 1), and the nodes\n"
     "      by name\n"
     "  prof et --link trace.json.gz et.json\n"
     "      with the times of the same run's trace, joined by record function id and\n"

@@ -16,13 +16,14 @@ static int run(int argc, char **argv);
 
 const command export_command = {
     "export", "[OPTION]... -o OUT TRACE...",
-    "traces in other tools' formats, by what OUT ends with",
+    "write traces in other tools' formats, chosen by OUT's ending",
     "  prof export -o run.pftrace trace.json.gz\n"
     "      Perfetto's own format, for ui.perfetto.dev and trace_processor: 4 to 23 times\n"
     "      smaller than JSON. Calls of a stream that overlap get lanes of their own:\n"
     "      none is lost. Every command of prof reads it again\n"
     "  prof export -o all.pftrace rank*.json.gz\n"
-    "      of several ranks one file, processes \"rank N: ...\", as prof merge has it\n"
+    "      one file of several ranks, with processes \"rank N: ...\", as prof merge\n"
+    "      writes\n"
     "  prof export -o run.pb.gz rank*.json.gz\n"
     "      for go tool pprof: -sample_index=device, -tagfocus=rank=0\n"
     "  prof export -o run.sqlite trace.json.gz\n"
@@ -48,11 +49,12 @@ const command export_command = {
     "  .json[.gz]    the JSON of PyTorch's and Chrome's traces; of several traces\n"
     "                what prof merge writes\n\n"
     "Tables: events (a row for each call, kernel and range, with its self time, its\n"
-    "parent_id, the op that launched it, its rank), flows, instants, memory, counters,\n"
-    "threads, metadata. Times are ns; ts_ns counts from 1970 where the trace tells.\n"
-    "NULL: the trace does not tell. Several traces: the column rank is theirs\n"
-    "(distributedInfo), else their place. Queries for SQLite, DuckDB and ClickHouse\n"
-    "are in tools/prof/sql, installed as share/prof/sql.\n\n"
+    "parent_id, the op that launched it, its rank), flows, instants, memory,\n"
+    "counters, threads, metadata. Times are in ns; ts_ns counts from 1970 if the\n"
+    "trace says when it began. NULL: the trace does not say. With several traces,\n"
+    "the column rank is their rank (distributedInfo), else their place.\n"
+    "tools/prof/sql, installed as share/prof/sql, has queries for SQLite, DuckDB and\n"
+    "ClickHouse.\n\n"
     "Clocks of several traces: --align\n" ALIGN_HELP, run, 0, 0
 };
 

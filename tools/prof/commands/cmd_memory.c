@@ -12,9 +12,9 @@
 static int run(int argc, char **argv);
 
 const command memory_command = {
-    "memory", "[OPTION]... TRACE", "memory over time: peak, who holds it, an interactive plot",
+    "memory", "[OPTION]... TRACE", "memory over time: the peak, who holds it, an interactive plot",
     "  prof memory trace.json.gz\n"
-    "      per device: the peak, when it was, how much was there before\n"
+    "      for each device: the peak, when it was, what was in use before\n"
     "  prof memory --by op trace.json\n"
     "      the ops that hold the memory at the peak\n"
     "  prof memory -o memory.html trace.json\n"
@@ -24,16 +24,16 @@ const command memory_command = {
     "  prof memory --device cuda:0 -o memory.raw.json.gz trace.json\n"
     "      as PyTorch's export_memory_timeline: .json, .raw.json, .html, each also\n"
     "      .gz\n\n"
-    "A trace must have been recorded with profile_memory=True. What it tells of a\n"
-    "block is its category (prof.h's prof_memory_category); where it tells none at\n"
-    "all, that is inferred from the calls that allocate and free a block:\n"
-    "  optimizer state  allocated in Optimizer.step, lives on behind it\n"
+    "The trace must have been recorded with profile_memory=True. If it tells the\n"
+    "category of blocks (prof.h's prof_memory_category), that is used. If it tells\n"
+    "none, prof infers the category from the calls that allocate and free a block:\n"
+    "  optimizer state  allocated in Optimizer.step, and outlives it\n"
     "  input            allocated in a DataLoader\n"
-    "  gradient         allocated in the backward pass, lives on behind it\n"
+    "  gradient         allocated in the backward pass, and outlives it\n"
     "  autograd detail  allocated in the backward pass, freed by another node of it\n"
     "  activation       allocated before the backward pass, freed in it\n"
-    "  temporary        freed again before that\n"
-    "  unknown          there before the recording, or none of these (parameters)\n"
+    "  temporary        allocated and freed before the backward pass\n"
+    "  unknown          older than the recording, or none of these (parameters)\n"
     "A raw timeline of PyTorch's own (memory.raw.json.gz) holds the true ones.\n", run, 1, 1
 };
 

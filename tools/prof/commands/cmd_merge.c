@@ -16,19 +16,18 @@
 static int run(int argc, char **argv);
 
 const command merge_command = {
-    "merge", "[OPTION]... -o OUT TRACE...", "the traces of several ranks as one",
+    "merge", "[OPTION]... -o OUT TRACE...", "merge the traces of several ranks into one",
     "  prof merge -o all.json.gz rank*.json.gz\n"
     "      every process becomes \"rank N: ...\"; flows and correlation ids stay apart\n"
     "  prof merge --align collectives -o all.json node*/rank*.json\n"
     "      ranks on several machines: clocks are set so that the collectives end\n"
     "      together\n\n"
-    "The ranks are those in the traces (distributedInfo), else the files in their\n"
-    "order; files of one rank and of different times are windows of it, and have its\n"
-    "processes in common. Times are put on one base by baseTimeNanoseconds. In args, External id,\n"
-    "correlation and the like get the number of the file, less one, times 2^32 on\n"
-    "top.\n\n"
+    "Ranks come from the traces (distributedInfo), else from the order of the files.\n"
+    "Files of one rank from different times are windows of it, and share its\n"
+    "processes. Times are put on one base by baseTimeNanoseconds. In args, External\n"
+    "id, correlation and the like have 2^32 times the file's number (from 0) added.\n\n"
     "Clocks: --align\n" ALIGN_HELP "\n"
-    "Collectives are those of prof ranks.\n" COLLECTIVES_HELP, run, 1, INT_MAX
+    "Collectives are found as in prof ranks:\n" COLLECTIVES_HELP, run, 1, INT_MAX
 };
 
 enum { PIDS_OF_A_RANK = 100000, MOST_EDITS = 24 };

@@ -14,14 +14,15 @@ const command ranks_command = {
     "      a row for each rank, then its collectives with bandwidth and skew, and\n"
     "      the stragglers\n"
     "  prof ranks --align collectives node*/rank*.json.gz\n"
-    "      ranks of several machines: clocks are set so that collectives end together\n"
+    "      ranks of several machines, whose clocks are set so that collectives end\n"
+    "      together\n"
     "  prof ranks --align zone:MPI_Barrier rank*.raw\n"
-    "      so that these calls do, which are listed with the collectives\n"
+    "      so that these calls end together; they are listed with the collectives\n"
     "  prof ranks --by collective --format csv -o collectives.csv rank*.json\n"
     "      the collectives alone, all of them\n\n"
     "How it counts\n"
     "  Device work is every kernel, copy and fill of any stream and device, whatever\n"
-    "  annotations say. The first of these that holds is its kind:\n"
+    "  annotations say. Its kind is the first of these that holds:\n"
     "  memory         a copy or fill by category, or ROCm's kernels that are one:\n"
     "                 __amd_rocclr_copyBuffer, __amd_rocclr_fillBuffer, MEMORY_COPY_\n"
     "  communication  it has an argument Collective name\n"
@@ -52,9 +53,9 @@ const command ranks_command = {
     "  where it came last. Wait: its sum of (latest begin - its own). Stragglers: the\n"
     "  fewest ranks that hold 80 % of all skew; none if that is less than 1 % of the\n"
     "  longest span.\n\n"
-    "Clocks: prof merge --help tells what --align and --offset do. Clock: what was\n"
-    "added to the file's times (in the middle, where it drifts). Clock error: half of\n"
-    "the ends that it was set by are within that.\n",
+    "Clocks: see prof merge --help for --align and --offset. Clock: what was added\n"
+    "to the file's times (in the middle, if it drifts). Clock error: half of the\n"
+    "ends that set the clock are within it.\n",
     run, 1, INT_MAX
 };
 

@@ -30,24 +30,27 @@ static int run(int argc, char **argv);
 
 const command record_command = {
     "record", "[OPTION]... COMMAND [ARGUMENT]...",
-    "run a program that has prof.h in it, and report on its trace",
+    "run a program that uses prof.h, and report on its trace",
     "  prof record ./train data.bin\n"
-    "      runs it with PROF_TRACE in its environment, which prof_start_env of prof.h\n"
-    "      heeds, keeps what it streams in trace.raw, also if it is killed, and prints\n"
-    "      the table to stderr; the exit status is the program's. Every command of prof\n"
-    "      reads trace.raw; prof export -o trace.pftrace trace.raw makes the file for\n"
-    "      ui.perfetto.dev\n"
+    "      runs the program with PROF_TRACE in its environment, for prof_start_env;\n"
+    "      keeps\n"
+    "      its stream in trace.raw, even if the program is killed, and prints the\n"
+    "      table to\n"
+    "      stderr. The exit status is the program's. Every prof command reads\n"
+    "      trace.raw;\n"
+    "      prof export -o trace.pftrace trace.raw makes the file for ui.perfetto.dev\n"
     "  prof record -o run.pftrace -n 30 ./train\n"
-    "      makes that file at once, and prints 30 rows; .json and .json.gz are larger\n"
+    "      makes that file directly, and prints 30 rows; .json and .json.gz are\n"
+    "      larger\n"
     "  prof record --top ./server\n"
     "      the table once a second while it runs\n"
     "  prof record --mode ring --memory 8M -- ./train\n"
-    "      each thread's last zones, in 8 MiB: trace.json, as for all that cannot be\n"
+    "      the last zones, in 8 MiB; writes trace.json, as for all that cannot be\n"
     "      streamed\n"
     "  prof record --wait -- ./server\n"
     "      starts it, and records nothing until prof window or prof top asks\n"
     "  prof record --heap ./server\n"
-    "      each malloc and free, too: columns in the table, prof memory trace.raw\n",
+    "      records each malloc and free: columns in the table, prof memory trace.raw\n",
     run, 1, INT_MAX
 };
 
@@ -601,15 +604,15 @@ int recording_end(recording *r, bool any) {
 
 static const struct { const char *option, *variable, *takes, *help; } settings[] = {
     {"mode", "PROF_MODE", "MODE", "trace, ring, stream, aggregate (stream)"},
-    {"memory", "PROF_MEMORY", "BYTES", "of the arena, as 512K, 64M or 2G (64M)"},
-    {"max-depth", "PROF_MAX_DEPTH", "N", "zones that may be open in a thread (64)"},
-    {"max-threads", "PROF_MAX_THREADS", "N", "that record at the same time (up to 256)"},
-    {"categories", "PROF_CATEGORIES", "BITS", "those that are on, as 0x5 (all)"},
-    {"counters", "PROF_COUNTERS", "LIST", "hardware counters, as cycles,instructions"},
+    {"memory", "PROF_MEMORY", "BYTES", "size of the arena: 512K, 64M, 2G (64M)"},
+    {"max-depth", "PROF_MAX_DEPTH", "N", "most zones open at once in a thread (64)"},
+    {"max-threads", "PROF_MAX_THREADS", "N", "most threads that record at once (up to 256)"},
+    {"categories", "PROF_CATEGORIES", "BITS", "which categories are on, such as 0x5 (all)"},
+    {"counters", "PROF_COUNTERS", "LIST", "hardware counters, such as cycles,instructions"},
     {"shapes", "PROF_SHAPES", "0|1", "record shapes"},
     {"stacks", "PROF_STACKS", "KIND", "none, zones, frames, unwind (none)"},
     {"profile-memory", "PROF_PROFILE_MEMORY", "0|1", "record what is allocated"},
-    {"exclude", "PROF_EXCLUDE", "NAME,...", "no zones of these instrumented functions"},
+    {"exclude", "PROF_EXCLUDE", "NAME,...", "make no zones of these instrumented functions"},
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
@@ -633,11 +636,13 @@ static int run(int argc, char **argv) {
          "                               .json.gz; %p in it is the process (trace.raw)"},
         {"limit", 'n', OPTION_COUNT, &r.limit, "N", "rows of the table, or all (20)"},
         {"sort", 's', OPTION_TEXT, &r.sort, "METRIC", "of the table (self_cpu_time_total)"},
-        {"zones", 0, OPTION_COUNT, &r.most, "N", "more than these stay .raw (10000000)"},
+        {"zones", 0, OPTION_COUNT, &r.most, "N",
+         "with more zones than this the trace stays .raw (10000000)"},
         {"report", 0, OPTION_FLAG, &r.with_report, NULL, "no table"},
-        {"top", 0, OPTION_FLAG, &top, NULL, "the table once a second while it runs"},
-        {"wait", 0, OPTION_FLAG, &waits, NULL, "records only when prof window or top asks"},
-        {"heap", 0, OPTION_FLAG, &r.heap, NULL, "what it allocates, without a mark in its code"},
+        {"top", 0, OPTION_FLAG, &top, NULL, "print the table once a second while the program runs"},
+        {"wait", 0, OPTION_FLAG, &waits, NULL, "record only when prof window or prof top asks"},
+        {"heap", 0, OPTION_FLAG, &r.heap, NULL,
+         "record each malloc and free, without marks in the code"},
     };
     for (int i = 0; i < SETTINGS; i++)
         options[8 + i] = (option_spec){settings[i].option, 0, OPTION_TEXT, values + i,

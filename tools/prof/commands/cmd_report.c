@@ -13,47 +13,49 @@
 static int run(int argc, char **argv);
 
 const command report_command = {
-    "report", "[OPTION]... TRACE...", "PyTorch's table of a trace: who took the time",
+    "report", "[OPTION]... TRACE...", "PyTorch's table of a trace: where the time went",
     "  prof report trace.json.gz\n"
-    "      the calls that took the most CPU time themselves stand first\n"
+    "      the calls with the most CPU time of their own come first\n"
     "  prof report --sort self_cuda_time_total --limit 10 --no-memory trace.json\n"
     "      the ten kernels that took the most device time\n"
     "  prof report --group-by-input-shape --name '^aten::' rank*.json\n"
-    "      the ops of all ranks, by their inputs' shapes\n"
+    "      the ops of all ranks, grouped by their inputs' shapes\n"
     "  prof report --step 3 trace.json\n"
-    "      one step of the profiler's schedule alone\n"
+    "      only step 3 of the profiler's schedule\n"
     "  prof report --format html -o report.html trace.json\n"
     "      a page for any browser: timeline, table, flame graph, memory\n"
     "  prof report --contexts --every 10ms uart.raw\n"
     "      the load of a microcontroller's core, every 10 ms: tasks and interrupts\n\n"
     "How it counts\n"
-    "  A begin and an end (B and E, b and e) are one event. CPU time is wall time. A\n"
-    "  device's time belongs to the op that its External id names; where that only\n"
-    "  repeats the correlation id (2022, 2023), to the innermost op around the\n"
-    "  launch. What belongs to no op in the trace is counted below the table. Each\n"
-    "  level of a recursion counts. An op is not merged with its only child of the\n"
-    "  same name, as PyTorch does before it prints: --merge-duplicates does that.\n"
-    "  Shares are of the whole trace, also where a filter leaves rows out. What the\n"
-    "  trace says it lost stands first. On a terminal, columns that do not fit are\n"
-    "  left out, and named below. The line of each device is of the time from its\n"
-    "  first kernel, copy or fill to the end of its last one: busy is any of them;\n"
-    "  exposed communication is without compute, exposed copies without either, as\n"
-    "  prof gaps and prof ranks have it. Python functions are rows only with\n"
-    "  --category python_function. Percentiles are exact: the ceil(n p / 100)-th of n\n"
-    "  durations in ascending order; they take 16 bytes of memory a call. An event\n"
-    "  with a key twice is an error, told with file and byte. Where what a CUDA graph\n"
-    "  ran does not tell the zone that captured it, a trace of the capture may, by\n"
-    "  \"graph node id\": name that first.\n\n"
+    "  A begin and an end (B and E, b and e) make one event. CPU time is wall time.\n"
+    "  A device's time belongs to the op that its External id names; where that only\n"
+    "  repeats the correlation id (2022, 2023), it belongs to the innermost op\n"
+    "  around the launch. Work that belongs to no op in the trace is counted below\n"
+    "  the table. Each level of a recursion counts. Unlike PyTorch, prof does not\n"
+    "  merge an op with its only child of the same name before it prints;\n"
+    "  --merge-duplicates does. Shares are of the whole trace, even when a filter\n"
+    "  leaves rows out. If the trace says that it lost something, that comes first.\n"
+    "  On a terminal, columns that do not fit are left out and named below. The line\n"
+    "  of each device covers the time from its first kernel, copy or fill to the end\n"
+    "  of its last one: busy means that any of them runs; exposed communication is\n"
+    "  without compute, exposed copies are without either, as in prof gaps and prof\n"
+    "  ranks. Python functions are rows only with --category python_function.\n"
+    "  Percentiles are exact: the ceil(n p / 100)-th of n durations in ascending\n"
+    "  order; they take 16 bytes of memory per call. An event that has a key twice\n"
+    "  is an error, reported with file and byte. If a trace does not say which zone\n"
+    "  captured a CUDA graph, a trace of the capture may, by \"graph node id\": name\n"
+    "  that trace first.\n\n"
     "Tasks and interrupts\n"
-    "  Time is without what interrupted it; an interrupt lasts from its first zone's\n"
-    "  begin to its end. longest: at once. longest_wait: from the instant \"ready NAME\"\n"
-    "  (examples/baremetal/kernel records them) until the task NAME runs; empty where\n"
-    "  two tasks have that name. What begins in a window counts there, longest and\n"
-    "  longest_wait, too; times are of the window's own part.\n\n"
+    "  Times leave out what interrupted them; an interrupt lasts from the begin of\n"
+    "  its first zone to its end. longest: the longest time at once. longest_wait:\n"
+    "  from the instant \"ready NAME\" (examples/baremetal/kernel records them) until\n"
+    "  the task NAME runs; empty where two tasks have that name. What begins in a\n"
+    "  window counts in that window, longest and longest_wait too; times are those\n"
+    "  inside the window.\n\n"
     "The page\n"
-    "  Files that ran at the same time, by ts and baseTimeNanoseconds, stand as they\n"
-    "  ran; others begin at 0. A step is each file's own. What begins in the chosen\n"
-    "  step is counted as by --step; in a measured time likewise.\n", run, 1, INT_MAX
+    "  Files that ran at the same time, by ts and baseTimeNanoseconds, are shown as\n"
+    "  they ran; others begin at 0. Each file has its own steps. A chosen step\n"
+    "  counts what begins in it, as --step does; so does a measured time.\n", run, 1, INT_MAX
 };
 
 typedef struct report_options {
@@ -210,36 +212,36 @@ static int run(int argc, char **argv) {
         {"group-by-input-shape", 0, OPTION_FLAG, &rows->by_shapes, NULL, "a row for each shape"},
         {"group-by-overload", 0, OPTION_FLAG, &rows->by_overload, NULL, "a row for each overload"},
         {"group-by-stack", 0, OPTION_COUNT, &rows->by_stack, "N",
-         "a row for each innermost N entries of the stack; of what a CUDA graph ran, for\n"
-         "                               each zone that captured it"},
+         "a row for each distinct stack, by its N innermost entries; for what a CUDA graph ran, "
+         "by the zone that captured it"},
         {"group-by-site", 0, OPTION_FLAG, &rows->by_site, NULL,
-         "a row for each place in the source that has the name"},
-        {"top-level", 0, OPTION_FLAG, &o.top_level, NULL, "only calls that no other encloses"},
+         "a row for each place in the source that uses the name"},
+        {"top-level", 0, OPTION_FLAG, &o.top_level, NULL, "only calls inside no other call"},
         {"merge-duplicates", 0, OPTION_FLAG, &rows->merge_duplicates, NULL,
-         "as PyTorch's own table: a call and its only child of the same\n"
-         "                               name count as one"},
+         "as in PyTorch's own table, a call and its only child of the same name count as one"},
         {"percentiles", 0, OPTION_FLAG, &rows->percentiles, NULL,
-         "min, p50, p90, p99 and max of one call; of device rows, of their own times"},
+         "add min, p50, p90, p99 and max of the durations of calls; for devices, of work"},
         {"category", 'c', OPTION_LIST, &rows->filter.categories, "CAT",
-         "only rows of these: cpu_op, kernel, python_function, ..."},
-        {"name", 0, OPTION_TEXT, &rows->filter.name, "REGEX", "only rows whose name it matches"},
+         "only rows of these categories: cpu_op, kernel, python_function, ..."},
+        {"name", 0, OPTION_TEXT, &rows->filter.name, "REGEX", "only rows whose name REGEX matches"},
         {"pid", 0, OPTION_LIST, &rows->filter.pids, "PID", "only events of these processes"},
         RANGE_OPTIONS(window),
         {"device", 0, OPTION_FLAG, &rows->device, NULL,
-         "no device times and rows: reads any file in little memory"},
-        {"memory", 0, OPTION_FLAG, &rows->memory, NULL, "no columns of memory"},
+         "no device times and no device rows: reads any file in little memory"},
+        {"memory", 0, OPTION_FLAG, &rows->memory, NULL, "no memory columns"},
         {"flops", 0, OPTION_FLAG, &rows->with_flops, NULL,
-         "a column of FLOPs, by the inputs' shapes, as profile(with_flops=True)"},
-        {"ns-per-counter", 0, OPTION_FLAG, &o.ns_per_counter, NULL, "CPU total by each counter"},
+         "add a column of FLOPs, from the inputs' shapes, as profile(with_flops=True) does"},
+        {"ns-per-counter", 0, OPTION_FLAG, &o.ns_per_counter, NULL,
+         "add columns: CPU total divided by each counter"},
         {"contexts", 0, OPTION_FLAG, &o.contexts, NULL,
-         "a row for each task and interrupt of a microcontroller, in\n"
-         "                               the place of the table (below it stand 6 of them)"},
+         "instead of the table, a row for each task and interrupt of a microcontroller (the "
+         "table's foot shows six of them)"},
         {"every", 0, OPTION_TEXT, &o.every, "TIME",
-         "with --contexts: rows for each window of that length: 10ms"},
-        {"time-unit", 0, OPTION_WORD, &o.unit, "auto|s|ms|us", "(auto: each time its own)"},
-        {"name-width", 0, OPTION_COUNT, &o.name_width, "N", "letters of a name, or all (55)"},
-        {"stack-width", 0, OPTION_COUNT, &o.stack_width, "N", "letters of a stack (75)"},
-        {"shapes-width", 0, OPTION_COUNT, &o.shapes_width, "N", "letters of the shapes (80)"},
+         "with --contexts: rows for each window of this length, such as 10ms"},
+        {"time-unit", 0, OPTION_WORD, &o.unit, "auto|s|ms|us", "(auto: each time has its own)"},
+        {"name-width", 0, OPTION_COUNT, &o.name_width, "N", "characters of a name, or all (55)"},
+        {"stack-width", 0, OPTION_COUNT, &o.stack_width, "N", "characters of a stack (75)"},
+        {"shapes-width", 0, OPTION_COUNT, &o.shapes_width, "N", "characters of the shapes (80)"},
         {"header", 0, OPTION_TEXT, &o.header, "TEXT", "a line above the table"},
         {"format", 'f', OPTION_WORD, &o.format, "text|csv|json|html", "(text)"},
         {"output", 'o', OPTION_TEXT, &o.output, "FILE", "instead of stdout; .gz by its ending"},

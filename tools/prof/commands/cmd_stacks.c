@@ -10,7 +10,7 @@ static int run(int argc, char **argv);
 const command stacks_command = {
     "stacks", "[OPTION]... TRACE...", "folded stacks, for any flame graph tool",
     "  prof stacks trace.json.gz > trace.folded\n"
-    "      a line for each path of calls: outer;inner and the microseconds of its own\n"
+    "      a line for each call path: outer;inner and its own microseconds\n"
     "  prof stacks --metric self_cuda_time_total --no-kernels trace.json\n"
     "      device time by the calls that launched the kernels\n"
     "  prof stacks --frames-only trace.json\n"

@@ -12,28 +12,29 @@
 static int run(int argc, char **argv);
 
 const command steps_command = {
-    "steps", "[OPTION]... TRACE...", "how long the steps took, and why the worst did",
+    "steps", "[OPTION]... TRACE...", "how long the steps took, and why the worst were slow",
     "  prof steps rank*.json.gz\n"
-    "      a row for each rank: of its ProfilerStep#N, least, mean, percentiles, most\n"
+    "      a row for each rank: minimum, mean, percentiles and maximum of its\n"
+    "      ProfilerStep#N\n"
     "  prof steps --worst 3 trace.json\n"
     "      the three longest, and which calls and kernels took longer in them than\n"
     "      in the median step\n"
     "  prof steps --name '^frame$' game.json\n"
     "      any zone as a step\n"
     "  prof steps --critical trace.json\n"
-    "      what the median step's time hangs on; with --worst N, the worst ones'\n\n"
+    "      what the median step's time depends on; with --worst N, that of the worst\n\n"
     "How it counts\n"
-    "  A step is a call on the CPU that is named ProfilerStep#N, or that the extended\n"
-    "  regular expression --name matches. GPU annotations of the same name do not\n"
-    "  count. A percentile is the ceil(n p / 100)-th of n durations in ascending\n"
-    "  order. The rank is that of distributedInfo, else the file's place, from 0.\n"
-    "  The median step of a rank is one that lasts as long as its p50. What took\n"
-    "  longer: self times of the calls that begin in the step, on any thread, and\n"
-    "  times of the kernels, copies and fills that do, by name, less the same of the\n"
-    "  median step; the five that grew most, of at most 20 steps.\n\n"
+    "  A step is a call on the CPU that is named ProfilerStep#N, or that the\n"
+    "  extended regular expression --name matches. GPU annotations of that name do\n"
+    "  not count. A percentile is the ceil(n p / 100)-th of n durations in ascending\n"
+    "  order. The rank is that of distributedInfo, else the file's place, from 0. A\n"
+    "  rank's median step is one that lasts as long as its p50. What took longer: by\n"
+    "  name, the self times of the calls that begin in the step, on any thread, and\n"
+    "  the times of its kernels, copies and fills, less those of the median step;\n"
+    "  the five that grew most, for at most 20 steps.\n\n"
     "Critical path\n" STEP_CRITICAL_HELP
-    "  Their sum is the step's duration. What the trace does not tell, as locks and\n"
-    "  files that calls wait for, is time of those calls.\n", run, 1, INT_MAX
+    "  The parts add up to the step's duration. What the trace does not show, such\n"
+    "  as waiting for a lock or a file, is time of the call that waits.\n", run, 1, INT_MAX
 };
 
 enum { MOST_CAUSES = 20, SHOWN_CAUSES = 5, NAME_LETTERS = 80 /* in text */ };

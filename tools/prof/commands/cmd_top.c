@@ -32,14 +32,15 @@
 static int run(int argc, char **argv);
 
 const command top_command = {
-    "top", "[OPTION]... STREAM|PID", "the table of a stream that is being written, once a second",
+    "top", "[OPTION]... STREAM|PID", "the table of a stream while it is written, once a second",
     "  prof top run.raw\n"
-    "      of a program with PROF_TRACE=run.raw; keys: q ends, s sorts by the next\n"
-    "      column, p pauses\n"
+    "      the stream of a program with PROF_TRACE=run.raw. Keys: q quits, s sorts\n"
+    "      by the\n"
+    "      next column, p pauses\n"
     "  prof top --looks 1 --sort calls run.raw\n"
-    "      as it is now\n"
+    "      the table as it is now\n"
     "  prof top 4711\n"
-    "      of process 4711 from now on, which waits for that: see prof window --help\n", run, 1, 1
+    "      process 4711 from now on, if it waits to be asked: see prof window --help\n", run, 1, 1
 };
 
 enum { PIECE = 1 << 16, BEFORE_END = 12 };
@@ -458,7 +459,8 @@ static int run(int argc, char **argv) {
     top_sort sort = BY_SELF;
     int64_t looks = INT64_MAX;
     const option_spec options[] = {
-        {"looks", 'l', OPTION_COUNT, &looks, "N", "then it ends (until q or the stream ends)"},
+        {"looks", 'l', OPTION_COUNT, &looks, "N",
+         "print the table N times (until q or the stream's end)"},
         {"sort", 's', OPTION_WORD, &sort, "self|total|calls|rate|name", "the column (self)"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };

@@ -16,7 +16,7 @@ static int run(int argc, char **argv);
 const command validate_command = {
     "validate", "[OPTION]... TRACE", "check a trace against the rules, with byte offsets",
     "  prof validate trace.json\n"
-    "      exit status 1 when there are errors: what viewers reject or read wrong\n"
+    "      exit status 1 if there are errors, which viewers reject or read wrongly\n"
     "  prof validate --strict --limit all trace.json\n"
     "      warnings count too, and none is left out\n"
     "  prof validate --ignore overlap,flow trace.json\n"

@@ -9,17 +9,21 @@
 static int run(int argc, char **argv);
 
 const command window_command = {
-    "window", "[OPTION]... PID", "record a process that is running, from outside, for a while",
+    "window", "[OPTION]... PID", "record a running process for a while, from outside",
     "  prof window --for 2s -o out.json 4711\n"
-    "      two seconds of process 4711, which was started by `prof record --wait -- CMD`, or\n"
-    "      with PROF_MODE=wait in its environment, and calls prof_start_env of prof.h;\n"
-    "      before and after nothing is recorded. The table goes to stderr. Ctrl-C ends the\n"
-    "      window earlier, and so does the process: what was recorded is kept. Where another\n"
-    "      window is open in it, this one is next\n"
+    "      two seconds of process 4711, which calls prof_start_env and was started\n"
+    "      by\n"
+    "      `prof record --wait -- CMD`, or with PROF_MODE=wait in its environment.\n"
+    "      Before\n"
+    "      and after the window it records nothing. The table goes to stderr. The\n"
+    "      window\n"
+    "      ends earlier on Ctrl-C or when the process ends; what was recorded is\n"
+    "      kept. If\n"
+    "      another window is open, this one comes next\n"
     "  prof window --steps 10 -o out.raw 4711\n"
     "      ten whole steps: from one call of prof_step to the eleventh\n"
     "  prof window --delay 1m --for 500ms -o out.pftrace 4711\n"
-    "      begins in a minute\n", run, 1, 1
+    "      half a second, from a minute from now\n", run, 1, 1
 };
 
 /* A time with its unit, in s. */
@@ -57,14 +61,15 @@ static int run(int argc, char **argv) {
     int64_t steps = 0;
     double seconds = 1e6, wait = 0;
     const option_spec options[] = {
-        {"for", 'f', OPTION_TEXT, &length, "TIME", "as 2s, 500ms or 1m (until Ctrl-C)"},
-        {"steps", 0, OPTION_COUNT, &steps, "N", "as many steps of prof_step instead"},
-        {"delay", 'd', OPTION_TEXT, &delay, "TIME", "asks after that (at once)"},
+        {"for", 'f', OPTION_TEXT, &length, "TIME", "how long: 2s, 500ms, 1m (until Ctrl-C)"},
+        {"steps", 0, OPTION_COUNT, &steps, "N", "record N steps (prof_step) instead"},
+        {"delay", 'd', OPTION_TEXT, &delay, "TIME", "wait before the window opens (0)"},
         {"output", 'o', OPTION_TEXT, &r.output, "FILE", "the trace: .raw, .pftrace, .json or\n"
          "                               .json.gz (trace.raw)"},
         {"limit", 'n', OPTION_COUNT, &r.limit, "N", "rows of the table, or all (20)"},
         {"sort", 's', OPTION_TEXT, &r.sort, "METRIC", "of the table (self_cpu_time_total)"},
-        {"zones", 0, OPTION_COUNT, &r.most, "N", "more than these stay .raw (10000000)"},
+        {"zones", 0, OPTION_COUNT, &r.most, "N",
+         "with more zones than this the trace stays .raw (10000000)"},
         {"report", 0, OPTION_FLAG, &r.with_report, NULL, "no table"},
         {NULL, 0, OPTION_FLAG, NULL, NULL, NULL}
     };

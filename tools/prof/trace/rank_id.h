@@ -30,21 +30,23 @@ typedef struct align_options {
 #define ALIGN_OPTIONS(o) \
     {"align", 'a', OPTION_TEXT, &(o).by, "BY", \
      "base: by the traces' base times (default); collectives: then so that collectives end " \
-     "together; zone:NAME: so that the calls of that name do; start: files begin together"}, \
+     "together; zone:NAME: so that calls of that name end together; start: so that files " \
+     "begin together"}, \
     {"offset", 0, OPTION_LIST, &(o).offsets, "FILE=TIME", \
-     "is added to that file's times: node1.json=-1.5ms"}
+     "add TIME to that file's times: node1.json=-1.5ms"}
 #define ALIGN_HELP \
     "  base         by baseTimeNanoseconds alone\n" \
-    "  collectives  then so that collectives which synchronize end on each rank when\n" \
-    "               they do on the lowest: by the median of the differences\n" \
-    "  zone:NAME    the same by the calls of that name, the n-th of each rank, which\n" \
-    "               all ranks leave together (MPI_Barrier). A rank without one is an\n" \
-    "               error\n" \
-    "  start        so that each file's first call begins when the lowest rank's does\n" \
-    "  Where twenty ends or more show that a clock drifts, that is taken out too: they\n" \
-    "  lie on a line then, half as far from it as from the median. The clock's error\n" \
-    "  is told as what half of the ends are within. --offset FILE=TIME is added to a\n" \
-    "  file's times before all that.\n"
+    "  collectives  then so that synchronizing collectives end on each rank when\n" \
+    "               they end on the lowest rank, by the median of the differences\n" \
+    "  zone:NAME    the same by the calls of that name: the n-th call of each rank,\n" \
+    "               which all ranks leave together (MPI_Barrier). A rank without\n" \
+    "               such a call is an error\n" \
+    "  start        so that each file's first call begins when that of the lowest\n" \
+    "               rank does\n" \
+    "  If twenty or more ends show that a clock drifts, the drift is taken out too:\n" \
+    "  that is so when the ends are half as far from a line as from their median.\n" \
+    "  The clock's error is the distance that half of the ends are within. --offset\n" \
+    "  FILE=TIME is added to a file's times before all this.\n"
 
 /* What is to be added to the times of a clock: add_ns at at_ns, and rate more for each ns since. */
 typedef struct clock_line { int64_t at_ns, add_ns; double rate; } clock_line;

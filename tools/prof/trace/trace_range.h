@@ -13,7 +13,7 @@ typedef struct range_options {
 #define RANGE_OPTIONS(range) \
     {"from", 0, OPTION_TEXT, &(range).from, "TIME", \
      "only what begins then or later: 1.5s, 20ms, 300us since the first event"}, \
-    {"to", 0, OPTION_TEXT, &(range).to, "TIME", "only what begins before"}, \
+    {"to", 0, OPTION_TEXT, &(range).to, "TIME", "only what begins before that time"}, \
     {"step", 0, OPTION_TEXT, &(range).step, "N", "only what begins in ProfilerStep#N"}, \
     {"within", 0, OPTION_TEXT, &(range).within, "NAME", \
      "only what begins while a call of this name runs, on any thread"}, REPAIR_OPTION
