@@ -15742,7 +15742,7 @@ PROF__FN void prof__table_left_out(prof__table *t) {
         char text[128];
         if (!t->left_out[i]) continue;
         prof__table_head_text(t, i, text);
-        prof__table_listed(t, &at, "Left out, the lines are too narrow: ", text);
+        prof__table_listed(t, &at, "Left out to fit the width: ", text);
     }
     if (at) prof__out_text(&t->out, "\n");
 }

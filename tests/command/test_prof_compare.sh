@@ -225,11 +225,11 @@ try diff_markdown_other_name grep -qF '| `steady @you` |' "$out/told"
 says diff_gate_unknown_name "gate.txt: no row of any trace has the name 'nothing'" 2 gate 'total 5% nothing'
 says diff_gate_unknown_metric "gate.txt: 'foo' is none of total" 2 gate 'foo 5% *'
 says diff_gate_short 'gate.txt: line 2: it takes METRIC LIMIT NAME' 2 gate "$(printf '#\ntotal 5%%')"
-says diff_gate_no_limit "line 1: '5' is no limit of total" 2 gate 'total 5 *'
+says diff_gate_no_limit "line 1: '5' is not a limit of total" 2 gate 'total 5 *'
 says diff_gate_empty 'gate.txt: there is no limit in it' 2 gate '# total 5% *'
-says diff_gate_endless "line 1: '1e400%' is no limit of total" 2 gate 'total 1e400% *'
+says diff_gate_endless "line 1: '1e400%' is not a limit of total" 2 gate 'total 1e400% *'
 printf '\0\ntotal 5%% *\n' >"$out/zero.txt"
-says diff_gate_no_text 'line 1: it is no line of text' 2 "$prof" diff --gate "$out/zero.txt" "$now" "$now"
+says diff_gate_no_text 'line 1: it is not a line of text' 2 "$prof" diff --gate "$out/zero.txt" "$now" "$now"
 says diff_gate_regex_is_a_name "no row of any trace has the name '.*'" 2 gate 'total 5% .*'
 says diff_threshold_endless "'inf' is not a value it takes" 2 diff_p --threshold inf
 says diff_min_share_no_number "'nan' is not a value it takes" 2 diff_p --threshold 5 --min-share nan
@@ -237,7 +237,7 @@ says diff_names_alike 'takes two names' 2 diff_p --names a,a
 says diff_gate_no_file 'No such file' 2 "$prof" diff --gate "$out/none.txt" "$now" "$now"
 says diff_runs_one_side 'several a side: A1 A2 vs B1 B2' 2 "$prof" diff "$now" vs
 says diff_three 'several a side' 2 "$prof" diff "$now" "$now" "$now"
-says diff_runs_page 'takes one trace a side' 2 "$prof" diff -f html "$now" "$now" vs "$now"
+says diff_runs_page 'takes one trace per side' 2 "$prof" diff -f html "$now" "$now" vs "$now"
 says diff_metric_calls '"B calls": 20' 0 "$prof" diff -f json --metric calls "$out/gate_a1.json" "$out/gate_b1.json"
 
 says diff_metric_unknown 'none of total, avg, p50' 2 diff_p --metric p42

@@ -142,8 +142,8 @@ if [ -f "$out/without" ]; then
 fi
 says elf_plain_file 'has no names of zones (section prof_sites)' 2 "$prof" decode --elf "$out/plain" "$out/gcc.raw"
 says elf_none 'No such file' 2 "$prof" decode --elf "$out/nothing" "$out/gcc.raw"
-says elf_no_elf 'this is no ELF file' 2 "$prof" decode --elf "$0" "$out/gcc.raw"
-says elf_folder 'this is no ELF file' 2 "$prof" decode --elf "$out" "$out/gcc.raw"
+says elf_no_elf 'this is not an ELF file' 2 "$prof" decode --elf "$0" "$out/gcc.raw"
+says elf_folder 'this is not an ELF file' 2 "$prof" decode --elf "$out" "$out/gcc.raw"
 head -c 3000 "$out/gcc" >"$out/cut"
 says elf_cut 'is it cut off?' 2 "$prof" decode --elf "$out/cut" "$out/gcc.raw"
 says elf_is_kept 'this is the input' 2 "$prof" decode --elf "$out/gcc" -o "$out/gcc" "$out/gcc.raw"

@@ -137,7 +137,7 @@ says et_link_raw_some '250 nodes linked by thread, name and order; the trace has
     "$prof" et --link "$out/streams.raw" "$out/streams.json"
 says et_link_raw_other 'not the trace of the same run' 1 \
     "$prof" et --link "$out/streams.raw" "$out/good.json"
-says et_no_nodes 'this is no execution trace' 2 "$prof" et tests/command/traces/kineto_2026.json
+says et_no_nodes 'this is not an execution trace' 2 "$prof" et tests/command/traces/kineto_2026.json
 says et_output '--link TRACE' 2 "$prof" et -o "$out/x.json" "$out/good.json"
 says et_help 'usage: prof et' 0 "$prof" et --help
 head -c 700 "$out/good.json" >"$out/cut.json"

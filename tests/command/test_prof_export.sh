@@ -101,7 +101,7 @@ cat >"$out/none.json" <<'END'
 {"ph": "C", "name": "load", "pid": 1, "ts": 2, "args": {"a": 2}}]
 END
 for to in none.pftrace none.sqlite; do
-    says "values_that_are_no_numbers_${to#*.}" "none.json: 4 values of counters are no numbers: left out" 0 \
+    says "values_that_are_not_numbers_${to#*.}" "none.json: 4 values of counters are not numbers: left out" 0 \
         "$prof" export -o "$out/$to" "$out/none.json"
 done
 long_names() {
@@ -369,7 +369,7 @@ says no_table_of_perfetto "is no table" 2 "$prof" export --table flows -o "$out/
 says no_lanes_of_tables "is not JSON" 2 "$prof" export --lanes -o "$out/run.csv" "$out/odd.json"
 says tables_of_a_pipe "it has to be a file" 2 sh -c "cat '$out/odd.json' | '$prof' export -o '$out/run.sqlite' -"
 mkfifo "$out/pipe.sqlite" 2>/dev/null
-says database_in_a_pipe "a database has to be a file" 2 sh -c \
+says database_in_a_pipe "a database must be a file" 2 sh -c \
     "cat '$out/pipe.sqlite' >/dev/null & timeout 20 '$prof' export -o '$out/pipe.sqlite' '$out/odd.json'; s=\$?; wait; exit \$s"
 says folder_with_something "this folder is not empty" 2 "$prof" export -o "$out/tables/run.csv/" "$out/odd.json"
 says not_a_folder "is no folder" 2 "$prof" export -o "$out/flows.csv.gz/" "$out/odd.json"

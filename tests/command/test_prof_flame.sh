@@ -89,7 +89,7 @@ says flamegraph_change '+2.000 us (+12.5 %)' 0 cat "$out/diff.svg"
 says flamegraph_new ', new</title>' 0 cat "$out/diff.svg"
 says flamegraph_diff_one 'two files are needed' 2 "$prof" flamegraph --diff "$now"
 printf 'a;b 10\na;b\n' >"$out/bad.folded"
-says flamegraph_bad_folded '1 lines are no folded stacks: left out' 0 \
+says flamegraph_bad_folded '1 lines are not folded stacks: left out' 0 \
     "$prof" flamegraph "$out/bad.folded"
 says flamegraph_directory 'is a directory' 2 "$prof" flamegraph tests
 printf '[{"ph":"X","cat":"cpu_op","name":"<a>&\\"]]>\\u0001\377","ts":1,"dur":9}]' >"$out/odd.json"

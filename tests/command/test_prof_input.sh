@@ -47,11 +47,11 @@ END
 
 all_but_link='report page analyze diff augment validate stacks flamegraph gaps ranks memory cut merge'
 echo '{"cpu_op_map": {"aten::mm": [1, 2]}, "traces": []}' >"$out/map.json"
-each op_map "map.json: this is no trace: it has no traceEvents, but \"cpu_op_map\"" 2 "$out/map.json"
+each op_map "map.json: this is not a trace: it has no traceEvents, but \"cpu_op_map\"" 2 "$out/map.json"
 echo '{"a":1}' >"$out/a.json"
-each object 'a.json: this is no trace' 2 "$out/a.json"
+each object 'a.json: this is not a trace' 2 "$out/a.json"
 echo '{}' >"$out/nothing.json"
-each empty_object 'this is no trace' 2 "$out/nothing.json"
+each empty_object 'this is not a trace' 2 "$out/nothing.json"
 echo '{"traceEvents": {"a": 1}}' >"$out/no_array.json"
 each no_array 'traceEvents is no array' 2 "$out/no_array.json"
 echo '[1, "a", null]' >"$out/numbers.json"
@@ -198,7 +198,7 @@ damaged gzip_sum 'incorrect data check' "$out/spoilt.json.gz" 'report gaps valid
 spoil 2
 each damaged_gzip_head 'byte 0: ' 2 "$out/spoilt.json.gz" 'report gaps'
 { cat "$out/large.json.gz"; echo rest; } >"$out/rest.json.gz"
-each gzip_with_rest 'what follows its gzip data is none' 1 "$out/rest.json.gz" 'report stacks'
+each gzip_with_rest 'what follows its gzip data is not gzip data' 1 "$out/rest.json.gz" 'report stacks'
 { printf '[%s' "$one" | gzip -c; printf ']' | gzip -c; } >"$out/members.json.gz"
 each gzip_members '' 0 "$out/members.json.gz" 'report stacks'
 try input_gzip_members sh -c "'$prof' report -f csv '$out/members.json.gz' 2>&1 | grep -q '^\"whole\",1,2.000'"
@@ -304,9 +304,9 @@ try input_folded_no_newline folded 127
 try input_folded_long folded 1000000000000005
 printf 'main;leaf 3.5\nmain;leaf\t4\nmain;leaf   2.25\nmain 1.5.2\n' >"$out/folded.txt"
 says input_folded_decimals 'Self CPU time total: 9.750us' 0 "$prof" report "$out/folded.txt"
-says input_folded_decimals_names '1 lines are no folded stacks' 0 "$prof" stacks "$out/folded.txt"
+says input_folded_decimals_names '1 lines are not folded stacks' 0 "$prof" stacks "$out/folded.txt"
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo "main$i 999999999999999"; done >"$out/folded.txt"
-says input_folded_too_long '3 lines are no folded stacks' 0 "$prof" stacks "$out/folded.txt"
+says input_folded_too_long '3 lines are not folded stacks' 0 "$prof" stacks "$out/folded.txt"
 
 # ---- Categories that are not known, pairs that are none, words that are mistyped ----
 

@@ -109,7 +109,7 @@ try follow_stdin_gzip sh -c "'$prof' decode -f - <'$out/packed.prof.gz' >'$out/p
 try follow_no_trace sh -c "grep -q '^second_half .* 4000 ' '$out/packed.txt' &&
     ! grep -q traceEvents '$out/packed.txt'"
 says follow_stdout 'give the trace a file with -o' 2 "$prof" decode -f -o - "$stream"
-says follow_json 'this is no raw stream of prof.h' 2 \
+says follow_json 'this is not a raw stream of prof.h' 2 \
     sh -c "'$prof' decode -f - <tests/command/traces/kineto_2026.json"
 
 # On a terminal it is drawn in place, and q ends it; the trace is complete.

@@ -132,7 +132,7 @@ done
 for value in -1 '"12"' '{"a":1}' '[]' NaN 1e400 99999999999999999999 true; do
     n=$((n + 1))
     trace odd.json "{\"dropped_full\":$value,\"lost\":4}"
-    says losses_odd_$n "(lost): 4; Counts in the trace's head that are no counts, left out: 1" \
+    says losses_odd_$n "(lost): 4; Counts in the trace's head that are not counts, left out: 1" \
         0 "$prof" report "$out/odd.json"
 done
 most=9223372036854775807
@@ -141,7 +141,7 @@ says losses_most ': 18446744073709551615' 0 "$prof" report "$out/odd.json"
 trace odd.json "$(python3 -c 'print("{\"devices\":{" + ",".join("\"d%d%s\": \"\\u001b]0;x\\u0007%s\""
     % (i, "n" * 300, "t" * 5000) for i in range(40)) + "}}")')"
 says losses_long tttttttt 0 "$prof" report "$out/odd.json"
-says losses_many_devices 'More devices that say what they lack: 38' 0 "$prof" gaps "$out/odd.json"
+says losses_many_devices 'More devices that report losses: 38' 0 "$prof" gaps "$out/odd.json"
 try losses_line_is_short sh -c "! grep -q '.\{800\}' '$out/said'"
 try losses_plain sh -c "! grep -q '$(printf '\033')' '$out/said'"
 
@@ -228,7 +228,7 @@ cat >"$out/array.json" <<END
 END
 is sums_array 'f 10 1.0 0.9 0.01 0.5; ' cells "$prof" report -f json "$out/array.json"
 says sums_alone '2 zones are in sums alone, not in the timeline' 0 "$prof" report "$out/array.json"
-is sums_no_word "prof: $out/array.json: 2 zones are in sums alone, not in the timeline: PROF_MODE_AGGREGATE has no timeline; else they are deeper than max_depth (prof record --max-depth), or memory was full" cat "$out/told"
+is sums_no_word "prof: $out/array.json: 2 zones appear in tables only, not in the timeline: PROF_MODE_AGGREGATE has no timeline; else they are deeper than max_depth (prof record --max-depth), or memory was full" cat "$out/told"
 
 most=9223372036854775807
 odd='in its head make no sense, left out'

@@ -95,7 +95,7 @@ says memory_help 'usage: prof memory' 0 "$prof" memory --help
 says memory_format 'not a value it takes: text|csv|json|html|raw' 2 "$prof" memory -f x "$out/made.trace"
 says memory_by 'not a value it takes: device|category|op' 2 "$prof" memory --by x "$out/made.trace"
 echo '[[5, 2, 10, 1], [6, 9, 10, 1]]' >"$out/bad.raw.json"
-says memory_bad_row 'byte 16: this is no row of a memory timeline' 2 \
+says memory_bad_row 'byte 16: this is not a row of a memory timeline' 2 \
     "$prof" memory "$out/bad.raw.json"
 echo '[[5, 2, 10, 1], [6, 2' >"$out/cut.raw.json"
 says memory_cut_row 'byte 14: the file ends early; read up to there' 1 "$prof" memory "$out/cut.raw.json"
@@ -155,7 +155,7 @@ not_run() { [ ! -e "$out/was_run" ]; }
 try memory_code_is_not_run not_run
 says memory_other_pickle 'no memory snapshot of PyTorch' 2 "$prof" memory "$out/other.pickle"
 printf '\200\004]r\377\377\377\377.' >"$out/odd.pickle"
-says memory_odd_pickle 'byte 3: this is no pickle' 2 "$prof" memory "$out/odd.pickle"
+says memory_odd_pickle 'byte 3: this is not a pickle' 2 "$prof" memory "$out/odd.pickle"
 
 # Memory of a zone that never ends, as the program is killed in it.
 cat >"$out/killed.c" <<'END'

@@ -257,14 +257,14 @@ gzip -c ../in.json >whole.json.gz
 { cat zeros.json.gz; echo garbage; } >garbage.json.gz
 { cat whole.json.gz; printf x; } >byte.json.gz
 for file in garbage byte; do
-    says "after_gzip_$file" 'what follows its gzip data is none' 1 "$prof" report $file.json.gz
+    says "after_gzip_$file" 'what follows its gzip data is not gzip data' 1 "$prof" report $file.json.gz
     try "after_gzip_${file}_kept" keeps_input $file.json.gz export -o m.json m.json
 done
 try after_gzip_zeros sh -c "'$prof' report zeros.json.gz 2>said && [ ! -s said ]"
 gzip -c "$back/tests/fuzz/corpus/stream/dump.raw" >raw.gz
 echo garbage >>raw.gz
-says after_gzip_decode 'what follows its gzip data is none' 1 "$prof" decode raw.gz -o o.json
-says after_gzip_raw 'what follows its gzip data is none' 1 "$prof" report raw.gz
+says after_gzip_decode 'what follows its gzip data is not gzip data' 1 "$prof" decode raw.gz -o o.json
+says after_gzip_raw 'what follows its gzip data is not gzip data' 1 "$prof" report raw.gz
 
 # ---- Where files without a name cannot be had ----
 

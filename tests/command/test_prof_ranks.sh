@@ -283,7 +283,7 @@ told ranks_missing 'of 4 ranks 2 have no file: 1 to 2' 0 2 "$o/first_of_four.jso
 cp "$o/twin.json" "$o/twin_again.json"
 told ranks_two_of_one "twin_again.json: it is of the same rank as $o/twin.json: ranks are" 0 3 \
     "$o/first.json" "$o/twin.json" "$o/twin_again.json"
-told ranks_untold 'untold.json: it does not tell its rank (distributedInfo): ranks are' 0 2 \
+told ranks_untold 'untold.json: it does not say its rank (distributedInfo): ranks are' 0 2 \
     "$o/first.json" "$o/untold.json"
 told ranks_other_group 'group.json: it has no collective in common with another' 0 2 "$o/first.json" \
     "$o/group.json"

@@ -95,7 +95,7 @@ gives report_two_files 4 count --category user_annotation "$now" "$now" \
 printf 'main;work;inner 30\nmain;work 20\r\nmain;idle 50\nno count\n' >"$out/folded.txt"
 gives report_folded 'idle,inner,work,main' key "$out/folded.txt"
 gives report_folded_times '50.0,30.0,20.0,0.0' self_cpu_time_total "$out/folded.txt"
-says report_folded_bad '1 lines are no folded stacks' 0 "$prof" report "$out/folded.txt"
+says report_folded_bad '1 lines are not folded stacks' 0 "$prof" report "$out/folded.txt"
 cat >"$out/raw.c" <<'END'
 #include "prof.h"
 #include <stdio.h>
@@ -218,7 +218,7 @@ if python3 tests/command/terminal.py 80 true 2>"$out/err"; then
         try gaps_fit_$columns python3 tests/command/terminal.py $columns "$prof" gaps --by op "$now"
         try diff_fits_$columns python3 tests/command/terminal.py $columns "$prof" diff "$now" "$now"
     done
-    says report_left_out 'Left out, the lines are too narrow: ' 0 \
+    says report_left_out 'Left out to fit the width: ' 0 \
         python3 tests/command/terminal.py 80 "$prof" report "$now"
     says report_columns '----------  ---------' 0 \
         env COLUMNS=70 python3 tests/command/terminal.py 300 "$prof" report "$now"

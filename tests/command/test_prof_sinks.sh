@@ -113,7 +113,7 @@ at = len(data) // 2
 open(sys.argv[2], 'wb').write(b'\x04\x44' + data[:at] + data[at + 200:])
 PYTHON
 says itm_lossy 'missing' 0 decodes lossy --swo --swo-port 3
-says itm_odd ' 2 bytes are no packet of the ITM' 0 decodes lossy --swo --swo-port 3
+says itm_odd ' 2 bytes are not ITM packets' 0 decodes lossy --swo --swo-port 3
 try itm_lossy_some some lossy
 says itm_no_swo 'no byte of port 0 of the ITM' 2 "$prof" decode --swo "$0"
 says itm_port 'the ITM has ports 0 to 31' 2 "$prof" decode --swo --swo-port 32 "$out/itm.raw"

@@ -131,7 +131,7 @@ early() {   # it has its name when it first switches, and waits while another ru
 refused() {
     ! "$prof" report --every 1ms "$out/tasks.raw" 2>"$out/said" && grep -q 'it is of --contexts' "$out/said" &&
         ! "$prof" report --contexts --every 0 "$out/tasks.raw" 2>"$out/said" &&
-        grep -q "'0' is no length of time" "$out/said" &&
+        grep -q "'0' is not a length of time" "$out/said" &&
         ! "$prof" report --contexts -f html "$out/tasks.raw" 2>"$out/said" &&
         ! "$prof" report --contexts --every 1ns "$out/far.json" 2>"$out/said" >"$out/far" &&
         grep -q 'that makes 1000000001 windows' "$out/said" && [ ! -s "$out/far" ]

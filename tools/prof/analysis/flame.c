@@ -294,7 +294,7 @@ static int64_t not_negative(int64_t ns) { return ns < 0 ? 0 : ns; }
 void flame_finish(flame *f) {
     begin(f);
     if (f->overlaps)
-        warn(NULL, "%llu calls begin in one call and end behind it: their paths are guesses",
+        warn(NULL, "%llu calls begin in one call and end after it: their paths are guesses",
              (unsigned long long)f->overlaps);
     for (size_t i = f->count; i-- > 0; ) {
         flame_node *node = &f->nodes[i];

@@ -163,7 +163,7 @@ static void fit(const sheet *s, size_t *widths, size_t room) {
 }
 
 static void write_left_out(const sheet *s, const size_t *widths, size_t room, output *out) {
-    static const char head[] = "Left out, the lines are too narrow: ";
+    static const char head[] = "Left out to fit the width: ";
     size_t at = 0;
     for (size_t c = s->hidden; c < s->columns; c++) {
         size_t size = code_points(s->heads[c].text);

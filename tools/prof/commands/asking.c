@@ -50,8 +50,8 @@ static int tell_deaf(const asking *a) {
     if (has_closed_it(a))
         return fail(a->process, "it has closed the file by which it is asked, as daemons close "
                     "all: prof_start_env must come after that");
-    return fail(a->process, "it waits for no window. Start it by `prof record --wait`, or with "
-                "PROF_MODE=wait in its environment; it must call prof_start_env of this prof.h");
+    return fail(a->process, "it does not wait for windows. Start it with `prof record --wait`, or "
+                "with PROF_MODE=wait in its environment; it must call prof_start_env of this prof.h");
 }
 
 static int tell_none(const asking *a, int error) {
@@ -71,7 +71,7 @@ bool asking_open(asking *a, const char *pid) {
     memset(a, 0, sizeof *a);
     a->pid = strtol(pid, &end, 10);
     if (*end || a->pid <= 0 || a->pid > INT_MAX || *pid < '0' || *pid > '9')
-        return fail(NULL, "'%s' is no number of a process", pid), false;
+        return fail(NULL, "'%s' is not a process id", pid), false;
     snprintf(a->process, sizeof a->process, "process %ld", a->pid);
     snprintf(path, sizeof path, "/proc/%ld/fd", a->pid);
     DIR *list = opendir(path);

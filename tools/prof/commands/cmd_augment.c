@@ -97,7 +97,7 @@ static int run(int argc, char **argv) {
     int status, count = options_parse(&augment_command, options, argc, argv, &status);
     if (count < 0) return status;
     if (file_reads_once(argv[1]))
-        return fail(argv[1], "augment reads its input twice: it has to be a file");
+        return fail(argv[1], "augment reads its input twice, so it must be a file");
     static const text_list no_peaks;
     kernel_options kernels = {.peaks = &no_peaks, .as_written = true};
     kernel_table table = {0};

@@ -245,7 +245,7 @@ static int run(int argc, char **argv) {
     if (count < 0) return status;
     if (!range_given(&window)) return fail(NULL, "cut needs --from, --to, --step or --within");
     if (file_reads_once(argv[1]))
-        return fail(argv[1], "cut reads its input several times: it has to be a file");
+        return fail(argv[1], "cut reads its input several times, so it must be a file");
     cutter c = {.file = argv[1]};
     status = cut(&c, &window, path);
     range_free(&c.window);

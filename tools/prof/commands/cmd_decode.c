@@ -95,7 +95,7 @@ static bool push_all(decoder *d, source *from) {
     }
     if (got < 0 && !why) why = strerror(errno);
     if (got == 0 && file && unpack_cut(file)) why = "the gzip file ends early";
-    if (got == 0 && file && unpack_rest(file)) why = "what follows its gzip data is none";
+    if (got == 0 && file && unpack_rest(file)) why = "what follows its gzip data is not gzip data";
     if (file) unpack_close(file);
     if (!why || interrupted()) return true;
     if (!bytes) return fail(from->path, "%s", why), false;
@@ -114,7 +114,8 @@ static int judge(raw_source *raw, const source *from) {
         return fail(path, "no byte of port %u of the ITM", from->swo->port);
     if (!stats->bytes) return fail(path, "the file is empty");
     if (!stats->blocks)
-        return fail(path, "byte 0: this is no raw stream of prof.h: no whole block in %llu bytes",
+        return fail(path, "byte 0: this is not a raw stream of prof.h: it has no whole block in %llu "
+                    "bytes",
                     (unsigned long long)stats->bytes);
     if (raw_tell(raw, path) && !interrupted()) note_cut_input();
     losses_tell(path, raw_losses_of(raw));
@@ -156,7 +157,7 @@ static int decode(source *from, const char *to, bool follow) {
     if (follow && to && strcmp(to, "-") == 0)
         return fail("--follow", "the table goes to stdout; give the trace a file with -o");
     if (follow && is_file && !from->swo && !is_packed(from->fd) && !top_can(from->fd))
-        return fail(from->path, "byte 0: this is no raw stream of prof.h");
+        return fail(from->path, "byte 0: this is not a raw stream of prof.h");
     if (is_file) input_note(&kind);
     if (!is_file || follow) interrupts_take();
     from->as_it_comes = S_ISSOCK(kind.st_mode) || isatty(from->fd);

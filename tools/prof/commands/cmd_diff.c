@@ -519,10 +519,10 @@ static bool gate_line(diff_options *o, char *text, size_t number) {
         return fail(o->gate, "line %zu: it takes METRIC LIMIT NAME, as: total 5%% *", number),
                false;
     if (!metric_parse(text, size, &l.metric))
-        return fail(o->gate, "line %zu: '%.*s' is no metric: total, avg, p50, p90, p95, p99, max, "
-                    "calls, a counter", number, (int)size, text), false;
+        return fail(o->gate, "line %zu: '%.*s' is not a metric: total, avg, p50, p90, p95, p99, "
+                    "max, calls, a counter", number, (int)size, text), false;
     if (!most_parse(&l, most))
-        return fail(o->gate, "line %zu: '%s' is no limit of %s: 5%%%s", number, most,
+        return fail(o->gate, "line %zu: '%s' is not a limit of %s: 5%%%s", number, most,
                     metric_names[l.metric], l.metric < CALLS ? ", 1.5s, 20ms, 300us" : ", 1000"),
                false;
     if (strcmp(name, "*") != 0)
@@ -541,7 +541,7 @@ static bool gate_read(diff_options *o) {
     for (size_t number = 1; good && fgets(line, LONGEST, file); number++) {
         char *text = line + strspn(line, " \t");
         if (!strchr(line, '\n') && !feof(file))
-            good = fail(o->gate, "line %zu: it is no line of text", number) == EXIT_OK;
+            good = fail(o->gate, "line %zu: it is not a line of text", number) == EXIT_OK;
         else if (!strchr("#\r\n", *text)) good = gate_line(o, text, number);
     }
     if (good && ferror(file)) good = fail(o->gate, "%s", strerror(errno)) == EXIT_OK;
@@ -592,7 +592,7 @@ static bool check(diff_options *o) {
                false;
     if (!o->dtype) o->dtype = "";
     if (has_runs(o) && (o->rates || o->format == FORMAT_HTML))
-        return fail(o->rates ? "--rates" : "--format html", "takes one trace a side"), false;
+        return fail(o->rates ? "--rates" : "--format html", "takes one trace per side"), false;
     return check_metrics(o);
 }
 

@@ -141,7 +141,7 @@ static int read_nodes(execution_trace *t) {
         if (text_is(reader->member.key, "pid")) json_int(reader->member.value, &t->pid);
     }
     if (t->count == 0 && !reader->failed && !reader->truncated)
-        reader->failed = fail(t->path, "there are no nodes: this is no execution trace");
+        reader->failed = fail(t->path, "there are no nodes: this is not an execution trace");
     return trace_close(reader);
 }
 
@@ -388,7 +388,7 @@ static bool is_one_run(const execution_trace *t, const char *link) {
 static int examine(execution_trace *t, const et_options *o) {
     int status = read_nodes(t);
     if (status != EXIT_OK) return status;
-    if (!*t->schema) error(t, 0, "no schema is told; nodes:", (int64_t)t->count);
+    if (!*t->schema) error(t, 0, "there is no schema; nodes:", (int64_t)t->count);
     size_t deepest = check_parents(t);
     if (o->format == FORMAT_TEXT && !o->path) losses_hold();
     bool one_run = true;
@@ -413,7 +413,7 @@ static int run(int argc, char **argv) {
     if (count < 0) return status;
     if (o.path && !o.link) return fail("--output", "it writes the linked trace: --link TRACE");
     if (o.path && file_reads_once(argv[1]))
-        return fail(argv[1], "et reads its input twice: it has to be a file");
+        return fail(argv[1], "et reads its input twice, so it must be a file");
     execution_trace t = {.path = argv[1]};
     status = examine(&t, &o);
     intern_free(&t.names);

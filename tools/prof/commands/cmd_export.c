@@ -102,7 +102,7 @@ static int export_json(const exporter *e) {
     if (e->count > 1)
         return merge_files(e->traces, (size_t)e->count, &e->align, e->path);
     if (e->lanes && file_reads_once(trace))
-        return fail(trace, "with --lanes the input is read twice: it has to be a file");
+        return fail(trace, "with --lanes the input is read twice, so it must be a file");
     json_lanes *lanes = e->lanes ? json_lanes_find(trace) : NULL;
     trace_reader *reader = e->lanes && !lanes ? NULL : trace_open(trace);
     int status = EXIT_BAD;
@@ -197,11 +197,11 @@ static const struct format {
 static int export_as(const exporter *e, const struct format *format) {
     bool timed = format->tables || format->write == export_json || format->write == export_pftrace;
     if (align_given(&e->align) && e->count < 2)
-        return fail("--align", "clocks are aligned of several traces: there is one");
+        return fail("--align", "it aligns the clocks of several traces, and there is only one");
     if (align_given(&e->align) && !timed)
         return fail("--align", "%s has no times of several clocks", e->path);
     if (e->lanes && format->write != export_json)
-        return fail("--lanes", "%s is not JSON: the option is of that alone", e->path);
+        return fail("--lanes", "%s is not JSON, and only JSON has lanes", e->path);
     if (format->tables) return export_tables(e, format->tables);
     return e->table ? fail("--table", "%s is no table", e->path) : format->write(e);
 }

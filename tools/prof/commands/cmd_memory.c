@@ -309,7 +309,7 @@ static void take_row(memory_trace *m, trace_reader *reader) {
     if (count < 4 || values[3] < 0 || values[3] >= MEMORY_CATEGORIES ||
         values[1] < PREEXISTING || values[1] > DESTROY) {
         reader->failed = true;
-        fail(reader->path, "byte %llu: this is no row of a memory timeline: [ns, action, bytes, "
+        fail(reader->path, "byte %llu: this is not a row of a memory timeline: [ns, action, bytes, "
              "category]", (unsigned long long)reader->row_offset);
         return;
     }

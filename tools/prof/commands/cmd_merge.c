@@ -466,7 +466,7 @@ static int merge_onto(char *const *paths, size_t count, const align_options *ali
     merger m = {.count = count, .ranks = {.align = align, .untold = true}};
     for (size_t i = 0; i < count; i++)
         if (file_reads_once(paths[i]))
-            return fail(paths[i], "merge reads its input twice: it has to be a file");
+            return fail(paths[i], "merge reads its input twice, so it must be a file");
     m.files = allocate(m.count * sizeof *m.files);
     for (size_t i = 0; i < count; i++) {
         m.files[i].id.path = paths[i];

@@ -76,9 +76,9 @@ static bool understand_windows(report_options *o) {
     if (o->contexts && o->format == FORMAT_HTML)
         return fail("--contexts", "not in a page: its formats are text, csv and json"), false;
     if (!o->every) return true;
-    if (!o->contexts) return fail("--every", "it is of --contexts"), false;
+    if (!o->contexts) return fail("--every", "it needs --contexts"), false;
     if (time_parse(o->every, &o->every_ns) && o->every_ns > 0) return true;
-    return fail("--every", "'%s' is no length of time: 1.5s, 20ms, 300us", o->every), false;
+    return fail("--every", "'%s' is not a length of time: 1.5s, 20ms, 300us", o->every), false;
 }
 
 /* The options that are words; false: told. */
@@ -101,7 +101,8 @@ static bool understand(const report_options *o, prof_table_desc *desc) {
         return fail("--sort", "there is no metric '%s'; some are self_cpu_time_total, "
                     "cpu_time_total, self_cuda_time_total, count, none", o->sort), false;
     if (o->rows.percentiles && o->rows.merge_duplicates)
-        return fail("--percentiles", "it is of all calls: not with --merge-duplicates"), false;
+        return fail("--percentiles", "it does not go with --merge-duplicates: it counts all calls"),
+               false;
     desc->format = o->format == FORMAT_CSV ? PROF_FORMAT_CSV :
                    o->format == FORMAT_JSON ? PROF_FORMAT_JSON : PROF_FORMAT_TEXT;
     return true;
@@ -109,7 +110,7 @@ static bool understand(const report_options *o, prof_table_desc *desc) {
 
 /* A table without rows, and why. */
 static void write_nothing(const row_table *table, output *out) {
-    output_text(out, table->events && rows_filtered(table) ? "No row is left by the filter.\n" :
+    output_text(out, table->events && rows_filtered(table) ? "The filter leaves no rows.\n" :
                 table->events ? "No rows: the trace has nothing that is counted here.\n" :
                 "No zones were recorded: nothing marked (PROF_SCOPE, record_function, an op) ran\n"
                 "while the session was on, or what ran had not ended.\n");

@@ -104,7 +104,7 @@ static bool read_sites(elf_names *elf, const section *s) {
 static int read_elf(elf_names *elf) {
     headers h;
     section names, s;
-    if (!read_headers(elf, &h)) return fail(elf->path, "this is no ELF file");
+    if (!read_headers(elf, &h)) return fail(elf->path, "this is not an ELF file");
     if (!read_section(elf, &h, h.names, &names))
         return fail(elf->path, "the ELF file has no whole list of sections: is it cut off?");
     bool found = false;
@@ -126,7 +126,7 @@ elf_names *elf_open(const char *path) {
     if (elf->fd < 0 || fstat(elf->fd, &status) != 0) {
         failed = fail(path, "%s", strerror(errno));
     } else if (!S_ISREG(status.st_mode)) {
-        failed = fail(path, "this is no ELF file");
+        failed = fail(path, "this is not an ELF file");
     } else {
         elf->size = (uint64_t)status.st_size;
         input_note(&status);

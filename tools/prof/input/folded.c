@@ -118,7 +118,7 @@ static bool end_lines(void *source) {
 static bool tell_lines(void *source, const char *path) {
     const folded *t = source;
     if (t->bad_lines)
-        warn(path, "%llu lines are no folded stacks: left out", (unsigned long long)t->bad_lines);
+        warn(path, "%llu lines are not folded stacks: left out", (unsigned long long)t->bad_lines);
     return false;
 }
 

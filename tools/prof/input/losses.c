@@ -281,7 +281,7 @@ static void timeline_line(const losses *l, char line[320]) {
         snprintf(line, 320, "Timeline: the first %s of %s. %llu later zones are in sums alone "
                             "(give prof_desc.memory more)", end, whole, zones);
     else
-        snprintf(line, 320, "%llu zones are in sums alone, not in the timeline: "
+        snprintf(line, 320, "%llu zones appear in tables only, not in the timeline: "
                             "PROF_MODE_AGGREGATE has no timeline; else they are deeper than "
                             "max_depth (prof record --max-depth), or memory was full", zones);
 }
@@ -304,7 +304,7 @@ bool losses_next(const losses *l, size_t *place, char line[320]) {
     if (*place < MORE_PLACE) {
         size_t more = l->more_devices + l->device_count - told;
         *place = MORE_PLACE;
-        if (more) snprintf(line, 320, "More devices that say what they lack: %zu", more);
+        if (more) snprintf(line, 320, "More devices that report losses: %zu", more);
         if (more) return true;
     }
     if (*place < TIMELINE_PLACE) {
@@ -313,7 +313,7 @@ bool losses_next(const losses *l, size_t *place, char line[320]) {
     }
     bool odd = *place == TIMELINE_PLACE && l->odd;
     *place = TIMELINE_PLACE + 1;
-    if (odd) snprintf(line, 320, "Counts in the trace's head that are no counts, left out: %llu",
+    if (odd) snprintf(line, 320, "Counts in the trace's head that are not counts, left out: %llu",
                       (unsigned long long)l->odd);
     return odd;
 }

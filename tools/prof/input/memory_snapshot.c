@@ -254,7 +254,7 @@ static size_t take_items(snapshot *s, int count, bool below) {
     else if (good) s->mark_count--;
     size_t under = s->mark_count ? s->marks[s->mark_count - 1] : 0;
     if (good && first >= under + below) return first;
-    fail_at(s, "this is no pickle: an opcode lacks its values");
+    fail_at(s, "this is not a pickle: an opcode lacks its values");
     return SIZE_MAX;
 }
 
@@ -302,7 +302,7 @@ static void set_items(snapshot *s, int count) {
 static void put_memo(snapshot *s, int64_t number) {
     size_t at = number < 0 ? s->memo_count : (size_t)number;
     if (!s->top || at > s->memo_count + SPARE) {
-        fail_at(s, "this is no pickle: it remembers nothing, or under an odd number");
+        fail_at(s, "this is not a pickle: it remembers nothing, or under an odd number");
         return;
     }
     value v = s->stack[s->top - 1];
@@ -313,8 +313,8 @@ static void put_memo(snapshot *s, int64_t number) {
 }
 
 static void get_memo(snapshot *s, int64_t number) {
-    if ((uint64_t)number >= s->memo_count) fail_at(s, "this is no pickle: it knows nothing under "
-                                                      "that number");
+    if ((uint64_t)number >= s->memo_count)
+        fail_at(s, "this is not a pickle: it knows nothing under that number");
     else push(s, (value){(value_kind)s->memo[number].kind, s->memo[number].number});
 }
 
@@ -404,7 +404,7 @@ static bool end_bytes(void *source) {
     enum { SOME = 200 };
     snapshot *s = source;
     if (s->stopped && !s->is_snapshot)
-        fail_at(s, "this pickle is no memory snapshot of PyTorch: it has no segments");
+        fail_at(s, "this pickle is not a memory snapshot of PyTorch: it has no segments");
     if (!s->stopped && s->events && !s->next_block) s->next_block = s->segment_begin;
     for (int i = 0; i < SOME && s->next_block < s->segment_begin; i++) {
         const block *b = &s->blocks[s->next_block++];

@@ -41,7 +41,7 @@ static bool set_speed(int fd, int64_t baud, const char *path) {
         if (tcsetattr(fd, TCSANOW, &port) == 0) return true;
         return fail(path, "%s", strerror(errno)), false;
     }
-    return fail("--baud", "%lld is no speed of a serial port", (long long)baud), false;
+    return fail("--baud", "%lld is not a speed of a serial port", (long long)baud), false;
 }
 
 int source_open(const char *path, int64_t baud) {

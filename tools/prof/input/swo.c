@@ -49,7 +49,7 @@ void swo_tell(const swo *s, const char *path) {
         warn(path, "the ITM lost bytes %llu times (overflow packets)",
              (unsigned long long)s->overflows);
     if (s->odd)
-        warn(path, "%llu bytes are no packet of the ITM: is it the SWO pin's output, at its rate?",
+        warn(path, "%llu bytes are not ITM packets: is it the SWO pin's output, at its rate?",
              (unsigned long long)s->odd);
     if (s->others)
         warn(path, "%llu bytes are of other ports and of the DWT, left out",

@@ -163,7 +163,7 @@ static bool read_base(trace_reader *r) {
     uint64_t offset = offset_of(r, value.data);
     if (!json_int(value, &ns)) {
         if (!r->quiet)
-            warn(r->path, "byte %llu: baseTimeNanoseconds is no whole number of 64 bits: left out",
+            warn(r->path, "byte %llu: baseTimeNanoseconds is not a 64-bit integer: left out",
                  (unsigned long long)offset);
         return true;
     }
@@ -231,7 +231,7 @@ static const char *scan_member(trace_reader *r, const char *p, trace_item *item)
             return stop(s->text, BAD, p, "a second traceEvents: which of the two is the trace?");
         s->has_events = true;
         if (*p == '[') s->where = IN_EVENTS;
-        else if (*p) return stop(s->text, BAD, p, "traceEvents is no array: this is no trace");
+        else if (*p) return stop(s->text, BAD, p, "traceEvents is no array: this is not a trace");
     }
     if (*p == '[' && text_is(r->member.key, "nodes")) s->where = IN_NODES;
     s->has_nodes |= s->where == IN_NODES;
@@ -406,13 +406,13 @@ static void end_early(trace_reader *r, const char *what) {
 static void tell_no_trace(trace_reader *r) {
     const source *s = r->source;
     r->failed = true;
-    if (r->array_form) fail(r->path, "this is no trace: the array holds no events");
+    if (r->array_form) fail(r->path, "this is not a trace: the array holds no events");
     else if (s->other) fail(r->path, "%s", s->other);
     else if (s->has_nodes)
         fail(r->path, "this is an execution trace, without times: see prof et");
     else if (*s->first_key)
-        fail(r->path, "this is no trace: it has no traceEvents, but \"%s\"", s->first_key);
-    else fail(r->path, "this is no trace: it has no traceEvents");
+        fail(r->path, "this is not a trace: it has no traceEvents, but \"%s\"", s->first_key);
+    else fail(r->path, "this is not a trace: it has no traceEvents");
 }
 
 /* Nothing is left to read: was this the end, and was it a trace? */
@@ -457,7 +457,7 @@ static void finish(trace_reader *r) {
     }
     if (unpack_rest(s->file.file)) {
         note_cut_input();
-        if (!r->quiet) warn(r->path, "what follows its gzip data is none: left out");
+        if (!r->quiet) warn(r->path, "what follows its gzip data is not gzip data: left out");
     }
     r->empty = !r->failed && !r->truncated && !s->any_work && !s->has_nodes &&
                !r->losses->summed && !s->made.left_out;

@@ -161,7 +161,7 @@ static bool folder_is_free(const char *path) {
     for (struct dirent *entry; list && (entry = readdir(list)); )
         is_free &= strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
     if (list) closedir(list);
-    if (!list) fail(path, "is no folder that can be read: %s", strerror(errno));
+    if (!list) fail(path, "is not a folder that can be read: %s", strerror(errno));
     else if (!is_free) fail(path, "this folder is not empty: give the output another name");
     return list && is_free;
 }

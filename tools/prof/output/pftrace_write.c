@@ -298,7 +298,7 @@ static void tell(const pf_writer *w, const char *path) {
         warn(path, "%llu events of phases that Perfetto's tracks have not: left out",
              (unsigned long long)w->left_out);
     if (w->no_numbers)
-        warn(path, "%llu values of counters are no numbers: left out",
+        warn(path, "%llu values of counters are not numbers: left out",
              (unsigned long long)w->no_numbers);
 }
 

@@ -48,7 +48,7 @@ function timelineNotes() {
   if (told.untimed) list.push(count(told.untimed) + " events tell no time, and are not drawn.");
   if (told.instants_left) list.push(count(told.instants_left) + " more instants are not drawn.");
   if (told.counters_left) list.push(count(told.counters_left) + " more counters are not drawn.");
-  if (told.no_numbers) list.push(count(told.no_numbers) + " values of counters are no numbers, " +
+  if (told.no_numbers) list.push(count(told.no_numbers) + " values of counters are not numbers, " +
     "and are not drawn.");
   if (told.names_cut) list.push("Names of more than 2,000 bytes stand here without their end.");
   if (told.files.length > 1) list.push(filesNote());

@@ -482,7 +482,7 @@ static void tell(const dataset *d) {
         warn(d->path, "%llu events of phases that are in no table: left out",
              (unsigned long long)d->left_out);
     if (d->no_numbers)
-        warn(d->path, "%llu values of counters are no numbers: left out",
+        warn(d->path, "%llu values of counters are not numbers: left out",
              (unsigned long long)d->no_numbers);
 }
 
@@ -532,7 +532,7 @@ bool dataset_ranks(char *const *paths, size_t count, int64_t **ranks) {
     *ranks = NULL;
     for (size_t i = 0; i < count; i++)
         if (file_reads_once(paths[i]))
-            return fail(paths[i], "tables read their input twice: it has to be a file"), false;
+            return fail(paths[i], "tables read their input twice, so it must be a file"), false;
     if (count == 1) return true;
     rank_id *ids = allocate(count * sizeof *ids);
     bool good = read_ranks(ids, paths, count);

@@ -37,10 +37,10 @@ static bool tell_why_not(rank_id *const *ids, size_t count, bool always) {
                 same = ids[i]->path, as = ids[k]->path;
     }
     if (untold > 1 && (always || untold < count))
-        warn(ids[first]->path, "it does not tell its rank (distributedInfo), nor do %zu more: "
+        warn(ids[first]->path, "it does not say its rank (distributedInfo), nor do %zu more: "
              "ranks are the files in their order", untold - 1);
     else if (untold && (always || untold < count))
-        warn(ids[first]->path, "it does not tell its rank (distributedInfo): ranks are the files "
+        warn(ids[first]->path, "it does not say its rank (distributedInfo): ranks are the files "
              "in their order");
     else if (same)
         warn(as, "it is of the same rank as %s: ranks are the files in their order", same);

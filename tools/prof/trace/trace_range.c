@@ -116,10 +116,10 @@ int range_find(const range_options *o, const char *path, trace_range *r) {
     if (!range_given(o)) return EXIT_OK;
     if (o->step && o->within) return fail("--within", "not with --step");
     if (o->from && !time_parse(o->from, &from))
-        return fail("--from", "'%s' is no time: 1.5s, 20ms, 300us", o->from);
+        return fail("--from", "'%s' is not a time: 1.5s, 20ms, 300us", o->from);
     if (o->to && !time_parse(o->to, &to))
-        return fail("--to", "'%s' is no time: 1.5s, 20ms, 300us", o->to);
-    if (o->from && o->to && from >= to) return fail("--to", "this time is not behind --from");
+        return fail("--to", "'%s' is not a time: 1.5s, 20ms, 300us", o->to);
+    if (o->from && o->to && from >= to) return fail("--to", "this time is not after --from");
     if (file_reads_once(path))
         return fail(path, "a range needs a file that can be read twice");
     int status = read_parts(path, name, &first, r);
