@@ -294,7 +294,7 @@ says augment_cut 'the file ends early' 1 "$prof" augment "$out/cut.json" "$out/c
 try augment_cut_is_json is_json "$out/cut_augmented.json"
 "$prof" augment "$now" "$out/packed.json.gz"
 try augment_gzip python3 tests/command/augmented.py "$now" "$out/packed.json.gz"
-says augment_stdin 'it has to be a file' 2 "$prof" augment - "$out/none.json"
+says augment_stdin 'it must be a file' 2 "$prof" augment - "$out/none.json"
 rm -f "$out/bad.json"
 says augment_bad_input 'is a directory' 2 "$prof" augment tests "$out/bad.json"
 try augment_bad_leaves_nothing test ! -e "$out/bad.json"

@@ -47,7 +47,7 @@ broken et_cycle 'its own ancestor is node 4' 's/"name":"step","ctrl_deps":2/"nam
 broken et_shapes 'values, shapes and types are not as many in node 4' 's/\[\[2,2\]\]/[]/'
 broken et_root 'nodes that are their own parent (the process is one): 0' \
     's/process\]","ctrl_deps":1/process]","ctrl_deps":2/'
-broken et_schema 'no schema is told' 's/"schema": "1.1.1-chakra.0.0.4", //'
+broken et_schema 'there is no schema' 's/"schema": "1.1.1-chakra.0.0.4", //'
 broken et_name 'no id or no name: node number 2' 's/"name":"step",//'
 traces=../shared/traces
 if [ -r $traces/simple_add_et.json.gz ]; then

@@ -367,12 +367,12 @@ says no_such_table "none of events, flows" 2 "$prof" export --table calls -o "$o
 says all_tables "has all tables" 2 "$prof" export --table flows -o "$out/run.sqlite" "$out/odd.json"
 says no_table_of_perfetto "is no table" 2 "$prof" export --table flows -o "$out/run.pftrace" "$out/odd.json"
 says no_lanes_of_tables "is not JSON" 2 "$prof" export --lanes -o "$out/run.csv" "$out/odd.json"
-says tables_of_a_pipe "it has to be a file" 2 sh -c "cat '$out/odd.json' | '$prof' export -o '$out/run.sqlite' -"
+says tables_of_a_pipe "it must be a file" 2 sh -c "cat '$out/odd.json' | '$prof' export -o '$out/run.sqlite' -"
 mkfifo "$out/pipe.sqlite" 2>/dev/null
 says database_in_a_pipe "a database must be a file" 2 sh -c \
     "cat '$out/pipe.sqlite' >/dev/null & timeout 20 '$prof' export -o '$out/pipe.sqlite' '$out/odd.json'; s=\$?; wait; exit \$s"
 says folder_with_something "this folder is not empty" 2 "$prof" export -o "$out/tables/run.csv/" "$out/odd.json"
-says not_a_folder "is no folder" 2 "$prof" export -o "$out/flows.csv.gz/" "$out/odd.json"
+says not_a_folder "is not a folder" 2 "$prof" export -o "$out/flows.csv.gz/" "$out/odd.json"
 says no_folder_around "cannot be created" 2 "$prof" export -o "$out/none/run.parquet/" "$out/odd.json"
 echo '[{"ph": "X", "name": "a", "pid": 1, "tid": 1, "ts": 9223372036854775807, "dur": 1}]' >"$out/far.json"
 for kind in sqlite csv parquet pftrace pb.gz csv/ parquet/; do

@@ -542,6 +542,6 @@ rm -f "$out/pipe"
 mkfifo "$out/pipe" 2>/dev/null
 for command in 'cut --to 1s' merge; do
     # shellcheck disable=SC2086   # a list of words
-    says "pipe_is_not_read_twice_${command%% *}" 'it has to be a file' 2 timeout 20 "$prof" $command "$out/pipe"
+    says "pipe_is_not_read_twice_${command%% *}" 'it must be a file' 2 timeout 20 "$prof" $command "$out/pipe"
 done
 exit $failed

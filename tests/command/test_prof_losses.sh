@@ -227,7 +227,7 @@ cat >"$out/array.json" <<END
 "session_ns":9,"sums":[$f]}}]
 END
 is sums_array 'f 10 1.0 0.9 0.01 0.5; ' cells "$prof" report -f json "$out/array.json"
-says sums_alone '2 zones are in sums alone, not in the timeline' 0 "$prof" report "$out/array.json"
+says sums_alone '2 zones appear in tables only, not in the timeline' 0 "$prof" report "$out/array.json"
 is sums_no_word "prof: $out/array.json: 2 zones appear in tables only, not in the timeline: PROF_MODE_AGGREGATE has no timeline; else they are deeper than max_depth (prof record --max-depth), or memory was full" cat "$out/told"
 
 most=9223372036854775807

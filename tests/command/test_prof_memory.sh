@@ -153,7 +153,7 @@ says memory_code 'opcode GLOBAL (0x63) is refused' 2 "$prof" memory "$out/code2.
 says memory_code_4 'opcode STACK_GLOBAL (0x93) is refused' 2 "$prof" memory "$out/code4.pickle"
 not_run() { [ ! -e "$out/was_run" ]; }
 try memory_code_is_not_run not_run
-says memory_other_pickle 'no memory snapshot of PyTorch' 2 "$prof" memory "$out/other.pickle"
+says memory_other_pickle 'not a memory snapshot of PyTorch' 2 "$prof" memory "$out/other.pickle"
 printf '\200\004]r\377\377\377\377.' >"$out/odd.pickle"
 says memory_odd_pickle 'byte 3: this is not a pickle' 2 "$prof" memory "$out/odd.pickle"
 

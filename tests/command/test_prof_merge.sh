@@ -82,7 +82,7 @@ says merge_same_rank 'ranks are the files in their order' 0 \
 says merge_none_common 'its clock stays' 0 "$prof" merge -a collectives -o "$out/no.json" "$now" "$now"
 says merge_help 'usage: prof merge' 0 "$prof" merge --help
 says merge_align 'there is no call' 2 "$prof" merge -a x "$now"
-says merge_stdin 'it has to be a file' 2 "$prof" merge -
+says merge_stdin 'it must be a file' 2 "$prof" merge -
 says merge_missing 'No such file' 2 "$prof" merge -o "$out/x.json" "$now" "$out/none.json"
 echo 'a;b 5' >"$out/some.folded"
 says merge_folded '"name": "b"' 0 "$prof" merge "$now" "$out/some.folded"

@@ -159,7 +159,7 @@ says ranks_drift_note 'Clocks: set by 200 ends or more' 0 \
 says ranks_without_the_zone "1 of 4 files, this one first, have no call 'MPI_Barrier' in common with" 2 \
     "$prof" merge --align zone:MPI_Barrier -o "$out/drift/none.json" "$out"/drift/some/rank*.json
 try ranks_without_the_zone_no_file test ! -e "$out/drift/none.json"
-says ranks_export_one 'there is one' 2 "$prof" export --align start -o "$out/x.csv" "$out/barrier0.json"
+says ranks_export_one 'there is only one' 2 "$prof" export --align start -o "$out/x.csv" "$out/barrier0.json"
 says ranks_export_untimed 'has no times of several clocks' 2 \
     "$prof" export --align start -o "$out/x.folded" "$out/barrier0.json" "$out/barrier1.json"
 says ranks_no_such_zone "there is no call 'nothing' in the traces" 2 \

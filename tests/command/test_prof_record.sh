@@ -529,7 +529,7 @@ if command -v python3 >/dev/null; then
 else
     echo 'skip top_keys: python3 is not installed'
 fi
-says top_no_stream 'no raw stream' 2 "$prof" top old.json
+says top_no_stream 'not a raw stream' 2 "$prof" top old.json
 says top_no_file 'No such file' 2 "$prof" top none.raw
 says top_no_column 'not a value it takes: self|total|calls|rate|name' 2 "$prof" top --sort x look.raw
 says top_usage 'usage: prof top' 2 "$prof" top

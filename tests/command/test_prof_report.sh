@@ -153,7 +153,7 @@ echo '{"prof": {"counters": ["points"]}, "traceEvents": [
 says report_ns_per_counter '"points": 45, "self_points": 5, "ns_per_points": 200.000' 0 \
     "$prof" report --ns-per-counter --format json "$out/points.json"
 says report_no_step 'there is no ProfilerStep#7' 2 "$prof" report --step 7 "$now"
-says report_bad_from "'soon' is no time" 2 "$prof" report --from soon "$now"
+says report_bad_from "'soon' is not a time" 2 "$prof" report --from soon "$now"
 gives report_top_level 'ProfilerStep*' key --top-level --name Step -s cpu_time_total -n 1 "$now"
 gives report_memory '65536,65536,65536' device_memory_usage -s cpu_time_total \
     --name 'Step|linear|addmm' --category cpu_op,user_annotation "$now"
@@ -231,7 +231,7 @@ else
 fi
 echo '{"prof":{"version":"1"},"traceEvents":[]}' >"$out/empty.json"
 says report_empty 'No zones were recorded: ' 0 "$prof" report "$out/empty.json"
-says report_filtered_empty 'No row is left by the filter' 0 "$prof" report --name nothing "$now"
+says report_filtered_empty 'The filter leaves no rows' 0 "$prof" report --name nothing "$now"
 printf '[%s,%s,%s]' '{"ph":"X","cat":"cpu_op","name":"f","pid":1,"tid":1,"ts":0,"dur":9}' \
     '{"ph":"X","cat":"cpu_op","name":"g","pid":1,"tid":1,"ts":1,"dur":7}' \
     '{"ph":"X","cat":"cpu_op","name":"f","pid":1,"tid":1,"ts":2,"dur":5}' >"$out/recursive.json"
@@ -409,7 +409,7 @@ printf '[{"ph": "B", "name": "open", "pid": 1, "tid": 1, "ts": 6}]\n' >"$out/las
 says report_last_begin_once '"open",1,0.000' 0 "$prof" report -f csv "$out/last.json"
 says report_last_begin_is_one 'last.json: 1 begins without an end' 0 "$prof" report "$out/last.json"
 printf '{"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 1}], "baseTimeNanoseconds": 18446744073709551615}' >"$out/base.json"
-says report_base_of_no_64_bits 'byte 86: baseTimeNanoseconds is no whole number' 0 "$prof" report "$out/base.json"
+says report_base_of_no_64_bits 'byte 86: baseTimeNanoseconds is not a 64-bit integer' 0 "$prof" report "$out/base.json"
 says report_no_end '1 begins without an end' 0 "$prof" report "$pairs"
 says report_no_begin '1 ends of nothing, left out' 0 "$prof" report "$pairs"
 says report_ranges_aside '1 begins' 0 "$prof" stacks -o "$out/pairs.folded" "$pairs"
@@ -419,7 +419,7 @@ try report_pairs_stacks grep -qx 'outer;inner_é_"quoted";whole 1' "$out/pairs.f
 
 echo '[{"ph":"X","cat":"cpu_op","name":"outer","pid":1,"tid":1,"ts":0,"dur":10},
 {"ph":"X","cat":"cpu_op","name":"inner","pid":1,"tid":1,"ts":4,"dur":9}]' >"$out/overlap.json"
-overlap='1 calls begin in one call and end behind it'
+overlap='1 calls begin in one call and end after it'
 says report_overlap "$overlap" 0 "$prof" report "$out/overlap.json"
 # shellcheck disable=SC2317   # try calls it
 on_stderr() {   # COMMAND...: one line, and nothing of it in the output
@@ -446,7 +446,7 @@ done
 says report_percentiles_text '   min           p50           p90           p99           max ' 0 \
     "$prof" report --percentiles "$now"
 says report_percentiles_csv ',p50,p90,p99,' 0 "$prof" report --percentiles -f csv "$now"
-says report_percentiles_merged 'not with --merge-duplicates' 2 \
+says report_percentiles_merged 'it does not go with --merge-duplicates' 2 \
     "$prof" report --percentiles --merge-duplicates "$now"
 
 # ---- What devices did: compute is not communication ----

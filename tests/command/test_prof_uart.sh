@@ -129,7 +129,7 @@ early() {   # it has its name when it first switches, and waits while another ru
         grep -q '"cpu_time_total": 0.012,.*"on_cpu": 0.007'
 }
 refused() {
-    ! "$prof" report --every 1ms "$out/tasks.raw" 2>"$out/said" && grep -q 'it is of --contexts' "$out/said" &&
+    ! "$prof" report --every 1ms "$out/tasks.raw" 2>"$out/said" && grep -q 'it needs --contexts' "$out/said" &&
         ! "$prof" report --contexts --every 0 "$out/tasks.raw" 2>"$out/said" &&
         grep -q "'0' is not a length of time" "$out/said" &&
         ! "$prof" report --contexts -f html "$out/tasks.raw" 2>"$out/said" &&

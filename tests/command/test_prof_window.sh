@@ -154,7 +154,7 @@ begin closes
 says window_of_closer 'it has closed the file by which it is asked' 2 "$prof" window --for 1s "$pid"
 finish
 begin stops
-says window_of_stopped 'it waits for no window' 2 "$prof" window --for 1s "$pid"
+says window_of_stopped 'it does not wait for windows' 2 "$prof" window --for 1s "$pid"
 finish
 begin works PROF_STACKS=zones
 says window_of_stacks 'not streamed' 0 "$prof" window --for 50ms -o stacks.json "$pid"
@@ -162,17 +162,17 @@ try window_of_stacks_zones has_calls stacks.json work
 finish
 begin works PROF_MAX_DEPTH=0
 says window_of_wrong_variable 'PROF_MAX_DEPTH=0: it takes 1 to 255' 0 cat begin.txt
-says window_of_wrong_variable_no 'it waits for no window' 2 "$prof" window --for 1s "$pid"
+says window_of_wrong_variable_no 'it does not wait for windows' 2 "$prof" window --for 1s "$pid"
 finish
 
 # ---- Processes that are none, or others' ----
 
 sleep 30 &
-says window_not_ours 'it waits for no window' 2 "$prof" window --for 1s $!
+says window_not_ours 'it does not wait for windows' 2 "$prof" window --for 1s $!
 kill $!
 says window_gone 'there is none' 2 "$prof" window --for 1s 4194301
 for wrong in x 0 -1 1x 99999999999; do
-    says "window_pid_$wrong" 'is no number of a process' 2 "$prof" window --for 1s -- "$wrong"
+    says "window_pid_$wrong" 'is not a process id' 2 "$prof" window --for 1s -- "$wrong"
 done
 for wrong in 2 x 0s -1s 1d; do
     says "window_for_$wrong" 'give a time, as 2s' 2 "$prof" window "--for=$wrong" 1
