@@ -51,7 +51,8 @@ static int tell_deaf(const asking *a) {
         return fail(a->process, "it has closed the file by which it is asked, as daemons close "
                     "all: prof_start_env must come after that");
     return fail(a->process, "it does not wait for windows. Start it with `prof record --wait`, or "
-                "with PROF_MODE=wait in its environment; it must call prof_start_env of this prof.h");
+                "with PROF_MODE=wait in its environment; it must call prof_start_env of this "
+                "prof.h");
 }
 
 static int tell_none(const asking *a, int error) {

@@ -114,8 +114,8 @@ static int judge(raw_source *raw, const source *from) {
         return fail(path, "no byte of port %u of the ITM", from->swo->port);
     if (!stats->bytes) return fail(path, "the file is empty");
     if (!stats->blocks)
-        return fail(path, "byte 0: this is not a raw stream of prof.h: it has no whole block in %llu "
-                    "bytes",
+        return fail(path, "byte 0: this is not a raw stream of prof.h: it has no whole block in "
+                    "%llu bytes",
                     (unsigned long long)stats->bytes);
     if (raw_tell(raw, path) && !interrupted()) note_cut_input();
     losses_tell(path, raw_losses_of(raw));
