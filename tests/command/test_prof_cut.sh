@@ -75,7 +75,7 @@ says cut_help 'usage: prof cut' 0 "$prof" cut --help
 says cut_no_step 'there is no ProfilerStep#9' 2 "$prof" cut --step 9 "$out/made.trace"
 says cut_of_all 'cut needs --from, --to, --step or --within' 2 "$prof" cut "$out/made.trace"
 says cut_no_time "'1h' is not a time" 2 "$prof" cut --to 1h "$out/made.trace"
-says cut_backwards 'not behind --from' 2 "$prof" cut --from 2 --to 1 "$out/made.trace"
+says cut_backwards 'not after --from' 2 "$prof" cut --from 2 --to 1 "$out/made.trace"
 says cut_stdin 'it must be a file' 2 "$prof" cut --step 1 -
 echo 'a;b 5' >"$out/some.folded"
 says cut_folded '"name": "b"' 0 "$prof" cut --to 1 "$out/some.folded"

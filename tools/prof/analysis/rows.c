@@ -1006,7 +1006,7 @@ text_list rows_notes(const row_table *table, arena *memory) {
     if (table->summed && table->options->merge_duplicates)
         add_note(memory, &notes, "Duplicates among zones that are in sums alone are not merged.");
     if (table->overlaps)
-        add_note(memory, &notes, "%llu calls begin in one call and end behind it: self times are "
+        add_note(memory, &notes, "%llu calls begin in one call and end after it: self times are "
                  "off by as much.", (unsigned long long)table->overlaps);
     if (table->ambiguous)
         add_note(memory, &notes, "%llu kernels and copies have ids that calls of several processes "
