@@ -587,8 +587,8 @@ PROF_API void prof_tick(void);
    an idle loop, or from a thread that sleeps 1 ms or so in between: without a pause it takes the
    cache lines that other threads record into, and zones cost them twice as much. Freestanding, a
    raw stream keeps a context's records back until they are 48, or a quarter of a second old. The
-   sink runs on the thread that flushes (any, one at a time); it must not call prof_start, prof_stop
-   or prof_flush.
+   sink runs on the thread that flushes (any, one at a time), also in a signal handler that marks
+   zones (not with PROF_FULL_DROP); it must not call prof_start, prof_stop or prof_flush.
    PROF_ERROR_SINK: it returned false; the same comes again with the next flush; zones are dropped
    and counted while all chunks are full. PROF_ERROR_STATE: no such session, or in the sink. */
 PROF_API prof_result prof_flush(void);
