@@ -3793,9 +3793,9 @@ PROF__EAGER uint32_t prof__site_dense(uint32_t number) {
 #  define prof__site_order(number) prof__site_dense(number)
 #  define prof__sites_of(s) (prof__sites.count + 1 + prof__sites.names.count)
 
-#  define prof__same_place(a, b) true
-#  define prof__hash_place(h, place) (h)
-#  define prof__group_place(by, e) NULL
+#  define prof__same_site(a, b) true
+#  define prof__hash_site(h, place) (h)
+#  define prof__group_site(by, e) NULL
 #else
 typedef struct prof__name {              /* its text follows it */
     prof_site site;
@@ -4080,18 +4080,18 @@ PROF__FN const char *prof__site_source(const prof_site *site, char *source) {
 }
 
 /* Are these the same place in the source? NULL: no place. */
-PROF__FN bool prof__same_place(const prof_site *a, const prof_site *b) {
+PROF__FN bool prof__same_site(const prof_site *a, const prof_site *b) {
     if (a == b || !a || !b) return a == b;
     return a->line == b->line && strcmp(a->file, b->file) == 0;
 }
 
-PROF__FN uint32_t prof__hash_place(uint32_t h, const prof_site *place) {
+PROF__FN uint32_t prof__hash_site(uint32_t h, const prof_site *place) {
     size_t length;
     return place ? (h ^ prof__hash(place->file, &length)) * 31 + place->line : h;
 }
 
 /* The place where an event is marked, if rows are told apart by it; else NULL. */
-PROF__FN const prof_site *prof__group_place(const prof_averages_desc *by, const prof_event *e) {
+PROF__FN const prof_site *prof__group_site(const prof_averages_desc *by, const prof_event *e) {
     return by->group_by_site ? prof__site_placed(e->site) : NULL;
 }
 #endif
@@ -11065,7 +11065,7 @@ PROF__FN void *prof__details_take(prof__details *d, size_t bytes) {
     return memset(d->high, 0, bytes);
 }
 
-/* The payload of a record, read slot by slot; at == end: no more. */
+/* A record's payload, read slot by slot; at == end: there is no more. */
 typedef struct prof__payload {
     const prof__record *at, *end;
     prof__details *d;                    /* takes what is read */
@@ -11078,7 +11078,7 @@ PROF__FN uint64_t prof__payload_number(prof__payload *p) {
     return n;
 }
 
-/* bytes, or fewer where the payload has no more. */
+/* Reads so many bytes, or fewer if the payload ends. */
 PROF__FN size_t prof__payload_most(const prof__payload *p, size_t bytes) {
     size_t most = 8 * (size_t)(p->end - p->at);
     return PROF__MIN(bytes, most);
@@ -11113,7 +11113,7 @@ PROF__FN const int64_t *prof__payload_dims(prof__payload *p, uint32_t *count) {
     return dims;
 }
 
-/* One shape. item: it is of a list, and so no list itself. */
+/* Reads one shape. item: it is in a list, so it cannot be a list. */
 PROF__FN prof_shape prof__payload_shape(prof__payload *p, bool item, uint32_t *dtype) {
     uint64_t head = prof__payload_number(p);
     prof_shape s = { NULL, NULL, 0 }, *items;
@@ -11172,7 +11172,7 @@ PROF__FN void prof__read_argument(prof__pending *z, prof__payload *p, size_t byt
     z->argument_bytes = (uint32_t)(length + bytes + (length != 0));
 }
 
-/* What waits for the zone that is open at depth, with an extra. */
+/* The details that wait for the zone open at depth, with an extra. */
 PROF__FN prof__pending *prof__read_pending(prof__details *d, uint32_t depth) {
     prof__pending *z = d->open + depth;
     if (!z->any) {
@@ -11461,7 +11461,7 @@ typedef struct prof__reader {
     int64_t levels[PROF__LEVELS + 1];
 } prof__reader;
 
-/* A zone ran at least as long as those in it. */
+/* A zone ran at least as long as the zones in it. */
 PROF__FN int64_t prof__read_ran(const prof__reader *r, const prof__close *c) {
     int64_t ns = (r->feed->ran)(r->row, &c->start_ns, false);
     return PROF__MAX(ns, r->levels[c->depth + 1]);
@@ -11697,7 +11697,7 @@ PROF__FN uint32_t prof__moved(const uint32_t *place, uint32_t i) {
     return i == PROF_NONE ? PROF_NONE : place[i];
 }
 
-/* The links of an event, which are numbers, become places. */
+/* Turns the links of an event from numbers into positions. */
 PROF__FN void prof__event_moved(prof_event *e, const uint32_t *places) {
     e->parent = prof__moved(places, e->parent);
     e->first_child = prof__moved(places, e->first_child);
@@ -11937,7 +11937,7 @@ PROF__FN int64_t prof__read_ns(prof__reader *r, uint64_t tick) {
     return prof__to_ns(&r->scale, PROF__MIN(tick, r->latest));
 }
 
-/* A step, or a range, with its extra, and what it is for behind that. */
+/* A step or a range with its extra, followed by what it is for. */
 typedef struct prof__spanned { struct prof__submitted submitted; prof_extra extra; } prof__spanned;
 
 PROF__FN prof__spanned *prof__read_span(prof__reader *r, const char *name, uint32_t flags,
@@ -11965,7 +11965,7 @@ PROF__FN void prof__read_step(prof__reader *r, const prof__item *i) {
     e->end_ns = PROF__MAX(prof__to_ns(&r->scale, i->end), e->start_ns);
 }
 
-/* Memory: its zone is still to come; without a zone it is an event of its own. */
+/* A change of memory: its zone is still to come; without a zone it becomes an event. */
 PROF__FN void prof__read_memory(prof__reader *r, const prof__item *i) {
     prof__details *d = &prof__details_now;
     uint32_t depth;
@@ -12034,7 +12034,7 @@ PROF__FN void prof__ranges_once(struct prof_trace *s, uint32_t from, uint32_t to
     }
 }
 
-/* What belongs to a zone, or is an event. False: it cannot be read. */
+/* Reads a record that belongs to a zone, or that becomes an event. False: it is damaged. */
 PROF__FN bool prof__read_beside(prof__reader *r, const prof__item *i) {
     prof__read_floor(r);
     if (i->kind == PROF__STEP) prof__read_step(r, i);
@@ -12188,7 +12188,7 @@ PROF__FN uint32_t prof__device_number(const struct prof_trace *s, uint8_t type) 
     return i;
 }
 
-/* There is work on such a device. Memory may have named the first, too. */
+/* Notes that such a device has work; a change of memory may already have noted the first one. */
 PROF__FN void prof__device_used(struct prof_trace *s, uint8_t type) {
     uint8_t *place = s->device_types + prof__device_number(s, type);
     if (!*place) *place = type;
@@ -12203,7 +12203,7 @@ PROF__FN void prof__submitted_add(struct prof_trace *s, struct prof__submitted *
     s->outside_count++;
 }
 
-/* It ends no earlier than it starts, and what it counts is there. */
+/* Is the event valid: does it end no earlier than it starts, and have all that it counts? */
 PROF__FN bool prof__event_right(const prof_event *e) {
     const prof_extra *x = e->extra;
     return e->end_ns >= e->start_ns &&
@@ -12269,7 +12269,7 @@ PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events
 PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t count);
 PROF__FN bool prof__streams_events(const struct prof_trace *s);
 
-/* Is work kept, now or once there is some? What a raw stream takes is another matter. */
+/* Does the session keep work (apart from what a raw stream takes)? */
 PROF__FN bool prof__keeps_work(const struct prof_trace *s) {
     return !s->records_only && (s->mode != PROF_MODE_RING || prof__wide(s));
 }
@@ -12389,7 +12389,7 @@ PROF__FN bool prof__device_is(prof_device a, prof_device b) {
     return a.type == b.type && a.index == b.index;
 }
 
-/* A new session: what queues and clocks have is the last one's. */
+/* A new session: forgets what queues and clocks had from the last one. */
 PROF__FN void prof__queues_clear(void) {
     for (uint32_t i = 0; i < prof__devices.queue_count; i++) prof__devices.queues[i].rows = NULL;
     prof__devices.clock_count = 0;
@@ -12423,7 +12423,7 @@ PROF__FN double prof__paired_rate(const prof__paired *c, uint32_t from, uint32_t
            (double)(c->pairs[to].device_ns - c->pairs[from].device_ns);
 }
 
-/* The rate that as many stretches between two pairs are above as are below. */
+/* The median of the rates between neighbouring pairs. */
 PROF__FN double prof__paired_usual(const prof__paired *c) {
     double usual = 1;
     for (uint32_t i = 0; i + 1 < c->count; i++) {
@@ -12438,14 +12438,14 @@ PROF__FN double prof__paired_usual(const prof__paired *c) {
     return usual;
 }
 
-/* A driver may tell any times. They count as PROF__FAR ns at most, so that the sum of two does not
-   overflow; what is worked out by a rate counts as 60 years at most. */
+/* A driver may give any times. They count as at most PROF__FAR ns, so that the sum of two does not
+   overflow; results of a rate count as at most 60 years. */
 #define PROF__FAR (INT64_MAX / 2)
 PROF__FN int64_t prof__span_ns(double ns) {
     return (int64_t)PROF__MAX(PROF__MIN(ns, 2e18), -2e18);
 }
 
-/* Where there are too many pairs every second one goes. */
+/* Drops every second pair when there are too many. */
 PROF__CALL prof_result prof_device_clock(prof_device device, int64_t host_ns, uint64_t device_ns) {
     prof_result result = PROF_OK;
     prof__paired *c;
@@ -12502,7 +12502,7 @@ PROF__FN int64_t prof__paired_ns(const prof__paired *c, uint64_t t) {
     return PROF__MAX(PROF__MIN(ns, PROF__FAR), 0);
 }
 
-/* Where the device counts ns, durations are its own. */
+/* If the device counts ns, its durations are taken as they are. */
 PROF__FN int64_t prof__paired_length(const prof__paired *c, uint64_t length) {
     bool counts = !c || (c->usual > 0.99 && c->usual < 1.01);
     return prof__span_ns((counts ? 1 : c->usual) * (double)length);
@@ -12825,7 +12825,7 @@ PROF__FN bool prof__holds(const prof_event *p, const prof_event *e, bool *overla
     return prof__spans_hold(p->end_ns, e->start_ns, e->end_ns, overlaps);
 }
 
-/* Can other events lie in it? */
+/* Can other events lie in this one? */
 PROF__FN bool prof__is_zone(const prof_event *e) {
     return prof__in_tree(e) && !(e->flags & PROF__EVENT_MEMORY);
 }
@@ -12882,7 +12882,7 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes, bo
 
 /* ---- duplicates: an only child of its parent's name. PyTorch: _remove_dup_nodes() ---- */
 
-/* prof__move_up removes them. */
+/* They are marked here; prof__move_up removes them. */
 PROF__FN void prof__merge_duplicates(struct prof_trace *s) {
     for (uint32_t i = 0; i < s->event_count; i++) {
         prof_event *e = s->events + i, *p;
@@ -13276,7 +13276,7 @@ PROF__FN int64_t prof__link_of(const prof_event *e) {
     return prof__has(e) & PROF_HAS_LINK ? e->extra->linked_correlation_id : 0;
 }
 
-/* launch_ns: when. */
+/* launch_ns: when the work was launched. */
 PROF__FN void prof__launched_by(struct prof_trace *s, uint32_t work, uint32_t launcher,
                                 int64_t launch_ns) {
     s->outside.early += !s->built && s->events[work].start_ns < launch_ns;
@@ -13326,7 +13326,7 @@ PROF__FN void prof__link_by_id(struct prof_trace *s, uint32_t *index, const uint
     }
 }
 
-/* The launch that event i came of; NULL: none. */
+/* The launch that made event i; NULL: none. */
 PROF__FN const prof__launch *prof__launched_at(const struct prof_trace *s, uint32_t i) {
     bool work = s->side && s->events[i].device_type != PROF_DEVICE_CPU;
     size_t place = work ? s->side[i].first_kernel : PROF_NONE;
@@ -13334,10 +13334,10 @@ PROF__FN const prof__launch *prof__launched_at(const struct prof_trace *s, uint3
     return (const prof__launch *)(void *)(prof__arena.base + 16 * place);
 }
 
-/* When, and on which thread, work was launched that no id links. */
-typedef struct prof__told { int64_t ns; uint32_t thread; } prof__told;
+/* When and on which thread work without an id was launched. */
+typedef struct prof__launch_time { int64_t ns; uint32_t thread; } prof__launch_time;
 
-/* Work that overlaps in a queue goes to rows of its own, as long as there are some. */
+/* Puts work that overlaps in a queue into rows of its own, while there are any left. */
 PROF__FN void prof__launches_part(struct prof_trace *s) {
     int64_t until[PROF__QUEUES][PROF__ROWS];
     memset(until, 0, sizeof until);
@@ -13354,7 +13354,7 @@ PROF__FN void prof__launches_part(struct prof_trace *s) {
     }
 }
 
-PROF__FN bool prof__launch_told(const struct prof_trace *s, uint32_t i, prof__told *told) {
+PROF__FN bool prof__launch_find(const struct prof_trace *s, uint32_t i, prof__launch_time *told) {
     const prof_event *e = s->events + i;
     const prof__launch *l = prof__launched_at(s, i);
     if (!s->side || e->device_type == PROF_DEVICE_CPU || prof__link_of(e)) return false;
@@ -13365,9 +13365,9 @@ PROF__FN bool prof__launch_told(const struct prof_trace *s, uint32_t i, prof__to
 }
 
 PROF__FN bool prof__launch_after(const void *trace, uint32_t a, uint32_t b) {
-    prof__told x = { 0, 0 }, y = { 0, 0 };
-    (void)prof__launch_told((const struct prof_trace *)trace, a, &x);
-    (void)prof__launch_told((const struct prof_trace *)trace, b, &y);
+    prof__launch_time x = { 0, 0 }, y = { 0, 0 };
+    (void)prof__launch_find((const struct prof_trace *)trace, a, &x);
+    (void)prof__launch_find((const struct prof_trace *)trace, b, &y);
     return x.ns > y.ns;
 }
 
@@ -13381,16 +13381,16 @@ PROF__FN uint32_t prof__innermost(const struct prof_trace *s, uint32_t *last, in
 PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
     uint32_t *list = (uint32_t *)(void *)scratch, *last = list + 2 * s->event_count, zone;
     uint32_t n = 0, at = 0, change = 0, changes = s->outside.late_memory ? s->memory.count : 0;
-    prof__told told = { 0, 0 };
+    prof__launch_time told = { 0, 0 };
     for (uint32_t i = 0; s->outside.any_launch && i < s->event_count; i++)
-        if (prof__launch_told(s, i, &told)) list[n++] = i;
+        if (prof__launch_find(s, i, &told)) list[n++] = i;
     if (!n && !changes) return;
     prof__sort(list, list + n, n, prof__launch_after, s);
     for (uint32_t t = 0; t < s->thread_count; t++) last[t] = PROF_NONE;
     for (uint32_t i = 0; i <= s->event_count; i++) {
         const prof_event *e = i < s->event_count ? s->events + i : NULL;
         for (; at < n; at++) {
-            (void)prof__launch_told(s, list[at], &told);
+            (void)prof__launch_find(s, list[at], &told);
             if (e && told.ns >= e->start_ns) break;
             zone = told.thread < s->thread_count
                 ? prof__innermost(s, last + told.thread, told.ns) : PROF_NONE;
@@ -13459,7 +13459,7 @@ PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint
     return 0;
 }
 
-/* The bytes in use on each device. Further devices share the last place. */
+/* The bytes in use on each device; further devices share the last entry. */
 typedef struct prof__in_use { const prof__memory *device[32]; int64_t bytes[32]; } prof__in_use;
 
 /* scratch: 8 bytes a record. */
@@ -13523,7 +13523,7 @@ PROF__FN bool prof__outside_after(const void *events, uint32_t a, uint32_t b) {
     return (x->flags & PROF__EVENT_MEMORY) > (y->flags & PROF__EVENT_MEMORY);
 }
 
-/* How many of each the memory of a built trace must hold. */
+/* How many entries of each kind the memory of a built trace must hold. */
 typedef struct prof__sizes { size_t events, kernels, own, threads; bool wide; } prof__sizes;
 
 PROF__FN prof__sizes prof__sizes_of(const prof_trace_desc *d, const prof_event *events,
@@ -13897,7 +13897,7 @@ PROF__FN char *prof__beside_lay(struct prof_trace *s, char *p) {
     return p + s->outside.kernel_max * sizeof *s->outside.kernels;
 }
 
-/* All is read, and has room. */
+/* Finishes a trace whose records were read and had room. */
 PROF__FN void prof__read_over(struct prof_trace *s, bool instants) {
     prof__moment *to = s->moments;
     for (const struct prof__noted *n = prof__details_now.noted; n; n = n->next) *to++ = n->moment;
@@ -13924,7 +13924,7 @@ PROF__FN void prof__events_place(struct prof_trace *s) {
     s->events = (prof_event *)(void *)(s->place ? s->place : s->first_scratch);
 }
 
-/* Events do not fit: queries work from the records. */
+/* If events do not fit, queries work from the records. */
 PROF__FN bool prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
     bytes += s->detail_bytes + 32;
     (void)prof__text_f(PROF__SAY(PROF_ERROR_MEMORY),
@@ -13995,7 +13995,7 @@ PROF__FN void prof__counters_add(int64_t *to, const prof_extra *x) {
         to[i] = PROF__PLUS(to[i], x->counters[i]);
 }
 
-/* What an event has beside its times. Where it is in no tree none of its bytes are its own. */
+/* What an event has besides its times. In no tree, it has no bytes of its own. */
 PROF__FN void prof__beside_of_event(prof__beside *b, const struct prof_trace *s,
                                     const prof_event *e) {
     prof__amounts *all = &b->all, *within = &b->within;
@@ -14299,7 +14299,7 @@ typedef struct prof__groups {
     uint32_t *row_of_site, *index;       /* row + 1; 0: none */
     uint32_t *order;                     /* the rows in first-seen order */
     uint32_t count, places, max;
-    struct prof__share *shares;          /* three of each row; NULL: no percentiles */
+    struct prof__percentile *percentiles;          /* three of each row; NULL: no percentiles */
     uint32_t shift;                      /* a quarter of their ranges is 2^shift ns */
 } prof__groups;
 
@@ -14372,7 +14372,7 @@ PROF__FN uint32_t prof__group_hash(const prof_averages_desc *by, const prof_even
     uint64_t kind = prof__kind(e);
     uint32_t h = prof__hash_more(2166136261u ^ (uint32_t)(kind ^ kind >> 19), e->name);
     if (!PROF__BARE && by->group_by_overload_name) h = prof__hash_more(h, prof__overload(e));
-    h = prof__hash_place(h, prof__group_place(by, e));
+    h = prof__hash_site(h, prof__group_site(by, e));
     if (!x) return h;
     if (by->group_by_input_shapes) h = prof__hash_shapes(h, x->input_shapes, prof__shape_count(x));
     for (uint32_t i = 0; i < prof__stack_part(by, e); i++) h = prof__hash_more(h, x->stack[i]);
@@ -14396,7 +14396,7 @@ PROF__FN bool prof__same_group(const prof_averages_desc *by, const prof_event *a
     const prof_extra *x = prof__extra_of(a), *y = prof__extra_of(b);
     uint32_t n = prof__stack_part(by, a);
     if (prof__kind(a) != prof__kind(b) || strcmp(a->name, b->name) != 0) return false;
-    if (!prof__same_place(prof__group_place(by, a), prof__group_place(by, b))) return false;
+    if (!prof__same_site(prof__group_site(by, a), prof__group_site(by, b))) return false;
     if (!PROF__BARE && by->group_by_overload_name &&
         strcmp(prof__overload(a), prof__overload(b)) != 0) return false;
     if (by->group_by_input_shapes && (prof__shape_count(x) != prof__shape_count(y) ||
@@ -14623,8 +14623,8 @@ PROF__FN void prof__group_segment(prof__reader *r, const prof__record *c, const 
 
 PROF__COLD_BEGIN
 
-/* What deep zones take off the self time of zones that have records: nothing where not all of these
-   are at hand. Then the zone around a deep one keeps its time. */
+/* The time that deep zones take off the self times of zones with records. It is nothing if some of
+   those records are gone: then the zone around a deep one keeps that time. */
 PROF__FN PROF__RACES uint64_t prof__tally_around(const prof__tally *r) {
     const struct prof_trace *s = &prof__trace;
     return s->mode == PROF_MODE_STREAM || s->overwritten ? 0 : r->around;
@@ -14666,18 +14666,18 @@ PROF__FN void prof__groups_us(prof__groups *g) {
 
 /* A percentile: the rank-th smallest of the durations from low on. parts: how many of these are in
    each of the first three quarters of its range. */
-typedef struct prof__share { int64_t low; uint32_t rank, parts[3]; } prof__share;
+typedef struct prof__percentile { int64_t low; uint32_t rank, parts[3]; } prof__percentile;
 
-PROF__FN void prof__shares_take(void *groups, const prof__close *c) {
+PROF__FN void prof__percentiles_take(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
-    prof__share *p = g->shares + 3 * (size_t)prof__group_of(g, c->what);
+    prof__percentile *p = g->percentiles + 3 * (size_t)prof__group_of(g, c->what);
     for (int i = 0; i < 3 && !prof__is_partial(c->flags); i++) {
         uint64_t part = ((uint64_t)c->cpu_ns - (uint64_t)p[i].low) >> g->shift;
         if (part < 3) p[i].parts[part]++;
     }
 }
 
-/* The memory is after the order that a table makes; where it does not suffice there are none. */
+/* Takes memory behind the order that a table makes; without enough there are no percentiles. */
 PROF__FN void prof__groups_percentiles(prof__groups *g) {
     static const uint32_t hundredths[] = { 50, 90, 99 };
     uintptr_t at = (uintptr_t)prof__groups_end(g) + 2 * g->count * sizeof(uint32_t);
@@ -14686,21 +14686,21 @@ PROF__FN void prof__groups_percentiles(prof__groups *g) {
     const size_t n = 3 * (size_t)g->count;
     uint64_t range = 0;
     at = (at + 7) & ~(uintptr_t)7;
-    if (end < at || end - at < n * sizeof *g->shares) return;
-    g->shares = (prof__share *)at;
-    memset(g->shares, 0, n * sizeof *g->shares);
+    if (end < at || end - at < n * sizeof *g->percentiles) return;
+    g->percentiles = (prof__percentile *)at;
+    memset(g->percentiles, 0, n * sizeof *g->percentiles);
     for (size_t i = 0; i < n; i++) {
         const prof__group *r = g->rows + i / 3;
-        g->shares[i].low = r->min_ns;
-        g->shares[i].rank = (uint32_t)((r->count * hundredths[i % 3] + 99) / 100);
+        g->percentiles[i].low = r->min_ns;
+        g->percentiles[i].rank = (uint32_t)((r->count * hundredths[i % 3] + 99) / 100);
         if (r->count) range |= (uint64_t)r->max_ns - (uint64_t)r->min_ns;
     }
     for (g->shift = 64; g->shift;) {
         g->shift -= 2;
         if (!(range >> g->shift)) continue;
-        prof__closes(g->s, prof__shares_take, NULL, g);
+        prof__closes(g->s, prof__percentiles_take, NULL, g);
         for (size_t i = 0; i < n; i++) { /* narrows the range to the quarter that has it */
-            prof__share *p = g->shares + i;
+            prof__percentile *p = g->percentiles + i;
             uint32_t part = 0;
             for (; part < 3 && p->rank > p->parts[part]; part++) p->rank -= p->parts[part];
             p->low = PROF__PLUS(p->low, (uint64_t)part << g->shift);
@@ -14709,7 +14709,7 @@ PROF__FN void prof__groups_percentiles(prof__groups *g) {
     }
 }
 
-/* The counter that column i of them is of. */
+/* The counter of column i of the counters' columns. */
 PROF__FN uint32_t prof__counter_of(int i) {
     return (uint32_t)(i < 2 * PROF_COUNTERS ? i / 2 : i - 2 * PROF_COUNTERS);
 }
@@ -14720,21 +14720,21 @@ PROF__FN int64_t prof__row_counter(const prof_average *r, int i) {
                                            : r->self_counters[i / 2];
 }
 
-/* Fills in the rest of a row: its place, percentiles, and zones that are only in sums. */
+/* Fills in what a row still lacks: its site, percentiles, and zones that are only in sums. */
 PROF__FN void prof__average_more(prof_average *a, const prof__groups *g, uint32_t row,
                                  const prof_event *first) {
     const prof__group *r = g->rows + row;
     prof_average sums;
-    a->site = prof__group_place(&g->by, first);
-    if (g->shares && r->count) {
-        a->p50_ns = g->shares[3 * (size_t)row].low;
-        a->p90_ns = g->shares[3 * (size_t)row + 1].low;
-        a->p99_ns = g->shares[3 * (size_t)row + 2].low;
+    a->site = prof__group_site(&g->by, first);
+    if (g->percentiles && r->count) {
+        a->p50_ns = g->percentiles[3 * (size_t)row].low;
+        a->p90_ns = g->percentiles[3 * (size_t)row + 1].low;
+        a->p99_ns = g->percentiles[3 * (size_t)row + 2].low;
     }
     if (!r->sums) return;
     sums = prof__sums_average(g->s, r->sums);
     (void)prof_average_add(a, &sums);
-    if (!g->shares) a->p50_ns = a->p90_ns = a->p99_ns = 0;   /* nobody asked for them */
+    if (!g->percentiles) a->p50_ns = a->p90_ns = a->p99_ns = 0;   /* nobody asked for them */
 }
 
 /* ---- rows of several traces ---- */
@@ -14842,7 +14842,7 @@ PROF__CALL size_t prof_key_averages(const prof_trace *trace, const prof_averages
 }
 
 /* Makes the rows of PROF_MODE_AGGREGATE. False: the trace is of another mode. */
-PROF__FN bool prof__averages_kept(const prof_trace *trace, const prof_averages_desc *by,
+PROF__FN bool prof__averages_of_sums(const prof_trace *trace, const prof_averages_desc *by,
                                   prof_average **rows, uint32_t *count) {
     size_t most;
     if (!prof__sums_alone(trace)) return false;
@@ -14859,7 +14859,7 @@ PROF__CALL prof_average prof_total_average(const prof_trace *trace) {
     memset(&total, 0, sizeof total);
     memset(&last, 0, sizeof last);
     total.input_count = PROF_NONE;
-    if (prof__valid(trace) && !prof__averages_kept(trace, NULL, &rows, &n)) {
+    if (prof__valid(trace) && !prof__averages_of_sums(trace, NULL, &rows, &n)) {
         prof__groups_make(&g, trace, NULL);
         n = g.count;
         if (!PROF__BARE && trace->event_count) last = trace->events[trace->event_count - 1];
@@ -14949,7 +14949,7 @@ static const prof__column prof__columns[] = {
 };
 
 /* A column's place in lists made of PROF__COLUMNS_EACH, which have no counters. */
-PROF__FN size_t prof__column_place(int column) {
+PROF__FN size_t prof__column_index(int column) {
     return (size_t)(column - (column > PROF__COL_COUNTERS ? PROF__COUNTER_COLUMNS : 0));
 }
 
@@ -14962,12 +14962,12 @@ PROF__FN int prof__column_counter(int column) {
 PROF__FN uint8_t prof__column_shows(int column) {
     int i = prof__column_counter(column);
     if (i >= 0) return i < 2 * PROF_COUNTERS ? PROF__SHOW_INTEGER : PROF__SHOW_NS_PER;
-    return prof__columns[prof__column_place(column)].shows;
+    return prof__columns[prof__column_index(column)].shows;
 }
 
 /* A row's value in a column of numbers; times in ns. */
 PROF__FN int64_t prof__row_number(const prof_average *r, int column) {
-    const char *at = (const char *)r + prof__columns[prof__column_place(column)].at;
+    const char *at = (const char *)r + prof__columns[prof__column_index(column)].at;
     int i = prof__column_counter(column);
     if (!PROF__BARE && i >= 0) return prof__row_counter(r, i);
     if (!PROF__BARE && column == PROF__COL_NODE) return r->node_id;
@@ -14981,7 +14981,7 @@ PROF__FN const char *prof__column_field(int column) {
     static const char fields[] =
         PROF__COLUMNS_EACH(PROF__COLUMN_FIELD, PROF__COLUMN_FIELD)
         PROF__FIELDS_LAST(PROF__COLUMN_FIELD);
-    return prof__text_of(fields, prof__column_place(column));
+    return prof__text_of(fields, prof__column_index(column));
 }
 
 /* The column of a metric; that of PROF_METRIC_NONE is the name. */
@@ -15240,7 +15240,7 @@ PROF__FN prof__real prof__ns_per(const prof_average *r, int64_t n) {
     return prof__real_over(prof__real_from(r->cpu_time_total_ns), n);
 }
 
-/* The text of a cell of numbers. */
+/* Writes the text of a cell with a number. */
 PROF__FN void prof__table_text(const prof__table *t, const prof_average *r, int column,
                                char text[48]) {
     uint8_t shows = prof__column_shows(column);
@@ -15296,7 +15296,7 @@ PROF__FN const char *prof__column_head(int column) {
 #define PROF__COLUMN_HEAD(name, shows, member, head, field) head "\0"
 #define PROF__COLUMN_HOST_HEAD(name, shows, member, head, field) PROF__HOST_TEXT(head) "\0"
     static const char heads[] = PROF__COLUMNS_EACH(PROF__COLUMN_HEAD, PROF__COLUMN_HOST_HEAD);
-    return prof__text_of(heads, prof__column_place(column));
+    return prof__text_of(heads, prof__column_index(column));
 }
 
 PROF__FN void prof__table_sum(prof__table *t, const char *device, bool rows, int64_t ns) {
@@ -15309,7 +15309,7 @@ PROF__FN void prof__table_sum(prof__table *t, const char *device, bool rows, int
     prof__out_text(&t->out, "\n");
 }
 
-/* The description that NULL stands for. */
+/* The default description, for NULL. */
 PROF__FN const prof_table_desc *prof__table_usual(prof_table_desc *d) {
     static const prof_averages_desc plain = { false, false, 0, false, false };
     memset(d, 0, sizeof *d);
@@ -15694,7 +15694,7 @@ PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
 
 /* ---- below the table ---- */
 
-/* Tells where the timeline ended, if it ended before the session. */
+/* Says where the timeline ended, if it ended before the session. */
 PROF__FN void prof__table_not_kept(prof__table *t, const prof_stats *stats) {
     prof__out_f(&t->out, "Zones recorded, but not kept for a table "
                          "(PROF_KEEP_RECORDS, PROF_MODE_STREAM): %u\n", stats->recorded);
@@ -15770,7 +15770,7 @@ PROF__FN void prof__table_recursion(prof__table *t) {
     if (count) prof__out_text(&t->out, "\n");
 }
 
-/* Names functions whose calls take less than timing them. */
+/* Names functions whose calls take less time than timing them does. */
 PROF__FN void prof__table_tiny(prof__table *t) {
     const uint64_t calls = 1000000, ns = 50;
     for (uint32_t i = 0; (t->rows || t->groups) && i < t->count; i++) {
@@ -15929,8 +15929,7 @@ PROF__FN uint64_t prof__note_count(const prof_stats *s, size_t note) {
     return *(const uint64_t *)(const void *)((const char *)s + prof__note_places[note]);
 }
 
-/* Where zones are in sums alone nobody knows what interrupts interrupted: their time counts there,
-   too. */
+/* Sums do not say what an interrupt interrupted: its time counts in that zone, too. */
 PROF__FN void prof__table_interrupts(prof__table *t) {
     char text[48];
     int64_t ns = prof__interrupts_ns();
@@ -15941,7 +15940,7 @@ PROF__FN void prof__table_interrupts(prof__table *t) {
     prof__out_text(&t->out, "\n");
 }
 
-/* Tells what of the trace was dropped or mended. */
+/* Says what was dropped from the trace or mended in it. */
 PROF__FN void prof__table_notes(prof__table *t) {
     prof_stats stats = prof_get_stats(t->trace);
     prof__table_timeline(t, &stats);
@@ -16055,7 +16054,7 @@ PROF__CALL prof_result prof_write_table(const prof_trace *trace, const prof_tabl
     t.trace = trace;
     t.made = prof__table_made;
     t.notes = prof__table_notes;
-    if (prof__averages_kept(trace, t.desc->averages, &t.rows, &t.count)) {
+    if (prof__averages_of_sums(trace, t.desc->averages, &t.rows, &t.count)) {
         order = (uint32_t *)(void *)(t.rows + t.count);
     } else if (t.desc->averages) {
         prof__groups_make(&g, trace, t.desc->averages);
@@ -16192,7 +16191,7 @@ PROF__FN bool prof__is_overhead_row(const prof_thread_info *t) {
     return n > 9 && memcmp(t->name + n - 9, " Overhead", 9) == 0;
 }
 
-/* Who writes events. */
+/* The state of a writer of events. */
 typedef struct prof__chrome {
     prof__out *o;
     const struct prof_trace *s;
@@ -16218,7 +16217,7 @@ PROF__FN void prof__chrome_real(prof__out *o, uint64_t bits) {
     prof__out_f(o, ",\"args\":{\"value\":%s}}", text);
 }
 
-/* A stream of a device, which is a row of the trace. type: see prof__device_number. */
+/* A stream of a device, a row of the trace. type: see prof__device_number. */
 typedef struct prof__stream { int32_t device; uint32_t type; int64_t id; } prof__stream;
 
 /* The time of the work on a stream, or of what of it an annotation launched: from first to last. */
@@ -16372,7 +16371,7 @@ PROF__FN bool prof__is_overhead(const prof_event *e) {
     return type && strcmp(type, "overhead") == 0;
 }
 
-/* The row of an event. */
+/* The row that an event is drawn in. */
 PROF__FN prof__stream prof__chrome_row(const prof__gpu *g, const prof_event *e) {
     prof__stream at = { 0, 0, 0 };
     if (e->device_type != PROF_DEVICE_CPU) return prof__stream_of(g->s, e);
@@ -16464,21 +16463,21 @@ PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x, const char
 
 /* Writes the parent's id where times do not show the parent, and an event's own id where some event
    names it as its parent: see "parents that times do not show" below. */
-PROF__FN void prof__chrome_told(prof__out *o, const char **before, uint32_t parent) {
+PROF__FN void prof__chrome_ids(prof__out *o, const char **before, uint32_t parent) {
     prof__chrome_number(o, before, PROF_KEY_ZONE_PARENT,
                         parent == PROF_NONE ? 0 : (int64_t)parent + 1);
 }
 
 /* ---- places: see prof_chrome_source ---- */
 
-/* shared: of static sites: other places have its name, too, or calls without a place do. Only
-   sessions' traces use it, one writer at a time. */
+/* shared, for static sites: other sites, or calls without a site, have the same name. Only traces
+   of sessions use it, one writer at a time. */
 static struct prof__sources {
     bool told, all, listed;              /* some events tell their places; each; the head does */
     bool shared[PROF_MAX_SITES + PROF__OWN_SITES + 1];
 } prof__sources;
 
-/* Finds the places that the events and the head of this trace tell. */
+/* Finds the sites that the events and the head of this trace name. */
 PROF__FN void prof__sources_find(const struct prof_trace *s, prof_chrome_source source) {
     const prof__names *names = &prof__sites.names;
     if (s->built) return;
@@ -16491,14 +16490,14 @@ PROF__FN void prof__sources_find(const struct prof_trace *s, prof_chrome_source 
         for (uint32_t j = 1; j <= s->sites + names->count && !prof__sources.shared[i]; j++) {
             other = j <= s->sites ? prof__site(j) : &names->list[j - s->sites - 1]->site;
             prof__sources.shared[i] = other != own && strcmp(other->name, own->name) == 0 &&
-                                      !prof__same_place(other, own);
+                                      !prof__same_site(other, own);
         }
         if (prof__sources.shared[i]) prof__sources.told = true;
     }
 }
 
-/* The place that an event must tell; NULL: none. */
-PROF__FN const prof_site *prof__source_told(const struct prof_trace *s, uint32_t site) {
+/* The site that an event must name; NULL: none. */
+PROF__FN const prof_site *prof__chrome_site(const struct prof_trace *s, uint32_t site) {
     if (!prof__sources.told || s->built || site > s->sites) return NULL;
     return prof__sources.all || prof__sources.shared[site] ? prof__site_placed(site) : NULL;
 }
@@ -16525,7 +16524,7 @@ PROF__FN void prof__chrome_record(prof__out *o, const struct prof_trace *s, cons
     prof__out_u64(o, prof__record_id(s, e));
 }
 
-/* Those that come from prof_event.extra, and that id among them. */
+/* Writes the arguments from prof_event.extra, and that id among them. */
 PROF__FN void prof__chrome_extra(prof__out *o, const struct prof_trace *s, const prof_event *e,
                                  const char **before) {
     const prof_extra *x = e->extra;
@@ -16545,10 +16544,10 @@ PROF__FN void prof__chrome_extra(prof__out *o, const struct prof_trace *s, const
     *before = ",";
 }
 
-/* The members of an event's arguments. */
+/* Writes the members of an event's arguments. */
 PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
                                        const prof_event *e, const char **before) {
-    const prof_site *site = prof__source_told(s, e->site);
+    const prof_site *site = prof__chrome_site(s, e->site);
     char source[PROF__SOURCE];
     uint32_t i = 0;
     if (e->extra) prof__chrome_extra(o, s, e, before);
@@ -16570,7 +16569,7 @@ PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
     if (e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD)) i = (uint32_t)(e - s->events);
     if (e->flags & PROF__EVENT_NAMED) prof__chrome_number(o, before, PROF_KEY_ZONE, (int64_t)i + 1);
     if (e->flags & PROF__EVENT_TOLD)
-        prof__chrome_told(o, before, e->device_type == PROF_DEVICE_CPU ? e->parent
+        prof__chrome_ids(o, before, e->device_type == PROF_DEVICE_CPU ? e->parent
                                                                        : prof__launcher_of(s, i));
 }
 
@@ -16598,7 +16597,7 @@ PROF__FN void prof__chrome_arrow(prof__out *o, const prof__gpu *g, const char *n
 /* The ids of arrows from zones to work that no id links. */
 #define PROF__LAUNCH_IDS ((int64_t)1 << 40)
 
-/* Where work was launched that no id links; the arrow from the zone that did. */
+/* Draws the arrow to work without an id, from the zone that launched it. */
 PROF__FN void prof__chrome_launched(prof__out *o, const prof__gpu *g, const prof_event *e,
                                     int64_t ns) {
     uint32_t i = (uint32_t)(e - g->s->events), by = prof__launcher_of(g->s, i);
@@ -16612,14 +16611,14 @@ PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e)
     bool instant = type && strcmp(type, "cpu_instant_event") == 0, call = prof__is_call(e), told;
     const prof_event *from;
     uint32_t *place;
-    prof__told at;
+    prof__launch_time at;
     if (!type) type = e->device_type != PROF_DEVICE_CPU ? "kernel"
                     : prof__is_annotation(e) ? "user_annotation" : "cpu_op";
     prof__chrome_open(o, instant ? PROF__INSTANT_PH : "X", type, prof__chrome_name(e),
                       prof__overload(e), prof__chrome_row(g, e), e->start_ns);
     if (!instant) prof__out_f(o, ",\"dur\":%t", prof__elapsed(e));
     prof__chrome_arg_members(o, g->s, e, &before);
-    told = prof__launch_told(g->s, (uint32_t)(e - g->s->events), &at);
+    told = prof__launch_find(g->s, (uint32_t)(e - g->s->events), &at);
     if (told) prof__chrome_key(o, &before, PROF_KEY_LATENCY);
     if (told) prof__out_f(o, "%t", PROF__MINUS(e->start_ns, at.ns));
     prof__out_text(o, *before == ',' && !before[1] ? "}}" : "}");
@@ -16848,7 +16847,7 @@ PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
     return any;
 }
 
-/* The same of work on devices. */
+/* The same for work on devices. */
 PROF__FN bool prof__marks_work(const struct prof_trace *s) {
     bool any = false;
     for (uint32_t i = 0; i < s->event_count; i++) {
@@ -16896,7 +16895,7 @@ PROF__FN void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__
                 missed ? PROF__MINUS(m->total, m->bytes) : m->total);
     if (block->category & 7)
         prof__out_f(o, ",\"" PROF_KEY_CATEGORY "\":\"%s\"", kinds[block->category & 7]);
-    if (m->category & PROF__MEMORY_TOLD) prof__chrome_told(o, &before, prof__memory_zone(g->s, m));
+    if (m->category & PROF__MEMORY_TOLD) prof__chrome_ids(o, &before, prof__memory_zone(g->s, m));
     prof__out_text(o, missed ? ",\"" PROF_KEY_MISSED "\":true}}" : "}}");
 }
 
@@ -16942,7 +16941,7 @@ PROF__FN bool prof__chrome_other(prof__out *o, prof__gpu *g, const prof_event *e
         return true;
     }
     if (!e->extra && !e->device_type && !s->record_ids &&
-        !(e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD)) && !prof__source_told(s, e->site))
+        !(e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD)) && !prof__chrome_site(s, e->site))
         return false;
     prof__chrome_rich(o, g, e);
     return true;
@@ -17093,7 +17092,7 @@ PROF__FN void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s, b
     uint32_t n = 0;
     memset(&by, 0, sizeof by);
     by.group_by_site = by_site;
-    if (!prof__averages_kept(s, &by, &rows, &n)) {
+    if (!prof__averages_of_sums(s, &by, &rows, &n)) {
         prof__groups_open(&g, s, &by, true);
         prof__sums_into_rows(&g);
         n = g.count;
@@ -17128,8 +17127,8 @@ PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
     if (prof__sources.told) prof__chrome_sums_list(o, s, true);
 }
 
-/* What readers must know before the events: which arguments are counters, device types, and whether
-   events tell their parents. */
+/* Writes what readers must know first: which arguments are counters, the types of devices, and
+   whether events name their parents. */
 PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
     const char *name, *before = ",\"" PROF_KEY_DEVICE_TYPES "\":{";
     char text[64];
@@ -17589,7 +17588,7 @@ PROF__FN uint32_t prof__order_add(prof__order *o, uint32_t depth, int64_t start_
     return place;
 }
 
-/* Writes the rest, at the end of a thread's zones or of the file. */
+/* Writes all zones held back, at the end of a thread's zones or of the file. */
 PROF__FN void prof__order_end(prof__order *o) {
     prof__order_flush(o, 0);
     o->begin = o->end = 0;
@@ -20502,7 +20501,7 @@ PROF__CALL size_t prof_snapshot(prof_average *rows, size_t max) {
     return parts && parts->average ? (parts->average)(rows, rows ? max : 0) : 0;
 }
 #else
-PROF__FN const prof_site *prof__merged_place(const prof__merged *y, uint32_t site) {
+PROF__FN const prof_site *prof__merged_site(const prof__merged *y, uint32_t site) {
     return y->by_site ? prof__site_placed(site >> 8) : NULL;
 }
 
@@ -20510,14 +20509,14 @@ PROF__FN const prof_site *prof__merged_place(const prof__merged *y, uint32_t sit
    all others where none is free. */
 PROF__FN prof__tally *prof__merged_of(prof__merged *y, uint32_t site) {
     const char *name = site ? prof__site(site >> 8)->name : "";
-    const prof_site *place = prof__merged_place(y, site);
+    const prof_site *place = prof__merged_site(y, site);
     size_t length;
-    uint32_t i = prof__hash_place(prof__hash(name, &length), place) & (y->places - 1);
+    uint32_t i = prof__hash_site(prof__hash(name, &length), place) & (y->places - 1);
     if (prof__is_others(site)) return y->rows + y->places;
     for (; y->rows[i].site; i = (i + 1) & (y->places - 1)) {
         uint32_t other = y->rows[i].site;
         if (strcmp(prof__site(other >> 8)->name, name) != 0 ||
-            !prof__same_place(prof__merged_place(y, other), place)) continue;
+            !prof__same_site(prof__merged_site(y, other), place)) continue;
         if (prof__site_order(site >> 8) < prof__site_order(other >> 8)) y->rows[i].site = site;
         return y->rows + i;
     }
@@ -20613,7 +20612,7 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max, bool by_si
         s->tallied += r->count;
         if (n < max) {
             prof__tally_average(rows + n, r, &k);
-            rows[n].site = prof__merged_place(&s->sums.merged, r->site);
+            rows[n].site = prof__merged_site(&s->sums.merged, r->site);
         }
         n++;
     }

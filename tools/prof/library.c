@@ -6,7 +6,7 @@
    - prof__note_key, prof__note_text, prof__note_count: what was lost;
    - what raw_read.h asks: records and attributes, sums, ns of ticks;
    - prof__spans_hold, prof__nest_close: what lies in what;
-   - prof__group_hash, prof__group_open, prof__same_group, prof__hash_place, prof__same_place,
+   - prof__group_hash, prof__group_open, prof__same_group, prof__hash_site, prof__same_site,
      prof__pack_extra: which calls are of one row;
    - prof__call_add, prof__is_partial, prof__rank_take, prof__rank_after: their sums;
    - prof__average_of, prof__average_sums, prof__average_by, prof__average_join: what a row tells;
@@ -317,11 +317,11 @@ uint32_t call_sums_row(call_sums *s, const prof_event *event, const prof_site *s
     prof_event key = *event;
     if (!s->desc.averages.group_by_site || (site && !(site->file && *site->file))) site = NULL;
     key.site = 0;                        /* there is no session that it could refer to */
-    hash = prof__hash_place(prof__group_hash(&s->desc.averages, &key), site);
+    hash = prof__hash_site(prof__group_hash(&s->desc.averages, &key), site);
     at = s->places ? hash % s->places : 0;
     for (; s->places && s->index[at]; at = at + 1 == s->places ? 0 : at + 1) {
         r = s->rows[s->index[at] - 1];
-        if (r->sums.hash == hash && prof__same_place(site, r->site) &&
+        if (r->sums.hash == hash && prof__same_site(site, r->site) &&
             prof__same_group(&s->desc.averages, &key, &r->key)) return s->index[at] - 1;
     }
     sums_room(s);
