@@ -1,6 +1,6 @@
 """Small files as other makers of profiles write them, into the folder that is named: what the
 definitions that the readers in tools/prof/input name say, and no file of theirs."""
-import json, pickle, struct, sys
+import json, os, pickle, sqlite3, struct, sys
 
 out = sys.argv[1]
 big = int(sys.argv[2]) if len(sys.argv) > 2 else 0          # events of a large memory snapshot
@@ -182,3 +182,60 @@ for name, repeat in ("xla.xplane.pb", 1), ("large.xplane.pb", big // 4):
     if repeat:
         with open(f"{out}/{name}", "wb") as file:
             file.write(xplane(repeat))
+
+
+# ---- AMD ----
+
+def rpd(path):
+    """A launch in a range, its kernel and a copy."""
+    if os.path.exists(path):
+        os.remove(path)
+    db = sqlite3.connect(path)
+    for table, columns, rows in (
+        ("rocpd_string", "id, string", [(1, "hipLaunchKernel"), (2, "grid: 1"), (3, "KernelExecution"),
+            (4, "gemm"), (5, "CopyHostToDevice"), (6, ""), (7, "UserMarker"), (8, "step 1"),
+            (9, "Barrier")]),
+        ("rocpd_api", "id, pid, tid, start, end, apiName_id, args_id",
+            [(10, 42, 43, 2000, 3000, 1, 2), (11, 42, 43, 1000, 9000, 7, 8), (12, 42, 43, 5000, 4000, 1, 2)]),
+        ("rocpd_op", "id, gpuId, queueId, sequenceId, completionSignal, start, end, description_id, opType_id",
+            [(20, 1, 0, 5, "", 4000, 6500, 4, 3), (21, 1, 0, 6, "", 7000, 7500, 6, 5),
+             (22, 1, 0, 7, "", 7600, 7700, 6, 9)]),
+        ("rocpd_api_ops", "id, api_id, op_id", [(1, 10, 20)])):
+        db.execute(f"CREATE TABLE {table} ({columns})")
+        for row in rows:
+            db.execute(f"INSERT INTO {table} VALUES ({','.join('?' * len(row))})", row)
+    db.commit()
+
+
+def rocprof(repeat):
+    """The same of rocprofv3."""
+    def record(kind, operation, start, end, **more):
+        return {"size": 1, "kind": kind, "operation": operation, "thread_id": 43,
+                "correlation_id": {"internal": 7, "external": 0}, "start_timestamp": start,
+                "end_timestamp": end, **more}
+    dispatch = {"size": 1, "agent_id": {"handle": 99}, "queue_id": {"handle": 5}, "kernel_id": 3,
+                "grid_size": {"x": 1, "y": 1, "z": 1}}
+    copy = {"dst_agent_id": {"handle": 99}, "src_agent_id": {"handle": 98}, "bytes": 4096}
+    tool = {
+        "metadata": {"pid": 42, "init_time": 1, "fini_time": 2},
+        "agents": [{"size": 1, "id": {"handle": 98}, "type": 1, "caches": [{"type": 2}], "name": "EPYC"},
+                   {"size": 1, "id": {"handle": 99}, "type": 2, "mem_banks": [{"type": 1}], "name": "gfx90a"}],
+        "strings": {"callback_records": [], "buffer_records": [
+            {"kind": "NONE", "operations": []}, {"kind": "HIP_RUNTIME_API", "operations": ["none", "hipLaunchKernel"]},
+            {"kind": "MEMORY_COPY", "operations": ["none", "MEMORY_COPY_HOST_TO_DEVICE"]},
+            {"kind": "MARKER_CORE_API", "operations": ["roctxMarkA", "roctxThreadRangeA"]}],
+            "marker_api": [{"key": 8, "value": "step \"1\""}]},
+        "kernel_symbols": [{"size": 1, "kernel_id": 3, "kernel_name": "gemm.kd", "formatted_kernel_name": "gemm"}],
+        "callback_records": {"counter_collection": []},
+        "buffer_records": {
+            "kernel_dispatch": [record(11, 3, 4000 + i * 4000, 6500 + i * 4000, dispatch_info=dispatch)
+                                for i in range(repeat)],
+            "hip_api": [record(1, 1, 2000, 3000)], "memory_copy": [record(2, 1, 7000, 7500, **copy)],
+            "marker_api": [{**record(3, 1, 1000, 9000), "correlation_id": {"internal": 8, "external": 0}}]}}
+    return {"rocprofiler-sdk-tool": [tool]}
+
+
+rpd(f"{out}/amd.rpd")
+write("rocprofv3.json", rocprof(1))
+if big:
+    write("large_rocprofv3.json", rocprof(big // 10))

@@ -48,4 +48,20 @@ says xla_kernel '"name": "fusion.1", "pid": 2, "tid": 13, "ts": 10.000, "dur": 2
 # The kernel is the launch's, and the modules' row repeats it.
 says xla_report '"PjitFunction(f)",1,5.000,4.000,5.000,5.000,5.000,2.000' 0 "$prof" report -f csv "$out/makers/xla.xplane.pb"
 ends_early xla_cut xla.xplane.pb
+
+# ---- AMD ----
+
+"$prof" export -o "$out/rpd.json" "$out/makers/amd.rpd" 2>"$out/told"
+says rpd_open '1 events have no end: left out' 0 cat "$out/told"
+says rpd_range '"cat": "user_annotation", "name": "step 1", "pid": 42, "tid": 43, "ts": 1.000, "dur": 8.000' 0 cat "$out/rpd.json"
+says rpd_kernel '"cat": "kernel", "name": "gemm", "pid": 1, "tid": 0, "ts": 4.000, "dur": 2.500, "args": {"device": 1, "stream": 0, "correlation": 10}' 0 \
+    cat "$out/rpd.json"
+says rpd_copy '"cat": "gpu_memcpy", "name": "CopyHostToDevice"' 0 cat "$out/rpd.json"
+says rpd_report '"step 1",1,8.000,7.000,8.000,8.000,8.000,2.500' 0 "$prof" report -f csv "$out/makers/amd.rpd"
+"$prof" export -o "$out/rocprofv3.json" "$out/makers/rocprofv3.json" 2>"$out/told"
+says rocprof_range '"name": "step \"1\"", "pid": 42, "tid": 43, "ts": 1.000, "dur": 8.000' 0 cat "$out/rocprofv3.json"
+says rocprof_kernel '"cat": "kernel", "name": "gemm", "pid": 0, "tid": 5, "ts": 4.000, "dur": 2.500' 0 cat "$out/rocprofv3.json"
+says rocprof_copy '"name": "MEMORY_COPY_HOST_TO_DEVICE", "pid": 0' 0 cat "$out/rocprofv3.json"
+says rocprof_report '"hipLaunchKernel",1,1.000,1.000,1.000,1.000,1.000,' 0 "$prof" report -f csv "$out/makers/rocprofv3.json"
+ends_early rocprof_cut rocprofv3.json
 exit $failed

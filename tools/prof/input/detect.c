@@ -9,7 +9,7 @@ const source_format *detect_format(const char *first, size_t size, bool *more) {
     static const source_format *const formats[] = {&raw_format, &perfetto_format,
                                                   &import_format, &folded_format,
                                                   &snapshot_format, &sampled_format,
-                                                  &xplane_format};
+                                                  &xplane_format, &rocprof_format};
     *more = false;
     for (size_t i = 0; i < sizeof formats / sizeof *formats && size; i++) {
         int is = formats[i]->is(first, size);

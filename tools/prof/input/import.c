@@ -1,4 +1,6 @@
-/* Profiles of nvprof and of Nsight Systems, both SQLite, as events: a table after another. */
+/* Profiles of nvprof, of Nsight Systems and of AMD's rpd, which are SQLite, as events: a table
+   after another. rpd's tables are defined in rocpd_python/rocpd/schema.py of
+   ROCm/rocmProfileData. */
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +23,7 @@ typedef struct importer {
     event_queue *to;
     sqlite3 *db;
     const char *path;
-    bool nsys;
+    bool nsys, rpd;
     arena memory;
     map strings;                /* id -> text's number + 1 */
     interner texts;
@@ -35,6 +37,7 @@ typedef struct importer {
     size_t table;               /* of `tables`, that is read now, */
     bool is_open;               /* by: */
     rows rows;
+    map launches;               /* rpd: work -> the call that launched it */
     map open;                   /* id of a marker -> its number in starts + 1 */
     span *starts;
     size_t start_count, start_capacity;
@@ -109,9 +112,10 @@ static const char *text_at(importer *m, const rows *r, int i) {
 static void read_strings(importer *m) {
     static const char *const nsys[] = {"id", "value", NULL};
     static const char *const nvprof[] = {"_id_", "value", NULL};
-    const char *table = m->nsys ? "StringIds" : "StringTable";
+    static const char *const rpd[] = {"id", "string", NULL};
+    const char *table = m->rpd ? "rocpd_string" : m->nsys ? "StringIds" : "StringTable";
     rows r;
-    if (!rows_open(m, &r, table, NULL, m->nsys ? nsys : nvprof)) return;
+    if (!rows_open(m, &r, table, NULL, m->rpd ? rpd : m->nsys ? nsys : nvprof)) return;
     while (rows_next(m, &r, table)) {
         const char *value = text_at(m, &r, 1);
         if (value)
@@ -389,6 +393,73 @@ static void take_transfer(importer *m, const rows *r, bool fills) {
 static void take_copy(importer *m, const rows *r) { take_transfer(m, r, false); }
 static void take_fill(importer *m, const rows *r) { take_transfer(m, r, true); }
 
+/* ---- rpd ---- */
+
+static void read_launches(importer *m) {
+    static const char *const names[] = {"op_id", "api_id", NULL};
+    rows r;
+    if (!rows_open(m, &r, "rocpd_api_ops", NULL, names)) return;
+    while (rows_next(m, &r, "rocpd_api_ops"))
+        *map_put(&m->launches, (uint64_t)number(&r, 0, 0), NULL) = (uint64_t)number(&r, 1, 0);
+}
+
+static const char *const api_names[] = {"id", "pid", "tid", "start", "end", "apiName_id", "args_id",
+                                        NULL};
+
+/* A range of roctx has its text as arguments. */
+static void take_api(importer *m, const rows *r) {
+    const char *args = string_of(m, number(r, 6, 0));
+    span s = {"cuda_runtime", name_of(m, number(r, 5, 0), "call"), number(r, 1, 0),
+              number(r, 2, 0), number(r, 3, 0), number(r, 4, 0)};
+    if (strcmp(s.name, "UserMarker") == 0 && args && *args) {
+        s.category = "user_annotation";
+        s.name = args;
+        if (s.end_ns <= s.start_ns) put_mark(m, &s);
+        else put_range(m, &s);
+        return;
+    }
+    if (s.end_ns < s.start_ns) {
+        m->unfinished++;
+        return;
+    }
+    trace_event *event = add_event(m, 'X', &s, s.start_ns);
+    output_format(m->args, "\"" PROF_KEY_CORRELATION "\": %lld", (long long)number(r, 0, 0));
+    if (args && *args) {
+        output_text(m->args, ", \"args\": ");
+        output_json_text(m->args, args, strlen(args));
+    }
+    queue_end_args(m->to, event);
+}
+
+static const char *const op_names[] = {"start", "end", "gpuId", "sequenceId", "queueId", "id",
+                                       "description_id", "opType_id", NULL};
+
+/* Barriers are no work. */
+static void take_op(importer *m, const rows *r) {
+    static const struct { const char *type, *category; } types[] = {
+        {"KernelExecution", "kernel"}, {"Task", "kernel"}, {"Copy", "gpu_memcpy"},
+        {"Fill", "gpu_memset"}
+    };
+    const char *type = string_of(m, number(r, 7, 0)), *name = string_of(m, number(r, 6, 0));
+    const uint64_t *launch = map_get(&m->launches, (uint64_t)number(r, 5, 0));
+    span s = {"cuda_sync", name && *name ? name : type ? type : "work", number(r, 2, 0),
+              number(r, 4, 0), number(r, 0, 0), number(r, 1, 0)};
+    for (size_t i = 0; type && i < sizeof types / sizeof *types; i++)
+        if (strncmp(type, types[i].type, strlen(types[i].type)) == 0)
+            s.category = types[i].category;
+    if (s.end_ns < s.start_ns) {
+        m->unfinished++;
+        return;
+    }
+    if (s.pid >= 0) map_put(&m->devices, (uint64_t)s.pid, NULL);
+    trace_event *event = add_event(m, 'X', &s, s.start_ns);
+    output_format(m->args, "\"device\": %lld, \"stream\": %lld", (long long)s.pid,
+                  (long long)s.tid);
+    if (launch)
+        output_format(m->args, ", \"" PROF_KEY_CORRELATION "\": %lld", (long long)*launch);
+    queue_end_args(m->to, event);
+}
+
 /* ---- Head and names ---- */
 
 static void put_devices(importer *m) {
@@ -464,9 +535,10 @@ static void put_labels(importer *m) {
 
 static void put_head(importer *m) {
     char text[24];
-    int64_t base = find_base(m);
+    int64_t base = m->rpd ? 0 : find_base(m);        /* rpd's times are since the machine's start */
     snprintf(text, sizeof text, "%lld", (long long)base);
     read_strings(m);
+    if (m->rpd) read_launches(m);
     queue_member(m->to, text_of("schemaVersion"), text_of("1"));
     put_devices(m);
     if (base) queue_member(m->to, text_of("baseTimeNanoseconds"), text_of(text));
@@ -487,7 +559,8 @@ static const struct {
     {"CUPTI_ACTIVITY_KIND_KERNEL", "start", kernel_names, take_kernel},
     {"CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "start", kernel_names, take_kernel},
     {"CUPTI_ACTIVITY_KIND_MEMCPY", "start", copy_names, take_copy},
-    {"CUPTI_ACTIVITY_KIND_MEMSET", "start", copy_names, take_fill}
+    {"CUPTI_ACTIVITY_KIND_MEMSET", "start", copy_names, take_fill},
+    {"rocpd_api", "start", api_names, take_api}, {"rocpd_op", "start", op_names, take_op}
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 
@@ -506,8 +579,10 @@ static bool open_profile(importer *m) {
         sqlite3_exec(m->db, "SELECT 1 FROM sqlite_master", NULL, NULL, NULL) != SQLITE_OK)
         return fail(m->path, "%s", sqlite3_errmsg(m->db)), false;
     m->nsys = has_table(m, "StringIds");
-    if (m->nsys || has_table(m, "StringTable")) return true;
-    fail(m->path, "neither a profile of nvprof (table StringTable) nor one of nsys (StringIds)");
+    m->rpd = has_table(m, "rocpd_string");
+    if (m->nsys || m->rpd || has_table(m, "StringTable")) return true;
+    fail(m->path, "neither a profile of nvprof (table StringTable), nor of nsys (StringIds) or rpd "
+         "(rocpd_string)");
     return false;
 }
 
@@ -518,7 +593,8 @@ static void close_profile(void *source) {
     arena_free(&m->memory);
     intern_free(&m->texts);
     free(m->starts);
-    map *maps[] = {&m->strings, &m->processes, &m->correlations, &m->devices, &m->open};
+    map *maps[] = {&m->strings, &m->processes, &m->correlations, &m->devices, &m->open,
+                   &m->launches};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) map_free(maps[i]);
     free(m);
 }
@@ -533,7 +609,7 @@ static void *open_source(const source_desc *desc) {
     m->to = desc->to;
     m->path = desc->path;
     if (desc->fd < 0 || strcmp(desc->path, "-") == 0)
-        m->to->failed = fail(m->path, "a profile of nvprof or nsys is read from a plain file");
+        m->to->failed = fail(m->path, "a profile of nvprof, nsys or rpd is read from a plain file");
     else m->to->failed = !open_profile(m);
     if (!m->to->failed) put_head(m);
     return m;

@@ -1,0 +1,230 @@
+/* JSON of rocprofv3 as events: calls of HIP and HSA, ranges of roctx, kernels and copies. What its
+   records hold is defined in source/lib/output/generateJSON.cpp and the headers of
+   ROCm/rocprofiler-sdk. What names them stands in front of them. */
+#include <stdlib.h>
+
+#include "input/event_source.h"
+#include "input/json_walk.h"
+
+/* Of a record, wherever in it they stand. */
+enum {
+    START, END, THREAD, KIND, OPERATION, INTERNAL, KERNEL, BYTES, AGENT, QUEUE, FROM, TO, STREAM,
+    FIELDS
+};
+static const struct { const char *key, *around; } fields[FIELDS] = {
+    {"start_timestamp", NULL}, {"end_timestamp", NULL}, {"thread_id", NULL}, {"kind", NULL},
+    {"operation", NULL}, {"internal", "correlation_id"}, {"kernel_id", NULL}, {"bytes", NULL},
+    {"handle", "agent_id"}, {"handle", "queue_id"}, {"handle", "src_agent_id"},
+    {"handle", "dst_agent_id"}, {"handle", "stream_id"}
+};
+
+typedef struct agent { int64_t number; bool is_gpu; } agent;
+
+typedef struct rocprof {
+    event_queue *to;
+    json_walk walk;
+    int64_t values[FIELDS];      /* of the record read now */
+    uint32_t has;
+    uint32_t text;               /* its name, in texts + 1 */
+    int64_t pid, number, type;   /* of an agent: its own number, 2: a GPU */
+    interner texts;
+    map operations, kernels, ranges;         /* (kind, number) or id -> text + 1 */
+    map agents;                  /* handle -> its number, and 1 << 32 for a GPU */
+    int64_t gpus, odd;
+    output *args;
+} rocprof;
+
+static bool is(const char *a, const char *b) { return strcmp(a, b) == 0; }
+
+static int64_t int_of(trace_text value) {
+    int64_t number;
+    return json_int(value, &number) ? number : 0;
+}
+
+static uint32_t text_number(rocprof *r, trace_text value) {
+    if (!json_is_text(value)) return 0;
+    char *text = allocate(value.size);
+    json_decode(value, text, value.size);
+    uint32_t number = intern(&r->texts, text, strlen(text)) + 1;
+    free(text);
+    return number;
+}
+
+static const char *text_at(const rocprof *r, const map *names, uint64_t key, const char *without) {
+    const uint64_t *number = map_get(names, key);
+    return number && *number ? interned_text(&r->texts, (uint32_t)*number - 1) : without;
+}
+
+/* ---- Events ---- */
+
+static uint64_t operation_key(int64_t kind, int64_t operation) {
+    return hash_mix((uint64_t)kind) + (uint64_t)operation;
+}
+
+/* The device that it ran on; -1: no GPU. */
+static int64_t gpu_of(const rocprof *r, int field) {
+    const uint64_t *found = map_get(&r->agents, (uint64_t)r->values[field]);
+    return found && *found >> 32 ? (int64_t)(uint32_t)*found : -1;
+}
+
+static void put_event(rocprof *r, const char *category, const char *name, int64_t pid,
+                      int64_t tid) {
+    int64_t start = r->values[START], dur;
+    if (__builtin_sub_overflow(r->values[END], start, &dur) || start < 0) {
+        r->odd++;
+        return;
+    }
+    bool marks = dur == 0 && is(category, "user_annotation");
+    trace_event *event = queue_timed(r->to, marks ? 'i' : 'X', text_of(category), text_of(name),
+                                     start);
+    event->pid = pid;
+    event->tid = tid;
+    if (event->phase == 'X') queue_until(event, dur);
+    else event->scope = (trace_text){"\"t\"", 3};
+    output *args = queue_begin_args(r->to);
+    bool works = !is(category, "cuda_runtime") && !is(category, "user_annotation");
+    if (works)
+        output_format(args, "\"device\": %lld, \"stream\": %lld, ", (long long)pid, (long long)tid);
+    if (r->has >> BYTES & 1) output_format(args, "\"bytes\": %lld, ", (long long)r->values[BYTES]);
+    output_format(args, "\"" PROF_KEY_CORRELATION "\": %lld", (long long)r->values[INTERNAL]);
+    queue_end_args(r->to, event);
+}
+
+static void end_record(rocprof *r, const char *what) {
+    const char *name = text_at(r, &r->operations,
+                               operation_key(r->values[KIND], r->values[OPERATION]), what);
+    int64_t stream = r->has >> STREAM & 1 ? r->values[STREAM] : r->values[QUEUE];
+    if (!(r->has >> START & 1) || !(r->has >> END & 1)) {
+        r->odd++;
+    } else if (is(what, "kernel_dispatch")) {
+        name = text_at(r, &r->kernels, (uint64_t)r->values[KERNEL], "kernel");
+        put_event(r, "kernel", name, gpu_of(r, AGENT), stream);
+    } else if (is(what, "memory_copy")) {
+        int64_t gpu = gpu_of(r, TO);
+        if (gpu < 0) gpu = gpu_of(r, FROM);
+        put_event(r, "gpu_memcpy", name, gpu, stream);
+    } else if (is(what, "marker_api")) {
+        name = text_at(r, &r->ranges, (uint64_t)r->values[INTERNAL], name);
+        put_event(r, "user_annotation", name, r->pid, r->values[THREAD]);
+    } else if (strstr(what, "_api")) {
+        put_event(r, "cuda_runtime", name, r->pid, r->values[THREAD]);
+    }
+}
+
+/* ---- What names them ---- */
+
+static void put_label(rocprof *r, int64_t number) {
+    trace_event *event = queue_event(r->to, 'M', (trace_text){NULL, 0}, text_of("process_labels"));
+    event->pid = number;
+    output_format(queue_begin_args(r->to), "\"labels\": \"GPU %lld\"", (long long)number);
+    queue_end_args(r->to, event);
+}
+
+static void end_agent(rocprof *r) {
+    bool is_gpu = r->type == 2;
+    uint64_t number = is_gpu ? (uint64_t)r->gpus++ : 0;
+    *map_put(&r->agents, (uint64_t)r->number, NULL) = number | (uint64_t)is_gpu << 32;
+    if (is_gpu) put_label(r, (int64_t)number);
+}
+
+/* In an object of a list that has this name. */
+static void take_name(rocprof *r, const char *list, const char *key, trace_text value) {
+    const json_walk *w = &r->walk;
+    if (is(list, "agents") && is(key, "type")) r->type = int_of(value);
+    if (is(list, "kernel_symbols") && is(key, "kernel_id")) r->number = int_of(value);
+    if (is(list, "kernel_symbols") && is(key, "formatted_kernel_name"))
+        r->text = text_number(r, value);
+    if (!is(list, "marker_api") || !is(walk_key(w, 3), "strings")) return;
+    if (is(key, "key")) r->number = int_of(value);
+    if (is(key, "value")) r->text = text_number(r, value);
+}
+
+static void end_item(rocprof *r, const char *list, const char *around) {
+    if (is(list, "agents")) end_agent(r);
+    else if (is(list, "kernel_symbols"))
+        *map_put(&r->kernels, (uint64_t)r->number, NULL) = r->text;
+    else if (is(list, "marker_api") && is(around, "strings"))
+        *map_put(&r->ranges, (uint64_t)r->number, NULL) = r->text;
+    else if (is(around, "buffer_records")) end_record(r, list);
+}
+
+static void take_field(rocprof *r, const char *key, trace_text value) {
+    const char *around = walk_key(&r->walk, 1);
+    for (int i = 0; i < FIELDS; i++) {
+        if (!is(key, fields[i].key)) continue;
+        if (fields[i].around && !is(around, fields[i].around)) continue;
+        r->values[i] = int_of(value);
+        r->has |= UINT32_C(1) << i;
+    }
+}
+
+static void take(void *user, trace_text value) {
+    rocprof *r = user;
+    const json_walk *w = &r->walk;
+    const char *key = walk_key(w, 0), *list = walk_key(w, 1);
+    bool item = !*key;
+    if (*value.data == '{' && item && !is(walk_key(w, 4), "buffer_records")) {
+        r->has = r->text = 0;
+        memset(r->values, 0, sizeof r->values);
+    } else if (*value.data == '}' && item) {
+        end_item(r, list, walk_key(w, 2));
+    } else if (strchr("{}[]", *value.data)) {
+        return;
+    } else if (item && is(list, "operations") && is(walk_key(w, 3), "buffer_records")) {
+        uint64_t kind = w->levels[w->depth - 3].index, number = w->levels[w->depth - 1].index;
+        *map_put(&r->operations, operation_key((int64_t)kind, (int64_t)number), NULL) =
+            text_number(r, value);
+    } else if (is(list, "metadata") && is(key, "pid")) {
+        r->pid = int_of(value);
+    } else if (is(key, "handle") && is(list, "id") && is(walk_key(w, 3), "agents")) {
+        r->number = int_of(value);
+    } else if (!item && !*list) {
+        take_name(r, walk_key(w, 2), key, value);
+    }
+    if (!item) take_field(r, key, value);
+}
+
+/* ---- The whole ---- */
+
+static int is_rocprof(const void *first, size_t size) {
+    return json_begins_with(first, size, "rocprofiler-sdk-tool");
+}
+
+static void *open_rocprof(const source_desc *desc) {
+    rocprof *r = allocate(sizeof *r);
+    r->to = desc->to;
+    r->walk.user = r;
+    r->walk.take = take;
+    return r;
+}
+
+static void push_rocprof(void *source, const void *data, size_t size) {
+    json_walk_push(&((rocprof *)source)->walk, data, size);
+}
+
+static bool end_rocprof(void *source) {
+    (void)source;
+    return false;
+}
+
+static bool tell_rocprof(void *source, const char *path) {
+    const rocprof *r = source;
+    const char *what = r->walk.broken ? r->walk.broken : "the file ends early";
+    if (r->odd) warn(path, "%lld records have no times: left out", (long long)r->odd);
+    if (r->walk.broken || !r->walk.whole)
+        warn(path, "byte %llu: %s; read up to there", (unsigned long long)r->walk.offset, what);
+    return r->walk.broken || !r->walk.whole;
+}
+
+static void close_rocprof(void *source) {
+    rocprof *r = source;
+    map *maps[] = {&r->operations, &r->kernels, &r->ranges, &r->agents};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++) map_free(maps[i]);
+    intern_free(&r->texts);
+    json_walk_free(&r->walk);
+    free(r);
+}
+
+const source_format rocprof_format = {
+    is_rocprof, open_rocprof, push_rocprof, end_rocprof, tell_rocprof, close_rocprof
+};
