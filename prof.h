@@ -19843,7 +19843,7 @@ PROF__FN void prof__dump_release(prof__state *t) {
    with the last of them. Returns the copy's end. */
 PROF__FN prof__record *prof__dump_rows_of(prof__raw *w, prof__state *t, uint32_t thread) {
     prof__dumped *d = &prof__outgoing.dumped;
-    const prof__tally *r = t->sums.tallies.others;
+    const prof__tally *r = PROF__ACQUIRE(t->sums.tallies.others);
     prof__record *end = d->block;
     prof__raw_sites(w);
     prof__raw_sums_begin(w, thread);
