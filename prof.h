@@ -4413,7 +4413,8 @@ typedef struct prof__plan { size_t state, page; } prof__plan;   /* bytes */
     size_t number;                       /* in the order in which they were begun, from 1; 0: it \
                                             is free. Another one says that it was used again */ \
     prof__segment *made, *queued;        /* next of all; of those whose page may be taken */ \
-    uint32_t epoch;                      /* the clock's upper half at flushed */
+    uint32_t epoch;                      /* the clock's upper half at flushed */ \
+    uint32_t steps;                      /* in it, whose events have room promised */
 #define PROF__TALLY_PORT \
     uint32_t number;                     /* in the order in which its thread's rows were made */ \
     uint64_t count; \
@@ -5504,6 +5505,8 @@ PROF__FN void prof__segment_free(prof__segment *g) {
     PROF__ASSERT(row->first == g && g->begin <= g->end && g->end <= g->limit);   /* the oldest */
     PROF__RELEASE(g->number, (size_t)0); /* prof_dump sees that it may have read both old and new */
     PROF__FENCE();
+    prof__arena.promised -= g->steps * PROF__STEP_SHARE;
+    g->steps = 0;
     row->overwritten += (size_t)(g->end - g->begin);
     if (prof__trace.mode == PROF_MODE_RING) prof__trace.overwritten += (size_t)(g->end - g->begin);
     PROF__RELEASE(row->first, g->next);
@@ -7448,13 +7451,16 @@ PROF__CALL void prof_counter_f(const char *name, double value) {
     prof__put_moment(PROF__REAL, NULL, name, bits);
 }
 
-/* Promises room for the event that a step becomes. */
-PROF__FN bool prof__step_promise(void) {
+/* Promises room for the event that a step becomes, until a ring overwrites it. */
+PROF__FN bool prof__step_promise(prof__state *t) {
     bool fits;
     if (prof__trace.records_only) return true;
     if (!prof__lock_briefly()) return false;
-    fits = prof__arena_fits(PROF__STEP_SHARE);
-    if (fits) prof__arena.promised += PROF__STEP_SHARE;
+    fits = prof__is_open(t) && prof__arena_fits(PROF__STEP_SHARE);
+    if (fits) {
+        prof__arena.promised += PROF__STEP_SHARE;
+        t->segment->steps++;
+    }
     prof__unlock();
     return fits;
 }
@@ -7465,7 +7471,7 @@ PROF__FN void prof__put_step(uint64_t start, uint64_t number) {
     prof__state *t = prof__state_here(slot);
     prof__record *c;
     if (!t || !prof__enter(slot)) return;
-    if (t->sums.on || !prof__room(t, 4) || t->sums.on || !prof__step_promise()) {
+    if (t->sums.on || !prof__room(t, 4) || t->sums.on || !prof__step_promise(t)) {
         if (t->sums.on) prof__count_not_kept(t);
         else PROF__BUMP(t->counts.full, 1);
         prof__leave(slot);

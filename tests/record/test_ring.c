@@ -83,6 +83,27 @@ static prof_desc ring_desc(size_t size) {
 
 /* ---- The trace ---- */
 
+/* Steps that are overwritten leave room for the events of others. */
+static void test_steps_go_on(void) {
+    prof_desc desc = ring_desc(256 << 10);
+    prof_trace *trace;
+    size_t steps = 0, count, i;
+    const prof_event *events;
+    desc.schedule.active = 3000;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (i = 0; i < 2000; i++) {
+        test_zones(20);
+        prof_step();
+    }
+    trace = prof_stop();
+    CHECK(prof_get_stats(NULL).dropped < 100, "%u steps dropped",   /* as the ring filled */
+          (unsigned)prof_get_stats(NULL).dropped);
+    events = prof_events(trace, NULL, 0, &count);
+    for (i = 0; i < count; i++) steps += strncmp(events[i].name, "ProfilerStep", 12) == 0;
+    CHECK(steps > 15 && steps < 100, "%u steps", (unsigned)steps);
+    free(desc.memory);
+}
+
 static void test_keeps_the_last(void) {
     prof_desc desc = ring_desc(256 << 10);
     prof_trace *trace;
@@ -744,6 +765,7 @@ static void test_dump_counts_zones(void) {
 
 int main(void) {
     RUN(test_keeps_the_last);
+    RUN(test_steps_go_on);
     RUN(test_what_fits_is_whole);
     RUN(test_threads_that_come_and_go);
     RUN(test_threads_of_which_nothing_is_kept);
