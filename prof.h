@@ -5749,8 +5749,8 @@ PROF__FN void prof__states_unlock(const prof__state *own) {
 }
 
 /* Enters the slow path, which no signal handler may: it could not know what is half done. While
-   last is 0 the ends in handlers come here too; what they begin is dropped, and counted. Once
-   prof__on is 0 a thread still needs its lock: prof_stop may be about to read what it wrote. */
+   last is 0 the ends in handlers come here too; what they begin is dropped, and counted. A thread
+   locks when prof__on is 0, too: prof_stop may be about to read it. */
 PROF__FN bool prof__enter(prof__slot *slot) {
     if (slot->busy) return false;
     slot->busy = 1;
@@ -5778,9 +5778,8 @@ PROF__FN bool prof__due(prof__state *t) {
            !prof__lock_mine();
 }
 
-/* A first touch of a page is slow: who takes a chunk touches its end, and the begin of the one that
-   is taken next, where signal handlers record again. ThreadSanitizer does not see that a swap of 0
-   and 0 changes nothing of what another thread may have there by now. */
+/* A first touch of a page is slow: who takes a chunk touches its end, and the begin of the next
+   one, here, where signal handlers record again. A swap changes nothing that others have there. */
 PROF__FN void prof__touch_ahead(const prof__state *t) {
     prof__record *begin = t->spare->begin, *limit = t->spare->limit;
     prof__record *next = begin - (limit - begin);
@@ -7324,7 +7323,7 @@ PROF__FN uint32_t prof__handled(const prof__state *t, const prof__record *c) {
 
 /* A signal handler recorded in the middle of an end. If it came between the look at the cursor and
    the store behind it, that store has emptied the slot of the handler's second record. own: what
-   this end has claimed, and not written yet. */
+   this end claimed, not written yet. */
 PROF__CALL void prof__interrupted(const prof__record *seen, const prof__record *own) {
     prof__slot *slot = prof__slot_get();
     prof__state *t = prof__slot_state(slot);
