@@ -3,6 +3,9 @@
 #if !defined(PROF_FREESTANDING) && __STDC_HOSTED__   /* a PC has a clock */
 #elif defined(FAKE_CLOCK)
 #  define PROF_NOW() fake_clock(NULL)
+#elif defined(BOARD_SYSTICK)           /* a kernel has it */
+#  include "kernel/systick.h"
+#  define PROF_NOW() prof_systick()
 #elif defined(BOARD_CLOCK_AT)
 #  define PROF_CLOCK_AT BOARD_CLOCK_AT
 #elif defined(BOARD_CLOCK)

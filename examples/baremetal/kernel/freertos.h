@@ -25,8 +25,13 @@
 #endif
 
 #if PROF__BARE
-/* Each 64th tick: a half wrap of a 1 GHz clock is 2147 ticks of 1 ms. */
-#  define traceTASK_INCREMENT_TICK(count) do { if (!((count) & 63)) prof_tick(); } while (0)
+/* Each 64th tick: a half wrap of a 1 GHz clock is 2147 ticks of 1 ms. systick.h needs each. */
+#  ifndef PROF_KERNEL_TICKS
+#    define PROF_KERNEL_TICKS 64
+#  endif
+#  define traceTASK_INCREMENT_TICK(count) do { \
+       if ((count) % PROF_KERNEL_TICKS == 0) prof_tick(); \
+   } while (0)
 #endif
 
 #ifdef PROF_KERNEL_NO_INSTANTS

@@ -11,6 +11,7 @@
 #define configTICK_TYPE_WIDTH_IN_BITS TICK_TYPE_WIDTH_32_BITS
 #define configKERNEL_INTERRUPT_PRIORITY 255
 #define configMAX_SYSCALL_INTERRUPT_PRIORITY 64
+#define configENABLE_MPU 0
 #define configCHECK_HANDLER_INSTALLATION 0       /* app.c copies the vectors to RAM */
 
 #define configUSE_PREEMPTION 1

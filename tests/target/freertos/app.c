@@ -235,6 +235,9 @@ static void say(const char *name, uint32_t n) {
 }
 
 #ifndef WITHOUT_PROF
+static uint32_t began;
+#  define ELAPSED_US() ((*(volatile uint32_t *)BOARD_CLOCK_AT - began) / (BOARD_HZ / 1000000))
+
 static bool start(void) {
     prof_desc desc = { 0 };
     static uint64_t memory[PROF_ARENA_SIZE / 8];
@@ -246,10 +249,12 @@ static bool start(void) {
     desc.mode = PROF_MODE_STREAM;
     desc.stream.write = board_uart;
 #  endif
+    began = *(volatile uint32_t *)BOARD_CLOCK_AT;
     return prof_start(&desc) == PROF_OK;
 }
 
 static void finish(void) {
+    uint32_t elapsed = ELAPSED_US();
     prof_trace *trace = prof_stop();
     prof_stats stats = prof_get_stats(trace);
 #  ifndef STREAM
@@ -261,6 +266,7 @@ static void finish(void) {
 #  endif
     board_file_open("counts.txt");
     for (int i = 0; i < ZONES; i++) say(names[i], counts[i]);
+    say("@elapsed", elapsed);
     say("=dropped", (uint32_t)(stats.dropped + stats.dropped_threads));
     say("=unbalanced", (uint32_t)(stats.unbalanced + stats.healed + stats.cut));
 }
