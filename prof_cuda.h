@@ -286,7 +286,7 @@ typedef struct prof_cuda__kernel {       /* CUpti_ActivityKernel5 and later */
     uint64_t start, end, completed;
     uint32_t device, context, stream;
     uint32_t grid[3], block[3];
-    int32_t static_shared, dynamic_shared;
+    uint32_t static_shared, dynamic_shared;
     uint32_t local_per_thread, local_total, correlation;
     int64_t grid_id;
     const char *name;
@@ -555,7 +555,7 @@ enum {
     PROF_CUDA__ARGS = 1000, PROF_CUDA__NAME = 256
 };
 
-enum {                                   /* added to the kind of a record that is kept: */
+enum {                                   /* added to a kept record's kind, as is its row << 8: */
     PROF_CUDA__LEFT_OUT = 1 << 16,       /* it becomes no event */
     PROF_CUDA__RUNNING = 1 << 17,        /* it has no end: work was cut off, others have a record */
     PROF_CUDA__END = 1 << 18             /* the end of the RUNNING one with its correlation */
@@ -600,7 +600,7 @@ static struct prof_cuda__all {
     struct { uint32_t id, index; } threads[256];   /* index: in the session, + 1 */
     uint32_t *index, places;             /* calls, ids, ends by correlation: see prof_cuda__match */
     char *shared;                        /* behind these: texts that many events have, */
-    const char **texts;                  /* by their hash; NULL: none are kept */
+    char *texts[PROF_CUDA__ALIKE];       /* each behind what decides it, by its hash */
     bool dull[2][PROF_CUDA__CBIDS];      /* calls of the driver, the runtime */
     const prof_cuda__event **recorded;   /* by (event, context, call) */
     uint32_t recorded_count;
@@ -990,7 +990,7 @@ PROF_CUDA__FN bool prof_cuda__inside(const struct prof_cuda__kind *k, uint64_t s
 PROF_CUDA__FN void *prof_cuda__keep(const void *record, const struct prof_cuda__kind *k) {
     struct prof_cuda__all *g = &prof_cuda__;
     uint64_t start = prof_cuda__u64(record, k->start);
-    uint32_t kind = k->kind;
+    uint32_t kind = k->kind | (uint32_t)(k - prof_cuda__kinds) << 8;
     size_t size = PROF_CUDA__ROUND_UP(k->size, 8u);
     char *to = g->low;
     if (!prof_cuda__inside(k, start)) return NULL;
@@ -1001,7 +1001,7 @@ PROF_CUDA__FN void *prof_cuda__keep(const void *record, const struct prof_cuda__
     memcpy(to, record, k->size);
     g->low += size;
     g->indexed++;
-    g->kept[kind]++;
+    g->kept[k->kind]++;
     if (k->what & PROF_CUDA__WORK && start && !prof_cuda__u64(record, k->end))
         kind |= PROF_CUDA__RUNNING;
     ((prof_cuda__any *)(void *)to)->kind = kind;
@@ -1537,6 +1537,47 @@ PROF_API PROF_CUDA__QUIET void prof_cuda_pop_id(void) {
     if (prof_cuda__wants_ids()) (void)PROF_CUDA__ASK(pop_id, PROF_CUDA__OUR_IDS, &id);
 }
 
+/* The driver's attributes, where they stand in prof_cuda_device, what Kineto calls them. */
+static const struct { uint8_t attribute, at; const char *name; } prof_cuda__attributes[] = {
+    { 75, offsetof(prof_cuda_device, compute_major), "computeMajor" },
+    { 76, offsetof(prof_cuda_device, compute_minor), "computeMinor" },
+    { 1, offsetof(prof_cuda_device, max_threads_per_block), "maxThreadsPerBlock" },
+    { 39, offsetof(prof_cuda_device, max_threads_per_sm), "maxThreadsPerMultiprocessor" },
+    { 12, offsetof(prof_cuda_device, registers_per_block), "regsPerBlock" },
+    { 10, offsetof(prof_cuda_device, warp_size), "warpSize" },
+    { 8, offsetof(prof_cuda_device, shared_per_block), "sharedMemPerBlock" },
+    { 16, offsetof(prof_cuda_device, sm_count), "numSms" },
+    { 82, offsetof(prof_cuda_device, registers_per_sm), "regsPerMultiprocessor" },
+    { 97, offsetof(prof_cuda_device, shared_per_block_optin), "sharedMemPerBlockOptin" },
+    { 81, offsetof(prof_cuda_device, shared_per_sm), "sharedMemPerMultiprocessor" },
+    { 106, offsetof(prof_cuda_device, max_blocks_per_sm), NULL } };
+
+PROF_API PROF_CUDA__QUIET bool prof_cuda_get_device(int32_t id, prof_cuda_device *out) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    size_t memory = 0;
+    memset(out, 0, sizeof *out);
+    if (g->state == PROF_CUDA_OFF || g->state == PROF_CUDA_UNAVAILABLE) return false;
+    if (!prof_cuda__load_driver() || id < 0 || id >= g->device_count) return false;
+    out->id = id;
+    if ((g->driver.device_name)(out->name, (int)sizeof out->name, id) != 0) out->name[0] = 0;
+    if ((g->driver.device_memory)(&memory, id) == 0) out->total_memory = memory;
+    for (size_t i = 0; i < sizeof prof_cuda__attributes / sizeof *prof_cuda__attributes; i++) {
+        int32_t value = 0;
+        if ((g->driver.device_attribute)(&value, prof_cuda__attributes[i].attribute, id) == 0)
+            memcpy((char *)out + prof_cuda__attributes[i].at, &value, sizeof value);
+    }
+    return true;
+}
+
+/* The same, asked for once; NULL: there is none. */
+PROF_CUDA__FN const prof_cuda_device *prof_cuda__device_at(uint32_t id) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    if (id >= PROF_CUDA__DEVICES || id >= (uint32_t)g->device_count) return NULL;
+    if (!g->device_known[id])
+        g->device_known[id] = prof_cuda_get_device((int32_t)id, g->devices + id);
+    return g->device_known[id] ? g->devices + id : NULL;
+}
+
 /* ---- @EVENTS: what was kept, as events of the session ---- */
 
 /* ---- calls, ids and ends by correlation ---- */
@@ -1544,11 +1585,11 @@ PROF_API PROF_CUDA__QUIET void prof_cuda_pop_id(void) {
 #define PROF_CUDA__MARKS (PROF_CUDA__CALL | PROF_CUDA__ID)
 
 PROF_CUDA__FN uint32_t prof_cuda__kind_at(const void *record) {
-    return ((const prof_cuda__any *)record)->kind;
+    return ((const prof_cuda__any *)record)->kind & ~0xff00u;
 }
 
 PROF_CUDA__FN const struct prof_cuda__kind *prof_cuda__row(const void *record) {
-    return prof_cuda__kind_of(prof_cuda__kind_at(record) & 0xffff);
+    return prof_cuda__kinds + (((const prof_cuda__any *)record)->kind >> 8 & 0xff);
 }
 
 /* What others find a record by: that it is a call, an id, an end; 0: nothing. */
@@ -1722,18 +1763,12 @@ PROF_CUDA__FN void prof_cuda__put_node(prof_cuda__line *l, uint64_t graph, uint6
     prof_cuda__put_text(l, node->line ? text : prof_cuda__text_of(node->name));
 }
 
-PROF_CUDA__FN const prof_cuda_device *prof_cuda__device_at(uint32_t id);
-
-PROF_CUDA__FN uint32_t prof_cuda__shared_of(const prof_cuda__kernel *k) {
-    return (uint32_t)k->static_shared + (uint32_t)k->dynamic_shared;
-}
-
 /* Blocks of a kernel that fit on a multiprocessor: by threads, registers, shared memory. */
 PROF_CUDA__FN uint32_t prof_cuda__blocks_fit(const prof_cuda_device *v, const prof_cuda__kernel *k,
                                              uint32_t threads) {
     uint32_t warps = (threads + 31) / 32, fit = (uint32_t)v->max_threads_per_sm / 32 / warps;
     uint32_t per_warp = PROF_CUDA__ROUND_UP(k->registers * 32u, 256);
-    uint32_t shared = prof_cuda__shared_of(k) + (v->compute_major >= 8 ? 1024 : 0);
+    uint32_t shared = k->static_shared + k->dynamic_shared + (v->compute_major >= 8 ? 1024 : 0);
     if (v->max_blocks_per_sm) fit = PROF_CUDA__MIN(fit, (uint32_t)v->max_blocks_per_sm);
     if (per_warp)                        /* registers are dealt to warps in fours */
         fit = PROF_CUDA__MIN(fit, (uint32_t)v->registers_per_sm / per_warp / 4 * 4 / warps);
@@ -1765,7 +1800,7 @@ PROF_CUDA__FN void prof_cuda__kernel_json(prof_cuda__line *l, const prof_cuda__k
     PROF_CUDA__PUT(l, "\"queued\":0,\"device\":%u,\"context\":%u,\"stream\":%u",
                    (unsigned)k->device, (unsigned)k->context, (unsigned)k->stream);
     PROF_CUDA__PUT(l, ",\"registers per thread\":%u,\"shared memory\":%u",
-                   (unsigned)k->registers, (unsigned)prof_cuda__shared_of(k));
+                   (unsigned)k->registers, (unsigned)(k->static_shared + k->dynamic_shared));
     PROF_CUDA__PUT(l, ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u]", (unsigned)g[0],
                    (unsigned)g[1], (unsigned)g[2], (unsigned)b[0], (unsigned)b[1], (unsigned)b[2]);
     prof_cuda__put_occupancy(l, k);
@@ -1791,7 +1826,7 @@ PROF_CUDA__FN prof_cuda__peer prof_cuda__copied(const void *record) {
 PROF_CUDA__FN void prof_cuda__copy_json(prof_cuda__line *l, const prof_cuda__peer *p) {
     PROF_CUDA__PUT(l, "\"device\":%u,\"context\":%u,\"stream\":%u", (unsigned)p->device,
                    (unsigned)p->context, (unsigned)p->stream);
-    if ((p->kind & 0xffff) == PROF_CUDA__MEMCPY_PEER)
+    if ((p->kind & 0xff) == PROF_CUDA__MEMCPY_PEER)
         PROF_CUDA__PUT(l, ",\"fromDevice\":%u,\"inDevice\":%u,\"toDevice\":%u,\"fromContext\":%u"
                           ",\"inContext\":%u,\"toContext\":%u", (unsigned)p->source_device,
                        (unsigned)p->device, (unsigned)p->target_device,
@@ -1818,7 +1853,7 @@ PROF_CUDA__FN void prof_cuda__copy_name(char *name, const prof_cuda__peer *p) {
                                         "DtoA", "DtoD", "HtoH", "PtoP" };
     const char *to = prof_cuda__list(prof_cuda__memory_kinds, 8, p->target_kind);
     const char *from = prof_cuda__list(prof_cuda__memory_kinds, 8, p->source_kind);
-    if ((p->kind & 0xffff) == PROF_CUDA__MEMSET)
+    if ((p->kind & 0xff) == PROF_CUDA__MEMSET)
         (void)prof_format_text(name, PROF_CUDA__NAME, "Memset (%s)", to);
     else
         (void)prof_format_text(name, PROF_CUDA__NAME, "Memcpy %s (%s -> %s)",
@@ -1895,33 +1930,39 @@ PROF_CUDA__FN int64_t prof_cuda__ns(uint64_t t) {
     return t && prof_cuda__.pair.device_ns ? prof_device_ns(device, t) : 0;
 }
 
-/* Events with the same arguments share their text, where there is room for it. */
-PROF_CUDA__FN void prof_cuda__share(prof_extra *x, const char *text) {
+/* Where the arguments of a kernel or call are, which those that are alike share; at g->shared: they
+   are to be written there. own: others, and where there is no room. */
+PROF_CUDA__FN char *prof_cuda__args_of(const char *r, const struct prof_cuda__kind *k, char *own) {
     struct prof_cuda__all *g = &prof_cuda__;
-    size_t size = strlen(text) + 1;
-    uint32_t hash = 0;
-    const char **at;
-    if (!g->texts) return;
-    for (size_t i = 0; i < size; i++) hash = (hash ^ (uint8_t)text[i]) * 16777619u;
+    const size_t from = offsetof(prof_cuda__kernel, device);
+    uint32_t key[18] = { k->kind }, hash = 0;
+    char **at;
+    if (k->what & PROF_CUDA__CALL) {
+        memcpy(key + 1, r + offsetof(prof_cuda__call, cbid), 4);
+    } else if (k->kind == PROF_CUDA__KERNEL) {
+        memcpy(key + 1, r + 4, 8);       /* registers, priority */
+        memcpy(key + 3, r + from, offsetof(prof_cuda__kernel, local_per_thread) - from);
+        memcpy(key + 14, r + offsetof(prof_cuda__kernel, graph_node), 16);   /* graph */
+    } else return own;
+    for (int i = 0; i < 18; i++) hash = (hash ^ key[i]) * 16777619u;
     at = g->texts + (hash ^ hash >> 16) % PROF_CUDA__ALIKE;
-    if (!*at || strcmp(*at, text) != 0) {
-        if ((size_t)(g->end - g->shared) < size) return;
-        *at = (const char *)memcpy(g->shared, text, size);
-        g->shared += size;
+    if (!*at || memcmp(*at, key, sizeof key) != 0) {
+        if ((size_t)(g->end - g->shared) < sizeof key + PROF_CUDA__ARGS) return own;
+        *at = (char *)memcpy(g->shared, key, sizeof key);
+        g->shared += sizeof key;
     }
-    x->metadata_json = *at;
-    x->has |= PROF_HAS_KEPT_TEXT;
+    return *at + sizeof key;
 }
 
 PROF_CUDA__FN void prof_cuda__call_event(const prof_cuda__call *c, prof_event *e, prof_extra *x,
                                          prof_cuda__line *l, char *name) {
-    bool runtime = (c->kind & 0xffff) == PROF_CUDA__RUNTIME_CALL;
+    bool runtime = (c->kind & 0xff) == PROF_CUDA__RUNTIME_CALL;
     e->thread = prof_cuda__thread(c->thread);
     e->name = prof_cuda__call_name(runtime, c->cbid, name);
     x->has = PROF_HAS_ID;
     x->id = (int64_t)c->correlation;
     x->activity_type = runtime ? "cuda_runtime" : "cuda_driver";
-    PROF_CUDA__PUT(l, "\"cbid\":%u", (unsigned)c->cbid);
+    if (l) PROF_CUDA__PUT(l, "\"cbid\":%u", (unsigned)c->cbid);
 }
 
 PROF_CUDA__FN const char *prof_cuda__overhead_name(uint32_t kind) {
@@ -2039,7 +2080,7 @@ PROF_CUDA__FN void prof_cuda__ends(const void *r, const struct prof_cuda__kind *
     e->end_ns = PROF_CUDA__MAX(e->end_ns, e->start_ns);
 }
 
-/* Fills in what a kind of records has of its own. False: it becomes no event. */
+/* Fills in what a kind of records has of its own, arguments unless l is NULL. False: no event. */
 PROF_CUDA__FN bool prof_cuda__event_of(const void *r, uint32_t kind, prof_event *e, prof_extra *x,
                                        prof_cuda__line *l, char *name) {
     const prof_cuda__kernel *k = (const prof_cuda__kernel *)r;
@@ -2057,7 +2098,7 @@ PROF_CUDA__FN bool prof_cuda__event_of(const void *r, uint32_t kind, prof_event 
         prof_cuda__link(r, k->device, k->stream, e, x);
         x->activity_type = "kernel";
         e->name = prof_cuda__plain(k->name, "(unknown kernel)");
-        prof_cuda__kernel_json(l, k);
+        if (l) prof_cuda__kernel_json(l, k);
         return true;
     case PROF_CUDA__OVERHEAD_RECORD:
         x->activity_type = "overhead";
@@ -2101,9 +2142,10 @@ PROF_CUDA__FN void prof_cuda__hand(const char *r) {
     const struct prof_cuda__kind *k = prof_cuda__row(r);
     const prof_cuda__external *id = k->kind == PROF_CUDA__MARKER ? NULL
         : (const prof_cuda__external *)prof_cuda__match(PROF_CUDA__ID, r);
-    char args[PROF_CUDA__ARGS], name[PROF_CUDA__NAME], *own;
-    prof_cuda__line l = { args, args + sizeof args };
     uint32_t correlation = prof_cuda__correlation(r, k);
+    char own[PROF_CUDA__ARGS], name[PROF_CUDA__NAME], *begin;
+    char *args = correlation ? prof_cuda__args_of(r, k, own) : own;
+    prof_cuda__line l = { args, args + sizeof own };
     prof_event e;
     prof_extra x;
     memset(&e, 0, sizeof e);
@@ -2111,29 +2153,28 @@ PROF_CUDA__FN void prof_cuda__hand(const char *r) {
     e.extra = &x;
     prof_cuda__ends(r, k, &e);
     if (id) x.external_id = (int64_t)id->id;
-    if (correlation) PROF_CUDA__PUT(&l, "\"" PROF_KEY_CORRELATION "\":%u,", (unsigned)correlation);
-    own = l.p;
-    if (!prof_cuda__event_of(r, k->kind, &e, &x, &l, name)) return;
-    if (l.p > own) x.metadata_json = *own == ',' ? own + 1 : args;
-    if (l.p > own && correlation) prof_cuda__share(&x, own);
+    if (correlation && args == own)
+        PROF_CUDA__PUT(&l, "\"" PROF_KEY_CORRELATION "\":%u,", (unsigned)correlation);
+    begin = l.p;
+    if (!prof_cuda__event_of(r, k->kind, &e, &x,
+                             args == own || args == prof_cuda__.shared ? &l : NULL, name)) return;
+    if (args != own || l.p > begin) x.metadata_json = *begin == ',' ? begin + 1 : args;
+    if (args != own) x.has |= PROF_HAS_KEPT_TEXT;
+    if (args == prof_cuda__.shared) prof_cuda__.shared = l.p + 1;
     (void)prof_submit(&e, 1);            /* what does not fit is counted by the session */
 }
 
 /* Makes events of all records, once. user: NULL where the trace outlives them. */
 PROF_CUDA__FN void prof_cuda__hand_over(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
-    const size_t texts = PROF_CUDA__ALIKE * sizeof *g->texts;
     prof_cuda__lock();
     if (!g->closed && g->low != g->base) {
         prof_cuda__judge();
         g->shared = (char *)(((uintptr_t)(g->index + g->places) + 15) & ~(uintptr_t)15);
         memset(g->threads, 0, sizeof g->threads);
         prof_cuda__recorded_list();
-        g->texts = NULL;
-        if (user && (size_t)(g->end - g->shared) > texts) {
-            g->texts = (const char **)memset(g->shared, 0, texts);
-            g->shared += texts;
-        }
+        memset(g->texts, 0, sizeof g->texts);
+        if (!user) g->shared = g->end;
         for (const char *r = g->base; r < g->low; r += prof_cuda__size(r)) {
             uint32_t kind = prof_cuda__kind_at(r), what = prof_cuda__row(r)->what;
             if (kind & (PROF_CUDA__LEFT_OUT | PROF_CUDA__END) || what & PROF_CUDA__TIMELESS)
@@ -2210,47 +2251,6 @@ PROF_API PROF_CUDA__QUIET prof_result prof_cuda_emit_nvtx(bool on) {
 }
 
 /* ---- @DEVICE: the GPUs, and how all this joins a session ---- */
-
-/* The driver's attributes, where they stand in prof_cuda_device, what Kineto calls them. */
-static const struct { uint8_t attribute, at; const char *name; } prof_cuda__attributes[] = {
-    { 75, offsetof(prof_cuda_device, compute_major), "computeMajor" },
-    { 76, offsetof(prof_cuda_device, compute_minor), "computeMinor" },
-    { 1, offsetof(prof_cuda_device, max_threads_per_block), "maxThreadsPerBlock" },
-    { 39, offsetof(prof_cuda_device, max_threads_per_sm), "maxThreadsPerMultiprocessor" },
-    { 12, offsetof(prof_cuda_device, registers_per_block), "regsPerBlock" },
-    { 10, offsetof(prof_cuda_device, warp_size), "warpSize" },
-    { 8, offsetof(prof_cuda_device, shared_per_block), "sharedMemPerBlock" },
-    { 16, offsetof(prof_cuda_device, sm_count), "numSms" },
-    { 82, offsetof(prof_cuda_device, registers_per_sm), "regsPerMultiprocessor" },
-    { 97, offsetof(prof_cuda_device, shared_per_block_optin), "sharedMemPerBlockOptin" },
-    { 81, offsetof(prof_cuda_device, shared_per_sm), "sharedMemPerMultiprocessor" },
-    { 106, offsetof(prof_cuda_device, max_blocks_per_sm), NULL } };
-
-PROF_API PROF_CUDA__QUIET bool prof_cuda_get_device(int32_t id, prof_cuda_device *out) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    size_t memory = 0;
-    memset(out, 0, sizeof *out);
-    if (g->state == PROF_CUDA_OFF || g->state == PROF_CUDA_UNAVAILABLE) return false;
-    if (!prof_cuda__load_driver() || id < 0 || id >= g->device_count) return false;
-    out->id = id;
-    if ((g->driver.device_name)(out->name, (int)sizeof out->name, id) != 0) out->name[0] = 0;
-    if ((g->driver.device_memory)(&memory, id) == 0) out->total_memory = memory;
-    for (size_t i = 0; i < sizeof prof_cuda__attributes / sizeof *prof_cuda__attributes; i++) {
-        int32_t value = 0;
-        if ((g->driver.device_attribute)(&value, prof_cuda__attributes[i].attribute, id) == 0)
-            memcpy((char *)out + prof_cuda__attributes[i].at, &value, sizeof value);
-    }
-    return true;
-}
-
-/* The same, asked for once; NULL: there is none. */
-PROF_CUDA__FN const prof_cuda_device *prof_cuda__device_at(uint32_t id) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    if (id >= PROF_CUDA__DEVICES || id >= (uint32_t)g->device_count) return NULL;
-    if (!g->device_known[id])
-        g->device_known[id] = prof_cuda_get_device((int32_t)id, g->devices + id);
-    return g->device_known[id] ? g->devices + id : NULL;
-}
 
 PROF_CUDA__FN void prof_cuda__device_json(prof_cuda__line *l, const prof_cuda_device *d) {
     PROF_CUDA__PUT(l, "{\"id\":%d,\"name\":", (int)d->id);
