@@ -1397,16 +1397,16 @@ PROF_API uint64_t prof_thread_id(void);
 /* ---- events from outside ---- */
 
 /* Adds events from outside to the open session: device activities, other clocks' or languages'
-   spans. Their times are on prof_now()'s clock, thread is an index from prof_submit_thread or
-   prof_threads. They are copied with all that they point to, and nest among the zones by time:
-   see prof_trace_from_events. Each takes about 700 bytes of the arena (prof_launch: 160). Zones
-   have no ids: a device event belongs to the event, submitted too, whose extra.id is its
-   linked_correlation_id (a call of activity_type *_runtime or *_driver passes it on to the zone
-   around it), or to the zone that was innermost in launch_thread at launch_ns. Work on a device
-   that desc.activities leave out is not taken, but counted (not_kept). Any thread, not from a
-   signal handler. Events that are wrong, or name no known thread, are left out and counted
+   spans. All times are this window's prof_now() (others do not show), thread is an index from
+   prof_submit_thread or prof_threads. They are copied with all that they point to, and nest among
+   the zones by time: see prof_trace_from_events. Each takes about 700 bytes of the arena
+   (prof_launch: 160). Zones have no ids: a device event belongs to the event, submitted too, whose
+   extra.id is its linked_correlation_id (a call of activity_type *_runtime or *_driver passes it on
+   to the zone around it), or to the zone that was innermost in launch_thread at launch_ns. Work on
+   a device that desc.activities leave out is not taken, but counted (not_kept). Any thread, not
+   from a signal handler. Events that are wrong, or name no known thread, are left out and counted
    (rejected): PROF_ERROR_INVALID. PROF_ERROR_MEMORY: some did not fit: dropped, counted.
-   PROF_ERROR_UNSUPPORTED: the session keeps no events (a Chrome stream, sums, records_only):
+   PROF_ERROR_UNSUPPORTED: the session keeps no events (a Chrome stream, sums, PROF_KEEP_RECORDS):
    counted (not_kept). PROF_ERROR_STATE: no session is open. In a raw stream they go to the sink at
    once, on this thread, without launch_ns; PROF_ERROR_SINK: lost, counted (not_kept). */
 PROF_API prof_result prof_submit(const prof_event *events, size_t count);
