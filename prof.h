@@ -4954,6 +4954,7 @@ struct prof_trace {
     uint32_t rate;                       /* of the clock; 0: ns */
     prof__segment *free_pages;
     prof__row *tasks;                    /* that live: see prof__live */
+    prof__row *cpu, *running;            /* "CPU"; the task's that runs, while its context is 0 */
     const struct prof__cpu_results *cpu_results;     /* NULL: nobody told of tasks */
     const char *refused;                 /* what prof_start could not take last; or NULL */
 #else
@@ -8131,8 +8132,19 @@ PROF__CALL void prof_counter(const char *name, int64_t value) {
     prof__moment_named(PROF__COUNTER, name, value);
 }
 
+/* On the hot path where the page has room and prof_tick is called: the time that the context knows
+   is behind by less than a wrap. */
 PROF__FN void prof__moment_here(uint32_t kind, prof__mark *mark, int64_t value) {
-    prof__state *t = prof__state_enter(true);
+    uintptr_t mask = PROF__HOT_MASK();
+    prof__state *t = (prof__state *)(void *)prof__here();
+    size_t room = (uintptr_t)t->hot.limit - (uintptr_t)t->hot.cursor;
+    bool hot = mark->id && prof__trace.ticked && room >= 2 * sizeof(prof__record);
+    if (hot)
+        prof__put_long(t, kind, prof__time_next(t->known_time, prof__clock()), (uint64_t)value,
+                       (mark->id + 256) | 255u);
+    PROF__HOT_UNMASK(mask);
+    if (hot) return;
+    t = prof__state_enter(true);
     prof__put_moment(t, kind, t ? prof__mark_resolve(mark) : 0, value);
 }
 
@@ -8277,12 +8289,6 @@ static const struct prof__cpu_results *prof__cpu_results_here(void) PROF__QUIET;
 
 enum { PROF__CPU_ID = 999, PROF__TASK_IDS };
 
-/* What a switch finds among the rows of live tasks, and, for a new one, among all. */
-typedef struct prof__rows {
-    prof__row *cpu, *out, *in;
-    prof__row *over;                     /* of a task that is gone, its memory free; or NULL */
-} prof__rows;
-
 /* The row "CPU" and those of live tasks are in a list of their own, so that a switch takes no
    longer where many have ended. The links are in row->info.name, which is of no other use here. */
 PROF__FN prof__row *prof__live(const prof__row *row) {
@@ -8316,22 +8322,22 @@ PROF__FN bool prof__row_is_task(const prof__row *row, uint32_t number) {
     return row->context == PROF__AWAY && (uint32_t)row->info.id == PROF__TASK_IDS + number;
 }
 
-PROF__FN prof__rows prof__rows_seen(uint32_t number) {
-    prof__rows r;
-    memset(&r, 0, sizeof r);
-    for (prof__row *row = prof__trace.tasks; row; row = prof__live(row)) {
-        if (prof__row_is_task(row, number)) r.in = row;
-        if (!row->context) r.out = row;
-        if (row->context == PROF__CPU) r.cpu = row;
-    }
-    for (prof__row *row = r.out ? NULL : prof__trace.rows; row; row = row->next)
-        if (!row->context) r.out = row;  /* main()'s, or that of a task which had ended its row */
-    return r;
+PROF__FN prof__row *prof__task_found(uint32_t number) {
+    prof__row *row = prof__trace.tasks;
+    while (row && !prof__row_is_task(row, number)) row = prof__live(row);
+    return row;
 }
 
-PROF__FN bool prof__only_sums(void) {
-    return prof__trace.parts && prof__trace.parts->average;
+/* The row of context 0: main()'s, that of the task that runs, or which had ended its row. */
+PROF__FN prof__row *prof__row_running(void) {
+    prof__row *row = prof__trace.running;
+    if (!row || row->context)
+        for (row = prof__trace.rows; row && row->context;) row = row->next;
+    return row;
 }
+
+/* PROF_MODE_AGGREGATE: no zone is kept, and there are rows of sums alone. */
+PROF__FN bool prof__sums_alone(const struct prof_trace *s) { return s->parts && s->parts->average; }
 
 /* May another task have the row's memory? In a ring it may: its records are overwritten anyway. */
 PROF__FN bool prof__row_reusable(const prof__row *row) {
@@ -8342,9 +8348,12 @@ PROF__FN bool prof__row_reusable(const prof__row *row) {
                                           !prof__trace.dumping))));
 }
 
-PROF__FN void prof__rows_gone(prof__rows *r) {
+/* The row of a task that is gone, its memory free, without records if there is one; or NULL. */
+PROF__FN prof__row *prof__row_gone(void) {
+    prof__row *over = NULL;
     for (prof__row *row = prof__trace.rows; row; row = row->next)
-        if ((!r->over || r->over->first) && prof__row_reusable(row)) r->over = row;
+        if ((!over || over->first) && prof__row_reusable(row)) over = row;
+    return over;
 }
 
 /* Has another live task this name? */
@@ -8368,13 +8377,14 @@ PROF__FN void prof__row_name_task(prof__row *row, uint32_t number, const char *n
         memcpy(row->name + length + 1, text, (size_t)(end - text));
     }
     prof__live_add(row);
-    prof__row_state(row)->none.site_depth = prof__only_sums() ? 0 : prof__name_add(row->name);
+    if (!prof__sums_alone(&prof__trace))
+        prof__row_state(row)->none.site_depth = prof__name_add(row->name);
 }
 
 /* Gives the state of a task that is gone to another. What a ring has of it is overwritten. */
 PROF__FN prof__state *prof__state_again(prof__row *row) {
     prof__state *t = prof__row_state(row);
-    if (!prof__only_sums()) {
+    if (!prof__sums_alone(&prof__trace)) {
         for (prof__segment *g; (g = prof__page_off(row)) != NULL; prof__page_give(g))
             prof__ring_lost(g, g->end);
         row->number += 0x10000;          /* to who reads a dump it is another row */
@@ -8403,14 +8413,13 @@ PROF__FN bool prof__task_fits(void) {
 }
 
 /* The row of a task that was not there before, and does not run yet; NULL: no room. */
-PROF__FN prof__row *prof__task_row(prof__rows *r, uint32_t number, const char *name) {
+PROF__FN prof__row *prof__task_row(uint32_t number, const char *name) {
     prof__state *t = NULL;
     const struct prof_trace *s = &prof__trace;
+    prof__row *over = prof__row_gone();
     bool full = !prof__task_fits() || (s->max_threads && s->row_count >= s->max_threads);
-    prof__rows_gone(r);
-    if (!r->over || (r->over->first && !prof__only_sums() && !full))
-        t = prof__state_new(PROF__AWAY);
-    else t = prof__state_again(r->over);
+    if (!over || (over->first && !prof__sums_alone(s) && !full)) t = prof__state_new(PROF__AWAY);
+    else t = prof__state_again(over);
     if (!t) return NULL;
     t->row.context = PROF__AWAY;
     prof__row_name_task(&t->row, number, name);
@@ -8419,7 +8428,7 @@ PROF__FN prof__row *prof__task_row(prof__rows *r, uint32_t number, const char *n
 
 /* The row "CPU"; NULL: no room, or sums alone are kept. */
 PROF__FN prof__row *prof__cpu_row(void) {
-    prof__state *t = prof__only_sums() ? NULL : prof__state_new(PROF__CPU);
+    prof__state *t = prof__sums_alone(&prof__trace) ? NULL : prof__state_new(PROF__CPU);
     if (!t) return NULL;
     t->row.info.id = PROF__CPU_ID;
     prof__row_call(&t->row, "CPU");
@@ -8454,38 +8463,51 @@ PROF__FN void prof__stretch_change(prof__row *row, const prof__row *before, cons
     cpu->known = cpu->hot.cursor;
 }
 
-/* Switches from r->out to the task's row: r->in, another row than r->out, or a new one. */
-PROF__FN void prof__switch(prof__rows *r, uint32_t number, const char *name) {
-    const prof__row *before = r->out && r->out->info.id ? r->out : NULL;
-    uintptr_t mask;
-    if (!r->in) r->in = prof__task_row(r, number, name);
-    mask = PROF__HOT_MASK();             /* an interrupt always finds one of them */
-    if (r->out) r->out->context = PROF__AWAY;
-    if (r->in) r->in->context = 0;
+/* The same in few instructions: in the half wrap in which both zones begin, and where the page has
+   room. False: it did not. */
+PROF__FN bool prof__stretch_hot(prof__state *cpu, uint32_t site) {
+    uint64_t time = prof__trace.time;
+    uint16_t half = (uint16_t)(time >> 31);
+    prof__frame *f = cpu->frames;
+    if (!site || f->epoch != half || cpu->epoch != half ||
+        (prof__clock() ^ (uint32_t)time) >> 31 ||
+        !prof__end_hot(&cpu->hot, f, cpu->hot.top == f + 1)) return false;
+    f->start = cpu->hot.cursor[-1].end;
+    f->site_depth = site + f->above;
+    cpu->hot.top = f + 1;
+    return true;
+}
+
+/* Switches from the task that runs to another. */
+PROF__FN void prof__switch(prof__row *out, prof__row *in) {
+    struct prof_trace *s = &prof__trace;
+    const prof__row *before = !s->cpu && out && out->info.id ? out : NULL;
+    prof__state *t = in ? prof__row_state(in) : NULL;
+    uintptr_t mask = PROF__HOT_MASK();   /* an interrupt always finds one of them */
+    if (out) out->context = PROF__AWAY;
+    if (in) in->context = 0;
     prof__contexts[0] = &prof__nowhere;
     PROF__HOT_UNMASK(mask);
-    if (r->cpu) before = NULL;
-    else r->cpu = prof__cpu_row();
-    if (r->cpu) prof__stretch_change(r->cpu, before, r->in);
-    else (void)prof__time_now(0);
+    s->running = in;
+    if (!s->cpu) s->cpu = prof__cpu_row();
+    if (!s->cpu) (void)prof__time_now(0);
+    else if (!t || !prof__stretch_hot(prof__row_state(s->cpu), t->none.site_depth))
+        prof__stretch_change(s->cpu, before, in);
+    mask = PROF__HOT_MASK();             /* busy: it was switched away in the slow path */
+    if (t && t->epoch == (uint16_t)(s->time >> 31) && !t->busy) prof__contexts[0] = prof__way(t);
+    PROF__HOT_UNMASK(mask);
 }
 
 PROF__CALL void prof_task_in(uint32_t number, const char *name) {
-    const struct prof_trace *s = &prof__trace;
+    struct prof_trace *s = &prof__trace;
     if (!name) name = "";
     if (s->open) {
-        prof__rows r = prof__rows_seen(number);
-        if (r.out && !r.out->info.id && prof__task.name)   /* it was there when we started */
-            prof__row_name_task(r.out, prof__task.number, prof__task.name);
-        if (!r.in || r.in != r.out || !r.cpu) {
-            uintptr_t mask;
-            prof__switch(&r, number, name);
-            mask = PROF__HOT_MASK();
-            if (r.in && prof__row_state(r.in)->epoch == (uint16_t)(s->time >> 31) &&
-                !prof__row_state(r.in)->busy)   /* it was switched away in the slow path */
-                prof__contexts[0] = prof__way(prof__row_state(r.in));
-            PROF__HOT_UNMASK(mask);
-        }
+        prof__row *out = prof__row_running(), *in;
+        if (out && !out->info.id && prof__task.name)   /* it was there when we started */
+            prof__row_name_task(out, prof__task.number, prof__task.name);
+        in = prof__task_found(number);
+        if (!in || in != out || !s->cpu)
+            prof__switch(out, in ? in : prof__task_row(number, name));
     }
     prof__task.number = number;
     prof__task.name = name;
@@ -8498,7 +8520,7 @@ PROF__FN void prof__row_over(prof__state *t) {
         prof__contexts[PROF__OUTER(t->row.context)] = &prof__nowhere;
     prof__time_in(t);
     for (; prof__open_zones(t); prof__count(PROF__COUNTED(unfinished))) prof__end_zone(t);
-    if (t->page && !prof__only_sums()) t->page->end = t->hot.cursor;
+    if (t->page && !prof__sums_alone(&prof__trace)) t->page->end = t->hot.cursor;
     t->known = t->hot.cursor;
     prof__live_remove(&t->row);
     t->row.context = PROF__OVER;
@@ -8506,12 +8528,10 @@ PROF__FN void prof__row_over(prof__state *t) {
 }
 
 PROF__CALL void prof_task_gone(uint32_t number) {
-    if (prof__trace.open) {
-        prof__rows r = prof__rows_seen(number);
-        if (r.in) {
-            (void)prof__claim(prof__row_state(r.in));
-            prof__row_over(prof__row_state(r.in));
-        }
+    prof__row *row = prof__trace.open ? prof__task_found(number) : NULL;
+    if (row) {
+        (void)prof__claim(prof__row_state(row));
+        prof__row_over(prof__row_state(row));
     }
     if (prof__task.number == number) prof__task.name = NULL;
 }
@@ -8791,11 +8811,6 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 
 PROF__INLINE void prof__group_on_cpu(prof__group *r, const struct prof__close *c) {
     if (prof__trace.cpu_results) (prof__trace.cpu_results->group)(r, c);
-}
-
-/* PROF_MODE_AGGREGATE: no zone is kept, and there are rows of sums alone. */
-PROF__INLINE bool prof__sums_alone(const struct prof_trace *s) {
-    return s->parts && s->parts->average;
 }
 
 PROF__INLINE size_t prof__sums_averages(const struct prof_trace *s, const prof_averages_desc *by,

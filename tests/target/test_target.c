@@ -1442,6 +1442,47 @@ static void test_target_one_core(void) {
     }
 }
 
+/* Switches and moments while the clock wraps: each task is on the CPU for as long as the clock went
+   on with it, and a moment's time is whole. */
+static void test_target_switches(void) {
+    static const char *const names[] = { "one", "two", "three" };
+    static long long times[400];
+    prof_desc desc = target_desc();
+    long long on_cpu[3] = { 0, 0, 0 };
+    prof_average rows[4];
+    prof_trace *trace;
+    test_text text;
+    memset(&text, 0, sizeof text);
+    own_state = 1;
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_tick();
+    for (int i = 0; i < 400; i++) {
+        uint32_t task = own_random(3);
+        unsigned long long ticks = own_random(8) ? own_random(1000) : HALF - own_random(1000) - 1;
+        prof_task_in(task, names[task]);
+        if (!on_cpu[task]) prof_push(names[task]);
+        times[i] = (long long)clock_ticks - 12345;
+        PROF_INSTANT("switch");
+        clock_ticks += ticks + 1;
+        on_cpu[task] += (long long)ticks + 1;
+        prof_tick();
+    }
+    trace = prof_stop();
+    EQUAL(prof_key_averages(trace, NULL, rows, 4), 3);
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++)
+            if (strcmp(rows[i].key, names[k]) == 0) EQUAL(rows[i].on_cpu_ns, on_cpu[k]);
+    EQUAL(prof_write_chrome(trace, NULL, test_text_sink(&text)), PROF_OK);
+    EQUAL(test_times(text.data, "\"name\":\"switch\""), 400);
+    for (int i = 0; i < 400; i++) {
+        char ts[40];
+        snprintf(ts, sizeof ts, "\"ts\":%lld.%03lld", times[i] / 1000, times[i] % 1000);
+        CHECK(strstr(text.data, ts), "no moment at %s", ts);
+    }
+    EQUAL(prof_get_stats(NULL).dropped, 0);
+    test_text_clear(&text);
+}
+
 /* Sums do not know what was interrupted, and the table says so. */
 static void test_target_one_core_sums(void) {
     static output table;
@@ -1529,6 +1570,7 @@ int main(void) {
     RUN(test_target_aggregate_places);   /* last: its names would take of the others' room */
     RUN(test_target_little_back);
     RUN(test_target_one_core);
+    RUN(test_target_switches);
     RUN(test_target_one_core_sums);
     RUN(test_target_interrupted);
     return test_end();
