@@ -8132,8 +8132,7 @@ PROF__CALL void prof_counter(const char *name, int64_t value) {
     prof__moment_named(PROF__COUNTER, name, value);
 }
 
-/* On the hot path where the page has room and prof_tick is called: the time that the context knows
-   is behind by less than a wrap. */
+/* On the hot path where prof_tick counts wraps of the clock, and the page has room. */
 PROF__FN void prof__moment_here(uint32_t kind, prof__mark *mark, int64_t value) {
     uintptr_t mask = PROF__HOT_MASK();
     prof__state *t = (prof__state *)(void *)prof__here();
@@ -8328,7 +8327,7 @@ PROF__FN prof__row *prof__task_found(uint32_t number) {
     return row;
 }
 
-/* The row of context 0: main()'s, that of the task that runs, or which had ended its row. */
+/* The row of context 0: main()'s, or that of the task that runs. */
 PROF__FN prof__row *prof__row_running(void) {
     prof__row *row = prof__trace.running;
     if (!row || row->context)
@@ -8336,7 +8335,7 @@ PROF__FN prof__row *prof__row_running(void) {
     return row;
 }
 
-/* PROF_MODE_AGGREGATE: no zone is kept, and there are rows of sums alone. */
+/* PROF_MODE_AGGREGATE: no zone is kept. */
 PROF__FN bool prof__sums_alone(const struct prof_trace *s) { return s->parts && s->parts->average; }
 
 /* May another task have the row's memory? In a ring it may: its records are overwritten anyway. */
@@ -8348,7 +8347,7 @@ PROF__FN bool prof__row_reusable(const prof__row *row) {
                                           !prof__trace.dumping))));
 }
 
-/* The row of a task that is gone, its memory free, without records if there is one; or NULL. */
+/* A row that may be used again, without records if there is one; or NULL. */
 PROF__FN prof__row *prof__row_gone(void) {
     prof__row *over = NULL;
     for (prof__row *row = prof__trace.rows; row; row = row->next)
@@ -8405,19 +8404,14 @@ PROF__FN prof__state *prof__state_new(uint16_t context) {
     return t;
 }
 
-/* Is there room for a task that comes, with its name? */
-PROF__FN bool prof__task_fits(void) {
-    const prof__plan *p = &prof__trace.plan;
-    size_t name = prof__align(sizeof(prof__name) + sizeof(prof__trace.rows->name));
-    return prof__arena.room >= p->state + name + prof__sites.share;
-}
-
 /* The row of a task that was not there before, and does not run yet; NULL: no room. */
 PROF__FN prof__row *prof__task_row(uint32_t number, const char *name) {
     prof__state *t = NULL;
     const struct prof_trace *s = &prof__trace;
     prof__row *over = prof__row_gone();
-    bool full = !prof__task_fits() || (s->max_threads && s->row_count >= s->max_threads);
+    size_t named = prof__align(sizeof(prof__name) + sizeof over->name) + prof__sites.share;
+    bool full = prof__arena.room < s->plan.state + named ||
+                (s->max_threads && s->row_count >= s->max_threads);
     if (!over || (over->first && !prof__sums_alone(s) && !full)) t = prof__state_new(PROF__AWAY);
     else t = prof__state_again(over);
     if (!t) return NULL;
@@ -8453,7 +8447,7 @@ PROF__FN void prof__stretch_begin(prof__state *cpu, const prof__row *task, uint6
 }
 
 /* In the row "CPU" the zone of the task that ran ends, and that of the task that comes begins.
-   before: the task that ran from the session's start on; NULL: its zone is there, or none ran. */
+   before: who ran from the session's start on; NULL: the zone is there, or none ran. */
 PROF__FN void prof__stretch_change(prof__row *row, const prof__row *before, const prof__row *in) {
     prof__state *cpu = prof__row_state(row);
     prof__time_in(cpu);
@@ -8463,8 +8457,7 @@ PROF__FN void prof__stretch_change(prof__row *row, const prof__row *before, cons
     cpu->known = cpu->hot.cursor;
 }
 
-/* The same in few instructions: in the half wrap in which both zones begin, and where the page has
-   room. False: it did not. */
+/* The same on the hot path, in the half wrap in which both zones begin; false: it did not. */
 PROF__FN bool prof__stretch_hot(prof__state *cpu, uint32_t site) {
     uint64_t time = prof__trace.time;
     uint16_t half = (uint16_t)(time >> 31);
@@ -8478,7 +8471,6 @@ PROF__FN bool prof__stretch_hot(prof__state *cpu, uint32_t site) {
     return true;
 }
 
-/* Switches from the task that runs to another. */
 PROF__FN void prof__switch(prof__row *out, prof__row *in) {
     struct prof_trace *s = &prof__trace;
     const prof__row *before = !s->cpu && out && out->info.id ? out : NULL;
@@ -8493,7 +8485,7 @@ PROF__FN void prof__switch(prof__row *out, prof__row *in) {
     if (!s->cpu) (void)prof__time_now(0);
     else if (!t || !prof__stretch_hot(prof__row_state(s->cpu), t->none.site_depth))
         prof__stretch_change(s->cpu, before, in);
-    mask = PROF__HOT_MASK();             /* busy: it was switched away in the slow path */
+    mask = PROF__HOT_MASK();             /* busy: it is in the slow path */
     if (t && t->epoch == (uint16_t)(s->time >> 31) && !t->busy) prof__contexts[0] = prof__way(t);
     PROF__HOT_UNMASK(mask);
 }
