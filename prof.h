@@ -4955,7 +4955,7 @@ struct prof_trace {
     prof__segment *free_pages;
     prof__row *tasks;                    /* that live: see prof__live */
     prof__row *cpu, *running;            /* "CPU"; the task's that runs, while its context is 0 */
-    const struct prof__cpu_results *cpu_results;     /* NULL: nobody told of tasks */
+    int64_t (*on_cpu)(uint32_t thread, const int64_t *times);   /* NULL: nobody told of tasks */
     const char *refused;                 /* what prof_start could not take last; or NULL */
 #else
     prof_mode mode;
@@ -8278,13 +8278,7 @@ static struct prof__task {
     const char *name;                    /* NULL: nobody knows who runs */
 } prof__task;
 
-struct prof__close;
-/* What tables and traces tell by the row "CPU", where there are tasks; else NULL. */
-struct prof__cpu_results {
-    void (*group)(prof__group *r, const struct prof__close *c);
-    void (*chrome)(prof__out *o, const prof_event *e);
-};
-static const struct prof__cpu_results *prof__cpu_results_here(void) PROF__QUIET;
+static int64_t prof__on_cpu(uint32_t thread, const int64_t *times) PROF__QUIET;
 
 enum { PROF__CPU_ID = 999, PROF__TASK_IDS };
 
@@ -8427,7 +8421,7 @@ PROF__FN prof__row *prof__cpu_row(void) {
     t->row.info.id = PROF__CPU_ID;
     prof__row_call(&t->row, "CPU");
     prof__live_add(&t->row);
-    prof__trace.cpu_results = prof__cpu_results_here();
+    prof__trace.on_cpu = prof__on_cpu;
     return &t->row;
 }
 
@@ -8702,28 +8696,10 @@ PROF__FN int64_t prof__interrupts_ns(void) {
     return prof__rate_ns(ticks, prof__clock_rate(&prof__trace));
 }
 
-PROF__FN const prof__row *prof__row_of(uint32_t thread) {
+static int64_t prof__on_cpu(uint32_t thread, const int64_t *times) {
     const prof__row *row = prof__trace.rows;
     while (row->thread != thread) row = row->next;
-    return row;
-}
-
-PROF__FN void prof__group_add_on_cpu(prof__group *r, const prof__close *c) {
-    r->on_cpu_ns += prof__ran(prof__row_of(c->thread), &c->start_ns, true);
-}
-
-/* Adds its task's time on the CPU to the event that was just written. */
-PROF__FN void prof__chrome_on_cpu(prof__out *o, const prof_event *e) {
-    o->p--;
-    prof__out_text(o, ",\"tdur\":");
-    prof__out_room(o, 32);
-    o->p = prof__text_us(o->p, (uint64_t)prof__ran(prof__row_of(e->thread), &e->start_ns, true));
-    prof__out_text(o, "}");
-}
-
-static const struct prof__cpu_results *prof__cpu_results_here(void) {
-    static const struct prof__cpu_results results = { prof__group_add_on_cpu, prof__chrome_on_cpu };
-    return &results;
+    return prof__ran(row, times, true);
 }
 
 /* ---- what the rooms that follow have for hosts alone: here it is refused, or nothing ---- */
@@ -8802,7 +8778,7 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 #define prof__average_on_cpu(a, r) ((a)->on_cpu_ns = (r)->on_cpu_ns)
 
 PROF__INLINE void prof__group_on_cpu(prof__group *r, const struct prof__close *c) {
-    if (prof__trace.cpu_results) (prof__trace.cpu_results->group)(r, c);
+    if (prof__trace.on_cpu) r->on_cpu_ns += (prof__trace.on_cpu)(c->thread, &c->start_ns);
 }
 
 PROF__INLINE size_t prof__sums_averages(const struct prof_trace *s, const prof_averages_desc *by,
@@ -8861,7 +8837,9 @@ typedef struct prof__gpu { bool none; } prof__gpu;
 
 PROF__INLINE void prof__event_on_cpu(prof__out *o, const struct prof_trace *s,
                                      const prof_event *e) {
-    if (s->cpu_results) (s->cpu_results->chrome)(o, e);
+    if (!s->on_cpu) return;
+    o->p--;                              /* of the event that was just written */
+    prof__out_f(o, ",\"tdur\":%t}", (s->on_cpu)(e->thread, &e->start_ns));
 }
 
 /* @STACKS */
