@@ -21052,7 +21052,8 @@ static struct prof__env {
     prof_desc desc;                      /* for a child of fork, which records again */
     bool started, streams, child;
     bool arranged;                       /* handlers of exit and fork are installed */
-    char waits[32];                      /* PROF_MODE=wait: the file of prof__wait; else "" */
+    int waits;                           /* PROF_MODE=wait: the file of prof__page; else 0 */
+    void (*look)(void);                  /* for windows, in prof_step; NULL: a thread does */
     uint32_t open, saving, mute;         /* open: the file; mute: write nothing */
     char path[1024];
     prof_file file;
@@ -21903,20 +21904,22 @@ PROF__FN prof_action prof__step_set(uint64_t step, prof_action action) {
 /* Writes a line for prof record, into the file that it names in PROF_STATUS, or for prof window. A
    daemon outlives record: then that name may lead to another's file. */
 PROF__FN void prof__env_tell(const char *what, const char *text) {
-    const char *path = *prof__env.waits ? prof__env.waits : prof_getenv("PROF_STATUS");
-    int kept = errno, file = path && *path ? open(path, O_RDWR | O_APPEND) : -1;
+    const char *path = prof_getenv("PROF_STATUS");
+    const int kept = errno, own = prof__env.waits;   /* the program may have closed that */
+    int file = own ? own : path && *path ? open(path, O_RDWR | O_APPEND) : -1;
     char line[1280];
     struct stat st;
     prof_file f;
     if (file < 0) return;
     f.handle = file;
-    if (fstat(file, &st) == 0 && S_ISREG(st.st_mode) && read(file, line, 12) == 12 &&
+    if (own ? fcntl(own, 1034 /* F_GET_SEALS */, 0) == 2 :
+        fstat(file, &st) == 0 && S_ISREG(st.st_mode) && read(file, line, 12) == 12 &&
         memcmp(line, "prof record\n", 12) == 0) {
         (void)prof__text_f(line, sizeof line, "%s %u %s\n", what, (uint64_t)prof__process_id(),
                            text);
         (void)prof__file_put(&f, line, strlen(line));
     }
-    (void)prof__file_shut(&f);
+    if (!own) (void)prof__file_shut(&f);
     errno = kept;
 }
 #else
@@ -22244,7 +22247,7 @@ PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
 PROF__CALL prof_result prof_start(const prof_desc *desc) {
     (void)prof__fail(PROF_ERROR_INVALID, NULL);
     (void)prof__fail(PROF_ERROR_UNSUPPORTED, NULL);
-    if (!*prof__env.waits) prof__env_tell("own", "");
+    if (!prof__env.waits) prof__env_tell("own", "");
     return prof__session_begin(desc);
 }
 
@@ -22252,6 +22255,7 @@ PROF__CALL prof_action prof_step(void) {
     struct prof_trace *s = &prof__trace;
     struct prof__session *v = &prof__session;
     prof_action from, to;
+    if (prof__env.look) (prof__env.look)();
     if (!prof__session_claim()) {
         prof__lock();
         from = v->open ? v->action : PROF_ACTION_NONE;
@@ -22406,8 +22410,8 @@ typedef struct prof__page {
 
 static struct prof__wait {
     prof__page *page;
-    int file;
-    uint32_t served, over;               /* the last bell heard; over: the thread is to end */
+    uint32_t served, over, busy;         /* the last bell heard; over: the thread is to end; busy:
+                                            a thread looks in prof_step */
     pthread_t thread;
 } prof__wait;
 
@@ -22421,7 +22425,7 @@ PROF__FN void prof__wait_look(uint32_t bell) {
     uint64_t step;
     memset(&l, 0, sizeof l);
     l.l_type = F_WRLCK;
-    if (fcntl(w->file, F_GETLK, &l) != 0 || l.l_type == F_UNLCK) bell = 0;
+    if (fcntl(e->waits, F_GETLK, &l) != 0 || l.l_type == F_UNLCK) bell = 0;
     prof__lock();
     step = prof__session.step;
     prof__unlock();
@@ -22453,21 +22457,31 @@ PROF__FN void *prof__wait_thread(void *unused) {
     return unused;
 }
 
+PROF__FN void prof__wait_step(void) {
+    if (!prof__swap(&prof__wait.busy, 0, 1)) return;
+    prof__wait_look(PROF__ACQUIRE(prof__wait.page->bell));
+    PROF__RELEASE(prof__wait.busy, 0u);
+}
+
 /* Waits no more. A child of fork has no thread. */
 PROF__FN void prof__wait_close(bool has_thread) {
     struct prof__wait *w = &prof__wait;
     prof__page *page = w->page;
     prof_file f;
-    if (has_thread) {
+    f.handle = prof__env.waits;
+    if (has_thread && prof__env.look) {
+        while (!prof__swap(&w->busy, 0, 1)) prof__yield();
+        prof__wait_look(0);
+    } else if (has_thread) {
         PROF__STORE(w->over, 1u);
         PROF__COUNT(page->bell);
         (void)syscall(SYS_futex, &page->bell, 1 /* FUTEX_WAKE */, 1, NULL, NULL, 0);
         (void)pthread_join(w->thread, NULL);
     }
-    *prof__env.waits = 0;
+    prof__env.look = NULL;
+    prof__env.waits = 0;
     (void)munmap((void *)page, sizeof *page);
-    f.handle = w->file;                  /* the program may have closed it by mistake */
-    if (fcntl(w->file, 1034 /* F_GET_SEALS */, 0) == 2) (void)prof__file_shut(&f);
+    if (fcntl((int)f.handle, 1034 /* F_GET_SEALS */, 0) == 2) (void)prof__file_shut(&f);
 }
 
 /* Shares the page and starts the thread, which no signal interrupts but those of the C library. */
@@ -22481,23 +22495,23 @@ PROF__FN prof_result prof__wait_open(void) {
     if (!prof__env_read(&tried)) return PROF_ERROR_INVALID;
     if (prof__env_keep(&f, (int)syscall(SYS_memfd_create, "prof window", 2 /* _ALLOW_SEALING */)) &&
         ftruncate((int)f.handle, sizeof(prof__page)) == 0 &&
+        fcntl((int)f.handle, F_SETFL, O_RDWR | O_APPEND) == 0 &&
         fcntl((int)f.handle, 1033 /* F_ADD_SEALS */, 2 /* it gets no smaller */) == 0)
         page = mmap(NULL, sizeof(prof__page), PROT_READ | PROT_WRITE, MAP_SHARED, (int)f.handle, 0);
     if (page == MAP_FAILED)
         return prof__fail(PROF_ERROR_UNSUPPORTED, "PROF_MODE=wait: no memory");
     w->page = (prof__page *)page;
-    w->file = (int)f.handle;
-    w->served = w->over = 0;
+    e->waits = (int)f.handle;
+    w->served = w->over = w->busy = 0;
     memcpy(w->page->head, "prof record\n", 12);
-    (void)prof__text_f(e->waits, sizeof e->waits, "/proc/self/fd/%i", (int64_t)w->file);
     e->started = false;
     e->desc.schedule_fn = NULL;
     e->desc.on_trace_ready = NULL;
     (void)prof__slot_get();              /* without TLS: the first is the program's */
     (void)syscall(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, mask, before, (size_t)8);
-    if (pthread_create(&w->thread, NULL, prof__wait_thread, NULL) != 0) prof__wait_close(false);
+    if (pthread_create(&w->thread, NULL, prof__wait_thread, NULL) != 0) e->look = prof__wait_step;
     (void)syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, before, NULL, (size_t)8);
-    return *e->waits ? PROF_OK : prof__fail(PROF_ERROR_UNSUPPORTED, "PROF_MODE=wait: no thread");
+    return PROF_OK;
 }
 #else
 #  define prof__wait_close(has_thread) ((void)0)
@@ -22513,7 +22527,7 @@ PROF__FN void prof__env_after_fork(void) {
     const char *path = prof_getenv("PROF_TRACE");
     if (e->open && prof__env_same((int)e->file.handle)) (void)prof__file_shut(&e->file);
     e->open = 0;
-    if (*e->waits) {
+    if (e->waits) {
         prof__wait_close(false);
         (void)prof__wait_open();
         return;
@@ -22534,7 +22548,7 @@ PROF__CALL prof_result prof_start_env(const prof_desc *desc) {
     if (prof__trusts_none())
         return prof__fail(PROF_ERROR_UNSUPPORTED, "PROF_TRACE: " PROF__OTHER_RIGHTS);
     (void)prof__fail(PROF_ERROR_INVALID, NULL);
-    if (prof__session.open || *e->waits) return prof__fail(PROF_ERROR_STATE, PROF__IS_OPEN);
+    if (prof__session.open || e->waits) return prof__fail(PROF_ERROR_STATE, PROF__IS_OPEN);
     e->child = false;
     memset(&e->desc, 0, sizeof e->desc);
     if (desc) e->desc = *desc;
@@ -22551,7 +22565,7 @@ PROF__CALL prof_result prof_start_env(const prof_desc *desc) {
 
 PROF__CALL prof_result prof_stop_env(void) {
     if (prof__is_copy()) return PROF_OK;
-    if (*prof__env.waits) prof__wait_close(true);
+    if (prof__env.waits) prof__wait_close(true);
     return prof__env_end();
 }
 

@@ -15,6 +15,15 @@ cat >"$out/program.c" <<'END_OF_C'
 #include <string.h>
 #include <unistd.h>
 
+#ifdef NO_THREADS
+#  include <errno.h>
+#  include <pthread.h>
+int pthread_create(pthread_t *thread, const pthread_attr_t *with, void *(*run)(void *), void *user) {
+    (void)thread, (void)with, (void)run, (void)user;
+    return EAGAIN;
+}
+#endif
+
 /* It writes the number of its process to FILE when it is ready, and then works until USR1 comes. */
 static volatile sig_atomic_t over;
 static void ends(int number) { over = number; }
@@ -49,14 +58,17 @@ END_OF_C
 library zlib
 # shellcheck disable=SC2086   # lists of words
 try window_builds $cc -D_GNU_SOURCE -I. "$out/program.c" "$library" -o "$out/program" $libs || exit 1
+try window_builds_without_threads $cc -DNO_THREADS -D_GNU_SOURCE -I. "$out/program.c" "$library" -o "$out/alone" $libs
+$cc -static -D_GNU_SOURCE -I. "$out/program.c" "$library" -o "$out/static" $libs 2>/dev/null
 cd "$out" || exit 1
 out=.
+program=./program
 
 begin() {   # WHAT-IT-DOES [VARIABLE=VALUE...]: $pid
     does=$1
     shift
     rm -f pid
-    env PROF_MODE=wait "$@" ./program pid "$does" 2>begin.txt &
+    env PROF_MODE=wait "$@" $program pid "$does" 2>begin.txt &
     parent=$!
     for _ in $(seq 200); do [ -s pid ] && break; sleep 0.02; done
     pid=$(cat pid)
@@ -135,6 +147,48 @@ finish KILL
 wait $asker
 says window_program_dies 'it ended while the window was open' 0 cat dies.txt
 try window_program_dies_zones has_calls dies.raw work
+
+# ---- Without a thread of its own: prof_step looks ----
+
+program=./alone
+begin works
+says window_alone 'work' 0 "$prof" window --for 200ms -o alone.raw "$pid"
+try window_alone_silent_after until_silent
+says window_alone_steps 'ProfilerStep' 0 "$prof" window --steps 7 -o alone.json "$pid"
+try window_alone_seven test "$(count_of alone.json 'ProfilerStep*')" = 7
+says top_alone 'work' 0 "$prof" top --looks 2 "$pid"
+"$prof" window -o alone_exits.raw --no-report "$pid" >alone_exits.txt 2>&1 &
+asker=$!
+until_recording
+kill -USR1 "$pid"
+try window_alone_exits wait $asker
+try window_alone_exits_zones has_calls alone_exits.raw work
+finish
+begin forks
+says window_alone_child 'work' 0 "$prof" window --for 50ms -o alone_child.raw "$pid"
+finish
+program=./program
+
+# ---- In a container: other numbers, another /tmp, no /proc; asked from outside ----
+
+if [ "$(id -u)" = 0 ] && [ -x static ] && unshare -p -f -m true 2>/dev/null; then
+    rm -rf jail
+    mkdir -p jail/tmp
+    cp static jail/program
+    PROF_MODE=wait unshare -p -f -m --kill-child chroot jail /program /pid works &
+    parent=$!
+    for _ in $(seq 200); do [ -s jail/pid ] && break; sleep 0.02; done
+    pid=$(tr -d ' ' <"/proc/$parent/task/$parent/children")
+    try window_jail_number test "$(cat jail/pid)" = 1
+    says window_jail 'work' 0 timeout 20 "$prof" window --for 100ms -o jail.raw "$pid"
+    says window_jail_again 'work' 0 timeout 20 "$prof" window --for 100ms -o jail.pftrace "$pid"
+    says top_jail 'work' 0 timeout 20 "$prof" top --looks 2 "$pid"
+    try window_jail_leaves_nothing test -z "$(ls -A jail/tmp)"
+    kill -KILL "$parent"
+    wait "$parent" 2>/dev/null
+else
+    echo 'skip window_jail: no rights for unshare, or no static programs'
+fi
 
 # ---- Programs that do other things ----
 

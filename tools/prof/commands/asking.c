@@ -183,7 +183,8 @@ bool asking_begin(asking *a, const char *folder, uint32_t steps) {
     for (double told = seconds_now() + 1; !answer(a) && !interrupted(); ) {
         if (look(a, 1)) break;
         if (seconds_now() < told) continue;
-        warn(a->process, "no answer yet: is it stopped?");
+        warn(a->process, "no answer yet: it is stopped, or without a thread for this and in no "
+             "prof_step");
         told += 1e9;
     }
     if (answer(a)) return true;
