@@ -96,10 +96,10 @@ try window_silent_after until_silent
 says window_steps 'ProfilerStep' 0 "$prof" window --steps 7 -o steps.json "$pid"
 try window_steps_seven test "$(count_of steps.json 'ProfilerStep*')" = 7
 try window_steps_whole test "$(count_of steps.json work)" = 7
-try window_pftrace "$prof" window --for 50ms --no-report -o for.pftrace "$pid"
+try window_pftrace "$prof" window --for 200ms --no-report -o for.pftrace "$pid"
 try window_pftrace_zones has_calls for.pftrace work
-says window_delay 'work' 0 "$prof" window --delay 100ms --for 50ms -o delay.raw "$pid"
-says window_default 'trace.raw' 0 "$prof" window --for 50ms "$pid"
+says window_delay 'work' 0 "$prof" window --delay 100ms --for 200ms -o delay.raw "$pid"
+says window_default 'trace.raw' 0 "$prof" window --for 200ms "$pid"
 try window_leaves_nothing nothing_left
 
 # ---- Two at once, and askers that are killed ----
@@ -108,7 +108,7 @@ try window_leaves_nothing nothing_left
 first=$!
 try window_first_is_open until_recording
 says window_second 'has a window open in it; this one is next' 0 \
-    "$prof" window --for 100ms --no-report -o second.raw "$pid"
+    "$prof" window --for 200ms --no-report -o second.raw "$pid"
 wait $first
 try window_first_whole has_calls first.raw work
 try window_second_whole has_calls second.raw work
@@ -117,7 +117,7 @@ killed=$!
 try window_killed_is_open until_recording
 kill -9 $killed
 try window_of_killed_closes until_silent
-try window_after_killed "$prof" window --for 50ms --no-report -o after.raw "$pid"
+try window_after_killed "$prof" window --for 200ms --no-report -o after.raw "$pid"
 try window_after_killed_zones has_calls after.raw work
 try window_after_killed_leaves_nothing nothing_left
 "$prof" window -o interrupted.raw --no-report "$pid" >interrupted.txt 2>&1 &
@@ -165,7 +165,7 @@ try window_alone_exits wait $asker
 try window_alone_exits_zones has_calls alone_exits.raw work
 finish
 begin forks
-says window_alone_child 'work' 0 "$prof" window --for 50ms -o alone_child.raw "$pid"
+says window_alone_child 'work' 0 "$prof" window --for 200ms -o alone_child.raw "$pid"
 finish
 program=./program
 
@@ -180,8 +180,8 @@ if [ "$(id -u)" = 0 ] && [ -x static ] && unshare -p -f -m true 2>/dev/null; the
     for _ in $(seq 200); do [ -s jail/pid ] && break; sleep 0.02; done
     pid=$(tr -d ' ' <"/proc/$parent/task/$parent/children")
     try window_jail_number test "$(cat jail/pid)" = 1
-    says window_jail 'work' 0 timeout 20 "$prof" window --for 100ms -o jail.raw "$pid"
-    says window_jail_again 'work' 0 timeout 20 "$prof" window --for 100ms -o jail.pftrace "$pid"
+    says window_jail 'work' 0 timeout 20 "$prof" window --for 200ms -o jail.raw "$pid"
+    says window_jail_again 'work' 0 timeout 20 "$prof" window --for 200ms -o jail.pftrace "$pid"
     says top_jail 'work' 0 timeout 20 "$prof" top --looks 2 "$pid"
     try window_jail_leaves_nothing test -z "$(ls -A jail/tmp)"
     kill -KILL "$parent"
@@ -193,16 +193,16 @@ fi
 # ---- Programs that do other things ----
 
 begin nothing
-says window_of_nothing 'nothing was recorded in it' 0 "$prof" window --for 50ms -o nothing.raw "$pid"
+says window_of_nothing 'nothing was recorded in it' 0 "$prof" window --for 200ms -o nothing.raw "$pid"
 finish
 begin forks
-says window_of_child 'work' 0 "$prof" window --for 50ms -o child.raw "$pid"
+says window_of_child 'work' 0 "$prof" window --for 200ms -o child.raw "$pid"
 finish
 begin twice
-try window_of_twice "$prof" window --for 50ms -o twice.raw "$pid"
+try window_of_twice "$prof" window --for 200ms -o twice.raw "$pid"
 finish
 begin own
-says window_of_own 'a session is open already' 2 "$prof" window --for 50ms -o own.raw "$pid"
+says window_of_own 'a session is open already' 2 "$prof" window --for 200ms -o own.raw "$pid"
 finish
 begin closes
 says window_of_closer 'it has closed the file by which it is asked' 2 "$prof" window --for 1s "$pid"
@@ -211,7 +211,7 @@ begin stops
 says window_of_stopped 'it does not wait for windows' 2 "$prof" window --for 1s "$pid"
 finish
 begin works PROF_STACKS=zones
-says window_of_stacks 'not streamed' 0 "$prof" window --for 50ms -o stacks.json "$pid"
+says window_of_stacks 'not streamed' 0 "$prof" window --for 200ms -o stacks.json "$pid"
 try window_of_stacks_zones has_calls stacks.json work
 finish
 begin works PROF_MAX_DEPTH=0
@@ -258,7 +258,7 @@ rm -f waits
 parent=$!
 for _ in $(seq 200); do [ -s waits ] && break; sleep 0.02; done
 pid=$(cat waits)
-says window_of_record 'work' 0 "$prof" window --for 50ms -o record.raw "$pid"
+says window_of_record 'work' 0 "$prof" window --for 200ms -o record.raw "$pid"
 says window_record_says "process $pid waits: prof window" 0 cat record.txt
 finish
 says window_record_none 'cannot be run' 127 "$prof" record --wait -- ./no_such_program
