@@ -21046,14 +21046,13 @@ PROF__CALL prof_stats prof_get_stats(const prof_trace *trace) {
 
 #else
 /* The session that the environment asks for (prof_start_env), and its file. Threads write the
-   stream themselves, so often that what ends the program at once costs its last moments alone: see
-   prof__due. */
+   stream themselves, so often that a sudden end costs its last moments alone: see prof__due. */
 static struct prof__env {
     prof_desc desc;                      /* for a child of fork, which records again */
     bool started, streams, child;
     bool arranged;                       /* handlers of exit and fork are installed */
-    int waits;                           /* PROF_MODE=wait: the file of prof__page; else 0 */
-    void (*look)(void);                  /* for windows, in prof_step; NULL: a thread does */
+    int waits;                           /* the file of prof__page, or 0 */
+    void (*look)(void);                  /* in prof_step; NULL: a thread does */
     uint32_t open, saving, mute;         /* open: the file; mute: write nothing */
     char path[1024];
     prof_file file;
@@ -21901,11 +21900,11 @@ PROF__FN prof_action prof__step_set(uint64_t step, prof_action action) {
 /* ---- The environment: prof_start_env ---- */
 
 #if PROF__POSIX
-/* Writes a line for prof record, into the file that it names in PROF_STATUS, or for prof window. A
-   daemon outlives record: then that name may lead to another's file. */
+/* Writes a line for prof record, into PROF_STATUS, or for prof window. A daemon outlives record:
+   then that name may lead to another's file. */
 PROF__FN void prof__env_tell(const char *what, const char *text) {
     const char *path = prof_getenv("PROF_STATUS");
-    const int kept = errno, own = prof__env.waits;   /* the program may have closed that */
+    const int kept = errno, own = prof__env.waits;   /* or closed by now */
     int file = own ? own : path && *path ? open(path, O_RDWR | O_APPEND) : -1;
     char line[1280];
     struct stat st;
@@ -21934,7 +21933,7 @@ PROF__FN void prof__env_tell_start(void) {
 
 /* ---- Its variables ---- */
 
-/* Reads a number such as "0x1f" or "64M"; false: it is none from least to most. */
+/* A number such as "0x1f" or "64M"; false: it is none from least to most. */
 PROF__FN bool prof__env_number(const char *text, uint64_t least, uint64_t most, uint64_t *value) {
     static const char units[] = "KMG";
     char *end;
@@ -21976,7 +21975,7 @@ PROF__FN bool prof__env_memory(prof_desc *d, size_t n) {
     return e->taken != 0;
 }
 
-/* Puts a variable's value into *d; false: it does not take that. */
+/* Puts a variable's value into *d; false: it takes others. */
 PROF__FN bool prof__env_put(const prof__variable *v, prof_desc *d, const char *text) {
     void *at = (char *)(void *)d + v->at;
     uint64_t n = 0;
@@ -22011,7 +22010,7 @@ static const prof__variable prof__variables[] = {
     { "PROF_PROFILE_MEMORY", "0, 1", PROF__ENV_FLAG, PROF__AT(profile_memory), 0, 0 },
 };
 
-/* Reads all variables into *d. False: one is wrong, as prof_strerror says. */
+/* All variables into *d. False: one is wrong, as prof_strerror says. */
 PROF__FN bool prof__env_read(prof_desc *d) {
     for (size_t i = 0; i < sizeof prof__variables / sizeof *prof__variables; i++) {
         const prof__variable *v = prof__variables + i;
@@ -22027,7 +22026,7 @@ PROF__FN bool prof__env_read(prof_desc *d) {
 
 /* ---- Its file ---- */
 
-/* Gives the file a name that is free, by what it puts before the ending: other: FILE is another
+/* Gives the file a free name, by what it puts before the ending: other: FILE is another
    process's; else a number, for the sessions of one process, and for programs that it executes. */
 PROF__FN void prof__env_name_free(bool other) {
     char *path = prof__env.path, *end = path + sizeof prof__env.path, *at, ending[32];
@@ -22365,7 +22364,7 @@ PROF__FN prof_result prof__env_begin(const prof_desc *desc, const char *path) {
     return result;
 }
 
-/* Starts the session, and tells of it. A child's first block does. */
+/* Starts the session, and tells. A child's first block does. */
 PROF__FN prof_result prof__env_start(const char *path) {
     struct prof__env *e = &prof__env;
     prof_result result = prof__env_begin(&e->desc, path);
@@ -22378,7 +22377,7 @@ PROF__FN prof_result prof__env_start(const char *path) {
     return prof__fail(result, said);     /* for the program, too */
 }
 
-/* Ends it. Another thread may be in prof_step, for a moment. */
+/* Ends it. Another thread may be in prof_step. */
 PROF__FN prof_result prof__env_end(void) {
     struct prof__env *e = &prof__env;
     prof_result result = PROF_OK;
@@ -22398,24 +22397,21 @@ PROF__FN prof_result prof__env_end(void) {
 
 #if defined(__linux__) && defined(SYS_futex) && defined(SYS_memfd_create)
 #define PROF__WAIT
-/* What a process with PROF_MODE=wait shares with prof window: a file without a name, which is gone
-   when the process is; /proc/PID/fd leads to it, but not for other users. Lines of prof__env_tell
-   come behind it. Who asks locks it. */
+/* What PROF_MODE=wait shares with prof window, which locks it: a file without a name, to which
+   /proc/PID/fd leads. Lines of prof__env_tell come behind it. */
 typedef struct prof__page {
-    char head[12];                       /* that of PROF_STATUS */
     uint32_t bell;                       /* a futex; odd: a window is wanted */
     uint32_t steps;                      /* of prof_step that it has; 0: until the bell is even */
-    char path[1004];                     /* its PROF_TRACE */
+    char path[1016];                     /* its PROF_TRACE */
 } prof__page;
 
 static struct prof__wait {
     prof__page *page;
-    uint32_t served, over, busy;         /* the last bell heard; over: the thread is to end; busy:
-                                            a thread looks in prof_step */
+    uint32_t served, over, busy;         /* the last bell heard; its end; in wait_step */
     pthread_t thread;
 } prof__wait;
 
-/* Opens or closes a window, as the bell says and while the one who asked lives. */
+/* Opens or closes a window, by the bell and while who asked lives. */
 PROF__FN void prof__wait_look(uint32_t bell) {
     struct prof__wait *w = &prof__wait;
     struct prof__env *e = &prof__env;
@@ -22443,7 +22439,7 @@ PROF__FN void prof__wait_look(uint32_t bell) {
     (void)prof__env_start(path);
 }
 
-/* Sleeps between windows; in one it looks after its steps and its asker. */
+/* Sleeps between windows; in one it looks after steps and asker. */
 PROF__FN void *prof__wait_thread(void *unused) {
     struct prof__wait *w = &prof__wait;
     long moment[2] = { 0, 10000000 };
@@ -22463,7 +22459,7 @@ PROF__FN void prof__wait_step(void) {
     PROF__RELEASE(prof__wait.busy, 0u);
 }
 
-/* Waits no more. A child of fork has no thread. */
+/* A child of fork has no thread. */
 PROF__FN void prof__wait_close(bool has_thread) {
     struct prof__wait *w = &prof__wait;
     prof__page *page = w->page;
@@ -22484,7 +22480,7 @@ PROF__FN void prof__wait_close(bool has_thread) {
     if (fcntl((int)f.handle, 1034 /* F_GET_SEALS */, 0) == 2) (void)prof__file_shut(&f);
 }
 
-/* Shares the page and starts the thread, which no signal interrupts but those of the C library. */
+/* Shares the page and starts the thread, which takes no signals but the C library's. */
 PROF__FN prof_result prof__wait_open(void) {
     struct prof__wait *w = &prof__wait;
     struct prof__env *e = &prof__env;
@@ -22503,11 +22499,10 @@ PROF__FN prof_result prof__wait_open(void) {
     w->page = (prof__page *)page;
     e->waits = (int)f.handle;
     w->served = w->over = w->busy = 0;
-    memcpy(w->page->head, "prof record\n", 12);
     e->started = false;
     e->desc.schedule_fn = NULL;
     e->desc.on_trace_ready = NULL;
-    (void)prof__slot_get();              /* without TLS: the first is the program's */
+    (void)prof__slot_get();              /* no TLS: the first is the program's */
     (void)syscall(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, mask, before, (size_t)8);
     if (pthread_create(&w->thread, NULL, prof__wait_thread, NULL) != 0) e->look = prof__wait_step;
     (void)syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, before, NULL, (size_t)8);

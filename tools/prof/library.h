@@ -52,9 +52,8 @@ bool stats_note_at(const prof_stats *stats, size_t i, stats_note *note);
 
 /* What a process with PROF_MODE=wait shares, prof.h's prof__page: see there. */
 typedef struct window_page {
-    char head[12];
     uint32_t bell, steps;
-    char path[1004];
+    char path[1016];
 } window_page;
 
 /* ---- Spans: nested and summed as a session nests and sums its zones ---- */
