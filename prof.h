@@ -20465,8 +20465,10 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
     for (prof__row *row = prof__trace.rows; row; row = row->next)
         prof__tally_page(prof__row_state(row));
     prof__trace.tallied = 0;
-    for (uint32_t i = 0; i < PROF_MAX_SITES; i++) {
+    for (uint32_t at = 0; at < PROF_MAX_SITES; at++) {
+        uint32_t marks = prof__sites.count, i = at;
         prof__tally r;
+        if (i >= marks) i = PROF_MAX_SITES - 1 - (i - marks);   /* names: from the end on */
         if (!prof__tally_rows[i] || prof__tally_named(prof__tally_rows, i, 0) < i) continue;
         memset(&r, 0, sizeof r);
         r.least = UINT64_MAX;

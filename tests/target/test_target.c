@@ -1483,6 +1483,24 @@ static void test_target_switches(void) {
     test_text_clear(&text);
 }
 
+/* A table of sums that nobody sorts has its rows in the order in which their names came. */
+static void test_target_aggregate_order(void) {
+    static output table;
+    prof_desc desc = target_desc();
+    prof_table_desc rows;
+    prof_sink sink = { write_output, NULL };
+    memset(&rows, 0, sizeof rows);
+    desc.mode = PROF_MODE_AGGREGATE;
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_push("came first");
+    prof_push("came next");
+    prof_pop();
+    prof_pop();
+    sink.user = &table;
+    EQUAL(prof_write_table(prof_stop(), &rows, sink), PROF_OK);
+    CHECK(strstr(table.text, "came first") < strstr(table.text, "came next"), "%s", table.text);
+}
+
 /* Sums do not know what was interrupted, and the table says so. */
 static void test_target_one_core_sums(void) {
     static output table;
@@ -1570,6 +1588,7 @@ int main(void) {
     RUN(test_target_aggregate_places);   /* last: its names would take of the others' room */
     RUN(test_target_little_back);
     RUN(test_target_one_core);
+    RUN(test_target_aggregate_order);
     RUN(test_target_switches);
     RUN(test_target_one_core_sums);
     RUN(test_target_interrupted);
