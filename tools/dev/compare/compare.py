@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plays the same scripts with the prof.h of another commit and with this one, and compares all that
 they answer; then the prof commands of both on real traces.
-    compare.py OLD [SEEDS [FIRST [CASE]]]
+    compare.py OLD [SEEDS [FIRST [CASE]]]   FIRST: a seed; with the CASE trace(s) the name of one
 A difference that is wanted has a line in wanted.txt. Exit status: 0: all are equal or wanted."""
 import concurrent.futures
 import difflib
@@ -431,8 +431,12 @@ def command_pieces(old, new, words, traces):
     return list(pieces(name, *answers))
 
 
+def name_of(paths):
+    return '+'.join(os.path.basename(path) for path in paths)
+
+
 def compare_traces(old, new, paths):
-    found, name = [], '+'.join(os.path.basename(path) for path in paths)
+    found, name = [], name_of(paths)
     for words in COMMANDS if len(paths) == 1 else COMMANDS_OF_TWO:
         for piece in command_pieces(old, new, words, [os.path.abspath(path) for path in paths]):
             found.append((name, 'trace' if len(paths) == 1 else 'traces') + piece)
@@ -515,20 +519,24 @@ def report(found, commit):
 
 
 def main():
-    commit, count, first = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    commit, count, first, case = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4:]
+    traces = real_traces()
+    if case in (['trace'], ['traces']):
+        jobs, traces = [], [paths for paths in traces if name_of(paths) == first]
+    else:
+        jobs = [(seed, one) for seed in range(int(first), int(first) + count)
+                for one in case or cases_of(seed)]
+        traces = [] if case else traces
     old, new = build(commit)
     os.makedirs(OUT + '/scripts', exist_ok=True)
     wanted, left = read_wanted(), []
-    jobs = [(seed, case) for seed in range(first, first + count)
-            for case in sys.argv[4:] or cases_of(seed)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for found in pool.map(lambda job: compare_script(old, new, *job), jobs):
             left += [d for d in found if not any([w.covers(d) for w in wanted])]
-        traces = [] if sys.argv[4:] else real_traces()
         for found in pool.map(lambda paths: compare_traces(old, new, paths), traces):
             left += [d for d in found if not any([w.covers(d) for w in wanted])]
     report(left, commit)
-    unneeded = [w.line for w in wanted if not w.needed and count >= 200 and not sys.argv[4:]]
+    unneeded = [w.line for w in wanted if not w.needed and count >= 200 and not case]
     for line in unneeded:
         print('compare: wanted.txt: nothing needs this line: ' + line)
     print('compare: %d scripts, %d traces, %d differences that are not wanted' %
