@@ -53,6 +53,8 @@ void board_exit(int status);
 
 /* On Cortex-M: a HardFault; the application may have one of its own. */
 void board_on_fault(void);
+/* The same: an SVC. */
+void board_on_svc(void);
 
 /* Calls board_on_timer, which the application has, from an interrupt, every so many ticks of the
    processor's clock; 0: never again. */

@@ -111,10 +111,11 @@ void board_reset(void) {
 
 static void fault(void) { board_exit(99); }
 __attribute__((weak)) void board_on_fault(void) { board_exit(98); }
+__attribute__((weak)) void board_on_svc(void) { fault(); }
 
 __attribute__((section(".vectors"), used)) static void (*const vectors[16])(void) = {
     stack_top, board_reset, fault, board_on_fault, fault, fault, fault,
-    [11] = fault, [14] = fault, [15] = board_on_timer };
+    [11] = board_on_svc, [14] = fault, [15] = board_on_timer };
 
 /* ---- the second core: of ARM's SSE-200, which waits until it is let go ---- */
 

@@ -14,5 +14,8 @@
 #ifdef BOARD_AN521
 #  include "cores.h"                      /* both of its cores record */
 #endif
+#ifdef BOARD_UNPRIVILEGED
+#  include "unprivileged.h"               /* tasks without privileges record */
+#endif
 #define PROF_IMPLEMENTATION
 #include "prof.h"

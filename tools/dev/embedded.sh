@@ -360,6 +360,19 @@ for cpu in cortex-m0 cortex-m3; do
 done
 race 'race cortex-m3, begin and end in C' 0 cortex-m3 -DPROF_NO_ASM
 
+# ---- A task without privileges, under an MPU: the race again ----
+
+unprivileged() {   # NAME STATUSES FLAGS...
+    task="unprivileged, $1" codes=$2
+    shift 2
+    interrupted "$task" "$codes" cortex-m3 -DPROF_ARENA_SIZE=3900000 "$@" \
+        tests/target/unprivileged.c $board/prof.c && ok "$name"
+}
+
+unprivileged 'by SVC' 0 -DBOARD_UNPRIVILEGED
+unprivileged 'cpsid fails' '3 4 5 98'
+unprivileged "the kernel's memory faults" 98 -DBOARD_UNPRIVILEGED -DTRESPASS
+
 # ---- core.h: the same program everywhere, with the same result; then interrupts ----
 
 first_core=''
