@@ -58,7 +58,9 @@ END_OF_C
 library zlib
 # shellcheck disable=SC2086   # lists of words
 try window_builds $cc -D_GNU_SOURCE -I. "$out/program.c" "$library" -o "$out/program" $libs || exit 1
+# shellcheck disable=SC2086
 try window_builds_without_threads $cc -DNO_THREADS -D_GNU_SOURCE -I. "$out/program.c" "$library" -o "$out/alone" $libs
+# shellcheck disable=SC2086
 $cc -static -D_GNU_SOURCE -I. "$out/program.c" "$library" -o "$out/static" $libs 2>/dev/null
 cd "$out" || exit 1
 out=.
@@ -175,7 +177,7 @@ if [ "$(id -u)" = 0 ] && [ -x static ] && unshare -p -f -m true 2>/dev/null; the
     rm -rf jail
     mkdir -p jail/tmp
     cp static jail/program
-    PROF_MODE=wait unshare -p -f -m --kill-child chroot jail /program /pid works &
+    PROF_MODE="wait" unshare -p -f -m --kill-child chroot jail /program /pid works &
     parent=$!
     for _ in $(seq 200); do [ -s jail/pid ] && break; sleep 0.02; done
     pid=$(tr -d ' ' <"/proc/$parent/task/$parent/children")
