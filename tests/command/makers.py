@@ -124,6 +124,68 @@ def gecko():
     return {"meta": meta, "libs": [], "threads": [], "processes": [{"meta": meta, "threads": [thread]}]}
 
 
+def ascend(rank, number):
+    """An op of torch_npu whose task copies and computes, and an all-reduce of two ranks. number:
+    the labels tell the device's, as new versions do."""
+    python, cann, npu, hccl, sums = (42 << 10 | row << 5 for row in range(5))
+    label = f"NPU {rank}" if number else "NPU"
+    events = []
+    def add(ph, name, pid, tid, **more):
+        events.append({"ph": ph, "name": name, "pid": pid, "tid": tid, **more})
+    def row(pid, tid, **names):
+        for name, value in names.items():
+            key = "labels" if name == "process_labels" else "name"
+            add("M", name, pid, tid, args={key: value})
+    def span(name, pid, tid, ts, dur, cat=None, **args):
+        add("X", name, pid, tid, ts=f"{1700000000000000 + ts}.000", dur=dur, args=args,
+            **({"cat": cat} if cat else {}))
+    def arrow(cat, number, start, end):
+        for ph, (pid, tid, ts) in ("s", start), ("f", end):
+            add(ph, cat, pid, tid, id=number, cat=cat, bp="e", ts=f"{1700000000000000 + ts}.000")
+    def task(name, stream, ts, dur, kind, connection, **args):
+        span(name, npu + rank, stream, ts, dur, connection_id=connection,
+             **{"Model Id": 4294967295, "Task Type": kind, "Physic Stream Id": stream, **args})
+    row(python, 0, process_name="Python", process_labels="CPU")
+    row(cann, 0, process_name="CANN", process_labels="CPU")
+    row(npu + rank, 0, process_name="Ascend Hardware", process_labels=label)
+    row(npu + rank, 2, thread_name="Stream 2")
+    row(npu + rank, 3, thread_name="Stream 3")
+    row(hccl + rank, 0, process_name="Communication", process_labels=label)
+    row(hccl + rank, 0, thread_name="Group 13681369207305868844 Communication")
+    row(hccl + rank, 1, thread_name="Plane 0")
+    row(sums + rank, 0, process_name="Overlap Analysis", process_labels=label)
+    row(sums + rank, 0, thread_name="Computing")
+    row(sums + rank, 3, thread_name="Free")
+    span("ProfilerStep#1", python, 42, 0, 100, "cpu_op")
+    span("aten::add", python, 42, 10, 20, "cpu_op")
+    span("Enqueue@aclnnAdd", python, 42, 15, 5, "enqueue", correlation_id=7)
+    span("Dequeue@aclnnAdd", python, 43, 21, 9, "dequeue", correlation_id=7)
+    span("AscendCL@aclnnAdd", cann, 43, 22, 7, level="acl", connection_id=900)
+    span("Node@launch", cann, 43, 24, 4, level="node", connection_id=901)
+    arrow("HostToDevice", "3869", (cann, 43, 24), (npu + rank, 2, 40))
+    arrow("async_npu", 1, (python, 42, 10), (npu + rank, 2, 40))
+    span("c10d::allreduce_", python, 42, 32, 20, "cpu_op")
+    span("Communication@hcom_allReduce_", cann, 42, 33, 4, level="communication", connection_id=902)
+    arrow("async_npu", 2, (python, 42, 32), (hccl + rank, 0, 60 + rank))
+    task("aclnnAdd_AddAiCore_Add", 2, 40, 10, "AI_VECTOR_CORE", 901)
+    task("MEMCPY_ASYNC", 2, 51, 2, "PCIE_DMA_SQE", 4294967295, operation="host to device",
+         **{"size(B)": 4096})
+    task("EVENT_WAIT", 2, 53, 30, "EVENT_WAIT_SQE", 4294967295)
+    task("Notify_Wait", 3, 60 + rank, 5, "NOTIFY_WAIT_SQE", 902)
+    task("Memcpy", 3, 65 + rank, 15 - rank, "SDMA_SQE", 902)
+    span("hcom_allReduce__844_2_1", hccl + rank, 0, 60 + rank, 20 - rank, rank_size=2,
+         connection_id=902, data_type="FP16", alg_type="MESH-RING", count=500000, relay="no", retry="no",
+         **{"model id": 4294967295})
+    span("Notify_Wait", hccl + rank, 1, 60 + rank, 5, **{"task type": "Notify_Wait"})
+    span("Memcpy", hccl + rank, 1, 65 + rank, 15 - rank, **{"task type": "Memcpy"})
+    span("Computing", sums + rank, 0, 40, 10)
+    span("Free", sums + rank, 3, 50, 10)
+    add("C", "APP/HBM", 42 << 10 | 9 << 5 | rank, 0, ts=1700000000000040.5, args={"KB": 1024.5})
+    return events
+
+
+write("ascend0.json", ascend(0, True))
+write("ascend1.json", ascend(1, False))
 write("v8.cpuprofile", cpuprofile())
 write("firefox.json", firefox(False))
 write("firefox_shared.json", firefox(True))

@@ -49,6 +49,28 @@ says xla_kernel '"name": "fusion.1", "pid": 2, "tid": 13, "ts": 10.000, "dur": 2
 says xla_report '"PjitFunction(f)",1,5.000,4.000,5.000,5.000,5.000,2.000' 0 "$prof" report -f csv "$out/makers/xla.xplane.pb"
 ends_early xla_cut xla.xplane.pb
 
+# ---- Ascend ----
+
+for number in 0 1; do      # with the device's number in its label, and without
+    file="$out/makers/ascend$number.json"
+    "$prof" report -f csv "$file" >"$out/ascend.csv" 2>"$out/told"
+    says ascend_repeats$number "4 events, as 'Notify_Wait', repeat those of other rows: left out" 0 cat "$out/told"
+    # Owners by the arrows of torch_npu, around which a queue and a thread of CANN's lie.
+    says ascend_op$number '"aten::add",1,20.000,15.000,20.000,20.000,20.000,10.000,10.000' 0 cat "$out/ascend.csv"
+    says ascend_collective$number "\"c10d::allreduce_\",1,20.000,20.000,20.000,20.000,20.000,$((20 - number)).000" 0 \
+        cat "$out/ascend.csv"
+    # One device, whatever row it works in; waits for events are no work.
+    says ascend_device$number "Device $number (pid $((42 * 1024 + 64 + number))) busy" 0 "$prof" report "$file"
+    "$prof" gaps -f csv "$file" >"$out/gaps.csv" 2>"$out/told"
+    try ascend_one_device$number test "$(grep -c ',busy,' "$out/gaps.csv")" = 1
+    says ascend_busy$number ",busy,$((32 - number)).000" 0 cat "$out/gaps.csv"
+    says ascend_compute$number ',compute,10.000' 0 cat "$out/gaps.csv"
+    says ascend_copies$number ',exposed memory,2.000' 0 cat "$out/gaps.csv"
+done
+"$prof" ranks -f csv --by collective "$out/makers/ascend0.json" "$out/makers/ascend1.json" >"$out/ranks.csv" 2>"$out/told"
+says ascend_ranks 'allreduce,844,2,0,0-1,1000000,19.000' 0 cat "$out/ranks.csv"
+ends_early ascend_cut ascend0.json
+
 # ---- AMD ----
 
 "$prof" export -o "$out/rpd.json" "$out/makers/amd.rpd" 2>"$out/told"

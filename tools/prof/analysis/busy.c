@@ -155,8 +155,9 @@ void busy_next_file(busy_table *t, const char *path) {
 }
 
 void busy_take(busy_table *t, const trace_event *event) {
-    bool is_new;
-    uint64_t key = hash_mix(hash_mix(t->files) * 31 + (uint64_t)event->pid);
+    bool is_new, ascend = trace_arg(event, "Task Type") || trace_arg(event, "alg_type");
+    int64_t pid = ascend ? ascend_device(event->pid) : event->pid;
+    uint64_t key = hash_mix(hash_mix(t->files) * 31 + (uint64_t)pid);
     size_t number = NUMBER_OF(&t->numbers, key, t->devices, t->count, t->capacity, &is_new);
     if (is_new)
         t->devices[number] = (struct busy_device){t->path, event->pid, trace_device(event)};

@@ -24,7 +24,7 @@ bool call_waits(const char *name);
 #define WORK_WORDS \
     "  nccl, rccl, oneccl, hccl, msccl, nvshmem, rocshmem, cross_device_reduce,\n" \
     "  all_reduce, allreduce, all_gather, allgather, reduce_scatter, reducescatter,\n" \
-    "  all_to_all, alltoall, ::internode::, ::intranode::, ::internode_ll::\n"
+    "  all_to_all, alltoall, hcom_, ::internode::, ::intranode::, ::internode_ll::\n"
 
 /* Of the time from the begin of the first work to the end of the last one. Times in which works of
    a kind overlap count once. So span = kind_ns[WORK_COMPUTE] + busy_exposed() + exposed_memory_ns

@@ -50,7 +50,8 @@ static const char *name_of_kernel(trace_text kernel) {
         {"allreduce", "allreduce"}, {"reducescatter", "reducescatter"}, {"allgather", "allgather"},
         {"alltoall", "alltoall"}, {"sendrecv", "sendrecv"}, {"broadcast", "broadcast"},
         {"crossdevicereduce", "allreduce"}, {"ncclkernelreduce", "reduce"},
-        {"nccldevkernelreduce", "reduce"}
+        {"nccldevkernelreduce", "reduce"}, {"hcomreduce", "reduce"}, {"hcomsend", "send"},
+        {"hcomreceive", "recv"}
     };
     char plain[4096];
     plain_name(kernel.data, kernel.size, plain, sizeof plain);
@@ -65,10 +66,13 @@ static bool is_one_of(const char *name, const char *const *words) {
 }
 
 static int64_t dtype_bytes(const char *name) {
-    static const char *const one[] = {"Byte", "Char", "Bool", "QInt8", NULL};
-    static const char *const two[] = {"Short", "Half", "BFloat16", "UInt16", NULL};
-    static const char *const four[] = {"Int", "Float", "UInt32", "ComplexHalf", NULL};
-    static const char *const eight[] = {"Long", "Double", "UInt64", "ComplexFloat", NULL};
+    static const char *const one[] = {"Byte", "Char", "Bool", "QInt8", "INT8", "UINT8", NULL};
+    static const char *const two[] = {"Short", "Half", "BFloat16", "UInt16", "INT16", "UINT16",
+                                      "FP16", "BFP16", NULL};
+    static const char *const four[] = {"Int", "Float", "UInt32", "ComplexHalf", "INT32", "UINT32",
+                                       "FP32", NULL};
+    static const char *const eight[] = {"Long", "Double", "UInt64", "ComplexFloat", "INT64",
+                                        "UINT64", "FP64", NULL};
     if (is_one_of(name, one) || strncmp(name, "Float8_", 7) == 0) return 1;
     if (is_one_of(name, two)) return 2;
     if (is_one_of(name, four)) return 4;
@@ -87,6 +91,19 @@ static int64_t bytes_of(const trace_event *event, const char *name) {
     if (!trace_arg_text(event, "dtype", dtype, sizeof dtype)) return COLLECTIVE_UNKNOWN;
     size = dtype_bytes(dtype);
     bool known = count >= 0 && size && !__builtin_mul_overflow(count, size, &bytes);
+    return known ? bytes : COLLECTIVE_UNKNOWN;
+}
+
+/* Of Ascend, which counts the elements that one rank has. Of an all-to-all that is no whole. */
+static int64_t hcom_bytes(const trace_event *event, const char *name, int64_t ranks) {
+    static const char *const parts[] = {"allgather", "reducescatter", NULL};
+    char dtype[32];
+    int64_t bytes, times = is_one_of(name, parts) ? ranks : 1;
+    bool known = strcmp(name, "alltoall") != 0 && times > 0 &&
+                 trace_arg_int(event, "count", &bytes) && bytes >= 0 &&
+                 trace_arg_text(event, "data_type", dtype, sizeof dtype) && dtype_bytes(dtype) &&
+                 !__builtin_mul_overflow(bytes, dtype_bytes(dtype), &bytes) &&
+                 !__builtin_mul_overflow(bytes, times, &bytes);
     return known ? bytes : COLLECTIVE_UNKNOWN;
 }
 
@@ -166,6 +183,24 @@ static const char *take_pair(collective_kernel *k, const trace_event *event, con
     return "send-recv";
 }
 
+/* Ascend's "hcom_allReduce__305_880_1", by which all ranks know it: the group, and the number of
+   the collective in it. */
+static void take_hcom(collectives *c, collective_kernel *k, const trace_event *event,
+                      const char *name) {
+    char text[128], *rest;
+    snprintf(text, sizeof text, "%.*s", (int)event->name.size, event->name.data);
+    const char *group = strncmp(text, "hcom_", 5) == 0 ? strstr(text, "__") : NULL;
+    size_t size = group ? strspn(group + 2, "0123456789") : 0;
+    if (!size || group[2 + size] != '_') return;
+    k->seq = strtoll(group + 2 + size + 1, &rest, 10);
+    k->has_seq = rest > group + 2 + size + 1;
+    k->process_group = intern(&c->texts, group + 2, size);
+    k->bytes = hcom_bytes(event, name, k->group_size);
+    char key[192];
+    int length = snprintf(key, sizeof key, "hcom %.*s %s", (int)size, group + 2, name);
+    k->group = intern(&c->texts, key, (size_t)length);
+}
+
 static void take_splits(collectives *c, collective_kernel *k, const trace_event *event) {
     char dtype[32];
     k->splits[0] = text_number(c, event, "In split size");
@@ -206,10 +241,12 @@ void collectives_take(collectives *c, const trace_event *event) {
         .peer = COLLECTIVE_UNKNOWN, .splits = {UINT32_MAX, UINT32_MAX}, .ranks = UINT32_MAX
     };
     made.has_seq = trace_arg_int(event, "Seq", &made.seq);
-    trace_arg_int(event, "Group size", &made.group_size);
+    if (!trace_arg_int(event, "Group size", &made.group_size))
+        trace_arg_int(event, "rank_size", &made.group_size);         /* Ascend's */
     shown = take_pair(&made, event, shown);
     made.name = intern(&c->texts, shown, strlen(shown));
     made.group = group_of(c, event, shown);
+    take_hcom(c, &made, event, shown);
     if (strcmp(shown, "alltoall") == 0) take_splits(c, &made, event);
     GROW(c->kernels, c->kernel_count, c->kernel_capacity);
     c->kernels[c->kernel_count++] = made;

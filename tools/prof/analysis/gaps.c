@@ -29,6 +29,13 @@ int gap_cause(const idle_gap *gap) {
     return most;
 }
 
+static uint64_t device_of(const struct trace *t, uint32_t thread) {
+    const call_thread *row = &t->threads[thread];
+    const char *label = trace_words(t, t->processes[row->process].labels);
+    bool ascend = label && strncmp(label, "NPU", 3) == 0;
+    return (uint64_t)(ascend ? ascend_device(row->pid) : row->pid);
+}
+
 /* Of a device that is the thread of the first work in the file; of a stream its own. */
 static uint32_t *find_rows(const struct trace *t, bool streams) {
     map devices = {0};
@@ -38,7 +45,7 @@ static uint32_t *find_rows(const struct trace *t, bool streams) {
         bool is_new;
         row_of[thread] = thread;
         if (streams) continue;
-        uint64_t *first = map_put(&devices, (uint64_t)t->threads[thread].pid, &is_new);
+        uint64_t *first = map_put(&devices, device_of(t, thread), &is_new);
         if (is_new) *first = thread;
         row_of[thread] = (uint32_t)*first;
     }

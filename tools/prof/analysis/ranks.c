@@ -10,10 +10,12 @@
 
 /* ---- Reading: a file at a time, in constant memory ---- */
 
-/* Categories that are not known are not work here, even where they stand in a stream's row. */
+/* Categories that are not known are not work here, even where they stand in a stream's row. Events
+   without one (Ascend, JAX) are. */
 static bool is_work(const trace_event *event) {
     return event->phase == 'X' && event->kind >= TRACE_KERNEL && event->kind <= TRACE_MEMSET &&
-           trace_kind_of(event->cat) == event->kind && !text_is(event->cat, "cuda_profiler_range");
+           (!event->cat.size || trace_kind_of(event->cat) == event->kind) &&
+           !text_is(event->cat, "cuda_profiler_range");
 }
 
 void ranks_begin_file(rank_table *t, const char *path) {

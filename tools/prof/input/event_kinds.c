@@ -1,4 +1,6 @@
-/* Which events are a device's, where their category does not say: see event_kinds.h. */
+/* Which events are a device's, where their category does not say: see event_kinds.h. The rows of
+   Ascend's torch_npu are defined in torch_npu/profiler/analysis of Ascend/pytorch, and in
+   analysis/csrc/application/timeline of Ascend/msprof. */
 #include "input/event_kinds.h"
 
 #include <stdlib.h>
@@ -77,10 +79,11 @@ static bool is_one_of(const char *text, const char *const *words) {
 static unsigned thread_bits(const char *text, int64_t tid) {
     static const char *const streams[] = {"stream", NULL};
     static const char *const hosts[] = {"CPU", "thread", "NVTX Thread", NULL};
-    /* of torch_npu and XLA: what other rows have, summed or cut otherwise */
+    /* of Ascend and XLA: what other rows have, summed or cut otherwise */
+    static const char *const parts[] = {"Plane ", "Step Trace", NULL};
     static const char *const repeats[] = {
-        "Computing", "Communication", "Communication(Not Overlapped)", "Free", "Steps",
-        "XLA Modules", "XLA TraceMe", "Framework Name Scope", "Framework Ops", "Source code",
+        "Computing", "Communication(Not Overlapped)", "Free", "Steps", "XLA Modules",
+        "XLA TraceMe", "Framework Name Scope", "Framework Ops", "Source code",
         "TensorFlow Name Scope", "TensorFlow Ops", NULL
     };
     unsigned bits = IS_NAMED;
@@ -88,7 +91,7 @@ static unsigned thread_bits(const char *text, int64_t tid) {
     if (has_shape(text, streams, false)) bits |= IS_STREAM;
     if (is_device(text, false)) bits |= IS_DEVICE;
     if (strcmp(text, "XLA Ops") == 0) bits |= IS_OPS;
-    if (is_one_of(text, repeats)) bits |= REPEATS;
+    if (is_one_of(text, repeats) || begins_with(text, parts)) bits |= REPEATS;
     trace_text plain = tasks_plain_name((trace_text){text, strlen(text)});
     if (tid == CPU_ROW && text_is(plain, "CPU")) bits |= TELLS_WHO_RAN;
     return bits;
@@ -115,6 +118,12 @@ static unsigned process_bits(const char *text, bool alone) {
     return IS_DEVICE | number_bits(label);
 }
 
+/* Older labels of Ascend have no number, but the pid has (ascend_device). */
+static unsigned ascend_number(const char *label, int64_t pid) {
+    return strcmp(label, "NPU") == 0 && pid >= 1024 ? ((unsigned)(pid & 31) + 1) << NUMBER_SHIFT
+                                                    : 0;
+}
+
 static void note(event_kinds *k, uint64_t key, unsigned bits) {
     if (!bits) return;
     uint64_t *known = map_put(&k->rows, key, NULL);
@@ -138,7 +147,7 @@ void kinds_note_row(event_kinds *k, const trace_event *event) {
         note_thread(k, event, text);
     } else if (text_is(event->name, "process_labels") &&
                trace_arg_text(event, "labels", text, sizeof text)) {
-        note(k, process, process_bits(text, true));
+        note(k, process, process_bits(text, true) | ascend_number(text, event->pid));
     } else if (text_is(event->name, "process_name") &&
                trace_arg_text(event, "name", text, sizeof text)) {
         note(k, process, process_bits(text, false));
@@ -230,6 +239,17 @@ static bool is_total(const trace_event *event) {
            memcmp(event->name.data, start, sizeof start - 1) == 0 && trace_arg(event, "avg ms");
 }
 
+/* Ascend tells what its tasks are. One that waits or signals keeps no unit busy. */
+static uint8_t task_kind(const trace_event *event) {
+    static const char *const copies[] = {"SDMA", "PCIE_DMA", "MEMCPY", NULL};
+    static const char *const signals[] = {"EVENT_", "NOTIFY_", "Notify", "PLACE_HOLDER", NULL};
+    char type[32];
+    if (!trace_arg_text(event, "Task Type", type, sizeof type)) return TRACE_KERNEL;
+    if (begins_with(type, signals)) return TRACE_SYNC;
+    return begins_with(type, copies) || trace_arg(event, "operation") ? TRACE_MEMCPY
+                                                                      : TRACE_KERNEL;
+}
+
 /* By its row; where that does not tell, by a stream among its arguments. What has no category and
    shares an id with device work, as in JAX's traces, launched it. */
 static uint8_t guessed_kind(event_kinds *k, trace_event *event) {
@@ -242,7 +262,7 @@ static uint8_t guessed_kind(event_kinds *k, trace_event *event) {
     if (event->cat.size) count_guess(k, event, device);
     if (device) {
         event->device = (int64_t)(bits_of(k, process_key(event->pid)) >> NUMBER_SHIFT) - 1;
-        return TRACE_KERNEL;
+        return task_kind(event);
     }
     return !event->cat.size && trace_correlation(event, &id) ? TRACE_RUNTIME : TRACE_OTHER;
 }

@@ -19,7 +19,8 @@ static const struct { const char *category; size_t size; trace_kind kind; } kind
     KIND("mtia_workloadd", TRACE_KERNEL), KIND("mtia_insight", TRACE_KERNEL),
     KIND("hpu_op", TRACE_KERNEL), KIND("gpu_op", TRACE_KERNEL) /* Intel's unitrace */,
     KIND("CudaRuntime", TRACE_RUNTIME) /* Paddle's */, KIND("cuda_profiler_range", TRACE_KERNEL),
-    KIND("privateuse1_runtime", TRACE_RUNTIME), KIND("privateuse1_driver", TRACE_RUNTIME)
+    KIND("privateuse1_runtime", TRACE_RUNTIME), KIND("privateuse1_driver", TRACE_RUNTIME),
+    KIND("enqueue", TRACE_CPU_OP) /* torch_npu's */, KIND("dequeue", TRACE_CPU_OP)
 };
 #undef KIND
 
@@ -113,10 +114,23 @@ bool trace_arg_text(const trace_event *event, const char *name, char *buffer, si
     return true;
 }
 
+/* Ascend's CANN: of a task, of a collective, and of a call. */
+static bool connection(const trace_event *event, int64_t *id) {
+    const int64_t unknown = UINT32_MAX;
+    bool is_its = trace_arg(event, "Task Type") || trace_arg(event, "alg_type") ||
+                  trace_arg(event, "level");
+    int64_t number;
+    if (!is_its || !trace_arg_int(event, "connection_id", &number)) return false;
+    if (number < 0 || number == unknown) return false;
+    *id = number;
+    return true;
+}
+
 bool trace_correlation(const trace_event *event, int64_t *id) {
     return trace_arg_int(event, PROF_KEY_CORRELATION, id) ||
            trace_arg_int(event, "correlation_id", id) ||         /* JAX's */
-           trace_arg_int(event, "correlation id", id);           /* Paddle's */
+           trace_arg_int(event, "correlation id", id) ||         /* Paddle's */
+           connection(event, id);
 }
 
 bool trace_external_id(const trace_event *event, int64_t *id) {

@@ -105,6 +105,11 @@ const trace_member *trace_overload(const trace_event *event);
 bool trace_external_id(const trace_event *event, int64_t *id);   /* also 2021's "external id" */
 const trace_member *trace_shapes(const trace_event *event);      /* of the inputs; NULL: none */
 int64_t trace_device(const trace_event *event);              /* that it ran on */
+/* Ascend has several processes for one device, for its tasks and for its collectives: pids are
+   (pid << 10) | (row << 5) | device. What is the same for all of a device. */
+static inline int64_t ascend_device(int64_t pid) {
+    return pid >= 1024 ? pid & ~(int64_t)(31 << 5) : pid;
+}
 /* Counters of one name are told apart by their id: " id: ID", cut to size, as Perfetto names them;
    "" where there is none. Returns its bytes. */
 size_t trace_counter_id(const trace_event *event, char *buffer, size_t size);

@@ -250,7 +250,7 @@ void trace_clear(struct trace *t) {
     memcpy(&kept, t, offsetof(struct trace, calls));
     if (t->tree != t->order) free(t->tree);
     void *all[] = {t->calls, t->order, t->ids, t->times, t->works, t->changes, t->threads,
-                   t->processes, t->launched_ns, t->away_ns};
+                   t->processes, t->launched_ns, t->away_ns, t->arrows};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     map *maps[] = {&t->thread_numbers, &t->process_numbers, &t->by_zone, &t->told, &t->flows,
                    &t->device_owners};

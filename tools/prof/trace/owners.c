@@ -1,7 +1,8 @@
 /* Which calls own the work of devices: see trace.h. By ids: a call of a device's library and the
    work that it launched have one correlation id, an op and its work one external id. An id belongs
    to a process: where calls of several have it, the work's process decides, which is its own or
-   that of the arrows to works of its device. */
+   that of the arrows to works of its device. torch_npu's works have no external id: arrows of its
+   own lead from the begin of an op to that of its work. */
 #include <stdlib.h>
 
 #include "trace/trace.h"
@@ -47,6 +48,14 @@ uint32_t join_owner(const map *join, int64_t external, int64_t correlation) {
 /* An arrow from a call to a work: the work's device is of the call's process. */
 void trace_note_flow(struct trace *t, const trace_event *event) {
     uint64_t id = trace_flow(event);
+    if (text_is(event->cat, "async_npu")) {
+        GROW(t->arrows, t->arrow_count, t->arrow_capacity);
+        t->arrows[t->arrow_count++] = (struct work_arrow){
+            .flow = id, .ts_ns = event->ts_ns, .thread = trace_thread(t, event),
+            .starts = event->phase == 's'
+        };
+        return;
+    }
     if (event->phase == 's') {
         *map_put(&t->flows, id, NULL) = (uint64_t)event->pid;
         return;
@@ -61,6 +70,7 @@ typedef struct joining {
     map first;                   /* the first such call + 1; 0: none */
     map of_process;              /* of ids that several processes have: by those, too */
     map processes;               /* that have calls with ids */
+    map told;                    /* where a work begins -> the call that an arrow names + 1 */
 } joining;
 
 static uint64_t process_key(uint64_t key, int64_t pid) {
@@ -100,6 +110,43 @@ static void add_ids(joining *j) {
     }
 }
 
+/* Python functions around a launch have not launched it either. */
+static bool is_launch(const void *one) {
+    const call *c = one;
+    return c->kind == TRACE_RUNTIME || c->kind == TRACE_PYTHON;
+}
+
+static uint64_t begin_key(uint32_t thread, int64_t ts_ns) {
+    return hash_mix((uint64_t)ts_ns) * 31 + thread;
+}
+
+/* An arrow starts where its call begins; of calls that begin together it is the innermost's. */
+static void add_arrows(joining *j) {
+    const struct trace *t = j->trace;
+    map begins = {0}, flow_calls = {0};
+    for (size_t i = 0; i < t->arrow_count; i++) {
+        const struct work_arrow *a = &t->arrows[i];
+        if (a->starts) map_put(&begins, begin_key(a->thread, a->ts_ns), NULL);
+    }
+    for (size_t i = 0; t->arrow_count && i < t->call_count; i++) {
+        const call *c = &t->calls[t->order[i]];
+        uint64_t *begun = map_get(&begins, begin_key(c->thread, c->start_ns));
+        if (begun && !is_launch(c)) *begun = t->order[i] + UINT64_C(1);
+    }
+    for (size_t i = 0; i < t->arrow_count; i++) {
+        const struct work_arrow *a = &t->arrows[i];
+        const uint64_t *begun = map_get(&begins, begin_key(a->thread, a->ts_ns));
+        if (a->starts && begun) *map_put(&flow_calls, a->flow, NULL) = *begun;
+    }
+    for (size_t i = 0; i < t->arrow_count; i++) {
+        const struct work_arrow *a = &t->arrows[i];
+        const uint64_t *from = map_get(&flow_calls, a->flow);
+        if (!a->starts && from) *map_put(&j->told, begin_key(a->thread, a->ts_ns), NULL) = *from;
+    }
+    map_free(&begins);
+    map_free(&flow_calls);
+}
+
 /* The call that has it, of this process where several have; NO_CALL: none, or *ambiguous. */
 static uint32_t find_id(const joining *j, uint32_t kind, int64_t id, int64_t pid, bool *ambiguous) {
     uint64_t key = join_key(kind, id);
@@ -119,12 +166,6 @@ static int64_t work_process(const joining *j, const device_work *w) {
     return owner ? (int64_t)*owner : pid;
 }
 
-/* Python functions around a launch have not launched it either. */
-static bool is_launch(const void *one) {
-    const call *c = one;
-    return c->kind == TRACE_RUNTIME || c->kind == TRACE_PYTHON;
-}
-
 static void find_owner(joining *j, device_work *w) {
     struct trace *t = j->trace;
     int64_t pid = work_process(j, w);
@@ -132,6 +173,8 @@ static void find_owner(joining *j, device_work *w) {
     w->launch = find_id(j, JOIN_LAUNCH, w->correlation, pid, &ambiguous);
     if (w->launch == NO_CALL || w->external != w->correlation)
         w->owner = find_id(j, JOIN_OP, w->external, pid, &ambiguous);
+    const uint64_t *from = map_get(&j->told, begin_key(w->thread, w->start_ns));
+    if (w->owner == NO_CALL && from && *from) w->owner = (uint32_t)*from - 1;
     if (w->owner == NO_CALL) w->owner = w->launch;
     w->owner = span_nest_launcher(&t->nest, w->owner, is_launch);
     if (w->told != NOT_TOLD) w->owner = trace_zone(t, w->told, w->owner);
@@ -144,6 +187,7 @@ void trace_own(struct trace *t) {
     if (!t->work_count) return;
     want_ids(&j);
     add_ids(&j);
+    add_arrows(&j);
     if (!t->launched_ns) t->launched_ns = allocate((t->call_count + 1) * sizeof *t->launched_ns);
     for (size_t i = 0; i < t->work_count; i++) {
         find_owner(&j, &t->works[i]);
@@ -154,4 +198,5 @@ void trace_own(struct trace *t) {
     map_free(&j.first);
     map_free(&j.of_process);
     map_free(&j.processes);
+    map_free(&j.told);
 }

@@ -124,6 +124,8 @@ struct trace {
     map by_zone;                /* "Zone id" -> call + 1: see prof.h, "what times do not tell" */
     map told;                   /* call -> "Zone parent id", 0: none */
     map flows;                  /* arrows from calls to works: their id -> process of the call */
+    struct work_arrow { uint64_t flow; int64_t ts_ns; uint32_t thread; bool starts; } *arrows;
+    size_t arrow_count, arrow_capacity;  /* those that say which op a work is of: torch_npu's */
     map device_owners;          /* process of works -> that of the calls that launched them */
 };
 
