@@ -171,6 +171,7 @@ def ascend(rank, number):
     task("MEMCPY_ASYNC", 2, 51, 2, "PCIE_DMA_SQE", 4294967295, operation="host to device",
          **{"size(B)": 4096})
     task("EVENT_WAIT", 2, 53, 30, "EVENT_WAIT_SQE", 4294967295)
+    task("EVENT_WAIT", 2, 84, 30, "DAVID_EVENT_WAIT", 4294967295)
     task("Notify_Wait", 3, 60 + rank, 5, "NOTIFY_WAIT_SQE", 902)
     task("Memcpy", 3, 65 + rank, 15 - rank, "SDMA_SQE", 902)
     span("hcom_allReduce__844_2_1", hccl + rank, 0, 60 + rank, 20 - rank, rank_size=2,

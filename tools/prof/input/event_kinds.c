@@ -242,10 +242,10 @@ static bool is_total(const trace_event *event) {
 /* Ascend tells what its tasks are. One that waits or signals keeps no unit busy. */
 static uint8_t task_kind(const trace_event *event) {
     static const char *const copies[] = {"SDMA", "PCIE_DMA", "MEMCPY", NULL};
-    static const char *const signals[] = {"EVENT_", "NOTIFY_", "Notify", "PLACE_HOLDER", NULL};
     char type[32];
     if (!trace_arg_text(event, "Task Type", type, sizeof type)) return TRACE_KERNEL;
-    if (begins_with(type, signals)) return TRACE_SYNC;
+    if (strstr(type, "EVENT_") || strstr(type, "NOTIFY_") || strstr(type, "Notify"))
+        return TRACE_SYNC;
     return begins_with(type, copies) || trace_arg(event, "operation") ? TRACE_MEMCPY
                                                                       : TRACE_KERNEL;
 }
