@@ -6,7 +6,8 @@
 #define PROF_MAX_CONTEXTS 16
 #define PROF_MAX_SITES 90
 #define PROF_CONTEXT() in_context
-#define PROF_NOW() ((uint32_t)clock_ticks)
+#define PROF_NOW() changing_now()        /* of clock_ticks, until its rate changes */
+#define CHANGING_CLOCK() read_clock()
 #define PROF_CLOCK_BITS clock_bits
 #define PROF_ONE_CORE 1
 #define PROF_LOCK() mask()
@@ -27,7 +28,16 @@ static void unmask(bool was) {
 
 static unsigned in_context, clock_bits = 32;
 static unsigned long long clock_ticks;
+static void (*in_clock)(void);           /* an interrupt that comes once it was read */
+static unsigned read_clock(void) {
+    unsigned now = (unsigned)clock_ticks;
+    void (*interrupt)(void) = in_clock;
+    in_clock = 0;
+    if (interrupt) interrupt();
+    return now;
+}
 
+#include "../../examples/baremetal/changing.h"
 #include "../test.h"
 
 static prof_desc target_desc(void) {
@@ -36,6 +46,8 @@ static prof_desc target_desc(void) {
     in_context = 0;
     clock_ticks = 12345;
     clock_bits = 32;
+    changing_before = changing_since = 0;
+    changing_factor = 1;
     return desc;
 }
 
@@ -143,6 +155,58 @@ static void test_target_timer_back(void) {
     PASS_ON(test_tree(trace));
     EQUAL(prof_get_stats(NULL).recorded, 10);
     EQUAL(prof_get_stats(NULL).clock_steps, 9);
+}
+
+/* A counter of half the rate, then one that stands for a wrap and a half; zones open over both. */
+static void test_target_rate_changes(void) {
+    prof_desc desc = target_desc();
+    prof_trace *trace;
+    clock_ticks = 0xFFFFFF00u;           /* the counter wraps at both rates */
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("all");
+    PROF_BLOCK("fast") clock_ticks += 200;
+    PROF_BLOCK("slower") {
+        clock_ticks += 10;
+        changing_clock(2, 0);
+        clock_ticks += 100;
+    }
+    PROF_BLOCK("slow") clock_ticks += 300;
+    PROF_BLOCK("sleep") {
+        for (int i = 0; i < 3; i++) {
+            changing_clock(1, HALF - 9);
+            prof_tick();
+        }
+        clock_ticks += 7;
+    }
+    PROF_BLOCK("awake") clock_ticks += 50;
+    PROF_END();
+    trace = prof_stop();
+    PASS_ON(test_tree(trace));
+    EQUAL(lasted(test_find(trace, "fast", 0)), 200);
+    EQUAL(lasted(test_find(trace, "slower", 0)), 10 + 2 * 100);
+    EQUAL(lasted(test_find(trace, "slow", 0)), 2 * 300);
+    EQUAL(lasted(test_find(trace, "sleep", 0)), 3 * (int64_t)(HALF - 9) + 7);
+    EQUAL(lasted(test_find(trace, "awake", 0)), 50);
+    EQUAL(test_find(trace, "awake", 0)->start_ns, 200 + 210 + 600 + 3 * (int64_t)(HALF - 9) + 7);
+    EQUAL(lasted(test_find(trace, "all", 0)), 200 + 210 + 600 + 3 * (int64_t)(HALF - 9) + 7 + 50);
+    EQUAL(prof_get_stats(NULL).clock_steps, 0);
+}
+
+/* The rate changes in an interrupt, in the middle of a reading of the clock. */
+static void slow_down(void) {
+    clock_ticks += 1000;
+    changing_clock(8, 0);
+    clock_ticks += 1000;
+}
+
+static void test_target_rate_in_reading(void) {
+    prof_desc desc = target_desc();
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("zone");
+    in_clock = slow_down;
+    PROF_END();
+    EQUAL(lasted(test_find(prof_stop(), "zone", 0)), 1000 + 8 * 1000);
+    EQUAL(prof_get_stats(NULL).clock_steps, 0);
 }
 
 /* A clock that says a few ticks less after idling is told right, with prof_tick and without. */
@@ -1550,6 +1614,8 @@ int main(void) {
     RUN(test_target_still_clock);
     RUN(test_target_timer_bits);
     RUN(test_target_timer_back);
+    RUN(test_target_rate_changes);
+    RUN(test_target_rate_in_reading);
     RUN(test_target_contexts);
     RUN(test_target_context_too_high);
     RUN(test_target_number_again);
