@@ -185,6 +185,15 @@ def ascend(rank, number):
     return events
 
 
+with open(f"{out}/kernel_details.csv", "w") as file:
+    file.write("""Step Id,Device_id,Task ID,Stream ID,Name,Type,Accelerator Core,Start Time(us),Duration(us),Input Shapes
+1,3,7,2,aclnnAdd_AddAiCore_Add,Add,AI_VECTOR_CORE,"1700000000000040.125\t",10.5,\"""16,16;16\"""
+1,3,N/A,N/A,hcom_allReduce__844_2_1,hcom_allReduce_,COMMUNICATION,1700000000000045.000,20,N/A
+1,3,8,2,odd,Add,AI_CORE,N/A,1,N/A
+1,3,9,2,last,Add,AI_CORE,1700000000000070.000,1,N/A""")
+with open(f"{out}/op_statistic.csv", "w") as file:
+    file.write("Device_id,OP Type,Core Type,Count,Total Time(us)\n3,Add,AI_VECTOR_CORE,2,11.5\n")
+write("communication.json", {"step1": {"p2p": {}, "collective": {}}})
 write("ascend0.json", ascend(0, True))
 write("ascend1.json", ascend(1, False))
 write("v8.cpuprofile", cpuprofile())

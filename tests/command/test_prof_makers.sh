@@ -70,6 +70,16 @@ done
 "$prof" ranks -f csv --by collective "$out/makers/ascend0.json" "$out/makers/ascend1.json" >"$out/ranks.csv" 2>"$out/told"
 says ascend_ranks 'allreduce,844,2,0,0-1,1000000,19.000' 0 cat "$out/ranks.csv"
 ends_early ascend_cut ascend0.json
+"$prof" export -o "$out/kernels.json" "$out/makers/kernel_details.csv" 2>"$out/told"
+says ascend_rows '1 lines have no time or duration: left out' 0 cat "$out/told"
+says ascend_row '"name": "aclnnAdd_AddAiCore_Add", "pid": 3, "tid": 2, "ts": 1700000000000040.125, "dur": 10.500, "args": {"device": 3, "stream": 2, "op_type": "Add", "Accelerator Core": "AI_VECTOR_CORE", "Input Shapes": "16,16;16"}' 0 \
+    cat "$out/kernels.json"
+says ascend_last '"name": "last"' 0 cat "$out/kernels.json"
+says ascend_rows_ranks 'allreduce,844,2,0,0' 0 "$prof" ranks -f csv --by collective "$out/makers/kernel_details.csv"
+says ascend_sums "these are Ascend's sums: prof reads trace_view.json and kernel_details.csv" 2 \
+    "$prof" report "$out/makers/op_statistic.csv"
+says ascend_communication "Ascend's communication.json: prof ranks has its collectives" 2 \
+    "$prof" report "$out/makers/communication.json"
 
 # ---- AMD ----
 

@@ -27,8 +27,8 @@ static void print_commands(void) {
     puts("usage: prof COMMAND [OPTION]... [FILE]...\n\n"
          "Reads traces of the PyTorch profiler (any year since 2021), record streams of its\n"
          "older profiler, everything that prof.h writes, and Perfetto's .pftrace; profiles of\n"
-         "nvprof, nsys, rpd, rocprofv3, XLA, V8, Firefox, and torch's memory snapshots. Input\n"
-         "is plain or gzipped, from a file or from stdin (-).\n\nCommands");
+         "nvprof, nsys, rpd, rocprofv3, Ascend, XLA, V8, Firefox; torch's memory snapshots.\n"
+         "Input is plain or gzipped, from a file or from stdin (-).\n\nCommands");
     for (int i = 0; commands[i]; i++)
         printf("  %-12s %s\n", commands[i]->name, commands[i]->summary);
     puts("\n`prof COMMAND --help` lists the command's options, with examples; `prof --version`\n"

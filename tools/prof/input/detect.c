@@ -9,7 +9,8 @@ const source_format *detect_format(const char *first, size_t size, bool *more) {
     static const source_format *const formats[] = {&raw_format, &perfetto_format,
                                                   &import_format, &folded_format,
                                                   &snapshot_format, &sampled_format,
-                                                  &xplane_format, &rocprof_format};
+                                                  &xplane_format, &rocprof_format,
+                                                  &ascend_format};
     *more = false;
     for (size_t i = 0; i < sizeof formats / sizeof *formats && size; i++) {
         int is = formats[i]->is(first, size);
@@ -63,6 +64,8 @@ static const struct { const char *magic; size_t size; const char *what; } others
     OTHER("\x28\xB5\x2F\xFD", "this is packed by zstd: zstd -dc FILE | prof COMMAND -"),
     OTHER("\x04\x22\x4D\x18", "this is packed by lz4: lz4 -dc FILE | prof COMMAND -"),
     OTHER("\x78\x01", zlib), OTHER("\x78\x9C", zlib), OTHER("\x78\xDA", zlib),
+    OTHER("Device_id,OP Type,", "these are Ascend's sums: prof reads trace_view.json and "
+          "kernel_details.csv, which lie beside it"),
     OTHER("TRACE:\n", "this is atrace's: ui.perfetto.dev shows it"),
     OTHER("\xFD" "7zXZ", "this is packed by xz: xz -dc FILE | prof COMMAND -"),
     OTHER("BZh", "this is packed by bzip2: bzip2 -dc FILE | prof COMMAND -"),
@@ -101,6 +104,9 @@ const char *detect_other_key(trace_text key) {
         {"segments", "this is a memory snapshot of torch.cuda.memory as JSON: prof memory "
                      "reads the pickle that _dump_snapshot writes"}
     };
+    if (key.size >= 4 && memcmp(key.data, "step", 4) == 0)
+        return "this seems to be Ascend's communication.json: prof ranks has its collectives from "
+               "the trace_view.json of each rank";
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (text_is(key, keys[i].key)) return keys[i].what;
     return NULL;

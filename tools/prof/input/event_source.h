@@ -88,6 +88,7 @@ typedef struct source_format {
 } source_format;
 
 extern const source_format raw_format, perfetto_format, folded_format, import_format,
-                           snapshot_format, sampled_format, xplane_format, rocprof_format;
+                           snapshot_format, sampled_format, xplane_format, rocprof_format,
+                           ascend_format;
 
 #endif
