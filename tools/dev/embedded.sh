@@ -223,6 +223,16 @@ target() {   # NAME SYSTEM MACHINE BUILDER RAM FLAGS: the application, bare
     done
 }
 
+handler() {   # NAME: the interrupt is called what the ELF file's vector table has
+    [ -x build/prof ] || return 0
+    if build/prof decode --elf "$folder/program" -o "$folder/decoded.json" "$folder/trace.raw" 2>"$out/said" &&
+        build/prof report "$folder/decoded.json" | grep -q 'Interrupt board_on_timer: ' &&
+        build/prof report "$folder/trace.raw" | grep -q 'Interrupt SysTick: '
+    then return; fi
+    not_ok "$1" "the interrupt's name is wrong: $(cat "$out/said")"
+    return 1
+}
+
 # With the machine's own clock and interrupts: all zones there, a trace that parses; on Cortex-M
 # the interrupt has a row of its own.
 real() {   # NAME
@@ -231,7 +241,8 @@ real() {   # NAME
     done
     case $1 in cortex*)
         grep -q '"thread 15 (SysTick)"' "$folder/trace.json" ||
-            { not_ok "$1" 'no row for SysTick'; return; } ;;
+            { not_ok "$1" 'no row for SysTick'; return; }
+        handler "$1" || return ;;
     esac
     if command -v python3 >/dev/null; then
         python3 -m json.tool "$folder/trace.json" >/dev/null 2>&1 ||

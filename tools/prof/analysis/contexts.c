@@ -63,10 +63,14 @@ static const char *task_name(const contexts *c, uint32_t task) {
     return space ? space + 1 : text;
 }
 
+/* "thread 20" is what prof.h calls one without a name. */
 static const char *interrupt_name(const contexts *c, uint32_t tid) {
+    char nameless[32];
+    snprintf(nameless, sizeof nameless, "thread %u", tid);
     for (size_t i = 0; i < c->trace->thread_count; i++) {
-        const char *name = trace_thread_name(c->trace, (uint32_t)i);
-        if (c->trace->threads[i].tid == tid && name) return name;
+        const call_thread *thread = &c->trace->threads[i];
+        const char *name = tasks_thread_name(&c->trace->tasks, thread->pid, tid);
+        if (thread->tid == tid && name && strcmp(name, nameless) != 0) return name;
     }
     return "";
 }

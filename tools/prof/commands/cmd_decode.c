@@ -182,7 +182,7 @@ static int run(int argc, char **argv) {
         {"connect", 'c', OPTION_TEXT, &where, "HOST:PORT", "the stream comes from that TCP port"},
         {"elf", 'e', OPTION_TEXT, &elf, "FILE",
          "the program file, which has the names of its zones "
-         "(PROF_NAMES_IN_ELF)"},
+         "(PROF_NAMES_IN_ELF) and of a Cortex-M's interrupt handlers"},
         {"follow", 'f', OPTION_FLAG, &follow, NULL, "the table on stdout as it grows, once a "
          "second, until the stream ends, q or Ctrl-C; the trace with -o alone"},
         {"output", 'o', OPTION_TEXT, &to, "FILE", "instead of stdout; .gz by its ending"},

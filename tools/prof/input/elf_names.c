@@ -1,4 +1,4 @@
-/* The section prof_sites of an ELF file: see elf_names.h. */
+/* The section prof_sites of an ELF file, and a Cortex-M's vector table: see elf_names.h. */
 #include "input/elf_names.h"
 
 #include <errno.h>
@@ -12,7 +12,8 @@
 #include "base/memory.h"
 
 enum { MOST_SITES = 1 << 22, LONGEST_NAME = 32, LONGEST_NOTE = 64 };
-enum { NOBITS = 8, BUILD_ID = 3 };               /* sh_type; a note's type */
+enum { CODE = 1, SYMBOLS = 2, NOBITS = 8, BUILD_ID = 3 };    /* sh_type; a note's type */
+enum { ARM = 40, FUNCTION = 2, MOST_VECTORS = 512, SYMBOL = 16 };   /* e_machine; a symbol's type */
 
 struct elf_names {
     const char *path;
@@ -20,13 +21,15 @@ struct elf_names {
     bool wide, big;                      /* 64 bits; the big end first */
     bool told, other;                    /* which build's it is */
     uint64_t size;                       /* of the file */
+    uint64_t vectors, symbols, symbols_size, strings;   /* where they are; 0: none */
+    size_t vector_count;
     char *sites;
     size_t sites_size;
     char build[2 * LONGEST_NOTE + 1];    /* in hex; "": it has none */
 };
 
 typedef struct section {
-    uint32_t name, type;
+    uint32_t name, type, link;
     uint64_t at, size;
 } section;
 
@@ -44,7 +47,11 @@ static uint64_t number(const elf_names *elf, const unsigned char *from, size_t s
     return n;
 }
 
-typedef struct headers { uint64_t at; size_t size, count, names; } headers;
+typedef struct headers {
+    uint64_t at, entry;
+    size_t size, count, names;
+    bool is_arm;                         /* of 32 bits */
+} headers;
 
 static bool read_headers(elf_names *elf, headers *h) {
     unsigned char head[64];
@@ -52,6 +59,8 @@ static bool read_headers(elf_names *elf, headers *h) {
     elf->wide = head[4] == 2;
     elf->big = head[5] == 2;
     if (elf->wide && !read_at(elf, head, 64, 0)) return false;
+    h->is_arm = !elf->wide && number(elf, head + 18, 2) == ARM;
+    h->entry = number(elf, head + 24, 4);
     const unsigned char *sizes = head + (elf->wide ? 58 : 46);
     h->at = elf->wide ? number(elf, head + 40, 8) : number(elf, head + 32, 4);
     h->size = (size_t)number(elf, sizes, 2);
@@ -68,6 +77,7 @@ static bool read_section(const elf_names *elf, const headers *h, size_t i, secti
     s->type = (uint32_t)number(elf, head + 4, 4);
     s->at = number(elf, head + 8 + 2 * word, word);
     s->size = number(elf, head + 8 + 3 * word, word);
+    s->link = (uint32_t)number(elf, head + 8 + 4 * word, 4);
     return true;
 }
 
@@ -101,6 +111,21 @@ static bool read_sites(elf_names *elf, const section *s) {
     return read_at(elf, elf->sites, elf->sites_size, s->at);
 }
 
+/* The vector table is where the entry point stands second, behind the stack's top. */
+static void read_vectors(elf_names *elf, const headers *h, const section *s) {
+    unsigned char word[4];
+    section strings;
+    if (s->type == CODE && s->size >= 64 && !elf->vectors) {
+        if (!read_at(elf, word, 4, s->at + 4) || number(elf, word, 4) != (h->entry | 1)) return;
+        elf->vectors = s->at;
+        elf->vector_count = s->size / 4 < MOST_VECTORS ? (size_t)(s->size / 4) : MOST_VECTORS;
+    } else if (s->type == SYMBOLS && read_section(elf, h, s->link, &strings)) {
+        elf->symbols = s->at;
+        elf->symbols_size = s->size < elf->size ? s->size : elf->size;
+        elf->strings = strings.at;
+    }
+}
+
 static int read_elf(elf_names *elf) {
     headers h;
     section names, s;
@@ -111,8 +136,9 @@ static int read_elf(elf_names *elf) {
     for (size_t i = 0; i < h.count && read_section(elf, &h, i, &s); i++) {
         if (is_called(elf, &names, &s, "prof_sites")) found |= read_sites(elf, &s);
         else if (is_called(elf, &names, &s, ".note.gnu.build-id")) read_build(elf, &s);
+        else if (h.is_arm) read_vectors(elf, &h, &s);
     }
-    if (found) return EXIT_OK;
+    if (found || (elf->vectors && elf->symbols)) return EXIT_OK;
     return fail(elf->path, "the ELF file has no names of zones (section prof_sites): it is "
                            "stripped, or was built without PROF_NAMES_IN_ELF");
 }
@@ -166,6 +192,39 @@ bool elf_site(elf_names *elf, uint32_t place, const char *build, prof_site *site
     if (!line || !*line || strspn(line, "0123456789") != strlen(line)) return false;
     *site = (prof_site){name, file, "", (uint32_t)strtoul(line, NULL, 10)};
     return true;
+}
+
+/* ---- Handlers of interrupts ---- */
+
+/* What the vector table has for exception n; 0: nothing, or others have the same, as those do that
+   nobody has written a handler for. A word that is no function's is behind the table. */
+static uint32_t handler_of(const elf_names *elf, size_t n) {
+    uint32_t words[MOST_VECTORS], alike = 0;
+    unsigned char word[4];
+    size_t count = 1;
+    for (; count < elf->vector_count && read_at(elf, word, 4, elf->vectors + 4 * count); count++) {
+        words[count] = (uint32_t)number(elf, word, 4);
+        if (words[count] && !(words[count] & 1)) break;
+    }
+    if (n < 2 || n >= count) return 0;
+    for (size_t i = 1; i < count; i++) alike += words[i] == words[n];
+    return alike == 1 ? words[n] : 0;
+}
+
+bool elf_handler(const elf_names *elf, size_t n, char name[ELF_LONGEST_NAME]) {
+    uint32_t handler = elf->vectors && !elf->other ? handler_of(elf, n) : 0;
+    unsigned char symbol[SYMBOL];
+    for (uint64_t at = 0; handler && at + SYMBOL <= elf->symbols_size; at += SYMBOL) {
+        if (!read_at(elf, symbol, SYMBOL, elf->symbols + at)) return false;
+        if ((symbol[12] & 15) != FUNCTION || number(elf, symbol + 4, 4) != handler) continue;
+        uint64_t text = elf->strings + number(elf, symbol, 4);
+        size_t size = 0;
+        while (size < ELF_LONGEST_NAME - 1 && read_at(elf, name + size, 1, text + size) &&
+               name[size]) size++;
+        name[size] = 0;
+        return size != 0;
+    }
+    return false;
 }
 
 bool elf_is_other(const elf_names *elf) { return elf->other; }

@@ -382,7 +382,18 @@ static void name_ours(raw_source *r) {
     set_text(r, add_metadata(r, "prof", (event_place){r->pid, 0}), "version", PROF_VERSION);
 }
 
+/* Is it the name that prof.h gives an exception of a Cortex-M, by ARM's manuals? */
+static bool is_exception(const char *name, int64_t n) {
+    static const char *const names[] = {"", "", "NMI", "HardFault", "MemManage", "BusFault",
+        "UsageFault", "SecureFault", "", "", "", "SVCall", "DebugMonitor", "", "PendSV", "SysTick"};
+    char irq[32];
+    if (n < 2) return false;
+    snprintf(irq, sizeof irq, "IRQ %lld", (long long)n - 16);
+    return strcmp(name, n < 16 ? names[n] : irq) == 0;
+}
+
 static void take_thread(raw_source *r, const prof_raw_item *item) {
+    char handler[ELF_LONGEST_NAME];
     uint64_t *named = map_put(&r->labels, item->thread, NULL);
     if (tid_of(r, item->thread) != item->value) {
         end_thread(r, item->thread);
@@ -392,8 +403,10 @@ static void take_thread(raw_source *r, const prof_raw_item *item) {
     if (!item->name || *named == (uintptr_t)item->name) return;
     *named = (uintptr_t)item->name;              /* the text of a name is kept once */
     if (raw_is_cpu_row(item)) name_ours(r);
+    bool by_elf = r->elf && is_exception(item->name, item->value) &&
+                  elf_handler(r->elf, (size_t)item->value, handler);
     set_text(r, add_metadata(r, "thread_name", (event_place){r->pid, item->value}), "name",
-             item->name);
+             by_elf ? handler : item->name);
 }
 
 static void take_step(raw_source *r, const prof_raw_item *item) {

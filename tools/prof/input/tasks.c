@@ -34,6 +34,12 @@ void tasks_name(tasks *t, int64_t pid, int64_t tid, trace_text name) {
     *map_put(&t->threads, thread_key(pid, tid), NULL) = task_of(t, pid, tasks_plain_name(name)) + 1;
 }
 
+/* It stands behind its process' number. */
+const char *tasks_thread_name(const tasks *t, int64_t pid, int64_t tid) {
+    const uint64_t *task = map_get(&t->threads, thread_key(pid, tid));
+    return task ? strchr(interned_text(&t->names, (uint32_t)*task - 1), ' ') + 1 : NULL;
+}
+
 static void add_turn(tasks *t, turns *to, int64_t pid, turn made) {
     made.process = process_of(t, pid);
     GROW(to->list, to->count, to->capacity);

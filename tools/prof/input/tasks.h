@@ -36,6 +36,7 @@ typedef struct tasks {
 
 /* What metadata call a thread: "name", or "thread 12 (name)" as prof.h writes it. */
 void tasks_name(tasks *t, int64_t pid, int64_t tid, trace_text name);
+const char *tasks_thread_name(const tasks *t, int64_t pid, int64_t tid);   /* NULL: it has none */
 void tasks_add(tasks *t, int64_t pid, trace_text task, int64_t start_ns, int64_t end_ns);
 void tasks_interrupt(tasks *t, int64_t pid, int64_t tid, int64_t start_ns, int64_t end_ns);
 /* By an instant "ready NAME"; of others nothing. */
