@@ -15371,7 +15371,7 @@ PROF__FN bool prof__list_has(const prof__table *t, int column) {
         return prof__table_counter(t, prof__counter_of(counter)) &&
                (counter < 2 * PROF_COUNTERS || t->desc->ns_per_counter);
     if (column >= PROF__COL_P50 && column <= PROF__COL_P99)
-        return (t->rows && t->count && t->rows[0].p99_ns) || prof__table_percentiles(t);
+        return t->width[column] || prof__table_percentiles(t);
     return column == PROF__COL_ON_CPU ? t->width[column] != 0
                                       : column != PROF__COL_SITE || t->sited;
 }
@@ -15595,6 +15595,8 @@ PROF__FN void prof__table_list(prof__table *t, const uint32_t *order) {
         if (t->rows[i].site) t->sited = true;
         if (t->rows[i].on_cpu_ns) t->width[PROF__COL_ON_CPU] = PROF__COLUMN;
     }
+    if (t->rows && t->count && t->rows[order ? order[0] : 0].p99_ns)
+        for (int j = PROF__COL_P50; j <= PROF__COL_P99; j++) t->width[j] = PROF__COLUMN;
     if (t->desc->format == PROF_FORMAT_CSV) prof__list_row(t, NULL, true);
     else prof__out_text(&t->out, "[");
     prof__table_rows(t, order);
