@@ -14,6 +14,9 @@
 #include "prof.h"
 #ifdef BENCH_OLD
 #  define prof_get_stats(trace) prof_get_stats()
+#  define KEEP_EVENTS events = true
+#else
+#  define KEEP_EVENTS keep = PROF_KEEP_EVENTS
 #endif
 
 #include <pthread.h>
@@ -246,7 +249,7 @@ static double zone_ratio(void) {
 
 static void record_tree(void) {
     prof_desc desc = in_arena(ARENA_SIZE);
-    desc.keep = PROF_KEEP_EVENTS;
+    desc.KEEP_EVENTS;
     open_session(desc);
     nested_zones(TREE_ZONES);
     close_session();
