@@ -237,7 +237,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null && chmod a+rx . 2>/dev/nu
     begin works
     cp "$prof" ./prof_of_other && chmod a+rx prof_of_other
     says window_of_other_user "another user's" 2 \
-        setpriv --reuid 65534 --clear-groups ./prof_of_other window --for 1s -o /tmp/never.raw "$pid"
+        setpriv --reuid 65534 --clear-groups ./prof_of_other window --for 1s -o never.raw "$pid"
     finish
 fi
 
