@@ -2,9 +2,10 @@
    an interrupt, and three tasks of one name, one after the other, that end in the midst of a zone.
    tasks table|trace|dump|raw|chrome|fails: to stdout; fails: a raw stream whose sink fails each
    third time, when it has taken half; twice: two sessions in one raw stream; ready: a raw stream
-   that tells when the worker was ready to run, too; early: one of a task that was there before the
-   session, and is told before the first switch; ringtable, ringtrace, ringdump: a ring that
-   forgets who ran before it forgets what the tasks did. */
+   that tells when the worker was ready to run, too; wakes: who makes whom ready, in odd ways;
+   early: one of a task that was there before the session, and is told before the first switch;
+   ringtable, ringtrace, ringdump: a ring that forgets who ran before it forgets
+   what the tasks did. */
 #define PROF_IMPLEMENTATION
 #define PROF_FREESTANDING
 #define PROF_ARENA_SIZE 1048576
@@ -68,6 +69,38 @@ static void round_of(unsigned i) {
     PROF_END();
 }
 
+/* b and a are woken once each; the two tasks c are not told apart, "late" runs in no session that
+   has its instant, and who runs is not woken. */
+static void wakes(const prof_desc *desc) {
+    prof_task_in(1, "a");
+    PROF_INSTANT("ready b");
+    clock_ticks += 2;
+    prof_task_in(2, "b");
+    clock_ticks += 3;
+    PROF_INSTANT("ready b");
+    in_context = 15;
+    PROF_BLOCK("tick") {
+        clock_ticks += 1;
+        PROF_INSTANT("ready a");
+    }
+    in_context = 0;
+    clock_ticks += 4;
+    PROF_INSTANT("ready a");
+    prof_task_in(1, "a");
+    clock_ticks += 5;
+    PROF_INSTANT("ready late");
+    for (unsigned i = 0; i < 4; i++) {
+        PROF_INSTANT("ready c");
+        clock_ticks += 6;
+        prof_task_in(3 + i % 2, "c");
+        clock_ticks += 7;
+    }
+    if (!prof_stop() || prof_start(desc) != PROF_OK) return;
+    prof_task_in(5, "late");
+    clock_ticks += 8;
+    prof_task_in(1, "a");
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     prof_sink sink = { out, NULL };
@@ -78,7 +111,8 @@ int main(int argc, char **argv) {
     bool twice = strcmp(what, "twice") == 0, raw = fails || twice || strcmp(what, "raw") == 0;
     bool early = strcmp(what, "early") == 0;
     tells_ready = strcmp(what, "ready") == 0;
-    raw |= tells_ready || early;
+    bool odd = strcmp(what, "wakes") == 0;
+    raw |= tells_ready || early || odd;
     if (early) prof_task_in(5, "starter");
     memset(&desc, 0, sizeof desc);
     desc.platform.ticks_per_second = 1000000000;
@@ -100,7 +134,8 @@ int main(int argc, char **argv) {
     }
     for (unsigned i = 0; twice && i < 60; i++) round_of(i);
     if (twice && (!prof_stop() || prof_start(&desc) != PROF_OK)) return 1;
-    for (unsigned i = 0; i < 60; i++) {
+    if (odd) wakes(&desc);
+    for (unsigned i = 0; !odd && i < 60; i++) {
         round_of(i);
         fail_each = fails ? 3 : 0;
         if ((raw || chrome) && i % 4 == 0) (void)prof_flush();

@@ -100,6 +100,24 @@ latency() {   # it was ready 30 ticks before it ran
         "$prof" report --contexts -f json "$out/tasks.ready" 2>/dev/null |
         grep '"Task worker"' | grep -q '"times": 120, "longest_us": 0.326, "longest_wait_us": 0.030}'
 }
+arrow() {   # tid ts of both ends of each arrow
+    grep '"wake"' "$1" | sed 's/.*"tid": \([0-9]*\), "ts": \([0-9.]*\), "id": \([0-9]*\).*/\3 \1 \2/' |
+        awk '{if ($1 == id) print from, $2, $3; else {id = $1; from = $2 " " $3}}'
+}
+arrows() {   # from who made the worker ready, 30 ticks later, to its run
+    "$prof" decode -o "$out/ready.json" "$out/tasks.ready" 2>/dev/null &&
+        [ "$(arrow "$out/ready.json" | awk '$1 == 1009 && $3 == 999 && $4 - $2 > 0.0299 && $4 - $2 < 0.0301' |
+            wc -l)" = 60 ] &&
+        "$prof" decode "$out/tasks.wakes" 2>/dev/null >"$out/wakes.json" && arrow "$out/wakes.json" | diff - /dev/fd/3 3<<'END'
+1001 0.000 999 0.002
+15 0.006 999 0.010
+END
+}
+arrows_exported() {   # of Perfetto's file, too: to instants in no zone
+    "$prof" export -o "$out/ready.pftrace" "$out/tasks.ready" 2>/dev/null &&
+        "$prof" cut --from 0 -o "$out/back.json" "$out/ready.pftrace" 2>/dev/null &&
+        [ "$(grep -c '"ph": *"[sf]"' "$out/back.json")" = 120 ]
+}
 odd() {   # a switch within an interrupt, an interrupt that ends behind its task, tasks of one name
     cat >"$out/odd.json" <<'END'
 {"prof":{"one_core":1},"traceEvents":[
@@ -201,7 +219,7 @@ cat >"$out/far.json" <<'END'
 {"ph":"X","name":"a","cat":"cpu_op","pid":1,"tid":999,"ts":0,"dur":10},
 {"ph":"X","name":"z","cat":"cpu_op","pid":1,"tid":0,"ts":0,"dur":1000000}]}
 END
-for form in table trace dump raw chrome fails twice ready early; do try "tasks_$form" tasks $form; done
+for form in table trace dump raw chrome fails twice ready wakes early; do try "tasks_$form" tasks $form; done
 grep -v 'Zones still open' "$out/tasks.table" >"$out/tasks.wanted"
 for form in trace dump raw chrome fails; do try "tasks_report_of_$form" as_table "$out/tasks.$form"; done
 try tasks_report_of_pipe from_pipe
@@ -209,6 +227,8 @@ for form in trace dump raw chrome; do try "tasks_contexts_of_$form" contexts "$o
 try tasks_contexts_in_windows windows
 try tasks_contexts_latency latency
 try tasks_contexts_odd odd
+try tasks_arrows arrows
+try tasks_arrows_exported arrows_exported
 try tasks_contexts_refused refused
 try tasks_early early
 try tasks_report_of_decoded decoded

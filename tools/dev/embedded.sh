@@ -531,7 +531,14 @@ told_by_kernel() {   # TRACE
                  exit !(sum > 99.8 && sum < 100.2 && us > 0.998 * all && us < 1.002 * all && of["Task adc"] > 0)}' \
             "$folder/counts.txt" - || { echo 'the shares of the core, or its time, are wrong'; return 1; }
 }
-of_stream() { counted "$folder/table.txt" && told_by_kernel "$folder/table.txt"; }
+# Each interrupt of the ADC wakes its task: an arrow to that run.
+arrows() {
+    awk 'NR == FNR {counts[$1] = $2; next}
+         /"ph": "s", "cat": "wake"/ && /"tid": 24,/ {n++}
+         END {print n + 0, "arrows of", counts["isr"]; exit !(n <= counts["isr"] && n + 1 >= counts["isr"])}' \
+        "$folder/counts.txt" "$folder/decoded.json"
+}
+of_stream() { counted "$folder/table.txt" && told_by_kernel "$folder/table.txt" && arrows; }
 of_trace() { counted "$folder/trace.json" && told_by_kernel "$folder/trace.json"; }
 of_tasks() { counted "$folder/table.txt" && ! grep -q 'queue rx' "$folder/table.txt"; }
 nothing() { [ -s "$folder/counts.txt" ]; }

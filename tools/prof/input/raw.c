@@ -12,6 +12,7 @@
 #include "input/head_sums.h"
 #include "input/losses.h"
 #include "input/raw_ahead.h"
+#include "input/tasks.h"
 #include "library.h"
 
 enum {
@@ -84,7 +85,11 @@ struct raw_source {
     span_sorter *ends;                       /* of arrows: by id, calls before work; NULL: none */
     arrow_end call;                            /* of the arrows that are being written; of none, */
     bool told_call, closed, ended;           /* if it is not told; closed: the stream is */
-    event_place *places;                     /* of them */
+    bool has_cpu_row, told_wakes;            /* a kernel tells who runs */
+    tasks kernel;                            /* of each session, by its number in place of a pid */
+    wakes wakes;
+    int64_t sessions, wake_count;
+    event_place *places;                     /* of arrows from calls to work */
     size_t place_count, place_capacity;
     map place_numbers;                       /* hash of a place -> its number */
 };
@@ -331,6 +336,13 @@ static void make_places(lane *l) {
     end_order_places(l->order, l->depths, l->room = room);
 }
 
+/* Who runs, in a kernel's row of that. */
+static void take_run(raw_source *r, const prof_raw_item *item) {
+    if (!r->has_cpu_row || tid_of(r, item->thread) != CPU_ROW) return;
+    tasks_add(&r->kernel, r->sessions, text_of(item->name), item->start_ns + r->shift_ns,
+              item->end_ns + r->shift_ns);
+}
+
 static void take_zone(raw_source *r, const prof_raw_item *item) {
     uint32_t name = name_number(r, item);
     struct held zone = {
@@ -372,6 +384,8 @@ static void take_session(raw_source *r, const prof_raw_item *item) {
     }
     r->shift_ns = r->has_session && !item->start_ns ? r->last_ns : item->start_ns - r->base_ns;
     r->has_session = true;
+    r->has_cpu_row = false;
+    r->sessions++;
     r->pid = item->value;
 }
 
@@ -402,6 +416,7 @@ static void take_thread(raw_source *r, const prof_raw_item *item) {
     *map_put(&r->threads, item->thread, NULL) = (uint64_t)item->value;
     if (!item->name || *named == (uintptr_t)item->name) return;
     *named = (uintptr_t)item->name;              /* the text of a name is kept once */
+    r->has_cpu_row |= raw_is_cpu_row(item);
     if (raw_is_cpu_row(item)) name_ours(r);
     bool by_elf = r->elf && is_exception(item->name, item->value) &&
                   elf_handler(r->elf, (size_t)item->value, handler);
@@ -414,6 +429,12 @@ static void take_step(raw_source *r, const prof_raw_item *item) {
     snprintf(step, sizeof step, "ProfilerStep#%lld", (long long)item->value);
     trace_event *event = add_event(r, 'X', "user_annotation", step, item);
     queue_until(event, item->end_ns - item->start_ns);
+}
+
+static void take_instant(raw_source *r, const prof_raw_item *item) {
+    trace_event *event = add_event(r, 'i', "cpu_instant_event", item->name, item);
+    set_scope(event);
+    tasks_ready(&r->kernel, r->sessions, event->tid, text_of(item->name), event->ts_ns);
 }
 
 static void take_counter(raw_source *r, const prof_raw_item *item) {
@@ -623,6 +644,17 @@ static void put_end(raw_source *r, const arrow_end *end) {
     put_arrow(r, 'f', end);
 }
 
+/* From the instant at which a task was made ready to its run. */
+static void put_wake(raw_source *r, const wake *w) {
+    trace_event *event = add_event_at(r, 's', "wake", "wake", (event_place){r->pid, w->by_tid},
+                                      w->ready_ns - r->shift_ns);
+    queue_id(r->to, event, ++r->wake_count);
+    event = add_event_at(r, 'f', "wake", "wake", (event_place){r->pid, CPU_ROW},
+                         w->run_ns - r->shift_ns);
+    queue_id(r->to, event, r->wake_count);
+    event->bp = (trace_text){"\"e\"", 3};
+}
+
 /* An op from outside has its id as PyTorch's have, and its work, behind it, says it. 0: none. */
 static int64_t op_id(raw_source *r, const prof_raw_item *item) {
     const prof_extra *x = item->extra;
@@ -678,12 +710,11 @@ static void take(void *user, const prof_raw_item *item) {
     case PROF_RAW_THREAD: take_thread(r, item); break;
     case PROF_RAW_ZONE:
         if (item->name[0] == '(' && strcmp(item->name, "(in sums)") == 0) name_ours(r);
+        take_run(r, item);
         take_zone(r, raw_ahead_zone(r->ahead, item));
         break;
     case PROF_RAW_STEP: take_step(r, item); break;
-    case PROF_RAW_INSTANT:
-        set_scope(add_event(r, 'i', "cpu_instant_event", item->name, item));
-        break;
+    case PROF_RAW_INSTANT: take_instant(r, item); break;
     case PROF_RAW_COUNTER: case PROF_RAW_COUNTER_F: take_counter(r, item); break;
     case PROF_RAW_SUMS: take_sums(r, item->average); break;
     case PROF_RAW_DETAILS: take_details(r, item); break;
@@ -761,6 +792,17 @@ static void end_stream(raw_source *r) {
     prof_raw_close(r->reader, &r->stats);
     end_lanes(r);
     if (r->ends) sorter_finish(r->ends);
+    tasks_sort(&r->kernel);
+}
+
+/* The next arrow, of the one kind or the other. */
+static bool put_next_arrow(raw_source *r) {
+    arrow_end end;
+    wake woke;
+    if (r->ends && sorter_next(r->ends, &end)) put_end(r, &end);
+    else if (!r->told_wakes && tasks_next_wake(&r->kernel, &r->wakes, &woke)) put_wake(r, &woke);
+    else r->told_wakes = true;
+    return !r->told_wakes;
 }
 
 /* The head. */
@@ -782,14 +824,10 @@ static void put_head(raw_source *r) {
 
 bool raw_end(raw_source *r) {
     enum { ENDS = 1000 };
-    arrow_end end;
     if (r->spool >= 0) return read_spool(r), true;
     if (!r->closed) return end_stream(r), true;
-    for (int i = 0; r->ends && i < ENDS; i++) {
-        if (!sorter_next(r->ends, &end)) break;
-        put_end(r, &end);
+    for (int i = 0; put_next_arrow(r); i++)
         if (i + 1 == ENDS) return true;
-    }
     if (!r->ended) put_head(r);
     r->ended = true;
     return false;
@@ -848,6 +886,8 @@ void raw_close(raw_source *r) {
     map_free(&r->place_numbers);
     free(r->places);
     if (r->ends) sorter_free(r->ends);
+    map_free(&r->wakes.waiting);
+    tasks_clear(&r->kernel);
     arena_free(&r->memories);
     free(r->memory);
     free(r);

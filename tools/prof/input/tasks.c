@@ -48,20 +48,24 @@ static void add_turn(tasks *t, turns *to, int64_t pid, turn made) {
 
 void tasks_add(tasks *t, int64_t pid, trace_text task, int64_t start_ns, int64_t end_ns) {
     uint32_t owner = task_of(t, pid, task);
+    const char *number = memchr(task.data, '#', task.size);
     add_turn(t, &t->stretches, pid, (turn){start_ns, end_ns, 0, owner});
     *map_put(&t->running, owner + 1, NULL) = 1;
+    if (!number) return;
+    task.size = (size_t)(number - task.data);
+    *map_put(&t->twins, task_of(t, pid, task) + 1, NULL) = 1;
 }
 
 void tasks_interrupt(tasks *t, int64_t pid, int64_t tid, int64_t start_ns, int64_t end_ns) {
     add_turn(t, &t->interrupts, pid, (turn){start_ns, end_ns, 0, (uint32_t)tid});
 }
 
-void tasks_ready(tasks *t, int64_t pid, trace_text instant, int64_t ns) {
+void tasks_ready(tasks *t, int64_t pid, int64_t tid, trace_text instant, int64_t ns) {
     static const char before[] = "ready ";
     enum { SIZE = sizeof before - 1 };
     if (instant.size <= SIZE || memcmp(instant.data, before, SIZE) != 0) return;
     trace_text name = {instant.data + SIZE, instant.size - SIZE};
-    add_turn(t, &t->ready, pid, (turn){ns, ns, 0, task_of(t, pid, name)});
+    add_turn(t, &t->ready, pid, (turn){ns, tid, 0, task_of(t, pid, name)});
 }
 
 /* By time, what lies around others first. */
@@ -81,6 +85,37 @@ void tasks_sort(tasks *t) {
     in_order(&t->stretches);
     in_order(&t->interrupts);
     in_order(&t->ready);
+}
+
+/* All that were made ready before that stretch. Who runs does not wait, and who waits is made ready
+   once: a kernel says so again where it changes a task's priority. */
+static void take_ready(const tasks *t, wakes *w, const turn *until) {
+    const turn *before = w->stretch ? until - 1 : NULL;
+    for (; w->ready < t->ready.count; w->ready++) {
+        const turn *at = &t->ready.list[w->ready];
+        bool runs = before && before->owner == at->owner && before->end_ns > at->start_ns;
+        if (at->process > until->process) return;
+        if (at->process == until->process && at->start_ns > until->start_ns) return;
+        if (runs || map_get(&t->twins, at->owner + 1)) continue;
+        uint64_t *waiting = map_put(&w->waiting, at->owner + 1, NULL);
+        if (!*waiting) *waiting = w->ready + 1;
+    }
+}
+
+bool tasks_next_wake(const tasks *t, wakes *w, wake *found) {
+    while (w->stretch < t->stretches.count) {
+        const turn *run = &t->stretches.list[w->stretch];
+        take_ready(t, w, run);
+        w->stretch++;
+        uint64_t *waiting = map_put(&w->waiting, run->owner + 1, NULL);
+        if (!*waiting) continue;
+        const turn *by = &t->ready.list[*waiting - 1];
+        *waiting = 0;
+        *found = (wake){by->end_ns, by->start_ns, run->start_ns};
+        return true;
+    }
+    map_free(&w->waiting);
+    return false;
 }
 
 /* The task of that thread + 1; 0: it is none. */
@@ -173,6 +208,7 @@ void tasks_clear(tasks *t) {
     map_free(&t->threads);
     map_free(&t->processes);
     map_free(&t->running);
+    map_free(&t->twins);
     free(t->stretches.list);
     free(t->interrupts.list);
     free(t->ready.list);

@@ -6,6 +6,7 @@
        tasks_interrupt(&t, pid, tid, start_ns, end_ns); ...
        tasks_sort(&t);
        waited = tasks_away(&t, pid, tid, start_ns, end_ns);
+       for (wakes w = {0}; tasks_next_wake(&t, &w, &found); ) ...
        tasks_clear(&t);                                                                          */
 #ifndef PROF_TASKS_H
 #define PROF_TASKS_H
@@ -31,7 +32,9 @@ typedef struct tasks {
     map processes;               /* of pid: its number, + 1 */
     map running;                 /* tasks that ran */
     turns stretches, interrupts; /* in order of time, by process */
-    turns ready;                 /* when a task became ready to run: of no length */
+    turns ready;                 /* when a task became ready to run; end_ns: the thread's id that
+                                    made it so */
+    map twins;                   /* tasks whose name another one has, too, with its number */
 } tasks;
 
 /* What metadata call a thread: "name", or "thread 12 (name)" as prof.h writes it. */
@@ -39,9 +42,17 @@ void tasks_name(tasks *t, int64_t pid, int64_t tid, trace_text name);
 const char *tasks_thread_name(const tasks *t, int64_t pid, int64_t tid);   /* NULL: it has none */
 void tasks_add(tasks *t, int64_t pid, trace_text task, int64_t start_ns, int64_t end_ns);
 void tasks_interrupt(tasks *t, int64_t pid, int64_t tid, int64_t start_ns, int64_t end_ns);
-/* By an instant "ready NAME"; of others nothing. */
-void tasks_ready(tasks *t, int64_t pid, trace_text instant, int64_t ns);
+/* By an instant "ready NAME" of that thread; of others nothing. */
+void tasks_ready(tasks *t, int64_t pid, int64_t tid, trace_text instant, int64_t ns);
 void tasks_sort(tasks *t);
+
+/* Each task that was made ready by a thread, and then ran, in the order of the runs. */
+typedef struct wake { int64_t by_tid, ready_ns, run_ns; } wake;
+typedef struct wakes {
+    size_t ready, stretch;       /* what is looked at next */
+    map waiting;                 /* of a task: when it was made ready, its place in the list + 1 */
+} wakes;
+bool tasks_next_wake(const tasks *t, wakes *w, wake *found);     /* false: w is free again */
 bool tasks_is_task(const tasks *t, int64_t pid, int64_t tid);
 
 /* Of that time of a thread, what it is known not to have run (a ring forgets who ran, as

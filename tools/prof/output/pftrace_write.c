@@ -450,6 +450,14 @@ static void put_payload(pf_writer *w, size_t number) {
     pb_raw(&w->packet, w->payloads.data + item->id, end - item->id);
 }
 
+static void write_flows(pf_writer *w, size_t place) {
+    for (; w->next_flow < w->flow_count; w->next_flow++) {
+        const bound_flow *flow = &w->flows[w->flow_order[w->next_flow]];
+        if (flow->call != place) break;
+        pb_fixed64(&w->packet, PF_FLOW_IDS, flow->id);
+    }
+}
+
 static void write_slice(pf_writer *w, size_t place) {
     const row_item *item = &w->items.list[w->items.order[place]];
     int64_t end_ns = item->start_ns + item->amount;
@@ -457,21 +465,19 @@ static void write_slice(pf_writer *w, size_t place) {
     while (lane >= w->lane_count) write_lane(w, &w->rows[item->row]);
     size_t event = begin_packet(w, item->start_ns, PF_BEGIN, w->lane_uuids[lane]);
     put_payload(w, w->items.order[place]);
-    for (; w->next_flow < w->flow_count; w->next_flow++) {
-        const bound_flow *flow = &w->flows[w->flow_order[w->next_flow]];
-        if (flow->call != place) break;
-        pb_fixed64(&w->packet, PF_FLOW_IDS, flow->id);
-    }
+    write_flows(w, place);
     end_packet(w, event);
 }
 
-static void write_point(pf_writer *w, size_t number) {
+static void write_point(pf_writer *w, size_t place) {
+    size_t number = w->items.order[place];
     const row_item *item = &w->items.list[number];
     lanes_advance(&w->lanes, 0, item->start_ns);
     size_t event = begin_packet(w, item->start_ns,
                                 item->what == ITEM_COUNTER ? PF_COUNTED : PF_INSTANT,
                                 w->lane_uuids[0]);
     put_payload(w, number);
+    write_flows(w, place);
     end_packet(w, event);
 }
 
@@ -488,7 +494,7 @@ static void write_items(pf_writer *w) {
             write_lane(w, &w->rows[number]);
         }
         if (item->what == ITEM_CALL) write_slice(w, i);
-        else write_point(w, w->items.order[i]);
+        else write_point(w, i);
     }
     lanes_clear(&w->lanes);
 }

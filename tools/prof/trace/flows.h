@@ -22,6 +22,7 @@ typedef struct flow_end {
     uint32_t row;
     char phase;
     bool has_id;                 /* id is a number */
+    bool at_instant;             /* a task was made ready: the arrow is the instant's */
 } flow_end;
 #define FLOWS_NO_CALL UINT32_MAX
 
@@ -33,7 +34,8 @@ typedef struct flows {
 } flows;
 
 void flows_add(flows *f, const trace_event *event, uint32_t row);
-void flows_bind(flows *f, const row_items *items);           /* ends to the calls they lie in */
+/* Ends to the calls they lie in; what is no call may be an instant. */
+void flows_bind(flows *f, const row_items *items);
 /* Tells of each pair of ends that are bound. */
 void flows_match(flows *f, void (*take)(void *user, const flow_end *from, const flow_end *to),
                  void *user);

@@ -182,7 +182,8 @@ trace_kept trace_add(struct trace *t, const trace_event *event) {
     memory_change change;
     if (event->kind == TRACE_TASK || (event->phase == 'M' && text_is(event->name, "thread_name")))
         add_task(t, event);
-    if (event->phase == 'i') tasks_ready(&t->tasks, event->pid, event->name, event->ts_ns);
+    if (event->phase == 'i')
+        tasks_ready(&t->tasks, event->pid, event->tid, event->name, event->ts_ns);
     if (t->as_ended && event->depth != TRACE_NO_DEPTH) return KEPT_NOTHING;
     if (trace_is_change(t, event, &change)) return add_change(t, event, &change);
     bool arrow = event->phase == 's' || event->phase == 't' || event->phase == 'f';
