@@ -7,7 +7,8 @@
      tx_thread_create(). ThreadX needs it without TX_DISABLE_NOTIFY_CALLBACKS.
    - Queues, semaphores, mutexes and event flags have no hooks without ThreadX's own trace: the
      macros below stand in place of the calls. objects.h says how they are told, by the names that
-     tx_queue_create and its kin were given. Who made a thread ready is not told.
+     tx_queue_create and its kin were given. Those of queues, semaphores and mutexes tell which
+     thread they make ready ("ready NAME"): of several that wait the first.
    - PROF_TX_STACK(&thread), now and then: the counter "stack NAME", bytes never used, where
      TX_ENABLE_STACK_CHECKING is defined.
    - A timer of the application must call prof_tick(), twice each wrap of the clock.
@@ -47,7 +48,15 @@ PROF_KERNEL_WEAK void _tx_execution_isr_enter(void) {}
 PROF_KERNEL_WEAK void _tx_execution_isr_exit(void) {}
 
 static inline VOID prof_kernel_notify(TX_THREAD *thread, UINT what) {
-    if (what == TX_THREAD_EXIT) prof_task_gone((uint32_t)(uintptr_t)thread);
+    if (what != TX_THREAD_EXIT) return;
+    prof_task_gone((uint32_t)(uintptr_t)thread);
+    prof_kernel_forget(thread);
+}
+
+/* Before a call that lets the first of those go on who wait. */
+static inline void prof_kernel_ready(TX_THREAD *first, bool goes_on) {
+    if (first && goes_on)
+        prof_kernel_moment(prof_kernel_at("ready ", first->tx_thread_name, first));
 }
 
 /* A call that may wait is a zone; then the object's count is told. */
@@ -60,14 +69,17 @@ static inline VOID prof_kernel_notify(TX_THREAD *thread, UINT what) {
     return result
 
 static inline UINT prof_tx_queue_send(TX_QUEUE *queue, VOID *data, ULONG wait) {
+    prof_kernel_ready(queue->tx_queue_suspension_list, !queue->tx_queue_enqueued);
     PROF_TX_CALL("queue ", queue, tx_queue_name, wait,
                  tx_queue_send(queue, data, wait), queue->tx_queue_enqueued);
 }
 static inline UINT prof_tx_queue_receive(TX_QUEUE *queue, VOID *data, ULONG wait) {
+    prof_kernel_ready(queue->tx_queue_suspension_list, queue->tx_queue_enqueued != 0);
     PROF_TX_CALL("queue ", queue, tx_queue_name, wait,
                  tx_queue_receive(queue, data, wait), queue->tx_queue_enqueued);
 }
 static inline UINT prof_tx_semaphore_put(TX_SEMAPHORE *semaphore) {
+    prof_kernel_ready(semaphore->tx_semaphore_suspension_list, true);
     PROF_TX_CALL("semaphore ", semaphore, tx_semaphore_name, 0,
                  tx_semaphore_put(semaphore), semaphore->tx_semaphore_count);
 }
@@ -76,6 +88,7 @@ static inline UINT prof_tx_semaphore_get(TX_SEMAPHORE *semaphore, ULONG wait) {
                  tx_semaphore_get(semaphore, wait), semaphore->tx_semaphore_count);
 }
 static inline UINT prof_tx_mutex_put(TX_MUTEX *mutex) {
+    prof_kernel_ready(mutex->tx_mutex_suspension_list, mutex->tx_mutex_ownership_count == 1);
     PROF_TX_CALL("mutex ", mutex, tx_mutex_name, 0,
                  tx_mutex_put(mutex), !mutex->tx_mutex_ownership_count);
 }

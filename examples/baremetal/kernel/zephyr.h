@@ -51,9 +51,6 @@ static inline void prof_kernel_tick(struct k_timer *timer) {
 
 #define PROF_K_NAME(object, name) \
     (prof_kernel_forget(object), (void)prof_kernel_new("", name, object))
-#define PROF_K_SEM(sem) prof_kernel_at("semaphore ", NULL, sem)
-#define PROF_K_MUTEX(mutex) prof_kernel_at("mutex ", NULL, mutex)
-#define PROF_K_MSGQ(queue) prof_kernel_at("queue ", NULL, queue)
 
 /* Each enter has its exit in the same thread or interrupt: between them is a zone. */
 static inline void prof_kernel_enter(prof_kernel_object *o) {
@@ -68,46 +65,38 @@ static inline void prof_kernel_exit(prof_kernel_object *o, int64_t count) {
     void sys_trace_k_##name##_user arguments; \
     void sys_trace_k_##name##_user arguments
 
-PROF_K_HOOK(sem_give_exit, (struct k_sem *sem)) { prof_kernel_count(PROF_K_SEM(sem), sem->count); }
-PROF_K_HOOK(sem_take_enter, (struct k_sem *sem, k_timeout_t timeout)) {
-    (void)timeout;
-    prof_kernel_enter(PROF_K_SEM(sem));
-}
-PROF_K_HOOK(sem_take_exit, (struct k_sem *sem, k_timeout_t timeout, int result)) {
-    (void)timeout;
-    (void)result;
-    prof_kernel_exit(PROF_K_SEM(sem), sem->count);
-}
-PROF_K_HOOK(mutex_lock_enter, (struct k_mutex *mutex, k_timeout_t timeout)) {
-    (void)timeout;
-    prof_kernel_enter(PROF_K_MUTEX(mutex));
-}
-PROF_K_HOOK(mutex_lock_exit, (struct k_mutex *mutex, k_timeout_t timeout, int result)) {
-    (void)timeout;
-    (void)result;
-    prof_kernel_exit(PROF_K_MUTEX(mutex), !mutex->lock_count);
+/* The hooks of a call that may wait, and a function that calls them around it. */
+#define PROF_K_WAIT(name, type, kind, of, count, arguments, passed) \
+    PROF_K_HOOK(name##_enter, (type *of, k_timeout_t timeout)) { \
+        (void)timeout; \
+        prof_kernel_enter(prof_kernel_at(kind, NULL, of)); \
+    } \
+    PROF_K_HOOK(name##_exit, (type *of, k_timeout_t timeout, int result)) { \
+        (void)timeout; \
+        (void)result; \
+        prof_kernel_exit(prof_kernel_at(kind, NULL, of), (int64_t)(count)); \
+    } \
+    static inline int prof_k_##name arguments { \
+        sys_trace_k_##name##_enter_user(of, timeout); \
+        int result = k_##name passed; \
+        sys_trace_k_##name##_exit_user(of, timeout, result); \
+        return result; \
+    }
+
+PROF_K_WAIT(sem_take, struct k_sem, "semaphore ", sem, sem->count,
+            (struct k_sem *sem, k_timeout_t timeout), (sem, timeout))
+PROF_K_WAIT(mutex_lock, struct k_mutex, "mutex ", mutex, !mutex->lock_count,
+            (struct k_mutex *mutex, k_timeout_t timeout), (mutex, timeout))
+PROF_K_WAIT(msgq_put, struct k_msgq, "queue ", queue, queue->used_msgs,
+            (struct k_msgq *queue, const void *data, k_timeout_t timeout), (queue, data, timeout))
+PROF_K_WAIT(msgq_get, struct k_msgq, "queue ", queue, queue->used_msgs,
+            (struct k_msgq *queue, void *data, k_timeout_t timeout), (queue, data, timeout))
+PROF_K_HOOK(sem_give_exit, (struct k_sem *sem)) {
+    prof_kernel_count(prof_kernel_at("semaphore ", NULL, sem), (int64_t)sem->count);
 }
 PROF_K_HOOK(mutex_unlock_exit, (struct k_mutex *mutex, int result)) {
     (void)result;
-    prof_kernel_count(PROF_K_MUTEX(mutex), !mutex->lock_count);
-}
-PROF_K_HOOK(msgq_put_enter, (struct k_msgq *queue, k_timeout_t timeout)) {
-    (void)timeout;
-    prof_kernel_enter(PROF_K_MSGQ(queue));
-}
-PROF_K_HOOK(msgq_put_exit, (struct k_msgq *queue, k_timeout_t timeout, int result)) {
-    (void)timeout;
-    (void)result;
-    prof_kernel_exit(PROF_K_MSGQ(queue), queue->used_msgs);
-}
-PROF_K_HOOK(msgq_get_enter, (struct k_msgq *queue, k_timeout_t timeout)) {
-    (void)timeout;
-    prof_kernel_enter(PROF_K_MSGQ(queue));
-}
-PROF_K_HOOK(msgq_get_exit, (struct k_msgq *queue, k_timeout_t timeout, int result)) {
-    (void)timeout;
-    (void)result;
-    prof_kernel_exit(PROF_K_MSGQ(queue), queue->used_msgs);
+    prof_kernel_count(prof_kernel_at("mutex ", NULL, mutex), !mutex->lock_count);
 }
 
 #define PROF_K_MSGQ_PUT(queue, data, timeout) prof_k_msgq_put(queue, data, timeout)
@@ -117,31 +106,6 @@ PROF_K_HOOK(msgq_get_exit, (struct k_msgq *queue, k_timeout_t timeout, int resul
 #define PROF_K_MUTEX_LOCK(mutex, timeout) prof_k_mutex_lock(mutex, timeout)
 #define PROF_K_MUTEX_UNLOCK(mutex) \
     (k_mutex_unlock(mutex), sys_trace_k_mutex_unlock_exit_user(mutex, 0))
-
-static inline int prof_k_msgq_put(struct k_msgq *queue, const void *data, k_timeout_t timeout) {
-    sys_trace_k_msgq_put_enter_user(queue, timeout);
-    int result = k_msgq_put(queue, data, timeout);
-    sys_trace_k_msgq_put_exit_user(queue, timeout, result);
-    return result;
-}
-static inline int prof_k_msgq_get(struct k_msgq *queue, void *data, k_timeout_t timeout) {
-    sys_trace_k_msgq_get_enter_user(queue, timeout);
-    int result = k_msgq_get(queue, data, timeout);
-    sys_trace_k_msgq_get_exit_user(queue, timeout, result);
-    return result;
-}
-static inline int prof_k_sem_take(struct k_sem *sem, k_timeout_t timeout) {
-    sys_trace_k_sem_take_enter_user(sem, timeout);
-    int result = k_sem_take(sem, timeout);
-    sys_trace_k_sem_take_exit_user(sem, timeout, result);
-    return result;
-}
-static inline int prof_k_mutex_lock(struct k_mutex *mutex, k_timeout_t timeout) {
-    sys_trace_k_mutex_lock_enter_user(mutex, timeout);
-    int result = k_mutex_lock(mutex, timeout);
-    sys_trace_k_mutex_lock_exit_user(mutex, timeout, result);
-    return result;
-}
 
 static inline void prof_kernel_stack(const struct k_thread *thread, void *unused) {
     char name[PROF_KERNEL_NAME];

@@ -56,9 +56,9 @@ UINT tx_event_flags_get(TX_EVENT_FLAGS_GROUP *group, ULONG flags, UINT option, U
 UINT tx_thread_sleep(ULONG ticks) { return clock_ticks += (unsigned)ticks, TX_SUCCESS; }
 static bool moments(void) {              /* of each object */
     static CHAR rx[] = "rx", bus[] = "bus", flags[] = "flags", cut[] = "a-name-that-is-too-long";
-    static TX_QUEUE queue = { 0, rx, 0 };
-    static TX_SEMAPHORE unnamed = { 0, NULL, 0 }, semaphore = { 0, cut, 0 };
-    static TX_MUTEX mutex = { 0, bus, 0 };
+    static TX_QUEUE queue = { 0, rx, 0, NULL };
+    static TX_SEMAPHORE unnamed = { 0, NULL, 0, &second }, semaphore = { 0, cut, 0, NULL };
+    static TX_MUTEX mutex = { 0, bus, 0, &first };
     static TX_EVENT_FLAGS_GROUP group = { 0, flags, 5 };
     int data = 1;
     ULONG actual = 0;
@@ -79,7 +79,7 @@ static bool moments(void) {              /* of each object */
     return good && PROF_TX_QUEUE_SEND(&queue, &data, TX_NO_WAIT) == TX_SUCCESS;
 }
 static const char *const wanted[] = { "queue rx", "semaphore a-name-that-i", "mutex bus",
-    "event flags flags", "delay", "stack first", "queue bus", NULL };
+    "event flags flags", "delay", "stack first", "queue bus", "ready first", "ready second", NULL };
 static void tick(void) { prof_tick(); }
 static void begin(void) {
     _tx_execution_initialize();

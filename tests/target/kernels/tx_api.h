@@ -9,12 +9,12 @@ typedef unsigned long ULONG;
 enum { TX_SUCCESS = 0, TX_THREAD_ENTRY = 0, TX_THREAD_EXIT = 1, TX_NO_WAIT = 0, TX_WAIT = 1 };
 typedef struct TX_THREAD_STRUCT { ULONG tx_thread_id, tx_thread_run_count; CHAR *tx_thread_name;
     VOID *tx_thread_stack_start, *tx_thread_stack_highest_ptr; } TX_THREAD;
-typedef struct TX_QUEUE_STRUCT { ULONG tx_queue_id; CHAR *tx_queue_name; ULONG tx_queue_enqueued; }
-    TX_QUEUE;
+typedef struct TX_QUEUE_STRUCT { ULONG tx_queue_id; CHAR *tx_queue_name; ULONG tx_queue_enqueued;
+    struct TX_THREAD_STRUCT *tx_queue_suspension_list; } TX_QUEUE;
 typedef struct TX_SEMAPHORE_STRUCT { ULONG tx_semaphore_id; CHAR *tx_semaphore_name;
-    ULONG tx_semaphore_count; } TX_SEMAPHORE;
+    ULONG tx_semaphore_count; struct TX_THREAD_STRUCT *tx_semaphore_suspension_list; } TX_SEMAPHORE;
 typedef struct TX_MUTEX_STRUCT { ULONG tx_mutex_id; CHAR *tx_mutex_name;
-    UINT tx_mutex_ownership_count; } TX_MUTEX;
+    UINT tx_mutex_ownership_count; struct TX_THREAD_STRUCT *tx_mutex_suspension_list; } TX_MUTEX;
 typedef struct TX_EVENT_FLAGS_GROUP_STRUCT { ULONG tx_event_flags_group_id;
     CHAR *tx_event_flags_group_name; ULONG tx_event_flags_group_current; } TX_EVENT_FLAGS_GROUP;
 
