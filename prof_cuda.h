@@ -298,31 +298,24 @@ typedef struct prof_cuda__kernel {       /* CUpti_ActivityKernel5 and later */
     uint32_t shared_limit, graph;
 } prof_cuda__kernel;
 
-typedef struct prof_cuda__memcpy {       /* CUpti_ActivityMemcpy3 and later */
+typedef struct prof_cuda__copy {         /* CUpti_ActivityMemcpy3, ...Memset2 and later */
     uint32_t kind;
-    uint8_t copy_kind, source_kind, target_kind, flags;
+    uint8_t copy_kind, source_kind, target_kind, flags;   /* of a fill: its value */
     uint64_t bytes, start, end;
-    uint32_t device, context, stream, correlation, runtime_correlation, padding;
-    uint64_t graph, graph_node;          /* graph: see prof_cuda__take_copy */
-} prof_cuda__memcpy;
+    uint32_t device, context, stream, correlation;
+    uint16_t fill_flags, fill_memory;    /* of a copy: another correlation */
+    uint32_t padding;
+    uint64_t graph, graph_node;          /* graph: see prof_cuda__complete */
+} prof_cuda__copy;
 
-typedef struct prof_cuda__peer {         /* CUpti_ActivityMemcpyPtoP2 and later */
+typedef struct prof_cuda__peer {         /* CUpti_ActivityMemcpyPtoP2 and later: begins alike */
     uint32_t kind;
     uint8_t copy_kind, source_kind, target_kind, flags;
     uint64_t bytes, start, end;
     uint32_t device, context, stream;
     uint32_t source_device, source_context, target_device, target_context, correlation;
-    uint64_t graph, graph_node;          /* graph: see prof_cuda__take_copy */
+    uint64_t graph, graph_node;
 } prof_cuda__peer;
-
-typedef struct prof_cuda__memset {       /* CUpti_ActivityMemset2 and later */
-    uint32_t kind, value;
-    uint64_t bytes, start, end;
-    uint32_t device, context, stream, correlation;
-    uint16_t flags, memory_kind;
-    uint32_t padding;
-    uint64_t graph, graph_node;          /* graph: see prof_cuda__take_copy */
-} prof_cuda__memset;
 
 typedef struct prof_cuda__call {         /* CUpti_ActivityAPI */
     uint32_t kind, cbid;
@@ -340,12 +333,6 @@ typedef struct prof_cuda__overhead {     /* CUpti_ActivityOverhead and later */
     uint32_t kind, overhead_kind, object_kind, object[3];
     uint64_t start, end;
 } prof_cuda__overhead;
-
-typedef struct prof_cuda__overhead3 {    /* CUpti_ActivityOverhead3, API 22 and later */
-    prof_cuda__overhead base;
-    uint32_t correlation, reserved;
-    void *data;                          /* ours to free */
-} prof_cuda__overhead3;
 
 typedef struct prof_cuda__sync {         /* CUpti_ActivitySynchronization and later */
     uint32_t kind, type;
@@ -374,7 +361,7 @@ typedef struct prof_cuda__marker {       /* CUpti_ActivityMarker2 */
 typedef struct prof_cuda__node {
     uint32_t kind, line;
     uint64_t id, time, thread;           /* thread: prof_thread_id's */
-    const char *name, *file;             /* prof_cuda__named */
+    const char *name, *file;
 } prof_cuda__node;
 
 /* What the callback for a graph's nodes gets: CUpti_ResourceData, and of it CUpti_GraphData. */
@@ -389,7 +376,8 @@ enum {                                   /* what a record is */
     PROF_CUDA__INNER = 2,                /* a driver call: in one of the runtime, if it is there */
     PROF_CUDA__WORK = 4,                 /* on the device */
     PROF_CUDA__ID = 8,                   /* another id of a call */
-    PROF_CUDA__TIMELESS = 16             /* it tells of others, and becomes no event */
+    PROF_CUDA__TIMELESS = 16,            /* it tells of others, and becomes no event */
+    PROF_CUDA__IN_STREAM = 32, PROF_CUDA__IN_CONTEXT = 64   /* what WORK is found by, too */
 };
 
 /* The kinds that are kept: what asks for them, whether there is a point without them, their bytes
@@ -398,26 +386,24 @@ enum {                                   /* what a record is */
 #define PROF_CUDA__ROW(kind, records, needed, type, start, end, correlation, what)            \
     { records, kind, needed, (uint8_t)sizeof(prof_cuda__##type), PROF_CUDA__AT(type, start),  \
       PROF_CUDA__AT(type, end), PROF_CUDA__AT(type, correlation), what }
+#define PROF_CUDA__SPAN(kind, records, needed, type, what) \
+    PROF_CUDA__ROW(kind, records, needed, type, start, end, correlation, what)
 static const struct prof_cuda__kind {
     uint16_t records;
     uint8_t kind;
     bool needed;
     uint8_t size, start, end, correlation, what;
 } prof_cuda__kinds[] = {                 /* the most frequent first */
-    PROF_CUDA__ROW(PROF_CUDA__RUNTIME_CALL, PROF_CUDA_RUNTIME, true, call, start, end, correlation,
-                   PROF_CUDA__CALL),
-    PROF_CUDA__ROW(PROF_CUDA__KERNEL, PROF_CUDA_KERNELS, true, kernel, start, end, correlation,
-                   PROF_CUDA__WORK),
-    PROF_CUDA__ROW(PROF_CUDA__MEMCPY, PROF_CUDA_COPIES, true, memcpy, start, end, correlation,
-                   PROF_CUDA__WORK),
-    PROF_CUDA__ROW(PROF_CUDA__MEMCPY_PEER, PROF_CUDA_COPIES, false, peer, start, end, correlation,
-                   PROF_CUDA__WORK),
-    PROF_CUDA__ROW(PROF_CUDA__MEMSET, PROF_CUDA_COPIES, true, memset, start, end, correlation,
-                   PROF_CUDA__WORK),
+    PROF_CUDA__SPAN(PROF_CUDA__RUNTIME_CALL, PROF_CUDA_RUNTIME, true, call, PROF_CUDA__CALL),
+    PROF_CUDA__SPAN(PROF_CUDA__KERNEL, PROF_CUDA_KERNELS, true, kernel, PROF_CUDA__WORK),
+    PROF_CUDA__SPAN(PROF_CUDA__MEMCPY, PROF_CUDA_COPIES, true, copy, PROF_CUDA__WORK),
+    PROF_CUDA__SPAN(PROF_CUDA__MEMCPY_PEER, PROF_CUDA_COPIES, false, peer, PROF_CUDA__WORK),
+    PROF_CUDA__SPAN(PROF_CUDA__MEMSET, PROF_CUDA_COPIES, true, copy, PROF_CUDA__WORK),
+    PROF_CUDA__SPAN(PROF_CUDA__DRIVER_CALL, 0, false, call,   /* asked for one by one */
+                    PROF_CUDA__CALL | PROF_CUDA__INNER),
+    PROF_CUDA__SPAN(PROF_CUDA__SYNCHRONIZATION, PROF_CUDA_SYNC, false, sync, 0),
     PROF_CUDA__ROW(PROF_CUDA__OVERHEAD_RECORD, PROF_CUDA_OVERHEAD, false, overhead, start, end,
                    kind, 0),
-    PROF_CUDA__ROW(PROF_CUDA__SYNCHRONIZATION, PROF_CUDA_SYNC, false, sync, start, end,
-                   correlation, 0),
     PROF_CUDA__ROW(PROF_CUDA__CUDA_EVENT, PROF_CUDA_SYNC, false, event, kind, kind, correlation,
                    PROF_CUDA__TIMELESS),
     PROF_CUDA__ROW(PROF_CUDA__ALLOCATION, PROF_CUDA_DEVICE_MEMORY, false, allocation, time, time,
@@ -425,9 +411,7 @@ static const struct prof_cuda__kind {
     PROF_CUDA__ROW(PROF_CUDA__EXTERNAL, PROF_CUDA_EXTERNAL_IDS, false, external, kind, kind,
                    correlation, PROF_CUDA__ID | PROF_CUDA__TIMELESS),
     PROF_CUDA__ROW(PROF_CUDA__MARKER, PROF_CUDA_MARKERS, false, marker, time, time, id, 0),
-    PROF_CUDA__ROW(PROF_CUDA__NODE, 0, false, node, time, time, kind, 0),
-    PROF_CUDA__ROW(PROF_CUDA__DRIVER_CALL, 0, false, call, start, end, correlation,
-                   PROF_CUDA__CALL | PROF_CUDA__INNER)    /* asked for one by one */
+    PROF_CUDA__ROW(PROF_CUDA__NODE, 0, false, node, time, time, kind, 0)
 };
 enum { PROF_CUDA__KIND_COUNT = sizeof prof_cuda__kinds / sizeof *prof_cuda__kinds };
 
@@ -438,8 +422,10 @@ PROF_CUDA__FN const struct prof_cuda__kind *prof_cuda__kind_of(uint32_t kind) {
     return NULL;
 }
 
-enum { PROF_CUDA__PRIORITY_FROM = 130100, PROF_CUDA__PRIORITY_AT = 212,   /* CUpti_ActivityKernel11:
-                                            the API's version, where it is in the record */
+enum { PROF_CUDA__PRIORITY_FROM = 130100, PROF_CUDA__DATA_FROM = 22,   /* the API's version, */
+       PROF_CUDA__PRIORITY_AT = 212, PROF_CUDA__DATA_AT = 48,   /* where it is in the record, */
+                                         /* of CUpti_ActivityKernel11.priority,
+                                            CUpti_ActivityOverhead3.overheadData */
        PROF_CUDA__END_OF_BUFFER = 12,    /* CUPTI_ERROR_MAX_LIMIT_REACHED */
        PROF_CUDA__OUR_IDS = 5,           /* CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM2;
                                             Kineto's are CUSTOM0 */
@@ -470,85 +456,84 @@ typedef struct prof_cuda__params {       /* CUpti_SubscriberParams */
 
 /* Functions by their names in the libraries: X(field, name, needed, arguments). */
 #define PROF_CUDA__CUPTI(X) \
-    X(version, "cuptiGetVersion", true, (uint32_t *)) \
-    X(time, "cuptiGetTimestamp", true, (uint64_t *)) \
-    X(result_text, "cuptiGetResultString", false, (int, const char **)) \
-    X(callback_name, "cuptiGetCallbackName", true, (int, uint32_t, const char **)) \
-    X(subscribe, "cuptiSubscribe", true, (void **, prof_cuda__callback_fn, void *)) \
-    X(callback, "cuptiEnableCallback", false, (uint32_t, void *, int, uint32_t)) \
-    X(node_id, "cuptiGetGraphNodeId", false, (void *, uint64_t *)) \
+    X(version, "cuptiGetVersion", true, uint32_t *) \
+    X(result_text, "cuptiGetResultString", false, int, const char **) \
+    X(callback_name, "cuptiGetCallbackName", true, int, uint32_t, const char **) \
+    X(subscribe, "cuptiSubscribe", true, void **, prof_cuda__callback_fn, void *) \
+    X(callback, "cuptiEnableCallback", false, uint32_t, void *, int, uint32_t) \
+    X(node_id, "cuptiGetGraphNodeId", false, void *, uint64_t *) \
     X(subscribe_v2, "cuptiSubscribe_v2", false, \
-      (void **, prof_cuda__callback_fn, void *, prof_cuda__params *)) \
-    X(hardware_trace, "cuptiActivityEnableHWTrace", false, (uint8_t)) \
-    X(unsubscribe, "cuptiUnsubscribe", true, (void *)) \
+      void **, prof_cuda__callback_fn, void *, prof_cuda__params *) \
+    X(hardware_trace, "cuptiActivityEnableHWTrace", false, uint8_t) \
+    X(unsubscribe, "cuptiUnsubscribe", true, void *) \
     X(callbacks, "cuptiActivityRegisterCallbacks", true, \
-      (prof_cuda__request_fn, prof_cuda__complete_fn)) \
-    X(enable, "cuptiActivityEnable", true, (uint32_t)) \
-    X(disable, "cuptiActivityDisable", true, (uint32_t)) \
-    X(flush, "cuptiActivityFlushAll", true, (uint32_t)) \
-    X(next, "cuptiActivityGetNextRecord", true, (uint8_t *, size_t, prof_cuda__any **)) \
-    X(dropped, "cuptiActivityGetNumDroppedRecords", true, (void *, uint32_t, size_t *)) \
-    X(push_id, "cuptiActivityPushExternalCorrelationId", true, (int, uint64_t)) \
-    X(pop_id, "cuptiActivityPopExternalCorrelationId", true, (int, uint64_t *)) \
-    X(attribute, "cuptiActivitySetAttribute", true, (int, size_t *, void *)) \
-    X(thread_ids, "cuptiSetThreadIdType", true, (int)) \
-    X(runtime_call, "cuptiActivityEnableRuntimeApi", false, (uint32_t, uint8_t)) \
-    X(driver_call, "cuptiActivityEnableDriverApi", false, (uint32_t, uint8_t))
+      prof_cuda__request_fn, prof_cuda__complete_fn) \
+    X(enable, "cuptiActivityEnable", true, uint32_t) \
+    X(disable, "cuptiActivityDisable", true, uint32_t) \
+    X(flush, "cuptiActivityFlushAll", true, uint32_t) \
+    X(thread_ids, "cuptiSetThreadIdType", true, int)
+
+/* Those that CUDA 13.3 also has for one of several subscribers, who is their first argument. */
+#define PROF_CUDA__BOTH(X) \
+    X(time, "cuptiGetTimestamp", true, uint64_t *) \
+    X(next, "cuptiActivityGetNextRecord", true, uint8_t *, size_t, prof_cuda__any **) \
+    X(push_id, "cuptiActivityPushExternalCorrelationId", true, int, uint64_t) \
+    X(pop_id, "cuptiActivityPopExternalCorrelationId", true, int, uint64_t *) \
+    X(attribute, "cuptiActivitySetAttribute", true, int, size_t *, void *) \
+    X(dropped, "cuptiActivityGetNumDroppedRecords", true, void *, uint32_t, size_t *) \
+    X(runtime_call, "cuptiActivityEnableRuntimeApi", false, uint32_t, uint8_t) \
+    X(driver_call, "cuptiActivityEnableDriverApi", false, uint32_t, uint8_t)
+
+/* Those that differ more. */
+#define PROF_CUDA__MULTI(X) \
+    X(enable, "cuptiActivityEnable_v2", true, void *, uint32_t, void *) \
+    X(disable, "cuptiActivityDisable_v2", true, void *, uint32_t, void *) \
+    X(callbacks, "cuptiActivityRegisterCallbacks_v2", true, \
+      void *, prof_cuda__request_multi_fn, prof_cuda__complete_multi_fn)
 
 #define PROF_CUDA__DRIVER(X) \
-    X(init, "cuInit", true, (unsigned)) \
-    X(driver_version, "cuDriverGetVersion", true, (int *)) \
-    X(device_count, "cuDeviceGetCount", true, (int *)) \
-    X(device_name, "cuDeviceGetName", true, (char *, int, int)) \
-    X(device_memory, "cuDeviceTotalMem_v2", true, (size_t *, int)) \
-    X(device_attribute, "cuDeviceGetAttribute", true, (int *, int, int)) \
-    X(context_now, "cuCtxGetCurrent", true, (void **)) \
-    X(context_set, "cuCtxSetCurrent", true, (void *)) \
-    X(synchronize, "cuCtxSynchronize", true, (void)) \
-    X(primary_state, "cuDevicePrimaryCtxGetState", true, (int, unsigned *, int *)) \
-    X(primary_retain, "cuDevicePrimaryCtxRetain", true, (void **, int)) \
-    X(primary_release, "cuDevicePrimaryCtxRelease_v2", true, (int))
-
-/* The same for one of several subscribers, which CUDA 13.3 and its driver allow. */
-#define PROF_CUDA__MULTI(X) \
-    X(time, "cuptiGetTimestamp_v2", true, (void *, uint64_t *)) \
-    X(enable, "cuptiActivityEnable_v2", true, (void *, uint32_t, void *)) \
-    X(disable, "cuptiActivityDisable_v2", true, (void *, uint32_t, void *)) \
-    X(next, "cuptiActivityGetNextRecord_v2", true, \
-      (void *, uint8_t *, size_t, prof_cuda__any **)) \
-    X(dropped, "cuptiActivityGetNumDroppedRecords_v2", true, (void *, void *, uint32_t, size_t *)) \
-    X(push_id, "cuptiActivityPushExternalCorrelationId_v2", true, (void *, int, uint64_t)) \
-    X(pop_id, "cuptiActivityPopExternalCorrelationId_v2", true, (void *, int, uint64_t *)) \
-    X(attribute, "cuptiActivitySetAttribute_v2", true, (void *, int, size_t *, void *)) \
-    X(runtime_call, "cuptiActivityEnableRuntimeApi_v2", true, (void *, uint32_t, uint8_t)) \
-    X(driver_call, "cuptiActivityEnableDriverApi_v2", true, (void *, uint32_t, uint8_t)) \
-    X(callbacks, "cuptiActivityRegisterCallbacks_v2", true, \
-      (void *, prof_cuda__request_multi_fn, prof_cuda__complete_multi_fn))
+    X(init, "cuInit", true, unsigned) \
+    X(driver_version, "cuDriverGetVersion", true, int *) \
+    X(device_count, "cuDeviceGetCount", true, int *) \
+    X(device_name, "cuDeviceGetName", true, char *, int, int) \
+    X(device_memory, "cuDeviceTotalMem_v2", true, size_t *, int) \
+    X(device_attribute, "cuDeviceGetAttribute", true, int *, int, int) \
+    X(context_now, "cuCtxGetCurrent", true, void **) \
+    X(context_set, "cuCtxSetCurrent", true, void *) \
+    X(synchronize, "cuCtxSynchronize", true, void) \
+    X(primary_state, "cuDevicePrimaryCtxGetState", true, int, unsigned *, int *) \
+    X(primary_retain, "cuDevicePrimaryCtxRetain", true, void **, int) \
+    X(primary_release, "cuDevicePrimaryCtxRelease_v2", true, int)
 
 /* Calls what both have. */
 #define PROF_CUDA__ASK(field, ...) \
     (prof_cuda__.is_multi ? (prof_cuda__.multi.field)(prof_cuda__.subscriber, __VA_ARGS__) \
                           : (prof_cuda__.cupti.field)(__VA_ARGS__))
 
-#define PROF_CUDA__FIELD(field, name, needed, arguments) int (*field) arguments;
-#define PROF_CUDA__ENTRY(field, name, needed, arguments) { name, needed },
-typedef struct prof_cuda__cupti { PROF_CUDA__CUPTI(PROF_CUDA__FIELD) } prof_cuda__cupti;
-typedef struct prof_cuda__multi { PROF_CUDA__MULTI(PROF_CUDA__FIELD) } prof_cuda__multi;
+#define PROF_CUDA__FIELD(field, name, needed, ...) int (*field)(__VA_ARGS__);
+#define PROF_CUDA__FIELD_V2(field, name, needed, ...) int (*field)(void *, __VA_ARGS__);
+#define PROF_CUDA__ENTRY(field, name, needed, ...) { name, needed },
+#define PROF_CUDA__ENTRY_V2(field, name, needed, ...) { name "_v2", true },
+typedef struct prof_cuda__cupti {
+    PROF_CUDA__CUPTI(PROF_CUDA__FIELD) PROF_CUDA__BOTH(PROF_CUDA__FIELD)
+} prof_cuda__cupti;
+typedef struct prof_cuda__multi {
+    PROF_CUDA__MULTI(PROF_CUDA__FIELD) PROF_CUDA__BOTH(PROF_CUDA__FIELD_V2)
+} prof_cuda__multi;
 typedef struct prof_cuda__driver { PROF_CUDA__DRIVER(PROF_CUDA__FIELD) } prof_cuda__driver;
 typedef struct prof_cuda__entry { const char *name; bool needed; } prof_cuda__entry;
-static const prof_cuda__entry prof_cuda__cupti_names[] = { PROF_CUDA__CUPTI(PROF_CUDA__ENTRY) };
-static const prof_cuda__entry prof_cuda__multi_names[] = { PROF_CUDA__MULTI(PROF_CUDA__ENTRY) };
+static const prof_cuda__entry prof_cuda__cupti_names[] = {
+    PROF_CUDA__CUPTI(PROF_CUDA__ENTRY) PROF_CUDA__BOTH(PROF_CUDA__ENTRY) };
+static const prof_cuda__entry prof_cuda__multi_names[] = {
+    PROF_CUDA__MULTI(PROF_CUDA__ENTRY) PROF_CUDA__BOTH(PROF_CUDA__ENTRY_V2) };
 static const prof_cuda__entry prof_cuda__driver_names[] = { PROF_CUDA__DRIVER(PROF_CUDA__ENTRY) };
 
 /* ---- the one state ---- */
 
-/* A name of CUPTI's, by its address there; the copy; that one demangled, once it is needed. */
+/* A name of CUPTI's: its address there, the copy, and that demangled. */
 typedef struct prof_cuda__named { const char *source, *text, *plain; } prof_cuda__named;
 
-/* A stream of a context that has work, or all of the context's. */
-typedef struct prof_cuda__stream { uint32_t context, stream, device; bool used; } prof_cuda__stream;
 enum {
-    PROF_CUDA__STREAMS = 256, PROF_CUDA__ANY_STREAM = 0x7fffffff,   /* of a context */
     PROF_CUDA__DEVICES = 64, PROF_CUDA__BUFFERS = 8192, PROF_CUDA__CBIDS = 1024,
     PROF_CUDA__NODES = 1 << 17,          /* half of them are used: large models have that many */
     PROF_CUDA__NAMES = 8192, PROF_CUDA__TEXT = 1 << 20, PROF_CUDA__ALIKE = 8192,
@@ -582,8 +567,7 @@ static struct prof_cuda__all {
     uint8_t *pool;
     uint64_t scratch[1024];              /* for a CUPTI that cannot do without a buffer */
     size_t buffer_size;
-    uint32_t buffer_count, free_count, out;
-    uint16_t free_list[PROF_CUDA__BUFFERS];
+    uint32_t buffer_count, out;          /* out: CUPTI has so many */
     bool is_out[PROF_CUDA__BUFFERS];
     /* CUPTI's records as they came, from base up to low */
     char *base, *low, *end;
@@ -592,13 +576,12 @@ static struct prof_cuda__all {
     bool closed;                         /* events were made of them */
     uint64_t kept[PROF_CUDA__KINDS], window_start;
     prof_clock_pair first_pair, pair;    /* pair: the last one */
-    prof_cuda__stream streams[PROF_CUDA__STREAMS];
     prof_cuda__named *names;
     char *text;
     uint32_t text_used, name_count, node_count;
     prof_cuda__node *nodes;              /* by id */
     struct { uint32_t id, index; } threads[256];   /* index: in the session, + 1 */
-    uint32_t *index, places;             /* calls, ids, ends by correlation: see prof_cuda__match */
+    uint32_t *index, places;             /* records by what others know of them: prof_cuda__place */
     char *shared;                        /* behind these: texts that many events have, */
     char *texts[PROF_CUDA__ALIKE];       /* each behind what decides it, by its hash */
     bool dull[2][PROF_CUDA__CBIDS];      /* calls of the driver, the runtime */
@@ -912,46 +895,61 @@ PROF_CUDA__FN bool prof_cuda__load_cupti(void) {
 /* ---- @DECODE: CUPTI's buffers to records that are kept ---- */
 
 /* Copies a text, cut as all names are; NULL: no room. */
-PROF_CUDA__FN const char *prof_cuda__copy(const char *text) {
+PROF_CUDA__FN const char *prof_cuda__copy_text(const char *text) {
     struct prof_cuda__all *g = &prof_cuda__;
     size_t room = PROF_CUDA__MIN((size_t)(PROF_CUDA__TEXT - g->text_used), (size_t)4096);
     char *to = g->text + g->text_used;
     size_t n = prof_format_text(to, room, "%s", text);
-    if (n + 1 >= room && room < 4096) {
-        g->stats.names_lost++;
-        return NULL;
-    }
+    if (n + 1 >= room && room < 4096) return NULL;
     g->text_used += (uint32_t)n + 1;
     return to;
 }
 
-/* What a kept record has for its name: a prof_cuda__named, which lives as long as the block; NULL:
-   there is no name, or no room. It is found by its address, but its bytes must be the same: a
-   library that is loaded again may have another name there. */
+/* By the C++ library's own function where there is one, whose result is malloc'ed. NULL: no name
+   of C++, or no room. */
+#if defined(_WIN32)
+#  define prof_cuda__demangle(name) ((void)(name), (const char *)NULL)
+#else
+PROF_CUDA__FN const char *prof_cuda__demangle(const char *name) {
+    static char *(*demangle)(const char *, char *, size_t *, int *);
+    static bool tried;
+    const char *plain;
+    char *text;
+    if (strncmp(name, "_Z", 2) != 0) return NULL;
+    if (!tried) {
+        void *handle = dlopen(NULL, RTLD_NOW), *f = handle ? dlsym(handle, "__cxa_demangle") : NULL;
+        tried = true;
+        if (!f && (handle = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL)) != NULL)
+            f = dlsym(handle, "__cxa_demangle");
+        memcpy(&demangle, &f, sizeof f);
+    }
+    text = demangle ? demangle(name, NULL, NULL, NULL) : NULL;
+    plain = text ? prof_cuda__copy_text(text) : NULL;
+    free(text);
+    return plain;
+}
+#endif
+
+/* What a kept record has for its name, which lives as long as the block; NULL: there is no name, or
+   no room. It is found by its address, but its bytes must be the same: a library that is loaded
+   again may have another name there. */
 PROF_CUDA__FN const char *prof_cuda__name(const char *name) {
     struct prof_cuda__all *g = &prof_cuda__;
     uint32_t i = (uint32_t)((uint64_t)(uintptr_t)name * 0x9e3779b97f4a7c15u >> 32);
     prof_cuda__named *n;
     if (!name) return NULL;
     for (i %= PROF_CUDA__NAMES; (n = g->names + i)->source; i = (i + 1) % PROF_CUDA__NAMES)
-        if (n->source == name && strncmp(n->text, name, 4095) == 0)
-            return (const char *)(const void *)n;
-    if (g->name_count == PROF_CUDA__NAMES / 2) {
+        if (n->source == name && strncmp(n->text, name, 4095) == 0) return n->plain;
+    n->text = g->name_count < PROF_CUDA__NAMES / 2 ? prof_cuda__copy_text(name) : NULL;
+    if (!n->text) {
         g->stats.names_lost++;
         return NULL;
     }
-    n->text = prof_cuda__copy(name);
-    if (!n->text) return NULL;
     n->source = name;
+    n->plain = prof_cuda__demangle(n->text);
+    if (!n->plain) n->plain = n->text;
     g->name_count++;
-    return (const char *)(const void *)n;
-}
-
-/* The text of a kept record's name. */
-PROF_CUDA__FN const char *prof_cuda__text_of(const char *name) {
-    const prof_cuda__named *n;
-    memcpy(&n, &name, sizeof n);
-    return n ? n->text : "";
+    return n->plain;
 }
 
 PROF_CUDA__FN uint64_t prof_cuda__u64(const void *record, uint32_t at) {
@@ -967,65 +965,29 @@ PROF_CUDA__FN uint32_t prof_cuda__correlation(const void *record,
     return n;
 }
 
-/* Was it stamped by another clock? No buffer waits for a day. */
-PROF_CUDA__FN bool prof_cuda__is_far(uint64_t start) {
-    return start && start + 86400000000000u < prof_cuda__.window_start;
-}
-
-/* Is a record of the session? Devices compute their times, so that work may seem to begin before
-   its call, which prof_cuda__judge checks. */
-PROF_CUDA__FN bool prof_cuda__inside(const struct prof_cuda__kind *k, uint64_t start) {
+/* Keeps a record; NULL: there is no window yet, or no room. All have room for what is made of them
+   later: places in an index. */
+PROF_CUDA__FN char *prof_cuda__keep(const void *record, const struct prof_cuda__kind *k) {
     struct prof_cuda__all *g = &prof_cuda__;
-    bool begun = g->window_start != UINT64_MAX;
-    bool early = k->what & PROF_CUDA__WORK || !start || start >= g->window_start ||
-                 prof_cuda__is_far(start);
-    if (begun && (k->what & PROF_CUDA__TIMELESS || (!(start >> 62) && early))) return true;
-    if (begun && start >> 62) g->stats.corrupt++;
-    else g->stats.outside++;
-    return false;
-}
-
-/* Keeps a record; NULL: it is not the session's, or there is no room. All have room for what is
-   made of them later: places in an index. */
-PROF_CUDA__FN void *prof_cuda__keep(const void *record, const struct prof_cuda__kind *k) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    uint64_t start = prof_cuda__u64(record, k->start);
     uint32_t kind = k->kind | (uint32_t)(k - prof_cuda__kinds) << 8;
     size_t size = PROF_CUDA__ROUND_UP(k->size, 8u);
     char *to = g->low;
-    if (!prof_cuda__inside(k, start)) return NULL;
+    if (g->window_start == UINT64_MAX) {
+        g->stats.outside++;
+        return NULL;
+    }
     if (g->closed || (size_t)(g->end - to) < size + (g->indexed + 4u) * sizeof(uint64_t)) {
         g->stats.lost_full++;
         return NULL;
     }
     memcpy(to, record, k->size);
+    if (k->what & PROF_CUDA__WORK && prof_cuda__u64(to, k->start) && !prof_cuda__u64(to, k->end))
+        kind |= PROF_CUDA__RUNNING;
+    memcpy(to, &kind, sizeof kind);
     g->low += size;
     g->indexed++;
     g->kept[k->kind]++;
-    if (k->what & PROF_CUDA__WORK && start && !prof_cuda__u64(record, k->end))
-        kind |= PROF_CUDA__RUNNING;
-    ((prof_cuda__any *)(void *)to)->kind = kind;
     return to;
-}
-
-/* The place of a stream in the list of those with work; NULL: there is no room. */
-PROF_CUDA__FN prof_cuda__stream *prof_cuda__stream_of(uint32_t context, uint32_t stream) {
-    uint32_t place = (context * 31 + stream) * 2654435761u >> 16;
-    for (uint32_t i = 0; i < 16; i++) {
-        prof_cuda__stream *s = prof_cuda__.streams + (place + i) % PROF_CUDA__STREAMS;
-        if (!s->used || (s->context == context && s->stream == stream)) return s;
-    }
-    return NULL;
-}
-
-PROF_CUDA__FN void prof_cuda__stream_used(uint32_t device, uint32_t context, uint32_t stream) {
-    prof_cuda__stream *s = prof_cuda__stream_of(context, stream);
-    if (!s || s->used) return;
-    s->context = context;
-    s->stream = stream;
-    s->device = device;
-    s->used = true;
-    prof_cuda__stream_used(device, context, PROF_CUDA__ANY_STREAM);
 }
 
 /* The place of a graph's node: its id is 0 where it is not known. */
@@ -1040,39 +1002,33 @@ PROF_CUDA__FN prof_cuda__node *prof_cuda__node_of(uint64_t id) {
 PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, const void *data) {
     struct prof_cuda__all *g = &prof_cuda__;
     const prof_cuda__graph *graph;
-    const prof_site *zone;
     prof_session session;
-    uint64_t thread = prof_thread_id();
     prof_cuda__node node, *place;
-    uint64_t original = 0;
+    uint64_t id = 0, original = 0, time = 0;
     (void)user;
     if (domain != PROF_CUDA__RESOURCE || !data) return;
     graph = ((const prof_cuda__resource *)data)->graph;
-    memset(&node, 0, sizeof node);
-    if (!graph || (g->cupti.node_id)(graph->node, &node.id) != 0 || !node.id) return;
+    if (!graph || (g->cupti.node_id)(graph->node, &id) != 0 || !id) return;
     if (cbid == PROF_CUDA__NODE_CLONED &&
         (g->cupti.node_id)(graph->original_node, &original) != 0) return;
-    if (PROF_CUDA__ASK(time, &node.time) != 0) return;
+    if (PROF_CUDA__ASK(time, &time) != 0) return;
     prof_session_info(&session);
-    zone = session.zone;
     prof_cuda__lock();
-    place = prof_cuda__node_of(original ? original : node.id);
-    if (original) {
-        node.name = place->name;
-        node.file = place->file;
-        node.line = place->line;
-    } else if (zone) {
-        const char *slash = zone->file ? strrchr(zone->file, '/') : NULL;
-        node.name = prof_cuda__name(zone->name);
-        node.file = prof_cuda__name(slash ? slash + 1 : zone->file);
-        node.line = zone->line;
-    }
-    place = prof_cuda__node_of(node.id);
+    node = *prof_cuda__node_of(original ? original : id);
+    if (!original && session.zone) {
+        const char *slash = session.zone->file ? strrchr(session.zone->file, '/') : NULL;
+        node.name = prof_cuda__name(session.zone->name);
+        node.file = prof_cuda__name(slash ? slash + 1 : session.zone->file);
+        node.line = session.zone->line;
+    } else if (!original) node.name = NULL;
+    place = prof_cuda__node_of(id);
     if (!node.name || (!place->id && g->node_count == PROF_CUDA__NODES / 2)) {
         g->stats.names_lost += node.name != NULL;
     } else {
         node.kind = PROF_CUDA__NODE;
-        node.thread = thread;
+        node.id = id;
+        node.time = time;
+        node.thread = prof_thread_id();
         g->node_count += !place->id;
         *place = node;
         (void)prof_cuda__keep(&node, prof_cuda__kind_of(PROF_CUDA__NODE));
@@ -1080,39 +1036,29 @@ PROF_CUDA__FN void prof_cuda__subscriber(void *user, int domain, uint32_t cbid, 
     prof_cuda__unlock();
 }
 
-PROF_CUDA__FN void prof_cuda__take_kernel(const char *record, const struct prof_cuda__kind *k,
-                                          size_t room) {
-    prof_cuda__kernel *kernel = (prof_cuda__kernel *)prof_cuda__keep(record, k);
+/* Fills in what CUPTI has elsewhere, behind or beside its record r.
+   A copy's graph has its id behind the rest, and only since CUDA 12 as Kineto shows it: it takes
+   the place of `reserved`, which is before graph_node in all three kinds. */
+PROF_CUDA__FN void prof_cuda__complete(char *kept, const char *r, const struct prof_cuda__kind *k,
+                                       size_t room) {
+    prof_cuda__kernel *kernel = (prof_cuda__kernel *)(void *)kept;
+    prof_cuda__marker *m = (prof_cuda__marker *)(void *)kept;
     uint32_t version = prof_cuda__.stats.cupti_version;
-    if (!kernel) return;
-    kernel->name = prof_cuda__name(kernel->name);
-    if (version >= PROF_CUDA__PRIORITY_FROM && room >= PROF_CUDA__PRIORITY_AT + sizeof(int32_t))
-        memcpy(&kernel->priority, record + PROF_CUDA__PRIORITY_AT, sizeof kernel->priority);
-    if (kernel->graph && prof_cuda__sessions > 1 && version >= 130000 && version < 130101)
-        prof_cuda__.stats.graph_doubts++;
-    prof_cuda__stream_used(kernel->device, kernel->context, kernel->stream);
-}
-
-/* The id of a copy's graph stands behind the rest, and only since CUDA 12 as Kineto shows it: it
-   takes the place of `reserved`, which is before graph_node in all three kinds. */
-PROF_CUDA__FN void prof_cuda__take_copy(const char *record, const struct prof_cuda__kind *k,
-                                        size_t room) {
-    prof_cuda__memcpy *copy = (prof_cuda__memcpy *)prof_cuda__keep(record, k);
     uint64_t graph = 0;
-    if (!copy) return;
-    if (prof_cuda__.stats.cupti_version >= 19 && room >= k->size + sizeof(uint32_t))
-        memcpy(&graph, record + k->size, sizeof(uint32_t));
-    memcpy((char *)copy + k->size - 2 * sizeof graph, &graph, sizeof graph);
-    prof_cuda__stream_used(copy->device, copy->context, copy->stream);
-}
-
-/* Flags of a marker: 1 a mark, 2 a begin, 4 an end. */
-PROF_CUDA__FN void prof_cuda__take_marker(const prof_cuda__marker *m,
-                                          const struct prof_cuda__kind *k) {
-    prof_cuda__marker *kept = (prof_cuda__marker *)prof_cuda__keep(m, k);
-    if (!kept) return;
-    kept->kind |= m->flags & 4 ? PROF_CUDA__END : m->flags & 2 ? PROF_CUDA__RUNNING : 0;
-    kept->name = prof_cuda__name(kept->name);
+    if (k->kind == PROF_CUDA__KERNEL) {
+        kernel->name = prof_cuda__name(kernel->name);
+        if (version >= PROF_CUDA__PRIORITY_FROM && room >= PROF_CUDA__PRIORITY_AT + sizeof(int32_t))
+            memcpy(&kernel->priority, r + PROF_CUDA__PRIORITY_AT, sizeof kernel->priority);
+        if (kernel->graph && prof_cuda__sessions > 1 && version >= 130000 && version < 130101)
+            prof_cuda__.stats.graph_doubts++;
+    } else if (k->kind == PROF_CUDA__MARKER) {   /* flags: 1 a mark, 2 a begin, 4 an end */
+        m->kind |= m->flags & 4 ? PROF_CUDA__END : m->flags & 2 ? PROF_CUDA__RUNNING : 0;
+        m->name = prof_cuda__name(m->name);
+    } else if (k->what & PROF_CUDA__WORK) {
+        if (version >= 19 && room >= k->size + sizeof(uint32_t))
+            memcpy(&graph, r + k->size, sizeof(uint32_t));
+        memcpy(kept + k->size - 2 * sizeof graph, &graph, sizeof graph);
+    }
 }
 
 PROF_CUDA__FN bool prof_cuda__is_muted(const void *record, uint32_t kind) {
@@ -1124,60 +1070,47 @@ PROF_CUDA__FN bool prof_cuda__is_muted(const void *record, uint32_t kind) {
            prof_cuda__.dull[runtime][cbid];
 }
 
-PROF_CUDA__FN void prof_cuda__take(const void *r, const struct prof_cuda__kind *k, size_t room) {
+/* Keeps a record, or counts it. room: bytes from it to its buffer's end. */
+PROF_CUDA__FN void prof_cuda__take(const char *r, const struct prof_cuda__kind *k, size_t room) {
     struct prof_cuda__all *g = &prof_cuda__;
-    const prof_cuda__overhead3 *o3 = (const prof_cuda__overhead3 *)r;
-    uint32_t kind;
+    void *data;
+    char *kept;
     if (!k || k->kind == PROF_CUDA__NODE) {
         g->stats.unknown++;
         return;
     }
-    kind = k->kind;
-    if (prof_cuda__is_muted(r, kind)) {
+    if (prof_cuda__is_muted(r, k->kind)) {
         g->stats.muted++;
         return;
     }
-    if (kind == PROF_CUDA__ALLOCATION && ((const prof_cuda__allocation *)r)->bytes >> 63) {
-        g->stats.corrupt++;
-        return;
+    if (k->kind == PROF_CUDA__OVERHEAD_RECORD && g->stats.cupti_version >= PROF_CUDA__DATA_FROM &&
+        room >= PROF_CUDA__DATA_AT + sizeof data) {
+        memcpy(&data, r + PROF_CUDA__DATA_AT, sizeof data);
+        free(data);                      /* CUPTI leaves that to us */
     }
-    if (kind == PROF_CUDA__OVERHEAD_RECORD && g->stats.cupti_version >= 22 && room >= sizeof *o3)
-        free(o3->data);
-    if (kind == PROF_CUDA__MARKER) prof_cuda__take_marker((const prof_cuda__marker *)r, k);
-    else if (kind == PROF_CUDA__KERNEL) prof_cuda__take_kernel((const char *)r, k, room);
-    else if (k->what & PROF_CUDA__WORK) prof_cuda__take_copy((const char *)r, k, room);
-    else (void)prof_cuda__keep(r, k);
+    kept = prof_cuda__keep(r, k);
+    if (kept) prof_cuda__complete(kept, r, k, room);
 }
 
-/* The next record, if it lies in the buffer as a whole; NULL: none, or it does not. */
-PROF_CUDA__FN const void *prof_cuda__next(uint8_t *buffer, const uint8_t *at, const uint8_t *end,
-                                          prof_cuda__any **cursor, size_t *size) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    int result = PROF_CUDA__ASK(next, buffer, (size_t)(end - buffer), cursor);
-    const uint8_t *p = (const uint8_t *)*cursor;
-    if (result == PROF_CUDA__END_OF_BUFFER) return NULL;
-    *size = 8;
-    if (!result && p >= at && p <= end - 8 && ((uintptr_t)p & 7) == 0) {
-        const struct prof_cuda__kind *k = prof_cuda__kind_of((*cursor)->kind);
-        if (k) *size = k->size;
-        if (*size <= (size_t)(end - p)) return p;
-    }
-    g->stats.corrupt++;
-    return NULL;
-}
-
-/* Under the lock. lost: the buffer is scratch; what is in it is only counted. */
+/* Takes a buffer's records, as far as they lie in it as a whole. Under the lock. lost: the buffer
+   is scratch; what is in it is only counted. */
 PROF_CUDA__FN void prof_cuda__decode(uint8_t *buffer, size_t valid, bool lost) {
+    struct prof_cuda__all *g = &prof_cuda__;
     prof_cuda__any *cursor = NULL;
     const uint8_t *at = buffer, *end = buffer + valid;
-    const void *r;
-    size_t size = 0;
-    if (valid < 8) return;
-    while ((r = prof_cuda__next(buffer, at, end, &cursor, &size)) != NULL) {
-        if (lost) prof_cuda__.stats.lost_overwritten++;
-        else prof_cuda__take(r, prof_cuda__kind_of(cursor->kind),
-                             (size_t)(end - (const uint8_t *)r));
-        at = (const uint8_t *)r + size;
+    while (valid >= 8) {
+        int result = PROF_CUDA__ASK(next, buffer, valid, &cursor);
+        const uint8_t *r = (const uint8_t *)cursor;
+        bool whole = !result && r >= at && r <= end - 8 && ((uintptr_t)r & 7) == 0;
+        const struct prof_cuda__kind *k = whole ? prof_cuda__kind_of(cursor->kind) : NULL;
+        if (result == PROF_CUDA__END_OF_BUFFER) return;
+        at = r + (k ? k->size : 8);
+        if (!whole || at > end) {
+            g->stats.corrupt++;
+            return;
+        }
+        if (lost) g->stats.lost_overwritten++;
+        else prof_cuda__take((const char *)r, k, (size_t)(end - r));
     }
 }
 
@@ -1185,17 +1118,19 @@ PROF_CUDA__FN void prof_cuda__decode(uint8_t *buffer, size_t valid, bool lost) {
    instead: they get scratch, whose records count as lost. */
 PROF_CUDA__FN void prof_cuda__requested(uint8_t **buffer, size_t *size, size_t *most) {
     struct prof_cuda__all *g = &prof_cuda__;
+    bool *unused;
     *buffer = NULL;
     *size = *most = 0;
     prof_cuda__watch_thread();
     prof_cuda__lock();
+    unused = (bool *)memchr(g->is_out, false, g->buffer_count);
     if (PROF_CUDA__LOAD(g->state) == PROF_CUDA_OFF) {   /* shut down, and CUPTI was not told */
-    } else if (g->free_count) {
-        uint32_t i = g->free_list[--g->free_count];
-        g->is_out[i] = true;
-        *buffer = g->pool + i * g->buffer_size;
+    } else if (unused) {
+        *unused = true;
+        *buffer = g->pool + (size_t)(unused - g->is_out) * g->buffer_size;
         *size = g->buffer_size;
-        if (++g->out > g->stats.buffers_most) g->stats.buffers_most = g->out;
+        PROF_CUDA__STORE(g->out, g->out + 1);
+        g->stats.buffers_most = PROF_CUDA__MAX(g->stats.buffers_most, g->out);
     } else {
         g->stats.no_buffer++;
         if (g->stats.cupti_version < 27) {
@@ -1218,8 +1153,7 @@ PROF_CUDA__FN void prof_cuda__completed(void *context, uint32_t stream, uint8_t 
         prof_cuda__decode(buffer, valid, false);
         if (g->zeroed) memset(buffer, 0, valid);   /* else CUPTI does, where work is launched */
         g->is_out[i] = false;
-        g->free_list[g->free_count++] = (uint16_t)i;
-        g->out--;
+        PROF_CUDA__STORE(g->out, g->out - 1);
     } else if (buffer == (uint8_t *)g->scratch) {
         prof_cuda__decode(buffer, PROF_CUDA__MIN(valid, sizeof g->scratch), true);
     } else if ((size_t)((uintptr_t)buffer - (uintptr_t)prof_cuda__memory.bytes) >=
@@ -1250,23 +1184,20 @@ PROF_CUDA__FN bool prof_cuda__time(void *user, uint64_t *ns) {
 /* A clock that jumps ahead is another one, which another profiler set: no ticks are that short. */
 PROF_CUDA__FN void prof_cuda__pair_now(void) {
     const prof_device device = { PROF_DEVICE_CUDA, 0 };
+    struct prof_cuda__all *g = &prof_cuda__;
     prof_clock_pair pair = prof_pair_clocks(prof_cuda__time, NULL), last;
-    prof_cuda__lock();
-    last = prof_cuda__.pair;
-    prof_cuda__unlock();
     if (!pair.device_ns) return;         /* CUPTI could not tell */
-    if (last.device_ns && pair.device_ns > last.device_ns + 1000000000 &&
-        (pair.device_ns - last.device_ns) / 16 > (uint64_t)(pair.session_ns - last.session_ns))
-        return;
-    if (prof_device_clock(device, pair.session_ns, pair.device_ns) != PROF_OK) {
-        prof_cuda__lock();
-        prof_cuda__.stats.clock_back += pair.device_ns < last.device_ns;
-        prof_cuda__unlock();
-        return;
-    }
     prof_cuda__lock();
-    if (!prof_cuda__.pair.device_ns) prof_cuda__.first_pair = pair;
-    prof_cuda__.pair = pair;
+    last = g->pair;
+    if (last.device_ns && pair.device_ns > last.device_ns + 1000000000 &&
+        (pair.device_ns - last.device_ns) / 16 > (uint64_t)(pair.session_ns - last.session_ns)) {
+    } else if (prof_device_clock(device, pair.session_ns, pair.device_ns) != PROF_OK) {
+        g->stats.clock_back += pair.device_ns < last.device_ns;
+    } else {
+        if (!last.device_ns) g->first_pair = pair;
+        g->pair.device_ns = pair.device_ns;
+        PROF_CUDA__STORE(g->pair.session_ns, pair.session_ns);
+    }
     prof_cuda__unlock();
 }
 
@@ -1278,43 +1209,32 @@ PROF_CUDA__FN int prof_cuda__switch(uint32_t kind, bool on) {
     return on ? (g->cupti.enable)(kind) : (g->cupti.disable)(kind);
 }
 
-/* Driver calls one by one where CUPTI can; else all, and the decoder mutes. */
-PROF_CUDA__FN void prof_cuda__driver_calls(bool on) {
-    const struct prof_cuda__all *g = &prof_cuda__;
-    bool any = false;
-    for (uint32_t cbid = 1; g->cupti.driver_call && cbid < PROF_CUDA__CBIDS; cbid++)
-        if (!g->dull[0][cbid])
-            any = PROF_CUDA__ASK(driver_call, cbid, on) == 0 || any;
-    if (!on || !any) (void)prof_cuda__switch(PROF_CUDA__DRIVER_CALL, on);
-}
-
-PROF_CUDA__FN void prof_cuda__disable(void) {
+/* Turns all that is asked for on or off, driver calls one by one where CUPTI can: else all, and the
+   decoder mutes. CUPTI's error where there is no point without what failed. */
+PROF_CUDA__FN int prof_cuda__switch_all(bool on) {
     struct prof_cuda__all *g = &prof_cuda__;
-    for (int i = 0; i < PROF_CUDA__KIND_COUNT; i++)
-        if (g->desc.records & prof_cuda__kinds[i].records)
-            (void)prof_cuda__switch(prof_cuda__kinds[i].kind, false);
-    if (g->desc.records & PROF_CUDA_DRIVER) prof_cuda__driver_calls(false);
-    g->enabled = false;
+    bool runtime = on && g->cupti.runtime_call && g->desc.records & PROF_CUDA_RUNTIME;
+    bool driver = g->desc.records & PROF_CUDA_DRIVER, one_by_one = false;
+    int failed = 0;
+    for (int i = 0; i < PROF_CUDA__KIND_COUNT; i++) {
+        const struct prof_cuda__kind *k = prof_cuda__kinds + i;
+        int result = g->desc.records & k->records ? prof_cuda__switch(k->kind, on) : 0;
+        if (k->needed && !failed) failed = result;
+    }
+    for (uint32_t cbid = 1; cbid < PROF_CUDA__CBIDS; cbid++) {
+        if (runtime && g->dull[1][cbid]) (void)PROF_CUDA__ASK(runtime_call, cbid, 0);
+        if (driver && g->cupti.driver_call && !g->dull[0][cbid] &&
+            PROF_CUDA__ASK(driver_call, cbid, on) == 0) one_by_one = true;
+    }
+    if (driver && (!on || !one_by_one)) (void)prof_cuda__switch(PROF_CUDA__DRIVER_CALL, on);
+    g->enabled = on && !failed;
+    return failed;
 }
 
 PROF_CUDA__FN void prof_cuda__unsubscribe(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     if (g->subscribed) (void)(g->cupti.unsubscribe)(g->subscriber);
     g->subscribed = false;
-}
-
-PROF_CUDA__FN bool prof_cuda__enable_kinds(void) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    bool runtime = g->cupti.runtime_call && g->desc.records & PROF_CUDA_RUNTIME;
-    for (int i = 0; i < PROF_CUDA__KIND_COUNT; i++) {
-        const struct prof_cuda__kind *k = prof_cuda__kinds + i;
-        int result = g->desc.records & k->records ? prof_cuda__switch(k->kind, true) : 0;
-        if (result && k->needed) return prof_cuda__cupti_failed("cuptiActivityEnable", result, "");
-    }
-    if (g->desc.records & PROF_CUDA_DRIVER) prof_cuda__driver_calls(true);
-    for (uint32_t cbid = 1; runtime && cbid < PROF_CUDA__CBIDS; cbid++)
-        if (g->dull[1][cbid]) (void)PROF_CUDA__ASK(runtime_call, cbid, 0);
-    return g->enabled = true;
 }
 
 /* Makes CUPTI record. What costs is done here, in the session's warm-up. */
@@ -1343,9 +1263,14 @@ PROF_CUDA__FN bool prof_cuda__enable(void) {
     result = g->is_multi ? (g->multi.callbacks)(g->subscriber, prof_cuda__requested_multi,
                                                 prof_cuda__completed_multi)
                          : (g->cupti.callbacks)(prof_cuda__requested, prof_cuda__completed);
-    if (result) prof_cuda__cupti_failed("cuptiActivityRegisterCallbacks", result, "");
-    if (!result && prof_cuda__enable_kinds()) return true;
-    if (!result) prof_cuda__disable();
+    if (result) {
+        prof_cuda__cupti_failed("cuptiActivityRegisterCallbacks", result, "");
+    } else {
+        result = prof_cuda__switch_all(true);
+        if (!result) return true;
+        prof_cuda__cupti_failed("cuptiActivityEnable", result, "");
+        (void)prof_cuda__switch_all(false);
+    }
     prof_cuda__unsubscribe();
     return false;
 }
@@ -1359,6 +1284,11 @@ PROF_CUDA__FN prof_result prof_cuda__prepare(void *user) {
     return g->enabled ? PROF_OK : PROF_ERROR_UNSUPPORTED;
 }
 
+/* Does CUPTI have most of the buffers? */
+PROF_CUDA__FN bool prof_cuda__runs_low(void) {
+    return PROF_CUDA__LOAD(prof_cuda__.out) > prof_cuda__.buffer_count / 2;
+}
+
 /* Forgets all records; nothing is kept until window_start tells when the window began. */
 PROF_CUDA__FN void prof_cuda__clear(void) {
     struct prof_cuda__all *g = &prof_cuda__;
@@ -1369,7 +1299,6 @@ PROF_CUDA__FN void prof_cuda__clear(void) {
     g->window_start = UINT64_MAX;
     g->pair.device_ns = 0;
     memset(g->kept, 0, sizeof g->kept);
-    memset(g->streams, 0, sizeof g->streams);
 }
 
 PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
@@ -1385,7 +1314,7 @@ PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
     g->stats.buffers_most = g->out;
     prof_cuda__clear();
     prof_cuda__unlock();
-    if (g->free_count < g->buffer_count / 2) (void)(g->cupti.flush)(0);   /* the warm-up's */
+    if (prof_cuda__runs_low()) (void)(g->cupti.flush)(0);   /* the warm-up's */
     (void)PROF_CUDA__ASK(dropped, NULL, 0, &before);   /* those are not ours */
     prof_cuda__pair_now();
     (void)PROF_CUDA__ASK(time, &now);
@@ -1406,24 +1335,15 @@ PROF_API PROF_CUDA__QUIET void prof_cuda_flush(void) {
 
 /* A thread that launched ends: the buffer that it filled comes back when CUPTI is asked. */
 PROF_CUDA__FN void prof_cuda__thread_ends(void *user) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    bool low;
     (void)user;
-    prof_cuda__lock();
-    low = g->free_count < g->buffer_count / 2;
-    prof_cuda__unlock();
-    if (low) prof_cuda_flush();
+    if (prof_cuda__runs_low()) prof_cuda_flush();
 }
 
 /* Buffers, and where the clocks stand: a pair of readings each second follows their drift. */
 PROF_CUDA__FN void prof_cuda__flush(void *user) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    int64_t last;
     prof_cuda__thread_ends(user);
-    prof_cuda__lock();
-    last = g->pair.session_ns;
-    prof_cuda__unlock();
-    if (last < prof_now() - 1000000000) prof_cuda__pair_now();
+    if (PROF_CUDA__LOAD(prof_cuda__.pair.session_ns) < prof_now() - 1000000000)
+        prof_cuda__pair_now();
 }
 
 /* Waits for the GPUs that this process uses: the context that is current here, and the primary
@@ -1453,9 +1373,7 @@ PROF_CUDA__FN void prof_cuda__await_buffers(void) {
     int64_t since = prof_os_now();
     uint32_t out, before = UINT32_MAX;
     for (;;) {
-        prof_cuda__lock();
-        out = g->out;
-        prof_cuda__unlock();
+        out = PROF_CUDA__LOAD(g->out);
         if (out != before) since = prof_os_now();
         before = out;
         if (!out || prof_os_now() - since > 50000000) break;
@@ -1479,7 +1397,7 @@ PROF_CUDA__FN prof_result prof_cuda__stop(void *user) {
     PROF_CUDA__STORE(g->state, PROF_CUDA_DRAINING);
     if (!g->desc.no_sync) prof_cuda__synchronize();
     prof_cuda__pair_now();
-    prof_cuda__disable();
+    (void)prof_cuda__switch_all(false);
     (void)(g->cupti.flush)(0);
     (void)(g->cupti.flush)(1);
     prof_cuda__await_buffers();
@@ -1580,9 +1498,7 @@ PROF_CUDA__FN const prof_cuda_device *prof_cuda__device_at(uint32_t id) {
 
 /* ---- @EVENTS: what was kept, as events of the session ---- */
 
-/* ---- calls, ids and ends by correlation ---- */
-
-#define PROF_CUDA__MARKS (PROF_CUDA__CALL | PROF_CUDA__ID)
+/* ---- records by what others know of them ---- */
 
 PROF_CUDA__FN uint32_t prof_cuda__kind_at(const void *record) {
     return ((const prof_cuda__any *)record)->kind & ~0xff00u;
@@ -1592,120 +1508,137 @@ PROF_CUDA__FN const struct prof_cuda__kind *prof_cuda__row(const void *record) {
     return prof_cuda__kinds + (((const prof_cuda__any *)record)->kind >> 8 & 0xff);
 }
 
-/* What others find a record by: that it is a call, an id, an end; 0: nothing. */
-PROF_CUDA__FN uint32_t prof_cuda__mark_of(const void *record) {
-    uint32_t kind = prof_cuda__kind_at(record);
-    if (kind & (PROF_CUDA__LEFT_OUT | PROF_CUDA__END)) return kind & PROF_CUDA__END;
-    return prof_cuda__row(record)->what & PROF_CUDA__MARKS;
-}
-
 /* Bytes to the next record; a round of all: from base, to low. */
 PROF_CUDA__FN size_t prof_cuda__size(const void *record) {
     return PROF_CUDA__ROUND_UP(prof_cuda__row(record)->size, 8u);
 }
 
-/* The place of a mark's correlation: a record's offset / 8, + 1; 0: there is none. */
-PROF_CUDA__FN uint32_t *prof_cuda__place(uint32_t mark, uint32_t correlation) {
+/* What a record is found as: a call, an id, an end, work of a stream and a context. */
+PROF_CUDA__FN uint32_t prof_cuda__marks_of(const void *record) {
+    uint32_t kind = prof_cuda__kind_at(record), what = prof_cuda__row(record)->what;
+    if (what & PROF_CUDA__WORK) return PROF_CUDA__IN_STREAM | PROF_CUDA__IN_CONTEXT;
+    if (kind & (PROF_CUDA__LEFT_OUT | PROF_CUDA__END)) return kind & PROF_CUDA__END;
+    return what & (PROF_CUDA__CALL | PROF_CUDA__ID);
+}
+
+/* Where work ran: device, context, stream. */
+PROF_CUDA__FN const uint32_t *prof_cuda__where(const void *work) {
+    return prof_cuda__row(work)->kind == PROF_CUDA__KERNEL
+               ? &((const prof_cuda__kernel *)work)->device
+               : &((const prof_cuda__copy *)work)->device;
+}
+
+/* What a record is found by: its correlation, or its context and stream. */
+PROF_CUDA__FN uint64_t prof_cuda__key_of(uint32_t mark, const void *record) {
+    const struct prof_cuda__kind *k = prof_cuda__row(record);
+    const uint32_t *where;
+    if (!(mark & (PROF_CUDA__IN_STREAM | PROF_CUDA__IN_CONTEXT)))
+        return prof_cuda__correlation(record, k);
+    where = prof_cuda__where(record);
+    return (uint64_t)where[1] << 32 | (mark == PROF_CUDA__IN_STREAM ? where[2] : 0);
+}
+
+/* The place of a key: a record's offset / 8, + 1; 0: there is none. */
+PROF_CUDA__FN uint32_t *prof_cuda__place(uint32_t mark, uint64_t key) {
     const struct prof_cuda__all *g = &prof_cuda__;
-    uint32_t i = (uint32_t)((uint64_t)((correlation ^ mark << 24) * 2654435761u) * g->places >> 32);
+    uint64_t hash = (key ^ (uint64_t)mark << 56 ^ mark) * 0x9e3779b97f4a7c15u >> 32;
+    uint32_t i = (uint32_t)(hash * g->places >> 32);
     for (; g->index[i]; i = i + 1 == g->places ? 0 : i + 1) {
         const char *r = g->base + (g->index[i] - 1) * (size_t)8;
-        if (prof_cuda__correlation(r, prof_cuda__row(r)) == correlation &&
-            prof_cuda__mark_of(r) == mark) break;
+        if (prof_cuda__marks_of(r) & mark && prof_cuda__key_of(mark, r) == key) break;
     }
     return g->index + i;
 }
 
-/* The record with this mark that has r's correlation; NULL: none. */
-PROF_CUDA__FN const void *prof_cuda__match(uint32_t mark, const void *r) {
-    uint32_t correlation = prof_cuda__correlation(r, prof_cuda__row(r));
-    uint32_t at = correlation || mark == PROF_CUDA__END ? *prof_cuda__place(mark, correlation) : 0;
+/* The record with this mark and key; NULL: none. */
+PROF_CUDA__FN const void *prof_cuda__find_record(uint32_t mark, uint64_t key) {
+    uint32_t at = *prof_cuda__place(mark, key);
     return at ? prof_cuda__.base + (at - 1) * (size_t)8 : NULL;
 }
 
-/* Makes the index behind the records. An outer call stands for the one in it. */
+/* The one with r's correlation. */
+PROF_CUDA__FN const void *prof_cuda__match(uint32_t mark, const void *r) {
+    uint32_t correlation = prof_cuda__correlation(r, prof_cuda__row(r));
+    return correlation || mark == PROF_CUDA__END ? prof_cuda__find_record(mark, correlation) : NULL;
+}
+
+/* Makes the index behind the records: two places for each, but for those that have room for
+   prof_cuda__recorded_list, and one that stays empty. An outer call stands for the one in it. */
 PROF_CUDA__FN void prof_cuda__index_all(void) {
+    static const uint32_t marks[] = { PROF_CUDA__CALL, PROF_CUDA__ID, PROF_CUDA__END,
+                                      PROF_CUDA__IN_STREAM, PROF_CUDA__IN_CONTEXT };
     struct prof_cuda__all *g = &prof_cuda__;
-    uint32_t n = 0;
-    for (const char *r = g->base; r < g->low; r += prof_cuda__size(r))
-        n += prof_cuda__mark_of(r) != 0;
     g->index = (uint32_t *)(void *)g->low;
-    g->places = 2 * n + 1;
+    g->places = 2 * (g->indexed - (uint32_t)g->kept[PROF_CUDA__CUDA_EVENT]) + 1;
     memset(g->index, 0, g->places * sizeof *g->index);
     for (const char *r = g->base; r < g->low; r += prof_cuda__size(r)) {
-        const struct prof_cuda__kind *k = prof_cuda__row(r);
-        uint32_t mark = prof_cuda__mark_of(r), *place;
-        if (!mark) continue;
-        place = prof_cuda__place(mark, prof_cuda__correlation(r, k));
-        if (!*place || mark != PROF_CUDA__CALL || !(k->what & PROF_CUDA__INNER))
-            *place = (uint32_t)((r - g->base) / 8) + 1;
+        bool outer = !(prof_cuda__row(r)->what & PROF_CUDA__INNER);
+        for (int i = 0; i < 5; i++) {
+            uint32_t *place;
+            if (!(prof_cuda__marks_of(r) & marks[i])) continue;
+            place = prof_cuda__place(marks[i], prof_cuda__key_of(marks[i], r));
+            if (!*place || (marks[i] == PROF_CUDA__CALL && outer))
+                *place = (uint32_t)((r - g->base) / 8) + 1;
+        }
     }
 }
 
 /* ---- what is the session's ---- */
 
-PROF_CUDA__FN void prof_cuda__leave(char *record) {
-    ((prof_cuda__any *)(void *)record)->kind |= PROF_CUDA__LEFT_OUT;
-}
-
-/* Leaves out a record without a time that is right, or with one far outside the session: some
-   records may be by another clock. */
-PROF_CUDA__FN void prof_cuda__judge_time(char *record, const struct prof_cuda__kind *k) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    const uint64_t second = 1000000000;
-    uint64_t start = prof_cuda__u64(record, k->start), end = prof_cuda__u64(record, k->end);
-    if (k->what & PROF_CUDA__TIMELESS) return;
-    if (!start || (end && end < start)) g->stats.no_time++;
-    else if (g->pair.device_ns && (start + second < g->window_start ||
-                                   PROF_CUDA__MAX(start, end) > g->pair.device_ns + second))
-        g->stats.wrong_clock++;
-    else return;
-    prof_cuda__leave(record);
-}
-
-/* Work without its call that began before the session is not the session's. */
-PROF_CUDA__FN void prof_cuda__judge_work(char *record, const struct prof_cuda__kind *k) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    uint64_t start = prof_cuda__u64(record, k->start);
-    bool called = *prof_cuda__place(PROF_CUDA__CALL, prof_cuda__correlation(record, k)) != 0;
-    bool early = start && start < g->window_start;
-    if (!called && early && !prof_cuda__is_far(start)) {
-        prof_cuda__leave(record);
-        g->kept[k->kind]--;
-        g->stats.outside++;
-        return;
-    }
-    if (!called && !early) g->stats.no_launch++;
-    prof_cuda__judge_time(record, k);
-    if ((prof_cuda__kind_at(record) & ~0xffffu) == PROF_CUDA__RUNNING) g->stats.unfinished++;
-}
-
 /* Streams that only wait say nothing: Kineto leaves them out, too. */
 PROF_CUDA__FN bool prof_cuda__is_idle(const void *record) {
     const prof_cuda__sync *sync = (const prof_cuda__sync *)record;
-    const prof_cuda__stream *s;
-    if (prof_cuda__kind_at(record) != PROF_CUDA__SYNCHRONIZATION || sync->type != 2) return false;
-    s = prof_cuda__stream_of(sync->context, sync->stream);
-    return s && !s->used;
+    return prof_cuda__kind_at(record) == PROF_CUDA__SYNCHRONIZATION && sync->type == 2 &&
+           !prof_cuda__find_record(PROF_CUDA__IN_STREAM,
+                                   (uint64_t)sync->context << 32 | sync->stream);
 }
 
-/* Checks the records that came since the last time, and indexes all. Under the lock. */
+/* What a record counts as that is not the session's; NULL: it is. Devices work their times out, so
+   that work may seem to begin before its call, and before the session. A time of another day is one
+   of another clock. */
+PROF_CUDA__FN uint64_t *prof_cuda__not_ours(const char *record, const struct prof_cuda__kind *k) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    const uint64_t start = prof_cuda__u64(record, k->start), day = 86400000000000u;
+    bool early = start && start < g->window_start && start + day >= g->window_start;
+    if (start >> 62) return &g->stats.corrupt;
+    if (k->kind == PROF_CUDA__ALLOCATION &&
+        ((const prof_cuda__allocation *)(const void *)record)->bytes >> 63)
+        return &g->stats.corrupt;
+    if (k->what & PROF_CUDA__WORK && prof_cuda__match(PROF_CUDA__CALL, record)) return NULL;
+    if (early) return &g->stats.outside;
+    if (k->what & PROF_CUDA__WORK) g->stats.no_launch++;
+    return prof_cuda__is_idle(record) ? &g->stats.muted : NULL;
+}
+
+/* Leaves out a record that is not the session's, has no time that is right, or one far outside the
+   session: some records may be by another clock. */
+PROF_CUDA__FN void prof_cuda__judge_one(char *record, const struct prof_cuda__kind *k) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    const uint64_t second = 1000000000;
+    uint64_t start = prof_cuda__u64(record, k->start), end = prof_cuda__u64(record, k->end);
+    uint64_t *count = prof_cuda__not_ours(record, k);
+    if (count) g->kept[k->kind]--;
+    else if (!start || (end && end < start)) count = &g->stats.no_time;
+    else if (g->pair.device_ns && (start + second < g->window_start ||
+                                   PROF_CUDA__MAX(start, end) > g->pair.device_ns + second))
+        count = &g->stats.wrong_clock;
+    if (count) ((prof_cuda__any *)(void *)record)->kind |= PROF_CUDA__LEFT_OUT;
+    else if (!end && k->what & PROF_CUDA__WORK) count = &g->stats.unfinished;
+    if (count) ++*count;
+}
+
+/* Checks the records that came since the last time, and indexes all: what others are found by
+   first. Under the lock. */
 PROF_CUDA__FN void prof_cuda__judge(void) {
     struct prof_cuda__all *g = &prof_cuda__;
-    char *r;
     if (g->closed || g->judged == g->low) return;
-    for (r = g->judged; r < g->low; r += prof_cuda__size(r)) {
-        const struct prof_cuda__kind *k = prof_cuda__row(r);
-        if (!(k->what & PROF_CUDA__WORK)) prof_cuda__judge_time(r, k);
-    }
-    prof_cuda__index_all();
-    for (r = g->judged; r < g->low; r += prof_cuda__size(r)) {
-        const struct prof_cuda__kind *k = prof_cuda__row(r);
-        if (k->what & PROF_CUDA__WORK) prof_cuda__judge_work(r, k);
-        if (!prof_cuda__is_idle(r)) continue;
-        prof_cuda__leave(r);
-        g->kept[k->kind]--;
-        g->stats.muted++;
+    for (int found = 1; found >= 0; found--) {
+        if (!found) prof_cuda__index_all();
+        for (char *r = g->judged; r < g->low; r += prof_cuda__size(r)) {
+            const struct prof_cuda__kind *k = prof_cuda__row(r);
+            bool last = k->what & PROF_CUDA__WORK || k->kind == PROF_CUDA__SYNCHRONIZATION;
+            if (!(k->what & PROF_CUDA__TIMELESS) && last == !found) prof_cuda__judge_one(r, k);
+        }
     }
     g->judged = g->low;
 }
@@ -1717,25 +1650,13 @@ typedef struct prof_cuda__line { char *p, *end; } prof_cuda__line;
 #define PROF_CUDA__PUT(l, ...) \
     ((l)->p += prof_format_text((l)->p, (size_t)((l)->end - (l)->p), __VA_ARGS__))
 
-/* `,"name":n` */
+/* `,"name":n`; what CUPTI does not know is -1, as in Kineto. */
 PROF_CUDA__FN void prof_cuda__member(prof_cuda__line *l, const char *name, uint64_t n) {
-    PROF_CUDA__PUT(l, ",\"%s\":%llu", name, (unsigned long long)n);
+    PROF_CUDA__PUT(l, ",\"%s\":%lld", name, (long long)n);
 }
 
-/* The same; what CUPTI does not know is -1, as in Kineto. */
-PROF_CUDA__FN void prof_cuda__member_or_none(prof_cuda__line *l, const char *name, uint32_t n) {
-    if (n != UINT32_MAX) prof_cuda__member(l, name, n);
-    else PROF_CUDA__PUT(l, ",\"%s\":-1", name);
-}
-
-/* a / b with at most six decimals; b not 0. */
-PROF_CUDA__FN void prof_cuda__ratio(prof_cuda__line *l, const char *name, uint64_t a, uint64_t b) {
-    uint64_t millionths = a / b * 1000000 + (a % b * 1000000 + b / 2) / b;
-    PROF_CUDA__PUT(l, ",\"%s\":%llu.%06llu", name, (unsigned long long)(millionths / 1000000),
-                   (unsigned long long)(millionths % 1000000));
-    while (l->p[-1] == '0') l->p--;
-    if (l->p[-1] == '.') l->p--;
-    *l->p = 0;
+PROF_CUDA__FN uint64_t prof_cuda__known(uint32_t id) {
+    return id == UINT32_MAX ? UINT64_MAX : id;
 }
 
 /* A text in quotes, cut where there is no room. */
@@ -1757,10 +1678,9 @@ PROF_CUDA__FN void prof_cuda__put_node(prof_cuda__line *l, uint64_t graph, uint6
     prof_cuda__member(l, "graph node id", id);
     if (!id || !node->id) return;
     (void)prof_format_text(text, sizeof text, "%.150s (%.120s:%u)",
-                           prof_cuda__text_of(node->name), prof_cuda__text_of(node->file),
-                           (unsigned)node->line);
+                           node->name, node->file ? node->file : "", (unsigned)node->line);
     PROF_CUDA__PUT(l, ",\"captured in\":");
-    prof_cuda__put_text(l, node->line ? text : prof_cuda__text_of(node->name));
+    prof_cuda__put_text(l, node->line ? text : node->name);
 }
 
 /* Blocks of a kernel that fit on a multiprocessor: by threads, registers, shared memory. */
@@ -1786,8 +1706,8 @@ PROF_CUDA__FN void prof_cuda__put_occupancy(prof_cuda__line *l, const prof_cuda_
     uint64_t blocks = (uint64_t)g[0] * g[1] * g[2], threads = (uint64_t)b[0] * b[1] * b[2];
     uint64_t fit, share;
     if (!v || v->sm_count < 1 || v->max_threads_per_sm < 1 || !threads || threads > 4096) return;
-    prof_cuda__ratio(l, "blocks per SM", blocks, (uint64_t)v->sm_count);
-    prof_cuda__ratio(l, "warps per SM", blocks * threads, 32 * (uint64_t)v->sm_count);
+    PROF_CUDA__PUT(l, ",\"blocks per SM\":%.9g,\"warps per SM\":%.9g",
+                   (double)blocks / v->sm_count, (double)(blocks * threads) / 32 / v->sm_count);
     fit = prof_cuda__blocks_fit(v, k, (uint32_t)threads) * (uint64_t)v->sm_count;
     share = PROF_CUDA__MIN(blocks, fit) * threads * 100;
     prof_cuda__member(l, "est. achieved occupancy %",
@@ -1809,34 +1729,24 @@ PROF_CUDA__FN void prof_cuda__kernel_json(prof_cuda__line *l, const prof_cuda__k
         PROF_CUDA__PUT(l, ",\"priority\":%d", (int)k->priority);
 }
 
-/* Copies and fills: the three kinds, which begin and end alike, as one. */
-PROF_CUDA__FN prof_cuda__peer prof_cuda__copied(const void *record) {
-    const struct prof_cuda__kind *k = prof_cuda__row(record);
-    const size_t graphs = 2 * sizeof(uint64_t);
-    prof_cuda__peer p;
-    memset(&p, 0, sizeof p);
-    memcpy(&p, record, k->kind == PROF_CUDA__MEMCPY_PEER
-                           ? sizeof p : offsetof(prof_cuda__memcpy, correlation));
-    memcpy(&p.graph, (const char *)record + k->size - graphs, graphs);
-    if (k->kind == PROF_CUDA__MEMSET)
-        p.target_kind = (uint8_t)((const prof_cuda__memset *)record)->memory_kind;
-    return p;
-}
-
 PROF_CUDA__FN void prof_cuda__copy_json(prof_cuda__line *l, const prof_cuda__peer *p) {
+    const struct prof_cuda__kind *k = prof_cuda__row(p);
+    uint64_t graphs[2];
     PROF_CUDA__PUT(l, "\"device\":%u,\"context\":%u,\"stream\":%u", (unsigned)p->device,
                    (unsigned)p->context, (unsigned)p->stream);
-    if ((p->kind & 0xff) == PROF_CUDA__MEMCPY_PEER)
+    if (k->kind == PROF_CUDA__MEMCPY_PEER)
         PROF_CUDA__PUT(l, ",\"fromDevice\":%u,\"inDevice\":%u,\"toDevice\":%u,\"fromContext\":%u"
                           ",\"inContext\":%u,\"toContext\":%u", (unsigned)p->source_device,
                        (unsigned)p->device, (unsigned)p->target_device,
                        (unsigned)p->source_context, (unsigned)p->context,
                        (unsigned)p->target_context);
     prof_cuda__member(l, "bytes", p->bytes);
-    if (p->end > p->start && !(p->kind & PROF_CUDA__RUNNING))
-        prof_cuda__ratio(l, "memory bandwidth (GB/s)", p->bytes, p->end - p->start);
+    if (p->end > p->start)
+        PROF_CUDA__PUT(l, ",\"memory bandwidth (GB/s)\":%.9g",
+                       (double)p->bytes / (double)(p->end - p->start));
     else PROF_CUDA__PUT(l, ",\"memory bandwidth (GB/s)\":\"N/A\"");
-    if (p->graph_node) prof_cuda__put_node(l, p->graph, p->graph_node);
+    memcpy(graphs, (const char *)p + k->size - sizeof graphs, sizeof graphs);
+    if (graphs[1]) prof_cuda__put_node(l, graphs[0], graphs[1]);
 }
 
 PROF_CUDA__FN const char *prof_cuda__list(const char *const *names, uint32_t count, uint32_t i) {
@@ -1848,52 +1758,18 @@ static const char *const prof_cuda__memory_kinds[] = {
     "Managed Static" };
 
 /* "Memcpy HtoD (Pageable -> Device)" */
-PROF_CUDA__FN void prof_cuda__copy_name(char *name, const prof_cuda__peer *p) {
+PROF_CUDA__FN void prof_cuda__copy_name(char *name, const prof_cuda__copy *p) {
     static const char *const ways[] = { "Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD",
                                         "DtoA", "DtoD", "HtoH", "PtoP" };
-    const char *to = prof_cuda__list(prof_cuda__memory_kinds, 8, p->target_kind);
-    const char *from = prof_cuda__list(prof_cuda__memory_kinds, 8, p->source_kind);
-    if ((p->kind & 0xff) == PROF_CUDA__MEMSET)
-        (void)prof_format_text(name, PROF_CUDA__NAME, "Memset (%s)", to);
+    const char *const *kinds = prof_cuda__memory_kinds;
+    if (prof_cuda__row(p)->kind == PROF_CUDA__MEMSET)
+        (void)prof_format_text(name, PROF_CUDA__NAME, "Memset (%s)",
+                               prof_cuda__list(kinds, 8, p->fill_memory));
     else
         (void)prof_format_text(name, PROF_CUDA__NAME, "Memcpy %s (%s -> %s)",
-                               prof_cuda__list(ways, 11, p->copy_kind), from, to);
-}
-
-/* By the C++ library's own function where there is one. Its result is malloc'ed by it; that is once
-   for each distinct name. */
-#if defined(_WIN32)
-#  define prof_cuda__demangle(name, buf, size) ((void)(name), (void)(buf), (void)(size), false)
-#else
-PROF_CUDA__FN bool prof_cuda__demangle(const char *name, char *buf, size_t size) {
-    typedef char *(*demangle_fn)(const char *, char *, size_t *, int *);
-    static demangle_fn demangle;
-    static bool tried;
-    char *text;
-    if (!tried) {
-        void *handle = dlopen(NULL, RTLD_NOW), *f = handle ? dlsym(handle, "__cxa_demangle") : NULL;
-        tried = true;
-        if (!f && (handle = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL)) != NULL)
-            f = dlsym(handle, "__cxa_demangle");
-        memcpy(&demangle, &f, sizeof f);
-    }
-    text = demangle ? demangle(name, NULL, NULL, NULL) : NULL;
-    if (text) (void)prof_format_text(buf, size, "%s", text);
-    free(text);
-    return text != NULL;
-}
-#endif
-
-/* A kept record's name, demangled; none: where there is no name. */
-PROF_CUDA__FN const char *prof_cuda__plain(const char *name, const char *none) {
-    prof_cuda__named *n;
-    char plain[4096];
-    memcpy(&n, &name, sizeof n);
-    if (!n) return none;
-    if (!n->plain && strncmp(n->text, "_Z", 2) == 0 &&
-        prof_cuda__demangle(n->text, plain, sizeof plain)) n->plain = prof_cuda__copy(plain);
-    if (!n->plain) n->plain = n->text;
-    return n->plain;
+                               prof_cuda__list(ways, 11, p->copy_kind),
+                               prof_cuda__list(kinds, 8, p->source_kind),
+                               prof_cuda__list(kinds, 8, p->target_kind));
 }
 
 /* "cudaLaunchKernel_ptsz" of CUPTI's "cudaLaunchKernel_ptsz_v7000"; a "_v2" is the call's own. */
@@ -1956,7 +1832,7 @@ PROF_CUDA__FN char *prof_cuda__args_of(const char *r, const struct prof_cuda__ki
 
 PROF_CUDA__FN void prof_cuda__call_event(const prof_cuda__call *c, prof_event *e, prof_extra *x,
                                          prof_cuda__line *l, char *name) {
-    bool runtime = (c->kind & 0xff) == PROF_CUDA__RUNTIME_CALL;
+    bool runtime = prof_cuda__row(c)->kind == PROF_CUDA__RUNTIME_CALL;
     e->thread = prof_cuda__thread(c->thread);
     e->name = prof_cuda__call_name(runtime, c->cbid, name);
     x->has = PROF_HAS_ID;
@@ -2015,8 +1891,9 @@ PROF_CUDA__FN void prof_cuda__sync_event(const prof_cuda__sync *s, prof_event *e
                                          prof_cuda__line *l) {
     static const char *const names[] = { "Unknown Sync", "Event Sync", "Stream Wait Event",
                                          "Stream Sync", "Context Sync" };
-    const prof_cuda__stream *on = prof_cuda__stream_of(s->context, PROF_CUDA__ANY_STREAM);
-    uint32_t device = on && on->used ? on->device : 0;
+    const void *work =
+        prof_cuda__find_record(PROF_CUDA__IN_CONTEXT, (uint64_t)s->context << 32);
+    uint32_t device = work ? prof_cuda__where(work)[0] : 0;
     x->activity_type = "cuda_sync";
     x->device_index = (int32_t)device;
     x->device_resource_id += PROF_ROW_SYNC;   /* waits overlap the stream's work */
@@ -2024,12 +1901,12 @@ PROF_CUDA__FN void prof_cuda__sync_event(const prof_cuda__sync *s, prof_event *e
     PROF_CUDA__PUT(l, "\"cuda_sync_kind\":\"%s\"", e->name);
     if (s->type == 1 || s->type == 2) {
         const prof_cuda__event *from = prof_cuda__recorded_by(s);
-        prof_cuda__member_or_none(l, "wait_on_stream", from ? from->stream : UINT32_MAX);
-        prof_cuda__member_or_none(l, "wait_on_cuda_event_record_corr_id",
-                                  from ? from->correlation : UINT32_MAX);
-        prof_cuda__member_or_none(l, "wait_on_cuda_event_id", s->event);
+        prof_cuda__member(l, "wait_on_stream", from ? prof_cuda__known(from->stream) : UINT64_MAX);
+        prof_cuda__member(l, "wait_on_cuda_event_record_corr_id",
+                          from ? from->correlation : UINT64_MAX);
+        prof_cuda__member(l, "wait_on_cuda_event_id", prof_cuda__known(s->event));
     }
-    prof_cuda__member_or_none(l, "stream", s->stream);
+    prof_cuda__member(l, "stream", prof_cuda__known(s->stream));
     prof_cuda__member(l, "device", device);
     prof_cuda__member(l, "context", s->context);
 }
@@ -2081,24 +1958,26 @@ PROF_CUDA__FN void prof_cuda__ends(const void *r, const struct prof_cuda__kind *
 }
 
 /* Fills in what a kind of records has of its own, arguments unless l is NULL. False: no event. */
-PROF_CUDA__FN bool prof_cuda__event_of(const void *r, uint32_t kind, prof_event *e, prof_extra *x,
-                                       prof_cuda__line *l, char *name) {
-    const prof_cuda__kernel *k = (const prof_cuda__kernel *)r;
+PROF_CUDA__FN bool prof_cuda__event_of(const void *r, const struct prof_cuda__kind *k,
+                                       prof_event *e, prof_extra *x, prof_cuda__line *l,
+                                       char *name) {
     const prof_cuda__sync *sync = (const prof_cuda__sync *)r;
     const prof_cuda__marker *m = (const prof_cuda__marker *)r;
     const prof_cuda__allocation *a = (const prof_cuda__allocation *)r;
     const prof_cuda__node *node = (const prof_cuda__node *)r;
-    prof_cuda__peer copy;
-    switch (kind) {
+    const char *text;
+    if (k->what & PROF_CUDA__WORK)
+        prof_cuda__link(r, prof_cuda__where(r)[0], prof_cuda__where(r)[2], e, x);
+    switch (k->kind) {
     case PROF_CUDA__RUNTIME_CALL:
     case PROF_CUDA__DRIVER_CALL:
         prof_cuda__call_event((const prof_cuda__call *)r, e, x, l, name);
         return true;
     case PROF_CUDA__KERNEL:
-        prof_cuda__link(r, k->device, k->stream, e, x);
+        text = ((const prof_cuda__kernel *)r)->name;
         x->activity_type = "kernel";
-        e->name = prof_cuda__plain(k->name, "(unknown kernel)");
-        if (l) prof_cuda__kernel_json(l, k);
+        e->name = text ? text : "(unknown kernel)";
+        if (l) prof_cuda__kernel_json(l, (const prof_cuda__kernel *)r);
         return true;
     case PROF_CUDA__OVERHEAD_RECORD:
         x->activity_type = "overhead";
@@ -2111,7 +1990,7 @@ PROF_CUDA__FN bool prof_cuda__event_of(const void *r, uint32_t kind, prof_event 
         return true;
     case PROF_CUDA__MARKER:
         x->activity_type = "user_annotation";
-        e->name = prof_cuda__plain(m->name, "(null)");
+        e->name = m->name ? m->name : "(null)";
         e->thread = prof_cuda__thread(m->thread);
         e->flags = PROF_EVENT_USER_ANNOTATION;
         return true;
@@ -2126,12 +2005,10 @@ PROF_CUDA__FN bool prof_cuda__event_of(const void *r, uint32_t kind, prof_event 
         prof_cuda__allocation_told(a, e);
         return false;
     default:
-        copy = prof_cuda__copied(r);
-        prof_cuda__link(r, copy.device, copy.stream, e, x);
-        x->activity_type = kind == PROF_CUDA__MEMSET ? "gpu_memset" : "gpu_memcpy";
-        prof_cuda__copy_name(name, &copy);
+        x->activity_type = k->kind == PROF_CUDA__MEMSET ? "gpu_memset" : "gpu_memcpy";
+        prof_cuda__copy_name(name, (const prof_cuda__copy *)r);
         e->name = name;
-        prof_cuda__copy_json(l, &copy);
+        prof_cuda__copy_json(l, (const prof_cuda__peer *)r);
         return true;
     }
 }
@@ -2156,7 +2033,7 @@ PROF_CUDA__FN void prof_cuda__hand(const char *r) {
     if (correlation && args == own)
         PROF_CUDA__PUT(&l, "\"" PROF_KEY_CORRELATION "\":%u,", (unsigned)correlation);
     begin = l.p;
-    if (!prof_cuda__event_of(r, k->kind, &e, &x,
+    if (!prof_cuda__event_of(r, k, &e, &x,
                              args == own || args == prof_cuda__.shared ? &l : NULL, name)) return;
     if (args != own || l.p > begin) x.metadata_json = *begin == ',' ? begin + 1 : args;
     if (args != own) x.has |= PROF_HAS_KEPT_TEXT;
@@ -2426,9 +2303,6 @@ PROF_CUDA__FN bool prof_cuda__lay(void) {
     g->base = (char *)(((uintptr_t)(p + PROF_CUDA__TEXT) + 15) & ~(uintptr_t)15);
     g->end = memory + size;
     prof_cuda__clear();
-    for (uint32_t i = 0; i < g->buffer_count; i++)
-        g->free_list[i] = (uint16_t)(g->buffer_count - 1 - i);
-    g->free_count = g->buffer_count;
     return true;
 }
 

@@ -78,16 +78,16 @@ KERNEL_SAME(CUpti_ActivityKernel7);
 KERNEL_SAME(CUpti_ActivityKernel6);
 
 #define MEMCPY_SAME(theirs)                                                             \
-    SAME(theirs, copyKind, prof_cuda__memcpy, copy_kind);                               \
-    SAME(theirs, srcKind, prof_cuda__memcpy, source_kind);                              \
-    SAME(theirs, dstKind, prof_cuda__memcpy, target_kind);                              \
-    SAME(theirs, bytes, prof_cuda__memcpy, bytes);                                      \
-    SAME(theirs, start, prof_cuda__memcpy, start);                                      \
-    SAME(theirs, end, prof_cuda__memcpy, end);                                          \
-    SAME(theirs, deviceId, prof_cuda__memcpy, device);                                  \
-    SAME(theirs, streamId, prof_cuda__memcpy, stream);                                  \
-    SAME(theirs, correlationId, prof_cuda__memcpy, correlation);                        \
-    SAME(theirs, graphNodeId, prof_cuda__memcpy, graph_node)
+    SAME(theirs, copyKind, prof_cuda__copy, copy_kind);                               \
+    SAME(theirs, srcKind, prof_cuda__copy, source_kind);                              \
+    SAME(theirs, dstKind, prof_cuda__copy, target_kind);                              \
+    SAME(theirs, bytes, prof_cuda__copy, bytes);                                      \
+    SAME(theirs, start, prof_cuda__copy, start);                                      \
+    SAME(theirs, end, prof_cuda__copy, end);                                          \
+    SAME(theirs, deviceId, prof_cuda__copy, device);                                  \
+    SAME(theirs, streamId, prof_cuda__copy, stream);                                  \
+    SAME(theirs, correlationId, prof_cuda__copy, correlation);                        \
+    SAME(theirs, graphNodeId, prof_cuda__copy, graph_node)
 #if CUDA_VERSION >= 13000
 MEMCPY_SAME(CUpti_ActivityMemcpy6);
 #endif
@@ -98,9 +98,9 @@ MEMCPY_SAME(CUpti_ActivityMemcpy3);
 #define GRAPH_SAME(theirs, ours)                                                        \
     _Static_assert(offsetof(theirs, graphId) == sizeof(ours) &&                         \
                        offsetof(theirs, reserved0) == offsetof(ours, graph), #theirs ".graphId")
-GRAPH_SAME(CUpti_ActivityMemcpy5, prof_cuda__memcpy);
+GRAPH_SAME(CUpti_ActivityMemcpy5, prof_cuda__copy);
 GRAPH_SAME(CUpti_ActivityMemcpyPtoP4, prof_cuda__peer);
-GRAPH_SAME(CUpti_ActivityMemset4, prof_cuda__memset);
+GRAPH_SAME(CUpti_ActivityMemset4, prof_cuda__copy);
 
 SAME(CUpti_ActivityMemcpyPtoP4, bytes, prof_cuda__peer, bytes);
 SAME(CUpti_ActivityMemcpyPtoP4, start, prof_cuda__peer, start);
@@ -111,13 +111,13 @@ SAME(CUpti_ActivityMemcpyPtoP4, dstContextId, prof_cuda__peer, target_context);
 SAME(CUpti_ActivityMemcpyPtoP4, correlationId, prof_cuda__peer, correlation);
 SAME(CUpti_ActivityMemcpyPtoP4, graphNodeId, prof_cuda__peer, graph_node);
 SAME(CUpti_ActivityMemcpyPtoP2, correlationId, prof_cuda__peer, correlation);
-SAME(CUpti_ActivityMemset4, bytes, prof_cuda__memset, bytes);
-SAME(CUpti_ActivityMemset4, start, prof_cuda__memset, start);
-SAME(CUpti_ActivityMemset4, streamId, prof_cuda__memset, stream);
-SAME(CUpti_ActivityMemset4, correlationId, prof_cuda__memset, correlation);
-SAME(CUpti_ActivityMemset4, memoryKind, prof_cuda__memset, memory_kind);
-SAME(CUpti_ActivityMemset4, graphNodeId, prof_cuda__memset, graph_node);
-SAME(CUpti_ActivityMemset2, correlationId, prof_cuda__memset, correlation);
+SAME(CUpti_ActivityMemset4, bytes, prof_cuda__copy, bytes);
+SAME(CUpti_ActivityMemset4, start, prof_cuda__copy, start);
+SAME(CUpti_ActivityMemset4, streamId, prof_cuda__copy, stream);
+SAME(CUpti_ActivityMemset4, correlationId, prof_cuda__copy, correlation);
+SAME(CUpti_ActivityMemset4, memoryKind, prof_cuda__copy, fill_memory);
+SAME(CUpti_ActivityMemset4, graphNodeId, prof_cuda__copy, graph_node);
+SAME(CUpti_ActivityMemset2, correlationId, prof_cuda__copy, correlation);
 SAME(CUpti_ActivityAPI, cbid, prof_cuda__call, cbid);
 SAME(CUpti_ActivityAPI, start, prof_cuda__call, start);
 SAME(CUpti_ActivityAPI, end, prof_cuda__call, end);
@@ -152,8 +152,8 @@ MEMORY_SAME(CUpti_ActivityMemory2);
 MEMORY_SAME(CUpti_ActivityMemory3);
 #if CUDA_VERSION >= 12060
 MEMORY_SAME(CUpti_ActivityMemory4);
-SAME(CUpti_ActivityOverhead3, start, prof_cuda__overhead3, base.start);
-SAME(CUpti_ActivityOverhead3, overheadData, prof_cuda__overhead3, data);
+SAME(CUpti_ActivityOverhead3, start, prof_cuda__overhead, start);
+_Static_assert(offsetof(CUpti_ActivityOverhead3, overheadData) == PROF_CUDA__DATA_AT, "overheads");
 #endif
 SAME(CUpti_ActivityMarker2, flags, prof_cuda__marker, flags);
 SAME(CUpti_ActivityMarker2, timestamp, prof_cuda__marker, time);
