@@ -17512,78 +17512,58 @@ PROF__FN void prof__chrome_event(prof__chrome *w, const prof_event *e) {
 
 /* ---- zones in the order of their ends, in an order that readers nest right ---- */
 
-/* Readers take the first of two events that begin together for the outer one. So a zone that begins
-   together with the zone around it waits until that one comes, and is written after it: a chain.
-   Chains lie on a stack, each deeper than the one below. Zero all but the caller's fields. */
-enum { PROF__CHAINS = 300 };              /* there are no more */
-typedef struct prof__chain { int64_t start_ns; uint32_t depth, first; } prof__chain;
+/* Readers take the first of two events that begin together for the outer one. So a zone waits while
+   the zone around it may have begun with it. Those that wait and began together stand one behind the
+   other, a run, which is written by depth. Zero all but the caller's fields. */
+typedef struct prof__waiting { int64_t start_ns; uint32_t depth, first; } prof__waiting;
 typedef struct prof__order {
-    uint8_t *depths;                     /* the caller's: a byte for each place of */
-    uint32_t room;                       /* so many, where zones wait */
+    prof__waiting *waits;                   /* the caller's. first: where its run begins */
+    uint32_t room, count;                /* its places, and how many zones wait */
     void (*write)(void *user, uint32_t place);   /* writes the zone that waits at this place */
     void *user;
-    prof__chain *chains;                 /* the caller's: one more than */
-    uint32_t most;                       /* so many, 2 at least */
-    uint32_t begin, end, chain_count;    /* the ring of places in use; chains */
 } prof__order;
 
-/* Writes a chain: by depth, zones of equal depth as they came. */
-PROF__FN void prof__order_write(const prof__order *o, uint32_t chain) {
-    const prof__chain *c = o->chains + chain;
-    uint32_t end = chain + 1 < o->chain_count ? c[1].first : o->end, left = end - c->first;
-    for (uint32_t depth = c->depth; left; depth++) {
-        for (uint32_t i = c->first; i != end; i++) {
-            uint32_t place = i % o->room;
-            if (o->depths[place] != depth) continue;
-            (o->write)(o->user, place);
+/* Writes a run: by depth, zones of equal depth as they came. */
+PROF__FN void prof__order_write(const prof__order *o, uint32_t first, uint32_t end) {
+    uint32_t depth = 255, left = end - first;
+    for (uint32_t i = first; i < end; i++) depth = PROF__MIN(depth, o->waits[i].depth);
+    for (; left; depth++) {
+        for (uint32_t i = first; i < end; i++) {
+            if (o->waits[i].depth != depth) continue;
+            (o->write)(o->user, i);
             left--;
         }
     }
 }
 
-/* Writes all chains but the outer `keep`. */
-PROF__FN void prof__order_flush(prof__order *o, uint32_t keep) {
-    if (o->chain_count <= keep) return;
-    for (uint32_t i = keep; i < o->chain_count; i++) prof__order_write(o, i);
-    o->end = o->chains[keep].first;
-    o->chain_count = keep;
-}
-
-/* The innermost chain, if it is of this depth or deeper. */
-PROF__FN prof__chain *prof__order_top(prof__order *o, uint32_t depth) {
-    prof__chain *top = o->chains + o->chain_count - 1;
-    return o->chain_count && top->depth >= depth ? top : NULL;
+/* Writes all zones that wait: at the end of a thread's zones or of the file. */
+PROF__FN void prof__order_end(prof__order *o) {
+    for (uint32_t first = 0, end = 1; first < o->count; first = end++) {
+        while (end < o->count && o->waits[end].first == first) end++;
+        prof__order_write(o, first, end);
+    }
+    o->count = 0;
 }
 
 /* The place for the next zone of a thread, at most 255 deep. Writes the zones that are certain to
-   come before it, and where no place is left the one that has waited longest. */
+   come before it, and where no place is left all that wait. */
 PROF__FN uint32_t prof__order_add(prof__order *o, uint32_t depth, int64_t start_ns) {
-    prof__chain own = { start_ns, PROF__MIN(depth, 255u), 0 }, *top = prof__order_top(o, 0);
-    uint32_t place;
-    if (top && top->start_ns != start_ns &&
-        (!top->depth || (o->chain_count > 1 && top[-1].depth == top->depth)))
-        prof__order_flush(o, o->chain_count - 1);      /* nothing around it can begin with it */
-    if (o->end - o->begin == o->room || o->chain_count == o->most) {
-        prof__order_write(o, 0);         /* no place is left: the outermost chain goes */
-        o->begin = --o->chain_count ? o->chains[1].first : o->end;
-        memmove(o->chains, o->chains + 1, o->chain_count * sizeof *o->chains);
+    const prof__waiting *last;
+    prof__waiting own = { start_ns, PROF__MIN(depth, 255u), 0 };
+    for (; o->count; o->count = last->first) {
+        last = o->waits + o->count - 1;
+        if (last->start_ns == start_ns) break;
+        /* Certain: it lies in the zone, nothing is around it, or one beside it began before it. */
+        if (last->depth <= own.depth && last->depth &&
+            (!last->first || o->waits[last->first - 1].depth != last->depth)) break;
+        prof__order_write(o, last->first, o->count);
     }
-    while ((top = prof__order_top(o, depth + 1)) != NULL &&
-           (top->depth > depth + 1 || top->start_ns != start_ns))
-        prof__order_flush(o, o->chain_count - 1);
-    own.first = top ? top->first : o->end;
-    if (top) o->chain_count--;           /* it begins with this zone */
-    place = o->end++ % o->room;
-    o->depths[place] = (uint8_t)own.depth;
-    top = prof__order_top(o, depth);
-    if (!top || top->start_ns != start_ns) o->chains[o->chain_count++] = own;
-    return place;
-}
-
-/* Writes all zones held back, at the end of a thread's zones or of the file. */
-PROF__FN void prof__order_end(prof__order *o) {
-    prof__order_flush(o, 0);
-    o->begin = o->end = 0;
+    if (o->count == o->room) prof__order_end(o);
+    own.first = o->count;
+    if (o->count && o->waits[o->count - 1].start_ns == start_ns)
+        own.first = o->waits[o->count - 1].first;
+    o->waits[o->count] = own;
+    return o->count++;
 }
 
 /* Writes zones where there are no events: thread by thread, as they end. prof__order holds back
@@ -17622,7 +17602,7 @@ PROF__FN void prof__by_end_moment(void *user, const prof__moment *m) {
 
 PROF__FN void prof__chrome_by_end(prof__chrome *w) {
     const struct prof_trace *s = w->s;
-    size_t room = (size_t)(prof__scratch_end(s) - s->scratch), chains;
+    size_t room = (size_t)(prof__scratch_end(s) - s->scratch);
     prof__by_end u;
     prof__feed feed;
     memset(&feed, 0, sizeof feed);
@@ -17632,13 +17612,9 @@ PROF__FN void prof__chrome_by_end(prof__chrome *w) {
     feed.moment = prof__by_end_moment;
     feed.user = &u;
     u.w = w;
-    u.order.most = PROF__MIN(s->max_depth + 2, (uint32_t)PROF__CHAINS);
-    u.order.chains = (prof__chain *)(void *)s->scratch;
-    chains = (u.order.most + 1) * sizeof *u.order.chains;
-    u.held = (prof_event *)(void *)(s->scratch + chains);
-    if (room > chains)
-        u.order.room = (uint32_t)PROF__MIN((room - chains) / (sizeof *u.held + 1), 1u << 20);
-    u.order.depths = (uint8_t *)(void *)(u.held + u.order.room);
+    u.held = (prof_event *)(void *)s->scratch;
+    u.order.room = (uint32_t)PROF__MIN(room / (sizeof *u.held + sizeof *u.order.waits), 1u << 20);
+    u.order.waits = (prof__waiting *)(void *)(u.held + u.order.room);
     u.order.write = prof__by_end_held;
     u.order.user = &u;
     prof__closes_of_records(&feed);
@@ -19337,9 +19313,8 @@ PROF__FN void prof__dump_rest(prof__raw *w, const struct prof_trace *s);
 enum { PROF__SHOWN = 32, PROF__SHOWN_BYTES = PROF__OUT_SIZE / 2 / PROF__SHOWN };
 typedef struct prof__shown {
     prof__item held[PROF__SHOWN];
-    uint8_t depths[PROF__SHOWN];
+    prof__waiting waits[PROF__SHOWN];
     prof__order order;
-    prof__chain chains[PROF__CHAINS + 1];
     uint64_t end;                        /* of the last zone */
 } prof__shown;
 
@@ -19427,9 +19402,7 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
     prof__out_open(&c->out, w->sink);
     prof__chrome_tell(row, false);
     order->room = PROF__SHOWN;
-    order->depths = prof__outgoing.shown.depths;
-    order->chains = prof__outgoing.shown.chains;
-    order->most = PROF__CHAINS;
+    order->waits = prof__outgoing.shown.waits;
     order->write = prof__shown_write;
     order->user = c;
     while (next.at < next.end) {
@@ -19439,7 +19412,7 @@ PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span)
         bool together;
         (void)prof__next(&k, &item);
         together = item.end == prof__outgoing.shown.end &&
-                   used + PROF__SHOWN_BYTES * (order->end - order->begin + 1) < PROF__OUT_SIZE;
+                   used + PROF__SHOWN_BYTES * (order->count + 1) < PROF__OUT_SIZE;
         if (used > PROF__OUT_SIZE / 2 && !together) {
             prof__order_end(order);
             w->failed = prof__out_close(&c->out) != PROF_OK;

@@ -531,10 +531,8 @@ static void write_zone(void *user, uint32_t place) {
 }
 
 static end_order *order_of(uint32_t room) {
-    static uint8_t depths[ZONES];
     end_order *order = end_order_new(write_zone, NULL);
-    if (!order) abort();
-    end_order_places(order, depths, room);
+    if (!order || !end_order_room(order, room)) abort();
     zones_written = 0;
     return order;
 }
@@ -551,7 +549,7 @@ static void test_order_of_ends(void) {
         for (i = 0; i < zone_count; i++)
             zones_at[end_order_add(order, zones[i].depth, zones[i].start)] = zones[i];
         end_order_end(order);
-        free(order);
+        end_order_free(order);
         EQUAL(zones_written, zone_count);
         for (i = 0; i < zone_count; i++) {
             const struct ended_zone *z = zones + i;
@@ -579,7 +577,7 @@ static void test_order_of_anything(void) {
             zones_at[place].number = i;
         }
         end_order_end(order);
-        free(order);
+        end_order_free(order);
         EQUAL(zones_written, ZONES);
         for (i = 0; i < ZONES; i++) CHECK(zones[i].written, "zone %u, round %u", (unsigned)i,
                                           (unsigned)round);

@@ -667,29 +667,33 @@ call_sums_stats call_sums_get_stats(const call_sums *s) {
 
 /* ---- Zones in the order of their ends ---- */
 
-struct end_order { prof__order order; prof__chain chains[PROF__CHAINS + 1]; };
+struct end_order { prof__order order; };
 
 end_order *end_order_new(void (*write)(void *user, uint32_t place), void *user) {
     end_order *o = (end_order *)calloc(1, sizeof *o);
     if (!o) return NULL;
-    o->order.chains = o->chains;
-    o->order.most = PROF__CHAINS;
     o->order.write = write;
     o->order.user = user;
     return o;
 }
 
-void end_order_places(end_order *o, uint8_t *depths, uint32_t room) {
-    o->order.depths = depths;
+bool end_order_room(end_order *o, uint32_t room) {
+    prof__waiting *waits = (prof__waiting *)realloc(o->order.waits, room * sizeof *waits);
+    if (!waits) return false;
+    o->order.waits = waits;
     o->order.room = room;
+    return true;
 }
 
-bool end_order_grows(const end_order *o) {
-    return o->order.end == o->order.room && !o->order.begin;
-}
+bool end_order_is_full(const end_order *o) { return o->order.count == o->order.room; }
 
 uint32_t end_order_add(end_order *o, uint32_t depth, int64_t start_ns) {
     return prof__order_add(&o->order, depth, start_ns);
 }
 
 void end_order_end(end_order *o) { prof__order_end(&o->order); }
+
+void end_order_free(end_order *o) {
+    free(o->order.waits);
+    free(o);
+}

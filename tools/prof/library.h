@@ -165,17 +165,17 @@ call_sums_stats call_sums_get_stats(const call_sums *sums);
    together with the zone around it waits until that one comes, and is written after it. */
 typedef struct end_order end_order;
 
-/* write: writes the zone that waits at this place. free() it; NULL: no memory. */
+/* write: writes the zone that waits at this place. NULL: no memory. It has no room yet. */
 end_order *end_order_new(void (*write)(void *user, uint32_t place), void *user);
-/* Where zones wait: a byte for each place, the caller's. There may be more places, with the same
-   bytes in front, while grows() is true: all are in use, and the first one is where it was. */
-void end_order_places(end_order *order, uint8_t *depths, uint32_t room);
-bool end_order_grows(const end_order *order);
+/* Gives it so many places, no fewer than before; what waits stays. False: no memory. */
+bool end_order_room(end_order *order, uint32_t room);
+bool end_order_is_full(const end_order *order);
 /* The place for the next zone of a thread, at most 255 deep. Writes the zones that are certain to
-   come before it, and where no place is left the one that has waited longest. end: writes the rest,
-   at the end of a thread's zones or of the file. */
+   come before it, and where it is full all that wait. end: writes the rest, at the end of a thread's
+   zones or of the file. */
 uint32_t end_order_add(end_order *order, uint32_t depth, int64_t start_ns);
 void end_order_end(end_order *order);
+void end_order_free(end_order *order);
 
 #ifdef __cplusplus
 }

@@ -35,7 +35,6 @@ typedef struct arrow_end {
 typedef struct lane {
     raw_source *raw;
     end_order *order;
-    uint8_t *depths;
     uint32_t room;
     struct held {
         trace_text name;
@@ -297,8 +296,7 @@ static void free_lanes(raw_source *r) {
     for (size_t i = 0; i < r->lane_count; i++) {
         lane *l = r->lanes[i];
         for (uint32_t at = 0; at < l->room; at++) free(l->held[at].args);
-        free(l->order);
-        free(l->depths);
+        end_order_free(l->order);
         free(l->held);
         free(l);
     }
@@ -326,14 +324,13 @@ static lane *lane_of(raw_source *r, uint32_t thread) {
     return l;
 }
 
-/* Most threads need few places. They are doubled while the first one is still where it was. */
+/* Most threads need few places. */
 static void make_places(lane *l) {
     uint32_t room = l->room ? 2 * l->room : 16;
-    if (!end_order_grows(l->order) || room > HELD) return;
-    l->depths = reallocate(l->depths, room);
+    if (!end_order_is_full(l->order) || room > HELD) return;
     l->held = reallocate(l->held, room * sizeof *l->held);
     memset(l->held + l->room, 0, (room - l->room) * sizeof *l->held);
-    end_order_places(l->order, l->depths, l->room = room);
+    if (!end_order_room(l->order, l->room = room)) exit(fail(NULL, "out of memory"));
 }
 
 /* Who runs, in a kernel's row of that. */
