@@ -3587,14 +3587,13 @@ PROF__FN void prof__out_f(prof__out *o, const char *format, ...) {
 
 typedef struct prof__text_end { char *p, *end; } prof__text_end;
 
-/* Takes what has room. */
+/* Takes what has room; false: that was not all. */
 PROF__FN bool prof__text_write(void *user, const void *data, size_t size) {
     prof__text_end *to = (prof__text_end *)user;
-    size_t room = (size_t)(to->end - to->p);
-    size = PROF__MIN(size, room);
-    memcpy(to->p, data, size);
-    to->p += size;
-    return true;
+    size_t room = (size_t)(to->end - to->p), part = PROF__MIN(size, room);
+    memcpy(to->p, data, part);
+    to->p += part;
+    return part == size;
 }
 
 /* The same into buf, cut to size. Returns its length. What prof.h itself says is made here, so that
@@ -16944,17 +16943,10 @@ PROF__FN bool prof__chrome_other(prof__out *o, prof__gpu *g, const prof_event *e
 #ifndef PROF_METADATA_SIZE
 #  define PROF_METADATA_SIZE 8192
 #endif
-/* Text of at most so many bytes: of metadata, or of an event's arguments. */
-typedef struct prof__entry {
-    size_t size;
-    char text[PROF_METADATA_SIZE > 8192 ? PROF_METADATA_SIZE : 8192];
-} prof__entry;
-
 typedef struct prof__entries { size_t used; char text[PROF_METADATA_SIZE]; } prof__entries;
 
 /* Under the lock. The first are those that stay for all sessions. */
 static prof__entries prof__metadata[2];
-static prof__entry prof__metadata_entry;   /* that is being added */
 
 /* For a writer, whose sink must not be called under the lock: another thread may add an entry. */
 PROF__FN void prof__metadata_copy(prof__entries m[2]) {
@@ -16972,38 +16964,22 @@ PROF__FN char *prof__metadata_find(prof__entries *m, const char *entry) {
     return NULL;
 }
 
-PROF__FN bool prof__entry_write(void *user, const void *data, size_t size) {
-    prof__entry *e = (prof__entry *)user;
-    if (size > sizeof e->text - e->size) return false;
-    memcpy(e->text + e->size, data, size);
-    e->size += size;
-    return true;
-}
-
-/* Begins an entry, whose value the caller writes to o. Takes the lock. */
-PROF__FN void prof__metadata_open(prof__out *o, const char *key) {
-    prof_sink sink = { prof__entry_write, &prof__metadata_entry };
-    prof__lock();
-    prof__metadata_entry.size = 0;
-    prof__out_open(o, sink);
-    prof__out_f(o, "\"%j\":", key);
-}
-
-/* Adds the entry, in place of an older one of its key, and releases the lock. */
-PROF__FN prof_result prof__metadata_close(prof__out *o) {
-    prof__entries *m = prof__metadata + prof__session.open;
-    const prof__entry *entry = &prof__metadata_entry;
+/* Adds an entry in place of an older one of its key. json: of the value's text. */
+PROF__FN prof_result prof__metadata_put(const char *key, const char *value, bool json) {
+    static char entry[PROF_METADATA_SIZE + 1];
+    prof__entries *m;
+    char *old = NULL;
+    size_t size, freed;
     bool fits;
-    prof__out_bytes(o, "", 1);
-    fits = prof__out_close(o) == PROF_OK;
-    if (fits) {
-        char *old = prof__metadata_find(m, entry->text);
-        size_t freed = old ? strlen(old) + 1 : 0;
-        fits = m->used - freed + entry->size <= sizeof m->text;
-        if (fits && old) memmove(old, old + freed, m->used - (size_t)(old - m->text) - freed);
-        if (fits) memcpy(m->text + m->used - freed, entry->text, entry->size);
-        if (fits) m->used += entry->size - freed;
-    }
+    prof__lock();
+    m = prof__metadata + prof__session.open;
+    size = 1 + prof__text_f(entry, sizeof entry, json ? "\"%j\":%s" : "\"%j\":\"%j\"", key, value);
+    if (size <= sizeof m->text) old = prof__metadata_find(m, entry);   /* it is not cut */
+    freed = old ? strlen(old) + 1 : 0;
+    fits = m->used - freed + size <= sizeof m->text;
+    if (fits && old) memmove(old, old + freed, m->used - (size_t)(old - m->text) - freed);
+    if (fits) memcpy(m->text + m->used - freed, entry, size);
+    if (fits) m->used += size - freed;
     prof__unlock();
     return fits ? PROF_OK : PROF_ERROR_MEMORY;
 }
@@ -17029,13 +17005,10 @@ PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
 PROF__FN prof_result prof__metadata_add(const char *key, const char *value, bool json) {
     static const char own[][20] = { "schemaVersion", "prof", "displayTimeUnit",
                                     "baseTimeNanoseconds", "traceEvents", "traceName" };
-    prof__out o;
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(key, own[i]) == 0)
             return prof__fail(PROF_ERROR_INVALID, "this key of metadata is the trace's own");
-    prof__metadata_open(&o, key);
-    prof__out_f(&o, json ? "%s" : "\"%j\"", value);
-    return prof__metadata_close(&o);
+    return prof__metadata_put(key, value, json);
 }
 
 PROF__CALL prof_result prof_add_metadata(const char *key, const char *text) {
@@ -17057,19 +17030,18 @@ PROF__CALL prof_result prof_add_metadata_json(const char *key, const char *json)
 }
 
 PROF__CALL prof_result prof_set_distributed(const prof_distributed *info) {
+    char text[PROF_METADATA_SIZE + 1];   /* a cut one does not fit either */
     prof_result result = PROF_OK;
-    prof__out o;
     if (!info || !info->backend) return PROF_ERROR_INVALID;
     if (info->pg_config) result = prof__json_result(info->pg_config);
     if (result != PROF_OK) return result;
-    prof__metadata_open(&o, "distributedInfo");
-    prof__out_f(&o, "{\"backend\": \"%j\", \"rank\": %u, \"world_size\": %u, \"pg_count\": %u",
-                info->backend, (uint64_t)info->rank, (uint64_t)info->world_size,
-                (uint64_t)info->pg_count);
-    if (info->pg_config) prof__out_f(&o, ", \"pg_config\": %s", info->pg_config);
-    if (info->nccl_version) prof__out_f(&o, ", \"nccl_version\": \"%j\"", info->nccl_version);
-    prof__out_text(&o, "}");
-    return prof__metadata_close(&o);
+    (void)prof__text_f(text, sizeof text, "{\"backend\": \"%j\", \"rank\": %u, \"world_size\": %u, "
+                       "\"pg_count\": %u%s%s%s%j%s}", info->backend, (uint64_t)info->rank,
+                       (uint64_t)info->world_size, (uint64_t)info->pg_count,
+                       info->pg_config ? ", \"pg_config\": " : "", prof__text(info->pg_config),
+                       info->nccl_version ? ", \"nccl_version\": \"" : "",
+                       prof__text(info->nccl_version), info->nccl_version ? "\"" : "");
+    return prof__metadata_put("distributedInfo", text, true);
 }
 
 /* ---- the trace's head ---- */
@@ -17237,7 +17209,7 @@ PROF__FN void prof__file_unhush(uint64_t before, bool ok) {
 
 enum { PROF__FILE_THERE, PROF__FILE_NEW, PROF__FILE_EMPTY };   /* NEW: no file may be there */
 #if defined(_WIN32)
-#  define prof__seek(file, at) _lseeki64(file, (int64_t)(at), SEEK_SET)
+#  define prof__seek(file, at, from) _lseeki64(file, (int64_t)(at), from)
 #  define prof__file_mode(path) ((void)(path), 0666)
 #  define prof__file_cut(file, end) _chsize_s(file, (int64_t)(end))
 #  define PROF__FILE_BUSY (_doserrno == 32)   /* another process writes it */
@@ -17280,7 +17252,7 @@ PROF__FN void prof__folder_make(const char *path) {
     if (wide) (void)_wmkdir(wide);
 }
 #else
-#  define prof__seek(file, at) (lseek)(file, (off_t)(at), SEEK_SET)
+#  define prof__seek(file, at, from) (lseek)(file, (off_t)(at), from)
 #  define prof__file_cut(file, end) ftruncate(file, (off_t)(end))
 #  define PROF__FILE_BUSY false
 #  define PROF__FILE_THERE(path) (access(path, 0) == 0)
@@ -17330,18 +17302,20 @@ PROF__FN bool prof__file_put(prof_file *f, const char *data, size_t size) {
     return ok;
 }
 
-/* Opens the file of this path to write from offset `at` on; at 0 it is emptied. */
+/* Opens the file of this path and cuts it, to write from offset `at` on. */
 PROF__FN bool prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
     f->handle = prof__file_open(path, at ? PROF__FILE_THERE : PROF__FILE_EMPTY, 0644);
-    return f->handle >= 0 && (!at || (uint64_t)prof__seek((int)f->handle, at) == at);
+    return f->handle >= 0 && (!at || ((uint64_t)prof__seek((int)f->handle, at, SEEK_SET) == at &&
+                                      prof__file_cut((int)f->handle, at) == 0));
 }
 
 #ifdef PROF_ZLIB
-/* Writes to a zipped file; data NULL: closes it. */
+/* Writes to a zipped file; size 0: ends a member; data NULL: closes it. */
 PROF__FN bool prof__file_zip_put(prof_file *f, const char *data, size_t size) {
     gzFile zip = (gzFile)f->zip;
     uint64_t before = prof__file_hush();
-    bool ok = data ? gzwrite(zip, data, (unsigned)size) == (int)size : gzclose(zip) == Z_OK;
+    bool ok = !data ? gzclose(zip) == Z_OK : size ? gzwrite(zip, data, (unsigned)size) == (int)size
+                                                 : gzflush(zip, Z_FINISH) == Z_OK;
     prof__file_unhush(before, ok);
     return ok;
 }
@@ -17370,6 +17344,20 @@ PROF__FN bool prof__file_write(void *file, const void *data, size_t size) {
     return prof__file_check(f, ok);
 }
 
+/* Its sink is open from here on. */
+PROF__FN prof_result prof__file_begin(prof_file *f, bool zip) {
+    f->sink.write = prof__file_write;
+    f->sink.user = f;
+    if (!zip) return PROF_OK;
+#ifdef PROF_ZLIB
+    f->zip = gzdopen((int)f->handle, "wb1");
+#endif
+    if (f->zip) return PROF_OK;
+    f->failed = true;
+    f->error = ENOMEM;
+    return prof_file_close(f);
+}
+
 #define PROF__NO_ZLIB "a file that ends in .gz needs PROF_ZLIB where PROF_IMPLEMENTATION is"
 
 /* A file is written as `path.<pid>.tmp`, beside path so that a rename stays on one disk. */
@@ -17388,15 +17376,7 @@ PROF__CALL prof_result prof_file_open(prof_file *f, const char *path) {
                        (uint64_t)prof__process_id());
     f->in_place = prof__file_special(path);
     if (!prof__file_create(f, f->in_place ? path : f->temporary, path)) return PROF_ERROR_FILE;
-    f->sink.write = prof__file_write;
-    f->sink.user = f;
-#ifdef PROF_ZLIB
-    if (zip) f->zip = gzdopen((int)f->handle, "wb1");
-#endif
-    if (!zip || f->zip) return PROF_OK;
-    f->failed = true;
-    f->error = ENOMEM;
-    return prof_file_close(f);
+    return prof__file_begin(f, zip);
 }
 
 PROF__CALL prof_result prof_file_close(prof_file *f) {
@@ -17513,8 +17493,8 @@ PROF__FN void prof__chrome_event(prof__chrome *w, const prof_event *e) {
 /* ---- zones in the order of their ends, in an order that readers nest right ---- */
 
 /* Readers take the first of two events that begin together for the outer one. So a zone waits while
-   the zone around it may have begun with it. Those that wait and began together stand one behind the
-   other, a run, which is written by depth. Zero all but the caller's fields. */
+   the zone around it may have begun with it. Those that began together stand one behind the other:
+   a run, which is written by depth. Zero all but the caller's fields. */
 typedef struct prof__waiting { int64_t start_ns; uint32_t depth, first; } prof__waiting;
 typedef struct prof__order {
     prof__waiting *waits;                   /* the caller's. first: where its run begins */
@@ -18307,9 +18287,7 @@ typedef struct prof__nodes {
     uint32_t done;                       /* events that earlier windows wrote */
     int64_t spans[PROF__SPANS][2];       /* ns from when to when the observer ran; */
     uint32_t span_count;                 /* 0: all the time */
-    /* Threads that had an event, by their id: index has their number + 1. 16 bytes an event. */
-    uint32_t *index, *thread, *last;     /* last: the last event that began */
-    uint32_t thread_count;
+    uint32_t *last;                      /* by thread: the last event that began; PROF_NONE */
 } prof__nodes;
 
 PROF__FN bool prof__nodes_has(const prof__nodes *n, uint32_t i) {
@@ -18331,14 +18309,15 @@ PROF__FN uint64_t prof__nodes_around(const prof__nodes *n, uint32_t i, uint32_t 
     return i == PROF_NONE ? n->first + 1 + thread : prof__nodes_id(n, i);
 }
 
-PROF__FN int64_t prof__nodes_thread_id(const void *nodes, uint32_t number) {
-    const prof__nodes *n = (const prof__nodes *)nodes;
-    return (int64_t)n->s->threads[n->thread[number]].id;
-}
-
-PROF__FN uint32_t *prof__nodes_thread(const prof__nodes *n, uint64_t id) {
-    prof__ids ids = { n->index, 2 * n->s->event_count, prof__nodes_thread_id, n };
-    return prof__id_place(&ids, (int64_t)id);
+/* The id of the node that was the innermost of the thread with this id at ns; 0: it had none. */
+PROF__FN uint64_t prof__nodes_then(const prof__nodes *n, uint64_t id, int64_t ns) {
+    const struct prof_trace *s = n->s;
+    for (uint32_t i = 0; i < s->thread_count; i++) {
+        uint32_t last = n->last[i];
+        if (s->threads[i].id == id && last != PROF_NONE)
+            return prof__nodes_around(n, prof__innermost(s, &last, ns), i);
+    }
+    return 0;
 }
 
 PROF__FN void prof__nodes_extra(prof__et_node *node, const prof_extra *x) {
@@ -18370,56 +18349,46 @@ PROF__FN void prof__nodes_event(prof__nodes *n, prof__out *o, uint32_t i) {
     if (!prof__is_annotation(e)) node.scope = 0;
     node.record = prof__record_id(s, e);
     if (e->extra) prof__nodes_extra(&node, e->extra);
-    if (s->outside.any_sequence && prof__asks_forward(e)) {
-        uint32_t k = *prof__nodes_thread(n, e->extra->fwd_thread);
-        if (k) node.fw_parent = prof__nodes_around(
-            n, prof__innermost(s, n->last + k - 1, e->start_ns), n->thread[k - 1]);
-    }
+    if (s->outside.any_sequence && prof__asks_forward(e))
+        node.fw_parent = prof__nodes_then(n, e->extra->fwd_thread, e->start_ns);
     prof__et_put(o, &node);
     prof__out_text(o, ",");
 }
 
-/* Writes torch.distributed's list of process groups: the program's, or else one group of all
-   processes. False: the program is not distributed. */
-PROF__FN bool prof__process_groups(prof__out *o) {
+/* torch.distributed's list of process groups: the program's, or else one group of all processes.
+   False: the program is not distributed. */
+PROF__FN bool prof__process_groups(char *text, size_t size) {
     static const char key[] = "\"distributedInfo\":";
     const char *entry, *at;
     prof__entries m[2];
-    prof__member member, size, count;
+    prof__member member, processes, groups;
     prof__metadata_copy(m);
     entry = prof__metadata_find(m + 1, key);
     if (!entry) entry = prof__metadata_find(m, key);
     if (!entry || entry[sizeof key - 1] != '{') return false;
-    size.value = count.value = "1";
-    size.value_size = count.value_size = 1;
+    processes.value = groups.value = "1";
+    processes.value_size = groups.value_size = 1;
     for (at = entry + sizeof key; prof__member_next(&at, &member);) {
-        if (prof__member_is(&member, "world_size")) size = member;
-        if (prof__member_is(&member, "pg_count")) count = member;
+        if (prof__member_is(&member, "world_size")) processes = member;
+        if (prof__member_is(&member, "pg_count")) groups = member;
         if (!prof__member_is(&member, "pg_config")) continue;
-        prof__out_bytes(o, member.value, member.value_size);
+        (void)prof__text_f(text, size, "%b", member.value, member.value_size);
         return true;
     }
     member = prof__member_text(entry + sizeof key, "backend");
-    prof__out_f(o, "[{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", \"backend_config\": %b, "
-                   "\"ranks\": [], \"group_size\": %b, \"group_count\": %b}]",
-                member.value, member.value_size, size.value, size.value_size,
-                count.value, count.value_size);
+    (void)prof__text_f(text, size, "[{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", "
+                       "\"backend_config\": %b, \"ranks\": [], \"group_size\": %b, "
+                       "\"group_count\": %b}]", member.value, member.value_size,
+                       processes.value, processes.value_size, groups.value, groups.value_size);
     return true;
 }
 
-PROF__FN void prof__nodes_groups(const prof__nodes *n, prof__out *out) {
+PROF__FN void prof__nodes_groups(const prof__nodes *n, prof__out *o) {
     static const char *const type = "String";
-    prof__entry entry;
-    prof_sink sink = { prof__entry_write, NULL };
-    const char *text = entry.text;
+    char groups[PROF_METADATA_SIZE + 256];   /* more than all metadata */
+    const char *text = groups;
     prof__et_node node = prof__et_plain("## process_group:init ##", n->first, 1, 0);
-    prof__out o;
-    sink.user = &entry;
-    entry.size = 0;
-    prof__out_open(&o, sink);
-    if (n->s->built || !prof__process_groups(&o)) return;
-    prof__out_bytes(&o, "", 1);
-    if (prof__out_close(&o) != PROF_OK) return;
+    if (n->s->built || !prof__process_groups(groups, sizeof groups)) return;
     if (n->s->thread_count) {
         node.parent = n->first + 1;
         node.tid = prof__chrome_tid(n->s, 0);
@@ -18427,8 +18396,8 @@ PROF__FN void prof__nodes_groups(const prof__nodes *n, prof__out *out) {
     node.in.concrete = &text;
     node.in.dtypes = &type;
     node.in.count = 1;
-    prof__et_put(out, &node);
-    prof__out_text(out, ",");
+    prof__et_put(o, &node);
+    prof__out_text(o, ",");
 }
 
 PROF__FN void prof__nodes_write(prof__nodes *n, prof__out *o) {
@@ -18440,22 +18409,12 @@ PROF__FN void prof__nodes_write(prof__nodes *n, prof__out *o) {
         prof__et_put(o, &node);
         prof__out_text(o, ",");
     }
-    n->index = (uint32_t *)(void *)s->scratch;
-    n->thread = n->index + 2 * s->event_count;
-    n->last = n->thread + s->event_count;
-    n->thread_count = 0;
-    if (s->outside.any_sequence) memset(n->index, 0, 2 * s->event_count * sizeof *n->index);
+    n->last = (uint32_t *)(void *)s->scratch;
+    for (uint32_t i = 0; i < s->thread_count; i++) n->last[i] = PROF_NONE;
     for (uint32_t i = 0; i < s->event_count && !o->failed; i++) {
         const prof_event *e = s->events + i;
-        uint32_t *place;
         if (prof__nodes_has(n, i)) prof__nodes_event(n, o, i);
-        if (!s->outside.any_sequence || !prof__in_tree(e)) continue;
-        place = prof__nodes_thread(n, s->threads[e->thread].id);
-        if (!*place) {
-            n->thread[n->thread_count] = e->thread;
-            *place = ++n->thread_count;
-        }
-        n->last[*place - 1] = i;
+        if (prof__in_tree(e)) n->last[e->thread] = i;
     }
 }
 
@@ -18530,63 +18489,37 @@ static struct prof__execution {
     uint32_t span_count;
 } prof__execution;
 
-typedef struct prof__execution_file { prof_file file; uint64_t at; bool zip; } prof__execution_file;
-
-/* In a .gz each piece is a gzip member of its own: the next window can overwrite the end. */
-PROF__FN bool prof__execution_put(void *user, const void *data, size_t size) {
-    prof__execution_file *f = (prof__execution_file *)user;
-#ifdef PROF_ZLIB
-    char zipped[PROF__OUT_SIZE + 1024];
-    z_stream z;
-    memset(&z, 0, sizeof z);
-    if (f->zip) {
-        bool ok = deflateInit2(&z, 1, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY) == Z_OK;
-        z.next_in = (Bytef *)(uintptr_t)data;
-        z.avail_in = (uInt)size;
-        z.next_out = (Bytef *)(void *)zipped;
-        z.avail_out = sizeof zipped;
-        ok = ok && deflate(&z, Z_FINISH) == Z_STREAM_END;
-        (void)deflateEnd(&z);
-        if (!ok) return false;
-        size = z.total_out;
-        data = zipped;
-    }
-#endif
-    f->at += size;
-    return prof__file_put(&f->file, (const char *)data, size);
-}
-
-/* Writes n's nodes (NULL: none) after those in the file, then the file's end, then what readers
-   skip up to *least, which a longer write that failed has reached. *least: the end of this one. */
-PROF__FN bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t end, uint64_t *least) {
+/* Writes n's nodes (NULL: none) after those in the file, then the file's end. In a .gz both are
+   members of their own, so that the next window can overwrite the end. */
+PROF__FN bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t end) {
     struct prof__execution *x = &prof__execution;
-    prof__execution_file f;
-    prof_sink sink = { prof__execution_put, NULL };
+    int64_t nodes_end = 0;
+    prof_file f;
     prof__out o;
-    uint64_t nodes_end;
-    bool ok;
-    sink.user = &f;
-    f.at = x->end;
-    f.zip = prof__ends_with(x->path, ".gz");
-    if (!prof__file_open_at(&f.file, x->path, x->end)) return false;
-    prof__out_open(&o, sink);
+    memset(&f, 0, sizeof f);
+    f.in_place = true;
+    if (!prof__file_open_at(&f, x->path, x->end) ||
+        prof__file_begin(&f, prof__ends_with(x->path, ".gz")) != PROF_OK) return false;
+    prof__out_open(&o, f.sink);
     if (!x->end) prof__execution_head(&o, prof__chrome_pid(&prof__trace), begin);
-    if (n) prof__nodes_write(n, &o);
-    prof__out_flush(&o);
-    nodes_end = f.at;
+    if (n) {
+        prof__nodes_write(n, &o);
+        prof__out_flush(&o);
+#ifdef PROF_ZLIB
+        if (f.zip && !prof__file_check(&f, prof__file_zip_put(&f, "", 0))) o.failed = true;
+#endif
+        nodes_end = prof__seek((int)f.handle, 0, SEEK_CUR);
+    }
     prof__execution_end(&o, end);
-    ok = prof__out_close(&o) == PROF_OK;
-    for (; ok && f.at < *least; f.at++) ok = prof__file_put(&f.file, f.zip ? "" : " ", 1);
-    ok = prof__file_shut(&f.file) && ok;
-    if (ok && n) x->end = nodes_end;
-    *least = f.at;
-    return ok;
+    if (prof__file_written(&f, prof__out_close(&o)) != PROF_OK || nodes_end < 0) return false;
+    if (n) x->end = (uint64_t)nodes_end;
+    return true;
 }
 
 PROF__CALL prof_result prof_execution_trace_register(const char *path) {
     struct prof__execution *x = &prof__execution;
     size_t size = path ? strlen(path) + 1 : 0;
-    uint64_t now = prof__wall_now(), least = 0;
+    uint64_t now = prof__wall_now();
     if (x->registered) return PROF_OK;
     if (size < 2 || size > sizeof x->path) return PROF_ERROR_INVALID;
 #if !defined(PROF_ZLIB)
@@ -18595,7 +18528,7 @@ PROF__CALL prof_result prof_execution_trace_register(const char *path) {
     memset(x, 0, sizeof *x);
     memcpy(x->path, path, size);
     x->next_id = 2;
-    if (!prof__execution_write(NULL, now, now, &least)) return PROF_ERROR_FILE;
+    if (!prof__execution_write(NULL, now, now)) return PROF_ERROR_FILE;
     x->registered = true;
     return PROF_OK;
 }
@@ -18648,7 +18581,7 @@ PROF__FN prof_result prof__execution_append(struct prof_trace *s) {
     struct prof__execution *x = &prof__execution;
     prof__nodes n;
     prof__scale scale;
-    uint64_t end, least = 0;
+    uint64_t end;
     if (s->records_only) return prof__fail(PROF_ERROR_STATE, PROF__NO_EVENTS);
     memset(&n, 0, sizeof n);
     memset(&scale, 0, sizeof scale);
@@ -18669,8 +18602,8 @@ PROF__FN prof_result prof__execution_append(struct prof_trace *s) {
         n.spans[n.span_count][1] =
             span->to != UINT64_MAX ? prof__to_ns(&scale, span->to) : INT64_MAX;
     }
-    if (!prof__execution_write(&n, s->start_wall_ns, end, &least)) {
-        (void)prof__execution_write(NULL, s->start_wall_ns, end, &least);   /* as it was */
+    if (!prof__execution_write(&n, s->start_wall_ns, end)) {
+        (void)prof__execution_write(NULL, s->start_wall_ns, end);   /* as it was */
         return PROF_ERROR_FILE;
     }
     x->done = s->event_count;
@@ -19580,13 +19513,15 @@ PROF__FN void prof__raw_event(prof__raw *w, const prof__row *row, const prof_eve
     const prof_extra *x = prof__extra_of(e);
     const char *name = prof__chrome_name(e), *type = x ? x->activity_type : NULL;
     const char *device = prof__device_title(e->device_type);
-    prof__entry args;
-    prof_sink sink = { prof__entry_write, NULL };
-    sink.user = &args;
-    args.size = 0;
+    char args[8192];
+    prof__text_end end;
+    prof_sink sink = { prof__text_write, NULL };
+    end.p = args;
+    end.end = args + sizeof args;
+    sink.user = &end;
     if (prof__write_args(e, sink) != PROF_OK) {   /* too long */
         PROF__COUNT(prof__loose.details_cut);
-        args.size = 0;
+        end.p = args;
     }
     prof__raw_begin(w, PROF__RAW_EVENT);
     prof__raw_u64(w, (uint64_t)e->start_ns);
@@ -19601,7 +19536,7 @@ PROF__FN void prof__raw_event(prof__raw *w, const prof__row *row, const prof_eve
     prof__raw_u64(w, x ? (uint64_t)x->external_id : 0);
     prof__raw_string(w, name ? name : "(null)", name ? PROF__MIN(strlen(name), PROF__MAX_NAME) : 6);
     prof__raw_string(w, type ? type : "", type ? PROF__MIN(strlen(type), 255u) : 0);
-    prof__raw_string(w, args.text + (args.size > 1), PROF__MAX(args.size, 2u) - 2);
+    prof__raw_string(w, args + (end.p > args), PROF__MAX((size_t)(end.p - args), 2u) - 2);
     prof__raw_string(w, device, PROF__MIN(strlen(device), 63u));
     prof__raw_end(w);
 }
@@ -22130,7 +22065,7 @@ PROF__FN bool prof__env_block(const void *data, size_t size) {
         return false;
     }
 #endif
-    (void)prof__seek((int)e->file.handle, e->end);   /* fails for a pipe */
+    (void)prof__seek((int)e->file.handle, e->end, SEEK_SET);   /* fails for a pipe */
     ok = prof__file_put(&e->file, (const char *)data, size);
     if (!ok && prof__file_cut((int)e->file.handle, e->end) != 0) errno = EIO;
     return ok;

@@ -171,8 +171,8 @@ end_order *end_order_new(void (*write)(void *user, uint32_t place), void *user);
 bool end_order_room(end_order *order, uint32_t room);
 bool end_order_is_full(const end_order *order);
 /* The place for the next zone of a thread, at most 255 deep. Writes the zones that are certain to
-   come before it, and where it is full all that wait. end: writes the rest, at the end of a thread's
-   zones or of the file. */
+   come before it, and all that wait where it is full. end: writes the rest, at a thread's
+   end or the file's. */
 uint32_t end_order_add(end_order *order, uint32_t depth, int64_t start_ns);
 void end_order_end(end_order *order);
 void end_order_free(end_order *order);
