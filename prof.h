@@ -1347,10 +1347,8 @@ typedef struct prof_trace_desc {
     const prof_thread_info *threads;     /* event.thread is an index into it; */
     size_t thread_count;                 /* threads NULL: event.thread is the thread's id itself */
     int64_t base_time_ns;                /* of time 0, since 1970 */
-    bool correlate;                      /* raw activities: see prof_trace_from_events */
-    const char *(*demangle)(void *user, const char *name);   /* `_Z...`, with correlate; NULL: none.
-                                            Its text must outlive the trace */
-    void *user;                          /* passed to demangle */
+    bool sums_in_us;                     /* sums of CPU times in tables are doubles in us, as
+                                            Python's: they decide how means are rounded */
 } prof_trace_desc;
 
 /* Lets a device take part in the sessions to come; *device is copied. PROF_ERROR_STATE: a session
@@ -1476,10 +1474,8 @@ PROF_API size_t prof_trace_memory_size(const prof_trace_desc *desc, const prof_e
    extra of the events; the rest is computed. Events are copied and sorted by (start, -end), stable;
    strings and arrays that they point to are not copied. Parents are found by interval for each
    (thread, node_id); async and device events have none; an only child of its parent's name is
-   merged into it. With desc->correlate the events are what Kineto recorded: utility events are left
-   out, ProfilerStep#N becomes ProfilerStep*, "[memory]" is charged to the events of its thread
-   around it, device events go to the event whose id is their linked_correlation_id, end_thread
-   makes events async. PyTorch: EventList(), _build_tree()
+   merged into it. Kineto's raw activities become such events by examples/kineto.h. PyTorch:
+   EventList(), _build_tree()
    Left out and counted (rejected): events that end before they start, or have a stack_count,
    kernel_count or tensor_count beside a NULL list. PROF_ERROR_INVALID: NULL where something is
    needed, a thread out of range, more than 2^31 - 2 events. PROF_ERROR_MEMORY: memory is too
@@ -4784,8 +4780,6 @@ typedef struct prof__outside {
     uint32_t kernel_count, kernel_max;
     const char *own_end;                 /* of the memory from prof__scratch_end on, in which the
                                             trace has extras of its own */
-    const char *(*demangle)(void *user, const char *name);
-    void *demangle_user;
     uint64_t rejected, overlaps, unlinked, early;
 } prof__outside;
 
@@ -5009,7 +5003,7 @@ struct prof_trace {
     uint32_t partials;                   /* of them, those that sums have whole */
     uint32_t made_count;                 /* events made of what is no zone: steps, ranges, memory.
                                             What follows is not for freestanding traces */
-    bool built, raw;                     /* raw: of raw activities */
+    bool built, sums_in_us;              /* built: by prof_trace_from_events */
     prof__side *side;                    /* beside the events; NULL: no device work, no memory */
     uint32_t detail_rows;                /* rows of averages that they may make */
     size_t beside;                       /* bytes of analysis promised beside each slot's share */
@@ -12842,7 +12836,7 @@ PROF__FN uint32_t prof__link_parent(prof__linker *k, uint32_t *top, uint32_t i) 
 
 /* Links all events, which are in order, to parents and children. scratch: 12 bytes an event, and
    PROF__LANE_SHARE for each thread and each event with a node. */
-PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes, bool open_sides) {
+PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes) {
     prof__linker k;
     memset(&k, 0, sizeof k);
     k.s = s;
@@ -12855,7 +12849,7 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes, bo
     memset(k.index, 0, k.places * sizeof *k.index);
     for (uint32_t i = 0; i < s->event_count; i++) {
         prof_event *e = s->events + i, *p;
-        if (open_sides && s->side) prof__side_open(s, i);
+        if (s->side) prof__side_open(s, i);
         e->first_child = e->next_sibling = PROF_NONE;
         e->self_cpu_time_total_ns = 0;
         if (prof__is_zone(e)) e->parent = prof__link_parent(&k, &prof__lane_of(&k, e)->top, i);
@@ -13085,193 +13079,10 @@ PROF__FN void prof__set_backward_stacks(struct prof_trace *s, char *scratch) {
             prof__backward_set(&q, s, s->events + i, s->events + root[i]);
 }
 
-/* ---- raw activities to events. PyTorch: _parse_kineto_results() ---- */
-
-PROF__FN bool prof__is_utility(const char *name) {
-    static const char names[][40] = {
-        "profiler::_record_function_enter", "profiler::_record_function_enter_new",
-        "profiler::_record_function_exit", "aten::is_leaf", "aten::output_nr", "aten::_version" };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0) return true;
-    return false;
-}
-
-/* The memory records of a raw trace by (thread, time), with running sums: an interval's sum is a
-   difference. */
-typedef struct prof__charges {
-    const prof_event *events;
-    int64_t *cpu, *device;               /* sums of the records before this one */
-    uint32_t *order, count;
-    uint32_t *cover;                     /* +1 where an event's interval begins, -1 at its end */
-} prof__charges;
-
-PROF__FN bool prof__charge_after(const void *events, uint32_t a, uint32_t b) {
-    const prof_event *x = (const prof_event *)events + a, *y = (const prof_event *)events + b;
-    return x->thread != y->thread ? x->thread > y->thread : x->start_ns > y->start_ns;
-}
-
-PROF__FN bool prof__is_host_memory(uint8_t device_type) {
-    return device_type == PROF_DEVICE_CPU || device_type == PROF_DEVICE_MKLDNN ||
-           device_type == PROF_DEVICE_IDEEP;
-}
-
-PROF__FN int64_t prof__bytes_of(const prof_event *e) {
-    return e->extra ? PROF__PLUS(e->extra->cpu_memory_usage, e->extra->device_memory_usage) : 0;
-}
-
-PROF__FN void prof__charges_open(prof__charges *c, const struct prof_trace *s, char *scratch) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < s->event_count; i++) n += strcmp(s->events[i].name, "[memory]") == 0;
-    c->events = s->events;
-    c->count = n;
-    c->cpu = (int64_t *)(void *)scratch;
-    c->device = c->cpu + n + 1;
-    c->order = (uint32_t *)(void *)(c->device + n + 1);
-    c->cover = c->order + n;
-    n = 0;
-    for (uint32_t i = 0; i < s->event_count; i++)
-        if (strcmp(s->events[i].name, "[memory]") == 0) c->order[n++] = i;
-    prof__sort(c->order, c->cover, n, prof__charge_after, s->events);
-    memset(c->cover, 0, (n + 1) * sizeof *c->cover);
-    c->cpu[0] = c->device[0] = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        const prof_event *e = s->events + c->order[i];
-        bool host = prof__is_host_memory(e->device_type);
-        c->cpu[i + 1] = PROF__PLUS(c->cpu[i], host ? prof__bytes_of(e) : 0);
-        c->device[i + 1] = PROF__PLUS(c->device[i], host ? 0 : prof__bytes_of(e));
-    }
-}
-
-/* The first record of thread at ns or later. */
-PROF__FN uint32_t prof__charge_find(const prof__charges *c, uint32_t thread, int64_t ns) {
-    uint32_t low = 0, high = c->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const prof_event *e = c->events + c->order[middle];
-        if (e->thread < thread || (e->thread == thread && e->start_ns < ns)) low = middle + 1;
-        else high = middle;
-    }
-    return low;
-}
-
-/* Charges an event with the records of its thread in [start, end). */
-PROF__FN void prof__charge(struct prof_trace *s, prof__charges *c, prof_event *e) {
-    uint32_t a = prof__charge_find(c, e->thread, e->start_ns);
-    uint32_t b = prof__charge_find(c, e->thread, e->end_ns);
-    prof_extra *x = a < b ? prof__own_extra(s, e) : NULL;
-    if (!x) return;
-    x->cpu_memory_usage = PROF__PLUS(x->cpu_memory_usage, PROF__MINUS(c->cpu[b], c->cpu[a]));
-    x->device_memory_usage =
-        PROF__PLUS(x->device_memory_usage, PROF__MINUS(c->device[b], c->device[a]));
-    c->cover[a]++;
-    c->cover[b]--;
-}
-
-/* Makes a memory record that no event covers an event of its own, without length. */
-PROF__FN void prof__memory_event(struct prof_trace *s, prof_event *e, int64_t id) {
-    int64_t bytes = prof__bytes_of(e);
-    bool host = prof__is_host_memory(e->device_type);
-    prof_extra *x = prof__own_extra(s, e);
-    e->device_type = PROF_DEVICE_CPU;
-    e->flags = PROF_EVENT_SUBMITTED | PROF__EVENT_MEMORY;
-    e->end_ns = e->start_ns;
-    if (!x) return;
-    memset(x, 0, sizeof *x);
-    x->has = PROF_HAS_ID;
-    x->id = id;
-    x->trace_name = "";
-    x->cpu_memory_usage = host ? bytes : 0;
-    x->device_memory_usage = host ? 0 : bytes;
-}
-
-PROF__FN void prof__raw_name(struct prof_trace *s, prof_event *e) {
-    const char *name = NULL;
-    if (s->outside.demangle && prof__begins(e->name, "_Z"))
-        name = (s->outside.demangle)(s->outside.demangle_user, e->name);
-    if (name) e->name = name;
-    if (prof__begins(e->name, "ProfilerStep#")) {
-        prof_extra *x = prof__own_extra(s, e);
-        if (x) x->trace_name = e->name;
-        e->name = "ProfilerStep*";
-    }
-    if (prof__has(e) & PROF_HAS_END_THREAD &&
-        e->extra->end_thread != s->threads[e->thread].id) e->flags |= PROF_EVENT_ASYNC;
-}
-
-/* Is the stack entry PyTorch's own machinery? _filter_stack_entry() */
-PROF__FN bool prof__is_machinery(const char *entry) {
-    static const char pairs[][2][24] = {
-        { "autograd/__init__", "_make_grads" }, { "autograd/__init__", "backward" },
-        { "torch/tensor", "backward" }, { "_internal/common_utils", "prof_callable" },
-        { "_internal/common_utils", "prof_func_call" },
-        { "_internal/common_utils", "prof_meth_call" } };
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        if (strstr(entry, pairs[i][0]) && strstr(entry, pairs[i][1])) return true;
-    return false;
-}
-
-/* Replaces an event's stack by one without the machinery, in the trace's memory. */
-PROF__FN void prof__raw_stack(struct prof_trace *s, prof_event *e) {
-    uint32_t n = e->extra ? e->extra->stack_count : 0, kept = 0;
-    const char **stack;
-    prof_extra *x;
-    for (uint32_t i = 0; i < n; i++) kept += !prof__is_machinery(prof__text(e->extra->stack[i]));
-    if (kept == n) return;
-    x = prof__own_extra(s, e);
-    stack = (const char **)(void *)prof__stack_take(s, kept * sizeof *stack);
-    if (!x || !stack) return;
-    x->stack_count = 0;
-    for (uint32_t i = 0; i < n; i++)
-        if (!prof__is_machinery(prof__text(x->stack[i]))) stack[x->stack_count++] = x->stack[i];
-    x->stack = stack;
-}
-
-/* Charges memory to events, removes utility events, renames; the order of the rest stays. */
-PROF__FN void prof__raw_events(struct prof_trace *s, char *scratch) {
-    prof__charges c;
-    uint32_t kept = 0, covered = 0;
-    int64_t id = 0;
-    prof__charges_open(&c, s, scratch);
-    for (uint32_t i = 0; i < s->event_count; i++) {
-        prof_event *e = s->events + i;
-        if (e->name[0] == '[' && (strcmp(e->name, "[memory]") == 0 ||
-                                  strcmp(e->name, "[OutOfMemory]") == 0))
-            e->flags |= PROF__EVENT_MEMORY;
-        else if (prof__is_utility(e->name)) e->name = NULL;
-        if (!e->name || e->flags & PROF__EVENT_MEMORY) continue;
-        if (e->device_type == PROF_DEVICE_CPU) prof__charge(s, &c, e);
-        if (prof__has(e) & PROF_HAS_ID && e->extra->id > id) id = e->extra->id;
-        prof__raw_name(s, e);
-        prof__raw_stack(s, e);
-    }
-    for (uint32_t i = 0; i < c.count; i++) {
-        covered += c.cover[i];
-        if (covered) s->events[c.order[i]].name = NULL;
-    }
-    for (int oom = 0; oom < 2; oom++)
-        for (uint32_t i = 0; i < s->event_count; i++) {
-            prof_event *e = s->events + i;
-            if (e->name && e->flags & PROF__EVENT_MEMORY && (e->name[1] == 'O') == oom)
-                prof__memory_event(s, e, id = PROF__PLUS(id, 1));
-        }
-    for (uint32_t i = 0; i < s->event_count; i++)
-        if (s->events[i].name) s->events[kept++] = s->events[i];
-    s->event_count = kept;
-}
-
 /* ---- device events to the events that launched them ---- */
 
 PROF__FN int64_t prof__link_of(const prof_event *e) {
     return prof__has(e) & PROF_HAS_LINK ? e->extra->linked_correlation_id : 0;
-}
-
-/* launch_ns: when the work was launched. */
-PROF__FN void prof__launched_by(struct prof_trace *s, uint32_t work, uint32_t launcher,
-                                int64_t launch_ns) {
-    s->outside.early += !s->built && s->events[work].start_ns < launch_ns;
-    s->side[work].last_kernel = launcher;
-    prof__kernel_join(s, work, PROF_NONE);
-    prof__kernels_add(s, s->side + launcher, work, work);
 }
 
 /* A call of a device's library. */
@@ -13280,20 +13091,26 @@ PROF__FN bool prof__is_launch(const prof_event *e) {
     return type && (prof__ends_with(type, "_runtime") || prof__ends_with(type, "_driver"));
 }
 
-/* The event that work launched by event i belongs to: the innermost, of i and those around it, that
-   is no call of a device's library; where all are, i itself. */
-PROF__FN uint32_t prof__launcher(const struct prof_trace *s, uint32_t i) {
-    uint32_t zone = s->built ? PROF_NONE : i;
-    while (zone != PROF_NONE && prof__is_launch(s->events + zone)) zone = s->events[zone].parent;
-    return zone == PROF_NONE ? i : zone;
+/* Work was launched at launch_ns in event i, and belongs to the innermost, of i and those around
+   it, that is no call of a device's library; where all are, to i itself. */
+PROF__FN void prof__launched_by(struct prof_trace *s, uint32_t work, uint32_t i,
+                                int64_t launch_ns) {
+    uint32_t launcher = i;
+    while (launcher != PROF_NONE && prof__is_launch(s->events + launcher))
+        launcher = s->events[launcher].parent;
+    if (launcher == PROF_NONE) launcher = i;
+    s->outside.early += !s->built && s->events[work].start_ns < launch_ns;
+    s->side[work].last_kernel = launcher;
+    prof__kernel_join(s, work, PROF_NONE);
+    prof__kernels_add(s, s->side + launcher, work, work);
 }
 
-/* Joins by linked_correlation_id. Of events with the same id the first counts. order: events in the
-   order in which kernels are to be listed. index: 2 places an event. */
-PROF__FN void prof__link_by_id(struct prof_trace *s, uint32_t *index, const uint32_t *order) {
+/* Joins by linked_correlation_id. Of events with the same id the first counts. scratch: 8 bytes an
+   event. */
+PROF__FN void prof__link_by_id(struct prof_trace *s, char *scratch) {
     uint32_t n = s->event_count;
-    prof__ids ids = { index, 2 * n, prof__event_id, s->events };
-    memset(index, 0, 2 * n * sizeof *index);
+    prof__ids ids = { (uint32_t *)(void *)scratch, 2 * n, prof__event_id, s->events };
+    memset(scratch, 0, 2 * n * sizeof *ids.index);
     for (uint32_t i = 0; i < n; i++) {
         const prof_event *e = s->events + i;
         uint32_t *place;
@@ -13302,15 +13119,14 @@ PROF__FN void prof__link_by_id(struct prof_trace *s, uint32_t *index, const uint
         if (!*place) *place = i + 1;     /* of several the first */
     }
     for (uint32_t i = 0; i < n; i++) {
-        prof_event *e = s->events + (order ? order[i] : i);
+        prof_event *e = s->events + i;
         int64_t id = prof__link_of(e);
         uint32_t *place;
         if (!id) continue;
         place = prof__id_place(&ids, id);
         if (id < 0 || !*place) s->outside.unlinked += e->device_type != PROF_DEVICE_CPU;
         else if (e->device_type != PROF_DEVICE_CPU)
-            prof__launched_by(s, (uint32_t)(e - s->events), prof__launcher(s, *place - 1),
-                              s->events[*place - 1].start_ns);
+            prof__launched_by(s, i, *place - 1, s->events[*place - 1].start_ns);
         else e->thread = s->events[*place - 1].thread;
     }
 }
@@ -13384,7 +13200,7 @@ PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
             zone = told.thread < s->thread_count
                 ? prof__innermost(s, last + told.thread, told.ns) : PROF_NONE;
             if (zone == PROF_NONE) s->outside.unlinked++;
-            else prof__launched_by(s, list[at], prof__launcher(s, zone), told.ns);
+            else prof__launched_by(s, list[at], zone, told.ns);
         }
         for (; change < changes; change++) {
             prof__memory *m = s->memory.list + change;
@@ -13399,6 +13215,11 @@ PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
 }
 
 /* ---- memory: each free finds its allocation, and zones are charged ---- */
+
+PROF__FN bool prof__is_host_memory(uint8_t device_type) {
+    return device_type == PROF_DEVICE_CPU || device_type == PROF_DEVICE_MKLDNN ||
+           device_type == PROF_DEVICE_IDEEP;
+}
 
 PROF__FN bool prof__memory_after(const void *memory, uint32_t a, uint32_t b) {
     return ((const prof__memory *)memory)[a].ns > ((const prof__memory *)memory)[b].ns;
@@ -13489,11 +13310,11 @@ PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
 /* ---- all of these steps, for events in order ---- */
 
 /* Makes the tree of events from outside, together with recorded ones. */
-PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes, bool correlated) {
+PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes) {
     char *scratch = s->scratch;
-    prof__link(s, scratch, lanes, !correlated);
+    prof__link(s, scratch, lanes);
     if (s->outside.launched) prof__launches_part(s);
-    if (s->side && !s->built) prof__link_by_id(s, (uint32_t *)(void *)scratch, NULL);
+    if (s->side && !s->built) prof__link_by_id(s, scratch);
     if (s->memory.count) prof__memory_sort(s, scratch);
     prof__link_by_time(s, scratch);
     if (s->memory.count) prof__memory_charge(s, scratch);
@@ -13508,8 +13329,7 @@ PROF__FN void prof__outside_tree(struct prof_trace *s, uint32_t lanes, bool corr
 PROF__FN bool prof__outside_after(const void *events, uint32_t a, uint32_t b) {
     const prof_event *x = (const prof_event *)events + a, *y = (const prof_event *)events + b;
     if (x->start_ns != y->start_ns) return x->start_ns > y->start_ns;
-    if (x->end_ns != y->end_ns) return x->end_ns < y->end_ns;
-    return (x->flags & PROF__EVENT_MEMORY) > (y->flags & PROF__EVENT_MEMORY);
+    return x->end_ns < y->end_ns;
 }
 
 /* How many entries of each kind the memory of a built trace must hold. */
@@ -13528,9 +13348,8 @@ PROF__FN prof__sizes prof__sizes_of(const prof_trace_desc *d, const prof_event *
         if (!x) continue;
         n.kernels += x->kernel_count;
         backward = backward || x->scope == 1;
-        if (d->correlate) n.own += prof__align(x->stack_count * sizeof *x->stack);
     }
-    if (d->correlate || backward) n.own += count * prof__align(sizeof(prof_extra));
+    if (backward) n.own += count * prof__align(sizeof(prof_extra));
     return n;
 }
 
@@ -13561,21 +13380,19 @@ PROF__FN void *prof__built_take(char **low, size_t bytes) {
 PROF__FN struct prof_trace *prof__built_open(const prof_trace_desc *d, const prof__sizes *n) {
     char *low = (char *)(((uintptr_t)d->memory + 15u) & ~(uintptr_t)15u);
     struct prof_trace *s = (struct prof_trace *)prof__built_take(&low, sizeof *s);
-    prof__outside *x = &s->outside;
     memset(s, 0, sizeof *s);
     s->self = s;
     s->built = s->stopped = s->analysed = true;
     s->view = d->view;
+    s->sums_in_us = d->sums_in_us;
     s->start_wall_ns = (uint64_t)d->base_time_ns;
-    x->demangle = d->demangle;
-    x->demangle_user = d->user;
     s->events = (prof_event *)prof__built_take(&low, n->events * sizeof(prof_event));
     if (n->wide) s->side = (prof__side *)prof__built_take(&low, n->events * sizeof(prof__side));
-    x->kernels = (prof__kernel *)prof__built_take(&low, n->kernels * sizeof(prof__kernel));
+    s->outside.kernels = (prof__kernel *)prof__built_take(&low, n->kernels * sizeof(prof__kernel));
     s->threads = (prof_thread_info *)prof__built_take(&low, n->threads * sizeof(prof_thread_info));
     s->scratch = low;
     s->limit = low + prof__built_scratch(n->events) + n->own;
-    x->own_end = s->limit;
+    s->outside.own_end = s->limit;
     return s;
 }
 
@@ -13617,24 +13434,6 @@ PROF__FN void prof__built_copy(struct prof_trace *s, const prof_event *from, siz
     }
 }
 
-/* Sorts raw activities, and joins them in the order in which they came. */
-PROF__FN void prof__built_correlate(struct prof_trace *s) {
-    uint32_t *order = (uint32_t *)(void *)s->scratch, n;
-    prof__raw_events(s, s->scratch);
-    n = s->event_count;
-    for (uint32_t i = 0; i < n; i++) s->events[i].site = i;
-    (void)prof__events_sort(s->events, n, s->scratch, prof__outside_after);
-    for (uint32_t i = 0; i < n; i++) {
-        prof_event *e = s->events + i;
-        e->flags &= (uint16_t)~PROF__EVENT_MEMORY;
-        order[e->site] = i;
-        e->site = 0;
-    }
-    if (!s->side) return;
-    for (uint32_t i = 0; i < n; i++) prof__side_open(s, i);
-    prof__link_by_id(s, order + n, order);
-}
-
 PROF__CALL prof_result prof_trace_from_events(const prof_trace_desc *desc, const prof_event *events,
                                               size_t count, prof_trace **trace) {
     struct prof_trace *s;
@@ -13652,10 +13451,8 @@ PROF__CALL prof_result prof_trace_from_events(const prof_trace_desc *desc, const
         memcpy(s->threads, desc->threads, desc->thread_count * sizeof *s->threads);
         s->thread_count = (uint32_t)desc->thread_count;
     }
-    s->raw = desc->correlate;
-    if (desc->correlate) prof__built_correlate(s);
-    else (void)prof__events_sort(s->events, s->event_count, s->scratch, prof__outside_after);
-    prof__outside_tree(s, s->event_count, desc->correlate);
+    (void)prof__events_sort(s->events, s->event_count, s->scratch, prof__outside_after);
+    prof__outside_tree(s, s->event_count);
     s->outside_count = s->event_count;
     *trace = s;
     return PROF_OK;
@@ -13843,7 +13640,7 @@ PROF__FN void prof__analyse_outside(struct prof_trace *s) {
     if (prof__events_sort(s->events, s->event_count, s->scratch, prof__events_after))
         for (uint32_t i = 0; i < s->memory.count; i++)
             s->memory.list[i].event = prof__moved(place, s->memory.list[i].event);
-    prof__outside_tree(s, s->thread_count + s->outside_count, false);
+    prof__outside_tree(s, s->thread_count + s->outside_count);
     prof__stacks_set(s);
     if (s->outside.any_backward) prof__set_backward_stacks(s, s->scratch);
 }
@@ -14641,7 +14438,7 @@ PROF__FN void prof__sums_into_rows(prof__groups *g) {
 /* Adds up CPU times in double microseconds, as PyTorch does for Kineto's times: where a mean is
    half way between two figures, the rounding errors of that sum decide. */
 PROF__FN void prof__groups_us(prof__groups *g) {
-    if (!g->s->raw || !g->wide) return;
+    if (!g->s->sums_in_us || !g->wide) return;
     for (uint32_t i = 0; i < g->s->event_count; i++) {
         const prof_event *e = g->s->events + i;
         if (e->device_type == PROF_DEVICE_CPU)
@@ -15057,7 +14854,7 @@ PROF__FN bool prof__average_below(const prof_average *a, const prof_average *b,
 
 /* The sums of row i whose cpu_us is its CPU time as Python adds it up; NULL: whole ns are exact. */
 PROF__FN const prof__group_wide *prof__table_raw(const prof__table *t, uint32_t i) {
-    if (PROF__BARE || !t->groups || !t->trace->raw || !t->groups->wide) return NULL;
+    if (PROF__BARE || !t->groups || !t->trace->sums_in_us || !t->groups->wide) return NULL;
     return t->groups->wide + t->groups->order[i];
 }
 

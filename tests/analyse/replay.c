@@ -6,6 +6,7 @@
 #define _DEFAULT_SOURCE 1
 #include "../../tools/prof/library.h"
 #include "../../tools/prof/input/trace_reader.h"
+#include "../../examples/kineto.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -966,9 +967,8 @@ static void check_event_list(value c) {
 
 extern char *__cxa_demangle(const char *name, char *buffer, size_t *size, int *status);
 
-static const char *demangle(void *user, const char *name) {
+static const char *demangle(const char *name) {
     char *found = __cxa_demangle(name, NULL, NULL, NULL), *copy = NULL;
-    (void)user;
     if (!found) return NULL;
     copy = (char *)for_case(strlen(found) + 1);
     memcpy(copy, found, strlen(found));
@@ -1053,20 +1053,24 @@ static void check_kineto_events(value c) {
     prof_event *events = (prof_event *)for_case((count + 1) * sizeof *events);
     threads t;
     prof_trace_desc desc;
+    kineto_events parsed;
     prof_trace *trace;
     memset(&desc, 0, sizeof desc);
     t.list = (prof_thread_info *)for_case((count + 1) * sizeof *t.list);
     t.count = 0;
     if (get(c, "use_device")) desc.view.device_name = said_of(get(c, "use_device"));
     desc.view.profile_memory = true;
-    desc.correlate = true;
-    desc.demangle = demangle;
     for (size_t i = 0; i < count; i++) {
         raw_event_of(item(list, i), events + i, integer(get(c, "trace_start_ns")));
         events[i].thread = thread_of(&t, get(item(list, i), "start_thread_id"));
     }
-    trace = trace_of(&desc, &t, events, count);
+    desc.threads = t.list;
+    desc.thread_count = t.count;
+    parsed = kineto_parse(&desc, events, count, demangle);
+    trace = parsed.memory ? trace_of(&desc, &t, parsed.events, parsed.count) : NULL;
     if (trace) check_raw_answers(trace, get(c, "ok"));
+    else mismatch("events", "no memory");
+    free(parsed.memory);
 }
 
 /* ---- The older stream of records, by the reader of the prof command ---- */

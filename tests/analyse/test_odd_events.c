@@ -1,6 +1,7 @@
 /* Events from outside with every field at its worst: nothing overflows, nothing is overrun, and
    every writer answers. The sanitizers are what fails here. */
 #include "../test.h"
+#include "../../examples/kineto.h"
 
 enum { EVENTS = 20 };
 
@@ -116,17 +117,22 @@ static void write_all(const prof_trace *trace) {
 static void build(const prof_event *events, size_t count) {
     static const prof_thread_info list[3] = {{7, "a"}, {7, NULL}, {UINT64_MAX, ""}};
     prof_trace_desc desc;
+    kineto_events parsed = { NULL, 0, NULL };
     prof_trace *trace = NULL;
     prof_result result;
     memset(&desc, 0, sizeof desc);
     desc.view.device_name = test_random(2) ? "cuda" : NULL;
     desc.view.profile_memory = test_random(2) != 0;
     desc.view.with_flops = test_random(2) != 0;
-    desc.correlate = test_random(2) != 0;
     desc.base_time_ns = odd();
     if (!test_random(4)) {
         desc.threads = list;
         desc.thread_count = 3;
+    }
+    if (test_random(2)) {
+        parsed = kineto_parse(&desc, events, count, NULL);
+        events = parsed.events;
+        count = parsed.count;
     }
     desc.memory_size = prof_trace_memory_size(&desc, events, count);
     desc.memory = malloc(desc.memory_size);
@@ -135,6 +141,7 @@ static void build(const prof_event *events, size_t count) {
     CHECK(result == PROF_OK || desc.threads, "%s", prof_strerror(result));
     if (result == PROF_OK) PASS_ON(write_all(trace));
     free(desc.memory);
+    free(parsed.memory);
 }
 
 static void submit(const prof_event *events, size_t count) {

@@ -2,6 +2,7 @@
 /* Traces from events against a slow, obviously right reference, on random events: tree, merged
    duplicates, self and device times, memory, and the reports of them. */
 #include "../../tools/prof/library.h"
+#include "../../examples/kineto.h"
 #include "reference.h"
 
 enum { MOST = 60, NAMES = 4, ROUNDS = 150 };
@@ -449,13 +450,13 @@ static void test_random_events(void) {
 
 /* The reports of traces of raw activities, in whole us, whose sums are exact as Python's are. */
 static void test_raw_events(void) {
+    kineto_events parsed;
     prof_trace_desc desc;
     size_t i;
     int round;
     memset(&desc, 0, sizeof desc);
     desc.memory = memory;
     desc.memory_size = sizeof memory;
-    desc.correlate = true;
     for (round = 0; round < 40 && !test_bad; round++) {
         test_seed = (uint32_t)round * 2654435761u + 5;
         random_events();
@@ -463,9 +464,11 @@ static void test_raw_events(void) {
             given[i].start_ns *= 1000;
             given[i].end_ns *= 1000;
         }
-        EQUAL(prof_trace_from_events(&desc, given, given_count, &trace), PROF_OK);
+        parsed = kineto_parse(&desc, given, given_count, NULL);
+        EQUAL(prof_trace_from_events(&desc, parsed.events, parsed.count, &trace), PROF_OK);
         PASS_ON(compare_reports(trace));
         test_all_writers(trace);
+        free(parsed.memory);
     }
 }
 

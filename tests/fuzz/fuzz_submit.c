@@ -93,7 +93,6 @@ static void build(size_t count, unsigned how) {
     desc.view.device_name = how & 1 ? "cuda" : NULL;
     desc.view.profile_memory = (how & 2) != 0;
     desc.view.with_flops = (how & 4) != 0;
-    desc.correlate = (how & 8) != 0;
     desc.memory_size = prof_trace_memory_size(&desc, events, count);
     desc.memory = malloc(desc.memory_size);      /* so that AddressSanitizer knows its end */
     if (!desc.memory) fuzz_crash("memory");

@@ -41,7 +41,7 @@ folders='base input trace analysis output page commands'
 upward() {   # "FILE: HEADER" of each that points the other way, or that names no folder
     awk -v folders="$folders" '
         BEGIN { count = split(folders, names, " "); for (i = 1; i <= count; i++) place[names[i]] = i }
-        !/^#include "/ || /"(\.\.\/)*(prof|library|raw_read|[a-z_]+_(html|css|js|sql|so))\.h"/ { next }
+        !/^#include "/ || /"(\.\.\/)*(prof|examples\/kineto|library|raw_read|[a-z_]+_(html|css|js|sql|so))\.h"/ { next }
         {
             split(FILENAME, here, "/")
             split($2, there, "[/\"]")

@@ -1,7 +1,7 @@
 /* prof.h's implementation for the prof command and for tests that ask it the same: the only file of
    tools/prof that sees inside the library. Nothing of that is copied here. It calls
-   - prof__is_utility, prof__is_machinery, prof__control, prof__text_json, prof__is_formula,
-     prof__device_name, prof__terminal_width, prof__write_args, prof__column_field;
+   - prof__control, prof__text_json, prof__is_formula, prof__device_name, prof__terminal_width,
+     prof__write_args, prof__column_field;
    - prof__text_time, prof__text_share, prof__text_memory: figures as the table prints them;
    - prof__note_key, prof__note_text, prof__note_count: what was lost;
    - what raw_read.h asks: records and attributes, sums, ns of ticks;
@@ -19,8 +19,6 @@
 
 #include <stdlib.h>
 
-bool is_utility_name(const char *name) { return prof__is_utility(name); }
-bool is_machinery_entry(const char *entry) { return prof__is_machinery(entry); }
 size_t control_size(const char *text) { return prof__control(text); }
 char *text_json(char *to, const char *text) { return prof__text_json(to, &text); }
 bool is_formula(const char *text) { return prof__is_formula(text); }

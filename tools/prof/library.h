@@ -8,10 +8,6 @@
 extern "C" {
 #endif
 
-/* Names that are no events; entries of a stack that are PyTorch's machinery. */
-bool is_utility_name(const char *name);
-bool is_machinery_entry(const char *entry);
-
 /* Bytes of the character at text if a terminal would obey it or show nothing; 0: it is none. The
    first character of text, escaped for JSON in at most 6 bytes; returns their end. Would a
    spreadsheet take text for a formula? */

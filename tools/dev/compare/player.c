@@ -447,13 +447,12 @@ static void outside_event(prof_event *e, prof_extra *x, unsigned spread) {
     x->cpu_memory_usage = draw(3) ? 0 : 64 * (int64_t)draw(100);
 }
 
-static void outside_trace(unsigned count, bool correlate) {
+static void outside_trace(unsigned count) {
     static char memory[32 << 20];
     prof_trace_desc d;
     memset(&d, 0, sizeof d);
     d.memory = memory;
     d.memory_size = sizeof memory;
-    d.correlate = correlate;
     d.view.device_name = "CUDA";
     d.view.profile_memory = true;
     trace = NULL;
@@ -465,7 +464,7 @@ static void op_outside(char **w) {
     unsigned count = (unsigned)number(w[1]);
     draw_state = (unsigned long long)number(w[0]);
     for (unsigned i = 0; i < count; i++) outside_event(outside + i, outside_extra + i, 2 * count);
-    outside_trace(count, number(w[2]) != 0);
+    outside_trace(count);
 }
 
 /* So many small traces of few times, so that many starts and ends are equal; of events without
@@ -474,7 +473,6 @@ static void op_nests(char **w) {
     for (long long n = 0; n < number(w[1]); n++) {
         draw_state = (unsigned long long)(number(w[0]) + n);
         unsigned count = 1 + draw(60), spread = 2 + draw(2 + draw(40)), before = draw(2) * spread;
-        bool correlate = draw(3) == 0;
         for (unsigned i = 0; i < count; i++) {
             prof_event *e = outside + i;
             outside_event(e, outside_extra + i, 2 * spread);
@@ -483,7 +481,7 @@ static void op_nests(char **w) {
             if (draw(5) == 0) e->end_ns = e->start_ns;
             if (draw(40) == 0) e->end_ns = e->start_ns - 10;
         }
-        outside_trace(count, correlate);
+        outside_trace(count);
         if (trace) report_events(trace);
         if (trace) report_rows(trace, 2);
     }

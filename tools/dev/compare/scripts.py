@@ -294,7 +294,7 @@ class Script:
         if self.case == 'outside':
             for _ in range(4):
                 self.say('outside', self.random.randrange(1 << 30),
-                         self.random.choice([0, 1, 5, 40, 200, 1500]), self.random.randrange(2))
+                         self.random.choice([0, 1, 5, 40, 200, 1500]))
                 self.say('report', 0)
             return
         self.say('rate', rate)               # ticks a us, which a first session measures

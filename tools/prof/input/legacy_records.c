@@ -16,6 +16,7 @@
 
 #include "input/json_mend.h"
 #include "library.h"
+#include "../../../examples/kineto.h"
 
 
 enum kind { KIND_NONE, KIND_MARK, KIND_PUSH, KIND_POP, KIND_MEMORY };
@@ -152,7 +153,7 @@ static bool next_list(trace_text *rest, trace_text *list) {
 static bool is_utility(trace_text name) {
     char text[48];
     if (json_decode(name, text, sizeof text) >= sizeof text) return false;
-    return !strcmp(text, "[memory]") || !strcmp(text, "[OutOfMemory]") || is_utility_name(text);
+    return !strcmp(text, "[memory]") || !strcmp(text, "[OutOfMemory]") || kineto_is_utility(text);
 }
 
 static handle_state *state_of(stream *s, const record *r) {
@@ -291,7 +292,7 @@ static void write_shapes(output *out, trace_text json, int depth) {
 static bool is_own_frame(trace_text entry) {
     char text[1024];
     json_decode(entry, text, sizeof text);
-    return is_machinery_entry(text);
+    return kineto_is_own_frame(text);
 }
 
 static void write_stack(output *out, trace_text json) {
