@@ -265,41 +265,34 @@ extern "C" {
    Threads, and Signals and fork, above. Macros take a literal name, which is looked up once;
    functions take any name. With PROF_DISABLE a macro checks its arguments and does nothing. */
 
-#ifndef PROF_DISABLE
 /* A zone from here to the end of the enclosing block. */
-#  define PROF_SCOPE(name) PROF__SCOPE(PROF__ID, "" name)
+#define PROF_SCOPE(name) PROF__SCOPE_IN(PROF__ID, "" name, true)
 
 /* PROF_SCOPE with a name by a format: PROF_SCOPE_F("tile %d,%d", x, y); see prof_push_f. */
-#  define PROF_SCOPE_F(...) PROF__SCOPE_F(PROF__ID, PROF__BEGIN_F(__VA_ARGS__))
+#define PROF_SCOPE_F(...) PROF__SCOPE_F(PROF__ID, __VA_ARGS__)
 
 /* PROF_SCOPE named after the function; in C++ its qualified name, as A::update, or main::<lambda>,
    and what its template's parameters are. */
-#  define PROF_FUNCTION() PROF__FUNCTION_IN(PROF__ID, true)
+#define PROF_FUNCTION() PROF__FUNCTION_IN(PROF__ID, true)
 
 /* A zone around the block or statement that follows: PROF_BLOCK("name") { ... } */
-#  define PROF_BLOCK(name) PROF__BLOCK(PROF__ID, "" name)
+#define PROF_BLOCK(name) PROF__BLOCK_IN(PROF__ID, "" name, true)
 
 /* The same, but zones only while one of these categories is on: see prof_set_categories. */
-#  define PROF_SCOPE_IN(categories, name) \
+#define PROF_SCOPE_IN(categories, name) \
     PROF__SCOPE_IN(PROF__ID, "" name, prof__category_on(categories))
-#  define PROF_FUNCTION_IN(categories) PROF__FUNCTION_IN(PROF__ID, prof__category_on(categories))
-#  define PROF_BLOCK_IN(categories, name) \
+#define PROF_FUNCTION_IN(categories) PROF__FUNCTION_IN(PROF__ID, prof__category_on(categories))
+#define PROF_BLOCK_IN(categories, name) \
     PROF__BLOCK_IN(PROF__ID, "" name, prof__category_on(categories))
 
 /* A pair that need not be in one block. PROF_END() ends the innermost open zone of this thread. */
-#  define PROF_BEGIN(name) PROF__BEGIN(PROF__ID, "" name)
-#  define PROF_END() prof__end_top_inline()
+#define PROF_BEGIN(name) PROF__BEGIN("" name)
+#define PROF_END() PROF__END()
 
 /* prof_instant and prof_counter with a literal name, which is looked up once. value: an int64_t.
    Both are statements, not expressions. */
-#  define PROF_INSTANT(name) \
-    do { PROF__MARK(moment, "" name); prof__instant_inline(PROF__MARK_REF(moment)); } while (0)
-#  define PROF_COUNTER(name, value) \
-    do { \
-        PROF__MARK(moment, "" name); \
-        prof__counter_inline(PROF__MARK_REF(moment), value); \
-    } while (0)
-#endif
+#define PROF_INSTANT(name) PROF__INSTANT("" name)
+#define PROF_COUNTER(name, value) PROF__COUNTER("" name, value)
 
 /* A zone whose name is made at run time; name is copied, once for each text. NULL: "(null)". */
 PROF_API void prof_push(const char *name);
@@ -433,11 +426,9 @@ typedef struct prof_desc {
     void *memory;                        /* the arena, any alignment; NULL: the built-in one */
     size_t memory_size;                  /* its bytes; 0 where memory is NULL */
     prof_mode mode;
-    prof_sink stream;                    /* PROF_MODE_STREAM: where prof_flush writes; needed. With
-                                            with_stack, with_modules or an execution trace it is
-                                            written at the end, from the arena
-                                            (PROF_WARN_UNSTREAMED). So is a Chrome array with
-                                            devices or with anything that zones carry */
+    prof_sink stream;                    /* PROF_MODE_STREAM: where prof_flush writes; needed. A
+                                            stream carries no stacks, modules and execution traces,
+                                            a Chrome array no devices and details either */
     prof_stream_format stream_format;
     prof_full when_full;                 /* sums are of zones' times alone, and at least a sixteenth
                                             of the arena is kept for them, new names and threads */
@@ -526,9 +517,8 @@ typedef struct prof_stats {
 enum {                                   /* prof_stats.warnings, and in the trace's head */
     PROF_WARN_NO_WARMUP = 1,             /* a schedule without warm-up: its cost is in step one */
     PROF_WARN_SCHEDULE = 2,              /* see schedule_errors */
-    PROF_WARN_DEVICE = 4,                /* a device could not record, or not everything, or was
+    PROF_WARN_DEVICE = 4                 /* a device could not record, or not everything, or was
                                             asked for and is not there */
-    PROF_WARN_UNSTREAMED = 8             /* the stream is written at the end: see desc.stream */
 };
 
 /* Opens a session; NULL or zeroed: every default. Any thread.
@@ -2026,16 +2016,6 @@ struct prof__scope {
     prof__frame *token;
     bool once;
     PROF__MEMBER explicit prof__scope(prof__frame *f) : token(f), once(true) {}
-    PROF__MEMBER explicit prof__scope(prof__mark *m)
-        : token(prof__begin_inline(m, true)), once(true) {}
-    PROF__MEMBER prof__scope(prof__mark *m, bool on)
-        : token(on ? prof__begin_inline(m, true) : PROF__NULL), once(true) {}
-#if PROF__ZONES_IN_ELF
-    PROF__MEMBER explicit prof__scope(const char *place)
-        : token(prof__begin_in_elf_inline(place, true)), once(true) {}
-    PROF__MEMBER prof__scope(const char *place, bool on)
-        : token(on ? prof__begin_in_elf_inline(place, true) : PROF__NULL), once(true) {}
-#endif
     PROF__MEMBER ~prof__scope() { prof__end_inline(token); }
     prof__scope(const prof__scope &) = delete;
     prof__scope &operator=(const prof__scope &) = delete;
@@ -2083,6 +2063,9 @@ extern "C" {
 #else
 #  define PROF__NAMED(name)
 #endif
+#ifndef PROF__QUALIFIED
+#  define PROF__QUALIFIED __func__
+#endif
 #define PROF__MARK(id, name) PROF__MARK_OF(id, name, __func__)
 #define PROF__MARK_OF(id, name, function) \
     PROF__NAMED(name) \
@@ -2103,105 +2086,79 @@ extern "C" {
 #  define PROF__PLACE_REF(id) PROF__MARK_REF(id)
 #  define PROF__OPEN(id, token) prof__begin_inline(PROF__MARK_REF(id), token)
 #endif
-#if defined(PROF_DISABLE)
-#  define PROF_SCOPE(name) PROF__NAMED("" name) PROF__NOTHING(PROF__ID, sizeof("" name))
-#  define PROF_SCOPE_F(...) PROF__NOTHING(PROF__ID, sizeof(prof__nothing_f(__VA_ARGS__)))
+#if defined(PROF_DISABLE)                /* declarations and statements as when enabled */
 PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1, 2);
-#  define PROF_FUNCTION() PROF__NOTHING(PROF__ID, 1)
-#  define PROF__NOTHING(id, size) PROF__NOTHING2(id, size)   /* a declaration, as when enabled */
 #  ifdef __cplusplus
-#    define PROF__NOTHING2(id, size) static_assert((size) != 0, "")
+#    define PROF__NOTHING(id, size) static_assert((size) != 0, "")
 #  else
-#    define PROF__NOTHING2(id, size) enum { prof__off_##id = (size) != 0 }
+#    define PROF__NOTHING(id, size) enum { PROF__JOIN(prof__off_, id) = (size) != 0 }
 #  endif
-#  define PROF_BLOCK(name) PROF__ONCE(PROF__ID, name)
-#  define PROF__ONCE(id, name) PROF__ONCE2(id, name)
-#  define PROF__ONCE2(id, name) \
-    for (bool prof__once_##id = sizeof("" name) != 0; prof__once_##id; prof__once_##id = false)
-#  define PROF_SCOPE_IN(categories, name) \
-    PROF__NAMED("" name) PROF__NOTHING(PROF__ID, sizeof(categories) + sizeof("" name))
-#  define PROF_FUNCTION_IN(categories) PROF__NOTHING(PROF__ID, sizeof(categories))
-#  define PROF_BLOCK_IN(categories, name) PROF_BLOCK(name)
-#  define PROF_BEGIN(name) do { PROF__NAMED("" name) (void)("" name); } while (0)
-#  define PROF_END() ((void)0)
-#  define PROF_INSTANT(name) PROF_BEGIN(name)
-#  define PROF_COUNTER(name, value) \
-    do { PROF__NAMED("" name) (void)("" name); (void)sizeof((value) + 0); } while (0)
+#  define PROF__SCOPE_IN(id, name, on) \
+    PROF__NAMED(name) PROF__NOTHING(id, sizeof(name) + sizeof(on))
+#  define PROF__SCOPE_F(id, ...) PROF__NOTHING(id, sizeof(prof__nothing_f(__VA_ARGS__)))
+#  define PROF__FUNCTION_IN(id, on) PROF__NOTHING(id, sizeof(on))
+#  define PROF__BLOCK_IN(id, name, on) \
+    for (bool PROF__JOIN(prof__once_, id) = sizeof(name) + sizeof(on) != 0; \
+         PROF__JOIN(prof__once_, id); PROF__JOIN(prof__once_, id) = false)
+#  define PROF__BEGIN(name) do { PROF__NAMED(name) (void)(name); } while (0)
+#  define PROF__END() ((void)0)
+#  define PROF__INSTANT(name) PROF__BEGIN(name)
+#  define PROF__COUNTER(name, value) \
+    do { PROF__NAMED(name) (void)(name); (void)sizeof((value) + 0); } while (0)
 #else
-#  define PROF__FUNCTION_IN(id, on) PROF__FUNCTION_IN2(id, on)
-#  ifdef PROF__QUALIFIED
-#    define PROF__FUNCTION_IN2(id, on) \
+#  define PROF__BEGIN(name) \
+    do { PROF__PLACE(begin, name); (void)PROF__OPEN(begin, false); } while (0)
+#  define PROF__END() prof__end_top_inline()
+#  define PROF__INSTANT(name) \
+    do { PROF__MARK(moment, name); prof__instant_inline(PROF__MARK_REF(moment)); } while (0)
+#  define PROF__COUNTER(name, value) \
+    do { \
+        PROF__MARK(moment, name); \
+        prof__counter_inline(PROF__MARK_REF(moment), value); \
+    } while (0)
+#  define PROF__SCOPE_IN(id, name, on) \
+    PROF__PLACE(id, name); \
+    PROF__SCOPE_OF(id, (on) ? PROF__OPEN(id, true) : PROF__NULL)
+#  define PROF__SCOPE_F(id, ...) PROF__SCOPE_OF(id, PROF__BEGIN_F(__VA_ARGS__))
+#  define PROF__FUNCTION_IN(id, on)      /* a mark: __func__ is no literal */ \
     PROF__MARK_OF(id, __func__, PROF__QUALIFIED); \
-    const prof__scope prof__scope_##id(PROF__MARK_REF(id), on)
-#  elif PROF__ZONES_IN_ELF && defined(__cplusplus)   /* __func__ is no literal */
-#    define PROF__FUNCTION_IN2(id, on) \
-    PROF__MARK(id, __func__); const prof__scope prof__scope_##id(PROF__MARK_REF(id), on)
-#  elif PROF__ZONES_IN_ELF
-#    define PROF__FUNCTION_IN2(id, on) \
-    PROF__MARK(id, __func__); \
-    PROF__SCOPE4(id, (on) ? prof__begin_inline(PROF__MARK_REF(id), true) : PROF__NULL)
-#  else
-#    define PROF__FUNCTION_IN2(id, on) PROF__SCOPE3(id, __func__, on)
+    PROF__SCOPE_OF(id, (on) ? prof__begin_inline(PROF__MARK_REF(id), true) : PROF__NULL)
+#  if defined(__GNUC__) || defined(__clang__) || defined(__TINYC__)
+#    define PROF__OPENED(id, name, on) \
+    __extension__({ PROF__PLACE(id, name); (on) ? PROF__OPEN(id, true) : PROF__NULL; })
+#  elif defined(__cplusplus)
+#    define PROF__OPENED(id, name, on) \
+    ((on) ? prof__begin_inline([] { PROF__MARK(id, name); return PROF__MARK_REF(id); }(), true) \
+          : PROF__NULL)
 #  endif
-#  define PROF__SCOPE(id, name) PROF__SCOPE2(id, name)
-#  define PROF__BLOCK(id, name) PROF__BLOCK2(id, name, true)
-#  define PROF__SCOPE_F(id, token) PROF__SCOPE4(id, token)
-#  define PROF__SCOPE_IN(id, name, on) PROF__SCOPE3(id, name, on)
-#  define PROF__BLOCK_IN(id, name, on) PROF__BLOCK2(id, name, on)
-#  define PROF__BEGIN(id, name) PROF__BEGIN2(id, name)
-#  define PROF__BEGIN2(id, name) \
-    do { PROF__PLACE(id, name); (void)PROF__OPEN(id, false); } while (0)
 
 #  if defined(__cplusplus)
-#    define PROF__SCOPE2(id, name) \
-    PROF__PLACE(id, name); const prof__scope prof__scope_##id(PROF__PLACE_REF(id))
-#    define PROF__SCOPE3(id, name, on) \
-    PROF__PLACE(id, name); const prof__scope prof__scope_##id(PROF__PLACE_REF(id), on)
-#    define PROF__SCOPE4(id, token) const prof__scope prof__scope_##id(token)
-#    if defined(__GNUC__) || defined(__clang__)
-#      define PROF__MAKE_MARK(id, name) \
-    __extension__({ PROF__PLACE(id, name); PROF__PLACE_REF(id); })
-#    else
-#      define PROF__MAKE_MARK(id, name) ([] { PROF__MARK(id, name); return PROF__MARK_REF(id); }())
-#    endif
-#    define PROF__BLOCK2(id, name, on) \
-    for (prof__scope prof__scope_##id(PROF__MAKE_MARK(id, name), on); prof__scope_##id.once; \
-         prof__scope_##id.once = false)
+#    define PROF__SCOPE_OF(id, token) const prof__scope PROF__JOIN(prof__scope_, id)(token)
+#    define PROF__BLOCK_IN(id, name, on) \
+    for (prof__scope PROF__JOIN(prof__scope_, id)(PROF__OPENED(id, name, on)); \
+         PROF__JOIN(prof__scope_, id).once; PROF__JOIN(prof__scope_, id).once = false)
 #  elif (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)   /* tcc ignores cleanup */
-#    define PROF__SCOPE2(id, name) PROF__SCOPE3(id, name, true)
-#    define PROF__SCOPE3(id, name, on) \
-    PROF__PLACE(id, name); \
-    PROF__SCOPE4(id, (on) ? PROF__OPEN(id, true) : PROF__NULL)
-#    define PROF__SCOPE4(id, token) \
-    __attribute__((cleanup(prof__scope_end), unused)) const prof__held prof__token_##id = \
-        prof__hold(token)
-#    define PROF__BLOCK2(id, name, on) \
-    for (bool prof__once_##id = true; prof__once_##id; prof__once_##id = false) \
-        for (__attribute__((cleanup(prof__scope_end), unused)) const prof__held \
-                 prof__token_##id = \
-                 __extension__({ PROF__PLACE(id, name); \
-                                 prof__hold((on) ? PROF__OPEN(id, true) : NULL); }); \
-             prof__once_##id; prof__once_##id = false)
+#    define PROF__SCOPE_OF(id, token) \
+    __attribute__((cleanup(prof__scope_end), unused)) const prof__held \
+        PROF__JOIN(prof__token_, id) = prof__hold(token)
+#    define PROF__BLOCK_IN(id, name, on) \
+    for (bool PROF__JOIN(prof__once_, id) = true; PROF__JOIN(prof__once_, id); \
+         PROF__JOIN(prof__once_, id) = false) \
+        for (PROF__SCOPE_OF(id, PROF__OPENED(id, name, on)); PROF__JOIN(prof__once_, id); \
+             PROF__JOIN(prof__once_, id) = false)
 #  else
-#    define PROF__SCOPE2(id, name) \
-    PROF_SCOPE_needs_cplusplus_or_cleanup__use_PROF_BLOCK prof__scope_##id
-#    define PROF__SCOPE3(id, name, on) PROF__SCOPE2(id, name)
-#    define PROF__SCOPE4(id, token) PROF__SCOPE2(id, "")
+#    define PROF__SCOPE_OF(id, token) \
+    PROF_SCOPE_needs_cplusplus_or_cleanup__use_PROF_BLOCK PROF__JOIN(prof__scope_, id)
+#    define PROF__BLOCK_OF(id, open) \
+    for (struct { prof__frame *token; bool once; } PROF__JOIN(prof__block_, id) = { open, true }; \
+         PROF__JOIN(prof__block_, id).once; PROF__JOIN(prof__block_, id).once = false, \
+             prof__end_inline(PROF__JOIN(prof__block_, id).token))
 #    if defined(__TINYC__)
-#      define PROF__MAKE_TOKEN(id, name, on) \
-    __extension__({ PROF__MARK(id, name); \
-                    (on) ? prof__begin_inline(PROF__MARK_REF(id), true) : NULL; })
-#      define PROF__BLOCK2(id, name, on) \
-    for (struct { prof__frame *token; bool once; } prof__block_##id = \
-             { PROF__MAKE_TOKEN(id, name, on), true }; prof__block_##id.once; \
-         prof__block_##id.once = false, prof__end_inline(prof__block_##id.token))
+#      define PROF__BLOCK_IN(id, name, on) PROF__BLOCK_OF(id, PROF__OPENED(id, name, on))
 #    else                                /* two statements: not inside an if without braces */
-#      define PROF__BLOCK2(id, name, on) \
-    PROF__MARK(id, name); \
-    for (struct { prof__frame *token; bool once; } prof__block_##id = \
-             { (on) ? prof__begin_inline(PROF__MARK_REF(id), true) : NULL, true }; \
-         prof__block_##id.once; \
-         prof__block_##id.once = false, prof__end_inline(prof__block_##id.token))
+#      define PROF__BLOCK_IN(id, name, on) \
+    PROF__PLACE(id, name); \
+    PROF__BLOCK_OF(id, ((on) ? PROF__OPEN(id, true) : NULL))
 #    endif
 #  endif
 #endif
@@ -2363,10 +2320,6 @@ PROF__ONE
 #  endif
 #  define PROF__EAGER PROF__INLINE
 #  define PROF__FLOATS 1                 /* formats know floating point */
-#  undef prof_start                      /* the calls that PROF__CHECKED wraps */
-#  undef prof_start_env
-#  undef prof_get_stats
-#  undef prof_trace_from_events
 #endif
 #ifdef PROF_ZLIB
 #  include <zlib.h>
@@ -4679,7 +4632,6 @@ static struct prof__session {
     bool open;                           /* prof_start came, prof_stop not yet */
     bool busy;                           /* one of the calls that open and close windows runs */
     bool has_steps;                      /* there is a schedule */
-    bool unstreamed;                     /* desc asked for a stream, which cannot carry all of it */
     bool step_open;                      /* the step began in this window, at step_tick */
     uint32_t activities;                 /* that are wanted and there */
     uint32_t enabled;                    /* those being recorded */
@@ -4760,7 +4712,6 @@ typedef struct prof__streamed {
     prof_sink sink;
     bool flush_inline, often;            /* often: see prof__due */
     uint32_t flushed_us;                 /* when that was last */
-    bool refused;                        /* the session's unstreamed: prof_dump has no lock */
     bool over;                           /* the session is over, and so is its stream */
     uint32_t asked;                      /* PROF__RAW_HAS_... */
     uint64_t zones;                      /* that have left */
@@ -13434,8 +13385,9 @@ PROF__FN void prof__built_copy(struct prof_trace *s, const prof_event *from, siz
     }
 }
 
-PROF__CALL prof_result prof_trace_from_events(const prof_trace_desc *desc, const prof_event *events,
-                                              size_t count, prof_trace **trace) {
+PROF__CALL prof_result(prof_trace_from_events)(const prof_trace_desc *desc,
+                                               const prof_event *events, size_t count,
+                                               prof_trace **trace) {
     struct prof_trace *s;
     prof__sizes n;
     if (!desc || !desc->memory || !trace || (count && !events)) return PROF_ERROR_INVALID;
@@ -15740,9 +15692,6 @@ PROF__FN void prof__table_notes(prof__table *t) {
         prof__out_u64(&t->out, count);
         prof__out_text(&t->out, "\n");
     }
-    if (!PROF__BARE && stats.warnings & PROF_WARN_UNSTREAMED)
-        prof__out_text(&t->out, "The stream cannot carry all that was asked for: it was kept in "
-                                "the arena, and written at the end\n");
     prof__table_interrupts(t);
     if (PROF__BARE && !stats.ticks_per_second)
         prof__out_text(&t->out, "1 ns is 1 tick: set desc.platform.ticks_per_second\n");
@@ -18946,15 +18895,15 @@ PROF__FN uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struct 
 }
 
 #if !PROF__BARE
-/* The rate of the CPU's clock is that of its readings so far. */
-PROF__FN uint64_t prof__raw_rate(const prof__raw *w) {
-    const struct prof_trace *s = &prof__trace;
+/* The rate of the clock: the CPU's has that of its readings up to `now`. */
+PROF__FN uint64_t prof__rate_until(prof__knot now) {
     prof__knot first = prof__recorder.first_knot;
-    uint64_t ticks = w->now.tick - first.tick, ns = w->now.ns - first.ns;
-    if (s->clock != PROF_CLOCK_CPU) return prof__clock_rate(s);
-    for (; ticks >> 33; ticks >>= 1) ns >>= 1;
-    return ns ? ticks * 1000000000u / ns : 1;
+    if (prof__trace.clock != PROF_CLOCK_CPU) return prof__clock_rate(&prof__trace);
+    if (now.ns <= first.ns) return 1000000000u;
+    return (uint64_t)((double)(now.tick - first.tick) * 1e9 / (double)(now.ns - first.ns));
 }
+
+PROF__FN uint64_t prof__raw_rate(const prof__raw *w) { return prof__rate_until(w->now); }
 
 /* A dump of an open session has the first knot, and one of now. */
 PROF__FN void prof__raw_knots(prof__raw *w) {
@@ -19037,7 +18986,7 @@ PROF__FN void prof__raw_now(prof__raw *w) {
 
 /* ---- The stream ---- */
 
-PROF__FN void prof__dump_rest(prof__raw *w, const struct prof_trace *s);
+PROF__FN void prof__dump_states(prof__raw *w, const struct prof_trace *s);
 
 /* Zones that prof__order holds back until their order is known: as many as fit half the buffer. */
 enum { PROF__SHOWN = 32, PROF__SHOWN_BYTES = PROF__OUT_SIZE / 2 / PROF__SHOWN };
@@ -19274,16 +19223,14 @@ PROF__FN bool prof__is_copy(void) {
 PROF__CALL prof_result prof_flush(void) {
     struct prof_trace *s = &prof__trace;
     prof_result result;
-    bool ours, unstreamed;
+    bool ours;
     if (prof__is_copy() || !prof__stream_lock())
         return prof__fail(PROF_ERROR_STATE, "prof_flush was called in the sink, or in a child");
     result = prof__fail(PROF_ERROR_STATE, "no session of PROF_MODE_STREAM is open");
     prof__lock();
     ours = s->open && s->mode == PROF_MODE_STREAM;
-    unstreamed = s->open && s->stream.refused;
     prof__unlock();
     if (ours) result = prof__env_failed() ? PROF_ERROR_SINK : prof__stream_flush_locked(s);
-    else if (unstreamed) result = PROF_OK;   /* it is written at the end */
     prof__stream_unlock();
     return result;
 }
@@ -19402,7 +19349,7 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
         prof__raw_open(w, row, row->open_count);
     }
     if (!w->chrome) {
-        if (ok) prof__dump_rest(w, s);
+        if (ok) prof__dump_states(w, s);
         stats = prof_get_stats(NULL);
         prof__raw_counts(w, &stats, true);
     } else if (ok) {
@@ -19615,7 +19562,7 @@ PROF__FN PROF__RACES void prof__dump_closed(prof__raw *w, const struct prof_trac
 }
 
 /* Writes a ring, which threads may be overwriting: its segments in the order in which they were
-   begun, then the zones that are open. */
+   begun. */
 PROF__FN void prof__dump_ring(prof__raw *w, const struct prof_trace *s) {
     for (size_t number = 0, last = PROF__LOAD(s->pool.begun); number < last && !w->failed;) {
         const prof__segment *next = NULL;
@@ -19631,12 +19578,6 @@ PROF__FN void prof__dump_ring(prof__raw *w, const struct prof_trace *s) {
         const prof__row *row = PROF__ACQUIRE(next->row);
         prof__dump_segment(w, next, prof__row_state(row), row->cursor);
     }
-    for (const prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
-        const prof__row *row = PROF__ACQUIRE(t->row);
-        if (row && PROF__ACQUIRE(t->recording) == s->generation && prof__dump_row(w, row, NULL))
-            prof__dump_open(w, t, row);
-    }
-    prof__dump_closed(w, s);
 }
 
 /* With PROF_MODE_TRACE rows and segments are only ever added. */
@@ -19647,40 +19588,36 @@ PROF__FN PROF__RACES void prof__dump_rows(prof__raw *w, const struct prof_trace 
         prof__dump_row(w, row, NULL);
         for (; g; g = PROF__ACQUIRE(g->next)) prof__dump_segment(w, g, of, row->cursor);
     }
+}
+
+/* Writes the zones that are only in sums, and while the session is open the open ones. */
+PROF__FN PROF__RACES void prof__dump_states(prof__raw *w, const struct prof_trace *s) {
     for (prof__state *t = prof__used(NULL); t; t = prof__used(t)) {
-        bool open = s->open && PROF__ACQUIRE(t->recording) == s->generation;
+        const prof__row *row = PROF__ACQUIRE(t->row);
+        bool open = s->open && row && PROF__ACQUIRE(t->recording) == s->generation;
         if (prof__any_sums(s) && PROF__ACQUIRE(t->sums.tallies.others))
             prof__dump_sums(w, t, open);
         if (!open) continue;
-        if (!PROF__LOAD(t->sums.on)) prof__dump_open(w, t, PROF__LOAD(t->row));
+        if (s->mode == PROF_MODE_RING && !prof__dump_row(w, row, NULL)) continue;
+        if (!PROF__LOAD(t->sums.on)) prof__dump_open(w, t, row);
         else if (PROF__LOAD(t->sums.since) >= w->now.tick)   /* just now: again, to its end */
             prof__dump_segment(w, t->segment, NULL, NULL);
     }
-    prof__dump_closed(w, s);
 }
 
-/* Writes the zones of a stream or a ring that are only in sums. */
-PROF__FN PROF__RACES void prof__dump_rest(prof__raw *w, const struct prof_trace *s) {
-    for (prof__state *t = prof__any_sums(s) ? prof__used(NULL) : NULL; t; t = prof__used(t))
-        if (PROF__ACQUIRE(t->sums.tallies.others)) prof__dump_sums(w, t, false);
-}
-
-PROF__FN void prof__dump_counts(prof__raw *w, const struct prof_trace *s) {
-    prof_stats stats;
-    prof__counts sum;
-    memset(&sum, 0, sizeof sum);
-    prof__counts_add(&sum, &s->counts);
+/* The counts of all threads so far. It takes no lock: who has it sees them as they are. */
+PROF__FN void prof__counts_now(const struct prof_trace *s, prof__counts *sum) {
+    memset(sum, 0, sizeof *sum);
+    prof__counts_add(sum, &s->counts);
     for (const prof__state *t = s->open ? prof__used(NULL) : NULL; t; t = prof__used(t)) {
         const prof__record *begin, *end;
         if (PROF__ACQUIRE(t->recording) != s->generation) continue;
-        prof__counts_add(&sum, &t->counts);
+        prof__counts_add(sum, &t->counts);
         begin = PROF__ACQUIRE(t->begin);
         end = prof__cursor_of(t);
         if (end > begin && PROF__LOAD(t->begin) == begin)
-            *(PROF__LOAD(t->sums.on) ? &sum.summed : &sum.slots) += (size_t)(end - begin);
+            *(PROF__LOAD(t->sums.on) ? &sum->summed : &sum->slots) += (size_t)(end - begin);
     }
-    prof__stats_add(&stats, &sum);
-    prof__raw_counts(w, &stats, true);
 }
 
 /* A window is about to open or close: until that is done no dump begins. Waits for a dump that is
@@ -19691,11 +19628,12 @@ PROF__FN void prof__windows_unsettle(void) {
     for (int i = 0; i < 1000000 && PROF__ACQUIRE(prof__outgoing.busy); i++) prof__yield();
 }
 
-/* own: the profiler itself dumps a session whose stream is written at the end. STATE also while
-   another thread, or the code that this signal handler interrupted, is dumping. */
-PROF__FN prof_result prof__dump_to(prof_sink out, bool own) {
+/* STATE also while another thread, or the code that this signal handler interrupted, is dumping. */
+PROF__CALL prof_result prof_dump(prof_sink out) {
     const struct prof_trace *s = &prof__trace;
     prof__raw *w = &prof__outgoing.raw;
+    prof_stats stats;
+    prof__counts sum;
     prof_result result;
     if (!out.write) return PROF_ERROR_INVALID;
     if (!prof__swap(&prof__outgoing.busy, 0, 1))
@@ -19703,7 +19641,7 @@ PROF__FN prof_result prof__dump_to(prof_sink out, bool own) {
     result = prof__fail(PROF_ERROR_STATE, "no session of PROF_MODE_TRACE or _RING to dump");
     PROF__FENCE();
     if (PROF__ACQUIRE(prof__outgoing.settled) && (s->open || s->stopped) &&
-        s->mode <= PROF_MODE_RING && (own || !s->stream.refused)) {
+        s->mode <= PROF_MODE_RING) {
         memset(w, 0, offsetof(prof__raw, words));
         w->sink = out;
         w->dump = true;
@@ -19711,22 +19649,19 @@ PROF__FN prof_result prof__dump_to(prof_sink out, bool own) {
         prof__raw_session(w);
         prof__raw_details(w);
         prof__raw_sites(w);
-        if (s->mode == PROF_MODE_RING) {
-            prof__dump_ring(w, s);
-            prof__dump_rest(w, s);
-        } else {
-            prof__dump_rows(w, s);
-        }
-        prof__dump_counts(w, s);
+        if (s->mode == PROF_MODE_RING) prof__dump_ring(w, s);
+        else prof__dump_rows(w, s);
+        prof__dump_states(w, s);
+        prof__dump_closed(w, s);
+        prof__counts_now(s, &sum);
+        prof__stats_add(&stats, &sum);
+        prof__raw_counts(w, &stats, true);
         result = w->failed ? PROF_ERROR_SINK : PROF_OK;
     }
     PROF__RELEASE(prof__outgoing.busy, 0u);
     return result;
 }
 
-PROF__CALL prof_result prof_dump(prof_sink out) {
-    return prof__dump_to(out, false);
-}
 #else
 static prof__raw prof__raw_out;
 
@@ -20735,7 +20670,7 @@ PROF__CALL int64_t prof_now(void) {
     return now ? prof__ticks_ns(now) : 0;
 }
 
-PROF__CALL prof_stats prof_get_stats(const prof_trace *trace) {
+PROF__CALL prof_stats(prof_get_stats)(const prof_trace *trace) {
     struct prof_trace *s = &prof__trace;
     prof_stats out;
     bool only = s->records_only && prof__mode() < PROF_MODE_STREAM;
@@ -20761,7 +20696,6 @@ static struct prof__env {
     bool started, streams, child;
     bool arranged;                       /* handlers of exit and fork are installed */
     int waits;                           /* the file of prof__page, or 0 */
-    void (*look)(void);                  /* in prof_step; NULL: a thread does */
     uint32_t open, saving, mute;         /* open: the file; mute: write nothing */
     char path[1024];
     prof_file file;
@@ -20826,9 +20760,8 @@ PROF__FN size_t prof__beside_of(const prof_desc *d) {
     return prof__has_schedule(d) ? PROF__FORK_SHARE : 0;
 }
 
-/* What the description asks for that a stream cannot carry; NULL: nothing. Such a session is kept
-   in its arena, and streamed at the end: a stack is known only when the zones around have ended,
-   names of call stacks at prof_stop. */
+/* What the description asks for that a stream cannot carry; NULL: nothing. A stack is known only
+   when the zones around have ended, names of call stacks at prof_stop. */
 PROF__FN const char *prof__unstreamable(const prof_desc *d) {
     return d->with_stack ? "stacks"
          : d->with_modules ? "modules"
@@ -21119,7 +21052,6 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     PROF__STORE(prof__loose.cut, 0u);
     s->mode = desc->mode;
     s->records_only = prof__records_only(desc);
-    s->stream.refused = prof__session.unstreamed;
     s->counters = prof__counting.count;
     s->stream.asked = (desc->profile_memory ? (uint32_t)PROF__RAW_HAS_MEMORY : 0u) |
                (desc->with_flops ? (uint32_t)PROF__RAW_HAS_FLOPS : 0u) |
@@ -21420,12 +21352,11 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
 }
 
 PROF__FN void prof__window_close(struct prof_trace *s) {
-    bool stream, unstreamed;
+    bool stream;
     (void)prof__stream_lock();
     prof__windows_unsettle();
     prof__lock();
     stream = s->open && s->mode == PROF_MODE_STREAM;
-    unstreamed = s->open && prof__session.unstreamed;
     if (s->open) {
         prof__recording_close(s);
         prof__clock_stop(s);
@@ -21440,13 +21371,6 @@ PROF__FN void prof__window_close(struct prof_trace *s) {
     prof__unlock();
     PROF__RELEASE(prof__outgoing.settled, 1u);
     if (stream) prof__stream_close(s);
-    if (unstreamed) {                    /* now it is written to the stream's sink */
-        const prof_desc *d = &prof__session.desc;
-        prof_chrome_desc array = { PROF_CHROME_ARRAY, false, PROF_CHROME_SOURCE_AUTO };
-        bool raw = d->stream_format != PROF_STREAM_CHROME;
-        s->stream_failures += (raw ? prof__dump_to(d->stream, true)
-                                   : prof_write_chrome(s, &array, d->stream)) != PROF_OK;
-    }
     prof__stream_unlock();
 }
 
@@ -21530,15 +21454,18 @@ PROF__FN prof_result prof__desc_check(const prof_desc *d) {
 PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *desc) {
     struct prof__session *v = &prof__session;
     prof_result result = prof__desc_check(desc);
-    const char *why;
-    bool unstreamed;
+    const char *why = desc->mode == PROF_MODE_STREAM ? prof__unstreamable(desc) : NULL;
     if (v->open) return prof__fail(PROF_ERROR_STATE, PROF__IS_OPEN);
     if (result != PROF_OK) return result;
-    unstreamed = desc->mode == PROF_MODE_STREAM && prof__unstreamable(desc) != NULL;
+    if (why) {
+        (void)prof__text_f(PROF__SAY(PROF_ERROR_UNSUPPORTED),
+                           "this stream cannot carry %s: use PROF_MODE_TRACE", why);
+        return PROF__SAID(PROF_ERROR_UNSUPPORTED);
+    }
     prof__windows_unsettle();            /* a dump tells the names of counters */
     why = !prof__functions_exclude(desc->exclude)
         ? "prof_desc.exclude is for PROF_INSTRUMENT_FUNCTIONS on Linux"
-        : prof__hooks_start(desc, unstreamed || prof__details_wanted(desc));
+        : prof__hooks_start(desc, prof__details_wanted(desc));
     if (!why && !desc->platform.now && !prof__os_now()) why = "the system's clock cannot be read";
     if (why) {
         PROF__RELEASE(prof__outgoing.settled, 1u);
@@ -21547,8 +21474,6 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     prof__exit_key_make();
     memset(v, 0, sizeof *v);
     v->desc = *desc;
-    v->unstreamed = unstreamed;
-    if (v->unstreamed) v->desc.mode = PROF_MODE_TRACE;
     PROF__STORE(prof__recorder.wants, prof__wants_of(&v->desc));
     v->desc.record_shapes = desc->record_shapes || desc->with_flops;
     prof__metadata[1].used = 0;
@@ -21952,7 +21877,7 @@ PROF__FN prof_result prof__session_begin(const prof_desc *desc) {
     return PROF_OK;
 }
 
-PROF__CALL prof_result prof_start(const prof_desc *desc) {
+PROF__CALL prof_result(prof_start)(const prof_desc *desc) {
     (void)prof__fail(PROF_ERROR_INVALID, NULL);
     (void)prof__fail(PROF_ERROR_UNSUPPORTED, NULL);
     if (!prof__env.waits) prof__env_tell("own", "");
@@ -21963,7 +21888,6 @@ PROF__CALL prof_action prof_step(void) {
     struct prof_trace *s = &prof__trace;
     struct prof__session *v = &prof__session;
     prof_action from, to;
-    if (prof__env.look) (prof__env.look)();
     if (!prof__session_claim()) {
         prof__lock();
         from = v->open ? v->action : PROF_ACTION_NONE;
@@ -22116,7 +22040,7 @@ typedef struct prof__page {
 
 static struct prof__wait {
     prof__page *page;
-    uint32_t served, over, busy;         /* the last bell heard; its end; in wait_step */
+    uint32_t served, over;               /* the last bell heard; its end */
     pthread_t thread;
 } prof__wait;
 
@@ -22162,28 +22086,18 @@ PROF__FN void *prof__wait_thread(void *unused) {
     return unused;
 }
 
-PROF__FN void prof__wait_step(void) {
-    if (!prof__swap(&prof__wait.busy, 0, 1)) return;
-    prof__wait_look(PROF__ACQUIRE(prof__wait.page->bell));
-    PROF__RELEASE(prof__wait.busy, 0u);
-}
-
 /* A child of fork has no thread. */
 PROF__FN void prof__wait_close(bool has_thread) {
     struct prof__wait *w = &prof__wait;
     prof__page *page = w->page;
     prof_file f;
     f.handle = prof__env.waits;
-    if (has_thread && prof__env.look) {
-        while (!prof__swap(&w->busy, 0, 1)) prof__yield();
-        prof__wait_look(0);
-    } else if (has_thread) {
+    if (has_thread) {
         PROF__STORE(w->over, 1u);
         PROF__COUNT(page->bell);
         (void)syscall(SYS_futex, &page->bell, 1 /* FUTEX_WAKE */, 1, NULL, NULL, 0);
         (void)pthread_join(w->thread, NULL);
     }
-    prof__env.look = NULL;
     prof__env.waits = 0;
     (void)munmap((void *)page, sizeof *page);
     if (fcntl((int)f.handle, 1034 /* F_GET_SEALS */, 0) == 2) (void)prof__file_shut(&f);
@@ -22194,6 +22108,7 @@ PROF__FN prof_result prof__wait_open(void) {
     struct prof__wait *w = &prof__wait;
     struct prof__env *e = &prof__env;
     unsigned long mask[2] = { ~(unsigned long)(7ull << 31), ~3ul }, before[2] = { 0, 0 };
+    bool made;
     prof_desc tried = e->desc;
     prof_file f;
     void *page = MAP_FAILED;
@@ -22207,15 +22122,17 @@ PROF__FN prof_result prof__wait_open(void) {
         return prof__fail(PROF_ERROR_UNSUPPORTED, "PROF_MODE=wait: no memory");
     w->page = (prof__page *)page;
     e->waits = (int)f.handle;
-    w->served = w->over = w->busy = 0;
+    w->served = w->over = 0;
     e->started = false;
     e->desc.schedule_fn = NULL;
     e->desc.on_trace_ready = NULL;
     (void)prof__slot_get();              /* no TLS: the first is the program's */
     (void)syscall(SYS_rt_sigprocmask, 0 /* SIG_BLOCK */, mask, before, (size_t)8);
-    if (pthread_create(&w->thread, NULL, prof__wait_thread, NULL) != 0) e->look = prof__wait_step;
+    made = pthread_create(&w->thread, NULL, prof__wait_thread, NULL) == 0;
     (void)syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, before, NULL, (size_t)8);
-    return PROF_OK;
+    if (made) return PROF_OK;
+    prof__wait_close(false);
+    return prof__fail(PROF_ERROR_UNSUPPORTED, "PROF_MODE=wait: no thread can be made");
 }
 #else
 #  define prof__wait_close(has_thread) ((void)0)
@@ -22243,7 +22160,7 @@ PROF__FN void prof__env_after_fork(void) {
 }
 #endif
 
-PROF__CALL prof_result prof_start_env(const prof_desc *desc) {
+PROF__CALL prof_result(prof_start_env)(const prof_desc *desc) {
     struct prof__env *e = &prof__env;
     const char *path = prof__getenv("PROF_TRACE"), *mode = prof__getenv("PROF_MODE");
     bool waits = mode && strcmp(mode, "wait") == 0;
@@ -22339,15 +22256,6 @@ PROF__CALL void prof_session_info(prof_session *session) {
     prof__unlock();
 }
 
-PROF__FN uint64_t prof__rate(const struct prof_trace *s) {
-    prof__knot k, first = prof__recorder.first_knot;
-    if (s->clock == PROF_CLOCK_NONE) return 0;
-    if (s->clock != PROF_CLOCK_CPU) return prof__clock_rate(s);
-    k = s->stopped && s->knots.count ? prof__knot_last(s) : prof__knot_now();
-    if (k.ns <= first.ns) return 1000000000u;
-    return (uint64_t)((double)(k.tick - first.tick) * 1e9 / (double)(k.ns - first.ns));
-}
-
 PROF__FN uint32_t prof__warnings(const struct prof_trace *s) {
     const prof_desc *d = &prof__session.desc;
     uint32_t warnings = prof__session.errors ? PROF_WARN_SCHEDULE : 0;
@@ -22358,7 +22266,6 @@ PROF__FN uint32_t prof__warnings(const struct prof_trace *s) {
         if ((prof__devices.list[i].desc.activity & prof__session.activities) &&
             (prof__devices.list[i].result != PROF_OK || prof__device_status(s, i)))
             warnings |= PROF_WARN_DEVICE;
-    if (prof__session.unstreamed) warnings |= PROF_WARN_UNSTREAMED;
     return warnings;
 }
 
@@ -22371,15 +22278,7 @@ PROF__FN prof_stats prof__stats_now(void) {
     bool taken = prof__own(&prof__recorder.reading);
     (void)prof__average_tallies(NULL, 0, false);   /* counts in AGGREGATE */
     prof__lock();
-    c = s->counts;
-    for (const prof__state *t = s->open ? prof__recorder.owned : NULL; t; t = t->next) {
-        const prof__record *begin, *end;
-        if (t->generation != s->generation || t->closed) continue;   /* closed: by prof_toggle */
-        prof__counts_add(&c, &t->counts);
-        begin = PROF__LOAD(t->begin);
-        end = prof__cursor_of(t);
-        if (end > begin) *(t->sums.on ? &c.summed : &c.slots) += (size_t)(end - begin);
-    }
+    prof__counts_now(s, &c);
     if (s->stopped && !s->read) prof__count_rows(s, NULL);
     prof__stats_add(&out, &c);
     out.unbalanced += s->ranges_twice;
@@ -22396,7 +22295,9 @@ PROF__FN prof_stats prof__stats_now(void) {
     if (s->stream.over) out.recorded = prof__stream_recorded(s);
     out.warnings = prof__warnings(s);
     out.clock = s->clock;
-    out.ticks_per_second = prof__rate(s);
+    if (s->clock != PROF_CLOCK_NONE)
+        out.ticks_per_second = prof__rate_until(s->stopped && s->knots.count ? prof__knot_last(s)
+                                                                             : prof__knot_now());
     out.bytes_total = (size_t)(prof__arena.end - prof__arena.base);
     high = s->stopped ? PROF__LOAD(s->first_high)
                       : prof__arena.high;   /* what an analysis took was promised */
@@ -22406,7 +22307,7 @@ PROF__FN prof_stats prof__stats_now(void) {
     return out;
 }
 
-PROF__CALL prof_stats prof_get_stats(const prof_trace *trace) {
+PROF__CALL prof_stats(prof_get_stats)(const prof_trace *trace) {
     prof_stats out;
     if (!trace) return prof__stats_now();
     memset(&out, 0, sizeof out);
@@ -22427,9 +22328,6 @@ PROF__CALL prof_stats prof_get_stats(const prof_trace *trace) {
     return out;
 }
 
-#ifndef PROF_STATIC
-#  define prof_start(...) prof__checked_start(__VA_ARGS__)   /* for the rest of this file */
-#endif
 #endif /* !PROF__BARE */
 
 /* ---- on both ports ---- */

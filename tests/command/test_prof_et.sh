@@ -109,16 +109,16 @@ static void *run(void *unused) {
 int main(int argc, char **argv) {            /* ET RAW; a third: one zone has no node */
     pthread_t other;
     FILE *raw = argc > 2 ? fopen(argv[2], "wb") : NULL;
-    prof_desc desc = {.mode = PROF_MODE_STREAM, .stream = {write_file, raw}};
+    const prof_sink sink = {write_file, raw};
     if (!raw || prof_execution_trace_register(argv[1]) != PROF_OK) return 1;
-    if (prof_start(&desc) != PROF_OK) return 2;
+    if (prof_start(NULL) != PROF_OK) return 2;
     if (argc > 3) PROF_BLOCK("outer") {}
     prof_execution_trace_start();
     if (pthread_create(&other, NULL, run, NULL) != 0) return 3;
     run(NULL);
     pthread_join(other, NULL);
     prof_stop();
-    if (prof_get_stats(NULL).warnings != PROF_WARN_UNSTREAMED) return 4;
+    if (prof_dump(sink) != PROF_OK) return 4;
     prof_execution_trace_stop();
     return prof_execution_trace_unregister() != PROF_OK || fclose(raw) != 0;
 }

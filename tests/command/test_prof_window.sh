@@ -150,25 +150,12 @@ wait $asker
 says window_program_dies 'it ended while the window was open' 0 cat dies.txt
 try window_program_dies_zones has_calls dies.raw work
 
-# ---- Without a thread of its own: prof_step looks ----
+# ---- Without a thread of its own it says so ----
 
 program=./alone
 begin works
-says window_alone 'work' 0 "$prof" window --for 200ms -o alone.raw "$pid"
-try window_alone_silent_after until_silent
-says window_alone_steps 'ProfilerStep' 0 "$prof" window --steps 7 -o alone.json "$pid"
-try window_alone_seven test "$(count_of alone.json 'ProfilerStep*')" = 7
-says top_alone 'work' 0 "$prof" top --looks 2 "$pid"
-"$prof" window -o alone_exits.raw --no-report "$pid" >alone_exits.txt 2>&1 &
-asker=$!
-until_recording
-kill -USR1 "$pid"
-try window_alone_exits wait $asker
-try window_alone_exits_zones has_calls alone_exits.raw work
 finish
-begin forks
-says window_alone_child 'work' 0 "$prof" window --for 200ms -o alone_child.raw "$pid"
-finish
+says window_alone 'PROF_MODE=wait: no thread can be made' 0 cat begin.txt
 program=./program
 
 # ---- In a container: other numbers, another /tmp, no /proc; asked from outside ----

@@ -252,6 +252,8 @@ class Script:
                 settings[key] = int(r.random() < 0.5)
         if self.case == 'stream':
             settings['chrome_stream'] = int(r.random() < 0.3)
+            if settings['chrome_stream']:    # it carries none of these
+                settings.update(shapes=0, flops=0, profile_memory=0)
         if self.case == 'windows':
             settings.update(skip_first=r.randrange(3), wait=r.randrange(3), warmup=r.randrange(2),
                             active=r.randrange(1, 4), repeat=r.randrange(3),
