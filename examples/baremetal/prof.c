@@ -19,3 +19,6 @@
 #endif
 #define PROF_IMPLEMENTATION
 #include "prof.h"
+#if PROF__BARE
+#  include "contexts.h"                 /* left out where nobody calls it */
+#endif

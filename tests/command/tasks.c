@@ -1,10 +1,10 @@
 /* What a target with a kernel's tasks tells, for test_prof_uart.sh: tasks that wait within zones,
    an interrupt, and three tasks of one name, one after the other, that end in the midst of a zone.
-   tasks table|trace|dump|raw|chrome|fails: to stdout; fails: a raw stream whose sink fails each
-   third time, when it has taken half; twice: two sessions in one raw stream; ready: a raw stream
-   that tells when the worker was ready to run, too; wakes: who makes whom ready, in odd ways;
-   early: one of a task that was there before the session, and is told before the first switch;
-   ringtable, ringtrace, ringdump: a ring that forgets who ran before it forgets
+   tasks table|load|trace|dump|raw|chrome|fails: to stdout; fails: a raw stream whose sink fails
+   each third time, when it has taken half; twice: two sessions in one raw stream; ready: a raw
+   stream that tells when the worker was ready to run, too; wakes: who makes whom ready, in odd
+   ways; early: one of a task that was there before the session, and is told before the first
+   switch; ringtable, ringload, ringtrace, ringdump: a ring that forgets who ran before it forgets
    what the tasks did. */
 #define PROF_IMPLEMENTATION
 #define PROF_FREESTANDING
@@ -14,6 +14,7 @@
 #define PROF_NOW() clock_ticks
 static unsigned clock_ticks, in_context;
 #include "prof.h"
+#include "examples/baremetal/contexts.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -147,6 +148,7 @@ int main(int argc, char **argv) {
     fail_each = 0;
     trace = prof_stop();
     if (fails != (prof_get_stats(NULL).stream_failures > 0)) return 9;
+    if (strcmp(what, "load") == 0) return (int)prof_write_contexts(trace, sink);
     if (strcmp(what, "table") == 0) return (int)prof_write_table(trace, NULL, sink);
     if (strcmp(what, "trace") == 0) return (int)prof_write_chrome(trace, NULL, sink);
     if (strcmp(what, "dump") == 0) return (int)prof_dump(sink);

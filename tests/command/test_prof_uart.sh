@@ -95,6 +95,11 @@ Task idle 3.000 60 0.000
 Task worker 26.000 120 0.030
 END
 }
+on_target() {   # what the target itself tells of them, in the order of its rows
+    "$out/tasks" load >"$out/tasks.load" && sort "$out/tasks.contexts" >"$out/tasks.sorted" &&
+        sort "$out/tasks.load" | diff "$out/tasks.sorted" - &&
+        "$out/tasks" ringload | grep -q '^What is neither task nor interrupt: 46.83 % of the core, 67.146 us$'
+}
 latency() {   # it was ready 30 ticks before it ran
     "$prof" report "$out/tasks.ready" | grep -q '^Task worker: .* ran at most 0.030 us after it was ready$' &&
         "$prof" report --contexts -f json "$out/tasks.ready" 2>/dev/null |
@@ -224,6 +229,7 @@ grep -v 'Zones still open' "$out/tasks.table" >"$out/tasks.wanted"
 for form in trace dump raw chrome fails; do try "tasks_report_of_$form" as_table "$out/tasks.$form"; done
 try tasks_report_of_pipe from_pipe
 for form in trace dump raw chrome; do try "tasks_contexts_of_$form" contexts "$out/tasks.$form"; done
+try tasks_contexts_on_target on_target
 try tasks_contexts_in_windows windows
 try tasks_contexts_latency latency
 try tasks_contexts_odd odd

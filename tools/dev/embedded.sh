@@ -539,7 +539,15 @@ arrows() {
         "$folder/counts.txt" "$folder/decoded.json"
 }
 of_stream() { counted "$folder/table.txt" && told_by_kernel "$folder/table.txt" && arrows; }
-of_trace() { counted "$folder/trace.json" && told_by_kernel "$folder/trace.json"; }
+# The target's own lines of the load are those of prof report, but for shares, whose whole begins later.
+same_load() {
+    build/prof report --contexts -f csv "$folder/trace.json" 2>/dev/null |
+        awk -F, '$2 ~ /^(Task|Interrupt) / {print $2 ": " $4 " us, " $5 " times, at most " $6 " us at once"}' |
+        sort >"$folder/load.txt"
+    sed -n 's/^\([TI][a-z]* .*: \).* of the core, /\1/p' "$folder/table.txt" | sort | diff "$folder/load.txt" - &&
+        [ "$(wc -l <"$folder/load.txt")" -ge 12 ]
+}
+of_trace() { counted "$folder/trace.json" && told_by_kernel "$folder/trace.json" && same_load; }
 of_tasks() { counted "$folder/table.txt" && ! grep -q 'queue rx' "$folder/table.txt"; }
 nothing() { [ -s "$folder/counts.txt" ]; }
 port=ARM_CM3

@@ -235,6 +235,7 @@ static void say(const char *name, uint32_t n) {
 }
 
 #ifndef WITHOUT_PROF
+prof_result prof_write_contexts(const prof_trace *trace, prof_sink out);
 static uint32_t began;
 #  define ELAPSED_US() ((*(volatile uint32_t *)BOARD_CLOCK_AT - began) / (BOARD_HZ / 1000000))
 
@@ -260,6 +261,7 @@ static void finish(void) {
 #  ifndef STREAM
     prof_sink uart = { board_uart, NULL }, to_file = { board_file, NULL };
     prof_write_table(trace, NULL, uart);
+    prof_write_contexts(trace, uart);
     board_file_open("trace.json");
     prof_write_chrome(trace, NULL, to_file);
     board_file_close();
