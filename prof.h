@@ -5019,7 +5019,7 @@ PROF__FN size_t prof__slot_share(void) {
 /* ---- what a row of sums comes to ---- */
 
 /* How many calls the buckets hold. */
-PROF__FN uint64_t prof__tally_count(const prof__tally *r) {
+PROF__RARE uint64_t prof__tally_count(const prof__tally *r) {
     uint64_t n = 0;
     for (int i = 0; i < PROF__BUCKETS; i++) n += r->histogram[i];
     return n;
@@ -20003,6 +20003,11 @@ PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const p
 static prof__tally *prof__tally_rows[PROF_MAX_SITES];   /* written with interrupts masked, */
 static volatile uint32_t prof__tally_changes;   /* as this; apart, as RV32 has shorter code so */
 
+PROF__FN void prof__tally_clear(prof__tally *r) {
+    memset(r, 0, sizeof *r);
+    r->least = UINT64_MAX;
+}
+
 /* The row of a site; NULL: no room. */
 PROF__FN prof__tally *prof__tally_of(uint32_t site) {
     prof__tally **place = prof__tally_rows + ((site >> 8) - PROF__FIRST_SITE), *r;
@@ -20010,9 +20015,8 @@ PROF__FN prof__tally *prof__tally_of(uint32_t site) {
     if (*place) return *place;
     r = (prof__tally *)prof__take(sizeof **place, 0);
     if (!r) return NULL;
-    memset(r, 0, sizeof *r);
+    prof__tally_clear(r);
     r->site = site;
-    r->least = UINT64_MAX;
     lock = prof__lock();
     if (!*place) *place = r;
     prof__unlock(lock);
@@ -20112,8 +20116,7 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
         prof__tally r;
         if (i >= marks) i = PROF_MAX_SITES - 1 - (i - marks);   /* names: from the end on */
         if (!prof__tally_rows[i] || prof__tally_named(prof__tally_rows, i, 0) < i) continue;
-        memset(&r, 0, sizeof r);
-        r.least = UINT64_MAX;
+        prof__tally_clear(&r);
         for (uint32_t j = i; j < PROF_MAX_SITES; j = prof__tally_named(prof__tally_rows, i, j + 1))
             prof__tally_take(&r, prof__tally_rows[j]);
         prof__trace.tallied += (prof__amount)prof__tally_count(&r);
