@@ -9796,10 +9796,6 @@ PROF__RARE void prof__elf_debug(const prof__elf *f, const char *path, prof__elf_
     }
 }
 
-PROF__FN void prof__elf_symbols(prof__elf *f, const char *path, prof__elf_visit visit, void *user) {
-    if (!prof__elf_functions(f, visit, user)) prof__elf_debug(f, path, visit, user);
-}
-
 /* Reads a symbol's name, cut to size; a copy that the compiler made (f.lto_priv.0, f.llvm.17) has
    the function's name. False: it has none. */
 PROF__FN bool prof__elf_name(const prof__elf *f, const PROF__ELF(Sym) *symbol, char *name,
@@ -9842,22 +9838,43 @@ PROF__FN bool prof__elf_shift(const prof__elf *f, const prof__map *m, uintptr_t 
     return false;
 }
 
+extern const char __ehdr_start[];        /* by the linker: where this program's image begins */
+
+/* Opens the file of a mapping; if the program's own was replaced since it began, by /proc. */
+PROF__FN bool prof__map_elf(const prof__map *m, prof__elf *f) {
+    if (prof__elf_open(f, m->path)) return true;
+    if (m->low - m->offset != (uintptr_t)__ehdr_start || !prof__elf_open(f, "/proc/self/exe"))
+        return false;
+    if (memcmp(__ehdr_start, &f->head, sizeof f->head) == 0) return true;
+    close(f->file);
+    return false;
+}
+
+/* Visits the functions of the file of a mapping. *shift: of an address in it, known to the visits.
+   False: it is no such file. */
+PROF__FN bool prof__map_functions(const prof__map *m, uintptr_t address, uintptr_t *shift,
+                                  prof__elf_visit visit, void *user) {
+    prof__elf f;
+    bool known;
+    if (m->path[0] != '/' || !prof__map_elf(m, &f)) return false;
+    known = prof__elf_shift(&f, m, address, shift);
+    if (known && !prof__elf_functions(&f, visit, user)) prof__elf_debug(&f, m->path, visit, user);
+    close(f.file);
+    return known;
+}
+
 PROF__FN void prof__symbols_name(prof__symbols *n) {
     char path[PROF__MAP_PATH];
     prof__map m;
     if (!prof__map_open(&m, path)) return;
     while (prof__map_next(&m)) {
-        prof__elf f;
         n->first = prof__symbol_at(n, m.low + 1);
         n->end = prof__symbol_at(n, m.high + 1);
         if (n->first == n->end) continue;
         n->path = m.path;
         n->shift = 0u - m.low;
-        if (m.path[0] == '/' && prof__elf_open(&f, m.path)) {
-            if (prof__elf_shift(&f, &m, n->list[n->first].address - 1, &n->shift))
-                prof__elf_symbols(&f, m.path, prof__symbol_visit, n);
-            close(f.file);
-        }
+        (void)prof__map_functions(&m, n->list[n->first].address - 1, &n->shift, prof__symbol_visit,
+                                  n);
         for (uint32_t i = n->first; i < n->end; i++)
             if (!*n->list[i].text) prof__symbol_set(n, i, "??", n->list[i].address - 1);
     }
@@ -9900,8 +9917,8 @@ PROF__FN void prof__symbols_name(prof__symbols *n) {
    The compiler calls a hook at each function's begin and end; they push and pop by address.
    - A function's site is made once; its name is 0x... until symbols are read.
    - Functions that prof.h itself calls are no zones.
-   - The program's dlclose is this room's (Linux): names are read before a library goes, and its
-     addresses are free for the next one's functions after that.
+   - The program's dlclose is this room's (Linux): names are read before a library goes. A function
+     that is there afterwards is another one, with a site of its own.
    - prof_start looks desc.exclude up once; begins and ends of these functions return at once. */
 
 /* The number of a word in a list such as "trace, ring"; -1: it is not in it. */
@@ -9933,31 +9950,15 @@ static struct prof__functions {
     struct prof__instrumented list[PROF_MAX_SITES * 2 + 1];
 } prof__functions;
 
-/* The function of this name at an address, or the one that was there before its library went: then
-   its address is inverted. name NULL: any. If there is none, a free place. */
-PROF__FN struct prof__instrumented *prof__function_at(uintptr_t address, bool gone,
-                                                      const char *name) {
+/* The place of the function at an address, or where there is none, a free one. */
+PROF__FN struct prof__instrumented *prof__function_find(uintptr_t address) {
     const uint32_t places = PROF_MAX_SITES * 2 + 1;
-    uintptr_t wanted = gone ? ~address : address, there;
     uint32_t i = (uint32_t)((address >> 4) * 2654435761u) % places;
-    while ((there = PROF__ACQUIRE(prof__functions.list[i].address)) != 0) {
-        uint32_t site = prof__functions.list[i].id >> 8;
-        if (there == wanted &&
-            (!name || (site && strcmp(prof__sites.list[site].name, name) == 0))) break;
+    uintptr_t there;
+    while ((there = PROF__ACQUIRE(prof__functions.list[i].address)) != 0 && there != address)
         i = i + 1 == places ? 0 : i + 1;
-    }
     return prof__functions.list + i;
 }
-
-PROF__FN struct prof__instrumented *prof__function_find(uintptr_t address) {
-    return prof__function_at(address, false, NULL);
-}
-
-#if defined(__linux__)
-PROF__FN void prof__functions_return(uintptr_t address);
-#else
-#  define prof__functions_return(address) ((void)0)
-#endif
 
 /* Fills the place of a function, unless too many have no site already. Under the lock. */
 PROF__FN uint32_t prof__function_add(struct prof__instrumented *f, uintptr_t address,
@@ -9965,11 +9966,6 @@ PROF__FN uint32_t prof__function_add(struct prof__instrumented *f, uintptr_t add
     char name[24];
     prof_site site = { NULL, "", "", 0 };
     uint32_t id;
-    if (prof__function_at(address, true, NULL)->address) {
-        prof__functions_return(address);
-        f = prof__function_find(address);
-        if (f->id > PROF__NO_LOCK) return f->id;
-    }
     *prof__text_hex(name, address) = 0;
     site.name = name;
     id = prof__site_add(&site, false) << 8;
@@ -10129,8 +10125,6 @@ void __cyg_profile_func_exit(void *function, void *caller) {
 }
 
 #if defined(__linux__)
-extern const char __ehdr_start[];        /* by the linker: where this program's image begins */
-
 /* Names a function that has none yet. False: there is no room for its name. */
 PROF__FN bool prof__function_call(const struct prof__instrumented *f, const char *name) {
     const char *copy = prof__site_copy(name, NULL);
@@ -10167,32 +10161,18 @@ PROF__FN uintptr_t prof__function_within(uintptr_t low, uintptr_t high) {
     return 0;
 }
 
-/* The name of a function that has no symbol: `file+0x1234`, the same in each run. */
-PROF__FN void prof__offset_name(char *name, const char *path, uintptr_t offset) {
-    const char *file = strrchr(path, '/') + 1;
-    size_t size = PROF__MIN(strlen(file), 100u);
-    memcpy(name, file, size);
-    name[size] = '+';
-    *prof__text_hex(name + size + 1, offset) = 0;
-}
-
+/* Names functions that have no symbol: `file+0x1234`, the same in each run. */
 PROF__FN void prof__functions_offset(const prof__map *m, uintptr_t shift) {
+    const char *file = strrchr(m->path, '/') + 1;
+    size_t size = PROF__MIN(strlen(file), 100u);
     uintptr_t address;
     while ((address = prof__function_within(m->low, m->high)) != 0) {
         char name[128];
-        prof__offset_name(name, m->path, address + shift);
+        memcpy(name, file, size);
+        name[size] = '+';
+        *prof__text_hex(name + size + 1, address + shift) = 0;
         if (!prof__function_call(prof__function_find(address), name)) return;
     }
-}
-
-/* Opens the file of a mapping; if the program's own was replaced since it began, by /proc. */
-PROF__FN bool prof__map_elf(const prof__map *m, prof__elf *elf) {
-    if (prof__elf_open(elf, m->path)) return true;
-    if (m->low - m->offset != (uintptr_t)__ehdr_start || !prof__elf_open(elf, "/proc/self/exe"))
-        return false;
-    if (memcmp(__ehdr_start, &elf->head, sizeof elf->head) == 0) return true;
-    close(elf->file);
-    return false;
 }
 #endif
 
@@ -10204,13 +10184,8 @@ PROF__FN void prof__functions_name(void) {
         !prof__map_open(&m, prof__functions.path)) return;
     while (prof__functions.unnamed && prof__map_next(&m)) {
         uintptr_t address = prof__function_within(m.low, m.high), shift;
-        prof__elf elf;
-        if (!address || m.path[0] != '/' || !prof__map_elf(&m, &elf)) continue;
-        if (prof__elf_shift(&elf, &m, address, &shift)) {
-            prof__elf_symbols(&elf, m.path, prof__function_visit, &shift);
+        if (address && prof__map_functions(&m, address, &shift, prof__function_visit, &shift))
             prof__functions_offset(&m, shift);
-        }
-        close(elf.file);
     }
     close(m.file);
     PROF__STORE(prof__functions.foreign, prof__functions.unnamed);
@@ -10218,46 +10193,7 @@ PROF__FN void prof__functions_name(void) {
 }
 
 #if defined(__linux__)
-/* A library is there where others have been: its functions may have been there before. */
-PROF__FN void prof__function_returns(const char *name, uintptr_t address) {
-    struct prof__instrumented *f = prof__function_at(address, true, name);
-    if (f->address) PROF__RELEASE(f->address, address);
-}
-
-PROF__FN void prof__return_visit(void *user, prof__elf *elf, const PROF__ELF(Sym) *symbol) {
-    uintptr_t address = (uintptr_t)symbol->st_value - *(const uintptr_t *)user;
-    char name[1024];
-    if (prof__function_at(address, true, NULL)->address &&
-        prof__elf_name(elf, symbol, name, sizeof name)) prof__function_returns(name, address);
-}
-
-/* A function is new where one was whose library has gone. Where the file says that it is the same
-   library again, its functions go on. Under the lock. */
-PROF__FN void prof__functions_return(uintptr_t address) {
-    char path[PROF__MAP_PATH];
-    prof__map m;
-    if (!prof__map_open(&m, path)) return;
-    while (prof__map_next(&m)) {
-        uintptr_t shift;
-        prof__elf elf;
-        if (address < m.low || address >= m.high || m.path[0] != '/' || !prof__map_elf(&m, &elf))
-            continue;
-        if (prof__elf_shift(&elf, &m, address, &shift))
-            prof__elf_symbols(&elf, m.path, prof__return_visit, &shift);
-        else shift = 0;
-        close(elf.file);
-        for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1; i++) {
-            uintptr_t gone = ~prof__functions.list[i].address;
-            char name[128];
-            if (gone < m.low || gone >= m.high) continue;
-            prof__offset_name(name, m.path, gone + shift);
-            prof__function_returns(name, gone);
-        }
-    }
-    close(m.file);
-}
-
-/* Inverts the addresses of functions whose code has gone: others may be there next. */
+/* Takes their sites from functions whose code has gone: others may be there next. */
 PROF__FN void prof__functions_forget(void) {
     uintptr_t from = 0;
     bool more = true;
@@ -10269,8 +10205,9 @@ PROF__FN void prof__functions_forget(void) {
         if (more && !m.code) continue;
         for (uint32_t i = 0; i < PROF_MAX_SITES * 2 + 1; i++) {
             struct prof__instrumented *f = prof__functions.list + i;
-            if (f->address > from && f->address < (more ? m.low : UINTPTR_MAX) &&
-                f->address < UINTPTR_MAX / 2) PROF__RELEASE(f->address, ~f->address);
+            if (f->address < from || f->address >= (more ? m.low : UINTPTR_MAX)) continue;
+            PROF__STORE(f->asked, 0u);
+            PROF__STORE(f->id, (uint32_t)PROF__NO_ROOM);
         }
         from = m.high;
     }
@@ -10288,9 +10225,8 @@ PROF__FN void prof__exclude_visit(void *user, prof__elf *elf, const PROF__ELF(Sy
     const prof__excluding *x = (const prof__excluding *)user;
     uintptr_t address = (uintptr_t)symbol->st_value - x->shift;
     struct prof__instrumented *f;
-    char name[1024];
-    if (!prof__elf_name(elf, symbol, name, sizeof name) || prof__word_in(name, x->names) < 0)
-        return;
+    if (!prof__elf_name(elf, symbol, prof__functions.name, sizeof prof__functions.name) ||
+        prof__word_in(prof__functions.name, x->names) < 0) return;
     f = prof__function_find(address);
     if (!f->address && prof__functions.refused == PROF_MAX_SITES / 2) return;
     if (!f->address) prof__functions.refused++;
@@ -10313,13 +10249,8 @@ PROF__FN bool prof__functions_exclude(const char *names) {
     prof__map m;
     if (!names) return true;
     if (!prof__map_open(&m, path)) return false;
-    while (prof__map_next(&m)) {
-        prof__elf elf;
-        if (m.offset || m.path[0] != '/' || !prof__map_elf(&m, &elf)) continue;
-        if (prof__elf_shift(&elf, &m, m.low, &x.shift))
-            prof__elf_symbols(&elf, m.path, prof__exclude_visit, &x);
-        close(elf.file);
-    }
+    while (prof__map_next(&m))
+        if (!m.offset) (void)prof__map_functions(&m, m.low, &x.shift, prof__exclude_visit, &x);
     close(m.file);
     return true;
 #else
