@@ -6435,19 +6435,26 @@ PROF__FN uint64_t prof__row_told(const prof__row *r) {
     return prof__trace.platform.thread_id ? r->info.id : r->os_id;
 }
 
-/* A free row, with or without an index of prof_threads(); NULL: there is none. */
-PROF__FN prof__row *prof__row_again(struct prof_trace *s, bool indexed) {
+/* A free row, with or without an index of prof_threads(); id: the one that the thread with this id
+   had. NULL: there is none. */
+PROF__FN prof__row *prof__row_again(struct prof_trace *s, bool indexed, const uint64_t *id) {
     prof__row **place = &s->pool.free_rows, *row;
-    while (*place && ((*place)->thread != PROF_NONE) != indexed) place = &(*place)->again;
-    row = *place;
-    if (row) *place = row->again;
+    for (; (row = *place) != NULL; place = &row->again) {
+        if ((row->thread != PROF_NONE) != indexed) continue;
+        if (id && (row->over || prof__row_told(row) != *id)) continue;
+        *place = row->again;
+        break;
+    }
     return row;
 }
 
-/* A row for the thread, with the index of old or a new one. Where only free rows with another index
-   are left, a thread that has one already continues under a new index. */
-PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
-    prof__row *row = prof__row_again(s, !old);
+/* A row for the thread, with the index and the name of old or a new one. Where only free rows with
+   another index are left, a thread that has one already continues under a new index. */
+PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old, uint64_t id) {
+    static const char none[sizeof old->name] = "";
+    prof__row *row = old ? NULL : prof__row_again(s, true, &id);
+    if (row) return row;
+    row = prof__row_again(s, !old, NULL);
     if (!row) {
         row = (prof__row *)prof__take_kept(sizeof *row, sizeof row->info + PROF__LANE_SHARE);
         if (row) memset(row, 0, sizeof *row);
@@ -6455,12 +6462,13 @@ PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old) {
     }
     if (row && old) row->thread = old->thread;
     if (!row) {
-        row = prof__row_again(s, old != NULL);
+        row = prof__row_again(s, old != NULL, NULL);
         old = NULL;
     }
     if (!row) return NULL;
     if (row->thread == PROF_NONE) row->thread = s->thread_count++;
     s->pool.came += !old;
+    prof__copy_words(row->name, old ? old->name : none, sizeof none);   /* prof_dump may read it */
     return row;
 }
 
@@ -6479,11 +6487,10 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
         if (row->generation != s->generation) old = row->over ? NULL : row;
         else if (old && old->thread == row->thread) old = NULL;
     }
-    row = prof__row_take(s, old);
+    row = prof__row_take(s, old, id);
     if (!row) return NULL;
     thread = row->thread;
     prof__copy_words(row, &empty, offsetof(prof__row, open));   /* prof_dump may be reading it */
-    prof__copy_words(row->name, empty.name, sizeof row->name);
     PROF__STORE(row->announced, 0u);
     for (const prof__row *r = fresh || s->platform.thread_id ? NULL : s->rows; r && own == id;
          r = r->next)
@@ -18775,7 +18782,8 @@ PROF__FN void prof__chrome_begin(const struct prof_trace *s) {
 /* Writes a row's name before its events; again: also if it was written before. */
 PROF__FN void prof__chrome_tell(prof__row *row, bool again) {
     struct prof__chrome_stream *c = &prof__chrome_out;
-    uint64_t tid = prof__clock_kind(&prof__trace) == PROF_CLOCK_PLATFORM ? row->number
+    uint32_t thread = PROF__BARE ? row->number : row->thread;
+    uint64_t tid = prof__clock_kind(&prof__trace) == PROF_CLOCK_PLATFORM ? thread
                                                             : row->info.id & INT32_MAX;
     bool tell = again || !PROF__LOAD(row->announced);
     char copy[sizeof row->name], *name = PROF__BARE ? row->name : copy;
@@ -18784,9 +18792,9 @@ PROF__FN void prof__chrome_tell(prof__row *row, bool again) {
     if (tell) {
         if (!PROF__BARE) prof__row_name_read(row, name);
         prof__chrome_thread(&c->out, prof__chrome_pid(&prof__trace), tid, name[0] ? name : NULL,
-                            row->number);
+                            thread);
     }
-    prof__chrome_place(&c->place, prof__chrome_pid(&prof__trace), row->number, tid);
+    prof__chrome_place(&c->place, prof__chrome_pid(&prof__trace), thread, tid);
 }
 
 PROF__FN void prof__chrome_item(struct prof__chrome_stream *c, const prof__item *i) {
@@ -18806,22 +18814,28 @@ PROF__FN void prof__chrome_item(struct prof__chrome_stream *c, const prof__item 
                       prof__item_flags(i));
 }
 
-/* Writes the zones still open, and all names again. Returns the number of these zones. */
+/* Writes the zones of a row that are still open, and its name as prof__chrome_tell does. Returns
+   how many they are. */
+PROF__FN uint32_t prof__chrome_left(struct prof__chrome_stream *c, prof__row *row, bool again) {
+    uint32_t n = prof__row_open_count(row);
+    prof__chrome_tell(row, again);
+    for (uint32_t i = 0; i < n; i++) {
+        prof__open o = prof__row_open(row, i);
+        prof__item item;
+        item.end = PROF__MAX(prof__open_stop(row, &o), o.start);
+        item.kind = prof__open_ended(&o) ? PROF__ZONE64 : PROF__UNFINISHED;
+        item.duration = item.end - o.start;
+        item.site_depth = o.site;
+        prof__chrome_item(c, &item);
+    }
+    return n;
+}
+
+/* The same of all rows, with all names again. */
 PROF__FN uint32_t prof__chrome_rest(struct prof__chrome_stream *c, const struct prof_trace *s) {
-    prof__item item;
     uint32_t n = 0;
     prof__chrome_begin(s);
-    for (prof__row *row = s->rows; row; row = row->next) {
-        prof__chrome_tell(row, true);
-        for (uint32_t i = 0; i < prof__row_open_count(row); i++, n++) {
-            prof__open o = prof__row_open(row, i);
-            item.end = PROF__MAX(prof__open_stop(row, &o), o.start);
-            item.kind = prof__open_ended(&o) ? PROF__ZONE64 : PROF__UNFINISHED;
-            item.duration = item.end - o.start;
-            item.site_depth = o.site;
-            prof__chrome_item(c, &item);
-        }
-    }
+    for (prof__row *row = s->rows; row; row = row->next) n += prof__chrome_left(c, row, true);
     return n;
 }
 
@@ -19079,6 +19093,24 @@ PROF__FN void prof__raw_tell_session(prof__raw *w, bool again) {
     w->last_knot = knot;
 }
 
+/* A row's last records are written, and its thread has left: writes the zones that were open. */
+PROF__FN bool prof__stream_open_zones(prof__raw *w, prof__row *row) {
+    if (!row->open_count) return true;
+    if (w->chrome) {
+        prof__out_open(&prof__chrome_out.out, w->sink);
+        (void)prof__chrome_left(&prof__chrome_out, row, false);
+        w->failed = prof__out_close(&prof__chrome_out.out) != PROF_OK;
+    } else {
+        prof__raw_open(w, row, row->open_count);
+    }
+    if (w->failed) return false;
+    prof__lock();
+    prof__trace.stream.zones += row->open_count;
+    row->open_count = 0;
+    prof__unlock();
+    return true;
+}
+
 /* Writes what is new of all threads, and notes how much that was, so that it is not written again.
    What comes meanwhile is for the next time. */
 PROF__FN bool prof__stream_rows(prof__raw *w) {
@@ -19095,6 +19127,7 @@ PROF__FN bool prof__stream_rows(prof__raw *w) {
             if (span.at == span.end) prof__raw_tell(w, g->row);   /* its last: it may have a name */
             ok = prof__raw_span(w, g->row, &span) && !w->failed;
         }
+        if (ok && done && !g->next) ok = prof__stream_open_zones(w, g->row);
         prof__lock();
         g->flushed = g->begin + (span.at - g->begin);
         g->epoch = (uint32_t)(span.base >> 32);
@@ -19277,7 +19310,6 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
         prof__raw_tell(w, row);
         prof__raw_thread_begin(w, row);
         (void)prof__raw_end(w);
-        prof__raw_open(w, row, row->open_count);
     }
     if (!w->chrome) {
         if (ok) prof__dump_states(w, s);
@@ -21009,14 +21041,11 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
 }
 
 /* Rows of a stream's and of sums' windows before have no records any more: threads that come may
-   use them. The stream has told their open zones. Under the lock. */
+   use them. Under the lock. */
 PROF__FN void prof__rows_free(struct prof_trace *s) {
     for (prof__row *row = s->mode == PROF_MODE_TRACE ? NULL : s->rows, *next; row; row = next) {
         next = row->next;
-        if (row->first || (row->open_count && s->mode != PROF_MODE_STREAM)) continue;
-        s->stream.zones += row->open_count;
-        row->open_count = 0;
-        prof__row_free(row);
+        if (!row->first && !row->open_count) prof__row_free(row);
     }
 }
 
@@ -21025,6 +21054,7 @@ PROF__FN void prof__recording_open(struct prof_trace *s, bool again) {
     if (again) {
         prof__generation_next(s);
         prof__states_free(s);
+        prof__rows_free(s);
     }
     PROF__RELEASE(prof__on, s->generation);
 }
@@ -21272,7 +21302,6 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
         else if (s->clock == PROF_CLOCK_CPU) prof__knot_add(prof__knot_now());
         prof__arena.closed = false;
         prof__arena.kept = s->sums.kept;
-        prof__rows_free(s);
         s->stream.over = false;
         s->open = true;
         prof__execution.spans[0].from = 0;

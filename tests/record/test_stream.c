@@ -1363,6 +1363,53 @@ static void test_many_windows(void) {
     many_windows(PROF_MODE_RING, false);
 }
 
+/* A thread has one row after each toggle, however many there are: its index and its name stay, and
+   the rows of before, also those of zones that were open, are used again once they are written. */
+static void many_toggles(prof_mode mode, prof_stream_format format) {
+    static char small[256 << 10];
+    const int toggles = 3000;
+    prof_desc desc;
+    prof_stats stats;
+    test_text text;
+    memset(&desc, 0, sizeof desc);
+    memset(&text, 0, sizeof text);
+    desc.mode = mode;
+    desc.stream = test_text_sink(&text);
+    desc.stream_format = format;
+    desc.memory = small;
+    desc.memory_size = sizeof small;
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_set_thread_name("worker");
+    for (int i = 0; i < toggles; i++) {
+        prof_push("open at its end");
+        PROF_BLOCK("zone") {}
+        EQUAL(prof_toggle(PROF_ACTIVITY_CPU, false), PROF_OK);
+        if (mode == PROF_MODE_STREAM && i % 16 == 0) EQUAL(prof_flush(), PROF_OK);
+        EQUAL(prof_toggle(PROF_ACTIVITY_CPU, true), PROF_OK);
+        prof_pop();
+    }
+    prof_stop();
+    stats = prof_get_stats(NULL);
+    EQUAL(stats.dropped, 0);
+    EQUAL(stats.recorded, 2 * toggles);
+    EQUAL(stats.unfinished, toggles);
+    EQUAL(stats.threads, 1);
+    if (format == PROF_STREAM_CHROME) {
+        EQUAL(test_times(text.data, "\"name\":\"open at its end\""), toggles);
+        EQUAL(test_times(text.data, "\"thread_name\""), test_times(text.data, "(worker)"));
+        EQUAL(test_times(text.data, "\"sort_index\":0}"),
+              test_times(text.data, "\"thread_name\""));
+    }
+    prof_thread_end();
+    test_text_clear(&text);
+}
+
+static void test_many_toggles(void) {
+    PASS_ON(many_toggles(PROF_MODE_STREAM, PROF_STREAM_RAW));
+    PASS_ON(many_toggles(PROF_MODE_STREAM, PROF_STREAM_CHROME));
+    PASS_ON(many_toggles(PROF_MODE_AGGREGATE, PROF_STREAM_RAW));
+}
+
 static void *mark_till_told(void *user) {
     while (!__atomic_load_n((int *)user, __ATOMIC_RELAXED)) {
         PROF_SCOPE("loop");
@@ -1539,6 +1586,7 @@ int main(void) {
     RUN(test_array_of_nothing_is_json);
     RUN(test_array_to_a_moody_sink);
     RUN(test_many_windows);
+    RUN(test_many_toggles);
     RUN(test_counts_in_a_signal_storm);
     RUN(test_counter_f);
     RUN(test_what_start_refuses);
