@@ -4360,7 +4360,7 @@ typedef struct prof__plan { size_t state, page; } prof__plan;   /* bytes */
     prof__row *row; \
     size_t number;                       /* in the order in which they were begun, from 1; 0: it \
                                             is free. Another one says that it was used again */ \
-    prof__segment *made, *queued;        /* next of all; of those whose page may be taken */ \
+    prof__segment *made, *queued;        /* next of all; of those that may be taken */ \
     uint32_t epoch;                      /* the clock's upper half at flushed */ \
     uint32_t steps;                      /* in it, whose events have room promised */
 #define PROF__TALLY_PORT \
@@ -4563,7 +4563,8 @@ typedef struct prof__state {
     prof__row *row;
     prof__record *begin, *limit;         /* of its chunk or block of sums. Under the lock */
     prof__segment *segment, *before;     /* before: in a ring, left and not queued yet, or NULL */
-    struct prof__chunk *spare;
+    prof__segment *spare;                /* it goes on there; NULL: not taken yet */
+    prof__record *ahead, *ahead_limit;   /* its records */
     struct { size_t looked; uint32_t records, us; } due;   /* records: 0: never. See prof__due */
     prof__state_sums sums;
     prof__state_details details;
@@ -4598,12 +4599,6 @@ PROF__FN prof__origin *prof__origin_of(const prof__state *t, const prof__frame *
     if ((size_t)(t->deepest - f) > PROF__ORIGINS(t->deepest - t->frames)) return NULL;
     return t->origins + PROF__ORIGINS(t->deepest - t->frames) - (t->deepest - f);
 }
-
-typedef struct prof__chunk {             /* free memory for records, described in itself */
-    prof__record *begin, *limit;
-    prof__segment *segment;              /* taken with it, so that going on to it cannot fail */
-    struct prof__chunk *next;
-} prof__chunk;
 
 typedef struct prof__knot { uint64_t tick, ns; } prof__knot;   /* both clocks at one moment */
 #define PROF__KNOTS 64
@@ -4682,9 +4677,8 @@ typedef struct prof__pool {
     prof__state *states;                 /* the grid: max_threads of state_size bytes */
     size_t state_size, chunk_size;
     prof__state *free_states, *used;     /* used: have recorded in this arena; only ever added */
-    prof__chunk *free_chunks;
     size_t begun;                        /* segments so far */
-    prof__segment *made;                 /* all; only ever added */
+    prof__segment *made, *free;          /* made: all, only ever added; free: linked by queued */
     prof__segment *oldest, *newest;      /* of a ring: those that no thread writes to any more */
     prof__row *free_rows, *last_row;
     uint32_t row_number, came;           /* rows so far; threads */
@@ -5355,7 +5349,7 @@ PROF__FN bool prof__overlaps(const void *begin, const void *end, const void *a, 
 }
 
 /* A block that a thread still owns, the n-th of PROF__OWNED; false: there is none. */
-enum { PROF__OWNED = 4 };
+enum { PROF__OWNED = 3 };
 PROF__FN bool prof__owned_block(const prof__state *t, int n, char *block[2]) {
     block[0] = n == 0 ? (char *)(uintptr_t)t : n == 1 ? (char *)t->begin : NULL;
     block[1] = n == 0 ? block[0] + prof__state_size((uint32_t)(t->deepest - t->frames))
@@ -5364,11 +5358,7 @@ PROF__FN bool prof__owned_block(const prof__state *t, int n, char *block[2]) {
         block[0] = (char *)t->sums.block;
         block[1] = (char *)t->sums.block_end;
     }
-    if (n == 2 && t->spare) {
-        block[0] = (char *)t->spare->begin;
-        block[1] = (char *)t->spare->limit;
-    }
-    if (n == 3 && PROF__ACQUIRE(t->held)) {   /* it was stopped while it added to its rows */
+    if (n == 2 && PROF__ACQUIRE(t->held)) {   /* it was stopped while it added to its rows */
         block[0] = t->sums.tallies.low;
         block[1] = t->sums.tallies.high;
     }
@@ -5404,17 +5394,33 @@ PROF__FN char *prof__take_high(size_t size, size_t analysis) {
     return NULL;
 }
 
-/* Makes a chunk, and promises memory for the analysis of its records; NULL: full. */
-PROF__FN prof__chunk *prof__chunk_make(void) {
-    size_t size = prof__trace.pool.chunk_size, slots = size / sizeof(prof__record);
-    char *p = prof__take_high(size, slots * prof__slot_share());
-    prof__chunk *c = (prof__chunk *)(void *)p;
-    if (!p) return NULL;
-    prof__trace.slot_count += slots;
-    c->begin = (prof__record *)(void *)p;
-    c->limit = c->begin + slots;
-    PROF__ASSERT(p >= prof__arena.low + prof__arena.promised);
-    return c;
+/* Makes a segment of the records from begin to limit. begin NULL: of a new chunk, for the analysis
+   of which it promises memory. NULL: full. */
+PROF__FN prof__segment *prof__segment_make(prof__record *begin, prof__record *limit) {
+    struct prof_trace *s = &prof__trace;
+    size_t slots = s->pool.chunk_size / sizeof *begin;
+    prof__segment *g = (prof__segment *)prof__take(sizeof *g, 0);
+    if (!g) return NULL;
+    if (!begin) {
+        begin = (prof__record *)(void *)prof__take_high(s->pool.chunk_size,
+                                                        slots * prof__slot_share());
+        limit = begin + slots;
+        if (begin) s->slot_count += slots;
+        else prof__arena.low = (char *)(void *)g;
+        if (!begin) return NULL;
+    }
+    memset(g, 0, sizeof *g);             /* prof_dump sees it before it has a row */
+    g->begin = begin;
+    g->limit = limit;
+    g->made = s->pool.made;
+    PROF__RELEASE(s->pool.made, g);
+    PROF__ASSERT(begin < limit);
+    return g;
+}
+
+PROF__FN void prof__segment_give(prof__segment *g) {
+    g->queued = prof__trace.pool.free;
+    prof__trace.pool.free = g;
 }
 
 PROF__FN void prof__row_unlist(prof__row *row) {
@@ -5472,20 +5478,6 @@ PROF__FN bool prof__segment_held(const prof__segment *g) {
     return t != NULL;
 }
 
-/* The memory of a free segment, as a chunk that has it. */
-PROF__FN prof__chunk *prof__segment_chunk(prof__segment *g) {
-    prof__chunk *c = (prof__chunk *)(void *)g->begin;
-    c->begin = g->begin;
-    c->limit = g->limit;
-    c->segment = g;
-    return c;
-}
-
-PROF__FN void prof__chunk_free(prof__chunk *c) {
-    c->next = prof__trace.pool.free_chunks;
-    prof__trace.pool.free_chunks = c;
-}
-
 /* A ring's segment that its thread has left for good: others may take it, the oldest first. NULL:
    there is none. */
 PROF__FN void prof__ring_queue(prof__segment *g) {
@@ -5498,7 +5490,7 @@ PROF__FN void prof__ring_queue(prof__segment *g) {
 
 /* Overwrites the oldest records of all in a ring; where nobody has left any, those that t wrote
    before its current ones. NULL: there are none. */
-PROF__FN prof__chunk *prof__ring_take(prof__state *t) {
+PROF__FN prof__segment *prof__ring_take(prof__state *t) {
     prof__segment *g = prof__trace.pool.oldest;
     if (g) {
         prof__trace.pool.oldest = g->queued;
@@ -5506,9 +5498,8 @@ PROF__FN prof__chunk *prof__ring_take(prof__state *t) {
         g = t->before;
         t->before = NULL;
     }
-    if (!g) return NULL;
-    prof__segment_free(g);
-    return prof__segment_chunk(g);
+    if (g) prof__segment_free(g);
+    return g;
 }
 
 /* The next of the states that have recorded in this arena; after NULL the first. The grid may also
@@ -5540,46 +5531,29 @@ PROF__FN void prof__state_use(prof__state *t) {
 /* What a thread that ends has left of its chunk goes to the next thread, if it is worth it. In a
    ring and a stream chunks stay whole. Under the lock. */
 PROF__FN void prof__chunk_give(prof__state *t) {
-    uintptr_t at = ((uintptr_t)t->hot.cursor + 15u) & ~(uintptr_t)15u;
-    uintptr_t limit = (uintptr_t)(t->limit + PROF__CLAIMS);
-    prof__chunk *c = (prof__chunk *)at;
-    if (t->spare) prof__chunk_free(t->spare);
+    prof__record *rest = t->hot.cursor, *limit = t->limit + PROF__CLAIMS;
+    ptrdiff_t worth = PROF__RESERVE((ptrdiff_t)prof__trace.max_depth) + PROF__CLAIMS + 16;
+    prof__segment *g = NULL;
+    if (t->spare) prof__segment_give(t->spare);
     if (prof__trace.mode == PROF_MODE_RING) {
         prof__ring_queue(t->before);
         prof__ring_queue(t->segment);
     } else if (prof__trace.mode == PROF_MODE_STREAM) {
-        if (!t->segment->number) prof__chunk_free(prof__segment_chunk(t->segment));   /* flushed */
-    } else if (prof__trace.mode == PROF_MODE_TRACE && limit >= at +
-               (PROF__RESERVE(prof__trace.max_depth) + PROF__CLAIMS + 16) * sizeof *c->begin) {
-        c->begin = (prof__record *)at;
-        c->limit = c->begin + (limit - at) / sizeof *c->begin;
-        c->segment = NULL;
-        prof__chunk_free(c);
+        if (!t->segment->number) g = t->segment;   /* flushed */
+    } else if (limit - rest >= worth) {
+        g = prof__segment_make(rest, limit);
     }
-    t->spare = NULL;
-    t->segment = t->before = NULL;
+    if (g) prof__segment_give(g);
+    t->spare = t->segment = t->before = NULL;
 }
 
-/* A chunk that others left, or a new one, with its segment; NULL: the arena is full. Under the
-   lock. */
-PROF__FN prof__chunk *prof__chunk_take(prof__state *t) {
+/* A segment that others left, or a new one; NULL: the arena is full. Under the lock. */
+PROF__FN prof__segment *prof__segment_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
-    prof__chunk *c = s->pool.free_chunks;
-    prof__segment *g = NULL;
-    if (!c || !c->segment) g = (prof__segment *)prof__take(sizeof *g, 0);
-    if (g) memset(g, 0, sizeof *g);      /* prof_dump sees it before it has a row */
-    if (c && (g || c->segment)) s->pool.free_chunks = c->next;
-    else c = g ? prof__chunk_make() : NULL;
-    if (c && g) {
-        c->segment = g;
-        g->made = s->pool.made;
-        PROF__RELEASE(s->pool.made, g);
-    } else if (g) {
-        prof__arena.low = (char *)(void *)g;
-    }
-    PROF__ASSERT(!c || c->begin < c->limit);
-    if (!c && s->mode == PROF_MODE_RING) c = prof__ring_take(t);
-    return c;
+    prof__segment *g = s->pool.free;
+    if (g) s->pool.free = g->queued;
+    else g = prof__segment_make(NULL, NULL);
+    return g || s->mode != PROF_MODE_RING ? g : prof__ring_take(t);
 }
 
 /* Sets the cursor; the slot there is empty. */
@@ -5726,9 +5700,8 @@ PROF__FN bool prof__due(prof__state *t) {
 /* A first touch of a page is slow: who takes a chunk touches its end, and the begin of the next
    one, here, where signal handlers record again. A swap changes nothing that others have there. */
 PROF__FN void prof__touch_ahead(const prof__state *t) {
-    prof__record *begin = t->spare->begin, *limit = t->spare->limit;
-    prof__record *next = begin - (limit - begin);
-    (void)prof__swap(&(limit - 1)->end, 0, 0);
+    prof__record *next = t->ahead - (t->ahead_limit - t->ahead);
+    (void)prof__swap(&t->ahead_limit[-1].end, 0, 0);
     if (!PROF__TSAN && (uintptr_t)next > (uintptr_t)t) (void)prof__swap(&next->end, 0, 0);
 }
 
@@ -5795,14 +5768,11 @@ PROF__FN void prof__observe_moment(prof__state *t, uint32_t kind, uint32_t site,
     }
 }
 
-/* Goes on writing in chunk c. The new segment is linked before the cursor moves, so that
-   prof_stop finds the cursor in a segment it can reach at any moment. Under the lock. */
-PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
-    prof__segment *g = c->segment;
-    prof__record *limit = c->limit - PROF__CLAIMS;
-    PROF__STORE(g->begin, c->begin);     /* prof_dump may be reading it */
-    PROF__STORE(g->flushed, c->begin);
-    PROF__STORE(g->limit, c->limit);
+/* Goes on writing in segment g, which is linked before the cursor moves, so that prof_stop finds
+   the cursor in a segment it can reach at any moment. Under the lock. */
+PROF__FN void prof__segment_open(prof__state *t, prof__segment *g) {
+    prof__record *limit = g->limit - PROF__CLAIMS;
+    PROF__STORE(g->flushed, g->begin);   /* prof_dump may be reading it */
     PROF__STORE(g->end, NULL);
     PROF__STORE(g->next, NULL);
     PROF__STORE(g->epoch, t->epoch);
@@ -5821,12 +5791,12 @@ PROF__FN void prof__segment_open(prof__state *t, const prof__chunk *c) {
         prof__ring_queue(t->before);
         t->before = t->segment;
     }
-    PROF__ASSERT(g != t->segment && c->limit - c->begin > (ptrdiff_t)t->reserve + PROF__CLAIMS);
+    PROF__ASSERT(g != t->segment && g->limit - g->begin > (ptrdiff_t)t->reserve + PROF__CLAIMS);
     t->segment = g;
     memset(limit, 0, PROF__CLAIMS * sizeof *limit);
-    PROF__STORE(t->begin, c->begin);
+    PROF__STORE(t->begin, g->begin);
     PROF__STORE(t->limit, limit);
-    prof__publish(t, c->begin);
+    prof__publish(t, g->begin);
     prof__put_clock(t);
 }
 
@@ -6264,7 +6234,12 @@ PROF__FN bool prof__room_made(prof__state *t, uint32_t n) {
     bool ok, full = false;
     if (!prof__lock_briefly()) return false;
     ok = t->generation == PROF__LOAD(prof__on);
-    if (ok && !t->spare) full = (t->spare = prof__chunk_take(t)) == NULL;
+    if (ok && !t->spare) {
+        prof__segment *g = t->spare = prof__segment_take(t);
+        full = g == NULL;
+        if (g) t->ahead = g->begin;
+        if (g) t->ahead_limit = g->limit;
+    }
     if (full) ok = prof__sum_from_here(t);
     if (ok && !full && prof__left(t) < (ptrdiff_t)n) {
         prof__segment_open(t, t->spare);
@@ -6559,42 +6534,42 @@ PROF__FN void prof__stack_reset(prof__state *t, prof__frame *bottom) {
     }
 }
 
-/* A chunk for t; NULL: none is left, and where *ok is true t records in sums. Sets memory aside for
-   the zones that it may have open. Under the lock. */
-PROF__FN prof__chunk *prof__state_place(prof__state *t, bool *ok) {
+/* A segment for t; NULL: none is left, and where *ok is true t records in sums. Sets memory aside
+   for the zones that it may have open. Under the lock. */
+PROF__FN prof__segment *prof__state_place(prof__state *t, bool *ok) {
     struct prof_trace *s = &prof__trace;
     bool promised = t->promised == s->generation;
     uint32_t slots = promised ? t->slots : s->mode == PROF_MODE_AGGREGATE ? 0 : s->max_depth;
     size_t share = promised ? 0 : prof__state_share(slots);
-    prof__chunk *c = NULL;
+    prof__segment *g = NULL;
     *ok = true;
-    if (s->mode != PROF_MODE_AGGREGATE && slots) c = prof__chunk_take(t);
-    if (c && !(s->sums.on ? prof__arena_fits(share) : prof__arena_room() >= share)) {
-        prof__chunk_free(c);
-        c = NULL;
+    if (s->mode != PROF_MODE_AGGREGATE && slots) g = prof__segment_take(t);
+    if (g && !(s->sums.on ? prof__arena_fits(share) : prof__arena_room() >= share)) {
+        prof__segment_give(g);
+        g = NULL;
     }
-    if (!c) {
+    if (!g) {
         if (!promised) share = prof__state_share(slots = 0);
         *ok = s->sums.on && prof__sums_prepare(t) && prof__arena_room() >= share;
         if (!*ok) return NULL;
     }
     prof__arena.promised += share;
-    if (share && c && !s->sums.on)
+    if (share && g && !s->sums.on)
         prof__arena.seats -= PROF__MIN(prof__arena.seats, s->sums.each);
     if (!promised) s->slot_count += slots;
     t->slots = slots;
     t->promised = s->generation;
-    if (!c && s->mode == PROF_MODE_TRACE)
+    if (!g && s->mode == PROF_MODE_TRACE)
         prof__timeline_full(s, prof__now_ticks(s->clock, &s->platform));
-    return c;
+    return g;
 }
 
-/* Makes t record in the session that is open: gives it a chunk, or sums where there is none left,
+/* Makes t record in the session that is open: gives it a segment, or sums where there is none left,
    and a row in the trace (of the thread id; 0: the calling thread's). stale: zones of older
    sessions that are still open in its frames. False: the arena is full. Under the lock. */
 PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     const struct prof_trace *s = &prof__trace;
-    prof__chunk *c;
+    prof__segment *g;
     bool ok;
     PROF__STORE(t->recording, 0u);
     PROF__STORE(t->sums.on, false);
@@ -6602,7 +6577,7 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     PROF__STORE(t->held, 0u);            /* a dump may have read what the last thread wrote */
     if (!prof__state_used(t)) prof__state_use(t);
     t->segment = t->before = NULL;
-    c = prof__state_place(t, &ok);
+    g = prof__state_place(t, &ok);
     if (!ok) return false;
     prof__counts_clear(&t->counts);
     memset(t->hints, 0, sizeof t->hints);
@@ -6635,11 +6610,11 @@ PROF__FN bool prof__state_open(prof__state *t, uint32_t stale, uint64_t id) {
     PROF__STORE(t->closed, false);
     PROF__STORE(t->hot.last, 0u);
     while (!prof__row_for(t, id)) {      /* a ring's oldest row may become free */
-        if (c) prof__chunk_free(c);
-        c = c && s->mode == PROF_MODE_RING ? prof__ring_take(t) : NULL;
-        if (!c) return false;
+        if (g) prof__segment_give(g);
+        g = g && s->mode == PROF_MODE_RING ? prof__ring_take(t) : NULL;
+        if (!g) return false;
     }
-    if (c) prof__segment_open(t, c);
+    if (g) prof__segment_open(t, g);
     else prof__sums_begin(t, 0);
     t->fast = PROF__FAST && s->clock == PROF_CLOCK_CPU && !t->observed && !t->hooks.slots;
     PROF__STORE(t->deepest, t->frames + s->max_depth);
@@ -19134,7 +19109,7 @@ PROF__FN bool prof__stream_rows(prof__raw *w) {
         prof__trace.stream.zones += span.zones;
         if (!done) row++;
         if (done && ok) prof__segment_free(g);
-        if (done && ok && !prof__segment_held(g)) prof__chunk_free(prof__segment_chunk(g));
+        if (done && ok && !prof__segment_held(g)) prof__segment_give(g);
         prof__unlock();
     }
     return ok;

@@ -149,7 +149,7 @@ static void test_touched(void) {
     madvise(desc.memory, size, MADV_NOHUGEPAGE);
     EQUAL(prof_start(&desc), PROF_OK);
     for (int i = 0, seen = 0; seen < 100 && !test_bad; i++) {
-        const prof__chunk *c;
+        const prof__segment *c;
         PROF_BLOCK("zone") {}
         c = ((const prof__state *)(const void *)prof__tls.hot)->spare;
         if (!c || i < 1000000) continue;   /* prof__prefault has touched the first */
