@@ -324,6 +324,8 @@ static void session_start(worker *me) {
     if (result == PROF_ERROR_UNSUPPORTED) {
         desc.hw_counters = NULL;
         desc.with_stack = PROF_STACK_NONE;
+        desc.with_modules = false;           /* what no stream carries, */
+        desc.stream_format = PROF_STREAM_RAW;   /* or Chrome's does not */
         result = prof_start(&desc);
     }
     if (result != PROF_OK && result != PROF_ERROR_MEMORY) wrong(prof_strerror(result));
