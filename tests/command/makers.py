@@ -91,7 +91,15 @@ def cpuprofile():
              node(3, "main", "file:///home/a.js", 0, [4]), node(4, "parse", "file:///home/b.js", 6, []),
              node(5, "(garbage collector)", "", -1, [])]
     return {"nodes": nodes, "startTime": 1000000, "endTime": 1012000,
-            "samples": [2, 3, 4, 5, 4, 3], "timeDeltas": [0, 2000, 3000, 2000, 1000, 1000]}
+            "samples": [2, 3, 4, 5, 5, 4, 3], "timeDeltas": [0, 2000, 3000, 2000, 500, 500, 1000]}
+
+
+def deep(depth):
+    """A recursion: it is in the innermost call for 3 ms, then in the fifth one for 1."""
+    nodes = [node(1, "(root)", "", -1, [2])] + [node(i + 2, f"f{i % 7}", "", 0, [i + 3][:i + 1 < depth])
+                                               for i in range(depth)]
+    return {"nodes": nodes, "startTime": 0, "endTime": 4000, "samples": [depth + 1] * 3 + [6],
+            "timeDeltas": [0, 1000, 1000, 1000]}
 
 
 def table(**columns):
@@ -197,6 +205,7 @@ write("communication.json", {"step1": {"p2p": {}, "collective": {}}})
 write("ascend0.json", ascend(0, True))
 write("ascend1.json", ascend(1, False))
 write("v8.cpuprofile", cpuprofile())
+write("deep.cpuprofile", deep(5000))
 write("firefox.json", firefox(False))
 write("firefox_shared.json", firefox(True))
 write("gecko.json", gecko())

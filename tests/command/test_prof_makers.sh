@@ -24,6 +24,17 @@ ends_early() {   # NAME FILE: half of it
 stacks cpuprofile v8.cpuprofile 'main_(a.js:1) 6000
 main_(a.js:1);parse_(b.js:7) 3000
 main_(a.js:1);parse_(b.js:7);(garbage_collector) 1000'
+# The outermost frames of a deep stack stay, so that they are the same calls in the next sample.
+"$prof" stacks "$out/makers/deep.cpuprofile" >"$out/stacks" 2>"$out/told"
+says deep_told '3 stacks have more than 4096 frames: cut' 0 cat "$out/told"
+says deep_stacks 'f0;f1;f2;f3;f4 1000' 0 cat "$out/stacks"
+frames() { awk '/ 3000$/ {gsub(/[^;]/, ""); exit length != 4095} END {exit NR != 2}' "$out/stacks"; }
+try deep_frames frames
+cycle='{"meta": {"interval": 1, "startTime": 0}, "threads": [{"samples": {"stack": [0, 1], "time": [0, 1]},
+    "stackTable": {"frame": [0, 1], "prefix": [1, 0]}, "frameTable": {"func": [0, 1]},
+    "funcTable": {"name": [0, 1]}, "stringArray": ["a", "b"]}]}'
+echo "$cycle" >"$out/cycle.json"
+says cycle 'b;a 1000' 0 "$prof" stacks "$out/cycle.json"
 for name in firefox firefox_shared gecko; do
     "$prof" export -o "$out/$name.json" "$out/makers/$name.json"
     says "$name" '"name": "dräw", "pid": 7, "tid": 8, "ts": 1500.000, "dur": 2000.000' 0 cat "$out/$name.json"

@@ -17,8 +17,6 @@
 #include "base/text.h"
 #include "library.h"
 
-enum { OUTPUT_ROOM = 1 << 18 };
-
 bool ends_with(const char *text, const char *end) {
     size_t size = strlen(text), tail = strlen(end);
     return size >= tail && strcmp(text + size - tail, end) == 0;
@@ -171,18 +169,10 @@ const char *output_memory(output *out, size_t *size) {
 
 void output_forget(output *out) { out->used = out->text_size = 0; }
 
-void output_write(output *out, const void *data, size_t size) {
-    if (size > OUTPUT_ROOM - out->used) output_flush(out);
-    if (size > OUTPUT_ROOM) {
-        output_put(out, data, size);
-        return;
-    }
-    if (size) memcpy(out->buffer + out->used, data, size);
-    out->used += size;
-}
-
-void output_text(output *out, const char *text) {
-    output_write(out, text, strlen(text));
+void output_write_on(output *out, const void *data, size_t size) {
+    output_flush(out);
+    if (size > OUTPUT_ROOM) output_put(out, data, size);
+    else output_write(out, data, size);
 }
 
 /* The digits of a number, to end before `end`; at least so many. Where they begin. */

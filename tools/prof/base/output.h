@@ -5,9 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "prof.h"
 #include "base/errors.h"
+
+enum { OUTPUT_ROOM = 1 << 18 };               /* of a buffer */
 
 typedef struct output {
     const char *path;          /* NULL or "-": stdout */
@@ -31,8 +34,19 @@ bool output_onto(output *out, int fd, const char *path);     /* a file that is o
 void output_open_memory(output *out);                        /* output_discard gives it back */
 const char *output_memory(output *out, size_t *size);        /* until more is written */
 void output_forget(output *out);                             /* what that has: begins anew */
-void output_write(output *out, const void *data, size_t size);
-void output_text(output *out, const char *text);
+void output_write_on(output *out, const void *data, size_t size);    /* that does not fit */
+static inline void output_write(output *out, const void *data, size_t size) {
+    if (size == 0) return;
+    if (size > OUTPUT_ROOM - out->used) {
+        output_write_on(out, data, size);
+        return;
+    }
+    memcpy(out->buffer + out->used, data, size);
+    out->used += size;
+}
+static inline void output_text(output *out, const char *text) {
+    output_write(out, text, strlen(text));
+}
 void output_format(output *out, const char *format, ...) PRINTF_LIKE(2, 3);
 enum { US_TEXT = 32 };
 void us_text(int64_t ns, char text[US_TEXT]);   /* microseconds with three decimals */

@@ -71,7 +71,7 @@ void pb_close(pb *p, size_t begin) {
     p->size += bytes - 1;
 }
 
-int pb_read_varint(const uint8_t **at, const uint8_t *end, uint64_t *number) {
+int pb_read_long(const uint8_t **at, const uint8_t *end, uint64_t *number) {
     *number = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
         if (*at == end) return 0;

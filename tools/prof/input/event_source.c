@@ -144,9 +144,8 @@ static void close_frames(frame_stack *s, event_queue *to, const interner *names,
     if (s->depth > depth) s->depth = depth;
 }
 
-void frames_are(frame_stack *s, event_queue *to, const interner *names, const uint32_t *frames,
-                size_t depth, int64_t now_ns) {
-    size_t same = 0;
+void frames_are(frame_stack *s, event_queue *to, const interner *names, size_t same,
+                const uint32_t *frames, size_t depth, int64_t now_ns) {
     while (same < depth && same < s->depth && s->frames[same].name == frames[same]) same++;
     close_frames(s, to, names, same, now_ns);
     while (s->depth < depth) {
@@ -164,4 +163,9 @@ uint32_t intern_clean(interner *names, trace_text text) {
     uint32_t number = intern(names, clean, size);
     free(clean);
     return number;
+}
+
+bool tell_end(const char *path, uint64_t offset, const char *why) {
+    if (why) warn(path, "byte %llu: %s; read up to there", (unsigned long long)offset, why);
+    return why != NULL;
 }

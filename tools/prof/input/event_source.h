@@ -48,6 +48,9 @@ void queue_free(event_queue *q);
 /* As intern, of a text that may be anything. */
 uint32_t intern_clean(interner *names, trace_text text);
 
+/* Warns that the file ends, or cannot be read on, there: for `tell`, below. why NULL: false. */
+bool tell_end(const char *path, uint64_t offset, const char *why);
+
 /* ---- Sampled stacks ---- */
 
 typedef struct open_frame { uint32_t name; int64_t start_ns; } open_frame;
@@ -59,9 +62,10 @@ typedef struct frame_stack {
     int64_t pid, tid;
 } frame_stack;
 
-/* From now on these are open: makes calls of those that no longer are. */
-void frames_are(frame_stack *s, event_queue *to, const interner *names, const uint32_t *frames,
-                size_t depth, int64_t now_ns);
+/* From now on these are open: makes calls of those that no longer are. The first `same` are known
+   to be those that were. */
+void frames_are(frame_stack *s, event_queue *to, const interner *names, size_t same,
+                const uint32_t *frames, size_t depth, int64_t now_ns);
 
 /* ---- A format ---- */
 

@@ -55,7 +55,7 @@ static void read_line(folded *t, const char *line, size_t size) {
         t->frames[depth] = intern_clean(&t->names, (trace_text){p, (size_t)(stop - p)});
         p = stop + 1;
     }
-    frames_are(&t->stack, t->to, &t->names, t->frames, depth, t->now_ns);
+    frames_are(&t->stack, t->to, &t->names, 0, t->frames, depth, t->now_ns);
     t->now_ns += ns;
 }
 
@@ -111,7 +111,7 @@ static void *open_folded(const source_desc *desc) {
 static bool end_lines(void *source) {
     folded *t = source;
     if (t->line_size || t->too_long) end_line(t);
-    frames_are(&t->stack, t->to, &t->names, NULL, 0, t->now_ns);
+    frames_are(&t->stack, t->to, &t->names, 0, NULL, 0, t->now_ns);
     return false;
 }
 

@@ -223,14 +223,14 @@ static bool decimal_integer(trace_text value, int shift, int64_t *number) {
     return true;
 }
 
-/* The usual text, at most 15 digits and three decimals; everything else the slow way. */
+/* The usual text, which fits 18 digits; everything else the slow way. */
 static bool scaled(trace_text value, int decimals, int64_t *number) {
     const char *p = value.data, *end = p + value.size;
     uint64_t sum = 0;
     int left = decimals;
     const char *begin = p;
     while (p < end && *p >= '0' && *p <= '9') sum = sum * 10 + (uint64_t)(*p++ - '0');
-    if (p == begin || p - begin > 15) return decimal_integer(value, decimals, number);
+    if (p == begin || p - begin > 18 - decimals) return decimal_integer(value, decimals, number);
     if (p < end && *p == '.') {
         for (p++; left > 0 && p < end && *p >= '0' && *p <= '9'; left--)
             sum = sum * 10 + (uint64_t)(*p++ - '0');
@@ -247,6 +247,10 @@ bool json_int(trace_text value, int64_t *number) {
 
 bool json_ns(trace_text value, int64_t *ns) {
     return scaled(unquoted(value), 3, ns);
+}
+
+bool json_ns_of_ms(trace_text value, int64_t *ns) {
+    return scaled(unquoted(value), 6, ns);
 }
 
 bool json_double(trace_text value, double *number) {

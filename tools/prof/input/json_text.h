@@ -61,6 +61,7 @@ size_t text_decode(trace_text text, char *buffer, size_t size);
    size it needs, at most three times its own; cut to size, without a NUL. */
 size_t text_clean(trace_text text, char *buffer, size_t size);
 bool json_ns(trace_text value, int64_t *ns);       /* microseconds, a text too, to exact ns */
+bool json_ns_of_ms(trace_text value, int64_t *ns);     /* the same of milliseconds */
 /* The value without the white space between its parts, into at most value.size bytes; its size. */
 size_t json_compact(trace_text value, char *to);
 

@@ -102,6 +102,9 @@ static bool in_word(char c) {
            c != '"';
 }
 
+/* Most words are numbers: '-' to '9'. */
+static bool in_number(char c) { return (unsigned char)(c - '-') <= '9' - '-'; }
+
 static bool in_space(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 static void take_sign(json_walk *w, const char *p) {
@@ -131,7 +134,7 @@ void json_walk_push(json_walk *w, const char *data, size_t size) {
             end_token(w, begin, p, ended);
         } else if (w->in_word || in_word(*p)) {
             w->in_word = true;
-            while (p < end && in_word(*p)) p++;
+            while (p < end && (in_number(*p) || in_word(*p))) p++;
             end_token(w, begin, p, p < end);
         } else {
             if (!in_space(*p)) take_sign(w, p);

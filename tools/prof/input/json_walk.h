@@ -33,6 +33,10 @@ typedef struct json_walk {
 
 void json_walk_push(json_walk *w, const char *data, size_t size);
 void json_walk_free(json_walk *w);
+/* What keeps it from being whole; NULL: nothing does. */
+static inline const char *json_walk_fault(const json_walk *w) {
+    return w->broken ? w->broken : w->whole ? NULL : "the file ends early";
+}
 
 /* The key `up` levels out of the value that is told: 0 is its own. "": it is an item. */
 static inline const char *walk_key(const json_walk *w, size_t up) {

@@ -422,10 +422,7 @@ static bool tell_bytes(void *source, const char *path) {
     if (s->odd)
         warn(path, "%llu events have no action, or a size or time that is none: left out",
              (unsigned long long)s->odd);
-    if (!s->stopped)
-        warn(path, "byte %llu: the pickle ends early; read up to there",
-             (unsigned long long)s->offset);
-    return !s->stopped;
+    return tell_end(path, s->offset, s->stopped ? NULL : "the pickle ends early");
 }
 
 static void close_snapshot(void *source) {

@@ -209,11 +209,8 @@ static bool end_rocprof(void *source) {
 
 static bool tell_rocprof(void *source, const char *path) {
     const rocprof *r = source;
-    const char *what = r->walk.broken ? r->walk.broken : "the file ends early";
     if (r->odd) warn(path, "%lld records have no times: left out", (long long)r->odd);
-    if (r->walk.broken || !r->walk.whole)
-        warn(path, "byte %llu: %s; read up to there", (unsigned long long)r->walk.offset, what);
-    return r->walk.broken || !r->walk.whole;
+    return tell_end(path, r->walk.offset, json_walk_fault(&r->walk));
 }
 
 static void close_rocprof(void *source) {

@@ -10,7 +10,7 @@
 
 enum { DEEPEST = 1 << 12, NO_COLUMN = -1 };
 
-/* Of a thread, or of all together. NODE: V8's tree, its names are told at once. */
+/* Of a thread, or of all together. NODE_NAME: of V8's tree, where they are told at once. */
 enum { PREFIX, FRAME, FUNC, LOCATION, NAME, STACK, TIME, DELTA, TEXTS, NODE_NAME, COLUMNS };
 static const struct { const char *table, *column; } columns[] = {
     {"stackTable", "prefix"}, {"stackTable", "frame"}, {"frameTable", "func"},
@@ -23,13 +23,20 @@ enum { TABLE_COLUMNS = sizeof columns / sizeof *columns };
 enum { ROOT, IDLE, COLLECTOR };
 static const char *const special[] = {"(root)", "(idle)", "(garbage collector)"};
 
-typedef struct column { int64_t *values; size_t count, capacity; } column;
+typedef struct column { int32_t *values; size_t count, capacity; } column;
+typedef struct times { int64_t *ns; size_t count, capacity; } times;
 
 typedef struct thread {
-    column columns[COLUMNS];
+    column columns[COLUMNS];     /* but TIME and DELTA: */
+    times times;
+    bool has_times;              /* by TIME, which counts, not DELTA */
     int64_t pid, tid, start_ns;
     uint32_t name;               /* in texts + 1 */
 } thread;
+
+/* A stack: its innermost frame, and the stack below that. depth: of that frame, 0: none is open. */
+typedef struct node { uint32_t name; int32_t below; uint16_t depth; bool known, cut; } node;
+typedef struct child { int64_t id, parent; } child;
 
 typedef struct sampled {
     event_queue *to;
@@ -46,13 +53,22 @@ typedef struct sampled {
     int64_t schema[TABLE_COLUMNS];
     int64_t node, line;          /* V8's */
     uint32_t function, url;      /* in texts + 1 */
-    map nodes, parents;          /* id -> its number + 1; id -> that of its parent */
+    map ids;                     /* of nodes -> their numbers + 1 */
+    child *children;             /* and what tells their parents */
+    size_t child_count, child_capacity;
     /* what is made now */
     size_t next_thread, next_sample;
-    uint32_t *order;             /* of the samples of that thread */
+    bool in_thread;
+    node *nodes;                 /* its stacks */
+    size_t node_count;
+    bool nodes_are_shared;       /* they are those of all */
+    int32_t *path;
+    size_t path_capacity;
+    uint32_t *order;             /* of its samples; NULL: as they stand */
     frame_stack stack;
-    uint32_t frames[DEEPEST];
-    size_t frame_count;
+    int32_t open[DEEPEST];       /* the node of each open frame, */
+    uint32_t frames[DEEPEST];    /* and its name */
+    size_t open_count;
     uint64_t odd;
 } sampled;
 
@@ -62,11 +78,11 @@ static bool is(const char *a, const char *b) { return strcmp(a, b) == 0; }
 
 static void put(column *c, int64_t value) {
     GROW(c->values, c->count, c->capacity);
-    c->values[c->count++] = value;
+    c->values[c->count++] = value >= 0 && value <= INT32_MAX ? (int32_t)value : -1;
 }
 
-static int64_t at(const column *c, int64_t row) {
-    return row >= 0 && (uint64_t)row < c->count ? c->values[row] : -1;
+static int32_t at(const column *c, int32_t row) {
+    return row >= 0 && (size_t)row < c->count ? c->values[row] : -1;
 }
 
 static int64_t number_of(trace_text value) {
@@ -76,8 +92,9 @@ static int64_t number_of(trace_text value) {
 
 /* Of milliseconds. */
 static int64_t ns_of(trace_text value) {
-    double ms;
-    return json_double(value, &ms) && ms > -4e12 && ms < 4e12 ? (int64_t)(ms * 1e6) : -1;
+    int64_t ns;
+    return json_ns_of_ms(value, &ns) && ns > -4000000000000000000 && ns < 4000000000000000000 ? ns
+                                                                                             : -1;
 }
 
 /* Of microseconds. */
@@ -95,11 +112,28 @@ static uint32_t text_number(sampled *s, trace_text value) {
     return number;
 }
 
-static void put_value(thread *t, int which, trace_text value) {
-    bool times = which == TIME || which == DELTA;
-    put(&t->columns[which], times ? ns_of(value) : number_of(value));
+static void put_time(times *t, int64_t ns) {
+    GROW(t->ns, t->count, t->capacity);
+    t->ns[t->count++] = ns;
 }
 
+/* Since the sample before. */
+static void put_delta(thread *t, int64_t ns) {
+    int64_t last = t->times.count ? t->times.ns[t->times.count - 1] : 0;
+    if (!t->has_times) put_time(&t->times, __builtin_add_overflow(last, ns, &last) ? 0 : last);
+}
+
+static void put_value(thread *t, int which, trace_text value) {
+    if (which == DELTA) put_delta(t, ns_of(value));
+    else if (which == TIME) put_time(&t->times, ns_of(value));
+    else put(&t->columns[which], number_of(value));
+}
+
+/* The times begin. */
+static void take_times(thread *t) {
+    t->has_times = true;
+    t->times.count = 0;
+}
 
 static thread *thread_now(sampled *s) { return &s->threads[s->count - 1]; }
 
@@ -125,14 +159,18 @@ static void begin_array(sampled *s) {
     const json_walk *w = &s->walk;
     const char *key = walk_key(w, 0), *table = walk_key(w, 1);
     if (s->table && w->depth == s->depth) {                  /* a row */
-        for (int i = 0; i < TABLE_COLUMNS; i++)
-            if (is(columns[i].table, s->table)) put(&thread_now(s)->columns[i], -1);
+        for (int i = 0; i < TABLE_COLUMNS; i++) {
+            if (!is(columns[i].table, s->table)) continue;
+            if (i == TIME) put_time(&thread_now(s)->times, -1);
+            else if (i != DELTA) put(&thread_now(s)->columns[i], -1);
+        }
         return;
     }
     for (int i = 0; i < TABLE_COLUMNS; i++) {
         if (!is(columns[i].table, table) || !in_thread(w, 2)) continue;
         if (is(key, columns[i].column)) s->column = i;
         if (is(key, "data")) s->table = columns[i].table;
+        if (i == TIME && (s->table || s->column == TIME)) take_times(owner(s, 2));
     }
     if ((is(key, "stringArray") || is(key, "stringTable")) && in_thread(w, 1)) s->column = TEXTS;
     if (s->column != NO_COLUMN || s->table) s->depth = w->depth + 1;
@@ -149,10 +187,10 @@ static void take_cell(sampled *s, trace_text value) {
     const json_walk *w = &s->walk;
     thread *t = thread_now(s);
     for (int i = 0; i < TABLE_COLUMNS; i++) {
-        column *c = &t->columns[i];
-        if (!is(columns[i].table, s->table) || !c->count ||
+        size_t *count = i == TIME ? &t->times.count : &t->columns[i].count;
+        if (!is(columns[i].table, s->table) || !*count ||
             s->schema[i] != (int64_t)w->levels[w->depth - 1].index) continue;
-        c->count--;
+        --*count;
         put_value(t, i, value);
     }
 }
@@ -192,6 +230,11 @@ static void take_gecko(void *user, trace_text value) {
 
 /* ---- V8 ---- */
 
+static int32_t node_number(const sampled *s, int64_t id) {
+    const uint64_t *number = map_get(&s->ids, (uint64_t)id);
+    return number && *number <= INT32_MAX ? (int32_t)*number - 1 : -1;
+}
+
 /* As "parse (a.js:12)". */
 static uint32_t node_name(sampled *s) {
     const char *name = s->function ? interned_text(&s->texts, s->function - 1) : "";
@@ -209,11 +252,15 @@ static uint32_t node_name(sampled *s) {
 
 static void end_node(sampled *s) {
     thread *t = &s->threads[0];
-    *map_put(&s->nodes, (uint64_t)s->node, NULL) = t->columns[NODE_NAME].count + 1;
     put(&t->columns[NODE_NAME], node_name(s));
-    put(&t->columns[PREFIX], s->node);           /* its own id: see join_nodes */
+    *map_put(&s->ids, (uint64_t)s->node, NULL) = t->columns[NODE_NAME].count;
     s->function = s->url = 0;
     s->line = 0;
+}
+
+static void put_child(sampled *s, int64_t id, int64_t parent) {
+    GROW(s->children, s->child_count, s->child_capacity);
+    s->children[s->child_count++] = (child){id, parent};
 }
 
 static void take_v8(void *user, trace_text value) {
@@ -221,7 +268,8 @@ static void take_v8(void *user, trace_text value) {
     const json_walk *w = &s->walk;
     thread *t = &s->threads[0];
     if (s->column != NO_COLUMN && w->depth == 2) {
-        put(&t->columns[s->column], s->column == STACK ? number_of(value) : ns_of_us(value));
+        if (s->column == STACK) put(&t->columns[STACK], node_number(s, number_of(value)));
+        else put_delta(t, ns_of_us(value));
         return;
     }
     const char *key = walk_key(w, 0), *around = walk_key(w, 1);
@@ -231,93 +279,134 @@ static void take_v8(void *user, trace_text value) {
     if (*value.data == ']' && w->depth == 1) s->column = NO_COLUMN;
     if (item && closes && is(around, "nodes")) end_node(s);
     if (strchr("{}[]", *value.data)) return;
-    if (item && is(around, "children"))
-        *map_put(&s->parents, (uint64_t)number_of(value), NULL) = (uint64_t)s->node;
+    if (item && is(around, "children")) put_child(s, number_of(value), s->node);
     else if (is(around, "callFrame") && is(key, "functionName"))
         s->function = text_number(s, value) + 1;
     else if (is(around, "callFrame") && is(key, "url")) s->url = text_number(s, value) + 1;
     else if (is(around, "callFrame") && is(key, "lineNumber")) s->line = number_of(value);
     else if (w->depth == 3 && is(key, "id")) s->node = number_of(value);
-    else if (w->depth == 3 && is(key, "parent"))
-        *map_put(&s->parents, (uint64_t)s->node, NULL) = (uint64_t)number_of(value);
+    else if (w->depth == 3 && is(key, "parent")) put_child(s, s->node, number_of(value));
     else if (w->depth == 1 && is(key, "startTime")) s->start_ns = ns_of_us(value);
     else if (w->depth == 1 && is(key, "endTime")) s->end_ns = ns_of_us(value);
-}
-
-static int64_t node_number(const sampled *s, int64_t id) {
-    const uint64_t *number = map_get(&s->nodes, (uint64_t)id);
-    return number ? (int64_t)*number - 1 : -1;
 }
 
 /* Ids become numbers. */
 static void join_nodes(sampled *s) {
     thread *t = &s->threads[0];
-    column *prefixes = &t->columns[PREFIX], *stacks = &t->columns[STACK];
-    for (size_t i = 0; i < prefixes->count; i++) {
-        const uint64_t *parent = map_get(&s->parents, (uint64_t)prefixes->values[i]);
-        prefixes->values[i] = parent ? node_number(s, (int64_t)*parent) : -1;
+    column *below = &t->columns[PREFIX];
+    for (size_t i = 0; i < t->columns[NODE_NAME].count; i++) put(below, -1);
+    for (size_t i = 0; i < s->child_count; i++) {
+        int32_t number = node_number(s, s->children[i].id);
+        if (number >= 0) below->values[number] = node_number(s, s->children[i].parent);
     }
-    for (size_t i = 0; i < stacks->count; i++)
-        stacks->values[i] = node_number(s, stacks->values[i]);
+    map_free(&s->ids);
+    free(s->children);
+    s->children = NULL;
     t->start_ns = s->base_ns = s->start_ns;
 }
 
-/* ---- Calls ---- */
-
-static void join_times(thread *t) {
-    int64_t ns = 0;
-    if (t->columns[TIME].count) return;
-    for (size_t i = 0; i < t->columns[DELTA].count; i++) {
-        if (__builtin_add_overflow(ns, t->columns[DELTA].values[i], &ns)) ns = 0;
-        put(&t->columns[TIME], ns);
-    }
-}
+/* ---- Stacks ---- */
 
 static const column *column_of(const sampled *s, const thread *t, int which) {
     return t->columns[which].count ? &t->columns[which] : &s->threads[0].columns[which];
 }
 
 /* Its number in texts; -1: it has none. */
-static int64_t frame_name(const sampled *s, const thread *t, int64_t stack) {
+static int32_t frame_name(const sampled *s, const thread *t, int32_t stack) {
     if (s->v8) return at(&t->columns[NODE_NAME], stack);
-    int64_t frame = at(column_of(s, t, FRAME), stack);
-    int64_t text = at(column_of(s, t, LOCATION), frame);
+    int32_t frame = at(column_of(s, t, FRAME), stack);
+    int32_t text = at(column_of(s, t, LOCATION), frame);
     if (text < 0) text = at(column_of(s, t, NAME), at(column_of(s, t, FUNC), frame));
     return at(column_of(s, t, TEXTS), text);
 }
 
-/* The frames of a stack, the outermost first; V8's collector runs on top of what ran before. */
-static void find_frames(sampled *s, const thread *t, int64_t stack) {
-    int64_t name = frame_name(s, t, stack);
-    if (s->v8 && name == COLLECTOR && s->frame_count < DEEPEST) {
-        s->frames[s->frame_count++] = (uint32_t)name;
+/* A frame without a name is none: what is below it stands for it, and for one that is too deep. */
+static void end_node_at(sampled *s, const thread *t, int32_t number, const node *below) {
+    int32_t name = frame_name(s, t, number);
+    node *n = &s->nodes[number];
+    bool is_none = name < 0 || (s->v8 && (name == ROOT || name == IDLE));
+    n->known = true;
+    if (!is_none && below->depth < DEEPEST) {
+        n->name = (uint32_t)name;
+        n->depth = below->depth + 1;
         return;
     }
-    s->frame_count = 0;
-    if (s->v8 && (name == IDLE || name == ROOT)) return;
-    for (; stack >= 0 && s->frame_count < DEEPEST; stack = at(column_of(s, t, PREFIX), stack)) {
-        name = frame_name(s, t, stack);
-        if (name < 0) continue;
-        if (s->v8 && name == ROOT) continue;
-        s->frames[s->frame_count++] = (uint32_t)name;
+    *n = *below;
+    n->known = true;
+    n->cut |= !is_none;
+}
+
+/* Those below it come first. One that is below itself has nothing below. */
+static void know_node(sampled *s, const thread *t, int32_t number) {
+    static const node nothing = {.below = -1};
+    size_t count = 0;
+    while (number >= 0 && !s->nodes[number].known) {
+        GROW(s->path, count, s->path_capacity);
+        s->path[count++] = number;
+        s->nodes[number].known = true;
+        s->nodes[number].below = at(column_of(s, t, PREFIX), number);
+        number = s->nodes[number].below;
     }
-    s->odd += stack >= 0;
-    for (size_t i = 0, j = s->frame_count; i + 1 < j; i++) {
-        uint32_t swapped = s->frames[i];
-        s->frames[i] = s->frames[--j];
-        s->frames[j] = swapped;
+    while (count) {
+        int32_t below = s->nodes[s->path[--count]].below;
+        bool good = below >= 0 && (size_t)below < s->node_count;
+        end_node_at(s, t, s->path[count], good ? &s->nodes[below] : &nothing);
     }
 }
 
+static void know_nodes(sampled *s, const thread *t) {
+    static const int own[] = {PREFIX, FRAME, FUNC, LOCATION, NAME, TEXTS};
+    bool shared = true;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) shared &= !t->columns[own[i]].count;
+    if (shared && s->nodes_are_shared) return;
+    s->nodes_are_shared = shared;
+    s->node_count = column_of(s, t, s->v8 ? NODE_NAME : FRAME)->count;
+    free(s->nodes);
+    s->nodes = allocate(s->node_count * sizeof *s->nodes);
+    for (size_t i = 0; i < s->node_count; i++) know_node(s, t, (int32_t)i);
+}
+
+/* ---- Calls ---- */
+
+/* The frames of a stack, from the innermost one out to the first that is open already; V8's
+   collector runs on top of what ran before. */
+static void take_sample(sampled *s, int32_t stack, int64_t ns) {
+    static const node nothing = {.below = -1};
+    bool good = stack >= 0 && (size_t)stack < s->node_count;
+    const node *n = good ? &s->nodes[stack] : &nothing;
+    size_t depth = n->depth, kept = depth;
+    s->odd += n->cut;
+    if (s->v8 && depth && n->name == COLLECTOR && s->open_count < DEEPEST) {
+        kept = s->open_count;
+        if (kept && s->frames[kept - 1] == COLLECTOR) return;
+        s->frames[kept] = COLLECTOR;
+        s->open[kept] = stack;
+        depth = kept + 1;
+    } else {
+        for (; kept && !(kept <= s->open_count && s->open[kept - 1] == stack); kept--) {
+            s->open[kept - 1] = stack;
+            s->frames[kept - 1] = n->name;
+            stack = n->below;
+            if (kept > 1) n = &s->nodes[stack];
+        }
+    }
+    s->open_count = depth;
+    frames_are(&s->stack, s->to, &s->texts, kept, s->frames, s->open_count, ns);
+}
+
 static bool earlier(uint32_t a, uint32_t b, const void *context) {
-    const column *times = context;
-    return times->values[a] < times->values[b];
+    const times *t = context;
+    return t->ns[a] < t->ns[b];
 }
 
 static int64_t sample_ns(const sampled *s, const thread *t, int64_t time) {
     int64_t ns;
     bool over = __builtin_add_overflow(t->start_ns - s->base_ns, time, &ns);
     return over || ns > INT64_MAX / 2 || ns < INT64_MIN / 2 ? 0 : ns;
+}
+
+static uint32_t sample_at(const sampled *s, size_t number) {
+    return s->order ? s->order[number] : (uint32_t)number;
 }
 
 static void put_thread_name(sampled *s, const thread *t) {
@@ -332,50 +421,56 @@ static void put_thread_name(sampled *s, const thread *t) {
     queue_end_args(s->to, event);
 }
 
-static void begin_thread(sampled *s, thread *t) {
-    join_times(t);
-    s->order = sorted_numbers(t->columns[TIME].count, earlier, &t->columns[TIME]);
+static void begin_thread(sampled *s, const thread *t) {
+    size_t sorted = 1;
+    while (sorted < t->times.count && t->times.ns[sorted - 1] <= t->times.ns[sorted]) sorted++;
+    if (sorted < t->times.count) s->order = sorted_numbers(t->times.count, earlier, &t->times);
+    know_nodes(s, t);
     s->stack.pid = t->pid;
     s->stack.tid = t->tid;
-    s->frame_count = 0;
+    s->open_count = 0;
+    s->in_thread = true;
     put_thread_name(s, t);
 }
 
 /* The last sample of a thread lasts as long as they are apart, or to the end. */
 static void end_thread(sampled *s, const thread *t) {
-    const column *times = &t->columns[TIME];
-    if (times->count) {
-        int64_t last = sample_ns(s, t, times->values[s->order[times->count - 1]]);
+    if (t->times.count) {
+        int64_t last = sample_ns(s, t, t->times.ns[sample_at(s, t->times.count - 1)]);
         int64_t end = last + (s->interval_ns > 0 && s->interval_ns < 1000000000 ? s->interval_ns
                                                                                  : 1000000);
         if (s->v8 && s->end_ns - s->base_ns > last) end = s->end_ns - s->base_ns;
-        frames_are(&s->stack, s->to, &s->texts, NULL, 0, end);
+        frames_are(&s->stack, s->to, &s->texts, 0, NULL, 0, end);
     }
     free(s->order);
     s->order = NULL;
+    s->in_thread = false;
     s->next_sample = 0;
     s->next_thread++;
+}
+
+static void begin_calls(sampled *s) {
+    char base[24];
+    if (s->v8) join_nodes(s);
+    snprintf(base, sizeof base, "%lld", (long long)s->base_ns);
+    if (!s->v8) queue_member(s->to, text_of("baseTimeNanoseconds"), text_of(base));
 }
 
 static bool end_samples(void *source) {
     enum { SOME = 100 };
     sampled *s = source;
-    char base[24];
     if (s->next_thread == s->count) return false;
-    thread *t = &s->threads[s->next_thread];
-    if (!s->order && !s->next_thread) {
-        if (s->v8) join_nodes(s);
-        snprintf(base, sizeof base, "%lld", (long long)s->base_ns);
-        if (!s->v8) queue_member(s->to, text_of("baseTimeNanoseconds"), text_of(base));
+    const thread *t = &s->threads[s->next_thread];
+    if (!s->in_thread) {
+        if (!s->next_thread) begin_calls(s);
+        begin_thread(s, t);
     }
-    if (!s->order) begin_thread(s, t);
-    for (int i = 0; i < SOME && s->next_sample < t->columns[TIME].count; i++) {
-        uint32_t number = s->order[s->next_sample++];
-        find_frames(s, t, at(&t->columns[STACK], number));
-        frames_are(&s->stack, s->to, &s->texts, s->frames, s->frame_count,
-                   sample_ns(s, t, t->columns[TIME].values[number]));
+    for (int i = 0; i < SOME && s->next_sample < t->times.count; i++) {
+        uint32_t number = sample_at(s, s->next_sample++);
+        take_sample(s, at(&t->columns[STACK], (int32_t)number),
+                    sample_ns(s, t, t->times.ns[number]));
     }
-    if (s->next_sample == t->columns[TIME].count) end_thread(s, t);
+    if (s->next_sample == t->times.count) end_thread(s, t);
     return true;
 }
 
@@ -412,24 +507,21 @@ static void push_sampled(void *source, const void *data, size_t size) {
 
 static bool tell_sampled(void *source, const char *path) {
     const sampled *s = source;
-    const char *what = s->walk.broken ? s->walk.broken : "the file ends early";
     if (s->odd)
         warn(path, "%llu stacks have more than %d frames: cut", (unsigned long long)s->odd,
              DEEPEST);
-    if (s->walk.broken || !s->walk.whole)
-        warn(path, "byte %llu: %s; read up to there", (unsigned long long)s->walk.offset, what);
-    return s->walk.broken || !s->walk.whole;
+    return tell_end(path, s->walk.offset, json_walk_fault(&s->walk));
 }
 
 static void close_sampled(void *source) {
     sampled *s = source;
-    for (size_t i = 0; i < s->count; i++)
+    for (size_t i = 0; i < s->count; i++) {
         for (int c = 0; c < COLUMNS; c++) free(s->threads[i].columns[c].values);
-    free(s->threads);
-    free(s->order);
-    free(s->stack.frames);
-    map_free(&s->nodes);
-    map_free(&s->parents);
+        free(s->threads[i].times.ns);
+    }
+    void *all[] = {s->threads, s->children, s->nodes, s->path, s->order, s->stack.frames};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    map_free(&s->ids);
     intern_free(&s->texts);
     json_walk_free(&s->walk);
     free(s);

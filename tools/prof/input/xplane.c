@@ -35,8 +35,9 @@ typedef struct xplane {
     int64_t pid;
     bool has_base;
     int64_t base_ns;
-    map names, stats;            /* of a plane: id -> text + 1 */
+    map names, stats;            /* of a plane: id -> text + 1; those of stats are JSON */
     interner texts;
+    output json;                 /* of one of them */
     uint64_t sums, odd;
 } xplane;
 
@@ -54,7 +55,8 @@ static trace_text known_text(const xplane *x, const map *names, uint64_t id) {
 
 /* ---- Planes ---- */
 
-/* An entry of a map: id -> metadata, of which the name counts, or rather that for display. */
+/* An entry of a map: id -> metadata, of which the name counts, or rather that for display. Those of
+   statistics are kept as JSON. */
 static void take_metadata(xplane *x, map *names, pb_reader r) {
     pb_field f, part;
     uint64_t id = 0;
@@ -67,7 +69,13 @@ static void take_metadata(xplane *x, map *names, pb_reader r) {
             if (part.number == METADATA_DISPLAY_NAME && names == &x->names) shown = text_in(&part);
         }
     }
-    *map_put(names, id, NULL) = intern_clean(&x->texts, shown.size ? shown : name) + UINT64_C(1);
+    if (shown.size) name = shown;
+    if (names == &x->stats) {
+        output_forget(&x->json);
+        output_json_text(&x->json, name.data, name.size);
+        name.data = output_memory(&x->json, &name.size);
+    }
+    *map_put(names, id, NULL) = intern_clean(&x->texts, name) + UINT64_C(1);
 }
 
 static void put_name(xplane *x, const char *what, int64_t tid, trace_text name) {
@@ -132,7 +140,8 @@ static void begin_plane(xplane *x, pb_reader plane) {
 
 /* ---- Events ---- */
 
-static void put_stat(xplane *x, output *args, bool first, pb_reader r) {
+/* false: nobody tells what it is called. */
+static bool put_stat(xplane *x, output *args, bool first, pb_reader r) {
     pb_field f, value = {0};
     uint64_t id = 0;
     double number;
@@ -141,20 +150,22 @@ static void put_stat(xplane *x, output *args, bool first, pb_reader r) {
         if (f.number > STAT_METADATA && f.number <= STAT_REF) value = f;
     }
     trace_text key = known_text(x, &x->stats, id), text = text_in(&value);
-    if (!key.size) return;
+    if (key.size <= 2) return false;
     output_text(args, first ? "" : ", ");
-    output_json_text(args, key.data, key.size);
+    output_write(args, key.data, key.size);
     output_text(args, ": ");
     memcpy(&number, &value.value, sizeof number);
     if (value.number == STAT_DOUBLE && value.type == PB_FIXED64) output_double(args, number);
+    else if (value.number == STAT_INT || (value.number == STAT_UINT && value.value <= INT64_MAX))
+        output_int(args, (int64_t)value.value);
     else if (value.number == STAT_UINT)
         output_format(args, "%llu", (unsigned long long)value.value);
-    else if (value.number == STAT_INT) output_int(args, (int64_t)value.value);
     else if (value.number == STAT_TEXT) output_json_text(args, text.data, text.size);
     else if (value.number == STAT_REF) {
         text = known_text(x, &x->stats, value.value);
-        output_json_text(args, text.data, text.size);
+        output_write(args, text.size ? text.data : "\"\"", text.size ? text.size : 2);
     } else output_text(args, "null");
+    return true;
 }
 
 /* Picoseconds become nanoseconds, begins and ends alike, so that what lay in another still does. */
@@ -170,16 +181,18 @@ static bool times_of(const xplane *x, int64_t offset, int64_t duration, int64_t 
 
 static void put_event(xplane *x, pb_reader r) {
     pb_field f;
-    pb_reader again = r;
     uint64_t metadata = 0;
     int64_t offset = 0, duration = 0, ns, dur;
     bool is_sum = false, any = false;
+    output *args = NULL;
     while (pb_next(&r, &f)) {
         if (f.number == EVENT_METADATA) metadata = f.value;
         if (f.number == EVENT_OFFSET) offset = (int64_t)f.value;
         if (f.number == EVENT_DURATION) duration = (int64_t)f.value;
         is_sum |= f.number == EVENT_OCCURRENCES;
-        any |= f.number == EVENT_STAT && f.type == PB_BYTES;
+        if (f.number != EVENT_STAT || f.type != PB_BYTES) continue;
+        if (!args) args = queue_begin_args(x->to);
+        any |= put_stat(x, args, !any, pb_within(&f));
     }
     if (is_sum || !times_of(x, offset, duration, &ns, &dur)) {
         x->sums += is_sum;
@@ -191,18 +204,7 @@ static void put_event(xplane *x, pb_reader r) {
     event->pid = x->pid;
     event->tid = x->line.id;
     queue_until(event, dur);
-    if (!any) return;
-    output *args = queue_begin_args(x->to);
-    bool first = true;
-    while (pb_next(&again, &f)) {
-        if (f.number != EVENT_STAT || f.type != PB_BYTES) continue;
-        size_t before, after;
-        output_memory(args, &before);
-        put_stat(x, args, first, pb_within(&f));
-        output_memory(args, &after);
-        first &= before == after;
-    }
-    queue_end_args(x->to, event);
+    if (any) queue_end_args(x->to, event);
 }
 
 /* Some events of the plane. false: it has no more. */
@@ -281,6 +283,7 @@ static int is_xplane(const void *first, size_t size) {
 static void *open_xplane(const source_desc *desc) {
     xplane *x = allocate(sizeof *x);
     x->to = desc->to;
+    output_open_memory(&x->json);
     return x;
 }
 
@@ -302,14 +305,12 @@ static bool end_xplane(void *source) {
 
 static bool tell_xplane(void *source, const char *path) {
     const xplane *x = source;
-    const char *what = x->broken ? x->broken : "the file ends early";
     if (x->sums)
         warn(path, "%llu events are sums without a time: left out", (unsigned long long)x->sums);
     if (x->odd)
         warn(path, "%llu events or lines make no sense: left out", (unsigned long long)x->odd);
-    if (x->broken || x->size)
-        warn(path, "byte %llu: %s; read up to there", (unsigned long long)x->offset, what);
-    return x->broken || x->size;
+    const char *early = x->size ? "the file ends early" : NULL;
+    return tell_end(path, x->offset, x->broken ? x->broken : early);
 }
 
 static void close_xplane(void *source) {
@@ -319,6 +320,7 @@ static void close_xplane(void *source) {
     map_free(&x->names);
     map_free(&x->stats);
     intern_free(&x->texts);
+    output_discard(&x->json);
     free(x);
 }
 
