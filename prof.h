@@ -4303,6 +4303,7 @@ typedef struct prof__tally prof__tally;
 
 #if PROF__BARE
 #define PROF__GROUP_PORT int64_t on_cpu_ns;
+#define prof__wide_of(r) ((void)(r), (prof__group_wide *)NULL)
 #define PROF__SEGMENT_PORT \
     uint64_t base;                       /* the clock at its first record that is not flushed */
 #define PROF__OPEN_PORT \
@@ -4351,7 +4352,10 @@ struct prof__parts {                     /* what a mode does: all but mode may b
 typedef struct prof__plan { size_t state, page; } prof__plan;   /* bytes */
 #else
 #define PROF__GROUP_PORT \
-    const prof__tally *sums;             /* what is in no timeline; NULL: nothing */
+    const prof__tally *sums;             /* what is in no timeline; NULL: nothing */ \
+    uint32_t last;                       /* close, or its event; PROF_NONE: it is recursive */ \
+    prof__group_wide wide;
+#define prof__wide_of(r) (&(r)->wide)
 #define PROF__OPEN_PORT
 #define PROF__SEGMENT_PORT \
     prof__record *flushed;               /* below: streamed */ \
@@ -4845,30 +4849,34 @@ struct prof__tally {
     uint32_t histogram[PROF__BUCKETS];
 };
 
+/* What decides which event is a row's first: the earlier start, the later end, the lesser order,
+   thread and depth, and what came first. */
+typedef struct prof__rank {
+    int64_t start_ns, end_ns;
+    uint32_t order, thread, depth, number;
+} prof__rank;
+
+/* The sums of a row that only some traces have, in the order of a prof_average; and of raw
+   activities. */
+typedef struct prof__group_wide {
+    int64_t device_ns, self_device_ns, cpu_bytes, self_cpu_bytes, device_bytes, self_device_bytes;
+    int64_t flops;
+    int64_t counters[PROF_COUNTERS], self_counters[PROF_COUNTERS];
+    double cpu_us;                       /* as Python adds them up */
+} prof__group_wide;
+
 /* The sums of one row of averages. Its first event tells what the row is. */
 typedef struct prof__group {
     uint64_t count;
     int64_t cpu_ns, self_cpu_ns, min_ns, max_ns;
-    uint32_t first, hash;                /* first: number of an event, or a site; PROF_NONE: no
-                                            event, it is only in sums */
+    uint32_t first, hash;                /* first: number of an event; a site where rows are made of
+                                            records, or the row is only in sums */
+    prof__rank rank;                     /* of its first zone */
     PROF__GROUP_PORT
 } prof__group;
 
-/* The sums of what only some traces have, in the order of a prof_average; and of raw activities. */
-typedef struct prof__group_wide {
-    int64_t device_ns, self_device_ns, cpu_bytes, self_cpu_bytes, device_bytes, self_device_bytes;
-    int64_t flops;
-    double cpu_us;                       /* as Python adds them up */
-} prof__group_wide;
-typedef struct prof__group_counts {      /* and of desc.hw_counters and desc.numbers */
-    int64_t counters[PROF_COUNTERS], self_counters[PROF_COUNTERS];
-} prof__group_counts;
-
-/* Bytes for one row more: the row, its last call, its places in two indices, two numbers to sort
-   by. A prof__rank takes 32, less than a prof__group_wide. */
-#define PROF__GROUP_SHARE \
-    (sizeof(prof__group) + (PROF__BARE ? 32 : sizeof(prof__group_wide)) + \
-     (PROF__BARE ? 5 : 6) * sizeof(uint32_t))
+/* Bytes for one row more: the row, its places in two indices, two numbers to sort by. */
+#define PROF__GROUP_SHARE (sizeof(prof__group) + 5 * sizeof(uint32_t))
 
 PROF__FN size_t prof__site_share(void) {
     return prof__align(PROF__GROUP_SHARE + (PROF__BARE ? 0 : 72));   /* 72: shares */
@@ -5091,13 +5099,6 @@ typedef struct prof__close {
 } prof__close;
 typedef void prof__taker(void *user, const prof__close *c);
 
-/* What decides which event is a row's first: the earlier start, the later end, the lesser order,
-   thread and depth, and what came first. */
-typedef struct prof__rank {
-    int64_t start_ns, end_ns;
-    uint32_t order, thread, depth, number;
-} prof__rank;
-
 PROF__FN bool prof__rank_after(const prof__rank *a, const prof__rank *b) {
     if (a->start_ns != b->start_ns) return a->start_ns > b->start_ns;
     if (a->end_ns != b->end_ns) return a->end_ns < b->end_ns;
@@ -5106,9 +5107,6 @@ PROF__FN bool prof__rank_after(const prof__rank *a, const prof__rank *b) {
     if (a->depth != b->depth) return a->depth > b->depth;
     return a->number > b->number;
 }
-
-/* Are rows made of records, which have ranks, and not of events? On targets they always are. */
-PROF__INLINE bool prof__ranked(const prof__rank *ranks) { return PROF__BARE || ranks; }
 
 /* If c comes before r, sets r to the rank of c and returns true. */
 #define PROF__NO_RANK INT64_MAX          /* the start_ns of a row without a close */
@@ -8691,9 +8689,8 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 #define prof__beside_of_event(b, s, e) ((void)(b))
 
 /* @AVERAGES */
-#define prof__plain_event(site) prof__site_event(site)
-#define prof__row_event(r, events) prof__site_event((r)->first)
 #define prof__group_sums(r) false
+#define prof__group_recurs(events, r, c) ((void)0)
 #define prof__sums_into_rows(g) ((void)0)
 #define prof__groups_percentiles(g) ((void)0)
 #define prof__groups_us(g) ((void)0)
@@ -13730,21 +13727,16 @@ PROF__FN prof_average *prof__sums_room(const struct prof_trace *s, size_t *most)
     return s->sums.rows;
 }
 
-/* A zone of this site (0: "(others)") that is in sums, as an event. */
-PROF__FN prof_event prof__plain_event(uint32_t site) {
-    prof_event e;
-    memset(&e, 0, sizeof e);
-    e.name = site ? prof__site(site)->name : "(others)";
-    e.site = site;
-    e.parent = e.first_child = e.next_sibling = PROF_NONE;
-    return e;
-}
-
-/* An event of a row of events, to compare with. */
-PROF__FN prof_event prof__row_event(const prof__group *r, const prof_event *events) {
-    if (r->first == PROF_NONE) return prof__plain_event(r->sums->site >> 8);
-    if (prof__is_partial(events[r->first].flags)) return prof__plain_event(events[r->first].site);
-    return events[r->first];
+/* Marks the row as recursive if its last call lies in this one. events: NULL: rows of records. */
+PROF__INLINE void prof__group_recurs(const prof_event *events, prof__group *r,
+                                     const prof__close *c) {
+    if (!events) {
+        r->last = r->count && r->last >= c->from ? PROF_NONE : c->number;
+    } else if (r->last != PROF_NONE) {
+        uint32_t up = r->count ? r->last : PROF_NONE;   /* parents come before their children */
+        while (up != PROF_NONE && up > c->what) up = events[up].parent;
+        r->last = up == c->what ? PROF_NONE : c->what;
+    }
 }
 
 /* Of these rows, the first of a thread's sums; NULL: all its zones are in the timeline. */
@@ -13939,17 +13931,11 @@ PROF__FN void prof__closes(const struct prof_trace *s, prof__taker *take, prof__
 typedef struct prof__groups {
     const struct prof_trace *s;
     prof_averages_desc by;
+    bool records;                        /* rows are made of records, and not of events */
     prof__group *rows;
-    prof__group_wide *wide;              /* NULL: the trace has no such amounts */
-    prof__group_counts *counts;          /* of row i: counts[-1 - i], from the end of the memory
-                                            on; NULL: there are none, or no room */
-    prof__rank *ranks;                   /* of each row's first zone; a row's `first` is then a
-                                            site. NULL: it is the number of an event */
-    uint32_t *last;                      /* the row's last close, or its event; PROF_NONE: it is
-                                            recursive */
     uint32_t *row_of_site, *index;       /* row + 1; 0: none */
     uint32_t *order;                     /* the rows in first-seen order */
-    uint32_t count, places, max;
+    uint32_t count, places;
     struct prof__percentile *percentiles;          /* three of each row; NULL: no percentiles */
     uint32_t shift;                      /* a quarter of their ranges is 2^shift ns */
 } prof__groups;
@@ -13959,25 +13945,16 @@ PROF__FN char *prof__groups_end(const prof__groups *g) { return (char *)(g->inde
 
 PROF__FN void prof__groups_open(prof__groups *g, const struct prof_trace *s,
                                 const prof_averages_desc *by, bool records) {
-    uint32_t sites = prof__sites_of(s);
-    char *p;
+    uint32_t sites = prof__sites_of(s), max = sites + prof__other_rows(s) + s->detail_rows;
     memset(g, 0, sizeof *g);
     g->s = s;
     if (by) g->by = *by;
-    g->max = sites + prof__other_rows(s) + s->detail_rows;
-    g->places = 2 * g->max + 1;
+    g->records = PROF__BARE || records;
+    g->places = 2 * max + 1;
     g->rows = (prof__group *)(void *)s->scratch;
-    p = (char *)(g->rows + g->max);
-    if (PROF__BARE || records) g->ranks = (prof__rank *)(void *)p;
-    else if (prof__side_of(s)) g->wide = (prof__group_wide *)(void *)p;
-    p += g->max *
-         (prof__ranked(g->ranks) ? sizeof *g->ranks : g->wide ? sizeof *g->wide : 0);
-    g->last = (uint32_t *)(void *)p;
-    g->row_of_site = g->last + (PROF__BARE ? 0 : g->max);
+    g->row_of_site = (uint32_t *)(void *)(g->rows + max);
     g->index = g->row_of_site + sites;
     memset(g->row_of_site, 0, (sites + g->places) * sizeof(uint32_t));
-    if (g->wide && prof_hw_counter_name(s, 0))
-        g->counts = (prof__group_counts *)((uintptr_t)prof__scratch_end(s) & ~(uintptr_t)7);
 }
 
 /* What tells rows of one name apart in any case: node, device type, legacy, user annotation. */
@@ -14063,6 +14040,12 @@ PROF__FN void prof__group_open(prof__group *r) {
     memset(r, 0, sizeof *r);
     r->min_ns = INT64_MAX;
     r->max_ns = INT64_MIN;
+    r->rank.start_ns = PROF__NO_RANK;
+}
+
+/* Is no zone of this row in the timeline? */
+PROF__FN bool prof__group_is_sums(const prof__group *r) {
+    return !PROF__BARE && r->rank.start_ns == PROF__NO_RANK;
 }
 
 /* A zone that carries nothing, as an event of its site. */
@@ -14075,16 +14058,12 @@ PROF__FN prof_event prof__site_event(uint32_t site) {
     return e;
 }
 
-/* An event of the row, to compare with. */
-PROF__FN prof_event prof__group_event(const prof__groups *g, const prof__group *r) {
-    if (prof__ranked(g->ranks)) return prof__site_event(r->first);
-    return prof__row_event(r, g->s->events);
-}
-
-/* Is no zone of this row in the timeline? */
-PROF__FN bool prof__group_is_sums(const prof__groups *g, uint32_t row) {
-    if (PROF__BARE) return false;
-    return g->ranks ? g->ranks[row].start_ns == PROF__NO_RANK : g->rows[row].first == PROF_NONE;
+/* An event of a row, to compare with. first: the row's. */
+PROF__FN prof_event prof__group_event(const prof__groups *g, uint32_t first, bool is_site) {
+    const prof_event *e;
+    if (PROF__BARE || g->records || is_site) return prof__site_event(first);
+    e = g->s->events + first;
+    return prof__is_partial(e->flags) ? prof__site_event(e->site) : *e;
 }
 
 /* Finds the row of an event by its hash, or makes one, with `first`. */
@@ -14096,28 +14075,19 @@ PROF__FN uint32_t prof__group_find(prof__groups *g, const prof_event *e, uint32_
         prof_event other;
         r = g->rows + g->index[at] - 1;
         if (r->hash != hash) continue;
-        other = prof__group_event(g, r);
+        other = prof__group_event(g, r->first, prof__group_is_sums(r));
         if (prof__same_group(&g->by, e, &other)) return g->index[at] - 1;
     }
     r = g->rows + g->count;
-    if (!PROF__BARE && g->wide) memset(g->wide + g->count, 0, sizeof *g->wide);
-    if (!PROF__BARE && g->counts) {      /* what a table needs to sort the rows comes before them */
-        prof__group_counts *counts = g->counts - 1 - g->count;
-        char *order = prof__groups_end(g) + 2 * (g->count + 1) * sizeof(uint32_t);
-        if ((uintptr_t)counts < (uintptr_t)order) g->counts = NULL;
-        else memset(counts, 0, sizeof *counts);
-    }
     prof__group_open(r);
     r->first = first;
     r->hash = hash;
-    if (!PROF__BARE) g->last[g->count] = first;
-    if (prof__ranked(g->ranks)) g->ranks[g->count].start_ns = PROF__NO_RANK;
     g->index[at] = ++g->count;
     return g->count - 1;
 }
 
 PROF__RARE uint32_t prof__group_new(prof__groups *g, uint32_t what) {
-    prof_event e = prof__ranked(g->ranks) ? prof__site_event(what) : g->s->events[what];
+    prof_event e = prof__group_event(g, what, false);
     return prof__group_find(g, &e, what);
 }
 
@@ -14125,27 +14095,24 @@ PROF__RARE uint32_t prof__group_new(prof__groups *g, uint32_t what) {
 PROF__COLD_END
 PROF__EAGER uint32_t prof__group_of(prof__groups *g, uint32_t what) {
     uint32_t site = what, *row;
-    if (!prof__ranked(g->ranks)) {
+    if (!PROF__BARE && !g->records) {
         const prof_event *e = g->s->events + what;
-        site = prof__extra_of(e) || e->flags & ~PROF_EVENT_UNFINISHED ? 0 : e->site;
-        if (!site) {
-            prof_event plain = prof__plain_event(e->site);
-            return prof__group_find(g, prof__is_partial(e->flags) ? &plain : e, what);
-        }
+        bool carries = prof__extra_of(e) || e->flags & ~PROF_EVENT_UNFINISHED;
+        site = carries && !prof__is_partial(e->flags) ? 0 : e->site;
+        if (!site) return prof__group_find(g, e, what);
     }
     row = g->row_of_site + prof__site_dense(site);
     if (PROF__UNLIKELY(!*row)) *row = prof__group_new(g, what) + 1;
     return *row - 1;
 }
 
-/* Adds a call to its row; of a partial one only what its children took. w, k: the row's amounts
-   beside times; NULL: the trace has none. */
-PROF__EAGER void prof__call_add(prof__group *r, prof__group_wide *w, prof__group_counts *k,
-                                const prof__close *c) {
+/* Adds a call to its row; of a partial one only what its children took. */
+PROF__EAGER void prof__call_add(prof__group *r, const prof__close *c) {
 #define PROF__SUM(sum, self, field)                             \
     sum = PROF__PLUS(sum, b->all.field);                        \
     self = PROF__PLUS(self, PROF__MINUS(b->all.field, b->within.field))
     const prof__beside *b = c->beside;
+    prof__group_wide *w = prof__wide_of(r);
     r->self_cpu_ns = PROF__PLUS(r->self_cpu_ns, c->self_ns);
     if (PROF__UNLIKELY(prof__is_partial(c->flags))) {
         r->self_cpu_ns = PROF__MINUS(r->self_cpu_ns, c->cpu_ns);
@@ -14155,33 +14122,24 @@ PROF__EAGER void prof__call_add(prof__group *r, prof__group_wide *w, prof__group
         if (c->cpu_ns < r->min_ns) r->min_ns = c->cpu_ns;
         if (c->cpu_ns > r->max_ns) r->max_ns = c->cpu_ns;
     }
-    if (PROF__BARE || !w || !b) return;
+    if (PROF__BARE || !b) return;
     PROF__SUM(w->device_ns, w->self_device_ns, device_ns);
     PROF__SUM(w->cpu_bytes, w->self_cpu_bytes, cpu_bytes);
     PROF__SUM(w->device_bytes, w->self_device_bytes, device_bytes);
     w->flops = PROF__PLUS(w->flops, b->flops);
-    for (int i = 0; k && b->counted && i < PROF_COUNTERS; i++) {
-        PROF__SUM(k->counters[i], k->self_counters[i], counters[i]);
+    for (int i = 0; b->counted && i < PROF_COUNTERS; i++) {
+        PROF__SUM(w->counters[i], w->self_counters[i], counters[i]);
     }
 #undef PROF__SUM
 }
 
 PROF__EAGER void prof__group_take(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
-    uint32_t row = prof__group_of(g, c->what), *last = g->last + row;
-    prof__group *r = g->rows + row;
-    if (prof__ranked(g->ranks)) {
-        (void)prof__rank_take(g->ranks + row, c);
-        if (!PROF__BARE) *last = r->count && *last >= c->from ? PROF_NONE : c->number;
-    } else {
-        uint32_t up = r->count ? *last : PROF_NONE;   /* parents come before their children */
-        r->first = PROF__MIN(r->first, c->what);
-        while (up != PROF_NONE && up > c->what) up = g->s->events[up].parent;
-        if (*last != PROF_NONE) *last = up == c->what ? PROF_NONE : c->what;
-    }
+    prof__group *r = g->rows + prof__group_of(g, c->what);
+    prof__group_recurs(g->records ? NULL : g->s->events, r, c);
+    if (prof__rank_take(&r->rank, c)) r->first = c->what;
     prof__group_on_cpu(r, c);
-    prof__call_add(r, !PROF__BARE && g->wide ? g->wide + row : NULL,
-                   !PROF__BARE && g->counts ? g->counts - 1 - row : NULL, c);
+    prof__call_add(r, c);
 }
 
 /* An average without sums, with the fields that the first event of its row tells. */
@@ -14208,32 +14166,26 @@ PROF__FN prof_average prof__average_of(const prof_event *e, uint32_t number) {
     return a;
 }
 
-PROF__FN void prof__average_sums(prof_average *a, const prof__group *r, const prof__group_wide *w,
-                                 const prof__group_counts *k) {
+PROF__FN void prof__average_sums(prof_average *a, const prof__group *r) {
     a->count = r->count;
     a->cpu_time_total_ns = r->cpu_ns;
     a->self_cpu_time_total_ns = r->self_cpu_ns;
     a->min_ns = r->count ? r->min_ns : 0;
     a->max_ns = r->count ? r->max_ns : 0;
     prof__average_on_cpu(a, r);
-    if (PROF__BARE || !w) return;
-    memcpy((char *)a + offsetof(prof_average, device_time_total_ns), w,
+    if (PROF__BARE) return;
+    memcpy((char *)a + offsetof(prof_average, device_time_total_ns), prof__wide_of(r),
            offsetof(prof__group_wide, cpu_us));
-    if (k) memcpy(a->counters, k, sizeof *k);
 }
 
 /* Fills in the sums of a row with this call alone. */
 PROF__FN void prof__average_call(prof_average *a, const prof__close *c) {
     prof__group sum;
-    prof__group_wide wide;
-    prof__group_counts counts;
-    memset(&wide, 0, sizeof wide);
-    memset(&counts, 0, sizeof counts);
     prof__close whole = *c;
     whole.flags = 0;
     prof__group_open(&sum);
-    prof__call_add(&sum, &wide, &counts, &whole);
-    prof__average_sums(a, &sum, &wide, &counts);
+    prof__call_add(&sum, &whole);
+    prof__average_sums(a, &sum);
 }
 
 /* Clears the fields that rows are not grouped by. */
@@ -14287,14 +14239,11 @@ PROF__FN void prof__sums_into_rows(prof__groups *g) {
     const prof__state *t = prof__any_sums(g->s) ? prof__used(NULL) : NULL;
     for (; t; t = prof__used(t))
         for (prof__tally *r = t->sums.tallies.others; r; r = r->next) {
-            uint32_t row;
+            uint32_t site = r->site ? r->site >> 8 : prof__sites.others, row;
+            prof_event plain;
             if (!r->count && !prof__tally_around(r)) continue;
-            if (prof__ranked(g->ranks)) {
-                row = prof__group_of(g, r->site ? r->site >> 8 : prof__sites.others);
-            } else {
-                prof_event plain = prof__plain_event(r->site >> 8);
-                row = prof__group_find(g, &plain, PROF_NONE);
-            }
+            plain = prof__site_event(site);
+            row = prof__group_find(g, &plain, site);
             r->same = g->rows[row].sums;
             g->rows[row].sums = r;
         }
@@ -14303,11 +14252,11 @@ PROF__FN void prof__sums_into_rows(prof__groups *g) {
 /* Adds up CPU times in double microseconds, as PyTorch does for Kineto's times: where a mean is
    half way between two figures, the rounding errors of that sum decide. */
 PROF__FN void prof__groups_us(prof__groups *g) {
-    if (!g->s->sums_in_us || !g->wide) return;
+    if (!g->s->sums_in_us) return;
     for (uint32_t i = 0; i < g->s->event_count; i++) {
         const prof_event *e = g->s->events + i;
         if (e->device_type == PROF_DEVICE_CPU)
-            g->wide[prof__group_of(g, i)].cpu_us +=
+            g->rows[prof__group_of(g, i)].wide.cpu_us +=
                 (double)e->end_ns / 1000 - (double)e->start_ns / 1000;
     }
 }
@@ -14332,8 +14281,7 @@ PROF__FN void prof__percentiles_take(void *groups, const prof__close *c) {
 PROF__FN void prof__groups_percentiles(prof__groups *g) {
     static const uint32_t hundredths[] = { 50, 90, 99 };
     uintptr_t at = (uintptr_t)prof__groups_end(g) + 2 * g->count * sizeof(uint32_t);
-    uintptr_t end = g->counts ? (uintptr_t)(g->counts - g->count)
-                              : (uintptr_t)prof__scratch_end(g->s);
+    uintptr_t end = (uintptr_t)prof__scratch_end(g->s);
     const size_t n = 3 * (size_t)g->count;
     uint64_t range = 0;
     at = (at + 7) & ~(uintptr_t)7;
@@ -14371,12 +14319,13 @@ PROF__FN int64_t prof__row_counter(const prof_average *r, int i) {
                                            : r->self_counters[i / 2];
 }
 
-/* Fills in what a row still lacks: its site, percentiles, and zones that are only in sums. */
+/* Fills in what only hosts have: the row's site, percentiles, and zones that are only in sums. */
 PROF__FN void prof__average_more(prof_average *a, const prof__groups *g, uint32_t row,
                                  const prof_event *first) {
     const prof__group *r = g->rows + row;
     prof_average sums;
     a->site = prof__group_site(&g->by, first);
+    a->is_recursive = r->last == PROF_NONE;
     if (g->percentiles && r->count) {
         a->p50_ns = g->percentiles[3 * (size_t)row].low;
         a->p90_ns = g->percentiles[3 * (size_t)row + 1].low;
@@ -14440,12 +14389,10 @@ PROF__CALL prof_result prof_average_add(prof_average *into, const prof_average *
 
 /* ---- the rows, and all calls as one ---- */
 
+/* Rows that are only in sums come last: they have no rank. */
 PROF__FN bool prof__group_after(const void *groups, uint32_t a, uint32_t b) {
-    const prof__groups *g = (const prof__groups *)groups;
-    if (prof__group_is_sums(g, a) || prof__group_is_sums(g, b))
-        return prof__group_is_sums(g, a) && !prof__group_is_sums(g, b);
-    if (prof__ranked(g->ranks)) return prof__rank_after(g->ranks + a, g->ranks + b);
-    return g->rows[a].first > g->rows[b].first;
+    const prof__group *rows = ((const prof__groups *)groups)->rows;
+    return prof__rank_after(&rows[a].rank, &rows[b].rank);
 }
 
 PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
@@ -14469,15 +14416,13 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
 PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
     uint32_t row = g->order[i];
     const prof__group *r = g->rows + row;
-    prof_event first = prof__group_event(g, r);
+    bool is_sums = prof__group_is_sums(r);
+    prof_event first = prof__group_event(g, r->first, is_sums);
     prof_average a;
-    bool zones = !prof__group_is_sums(g, row);
-    if (prof__ranked(g->ranks) && zones && g->ranks[row].depth) first.parent = 0;
-    a = prof__average_of(&first, prof__ranked(g->ranks) ? i : r->first);
-    prof__average_sums(&a, r, !PROF__BARE && g->wide ? g->wide + row : NULL,
-                       !PROF__BARE && g->counts ? g->counts - 1 - row : NULL);
+    if (g->records && !is_sums && r->rank.depth) first.parent = 0;
+    a = prof__average_of(&first, g->records ? i : is_sums ? PROF_NONE : r->first);
+    prof__average_sums(&a, r);
     prof__average_by(&a, &g->by);
-    a.is_recursive = !PROF__BARE && zones && g->last[row] == PROF_NONE;
     prof__average_more(&a, g, row, &first);
     return a;
 }
@@ -14514,7 +14459,7 @@ PROF__CALL prof_average prof_total_average(const prof_trace *trace) {
         prof__groups_make(&g, trace, NULL);
         n = g.count;
         if (!PROF__BARE && trace->event_count) last = trace->events[trace->event_count - 1];
-        if (n && !prof__group_is_sums(&g, g.order[0]))
+        if (n && !prof__group_is_sums(g.rows + g.order[0]))
             total = prof__average_of(&last, PROF_NONE);
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -14719,8 +14664,8 @@ PROF__FN bool prof__average_below(const prof_average *a, const prof_average *b,
 
 /* The sums of row i whose cpu_us is its CPU time as Python adds it up; NULL: whole ns are exact. */
 PROF__FN const prof__group_wide *prof__table_raw(const prof__table *t, uint32_t i) {
-    if (PROF__BARE || !t->groups || !t->trace->sums_in_us || !t->groups->wide) return NULL;
-    return t->groups->wide + t->groups->order[i];
+    if (PROF__BARE || !t->groups || !t->trace->sums_in_us) return NULL;
+    return prof__wide_of(t->groups->rows + t->groups->order[i]);
 }
 
 PROF__FN bool prof__table_after(const void *table, uint32_t a, uint32_t b) {
@@ -14992,8 +14937,7 @@ PROF__FN void prof__table_path(prof__table *t, int column, const char *path) {
 
 /* The name of counter i, where the rows have counters. */
 PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
-    if (t->trace && !t->rows && (!t->groups || t->groups->counts))
-        return prof_hw_counter_name(t->trace, i);
+    if (t->trace && !t->rows) return prof_hw_counter_name(t->trace, i);
     return !t->trace && i < PROF_COUNTERS ? t->view.counters[i] : NULL;
 }
 

@@ -155,10 +155,8 @@ typedef struct spans_open {
 
 typedef struct sums_row {
     prof_event key;                      /* with an extra of its own */
-    prof__group sums, partial;           /* partial: calls that call_sums_add's have, too */
-    prof__group_wide wide;
-    prof__group_counts counts;
-    prof__rank first;
+    prof__group sums, partial;           /* partial: the times of calls that call_sums_add's have,
+                                            too; here their self times are whole */
     uint32_t last;                       /* 1 + number of its last call */
     uint32_t part;                       /* call_sums.part when its first call came */
     prof_average *more;                  /* call_sums_add's; NULL: none */
@@ -219,7 +217,7 @@ static void sums_tell(const call_sums *s, const prof__close *c) {
 }
 
 /* Has no span come for this row? */
-static bool sums_alone(const sums_row *r) { return r->first.start_ns == PROF__NO_RANK; }
+static bool sums_alone(const sums_row *r) { return prof__group_is_sums(&r->sums); }
 
 /* Adds a span that has ended, and is no duplicate, to its row. */
 static void sums_call(call_sums *s, const prof__close *c) {
@@ -229,7 +227,7 @@ static void sums_call(call_sums *s, const prof__close *c) {
     if (s->desc.ended) sums_tell(s, c);
     if (c->what == PROF_NONE || c->flags & CALL_HIDDEN) return;
     r = s->rows[c->what];
-    if ((sums_alone(r) || r->part == s->part) && prof__rank_take(&r->first, c)) {
+    if ((sums_alone(r) || r->part == s->part) && prof__rank_take(&r->sums.rank, c)) {
         r->part = s->part;
         r->flags = c->flags;
         r->nested = c->depth != 0;
@@ -238,12 +236,13 @@ static void sums_call(call_sums *s, const prof__close *c) {
     r->recursive = r->recursive || *last > c->from;
     *last = PROF__MAX(*last, c->number + 1);
     s->stats.calls++;
+    prof__call_add(&r->sums, c);
     if (prof__is_partial(c->flags)) {
         prof__close whole = *c;
         whole.flags = 0;
-        prof__call_add(&r->partial, &r->wide, &r->counts, &whole);
-    } else {
-        prof__call_add(&r->sums, &r->wide, &r->counts, c);
+        whole.beside = NULL;
+        whole.self_ns = c->cpu_ns;       /* sums have what its children took */
+        prof__call_add(&r->partial, &whole);
     }
 }
 
@@ -305,7 +304,6 @@ static sums_row *sums_row_new(call_sums *s, const prof_event *key, const prof_si
     }
     prof__group_open(&r->sums);
     prof__group_open(&r->partial);
-    r->first.start_ns = PROF__NO_RANK;
     return r;
 }
 
@@ -611,7 +609,7 @@ static bool sums_after(const void *rows, uint32_t a, uint32_t b) {
     if (sums_alone(list[a]) || sums_alone(list[b]))
         return !sums_alone(list[b]) || (sums_alone(list[a]) && a > b);
     if (list[a]->part != list[b]->part) return list[a]->part > list[b]->part;
-    return prof__rank_after(&list[a]->first, &list[b]->first);
+    return prof__rank_after(&list[a]->sums.rank, &list[b]->sums.rank);
 }
 
 static prof_average sums_average(const call_sums *s, const sums_row *r, uint32_t rank) {
@@ -621,17 +619,16 @@ static prof_average sums_average(const call_sums *s, const sums_row *r, uint32_t
     first.flags = (uint16_t)((first.flags & ~own) | (r->flags & own));
     first.parent = r->nested ? 0 : PROF_NONE;
     a = prof__average_of(&first, rank);
-    prof__average_sums(&a, &r->sums, &r->wide, &r->counts);
+    prof__average_sums(&a, &r->sums);
     prof__average_by(&a, &s->desc.averages);
     a.site = r->site;
     a.is_recursive = r->recursive;
-    if (r->more) {                       /* of partial calls, it lacks what lay in them before */
-        a.self_cpu_time_total_ns += r->partial.self_cpu_ns - r->partial.cpu_ns;
+    if (r->more) {
         (void)prof_average_add(&a, r->more);
     } else if (r->partial.count) {
         prof_average partial;            /* the file has no sums any more: what it shows */
         memset(&partial, 0, sizeof partial);
-        prof__average_sums(&partial, &r->partial, NULL, NULL);
+        prof__average_sums(&partial, &r->partial);
         prof__average_join(&a, &partial);
     }
     return a;
