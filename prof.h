@@ -14063,7 +14063,7 @@ PROF__FN prof_event prof__group_event(const prof__groups *g, uint32_t first, boo
     const prof_event *e;
     if (PROF__BARE || g->records || is_site) return prof__site_event(first);
     e = g->s->events + first;
-    return prof__is_partial(e->flags) ? prof__site_event(e->site) : *e;
+    return prof__is_partial(e->flags) && e->site ? prof__site_event(e->site) : *e;
 }
 
 /* Finds the row of an event by its hash, or makes one, with `first`. */
