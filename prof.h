@@ -14045,7 +14045,7 @@ PROF__FN void prof__group_open(prof__group *r) {
 
 /* Is no zone of this row in the timeline? */
 PROF__FN bool prof__group_is_sums(const prof__group *r) {
-    return !PROF__BARE && r->rank.start_ns == PROF__NO_RANK;
+    return prof__group_sums(r) && r->rank.start_ns == PROF__NO_RANK;
 }
 
 /* A zone that carries nothing, as an event of its site. */

@@ -217,7 +217,7 @@ static void sums_tell(const call_sums *s, const prof__close *c) {
 }
 
 /* Has no span come for this row? */
-static bool sums_alone(const sums_row *r) { return prof__group_is_sums(&r->sums); }
+static bool sums_alone(const sums_row *r) { return r->sums.rank.start_ns == PROF__NO_RANK; }
 
 /* Adds a span that has ended, and is no duplicate, to its row. */
 static void sums_call(call_sums *s, const prof__close *c) {
