@@ -521,13 +521,12 @@ enum {                                   /* prof_stats.warnings, and in the trac
                                             asked for and is not there */
 };
 
-/* Opens a session; NULL or zeroed: every default. Any thread.
-   PROF_ERROR_STATE: one is open. PROF_ERROR_MEMORY: the arena is too small, or its widest part
-   between what running threads still hold of sessions before: a chunk each, until they record.
-   PROF_ERROR_INVALID: a field of desc is wrong. PROF_ERROR_UNSUPPORTED: this system, or the devices
-   asked for, cannot do it. prof_strerror says which. Freestanding: may not be called in an
-   interrupt, prof_stop may; UNSUPPORTED: its clock does not count, or hw_counters or numbers are
-   asked for. */
+/* Opens a session; NULL or zeroed: every default. Any thread. Errors, of which prof_strerror says
+   more: STATE: one is open. MEMORY: the arena is too small, or its widest part between the chunks
+   that running threads still hold of sessions before, until they record. INVALID: a field of desc
+   is wrong. UNSUPPORTED: this system, a stream, or the devices asked for cannot do it.
+   Freestanding: not in an interrupt (prof_stop may); UNSUPPORTED: its clock does not count, or
+   hw_counters or numbers are asked for. */
 PROF_API prof_result prof_start(const prof_desc *desc);
 
 /* Closes the session; zones still open end now. NULL only when no session was open (or in one of
@@ -598,19 +597,18 @@ PROF_API void prof_thread_end(void);
 #if !PROF__BARE
 /* For programs that are profiled when the environment asks for it; `prof record` does. With
    PROF_TRACE=FILE these are prof_start(desc), and prof_stop() with prof_save_chrome() to FILE, in
-   which %p stands for the process id; without PROF_TRACE they do nothing. Other variables choose
-   mode, memory and what is recorded: see tools/README.md. FILE.raw is a stream that is written as
-   it comes (FILE.json where a stream cannot carry what desc asks for). A process that ends without
-   prof_stop_env leaves its trace, too: by exit() whole; a stream also if it is killed, or calls
-   _exit() or exec(), but for its last millisecond and what was open. With %p in the name a child of
-   fork() and each further session, also of a program that exec() runs, have files of their own
-   (FILE-2.raw); without it the child records nothing, and the session replaces FILE. A FILE that
-   another program writes is left to it: this is FILE.PID.raw. With PROF_MODE=wait nothing is
-   recorded until `prof window` or `prof top` asks for it: a thread, which slept until then, starts
-   a session, without desc's schedule and on_trace_ready (Linux). A program with other rights than
-   its caller's (set-user-id) reads no variables, here and elsewhere: PROF_ERROR_UNSUPPORTED. Other
-   errors are those of the calls named, of a variable (PROF_ERROR_INVALID), and of a file that
-   cannot be made now; prof_stop_env: PROF_OK also where nothing was started. */
+   which %p stands for the process id; without PROF_TRACE they do nothing and return PROF_OK. Other
+   variables choose mode, memory and what is recorded: see tools/README.md. FILE.raw is a stream
+   that is written as it comes (FILE.json where a stream cannot carry what desc asks for). A process
+   that ends without prof_stop_env leaves its trace, too: by exit() whole; a stream also if it is
+   killed, or calls _exit() or exec(), but for its last millisecond and what was open. With %p in
+   the name a child of fork() and each further session, also of a program that exec() runs, have
+   files of their own (FILE-2.raw); without it the child records nothing, and the session replaces
+   FILE. A FILE that another program writes is left to it: this is FILE.PID.raw. With PROF_MODE=wait
+   a thread sleeps until `prof window` or `prof top` asks for a session, without desc's schedule and
+   on_trace_ready (Linux). Errors are those of the calls named, of a variable (INVALID), and of a
+   file that cannot be made now. A program with other rights than its caller's (set-user-id) reads
+   no variables, here and elsewhere: UNSUPPORTED. */
 PROF_API prof_result prof_start_env(const prof_desc *desc);
 PROF_API prof_result prof_stop_env(void);
 #endif
@@ -1200,9 +1198,8 @@ PROF_API prof_result prof_flops_register(const char *name, prof_flops_formula fo
    key counts. A key added while no session is open stays for all later sessions, else it is this
    session's alone. Any thread. PROF_ERROR_MEMORY: more than PROF_METADATA_SIZE bytes (8 KiB) of
    either. PROF_ERROR_INVALID: also a key that the trace writes itself (traceEvents, traceName,
-   schemaVersion, prof, displayTimeUnit, baseTimeNanoseconds). PROF_ERROR_JSON: json is not JSON;
-   prof_strerror says at which byte. PyTorch: add_metadata(), add_metadata_json(),
-   preset_metadata_json() */
+   schemaVersion, prof, displayTimeUnit, baseTimeNanoseconds). PROF_ERROR_JSON: prof_strerror says
+   at which byte. PyTorch: add_metadata(), add_metadata_json(), preset_metadata_json() */
 PROF_API prof_result prof_add_metadata(const char *key, const char *text);
 PROF_API prof_result prof_add_metadata_json(const char *key, const char *json);
 
@@ -1276,7 +1273,9 @@ PROF_API const char *prof_execution_trace_path(void);   /* NULL: not registered 
 
 /* ---- @API-COMPANIONS: for kernels, devices, bindings and tools ----
 
-   prof_cuda.h, the command prof and ports of kernels call these. Programs seldom need them. */
+   prof_cuda.h, the command prof and ports of kernels call these. Programs seldom need them. Calls
+   are for any thread, not for a signal handler, unless their text says otherwise; those that
+   need an open session return PROF_ERROR_STATE without one. */
 
 enum { PROF_ROW_SYNC = 1000000,          /* as Kineto numbers those rows */
        PROF_ROW_LANE = 10000 };          /* further rows of a queue whose work overlaps */
@@ -1391,12 +1390,11 @@ PROF_API uint64_t prof_thread_id(void);
    (prof_launch: 160). Zones have no ids: a device event belongs to the event, submitted too, whose
    extra.id is its linked_correlation_id (a call of activity_type *_runtime or *_driver passes it on
    to the zone around it), or to the zone that was innermost in launch_thread at launch_ns. Work on
-   a device that desc.activities leave out is not taken, but counted (not_kept). Any thread, not
-   from a signal handler. Events that are wrong, or name no known thread, are left out and counted
-   (rejected): PROF_ERROR_INVALID. PROF_ERROR_MEMORY: some did not fit: dropped, counted.
-   PROF_ERROR_UNSUPPORTED: the session keeps no events (a Chrome stream, sums, PROF_KEEP_RECORDS):
-   counted (not_kept). PROF_ERROR_STATE: no session is open. In a raw stream they go to the sink at
-   once, on this thread, without launch_ns; PROF_ERROR_SINK: lost, counted (not_kept). */
+   a device that desc.activities leave out is not taken, but counted (not_kept). INVALID: some were
+   wrong, or name no known thread: left out, counted (rejected). MEMORY: some did not fit: dropped,
+   counted. UNSUPPORTED: the session keeps no events (a Chrome stream, sums, PROF_KEEP_RECORDS):
+   counted (not_kept). In a raw stream they go to the sink at once, on this thread, without
+   launch_ns; SINK: lost, counted (not_kept). */
 PROF_API prof_result prof_submit(const prof_event *events, size_t count);
 
 /* The same for changes of memory, of any age and in any order; a free's bytes are those of the
@@ -1440,16 +1438,15 @@ PROF_API prof_result prof_launch_done(uint64_t token, uint64_t start, uint64_t e
 /* What a device's clock was when prof_now() was host_ns. One pair tells how far the clocks are
    apart, two (say at the window's start and stop) also how fast the device's runs, in whatever
    unit; times between pairs are linear, and how far pairs are off that is told in the trace's head
-   ("device_clocks"). Without a pair the device's clock is prof_now()'s. Any thread.
-   PROF_ERROR_STATE: no session is open. PROF_ERROR_MEMORY: 16 devices have clocks.
-   PROF_ERROR_INVALID: not later than the pair before, or no time of prof_now(): ignored. */
+   ("device_clocks"). Without a pair the device's clock is prof_now()'s. MEMORY: 16 devices have
+   clocks. INVALID: not later than the pair before, or no time of prof_now(): ignored. */
 PROF_API prof_result prof_device_clock(prof_device device, int64_t host_ns, uint64_t device_ns);
 
 /* A device's time on the session's clock, by the pairs so far. */
 PROF_API int64_t prof_device_ns(prof_device device, uint64_t device_ns);
 
 /* Two clocks at one moment: the device's, by `read` (false: it cannot), and prof_now(): the closest
-   of 4 readings, or of up to 32 if the thread had to wait. device_ns 0: read failed. Any thread. */
+   of 4 readings, or of up to 32 if the thread had to wait. device_ns 0: read failed. */
 typedef struct prof_clock_pair { uint64_t device_ns; int64_t session_ns; } prof_clock_pair;
 PROF_API prof_clock_pair prof_pair_clocks(bool (*read)(void *user, uint64_t *ns), void *user);
 
@@ -18802,14 +18799,23 @@ PROF__FN void prof__raw_details(prof__raw *w) {
     prof__raw_end(w);
 }
 
-/* Copies whole records, as many as fit, and reads the copy: their thread may be writing them. */
-PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
-    prof__record *to = (prof__record *)(void *)(w->words + w->used);
-    size_t room = (size_t)(PROF__RAW_WORDS - w->used) / 3, n = (size_t)(span->end - span->at);
-    prof__cursor k = { to, NULL, span->base, 0 };
+/* Copies whole records, as many as fit, and reads the copy: their thread may write them. */
+PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *span) {
+    const size_t room = (PROF__RAW_WORDS - PROF__RAW_HEAD - PROF__RAW_RECORDS_HEAD) / 3;
+    size_t n = PROF__MIN((size_t)(span->end - span->at), room);
+    prof__cursor k = { NULL, NULL, span->base, 0 };
+    prof__record *to;
     prof__item i;
-    n = PROF__MIN(n, room);
+    prof__raw_begin(w, PROF__RAW_RECORDS);
+    prof__raw_u32(w, PROF__LOAD(row->number));
+    prof__raw_u32(w, (uint32_t)(span->base >> 32));
+    prof__raw_u64(w, span->position);
+    prof__raw_u64(w, prof__raw_now_tick(w));
+    prof__raw_u64(w, prof__raw_now_ns(w));
+    prof__raw_u64(w, prof__raw_rate(w));
+    to = (prof__record *)(void *)(w->words + w->used);
     prof__copy_records(to, span->at, n);
+    k.at = to;
     k.end = to + n;
     for (const prof__record *whole = to; prof__next(&k, &i); whole = k.at) {
         if (i.kind == PROF__KIND && whole != to) {
@@ -18819,21 +18825,11 @@ PROF__FN void prof__raw_copy(prof__raw *w, prof__span *span) {
         span->zones += prof__item_is_zone(&i);
         if (!i.at->site_depth) to[i.at - to].site_depth = PROF__PART_WORD;
     }
+    n = (size_t)(k.at - to);
     span->base = k.base;
-    span->at += k.at - to;
-    w->used += 3 * (uint32_t)(k.at - to);
-}
-
-PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *span) {
-    prof__raw_begin(w, PROF__RAW_RECORDS);
-    prof__raw_u32(w, PROF__LOAD(row->number));
-    prof__raw_u32(w, (uint32_t)(span->base >> 32));
-    prof__raw_u64(w, span->position);
-    prof__raw_u64(w, prof__raw_now_tick(w));
-    prof__raw_u64(w, prof__raw_now_ns(w));
-    prof__raw_u64(w, prof__raw_rate(w));
-    prof__raw_copy(w, span);
-    span->position += (w->used - PROF__RAW_HEAD - PROF__RAW_RECORDS_HEAD) / 3;
+    span->at += n;
+    span->position += n;
+    w->used += 3 * (uint32_t)n;
 }
 
 /* Reads the session's clock. A dump's times are linear from the session's start to now. */
@@ -18890,36 +18886,33 @@ PROF__FN PROF__RACES const prof__state *prof__row_state(const prof__row *row) {
     return t;
 }
 
-/* The records of g that are not written yet. In a thread's last two segments an end that a signal
-   handler interrupted may still write the slot that it claimed. Under the lock. */
-PROF__FN void prof__stream_span(const prof__segment *g, prof__span *span, bool *done) {
-    const prof__state *t = g->next && g->next->next ? NULL : prof__row_state(g->row);
-    const prof__record *end = g->end, *whole;
-    if (!end) end = t ? PROF__ACQUIRE(t->hot.cursor) : g->row->cursor;
-    if (end < g->flushed || end > g->limit) end = g->flushed;
-    whole = end;
-    if (t) for (end = g->flushed; end < whole && PROF__ACQUIRE(end->site_depth);) end++;
-    span->at = g->flushed;
-    span->end = end;
-    span->position = g->position + (uint64_t)(g->flushed - g->begin);
-    span->base = (uint64_t)g->epoch << 32;
-    span->zones = 0;
-    *done = g->end && end == whole;
-}
-
 /* Finds the first row from *row on that has records that are not written yet, in segments up to
-   `last`, and the oldest of those; *done: they are its segment's last. NULL: there are none. */
+   `last`, and the oldest of those; *done: they are its segment's last. NULL: there are none. In a
+   thread's last two segments an end that a signal handler interrupted may still write the slot that
+   it claimed. */
 PROF__FN prof__segment *prof__stream_find(uint32_t *row, size_t last, prof__span *span,
                                           bool *done) {
     prof__segment *g = NULL;
     prof__lock();
     for (const prof__row *r = prof__trace.rows; r && !g; r = r->next) {
+        const prof__state *t;
+        const prof__record *end, *whole;
         g = r->number < *row ? NULL : r->first;
         if (g && g->number > last) g = NULL;
         if (!g) continue;
         *row = r->number;
-        prof__stream_span(g, span, done);
-        if (span->at == span->end && !*done) g = NULL;
+        t = g->next && g->next->next ? NULL : prof__row_state(r);
+        whole = g->end ? g->end : t ? PROF__ACQUIRE(t->hot.cursor) : r->cursor;
+        if (whole < g->flushed || whole > g->limit) whole = g->flushed;
+        end = t ? g->flushed : whole;
+        while (end < whole && PROF__ACQUIRE(end->site_depth)) end++;
+        span->at = g->flushed;
+        span->end = end;
+        span->position = g->position + (uint64_t)(g->flushed - g->begin);
+        span->base = (uint64_t)g->epoch << 32;
+        span->zones = 0;
+        *done = g->end && end == whole;
+        if (span->at == end && !*done) g = NULL;
     }
     prof__unlock();
     return g;
@@ -18929,74 +18922,49 @@ PROF__FN void prof__shown_write(void *chrome, uint32_t place) {
     prof__chrome_item((struct prof__chrome_stream *)chrome, prof__outgoing.shown.held + place);
 }
 
-PROF__FN void prof__shown_add(struct prof__chrome_stream *c, const prof__item *i) {
-    prof__shown *h = &prof__outgoing.shown;
-    int64_t start = prof__to_ns(&c->scale, prof__item_start(i));
-    h->held[prof__order_add(&h->order, i->site_depth & 0xff, start)] = *i;
-    h->end = i->end;
-}
-
+/* Writes the head and the thread's name, if they are new, and records until the buffer is half
+   full. False: the sink failed: all of it comes again. */
 PROF__FN bool prof__chrome_write(prof__raw *w, prof__row *row, prof__span *span) {
     struct prof__chrome_stream *c = &prof__chrome_out;
-    prof__order *order = &prof__outgoing.shown.order;
+    prof__shown *h = &prof__outgoing.shown;
+    prof__order *order = &h->order;
     prof__span next = *span;
     uint32_t announced = PROF__LOAD(row->announced);
     bool told = c->told;
     prof__out_open(&c->out, w->sink);
     prof__chrome_tell(row, false);
     order->room = PROF__SHOWN;
-    order->waits = prof__outgoing.shown.waits;
+    order->waits = h->waits;
     order->write = prof__shown_write;
     order->user = c;
     while (next.at < next.end) {
-        prof__item item;
+        prof__item i;
         prof__cursor k = { next.at, next.end, next.base, 0 };
         size_t used = (size_t)(c->out.p - c->out.buf);
-        bool together;
-        (void)prof__next(&k, &item);
-        together = item.end == prof__outgoing.shown.end &&
-                   used + PROF__SHOWN_BYTES * (order->count + 1) < PROF__OUT_SIZE;
-        if (used > PROF__OUT_SIZE / 2 && !together) {
-            prof__order_end(order);
-            w->failed = prof__out_close(&c->out) != PROF_OK;
-            if (w->failed) break;
-            span->at = next.at;
-            span->base = next.base;
-            span->zones = next.zones;
-            told = true;
-            announced = 1;
-        }
+        (void)prof__next(&k, &i);
+        if (used > PROF__OUT_SIZE / 2 && (i.end != h->end ||
+            used + PROF__SHOWN_BYTES * (order->count + 1) >= PROF__OUT_SIZE)) break;
         next.at = k.at;
         next.base = k.base;
-        if (!prof__item_shows(&item) || !prof__site_known(item.site_depth >> 8)) continue;
-        if (prof__item_is_zone(&item)) prof__shown_add(c, &item);
-        else prof__chrome_item(c, &item);
-        next.zones += prof__item_is_zone(&item);
+        if (!prof__item_shows(&i) || !prof__site_known(i.site_depth >> 8)) continue;
+        next.zones += prof__item_is_zone(&i);
+        if (prof__item_is_zone(&i)) {
+            int64_t start = prof__to_ns(&c->scale, prof__item_start(&i));
+            h->held[prof__order_add(order, i.site_depth & 0xff, start)] = i;
+            h->end = i.end;
+        } else {
+            prof__chrome_item(c, &i);
+        }
     }
     prof__order_end(order);
-    if (!w->failed) w->failed = prof__out_close(&c->out) != PROF_OK;
+    w->failed = prof__out_close(&c->out) != PROF_OK;
     if (!w->failed) {
         *span = next;
         return true;
     }
-    c->told = told;                      /* head and name are lost with the events after them */
+    c->told = told;
     if (!announced) PROF__STORE(row->announced, 0u);
     return false;
-}
-
-/* Ends the array: open zones, the counts, zones that are only in sums. */
-PROF__FN void prof__chrome_close(prof__raw *w, struct prof_trace *s) {
-    struct prof__chrome_stream *c = &prof__chrome_out;
-    prof__out_open(&c->out, w->sink);
-    (void)prof__chrome_rest(c, s);
-    prof__chrome_array_recorded(&c->out, s, prof_get_stats(NULL).recorded);
-    prof__chrome_counts(&c->out, s);
-    if (prof__any_sums(s)) prof__prepare(s);
-    prof__sources_find(s, PROF_CHROME_SOURCE_NONE);
-    prof__chrome_sums(&c->out, s);
-    prof__out_text(&c->out, "}}\n]\n");
-    w->failed = prof__out_close(&c->out) != PROF_OK;
-    c->told = false;                     /* another window is another array */
 }
 
 /* Counts follow the session, as readers take them for those of the last session written. */
@@ -19041,7 +19009,7 @@ PROF__FN bool prof__stream_rows(prof__raw *w) {
     while (ok && (g = prof__stream_find(&row, last, &span, &done)) != NULL) {
         if (w->chrome) {
             prof__functions_name_new();
-            ok = prof__chrome_write(w, g->row, &span);
+            do ok = prof__chrome_write(w, g->row, &span); while (ok && span.at < span.end);
         } else {
             if (span.at == span.end) prof__raw_tell(w, g->row);   /* its last: it may have a name */
             ok = prof__raw_span(w, g->row, &span) && !w->failed;
@@ -19220,6 +19188,7 @@ PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t coun
 /* After prof_stop: writes the remaining records, and what is known only now. */
 PROF__FN void prof__stream_close(struct prof_trace *s) {
     prof__raw *w = &prof__outgoing.raw;
+    prof__out *o = &prof__chrome_out.out;
     prof_stats stats;
     bool ok = prof__stream_flush_locked(s) == PROF_OK;
     prof__lock();
@@ -19229,13 +19198,23 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
         prof__raw_tell(w, row);
         prof__raw_thread_begin(w, row);
         (void)prof__raw_end(w);
+        prof__raw_open(w, row, row->open_count);
     }
     if (!w->chrome) {
         if (ok) prof__dump_states(w, s);
         stats = prof_get_stats(NULL);
         prof__raw_counts(w, &stats, true);
     } else if (ok) {
-        prof__chrome_close(w, s);
+        prof__out_open(o, w->sink);
+        (void)prof__chrome_rest(&prof__chrome_out, s);
+        prof__chrome_array_recorded(o, s, prof_get_stats(NULL).recorded);
+        prof__chrome_counts(o, s);
+        if (prof__any_sums(s)) prof__prepare(s);
+        prof__sources_find(s, PROF_CHROME_SOURCE_NONE);
+        prof__chrome_sums(o, s);
+        prof__out_text(o, "}}\n]\n");
+        w->failed = prof__out_close(o) != PROF_OK;
+        prof__chrome_out.told = false;   /* another window is another array */
     }
     s->stream_failures += ok && w->failed;
 }
@@ -19346,42 +19325,32 @@ PROF__FN PROF__RACES void prof__raw_sum_zone(prof__raw *w, const prof__state *t,
     (void)prof__raw_sum(w, &row);
 }
 
-/* Holds t, so that it adds nothing to its rows. False: it has not let go in time, or this signal
-   handler interrupted it; what it was just adding may be missing. */
-PROF__FN bool prof__dump_hold(prof__state *t) {
-    prof__slot *slot = prof__slot_get();
-    bool own = slot->hot == &t->hot;
-    if (own && slot->busy) return false;
-    if (own) slot->busy = 1;             /* handlers on this thread wait for nobody */
-    for (int i = 0; i < 1000; i++, prof__yield())
-        if (prof__state_try(t)) return true;
-    if (own) slot->busy = 0;
-    return false;
-}
-
-PROF__FN void prof__dump_release(prof__state *t) {
-    prof__slot *slot = prof__slot_get();
-    prof__state_unlock(t);
-    if (slot->hot == &t->hot) slot->busy = 0;
-}
-
 /* Writes the rows of t, as many as a block has room for while it is held, and copies t's block
-   with the last of them. Returns the copy's end. */
+   with the last of them. Returns the copy's end. Where t has not let go in time, or this signal
+   handler interrupted it, what it was just adding may be missing. */
 PROF__FN prof__record *prof__dump_rows_of(prof__raw *w, prof__state *t, uint32_t thread) {
     prof__dumped *d = &prof__outgoing.dumped;
     const prof__tally *r = PROF__ACQUIRE(t->sums.tallies.others);
     prof__record *end = d->block;
+    prof__slot *slot = prof__slot_get();
+    const bool own = slot->hot == &t->hot, waits = !own || !slot->busy;
     prof__raw_sites(w);
     prof__raw_sums_begin(w, thread);
     do {
-        bool held = prof__dump_hold(t);
+        bool held = false;
+        if (own && waits) slot->busy = 1;   /* handlers on this thread wait for nobody */
+        for (int i = 0; waits && !held && i < 1000; i++) {
+            held = prof__state_try(t);
+            if (!held) prof__yield();
+        }
         for (; r; r = PROF__ACQUIRE(r->next)) {
             prof__tally row;
             prof__copy_words(&row, r, sizeof row);
             if (!prof__raw_sum(w, &row)) break;
         }
         if (!r) end = prof__block_copy(t, d->block, sizeof d->block / sizeof *d->block, d->inner);
-        if (held) prof__dump_release(t);
+        if (held) prof__state_unlock(t);
+        if (own && waits) slot->busy = 0;
         if (r) prof__raw_sums_next(w, thread);
     } while (r && !w->failed);
     return end;
@@ -19596,20 +19565,11 @@ PROF__FN unsigned char *prof__raw_varint(unsigned char *to, uint64_t n) {
     return to;
 }
 
-PROF__FN unsigned char *prof__raw_dense(unsigned char *to, const prof__item *i, uint64_t last) {
-    uint32_t depth = i->site_depth & 255, few = PROF__MIN(depth, 31);
-    uint64_t after = i->end - last, sign = (uint64_t)0 - (after >> 63);
-    to = prof__raw_varint(to, i->site_depth >> 8 << 5 | few);
-    if (few == 31) to = prof__raw_varint(to, depth);
-    to = prof__raw_varint(to, after << 1 ^ sign);
-    return prof__raw_varint(to, i->duration);
-}
-
 /* A block holds the more records the later it is written: see prof_flush. */
 PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *span) {
     prof__cursor k = { span->at, span->end, span->base, 0 };
     unsigned char *to, *limit = (unsigned char *)(w->words + PROF__RAW_WORDS) - PROF__RAW_LONGEST;
-    uint64_t last = k.base;
+    uint64_t last = k.base, after, sign;
     prof__item i;
     prof__raw_begin(w, PROF__RAW_DENSE);
     to = (unsigned char *)(w->words + w->used);
@@ -19619,7 +19579,13 @@ PROF__FN void prof__raw_records(prof__raw *w, const prof__row *row, prof__span *
     to = prof__raw_varint(to, last);
     while (to <= limit && prof__span_next(&k, span, &i)) {
         if (!i.kind) {
-            to = prof__raw_dense(to, &i, last);
+            uint32_t depth = i.site_depth & 255, few = PROF__MIN(depth, 31);
+            after = i.end - last;
+            sign = (uint64_t)0 - (after >> 63);
+            to = prof__raw_varint(to, i.site_depth >> 8 << 5 | few);
+            if (few == 31) to = prof__raw_varint(to, depth);
+            to = prof__raw_varint(to, after << 1 ^ sign);
+            to = prof__raw_varint(to, i.duration);
         } else if (i.kind != PROF__CLOCK) {
             *to++ = (unsigned char)i.slots;
             memcpy(to, i.at, i.slots * sizeof *i.at);
@@ -20728,37 +20694,29 @@ PROF__FN size_t prof__chunk_bytes(size_t size, uint32_t threads, const prof_desc
     return PROF__MAX(n <= want ? n : 0, prof__chunk_least(prof__depth_of(d)));
 }
 
-/* Finds the first block in the arena that a thread still owns and that ends after p; else high. */
-PROF__FN void prof__owned_next(const char *p, char *first[2]) {
-    char *block[2];
-    first[0] = first[1] = prof__arena.high;
-    for (const prof__state *t = prof__recorder.owned; t; t = t->next)
-        for (int n = 0; n < PROF__OWNED; n++)
-            if (prof__owned_block(t, n, block) && block[1] > p && block[0] < first[0] &&
-                prof__overlaps(block[0], block[1], prof__arena.low, prof__arena.high)) {
-                first[0] = PROF__MAX(block[0], prof__arena.low);
-                first[1] = block[1];
-            }
-}
-
 /* The arena's lower part is the widest gap between the blocks that threads still own from earlier
    sessions. Chunks skip the blocks above it, if the session is lean or the blocks lie in the top
    sixth; else the arena ends below them. */
 PROF__FN void prof__arena_avoid_owned(bool lean) {
     char *chunks = prof__arena.end - (prof__arena.end - prof__arena.base) / 6;
-    char *p = prof__arena.low, *low = p, *block[2];
+    char *p = prof__arena.low, *low = p, *high = prof__arena.high, *begin, *end, *block[2];
     prof__arena.bound = low;
-    for (;;) {
-        prof__owned_next(p, block);
-        if (block[0] > p && block[0] - p > prof__arena.bound - low) {
+    while (p < high) {
+        begin = end = high;              /* of the first block that ends after p */
+        for (const prof__state *t = prof__recorder.owned; t; t = t->next)
+            for (int n = 0; n < PROF__OWNED; n++)
+                if (prof__owned_block(t, n, block) && block[1] > p && block[0] < begin &&
+                    prof__overlaps(block[0], block[1], prof__arena.low, high)) {
+                    begin = PROF__MAX(block[0], prof__arena.low);
+                    end = block[1];
+                }
+        if (begin > p && begin - p > prof__arena.bound - low) {
             low = p;
-            prof__arena.bound = block[0];
+            prof__arena.bound = begin;
         }
-        if (block[0] == prof__arena.high) break;
-        p = (char *)(((uintptr_t)block[1] + 15u) & ~(uintptr_t)15u);
-        if (p >= prof__arena.high) break;
+        p = (char *)(((uintptr_t)end + 15u) & ~(uintptr_t)15u);
     }
-    if (prof__arena.bound == prof__arena.high) prof__arena.bound = prof__arena.end;
+    if (prof__arena.bound == high) prof__arena.bound = prof__arena.end;
     else if (!lean && prof__arena.bound < chunks) prof__arena.high = prof__arena.bound;
     prof__arena.low = low;
 }
@@ -20928,13 +20886,9 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     memset(&prof__trails, 0, sizeof prof__trails);
     prof__queues_clear();
     prof__sites.cut = 0;
-    PROF__STORE(prof__loose.names_cut, 0u);
     prof__sites.list[0].name = "(lost)";
-    PROF__STORE(prof__loose.dropped_busy, 0u);
-    PROF__STORE(prof__loose.details_cut, 0u);
-    PROF__STORE(prof__loose.rejected, 0u);
-    PROF__STORE(prof__loose.async_dropped, 0u);
-    PROF__STORE(prof__loose.cut, 0u);
+    for (size_t i = 0; i < sizeof prof__loose / sizeof(size_t); i++)
+        PROF__STORE(((size_t *)(void *)&prof__loose)[i], (size_t)0);
     s->mode = desc->mode;
     s->records_only = prof__records_only(desc);
     s->counters = prof__counting.count;
@@ -21702,29 +21656,24 @@ PROF__FN bool prof__env_write(void *user, const void *data, size_t size) {
     return ok;
 }
 
-/* Was everything written? Else writes counts of the rest, where there is room. */
-PROF__FN bool prof__env_counts(void) {
-    const struct prof_trace *s = &prof__trace;
-    prof__raw *w = &prof__outgoing.raw;
-    prof_stats stats = prof_get_stats(NULL);
-    uint64_t left = stats.recorded - PROF__MIN(s->stream.zones, stats.recorded);
-    if (!w->failed) return true;
-    w->failed = w->chrome || !prof__env.open;
-    stats.recorded -= left;
-    stats.dropped += left;
-    stats.dropped_full += left;
-    prof__env.counting = true;
-    if (!w->failed) prof__raw_counts(w, &stats, true);
-    return false;
-}
-
-/* The session is over: finishes its file. A child of fork that recorded nothing makes none. */
+/* The session is over: finishes its file. A stream that could not all be written gets counts of the
+   rest, where there is room. A child of fork that recorded nothing makes no file. */
 PROF__FN prof_result prof__env_save(void) {
     struct prof__env *e = &prof__env;
+    prof__raw *w = &prof__outgoing.raw;
+    prof_stats stats = prof_get_stats(NULL);
     prof_result result = PROF_OK;
-    if (e->streams) {
-        if (!prof__env_counts()) result = PROF_ERROR_FILE;
-    } else if (!e->child || prof_get_stats(NULL).recorded) {
+    if (e->streams && w->failed) {
+        uint64_t zones = prof__trace.stream.zones;
+        uint64_t left = stats.recorded - PROF__MIN(zones, stats.recorded);
+        stats.recorded -= left;
+        stats.dropped += left;
+        stats.dropped_full += left;
+        e->counting = true;
+        w->failed = w->chrome || !e->open;
+        if (!w->failed) prof__raw_counts(w, &stats, true);
+        result = PROF_ERROR_FILE;
+    } else if (!e->streams && (!e->child || stats.recorded)) {
         if (!prof__env_claim()) prof__env_name_free(true);
         if (e->child) prof__env_tell_start();
         result = prof_save_chrome(&prof__trace, e->path);
