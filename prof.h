@@ -2322,9 +2322,10 @@ PROF__ONE
 #  include <zlib.h>
 #endif
 #include <stdarg.h>
-/* Cold code: all but the loops over records. gcc compiles it at -Og, clang makes it small: that is
-   a third of their work less. The choice is made here, as inside such a region __OPTIMIZE__ is set
-   whatever the user said. gcc before 12 dropped options there, and nvcc warns of it. */
+/* Cold code: all but the loops over records, and moments. gcc compiles it at -Og, clang makes it
+   small: that is a third of their work less. The choice is made here, as inside such a region
+   __OPTIMIZE__ is set whatever the user said. gcc before 12 dropped options there, and nvcc warns
+   of it. */
 #if PROF__BARE || !defined(__OPTIMIZE__) || defined(__OPTIMIZE_SIZE__) || defined(__CUDACC__)
 #  define PROF__COLD_BEGIN
 #  define PROF__COLD_END
@@ -2898,7 +2899,7 @@ PROF__FN uint32_t prof__process_id(void) {
 }
 
 #if PROF__TICKS
-PROF__FN uint64_t prof__cpu_now(void) {
+PROF__INLINE uint64_t prof__cpu_now(void) {
     uint32_t lo, hi;
     prof__ticks(&lo, &hi);
     return (uint64_t)hi << 32 | lo;
@@ -2923,12 +2924,26 @@ PROF__FN bool prof__cpu_clock_usable(void) {
 #endif
 }
 
-PROF__FN prof__slot *prof__slot_get(void);
+/* The calling thread's slot. Without TLS only the first thread that is here has one: others have
+   one that is in the slow path for ever, so that what they begin is dropped and counted. */
+PROF__INLINE prof__slot *prof__slot_get(void) {
+#ifdef PROF__ONE_THREAD
+    static prof__slot others = { 1, 0, 0, 1, &prof__nowhere, false, 0, 0, 0, NULL };
+    static pthread_t first;
+    static bool known;
+    if (!known) first = pthread_self();
+    known = true;
+    if (!pthread_equal(first, pthread_self())) return &others;
+#endif
+    return &prof__tls;
+}
 
 /* The calling thread, by its slot: a signal handler knows it when it interrupted who has a lock. */
-PROF__FN uint32_t prof__holder(void) { return (uint32_t)((uintptr_t)prof__slot_get() >> 3) | 1; }
+PROF__INLINE uint32_t prof__holder(void) {
+    return (uint32_t)((uintptr_t)prof__slot_get() >> 3) | 1;
+}
 
-PROF__FN bool prof__swap(volatile uint32_t *word, uint32_t from, uint32_t to) {
+PROF__INLINE bool prof__swap(volatile uint32_t *word, uint32_t from, uint32_t to) {
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(__TINYC__)
     return __atomic_compare_exchange_n(word, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 #elif defined(_WIN32)
@@ -4092,7 +4107,7 @@ PROF__INLINE uint64_t prof__record_get(const prof__record *c) {
     return (uint64_t)c->duration << 32 | c->end;
 }
 
-PROF__FN void prof__record_set(prof__record *c, uint64_t n, uint32_t word) {
+PROF__EAGER void prof__record_set(prof__record *c, uint64_t n, uint32_t word) {
     c->end = (uint32_t)n;
     c->duration = (uint32_t)(n >> 32);
     c->site_depth = word;
@@ -5243,20 +5258,6 @@ __attribute__((destructor)) PROF__FN void prof__exit_key_delete(void) {
 #  define prof__at_thread_exit(t) ((void)0)
 #endif
 
-/* The calling thread's slot. Without TLS only the first thread that is here has one: others have
-   one that is in the slow path for ever, so that what they begin is dropped and counted. */
-PROF__FN prof__slot *prof__slot_get(void) {
-#ifdef PROF__ONE_THREAD
-    static prof__slot others = { 1, 0, 0, 1, &prof__nowhere, false, 0, 0, 0, NULL };
-    static pthread_t first;
-    static bool known;
-    if (!known) first = pthread_self();
-    known = true;
-    if (!pthread_equal(first, pthread_self())) return &others;
-#endif
-    return &prof__tls;
-}
-
 /* Takes a lock that may be held for long: its word has the slot address of its owner. False: this
    thread holds it already. */
 PROF__FN bool prof__own(uintptr_t *owner) {
@@ -5275,13 +5276,13 @@ PROF__FN bool prof__own(uintptr_t *owner) {
 
 PROF__FN void prof__disown(uintptr_t *owner) { PROF__RELEASE(*owner, (uintptr_t)0); }
 
-PROF__FN uint64_t prof__now_ticks(prof_clock clock, const prof_platform *platform) {
+PROF__INLINE uint64_t prof__now_ticks(prof_clock clock, const prof_platform *platform) {
     if (clock == PROF_CLOCK_PLATFORM) return (platform->now)(platform->user);
     return clock == PROF_CLOCK_CPU ? prof__cpu_now() : prof__os_now();
 }
 
 /* The same by a state's clock. It never goes back within a thread: a step back is counted. */
-PROF__FN uint64_t prof__state_now(prof__state *t) {
+PROF__INLINE uint64_t prof__state_now(prof__state *t) {
     uint64_t now = prof__now_ticks(t->clock, &t->platform);
     if (t->clock == PROF_CLOCK_CPU) return now;
     if (!now && t->clock == PROF_CLOCK_OS) now = t->last - t->bias;
@@ -5551,6 +5552,7 @@ PROF__FN prof__segment *prof__segment_take(prof__state *t) {
     return g || s->mode != PROF_MODE_RING ? g : prof__ring_take(t);
 }
 
+PROF__COLD_END
 /* Sets the cursor; the slot there is empty. */
 PROF__FN void prof__publish(prof__state *t, prof__record *c) {
     PROF__STORE(c->site_depth, 0u);
@@ -5606,7 +5608,7 @@ PROF__FN void prof__set_limits(prof__state *t) {
 }
 
 /* Is called after the generation was read: a handler may give the thread its state in between. */
-PROF__FN prof__state *prof__slot_state(prof__slot *slot) {
+PROF__INLINE prof__state *prof__slot_state(prof__slot *slot) {
     prof__hot *hot;
     PROF__SIGNAL_FENCE();
     hot = slot->hot;
@@ -5712,6 +5714,7 @@ PROF__FN void prof__leave(prof__slot *slot) {
     if (flush) (void)(flush)();
 }
 
+PROF__COLD_BEGIN
 /* siglongjmp or pthread_exit may have left the slow path half way. */
 PROF__FN void prof__thread_exits(void) {
     prof__slot *slot = prof__slot_get();
@@ -7329,6 +7332,7 @@ PROF__FN void prof__count_not_kept(prof__state *t) {
     if (prof__is_open(t)) PROF__BUMP(t->counts.not_kept, 1);
 }
 
+PROF__COLD_END
 /* Writes an instant or a counter: two slots; dropped and counted when it would take the room of
    open zones. Its site is the mark's, or where mark is NULL that of name. */
 PROF__FN void prof__put_moment(uint32_t kind, prof__mark *mark, const char *name, uint64_t value) {
@@ -7350,6 +7354,7 @@ PROF__FN void prof__put_moment(uint32_t kind, prof__mark *mark, const char *name
     prof__leave(slot);
 }
 
+PROF__COLD_BEGIN
 PROF__CALL void prof_instant(const char *name) {
     prof__put_moment(PROF__INSTANT, NULL, name, 0);
 }
