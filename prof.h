@@ -16193,20 +16193,11 @@ PROF__FN void prof__chrome_arrow(prof__out *o, const prof__gpu *g, const char *n
 /* The ids of arrows from zones to work that no id links. */
 #define PROF__LAUNCH_IDS ((int64_t)1 << 40)
 
-/* Draws the arrow to work without an id, from the zone that launched it. */
-PROF__FN void prof__chrome_launched(prof__out *o, const prof__gpu *g, const prof_event *e,
-                                    int64_t ns) {
-    uint32_t i = (uint32_t)(e - g->s->events), by = prof__launcher_of(g->s, i);
-    if (by == PROF_NONE) return;
-    prof__chrome_arrow(o, g, "ac2g", PROF__LAUNCH_IDS + i, g->s->events + by, ns, false);
-    prof__chrome_arrow(o, g, "ac2g", PROF__LAUNCH_IDS + i, e, e->start_ns, true);
-}
-
 PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e) {
     const char *type = e->extra ? e->extra->activity_type : NULL, *before = ",\"args\":{";
     bool instant = type && strcmp(type, "cpu_instant_event") == 0, call = prof__is_call(e), told;
+    uint32_t i = (uint32_t)(e - g->s->events), by, *place;
     const prof_event *from;
-    uint32_t *place;
     prof__launch_time at;
     if (!type) type = e->device_type != PROF_DEVICE_CPU ? "kernel"
                     : prof__is_annotation(e) ? "user_annotation" : "cpu_op";
@@ -16214,11 +16205,15 @@ PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e)
                       prof__overload(e), prof__chrome_row(g, e), e->start_ns);
     if (!instant) prof__out_f(o, ",\"dur\":%t", prof__elapsed(e));
     prof__chrome_arg_members(o, g->s, e, &before);
-    told = prof__launch_find(g->s, (uint32_t)(e - g->s->events), &at);
+    told = prof__launch_find(g->s, i, &at);
     if (told) prof__chrome_key(o, &before, PROF_KEY_LATENCY);
     if (told) prof__out_f(o, "%t", PROF__MINUS(e->start_ns, at.ns));
     prof__out_text(o, *before == ',' && !before[1] ? "}}" : "}");
-    if (told) prof__chrome_launched(o, g, e, at.ns);
+    by = told ? prof__launcher_of(g->s, i) : PROF_NONE;
+    if (by != PROF_NONE) {               /* no id links them */
+        prof__chrome_arrow(o, g, "ac2g", PROF__LAUNCH_IDS + i, g->s->events + by, at.ns, false);
+        prof__chrome_arrow(o, g, "ac2g", PROF__LAUNCH_IDS + i, e, e->start_ns, true);
+    }
     if (!g->places || (!call && e->device_type == PROF_DEVICE_CPU)) return;
     place = call ? prof__gpu_call(g, e->extra->id) : prof__gpu_launch(g, e);
     if (!place || !*place || !g->launched[place - g->calls]) return;
@@ -16306,30 +16301,28 @@ PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
     }
 }
 
-/* By how many ns a pair of readings is off the line between those around it, at most. */
-PROF__FN double prof__paired_error(const prof__paired *c) {
-    double most = 0;
-    for (uint32_t i = 1; i + 1 < c->count; i++) {
-        double off = (double)(c->pairs[i].session_ns - c->pairs[i - 1].session_ns) -
-                     prof__paired_rate(c, i - 1, i + 1) *
-                         (double)(c->pairs[i].device_ns - c->pairs[i - 1].device_ns);
-        if (prof__paired_jumps(c, i - 1) || prof__paired_jumps(c, i)) continue;
-        most = PROF__MAX(most, off < 0 ? -off : off);
-    }
-    return most;
-}
-
-/* What pairs of readings tell of the devices' clocks. */
+/* What pairs of readings tell of the devices' clocks. error_ns: by how much one is off the line
+   between those around it, at most. */
 PROF__FN void prof__chrome_clocks(prof__out *o) {
     for (uint32_t i = 0; i < prof__devices.clock_count; i++) {
         const prof__paired *c = prof__devices.clocks + i;
         uint32_t jumps = 0;
-        for (uint32_t k = 0; k + 1 < c->count; k++) jumps += prof__paired_jumps(c, k);
-        prof__out_f(o, "%s{\"device\":\"%j %i\",\"pairs\":%u,\"ns_per_1e9\":%i",
-                    i ? "," : ",\n\"device_clocks\":[", prof__device_title(c->device.type),
-                    (int64_t)c->device.index, (uint64_t)c->count, prof__span_ns(c->usual * 1e9));
-        prof__out_f(o, ",\"error_ns\":%i,\"jumps\":%u}",
-                    prof__span_ns(prof__paired_error(c)), (uint64_t)jumps);
+        double most = 0;
+        for (uint32_t k = 0; k + 1 < c->count; k++) {
+            bool jumped = prof__paired_jumps(c, k);
+            double off;
+            jumps += jumped;
+            if (!k || jumped || prof__paired_jumps(c, k - 1)) continue;
+            off = (double)(c->pairs[k].session_ns - c->pairs[k - 1].session_ns) -
+                  prof__paired_rate(c, k - 1, k + 1) *
+                      (double)(c->pairs[k].device_ns - c->pairs[k - 1].device_ns);
+            most = PROF__MAX(most, off < 0 ? -off : off);
+        }
+        prof__out_f(o, "%s{\"device\":\"%j %i\",\"pairs\":%u,\"ns_per_1e9\":%i,\"error_ns\":%i,"
+                       "\"jumps\":%u}", i ? "," : ",\n\"device_clocks\":[",
+                    prof__device_title(c->device.type), (int64_t)c->device.index,
+                    (uint64_t)c->count, prof__span_ns(c->usual * 1e9), prof__span_ns(most),
+                    (uint64_t)jumps);
     }
     if (prof__devices.clock_count) prof__out_text(o, "]");
 }
@@ -16686,12 +16679,9 @@ PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
     prof__scale scale;
     memset(&scale, 0, sizeof scale);
     if (s->built || !(stats.summed || s->sums.average)) return;
-    prof__out_text(o, ",\"" PROF_KEY_SUMMED "\":");
-    prof__out_u64(o, s->sums.average ? stats.recorded : stats.summed);
-    prof__out_text(o, ",\"" PROF_KEY_TIMELINE_END "\":");
-    prof__out_u64(o, stats.timeline_ns);
-    prof__out_text(o, ",\"" PROF_KEY_SESSION "\":");
-    prof__out_number(o, prof__to_ns(&scale, s->stop_tick), false);
+    prof__out_f(o, ",\"" PROF_KEY_SUMMED "\":%u,\"" PROF_KEY_TIMELINE_END "\":%u,\""
+                   PROF_KEY_SESSION "\":%i", s->sums.average ? stats.recorded : stats.summed,
+                stats.timeline_ns, prof__to_ns(&scale, s->stop_tick));
     prof__chrome_sums_list(o, s, false);
     if (prof__sources.told) prof__chrome_sums_list(o, s, true);
 }
@@ -16885,19 +16875,17 @@ PROF__FN int prof__file_mode(const char *path) {
 #endif
 PROF__FN bool prof__file_shut(prof_file *f) { return PROF__LIBC(close)((int)f->handle) == 0; }
 
-/* old: the file whose place it is to take, whose rights it does not widen. */
-PROF__FN bool prof__file_create(prof_file *f, const char *path, const char *old) {
-    int mode = prof__file_mode(old);
-    if (!f->in_place) prof__file_remove(path);          /* a link of that name is not followed */
-    f->handle = prof__file_open(path, f->in_place ? PROF__FILE_EMPTY : PROF__FILE_NEW, mode);
-    return f->handle >= 0;
-}
-
 PROF__FN bool prof__file_put(prof_file *f, const char *data, size_t size) {
     uint64_t before = prof__file_hush();
     bool ok = true;
     while (size && ok) {
-        ptrdiff_t n = PROF__LIBC(write)((int)f->handle, data, (unsigned)PROF__MIN(size, 1u << 30));
+        unsigned part = (unsigned)PROF__MIN(size, 1u << 30);
+        ptrdiff_t n;
+#ifdef PROF_ZLIB
+        if (f->zip) n = gzwrite((gzFile)f->zip, data, part);
+        else
+#endif
+        n = PROF__LIBC(write)((int)f->handle, data, part);
         if (n < 0 && errno == EINTR) continue;
         ok = n > 0;
         data += ok ? n : 0;
@@ -16915,12 +16903,10 @@ PROF__FN bool prof__file_open_at(prof_file *f, const char *path, uint64_t at) {
 }
 
 #ifdef PROF_ZLIB
-/* Writes to a zipped file; size 0: ends a member; data NULL: closes it. */
-PROF__FN bool prof__file_zip_put(prof_file *f, const char *data, size_t size) {
-    gzFile zip = (gzFile)f->zip;
+/* Closes a zipped file, or ends a member of it. */
+PROF__FN bool prof__file_zip_end(prof_file *f, bool close) {
     uint64_t before = prof__file_hush();
-    bool ok = !data ? gzclose(zip) == Z_OK : size ? gzwrite(zip, data, (unsigned)size) == (int)size
-                                                 : gzflush(zip, Z_FINISH) == Z_OK;
+    bool ok = (close ? gzclose((gzFile)f->zip) : gzflush((gzFile)f->zip, Z_FINISH)) == Z_OK;
     prof__file_unhush(before, ok);
     return ok;
 }
@@ -16935,18 +16921,7 @@ PROF__FN bool prof__file_check(prof_file *f, bool ok) {
 
 PROF__FN bool prof__file_write(void *file, const void *data, size_t size) {
     prof_file *f = (prof_file *)file;
-    const char *p = (const char *)data;
-    bool ok = true;
-    size_t n;
-    for (; ok && size; p += n, size -= n) {
-        n = PROF__MIN(size, (size_t)1 << 30);
-#ifdef PROF_ZLIB
-        if (f->zip) ok = prof__file_zip_put(f, p, n);
-        else
-#endif
-        ok = prof__file_put(f, p, n);
-    }
-    return prof__file_check(f, ok);
+    return prof__file_check(f, prof__file_put(f, (const char *)data, size));
 }
 
 /* Its sink is open from here on. */
@@ -16980,8 +16955,11 @@ PROF__CALL prof_result prof_file_open(prof_file *f, const char *path) {
     (void)prof__text_f(f->temporary, sizeof f->temporary, "%s.%u.tmp", path,
                        (uint64_t)prof__process_id());
     f->in_place = prof__file_special(path);
-    if (!prof__file_create(f, f->in_place ? path : f->temporary, path)) return PROF_ERROR_FILE;
-    return prof__file_begin(f, zip);
+    if (!f->in_place) prof__file_remove(f->temporary);   /* a link of that name is not followed */
+    f->handle = prof__file_open(f->in_place ? path : f->temporary,
+                                f->in_place ? PROF__FILE_EMPTY : PROF__FILE_NEW,
+                                prof__file_mode(path));   /* the old one's rights, no wider */
+    return f->handle < 0 ? PROF_ERROR_FILE : prof__file_begin(f, zip);
 }
 
 PROF__CALL prof_result prof_file_close(prof_file *f) {
@@ -16991,7 +16969,7 @@ PROF__CALL prof_result prof_file_close(prof_file *f) {
     f->sink.write = NULL;
     errno = 0;
 #ifdef PROF_ZLIB
-    if (f->zip) (void)prof__file_check(f, prof__file_zip_put(f, NULL, 0));
+    if (f->zip) (void)prof__file_check(f, prof__file_zip_end(f, true));
     else
 #endif
     (void)prof__file_check(f, prof__file_shut(f));
@@ -17593,44 +17571,39 @@ typedef struct prof__timeline {
     prof__memory device;                 /* the one that is shown */
     int64_t in_use[9];                   /* PyTorch's first column is 0, always */
     int64_t us;                          /* of the row; -1: none yet */
+    uint32_t rows;                       /* that are written */
     prof__out out;
 } prof__timeline;
 
-PROF__FN void prof__timeline_row(prof__timeline *t, bool times, bool first) {
-    if (!first) prof__out_text(&t->out, ", ");
-    if (times) {
-        prof__out_number(&t->out, t->us, false);
-        return;
-    }
-    for (int i = 0; i < 9; i++) prof__out_f(&t->out, i ? ", %i" : "[%i", t->in_use[i]);
-    prof__out_text(&t->out, "]");
+PROF__FN void prof__timeline_row(prof__timeline *t, bool times) {
+    prof__out_text(&t->out, t->rows++ ? ", " : "");
+    if (times) prof__out_number(&t->out, t->us, false);
+    for (int i = 0; i < 9 && !times; i++)
+        prof__out_f(&t->out, i ? ", %i" : "[%i", t->in_use[i]);
+    if (!times) prof__out_text(&t->out, "]");
 }
 
 /* Writes the times of all rows, or their amounts; raw: the changes. kind: PyTorch's number of a
    category: PARAMETER 0 to AUTOGRAD_DETAIL 6, unknown 7. */
 PROF__FN void prof__timeline_rows(prof__timeline *t, bool times, bool raw) {
-    bool first = true;
     memset(t->in_use, 0, sizeof t->in_use);
     t->us = -1;
+    t->rows = 0;
     for (uint32_t i = 0; i < t->s->memory.count && !t->out.failed; i++) {
         const prof__memory *m = t->s->memory.list + i;
         int64_t ns = (int64_t)t->s->start_wall_ns + m->ns, us = ns / 1000;
         uint32_t kind = m->category & 7 ? (m->category & 7) - 1u : 7u;
         if (m->what > PROF__FREE || !prof__same_device(m, &t->device)) continue;
         if (raw) {
-            prof__out_f(&t->out, "%s[%i, %s, %i, %u]", first ? "" : ", ", ns,
+            prof__out_f(&t->out, "%s[%i, %s, %i, %u]", t->rows++ ? ", " : "", ns,
                         m->what == PROF__FREE ? "4" : "2", m->bytes, (uint64_t)kind);
-            first = false;
             continue;
         }
-        if (t->us >= 0 && us != t->us) {
-            prof__timeline_row(t, times, first);
-            first = false;
-        }
+        if (t->us >= 0 && us != t->us) prof__timeline_row(t, times);
         t->us = us;
         t->in_use[kind + 1] += m->bytes;
     }
-    if (t->us >= 0) prof__timeline_row(t, times, first);
+    if (t->us >= 0) prof__timeline_row(t, times);
 }
 
 PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
@@ -17678,10 +17651,9 @@ typedef struct prof__values {
 } prof__values;
 
 typedef struct prof__et_node {
-    const char *name, *arguments;        /* arguments: members of a JSON object, or NULL */
-    uint64_t id, parent, record, fw_parent, tid, fw_tid, scope;
-    int64_t sequence_nr;
-    prof__values in, out;
+    const char *name;
+    uint64_t id, parent, record, fw_parent, tid;
+    prof_extra with;                     /* its arguments, inputs, outputs */
 } prof__et_node;
 
 /* [id, storage, offset, elements, bytes of one (0: not known), "cuda:0"] */
@@ -17834,7 +17806,8 @@ static const char prof__et_texts[][16] = { "op_schema", "kernel_backend", "kerne
 
 /* Writes what PyTorch tells of a node, then the zone's arguments but for lists, objects, null. */
 PROF__FN void prof__et_attributes(prof__out *o, const prof__et_node *n) {
-    const char *members = n->arguments;
+    const prof_extra *x = &n->with;
+    const char *members = x->metadata_json;
     prof__member m;
     prof__out_f(o, ",\"attrs\":[{\"name\":\"rf_id\",\"type\":\"uint64\",\"value\":%u},"
                    "{\"name\":\"fw_parent\",\"type\":\"uint64\",\"value\":%u},"
@@ -17842,9 +17815,10 @@ PROF__FN void prof__et_attributes(prof__out *o, const prof__et_node *n) {
                    "{\"name\":\"scope\",\"type\":\"uint64\",\"value\":%u},"
                    "{\"name\":\"tid\",\"type\":\"uint64\",\"value\":%u},"
                    "{\"name\":\"fw_tid\",\"type\":\"uint64\",\"value\":%u}",
-                n->record, n->fw_parent, n->sequence_nr, (uint64_t)n->scope, n->tid, n->fw_tid);
+                n->record, n->fw_parent, x->has & PROF_HAS_SEQUENCE_NR ? x->sequence_nr : -1,
+                (uint64_t)x->scope, n->tid, x->has & PROF_HAS_FWD_THREAD ? x->fwd_thread : 0);
     for (size_t i = 0; i < PROF__NODE_TEXTS; i++) {
-        m = prof__member_text(n->arguments, prof__et_texts[i]);
+        m = prof__member_text(members, prof__et_texts[i]);
         prof__out_f(o, ",{\"name\":\"%s\",\"type\":\"string\",\"value\":%b}", prof__et_texts[i],
                     m.value, m.value_size);
     }
@@ -17864,23 +17838,32 @@ PROF__FN void prof__et_attributes(prof__out *o, const prof__et_node *n) {
 }
 
 PROF__FN void prof__et_put(prof__out *o, const prof__et_node *n) {
+    const prof_extra *x = &n->with;
+    const prof__values in = { x->input_shapes, x->strides, x->dtypes, x->concrete_inputs,
+                              x->tensors, x->input_count, x->tensor_count };
+    prof__values out = { x->output_shapes, NULL, x->output_dtypes, NULL, NULL, x->output_count, 0 };
+    if (x->tensor_count > x->input_count) {
+        out.tensors = x->tensors + x->input_count;
+        out.tensor_count = x->tensor_count - x->input_count;
+    }
     prof__out_f(o, "\n{\"id\":%u,\"name\":\"%j\",\"ctrl_deps\":%u", n->id, n->name, n->parent);
-    prof__et_values(o, ",\"inputs\":{\"values\":[", &n->in);
-    prof__et_values(o, ",\"outputs\":{\"values\":[", &n->out);
+    prof__et_values(o, ",\"inputs\":{\"values\":[", &in);
+    prof__et_values(o, ",\"outputs\":{\"values\":[", &out);
     prof__et_attributes(o, n);
 }
 
+enum { PROF__USER_SCOPE = 7 };           /* at::RecordScope */
+
 /* A node of the user's scope without inputs, as for a process or a thread. */
 PROF__FN prof__et_node prof__et_plain(const char *name, uint64_t id, uint64_t parent,
-                                         uint64_t tid) {
+                                      uint64_t tid) {
     prof__et_node n;
     memset(&n, 0, sizeof n);
     n.name = name;
     n.id = id;
     n.parent = parent;
     n.tid = tid;
-    n.scope = 7;                         /* at::RecordScope::USER_SCOPE */
-    n.sequence_nr = -1;
+    n.with.scope = PROF__USER_SCOPE;
     return n;
 }
 
@@ -17925,35 +17908,16 @@ PROF__FN uint64_t prof__nodes_then(const prof__nodes *n, uint64_t id, int64_t ns
     return 0;
 }
 
-PROF__FN void prof__nodes_extra(prof__et_node *node, const prof_extra *x) {
-    node->arguments = x->metadata_json;
-    if (node->scope != 7) node->scope = x->scope;
-    if (x->has & PROF_HAS_SEQUENCE_NR) node->sequence_nr = x->sequence_nr;
-    if (x->has & PROF_HAS_FWD_THREAD) node->fw_tid = x->fwd_thread;
-    node->in.shapes = x->input_shapes;
-    node->in.strides = x->strides;
-    node->in.dtypes = x->dtypes;
-    node->in.concrete = x->concrete_inputs;
-    node->in.count = x->input_count;
-    node->in.tensors = x->tensors;
-    node->in.tensor_count = x->tensor_count;
-    node->out.shapes = x->output_shapes;
-    node->out.dtypes = x->output_dtypes;
-    node->out.count = x->output_count;
-    if (x->tensor_count <= x->input_count) return;
-    node->out.tensors = x->tensors + x->input_count;
-    node->out.tensor_count = x->tensor_count - x->input_count;
-}
-
 PROF__FN void prof__nodes_event(prof__nodes *n, prof__out *o, uint32_t i) {
     const struct prof_trace *s = n->s;
     const prof_event *e = s->events + i;
     prof__et_node node = prof__et_plain(prof__chrome_name(e), prof__nodes_id(n, i),
                                        prof__nodes_around(n, e->parent, e->thread),
                                        prof__chrome_tid(s, e->thread));
-    if (!prof__is_annotation(e)) node.scope = 0;
     node.record = prof__record_id(s, e);
-    if (e->extra) prof__nodes_extra(&node, e->extra);
+    if (e->extra) node.with = *e->extra;
+    else node.with.scope = 0;
+    if (prof__is_annotation(e)) node.with.scope = PROF__USER_SCOPE;
     if (s->outside.any_sequence && prof__asks_forward(e))
         node.fw_parent = prof__nodes_then(n, e->extra->fwd_thread, e->start_ns);
     prof__et_put(o, &node);
@@ -17998,9 +17962,9 @@ PROF__FN void prof__nodes_groups(const prof__nodes *n, prof__out *o) {
         node.parent = n->first + 1;
         node.tid = prof__chrome_tid(n->s, 0);
     }
-    node.in.concrete = &text;
-    node.in.dtypes = &type;
-    node.in.count = 1;
+    node.with.concrete_inputs = &text;
+    node.with.dtypes = &type;
+    node.with.input_count = 1;
     prof__et_put(o, &node);
     prof__out_text(o, ",");
 }
@@ -18111,7 +18075,7 @@ PROF__FN bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t end
         prof__nodes_write(n, &o);
         prof__out_flush(&o);
 #ifdef PROF_ZLIB
-        if (f.zip && !prof__file_check(&f, prof__file_zip_put(&f, "", 0))) o.failed = true;
+        if (f.zip && !prof__file_check(&f, prof__file_zip_end(&f, false))) o.failed = true;
 #endif
         nodes_end = prof__seek((int)f.handle, 0, SEEK_CUR);
     }
@@ -18394,13 +18358,6 @@ static const prof__formula prof__formulas[] = {
       prof__flops_attention_backward, 0, 3, PROF__SWAPPED }
 };
 
-PROF__FN bool prof__name_ends(const char *name, size_t *length, const char *end) {
-    size_t n = strlen(end);
-    bool ends = *length > n && memcmp(name + *length - n, end, n) == 0;
-    if (ends) *length -= n;
-    return ends;
-}
-
 /* The formulas of a name of length bytes; NULL: none. few: of the small set. */
 PROF__FN const prof__formula *prof__formula_find(const char *name, size_t length, bool few) {
     for (size_t i = 0; i < sizeof prof__formulas / sizeof *prof__formulas; i++) {
@@ -18459,9 +18416,8 @@ PROF__CALL uint64_t prof_flops(const char *name, const prof_shape *inputs, uint3
     if (i < PROF__OWN_FORMULAS && i < PROF__ACQUIRE(prof__formulary.count))
         own = PROF__ACQUIRE(prof__formulary.formulas[i]);
     if (own) return own(inputs, count, desc ? desc : &none);
-    length = strlen(name);
-    backward = prof__name_ends(name, &length, "_backward");
-    if (!backward) (void)prof__name_ends(name, &length, "_forward");
+    backward = prof__ends_with(name, "_backward");
+    length = strlen(name) - (backward ? 9u : prof__ends_with(name, "_forward") ? 8u : 0u);
     f = prof__formula_find(name, length, desc && desc->with_flops);
     if (!f || (backward && !f->backward)) return 0;
     if (count < (uint32_t)f->first + f->inputs + backward) return 0;
@@ -21385,6 +21341,7 @@ PROF__FN void prof__env_tell(const char *what, const char *text) {
     struct stat st;
     prof_file f;
     if (file < 0) return;
+    memset(&f, 0, sizeof f);
     f.handle = file;
     if (own ? fcntl(own, 1034 /* F_GET_SEALS */, 0) == 2 :
         fstat(file, &st) == 0 && S_ISREG(st.st_mode) && read(file, line, 12) == 12 &&
