@@ -129,6 +129,10 @@ kill -TERM $interrupted
 try window_interrupted wait $interrupted
 try window_interrupted_zones has_calls interrupted.raw work
 try window_process_lives kill -0 "$pid"
+kill -STOP "$pid"
+{ sleep 1.5; kill -CONT "$pid"; } &
+says window_of_halted 'it is stopped; it answers when it goes on' 0 "$prof" window --for 200ms -o halted.raw "$pid"
+try window_of_halted_zones has_calls halted.raw work
 finish
 
 # ---- The process ends in the middle ----

@@ -169,6 +169,25 @@ static bool look(asking *a, int milliseconds) {
     return over;
 }
 
+static bool is_stopped(const asking *a) {
+    char path[64], line[256] = "";
+    snprintf(path, sizeof path, "/proc/%ld/stat", a->pid);
+    FILE *file = fopen(path, "r");
+    if (file && !fgets(line, sizeof line, file)) *line = '\0';
+    if (file) fclose(file);
+    const char *behind = strrchr(line, ')');         /* the program's name; then the state */
+    return behind && (behind[1] == ' ' && (behind[2] == 'T' || behind[2] == 't'));
+}
+
+/* Once, at that time. */
+static void tell_silence(const asking *a, double *at, const char *otherwise) {
+    if (seconds_now() < *at) return;
+    *at += 1e9;
+    if (is_stopped(a))
+        warn(a->process, "it is stopped; it answers when it goes on (kill -CONT %ld)", a->pid);
+    else if (otherwise) warn(a->process, "%s", otherwise);
+}
+
 bool asking_begin(asking *a, const char *folder, uint32_t steps) {
     char pattern[2 * PATH_ROOM];
     struct stat st;
@@ -182,10 +201,7 @@ bool asking_begin(asking *a, const char *folder, uint32_t steps) {
     ring(a, (a->page->bell + 1) | 1);
     for (double told = seconds_now() + 1; !answer(a) && !interrupted(); ) {
         if (look(a, 1)) break;
-        if (seconds_now() < told) continue;
-        warn(a->process, "no answer yet: it is stopped, or without a thread for this and in no "
-             "prof_step");
-        told += 1e9;
+        tell_silence(a, &told, "no answer yet: it has no thread for this, and is in no prof_step");
     }
     if (answer(a)) return true;
     return fail(a->process, interrupted() ? "no window: a signal came first"
@@ -205,7 +221,7 @@ void asking_end(asking *a) {
     signal(SIGINT, SIG_DFL);             /* what is not answered can be ended, too */
     signal(SIGTERM, SIG_DFL);
     ring(a, (a->page->bell | 1) + 1);
-    while (answer(a) && !look(a, 1)) {}
+    for (double told = seconds_now() + 1; answer(a) && !look(a, 1); ) tell_silence(a, &told, NULL);
     fcntl(a->file, F_SETLK, &l);
     close(a->file);
     munmap(a->page, sizeof *a->page);
