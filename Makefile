@@ -63,11 +63,11 @@ PAGE_PARTS = $(wildcard tools/prof/page/*.html tools/prof/page/*.css tools/prof/
 TOOL_PAGES = $(addprefix $(TOOLS)/, report_html.h flamegraph_css.h flamegraph_js.h report_sql.h heap_so.h)
 
 .PHONY: help prof demo examples pictures cuda check_layout test test-all nightly test-viewers real coverage fuzz mutants compare proof soak storm trust analysis \
-        bench bench-compile embedded size lint install clean setup-build setup-examples setup-test setup-tool setup-embedded setup-proof \
+        bench bench-compile embedded size lint install install-header clean setup-build setup-examples setup-test setup-tool setup-embedded setup-proof \
         setup-layout setup-analysis setup-viewers setup-pictures
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z_-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z_-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
 
 prof: build/prof ## build the prof command, build/prof
 
@@ -165,16 +165,18 @@ lint: ## check line and function lengths, the room index, the scripts, that user
 	@sh tools/dev/lint.sh
 	@sh tests/target/test_clean.sh
 
-install: $(COMMAND) ## install prof.h, its pkg-config and CMake files, prof, its manual: PREFIX (/usr/local), DESTDIR
-	install -d "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/lib/pkgconfig" \
-	    "$(DESTDIR)$(PREFIX)/lib/cmake/prof" \
-	    "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1" \
+install: install-header $(COMMAND) ## install prof.h, its pkg-config and CMake files, prof, its manual: PREFIX (/usr/local), DESTDIR
+	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/man/man1" \
 	    "$(DESTDIR)$(PREFIX)/share/bash-completion/completions" "$(DESTDIR)$(PREFIX)/share/prof/sql"
 	install -m 644 tools/prof/sql/* "$(DESTDIR)$(PREFIX)/share/prof/sql"
 	install -m 755 $(COMMAND) "$(DESTDIR)$(PREFIX)/bin/prof"
 	sh tools/prof/man.sh $(COMMAND) > "$(DESTDIR)$(PREFIX)/share/man/man1/prof.1"
 	install -m 644 tools/prof/completion.bash \
 	    "$(DESTDIR)$(PREFIX)/share/bash-completion/completions/prof"
+
+install-header: ## the same without the command and its manual: needs no library
+	install -d "$(DESTDIR)$(PREFIX)/include" "$(DESTDIR)$(PREFIX)/lib/pkgconfig" \
+	    "$(DESTDIR)$(PREFIX)/lib/cmake/prof"
 	install -m 644 prof.h prof_cuda.h "$(DESTDIR)$(PREFIX)/include"
 	install -m 644 tools/cmake/prof-config.cmake tools/cmake/prof-config-version.cmake \
 	    "$(DESTDIR)$(PREFIX)/lib/cmake/prof"

@@ -32,6 +32,10 @@ done
 # ---- Installed ----
 
 rm -rf "$out/root"
+compiles_nothing() { ! make -n install-header | grep -e zlib -e sqlite -e "-c tools/prof"; }
+try install_header_alone compiles_nothing
+try install_header make_command install-header DESTDIR="$PWD/$out/root" PREFIX=/usr
+try install_header_is_there test -s "$out/root/usr/include/prof.h" -a ! -e "$out/root/usr/bin"
 try install make_command install DESTDIR="$PWD/$out/root" PREFIX=/usr
 for file in bin/prof include/prof.h lib/pkgconfig/prof.pc lib/cmake/prof/prof-config.cmake \
     lib/cmake/prof/prof-config-version.cmake share/man/man1/prof.1 \
