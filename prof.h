@@ -4282,7 +4282,7 @@ struct prof__launches {
 };
 
 /* One thread of one node. top: the innermost event that may hold the next one. */
-typedef struct prof__lane { uint32_t thread, top; int32_t node; } prof__lane;
+typedef struct prof__lane { int64_t id; uint32_t top; } prof__lane;
 
 #define PROF__LANE_SHARE (sizeof(prof__lane) + 2 * sizeof(uint32_t))
 
@@ -4924,7 +4924,6 @@ struct prof_trace {
     bool read;                           /* the records were read: what they lack is counted */
     char *first_scratch, *first_high;    /* where scratch begins and the arena ends, as prof_stop
                                             left it, while there are no events */
-    char *place;                         /* of events, in the caller's memory; or NULL */
     char *limit;                         /* NULL: the arena's high */
     bool laid, began;                    /* the arena is laid out; its first window has started */
     uint32_t generation, first_generation;   /* first: of those whose records are in the arena */
@@ -8674,7 +8673,6 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 /* @OUTSIDE */
 #define prof__devices_late(s) ((void)(s))
 #define prof__queries_open(s) ((void)prof__task.queries++)
-#define prof__events_place(s) ((void)0)
 #define prof__beside_lay(s, p) (p)
 #define prof__read_over(s, instants) ((void)0)
 #define prof__beside_none(s) ((void)0)
@@ -12608,37 +12606,26 @@ PROF__FN prof_kernel prof__kernel_at(const struct prof_trace *s, uint32_t k) {
 typedef struct prof__linker {
     struct prof_trace *s;
     prof__lane *lanes;
-    uint32_t *index, *last_child;
+    prof__ids ids;                       /* of the lanes */
+    uint32_t *last_child;
     uint32_t *below;                     /* of an event: the next outer one that may hold others */
     uint32_t *zone;                      /* of an event from outside: the recorded zone around it */
-    uint32_t places, count, last;
+    uint32_t count, last;
 } prof__linker;
 
-typedef struct prof__lane_key {
-    const prof__lane *lanes;
-    uint32_t thread;
-    int32_t node;
-} prof__lane_key;
-PROF__FN bool prof__lane_same(const void *context, uint32_t number) {
-    const prof__lane_key *k = (const prof__lane_key *)context;
-    return k->lanes[number].thread == k->thread && k->lanes[number].node == k->node;
+PROF__FN int64_t prof__lane_id(const void *lanes, uint32_t i) {
+    return ((const prof__lane *)lanes)[i].id;
 }
 
 PROF__FN prof__lane *prof__lane_of(prof__linker *k, const prof_event *e) {
-    prof__lane_key key;
+    int64_t id = (int64_t)((uint64_t)(uint32_t)prof__node_id(e) << 32 | e->thread);
     uint32_t *place;
-    key.lanes = k->lanes;
-    key.thread = e->thread;
-    key.node = prof__node_id(e);
-    if (k->count && prof__lane_same(&key, k->last)) return k->lanes + k->last;
-    place = prof__place_of(k->index, k->places, (uint64_t)(uint32_t)key.node << 32 | key.thread,
-                        prof__lane_same, &key);
+    if (k->count && k->lanes[k->last].id == id) return k->lanes + k->last;
+    place = prof__id_place(&k->ids, id);
     if (!*place) {
-        prof__lane *l = k->lanes + k->count++;
-        l->thread = key.thread;
-        l->node = key.node;
-        l->top = PROF_NONE;
-        *place = k->count;
+        k->lanes[k->count].id = id;
+        k->lanes[k->count].top = PROF_NONE;
+        *place = ++k->count;
     }
     k->last = *place - 1;
     return k->lanes + k->last;
@@ -12706,10 +12693,12 @@ PROF__FN void prof__link(struct prof_trace *s, char *scratch, uint32_t lanes) {
     k.last_child = (uint32_t *)(void *)scratch;
     k.below = k.last_child + s->event_count;
     k.zone = k.below + s->event_count;
-    k.index = k.zone + s->event_count;
-    k.places = 2 * lanes;
-    k.lanes = (prof__lane *)(void *)(k.index + k.places);
-    memset(k.index, 0, k.places * sizeof *k.index);
+    k.lanes = (prof__lane *)(((uintptr_t)(k.zone + s->event_count) + 7) & ~(uintptr_t)7);
+    k.ids.index = (uint32_t *)(void *)(k.lanes + lanes);
+    k.ids.places = 2 * lanes;
+    k.ids.id_of = prof__lane_id;
+    k.ids.of = k.lanes;
+    memset(k.ids.index, 0, k.ids.places * sizeof *k.ids.index);
     for (uint32_t i = 0; i < s->event_count; i++) {
         prof_event *e = s->events + i, *p;
         if (s->side) prof__side_open(s, i);
@@ -13195,8 +13184,8 @@ PROF__FN bool prof__outside_after(const void *events, uint32_t a, uint32_t b) {
     return x->end_ns < y->end_ns;
 }
 
-/* How many entries of each kind the memory of a built trace must hold. */
-typedef struct prof__sizes { size_t events, kernels, own, threads; bool wide; } prof__sizes;
+/* How many entries of each kind the memory of a built trace must hold; bytes: all of it. */
+typedef struct prof__sizes { size_t events, kernels, own, threads, bytes; bool wide; } prof__sizes;
 
 PROF__FN prof__sizes prof__sizes_of(const prof_trace_desc *d, const prof_event *events,
                                     size_t count) {
@@ -13208,29 +13197,22 @@ PROF__FN prof__sizes prof__sizes_of(const prof_trace_desc *d, const prof_event *
     for (size_t i = 0; i < count; i++) {
         const prof_extra *x = events[i].extra;
         n.wide = n.wide || x || events[i].device_type != PROF_DEVICE_CPU;
-        if (!x) continue;
-        n.kernels += x->kernel_count;
-        backward = backward || x->scope == 1;
+        n.kernels += x ? x->kernel_count : 0;
+        backward = backward || (x && x->scope == 1);
     }
-    if (backward) n.own += count * prof__align(sizeof(prof_extra));
+    if (backward) n.own = count * prof__align(sizeof(prof_extra));
+    n.bytes = 16 + prof__align(sizeof(struct prof_trace)) + count * sizeof(prof_event) +
+              (n.wide ? prof__align(count * sizeof(prof__side)) : 0) +
+              prof__align(n.kernels * sizeof(prof__kernel)) + n.own +
+              prof__align(n.threads * (sizeof(prof_thread_info) + sizeof(uint32_t))) +
+              prof__built_scratch(count);
     return n;
-}
-
-PROF__FN size_t prof__built_size(const prof__sizes *n) {
-    return 16 + prof__align(sizeof(struct prof_trace)) + n->events * sizeof(prof_event) +
-           (n->wide ? prof__align(n->events * sizeof(prof__side)) : 0) +
-           prof__align(n->kernels * sizeof(prof__kernel)) +
-           n->own +
-           prof__align(n->threads * (sizeof(prof_thread_info) + sizeof(uint32_t))) +
-           prof__built_scratch(n->events);
 }
 
 PROF__CALL size_t prof_trace_memory_size(const prof_trace_desc *desc, const prof_event *events,
                                          size_t count) {
-    prof__sizes n;
     if (!desc || (count && !events) || count > SIZE_MAX / 2048) return SIZE_MAX;
-    n = prof__sizes_of(desc, events, count);
-    return prof__built_size(&n);
+    return prof__sizes_of(desc, events, count).bytes;
 }
 
 PROF__FN void *prof__built_take(char **low, size_t bytes) {
@@ -13308,7 +13290,7 @@ PROF__CALL prof_result(prof_trace_from_events)(const prof_trace_desc *desc,
     for (size_t i = 0; desc->threads && i < count; i++)
         if (events[i].thread >= desc->thread_count) return PROF_ERROR_INVALID;
     n = prof__sizes_of(desc, events, count);
-    if (desc->memory_size < prof__built_size(&n)) return PROF_ERROR_MEMORY;
+    if (desc->memory_size < n.bytes) return PROF_ERROR_MEMORY;
     s = prof__built_open(desc, &n);
     prof__built_copy(s, events, count, desc->threads != NULL);
     if (desc->threads) {
@@ -13566,12 +13548,7 @@ PROF__FN void prof__queries_open(struct prof_trace *s) {
     s->first_scratch = s->scratch;
     PROF__STORE(s->first_high, prof__arena.high);   /* prof_get_stats may read it */
     s->refused = false;
-    s->limit = s->place = NULL;
-}
-
-/* Events go into the caller's memory, or else after the threads. */
-PROF__FN void prof__events_place(struct prof_trace *s) {
-    s->events = (prof_event *)(void *)(s->place ? s->place : s->first_scratch);
+    s->limit = NULL;
 }
 
 /* If events do not fit, queries work from the records. */
@@ -13587,7 +13564,7 @@ PROF__FN bool prof__analysis_refuse(struct prof_trace *s, size_t bytes) {
     s->event_count = s->moment_count = 0;
     s->moments = NULL;
     s->events = NULL;
-    s->limit = s->place = NULL;
+    s->limit = NULL;
     s->scratch = s->first_scratch;
     return false;
 }
@@ -13600,7 +13577,7 @@ PROF__FN bool prof__analysis_refused(const struct prof_trace *s) {
 PROF__FN bool prof__analysis_lend(struct prof_trace *s, void *memory, size_t size) {
     size_t skip = (0 - (uintptr_t)memory) & 15u;
     if (!memory || skip >= size || !prof__analysis_refused(s)) return false;
-    s->place = (char *)memory + skip;
+    s->events = (prof_event *)(void *)((char *)memory + skip);
     s->limit = (char *)memory + size;
     s->refused = false;
     return true;
@@ -13797,7 +13774,6 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     static prof__tree tree;
     prof__feed feed;
     prof__prepare(s);
-    prof__events_place(s);
     prof__trails_name(s);
     s->analysed = true;
     memset(&tree, 0, sizeof tree);
