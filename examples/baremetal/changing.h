@@ -37,4 +37,13 @@ void changing_clock(uint32_t factor, uint32_t slept) {
     changing_count = changing_count + 1;
 }
 
+/* With interrupts masked, right after somebody else has set the counter, which said `said` before:
+   a library that measures with it sets it to 0. Two readings do not tell that from a wrap. */
+void changing_set(uint32_t said);
+void changing_set(uint32_t said) {
+    changing_before = changing_before + (said - changing_since) * changing_factor;
+    changing_since = CHANGING_CLOCK();
+    changing_count = changing_count + 1;
+}
+
 #endif

@@ -246,6 +246,37 @@ static void test_target_little_back(void) {
         PASS_ON(little_back(modes[i % 3], i / 3 % 2 != 0, i < 6 ? 1 : 100));
 }
 
+/* Another library sets the counter to 0. Who says so has right times; else it reads as a wrap,
+   which counts as a step. */
+static void set_to_0(bool told, bool ticked) {
+    prof_desc desc = target_desc();
+    prof_trace *trace;
+    unsigned said;
+    clock_ticks = 1000000;
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_push("work");
+    said = (unsigned)(clock_ticks += 500);
+    if (ticked) prof_tick();
+    clock_ticks = 0;
+    if (told) changing_set(said);
+    if (ticked) prof_tick();
+    clock_ticks += 70;
+    prof_pop();
+    prof_push("after");
+    clock_ticks += 40;
+    prof_pop();
+    trace = prof_stop();
+    PASS_ON(test_tree(trace));
+    EQUAL(lasted(test_find(trace, "work", 0)),
+          told ? 570 : (int64_t)(2 * HALF) - 1000000 + 70);
+    EQUAL(lasted(test_find(trace, "after", 0)), 40);
+    EQUAL(prof_get_stats(trace).clock_steps, !told);
+}
+
+static void test_target_set_to_0(void) {
+    for (int i = 0; i < 4; i++) PASS_ON(set_to_0(i / 2 != 0, i % 2 != 0));
+}
+
 /* ---- Contexts ---- */
 
 static bool count_bytes(void *user, const void *data, size_t size) {
@@ -1653,6 +1684,7 @@ int main(void) {
     RUN(test_target_aggregate_written);
     RUN(test_target_aggregate_places);   /* last: its names would take of the others' room */
     RUN(test_target_little_back);
+    RUN(test_target_set_to_0);
     RUN(test_target_one_core);
     RUN(test_target_aggregate_order);
     RUN(test_target_switches);
