@@ -410,7 +410,7 @@ static const struct prof_cuda__kind {
                    correlation, 0),
     PROF_CUDA__ROW(PROF_CUDA__EXTERNAL, PROF_CUDA_EXTERNAL_IDS, false, external, kind, kind,
                    correlation, PROF_CUDA__ID | PROF_CUDA__TIMELESS),
-    PROF_CUDA__ROW(PROF_CUDA__MARKER, PROF_CUDA_MARKERS, false, marker, time, time, id, 0),
+    PROF_CUDA__ROW(PROF_CUDA__MARKER, PROF_CUDA_MARKERS, false, marker, time, time, kind, 0),
     PROF_CUDA__ROW(PROF_CUDA__NODE, 0, false, node, time, time, kind, 0)
 };
 enum { PROF_CUDA__KIND_COUNT = sizeof prof_cuda__kinds / sizeof *prof_cuda__kinds };
@@ -440,10 +440,6 @@ enum { PROF_CUDA__PRIORITY_FROM = 130100, PROF_CUDA__DATA_FROM = 22,   /* the AP
 typedef void (*prof_cuda__request_fn)(uint8_t **buffer, size_t *size, size_t *most);
 typedef void (*prof_cuda__complete_fn)(void *context, uint32_t stream, uint8_t *buffer, size_t size,
                                        size_t valid);
-typedef void (*prof_cuda__request_multi_fn)(uint8_t **buffer, size_t *size, size_t *most,
-                                            const void *info);
-typedef void (*prof_cuda__complete_multi_fn)(uint8_t *buffer, size_t size, size_t valid,
-                                             const void *info);
 typedef void (*prof_cuda__callback_fn)(void *user, int domain, uint32_t cbid, const void *data);
 
 typedef struct prof_cuda__params {       /* CUpti_SubscriberParams */
@@ -488,8 +484,9 @@ typedef struct prof_cuda__params {       /* CUpti_SubscriberParams */
 #define PROF_CUDA__MULTI(X) \
     X(enable, "cuptiActivityEnable_v2", true, void *, uint32_t, void *) \
     X(disable, "cuptiActivityDisable_v2", true, void *, uint32_t, void *) \
-    X(callbacks, "cuptiActivityRegisterCallbacks_v2", true, \
-      void *, prof_cuda__request_multi_fn, prof_cuda__complete_multi_fn)
+    X(callbacks, "cuptiActivityRegisterCallbacks_v2", true, void *, \
+      void (*)(uint8_t **, size_t *, size_t *, const void *), \
+      void (*)(uint8_t *, size_t, size_t, const void *))
 
 #define PROF_CUDA__DRIVER(X) \
     X(init, "cuInit", true, unsigned) \
@@ -514,13 +511,6 @@ typedef struct prof_cuda__params {       /* CUpti_SubscriberParams */
 #define PROF_CUDA__FIELD_V2(field, name, needed, ...) int (*field)(void *, __VA_ARGS__);
 #define PROF_CUDA__ENTRY(field, name, needed, ...) { name, needed },
 #define PROF_CUDA__ENTRY_V2(field, name, needed, ...) { name "_v2", true },
-typedef struct prof_cuda__cupti {
-    PROF_CUDA__CUPTI(PROF_CUDA__FIELD) PROF_CUDA__BOTH(PROF_CUDA__FIELD)
-} prof_cuda__cupti;
-typedef struct prof_cuda__multi {
-    PROF_CUDA__MULTI(PROF_CUDA__FIELD) PROF_CUDA__BOTH(PROF_CUDA__FIELD_V2)
-} prof_cuda__multi;
-typedef struct prof_cuda__driver { PROF_CUDA__DRIVER(PROF_CUDA__FIELD) } prof_cuda__driver;
 typedef struct prof_cuda__entry { const char *name; bool needed; } prof_cuda__entry;
 static const prof_cuda__entry prof_cuda__cupti_names[] = {
     PROF_CUDA__CUPTI(PROF_CUDA__ENTRY) PROF_CUDA__BOTH(PROF_CUDA__ENTRY) };
@@ -543,8 +533,15 @@ enum {
 enum {                                   /* added to a kept record's kind, as is its row << 8: */
     PROF_CUDA__LEFT_OUT = 1 << 16,       /* it becomes no event */
     PROF_CUDA__RUNNING = 1 << 17,        /* it has no end: work was cut off, others have a record */
-    PROF_CUDA__END = 1 << 18             /* the end of the RUNNING one with its correlation */
+    PROF_CUDA__END = 1 << 18             /* the end of the RUNNING marker with its id */
 };
+
+/* What stays in the block from one session to the next. */
+typedef struct prof_cuda__tables {
+    prof_cuda__named names[PROF_CUDA__NAMES];
+    prof_cuda__node nodes[PROF_CUDA__NODES];   /* by id */
+    char text[PROF_CUDA__TEXT];          /* of names */
+} prof_cuda__tables;
 
 static struct prof_cuda__all {
     prof_cuda_desc desc;
@@ -558,9 +555,9 @@ static struct prof_cuda__all {
     int device_count;
     char why[320];
     const char *no_nvtx;                 /* why prof_cuda_emit_nvtx failed, if it did */
-    prof_cuda__cupti cupti;
-    prof_cuda__multi multi;
-    prof_cuda__driver driver;
+    struct { PROF_CUDA__CUPTI(PROF_CUDA__FIELD) PROF_CUDA__BOTH(PROF_CUDA__FIELD) } cupti;
+    struct { PROF_CUDA__MULTI(PROF_CUDA__FIELD) PROF_CUDA__BOTH(PROF_CUDA__FIELD_V2) } multi;
+    struct { PROF_CUDA__DRIVER(PROF_CUDA__FIELD) } driver;
     void *subscriber;
     prof_cuda_stats stats;
     /* buffers */
@@ -576,10 +573,8 @@ static struct prof_cuda__all {
     bool closed;                         /* events were made of them */
     uint64_t kept[PROF_CUDA__KINDS], window_start;
     prof_clock_pair first_pair, pair;    /* pair: the last one */
-    prof_cuda__named *names;
-    char *text;
+    prof_cuda__tables *tables;
     uint32_t text_used, name_count, node_count;
-    prof_cuda__node *nodes;              /* by id */
     struct { uint32_t id, index; } threads[256];   /* index: in the session, + 1 */
     uint32_t *index, places;             /* records by what others know of them: prof_cuda__place */
     char *shared;                        /* behind these: texts that many events have, */
@@ -588,7 +583,6 @@ static struct prof_cuda__all {
     const prof_cuda__event **recorded;   /* by (event, context, call) */
     uint32_t recorded_count;
     prof_cuda_device devices[PROF_CUDA__DEVICES];
-    bool device_known[PROF_CUDA__DEVICES];
 } prof_cuda__;
 
 static union { char bytes[PROF_CUDA_MEMORY]; uint64_t align; void *pointer; } prof_cuda__memory;
@@ -604,7 +598,6 @@ static CRITICAL_SECTION prof_cuda__mutex;
 #  define prof_cuda__open(name) ((void)(name), (void *)NULL)
 #  define prof_cuda__loaded(name) NULL
 #  define prof_cuda__find(handle, name) ((void)(handle), (void)(name), (void *)NULL)
-#  define prof_cuda__close(handle) ((void)(handle))
 #  define prof_cuda__watch_threads(on) ((void)(on))
 #  define prof_cuda__watch_thread() ((void)0)
 #  define prof_cuda__sleep() Sleep(1)
@@ -615,7 +608,6 @@ static pthread_mutex_t prof_cuda__mutex = PTHREAD_MUTEX_INITIALIZER;
 #  define prof_cuda__unlock() ((void)pthread_mutex_unlock(&prof_cuda__mutex))
 #  define prof_cuda__find(handle, name) dlsym(handle, name)
 #  define prof_cuda__sleep() ((void)poll(NULL, 0, 1))
-#  define prof_cuda__close(handle) ((void)((handle) && dlclose(handle)))
 #  define prof_cuda__open(name) dlopen(name, RTLD_NOW | RTLD_LOCAL)
 
 /* The path of a library that the process has loaded, by a part of it; NULL: there is none. It is
@@ -638,13 +630,9 @@ PROF_CUDA__FN void prof_cuda__thread_ends(void *user);
 static pthread_key_t prof_cuda__thread_key;
 static bool prof_cuda__watches;
 PROF_CUDA__FN void prof_cuda__watch_threads(bool on) {
-    if (on && !prof_cuda__watches)
-        prof_cuda__watches =
-            pthread_key_create(&prof_cuda__thread_key, prof_cuda__thread_ends) == 0;
-    if (!on && prof_cuda__watches) {
-        (void)pthread_key_delete(prof_cuda__thread_key);
-        prof_cuda__watches = false;
-    }
+    if (prof_cuda__watches) (void)pthread_key_delete(prof_cuda__thread_key);
+    prof_cuda__watches =
+        on && pthread_key_create(&prof_cuda__thread_key, prof_cuda__thread_ends) == 0;
 }
 PROF_CUDA__FN void prof_cuda__watch_thread(void) {
     if (prof_cuda__watches && !pthread_getspecific(prof_cuda__thread_key))
@@ -670,6 +658,35 @@ PROF_CUDA__FN const char *prof_cuda__resolve(const char *library, void *handle, 
     return NULL;
 }
 
+/* The driver's attributes, where they stand in prof_cuda_device, what Kineto calls them. */
+static const struct { uint8_t attribute, at; const char *name; } prof_cuda__attributes[] = {
+    { 75, offsetof(prof_cuda_device, compute_major), "computeMajor" },
+    { 76, offsetof(prof_cuda_device, compute_minor), "computeMinor" },
+    { 1, offsetof(prof_cuda_device, max_threads_per_block), "maxThreadsPerBlock" },
+    { 39, offsetof(prof_cuda_device, max_threads_per_sm), "maxThreadsPerMultiprocessor" },
+    { 12, offsetof(prof_cuda_device, registers_per_block), "regsPerBlock" },
+    { 10, offsetof(prof_cuda_device, warp_size), "warpSize" },
+    { 8, offsetof(prof_cuda_device, shared_per_block), "sharedMemPerBlock" },
+    { 16, offsetof(prof_cuda_device, sm_count), "numSms" },
+    { 82, offsetof(prof_cuda_device, registers_per_sm), "regsPerMultiprocessor" },
+    { 97, offsetof(prof_cuda_device, shared_per_block_optin), "sharedMemPerBlockOptin" },
+    { 81, offsetof(prof_cuda_device, shared_per_sm), "sharedMemPerMultiprocessor" },
+    { 106, offsetof(prof_cuda_device, max_blocks_per_sm), NULL } };
+
+PROF_CUDA__FN void prof_cuda__ask_device(int id) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    prof_cuda_device *d = g->devices + id;
+    size_t memory = 0;
+    d->id = id;
+    if ((g->driver.device_name)(d->name, (int)sizeof d->name, id) != 0) d->name[0] = 0;
+    if ((g->driver.device_memory)(&memory, id) == 0) d->total_memory = memory;
+    for (size_t i = 0; i < sizeof prof_cuda__attributes / sizeof *prof_cuda__attributes; i++) {
+        int32_t value = 0;
+        if ((g->driver.device_attribute)(&value, prof_cuda__attributes[i].attribute, id) == 0)
+            memcpy((char *)d + prof_cuda__attributes[i].at, &value, sizeof value);
+    }
+}
+
 PROF_CUDA__FN bool prof_cuda__load_driver(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     void *handle = NULL;
@@ -690,6 +707,8 @@ PROF_CUDA__FN bool prof_cuda__load_driver(void) {
         return PROF_CUDA__FAILS("the NVIDIA driver finds no GPU (is it visible? see "
                                 "CUDA_VISIBLE_DEVICES)");
     if (result) return PROF_CUDA__FAILS("cuInit fails with CUDA error %u", (unsigned)result);
+    g->device_count = PROF_CUDA__MIN(g->device_count, PROF_CUDA__DEVICES);
+    for (int i = 0; i < g->device_count; i++) prof_cuda__ask_device(i);
     return g->has_driver = true;
 }
 
@@ -898,7 +917,7 @@ PROF_CUDA__FN bool prof_cuda__load_cupti(void) {
 PROF_CUDA__FN const char *prof_cuda__copy_text(const char *text) {
     struct prof_cuda__all *g = &prof_cuda__;
     size_t room = PROF_CUDA__MIN((size_t)(PROF_CUDA__TEXT - g->text_used), (size_t)4096);
-    char *to = g->text + g->text_used;
+    char *to = g->tables->text + g->text_used;
     size_t n = prof_format_text(to, room, "%s", text);
     if (n + 1 >= room && room < 4096) return NULL;
     g->text_used += (uint32_t)n + 1;
@@ -938,7 +957,7 @@ PROF_CUDA__FN const char *prof_cuda__name(const char *name) {
     uint32_t i = (uint32_t)((uint64_t)(uintptr_t)name * 0x9e3779b97f4a7c15u >> 32);
     prof_cuda__named *n;
     if (!name) return NULL;
-    for (i %= PROF_CUDA__NAMES; (n = g->names + i)->source; i = (i + 1) % PROF_CUDA__NAMES)
+    for (i %= PROF_CUDA__NAMES; (n = g->tables->names + i)->source; i = (i + 1) % PROF_CUDA__NAMES)
         if (n->source == name && strncmp(n->text, name, 4095) == 0) return n->plain;
     n->text = g->name_count < PROF_CUDA__NAMES / 2 ? prof_cuda__copy_text(name) : NULL;
     if (!n->text) {
@@ -955,13 +974,6 @@ PROF_CUDA__FN const char *prof_cuda__name(const char *name) {
 PROF_CUDA__FN uint64_t prof_cuda__u64(const void *record, uint32_t at) {
     uint64_t n = 0;
     if (at) memcpy(&n, (const char *)record + at, sizeof n);
-    return n;
-}
-
-PROF_CUDA__FN uint32_t prof_cuda__correlation(const void *record,
-                                              const struct prof_cuda__kind *k) {
-    uint32_t n = 0;
-    if (k->correlation) memcpy(&n, (const char *)record + k->correlation, sizeof n);
     return n;
 }
 
@@ -992,10 +1004,10 @@ PROF_CUDA__FN char *prof_cuda__keep(const void *record, const struct prof_cuda__
 
 /* The place of a graph's node: its id is 0 where it is not known. */
 PROF_CUDA__FN prof_cuda__node *prof_cuda__node_of(uint64_t id) {
-    struct prof_cuda__all *g = &prof_cuda__;
+    prof_cuda__node *nodes = prof_cuda__.tables->nodes;
     uint32_t i = (uint32_t)(id * 0x9e3779b97f4a7c15u >> 32) % PROF_CUDA__NODES;
-    while (g->nodes[i].id && g->nodes[i].id != id) i = (i + 1) % PROF_CUDA__NODES;
-    return g->nodes + i;
+    while (nodes[i].id && nodes[i].id != id) i = (i + 1) % PROF_CUDA__NODES;
+    return nodes + i;
 }
 
 /* A node of a graph is made in a zone, or cloned when the graph is made ready to be launched. */
@@ -1248,7 +1260,6 @@ PROF_CUDA__FN bool prof_cuda__enable(void) {
     if (!prof_cuda__load_driver()) return false;
     g->why[0] = 0;
     if (!prof_cuda__load_cupti()) return false;
-    prof_cuda__watch_threads(true);
     if (!g->is_multi) (void)(g->cupti.thread_ids)(1);   /* the OS's thread ids */
     (void)PROF_CUDA__ASK(attribute, PROF_CUDA__PER_THREAD, &size, &per_thread);
     g->zeroed = g->stats.cupti_version >= 27 &&   /* before, there may be scratch */
@@ -1371,12 +1382,10 @@ PROF_CUDA__FN void prof_cuda__synchronize(void) {
 PROF_CUDA__FN void prof_cuda__await_buffers(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     int64_t since = prof_os_now();
-    uint32_t out, before = UINT32_MAX;
-    for (;;) {
-        out = PROF_CUDA__LOAD(g->out);
+    uint32_t out, before = 0;
+    while ((out = PROF_CUDA__LOAD(g->out)) != 0 && prof_os_now() - since < 50000000) {
         if (out != before) since = prof_os_now();
         before = out;
-        if (!out || prof_os_now() - since > 50000000) break;
         prof_cuda__sleep();
     }
     prof_cuda__lock();
@@ -1386,7 +1395,6 @@ PROF_CUDA__FN void prof_cuda__await_buffers(void) {
 
 PROF_CUDA__FN void prof_cuda__judge(void);
 PROF_CUDA__FN void prof_cuda__hand_over(void *user);
-
 PROF_CUDA__FN prof_result prof_cuda__stop(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
     prof_cuda_state state = g->state;
@@ -1455,45 +1463,13 @@ PROF_API PROF_CUDA__QUIET void prof_cuda_pop_id(void) {
     if (prof_cuda__wants_ids()) (void)PROF_CUDA__ASK(pop_id, PROF_CUDA__OUR_IDS, &id);
 }
 
-/* The driver's attributes, where they stand in prof_cuda_device, what Kineto calls them. */
-static const struct { uint8_t attribute, at; const char *name; } prof_cuda__attributes[] = {
-    { 75, offsetof(prof_cuda_device, compute_major), "computeMajor" },
-    { 76, offsetof(prof_cuda_device, compute_minor), "computeMinor" },
-    { 1, offsetof(prof_cuda_device, max_threads_per_block), "maxThreadsPerBlock" },
-    { 39, offsetof(prof_cuda_device, max_threads_per_sm), "maxThreadsPerMultiprocessor" },
-    { 12, offsetof(prof_cuda_device, registers_per_block), "regsPerBlock" },
-    { 10, offsetof(prof_cuda_device, warp_size), "warpSize" },
-    { 8, offsetof(prof_cuda_device, shared_per_block), "sharedMemPerBlock" },
-    { 16, offsetof(prof_cuda_device, sm_count), "numSms" },
-    { 82, offsetof(prof_cuda_device, registers_per_sm), "regsPerMultiprocessor" },
-    { 97, offsetof(prof_cuda_device, shared_per_block_optin), "sharedMemPerBlockOptin" },
-    { 81, offsetof(prof_cuda_device, shared_per_sm), "sharedMemPerMultiprocessor" },
-    { 106, offsetof(prof_cuda_device, max_blocks_per_sm), NULL } };
-
 PROF_API PROF_CUDA__QUIET bool prof_cuda_get_device(int32_t id, prof_cuda_device *out) {
     struct prof_cuda__all *g = &prof_cuda__;
-    size_t memory = 0;
     memset(out, 0, sizeof *out);
     if (g->state == PROF_CUDA_OFF || g->state == PROF_CUDA_UNAVAILABLE) return false;
     if (!prof_cuda__load_driver() || id < 0 || id >= g->device_count) return false;
-    out->id = id;
-    if ((g->driver.device_name)(out->name, (int)sizeof out->name, id) != 0) out->name[0] = 0;
-    if ((g->driver.device_memory)(&memory, id) == 0) out->total_memory = memory;
-    for (size_t i = 0; i < sizeof prof_cuda__attributes / sizeof *prof_cuda__attributes; i++) {
-        int32_t value = 0;
-        if ((g->driver.device_attribute)(&value, prof_cuda__attributes[i].attribute, id) == 0)
-            memcpy((char *)out + prof_cuda__attributes[i].at, &value, sizeof value);
-    }
+    *out = g->devices[id];
     return true;
-}
-
-/* The same, asked for once; NULL: there is none. */
-PROF_CUDA__FN const prof_cuda_device *prof_cuda__device_at(uint32_t id) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    if (id >= PROF_CUDA__DEVICES || id >= (uint32_t)g->device_count) return NULL;
-    if (!g->device_known[id])
-        g->device_known[id] = prof_cuda_get_device((int32_t)id, g->devices + id);
-    return g->device_known[id] ? g->devices + id : NULL;
 }
 
 /* ---- @EVENTS: what was kept, as events of the session ---- */
@@ -1506,6 +1482,12 @@ PROF_CUDA__FN uint32_t prof_cuda__kind_at(const void *record) {
 
 PROF_CUDA__FN const struct prof_cuda__kind *prof_cuda__row(const void *record) {
     return prof_cuda__kinds + (((const prof_cuda__any *)record)->kind >> 8 & 0xff);
+}
+
+PROF_CUDA__FN uint32_t prof_cuda__correlation(const void *record) {
+    uint32_t n = 0, at = prof_cuda__row(record)->correlation;
+    if (at) memcpy(&n, (const char *)record + at, sizeof n);
+    return n;
 }
 
 /* Bytes to the next record; a round of all: from base, to low. */
@@ -1528,12 +1510,12 @@ PROF_CUDA__FN const uint32_t *prof_cuda__where(const void *work) {
                : &((const prof_cuda__copy *)work)->device;
 }
 
-/* What a record is found by: its correlation, or its context and stream. */
+/* What a record is found by: its correlation, its context and stream, a marker its id. */
 PROF_CUDA__FN uint64_t prof_cuda__key_of(uint32_t mark, const void *record) {
-    const struct prof_cuda__kind *k = prof_cuda__row(record);
     const uint32_t *where;
+    if (mark == PROF_CUDA__END) return ((const prof_cuda__marker *)record)->id;
     if (!(mark & (PROF_CUDA__IN_STREAM | PROF_CUDA__IN_CONTEXT)))
-        return prof_cuda__correlation(record, k);
+        return prof_cuda__correlation(record);
     where = prof_cuda__where(record);
     return (uint64_t)where[1] << 32 | (mark == PROF_CUDA__IN_STREAM ? where[2] : 0);
 }
@@ -1558,8 +1540,8 @@ PROF_CUDA__FN const void *prof_cuda__find_record(uint32_t mark, uint64_t key) {
 
 /* The one with r's correlation. */
 PROF_CUDA__FN const void *prof_cuda__match(uint32_t mark, const void *r) {
-    uint32_t correlation = prof_cuda__correlation(r, prof_cuda__row(r));
-    return correlation || mark == PROF_CUDA__END ? prof_cuda__find_record(mark, correlation) : NULL;
+    uint32_t correlation = prof_cuda__correlation(r);
+    return correlation ? prof_cuda__find_record(mark, correlation) : NULL;
 }
 
 /* Makes the index behind the records: two places for each, but for those that have room for
@@ -1650,13 +1632,14 @@ typedef struct prof_cuda__line { char *p, *end; } prof_cuda__line;
 #define PROF_CUDA__PUT(l, ...) \
     ((l)->p += prof_format_text((l)->p, (size_t)((l)->end - (l)->p), __VA_ARGS__))
 
-/* `,"name":n`; what CUPTI does not know is -1, as in Kineto. */
+/* `,"name":n` */
 PROF_CUDA__FN void prof_cuda__member(prof_cuda__line *l, const char *name, uint64_t n) {
-    PROF_CUDA__PUT(l, ",\"%s\":%lld", name, (long long)n);
+    PROF_CUDA__PUT(l, ",\"%s\":%llu", name, (unsigned long long)n);
 }
 
-PROF_CUDA__FN uint64_t prof_cuda__known(uint32_t id) {
-    return id == UINT32_MAX ? UINT64_MAX : id;
+/* The same of an id that CUPTI may not know: -1, as in Kineto. */
+PROF_CUDA__FN void prof_cuda__id_member(prof_cuda__line *l, const char *name, uint32_t id) {
+    PROF_CUDA__PUT(l, ",\"%s\":%lld", name, id == UINT32_MAX ? -1LL : (long long)id);
 }
 
 /* A text in quotes, cut where there is no room. */
@@ -1683,6 +1666,17 @@ PROF_CUDA__FN void prof_cuda__put_node(prof_cuda__line *l, uint64_t graph, uint6
     prof_cuda__put_text(l, node->line ? text : node->name);
 }
 
+/* ---- one event at a time ---- */
+
+/* What a record becomes. */
+typedef struct prof_cuda__made {
+    prof_event e;
+    prof_extra x;
+    char *args;                          /* arguments, each behind a comma; */
+    prof_cuda__line l;                   /* they end at l.p. NULL: they stand there already */
+    char name[PROF_CUDA__NAME], own[PROF_CUDA__ARGS];
+} prof_cuda__made;
+
 /* Blocks of a kernel that fit on a multiprocessor: by threads, registers, shared memory. */
 PROF_CUDA__FN uint32_t prof_cuda__blocks_fit(const prof_cuda_device *v, const prof_cuda__kernel *k,
                                              uint32_t threads) {
@@ -1701,38 +1695,65 @@ PROF_CUDA__FN uint32_t prof_cuda__blocks_fit(const prof_cuda_device *v, const pr
    of shared memory, where Kineto tells 0 and this the real value. Its object "occupancy" of 2026,
    which says why there is no more, is not written. */
 PROF_CUDA__FN void prof_cuda__put_occupancy(prof_cuda__line *l, const prof_cuda__kernel *k) {
-    const prof_cuda_device *v = prof_cuda__device_at(k->device);
+    const prof_cuda_device *v = prof_cuda__.devices + k->device;
     const uint32_t *g = k->grid, *b = k->block;
     uint64_t blocks = (uint64_t)g[0] * g[1] * g[2], threads = (uint64_t)b[0] * b[1] * b[2];
-    uint64_t fit, share;
-    if (!v || v->sm_count < 1 || v->max_threads_per_sm < 1 || !threads || threads > 4096) return;
+    uint64_t fit, share, most = (uint64_t)v->sm_count * (uint64_t)v->max_threads_per_sm;
+    if (v->sm_count < 1 || v->max_threads_per_sm < 1 || !threads || threads > 4096) return;
     PROF_CUDA__PUT(l, ",\"blocks per SM\":%.9g,\"warps per SM\":%.9g",
                    (double)blocks / v->sm_count, (double)(blocks * threads) / 32 / v->sm_count);
     fit = prof_cuda__blocks_fit(v, k, (uint32_t)threads) * (uint64_t)v->sm_count;
     share = PROF_CUDA__MIN(blocks, fit) * threads * 100;
-    prof_cuda__member(l, "est. achieved occupancy %",
-                      (share + (uint64_t)v->sm_count * (uint64_t)v->max_threads_per_sm / 2) /
-                          ((uint64_t)v->sm_count * (uint64_t)v->max_threads_per_sm));
+    prof_cuda__member(l, "est. achieved occupancy %", (share + most / 2) / most);
 }
 
-PROF_CUDA__FN void prof_cuda__kernel_json(prof_cuda__line *l, const prof_cuda__kernel *k) {
+PROF_CUDA__FN void prof_cuda__kernel_event(const prof_cuda__kernel *k, prof_cuda__made *m) {
     const uint32_t *g = k->grid, *b = k->block;
-    PROF_CUDA__PUT(l, "\"queued\":0,\"device\":%u,\"context\":%u,\"stream\":%u",
+    prof_cuda__line *l = &m->l;
+    m->x.activity_type = "kernel";
+    m->e.name = k->name ? k->name : "(unknown kernel)";
+    if (!l->p) return;
+    PROF_CUDA__PUT(l, ",\"queued\":0,\"device\":%u,\"context\":%u,\"stream\":%u",
                    (unsigned)k->device, (unsigned)k->context, (unsigned)k->stream);
     PROF_CUDA__PUT(l, ",\"registers per thread\":%u,\"shared memory\":%u",
                    (unsigned)k->registers, (unsigned)(k->static_shared + k->dynamic_shared));
     PROF_CUDA__PUT(l, ",\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u]", (unsigned)g[0],
                    (unsigned)g[1], (unsigned)g[2], (unsigned)b[0], (unsigned)b[1], (unsigned)b[2]);
-    prof_cuda__put_occupancy(l, k);
+    if (k->device < PROF_CUDA__DEVICES) prof_cuda__put_occupancy(l, k);
     prof_cuda__put_node(l, k->graph, k->graph_node);
     if (prof_cuda__.stats.cupti_version >= PROF_CUDA__PRIORITY_FROM)
         PROF_CUDA__PUT(l, ",\"priority\":%d", (int)k->priority);
 }
 
-PROF_CUDA__FN void prof_cuda__copy_json(prof_cuda__line *l, const prof_cuda__peer *p) {
+PROF_CUDA__FN const char *prof_cuda__list(const char *const *names, uint32_t count, uint32_t i) {
+    return names[i < count ? i : 0];
+}
+
+/* "Memcpy HtoD (Pageable -> Device)" */
+PROF_CUDA__FN const char *prof_cuda__copy_name(const prof_cuda__copy *p, char *name) {
+    static const char *const ways[] = { "Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD",
+                                        "DtoA", "DtoD", "HtoH", "PtoP" };
+    static const char *const kinds[] = { "Unknown", "Pageable", "Pinned", "Device", "Array",
+                                         "Managed", "Device Static", "Managed Static" };
+    if (prof_cuda__row(p)->kind == PROF_CUDA__MEMSET)
+        (void)prof_format_text(name, PROF_CUDA__NAME, "Memset (%s)",
+                               prof_cuda__list(kinds, 8, p->fill_memory));
+    else
+        (void)prof_format_text(name, PROF_CUDA__NAME, "Memcpy %s (%s -> %s)",
+                               prof_cuda__list(ways, 11, p->copy_kind),
+                               prof_cuda__list(kinds, 8, p->source_kind),
+                               prof_cuda__list(kinds, 8, p->target_kind));
+    return name;
+}
+
+/* Copies and fills. */
+PROF_CUDA__FN void prof_cuda__copy_event(const prof_cuda__peer *p, prof_cuda__made *m) {
     const struct prof_cuda__kind *k = prof_cuda__row(p);
+    prof_cuda__line *l = &m->l;
     uint64_t graphs[2];
-    PROF_CUDA__PUT(l, "\"device\":%u,\"context\":%u,\"stream\":%u", (unsigned)p->device,
+    m->x.activity_type = k->kind == PROF_CUDA__MEMSET ? "gpu_memset" : "gpu_memcpy";
+    m->e.name = prof_cuda__copy_name((const prof_cuda__copy *)(const void *)p, m->name);
+    PROF_CUDA__PUT(l, ",\"device\":%u,\"context\":%u,\"stream\":%u", (unsigned)p->device,
                    (unsigned)p->context, (unsigned)p->stream);
     if (k->kind == PROF_CUDA__MEMCPY_PEER)
         PROF_CUDA__PUT(l, ",\"fromDevice\":%u,\"inDevice\":%u,\"toDevice\":%u,\"fromContext\":%u"
@@ -1749,27 +1770,16 @@ PROF_CUDA__FN void prof_cuda__copy_json(prof_cuda__line *l, const prof_cuda__pee
     if (graphs[1]) prof_cuda__put_node(l, graphs[0], graphs[1]);
 }
 
-PROF_CUDA__FN const char *prof_cuda__list(const char *const *names, uint32_t count, uint32_t i) {
-    return names[i < count ? i : 0];
-}
-
-static const char *const prof_cuda__memory_kinds[] = {
-    "Unknown", "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static",
-    "Managed Static" };
-
-/* "Memcpy HtoD (Pageable -> Device)" */
-PROF_CUDA__FN void prof_cuda__copy_name(char *name, const prof_cuda__copy *p) {
-    static const char *const ways[] = { "Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD",
-                                        "DtoA", "DtoD", "HtoH", "PtoP" };
-    const char *const *kinds = prof_cuda__memory_kinds;
-    if (prof_cuda__row(p)->kind == PROF_CUDA__MEMSET)
-        (void)prof_format_text(name, PROF_CUDA__NAME, "Memset (%s)",
-                               prof_cuda__list(kinds, 8, p->fill_memory));
-    else
-        (void)prof_format_text(name, PROF_CUDA__NAME, "Memcpy %s (%s -> %s)",
-                               prof_cuda__list(ways, 11, p->copy_kind),
-                               prof_cuda__list(kinds, 8, p->source_kind),
-                               prof_cuda__list(kinds, 8, p->target_kind));
+/* The session's index of a thread. Ids are often consecutive. */
+PROF_CUDA__FN uint32_t prof_cuda__thread(uint32_t id) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    uint32_t i = id % 256, index;
+    if (!g->threads[i].index || g->threads[i].id != id) {
+        index = id ? prof_submit_os_thread(id, NULL) : prof_submit_thread(0, "CUPTI Overhead");
+        g->threads[i].id = id;
+        g->threads[i].index = index + 1;
+    }
+    return g->threads[i].index ? g->threads[i].index - 1 : 0;
 }
 
 /* "cudaLaunchKernel_ptsz" of CUPTI's "cudaLaunchKernel_ptsz_v7000"; a "_v2" is the call's own. */
@@ -1786,59 +1796,14 @@ PROF_CUDA__FN const char *prof_cuda__call_name(bool runtime, uint32_t cbid, char
     return text;
 }
 
-/* ---- one event at a time ---- */
-
-/* The session's index of a thread. Ids are often consecutive. */
-PROF_CUDA__FN uint32_t prof_cuda__thread(uint32_t id) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    uint32_t i = id % 256, index;
-    if (!g->threads[i].index || g->threads[i].id != id) {
-        index = id ? prof_submit_os_thread(id, NULL) : prof_submit_thread(0, "CUPTI Overhead");
-        g->threads[i].id = id;
-        g->threads[i].index = index + 1;
-    }
-    return g->threads[i].index ? g->threads[i].index - 1 : 0;
-}
-
-/* A time of CUPTI's on the session's clock. */
-PROF_CUDA__FN int64_t prof_cuda__ns(uint64_t t) {
-    const prof_device device = { PROF_DEVICE_CUDA, 0 };
-    return t && prof_cuda__.pair.device_ns ? prof_device_ns(device, t) : 0;
-}
-
-/* Where the arguments of a kernel or call are, which those that are alike share; at g->shared: they
-   are to be written there. own: others, and where there is no room. */
-PROF_CUDA__FN char *prof_cuda__args_of(const char *r, const struct prof_cuda__kind *k, char *own) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    const size_t from = offsetof(prof_cuda__kernel, device);
-    uint32_t key[18] = { k->kind }, hash = 0;
-    char **at;
-    if (k->what & PROF_CUDA__CALL) {
-        memcpy(key + 1, r + offsetof(prof_cuda__call, cbid), 4);
-    } else if (k->kind == PROF_CUDA__KERNEL) {
-        memcpy(key + 1, r + 4, 8);       /* registers, priority */
-        memcpy(key + 3, r + from, offsetof(prof_cuda__kernel, local_per_thread) - from);
-        memcpy(key + 14, r + offsetof(prof_cuda__kernel, graph_node), 16);   /* graph */
-    } else return own;
-    for (int i = 0; i < 18; i++) hash = (hash ^ key[i]) * 16777619u;
-    at = g->texts + (hash ^ hash >> 16) % PROF_CUDA__ALIKE;
-    if (!*at || memcmp(*at, key, sizeof key) != 0) {
-        if ((size_t)(g->end - g->shared) < sizeof key + PROF_CUDA__ARGS) return own;
-        *at = (char *)memcpy(g->shared, key, sizeof key);
-        g->shared += sizeof key;
-    }
-    return *at + sizeof key;
-}
-
-PROF_CUDA__FN void prof_cuda__call_event(const prof_cuda__call *c, prof_event *e, prof_extra *x,
-                                         prof_cuda__line *l, char *name) {
+PROF_CUDA__FN void prof_cuda__call_event(const prof_cuda__call *c, prof_cuda__made *m) {
     bool runtime = prof_cuda__row(c)->kind == PROF_CUDA__RUNTIME_CALL;
-    e->thread = prof_cuda__thread(c->thread);
-    e->name = prof_cuda__call_name(runtime, c->cbid, name);
-    x->has = PROF_HAS_ID;
-    x->id = (int64_t)c->correlation;
-    x->activity_type = runtime ? "cuda_runtime" : "cuda_driver";
-    if (l) PROF_CUDA__PUT(l, "\"cbid\":%u", (unsigned)c->cbid);
+    m->e.thread = prof_cuda__thread(c->thread);
+    m->e.name = prof_cuda__call_name(runtime, c->cbid, m->name);
+    m->x.has = PROF_HAS_ID;
+    m->x.id = (int64_t)c->correlation;
+    m->x.activity_type = runtime ? "cuda_runtime" : "cuda_driver";
+    if (m->l.p) prof_cuda__member(&m->l, "cbid", c->cbid);
 }
 
 PROF_CUDA__FN const char *prof_cuda__overhead_name(uint32_t kind) {
@@ -1864,7 +1829,7 @@ PROF_CUDA__FN void prof_cuda__recorded_list(void) {
     g->recorded = (const prof_cuda__event **)(void *)g->shared;
     g->recorded_count = 0;
     for (const char *r = g->base; r < g->low; r += prof_cuda__size(r))
-        if (prof_cuda__kind_at(r) == PROF_CUDA__CUDA_EVENT)
+        if (prof_cuda__row(r)->kind == PROF_CUDA__CUDA_EVENT)
             g->recorded[g->recorded_count++] = (const prof_cuda__event *)(const void *)r;
     g->shared += g->recorded_count * sizeof *g->recorded;
     if (g->recorded_count)
@@ -1887,62 +1852,104 @@ PROF_CUDA__FN const prof_cuda__event *prof_cuda__recorded_by(const prof_cuda__sy
     return by && by->event == wait->event && by->context == wait->context ? by : NULL;
 }
 
-PROF_CUDA__FN void prof_cuda__sync_event(const prof_cuda__sync *s, prof_event *e, prof_extra *x,
-                                         prof_cuda__line *l) {
+/* Fills in where a record ran, and the call that launched it, if that is there. */
+PROF_CUDA__FN void prof_cuda__link(const void *r, uint32_t device, uint32_t stream,
+                                   prof_cuda__made *m) {
+    const prof_cuda__call *call = (const prof_cuda__call *)prof_cuda__match(PROF_CUDA__CALL, r);
+    m->e.device_type = PROF_DEVICE_CUDA;
+    m->e.thread = prof_cuda__thread(call ? call->thread : 0);
+    m->x.has = PROF_HAS_DEVICE_INDEX | (call ? PROF_HAS_LINK : 0);
+    m->x.device_index = (int32_t)device;
+    m->x.device_resource_id = stream == UINT32_MAX ? -1 : (int64_t)stream;
+    m->x.linked_correlation_id = (int64_t)prof_cuda__correlation(r);
+}
+
+PROF_CUDA__FN void prof_cuda__sync_event(const prof_cuda__sync *s, prof_cuda__made *m) {
     static const char *const names[] = { "Unknown Sync", "Event Sync", "Stream Wait Event",
                                          "Stream Sync", "Context Sync" };
     const void *work =
         prof_cuda__find_record(PROF_CUDA__IN_CONTEXT, (uint64_t)s->context << 32);
     uint32_t device = work ? prof_cuda__where(work)[0] : 0;
-    x->activity_type = "cuda_sync";
-    x->device_index = (int32_t)device;
-    x->device_resource_id += PROF_ROW_SYNC;   /* waits overlap the stream's work */
-    e->name = prof_cuda__list(names, 5, s->type);
-    PROF_CUDA__PUT(l, "\"cuda_sync_kind\":\"%s\"", e->name);
+    const prof_cuda__event *from;
+    prof_cuda__link(s, device, s->stream, m);
+    m->x.device_resource_id += PROF_ROW_SYNC;   /* waits overlap the stream's work */
+    m->x.activity_type = "cuda_sync";
+    m->e.name = prof_cuda__list(names, 5, s->type);
+    PROF_CUDA__PUT(&m->l, ",\"cuda_sync_kind\":\"%s\"", m->e.name);
     if (s->type == 1 || s->type == 2) {
-        const prof_cuda__event *from = prof_cuda__recorded_by(s);
-        prof_cuda__member(l, "wait_on_stream", from ? prof_cuda__known(from->stream) : UINT64_MAX);
-        prof_cuda__member(l, "wait_on_cuda_event_record_corr_id",
-                          from ? from->correlation : UINT64_MAX);
-        prof_cuda__member(l, "wait_on_cuda_event_id", prof_cuda__known(s->event));
+        from = prof_cuda__recorded_by(s);
+        prof_cuda__id_member(&m->l, "wait_on_stream", from ? from->stream : UINT32_MAX);
+        prof_cuda__id_member(&m->l, "wait_on_cuda_event_record_corr_id",
+                             from ? from->correlation : UINT32_MAX);
+        prof_cuda__id_member(&m->l, "wait_on_cuda_event_id", s->event);
     }
-    prof_cuda__member(l, "stream", prof_cuda__known(s->stream));
-    prof_cuda__member(l, "device", device);
-    prof_cuda__member(l, "context", s->context);
+    prof_cuda__id_member(&m->l, "stream", s->stream);
+    prof_cuda__member(&m->l, "device", device);
+    prof_cuda__member(&m->l, "context", s->context);
 }
 
 /* Page-locked memory is the host's. A zone has what it allocated, its thread's innermost. */
-PROF_CUDA__FN void prof_cuda__allocation_told(const prof_cuda__allocation *a,
-                                              const prof_event *e) {
+PROF_CUDA__FN void prof_cuda__allocation_told(const prof_cuda__allocation *a, prof_cuda__made *m) {
     bool host = a->memory_kind == 1 || a->memory_kind == 2;
     prof_memory_change c;
+    prof_cuda__link(a, a->device, a->stream, m);
     memset(&c, 0, sizeof c);
-    c.ns = e->start_ns;
+    c.ns = m->e.start_ns;
     c.address = a->address;
     c.bytes = a->bytes;
     c.is_free = a->operation == 2;
     c.device.type = host ? PROF_DEVICE_CPU : PROF_DEVICE_CUDA;
     c.device.index = (int8_t)(host ? 0 : a->device);
-    c.thread = e->extra->has & PROF_HAS_LINK ? e->thread : PROF_NONE;
+    c.thread = m->x.has & PROF_HAS_LINK ? m->e.thread : PROF_NONE;
     (void)prof_submit_memory(&c, 1);     /* what is left out is counted there */
 }
 
-/* Fills in where a record ran, and the call that launched it, if that is there. */
-PROF_CUDA__FN void prof_cuda__link(const void *r, uint32_t device, uint32_t stream, prof_event *e,
-                                   prof_extra *x) {
-    const prof_cuda__call *call = (const prof_cuda__call *)prof_cuda__match(PROF_CUDA__CALL, r);
-    e->device_type = PROF_DEVICE_CUDA;
-    x->has = PROF_HAS_DEVICE_INDEX;
-    x->device_index = (int32_t)device;
-    x->device_resource_id = stream == UINT32_MAX ? -1 : (int64_t)stream;
-    e->thread = prof_cuda__thread(call ? call->thread : 0);
-    if (call) x->has |= PROF_HAS_LINK;
-    x->linked_correlation_id = (int64_t)prof_cuda__correlation(r, prof_cuda__row(r));
+PROF_CUDA__FN void prof_cuda__marker_event(const prof_cuda__marker *r, prof_cuda__made *m) {
+    m->x.activity_type = "user_annotation";
+    m->e.name = r->name ? r->name : "(null)";
+    m->e.thread = prof_cuda__thread(r->thread);
+    m->e.flags = PROF_EVENT_USER_ANNOTATION;
+}
+
+/* Fills in what a kind of records has of its own. False: no event. */
+PROF_CUDA__FN bool prof_cuda__event_of(const void *r, const struct prof_cuda__kind *k,
+                                       prof_cuda__made *m) {
+    if (k->what & PROF_CUDA__WORK)
+        prof_cuda__link(r, prof_cuda__where(r)[0], prof_cuda__where(r)[2], m);
+    switch (k->kind) {
+    case PROF_CUDA__RUNTIME_CALL:
+    case PROF_CUDA__DRIVER_CALL: prof_cuda__call_event((const prof_cuda__call *)r, m); break;
+    case PROF_CUDA__KERNEL: prof_cuda__kernel_event((const prof_cuda__kernel *)r, m); break;
+    case PROF_CUDA__SYNCHRONIZATION: prof_cuda__sync_event((const prof_cuda__sync *)r, m); break;
+    case PROF_CUDA__MARKER: prof_cuda__marker_event((const prof_cuda__marker *)r, m); break;
+    case PROF_CUDA__OVERHEAD_RECORD:
+        m->x.activity_type = "overhead";
+        m->e.name = prof_cuda__overhead_name(((const prof_cuda__overhead *)r)->overhead_kind);
+        m->e.thread = prof_cuda__thread(0);
+        break;
+    case PROF_CUDA__NODE:
+        m->x.activity_type = "cuda_runtime";
+        m->e.name = "(captured graph node)";
+        m->e.thread = prof_submit_thread(((const prof_cuda__node *)r)->thread, NULL);
+        prof_cuda__put_node(&m->l, 0, ((const prof_cuda__node *)r)->id);
+        break;
+    case PROF_CUDA__ALLOCATION:
+        prof_cuda__allocation_told((const prof_cuda__allocation *)r, m);
+        return false;
+    default: prof_cuda__copy_event((const prof_cuda__peer *)r, m);
+    }
+    return true;
+}
+
+/* A time of CUPTI's on the session's clock. */
+PROF_CUDA__FN int64_t prof_cuda__ns(uint64_t t) {
+    const prof_device device = { PROF_DEVICE_CUDA, 0 };
+    return t && prof_cuda__.pair.device_ns ? prof_device_ns(device, t) : 0;
 }
 
 /* Durations are CUPTI's own, unless its clock runs at another rate. */
-PROF_CUDA__FN void prof_cuda__ends(const void *r, const struct prof_cuda__kind *k,
-                                   prof_event *e) {
+PROF_CUDA__FN void prof_cuda__times(const void *r, const struct prof_cuda__kind *k,
+                                    prof_event *e) {
     const prof_cuda__marker *end = NULL;
     uint64_t start = prof_cuda__u64(r, k->start), stop = prof_cuda__u64(r, k->end);
     int64_t length = stop > start ? (int64_t)(stop - start) : 0, off;
@@ -1951,94 +1958,57 @@ PROF_CUDA__FN void prof_cuda__ends(const void *r, const struct prof_cuda__kind *
     e->end_ns = e->start_ns + length + (off > length / 100 || -off > length / 100 + 1 ? off : 0);
     if (prof_cuda__kind_at(r) & PROF_CUDA__RUNNING) {
         if (k->what & PROF_CUDA__WORK) e->flags = PROF_EVENT_UNFINISHED;
-        else end = (const prof_cuda__marker *)prof_cuda__match(PROF_CUDA__END, r);
+        else end = (const prof_cuda__marker *)prof_cuda__find_record(
+                 PROF_CUDA__END, ((const prof_cuda__marker *)r)->id);
         e->end_ns = end ? prof_cuda__ns(end->time) : prof_cuda__.pair.session_ns;
     }
     e->end_ns = PROF_CUDA__MAX(e->end_ns, e->start_ns);
 }
 
-/* Fills in what a kind of records has of its own, arguments unless l is NULL. False: no event. */
-PROF_CUDA__FN bool prof_cuda__event_of(const void *r, const struct prof_cuda__kind *k,
-                                       prof_event *e, prof_extra *x, prof_cuda__line *l,
-                                       char *name) {
-    const prof_cuda__sync *sync = (const prof_cuda__sync *)r;
-    const prof_cuda__marker *m = (const prof_cuda__marker *)r;
-    const prof_cuda__allocation *a = (const prof_cuda__allocation *)r;
-    const prof_cuda__node *node = (const prof_cuda__node *)r;
-    const char *text;
-    if (k->what & PROF_CUDA__WORK)
-        prof_cuda__link(r, prof_cuda__where(r)[0], prof_cuda__where(r)[2], e, x);
-    switch (k->kind) {
-    case PROF_CUDA__RUNTIME_CALL:
-    case PROF_CUDA__DRIVER_CALL:
-        prof_cuda__call_event((const prof_cuda__call *)r, e, x, l, name);
-        return true;
-    case PROF_CUDA__KERNEL:
-        text = ((const prof_cuda__kernel *)r)->name;
-        x->activity_type = "kernel";
-        e->name = text ? text : "(unknown kernel)";
-        if (l) prof_cuda__kernel_json(l, (const prof_cuda__kernel *)r);
-        return true;
-    case PROF_CUDA__OVERHEAD_RECORD:
-        x->activity_type = "overhead";
-        e->name = prof_cuda__overhead_name(((const prof_cuda__overhead *)r)->overhead_kind);
-        e->thread = prof_cuda__thread(0);
-        return true;
-    case PROF_CUDA__SYNCHRONIZATION:
-        prof_cuda__link(r, 0, sync->stream, e, x);
-        prof_cuda__sync_event(sync, e, x, l);
-        return true;
-    case PROF_CUDA__MARKER:
-        x->activity_type = "user_annotation";
-        e->name = m->name ? m->name : "(null)";
-        e->thread = prof_cuda__thread(m->thread);
-        e->flags = PROF_EVENT_USER_ANNOTATION;
-        return true;
-    case PROF_CUDA__NODE:
-        x->activity_type = "cuda_runtime";
-        e->name = "(captured graph node)";
-        e->thread = prof_submit_thread(node->thread, NULL);
-        prof_cuda__put_node(l, 0, node->id);
-        return true;
-    case PROF_CUDA__ALLOCATION:
-        prof_cuda__link(r, a->device, a->stream, e, x);
-        prof_cuda__allocation_told(a, e);
-        return false;
-    default:
-        x->activity_type = k->kind == PROF_CUDA__MEMSET ? "gpu_memset" : "gpu_memcpy";
-        prof_cuda__copy_name(name, (const prof_cuda__copy *)r);
-        e->name = name;
-        prof_cuda__copy_json(l, (const prof_cuda__peer *)r);
-        return true;
+/* Where the arguments of a kernel or call are, which those that are alike share; at g->shared: they
+   are to be written there. NULL: others have their own, as all have where there is no room. */
+PROF_CUDA__FN char *prof_cuda__shared_args(const char *r, const struct prof_cuda__kind *k) {
+    struct prof_cuda__all *g = &prof_cuda__;
+    const size_t from = offsetof(prof_cuda__kernel, device);
+    uint32_t key[18] = { k->kind }, hash = 0;
+    char **at;
+    if (k->what & PROF_CUDA__CALL) {
+        memcpy(key + 1, r + offsetof(prof_cuda__call, cbid), 4);
+    } else if (k->kind == PROF_CUDA__KERNEL) {
+        memcpy(key + 1, r + 4, 8);       /* registers, priority */
+        memcpy(key + 3, r + from, offsetof(prof_cuda__kernel, local_per_thread) - from);
+        memcpy(key + 14, r + offsetof(prof_cuda__kernel, graph_node), 16);   /* graph */
+    } else return NULL;
+    for (int i = 0; i < 18; i++) hash = (hash ^ key[i]) * 16777619u;
+    at = g->texts + (hash ^ hash >> 16) % PROF_CUDA__ALIKE;
+    if (!*at || memcmp(*at, key, sizeof key) != 0) {
+        if ((size_t)(g->end - g->shared) < sizeof key + PROF_CUDA__ARGS) return NULL;
+        *at = (char *)memcpy(g->shared, key, sizeof key);
+        g->shared += sizeof key;
     }
+    return *at + sizeof key;
 }
 
-/* Hands a record to the session, if it becomes an event. Arguments begin with its correlation,
-   where they are not shared. */
+/* Hands a record to the session, if it becomes an event. */
 PROF_CUDA__FN void prof_cuda__hand(const char *r) {
+    const prof_cuda__external *id = (const prof_cuda__external *)prof_cuda__match(PROF_CUDA__ID, r);
     const struct prof_cuda__kind *k = prof_cuda__row(r);
-    const prof_cuda__external *id = k->kind == PROF_CUDA__MARKER ? NULL
-        : (const prof_cuda__external *)prof_cuda__match(PROF_CUDA__ID, r);
-    uint32_t correlation = prof_cuda__correlation(r, k);
-    char own[PROF_CUDA__ARGS], name[PROF_CUDA__NAME], *begin;
-    char *args = correlation ? prof_cuda__args_of(r, k, own) : own;
-    prof_cuda__line l = { args, args + sizeof own };
-    prof_event e;
-    prof_extra x;
-    memset(&e, 0, sizeof e);
-    memset(&x, 0, sizeof x);
-    e.extra = &x;
-    prof_cuda__ends(r, k, &e);
-    if (id) x.external_id = (int64_t)id->id;
-    if (correlation && args == own)
-        PROF_CUDA__PUT(&l, "\"" PROF_KEY_CORRELATION "\":%u,", (unsigned)correlation);
-    begin = l.p;
-    if (!prof_cuda__event_of(r, k, &e, &x,
-                             args == own || args == prof_cuda__.shared ? &l : NULL, name)) return;
-    if (args != own || l.p > begin) x.metadata_json = *begin == ',' ? begin + 1 : args;
-    if (args != own) x.has |= PROF_HAS_KEPT_TEXT;
-    if (args == prof_cuda__.shared) prof_cuda__.shared = l.p + 1;
-    (void)prof_submit(&e, 1);            /* what does not fit is counted by the session */
+    uint32_t correlation = prof_cuda__correlation(r);
+    char *shared = correlation ? prof_cuda__shared_args(r, k) : NULL;
+    prof_cuda__made m;
+    memset(&m, 0, offsetof(prof_cuda__made, name));
+    m.e.extra = &m.x;
+    if (id) m.x.external_id = (int64_t)id->id;
+    prof_cuda__times(r, k, &m.e);
+    m.args = shared ? shared : m.own;
+    if (!shared || shared == prof_cuda__.shared) m.l.p = m.args;
+    m.l.end = m.args + PROF_CUDA__ARGS;
+    if (!shared && correlation) prof_cuda__member(&m.l, PROF_KEY_CORRELATION, correlation);
+    if (!prof_cuda__event_of(r, k, &m)) return;
+    if (m.l.p != m.args) m.x.metadata_json = m.args + 1;
+    if (shared) m.x.has |= PROF_HAS_KEPT_TEXT;
+    if (shared == prof_cuda__.shared) prof_cuda__.shared = m.l.p + 1;
+    (void)prof_submit(&m.e, 1);          /* what does not fit is counted by the session */
 }
 
 /* Makes events of all records, once. user: NULL where the trace outlives them. */
@@ -2054,11 +2024,10 @@ PROF_CUDA__FN void prof_cuda__hand_over(void *user) {
         if (!user) g->shared = g->end;
         for (const char *r = g->base; r < g->low; r += prof_cuda__size(r)) {
             uint32_t kind = prof_cuda__kind_at(r), what = prof_cuda__row(r)->what;
-            if (kind & (PROF_CUDA__LEFT_OUT | PROF_CUDA__END) || what & PROF_CUDA__TIMELESS)
-                continue;
-            if (what & PROF_CUDA__INNER && prof_cuda__match(PROF_CUDA__CALL, r) != (const void *)r)
-                continue;
-            prof_cuda__hand(r);
+            if (!(kind & (PROF_CUDA__LEFT_OUT | PROF_CUDA__END)) &&
+                !(what & PROF_CUDA__TIMELESS) &&
+                (!(what & PROF_CUDA__INNER) || prof_cuda__match(PROF_CUDA__CALL, r) == r))
+                prof_cuda__hand(r);
         }
     }
     g->closed = true;
@@ -2150,7 +2119,6 @@ PROF_CUDA__FN uint64_t prof_cuda__runtime_version(void) {
     int version = 0;
     memcpy(&get, &f, sizeof f);
     if (get && get(&version) != 0) version = 0;
-    prof_cuda__close(handle);
     return version > 0 ? (uint64_t)version : 0;
 }
 
@@ -2204,34 +2172,31 @@ PROF_CUDA__FN bool prof_cuda__tell(prof_cuda__line *l, bool json) {
 
 PROF_CUDA__FN size_t prof_cuda__metadata(void *user, char *buf, size_t size) {
     struct prof_cuda__all *g = &prof_cuda__;
-    static char text[PROF_CUDA__DEVICES * 1024];   /* a name of 96 bytes may be six times as long */
     const prof_cuda_stats s = prof_cuda_get_stats();
-    prof_cuda__line l = { text, text + sizeof text };
+    prof_cuda__line l = { buf, buf + size };
     uint64_t runtime;
     int version = 0;
     (void)user;
     if (g->state == PROF_CUDA_OFF) return 0;
     runtime = prof_cuda__runtime_version();
     PROF_CUDA__PUT(&l, "\"deviceProperties\":[");
-    for (int i = 0; i < g->device_count && i < PROF_CUDA__DEVICES - 4; i++) {
-        const prof_cuda_device *d = prof_cuda__device_at((uint32_t)i);
+    for (int i = 0; i < g->device_count; i++) {
         if (i) PROF_CUDA__PUT(&l, ",\n");
-        if (d) prof_cuda__device_json(&l, d);
+        prof_cuda__device_json(&l, g->devices + i);
     }
     PROF_CUDA__PUT(&l, "]");
-    if (g->stats.cupti_version) prof_cuda__member(&l, "cupti_version", g->stats.cupti_version);
+    if (s.cupti_version) prof_cuda__member(&l, "cupti_version", s.cupti_version);
     if (runtime) prof_cuda__member(&l, "cuda_runtime_version", runtime);
     if (g->has_driver && (g->driver.driver_version)(&version) == 0)
         prof_cuda__member(&l, "cuda_driver_version", (uint64_t)version);
     if (!runtime && g->kept[PROF_CUDA__RUNTIME_CALL])
         PROF_CUDA__PUT(&l, ",\"cuda_runtime\":\"linked statically, so its version is not known\"");
-    PROF_CUDA__PUT(&l, ",\"prof_cuda\":{\"kernels\":%llu,\"copies\":%llu,\"calls\":%llu",
-                   (unsigned long long)s.kernels, (unsigned long long)s.copies,
-                   (unsigned long long)s.calls);
+    PROF_CUDA__PUT(&l, ",\"prof_cuda\":{\"kernels\":%llu", (unsigned long long)s.kernels);
+    prof_cuda__member(&l, "copies", s.copies);
+    prof_cuda__member(&l, "calls", s.calls);
     (void)prof_cuda__tell(&l, true);
     PROF_CUDA__PUT(&l, "}");
-    (void)prof_format_text(buf, size, "%s", text);
-    return (size_t)(l.p - text);
+    return l.p + 1 < l.end ? (size_t)(l.p - buf) : size;   /* it was cut */
 }
 
 /* Why not, or what was lost: a line for the footer. */
@@ -2259,8 +2224,7 @@ PROF_CUDA__FN size_t prof_cuda__buffer_count(const prof_cuda_desc *d) {
 /* Bytes of buffers, names, nodes and texts, and for a few records. */
 PROF_CUDA__FN size_t prof_cuda__fixed_bytes(const prof_cuda_desc *d) {
     return 64 + prof_cuda__buffer_count(d) * prof_cuda__buffer_bytes(d) +
-           PROF_CUDA__NAMES * sizeof *prof_cuda__.names +
-           PROF_CUDA__NODES * sizeof *prof_cuda__.nodes + PROF_CUDA__TEXT + 64 + 4096;
+           sizeof(prof_cuda__tables) + 4096;
 }
 
 PROF_API PROF_CUDA__QUIET size_t prof_cuda_memory_size(const prof_cuda_desc *desc,
@@ -2292,15 +2256,10 @@ PROF_CUDA__FN bool prof_cuda__lay(void) {
     g->buffer_size = prof_cuda__buffer_bytes(&g->desc);
     g->buffer_count = (uint32_t)prof_cuda__buffer_count(&g->desc);
     g->pool = (uint8_t *)p;
-    p += g->buffer_count * g->buffer_size;
-    g->names = (prof_cuda__named *)(void *)p;
-    p += PROF_CUDA__NAMES * sizeof *g->names;
-    g->nodes = (prof_cuda__node *)(void *)p;
-    p += PROF_CUDA__NODES * sizeof *g->nodes;
-    g->text = p;
-    if (own || prof_cuda__used) memset(g->pool, 0, (size_t)(p - (char *)g->pool));
+    g->tables = (prof_cuda__tables *)(void *)(p + g->buffer_count * g->buffer_size);
+    if (own || prof_cuda__used) memset(p, 0, (size_t)(g->tables->text - p));
     prof_cuda__used = true;
-    g->base = (char *)(((uintptr_t)(p + PROF_CUDA__TEXT) + 15) & ~(uintptr_t)15);
+    g->base = (char *)(g->tables + 1);
     g->end = memory + size;
     prof_cuda__clear();
     return true;
@@ -2350,8 +2309,10 @@ PROF_API PROF_CUDA__QUIET prof_result prof_cuda_init(const prof_cuda_desc *desc)
     if (!g->desc.records) g->desc.records = PROF_CUDA_DEFAULT;
     if (!prof_cuda__lay()) return PROF_ERROR_MEMORY;
     result = prof_cuda__join_sessions();
-    if (result == PROF_OK) g->state = PROF_CUDA_READY;
-    return result;
+    if (result != PROF_OK) return result;
+    prof_cuda__watch_threads(true);
+    g->state = PROF_CUDA_READY;
+    return PROF_OK;
 }
 
 PROF_API PROF_CUDA__QUIET prof_result prof_cuda_shutdown(void) {
