@@ -1,28 +1,27 @@
 /* prof_cuda.h: NVIDIA GPU work in prof.h's tables and traces: kernels, copies, runtime and driver
-   calls, attributed to the zone that launched them. MIT-0 license, as prof.h.
+   calls, each in the zone that launched it. MIT-0 license, as prof.h.
 
    Do this, in one file: the one that has prof.h's implementation, or another
        #define PROF_CUDA_IMPLEMENTATION
        #include "prof_cuda.h"
    and, before prof_start,
        prof_cuda_init(NULL);
-   Link with -ldl -lpthread; nothing of CUDA is linked, included or needed to build. Where there is
-   no GPU the CPU profile is whole, and prof_cuda_status(), the table's footer and the trace's
-   metadata say why there is no more.
+   Link with -ldl -lpthread. Nothing of CUDA is linked, included or needed to build. Where there is
+   no GPU, the profile of the CPU is whole, and prof_cuda_status(), the table's footer and the
+   trace's metadata say why there is no more.
 
    How it works
-       CUPTI (libcupti.so of CUDA 11 to 13) is opened when a session starts. It writes records into
-       buffers of ours; when one is full they are copied as they are. After prof_stop they become
-       events: a kernel belongs to the innermost zone that was open on the thread that launched it,
-       at the time it did. Zones cost what they cost without a GPU.
+       A session opens CUPTI (libcupti.so of CUDA 11 to 13), which writes records into buffers of
+       ours. When one is full, its records are copied as they are. After prof_stop they become
+       events: a kernel belongs to the zone that was innermost on the thread that launched it, when
+       it did. Zones cost what they cost without a GPU.
+       Work is kept in PROF_MODE_TRACE or a raw stream. Other modes keep none, and say so.
        Without CUPTI, time work with CUDA events and tell of it by prof_launch.
-       GPU work needs PROF_MODE_TRACE or a raw stream: other modes keep none, and say so.
 
    Memory
        One block: prof_cuda_desc.memory, or a static array of PROF_CUDA_MEMORY bytes (80 MiB; pages
        that are not touched cost nothing). What does not fit is counted: see prof_cuda_stats. When
-       the trace is first read a launch takes about 1.4 KB of the session's arena
-       (prof_desc.memory), too.
+       the trace is first read, a launch also takes about 1.4 KB of the session's arena.
 
    Threads
        Set-up and shutdown: one thread, no session open. prof_cuda_push_id, prof_cuda_flush: any
@@ -37,12 +36,12 @@
                                   CUDA_HOME, CUDA_PATH, CONDA_PREFIX, VIRTUAL_ENV (pip's too),
                                   /usr/local/cuda, pip's of the pythons on PATH: of the driver's
                                   CUDA, then older, then newer
-       NVTX_INJECTION64_PATH      for PROF_CUDA_MARKERS: path of libcupti, told to NVTX
+       NVTX_INJECTION64_PATH      for PROF_CUDA_MARKERS: path of libcupti, which NVTX reads
 
    Limits
        Do not stop a session while a stream is captured: it waits for the GPU (or set no_sync).
-       CUPTI of CUDA 13 before 13.1 Update 1 mixes up which graph launch a kernel came from after a
-       process's first session: prof_cuda_stats.graph_doubts.
+       After a process's first session, CUPTI of CUDA 13 before 13.1 Update 1 mixes up which graph
+       launch a kernel came from: prof_cuda_stats.graph_doubts.
        On Windows only what desc.symbol finds.
 
    Rooms, in this order: @API @OWN @MIRROR @LOAD @DECODE @STATES @EVENTS @NVTX @DEVICE
@@ -98,41 +97,40 @@ typedef enum prof_cuda_state {
     PROF_CUDA_UNAVAILABLE                /* prof_cuda_status says why; stays so */
 } prof_cuda_state;
 
-/* Counts of the session, or of the last one. Records: those CUPTI had within the session. */
+/* Counts of the session, or of the last one, of which what is left out is known after its stop. */
 typedef struct prof_cuda_stats {
     prof_cuda_state state;
     uint32_t cupti_version;              /* CUPTI_API_VERSION of the library; 0: none */
     uint64_t kernels, copies, calls;     /* kept */
     uint64_t other;                      /* kept: overhead, waits, memory, ids, markers */
-    uint64_t captured;                   /* nodes of graphs that were made in the session: kernels
-                                            and copies of their replays, in later sessions of the
-                                            process too, tell the zone ("captured in") */
-    uint64_t lost;                       /* the sum of lost_: records that did not come through */
+    uint64_t captured;                   /* nodes of graphs that the session made. Their replays, in
+                                            later sessions, too, tell its zone ("captured in") */
+    uint64_t lost;                       /* records that did not come through: the next three */
     uint64_t lost_dropped;               /* CUPTI had no buffer, or dropped them itself */
     uint64_t lost_full;                  /* our block was full (give prof_cuda_desc.memory more) */
     uint64_t lost_overwritten;           /* no buffer was left, and a CUPTI before API 27 must have
-                                            one: an estimate, as all others are exact */
+                                            one: an estimate. All others are exact */
     uint64_t corrupt;                    /* buffers with a record that is none: the rest skipped */
     uint64_t foreign;                    /* buffers of another profiler in the process, as
                                             torch.profiler: it and this cannot record together */
     uint64_t unknown;                    /* records of kinds not known here: skipped */
     uint64_t outside;                    /* records from before the session's start: skipped */
-    uint64_t muted;                      /* calls that are many and dull, ids of other profilers,
-                                            waits on streams that did no work: skipped */
+    uint64_t muted;                      /* skipped: calls that are many and dull, ids of other
+                                            profilers, waits on streams that did no work */
     uint64_t no_time;                    /* records without a time, or that end before they begin:
                                             not in the trace */
-    uint64_t wrong_clock;                /* records stamped by a clock that is not CUPTI's own, far
-                                            off the session: not in the trace */
+    uint64_t wrong_clock;                /* records with times far off the session, by a clock that
+                                            is not CUPTI's own: not in the trace */
     uint64_t clock_back;                 /* times that CUPTI's clock was found to have gone back:
                                             records since then are misplaced, or count as outside */
-    uint64_t unfinished;                 /* were running at prof_stop: cut there, and flagged */
+    uint64_t unfinished;                 /* ran at prof_stop: cut there, and flagged */
     uint64_t no_launch;                  /* device work whose launch call is not there */
     uint64_t graph_doubts;               /* kernels maybe of another graph launch: see Limits */
     uint64_t no_buffer;                  /* times that CUPTI asked in vain for a buffer */
     uint64_t names_lost;                 /* names, and nodes of graphs, that did not fit */
-    uint32_t buffers, buffers_most;      /* buffers there are; most that CUPTI held at a time */
-    uint32_t buffers_missing;            /* that CUPTI kept at the stop: what is in them counts as
-                                            `outside` of the session they come in */
+    uint32_t buffers, buffers_most;      /* all there are; most that CUPTI held at a time */
+    uint32_t buffers_missing;            /* CUPTI kept them at the stop: what is in them counts as
+                                            `outside` of the session that they come in */
     size_t bytes_used, bytes_total;      /* of the block, without the buffers */
 } prof_cuda_stats;
 
@@ -553,6 +551,7 @@ static struct prof_cuda__all {
     bool zeroed;                         /* CUPTI gets buffers of zeros */
     bool hardware;                       /* Blackwell's own time stamps */
     int device_count;
+    uint32_t version;                    /* of CUPTI's API */
     char why[320];
     const char *no_nvtx;                 /* why prof_cuda_emit_nvtx failed, if it did */
     struct { PROF_CUDA__CUPTI(PROF_CUDA__FIELD) PROF_CUDA__BOTH(PROF_CUDA__FIELD) } cupti;
@@ -563,8 +562,8 @@ static struct prof_cuda__all {
     /* buffers */
     uint8_t *pool;
     uint64_t scratch[1024];              /* for a CUPTI that cannot do without a buffer */
-    size_t buffer_size;
-    uint32_t buffer_count, out;          /* out: CUPTI has so many */
+    size_t buffer_size, buffer_count;
+    uint32_t out;                        /* CUPTI has so many */
     bool is_out[PROF_CUDA__BUFFERS];
     /* CUPTI's records as they came, from base up to low */
     char *base, *low, *end;
@@ -590,9 +589,14 @@ static size_t prof_cuda__withheld;       /* of those: CUPTI kept a buffer in the
 static bool prof_cuda__used;             /* they may not be zeros */
 static uint32_t prof_cuda__sessions;     /* of CUPTI's in this process */
 
+/* Says why there is no GPU work. */
+#define PROF_CUDA__FAILS(...)                                                      \
+    ((void)prof_format_text(prof_cuda__.why, sizeof prof_cuda__.why, "no GPU work: " __VA_ARGS__), \
+     false)
+
 #if defined(_WIN32)
 static CRITICAL_SECTION prof_cuda__mutex;
-#  define prof_cuda__lock_make() InitializeCriticalSection(&prof_cuda__mutex)
+#  define prof_cuda__once() InitializeCriticalSection(&prof_cuda__mutex)
 #  define prof_cuda__lock() EnterCriticalSection(&prof_cuda__mutex)
 #  define prof_cuda__unlock() LeaveCriticalSection(&prof_cuda__mutex)
 #  define prof_cuda__open(name) ((void)(name), (void *)NULL)
@@ -603,7 +607,7 @@ static CRITICAL_SECTION prof_cuda__mutex;
 #  define prof_cuda__sleep() Sleep(1)
 #else
 static pthread_mutex_t prof_cuda__mutex = PTHREAD_MUTEX_INITIALIZER;
-#  define prof_cuda__lock_make() ((void)0)
+#  define prof_cuda__once() ((void)pthread_atfork(NULL, NULL, prof_cuda__child))
 #  define prof_cuda__lock() ((void)pthread_mutex_lock(&prof_cuda__mutex))
 #  define prof_cuda__unlock() ((void)pthread_mutex_unlock(&prof_cuda__mutex))
 #  define prof_cuda__find(handle, name) dlsym(handle, name)
@@ -625,6 +629,14 @@ PROF_CUDA__FN const char *prof_cuda__loaded(const char *part) {
     return path;
 }
 
+PROF_CUDA__FN void prof_cuda__child(void) {
+    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
+    prof_cuda__mutex = fresh;
+    if (prof_cuda__.state == PROF_CUDA_OFF) return;
+    prof_cuda__.state = PROF_CUDA_UNAVAILABLE;
+    (void)PROF_CUDA__FAILS("this is a forked child; CUDA and CUPTI stay with the parent");
+}
+
 /* Threads that launch are told of when they end. */
 PROF_CUDA__FN void prof_cuda__thread_ends(void *user);
 static pthread_key_t prof_cuda__thread_key;
@@ -639,11 +651,6 @@ PROF_CUDA__FN void prof_cuda__watch_thread(void) {
         (void)pthread_setspecific(prof_cuda__thread_key, &prof_cuda__watches);
 }
 #endif
-
-/* Says why there is no GPU work. */
-#define PROF_CUDA__FAILS(...)                                                      \
-    ((void)prof_format_text(prof_cuda__.why, sizeof prof_cuda__.why, "no GPU work: " __VA_ARGS__), \
-     false)
 
 /* Fills a table of functions; NULL, or the name that is missing. */
 PROF_CUDA__FN const char *prof_cuda__resolve(const char *library, void *handle, char *table,
@@ -765,11 +772,11 @@ PROF_CUDA__FN bool prof_cuda__take_cupti(void *handle) {
     if (missing)
         return PROF_CUDA__FAILS("the libcupti found is none of CUDA 11 to 13, it lacks %s",
                                 missing);
-    result = (g->cupti.version)(&g->stats.cupti_version);
+    result = (g->cupti.version)(&g->version);
     if (result) return prof_cuda__cupti_failed("cuptiGetVersion", result, "");
-    if (g->stats.cupti_version < 13)
+    if (g->version < 13)
         return PROF_CUDA__FAILS("the libcupti found is too old; take that of CUDA 11.0 or later");
-    g->can_multi = g->stats.cupti_version >= 130300 && g->cupti.subscribe_v2 &&
+    g->can_multi = g->version >= 130300 && g->cupti.subscribe_v2 &&
                    !prof_cuda__resolve("cupti", handle, (char *)&g->multi, prof_cuda__multi_names,
                                        sizeof prof_cuda__multi_names);
     prof_cuda__name_calls();
@@ -814,13 +821,13 @@ PROF_CUDA__FN bool prof_cuda__subscribe(void) {
     return g->subscribed = true;
 }
 
-/* Tries a CUPTI, unless one is found already: that works, or that another profiler has. A copy of
+/* Tries a CUPTI (NULL: desc.symbol's), unless one is found that works, or that another has. A copy of
    the driver's past or future may refuse: then the next is tried. */
 PROF_CUDA__FN void prof_cuda__try_cupti(const char *path) {
     struct prof_cuda__all *g = &prof_cuda__;
-    void *handle = g->has_cupti ? NULL : prof_cuda__open(path);
+    void *handle = g->has_cupti || !path ? NULL : prof_cuda__open(path);
     char first[sizeof g->why];
-    if (!handle) return;
+    if (g->has_cupti || (path && !handle)) return;
     memcpy(first, g->why, sizeof first);
     g->has_cupti = prof_cuda__take_cupti(handle) && (prof_cuda__subscribe() || g->taken);
     if (g->subscribed) {
@@ -901,8 +908,7 @@ PROF_CUDA__FN void prof_cuda__try_cuptis(void) {
 PROF_CUDA__FN bool prof_cuda__load_cupti(void) {
     struct prof_cuda__all *g = &prof_cuda__;
     if (g->has_cupti) return prof_cuda__subscribe();
-    if (g->desc.symbol) g->has_cupti = prof_cuda__take_cupti(NULL) &&
-                                       (prof_cuda__subscribe() || g->taken);
+    if (g->desc.symbol) prof_cuda__try_cupti(NULL);
     else prof_cuda__try_cuptis();
     if (!g->has_cupti && !g->why[0])
         return PROF_CUDA__FAILS("libcupti is not found; install it with CUDA's toolkit, or set "
@@ -1055,7 +1061,7 @@ PROF_CUDA__FN void prof_cuda__complete(char *kept, const char *r, const struct p
                                        size_t room) {
     prof_cuda__kernel *kernel = (prof_cuda__kernel *)(void *)kept;
     prof_cuda__marker *m = (prof_cuda__marker *)(void *)kept;
-    uint32_t version = prof_cuda__.stats.cupti_version;
+    uint32_t version = prof_cuda__.version;
     uint64_t graph = 0;
     if (k->kind == PROF_CUDA__KERNEL) {
         kernel->name = prof_cuda__name(kernel->name);
@@ -1095,7 +1101,7 @@ PROF_CUDA__FN void prof_cuda__take(const char *r, const struct prof_cuda__kind *
         g->stats.muted++;
         return;
     }
-    if (k->kind == PROF_CUDA__OVERHEAD_RECORD && g->stats.cupti_version >= PROF_CUDA__DATA_FROM &&
+    if (k->kind == PROF_CUDA__OVERHEAD_RECORD && g->version >= PROF_CUDA__DATA_FROM &&
         room >= PROF_CUDA__DATA_AT + sizeof data) {
         memcpy(&data, r + PROF_CUDA__DATA_AT, sizeof data);
         free(data);                      /* CUPTI leaves that to us */
@@ -1145,7 +1151,7 @@ PROF_CUDA__FN void prof_cuda__requested(uint8_t **buffer, size_t *size, size_t *
         g->stats.buffers_most = PROF_CUDA__MAX(g->stats.buffers_most, g->out);
     } else {
         g->stats.no_buffer++;
-        if (g->stats.cupti_version < 27) {
+        if (g->version < 27) {
             *buffer = (uint8_t *)g->scratch;
             *size = sizeof g->scratch;
         }
@@ -1262,7 +1268,7 @@ PROF_CUDA__FN bool prof_cuda__enable(void) {
     if (!prof_cuda__load_cupti()) return false;
     if (!g->is_multi) (void)(g->cupti.thread_ids)(1);   /* the OS's thread ids */
     (void)PROF_CUDA__ASK(attribute, PROF_CUDA__PER_THREAD, &size, &per_thread);
-    g->zeroed = g->stats.cupti_version >= 27 &&   /* before, there may be scratch */
+    g->zeroed = g->version >= 27 &&   /* before, there may be scratch */
                 PROF_CUDA__ASK(attribute, PROF_CUDA__ZEROED, &size, &yes) == 0;
     if (g->desc.hardware_trace && !g->hardware)
         g->hardware = g->is_multi ? PROF_CUDA__ASK(attribute, PROF_CUDA__HES, &size, &yes) == 0
@@ -1315,13 +1321,11 @@ PROF_CUDA__FN void prof_cuda__clear(void) {
 PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
     struct prof_cuda__all *g = &prof_cuda__;
     prof_result result = prof_cuda__prepare(user);
-    uint32_t version = g->stats.cupti_version;
     uint64_t now = 0;
     size_t before = 0;
     if (result != PROF_OK) return result;
     prof_cuda__lock();
     memset(&g->stats, 0, sizeof g->stats);
-    g->stats.cupti_version = version;
     g->stats.buffers_most = g->out;
     prof_cuda__clear();
     prof_cuda__unlock();
@@ -1435,7 +1439,8 @@ PROF_API PROF_CUDA__QUIET prof_cuda_stats prof_cuda_get_stats(void) {
     if (PROF_CUDA__LOAD(g->state) == PROF_CUDA_READY) prof_cuda__judge();
     out = g->stats;
     out.state = PROF_CUDA__LOAD(g->state);
-    out.buffers = g->buffer_count;
+    out.cupti_version = g->version;
+    out.buffers = (uint32_t)g->buffer_count;
     out.kernels = kept[PROF_CUDA__KERNEL];
     out.copies = kept[PROF_CUDA__MEMCPY] + kept[PROF_CUDA__MEMCPY_PEER] + kept[PROF_CUDA__MEMSET];
     out.calls = kept[PROF_CUDA__RUNTIME_CALL] + kept[PROF_CUDA__DRIVER_CALL];
@@ -1721,7 +1726,7 @@ PROF_CUDA__FN void prof_cuda__kernel_event(const prof_cuda__kernel *k, prof_cuda
                    (unsigned)g[1], (unsigned)g[2], (unsigned)b[0], (unsigned)b[1], (unsigned)b[2]);
     if (k->device < PROF_CUDA__DEVICES) prof_cuda__put_occupancy(l, k);
     prof_cuda__put_node(l, k->graph, k->graph_node);
-    if (prof_cuda__.stats.cupti_version >= PROF_CUDA__PRIORITY_FROM)
+    if (prof_cuda__.version >= PROF_CUDA__PRIORITY_FROM)
         PROF_CUDA__PUT(l, ",\"priority\":%d", (int)k->priority);
 }
 
@@ -2052,17 +2057,15 @@ PROF_CUDA__FN void prof_cuda__nvtx_begin(void *user, const char *name, const pro
     char text[1024];
     prof_cuda__line l = { text, text + sizeof text };
     (void)user;
-    if (!with) {
-        (void)nvtxRangePushA(name);
-        return;
+    if (with) {
+        PROF_CUDA__PUT(&l, "%s", name);
+        if (with->has & PROF_HAS_SEQUENCE_NR && with->sequence_nr >= 0)
+            PROF_CUDA__PUT(&l, ", seq = %lld", (long long)with->sequence_nr);
+        if (with->has & PROF_HAS_ID && with->id > 0)
+            PROF_CUDA__PUT(&l, ", op_id = %lld", (long long)with->id);
+        prof_cuda__nvtx_sizes(&l, with);
     }
-    PROF_CUDA__PUT(&l, "%s", name);
-    if (with->has & PROF_HAS_SEQUENCE_NR && with->sequence_nr >= 0)
-        PROF_CUDA__PUT(&l, ", seq = %lld", (long long)with->sequence_nr);
-    if (with->has & PROF_HAS_ID && with->id > 0)
-        PROF_CUDA__PUT(&l, ", op_id = %lld", (long long)with->id);
-    prof_cuda__nvtx_sizes(&l, with);
-    (void)nvtxRangePushA(text);
+    (void)nvtxRangePushA(with ? text : name);
 }
 
 PROF_CUDA__FN void prof_cuda__nvtx_end(void *user, const char *name) {
@@ -2077,11 +2080,11 @@ PROF_CUDA__FN void prof_cuda__nvtx_instant(void *user, const char *name) {
 #endif
 
 PROF_API PROF_CUDA__QUIET prof_result prof_cuda_emit_nvtx(bool on) {
-    static const char user[] = "NVTX";
+    static char user;
     prof_observer o;
     memset(&o, 0, sizeof o);
-    o.user = (void *)(uintptr_t)user;
-    if (!on) return prof_remove_observer(user);
+    o.user = &user;
+    if (!on) return prof_remove_observer(&user);
 #ifdef PROF_CUDA__NVTX
     o.begin = prof_cuda__nvtx_begin;
     o.end = prof_cuda__nvtx_end;
@@ -2135,8 +2138,9 @@ PROF_CUDA__FN uint64_t prof_cuda__ticks(void) {
 PROF_CUDA__FN bool prof_cuda__tell(prof_cuda__line *l, bool json) {
     const prof_cuda_stats s = prof_cuda_get_stats();
     const struct { const char *name, *text; uint64_t n; } told[] = {
-        { "lost_dropped", NULL, s.lost_dropped }, { "lost_full", NULL, s.lost_full },
-        { "lost_overwritten", NULL, s.lost_overwritten },
+        { "lost_dropped", "dropped by CUPTI, give a larger pool_size", s.lost_dropped },
+        { "lost_full", "no room, give prof_cuda_desc.memory more", s.lost_full },
+        { "lost_overwritten", "without a buffer, give a larger pool_size", s.lost_overwritten },
         { "no_time", "without a time", s.no_time },
         { "wrong_clock", "of another clock, as another profiler in the process sets it",
           s.wrong_clock },
@@ -2202,35 +2206,26 @@ PROF_CUDA__FN size_t prof_cuda__metadata(void *user, char *buf, size_t size) {
 /* Why not, or what was lost: a line for the footer. */
 PROF_CUDA__FN const char *prof_cuda__status_line(void *user) {
     static char text[1024];
-    const prof_cuda_stats s = prof_cuda_get_stats();
     prof_cuda__line l = { text, text + sizeof text };
     (void)user;
     if (prof_cuda__.why[0]) return prof_cuda__.why;
-    PROF_CUDA__PUT(&l, "GPU records lost: %llu%s%s", (unsigned long long)s.lost,
-                   s.lost_dropped ? " (dropped by CUPTI: a larger pool_size helps)" : "",
-                   s.lost_full ? " (no room: give prof_cuda_desc.memory more)" : "");
-    return prof_cuda__tell(&l, false) || s.lost ? text : NULL;
+    PROF_CUDA__PUT(&l, "GPU records lost: %llu", (unsigned long long)prof_cuda_get_stats().lost);
+    return prof_cuda__tell(&l, false) ? text : NULL;
 }
 
-PROF_CUDA__FN size_t prof_cuda__buffer_bytes(const prof_cuda_desc *d) {
-    return PROF_CUDA__ROUND_UP(d->buffer_size ? d->buffer_size : 256u << 10, (size_t)64);
-}
-
-PROF_CUDA__FN size_t prof_cuda__buffer_count(const prof_cuda_desc *d) {
-    size_t n = (d->pool_size ? d->pool_size : 16u << 20) / prof_cuda__buffer_bytes(d);
-    return PROF_CUDA__MAX(2u, PROF_CUDA__MIN(n, (size_t)PROF_CUDA__BUFFERS));
-}
-
-/* Bytes of buffers, names, nodes and texts, and for a few records. */
-PROF_CUDA__FN size_t prof_cuda__fixed_bytes(const prof_cuda_desc *d) {
-    return 64 + prof_cuda__buffer_count(d) * prof_cuda__buffer_bytes(d) +
-           sizeof(prof_cuda__tables) + 4096;
+/* The bytes of a buffer, their count, and the bytes of them, of the tables and of a few records. */
+PROF_CUDA__FN size_t prof_cuda__fixed_bytes(const prof_cuda_desc *d, size_t *bytes, size_t *count) {
+    size_t n;
+    *bytes = PROF_CUDA__ROUND_UP(d->buffer_size ? d->buffer_size : 256u << 10, (size_t)64);
+    n = (d->pool_size ? d->pool_size : 16u << 20) / *bytes;
+    *count = PROF_CUDA__MAX(2u, PROF_CUDA__MIN(n, (size_t)PROF_CUDA__BUFFERS));
+    return 64 + *count * *bytes + sizeof(prof_cuda__tables) + 4096;
 }
 
 PROF_API PROF_CUDA__QUIET size_t prof_cuda_memory_size(const prof_cuda_desc *desc,
                                                        size_t launches) {
     static prof_cuda_desc usual;
-    size_t fixed = prof_cuda__fixed_bytes(desc ? desc : &usual);
+    size_t bytes, count, fixed = prof_cuda__fixed_bytes(desc ? desc : &usual, &bytes, &count);
     size_t each = PROF_CUDA__ROUND_UP(sizeof(prof_cuda__kernel), 8u) +
                   2 * PROF_CUDA__ROUND_UP(sizeof(prof_cuda__call), 8u) + 3 * sizeof(uint64_t) + 8;
     return launches > (SIZE_MAX - fixed) / each ? SIZE_MAX : fixed + launches * each;
@@ -2239,7 +2234,7 @@ PROF_API PROF_CUDA__QUIET size_t prof_cuda_memory_size(const prof_cuda_desc *des
 /* The built-in block is used from behind the last buffer that CUPTI keeps. */
 PROF_CUDA__FN void prof_cuda__withhold(void) {
     struct prof_cuda__all *g = &prof_cuda__;
-    uint32_t i = g->buffer_count;
+    size_t i = g->buffer_count;
     while (i && !g->is_out[i - 1]) i--;
     if (i) prof_cuda__withheld = (size_t)((char *)g->pool + i * g->buffer_size -
                                           prof_cuda__memory.bytes);
@@ -2252,9 +2247,7 @@ PROF_CUDA__FN bool prof_cuda__lay(void) {
     char *memory = own ? (char *)g->desc.memory : prof_cuda__memory.bytes + prof_cuda__withheld;
     size_t size = own ? g->desc.memory_size : sizeof prof_cuda__memory - prof_cuda__withheld;
     char *p = (char *)(((uintptr_t)memory + 63) & ~(uintptr_t)63);
-    if (size < prof_cuda__fixed_bytes(&g->desc)) return false;
-    g->buffer_size = prof_cuda__buffer_bytes(&g->desc);
-    g->buffer_count = (uint32_t)prof_cuda__buffer_count(&g->desc);
+    if (size < prof_cuda__fixed_bytes(&g->desc, &g->buffer_size, &g->buffer_count)) return false;
     g->pool = (uint8_t *)p;
     g->tables = (prof_cuda__tables *)(void *)(p + g->buffer_count * g->buffer_size);
     if (own || prof_cuda__used) memset(p, 0, (size_t)(g->tables->text - p));
@@ -2265,33 +2258,6 @@ PROF_CUDA__FN bool prof_cuda__lay(void) {
     return true;
 }
 
-#if !defined(_WIN32)
-PROF_CUDA__FN void prof_cuda__child(void) {
-    static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    prof_cuda__mutex = fresh;
-    if (prof_cuda__.state == PROF_CUDA_OFF) return;
-    prof_cuda__.state = PROF_CUDA_UNAVAILABLE;
-    (void)PROF_CUDA__FAILS("this is a forked child; CUDA and CUPTI stay with the parent");
-}
-#endif
-
-/* The device is added once a process: it cannot be taken away. */
-PROF_CUDA__FN prof_result prof_cuda__join_sessions(void) {
-    static bool joined;
-    const prof_device_desc d = {
-        "CUDA", PROF_DEVICE_CUDA, PROF_ACTIVITY_CUDA, prof_cuda__prepare, prof_cuda__start,
-        prof_cuda__stop, prof_cuda__flush, prof_cuda__hand_over, prof_cuda__status_line,
-        prof_cuda__metadata, &prof_cuda__ };
-    prof_result result = joined ? PROF_OK : prof_add_device(&d);
-    if (joined) return PROF_OK;
-    joined = result == PROF_OK;
-#if !defined(_WIN32)
-    if (joined) pthread_atfork(NULL, NULL, prof_cuda__child);
-#endif
-    if (joined) prof_cuda__lock_make();
-    return result;
-}
-
 PROF_CUDA__FN bool prof_cuda__session_open(void) {
     prof_session session;
     prof_session_info(&session);
@@ -2299,7 +2265,12 @@ PROF_CUDA__FN bool prof_cuda__session_open(void) {
 }
 
 PROF_API PROF_CUDA__QUIET prof_result prof_cuda_init(const prof_cuda_desc *desc) {
+    static bool joined;                  /* a device is added once: it cannot be taken away */
     struct prof_cuda__all *g = &prof_cuda__;
+    const prof_device_desc d = {
+        "CUDA", PROF_DEVICE_CUDA, PROF_ACTIVITY_CUDA, prof_cuda__prepare, prof_cuda__start,
+        prof_cuda__stop, prof_cuda__flush, prof_cuda__hand_over, prof_cuda__status_line,
+        prof_cuda__metadata, g };
     prof_result result;
     if (g->state != PROF_CUDA_OFF || prof_cuda__session_open()) return PROF_ERROR_STATE;
     memset(g, 0, sizeof *g);
@@ -2308,8 +2279,12 @@ PROF_API PROF_CUDA__QUIET prof_result prof_cuda_init(const prof_cuda_desc *desc)
         (g->desc.buffer_size && g->desc.buffer_size < 4096)) return PROF_ERROR_INVALID;
     if (!g->desc.records) g->desc.records = PROF_CUDA_DEFAULT;
     if (!prof_cuda__lay()) return PROF_ERROR_MEMORY;
-    result = prof_cuda__join_sessions();
-    if (result != PROF_OK) return result;
+    if (!joined) {
+        result = prof_add_device(&d);
+        if (result != PROF_OK) return result;
+        prof_cuda__once();
+        joined = true;
+    }
     prof_cuda__watch_threads(true);
     g->state = PROF_CUDA_READY;
     return PROF_OK;
