@@ -544,7 +544,7 @@ typedef struct prof_cuda__tables {
 static struct prof_cuda__all {
     prof_cuda_desc desc;
     prof_cuda_state state;
-    bool subscribed, enabled, taken;     /* taken: by another profiler */
+    bool enabled, taken;                 /* taken: CUPTI, by another profiler */
     bool retry;                          /* what failed may work another time */
     bool tried_driver, has_driver, has_cupti;
     bool can_multi, is_multi;            /* one of several subscribers: CUPTI could, it is so */
@@ -751,17 +751,6 @@ PROF_CUDA__FN bool prof_cuda__is_dull(bool runtime, const char *name) {
     return !runtime;
 }
 
-PROF_CUDA__FN void prof_cuda__name_calls(void) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    for (int runtime = 0; runtime < 2; runtime++)
-        for (uint32_t cbid = 1; cbid < PROF_CUDA__CBIDS; cbid++) {
-            const char *name = NULL;
-            g->dull[runtime][cbid] =
-                (g->cupti.callback_name)(runtime ? 2 : 1, cbid, &name) == 0 && name &&
-                prof_cuda__is_dull(runtime, name);
-        }
-}
-
 /* Takes the CUPTI of a handle; false: it is none that can be used. */
 PROF_CUDA__FN bool prof_cuda__take_cupti(void *handle) {
     struct prof_cuda__all *g = &prof_cuda__;
@@ -779,7 +768,13 @@ PROF_CUDA__FN bool prof_cuda__take_cupti(void *handle) {
     g->can_multi = g->version >= 130300 && g->cupti.subscribe_v2 &&
                    !prof_cuda__resolve("cupti", handle, (char *)&g->multi, prof_cuda__multi_names,
                                        sizeof prof_cuda__multi_names);
-    prof_cuda__name_calls();
+    for (uint32_t i = 0; i < 2 * PROF_CUDA__CBIDS; i++) {
+        const char *name = NULL;
+        bool runtime = i >= PROF_CUDA__CBIDS;
+        uint32_t cbid = i % PROF_CUDA__CBIDS;
+        result = (g->cupti.callback_name)(runtime ? 2 : 1, cbid, &name);
+        g->dull[runtime][cbid] = cbid && !result && name && prof_cuda__is_dull(runtime, name);
+    }
     return true;
 }
 
@@ -818,19 +813,21 @@ PROF_CUDA__FN bool prof_cuda__subscribe(void) {
     g->taken = result == PROF_CUDA__OTHER_SUBSCRIBER;
     if (g->taken || result == PROF_CUDA__NOT_INITIALIZED) g->retry = true;
     if (result) return prof_cuda__cupti_failed("cuptiSubscribe", result, other);
-    return g->subscribed = true;
+    return true;
 }
 
-/* Tries a CUPTI (NULL: desc.symbol's), unless one is found that works, or that another has. A copy of
+/* Tries a CUPTI (NULL: desc.symbol's), unless one is found that works, or that another has. One of
    the driver's past or future may refuse: then the next is tried. */
 PROF_CUDA__FN void prof_cuda__try_cupti(const char *path) {
     struct prof_cuda__all *g = &prof_cuda__;
     void *handle = g->has_cupti || !path ? NULL : prof_cuda__open(path);
     char first[sizeof g->why];
+    bool subscribed;
     if (g->has_cupti || (path && !handle)) return;
     memcpy(first, g->why, sizeof first);
-    g->has_cupti = prof_cuda__take_cupti(handle) && (prof_cuda__subscribe() || g->taken);
-    if (g->subscribed) {
+    subscribed = prof_cuda__take_cupti(handle) && prof_cuda__subscribe();
+    g->has_cupti = subscribed || g->taken;
+    if (subscribed) {
         g->why[0] = 0;
         g->retry = false;
     } else if (first[0]) memcpy(g->why, first, sizeof first);   /* the best one's */
@@ -914,7 +911,7 @@ PROF_CUDA__FN bool prof_cuda__load_cupti(void) {
         return PROF_CUDA__FAILS("libcupti is not found; install it with CUDA's toolkit, or set "
                                 "PROF_CUDA_CUPTI to its path, as PyTorch's "
                                 ".../site-packages/nvidia/cuda_cupti/lib/libcupti.so.12");
-    return g->subscribed;
+    return g->has_cupti && !g->taken;
 }
 
 /* ---- @DECODE: CUPTI's buffers to records that are kept ---- */
@@ -1079,25 +1076,19 @@ PROF_CUDA__FN void prof_cuda__complete(char *kept, const char *r, const struct p
     }
 }
 
-PROF_CUDA__FN bool prof_cuda__is_muted(const void *record, uint32_t kind) {
-    bool runtime = kind == PROF_CUDA__RUNTIME_CALL;
-    uint32_t cbid = ((const prof_cuda__call *)record)->cbid;
-    if (kind == PROF_CUDA__EXTERNAL)
-        return ((const prof_cuda__external *)record)->external_kind != PROF_CUDA__OUR_IDS;
-    return (runtime || kind == PROF_CUDA__DRIVER_CALL) && cbid < PROF_CUDA__CBIDS &&
-           prof_cuda__.dull[runtime][cbid];
-}
-
 /* Keeps a record, or counts it. room: bytes from it to its buffer's end. */
 PROF_CUDA__FN void prof_cuda__take(const char *r, const struct prof_cuda__kind *k, size_t room) {
     struct prof_cuda__all *g = &prof_cuda__;
+    uint32_t cbid = ((const prof_cuda__call *)(const void *)r)->cbid;   /* of a call */
     void *data;
     char *kept;
     if (!k || k->kind == PROF_CUDA__NODE) {
         g->stats.unknown++;
         return;
     }
-    if (prof_cuda__is_muted(r, k->kind)) {
+    if (k->what & PROF_CUDA__CALL
+            ? cbid < PROF_CUDA__CBIDS && g->dull[k->kind == PROF_CUDA__RUNTIME_CALL][cbid]
+            : k->kind == PROF_CUDA__EXTERNAL && cbid != PROF_CUDA__OUR_IDS) {
         g->stats.muted++;
         return;
     }
@@ -1249,12 +1240,6 @@ PROF_CUDA__FN int prof_cuda__switch_all(bool on) {
     return failed;
 }
 
-PROF_CUDA__FN void prof_cuda__unsubscribe(void) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    if (g->subscribed) (void)(g->cupti.unsubscribe)(g->subscriber);
-    g->subscribed = false;
-}
-
 /* Makes CUPTI record. What costs is done here, in the session's warm-up. */
 PROF_CUDA__FN bool prof_cuda__enable(void) {
     struct prof_cuda__all *g = &prof_cuda__;
@@ -1288,7 +1273,7 @@ PROF_CUDA__FN bool prof_cuda__enable(void) {
         prof_cuda__cupti_failed("cuptiActivityEnable", result, "");
         (void)prof_cuda__switch_all(false);
     }
-    prof_cuda__unsubscribe();
+    (void)(g->cupti.unsubscribe)(g->subscriber);
     return false;
 }
 
@@ -1342,9 +1327,8 @@ PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
 }
 
 PROF_API PROF_CUDA__QUIET void prof_cuda_flush(void) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    if (PROF_CUDA__LOAD(g->state) != PROF_CUDA_ACTIVE) return;
-    (void)(g->cupti.flush)(0);
+    if (PROF_CUDA__LOAD(prof_cuda__.state) != PROF_CUDA_ACTIVE) return;
+    (void)(prof_cuda__.cupti.flush)(0);
     prof_cuda__pair_now();
 }
 
@@ -1414,7 +1398,7 @@ PROF_CUDA__FN prof_result prof_cuda__stop(void *user) {
     (void)(g->cupti.flush)(1);
     prof_cuda__await_buffers();
     if (PROF_CUDA__ASK(dropped, NULL, 0, &dropped) != 0) dropped = 0;
-    prof_cuda__unsubscribe();
+    (void)(g->cupti.unsubscribe)(g->subscriber);
     prof_cuda__lock();
     g->stats.lost_dropped += dropped;
     prof_cuda__unlock();
@@ -1811,13 +1795,6 @@ PROF_CUDA__FN void prof_cuda__call_event(const prof_cuda__call *c, prof_cuda__ma
     if (m->l.p) prof_cuda__member(&m->l, "cbid", c->cbid);
 }
 
-PROF_CUDA__FN const char *prof_cuda__overhead_name(uint32_t kind) {
-    static const char *const names[] = { "Unknown", "Buffer Flush", "Instrumentation", "Resource",
-        "Runtime Triggered Module Loading", "Lazy Function Loading", "Command Buffer Full",
-        "Activity Buffer Request", "UVM Activity Init" };
-    return kind == 1 ? "Driver Compiler" : prof_cuda__list(names, 9, kind >> 16);
-}
-
 /* Orders records of CUDA events by (event, context, call). */
 PROF_CUDA__FN int prof_cuda__event_order(const void *a, const void *b) {
     const prof_cuda__event *x, *y;
@@ -1909,16 +1886,14 @@ PROF_CUDA__FN void prof_cuda__allocation_told(const prof_cuda__allocation *a, pr
     (void)prof_submit_memory(&c, 1);     /* what is left out is counted there */
 }
 
-PROF_CUDA__FN void prof_cuda__marker_event(const prof_cuda__marker *r, prof_cuda__made *m) {
-    m->x.activity_type = "user_annotation";
-    m->e.name = r->name ? r->name : "(null)";
-    m->e.thread = prof_cuda__thread(r->thread);
-    m->e.flags = PROF_EVENT_USER_ANNOTATION;
-}
-
 /* Fills in what a kind of records has of its own. False: no event. */
 PROF_CUDA__FN bool prof_cuda__event_of(const void *r, const struct prof_cuda__kind *k,
                                        prof_cuda__made *m) {
+    static const char *const overheads[] = { "Unknown", "Buffer Flush", "Instrumentation",
+        "Resource", "Runtime Triggered Module Loading", "Lazy Function Loading",
+        "Command Buffer Full", "Activity Buffer Request", "UVM Activity Init" };
+    const prof_cuda__marker *marker = (const prof_cuda__marker *)r;
+    uint32_t overhead = ((const prof_cuda__overhead *)r)->overhead_kind;
     if (k->what & PROF_CUDA__WORK)
         prof_cuda__link(r, prof_cuda__where(r)[0], prof_cuda__where(r)[2], m);
     switch (k->kind) {
@@ -1926,10 +1901,16 @@ PROF_CUDA__FN bool prof_cuda__event_of(const void *r, const struct prof_cuda__ki
     case PROF_CUDA__DRIVER_CALL: prof_cuda__call_event((const prof_cuda__call *)r, m); break;
     case PROF_CUDA__KERNEL: prof_cuda__kernel_event((const prof_cuda__kernel *)r, m); break;
     case PROF_CUDA__SYNCHRONIZATION: prof_cuda__sync_event((const prof_cuda__sync *)r, m); break;
-    case PROF_CUDA__MARKER: prof_cuda__marker_event((const prof_cuda__marker *)r, m); break;
+    case PROF_CUDA__MARKER:
+        m->x.activity_type = "user_annotation";
+        m->e.name = marker->name ? marker->name : "(null)";
+        m->e.thread = prof_cuda__thread(marker->thread);
+        m->e.flags = PROF_EVENT_USER_ANNOTATION;
+        break;
     case PROF_CUDA__OVERHEAD_RECORD:
         m->x.activity_type = "overhead";
-        m->e.name = prof_cuda__overhead_name(((const prof_cuda__overhead *)r)->overhead_kind);
+        m->e.name =
+            overhead == 1 ? "Driver Compiler" : prof_cuda__list(overheads, 9, overhead >> 16);
         m->e.thread = prof_cuda__thread(0);
         break;
     case PROF_CUDA__NODE:
@@ -2231,15 +2212,6 @@ PROF_API PROF_CUDA__QUIET size_t prof_cuda_memory_size(const prof_cuda_desc *des
     return launches > (SIZE_MAX - fixed) / each ? SIZE_MAX : fixed + launches * each;
 }
 
-/* The built-in block is used from behind the last buffer that CUPTI keeps. */
-PROF_CUDA__FN void prof_cuda__withhold(void) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    size_t i = g->buffer_count;
-    while (i && !g->is_out[i - 1]) i--;
-    if (i) prof_cuda__withheld = (size_t)((char *)g->pool + i * g->buffer_size -
-                                          prof_cuda__memory.bytes);
-}
-
 /* Lays the block out; false: it is too small. */
 PROF_CUDA__FN bool prof_cuda__lay(void) {
     struct prof_cuda__all *g = &prof_cuda__;
@@ -2292,9 +2264,13 @@ PROF_API PROF_CUDA__QUIET prof_result prof_cuda_init(const prof_cuda_desc *desc)
 
 PROF_API PROF_CUDA__QUIET prof_result prof_cuda_shutdown(void) {
     struct prof_cuda__all *g = &prof_cuda__;
+    size_t i;
     if (prof_cuda__session_open()) return PROF_ERROR_STATE;
     if (g->out && g->desc.memory) return PROF_ERROR_STATE;   /* CUPTI may still write into them */
-    prof_cuda__withhold();
+    for (i = g->buffer_count; i && !g->is_out[i - 1];) i--;
+    if (i)                               /* the built-in block is used from behind the last one */
+        prof_cuda__withheld =
+            (size_t)((char *)g->pool + i * g->buffer_size - prof_cuda__memory.bytes);
     prof_cuda__watch_threads(false);
     memset(g, 0, sizeof *g);             /* the libraries stay: they do not survive being closed */
     return PROF_OK;

@@ -523,7 +523,7 @@ static void test_footer(void) {
     static const struct { bool corrupt, no_time, no_store, kept; const char *says; } cases[] = {
         { true, false, false, false, "GPU records lost: 0; corrupt buffers: 1" },
         { false, true, false, false, "GPU records lost: 0; without a time: 2" },
-        { false, false, true, false, "; without room, give prof_cuda_desc.memory more: " },
+        { false, false, true, false, "; no room, give prof_cuda_desc.memory more: " },
         { false, false, false, true, "GPU records lost: 0; buffers CUPTI kept: 1" }
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
