@@ -21,7 +21,7 @@
    Memory
        One block: prof_cuda_desc.memory, or a static array of PROF_CUDA_MEMORY bytes (80 MiB; pages
        that are not touched cost nothing). What does not fit is counted: see prof_cuda_stats. When
-       the trace is first read, a launch also takes about 1.4 KB of the session's arena.
+       the trace is first read, a launch also takes about 1.6 KB of the session's arena.
 
    Threads
        Set-up and shutdown: one thread, no session open. prof_cuda_push_id, prof_cuda_flush: any
