@@ -10540,7 +10540,7 @@ static struct prof__counting {
 
 /* A thread's open counters, a file each. */
 static __thread struct prof__perf_group {
-    uint32_t serial, count;              /* serial: of the session for which they were opened */
+    uint32_t serial, count, refused;     /* serial: of the session for which they were opened */
     uint64_t number;                     /* of this opening, for all threads; 0: closed */
     int file[PROF_COUNTERS];
 } prof__perf;
@@ -10618,6 +10618,7 @@ PROF__FN bool prof__perf_open(void) {
             int error = errno;
             prof__perf_close();
             prof__perf.serial = serial;
+            prof__perf.refused = i;
             errno = error;
             return false;
         }
@@ -10639,12 +10640,10 @@ PROF__FN const char *prof__perf_refusal(int error) {
 
 /* Opens all counters on this thread, as a test. NULL: well; else why not, of the last one. */
 PROF__FN const char *prof__counters_test(void) {
-    struct prof__counting *c = &prof__counting;
-    c->serial++;
-    for (uint32_t i = 0, count = c->count; i < count; i++) {
-        c->count = i + 1;
-        prof__perf.serial = 0;
-        if (!prof__perf_open()) return prof__perf_refusal(errno);
+    prof__counting.serial++;
+    if (!prof__perf_open()) {
+        prof__counting.count = prof__perf.refused + 1;
+        return prof__perf_refusal(errno);
     }
     PROF__STORE(prof__recorder.thread_leaves, &prof__perf_close);
     return NULL;
@@ -17656,16 +17655,6 @@ PROF__FN void prof__et_tensor(prof__out *o, const prof_shape *s, const char *dty
     prof__out_text(o, "\"]");
 }
 
-PROF__FN const char *prof__value_dtype(const prof__values *v, uint32_t i) {
-    return v->dtypes ? prof__text(v->dtypes[i]) : "";
-}
-
-/* The text of value i; NULL: it is a tensor, or a list of tensors. */
-PROF__FN const char *prof__value_scalar(const prof__values *v, uint32_t i) {
-    const char *text = v->concrete ? prof__text(v->concrete[i]) : "";
-    return *text && !(v->shapes && v->shapes[i].items) ? text : NULL;
-}
-
 /* PyTorch's name for the type of a JSON value, or of a word of Python's. Other text is a String. */
 PROF__FN const char *prof__scalar_type(const char *text, const char *dtype) {
     if (strcmp(text, "True") == 0 || strcmp(text, "False") == 0) return "Bool";
@@ -17680,42 +17669,38 @@ PROF__FN const char *prof__scalar_type(const char *text, const char *dtype) {
     return text[strcspn(text, ".eE")] ? "Double" : "Int";
 }
 
-PROF__FN void prof__et_value(prof__out *o, const prof__values *v, uint32_t i) {
-    const prof_shape *s = v->shapes ? v->shapes + i : NULL;
-    const char *scalar = prof__value_scalar(v, i), *dtype = prof__value_dtype(v, i);
-    if (i) prof__out_text(o, ",");
-    if (scalar) {
-        const char *type = prof__scalar_type(scalar, dtype);
-        if (strcmp(type, "None") == 0) prof__out_text(o, "\"<None>\"");
-        else if (*scalar == 'T' && *type == 'B') prof__out_text(o, "true");
-        else if (*scalar == 'F' && *type == 'B') prof__out_text(o, "false");
-        else if (*type == 'S' && (strcmp(dtype, "String") == 0 || prof__json_check(scalar)))
-            prof__out_f(o, "\"%j\"", scalar);
-        else prof__out_text(o, scalar);
-    } else if (!s || !s->items) {
-        prof__et_tensor(o, s, dtype, i < v->tensor_count ? v->tensors + i : NULL);
-    } else {
-        for (uint32_t j = 0; j < s->count; j++) {
-            prof__out_text(o, j ? "," : "[");
-            prof__et_tensor(o, s->items + j, dtype, NULL);
-        }
-        prof__out_text(o, s->count ? "]" : "[]");
-    }
+/* Writes the value that this text is, or its type. */
+PROF__FN void prof__et_scalar(prof__out *o, const char *text, const char *dtype, bool of_type) {
+    const char *type = prof__scalar_type(text, dtype);
+    if (of_type) prof__out_f(o, "\"%j\"", type);
+    else if (strcmp(type, "None") == 0) prof__out_text(o, "\"<None>\"");
+    else if (*text == 'T' && *type == 'B') prof__out_text(o, "true");
+    else if (*text == 'F' && *type == 'B') prof__out_text(o, "false");
+    else if (*type == 'S' && (strcmp(dtype, "String") == 0 || prof__json_check(text)))
+        prof__out_f(o, "\"%j\"", text);
+    else prof__out_text(o, text);
 }
 
-PROF__FN void prof__et_type(prof__out *o, const prof__values *v, uint32_t i) {
+/* Writes value i, or its type. What is no scalar is a tensor, or a list of tensors. */
+PROF__FN void prof__et_value(prof__out *o, const prof__values *v, uint32_t i, bool of_type) {
     const prof_shape *s = v->shapes ? v->shapes + i : NULL;
-    const char *scalar = prof__value_scalar(v, i), *dtype = prof__value_dtype(v, i);
-    uint32_t count = s && s->items ? s->count : 1;
+    bool list = s && s->items;
+    const char *scalar = !list && v->concrete ? prof__text(v->concrete[i]) : "";
+    const char *dtype = v->dtypes ? prof__text(v->dtypes[i]) : "", *quote = of_type ? "\"" : "";
     if (i) prof__out_text(o, ",");
-    if (scalar) {
-        prof__out_f(o, "\"%j\"", prof__scalar_type(scalar, dtype));
+    if (*scalar) {
+        prof__et_scalar(o, scalar, dtype, of_type);
         return;
     }
-    prof__out_text(o, s && s->items ? "\"GenericList[" : "\"");
-    for (uint32_t j = 0; j < count; j++)
-        prof__out_f(o, *dtype ? "%sTensor(%j)" : "%sTensor%j", j ? "," : "", dtype);
-    prof__out_text(o, s && s->items ? "]\"" : "\"");
+    prof__out_text(o, quote);
+    if (list) prof__out_text(o, of_type ? "GenericList[" : "[");
+    for (uint32_t j = 0; j < (list ? s->count : 1); j++) {
+        if (j) prof__out_text(o, ",");
+        if (of_type) prof__out_f(o, *dtype ? "Tensor(%j)" : "Tensor%j", dtype);
+        else prof__et_tensor(o, list ? s->items + j : s, dtype,
+                             !list && i < v->tensor_count ? v->tensors + i : NULL);
+    }
+    prof__out_f(o, "%s%s", list ? "]" : "", quote);
 }
 
 PROF__FN void prof__et_shapes(prof__out *o, const char *key, const prof_shape *shapes,
@@ -17731,10 +17716,10 @@ PROF__FN void prof__et_shapes(prof__out *o, const char *key, const prof_shape *s
 
 PROF__FN void prof__et_values(prof__out *o, const char *key, const prof__values *v) {
     prof__out_text(o, key);
-    for (uint32_t i = 0; i < v->count; i++) prof__et_value(o, v, i);
+    for (uint32_t i = 0; i < v->count; i++) prof__et_value(o, v, i, false);
     prof__et_shapes(o, "],\"shapes\":", v->shapes, v->count);
     prof__out_text(o, ",\"types\":[");
-    for (uint32_t i = 0; i < v->count; i++) prof__et_type(o, v, i);
+    for (uint32_t i = 0; i < v->count; i++) prof__et_value(o, v, i, true);
     prof__et_shapes(o, "],\"strides\":", v->strides, v->count);
     prof__out_text(o, "}");
 }
@@ -17766,13 +17751,13 @@ PROF__FN bool prof__member_is(const prof__member *m, const char *key) {
     return m->key_size == n + 2 && memcmp(m->key + 1, key, n) == 0;
 }
 
-/* The text of this key in the zone's arguments, in quotes; without the key, "". */
-PROF__FN prof__member prof__member_text(const char *members, const char *key) {
-    prof__member m = { NULL, NULL, 0, 0 };
+/* The value of this key among the members; without the key, `other`. */
+PROF__FN prof__member prof__member_find(const char *members, const char *key, const char *other) {
+    prof__member m;
     while (members && prof__member_next(&members, &m))
-        if (prof__member_is(&m, key) && *m.value == '"') return m;
-    m.value = "\"\"";
-    m.value_size = 2;
+        if (prof__member_is(&m, key)) return m;
+    m.value = other;
+    m.value_size = strlen(other);
     return m;
 }
 
@@ -17794,7 +17779,8 @@ PROF__FN void prof__et_attributes(prof__out *o, const prof__et_node *n) {
                 n->record, n->fw_parent, x->has & PROF_HAS_SEQUENCE_NR ? x->sequence_nr : -1,
                 (uint64_t)x->scope, n->tid, x->has & PROF_HAS_FWD_THREAD ? x->fwd_thread : 0);
     for (size_t i = 0; i < PROF__NODE_TEXTS; i++) {
-        m = prof__member_text(members, prof__et_texts[i]);
+        m = prof__member_find(members, prof__et_texts[i], "\"\"");
+        if (*m.value != '"') m = prof__member_find(NULL, "", "\"\"");
         prof__out_f(o, ",{\"name\":\"%s\",\"type\":\"string\",\"value\":%b}", prof__et_texts[i],
                     m.value, m.value_size);
     }
@@ -17900,40 +17886,31 @@ PROF__FN void prof__nodes_event(prof__nodes *n, prof__out *o, uint32_t i) {
     prof__out_text(o, ",");
 }
 
-/* torch.distributed's list of process groups: the program's, or else one group of all processes.
-   False: the program is not distributed. */
-PROF__FN bool prof__process_groups(char *text, size_t size) {
-    static const char key[] = "\"distributedInfo\":";
-    const char *entry, *at;
-    prof__entries m[2];
-    prof__member member, processes, groups;
-    prof__metadata_copy(m);
-    entry = prof__metadata_find(m + 1, key);
-    if (!entry) entry = prof__metadata_find(m, key);
-    if (!entry || entry[sizeof key - 1] != '{') return false;
-    processes.value = groups.value = "1";
-    processes.value_size = groups.value_size = 1;
-    for (at = entry + sizeof key; prof__member_next(&at, &member);) {
-        if (prof__member_is(&member, "world_size")) processes = member;
-        if (prof__member_is(&member, "pg_count")) groups = member;
-        if (!prof__member_is(&member, "pg_config")) continue;
-        (void)prof__text_f(text, size, "%b", member.value, member.value_size);
-        return true;
-    }
-    member = prof__member_text(entry + sizeof key, "backend");
-    (void)prof__text_f(text, size, "[{\"pg_name\": \"0\", \"pg_desc\": \"default_pg\", "
-                       "\"backend_config\": %b, \"ranks\": [], \"group_size\": %b, "
-                       "\"group_count\": %b}]", member.value, member.value_size,
-                       processes.value, processes.value_size, groups.value, groups.value_size);
-    return true;
-}
-
+/* Writes torch.distributed's list of process groups, where the program told its own: its list, or
+   else one group of all processes. */
 PROF__FN void prof__nodes_groups(const prof__nodes *n, prof__out *o) {
-    static const char *const type = "String";
+    static const char key[] = "\"distributedInfo\":", *const type = "String";
     char groups[PROF_METADATA_SIZE + 256];   /* more than all metadata */
-    const char *text = groups;
+    const char *text = groups, *info;
     prof__et_node node = prof__et_plain("## process_group:init ##", n->first, 1, 0);
-    if (n->s->built || !prof__process_groups(groups, sizeof groups)) return;
+    prof__member list, backend, size, count;
+    prof__entries m[2];
+    prof__metadata_copy(m);
+    info = prof__metadata_find(m + 1, key);
+    if (!info) info = prof__metadata_find(m, key);
+    if (n->s->built || !info || info[sizeof key - 1] != '{') return;
+    info += sizeof key;
+    list = prof__member_find(info, "pg_config", "");
+    backend = prof__member_find(info, "backend", "\"\"");
+    size = prof__member_find(info, "world_size", "1");
+    count = prof__member_find(info, "pg_count", "1");
+    (void)prof__text_f(groups, sizeof groups, "%b", list.value, list.value_size);
+    if (!list.value_size)
+        (void)prof__text_f(groups, sizeof groups, "[{\"pg_name\": \"0\", "
+                           "\"pg_desc\": \"default_pg\", \"backend_config\": %b, "
+                           "\"ranks\": [], \"group_size\": %b, \"group_count\": %b}]",
+                           backend.value, backend.value_size, size.value, size.value_size,
+                           count.value, count.value_size);
     if (n->s->thread_count) {
         node.parent = n->first + 1;
         node.tid = prof__chrome_tid(n->s, 0);
