@@ -3250,18 +3250,6 @@ PROF__FN prof__real prof__real_over(prof__real a, int64_t n) {
     return prof__real_div(a, prof__real_from(n));
 }
 
-PROF__FN prof__real prof__real_mul(prof__real a, prof__real b) {
-    uint64_t al = a.m & 0xffffffffu, ah = a.m >> 32, bl = b.m & 0xffffffffu, bh = b.m >> 32;
-    uint64_t low = al * bl, middle = ah * bl + (low >> 32);
-    uint64_t cross = al * bh + (middle & 0xffffffffu);
-    uint64_t high = ah * bh + (middle >> 32) + (cross >> 32);   /* 106 bits in high and low */
-    prof__real out;
-    low = cross << 32 | (low & 0xffffffffu);
-    out = prof__real_round(high << 22 | low >> 42 | (low << 22 != 0), a.e + b.e + 42);
-    out.negative = a.negative != b.negative;
-    return out;
-}
-
 PROF__FN bool prof__real_below(prof__real a, prof__real b) {
     prof__real less = a.negative ? b : a, more = a.negative ? a : b;
     if (a.negative != b.negative) return a.negative && (a.m || b.m);
@@ -4341,6 +4329,7 @@ enum { PROF__NO = 17 };
 #define prof__launch_rows(s) 0u
 #define PROF__HOST_TEXT(text) ""
 #define PROF__COLUMN_SITE(HOST)
+#define PROF__COLUMN_COUNTERS(HOST)
 #define prof__inside(now) (now)
 #define prof__copy_words memcpy
 
@@ -4417,6 +4406,15 @@ enum { PROF__NO = 26 };
 #define prof__launch_rows(s) ((s)->outside.launch_rows)
 #define PROF__HOST_TEXT(text) text
 #define PROF__COLUMN_SITE(HOST) HOST(SITE, SITE, site, "Source", "source")
+#define PROF__COLUMN_COUNTER(HOST, i) \
+    HOST(SELF_COUNTER##i, INTEGER, self_counters[i], "Self $", "self_$") \
+    HOST(COUNTER##i, INTEGER, counters[i], "$", "$")
+#define PROF__COLUMN_NS_PER(HOST, i) HOST(NS_PER##i, NS_PER, counters[i], "ns per $", "ns_per_$")
+#define PROF__COLUMN_COUNTERS(HOST) \
+    PROF__COLUMN_COUNTER(HOST, 0) PROF__COLUMN_COUNTER(HOST, 1) \
+    PROF__COLUMN_COUNTER(HOST, 2) PROF__COLUMN_COUNTER(HOST, 3) \
+    PROF__COLUMN_NS_PER(HOST, 0) PROF__COLUMN_NS_PER(HOST, 1) \
+    PROF__COLUMN_NS_PER(HOST, 2) PROF__COLUMN_NS_PER(HOST, 3)
 
 typedef struct prof__counts {
     PROF__COUNTS_BOTH
@@ -8695,8 +8693,6 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 #define prof__groups_percentiles(g) ((void)0)
 #define prof__groups_us(g) ((void)0)
 #define prof__group_segment NULL
-#define prof__row_counter(r, i) 0
-#define prof__counter_of(i) 0
 #define prof__average_more(a, g, row, first) ((void)0)
 #define prof__average_on_cpu(a, r) ((a)->on_cpu_ns = (r)->on_cpu_ns)
 
@@ -14285,17 +14281,6 @@ PROF__FN void prof__groups_percentiles(prof__groups *g) {
     }
 }
 
-/* The counter of column i of the counters' columns. */
-PROF__FN uint32_t prof__counter_of(int i) {
-    return (uint32_t)(i < 2 * PROF_COUNTERS ? i / 2 : i - 2 * PROF_COUNTERS);
-}
-
-/* Column i of counters: self, or with the children. */
-PROF__FN int64_t prof__row_counter(const prof_average *r, int i) {
-    return i % 2 || i >= 2 * PROF_COUNTERS ? r->counters[prof__counter_of(i)]
-                                           : r->self_counters[i / 2];
-}
-
 /* Fills in what only hosts have: the row's site, percentiles, and zones that are only in sums. */
 PROF__FN void prof__average_more(prof_average *a, const prof__groups *g, uint32_t row,
                                  const prof_event *first) {
@@ -14458,9 +14443,9 @@ PROF__CALL prof_average prof_total_average(const prof_trace *trace) {
    - Notes below a table tell what is missing in its figures: prof__note_text. */
 
 /* The columns, in the order of the text: name; what a cell shows; the member of prof_average; head,
-   where @ stands for the device's name; field of CSV and JSON, "": none. On targets HOST columns
-   have no head. PROF__FIELDS_LAST are fields only. */
-#define PROF__COLUMNS_FIRST(X, HOST) \
+   where @ stands for the device's name and $ for a counter's; field of CSV and JSON, "": none. On
+   targets HOST columns have no head. PROF__FIELDS_LAST are fields only. */
+#define PROF__COLUMNS_EACH(X, HOST) \
     X(NAME, NAME, key, "Name", "key") \
     HOST(OVERLOAD, NAME, overload_name, "Overload Name", "overload_name") \
     PROF__COLUMN_SITE(HOST) \
@@ -14483,8 +14468,8 @@ PROF__CALL prof_average prof_total_average(const prof_trace *trace) {
     HOST(SELF_CPU_MEMORY, MEMORY, self_cpu_memory_usage, "Self CPU Mem", "self_cpu_memory_usage") \
     HOST(DEVICE_MEMORY, MEMORY, device_memory_usage, "@ Mem", "device_memory_usage") \
     HOST(SELF_DEVICE_MEMORY, MEMORY, self_device_memory_usage, "Self @ Mem", \
-         "self_device_memory_usage")
-#define PROF__COLUMNS_LAST(X, HOST) \
+         "self_device_memory_usage") \
+    PROF__COLUMN_COUNTERS(HOST) \
     X(COUNT, INTEGER, count, "# of Calls", "count") \
     HOST(NODE, INTEGER, node_id, "Node ID", "node_id") \
     HOST(SHAPES, SHAPES, input_shapes, "Input Shapes", "input_shapes") \
@@ -14496,15 +14481,10 @@ PROF__CALL prof_average prof_total_average(const prof_trace *trace) {
     X(IS_REMOTE, FLAG, is_remote, "", "is_remote") \
     X(IS_LEGACY, FLAG, is_legacy, "", "is_legacy") \
     X(IS_USER_ANNOTATION, FLAG, is_user_annotation, "", "is_user_annotation")
-#define PROF__COLUMNS_EACH(X, HOST) \
-    PROF__COLUMNS_FIRST(X, HOST) PROF__COLUMNS_LAST(X, HOST)
 
-#define PROF__COUNTER_COLUMNS (PROF__BARE ? 0 : 3 * PROF_COUNTERS)
 #define PROF__COLUMN_NUMBER(name, shows, member, head, field) PROF__COL_##name,
-enum {                                   /* counters come before the last columns */
-    PROF__COLUMNS_FIRST(PROF__COLUMN_NUMBER, PROF__COLUMN_NUMBER)
-    PROF__COL_COUNTERS, PROF__COL_COUNTERS_END = PROF__COL_COUNTERS + PROF__COUNTER_COLUMNS - 1,
-    PROF__COLUMNS_LAST(PROF__COLUMN_NUMBER, PROF__COLUMN_NUMBER)
+enum {
+    PROF__COLUMNS_EACH(PROF__COLUMN_NUMBER, PROF__COLUMN_NUMBER)
     PROF__COLUMNS, PROF__FIELDS_BEFORE = PROF__COLUMNS - 1,
     PROF__FIELDS_LAST(PROF__COLUMN_NUMBER)
     PROF__FIELDS_END
@@ -14512,8 +14492,7 @@ enum {                                   /* counters come before the last column
 
 enum { PROF__SHOW_NAME, PROF__SHOW_SHARE, PROF__SHOW_TIME, PROF__SHOW_MEAN, PROF__SHOW_MEMORY,
        PROF__SHOW_INTEGER, PROF__SHOW_NS_PER, PROF__SHOW_FLOPS, PROF__SHOW_FLAG,
-       PROF__SHOW_SHAPES, PROF__SHOW_PATH,
-       PROF__SHOW_SITE };
+       PROF__SHOW_SHAPES, PROF__SHOW_PATH, PROF__SHOW_SITE };
 typedef struct prof__column { uint8_t shows; prof__at at; } prof__column;
 #define PROF__COLUMN_OF(name, shows, member, head, field) \
     { PROF__SHOW_##shows, offsetof(prof_average, member) },
@@ -14521,40 +14500,21 @@ static const prof__column prof__columns[] = {
     PROF__COLUMNS_EACH(PROF__COLUMN_OF, PROF__COLUMN_OF) PROF__FIELDS_LAST(PROF__COLUMN_OF)
 };
 
-/* A column's place in lists made of PROF__COLUMNS_EACH, which have no counters. */
-PROF__FN size_t prof__column_index(int column) {
-    return (size_t)(column - (column > PROF__COL_COUNTERS ? PROF__COUNTER_COLUMNS : 0));
-}
-
-/* A column's number among counters': self and total of each, then ns per each. -1: none. */
-PROF__FN int prof__column_counter(int column) {
-    int i = column - PROF__COL_COUNTERS;
-    return i >= 0 && i < PROF__COUNTER_COLUMNS ? i : -1;
-}
-
-PROF__FN uint8_t prof__column_shows(int column) {
-    int i = prof__column_counter(column);
-    if (i >= 0) return i < 2 * PROF_COUNTERS ? PROF__SHOW_INTEGER : PROF__SHOW_NS_PER;
-    return prof__columns[prof__column_index(column)].shows;
-}
-
 /* A row's value in a column of numbers; times in ns. */
 PROF__FN int64_t prof__row_number(const prof_average *r, int column) {
-    const char *at = (const char *)r + prof__columns[prof__column_index(column)].at;
-    int i = prof__column_counter(column);
-    if (!PROF__BARE && i >= 0) return prof__row_counter(r, i);
+    const char *at = (const char *)r + prof__columns[column].at;
     if (!PROF__BARE && column == PROF__COL_NODE) return r->node_id;
     if (!PROF__BARE && column >= PROF__COL_DEVICE_TYPE) return *at;
     return *(const int64_t *)(const void *)at;
 }
 
-/* The name of a column's field; "": it has none. */
+/* The name of a column's field in the list, with its $; "": it has none. */
 PROF__FN const char *prof__column_field(int column) {
 #define PROF__COLUMN_FIELD(name, shows, member, head, field) field "\0"
     static const char fields[] =
         PROF__COLUMNS_EACH(PROF__COLUMN_FIELD, PROF__COLUMN_FIELD)
         PROF__FIELDS_LAST(PROF__COLUMN_FIELD);
-    return prof__text_of(fields, prof__column_index(column));
+    return prof__text_of(fields, (size_t)column);
 }
 
 /* The column of a metric; that of PROF_METRIC_NONE is the name. */
@@ -14586,12 +14546,12 @@ typedef struct prof__table {
     int64_t rows_cpu_ns, rows_device_ns; /* sums over the rows */
     int64_t least_flops;                 /* the smallest above 0 */
     int flops_power;                     /* the FLOPs column is in 1000^this */
-    bool measuring, fitted;              /* need and told are being found; width was fitted */
-    bool sited;                          /* CSV and JSON have the rows' places */
+    bool fitted;                         /* to a line: */
+    size_t need[PROF__FITTED];           /* the width of the widest cell or head; 0: no such column.
+                                            It is left out if it has no width */
     bool told[PROF__FITTED];             /* some cell has a figure other than 0, or a text */
-    bool left_out[PROF__FITTED];
-    size_t need[PROF__FITTED];           /* the width of the widest cell or head */
     prof__out out;
+    prof_table_desc usual;
 } prof__table;
 
 #define PROF__COLUMN 12
@@ -14661,48 +14621,36 @@ PROF__FN bool prof__row_after(const prof_average *a, const prof_average *b, prof
     return !prof__average_below(b, a, metric) && a->first > b->first;
 }
 
-PROF__FN void prof__rows_sift(prof_average *rows, size_t i, size_t n, prof_metric metric) {
-    prof_average moved = rows[i];
-    for (size_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && prof__row_after(rows + child + 1, rows + child, metric)) child++;
-        if (!prof__row_after(rows + child, &moved, metric)) break;
-        rows[i] = rows[child];
-    }
-    rows[i] = moved;
-}
-
-/* A heap sort, which needs no memory. */
+/* A shell sort, which needs no memory. */
 PROF__FN void prof__rows_sort(prof_average *rows, size_t n, prof_metric metric) {
-    for (size_t i = n / 2; i--;) prof__rows_sift(rows, i, n, metric);
-    while (n > 1) {
-        prof_average last = rows[--n];
-        rows[n] = rows[0];
-        rows[0] = last;
-        prof__rows_sift(rows, 0, n, metric);
+    for (size_t gap = n / 2; gap; gap = gap == 2 ? 1 : gap * 7 / 16) {
+        for (size_t i = gap; i < n; i++) {
+            prof_average moved = rows[i];
+            size_t to = i;
+            for (; to >= gap && prof__row_after(rows + to - gap, &moved, metric); to -= gap)
+                rows[to] = rows[to - gap];
+            rows[to] = moved;
+        }
     }
 }
 
 /* ---- shapes, as Python prints a list ---- */
 
-PROF__FN void prof__put_dims(prof__out *o, const prof_shape *s, const char *comma) {
+/* A tensor's dimensions, or those of each in a list. */
+PROF__FN void prof__put_shape(prof__out *o, const prof_shape *s, const char *comma) {
     prof__out_text(o, "[");
-    for (uint32_t i = 0; s->dims && i < s->count; i++) {
+    for (uint32_t i = 0; (s->items || s->dims) && i < s->count; i++) {
         if (i) prof__out_text(o, comma);
-        prof__out_number(o, s->dims[i], false);
+        if (s->items) prof__put_shape(o, s->items + i, comma);
+        else prof__out_number(o, s->dims[i], false);
     }
     prof__out_text(o, "]");
 }
 
 PROF__FN void prof__put_shapes(prof__out *o, const prof_shape *shapes, uint32_t count,
                                const char *comma) {
-    prof__out_text(o, "[");
-    for (uint32_t i = 0; i < count; i++) {
-        const prof_shape *s = shapes + i;
-        if (i) prof__out_text(o, comma);
-        if (s->items) prof__put_shapes(o, s->items, s->count, comma);
-        else prof__put_dims(o, s, comma);
-    }
-    prof__out_text(o, "]");
+    const prof_shape list = { NULL, shapes, count };
+    prof__put_shape(o, &list, comma);
 }
 
 /* A sink that counts all bytes in width, and writes only as many as are left. */
@@ -14735,10 +14683,9 @@ PROF__FN size_t prof__shapes_text(const prof_average *r, prof__out *out, size_t 
 
 /* ---- cells ---- */
 
-/* While a table that must fit a line is measured: notes how wide a cell of this column is, and
-   whether it has a figure other than 0. */
+/* Notes how wide a cell of this column is, and whether it has a figure other than 0. */
 PROF__FN void prof__table_need(prof__table *t, int column, size_t width, const char *text) {
-    if (PROF__BARE || !t->measuring) return;
+    if (PROF__BARE) return;
     if (width > t->need[column]) t->need[column] = width;
     for (; *text; text++)
         if (*text >= '1' && *text <= '9') t->told[column] = true;
@@ -14804,28 +14751,32 @@ PROF__FN char *prof__table_time(const prof__table *t, char *p, int64_t ns, uint6
 /* Is it a percentile of calls that are in sums alone, or the time for each of no points? */
 PROF__FN bool prof__table_unknown(const prof_average *r, int column) {
     if (PROF__BARE) return false;
-    if (prof__column_shows(column) == PROF__SHOW_NS_PER) return prof__row_number(r, column) <= 0;
+    if (prof__columns[column].shows == PROF__SHOW_NS_PER) return prof__row_number(r, column) <= 0;
     return column >= PROF__COL_P50 && column <= PROF__COL_P99 && !r->p99_ns && r->max_ns > 0;
 }
 
-/* ns of a row for each of its n points. */
-PROF__FN prof__real prof__ns_per(const prof_average *r, int64_t n) {
-    return prof__real_over(prof__real_from(r->cpu_time_total_ns), n);
-}
-
-/* Writes the text of a cell with a number. */
+/* Writes a number as the text of a cell, or, exactly, as a field of CSV or JSON; times in us. */
 PROF__FN void prof__table_text(const prof__table *t, const prof_average *r, int column,
                                char text[48]) {
-    uint8_t shows = prof__column_shows(column);
+    uint8_t shows = prof__columns[column].shows;
+    prof_format format = PROF__BARE ? PROF_FORMAT_TEXT : t->desc->format;
     int64_t n = prof__row_number(r, column);
     if (shows == PROF__SHOW_SHARE) {
         bool device = !PROF__BARE && column == PROF__COL_SELF_DEVICE_SHARE;
         int64_t whole = device ? t->self_device_ns : t->self_cpu_ns;
         text = prof__text_share(text, prof__us(n), prof__us(whole));
     } else if (prof__table_unknown(r, column)) {
-        *text++ = '-', *text++ = '-';
+        const char *none = format == PROF_FORMAT_JSON ? "null" : format ? "" : "--";
+        while (*none) *text++ = *none++;
     } else if (!PROF__BARE && shows == PROF__SHOW_NS_PER) {
-        text = prof__text_real(text, prof__ns_per(r, n), 3);
+        text = prof__text_real(text, prof__real_over(prof__real_from(r->cpu_time_total_ns), n), 3);
+    } else if (format && shows == PROF__SHOW_TIME) {
+        if (n < 0) *text++ = '-';
+        text = prof__text_us(text, n < 0 ? 0u - (uint64_t)n : (uint64_t)n);
+    } else if (format && shows == PROF__SHOW_MEAN) {
+        text = prof__text_real(text, prof__mean_us(n, r->count), 3);
+    } else if (format) {
+        text = prof__text_i64(text, n);
     } else if (column == PROF__COL_CPU_MEAN && prof__table_raw(t, t->row)) {
         double us = prof__table_raw(t, t->row)->cpu_us;
         text = prof__text_time(text, prof__real_over(prof__real_from_double(us), (int64_t)r->count),
@@ -14836,9 +14787,9 @@ PROF__FN void prof__table_text(const prof__table *t, const prof_average *r, int 
         text = prof__text_memory(text, n);
     } else if (!PROF__BARE && shows == PROF__SHOW_FLOPS) {
         static const double scales[] = { 1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-15 };
-        prof__real x = prof__real_from_double(scales[t->flops_power]);
-        x = prof__real_mul(prof__real_from(n), x);
-        text = n > 0 ? prof__text_real(text, x, 3) : PROF__LITERAL(text, "--");
+        double x = (double)n * scales[t->flops_power];
+        text = n > 0 ? prof__text_real(text, prof__real_from_double(x), 3)
+                     : PROF__LITERAL(text, "--");
     } else {
         text = prof__text_i64(text, n);
     }
@@ -14855,21 +14806,16 @@ PROF__FN const char *prof__text_upper(char text[64], const char *name) {
     return text;
 }
 
-/* Were min and percentiles asked for? */
-PROF__FN bool prof__table_percentiles(const prof__table *t) {
-    return !PROF__BARE && t->desc->averages && t->desc->averages->percentiles;
-}
-
 PROF__FN void prof__table_widen(prof__table *t, int column, size_t width) {
     if (width > t->width[column]) t->width[column] = width;
 }
 
-/* A column's head in the list, with its @. */
+/* A column's head in the list, with its @ and $. */
 PROF__FN const char *prof__column_head(int column) {
 #define PROF__COLUMN_HEAD(name, shows, member, head, field) head "\0"
 #define PROF__COLUMN_HOST_HEAD(name, shows, member, head, field) PROF__HOST_TEXT(head) "\0"
     static const char heads[] = PROF__COLUMNS_EACH(PROF__COLUMN_HEAD, PROF__COLUMN_HOST_HEAD);
-    return prof__text_of(heads, prof__column_index(column));
+    return prof__text_of(heads, (size_t)column);
 }
 
 PROF__FN void prof__table_sum(prof__table *t, const char *device, bool rows, int64_t ns) {
@@ -14910,12 +14856,13 @@ PROF__FN void prof__table_path(prof__table *t, int column, const char *path) {
     prof__out_text(&t->out, "  ");
 }
 
-/* ---- places ---- */
-
-/* The name of counter i, where the rows have counters. */
-PROF__FN const char *prof__table_counter(const prof__table *t, uint32_t i) {
-    if (t->trace && !t->rows) return prof_hw_counter_name(t->trace, i);
-    return !t->trace && i < PROF_COUNTERS ? t->view.counters[i] : NULL;
+/* The name of a column's counter, where the rows have it; else NULL. */
+PROF__FN const char *prof__table_counter(const prof__table *t, int column) {
+    size_t i = (prof__columns[column].at - offsetof(prof_average, counters)) / sizeof(int64_t);
+    if (i >= 2 * PROF_COUNTERS) return NULL;
+    i %= PROF_COUNTERS;
+    if (t->trace) return t->rows ? NULL : prof_hw_counter_name(t->trace, (uint32_t)i);
+    return t->view.counters[i];
 }
 
 /* Writes a cell of shapes, or of a path. */
@@ -14946,37 +14893,25 @@ PROF__FN void prof__table_stack(prof__table *t, const prof_average *r) {
     }
 }
 
-/* Does the table have the column? Not every one has percentiles, counters, times on the CPU. */
-PROF__FN bool prof__list_has(const prof__table *t, int column) {
-    int counter = prof__column_counter(column);
-    if (counter >= 0)
-        return prof__table_counter(t, prof__counter_of(counter)) &&
-               (counter < 2 * PROF_COUNTERS || t->desc->ns_per_counter);
-    if (column >= PROF__COL_P50 && column <= PROF__COL_P99)
-        return t->width[column] || prof__table_percentiles(t);
-    return column == PROF__COL_ON_CPU ? t->width[column] != 0
-                                      : column != PROF__COL_SITE || t->sited;
-}
-
-/* A column's head: the list's with the device's name, or a counter's, "Self cycles", "cycles". */
-PROF__FN void prof__table_head_text(const prof__table *t, int column, char *text) {
-    const char *device = t->view.device_name, *head = prof__column_head(column), *end = text + 96;
-    int i = column - PROF__COL_COUNTERS;
-    if (i >= 0 && column <= PROF__COL_COUNTERS_END) {
-        const char *format = i >= 2 * PROF_COUNTERS ? "ns per %s" : i % 2 ? "%s" : "Self %s";
-        (void)prof__text_f(text, 96, format,
-                           prof__text(prof__table_counter(t, prof__counter_of(i))));
-        return;
-    }
-    if (t->view.estimated && column >= PROF__COL_P50 && column <= PROF__COL_P99) *text++ = '~';
-    for (; *head; head++) {
-        const char *name = *head != '@' ? "" : device ? device : "None";
-        for (; *name && text < end; name++) *text++ = device ? prof__upper(*name) : *name;
-        if (*head != '@') *text++ = *head;
-        if (column == PROF__COL_FLOPS && *head == ' ' && t->flops_power)
-            *text++ = " KMGTP"[t->flops_power];
+/* A column's head or field, as it stands in the list, with the name of the device, or of the
+   counter: 96 bytes and what follows it in the list. */
+PROF__FN void prof__column_text(const prof__table *t, int column, const char *listed, char *text) {
+    const char *device = t->view.device_name, *end = text + 96;
+    for (; *listed; listed++) {
+        bool upper = *listed == '@' && device;
+        const char *name = *listed == '$' ? prof__text(prof__table_counter(t, column))
+                         : *listed == '@' ? device ? device : "None" : "";
+        for (; *name && text < end; name++) *text++ = upper ? prof__upper(*name) : *name;
+        if (*listed != '@' && *listed != '$') *text++ = *listed;
     }
     *text = 0;
+}
+
+PROF__FN void prof__table_head_text(const prof__table *t, int column, char *text) {
+    if (t->view.estimated && column >= PROF__COL_P50 && column <= PROF__COL_P99) *text++ = '~';
+    prof__column_text(t, column, prof__column_head(column), text);
+    if (column == PROF__COL_FLOPS && t->flops_power)
+        (void)prof__text_f(text, 96, "Total %bFLOPs", &" KMGTP"[t->flops_power], (size_t)1);
 }
 
 /* Writes a column's head, padded, and aligned to the left if the column is. */
@@ -15044,12 +14979,15 @@ PROF__FN void prof__table_widths_wide(prof__table *t) {
                                          prof__table_limit(d->max_src_column_width, 75));
     t->width[PROF__COL_FLOPS] = t->view.with_flops && t->least_flops ? PROF__COLUMN : 0;
     t->flops_power = prof__flops_power(t->least_flops);
-    for (int i = 0; i < PROF__COUNTER_COLUMNS; i++) {
-        char head[96];
-        if (!prof__list_has(t, PROF__COL_COUNTERS + i)) continue;
-        prof__table_head_text(t, PROF__COL_COUNTERS + i, head);
-        t->width[PROF__COL_COUNTERS + i] = PROF__MAX(strlen(head), PROF__COLUMN);
+    for (int i = PROF__COL_SELF_COUNTER0; i <= PROF__COL_NS_PER3; i++) {
+        char head[128];
+        bool wanted = prof__columns[i].shows != PROF__SHOW_NS_PER || d->ns_per_counter;
+        if (!wanted || !prof__table_counter(t, i)) continue;
+        prof__table_head_text(t, i, head);
+        t->width[i] = PROF__MAX(strlen(head), PROF__COLUMN);
     }
+    if (d->format && d->averages && d->averages->group_by_site)
+        prof__table_widen(t, PROF__COL_SITE, 1);
 }
 
 PROF__FN void prof__table_whole(prof__table *t) {
@@ -15091,25 +15029,18 @@ static const uint8_t prof__row_fields[] = {
     PROF__COL_CPU_MEMORY, PROF__COL_SELF_CPU_MEMORY, PROF__COL_DEVICE_MEMORY,
     PROF__COL_SELF_DEVICE_MEMORY, PROF__COL_FLOPS, PROF__COL_NODE, PROF__COL_DEVICE_TYPE,
     PROF__COL_IS_ASYNC, PROF__COL_IS_REMOTE, PROF__COL_IS_LEGACY, PROF__COL_IS_USER_ANNOTATION,
-    PROF__COL_P50, PROF__COL_P90, PROF__COL_P99, PROF__COL_ON_CPU, PROF__COL_COUNTERS + 1,
-    PROF__COL_COUNTERS, PROF__COL_COUNTERS + 3, PROF__COL_COUNTERS + 2, PROF__COL_COUNTERS + 5,
-    PROF__COL_COUNTERS + 4, PROF__COL_COUNTERS + 7, PROF__COL_COUNTERS + 6, PROF__COL_COUNTERS + 8,
-    PROF__COL_COUNTERS + 9, PROF__COL_COUNTERS + 10, PROF__COL_COUNTERS + 11, PROF__COL_OVERLOAD,
-    PROF__COL_SHAPES, PROF__COL_SOURCE, PROF__COL_SITE };
+    PROF__COL_P50, PROF__COL_P90, PROF__COL_P99, PROF__COL_ON_CPU,
+    PROF__COL_COUNTER0, PROF__COL_SELF_COUNTER0, PROF__COL_COUNTER1, PROF__COL_SELF_COUNTER1,
+    PROF__COL_COUNTER2, PROF__COL_SELF_COUNTER2, PROF__COL_COUNTER3, PROF__COL_SELF_COUNTER3,
+    PROF__COL_NS_PER0, PROF__COL_NS_PER1, PROF__COL_NS_PER2, PROF__COL_NS_PER3,
+    PROF__COL_OVERLOAD, PROF__COL_SHAPES, PROF__COL_SOURCE, PROF__COL_SITE };
 
-PROF__FN void prof__list_number(prof__out *o, const prof_average *r, int column, bool json) {
-    int64_t n = prof__row_number(r, column);
-    uint8_t shows = prof__column_shows(column);
-    if (prof__table_unknown(r, column)) prof__out_text(o, json ? "null" : "");
-    else if (shows == PROF__SHOW_NS_PER) {
-        prof__out_room(o, 48);
-        o->p = prof__text_real(o->p, prof__ns_per(r, n), 3);
-    }
-    else if (shows == PROF__SHOW_MEAN) {
-        prof__out_room(o, 48);
-        o->p = prof__text_real(o->p, prof__mean_us(n, r->count), 3);
-    } else if (shows == PROF__SHOW_FLAG && json) prof__out_text(o, n ? "true" : "false");
-    else prof__out_number(o, n, shows == PROF__SHOW_TIME);
+/* Does the table have the field? Not every one has percentiles, counters, times on the CPU. */
+PROF__FN bool prof__list_has(const prof__table *t, int column) {
+    bool at_times = column == PROF__COL_SITE || column == PROF__COL_ON_CPU ||
+                    (column >= PROF__COL_P50 && column <= PROF__COL_P99) ||
+                    (column >= PROF__COL_SELF_COUNTER0 && column <= PROF__COL_NS_PER3);
+    return !at_times || t->width[column];
 }
 
 /* Texts, one or more, within quotes. In CSV each has a line, and a ' stands before what a
@@ -15127,22 +15058,22 @@ PROF__FN void prof__list_texts(prof__out *o, const char *const *texts, uint32_t 
 /* Writes a field as CSV or JSON; r NULL: its name for the head of CSV. */
 PROF__FN void prof__list_field(prof__table *t, const prof_average *r, int column) {
     bool json = t->desc->format == PROF_FORMAT_JSON;
-    int counter = prof__column_counter(column);
-    const char *self = counter >= 2 * PROF_COUNTERS ? "ns_per_"
-                     : counter >= 0 && counter % 2 == 0 ? "self_" : "", *text;
-    const char *name = counter < 0 ? prof__column_field(column)
-                                   : prof__table_counter(t, prof__counter_of(counter));
-    char source[PROF__SOURCE];
+    uint8_t shows = prof__columns[column].shows;
+    char text[PROF__SOURCE];
+    const char *name = text;
     prof__out *o = &t->out;
     if (column != PROF__COL_NAME) prof__out_text(o, json ? ", " : ",");
-    if (json || !r) prof__out_f(o, json ? "\"%s%j\": " : "%s%s", self, name);
+    prof__column_text(t, column, prof__column_field(column), text);
+    if (json || !r) prof__out_f(o, json ? "\"%j\": " : "%s", text);
     if (!r) return;
-    switch (prof__column_shows(column)) {
+    switch (shows) {
     case PROF__SHOW_NAME:
+        name = column == PROF__COL_NAME ? r->key : r->overload_name;
+        prof__list_texts(o, &name, 1, json);
+        break;
     case PROF__SHOW_SITE:
-        text = column == PROF__COL_NAME ? r->key : column == PROF__COL_OVERLOAD
-             ? r->overload_name : prof__site_source(r->site, source);
-        prof__list_texts(o, &text, 1, json);
+        name = prof__site_source(r->site, text);
+        prof__list_texts(o, &name, 1, json);
         break;
     case PROF__SHOW_SHAPES:
         if (!json) prof__out_text(o, "\"");
@@ -15157,7 +15088,9 @@ PROF__FN void prof__list_field(prof__table *t, const prof_average *r, int column
         if (json) prof__out_text(o, "]");
         break;
     default:
-        prof__list_number(o, r, column, json);
+        prof__table_text(t, r, column, text);
+        if (json && shows == PROF__SHOW_FLAG) prof__out_text(o, *text == '0' ? "false" : "true");
+        else prof__out_text(o, text);
     }
 }
 
@@ -15172,13 +15105,6 @@ PROF__FN void prof__list_row(prof__table *t, const prof_average *r, bool first) 
 
 /* Writes a whole table as CSV or JSON. */
 PROF__FN void prof__table_list(prof__table *t, const uint32_t *order) {
-    t->sited = t->desc->averages && t->desc->averages->group_by_site;
-    for (uint32_t i = 0; t->rows && i < t->count; i++) {
-        if (t->rows[i].site) t->sited = true;
-        if (t->rows[i].on_cpu_ns) t->width[PROF__COL_ON_CPU] = PROF__COLUMN;
-    }
-    if (t->rows && t->count && t->rows[order ? order[0] : 0].p99_ns)
-        for (int j = PROF__COL_P50; j <= PROF__COL_P99; j++) t->width[j] = PROF__COLUMN;
     if (t->desc->format == PROF_FORMAT_CSV) prof__list_row(t, NULL, true);
     else prof__out_text(&t->out, "[");
     prof__table_rows(t, order);
@@ -15194,7 +15120,10 @@ static const uint8_t prof__table_useful[] = {
     PROF__COL_CPU, PROF__COL_DEVICE, PROF__COL_P50, PROF__COL_P99, PROF__COL_MAX, PROF__COL_P90,
     PROF__COL_SELF_CPU_MEMORY, PROF__COL_SELF_DEVICE_MEMORY, PROF__COL_FLOPS, PROF__COL_CPU_SHARE,
     PROF__COL_CPU_MEMORY, PROF__COL_DEVICE_MEMORY, PROF__COL_MIN, PROF__COL_CPU_MEAN,
-    PROF__COL_DEVICE_MEAN, PROF__COL_NODE };
+    PROF__COL_DEVICE_MEAN, PROF__COL_NODE, PROF__COL_NS_PER0, PROF__COL_NS_PER1,
+    PROF__COL_NS_PER2, PROF__COL_NS_PER3, PROF__COL_SELF_COUNTER0, PROF__COL_COUNTER0,
+    PROF__COL_SELF_COUNTER1, PROF__COL_COUNTER1, PROF__COL_SELF_COUNTER2, PROF__COL_COUNTER2,
+    PROF__COL_SELF_COUNTER3, PROF__COL_COUNTER3 };
 
 /* Is it a column of text, which may be narrower than its cells? */
 PROF__FN bool prof__table_is_text(int column) {
@@ -15205,29 +15134,9 @@ PROF__FN bool prof__table_is_text(int column) {
 /* Keeps a column, if there is room for its least width. */
 PROF__FN void prof__table_keep(prof__table *t, int column, size_t *room) {
     size_t least = PROF__MIN(t->need[column], prof__table_is_text(column) ? 24u : SIZE_MAX);
-    if (!t->left_out[column] || least + 2 > *room) return;
-    t->left_out[column] = false;
+    if (!least || t->width[column] || least + 2 > *room) return;
     t->width[column] = least;
     *room -= least + 2;
-}
-
-PROF__FN void prof__table_needs(prof__table *t, const uint32_t *order) {
-    prof_sink sink = t->out.sink;
-    prof__window none = { NULL, 0, 0 };
-    t->out.sink.write = prof__window_write;
-    t->out.sink.user = &none;
-    t->measuring = true;
-    prof__table_rows(t, order);
-    for (int i = 0; i < PROF__COLUMNS; i++) t->left_out[i] = t->width[i] != 0;
-    for (int i = 0; i < PROF__COLUMNS; i++) {
-        char text[128];
-        prof__table_head_text(t, i, text);
-        prof__table_need(t, i, prof__text_width(text), "");
-        if (prof__table_is_text(i)) t->need[i] = PROF__MIN(t->need[i], t->width[i]);
-    }
-    t->measuring = false;
-    prof__out_flush(&t->out);
-    t->out.sink = sink;
 }
 
 /* Makes the table fit a line. Columns get room one by one, figures as much as they need, texts at
@@ -15235,61 +15144,73 @@ PROF__FN void prof__table_needs(prof__table *t, const uint32_t *order) {
    widens columns of text. */
 PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
     size_t room = t->desc->width, line = 0;
+    prof_sink sink = t->out.sink;
+    prof__window none = { NULL, 0, 0 };
     if (!t->count || !room) return;
     for (int i = 0; i < PROF__COLUMNS; i++) {   /* a head may be wider, as "CUDA time avg" is */
         char text[128];
         if (!t->width[i]) continue;
         prof__table_head_text(t, i, text);
-        line += PROF__MAX(t->width[i], prof__text_width(text)) + 2;
+        t->need[i] = prof__text_width(text);
+        line += PROF__MAX(t->width[i], t->need[i]) + 2;
     }
     if (line <= room) return;
-    prof__table_needs(t, order);
-    memset(t->width, 0, sizeof t->width);
+    t->out.sink.write = prof__window_write;
+    t->out.sink.user = &none;
+    prof__table_rows(t, order);          /* finds what they need */
+    prof__out_flush(&t->out);
+    t->out.sink = sink;
+    for (int i = 0; i < PROF__COLUMNS; i++) {
+        if (prof__table_is_text(i)) t->need[i] = PROF__MIN(t->need[i], t->width[i]);
+        t->width[i] = 0;
+    }
     t->fitted = true;
     prof__table_keep(t, PROF__COL_NAME, &room);
     prof__table_keep(t, prof__metric_column(t->desc->sort_by), &room);
-    for (int used = 1; used >= 0; used--) {
+    for (int told = 1; told >= 0; told--)
         for (size_t i = 0; i < sizeof prof__table_useful; i++)
-            if (t->told[prof__table_useful[i]] == used)
+            if (t->told[prof__table_useful[i]] == told)
                 prof__table_keep(t, prof__table_useful[i], &room);
-        for (int n = 0; used && n < PROF__COUNTER_COLUMNS; n++) {
-            int i = (n + 2 * PROF_COUNTERS) % PROF__COUNTER_COLUMNS;   /* ns per each first */
-            prof__table_keep(t, PROF__COL_COUNTERS + i, &room);
-        }
-    }
     for (int i = 0; i < PROF__COLUMNS; i++) {
         size_t more = t->width[i] ? PROF__MIN(t->need[i] - t->width[i], room) : 0;
         t->width[i] += more;
         room -= more;
     }
-    if (t->left_out[PROF__COL_NAME]) t->width[PROF__COL_NAME] = PROF__MIN(t->need[0], 8u);
-    t->left_out[PROF__COL_NAME] = false;
+    prof__table_widen(t, PROF__COL_NAME, PROF__MIN(t->need[PROF__COL_NAME], 8u));
 }
 
 /* ---- below the table ---- */
 
-/* Says where the timeline ended, if it ended before the session. */
-PROF__FN void prof__table_not_kept(prof__table *t, const prof_stats *stats) {
-    prof__out_f(&t->out, "Zones recorded, but not kept for a table "
-                         "(PROF_KEEP_RECORDS, PROF_MODE_STREAM): %u\n", stats->recorded);
+/* Says why there are no rows, or why zones are in none. */
+PROF__FN void prof__table_missing(prof__table *t, const prof_stats *stats) {
+    const prof_desc *d = &prof__session.desc;
+    if (t->trace->built) return;         /* PyTorch's table of nothing is "" */
+    if (t->count ? t->trace->records_only && t->trace->mode != PROF_MODE_AGGREGATE
+                 : stats->recorded != 0)
+        prof__out_f(&t->out, "Zones recorded, but not kept for a table "
+                             "(PROF_KEEP_RECORDS, PROF_MODE_STREAM): %u\n", stats->recorded);
+    else if (!t->count)
+        prof__out_f(&t->out, "No zones were recorded%s\n",
+            d->schedule_fn || d->schedule.active ?
+            ": the schedule's last window had none, or prof_step never came to one" :
+            stats->dropped ? ": all were dropped" :
+            ": no PROF_SCOPE, PROF_BLOCK or prof_push ran from prof_start to prof_stop,\n"
+            "or PROF_DISABLE made them nothing where they stand");
 }
 
+/* Says where the timeline ended, if it ended before the session. */
 PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
     char first[48], whole[48];
     prof__scale scale;
-    int64_t end = (int64_t)stats->timeline_ns, all;
     uint64_t later = stats->summed - PROF__MIN(stats->summed, stats->deep);
     memset(&scale, 0, sizeof scale);
-    if (t->count && t->trace->records_only && t->trace->mode != PROF_MODE_AGGREGATE)
-        prof__table_not_kept(t, stats);
+    prof__table_missing(t, stats);
     if (later == 0) return;
-    all = prof__to_ns(&scale, t->trace->stop_tick);
-    (void)prof__table_time(t, first, end, 1);
-    (void)prof__table_time(t, whole, all, 1);
+    (void)prof__table_time(t, first, (int64_t)stats->timeline_ns, 1);
+    (void)prof__table_time(t, whole, prof__to_ns(&scale, t->trace->stop_tick), 1);
     prof__out_f(&t->out, "Timeline: the first %s of %s. %u later zones are in averages and tables, "
-                         "not in the trace (give prof_desc.memory more)", first, whole, later);
-    if (prof__wide(t->trace)) prof__out_text(&t->out, ". What zones carry ends with it");
-    prof__out_text(&t->out, "\n");
+                         "not in the trace (give prof_desc.memory more)%s\n", first, whole, later,
+                prof__wide(t->trace) ? ". What zones carry ends with it" : "");
 }
 
 PROF__FN void prof__table_devices(prof__table *t) {
@@ -15314,7 +15235,7 @@ PROF__FN void prof__table_left_out(prof__table *t) {
     size_t at = 0;
     for (int i = 0; i < PROF__COLUMNS; i++) {
         char text[128];
-        if (!t->left_out[i]) continue;
+        if (!t->need[i] || t->width[i]) continue;
         prof__table_head_text(t, i, text);
         prof__table_listed(t, &at, "Left out to fit the width: ", text);
     }
@@ -15358,34 +15279,17 @@ PROF__FN void prof__table_tiny(prof__table *t) {
     }
 }
 
-PROF__FN void prof__table_empty(prof__table *t) {
-    const prof_desc *d = &prof__session.desc;
-    prof_stats stats = prof_get_stats(t->trace);
-    if (t->trace->built) return;         /* PyTorch's table of nothing is "" */
-    if (stats.recorded) {
-        prof__table_not_kept(t, &stats);
-        return;
-    }
-    prof__out_text(&t->out, "No zones were recorded");
-    prof__out_text(&t->out, d->schedule_fn || d->schedule.active ?
-        ": the schedule's last window had none, or prof_step never came to one\n" : stats.dropped ?
-        ": all were dropped\n" :
-        ": no PROF_SCOPE, PROF_BLOCK or prof_push ran from prof_start to prof_stop,\n"
-        "or PROF_DISABLE made them nothing where they stand\n");
-}
-
 /* Writes the sums of devices, and those of the rows where shares are of more than the rows. */
 PROF__FN void prof__table_sums_wide(prof__table *t) {
-    bool device = t->width[PROF__COL_SELF_DEVICE] || t->left_out[PROF__COL_SELF_DEVICE];
+    bool device = t->width[PROF__COL_SELF_DEVICE] || t->need[PROF__COL_SELF_DEVICE];
     if (device) prof__table_sum(t, t->view.device_name, false, t->self_device_ns);
     if (t->desc->whole_cpu_ns) prof__table_sum(t, "CPU", true, t->rows_cpu_ns);
     if (t->desc->whole_device_ns && device)
         prof__table_sum(t, t->view.device_name, true, t->rows_device_ns);
 }
 
-/* Writes remarks on the rows, or on their absence. */
+/* Writes remarks on the rows. */
 PROF__FN void prof__table_remarks(prof__table *t) {
-    if (!t->count && t->trace) prof__table_empty(t);
     prof__table_recursion(t);
     for (uint32_t i = 0; t->rows && !t->trace && i < t->count; i++)   /* the notes of a trace do */
         if (strcmp(t->rows[i].key, "(others)") == 0)
@@ -15421,9 +15325,9 @@ PROF__FN uint32_t prof__terminal_width(void) {
 
 PROF__CALL prof_result prof_print_table(const prof_trace *trace, const prof_table_desc *desc) {
     prof_sink out = { prof__stdio_write, NULL };
-    prof_table_desc fitting, usual;
+    prof_table_desc fitting;
     prof_result r;
-    fitting = desc ? *desc : *prof__table_usual(&usual);
+    fitting = desc ? *desc : *prof__table_usual(&fitting);
     out.user = stdout;
     if (!fitting.width) fitting.width = prof__terminal_width();
     r = prof_write_table(trace, &fitting, out);
@@ -15434,7 +15338,7 @@ PROF__CALL prof_result prof_print_table(const prof_trace *trace, const prof_tabl
 /* ---- lines ---- */
 
 PROF__FN void prof__table_put(prof__table *t, const prof_average *r, int column) {
-    uint8_t shows = prof__column_shows(column);
+    uint8_t shows = prof__columns[column].shows;
     char text[48] = "0";
     if (!t->width[column]) return;
     if (shows == PROF__SHOW_NAME) {
@@ -15551,12 +15455,12 @@ PROF__FN void prof__table_foot(prof__table *t) {
 
 PROF__FN void prof__table_measure(prof__table *t) {
     size_t most = prof__table_limit(t->desc->max_name_column_width, 55);
+    bool percentiles = !PROF__BARE && t->desc->averages && t->desc->averages->percentiles;
+    for (int j = PROF__COL_MIN; percentiles && j <= PROF__COL_MAX; j++) t->width[j] = PROF__COLUMN;
     for (uint32_t i = 0; i < t->count; i++) {
         prof_average r = prof__table_row(t, i);
         prof__table_widen(t, PROF__COL_NAME, prof__text_width(r.key) + 4);
-        for (int j = prof__table_percentiles(t) ? PROF__COL_MIN : PROF__COL_P50;
-             j <= PROF__COL_MAX; j++)
-            if (r.p99_ns || prof__table_percentiles(t)) t->width[j] = PROF__COLUMN;
+        for (int j = PROF__COL_P50; r.p99_ns && j <= PROF__COL_MAX; j++) t->width[j] = PROF__COLUMN;
         t->self_cpu_ns = PROF__PLUS(t->self_cpu_ns, r.self_cpu_time_total_ns);
         prof__table_measure_wide(t, &r);
         if (r.on_cpu_ns) t->width[PROF__COL_ON_CPU] = PROF__COLUMN;
@@ -15589,39 +15493,33 @@ PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
 }
 
 PROF__FN void prof__table_write(prof__table *t, const uint32_t *order) {
+    prof__table_measure(t);
     if (!PROF__BARE && t->desc->format != PROF_FORMAT_TEXT) {
         prof__table_list(t, order);
         return;
     }
-    prof__table_measure(t);
     prof__table_fit(t, order);
     if (t->count) prof__table_head(t);   /* PyTorch's table of nothing is "" */
     prof__table_rows(t, order);
     prof__table_foot(t);
 }
 
-PROF__FN void prof__table_open(prof__table *t, const prof_table_desc *desc, prof_sink out) {
+PROF__FN prof_result prof__table_open(prof__table *t, const prof_table_desc *desc, prof_sink out) {
     memset(t, 0, offsetof(prof__table, out));
     prof__out_open(&t->out, out);
-    t->desc = desc;
-}
-
-PROF__FN prof_result prof__table_check(const prof_table_desc *desc, prof_sink out) {
+    t->desc = desc ? desc : prof__table_usual(&t->usual);
     if (!out.write) return PROF_ERROR_INVALID;
-    return PROF__BARE && desc && desc->format != PROF_FORMAT_TEXT ? PROF_ERROR_UNSUPPORTED
-                                                                 : PROF_OK;
+    return PROF__BARE && t->desc->format != PROF_FORMAT_TEXT ? PROF_ERROR_UNSUPPORTED : PROF_OK;
 }
 
 PROF__CALL prof_result prof_write_table(const prof_trace *trace, const prof_table_desc *desc,
                                         prof_sink out) {
-    prof_table_desc usual;
     prof__table t;
     prof__groups g;
     uint32_t *order;
-    prof_result result = prof__table_check(desc, out);
+    prof_result result = prof__table_open(&t, desc, out);
     if (!prof__valid(trace)) return PROF_ERROR_INVALID;
     if (result != PROF_OK) return result;
-    prof__table_open(&t, desc ? desc : prof__table_usual(&usual), out);
     t.trace = trace;
     t.made = prof__table_made;
     t.notes = prof__table_notes;
@@ -15647,12 +15545,10 @@ PROF__CALL prof_result prof_write_table(const prof_trace *trace, const prof_tabl
 
 PROF__CALL prof_result prof_write_rows(prof_average *rows, size_t count, const prof_view *view,
                                        const prof_table_desc *desc, prof_sink out) {
-    prof_table_desc usual;
     prof__table t;
-    prof_result result = prof__table_check(desc, out);
+    prof_result result = prof__table_open(&t, desc, out);
     if ((count && !rows) || count >= UINT32_MAX) return PROF_ERROR_INVALID;
     if (result != PROF_OK) return result;
-    prof__table_open(&t, desc ? desc : prof__table_usual(&usual), out);
     if (view) t.view = *view;
     t.rows = rows;
     t.count = (uint32_t)count;
