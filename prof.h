@@ -15460,7 +15460,8 @@ PROF__FN void prof__table_measure(prof__table *t) {
     for (uint32_t i = 0; i < t->count; i++) {
         prof_average r = prof__table_row(t, i);
         prof__table_widen(t, PROF__COL_NAME, prof__text_width(r.key) + 4);
-        for (int j = PROF__COL_P50; r.p99_ns && j <= PROF__COL_MAX; j++) t->width[j] = PROF__COLUMN;
+        if (r.p99_ns)
+            for (int j = PROF__COL_P50; j <= PROF__COL_MAX; j++) t->width[j] = PROF__COLUMN;
         t->self_cpu_ns = PROF__PLUS(t->self_cpu_ns, r.self_cpu_time_total_ns);
         prof__table_measure_wide(t, &r);
         if (r.on_cpu_ns) t->width[PROF__COL_ON_CPU] = PROF__COLUMN;
