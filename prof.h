@@ -597,18 +597,14 @@ PROF_API void prof_thread_end(void);
 #if !PROF__BARE
 /* For programs that are profiled when the environment asks for it; `prof record` does. With
    PROF_TRACE=FILE these are prof_start(desc), and prof_stop() with prof_save_chrome() to FILE, in
-   which %p stands for the process id; without PROF_TRACE they do nothing and return PROF_OK. Other
-   variables choose mode, memory and what is recorded: see tools/README.md. FILE.raw is a stream
-   that is written as it comes (FILE.json where a stream cannot carry what desc asks for). A process
-   that ends without prof_stop_env leaves its trace, too: by exit() whole; a stream also if it is
-   killed, or calls _exit() or exec(), but for its last millisecond and what was open. With %p in
-   the name a child of fork() and each further session, also of a program that exec() runs, have
-   files of their own (FILE-2.raw); without it the child records nothing, and the session replaces
-   FILE. A FILE that another program writes is left to it: this is FILE.PID.raw. With PROF_MODE=wait
-   a thread sleeps until `prof window` or `prof top` asks for a session, without desc's schedule and
-   on_trace_ready (Linux). Errors are those of the calls named, of a variable (INVALID), and of a
-   file that cannot be made now. A program with other rights than its caller's (set-user-id) reads
-   no variables, here and elsewhere: UNSUPPORTED. */
+   which %p stands for the process id; FILE.raw is a stream that is written as it comes (FILE.json
+   where a stream cannot carry what desc asks for). Without PROF_TRACE they do nothing and return
+   PROF_OK. With PROF_MODE=wait a thread sleeps until `prof window` or `prof top` asks for a
+   session, without desc's schedule and on_trace_ready (Linux). exit() stops the session, too.
+   tools/README.md has the other variables, what processes leave that are killed, fork or exec, and
+   how FILE is kept from two of them. Errors are those of the calls named, of a variable (INVALID),
+   and of a file that cannot be made now. A program with other rights than its caller's
+   (set-user-id) reads no variables, here and elsewhere: UNSUPPORTED. */
 PROF_API prof_result prof_start_env(const prof_desc *desc);
 PROF_API prof_result prof_stop_env(void);
 #endif
@@ -1596,26 +1592,6 @@ PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const p
 #  define PROF__SEEN(type, name) PROF__DATA type name PROF__LABEL(#name)
 #endif
 
-/* Two files with PROF_IMPLEMENTATION: a symbol without size, which the linker reports first, since
-   it is the first that both define, and whose name tells the mistake. */
-#if defined(__GNUC__) && !defined(__TINYC__) && !defined(__wasm__) && !defined(PROF_STATIC)
-#  define PROF__ONE_NAME PROF__LABEL_PREFIX "prof__PROF_IMPLEMENTATION_is_in_two_files"
-#  if defined(__ELF__)
-#    define PROF__ONE_KIND ".hidden " PROF__ONE_NAME
-#  elif defined(_WIN32)                  /* typed as functions are, else it would come after them */
-#    define PROF__ONE_KIND ".def " PROF__ONE_NAME "; .scl 2; .type 32; .endef"
-#  else
-#    define PROF__ONE_KIND ""
-#  endif
-#  define PROF__ONE \
-    __asm__(".data\n\t.globl " PROF__ONE_NAME "\n\t" PROF__ONE_KIND "\n" \
-            PROF__ONE_NAME ":\n\t.text");
-#  ifdef PROF_IMPLEMENTATION
-PROF__ONE
-#    undef PROF__ONE
-#  endif
-#endif
-
 typedef struct prof__record { uint32_t end, duration, site_depth; } prof__record;
 /* Not with g++, which refuses sections for statics of inline functions and templates. */
 #if defined(PROF_NAMES_IN_ELF) && defined(__ELF__) && !defined(__TINYC__) && \
@@ -2169,8 +2145,6 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #define prof_order PROF__GONE("prof_order is gone: prof_write_chrome writes zones in order")
 #define prof_nest PROF__GONE("prof_nest is gone: prof_trace_from_events tells what lies in what")
 #define prof_sums PROF__GONE("prof_sums is gone: prof_trace_from_events, then prof_key_averages")
-#define prof_sums_desc prof_sums
-#define prof_span prof_sums
 #define PROF__GONE_TOOL PROF__GONE("this is gone: tools/prof/library.h has it for the command")
 #define prof_write_args PROF__GONE_TOOL
 #define prof_stats_note PROF__GONE_TOOL
@@ -2208,7 +2182,6 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #define PROF_FULL_SUMS PROF__GONE("PROF_FULL_SUMS is gone: PROF_FULL_CONTINUE")
 #define PROF__GONE_NATIVE PROF__GONE("this is gone: desc.with_stack = PROF_STACK_...")
 #define prof_native PROF__GONE_NATIVE
-#define PROF_NATIVE_NONE PROF__GONE_NATIVE
 #define PROF_NATIVE_FRAMES PROF__GONE_NATIVE
 #define PROF_NATIVE_UNWIND PROF__GONE_NATIVE
 #define prof_emit_nvtx PROF__GONE("prof_emit_nvtx is gone: prof_cuda_emit_nvtx, in prof_cuda.h")
@@ -2216,13 +2189,6 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 /* tools/prof/raw_read.h has these again. */
 #define PROF__GONE_RAW PROF__GONE("gone: read raw by `prof decode`, or copy tools/prof/raw_read.h")
 #define prof_raw PROF__GONE_RAW
-#define prof_raw_kind PROF__GONE_RAW
-#define prof_raw_item PROF__GONE_RAW
-#define prof_raw_desc PROF__GONE_RAW
-#define prof_raw_stats PROF__GONE_RAW
-#define prof_raw_open PROF__GONE_RAW
-#define prof_raw_feed PROF__GONE_RAW
-#define prof_raw_close PROF__GONE_RAW
 
 #ifdef __cplusplus
 }
@@ -2234,8 +2200,12 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #ifndef PROF__IMPLEMENTED
 #define PROF__IMPLEMENTED
 
-#ifdef PROF__ONE                         /* this file had included prof.h before, without it */
-PROF__ONE
+/* The linker reports this symbol first where two files have PROF_IMPLEMENTATION. */
+#if defined(__GNUC__) && defined(__ELF__) && !defined(__TINYC__) && !defined(__wasm__) && \
+    !defined(PROF_STATIC)
+__asm__(".data\n\t.hidden prof__PROF_IMPLEMENTATION_is_in_two_files\n\t"
+        ".globl prof__PROF_IMPLEMENTATION_is_in_two_files\n"
+        "prof__PROF_IMPLEMENTATION_is_in_two_files:\n\t.text");
 #endif
 
 /* ---- @PLATFORM: clock, threads, files, locks ----
@@ -4717,7 +4687,6 @@ typedef struct prof__summed {
 
 /* @RAW: what leaves while the session is open. */
 typedef struct prof__streamed {
-    prof_sink sink;
     bool flush_inline, often;            /* often: see prof__due */
     uint32_t flushed_us;                 /* when that was last */
     bool over;                           /* the session is over, and so is its stream */
@@ -9813,7 +9782,11 @@ PROF__FN bool prof__elf_shift(const prof__elf *f, const prof__map *m, uintptr_t 
     return false;
 }
 
+#ifdef __TINYC__                         /* its linker does not tell this */
+static const char __ehdr_start[1];
+#else
 extern const char __ehdr_start[];        /* by the linker: where this program's image begins */
+#endif
 
 /* Opens the file of a mapping; if the program's own was replaced since it began, by /proc. */
 PROF__FN bool prof__map_elf(const prof__map *m, prof__elf *f) {
@@ -17927,7 +17900,7 @@ PROF__FN bool prof__execution_write(prof__nodes *n, uint64_t begin, uint64_t end
 #ifdef PROF_ZLIB
         if (f.zip && !prof__file_check(&f, prof__file_zip_end(&f, false))) o.failed = true;
 #endif
-        nodes_end = prof__seek((int)f.handle, 0, SEEK_CUR);
+        nodes_end = prof__seek((int)f.handle, 0, 1 /* SEEK_CUR */);
     }
     prof__execution_end(&o, end);
     if (prof__file_written(&f, prof__out_close(&o)) != PROF_OK || nodes_end < 0) return false;

@@ -207,7 +207,7 @@ calls='prof_file_write_behind prof_write_canonical prof_join prof_order prof_nes
 { printf '#include "prof.h"\nvoid f(void **p);\nvoid f(void **p) {\n'
   printf '    *p++ = (void *)%s;\n' $calls; echo '}'; } >$out/old.c
 for cc in 'gcc -std=c99' 'clang -std=c99' 'g++ -x c++'; do gone 4 ' is gone: ' "$cc" $calls; done
-types='prof_sums_desc prof_span'
+types='prof_sums'
 { echo '#include "prof.h"'; printf 'extern %s *what;\n' $types; } >$out/old.c
 gone 2 'prof_sums is gone: ' gcc $types
 calls='prof_set_strides prof_set_inputs prof_set_outputs prof_set_tensors prof_set_flops prof_set_sequence
@@ -221,10 +221,10 @@ gone 2 'prof_format_text makes the text' gcc $types
 types='prof_write_args prof_stats_note prof_terminal_width prof_device_name'
 { echo '#include "prof.h"'; printf 'extern %s *what;\n' $types; } >$out/old.c
 gone 2 'tools/prof/library.h has it' gcc $types
-types='prof_native PROF_NATIVE_NONE PROF_NATIVE_FRAMES PROF_NATIVE_UNWIND'
+types='prof_native PROF_NATIVE_FRAMES PROF_NATIVE_UNWIND'
 { echo '#include "prof.h"'; printf 'extern %s *what;\n' $types; } >$out/old.c
 gone 2 'desc.with_stack = PROF_STACK_' gcc $types
-types='prof_raw prof_raw_kind prof_raw_desc prof_raw_item prof_raw_stats prof_raw_open prof_raw_feed prof_raw_close'
+types='prof_raw'
 { echo '#include "prof.h"'; printf 'extern %s *what;\n' $types; } >$out/old.c
 gone 2 'or copy tools/prof/raw_read.h' gcc $types
 printf '#include "prof.h"\nprof_desc d;\nvoid f(void);\nvoid f(void) { d.counters = "cycles"; }\n' \

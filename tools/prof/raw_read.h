@@ -84,13 +84,6 @@
 #  include "../../prof.h"
 #endif
 #undef prof_raw                          /* where prof.h says that they are gone */
-#undef prof_raw_kind
-#undef prof_raw_item
-#undef prof_raw_desc
-#undef prof_raw_stats
-#undef prof_raw_open
-#undef prof_raw_feed
-#undef prof_raw_close
 
 #ifdef __cplusplus
 extern "C" {
