@@ -9992,12 +9992,13 @@ PROF__FN void prof__functions_heal(prof__slot *slot, prof__state *t, prof__entry
 #  define prof__functions_heal(slot, t, here) ((void)0)
 #endif
 
-/* A function ends that is not the innermost zone. The zones in its zone, which longjmp left, end
-   first. False: this session has no zone of it, so that its end must end nothing. */
+/* A function ends that may not be the innermost zone. Dropped begins end first, in any case; then
+   the zones in its zone, which longjmp left. False: this session has no zone of it, so that its
+   end must end nothing. */
 PROF__FN bool prof__function_heal(prof__slot *slot, prof__state *t, uintptr_t function) {
     const prof__frame *f;
     size_t zones;
-    if (!prof__enter(slot)) return true;
+    if (t->skipped || t->hot.top <= t->hot.bottom || !prof__enter(slot)) return true;
     zones = prof__is_open(t) ? prof__function_zones(t, function, &f) : 0;
     if (zones) prof__unwind_to(t, zones, t->skipped);
     else PROF__BUMP(t->counts.cut, 1);
@@ -10042,17 +10043,6 @@ void __cyg_profile_func_enter(void *function, void *caller) {
     slot->inside = false;
 }
 
-/* The same where it is not simply the innermost zone. Dropped begins end first, in any case. */
-PROF__FN bool prof__function_ends_late(prof__slot *slot, prof__state *t, uintptr_t function) {
-    bool ends;
-    if (t->skipped || t->hot.top <= t->hot.bottom) return true;
-    if (!PROF__LOAD(t->deep.open)) return prof__function_heal(slot, t, function);
-    if (!prof__enter(slot)) return true;
-    ends = !prof__is_open(t) || prof__is_function(t, &prof__deep_top(t)->frame, function);
-    prof__leave(slot);
-    return ends || prof__function_heal(slot, t, function);
-}
-
 /* Is the zone that is to end now this function's? */
 PROF__INLINE bool prof__function_ends(prof__slot *slot, uintptr_t function) {
     prof__state *t;
@@ -10060,7 +10050,7 @@ PROF__INLINE bool prof__function_ends(prof__slot *slot, uintptr_t function) {
     t = prof__slot_state(slot);
     return PROF__LIKELY(!t->skipped && !PROF__LOAD(t->deep.open) && t->hot.top > t->hot.bottom &&
                         prof__is_function(t, t->hot.top - 1, function)) ||
-           prof__function_ends_late(slot, t, function);
+           prof__function_heal(slot, t, function);
 }
 
 void __cyg_profile_func_exit(void *function, void *caller) {
@@ -16080,13 +16070,13 @@ PROF__FN void prof__process_name(char *name, size_t size) {
     memcpy(name, "program", sizeof "program");
 }
 
-PROF__FN void prof__chrome_process_named(prof__out *o, int64_t pid, const char *name,
-                                         int64_t sort_index) {
-    prof__out_text(o, ",\n");
-    prof__chrome_meta(o, "process_name", pid, 0, "name");
-    prof__out_f(o, "\"%j\"}},\n", name);
-    prof__chrome_meta(o, "process_sort_index", pid, 0, "sort_index");
-    prof__out_f(o, "%i}}", sort_index);
+/* what: "process" or "thread". */
+PROF__FN void prof__chrome_named(prof__out *o, const char *what, int64_t pid, int64_t tid,
+                                 const char *name, int64_t sort_index) {
+    prof__out_f(o, ",\n{\"ph\":\"M\",\"name\":\"%s_name\",\"ts\":0.000,\"pid\":%i,\"tid\":%i,"
+                   "\"args\":{\"name\":\"%j\"}}", what, pid, tid, name);
+    prof__out_f(o, ",\n{\"ph\":\"M\",\"name\":\"%s_sort_index\",\"ts\":0.000,\"pid\":%i,\"tid\":%i,"
+                   "\"args\":{\"sort_index\":%i}}", what, pid, tid, sort_index);
 }
 
 /* The label of device type i's rows: its name in tables; "GPU" for CUDA alone, as in PyTorch. */
@@ -16097,31 +16087,32 @@ PROF__FN const char *prof__device_label(const struct prof_trace *s, uint32_t i, 
         ? "GPU" : prof__text_upper(text, title);
 }
 
-/* The name of a row, where it is a queue's that has one: "copies", "copies (2)". */
-PROF__FN bool prof__chrome_queue(prof__out *o, const prof__gpu *g, prof__stream at) {
+/* The name of a row: of a queue, "copies", "copies (2)", or of a stream. */
+PROF__FN void prof__stream_name(const prof__gpu *g, prof__stream at, char *name, size_t size) {
     for (uint32_t i = 0; !g->s->built && i < PROF__ACQUIRE(prof__devices.queue_count); i++) {
         const prof__queue *q = prof__devices.queues + i;
         if (!q->rows || !q->name[0] || g->s->device_types[at.type] != q->device.type ||
             prof__queue_row(i) != at.id % PROF_ROW_LANE ||
             at.device - (int32_t)(at.type * PROF__OTHER_PIDS) != q->device.index) continue;
-        prof__out_f(o, "\"%j", q->name);
-        if (at.id >= PROF_ROW_LANE) prof__out_f(o, " (%i)", at.id / PROF_ROW_LANE + 1);
-        prof__out_text(o, "\"}},\n");
-        return true;
+        (void)prof__text_f(name, size, at.id >= PROF_ROW_LANE ? "%s (%i)" : "%s", q->name,
+                           at.id / PROF_ROW_LANE + 1);
+        return;
     }
-    return false;
+    (void)prof__text_f(name, size, at.id < PROF_ROW_SYNC - 1 ? "stream %i "
+                                   : at.id < PROF_ROW_SYNC ? "waits" : "stream %i (sync)",
+                       at.id < PROF_ROW_SYNC ? at.id : at.id - PROF_ROW_SYNC);
 }
 
 /* A GPU is a process, its streams are threads. The overhead of profiling a device is a process. */
 PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
-    char program[64], text[64];
+    char program[64], text[64], name[sizeof prof__devices.queues->name + 24];
     if (g->count) {
         prof__process_name(program, sizeof program);
-        prof__chrome_process_named(o, (int64_t)g->pid, program, (int64_t)g->pid);
+        prof__chrome_named(o, "process", (int64_t)g->pid, 0, program, (int64_t)g->pid);
     }
     for (uint32_t i = 0; i < g->s->thread_count; i++)
         if (prof__is_overhead_row(g->s->threads + i))
-            prof__chrome_process_named(o, -1, g->s->threads[i].name, 0x100000);
+            prof__chrome_named(o, "process", -1, 0, g->s->threads[i].name, 0x100000);
     for (uint32_t i = 0; i < g->count; i++) {
         prof__stream at = g->covers[i].at;
         uint32_t first = 0;
@@ -16133,16 +16124,11 @@ PROF__FN void prof__chrome_streams(prof__out *o, const prof__gpu *g) {
             prof__chrome_meta(o, "process_labels", at.device, 0, "labels");
             prof__out_f(o, "\"%j %i\"}}", label,
                         (int64_t)at.device - (int64_t)at.type * PROF__OTHER_PIDS);
-            prof__chrome_process_named(o, at.device, program, 5000000 + (int64_t)at.device);
+            prof__chrome_named(o, "process", at.device, 0, program,
+                               5000000 + (int64_t)at.device);
         }
-        prof__out_text(o, ",\n");
-        prof__chrome_meta(o, "thread_name", at.device, (uint64_t)at.id, "name");
-        if (prof__chrome_queue(o, g, at)) {
-        } else if (at.id < PROF_ROW_SYNC - 1) prof__out_f(o, "\"stream %i \"}},\n", at.id);
-        else if (at.id < PROF_ROW_SYNC) prof__out_text(o, "\"waits\"}},\n");
-        else prof__out_f(o, "\"stream %i (sync)\"}},\n", at.id - PROF_ROW_SYNC);
-        prof__chrome_meta(o, "thread_sort_index", at.device, (uint64_t)at.id, "sort_index");
-        prof__out_f(o, "%i}}", at.id);
+        prof__stream_name(g, at, name, sizeof name);
+        prof__chrome_named(o, "thread", at.device, at.id, name, at.id);
     }
 }
 
@@ -16281,10 +16267,12 @@ PROF__FN bool prof__marks_zones(const struct prof_trace *s) {
     return any;
 }
 
-/* The same for work on devices. */
-PROF__FN bool prof__marks_work(const struct prof_trace *s) {
-    bool any = false;
-    for (uint32_t i = 0; i < s->event_count; i++) {
+/* Marks all events that must tell their parent, work on devices, too. False: there are none. */
+PROF__FN bool prof__marks_make(const struct prof_trace *s) {
+    bool any;
+    if (!s->instants && !prof__others(s) && !prof__side_of(s)) return false;   /* by times alone */
+    any = prof__marks_zones(s);
+    for (uint32_t i = 0; s->side && i < s->event_count; i++) {
         prof_event *e = s->events + i;
         const char *json = e->extra ? e->extra->metadata_json : NULL;
         uint32_t from;
@@ -16297,14 +16285,6 @@ PROF__FN bool prof__marks_work(const struct prof_trace *s) {
         any = true;
     }
     return any;
-}
-
-/* Marks all events that must tell their parent, work on devices, too. False: there are none. */
-PROF__FN bool prof__marks_make(const struct prof_trace *s) {
-    bool any;
-    if (!s->instants && !prof__others(s) && !prof__side_of(s)) return false;   /* by times alone */
-    any = prof__marks_zones(s);
-    return (s->side && prof__marks_work(s)) || any;
 }
 
 /* ---- memory, arrows and ranges ---- */
@@ -16408,12 +16388,17 @@ PROF__FN char *prof__metadata_find(prof__entries *m, const char *entry) {
 }
 
 /* Adds an entry in place of an older one of its key. json: of the value's text. */
-PROF__FN prof_result prof__metadata_put(const char *key, const char *value, bool json) {
+PROF__FN prof_result prof__metadata_add(const char *key, const char *value, bool json) {
+    static const char own[][20] = { "schemaVersion", "prof", "displayTimeUnit",
+                                    "baseTimeNanoseconds", "traceEvents", "traceName" };
     static char entry[PROF_METADATA_SIZE + 1];
     prof__entries *m;
     char *old = NULL;
     size_t size, freed;
     bool fits;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(key, own[i]) == 0)
+            return prof__fail(PROF_ERROR_INVALID, "this key of metadata is the trace's own");
     prof__lock();
     m = prof__metadata + prof__session.open;
     size = 1 + prof__text_f(entry, sizeof entry, json ? "\"%j\":%s" : "\"%j\":\"%j\"", key, value);
@@ -16443,15 +16428,6 @@ PROF__FN void prof__chrome_metadata(prof__out *o, const struct prof_trace *s) {
         for (const char *entry = m[i].text; entry < m[i].text + m[i].used;
              entry += strlen(entry) + 1)
             if (i || !prof__metadata_find(m + 1, entry)) prof__out_f(o, ",\n%s", entry);
-}
-
-PROF__FN prof_result prof__metadata_add(const char *key, const char *value, bool json) {
-    static const char own[][20] = { "schemaVersion", "prof", "displayTimeUnit",
-                                    "baseTimeNanoseconds", "traceEvents", "traceName" };
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (strcmp(key, own[i]) == 0)
-            return prof__fail(PROF_ERROR_INVALID, "this key of metadata is the trace's own");
-    return prof__metadata_put(key, value, json);
 }
 
 PROF__CALL prof_result prof_add_metadata(const char *key, const char *text) {
@@ -16484,7 +16460,7 @@ PROF__CALL prof_result prof_set_distributed(const prof_distributed *info) {
                        info->pg_config ? ", \"pg_config\": " : "", prof__text(info->pg_config),
                        info->nccl_version ? ", \"nccl_version\": \"" : "",
                        prof__text(info->nccl_version), info->nccl_version ? "\"" : "");
-    return prof__metadata_put("distributedInfo", text, true);
+    return prof__metadata_add("distributedInfo", text, true);
 }
 
 /* ---- the trace's head ---- */
