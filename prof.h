@@ -1380,17 +1380,18 @@ PROF_API uint64_t prof_thread_id(void);
 /* ---- events from outside ---- */
 
 /* Adds events from outside to the open session: device activities, other clocks' or languages'
-   spans. All times are this window's prof_now() (others do not show), thread is an index from
-   prof_submit_thread or prof_threads. They are copied with all that they point to, and nest among
-   the zones by time: see prof_trace_from_events. Each takes about 700 bytes of the arena
-   (prof_launch: 160). Zones have no ids: a device event belongs to the event, submitted too, whose
-   extra.id is its linked_correlation_id (a call of activity_type *_runtime or *_driver passes it on
-   to the zone around it), or to the zone that was innermost in launch_thread at launch_ns. Work on
-   a device that desc.activities leave out is not taken, but counted (not_kept). INVALID: some were
-   wrong, or name no known thread: left out, counted (rejected). MEMORY: some did not fit: dropped,
-   counted. UNSUPPORTED: the session keeps no events (a Chrome stream, sums, PROF_KEEP_RECORDS):
-   counted (not_kept). In a raw stream they go to the sink at once, on this thread, without
-   launch_ns; SINK: lost, counted (not_kept). */
+   spans. All times are this window's prof_now(): what ended or was launched before 0, and has no
+   link, is an earlier window's (rejected). thread is an index from prof_submit_thread or
+   prof_threads. They are copied with all that they point to, and nest among the zones by time: see
+   prof_trace_from_events. Each takes about 750 bytes of the arena (prof_launch: 160). Zones have no
+   ids: a device event belongs to the event, submitted too, whose extra.id is its
+   linked_correlation_id (a call of activity_type *_runtime or *_driver passes it on to the zone
+   around it), or to the zone that was innermost in launch_thread at launch_ns. Work on a device
+   that desc.activities leave out is not taken, but counted (not_kept). INVALID: some were wrong, or
+   name no known thread: left out, counted (rejected). MEMORY: some did not fit: dropped, counted.
+   UNSUPPORTED: the session keeps no events (a Chrome stream, sums, PROF_KEEP_RECORDS): counted
+   (not_kept). In a raw stream they go to the sink at once, on this thread, without launch_ns; SINK:
+   lost, counted (not_kept). */
 PROF_API prof_result prof_submit(const prof_event *events, size_t count);
 
 /* The same for changes of memory, of any age and in any order; a free's bytes are those of the
@@ -12013,6 +12014,13 @@ PROF__FN bool prof__event_right(const prof_event *e) {
                    (x->tensors || !x->tensor_count)));
 }
 
+/* Is it an earlier window's? A link tells better than times, which may be early. */
+PROF__FN bool prof__event_late(const prof_event *e) {
+    uint32_t has = prof__has(e);
+    if (has & PROF_HAS_LINK) return false;
+    return has & PROF_HAS_LAUNCH ? e->extra->launch_ns < 0 : e->end_ns < 0;
+}
+
 /* Does the window take work of such devices: that were added, or are known? Others it cannot leave
    out. What an added device submits is of times when prof_toggle had not stopped it. */
 PROF__FN bool prof__device_asked(uint8_t type) {
@@ -12038,7 +12046,7 @@ PROF__FN prof_result prof__submit_event(struct prof_trace *s, const void *events
     uint32_t hash = prof__hash(name, &length), number;
     struct prof__submitted *to;
     prof__pack pack = { NULL, 0 };
-    if (e->thread >= s->thread_count || !prof__event_right(e)) {
+    if (e->thread >= s->thread_count || !prof__event_right(e) || prof__event_late(e)) {
         s->outside.rejected++;
         return PROF_ERROR_INVALID;
     }
@@ -18902,7 +18910,7 @@ PROF__FN prof_result prof__stream_event(struct prof_trace *s, const prof_event *
     bool right;
     prof__lock();
     for (row = s->rows; row && row->thread != e->thread;) row = row->next;
-    right = row && prof__event_right(e);
+    right = row && prof__event_right(e) && !prof__event_late(e);
     s->outside.rejected += !right;
     prof__unlock();
     if (!right) return PROF_ERROR_INVALID;

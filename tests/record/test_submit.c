@@ -247,6 +247,41 @@ static void test_submit_refused_streamed(void) {
     test_text_clear(&text);
 }
 
+/* Work of an earlier window, by this one's clock (V2), is counted, and in neither table nor trace.
+   Devices' times may be early, where a link says whose they are. */
+static void test_submit_of_another_window(void) {
+    static const struct {
+        uint32_t has;
+        int64_t start, end, launch;
+        prof_result result;
+    } cases[] = {
+        { 0, -30, -1, 0, PROF_ERROR_INVALID }, { 0, -30, 0, 0, PROF_OK },
+        { PROF_HAS_LAUNCH, 10, 20, -1, PROF_ERROR_INVALID },
+        { PROF_HAS_LAUNCH, -30, -1, 0, PROF_OK }, { PROF_HAS_LINK, -30, -1, 0, PROF_OK }
+    };
+    for (int streams = 0; streams < 2; streams++) {
+        prof_desc desc = test_desc();
+        test_text text;
+        memset(&text, 0, sizeof text);
+        desc.mode = streams ? PROF_MODE_STREAM : PROF_MODE_TRACE;
+        desc.stream_format = PROF_STREAM_RAW;
+        if (streams) desc.stream = test_text_sink(&text);
+        EQUAL(prof_start(&desc), PROF_OK);
+        EQUAL(prof_submit_thread(4711, "gpu"), 0);
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            prof_event e = event_at("work", cases[i].start, cases[i].end, 0);
+            prof_extra x;
+            memset(&x, 0, sizeof x);
+            x.has = cases[i].has;
+            x.launch_ns = cases[i].launch;
+            e.extra = &x;
+            CHECK(prof_submit(&e, 1) == cases[i].result, "case %u", (unsigned)i);
+        }
+        EQUAL(prof_get_stats(prof_stop()).rejected, 2);
+        test_text_clear(&text);
+    }
+}
+
 /* A thread that events named before its first zone is that thread (A33), also by its OS id. */
 static void test_submit_thread_first(void) {
     for (int os = 0; os < 2; os++) {
@@ -1024,6 +1059,7 @@ int main(void) {
     RUN(test_memory_charged_recorded);
     RUN(test_submit_refused);
     RUN(test_submit_refused_streamed);
+    RUN(test_submit_of_another_window);
     RUN(test_submit_not_analysed);
     RUN(test_submit_memory);
     RUN(test_submit_memory_of_cpu);
