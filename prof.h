@@ -8692,12 +8692,10 @@ PROF__FN prof_average *prof__sums_room(const struct prof_trace *s, size_t *most)
 #define prof__table_view(t) ((void)0)
 #define prof__table_put_wide(t, r, column) ((void)0)
 #define prof__table_stack(t, r) ((void)0)
-#define prof__table_head_put(t, column) prof__table_cell(t, column, prof__column_head(column))
+#define prof__table_head_text(t, column, text) ((void)(text), prof__column_head(column))
 #define prof__table_measure_wide(t, r) ((void)0)
 #define prof__table_widths_wide(t) ((void)0)
-#define prof__table_whole(t) ((void)0)
 #define prof__table_fit(t, order) ((void)0)
-#define prof__table_list(t, order) ((void)(order))
 #define prof__list_row(t, r, first) ((void)(first))
 #define prof__table_timeline(t, stats) ((void)0)
 #define prof__table_devices(t) ((void)(t))
@@ -14662,20 +14660,24 @@ PROF__FN void prof__table_need(prof__table *t, int column, size_t width, const c
         if (*text >= '1' && *text <= '9') t->told[column] = true;
 }
 
-/* A column's cell, padded: figures and names to the right, as Python's "{: >12}". */
+/* A column's cell, padded: paths to the left, all else to the right, as Python's "{: >12}". */
 PROF__FN void prof__table_cell(prof__table *t, int column, const char *text) {
     size_t width = prof__text_width(text), cell = t->width[column];
+    size_t left = cell > width ? cell - width : 0;
+    bool path = !PROF__BARE && prof__columns[column].shows >= PROF__SHOW_PATH;
     if (!cell) return;
     prof__table_need(t, column, width, text);
-    prof__out_repeat(&t->out, ' ', cell > width ? cell - width : 0);
+    if (!path) prof__out_repeat(&t->out, ' ', left);
     prof__out_text(&t->out, text);
-    prof__out_text(&t->out, "  ");
+    prof__out_repeat(&t->out, ' ', path ? left + 2 : 2);
 }
 
-/* Writes the first keep code points of a text on one line: control characters become spaces. */
-PROF__FN void prof__table_plain(prof__out *o, const char *text, size_t keep) {
+/* Writes the first keep code points of a text; control characters become spaces. quoted: it stands
+   in the quotes of CSV, where quotes are doubled and line feeds may stay. */
+PROF__FN void prof__table_plain(prof__out *o, const char *text, size_t keep, bool quoted) {
     for (; keep && *text; keep--) {
-        size_t control = prof__control(text);
+        size_t control = !PROF__BARE && quoted && *text == '\n' ? 0 : prof__control(text);
+        if (!PROF__BARE && quoted && *text == '"') prof__out_text(o, "\"");
         if (control) prof__out_text(o, " ");
         else prof__out_code_point(o, &text);
         text += control;
@@ -14702,7 +14704,7 @@ PROF__FN void prof__table_name(prof__table *t, int column, const char *name) {
                              : width - PROF__MIN(width, 3 - max);   /* Python's name[:-n] */
     width = keep + (cut ? 3 : 0);
     prof__out_repeat(&t->out, ' ', cell > width ? cell - width : 0);
-    prof__table_plain(&t->out, name, keep);
+    prof__table_plain(&t->out, name, keep, false);
     prof__out_text(&t->out, cut ? "...  " : "  ");
 }
 
@@ -14789,12 +14791,11 @@ PROF__FN const char *prof__column_head(int column) {
     return prof__text_of(heads, (size_t)column);
 }
 
-PROF__FN void prof__table_sum(prof__table *t, const char *device, bool rows, int64_t ns) {
-    char text[48], name[64];
+/* Writes a line that ends with a time. */
+PROF__FN void prof__table_line(prof__table *t, const char *before, int64_t ns) {
+    char text[48];
     (void)prof__table_time(t, text, ns, 1);
-    prof__out_text(&t->out, "Self ");    /* prof__out_f would cost targets 600 bytes */
-    prof__out_text(&t->out, PROF__BARE ? device : prof__text_upper(name, device));
-    prof__out_text(&t->out, rows && !PROF__BARE ? " time of these rows: " : " time total: ");
+    prof__out_text(&t->out, before);     /* prof__out_f would cost targets 600 bytes */
     prof__out_text(&t->out, text);
     prof__out_text(&t->out, "\n");
 }
@@ -14822,7 +14823,7 @@ PROF__FN void prof__table_path(prof__table *t, int column, const char *path) {
         drop += 3;
     }
     for (size_t i = 0; i < drop; i++) path += prof__utf8_step(path);
-    prof__table_plain(&t->out, path, SIZE_MAX);
+    prof__table_plain(&t->out, path, SIZE_MAX, false);
     prof__out_repeat(&t->out, ' ', cell - shown);
     prof__out_text(&t->out, "  ");
 }
@@ -14878,26 +14879,14 @@ PROF__FN void prof__column_text(const prof__table *t, int column, const char *li
     *text = 0;
 }
 
-PROF__FN void prof__table_head_text(const prof__table *t, int column, char *text) {
+/* A column's head, in text. */
+PROF__FN const char *prof__table_head_text(const prof__table *t, int column, char *text) {
+    const char *head = text;
     if (t->view.estimated && column >= PROF__COL_P50 && column <= PROF__COL_P99) *text++ = '~';
     prof__column_text(t, column, prof__column_head(column), text);
     if (column == PROF__COL_FLOPS && t->flops_power)
         (void)prof__text_f(text, 96, "Total %bFLOPs", &" KMGTP"[t->flops_power], (size_t)1);
-}
-
-/* Writes a column's head, padded, and aligned to the left if the column is. */
-PROF__FN void prof__table_head_put(prof__table *t, int column) {
-    char text[128];
-    size_t width, cell = t->width[column];
-    if (!cell) return;
-    prof__table_head_text(t, column, text);
-    width = prof__text_width(text);
-    if (column != PROF__COL_SOURCE && column != PROF__COL_SITE) {
-        prof__table_cell(t, column, text);
-        return;
-    }
-    prof__out_text(&t->out, text);
-    prof__out_repeat(&t->out, ' ', 2 + (cell > width ? cell - width : 0));
+    return head;
 }
 
 /* ---- widths and sums of these columns ---- */
@@ -14935,6 +14924,10 @@ PROF__FN void prof__table_measure_wide(prof__table *t, const prof_average *r) {
 PROF__FN void prof__table_widths_wide(prof__table *t) {
     const prof_table_desc *d = t->desc;
     bool shapes = t->width[PROF__COL_FLOPS] != 0;   /* set above: some row has inputs */
+    t->rows_cpu_ns = t->self_cpu_ns;
+    if (t->self_device_ns) t->rows_device_ns = t->self_device_ns;
+    if (d->whole_cpu_ns) t->self_cpu_ns = d->whole_cpu_ns;
+    if (d->whole_device_ns) t->self_device_ns = d->whole_device_ns;
     if (t->width[PROF__COL_OVERLOAD]) t->width[PROF__COL_OVERLOAD] = t->width[PROF__COL_NAME];
     for (int i = PROF__COL_SELF_DEVICE; i <= PROF__COL_DEVICE_MEAN; i++)
         t->width[i] = t->width[PROF__COL_SELF_DEVICE];
@@ -14953,20 +14946,11 @@ PROF__FN void prof__table_widths_wide(prof__table *t) {
     for (int i = PROF__COL_SELF_COUNTER0; i <= PROF__COL_NS_PER3; i++) {
         char head[128];
         bool wanted = prof__columns[i].shows != PROF__SHOW_NS_PER || d->ns_per_counter;
-        if (!wanted || !prof__table_counter(t, i)) continue;
-        prof__table_head_text(t, i, head);
-        t->width[i] = PROF__MAX(strlen(head), PROF__COLUMN);
+        if (wanted && prof__table_counter(t, i))
+            t->width[i] = PROF__MAX(strlen(prof__table_head_text(t, i, head)), PROF__COLUMN);
     }
     if (d->format && d->averages && d->averages->group_by_site)
         prof__table_widen(t, PROF__COL_SITE, 1);
-}
-
-PROF__FN void prof__table_whole(prof__table *t) {
-    const prof_table_desc *d = t->desc;
-    t->rows_cpu_ns = t->self_cpu_ns;
-    if (t->self_device_ns) t->rows_device_ns = t->self_device_ns;
-    if (d->whole_cpu_ns) t->self_cpu_ns = d->whole_cpu_ns;
-    if (d->whole_device_ns) t->self_device_ns = d->whole_device_ns;
 }
 
 /* ---- CSV and JSON ---- */
@@ -14982,18 +14966,7 @@ PROF__FN bool prof__is_formula(const char *s) {
     return c == '=' || c == '+' || c == '-' || c == '@';
 }
 
-/* Text within quotes; control characters, but the line feed, become spaces. */
-PROF__FN void prof__csv_quoted(prof__out *o, const char *s) {
-    while (*s) {
-        size_t control = *s == '\n' ? 0 : prof__control(s);
-        if (control) prof__out_text(o, " ");
-        else if (*s == '"') prof__out_text(o, "\"");
-        if (control) s += control;
-        else prof__out_code_point(o, &s);
-    }
-}
-
-/* The fields, in their order; not every table has those from P50 to the counters, and SITE. */
+/* The fields, in their order. */
 static const uint8_t prof__row_fields[] = {
     PROF__COL_NAME, PROF__COL_COUNT, PROF__COL_CPU, PROF__COL_SELF_CPU, PROF__COL_CPU_MEAN,
     PROF__COL_MIN, PROF__COL_MAX, PROF__COL_DEVICE, PROF__COL_SELF_DEVICE, PROF__COL_DEVICE_MEAN,
@@ -15006,14 +14979,6 @@ static const uint8_t prof__row_fields[] = {
     PROF__COL_NS_PER0, PROF__COL_NS_PER1, PROF__COL_NS_PER2, PROF__COL_NS_PER3,
     PROF__COL_OVERLOAD, PROF__COL_SHAPES, PROF__COL_SOURCE, PROF__COL_SITE };
 
-/* Does the table have the field? Not every one has percentiles, counters, times on the CPU. */
-PROF__FN bool prof__list_has(const prof__table *t, int column) {
-    bool at_times = column == PROF__COL_SITE || column == PROF__COL_ON_CPU ||
-                    (column >= PROF__COL_P50 && column <= PROF__COL_P99) ||
-                    (column >= PROF__COL_SELF_COUNTER0 && column <= PROF__COL_NS_PER3);
-    return !at_times || t->width[column];
-}
-
 /* Texts, one or more, within quotes. In CSV each has a line, and a ' stands before what a
    spreadsheet would take for a formula. */
 PROF__FN void prof__list_texts(prof__out *o, const char *const *texts, uint32_t n, bool json) {
@@ -15021,7 +14986,7 @@ PROF__FN void prof__list_texts(prof__out *o, const char *const *texts, uint32_t 
     for (uint32_t i = 0; i < n; i++) {
         if (i) prof__out_text(o, json ? ", " : "\n");
         if (json) prof__out_f(o, "\"%j\"", prof__text(texts[i]));
-        else prof__csv_quoted(o, prof__text(texts[i]));
+        else prof__table_plain(o, prof__text(texts[i]), SIZE_MAX, true);
     }
     if (!json) prof__out_text(o, "\"");
 }
@@ -15031,7 +14996,7 @@ PROF__FN void prof__list_field(prof__table *t, const prof_average *r, int column
     bool json = t->desc->format == PROF_FORMAT_JSON;
     uint8_t shows = prof__columns[column].shows;
     char text[PROF__SOURCE];
-    const char *name = text;
+    const char *name;
     prof__out *o = &t->out;
     if (column != PROF__COL_NAME) prof__out_text(o, json ? ", " : ",");
     prof__column_text(t, column, prof__column_field(column), text);
@@ -15039,11 +15004,9 @@ PROF__FN void prof__list_field(prof__table *t, const prof_average *r, int column
     if (!r) return;
     switch (shows) {
     case PROF__SHOW_NAME:
-        name = column == PROF__COL_NAME ? r->key : r->overload_name;
-        prof__list_texts(o, &name, 1, json);
-        break;
     case PROF__SHOW_SITE:
-        name = prof__site_source(r->site, text);
+        name = column == PROF__COL_NAME ? r->key : column == PROF__COL_OVERLOAD ? r->overload_name
+             : prof__site_source(r->site, text);
         prof__list_texts(o, &name, 1, json);
         break;
     case PROF__SHOW_SHAPES:
@@ -15069,32 +15032,26 @@ PROF__FN void prof__list_field(prof__table *t, const prof_average *r, int column
 PROF__FN void prof__list_row(prof__table *t, const prof_average *r, bool first) {
     bool json = t->desc->format == PROF_FORMAT_JSON;
     if (json) prof__out_text(&t->out, first ? "\n{" : ",\n{");
-    for (size_t i = 0; i < sizeof prof__row_fields; i++)
-        if (prof__list_has(t, prof__row_fields[i])) prof__list_field(t, r, prof__row_fields[i]);
+    for (size_t i = 0; i < sizeof prof__row_fields; i++) {
+        int column = prof__row_fields[i];
+        bool at_times = column == PROF__COL_SITE || column == PROF__COL_ON_CPU ||
+                        (column >= PROF__COL_P50 && column <= PROF__COL_P99) ||
+                        (column >= PROF__COL_SELF_COUNTER0 && column <= PROF__COL_NS_PER3);
+        if (!at_times || t->width[column]) prof__list_field(t, r, column);
+    }
     prof__out_text(&t->out, json ? "}" : "\r\n");
-}
-
-/* Writes a whole table as CSV or JSON. */
-PROF__FN void prof__table_list(prof__table *t, const uint32_t *order) {
-    if (t->desc->format == PROF_FORMAT_CSV) prof__list_row(t, NULL, true);
-    else prof__out_text(&t->out, "[");
-    prof__table_rows(t, order);
-    if (t->desc->format == PROF_FORMAT_JSON) prof__out_text(&t->out, t->count ? "\n]\n" : "]\n");
 }
 
 /* ---- tables that fit a line ---- */
 
-/* The order in which columns get room, after the name and the column by which rows are sorted. */
+/* The order in which columns get room, after the name and the column by which rows are sorted; the
+   others come after these. */
 static const uint8_t prof__table_useful[] = {
     PROF__COL_OVERLOAD, PROF__COL_SITE, PROF__COL_SHAPES, PROF__COL_SOURCE, PROF__COL_SELF_CPU,
     PROF__COL_SELF_DEVICE, PROF__COL_COUNT, PROF__COL_SELF_CPU_SHARE, PROF__COL_SELF_DEVICE_SHARE,
     PROF__COL_CPU, PROF__COL_DEVICE, PROF__COL_P50, PROF__COL_P99, PROF__COL_MAX, PROF__COL_P90,
     PROF__COL_SELF_CPU_MEMORY, PROF__COL_SELF_DEVICE_MEMORY, PROF__COL_FLOPS, PROF__COL_CPU_SHARE,
-    PROF__COL_CPU_MEMORY, PROF__COL_DEVICE_MEMORY, PROF__COL_MIN, PROF__COL_CPU_MEAN,
-    PROF__COL_DEVICE_MEAN, PROF__COL_NODE, PROF__COL_NS_PER0, PROF__COL_NS_PER1,
-    PROF__COL_NS_PER2, PROF__COL_NS_PER3, PROF__COL_SELF_COUNTER0, PROF__COL_COUNTER0,
-    PROF__COL_SELF_COUNTER1, PROF__COL_COUNTER1, PROF__COL_SELF_COUNTER2, PROF__COL_COUNTER2,
-    PROF__COL_SELF_COUNTER3, PROF__COL_COUNTER3 };
+    PROF__COL_NS_PER0, PROF__COL_NS_PER1, PROF__COL_NS_PER2, PROF__COL_NS_PER3 };
 
 /* Is it a column of text, which may be narrower than its cells? */
 PROF__FN bool prof__table_is_text(int column) {
@@ -15121,8 +15078,7 @@ PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
     for (int i = 0; i < PROF__COLUMNS; i++) {   /* a head may be wider, as "CUDA time avg" is */
         char text[128];
         if (!t->width[i]) continue;
-        prof__table_head_text(t, i, text);
-        t->need[i] = prof__text_width(text);
+        t->need[i] = prof__text_width(prof__table_head_text(t, i, text));
         line += PROF__MAX(t->width[i], t->need[i]) + 2;
     }
     if (line <= room) return;
@@ -15138,10 +15094,13 @@ PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
     t->fitted = true;
     prof__table_keep(t, PROF__COL_NAME, &room);
     prof__table_keep(t, prof__metric_column(t->desc->sort_by), &room);
-    for (int told = 1; told >= 0; told--)
+    for (int told = 1; told >= 0; told--) {
         for (size_t i = 0; i < sizeof prof__table_useful; i++)
             if (t->told[prof__table_useful[i]] == told)
                 prof__table_keep(t, prof__table_useful[i], &room);
+        for (int i = 0; i < PROF__COLUMNS; i++)
+            if (t->told[i] == told) prof__table_keep(t, i, &room);
+    }
     for (int i = 0; i < PROF__COLUMNS; i++) {
         size_t more = t->width[i] ? PROF__MIN(t->need[i] - t->width[i], room) : 0;
         t->width[i] += more;
@@ -15198,7 +15157,7 @@ PROF__FN void prof__table_listed(prof__table *t, size_t *at, const char *head, c
     const char *before = !*at ? head :
         t->desc->width && *at + width + 3 > t->desc->width ? ",\n  " : ", ";
     prof__out_text(&t->out, before);
-    prof__table_plain(&t->out, text, 55);
+    prof__table_plain(&t->out, text, 55, false);
     *at = (*before == ',' && before[1] == '\n' ? 2 : *at + strlen(before)) + width;
 }
 
@@ -15207,8 +15166,8 @@ PROF__FN void prof__table_left_out(prof__table *t) {
     for (int i = 0; i < PROF__COLUMNS; i++) {
         char text[128];
         if (!t->need[i] || t->width[i]) continue;
-        prof__table_head_text(t, i, text);
-        prof__table_listed(t, &at, "Left out to fit the width: ", text);
+        prof__table_listed(t, &at, "Left out to fit the width: ",
+                           prof__table_head_text(t, i, text));
     }
     if (at) prof__out_text(&t->out, "\n");
 }
@@ -15243,7 +15202,7 @@ PROF__FN void prof__table_tiny(prof__table *t) {
         prof_average r = prof__table_row(t, i);
         uint64_t mean = r.count < calls ? ns : (uint64_t)r.cpu_time_total_ns / r.count;
         if (mean >= ns || !prof__is_function_name(r.key)) continue;
-        prof__table_plain(&t->out, r.key, SIZE_MAX);
+        prof__table_plain(&t->out, r.key, SIZE_MAX, false);
         prof__out_f(&t->out, ": %u calls of %u ns; leave it out with "
                              "__attribute__((no_instrument_function)) or prof_desc.exclude\n",
                     r.count, mean);
@@ -15252,11 +15211,18 @@ PROF__FN void prof__table_tiny(prof__table *t) {
 
 /* Writes the sums of devices, and those of the rows where shares are of more than the rows. */
 PROF__FN void prof__table_sums_wide(prof__table *t) {
+    char name[64], line[96];
     bool device = t->width[PROF__COL_SELF_DEVICE] || t->need[PROF__COL_SELF_DEVICE];
-    if (device) prof__table_sum(t, t->view.device_name, false, t->self_device_ns);
-    if (t->desc->whole_cpu_ns) prof__table_sum(t, "CPU", true, t->rows_cpu_ns);
-    if (t->desc->whole_device_ns && device)
-        prof__table_sum(t, t->view.device_name, true, t->rows_device_ns);
+    if (device) {
+        (void)prof__text_f(line, sizeof line, "Self %s time total: ",
+                           prof__text_upper(name, t->view.device_name));
+        prof__table_line(t, line, t->self_device_ns);
+    }
+    if (t->desc->whole_cpu_ns) prof__table_line(t, "Self CPU time of these rows: ", t->rows_cpu_ns);
+    if (t->desc->whole_device_ns && device) {
+        (void)prof__text_f(line, sizeof line, "Self %s time of these rows: ", name);
+        prof__table_line(t, line, t->rows_device_ns);
+    }
 }
 
 /* Writes remarks on the rows. */
@@ -15334,6 +15300,7 @@ PROF__FN void prof__table_rule(prof__table *t) {
 
 PROF__FN void prof__table_head(prof__table *t) {
     prof__out *o = &t->out;
+    char text[PROF__BARE ? 1 : 128];
     size_t line = 0;
     for (int i = 0; i < PROF__COLUMNS; i++) line += t->width[i] ? t->width[i] + 2 : 0;
     if (t->desc->header) {
@@ -15347,7 +15314,8 @@ PROF__FN void prof__table_head(prof__table *t) {
         prof__out_text(o, "\nThis report only display top-level ops statistics\n");
     }
     prof__table_rule(t);
-    for (int i = 0; i < PROF__COLUMNS; i++) prof__table_head_put(t, i);
+    for (int i = 0; i < PROF__COLUMNS; i++)
+        if (t->width[i]) prof__table_cell(t, i, prof__table_head_text(t, i, text));
     prof__out_text(o, "\n");
     prof__table_rule(t);
 }
@@ -15378,20 +15346,10 @@ PROF__FN uint64_t prof__note_count(const prof_stats *s, size_t note) {
     return *(const uint64_t *)(const void *)((const char *)s + prof__note_places[note]);
 }
 
-/* Sums do not say what an interrupt interrupted: its time counts in that zone, too. */
-PROF__FN void prof__table_interrupts(prof__table *t) {
-    char text[48];
-    int64_t ns = prof__interrupts_ns();
-    if (!ns) return;
-    (void)prof__table_time(t, text, ns, 1);
-    prof__out_text(&t->out, "Interrupts, whose time counts in what they interrupted, too: ");
-    prof__out_text(&t->out, text);
-    prof__out_text(&t->out, "\n");
-}
-
 /* Says what was dropped from the trace or mended in it. */
 PROF__FN void prof__table_notes(prof__table *t) {
     prof_stats stats = prof_get_stats(t->trace);
+    int64_t interrupts = prof__interrupts_ns();
     prof__table_timeline(t, &stats);
     for (size_t i = 0; i < PROF__NOTES; i++) {
         uint64_t count = prof__note_count(&stats, i);
@@ -15401,7 +15359,9 @@ PROF__FN void prof__table_notes(prof__table *t) {
         prof__out_u64(&t->out, count);
         prof__out_text(&t->out, "\n");
     }
-    prof__table_interrupts(t);
+    if (interrupts)                      /* sums do not say what an interrupt interrupted */
+        prof__table_line(t, "Interrupts, whose time counts in what they interrupted, too: ",
+                         interrupts);
     if (PROF__BARE && !stats.ticks_per_second)
         prof__out_text(&t->out, "1 ns is 1 tick: set desc.platform.ticks_per_second\n");
     prof__table_devices(t);
@@ -15410,7 +15370,7 @@ PROF__FN void prof__table_notes(prof__table *t) {
 PROF__FN void prof__table_foot(prof__table *t) {
     if (t->count) {
         prof__table_rule(t);
-        prof__table_sum(t, "CPU", false, t->self_cpu_ns);
+        prof__table_line(t, "Self CPU time total: ", t->self_cpu_ns);
         prof__table_sums_wide(t);
     } else if (PROF__BARE) {
         prof__out_text(&t->out, "No zones\n");
@@ -15437,7 +15397,6 @@ PROF__FN void prof__table_measure(prof__table *t) {
         prof__table_measure_wide(t, &r);
         if (r.on_cpu_ns) t->width[PROF__COL_ON_CPU] = PROF__COLUMN;
     }
-    prof__table_whole(t);
     t->width[PROF__COL_NAME] = PROF__MIN(t->width[PROF__COL_NAME], most);
     for (int i = PROF__COL_SELF_CPU_SHARE; i <= PROF__COL_CPU_MEAN; i++) t->width[i] = PROF__COLUMN;
     t->width[PROF__COL_COUNT] = PROF__COLUMN;
@@ -15467,7 +15426,11 @@ PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
 PROF__FN void prof__table_write(prof__table *t, const uint32_t *order) {
     prof__table_measure(t);
     if (!PROF__BARE && t->desc->format != PROF_FORMAT_TEXT) {
-        prof__table_list(t, order);
+        bool json = t->desc->format == PROF_FORMAT_JSON;
+        if (json) prof__out_text(&t->out, "[");
+        else prof__list_row(t, NULL, true);
+        prof__table_rows(t, order);
+        if (json) prof__out_text(&t->out, t->count ? "\n]\n" : "]\n");
         return;
     }
     prof__table_fit(t, order);
@@ -19842,24 +19805,18 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max, bool by_si
     const prof__state *own = hot == &prof__nowhere ? NULL : (const prof__state *)(const void *)hot;
     prof__scale k;
     size_t n = 0;
-    bool any;
+    memset(&k, 0, sizeof k);
     prof__lock();
-    any = s->sums.average != NULL;
-    if (any) {
+    if (s->sums.average) {
         prof__functions_name();
         prof__states_lock(s, own, 200000);
-        any = s->sums.average != NULL;   /* else another session has begun meanwhile */
         s->sums.merged.by_site = by_site;
-        if (any) prof__merge_all(s);
+        if (s->sums.average) prof__merge_all(s);   /* else another session has begun meanwhile */
         prof__states_unlock(own);
+        k = prof__sums_scale(s);
+        s->tallied = 0;
     }
-    if (!any) {
-        prof__unlock();
-        return 0;
-    }
-    s->tallied = 0;
-    k = prof__sums_scale(s);
-    for (uint32_t i = 0; i <= s->sums.merged.places; i++) {
+    for (uint32_t i = 0; s->sums.average && i <= s->sums.merged.places; i++) {
         const prof__tally *r = s->sums.merged.rows + i;
         if (!r->count) continue;
         s->tallied += r->count;
