@@ -9596,35 +9596,24 @@ PROF__FN int prof__map_byte(prof__map *m) {
     return (unsigned char)m->buf[m->at++];
 }
 
-PROF__FN uint64_t prof__map_number(prof__map *m) {
-    uint64_t n = 0;
-    int c;
-    while ((c = prof__map_byte(m)) > ' ' && c != '-')
-        n = n << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
-    return n;
-}
-
-/* Skips a field; returns the character that ended it. */
-PROF__FN int prof__map_field(prof__map *m) {
-    int c;
-    do c = prof__map_byte(m); while (c > ' ');
-    return c;
-}
-
 /* `low-high rights offset device inode path`; false: there are no more. */
 PROF__FN bool prof__map_next(prof__map *m) {
+    uint64_t numbers[4] = { 0, 0, 0, 0 };   /* of these fields; the rights are none */
+    uint32_t field = 0;
     size_t n = 0;
     int c;
-    m->low = (uintptr_t)prof__map_number(m);
-    m->high = (uintptr_t)prof__map_number(m);
-    for (int i = 0; i < 3; i++) m->code = prof__map_byte(m) == 'x';
-    (void)prof__map_field(m);
-    m->offset = prof__map_number(m);
-    (void)prof__map_field(m);
-    c = prof__map_field(m);
-    while (c == ' ') c = prof__map_byte(m);
-    for (; c >= 0 && c != '\n'; c = prof__map_byte(m))
-        if (m->path && n + 1 < PROF__MAP_PATH) m->path[n++] = (char)c;
+    m->code = false;
+    while ((c = prof__map_byte(m)) >= 0 && c != '\n') {
+        if (field < 6 && (c == ' ' || (c == '-' && !field))) field++;
+        else if (field < 4)
+            numbers[field] = numbers[field] << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+        else if (field == 6 && (n || c != ' ') && m->path && n + 1 < PROF__MAP_PATH)
+            m->path[n++] = (char)c;
+        if (field == 2 && c == 'x') m->code = true;
+    }
+    m->low = (uintptr_t)numbers[0];
+    m->high = (uintptr_t)numbers[1];
+    m->offset = numbers[3];
     if (m->path) m->path[n] = 0;
     return c == '\n';
 }
@@ -9634,6 +9623,7 @@ typedef struct prof__elf {
     PROF__ELF(Ehdr) head;
     PROF__ELF(Shdr) names;             /* of the symbols being read */
     PROF__ELF(Sym) source;             /* the source file of local symbols; no name: unknown */
+    uintptr_t shift;                   /* from addresses in memory to those in the file */
 } prof__elf;
 typedef void (*prof__elf_visit)(void *user, prof__elf *f, const PROF__ELF(Sym) *symbol);
 
@@ -9733,6 +9723,7 @@ PROF__RARE void prof__elf_debug(const prof__elf *f, const char *path, prof__elf_
         strcat(at, name);
         if (!prof__elf_open(&debug, at)) continue;
         same = prof__elf_crc(&debug) == crc;
+        debug.shift = f->shift;
         if (same) (void)prof__elf_functions(&debug, visit, user);
         close(debug.file);
         if (same) return;
@@ -9757,28 +9748,13 @@ PROF__FN bool prof__elf_name(const prof__elf *f, const PROF__ELF(Sym) *symbol, c
 
 PROF__FN void prof__symbol_visit(void *user, prof__elf *f, const PROF__ELF(Sym) *symbol) {
     prof__symbols *n = (prof__symbols *)user;
-    uintptr_t begin = (uintptr_t)symbol->st_value - n->shift, size = (uintptr_t)symbol->st_size;
+    uintptr_t begin = (uintptr_t)symbol->st_value - f->shift, size = (uintptr_t)symbol->st_size;
     uint32_t i = prof__symbol_at(n, begin + 1);
     char name[256];
     if (i >= n->end || n->list[i].address - 1 - begin >= size || *n->list[i].text) return;
     if (!prof__elf_name(f, symbol, name, sizeof name)) return;
     for (; i < n->end && n->list[i].address - 1 - begin < size; i++)
         if (!*n->list[i].text) prof__symbol_set(n, i, name, begin);
-}
-
-/* *shift: what must be added to an address in memory to get the address in the file. */
-PROF__FN bool prof__elf_shift(const prof__elf *f, const prof__map *m, uintptr_t address,
-                              uintptr_t *shift) {
-    uint64_t offset = m->offset + (address - m->low);
-    for (uint32_t i = 0; i < f->head.e_phnum; i++) {
-        PROF__ELF(Phdr) g;
-        if (!prof__elf_read(f, f->head.e_phoff + i * sizeof g, &g, sizeof g)) return false;
-        if (g.p_type != PT_LOAD || offset < g.p_offset || offset - g.p_offset >= g.p_filesz)
-            continue;
-        *shift = (uintptr_t)(g.p_vaddr + (offset - g.p_offset)) - address;
-        return true;
-    }
-    return false;
 }
 
 #ifdef __TINYC__                         /* its linker does not tell this */
@@ -9797,14 +9773,20 @@ PROF__FN bool prof__map_elf(const prof__map *m, prof__elf *f) {
     return false;
 }
 
-/* Visits the functions of the file of a mapping. *shift: of an address in it, known to the visits.
+/* Visits the functions of the file of a mapping, which an address is in. *shift: see prof__elf.
    False: it is no such file. */
 PROF__FN bool prof__map_functions(const prof__map *m, uintptr_t address, uintptr_t *shift,
                                   prof__elf_visit visit, void *user) {
+    uint64_t offset = m->offset + (address - m->low);
+    bool known = false;
     prof__elf f;
-    bool known;
     if (m->path[0] != '/' || !prof__map_elf(m, &f)) return false;
-    known = prof__elf_shift(&f, m, address, shift);
+    for (uint32_t i = 0; i < f.head.e_phnum && !known; i++) {
+        PROF__ELF(Phdr) g;
+        if (!prof__elf_read(&f, f.head.e_phoff + i * sizeof g, &g, sizeof g)) break;
+        known = g.p_type == PT_LOAD && offset >= g.p_offset && offset - g.p_offset < g.p_filesz;
+        if (known) *shift = f.shift = (uintptr_t)(g.p_vaddr + (offset - g.p_offset)) - address;
+    }
     if (known && !prof__elf_functions(&f, visit, user)) prof__elf_debug(&f, m->path, visit, user);
     close(f.file);
     return known;
@@ -10070,15 +10052,15 @@ PROF__FN bool prof__function_call(const struct prof__instrumented *f, const char
     return copy != NULL;
 }
 
-/* Names a function that has no name yet. user: the shift of prof__elf_shift. A name that is cut
-   ends with its address, to be unique. Symbols have the source file of static functions only. Under
-   the lock. */
+/* Names a function that has no name yet. A name that is cut ends with its address, to be unique.
+   Symbols have the source file of static functions only. Under the lock. */
 PROF__FN void prof__function_visit(void *user, prof__elf *elf, const PROF__ELF(Sym) *symbol) {
-    uintptr_t address = (uintptr_t)symbol->st_value - *(const uintptr_t *)user;
+    uintptr_t address = (uintptr_t)symbol->st_value - elf->shift;
     struct prof__instrumented *f = prof__function_find(address);
     const char *known = f->address ? prof__sites.list[f->id >> 8].name : "", *copy;
     char *name = prof__functions.name;
     const size_t size = sizeof prof__functions.name;
+    (void)user;
     if (known[0] != '0' || !prof__elf_name(elf, symbol, name, size)) return;
     if (strlen(name) == size - 1) *prof__text_hex(name + size - 20, address) = 0;
     if (!prof__function_call(f, name)) return;
@@ -10121,7 +10103,7 @@ PROF__FN void prof__functions_name(void) {
         !prof__map_open(&m, prof__functions.path)) return;
     while (prof__functions.unnamed && prof__map_next(&m)) {
         uintptr_t address = prof__function_within(m.low, m.high), shift;
-        if (address && prof__map_functions(&m, address, &shift, prof__function_visit, &shift))
+        if (address && prof__map_functions(&m, address, &shift, prof__function_visit, NULL))
             prof__functions_offset(&m, shift);
     }
     close(m.file);
@@ -10152,18 +10134,12 @@ PROF__FN void prof__functions_forget(void) {
     close(m.file);
 }
 
-typedef struct prof__excluding {
-    const char *names;                   /* desc.exclude */
-    uintptr_t shift;                     /* see prof__elf_shift */
-} prof__excluding;
-
 /* Excludes a function that is named. It needs no site, only a place in the list. */
 PROF__FN void prof__exclude_visit(void *user, prof__elf *elf, const PROF__ELF(Sym) *symbol) {
-    const prof__excluding *x = (const prof__excluding *)user;
-    uintptr_t address = (uintptr_t)symbol->st_value - x->shift;
+    uintptr_t address = (uintptr_t)symbol->st_value - elf->shift;
     struct prof__instrumented *f;
     if (!prof__elf_name(elf, symbol, prof__functions.name, sizeof prof__functions.name) ||
-        prof__word_in(prof__functions.name, x->names) < 0) return;
+        prof__word_in(prof__functions.name, (const char *)user) < 0) return;
     f = prof__function_find(address);
     if (!f->address && prof__functions.refused == PROF_MAX_SITES / 2) return;
     if (!f->address) prof__functions.refused++;
@@ -10181,13 +10157,14 @@ PROF__FN bool prof__functions_exclude(const char *names) {
             PROF__STORE(prof__functions.list[i].asked, 0u);
     PROF__STORE(prof__functions.excludes, false);
 #if defined(__linux__)
-    prof__excluding x = { names, 0 };
+    void *list = (void *)(uintptr_t)names;
     char path[PROF__MAP_PATH];
+    uintptr_t shift;
     prof__map m;
     if (!names) return true;
     if (!prof__map_open(&m, path)) return false;
     while (prof__map_next(&m))
-        if (!m.offset) (void)prof__map_functions(&m, m.low, &x.shift, prof__exclude_visit, &x);
+        if (!m.offset) (void)prof__map_functions(&m, m.low, &shift, prof__exclude_visit, list);
     close(m.file);
     return true;
 #else
@@ -15921,9 +15898,8 @@ PROF__FN void prof__chrome_sites(prof__out *o, const struct prof_trace *s) {
 /* Its id in the execution trace. */
 PROF__FN void prof__chrome_record(prof__out *o, const struct prof_trace *s, const prof_event *e,
                                   const char **before) {
-    if (!prof__is_node(e)) return;
-    prof__chrome_key(o, before, PROF_KEY_RECORD_ID);
-    prof__out_u64(o, prof__record_id(s, e));
+    if (prof__is_node(e))
+        prof__chrome_number(o, before, PROF_KEY_RECORD_ID, (int64_t)prof__record_id(s, e));
 }
 
 /* Writes the arguments from prof_event.extra, and that id among them. */
@@ -17759,10 +17735,10 @@ PROF__FN void prof__nodes_write(prof__nodes *n, prof__out *o) {
 
 /* ---- the file's head and end ---- */
 
-/* 2026-01-31 23:59:59, UTC */
-PROF__FN void prof__put_date(prof__out *o, uint64_t ns) {
+/* Its time is as 2026-01-31 23:59:59, UTC. */
+PROF__FN void prof__execution_head(prof__out *o, uint32_t pid, uint64_t wall_ns) {
     static const uint8_t lengths[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
-    uint64_t s = ns / 1000000000u, days = s / 86400, year = 1970, month = 0;
+    uint64_t s = wall_ns / 1000000000u, days = s / 86400, year = 1970, month = 0;
     for (;;) {
         bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
         uint64_t n = month == 1 && leap ? 29 : lengths[month];
@@ -17771,16 +17747,12 @@ PROF__FN void prof__put_date(prof__out *o, uint64_t ns) {
         year += month == 11;
         month = (month + 1) % 12;
     }
-    prof__out_u64(o, year);
+    prof__out_f(o, "{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": %u, \"time\": \"%u",
+                (uint64_t)pid, year);
     for (int i = 0; i < 5; i++) {
         const uint64_t parts[] = { month + 1, days + 1, s / 3600 % 24, s / 60 % 60, s % 60 };
         prof__out_f(o, parts[i] < 10 ? "%b0%u" : "%b%u", &"-- ::"[i], (size_t)1, parts[i]);
     }
-}
-
-PROF__FN void prof__execution_head(prof__out *o, uint32_t pid, uint64_t wall_ns) {
-    prof__out_f(o, "{\"schema\": \"1.1.1-chakra.0.0.4\", \"pid\": %u, \"time\": \"", (uint64_t)pid);
-    prof__put_date(o, wall_ns);
     prof__out_f(o, "\", \"start_ts\": %u,\n\"nodes\": [", wall_ns / 1000000u);
 }
 
