@@ -3728,7 +3728,6 @@ typedef struct prof__names {             /* of the session: in the arena from th
     prof__name **list;
     uint32_t *index;                     /* 2 * capacity + 1 places of numbers from 1 up; 0: free */
     uint32_t count, capacity;
-    size_t refused;                      /* names of this length or longer found no room */
 } prof__names;
 
 /* What has a name. Written under the lock; threads look names up without it: what is in use stays
@@ -3767,19 +3766,13 @@ PROF__FN const char *prof__site_copy(const char *s, const char *last) {
    was held too long. */
 enum { PROF__NO_ROOM, PROF__NO_LOCK, PROF__NO_COPY };
 
-/* The library's own sites. "(others)" is the site of zones whose own has no room; it is made when
-   the first of them comes, and then stays, as all sites outlive sessions. */
 PROF__FN uint32_t prof__site_add(const prof_site *site, bool own);
 
+/* A site has no room: makes "(others)" for it, one of the library's own sites, which stays, as all
+   sites outlive sessions. Under the lock. */
 PROF__FN uint32_t prof__others_make(void) {
     static const prof_site others = { "(others)", "", "", 0 };
     if (!prof__sites.others) PROF__STORE(prof__sites.others, prof__site_add(&others, true));
-    return prof__sites.others;
-}
-
-/* A site is refused: makes "(others)" for it. Under the lock. */
-PROF__FN uint32_t prof__refuse_site(void) {
-    (void)prof__others_make();
     return PROF__NO_ROOM;
 }
 
@@ -3895,12 +3888,12 @@ PROF__FN uint32_t prof__site_add(const prof_site *site, bool own) {
             return prof__sites.index[i];
     }
     if (!own && (prof__sites_full() || prof__arena_spare() < prof__site_share()))
-        return prof__refuse_site();
+        return prof__others_make();
     to->name = own ? name : prof__site_copy(name, last ? last->name : NULL);
     to->file = own ? file : prof__site_copy(file, last ? last->file : NULL);
     to->function = own ? function : prof__site_copy(function, last ? last->function : NULL);
     to->line = site->line;
-    if (!to->name || !to->file || !to->function) return prof__refuse_site();
+    if (!to->name || !to->file || !to->function) return prof__others_make();
     if (name[length]) prof__sites.cut++;
     PROF__STORE(prof__sites.own, prof__sites.own + own);
     if (!own) prof__arena.promised += prof__site_share();
@@ -3929,11 +3922,6 @@ PROF__FN uint32_t *prof__name_place(const char *name, size_t length, uint32_t ha
     return index + i;
 }
 
-PROF__FN uint32_t prof__refuse_name(size_t length) {
-    if (length < prof__sites.names.refused) PROF__STORE(prof__sites.names.refused, length);
-    return prof__refuse_site();
-}
-
 PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash) {
     prof__names *names = &prof__sites.names;
     uint32_t *place;
@@ -3943,17 +3931,17 @@ PROF__FN uint32_t prof__name_add(const char *name, size_t length, uint32_t hash)
         size_t list = prof__align(names->capacity * sizeof *names->list);
         size_t bytes = prof__align(list + (2 * (size_t)names->capacity + 1) * sizeof(uint32_t));
         char *p = prof__arena_spare() < bytes ? NULL : (char *)prof__take_kept(bytes, 0);
-        if (!p) return prof__refuse_name(length);
+        if (!p) return prof__others_make();
         memset(p, 0, bytes);
         PROF__STORE(names->list, (prof__name **)(void *)p);
         PROF__RELEASE(names->index, (uint32_t *)(void *)(p + list));
     }
     place = prof__name_place(name, length, hash);
     if (*place) return *place;
-    if (names->count == names->capacity) return prof__refuse_site();
+    if (names->count == names->capacity) return prof__others_make();
     n = prof__arena_spare() < prof__align(sizeof *n + length + 1) + prof__site_share() ? NULL
       : (prof__name *)prof__take_kept(sizeof *n + length + 1, prof__site_share());
-    if (!n) return prof__refuse_name(length);
+    if (!n) return prof__others_make();
     text = (char *)(n + 1);
     memcpy(text, name, length);
     text[length] = 0;
@@ -6051,7 +6039,6 @@ PROF__FN bool prof__block_take(prof__state *t) {
     if (!t->sums.block) return false;
     t->sums.block_end = t->sums.block + size / sizeof *t->sums.block;
     prof__arena.seats -= PROF__MIN(prof__arena.seats, s->sums.each);
-    PROF__STORE(prof__sites.names.refused, SIZE_MAX);
     return true;
 }
 
@@ -7030,8 +7017,7 @@ PROF__FN uint32_t prof__name_found(prof__state *t, const char *name) {
     if (!prof__is_open(t)) return why;
     if (PROF__ACQUIRE(names->index)) number = PROF__ACQUIRE(*prof__name_place(name, length, hash));
     if (!number && PROF__LOAD(prof__sites.others) &&
-        (PROF__LOAD(names->count) == PROF__LOAD(names->capacity) ||
-         length >= PROF__LOAD(names->refused))) return PROF__NO_ROOM;
+        PROF__LOAD(names->count) == PROF__LOAD(names->capacity)) return PROF__NO_ROOM;
     if (!number && prof__lock_briefly()) {
         if (prof__is_open(t)) number = prof__name_add(name, length, hash);
         if (number && name[length]) prof__sites.cut++;
@@ -20263,49 +20249,60 @@ PROF__FN const char *prof__said(prof_result result) {
     return (unsigned)result <= PROF_ERROR_JSON ? PROF__LOAD(prof__errors.said[result]) : NULL;
 }
 
-PROF__FN uint32_t prof__depth_of(const prof_desc *d) { return d->max_depth ? d->max_depth : 64; }
-
-/* The smallest chunk: the slots kept for open zones and claims, and 24 others. */
-PROF__FN size_t prof__chunk_least(uint32_t depth) {
-    size_t kept = PROF__RESERVE((size_t)depth) + PROF__CLAIMS;
-    return prof__align((kept + 24) * sizeof(prof__record));
-}
-
-PROF__FN bool prof__ring_mode(const prof_desc *d) {
-    return d->mode == PROF_MODE_RING || d->mode == PROF_MODE_STREAM;
-}
-
-PROF__FN bool prof__records_only(const prof_desc *d) {
-    return d->keep == PROF_KEEP_RECORDS || d->mode >= PROF_MODE_STREAM;
-}
-
-/* Are attributes, memory, ranges and arrows recorded? A raw stream carries them, too. */
-PROF__FN bool prof__details_wanted(const prof_desc *d) {
-    return !prof__records_only(d) ||
-           (d->mode == PROF_MODE_STREAM && d->stream_format == PROF_STREAM_RAW);
-}
-
-PROF__FN uint32_t prof__wants_of(const prof_desc *d) {
-    uint32_t wants = 0;
-    if (prof__details_wanted(d)) wants |= PROF__WANTS_DETAILS;
-    if (d->record_shapes || d->with_flops) wants |= PROF__WANTS_SHAPES;
-    if (d->with_flops) wants |= PROF__WANTS_FLOPS;
-    if (d->with_modules) wants |= PROF__WANTS_MODULES;
-    if (d->profile_memory) wants |= PROF__WANTS_MEMORY;
-    return wants;
-}
-
 PROF__FN bool prof__has_schedule(const prof_desc *d) {
     const prof_schedule *c = &d->schedule;
     return d->schedule_fn || (c->skip_first | c->wait | c->warmup | c->active | c->repeat |
                               c->skip_first_wait) != 0;
 }
 
-/* Bytes that the analysis keeps beside each zone. */
-PROF__FN size_t prof__beside_of(const prof_desc *d) {
-    if (d->record_shapes || d->with_flops || d->with_modules || d->with_stack || d->hw_counters ||
-        d->numbers || d->profile_memory) return PROF__WIDE_SHARE;
-    return prof__has_schedule(d) ? PROF__FORK_SHARE : 0;
+/* What a description comes to. Sizes are bytes. */
+typedef struct prof__needs {
+    uint32_t depth, wants;               /* wants: PROF__WANTS_... */
+    bool ring;                           /* chunks are used again */
+    bool records_only;                   /* events are never made */
+    bool lean;                           /* zones take only their records: events then need other
+                                            memory */
+    size_t beside;                       /* kept by the analysis beside each zone */
+    size_t event, record;                /* a zone with its event; what a zone takes */
+    size_t chunk;                        /* the smallest: the slots kept for open zones and claims,
+                                            and 24 others */
+    size_t begin, thread;                /* a thread without chunks; with the smallest ones. In a
+                                            ring or a stream they are up to three: the current one,
+                                            the ones before and behind it */
+} prof__needs;
+
+PROF__FN prof__needs prof__needs_of(const prof_desc *d) {
+    prof__needs n;
+    const uint32_t depth = d->max_depth ? d->max_depth : 64;
+    bool wide = d->record_shapes || d->with_flops || d->with_modules || d->with_stack ||
+                d->hw_counters || d->numbers || d->profile_memory;
+    n.depth = depth;
+    n.ring = d->mode == PROF_MODE_RING || d->mode == PROF_MODE_STREAM;
+    n.records_only = d->keep == PROF_KEEP_RECORDS || d->mode >= PROF_MODE_STREAM;
+    n.wants = 0;
+    if (d->record_shapes || d->with_flops) n.wants |= PROF__WANTS_SHAPES;
+    if (d->with_flops) n.wants |= PROF__WANTS_FLOPS;
+    if (d->with_modules) n.wants |= PROF__WANTS_MODULES;
+    if (d->profile_memory) n.wants |= PROF__WANTS_MEMORY;
+    if (!n.records_only ||
+        (d->mode == PROF_MODE_STREAM && d->stream_format == PROF_STREAM_RAW))
+        n.wants |= PROF__WANTS_DETAILS;  /* attributes, memory, ranges and arrows */
+    n.beside = wide ? PROF__WIDE_SHARE : prof__has_schedule(d) ? PROF__FORK_SHARE : 0;
+    n.lean = d->keep == PROF_KEEP_ROWS && d->mode <= PROF_MODE_RING && !n.beside &&
+             !prof__devices.count && !prof__execution.registered;
+    n.event = sizeof(prof__record) + (n.records_only ? 0 : PROF__SLOT_SHARE + n.beside);
+    n.record = n.lean ? sizeof(prof__record) : n.event;
+    n.chunk = PROF__RESERVE((size_t)depth) + PROF__CLAIMS + 24;
+    n.chunk = prof__align(n.chunk * sizeof(prof__record));
+    n.begin = prof__state_size(depth) + prof__align(sizeof(prof__row)) + sizeof(prof_thread_info) +
+              PROF__LANE_SHARE + depth * sizeof(prof__open);
+    if (d->mode == PROF_MODE_AGGREGATE) {
+        n.thread = n.begin += prof__sums_share(depth);
+        return n;
+    }
+    n.begin += (n.ring ? 4 : 2) * prof__align(sizeof(prof__segment)) + depth * n.record;
+    n.thread = n.begin + (n.ring ? 3 : 1) * (n.chunk / sizeof(prof__record)) * n.record;
+    return n;
 }
 
 /* What the description asks for that a stream cannot carry; NULL: nothing. A stack is known only
@@ -20316,38 +20313,7 @@ PROF__FN const char *prof__unstreamable(const prof_desc *d) {
          : prof__execution.registered ? "an execution trace"
          : d->stream_format != PROF_STREAM_CHROME ? NULL
          : prof__devices.count ? "device work"
-         : prof__beside_of(d) == PROF__WIDE_SHARE ? "what zones carry" : NULL;
-}
-
-/* Is the session lean: do zones take only their records? Events then need other memory. */
-PROF__FN bool prof__is_lean(const prof_desc *d) {
-    return d->keep == PROF_KEEP_ROWS && d->mode <= PROF_MODE_RING && !prof__beside_of(d) &&
-           !prof__devices.count && !prof__execution.registered;
-}
-
-/* Bytes of a zone with its event; of its record alone, where events are never made. */
-PROF__FN size_t prof__event_share(const prof_desc *d) {
-    if (prof__records_only(d)) return sizeof(prof__record);
-    return sizeof(prof__record) + PROF__SLOT_SHARE + prof__beside_of(d);
-}
-
-PROF__FN size_t prof__record_share(const prof_desc *d) {
-    return prof__is_lean(d) ? sizeof(prof__record) : prof__event_share(d);
-}
-
-/* Bytes of a thread: state, row, segments, chunks with their analysis, open zones. In a ring or a
-   stream a thread has up to three chunks: the current one, the ones before and behind it. */
-PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
-    uint32_t depth = prof__depth_of(d);
-    size_t chunks = prof__ring_mode(d) ? 3 : 1;
-    size_t zones = depth + chunks * (chunk / sizeof(prof__record));
-    size_t state = prof__state_size(depth) + prof__align(sizeof(prof__row)) +
-                   sizeof(prof_thread_info) + PROF__LANE_SHARE;
-    if (d->mode == PROF_MODE_AGGREGATE)
-        return state + depth * sizeof(prof__open) + prof__sums_share(depth);
-    return state + (chunks + 1) * prof__align(sizeof(prof__segment)) +
-           depth * sizeof(prof__open) +
-           zones * prof__record_share(d);
+         : prof__needs_of(d).beside == PROF__WIDE_SHARE ? "what zones carry" : NULL;
 }
 
 /* For alignment, and for the rows of zones without a site and of the library's own sites. */
@@ -20355,10 +20321,10 @@ PROF__FN size_t prof__thread_share(const prof_desc *d, size_t chunk) {
 
 /* The least arena. With a schedule threads may hold a chunk of the last window; there are steps. */
 PROF__FN size_t prof__need(const prof_desc *d, uint32_t threads) {
-    size_t chunk = prof__chunk_least(prof__depth_of(d)), share = prof__thread_share(d, chunk);
-    if (prof__has_schedule(d)) share += chunk + PROF__STEP_SHARE;
+    prof__needs n = prof__needs_of(d);
+    if (prof__has_schedule(d)) n.thread += n.chunk + PROF__STEP_SHARE;
     if (d->mode == PROF_MODE_AGGREGATE) threads++;   /* for the merged sums */
-    return PROF__FIXED_SHARE + prof__sites_marked() * prof__site_share() + threads * share;
+    return PROF__FIXED_SHARE + prof__sites_marked() * prof__site_share() + threads * n.thread;
 }
 
 PROF__CALL size_t prof_arena_size(const prof_desc *desc) {
@@ -20370,25 +20336,22 @@ PROF__CALL size_t prof_arena_size(const prof_desc *desc) {
 
 /* The description's number of threads, else as many as fit a quarter of the arena (a 16th where a
    ring has nothing but records), at most 256. */
-PROF__FN uint32_t prof__threads_of(const prof_desc *d, size_t size) {
-    size_t n = size / (prof__is_lean(d) && prof__ring_mode(d) ? 16 : 4);
-    n /= prof__thread_share(d, prof__chunk_least(prof__depth_of(d)));
+PROF__FN uint32_t prof__threads_of(const prof_desc *d, const prof__needs *n, size_t size) {
+    size_t fit = size / (n->lean && n->ring ? 16 : 4) / n->thread;
     if (d->max_threads) return d->max_threads;
-    return n < 1 ? 1 : n > 256 ? 256 : (uint32_t)n;
+    return fit < 1 ? 1 : fit > 256 ? 256 : (uint32_t)fit;
 }
 
 /* The size of a chunk: a power of two, so that each thread could have four chunks in the records'
    share of the arena, and 16 in AGGREGATE. A ring or a stream has 256, and eight for each thread;
    no more than 4,096. The share of events is not counted, also where a trace gets it only later. */
-PROF__FN size_t prof__chunk_bytes(size_t size, uint32_t threads, const prof_desc *d) {
-    bool ring = prof__ring_mode(d);
-    size_t share = (ring ? prof__record_share(d) : prof__event_share(d)) / sizeof(prof__record);
-    size_t most = ring ? PROF__MAX(16u << 10, size >> 12) : 64u << 10, n = 1024;
-    size_t parts = ring ? PROF__MAX(threads * 8u, 256u)
-                        : threads * (d->mode == PROF_MODE_AGGREGATE ? 16u : 4u);
+PROF__FN size_t prof__chunk_bytes(size_t size, uint32_t threads, const prof__needs *n, bool sums) {
+    size_t share = (n->ring ? n->record : n->event) / sizeof(prof__record);
+    size_t most = n->ring ? PROF__MAX(16u << 10, size >> 12) : 64u << 10, bytes = 1024;
+    size_t parts = n->ring ? PROF__MAX(threads * 8u, 256u) : threads * (sums ? 16u : 4u);
     size_t want = size / share / parts;
-    while (n * 2 <= want && n < most) n *= 2;
-    return PROF__MAX(n <= want ? n : 0, prof__chunk_least(prof__depth_of(d)));
+    while (bytes * 2 <= want && bytes < most) bytes *= 2;
+    return PROF__MAX(bytes <= want ? bytes : 0, n->chunk);
 }
 
 /* The arena's lower part is the widest gap between the blocks that threads still own from earlier
@@ -20451,16 +20414,17 @@ PROF__FN void prof__prefault(void) {
    of it, up to an eighth for many threads, up to a quarter for what they must have, but no more
    than `left`, which the threads' least chunks leave. In a ring or a stream a 32nd, and the rows of
    threads, for which there is room. */
-PROF__FN void prof__sums_keep(struct prof_trace *s, const prof_desc *d, size_t size, size_t left) {
+PROF__FN void prof__sums_keep(struct prof_trace *s, const prof__needs *n, size_t size,
+                             size_t left) {
     size_t share = s->max_threads * prof__sums_share(s->max_depth), first;
-    if (prof__ring_mode(d)) {
-        s->sums.each = prof__thread_share(d, 0) - s->pool.state_size;
+    if (n->ring) {
+        s->sums.each = n->begin - s->pool.state_size;
         prof__arena.seats = s->max_threads * s->sums.each;
         prof__arena.kept = s->sums.kept = prof__arena.seats + PROF__MIN(size / 32, left);
         return;
     }
     s->sums.each = prof__sums_first(s->max_depth);
-    s->sums.on = d->when_full == PROF_FULL_CONTINUE;
+    s->sums.on = prof__session.desc.when_full == PROF_FULL_CONTINUE;
     s->sums.kept = PROF__MAX(size / 16, PROF__MIN(share, size / 8));
     first = s->max_threads * s->sums.each;
     s->sums.kept = PROF__MAX(s->sums.kept, PROF__MIN(first, size / 4));
@@ -20470,11 +20434,11 @@ PROF__FN void prof__sums_keep(struct prof_trace *s, const prof_desc *d, size_t s
 }
 
 /* Lays the arena out; false: it is too small. */
-PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
+PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d, const prof__needs *n) {
     char *memory = d->memory ? (char *)d->memory : prof__builtin_arena.bytes;
     size_t size = d->memory ? d->memory_size : sizeof prof__builtin_arena.bytes, skip, need;
-    s->max_depth = prof__depth_of(d);
-    s->max_threads = prof__threads_of(d, size);
+    s->max_depth = n->depth;
+    s->max_threads = prof__threads_of(d, n, size);
     need = prof__need(d, s->max_threads);
     (void)prof__text_f(PROF__SAY(PROF_ERROR_MEMORY),
                        "the arena is too small: %u bytes, and this description needs %u",
@@ -20486,13 +20450,14 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
     prof__arena.high = s->first_high = memory + skip + ((size - skip) & ~(size_t)15u);
     PROF__STORE(prof__arena.base, prof__arena.low);
     PROF__STORE(prof__arena.end, prof__arena.high);
-    s->pool.chunk_size = prof__chunk_bytes(size, s->max_threads, d);
+    s->pool.chunk_size = prof__chunk_bytes(size, s->max_threads, n,
+                                           d->mode == PROF_MODE_AGGREGATE);
     s->pool.state_size = prof__state_size(s->max_depth);
     s->pool.states = (prof__state *)(void *)prof__arena.low;
     prof__arena.low += s->max_threads * s->pool.state_size;
     prof__states_free(s);
     prof__arena.promised = 0;
-    prof__arena_avoid_owned(prof__is_lean(d));
+    prof__arena_avoid_owned(n->lean);
     prof__arena.promised = PROF__FIXED_SHARE - 64 + prof__sites_marked() * prof__site_share();
     prof__arena.kept = prof__arena.seats = 0;
     prof__arena.closed = false;
@@ -20501,10 +20466,9 @@ PROF__FN bool prof__arena_open(struct prof_trace *s, const prof_desc *d) {
         prof__arena.high = PROF__MIN(prof__arena.high, prof__arena.bound);
         return prof__merged_open(s);
     }
-    need = s->max_threads * (prof__thread_share(d, prof__chunk_least(s->max_depth)) -
-                             s->pool.state_size);
+    need = s->max_threads * (n->thread - s->pool.state_size);
     if (!prof__arena_fits(need)) return false;
-    prof__sums_keep(s, d, size, prof__arena_room() - need);
+    prof__sums_keep(s, n, size, prof__arena_room() - need);
     return true;
 }
 
@@ -20570,15 +20534,15 @@ PROF__FN void prof__generation_next(struct prof_trace *s) {
 /* Lays the arena out for a window; its contents are lost. Under the lock. */
 PROF__FN bool prof__window_lay(struct prof_trace *s) {
     const prof_desc *desc = &prof__session.desc;
+    const prof__needs n = prof__needs_of(desc);
     const uint32_t generation = s->generation;
     memset(s, 0, sizeof *s);
     s->generation = generation;
     prof__generation_next(s);
     s->first_generation = s->generation;
-    s->beside = prof__beside_of(desc);
-    s->lean = prof__is_lean(desc);
+    s->beside = n.beside;
+    s->lean = n.lean;
     PROF__STORE(prof__sites.names.index, NULL);
-    PROF__STORE(prof__sites.names.refused, SIZE_MAX);
     PROF__STORE(prof__sites.names.count, 0u);
     memset(&prof__trails, 0, sizeof prof__trails);
     prof__queues_clear();
@@ -20587,7 +20551,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     for (size_t i = 0; i < sizeof prof__loose / sizeof(size_t); i++)
         PROF__STORE(((size_t *)(void *)&prof__loose)[i], (size_t)0);
     s->mode = desc->mode;
-    s->records_only = prof__records_only(desc);
+    s->records_only = n.records_only;
     s->counters = prof__counting.count;
     s->stream.asked = (desc->profile_memory ? (uint32_t)PROF__RAW_HAS_MEMORY : 0u) |
                (desc->with_flops ? (uint32_t)PROF__RAW_HAS_FLOPS : 0u) |
@@ -20595,7 +20559,7 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
                (prof__session.has_steps ? (uint32_t)PROF__RAW_HAS_STEPS : 0u);
     s->view.profile_memory = desc->profile_memory;
     s->view.with_flops = desc->with_flops;
-    if (!prof__arena_open(s, desc)) {
+    if (!prof__arena_open(s, desc, &n)) {
         prof__arena.low = prof__arena.high;   /* bytes_used tells that there is no room */
         prof__arena.promised = 0;
         prof__arena.closed = true;
@@ -20988,6 +20952,7 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     struct prof__session *v = &prof__session;
     prof_result result = prof__desc_check(desc);
     const char *why = desc->mode == PROF_MODE_STREAM ? prof__unstreamable(desc) : NULL;
+    const uint32_t wants = prof__needs_of(desc).wants;
     if (v->open) return prof__fail(PROF_ERROR_STATE, PROF__IS_OPEN);
     if (result != PROF_OK) return result;
     if (why) {
@@ -20998,7 +20963,7 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     prof__windows_unsettle();            /* a dump tells the names of counters */
     why = !prof__functions_exclude(desc->exclude)
         ? "prof_desc.exclude is for PROF_INSTRUMENT_FUNCTIONS on Linux"
-        : prof__hooks_start(desc, prof__details_wanted(desc));
+        : prof__hooks_start(desc, (wants & PROF__WANTS_DETAILS) != 0);
     if (!why && !desc->platform.now && !prof__os_now()) why = "the system's clock cannot be read";
     if (why) {
         PROF__RELEASE(prof__outgoing.settled, 1u);
@@ -21007,7 +20972,7 @@ PROF__FN prof_result prof__session_open(struct prof_trace *s, const prof_desc *d
     prof__exit_key_make();
     memset(v, 0, sizeof *v);
     v->desc = *desc;
-    PROF__STORE(prof__recorder.wants, prof__wants_of(&v->desc));
+    PROF__STORE(prof__recorder.wants, wants);
     v->desc.record_shapes = desc->record_shapes || desc->with_flops;
     prof__metadata[1].used = 0;
     v->has_steps = prof__has_schedule(desc);
