@@ -10611,29 +10611,24 @@ PROF__FN const char *prof__counters_start(const prof_desc *d) {
     return prof__errors.texts[PROF_ERROR_UNSUPPORTED];
 }
 
-/* The counters of the calling thread, whose state is t, as they are now. False: not known. */
-PROF__FN bool prof__counters_read(const prof__state *t, uint64_t *values) {
+/* Reads the counters of the calling thread, whose state is t. Returns the number of the opening
+   that they are of, 1 where none is needed; 0: they are not known. */
+PROF__FN uint64_t prof__counters_read(const prof__state *t, uint64_t *values) {
     uint32_t hardware = prof__counting.count - prof__counting.numbers;
+    uint64_t opening = 1;
 #ifdef PROF__PERF
-    if (hardware && !prof__perf_open()) return false;
+    if (hardware && !prof__perf_open()) return 0;
     for (uint32_t i = 0; hardware && i < prof__perf.count; i++)
         if (read(prof__perf.file[i], values + i, sizeof *values) != (ssize_t)sizeof *values)
-            return false;
+            return 0;
+    if (hardware) opening = prof__perf.number;
 #endif
     for (uint32_t i = 0; i < prof__counting.numbers; i++)
         values[hardware + i] = t->counters.added[i];
-    return true;
+    return opening;
 }
 
-/* The number of the opening that the calling thread's counters are of; numbers alone need none. */
-PROF__FN uint64_t prof__counters_opening(void) {
-#ifdef PROF__PERF
-    if (prof__counting.count > prof__counting.numbers) return prof__perf.number;
-#endif
-    return 1;
-}
-
-/* A state's counters at the begin of frame f's zone: prof__counters_opening, and the values. */
+/* A state's counters at the begin of frame f's zone: the opening, and the values. */
 PROF__FN uint64_t *prof__counted_of(prof__state *t, const prof__frame *f) {
     const struct prof_trace *s = &prof__trace;
     size_t each = 1 + prof__counting.count;
@@ -10651,8 +10646,7 @@ PROF__FN uint64_t *prof__counted_of(prof__state *t, const prof__frame *f) {
 PROF__FN void prof__counters_end(prof__state *t, prof__frame *f) {
     uint64_t now[PROF_COUNTERS], *counted = prof__counted_of(t, f), any = 0;
     prof__long l;
-    if (counted && counted[0] && counted[0] == prof__counters_opening() &&
-        prof__counters_read(t, now)) {
+    if (counted && counted[0] && counted[0] == prof__counters_read(t, now)) {
         for (uint32_t i = 0; i < prof__counting.count; i++) any |= now[i] -= counted[1 + i];
         if (!any) return;
         if (prof__room(t, t->hooks.slots + 4)) {
@@ -10683,7 +10677,7 @@ PROF__FN void prof__hook_begin(prof__state *t, prof__frame *f, prof__entry_frame
     if (prof__counting.count) {
         uint64_t *counted = prof__counted_of(t, f);
         if (!counted) return;
-        counted[0] = prof__counters_read(t, counted + 1) ? prof__counters_opening() : 0;
+        counted[0] = prof__counters_read(t, counted + 1);
         if (!counted[0]) PROF__COUNT(prof__loose.details_cut);
     }
 }
