@@ -18959,15 +18959,6 @@ PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__ro
     if (PROF__LOAD(t->row) == row && PROF__LOAD(row->number) == number) prof__raw_end(w);
 }
 
-PROF__FN PROF__RACES void prof__raw_sums_begin(prof__raw *w, uint32_t thread) {
-    const struct prof_trace *s = &prof__trace;
-    prof__raw_begin(w, PROF__RAW_SUMS);
-    prof__raw_u32(w, thread);
-    prof__raw_u32(w, 0);                 /* rows */
-    prof__raw_u64(w, s->sums.full_tick);
-    prof__raw_u64(w, s->open ? w->now.tick : s->stop_tick);
-}
-
 /* Adds a row to the block of sums. False: it is full, or lacks the row's name. */
 PROF__FN bool prof__raw_sum(prof__raw *w, const prof__tally *r) {
     uint32_t first = 0, end = PROF__BUCKETS, site = r->site >> 8;
@@ -18988,9 +18979,14 @@ PROF__FN bool prof__raw_sum(prof__raw *w, const prof__tally *r) {
 
 /* Writes the block of sums, and begins the next with the names so far. */
 PROF__FN PROF__RACES void prof__raw_sums_next(prof__raw *w, uint32_t thread) {
+    const struct prof_trace *s = &prof__trace;
     if (w->words[PROF__RAW_HEAD + 1]) prof__raw_end(w);
     prof__raw_sites(w);
-    prof__raw_sums_begin(w, thread);
+    prof__raw_begin(w, PROF__RAW_SUMS);
+    prof__raw_u32(w, thread);
+    prof__raw_u32(w, 0);                 /* rows */
+    prof__raw_u64(w, s->sums.full_tick);
+    prof__raw_u64(w, s->open ? w->now.tick : s->stop_tick);
 }
 
 /* Adds a row of one zone: of its name, or of all others where t would have none for it. */
@@ -19017,8 +19013,8 @@ PROF__FN prof__record *prof__dump_rows_of(prof__raw *w, prof__state *t, uint32_t
     prof__record *end = d->block;
     prof__slot *slot = prof__slot_get();
     const bool own = slot->hot == &t->hot, waits = !own || !slot->busy;
-    prof__raw_sites(w);
-    prof__raw_sums_begin(w, thread);
+    w->words[PROF__RAW_HEAD + 1] = 0;
+    prof__raw_sums_next(w, thread);
     do {
         bool held = false;
         if (own && waits) slot->busy = 1;   /* handlers on this thread wait for nobody */

@@ -261,7 +261,7 @@ static void test_session_step_numbers(void) {
 
 /* Every writer takes steps, also many of them in a small arena; what does not fit is counted. */
 static void test_session_many_steps(void) {
-    static union { char bytes[100 << 10]; void *align; } memory;
+    static union { char bytes[112 << 10]; void *align; } memory;
     prof_desc desc = test_desc();
     prof_trace *trace;
     size_t count;
