@@ -579,6 +579,8 @@ static struct prof_cuda__all {
     char *shared;                        /* behind these: texts that many events have, */
     char *texts[PROF_CUDA__ALIKE];       /* each behind what decides it, by its hash */
     bool dull[2][PROF_CUDA__CBIDS];      /* calls of the driver, the runtime */
+    bool launches[2][PROF_CUDA__CBIDS];  /* those that launch a kernel, */
+    uint64_t launched[2];                /* and how many were kept */
     const prof_cuda__event **recorded;   /* by (event, context, call) */
     uint32_t recorded_count;
     prof_cuda_device devices[PROF_CUDA__DEVICES];
@@ -774,6 +776,7 @@ PROF_CUDA__FN bool prof_cuda__take_cupti(void *handle) {
         uint32_t cbid = i % PROF_CUDA__CBIDS;
         result = (g->cupti.callback_name)(runtime ? 2 : 1, cbid, &name);
         g->dull[runtime][cbid] = cbid && !result && name && prof_cuda__is_dull(runtime, name);
+        g->launches[runtime][cbid] = !result && name && strstr(name, "LaunchKernel");
     }
     return true;
 }
@@ -1058,7 +1061,9 @@ PROF_CUDA__FN void prof_cuda__complete(char *kept, const char *r, const struct p
                                        size_t room) {
     prof_cuda__kernel *kernel = (prof_cuda__kernel *)(void *)kept;
     prof_cuda__marker *m = (prof_cuda__marker *)(void *)kept;
+    const prof_cuda__call *call = (const prof_cuda__call *)(const void *)kept;
     uint32_t version = prof_cuda__.version;
+    bool runtime = k->kind == PROF_CUDA__RUNTIME_CALL;
     uint64_t graph = 0;
     if (k->kind == PROF_CUDA__KERNEL) {
         kernel->name = prof_cuda__name(kernel->name);
@@ -1073,7 +1078,8 @@ PROF_CUDA__FN void prof_cuda__complete(char *kept, const char *r, const struct p
         if (version >= 19 && room >= k->size + sizeof(uint32_t))
             memcpy(&graph, r + k->size, sizeof(uint32_t));
         memcpy(kept + k->size - 2 * sizeof graph, &graph, sizeof graph);
-    }
+    } else if (k->what & PROF_CUDA__CALL && call->cbid < PROF_CUDA__CBIDS && !call->result)
+        prof_cuda__.launched[runtime] += prof_cuda__.launches[runtime][call->cbid];
 }
 
 /* Keeps a record, or counts it. room: bytes from it to its buffer's end. */
@@ -1301,6 +1307,7 @@ PROF_CUDA__FN void prof_cuda__clear(void) {
     g->window_start = UINT64_MAX;
     g->pair.device_ns = 0;
     memset(g->kept, 0, sizeof g->kept);
+    memset(g->launched, 0, sizeof g->launched);
 }
 
 PROF_CUDA__FN prof_result prof_cuda__start(void *user) {
@@ -1533,8 +1540,8 @@ PROF_CUDA__FN const void *prof_cuda__match(uint32_t mark, const void *r) {
     return correlation ? prof_cuda__find_record(mark, correlation) : NULL;
 }
 
-/* Makes the index behind the records: two places for each, but for those that have room for
-   prof_cuda__recorded_list, and one that stays empty. An outer call stands for the one in it. */
+/* Makes the index behind the records: two places for each (CUDA events' records use theirs in
+   prof_cuda__hand_over), and one that stays empty. An outer call stands for the one in it. */
 PROF_CUDA__FN void prof_cuda__index_all(void) {
     static const uint32_t marks[] = { PROF_CUDA__CALL, PROF_CUDA__ID, PROF_CUDA__END,
                                       PROF_CUDA__IN_STREAM, PROF_CUDA__IN_CONTEXT };
@@ -1556,19 +1563,12 @@ PROF_CUDA__FN void prof_cuda__index_all(void) {
 
 /* ---- what is the session's ---- */
 
-/* Streams that only wait say nothing: Kineto leaves them out, too. */
-PROF_CUDA__FN bool prof_cuda__is_idle(const void *record) {
-    const prof_cuda__sync *sync = (const prof_cuda__sync *)record;
-    return prof_cuda__kind_at(record) == PROF_CUDA__SYNCHRONIZATION && sync->type == 2 &&
-           !prof_cuda__find_record(PROF_CUDA__IN_STREAM,
-                                   (uint64_t)sync->context << 32 | sync->stream);
-}
-
 /* What a record counts as that is not the session's; NULL: it is. Devices work their times out, so
    that work may seem to begin before its call, and before the session. A time of another day is one
-   of another clock. */
+   of another clock. Streams that only wait say nothing: Kineto leaves them out, too. */
 PROF_CUDA__FN uint64_t *prof_cuda__not_ours(const char *record, const struct prof_cuda__kind *k) {
     struct prof_cuda__all *g = &prof_cuda__;
+    const prof_cuda__sync *sync = (const prof_cuda__sync *)(const void *)record;
     const uint64_t start = prof_cuda__u64(record, k->start), day = 86400000000000u;
     bool early = start && start < g->window_start && start + day >= g->window_start;
     if (start >> 62) return &g->stats.corrupt;
@@ -1578,7 +1578,10 @@ PROF_CUDA__FN uint64_t *prof_cuda__not_ours(const char *record, const struct pro
     if (k->what & PROF_CUDA__WORK && prof_cuda__match(PROF_CUDA__CALL, record)) return NULL;
     if (early) return &g->stats.outside;
     if (k->what & PROF_CUDA__WORK) g->stats.no_launch++;
-    return prof_cuda__is_idle(record) ? &g->stats.muted : NULL;
+    return k->kind != PROF_CUDA__SYNCHRONIZATION || sync->type != 2 ||
+                   prof_cuda__find_record(PROF_CUDA__IN_STREAM,
+                                          (uint64_t)sync->context << 32 | sync->stream)
+               ? NULL : &g->stats.muted;
 }
 
 /* Leaves out a record that is not the session's, has no time that is right, or one far outside the
@@ -1805,19 +1808,6 @@ PROF_CUDA__FN int prof_cuda__event_order(const void *a, const void *b) {
     return x->correlation < y->correlation ? -1 : x->correlation > y->correlation;
 }
 
-/* Lists them behind the index; each has room there. */
-PROF_CUDA__FN void prof_cuda__recorded_list(void) {
-    struct prof_cuda__all *g = &prof_cuda__;
-    g->recorded = (const prof_cuda__event **)(void *)g->shared;
-    g->recorded_count = 0;
-    for (const char *r = g->base; r < g->low; r += prof_cuda__size(r))
-        if (prof_cuda__row(r)->kind == PROF_CUDA__CUDA_EVENT)
-            g->recorded[g->recorded_count++] = (const prof_cuda__event *)(const void *)r;
-    g->shared += g->recorded_count * sizeof *g->recorded;
-    if (g->recorded_count)
-        qsort((void *)g->recorded, g->recorded_count, sizeof *g->recorded, prof_cuda__event_order);
-}
-
 /* The call that last recorded the event before this wait for it; NULL: none. */
 PROF_CUDA__FN const prof_cuda__event *prof_cuda__recorded_by(const prof_cuda__sync *wait) {
     struct prof_cuda__all *g = &prof_cuda__;
@@ -2005,8 +1995,14 @@ PROF_CUDA__FN void prof_cuda__hand_over(void *user) {
         prof_cuda__judge();
         g->shared = (char *)(((uintptr_t)(g->index + g->places) + 15) & ~(uintptr_t)15);
         memset(g->threads, 0, sizeof g->threads);
-        prof_cuda__recorded_list();
         memset(g->texts, 0, sizeof g->texts);
+        g->recorded = (const prof_cuda__event **)(void *)g->shared;   /* each has room there */
+        g->recorded_count = 0;
+        for (const char *r = g->base; r < g->low; r += prof_cuda__size(r))
+            if (prof_cuda__row(r)->kind == PROF_CUDA__CUDA_EVENT)
+                g->recorded[g->recorded_count++] = (const prof_cuda__event *)(const void *)r;
+        qsort((void *)g->recorded, g->recorded_count, sizeof *g->recorded, prof_cuda__event_order);
+        g->shared += g->recorded_count * sizeof *g->recorded;
         if (!user) g->shared = g->end;
         for (const char *r = g->base; r < g->low; r += prof_cuda__size(r)) {
             uint32_t kind = prof_cuda__kind_at(r), what = prof_cuda__row(r)->what;
@@ -2118,6 +2114,8 @@ PROF_CUDA__FN uint64_t prof_cuda__ticks(void) {
    a user must know as text. False: there was none. */
 PROF_CUDA__FN bool prof_cuda__tell(prof_cuda__line *l, bool json) {
     const prof_cuda_stats s = prof_cuda_get_stats();
+    const uint64_t *launched = prof_cuda__.launched;
+    bool alone = prof_cuda__.desc.records & PROF_CUDA_KERNELS && !s.kernels && !s.captured;
     const struct { const char *name, *text; uint64_t n; } told[] = {
         { "lost_dropped", "dropped by CUPTI, give a larger pool_size", s.lost_dropped },
         { "lost_full", "no room, give prof_cuda_desc.memory more", s.lost_full },
@@ -2139,6 +2137,8 @@ PROF_CUDA__FN bool prof_cuda__tell(prof_cuda__line *l, bool json) {
         { "corrupt", "corrupt buffers", s.corrupt }, { "unknown", "of kinds not known", s.unknown },
         { "buffers_missing", "buffers CUPTI kept", s.buffers_missing },
         { "no_launch", "of no zone, as the call that launched them is not there", s.no_launch },
+        { "launches_alone", "CUPTI told of no kernel, as that of CUDA 12.4 Update 1 does: take "
+          "another (PROF_CUDA_CUPTI); launches", alone ? launched[launched[1] > 0] : 0 },
         { "unfinished", NULL, s.unfinished },
         { "no_buffer", NULL, s.no_buffer },
         { "names_lost", "names, or nodes of graphs, that did not fit", s.names_lost },
