@@ -3723,7 +3723,7 @@ typedef struct prof__name {              /* its text follows it */
 
 #define PROF__MARK_NUMBER(i) ((i) + 1)
 #define PROF__NAME_NUMBER(i) (PROF__PUSHED + (i))
-#define PROF__OWN_SITES 3                /* the library's own: see prof__sums_sites */
+#define PROF__OWN_SITES 3                /* the library's own: see prof__sums_prepare */
 typedef struct prof__names {             /* of the session: in the arena from the first one on */
     prof__name **list;
     uint32_t *index;                     /* 2 * capacity + 1 places of numbers from 1 up; 0: free */
@@ -4432,18 +4432,15 @@ typedef struct prof__origin {
 #  define PROF__ORIGINS(depth) (((size_t)(depth) + 3) / 4)
 #endif
 
-/* Zones deeper than max_depth: their frames are in blocks of so many, which the state keeps. */
-enum { PROF__DEEPS = 32 };
 enum { PROF__HINTS = 64, PROF__HINTED = 64 };   /* HINTED: bytes of a name for which there is one */
+
+/* An open zone deeper than max_depth. The state keeps the memory of all that it had. */
 typedef struct prof__deep {
     prof__frame frame;                   /* first; a token of the zone is the address behind it */
+    struct prof__deep *below, *above;    /* the zone around it; where the next one within it goes */
     uint64_t within;                     /* ticks of what ended within it */
     prof__origin origin;
 } prof__deep;
-typedef struct prof__deeps {
-    struct prof__deeps *below, *above;   /* further out, further in; NULL: there is none */
-    prof__deep zones[PROF__DEEPS];
-} prof__deeps;
 
 /* What a session records beside each zone: counters, native stacks. begin runs before the zone's
    start is taken and end after its end is, so that its time includes neither. With hooks all zones
@@ -4477,8 +4474,8 @@ typedef struct prof__state_sums {
 
 /* @RECORD: zones deeper than max_depth. */
 typedef struct prof__state_deep {
-    prof__deeps *zones;                  /* the innermost one is in here; NULL: none yet */
-    uint32_t open;                       /* how many; not 0: top is deepest */
+    prof__deep *first, *top;             /* first: where the outermost goes; top: the innermost */
+    uint32_t open;                       /* how many; not 0: hot.top is deepest */
 } prof__state_deep;
 
 /* @DETAILS */
@@ -5473,7 +5470,7 @@ PROF__FN void prof__state_use(prof__state *t) {
     t->used = NULL;
     memset(&t->sums.tallies, 0, sizeof t->sums.tallies);
     t->sums.block = NULL;
-    t->deep.zones = NULL;
+    t->deep.first = t->deep.top = NULL;
     PROF__STORE(t->deep.open, 0u);
     while (*last) last = &(*last)->used;
     PROF__RELEASE(*last, t);
@@ -6004,13 +6001,6 @@ PROF__FN void prof__block_empty(prof__state *t) {
     PROF__RELEASE(t->hot.cursor, begin);
 }
 
-/* The thread adds its block to its rows. False: the session is over, and its end adds the block. */
-PROF__FN bool prof__sums_drain(prof__state *t) {
-    if (!prof__is_open(t)) return false;
-    prof__block_empty(t);
-    return true;
-}
-
 PROF__FN size_t prof__sums_block(uint32_t depth) {
     return prof__align((PROF__RESERVE(depth) + PROF__CLAIMS + 64) * sizeof(prof__record));
 }
@@ -6042,13 +6032,6 @@ PROF__FN bool prof__block_take(prof__state *t) {
     return true;
 }
 
-/* Makes the sites "timeline ends" and "(others)". */
-PROF__FN void prof__sums_sites(struct prof_trace *s) {
-    static const prof_site timeline_ends = { "timeline ends", "", "", 0 };
-    if (!s->sums.timeline_ends) s->sums.timeline_ends = prof__site_add(&timeline_ends, true);
-    (void)prof__others_make();
-}
-
 /* Makes what a state needs, and keeps, for zones in sums: ticks by depth, an index, a few rows. */
 PROF__FN bool prof__rows_prepare(prof__state *t) {
     prof__tallies *y = &t->sums.tallies;
@@ -6063,8 +6046,12 @@ PROF__FN bool prof__rows_prepare(prof__state *t) {
 
 /* ... and to go over to sums: a block. False: no room. Under the lock. */
 PROF__FN bool prof__sums_prepare(prof__state *t) {
+    static const prof_site timeline_ends = { "timeline ends", "", "", 0 };
     struct prof_trace *s = &prof__trace;
-    if (s->mode == PROF_MODE_TRACE) prof__sums_sites(s);
+    if (s->mode == PROF_MODE_TRACE) {
+        if (!s->sums.timeline_ends) s->sums.timeline_ends = prof__site_add(&timeline_ends, true);
+        (void)prof__others_make();
+    }
     if (!(t->sums.block || prof__block_take(t)) || !prof__rows_prepare(t)) return false;
     memset(t->sums.inner - 1, 0, (s->max_depth + 2) * sizeof *t->sums.inner);
     return true;
@@ -6206,7 +6193,9 @@ PROF__FN bool prof__room(prof__state *t, uint32_t n) {
     uint64_t before;
     bool made;
     if (prof__left(t) >= (ptrdiff_t)(n + t->reserve)) return true;
-    if (t->sums.on) return prof__sums_drain(t) && prof__left(t) >= (ptrdiff_t)(n + t->reserve);
+    if (t->sums.on && !prof__is_open(t)) return false;   /* its end adds the block */
+    if (t->sums.on) prof__block_empty(t);
+    if (t->sums.on) return prof__left(t) >= (ptrdiff_t)(n + t->reserve);
     if (prof__room_made(t, n)) return true;
     if (!t->flush || !prof__is_open(t) || prof__lock_mine()) return false;
     prof__state_unlock(t);                     /* who ends the session may be about to flush */
@@ -6246,54 +6235,53 @@ PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
     return true;
 }
 
+/* Ends the zones from top on, which were left open. False: as above. */
+PROF__FN bool prof__end_left(prof__state *t, const prof__frame *top) {
+    for (; t->hot.top > top; PROF__BUMP(t->counts.healed, 1))
+        if (!prof__end_zone(t, prof__state_now(t), false)) return false;
+    return true;
+}
+
 /* ---- deep zones: more than max_depth are open ---- */
 
 /* Deep zones are only in sums; each is added to its row as it ends. While one is open all zones
-   take the slow path. */
-PROF__INLINE prof__deep *prof__deep_top(const prof__state *t) {
-    return t->deep.zones->zones + (PROF__LOAD(t->deep.open) - 1) % PROF__DEEPS;
-}
-
-/* More memory for deep zones, out of what is spare. Under the lock. */
-PROF__FN prof__deeps *prof__deeps_take(prof__state *t) {
+   take the slow path. This makes memory for one more, out of what is spare. Under the lock. */
+PROF__FN prof__deep *prof__deep_take(prof__state *t) {
     struct prof_trace *s = &prof__trace;
-    prof__deeps *b = NULL;
-    if (prof__arena_spare() >= sizeof *b && prof__rows_prepare(t))
-        b = (prof__deeps *)prof__tallies_take(&t->sums.tallies, sizeof *b);
-    if (!b) return NULL;
+    prof__deep *d = NULL;
+    if (prof__arena_spare() >= sizeof *d && prof__rows_prepare(t))
+        d = (prof__deep *)prof__tallies_take(&t->sums.tallies, sizeof *d);
+    if (!d) return NULL;
     if (s->mode != PROF_MODE_AGGREGATE) (void)prof__others_make();
     PROF__STORE(s->sums.any_apart, true);
-    b->below = t->deep.zones;
-    if (t->deep.zones) t->deep.zones->above = b;
-    return b;
+    d->below = t->deep.top;
+    if (d->below) d->below->above = d;
+    else t->deep.first = d;
+    return d;
 }
 
 PROF__FN prof__deep *prof__deep_push(prof__state *t) {
-    prof__deeps *b = t->deep.zones;
-    if (PROF__LOAD(t->deep.open) % PROF__DEEPS == 0 && (PROF__LOAD(t->deep.open) || !b)) {
-        if (b) b = b->above;
-        if (!b && prof__lock_briefly()) {
-            b = prof__deeps_take(t);
-            prof__unlock();
-        }
-        if (!b) return NULL;
-        t->deep.zones = b;
+    prof__deep *d = t->deep.top ? t->deep.top->above : t->deep.first;
+    if (!d && prof__lock_briefly()) {
+        d = prof__deep_take(t);
+        prof__unlock();
     }
+    if (!d) return NULL;
+    t->deep.top = d;
     PROF__STORE(t->deep.open, t->deep.open + 1);
-    return prof__deep_top(t);
+    return d;
 }
 
 PROF__FN void prof__deep_pop(prof__state *t) {
-    prof__state_deep *d = &t->deep;
-    PROF__STORE(d->open, d->open - 1);
-    if (d->open % PROF__DEEPS == 0 && d->zones->below) d->zones = d->zones->below;
+    t->deep.top = t->deep.top->below;
+    PROF__STORE(t->deep.open, t->deep.open - 1);
 }
 
 /* Ends the innermost deep zone at now: adds it to its row, and its ticks to those within the zone
    around it. If that one is in the timeline, they go to its row. Called by its thread, or by the
    thread that ends the session. */
 PROF__FN void prof__deep_put(prof__state *t, uint64_t now, bool unfinished) {
-    const prof__deep *d = prof__deep_top(t);
+    const prof__deep *d = t->deep.top;
     uint64_t start = (uint64_t)d->frame.epoch << 32 | d->frame.start;
     uint64_t ticks = now - PROF__MIN(start, now);
     prof__tally *r = prof__tally_of(t, d->frame.site);
@@ -6304,7 +6292,7 @@ PROF__FN void prof__deep_put(prof__state *t, uint64_t now, bool unfinished) {
     PROF__BUMP(t->counts.summed_open, unfinished);
     PROF__BUMP(t->counts.unfinished, unfinished);
     prof__deep_pop(t);
-    if (PROF__LOAD(t->deep.open)) prof__deep_top(t)->within += ticks;
+    if (PROF__LOAD(t->deep.open)) t->deep.top->within += ticks;
     else if (t->sums.on) t->sums.inner[t->deepest - t->hot.bottom - 1] += ticks;
     else if (t->deepest > t->hot.bottom) prof__tally_of(t, t->deepest[-1].site)->around += ticks;
 }
@@ -6314,7 +6302,7 @@ PROF__FN bool prof__end_deep(prof__state *t, bool unfinished) {
     uint64_t now = prof__state_now(t);
     uint32_t site;
     if (!prof__is_open(t)) return false;
-    site = prof__deep_top(t)->frame.site;
+    site = t->deep.top->frame.site;
     if (t->sums.on) prof__block_empty(t);
     prof__deep_put(t, now, unfinished);
     if (t->observed) prof__observe_end(t, site);
@@ -6828,13 +6816,11 @@ PROF__FN bool prof__is_left(prof__state *t, const prof__frame *f, prof__entry_fr
 /* A thread with many open zones begins another: first ends the inner zones that longjmp left. */
 PROF__FN void prof__heal(prof__state *t, prof__entry_frame here) {
     while (PROF__LOAD(t->deep.open) && prof__is_open(t) &&
-           prof__is_left(t, &prof__deep_top(t)->frame, here))
+           prof__is_left(t, &t->deep.top->frame, here))
         if (!prof__end_deeps(t, t->deep.open - 1)) return;
     while (!PROF__LOAD(t->deep.open) && t->hot.top > t->crowd &&
-           prof__is_left(t, t->hot.top - 1, here)) {
-        if (!prof__end_zone(t, prof__state_now(t), false)) return;
-        PROF__BUMP(t->counts.healed, 1);
-    }
+           prof__is_left(t, t->hot.top - 1, here))
+        if (!prof__end_left(t, t->hot.top - 1)) return;
 }
 #else
 #  define prof__heal(t, here) ((void)0)
@@ -7139,14 +7125,11 @@ PROF__FN void prof__end_busy(prof__slot *slot, prof__frame *token) {
 /* An end with a token, in the open generation. A token of no open zone may be of an older
    generation; where too many zones were open then (overlaid), it counts as cut. */
 PROF__FN void prof__end_here(prof__state *t, prof__frame *token) {
-    uint32_t deep = 0;
-    if (PROF__LOAD(t->deep.open) && prof__is_open(t)) {
-        uint32_t n = PROF__LOAD(t->deep.open);
-        for (const prof__deeps *b = t->deep.zones; n && !deep; b = n % PROF__DEEPS ? b : b->below)
-            if (&b->zones[--n % PROF__DEEPS].frame == token - 1) deep = n + 1;
-    }
+    const prof__deep *deep = prof__is_open(t) ? t->deep.top : NULL;
+    uint32_t n = PROF__LOAD(t->deep.open);
+    for (; deep && &deep->frame != token - 1; deep = deep->below) n--;
     if (deep) {
-        if (prof__end_deeps(t, deep)) (void)prof__end_deep(t, false);
+        if (prof__end_deeps(t, n)) (void)prof__end_deep(t, false);
         return;
     }
     if (token <= t->frames || token > t->hot.top) {
@@ -7155,9 +7138,7 @@ PROF__FN void prof__end_here(prof__state *t, prof__frame *token) {
         PROF__BUMP(*count, 1);
         return;
     }
-    if (!prof__end_deeps(t, 0)) return;
-    for (; t->hot.top > token && t->hot.top > t->hot.bottom; PROF__BUMP(t->counts.healed, 1))
-        if (!prof__end_zone(t, prof__state_now(t), false)) return;
+    if (!prof__end_deeps(t, 0) || !prof__end_left(t, PROF__MAX(token, t->hot.bottom))) return;
     if (token > t->hot.bottom) (void)prof__end_zone(t, prof__state_now(t), false);
     else prof__end_stale(t, token - 1);
 }
@@ -7243,9 +7224,8 @@ PROF__FN void prof__unwind_to(prof__state *t, size_t zones, uint32_t dropped) {
     size_t frames = (size_t)(t->deepest - t->frames);
     prof__frame *top = t->frames + PROF__MIN(zones, frames);
     t->skipped = PROF__MIN(t->skipped, dropped);
-    if (!prof__end_deeps(t, (uint32_t)(zones - PROF__MIN(zones, frames)))) return;
-    for (; t->hot.top > top; PROF__BUMP(t->counts.healed, 1))
-        if (!prof__end_zone(t, prof__state_now(t), false)) return;
+    if (prof__end_deeps(t, (uint32_t)(zones - PROF__MIN(zones, frames))))
+        (void)prof__end_left(t, top);
 }
 
 PROF__FN void prof__unwind_here(prof__slot *slot, prof__state *t, const prof_place *mark) {
@@ -9927,13 +9907,12 @@ PROF__INLINE bool prof__is_function(const prof__state *t, const prof__frame *f,
 PROF__FN size_t prof__function_zones(const prof__state *t, uintptr_t function,
                                      const prof__frame **at) {
     const prof__frame *f = t->hot.top;
-    uint32_t deep = PROF__LOAD(t->deep.open);
-    const prof__deeps *b = t->deep.zones;
-    while (deep && !prof__is_function(t, &b->zones[(deep - 1) % PROF__DEEPS].frame, function))
-        if (--deep % PROF__DEEPS == 0) b = b->below;
+    const prof__deep *deep = t->deep.top;
+    size_t n = PROF__LOAD(t->deep.open);
+    for (; deep && !prof__is_function(t, &deep->frame, function); deep = deep->below) n--;
     while (!deep && f > t->hot.bottom && !prof__is_function(t, f - 1, function)) f--;
-    *at = deep ? &b->zones[(deep - 1) % PROF__DEEPS].frame : f - 1;
-    return f > t->hot.bottom ? (size_t)(f - t->frames) + deep : 0;
+    *at = deep ? &deep->frame : f - 1;
+    return f > t->hot.bottom ? (size_t)(f - t->frames) + n : 0;
 }
 
 #if PROF__LEAVES

@@ -52,7 +52,8 @@ static prof_desc desc_of(prof_mode mode) {
     test_text_clear(&text);
     desc.mode = mode;
     desc.stream = test_text_sink(&text);
-    desc.record_shapes = desc.with_modules = desc.profile_memory = true;
+    desc.record_shapes = desc.profile_memory = true;
+    desc.with_modules = mode != PROF_MODE_STREAM;   /* which cannot carry them */
     return desc;
 }
 
