@@ -987,7 +987,7 @@ typedef struct prof_tensor {
 
 enum {                                   /* prof_extra.has: fields whose 0 is a value */
     PROF_HAS_NODE_ID = 1, PROF_HAS_SEQUENCE_NR = 2, PROF_HAS_FWD_THREAD = 4, PROF_HAS_ID = 8,
-    PROF_HAS_DEVICE_INDEX = 16, PROF_HAS_LINK = 32, PROF_HAS_END_THREAD = 64, PROF_HAS_LAUNCH = 128,
+    PROF_HAS_DEVICE_INDEX = 16, PROF_HAS_LINK = 32, PROF_HAS_END_THREAD = 64,
     PROF_HAS_ANNOTATION = 512,           /* of zones, see prof_set; events have a flag */
     PROF_HAS_KEPT_TEXT = 256             /* for prof_submit of many events with the same text:
                                             activity_type and metadata_json are not copied and must
@@ -1006,8 +1006,6 @@ struct prof_extra {
     int64_t id;                          /* correlation id */
     int64_t linked_correlation_id;       /* id of the event that launched this one; 0: none */
     int64_t external_id;
-    int64_t launch_ns;                   /* when the innermost zone of launch_thread launched it */
-    uint32_t launch_thread;              /* index into prof_threads() */
     int32_t device_index;
     int64_t device_resource_id;          /* stream; PROF_ROW_SYNC + stream: the waits for it */
     const char *overload_name;           /* NULL or "": none */
@@ -1380,18 +1378,17 @@ PROF_API uint64_t prof_thread_id(void);
 /* ---- events from outside ---- */
 
 /* Adds events from outside to the open session: device activities, other clocks' or languages'
-   spans. All times are this window's prof_now(): what ended or was launched before 0, and has no
-   link, is an earlier window's (rejected). thread is an index from prof_submit_thread or
-   prof_threads. They are copied with all that they point to, and nest among the zones by time: see
-   prof_trace_from_events. Each takes about 750 bytes of the arena (prof_launch: 160). Zones have no
-   ids: a device event belongs to the event, submitted too, whose extra.id is its
-   linked_correlation_id (a call of activity_type *_runtime or *_driver passes it on to the zone
-   around it), or to the zone that was innermost in launch_thread at launch_ns. Work on a device
-   that desc.activities leave out is not taken, but counted (not_kept). INVALID: some were wrong, or
-   name no known thread: left out, counted (rejected). MEMORY: some did not fit: dropped, counted.
-   UNSUPPORTED: the session keeps no events (a Chrome stream, sums, PROF_KEEP_RECORDS): counted
-   (not_kept). In a raw stream they go to the sink at once, on this thread, without launch_ns; SINK:
-   lost, counted (not_kept). */
+   spans. All times are this window's prof_now(): what ended before 0, and has no link, is an earlier
+   window's (rejected). thread is an index from prof_submit_thread or prof_threads. They are copied
+   with all that they point to, and nest among the zones by time: see prof_trace_from_events. Each
+   takes about 750 bytes of the arena (prof_launch: 160). Zones have no ids: a device event belongs
+   to the event, submitted too, whose extra.id is its linked_correlation_id (a call of activity_type
+   *_runtime or *_driver passes it on to the zone around it); work that zones launch is told by
+   prof_launch. Work on a device that desc.activities leave out is not taken, but counted
+   (not_kept). INVALID: some were wrong, or name no known thread: left out, counted (rejected).
+   MEMORY: some did not fit: dropped, counted. UNSUPPORTED: the session keeps no events (a Chrome
+   stream, sums, PROF_KEEP_RECORDS): counted (not_kept). In a raw stream they go to the sink at once,
+   on this thread; SINK: lost, counted (not_kept). */
 PROF_API prof_result prof_submit(const prof_event *events, size_t count);
 
 /* The same for changes of memory, of any age and in any order; a free's bytes are those of the
@@ -4688,7 +4685,7 @@ typedef struct prof__outside {
     struct prof__launches *launches;     /* the newest block */
     uint32_t launched, pending;          /* launches that are done; that are not */
     uint32_t launch_rows, queue_rows;    /* rows of averages, of the trace that they may have */
-    bool any_launch, any_backward;       /* some event has a launch_ns; is backward; */
+    bool any_backward;                   /* some event is backward; */
     bool any_same, any_sequence;         /* has its parent's name; has a sequence number */
     prof__kernel *kernels;
     uint32_t kernel_count, kernel_max;
@@ -11950,9 +11947,7 @@ PROF__FN bool prof__event_right(const prof_event *e) {
 
 /* Is it an earlier window's? A link tells better than times, which may be early. */
 PROF__FN bool prof__event_late(const prof_event *e) {
-    uint32_t has = prof__has(e);
-    if (has & PROF_HAS_LINK) return false;
-    return has & PROF_HAS_LAUNCH ? e->extra->launch_ns < 0 : e->end_ns < 0;
+    return e->end_ns < 0 && !(prof__has(e) & PROF_HAS_LINK);
 }
 
 /* Does the window take work of such devices: that were added, or are known? Others it cannot leave
@@ -12479,8 +12474,6 @@ PROF__FN void prof__side_open(struct prof_trace *s, uint32_t i) {
     if (!s->built && x->has & PROF__HAS_PLACE)
         side->first_kernel = (uint32_t)e->self_cpu_time_total_ns;
     s->outside.any_sequence = s->outside.any_sequence || x->has & PROF_HAS_SEQUENCE_NR;
-    s->outside.any_launch =
-        s->outside.any_launch || x->has & (PROF_HAS_LAUNCH | PROF__HAS_PLACE);
     s->outside.any_backward = s->outside.any_backward || x->scope == 1;
     side->device_bytes = x->device_memory_usage;
     if (e->device_type != PROF_DEVICE_CPU) return;
@@ -12843,15 +12836,14 @@ PROF__FN bool prof__is_launch(const prof_event *e) {
     return type && (prof__ends_with(type, "_runtime") || prof__ends_with(type, "_driver"));
 }
 
-/* Work was launched at launch_ns in event i, and belongs to the innermost, of i and those around
+/* Work was launched at ns in event i, and belongs to the innermost, of i and those around
    it, that is no call of a device's library; where all are, to i itself. */
-PROF__FN void prof__launched_by(struct prof_trace *s, uint32_t work, uint32_t i,
-                                int64_t launch_ns) {
+PROF__FN void prof__launched_by(struct prof_trace *s, uint32_t work, uint32_t i, int64_t ns) {
     uint32_t launcher = i;
     while (launcher != PROF_NONE && prof__is_launch(s->events + launcher))
         launcher = s->events[launcher].parent;
     if (launcher == PROF_NONE) launcher = i;
-    s->outside.early += !s->built && s->events[work].start_ns < launch_ns;
+    s->outside.early += s->events[work].start_ns < ns;
     s->side[work].last_kernel = launcher;
     prof__kernel_join(s, work, PROF_NONE);
     prof__kernels_add(s, s->side + launcher, work, work);
@@ -12891,9 +12883,6 @@ PROF__FN const prof__launch *prof__launched_at(const struct prof_trace *s, uint3
     return (const prof__launch *)(void *)(prof__arena.base + 16 * place);
 }
 
-/* When and on which thread work without an id was launched. */
-typedef struct prof__launch_time { int64_t ns; uint32_t thread; } prof__launch_time;
-
 /* Puts work that overlaps in a queue into rows of its own, while there are any left. */
 PROF__FN void prof__launches_part(struct prof_trace *s) {
     int64_t until[PROF__QUEUES][PROF__ROWS];
@@ -12911,21 +12900,9 @@ PROF__FN void prof__launches_part(struct prof_trace *s) {
     }
 }
 
-PROF__FN bool prof__launch_find(const struct prof_trace *s, uint32_t i, prof__launch_time *told) {
-    const prof_event *e = s->events + i;
-    const prof__launch *l = prof__launched_at(s, i);
-    if (!s->side || e->device_type == PROF_DEVICE_CPU || prof__link_of(e)) return false;
-    if (!l && !(prof__has(e) & PROF_HAS_LAUNCH)) return false;
-    told->ns = l ? (int64_t)l->at : e->extra->launch_ns;
-    told->thread = l ? l->thread : e->extra->launch_thread;
-    return true;
-}
-
 PROF__FN bool prof__launch_after(const void *trace, uint32_t a, uint32_t b) {
-    prof__launch_time x = { 0, 0 }, y = { 0, 0 };
-    (void)prof__launch_find((const struct prof_trace *)trace, a, &x);
-    (void)prof__launch_find((const struct prof_trace *)trace, b, &y);
-    return x.ns > y.ns;
+    const struct prof_trace *s = (const struct prof_trace *)trace;
+    return prof__launched_at(s, a)->at > prof__launched_at(s, b)->at;
 }
 
 /* The innermost zone of a thread at ns, where *last is the last that began; *last becomes it. */
@@ -12938,21 +12915,20 @@ PROF__FN uint32_t prof__innermost(const struct prof_trace *s, uint32_t *last, in
 PROF__FN void prof__link_by_time(struct prof_trace *s, char *scratch) {
     uint32_t *list = (uint32_t *)(void *)scratch, *last = list + 2 * s->event_count, zone;
     uint32_t n = 0, at = 0, change = 0, changes = s->outside.late_memory ? s->memory.count : 0;
-    prof__launch_time told = { 0, 0 };
-    for (uint32_t i = 0; s->outside.any_launch && i < s->event_count; i++)
-        if (prof__launch_find(s, i, &told)) list[n++] = i;
+    for (uint32_t i = 0; s->outside.launched && i < s->event_count; i++)
+        if (prof__launched_at(s, i)) list[n++] = i;
     if (!n && !changes) return;
     prof__sort(list, list + n, n, prof__launch_after, s);
     for (uint32_t t = 0; t < s->thread_count; t++) last[t] = PROF_NONE;
     for (uint32_t i = 0; i <= s->event_count; i++) {
         const prof_event *e = i < s->event_count ? s->events + i : NULL;
         for (; at < n; at++) {
-            (void)prof__launch_find(s, list[at], &told);
-            if (e && told.ns >= e->start_ns) break;
-            zone = told.thread < s->thread_count
-                ? prof__innermost(s, last + told.thread, told.ns) : PROF_NONE;
+            const prof__launch *l = prof__launched_at(s, list[at]);
+            int64_t ns = (int64_t)l->at;
+            if (e && ns >= e->start_ns) break;
+            zone = prof__innermost(s, last + l->thread, ns);
             if (zone == PROF_NONE) s->outside.unlinked++;
-            else prof__launched_by(s, list[at], zone, told.ns);
+            else prof__launched_by(s, list[at], zone, ns);
         }
         for (; change < changes; change++) {
             prof__memory *m = s->memory.list + change;
@@ -13104,7 +13080,7 @@ PROF__FN prof__sizes prof__sizes_of(const prof_trace_desc *d, const prof_event *
     n.bytes = 16 + prof__align(sizeof(struct prof_trace)) + count * sizeof(prof_event) +
               (n.wide ? prof__align(count * sizeof(prof__side)) : 0) +
               prof__align(n.kernels * sizeof(prof__kernel)) + n.own +
-              prof__align(n.threads * (sizeof(prof_thread_info) + sizeof(uint32_t))) +
+              prof__align(n.threads * sizeof(prof_thread_info)) +
               prof__built_scratch(count);
     return n;
 }
@@ -15936,23 +15912,23 @@ PROF__FN void prof__chrome_arrow(prof__out *o, const prof__gpu *g, const char *n
 
 PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e) {
     const char *type = e->extra ? e->extra->activity_type : NULL, *before = ",\"args\":{";
-    bool instant = type && strcmp(type, "cpu_instant_event") == 0, call = prof__is_call(e), told;
+    bool instant = type && strcmp(type, "cpu_instant_event") == 0, call = prof__is_call(e);
     uint32_t i = (uint32_t)(e - g->s->events), by, *place;
     const prof_event *from;
-    prof__launch_time at;
+    const prof__launch *launch = prof__launched_at(g->s, i);
     if (!type) type = e->device_type != PROF_DEVICE_CPU ? "kernel"
                     : prof__is_annotation(e) ? "user_annotation" : "cpu_op";
     prof__chrome_open(o, instant ? PROF__INSTANT_PH : "X", type, prof__chrome_name(e),
                       prof__overload(e), prof__chrome_row(g, e), e->start_ns);
     if (!instant) prof__out_f(o, ",\"dur\":%t", prof__elapsed(e));
     prof__chrome_arg_members(o, g->s, e, &before);
-    told = prof__launch_find(g->s, i, &at);
-    if (told) prof__chrome_key(o, &before, PROF_KEY_LATENCY);
-    if (told) prof__out_f(o, "%t", PROF__MINUS(e->start_ns, at.ns));
+    if (launch) prof__chrome_key(o, &before, PROF_KEY_LATENCY);
+    if (launch) prof__out_f(o, "%t", PROF__MINUS(e->start_ns, (int64_t)launch->at));
     prof__out_text(o, *before == ',' && !before[1] ? "}}" : "}");
-    by = told ? prof__launcher_of(g->s, i) : PROF_NONE;
+    by = launch ? prof__launcher_of(g->s, i) : PROF_NONE;
     if (by != PROF_NONE) {               /* no id links them */
-        prof__chrome_arrow(o, g, "ac2g", PROF__LAUNCH_IDS + i, g->s->events + by, at.ns, false);
+        prof__chrome_arrow(o, g, "ac2g", PROF__LAUNCH_IDS + i, g->s->events + by,
+                           (int64_t)launch->at, false);
         prof__chrome_arrow(o, g, "ac2g", PROF__LAUNCH_IDS + i, e, e->start_ns, true);
     }
     if (!g->places || (!call && e->device_type == PROF_DEVICE_CPU)) return;
@@ -18814,8 +18790,7 @@ PROF__FN prof_result prof__stream_event(struct prof_trace *s, const prof_event *
     return w->failed ? PROF_ERROR_SINK : PROF_OK;
 }
 
-/* Events that the sink does not take are lost and counted, since nothing keeps them. So are
-   launches that are given by time only. */
+/* Events that the sink does not take are lost and counted, since nothing keeps them. */
 PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t count) {
     struct prof_trace *s = &prof__trace;
     prof_result result = PROF_OK;
@@ -18835,8 +18810,7 @@ PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t coun
     for (size_t i = 0; ours && i < count; i++) {
         prof_result taken = failed ? PROF_ERROR_SINK : prof__stream_event(s, events + i);
         if (taken != PROF_OK) result = taken;
-        lost += taken == PROF_ERROR_SINK || !prof__device_asked(events[i].device_type) ||
-                prof__has(events + i) & PROF_HAS_LAUNCH;
+        lost += taken == PROF_ERROR_SINK || !prof__device_asked(events[i].device_type);
     }
     prof__lock();
     if (lost && !failed) s->stream_failures++;

@@ -189,23 +189,13 @@ static void range(void) {
 
 static void launch(void) {
     static const char *const kernels[] = { "k", "l" };
+    static const prof_device gpu = { PROF_DEVICE_CUDA, 0 };
     item *z = innermost(), *k = add_item(KERNEL, kernels[test_random(2)], now(), 0);
-    prof_event e;
-    prof_extra x;
-    memset(&e, 0, sizeof e);
-    memset(&x, 0, sizeof x);
+    uint64_t token = prof_launch(prof_queue(gpu, NULL), k->name);
     if (z) k->parent = (int)(z - items);
-    x.has = PROF_HAS_LAUNCH;
-    x.launch_ns = k->start;
-    x.launch_thread = e.thread = (uint32_t)k->thread;
     k->start += test_random(5);
     k->end = k->start + 1 + test_random(20);
-    e.name = k->name;
-    e.start_ns = k->start;
-    e.end_ns = k->end;
-    e.device_type = PROF_DEVICE_CUDA;
-    e.extra = &x;
-    EQUAL(prof_submit(&e, 1), PROF_OK);
+    EQUAL(prof_launch_done(token, (uint64_t)k->start, (uint64_t)k->end), PROF_OK);
 }
 
 static void module_call(void) {

@@ -56,8 +56,6 @@ static void odd_extra(prof_extra *x) {
     x->end_thread = test_random(3);
     x->id = some(5);
     x->linked_correlation_id = some(5);
-    x->launch_ns = odd();
-    x->launch_thread = (uint32_t)some(3);
     x->device_index = (int32_t)odd();
     x->device_resource_id = odd();
     x->trace_name = odd_name();
@@ -170,34 +168,7 @@ static void test_odd_events(void) {
     }
 }
 
-/* More threads than the memory for few events would hold by itself. */
-static void test_odd_many_threads(void) {
-    static prof_thread_info list[100000];
-    prof_event e;
-    prof_extra x;
-    prof_trace_desc desc;
-    prof_trace *trace = NULL;
-    memset(&e, 0, sizeof e);
-    memset(&x, 0, sizeof x);
-    memset(&desc, 0, sizeof desc);
-    e.name = "kernel";
-    e.end_ns = 10;
-    e.device_type = PROF_DEVICE_CUDA;
-    e.extra = &x;
-    x.has = PROF_HAS_LAUNCH;
-    x.launch_thread = 99999;
-    desc.threads = list;
-    desc.thread_count = 100000;
-    desc.memory_size = prof_trace_memory_size(&desc, &e, 1);
-    desc.memory = malloc(desc.memory_size);
-    CHECK(desc.memory != NULL, "memory");
-    EQUAL(prof_trace_from_events(&desc, &e, 1, &trace), PROF_OK);
-    EQUAL(prof_get_stats(trace).unlinked, 1);
-    free(desc.memory);
-}
-
 int main(void) {
     RUN(test_odd_events);
-    RUN(test_odd_many_threads);
     return test_end();
 }

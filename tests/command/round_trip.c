@@ -642,9 +642,10 @@ static void random_range(void) {
     }
 }
 
-/* A call of a device's library, or one in another, and work that it launched, now or by the time of
-   its launch. */
+/* A call of a device's library, or one in another, and work that it launched; or work without a
+   call, launched in a zone or not. */
 static void random_device(uint32_t thread) {
+    prof_device device = { 0, 0 };
     prof_event events[3];
     prof_extra extras[3];
     int64_t from = prof_now();
@@ -685,9 +686,10 @@ static void random_device(uint32_t thread) {
         extras[n].has |= PROF_HAS_LINK;
         extras[n].linked_correlation_id = now.call_id;
     } else if (chance(80) && !now.streamed) {
-        extras[n].has |= PROF_HAS_LAUNCH;
-        extras[n].launch_ns = from;
-        extras[n].launch_thread = thread;
+        device.type = events[0].device_type;
+        prof_launch_done(prof_launch(prof_queue(device, "queue"), events[0].name),
+                         (uint64_t)events[0].start_ns, (uint64_t)events[0].end_ns);
+        return;
     }
     prof_submit(events, n + 1);
 }
@@ -1020,12 +1022,12 @@ int main(int argc, char **argv) {
     real_stack(PROF_STACK_UNWIND, "native_unwind");
     counters();
     threads();
-    cuda();
+    for (i = 0; i < seeds; i += 2) random_streams(first + i);
+    cuda();                              /* no Chrome stream carries what a device does */
     same_id(NULL);
     same_id(&stream);
     for (i = 0; i < seeds; i++) random_program(first + i, "seed", NULL);
     for (i = 0; i < seeds; i += 2) random_stream(first + i);
     for (i = 0; i < seeds; i += 5) random_cuda(first + i);
-    for (i = 0; i < seeds; i += 2) random_streams(first + i);
     return 0;
 }

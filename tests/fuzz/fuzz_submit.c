@@ -41,8 +41,6 @@ static void extra_from(bytes *b, prof_extra *x) {
     x->id = next_byte(b) % 8;
     x->linked_correlation_id = next_byte(b) % 8;
     x->external_id = x->linked_correlation_id;
-    x->launch_ns = number_from(b);
-    x->launch_thread = (uint32_t)number_from(b) % 4;
     which = next_byte(b);
     x->device_index = (int32_t)(which % 3) - 1;
     x->activity_type = types[which / 4 % 8];

@@ -24,12 +24,9 @@ static const char *folded(const prof_trace *trace, prof_metric metric, test_text
 /* Folded stacks by every metric that is a sum. */
 static void test_memory_stacks(void) {
     prof_trace *trace;
-    prof_event kernel;
-    prof_extra launched;
+    uint64_t begin;
     test_text text;
     memset(&text, 0, sizeof text);
-    memset(&launched, 0, sizeof launched);
-    memset(&kernel, 0, sizeof kernel);
     start_memory();
     PROF_BEGIN("outer");
     prof_memory_alloc(block, 100, cpu);
@@ -37,14 +34,9 @@ static void test_memory_stacks(void) {
     PROF_BEGIN("inner");
     prof_memory_alloc(block + 1, 10, cpu);
     prof_memory_alloc(block + 2, 4096, gpu);
-    kernel.name = "kernel";
-    kernel.device_type = PROF_DEVICE_CUDA;
-    launched.has = PROF_HAS_LAUNCH;
-    launched.launch_ns = prof_now();
-    kernel.extra = &launched;
-    kernel.start_ns = prof_now() + 1000;
-    kernel.end_ns = kernel.start_ns + 7000;
-    EQUAL(prof_submit(&kernel, 1), PROF_OK);
+    begin = (uint64_t)prof_now() + 1000;
+    EQUAL(prof_launch_done(prof_launch(prof_queue(gpu, NULL), "kernel"), begin, begin + 7000),
+          PROF_OK);
     test_time.tick += 3000;
     PROF_END();
     PROF_END();

@@ -131,38 +131,6 @@ static void test_kernel_of_ops_call(void) {
     test_text_clear(&text);
 }
 
-static void test_kernel_by_time(void) {
-    prof_event e[3];
-    prof_extra x[3];
-    prof_trace *trace;
-    int i;
-    memset(x, 0, sizeof x);
-    start_at_zero();
-    test_time.tick = 100;
-    PROF_BEGIN("outer");
-    test_time.tick = 200;
-    PROF_BEGIN("inner");
-    test_time.tick = 300;
-    PROF_END();
-    test_time.tick = 400;
-    PROF_END();
-    for (i = 0; i < 3; i++) {
-        e[i] = event_at("k", 1000 + 10 * i, 1010 + 10 * i, 0);
-        e[i].device_type = PROF_DEVICE_CUDA;
-        e[i].extra = x + i;
-        x[i].has = PROF_HAS_LAUNCH;
-    }
-    x[0].launch_ns = 350;                /* outer, after inner has ended */
-    x[1].launch_ns = 299;                /* inner */
-    x[2].launch_ns = 400;                /* no more: [start, end) */
-    EQUAL(prof_submit(e, 3), PROF_OK);
-    trace = prof_stop();
-    EQUAL(prof_event_total(trace, test_find(trace, "inner", 0)).device_time_total_ns, 10);
-    EQUAL(prof_event_total(trace, test_find(trace, "outer", 0)).device_time_total_ns, 20);
-    EQUAL(prof_event_total(trace, test_find(trace, "outer", 0)).self_device_time_total_ns, 10);
-    EQUAL(prof_get_stats(trace).unlinked, 1);
-}
-
 /* What covers a zone is its parent, what lies in one is its child; a zone is never torn from the
    zone around it. */
 static void test_among_zones(void) {
@@ -252,12 +220,11 @@ static void test_submit_refused_streamed(void) {
 static void test_submit_of_another_window(void) {
     static const struct {
         uint32_t has;
-        int64_t start, end, launch;
+        int64_t start, end;
         prof_result result;
     } cases[] = {
-        { 0, -30, -1, 0, PROF_ERROR_INVALID }, { 0, -30, 0, 0, PROF_OK },
-        { PROF_HAS_LAUNCH, 10, 20, -1, PROF_ERROR_INVALID },
-        { PROF_HAS_LAUNCH, -30, -1, 0, PROF_OK }, { PROF_HAS_LINK, -30, -1, 0, PROF_OK }
+        { 0, -30, -1, PROF_ERROR_INVALID }, { 0, -30, 0, PROF_OK },
+        { PROF_HAS_LINK, -30, -1, PROF_OK }
     };
     for (int streams = 0; streams < 2; streams++) {
         prof_desc desc = test_desc();
@@ -273,11 +240,10 @@ static void test_submit_of_another_window(void) {
             prof_extra x;
             memset(&x, 0, sizeof x);
             x.has = cases[i].has;
-            x.launch_ns = cases[i].launch;
             e.extra = &x;
             CHECK(prof_submit(&e, 1) == cases[i].result, "case %u", (unsigned)i);
         }
-        EQUAL(prof_get_stats(prof_stop()).rejected, 2);
+        EQUAL(prof_get_stats(prof_stop()).rejected, 1);
         test_text_clear(&text);
     }
 }
@@ -286,8 +252,7 @@ static void test_submit_of_another_window(void) {
 static void test_submit_thread_first(void) {
     for (int os = 0; os < 2; os++) {
         uint64_t id = prof_thread_id();
-        prof_event e = event_at("kernel", 1, 2, 0);
-        prof_extra x;
+        const prof_device gpu = { PROF_DEVICE_CUDA, 0 };
         prof_trace *trace;
         size_t count;
         uint32_t thread;
@@ -296,13 +261,7 @@ static void test_submit_thread_first(void) {
         EQUAL(prof_start(&desc), PROF_OK);
         thread = os ? prof_submit_os_thread(id, NULL) : prof_submit_thread(id, "early");
         prof_push("op");
-        memset(&x, 0, sizeof x);
-        x.has = PROF_HAS_LAUNCH;
-        x.launch_ns = prof_now();
-        x.launch_thread = thread;
-        e.device_type = PROF_DEVICE_CUDA;
-        e.extra = &x;
-        EQUAL(prof_submit(&e, 1), PROF_OK);
+        EQUAL(prof_launch_done(prof_launch(prof_queue(gpu, NULL), "kernel"), 1, 2), PROF_OK);
         prof_pop();
         EQUAL(prof_submit_os_thread(id, NULL), thread);
         trace = prof_stop();
@@ -590,17 +549,20 @@ static void test_types_of_devices(void) {
     desc.averages = &by;
     PASS_ON(companion());
     start_at_zero();
-    zones_to_300();
+    test_time.tick = 100;
+    PROF_BEGIN("outer");
     for (i = 0; i < 6; i++) {            /* 10 to 60 ns, the first in "outer", the rest within */
-        prof_event e = event_at("work", 400, 410 + 10 * (int64_t)i, 0);
-        prof_extra x;
-        memset(&x, 0, sizeof x);
-        x.has = PROF_HAS_LAUNCH | PROF_HAS_DEVICE_INDEX;
-        x.launch_ns = i ? 160 : 110;
-        e.device_type = types[i];
-        e.extra = &x;
-        EQUAL(prof_submit(&e, 1), PROF_OK);
+        prof_device device = { 0, 0 };
+        device.type = types[i];
+        test_time.tick = i ? 150 : 110;
+        if (i == 1) PROF_BEGIN("inner");
+        EQUAL(prof_launch_done(prof_launch(prof_queue(device, NULL), "work"), 400, 410 + 10 * i),
+              PROF_OK);
     }
+    test_time.tick = 200;
+    PROF_END();
+    test_time.tick = 300;
+    PROF_END();
     trace = prof_stop();
     EQUAL(prof_write_table(trace, &desc, test_text_sink(&text)), PROF_OK);
     for (i = 0; i < sizeof heads / sizeof *heads; i++)
@@ -1050,7 +1012,6 @@ int main(void) {
     RUN(test_kernel_by_link);
     RUN(test_kernel_of_nested_calls);
     RUN(test_kernel_of_ops_call);
-    RUN(test_kernel_by_time);
     RUN(test_among_zones);
     RUN(test_recursion);
     RUN(test_submit_thread_first);

@@ -370,13 +370,11 @@ static void test_views(void) {
 /* Arrows of the legacy array: to kernels that are events, and no others. */
 static void test_legacy_flows(void) {
     static const prof_kernel listed = { "only listed", 5, 0 };
-    static char memory[1 << 16];
     prof_event e[4];
     prof_extra x[4];
-    prof_trace_desc d;
+    prof_desc d = test_desc();
     prof_chrome_desc desc;
-    prof_trace *trace = NULL;
-    memset(&d, 0, sizeof d);
+    prof_trace *trace;
     memset(&desc, 0, sizeof desc);
     memset(e, 0, sizeof e);
     memset(x, 0, sizeof x);
@@ -386,31 +384,33 @@ static void test_legacy_flows(void) {
     x[0].kernels = &listed;
     x[0].kernel_count = 1;
     e[1].start_ns = 1000;
+    x[1].has = PROF_HAS_ID;
+    x[1].id = 42;
     e[2].name = "kernel";
-    e[2].thread = 7;
     e[2].start_ns = 4000;
     e[2].end_ns = 6000;
     e[2].device_type = PROF_DEVICE_CUDA;
-    x[2].has = PROF_HAS_LAUNCH;
-    x[2].launch_ns = 1500;
+    x[2].has = PROF_HAS_LINK;
+    x[2].linked_correlation_id = 42;
     e[3] = e[2];                         /* launched by nothing that is there */
     e[3].start_ns = 5000;
     e[3].extra = x + 3;
     e[3].name = "lone";
-    x[3].has = PROF_HAS_LAUNCH;
-    x[3].launch_thread = 43;
-    d.memory = memory;
-    d.memory_size = sizeof memory;
-    d.view.device_name = "XPU";
-    EQUAL(prof_trace_from_events(&d, e, 4, &trace), PROF_OK);
+    x[3].has = PROF_HAS_LINK;
+    x[3].linked_correlation_id = 43;
+    EQUAL(prof_start(&d), PROF_OK);
+    e[0].thread = e[1].thread = prof_submit_thread(0, NULL);
+    e[2].thread = e[3].thread = prof_submit_thread(7, NULL);
+    EQUAL(prof_submit(e, 4), PROF_OK);
+    trace = prof_stop();
     desc.format = PROF_CHROME_LEGACY;
     SAME_TEXT(written(prof_write_chrome(trace, &desc, fresh())),
               "[{\"name\": \"op\", \"ph\": \"X\", \"ts\": 0.000, \"dur\": 9.000, \"tid\": 0, "
               "\"pid\": \"CPU functions\", \"args\": {}},\n"
               "{\"name\": \"op\", \"ph\": \"s\", \"ts\": 0.000, \"tid\": 0, "
-              "\"pid\": \"CPU functions\", \"id\": 1, \"cat\": \"cpu_to_xpu\", \"args\": {}},\n"
+              "\"pid\": \"CPU functions\", \"id\": 1, \"cat\": \"cpu_to_cuda\", \"args\": {}},\n"
               "{\"name\": \"kernel\", \"ph\": \"f\", \"bp\": \"e\", \"ts\": 4.000, \"tid\": 7, "
-              "\"pid\": \"CPU functions\", \"id\": 1, \"cat\": \"cpu_to_xpu\", \"args\": {}},\n"
+              "\"pid\": \"CPU functions\", \"id\": 1, \"cat\": \"cpu_to_cuda\", \"args\": {}},\n"
               "{\"name\": \"kernel\", \"ph\": \"X\", \"ts\": 4.000, \"dur\": 2.000, \"tid\": 7, "
               "\"pid\": \"CPU functions\", \"args\": {}},\n"
               "{\"name\": \"lone\", \"ph\": \"X\", \"ts\": 5.000, \"dur\": 1.000, \"tid\": 7, "
