@@ -4185,8 +4185,7 @@ typedef struct prof__memory {
     uint32_t event, thread;              /* event: that it is charged to, or PROF_NONE */
     uint32_t next;                       /* while reading: another of the same zone; then 1 + the
                                             allocation at its address, whose free was missed */
-    uint8_t device_type;
-    int8_t device_index;
+    prof_device device;
     uint8_t category;                    /* prof_memory_kind; in Chrome traces | MEMORY_TOLD */
     uint8_t what;
 } prof__memory;
@@ -9207,8 +9206,8 @@ PROF__FN prof__memory prof__memory_get(const prof__item *i, uint32_t *depth) {
     m.bytes = (int64_t)prof__record_get(i->at + 2);
     m.event = PROF_NONE;
     m.what = (uint8_t)PROF__MIN(info & 0xff, (uint64_t)PROF__NOT_COUNTED);
-    m.device_type = (uint8_t)(info >> 16);
-    m.device_index = (int8_t)(uint8_t)(info >> 24);
+    m.device.type = (uint8_t)(info >> 16);
+    m.device.index = (int8_t)(uint8_t)(info >> 24);
     m.category = (uint8_t)(info >> 32 & 7);
     *depth = (uint32_t)(info >> 8) & 0xff;
     return m;
@@ -11802,7 +11801,12 @@ typedef struct prof__paired {
 /* A queue is known as long as the process lives. rows: of this session: PROF__ROWS extras, one for
    each row that the queue's work needs where it overlaps; NULL: nothing was launched there. */
 enum { PROF__QUEUES = 64, PROF__ROWS = 8 };
-typedef struct prof__queue { prof_device device; char name[48]; prof_extra *rows; } prof__queue;
+typedef struct prof__queue {
+    prof_device device;
+    uint32_t row;                        /* its first: queues of a device are numbered as they came */
+    char name[48];
+    prof_extra *rows;
+} prof__queue;
 
 /* Devices are added while no session is open; calls that open and close windows write them. Queues
    and clocks come at any time, under the lock. */
@@ -12072,8 +12076,7 @@ PROF__FN prof_result prof__submit_change(struct prof_trace *s, const void *chang
     to->memory.what = c->is_free ? PROF__FREE : PROF__ALLOCATED;
     to->memory.category =
         (unsigned)c->kind > PROF_MEMORY_AUTOGRAD_DETAIL ? 0 : (uint8_t)c->kind;
-    to->memory.device_type = c->device.type;
-    to->memory.device_index = c->device.index;
+    to->memory.device = c->device;
     to->memory.thread = placed ? c->thread : 0;
     to->memory.next = placed ? PROF_NONE : 0;
     e = &to->submitted.event;
@@ -12257,27 +12260,22 @@ PROF__CALL int64_t prof_device_ns(prof_device device, uint64_t device_ns) {
 
 PROF__CALL uint32_t prof_queue(prof_device device, const char *name) {
     prof__queue *q = prof__devices.queues;
-    uint32_t i = 0;
+    uint32_t i = 0, row = 0;
     if (!name) name = "";
     prof__lock();
-    while (i < prof__devices.queue_count && !(prof__device_is(q->device, device) &&
-                                              strncmp(q->name, name, sizeof q->name - 1) == 0))
-        i++, q++;
+    for (; i < prof__devices.queue_count; i++, q++) {
+        if (!prof__device_is(q->device, device)) continue;
+        if (strncmp(q->name, name, sizeof q->name - 1) == 0) break;
+        row++;
+    }
     if (i == prof__devices.queue_count && i < PROF__QUEUES) {
         q->device = device;
+        q->row = row;
         (void)prof__text_f(q->name, sizeof q->name, "%s", name);
         PROF__RELEASE(prof__devices.queue_count, i + 1);   /* a trace may be written */
     }
     prof__unlock();
     return i < PROF__QUEUES ? i : PROF_NONE;
-}
-
-/* The number of a queue's first row: queues of a device are numbered as they came. */
-PROF__FN uint32_t prof__queue_row(uint32_t queue) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < queue; i++)
-        n += prof__device_is(prof__devices.queues[i].device, prof__devices.queues[queue].device);
-    return n;
 }
 
 /* Bytes that a writer of traces needs for a row of a device. */
@@ -12294,7 +12292,7 @@ PROF__FN bool prof__queue_open(struct prof_trace *s, uint32_t queue) {
     for (uint32_t i = 0; i < PROF__ROWS; i++) {
         x[i].has = PROF_HAS_DEVICE_INDEX | PROF__HAS_PLACE | PROF__HAS_SHARED;
         x[i].device_index = prof__devices.queues[queue].device.index;
-        x[i].device_resource_id = prof__queue_row(queue) + i * PROF_ROW_LANE;
+        x[i].device_resource_id = prof__devices.queues[queue].row + i * PROF_ROW_LANE;
         x[i].activity_type = "kernel";
     }
     prof__devices.queues[queue].rows = x;
@@ -12963,15 +12961,11 @@ PROF__FN void prof__memory_sort(struct prof_trace *s, char *scratch) {
     for (uint32_t i = 0; i < n; i++) s->memory.list[i] = copy[order[i]];
 }
 
-PROF__FN bool prof__same_device(const prof__memory *a, const prof__memory *b) {
-    return a->device_type == b->device_type && a->device_index == b->device_index;
-}
-
 typedef struct prof__memory_key { const prof__memory *list, *want; } prof__memory_key;
 PROF__FN bool prof__memory_same(const void *context, uint32_t number) {
     const prof__memory_key *k = (const prof__memory_key *)context;
     const prof__memory *m = k->list + number;
-    return m->address == k->want->address && prof__same_device(m, k->want);
+    return m->address == k->want->address && prof__device_is(m->device, k->want->device);
 }
 
 /* The bytes by which a record changes what is in use; 0 where it does not count. place: of the last
@@ -12998,7 +12992,7 @@ PROF__FN int64_t prof__memory_change(struct prof_trace *s, prof__memory *m, uint
 }
 
 /* The bytes in use on each device; further devices share the last entry. */
-typedef struct prof__in_use { const prof__memory *device[32]; int64_t bytes[32]; } prof__in_use;
+typedef struct prof__in_use { const prof__memory *last[32]; int64_t bytes[32]; } prof__in_use;
 
 /* scratch: 8 bytes a record. */
 PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
@@ -13011,7 +13005,7 @@ PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
     key.list = s->memory.list;
     for (uint32_t i = 0; i < n; i++) {
         prof__memory *m = s->memory.list + i;
-        bool host = prof__is_host_memory(m->device_type);
+        bool host = prof__is_host_memory(m->device.type);
         uint32_t at = 0;
         int64_t change;
         key.want = m;
@@ -13019,8 +13013,9 @@ PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
         change = m->what == PROF__NO_MEMORY ? 0
                : prof__memory_change(s, m, prof__place_of(index, 2 * n, m->address,
                                                           prof__memory_same, &key));
-        while (at < 31 && in_use.device[at] && !prof__same_device(in_use.device[at], m)) at++;
-        in_use.device[at] = m;
+        while (at < 31 && in_use.last[at] &&
+               !prof__device_is(in_use.last[at]->device, m->device)) at++;
+        in_use.last[at] = m;
         in_use.bytes[at] = (int64_t)((uint64_t)in_use.bytes[at] + (uint64_t)change);
         m->total = in_use.bytes[at];
         for (uint32_t z = s->side ? m->event : PROF_NONE; z != PROF_NONE; z = s->events[z].parent) {
@@ -13028,7 +13023,7 @@ PROF__FN void prof__memory_charge(struct prof_trace *s, char *scratch) {
             *bytes = (int64_t)((uint64_t)*bytes + (uint64_t)change);
         }
         if (!host && m->what != PROF__NOT_COUNTED && !s->view.device_name)
-            s->view.device_name = prof__device_title(m->device_type);
+            s->view.device_name = prof__device_title(m->device.type);
         if (m->what == PROF__NOT_COUNTED && m->event != PROF_NONE &&
             s->events[m->event].flags & PROF__EVENT_MEMORY)
             s->events[m->event].name = NULL;   /* the free has no zone either */
@@ -15974,7 +15969,7 @@ PROF__FN void prof__stream_name(const prof__gpu *g, prof__stream at, char *name,
     for (uint32_t i = 0; !g->s->built && i < PROF__ACQUIRE(prof__devices.queue_count); i++) {
         const prof__queue *q = prof__devices.queues + i;
         if (!q->rows || !q->name[0] || g->s->device_types[at.type] != q->device.type ||
-            prof__queue_row(i) != at.id % PROF_ROW_LANE ||
+            q->row != at.id % PROF_ROW_LANE ||
             at.device - (int32_t)(at.type * PROF__OTHER_PIDS) != q->device.index) continue;
         (void)prof__text_f(name, size, at.id >= PROF_ROW_LANE ? "%s (%i)" : "%s", q->name,
                            at.id / PROF_ROW_LANE + 1);
@@ -16183,8 +16178,8 @@ PROF__FN void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__
     prof__chrome_open(o, PROF__INSTANT_PH, "cpu_instant_event", out ? "[OutOfMemory]" : "[memory]",
                       "", at, m->ns);
     prof__out_f(o, ",\"args\":{\"" PROF_KEY_DEVICE_TYPE "\":%u,\"" PROF_KEY_DEVICE_INDEX "\":%i",
-                (uint64_t)block->device_type,
-                (int64_t)(block->device_type ? block->device_index : -1));
+                (uint64_t)block->device.type,
+                (int64_t)(block->device.type ? block->device.index : -1));
     if (!out) prof__out_f(o, ",\"" PROF_KEY_ADDRESS "\":%u", block->address);
     prof__out_f(o, ",\"" PROF_KEY_BYTES "\":%i,\"" PROF_KEY_TOTAL "\":%i,\"Total Reserved\":0",
                 missed ? PROF__MINUS(0, block->bytes) : m->bytes,
@@ -17271,7 +17266,7 @@ PROF__CALL prof_result prof_write_event_stacks(const prof_trace *trace, prof_met
 /* The row that is being written. */
 typedef struct prof__timeline {
     const struct prof_trace *s;
-    prof__memory device;                 /* the one that is shown */
+    prof_device device;                  /* the one that is shown */
     int64_t in_use[9];                   /* PyTorch's first column is 0, always */
     int64_t us;                          /* of the row; -1: none yet */
     uint32_t rows;                       /* that are written */
@@ -17296,7 +17291,7 @@ PROF__FN void prof__timeline_rows(prof__timeline *t, bool times, bool raw) {
         const prof__memory *m = t->s->memory.list + i;
         int64_t ns = (int64_t)t->s->start_wall_ns + m->ns, us = ns / 1000;
         uint32_t kind = m->category & 7 ? (m->category & 7) - 1u : 7u;
-        if (m->what > PROF__FREE || !prof__same_device(m, &t->device)) continue;
+        if (m->what > PROF__FREE || !prof__device_is(m->device, t->device)) continue;
         if (raw) {
             prof__out_f(&t->out, "%s[%i, %s, %i, %u]", t->rows++ ? ", " : "", ns,
                         m->what == PROF__FREE ? "4" : "2", m->bytes, (uint64_t)kind);
@@ -17318,10 +17313,7 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
     memset(&t, 0, offsetof(prof__timeline, out));
     prof__out_open(&t.out, out);
     t.s = trace;
-    if (desc) {
-        t.device.device_type = desc->device.type;
-        t.device.device_index = desc->device.index;
-    }
+    if (desc) t.device = desc->device;
     prof__out_text(&t.out, "[");
     if (desc && desc->raw) prof__timeline_rows(&t, false, true);
     else {

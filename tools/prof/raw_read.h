@@ -769,8 +769,7 @@ static void prof__raw_hand_memory(prof_raw *r, uint32_t thread, const prof__item
     change.address = m.address;
     change.bytes = (uint64_t)m.bytes;
     change.thread = item.thread;
-    change.device.type = m.device_type;
-    change.device.index = m.device_index;
+    change.device = m.device;
     change.kind = (prof_memory_kind)m.category;
     change.is_free = m.what == PROF__FREE;
     item.memory = &change;
