@@ -1378,17 +1378,17 @@ PROF_API uint64_t prof_thread_id(void);
 /* ---- events from outside ---- */
 
 /* Adds events from outside to the open session: device activities, other clocks' or languages'
-   spans. All times are this window's prof_now(): what ended before 0, and has no link, is an earlier
-   window's (rejected). thread is an index from prof_submit_thread or prof_threads. They are copied
-   with all that they point to, and nest among the zones by time: see prof_trace_from_events. Each
-   takes about 750 bytes of the arena (prof_launch: 160). Zones have no ids: a device event belongs
-   to the event, submitted too, whose extra.id is its linked_correlation_id (a call of activity_type
-   *_runtime or *_driver passes it on to the zone around it); work that zones launch is told by
-   prof_launch. Work on a device that desc.activities leave out is not taken, but counted
-   (not_kept). INVALID: some were wrong, or name no known thread: left out, counted (rejected).
-   MEMORY: some did not fit: dropped, counted. UNSUPPORTED: the session keeps no events (a Chrome
-   stream, sums, PROF_KEEP_RECORDS): counted (not_kept). In a raw stream they go to the sink at once,
-   on this thread; SINK: lost, counted (not_kept). */
+   spans. All times are this window's prof_now(): what ended before 0, and has no link, is an
+   earlier window's (rejected). thread is an index from prof_submit_thread or prof_threads. They
+   are copied with all that they point to, and nest among the zones by time: see
+   prof_trace_from_events. Each takes about 750 bytes of the arena (prof_launch: 160). Zones have
+   no ids: a device event belongs to the event, submitted too, whose extra.id is its
+   linked_correlation_id (a call of activity_type *_runtime or *_driver passes it on to the zone
+   around it); work that zones launch is told by prof_launch. Work on a device that desc.activities
+   leave out is not taken, but counted (not_kept). INVALID: some were wrong, or name no known
+   thread: left out, counted (rejected). MEMORY: some did not fit: dropped, counted. UNSUPPORTED:
+   the session keeps no events (a Chrome stream, sums, PROF_KEEP_RECORDS): counted (not_kept). In a
+   raw stream they go to the sink at once, on this thread; SINK: lost, counted (not_kept). */
 PROF_API prof_result prof_submit(const prof_event *events, size_t count);
 
 /* The same for changes of memory, of any age and in any order; a free's bytes are those of the
@@ -11803,7 +11803,7 @@ typedef struct prof__paired {
 enum { PROF__QUEUES = 64, PROF__ROWS = 8 };
 typedef struct prof__queue {
     prof_device device;
-    uint32_t row;                        /* its first: queues of a device are numbered as they came */
+    uint32_t row;                        /* its first: a device counts them as they came */
     char name[48];
     prof_extra *rows;
 } prof__queue;
