@@ -7196,8 +7196,6 @@ PROF__CALL void prof__interrupted(const prof__record *seen, const prof__record *
     prof__leave(slot);
 }
 
-PROF__CALL void prof_pop(void) { prof__end_top_inline(); }
-
 /* A thread that has no state yet is identified by its slot's address. */
 PROF__CALL prof_place prof_mark(void) {
     prof__slot *slot = prof__slot_get();
@@ -7214,26 +7212,20 @@ PROF__CALL prof_place prof_mark(void) {
     return mark;
 }
 
-/* Ends all but the outer `zones`, which were open at the mark. Begins that were dropped since will
-   have no end either: `dropped` is how many there were at the mark. */
-PROF__FN void prof__unwind_to(prof__state *t, size_t zones, uint32_t dropped) {
-    size_t frames = (size_t)(t->deepest - t->frames);
-    prof__frame *top = t->frames + PROF__MIN(zones, frames);
-    t->skipped = PROF__MIN(t->skipped, dropped);
-    if (prof__end_deeps(t, (uint32_t)(zones - PROF__MIN(zones, frames))))
-        (void)prof__end_left(t, top);
-}
-
+/* Ends what began since the mark, before which so many zones were open. Begins that were dropped
+   since will have no end either. */
 PROF__FN void prof__unwind_here(prof__slot *slot, prof__state *t, const prof_place *mark) {
-    bool here = mark->generation == t->generation && mark->thread == t->number;
+    bool bare = mark->thread == (uintptr_t)slot;   /* it had no state then */
     size_t open = (size_t)(t->hot.top - t->frames) + PROF__LOAD(t->deep.open);
-    size_t old = (size_t)(t->hot.bottom - t->frames);
-    if (mark->generation == t->generation && mark->thread == (uintptr_t)slot)
-        prof__unwind_to(t, old, 0);
-    else if (here && mark->zones >= old && mark->zones <= open)
-        prof__unwind_to(t, mark->zones, mark->dropped);
-    else
+    size_t old = (size_t)(t->hot.bottom - t->frames), zones = bare ? old : mark->zones;
+    size_t frames = PROF__MIN(zones, (size_t)(t->deepest - t->frames));
+    if (mark->generation != t->generation || (!bare && mark->thread != t->number) ||
+        zones < old || zones > open) {
         PROF__BUMP(t->counts.unbalanced, 1);
+        return;
+    }
+    t->skipped = PROF__MIN(t->skipped, bare ? 0 : mark->dropped);
+    if (prof__end_deeps(t, (uint32_t)(zones - frames))) (void)prof__end_left(t, t->frames + frames);
 }
 
 PROF__CALL void prof_unwind(prof_place mark) {
@@ -7284,21 +7276,8 @@ PROF__FN void prof__put_moment(uint32_t kind, prof__mark *mark, const char *name
 }
 
 PROF__COLD_BEGIN
-PROF__CALL void prof_instant(const char *name) {
-    prof__put_moment(PROF__INSTANT, NULL, name, 0);
-}
-
-PROF__CALL void prof_counter(const char *name, int64_t value) {
-    prof__put_moment(PROF__COUNTER, NULL, name, (uint64_t)value);
-}
-
-PROF__CALL void prof__instant(prof__mark *mark) {
-    prof__put_moment(PROF__INSTANT, mark, NULL, 0);
-}
-
-PROF__CALL void prof__counter(prof__mark *mark, int64_t value) {
-    prof__put_moment(PROF__COUNTER, mark, NULL, (uint64_t)value);
-}
+#define prof__moment_named(kind, name, value) prof__put_moment(kind, NULL, name, (uint64_t)(value))
+#define prof__moment_here(kind, mark, value) prof__put_moment(kind, mark, NULL, (uint64_t)(value))
 
 PROF__CALL void prof_counter_f(const char *name, double value) {
     uint64_t bits;
@@ -7960,8 +7939,6 @@ PROF__CALL void prof_push(const char *name) {
     if (!prof__begun(t, t ? prof__name_add(name) : 0)) prof__begin_dropped();
 }
 
-PROF__CALL void prof_pop(void) { prof__end_top_inline(); }
-
 /* Writes a moment, of two slots, and leaves the slow path. It is dropped and counted where it has
    no site or no room. */
 PROF__FN void prof__put_moment(prof__state *t, uint32_t kind, uint32_t site, int64_t value) {
@@ -7979,14 +7956,6 @@ PROF__FN void prof__moment_named(uint32_t kind, const char *name, int64_t value)
     prof__put_moment(t, kind, t ? prof__name_add(name) : 0, value);
 }
 
-PROF__CALL void prof_instant(const char *name) {
-    prof__moment_named(PROF__INSTANT, name, 0);
-}
-
-PROF__CALL void prof_counter(const char *name, int64_t value) {
-    prof__moment_named(PROF__COUNTER, name, value);
-}
-
 /* On the hot path where prof_tick counts wraps of the clock, and the page has room. */
 PROF__FN void prof__moment_here(uint32_t kind, prof__mark *mark, int64_t value) {
     uintptr_t mask = PROF__HOT_MASK();
@@ -8000,14 +7969,6 @@ PROF__FN void prof__moment_here(uint32_t kind, prof__mark *mark, int64_t value) 
     if (hot) return;
     t = prof__state_enter(true);
     prof__put_moment(t, kind, t ? prof__mark_resolve(mark) : 0, value);
-}
-
-PROF__CALL void prof__instant(prof__mark *mark) {
-    prof__moment_here(PROF__INSTANT, mark, 0);
-}
-
-PROF__CALL void prof__counter(prof__mark *mark, int64_t value) {
-    prof__moment_here(PROF__COUNTER, mark, value);
 }
 
 PROF__FN void prof__row_call(prof__row *row, const char *name) {
@@ -8722,6 +8683,22 @@ PROF__INLINE void prof__row_name_read(const prof__row *row, char *text) {
 #define prof__said(result) ((result) == PROF_ERROR_INVALID ? prof__trace.refused : NULL)
 #define prof__fail(result, why) (result)
 #endif
+
+/* ---- on both ports ---- */
+
+PROF__CALL void prof_pop(void) { prof__end_top_inline(); }
+
+PROF__CALL void prof_instant(const char *name) { prof__moment_named(PROF__INSTANT, name, 0); }
+
+PROF__CALL void prof_counter(const char *name, int64_t value) {
+    prof__moment_named(PROF__COUNTER, name, value);
+}
+
+PROF__CALL void prof__instant(prof__mark *mark) { prof__moment_here(PROF__INSTANT, mark, 0); }
+
+PROF__CALL void prof__counter(prof__mark *mark, int64_t value) {
+    prof__moment_here(PROF__COUNTER, mark, value);
+}
 
 /* ---- @PRINTF: names and texts by a format: stb_sprintf, or without it the C library's ----
 
