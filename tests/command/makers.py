@@ -201,7 +201,24 @@ with open(f"{out}/kernel_details.csv", "w") as file:
 1,3,9,2,last,Add,AI_CORE,1700000000000070.000,1,N/A""")
 with open(f"{out}/op_statistic.csv", "w") as file:
     file.write("Device_id,OP Type,Core Type,Count,Total Time(us)\n3,Add,AI_VECTOR_CORE,2,11.5\n")
-write("communication.json", {"step1": {"p2p": {}, "collective": {}}})
+
+
+def communication(rank):
+    """An all-reduce that rank 1 joins 3 us later, and one without a time."""
+    def collective(start, ms):
+        link = {"Transit Size(MB)": 0, "Transit Time(ms)": 0, "Bandwidth(GB/s)": 0, "Size Distribution": {}}
+        return {"Communication Time Info": {"Start Timestamp(us)": start, "Elapse Time(ms)": ms, "Wait Time(ms)": 0.003},
+                "Communication Bandwidth Info": {"RDMA": link, "HCCS": {**link, "Transit Size(MB)": 1.5,
+                                                 "Size Distribution": {"1.5": [1, 0.015]}}}}
+    return {"step1": {"p2p": {}, "collective": {
+        "hcom_allReduce__844_2_1@13681369207305868844": collective(1700000000000060.5 + 3 * rank, 0.02 - 0.003 * rank),
+        "hcom_broadcast__844_3_1@13681369207305868844": collective(None, 1),
+        "Total Op Info": collective(0, 5)}}}
+
+
+write("communication0.json", communication(0))
+write("communication1.json", communication(1))
+write("communication_matrix.json", {"step1": {"collective": {"total": {"0-1": {"Transport Type": "HCCS"}}}}})
 write("ascend0.json", ascend(0, True))
 write("ascend1.json", ascend(1, False))
 write("v8.cpuprofile", cpuprofile())

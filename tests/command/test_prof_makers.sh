@@ -89,8 +89,13 @@ says ascend_last '"name": "last"' 0 cat "$out/kernels.json"
 says ascend_rows_ranks 'allreduce,844,2,0,0' 0 "$prof" ranks -f csv --by collective "$out/makers/kernel_details.csv"
 says ascend_sums "these are Ascend's sums: prof reads trace_view.json and kernel_details.csv" 2 \
     "$prof" report "$out/makers/op_statistic.csv"
-says ascend_communication "Ascend's communication.json: prof ranks has its collectives" 2 \
-    "$prof" report "$out/makers/communication.json"
+"$prof" ranks -f csv --by collective "$out"/makers/communication[01].json >"$out/ranks.csv" 2>"$out/told"
+says ascend_communication 'allreduce,844,2,0,0-1,,17.000,,,3.000,consistent,1' 0 cat "$out/ranks.csv"
+says ascend_communication_open '1 collectives have no begin or length: left out' 0 cat "$out/told"
+"$prof" export -o "$out/links.json" "$out/makers/communication0.json" 2>"$out/told"
+says ascend_links '"Wait Time(ms)": 0.003, "HCCS Transit Size(MB)": 1.5}' 0 cat "$out/links.json"
+ends_early ascend_communication_cut communication1.json
+says ascend_matrix 'communication_matrix.json, which has no times' 2 "$prof" report "$out/makers/communication_matrix.json"
 
 # ---- AMD ----
 

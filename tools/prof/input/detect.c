@@ -10,7 +10,7 @@ const source_format *detect_format(const char *first, size_t size, bool *more) {
                                                   &import_format, &folded_format,
                                                   &snapshot_format, &sampled_format,
                                                   &xplane_format, &rocprof_format,
-                                                  &ascend_format};
+                                                  &ascend_format, &ascend_json_format};
     *more = false;
     for (size_t i = 0; i < sizeof formats / sizeof *formats && size; i++) {
         int is = formats[i]->is(first, size);
@@ -105,8 +105,8 @@ const char *detect_other_key(trace_text key) {
                      "reads the pickle that _dump_snapshot writes"}
     };
     if (key.size >= 4 && memcmp(key.data, "step", 4) == 0)
-        return "this seems to be Ascend's communication.json: prof ranks has its collectives from "
-               "the trace_view.json of each rank";
+        return "this seems to be Ascend's communication_matrix.json, which has no times: prof ranks "
+               "reads communication.json, which lies beside it";
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (text_is(key, keys[i].key)) return keys[i].what;
     return NULL;

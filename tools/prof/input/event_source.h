@@ -93,6 +93,6 @@ typedef struct source_format {
 
 extern const source_format raw_format, perfetto_format, folded_format, import_format,
                            snapshot_format, sampled_format, xplane_format, rocprof_format,
-                           ascend_format;
+                           ascend_format, ascend_json_format;
 
 #endif

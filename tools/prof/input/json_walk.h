@@ -10,7 +10,7 @@ enum { WALK_DEEPEST = 64 };
 
 typedef struct walk_level {
     bool is_array;
-    char key[32];                /* of an object: of the member read now, cut */
+    char key[128];               /* of an object: of the member read now, cut */
     uint64_t index;              /* of an array: of the item */
 } walk_level;
 

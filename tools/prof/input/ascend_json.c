@@ -1,0 +1,122 @@
+/* Ascend's communication.json as kernels: the collectives of each step with their begin and length,
+   and what they waited, moved and over which links. It is defined by class CommunicationParser in
+   torch_npu/profiler/analysis of Ascend/pytorch:
+   {step: {"collective" or "p2p": {"hcom_NAME__GROUP_NUMBER_...@...": {
+       "Communication Time Info": {"Start Timestamp(us)", "Elapse Time(ms)", ...},
+       "Communication Bandwidth Info": {LINK: {"Transit Size(MB)", ...}}}}}} */
+#include <stdlib.h>
+
+#include "input/event_source.h"
+#include "input/json_walk.h"
+
+enum { OPS = 3, NO_STREAM = 65535 };             /* OPS: levels around a collective's object */
+
+typedef struct communication {
+    event_queue *to;
+    json_walk walk;
+    output *args;                /* of the collective that is read */
+    bool has_start, has_length;
+    int64_t start_ns, ns;
+    uint64_t without;            /* those without a time */
+} communication;
+
+static bool is(const char *a, const char *b) { return strcmp(a, b) == 0; }
+
+static void begin_collective(communication *c) {
+    c->has_start = c->has_length = false;
+    c->args = queue_begin_args(c->to);
+    output_format(c->args, "\"device\": 0, \"stream\": %d", NO_STREAM);
+}
+
+/* What is behind the `@` is the group once more. Sums of all have no begin. */
+static void end_collective(communication *c, const char *key) {
+    trace_text name = {key, strcspn(key, "@")};
+    if (strncmp(key, "Total", 5) == 0) return;
+    if (!c->has_start || !c->has_length) {
+        c->without++;
+        return;
+    }
+    trace_event *event = queue_timed(c->to, 'X', text_of("kernel"), queue_clean(c->to, name),
+                                     c->start_ns);
+    event->pid = 0;
+    event->tid = NO_STREAM;
+    queue_until(event, c->ns);
+    queue_end_args(c->to, event);
+}
+
+static void put_number(communication *c, const char *link, const char *key, trace_text value) {
+    char text[256];
+    int64_t ns;
+    if (!json_ns_of_ms(value, &ns) || (*link && !ns)) return;
+    int size = snprintf(text, sizeof text, "%s%s%s", link, *link ? " " : "", key);
+    output_text(c->args, ", ");
+    output_json_text(c->args, text, (size_t)size);
+    output_text(c->args, ": ");
+    output_write(c->args, value.data, value.size);
+}
+
+static void take(void *user, trace_text value) {
+    communication *c = user;
+    const json_walk *w = &c->walk;
+    const char *key = walk_key(w, 0), *around = walk_key(w, 1);
+    if (w->depth == OPS && *value.data == '{') begin_collective(c);
+    else if (w->depth == OPS && *value.data == '}') end_collective(c, key);
+    if (strchr("{}[]", *value.data) || w->depth < OPS + 2) return;
+    if (w->depth == OPS + 2 && is(around, "Communication Time Info")) {
+        if (is(key, "Start Timestamp(us)")) c->has_start = json_ns(value, &c->start_ns);
+        else if (is(key, "Elapse Time(ms)"))
+            c->has_length = json_ns_of_ms(value, &c->ns) && c->ns >= 0;
+        else put_number(c, "", key, value);
+    }
+    if (w->depth == OPS + 3 && is(walk_key(w, 2), "Communication Bandwidth Info") &&
+        (is(key, "Transit Size(MB)") || is(key, "Transit Time(ms)")))
+        put_number(c, around, key, value);
+}
+
+/* ---- The whole ---- */
+
+/* Its first key is a step's; communication_matrix.json, which has no times, begins so, too. */
+static int is_communication(const void *bytes, size_t size) {
+    static const char step[] = "step";
+    const char *p = bytes, *end = p + size, *quote = memchr(p, '"', size);
+    if (*p != '{' || !quote) return *p == '{' && size < 1 << 10 ? -1 : 0;
+    size_t left = (size_t)(end - quote) - 1, length = sizeof step - 1;
+    if (memcmp(quote + 1, step, left < length ? left : length) != 0) return 0;
+    return json_mentions(p, size, "\"Communication Time Info\"") ? 1 : -1;
+}
+
+static void *open_communication(const source_desc *desc) {
+    communication *c = allocate(sizeof *c);
+    c->to = desc->to;
+    c->walk.user = c;
+    c->walk.take = take;
+    return c;
+}
+
+static void push_communication(void *source, const void *data, size_t size) {
+    json_walk_push(&((communication *)source)->walk, data, size);
+}
+
+static bool end_communication(void *source) {
+    (void)source;
+    return false;
+}
+
+static bool tell_communication(void *source, const char *path) {
+    const communication *c = source;
+    if (c->without)
+        warn(path, "%llu collectives have no begin or length: left out",
+             (unsigned long long)c->without);
+    return tell_end(path, c->walk.offset, json_walk_fault(&c->walk));
+}
+
+static void close_communication(void *source) {
+    communication *c = source;
+    json_walk_free(&c->walk);
+    free(c);
+}
+
+const source_format ascend_json_format = {
+    is_communication, open_communication, push_communication, end_communication,
+    tell_communication, close_communication
+};
