@@ -106,7 +106,7 @@ try decode_tail decodes tail "$out/tail.prof"
 try decode_cut_json python3 -c 'import json, sys; [json.load(open(f)) for f in sys.argv[1:]]' \
     "$out/cut.json" "$out/tail.json"
 { head -c 6000 "$out/made.prof"; echo noise; tail -c +6001 "$out/made.prof"; } >"$out/noise.prof"
-says decode_noise 'in damaged places, skipped: ' 0 decodes noise "$out/noise.prof"
+says decode_noise 'in damaged places, left out: ' 0 decodes noise "$out/noise.prof"
 says decode_json 'this is not a raw stream of prof.h' 2 "$prof" decode tests/command/traces/kineto_2026.json
 : >"$out/empty.prof"
 says decode_empty 'the file is empty' 2 "$prof" decode "$out/empty.prof"

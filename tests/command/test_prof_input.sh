@@ -385,7 +385,7 @@ pairs by_time 'a 30.000 20.000/b 10.000 10.000/c 8.000 5.000/d 3.000 3.000'
 halves 'X x 2 0 ,"dur":9' 'B a 1 9' 'E a 1 1'
 says input_pairs_of_nothing '1 ends of nothing, left out' 0 "$prof" report "$out/halves.json"
 halves 'X a 1 0 ,"dur":3,"bind_id":"0x1","flow_out":true' 'B b 1 7 ,"bind_id":"0x1","flow_in":true' 'E b 1 9'
-says input_arrows_by_bind_id '2 arrows by bind_id (flow_in, flow_out), not read' 0 "$prof" report "$out/halves.json"
+says input_arrows_by_bind_id '2 arrows by bind_id (flow_in, flow_out), left out' 0 "$prof" report "$out/halves.json"
 halves "S s 1 5 $id" "T s 1 7 $id" "F s 1 9 $id"
 says input_pairs_steps '1 steps (T, p) of asynchronous events, left out' 0 "$prof" report "$out/halves.json"
 

@@ -53,7 +53,7 @@ plain() { ! grep -q "$(printf '\033')" "$1"; }
 
 try connect served whole
 try connect_alike alike whole
-says connect_banner 'in damaged places, skipped: 64' 0 served banner
+says connect_banner 'in damaged places, left out: 64' 0 served banner
 try connect_banner_all test "$(zones "$out/banner.json")" = 8000
 says connect_half 'the stream ends early, within a block; read up to there' 1 served half
 try connect_half_some some half

@@ -114,7 +114,7 @@ says losses_raw_stacks "prof: $out/raw.bin: $raw" 0 "$prof" stacks "$out/raw.bin
 says losses_decode "prof: $out/raw.bin: $raw" 0 "$prof" decode -o "$out/decoded.json" "$out/raw.bin"
 says losses_decoded "$out/decoded.json: $raw" 0 "$prof" report "$out/decoded.json"
 
-gap='Blocks of the raw stream that are missing: 3; Bytes of the raw stream in damaged places, skipped: 8'
+gap='Blocks of the raw stream that were lost: 3; Bytes of the raw stream in damaged places, left out: 8'
 says losses_gap "$out/raw.bin.gap: $gap" 0 "$prof" report "$out/raw.bin.gap"
 says losses_gap_decode "prof: $out/raw.bin.gap: $gap" 0 \
     "$prof" decode -o "$out/decoded.json" "$out/raw.bin.gap"

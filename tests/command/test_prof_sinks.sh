@@ -91,7 +91,7 @@ try sinks_plain_all test "$(zones "$out/plain.json")" = 4000
 try rtt sends rtt
 try rtt_is_the_stream cmp "$out/plain.raw" "$out/rtt.raw"
 try rtt_nobody_reads sends rs
-says rtt_says_so 'missing' 0 decodes rs
+says rtt_says_so 'were lost' 0 decodes rs
 try rtt_some some rs
 try itm sends itm
 says itm_other_ports 'are of other ports and of the DWT, left out' 0 decodes itm --swo --swo-port 3
@@ -101,7 +101,7 @@ try itm_overflows sends io
 says itm_overflows_told 'the ITM lost bytes ' 0 decodes io --swo --swo-port 3
 try itm_overflows_alike alike io
 try itm_pin_stuck sends is
-says itm_stuck_says_so 'missing' 0 decodes is --swo --swo-port 3
+says itm_stuck_says_so 'were lost' 0 decodes is --swo --swo-port 3
 try itm_stuck_some some is
 says itm_follow 'inner ' 0 "$prof" decode --follow --swo --swo-port 3 "$out/itm.raw"
 
@@ -112,7 +112,7 @@ data = open(sys.argv[1], 'rb').read()
 at = len(data) // 2
 open(sys.argv[2], 'wb').write(b'\x04\x44' + data[:at] + data[at + 200:])
 PYTHON
-says itm_lossy 'missing' 0 decodes lossy --swo --swo-port 3
+says itm_lossy 'were lost' 0 decodes lossy --swo --swo-port 3
 says itm_odd ' bytes are not ITM packets' 0 decodes lossy --swo --swo-port 3
 try itm_lossy_some some lossy
 says itm_no_swo 'no byte of port 0 of the ITM' 2 "$prof" decode --swo "$0"

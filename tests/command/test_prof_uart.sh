@@ -18,7 +18,7 @@ decode() { "$prof" decode -o "$out/$1.json" "$out/$1.raw"; }
 silent() { decode "$1" 2>"$out/warned" && [ ! -s "$out/warned" ]; }
 warns() {   # NAME: decodes what is there, and says what is not
     decode "$1" 2>"$out/warned" || [ $? = 1 ] || return 1
-    grep -q 'missing\|damaged\|ends early\|without its last block' "$out/warned"
+    grep -q 'were lost\|damaged\|ends early\|without its last block' "$out/warned"
 }
 size() { wc -c <"$1" | tr -d ' '; }
 all() { [ "$(zones "$out/whole.json")" = 421 ]; }

@@ -12,8 +12,8 @@ static const struct { const char *key, *text; } cuda_counts[] = {
     {"lost_dropped", "GPU records that CUPTI dropped (a larger pool_size helps)"},
     {"lost_full", "GPU records without room (give prof_cuda_desc.memory more)"},
     {"lost_overwritten", "GPU records that CUPTI wrote over, about (a larger pool_size helps)"},
-    {"corrupt", "Corrupt buffers of GPU records, the rest of each skipped"},
-    {"unknown", "GPU records of kinds that prof_cuda.h does not know, skipped"},
+    {"corrupt", "Corrupt buffers of GPU records, the rest of each left out"},
+    {"unknown", "GPU records of kinds that prof_cuda.h does not know, left out"},
     {"no_time", "Kernels and copies without a time, left out"},
     {"unfinished", "Kernels and copies still running at the end, ended there"},
     {"no_launch", "Kernels and copies whose launch is not in the trace"},
@@ -27,9 +27,9 @@ enum { CUDA_COUNTS = sizeof cuda_counts / sizeof *cuda_counts };
    was read did not bring, what traces up to 0.2.0 have. */
 static const struct { const char *key, *text; } other_counts[] = {
     {"dropped", "Dropped"},
-    {"stream_blocks_missing", "Blocks of the raw stream that are missing"},
-    {"stream_records_missing", "Records of the raw stream that are missing"},
-    {"stream_bytes_damaged", "Bytes of the raw stream in damaged places, skipped"},
+    {"stream_blocks_missing", "Blocks of the raw stream that were lost"},
+    {"stream_records_missing", "Records of the raw stream that were lost"},
+    {"stream_bytes_damaged", "Bytes of the raw stream in damaged places, left out"},
     {"stalls", "Times a thread waited within its zones for the stream, which are too long"},
     {"untimed", "Calls that were counted and not timed, their time is the caller's"},
     {"stream_mixed", "Sessions of another process in the same file: two programs wrote it"}

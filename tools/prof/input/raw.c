@@ -859,7 +859,7 @@ bool raw_tell(raw_source *r, const char *path) {
     if (!stats->ended)
         warn(path, cut ? "byte %llu: the stream ends early, within a block; read up to there"
                        : "byte %llu: the stream ends without its last block: the program ended "
-                         "before its session, and what it recorded last may be missing",
+                         "before its session, and what it recorded last may be lost",
              (unsigned long long)(stats->bytes - stats->tail_bytes));
     return cut;
 }

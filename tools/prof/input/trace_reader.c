@@ -683,10 +683,10 @@ int trace_close(trace_reader *r) {
         "pids, tids or times that are no numbers, taken as absent",
         "events without a ts or dur, taken as 0",
         "events that end before they begin, taken as of no length",
-        "events that are not objects, skipped", "ends of nothing, left out",
+        "events that are not objects, left out", "ends of nothing, left out",
         "begins without an end, taken to last to that of the one around them, or of the trace",
         "events that are no JSON, left out",
-        "arrows by bind_id (flow_in, flow_out), not read",
+        "arrows by bind_id (flow_in, flow_out), left out",
         "steps (T, p) of asynchronous events, left out"
     };
     char names[400];

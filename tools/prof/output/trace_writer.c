@@ -10,7 +10,9 @@ void writer_begin(trace_writer *w, output *out, bool array_form) {
 }
 
 void writer_begin_as(trace_writer *w, output *out, const trace_reader *reader) {
-    if (!w->out) writer_begin(w, out, reader->array_form);
+    if (w->out) return;
+    writer_begin(w, out, reader->array_form);
+    w->holds = reader->format != NULL;           /* in JSON all events stand in one list */
 }
 
 void writer_members(trace_writer *w) {
@@ -29,6 +31,14 @@ static void write_key(trace_writer *w, trace_text key) {
 
 void writer_member(trace_writer *w, trace_text key, trace_text value) {
     if (w->array_form) return;
+    if (w->holds && w->had_events) {
+        if (!w->late.buffer) output_open_memory(&w->late);
+        output_text(&w->late, ",\n\"");
+        output_write(&w->late, key.data, key.size);
+        output_text(&w->late, "\": ");
+        output_write(&w->late, value.data, value.size);
+        return;
+    }
     write_key(w, key);
     output_write(w->out, value.data, value.size);
 }
@@ -53,6 +63,12 @@ void writer_end(trace_writer *w) {
         w->in_events = true;
     }
     if (w->in_events) output_text(w->out, "\n]");
+    if (w->late.buffer) {
+        size_t size;
+        const char *late = output_memory(&w->late, &size);
+        output_write(w->out, late, size);
+        output_discard(&w->late);
+    }
     output_text(w->out, w->array_form ? "\n" : "\n}\n");
 }
 

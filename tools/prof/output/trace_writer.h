@@ -9,6 +9,8 @@ typedef struct trace_writer {
     bool array_form;            /* only events, in an array */
     const char *list;           /* the events' member: "traceEvents", or set by the caller */
     bool any_member, in_events, had_events;
+    bool holds;                 /* more events may follow a member: those behind the first event */
+    output late;                /* wait here for the end */
 } trace_writer;
 
 void writer_begin(trace_writer *w, output *out, bool array_form);
@@ -16,7 +18,8 @@ void writer_begin(trace_writer *w, output *out, bool array_form);
    the form of that. Zero-initialise. */
 void writer_begin_as(trace_writer *w, output *out, const trace_reader *reader);
 void writer_member(trace_writer *w, trace_text key, trace_text value);   /* both as in JSON */
-/* The place of the next event, or of the next members: the caller writes it. */
+/* The place of the next event, or of the next members, behind which none follows if one was there
+   before: the caller writes it. */
 void writer_event(trace_writer *w);
 void writer_members(trace_writer *w);
 void writer_key(trace_writer *w, const char *key);
