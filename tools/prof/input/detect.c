@@ -105,8 +105,8 @@ const char *detect_other_key(trace_text key) {
                      "reads the pickle that _dump_snapshot writes"}
     };
     if (key.size >= 4 && memcmp(key.data, "step", 4) == 0)
-        return "this seems to be Ascend's communication_matrix.json, which has no times: prof ranks "
-               "reads communication.json, which lies beside it";
+        return "this seems to be Ascend's communication_matrix.json, which has no times: prof "
+               "ranks reads communication.json, which lies beside it";
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (text_is(key, keys[i].key)) return keys[i].what;
     return NULL;
