@@ -24,8 +24,8 @@
        mark         a macro or a call that begins a zone; site: its name, file and line
        open         begun and not yet ended; frame: what a thread keeps of an open zone
        record       the 12 bytes that a zone leaves when it ends
-       arena        all memory of the profiler; chunk (on targets: page): a piece of it that one
-                    thread fills with records
+       arena        all memory of the profiler; chunk: a piece of it that one thread fills with
+                    records
        session      from prof_start to prof_stop; window: those of its steps that are saved together
        trace        what a session or a window recorded
        event        what a trace says of one zone, or of other things that took time
@@ -7392,7 +7392,8 @@ PROF__FN void prof__row_name_read(const prof__row *row, char *text) {
 /* ---- @TARGET: the recorder of freestanding builds: interrupts, no threads ----
 
    This room records zones and sums as @RECORD does, without threads, a C library or atomics. What a
-   call does differently is told where it is declared, under "Freestanding". */
+   call does differently is told where it is declared, under "Freestanding". A target's chunks are
+   all of one size: pages. */
 
 PROF__FN bool prof__lean(const struct prof_trace *s) {
     (void)s;
@@ -20141,7 +20142,7 @@ static struct prof__env {
     prof_desc desc;                      /* for a child of fork, which records again */
     bool started, streams, child;
     bool arranged;                       /* handlers of exit and fork are installed */
-    int waits;                           /* the file of prof__page, or 0 */
+    int waits;                           /* the file of prof__shared, or 0 */
     uint32_t open, saving, mute;         /* open: the file; mute: write nothing */
     char path[1024];
     prof_file file;
@@ -21438,14 +21439,14 @@ PROF__FN prof_result prof__env_end(void) {
 #define PROF__WAIT
 /* What PROF_MODE=wait shares with prof window, which locks it: a file without a name, to which
    /proc/PID/fd leads. Lines of prof__env_tell come behind it. */
-typedef struct prof__page {
+typedef struct prof__shared {
     uint32_t bell;                       /* a futex; odd: a window is wanted */
     uint32_t steps;                      /* of prof_step that it has; 0: until the bell is even */
     char path[1016];                     /* its PROF_TRACE */
-} prof__page;
+} prof__shared;
 
 static struct prof__wait {
-    prof__page *page;
+    prof__shared *shared;
     uint32_t served, over;               /* the last bell heard; its end */
     pthread_t thread;
 } prof__wait;
@@ -21456,7 +21457,7 @@ PROF__FN void prof__wait_look(uint32_t bell) {
     struct prof__env *e = &prof__env;
     prof_schedule *c = &e->desc.schedule;
     struct flock l;
-    char path[sizeof w->page->path];
+    char path[sizeof w->shared->path];
     uint64_t step;
     memset(&l, 0, sizeof l);
     l.l_type = F_WRLCK;
@@ -21471,9 +21472,9 @@ PROF__FN void prof__wait_look(uint32_t bell) {
     if (!(bell & 1) || bell == w->served) return;
     w->served = bell;
     memset(c, 0, sizeof *c);
-    c->active = PROF__LOAD(w->page->steps);
+    c->active = PROF__LOAD(w->shared->steps);
     c->warmup = c->repeat = c->active != 0;      /* the rest of this step is no whole one */
-    memcpy(path, w->page->path, sizeof path);
+    memcpy(path, w->shared->path, sizeof path);
     path[sizeof path - 1] = 0;
     (void)prof__env_start(path);
 }
@@ -21483,9 +21484,9 @@ PROF__FN void *prof__wait_thread(void *unused) {
     struct prof__wait *w = &prof__wait;
     long moment[2] = { 0, 10000000 };
     while (!PROF__ACQUIRE(w->over)) {
-        uint32_t bell = PROF__ACQUIRE(w->page->bell);
+        uint32_t bell = PROF__ACQUIRE(w->shared->bell);
         prof__wait_look(bell);
-        (void)syscall(SYS_futex, &w->page->bell, 0 /* FUTEX_WAIT */, bell,
+        (void)syscall(SYS_futex, &w->shared->bell, 0 /* FUTEX_WAIT */, bell,
                       prof__env.started ? moment : NULL, NULL, 0);
     }
     prof__wait_look(0);
@@ -21495,21 +21496,21 @@ PROF__FN void *prof__wait_thread(void *unused) {
 /* A child of fork has no thread. */
 PROF__FN void prof__wait_close(bool has_thread) {
     struct prof__wait *w = &prof__wait;
-    prof__page *page = w->page;
+    prof__shared *shared = w->shared;
     prof_file f;
     f.handle = prof__env.waits;
     if (has_thread) {
         PROF__STORE(w->over, 1u);
-        PROF__COUNT(page->bell);
-        (void)syscall(SYS_futex, &page->bell, 1 /* FUTEX_WAKE */, 1, NULL, NULL, 0);
+        PROF__COUNT(shared->bell);
+        (void)syscall(SYS_futex, &shared->bell, 1 /* FUTEX_WAKE */, 1, NULL, NULL, 0);
         (void)pthread_join(w->thread, NULL);
     }
     prof__env.waits = 0;
-    (void)munmap((void *)page, sizeof *page);
+    (void)munmap((void *)shared, sizeof *shared);
     if (fcntl((int)f.handle, 1034 /* F_GET_SEALS */, 0) == 2) (void)prof__file_shut(&f);
 }
 
-/* Shares the page and starts the thread, which takes no signals but the C library's. */
+/* Shares its memory and starts the thread, which takes no signals but the C library's. */
 PROF__FN prof_result prof__wait_open(void) {
     struct prof__wait *w = &prof__wait;
     struct prof__env *e = &prof__env;
@@ -21517,16 +21518,17 @@ PROF__FN prof_result prof__wait_open(void) {
     bool made;
     prof_desc tried = e->desc;
     prof_file f;
-    void *page = MAP_FAILED;
+    void *shared = MAP_FAILED;
     if (!prof__env_read(&tried)) return PROF_ERROR_INVALID;
     if (prof__env_keep(&f, (int)syscall(SYS_memfd_create, "prof window", 2 /* _ALLOW_SEALING */)) &&
-        ftruncate((int)f.handle, sizeof(prof__page)) == 0 &&
+        ftruncate((int)f.handle, sizeof(prof__shared)) == 0 &&
         fcntl((int)f.handle, F_SETFL, O_RDWR | O_APPEND) == 0 &&
         fcntl((int)f.handle, 1033 /* F_ADD_SEALS */, 2 /* it gets no smaller */) == 0)
-        page = mmap(NULL, sizeof(prof__page), PROT_READ | PROT_WRITE, MAP_SHARED, (int)f.handle, 0);
-    if (page == MAP_FAILED)
+        shared = mmap(NULL, sizeof(prof__shared), PROT_READ | PROT_WRITE, MAP_SHARED,
+                      (int)f.handle, 0);
+    if (shared == MAP_FAILED)
         return prof__fail(PROF_ERROR_UNSUPPORTED, "PROF_MODE=wait: no memory");
-    w->page = (prof__page *)page;
+    w->shared = (prof__shared *)shared;
     e->waits = (int)f.handle;
     w->served = w->over = 0;
     e->started = false;

@@ -30,9 +30,9 @@ prof_result write_event_args(const prof_event *event, prof_sink out) {
 
 #ifdef PROF__WAIT
 typedef char window_page_is_that[
-    sizeof(window_page) == sizeof(prof__page) &&
-    offsetof(window_page, bell) == offsetof(prof__page, bell) &&
-    offsetof(window_page, path) == offsetof(prof__page, path) ? 1 : -1];
+    sizeof(window_page) == sizeof(prof__shared) &&
+    offsetof(window_page, bell) == offsetof(prof__shared, bell) &&
+    offsetof(window_page, path) == offsetof(prof__shared, path) ? 1 : -1];
 #endif
 
 /* ---- Figures, and the metrics that they are of ---- */
