@@ -20745,8 +20745,8 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
     prof__lock();
     if (s->laid) {
         if (!s->began) prof__clock_start(s);
-        if (!s->began && s->mode == PROF_MODE_STREAM) prof__stream_open(s, &prof__session.desc);
         else if (s->clock == PROF_CLOCK_CPU) prof__knot_add(prof__knot_now());
+        if (!s->began && s->mode == PROF_MODE_STREAM) prof__stream_open(s, &prof__session.desc);
         prof__arena.closed = false;
         prof__arena.kept = s->sums.kept;
         s->stream.over = false;

@@ -114,6 +114,24 @@ static void test_one_pair_of_clocks(void) {
           (int)(e->end_ns - e->start_ns));
 }
 
+/* A session of 50 ms has the rate of the whole process, whatever the clocks did in it. */
+static void test_rate_of_a_short_session(void) {
+    const prof_event *e;
+    double lasts, rate;
+    os_back = 0;
+    os_ns = prof_os_now() + 10000000;
+    EQUAL(prof_start(NULL), PROF_OK);
+    PROF_BLOCK("short") idle_ticks += 100000000;
+    os_ns += 50000000;
+    e = test_find(prof_stop(), "short", 0);
+    rate = (double)(os_ns - (int64_t)prof__recorder.first_knot.ns) /
+           (double)(idle_ticks - prof__recorder.first_knot.tick);
+    os_ns = -1;
+    CHECK(e != NULL, "no zone");
+    lasts = (double)(e->end_ns - e->start_ns);
+    CHECK(lasts > rate * 98e6 && lasts < rate * 102e6, "%g ns a tick, it lasts %g", rate, lasts);
+}
+
 /* A zone that ended a moment after the stop looked at the clock, on another core, say: what is
    after the stop is cut off, and it stays within what was open. */
 static void test_end_after_the_stop(void) {
@@ -150,5 +168,6 @@ int main(void) {
     RUN(test_open_after_idle);
     RUN(test_os_clock_by_hand);
     RUN(test_one_pair_of_clocks);
+    RUN(test_rate_of_a_short_session);
     return test_end();
 }

@@ -46,7 +46,7 @@ typedef struct stats_note {
 /* Fills *note with number i of that list and its count in stats (NULL: 0). False: no more. */
 bool stats_note_at(const prof_stats *stats, size_t i, stats_note *note);
 
-/* What a process with PROF_MODE=wait shares, prof.h's prof__page: see there. */
+/* What a process with PROF_MODE=wait shares, prof.h's prof__shared: see there. */
 typedef struct window_page {
     uint32_t bell, steps;
     char path[1016];
