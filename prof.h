@@ -5005,28 +5005,31 @@ PROF__FN uint64_t prof__tally_percentile(const prof__tally *r, uint32_t percent)
     return PROF__MIN(PROF__MAX(ticks, r->least), r->most);
 }
 
-/* The times of a row's average, in ticks, in the order of their fields (see prof_average). Where
-   more ended within its zones than they took, they are in the timeline: the self time is -ticks[1].
-   */
-enum { PROF__TALLY_TIMES = 7 };
-PROF__FN void prof__tally_times(const prof__tally *r, uint64_t *ticks) {
-    static const uint8_t percents[] = { 50, 90, 99 };
-    ticks[0] = r->total;
-    ticks[1] = r->total - PROF__MIN(r->inner, r->total);
-    if (!PROF__BARE && r->inner > r->total) ticks[1] = r->inner - r->total;
-    ticks[2] = PROF__MIN(r->least, r->most);   /* of no call: 0 */
-    ticks[3] = r->most;
-    for (int i = 0; i < 3; i++) ticks[4 + i] = prof__tally_percentile(r, percents[i]);
-}
-
-/* The fields of a row's average that are no times. */
-PROF__FN void prof__tally_identity(prof_average *a, const char *name, uint64_t count) {
+/* A row's average, with its times in ticks. Where more ended within its zones than they took, they
+   are in the timeline: the self time is below 0. */
+PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const char *name,
+                                  uint64_t count) {
     memset(a, 0, sizeof *a);
     a->key = name;
     a->count = count;
+    a->cpu_time_total_ns = (int64_t)r->total;
+    a->self_cpu_time_total_ns = (int64_t)(r->total - r->inner);
+    if (PROF__BARE && r->inner > r->total) a->self_cpu_time_total_ns = 0;
+    a->min_ns = (int64_t)PROF__MIN(r->least, r->most);   /* of no call: 0 */
+    a->max_ns = (int64_t)r->most;
+    a->p50_ns = (int64_t)prof__tally_percentile(r, 50);
+    a->p90_ns = (int64_t)prof__tally_percentile(r, 90);
+    a->p99_ns = (int64_t)prof__tally_percentile(r, 99);
     a->overload_name = "";
     a->input_count = a->parent = PROF_NONE;
     a->node_id = -1;
+}
+
+/* Time i of these, from 0. */
+enum { PROF__TALLY_TIMES = 7 };
+PROF__FN int64_t *prof__tally_time(prof_average *a, int i) {
+    const size_t at = offsetof(prof_average, cpu_time_total_ns) + sizeof(int64_t) * (size_t)i;
+    return (int64_t *)(void *)((char *)a + at);
 }
 
 /* ---- @NEST: what lies in what; the one place that knows ----
@@ -19430,22 +19433,19 @@ PROF__CALL const prof__parts *prof__parts_chrome(prof_sink sink) {
    - Zones without a row are in "(others)", so that the totals are those of all zones; a target
      leaves them out, and counts them (not_kept). */
 
-PROF__FN void prof__tally_average(prof_average *a, const prof__tally *r, const prof__scale *k) {
-    uint64_t ticks[PROF__TALLY_TIMES];
+PROF__FN void prof__tally_in_ns(prof_average *a, const prof__tally *r, const prof__scale *k) {
     bool cpu = prof__clock_kind(&prof__trace) == PROF_CLOCK_CPU;
-    prof__tally_identity(a, prof__tally_name(r), prof__tally_calls(r));
-    prof__tally_times(r, ticks);
+    prof__tally_average(a, r, prof__tally_name(r), prof__tally_calls(r));
     for (int i = 0; i < PROF__TALLY_TIMES; i++) {
-        int64_t ns = !PROF__BARE && cpu ? (int64_t)prof__scale_ns(k, ticks[i])
-                                        : prof__rate_ns(ticks[i] >> (cpu ? PROF__CLOCK_SHIFT : 0),
-                                                        prof__clock_rate(&prof__trace));
-        memcpy((char *)a + offsetof(prof_average, cpu_time_total_ns) + sizeof ns * (size_t)i, &ns,
-               sizeof ns);
+        int64_t *time = prof__tally_time(a, i);
+        bool below = !PROF__BARE && *time < 0;
+        uint64_t ticks = below ? 0u - (uint64_t)*time : (uint64_t)*time;
+        *time = !PROF__BARE && cpu ? (int64_t)prof__scale_ns(k, ticks)
+                                   : prof__rate_ns(ticks >> (cpu ? PROF__CLOCK_SHIFT : 0),
+                                                   prof__clock_rate(&prof__trace));
+        if (below) *time = -*time;
     }
-    if (!PROF__BARE && r->inner > r->total)
-        a->self_cpu_time_total_ns = -a->self_cpu_time_total_ns;
-    a->first = prof__site_order(r->site >> 8);
-    if (!PROF__BARE && !r->site) a->first = PROF_NONE;
+    a->first = !PROF__BARE && !r->site ? PROF_NONE : prof__site_order(r->site >> 8);
 }
 
 #if PROF__BARE
@@ -19570,7 +19570,7 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max) {
         for (uint32_t j = i; j < PROF_MAX_SITES; j = prof__tally_named(prof__tally_rows, i, j + 1))
             prof__tally_take(&r, prof__tally_rows[j]);
         prof__trace.tallied += (prof__amount)prof__tally_count(&r);
-        if (n < max) prof__tally_average(rows + n, &r, &k);
+        if (n < max) prof__tally_in_ns(rows + n, &r, &k);
         n++;
     }
     return n;
@@ -19666,7 +19666,7 @@ PROF__FN prof_average prof__sums_average(const struct prof_trace *s, const prof_
     all.site = r->site;
     for (; r; r = r->same) prof__tally_add(&all, r);
     all.inner += prof__tally_around(&all);
-    prof__tally_average(&a, &all, &k);
+    prof__tally_in_ns(&a, &all, &k);
     return a;
 }
 
@@ -19692,7 +19692,7 @@ PROF__FN size_t prof__average_tallies(prof_average *rows, size_t max, bool by_si
         if (!r->count) continue;
         s->tallied += r->count;
         if (n < max) {
-            prof__tally_average(rows + n, r, &k);
+            prof__tally_in_ns(rows + n, r, &k);
             rows[n].site = prof__merged_site(&s->sums.merged, r->site);
         }
         n++;

@@ -495,16 +495,14 @@ static void prof__raw_hand_sums(prof_raw *r) {
     item.start_ns = r->full_tick ? prof__raw_ns(r, r->full_tick) : 0;
     item.end_ns = prof__raw_ns(r, r->sums_tick);
     for (const prof__raw_named *n = r->first_name; n; n = n->next) {
-        uint64_t ticks[PROF__TALLY_TIMES];
-        int64_t ns[PROF__TALLY_TIMES];
         prof_average a;
         if (!n->tally.count && !n->tally.inner) continue;
-        prof__tally_times(&n->tally, ticks);
-        prof__tally_identity(&a, n->name, n->tally.count);
-        for (int i = 0; i < PROF__TALLY_TIMES; i++)
-            ns[i] = ticks[i] ? prof__raw_span_ns(r, ticks[i]) : 0;
-        if (n->tally.inner > n->tally.total) ns[1] = -ns[1];
-        memcpy((char *)&a + offsetof(prof_average, cpu_time_total_ns), ns, sizeof ns);
+        prof__tally_average(&a, &n->tally, n->name, n->tally.count);
+        for (int i = 0; i < PROF__TALLY_TIMES; i++) {
+            int64_t *time = prof__tally_time(&a, i);
+            if (*time < 0) *time = -prof__raw_span_ns(r, 0u - (uint64_t)*time);
+            else if (*time) *time = prof__raw_span_ns(r, (uint64_t)*time);
+        }
         a.first = PROF_NONE;
         item.name = n->name;
         item.average = &a;
