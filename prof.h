@@ -14999,9 +14999,13 @@ PROF__FN void prof__table_fit(prof__table *t, const uint32_t *order) {
 
 /* ---- below the table ---- */
 
-/* Says why there are no rows, or why zones are in none. */
-PROF__FN void prof__table_missing(prof__table *t, const prof_stats *stats) {
+/* Says why there are no rows, why zones are in none, and where the timeline ended, if it ended
+   before the session. */
+PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
     const prof_desc *d = &prof__session.desc;
+    char first[48], whole[48];
+    prof__scale scale;
+    uint64_t later = stats->summed - PROF__MIN(stats->summed, stats->deep);
     if (t->trace->built) return;         /* PyTorch's table of nothing is "" */
     if (t->count ? t->trace->records_only && t->trace->mode != PROF_MODE_AGGREGATE
                  : stats->recorded != 0)
@@ -15014,16 +15018,8 @@ PROF__FN void prof__table_missing(prof__table *t, const prof_stats *stats) {
             stats->dropped ? ": all were dropped" :
             ": no PROF_SCOPE, PROF_BLOCK or prof_push ran from prof_start to prof_stop,\n"
             "or PROF_DISABLE made them nothing where they stand");
-}
-
-/* Says where the timeline ended, if it ended before the session. */
-PROF__FN void prof__table_timeline(prof__table *t, const prof_stats *stats) {
-    char first[48], whole[48];
-    prof__scale scale;
-    uint64_t later = stats->summed - PROF__MIN(stats->summed, stats->deep);
-    memset(&scale, 0, sizeof scale);
-    prof__table_missing(t, stats);
     if (later == 0) return;
+    memset(&scale, 0, sizeof scale);
     (void)prof__table_time(t, first, (int64_t)stats->timeline_ns, 1);
     (void)prof__table_time(t, whole, prof__to_ns(&scale, t->trace->stop_tick), 1);
     prof__out_f(&t->out, "Timeline: the first %s of %s. %u later zones are in averages and tables, "
@@ -15075,11 +15071,11 @@ PROF__FN void prof__table_recursion(prof__table *t) {
         size_t n = 0;
         if (!r.is_recursive && !sure) continue;
         while (n < count && strcmp(names[n], r.key) != 0) n++;
-        if (n == count) names[count++] = r.key;
-    }
-    for (size_t i = 0; i < count; i++)
+        if (n < count) continue;
+        names[count++] = r.key;
         prof__table_listed(t, &at, "Recursion, CPU total counts each level of it: ",
-                           i < 3 ? names[i] : "...");
+                           n < 3 ? r.key : "...");
+    }
     if (count) prof__out_text(&t->out, "\n");
 }
 
@@ -16998,16 +16994,7 @@ PROF__FN const prof_event *prof__forest_event(const prof__forest *f, uint32_t wh
     return f->records || what == PROF_NONE ? NULL : f->s->events + what;
 }
 
-/* The hash of a node's name, and of the native frames between it and its parent. */
-PROF__FN uint32_t prof__forest_hash(const prof__forest *f, uint32_t what) {
-    const prof_event *e = prof__forest_event(f, what);
-    uint32_t h = prof__hash_more(2166136261u, prof__forest_name(f, what));
-    uint32_t n = e ? prof__frames_of(f->s, e) : 0;
-    for (uint32_t i = 0; i < n; i++)
-        h = prof__hash_more(h, prof__frame_function(e->extra->stack[i]));
-    return h ^ h >> 15;
-}
-
+/* Are two nodes' names, and the native frames before them, the same? */
 PROF__FN bool prof__forest_same(const prof__forest *f, uint32_t a, uint32_t b) {
     const char *x = prof__forest_name(f, a), *y = prof__forest_name(f, b);
     if (!PROF__BARE && (a == PROF_NONE || b == PROF_NONE)) return a == b;
@@ -17101,7 +17088,14 @@ PROF__FN void prof__forest_take(void *forest, const prof__close *c) {
     else f->unused = f->nodes[at].next[0];
     n = f->nodes + at;
     n->what = deeper ? PROF_NONE : c->what;
-    if (!PROF__BARE) n->next[PROF__HASH] = prof__forest_hash(f, n->what);
+    if (!PROF__BARE) {
+        const prof_event *e = prof__forest_event(f, n->what);
+        uint32_t h = prof__hash_more(2166136261u, prof__forest_name(f, n->what));
+        uint32_t frames = e ? prof__frames_of(f->s, e) : 0;
+        for (uint32_t i = 0; i < frames; i++)
+            h = prof__hash_more(h, prof__frame_function(e->extra->stack[i]));
+        n->next[PROF__HASH] = h ^ h >> 15;   /* of its name, and the native frames before it */
+    }
     n->value = (uint64_t)prof__close_metric(c, f->metric);
     n->child = list[1];
     list[1] = PROF_NONE;
