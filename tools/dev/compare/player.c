@@ -383,6 +383,7 @@ static void op_submit(char **w) {
         e[i].extra = x + i;
         e[i].start_ns = prof_now() - number(w[0]) + 100 * i;
         e[i].end_ns = e[i].start_ns + number(w[1]);
+        if (e[i].end_ns < 0) e[i].end_ns = 0;   /* else it is an earlier window's */
         e[i].thread = row;
         e[i].device_type = (uint8_t)(i ? number(w[3]) : 0);
         x[i].has = PROF_HAS_ID | (i ? PROF_HAS_LINK | PROF_HAS_DEVICE_INDEX : 0);
