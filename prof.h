@@ -3337,6 +3337,7 @@ PROF__FN char *prof__text_memory(char *p, int64_t bytes) {
 typedef struct prof__out {
     prof_sink sink;
     bool failed;
+    const char *comma;                   /* hosted: what %, writes */
     char *p;
     char buf[PROF__OUT_SIZE];
 } prof__out;
@@ -3475,7 +3476,8 @@ PROF__FN void prof__out_json(prof__out *o, const char *s) {
 
 /* Writes format, in which %s is a text, %j a text inside a JSON string, %u a uint64_t, %i an
    int64_t, %t an int64_t of ns as microseconds with three decimals, and, not on targets, %b bytes
-   and their size_t. make lint checks the arguments. */
+   and their size_t, and %, what o->comma says, which is a comma from then on. make lint checks the
+   arguments. */
 PROF__FN void prof__out_list(prof__out *o, const char *format, va_list arguments) {
     char what;
     for (const char *from = format; ; from = format += 2) {
@@ -3488,7 +3490,10 @@ PROF__FN void prof__out_list(prof__out *o, const char *format, va_list arguments
         else if (what == 'u') prof__out_u64(o, va_arg(arguments, uint64_t));
         else if (PROF__BARE || what == 'i' || what == 't')
             prof__out_number(o, va_arg(arguments, int64_t), what == 't');
-        else {
+        else if (what == ',') {
+            prof__out_text(o, o->comma);
+            o->comma = ",";
+        } else {
             from = va_arg(arguments, const char *);
             prof__out_bytes(o, from, va_arg(arguments, size_t));
         }
@@ -15682,28 +15687,13 @@ PROF__FN uint64_t prof__record_id(const struct prof_trace *s, const prof_event *
     return s->first_record + (uint64_t)(e - s->events) + 1;
 }
 
-/* `"key":` after a comma, or after the brace that opens the arguments. */
-PROF__FN void prof__chrome_key(prof__out *o, const char **before, const char *key) {
-    prof__out_f(o, "%s\"%s\":", *before, key);
-    *before = ",";
-}
-
-PROF__FN void prof__chrome_number(prof__out *o, const char **before, const char *key, int64_t n) {
-    prof__chrome_key(o, before, key);
-    prof__out_number(o, n, false);
-}
-
-PROF__FN void prof__chrome_string(prof__out *o, const char **before, const char *key,
-                                  const char *text) {
-    if (!text || !*text) return;
-    prof__chrome_key(o, before, key);
-    prof__out_f(o, "\"%j\"", text);
+PROF__FN void prof__chrome_string(prof__out *o, const char *key, const char *text) {
+    if (text && *text) prof__out_f(o, "%,\"%s\":\"%j\"", key, text);
 }
 
 /* JSON is written as it is; what is none becomes a string. A stack becomes one text, innermost
    first, as in PyTorch. */
-PROF__FN void prof__chrome_field(prof__out *o, const char **before, const prof_extra *x,
-                                 uint32_t field) {
+PROF__FN void prof__chrome_field(prof__out *o, const prof_extra *x, uint32_t field) {
     const prof__field *f = prof__fields + field;
     const void *value = prof__field_get(x, field);
     const char *text = (const char *)value, *const *texts = (const char *const *)value;
@@ -15711,11 +15701,11 @@ PROF__FN void prof__chrome_field(prof__out *o, const char **before, const prof_e
     bool stack = f->coding == PROF__AS_STACK;
     if (f->coding == PROF__AS_TEXT ||
         (f->coding == PROF__AS_JSON && text && prof__json_check(text))) {
-        prof__chrome_string(o, before, f->key, text);
+        prof__chrome_string(o, f->key, text);
         return;
     }
     if (!value || (stack && !count)) return;
-    prof__chrome_key(o, before, f->key);
+    prof__out_f(o, "%,\"%s\":", f->key);
     if (f->coding == PROF__AS_JSON) {
         prof__out_text(o, text);
     } else if (f->coding == PROF__AS_SHAPES) {
@@ -15730,28 +15720,27 @@ PROF__FN void prof__chrome_field(prof__out *o, const char **before, const prof_e
 }
 
 /* Writes what a zone carries, in Kineto's order. */
-PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x, const char **before) {
+PROF__FN void prof__chrome_carried(prof__out *o, const prof_extra *x) {
     static const uint8_t order[] = {
         PROF__CONCRETE, PROF__KWINPUTS, PROF__DTYPES, PROF__STRIDES, PROF__SHAPES,
         PROF__OVERLOAD, PROF__STACKED, PROF__HIERARCHY, PROF__BACKEND
     };
-    for (size_t i = 0; i < sizeof order; i++) prof__chrome_field(o, before, x, order[i]);
-    if (x->has & PROF_HAS_SEQUENCE_NR && x->sequence_nr >= 0) {
-        prof__chrome_number(o, before, PROF_KEY_SEQUENCE, x->sequence_nr);
-        prof__chrome_key(o, before, PROF_KEY_FWD_THREAD);
-        prof__out_u64(o, x->has & PROF_HAS_FWD_THREAD ? x->fwd_thread : 0);
-    }
-    if (x->flops) prof__chrome_number(o, before, PROF_KEY_FLOPS, x->flops);
-    if (x->has & PROF_HAS_NODE_ID) prof__chrome_number(o, before, PROF_KEY_NODE, x->node_id);
+    for (size_t i = 0; i < sizeof order; i++) prof__chrome_field(o, x, order[i]);
+    if (x->has & PROF_HAS_SEQUENCE_NR && x->sequence_nr >= 0)
+        prof__out_f(o, "%,\"" PROF_KEY_SEQUENCE "\":%i,\"" PROF_KEY_FWD_THREAD "\":%u",
+                    x->sequence_nr, x->has & PROF_HAS_FWD_THREAD ? x->fwd_thread : (uint64_t)0);
+    if (x->flops) prof__out_f(o, "%,\"" PROF_KEY_FLOPS "\":%i", x->flops);
+    if (x->has & PROF_HAS_NODE_ID)
+        prof__out_f(o, "%,\"" PROF_KEY_NODE "\":%i", (int64_t)x->node_id);
     for (uint32_t i = 0; i < x->counter_count && i < prof__counting.count; i++)
-        prof__chrome_number(o, before, prof__counting.names[i], x->counters[i]);
+        prof__out_f(o, "%,\"%s\":%i", prof__counting.names[i], x->counters[i]);
 }
 
 /* Writes the parent's id where times do not show the parent, and an event's own id where some event
    names it as its parent: see "parents that times do not show" below. */
-PROF__FN void prof__chrome_ids(prof__out *o, const char **before, uint32_t parent) {
-    prof__chrome_number(o, before, PROF_KEY_ZONE_PARENT,
-                        parent == PROF_NONE ? 0 : (int64_t)parent + 1);
+PROF__FN void prof__chrome_ids(prof__out *o, uint32_t parent) {
+    prof__out_f(o, "%,\"" PROF_KEY_ZONE_PARENT "\":%i",
+                parent == PROF_NONE ? 0 : (int64_t)parent + 1);
 }
 
 /* ---- places: see prof_chrome_source ---- */
@@ -15790,76 +15779,64 @@ PROF__FN const prof_site *prof__chrome_site(const struct prof_trace *s, uint32_t
 
 /* "sites": see prof_write_chrome. */
 PROF__FN void prof__chrome_sites(prof__out *o, const struct prof_trace *s) {
-    const char *before = ",\"" PROF_KEY_SITES "\":[";
+    o->comma = ",\"" PROF_KEY_SITES "\":[";
     for (uint32_t i = 1; prof__sources.listed && i <= s->sites; i++) {
         const prof_site *site = prof__site_placed(i);
         char source[PROF__SOURCE];
         if (!site || prof__sources.shared[i]) continue;
-        prof__out_f(o, "%s\n{\"name\":\"%j\",\"" PROF_KEY_SOURCE "\":\"%j\"}", before, site->name,
+        prof__out_f(o, "%,\n{\"name\":\"%j\",\"" PROF_KEY_SOURCE "\":\"%j\"}", site->name,
                     prof__site_source(site, source));
-        before = ",";
     }
-    if (!before[1]) prof__out_text(o, "]");
+    if (!o->comma[1]) prof__out_text(o, "]");
 }
 
 /* Its id in the execution trace. */
-PROF__FN void prof__chrome_record(prof__out *o, const struct prof_trace *s, const prof_event *e,
-                                  const char **before) {
-    if (prof__is_node(e))
-        prof__chrome_number(o, before, PROF_KEY_RECORD_ID, (int64_t)prof__record_id(s, e));
+PROF__FN void prof__chrome_record(prof__out *o, const struct prof_trace *s, const prof_event *e) {
+    if (s->record_ids && prof__is_node(e))
+        prof__out_f(o, "%,\"" PROF_KEY_RECORD_ID "\":%u", prof__record_id(s, e));
 }
 
 /* Writes the arguments from prof_event.extra, and that id among them. */
-PROF__FN void prof__chrome_extra(prof__out *o, const struct prof_trace *s, const prof_event *e,
-                                 const char **before) {
+PROF__FN void prof__chrome_extra(prof__out *o, const struct prof_trace *s, const prof_event *e) {
     const prof_extra *x = e->extra;
-    if (x->external_id) prof__chrome_number(o, before, PROF_KEY_EXTERNAL_ID, x->external_id);
-    prof__chrome_carried(o, x, before);
-    if (s->record_ids) prof__chrome_record(o, s, e, before);
+    if (x->external_id) prof__out_f(o, "%,\"" PROF_KEY_EXTERNAL_ID "\":%i", x->external_id);
+    prof__chrome_carried(o, x);
+    prof__chrome_record(o, s, e);
     if (x->has & PROF_HAS_KEPT_TEXT || (!x->metadata_json && prof__is_gpu(e) &&
                                         x->has & (PROF_HAS_ID | PROF_HAS_LINK)))
-        prof__chrome_number(o, before, PROF_KEY_CORRELATION,
-                            x->has & PROF_HAS_ID ? x->id : x->linked_correlation_id);
+        prof__out_f(o, "%,\"" PROF_KEY_CORRELATION "\":%i",
+                    x->has & PROF_HAS_ID ? x->id : x->linked_correlation_id);
     if (!x->metadata_json || !*x->metadata_json) return;
-    if (e->flags & PROF_EVENT_SUBMITTED && !prof__json_members(x->metadata_json)) {
-        prof__chrome_string(o, before, "metadata_json", x->metadata_json);
-        return;
-    }
-    prof__out_f(o, "%s%s", *before, x->metadata_json);
-    *before = ",";
+    if (e->flags & PROF_EVENT_SUBMITTED && !prof__json_members(x->metadata_json))
+        prof__chrome_string(o, "metadata_json", x->metadata_json);
+    else prof__out_f(o, "%,%s", x->metadata_json);
 }
 
 /* Writes the members of an event's arguments. */
 PROF__FN void prof__chrome_arg_members(prof__out *o, const struct prof_trace *s,
-                                       const prof_event *e, const char **before) {
+                                       const prof_event *e) {
     const prof_site *site = prof__chrome_site(s, e->site);
     char source[PROF__SOURCE];
     uint32_t i = 0;
-    if (e->extra) prof__chrome_extra(o, s, e, before);
-    else if (s->record_ids) prof__chrome_record(o, s, e, before);
-    if (site) prof__chrome_string(o, before, PROF_KEY_SOURCE, prof__site_source(site, source));
-    if (e->flags & PROF_EVENT_UNFINISHED) {
-        prof__chrome_key(o, before, "finished");
-        prof__out_text(o, "false");
-    }
-    if (e->flags & PROF_EVENT_PARTIAL) {
-        prof__chrome_key(o, before, "partial");
-        prof__out_text(o, "true");
-    }
+    if (e->extra) prof__chrome_extra(o, s, e);
+    else prof__chrome_record(o, s, e);
+    if (site) prof__chrome_string(o, PROF_KEY_SOURCE, prof__site_source(site, source));
+    if (e->flags & PROF_EVENT_UNFINISHED) prof__out_f(o, "%,\"finished\":false");
+    if (e->flags & PROF_EVENT_PARTIAL) prof__out_f(o, "%,\"partial\":true");
     if (e->device_type > PROF_DEVICE_CUDA) {
-        prof__chrome_number(o, before, PROF_KEY_DEVICE_TYPE, e->device_type);
+        prof__out_f(o, "%,\"" PROF_KEY_DEVICE_TYPE "\":%u", (uint64_t)e->device_type);
         if (!e->extra || !e->extra->metadata_json)
-            prof__chrome_number(o, before, PROF_KEY_DEVICE, prof__device_index(e));
+            prof__out_f(o, "%,\"" PROF_KEY_DEVICE "\":%i", (int64_t)prof__device_index(e));
     }
     if (e->flags & (PROF__EVENT_NAMED | PROF__EVENT_TOLD)) i = (uint32_t)(e - s->events);
-    if (e->flags & PROF__EVENT_NAMED) prof__chrome_number(o, before, PROF_KEY_ZONE, (int64_t)i + 1);
+    if (e->flags & PROF__EVENT_NAMED)
+        prof__out_f(o, "%,\"" PROF_KEY_ZONE "\":%u", (uint64_t)i + 1);
     if (e->flags & PROF__EVENT_TOLD)
-        prof__chrome_ids(o, before, e->device_type == PROF_DEVICE_CPU ? e->parent
-                                                                       : prof__launcher_of(s, i));
+        prof__chrome_ids(o, e->device_type == PROF_DEVICE_CPU ? e->parent
+                                                              : prof__launcher_of(s, i));
 }
 
 PROF__FN prof_result prof__write_args(const prof_event *event, prof_sink out) {
-    const char *before = "{";
     prof__out o;
     prof_event e;
     if (!event || !out.write) return PROF_ERROR_INVALID;
@@ -15867,8 +15844,9 @@ PROF__FN prof_result prof__write_args(const prof_event *event, prof_sink out) {
     e.site = 0;
     e.flags &= 0xff;                     /* the others have meaning only in a trace */
     prof__out_open(&o, out);
-    prof__chrome_arg_members(&o, &prof__trace, &e, &before);
-    prof__out_text(&o, *before == '{' ? "{}" : "}");
+    o.comma = "{";
+    prof__chrome_arg_members(&o, &prof__trace, &e);
+    prof__out_text(&o, *o.comma == '{' ? "{}" : "}");
     prof__out_flush(&o);
     return o.failed ? PROF_ERROR_SINK : PROF_OK;
 }
@@ -15883,7 +15861,7 @@ PROF__FN void prof__chrome_arrow(prof__out *o, const prof__gpu *g, const char *n
 #define PROF__LAUNCH_IDS ((int64_t)1 << 40)
 
 PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e) {
-    const char *type = e->extra ? e->extra->activity_type : NULL, *before = ",\"args\":{";
+    const char *type = e->extra ? e->extra->activity_type : NULL;
     bool instant = type && strcmp(type, "cpu_instant_event") == 0, call = prof__is_call(e);
     uint32_t i = (uint32_t)(e - g->s->events), by, *place;
     const prof_event *from;
@@ -15893,10 +15871,12 @@ PROF__FN void prof__chrome_rich(prof__out *o, prof__gpu *g, const prof_event *e)
     prof__chrome_open(o, instant ? PROF__INSTANT_PH : "X", type, prof__chrome_name(e),
                       prof__overload(e), prof__chrome_row(g, e), e->start_ns);
     if (!instant) prof__out_f(o, ",\"dur\":%t", prof__elapsed(e));
-    prof__chrome_arg_members(o, g->s, e, &before);
-    if (launch) prof__chrome_key(o, &before, PROF_KEY_LATENCY);
-    if (launch) prof__out_f(o, "%t", PROF__MINUS(e->start_ns, (int64_t)launch->at));
-    prof__out_text(o, *before == ',' && !before[1] ? "}}" : "}");
+    o->comma = ",\"args\":{";
+    prof__chrome_arg_members(o, g->s, e);
+    if (launch)
+        prof__out_f(o, "%,\"" PROF_KEY_LATENCY "\":%t",
+                    PROF__MINUS(e->start_ns, (int64_t)launch->at));
+    prof__out_text(o, o->comma[1] ? "}" : "}}");
     by = launch ? prof__launcher_of(g->s, i) : PROF_NONE;
     if (by != PROF_NONE) {               /* no id links them */
         prof__chrome_arrow(o, g, "ac2g", PROF__LAUNCH_IDS + i, g->s->events + by,
@@ -16025,14 +16005,12 @@ PROF__FN void prof__chrome_devices(prof__out *o, const struct prof_trace *s) {
 }
 
 PROF__FN void prof__chrome_status(prof__out *o, const struct prof_trace *s) {
-    const char *before = ",\"" PROF_KEY_DEVICES "\":{";
+    o->comma = ",\"" PROF_KEY_DEVICES "\":{";
     for (uint32_t i = 0; i < prof__devices.count; i++) {
         const char *status = prof__device_status(s, i);
-        if (!status) continue;
-        prof__out_f(o, "%s\"%j\":\"%j\"", before, prof__devices.list[i].desc.name, status);
-        before = ",";
+        if (status) prof__out_f(o, "%,\"%j\":\"%j\"", prof__devices.list[i].desc.name, status);
     }
-    if (!before[1]) prof__out_text(o, "}");
+    if (!o->comma[1]) prof__out_text(o, "}");
 }
 
 /* ---- arrows from forward to backward zones ---- */
@@ -16150,7 +16128,6 @@ PROF__FN void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__
     static const char kinds[][16] = { "", "PARAMETER", "OPTIMIZER_STATE", "INPUT", "TEMPORARY",
                                          "ACTIVATION", "GRADIENT", "AUTOGRAD_DETAIL" };
     bool out = m->what == PROF__NO_MEMORY, missed = block != m;
-    const char *before = ",";
     const prof__stream at = { (int32_t)g->pid, 0, (int64_t)prof__chrome_tid(g->s, m->thread) };
     prof__chrome_open(o, PROF__INSTANT_PH, "cpu_instant_event", out ? "[OutOfMemory]" : "[memory]",
                       "", at, m->ns);
@@ -16163,7 +16140,8 @@ PROF__FN void prof__chrome_change(prof__out *o, const prof__gpu *g, const prof__
                 missed ? PROF__MINUS(m->total, m->bytes) : m->total);
     if (block->category & 7)
         prof__out_f(o, ",\"" PROF_KEY_CATEGORY "\":\"%s\"", kinds[block->category & 7]);
-    if (m->category & PROF__MEMORY_TOLD) prof__chrome_ids(o, &before, prof__memory_zone(g->s, m));
+    o->comma = ",";
+    if (m->category & PROF__MEMORY_TOLD) prof__chrome_ids(o, prof__memory_zone(g->s, m));
     prof__out_text(o, missed ? ",\"" PROF_KEY_MISSED "\":true}}" : "}}");
 }
 
@@ -16321,12 +16299,12 @@ PROF__CALL prof_result prof_set_distributed(const prof_distributed *info) {
 
 /* Rows by name, or by name and place. */
 PROF__FN void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s, bool by_site) {
-    const char *before = by_site ? ",\"" PROF_KEY_SUMS_BY_SITE "\":[" : ",\"" PROF_KEY_SUMS "\":[";
     char source[PROF__SOURCE];
     prof_averages_desc by;
     prof_average *rows = NULL;           /* those of PROF_MODE_AGGREGATE */
     prof__groups g;
     uint32_t n = 0;
+    o->comma = by_site ? ",\"" PROF_KEY_SUMS_BY_SITE "\":[" : ",\"" PROF_KEY_SUMS "\":[";
     memset(&by, 0, sizeof by);
     by.group_by_site = by_site;
     if (!prof__averages_of_sums(s, &by, &rows, &n)) {
@@ -16337,15 +16315,14 @@ PROF__FN void prof__chrome_sums_list(prof__out *o, const struct prof_trace *s, b
     for (uint32_t i = 0; i < n; i++) {
         prof_average a = rows ? rows[i] : prof__sums_average(s, g.rows[i].sums);
         if (!rows) a.site = by_site ? prof__site_placed(g.rows[i].first) : NULL;
-        prof__out_f(o, "%s\n{\"name\":\"%j\"", before, a.key);
+        prof__out_f(o, "%,\n{\"name\":\"%j\"", a.key);
 #define PROF__SUM_PUT(key, member) prof__out_f(o, ",\"%s\":%i", key, (int64_t)a.member);
         PROF_SUM_FIELDS(PROF__SUM_PUT)
         if (a.site)
             prof__out_f(o, ",\"" PROF_KEY_SOURCE "\":\"%j\"", prof__site_source(a.site, source));
         prof__out_text(o, "}");
-        before = ",";
     }
-    if (!before[1]) prof__out_text(o, "]");
+    if (!o->comma[1]) prof__out_text(o, "]");
 }
 
 /* Zones that are in no timeline: see prof_write_chrome. */
@@ -16364,18 +16341,17 @@ PROF__FN void prof__chrome_sums(prof__out *o, const struct prof_trace *s) {
 /* Writes what readers must know first: which arguments are counters, the types of devices, and
    whether events name their parents. */
 PROF__FN void prof__chrome_promises(prof__out *o, const struct prof_trace *s) {
-    const char *name, *before = ",\"" PROF_KEY_DEVICE_TYPES "\":{";
+    const char *name;
     char text[64];
     uint32_t i = 0;
     for (; (name = prof_hw_counter_name(s, i)) != NULL; i++)
         prof__out_f(o, i ? ",\"%j\"" : ",\"" PROF_KEY_COUNTERS "\":[\"%j\"", name);
     if (i) prof__out_text(o, "]");
-    for (uint32_t k = 0; k < PROF__DEVICE_TYPES && s->device_types[k]; k++) {
-        prof__out_f(o, "%s\"%u\":\"%j\"", before, (uint64_t)s->device_types[k],
+    o->comma = ",\"" PROF_KEY_DEVICE_TYPES "\":{";
+    for (uint32_t k = 0; k < PROF__DEVICE_TYPES && s->device_types[k]; k++)
+        prof__out_f(o, "%,\"%u\":\"%j\"", (uint64_t)s->device_types[k],
                     prof__text_upper(text, prof__device_title(s->device_types[k])));
-        before = ",";
-    }
-    if (!before[1]) prof__out_text(o, "}");
+    if (!o->comma[1]) prof__out_text(o, "}");
     if (prof__marks_make(s)) prof__out_text(o, ",\"" PROF_KEY_ZONE_IDS "\":true");
 }
 
