@@ -5915,18 +5915,12 @@ PROF__INLINE uint64_t prof__tally_within(uint64_t *inner, uint64_t ticks) {
     return within >> 63 ? 0 : within;    /* the timeline ended just after the zone within did */
 }
 
-/* Counts zones whose site has no row. Zones without a site were counted when they began. */
-PROF__FN void prof__count_rowless(prof__state *t, uint32_t site_depth, size_t zones) {
-    if (prof__is_others(site_depth & ~(uint32_t)0xff)) return;
-    PROF__BUMP(t->counts.others, zones);
-}
-
 /* Adds the zones of one site and depth that follow each other from c on, empties their records, and
    returns the record after them. Only the first can hold others. This is the hot loop of sums. */
 PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof__record *end) {
-    const uint32_t site_depth = c->site_depth;
+    const uint32_t site_depth = c->site_depth, site = site_depth & ~(uint32_t)0xff;
     const prof__record *begin = c;
-    prof__tally *r = prof__tally_of(t, site_depth & ~(uint32_t)0xff);
+    prof__tally *r = prof__tally_of(t, site);
     uint64_t *inner = t->sums.inner + (site_depth & 0xff);
     uint64_t total = 0, least = r->least, most = r->most;
     if (*inner < (uint64_t)1 << 63) r->inner += PROF__MIN(*inner, c->duration);
@@ -5942,17 +5936,19 @@ PROF__INLINE prof__record *prof__tally_run(prof__state *t, prof__record *c, prof
     r->total += total;
     prof__tally_counted(r, (uint64_t)(c - begin));
     PROF__BUMP(t->counts.summed, (size_t)(c - begin));
-    if (PROF__UNLIKELY(!r->site)) prof__count_rowless(t, site_depth, (size_t)(c - begin));
+    if (PROF__UNLIKELY(!r->site) && !prof__is_others(site))   /* else it counted as it began */
+        PROF__BUMP(t->counts.others, (size_t)(c - begin));
     return c;
 }
 
-PROF__FN void prof__sums_put(prof__state *t, const prof__item *i) {
-    prof__tally *r = prof__tally_of(t, i->site_depth & ~(uint32_t)0xff);
-    uint64_t *inner = t->sums.inner + (i->site_depth & 0xff);
-    prof__tally_put(r, i->duration, prof__tally_within(inner, i->duration));
+/* Adds a zone to its row. within: ticks of what ended within it. */
+PROF__FN void prof__sums_put(prof__state *t, uint32_t site, uint64_t ticks, uint64_t within,
+                             bool unfinished) {
+    prof__tally *r = prof__tally_of(t, site);
+    prof__tally_put(r, ticks, within);
     PROF__BUMP(t->counts.summed, 1);
-    if (i->kind == PROF__UNFINISHED) PROF__BUMP(t->counts.summed_open, 1);
-    if (!r->site) prof__count_rowless(t, i->site_depth, 1);
+    PROF__BUMP(t->counts.summed_open, unfinished);
+    if (!r->site && !prof__is_others(site)) PROF__BUMP(t->counts.others, 1);
 }
 
 /* Adds the record at c, which is no plain zone, and empties it. Records of something else are
@@ -5966,7 +5962,10 @@ PROF__FN prof__record *prof__sums_other(prof__state *t, prof__record *c, prof__r
         return c + 1;
     }
     (void)prof__next(&k, &i);
-    if (prof__item_is_zone(&i)) prof__sums_put(t, &i);
+    if (prof__item_is_zone(&i))
+        prof__sums_put(t, i.site_depth & ~(uint32_t)0xff, i.duration,
+                       prof__tally_within(t->sums.inner + (i.site_depth & 0xff), i.duration),
+                       i.kind == PROF__UNFINISHED);
     else PROF__BUMP(t->counts.not_kept, 1);
     for (uint32_t n = 0; n < i.slots; n++) c[n].site_depth = 0;
     return c + i.slots;
@@ -6288,12 +6287,8 @@ PROF__FN void prof__deep_put(prof__state *t, uint64_t now, bool unfinished) {
     const prof__deep *d = t->deep.top;
     uint64_t start = (uint64_t)d->frame.epoch << 32 | d->frame.start;
     uint64_t ticks = now - PROF__MIN(start, now);
-    prof__tally *r = prof__tally_of(t, d->frame.site);
-    prof__tally_put(r, ticks, d->within);
-    if (!r->site) prof__count_rowless(t, d->frame.site, 1);
-    PROF__BUMP(t->counts.summed, 1);
+    prof__sums_put(t, d->frame.site, ticks, d->within, unfinished);
     PROF__BUMP(t->counts.summed_deep, 1);
-    PROF__BUMP(t->counts.summed_open, unfinished);
     PROF__BUMP(t->counts.unfinished, unfinished);
     prof__deep_pop(t);
     if (PROF__LOAD(t->deep.open)) t->deep.top->within += ticks;
@@ -20555,10 +20550,9 @@ PROF__FN void prof__sums_close(prof__state *t, prof__row *row) {
     while (PROF__LOAD(t->deep.open)) prof__deep_put(t, stop, true);
     while (t->sums.on && row->open_count) {
         const prof__open *o = row->open + --row->open_count;
-        prof__item i = { PROF__UNFINISHED, 2, 0, 0, 0, 0, NULL };
-        i.site_depth = o->site | o->depth;
-        i.duration = stop > o->start ? stop - o->start : 0;
-        prof__sums_put(t, &i);
+        uint64_t ticks = stop > o->start ? stop - o->start : 0;
+        uint64_t within = prof__tally_within(t->sums.inner + o->depth, ticks);
+        prof__sums_put(t, o->site, ticks, within, true);
     }
     t->sums.held = false;
 }
