@@ -7215,20 +7215,25 @@ PROF__CALL prof_place prof_mark(void) {
     return mark;
 }
 
-/* Ends what began since the mark, before which so many zones were open. Begins that were dropped
-   since will have no end either. */
+/* Ends all zones but the first ones. Begins that were dropped, but for so many, will have no end
+   either. */
+PROF__FN void prof__unwind_to(prof__state *t, size_t zones, uint32_t dropped) {
+    size_t frames = PROF__MIN(zones, (size_t)(t->deepest - t->frames));
+    t->skipped = PROF__MIN(t->skipped, dropped);
+    if (prof__end_deeps(t, (uint32_t)(zones - frames))) (void)prof__end_left(t, t->frames + frames);
+}
+
+/* Ends what began since the mark, before which so many zones were open. */
 PROF__FN void prof__unwind_here(prof__slot *slot, prof__state *t, const prof_place *mark) {
     bool bare = mark->thread == (uintptr_t)slot;   /* it had no state then */
     size_t open = (size_t)(t->hot.top - t->frames) + PROF__LOAD(t->deep.open);
     size_t old = (size_t)(t->hot.bottom - t->frames), zones = bare ? old : mark->zones;
-    size_t frames = PROF__MIN(zones, (size_t)(t->deepest - t->frames));
     if (mark->generation != t->generation || (!bare && mark->thread != t->number) ||
         zones < old || zones > open) {
         PROF__BUMP(t->counts.unbalanced, 1);
         return;
     }
-    t->skipped = PROF__MIN(t->skipped, bare ? 0 : mark->dropped);
-    if (prof__end_deeps(t, (uint32_t)(zones - frames))) (void)prof__end_left(t, t->frames + frames);
+    prof__unwind_to(t, zones, bare ? 0 : mark->dropped);
 }
 
 PROF__CALL void prof_unwind(prof_place mark) {
