@@ -56,6 +56,13 @@ try uart_changed some changed 300 421
 try uart_says_reset warns reset
 try uart_reset some reset 421 842
 
+# The same of a dump: the board came again while it left.
+dump_reset() {
+    n=$(size "$out/tasks.dump")
+    { head -c $((n / 2 + 5)) "$out/tasks.dump"; cat "$out/tasks.dump"; } >"$out/dumps.raw"
+    warns dumps && some dumps 871 1742 && "$prof" report "$out/dumps.raw" 2>/dev/null | grep -q ' part .* 180 *$'
+}
+
 # Noise before it, as when the cable is plugged in.
 { printf 'boot v1.2\r\n\000\377PROF\r\n'; cat "$whole"; } >"$out/noise.raw"
 try uart_says_noise warns noise
@@ -226,6 +233,7 @@ cat >"$out/far.json" <<'END'
 END
 for form in table trace dump raw chrome fails twice ready wakes early; do try "tasks_$form" tasks $form; done
 grep -v 'Zones still open' "$out/tasks.table" >"$out/tasks.wanted"
+try tasks_dump_reset dump_reset
 for form in trace dump raw chrome fails; do try "tasks_report_of_$form" as_table "$out/tasks.$form"; done
 try tasks_report_of_pipe from_pipe
 for form in trace dump raw chrome; do try "tasks_contexts_of_$form" contexts "$out/tasks.$form"; done

@@ -4,7 +4,7 @@
 #define PROF_FREESTANDING
 #define PROF_ARENA_SIZE 65536
 #define PROF_MAX_CONTEXTS 16
-#define PROF_MAX_SITES 90
+#define PROF_MAX_SITES 120
 #define PROF_CONTEXT() in_context
 #define PROF_NOW() changing_now()        /* of clock_ticks, until its rate changes */
 #define CHANGING_CLOCK() read_clock()
@@ -1615,6 +1615,69 @@ static void test_target_one_core_sums(void) {
                              "\n"), "%s", table.text);
 }
 
+/* Hooks in no order at all: tasks that go twice, or while they run, or never came; switches within
+   interrupts; numbers and names of every kind. Returns how many zones began. */
+static unsigned odd_hooks(unsigned seed) {
+    static const uint32_t numbers[] = { 0, 1, 2, 998, 1000, 0x7fffffff, UINT32_MAX, 3 };
+    static const char *const names[] = { "one", "other", "", NULL, "one#1", "CPU",
+                                         "a name that is longer than rows have room for" };
+    unsigned zones = 0;
+    for (int i = 0; i < 400; i++) {
+        uint32_t number;
+        const char *name;
+        seed = seed * 1103515245u + 12345u;
+        number = numbers[seed >> 20 & 7];
+        name = names[(seed >> 24) % 7];
+        in_context = seed >> 10 & 7 ? 0 : 3;
+        clock_ticks += seed >> 27;
+        switch (seed >> 13 & 7) {
+        case 0: case 1: prof_task_in(number, name); break;
+        case 2: prof_task_gone(number); break;
+        case 3: prof_thread_end(); break;
+        case 4: PROF_END(); break;
+        case 5: prof_tick(); break;
+        default: PROF_BEGIN("zone"); zones++; break;
+        }
+    }
+    in_context = 0;
+    for (int i = 0; i < 8; i++) prof_task_gone(numbers[i]);
+    return zones;
+}
+
+static void test_target_hooks_in_odd_order(void) {
+    static output written;
+    static uint64_t memory[1 << 17];
+    for (unsigned seed = 0; seed < 80; seed++) {
+        prof_desc desc = target_desc();
+        prof_sink sink = { write_output, NULL };
+        prof_trace *trace;
+        prof_average row;
+        unsigned zones;
+        bool whole = seed % 4 == 0;
+        written.size = 0;
+        sink.user = &written;
+        if (seed % 3) odd_hooks(seed);       /* before the session, too */
+        desc.mode = whole ? PROF_MODE_TRACE : seed % 4 == 1 ? PROF_MODE_RING :
+                    seed % 4 == 2 ? PROF_MODE_STREAM : PROF_MODE_AGGREGATE;
+        desc.memory = memory;
+        desc.memory_size = whole ? sizeof memory : 32768;
+        desc.max_depth = whole ? 32 : 6;
+        desc.max_threads = whole ? 0 : 12;
+        if (seed % 4 == 2) desc.stream = sink;
+        EQUAL(prof_start(&desc), PROF_OK);
+        zones = odd_hooks(seed + 1000);
+        trace = prof_stop();
+        if (whole) {
+            PASS_ON(test_tree(trace));
+            EQUAL(prof_key_averages(trace, NULL, &row, 1), 1);
+            EQUAL(row.count, zones);
+            EQUAL(prof_get_stats(NULL).dropped, 0);
+        }
+        if (whole || seed % 4 == 1) EQUAL(prof_dump(sink), PROF_OK);
+        else if (seed % 4 == 3) EQUAL(prof_write_table(trace, NULL, sink), PROF_OK);
+    }
+}
+
 #ifdef prof__vsnprintf                   /* stb_sprintf is installed */
 static void test_target_formats(void) {
     prof_desc desc = target_desc();
@@ -1690,5 +1753,6 @@ int main(void) {
     RUN(test_target_switches);
     RUN(test_target_one_core_sums);
     RUN(test_target_interrupted);
+    RUN(test_target_hooks_in_odd_order);   /* last: its sites take room of rings before */
     return test_end();
 }

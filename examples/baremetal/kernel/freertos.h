@@ -58,7 +58,7 @@
        prof_kernel_gone(PROF_KERNEL_OF((task)->uxTaskNumber)); \
    } while (0)
 #  define traceTASK_SWITCHED_IN() do { \
-       prof_kernel_running = PROF_KERNEL_OF(pxCurrentTCB->uxTaskNumber); \
+       prof_kernel_runs(PROF_KERNEL_OF(pxCurrentTCB->uxTaskNumber)); \
        prof_task_in(pxCurrentTCB->uxTCBNumber, pxCurrentTCB->pcTaskName); \
    } while (0)
 #  define traceMOVED_TASK_TO_READY_STATE(task) do { \

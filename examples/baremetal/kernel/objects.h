@@ -35,6 +35,7 @@ typedef struct prof_kernel_object {
 #define PROF_KERNEL_WEAK __attribute__((weak))
 PROF_KERNEL_WEAK prof_kernel_object prof_kernel_objects[PROF_KERNEL_OBJECTS + 1];
 PROF_KERNEL_WEAK prof_kernel_object *prof_kernel_running;    /* the task; NULL: not known */
+PROF_KERNEL_WEAK bool prof_kernel_records;                   /* when tasks were switched last */
 
 #if defined(__arm__)
 static inline uintptr_t prof_kernel_mask(void) {
@@ -135,6 +136,15 @@ static inline prof_kernel_object *prof_kernel_at(const char *kind, const char *n
 static inline void prof_kernel_forget(const void *handle) {
     for (int i = 1; i <= PROF_KERNEL_OBJECTS; i++)
         if (prof_kernel_objects[i].handle == handle) prof_kernel_gone(prof_kernel_objects + i);
+}
+
+/* A task runs. Who waits since before the session has no zone in it. */
+static inline void prof_kernel_runs(prof_kernel_object *task) {
+    bool before = prof_kernel_records;
+    prof_kernel_running = task;
+    prof_kernel_records = prof__on != 0;
+    if (before || !prof_kernel_records) return;
+    for (int i = 0; i <= PROF_KERNEL_OBJECTS; i++) prof_kernel_objects[i].zone = NULL;
 }
 
 static inline void prof_kernel_count(prof_kernel_object *o, int64_t count) {

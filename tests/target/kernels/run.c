@@ -230,6 +230,27 @@ static void many(void) {                 /* and they go, and others of their nam
     prof_kernel_gone(NULL);
 }
 
+/* A task waits while a session ends and another begins, and goes on in that: no zone's end. */
+static bool restarted(const prof_desc *desc) {
+    static int handle;
+    prof_kernel_object *task = prof_kernel_new("many ", "A", &handle);
+    prof_kernel_object *what = prof_kernel_new("many ", "B", desc);
+    if (prof_start(desc) != PROF_OK) return false;
+    prof_kernel_runs(task);
+    prof_kernel_wait(what);
+    if (!task->zone || !prof_stop()) return false;
+    prof_kernel_runs(NULL);
+    if (prof_start(desc) != PROF_OK) return false;
+    prof_kernel_runs(task);
+    prof_kernel_go_on();
+    prof_kernel_wait(what);
+    prof_kernel_wait(what);              /* told twice */
+    prof_kernel_go_on();
+    prof_kernel_go_on();
+    return prof_stop() && !prof_get_stats(NULL).unbalanced && !prof_get_stats(NULL).cut &&
+           prof_get_stats(NULL).recorded == 1;
+}
+
 int main(void) {
     prof_desc desc;
     prof_average rows[24];
@@ -252,5 +273,6 @@ int main(void) {
     if (!has_thread(trace, "CPU") || !has_thread(trace, "first") || !has_thread(trace, "second") ||
         !has_thread(trace, "idle")) return 6;
     if (prof_get_stats(NULL).dropped || prof_get_stats(NULL).unbalanced) return 8;
-    return told(trace) ? 0 : 7;
+    if (!told(trace)) return 7;
+    return restarted(&desc) ? 0 : 9;
 }
