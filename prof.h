@@ -14408,12 +14408,12 @@ typedef struct prof__table {
     int64_t rows_cpu_ns, rows_device_ns; /* sums over the rows */
     int64_t least_flops;                 /* the smallest above 0 */
     int flops_power;                     /* the FLOPs column is in 1000^this */
-    bool fitted;                         /* to a line: */
+    bool fitted;                         /* columns were narrowed or left out to fit a line: */
     size_t need[PROF__FITTED];           /* the width of the widest cell or head; 0: no such column.
                                             It is left out if it has no width */
     bool told[PROF__FITTED];             /* some cell has a figure other than 0, or a text */
     prof__out out;
-    prof_table_desc usual;
+    prof_table_desc usual;               /* where none is given */
 } prof__table;
 
 #define PROF__COLUMN 12
@@ -14948,8 +14948,8 @@ static const uint8_t prof__table_useful[] = {
 
 /* Is it a column of text, which may be narrower than its cells? */
 PROF__FN bool prof__table_is_text(int column) {
-    return column == PROF__COL_NAME || column == PROF__COL_OVERLOAD || column == PROF__COL_SITE ||
-           column == PROF__COL_SHAPES || column == PROF__COL_SOURCE;
+    uint8_t shows = prof__columns[column].shows;
+    return shows == PROF__SHOW_NAME || shows >= PROF__SHOW_SHAPES;
 }
 
 /* Keeps a column, if there is room for its least width. */
