@@ -931,25 +931,23 @@ PROF_CUDA__FN const char *prof_cuda__copy_text(const char *text) {
 }
 
 /* By the C++ library's own function where there is one, whose result is malloc'ed. NULL: no name
-   of C++, or no room. */
+   of C++, or no room. It is looked up before a session: a callback of CUPTI that loads a library
+   can wait for a thread that is loading one, and that waits for the callback. */
 #if defined(_WIN32)
+#  define prof_cuda__find_demangle() ((void)0)
 #  define prof_cuda__demangle(name) ((void)(name), (const char *)NULL)
 #else
+static char *(*prof_cuda__cxa_demangle)(const char *, char *, size_t *, int *);
+PROF_CUDA__FN void prof_cuda__find_demangle(void) {
+    void *handle = dlopen(NULL, RTLD_NOW), *f = handle ? dlsym(handle, "__cxa_demangle") : NULL;
+    if (!f && (handle = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL)) != NULL)
+        f = dlsym(handle, "__cxa_demangle");
+    memcpy(&prof_cuda__cxa_demangle, &f, sizeof f);
+}
 PROF_CUDA__FN const char *prof_cuda__demangle(const char *name) {
-    static char *(*demangle)(const char *, char *, size_t *, int *);
-    static bool tried;
-    const char *plain;
-    char *text;
-    if (strncmp(name, "_Z", 2) != 0) return NULL;
-    if (!tried) {
-        void *handle = dlopen(NULL, RTLD_NOW), *f = handle ? dlsym(handle, "__cxa_demangle") : NULL;
-        tried = true;
-        if (!f && (handle = dlopen("libstdc++.so.6", RTLD_NOW | RTLD_LOCAL)) != NULL)
-            f = dlsym(handle, "__cxa_demangle");
-        memcpy(&demangle, &f, sizeof f);
-    }
-    text = demangle ? demangle(name, NULL, NULL, NULL) : NULL;
-    plain = text ? prof_cuda__copy_text(text) : NULL;
+    bool is_cxx = prof_cuda__cxa_demangle && strncmp(name, "_Z", 2) == 0;
+    char *text = is_cxx ? prof_cuda__cxa_demangle(name, NULL, NULL, NULL) : NULL;
+    const char *plain = text ? prof_cuda__copy_text(text) : NULL;
     free(text);
     return plain;
 }
@@ -1257,6 +1255,7 @@ PROF_CUDA__FN bool prof_cuda__enable(void) {
     if (!prof_cuda__load_driver()) return false;
     g->why[0] = 0;
     if (!prof_cuda__load_cupti()) return false;
+    prof_cuda__find_demangle();
     if (!g->is_multi) (void)(g->cupti.thread_ids)(1);   /* the OS's thread ids */
     (void)PROF_CUDA__ASK(attribute, PROF_CUDA__PER_THREAD, &size, &per_thread);
     g->zeroed = g->version >= 27 &&   /* before, there may be scratch */
