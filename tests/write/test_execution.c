@@ -475,7 +475,7 @@ static void test_observer_disk_full(void) {
     signal(SIGXFSZ, SIG_IGN);
     getrlimit(RLIMIT_FSIZE, &limit);
     small = limit;
-    small.rlim_cur = (rlim_t)bytes_on_disk() + 3000;
+    small.rlim_cur = (rlim_t)bytes_on_disk() + 500;
     setrlimit(RLIMIT_FSIZE, &small);
     EQUAL(prof_start(&desc), PROF_OK);
     for (i = 0; i < 200; i++) PROF_BLOCK("lost") (void)0;
