@@ -19193,25 +19193,22 @@ PROF__FN prof__segment *prof__raw_pages(prof__raw *w, prof__state *t, prof__segm
     return span.page;
 }
 
-/* Writes the zones that wait, innermost first. */
-PROF__FN void prof__raw_waiting(prof__raw *w, prof__state *t) {
-    for (uint32_t i = t->waiting; i--;) {
-        prof__record records[2];
-        prof__span span = { records, records + 2, 0, t->written, w->zones, NULL, NULL };
-        prof__waiting_record(t->hot.top + i, records);
-        (void)prof__raw_span(w, &t->row, &span);
-        t->written = span.position;
-        w->zones = span.zones;
-    }
-}
-
-/* Writes open zones, then counts. For a ring `recorded` has all zones that ended: the reader
-   subtracts those that it has; the others are overwritten. */
+/* Writes the zones that wait, innermost first, open zones, then counts. For a ring `recorded` has
+   all zones that ended: the reader subtracts those that it has; the others are overwritten. */
 PROF__FN void prof__raw_rest(prof__raw *w) {
     prof_stats stats = prof__counts_now(&prof__trace);
     uint64_t ended;
-    for (prof__row *row = prof__trace.rows; row; row = row->next)
-        prof__raw_waiting(w, prof__row_state(row));
+    for (prof__row *row = prof__trace.rows; row; row = row->next) {
+        prof__state *t = prof__row_state(row);
+        for (uint32_t i = t->waiting; i--;) {
+            prof__record records[2];
+            prof__span span = { records, records + 2, 0, t->written, w->zones, NULL, NULL };
+            prof__waiting_record(t->hot.top + i, records);
+            (void)prof__raw_span(w, row, &span);
+            t->written = span.position;
+            w->zones = span.zones;
+        }
+    }
     ended = w->zones + stats.overwritten;
     for (prof__row *row = prof__trace.rows; row; row = row->next) {
         uint32_t open = (uint32_t)prof__open_zones(prof__row_state(row));
