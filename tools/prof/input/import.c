@@ -95,7 +95,9 @@ static bool has_value(const rows *r, int i) {
 }
 
 static int64_t number(const rows *r, int i, int64_t otherwise) {
-    return has_value(r, i) ? sqlite3_column_int64(r->statement, r->column[i]) : otherwise;
+    if (r->column[i] < 0) return otherwise;
+    int64_t found = sqlite3_column_int64(r->statement, r->column[i]);
+    return found || has_value(r, i) ? found : otherwise;         /* none is 0, too */
 }
 
 /* NULL: there is none, or no memory for it, which ends the import. */
@@ -120,13 +122,18 @@ static void read_strings(importer *m) {
         const char *value = text_at(m, &r, 1);
         if (value)
             *map_put(&m->strings, (uint64_t)number(&r, 0, 0), NULL) =
-                intern(&m->texts, value, strlen(value)) + UINT64_C(1);
+                intern_clean(&m->texts, text_of(value)) + UINT64_C(1);
     }
 }
 
 static const char *string_of(const importer *m, int64_t id) {
     const uint64_t *found = map_get(&m->strings, (uint64_t)id);
     return found && *found ? interned_text(&m->texts, (uint32_t)*found - 1) : NULL;
+}
+
+/* A name that may be anything. */
+static const char *kept(importer *m, trace_text name) {
+    return interned_text(&m->texts, intern_clean(&m->texts, name));
 }
 
 static const char *numbered(importer *m, const char *what, int64_t id) {
@@ -157,8 +164,8 @@ static int64_t correlation_of(importer *m, int64_t pid, int64_t id) {
 /* ---- Events ---- */
 
 static trace_event *add_event(importer *m, char phase, const span *s, int64_t ns) {
-    trace_text name = queue_clean(m->to, text_of(s->name));
-    trace_event *event = queue_timed(m->to, phase, text_of(s->category), name, ns - m->base_ns);
+    trace_event *event = queue_timed(m->to, phase, text_of(s->category), text_of(s->name),
+                                     ns - m->base_ns);
     event->pid = s->pid;
     event->tid = s->tid;
     if (phase == 'X') queue_until(event, s->end_ns - s->start_ns);
@@ -173,7 +180,7 @@ static bool put_op(importer *m, const span *s) {
     if (!end) return false;
     span named = *s;
     named.category = "cpu_op";
-    named.name = arena_text(&m->memory, s->name, (size_t)(end - s->name));
+    named.name = kept(m, (trace_text){s->name, (size_t)(end - s->name)});
     trace_event *event = add_event(m, 'X', &named, s->start_ns);
     if (seq)
         output_format(m->args, "\"" PROF_KEY_SEQUENCE "\": %lld", strtoll(seq + 8, NULL, 10));
@@ -218,7 +225,7 @@ static void take_nvtx(importer *m, const rows *r) {
     int64_t type = number(r, 2, PUSH_POP), thread = number(r, 5, 0);
     const char *name = text_at(m, r, 3);
     if (type != MARK && type != PUSH_POP && type != START_END) return;       /* names, ... */
-    if (!name) name = name_of(m, number(r, 4, 0), "range");
+    name = name ? kept(m, text_of(name)) : name_of(m, number(r, 4, 0), "range");
     span s = {"user_annotation", name, pid_of(thread), tid_of(thread), number(r, 0, 0), 0};
     s.end_ns = number(r, 1, INT64_MIN);
     if (type == MARK) put_mark(m, &s);
@@ -280,7 +287,7 @@ static const char *without_version(importer *m, const char *name) {
     const char *version = strrchr(name, '_');
     if (!version || version[1] != 'v' || !version[2] ||
         version[2 + strspn(version + 2, "0123456789")]) return name;
-    return arena_text(&m->memory, name, (size_t)(version - name));
+    return kept(m, (trace_text){name, (size_t)(version - name)});
 }
 
 static const char *const call_names[] = {"start", "end", "correlationId", "globalTid", "nameId",
@@ -423,7 +430,8 @@ static void take_api(importer *m, const rows *r) {
         return;
     }
     trace_event *event = add_event(m, 'X', &s, s.start_ns);
-    output_format(m->args, "\"" PROF_KEY_CORRELATION "\": %lld", (long long)number(r, 0, 0));
+    output_text(m->args, "\"" PROF_KEY_CORRELATION "\": ");
+    output_int(m->args, number(r, 0, 0));
     if (args && *args) {
         output_text(m->args, ", \"args\": ");
         output_json_text(m->args, args, strlen(args));
@@ -453,10 +461,12 @@ static void take_op(importer *m, const rows *r) {
     }
     if (s.pid >= 0) map_put(&m->devices, (uint64_t)s.pid, NULL);
     trace_event *event = add_event(m, 'X', &s, s.start_ns);
-    output_format(m->args, "\"device\": %lld, \"stream\": %lld", (long long)s.pid,
-                  (long long)s.tid);
-    if (launch)
-        output_format(m->args, ", \"" PROF_KEY_CORRELATION "\": %lld", (long long)*launch);
+    output_text(m->args, "\"device\": ");
+    output_int(m->args, s.pid);
+    output_text(m->args, ", \"stream\": ");
+    output_int(m->args, s.tid);
+    if (launch) output_text(m->args, ", \"" PROF_KEY_CORRELATION "\": ");
+    if (launch) output_int(m->args, (int64_t)*launch);
     queue_end_args(m->to, event);
 }
 
@@ -560,17 +570,18 @@ static const struct {
     {"CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL", "start", kernel_names, take_kernel},
     {"CUPTI_ACTIVITY_KIND_MEMCPY", "start", copy_names, take_copy},
     {"CUPTI_ACTIVITY_KIND_MEMSET", "start", copy_names, take_fill},
-    {"rocpd_api", "start", api_names, take_api}, {"rocpd_op", "start", op_names, take_op}
+    {"rocpd_api", NULL, api_names, take_api}, {"rocpd_op", NULL, op_names, take_op}
 };
 enum { TABLES = sizeof tables / sizeof *tables };
 
 /* As immutable: else SQLite leaves its own files beside one that is in the WAL mode. */
 static int open_database(importer *m) {
+    const int how = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
     char *uri = arena_allocate(&m->memory, 3 * strlen(m->path) + 32), *end = uri;
     end += sprintf(end, "file:");
     for (const char *p = m->path; *p; p++) end += sprintf(end, "%%%02X", (unsigned char)*p);
     sprintf(end, "?immutable=1");
-    return sqlite3_open_v2(uri, &m->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL);
+    return sqlite3_open_v2(uri, &m->db, how, NULL);
 }
 
 static bool open_profile(importer *m) {

@@ -104,9 +104,12 @@ static void put_change(snapshot *s, const change *c) {
     event->tid = c->stream;
     event->scope = (trace_text){"\"t\"", 3};
     output *args = queue_begin_args(s->to);
-    output_format(args, "\"" PROF_KEY_DEVICE_TYPE "\": 1, \"" PROF_KEY_DEVICE_INDEX "\": %lld, "
-                  "\"" PROF_KEY_ADDRESS "\": %lld, \"%s\": %lld", (long long)c->device,
-                  (long long)c->addr, c->changes ? PROF_KEY_BYTES : "Size", (long long)c->bytes);
+    output_text(args, "\"" PROF_KEY_DEVICE_TYPE "\": 1, \"" PROF_KEY_DEVICE_INDEX "\": ");
+    output_int(args, c->device);
+    output_text(args, ", \"" PROF_KEY_ADDRESS "\": ");
+    output_int(args, c->addr);
+    output_text(args, c->changes ? ", \"" PROF_KEY_BYTES "\": " : ", \"Size\": ");
+    output_int(args, c->bytes);
     if (c->before) output_text(args, ", \"Before\": 1");
     if (s->stacks.entries[c->call_stack].size) {
         output_text(args, ", \"" PROF_KEY_STACK "\": ");
