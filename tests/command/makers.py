@@ -129,7 +129,8 @@ def gecko():
               "frameTable": {"schema": {"location": 0, "line": 4}, "data": [[0], [1, None, 2, 3, 3]]},
               "stringTable": ["main", "dr\u00e4w"]}
     meta = {"interval": 1, "startTime": 1700000000000, "version": 24}
-    return {"meta": meta, "libs": [], "threads": [], "processes": [{"meta": meta, "threads": [thread]}]}
+    lib = {"start": 4096, "end": 8192, "name": "libxul.so", "breakpadId": "0"}
+    return {"libs": [lib], "meta": meta, "threads": [], "processes": [{"libs": [], "meta": meta, "threads": [thread]}]}
 
 
 def ascend(rank, number):

@@ -390,7 +390,7 @@ static void take_transfer(importer *m, const rows *r, bool fills) {
              kind_text(number(r, 8, -1), memory, m->nsys ? 5 : 6),
              kind_text(number(r, 9, -1), memory, m->nsys ? 5 : 6));
     trace_event *event = add_work(m, r, fills ? "gpu_memset" : "gpu_memcpy",
-                                  fills ? "Memset (Device)" : name);
+                                  fills ? "Memset (Device)" : kept(m, text_of(name)));
     if (!event) return;
     output_format(m->args, ", \"bytes\": %lld, \"memory bandwidth (GB/s)\": %.6g",
                   (long long)bytes, ns > 0 ? (double)bytes / (double)ns : 0);

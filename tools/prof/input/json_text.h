@@ -39,6 +39,7 @@ typedef enum trace_defect {
     TRACE_BROKEN,               /* an event that is no JSON, before others: skipped */
     TRACE_BIND_ID,              /* an arrow by bind_id: not read */
     TRACE_STEP,                 /* of an asynchronous event (T, p): left out */
+    TRACE_SAMPLES,              /* of stacks (P): left out */
     TRACE_DEFECTS
 } trace_defect;
 

@@ -480,9 +480,12 @@ static int is_sampled(const void *bytes, size_t size) {
     const char *first = bytes;
     int nodes = json_begins_with(first, size, "nodes");
     int meta = json_begins_with(first, size, "meta");
+    int libs = json_begins_with(first, size, "libs");        /* Gecko's; they may be many */
     bool is_one = (nodes > 0 && json_mentions(first, size, "\"callFrame\"")) ||
-                  (meta > 0 && json_mentions(first, size, "\"interval\""));
-    return is_one ? 1 : nodes || meta ? -1 : 0;
+                  (meta > 0 && json_mentions(first, size, "\"interval\"")) ||
+                  (libs > 0 && (json_mentions(first, size, "\"interval\"") ||
+                                json_mentions(first, size, "\"breakpadId\"")));
+    return is_one ? 1 : nodes || meta || libs ? -1 : 0;
 }
 
 static void *open_sampled(const source_desc *desc) {

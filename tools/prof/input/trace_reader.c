@@ -504,6 +504,7 @@ static bool is_whole(trace_reader *r) {
         s->last_ns = event->ts_ns + event->dur_ns;
     if (r->as_written) return true;
     if (event->phase == 'T' || event->phase == 'p') count_odd(r, TRACE_STEP);
+    if (event->phase == 'P') count_odd(r, TRACE_SAMPLES);
     if (!trace_is_half(event->phase)) return true;
     take_half(r);
     return false;
@@ -687,7 +688,8 @@ int trace_close(trace_reader *r) {
         "begins without an end, taken to last to that of the one around them, or of the trace",
         "events that are no JSON, left out",
         "arrows by bind_id (flow_in, flow_out), left out",
-        "steps (T, p) of asynchronous events, left out"
+        "steps (T, p) of asynchronous events, left out",
+        "pieces of a profile by samples (P), left out: prof reads one from a .cpuprofile"
     };
     char names[400];
     tell_names(&r->source->unfinished, names, sizeof names);
