@@ -45,8 +45,10 @@ int main(int argc, char **argv) {
         for (int i = 3; i < 1024; i++) close(i);
     if (strcmp(does, "own") == 0) prof_start(NULL);
     if (strcmp(does, "stops") == 0) prof_stop_env();
+    const prof_device cpu = {PROF_DEVICE_CPU, 0};
     ready(argv[1]);
     while (!over) {
+        if (strcmp(does, "frees") == 0) prof_memory_free(&over, cpu);
         if (strcmp(does, "nothing") != 0) PROF_BLOCK("work") PROF_BLOCK("inner") {}
         usleep(500);
         prof_step();
@@ -190,6 +192,11 @@ says window_of_nothing 'nothing was recorded in it' 0 "$prof" window --for 200ms
 finish
 begin forks
 says window_of_child 'work' 0 "$prof" window --for 200ms -o child.raw "$pid"
+finish
+begin frees PROF_PROFILE_MEMORY=1
+says window_of_frees 'not allocated in this trace' 0 "$prof" window --for 200ms -o frees.raw "$pid"
+try window_of_frees_zones has_calls frees.raw work
+try window_of_frees_memory "$prof" memory frees.raw
 finish
 begin twice
 try window_of_twice "$prof" window --for 200ms -o twice.raw "$pid"
