@@ -11372,10 +11372,6 @@ PROF__FN PROF__RACES void prof__stats_take(prof_stats *out, const struct prof_tr
     out->dropped = prof__dropped(s, c);
 }
 
-PROF__FN void prof__read_segment(prof__reader *r, const prof__record *c, const prof__record *end) {
-    prof__read_records(r, c, end, r->feed->take);
-}
-
 /* Reads one thread: its segments, the last of which ends where prof_stop found the cursor, and the
    zones that prof_stop ended. */
 PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
@@ -11386,8 +11382,9 @@ PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
         const prof__record *begin = prof__segment_begin(g);
         const prof__record *end = g->end ? g->end : prof__row_cursor(row);
         prof__segment_clock(r, g);
-        if (end > begin && end <= prof__segment_limit(g))
-            (r->feed->segment ? r->feed->segment : prof__read_segment)(r, begin, end);
+        if (end <= begin || end > prof__segment_limit(g)) continue;
+        if (r->feed->segment) (r->feed->segment)(r, begin, end);
+        else prof__read_records(r, begin, end, r->feed->take);
     }
     for (uint32_t i = prof__row_open_count(row); i--;) {
         prof__open o = prof__row_open(row, i);
@@ -12117,12 +12114,6 @@ PROF__FN bool prof__device_is(prof_device a, prof_device b) {
     return a.type == b.type && a.index == b.index;
 }
 
-/* A new session: forgets what queues and clocks had from the last one. */
-PROF__FN void prof__queues_clear(void) {
-    for (uint32_t i = 0; i < prof__devices.queue_count; i++) prof__devices.queues[i].rows = NULL;
-    prof__devices.clock_count = 0;
-}
-
 PROF__CALL prof_clock_pair prof_pair_clocks(bool (*read)(void *user, uint64_t *ns), void *user) {
     prof_clock_pair best = { 0, 0 };
     int64_t width = INT64_MAX;
@@ -12228,12 +12219,6 @@ PROF__FN int64_t prof__paired_ns(const prof__paired *c, uint64_t t) {
     ns = c->pairs[i].session_ns +
          prof__span_ns(rate * (double)(int64_t)(t - c->pairs[i].device_ns));
     return PROF__MAX(PROF__MIN(ns, PROF__FAR), 0);
-}
-
-/* If the device counts ns, its durations are taken as they are. */
-PROF__FN int64_t prof__paired_length(const prof__paired *c, uint64_t length) {
-    bool counts = !c || (c->usual > 0.99 && c->usual < 1.01);
-    return prof__span_ns((counts ? 1 : c->usual) * (double)length);
 }
 
 PROF__CALL int64_t prof_device_ns(prof_device device, uint64_t device_ns) {
@@ -12402,6 +12387,7 @@ PROF__FN prof_event *prof__launches_copy(struct prof_trace *s, prof_event *to) {
         for (uint32_t i = 0; i < b->count; i++) {
             prof__launch *l = b->list + i;
             prof_device device = prof__devices.queues[l->queue].device;
+            bool counts;
             if (l->state < PROF__LAUNCH_DONE) continue;
             if (l->state == PROF__LAUNCH_DONE) l->at = (uint64_t)prof__to_ns(&scale, l->at);
             l->state = PROF__LAUNCH_PLACED;
@@ -12411,7 +12397,9 @@ PROF__FN prof_event *prof__launches_copy(struct prof_trace *s, prof_event *to) {
             to->site = l->name;
             to->extra = prof__devices.queues[l->queue].rows;
             to->start_ns = prof__paired_ns(clock, l->start);
-            to->end_ns = to->start_ns + prof__paired_length(clock, l->end - l->start);
+            counts = !clock || (clock->usual > 0.99 && clock->usual < 1.01);
+            to->end_ns = to->start_ns +   /* as it is, where the device counts ns */
+                         prof__span_ns((counts ? 1 : clock->usual) * (double)(l->end - l->start));
             to->self_cpu_time_total_ns = (int64_t)(((char *)l - prof__arena.base) / 16);
             to->thread = l->thread;
             to->device_type = device.type;
@@ -20425,7 +20413,8 @@ PROF__FN bool prof__window_lay(struct prof_trace *s) {
     PROF__STORE(prof__sites.names.index, NULL);
     PROF__STORE(prof__sites.names.count, 0u);
     memset(&prof__trails, 0, sizeof prof__trails);
-    prof__queues_clear();
+    for (uint32_t i = 0; i < prof__devices.queue_count; i++) prof__devices.queues[i].rows = NULL;
+    prof__devices.clock_count = 0;
     prof__sites.cut = 0;
     prof__sites.list[0].name = "(lost)";
     for (size_t i = 0; i < sizeof prof__loose / sizeof(size_t); i++)
