@@ -70,8 +70,8 @@ static void round_of(unsigned i) {
     PROF_END();
 }
 
-/* b and a are woken once each; the two tasks c are not told apart, "late" runs in no session that
-   has its instant, and who runs is not woken. */
+/* b, a and one of a long name are woken once each; the two tasks c are not told apart, "late" runs
+   in no session that has its instant, and who runs is not woken. */
 static void wakes(const prof_desc *desc) {
     prof_task_in(1, "a");
     PROF_INSTANT("ready b");
@@ -96,6 +96,9 @@ static void wakes(const prof_desc *desc) {
         prof_task_in(3 + i % 2, "c");
         clock_ticks += 7;
     }
+    PROF_INSTANT("ready a-name-of-31-characters-as-Zeph");
+    clock_ticks += 1;
+    prof_task_in(6, "a-name-of-31-characters-as-Zephyr-has");
     if (!prof_stop() || prof_start(desc) != PROF_OK) return;
     prof_task_in(5, "late");
     clock_ticks += 8;

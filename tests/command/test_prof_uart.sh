@@ -123,6 +123,7 @@ arrows() {   # from who made the worker ready, 30 ticks later, to its run
         "$prof" decode "$out/tasks.wakes" 2>/dev/null >"$out/wakes.json" && arrow "$out/wakes.json" | diff - /dev/fd/3 3<<'END'
 1001 0.000 999 0.002
 15 0.006 999 0.010
+1004 0.067 999 0.068
 END
 }
 arrows_exported() {   # of Perfetto's file, too: to instants in no zone

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { ROW_NAME = 15 };                          /* bytes that a target keeps of a task's name */
+
 trace_text tasks_plain_name(trace_text name) {
     const char *open = memchr(name.data, '(', name.size);
     if (!open || name.size < 7 || memcmp(name.data, "thread ", 7) != 0) return name;
@@ -65,6 +67,7 @@ void tasks_ready(tasks *t, int64_t pid, int64_t tid, trace_text instant, int64_t
     enum { SIZE = sizeof before - 1 };
     if (instant.size <= SIZE || memcmp(instant.data, before, SIZE) != 0) return;
     trace_text name = {instant.data + SIZE, instant.size - SIZE};
+    if (name.size > ROW_NAME) name.size = ROW_NAME;      /* the row is called no longer */
     add_turn(t, &t->ready, pid, (turn){ns, tid, 0, task_of(t, pid, name)});
 }
 
