@@ -9706,17 +9706,17 @@ PROF__FN void prof__symbol_visit(void *user, prof__elf *f, const PROF__ELF(Sym) 
 }
 
 #ifdef __TINYC__                         /* its linker does not tell this */
-static const char __ehdr_start[1];
+static const char prof__image[1];
 #else
-extern const char __ehdr_start[];        /* by the linker: where this program's image begins */
+extern const char prof__image[] __asm__("__ehdr_start");   /* the linker's: this program's image */
 #endif
 
 /* Opens the file of a mapping; if the program's own was replaced since it began, by /proc. */
 PROF__FN bool prof__map_elf(const prof__map *m, prof__elf *f) {
     if (prof__elf_open(f, m->path)) return true;
-    if (m->low - m->offset != (uintptr_t)__ehdr_start || !prof__elf_open(f, "/proc/self/exe"))
+    if (m->low - m->offset != (uintptr_t)prof__image || !prof__elf_open(f, "/proc/self/exe"))
         return false;
-    if (memcmp(__ehdr_start, &f->head, sizeof f->head) == 0) return true;
+    if (memcmp(prof__image, &f->head, sizeof f->head) == 0) return true;
     close(f->file);
     return false;
 }
