@@ -1590,6 +1590,15 @@ PROF_API prof_result prof_trace_from_events(const prof_trace_desc *desc, const p
 #  define PROF__SEEN(type, name) PROF__DATA type name PROF__LABEL(#name)
 #endif
 
+/* The linker reports this symbol first where two files have PROF_IMPLEMENTATION, as nothing that
+   both define is named before it. */
+#if defined(PROF_IMPLEMENTATION) && defined(__GNUC__) && defined(__ELF__) && \
+    !defined(__TINYC__) && !defined(__wasm__) && !defined(PROF_STATIC)
+__asm__(".data\n\t.hidden prof__PROF_IMPLEMENTATION_is_in_two_files\n\t"
+        ".globl prof__PROF_IMPLEMENTATION_is_in_two_files\n"
+        "prof__PROF_IMPLEMENTATION_is_in_two_files:\n\t.text");
+#endif
+
 typedef struct prof__record { uint32_t end, duration, site_depth; } prof__record;
 /* Not with g++, which refuses sections for statics of inline functions and templates. */
 #if defined(PROF_NAMES_IN_ELF) && defined(__ELF__) && !defined(__TINYC__) && \
@@ -2197,14 +2206,6 @@ PROF_API int prof__nothing_f(const char *format, ...) PROF__QUIET PROF__PRINTF(1
 #if defined(PROF_IMPLEMENTATION) || (defined(PROF_STATIC) && !defined(PROF__IMPLEMENTED))
 #ifndef PROF__IMPLEMENTED
 #define PROF__IMPLEMENTED
-
-/* The linker reports this symbol first where two files have PROF_IMPLEMENTATION. */
-#if defined(__GNUC__) && defined(__ELF__) && !defined(__TINYC__) && !defined(__wasm__) && \
-    !defined(PROF_STATIC)
-__asm__(".data\n\t.hidden prof__PROF_IMPLEMENTATION_is_in_two_files\n\t"
-        ".globl prof__PROF_IMPLEMENTATION_is_in_two_files\n"
-        "prof__PROF_IMPLEMENTATION_is_in_two_files:\n\t.text");
-#endif
 
 /* ---- @PLATFORM: clock, threads, files, locks ----
 
