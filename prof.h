@@ -4882,6 +4882,7 @@ struct prof_trace {
     char *limit;                         /* NULL: the arena's high */
     bool laid, began;                    /* the arena is laid out; its first window has started */
     uint32_t generation, first_generation;   /* first: of those whose records are in the arena */
+    uint32_t windows_before;             /* their last generation in this arena; 0: none */
     uint32_t counters;                   /* how many of desc.hw_counters */
     uint64_t stop_tick;
     prof__knots knots;
@@ -6351,12 +6352,13 @@ PROF__FN uint64_t prof__row_told(const prof__row *r) {
 }
 
 /* A free row, with or without an index of prof_threads(); id: the one that the thread with this id
-   had. NULL: there is none. */
+   had; NULL: one that no thread of this window comes back to. NULL: there is none. */
 PROF__FN prof__row *prof__row_again(struct prof_trace *s, bool indexed, const uint64_t *id) {
     prof__row **place = &s->pool.free_rows, *row;
     for (; (row = *place) != NULL; place = &row->again) {
+        bool awaits = !row->over && row->generation > s->windows_before;
         if ((row->thread != PROF_NONE) != indexed) continue;
-        if (id && (row->over || prof__row_told(row) != *id)) continue;
+        if (id ? row->over || prof__row_told(row) != *id : indexed && awaits) continue;
         *place = row->again;
         break;
     }
@@ -6453,6 +6455,7 @@ PROF__FN bool prof__row_for(prof__state *t, uint64_t id) {
     if (!row) return false;
     prof__trace.pool.awaited -= row->awaited != 0;
     row->awaited = 0;
+    row->over = context;                 /* nobody comes back to it after a toggle */
     if (p->thread_id) prof__copy_words(&row->info.id, &id, sizeof id);
     if (p->thread_id) row->os_id = os_id;
     PROF__STORE(t->number, row->number);
@@ -20704,6 +20707,7 @@ PROF__FN void prof__window_start(struct prof_trace *s) {
     if (s->laid) {
         if (!s->began) prof__clock_start(s);
         else if (s->clock == PROF_CLOCK_CPU) prof__knot_add(prof__knot_now());
+        if (s->began) s->windows_before = s->generation;
         if (!s->began && s->mode == PROF_MODE_STREAM) prof__stream_open(s, &prof__session.desc);
         prof__arena.closed = false;
         prof__arena.kept = s->sums.kept;

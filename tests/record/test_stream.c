@@ -1410,6 +1410,66 @@ static void test_many_toggles(void) {
     PASS_ON(many_toggles(PROF_MODE_AGGREGATE, PROF_STREAM_RAW));
 }
 
+static void *newcomer(void *none) {
+    prof_set_thread_name("newcomer");
+    PROF_BLOCK("newcomer") {}
+    prof_thread_end();
+    return none;
+}
+
+/* A row waits for its thread: one that comes after a toggle does not take it from a thread that has
+   not recorded again yet. The rows of contexts, which a toggle ends, are used again. */
+static void row_waits(prof_mode mode, bool again) {
+    static char small[256 << 10];
+    const int toggles = 2000;
+    const prof_thread_info *threads;
+    pthread_t thread;
+    prof_trace *trace;
+    prof_stats stats;
+    prof_desc desc;
+    test_text text;
+    size_t count;
+    memset(&desc, 0, sizeof desc);
+    memset(&text, 0, sizeof text);
+    desc.mode = mode;
+    desc.stream = test_text_sink(&text);
+    desc.memory = small;
+    desc.memory_size = sizeof small;
+    EQUAL(prof_start(&desc), PROF_OK);
+    prof_set_thread_name("waits");
+    PROF_BLOCK("zone") {}
+    for (int i = 0; i < toggles; i++) {
+        EQUAL(prof_toggle(PROF_ACTIVITY_CPU, false), PROF_OK);
+        if (mode == PROF_MODE_STREAM && i % 16 == 0) EQUAL(prof_flush(), PROF_OK);
+        EQUAL(prof_toggle(PROF_ACTIVITY_CPU, true), PROF_OK);
+        if (i) {
+            prof_context_switch(NULL);
+        } else {
+            pthread_create(&thread, NULL, newcomer, NULL);
+            pthread_join(thread, NULL);
+        }
+        PROF_BLOCK("context") {}
+    }
+    prof_thread_end();                   /* the last context */
+    if (again) PROF_BLOCK("zone") {}
+    trace = prof_stop();
+    stats = prof_get_stats(trace);
+    EQUAL(stats.dropped, 0);
+    EQUAL(stats.threads, toggles + 1);   /* this one, the newcomer, the contexts */
+    threads = prof_threads(trace, &count);
+    CHECK(mode == PROF_MODE_STREAM || count == 2, "%zu threads", count);
+    SAME_TEXT(threads[0].name, "waits");
+    prof_thread_end();
+    test_text_clear(&text);
+}
+
+static void test_row_waits(void) {
+    PASS_ON(row_waits(PROF_MODE_AGGREGATE, false));
+    PASS_ON(row_waits(PROF_MODE_AGGREGATE, true));
+    PASS_ON(row_waits(PROF_MODE_STREAM, false));
+    PASS_ON(row_waits(PROF_MODE_STREAM, true));
+}
+
 static void *mark_till_told(void *user) {
     while (!__atomic_load_n((int *)user, __ATOMIC_RELAXED)) {
         PROF_SCOPE("loop");
@@ -1587,6 +1647,7 @@ int main(void) {
     RUN(test_array_to_a_moody_sink);
     RUN(test_many_windows);
     RUN(test_many_toggles);
+    RUN(test_row_waits);
     RUN(test_counts_in_a_signal_storm);
     RUN(test_counter_f);
     RUN(test_what_start_refuses);
