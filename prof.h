@@ -12729,7 +12729,7 @@ PROF__FN size_t prof__query_share(const struct prof_trace *s) {
 
 /* The most that the passes need, and averages with as many rows as events. */
 PROF__FN size_t prof__built_scratch(size_t events) {
-    return events * (PROF__GROUP_SHARE + 72) + 1024;   /* 72: percentiles */
+    return prof__align(events * (PROF__GROUP_SHARE + 72) + 1024);   /* 72: percentiles */
 }
 
 /* Takes memory from the end of the scratch memory; NULL: queries need it. */
