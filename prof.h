@@ -8158,23 +8158,23 @@ PROF__FN prof__row *prof__row_running(void) {
     return row;
 }
 
+PROF__FN prof_mode prof__mode(void) {
+    return prof__trace.parts ? prof__trace.parts->mode : PROF_MODE_TRACE;
+}
+
 /* PROF_MODE_AGGREGATE: no zone is kept. */
 PROF__FN bool prof__sums_alone(const struct prof_trace *s) { return s->parts && s->parts->average; }
 
-/* May another task have the row's memory? In a ring it may: its records are overwritten anyway. */
-PROF__FN bool prof__row_reusable(const prof__row *row) {
-    const prof__parts *parts = prof__trace.parts;
-    return row->context == PROF__OVER &&
-           ((!row->first && !prof__row_state(row)->waiting) ||
-            (parts && (parts->average || (parts->mode == PROF_MODE_RING &&
-                                          !prof__trace.dumping))));
-}
-
-/* A row that may be used again, without records if there is one; or NULL. */
+/* A row that may be used again, without records if there is one; or NULL. In a ring and in sums it
+   may have records: a ring's are overwritten anyway. */
 PROF__FN prof__row *prof__row_gone(void) {
+    const struct prof_trace *s = &prof__trace;
+    bool any = prof__sums_alone(s) || (prof__mode() == PROF_MODE_RING && !s->dumping);
     prof__row *over = NULL;
-    for (prof__row *row = prof__trace.rows; row; row = row->next)
-        if ((!over || over->first) && prof__row_reusable(row)) over = row;
+    for (prof__row *row = s->rows; row; row = row->next) {
+        bool empty = !row->first && !prof__row_state(row)->waiting;
+        if (row->context == PROF__OVER && (!over || over->first) && (empty || any)) over = row;
+    }
     return over;
 }
 
@@ -8227,14 +8227,15 @@ PROF__FN prof__state *prof__state_new(uint16_t context) {
     return t;
 }
 
-/* The row of a task that was not there before, and does not run yet; NULL: no room. */
+/* The row of a task that was not there before, and does not run yet; NULL: no room. 5: its
+   name, and four that come late. */
 PROF__FN prof__row *prof__task_row(uint32_t number, const char *name) {
     prof__state *t = NULL;
     const struct prof_trace *s = &prof__trace;
     prof__row *over = prof__row_gone();
-    size_t named = prof__align(sizeof(prof__name) + sizeof over->name) + prof__sites.share;
+    size_t named = prof__align(sizeof(prof__name) + sizeof over->name) + 5 * prof__sites.share;
     bool full = prof__arena.room < s->plan.state + named ||
-                (s->max_threads && s->row_count >= s->max_threads);
+                s->row_count > s->max_threads - 1u;
     if (!over || (over->first && !prof__sums_alone(s) && !full)) t = prof__state_new(PROF__AWAY);
     else t = prof__state_again(over);
     if (!t) return NULL;
@@ -8671,10 +8672,6 @@ PROF__INLINE void prof__event_on_cpu(prof__out *o, const struct prof_trace *s,
 #define prof__same_frames(s, a, b) true
 
 /* @RAW, @AGGREGATE */
-PROF__FN prof_mode prof__mode(void) {
-    return prof__trace.parts ? prof__trace.parts->mode : PROF_MODE_TRACE;
-}
-
 #define prof__functions_name_new() ((void)0)
 #define prof__clock_kind(s) ((void)(s), PROF_CLOCK_CPU)
 #define prof__window_number(s) 1u
@@ -19238,25 +19235,25 @@ PROF__CALL prof_result prof_dump(prof_sink out) {
 
 /* ---- The ring and the stream ---- */
 
-/* Is there a page for t? Memory is kept for who comes late: an eighth of the arena, or max_threads,
-   and for one more at least. */
-PROF__FN bool prof__page_free(const prof__state *t) {
+/* Is there a page? Memory is kept for who comes late: an eighth of the arena, or max_threads, and
+   for one more at least. */
+PROF__FN bool prof__page_free(void) {
     const struct prof_trace *s = &prof__trace;
     size_t one = s->plan.state + 4 * prof__sites.share, used = (s->row_count + 1) * one;
     size_t all = (size_t)(prof__arena.end - prof__arena.base);
     size_t kept = PROF__MAX(s->max_threads * one, all / 8);
-    kept = one + (kept > used ? kept - used : 0);
-    kept += s->plan.page;
-    return s->free_pages || !t->page || prof__arena.room >= kept;
+    kept = PROF__MAX(kept, used) - used;
+    return s->free_pages || prof__arena.room >= kept + one + s->plan.page;
 }
 
 PROF__FN prof__segment *prof__page_kept(prof__state *t) {
-    return prof__page_free(t) ? prof__page_new() : NULL;
+    return !t->page || prof__page_free() ? prof__page_new() : NULL;
 }
 
-/* A new page, or the oldest that nobody writes to, whoever had it, or its own. */
+/* A new page, or the oldest that nobody writes to, whoever had it, or its own. The first is
+   of the memory that is kept only if there is no other. */
 PROF__FN prof__segment *prof__page_ring(prof__state *t) {
-    prof__segment *g = prof__page_kept(t);
+    prof__segment *g = prof__page_free() ? prof__page_new() : NULL;
     while (!g && !prof__trace.dumping) {
         prof__row *oldest = NULL;
         uint64_t base = UINT64_MAX;
@@ -19267,10 +19264,10 @@ PROF__FN prof__segment *prof__page_ring(prof__state *t) {
             oldest = row;
         }
         if (oldest) g = prof__page_off(oldest);   /* NULL: an interrupt took it */
-        else if ((g = t->page) == NULL) return NULL;
+        else if ((g = t->page) == NULL) break;
         if (g) prof__ring_lost(g, oldest ? g->end : t->hot.cursor);
     }
-    return g;
+    return g || t->page ? g : prof__page_new();
 }
 
 PROF__CALL const prof__parts *prof__parts_ring(void) {
@@ -19299,7 +19296,7 @@ PROF__CALL prof_result prof_flush(void) {
 PROF__FN bool prof__raw_waits(const prof__state *t, prof__segment *g) {
     const prof__record *at = t->flushed;
     size_t slots = 0;
-    if (!prof__trace.open || t->row.context == PROF__OVER || !prof__page_free(t)) return false;
+    if (!prof__trace.open || t->row.context == PROF__OVER || !prof__page_free()) return false;
     for (; g->end && g->next; at = prof__page_begin(g)) {
         slots += (size_t)(g->end - at);
         g = g->next;

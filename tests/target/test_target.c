@@ -1302,6 +1302,29 @@ static void live(void) {
     PROF_BLOCK("life") clock_ticks += 3;
 }
 
+/* However many tasks came and went, whatever the arena: a name that comes late has room. */
+static void test_target_ring_names_late(void) {
+    static const char *const late[] = { "late 0", "late 1", "late 2", "late 3" };
+    for (size_t size = 40000; size < 44000; size += 136) {
+        prof_trace *trace;
+        PASS_ON(start_ring(size));
+        for (uint32_t i = 0; i < 300; i++) {
+            prof_task_in(1 + i, "child");
+            for (uint32_t k = 0; k <= i % 5; k++) live();
+            prof_task_gone(1 + i);
+        }
+        prof_task_in(301, "child");
+        for (int i = 0; i < 4; i++) {
+            prof_push(late[i]);
+            prof_pop();
+        }
+        trace = prof_stop();
+        EQUAL(prof_get_stats(NULL).dropped, 0);
+        CHECK(prof_get_stats(NULL).overwritten, "%u bytes hold all", (unsigned)size);
+        for (int i = 0; i < 4; i++) CHECK(test_find(trace, late[i], 0), "no %s", late[i]);
+    }
+}
+
 /* A task that comes when another has filled the ring has room, as those after it that have its
    state. */
 static void late_tasks(size_t size) {
@@ -1735,6 +1758,7 @@ int main(void) {
     RUN(test_target_chrome_array);
     RUN(test_target_chrome_array_failures);
     RUN(test_target_ring_of_one_page);
+    RUN(test_target_ring_names_late);
     RUN(test_target_ring_of_tasks);
     RUN(test_target_ring_of_late_tasks);
     RUN(test_target_end_keeps_time);

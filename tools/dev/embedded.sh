@@ -471,7 +471,7 @@ for noise in 1 77777 3141592653; do
     kernel cortex-m3 mps2-an385 $noise
     kernel cortex-m7 mps2-an500 $noise
 done
-kernel cortex-m3 mps2-an385 2 -DPROF_NO_ASM
+kernel cortex-m3 mps2-an385 1 -DPROF_NO_ASM
 
 # ---- FreeRTOS itself: FREERTOS=FOLDER names the kernel's source ----
 
