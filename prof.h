@@ -4351,7 +4351,8 @@ typedef struct prof__plan { size_t state, page; } prof__plan;   /* bytes */
     prof__row *again;                    /* while it is free: the next free row */ \
     prof__open *open;                    /* zones that prof_stop ended, outermost first. This and \
                                             what follows stays when it is used again */ \
-    bool listed;                         /* the row is in the list of rows */
+    bool listed;                         /* the row is in the list of rows */ \
+    uint32_t order;                      /* of its thread, as threads came; over toggles, too */
 #define PROF__SPAN_PORT
 #define PROF__RAW_PORT \
     uint32_t row;                        /* of a dump: 1 + number of the last row told */ \
@@ -6384,7 +6385,7 @@ PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old, u
     }
     if (!row) return NULL;
     if (row->thread == PROF_NONE) row->thread = s->thread_count++;
-    s->pool.came += !old;
+    row->order = old ? old->order : s->pool.came++;
     prof__copy_words(row->name, old ? old->name : none, sizeof none);   /* prof_dump may read it */
     return row;
 }
@@ -7342,6 +7343,7 @@ PROF__CALL void prof_set_thread_name(const char *name) {
 #define prof__context_name(row) ((void)0)
 #define prof__rows_unused(s) ((s)->pool.free_rows)
 #define prof__row_again_of(row) ((row)->again)
+#define prof__row_place(row) ((row)->order)
 PROF__CALL void prof_tick(void) {}
 
 /* ---- rows, as prof_stop leaves them; these names have another meaning on each port ---- */
@@ -8006,6 +8008,7 @@ PROF__CALL void prof_thread_end(void) {
 }
 #define prof__rows_unused(s) NULL
 #define prof__row_again_of(row) NULL
+#define prof__row_place(row) ((row)->number)
 
 #define PROF__ENTRY PROF__QUIET
 #define prof__push_text(name) prof_push(name)
@@ -18270,8 +18273,8 @@ PROF__FN void prof__chrome_begin(const struct prof_trace *s) {
 /* Writes a row's name before its events; again: also if it was written before. */
 PROF__FN void prof__chrome_tell(prof__row *row, bool again) {
     struct prof__chrome_stream *c = &prof__chrome_out;
-    uint32_t thread = PROF__BARE ? row->number : row->thread;
-    uint64_t tid = prof__clock_kind(&prof__trace) == PROF_CLOCK_PLATFORM ? thread
+    uint32_t place = prof__row_place(row);   /* an index is the next thread's after the end */
+    uint64_t tid = prof__clock_kind(&prof__trace) == PROF_CLOCK_PLATFORM ? place
                                                             : row->info.id & INT32_MAX;
     bool tell = again || !PROF__LOAD(row->announced);
     char copy[sizeof row->name], *name = PROF__BARE ? row->name : copy;
@@ -18280,9 +18283,9 @@ PROF__FN void prof__chrome_tell(prof__row *row, bool again) {
     if (tell) {
         if (!PROF__BARE) prof__row_name_read(row, name);
         prof__chrome_thread(&c->out, prof__chrome_pid(&prof__trace), tid, name[0] ? name : NULL,
-                            thread);
+                            place);
     }
-    prof__chrome_place(&c->place, prof__chrome_pid(&prof__trace), thread, tid);
+    prof__chrome_place(&c->place, prof__chrome_pid(&prof__trace), place, tid);
 }
 
 PROF__FN void prof__chrome_item(struct prof__chrome_stream *c, const prof__item *i) {

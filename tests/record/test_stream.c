@@ -1470,6 +1470,31 @@ static void test_row_waits(void) {
     PASS_ON(row_waits(PROF_MODE_STREAM, true));
 }
 
+/* By the caller's clock a thread's tid in Chrome's array is its own: the next one has the index that
+   it had, and would give its zones its name. */
+static void test_tids_of_ended_threads(void) {
+    prof_desc desc = test_desc();
+    test_text text;
+    pthread_t thread;
+    memset(&text, 0, sizeof text);
+    desc.mode = PROF_MODE_STREAM;
+    desc.stream = test_text_sink(&text);
+    desc.stream_format = PROF_STREAM_CHROME;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BLOCK("zone") {}
+    for (int i = 0; i < 3; i++) {
+        pthread_create(&thread, NULL, newcomer, NULL);
+        pthread_join(thread, NULL);
+        EQUAL(prof_flush(), PROF_OK);
+    }
+    prof_stop();
+    EQUAL(test_times(text.data, "\"name\":\"newcomer\",\"pid\":1,\"tid\":1,"), 1);
+    EQUAL(test_times(text.data, "\"name\":\"newcomer\",\"pid\":1,\"tid\":2,"), 1);
+    EQUAL(test_times(text.data, "\"name\":\"newcomer\",\"pid\":1,\"tid\":3,"), 1);
+    prof_thread_end();
+    test_text_clear(&text);
+}
+
 static void *mark_till_told(void *user) {
     while (!__atomic_load_n((int *)user, __ATOMIC_RELAXED)) {
         PROF_SCOPE("loop");
@@ -1648,6 +1673,7 @@ int main(void) {
     RUN(test_many_windows);
     RUN(test_many_toggles);
     RUN(test_row_waits);
+    RUN(test_tids_of_ended_threads);
     RUN(test_counts_in_a_signal_storm);
     RUN(test_counter_f);
     RUN(test_what_start_refuses);
