@@ -4352,7 +4352,7 @@ typedef struct prof__plan { size_t state, page; } prof__plan;   /* bytes */
     prof__open *open;                    /* zones that prof_stop ended, outermost first. This and \
                                             what follows stays when it is used again */ \
     bool listed;                         /* the row is in the list of rows */ \
-    uint32_t order;                      /* of its thread, as threads came; over toggles, too */
+    uint32_t order;                      /* of its thread, as threads came */
 #define PROF__SPAN_PORT
 #define PROF__RAW_PORT \
     uint32_t row;                        /* of a dump: 1 + number of the last row told */ \
@@ -4883,7 +4883,7 @@ struct prof_trace {
     char *limit;                         /* NULL: the arena's high */
     bool laid, began;                    /* the arena is laid out; its first window has started */
     uint32_t generation, first_generation;   /* first: of those whose records are in the arena */
-    uint32_t windows_before;             /* their last generation in this arena; 0: none */
+    uint32_t windows_before;             /* their last generation; 0: none */
     uint32_t counters;                   /* how many of desc.hw_counters */
     uint64_t stop_tick;
     prof__knots knots;
@@ -5378,29 +5378,27 @@ PROF__FN void prof__segment_give(prof__segment *g) {
     prof__trace.pool.free = g;
 }
 
-PROF__FN void prof__row_unlist(prof__row *row) {
-    struct prof_trace *s = &prof__trace;
-    prof__row *before = NULL;
-    for (prof__row *r = s->rows; r != row; r = r->next) before = r;
-    if (before) PROF__STORE(before->next, row->next);
-    else PROF__STORE(s->rows, row->next);
-    if (s->pool.last_row == row) s->pool.last_row = before;
-    s->row_count--;
-    row->listed = false;
-}
-
 /* The row of a thread that has left without records goes to the next thread. So does its index,
    unless the thread has another row, which keeps it: each index has a row, and no two threads have
    one index. In PROF_MODE_TRACE the row stays in the list, where prof_dump may be reading it. */
 PROF__FN void prof__row_free(prof__row *row) {
     struct prof_trace *s = &prof__trace;
     bool stays = s->mode == PROF_MODE_TRACE, shared = false;
+    prof__row *before = NULL;
     if (row->kept) return;
-    for (const prof__row *r = s->rows; r; r = r->next)
+    for (prof__row *r = s->rows; r; r = r->next) {
         shared |= r != row && r->thread == row->thread;
+        if (r->next == row) before = r;
+    }
     if (shared && stays) return;
     if (shared) row->thread = PROF_NONE;
-    if (!stays) prof__row_unlist(row);
+    if (!stays) {
+        if (before) PROF__STORE(before->next, row->next);
+        else PROF__STORE(s->rows, row->next);
+        if (s->pool.last_row == row) s->pool.last_row = before;
+        s->row_count--;
+        row->listed = false;
+    }
     row->again = s->pool.free_rows;
     s->pool.free_rows = row;
 }
@@ -6378,12 +6376,12 @@ PROF__FN prof__row *prof__row_take(struct prof_trace *s, const prof__row *old, u
         if (row) memset(row, 0, sizeof *row);
         if (row) row->thread = PROF_NONE;
     }
-    if (row && old) row->thread = old->thread;
     if (!row) {
         row = prof__row_again(s, old != NULL, NULL);
         old = NULL;
     }
     if (!row) return NULL;
+    if (old) row->thread = old->thread;
     if (row->thread == PROF_NONE) row->thread = s->thread_count++;
     row->order = old ? old->order : s->pool.came++;
     prof__copy_words(row->name, old ? old->name : none, sizeof none);   /* prof_dump may read it */
@@ -6408,7 +6406,7 @@ PROF__FN prof__row *prof__row_add(uint64_t id) {
     row = prof__row_take(s, old, id);
     if (!row) return NULL;
     thread = row->thread;
-    prof__copy_words(row, &empty, offsetof(prof__row, open));   /* prof_dump may be reading it */
+    prof__copy_words(row, &empty, offsetof(prof__row, open));   /* prof_dump may read it */
     PROF__STORE(row->announced, 0u);
     for (const prof__row *r = fresh || s->platform.thread_id ? NULL : s->rows; r && own == id;
          r = r->next)
@@ -6456,7 +6454,7 @@ PROF__FN bool prof__row_for(prof__state *t, uint64_t id) {
     if (!row) return false;
     prof__trace.pool.awaited -= row->awaited != 0;
     row->awaited = 0;
-    row->over = context;                 /* nobody comes back to it after a toggle */
+    row->over = context;                 /* no toggle keeps it */
     if (p->thread_id) prof__copy_words(&row->info.id, &id, sizeof id);
     if (p->thread_id) row->os_id = os_id;
     PROF__STORE(t->number, row->number);
@@ -18273,7 +18271,7 @@ PROF__FN void prof__chrome_begin(const struct prof_trace *s) {
 /* Writes a row's name before its events; again: also if it was written before. */
 PROF__FN void prof__chrome_tell(prof__row *row, bool again) {
     struct prof__chrome_stream *c = &prof__chrome_out;
-    uint32_t place = prof__row_place(row);   /* an index is the next thread's after the end */
+    uint32_t place = prof__row_place(row);
     uint64_t tid = prof__clock_kind(&prof__trace) == PROF_CLOCK_PLATFORM ? place
                                                             : row->info.id & INT32_MAX;
     bool tell = again || !PROF__LOAD(row->announced);

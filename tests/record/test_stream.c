@@ -1470,8 +1470,8 @@ static void test_row_waits(void) {
     PASS_ON(row_waits(PROF_MODE_STREAM, true));
 }
 
-/* By the caller's clock a thread's tid in Chrome's array is its own: the next one has the index that
-   it had, and would give its zones its name. */
+/* By the caller's clock a thread's tid in Chrome's array is its own: the next one has its index,
+   and would give its zones another name. */
 static void test_tids_of_ended_threads(void) {
     prof_desc desc = test_desc();
     test_text text;
