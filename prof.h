@@ -7718,15 +7718,15 @@ PROF__FN prof__state *prof__state_enter(bool make) {
     }
 }
 
-/* What prof__contexts is to hold: t, where the hot path may work, else &prof__nowhere. */
-PROF__INLINE prof__hot *prof__way(prof__state *t) {
+/* Lets a context take the hot path, if that may work. It looks afterwards whether the session ended
+   or a half wrap came, so that what an interrupt or another core disarms meanwhile stays so. */
+PROF__INLINE void prof__arm(prof__state *t, uint32_t context) {
     const struct prof_trace *s = &prof__trace;
-    prof__hot *hot = &t->hot;
+    prof__contexts[context] = &t->hot;
+    PROF__BARRIER();
     if (!s->open || t->skipped || t->waiting || t->hot.cursor >= t->hot.limit ||
-        (s->ticked && (s->ticked)(t, NULL))) hot = &prof__nowhere;
-    if (!PROF__BY_IPSR && PROF_MAX_CONTEXTS > 1 &&   /* on another core: a half wrap */
-        t->half != (uint16_t)(s->time >> 31)) hot = &prof__nowhere;
-    return hot;
+        (s->ticked && (s->ticked)(t, NULL)) || t->half != (uint16_t)(s->time >> 31))
+        prof__contexts[context] = &prof__nowhere;
 }
 
 /* Leaves the slow path. */
@@ -7734,7 +7734,7 @@ PROF__FN void prof__state_leave(prof__state *t) {
     uintptr_t mask = PROF__HOT_MASK();
     t->known = t->hot.cursor;
     if (!PROF__BY_IPSR) t->busy = false;
-    prof__contexts[PROF__OUTER(t->row.context)] = prof__way(t);
+    prof__arm(t, PROF__OUTER(t->row.context));
     PROF__HOT_UNMASK(mask);
 }
 
@@ -8311,7 +8311,7 @@ PROF__FN void prof__switch(prof__row *out, prof__row *in) {
     else if (!t || !prof__stretch_hot(prof__row_state(s->cpu), t->none.site_depth))
         prof__stretch_change(s->cpu, before, in);
     mask = PROF__HOT_MASK();             /* busy: it is in the slow path */
-    if (t && t->epoch == (uint16_t)(s->time >> 31) && !t->busy) prof__contexts[0] = prof__way(t);
+    if (t && t->epoch == (uint16_t)(s->time >> 31) && !t->busy) prof__arm(t, 0);
     PROF__HOT_UNMASK(mask);
 }
 
