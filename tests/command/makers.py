@@ -298,7 +298,8 @@ def rpd(path):
             [(10, 42, 43, 2000, 3000, 1, 2), (11, 42, 43, 1000, 9000, 7, 8), (12, 42, 43, 5000, 4000, 1, 2)]),
         ("rocpd_op", "id, gpuId, queueId, sequenceId, completionSignal, start, end, description_id, opType_id",
             [(20, 1, 0, 5, "", 4000, 6500, 4, 3), (21, 1, 0, 6, "", 7000, 7500, 6, 5),
-             (22, 1, 0, 7, "", 7600, 7700, 6, 9)]),
+             (22, 1, 0, 7, "", 7600, 7700, 6, 9),
+             (23, 1, 0, 8, "", None, 7800, 4, 3)]),
         ("rocpd_api_ops", "id, api_id, op_id", [(1, 10, 20)])):
         db.execute(f"CREATE TABLE {table} ({columns})")
         for row in rows:

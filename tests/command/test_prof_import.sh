@@ -95,7 +95,7 @@ has() { says "$1" "$2" 0 cat "$out/$3.json"; }
 row() { "$prof" report -f csv "$out/$1.json" | grep -F -e "$2"; }
 
 says import_nvprof_twice '1 ids of markers or device work occur twice' 0 nvprof
-says import_nvprof_open '1 events have no end: left out' 0 nvprof
+says import_nvprof_open '1 events have no begin or no end: left out' 0 nvprof
 has import_base '"baseTimeNanoseconds": 1700000000000001000' nvprof
 has import_op '"cat": "cpu_op", "name": "aten::mm", "pid": 42, "tid": 43, "ts": 1.000, "dur": 7.000' nvprof
 has import_op_args '"args": {"Sequence number": 7, "Input Dims": [[2, 3], [3, 4]]}' nvprof
@@ -110,7 +110,7 @@ has import_device '"name": "Tesla V100", "totalGlobalMem": 17179869184, "numSms"
 try import_nvprof_attributes row nvprof '"aten::mm",1,7.000,4.900,7.000,7.000,7.000,6.782,'
 try import_nvprof_valid "$prof" validate "$out/nvprof.json"
 
-says import_nsys_open '1 events have no end: left out' 0 nsys
+says import_nsys_open '1 events have no begin or no end: left out' 0 nsys
 has import_nsys_base '"baseTimeNanoseconds": 1700000000000000000' nsys
 has import_nsys_name '"cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 42' nsys
 has import_nsys_driver '"cat": "cuda_driver", "name": "cuLaunchKernel"' nsys

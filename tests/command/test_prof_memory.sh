@@ -157,6 +157,18 @@ says memory_other_pickle 'not a memory snapshot of PyTorch' 2 "$prof" memory "$o
 printf '\200\004]r\377\377\377\377.' >"$out/odd.pickle"
 says memory_odd_pickle 'byte 3: this is not a pickle' 2 "$prof" memory "$out/odd.pickle"
 
+# Stacks that grow frame by frame would need the square of the file's size: this one 1 GB.
+python3 - "$out/grows.pickle" <<'PYTHON'
+import struct, sys
+def text(s):
+    return b"X" + struct.pack("<I", len(s)) + s
+with open(sys.argv[1], "wb") as file:
+    file.write(b"\x80\x02}(" + text(b"segments") + b"]" + text(b"y") + b"]"
+               + b"}(" + b"".join(map(text, (b"filename", b"a.py", b"name", b"f"))) + b"uq\x00a"
+               + b"h\x00a" * 20000 + b"u.")
+PYTHON
+says memory_grown_stack '20000 times frames were appended' 0 sh -c "ulimit -v 400000; \"$prof\" memory \"$out/grows.pickle\""
+
 # Memory of a zone that never ends, as the program is killed in it.
 cat >"$out/killed.c" <<'END'
 #include "prof.h"

@@ -58,7 +58,7 @@ static int run(int argc, char **argv) {
     recording r = {.sort = "self_cpu_time_total", .limit = 20, .most = 10000000,
                    .with_report = true, .status_file = -1};
     const char *length = NULL, *delay = NULL;
-    int64_t steps = 0;
+    int64_t steps = -1;
     double seconds = 1e6, wait = 0;
     const option_spec options[] = {
         {"for", 'f', OPTION_TEXT, &length, "TIME", "how long: 2s, 500ms, 1m (until Ctrl-C)"},
@@ -79,7 +79,7 @@ static int run(int argc, char **argv) {
     if (count < 0) return status;
     if (length && !seconds_of("--for", length, &seconds)) return EXIT_BAD;
     if (delay && !seconds_of("--delay", delay, &wait)) return EXIT_BAD;
-    if (steps > INT32_MAX) return fail(NULL, "--steps: 2147483647 at most");
+    if (!steps || steps > INT32_MAX) return fail(NULL, "--steps: give 1 to 2147483647 steps");
     r.is_default = !r.output;
     if (!r.output) r.output = "trace.raw";
     if (!asking_open(&a, argv[1])) return EXIT_BAD;
@@ -90,6 +90,6 @@ static int run(int argc, char **argv) {
     interrupts_take();
     readable(-1, (int)(wait * 1000));
     if (interrupted()) return fail(a.process, "no window: a signal came first");
-    bool any = record_window(&a, &r, seconds, (uint32_t)steps);
+    bool any = record_window(&a, &r, seconds, steps > 0 ? (uint32_t)steps : 0);
     return recording_end(&r, any) | (any ? EXIT_OK : EXIT_BAD);
 }

@@ -265,6 +265,13 @@ static void take_marker(importer *m, const rows *r) {
     }
 }
 
+/* Is there a begin, and no end before it? */
+static bool lasts(importer *m, const rows *r, int start, const span *s) {
+    bool good = has_value(r, start) && s->end_ns >= s->start_ns;
+    m->unfinished += !good;
+    return good;
+}
+
 /* ---- Calls of the runtime and the driver ---- */
 
 static const char *runtime_name(int64_t cbid) {
@@ -307,10 +314,7 @@ static void take_call(importer *m, const rows *r, bool driver) {
         if (strncmp(s.name, "cu", 2) == 0 && strncmp(s.name, "cuda", 4) != 0)
             s.category = "cuda_driver";
     }
-    if (s.end_ns < s.start_ns) {
-        m->unfinished++;
-        return;
-    }
+    if (!lasts(m, r, 0, &s)) return;
     trace_event *event = add_event(m, 'X', &s, s.start_ns);
     if (cbid >= 0) output_format(m->args, "\"cbid\": %lld, ", (long long)cbid);
     output_format(m->args, "\"" PROF_KEY_CORRELATION "\": %lld",
@@ -325,17 +329,14 @@ static void take_driver(importer *m, const rows *r) { take_call(m, r, true); }
 
 enum { START, END, DEVICE, CONTEXT, STREAM, CORRELATION, GLOBAL_PID, FIRST_OWN };
 
-/* NULL: it has no end. */
+/* NULL: it has no begin or no end. */
 static trace_event *add_work(importer *m, const rows *r, const char *category, const char *name) {
     int64_t device = number(r, DEVICE, 0), stream = number(r, STREAM, 0);
     int64_t correlation = correlation_of(m, pid_of(number(r, GLOBAL_PID, 0)),
                                          number(r, CORRELATION, 0));
     bool is_new;
     span s = {category, name, device, stream, number(r, START, 0), number(r, END, 0)};
-    if (s.end_ns < s.start_ns) {
-        m->unfinished++;
-        return NULL;
-    }
+    if (!lasts(m, r, START, &s)) return NULL;
     if (correlation) {
         map_put(&m->correlations, (uint64_t)correlation, &is_new);
         m->twice += !is_new;
@@ -425,10 +426,7 @@ static void take_api(importer *m, const rows *r) {
         else put_range(m, &s);
         return;
     }
-    if (s.end_ns < s.start_ns) {
-        m->unfinished++;
-        return;
-    }
+    if (!lasts(m, r, 3, &s)) return;
     trace_event *event = add_event(m, 'X', &s, s.start_ns);
     output_text(m->args, "\"" PROF_KEY_CORRELATION "\": ");
     output_int(m->args, number(r, 0, 0));
@@ -455,10 +453,7 @@ static void take_op(importer *m, const rows *r) {
     for (size_t i = 0; type && i < sizeof types / sizeof *types; i++)
         if (strncmp(type, types[i].type, strlen(types[i].type)) == 0)
             s.category = types[i].category;
-    if (s.end_ns < s.start_ns) {
-        m->unfinished++;
-        return;
-    }
+    if (!lasts(m, r, 0, &s)) return;
     if (s.pid >= 0) map_put(&m->devices, (uint64_t)s.pid, NULL);
     trace_event *event = add_event(m, 'X', &s, s.start_ns);
     output_text(m->args, "\"device\": ");
@@ -647,7 +642,8 @@ static bool read_rows(void *source) {
 static bool tell_rows(void *source, const char *path) {
     const importer *m = source;
     if (m->unfinished)
-        warn(path, "%llu events have no end: left out", (unsigned long long)m->unfinished);
+        warn(path, "%llu events have no begin or no end: left out",
+             (unsigned long long)m->unfinished);
     if (m->twice)
         warn(path, "%llu ids of markers or device work occur twice",
              (unsigned long long)m->twice);

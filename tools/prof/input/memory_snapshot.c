@@ -13,6 +13,10 @@
 
 enum { DEEPEST = 512, MOST_VALUES = 1 << 22, SPARE = 1 << 10 };
 
+/* Of a stack. Python's pickles append a thousand at once, and the rest; a file that appends each by
+   itself would need the square of its size. */
+enum { MOST_FRAMES = 1 << 12, BATCH = 1000 };
+
 /* The keys, then the actions, that are looked for: the first texts of all. */
 enum {
     ACTION, ADDR, SIZE, STREAM, TIME, FRAMES, DEVICE_FREE, FILENAME, LINE, NAME, DEVICE, TOTAL_SIZE,
@@ -62,7 +66,7 @@ typedef struct snapshot {
     map open;                    /* (device, address) -> 1: allocated in a trace, and not freed */
     output text;                 /* of a frame */
     int64_t base_us, first_us;
-    uint64_t events, odd;
+    uint64_t events, odd, cut;
 } snapshot;
 
 static void fail_at(snapshot *s, const char *why) {
@@ -276,6 +280,12 @@ static void append(snapshot *s, int count) {
         if (seen(s, s->stack[first + i]).kind != FRAME) return;
     if (!items || (!empty && list->kind != STACK)) return;
     if (!empty) old = s->stacks.entries[list->number].size / sizeof(uint32_t);
+    size_t room = old % BATCH ? 0 : MOST_FRAMES - old;
+    if (items > room) {
+        s->cut++;
+        items = room;
+    }
+    if (!items) return;
     uint32_t *frames = allocate((old + items) * sizeof *frames);
     if (old) memcpy(frames, s->stacks.entries[list->number].text, old * sizeof *frames);
     for (size_t i = 0; i < items; i++)
@@ -425,6 +435,9 @@ static bool tell_bytes(void *source, const char *path) {
     if (s->odd)
         warn(path, "%llu events have no action, or a size or time that is none: left out",
              (unsigned long long)s->odd);
+    if (s->cut)
+        warn(path, "%llu times frames were appended to a stack of %d, or one by one: left out",
+             (unsigned long long)s->cut, MOST_FRAMES);
     return tell_end(path, s->offset, s->stopped ? NULL : "the pickle ends early");
 }
 

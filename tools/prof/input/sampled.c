@@ -38,6 +38,9 @@ typedef struct thread {
 typedef struct node { uint32_t name; int32_t below; uint16_t depth; bool known, cut; } node;
 typedef struct child { int64_t id, parent; } child;
 
+/* Its id may stand behind its children. */
+enum { THIS_NODE = -2 };
+
 typedef struct sampled {
     event_queue *to;
     json_walk walk;
@@ -53,6 +56,7 @@ typedef struct sampled {
     int64_t schema[TABLE_COLUMNS];
     int64_t node, line;          /* V8's */
     uint32_t function, url;      /* in texts + 1 */
+    size_t first_child;          /* of the node: what tells of it begins here in children */
     map ids;                     /* of nodes -> their numbers + 1 */
     child *children;             /* and what tells their parents */
     size_t child_count, child_capacity;
@@ -69,7 +73,7 @@ typedef struct sampled {
     int32_t open[DEEPEST];       /* the node of each open frame, */
     uint32_t frames[DEEPEST];    /* and its name */
     size_t open_count;
-    uint64_t odd;
+    uint64_t odd, lost;          /* stacks that are cut, samples */
 } sampled;
 
 /* ---- Columns ---- */
@@ -254,6 +258,12 @@ static void end_node(sampled *s) {
     thread *t = &s->threads[0];
     put(&t->columns[NODE_NAME], node_name(s));
     *map_put(&s->ids, (uint64_t)s->node, NULL) = t->columns[NODE_NAME].count;
+    for (size_t i = s->first_child; i < s->child_count; i++) {
+        child *c = &s->children[i];
+        if (c->id == THIS_NODE) c->id = s->node;
+        else c->parent = s->node;
+    }
+    s->first_child = s->child_count;
     s->function = s->url = 0;
     s->line = 0;
 }
@@ -268,7 +278,9 @@ static void take_v8(void *user, trace_text value) {
     const json_walk *w = &s->walk;
     thread *t = &s->threads[0];
     if (s->column != NO_COLUMN && w->depth == 2) {
-        if (s->column == STACK) put(&t->columns[STACK], node_number(s, number_of(value)));
+        int32_t number = s->column == STACK ? node_number(s, number_of(value)) : 0;
+        s->lost += number < 0;
+        if (s->column == STACK) put(&t->columns[STACK], number);
         else put_delta(t, ns_of_us(value));
         return;
     }
@@ -279,13 +291,13 @@ static void take_v8(void *user, trace_text value) {
     if (*value.data == ']' && w->depth == 1) s->column = NO_COLUMN;
     if (item && closes && is(around, "nodes")) end_node(s);
     if (strchr("{}[]", *value.data)) return;
-    if (item && is(around, "children")) put_child(s, number_of(value), s->node);
+    if (item && is(around, "children")) put_child(s, number_of(value), THIS_NODE);
     else if (is(around, "callFrame") && is(key, "functionName"))
         s->function = text_number(s, value) + 1;
     else if (is(around, "callFrame") && is(key, "url")) s->url = text_number(s, value) + 1;
     else if (is(around, "callFrame") && is(key, "lineNumber")) s->line = number_of(value);
     else if (w->depth == 3 && is(key, "id")) s->node = number_of(value);
-    else if (w->depth == 3 && is(key, "parent")) put_child(s, s->node, number_of(value));
+    else if (w->depth == 3 && is(key, "parent")) put_child(s, THIS_NODE, number_of(value));
     else if (w->depth == 1 && is(key, "startTime")) s->start_ns = ns_of_us(value);
     else if (w->depth == 1 && is(key, "endTime")) s->end_ns = ns_of_us(value);
 }
@@ -422,7 +434,8 @@ static void put_thread_name(sampled *s, const thread *t) {
 }
 
 static void begin_thread(sampled *s, const thread *t) {
-    size_t sorted = 1;
+    size_t sorted = 1, stacks = t->columns[STACK].count, moments = t->times.count;
+    s->lost += stacks > moments ? stacks - moments : moments - stacks;
     while (sorted < t->times.count && t->times.ns[sorted - 1] <= t->times.ns[sorted]) sorted++;
     if (sorted < t->times.count) s->order = sorted_numbers(t->times.count, earlier, &t->times);
     know_nodes(s, t);
@@ -476,12 +489,22 @@ static bool end_samples(void *source) {
 
 /* ---- The whole ---- */
 
+/* Tools that write V8's again may sort the keys. */
+static int is_v8(const char *first, size_t size) {
+    static const char *const keys[] = {"nodes", "startTime", "endTime"};
+    int is = 0;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && !is; i++)
+        is = json_begins_with(first, size, keys[i]);
+    return is;
+}
+
 static int is_sampled(const void *bytes, size_t size) {
     const char *first = bytes;
-    int nodes = json_begins_with(first, size, "nodes");
+    int nodes = is_v8(first, size);
     int meta = json_begins_with(first, size, "meta");
     int libs = json_begins_with(first, size, "libs");        /* Gecko's; they may be many */
-    bool is_one = (nodes > 0 && json_mentions(first, size, "\"callFrame\"")) ||
+    bool is_one = (nodes > 0 && json_mentions(first, size, "\"callFrame\"") &&
+                   !json_mentions(first, size, "\"traceEvents\"")) ||
                   (meta > 0 && json_mentions(first, size, "\"interval\"")) ||
                   (libs > 0 && (json_mentions(first, size, "\"interval\"") ||
                                 json_mentions(first, size, "\"breakpadId\"")));
@@ -501,7 +524,7 @@ static void *open_sampled(const source_desc *desc) {
 static void push_sampled(void *source, const void *data, size_t size) {
     sampled *s = source;
     if (!s->walk.take) {
-        s->v8 = json_begins_with(data, size, "nodes") > 0;
+        s->v8 = is_v8(data, size) > 0;
         if (s->v8) s->threads[0].tid = 1;
         s->walk.take = s->v8 ? take_v8 : take_gecko;
     }
@@ -513,6 +536,9 @@ static bool tell_sampled(void *source, const char *path) {
     if (s->odd)
         warn(path, "%llu stacks have more than %d frames: cut", (unsigned long long)s->odd,
              DEEPEST);
+    if (s->lost)
+        warn(path, "%llu samples have no time, or no stack that the file has: left out",
+             (unsigned long long)s->lost);
     return tell_end(path, s->walk.offset, json_walk_fault(&s->walk));
 }
 
