@@ -6219,9 +6219,8 @@ PROF__FN prof__frame *prof__skip(prof__state *t, size_t *count, bool token) {
     return NULL;
 }
 
-/* Ends the innermost open zone. False: it is not open any more: prof_stop has ended it, or a signal
-   handler that ends zones it did not begin. The record has no room only where the lock could not be
-   taken; then the zone is dropped. */
+/* Ends the innermost open zone. False: it is open no more: prof_stop has ended it, or a signal
+   handler that ends others. No room for the record: the lock could not be taken; it is dropped. */
 PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
     prof__frame *f = t->hot.top - 1;
     if (f < t->hot.bottom) return false;
@@ -6230,6 +6229,7 @@ PROF__FN bool prof__end_zone(prof__state *t, uint64_t now, bool unfinished) {
         if (PROF__LOAD(prof__on) != t->generation) return false;
         t->full = true;
     }
+    if (t->sums.on) now = PROF__MAX(now, t->sums.since);   /* its part's end */
     if (prof__left(t) >= 2)
         (void)prof__put_zone(t, f, now, unfinished ? (uint32_t)PROF__UNFINISHED : 0);
     else PROF__BUMP(t->counts.full, 1);

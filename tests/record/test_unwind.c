@@ -129,6 +129,36 @@ static void test_unwind(void) {
     for (int m = 0; m < 4; m++) PASS_ON(unwind_in(modes[m]));
 }
 
+/* The timeline may end in the slow path of an end, later than that end: self times still add up. */
+static void end_of_timeline(int zones) {
+    prof_desc desc = desc_of(PROF_MODE_TRACE);
+    prof_average rows[3];
+    int64_t self = 0, whole = 0;
+    desc.memory_size = 50000;
+    desc.max_depth = 16;
+    EQUAL(prof_start(&desc), PROF_OK);
+    PROF_BEGIN("whole");
+    for (int i = 0; i < zones; i++) PROF_BLOCK("phase") {}
+    for (int i = 0; i < 1000; i++) {
+        prof_place place = prof_mark();
+        for (int n = 0; n < 6; n++) PROF_BEGIN("left");
+        prof_unwind(place);
+    }
+    PROF_END();
+    EQUAL(prof_key_averages(prof_stop(), NULL, rows, 3), 3);
+    CHECK(prof_get_stats(NULL).summed > 1000, "all is in the timeline");
+    for (int i = 0; i < 3; i++) {
+        self += rows[i].self_cpu_time_total_ns;
+        if (strcmp(rows[i].key, "whole") == 0) whole = rows[i].cpu_time_total_ns;
+    }
+    CHECK(self - whole >= -100 && self - whole <= 100, "%lld ns of %lld",
+          (long long)(self - whole), (long long)whole);
+}
+
+static void test_unwind_at_timeline_end(void) {
+    for (int zones = 1; zones <= 12; zones++) PASS_ON(end_of_timeline(zones));
+}
+
 /* What was too deep above the mark ends with it: the thread records on. */
 static void test_unwind_dropped(void) {
     prof_desc desc = desc_of(PROF_MODE_TRACE);
@@ -359,6 +389,7 @@ int main(void) {
     RUN(test_left_by_longjmp);
     RUN(test_deep_is_not_left);
     RUN(test_unwind);
+    RUN(test_unwind_at_timeline_end);
     RUN(test_unwind_dropped);
     RUN(test_unwind_without_room);
     RUN(test_left_begins_are_streamed);
