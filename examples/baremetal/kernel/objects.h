@@ -35,7 +35,7 @@ typedef struct prof_kernel_object {
 #define PROF_KERNEL_WEAK __attribute__((weak))
 PROF_KERNEL_WEAK prof_kernel_object prof_kernel_objects[PROF_KERNEL_OBJECTS + 1];
 PROF_KERNEL_WEAK prof_kernel_object *prof_kernel_running;    /* the task; NULL: not known */
-PROF_KERNEL_WEAK bool prof_kernel_records;                   /* when tasks were switched last */
+PROF_KERNEL_WEAK bool prof_kernel_records;                   /* at the last switch or wait */
 
 #if defined(__arm__)
 static inline uintptr_t prof_kernel_mask(void) {
@@ -138,13 +138,22 @@ static inline void prof_kernel_forget(const void *handle) {
         if (prof_kernel_objects[i].handle == handle) prof_kernel_gone(prof_kernel_objects + i);
 }
 
-/* A task runs. Who waits since before the session has no zone in it. */
+/* Who waits since before the session has no zone in it. The first switch or wait finds that out: a
+   wait before any switch is that of the task which began the session. */
+static inline void prof_kernel_session(void) {
+    uintptr_t mask;
+    bool on = prof__on != 0;
+    if (on == prof_kernel_records) return;
+    mask = prof_kernel_mask();
+    for (int i = 0; i <= PROF_KERNEL_OBJECTS && on && !prof_kernel_records; i++)
+        prof_kernel_objects[i].zone = NULL;
+    prof_kernel_records = on;
+    prof_kernel_unmask(mask);
+}
+
 static inline void prof_kernel_runs(prof_kernel_object *task) {
-    bool before = prof_kernel_records;
     prof_kernel_running = task;
-    prof_kernel_records = prof__on != 0;
-    if (before || !prof_kernel_records) return;
-    for (int i = 0; i <= PROF_KERNEL_OBJECTS; i++) prof_kernel_objects[i].zone = NULL;
+    prof_kernel_session();
 }
 
 static inline void prof_kernel_count(prof_kernel_object *o, int64_t count) {
@@ -159,6 +168,7 @@ static inline void prof_kernel_moment(prof_kernel_object *o) {
    an end where there was no wait is none. */
 static inline void prof_kernel_wait(prof_kernel_object *o) {
     prof_kernel_object *task = prof_kernel_running;
+    prof_kernel_session();
     if (task && task->handle && !task->zone) task->zone = prof__begin_inline(&o->mark, true);
 }
 

@@ -251,6 +251,19 @@ static bool restarted(const prof_desc *desc) {
            prof_get_stats(NULL).recorded == 1;
 }
 
+/* A task begins the session and waits before any switch: its wait ends as any other. */
+static bool began_by_task(const prof_desc *desc) {
+    static int handle;
+    prof_kernel_object *task = prof_kernel_new("many ", "C", &handle);
+    prof_kernel_runs(task);
+    if (prof_start(desc) != PROF_OK) return false;
+    prof_kernel_wait(prof_kernel_new("many ", "B", desc));
+    prof_kernel_runs(NULL);
+    prof_kernel_runs(task);
+    prof_kernel_go_on();
+    return prof_stop() && !prof_get_stats(NULL).unfinished && prof_get_stats(NULL).recorded == 1;
+}
+
 int main(void) {
     prof_desc desc;
     prof_average rows[24];
@@ -274,5 +287,6 @@ int main(void) {
         !has_thread(trace, "idle")) return 6;
     if (prof_get_stats(NULL).dropped || prof_get_stats(NULL).unbalanced) return 8;
     if (!told(trace)) return 7;
-    return restarted(&desc) ? 0 : 9;
+    if (!restarted(&desc)) return 9;
+    return began_by_task(&desc) ? 0 : 10;
 }
