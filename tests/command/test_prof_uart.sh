@@ -56,6 +56,14 @@ try uart_changed some changed 300 421
 try uart_says_reset warns reset
 try uart_reset some reset 421 842
 
+# The same from its begin, whole: what comes again is left out, and told.
+cat "$whole" "$whole" >"$out/twice.raw"
+says_twice() {
+    decode twice 2>"$out/warned" && grep -q ' records come twice, left out: ' "$out/warned"
+}
+try uart_says_twice says_twice
+try uart_twice some twice 421 421
+
 # The same of a dump: the board came again while it left.
 dump_reset() {
     n=$(size "$out/tasks.dump")

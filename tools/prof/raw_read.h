@@ -160,6 +160,7 @@ typedef struct prof_raw_stats {          /* of what was read */
     uint64_t tail_bytes;                 /* ... those after the last whole block */
     uint64_t missing_blocks;             /* gaps in the numbers of blocks */
     uint64_t missing_records;            /* that threads wrote and that the stream lacks */
+    uint64_t repeated_records;           /* by their places in their threads: left out */
     uint64_t newer;                      /* blocks of a version that this one cannot read */
     uint64_t unknown_sites;              /* items called site#N */
     bool other_endian;                   /* written by a machine of the other byte order */
@@ -868,6 +869,7 @@ static void prof__raw_read_records(prof_raw *r, size_t at, size_t end) {
     k.at = begin = (const prof__record *)(const void *)(r->block + at + PROF__RAW_RECORDS_HEAD);
     k.end = k.at + (end - at - PROF__RAW_RECORDS_HEAD) / 3;
     known = prof__raw_known(r, row, position);
+    r->stats.repeated_records += PROF__MIN(known, (uint64_t)(k.end - k.at));
     if (row) row->position = PROF__MAX(row->position, position + (uint64_t)(k.end - k.at));
     for (size_t i = at; r->swap && i < end; i++) r->block[i] = prof__raw_swapped(r->block[i]);
     while (prof__next(&k, &item))
@@ -930,6 +932,7 @@ static void prof__raw_read_dense(prof_raw *r, size_t at, size_t end) {
         if (n >= known) prof__raw_read_record(r, row, thread, &item);
         n += item.slots;
     }
+    r->stats.repeated_records += PROF__MIN(known, n);
     if (row) row->position = PROF__MAX(row->position, position + n);
 }
 

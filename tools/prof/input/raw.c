@@ -856,6 +856,11 @@ bool raw_tell(raw_source *r, const char *path) {
     if (stats->bad_sums)
         warn(path, "%llu rows of the stream's sums make no sense, left out",
              (unsigned long long)stats->bad_sums);
+    if (stats->repeated_records)
+        warn(path, "%llu records come twice, left out: a dump or a block was sent again, or a "
+                   "board was reset and began its session at the same tick of its clock: read "
+                   "what it sent before and after by themselves",
+             (unsigned long long)stats->repeated_records);
     if (!stats->ended)
         warn(path, cut ? "byte %llu: the stream ends early, within a block; read up to there"
                        : "byte %llu: the stream ends without its last block: the program ended "
