@@ -32,8 +32,7 @@ done
 # ---- Installed ----
 
 rm -rf "$out/root"
-compiles_nothing() { ! make -n install-header | grep -e zlib -e sqlite -e "-c tools/prof"; }
-try install_header_alone compiles_nothing
+try install_header_alone sh -c '! make -n install-header | grep -e zlib -e sqlite -e "-c tools/prof"'
 try install_header make_command install-header DESTDIR="$PWD/$out/root" PREFIX=/usr
 try install_header_is_there test -s "$out/root/usr/include/prof.h" -a ! -e "$out/root/usr/bin"
 try install make_command install DESTDIR="$PWD/$out/root" PREFIX=/usr
