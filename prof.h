@@ -14052,10 +14052,10 @@ PROF__FN void prof__group_segment(prof__reader *r, const prof__record *c, const 
 PROF__COLD_BEGIN
 
 /* The time that deep zones take off the self times of zones with records. It is nothing if some of
-   those records are gone: then the zone around a deep one keeps that time. */
-PROF__FN PROF__RACES uint64_t prof__tally_around(const prof__tally *r) {
+   those records are gone or in no row: then a zone around deep ones keeps it. */
+PROF__FN uint64_t prof__tally_around(const prof__tally *r) {
     const struct prof_trace *s = &prof__trace;
-    return s->mode == PROF_MODE_STREAM || s->overwritten ? 0 : r->around;
+    return s->records_only || s->overwritten ? 0 : r->around;
 }
 
 /* Adds the threads' sums to the rows of plain zones. Names without a row get one after those of the
@@ -18848,9 +18848,9 @@ PROF__FN void prof__dump_open(prof__raw *w, const prof__state *t, const prof__ro
 }
 
 /* Adds a row to the block of sums. False: it is full, or lacks the row's name. */
-PROF__FN bool prof__raw_sum(prof__raw *w, const prof__tally *r) {
+PROF__FN PROF__RACES bool prof__raw_sum(prof__raw *w, const prof__tally *r) {
     uint32_t first = 0, end = PROF__BUCKETS, site = r->site >> 8;
-    const uint64_t inner = r->inner + (w->dump ? prof__tally_around(r) : r->around);
+    const uint64_t inner = r->inner + (w->dump && prof__trace.overwritten ? 0 : r->around);
     const uint64_t sums[] = { r->count, r->total, inner, r->least, r->most };
     if (!r->count && !inner) return true;
     while (end && !r->histogram[end - 1]) end--;

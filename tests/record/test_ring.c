@@ -296,6 +296,22 @@ static void test_deep_zones(void) {
         PASS_ON(deep_in(i < 2 ? PROF_MODE_RING : PROF_MODE_STREAM, i % 2 != 0));
 }
 
+/* What PROF_KEEP_RECORDS keeps is in no row: deep zones take no time off it. */
+static void test_deep_zones_of_records(void) {
+    prof_desc desc = ring_desc(1 << 20);
+    prof_average rows[2];
+    desc.keep = PROF_KEEP_RECORDS;
+    desc.max_depth = 2;
+    EQUAL(prof_start(&desc), PROF_OK);
+    for (int i = 0; i < 100; i++) nest(6);
+    EQUAL(prof_key_averages(prof_stop(), NULL, rows, 2), 2);
+    for (int i = 0; i < 2; i++)
+        CHECK(rows[i].self_cpu_time_total_ns > 0, "%s: %lld", rows[i].key,
+              (long long)rows[i].self_cpu_time_total_ns);
+    prof_thread_end();
+    free(desc.memory);
+}
+
 /* The first details that come when a ring is full are cut, and counted; the zones are there. */
 static void test_late_details(void) {
     prof_desc desc = ring_desc(256 << 10);
@@ -771,6 +787,7 @@ int main(void) {
     RUN(test_threads_of_which_nothing_is_kept);
     RUN(test_one_thread_fills_it);
     RUN(test_deep_zones);
+    RUN(test_deep_zones_of_records);
     RUN(test_late_details);
     RUN(test_late_threads);
     RUN(test_dump_after_a_toggle);
