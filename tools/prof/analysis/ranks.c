@@ -132,7 +132,7 @@ static bool align(rank_table *t) {
                  "for one", row->clock.owner_has, t->zone, first->id.path, row->clock.first_has);
         if (row->clock.count) continue;
         if (!without++) which = row->id.path;
-        if (!t->zone && row->works)
+        if (!t->zone)
             warn(row->id.path, "it has no synchronizing collective in common with %s: its "
                  "clock stays", first->id.path);
     }

@@ -112,7 +112,14 @@ bool align_fits(align_options *o, char *const *paths, int count) {
     if (align_is(o, "zone:")) return fail("--align", "zone: needs a NAME behind it"), false;
     for (size_t i = 0; i < o->offsets.count; i++) {
         bool found = false;
-        for (int k = 0; k < count; k++) found |= is_offset_of(o->offsets.items[i], paths[k], &ns);
+        for (int k = 0; k < count; k++) {
+            if (!is_offset_of(o->offsets.items[i], paths[k], &ns)) continue;
+            found = true;
+            for (size_t other = 0; other < i; other++)
+                if (is_offset_of(o->offsets.items[other], paths[k], &ns))
+                    return fail("--offset", "%s has two: '%s', '%s'", paths[k],
+                                o->offsets.items[other], o->offsets.items[i]), false;
+        }
         if (!found)
             return fail("--offset", "'%s' is not FILE=TIME (1.5s, -20ms, 300us) of one of the "
                         "files", o->offsets.items[i]), false;
