@@ -5672,12 +5672,14 @@ PROF__FN void prof__leave(prof__slot *slot) {
 }
 
 PROF__COLD_BEGIN
-/* siglongjmp or pthread_exit may have left the slow path half way. */
+/* siglongjmp or pthread_exit may have left the slow path half way. What signal handlers and
+   destructors mark from here on is dropped: nobody would give back the state that they took. */
 PROF__FN void prof__thread_exits(void) {
     prof__slot *slot = prof__slot_get();
     if (slot->hot != &prof__nowhere) prof__state_unlock(prof__slot_state(slot));
     slot->busy = 0;
     prof_thread_end();
+    slot->busy = 1;
 }
 
 PROF__FN void prof__observe_begin(prof__state *t, uint32_t site) {
@@ -6288,13 +6290,17 @@ PROF__FN void prof__deep_put(prof__state *t, uint64_t now, bool unfinished) {
     const prof__deep *d = t->deep.top;
     uint64_t start = (uint64_t)d->frame.epoch << 32 | d->frame.start;
     uint64_t ticks = now - PROF__MIN(start, now);
+    prof__tally *r;
     prof__sums_put(t, d->frame.site, ticks, d->within, unfinished);
     PROF__BUMP(t->counts.summed_deep, 1);
     PROF__BUMP(t->counts.unfinished, unfinished);
     prof__deep_pop(t);
     if (PROF__LOAD(t->deep.open)) t->deep.top->within += ticks;
     else if (t->sums.on) t->sums.inner[t->deepest - t->hot.bottom - 1] += ticks;
-    else if (t->deepest > t->hot.bottom) prof__tally_of(t, t->deepest[-1].site)->around += ticks;
+    else if (t->deepest > t->hot.bottom) {
+        r = prof__tally_of(t, t->deepest[-1].site);
+        if (r->site) r->around += ticks; /* else that zone has a row in the timeline, no sums */
+    }
 }
 
 /* Ends the innermost deep zone. False: the session is over, and prof_stop ends it. */

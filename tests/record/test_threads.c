@@ -512,6 +512,45 @@ static void test_threads_exit_open(void) {
     EQUAL(prof_get_stats(NULL).unfinished, 2);
 }
 
+/* Zones in a destructor that runs after prof's: the thread is gone, and they are dropped, since a
+   state that such a thread took would stay its own in the arena, which is the caller's again. */
+static pthread_key_t late_key;
+static void late_zones(void *left) {     /* TSan's part of a thread ends after some rounds, too */
+    PROF_BEGIN("late");
+    PROF_END();
+    if (!TEST_TSAN) pthread_setspecific(late_key, left);
+}
+
+static void *late_body(void *arg) {
+    pthread_setspecific(late_key, &late_key);
+    PROF_BEGIN("in time");
+    PROF_END();
+    return arg;
+}
+
+static void test_threads_exit_late(void) {
+    static uint64_t memory[1 << 15];
+    prof_desc desc = test_desc();
+    desc.memory = memory;
+    desc.memory_size = sizeof memory;
+    EQUAL(prof_start(NULL), PROF_OK);    /* makes prof's key */
+    prof_stop();
+    pthread_key_create(&late_key, late_zones);
+    for (int i = 0; i < 3; i++) {
+        prof_stats stats;
+        EQUAL(prof_start(&desc), PROF_OK);
+        PASS_ON(run_threads(1, late_body, NULL));
+        CHECK(prof_stop() != NULL, "no trace");
+        stats = prof_get_stats(NULL);
+        EQUAL(stats.recorded, 1);
+        EQUAL(stats.threads, 1);
+        CHECK(stats.dropped_busy > 0, "late zones are not counted");
+        prof_thread_end();
+        memset(memory, 0xff, sizeof memory);
+    }
+    pthread_key_delete(late_key);
+}
+
 /* Ended by hand: its open zones end, it may begin anew, and another thread gets its place. */
 static void test_threads_end_by_hand(void) {
     prof_desc desc = test_desc();
@@ -798,6 +837,7 @@ int main(void) {
     RUN(test_threads_open_after_counter);
     RUN(test_threads_half_begun);
     RUN(test_threads_exit_open);
+    RUN(test_threads_exit_late);
     RUN(test_threads_end_by_hand);
     RUN(test_threads_stop_elsewhere);
     RUN(test_fork);
