@@ -7730,8 +7730,8 @@ PROF__INLINE void prof__arm(prof__state *t, uint32_t context) {
     const struct prof_trace *s = &prof__trace;
     prof__contexts[context] = &t->hot;
     PROF__BARRIER();
-    if (!s->open || t->skipped || t->waiting || t->hot.cursor >= t->hot.limit ||
-        (s->ticked && (s->ticked)(t, NULL)) || t->half != (uint16_t)(s->time >> 31))
+    if (!s->open || t->half != (uint16_t)(s->time >> 31) || t->skipped || t->waiting ||
+        t->hot.cursor >= t->hot.limit || (s->ticked && (s->ticked)(t, NULL)))
         prof__contexts[context] = &prof__nowhere;
 }
 
