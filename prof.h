@@ -5359,10 +5359,12 @@ PROF__FN prof__segment *prof__segment_make(prof__record *begin, prof__record *li
     if (!begin) {
         begin = (prof__record *)(void *)prof__take_high(s->pool.chunk_size,
                                                         slots * prof__slot_share());
+        if (!begin) {
+            prof__arena.low = (char *)(void *)g;
+            return NULL;
+        }
         limit = begin + slots;
-        if (begin) s->slot_count += slots;
-        else prof__arena.low = (char *)(void *)g;
-        if (!begin) return NULL;
+        s->slot_count += slots;
     }
     memset(g, 0, sizeof *g);             /* prof_dump sees it before it has a row */
     g->begin = begin;
@@ -7728,10 +7730,11 @@ PROF__FN prof__state *prof__state_enter(bool make) {
    or a half wrap came, so that what an interrupt or another core disarms meanwhile stays so. */
 PROF__INLINE void prof__arm(prof__state *t, uint32_t context) {
     const struct prof_trace *s = &prof__trace;
+    const bool alone = !PROF__BY_IPSR && PROF_MAX_CONTEXTS == 1;   /* nothing comes meanwhile */
     prof__contexts[context] = &t->hot;
     PROF__BARRIER();
-    if (!s->open || t->half != (uint16_t)(s->time >> 31) || t->skipped || t->waiting ||
-        t->hot.cursor >= t->hot.limit || (s->ticked && (s->ticked)(t, NULL)))
+    if (!s->open || (!alone && t->half != (uint16_t)(s->time >> 31)) || t->skipped ||
+        t->waiting || t->hot.cursor >= t->hot.limit || (s->ticked && (s->ticked)(t, NULL)))
         prof__contexts[context] = &prof__nowhere;
 }
 
