@@ -4225,9 +4225,9 @@ typedef struct prof__launch {
 
 enum { PROF__LAUNCHES = 64 };            /* of a block */
 struct prof__launches {
+    prof__launch list[PROF__LAUNCHES];   /* first: tokens count 16 bytes */
     struct prof__launches *next;
     uint32_t count;
-    prof__launch list[PROF__LAUNCHES];
 };
 
 /* One thread of one node. top: the innermost event that may hold the next one. */

@@ -10,9 +10,11 @@
 #endif
 #ifndef TEST_LIBRARY                     /* else linked: see tests/run.sh */
 #  define PROF_IMPLEMENTATION
-#  define PROF_OS_CLOCK inside_os_clock
-#  include <stdbool.h>
+#  ifndef PROF_FREESTANDING
+#    define PROF_OS_CLOCK inside_os_clock
+#    include <stdbool.h>
 static bool inside_os_clock;             /* sessions have the OS's clock */
+#  endif
 #else
 #  include "inside.h"
 #endif
