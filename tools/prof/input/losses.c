@@ -14,7 +14,16 @@ static const struct { const char *key, *text; } cuda_counts[] = {
     {"lost_overwritten", "GPU records that CUPTI wrote over, about (a larger pool_size helps)"},
     {"corrupt", "Corrupt buffers of GPU records, the rest of each left out"},
     {"unknown", "GPU records of kinds that prof_cuda.h does not know, left out"},
-    {"no_time", "Kernels and copies without a time, left out"},
+    {"no_time", "GPU records without a time, left out"},
+    {"wrong_clock", "GPU records of another clock, as another profiler in the process sets it, "
+                    "left out"},
+    {"clock_back", "Times CUPTI's clock went back, as the system's does when it is set: GPU "
+                   "records are misplaced or left out"},
+    {"foreign", "Buffers of GPU records of another profiler in the process, left out (end it, "
+                "as torch.profiler)"},
+    {"graph_doubts", "Kernels that this CUPTI may give to a wrong graph launch, as CUDA 13.1 "
+                     "Update 1 does not"},
+    {"launches_alone", "Launches of which CUPTI told no kernel (take another: PROF_CUDA_CUPTI)"},
     {"unfinished", "Kernels and copies still running at the end, ended there"},
     {"no_launch", "Kernels and copies whose launch is not in the trace"},
     {"names_lost", "Names of GPU records that did not fit (give prof_cuda_desc.memory more)"},
