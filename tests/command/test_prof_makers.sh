@@ -54,6 +54,10 @@ says cpuprofile_lost '2 samples have no time, or no stack that the file has: lef
 python3 -c 'import json, sys; print(json.dumps(json.load(sys.stdin), sort_keys=True))' \
     <"$out/makers/v8.cpuprofile" >"$out/makers/sorted.cpuprofile"
 stacks cpuprofile_sorted sorted.cpuprofile "$(cat "$out/wanted.v8")"
+python3 -c 'import json, sys; print(json.dumps(dict(reversed(json.load(sys.stdin).items()))))' \
+    <"$out/makers/v8.cpuprofile" | sed 's/^{"timeDeltas"\(.*\), "startTime": 1000000,/{"startTime": 1000000, "timeDeltas"\1,/
+    ' >"$out/makers/samples_first.cpuprofile"
+stacks cpuprofile_samples_first samples_first.cpuprofile "$(cat "$out/wanted.v8")"
 echo '{"traceEvents": [{"ph": "P", "name": "ProfileChunk", "cat": "v8", "pid": 1, "tid": 1, "ts": 1, "id": "0x1", "args": {}},
     {"ph": "X", "name": "task", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]}' >"$out/devtools.json"
 says devtools_samples '1 pieces of a profile by samples (P), left out' 0 "$prof" report "$out/devtools.json"

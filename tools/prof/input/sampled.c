@@ -36,10 +36,6 @@ typedef struct thread {
 
 /* A stack: its innermost frame, and the stack below that. depth: of that frame, 0: none is open. */
 typedef struct node { uint32_t name; int32_t below; uint16_t depth; bool known, cut; } node;
-typedef struct child { int64_t id, parent; } child;
-
-/* Its id may stand behind its children. */
-enum { THIS_NODE = -2 };
 
 typedef struct sampled {
     event_queue *to;
@@ -56,10 +52,9 @@ typedef struct sampled {
     int64_t schema[TABLE_COLUMNS];
     int64_t node, line;          /* V8's */
     uint32_t function, url;      /* in texts + 1 */
-    size_t first_child;          /* of the node: what tells of it begins here in children */
-    map ids;                     /* of nodes -> their numbers + 1 */
-    child *children;             /* and what tells their parents */
-    size_t child_count, child_capacity;
+    int32_t parent;              /* -1: none is told */
+    column children;             /* of the node, whose id may stand behind them */
+    map ids;                     /* of nodes -> their numbers */
     /* what is made now */
     size_t next_thread, next_sample;
     bool in_thread;
@@ -234,9 +229,17 @@ static void take_gecko(void *user, trace_text value) {
 
 /* ---- V8 ---- */
 
-static int32_t node_number(const sampled *s, int64_t id) {
-    const uint64_t *number = map_get(&s->ids, (uint64_t)id);
-    return number && *number <= INT32_MAX ? (int32_t)*number - 1 : -1;
+/* Samples and children may stand before their nodes. Those that are too many are the first. */
+static int32_t node_number(sampled *s, int64_t id) {
+    thread *t = &s->threads[0];
+    bool is_new;
+    uint64_t *number = map_put(&s->ids, (uint64_t)id, &is_new);
+    if (is_new) {
+        *number = t->columns[NODE_NAME].count;
+        put(&t->columns[NODE_NAME], -1);
+        put(&t->columns[PREFIX], -1);
+    }
+    return *number <= INT32_MAX ? (int32_t)*number : 0;
 }
 
 /* As "parse (a.js:12)". */
@@ -256,21 +259,15 @@ static uint32_t node_name(sampled *s) {
 
 static void end_node(sampled *s) {
     thread *t = &s->threads[0];
-    put(&t->columns[NODE_NAME], node_name(s));
-    *map_put(&s->ids, (uint64_t)s->node, NULL) = t->columns[NODE_NAME].count;
-    for (size_t i = s->first_child; i < s->child_count; i++) {
-        child *c = &s->children[i];
-        if (c->id == THIS_NODE) c->id = s->node;
-        else c->parent = s->node;
-    }
-    s->first_child = s->child_count;
+    int32_t number = node_number(s, s->node);
+    column *below = &t->columns[PREFIX];
+    t->columns[NODE_NAME].values[number] = (int32_t)node_name(s);
+    if (s->parent >= 0) below->values[number] = s->parent;
+    for (size_t i = 0; i < s->children.count; i++) below->values[s->children.values[i]] = number;
+    s->children.count = 0;
+    s->parent = -1;
     s->function = s->url = 0;
     s->line = 0;
-}
-
-static void put_child(sampled *s, int64_t id, int64_t parent) {
-    GROW(s->children, s->child_count, s->child_capacity);
-    s->children[s->child_count++] = (child){id, parent};
 }
 
 static void take_v8(void *user, trace_text value) {
@@ -278,9 +275,7 @@ static void take_v8(void *user, trace_text value) {
     const json_walk *w = &s->walk;
     thread *t = &s->threads[0];
     if (s->column != NO_COLUMN && w->depth == 2) {
-        int32_t number = s->column == STACK ? node_number(s, number_of(value)) : 0;
-        s->lost += number < 0;
-        if (s->column == STACK) put(&t->columns[STACK], number);
+        if (s->column == STACK) put(&t->columns[STACK], node_number(s, number_of(value)));
         else put_delta(t, ns_of_us(value));
         return;
     }
@@ -291,30 +286,15 @@ static void take_v8(void *user, trace_text value) {
     if (*value.data == ']' && w->depth == 1) s->column = NO_COLUMN;
     if (item && closes && is(around, "nodes")) end_node(s);
     if (strchr("{}[]", *value.data)) return;
-    if (item && is(around, "children")) put_child(s, number_of(value), THIS_NODE);
+    if (item && is(around, "children")) put(&s->children, node_number(s, number_of(value)));
     else if (is(around, "callFrame") && is(key, "functionName"))
         s->function = text_number(s, value) + 1;
     else if (is(around, "callFrame") && is(key, "url")) s->url = text_number(s, value) + 1;
     else if (is(around, "callFrame") && is(key, "lineNumber")) s->line = number_of(value);
     else if (w->depth == 3 && is(key, "id")) s->node = number_of(value);
-    else if (w->depth == 3 && is(key, "parent")) put_child(s, THIS_NODE, number_of(value));
+    else if (w->depth == 3 && is(key, "parent")) s->parent = node_number(s, number_of(value));
     else if (w->depth == 1 && is(key, "startTime")) s->start_ns = ns_of_us(value);
     else if (w->depth == 1 && is(key, "endTime")) s->end_ns = ns_of_us(value);
-}
-
-/* Ids become numbers. */
-static void join_nodes(sampled *s) {
-    thread *t = &s->threads[0];
-    column *below = &t->columns[PREFIX];
-    for (size_t i = 0; i < t->columns[NODE_NAME].count; i++) put(below, -1);
-    for (size_t i = 0; i < s->child_count; i++) {
-        int32_t number = node_number(s, s->children[i].id);
-        if (number >= 0) below->values[number] = node_number(s, s->children[i].parent);
-    }
-    map_free(&s->ids);
-    free(s->children);
-    s->children = NULL;
-    t->start_ns = s->base_ns = s->start_ns;
 }
 
 /* ---- Stacks ---- */
@@ -384,10 +364,12 @@ static void know_nodes(sampled *s, const thread *t) {
    collector runs on top of what ran before. */
 static void take_sample(sampled *s, int32_t stack, int64_t ns) {
     static const node nothing = {.below = -1};
-    bool good = stack >= 0 && (size_t)stack < s->node_count;
+    bool good = stack >= 0 && (size_t)stack < s->node_count &&
+                (!s->v8 || at(&s->threads[0].columns[NODE_NAME], stack) >= 0);
     const node *n = good ? &s->nodes[stack] : &nothing;
     size_t depth = n->depth, kept = depth;
     s->odd += n->cut;
+    s->lost += s->v8 && stack >= 0 && !good;
     if (s->v8 && depth && n->name == COLLECTOR && s->open_count < DEEPEST) {
         kept = s->open_count;
         if (kept && s->frames[kept - 1] == COLLECTOR) return;
@@ -464,7 +446,7 @@ static void end_thread(sampled *s, const thread *t) {
 
 static void begin_calls(sampled *s) {
     char base[24];
-    if (s->v8) join_nodes(s);
+    if (s->v8) s->threads[0].start_ns = s->base_ns = s->start_ns;
     snprintf(base, sizeof base, "%lld", (long long)s->base_ns);
     if (!s->v8) queue_member(s->to, text_of("baseTimeNanoseconds"), text_of(base));
 }
@@ -516,6 +498,7 @@ static void *open_sampled(const source_desc *desc) {
     s->to = desc->to;
     s->walk.user = s;
     s->column = NO_COLUMN;
+    s->parent = -1;
     for (int i = 0; i < 3; i++) intern(&s->texts, special[i], strlen(special[i]));
     add_thread(s);
     return s;
@@ -548,7 +531,7 @@ static void close_sampled(void *source) {
         for (int c = 0; c < COLUMNS; c++) free(s->threads[i].columns[c].values);
         free(s->threads[i].times.ns);
     }
-    void *all[] = {s->threads, s->children, s->nodes, s->path, s->order, s->stack.frames};
+    void *all[] = {s->threads, s->children.values, s->nodes, s->path, s->order, s->stack.frames};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
     map_free(&s->ids);
     intern_free(&s->texts);
