@@ -18721,14 +18721,15 @@ PROF__FN void prof__raw_event(prof__raw *w, const prof__row *row, const prof_eve
 PROF__FN prof_result prof__stream_event(struct prof_trace *s, const prof_event *e) {
     prof__raw *w = &prof__outgoing.raw;
     prof__row *row;
-    bool right;
+    bool right, asked = prof__device_asked(e->device_type);
     prof__lock();
     for (row = s->rows; row && row->thread != e->thread;) row = row->next;
     right = row && prof__event_right(e) && !prof__event_late(e);
     s->outside.rejected += !right;
+    PROF__BUMP(s->counts.not_kept, right && !asked);
     prof__unlock();
     if (!right) return PROF_ERROR_INVALID;
-    if (!prof__device_asked(e->device_type)) return PROF_OK;
+    if (!asked) return PROF_OK;
     prof__raw_tell(w, row);
     prof__raw_event(w, row, e);
     return w->failed ? PROF_ERROR_SINK : PROF_OK;
@@ -18754,7 +18755,7 @@ PROF__FN prof_result prof__submit_streamed(const prof_event *events, size_t coun
     for (size_t i = 0; ours && i < count; i++) {
         prof_result taken = failed ? PROF_ERROR_SINK : prof__stream_event(s, events + i);
         if (taken != PROF_OK) result = taken;
-        lost += taken == PROF_ERROR_SINK || !prof__device_asked(events[i].device_type);
+        lost += taken == PROF_ERROR_SINK;
     }
     prof__lock();
     if (lost && !failed) s->stream_failures++;

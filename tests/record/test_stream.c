@@ -648,7 +648,28 @@ static void test_events_are_streamed(void) {
     works = false;
     EQUAL(submit_both(0), PROF_ERROR_SINK);
     EQUAL(prof_get_stats(NULL).not_kept, 2);
+    EQUAL(prof_get_stats(NULL).stream_failures, 1);
     (void)prof_stop();
+}
+
+/* Work of a device that was not asked for is no failure of the sink; if it is wrong it counts once,
+   as it does in a trace. */
+static void test_events_of_no_activity(void) {
+    test_text text;
+    prof_desc desc;
+    memset(&text, 0, sizeof text);
+    desc = stream_desc(&text);
+    desc.activities = PROF_ACTIVITY_CPU;
+    EQUAL(prof_start(&desc), PROF_OK);
+    test_zones(1);
+    EQUAL(submit_both(0), PROF_OK);
+    EQUAL(prof_get_stats(NULL).not_kept, 1);
+    EQUAL(submit_both(99), PROF_ERROR_INVALID);
+    (void)prof_stop();
+    EQUAL(prof_get_stats(NULL).not_kept, 1);
+    EQUAL(prof_get_stats(NULL).rejected, 2);
+    EQUAL(prof_get_stats(NULL).stream_failures, 0);
+    test_text_clear(&text);
 }
 
 /* prof_start says so. */
@@ -1646,6 +1667,7 @@ int main(void) {
     RUN(test_carried_cut_at_every_byte);
     RUN(test_carried_by_two_sessions);
     RUN(test_events_are_streamed);
+    RUN(test_events_of_no_activity);
     RUN(test_what_no_stream_can_carry);
     RUN(test_flipped_bits);
     RUN(test_noise_and_what_follows_it);
