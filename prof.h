@@ -116,7 +116,8 @@
        Seccomp filters must allow gettid (a thread's first zone of a session), getpid (PROF_BEGIN
        at a new place, session calls), sched_yield (threads that wait), and write for streams.
        desc.memory must stay valid until every thread that recorded has exited or has called
-       prof_thread_end().
+       prof_thread_end(). What destructors and signal handlers of a thread mark after prof.h's
+       destructor has run is dropped: dropped_busy.
 
    Signals and fork
        A signal handler may mark zones and call prof_push, prof_pop, prof_instant, prof_counter. It
@@ -426,9 +427,9 @@ typedef struct prof_desc {
     void *memory;                        /* the arena, any alignment; NULL: the built-in one */
     size_t memory_size;                  /* its bytes; 0 where memory is NULL */
     prof_mode mode;
-    prof_sink stream;                    /* PROF_MODE_STREAM: where prof_flush writes; needed. A
-                                            stream carries no stacks, modules and execution traces,
-                                            a Chrome array no devices and details either */
+    prof_sink stream;                    /* PROF_MODE_STREAM: where prof_flush writes; needed.
+                                            prof_start refuses stacks, modules, execution traces in
+                                            a stream, devices and details in a Chrome array */
     prof_stream_format stream_format;
     prof_full when_full;                 /* sums are of zones' times alone, and at least a sixteenth
                                             of the arena is kept for them, new names and threads */
@@ -447,8 +448,8 @@ typedef struct prof_desc {
     bool with_flops;                     /* records prof_extra.flops, and computes prof_flops for
                                             zones with shapes; turns record_shapes on */
     bool with_modules;                   /* records prof_module_push, module_hierarchy */
-    prof_stack with_stack;               /* not in AGGREGATE; a native call stack is read on 4 KiB
-                                            of the stack */
+    prof_stack with_stack;               /* not in AGGREGATE, STREAM; a native call stack is read on
+                                            4 KiB of the stack */
     const char *hw_counters;             /* counted in each zone, as "cycles,instructions"; at most
                                             4: prof_hw_counter_name; not in AGGREGATE */
     const char *numbers;                 /* the program's own, as "points,bytes": see prof_add. With
@@ -474,7 +475,8 @@ typedef struct prof_stats {
     uint64_t dropped_deep;               /* ... beyond max_depth, where sums had no room, either */
     uint64_t dropped_threads;            /* ... no thread state was free (max_threads) */
     uint64_t dropped_sites;              /* ... no room for the name; no zones but on targets */
-    uint64_t dropped_busy;               /* ... a signal handler's, or the lock was held too long */
+    uint64_t dropped_busy;               /* ... a signal handler's, or after the thread's end, or
+                                            the lock was held too long */
     uint64_t unbalanced;                 /* second ends of the same zone or range: ignored */
     uint64_t healed;                     /* zones that an outer one's end, or prof_unwind, ended */
     uint64_t cut;                        /* ends without a begin in this session: ignored */
@@ -1360,12 +1362,12 @@ PROF_API void prof_task_gone(uint32_t number);
 #  define prof_task_in(number, name) ((void)(number), (void)(name))
 #  define prof_task_gone(number) ((void)(number))
 
-/* Tells of the session as it is now. Any thread, also in callbacks; not in a signal handler. */
+/* Tells of the session as it is now. Also in callbacks. */
 PROF_API void prof_session_info(prof_session *session);
 
 /* The OS's steady clock in ns (CLOCK_MONOTONIC, QueryPerformanceCounter), which device runtimes
-   read, too. prof_session.start_ns is by this clock. It needs no session. Any thread, also in a
-   signal handler. 0: it cannot be read. */
+   read, too. prof_session.start_ns is by this clock. It needs no session. Also in a signal
+   handler. 0: it cannot be read. */
 PROF_API int64_t prof_os_now(void);
 
 /* getenv for profilers, UTF-8 also on Windows; NULL in a program with other rights than its
@@ -1387,8 +1389,9 @@ PROF_API uint64_t prof_thread_id(void);
    around it); work that zones launch is told by prof_launch. Work on a device that desc.activities
    leave out is not taken, but counted (not_kept). INVALID: some were wrong, or name no known
    thread: left out, counted (rejected). MEMORY: some did not fit: dropped, counted. UNSUPPORTED:
-   the session keeps no events (a Chrome stream, sums, PROF_KEEP_RECORDS): counted (not_kept). In a
-   raw stream they go to the sink at once, on this thread; SINK: lost, counted (not_kept). */
+   the session keeps no events (a Chrome stream, sums, a ring without details, PROF_KEEP_RECORDS):
+   counted (not_kept). In a raw stream they go to the sink at once, on this thread; SINK: lost,
+   counted (not_kept). */
 PROF_API prof_result prof_submit(const prof_event *events, size_t count);
 
 /* The same for changes of memory, of any age and in any order; a free's bytes are those of the
@@ -1411,22 +1414,22 @@ PROF_API uint32_t prof_submit_os_thread(uint64_t os_id, const char *name);
        token = prof_launch(queue, "matmul");                    beside the call that launches it
        prof_launch_done(token, start, end);                     when its times are known
    The work belongs to the zone that was innermost where prof_launch was called, and in the trace an
-   arrow leads there. With its event it takes 160 bytes of the arena. Kept in PROF_MODE_TRACE; in
-   other modes launches are counted (not_kept). */
+   arrow leads there. With its event it takes 160 bytes of the arena. Kept in PROF_MODE_TRACE, and
+   in a ring with details; in other modes launches are counted (not_kept). */
 
 /* The number of a device's queue, which is a row in the trace, of this name (47 bytes; NULL: "");
-   work that overlaps gets further rows. Any thread, at any time; for the whole process. PROF_NONE:
-   there are 64 queues. */
+   work that overlaps gets further rows. For the whole process, at any time. PROF_NONE: there are 64
+   queues. */
 PROF_API uint32_t prof_queue(prof_device device, const char *name);
 
-/* Work is launched here and now; name is copied. Any thread, not from a signal handler. 0: no
-   session is open, or it cannot be kept, which is counted (dropped_full, not_kept, rejected). */
+/* Work is launched here and now; name is copied. 0: no session is open, or it cannot be kept, which
+   is counted (dropped_full, not_kept, rejected). */
 PROF_API uint64_t prof_launch(uint32_t queue, const char *name);
 
-/* When it began and ended, by the device's clock: see prof_device_clock. Any thread; until
-   prof_stop, or in prof_device_desc.stop: launches that are not done then are left out and counted
-   (pending). token 0: nothing. PROF_ERROR_STATE: no session is open. PROF_ERROR_INVALID: the token
-   is another window's, or was done, or end is before start: counted (rejected). */
+/* When it began and ended, by the device's clock: see prof_device_clock. Until prof_stop, or in
+   prof_device_desc.stop: launches that are not done then are left out and counted (pending). token
+   0: nothing. INVALID: the token is another window's, or was done, or end is before start: counted
+   (rejected). */
 PROF_API prof_result prof_launch_done(uint64_t token, uint64_t start, uint64_t end);
 
 /* What a device's clock was when prof_now() was host_ns. One pair tells how far the clocks are
@@ -2672,7 +2675,6 @@ PROF__THREAD prof__slot PROF__TLS = PROF__SLOT_BEGINS;
 #endif
 
 #if defined(_WIN32)
-#  define PROF__STDCALL __stdcall
 #  ifdef NO_STRICT
 typedef void prof__dll;
 #  else
@@ -2711,8 +2713,6 @@ PROF__OS(unsigned long) WaitForSingleObject(void *, unsigned long);
 PROF__OS(int) WideCharToMultiByte(unsigned, unsigned long, const wchar_t *, int, char *, int,
                                   const char *, int *);
 #  endif
-#else
-#  define PROF__STDCALL
 #endif
 
 /* Strict C (-std=c99) hides these declarations of the system's headers; the functions are there. */
@@ -4753,7 +4753,7 @@ struct prof__row {
     ALL(dropped_sites, c->sites, 4, \
         "Dropped, no room for their names (PROF_MAX_SITES, prof_desc.memory)") \
     HOST(dropped_busy, PROF__LOAD(prof__loose.dropped_busy), 15, \
-        "Dropped, in signal handlers that interrupted the profiler") \
+        "Dropped, in signal handlers that interrupted the profiler, or after a thread's end") \
     ALL(unbalanced, c->unbalanced, 5, "Ends of zones or ranges that had been ended, ignored") \
     ALL(healed, c->healed, 6, "Zones left open when an outer one ended, ended with it") \
     ALL(cut, c->cut, 7, "Ends without a begin in the session, ignored") \
@@ -6662,9 +6662,9 @@ PROF__FN bool prof__thread_gone(uint32_t id) {
     return gone;
 }
 
-/* Gives back what threads had that are gone and told nothing: they were terminated, or their last
-   zone came after prof__at_exit. At a start, and where no state is free, but not for each of many
-   threads. The caller, whose slot it is, stands in for them. */
+/* Gives back what threads had that were terminated, and so told nothing. At a start, and where no
+   state is free, but not for each of many threads. The caller, whose slot it is, stands in for
+   them. */
 PROF__FN void prof__threads_reap(prof__slot *slot) {
     const prof__slot own = *slot;
     prof__state *t;
