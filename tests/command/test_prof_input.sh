@@ -413,6 +413,9 @@ done
 { label 1 0 process_name name '/device:TPU:0 (chip 0)'; label 1 3 thread_name name 'XLA Ops'
   label 1 1 thread_name name Steps; label 1 2 thread_name name 'XLA Modules'
   work 1 3 30 fusion ''; work 1 1 40 0 ''; work 1 2 40 jit_f ''; work 7 5 100 f ''; } | labels tpu '100.000us 30.000us'
+{ label 1 0 process_name name /device:TPU:0; label 1 3 thread_name name 'XLA Ops'
+  work 1 3 30 all-reduce.1 ''; work 1 3 20 collective-permute.2 ''; } | labels tpu_collectives '0.000us 50.000us'
+says input_tpu_collectives '100.0 % exposed comm.' 0 "$prof" report "$out/labels.json"
 { label 8 0 process_labels labels NPU; label 8 0 process_name name 'Ascend Hardware'; label 8 3 thread_name name 'Stream 3'
   label 9 0 process_labels labels NPU; label 9 0 process_name name 'Overlap Analysis'
   label 9 1 thread_name name Computing; label 9 2 thread_name name Free

@@ -12,11 +12,13 @@ static bool begins(trace_text text, const char *word) {
     return text.size >= size && memcmp(text.data, word, size) == 0;
 }
 
-static bool holds(trace_text text, const char *word) {       /* word: lower case */
+/* word: lower case. XLA writes '-' for its '_'. */
+static bool holds(trace_text text, const char *word) {
     size_t size = strlen(word);
     for (size_t at = 0; at + size <= text.size; at++) {
         size_t i = 0;
-        while (i < size && lower_case(text.data[at + i]) == word[i]) i++;
+        while (i < size && (lower_case(text.data[at + i]) == word[i] ||
+                            (text.data[at + i] == '-' && word[i] == '_'))) i++;
         if (i == size) return true;
     }
     return false;

@@ -5,7 +5,7 @@
      memory          a copy or fill by its category, or ROCm's kernels that are one
      communication   it has an argument "Collective name"
      compute         its name begins with triton_: generated names list what they were fused from
-     communication   its name holds one of work_words, in upper or lower case
+     communication   its name holds one of WORK_WORDS, in upper or lower case, with _ or -
      compute         all the rest                                                              */
 #ifndef PROF_BUSY_H
 #define PROF_BUSY_H
@@ -24,7 +24,8 @@ bool call_waits(const char *name);
 #define WORK_WORDS \
     "  nccl, rccl, oneccl, hccl, msccl, nvshmem, rocshmem, cross_device_reduce,\n" \
     "  all_reduce, allreduce, all_gather, allgather, reduce_scatter, reducescatter,\n" \
-    "  all_to_all, alltoall, hcom_, ::internode::, ::intranode::, ::internode_ll::\n"
+    "  all_to_all, alltoall, collective_permute, hcom_, ::internode::, ::intranode::,\n" \
+    "  ::internode_ll::\n"
 
 /* Of the time from the begin of the first work to the end of the last one. Times in which works of
    a kind overlap count once. So span = kind_ns[WORK_COMPUTE] + busy_exposed() + exposed_memory_ns
