@@ -274,7 +274,7 @@ def xplane(repeat):
         (3, message((1, 1), (10, 9), (2, "x"), (11, "XLA Modules"), (3, T), event(1, 0, 90000000))),
         (4, entry(1, (2, "fusion kernel, long"), (4, "fusion.1"))),
         (5, entry(9, (2, "correlation_id"))), (5, entry(4, (2, "hlo_op"))), (5, entry(3, (2, "f.1"))))
-    return message((1, host), (1, gpu), (4, "machine"))
+    return message((1, host), (1, gpu), (2, "12 events were dropped"), (3, "and odd"), (4, "machine"))
 
 
 for name, repeat in ("xla.xplane.pb", 1), ("large.xplane.pb", big // 4):

@@ -67,6 +67,7 @@ ends_early firefox_cut firefox.json
 
 "$prof" export -o "$out/xla.json" "$out/makers/xla.xplane.pb" 2>"$out/told"
 says xla_sums '1 events are sums without a time: left out' 0 cat "$out/told"
+says xla_notes 'what made it tells of 2 errors or warnings, first: 12 events were dropped' 0 cat "$out/told"
 says xla_call '"name": "PjitFunction(f)", "pid": 1, "tid": 77, "ts": 1.000, "dur": 5.000, "args": {"step": -3}' 0 \
     cat "$out/xla.json"
 says xla_launch '"ts": 2.000, "dur": 1.000, "args": {"correlation_id": 42, "text": "a \"b\"", "ratio": 0.5}' 0 \

@@ -12,7 +12,7 @@ enum { LONGEST_NAME = 256 };
 #define LARGEST_PLANE (UINT64_C(1) << 31)
 
 enum {                           /* fields */
-    SPACE_PLANE = 1,
+    SPACE_PLANE = 1, SPACE_ERROR = 2, SPACE_WARNING = 3,
     PLANE_NAME = 2, PLANE_LINE = 3, PLANE_EVENTS = 4, PLANE_STATS = 5,
     LINE_ID = 1, LINE_NAME = 2, LINE_NS = 3, LINE_EVENT = 4, LINE_DISPLAY_ID = 10,
     LINE_DISPLAY_NAME = 11,
@@ -39,6 +39,8 @@ typedef struct xplane {
     interner texts;
     output json;                 /* of one of them */
     uint64_t sums, odd;
+    uint64_t notes;              /* its maker's errors and warnings, */
+    uint32_t note;               /* of which this is the first, in texts */
 } xplane;
 
 static trace_text text_in(const pb_field *f) {
@@ -237,6 +239,10 @@ static uint8_t *take(xplane *x, size_t size) {
     return taken;
 }
 
+static void take_note(xplane *x, trace_text text) {
+    if (!x->notes++) x->note = intern_clean(&x->texts, text);
+}
+
 /* Goes on in the plane, or with the next one, if that is whole. false: more bytes are needed. */
 static bool go_on(xplane *x) {
     const uint8_t *at = x->buffer, *end = at + x->size;
@@ -255,6 +261,8 @@ static bool go_on(xplane *x) {
     pb_reader plane = {x->bytes + head, x->bytes + head + length, false};
     x->plane = x->line.events = (pb_reader){0};
     if (tag >> 3 == SPACE_PLANE) begin_plane(x, plane);
+    if (tag >> 3 == SPACE_ERROR || tag >> 3 == SPACE_WARNING)
+        take_note(x, (trace_text){(const char *)plane.at, (size_t)length});
     return true;
 }
 
@@ -305,6 +313,9 @@ static bool end_xplane(void *source) {
 
 static bool tell_xplane(void *source, const char *path) {
     const xplane *x = source;
+    if (x->notes)
+        warn(path, "what made it tells of %llu errors or warnings, first: %.400s",
+             (unsigned long long)x->notes, interned_text(&x->texts, x->note));
     if (x->sums)
         warn(path, "%llu events are sums without a time: left out", (unsigned long long)x->sums);
     if (x->odd)
