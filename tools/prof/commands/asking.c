@@ -201,7 +201,7 @@ bool asking_begin(asking *a, const char *folder, uint32_t steps) {
     ring(a, (a->page->bell + 1) | 1);
     for (double told = seconds_now() + 1; !answer(a) && !interrupted(); ) {
         if (look(a, 1)) break;
-        tell_silence(a, &told, "no answer yet: it has no thread for this, and is in no prof_step");
+        tell_silence(a, &told, "no answer yet: its thread that answers has not run since");
     }
     if (answer(a)) return true;
     return fail(a->process, interrupted() ? "no window: a signal came first"
