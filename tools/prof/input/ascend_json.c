@@ -97,11 +97,6 @@ static void push_communication(void *source, const void *data, size_t size) {
     json_walk_push(&((communication *)source)->walk, data, size);
 }
 
-static bool end_communication(void *source) {
-    (void)source;
-    return false;
-}
-
 static bool tell_communication(void *source, const char *path) {
     const communication *c = source;
     if (c->without)
@@ -117,6 +112,6 @@ static void close_communication(void *source) {
 }
 
 const source_format ascend_json_format = {
-    is_communication, open_communication, push_communication, end_communication,
-    tell_communication, close_communication
+    is_communication, open_communication, push_communication, NULL, tell_communication,
+    close_communication
 };

@@ -84,7 +84,8 @@ typedef struct source_format {
     void *(*open)(const source_desc *desc);
     /* The next bytes. NULL: it reads the file by itself. */
     void (*push)(void *source, const void *data, size_t size);
-    /* There are no more bytes: makes some of what is left. false: that was all. */
+    /* There are no more bytes: makes some of what is left. false: that was all. NULL: all
+       was made as the bytes came. */
     bool (*end)(void *source);
     /* Behind the end: warns of what was left out. true: the file ends early, or is damaged. */
     bool (*tell)(void *source, const char *path);

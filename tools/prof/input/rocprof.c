@@ -202,11 +202,6 @@ static void push_rocprof(void *source, const void *data, size_t size) {
     json_walk_push(&((rocprof *)source)->walk, data, size);
 }
 
-static bool end_rocprof(void *source) {
-    (void)source;
-    return false;
-}
-
 static bool tell_rocprof(void *source, const char *path) {
     const rocprof *r = source;
     if (r->odd) warn(path, "%lld records have no times: left out", (long long)r->odd);
@@ -223,5 +218,5 @@ static void close_rocprof(void *source) {
 }
 
 const source_format rocprof_format = {
-    is_rocprof, open_rocprof, push_rocprof, end_rocprof, tell_rocprof, close_rocprof
+    is_rocprof, open_rocprof, push_rocprof, NULL, tell_rocprof, close_rocprof
 };

@@ -593,7 +593,7 @@ static bool feed(trace_reader *r) {
     size_t piece = s->text->used - s->text->at;
     if (!piece && !s->file.ended) return refill(r), true;
     if (!piece) {
-        bool more = r->format->end(s->made_by);
+        bool more = r->format->end && (r->format->end)(s->made_by);
         r->failed |= s->made.failed;
         return more && !r->failed;
     }

@@ -55,8 +55,12 @@ void flows_bind(flows *f, const row_items *items) {
             b.point = FLOWS_NO_CALL;
         }
         row = item->row;
-        if (item->what == ITEM_CALL) lanes_take(&open, item->start_ns, &end_ns, i);
-        else b.point = (uint32_t)i, b.point_ns = item->start_ns;
+        if (item->what == ITEM_CALL) {
+            lanes_take(&open, item->start_ns, &end_ns, i);
+        } else {
+            b.point = (uint32_t)i;
+            b.point_ns = item->start_ns;
+        }
     }
     bind_until(&b, &open, row, UINT32_MAX, INT64_MAX);
     lanes_free(&open);
