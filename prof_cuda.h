@@ -1437,8 +1437,8 @@ PROF_API PROF_CUDA__QUIET prof_cuda_stats prof_cuda_get_stats(void) {
     for (int i = 0; i < PROF_CUDA__KINDS; i++) out.other += kept[i];
     out.bytes_total = (size_t)(g->end - g->base);
     out.bytes_used = (size_t)(g->low - g->base) + g->indexed * sizeof(uint64_t);
-    prof_cuda__unlock();
     out.captured = kept[PROF_CUDA__NODE];
+    prof_cuda__unlock();
     out.other -= out.kernels + out.copies + out.calls + out.captured;
     out.lost = out.lost_dropped + out.lost_full + out.lost_overwritten;
     return out;
