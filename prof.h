@@ -19,7 +19,7 @@
            return prof_save_chrome(trace, "trace.json") != PROF_OK;
        }
 
-   Words, each with one meaning
+   Words
        zone         a stretch of one thread's time under a name, from its begin to its end
        mark         a macro or a call that begins a zone; site: its name, file and line
        open         begun and not yet ended; frame: what a thread keeps of an open zone
@@ -31,7 +31,8 @@
        event        what a trace says of one zone, or of other things that took time
        moment       what takes no time: an instant, a counter, a change of memory
        work         what a device does; launch: the call that starts it
-       row          the sums of all events of one name (or one key): a line of the table
+       row          a line: in a table the sums of one name (or one key), in a trace a thread or
+                    a queue
        sums         rows that are added up while the program runs, instead of records
        self, total  the time of a zone without the zones inside it, and with them
        target       a microcontroller; its threads are contexts: interrupts, tasks, the main program
@@ -4824,8 +4825,7 @@ typedef struct prof__rank {
     uint32_t order, thread, depth, number;
 } prof__rank;
 
-/* The sums of a row that only some traces have, in the order of a prof_average; and of raw
-   activities. */
+/* The sums of a row that only some traces have, in the order of a prof_average, and cpu_us. */
 typedef struct prof__group_wide {
     int64_t device_ns, self_device_ns, cpu_bytes, self_cpu_bytes, device_bytes, self_device_bytes;
     int64_t flops;
