@@ -1341,20 +1341,26 @@ static void test_array_to_a_moody_sink(void) {
     test_text_clear(&m.text);
 }
 
+/* A session of 256 KiB that streams to text, where that is the mode. */
+static prof_desc small_desc(prof_mode mode, test_text *text) {
+    static char small[256 << 10];
+    prof_desc desc;
+    memset(&desc, 0, sizeof desc);
+    memset(text, 0, sizeof *text);
+    desc.mode = mode;
+    desc.stream = test_text_sink(text);
+    desc.memory = small;
+    desc.memory_size = sizeof small;
+    return desc;
+}
+
 /* What a window that is over had is used again: its last chunk, when its thread has taken another,
    and the rows of its threads, with their open zones. */
 static void many_windows(prof_mode mode, bool toggles) {
-    static char small[256 << 10];
     const int windows = 5000;
-    prof_desc desc;
-    prof_stats stats;
     test_text text;
-    memset(&desc, 0, sizeof desc);
-    memset(&text, 0, sizeof text);
-    desc.mode = mode;
-    desc.stream = test_text_sink(&text);
-    desc.memory = small;
-    desc.memory_size = sizeof small;
+    prof_desc desc = small_desc(mode, &text);
+    prof_stats stats;
     desc.max_threads = 2;
     desc.acc_events = true;
     desc.schedule.wait = desc.schedule.active = 1;
@@ -1387,18 +1393,11 @@ static void test_many_windows(void) {
 /* A thread has one row after each toggle, however many there are: its index and its name stay, and
    the rows of before, also those of zones that were open, are used again once they are written. */
 static void many_toggles(prof_mode mode, prof_stream_format format) {
-    static char small[256 << 10];
     const int toggles = 3000;
-    prof_desc desc;
-    prof_stats stats;
     test_text text;
-    memset(&desc, 0, sizeof desc);
-    memset(&text, 0, sizeof text);
-    desc.mode = mode;
-    desc.stream = test_text_sink(&text);
+    prof_desc desc = small_desc(mode, &text);
+    prof_stats stats;
     desc.stream_format = format;
-    desc.memory = small;
-    desc.memory_size = sizeof small;
     EQUAL(prof_start(&desc), PROF_OK);
     prof_set_thread_name("worker");
     for (int i = 0; i < toggles; i++) {
@@ -1441,21 +1440,14 @@ static void *newcomer(void *none) {
 /* A row waits for its thread: one that comes after a toggle does not take it from a thread that has
    not recorded again yet. The rows of contexts, which a toggle ends, are used again. */
 static void row_waits(prof_mode mode, bool again) {
-    static char small[256 << 10];
     const int toggles = 2000;
+    test_text text;
+    prof_desc desc = small_desc(mode, &text);
     const prof_thread_info *threads;
     pthread_t thread;
     prof_trace *trace;
     prof_stats stats;
-    prof_desc desc;
-    test_text text;
     size_t count;
-    memset(&desc, 0, sizeof desc);
-    memset(&text, 0, sizeof text);
-    desc.mode = mode;
-    desc.stream = test_text_sink(&text);
-    desc.memory = small;
-    desc.memory_size = sizeof small;
     EQUAL(prof_start(&desc), PROF_OK);
     prof_set_thread_name("waits");
     PROF_BLOCK("zone") {}
