@@ -12734,14 +12734,16 @@ PROF__FN size_t prof__query_share(const struct prof_trace *s) {
            rows * PROF__GROUP_SHARE + 4096;
 }
 
-/* The most that the passes need, and averages with as many rows as events. */
-PROF__FN size_t prof__built_scratch(size_t events) {
-    return prof__align(events * (PROF__GROUP_SHARE + 72) + 1024);   /* 72: percentiles */
+/* The most that the passes need, averages with as many rows as events (percentiles: 72), and what
+   writers keep of threads. */
+PROF__FN size_t prof__built_scratch(size_t events, size_t threads) {
+    return prof__align(events * (PROF__GROUP_SHARE + 72) + threads * 4 + 1024);
 }
 
 /* Takes memory from the end of the scratch memory; NULL: queries need it. */
 PROF__FN char *prof__stack_take(struct prof_trace *s, size_t bytes) {
-    size_t keep = s->built ? prof__built_scratch(s->event_count) : prof__query_share(s);
+    size_t keep = s->built ? prof__built_scratch(s->event_count, s->thread_count)
+                           : prof__query_share(s);
     bytes = prof__align(bytes);
     if ((size_t)(prof__scratch_end(s) - s->scratch) < keep + bytes) return NULL;
     if (s->limit) return s->limit -= bytes;
@@ -13061,7 +13063,7 @@ PROF__FN prof__sizes prof__sizes_of(const prof_trace_desc *d, const prof_event *
               (n.wide ? prof__align(count * sizeof(prof__side)) : 0) +
               prof__align(n.kernels * sizeof(prof__kernel)) + n.own +
               prof__align(n.threads * sizeof(prof_thread_info)) +
-              prof__built_scratch(count);
+              prof__built_scratch(count, n.threads);
     return n;
 }
 
@@ -13092,7 +13094,7 @@ PROF__FN struct prof_trace *prof__built_open(const prof_trace_desc *d, const pro
     s->outside.kernels = (prof__kernel *)prof__built_take(&low, n->kernels * sizeof(prof__kernel));
     s->threads = (prof_thread_info *)prof__built_take(&low, n->threads * sizeof(prof_thread_info));
     s->scratch = low;
-    s->limit = low + prof__built_scratch(n->events) + n->own;
+    s->limit = low + prof__built_scratch(n->events, n->threads) + n->own;
     s->outside.own_end = s->limit;
     return s;
 }

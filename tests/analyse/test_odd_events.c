@@ -168,7 +168,32 @@ static void test_odd_events(void) {
     }
 }
 
+/* More threads than the memory for few events would hold by itself. */
+static void test_odd_many_threads(void) {
+    static prof_thread_info list[100000];
+    prof_event e;
+    prof_trace_desc desc;
+    prof_trace *trace = NULL;
+    size_t threads;
+    memset(&e, 0, sizeof e);
+    memset(&desc, 0, sizeof desc);
+    e.name = "zone";
+    e.end_ns = 10;
+    e.thread = 99999;
+    desc.threads = list;
+    desc.thread_count = 100000;
+    desc.memory_size = prof_trace_memory_size(&desc, &e, 1);
+    desc.memory = malloc(desc.memory_size);
+    CHECK(desc.memory != NULL, "memory");
+    EQUAL(prof_trace_from_events(&desc, &e, 1, &trace), PROF_OK);
+    prof_threads(trace, &threads);
+    EQUAL(threads, 100000);
+    PASS_ON(write_all(trace));
+    free(desc.memory);
+}
+
 int main(void) {
     RUN(test_odd_events);
+    RUN(test_odd_many_threads);
     return test_end();
 }
