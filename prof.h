@@ -4260,7 +4260,8 @@ typedef struct prof__tally prof__tally;
 
 /* ---- the two ports: members that structs below have in one alone (PROF__..._PORT), and types ----
 
-   PROF__STAT_HOST(each): each, or on targets a macro that drops what is counted on hosts alone.
+   PROF__HOST(call): call, or on targets nothing. PROF__STAT_HOST(each): each, or on targets a macro
+   that drops what is counted on hosts alone.
    PROF__NO: the place of counts that are not in the raw stream; places in it are lower. */
 
 #if PROF__BARE
@@ -4286,6 +4287,7 @@ typedef struct prof__tally prof__tally;
 #define PROF__BUCKET_BITS 2
 enum { PROF__NO = 17 };
 #define PROF__HOSTED(place) PROF__NO
+#define PROF__HOST(call) ((void)0)
 #define PROF__STAT_HOST(each) PROF__STAT_NONE
 #define prof__launched(s) 0u
 #define prof__launch_rows(s) 0u
@@ -4364,6 +4366,7 @@ typedef struct prof__plan { size_t state, page; } prof__plan;   /* bytes */
 #define PROF__BUCKET_BITS 1
 enum { PROF__NO = 26 };
 #define PROF__HOSTED(place) (place)
+#define PROF__HOST(call) call
 #define PROF__STAT_HOST(each) each
 #define prof__launched(s) ((s)->outside.launched)
 #define prof__launch_rows(s) ((s)->outside.launch_rows)
@@ -8577,40 +8580,23 @@ PROF__CALL prof_result prof_write_memory_timeline(const prof_trace *trace,
 
 /* @READ */
 #define prof__to_ns(scale, tick) prof__ticks_ns(tick)
-#define prof__details_row() ((void)0)
-#define prof__details_open(s, room) ((void)(room))
-#define prof__details_close(s) ((void)0)
-#define prof__read_details(depth, e) ((void)(e))
 #define prof__read_beside(r, i) false
-#define prof__moment_note(r, m) ((void)(m))
 #define prof__scratch_end(s) prof__arena.high
 
 /* @OUTSIDE */
-#define prof__devices_late(s) ((void)(s))
 #define prof__queries_open(s) ((void)prof__task.queries++)
 #define prof__beside_lay(s, p) (p)
-#define prof__read_over(s, instants) ((void)0)
-#define prof__beside_none(s) ((void)0)
 #define prof__analysis_refuse(s, bytes) false
 #define prof__analysis_refused(s) false
 #define prof__analysis_lend(s, memory, size) ((void)(memory), (void)(size), false)
-#define prof__trails_name(s) ((void)0)
-#define prof__analyse_outside(s) ((void)0)
-#define prof__flows_match(s) ((void)0)
 #define prof__needs_events(s) false
 #define prof__reading_open() false
 #define prof__reading_close(taken) ((void)(taken))
-#define prof__closes_of_events(trace, feed) ((void)0)
 #define prof__beside_of_event(b, s, e) ((void)(b))
 
 /* @AVERAGES */
 #define prof__group_sums(r) false
-#define prof__group_recurs(events, r, c) ((void)0)
-#define prof__sums_into_rows(g) ((void)0)
-#define prof__groups_percentiles(g) ((void)0)
-#define prof__groups_us(g) ((void)0)
 #define prof__group_segment NULL
-#define prof__average_more(a, g, row, first) ((void)0)
 #define prof__average_on_cpu(a, r) ((a)->on_cpu_ns = (r)->on_cpu_ns)
 
 PROF__INLINE void prof__group_on_cpu(prof__group *r, const struct prof__close *c) {
@@ -8636,38 +8622,11 @@ PROF__FN prof_average *prof__sums_room(const struct prof_trace *s, size_t *most)
 }
 
 /* @TABLE */
-#define prof__table_view(t) ((void)0)
-#define prof__table_put_wide(t, r, column) ((void)0)
-#define prof__table_stack(t, r) ((void)0)
 #define prof__table_head_text(t, column, text) ((void)(text), prof__column_head(column))
-#define prof__table_measure_wide(t, r) ((void)0)
-#define prof__table_widths_wide(t) ((void)0)
-#define prof__table_fit(t, order) ((void)0)
-#define prof__list_row(t, r, first) ((void)(first))
-#define prof__table_timeline(t, stats) ((void)0)
-#define prof__table_devices(t) ((void)(t))
-#define prof__table_sums_wide(t) ((void)0)
-#define prof__table_left_out(t) ((void)0)
-#define prof__table_remarks(t) ((void)0)
-#define prof__table_tiny(t) ((void)0)
 
 /* @CHROME */
-#define prof__chrome_real(o, bits) ((void)0)
 typedef struct prof__gpu { bool none; } prof__gpu;
-#define prof__gpu_open(g, s) ((void)(g))
-#define prof__chrome_streams(o, g) ((void)0)
 #define prof__chrome_other(o, g, e) false
-#define prof__chrome_moment_flow(o, g, m) ((void)(g))
-#define prof__chrome_beside(o, g) ((void)0)
-#define prof__chrome_promises(o, s) ((void)0)
-#define prof__chrome_sums(o, s) ((void)0)
-#define prof__chrome_status(o, s) ((void)(o), (void)(s))
-#define prof__chrome_devices(o, s) ((void)(o), (void)(s))
-#define prof__chrome_sites(o, s) ((void)0)
-#define prof__chrome_metadata(o, s) ((void)0)
-#define prof__chrome_marks(o, s) ((void)0)
-#define prof__chrome_legacy(o, s) ((void)0)
-#define prof__sources_find(s, source) ((void)0)
 
 PROF__INLINE void prof__event_on_cpu(prof__out *o, const struct prof_trace *s,
                                      const prof_event *e) {
@@ -8682,7 +8641,6 @@ PROF__INLINE void prof__event_on_cpu(prof__out *o, const struct prof_trace *s,
 #define prof__same_frames(s, a, b) true
 
 /* @RAW, @AGGREGATE */
-#define prof__functions_name_new() ((void)0)
 #define prof__clock_kind(s) ((void)(s), PROF_CLOCK_CPU)
 #define prof__window_number(s) 1u
 #define prof__one_core() PROF_ONE_CORE
@@ -11248,7 +11206,7 @@ PROF__EAGER void prof__read_place(prof__reader *r, prof__zone *z, prof__taker *t
     }
     r->number++;
     if (!PROF__BARE && PROF__UNLIKELY(r->feed->event != NULL) && *r->feed->event)
-        prof__read_details(z->depth, *r->feed->event);
+        PROF__HOST(prof__read_details(z->depth, *r->feed->event));
 }
 
 PROF__FN void prof__read_zone(prof__reader *r, uint64_t end, uint64_t duration, uint32_t site_depth,
@@ -11334,7 +11292,7 @@ PROF__FN void prof__read_moment(prof__reader *r, const prof__item *i) {
            : kind == PROF__REAL ? PROF__MOMENT_REAL
            : kind == PROF__COUNTER ? PROF__MOMENT_COUNTER : PROF__MOMENT;
     if (r->feed->moment) (r->feed->moment)(r->feed->user, &m);
-    else prof__moment_note(r, &m);
+    else PROF__HOST(prof__moment_note(r, &m));
 }
 
 /* A record that is no plain zone. */
@@ -11386,7 +11344,7 @@ PROF__FN PROF__RACES void prof__stats_take(prof_stats *out, const struct prof_tr
 /* Reads one thread: its segments, the last of which ends where prof_stop found the cursor, and the
    zones that prof_stop ended. */
 PROF__FN void prof__read_row(prof__reader *r, const prof__row *row) {
-    prof__details_row();
+    PROF__HOST(prof__details_row());
     r->latest = prof__row_latest();
     r->oldest = prof__row_overwritten(row) ? UINT64_MAX : 0;
     for (const prof__segment *g = row->first; g; g = g->next) {
@@ -11557,9 +11515,10 @@ PROF__FN void prof__tree_segment(prof__reader *r, const prof__record *c, const p
 }
 
 /* Feeds the zones of all threads; counts zones, moments, losses. room: see prof__details_open. */
-PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, size_t *room) {
+PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed,
+                              size_t *room PROF__UNUSED) {
     uint32_t zones = 0, moments = 0;
-    prof__details_open(s, room);
+    PROF__HOST(prof__details_open(s, room));
     s->lost = s->unfinished = s->partials = 0;
     if (!s->records_only) s->steps = 0;  /* a target's stream counts as it writes */
     for (prof__row *row = s->records_only ? NULL : s->rows; row; row = row->next) {
@@ -11581,7 +11540,7 @@ PROF__FN void prof__read_rows(struct prof_trace *s, const prof__feed *feed, size
     }
     s->zone_count = zones;
     s->moment_count = moments;
-    prof__details_close(s);
+    PROF__HOST(prof__details_close(s));
 }
 
 /* Counts all records, and feeds the zones at the same time. */
@@ -13607,7 +13566,7 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s, bool all) {
     else PROF__BUMP(s->counts.full, s->event_count);   /* prof_dump may be reading it */
     s->event_count = s->moment_count = s->outside_count = s->detail_rows = 0;
     s->moments = NULL;
-    prof__beside_none(s);
+    PROF__HOST(prof__beside_none(s));
     s->scratch = (char *)(void *)s->events;
     return false;
 }
@@ -13616,7 +13575,7 @@ PROF__FN bool prof__analysis_open(struct prof_trace *s, bool all) {
 PROF__FN void prof__prepare(struct prof_trace *s) {
     if (s->prepared) return;
     s->prepared = true;
-    prof__devices_late(s);
+    PROF__HOST(prof__devices_late(s));
     s->threads = (prof_thread_info *)(void *)prof__arena.low;
     for (prof__row *row = prof__rows_unused(s); row; row = prof__row_again_of(row))
         prof__thread_fill(s, row);       /* each index has a row, also of a thread without zones */
@@ -13632,7 +13591,7 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     static prof__tree tree;
     prof__feed feed;
     prof__prepare(s);
-    prof__trails_name(s);
+    PROF__HOST(prof__trails_name(s));
     s->analysed = true;
     memset(&tree, 0, sizeof tree);
     tree.s = s;
@@ -13647,11 +13606,11 @@ PROF__FN void prof__analyse_now(struct prof_trace *s) {
     prof__read_rows(s, &feed, &tree.room);
     s->event_count = s->zone_count + prof__others(s);
     if (!prof__analysis_open(s, tree.room != 0)) return;
-    prof__read_over(s, tree.instants);
-    if (prof__others(s) || prof__wide(s)) prof__analyse_outside(s);
+    PROF__HOST(prof__read_over(s, tree.instants));
+    if (prof__others(s) || prof__wide(s)) PROF__HOST(prof__analyse_outside(s));
     else if (s->row_count > 1 || tree.instants)
         (void)prof__events_sort(s->events, s->event_count, s->scratch, prof__events_after);
-    prof__flows_match(s);
+    PROF__HOST(prof__flows_match(s));
     PROF__ASSERT(prof__events_hold(s->events, (uint32_t)s->event_count));
 }
 
@@ -13750,7 +13709,7 @@ PROF__FN void prof__closes(const struct prof_trace *s, prof__taker *take, prof__
     feed.segment = segment;
     feed.ran = prof__who_ran();
     if (prof__from_records(s)) prof__closes_of_records(&feed);
-    else prof__closes_of_events(s, &feed);
+    else PROF__HOST(prof__closes_of_events(s, &feed));
 }
 
 /* ---- @AVERAGES: events to one row per name, shape, stack ----
@@ -13972,7 +13931,7 @@ PROF__EAGER void prof__call_add(prof__group *r, const prof__close *c) {
 PROF__EAGER void prof__group_take(void *groups, const prof__close *c) {
     prof__groups *g = (prof__groups *)groups;
     prof__group *r = g->rows + prof__group_of(g, c->what);
-    prof__group_recurs(g->records ? NULL : g->s->events, r, c);
+    PROF__HOST(prof__group_recurs(g->records ? NULL : g->s->events, r, c));
     if (prof__rank_take(&r->rank, c)) r->first = c->what;
     prof__group_on_cpu(r, c);
     prof__call_add(r, c);
@@ -14226,9 +14185,9 @@ PROF__FN void prof__groups_make(prof__groups *g, const prof_trace *trace,
     uint32_t n = 0;
     prof__groups_open(g, trace, by, prof__from_records(trace));
     prof__closes(trace, prof__group_take, prof__group_segment, g);
-    prof__groups_us(g);
-    prof__sums_into_rows(g);
-    if (!PROF__BARE && g->by.percentiles) prof__groups_percentiles(g);
+    PROF__HOST(prof__groups_us(g));
+    PROF__HOST(prof__sums_into_rows(g));
+    if (g->by.percentiles) PROF__HOST(prof__groups_percentiles(g));
     g->order = g->index;                 /* the index is no longer needed */
     for (uint32_t i = 0; i < g->count; i++)
         if (g->rows[i].count || prof__group_sums(g->rows + i)) g->order[n++] = i;
@@ -14248,7 +14207,7 @@ PROF__FN prof_average prof__group_average(const prof__groups *g, uint32_t i) {
     a = prof__average_of(&first, g->records ? i : is_sums ? PROF_NONE : r->first);
     prof__average_sums(&a, r);
     prof__average_by(&a, &g->by);
-    prof__average_more(&a, g, row, &first);
+    PROF__HOST(prof__average_more(&a, g, row, &first));
     return a;
 }
 
@@ -15174,7 +15133,7 @@ PROF__FN void prof__table_put(prof__table *t, const prof_average *r, int column)
         prof__table_name(t, column, PROF__BARE || column == PROF__COL_NAME
                                         ? r->key : prof__text(r->overload_name));
     } else if (!PROF__BARE && shows >= PROF__SHOW_SHAPES) {
-        prof__table_put_wide(t, r, column);
+        PROF__HOST(prof__table_put_wide(t, r, column));
     } else {
         if (!r->is_async || column != PROF__COL_CPU_SHARE) prof__table_text(t, r, column, text);
         prof__table_cell(t, column, text);
@@ -15242,7 +15201,7 @@ PROF__FN uint64_t prof__note_count(const prof_stats *s, size_t note) {
 PROF__FN void prof__table_notes(prof__table *t) {
     prof_stats stats = prof_get_stats(t->trace);
     int64_t interrupts = prof__interrupts_ns();
-    prof__table_timeline(t, &stats);
+    PROF__HOST(prof__table_timeline(t, &stats));
     for (size_t i = 0; i < PROF__NOTES; i++) {
         uint64_t count = prof__note_count(&stats, i);
         if (!count) continue;
@@ -15256,22 +15215,22 @@ PROF__FN void prof__table_notes(prof__table *t) {
                          interrupts);
     if (PROF__BARE && !stats.ticks_per_second)
         prof__out_text(&t->out, "1 ns is 1 tick: set desc.platform.ticks_per_second\n");
-    prof__table_devices(t);
+    PROF__HOST(prof__table_devices(t));
 }
 
 PROF__FN void prof__table_foot(prof__table *t) {
     if (t->count) {
         prof__table_rule(t);
         prof__table_line(t, "Self CPU time total: ", t->self_cpu_ns);
-        prof__table_sums_wide(t);
+        PROF__HOST(prof__table_sums_wide(t));
     } else if (PROF__BARE) {
         prof__out_text(&t->out, "No zones\n");
     }
-    prof__table_left_out(t);
+    PROF__HOST(prof__table_left_out(t));
     if (t->desc->hide_notes) return;
-    prof__table_remarks(t);
+    PROF__HOST(prof__table_remarks(t));
     if (t->notes) (t->notes)(t);
-    prof__table_tiny(t);
+    PROF__HOST(prof__table_tiny(t));
 }
 
 /* ---- widths and sums: over all rows, also those that row_limit hides ---- */
@@ -15286,20 +15245,20 @@ PROF__FN void prof__table_measure(prof__table *t) {
         if (r.p99_ns)
             for (int j = PROF__COL_P50; j <= PROF__COL_MAX; j++) t->width[j] = PROF__COLUMN;
         t->self_cpu_ns = PROF__PLUS(t->self_cpu_ns, r.self_cpu_time_total_ns);
-        prof__table_measure_wide(t, &r);
+        PROF__HOST(prof__table_measure_wide(t, &r));
         if (r.on_cpu_ns) t->width[PROF__COL_ON_CPU] = PROF__COLUMN;
     }
     t->width[PROF__COL_NAME] = PROF__MIN(t->width[PROF__COL_NAME], most);
     for (int i = PROF__COL_SELF_CPU_SHARE; i <= PROF__COL_CPU_MEAN; i++) t->width[i] = PROF__COLUMN;
     t->width[PROF__COL_COUNT] = PROF__COLUMN;
-    prof__table_widths_wide(t);
+    PROF__HOST(prof__table_widths_wide(t));
 }
 
 /* ---- the whole ---- */
 
 PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
     uint32_t left = t->desc->row_limit ? t->desc->row_limit : 100;
-    bool first = true;
+    bool first PROF__UNUSED = true;
     for (uint32_t i = 0; i < t->count && left; i++) {
         prof_average r = prof__table_row(t, t->row = order ? order[i] : i);
         if (t->desc->top_level_events_only && r.parent != PROF_NONE) continue;
@@ -15307,9 +15266,9 @@ PROF__FN void prof__table_rows(prof__table *t, const uint32_t *order) {
         if (PROF__BARE || t->desc->format == PROF_FORMAT_TEXT) {
             for (int j = 0; j < PROF__COLUMNS; j++) prof__table_put(t, &r, j);
             prof__out_text(&t->out, "\n");
-            prof__table_stack(t, &r);
+            PROF__HOST(prof__table_stack(t, &r));
         } else {
-            prof__list_row(t, &r, first);
+            PROF__HOST(prof__list_row(t, &r, first));
         }
         first = false;
     }
@@ -15320,12 +15279,12 @@ PROF__FN void prof__table_write(prof__table *t, const uint32_t *order) {
     if (!PROF__BARE && t->desc->format != PROF_FORMAT_TEXT) {
         bool json = t->desc->format == PROF_FORMAT_JSON;
         if (json) prof__out_text(&t->out, "[");
-        else prof__list_row(t, NULL, true);
+        else PROF__HOST(prof__list_row(t, NULL, true));
         prof__table_rows(t, order);
         if (json) prof__out_text(&t->out, t->count ? "\n]\n" : "]\n");
         return;
     }
-    prof__table_fit(t, order);
+    PROF__HOST(prof__table_fit(t, order));
     if (t->count) prof__table_head(t);   /* PyTorch's table of nothing is "" */
     prof__table_rows(t, order);
     prof__table_foot(t);
@@ -15365,7 +15324,7 @@ PROF__CALL prof_result prof_write_table(const prof_trace *trace, const prof_tabl
     }
     for (uint32_t i = 0; i < t.count; i++) order[i] = i;
     if (t.desc->sort_by) prof__sort(order, order + t.count, t.count, prof__table_after, &t);
-    prof__table_view(&t);
+    PROF__HOST(prof__table_view(&t));
     prof__table_write(&t, order);
     return prof__out_close(&t.out);
 }
@@ -16704,14 +16663,14 @@ PROF__FN void prof__chrome_put_moment(prof__out *o, const prof__place *place, co
     prof__chrome_front(o, place, value ? "C" : "i\",\"cat\":\"cpu_instant_event\",\"s\":\"t", name,
                        ns);
     if (!value) prof__out_text(o, "}");
-    else if (!PROF__BARE && real) prof__chrome_real(o, (uint64_t)*value);
+    else if (!PROF__BARE && real) PROF__HOST(prof__chrome_real(o, (uint64_t)*value));
     else prof__out_f(o, ",\"args\":{\"value\":%i}}", *value);
 }
 
 PROF__FN void prof__chrome_moment(prof__chrome *w, const prof__moment *m) {
     if (m->kind == PROF__MOMENT_NONE) return;
     if (m->kind >= PROF__MOMENT_FLOW) {
-        prof__chrome_moment_flow(w->o, w->gpu, m);
+        PROF__HOST(prof__chrome_moment_flow(w->o, w->gpu, m));
         return;
     }
     prof__chrome_at(w, m->thread);
@@ -16842,17 +16801,17 @@ PROF__FN void prof__chrome_by_end(prof__chrome *w) {
 PROF__FN void prof__chrome_events(prof__out *o, const struct prof_trace *s) {
     prof__gpu gpu;
     prof__chrome w = { o, s, &gpu, { PROF_NONE, 0, 0, "" } };
-    prof__gpu_open(&gpu, s);
+    PROF__HOST(prof__gpu_open(&gpu, s));
     prof__chrome_process(o, s);
     for (uint32_t i = 0; i < s->thread_count; i++)
         if (PROF__BARE || !prof__is_overhead_row(s->threads + i))
             prof__chrome_thread(o, prof__chrome_pid(s), prof__chrome_tid(s, i), s->threads[i].name,
                                 i);
-    prof__chrome_streams(o, &gpu);
+    PROF__HOST(prof__chrome_streams(o, &gpu));
     for (uint32_t i = 0; !PROF__BARE && i < s->event_count && !o->failed; i++)
         prof__chrome_event(&w, s->events + i);
     if (PROF__BARE || !s->analysed) prof__chrome_by_end(&w);
-    prof__chrome_beside(o, &gpu);
+    PROF__HOST(prof__chrome_beside(o, &gpu));
     for (uint32_t i = 0; !PROF__BARE && s->moments && i < s->moment_count && !o->failed; i++)
         prof__chrome_moment(&w, s->moments + i);
 }
@@ -16874,8 +16833,8 @@ PROF__FN void prof__chrome_array_head(prof__out *o, const struct prof_trace *s, 
     prof__chrome_meta(o, "prof", prof__chrome_pid(s), 0, "version");
     prof__out_f(o, "\"" PROF_VERSION "\",\"baseTimeNanoseconds\":%u", s->start_wall_ns);
     if (prof__one_core()) prof__out_text(o, ",\"one_core\":1");
-    if (whole) prof__chrome_promises(o, s);
-    if (whole) prof__chrome_sites(o, s);
+    if (whole) PROF__HOST(prof__chrome_promises(o, s));
+    if (whole) PROF__HOST(prof__chrome_sites(o, s));
     prof__out_text(o, "}},\n");
 }
 
@@ -16892,14 +16851,14 @@ PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool a
     } else {
         prof__out_text(o, "{\"schemaVersion\":1,\n\"prof\":{\"version\":\"" PROF_VERSION "\"");
         if (prof__one_core()) prof__out_text(o, ",\"one_core\":1");
-        prof__chrome_promises(o, s);
+        PROF__HOST(prof__chrome_promises(o, s));
         prof__chrome_counts(o, s);
-        prof__chrome_sums(o, s);
-        prof__chrome_status(o, s);
-        prof__chrome_sites(o, s);
+        PROF__HOST(prof__chrome_sums(o, s));
+        PROF__HOST(prof__chrome_status(o, s));
+        PROF__HOST(prof__chrome_sites(o, s));
         prof__out_text(o, "}");
-        prof__chrome_devices(o, s);
-        prof__chrome_metadata(o, s);
+        PROF__HOST(prof__chrome_devices(o, s));
+        PROF__HOST(prof__chrome_metadata(o, s));
         prof__out_f(o, ",\n\"displayTimeUnit\":\"ms\",\n\"baseTimeNanoseconds\":%u,"
                        "\n\"traceEvents\":[\n", s->start_wall_ns);
     }
@@ -16908,10 +16867,10 @@ PROF__FN void prof__chrome_body(prof__out *o, const struct prof_trace *s, bool a
         prof__chrome_array_recorded(o, s, s->analysed ? s->event_count
                                                       : s->zone_count + prof__others(s));
         prof__chrome_counts(o, s);
-        prof__chrome_sums(o, s);
+        PROF__HOST(prof__chrome_sums(o, s));
         prof__out_text(o, "}}");
     }
-    if (marks) prof__chrome_marks(o, s);
+    if (marks) PROF__HOST(prof__chrome_marks(o, s));
     prof__out_text(o, array ? "\n]\n" : "\n],\n\"traceName\":\"prof\"}\n");
 }
 
@@ -16926,9 +16885,9 @@ PROF__CALL prof_result prof_write_chrome(const prof_trace *trace, const prof_chr
         return PROF_ERROR_INVALID;
     if (PROF__BARE) prof__prepare(&prof__trace);   /* zones by their ends suffice */
     else if (!prof__analyse(trace) && format == PROF_CHROME_LEGACY) return PROF_ERROR_MEMORY;
-    prof__sources_find(trace, desc ? desc->source : PROF_CHROME_SOURCE_AUTO);
+    PROF__HOST(prof__sources_find(trace, desc ? desc->source : PROF_CHROME_SOURCE_AUTO));
     prof__out_open(&o, out);
-    if (format == PROF_CHROME_LEGACY) prof__chrome_legacy(&o, trace);
+    if (format == PROF_CHROME_LEGACY) PROF__HOST(prof__chrome_legacy(&o, trace));
     else prof__chrome_body(&o, trace, format == PROF_CHROME_ARRAY, desc && desc->window_marks);
     return prof__out_close(&o);
 }
@@ -18192,7 +18151,7 @@ PROF__FN bool prof__raw_session(prof__raw *w) {
 PROF__FN void prof__raw_sites(prof__raw *w) {
     uint32_t sites = PROF__ACQUIRE(prof__sites.count);
     uint32_t names = PROF__ACQUIRE(prof__sites.names.count);
-    if (w->sites < sites) prof__functions_name_new();
+    if (w->sites < sites) PROF__HOST(prof__functions_name_new());
     while (!w->failed && (w->sites < sites || w->names < names)) {
         uint32_t i = w->sites, j = w->names;
         prof__raw_begin(w, PROF__RAW_SITES);
@@ -18793,8 +18752,8 @@ PROF__FN void prof__stream_close(struct prof_trace *s) {
         prof__chrome_array_recorded(o, s, prof_get_stats(NULL).recorded);
         prof__chrome_counts(o, s);
         if (prof__any_sums(s)) prof__prepare(s);
-        prof__sources_find(s, PROF_CHROME_SOURCE_NONE);
-        prof__chrome_sums(o, s);
+        PROF__HOST(prof__sources_find(s, PROF_CHROME_SOURCE_NONE));
+        PROF__HOST(prof__chrome_sums(o, s));
         prof__out_text(o, "}}\n]\n");
         w->failed = prof__out_close(o) != PROF_OK;
         prof__chrome_out.told = false;   /* another window is another array */
